@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * BBR's callbacks, one function each: what bbr.bpf.c and the tests call.
+ */
+#ifndef BBR_ALGORITHM_H
+#define BBR_ALGORITHM_H
+
+#include "aggregation.h"
+#include "model.h"
+#include "probe_rtt.h"
+#include "recovery.h"
+#include "startup.h"
+
+#define BBR_INFINITE_SSTHRESH 0x7fffffff /* TCP_INFINITE_SSTHRESH */
+
+/* A connection begins, or an old one is switched to BBR. */
+static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
+{
+	b->steps = 0;
+	b->prior_cwnd = 0;
+	sk->ssthresh = BBR_INFINITE_SSTHRESH;
+	b->round_count = 0;
+	b->next_round_delivered = sk->delivered;
+	b->prev_ca_state = TCP_CA_Open;
+	b->packet_conservation = 0;
+
+	b->probe_rtt_done_stamp = 0;
+	b->probe_rtt_round_done = 0;
+	b->min_rtt_us = sk->min_rtt_us;
+	b->min_rtt_stamp = sk->now_ms;
+
+	minmax_reset(&b->bw, b->round_count, 0);
+
+	b->has_seen_rtt = 0;
+	bbr_init_pacing_rate_from_rtt(b, sk);
+
+	b->round_start = 0;
+	b->idle_restart = 0;
+	b->full_bw_reached = 0;
+	b->full_bw = 0;
+	b->full_bw_cnt = 0;
+	b->cycle_mstamp = 0;
+	b->cycle_idx = 0;
+	bbr_reset_lt_bw_sampling(b, sk);
+	b->mode = BBR_STARTUP;
+
+	b->ack_epoch_mstamp = sk->tcp_mstamp;
+	b->ack_epoch_acked = 0;
+	b->extra_acked_win_rtts = 0;
+	b->extra_acked_win_idx = 0;
+	b->extra_acked[0] = 0;
+	b->extra_acked[1] = 0;
+}
+
+/*
+ * The first packet goes out after a pause. If the pause was the application's, the pipe is empty: pace
+ * at the estimated rate instead of probing, so that no queue is built that nobody asked for.
+ */
+static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)
+{
+	b->steps = 0;
+	if (!sk->app_limited)
+		return;
+
+	b->idle_restart = 1;
+	b->ack_epoch_mstamp = sk->tcp_mstamp;
+	b->ack_epoch_acked = 0;
+	if (b->mode == BBR_PROBE_BW)
+		bbr_set_pacing_rate(b, sk, bbr_bw(b), PARAM(sk, idle_restart_gain));
+	else if (b->mode == BBR_PROBE_RTT)
+		bbr_check_probe_rtt_done(b, sk);
+}
+
+/* The gains of the mode that the model has come to. */
+static inline void bbr_update_gains(struct bbr *b, const struct bbr_sock *sk)
+{
+	switch (b->mode) {
+	case BBR_STARTUP:
+		b->pacing_gain = PARAM(sk, high_gain);
+		b->cwnd_gain = PARAM(sk, high_gain);
+		break;
+	case BBR_DRAIN:
+		b->pacing_gain = PARAM(sk, drain_gain);
+		b->cwnd_gain = PARAM(sk, high_gain); /* slower, but with the window kept open */
+		break;
+	case BBR_PROBE_BW:
+		b->pacing_gain = b->lt_use_bw ? PARAM(sk, lt_gain) :
+						PARAM_AT(sk, probe_bw_gains, b->cycle_idx);
+		b->cwnd_gain = PARAM(sk, cwnd_gain);
+		break;
+	case BBR_PROBE_RTT:
+		b->pacing_gain = BBR_UNIT;
+		b->cwnd_gain = BBR_UNIT;
+		break;
+	}
+}
+
+/*
+ * The order matters: bandwidth before what is computed from it, the cycle before the state machine so
+ * that a phase which begins now is not ended at once, the gains when the mode is known.
+ */
+static inline void bbr_update_model(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	bbr_update_bw(b, sk, rs);
+	bbr_update_ack_aggregation(b, sk, rs);
+	bbr_update_cycle_phase(b, sk, rs);
+	bbr_check_full_bw_reached(b, sk, rs);
+	bbr_check_drain(b, sk);
+	bbr_update_min_rtt(b, sk, rs);
+	bbr_update_gains(b, sk);
+}
+
+/*
+ * Grows the window by what was ACKed up to the target, like slow start; takes it down to the target
+ * only after the pipe was full, because before that the target is too low.
+ */
+static inline u32 bbr_cwnd_towards_target(const struct bbr *b, const struct bbr_sock *sk,
+					  const struct bbr_rs *rs, u32 cwnd, u32 bw)
+{
+	u32 target = bbr_bdp(b, sk, bw, b->cwnd_gain);
+
+	target += bbr_ack_aggregation_cwnd(b, sk);
+	target = bbr_quantization_budget(b, sk, target);
+
+	if (b->full_bw_reached)
+		cwnd = min_u32(cwnd + rs->acked_sacked, target);
+	else if (cwnd < target || sk->delivered < PARAM(sk, init_cwnd))
+		cwnd += rs->acked_sacked;
+	return max_u32(cwnd, PARAM(sk, cwnd_min_target));
+}
+
+BBR_STEP void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs, u32 bw)
+{
+	u32 cwnd = sk->cwnd;
+
+	/* An ACK of nothing changes no window, but the caps hold for it as well. */
+	if (rs->acked_sacked && !bbr_set_cwnd_to_recover_or_restore(b, sk, rs, &cwnd))
+		cwnd = bbr_cwnd_towards_target(b, sk, rs, cwnd, bw);
+
+	sk->cwnd = min_u32(cwnd, sk->snd_cwnd_clamp);
+	if (b->mode == BBR_PROBE_RTT)
+		sk->cwnd = min_u32(sk->cwnd, PARAM(sk, probe_rtt_cwnd));
+}
+
+/* An ACK arrived: model first, then pacing rate, then window. */
+static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	u32 bw;
+
+	b->steps = 0;
+	bbr_update_model(b, sk, rs);
+
+	bw = bbr_bw(b);
+	bbr_set_pacing_rate(b, sk, bw, b->pacing_gain);
+	bbr_set_cwnd(b, sk, rs, bw);
+}
+
+/*
+ * Recovery was a mistake: nothing was lost. What STARTUP concluded meanwhile, and the losses that a
+ * policer was suspected for, are void. Returns the window, which BBR has not reduced for it.
+ */
+static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
+{
+	b->full_bw = 0;
+	b->full_bw_cnt = 0;
+	bbr_reset_lt_bw_sampling(b, sk);
+	return sk->cwnd;
+}
+
+/* Recovery begins: note the window to come back to. Returns ssthresh, which BBR does not use. */
+static inline u32 bbr_ssthresh(struct bbr *b, const struct bbr_sock *sk)
+{
+	bbr_save_cwnd(b, sk);
+	return sk->ssthresh;
+}
+
+/*
+ * The stack changes to ca_state. Only the RTO (Loss) concerns BBR: it ends a round, for no ACK of this
+ * round may come any more; the plateau search begins anew; and it is a loss to the policer's sampling.
+ */
+static inline void bbr_set_state(struct bbr *b, const struct bbr_sock *sk, u8 ca_state)
+{
+	struct bbr_rs rs = { .losses = 1 };
+
+	b->steps = 0;
+	if (ca_state != TCP_CA_Loss)
+		return;
+	b->prev_ca_state = TCP_CA_Loss;
+	b->full_bw = 0;
+	b->round_start = 1;
+	bbr_lt_bw_sampling(b, sk, &rs);
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Control, second half: how much may be in flight for a given model, and how much of what is in
+ * flight is in the network.
+ */
+#ifndef BBR_INFLIGHT_H
+#define BBR_INFLIGHT_H
+
+#include "pacing.h"
+
+/*
+ * gain * bw * min_rtt in packets, rounded up: rounding down would lower the window, by that the
+ * delivery rate, by that bw, and so on.
+ */
+static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw, u32 gain)
+{
+	u64 w;
+
+	/* No RTT was ever measured: all so far was retransmitted and there are no timestamps. Stay at
+	 * what any connection may start with.
+	 */
+	if (b->min_rtt_us == BBR_RTT_NONE)
+		return PARAM(sk, init_cwnd);
+
+	w = (u64)bw * b->min_rtt_us;
+	return (((w * gain) >> BBR_SCALE) + BW_UNIT - 1) / BW_UNIT;
+}
+
+/*
+ * The BDP counts packets of a fluid; real ones travel in bursts. Leave room for a burst in each of
+ * the places that hold one back, and do not leave a single packet for a delayed ACK to wait for.
+ */
+static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
+{
+	cwnd += PARAM(sk, tso_budget) * bbr_tso_segs_goal(sk);
+	cwnd = (cwnd + 1) & ~1u;
+	/* With a BDP of a few packets 1.25 of it may round to the same: probe nevertheless. */
+	if (b->mode == BBR_PROBE_BW && b->cycle_idx == BBR_PHASE_PROBE)
+		cwnd += PARAM(sk, probe_bw_extra);
+	return cwnd;
+}
+
+/* The inflight that a gain aims at. */
+static inline u32 bbr_inflight(const struct bbr *b, const struct bbr_sock *sk, u32 bw, u32 gain)
+{
+	return bbr_quantization_budget(b, sk, bbr_bdp(b, sk, bw, gain));
+}
+
+/*
+ * Of `inflight` packets, how many will be in the network at the earliest departure time (EDT) of the
+ * next one? Those that wait for their departure time in fq are in flight, but fill no queue; until
+ * the EDT the network will have delivered bw * (EDT - now). When inflight is to grow, the burst that
+ * leaves at the EDT is the one that may reach the target, so it counts; when it is to shrink, what
+ * matters is how low it gets just before.
+ */
+static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bbr_sock *sk,
+					    u32 inflight)
+{
+	u64 now_ns = sk->tcp_clock_cache;
+	u64 edt_ns = sk->tcp_wstamp_ns > now_ns ? sk->tcp_wstamp_ns : now_ns;
+	u64 interval_us = (edt_ns - now_ns) / NSEC_PER_USEC;
+	u32 delivered = bbr_bw(b) * interval_us >> BW_SCALE;
+
+	if (b->pacing_gain > BBR_UNIT)
+		inflight += bbr_tso_segs_goal(sk);
+	return delivered >= inflight ? 0 : inflight - delivered;
+}
+
+#endif

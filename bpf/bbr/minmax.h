@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Windowed maximum of a stream of samples in constant space, after Kathleen Nichols' algorithm that the
+ * kernel keeps in lib/win_minmax.c: the best sample of the window, the best after it, and the best
+ * after that. Whenever the first grows older than the window, the next one takes its place. Samples
+ * in the second and third place are renewed from the second quarter and second half of the window, so
+ * that they do not all stem from its beginning.
+ */
+#ifndef BBR_MINMAX_H
+#define BBR_MINMAX_H
+
+struct minmax_sample {
+	u32 t; /* when it was measured; here: in which round */
+	u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[3]; /* the maximum first */
+};
+
+static inline u32 minmax_get(const struct minmax *m)
+{
+	return m->s[0].v;
+}
+
+static inline void minmax_reset(struct minmax *m, u32 t, u32 v)
+{
+	struct minmax_sample sample = { .t = t, .v = v };
+
+	m->s[0] = m->s[1] = m->s[2] = sample;
+}
+
+/* The maximum left the window: everybody moves up, the new sample takes the last place. */
+static inline void minmax_promote(struct minmax *m, struct minmax_sample sample)
+{
+	m->s[0] = m->s[1];
+	m->s[1] = m->s[2];
+	m->s[2] = sample;
+}
+
+/* Takes sample v of time t into a window that is win long. */
+static inline void minmax_running_max(struct minmax *m, u32 win, u32 t, u32 v)
+{
+	struct minmax_sample sample = { .t = t, .v = v };
+	u32 age;
+
+	/* A new maximum, or nothing in the window is still valid: forget what was. */
+	if (v >= m->s[0].v || t - m->s[2].t > win) {
+		minmax_reset(m, t, v);
+		return;
+	}
+
+	if (v >= m->s[1].v)
+		m->s[2] = m->s[1] = sample;
+	else if (v >= m->s[2].v)
+		m->s[2] = sample;
+
+	age = t - m->s[0].t;
+	if (age > win) {
+		/* The second place may be too old as well; the third was checked above. */
+		minmax_promote(m, sample);
+		if (t - m->s[0].t > win)
+			minmax_promote(m, sample);
+	} else if (m->s[1].t == m->s[0].t && age > win / 4) {
+		m->s[2] = m->s[1] = sample;
+	} else if (m->s[2].t == m->s[1].t && age > win / 2) {
+		m->s[2] = sample;
+	}
+}
+
+#endif

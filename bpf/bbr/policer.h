@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Token-bucket policers ("An Internet-Wide Analysis of Traffic Policing", Flach et al., SIGCOMM 2016)
+ * let a burst pass at the speed of the link, then drop whatever exceeds their rate. The maximum filter
+ * would remember the burst for ten rounds and lose packets all along. So average the delivery rate
+ * over longer intervals ("lt", long-term); two consecutive ones that both lost a fifth or more and
+ * agree on the rate are taken for a policer, and its rate is used as bw for a while.
+ */
+#ifndef BBR_POLICER_H
+#define BBR_POLICER_H
+
+#include "probe_bw.h"
+
+static inline void bbr_reset_lt_bw_sampling_interval(struct bbr *b, const struct bbr_sock *sk)
+{
+	b->lt_last_stamp = sk->delivered_mstamp / USEC_PER_MSEC;
+	b->lt_last_delivered = sk->delivered;
+	b->lt_last_lost = sk->lost;
+	b->lt_rtt_cnt = 0;
+}
+
+static inline void bbr_reset_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk)
+{
+	b->lt_bw = 0;
+	b->lt_use_bw = 0;
+	b->lt_is_sampling = 0;
+	bbr_reset_lt_bw_sampling_interval(b, sk);
+}
+
+/*
+ * Do two rates agree, to an eighth of the older one or to 4 kbit/s? The products are of 32 bits, as
+ * mainline's are: they wrap above 16 million packets a second.
+ */
+static inline bool bbr_lt_bw_is_consistent(const struct bbr_sock *sk, u32 old, u32 bw)
+{
+	u32 diff = (s32)(bw - old) < 0 ? old - bw : bw - old;
+
+	return diff * BBR_UNIT <= PARAM(sk, lt_bw_ratio) * old ||
+	       bbr_rate_bytes_per_sec(sk, diff, BBR_UNIT) <= PARAM(sk, lt_bw_diff) >> 3;
+}
+
+/* A lossy interval is over, its rate was bw. */
+static inline void bbr_lt_bw_interval_done(struct bbr *b, const struct bbr_sock *sk, u32 bw)
+{
+	if (b->lt_bw && bbr_lt_bw_is_consistent(sk, b->lt_bw, bw)) {
+		b->lt_bw = (bw + b->lt_bw) >> 1;
+		b->lt_use_bw = 1;
+		b->pacing_gain = PARAM(sk, lt_gain); /* probing would only be dropped */
+		b->lt_rtt_cnt = 0;
+		return;
+	}
+	b->lt_bw = bw;
+	bbr_reset_lt_bw_sampling_interval(b, sk);
+}
+
+/* Uses the policed rate for lt_bw_max_rtts rounds of PROBE_BW, then looks whether it is gone. */
+static inline void bbr_lt_bw_use(struct bbr *b, const struct bbr_sock *sk)
+{
+	if (b->mode != BBR_PROBE_BW || !b->round_start)
+		return;
+	if (++b->lt_rtt_cnt >= PARAM(sk, lt_bw_max_rtts)) {
+		bbr_reset_lt_bw_sampling(b, sk);
+		bbr_enter_probe_bw(b, sk, BBR_R_LT_BW_EXPIRED);
+	}
+}
+
+BBR_STEP void bbr_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	u32 lost, delivered, t;
+
+	if (b->lt_use_bw) {
+		bbr_lt_bw_use(b, sk);
+		return;
+	}
+
+	/* Begin at a loss: the bucket is empty then, and the burst before it is not averaged in. */
+	if (!b->lt_is_sampling) {
+		if (!rs->losses)
+			return;
+		bbr_reset_lt_bw_sampling_interval(b, sk);
+		b->lt_is_sampling = 1;
+	}
+
+	/* An application that has nothing to send would look like a low rate. */
+	if (rs->is_app_limited) {
+		bbr_reset_lt_bw_sampling(b, sk);
+		return;
+	}
+
+	if (b->round_start)
+		b->lt_rtt_cnt++;
+	if (b->lt_rtt_cnt < PARAM(sk, lt_intvl_min_rtts))
+		return;
+	if (b->lt_rtt_cnt > PARAM(sk, lt_intvl_max_rtts)) {
+		bbr_reset_lt_bw_sampling(b, sk);
+		return;
+	}
+
+	/* End at a loss as well: again the bucket is empty, or the rate would be underestimated. */
+	if (!rs->losses)
+		return;
+
+	lost = sk->lost - b->lt_last_lost;
+	delivered = sk->delivered - b->lt_last_delivered;
+	if (!delivered || lost << BBR_SCALE < PARAM(sk, lt_loss_thresh) * delivered)
+		return;
+
+	t = (u32)(sk->delivered_mstamp / USEC_PER_MSEC) - b->lt_last_stamp;
+	if ((s32)t < (s32)PARAM(sk, lt_intvl_min_time))
+		return;
+	if (t >= ~0u / USEC_PER_MSEC) { /* microseconds would not fit 32 bits */
+		bbr_reset_lt_bw_sampling(b, sk);
+		return;
+	}
+	bbr_lt_bw_interval_done(b, sk, delivered * BW_UNIT / (t * USEC_PER_MSEC));
+}
+
+#endif

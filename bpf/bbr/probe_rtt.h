@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The minimum filter of RTT, and PROBE_RTT, which refreshes it.
+ *
+ * A sender that keeps a queue, or several that share one, never see the RTT of the empty path. If the
+ * minimum was not met for 10 s, cut inflight to 4 packets for 200 ms and at least one round: flows that
+ * share a bottleneck see the RTT fall together, so their windows expire together, their PROBE_RTTs
+ * meet, and the queue becomes empty for all of them. It costs 200 ms of 10 s, 2 %. Connections
+ * with pauses get their minimum for nothing and never come here.
+ */
+#ifndef BBR_PROBE_RTT_H
+#define BBR_PROBE_RTT_H
+
+#include "probe_bw.h"
+#include "recovery.h"
+
+static inline void bbr_check_probe_rtt_done(struct bbr *b, struct bbr_sock *sk)
+{
+	if (!b->probe_rtt_done_stamp || !after(sk->now_ms, b->probe_rtt_done_stamp))
+		return;
+
+	b->min_rtt_stamp = sk->now_ms; /* whatever was measured holds for a window from now */
+	sk->cwnd = max_u32(sk->cwnd, b->prior_cwnd);
+	if (b->full_bw_reached)
+		bbr_enter_probe_bw(b, sk, BBR_R_PROBE_RTT_DONE);
+	else
+		bbr_enter_mode(b, BBR_STARTUP, BBR_R_PROBE_RTT_DONE);
+}
+
+/* On each ACK in PROBE_RTT. */
+static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
+{
+	/* Samples of the low rate are ours, not the path's: mark what is sent as app-limited. */
+	sk->app_limited = sk->delivered + sk->inflight;
+	if (!sk->app_limited)
+		sk->app_limited = 1;
+
+	if (!b->probe_rtt_done_stamp) {
+		if (sk->inflight > PARAM(sk, probe_rtt_cwnd))
+			return;
+		/* Low enough: the clock runs from here, and a round begins. */
+		b->probe_rtt_done_stamp = sk->now_ms + PARAM(sk, probe_rtt_duration);
+		b->probe_rtt_round_done = 0;
+		b->next_round_delivered = sk->delivered;
+		return;
+	}
+	if (b->round_start)
+		b->probe_rtt_round_done = 1;
+	if (b->probe_rtt_round_done)
+		bbr_check_probe_rtt_done(b, sk);
+}
+
+BBR_STEP void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	bool expired = after(sk->now_ms, b->min_rtt_stamp + PARAM(sk, min_rtt_win));
+
+	/* A lower RTT counts even with the delay of a delayed ACK in it. A higher one replaces an
+	 * expired minimum, but not with the receiver's delay.
+	 */
+	if (rs->rtt_us >= 0 && (rs->rtt_us <= b->min_rtt_us || (expired && !rs->is_ack_delayed))) {
+		b->min_rtt_us = rs->rtt_us;
+		b->min_rtt_stamp = sk->now_ms;
+	}
+
+	/* After a pause the queue is empty anyway: the next samples measure the path. */
+	if (PARAM(sk, probe_rtt_duration) && expired && !b->idle_restart &&
+	    b->mode != BBR_PROBE_RTT) {
+		bbr_enter_mode(b, BBR_PROBE_RTT, BBR_R_MIN_RTT_EXPIRED);
+		bbr_save_cwnd(b, sk);
+		b->probe_rtt_done_stamp = 0;
+	}
+
+	if (b->mode == BBR_PROBE_RTT)
+		bbr_probe_rtt(b, sk);
+
+	if (rs->delivered > 0) /* the restart is over with the first data delivered after it */
+		b->idle_restart = 0;
+}
+
+#endif

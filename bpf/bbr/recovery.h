@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Loss recovery. BBR's model does not react to a loss, but a sender that just lost packets does not
+ * know whether its model still holds: so for one round it conserves packets (one out for one in),
+ * afterwards grows at most like slow start, and when recovery is over it returns to the last window
+ * that was known to be good.
+ */
+#ifndef BBR_RECOVERY_H
+#define BBR_RECOVERY_H
+
+#include "bbr.h"
+
+/* Remembers the window. In recovery or PROBE_RTT it has been cut: the larger one is the good one. */
+static inline void bbr_save_cwnd(struct bbr *b, const struct bbr_sock *sk)
+{
+	if (b->prev_ca_state < TCP_CA_Recovery && b->mode != BBR_PROBE_RTT)
+		b->prior_cwnd = sk->cwnd;
+	else
+		b->prior_cwnd = max_u32(b->prior_cwnd, sk->cwnd);
+}
+
+/*
+ * The window before it grows, in *cwnd. True while packets are conserved: then it must not grow.
+ */
+static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struct bbr_sock *sk,
+						      const struct bbr_rs *rs, u32 *cwnd)
+{
+	u8 prev_state = b->prev_ca_state, state = sk->ca_state;
+	u32 window = sk->cwnd;
+
+	/* An ACK of P packets may release 2 P: take away what is lost here, what was ACKed is added
+	 * when the window grows.
+	 */
+	if (rs->losses > 0) {
+		s32 left = window - (u32)rs->losses;
+
+		window = left > 1 ? left : 1;
+	}
+
+	if (state == TCP_CA_Recovery && prev_state != TCP_CA_Recovery) {
+		b->packet_conservation = 1;
+		b->next_round_delivered = sk->delivered; /* conserve for one round from here */
+		/* What the application left unused of the window is not to be sent now. */
+		window = sk->inflight + rs->acked_sacked;
+	} else if (prev_state >= TCP_CA_Recovery && state < TCP_CA_Recovery) {
+		window = max_u32(window, b->prior_cwnd);
+		b->packet_conservation = 0;
+	}
+	b->prev_ca_state = state;
+
+	if (b->packet_conservation) {
+		*cwnd = max_u32(window, sk->inflight + rs->acked_sacked);
+		return true;
+	}
+	*cwnd = window;
+	return false;
+}
+
+#endif

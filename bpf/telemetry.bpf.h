@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Events for monitors; bpf_bbr/events.h says how they subscribe. While nobody does, is_watched() is
+ * all that runs.
+ */
+#ifndef TELEMETRY_BPF_H
+#define TELEMETRY_BPF_H
+
+#include "kernel.bpf.h"
+
+struct bbr_watch watch SEC(BBR_MAP_WATCH) = {};
+
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 65536);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, BBR_SUBSCRIBERS);
+	__type(key, u32);
+	__array(values, struct ring);
+} bbr_rings SEC(".maps");
+
+/* What monitors need to know of a connection. Allocated while one watches, freed when none does. */
+struct watched_conn {
+	u64 id;
+	u64 sampled_ns[BBR_SUBSCRIBERS]; /* of BBR_SAMPLE_TIME: the last sample */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct watched_conn);
+} bbr_conns SEC(".maps");
+
+const volatile struct bbr_abi abi SEC(BBR_MAP_ABI) = {
+	.magic = BBR_ABI_MAGIC,
+	.major = BBR_ABI_MAJOR,
+	.minor = BBR_ABI_MINOR,
+	.profile_size = sizeof(struct bbr_profile),
+	.watch_size = sizeof(struct bbr_watch),
+	.event_size = sizeof(struct bbr_event),
+	.version = BBR_VERSION,
+};
+
+static inline u64 active_subscribers(void)
+{
+	return *(volatile u64 *)&watch.active;
+}
+
+/* Is there anything to do for monitors? The bit of b is theirs to be cleaned up after them. */
+static inline bool is_watched(const struct bbr *b)
+{
+	return __builtin_expect(active_subscribers() || b->watched, 0);
+}
+
+static inline void set_addr(u32 *addr, u32 v4)
+{
+	addr[0] = 0;
+	addr[1] = 0;
+	addr[2] = bpf_htonl(0xffff);
+	addr[3] = v4;
+}
+
+static inline void fill_endpoints(struct bbr_event *e, struct sock *sk)
+{
+	struct sock_common *skc = &sk->__sk_common;
+
+	e->netns = skc->skc_net.net->ns.inum;
+	e->family = skc->skc_family;
+	e->lport = bpf_htons(skc->skc_num);
+	e->rport = skc->skc_dport;
+	if (e->family == AF_INET6) {
+		for (int i = 0; i < 4; i++) {
+			e->laddr[i] = skc->skc_v6_rcv_saddr.in6_u.u6_addr32[i];
+			e->raddr[i] = skc->skc_v6_daddr.in6_u.u6_addr32[i];
+		}
+	} else {
+		set_addr(e->laddr, skc->skc_rcv_saddr);
+		set_addr(e->raddr, skc->skc_daddr);
+	}
+}
+
+static inline u16 event_flags(const struct bbr *b)
+{
+	return (b->round_start ? BBR_F_ROUND_START : 0) | (b->full_bw_reached ? BBR_F_FULL_BW : 0) |
+	       (b->idle_restart ? BBR_F_IDLE_RESTART : 0) |
+	       (b->packet_conservation ? BBR_F_CONSERVATION : 0) |
+	       (b->lt_is_sampling ? BBR_F_LT_SAMPLING : 0) | (b->lt_use_bw ? BBR_F_LT_USE_BW : 0);
+}
+
+/* The state of a connection, in an event whose kind is still open. */
+static inline void fill_event(struct bbr_event *e, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct bbr *b = bbr_of(sk);
+
+	__builtin_memset(e, 0, sizeof(*e));
+	e->size = sizeof(*e);
+	e->major = abi.major;
+	e->minor = BBR_ABI_MINOR;
+	e->time_ns = bpf_ktime_get_ns();
+	fill_endpoints(e, sk);
+	e->flags = event_flags(b);
+	e->pacing_rate = sk->sk_pacing_rate;
+	e->bytes_sent = tp->bytes_sent;
+	e->bytes_acked = tp->bytes_acked;
+	e->bytes_retrans = tp->bytes_retrans;
+	e->bw = bbr_bw(b);
+	e->max_bw = bbr_max_bw(b);
+	e->full_bw = b->full_bw;
+	e->lt_bw = b->lt_bw;
+	e->min_rtt_us = b->min_rtt_us;
+	e->srtt_us = tp->srtt_us >> 3;
+	e->cwnd = tp->snd_cwnd;
+	e->ssthresh = tp->snd_ssthresh;
+	e->prior_cwnd = b->prior_cwnd;
+	e->inflight = packets_in_flight(tp);
+	e->mss = tp->mss_cache;
+	e->rounds = b->round_count;
+	e->delivered = tp->delivered;
+	e->lost = tp->lost;
+	e->extra_acked = bbr_extra_acked(b);
+	e->params_gen = b->params_gen;
+	e->rtt_us = BBR_RTT_NONE;
+	e->rs_delivered = -1;
+	e->pacing_gain = b->pacing_gain;
+	e->cwnd_gain = b->cwnd_gain;
+	e->mode = b->mode;
+	e->cycle_idx = b->cycle_idx;
+	e->ca_state = ca_state_of(sk);
+	e->full_bw_cnt = b->full_bw_cnt;
+	e->lt_rtt_cnt = b->lt_rtt_cnt;
+}
+
+static inline void fill_sample(struct bbr_event *e, const struct rate_sample *rs, struct bbr *b)
+{
+	e->flags |= BBR_F_SAMPLE | (sample_is_app_limited(rs, b) ? BBR_F_APP_LIMITED : 0) |
+		    (rs->is_ack_delayed ? BBR_F_ACK_DELAYED : 0);
+	if (rs->rtt_us >= 0)
+		e->rtt_us = rs->rtt_us;
+	e->rs_delivered = rs->delivered;
+	e->rs_interval_us = rs->interval_us;
+	e->rs_losses = rs->losses;
+	e->rs_acked = rs->acked_sacked;
+	e->rs_prior_inflight = rs->prior_in_flight;
+}
+
+static inline bool addr_matches(const u32 *addr, const u32 *want, const u32 *mask)
+{
+	return !(((addr[0] & mask[0]) ^ want[0]) | ((addr[1] & mask[1]) ^ want[1]) |
+		 ((addr[2] & mask[2]) ^ want[2]) | ((addr[3] & mask[3]) ^ want[3]));
+}
+
+static inline bool filter_matches(const struct bbr_filter *f, const struct bbr_event *e)
+{
+	return addr_matches(e->laddr, f->laddr, f->lmask) &&
+	       addr_matches(e->raddr, f->raddr, f->rmask) && (!f->lport || f->lport == e->lport) &&
+	       (!f->rport || f->rport == e->rport);
+}
+
+/* Does the subscriber want this ACK? */
+static inline bool is_sampled(const struct bbr_subscriber *sub, const struct bbr_event *e,
+			      u64 *sampled_ns)
+{
+	switch (sub->sampling) {
+	case BBR_SAMPLE_ACK:
+		return true;
+	case BBR_SAMPLE_ROUND:
+		return e->flags & BBR_F_ROUND_START;
+	case BBR_SAMPLE_TIME:
+		if (!sampled_ns || e->time_ns - *sampled_ns < sub->interval_ns)
+			return false;
+		*sampled_ns = e->time_ns;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static inline void send_event(u32 slot, struct bbr_subscriber *sub, struct bbr_event *e)
+{
+	u32 kind = e->kind & (BBR_EV_MAX - 1);
+	void *ring = bpf_map_lookup_elem(&bbr_rings, &slot);
+
+	e->tag = sub->tag;
+	e->seq = __sync_fetch_and_add(&sub->seq, 1);
+	if (ring && !bpf_ringbuf_output(ring, e, sizeof(*e), 0))
+		__sync_fetch_and_add(&sub->events[kind], 1);
+	else
+		__sync_fetch_and_add(&sub->drops[kind], 1);
+}
+
+/* Gives the event to each subscriber that wants it. One copy of this code a program: it is long. */
+static __attribute__((noinline)) void publish(struct sock *sk, struct bbr_event *e)
+{
+	struct watched_conn *conn;
+	u64 active = active_subscribers();
+
+	conn = bpf_sk_storage_get(&bbr_conns, sk, NULL, active ? BPF_SK_STORAGE_GET_F_CREATE : 0);
+	if (conn) {
+		if (!conn->id)
+			conn->id = __sync_fetch_and_add(&watch.next_conn, 1) + 1;
+		e->conn = conn->id;
+	}
+
+	for (u32 i = 0; i < BBR_SUBSCRIBERS; i++) {
+		struct bbr_subscriber *sub = &watch.sub[i];
+
+		if (!(active & (1ull << i)))
+			continue;
+		if (sub->lease_ns < e->time_ns) { /* its monitor is gone, or stopped */
+			__sync_fetch_and_and(&watch.active, ~(1ull << i));
+			continue;
+		}
+		if (!filter_matches(&sub->filter, e))
+			continue;
+		if (e->kind == BBR_EV_ACK) {
+			__sync_fetch_and_add(&sub->acks, 1);
+			if (!is_sampled(sub, e, conn ? &conn->sampled_ns[i] : NULL))
+				continue;
+		}
+		send_event(i, sub, e);
+	}
+}
+
+/* The last monitor went away: give back what was allocated for them. */
+static inline void forget_conn(struct sock *sk, struct bbr *b)
+{
+	bpf_sk_storage_delete(&bbr_conns, sk);
+	b->watched = 0;
+}
+
+static inline void publish_kind(struct sock *sk, struct bbr_event *e, u8 kind, u8 from, u8 to,
+				u8 reason)
+{
+	e->kind = kind;
+	e->from = from;
+	e->to = to;
+	e->reason = reason;
+	publish(sk, e);
+}
+
+/* Begins an event about sk; false if there is nobody to tell. */
+static __attribute__((noinline)) bool begin_event(struct sock *sk, struct bbr *b,
+						  struct bbr_event *e)
+{
+	if (!active_subscribers()) {
+		forget_conn(sk, b);
+		return false;
+	}
+	b->watched = 1;
+	fill_event(e, sk);
+	return true;
+}
+
+/* Where a step leads to, given the mode before it. */
+static inline u8 step_to(const struct bbr *b, u8 reason)
+{
+	switch (reason) {
+	case BBR_R_FULL_BW:
+		return BBR_DRAIN;
+	case BBR_R_MIN_RTT_EXPIRED:
+		return BBR_PROBE_RTT;
+	case BBR_R_PROBE_RTT_DONE: /* always the last step */
+		return b->mode;
+	default:
+		return BBR_PROBE_BW;
+	}
+}
+
+/* The transitions of this callback, which began in mode `from`. */
+static inline void report_steps(struct sock *sk, struct bbr_event *e, u8 from)
+{
+	struct bbr *b = bbr_of(sk);
+
+	for (u8 reason = 0; reason < BBR_REASONS; reason++) {
+		u8 to;
+
+		if (!(b->steps & (1 << reason)))
+			continue;
+		to = step_to(b, reason);
+		publish_kind(sk, e, BBR_EV_MODE, from, to, reason);
+		from = to;
+	}
+}
+
+static __attribute__((noinline)) void report(struct sock *sk, u8 kind)
+{
+	struct bbr *b = bbr_of(sk);
+	struct bbr_event e;
+
+	if (begin_event(sk, b, &e))
+		publish_kind(sk, &e, kind, 0, 0, 0);
+}
+
+static __attribute__((noinline)) void report_modes(struct sock *sk, u8 from)
+{
+	struct bbr *b = bbr_of(sk);
+	struct bbr_event e;
+
+	if (begin_event(sk, b, &e))
+		report_steps(sk, &e, from);
+}
+
+/* The stack goes from one congestion state to another: the losses' side of it is an event. */
+static __attribute__((noinline)) void report_ca_state(struct sock *sk, u8 from, u8 to)
+{
+	struct bbr *b = bbr_of(sk);
+	struct bbr_event e;
+
+	if ((from < TCP_CA_Recovery && to < TCP_CA_Recovery) || !begin_event(sk, b, &e))
+		return;
+	if (to == TCP_CA_Loss)
+		publish_kind(sk, &e, BBR_EV_RTO, from, to, 0);
+	if (from != to)
+		publish_kind(sk, &e, BBR_EV_RECOVERY, from, to, 0);
+}
+
+/*
+ * After cong_control, with its raw context. Not inlined, and it reads the rate sample once more, so that
+ * the unwatched ACK need not keep anything for it.
+ */
+static __attribute__((noinline)) void report_ack(unsigned long long *ctx, u8 from,
+						 bool params_changed)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct bbr *b = bbr_of(sk);
+	struct bbr_event e;
+
+	/* The ACK of our SYN comes before init: there is no state yet that could be shown. */
+	if (sk->__sk_common.skc_state == TCP_SYN_SENT || !begin_event(sk, b, &e))
+		return;
+	if (params_changed)
+		publish_kind(sk, &e, BBR_EV_PARAMS, 0, 0, 0);
+	report_steps(sk, &e, from);
+	fill_sample(&e, ctx_rate_sample(ctx), b);
+	publish_kind(sk, &e, BBR_EV_ACK, 0, 0, 0);
+}
+
+#endif

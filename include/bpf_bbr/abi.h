@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How the tools recognise an instance: a struct_ops map whose programs use a map BBR_MAP_ABI that
+ * holds a struct bbr_abi with this magic. libbpf freezes that map, so nobody can change it later.
+ */
+#ifndef BPF_BBR_ABI_H
+#define BPF_BBR_ABI_H
+
+#include <linux/types.h>
+
+#define BBR_NAME "bpf_bbr" /* the instance that bpftool registers, and bbrctl's default */
+#define BBR_NAME_LEN 16 /* TCP_CA_NAME_MAX: 15 characters and the closing 0 */
+#define BBR_VERSION "0.1.0"
+
+#define BBR_ABI_MAGIC 0x31726262 /* "bbr1" */
+/*
+ * Major: layouts that older tools would misread. Minor: fields added at the end of bbr_event or of
+ * bbr_params; tools accept those.
+ */
+#define BBR_ABI_MAJOR 1
+#define BBR_ABI_MINOR 0
+
+struct bbr_abi {
+	__u32 magic;
+	__u16 major;
+	__u16 minor;
+	__u32 profile_size; /* bytes of struct bbr_profile */
+	__u32 watch_size; /* bytes of struct bbr_watch */
+	__u32 event_size; /* bytes of struct bbr_event */
+	char version[20]; /* of the program, for people */
+};
+
+/* Kernel names of the maps of an instance (at most 15 characters). */
+#define BBR_MAP_ABI ".rodata.bbr_abi" /* struct bbr_abi, frozen */
+#define BBR_MAP_PARAMS ".data.params" /* struct bbr_profile */
+#define BBR_MAP_WATCH ".data.watch" /* struct bbr_watch */
+#define BBR_MAP_RINGS "bbr_rings" /* array of ring buffers, one a subscriber */
+
+#endif

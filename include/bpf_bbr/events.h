@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the BPF program tells monitors, and how a monitor subscribes.
+ *
+ * A monitor takes a slot of struct bbr_watch (map .data.watch, which it maps into memory), puts a
+ * ring buffer of its own into the same slot of bbr_rings, and renews the lease while it lives. The
+ * first callback that finds a lease run out clears the slot's bit in `active`; with no bit set a
+ * callback costs one load and one branch.
+ */
+#ifndef BPF_BBR_EVENTS_H
+#define BPF_BBR_EVENTS_H
+
+#include <linux/types.h>
+
+#define BBR_SUBSCRIBERS 8
+
+/* bbr_event.kind. Values are never given another meaning. */
+enum bbr_event_kind {
+	BBR_EV_START, /* init: a connection starts to use the instance */
+	BBR_EV_END, /* release: it closes, or is switched to something else */
+	BBR_EV_ACK, /* an ACK was processed; the state after it */
+	BBR_EV_MODE, /* from and to are modes, reason is enum bbr_reason */
+	BBR_EV_RECOVERY, /* from and to are enum tcp_ca_state: Recovery or Loss entered or left */
+	BBR_EV_RTO, /* a retransmission timeout */
+	BBR_EV_PARAMS, /* the connection's first ACK with changed parameters */
+	BBR_EV_KINDS,
+};
+
+#define BBR_EV_MAX 8 /* room for kinds that a later minor adds */
+
+enum bbr_mode {
+	BBR_STARTUP, /* ramp up quickly to fill the pipe */
+	BBR_DRAIN, /* drain the queue that STARTUP made */
+	BBR_PROBE_BW, /* cycle around the estimated bandwidth */
+	BBR_PROBE_RTT, /* cut inflight to measure min_rtt */
+	BBR_MODES,
+};
+
+/* Why a mode was entered, in the order in which it can happen on one ACK. */
+enum bbr_reason {
+	BBR_R_LT_BW_EXPIRED, /* PROBE_BW anew: the policed rate was used for long enough */
+	BBR_R_FULL_BW, /* STARTUP to DRAIN: bandwidth stopped growing */
+	BBR_R_DRAINED, /* DRAIN to PROBE_BW: inflight is down to the BDP */
+	BBR_R_MIN_RTT_EXPIRED, /* to PROBE_RTT: no lower RTT for min_rtt_win */
+	BBR_R_PROBE_RTT_DONE, /* PROBE_RTT to PROBE_BW, or to STARTUP if the pipe was never full */
+	BBR_REASONS,
+};
+
+/* bbr_event.flags */
+enum bbr_event_flag {
+	BBR_F_APP_LIMITED = 1 << 0, /* the rate sample was application-limited */
+	BBR_F_ROUND_START = 1 << 1, /* this ACK starts a round */
+	BBR_F_FULL_BW = 1 << 2, /* the pipe was filled */
+	BBR_F_IDLE_RESTART = 1 << 3, /* restarting after idle */
+	BBR_F_CONSERVATION = 1 << 4, /* first round of recovery: a packet out for a packet in */
+	BBR_F_LT_SAMPLING = 1 << 5, /* looking for a policer */
+	BBR_F_LT_USE_BW = 1 << 6, /* a policer was found, lt_bw is used as bw */
+	BBR_F_ACK_DELAYED = 1 << 7, /* the RTT sample may contain a delayed ACK */
+	BBR_F_SAMPLE =
+		1 << 8, /* rs_* and rtt_us were measured: always in BBR_EV_ACK and only there */
+};
+
+#define BBR_RTT_NONE 0xffffffffu /* min_rtt_us, rtt_us: never measured */
+
+/*
+ * One event. Addresses and ports are in network byte order, IPv4 as ::ffff:a.b.c.d. All bandwidths
+ * are packets per microsecond << 24, as BBR keeps them: times mss gives bytes.
+ */
+struct bbr_event {
+	__u16 size; /* of this record in bytes; later minors are longer */
+	__u8 major; /* BBR_ABI_MAJOR */
+	__u8 minor;
+	__u8 kind; /* enum bbr_event_kind */
+	__u8 from; /* BBR_EV_MODE, BBR_EV_RECOVERY */
+	__u8 to;
+	__u8 reason; /* enum bbr_reason */
+
+	__u64 seq; /* of this subscriber, from 0; a gap is what a full ring dropped */
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 conn; /* unique within an instance from the first watched event on; 0: no memory */
+	__u32 tag; /* of the subscription */
+	__u32 netns; /* inode number of the network namespace, as lsns(8) shows it */
+
+	__u32 laddr[4];
+	__u32 raddr[4];
+	__u16 lport;
+	__u16 rport;
+	__u16 family; /* AF_INET or AF_INET6 */
+	__u16 flags; /* enum bbr_event_flag */
+
+	__u64 pacing_rate; /* bytes per second */
+	__u64 bytes_sent; /* payload, retransmissions included */
+	__u64 bytes_acked;
+	__u64 bytes_retrans;
+
+	__u32 bw; /* the estimate in use: max_bw, or lt_bw behind a policer */
+	__u32 max_bw; /* maximum of the last bw_win rounds */
+	__u32 full_bw; /* what full_bw_thresh compares with */
+	__u32 lt_bw;
+	__u32 min_rtt_us;
+	__u32 srtt_us;
+	__u32 cwnd; /* packets, as everything below unless it says otherwise */
+	__u32 ssthresh;
+	__u32 prior_cwnd; /* to be restored after recovery or PROBE_RTT */
+	__u32 inflight;
+	__u32 mss; /* bytes */
+	__u32 rounds; /* packet-timed round trips since the start */
+	__u32 delivered; /* since the start */
+	__u32 lost; /* since the start */
+	__u32 extra_acked; /* maximum of the filter of ACK aggregation */
+	__u32 params_gen; /* generation of the parameters in use, its low 8 bits */
+
+	__u32 rtt_us; /* RTT sample, or BBR_RTT_NONE */
+	__s32 rs_delivered; /* delivery rate sample: so many in rs_interval_us; < 0: not valid */
+	__s32 rs_interval_us;
+	__u32 rs_losses; /* marked lost by this ACK */
+	__u32 rs_acked; /* newly ACKed or SACKed by this ACK */
+	__u32 rs_prior_inflight; /* before this ACK */
+
+	__u16 pacing_gain; /* 256 = 1.0 */
+	__u16 cwnd_gain;
+	__u8 mode; /* enum bbr_mode */
+	__u8 cycle_idx; /* PROBE_BW's phase */
+	__u8 ca_state; /* enum tcp_ca_state */
+	__u8 full_bw_cnt; /* rounds without growth */
+	__u8 lt_rtt_cnt; /* rounds of the policer's interval, or with its rate */
+	__u8 pad[7];
+};
+
+_Static_assert(sizeof(struct bbr_event) == 216, "bbr_event is ABI");
+_Static_assert(__builtin_offsetof(struct bbr_event, pacing_rate) == 80, "bbr_event is ABI");
+_Static_assert(__builtin_offsetof(struct bbr_event, rtt_us) == 176, "bbr_event is ABI");
+
+enum bbr_sampling {
+	BBR_SAMPLE_NONE, /* transitions only: everything but BBR_EV_ACK */
+	BBR_SAMPLE_ACK, /* every ACK */
+	BBR_SAMPLE_ROUND, /* the first ACK of each round */
+	BBR_SAMPLE_TIME, /* of each connection at most one ACK in interval_ns */
+};
+
+/* Connections whose masked addresses are equal and whose ports are equal or not asked for (0). */
+struct bbr_filter {
+	__u32 laddr[4], lmask[4];
+	__u32 raddr[4], rmask[4];
+	__u16 lport, rport; /* network byte order */
+	__u32 pad;
+};
+
+struct bbr_subscriber {
+	/* Written by the monitor. */
+	__u64 owner; /* 0: free; else a number of the monitor's own, set by compare-and-swap */
+	__u64 lease_ns; /* CLOCK_MONOTONIC; a slot whose lease has run out may be taken over */
+	__u64 interval_ns; /* BBR_SAMPLE_TIME */
+	__u32 sampling; /* enum bbr_sampling */
+	__u32 tag; /* copied to each event */
+	struct bbr_filter filter;
+
+	/* Written by the BPF program, with atomic additions; set to 0 by the monitor when it enters. */
+	__u64 seq; /* events and drops so far: the next event's number */
+	__u64 acks; /* ACKs of the connections that the filter lets through */
+	__u64 events[BBR_EV_MAX]; /* written to the ring, by kind */
+	__u64 drops[BBR_EV_MAX]; /* lost because the ring was full, by kind */
+	__u64 pad;
+};
+
+_Static_assert(sizeof(struct bbr_subscriber) == 256, "bbr_subscriber is ABI");
+
+struct bbr_watch {
+	__u64 active; /* a bit for each slot that is watched; changed by atomic operations only */
+	__u64 next_conn; /* the last connection id given out */
+	__u64 pad[6];
+	struct bbr_subscriber sub[BBR_SUBSCRIBERS];
+};
+
+#endif

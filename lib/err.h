@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How the tools end and complain.
+ */
+#ifndef LIB_ERR_H
+#define LIB_ERR_H
+
+#include <stdbool.h>
+
+/* Exit status of both tools. */
+enum {
+	EXIT_DONE = 0,
+	EXIT_USAGE = 1, /* the command line is wrong */
+	EXIT_REFUSED = 2, /* the kernel or the system refused */
+	EXIT_NOTHING = 3, /* nothing to do that was asked to be done: already loaded, not loaded */
+};
+
+/* Set by main(): the program's name in messages, and whether libbpf may speak for itself (-v). */
+void err_init(const char *program, bool verbose);
+
+/* One line on stderr: "program: what failed: why". */
+void err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The line after it: what to do about it. */
+void remedy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * Prints the error for -errno of a bpf() call: "what: why". For EPERM it names the capabilities that
+ * this process lacks. Returns EXIT_REFUSED.
+ */
+int err_bpf(int error, const char *what);
+
+/*
+ * Does the process have what loading and inspecting need (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON,
+ * CAP_SYS_ADMIN)? If not, says which are missing and what to do.
+ */
+bool have_caps(const char *what);
+
+#endif

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+
+#include "err.h"
+#include "instance.h"
+
+#define MAX_MAPS 64 /* maps of one program that are looked at */
+
+/* Where the running kernel keeps what we read of a struct_ops map's value. */
+struct ops_layout {
+	struct btf *btf;
+	__u32 value_type; /* id of struct bpf_struct_ops_tcp_congestion_ops */
+	__u32 refcnt, state; /* offsets in bytes within the value */
+	__u32 name, cong_control;
+};
+
+/* Adds the offset of a member path to *off; the path goes down through members, or fails. */
+static int member_offset(const struct btf *btf, __u32 type_id, const char *const *path, __u32 *off)
+{
+	*off = 0;
+	for (; *path; path++) {
+		const struct btf_type *t = btf__type_by_id(btf, btf__resolve_type(btf, type_id));
+		const struct btf_member *m = btf_members(t);
+		int i, n = btf_vlen(t);
+
+		if (!btf_is_composite(t))
+			return -ENOENT;
+		for (i = 0; i < n; i++)
+			if (!strcmp(btf__name_by_offset(btf, m[i].name_off), *path))
+				break;
+		if (i == n)
+			return -ENOENT;
+		*off += btf_member_bit_offset(t, i) / 8;
+		type_id = m[i].type;
+	}
+	return 0;
+}
+
+static int layout_open(struct ops_layout *l)
+{
+	static const char value[] = "bpf_struct_ops_tcp_congestion_ops";
+	/* The header of the value was wrapped into a struct `common` in 6.9. */
+	static const char *const state_new[] = { "common", "state", NULL };
+	static const char *const state_old[] = { "state", NULL };
+	static const char *const refcnt_new[] = { "common", "refcnt", NULL };
+	static const char *const refcnt_old[] = { "refcnt", NULL };
+	static const char *const name[] = { "data", "name", NULL };
+	static const char *const cong_control[] = { "data", "cong_control", NULL };
+	int id;
+
+	l->btf = btf__load_vmlinux_btf();
+	if (!l->btf)
+		return -errno;
+	id = btf__find_by_name_kind(l->btf, value, BTF_KIND_STRUCT);
+	if (id < 0)
+		goto missing;
+	l->value_type = id;
+	if ((member_offset(l->btf, id, state_new, &l->state) &&
+	     member_offset(l->btf, id, state_old, &l->state)) ||
+	    (member_offset(l->btf, id, refcnt_new, &l->refcnt) &&
+	     member_offset(l->btf, id, refcnt_old, &l->refcnt)) ||
+	    member_offset(l->btf, id, name, &l->name) ||
+	    member_offset(l->btf, id, cong_control, &l->cong_control))
+		goto missing;
+	return 0;
+
+missing:
+	btf__free(l->btf);
+	return -ENOTSUP;
+}
+
+int instance_map(__u32 id)
+{
+	int fd = bpf_map_get_fd_by_id(id);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int map_info(int fd, struct bpf_map_info *info)
+{
+	__u32 len = sizeof(*info);
+
+	memset(info, 0, sizeof(*info));
+	return bpf_obj_get_info_by_fd(fd, info, &len) ? -errno : 0;
+}
+
+/* Notes the id of a map that has one of our names, and reads the ABI. */
+static int note_map(__u32 id, struct instance *inst)
+{
+	static const __u32 key;
+	struct bpf_map_info info;
+	int fd = instance_map(id), err;
+
+	if (fd < 0)
+		return fd;
+	err = map_info(fd, &info);
+	if (err)
+		goto out;
+	if (!strcmp(info.name, BBR_MAP_PARAMS))
+		inst->params_id = id;
+	else if (!strcmp(info.name, BBR_MAP_WATCH))
+		inst->watch_id = id;
+	else if (!strcmp(info.name, BBR_MAP_RINGS))
+		inst->rings_id = id;
+	else if (!strcmp(info.name, BBR_MAP_ABI) && info.value_size == sizeof(inst->abi))
+		err = bpf_map_lookup_elem(fd, &key, &inst->abi) ? -errno : 0;
+out:
+	close(fd);
+	return err;
+}
+
+static int note_maps(__u32 prog_id, struct instance *inst)
+{
+	__u32 ids[MAX_MAPS], len = sizeof(struct bpf_prog_info);
+	struct bpf_prog_info info = {
+		.map_ids = (__u64)(unsigned long)ids,
+		.nr_map_ids = MAX_MAPS,
+	};
+	int fd = bpf_prog_get_fd_by_id(prog_id), err;
+
+	if (fd < 0)
+		return -errno;
+	err = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;
+	close(fd);
+	if (err)
+		return err;
+	inst->prog_id = prog_id;
+	inst->loaded_ns = info.load_time;
+	for (__u32 i = 0; i < info.nr_map_ids && i < MAX_MAPS; i++) {
+		err = note_map(ids[i], inst);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Is the struct_ops map of this file descriptor a registered instance? 1: yes, 0: no. */
+static int inspect(int fd, const struct ops_layout *l, struct instance *inst)
+{
+	enum {
+		INIT,
+		INUSE,
+		TOBEFREE,
+		READY
+	}; /* enum bpf_struct_ops_state */
+	static const __u32 key;
+	struct bpf_map_info info;
+	__u32 state, refcnt;
+	__u64 prog_id;
+	char *value;
+	int err = map_info(fd, &info);
+
+	if (err || info.type != BPF_MAP_TYPE_STRUCT_OPS ||
+	    info.btf_vmlinux_value_type_id != l->value_type)
+		return err;
+
+	value = calloc(1, info.value_size);
+	if (!value)
+		return -ENOMEM;
+	memset(inst, 0, sizeof(*inst));
+	err = bpf_map_lookup_elem(fd, &key, value) ? -errno : 0;
+	memcpy(&state, value + l->state, sizeof(state));
+	memcpy(&refcnt, value + l->refcnt, sizeof(refcnt));
+	memcpy(&prog_id, value + l->cong_control, sizeof(prog_id));
+	memcpy(inst->name, value + l->name, sizeof(inst->name) - 1);
+	free(value);
+	/* INUSE: registered by an element; READY: by a link, or not yet. */
+	if (err || (state != INUSE && state != READY) || !prog_id)
+		return err;
+
+	inst->map_id = info.id;
+	inst->users = refcnt > 0 ? refcnt - 1 : 0;
+	err = note_maps(prog_id, inst);
+	if (err)
+		return err;
+	inst->supported = inst->abi.major == BBR_ABI_MAJOR &&
+			  inst->abi.profile_size == sizeof(struct bbr_profile) &&
+			  inst->abi.watch_size == sizeof(struct bbr_watch) && inst->params_id &&
+			  inst->watch_id && inst->rings_id;
+	return inst->abi.magic == BBR_ABI_MAGIC;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct instance *)a)->name, ((const struct instance *)b)->name);
+}
+
+/* Objects come and go while we look: what vanished between two calls is not an error. */
+static bool has_vanished(int err)
+{
+	return err == -ENOENT;
+}
+
+int instance_list(struct instance **list)
+{
+	struct ops_layout layout;
+	__u32 id = 0;
+	int err, n = 0;
+
+	*list = NULL;
+	err = layout_open(&layout);
+	if (err == -ENOTSUP) /* this kernel cannot have any */
+		return 0;
+	if (err)
+		return err;
+
+	while (!bpf_map_get_next_id(id, &id)) {
+		struct instance inst, *grown;
+		int fd = instance_map(id);
+
+		if (fd < 0) {
+			err = fd;
+		} else {
+			err = inspect(fd, &layout, &inst);
+			close(fd);
+		}
+		if (err < 0 && !has_vanished(err))
+			goto out;
+		if (err != 1)
+			continue;
+		grown = realloc(*list, (n + 1) * sizeof(inst));
+		if (!grown) {
+			err = -ENOMEM;
+			goto out;
+		}
+		*list = grown;
+		(*list)[n++] = inst;
+	}
+	err = errno == ENOENT ? 0 : -errno;
+	if (n)
+		qsort(*list, n, sizeof(**list), by_name);
+out:
+	btf__free(layout.btf);
+	if (err < 0) {
+		free(*list);
+		*list = NULL;
+		return err;
+	}
+	return n;
+}
+
+static void say_not_loaded(const char *name, const struct instance *list, int n)
+{
+	err("%s: no instance of this name is loaded", name);
+	if (!n) {
+		remedy("load it: bbrctl load%s%s", strcmp(name, BBR_NAME) ? " --name " : "",
+		       strcmp(name, BBR_NAME) ? name : "");
+		return;
+	}
+	fputs("  loaded are:", stderr);
+	for (int i = 0; i < n; i++)
+		fprintf(stderr, " %s", list[i].name);
+	fputc('\n', stderr);
+}
+
+int instance_get(const char *name, struct instance *inst)
+{
+	struct instance *list;
+	int i, n = instance_list(&list), ret = EXIT_DONE;
+
+	if (n < 0)
+		return err_bpf(n, "cannot look for instances");
+	for (i = 0; i < n; i++)
+		if (!strcmp(list[i].name, name))
+			break;
+	if (i == n) {
+		say_not_loaded(name, list, n);
+		ret = EXIT_NOTHING;
+	} else if (!list[i].supported) {
+		err("%s: was loaded by another version (%.20s, ABI %u; this tool has %s, ABI %u)",
+		    name, list[i].abi.version, list[i].abi.major, BBR_VERSION, BBR_ABI_MAJOR);
+		remedy("use the tools of that version, or unload it and load it anew");
+		ret = EXIT_REFUSED;
+	} else {
+		*inst = list[i];
+	}
+	free(list);
+	return ret;
+}
+
+struct bbr_watch *instance_watch_map(const struct instance *inst)
+{
+	int fd = instance_map(inst->watch_id);
+	void *p;
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	p = mmap(NULL, sizeof(struct bbr_watch), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void instance_watch_unmap(struct bbr_watch *watch)
+{
+	munmap(watch, sizeof(*watch));
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Loaded instances of bpf_bbr, found by asking the kernel: a registered struct_ops map whose programs
+ * use a map that says so (see bpf_bbr/abi.h). Whoever registered it, bpftool or bbrctl.
+ */
+#ifndef LIB_INSTANCE_H
+#define LIB_INSTANCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf_bbr/abi.h"
+#include "bpf_bbr/events.h"
+#include "bpf_bbr/params.h"
+
+struct instance {
+	char name[BBR_NAME_LEN]; /* of the congestion control */
+	struct bbr_abi abi;
+	__u32 map_id; /* of the struct_ops map */
+	__u32 link_id; /* of the link that registered it; 0: registered without one */
+	__u32 prog_id; /* of cong_control */
+	__u32 params_id; /* of the maps */
+	__u32 watch_id;
+	__u32 rings_id;
+	__u32 users; /* sockets and namespace defaults that use it now, as far as the kernel tells */
+	__u64 loaded_ns; /* CLOCK_BOOTTIME */
+	bool supported; /* same ABI major as these tools; if not, only name and *_id are valid */
+};
+
+/*
+ * All registered instances, by name; *list is to be freed. Returns their number or -errno (-EPERM:
+ * not allowed to ask; see have_caps()).
+ */
+int instance_list(struct instance **list);
+
+/*
+ * The instance of a name. Prints the error otherwise: EXIT_NOTHING if it is not loaded (and which are),
+ * EXIT_REFUSED if it is of another ABI or the kernel does not tell. EXIT_DONE: found.
+ */
+int instance_get(const char *name, struct instance *inst);
+
+/* A file descriptor of a map by its id, or -errno. */
+int instance_map(__u32 id);
+
+/* Maps the instance's struct bbr_watch into memory; NULL with errno set. */
+struct bbr_watch *instance_watch_map(const struct instance *inst);
+void instance_watch_unmap(struct bbr_watch *watch);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Numbers as people and tc(8) write them.
+ */
+#ifndef LIB_UNITS_H
+#define LIB_UNITS_H
+
+#include <stddef.h>
+#include <linux/types.h>
+
+#define UNITS_LEN 32 /* room for anything that is formatted here */
+
+enum parse_error {
+	PARSE_OK,
+	PARSE_NOT_A_NUMBER, /* empty, not a number, negative, or something after it */
+	PARSE_NO_UNIT, /* a bare number where a unit is needed */
+	PARSE_BAD_UNIT,
+};
+
+/* "10s", "200ms", "50us", "7ns", decimals allowed ("1.5ms"), in nanoseconds. */
+enum parse_error parse_duration(const char *s, double *ns);
+
+/* "1.2mbit", "64kbit", "10gbit", "512bit": SI steps as tc(8) has them, in bits per second. */
+enum parse_error parse_bitrate(const char *s, double *bps);
+
+/* "64k", "16m", "1g": binary steps, a bare number is bytes. */
+enum parse_error parse_size(const char *s, double *bytes);
+
+/* A number without a unit, decimals allowed. */
+enum parse_error parse_number(const char *s, double *value);
+
+/* Why an error, in words: "a unit is missing". */
+const char *parse_error_text(enum parse_error error);
+
+/* The shortest exact form in the largest unit that is not above it: "10s", "1.5ms", "0s". */
+void format_duration(char *buf, size_t size, __u64 ns);
+void format_bitrate(char *buf, size_t size, __u64 bps);
+
+/* Rounded to three or four digits, as ss(8) prints it: "94.5Mbps". */
+void format_rate_ss(char *buf, size_t size, double bps);
+
+#endif
