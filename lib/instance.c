@@ -10,12 +10,13 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
+#include "btf_path.h"
 #include "err.h"
 #include "instance.h"
 
 #define MAX_MAPS 64 /* maps of one program that are looked at */
 
-/* Where the running kernel keeps what we read of a struct_ops map's value. */
+/* Where the running kernel keeps what is read here of a struct_ops map's value. */
 struct ops_layout {
 	struct btf *btf;
 	__u32 value_type; /* id of struct bpf_struct_ops_tcp_congestion_ops */
@@ -23,31 +24,8 @@ struct ops_layout {
 	__u32 name, cong_control;
 };
 
-/* Adds the offset of a member path to *off; the path goes down through members, or fails. */
-static int member_offset(const struct btf *btf, __u32 type_id, const char *const *path, __u32 *off)
-{
-	*off = 0;
-	for (; *path; path++) {
-		const struct btf_type *t = btf__type_by_id(btf, btf__resolve_type(btf, type_id));
-		const struct btf_member *m = btf_members(t);
-		int i, n = btf_vlen(t);
-
-		if (!btf_is_composite(t))
-			return -ENOENT;
-		for (i = 0; i < n; i++)
-			if (!strcmp(btf__name_by_offset(btf, m[i].name_off), *path))
-				break;
-		if (i == n)
-			return -ENOENT;
-		*off += btf_member_bit_offset(t, i) / 8;
-		type_id = m[i].type;
-	}
-	return 0;
-}
-
 static int layout_open(struct ops_layout *l)
 {
-	static const char value[] = "bpf_struct_ops_tcp_congestion_ops";
 	/* The header of the value was wrapped into a struct `common` in 6.9. */
 	static const char *const state_new[] = { "common", "state", NULL };
 	static const char *const state_old[] = { "state", NULL };
@@ -60,16 +38,16 @@ static int layout_open(struct ops_layout *l)
 	l->btf = btf__load_vmlinux_btf();
 	if (!l->btf)
 		return -errno;
-	id = btf__find_by_name_kind(l->btf, value, BTF_KIND_STRUCT);
+	id = btf__find_by_name_kind(l->btf, TCP_OPS_VALUE, BTF_KIND_STRUCT);
 	if (id < 0)
 		goto missing;
 	l->value_type = id;
-	if ((member_offset(l->btf, id, state_new, &l->state) &&
-	     member_offset(l->btf, id, state_old, &l->state)) ||
-	    (member_offset(l->btf, id, refcnt_new, &l->refcnt) &&
-	     member_offset(l->btf, id, refcnt_old, &l->refcnt)) ||
-	    member_offset(l->btf, id, name, &l->name) ||
-	    member_offset(l->btf, id, cong_control, &l->cong_control))
+	if ((btf_member_path(l->btf, id, state_new, &l->state) &&
+	     btf_member_path(l->btf, id, state_old, &l->state)) ||
+	    (btf_member_path(l->btf, id, refcnt_new, &l->refcnt) &&
+	     btf_member_path(l->btf, id, refcnt_old, &l->refcnt)) ||
+	    btf_member_path(l->btf, id, name, &l->name) ||
+	    btf_member_path(l->btf, id, cong_control, &l->cong_control))
 		goto missing;
 	return 0;
 
@@ -173,8 +151,7 @@ static int inspect(int fd, const struct ops_layout *l, struct instance *inst)
 	memcpy(&prog_id, value + l->cong_control, sizeof(prog_id));
 	memcpy(inst->name, value + l->name, sizeof(inst->name) - 1);
 	free(value);
-	/* INUSE: registered by an element; READY: by a link, or not yet. */
-	if (err || (state != INUSE && state != READY) || !prog_id)
+	if (err || state != INUSE || !prog_id)
 		return err;
 
 	inst->map_id = info.id;

@@ -17,7 +17,6 @@ struct instance {
 	char name[BBR_NAME_LEN]; /* of the congestion control */
 	struct bbr_abi abi;
 	__u32 map_id; /* of the struct_ops map */
-	__u32 link_id; /* of the link that registered it; 0: registered without one */
 	__u32 prog_id; /* of cong_control */
 	__u32 params_id; /* of the maps */
 	__u32 watch_id;

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# `make help` lists the targets. `sudo make demo` and `sudo make check` install what they need.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+BUILD := build
+
+# The newest clang from 15 on: older ones lack __builtin_preserve_type_info's type matching.
+CLANG ?= $(shell scripts/find-clang clang)
+CLANG_FORMAT ?= $(shell scripts/find-clang clang-format)
+BPFTOOL ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool || echo bpftool)
+PYTHON ?= /usr/bin/python3
+
+WARN := -Wall -Wextra -Werror
+CPPFLAGS += -Iinclude -Ilib
+CFLAGS ?= -O2 -g
+CFLAGS += -std=gnu11 $(WARN)
+LDLIBS := -lbpf -lelf -lz -ljson-c -lcap -lm
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+
+# BPF_PROG() gives every program a parameter ctx, used or not. asm/ is where Debian keeps it.
+BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 $(WARN) -Wno-unused-parameter -I. -Iinclude -Ibpf \
+	-isystem /usr/include/$(shell $(CC) -print-multiarch)
+
+ABI := $(wildcard include/bpf_bbr/*.h)
+BPF_SRC := bpf/bbr.bpf.c $(wildcard bpf/*.h bpf/bbr/*.h) vmlinux.h $(ABI)
+LIB_SRC := $(wildcard lib/*.c)
+LOADER_SRC := $(wildcard loader/*.c)
+TOOLS_SRC := $(wildcard tools/*.c)
+HEADERS := $(wildcard lib/*.h loader/*.h tools/*.h) $(ABI)
+OBJECT := $(BUILD)/bpf_bbr.bpf.o
+
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+C_FILES := $(wildcard bpf/*.[ch] bpf/bbr/*.h lib/*.[ch] loader/*.[ch] tools/*.[ch] tests/*/*.[ch]) \
+	$(ABI) vmlinux.h
+SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run
+
+all: $(OBJECT) $(BUILD)/bbrctl $(BUILD)/bbrmon ## build everything (the default)
+
+$(BUILD) $(BUILD)/asan $(BUILD)/unit:
+	mkdir -p $@
+
+$(OBJECT): $(BPF_SRC) | $(BUILD)
+	$(CLANG) $(BPF_CFLAGS) -c bpf/bbr.bpf.c -o $(BUILD)/bbr.tmp.o
+	$(BPFTOOL) gen object $@ $(BUILD)/bbr.tmp.o
+	rm $(BUILD)/bbr.tmp.o
+
+# The tools, and once more under the sanitizers for the tests.
+$(BUILD)/bbrctl: $(LOADER_SRC) loader/object.S $(LIB_SRC) $(HEADERS) $(OBJECT)
+	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) -DBBR_OBJECT='"$(OBJECT)"' $(LOADER_SRC) loader/object.S \
+		$(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
+
+$(BUILD)/bbrmon: $(TOOLS_SRC) $(LIB_SRC) $(HEADERS) | $(BUILD)
+	$(CC) $(CPPFLAGS) -Itools $(CFLAGS) $(TOOLS_SRC) $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
+
+$(BUILD)/asan/bbrctl: $(BUILD)/bbrctl | $(BUILD)/asan
+	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(SANITIZE) -DBBR_OBJECT='"$(OBJECT)"' $(LOADER_SRC) \
+		loader/object.S $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
+
+$(BUILD)/asan/bbrmon: $(BUILD)/bbrmon | $(BUILD)/asan
+	$(CC) $(CPPFLAGS) -Itools $(CFLAGS) $(SANITIZE) $(TOOLS_SRC) $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
+
+$(BUILD)/unit/%: tests/unit/%.c tests/unit/fixture.h $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/unit
+	$(CC) -Iinclude -Ibpf/bbr -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $< -lcmocka -o $@
+
+demo: ## a flow over a shaped path, its BBR state live; needs root
+	scripts/deps build run
+	$(MAKE) all
+	scripts/demo
+
+check: ## every test; needs root
+	scripts/deps build run test
+	$(MAKE) tests
+	$(PYTHON) -m pytest -q tests
+
+tests: all $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS)
+
+lint: ## formatting and shell scripts
+	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)
+	shellcheck $(SHELL_FILES)
+
+fmt: ## format the C files
+	$(CLANG_FORMAT) -i $(C_FILES)
+
+install: all ## to PREFIX, /usr/local by default
+	install -D -m 755 $(BUILD)/bbrctl $(DESTDIR)$(PREFIX)/sbin/bbrctl
+	install -D -m 755 $(BUILD)/bbrmon $(DESTDIR)$(PREFIX)/sbin/bbrmon
+	install -D -m 644 $(OBJECT) $(DESTDIR)$(PREFIX)/lib/bpf-bbr/bpf_bbr.bpf.o
+
+clean: ## remove build/
+	rm -rf $(BUILD)
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+
+.PHONY: all demo check tests lint fmt install clean help
+.DELETE_ON_ERROR:

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "instance.h"
+#include "json_print.h"
+#include "param.h"
+#include "profile.h"
+#include "units.h"
+#include "verbs.h"
+
+/* What `status` says of an instance beyond struct instance. */
+struct status {
+	int changed; /* parameters that differ from their defaults */
+	int monitors; /* subscribers that are being written to */
+	time_t loaded; /* wall-clock time */
+};
+
+static time_t wall_clock(__u64 boottime_ns)
+{
+	struct timespec boot, real;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	clock_gettime(CLOCK_REALTIME, &real);
+	return real.tv_sec - (boot.tv_sec - (time_t)(boottime_ns / 1000000000));
+}
+
+static int read_status(const struct instance *inst, struct status *st)
+{
+	struct bbr_watch *watch;
+	struct bbr_params p;
+	int error, fd = instance_map(inst->params_id);
+
+	if (fd < 0)
+		return fd;
+	error = profile_read(fd, &p);
+	close(fd);
+	if (error)
+		return error;
+	st->changed = 0;
+	for (size_t i = 0; i < nr_params; i++)
+		st->changed += !param_equal(&params[i], &p, &params_default);
+	watch = instance_watch_map(inst);
+	st->monitors = watch ? __builtin_popcountll(watch->active) : 0;
+	if (watch)
+		instance_watch_unmap(watch);
+	st->loaded = wall_clock(inst->loaded_ns);
+	return 0;
+}
+
+static void print_text(const struct instance *inst, const struct status *st)
+{
+	char loaded[UNITS_LEN];
+
+	strftime(loaded, sizeof(loaded), "%F %T", localtime(&st->loaded));
+	printf("%-15s %6u %6u %8d %9d  %-20s %.20s\n", inst->name, inst->map_id, inst->users,
+	       st->changed, st->monitors, loaded, inst->abi.version);
+}
+
+static struct json_object *to_json(const struct instance *inst, const struct status *st)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "name", json_object_new_string(inst->name));
+	json_object_object_add(o, "map_id", json_object_new_int64(inst->map_id));
+	json_object_object_add(o, "prog_id", json_object_new_int64(inst->prog_id));
+	json_object_object_add(o, "supported", json_object_new_boolean(inst->supported));
+	json_object_object_add(o, "abi_major", json_object_new_int64(inst->abi.major));
+	json_object_object_add(o, "abi_minor", json_object_new_int64(inst->abi.minor));
+	if (!inst->supported)
+		return o;
+	json_object_object_add(o, "version", json_object_new_string(inst->abi.version));
+	json_object_object_add(o, "users", json_object_new_int64(inst->users));
+	json_object_object_add(o, "params_changed", json_object_new_int64(st->changed));
+	json_object_object_add(o, "monitors", json_object_new_int64(st->monitors));
+	json_object_object_add(o, "loaded_s", json_object_new_int64(st->loaded));
+	return o;
+}
+
+static int print_all(const struct options *opt, const struct instance *list, int n)
+{
+	struct json_object *all = opt->json ? json_object_new_array() : NULL;
+
+	if (!opt->json)
+		printf("%-15s %6s %6s %8s %9s  %-20s %s\n", "NAME", "MAP-ID", "USERS", "CHANGED",
+		       "MONITORS", "LOADED", "VERSION");
+	for (int i = 0; i < n; i++) {
+		struct status st = {};
+		int error = list[i].supported ? read_status(&list[i], &st) : 0;
+
+		if (error) {
+			json_object_put(all);
+			return err_bpf(error, "cannot read an instance");
+		}
+		if (opt->json)
+			json_object_array_add(all, to_json(&list[i], &st));
+		else if (list[i].supported)
+			print_text(&list[i], &st);
+		else
+			printf("%-15s %6u  loaded by another version (ABI %u)\n", list[i].name,
+			       list[i].map_id, list[i].abi.major);
+	}
+	if (opt->json)
+		json_print(all);
+	return EXIT_DONE;
+}
+
+int verb_status(const struct options *opt, int argc, char **argv)
+{
+	struct instance *list, one;
+	int n, ret;
+
+	(void)argc;
+	(void)argv;
+	if (!have_caps("cannot look for instances"))
+		return EXIT_REFUSED;
+	if (opt->name_given) {
+		ret = instance_get(opt->name, &one);
+		return ret ? ret : print_all(opt, &one, 1);
+	}
+	n = instance_list(&list);
+	if (n < 0)
+		return err_bpf(n, "cannot look for instances");
+	ret = print_all(opt, list, n);
+	free(list);
+	return ret;
+}
