@@ -33,7 +33,7 @@ OBJECT := $(BUILD)/bpf_bbr.bpf.o
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 C_FILES := $(wildcard bpf/*.[ch] bpf/bbr/*.h lib/*.[ch] loader/*.[ch] tools/*.[ch] tests/*/*.[ch]) \
 	$(ABI) vmlinux.h
-SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run
+SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run loader/bbrctl.bash-completion
 
 all: $(OBJECT) $(BUILD)/bbrctl $(BUILD)/bbrmon ## build everything (the default)
 
@@ -82,10 +82,20 @@ lint: ## formatting and shell scripts
 fmt: ## format the C files
 	$(CLANG_FORMAT) -i $(C_FILES)
 
-install: all ## to PREFIX, /usr/local by default
+# The table of parameters as a man page; keys, ranges and meanings come from bbrctl.
+$(BUILD)/bpf_bbr.7: docs/man/bpf_bbr.7.in $(BUILD)/bbrctl
+	$(BUILD)/bbrctl -j show --defaults | jq -r '.params[] | ".TP\n.BR \(.key) \" (\(.unit), default \(.default | if type == "array" then map(tostring) | join(",") else . end), \(.range[0]) to \(.range[1]))\"\n\(.meaning)"' >$@.tmp
+	sed -e '/@PARAMETERS@/{r $@.tmp' -e 'd}' docs/man/bpf_bbr.7.in >$@
+	rm $@.tmp
+
+install: all $(BUILD)/bpf_bbr.7 ## to PREFIX, /usr/local by default
 	install -D -m 755 $(BUILD)/bbrctl $(DESTDIR)$(PREFIX)/sbin/bbrctl
 	install -D -m 755 $(BUILD)/bbrmon $(DESTDIR)$(PREFIX)/sbin/bbrmon
 	install -D -m 644 $(OBJECT) $(DESTDIR)$(PREFIX)/lib/bpf-bbr/bpf_bbr.bpf.o
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 docs/man/bbrctl.8 docs/man/bbrmon.8
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man7 $(BUILD)/bpf_bbr.7
+	install -D -m 644 loader/bbrctl.bash-completion \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/bbrctl
 
 clean: ## remove build/
 	rm -rf $(BUILD)

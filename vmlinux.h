@@ -63,7 +63,6 @@ struct sock_common {
 	__be32 skc_daddr;
 	__be32 skc_rcv_saddr;
 	__be16 skc_dport;
-	__u16 skc_num; /* local port in host byte order */
 	unsigned short skc_family;
 	volatile unsigned char skc_state;
 	possible_net_t skc_net;
@@ -81,6 +80,7 @@ struct sock {
 
 struct inet_sock {
 	struct sock sk;
+	__be16 inet_sport;
 };
 
 struct inet_connection_sock {

@@ -37,7 +37,7 @@ void BPF_PROG(release, struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
 
-	if (!is_watched(b))
+	if (!b->watched) /* no monitor has heard of it: older kernels release what was never init */
 		return;
 	report(sk, BBR_EV_END);
 	forget_conn(sk, b);

@@ -70,7 +70,8 @@ static inline void fill_endpoints(struct bbr_event *e, struct sock *sk)
 
 	e->netns = skc->skc_net.net->ns.inum;
 	e->family = skc->skc_family;
-	e->lport = bpf_htons(skc->skc_num);
+	/* Not skc_num: that is taken away before release. */
+	e->lport = ((struct inet_sock *)sk)->inet_sport;
 	e->rport = skc->skc_dport;
 	if (e->family == AF_INET6) {
 		for (int i = 0; i < 4; i++) {

@@ -2,9 +2,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-
 #include <bpf/bpf.h>
 
 #include "param.h"
@@ -24,6 +21,29 @@ int profile_read(int params_fd, struct bbr_params *p)
 }
 
 /*
+ * Waits until every BPF program that runs now has ended. The kernel does that after each change of
+ * a map of maps (maybe_wait_bpf_programs() in kernel/bpf/syscall.c), so change one. membarrier(2)
+ * would not do: with a single CPU it returns at once, though a program may have been preempted there.
+ */
+static int wait_for_programs(void)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts);
+	int inner, outer, error = 0;
+
+	inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bbrctl_inner", 4, 4, 1, NULL);
+	if (inner < 0)
+		return -errno;
+	opts.inner_map_fd = inner;
+	outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "bbrctl_grace", 4, 4, 1, &opts);
+	if (outer < 0 || bpf_map_update_elem(outer, &key, &inner, BPF_ANY))
+		error = -errno;
+	if (outer >= 0)
+		close(outer);
+	close(inner);
+	return error;
+}
+
+/*
  * First the bank that nobody reads, then the selector. Each update writes the whole entry, but what
  * it does not change it overwrites with the same bytes. The caller holds the lock.
  */
@@ -39,7 +59,6 @@ int profile_write(int params_fd, const struct bbr_params *p)
 	profile.gen++;
 	if (bpf_map_update_elem(params_fd, &key, &profile, BPF_EXIST))
 		return -errno;
-	/* Wait until no ACK uses the old bank any more, because the next change is written there. */
-	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-	return 0;
+	/* Until no ACK uses the old bank any more: the next change is written there. */
+	return wait_for_programs();
 }

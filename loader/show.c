@@ -19,24 +19,57 @@ static bool is_wanted(const struct param *param, int argc, char **argv)
 	return argc == 1;
 }
 
+/* The columns of the table before the meaning. */
+enum {
+	KEY,
+	VALUE,
+	DEFAULT,
+	RANGE,
+	UNIT,
+	COLUMNS
+};
+
+static const char *const titles[COLUMNS] = { "KEY", "VALUE", "DEFAULT", "RANGE", "UNIT" };
+
+static void format_row(const struct param *param, const struct bbr_params *p,
+		       char cell[COLUMNS][PARAM_TEXT_LEN])
+{
+	snprintf(cell[KEY], PARAM_TEXT_LEN, "%s", param->key);
+	param_format(param, p, cell[VALUE], PARAM_TEXT_LEN);
+	param_format(param, &params_default, cell[DEFAULT], PARAM_TEXT_LEN);
+	param_format_range(param, cell[RANGE], PARAM_TEXT_LEN);
+	snprintf(cell[UNIT], PARAM_TEXT_LEN, "%s", param_unit_name(param));
+}
+
 static void show_text(const struct bbr_params *p, int argc, char **argv)
 {
-	char value[PARAM_TEXT_LEN], dflt[PARAM_TEXT_LEN], range[PARAM_TEXT_LEN];
+	char cell[COLUMNS][PARAM_TEXT_LEN];
+	int width[COLUMNS];
 
-	/* A changed one is marked in front, where a narrow terminal does not cut it off. */
-	printf("  %-18s %-34s %-34s %-18s %-8s %s\n", "KEY", "VALUE", "DEFAULT", "RANGE", "UNIT",
-	       "MEANING");
+	for (int c = 0; c < COLUMNS; c++)
+		width[c] = strlen(titles[c]);
 	for (size_t i = 0; i < nr_params; i++) {
-		const struct param *param = &params[i];
-
-		if (!is_wanted(param, argc, argv))
+		if (!is_wanted(&params[i], argc, argv))
 			continue;
-		param_format(param, p, value, sizeof(value));
-		param_format(param, &params_default, dflt, sizeof(dflt));
-		param_format_range(param, range, sizeof(range));
-		printf("%c %-18s %-34s %-34s %-18s %-8s %s\n",
-		       param_equal(param, p, &params_default) ? ' ' : '*', param->key, value, dflt,
-		       range, param_unit_name(param), param->help);
+		format_row(&params[i], p, cell);
+		for (int c = 0; c < COLUMNS; c++)
+			if (width[c] < (int)strlen(cell[c]))
+				width[c] = strlen(cell[c]);
+	}
+
+	fputs("  ", stdout);
+	for (int c = 0; c < COLUMNS; c++)
+		printf("%-*s  ", width[c], titles[c]);
+	puts("MEANING");
+	for (size_t i = 0; i < nr_params; i++) {
+		if (!is_wanted(&params[i], argc, argv))
+			continue;
+		format_row(&params[i], p, cell);
+		/* In front, where a narrow terminal does not cut it off. */
+		fputs(param_equal(&params[i], p, &params_default) ? "  " : "* ", stdout);
+		for (int c = 0; c < COLUMNS; c++)
+			printf("%-*s  ", width[c], cell[c]);
+		puts(params[i].help);
 	}
 }
 

@@ -29,7 +29,7 @@ static inline void bbr_reset_lt_bw_sampling(struct bbr *b, const struct bbr_sock
 
 /*
  * Do two rates agree, to an eighth of the older one or to 4 kbit/s? The products are of 32 bits, as
- * mainline's are: they wrap above 16 million packets a second.
+ * mainline's are: they wrap from a difference of one, and a rate of eight packets a microsecond.
  */
 static inline bool bbr_lt_bw_is_consistent(const struct bbr_sock *sk, u32 old, u32 bw)
 {

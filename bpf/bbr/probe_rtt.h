@@ -54,10 +54,11 @@ BBR_STEP void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const struc
 {
 	bool expired = after(sk->now_ms, b->min_rtt_stamp + PARAM(sk, min_rtt_win));
 
-	/* A lower RTT counts even with the delay of a delayed ACK in it. A higher one replaces an
-	 * expired minimum, but not with the receiver's delay.
+	/* A lower RTT counts even with the delay of a delayed ACK in it; an equal one does not, or a
+	 * standing queue could put PROBE_RTT off for ever. A higher one replaces an expired minimum,
+	 * but not with the receiver's delay.
 	 */
-	if (rs->rtt_us >= 0 && (rs->rtt_us <= b->min_rtt_us || (expired && !rs->is_ack_delayed))) {
+	if (rs->rtt_us >= 0 && (rs->rtt_us < b->min_rtt_us || (expired && !rs->is_ack_delayed))) {
 		b->min_rtt_us = rs->rtt_us;
 		b->min_rtt_stamp = sk->now_ms;
 	}

@@ -3,9 +3,9 @@
  * What the BPF program tells monitors, and how a monitor subscribes.
  *
  * A monitor takes a slot of struct bbr_watch (map .data.watch, which it maps into memory), puts a
- * ring buffer of its own into the same slot of bbr_rings, and renews the lease while it lives. The
- * first callback that finds a lease run out clears the slot's bit in `active`; with no bit set a
- * callback costs one load and one branch.
+ * ring buffer of its own into the same slot of bbr_rings, sets the slot's bit in `active`, and renews
+ * the lease while it lives. The first callback that finds a lease run out clears the bit; with no bit
+ * set a callback costs one load and one branch. tools/slot.h has the rules between monitors.
  */
 #ifndef BPF_BBR_EVENTS_H
 #define BPF_BBR_EVENTS_H
@@ -148,7 +148,7 @@ struct bbr_filter {
 
 struct bbr_subscriber {
 	/* Written by the monitor. */
-	__u64 owner; /* 0: free; else a number of the monitor's own, set by compare-and-swap */
+	__u64 owner; /* 0: free; else a number of the monitor's own; by compare-and-swap only */
 	__u64 lease_ns; /* CLOCK_MONOTONIC; a slot whose lease has run out may be taken over */
 	__u64 interval_ns; /* BBR_SAMPLE_TIME */
 	__u32 sampling; /* enum bbr_sampling */

@@ -119,8 +119,7 @@ struct bbr_params {
 /*
  * What an instance reads its parameters from: map .data.params, one entry. Several parameters change
  * at once by writing the bank that is not selected and then adding one to gen. Before the other bank
- * is written again, every ACK that still reads it must have ended: an RCU grace period, for which
- * membarrier(MEMBARRIER_CMD_GLOBAL) waits.
+ * is written again, every ACK that still reads it must have ended: an RCU grace period.
  */
 struct bbr_profile {
 	__u32 gen; /* its lowest bit selects the bank; live connections compare it to notice a change */

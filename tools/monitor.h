@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Watches instances, all that are loaded or those named, including ones that are loaded later, and
+ * hands each event on. One ring buffer serves all of them.
+ */
+#ifndef TOOLS_MONITOR_H
+#define TOOLS_MONITOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "guardian.h"
+#include "subscription.h"
+
+struct ring_buffer;
+
+struct monitor_config {
+	struct watch_request request;
+	const char **names; /* none: all that are loaded */
+	int n_names;
+	size_t ring_size; /* bytes: a power of two, whole pages */
+	/* False: no more for now, monitor_poll() is to return. */
+	bool (*handle)(void *ctx, const char *instance, const struct bbr_event *e);
+	void *ctx;
+};
+
+struct monitor {
+	struct monitor_config config;
+	struct guardian guardian;
+	int ring_fd;
+	struct ring_buffer *ring;
+	int batch; /* events that may still be read in this call */
+	int error; /* exit status of the record that we cannot read, or 0 */
+
+	struct subscription subs[GUARDED_MAX];
+	int n_subs;
+	__u32 last_tag;
+	__u32 warned_id; /* highest map id of an instance that we said we cannot watch */
+	bool said_waiting;
+
+	__u64 ticked_ns, scanned_ns;
+	/* Totals; those of a subscription that goes on are added when it ends. */
+	struct counters total;
+	__u64 watched_ns, unwatched_ns;
+};
+
+/* Exit status; has printed what failed unless it is EXIT_DONE. */
+int monitor_open(struct monitor *m, const struct monitor_config *config);
+
+/*
+ * Waits for events, hands them on, keeps the leases alive and looks for new instances; at most for
+ * wait_ms, and not longer than half a second. *idle: there is nothing more to be read. Exit status.
+ */
+int monitor_poll(struct monitor *m, int wait_ms, bool *idle);
+
+/* Drops until now, as of half a second ago. */
+__u64 monitor_drops(const struct monitor *m);
+
+/* Ends all subscriptions, handing on what is still in the ring: then total is final and exact. */
+void monitor_stop(struct monitor *m);
+void monitor_close(struct monitor *m);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The verbs of bbrmon. Each gets its own command line, argv[0] being the verb, and returns an exit
+ * status (lib/err.h).
+ */
+#ifndef TOOLS_VERBS_H
+#define TOOLS_VERBS_H
+
+int verb_stream(int argc, char **argv);
+
+void print_version(void);
+
+#endif

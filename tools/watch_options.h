@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Options that say what to watch, and numbers of the command line. Each prints what is wrong with its
+ * value and returns false.
+ */
+#ifndef TOOLS_WATCH_OPTIONS_H
+#define TOOLS_WATCH_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "monitor.h"
+
+#define RING_SIZE_DEFAULT (4 << 20)
+
+bool parse_every(const char *s, struct watch_request *request);
+
+/* "10.1.0.0/16", "2001:db8::1": into a filter's masked address and mask. */
+bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4]);
+
+/* In network byte order. */
+bool parse_port(const char *option, const char *s, __u16 *port);
+bool parse_ring_size(const char *s, size_t *size);
+bool parse_count(const char *s, __u64 *count);
+bool parse_time(const char *option, const char *s, __u64 *ns);
+
+#endif
