@@ -71,9 +71,13 @@ demo: ## a flow over a shaped path, its BBR state live; needs root
 check: ## every test; needs root
 	scripts/deps build run test
 	$(MAKE) tests
-	$(PYTHON) -m pytest -q tests
+	$(PYTHON) -m pytest -q -p no:cacheprovider tests
 
-tests: all $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS)
+# The one flow generator of the lab's guests.
+$(BUILD)/flow: tests/lab/flow.c | $(BUILD)
+	$(CC) $(CFLAGS) $< -o $@
+
+tests: all $(BUILD)/flow $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS)
 
 lint: ## formatting and shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)

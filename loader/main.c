@@ -126,11 +126,18 @@ static int take_option(int c, struct options *opt, int *used)
 		opt->defaults = true;
 		*used |= O_DEFAULTS;
 		break;
-	default: /* getopt has said what is wrong */
-		remedy("bbrctl --help lists verbs and options");
-		return EXIT_USAGE;
 	}
 	return EXIT_DONE;
+}
+
+static int refuse_option(int c, const char *option)
+{
+	if (c == ':')
+		err("%s: its value is missing", option);
+	else
+		err("%s: not an option, or not as it is used here", option);
+	remedy("bbrctl --help lists verbs and options");
+	return EXIT_USAGE;
 }
 
 static int run(const struct verb *verb, const struct options *opt, int used, int argc, char **argv)
@@ -160,7 +167,7 @@ int main(int argc, char **argv)
 		err("out of memory");
 		return EXIT_REFUSED;
 	}
-	while (!ret && (c = getopt_long(argc, argv, "hjv", long_options, NULL)) != -1) {
+	while (!ret && (c = getopt_long(argc, argv, ":hjv", long_options, NULL)) != -1) {
 		if (c == 'h' || c == OPT_VERSION) {
 			if (c == 'h')
 				usage(stdout);
@@ -168,7 +175,10 @@ int main(int argc, char **argv)
 				printf("bbrctl %s\n", BBR_VERSION);
 			goto out;
 		}
-		ret = take_option(c, &opt, &used);
+		if (c == ':' || c == '?')
+			ret = refuse_option(c, argv[optind - 1]);
+		else
+			ret = take_option(c, &opt, &used);
 	}
 	if (ret)
 		goto out;

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One TCP flow of the lab: a receiver that checks every byte, and a sender that samples its own socket.
+ *
+ *	flow -l PORT [-r RCVBUF]                        receive one flow after another, for ever
+ *	flow -c ADDR -p PORT [-C CC] [-m KBIT] [-i MS] [-s MS] PATTERN...
+ *
+ * PATTERN is a sequence of "send:MS" (as fast as TCP takes it), "bytes:N", "rate:KBIT:MS" (paced by the
+ * application) and "pause:MS". -m is SO_MAX_PACING_RATE, -s a delay before the start. The sender prints
+ * JSON lines: a sample of TCP_INFO every -i milliseconds, and at the end what the receiver got.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHUNK 65536
+#define NS_PER_MS 1000000ull
+
+static void die(const char *what)
+{
+	fprintf(stderr, "flow: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* The word at a position of the stream: splitmix64 of it, so that nothing can be lost or moved. */
+static uint64_t word_at(uint64_t position)
+{
+	uint64_t z = (position + 1) * 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	return z ^ (z >> 27);
+}
+
+static void fill(char *buf, uint64_t offset, size_t len)
+{
+	for (size_t i = 0; i < len; i++, offset++) {
+		uint64_t word = word_at(offset / 8);
+
+		if (offset % 8 == 0 && len - i >= 8) {
+			memcpy(buf + i, &word, 8);
+			i += 7;
+			offset += 7;
+		} else {
+			buf[i] = word >> (8 * (offset % 8));
+		}
+	}
+}
+
+/* What the receiver answers at the end of a flow. */
+struct verdict {
+	uint64_t bytes;
+	uint64_t wrong; /* bytes that differ from the pattern */
+	uint64_t first_ns, last_ns; /* arrival of the first and the last byte */
+};
+
+static void serve(int fd)
+{
+	static char got[CHUNK], want[CHUNK];
+	struct verdict v = {};
+	ssize_t n;
+
+	while ((n = read(fd, got, sizeof(got))) > 0) {
+		v.last_ns = now_ns();
+		if (!v.bytes)
+			v.first_ns = v.last_ns;
+		fill(want, v.bytes, n);
+		if (memcmp(got, want, n))
+			for (ssize_t i = 0; i < n; i++)
+				v.wrong += got[i] != want[i];
+		v.bytes += n;
+	}
+	if (n < 0 || write(fd, &v, sizeof(v)) != sizeof(v))
+		fprintf(stderr, "flow: receiver: %s\n", strerror(errno));
+	close(fd);
+}
+
+static void listen_for_ever(int port, int rcvbuf)
+{
+	struct sockaddr_in6 addr = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	int one = 1, fd = socket(AF_INET6, SOCK_STREAM, 0);
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (rcvbuf)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf));
+	if (fd < 0 || bind(fd, (void *)&addr, sizeof(addr)) || listen(fd, 128))
+		die("listen");
+	signal(SIGCHLD, SIG_IGN);
+	for (;;) {
+		int flow = accept(fd, NULL, NULL);
+
+		if (flow < 0)
+			continue;
+		if (!fork()) {
+			close(fd);
+			serve(flow);
+			_exit(0);
+		}
+		close(flow);
+	}
+}
+
+struct sender {
+	int fd;
+	uint64_t start, sample_every, next_sample;
+	uint64_t sent;
+};
+
+static void print_sample(const struct sender *s)
+{
+	struct tcp_info ti = {};
+	socklen_t len = sizeof(ti);
+
+	if (getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &ti, &len))
+		return;
+	printf("{\"t_us\":%llu,\"rtt_us\":%u,\"min_rtt_us\":%u,\"cwnd\":%u,\"inflight\":%u,"
+	       "\"retrans\":%u,\"lost\":%u,\"acked_bytes\":%llu,\"rate_bps\":%llu,"
+	       "\"pacing_bps\":%llu,\"app_limited\":%u}\n",
+	       (unsigned long long)(now_ns() - s->start) / 1000, ti.tcpi_rtt, ti.tcpi_min_rtt,
+	       ti.tcpi_snd_cwnd, ti.tcpi_unacked - ti.tcpi_sacked - ti.tcpi_lost + ti.tcpi_retrans,
+	       ti.tcpi_total_retrans, ti.tcpi_lost, (unsigned long long)ti.tcpi_bytes_acked,
+	       (unsigned long long)ti.tcpi_delivery_rate * 8,
+	       (unsigned long long)ti.tcpi_pacing_rate * 8, ti.tcpi_delivery_rate_app_limited);
+}
+
+static void sample_if_due(struct sender *s)
+{
+	uint64_t now = now_ns();
+
+	if (!s->sample_every || now < s->next_sample)
+		return;
+	print_sample(s);
+	s->next_sample += s->sample_every;
+}
+
+/* Waits until the socket takes data (or only for the time), sampling meanwhile. */
+static void wait_until(struct sender *s, uint64_t until, bool for_room)
+{
+	struct pollfd pfd = { .fd = s->fd, .events = for_room ? POLLOUT : 0 };
+
+	for (;;) {
+		uint64_t now, wake;
+		struct timespec ts;
+
+		sample_if_due(s);
+		now = now_ns();
+		if (now >= until)
+			return;
+		wake = s->sample_every && s->next_sample < until ? s->next_sample : until;
+		wake = wake > now ? wake - now : 1;
+		ts.tv_sec = wake / 1000000000;
+		ts.tv_nsec = wake % 1000000000;
+		if (ppoll(&pfd, 1, &ts, NULL) > 0) {
+			if (pfd.revents & (POLLERR | POLLHUP))
+				die("connection lost");
+			if (for_room)
+				return;
+		}
+	}
+}
+
+/* Sends up to `most` bytes until the time is over. */
+static void send_bytes(struct sender *s, uint64_t most, uint64_t until)
+{
+	static char buf[CHUNK];
+
+	while (most && now_ns() < until) {
+		size_t len = most < CHUNK ? most : CHUNK;
+		ssize_t n;
+
+		fill(buf, s->sent, len);
+		n = send(s->fd, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n > 0) {
+			s->sent += n;
+			most -= n;
+			sample_if_due(s);
+		} else if (errno == EAGAIN) {
+			wait_until(s, until, true);
+		} else {
+			die("send");
+		}
+	}
+}
+
+static void send_at_rate(struct sender *s, uint64_t kbit, uint64_t ms)
+{
+	uint64_t start = now_ns(), end = start + ms * NS_PER_MS;
+
+	for (uint64_t tick = start; tick < end; tick += NS_PER_MS) {
+		wait_until(s, tick, false);
+		send_bytes(s, kbit / 8, end); /* kbit/s is bit/ms */
+	}
+}
+
+static void run_pattern(struct sender *s, const char *step)
+{
+	unsigned long long a, b;
+
+	if (sscanf(step, "send:%llu", &a) == 1)
+		send_bytes(s, UINT64_MAX, now_ns() + a * NS_PER_MS);
+	else if (sscanf(step, "bytes:%llu", &a) == 1)
+		send_bytes(s, a, UINT64_MAX);
+	else if (sscanf(step, "rate:%llu:%llu", &a, &b) == 2)
+		send_at_rate(s, a, b);
+	else if (sscanf(step, "pause:%llu", &a) == 1)
+		wait_until(s, now_ns() + a * NS_PER_MS, false);
+	else {
+		fprintf(stderr, "flow: %s: not a pattern\n", step);
+		exit(1);
+	}
+}
+
+static void finish(struct sender *s, const char *cc)
+{
+	char used[16] = "";
+	socklen_t len = sizeof(used);
+	struct verdict v;
+	uint64_t ns;
+
+	getsockopt(s->fd, IPPROTO_TCP, TCP_CONGESTION, used, &len);
+	shutdown(s->fd, SHUT_WR);
+	if (recv(s->fd, &v, sizeof(v), MSG_WAITALL) != sizeof(v))
+		die("the receiver's answer");
+	print_sample(s);
+	ns = v.last_ns - v.first_ns;
+	printf("{\"end\":{\"cc\":\"%.15s\",\"asked\":\"%s\",\"sent_bytes\":%llu,\"received_bytes\":"
+	       "%llu,\"wrong_bytes\":%llu,\"goodput_bps\":%llu}}\n",
+	       used, cc ? cc : "", (unsigned long long)s->sent, (unsigned long long)v.bytes,
+	       (unsigned long long)v.wrong, ns ? (unsigned long long)(v.bytes * 8e9 / ns) : 0);
+}
+
+static void connect_to(struct sender *s, const char *addr, int port, const char *cc,
+		       unsigned int max_rate)
+{
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	char mapped[64];
+
+	snprintf(mapped, sizeof(mapped), strchr(addr, ':') ? "%s" : "::ffff:%s", addr);
+	if (inet_pton(AF_INET6, mapped, &to.sin6_addr) != 1)
+		die(addr);
+	s->fd = socket(AF_INET6, SOCK_STREAM, 0);
+	if (cc && setsockopt(s->fd, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc)))
+		die(cc);
+	if (max_rate)
+		setsockopt(s->fd, SOL_SOCKET, SO_MAX_PACING_RATE, &max_rate, sizeof(max_rate));
+	s->start = now_ns();
+	if (s->fd < 0 || connect(s->fd, (void *)&to, sizeof(to)))
+		die("connect");
+	s->next_sample = now_ns();
+}
+
+int main(int argc, char **argv)
+{
+	const char *addr = NULL, *cc = NULL;
+	struct sender s = {};
+	int c, port = 5001, listen_port = 0, rcvbuf = 0;
+	unsigned int start_ms = 0, max_rate = 0; /* bytes/s */
+
+	while ((c = getopt(argc, argv, "l:r:c:p:C:m:i:s:")) != -1) {
+		switch (c) {
+		case 'l':
+			listen_port = atoi(optarg);
+			break;
+		case 'r':
+			rcvbuf = atoi(optarg);
+			break;
+		case 'c':
+			addr = optarg;
+			break;
+		case 'p':
+			port = atoi(optarg);
+			break;
+		case 'C':
+			cc = optarg;
+			break;
+		case 'm':
+			max_rate = atoi(optarg) * 125;
+			break;
+		case 'i':
+			s.sample_every = atoi(optarg) * NS_PER_MS;
+			break;
+		case 's':
+			start_ms = atoi(optarg);
+			break;
+		default:
+			return 1;
+		}
+	}
+	if (listen_port)
+		listen_for_ever(listen_port, rcvbuf);
+	if (!addr || optind == argc) {
+		fputs("usage: flow -l PORT | flow -c ADDR -p PORT [-C CC] PATTERN...\n", stderr);
+		return 1;
+	}
+	usleep(start_ms * 1000);
+	connect_to(&s, addr, port, cc, max_rate);
+	while (optind < argc)
+		run_pattern(&s, argv[optind++]);
+	finish(&s, cc);
+	return 0;
+}

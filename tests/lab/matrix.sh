@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# Runs in the guest: everything that a kernel must be able to do with bpf_bbr. Prints "== STEP" before
+# what each step prints; matrix.py judges it. $PATH_KIND is netem, or pacing where the kernel has no
+# modules: there the flow over loopback is held to the rate by SO_MAX_PACING_RATE.
+step() {
+	echo "== $1"
+}
+
+make_path() {
+	local ns
+
+	for ns in snd rtr rcv; do
+		ip netns add $ns
+		ip -n $ns link set lo up
+	done
+	ip link add s0 netns snd type veth peer name r0 netns rtr
+	ip link add c0 netns rcv type veth peer name r1 netns rtr
+	ip -n snd link set s0 up gso_max_segs 1
+	ip -n rtr link set r0 up gso_max_segs 1
+	ip -n rtr link set r1 up gso_max_segs 1
+	ip -n rcv link set c0 up gso_max_segs 1
+	ip -n snd addr add 10.0.1.1/24 dev s0
+	ip -n rtr addr add 10.0.1.2/24 dev r0
+	ip -n rtr addr add 10.0.2.2/24 dev r1
+	ip -n rcv addr add 10.0.2.1/24 dev c0
+	ip -n snd route add default via 10.0.1.2
+	ip -n rcv route add default via 10.0.2.2
+	ip netns exec rtr sysctl -qw net.ipv4.ip_forward=1
+	tc -n snd qdisc add dev s0 root fq
+	tc -n rtr qdisc add dev r1 root netem rate 10mbit limit 100
+	tc -n rcv qdisc add dev c0 root netem delay 40ms limit 10000
+}
+
+if [ "$PATH_KIND" = netem ]; then
+	make_path
+	to=10.0.2.1
+	send() { ip netns exec snd flow -c $to -p 5001 "$@"; }
+	ip netns exec rcv flow -l 5001 &
+else
+	to=127.0.0.1
+	send() { flow -c $to -p 5001 -m 10000 "$@"; }
+	flow -l 5001 &
+fi
+sleep 0.1
+
+step bpftool
+bpftool struct_ops register /bpf_bbr.bpf.o
+send -C bpf_bbr bytes:1000000
+bpftool struct_ops unregister name bpf_bbr
+send -C bpf_bbr bytes:1 2>&1
+
+step load
+bbrctl check -j
+bbrctl load --name lab_bbr --set high_gain=2.885
+bbrctl load --name lab_two
+bbrctl -j status
+
+step modes
+bbrmon stream -j --name lab_bbr --every ack >/tmp/events 2>/tmp/bbrmon.err &
+monitor=$!
+sleep 0.2
+send -C lab_bbr send:12000
+kill -INT $monitor
+wait $monitor
+cat /tmp/bbrmon.err
+grep -E '"event":"(mode|start|end)"|"summary"' /tmp/events
+grep -c '"event":"ack"' /tmp/events
+
+# Longer than the window of min_rtt: a restart that is not noticed would go to PROBE_RTT at once.
+step idle
+bbrmon stream -j --name lab_bbr --every transition >/tmp/events 2>/dev/null &
+monitor=$!
+sleep 0.2
+send -C lab_bbr send:3000 pause:11000 send:3000
+kill -INT $monitor
+wait $monitor
+grep -E '"event":"mode"' /tmp/events
+
+step live
+bbrmon stream -j --name lab_bbr --every ack >/tmp/events 2>/dev/null &
+monitor=$!
+sleep 0.2
+send -C lab_bbr send:3000 &
+flow=$!
+sleep 2
+bbrctl set --name lab_bbr cwnd_gain=3
+wait $flow
+kill -INT $monitor
+wait $monitor
+grep -E '"event":"params"' /tmp/events
+grep -E '"event":"ack"' /tmp/events | tail -1
+
+step unload
+bbrctl unload --name lab_bbr
+bbrctl unload --name lab_two
+# The kernel frees a struct_ops map and its programs after a grace period of RCU tasks.
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	bpftool map list | grep -qE 'bbr|params|watch' || break
+	sleep 1
+done
+bpftool struct_ops list
+bpftool map list | grep -E 'bbr|params|watch'
+step end

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""bpf_bbr on the kernels that are not running here: each boots once, the tests look at what it did."""
+import functools
+
+import pytest
+
+import matrix
+
+KERNELS = ["6.1", "6.12", "6.18", "7.2", "7.3"]
+
+
+@functools.cache
+def run(key):
+    result = matrix.run(key)
+    assert result.status == 0, result.console
+    found = matrix.steps(result.console)
+    assert "end" in found, result.console
+    return found
+
+
+@pytest.fixture(params=KERNELS)
+def steps(request):
+    return run(request.param)
+
+
+def test_bpftool_registers_it_and_takes_it_away(steps):
+    text = steps["bpftool"]
+    assert "Registered tcp_congestion_ops bpf_bbr" in text
+    (end,) = matrix.ends(text)
+    assert end["cc"] == "bpf_bbr"
+    assert end["received_bytes"] == 1000000 and end["wrong_bytes"] == 0
+    assert "Unregistered tcp_congestion_ops bpf_bbr" in text
+    assert "flow: bpf_bbr: No such file or directory" in text
+
+
+def test_bbrctl_loads_two_instances(steps):
+    assert '"name": "lab_bbr"' in steps["load"] and '"name": "lab_two"' in steps["load"]
+    assert "bbrctl: " not in steps["load"], steps["load"]
+
+
+def test_a_flow_passes_all_modes_and_arrives_whole(steps):
+    text = steps["modes"]
+    (end,) = matrix.ends(text)
+    assert end["cc"] == "lab_bbr" and end["wrong_bytes"] == 0
+    assert end["received_bytes"] == end["sent_bytes"] > 5_000_000
+    events = matrix.mode_events(text)
+    way = [events[0]["from"]] + [e["to"] for e in events]
+    assert way[:4] == ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"], way
+    assert way[4] == "PROBE_BW", way
+
+
+def test_every_ack_is_streamed(steps):
+    text = steps["modes"]
+    (summary,) = [o["summary"] for o in matrix.objects(text) if "summary" in o]
+    shown = int(text.strip().splitlines()[-1])
+    assert summary["acks"] > 1000
+    assert shown == summary["events"]["ack"]
+    assert summary["events"]["ack"] + summary["drops"]["ack"] == summary["acks"]
+
+
+def test_it_restarts_from_idle_without_probe_rtt(steps):
+    (end,) = matrix.ends(steps["idle"])
+    assert end["wrong_bytes"] == 0 and end["received_bytes"] == end["sent_bytes"]
+    assert "PROBE_RTT" not in [e["to"] for e in matrix.mode_events(steps["idle"])]
+
+
+def test_a_live_connection_follows_a_change(steps):
+    text = steps["live"]
+    events = matrix.objects(text)
+    assert [e for e in events if e.get("event") == "params"]
+    (last,) = [e for e in events if e.get("event") == "ack"]
+    assert last["cwnd_gain"] == 3.0
+
+
+def test_it_unloads_and_leaves_nothing(steps):
+    lines = steps["unload"].split("\n")
+    assert "lab_bbr: unloaded" in lines and "lab_two: unloaded" in lines
+    assert not [line for line in lines if line and "unloaded" not in line], lines
+
+
+def test_5_10_is_refused_with_a_sentence():
+    result = matrix.run(matrix.OLD)
+    assert "bbrctl: Linux 5.10" in result.console
+    assert "use Linux 6.1 or newer" in result.console

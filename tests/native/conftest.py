@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+The real thing on the running kernel. Everything happens in network namespaces and in instances that the
+tests make and take away again; nothing is skipped, what is missing fails.
+"""
+import contextlib
+import itertools
+import os
+import pathlib
+import resource
+import signal
+import time
+
+import pytest
+
+import netns
+import system
+import tool
+import transfer
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TEST_LIMIT = 240  # seconds; none takes nearly as long
+numbers = itertools.count()
+
+
+def binary(directory, name):
+    path = directory / name
+    assert path.is_file(), f"{path} is missing: run `make tests`, which builds it"
+    return tool.Tool(path)
+
+
+@pytest.fixture(scope="session")
+def build():
+    """Where the tools to be tested are; BBR_BUILD names another place."""
+    return pathlib.Path(os.environ.get("BBR_BUILD", ROOT / "build/asan"))
+
+
+@pytest.fixture(scope="session")
+def bbr_object():
+    path = ROOT / "build/bpf_bbr.bpf.o"
+    assert path.is_file(), f"{path} is missing: run `make`, which builds it"
+    return path
+
+
+@pytest.fixture(scope="session")
+def bbrctl(build):
+    return binary(build, "bbrctl")
+
+
+@pytest.fixture(scope="session")
+def bbrmon(build):
+    return binary(build, "bbrmon")
+
+
+@pytest.fixture(scope="session")
+def plain_bbrmon(build):
+    """Without the sanitizers, where a test is about much traffic."""
+    return binary(build.parent, "bbrmon")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_left(bbrctl):
+    """After the last test the kernel holds what it held before the first one."""
+    assert os.geteuid() == 0, "these tests need root"
+    before = system.Traces(bbrctl)
+    os.environ[system.MARK] = system.PREFIX
+    yield
+    # Namespaces, maps and programs are freed a little after their last user is gone.
+    deadline = time.monotonic() + 30
+    while (left := system.Traces(bbrctl).since(before)) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    assert not left, "the tests left behind: " + "; ".join(left)
+
+
+@pytest.fixture(autouse=True)
+def time_limit():
+    """A test that hangs fails, instead of stopping all others."""
+    def expire(*_):
+        raise TimeoutError(f"not done after {TEST_LIMIT} s")
+    signal.signal(signal.SIGALRM, expire)
+    signal.alarm(TEST_LIMIT)
+    yield
+    signal.alarm(0)
+
+
+@pytest.fixture(autouse=True)
+def no_traffic_left():
+    """Also after a failure all sockets are closed, and with them the threads that use them end."""
+    yield
+    transfer.close_all()
+
+
+@pytest.fixture
+def many_files():
+    """Room for a few thousand sockets in this process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.fixture
+def new_ns():
+    """Makes network namespaces."""
+    with contextlib.ExitStack() as stack:
+        def make():
+            ns = netns.Namespace()
+            stack.callback(ns.delete)
+            return ns
+        yield make
+
+
+@pytest.fixture
+def ns(new_ns):
+    """A network namespace with nothing but its loopback."""
+    return new_ns()
+
+
+@pytest.fixture
+def link(new_ns):
+    """Two network namespaces with a veth between them."""
+    return netns.Link(new_ns(), new_ns())
+
+
+@pytest.fixture
+def new_path(new_ns):
+    """Makes paths with a bottleneck, at most one a test."""
+    return lambda **kwargs: netns.Path(new_ns(), new_ns(), new_ns(), **kwargs)
+
+
+def new_name():
+    name = f"{system.PREFIX}_{next(numbers)}"
+    assert len(name) < 16 and name not in system.registered()
+    return name
+
+
+def unload_if_loaded(bbrctl, name):
+    if name in system.registered():
+        bbrctl("unload", "--name", name)
+
+
+@pytest.fixture
+def free_name(bbrctl):
+    """Names for instances that the test loads itself, or tries to; unloaded in the end."""
+    with contextlib.ExitStack() as stack:
+        def make():
+            name = new_name()
+            stack.callback(unload_if_loaded, bbrctl, name)
+            return name
+        yield make
+
+
+@pytest.fixture
+def load(bbrctl, free_name):
+    """Loads instances, each under a new name, which is returned."""
+    def make(*assignments):
+        name = free_name()
+        bbrctl("load", "--name", name, *itertools.chain(*(("--set", a) for a in assignments)))
+        return name
+    return make
+
+
+@pytest.fixture
+def bpf_bbr(bbr_object):
+    """The instance bpf_bbr, registered with bpftool."""
+    assert "bpf_bbr" not in system.registered(), \
+        "somebody else has bpf_bbr loaded, and this test would have to replace it: unload it first"
+    system.run("bpftool", "struct_ops", "register", bbr_object)
+    yield "bpf_bbr"
+    if "bpf_bbr" in system.registered():
+        system.run("bpftool", "struct_ops", "unregister", "name", "bpf_bbr")
+
+
+@pytest.fixture
+def monitor(bbrmon, bbrctl, tmp_path):
+    """Starts `bbrmon stream -j` on an instance, and returns when it is subscribed."""
+    with contextlib.ExitStack() as stack:
+        def start(name, *args, tool_to_run=bbrmon, **kwargs):
+            before = tool.status_of(bbrctl, name)["monitors"]
+            started = tool.Monitor(tool_to_run, tmp_path, "--name", name, *args,
+                                   number=next(numbers), **kwargs)
+            stack.callback(started.kill)
+            started.wait_for(lambda _: tool.status_of(bbrctl, name)["monitors"] > before,
+                             "bbrmon subscribes")
+            return started
+        yield start

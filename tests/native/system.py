@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the tests ask of the running system: commands, BPF objects, traces that they left."""
+import ctypes
+import json
+import os
+import platform
+import subprocess
+import time
+
+# Every name that a test gives to something starts so, and holds our process id: nobody else's can be meant.
+PREFIX = f"bbrt{os.getpid()}"
+
+MARK = "BBR_TESTS"  # environment variable of every process that the tests start
+
+MAP_NAMES = {".data.params", ".data.watch", ".rodata.bbr_abi", "bbr_rings", "bbr_conns"}
+
+
+def run(*args, timeout=60, check=True, **kwargs):
+    """Runs a command that has to succeed (unless check is False), its output captured as text."""
+    done = subprocess.run([str(a) for a in args], capture_output=True, text=True, timeout=timeout, **kwargs)
+    if check and done.returncode:
+        raise AssertionError(f"{' '.join(map(str, args))}: exit {done.returncode}: {done.stdout}{done.stderr}")
+    return done
+
+
+def wait_until(condition, what, timeout=30):
+    """Asks until the answer is true, and returns it. For what happens soon, but not at once."""
+    deadline = time.monotonic() + timeout
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, f"waited {timeout} s in vain: {what}"
+        time.sleep(0.02)
+    return answer
+
+
+def bpftool(*args, timeout=60):
+    """The JSON that bpftool answers."""
+    out = run("bpftool", "-j", *args, timeout=timeout).stdout
+    return json.loads(out) if out.strip() else None
+
+
+def registered():
+    """The names of the congestion controls that sockets can have now."""
+    with open("/proc/sys/net/ipv4/tcp_available_congestion_control") as f:
+        return set(f.read().split())
+
+
+def struct_ops():
+    """id: name of the struct_ops maps, registered or still held by sockets."""
+    return {o["id"]: o["name"] for o in bpftool("struct_ops", "list")}
+
+
+def maps():
+    """id: name of all maps with a name of ours, whoever made them."""
+    return {m["id"]: m["name"] for m in bpftool("map", "list") if m.get("name") in MAP_NAMES}
+
+
+def program(prog_id):
+    """What bpftool tells of a program; None if there is none of this id."""
+    done = run("bpftool", "-j", "prog", "show", "id", prog_id, check=False)
+    return None if done.returncode else json.loads(done.stdout)
+
+
+def maps_of_program(prog_id):
+    """name: id of the maps that a program uses."""
+    ids = (program(prog_id) or {}).get("map_ids", [])
+    return {m["name"]: m["id"] for m in bpftool("map", "list") if m["id"] in ids and "name" in m}
+
+
+def map_exists(map_id):
+    return run("bpftool", "map", "show", "id", map_id, check=False).returncode == 0
+
+
+class RunCounts:
+    """
+    While this is open the kernel counts the runs of BPF programs. The file descriptor does it, and
+    ends with us: no sysctl is touched.
+    """
+
+    BPF_ENABLE_STATS = 32
+    SYS_BPF = {"x86_64": 321, "aarch64": 280}
+
+    def __enter__(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        attr = ctypes.create_string_buffer(128)  # type 0: BPF_STATS_RUN_TIME
+        number = self.SYS_BPF.get(platform.machine())
+        assert number, f"the number of bpf(2) on {platform.machine()} is missing here"
+        self.fd = libc.syscall(number, self.BPF_ENABLE_STATS, attr, ctypes.c_uint(len(attr)))
+        assert self.fd >= 0, f"BPF_ENABLE_STATS: {os.strerror(ctypes.get_errno())}"
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.fd)
+
+    @staticmethod
+    def of(prog_id):
+        return program(prog_id).get("run_cnt", 0)
+
+
+def namespaces():
+    return {line.split()[0] for line in run("ip", "netns", "list").stdout.splitlines() if line.strip()}
+
+
+def processes():
+    """Those that the tests started, whoever is their parent now: they carry a mark in their environment."""
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                if f"{MARK}={PREFIX}".encode() in f.read().split(b"\0"):
+                    found.add(int(pid))
+        except OSError:  # it has ended, or is a zombie
+            pass
+    return found
+
+
+def maps_held_by(pid):
+    """Ids of the BPF maps that a process has open."""
+    found = set()
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        with open(f"/proc/{pid}/fdinfo/{fd}") as f:
+            fields = dict(line.split(":\t", 1) for line in f if ":\t" in line)
+        if "map_id" in fields:
+            found.add(int(fields["map_id"]))
+    return found
+
+
+def is_ours(name):
+    return name == "bpf_bbr" or name.startswith("bbrt")
+
+
+def maps_of_ours(bbrctl):
+    """
+    (id, name) of the maps with our names that no instance of somebody else uses. One that is loaded
+    has maps of the same names.
+    """
+    others = set()
+    for instance in bbrctl.json("status"):
+        if not is_ours(instance["name"]):
+            others |= set(maps_of_program(instance["prog_id"]).values())
+    return {(i, name) for i, name in maps().items() if i not in others}
+
+
+class Traces:
+    """What tests can leave behind in the kernel, now."""
+
+    def __init__(self, bbrctl):
+        self.struct_ops = {(i, n) for i, n in struct_ops().items() if is_ours(n)}
+        self.namespaces = {n for n in namespaces() if n.startswith("bbrt")}
+        self.congestion_controls = {n for n in registered() if is_ours(n)}
+        self.processes = processes()
+        with open("/proc/sys/net/ipv4/tcp_congestion_control") as f:
+            self.default = f.read()
+        self.maps = maps_of_ours(bbrctl)
+
+    def since(self, before):
+        """What is there now and was not there before, in words; empty if there is nothing."""
+        new = []
+        for what in "struct_ops", "namespaces", "congestion_controls", "maps", "processes":
+            extra = getattr(self, what) - getattr(before, what)
+            if extra:
+                new.append(f"{what}: {sorted(extra)}")
+        if self.default != before.default:
+            new.append(f"default congestion control: {self.default}")
+        return new

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""bbrctl is killed at any moment of its work: what it was to do is done whole, or not at all."""
+import random
+import subprocess
+import time
+
+from system import maps_of_ours, registered, struct_ops, wait_until
+from tool import status_of
+from transfer import send_verified
+
+TRIES = 20
+
+
+def start(bbrctl, *args):
+    return bbrctl.start(*args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def duration_of(bbrctl, *args):
+    """How long bbrctl takes for this, on this machine now."""
+    begin = time.monotonic()
+    bbrctl(*args)
+    return time.monotonic() - begin
+
+
+def kill_after(bbrctl, delay, *args):
+    process = start(bbrctl, *args)
+    time.sleep(delay)
+    process.kill()
+    process.wait()
+
+
+def delays(longest, seed):
+    """From nothing to a little more than all of it, spread evenly with some chance."""
+    rng = random.Random(seed)
+    return [longest * 1.1 * (i + rng.random()) / TRIES for i in range(TRIES)]
+
+
+def test_killed_while_loading(bbrctl, free_name, ns):
+    name = free_name()
+    load = "load", "--name", name, "--set", "cwnd_gain=2.5"
+    longest = duration_of(bbrctl, *load)
+    bbrctl("unload", "--name", name)
+    wait_until(lambda: name not in struct_ops().values(), "the kernel frees the instance")
+    before = maps_of_ours(bbrctl)
+    for delay in delays(longest, 1):
+        kill_after(bbrctl, delay, *load)
+        found = status_of(bbrctl, name)
+        assert bool(found) == (name in registered())
+        if found:
+            params = bbrctl.json("show", "--name", name, "cwnd_gain")["params"]
+            assert params[0]["value"] == 2.5 and found["params_changed"] == 1
+            send_verified(ns, name)
+            bbrctl("unload", "--name", name)
+        wait_until(lambda: name not in struct_ops().values(), "no struct_ops map stays")
+    wait_until(lambda: not maps_of_ours(bbrctl) - before, "the maps are freed")
+    bbrctl(*load)
+    send_verified(ns, name)
+
+
+def test_killed_while_unloading(bbrctl, load, ns):
+    name = load()
+    longest = duration_of(bbrctl, "status")
+    for delay in delays(longest, 2):
+        kill_after(bbrctl, delay, "unload", "--name", name)
+        if status_of(bbrctl, name):
+            send_verified(ns, name)
+        else:
+            assert name not in registered()
+            bbrctl("load", "--name", name)
+
+
+def test_killed_while_setting(bbrctl, load, ns):
+    """All of the new values, or all of the old ones."""
+    name = load()
+    old, new = {"bw_win": 10, "cwnd_gain": 2}, {"bw_win": 33, "cwnd_gain": 3}
+    arguments = "set", "--name", name, "bw_win=33", "cwnd_gain=3"
+    longest = duration_of(bbrctl, *arguments)
+    for delay in delays(longest, 3):
+        bbrctl("reset", "--name", name, status=None)
+        kill_after(bbrctl, delay, *arguments)
+        params = bbrctl.json("show", "--name", name, "bw_win", "cwnd_gain")["params"]
+        assert {p["key"]: p["value"] for p in params} in (old, new)
+    send_verified(ns, name)
+
+
+def test_two_at_once(bbrctl, free_name, ns):
+    """Of several that load the same name, one does it and the others find it done."""
+    name = free_name()
+    loading = [start(bbrctl, "load", "--name", name) for _ in range(4)]
+    try:
+        assert sorted(p.wait(60) for p in loading) == [0, 3, 3, 3]
+    finally:
+        for process in loading:
+            process.kill()
+            process.wait()
+    send_verified(ns, name)
+
+
+def test_changes_at_once_do_not_get_lost(bbrctl, load):
+    name = load()
+    keys = ["bw_win=33", "cwnd_gain=3", "min_rtt_win=3s", "full_bw_rounds=4", "tso_budget=4", "pacing_margin=2%"]
+    setting = [start(bbrctl, "set", "--name", name, key) for key in keys]
+    try:
+        assert [p.wait(60) for p in setting] == [0] * len(keys)
+    finally:
+        for process in setting:
+            process.kill()
+            process.wait()
+    assert status_of(bbrctl, name)["params_changed"] == len(keys)
