@@ -28,7 +28,7 @@ MACHINE = ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp"
            "-rtc", "base=2026-01-01,clock=vm", "-cpu", "max", "-nic", "none", "-display", "none",
            "-no-reboot", "-monitor", "none"]
 CMDLINE = "console=ttyS0 panic=-1 quiet nokaslr random.trust_cpu=off random.trust_bootloader=off"
-TOOLS = ["bash", "ip", "tc", "ss", "sysctl"]
+TOOLS = ["bash", "ip", "tc", "ss"]
 BEGIN, END = "@@BEGIN", "@@END"
 
 INIT = f"""#!/bin/busybox sh

@@ -20,7 +20,11 @@ class Namespace:
     def __init__(self):
         self.name = f"{PREFIX}-{next(numbers)}"
         run("ip", "netns", "add", self.name)
-        self.ip("link", "set", "lo", "up")
+        try:
+            self.ip("link", "set", "lo", "up")
+        except BaseException:
+            self.delete()
+            raise
 
     def delete(self):
         run("ip", "netns", "del", self.name)
