@@ -78,6 +78,12 @@ check: ## every test; needs root
 $(BUILD)/flow: tests/lab/flow.c | $(BUILD)
 	$(CC) $(CFLAGS) $< -o $@
 
+lab-matrix: ## every kernel of the lab, not just those of make check
+	scripts/deps build run test
+	$(MAKE) tests
+	BBR_LAB_KERNELS="6.1 6.12 6.16 6.17 6.18 6.19 7.0 7.1 7.2 7.3" \
+		$(PYTHON) -m pytest -q -p no:cacheprovider tests/lab
+
 tests: all $(BUILD)/flow $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS)
 
 lint: ## formatting and shell scripts
@@ -106,7 +112,7 @@ clean: ## remove build/
 	rm -rf $(BUILD)
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
-.PHONY: all demo check tests lint fmt install clean help
+.PHONY: all demo check lab-matrix tests lint fmt install clean help
 .DELETE_ON_ERROR:

@@ -25,8 +25,9 @@ def check_modes(events):
 
 def seen_by_the_program(events):
     """
-    Did the kernel run the program for each ACK of these events? Some kernels (6.18 here) now and then
-    do not: then more was delivered than the ACKs that it ran for tell of.
+    Did the kernel run the program for each ACK of these events? A kernel may be patched to run no BPF
+    program while certain tasks are current (its __bpf_prog_enter() returns 0 then, seen in 6.18 of a
+    virtual machine's vendor): then more was delivered than the ACKs that it ran for tell of.
     """
     acks = [e for e in events if e["event"] == "ack"]
     return all(b["delivered"] - a["delivered"] == b["acked"] for a, b in zip(acks, acks[1:]))
