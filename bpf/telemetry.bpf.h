@@ -22,10 +22,15 @@ struct {
 	__array(values, struct ring);
 } bbr_rings SEC(".maps");
 
-/* What monitors need to know of a connection. Allocated while one watches, freed when none does. */
+/*
+ * What monitors need to know of a connection. Allocated while one watches, freed when none does. The
+ * event is made here, not on the stack, of which the algorithm needs the most part; the socket's lock
+ * keeps callbacks of one connection apart.
+ */
 struct watched_conn {
 	u64 id;
 	u64 sampled_ns[BBR_SUBSCRIBERS]; /* of BBR_SAMPLE_TIME: the last sample */
+	struct bbr_event event;
 };
 
 struct {
@@ -172,7 +177,7 @@ static inline bool is_sampled(const struct bbr_subscriber *sub, const struct bbr
 	case BBR_SAMPLE_ROUND:
 		return e->flags & BBR_F_ROUND_START;
 	case BBR_SAMPLE_TIME:
-		if (!sampled_ns || e->time_ns - *sampled_ns < sub->interval_ns)
+		if (e->time_ns - *sampled_ns < sub->interval_ns)
 			return false;
 		*sampled_ns = e->time_ns;
 		return true;
@@ -194,18 +199,11 @@ static inline void send_event(u32 slot, struct bbr_subscriber *sub, struct bbr_e
 		__sync_fetch_and_add(&sub->drops[kind], 1);
 }
 
-/* Gives the event to each subscriber that wants it. One copy of this code a program: it is long. */
-static __attribute__((noinline)) void publish(struct sock *sk, struct bbr_event *e)
+/* Gives the event to each subscriber that wants it. */
+static __attribute__((noinline)) void publish(struct watched_conn *conn)
 {
-	struct watched_conn *conn;
+	struct bbr_event *e = &conn->event;
 	u64 active = active_subscribers();
-
-	conn = bpf_sk_storage_get(&bbr_conns, sk, NULL, active ? BPF_SK_STORAGE_GET_F_CREATE : 0);
-	if (conn) {
-		if (!conn->id)
-			conn->id = __sync_fetch_and_add(&watch.next_conn, 1) + 1;
-		e->conn = conn->id;
-	}
 
 	for (u32 i = 0; i < BBR_SUBSCRIBERS; i++) {
 		struct bbr_subscriber *sub = &watch.sub[i];
@@ -220,10 +218,27 @@ static __attribute__((noinline)) void publish(struct sock *sk, struct bbr_event 
 			continue;
 		if (e->kind == BBR_EV_ACK) {
 			__sync_fetch_and_add(&sub->acks, 1);
-			if (!is_sampled(sub, e, conn ? &conn->sampled_ns[i] : NULL))
+			if (!is_sampled(sub, e, &conn->sampled_ns[i]))
 				continue;
 		}
 		send_event(i, sub, e);
+	}
+}
+
+/* There was no memory for a connection: each subscriber is told that it missed an event. */
+static inline void lose_event(u8 kind)
+{
+	u64 active = active_subscribers();
+
+	for (u32 i = 0; i < BBR_SUBSCRIBERS; i++) {
+		struct bbr_subscriber *sub = &watch.sub[i];
+
+		if (!(active & (1ull << i)))
+			continue;
+		__sync_fetch_and_add(&sub->seq, 1);
+		__sync_fetch_and_add(&sub->drops[kind & (BBR_EV_MAX - 1)], 1);
+		if (kind == BBR_EV_ACK)
+			__sync_fetch_and_add(&sub->acks, 1);
 	}
 }
 
@@ -234,31 +249,41 @@ static inline void forget_conn(struct sock *sk, struct bbr *b)
 	b->watched = 0;
 }
 
-static inline void publish_kind(struct sock *sk, struct bbr_event *e, u8 kind, u8 from, u8 to,
-				u8 reason)
+/* Begins an event of a kind about sk; NULL if there is nobody to tell, or no memory. */
+static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *sk, u8 kind)
 {
-	e->kind = kind;
-	e->from = from;
-	e->to = to;
-	e->reason = reason;
-	publish(sk, e);
-}
+	struct bbr *b = bbr_of(sk);
+	struct watched_conn *conn;
 
-/* Begins an event about sk; false if there is nobody to tell. */
-static __attribute__((noinline)) bool begin_event(struct sock *sk, struct bbr *b,
-						  struct bbr_event *e)
-{
 	if (!active_subscribers()) {
 		forget_conn(sk, b);
-		return false;
+		return NULL;
+	}
+	conn = bpf_sk_storage_get(&bbr_conns, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!conn) {
+		lose_event(kind);
+		return NULL;
 	}
 	b->watched = 1;
-	fill_event(e, sk);
-	return true;
+	if (!conn->id)
+		conn->id = __sync_fetch_and_add(&watch.next_conn, 1) + 1;
+	fill_event(&conn->event, sk);
+	conn->event.conn = conn->id;
+	conn->event.kind = kind;
+	return conn;
 }
 
-/* Where a step leads to, given the mode before it. */
-static inline u8 step_to(const struct bbr *b, u8 reason)
+static inline void publish_step(struct watched_conn *conn, u8 kind, u8 from, u8 to, u8 reason)
+{
+	conn->event.kind = kind;
+	conn->event.from = from;
+	conn->event.to = to;
+	conn->event.reason = reason;
+	publish(conn);
+}
+
+/* Where a step leads to, given the mode that the callback ended in. */
+static inline u8 step_to(u8 mode, u8 reason)
 {
 	switch (reason) {
 	case BBR_R_FULL_BW:
@@ -266,58 +291,56 @@ static inline u8 step_to(const struct bbr *b, u8 reason)
 	case BBR_R_MIN_RTT_EXPIRED:
 		return BBR_PROBE_RTT;
 	case BBR_R_PROBE_RTT_DONE: /* always the last step */
-		return b->mode;
+		return mode;
 	default:
 		return BBR_PROBE_BW;
 	}
 }
 
 /* The transitions of this callback, which began in mode `from`. */
-static inline void report_steps(struct sock *sk, struct bbr_event *e, u8 from)
+static inline void publish_steps(const struct bbr *b, struct watched_conn *conn, u8 from)
 {
-	struct bbr *b = bbr_of(sk);
-
 	for (u8 reason = 0; reason < BBR_REASONS; reason++) {
 		u8 to;
 
 		if (!(b->steps & (1 << reason)))
 			continue;
-		to = step_to(b, reason);
-		publish_kind(sk, e, BBR_EV_MODE, from, to, reason);
+		to = step_to(b->mode, reason);
+		publish_step(conn, BBR_EV_MODE, from, to, reason);
 		from = to;
 	}
 }
 
 static __attribute__((noinline)) void report(struct sock *sk, u8 kind)
 {
-	struct bbr *b = bbr_of(sk);
-	struct bbr_event e;
+	struct watched_conn *conn = begin_event(sk, kind);
 
-	if (begin_event(sk, b, &e))
-		publish_kind(sk, &e, kind, 0, 0, 0);
+	if (conn)
+		publish(conn);
 }
 
 static __attribute__((noinline)) void report_modes(struct sock *sk, u8 from)
 {
-	struct bbr *b = bbr_of(sk);
-	struct bbr_event e;
+	struct watched_conn *conn = begin_event(sk, BBR_EV_MODE);
 
-	if (begin_event(sk, b, &e))
-		report_steps(sk, &e, from);
+	if (conn)
+		publish_steps(bbr_of(sk), conn, from);
 }
 
 /* The stack goes from one congestion state to another: the losses' side of it is an event. */
 static __attribute__((noinline)) void report_ca_state(struct sock *sk, u8 from, u8 to)
 {
-	struct bbr *b = bbr_of(sk);
-	struct bbr_event e;
+	struct watched_conn *conn;
 
-	if ((from < TCP_CA_Recovery && to < TCP_CA_Recovery) || !begin_event(sk, b, &e))
+	if (from < TCP_CA_Recovery && to < TCP_CA_Recovery)
+		return;
+	conn = begin_event(sk, to == TCP_CA_Loss ? BBR_EV_RTO : BBR_EV_RECOVERY);
+	if (!conn)
 		return;
 	if (to == TCP_CA_Loss)
-		publish_kind(sk, &e, BBR_EV_RTO, from, to, 0);
+		publish_step(conn, BBR_EV_RTO, from, to, 0);
 	if (from != to)
-		publish_kind(sk, &e, BBR_EV_RECOVERY, from, to, 0);
+		publish_step(conn, BBR_EV_RECOVERY, from, to, 0);
 }
 
 /*
@@ -328,17 +351,19 @@ static __attribute__((noinline)) void report_ack(unsigned long long *ctx, u8 fro
 						 bool params_changed)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	struct bbr *b = bbr_of(sk);
-	struct bbr_event e;
+	struct watched_conn *conn;
 
 	/* The ACK of our SYN comes before init: there is no state yet that could be shown. */
-	if (sk->__sk_common.skc_state == TCP_SYN_SENT || !begin_event(sk, b, &e))
+	if (sk->__sk_common.skc_state == TCP_SYN_SENT)
+		return;
+	conn = begin_event(sk, BBR_EV_ACK);
+	if (!conn)
 		return;
 	if (params_changed)
-		publish_kind(sk, &e, BBR_EV_PARAMS, 0, 0, 0);
-	report_steps(sk, &e, from);
-	fill_sample(&e, ctx_rate_sample(ctx), b);
-	publish_kind(sk, &e, BBR_EV_ACK, 0, 0, 0);
+		publish_step(conn, BBR_EV_PARAMS, 0, 0, 0);
+	publish_steps(bbr_of(sk), conn, from);
+	fill_sample(&conn->event, ctx_rate_sample(ctx), bbr_of(sk));
+	publish_step(conn, BBR_EV_ACK, 0, 0, 0);
 }
 
 #endif

@@ -28,8 +28,8 @@ static inline void bbr_rotate_extra_acked(struct bbr *b, const struct bbr_sock *
 		b->extra_acked[0] = 0;
 }
 
-BBR_STEP void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
-					 const struct bbr_rs *rs)
+static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
+					      const struct bbr_rs *rs)
 {
 	u32 expected, extra;
 

@@ -129,7 +129,7 @@ static inline u32 bbr_cwnd_towards_target(const struct bbr *b, const struct bbr_
 	return max_u32(cwnd, PARAM(sk, cwnd_min_target));
 }
 
-BBR_STEP void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs, u32 bw)
+static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs, u32 bw)
 {
 	u32 cwnd = sk->cwnd;
 

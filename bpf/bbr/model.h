@@ -38,7 +38,7 @@ static inline u64 bbr_sample_bw(const struct bbr_rs *rs)
 	return interval_us ? rs->delivered * BW_UNIT / interval_us : 0;
 }
 
-BBR_STEP void bbr_update_bw(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline void bbr_update_bw(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	u64 bw;
 

@@ -57,7 +57,7 @@ static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct bbr_sock 
  * Until the pipe was full the rate only grows: a low first sample (of a connection that had little to
  * send, say) must not undo the rate that STARTUP began with.
  */
-BBR_STEP void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 bw, u32 gain)
+static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 bw, u32 gain)
 {
 	u64 rate = bbr_bw_to_pacing_rate(sk, bw, gain);
 

@@ -64,22 +64,10 @@ static inline void bbr_lt_bw_use(struct bbr *b, const struct bbr_sock *sk)
 	}
 }
 
-BBR_STEP void bbr_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+/* An ACK within a sampling interval. */
+BBR_STEP void bbr_lt_bw_sample(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	u32 lost, delivered, t;
-
-	if (b->lt_use_bw) {
-		bbr_lt_bw_use(b, sk);
-		return;
-	}
-
-	/* Begin at a loss: the bucket is empty then, and the burst before it is not averaged in. */
-	if (!b->lt_is_sampling) {
-		if (!rs->losses)
-			return;
-		bbr_reset_lt_bw_sampling_interval(b, sk);
-		b->lt_is_sampling = 1;
-	}
 
 	/* An application that has nothing to send would look like a low rate. */
 	if (rs->is_app_limited) {
@@ -113,6 +101,24 @@ BBR_STEP void bbr_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk, const
 		return;
 	}
 	bbr_lt_bw_interval_done(b, sk, delivered * BW_UNIT / (t * USEC_PER_MSEC));
+}
+
+static inline void bbr_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk,
+				      const struct bbr_rs *rs)
+{
+	if (b->lt_use_bw) {
+		bbr_lt_bw_use(b, sk);
+		return;
+	}
+
+	/* Begin at a loss: the bucket is empty then, and the burst before it is not averaged in. */
+	if (!b->lt_is_sampling) {
+		if (!rs->losses)
+			return;
+		bbr_reset_lt_bw_sampling_interval(b, sk);
+		b->lt_is_sampling = 1;
+	}
+	bbr_lt_bw_sample(b, sk, rs);
 }
 
 #endif

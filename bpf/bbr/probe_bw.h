@@ -39,18 +39,12 @@ static inline bool bbr_may_enter_probe_bw(const struct bbr *b)
 	return b->mode != BBR_PROBE_BW || b->lt_use_bw;
 }
 
-/* Is it time for the next phase? */
-static inline bool bbr_is_next_cycle_phase(const struct bbr *b, const struct bbr_sock *sk,
-					   const struct bbr_rs *rs)
+/* Has inflight come to where a phase that probes or drains wants it? */
+BBR_STEP bool bbr_is_inflight_reached(const struct bbr *b, const struct bbr_sock *sk,
+				      const struct bbr_rs *rs, bool is_full_length)
 {
-	bool is_full_length = stamp_us_delta(sk->delivered_mstamp, b->cycle_mstamp) > b->min_rtt_us;
-	u32 inflight, bw;
-
-	if (b->pacing_gain == BBR_UNIT) /* cruising changes no queue: the clock decides */
-		return is_full_length;
-
-	inflight = bbr_packets_in_net_at_edt(b, sk, rs->prior_in_flight);
-	bw = bbr_max_bw(b);
+	u32 inflight = bbr_packets_in_net_at_edt(b, sk, rs->prior_in_flight);
+	u32 bw = bbr_max_bw(b);
 
 	/* Probe until inflight got as high as the gain aims at, which on a short path takes more than
 	 * one min_rtt; but not if the path cannot hold so much.
@@ -63,8 +57,19 @@ static inline bool bbr_is_next_cycle_phase(const struct bbr *b, const struct bbr
 	return is_full_length || inflight <= bbr_inflight(b, sk, bw, BBR_UNIT);
 }
 
-BBR_STEP void bbr_update_cycle_phase(struct bbr *b, const struct bbr_sock *sk,
-				     const struct bbr_rs *rs)
+/* Is it time for the next phase? Cruising changes no queue: there the clock decides alone. */
+static inline bool bbr_is_next_cycle_phase(const struct bbr *b, const struct bbr_sock *sk,
+					   const struct bbr_rs *rs)
+{
+	bool is_full_length = stamp_us_delta(sk->delivered_mstamp, b->cycle_mstamp) > b->min_rtt_us;
+
+	if (b->pacing_gain == BBR_UNIT)
+		return is_full_length;
+	return bbr_is_inflight_reached(b, sk, rs, is_full_length);
+}
+
+static inline void bbr_update_cycle_phase(struct bbr *b, const struct bbr_sock *sk,
+					  const struct bbr_rs *rs)
 {
 	if (b->mode == BBR_PROBE_BW && bbr_is_next_cycle_phase(b, sk, rs))
 		bbr_advance_cycle_phase(b, sk);

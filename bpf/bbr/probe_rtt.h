@@ -28,7 +28,7 @@ static inline void bbr_check_probe_rtt_done(struct bbr *b, struct bbr_sock *sk)
 }
 
 /* On each ACK in PROBE_RTT. */
-static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
+BBR_STEP void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 {
 	/* Samples of the low rate are ours, not the path's: mark what is sent as app-limited. */
 	sk->app_limited = sk->delivered + sk->inflight;
@@ -50,7 +50,7 @@ static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 		bbr_check_probe_rtt_done(b, sk);
 }
 
-BBR_STEP void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	bool expired = after(sk->now_ms, b->min_rtt_stamp + PARAM(sk, min_rtt_win));
 

@@ -32,16 +32,23 @@ static inline void bbr_check_full_bw_reached(struct bbr *b, const struct bbr_soc
 	b->full_bw_reached = b->full_bw_cnt >= PARAM(sk, full_bw_rounds);
 }
 
-/* From STARTUP to DRAIN to PROBE_BW; both on one ACK if there is no queue to drain. */
-BBR_STEP void bbr_check_drain(struct bbr *b, struct bbr_sock *sk)
+/* Drains until inflight fits the pipe; at once, on the same ACK, if there is no queue. */
+BBR_STEP void bbr_drain(struct bbr *b, const struct bbr_sock *sk)
+{
+	if (bbr_packets_in_net_at_edt(b, sk, sk->inflight) <=
+	    bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT))
+		bbr_enter_probe_bw(b, sk, BBR_R_DRAINED);
+}
+
+/* From STARTUP to DRAIN to PROBE_BW. */
+static inline void bbr_check_drain(struct bbr *b, struct bbr_sock *sk)
 {
 	if (b->mode == BBR_STARTUP && b->full_bw_reached) {
 		bbr_enter_mode(b, BBR_DRAIN, BBR_R_FULL_BW);
 		sk->ssthresh = bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT);
 	}
-	if (b->mode == BBR_DRAIN && bbr_packets_in_net_at_edt(b, sk, sk->inflight) <=
-					    bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT))
-		bbr_enter_probe_bw(b, sk, BBR_R_DRAINED);
+	if (b->mode == BBR_DRAIN)
+		bbr_drain(b, sk);
 }
 
 #endif

@@ -77,7 +77,7 @@ struct bbr_event {
 
 	__u64 seq; /* of this subscriber, from 0; a gap is what a full ring dropped */
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u64 conn; /* unique within an instance from the first watched event on; 0: no memory */
+	__u64 conn; /* unique within an instance from the first watched event on */
 	__u32 tag; /* of the subscription */
 	__u32 netns; /* inode number of the network namespace, as lsns(8) shows it */
 
@@ -159,7 +159,7 @@ struct bbr_subscriber {
 	__u64 seq; /* events and drops so far: the next event's number */
 	__u64 acks; /* ACKs of the connections that the filter lets through */
 	__u64 events[BBR_EV_MAX]; /* written to the ring, by kind */
-	__u64 drops[BBR_EV_MAX]; /* lost because the ring was full, by kind */
+	__u64 drops[BBR_EV_MAX]; /* lost, the ring was full or there was no memory, by kind */
 	__u64 pad;
 };
 

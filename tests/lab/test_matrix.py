@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """bpf_bbr on the kernels that are not running here: each boots once, the tests look at what it did."""
-import functools
 import os
 
 import pytest
@@ -11,18 +10,13 @@ import matrix
 KERNELS = os.environ.get("BBR_LAB_KERNELS", "6.1 6.12 6.18 7.2 7.3").split()
 
 
-@functools.cache
-def run(key):
-    result = matrix.run(key)
+@pytest.fixture(scope="module", params=KERNELS)
+def steps(request):
+    result = matrix.run(request.param)
     assert result.status == 0, result.console
     found = matrix.steps(result.console)
     assert "end" in found, result.console
     return found
-
-
-@pytest.fixture(params=KERNELS)
-def steps(request):
-    return run(request.param)
 
 
 def test_bpftool_registers_it_and_takes_it_away(steps):
