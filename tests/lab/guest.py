@@ -4,6 +4,7 @@
 QEMU's TCG with -icount: guest time is the number of executed instructions, one nanosecond each, and
 idle time is skipped. So a run is a function of kernel, initramfs and script, on any host.
 """
+import ctypes
 import dataclasses
 import gzip
 import hashlib
@@ -17,7 +18,6 @@ import stat
 import subprocess
 import tempfile
 import threading
-import time
 
 from kernels import LabError
 
@@ -34,6 +34,7 @@ MACHINE = ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp"
 CMDLINE = "console=ttyS0 panic=-1 quiet nokaslr random.trust_cpu=off random.trust_bootloader=off"
 TOOLS = ["bash", "ip", "tc", "ss"]
 BEGIN, END = "@@BEGIN", "@@END"
+PR_SET_PDEATHSIG = 1
 
 INIT = f"""#!/bin/busybox sh
 export PATH=/bin:/sbin HOME=/root TERM=dumb
@@ -96,9 +97,9 @@ def _add_busybox(root):
                              check=True).stdout.split()
     for applet in applets:
         # Its ip, tc and ss lack most options; the real ones come later.
-        if applet not in ("busybox", *TOOLS):
+        if applet not in ("busybox", "sh", *TOOLS):
             (root / "bin" / applet).symlink_to("busybox")
-    (root / "bin/sh").symlink_to("bash") if not (root / "bin/sh").is_symlink() else None
+    (root / "bin/sh").symlink_to("bash")
 
 
 def _add_module(root, kernel, index, name):
@@ -167,6 +168,11 @@ def _hash(*parts):
     return total.hexdigest()
 
 
+def _die_with_parent():
+    """In the child: whatever ends the lab, SIGKILL included, ends its guest."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def _stop(process):
     if process.poll() is None:
         process.send_signal(signal.SIGKILL)
@@ -193,7 +199,8 @@ def run(kernel, image, memory_mb=2048, timeout_s=600, on_line=None):
                        CMDLINE.encode(), str(memory_mb).encode())
         lines = []
         process = subprocess.Popen([_find_program(QEMU), *command[1:]], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   preexec_fn=_die_with_parent)
         try:
             reader = threading.Thread(target=_read_console, args=(process, lines, on_line))
             reader.start()
