@@ -49,9 +49,9 @@ def test_every_ack_is_streamed(steps):
     text = steps["modes"]
     (summary,) = [o["summary"] for o in matrix.objects(text) if "summary" in o]
     shown = int(text.strip().splitlines()[-1])
-    assert summary["acks"] > 1000
-    assert shown == summary["events"]["ack"]
-    assert summary["events"]["ack"] + summary["drops"]["ack"] == summary["acks"]
+    assert summary["acks"] > 100
+    assert shown == summary["events"]["ack"] == summary["acks"]
+    assert summary["drops"]["total"] == 0
 
 
 def test_it_restarts_from_idle_without_probe_rtt(steps):
