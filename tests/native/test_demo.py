@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`make demo`: its whole run, and that nothing is left of one that ends half way."""
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+import system
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NAME = "bbr_demo"
+
+
+def namespaces():
+    out = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
+    return [line.split()[0] for line in out.splitlines() if line.startswith("bbr-demo-")]
+
+
+def processes():
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = pathlib.Path("/proc", pid, "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if NAME.encode() in words or b"scripts/demo" in words:
+            found.append(words)
+    return found
+
+
+def is_clean():
+    return not namespaces() and NAME not in system.registered() and not processes()
+
+
+def wait_until(condition, what, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
+        time.sleep(0.2)
+
+
+@pytest.fixture
+def demo(tmp_path):
+    """Starts the demo as a job of its own, as a shell does; its output is in a file."""
+    assert is_clean(), "a demo is running, or has left something"
+    with open(tmp_path / "output", "w+", encoding="utf-8") as output:
+        started = subprocess.Popen(["scripts/demo"], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output,
+                                   stderr=subprocess.STDOUT, start_new_session=True)
+        started.output = lambda: (tmp_path / "output").read_text()
+        yield started
+        if started.poll() is None:
+            started.kill()
+            started.wait()
+        wait_until(is_clean, "the demo is cleaned up")
+
+
+def test_the_whole_of_it(demo):
+    assert demo.wait(120) == 0, demo.output()
+    text = demo.output()
+    assert "modes     STARTUP -> DRAIN -> PROBE_BW" in text and " 0 dropped" in text
+    assert "Removed everything again." in text
+    assert is_clean()
+
+
+def flows(demo):
+    return "PROBE_BW" in demo.output()
+
+
+@pytest.mark.parametrize("end", ["SIGKILL", "Ctrl-C"])
+def test_half_way(demo, end):
+    wait_until(lambda: flows(demo), "the flow is shown")
+    assert not is_clean()
+    if end == "SIGKILL":
+        demo.kill()
+    else:
+        os.killpg(demo.pid, signal.SIGINT)
+    assert demo.wait(30) != 0
+    wait_until(is_clean, "everything is removed")
