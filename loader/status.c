@@ -20,13 +20,20 @@ struct status {
 	time_t loaded; /* wall-clock time */
 };
 
+static __s64 clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}
+
+/* In nanoseconds: whole seconds of two clocks would make the result jump by one. */
 static time_t wall_clock(__u64 boottime_ns)
 {
-	struct timespec boot, real;
+	__s64 since_boot = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	clock_gettime(CLOCK_REALTIME, &real);
-	return real.tv_sec - (boot.tv_sec - (time_t)(boottime_ns / 1000000000));
+	return (since_boot + (__s64)boottime_ns) / 1000000000;
 }
 
 static int read_status(const struct instance *inst, struct status *st)
