@@ -5,7 +5,7 @@
  * A monitor takes a slot of struct bbr_watch (map .data.watch, which it maps into memory), puts a
  * ring buffer of its own into the same slot of bbr_rings, sets the slot's bit in `active`, and renews
  * the lease while it lives. The first callback that finds a lease run out clears the bit; with no bit
- * set a callback costs one load and one branch. tools/slot.h has the rules between monitors.
+ * set a callback costs two loads and a branch. tools/slot.h has the rules between monitors.
  */
 #ifndef BPF_BBR_EVENTS_H
 #define BPF_BBR_EVENTS_H
