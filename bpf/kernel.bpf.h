@@ -49,7 +49,7 @@ static inline const struct rate_sample *ctx_rate_sample(unsigned long long *ctx)
 /*
  * Must the program find out by itself that the first packet after a pause goes out? An object that
  * named cwnd_event_tx_start could not be loaded on older kernels, nor by older libbpf. Instead look where
- * the stack comes by just before it sends: see send_is_near() and its callers.
+ * the stack comes by just before it sends: min_tso_segs(), and set_state() of an RTO.
  */
 static inline bool tx_start_is_hidden(void)
 {

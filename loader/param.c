@@ -29,6 +29,23 @@ const struct param *param_find(const char *key, size_t len)
 	return NULL;
 }
 
+static void say_list_of_keys(void)
+{
+	remedy("bbrctl show --defaults lists all keys");
+}
+
+int params_check_keys(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (param_find(argv[i], strlen(argv[i])))
+			continue;
+		err("%s: no parameter has the key %s", argv[0], argv[i]);
+		say_list_of_keys();
+		return EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
 __u32 *param_values(const struct param *param, struct bbr_params *p)
 {
 	return (__u32 *)((char *)p + param->offset);
@@ -173,7 +190,7 @@ int param_assign(const char *assignment, struct bbr_params *p)
 	if (!param) {
 		err("%s: no parameter has the key %.*s", assignment, (int)(eq - assignment),
 		    assignment);
-		remedy("bbrctl show --defaults lists all keys");
+		say_list_of_keys();
 		return EXIT_USAGE;
 	}
 	list = strdup(eq + 1);

@@ -30,6 +30,11 @@ extern const struct bbr_params params_default;
 /* The parameter of a key (its first len characters), or NULL. */
 const struct param *param_find(const char *key, size_t len);
 
+/*
+ * Are the arguments of a verb (argv[0]) keys? EXIT_DONE, or EXIT_USAGE after printing the first that is not.
+ */
+int params_check_keys(int argc, char **argv);
+
 /* Its n values. */
 __u32 *param_values(const struct param *param, struct bbr_params *p);
 const __u32 *param_values_const(const struct param *param, const struct bbr_params *p);

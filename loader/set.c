@@ -120,13 +120,9 @@ int verb_reset(const struct options *opt, int argc, char **argv)
 	struct bbr_params old, new;
 	int fd, ret;
 
-	for (int i = 1; i < argc; i++) {
-		if (!param_find(argv[i], strlen(argv[i]))) {
-			err("reset: no parameter has the key %s", argv[i]);
-			remedy("bbrctl show --defaults lists all keys");
-			return EXIT_USAGE;
-		}
-	}
+	ret = params_check_keys(argc, argv);
+	if (ret)
+		return ret;
 	ret = read_instance(opt, &old, &fd);
 	if (ret)
 		return ret;

@@ -124,13 +124,9 @@ int verb_show(const struct options *opt, int argc, char **argv)
 	struct bbr_params p = params_default;
 	int ret;
 
-	for (int i = 1; i < argc; i++) {
-		if (!param_find(argv[i], strlen(argv[i]))) {
-			err("show: no parameter has the key %s", argv[i]);
-			remedy("bbrctl show --defaults lists all keys");
-			return EXIT_USAGE;
-		}
-	}
+	ret = params_check_keys(argc, argv);
+	if (ret)
+		return ret;
 	if (!opt->defaults) {
 		ret = read_params(opt->name, &p);
 		if (ret)

@@ -180,16 +180,13 @@ def _stop(process):
         process.wait()
 
 
-def _read_console(process, lines, on_line):
+def _read_console(process, lines):
     for raw in process.stdout:
-        line = raw.decode(errors="replace").rstrip("\r\n")
-        lines.append(line)
-        if on_line:
-            on_line(line)
+        lines.append(raw.decode(errors="replace").rstrip("\r\n"))
 
 
-def run(kernel, image, memory_mb=2048, timeout_s=600, on_line=None):
-    """Boots the kernel with an initramfs. on_line is called with each line of the console."""
+def run(kernel, image, memory_mb=2048, timeout_s=600):
+    """Boots the kernel with an initramfs."""
     with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
         folder = pathlib.Path(folder)
         (folder / "initrd").write_bytes(image)
@@ -203,7 +200,7 @@ def run(kernel, image, memory_mb=2048, timeout_s=600, on_line=None):
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    preexec_fn=_die_with_parent)
         try:
-            reader = threading.Thread(target=_read_console, args=(process, lines, on_line))
+            reader = threading.Thread(target=_read_console, args=(process, lines))
             reader.start()
             process.wait(timeout_s)
         except subprocess.TimeoutExpired:

@@ -3,7 +3,7 @@
 
 The packages come from the mirrors that this system's apt is set up with, are checked against its
 archive keyring by apt, and are unpacked with dpkg-deb. A kernel of one's own is a bzImage and a
-folder of modules (Kernel(...) by hand; `lab run --kernel BZIMAGE:MODULES`).
+folder of modules, given as the key BZIMAGE:MODULES.
 """
 import dataclasses
 import fcntl
@@ -23,7 +23,8 @@ SUITES = ("bullseye", "bookworm", "trixie", "trixie-backports")
 SECURITY_SUITES = ("bookworm-security",)
 
 # The package that carries vmlinuz. Versions vanish from the archive as new ones come, so the newest
-# match is taken. From 6.19 on the modules are in a package of their own.
+# match is taken. From 6.19 on the modules are in a package of their own, which the archive has lost of
+# 6.19, 7.0 and 7.1: no veth, netem or tcp_bbr there, but loopback.
 PACKAGES = {
     "5.10": r"linux-image-5\.10\.0-[0-9]+-cloud-amd64",
     "6.1": r"linux-image-6\.1\.0-[0-9]+-cloud-amd64",
@@ -37,8 +38,6 @@ PACKAGES = {
     "7.2": r"linux-binary-7\.2\.[0-9]+\+deb13-cloud-amd64",
     "7.3": r"linux-binary-unsigned-7\.3\.[0-9]+\+deb13-cloud-amd64",
 }
-# The archive has lost their module packages: no veth, netem or tcp_bbr, but loopback.
-WITHOUT_MODULES = ("6.19", "7.0", "7.1")
 
 
 class LabError(Exception):
@@ -65,7 +64,7 @@ def _apt_uris():
     security = next((u for u in uris if re.search(r"/debian-security/?$", u)), None)
     if not main:
         raise LabError("this system's apt has no Debian archive among its sources; the lab takes "
-                       "its kernels from there (give your own with --kernel BZIMAGE:MODULES)")
+                       "its kernels from there (give your own as BZIMAGE:MODULES)")
     return main, security
 
 
@@ -126,9 +125,6 @@ def _fetch(key, target):
     if not (CACHE / "apt" / "updated").exists():
         _apt("apt-get", "update")
         (CACHE / "apt" / "updated").touch()
-    folder = CACHE / "apt" / key
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
     for package in _packages(key):
         _apt("apt-get", "download", package)
     partial = target.with_suffix(".partial")
@@ -136,7 +132,6 @@ def _fetch(key, target):
     for deb in (CACHE / "apt").glob("*.deb"):
         subprocess.run(["dpkg-deb", "-x", deb, partial], check=True)
         deb.unlink()
-    folder.rmdir()
     partial.rename(target)
 
 
@@ -145,10 +140,6 @@ def _first(folder, *patterns):
         for found in sorted(folder.glob(pattern)):
             return found
     return None
-
-
-def is_cached(key):
-    return (CACHE / "kernels" / key).is_dir()
 
 
 def find(key):

@@ -12,14 +12,14 @@ MODULES = ["veth", "sch_fq", "sch_netem"]
 OLD = "5.10"  # refused
 
 
-def run(key, on_line=None, bpftool="bpftool"):
+def run(key):
     kernel = kernels.find(key)
-    kind = "pacing" if key in kernels.WITHOUT_MODULES else "netem"
+    kind = "netem" if kernel.modules else "pacing"
     script = f"PATH_KIND={kind}\n" + (HERE / "matrix.sh").read_text()
     image = guest.initramfs(kernel, script, modules=MODULES,
-                            programs=[bpftool, BUILD / "bbrctl", BUILD / "bbrmon", BUILD / "flow"],
+                            programs=["bpftool", BUILD / "bbrctl", BUILD / "bbrmon", BUILD / "flow"],
                             files={"/bpf_bbr.bpf.o": BUILD / "bpf_bbr.bpf.o"})
-    return guest.run(kernel, image, on_line=on_line)
+    return guest.run(kernel, image)
 
 
 def steps(console):
