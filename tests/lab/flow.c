@@ -3,11 +3,14 @@
  * One TCP flow of the lab: a receiver that checks every byte, and a sender that samples its own socket.
  *
  *	flow -l PORT [-r RCVBUF]                        receive one flow after another, for ever
- *	flow -c ADDR -p PORT [-C CC] [-m KBIT] [-i MS] [-s MS] PATTERN...
+ *	flow -c ADDR -p PORT [-C CC] [-m KBIT] [-i MS] [-e NS] [-s MS] [-a] PATTERN...
+ *	flow -u -c ADDR -p PORT [-e NS] [-s MS] PATTERN...         UDP that nobody answers, as load
  *
  * PATTERN is a sequence of "send:MS" (as fast as TCP takes it), "bytes:N", "rate:KBIT:MS" (paced by the
- * application) and "pause:MS". -m is SO_MAX_PACING_RATE, -s a delay before the start. The sender prints
- * JSON lines: a sample of TCP_INFO every -i milliseconds, and at the end what the receiver got.
+ * application) and "pause:MS". -m is SO_MAX_PACING_RATE, -s a delay before the start, counted from the
+ * time -e (CLOCK_MONOTONIC, in nanoseconds) if there is one. The sender prints JSON lines: a sample of
+ * TCP_INFO every -i milliseconds, and at the end what the receiver got. With -a it ends by a reset
+ * instead, what is in its buffer is not sent. The receiver prints what it got, too; SIGTERM ends it.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -27,6 +30,7 @@
 #include <unistd.h>
 
 #define CHUNK 65536
+#define DATAGRAM 1448
 #define NS_PER_MS 1000000ull
 
 static void die(const char *what)
@@ -41,6 +45,14 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec ts = { ns / 1000000000, ns % 1000000000 };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
 }
 
 /* The word at a position of the stream: splitmix64 of it, so that nothing can be lost or moved. */
@@ -74,12 +86,20 @@ struct verdict {
 	uint64_t first_ns, last_ns; /* arrival of the first and the last byte */
 };
 
+static void on_term(int sig)
+{
+	(void)sig;
+}
+
 static void serve(int fd)
 {
+	struct sigaction term = { .sa_handler = on_term }; /* no SA_RESTART: it ends read() */
+
 	static char got[CHUNK], want[CHUNK];
 	struct verdict v = {};
 	ssize_t n;
 
+	sigaction(SIGTERM, &term, NULL);
 	while ((n = read(fd, got, sizeof(got))) > 0) {
 		v.last_ns = now_ns();
 		if (!v.bytes)
@@ -90,9 +110,14 @@ static void serve(int fd)
 				v.wrong += got[i] != want[i];
 		v.bytes += n;
 	}
-	if (n < 0 || write(fd, &v, sizeof(v)) != sizeof(v))
+	if (n < 0 && errno != ECONNRESET && errno != EINTR) /* -a of the sender, and SIGTERM */
 		fprintf(stderr, "flow: receiver: %s\n", strerror(errno));
+	else if (n == 0 && write(fd, &v, sizeof(v)) != sizeof(v))
+		fprintf(stderr, "flow: the answer to the sender: %s\n", strerror(errno));
 	close(fd);
+	printf("{\"received\":{\"bytes\":%llu,\"wrong_bytes\":%llu}}\n", (unsigned long long)v.bytes,
+	       (unsigned long long)v.wrong);
+	fflush(stdout);
 }
 
 static void listen_for_ever(int port, int rcvbuf)
@@ -122,6 +147,8 @@ static void listen_for_ever(int port, int rcvbuf)
 
 struct sender {
 	int fd;
+	bool udp;
+	size_t chunk; /* bytes that are sent at once */
 	uint64_t start, sample_every, next_sample;
 	uint64_t sent;
 };
@@ -185,7 +212,7 @@ static void send_bytes(struct sender *s, uint64_t most, uint64_t until)
 	static char buf[CHUNK];
 
 	while (most && now_ns() < until) {
-		size_t len = most < CHUNK ? most : CHUNK;
+		size_t len = most < s->chunk ? most : s->chunk;
 		ssize_t n;
 
 		fill(buf, s->sent, len);
@@ -196,6 +223,9 @@ static void send_bytes(struct sender *s, uint64_t most, uint64_t until)
 			sample_if_due(s);
 		} else if (errno == EAGAIN) {
 			wait_until(s, until, true);
+		} else if (s->udp) {
+			s->sent += len; /* nobody listens, or a queue is full: it is gone */
+			most -= len;
 		} else {
 			die("send");
 		}
@@ -249,6 +279,15 @@ static void finish(struct sender *s, const char *cc)
 	       (unsigned long long)v.wrong, ns ? (unsigned long long)(v.bytes * 8e9 / ns) : 0);
 }
 
+/* Ends the connection here and now. */
+static void reset(const struct sender *s)
+{
+	struct linger at_once = { .l_onoff = 1 };
+
+	setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	close(s->fd);
+}
+
 static void connect_to(struct sender *s, const char *addr, int port, const char *cc,
 		       unsigned int max_rate)
 {
@@ -258,7 +297,7 @@ static void connect_to(struct sender *s, const char *addr, int port, const char 
 	snprintf(mapped, sizeof(mapped), strchr(addr, ':') ? "%s" : "::ffff:%s", addr);
 	if (inet_pton(AF_INET6, mapped, &to.sin6_addr) != 1)
 		die(addr);
-	s->fd = socket(AF_INET6, SOCK_STREAM, 0);
+	s->fd = socket(AF_INET6, s->udp ? SOCK_DGRAM : SOCK_STREAM, 0);
 	if (cc && setsockopt(s->fd, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc)))
 		die(cc);
 	if (max_rate)
@@ -275,8 +314,10 @@ int main(int argc, char **argv)
 	struct sender s = {};
 	int c, port = 5001, listen_port = 0, rcvbuf = 0;
 	unsigned int start_ms = 0, max_rate = 0; /* bytes/s */
+	bool abort_at_end = false;
+	uint64_t epoch = now_ns();
 
-	while ((c = getopt(argc, argv, "l:r:c:p:C:m:i:s:")) != -1) {
+	while ((c = getopt(argc, argv, "l:r:c:p:C:m:i:e:s:au")) != -1) {
 		switch (c) {
 		case 'l':
 			listen_port = atoi(optarg);
@@ -299,8 +340,17 @@ int main(int argc, char **argv)
 		case 'i':
 			s.sample_every = atoi(optarg) * NS_PER_MS;
 			break;
+		case 'e':
+			epoch = strtoull(optarg, NULL, 10);
+			break;
 		case 's':
 			start_ms = atoi(optarg);
+			break;
+		case 'a':
+			abort_at_end = true;
+			break;
+		case 'u':
+			s.udp = true;
 			break;
 		default:
 			return 1;
@@ -312,10 +362,14 @@ int main(int argc, char **argv)
 		fputs("usage: flow -l PORT | flow -c ADDR -p PORT [-C CC] PATTERN...\n", stderr);
 		return 1;
 	}
-	usleep(start_ms * 1000);
+	s.chunk = s.udp ? DATAGRAM : CHUNK;
+	sleep_until(epoch + start_ms * NS_PER_MS);
 	connect_to(&s, addr, port, cc, max_rate);
 	while (optind < argc)
 		run_pattern(&s, argv[optind++]);
-	finish(&s, cc);
+	if (abort_at_end || s.udp)
+		reset(&s);
+	else
+		finish(&s, cc);
 	return 0;
 }

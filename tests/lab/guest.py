@@ -6,6 +6,7 @@ idle time is skipped. So a run is a function of kernel, initramfs and script, on
 """
 import ctypes
 import dataclasses
+import functools
 import gzip
 import hashlib
 import lzma
@@ -23,8 +24,9 @@ from kernels import LabError
 
 QEMU = "qemu-system-x86_64"
 # One CPU and one thread: that is what makes it deterministic. nokaslr and the two random options take
-# the last things away that differ between runs.
-MACHINE = ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", "1", "-seed", "1",
+# the last things away that differ between runs; what random numbers are left come from -seed.
+ICOUNT = "shift=0,sleep=off"
+MACHINE = ["-accel", "tcg,thread=single", "-icount", ICOUNT, "-smp", "1",
            "-rtc", "base=2026-01-01,clock=vm", "-cpu", "max", "-nic", "none", "-display", "none",
            "-no-reboot", "-monitor", "none"]
 # slub_debug=F keeps the allocator from cmpxchg16b. TCG of QEMU 7.2 leaves bits of its operands in the
@@ -35,6 +37,7 @@ CMDLINE = ("console=ttyS0 panic=-1 quiet nokaslr random.trust_cpu=off random.tru
            "slub_debug=F")
 TOOLS = ["bash", "ip", "tc", "ss"]
 BEGIN, END = "@@BEGIN", "@@END"
+MEMORY_MB = 2048
 PR_SET_PDEATHSIG = 1
 
 INIT = f"""#!/bin/busybox sh
@@ -61,6 +64,10 @@ class Result:
     console: str  # what the script printed
     data: bytes  # what it wrote to /dev/ttyS1
     inputs: str  # hash of all that the run is a function of
+
+
+class Cancelled(Exception):
+    """The lab is being stopped."""
 
 
 def _shared_libraries(program):
@@ -143,8 +150,9 @@ def _archive(root):
     return b"".join(out)
 
 
-def initramfs(kernel, script, programs=(), files=None, modules=()):
-    """The bytes of an initramfs that runs the script (text). files: path in the guest -> source."""
+@functools.lru_cache(maxsize=8)
+def _base(kernel, programs, files, modules):
+    """All of the initramfs but the script."""
     with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
         root = pathlib.Path(folder)
         for name in ("bin", "sbin", "proc", "sys", "dev", "tmp", "run", "mods", "etc", "var/run",
@@ -155,11 +163,19 @@ def initramfs(kernel, script, programs=(), files=None, modules=()):
             _add_program(root, name)
         for index, name in enumerate(modules):
             _add_module(root, kernel, index, name)
-        for target, source in (files or {}).items():
+        for target, source in files:
             _copy(source, root / target.lstrip("/"))
-        (root / "run.sh").write_text(script)
         (root / "init").write_text(INIT)
         return _archive(root)
+
+
+def initramfs(kernel, script, programs=(), files=None, modules=()):
+    """The bytes of an initramfs that runs the script (text). files: path in the guest -> source."""
+    base = _base(kernel, tuple(programs), tuple((files or {}).items()), tuple(modules))
+    with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
+        root = pathlib.Path(folder)
+        (root / "run.sh").write_text(script)
+        return base + _archive(root)  # the kernel unpacks one after the other
 
 
 def _hash(*parts):
@@ -169,9 +185,47 @@ def _hash(*parts):
     return total.hexdigest()
 
 
+@functools.lru_cache
+def _qemu():
+    """The emulator, and what it says of itself: an input of each run."""
+    path = _find_program(QEMU)
+    version = subprocess.run([path, "--version"], capture_output=True, check=True).stdout
+    return path, version.partition(b"\n")[0]
+
+
+@functools.lru_cache
+def _kernel_hash(image):
+    return _hash(image.read_bytes())
+
+
+def input_hash(kernel, image, memory_mb=MEMORY_MB, seed=1):
+    """Of all that a run is a function of."""
+    return _hash(_qemu()[1], _kernel_hash(kernel.image).encode(), image, " ".join(MACHINE).encode(),
+                 CMDLINE.encode(), f"{memory_mb} {seed}".encode())
+
+
+def input_parts(kernel, image):
+    """The hashes of the larger parts, to see which of them made two runs differ."""
+    return {"kernel": _kernel_hash(kernel.image), "initramfs": _hash(image),
+            "qemu": _qemu()[1].decode()}
+
+
 def _die_with_parent():
-    """In the child: whatever ends the lab, SIGKILL included, ends its guest."""
+    """In the child: whatever ends the lab, SIGKILL included, ends its guest. Of a session of its own,
+    so that Ctrl-C reaches the lab alone, which then ends its guests and cleans up."""
+    os.setsid()
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+_running = set()
+_cancelled = threading.Event()
+
+
+def cancel():
+    """Ends all guests; run() raises Cancelled from now on."""
+    _cancelled.set()
+    for process in list(_running):
+        _stop(process)
 
 
 def _stop(process):
@@ -180,36 +234,59 @@ def _stop(process):
         process.wait()
 
 
-def _read_console(process, lines):
+def _read_console(process, lines, on_line):
     for raw in process.stdout:
-        lines.append(raw.decode(errors="replace").rstrip("\r\n"))
+        line = raw.decode(errors="replace").rstrip("\r\n")
+        lines.append(line)
+        if on_line:
+            on_line(line)
 
 
-def run(kernel, image, memory_mb=2048, timeout_s=600):
-    """Boots the kernel with an initramfs."""
+def command(kernel, initrd, memory_mb, seed):
+    """QEMU's command line without the serial lines: ttyS0 is the console, ttyS1 for data."""
+    return [_qemu()[0], *MACHINE, "-seed", str(seed), "-m", str(memory_mb), "-kernel",
+            str(kernel.image), "-initrd", str(initrd), "-append", CMDLINE]
+
+
+def run(kernel, image, memory_mb=MEMORY_MB, timeout_s=1800, seed=1, on_line=None):
+    """Boots the kernel with an initramfs. on_line is given each line of the console as it comes."""
+    lines = []
     with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
         folder = pathlib.Path(folder)
+        data = folder / "data"
         (folder / "initrd").write_bytes(image)
-        command = [QEMU, *MACHINE, "-m", str(memory_mb), "-kernel", str(kernel.image),
-                   "-initrd", str(folder / "initrd"), "-append", CMDLINE, "-serial", "stdio",
-                   "-serial", f"file:{folder / 'data'}"]
-        inputs = _hash(kernel.image.read_bytes(), image, " ".join(MACHINE).encode(),
-                       CMDLINE.encode(), str(memory_mb).encode())
-        lines = []
-        process = subprocess.Popen([_find_program(QEMU), *command[1:]], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   preexec_fn=_die_with_parent)
+        process = subprocess.Popen(
+            command(kernel, folder / "initrd", memory_mb, seed) +
+            ["-serial", "stdio", "-serial", f"file:{data}"], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=_die_with_parent)
+        _running.add(process)
+        reader = threading.Thread(target=_read_console, args=(process, lines, on_line))
+        reader.start()
         try:
-            reader = threading.Thread(target=_read_console, args=(process, lines))
-            reader.start()
-            process.wait(timeout_s)
+            if not _cancelled.is_set():
+                process.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            pass
+            lines.append(f"the lab stopped the guest: it took more than {timeout_s} s of host time")
         finally:
             _stop(process)
             reader.join()
-        data = folder / "data"
-        return _result(lines, data.read_bytes() if data.exists() else b"", inputs)
+            _running.discard(process)
+        if _cancelled.is_set():
+            raise Cancelled
+        return _result(lines, data.read_bytes() if data.exists() else b"",
+                       input_hash(kernel, image, memory_mb, seed))
+
+
+def shell(kernel, image, memory_mb=MEMORY_MB):
+    """The same, but on this terminal, and in the host's time: where a person types, virtual time would
+    run away while nobody does. Returns QEMU's exit status."""
+    with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
+        initrd = pathlib.Path(folder) / "initrd"
+        initrd.write_bytes(image)
+        words = [word for word in command(kernel, initrd, memory_mb, 1)
+                 if word not in ("-icount", ICOUNT)]
+        words += ["-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:terminal"]
+        return subprocess.run(words, check=False).returncode
 
 
 def _result(lines, data, inputs):

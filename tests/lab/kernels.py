@@ -142,6 +142,16 @@ def _first(folder, *patterns):
     return None
 
 
+def is_cached(key):
+    return (CACHE / "kernels" / key).is_dir()
+
+
+def release(key):
+    """The release of a kernel that is in the cache, as uname -r says it."""
+    name = find(key).image
+    return name.name.removeprefix("vmlinuz-") if "-" in name.name else name.parent.name
+
+
 def find(key):
     """The kernel of a key of PACKAGES, fetched if it is not in the cache yet."""
     if ":" in key:

@@ -15,7 +15,8 @@ OLD = "5.10"  # refused
 def run(key):
     kernel = kernels.find(key)
     kind = "netem" if kernel.modules else "pacing"
-    script = f"PATH_KIND={kind}\n" + (HERE / "matrix.sh").read_text()
+    script = f"PATH_KIND={kind}\n" + "".join(
+        (HERE / part).read_text() for part in ("path.sh", "matrix.sh"))
     image = guest.initramfs(kernel, script, modules=MODULES,
                             programs=["bpftool", BUILD / "bbrctl", BUILD / "bbrmon", BUILD / "flow"],
                             files={"/bpf_bbr.bpf.o": BUILD / "bpf_bbr.bpf.o"})

@@ -1,46 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # Runs in the guest: everything that a kernel must be able to do with bpf_bbr. Prints "== STEP" before
-# what each step prints; matrix.py judges it. $PATH_KIND is netem, or pacing where the kernel has no
+# what each step prints; matrix.py judges it. Comes after path.sh. $PATH_KIND is netem, or pacing where the kernel has no
 # modules: there the flow over loopback is held to the rate by SO_MAX_PACING_RATE.
 step() {
 	echo "== $1"
 }
 
-make_path() {
-	local ns
-
-	for ns in snd rtr rcv; do
-		ip netns add $ns
-		ip -n $ns link set lo up
-	done
-	ip link add s0 netns snd type veth peer name r0 netns rtr
-	ip link add c0 netns rcv type veth peer name r1 netns rtr
-	ip -n snd link set s0 up gso_max_segs 1
-	ip -n rtr link set r0 up gso_max_segs 1
-	ip -n rtr link set r1 up gso_max_segs 1
-	ip -n rcv link set c0 up gso_max_segs 1
-	ip -n snd addr add 10.0.1.1/24 dev s0
-	ip -n rtr addr add 10.0.1.2/24 dev r0
-	ip -n rtr addr add 10.0.2.2/24 dev r1
-	ip -n rcv addr add 10.0.2.1/24 dev c0
-	ip -n snd route add default via 10.0.1.2
-	ip -n rcv route add default via 10.0.2.2
-	ip netns exec rtr sysctl -qw net.ipv4.ip_forward=1
-	tc -n snd qdisc add dev s0 root fq
-	tc -n rtr qdisc add dev r1 root netem rate 10mbit limit 100
-	tc -n rcv qdisc add dev c0 root netem delay 40ms limit 10000
-}
-
 if [ "$PATH_KIND" = netem ]; then
 	make_path
+	tc -n rtr qdisc add dev r1 root netem rate 10mbit limit 100
+	tc -n rcv qdisc add dev c0 root netem delay 40ms limit 10000
 	to=10.0.2.1
 	send() { ip netns exec snd flow -c $to -p 5001 "$@"; }
-	ip netns exec rcv flow -l 5001 &
+	ip netns exec rcv flow -l 5001 >/dev/null &
 else
 	to=127.0.0.1
 	send() { flow -c $to -p 5001 -m 10000 "$@"; }
-	flow -l 5001 &
+	flow -l 5001 >/dev/null &
 fi
 sleep 0.1
 

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs one point of a scenario with one congestion control and one seed, in one guest."""
+import dataclasses
+import io
+import os
+import pathlib
+import shlex
+import tarfile
+import tempfile
+
+import guest
+import kernels
+import metrics
+from kernels import LabError
+
+HERE = pathlib.Path(__file__).parent
+BUILD = HERE.parents[1] / "build"
+RESULTS = kernels.CACHE / "results"
+OURS = "bpf_bbr"
+BUILT_IN = {OURS, "cubic", "reno"}
+MODULES = ["veth", "sch_fq", "sch_netem", "sch_tbf", "sch_codel", "sch_prio", "sch_ingress",
+           "cls_matchall", "cls_u32", "act_police"]
+PROGRAMS = [BUILD / "bbrctl", BUILD / "bbrmon", BUILD / "flow", BUILD / "recorder"]
+FILES = {"/recorder.bpf.o": BUILD / "recorder.bpf.o"}
+MTU = 1514  # bytes of a full packet at a qdisc
+UNLIMITED = 1000000  # packets: a qdisc that is not to drop
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Run:
+    point: object  # scenario.Point
+    cc: str
+    seed: int
+    kernel: str  # key
+
+    @property
+    def duration_s(self):
+        return self.point["duration"] / 1e6
+
+    def __str__(self):
+        parts = [self.point.scenario, self.point.label, self.cc, f"seed {self.seed}"]
+        return " ".join(part for part in parts if part)
+
+
+def flow_ccs(run):
+    return [flow["cc"] or run.cc for flow in run.point.flows]
+
+
+def _percent(value):
+    return f"{value * 100:g}%"
+
+
+def _netem_loss(loss, burst=1.0):
+    """Random loss; in bursts: the two states of a simple Gilbert model, of the same mean."""
+    if not loss:
+        return ""
+    if burst <= 1:
+        return f" loss random {_percent(loss)}"
+    return f" loss gemodel {_percent(min(loss / (burst * (1 - loss)), 1))} {_percent(1 / burst)}"
+
+
+def _bottleneck(verb, point, values):
+    """The queue of r1: netem, or where it marks, tbf around codel (which then does nothing but mark)."""
+    rate, queue = values["link.rate"], values["link.queue"]
+    if not point["link.ecn"]:
+        return [f"tc -n rtr qdisc {verb} dev r1 root handle 1: netem rate {rate}bit limit {queue}"]
+    codel = f"codel limit {queue} target 1000s interval 2000s ecn ce_threshold {point['link.ecn']}us"
+    tbf = f"tbf rate {rate}bit burst {2 * MTU} limit {queue * MTU}"
+    return [f"tc -n rtr qdisc {verb} dev r1 root handle 1: {tbf}",
+            f"tc -n rtr qdisc {verb} dev r1 parent 1:1 handle 2: {codel}"]
+
+
+def _wan(verb, point, values):
+    """The losses and the reordering before the bottleneck."""
+    words = f"netem limit {UNLIMITED}"
+    if point["path.reorder"]:
+        words += f" delay {point['path.reorder_by']}us reorder {_percent(point['path.reorder'])}"
+    words += _netem_loss(values["path.loss"], point["path.loss_burst"])
+    return [f"tc -n wan qdisc {verb} dev a1 root handle 1: {words}"]
+
+
+def _return_netem(point, delay):
+    words = f"netem limit {UNLIMITED} delay {delay}us"
+    if point["path.jitter"]:
+        # A rate makes netem keep the order; this one costs an ACK under a nanosecond.
+        words += f" {point['path.jitter']}us rate 1000gbit"
+    words += _netem_loss(point["path.ack_loss"])
+    if point["path.ack_aggregation"]:
+        words += f" slot {point['path.ack_aggregation']}us {point['path.ack_aggregation']}us"
+    return words
+
+
+def _return(verb, point, values):
+    """The delay, at the receiver. Flows with a delay of their own have a band each, by their port."""
+    usual = _return_netem(point, values["path.delay"])
+    own = {n: flow["delay"] for n, flow in enumerate(point.flows) if flow["delay"]}
+    if not own:
+        return [f"tc -n rcv qdisc {verb} dev c0 root handle 1: {usual}"]
+    bands = len(own) + 1
+    lines = []
+    if verb == "add":
+        lines.append(f"tc -n rcv qdisc add dev c0 root handle 1: prio bands {bands} "
+                     "priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0")
+    lines.append(f"tc -n rcv qdisc {verb} dev c0 parent 1:1 {usual}")
+    if verb == "add":
+        for band, (flow, delay) in enumerate(own.items(), 2):
+            lines += [f"tc -n rcv qdisc add dev c0 parent 1:{band} {_return_netem(point, delay)}",
+                      "tc -n rcv filter add dev c0 parent 1: protocol ip u32 "
+                      f"match ip sport {5201 + flow} 0xffff flowid 1:{band}"]
+    return lines
+
+
+def _policer(point):
+    if not point["policer.rate"]:
+        return []
+    return ["tc -n rtr qdisc add dev r0 clsact",
+            "tc -n rtr filter add dev r0 ingress matchall action police "
+            f"rate {point['policer.rate']}bit burst {point['policer.burst']} conform-exceed drop/pipe"]
+
+
+def _needs_wan(point):
+    return bool(point["path.loss"] or point["path.reorder"] or
+                any("path.loss" in values for _, values in point.changes))
+
+
+def _changes(point):
+    values = dict(point.values)
+    for when, change in point.changes:
+        values.update(change)
+        places = []
+        if {"link.rate", "link.queue"} & change.keys():
+            places += _bottleneck("change", point, values)
+        if "path.loss" in change:
+            places += _wan("change", point, values)
+        if "path.delay" in change:
+            places += _return("change", point, values)
+        for line in places:
+            yield f"at {when // 1000} {line}"
+
+
+def _ms(us):
+    return max(us // 1000, 1)
+
+
+def _steps(flow, duration):
+    """The flow's pattern in the words of flow.c."""
+    if flow["udp"]:
+        return f"rate:{flow['udp'] // 1000}:{_ms(duration)}"
+    words = []
+    for name, *numbers in flow["pattern"] or [("send", duration)]:
+        if name == "bytes":
+            words.append(f"bytes:{numbers[0]}")
+        elif name == "rate":
+            words.append(f"rate:{numbers[0] // 1000}:{_ms(numbers[1])}")
+        else:
+            words.append(f"{name}:{_ms(numbers[0])}")
+    return " ".join(words)
+
+
+def _flow_line(run, number, flow):
+    duration = flow["duration"] or run.point["duration"] - flow["start"]
+    words = [f"flow_to {number} -s {flow['start'] // 1000}"]
+    if flow["udp"]:
+        words.append("-u")
+    else:
+        words.append(f"-C {flow['cc'] or run.cc}")
+    if flow["max_rate"]:
+        words.append(f"-m {flow['max_rate'] // 1000}")
+    words.append(_steps(flow, duration))
+    return " ".join(words)
+
+
+def _path_lines(point, params):
+    """Makes the path and loads bpf_bbr."""
+    values = point.values
+    wan = _needs_wan(point)
+    lines = [f"make_path {'wan' if wan else ''}",
+             f"tune {point['receiver.buffer']} {1 if point['link.ecn'] else 0}",
+             *_bottleneck("add", point, values),
+             *(_wan("add", point, values) if wan else []),
+             *_return("add", point, values),
+             *_policer(point)]
+    lines = [f"{line} || fail {shlex.quote(line)}" for line in lines]
+    settings = [shlex.quote(f"--set={key}={value}") for key, value in params.items()]
+    return [*lines, " ".join(["load_bpf_bbr", *settings])]
+
+
+def _words():
+    return "".join((HERE / part).read_text() for part in ("path.sh", "scenario.sh"))
+
+
+def script(run):
+    """What the guest runs."""
+    point = run.point
+    watched = OURS in flow_ccs(run)
+    lines = _path_lines(point, point.params if watched else {})
+    if watched:
+        lines.append(f"watch_bpf_bbr {point['stream']}")
+    lines += [f"serve {len(point.flows)}",
+              f"record {point['measure_from'] // 1000} {point['duration'] // 1000} "
+              f"{point['sample'] // 1000}",
+              *_changes(point),
+              *(_flow_line(run, n, flow) for n, flow in enumerate(point.flows)),
+              "collect"]
+    return _words() + "\n".join(lines) + "\n"
+
+
+def modules(run):
+    return MODULES + sorted(f"tcp_{cc}" for cc in set(flow_ccs(run)) - BUILT_IN)
+
+
+def _image(run, kernel):
+    if not kernel.modules:
+        raise LabError(f"kernel {run.kernel} has no modules in the archive any more, so no path can "
+                       "be made there")
+    return guest.initramfs(kernel, script(run), programs=PROGRAMS, files=FILES, modules=modules(run))
+
+
+def _unpack(data):
+    """File name -> text, of the archive that the guest left."""
+    files = {}
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
+        for member in archive:
+            if member.isfile():
+                name = member.name.removeprefix("./")
+                files[name] = archive.extractfile(member).read().decode(errors="replace")
+    return files
+
+
+def _execute(run, kernel, image, on_time):
+    """What the guest left: release of its kernel, and the archive of its files."""
+    def on_line(line):
+        if line.startswith("@@T ") and on_time:
+            on_time(int(line.split()[1]) / 1e3)
+
+    result = guest.run(kernel, image, seed=run.seed, on_line=on_line)
+    console = [line for line in result.console.splitlines() if not line.startswith("@@T ")]
+    if result.status != 0 or not result.data or any("scenario: " in line for line in console):
+        raise LabError(f"{run}: the run failed in the guest:\n  " + "\n  ".join(console[-15:]))
+    return result.release, result.data
+
+
+def _cache_file(inputs):
+    return RESULTS / inputs[:2] / inputs
+
+
+def _cached(file):
+    release, _, data = file.read_bytes().partition(b"\n")
+    return release.decode(), data
+
+
+def _store(file, release, data):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as partial:
+        partial.write(release.encode() + b"\n" + data)
+    os.replace(partial.name, file)
+
+
+def is_cached(run):
+    kernel = kernels.find(run.kernel)
+    return _cache_file(guest.input_hash(kernel, _image(run, kernel), seed=run.seed)).exists()
+
+
+def execute(run, on_time=None, fresh=False):
+    """The result of a run: its guest's files from the cache if all inputs are the same. on_time is
+    given the virtual time in seconds, as it passes."""
+    kernel = kernels.find(run.kernel)
+    image = _image(run, kernel)
+    inputs = guest.input_hash(kernel, image, seed=run.seed)
+    file = _cache_file(inputs)
+    if file.exists() and not fresh:
+        release, data = _cached(file)
+    else:
+        release, data = _execute(run, kernel, image, on_time)
+        _store(file, release, data)
+    found = metrics.of_run(run.point, flow_ccs(run), _unpack(data))
+    return {"scenario": run.point.scenario, "point": run.point.label, "cc": run.cc,
+            "seed": run.seed, "kernel": run.kernel, "release": release,
+            "inputs": {"all": inputs, **guest.input_parts(kernel, image)}, **found}
+
+
+SHELL = """
+serve 1
+cat <<TEXT
+The path of {name}: namespaces snd, rtr, rcv. Receivers listen on 10.0.2.1 from port 5201 on:
+  ip netns exec snd flow -c 10.0.2.1 -p 5201 -C bpf_bbr send:5000 &
+  bbrmon stream --every round
+Leave with exit.
+TEXT
+setsid -c bash --norc -i </dev/ttyS0 >/dev/ttyS0 2>&1
+"""
+
+
+def shell(found, key):
+    """An interactive guest with the path of a scenario's first point. Returns QEMU's status."""
+    kernel = kernels.find(key)
+    point = next(found.points())
+    run = Run(point, point["cc"][0], 1, key)
+    text = _words() + "\n".join(_path_lines(point, point.params)) + SHELL.format(name=found.name)
+    image = guest.initramfs(kernel, text, programs=[*PROGRAMS, "bpftool"], files=FILES,
+                            modules=modules(run))
+    return guest.shell(kernel, image)

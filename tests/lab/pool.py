@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Many runs, a guest on each core, with progress on stderr."""
+import concurrent.futures
+import os
+import sys
+import threading
+import time
+
+import experiment
+import guest
+
+BOOT_COST = 6.0  # seconds of host time, roughly: what a run takes beside its packets
+PACKET_COST = 1e-4  # the same for a packet of full size at the bottleneck
+
+
+def _cost(run):
+    packets = run.point["link.rate"] / 8 / experiment.MTU * run.duration_s
+    return BOOT_COST + PACKET_COST * packets
+
+
+def _clock(seconds):
+    minutes, seconds = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}" if minutes >= 60 else \
+        f"{minutes}:{seconds:02d}"
+
+
+class Progress:
+    """One line that is rewritten on a terminal; else a line for each run that was executed."""
+
+    def __init__(self, runs):
+        self.total, self.done, self.cached = len(runs), 0, 0
+        self.cost_left = sum(_cost(run) for run in runs)
+        self.cost_done = 0.0
+        self.start = time.monotonic()
+        self.now = {}  # run -> virtual seconds
+        self.lock = threading.Lock()
+        self.terminal = sys.stderr.isatty()
+
+    def _left(self):
+        if not self.cost_done:
+            return "?"
+        return _clock(self.cost_left * (time.monotonic() - self.start) / self.cost_done)
+
+    def _show(self):
+        if self.terminal:
+            going = ", ".join(f"{run} {at:.0f}/{run.duration_s:.0f} s" for run, at in self.now.items())
+            line = f"{self.done}/{self.total} runs, {self._left()} left: {going}"
+            width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
+            print(f"\r\033[K{line[:width]}", end="", file=sys.stderr, flush=True)
+
+    def at(self, run, seconds):
+        with self.lock:
+            self.now[run] = seconds
+            self._show()
+
+    def finish(self, run):
+        with self.lock:
+            executed = self.now.pop(run, None) is not None
+            self.done += 1
+            self.cost_left -= _cost(run)
+            if executed:
+                self.cost_done += _cost(run)
+            else:
+                self.cached += 1
+            if executed and not self.terminal:
+                print(f"lab: {self.done}/{self.total} {run}: {run.duration_s:.0f} s of virtual time, "
+                      f"{self._left()} left", file=sys.stderr, flush=True)
+            self._show()
+
+    def end(self):
+        if self.terminal:
+            print("\r\033[K", end="", file=sys.stderr)
+        print(f"lab: {self.done} runs in {_clock(time.monotonic() - self.start)}, {self.cached} of "
+              "them from the cache", file=sys.stderr, flush=True)
+
+
+def execute_all(runs, on_result, jobs=None, fresh=False):
+    """Calls on_result(run, result) in the order of runs. Whatever ends it early ends the guests."""
+    progress = Progress(runs)
+    executor = concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count())
+
+    def one(run):
+        result = experiment.execute(run, lambda at: progress.at(run, at), fresh)
+        progress.finish(run)
+        return result
+
+    try:
+        # The longest first would be quicker at the end; in order, results can be written as they come.
+        futures = [executor.submit(one, run) for run in runs]
+        for n, run in enumerate(runs):
+            on_result(run, futures[n].result())
+            futures[n] = None  # the series of many runs do not fit into memory
+    except BaseException:
+        guest.cancel()
+        raise
+    finally:
+        executor.shutdown(cancel_futures=True)
+        progress.end()

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Scenario files: what a path and its flows are like. scenarios/README.md lists the keys.
+
+A file is TOML. Values are text with a unit, as tc(8) takes them; here they become numbers in one unit
+each: microseconds, bits per second, bytes, packets, shares of 1. A [sweep] gives some keys several
+values: each combination of them is one point, and a point is what is run.
+"""
+import copy
+import dataclasses
+import itertools
+import pathlib
+import re
+import tomllib
+
+from kernels import LabError
+
+FOLDER = pathlib.Path(__file__).parent / "scenarios"
+
+TIME_US = {"us": 1, "ms": 1000, "s": 1000000}
+RATE_BPS = {"bit": 1, "kbit": 1000, "mbit": 1000000, "gbit": 1000000000}
+SIZE_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def _with_unit(units, what):
+    def parse(value):
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", str(value).strip().lower())
+        if not match or match[2] not in units:
+            raise ValueError(f"{value!r} is not {what}")
+        return round(float(match[1]) * units[match[2]])
+    return parse
+
+
+time_us = _with_unit(TIME_US, "a time such as 40ms")
+rate_bps = _with_unit(RATE_BPS, "a rate such as 10mbit")
+size_bytes = _with_unit(SIZE_BYTES, "a size such as 8M")
+
+
+def share(value):
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", str(value).strip())
+    if not match or float(match[1]) > 100:
+        raise ValueError(f"{value!r} is not a share such as 1%")
+    return float(match[1]) / 100
+
+
+def count(value):
+    if not re.fullmatch(r"[0-9]+", str(value)) or int(value) < 1:
+        raise ValueError(f"{value!r} is not a whole number from 1 on")
+    return int(value)
+
+
+def text(value):
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not text")
+    return value
+
+
+def truth(value):
+    if str(value).lower() not in ("true", "false"):
+        raise ValueError(f"{value!r} is neither true nor false")
+    return str(value).lower() == "true"
+
+
+def names(value):
+    found = value.split(",") if isinstance(value, str) else value
+    if not found or not all(isinstance(name, str) and re.fullmatch(r"\w+", name) for name in found):
+        raise ValueError(f"{value!r} is not a list of congestion controls")
+    return list(found)
+
+
+def _number(value):
+    if not re.fullmatch(r"[0-9.]+", str(value)):
+        raise ValueError(f"{value!r} is not a number")
+    return float(value)
+
+
+STEPS = {  # of a flow's pattern: name -> parsers of its arguments
+    "send": [time_us],
+    "pause": [time_us],
+    "bytes": [size_bytes],
+    "rate": [rate_bps, time_us],
+}
+
+
+def pattern(value):
+    """Steps such as send:5s or rate:2mbit:3s -> [(name, numbers...)]."""
+    steps = []
+    for step in value.split() if isinstance(value, str) else value:
+        name, *arguments = str(step).split(":")
+        if name not in STEPS or len(arguments) != len(STEPS[name]):
+            raise ValueError(f"{step!r} is not a step such as {', '.join(STEPS)}: send:5s, "
+                             "pause:500ms, bytes:1M, rate:2mbit:3s")
+        steps.append((name, *(parse(a) for parse, a in zip(STEPS[name], arguments))))
+    return steps
+
+
+# Key -> (parser, default, meaning). A default of None: it must be given, or it is not there.
+KEYS = {
+    "title": (text, None, "what it is, in a line"),
+    "source": (text, "", "document and figure"),
+    "says": (text, "", "what the document reports"),
+    "quick": (truth, False, "part of make check"),
+    "cc": (names, ["bpf_bbr", "bbr", "cubic", "reno"], "congestion controls that are compared"),
+    "duration": (time_us, None, "of the run"),
+    "measure_from": (time_us, 0, "start of the window that figures are taken of"),
+    "sample": (time_us, 10000, "interval of the series, whole milliseconds"),
+    "stream": (text, "round", "how often bbrmon samples bpf_bbr: round, ack, transition"),
+    "link.rate": (rate_bps, None, "of the bottleneck"),
+    "link.queue": (count, None, "of the bottleneck, in packets"),
+    "link.ecn": (time_us, 0, "mark packets that waited longer than this (0: never)"),
+    "path.delay": (time_us, None, "round trip without queue"),
+    "path.jitter": (time_us, 0, "of the delay, up and down, order is kept"),
+    "path.loss": (share, 0.0, "of data packets, random, before the bottleneck"),
+    "path.loss_burst": (_number, 1.0, "mean number of packets lost in a row"),
+    "path.reorder": (share, 0.0, "of data packets that overtake"),
+    "path.reorder_by": (time_us, 1000, "how far they overtake"),
+    "path.ack_loss": (share, 0.0, "of ACKs, random"),
+    "path.ack_aggregation": (time_us, 0, "ACKs come in bursts, one each of this time"),
+    "policer.rate": (rate_bps, 0, "token bucket before the bottleneck (0: none)"),
+    "policer.burst": (size_bytes, 64 << 10, "depth of the bucket"),
+    "receiver.buffer": (size_bytes, 64 << 20, "limit of the receive buffer"),
+}
+FLOW_KEYS = {
+    "start": (time_us, 0, "when it begins"),
+    "duration": (time_us, 0, "how long it sends (0: to the end of the run)"),
+    "cc": (text, "", "its congestion control, if not the one that is compared"),
+    "count": (count, 1, "number of such flows"),
+    "every": (time_us, 0, "between the starts of these"),
+    "pattern": (pattern, [], "what the application does, instead of sending all the time"),
+    "delay": (time_us, 0, "round trip of this flow, instead of path.delay"),
+    "max_rate": (rate_bps, 0, "SO_MAX_PACING_RATE (0: none)"),
+    "udp": (rate_bps, 0, "not TCP but UDP datagrams at this rate, that yield to nobody"),
+}
+CHANGE_KEYS = {"link.rate", "link.queue", "path.delay", "path.loss"}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Point:
+    """One thing to run: all values, in the units above."""
+    scenario: str
+    label: str  # the sweep's values; empty without a sweep
+    values: dict  # KEYS -> value
+    flows: list  # of dicts, FLOW_KEYS -> value
+    changes: list  # (time_us, {key: value}), in order of time
+    params: dict  # of bpf_bbr, as text for bbrctl
+
+    def __getitem__(self, key):
+        return self.values[key]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scenario:
+    name: str
+    title: str
+    quick: bool
+    raw: dict  # flat key -> text
+    flows: list
+    changes: list
+    sweep: dict  # flat key -> list of text
+
+    def points(self):
+        keys = list(self.sweep)
+        for combination in itertools.product(*self.sweep.values()):
+            chosen = dict(zip(keys, combination))
+            label = " ".join(f"{key}={value}" for key, value in chosen.items())
+            yield _point(self, label, {**self.raw, **chosen})
+
+
+def _fail(name, key, why):
+    raise LabError(f"scenario {name}: {key}: {why}")
+
+
+def _parse(name, key, parser, value):
+    try:
+        return parser(value)
+    except (ValueError, AttributeError, TypeError) as error:
+        return _fail(name, key, error)
+
+
+def _flatten(table, prefix=""):
+    flat = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            flat.update(_flatten(value, f"{prefix}{key}."))
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def _is_param(key):
+    return key.startswith("bpf_bbr.")
+
+
+def _check_keys(name, keys):
+    for key in keys:
+        if key not in KEYS and not _is_param(key):
+            _fail(name, key, f"no such key; there are {', '.join(KEYS)}, bpf_bbr.PARAMETER")
+
+
+def _flow(name, number, table):
+    for key in table:
+        if key not in FLOW_KEYS:
+            _fail(name, f"flow.{key}", f"no such key; a flow has {', '.join(FLOW_KEYS)}")
+    found = {key: default for key, (_, default, _) in FLOW_KEYS.items()}
+    for key, value in table.items():
+        found[key] = _parse(name, f"flow {number}: {key}", FLOW_KEYS[key][0], value)
+    return found
+
+
+def _change(name, table):
+    table = _flatten(table)
+    if "at" not in table:
+        _fail(name, "change", "at, the time of the change, is missing")
+    when = _parse(name, "change.at", time_us, table.pop("at"))
+    for key in table:
+        if key not in CHANGE_KEYS:
+            _fail(name, f"change.{key}", f"cannot change; {', '.join(sorted(CHANGE_KEYS))} can")
+    return when, {key: _parse(name, f"change.{key}", KEYS[key][0], value)
+                  for key, value in table.items()}
+
+
+def _expanded(flows):
+    """Each flow by itself: count and every are worked in."""
+    for flow in flows:
+        for n in range(flow["count"]):
+            one = copy.deepcopy(flow)
+            one["start"] += n * flow["every"]
+            yield one
+
+
+def _point(scenario, label, raw):
+    name, values = scenario.name, {}
+    for key, (parser, default, _) in KEYS.items():
+        if key in raw:
+            values[key] = _parse(name, key, parser, raw[key])
+        elif default is None:
+            _fail(name, key, "is missing")
+        else:
+            values[key] = default
+    params = {key.partition(".")[2]: str(value) for key, value in raw.items() if _is_param(key)}
+    if values["sample"] % 1000 or not values["sample"]:
+        _fail(name, "sample", "must be whole milliseconds")
+    if values["measure_from"] >= values["duration"]:
+        _fail(name, "measure_from", "is not before the end of the run")
+    flows = list(_expanded(scenario.flows))
+    for number, flow in enumerate(flows):
+        if flow["start"] >= values["duration"]:
+            _fail(name, f"flow {number}: start", "is not before the end of the run")
+    return Point(name, label, values, flows, scenario.changes, params)
+
+
+def load(name, settings=()):
+    """A scenario of the folder, or of a path to a file. settings: (key, text) that replace its own."""
+    path = pathlib.Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    name = path.stem
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise LabError(f"{name}: no such scenario; `lab list` lists them") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LabError(f"scenario {name}: {error}") from error
+    flows = [_flow(name, n, flow) for n, flow in enumerate(table.pop("flow", [{}]))]
+    changes = sorted((_change(name, change) for change in table.pop("change", [])),
+                     key=lambda change: change[0])
+    sweep = table.pop("sweep", {})
+    raw = _flatten(table)
+    _check_keys(name, [*raw, *sweep, *(key for key, _ in settings)])
+    for key, value in settings:
+        raw[key] = value
+        sweep.pop(key, None)
+    for key, values in sweep.items():
+        if not isinstance(values, list) or not values:
+            _fail(name, f"sweep.{key}", "is not a list of values")
+    scenario = Scenario(name, str(raw.get("title", "")), str(raw.get("quick")).lower() == "true",
+                        raw, flows, changes, sweep)
+    list(scenario.points())  # says now what is wrong with any of them
+    return scenario
+
+
+def all_names():
+    return sorted((path.stem for path in FOLDER.glob("*.toml")), key=_natural)
+
+
+def _natural(name):
+    return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name)]

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# Runs in the guest, after path.sh and before the lines that experiment.py writes: its words for the parts of
+# a run. What a run leaves in /tmp/out goes to the host.
+OUT=/tmp/out
+mkdir -p $OUT
+
+fail() {
+	echo "scenario: $1"
+	exit 1
+}
+
+tune() { # receive buffer's limit in bytes, ECN 0 or 1
+	local ns
+
+	for ns in snd rcv; do
+		ip netns exec $ns sysctl -qw net.ipv4.tcp_rmem="4096 131072 $1" \
+			net.ipv4.tcp_wmem="4096 65536 268435456" net.ipv4.tcp_no_metrics_save=1 \
+			net.ipv4.tcp_ecn="$2"
+	done
+}
+
+# Under every algorithm, so that runs differ in the flows' choice only.
+load_bpf_bbr() { # bbrctl's options
+	bbrctl load "$@" >$OUT/bbrctl 2>&1 || fail "$(cat $OUT/bbrctl)"
+}
+
+watch_bpf_bbr() { # how often
+	bbrmon stream -j --every "$1" >$OUT/bbrmon 2>$OUT/bbrmon.err &
+	monitor=$!
+}
+
+serve() { # number of flows
+	local n
+
+	for ((n = 0; n < $1; n++)); do
+		ip netns exec rcv flow -l $((5201 + n)) >>$OUT/received &
+	done
+}
+
+record() { # from, until, sample: milliseconds
+	ip netns exec rtr recorder -o /recorder.bpf.o -d r1 -e /tmp/epoch -t "$1" -u "$2" -i "$3" \
+		>$OUT/recording &
+	recorder=$!
+	until [ -s /tmp/epoch ]; do
+		kill -0 $recorder 2>/dev/null || fail "the recorder did not start"
+		sleep 0.01
+	done
+	epoch=$(cat /tmp/epoch)
+}
+
+at() { # milliseconds, command
+	local now uptime
+
+	(
+		read -r uptime _ </proc/uptime
+		now=$((10#${uptime/./} * 10)) # milliseconds; it has hundredths of a second
+		now=$((epoch / 1000000 + $1 - now))
+		sleep "$((now / 1000)).$(printf %03d $((now % 1000)))"
+		"${@:2}" || echo "scenario: at $1 ms: $2 failed"
+	) &
+}
+
+declare -a flows=()
+flow_to() { # number, flow's options
+	ip netns exec snd flow -c 10.0.2.1 -p $((5201 + $1)) -e "$epoch" -a "${@:2}" >$OUT/flow.$1 2>&1 &
+	flows+=($!)
+}
+
+collect() {
+	local n
+
+	for n in "${!flows[@]}"; do
+		wait "${flows[n]}" || fail "flow $n: $(cat $OUT/flow.$n)"
+	done
+	kill -TERM $recorder
+	wait $recorder || fail "the recorder failed"
+	while pkill -TERM -x flow; do # the receivers; what is still on the way does not count
+		sleep 0.01
+	done
+	if [ -n "${monitor:-}" ]; then
+		kill -INT "$monitor"
+		wait "$monitor" || fail "bbrmon: $(cat $OUT/bbrmon.err)"
+	fi
+	for n in wan rtr rcv; do
+		[ -e /run/netns/$n ] && tc -n $n -j -s qdisc show >$OUT/qdisc.$n
+	done
+	tc -n rtr -j -s filter show dev r0 ingress >$OUT/policer 2>/dev/null
+	tar -C $OUT -cz -f - . | cat >/dev/ttyS1
+}

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Figures as text for people."""
+import compare
+
+
+def align(header, rows):
+    """Columns: the first two are text and stand left, the others are numbers."""
+    widths = [max(len(str(row[n])) for row in [header, *rows]) for n in range(len(header))]
+    lines = []
+    for row in [header, *rows]:
+        cells = [str(cell).ljust(width) if n < 2 else str(cell).rjust(width)
+                 for n, (cell, width) in enumerate(zip(row, widths))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _number(value, scale=1.0):
+    if value is None:
+        return "-"
+    value = value / scale
+    if value >= 100 or value == int(value):
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _median(found, key, scale=1.0, spread=False):
+    entry = found[key]
+    if entry is None:
+        return "-"
+    text = _number(entry["median"], scale)
+    if spread and entry["min"] != entry["max"]:
+        text += f" [{_number(entry['min'], scale)}..{_number(entry['max'], scale)}]"
+    return text
+
+
+HEADER = ["POINT", "CC", "Mbit/s", "RTT min", "median", "p95", "max ms", "RETRANS", "QUEUE", "DROPS",
+          "LOST", "JAIN", "PROBE_RTT"]
+
+
+def _row(label, cc, found):
+    return [label, cc, _median(found, "goodput_bps", 1e6, True), _median(found, "rtt_min_us", 1e3),
+            _median(found, "rtt_us", 1e3, True), _median(found, "rtt_p95_us", 1e3),
+            _median(found, "rtt_max_us", 1e3), _median(found, "retransmits", 1, True),
+            _median(found, "queue_packets"), _median(found, "drops"),
+            _number(found["lost"]["median"] + found["policer_drops"]["median"]),
+            _median(found, "jain"), _median(found, "probe_rtts")]
+
+
+def scenario_table(groups):
+    """groups: (label of the point, cc) -> figures over seeds."""
+    return align(HEADER, [_row(label or "-", cc, found) for (label, cc), found in groups.items()])
+
+
+def verdict_lines(groups, ours="bpf_bbr", kernels="bbr"):
+    """A line for each point that has both."""
+    for label in dict.fromkeys(label for label, _ in groups):
+        if (label, ours) not in groups or (label, kernels) not in groups:
+            continue
+        verdicts = compare.same(groups[label, ours], groups[label, kernels])
+        words = [f"{name} {why}{'' if good else ' DIFFERS'}" for name, (good, why) in verdicts.items()]
+        yield f"{ours} / {kernels}{' at ' + label if label else ''}: " + ", ".join(words)
