@@ -42,8 +42,13 @@ class Run:
         return " ".join(part for part in parts if part)
 
 
+def ccs_of(point, cc):
+    """The congestion control of each flow, if this one is compared."""
+    return [flow["cc"] or cc for flow in point.flows]
+
+
 def flow_ccs(run):
-    return [flow["cc"] or run.cc for flow in run.point.flows]
+    return ccs_of(run.point, run.cc)
 
 
 def _percent(value):
@@ -227,13 +232,13 @@ def _unpack(data):
     return files
 
 
-def _execute(run, kernel, image, on_time):
+def _execute(run, kernel, image, on_time, core):
     """What the guest left: release of its kernel, and the archive of its files."""
     def on_line(line):
         if line.startswith("@@T ") and on_time:
             on_time(int(line.split()[1]) / 1e3)
 
-    result = guest.run(kernel, image, seed=run.seed, on_line=on_line)
+    result = guest.run(kernel, image, seed=run.seed, on_line=on_line, core=core)
     console = [line for line in result.console.splitlines() if not line.startswith("@@T ")]
     if result.status != 0 or not result.data or any("scenario: " in line for line in console):
         raise LabError(f"{run}: the run failed in the guest:\n  " + "\n  ".join(console[-15:]))
@@ -261,7 +266,7 @@ def is_cached(run):
     return _cache_file(guest.input_hash(kernel, _image(run, kernel), seed=run.seed)).exists()
 
 
-def execute(run, on_time=None, fresh=False):
+def execute(run, on_time=None, fresh=False, core=None):
     """The result of a run: its guest's files from the cache if all inputs are the same. on_time is
     given the virtual time in seconds, as it passes."""
     kernel = kernels.find(run.kernel)
@@ -271,7 +276,7 @@ def execute(run, on_time=None, fresh=False):
     if file.exists() and not fresh:
         release, data = _cached(file)
     else:
-        release, data = _execute(run, kernel, image, on_time)
+        release, data = _execute(run, kernel, image, on_time, core)
         _store(file, release, data)
     found = metrics.of_run(run.point, flow_ccs(run), _unpack(data))
     return {"scenario": run.point.scenario, "point": run.point.label, "cc": run.cc,

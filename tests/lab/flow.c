@@ -31,6 +31,7 @@
 
 #define CHUNK 65536
 #define DATAGRAM 1448
+#define PERIOD_WORDS 65521
 #define NS_PER_MS 1000000ull
 
 static void die(const char *what)
@@ -55,28 +56,26 @@ static void sleep_until(uint64_t ns)
 		;
 }
 
-/* The word at a position of the stream: splitmix64 of it, so that nothing can be lost or moved. */
-static uint64_t word_at(uint64_t position)
-{
-	uint64_t z = (position + 1) * 0x9e3779b97f4a7c15ull;
+/*
+ * What is sent: random words, again and again after a prime number of them, so that a byte lost, doubled
+ * or moved shows, unless it is a whole period of them. One chunk more than a period, so that every
+ * chunk of the stream is in one piece somewhere.
+ */
+static uint64_t stream[PERIOD_WORDS + CHUNK / 8];
 
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	return z ^ (z >> 27);
+static void make_stream(void)
+{
+	for (uint64_t i = 0; i < PERIOD_WORDS + CHUNK / 8; i++) {
+		uint64_t z = (i % PERIOD_WORDS + 1) * 0x9e3779b97f4a7c15ull; /* splitmix64 */
+
+		z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+		stream[i] = z ^ (z >> 27);
+	}
 }
 
-static void fill(char *buf, uint64_t offset, size_t len)
+static const char *stream_at(uint64_t offset)
 {
-	for (size_t i = 0; i < len; i++, offset++) {
-		uint64_t word = word_at(offset / 8);
-
-		if (offset % 8 == 0 && len - i >= 8) {
-			memcpy(buf + i, &word, 8);
-			i += 7;
-			offset += 7;
-		} else {
-			buf[i] = word >> (8 * (offset % 8));
-		}
-	}
+	return (const char *)stream + offset % (8ull * PERIOD_WORDS);
 }
 
 /* What the receiver answers at the end of a flow. */
@@ -95,7 +94,7 @@ static void serve(int fd)
 {
 	struct sigaction term = { .sa_handler = on_term }; /* no SA_RESTART: it ends read() */
 
-	static char got[CHUNK], want[CHUNK];
+	static char got[CHUNK];
 	struct verdict v = {};
 	ssize_t n;
 
@@ -104,10 +103,9 @@ static void serve(int fd)
 		v.last_ns = now_ns();
 		if (!v.bytes)
 			v.first_ns = v.last_ns;
-		fill(want, v.bytes, n);
-		if (memcmp(got, want, n))
+		if (memcmp(got, stream_at(v.bytes), n))
 			for (ssize_t i = 0; i < n; i++)
-				v.wrong += got[i] != want[i];
+				v.wrong += got[i] != stream_at(v.bytes)[i];
 		v.bytes += n;
 	}
 	if (n < 0 && errno != ECONNRESET && errno != EINTR) /* -a of the sender, and SIGTERM */
@@ -209,14 +207,11 @@ static void wait_until(struct sender *s, uint64_t until, bool for_room)
 /* Sends up to `most` bytes until the time is over. */
 static void send_bytes(struct sender *s, uint64_t most, uint64_t until)
 {
-	static char buf[CHUNK];
-
 	while (most && now_ns() < until) {
 		size_t len = most < s->chunk ? most : s->chunk;
 		ssize_t n;
 
-		fill(buf, s->sent, len);
-		n = send(s->fd, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = send(s->fd, stream_at(s->sent), len, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n > 0) {
 			s->sent += n;
 			most -= n;
@@ -356,6 +351,7 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
+	make_stream();
 	if (listen_port)
 		listen_for_ever(listen_port, rcvbuf);
 	if (!addr || optind == argc) {

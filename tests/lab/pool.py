@@ -2,6 +2,7 @@
 """Many runs, a guest on each core, with progress on stderr."""
 import concurrent.futures
 import os
+import queue
 import sys
 import threading
 import time
@@ -77,10 +78,19 @@ class Progress:
 def execute_all(runs, on_result, jobs=None, fresh=False):
     """Calls on_result(run, result) in the order of runs. Whatever ends it early ends the guests."""
     progress = Progress(runs)
-    executor = concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count())
+    cores = sorted(os.sched_getaffinity(0))
+    jobs = jobs or len(cores)
+    executor = concurrent.futures.ThreadPoolExecutor(jobs)
+    free = queue.SimpleQueue()
+    for job in range(jobs):
+        free.put(cores[job % len(cores)])
 
     def one(run):
-        result = experiment.execute(run, lambda at: progress.at(run, at), fresh)
+        core = free.get()
+        try:
+            result = experiment.execute(run, lambda at: progress.at(run, at), fresh, core)
+        finally:
+            free.put(core)
         progress.finish(run)
         return result
 

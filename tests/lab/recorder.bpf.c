@@ -17,6 +17,7 @@ typedef __u64 u64;
 #include "recorder.h"
 
 #define BPF_MAP_TYPE_RINGBUF 27
+#define BPF_RB_NO_WAKEUP 1
 #define MODE_OFFSET 56 /* of the word in struct bbr whose low three bits are the mode */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -111,7 +112,7 @@ int BPF_PROG(on_segment, struct sock *sk)
 	a->flow = flow;
 	a->ca_state = BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state);
 	a->mode = icsk->icsk_ca_priv[MODE_OFFSET / 8] & 7;
-	bpf_ringbuf_submit(a, 0);
+	bpf_ringbuf_submit(a, BPF_RB_NO_WAKEUP); /* the recorder comes by with each sample */
 	return 0;
 }
 

@@ -27,7 +27,6 @@
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -245,23 +244,18 @@ static void show_progress(void)
 
 static void record(struct ring_buffer *ring, struct mnl_socket *nl, int ifindex)
 {
-	struct pollfd fds[] = {
-		{ .fd = ring_buffer__epoll_fd(ring), .events = POLLIN },
-		{ .fd = timer_from_epoch(), .events = POLLIN },
-	};
+	int timer = timer_from_epoch();
 	uint64_t ticks;
 
 	while (!stopped) {
-		if (poll(fds, 2, -1) < 0)
+		if (read(timer, &ticks, sizeof(ticks)) != sizeof(ticks))
 			continue;
-		if (fds[0].revents)
-			ring_buffer__consume(ring);
-		if (fds[1].revents && read(fds[1].fd, &ticks, sizeof(ticks)) == sizeof(ticks)) {
-			print_queue(nl, ifindex);
-			show_progress();
-		}
+		ring_buffer__consume(ring);
+		print_queue(nl, ifindex);
+		show_progress();
 	}
 	ring_buffer__consume(ring);
+	close(timer);
 }
 
 static void write_epoch(const char *path)
@@ -281,7 +275,7 @@ static void on_signal(int sig)
 int main(int argc, char **argv)
 {
 	const char *object = NULL, *device = NULL, *epoch_file = NULL;
-	struct sigaction stop = { .sa_handler = on_signal }; /* no SA_RESTART: it ends poll() */
+	struct sigaction stop = { .sa_handler = on_signal }; /* no SA_RESTART: it ends read() */
 	unsigned int from_ms = 0, until_ms = UINT32_MAX;
 	struct ring_buffer *ring;
 	struct bpf_object *obj;

@@ -16,6 +16,7 @@ from kernels import LabError
 
 FOLDER = pathlib.Path(__file__).parent / "scenarios"
 
+SUITES = ("check", "lab", "long")
 TIME_US = {"us": 1, "ms": 1000, "s": 1000000}
 RATE_BPS = {"bit": 1, "kbit": 1000, "mbit": 1000000, "gbit": 1000000000}
 SIZE_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -54,10 +55,10 @@ def text(value):
     return value
 
 
-def truth(value):
-    if str(value).lower() not in ("true", "false"):
-        raise ValueError(f"{value!r} is neither true nor false")
-    return str(value).lower() == "true"
+def suite(value):
+    if value not in SUITES:
+        raise ValueError(f"{value!r} is none of {', '.join(SUITES)}")
+    return value
 
 
 def names(value):
@@ -98,7 +99,7 @@ KEYS = {
     "title": (text, None, "what it is, in a line"),
     "source": (text, "", "document and figure"),
     "says": (text, "", "what the document reports"),
-    "quick": (truth, False, "part of make check"),
+    "suite": (suite, "long", "check: part of make check; lab: part of make lab; long: neither"),
     "cc": (names, ["bpf_bbr", "bbr", "cubic", "reno"], "congestion controls that are compared"),
     "duration": (time_us, None, "of the run"),
     "measure_from": (time_us, 0, "start of the window that figures are taken of"),
@@ -151,7 +152,6 @@ class Point:
 class Scenario:
     name: str
     title: str
-    quick: bool
     raw: dict  # flat key -> text
     flows: list
     changes: list
@@ -161,7 +161,7 @@ class Scenario:
         keys = list(self.sweep)
         for combination in itertools.product(*self.sweep.values()):
             chosen = dict(zip(keys, combination))
-            label = " ".join(f"{key}={value}" for key, value in chosen.items())
+            label = " ".join(_label(key, value) for key, value in chosen.items())
             yield _point(self, label, {**self.raw, **chosen})
 
 
@@ -174,6 +174,11 @@ def _parse(name, key, parser, value):
         return parser(value)
     except (ValueError, AttributeError, TypeError) as error:
         return _fail(name, key, error)
+
+
+def _label(key, value):
+    """Of a swept key the last part is enough."""
+    return f"{key.rpartition('.')[2]}={value}"
 
 
 def _flatten(table, prefix=""):
@@ -236,7 +241,8 @@ def _point(scenario, label, raw):
             _fail(name, key, "is missing")
         else:
             values[key] = default
-    params = {key.partition(".")[2]: str(value) for key, value in raw.items() if _is_param(key)}
+    params = {key.partition(".")[2]: str(value) for key, value in raw.items()
+              if _is_param(key) and value != "default"}
     if values["sample"] % 1000 or not values["sample"]:
         _fail(name, "sample", "must be whole milliseconds")
     if values["measure_from"] >= values["duration"]:
@@ -270,8 +276,7 @@ def load(name, settings=()):
     for key, values in sweep.items():
         if not isinstance(values, list) or not values:
             _fail(name, f"sweep.{key}", "is not a list of values")
-    scenario = Scenario(name, str(raw.get("title", "")), str(raw.get("quick")).lower() == "true",
-                        raw, flows, changes, sweep)
+    scenario = Scenario(name, str(raw.get("title", "")), raw, flows, changes, sweep)
     list(scenario.points())  # says now what is wrong with any of them
     return scenario
 

@@ -39,6 +39,7 @@ serve() { # number of flows
 }
 
 record() { # from, until, sample: milliseconds
+	ip netns exec snd ping -q -c 1 10.0.2.1 >/dev/null # so that no flow waits for ARP
 	ip netns exec rtr recorder -o /recorder.bpf.o -d r1 -e /tmp/epoch -t "$1" -u "$2" -i "$3" \
 		>$OUT/recording &
 	recorder=$!
@@ -75,7 +76,7 @@ collect() {
 	done
 	kill -TERM $recorder
 	wait $recorder || fail "the recorder failed"
-	while pkill -TERM -x flow; do # the receivers; what is still on the way does not count
+	while killall -q flow; do # the receivers; what is still on the way does not count
 		sleep 0.01
 	done
 	if [ -n "${monitor:-}" ]; then

@@ -52,10 +52,11 @@ def scenario_table(groups):
 
 
 def verdict_lines(groups, ours="bpf_bbr", kernels="bbr"):
-    """A line for each point that has both."""
+    """(line, is it the same?) for each point that has both."""
     for label in dict.fromkeys(label for label, _ in groups):
         if (label, ours) not in groups or (label, kernels) not in groups:
             continue
         verdicts = compare.same(groups[label, ours], groups[label, kernels])
         words = [f"{name} {why}{'' if good else ' DIFFERS'}" for name, (good, why) in verdicts.items()]
-        yield f"{ours} / {kernels}{' at ' + label if label else ''}: " + ", ".join(words)
+        yield (f"{ours} / {kernels}{' at ' + label if label else ''}: " + ", ".join(words),
+               all(good for good, _ in verdicts.values()))

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the source documents report, as checks on the runs of their scenarios.
+
+A check is a function of one Results: it returns (holds, what was measured). Its docstring is the claim.
+Where the path differs from the document's, the bound is that of the path: goodput is counted without
+headers (1448 of 1514 bytes), and the least RTT includes a packet's own time at the bottleneck.
+"""
+import statistics
+
+import metrics
+
+CHECKS = {}  # scenario -> checks, in order
+PAYLOAD = 1448 / 1514  # share of data in a full packet, as it takes time at the bottleneck
+BBRS = ("bpf_bbr", "bbr")
+
+
+def claim(scenario):
+    """Registers a check of a scenario."""
+    def register(check):
+        CHECKS.setdefault(scenario, []).append(check)
+        return check
+    return register
+
+
+class Results:
+    """The runs of one scenario; of() gives them with their series, one for each seed."""
+
+    def __init__(self, points, load):
+        self.points = {point.label: point for point in points}
+        self._load = load  # (label, cc) -> results
+
+    def of(self, cc, label=""):
+        return self._load(label, cc)
+
+    def both(self, label=""):
+        """Of bpf_bbr and of the kernel's bbr."""
+        return [result for cc in BBRS for result in self.of(cc, label)]
+
+    def capacity(self, label=""):
+        """Bits per second of data that the bottleneck carries."""
+        return self.points[label]["link.rate"] * PAYLOAD
+
+
+def median_of(results, get):
+    return statistics.median(get(result) for result in results)
+
+
+def rows_between(result, begin_us, end_us, kind="flow"):
+    return [row for row in result["series"][kind] if begin_us <= row[0] < end_us]
+
+
+def of_column(rows, name):
+    return [metrics.column(row, name) for row in rows]
+
+
+def acked_rate(result, begin_us, end_us):
+    """Bits per second that the flows had acknowledged between two times."""
+    total = 0
+    for flow in {row[1] for row in result["series"]["flow"]}:
+        rows = [row for row in result["series"]["flow"] if row[1] == flow]
+        total += (metrics.value_at(rows, end_us, "acked_bytes") -
+                  metrics.value_at(rows, begin_us, "acked_bytes"))
+    return total * 8e6 / (end_us - begin_us)
+
+
+def ms(us):
+    return f"{us / 1000:.1f} ms"
+
+
+def mbit(bps):
+    return f"{bps / 1e6:.2f} Mbit/s"
+
+
+def probes(result):
+    """The gain cycles of a steady flow, by its pacing rate: [start of 1.25, start of 0.75, end of it]."""
+    rows = rows_between(result, *result["window_us"])
+    usual = statistics.median(of_column(rows, "pacing_bps"))
+    found, phase = [], 0
+    for row in rows:
+        gain = metrics.column(row, "pacing_bps") / usual
+        now = 1 if gain > 1.1 else -1 if gain < 0.9 else 0
+        if now == 1 and phase != 1:
+            found.append([row[0]])
+        elif now != phase and found and len(found[-1]) < 3 and phase:
+            found[-1].append(row[0])
+        phase = now
+    return [cycle for cycle in found if len(cycle) == 3]
+
+
+@claim("fig2")
+def cycle_is_visible_in_inflight_then_rtt(results):
+    """each probe shows in inflight first, then in the RTT, and both fall back when it is drained"""
+    count = 0
+    for result in results.both():
+        rows = rows_between(result, *result["window_us"])
+        inflight = statistics.median(of_column(rows, "inflight"))
+        rtt = statistics.median(of_column(rows, "rtt_us"))
+        for probe, drain, end in probes(result)[1:-1]:
+            around = rows_between(result, probe, end + 2 * result["rtprop_us"])
+            most = max(around, key=lambda row: metrics.column(row, "inflight"))
+            slowest = max(around, key=lambda row: metrics.column(row, "rtt_us"))
+            if metrics.column(most, "inflight") < 1.1 * inflight or \
+                    metrics.column(slowest, "rtt_us") < 1.1 * rtt or most[0] > slowest[0] or \
+                    metrics.column(around[-1], "rtt_us") > 1.05 * rtt:
+                return False, f"{result['cc']}: not so in the probe at {ms(probe)}"
+            count += drain > probe
+    return count >= 16, f"in {count} probes"
+
+
+@claim("fig2")
+def rtt_rises_in_the_probe_only(results):
+    """beyond a probe and the RTT after it, the RTT stays within 10 % of its median"""
+    worst = 0.0
+    for result in results.both():
+        rows = rows_between(result, *result["window_us"])
+        rtt = statistics.median(of_column(rows, "rtt_us"))
+        cycles = probes(result)
+        for (_, _, end), (following, _, _) in zip(cycles, cycles[1:]):
+            quiet = rows_between(result, end + 1.5 * rtt, following)
+            worst = max([worst, *(r / rtt - 1 for r in of_column(quiet, "rtt_max_us"))])
+    return worst <= 0.1, f"at most {worst * 100:.1f} % above"
+
+
+@claim("fig3")
+def new_bandwidth_is_used_within_three_cycles(results):
+    """90 % of 20 Mbit/s is delivered within three gain cycles of 8 RTTs (and the RTT that it takes to see)"""
+    slowest = 0
+    for result in results.both():
+        before = rows_between(result, 10e6, 20e6)
+        rtt = statistics.median(of_column(before, "rtt_us"))
+        limit = 20e6 + (3 * 8 + 1) * rtt
+        end = 20.2e6
+        while acked_rate(result, end - 200e3, end) < 0.9 * 20e6 * PAYLOAD:
+            end += 10e3
+            if end > limit + 200e3:
+                return False, f"{result['cc']} seed {result['seed']}: not by {ms(limit - 20e6)}"
+        slowest = max(slowest, end - 20e6)
+    return True, f"after {ms(slowest)} at most, of {ms(limit - 20e6)}"
+
+
+@claim("fig3")
+def queue_of_the_drop_is_drained(results):
+    """back at 10 Mbit/s the RTT is up at first, and within 25 % of RTprop three seconds later"""
+    up = min(max(of_column(rows_between(r, 40e6, 42e6), "rtt_us")) / r["rtprop_us"]
+             for r in results.both())
+    after = max(statistics.median(of_column(rows_between(r, 43e6, 49e6), "rtt_us")) / r["rtprop_us"]
+                for r in results.both())
+    return up > 2 and after < 1.25, f"{up:.1f} times RTprop, then {after:.2f} times"
+
+
+def _acked_by(result, t_us):
+    return metrics.value_at(result["series"]["flow"], t_us, "acked_bytes")
+
+
+@claim("fig4")
+def both_double_each_round(results):
+    """BBR and CUBIC have twice as much acknowledged in the second RTT as in the first"""
+    ratios = []
+    for result in results.both() + results.of("cubic"):
+        begin = result["series"]["flow"][0][0]
+        first_round = _acked_by(result, begin + 25e3)
+        ratios.append((_acked_by(result, begin + 75e3) - first_round) / first_round)
+    return all(1.6 <= ratio <= 2.4 for ratio in ratios), \
+        f"{min(ratios):.2f} to {max(ratios):.2f} times"
+
+
+@claim("fig4")
+def bbr_drains_and_cubic_fills(results):
+    """BBR drains its start-up queue to under a tenth within the second; CUBIC's is larger at its end than BBR's ever"""
+    left, peak = 0.0, 0
+    for result in results.both():
+        queue = [row[1] for row in result["series"]["queue"]]
+        drained = [m[0] for m in result["series"]["mode"] if m[2] == 2]
+        if not drained or not max(queue):
+            return False, f"{result['cc']}: DRAIN did not end"
+        low = min(row[1] for row in rows_between(result, drained[0] - 20e3, 1e6, "queue"))
+        left, peak = max(left, low / max(queue)), max(peak, *queue)
+    cubic = min(r["series"]["queue"][-1][1] for r in results.of("cubic"))
+    return left < 0.1 and cubic > 0.75 * peak, \
+        f"BBR {peak} packets at most, then {left * 100:.0f} % of it; CUBIC {cubic} at the end"
+
+
+@claim("fig5")
+def bbr_keeps_rtprop(results):
+    """after the first second BBR's median RTT is within 25 % of RTprop"""
+    worst = max(r["flows"][0]["rtt_us"]["median"] / r["rtprop_us"] for r in results.both())
+    return worst <= 1.25, f"{worst:.2f} times RTprop"
+
+
+@claim("fig5")
+def cubic_keeps_a_queue(results):
+    """after the first second CUBIC's median RTT is above three times RTprop, the buffer most often over 60 % full"""
+    rtt = min(r["flows"][0]["rtt_us"]["median"] / r["rtprop_us"] for r in results.of("cubic"))
+    queue = min(r["link"]["queue_packets"]["median"] for r in results.of("cubic"))
+    limit = results.points[""]["link.queue"]
+    return rtt > 3 and queue > 0.6 * limit, f"{rtt:.1f} times RTprop, {queue} of {limit} packets"
+
+
+@claim("fig6")
+def shares_become_equal(results):
+    """five BBR flows fill the link and have a fair share each: Jain's index 0.75 and more"""
+    fair = min(r["jain"] for r in results.both())
+    rate = min(r["goodput_bps"] for r in results.both()) / results.capacity()
+    return fair >= 0.75 and rate > 0.95, f"Jain's index {fair:.3f}, {rate * 100:.0f} % of the link"
+
+
+@claim("fig6")
+def probe_rtt_is_synchronised(results):
+    """flows that saw the queue vanish in the PROBE_RTT of another probe together ten seconds later: at least three of the five at a time"""
+    most = []
+    for result in results.both():
+        spans = [span for flow in result["flows"] for span in flow["probe_rtt_us"]]
+        most.append(max((sum(1 for a, b in spans if a <= t < b) for t, _ in spans), default=0))
+    return statistics.median(most) >= 3, f"together: {', '.join(map(str, most))}"
+
+
+@claim("fig8")
+def bbr_lives_with_loss(results):
+    """BBR delivers over 80 % of the link up to 1 % loss and over 70 % at 5 %"""
+    words, holds = [], True
+    for p, least in (("0.1%", 0.8), ("1%", 0.8), ("5%", 0.7)):
+        rate = median_of(results.both(f"loss={p}"), lambda r: r["goodput_bps"]) / \
+            results.capacity(f"loss={p}")
+        holds = holds and rate > least
+        words.append(f"{rate * 100:.0f} % of the link at {p}")
+    return holds, ", ".join(words)
+
+
+@claim("fig8")
+def bbr_falls_steeply(results):
+    """beyond 15 % loss BBR falls steeply: at 30 % to less than a fifth of what it has at 10 %"""
+    low, high = (median_of(results.both(f"loss={p}"), lambda r: r["goodput_bps"])
+                 for p in ("30%", "10%"))
+    return low < high / 5, f"{mbit(high)} at 10 %, {mbit(low)} at 30 %"
+
+
+@claim("fig8")
+def cubic_dies_of_loss(results):
+    """CUBIC has under 15 % of the link at 0.1 % loss and under 5 % at 1 %"""
+    rates = [median_of(results.of("cubic", f"loss={p}"), lambda r: r["goodput_bps"]) /
+             results.capacity(f"loss={p}") for p in ("0.1%", "1%")]
+    return rates[0] < 0.15 and rates[1] < 0.05, \
+        f"{rates[0] * 100:.1f} % at 0.1 %, {rates[1] * 100:.1f} % at 1 %"
+
+
+def _median_rtt(results, cc, rate, queue):
+    return median_of(results.of(cc, f"rate={rate} queue={queue}"), lambda r: statistics.median(
+        flow["rtt_us"]["median"] for flow in r["flows"] if flow["rtt_us"]))
+
+
+def _seconds(*times_us):
+    return ", ".join(f"{t / 1e6:.1f} s" for t in times_us)
+
+
+@claim("fig10")
+def cubic_fills_any_buffer(results):
+    """CUBIC's median RTT grows with the buffer, to 5 s and more, at both rates"""
+    words = []
+    for rate in ("128kbit", "1280kbit"):
+        rtts = [_median_rtt(results, "cubic", rate, queue) for queue in (30, 300, 1000)]
+        words.append(f"{_seconds(*rtts)} at {rate}")
+        if rtts != sorted(rtts) or rtts[-1] < 5e6:
+            return False, words[-1]
+    return True, "; ".join(words)
+
+
+@claim("fig10")
+def bbr_does_not_follow_the_buffer(results):
+    """BBR's median RTT does not: at 1280 kbit/s it is the same at 300 and 1000 packets, within 25 %"""
+    rtts = [_median_rtt(results, cc, "1280kbit", queue) for cc in BBRS for queue in (300, 1000)]
+    return max(rtts) < 1.25 * min(rtts), _seconds(*rtts)
+
+
+@claim("fig10")
+def bbr_is_below_cubic(results):
+    """at 128 kbit/s, where eight least windows of 4 packets alone take 3 s, BBR is still below CUBIC"""
+    ours = [_median_rtt(results, cc, "128kbit", 1000) for cc in BBRS]
+    cubic = _median_rtt(results, "cubic", "128kbit", 1000)
+    return max(ours) < cubic, f"{_seconds(*ours)} against {_seconds(cubic)}"
+
+
+@claim("policer")
+def settles_at_the_token_rate(results):
+    """over 85 % of the token rate is delivered, at most 15 % of the packets are resent"""
+    tokens = results.points[""]["policer.rate"] * PAYLOAD
+    rate = min(r["goodput_bps"] for r in results.both()) / tokens
+    resent = max(r["flows"][0]["retransmits"] * 1448 / (r["received_bytes"] or 1)
+                 for r in results.both())
+    return 0.85 < rate < 1.05 and resent < 0.15, \
+        f"{rate * 100:.0f} % of the token rate, {resent * 100:.1f} % resent"
+
+
+@claim("policer")
+def policer_is_detected(results):
+    """bpf_bbr comes to use the policer's rate (lt_bw), within 10 % of the token rate"""
+    tokens = results.points[""]["policer.rate"] * PAYLOAD
+    ratios = []
+    for result in results.of("bpf_bbr"):
+        used = [e["lt_bw_bps"] for e in result["bbrmon"] if e.get("policer") == "detected"]
+        if not used:
+            return False, f"seed {result['seed']}: not detected"
+        ratios.append(statistics.median(used) / tokens)
+    return all(0.9 < ratio < 1.1 for ratio in ratios), \
+        f"lt_bw is {min(ratios):.2f} to {max(ratios):.2f} of it"
+
+
+def _gains(cwnd_gain, extra):
+    return f"cwnd_gain={cwnd_gain} extra_acked_gain={extra}"
+
+
+@claim("acks")
+def cwnd_gain_2_keeps_the_rate(results):
+    """with cwnd_gain 2 BBR delivers over 90 % of the link"""
+    usual = _gains("default", "default")
+    rate = min(r["goodput_bps"] for r in results.both(usual)) / results.capacity(usual)
+    return rate > 0.9, f"{rate * 100:.0f} % of the link"
+
+
+@claim("acks")
+def cwnd_gain_1_stalls(results):
+    """with cwnd_gain 1, and without the aggregation estimate that came later, it is under half of the link"""
+    label = _gains("1", "0")
+    rate = max(r["goodput_bps"] for r in results.of("bpf_bbr", label)) / results.capacity(label)
+    return rate < 0.5, f"{rate * 100:.0f} % of the link"
+
+
+@claim("idle")
+def restarts_at_the_estimated_rate(results):
+    """in the second after the pause over 90 % of the rate before it is delivered, counted from the first ACK"""
+    worst = 9.0
+    for result in results.both():
+        first = next(row[0] for row in result["series"]["flow"] if row[0] > 10.5e6)
+        worst = min(worst, acked_rate(result, first, first + 1e6) / acked_rate(result, 3e6, 6e6))
+    return worst > 0.9, f"{worst * 100:.0f} % of it"
+
+
+@claim("idle")
+def no_burst_no_probe_rtt(results):
+    """the restart makes no queue beyond that of a probe (25 packets; START-UP's was over 60), and needs no PROBE_RTT"""
+    queue = max(row[1] for r in results.both() for row in rows_between(r, 10.5e6, 13e6, "queue"))
+    startup = min(max(row[1] for row in rows_between(r, 0, 1e6, "queue")) for r in results.both())
+    probed = sum(len(flow["probe_rtt_us"]) for r in results.both() for flow in r["flows"])
+    return queue <= 25 and startup > 60 and not probed, \
+        f"{queue} packets, after {startup} in STARTUP; {probed} PROBE_RTTs"

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The scenarios of a suite, and the checks on them."""
+import experiment
+import paper
+import pool
+import scenario
+
+PEER_SEEDS = 2  # of CUBIC and Reno, which nothing is compared with to the percent
+
+
+def names(*suites):
+    return [name for name in scenario.all_names()
+            if next(scenario.load(name).points())["suite"] in suites]
+
+
+def runs_of(found, ccs, kernel, seeds, peer_seeds=None):
+    """The runs of a scenario, in the order of its points. A point that sets parameters of bpf_bbr is
+    run with bpf_bbr only."""
+    for point in found.points():
+        for cc in ccs or point["cc"]:
+            if point.params and experiment.OURS not in experiment.ccs_of(point, cc):
+                continue
+            count = seeds if cc in paper.BBRS or not peer_seeds else min(seeds, peer_seeds)
+            for seed in range(1, count + 1):
+                yield experiment.Run(point, cc, seed, kernel)
+
+
+def results(found, runs):
+    """The runs of a scenario as the checks want them; executed in the pool first, so that loading
+    them one by one comes from the cache."""
+    runs = list(runs)
+
+    def load(label, cc):
+        return [experiment.execute(run) for run in runs
+                if (run.point.label, run.cc) == (label, cc)]
+
+    return paper.Results(found.points(), load)
+
+
+def check(found, runs):
+    """(claim, holds, what was measured) of each check of a scenario."""
+    measured = results(found, runs)
+    for one in paper.CHECKS.get(found.name, []):
+        holds, words = one(measured)
+        yield " ".join(one.__doc__.split()), holds, words
+
+
+def execute(runs, jobs=None, fresh=False, on_result=lambda run, result: None):
+    pool.execute_all(list(runs), on_result, jobs, fresh)

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The lab as a tool: scenario files, figures, command line, being stopped."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+import compare
+import experiment
+import guest
+import kernels
+import metrics
+import pool
+import scenario
+import suite
+from kernels import LabError
+
+HERE = pathlib.Path(__file__).parent
+SMALL = """
+title = "small"
+duration = "2s"
+measure_from = "500ms"
+[link]
+rate = "5mbit"
+queue = 50
+[path]
+delay = "20ms"
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    def write(extra=""):
+        file = tmp_path / "small.toml"
+        file.write_text(SMALL + extra)
+        return str(file)
+    return write
+
+
+def lab(*words):
+    return subprocess.run([HERE / "lab", *words], capture_output=True, text=True, check=False,
+                          timeout=600)
+
+
+# Scenario files
+
+
+def test_units(small):
+    (point,) = scenario.load(small(), [("policer.burst", "64k"), ("path.loss", "0.1%")]).points()
+    assert point["duration"] == 2000000 and point["link.rate"] == 5000000
+    assert point["path.delay"] == 20000 and point["policer.burst"] == 65536
+    assert point["path.loss"] == pytest.approx(0.001)
+
+
+@pytest.mark.parametrize("extra, settings, words", [
+    ("", [("link.speed", "1mbit")], "link.speed: no such key; there are title"),
+    ("", [("link.rate", "10")], "link.rate: '10' is not a rate such as 10mbit"),
+    ("", [("path.delay", "fast")], "path.delay: 'fast' is not a time such as 40ms"),
+    ("", [("path.loss", "0.1")], "path.loss: '0.1' is not a share such as 1%"),
+    ("", [("link.queue", "0")], "link.queue: '0' is not a whole number"),
+    ("", [("measure_from", "2s")], "measure_from: is not before the end"),
+    ("", [("cc", "")], "is not a list of congestion controls"),
+    ("[[flow]]\nrate = '1mbit'\n", [], "flow.rate: no such key; a flow has start"),
+    ("[[flow]]\npattern = ['send']\n", [], "flow 0: pattern: 'send' is not a step"),
+    ("[[flow]]\nstart = '3s'\n", [], "flow 0: start: is not before the end"),
+    ("[[change]]\nlink.rate = '1mbit'\n", [], "change: at, the time of the change, is missing"),
+    ("[[change]]\nat = '1s'\nlink.ecn = '1ms'\n", [], "change.link.ecn: cannot change"),
+    ("[sweep]\n'link.queue' = 5\n", [], "sweep.link.queue: is not a list"),
+    ("[sweep]\n'link.queue' = [5, 'x']\n", [], "link.queue: 'x' is not a whole number"),
+    ("x = ", [], "Invalid value"),
+])
+def test_a_bad_scenario_is_refused_with_a_reason(small, extra, settings, words):
+    with pytest.raises(LabError) as error:
+        scenario.load(small(extra), settings)
+    assert words in str(error.value) and "scenario small: " in str(error.value)
+
+
+def test_a_sweep_has_every_combination(small):
+    found = scenario.load(small("[sweep]\n'link.queue' = [5, 50]\n'path.loss' = ['0%', '1%']\n"))
+    assert [point.label for point in found.points()] == [
+        "queue=5 loss=0%", "queue=5 loss=1%", "queue=50 loss=0%", "queue=50 loss=1%"]
+    fixed = scenario.load(small("[sweep]\n'link.queue' = [5, 50]\n"), [("link.queue", "7")])
+    assert [point["link.queue"] for point in fixed.points()] == [7]
+
+
+def test_parameters_of_bpf_bbr_are_run_with_it_only(small):
+    found = scenario.load(small("[sweep]\n'bpf_bbr.cwnd_gain' = ['default', '3']\n"))
+    runs = list(suite.runs_of(found, ["bpf_bbr", "bbr"], "6.12", 1))
+    assert [(run.point.params, run.cc) for run in runs] == [
+        ({}, "bpf_bbr"), ({}, "bbr"), ({"cwnd_gain": "3"}, "bpf_bbr")]
+
+
+def test_all_scenarios_can_be_read():
+    assert len(scenario.all_names()) >= 20
+    for name in scenario.all_names():
+        assert scenario.load(name).title
+
+
+def test_the_list_of_keys_is_complete():
+    text = (scenario.FOLDER / "README.md").read_text()
+    for key in (*scenario.KEYS, *scenario.FLOW_KEYS, *scenario.STEPS):
+        assert f"`{key}`" in text or f"`{key}:" in text, key
+
+
+# Figures
+
+
+def test_jain():
+    assert metrics.jain([5, 5, 5]) == pytest.approx(1)
+    assert metrics.jain([1, 0, 0, 0]) == pytest.approx(0.25)
+    assert metrics.jain([0, 0]) is None
+
+
+def test_percentile():
+    assert metrics.percentile([3, 1, 2], 50) == 2
+    assert metrics.percentile(range(1, 101), 95) == 95
+    assert metrics.percentile([7], 95) == 7
+    assert metrics.percentile([], 50) is None
+
+
+def test_probe_rtt_times():
+    changes = [(1, 0, 1), (2, 0, 2), (5, 0, 3), (7, 0, 2), (9, 0, 3)]
+    assert metrics.probe_rtt_times(changes, 20) == [[5, 7], [9, 20]]
+    assert metrics.probe_rtt_times([], 20) == []
+
+
+def test_a_recording_that_lost_something_is_refused():
+    with pytest.raises(LabError, match="lost 3 ACKs"):
+        metrics.read_recording('["end",10,3]\n')
+    with pytest.raises(LabError, match="cut off"):
+        metrics.read_recording('["mode",1,0,1]\n')
+
+
+def _spread(median, low=None, high=None):
+    return {"median": median, "min": low or median, "max": high or median}
+
+
+def test_same_or_not():
+    ours = {"goodput_bps": _spread(99), "rtt_us": _spread(107), "retransmits": _spread(13)}
+    kernels_ = {"goodput_bps": _spread(100), "rtt_us": _spread(100),
+                "retransmits": _spread(10, 8, 14)}
+    found = compare.same(ours, kernels_)
+    assert found["goodput_bps"] == (True, "0.990")
+    assert found["rtt_us"] == (False, "1.070")
+    assert found["retransmits"] == (True, "1.300 (spread)")
+
+
+# The guest's commands
+
+
+def test_what_is_asked_for_is_in_the_script(small):
+    text = """
+[policer]
+rate = "2mbit"
+[receiver]
+buffer = "1M"
+[[flow]]
+pattern = ["send:500ms", "pause:100ms", "rate:1mbit:200ms", "bytes:10k"]
+max_rate = "3mbit"
+delay = "30ms"
+[[flow]]
+udp = "1mbit"
+start = "1s"
+[[change]]
+at = "1s"
+link.rate = "1mbit"
+"""
+    settings = [("path.loss", "1%"), ("path.loss_burst", "4"), ("path.jitter", "2ms"),
+                ("path.ack_aggregation", "10ms"), ("path.ack_loss", "5%"), ("path.reorder", "2%")]
+    (point,) = scenario.load(small(text), settings).points()
+    script = experiment.script(experiment.Run(point, "bpf_bbr", 1, "6.12"))
+    for words in ("make_path wan", "tune 1048576 0", "netem rate 5000000bit limit 50",
+                  "reorder 2%", "loss gemodel 0.252525% 25%", "delay 20000us 2000us",
+                  "loss random 5%", "slot 10000us 10000us", "delay 30000us", "sport 5201",
+                  "police rate 2000000bit burst 65536", "at 1000 tc -n rtr qdisc change",
+                  "send:500 pause:100 rate:1000:200 bytes:10240", "-m 3000", "-u rate:1000:1000"):
+        assert words in script, words
+
+
+def test_every_impairment_on_a_real_path(small):
+    """What tc accepts, and that a flow gets through all of it."""
+    text = """
+[policer]
+rate = "4mbit"
+[[flow]]
+[[flow]]
+delay = "30ms"
+[[flow]]
+udp = "500kbit"
+[[change]]
+at = "1s"
+link.rate = "4mbit"
+path.delay = "25ms"
+path.loss = "2%"
+"""
+    settings = [("path.loss", "1%"), ("path.loss_burst", "2"), ("path.jitter", "2ms"),
+                ("path.ack_aggregation", "5ms"), ("path.ack_loss", "1%"), ("path.reorder", "1%")]
+    (point,) = scenario.load(small(text), settings).points()
+    result = experiment.execute(experiment.Run(point, "bpf_bbr", 1, "6.12"))
+    assert [flow["flow"] for flow in result["flows"]] == [0, 1]
+    assert all(flow["goodput_bps"] > 50000 for flow in result["flows"])
+    assert result["wrong_bytes"] == 0 and result["link"]["lost"] > 0
+
+
+def test_ecn_marks_and_does_not_drop(small):
+    (point,) = scenario.load(small(), [("link.ecn", "5ms"), ("link.queue", "500")]).points()
+    result = experiment.execute(experiment.Run(point, "cubic", 1, "6.12"))
+    (flow,) = result["flows"]
+    assert flow["retransmits"] == 0 and result["link"]["drops"] == 0
+    assert flow["rtt_us"]["median"] < 40000  # without the marks it is some 400 ms
+
+
+# The same again, and being stopped
+
+
+def test_the_same_run_is_the_same_bytes(small):
+    (point,) = scenario.load(small(), [("path.loss", "1%")]).points()
+    one, two = (json.dumps(experiment.execute(experiment.Run(point, "bpf_bbr", 1, "6.12"), fresh=True))
+                for _ in range(2))
+    other = json.dumps(experiment.execute(experiment.Run(point, "bpf_bbr", 2, "6.12")))
+    assert one == two != other
+
+
+def _leftovers():
+    guests = subprocess.run(["pgrep", "-x", "qemu-system-x86"], capture_output=True, text=True,
+                            check=False).stdout.split()
+    return set(guests), set(pathlib.Path("/tmp").glob("bbr-lab-*"))
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_in_the_middle_it_leaves_nothing(small, sig, tmp_path):
+    before = _leftovers()
+    with subprocess.Popen([HERE / "lab", "run", small(), "--set", "duration=600s", "--seeds", "4"],
+                          env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE,
+                          text=True, process_group=0) as process:
+        deadline = time.monotonic() + 60
+        while len(_leftovers()[0] - before[0]) < 1 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert _leftovers()[0] - before[0], "no guest came up"
+        process.send_signal(sig)
+        _, text = process.communicate(timeout=60)
+    assert process.returncode == 130 and "lab: stopped" in text
+    assert not _leftovers()[0] - before[0]
+    assert not list(tmp_path.glob("bbr-lab-*"))
+
+
+# The command line
+
+
+def test_run_prints_figures_and_writes_files(small, tmp_path):
+    out = tmp_path / "out"
+    done = lab("run", small(), "--cc", "bpf_bbr,bbr", "--seeds", "2", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "bpf_bbr / bbr: goodput_bps" in done.stdout
+    files = sorted(file.name for file in out.iterdir())
+    assert files == ["small-bbr-seed1.json", "small-bbr-seed2.json",
+                     "small-bpf_bbr-seed1.json", "small-bpf_bbr-seed2.json"]
+    result = json.loads((out / files[2]).read_text())
+    assert set(result["inputs"]) == {"all", "kernel", "initramfs", "qemu"}
+    assert result["series"]["flow"] and result["series"]["queue"]
+    assert [event for event in result["bbrmon"] if event.get("event") == "ack"]
+    again = lab("run", small(), "--cc", "bpf_bbr,bbr", "--seeds", "2", "-j")
+    assert "4 of them from the cache" in again.stderr
+    groups = json.loads(again.stdout)
+    assert [group["cc"] for group in groups] == ["bpf_bbr", "bbr"]
+    assert groups[0]["runs"][0]["inputs"] == result["inputs"]
+
+
+def test_errors_are_one_line():
+    done = lab("run", "fig99")
+    assert done.returncode == 1
+    assert done.stderr == "lab: fig99: no such scenario; `lab list` lists them\n" \
+        or "fig99: no such scenario" in done.stderr
+    done = lab("run", "fig5", "--kernel", "6.19")
+    assert done.returncode == 1 and "no modules in the archive" in done.stderr
+
+
+def test_list_and_kernels():
+    rows = json.loads(lab("list", "-j").stdout)
+    assert {"fig2", "toonk"} <= {row["name"] for row in rows}
+    keys = [row["key"] for row in json.loads(lab("kernels", "-j").stdout)]
+    assert keys == list(kernels.PACKAGES)
+
+
+def test_a_parameter_that_bbrctl_refuses_is_told(small):
+    (point,) = scenario.load(small(), [("bpf_bbr.no_such", "1")]).points()
+    with pytest.raises(LabError, match="no_such"):
+        experiment.execute(experiment.Run(point, "bpf_bbr", 1, "6.12"))
+
+
+def test_an_unknown_congestion_control_is_told(small):
+    (point,) = scenario.load(small()).points()
+    with pytest.raises(LabError, match="nothere"):
+        experiment.execute(experiment.Run(point, "nothere", 1, "6.12"))
+
+
+def test_the_pool_passes_errors_on(small):
+    (point,) = scenario.load(small()).points()
+    try:
+        with pytest.raises(LabError):
+            pool.execute_all([experiment.Run(point, "nothere", 1, "6.12")], lambda run, result: None)
+    finally:
+        guest.uncancel()

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The documents' experiments, the quick ones: what the documents say of them, and bpf_bbr as the
+kernel's bbr. `make lab` runs all of them, over several seeds."""
+import functools
+
+import pytest
+
+import compare
+import paper
+import scenario
+import suite
+
+KERNEL = "6.12"
+CCS = ["bpf_bbr", "bbr", "cubic"]
+NAMES = suite.names("check")
+
+
+@functools.cache
+def results(name):
+    found = scenario.load(name)
+    runs = list(suite.runs_of(found, CCS, KERNEL, seeds=1))
+    suite.execute(runs)
+    return suite.results(found, runs)
+
+
+@pytest.mark.parametrize("name, check", [(name, check) for name in NAMES
+                                         for check in paper.CHECKS[name]],
+                         ids=lambda value: getattr(value, "__name__", value))
+def test_claim(name, check):
+    holds, measured = check(results(name))
+    assert holds, measured
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_goodput_as_the_kernels_bbr(name):
+    found = results(name)
+    for label, point in found.points.items():
+        if point.params:
+            continue
+        ours, kernels = (compare.over_seeds(found.of(cc, label)) for cc in paper.BBRS)
+        assert compare.same(ours, kernels)["goodput_bps"][0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_arrived_is_what_was_sent(name):
+    found = results(name)
+    for label in found.points:
+        for result in found.of("bpf_bbr", label):
+            assert result["wrong_bytes"] == 0 and result["received_bytes"] > 0
+
+
+def test_every_required_scenario_has_a_claim():
+    needed = {"fig2", "fig3", "fig4", "fig5", "fig6", "fig8", "fig10", "policer", "acks", "idle"}
+    assert needed == set(paper.CHECKS) == set(suite.names("check", "lab"))
