@@ -27,7 +27,8 @@ static void span_end(void)
 		span.interrupted++;
 		return;
 	}
-	barrier_var(cost); /* or the verifier would not see the limit in the copy that is the index */
+	barrier_var(
+		cost); /* or the verifier would not see the limit in the copy that is the index */
 	span.calls[cost & (COST_PLACES - 1)]++;
 }
 

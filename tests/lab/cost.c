@@ -66,7 +66,8 @@ static void start_span(const struct span *s, const char *begin, const char *end)
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, s->obj) {
+	bpf_object__for_each_program(prog, s->obj)
+	{
 		const char *name = bpf_program__name(prog);
 
 		bpf_program__set_autoload(prog, !strcmp(name, begin) || !strcmp(name, end));
