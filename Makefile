@@ -34,7 +34,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/te
 C_FILES := $(wildcard bpf/*.[ch] bpf/bbr/*.h lib/*.[ch] loader/*.[ch] tools/*.[ch] tests/*/*.[ch]) \
 	$(ABI) vmlinux.h
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run loader/bbrctl.bash-completion \
-	tests/lab/matrix.sh
+	tests/lab/matrix.sh tests/lab/cost.sh
 
 all: $(OBJECT) $(BUILD)/bbrctl $(BUILD)/bbrmon ## build everything (the default)
 
@@ -45,6 +45,12 @@ $(OBJECT): $(BPF_SRC) | $(BUILD)
 	$(CLANG) $(BPF_CFLAGS) -c bpf/bbr.bpf.c -o $(BUILD)/bbr.tmp.o
 	$(BPFTOOL) gen object $@ $(BUILD)/bbr.tmp.o
 	rm $(BUILD)/bbr.tmp.o
+
+# To compare with: nobody can watch it.
+$(BUILD)/no_telemetry.bpf.o: $(BPF_SRC) | $(BUILD)
+	$(CLANG) $(BPF_CFLAGS) -DBBR_NO_TELEMETRY -c bpf/bbr.bpf.c -o $(BUILD)/no_telemetry.tmp.o
+	$(BPFTOOL) gen object $@ $(BUILD)/no_telemetry.tmp.o
+	rm $(BUILD)/no_telemetry.tmp.o
 
 # The tools, and once more under the sanitizers for the tests.
 $(BUILD)/bbrctl: $(LOADER_SRC) loader/object.S $(LIB_SRC) $(HEADERS) $(OBJECT)
@@ -78,13 +84,22 @@ check: ## every test; needs root
 $(BUILD)/flow: tests/lab/flow.c | $(BUILD)
 	$(CC) $(CFLAGS) $< -o $@
 
+# The lab's counter of instructions.
+$(BUILD)/cost: tests/lab/cost.c tests/lab/cost.h | $(BUILD)
+	$(CC) $(CFLAGS) $< -lbpf -o $@
+
+$(BUILD)/cost.bpf.o: tests/lab/cost.bpf.c tests/lab/cost.h | $(BUILD)
+	$(CLANG) $(BPF_CFLAGS) -c $< -o $@
+
 lab-matrix: ## every kernel of the lab, not just those of make check
 	scripts/deps build run test
 	$(MAKE) tests
 	BBR_LAB_KERNELS="6.1 6.12 6.16 6.17 6.18 6.19 7.0 7.1 7.2 7.3" \
 		$(PYTHON) -m pytest -q -p no:cacheprovider tests/lab
 
-tests: all $(BUILD)/flow $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS)
+LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o)
+
+tests: all $(LAB_PROGRAMS) $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS)
 
 lint: ## formatting and shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)

@@ -18,15 +18,13 @@ SEC("struct_ops/init")
 void BPF_PROG(init, struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
-	u32 gen = params_gen();
-	struct bbr_sock s;
+	struct bbr_sock s = {
+		.param = params(),
+		.sk = sk,
+		.now_ms = bpf_ktime_get_ns() / (NSEC_PER_USEC * USEC_PER_MSEC),
+	};
 
-	read_sock(sk, b, params_of(gen), &s);
-	s.now_ms = bpf_ktime_get_ns() / (NSEC_PER_USEC * USEC_PER_MSEC);
-	b->params_gen = gen;
 	bbr_init(b, &s);
-	sk->sk_pacing_rate = s.pacing_rate;
-	tcp_sk(sk)->snd_ssthresh = s.ssthresh;
 	request_pacing(sk);
 	if (is_watched(b))
 		report(sk, BBR_EV_START);
@@ -49,34 +47,20 @@ int cong_control(unsigned long long *ctx)
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
 	u32 gen = params_gen();
-	bool params_changed = b->params_gen != (gen & 0xff);
+	struct bbr_sock s = sock_of(sk, params_of(gen));
 	u8 mode = b->mode;
-	struct bbr_sock s;
-	struct bbr_rs rs;
 
-	read_sock(sk, b, params_of(gen), &s);
-	read_rate_sample(ctx_rate_sample(ctx), b, &rs);
-	if (bbr_may_enter_probe_bw(b))
-		s.random = bpf_get_prandom_u32();
-	b->params_gen = gen;
-	bbr_main(b, &s, &rs);
-	write_sock(sk, b, &s);
+	bbr_main(b, &s, ctx_rate_sample(ctx));
 	if (is_watched(b))
-		report_ack(ctx, mode, params_changed);
+		report_ack(ctx, mode, gen);
 	return 0;
 }
 
 static __attribute__((noinline)) void restart_from_idle(struct sock *sk)
 {
-	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s;
+	struct bbr_sock s = sock_of(sk, params());
 
-	read_sock(sk, b, params(), &s);
-	if (bbr_may_enter_probe_bw(b))
-		s.random = bpf_get_prandom_u32();
-	bbr_tx_start(b, &s);
-	sk->sk_pacing_rate = s.pacing_rate;
-	tcp_sk(sk)->snd_cwnd = s.cwnd;
+	bbr_tx_start(bbr_of(sk), &s);
 }
 
 /* The first packet after nothing was in flight is about to be sent. */
@@ -103,23 +87,18 @@ void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
 SEC("struct_ops/min_tso_segs")
 u32 BPF_PROG(min_tso_segs, struct sock *sk)
 {
-	struct bbr_sock s = { .param = params() };
+	struct bbr_sock s = { .param = params(), .sk = sk };
 
 	if (tx_start_is_hidden() && !packets_in_flight(tcp_sk(sk)))
 		tx_start(sk);
-	s.pacing_rate = sk->sk_pacing_rate;
-	return bbr_min_tso_segs(&s);
+	return max_u32(bbr_min_tso_segs(&s), 1); /* with 0 the stack would send nothing */
 }
 
 static __attribute__((noinline)) void enter_loss(struct sock *sk)
 {
-	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s;
+	struct bbr_sock s = sock_of(sk, params());
 
-	read_sock(sk, b, params(), &s);
-	if (bbr_may_enter_probe_bw(b))
-		s.random = bpf_get_prandom_u32();
-	bbr_set_state(b, &s, TCP_CA_Loss);
+	bbr_set_state(bbr_of(sk), &s, TCP_CA_Loss);
 }
 
 SEC("struct_ops/set_state")
@@ -143,10 +122,7 @@ void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 SEC("struct_ops/ssthresh")
 u32 BPF_PROG(ssthresh, struct sock *sk)
 {
-	struct bbr_sock s = {
-		.cwnd = tcp_sk(sk)->snd_cwnd,
-		.ssthresh = tcp_sk(sk)->snd_ssthresh,
-	};
+	struct bbr_sock s = { .sk = sk };
 
 	return bbr_ssthresh(bbr_of(sk), &s);
 }
@@ -154,12 +130,7 @@ u32 BPF_PROG(ssthresh, struct sock *sk)
 SEC("struct_ops/undo_cwnd")
 u32 BPF_PROG(undo_cwnd, struct sock *sk)
 {
-	struct bbr_sock s = {
-		.delivered_mstamp = tcp_sk(sk)->delivered_mstamp,
-		.delivered = tcp_sk(sk)->delivered,
-		.lost = tcp_sk(sk)->lost,
-		.cwnd = tcp_sk(sk)->snd_cwnd,
-	};
+	struct bbr_sock s = { .sk = sk };
 
 	return bbr_undo_cwnd(bbr_of(sk), &s);
 }
@@ -167,7 +138,7 @@ u32 BPF_PROG(undo_cwnd, struct sock *sk)
 SEC("struct_ops/sndbuf_expand")
 u32 BPF_PROG(sndbuf_expand, struct sock *sk)
 {
-	return param_sndbuf_expand(params(), 0);
+	return params()->sndbuf_expand[0];
 }
 
 SEC(".struct_ops")

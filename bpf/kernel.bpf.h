@@ -71,7 +71,7 @@ static inline struct bbr *bbr_of(struct sock *sk)
 	return (struct bbr *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
 }
 
-static inline u8 ca_state_of(struct sock *sk)
+static inline u32 ca_state_of(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
 
@@ -97,7 +97,7 @@ static inline u32 app_limited_of(const struct tcp_sock *tp, const struct bbr *b)
 	return tp->app_limited;
 }
 
-static inline bool sample_is_app_limited(const struct rate_sample *rs, struct bbr *b)
+static inline bool bbr_is_app_limited(struct bbr *b, const struct rate_sample *rs)
 {
 	if (!app_limited_is_writable() && b->app_limited_until) {
 		if (!after(rs->prior_delivered, b->app_limited_until))
@@ -105,14 +105,6 @@ static inline bool sample_is_app_limited(const struct rate_sample *rs, struct bb
 		b->app_limited_until = 0;
 	}
 	return rs->is_app_limited;
-}
-
-static inline void set_app_limited(struct tcp_sock *tp, struct bbr *b, u32 app_limited)
-{
-	if (app_limited_is_writable())
-		tp->app_limited = app_limited;
-	else
-		b->app_limited_until = app_limited;
 }
 
 /*
@@ -124,60 +116,60 @@ static inline u32 now_ms(const struct tcp_sock *tp)
 	return tp->tcp_mstamp / USEC_PER_MSEC;
 }
 
-/* Reads all inputs of the algorithm but `random`, which costs a call. */
-static inline void read_sock(struct sock *sk, const struct bbr *b, const struct bbr_params *param,
-			     struct bbr_sock *s)
+static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *param)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	s->param = param;
-	s->tcp_mstamp = tp->tcp_mstamp;
-	s->delivered_mstamp = tp->delivered_mstamp;
-	s->tcp_clock_cache = tp->tcp_clock_cache;
-	s->tcp_wstamp_ns = tp->tcp_wstamp_ns;
-	s->max_pacing_rate = sk->sk_max_pacing_rate;
-	s->now_ms = now_ms(tp);
-	s->random = 0;
-	s->delivered = tp->delivered;
-	s->lost = tp->lost;
-	s->inflight = packets_in_flight(tp);
-	s->mss = tp->mss_cache;
-	s->srtt_us = tp->srtt_us;
-	s->min_rtt_us = tp->rtt_min.s[0].v;
-	s->snd_cwnd_clamp = tp->snd_cwnd_clamp;
-	s->pacing_shift = sk->sk_pacing_shift;
-	s->ca_state = ca_state_of(sk);
-
-	s->pacing_rate = sk->sk_pacing_rate;
-	s->cwnd = tp->snd_cwnd;
-	s->ssthresh = tp->snd_ssthresh;
-	s->app_limited = app_limited_of(tp, b);
+	return (struct bbr_sock){ .param = param, .sk = sk, .now_ms = now_ms(tcp_sk(sk)) };
 }
 
-static inline void read_rate_sample(const struct rate_sample *rs, struct bbr *b, struct bbr_rs *r)
+/* IN() and SET() of the algorithm. */
+#define INPUT(type, name, expr)                                \
+	static inline type in_##name(const struct bbr_sock *s) \
+	{                                                      \
+		return expr;                                   \
+	}
+
+INPUT(u64, tcp_mstamp, tcp_sk(s->sk)->tcp_mstamp)
+INPUT(u64, delivered_mstamp, tcp_sk(s->sk)->delivered_mstamp)
+INPUT(u64, tcp_clock_cache, tcp_sk(s->sk)->tcp_clock_cache)
+INPUT(u64, tcp_wstamp_ns, tcp_sk(s->sk)->tcp_wstamp_ns)
+INPUT(u64, max_pacing_rate, s->sk->sk_max_pacing_rate)
+INPUT(u32, now_ms, s->now_ms)
+INPUT(u32, random, bpf_get_prandom_u32())
+INPUT(u32, delivered, tcp_sk(s->sk)->delivered)
+INPUT(u32, lost, tcp_sk(s->sk)->lost)
+INPUT(u32, inflight, packets_in_flight(tcp_sk(s->sk)))
+INPUT(u32, mss, tcp_sk(s->sk)->mss_cache)
+INPUT(u32, srtt_us, tcp_sk(s->sk)->srtt_us)
+INPUT(u32, min_rtt_us, tcp_sk(s->sk)->rtt_min.s[0].v)
+INPUT(u32, snd_cwnd_clamp, tcp_sk(s->sk)->snd_cwnd_clamp)
+INPUT(u32, pacing_shift, s->sk->sk_pacing_shift)
+INPUT(u32, ca_state, ca_state_of(s->sk))
+INPUT(u64, pacing_rate, s->sk->sk_pacing_rate)
+INPUT(u32, cwnd, tcp_sk(s->sk)->snd_cwnd)
+INPUT(u32, ssthresh, tcp_sk(s->sk)->snd_ssthresh)
+INPUT(u32, app_limited, app_limited_of(tcp_sk(s->sk), bbr_of(s->sk)))
+
+static inline void set_pacing_rate(struct bbr_sock *s, u64 rate)
 {
-	r->delivered = rs->delivered;
-	r->losses = rs->losses;
-	r->interval_us = rs->interval_us;
-	r->rtt_us = rs->rtt_us;
-	r->prior_delivered = rs->prior_delivered;
-	r->prior_in_flight = rs->prior_in_flight;
-	r->acked_sacked = rs->acked_sacked;
-	r->is_app_limited = sample_is_app_limited(rs, b);
-	r->is_ack_delayed = rs->is_ack_delayed;
+	s->sk->sk_pacing_rate = rate;
 }
 
-/* Writes back what the algorithm decided. */
-static inline void write_sock(struct sock *sk, struct bbr *b, const struct bbr_sock *s)
+static inline void set_cwnd(struct bbr_sock *s, u32 cwnd)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
+	tcp_sk(s->sk)->snd_cwnd = cwnd;
+}
 
-	sk->sk_pacing_rate = s->pacing_rate;
-	tp->snd_cwnd = s->cwnd;
-	if (s->ssthresh != tp->snd_ssthresh)
-		tp->snd_ssthresh = s->ssthresh;
-	if (s->app_limited != app_limited_of(tp, b))
-		set_app_limited(tp, b, s->app_limited);
+static inline void set_ssthresh(struct bbr_sock *s, u32 ssthresh)
+{
+	tcp_sk(s->sk)->snd_ssthresh = ssthresh;
+}
+
+static inline void set_app_limited(struct bbr_sock *s, u32 app_limited)
+{
+	if (app_limited_is_writable())
+		tcp_sk(s->sk)->app_limited = app_limited;
+	else
+		bbr_of(s->sk)->app_limited_until = app_limited;
 }
 
 /*

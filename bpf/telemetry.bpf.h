@@ -7,6 +7,7 @@
 #define TELEMETRY_BPF_H
 
 #include "kernel.bpf.h"
+#include "params.bpf.h"
 
 struct bbr_watch watch SEC(BBR_MAP_WATCH) = {};
 
@@ -30,6 +31,7 @@ struct {
 struct watched_conn {
 	u64 id;
 	u64 sampled_ns[BBR_SUBSCRIBERS]; /* of BBR_SAMPLE_TIME: the last sample */
+	u32 params_gen; /* generation of the parameters that monitors know of */
 	struct bbr_event event;
 };
 
@@ -58,6 +60,9 @@ static inline u64 active_subscribers(void)
 /* Is there anything to do for monitors? The bit of b is theirs to be cleaned up after them. */
 static inline bool is_watched(const struct bbr *b)
 {
+#ifdef BBR_NO_TELEMETRY /* a build to measure what asking costs */
+	return false;
+#endif
 	return __builtin_expect(active_subscribers() || b->watched, 0);
 }
 
@@ -129,7 +134,6 @@ static inline void fill_event(struct bbr_event *e, struct sock *sk)
 	e->delivered = tp->delivered;
 	e->lost = tp->lost;
 	e->extra_acked = bbr_extra_acked(b);
-	e->params_gen = b->params_gen;
 	e->rtt_us = BBR_RTT_NONE;
 	e->rs_delivered = -1;
 	e->pacing_gain = b->pacing_gain;
@@ -143,7 +147,7 @@ static inline void fill_event(struct bbr_event *e, struct sock *sk)
 
 static inline void fill_sample(struct bbr_event *e, const struct rate_sample *rs, struct bbr *b)
 {
-	e->flags |= BBR_F_SAMPLE | (sample_is_app_limited(rs, b) ? BBR_F_APP_LIMITED : 0) |
+	e->flags |= BBR_F_SAMPLE | (bbr_is_app_limited(b, rs) ? BBR_F_APP_LIMITED : 0) |
 		    (rs->is_ack_delayed ? BBR_F_ACK_DELAYED : 0);
 	if (rs->rtt_us >= 0)
 		e->rtt_us = rs->rtt_us;
@@ -250,7 +254,7 @@ static inline void forget_conn(struct sock *sk, struct bbr *b)
 }
 
 /* Begins an event of a kind about sk; NULL if there is nobody to tell, or no memory. */
-static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *sk, u8 kind)
+static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *sk, u8 kind, u32 gen)
 {
 	struct bbr *b = bbr_of(sk);
 	struct watched_conn *conn;
@@ -265,10 +269,13 @@ static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *s
 		return NULL;
 	}
 	b->watched = 1;
-	if (!conn->id)
+	if (!conn->id) {
 		conn->id = __sync_fetch_and_add(&watch.next_conn, 1) + 1;
+		conn->params_gen = gen;
+	}
 	fill_event(&conn->event, sk);
 	conn->event.conn = conn->id;
+	conn->event.params_gen = gen & 0xff;
 	conn->event.kind = kind;
 	return conn;
 }
@@ -313,7 +320,7 @@ static inline void publish_steps(const struct bbr *b, struct watched_conn *conn,
 
 static __attribute__((noinline)) void report(struct sock *sk, u8 kind)
 {
-	struct watched_conn *conn = begin_event(sk, kind);
+	struct watched_conn *conn = begin_event(sk, kind, params_gen());
 
 	if (conn)
 		publish(conn);
@@ -321,7 +328,7 @@ static __attribute__((noinline)) void report(struct sock *sk, u8 kind)
 
 static __attribute__((noinline)) void report_modes(struct sock *sk, u8 from)
 {
-	struct watched_conn *conn = begin_event(sk, BBR_EV_MODE);
+	struct watched_conn *conn = begin_event(sk, BBR_EV_MODE, params_gen());
 
 	if (conn)
 		publish_steps(bbr_of(sk), conn, from);
@@ -334,7 +341,7 @@ static __attribute__((noinline)) void report_ca_state(struct sock *sk, u8 from, 
 
 	if (from < TCP_CA_Recovery && to < TCP_CA_Recovery)
 		return;
-	conn = begin_event(sk, to == TCP_CA_Loss ? BBR_EV_RTO : BBR_EV_RECOVERY);
+	conn = begin_event(sk, to == TCP_CA_Loss ? BBR_EV_RTO : BBR_EV_RECOVERY, params_gen());
 	if (!conn)
 		return;
 	if (to == TCP_CA_Loss)
@@ -347,22 +354,24 @@ static __attribute__((noinline)) void report_ca_state(struct sock *sk, u8 from, 
  * After cong_control, with its raw context. Not inlined, and it reads the rate sample once more, so that
  * the unwatched ACK need not keep anything for it.
  */
-static __attribute__((noinline)) void report_ack(unsigned long long *ctx, u8 from,
-						 bool params_changed)
+static __attribute__((noinline)) void report_ack(unsigned long long *ctx, u8 from, u32 gen)
 {
 	struct sock *sk = (struct sock *)ctx[0];
+	struct bbr *b = bbr_of(sk);
 	struct watched_conn *conn;
 
 	/* The ACK of our SYN comes before init: there is no state yet that could be shown. */
 	if (sk->__sk_common.skc_state == TCP_SYN_SENT)
 		return;
-	conn = begin_event(sk, BBR_EV_ACK);
+	conn = begin_event(sk, BBR_EV_ACK, gen);
 	if (!conn)
 		return;
-	if (params_changed)
+	if (conn->params_gen != gen) {
+		conn->params_gen = gen;
 		publish_step(conn, BBR_EV_PARAMS, 0, 0, 0);
-	publish_steps(bbr_of(sk), conn, from);
-	fill_sample(&conn->event, ctx_rate_sample(ctx), bbr_of(sk));
+	}
+	publish_steps(b, conn, from);
+	fill_sample(&conn->event, ctx_rate_sample(ctx), b);
 	publish_step(conn, BBR_EV_ACK, 0, 0, 0);
 }
 

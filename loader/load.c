@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <json-c/json.h>
 
@@ -35,6 +36,16 @@ static int refuse_if_loaded(const char *name)
 	return ret;
 }
 
+/* From here on only the program can write the map. */
+static int freeze(const struct bpf_object *obj, const char *map)
+{
+	int fd = object_map(obj, map);
+
+	if (fd < 0)
+		return 0; /* --object may be one that has no such map */
+	return bpf_map_freeze(fd) ? -errno : 0;
+}
+
 static int register_as(struct bpf_object *obj, const char *name, const struct bbr_params *p,
 		       unsigned int *map_id)
 {
@@ -42,6 +53,8 @@ static int register_as(struct bpf_object *obj, const char *name, const struct bb
 
 	/* Before it is registered: the first connection finds the parameters in place. */
 	error = fd < 0 ? fd : profile_write(fd, p);
+	if (!error)
+		error = freeze(obj, BBR_MAP_CLAMPED);
 	if (error) {
 		err("%s: cannot set its parameters: %s", name, strerror(-error));
 		return EXIT_REFUSED;

@@ -29,18 +29,18 @@ static inline void bbr_rotate_extra_acked(struct bbr *b, const struct bbr_sock *
 }
 
 static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
-					      const struct bbr_rs *rs)
+					      const struct bbr_rs *rs, u32 bw)
 {
 	u32 expected, extra;
 
-	if (!PARAM(sk, extra_acked_gain) || !rs->acked_sacked || !bbr_is_valid_sample(rs))
+	if (!PARAM(sk, extra_acked_gain) || !rs->acked_sacked)
 		return;
 
 	if (b->round_start)
 		bbr_rotate_extra_acked(b, sk);
 
-	expected = (u64)bbr_bw(b) * stamp_us_delta(sk->delivered_mstamp, b->ack_epoch_mstamp) /
-		   BW_UNIT;
+	expected =
+		(u64)bw * stamp_us_delta(IN(sk, delivered_mstamp), b->ack_epoch_mstamp) / BW_UNIT;
 
 	/* A burst is over when the ACKs are no longer ahead of bw; so is a very long epoch, which bw
 	 * has left behind.
@@ -48,13 +48,13 @@ static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_so
 	if (b->ack_epoch_acked <= expected ||
 	    b->ack_epoch_acked + rs->acked_sacked >= PARAM(sk, ack_epoch_max)) {
 		b->ack_epoch_acked = 0;
-		b->ack_epoch_mstamp = sk->delivered_mstamp;
+		b->ack_epoch_mstamp = IN(sk, delivered_mstamp);
 		expected = 0;
 	}
 
 	b->ack_epoch_acked =
 		min_u32(BBR_ACK_EPOCH_ACKED_MAX, b->ack_epoch_acked + rs->acked_sacked);
-	extra = min_u32(b->ack_epoch_acked - expected, sk->cwnd);
+	extra = min_u32(b->ack_epoch_acked - expected, IN(sk, cwnd));
 	if (b->extra_acked_win_idx) {
 		if (extra > b->extra_acked[1])
 			b->extra_acked[1] = extra;
@@ -65,14 +65,14 @@ static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_so
 }
 
 /* Packets to add to the window for it. In STARTUP the gain leaves room enough. */
-static inline u32 bbr_ack_aggregation_cwnd(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_ack_aggregation_cwnd(const struct bbr *b, const struct bbr_sock *sk, u32 bw)
 {
 	u32 gain = PARAM(sk, extra_acked_gain);
 	u32 most;
 
 	if (!gain || !b->full_bw_reached)
 		return 0;
-	most = (u64)bbr_bw(b) * PARAM(sk, extra_acked_max) / BW_UNIT;
+	most = (u64)bw * PARAM(sk, extra_acked_max) / BW_UNIT;
 	return min_u32(gain * bbr_extra_acked(b) >> BBR_SCALE, most);
 }
 

@@ -18,16 +18,16 @@ static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 {
 	b->steps = 0;
 	b->prior_cwnd = 0;
-	sk->ssthresh = BBR_INFINITE_SSTHRESH;
+	SET(sk, ssthresh, BBR_INFINITE_SSTHRESH);
 	b->round_count = 0;
-	b->next_round_delivered = sk->delivered;
+	b->next_round_delivered = IN(sk, delivered);
 	b->prev_ca_state = TCP_CA_Open;
 	b->packet_conservation = 0;
 
 	b->probe_rtt_done_stamp = 0;
 	b->probe_rtt_round_done = 0;
-	b->min_rtt_us = sk->min_rtt_us;
-	b->min_rtt_stamp = sk->now_ms;
+	b->min_rtt_us = IN(sk, min_rtt_us);
+	b->min_rtt_stamp = IN(sk, now_ms);
 
 	minmax_reset(&b->bw, b->round_count, 0);
 
@@ -44,7 +44,7 @@ static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 	bbr_reset_lt_bw_sampling(b, sk);
 	b->mode = BBR_STARTUP;
 
-	b->ack_epoch_mstamp = sk->tcp_mstamp;
+	b->ack_epoch_mstamp = IN(sk, tcp_mstamp);
 	b->ack_epoch_acked = 0;
 	b->extra_acked_win_rtts = 0;
 	b->extra_acked_win_idx = 0;
@@ -59,11 +59,11 @@ static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)
 {
 	b->steps = 0;
-	if (!sk->app_limited)
+	if (!IN(sk, app_limited))
 		return;
 
 	b->idle_restart = 1;
-	b->ack_epoch_mstamp = sk->tcp_mstamp;
+	b->ack_epoch_mstamp = IN(sk, tcp_mstamp);
 	b->ack_epoch_acked = 0;
 	if (b->mode == BBR_PROBE_BW)
 		bbr_set_pacing_rate(b, sk, bbr_bw(b), PARAM(sk, idle_restart_gain));
@@ -95,19 +95,35 @@ static inline void bbr_update_gains(struct bbr *b, const struct bbr_sock *sk)
 	}
 }
 
+/* What an ACK tells about delivery. Returns the bandwidth to use from here on. */
+static inline u32 bbr_take_sample(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	u32 bw;
+
+	b->round_start = 0;
+	if (!bbr_is_valid_sample(rs))
+		return bbr_bw(b);
+	bbr_update_bw(b, sk, rs);
+	bw = bbr_bw(b);
+	bbr_update_ack_aggregation(b, sk, rs, bw);
+	return bw;
+}
+
 /*
  * The order matters: bandwidth before what is computed from it, the cycle before the state machine so
- * that a phase which begins now is not ended at once, the gains when the mode is known.
+ * that a phase which begins now is not ended at once, the gains when the mode is known. Returns the
+ * bandwidth to use, which stays what it is after the first step.
  */
-static inline void bbr_update_model(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline u32 bbr_update_model(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	bbr_update_bw(b, sk, rs);
-	bbr_update_ack_aggregation(b, sk, rs);
+	u32 bw = bbr_take_sample(b, sk, rs);
+
 	bbr_update_cycle_phase(b, sk, rs);
 	bbr_check_full_bw_reached(b, sk, rs);
 	bbr_check_drain(b, sk);
 	bbr_update_min_rtt(b, sk, rs);
 	bbr_update_gains(b, sk);
+	return bw;
 }
 
 /*
@@ -119,27 +135,31 @@ static inline u32 bbr_cwnd_towards_target(const struct bbr *b, const struct bbr_
 {
 	u32 target = bbr_bdp(b, sk, bw, b->cwnd_gain);
 
-	target += bbr_ack_aggregation_cwnd(b, sk);
+	target += bbr_ack_aggregation_cwnd(b, sk, bw);
 	target = bbr_quantization_budget(b, sk, target);
 
 	if (b->full_bw_reached)
 		cwnd = min_u32(cwnd + rs->acked_sacked, target);
-	else if (cwnd < target || sk->delivered < PARAM(sk, init_cwnd))
+	else if (cwnd < target || IN(sk, delivered) < PARAM(sk, init_cwnd))
 		cwnd += rs->acked_sacked;
 	return max_u32(cwnd, PARAM(sk, cwnd_min_target));
 }
 
 static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs, u32 bw)
 {
-	u32 cwnd = sk->cwnd;
+	u32 cwnd = IN(sk, cwnd);
 
 	/* An ACK of nothing changes no window, but the caps hold for it as well. */
 	if (rs->acked_sacked && !bbr_set_cwnd_to_recover_or_restore(b, sk, rs, &cwnd))
 		cwnd = bbr_cwnd_towards_target(b, sk, rs, cwnd, bw);
 
-	sk->cwnd = min_u32(cwnd, sk->snd_cwnd_clamp);
+	cwnd = min_u32(cwnd, IN(sk, snd_cwnd_clamp));
 	if (b->mode == BBR_PROBE_RTT)
-		sk->cwnd = min_u32(sk->cwnd, PARAM(sk, probe_rtt_cwnd));
+		cwnd = min_u32(cwnd, PARAM(sk, probe_rtt_cwnd));
+	/* Whatever the parameters are: a window of 0 is for ever, and the kernel takes those that are
+	 * negative as an int for a mistake.
+	 */
+	SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1);
 }
 
 /* An ACK arrived: model first, then pacing rate, then window. */
@@ -148,9 +168,7 @@ static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr
 	u32 bw;
 
 	b->steps = 0;
-	bbr_update_model(b, sk, rs);
-
-	bw = bbr_bw(b);
+	bw = bbr_update_model(b, sk, rs);
 	bbr_set_pacing_rate(b, sk, bw, b->pacing_gain);
 	bbr_set_cwnd(b, sk, rs, bw);
 }
@@ -164,14 +182,14 @@ static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
 	b->full_bw = 0;
 	b->full_bw_cnt = 0;
 	bbr_reset_lt_bw_sampling(b, sk);
-	return sk->cwnd;
+	return IN(sk, cwnd);
 }
 
 /* Recovery begins: note the window to come back to. Returns ssthresh, which BBR does not use. */
 static inline u32 bbr_ssthresh(struct bbr *b, const struct bbr_sock *sk)
 {
 	bbr_save_cwnd(b, sk);
-	return sk->ssthresh;
+	return IN(sk, ssthresh);
 }
 
 /*
@@ -180,15 +198,13 @@ static inline u32 bbr_ssthresh(struct bbr *b, const struct bbr_sock *sk)
  */
 static inline void bbr_set_state(struct bbr *b, const struct bbr_sock *sk, u8 ca_state)
 {
-	struct bbr_rs rs = { .losses = 1 };
-
 	b->steps = 0;
 	if (ca_state != TCP_CA_Loss)
 		return;
 	b->prev_ca_state = TCP_CA_Loss;
 	b->full_bw = 0;
 	b->round_start = 1;
-	bbr_lt_bw_sampling(b, sk, &rs);
+	bbr_lt_bw_sampling(b, sk, 1, false);
 }
 
 #endif

@@ -50,13 +50,6 @@ typedef __s64 s64;
 #include "minmax.h"
 
 /*
- * A step of the algorithm that is a function of its own in the BPF program as well: everything else is
- * inlined. The verifier walks through every path, and what differs between the paths of a step is
- * forgotten when the step returns; in one piece their number would multiply beyond its limit.
- */
-#define BBR_STEP static __attribute__((noinline, unused))
-
-/*
  * At 1500 bytes a packet the unit of bandwidth is about 715 bit/s, and a u32 of it reaches 3 Tbit/s:
  * fine enough for the slowest path that four packets in flight can keep busy, and beyond the fastest.
  */
@@ -77,7 +70,7 @@ enum bbr_phase {
  * The state of a connection: all of icsk_ca_priv, which is 104 bytes on every kernel. The kernel's own
  * struct bbr has the same fields. Ours counts time in milliseconds where that one uses jiffies (a
  * BPF program cannot know HZ), has wider gains and counters for the sake of parameters, and keeps
- * four marks of the program around the algorithm in the bits that were left.
+ * three marks of the program around the algorithm in the bits that were left.
  */
 struct bbr {
 	u32 min_rtt_us; /* minimum RTT of the last min_rtt_win; BBR_RTT_NONE: no sample yet */
@@ -98,7 +91,7 @@ struct bbr {
 		lt_rtt_cnt : 7, /* rounds in this sampling interval, or of using lt_bw */
 		lt_use_bw : 1, /* is lt_bw the estimate of bandwidth? */
 		full_bw_reached : 1, /* was the pipe filled? */
-		full_bw_cnt : 5, /* rounds without large growth of bandwidth */
+		steps : 5, /* transitions of this callback: a bit for each enum bbr_reason */
 		cycle_idx : 3, /* phase of PROBE_BW's gain cycle */
 		has_seen_rtt : 1, /* was the pacing rate set from a measured RTT? */
 		watched : 1, /* program: a monitor made this connection allocate storage */
@@ -107,9 +100,7 @@ struct bbr {
 	u32 lt_last_delivered; /* tp->delivered at the start of the interval */
 	u32 lt_last_stamp; /* ms: delivered_mstamp at the start of the interval */
 	u32 lt_last_lost; /* tp->lost at the start of the interval */
-	u32 pacing_gain : 12, /* gains in force, from the last ACK */
-		cwnd_gain : 12,
-		params_gen : 8; /* program: generation of the parameters of the last ACK */
+	u16 pacing_gain, cwnd_gain; /* gains in force, from the last ACK */
 	u32 prior_cwnd; /* the window to restore after recovery or PROBE_RTT */
 	u32 full_bw; /* bandwidth that further growth is compared with */
 	u64 ack_epoch_mstamp; /* us: start of this epoch of ACK aggregation */
@@ -117,14 +108,29 @@ struct bbr {
 	u32 ack_epoch_acked : 20, /* packets ACKed in this epoch */
 		extra_acked_win_rtts : 5, /* age of the current slot in rounds */
 		extra_acked_win_idx : 1, /* the current slot */
-		steps : 5, /* transitions of this callback: a bit for each enum bbr_reason */
+		full_bw_cnt : 5, /* rounds without large growth of bandwidth */
 		unused_b : 1;
 };
 
 _Static_assert(sizeof(struct bbr) == 104, "struct bbr must fit icsk_ca_priv");
 _Static_assert(BBR_REASONS <= 5, "struct bbr.steps has a bit for each");
 
-/* What the algorithm sees of a socket, and what it decides. */
+/*
+ * What the algorithm sees of a socket, and what it decides: IN(sk, name) reads, SET(sk, name, value)
+ * writes. In the BPF program that is a load or a store of the kernel's socket where it is needed, which is
+ * cheaper than a copy (kernel.bpf.h has the functions); natively it is the field of a struct.
+ */
+#ifdef __bpf__
+struct bbr_sock {
+	const struct bbr_params *param;
+	struct sock *sk;
+	u32 now_ms;
+};
+
+#define bbr_rs rate_sample
+#define IN(s, name) in_##name(s)
+#define SET(s, name, value) set_##name(s, value)
+#else
 struct bbr_sock {
 	const struct bbr_params *param;
 
@@ -166,10 +172,21 @@ struct bbr_rs {
 	bool is_ack_delayed;
 };
 
-/*
- * One accessor a parameter: param_KEY(). Anybody with the right to write the map can have written
- * anything, at any moment, so each value is loaded once and clamped to its range where it is used.
- */
+#define IN(s, name) ((s)->name)
+#define SET(s, name, value) ((s)->name = (value))
+
+static inline bool bbr_is_app_limited(const struct bbr *b, const struct bbr_rs *rs)
+{
+	(void)b;
+	return rs->is_app_limited;
+}
+#endif
+
+/* A parameter, and an element of one that is a list. */
+#define PARAM(s, key) PARAM_AT(s, key, 0)
+#define PARAM_AT(s, key, i) ((s)->param->key[i])
+
+/* Loads a value once, for it may change at any moment, and clamps it to its range. */
 static inline u32 param_clamp(const u32 *value, u32 lo, u32 hi)
 {
 	u32 v = *(const volatile u32 *)value;
@@ -179,16 +196,31 @@ static inline u32 param_clamp(const u32 *value, u32 lo, u32 hi)
 	return v > hi ? hi : v;
 }
 
-#define X(key, n, unit, dflt, lo, hi, help)                              \
-	static inline u32 param_##key(const struct bbr_params *p, u32 i) \
-	{                                                                \
-		return param_clamp(&p->key[i], lo, hi);                  \
-	}
-BBR_PARAMS(X)
+/*
+ * Anybody with the right to write the map of parameters can have written anything. The algorithm gets
+ * to see only what has gone through here.
+ */
+static inline void bbr_clamp_params(struct bbr_params *to, const struct bbr_params *from)
+{
+#define X(key, n, unit, dflt, lo, hi, help) \
+	for (u32 i = 0; i < n; i++)         \
+		to->key[i] = param_clamp(&from->key[i], lo, hi);
+	BBR_PARAMS(X)
 #undef X
+}
 
-#define PARAM(sk, key) param_##key((sk)->param, 0)
-#define PARAM_AT(sk, key, i) param_##key((sk)->param, i)
+/* A quotient, 0 if there is none: as the BPF instruction has it, which needs no branch for that. */
+static inline u64 quotient(u64 dividend, u32 divisor)
+{
+#ifdef __bpf__
+	u64 wide = divisor;
+
+	asm("%[q] /= %[d]" : [q] "+r"(dividend) : [d] "r"(wide));
+	return dividend;
+#else
+	return divisor ? dividend / divisor : 0;
+#endif
+}
 
 static inline u32 min_u32(u32 a, u32 b)
 {

@@ -56,8 +56,8 @@ static inline u32 bbr_inflight(const struct bbr *b, const struct bbr_sock *sk, u
 static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bbr_sock *sk,
 					    u32 inflight)
 {
-	u64 now_ns = sk->tcp_clock_cache;
-	u64 edt_ns = sk->tcp_wstamp_ns > now_ns ? sk->tcp_wstamp_ns : now_ns;
+	u64 now_ns = IN(sk, tcp_clock_cache);
+	u64 edt_ns = IN(sk, tcp_wstamp_ns) > now_ns ? IN(sk, tcp_wstamp_ns) : now_ns;
 	u64 interval_us = (edt_ns - now_ns) / NSEC_PER_USEC;
 	u32 delivered = bbr_bw(b) * interval_us >> BW_SCALE;
 

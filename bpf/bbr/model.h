@@ -17,7 +17,7 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 {
 	if (before(rs->prior_delivered, b->next_round_delivered))
 		return;
-	b->next_round_delivered = sk->delivered;
+	b->next_round_delivered = IN(sk, delivered);
 	b->round_count++;
 	b->round_start = 1;
 	b->packet_conservation = 0; /* it lasts for one round */
@@ -28,32 +28,27 @@ static inline bool bbr_is_valid_sample(const struct bbr_rs *rs)
 	return rs->delivered >= 0 && rs->interval_us > 0;
 }
 
-/* The delivery rate of this ACK: never above the bottleneck's rate. The divisor is 32 bits wide, as
+/* The delivery rate of a valid sample: never above the bottleneck's rate. The divisor is 32 bits wide, as
  * mainline's do_div() has it; over an interval of 71 minutes nothing sensible comes out anyway.
  */
 static inline u64 bbr_sample_bw(const struct bbr_rs *rs)
 {
-	u32 interval_us = rs->interval_us;
-
-	return interval_us ? rs->delivered * BW_UNIT / interval_us : 0;
+	return quotient((u32)rs->delivered * BW_UNIT, rs->interval_us);
 }
 
 static inline void bbr_update_bw(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	u64 bw;
-
-	b->round_start = 0;
-	if (!bbr_is_valid_sample(rs))
-		return;
+	u64 bw = bbr_sample_bw(rs);
+	bool is_app_limited;
 
 	bbr_update_round(b, sk, rs);
-	bbr_lt_bw_sampling(b, sk, rs);
+	is_app_limited = bbr_is_app_limited(b, rs);
+	bbr_lt_bw_sampling(b, sk, rs->losses, is_app_limited);
 
 	/* An app-limited sample shows what the application sent, not what the path could carry. It
 	 * counts only if the path turns out to carry more than was known.
 	 */
-	bw = bbr_sample_bw(rs);
-	if (!rs->is_app_limited || bw >= bbr_max_bw(b))
+	if (!is_app_limited || bw >= bbr_max_bw(b))
 		minmax_running_max(&b->bw, PARAM(sk, bw_win), b->round_count, bw);
 }
 

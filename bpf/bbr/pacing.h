@@ -23,7 +23,7 @@ static inline u64 bbr_rate_bytes_per_sec(const struct bbr_sock *sk, u64 bw, u32 
 {
 	u64 rate = bw;
 
-	rate *= sk->mss;
+	rate *= IN(sk, mss);
 	rate *= gain;
 	rate >>= BBR_SCALE;
 	rate *= USEC_PER_SEC / 100 * (100 - PARAM(sk, pacing_margin));
@@ -34,7 +34,7 @@ static inline u64 bbr_bw_to_pacing_rate(const struct bbr_sock *sk, u32 bw, u32 g
 {
 	u64 rate = bbr_rate_bytes_per_sec(sk, bw, gain);
 
-	return rate < sk->max_pacing_rate ? rate : sk->max_pacing_rate;
+	return rate < IN(sk, max_pacing_rate) ? rate : IN(sk, max_pacing_rate);
 }
 
 /* The first pacing rate: the window that is there, once per RTT, times STARTUP's gain. */
@@ -43,14 +43,14 @@ static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct bbr_sock 
 	u32 rtt_us;
 	u64 bw;
 
-	if (sk->srtt_us) {
-		rtt_us = max_u32(sk->srtt_us >> 3, 1);
+	if (IN(sk, srtt_us)) {
+		rtt_us = max_u32(IN(sk, srtt_us) >> 3, 1);
 		b->has_seen_rtt = 1;
 	} else {
 		rtt_us = PARAM(sk, init_rtt);
 	}
-	bw = sk->cwnd * BW_UNIT / rtt_us;
-	sk->pacing_rate = bbr_bw_to_pacing_rate(sk, bw, PARAM(sk, high_gain));
+	bw = quotient(IN(sk, cwnd) * BW_UNIT, rtt_us);
+	SET(sk, pacing_rate, bbr_bw_to_pacing_rate(sk, bw, PARAM(sk, high_gain)));
 }
 
 /*
@@ -61,27 +61,27 @@ static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 b
 {
 	u64 rate = bbr_bw_to_pacing_rate(sk, bw, gain);
 
-	if (!b->has_seen_rtt && sk->srtt_us)
+	if (!b->has_seen_rtt && IN(sk, srtt_us))
 		bbr_init_pacing_rate_from_rtt(b, sk);
-	if (b->full_bw_reached || rate > sk->pacing_rate)
-		sk->pacing_rate = rate;
+	if (b->full_bw_reached || rate > IN(sk, pacing_rate))
+		SET(sk, pacing_rate, rate);
 }
 
 /* Below min_tso_rate even two packets back to back would be a burst that is felt. */
 static inline u32 bbr_min_tso_segs(const struct bbr_sock *sk)
 {
-	return sk->pacing_rate < PARAM(sk, min_tso_rate) >> 3 ? 1 : PARAM(sk, min_tso_segs);
+	return IN(sk, pacing_rate) < PARAM(sk, min_tso_rate) >> 3 ? 1 : PARAM(sk, min_tso_segs);
 }
 
 /* Segments of the bursts that the stack will send at this rate: what tcp_tso_autosize() makes of it. */
 static inline u32 bbr_tso_segs_goal(const struct bbr_sock *sk)
 {
-	u64 bytes = sk->pacing_rate >> sk->pacing_shift;
+	u64 bytes = IN(sk, pacing_rate) >> IN(sk, pacing_shift);
 	u32 segs;
 
 	if (bytes > BBR_GSO_MAX_SIZE - 1 - BBR_MAX_TCP_HEADER)
 		bytes = BBR_GSO_MAX_SIZE - 1 - BBR_MAX_TCP_HEADER;
-	segs = sk->mss ? (u32)bytes / sk->mss : 0;
+	segs = quotient(bytes, IN(sk, mss));
 	return min_u32(max_u32(segs, bbr_min_tso_segs(sk)), PARAM(sk, tso_segs_max));
 }
 

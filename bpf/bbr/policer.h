@@ -13,9 +13,9 @@
 
 static inline void bbr_reset_lt_bw_sampling_interval(struct bbr *b, const struct bbr_sock *sk)
 {
-	b->lt_last_stamp = sk->delivered_mstamp / USEC_PER_MSEC;
-	b->lt_last_delivered = sk->delivered;
-	b->lt_last_lost = sk->lost;
+	b->lt_last_stamp = IN(sk, delivered_mstamp) / USEC_PER_MSEC;
+	b->lt_last_delivered = IN(sk, delivered);
+	b->lt_last_lost = IN(sk, lost);
 	b->lt_rtt_cnt = 0;
 }
 
@@ -65,12 +65,13 @@ static inline void bbr_lt_bw_use(struct bbr *b, const struct bbr_sock *sk)
 }
 
 /* An ACK within a sampling interval. */
-BBR_STEP void bbr_lt_bw_sample(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline void bbr_lt_bw_sample(struct bbr *b, const struct bbr_sock *sk, u32 losses,
+				    bool is_app_limited)
 {
 	u32 lost, delivered, t;
 
 	/* An application that has nothing to send would look like a low rate. */
-	if (rs->is_app_limited) {
+	if (is_app_limited) {
 		bbr_reset_lt_bw_sampling(b, sk);
 		return;
 	}
@@ -85,15 +86,15 @@ BBR_STEP void bbr_lt_bw_sample(struct bbr *b, const struct bbr_sock *sk, const s
 	}
 
 	/* End at a loss as well: again the bucket is empty, or the rate would be underestimated. */
-	if (!rs->losses)
+	if (!losses)
 		return;
 
-	lost = sk->lost - b->lt_last_lost;
-	delivered = sk->delivered - b->lt_last_delivered;
+	lost = IN(sk, lost) - b->lt_last_lost;
+	delivered = IN(sk, delivered) - b->lt_last_delivered;
 	if (!delivered || lost << BBR_SCALE < PARAM(sk, lt_loss_thresh) * delivered)
 		return;
 
-	t = (u32)(sk->delivered_mstamp / USEC_PER_MSEC) - b->lt_last_stamp;
+	t = (u32)(IN(sk, delivered_mstamp) / USEC_PER_MSEC) - b->lt_last_stamp;
 	if ((s32)t < (s32)PARAM(sk, lt_intvl_min_time))
 		return;
 	if (t >= ~0u / USEC_PER_MSEC) { /* microseconds would not fit 32 bits */
@@ -103,8 +104,8 @@ BBR_STEP void bbr_lt_bw_sample(struct bbr *b, const struct bbr_sock *sk, const s
 	bbr_lt_bw_interval_done(b, sk, delivered * BW_UNIT / (t * USEC_PER_MSEC));
 }
 
-static inline void bbr_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk,
-				      const struct bbr_rs *rs)
+static inline void bbr_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk, u32 losses,
+				      bool is_app_limited)
 {
 	if (b->lt_use_bw) {
 		bbr_lt_bw_use(b, sk);
@@ -113,12 +114,12 @@ static inline void bbr_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk,
 
 	/* Begin at a loss: the bucket is empty then, and the burst before it is not averaged in. */
 	if (!b->lt_is_sampling) {
-		if (!rs->losses)
+		if (!losses)
 			return;
 		bbr_reset_lt_bw_sampling_interval(b, sk);
 		b->lt_is_sampling = 1;
 	}
-	bbr_lt_bw_sample(b, sk, rs);
+	bbr_lt_bw_sample(b, sk, losses, is_app_limited);
 }
 
 #endif

@@ -13,7 +13,7 @@
 static inline void bbr_advance_cycle_phase(struct bbr *b, const struct bbr_sock *sk)
 {
 	b->cycle_idx = (b->cycle_idx + 1) & (BBR_CYCLE_LEN - 1);
-	b->cycle_mstamp = sk->delivered_mstamp;
+	b->cycle_mstamp = IN(sk, delivered_mstamp);
 }
 
 /*
@@ -23,25 +23,16 @@ static inline void bbr_advance_cycle_phase(struct bbr *b, const struct bbr_sock 
 static inline void bbr_enter_probe_bw(struct bbr *b, const struct bbr_sock *sk,
 				      enum bbr_reason reason)
 {
-	u32 r = (u64)sk->random * (BBR_CYCLE_LEN - 1) >> 32; /* 0 to 6 */
+	u32 r = (u64)IN(sk, random) * (BBR_CYCLE_LEN - 1) >> 32; /* 0 to 6 */
 
 	bbr_enter_mode(b, BBR_PROBE_BW, reason);
 	b->cycle_idx = BBR_CYCLE_LEN - 1 - r; /* 1 to 7, and on to 2 to 7 or 0 */
 	bbr_advance_cycle_phase(b, sk);
 }
 
-/*
- * Could this callback enter PROBE_BW? For the caller, who need not get a random number otherwise.
- * From PROBE_BW itself it is entered only when a policer's rate has been used for long enough.
- */
-static inline bool bbr_may_enter_probe_bw(const struct bbr *b)
-{
-	return b->mode != BBR_PROBE_BW || b->lt_use_bw;
-}
-
 /* Has inflight come to where a phase that probes or drains wants it? */
-BBR_STEP bool bbr_is_inflight_reached(const struct bbr *b, const struct bbr_sock *sk,
-				      const struct bbr_rs *rs, bool is_full_length)
+static inline bool bbr_is_inflight_reached(const struct bbr *b, const struct bbr_sock *sk,
+					   const struct bbr_rs *rs, bool is_full_length)
 {
 	u32 inflight = bbr_packets_in_net_at_edt(b, sk, rs->prior_in_flight);
 	u32 bw = bbr_max_bw(b);
@@ -61,7 +52,8 @@ BBR_STEP bool bbr_is_inflight_reached(const struct bbr *b, const struct bbr_sock
 static inline bool bbr_is_next_cycle_phase(const struct bbr *b, const struct bbr_sock *sk,
 					   const struct bbr_rs *rs)
 {
-	bool is_full_length = stamp_us_delta(sk->delivered_mstamp, b->cycle_mstamp) > b->min_rtt_us;
+	bool is_full_length =
+		stamp_us_delta(IN(sk, delivered_mstamp), b->cycle_mstamp) > b->min_rtt_us;
 
 	if (b->pacing_gain == BBR_UNIT)
 		return is_full_length;

@@ -16,11 +16,11 @@
 
 static inline void bbr_check_probe_rtt_done(struct bbr *b, struct bbr_sock *sk)
 {
-	if (!b->probe_rtt_done_stamp || !after(sk->now_ms, b->probe_rtt_done_stamp))
+	if (!b->probe_rtt_done_stamp || !after(IN(sk, now_ms), b->probe_rtt_done_stamp))
 		return;
 
-	b->min_rtt_stamp = sk->now_ms; /* whatever was measured holds for a window from now */
-	sk->cwnd = max_u32(sk->cwnd, b->prior_cwnd);
+	b->min_rtt_stamp = IN(sk, now_ms); /* whatever was measured holds for a window from now */
+	SET(sk, cwnd, max_u32(IN(sk, cwnd), b->prior_cwnd));
 	if (b->full_bw_reached)
 		bbr_enter_probe_bw(b, sk, BBR_R_PROBE_RTT_DONE);
 	else
@@ -28,20 +28,18 @@ static inline void bbr_check_probe_rtt_done(struct bbr *b, struct bbr_sock *sk)
 }
 
 /* On each ACK in PROBE_RTT. */
-BBR_STEP void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 {
 	/* Samples of the low rate are ours, not the path's: mark what is sent as app-limited. */
-	sk->app_limited = sk->delivered + sk->inflight;
-	if (!sk->app_limited)
-		sk->app_limited = 1;
+	SET(sk, app_limited, max_u32(IN(sk, delivered) + IN(sk, inflight), 1));
 
 	if (!b->probe_rtt_done_stamp) {
-		if (sk->inflight > PARAM(sk, probe_rtt_cwnd))
+		if (IN(sk, inflight) > PARAM(sk, probe_rtt_cwnd))
 			return;
 		/* Low enough: the clock runs from here, and a round begins. */
-		b->probe_rtt_done_stamp = sk->now_ms + PARAM(sk, probe_rtt_duration);
+		b->probe_rtt_done_stamp = IN(sk, now_ms) + PARAM(sk, probe_rtt_duration);
 		b->probe_rtt_round_done = 0;
-		b->next_round_delivered = sk->delivered;
+		b->next_round_delivered = IN(sk, delivered);
 		return;
 	}
 	if (b->round_start)
@@ -52,19 +50,20 @@ BBR_STEP void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 
 static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	bool expired = after(sk->now_ms, b->min_rtt_stamp + PARAM(sk, min_rtt_win));
+	bool expired = after(IN(sk, now_ms), b->min_rtt_stamp + PARAM(sk, min_rtt_win));
+	s64 rtt_us = rs->rtt_us;
 
 	/* A lower RTT counts even with the delay of a delayed ACK in it; an equal one does not, or a
 	 * standing queue could put PROBE_RTT off for ever. A higher one replaces an expired minimum,
 	 * but not with the receiver's delay.
 	 */
-	if (rs->rtt_us >= 0 && (rs->rtt_us < b->min_rtt_us || (expired && !rs->is_ack_delayed))) {
-		b->min_rtt_us = rs->rtt_us;
-		b->min_rtt_stamp = sk->now_ms;
+	if (rtt_us >= 0 && (rtt_us < b->min_rtt_us || (expired && !rs->is_ack_delayed))) {
+		b->min_rtt_us = rtt_us;
+		b->min_rtt_stamp = IN(sk, now_ms);
 	}
 
 	/* After a pause the queue is empty anyway: the next samples measure the path. */
-	if (PARAM(sk, probe_rtt_duration) && expired && !b->idle_restart &&
+	if (expired && PARAM(sk, probe_rtt_duration) && !b->idle_restart &&
 	    b->mode != BBR_PROBE_RTT) {
 		bbr_enter_mode(b, BBR_PROBE_RTT, BBR_R_MIN_RTT_EXPIRED);
 		bbr_save_cwnd(b, sk);

@@ -14,9 +14,9 @@
 static inline void bbr_save_cwnd(struct bbr *b, const struct bbr_sock *sk)
 {
 	if (b->prev_ca_state < TCP_CA_Recovery && b->mode != BBR_PROBE_RTT)
-		b->prior_cwnd = sk->cwnd;
+		b->prior_cwnd = IN(sk, cwnd);
 	else
-		b->prior_cwnd = max_u32(b->prior_cwnd, sk->cwnd);
+		b->prior_cwnd = max_u32(b->prior_cwnd, IN(sk, cwnd));
 }
 
 /*
@@ -25,8 +25,8 @@ static inline void bbr_save_cwnd(struct bbr *b, const struct bbr_sock *sk)
 static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struct bbr_sock *sk,
 						      const struct bbr_rs *rs, u32 *cwnd)
 {
-	u8 prev_state = b->prev_ca_state, state = sk->ca_state;
-	u32 window = sk->cwnd;
+	u32 prev_state = b->prev_ca_state, state = IN(sk, ca_state);
+	u32 window = *cwnd;
 
 	/* An ACK of P packets may release 2 P: take away what is lost here, what was ACKed is added
 	 * when the window grows.
@@ -39,17 +39,18 @@ static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struc
 
 	if (state == TCP_CA_Recovery && prev_state != TCP_CA_Recovery) {
 		b->packet_conservation = 1;
-		b->next_round_delivered = sk->delivered; /* conserve for one round from here */
+		b->next_round_delivered = IN(sk, delivered); /* conserve for one round from here */
 		/* What the application left unused of the window is not to be sent now. */
-		window = sk->inflight + rs->acked_sacked;
+		window = IN(sk, inflight) + rs->acked_sacked;
 	} else if (prev_state >= TCP_CA_Recovery && state < TCP_CA_Recovery) {
 		window = max_u32(window, b->prior_cwnd);
 		b->packet_conservation = 0;
 	}
-	b->prev_ca_state = state;
+	if (state != prev_state)
+		b->prev_ca_state = state;
 
 	if (b->packet_conservation) {
-		*cwnd = max_u32(window, sk->inflight + rs->acked_sacked);
+		*cwnd = max_u32(window, IN(sk, inflight) + rs->acked_sacked);
 		return true;
 	}
 	*cwnd = window;

@@ -19,7 +19,7 @@ static inline void bbr_check_full_bw_reached(struct bbr *b, const struct bbr_soc
 {
 	u32 thresh;
 
-	if (b->full_bw_reached || !b->round_start || rs->is_app_limited)
+	if (b->full_bw_reached || !b->round_start || bbr_is_app_limited(b, rs))
 		return;
 
 	thresh = (u64)b->full_bw * PARAM(sk, full_bw_thresh) >> BBR_SCALE;
@@ -33,9 +33,9 @@ static inline void bbr_check_full_bw_reached(struct bbr *b, const struct bbr_soc
 }
 
 /* Drains until inflight fits the pipe; at once, on the same ACK, if there is no queue. */
-BBR_STEP void bbr_drain(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_drain(struct bbr *b, const struct bbr_sock *sk)
 {
-	if (bbr_packets_in_net_at_edt(b, sk, sk->inflight) <=
+	if (bbr_packets_in_net_at_edt(b, sk, IN(sk, inflight)) <=
 	    bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT))
 		bbr_enter_probe_bw(b, sk, BBR_R_DRAINED);
 }
@@ -45,7 +45,7 @@ static inline void bbr_check_drain(struct bbr *b, struct bbr_sock *sk)
 {
 	if (b->mode == BBR_STARTUP && b->full_bw_reached) {
 		bbr_enter_mode(b, BBR_DRAIN, BBR_R_FULL_BW);
-		sk->ssthresh = bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT);
+		SET(sk, ssthresh, bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT));
 	}
 	if (b->mode == BBR_DRAIN)
 		bbr_drain(b, sk);

@@ -34,6 +34,7 @@ struct bbr_abi {
 #define BBR_MAP_ABI ".rodata.bbr_abi" /* struct bbr_abi, frozen */
 #define BBR_MAP_PARAMS ".data.params" /* struct bbr_profile */
 #define BBR_MAP_WATCH ".data.watch" /* struct bbr_watch */
+#define BBR_MAP_CLAMPED "bbr_clamped" /* the program's clamped copy of them, not to be written */
 #define BBR_MAP_RINGS "bbr_rings" /* array of ring buffers, one a subscriber */
 
 #endif

@@ -12,7 +12,8 @@ PREFIX = f"bbrt{os.getpid()}"
 
 MARK = "BBR_TESTS"  # environment variable of every process that the tests start
 
-MAP_NAMES = {".data.params", ".data.watch", ".rodata.bbr_abi", "bbr_rings", "bbr_conns"}
+MAP_NAMES = {".data.params", ".data.watch", ".rodata.bbr_abi", "bbr_rings", "bbr_conns",
+             "bbr_clamped"}
 
 
 def run(*args, timeout=60, check=True, **kwargs):

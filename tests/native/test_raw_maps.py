@@ -26,9 +26,9 @@ def size_of(map_id):
 
 
 def contents(size):
-    """Zeros, ones, and bytes of a fixed seed."""
+    """Zeros, also as a new generation, ones, and bytes of a fixed seed."""
     rng = random.Random(4)
-    return [bytes(size), b"\xff" * size] + [rng.randbytes(size) for _ in range(ROUNDS)]
+    return [bytes(size), b"\1" + bytes(size - 1), b"\xff" * size] + [rng.randbytes(size) for _ in range(ROUNDS)]
 
 
 def small_values(size):
@@ -44,9 +44,9 @@ class Instance:
         listener = listen(ns, backlog=CONNECTIONS)
         self.running = [Transfer(*connect(ns, listener, cc=name), seed=i) for i in range(CONNECTIONS)]
 
-    def advance(self, what):
+    def advance(self, what, size=2 * MB):
         """Every connection gets two megabytes further than it is."""
-        goals = [t.received + 2 * MB for t in self.running]
+        goals = [t.received + size for t in self.running]
         wait_until(lambda: all(t.received > g or t.errors for t, g in zip(self.running, goals)),
                    f"every connection goes on with {what}")
 
@@ -102,6 +102,30 @@ def test_both_at_once_again_and_again(bbrctl, load, ns):
     instance.advance("random bytes everywhere")
     bbrctl("reset", "--name", name, status=None)
     instance.advance("the defaults")
+    instance.finish()
+
+
+def test_the_clamped_parameters_cannot_be_written(bbrctl, load, ns):
+    """The algorithm computes with them; bbrctl has frozen them."""
+    name = load()
+    clamped = maps_of_program(status_of(bbrctl, name)["prog_id"])["bbr_clamped"]
+    refused = run("bpftool", "map", "update", "id", clamped, "key", "hex", "0", "0", "0", "0",
+                  "value", "hex", *["0"] * size_of(clamped), check=False)
+    assert refused.returncode
+    send_verified(ns, name)
+
+
+def test_anything_in_the_clamped_parameters(bbrctl, bpf_bbr, ns):
+    """Where bpftool registered it they are not frozen."""
+    instance = Instance(bbrctl, bpf_bbr, ns)
+    instance.advance("the defaults")
+    clamped = instance.maps["bbr_clamped"]
+    size = size_of(clamped) - 8
+    for i, value in enumerate(contents(size)):
+        write(clamped, value + (1).to_bytes(8, "little"))  # as if generation 0 had been clamped
+        instance.advance(f"contents[{i}] as clamped parameters", 50_000)
+    write(clamped, bytes(size + 8))
+    instance.advance("the defaults again")
     instance.finish()
 
 

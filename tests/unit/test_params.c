@@ -75,27 +75,31 @@ TEST(defaults_are_mainlines_constants)
 
 TEST(defaults_are_inside_their_ranges)
 {
+	struct bbr_params to;
 	FIXTURE;
 
-#define X(key, n, unit, dflt, lo, hi, help)                           \
-	for (u32 i = 0; i < n; i++) {                                 \
-		assert_in_range(f->p.key[i], lo, hi);                 \
-		assert_int_equal(f->p.key[i], param_##key(&f->p, i)); \
-	}
+#define X(key, n, unit, dflt, lo, hi, help) \
+	for (u32 i = 0; i < n; i++)         \
+		assert_in_range(f->p.key[i], lo, hi);
 	BBR_PARAMS(X)
 #undef X
+	bbr_clamp_params(&to, &f->p);
+	assert_memory_equal(&to, &f->p, sizeof(to));
 }
 
-TEST(each_accessor_reads_its_own_value)
+TEST(each_value_goes_to_its_own_place)
 {
+	struct bbr_params to;
 	FIXTURE;
 
-#define X(key, n, unit, dflt, lo, hi, help)                               \
-	for (u32 i = 0; i < n; i++) {                                     \
-		u32 was = f->p.key[i], other = was == (hi) ? (lo) : (hi); \
-		f->p.key[i] = other;                                      \
-		assert_int_equal(param_##key(&f->p, i), other);           \
-		f->p.key[i] = was;                                        \
+#define X(key, n, unit, dflt, lo, hi, help)                                        \
+	for (u32 i = 0; i < n; i++) {                                              \
+		u32 was = f->p.key[i];                                             \
+		f->p.key[i] = was == (hi) ? (lo) : (hi);                           \
+		bbr_clamp_params(&to, &f->p);                                      \
+		assert_memory_equal(&to, &f->p, sizeof(to));                       \
+		assert_int_equal(PARAM_AT(&f->sk, key, i), was == (hi) ? lo : hi); \
+		f->p.key[i] = was;                                                 \
 	}
 	BBR_PARAMS(X)
 #undef X
@@ -108,6 +112,7 @@ static u32 clamped(u32 value, u64 lo, u64 hi)
 
 TEST(each_value_is_clamped_to_its_range)
 {
+	struct bbr_params to;
 	FIXTURE;
 
 	/* lo - 1 of a lowest value of 0 is the largest number, and so comes out as hi. */
@@ -117,12 +122,15 @@ TEST(each_value_is_clamped_to_its_range)
 				       (hi) - 1u, hi,	      (hi) + 1u, 0x80000000 };         \
 		for (u32 j = 0; j < sizeof(values) / sizeof(values[0]); j++) {                 \
 			f->p.key[i] = values[j];                                               \
-			assert_int_equal(param_##key(&f->p, i), clamped(values[j], lo, hi));   \
+			bbr_clamp_params(&to, &f->p);                                          \
+			assert_int_equal(to.key[i], clamped(values[j], lo, hi));               \
 		}                                                                              \
 		f->p.key[i] = 0xffffffff;                                                      \
-		assert_int_equal(param_##key(&f->p, i), hi);                                   \
+		bbr_clamp_params(&to, &f->p);                                                  \
+		assert_int_equal(to.key[i], hi);                                               \
 		f->p.key[i] = 0;                                                               \
-		assert_int_equal(param_##key(&f->p, i), lo);                                   \
+		bbr_clamp_params(&to, &f->p);                                                  \
+		assert_int_equal(to.key[i], lo);                                               \
 	}
 	BBR_PARAMS(X)
 #undef X
@@ -134,6 +142,7 @@ TEST(the_highest_values_fit_where_they_go)
 	FIXTURE;
 
 	memset(&f->p, 0xff, sizeof(f->p));
+	bbr_clamp_params(&f->p, &f->p);
 #define X(key, n, unit, dflt, lo, hi, help)                               \
 	if (BBR_U_##unit == BBR_U_GAIN) /* 12 bits */                     \
 		assert_in_range(PARAM(&f->sk, key), 0, 4095);             \
@@ -156,6 +165,7 @@ TEST(the_lowest_values_keep_a_connection_moving)
 	FIXTURE;
 
 	memset(&f->p, 0, sizeof(f->p));
+	bbr_clamp_params(&f->p, &f->p);
 	assert_in_range(PARAM(&f->sk, cwnd_min_target), 1, 4);
 	assert_in_range(PARAM(&f->sk, probe_rtt_cwnd), 1, 4);
 	assert_in_range(PARAM(&f->sk, init_cwnd), 1, 10);
@@ -185,7 +195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(defaults_are_mainlines_constants),
 		T(defaults_are_inside_their_ranges),
-		T(each_accessor_reads_its_own_value),
+		T(each_value_goes_to_its_own_place),
 		T(each_value_is_clamped_to_its_range),
 		T(the_highest_values_fit_where_they_go),
 		T(the_lowest_values_keep_a_connection_moving),

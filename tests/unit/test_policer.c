@@ -19,7 +19,7 @@ static void interval(struct fixture *f, u32 delivered, u32 lost, u32 ms)
 static void sample(struct fixture *f)
 {
 	f->b.steps = 0;
-	bbr_lt_bw_sampling(&f->b, &f->sk, &f->rs);
+	bbr_lt_bw_sampling(&f->b, &f->sk, f->rs.losses, f->rs.is_app_limited);
 }
 
 static void assert_interval_begins(struct fixture *f)

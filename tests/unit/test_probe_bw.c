@@ -306,21 +306,6 @@ TEST(probe_bw_never_starts_in_the_draining_phase)
 		assert_int_not_equal(enter(f, i << 16 | i), 1);
 }
 
-TEST(a_random_number_is_needed_unless_cycling)
-{
-	static const u8 modes[] = { BBR_STARTUP, BBR_DRAIN, BBR_PROBE_RTT };
-	FIXTURE;
-
-	assert_false(bbr_may_enter_probe_bw(&f->b));
-	f->b.lt_use_bw = 1; /* may run out */
-	assert_true(bbr_may_enter_probe_bw(&f->b));
-	f->b.lt_use_bw = 0;
-	for (int i = 0; i < 3; i++) {
-		f->b.mode = modes[i];
-		assert_true(bbr_may_enter_probe_bw(&f->b));
-	}
-}
-
 TEST(the_gains_of_the_cycle_are_one_and_a_quarter_three_quarters_and_one)
 {
 	static const u32 gains[] = { 320, 192, 256, 256, 256, 256, 256, 256 };
@@ -470,7 +455,6 @@ int main(void)
 		T(the_cycle_turns_in_probe_bw_only),
 		T(probe_bw_starts_at_each_of_seven_phases_alike),
 		T(probe_bw_never_starts_in_the_draining_phase),
-		T(a_random_number_is_needed_unless_cycling),
 		T(the_gains_of_the_cycle_are_one_and_a_quarter_three_quarters_and_one),
 		T(probe_bw_gains_are_those_of_the_cycle),
 		T(param_cwnd_gain_is_probe_bws),

@@ -5,7 +5,7 @@
 /* The window that recovery hands on; conserved: whether it must not grow. */
 static u32 recover(struct fixture *f, bool conserved)
 {
-	u32 cwnd = 0xdead;
+	u32 cwnd = f->sk.cwnd;
 
 	assert_int_equal(bbr_set_cwnd_to_recover_or_restore(&f->b, &f->sk, &f->rs, &cwnd),
 			 conserved);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What cost.bpf.c records for cost.c. */
+#ifndef COST_H
+#define COST_H
+
+#include <linux/types.h>
+
+#define COST_PLACES 8192
+
+struct cost_span {
+	__u64 begin; /* of the call that runs; 0: none */
+	__u64 interrupted; /* calls that took longer than all places: an interrupt came in between */
+	__u64 calls[COST_PLACES]; /* by their count of instructions */
+};
+
+#endif

@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What bpf_bbr costs: instructions of its callback and of whole transfers, against the kernel's own.
+
+In the lab's virtual time one instruction is one nanosecond, so that differences of the clock are counts of
+instructions: exact, and the same on any host. See docs/cost.md.
+"""
+import argparse
+import json
+import sys
+
+import guest
+import kernels
+import matrix
+
+MODULES = ["veth", "sch_netem", "tcp_bbr"]
+BYTES = 100_000_000
+SHAPES = ("bursts", "packets")
+# bbr_sndbuf_expand() returns a constant: what is measured of it beyond that is the instrument.
+NULL_FUNCTION, NULL_INSTRUCTIONS = "bbr_sndbuf_expand", 3
+CALLBACKS = {"bbr": ["bbr_main"], "cubic": ["cubictcp_cong_avoid", "cubictcp_acked"],
+             "bpf_bbr": ["cong_control"], "no_telemetry": ["cong_control"]}
+STEP = "tcp_rate_gen:tcp_ack"  # the congestion control's part of an ACK, with the way to it and back
+NAMES = {"bbr": "the kernel's bbr", "cubic": "cubic", "bpf_bbr": "bpf_bbr, nobody watching",
+         "no_telemetry": "bpf_bbr built without telemetry",
+         "every_round": "bbrmon stream --every round", "every_ack": "bbrmon stream --every ack"}
+
+
+def _console(key, size, shapes):
+    kernel = kernels.find(key)
+    script = f"BYTES={size}\nSHAPES='{' '.join(shapes)}'\n" + (matrix.HERE / "cost.sh").read_text()
+    image = guest.initramfs(kernel, script, modules=MODULES,
+                            programs=["bpftool", matrix.BUILD / "bbrmon", matrix.BUILD / "cost"],
+                            files={f"/{name}": matrix.BUILD / name for name in
+                                   ("bpf_bbr.bpf.o", "no_telemetry.bpf.o", "cost.bpf.o")})
+    result = guest.run(kernel, image)
+    if result.status or not result.console.endswith("== end"):
+        raise kernels.LabError(f"the measurement failed on kernel {key} (it needs the modules "
+                               f"{', '.join(MODULES)}):\n{result.console}")
+    return result
+
+
+def _parse(console):
+    """shape -> name -> {"busy": instructions of the transfer, "spans": name -> span}"""
+    found = {}
+    for title, text in matrix.steps(console).items():
+        shape, _, name = title.partition(" ")
+        if not name:
+            continue
+        entry = found.setdefault(shape, {}).setdefault(name, {"spans": {}})
+        lines = matrix.objects(text)
+        entry["spans"] = {line["span"]: line for line in lines if "span" in line}
+        # The last transfer is the one without instruments.
+        last = [line for line in lines if "transfer" in line][-1]
+        entry["busy"], entry["acks"] = last["busy_ns"], last["segs_in"]
+    return found
+
+
+def _shape(found):
+    """The figures of one shape, the instrument's cost taken off."""
+    null = found["bbr"]["spans"][NULL_FUNCTION]
+    instrument = null["mean"] - NULL_INSTRUCTIONS
+
+    def callback(name):
+        spans = [found[name]["spans"][span] for span in CALLBACKS[name]]
+        return sum(span["mean"] - instrument for span in spans)
+
+    def median(name):
+        spans = [found[name]["spans"][span] for span in CALLBACKS[name]]
+        return sum(span["median"] - null["median"] + NULL_INSTRUCTIONS for span in spans)
+
+    # The way from the stack to bbr_main() and back, which the struct_ops trampoline makes longer.
+    way = found["bbr"]["spans"][STEP]["mean"] - callback("bbr") if STEP in found["bbr"]["spans"] else None
+    figures = {"instrument": round(instrument, 1), "callback": {}, "transfer": {}}
+    for name in CALLBACKS:
+        figures["callback"][name] = {
+            "mean": round(callback(name), 1), "median": median(name),
+            "calls": found[name]["spans"][CALLBACKS[name][0]]["calls"],
+            "ratio": round(callback(name) / callback("bbr"), 3),
+            "ratio_median": round(median(name) / median("bbr"), 3)}
+        if way is not None and STEP in found[name]["spans"]:
+            figures["callback"][name]["with_call"] = round(found[name]["spans"][STEP]["mean"] - way, 1)
+    for name in NAMES:
+        figures["transfer"][name] = {
+            "instructions": found[name]["busy"], "acks": found[name]["acks"],
+            "ratio": round(found[name]["busy"] / found["bbr"]["busy"], 4),
+            "ratio_unwatched": round(found[name]["busy"] / found["no_telemetry"]["busy"], 4)}
+    return figures
+
+
+def run(key, size=BYTES, shapes=SHAPES):
+    """The figures of a kernel of the lab."""
+    result = _console(key, size, shapes)
+    found = _parse(result.console)
+    return {"kernel": result.release, "bytes": size,
+            "shapes": {shape: _shape(found[shape]) for shape in shapes}}
+
+
+def table(result):
+    """The figures as text."""
+    lines = [f"Linux {result['kernel']}, {result['bytes'] / 1e6:g} MB at 200 Mbit/s and 5 ms, in instructions"]
+    for shape, figures in result["shapes"].items():
+        acks = figures["transfer"]["bbr"]["acks"]
+        lines += ["", f"{shape}: {acks} ACKs",
+                  f"  {'callback, an ACK':34}{'mean':>8}{'median':>8}{'x bbr':>8}{'with call':>11}"]
+        for name, cost in figures["callback"].items():
+            lines.append(f"  {NAMES[name]:34}{cost['mean']:8.1f}{cost['median']:8}{cost['ratio']:8.3f}"
+                         f"{cost.get('with_call', '-'):>11}")
+        lines.append(f"  ({figures['instrument']} for the instrument are taken off)")
+        lines.append(f"  {'whole transfer, both ends':34}{'million':>12}{'x bbr':>8}{'x no telemetry':>16}")
+        for name, cost in figures["transfer"].items():
+            lines.append(f"  {NAMES[name]:34}{cost['instructions'] / 1e6:12.3f}{cost['ratio']:8.4f}"
+                         f"{cost['ratio_unwatched']:16.4f}")
+    return "\n".join(lines)
+
+
+def main(kernel="6.12", as_json=False):
+    result = run(kernel)
+    print(json.dumps(result, indent=2) if as_json else table(result))
+    return 0
+
+
+def _arguments():
+    parser = argparse.ArgumentParser(description="Counts the instructions that bpf_bbr takes.")
+    parser.add_argument("--kernel", default="6.12")
+    parser.add_argument("-j", "--json", action="store_true")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    arguments = _arguments()
+    try:
+        sys.exit(main(arguments.kernel, arguments.json))
+    except kernels.LabError as error:
+        sys.exit(f"lab: {error}")

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What bpf_bbr costs must not grow unnoticed: counts of instructions, the same on any host. If the code
+becomes cheaper, lower the limits.
+"""
+import pytest
+
+import cost
+
+SIZE = 10_000_000
+
+
+@pytest.fixture(scope="module")
+def figures():
+    return cost.run("6.12", SIZE, ("bursts",))["shapes"]["bursts"]
+
+
+def test_the_callback(figures):
+    assert figures["callback"]["bbr"]["calls"] > 400
+    assert figures["callback"]["bpf_bbr"]["ratio"] <= 1.30
+    assert figures["callback"]["bpf_bbr"]["ratio_median"] <= 1.30
+
+
+def test_the_callback_and_the_way_to_it(figures):
+    callback = figures["callback"]["bpf_bbr"]
+    assert callback["mean"] < callback["with_call"] <= callback["mean"] + 130
+
+
+def test_asking_whether_anybody_watches(figures):
+    asking = figures["callback"]["bpf_bbr"]["mean"] - figures["callback"]["no_telemetry"]["mean"]
+    assert 0 < asking <= 12
+
+
+def test_a_whole_transfer(figures):
+    assert figures["transfer"]["bpf_bbr"]["ratio"] <= 1.02
+    assert 0.995 <= figures["transfer"]["bpf_bbr"]["ratio_unwatched"] <= 1.005
+
+
+def test_monitors_cost_more_the_more_they_see(figures):
+    transfer = figures["transfer"]
+    assert transfer["bpf_bbr"]["instructions"] < transfer["every_round"]["instructions"]
+    assert transfer["every_round"]["instructions"] < transfer["every_ack"]["instructions"]
+
+
+def test_as_text(figures):
+    text = cost.table({"kernel": "6.12", "bytes": SIZE, "shapes": {"bursts": figures}})
+    assert "bpf_bbr, nobody watching" in text and "every ack" in text
