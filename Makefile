@@ -34,7 +34,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/te
 C_FILES := $(wildcard bpf/*.[ch] bpf/bbr/*.h lib/*.[ch] loader/*.[ch] tools/*.[ch] tests/*/*.[ch]) \
 	$(ABI) vmlinux.h
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run loader/bbrctl.bash-completion \
-	tests/lab/matrix.sh tests/lab/cost.sh
+	$(wildcard tests/lab/*.sh)
 
 all: $(OBJECT) $(BUILD)/bbrctl $(BUILD)/bbrmon ## build everything (the default)
 
@@ -91,13 +91,25 @@ $(BUILD)/cost: tests/lab/cost.c tests/lab/cost.h | $(BUILD)
 $(BUILD)/cost.bpf.o: tests/lab/cost.bpf.c tests/lab/cost.h | $(BUILD)
 	$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
+# The lab's recorder of ACKs and queues.
+$(BUILD)/recorder: tests/lab/recorder.c tests/lab/recorder.h | $(BUILD)
+	$(CC) $(CFLAGS) $< -lbpf -lmnl -o $@
+
+$(BUILD)/recorder.bpf.o: tests/lab/recorder.bpf.c tests/lab/recorder.h | $(BUILD)
+	$(CLANG) $(BPF_CFLAGS) -c $< -o $@
+
+LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o)
+
+lab: ## every scenario over five seeds, every kernel: most of an hour
+	scripts/deps build run test
+	$(MAKE) tests
+	$(PYTHON) tests/lab/lab all
+	$(PYTHON) tests/lab/lab matrix
+
 lab-matrix: ## every kernel of the lab, not just those of make check
 	scripts/deps build run test
 	$(MAKE) tests
-	BBR_LAB_KERNELS="6.1 6.12 6.16 6.17 6.18 6.19 7.0 7.1 7.2 7.3" \
-		$(PYTHON) -m pytest -q -p no:cacheprovider tests/lab
-
-LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o)
+	$(PYTHON) tests/lab/lab matrix
 
 tests: all $(LAB_PROGRAMS) $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS)
 
@@ -129,5 +141,5 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
-.PHONY: all demo check lab-matrix tests lint fmt install clean help
+.PHONY: all demo check lab lab-matrix tests lint fmt install clean help
 .DELETE_ON_ERROR:

@@ -1,13 +1,10 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """What bpf_bbr costs: instructions of its callback and of whole transfers, against the kernel's own.
 
 In the lab's virtual time one instruction is one nanosecond, so that differences of the clock are counts of
 instructions: exact, and the same on any host. See docs/cost.md.
 """
-import argparse
 import json
-import sys
 
 import guest
 import kernels
@@ -118,18 +115,3 @@ def main(kernel="6.12", as_json=False):
     result = run(kernel)
     print(json.dumps(result, indent=2) if as_json else table(result))
     return 0
-
-
-def _arguments():
-    parser = argparse.ArgumentParser(description="Counts the instructions that bpf_bbr takes.")
-    parser.add_argument("--kernel", default="6.12")
-    parser.add_argument("-j", "--json", action="store_true")
-    return parser.parse_args()
-
-
-if __name__ == "__main__":
-    arguments = _arguments()
-    try:
-        sys.exit(main(arguments.kernel, arguments.json))
-    except kernels.LabError as error:
-        sys.exit(f"lab: {error}")

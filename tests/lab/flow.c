@@ -113,8 +113,8 @@ static void serve(int fd)
 	else if (n == 0 && write(fd, &v, sizeof(v)) != sizeof(v))
 		fprintf(stderr, "flow: the answer to the sender: %s\n", strerror(errno));
 	close(fd);
-	printf("{\"received\":{\"bytes\":%llu,\"wrong_bytes\":%llu}}\n", (unsigned long long)v.bytes,
-	       (unsigned long long)v.wrong);
+	printf("{\"received\":{\"bytes\":%llu,\"wrong_bytes\":%llu}}\n",
+	       (unsigned long long)v.bytes, (unsigned long long)v.wrong);
 	fflush(stdout);
 }
 
@@ -181,7 +181,7 @@ static void sample_if_due(struct sender *s)
 /* Waits until the socket takes data (or only for the time), sampling meanwhile. */
 static void wait_until(struct sender *s, uint64_t until, bool for_room)
 {
-	struct pollfd pfd = { .fd = s->fd, .events = for_room ? POLLOUT : 0 };
+	struct pollfd pfd = { .fd = s->udp ? -1 : s->fd, .events = for_room ? POLLOUT : 0 };
 
 	for (;;) {
 		uint64_t now, wake;

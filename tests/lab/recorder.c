@@ -156,10 +156,12 @@ static int on_qdisc(const struct nlmsghdr *nlh, void *data)
 
 	if (tc->tcm_ifindex != *(int *)data || tc->tcm_parent != TC_H_ROOT)
 		return MNL_CB_OK;
-	mnl_attr_for_each(attr, nlh, sizeof(*tc)) {
+	mnl_attr_for_each(attr, nlh, sizeof(*tc))
+	{
 		if (mnl_attr_get_type(attr) != TCA_STATS2)
 			continue;
-		mnl_attr_for_each_nested(nested, attr) {
+		mnl_attr_for_each_nested(nested, attr)
+		{
 			if (mnl_attr_get_type(nested) == TCA_STATS_QUEUE)
 				queue = mnl_attr_get_payload(nested);
 			else if (mnl_attr_get_type(nested) == TCA_STATS_BASIC)

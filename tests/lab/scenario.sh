@@ -64,7 +64,7 @@ at() { # milliseconds, command
 
 declare -a flows=()
 flow_to() { # number, flow's options
-	ip netns exec snd flow -c 10.0.2.1 -p $((5201 + $1)) -e "$epoch" -a "${@:2}" >$OUT/flow.$1 2>&1 &
+	ip netns exec snd flow -c 10.0.2.1 -p $((5201 + $1)) -e "$epoch" -a "${@:2}" >"$OUT/flow.$1" 2>&1 &
 	flows+=($!)
 }
 
@@ -72,10 +72,10 @@ collect() {
 	local n
 
 	for n in "${!flows[@]}"; do
-		wait "${flows[n]}" || fail "flow $n: $(cat $OUT/flow.$n)"
+		wait "${flows[n]}" || fail "flow $n: $(cat "$OUT/flow.$n")"
 	done
-	kill -TERM $recorder
-	wait $recorder || fail "the recorder failed"
+	kill -TERM "$recorder"
+	wait "$recorder" || fail "the recorder failed"
 	while killall -q flow; do # the receivers; what is still on the way does not count
 		sleep 0.01
 	done
