@@ -261,11 +261,6 @@ def _store(file, release, data):
     os.replace(partial.name, file)
 
 
-def is_cached(run):
-    kernel = kernels.find(run.kernel)
-    return _cache_file(guest.input_hash(kernel, _image(run, kernel), seed=run.seed)).exists()
-
-
 def execute(run, on_time=None, fresh=False, core=None):
     """The result of a run: its guest's files from the cache if all inputs are the same. on_time is
     given the virtual time in seconds, as it passes."""

@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import archive
 import guest
 import kernels
 
@@ -12,14 +13,39 @@ MODULES = ["veth", "sch_fq", "sch_netem"]
 OLD = "5.10"  # refused
 
 
+TOOLS = ["bpftool", BUILD / "bbrctl", BUILD / "bbrmon"]
+NEWER = "+debian13"  # of a key: with Debian 13's bpftool and libbpf, the other matrix has the host's
+NEWER_FOLDER = "/debian13"
+
+
+def _newer_tools():
+    """Files of the guest, and the script that puts them first in PATH. Each program is started by its
+    own dynamic loader, for Debian 13's C library is newer as well."""
+    root = archive.unpacked("tools/debian13", lambda: archive.with_dependencies(
+        "bpftool", "libbpf1", "libjson-c5", "libcap2"))
+    libraries = root / "usr/lib/x86_64-linux-gnu"
+    files = {f"{NEWER_FOLDER}/lib/{library.name}": library.resolve()
+             for library in sorted(libraries.glob("*.so*")) if library.is_file()}
+    programs = {"bpftool": root / "usr/sbin/bpftool", "bbrctl": BUILD / "bbrctl",
+                "bbrmon": BUILD / "bbrmon"}
+    files |= {f"{NEWER_FOLDER}/{name}": program for name, program in programs.items()}
+    lines = [f"mkdir -p {NEWER_FOLDER}/bin", f"PATH={NEWER_FOLDER}/bin:$PATH"]
+    for name in programs:
+        start = f"{NEWER_FOLDER}/lib/ld-linux-x86-64.so.2 --library-path {NEWER_FOLDER}/lib"
+        lines += [f"printf '#!/bin/bash\\nexec {start} {NEWER_FOLDER}/{name} \"$@\"\\n' "
+                  f">{NEWER_FOLDER}/bin/{name}", f"chmod +x {NEWER_FOLDER}/bin/{name}"]
+    return files, "\n".join(lines) + "\n"
+
+
 def run(key):
-    kernel = kernels.find(key)
+    """What matrix.sh prints on a kernel; key may end in NEWER."""
+    kernel = kernels.find(key.removesuffix(NEWER))
+    files, first = _newer_tools() if key.endswith(NEWER) else ({}, "")
     kind = "netem" if kernel.modules else "pacing"
-    script = f"PATH_KIND={kind}\n" + "".join(
+    script = f"{first}PATH_KIND={kind}\n" + "".join(
         (HERE / part).read_text() for part in ("path.sh", "matrix.sh"))
-    image = guest.initramfs(kernel, script, modules=MODULES,
-                            programs=["bpftool", BUILD / "bbrctl", BUILD / "bbrmon", BUILD / "flow"],
-                            files={"/bpf_bbr.bpf.o": BUILD / "bpf_bbr.bpf.o"})
+    image = guest.initramfs(kernel, script, modules=MODULES, programs=[*TOOLS, BUILD / "flow"],
+                            files={"/bpf_bbr.bpf.o": BUILD / "bpf_bbr.bpf.o", **files})
     return guest.run(kernel, image)
 
 

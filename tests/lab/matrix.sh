@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Runs in the guest: everything that a kernel must be able to do with bpf_bbr. Prints "== STEP" before
-# what each step prints; matrix.py judges it. Comes after path.sh. $PATH_KIND is netem, or pacing where the kernel has no
-# modules: there the flow over loopback is held to the rate by SO_MAX_PACING_RATE.
+# Runs in the guest, after path.sh: everything that a kernel must be able to do with bpf_bbr. Prints
+# "== STEP" before what each step prints; test_matrix.py judges it. $PATH_KIND is netem, or pacing where the
+# kernel has no modules: there the flow over loopback is held to the rate by SO_MAX_PACING_RATE.
 step() {
 	echo "== $1"
 }
@@ -20,6 +20,9 @@ else
 	flow -l 5001 >/dev/null &
 fi
 sleep 0.1
+
+step versions
+bpftool version
 
 step bpftool
 bpftool struct_ops register /bpf_bbr.bpf.o

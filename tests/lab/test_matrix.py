@@ -7,7 +7,8 @@ import pytest
 import matrix
 
 # `make lab-matrix` has all of them.
-KERNELS = os.environ.get("BBR_LAB_KERNELS", "6.1 6.12 6.18 7.2 7.3").split()
+KERNELS = os.environ.get("BBR_LAB_KERNELS",
+                         f"6.1 6.12 6.12{matrix.NEWER} 6.18 7.2 7.3").split()
 
 
 @pytest.fixture(scope="module", params=KERNELS)
@@ -16,6 +17,8 @@ def steps(request):
     assert result.status == 0, result.console
     found = matrix.steps(result.console)
     assert "end" in found, result.console
+    if request.param.endswith(matrix.NEWER):
+        assert "using libbpf v1.5" in found["versions"], found["versions"]
     return found
 
 

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Packages of Debian, fetched and unpacked into a cache; nothing is installed.
+
+They come from the mirrors that this system's apt is set up with, are checked against its archive keyring
+by apt, and are unpacked with dpkg-deb.
+"""
+import contextlib
+import fcntl
+import glob
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+CACHE = pathlib.Path(
+    os.environ.get("BBR_LAB_CACHE")
+    or pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "bpf-bbr-lab"
+)
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+SUITES = ("bullseye", "bookworm", "trixie", "trixie-backports")
+SECURITY_SUITES = ("bookworm-security",)
+
+
+class LabError(Exception):
+    """Something that the user can do something about; the text says what."""
+
+
+def _apt_uris():
+    """The URIs of Debian's main and security archive in this system's apt sources."""
+    texts = [pathlib.Path(f).read_text() for f in glob.glob("/etc/apt/sources.list.d/*.sources")]
+    uris = re.findall(r"^URIs:\s*(\S+)", "\n".join(texts), re.M)
+    lists = glob.glob("/etc/apt/sources.list.d/*.list") + ["/etc/apt/sources.list"]
+    for file in lists:
+        if os.path.exists(file):
+            text = pathlib.Path(file).read_text()
+            uris += re.findall(r"^deb\s+(?:\[[^\]]*\]\s+)?(\S+)", text, re.M)
+    main = next((u for u in uris if re.search(r"/debian/?$", u)), None)
+    security = next((u for u in uris if re.search(r"/debian-security/?$", u)), None)
+    if not main:
+        raise LabError("this system's apt has no Debian archive among its sources; the lab takes "
+                       "its kernels from there (give your own as BZIMAGE:MODULES)")
+    return main, security
+
+
+def _sources():
+    main, security = _apt_uris()
+    if not os.path.exists(KEYRING):
+        raise LabError(f"{KEYRING} is missing: apt-get install debian-archive-keyring")
+    lines = [f"deb [signed-by={KEYRING}] {main} {suite} main" for suite in SUITES]
+    if security:
+        lines += [f"deb [signed-by={KEYRING}] {security} {suite} main" for suite in SECURITY_SUITES]
+    return "\n".join(lines) + "\n"
+
+
+def _apt(*command):
+    """Runs an apt program on package lists of our own."""
+    apt = CACHE / "apt"
+    for folder in ("lists/partial", "cache/archives/partial", "state"):
+        (apt / folder).mkdir(parents=True, exist_ok=True)
+    source = apt / "sources.list"
+    source.write_text(_sources())
+    options = {
+        "Dir::Etc::SourceList": source,
+        "Dir::Etc::SourceParts": "/dev/null",
+        "Dir::State": apt / "state",
+        "Dir::State::Lists": apt / "lists",
+        "Dir::State::Status": "/dev/null",
+        "Dir::Cache": apt / "cache",
+        "APT::Sandbox::User": "root",
+        "Acquire::Languages": "none",
+    }
+    arguments = [command[0]] + [f"-o{key}={value}" for key, value in options.items()]
+    done = subprocess.run(arguments + list(command[1:]), capture_output=True, text=True,
+                          cwd=apt, check=False)
+    if done.returncode:
+        raise LabError(f"{' '.join(command)} failed: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+def names(pattern):
+    """The packages in the archive whose name matches a regular expression."""
+    lines = _apt("apt-cache", "search", "--names-only", f"^{pattern}$").split("\n")
+    return [line.split()[0] for line in lines if line]
+
+
+def with_dependencies(*packages):
+    """These packages and all that they depend on."""
+    text = _apt("apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests",
+                "--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances", *packages)
+    return sorted(set(re.findall(r"^([a-z0-9][a-z0-9.+-]*)$", text, re.M)))
+
+
+@contextlib.contextmanager
+def _locked():
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _update():
+    if not (CACHE / "apt" / "updated").exists():
+        _apt("apt-get", "update")
+        (CACHE / "apt" / "updated").touch()
+
+
+def unpacked(folder, find_packages):
+    """The folder of the cache with some packages unpacked, which find_packages() lists; they are fetched
+    if it is not there yet."""
+    target = CACHE / folder
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _locked():
+        if target.is_dir():
+            return target
+        _update()
+        for package in find_packages():
+            _apt("apt-get", "download", package)
+        partial = target.with_name(target.name + ".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        for deb in (CACHE / "apt").glob("*.deb"):
+            subprocess.run(["dpkg-deb", "-x", deb, partial], check=True)
+            deb.unlink()
+        partial.rename(target)
+    return target
