@@ -120,7 +120,7 @@ KEYS = {
     "policer.burst": (size_bytes, 64 << 10, "depth of the bucket"),
     "receiver.buffer": (size_bytes, 64 << 20, "limit of the receive buffer"),
 }
-FLOW_KEYS = {
+FLOW_KEYS = {  # the same, of a [[flow]]
     "start": (time_us, 0, "when it begins"),
     "duration": (time_us, 0, "how long it sends (0: to the end of the run)"),
     "cc": (text, "", "its congestion control, if not the one that is compared"),
@@ -234,11 +234,11 @@ def _expanded(flows):
 
 def _point(scenario, label, raw):
     name, values = scenario.name, {}
-    for key, (parser, default, _) in KEYS.items():
+    for key, (parser, default, meaning) in KEYS.items():
         if key in raw:
             values[key] = _parse(name, key, parser, raw[key])
         elif default is None:
-            _fail(name, key, "is missing")
+            _fail(name, key, f"is missing: {meaning}")
         else:
             values[key] = default
     params = {key.partition(".")[2]: str(value) for key, value in raw.items()
