@@ -10,7 +10,7 @@
  * application) and "pause:MS". -m is SO_MAX_PACING_RATE, -s a delay before the start, counted from the
  * time -e (CLOCK_MONOTONIC, in nanoseconds) if there is one. The sender prints JSON lines: a sample of
  * TCP_INFO every -i milliseconds, and at the end what the receiver got. With -a it ends by a reset
- * instead, what is in its buffer is not sent. The receiver prints what it got, too; SIGTERM ends it.
+ * instead, what is in its buffer is not sent, and a connection that is lost is no error. The receiver prints what it got, too; SIGTERM ends it.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -146,6 +146,7 @@ static void listen_for_ever(int port, int rcvbuf)
 struct sender {
 	int fd;
 	bool udp;
+	int lost; /* errno with which the connection ended early */
 	size_t chunk; /* bytes that are sent at once */
 	uint64_t start, sample_every, next_sample;
 	uint64_t sent;
@@ -178,6 +179,15 @@ static void sample_if_due(struct sender *s)
 	s->next_sample += s->sample_every;
 }
 
+/* The connection is gone: so it goes on paths that lose most of what is sent. */
+static void lose(struct sender *s)
+{
+	socklen_t len = sizeof(s->lost);
+
+	if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &s->lost, &len) || !s->lost)
+		s->lost = EPIPE;
+}
+
 /* Waits until the socket takes data (or only for the time), sampling meanwhile. */
 static void wait_until(struct sender *s, uint64_t until, bool for_room)
 {
@@ -196,8 +206,10 @@ static void wait_until(struct sender *s, uint64_t until, bool for_room)
 		ts.tv_sec = wake / 1000000000;
 		ts.tv_nsec = wake % 1000000000;
 		if (ppoll(&pfd, 1, &ts, NULL) > 0) {
-			if (pfd.revents & (POLLERR | POLLHUP))
-				die("connection lost");
+			if (pfd.revents & (POLLERR | POLLHUP)) {
+				lose(s);
+				return;
+			}
 			if (for_room)
 				return;
 		}
@@ -207,7 +219,7 @@ static void wait_until(struct sender *s, uint64_t until, bool for_room)
 /* Sends up to `most` bytes until the time is over. */
 static void send_bytes(struct sender *s, uint64_t most, uint64_t until)
 {
-	while (most && now_ns() < until) {
+	while (most && !s->lost && now_ns() < until) {
 		size_t len = most < s->chunk ? most : s->chunk;
 		ssize_t n;
 
@@ -222,7 +234,7 @@ static void send_bytes(struct sender *s, uint64_t most, uint64_t until)
 			s->sent += len; /* nobody listens, or a queue is full: it is gone */
 			most -= len;
 		} else {
-			die("send");
+			s->lost = errno;
 		}
 	}
 }
@@ -231,7 +243,7 @@ static void send_at_rate(struct sender *s, uint64_t kbit, uint64_t ms)
 {
 	uint64_t start = now_ns(), end = start + ms * NS_PER_MS;
 
-	for (uint64_t tick = start; tick < end; tick += NS_PER_MS) {
+	for (uint64_t tick = start; tick < end && !s->lost; tick += NS_PER_MS) {
 		wait_until(s, tick, false);
 		send_bytes(s, kbit / 8, end); /* kbit/s is bit/ms */
 	}
@@ -361,8 +373,12 @@ int main(int argc, char **argv)
 	s.chunk = s.udp ? DATAGRAM : CHUNK;
 	sleep_until(epoch + start_ms * NS_PER_MS);
 	connect_to(&s, addr, port, cc, max_rate);
-	while (optind < argc)
+	while (optind < argc && !s.lost)
 		run_pattern(&s, argv[optind++]);
+	if (s.lost) {
+		printf("{\"lost\":\"%s\"}\n", strerror(s.lost));
+		return abort_at_end ? 0 : 1;
+	}
 	if (abort_at_end || s.udp)
 		reset(&s);
 	else

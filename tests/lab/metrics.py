@@ -69,7 +69,7 @@ def probe_rtt_times(changes, end_us):
     return times
 
 
-def _flow(point, cc, number, kinds):
+def _flow(point, cc, number, kinds, files):
     flow = point.flows[number]
     end = min(flow["start"] + flow["duration"], point["duration"]) if flow["duration"] else \
         point["duration"]
@@ -84,6 +84,9 @@ def _flow(point, cc, number, kinds):
         "rtt_us": dict(zip(("acks", "min", "median", "p95", "max"), rtt[1:])) if rtt else None,
         "retransmits": column(rows[-1], "retrans") if rows else 0,
     }
+    lost = [line["lost"] for line in _lines(files.get(f"flow.{number}")) if "lost" in line]
+    if lost:
+        found["connection_lost"] = lost[0]  # why; it sent nothing more
     if "bbr" in cc:
         changes = [c for c in kinds["mode"] if c[1] == number]
         found["probe_rtt_us"] = probe_rtt_times(changes, end)
@@ -125,7 +128,7 @@ def _lines(text):
 def of_run(point, ccs, files):
     """The figures and series of a run. ccs: the congestion control of each flow."""
     kinds = read_recording(files["recording"])
-    flows = [_flow(point, cc, n, kinds) for n, cc in enumerate(ccs) if not point.flows[n]["udp"]]
+    flows = [_flow(point, cc, n, kinds, files) for n, cc in enumerate(ccs) if not point.flows[n]["udp"]]
     goodput = [flow["goodput_bps"] or 0 for flow in flows]
     total = sum(goodput)
     for flow in flows:
