@@ -227,27 +227,29 @@ def test_the_same_run_is_the_same_bytes(small):
     assert one == two != other
 
 
-def _leftovers():
-    guests = subprocess.run(["pgrep", "-x", "qemu-system-x86"], capture_output=True, text=True,
+def _leftovers(folder):
+    """Guests whose files are in a folder, and these files."""
+    guests = subprocess.run(["pgrep", "-f", f"qemu-system.*{folder}"], capture_output=True, text=True,
                             check=False).stdout.split()
-    return set(guests), set(pathlib.Path("/tmp").glob("bbr-lab-*"))
+    return guests, list(folder.glob("bbr-lab-*"))
 
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_in_the_middle_it_leaves_nothing(small, sig, tmp_path):
-    before = _leftovers()
     with subprocess.Popen([HERE / "lab", "run", small(), "--set", "duration=600s", "--seeds", "4"],
                           env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE,
                           text=True, process_group=0) as process:
-        deadline = time.monotonic() + 60
-        while len(_leftovers()[0] - before[0]) < 1 and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert _leftovers()[0] - before[0], "no guest came up"
-        process.send_signal(sig)
-        _, text = process.communicate(timeout=60)
+        try:
+            deadline = time.monotonic() + 60
+            while not _leftovers(tmp_path)[0] and time.monotonic() < deadline:
+                time.sleep(0.1)
+            assert _leftovers(tmp_path)[0], "no guest came up"
+            process.send_signal(sig)
+            _, text = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130 and "lab: stopped" in text
-    assert not _leftovers()[0] - before[0]
-    assert not list(tmp_path.glob("bbr-lab-*"))
+    assert _leftovers(tmp_path) == ([], [])
 
 
 # The command line
