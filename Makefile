@@ -103,8 +103,8 @@ LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o re
 lab: ## every scenario over five seeds, every kernel: most of an hour
 	scripts/deps build run test
 	$(MAKE) tests
-	$(PYTHON) tests/lab/lab all
 	$(PYTHON) tests/lab/lab matrix
+	$(PYTHON) tests/lab/lab all
 
 lab-matrix: ## every kernel of the lab, not just those of make check
 	scripts/deps build run test

@@ -342,7 +342,7 @@ def restarts_at_the_estimated_rate(results):
 
 @claim("idle")
 def no_burst_no_probe_rtt(results):
-    """the restart makes no queue beyond that of a probe (25 packets; START-UP's was over 60), and needs no PROBE_RTT"""
+    """the restart makes no queue beyond that of a probe (25 packets; STARTUP's was over 60), and needs no PROBE_RTT"""
     queue = max(row[1] for r in results.both() for row in rows_between(r, 10.5e6, 13e6, "queue"))
     startup = min(max(row[1] for row in rows_between(r, 0, 1e6, "queue")) for r in results.both())
     probed = sum(len(flow["probe_rtt_us"]) for r in results.both() for flow in r["flows"])
