@@ -75,7 +75,7 @@ class Progress:
               "them from the cache", file=sys.stderr, flush=True)
 
 
-def execute_all(runs, on_result, jobs=None, fresh=False):
+def execute_all(runs, on_result=lambda run, result: None, jobs=None, fresh=False):
     """Calls on_result(run, result) in the order of runs. Whatever ends it early ends the guests."""
     progress = Progress(runs)
     cores = sorted(os.sched_getaffinity(0))

@@ -2,7 +2,6 @@
 """The scenarios of a suite, and the checks on them."""
 import experiment
 import paper
-import pool
 import scenario
 
 PEER_SEEDS = 2  # of CUBIC and Reno, which nothing is compared with to the percent
@@ -26,7 +25,7 @@ def runs_of(found, ccs, kernel, seeds, peer_seeds=None):
 
 
 def results(found, runs):
-    """The runs of a scenario as the checks want them; executed in the pool first, so that loading
+    """The runs of a scenario as the checks want them; pool.execute_all() before, so that loading
     them one by one comes from the cache."""
     runs = list(runs)
 
@@ -43,7 +42,3 @@ def check(found, runs):
     for one in paper.CHECKS.get(found.name, []):
         holds, words = one(measured)
         yield " ".join(one.__doc__.split()), holds, words
-
-
-def execute(runs, jobs=None, fresh=False, on_result=lambda run, result: None):
-    pool.execute_all(list(runs), on_result, jobs, fresh)

@@ -335,6 +335,6 @@ def test_the_pool_passes_errors_on(small):
     (point,) = scenario.load(small()).points()
     try:
         with pytest.raises(LabError):
-            pool.execute_all([experiment.Run(point, "nothere", 1, "6.12")], lambda run, result: None)
+            pool.execute_all([experiment.Run(point, "nothere", 1, "6.12")])
     finally:
         guest.uncancel()

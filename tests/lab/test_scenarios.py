@@ -7,6 +7,7 @@ import pytest
 
 import compare
 import paper
+import pool
 import scenario
 import suite
 
@@ -19,7 +20,7 @@ NAMES = suite.names("check")
 def results(name):
     found = scenario.load(name)
     runs = list(suite.runs_of(found, CCS, KERNEL, seeds=1))
-    suite.execute(runs)
+    pool.execute_all(runs)
     return suite.results(found, runs)
 
 

@@ -105,13 +105,18 @@ def test_both_at_once_again_and_again(bbrctl, load, ns):
     instance.finish()
 
 
+def is_frozen(bbrctl, name, map_name):
+    """Does the kernel refuse to have a map of the instance written?"""
+    frozen = maps_of_program(status_of(bbrctl, name)["prog_id"])[map_name]
+    refused = run("bpftool", "map", "update", "id", frozen, "key", "hex", "0", "0", "0", "0",
+                  "value", "hex", *["0"] * size_of(frozen), check=False)
+    return refused.returncode != 0
+
+
 def test_the_clamped_parameters_cannot_be_written(bbrctl, load, ns):
     """The algorithm computes with them; bbrctl has frozen them."""
     name = load()
-    clamped = maps_of_program(status_of(bbrctl, name)["prog_id"])["bbr_clamped"]
-    refused = run("bpftool", "map", "update", "id", clamped, "key", "hex", "0", "0", "0", "0",
-                  "value", "hex", *["0"] * size_of(clamped), check=False)
-    assert refused.returncode
+    assert is_frozen(bbrctl, name, "bbr_clamped")
     send_verified(ns, name)
 
 
@@ -132,8 +137,5 @@ def test_anything_in_the_clamped_parameters(bbrctl, bpf_bbr, ns):
 def test_the_abi_cannot_be_written(bbrctl, load, ns):
     """It is frozen: nobody can make tools misread an instance."""
     name = load()
-    abi = maps_of_program(status_of(bbrctl, name)["prog_id"])[".rodata.bbr_abi"]
-    refused = run("bpftool", "map", "update", "id", abi, "key", "hex", "0", "0", "0", "0",
-                  "value", "hex", *["0"] * size_of(abi), check=False)
-    assert refused.returncode
+    assert is_frozen(bbrctl, name, ".rodata.bbr_abi")
     assert status_of(bbrctl, name)["supported"]
