@@ -93,8 +93,13 @@ def with_dependencies(*packages):
 
 @contextlib.contextmanager
 def _locked():
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with open(CACHE / "lock", "w", encoding="ascii") as lock:
+    try:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        lock = open(CACHE / "lock", "w", encoding="ascii")  # pylint: disable=consider-using-with
+    except OSError as error:
+        raise LabError(f"the cache cannot be used: {error}; BBR_LAB_CACHE=FOLDER chooses another") \
+            from error
+    with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -109,8 +114,8 @@ def unpacked(folder, find_packages):
     """The folder of the cache with some packages unpacked, which find_packages() lists; they are fetched
     if it is not there yet."""
     target = CACHE / folder
-    target.parent.mkdir(parents=True, exist_ok=True)
     with _locked():
+        target.parent.mkdir(exist_ok=True)
         if target.is_dir():
             return target
         _update()

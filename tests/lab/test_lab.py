@@ -312,6 +312,15 @@ def test_errors_are_one_line():
     assert done.returncode == 1 and "no modules in the archive" in done.stderr
 
 
+def test_a_cache_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    done = subprocess.run([HERE / "lab", "run", "fig4"], capture_output=True, text=True, check=False,
+                          env={**os.environ, "BBR_LAB_CACHE": str(tmp_path / "file" / "cache")})
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("lab: the cache cannot be used: ") and "BBR_LAB_CACHE=FOLDER" in last
+
+
 def test_list_and_kernels():
     rows = json.loads(lab("list", "-j").stdout)
     assert {"fig2", "toonk"} <= {row["name"] for row in rows}
