@@ -11,6 +11,7 @@ import tempfile
 import guest
 import kernels
 import metrics
+import scenario
 from kernels import LabError
 
 HERE = pathlib.Path(__file__).parent
@@ -18,11 +19,11 @@ BUILD = HERE.parents[1] / "build"
 RESULTS = kernels.CACHE / "results"
 OURS = "bpf_bbr"
 BUILT_IN = {OURS, "cubic", "reno"}
-MODULES = ["veth", "sch_fq", "sch_netem", "sch_tbf", "sch_codel", "sch_prio", "sch_ingress",
+MODULES = ["veth", "sch_fq", "sch_fq_codel", "sch_netem", "sch_tbf", "sch_codel", "sch_prio", "sch_ingress",
            "cls_matchall", "cls_u32", "act_police"]
 PROGRAMS = [BUILD / "bbrctl", BUILD / "bbrmon", BUILD / "flow", BUILD / "recorder"]
 FILES = {"/recorder.bpf.o": BUILD / "recorder.bpf.o"}
-MTU = 1514  # bytes of a full packet at a qdisc
+ETHERNET = 14  # bytes of its header, which a qdisc counts
 UNLIMITED = 1000000  # packets: a qdisc that is not to drop
 
 
@@ -51,6 +52,16 @@ def flow_ccs(run):
     return ccs_of(run.point, run.cc)
 
 
+def _used_ccs(run):
+    """Of all flows, those included that one changes to."""
+    return {*flow_ccs(run), *(_step_cc(step, run.cc) for flow in run.point.flows
+                              for step in flow["pattern"] if step[0] == "cc")}
+
+
+def _step_cc(step, compared):
+    return compared if step[1] == scenario.COMPARED else step[1]
+
+
 def _percent(value):
     return f"{value * 100:g}%"
 
@@ -59,7 +70,7 @@ def _netem_loss(loss, burst=1.0):
     """Random loss; in bursts: the two states of a simple Gilbert model, of the same mean."""
     if not loss:
         return ""
-    if burst <= 1:
+    if burst <= 1 or loss == 1:
         return f" loss random {_percent(loss)}"
     return f" loss gemodel {_percent(min(loss / (burst * (1 - loss)), 1))} {_percent(1 / burst)}"
 
@@ -67,10 +78,11 @@ def _netem_loss(loss, burst=1.0):
 def _bottleneck(verb, point, values):
     """The queue of r1: netem, or where it marks, tbf around codel (which then does nothing but mark)."""
     rate, queue = values["link.rate"], values["link.queue"]
+    packet = point["path.mtu"] + ETHERNET
     if not point["link.ecn"]:
         return [f"tc -n rtr qdisc {verb} dev r1 root handle 1: netem rate {rate}bit limit {queue}"]
     codel = f"codel limit {queue} target 1000s interval 2000s ecn ce_threshold {point['link.ecn']}us"
-    tbf = f"tbf rate {rate}bit burst {2 * MTU} limit {queue * MTU}"
+    tbf = f"tbf rate {rate}bit burst {2 * packet} limit {queue * packet}"
     return [f"tc -n rtr qdisc {verb} dev r1 root handle 1: {tbf}",
             f"tc -n rtr qdisc {verb} dev r1 parent 1:1 handle 2: {codel}"]
 
@@ -84,12 +96,12 @@ def _wan(verb, point, values):
     return [f"tc -n wan qdisc {verb} dev a1 root handle 1: {words}"]
 
 
-def _return_netem(point, delay):
+def _return_netem(point, values, delay):
     words = f"netem limit {UNLIMITED} delay {delay}us"
     if point["path.jitter"]:
         # A rate makes netem keep the order; this one costs an ACK under a nanosecond.
         words += f" {point['path.jitter']}us rate 1000gbit"
-    words += _netem_loss(point["path.ack_loss"])
+    words += _netem_loss(values["path.ack_loss"])
     if point["path.ack_aggregation"]:
         words += f" slot {point['path.ack_aggregation']}us {point['path.ack_aggregation']}us"
     return words
@@ -97,7 +109,7 @@ def _return_netem(point, delay):
 
 def _return(verb, point, values):
     """The delay, at the receiver. Flows with a delay of their own have a band each, by their port."""
-    usual = _return_netem(point, values["path.delay"])
+    usual = _return_netem(point, values, values["path.delay"])
     own = {n: flow["delay"] for n, flow in enumerate(point.flows) if flow["delay"]}
     if not own:
         return [f"tc -n rcv qdisc {verb} dev c0 root handle 1: {usual}"]
@@ -109,7 +121,8 @@ def _return(verb, point, values):
     lines.append(f"tc -n rcv qdisc {verb} dev c0 parent 1:1 {usual}")
     if verb == "add":
         for band, (flow, delay) in enumerate(own.items(), 2):
-            lines += [f"tc -n rcv qdisc add dev c0 parent 1:{band} {_return_netem(point, delay)}",
+            lines += [f"tc -n rcv qdisc add dev c0 parent 1:{band} "
+                      f"{_return_netem(point, values, delay)}",
                       "tc -n rcv filter add dev c0 parent 1: protocol ip u32 "
                       f"match ip sport {5201 + flow} 0xffff flowid 1:{band}"]
     return lines
@@ -137,7 +150,7 @@ def _changes(point):
             places += _bottleneck("change", point, values)
         if "path.loss" in change:
             places += _wan("change", point, values)
-        if "path.delay" in change:
+        if {"path.delay", "path.ack_loss"} & change.keys():
             places += _return("change", point, values)
         for line in places:
             yield f"at {when // 1000} {line}"
@@ -147,19 +160,22 @@ def _ms(us):
     return max(us // 1000, 1)
 
 
-def _steps(flow, duration):
+def _steps(flow, compared, duration):
     """The flow's pattern in the words of flow.c."""
     if flow["udp"]:
         return f"rate:{flow['udp'] // 1000}:{_ms(duration)}"
     words = []
-    for name, *numbers in flow["pattern"] or [("send", duration)]:
+    for step in flow["pattern"] or [("send", duration)]:
+        name, *numbers = step
         if name == "bytes":
             words.append(f"bytes:{numbers[0]}")
         elif name == "rate":
             words.append(f"rate:{numbers[0] // 1000}:{_ms(numbers[1])}")
+        elif name == "cc":
+            words.append(f"cc:{_step_cc(step, compared)}")
         else:
             words.append(f"{name}:{_ms(numbers[0])}")
-    return " ".join(words)
+    return " ".join(words * flow["repeat"])
 
 
 def _flow_line(run, number, flow):
@@ -171,47 +187,66 @@ def _flow_line(run, number, flow):
         words.append(f"-C {flow['cc'] or run.cc}")
     if flow["max_rate"]:
         words.append(f"-m {flow['max_rate'] // 1000}")
-    words.append(_steps(flow, duration))
+    if flow["mss"]:
+        words.append(f"-M {flow['mss']}")
+    if flow["connections"] > 1:
+        words.append(f"-n {flow['connections']}")
+    words.append(_steps(flow, run.cc, duration))
     return " ".join(words)
 
 
-def _path_lines(point, params):
-    """Makes the path and loads bpf_bbr."""
+def path_lines(point):
+    """Makes the path, with receivers at its end."""
     values = point.values
     wan = _needs_wan(point)
-    lines = [f"make_path {'wan' if wan else ''}",
-             f"tune {point['receiver.buffer']} {1 if point['link.ecn'] else 0}",
+    sysctls = [shlex.quote(f"net.ipv4.{name}={value}") for name, value in point.sysctls.items()]
+    lines = [f"make_path {point['path.mtu']} {point['path.gso']} {point['sender.qdisc']} "
+             f"{'wan' if wan else ''}",
+             f"tune {point['receiver.buffer']} {1 if point['link.ecn'] else 0} {' '.join(sysctls)}",
              *_bottleneck("add", point, values),
              *(_wan("add", point, values) if wan else []),
              *_return("add", point, values),
-             *_policer(point)]
-    lines = [f"{line} || fail {shlex.quote(line)}" for line in lines]
-    settings = [shlex.quote(f"--set={key}={value}") for key, value in params.items()]
-    return [*lines, " ".join(["load_bpf_bbr", *settings])]
+             *_policer(point),
+             f"serve {len(point.flows)}"]
+    if point["sender.cwnd_clamp"]:
+        lines.append(f"clamp_cwnd {point['sender.cwnd_clamp']}")
+    if point["uptime"]:
+        lines.append(f"wait_for_uptime {point['uptime'] // 1000000}")
+    return [f"{line} || fail {shlex.quote(line)}" for line in lines]
 
 
-def _words():
+def _load_line(params):
+    return " ".join(["load_bpf_bbr",
+                     *(shlex.quote(f"--set={key}={value}") for key, value in params.items())])
+
+
+def flow_lines(run):
+    """What happens on the path: its changes, and the flows."""
+    return [*_changes(run.point),
+            *(_flow_line(run, n, flow) for n, flow in enumerate(run.point.flows))]
+
+
+def words():
+    """The guest's commands of which a script is made."""
     return "".join((HERE / part).read_text() for part in ("path.sh", "scenario.sh"))
 
 
 def script(run):
     """What the guest runs."""
     point = run.point
-    watched = OURS in flow_ccs(run)
-    lines = _path_lines(point, point.params if watched else {})
+    watched = OURS in _used_ccs(run)
+    lines = [_load_line(point.params if watched else {}), *path_lines(point)]
     if watched:
         lines.append(f"watch_bpf_bbr {point['stream']}")
-    lines += [f"serve {len(point.flows)}",
-              f"record {point['measure_from'] // 1000} {point['duration'] // 1000} "
+    lines += [f"record {point['measure_from'] // 1000} {point['duration'] // 1000} "
               f"{point['sample'] // 1000}",
-              *_changes(point),
-              *(_flow_line(run, n, flow) for n, flow in enumerate(point.flows)),
+              *flow_lines(run),
               "collect"]
-    return _words() + "\n".join(lines) + "\n"
+    return words() + "\n".join(lines) + "\n"
 
 
 def modules(run):
-    return MODULES + sorted(f"tcp_{cc}" for cc in set(flow_ccs(run)) - BUILT_IN)
+    return MODULES + sorted(f"tcp_{cc}" for cc in _used_ccs(run) - BUILT_IN)
 
 
 def _image(run, kernel):
@@ -280,7 +315,6 @@ def execute(run, on_time=None, fresh=False, core=None):
 
 
 SHELL = """
-serve 1
 cat <<TEXT
 The path of {name}: namespaces snd, rtr, rcv. Receivers listen on 10.0.2.1 from port 5201 on:
   ip netns exec snd flow -c 10.0.2.1 -p 5201 -C bpf_bbr send:5000 &
@@ -296,7 +330,8 @@ def shell(found, key):
     kernel = kernels.find(key)
     point = next(found.points())
     run = Run(point, point["cc"][0], 1, key)
-    text = _words() + "\n".join(_path_lines(point, point.params)) + SHELL.format(name=found.name)
+    lines = [_load_line(point.params), *path_lines(point)]
+    text = words() + "\n".join(lines) + SHELL.format(name=found.name)
     image = guest.initramfs(kernel, text, programs=[*PROGRAMS, "bpftool"], files=FILES,
                             modules=modules(run))
     return guest.shell(kernel, image)

@@ -3,14 +3,17 @@
  * One TCP flow of the lab: a receiver that checks every byte, and a sender that samples its own socket.
  *
  *	flow -l PORT [-r RCVBUF]                        receive one flow after another, for ever
- *	flow -c ADDR -p PORT [-C CC] [-m KBIT] [-i MS] [-e NS] [-s MS] [-a] PATTERN...
+ *	flow -c ADDR -p PORT [-C CC] [-m KBIT] [-M MSS] [-i MS] [-e NS] [-s MS] [-a] [-n N] PATTERN...
  *	flow -u -c ADDR -p PORT [-e NS] [-s MS] PATTERN...         UDP that nobody answers, as load
  *
  * PATTERN is a sequence of "send:MS" (as fast as TCP takes it), "bytes:N", "rate:KBIT:MS" (paced by the
- * application) and "pause:MS". -m is SO_MAX_PACING_RATE, -s a delay before the start, counted from the
- * time -e (CLOCK_MONOTONIC, in nanoseconds) if there is one. The sender prints JSON lines: a sample of
- * TCP_INFO every -i milliseconds, and at the end what the receiver got. With -a it ends by a reset
- * instead, what is in its buffer is not sent, and a connection that is lost is no error. The receiver prints what it got, too; SIGTERM ends it.
+ * application), "pause:MS" and "cc:CC" (from here on with that congestion control). -m is
+ * SO_MAX_PACING_RATE, -M TCP_MAXSEG, -s a delay before the start, counted from the time -e
+ * (CLOCK_MONOTONIC, in nanoseconds) if there is one. The sender prints JSON lines: a sample of TCP_INFO
+ * every -i milliseconds, and at the end what the receiver got. With -a it ends by a reset instead, what
+ * is in its buffer is not sent, and a connection that is lost is no error. -n makes so many connections,
+ * one after another, each with the pattern; each ends when all of it has arrived, and nothing is printed of
+ * them but their number. The receiver prints what it got, too; SIGTERM ends it.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -249,11 +252,19 @@ static void send_at_rate(struct sender *s, uint64_t kbit, uint64_t ms)
 	}
 }
 
+static void change_cc(const struct sender *s, const char *cc)
+{
+	if (setsockopt(s->fd, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc)))
+		die(cc);
+}
+
 static void run_pattern(struct sender *s, const char *step)
 {
 	unsigned long long a, b;
 
-	if (sscanf(step, "send:%llu", &a) == 1)
+	if (strncmp(step, "cc:", 3) == 0)
+		change_cc(s, step + 3);
+	else if (sscanf(step, "send:%llu", &a) == 1)
 		send_bytes(s, UINT64_MAX, now_ns() + a * NS_PER_MS);
 	else if (sscanf(step, "bytes:%llu", &a) == 1)
 		send_bytes(s, a, UINT64_MAX);
@@ -267,6 +278,17 @@ static void run_pattern(struct sender *s, const char *step)
 	}
 }
 
+/* Waits until all has arrived. */
+static struct verdict end_of_stream(const struct sender *s)
+{
+	struct verdict v;
+
+	shutdown(s->fd, SHUT_WR);
+	if (recv(s->fd, &v, sizeof(v), MSG_WAITALL) != sizeof(v))
+		die("the receiver's answer");
+	return v;
+}
+
 static void finish(struct sender *s, const char *cc)
 {
 	char used[16] = "";
@@ -275,9 +297,7 @@ static void finish(struct sender *s, const char *cc)
 	uint64_t ns;
 
 	getsockopt(s->fd, IPPROTO_TCP, TCP_CONGESTION, used, &len);
-	shutdown(s->fd, SHUT_WR);
-	if (recv(s->fd, &v, sizeof(v), MSG_WAITALL) != sizeof(v))
-		die("the receiver's answer");
+	v = end_of_stream(s);
 	print_sample(s);
 	ns = v.last_ns - v.first_ns;
 	printf("{\"end\":{\"cc\":\"%.15s\",\"asked\":\"%s\",\"sent_bytes\":%llu,\"received_bytes\":"
@@ -295,36 +315,66 @@ static void reset(const struct sender *s)
 	close(s->fd);
 }
 
-static void connect_to(struct sender *s, const char *addr, int port, const char *cc,
-		       unsigned int max_rate)
+struct target {
+	const char *addr, *cc;
+	int port, mss;
+	unsigned int max_rate; /* bytes/s */
+};
+
+static void connect_to(struct sender *s, const struct target *t)
 {
-	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = htons(t->port) };
 	char mapped[64];
 
-	snprintf(mapped, sizeof(mapped), strchr(addr, ':') ? "%s" : "::ffff:%s", addr);
+	snprintf(mapped, sizeof(mapped), strchr(t->addr, ':') ? "%s" : "::ffff:%s", t->addr);
 	if (inet_pton(AF_INET6, mapped, &to.sin6_addr) != 1)
-		die(addr);
+		die(t->addr);
 	s->fd = socket(AF_INET6, s->udp ? SOCK_DGRAM : SOCK_STREAM, 0);
-	if (cc && setsockopt(s->fd, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc)))
-		die(cc);
-	if (max_rate)
-		setsockopt(s->fd, SOL_SOCKET, SO_MAX_PACING_RATE, &max_rate, sizeof(max_rate));
+	if (t->cc)
+		change_cc(s, t->cc);
+	if (t->max_rate)
+		setsockopt(s->fd, SOL_SOCKET, SO_MAX_PACING_RATE, &t->max_rate,
+			   sizeof(t->max_rate));
+	if (t->mss && setsockopt(s->fd, IPPROTO_TCP, TCP_MAXSEG, &t->mss, sizeof(t->mss)))
+		die("TCP_MAXSEG");
+	s->sent = 0;
 	s->start = now_ns();
 	if (s->fd < 0 || connect(s->fd, (void *)&to, sizeof(to)))
 		die("connect");
 	s->next_sample = now_ns();
 }
 
+static void run(struct sender *s, const struct target *t, char **steps)
+{
+	connect_to(s, t);
+	while (*steps && !s->lost)
+		run_pattern(s, *steps++);
+}
+
+/* One connection after another. */
+static void run_many(struct sender *s, const struct target *t, char **steps, unsigned int count)
+{
+	unsigned int n;
+
+	for (n = 0; n < count && !s->lost; n++) {
+		run(s, t, steps);
+		if (!s->lost && end_of_stream(s).bytes != s->sent)
+			die("not all arrived");
+		close(s->fd);
+	}
+	printf("{\"connections\":%u}\n", n);
+}
+
 int main(int argc, char **argv)
 {
-	const char *addr = NULL, *cc = NULL;
+	struct target target = { .port = 5001 };
 	struct sender s = {};
-	int c, port = 5001, listen_port = 0, rcvbuf = 0;
-	unsigned int start_ms = 0, max_rate = 0; /* bytes/s */
+	int c, listen_port = 0, rcvbuf = 0;
+	unsigned int start_ms = 0, connections = 1;
 	bool abort_at_end = false;
 	uint64_t epoch = now_ns();
 
-	while ((c = getopt(argc, argv, "l:r:c:p:C:m:i:e:s:au")) != -1) {
+	while ((c = getopt(argc, argv, "l:r:c:p:C:m:M:i:e:s:an:u")) != -1) {
 		switch (c) {
 		case 'l':
 			listen_port = atoi(optarg);
@@ -333,16 +383,19 @@ int main(int argc, char **argv)
 			rcvbuf = atoi(optarg);
 			break;
 		case 'c':
-			addr = optarg;
+			target.addr = optarg;
 			break;
 		case 'p':
-			port = atoi(optarg);
+			target.port = atoi(optarg);
 			break;
 		case 'C':
-			cc = optarg;
+			target.cc = optarg;
 			break;
 		case 'm':
-			max_rate = atoi(optarg) * 125;
+			target.max_rate = atoi(optarg) * 125;
+			break;
+		case 'M':
+			target.mss = atoi(optarg);
 			break;
 		case 'i':
 			s.sample_every = atoi(optarg) * NS_PER_MS;
@@ -356,6 +409,9 @@ int main(int argc, char **argv)
 		case 'a':
 			abort_at_end = true;
 			break;
+		case 'n':
+			connections = atoi(optarg);
+			break;
 		case 'u':
 			s.udp = true;
 			break;
@@ -366,22 +422,25 @@ int main(int argc, char **argv)
 	make_stream();
 	if (listen_port)
 		listen_for_ever(listen_port, rcvbuf);
-	if (!addr || optind == argc) {
+	if (!target.addr || optind == argc) {
 		fputs("usage: flow -l PORT | flow -c ADDR -p PORT [-C CC] PATTERN...\n", stderr);
 		return 1;
 	}
 	s.chunk = s.udp ? DATAGRAM : CHUNK;
 	sleep_until(epoch + start_ms * NS_PER_MS);
-	connect_to(&s, addr, port, cc, max_rate);
-	while (optind < argc && !s.lost)
-		run_pattern(&s, argv[optind++]);
+	if (connections > 1)
+		run_many(&s, &target, argv + optind, connections);
+	else
+		run(&s, &target, argv + optind);
 	if (s.lost) {
 		printf("{\"lost\":\"%s\"}\n", strerror(s.lost));
 		return abort_at_end ? 0 : 1;
 	}
+	if (connections > 1)
+		return 0;
 	if (abort_at_end || s.udp)
 		reset(&s);
 	else
-		finish(&s, cc);
+		finish(&s, target.cc);
 	return 0;
 }

@@ -12,10 +12,12 @@ import guest
 
 BOOT_COST = 6.0  # seconds of host time, roughly: what a run takes beside its packets
 PACKET_COST = 1e-4  # the same for a packet of full size at the bottleneck
+MOST_PACKETS = 60000  # of these a guest can do in a second
 
 
 def _cost(run):
-    packets = run.point["link.rate"] / 8 / experiment.MTU * run.duration_s
+    point = run.point
+    packets = min(point["link.rate"] / 8 / point["path.mtu"], MOST_PACKETS) * run.duration_s
     return BOOT_COST + PACKET_COST * packets
 
 
@@ -75,7 +77,8 @@ class Progress:
               "them from the cache", file=sys.stderr, flush=True)
 
 
-def execute_all(runs, on_result=lambda run, result: None, jobs=None, fresh=False):
+def execute_all(runs, on_result=lambda run, result: None, jobs=None, fresh=False,
+                execute=experiment.execute):
     """Calls on_result(run, result) in the order of runs. Whatever ends it early ends the guests."""
     progress = Progress(runs)
     cores = sorted(os.sched_getaffinity(0))
@@ -88,7 +91,7 @@ def execute_all(runs, on_result=lambda run, result: None, jobs=None, fresh=False
     def one(run):
         core = free.get()
         try:
-            result = experiment.execute(run, lambda at: progress.at(run, at), fresh, core)
+            result = execute(run, lambda at: progress.at(run, at), fresh, core)
         finally:
             free.put(core)
         progress.finish(run)

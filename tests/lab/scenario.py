@@ -17,6 +17,8 @@ from kernels import LabError
 FOLDER = pathlib.Path(__file__).parent / "scenarios"
 
 SUITES = ("check", "lab", "long")
+QDISCS = ("fq", "fq_codel", "none")
+COMPARED = "compared"  # stands for the congestion control that is compared, in cc:compared
 TIME_US = {"us": 1, "ms": 1000, "s": 1000000}
 RATE_BPS = {"bit": 1, "kbit": 1000, "mbit": 1000000, "gbit": 1000000000}
 SIZE_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -43,9 +45,19 @@ def share(value):
     return float(match[1]) / 100
 
 
+def whole(value, least=0):
+    if not re.fullmatch(r"[0-9]+", str(value)) or int(value) < least:
+        raise ValueError(f"{value!r} is not a whole number from {least} on")
+    return int(value)
+
+
 def count(value):
-    if not re.fullmatch(r"[0-9]+", str(value)) or int(value) < 1:
-        raise ValueError(f"{value!r} is not a whole number from 1 on")
+    return whole(value, 1)
+
+
+def mtu(value):
+    if not 88 <= whole(value) <= 65535:  # TCP's smallest segment with its headers
+        raise ValueError(f"{value!r} is not from 88 to 65535")
     return int(value)
 
 
@@ -55,9 +67,17 @@ def text(value):
     return value
 
 
-def suite(value):
-    if value not in SUITES:
-        raise ValueError(f"{value!r} is none of {', '.join(SUITES)}")
+def _one_of(choices):
+    def parse(value):
+        if value not in choices:
+            raise ValueError(f"{value!r} is none of {', '.join(choices)}")
+        return value
+    return parse
+
+
+def name(value):
+    if not isinstance(value, str) or not re.fullmatch(r"\w+", value):
+        raise ValueError(f"{value!r} is not a name")
     return value
 
 
@@ -79,6 +99,7 @@ STEPS = {  # of a flow's pattern: name -> parsers of its arguments
     "pause": [time_us],
     "bytes": [size_bytes],
     "rate": [rate_bps, time_us],
+    "cc": [name],
 }
 
 
@@ -89,7 +110,7 @@ def pattern(value):
         name, *arguments = str(step).split(":")
         if name not in STEPS or len(arguments) != len(STEPS[name]):
             raise ValueError(f"{step!r} is not a step such as {', '.join(STEPS)}: send:5s, "
-                             "pause:500ms, bytes:1M, rate:2mbit:3s")
+                             "pause:500ms, bytes:1M, rate:2mbit:3s, cc:cubic")
         steps.append((name, *(parse(a) for parse, a in zip(STEPS[name], arguments))))
     return steps
 
@@ -99,12 +120,13 @@ KEYS = {
     "title": (text, None, "what it is, in a line"),
     "source": (text, "", "document and figure"),
     "says": (text, "", "what the document reports"),
-    "suite": (suite, "long", "check: part of make check; lab: part of make lab; long: neither"),
+    "suite": (_one_of(SUITES), "long", "check: part of make check; lab: part of make lab; long: neither"),
     "cc": (names, ["bpf_bbr", "bbr", "cubic", "reno"], "congestion controls that are compared"),
     "duration": (time_us, None, "of the run"),
     "measure_from": (time_us, 0, "start of the window that figures are taken of"),
     "sample": (time_us, 10000, "interval of the series, whole milliseconds"),
     "stream": (text, "round", "how often bbrmon samples bpf_bbr: round, ack, transition"),
+    "uptime": (time_us, 0, "of the kernel when the run begins; its jiffies wrap at 300s"),
     "link.rate": (rate_bps, None, "of the bottleneck"),
     "link.queue": (count, None, "of the bottleneck, in packets"),
     "link.ecn": (time_us, 0, "mark packets that waited longer than this (0: never)"),
@@ -116,8 +138,12 @@ KEYS = {
     "path.reorder_by": (time_us, 1000, "how far they overtake"),
     "path.ack_loss": (share, 0.0, "of ACKs, random"),
     "path.ack_aggregation": (time_us, 0, "ACKs come in bursts, one each of this time"),
+    "path.mtu": (mtu, 1500, "of every link"),
+    "path.gso": (count, 1, "segments that may travel as one packet, to the receiver"),
     "policer.rate": (rate_bps, 0, "token bucket before the bottleneck (0: none)"),
     "policer.burst": (size_bytes, 64 << 10, "depth of the bucket"),
+    "sender.qdisc": (_one_of(QDISCS), "fq", "fq; without it TCP paces by a timer of its own"),
+    "sender.cwnd_clamp": (whole, 0, "cwnd never exceeds it, by the route (0: none)"),
     "receiver.buffer": (size_bytes, 64 << 20, "limit of the receive buffer"),
 }
 FLOW_KEYS = {  # the same, of a [[flow]]
@@ -128,10 +154,13 @@ FLOW_KEYS = {  # the same, of a [[flow]]
     "every": (time_us, 0, "between the starts of these"),
     "pattern": (pattern, [], "what the application does, instead of sending all the time"),
     "delay": (time_us, 0, "round trip of this flow, instead of path.delay"),
+    "repeat": (count, 1, "how often it does the pattern"),
+    "connections": (count, 1, "so many, one after another, each with the pattern"),
+    "mss": (whole, 0, "TCP_MAXSEG, bytes (0: what the MTU allows)"),
     "max_rate": (rate_bps, 0, "SO_MAX_PACING_RATE (0: none)"),
     "udp": (rate_bps, 0, "not TCP but UDP datagrams at this rate, that yield to nobody"),
 }
-CHANGE_KEYS = {"link.rate", "link.queue", "path.delay", "path.loss"}
+CHANGE_KEYS = {"link.rate", "link.queue", "path.delay", "path.loss", "path.ack_loss"}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -143,6 +172,7 @@ class Point:
     flows: list  # of dicts, FLOW_KEYS -> value
     changes: list  # (time_us, {key: value}), in order of time
     params: dict  # of bpf_bbr, as text for bbrctl
+    sysctls: dict  # below net.ipv4 -> text
 
     def __getitem__(self, key):
         return self.values[key]
@@ -191,14 +221,20 @@ def _flatten(table, prefix=""):
     return flat
 
 
-def _is_param(key):
-    return key.startswith("bpf_bbr.")
+# Tables whose keys are not ours to list.
+PARAM, SYSCTL = "bpf_bbr.", "sysctl."
 
 
 def _check_keys(name, keys):
     for key in keys:
-        if key not in KEYS and not _is_param(key):
-            _fail(name, key, f"no such key; there are {', '.join(KEYS)}, bpf_bbr.PARAMETER")
+        if key not in KEYS and not key.startswith((PARAM, SYSCTL)):
+            _fail(name, key, f"no such key; there are {', '.join(KEYS)}, {PARAM}PARAMETER, "
+                  f"{SYSCTL}NAME")
+
+
+def _table(raw, prefix):
+    return {key.removeprefix(prefix): str(value) for key, value in raw.items()
+            if key.startswith(prefix) and value != "default"}
 
 
 def _flow(name, number, table):
@@ -241,8 +277,6 @@ def _point(scenario, label, raw):
             _fail(name, key, f"is missing: {meaning}")
         else:
             values[key] = default
-    params = {key.partition(".")[2]: str(value) for key, value in raw.items()
-              if _is_param(key) and value != "default"}
     if values["sample"] % 1000 or not values["sample"]:
         _fail(name, "sample", "must be whole milliseconds")
     if values["measure_from"] >= values["duration"]:
@@ -251,7 +285,8 @@ def _point(scenario, label, raw):
     for number, flow in enumerate(flows):
         if flow["start"] >= values["duration"]:
             _fail(name, f"flow {number}: start", "is not before the end of the run")
-    return Point(name, label, values, flows, scenario.changes, params)
+    return Point(name, label, values, flows, scenario.changes, _table(raw, PARAM),
+                 _table(raw, SYSCTL))
 
 
 def load(name, settings=()):

@@ -10,13 +10,14 @@ fail() {
 	exit 1
 }
 
-tune() { # receive buffer's limit in bytes, ECN 0 or 1
+tune() { # receive buffer's limit in bytes, ECN 0 or 1, more sysctls as NAME=VALUE
 	local ns
 
 	for ns in snd rcv; do
-		ip netns exec $ns sysctl -qw net.ipv4.tcp_rmem="4096 131072 $1" \
+		ip netns exec $ns sysctl -qw \
+			net.ipv4.tcp_rmem="4096 $(($1 < 131072 ? $1 : 131072)) $1" \
 			net.ipv4.tcp_wmem="4096 65536 268435456" net.ipv4.tcp_no_metrics_save=1 \
-			net.ipv4.tcp_ecn="$2"
+			net.ipv4.tcp_ecn="$2" "${@:3}" || return
 	done
 }
 
@@ -36,10 +37,38 @@ serve() { # number of flows
 	for ((n = 0; n < $1; n++)); do
 		ip netns exec rcv flow -l $((5201 + n)) >>$OUT/received &
 	done
+	until [ "$(ss -N rcv -Hltn | wc -l)" -ge "$1" ]; do
+		sleep 0.01
+	done
+	ip netns exec snd ping -q -c 1 10.0.2.1 >/dev/null # so that no flow waits for ARP
+	return 0
+}
+
+# A socket gets the route's lock with what TCP remembers of the peer, so it must remember something of it.
+clamp_cwnd() { # packets
+	local route
+
+	route=$(ip -n snd route show default)
+	# shellcheck disable=SC2086 # words
+	ip -n snd route change $route cwnd lock "$1" || return
+	ip netns exec snd sysctl -qw net.ipv4.tcp_no_metrics_save=0
+	ip netns exec snd flow -c 10.0.2.1 -p 5201 bytes:1 >/dev/null || return
+	until [ -n "$(ip -n snd tcp_metrics show)" ]; do
+		sleep 0.01
+	done
+	ip netns exec snd sysctl -qw net.ipv4.tcp_no_metrics_save=1
+}
+
+wait_for_uptime() { # seconds
+	local uptime
+
+	read -r uptime _ </proc/uptime
+	if [ "${uptime%.*}" -lt "$1" ]; then
+		sleep $(($1 - ${uptime%.*}))
+	fi
 }
 
 record() { # from, until, sample: milliseconds
-	ip netns exec snd ping -q -c 1 10.0.2.1 >/dev/null # so that no flow waits for ARP
 	ip netns exec rtr recorder -o /recorder.bpf.o -d r1 -e /tmp/epoch -t "$1" -u "$2" -i "$3" \
 		>$OUT/recording &
 	recorder=$!

@@ -71,6 +71,9 @@ def test_units(small):
     ("[[flow]]\nstart = '3s'\n", [], "flow 0: start: is not before the end"),
     ("[[change]]\nlink.rate = '1mbit'\n", [], "change: at, the time of the change, is missing"),
     ("[[change]]\nat = '1s'\nlink.ecn = '1ms'\n", [], "change.link.ecn: cannot change"),
+    ("", [("path.mtu", "68")], "path.mtu: '68' is not from 88 to 65535"),
+    ("", [("sender.qdisc", "htb")], "sender.qdisc: 'htb' is none of fq, fq_codel, none"),
+    ("[[flow]]\npattern = ['cc:a b']\n", [], "flow 0: pattern: 'a b' is not a name"),
     ("[sweep]\n'link.queue' = 5\n", [], "sweep.link.queue: is not a list"),
     ("[sweep]\n'link.queue' = [5, 'x']\n", [], "link.queue: 'x' is not a whole number"),
     ("x = ", [], "Invalid value"),
@@ -175,12 +178,63 @@ link.rate = "1mbit"
                 ("path.ack_aggregation", "10ms"), ("path.ack_loss", "5%"), ("path.reorder", "2%")]
     (point,) = scenario.load(small(text), settings).points()
     script = experiment.script(experiment.Run(point, "bpf_bbr", 1, "6.12"))
-    for words in ("make_path wan", "tune 1048576 0", "netem rate 5000000bit limit 50",
+    for words in ("make_path 1500 1 fq wan", "tune 1048576 0", "netem rate 5000000bit limit 50",
                   "reorder 2%", "loss gemodel 0.252525% 25%", "delay 20000us 2000us",
                   "loss random 5%", "slot 10000us 10000us", "delay 30000us", "sport 5201",
                   "police rate 2000000bit burst 65536", "at 1000 tc -n rtr qdisc change",
                   "send:500 pause:100 rate:1000:200 bytes:10240", "-m 3000", "-u rate:1000:1000"):
         assert words in script, words
+
+
+def test_what_is_asked_of_the_hosts_is_in_the_script(small):
+    text = """
+[[flow]]
+cc = "reno"
+pattern = ["cc:cubic", "bytes:1k", "cc:compared"]
+repeat = 2
+mss = 500
+[[flow]]
+connections = 3
+[[change]]
+at = "1s"
+path.ack_loss = "100%"
+"""
+    settings = [("path.mtu", "576"), ("path.gso", "4"), ("sender.qdisc", "none"),
+                ("sender.cwnd_clamp", "7"), ("sysctl.tcp_dsack", "0"), ("uptime", "297s")]
+    (point,) = scenario.load(small(text), settings).points()
+    run = experiment.Run(point, "bbr", 1, "6.12")
+    script = experiment.script(run)
+    for words in ("make_path 576 4 none", "net.ipv4.tcp_dsack=0", "clamp_cwnd 7",
+                  "wait_for_uptime 297", "-C reno -M 500 cc:cubic bytes:1024 cc:bbr cc:cubic",
+                  "-C bbr -n 3", "delay 20000us loss random 100%"):
+        assert words in script, words
+    assert "tcp_bbr" in experiment.modules(run)
+
+
+def _row_maxima(result, name, flow=0):
+    column = result["series"]["columns"]["flow"].index(name)
+    return max(row[column] for row in result["series"]["flow"] if row[1] == flow)
+
+
+def test_the_hosts_on_a_real_path(small):
+    """A route's clamp, a small MTU, a smaller MSS, the wrap of jiffies, a change to another cc."""
+    text = """
+[[flow]]
+cc = "cubic"
+mss = 400
+pattern = ["send:1s", "cc:compared", "send:1s"]
+[[flow]]
+connections = 20
+pattern = ["bytes:3k", "pause:1ms"]
+"""
+    settings = [("path.mtu", "576"), ("path.gso", "8"), ("sender.qdisc", "none"),
+                ("sender.cwnd_clamp", "9"), ("uptime", "299s")]
+    (point,) = scenario.load(small(text), settings).points()
+    result = experiment.execute(experiment.Run(point, "bbr", 1, "6.12"))
+    assert _row_maxima(result, "cwnd") == 9
+    assert result["wrong_bytes"] == 0
+    # Nine segments of 400 bytes less their timestamps, every 20 ms.
+    assert result["flows"][0]["goodput_bps"] == pytest.approx(9 * 388 * 8 / 0.02, rel=0.15)
 
 
 def test_every_impairment_on_a_real_path(small):
