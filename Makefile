@@ -38,7 +38,7 @@ SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run loader/bbrct
 
 all: $(OBJECT) $(BUILD)/bbrctl $(BUILD)/bbrmon ## build everything (the default)
 
-$(BUILD) $(BUILD)/asan $(BUILD)/unit:
+$(BUILD) $(BUILD)/asan $(BUILD)/oracle $(BUILD)/unit:
 	mkdir -p $@
 
 $(OBJECT): $(BPF_SRC) | $(BUILD)
@@ -98,6 +98,17 @@ $(BUILD)/recorder: tests/lab/recorder.c tests/lab/recorder.h | $(BUILD)
 $(BUILD)/recorder.bpf.o: tests/lab/recorder.bpf.c tests/lab/recorder.h | $(BUILD)
 	$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
+# The recorder of the kernel's own BBR.
+ORACLE_HEADERS := $(wildcard tests/oracle/*.h)
+
+$(BUILD)/oracle/record: tests/oracle/record.c tests/oracle/stream.c $(ORACLE_HEADERS) | $(BUILD)/oracle
+	$(CC) $(CFLAGS) $(filter %.c,$^) -lbpf -lz -lm -o $@
+
+$(BUILD)/oracle/record.bpf.o: tests/oracle/record.bpf.c $(BPF_SRC) $(ORACLE_HEADERS) | $(BUILD)/oracle
+	$(CLANG) $(BPF_CFLAGS) -Itests/oracle -c $< -o $@
+
+ORACLE_PROGRAMS := $(addprefix $(BUILD)/oracle/,record record.bpf.o)
+
 LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o)
 
 lab: ## every scenario over five seeds, every kernel: most of an hour
@@ -111,7 +122,7 @@ lab-matrix: ## every kernel of the lab, not just those of make check
 	$(MAKE) tests
 	$(PYTHON) tests/lab/lab matrix
 
-tests: all $(LAB_PROGRAMS) $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS)
+tests: all $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS)
 
 lint: ## formatting and shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)

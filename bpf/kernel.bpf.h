@@ -13,6 +13,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#define BBR_KERNEL_SOCKET
 #include "bbr/bbr.h"
 #include "bpf_bbr/abi.h"
 

@@ -118,9 +118,10 @@ _Static_assert(BBR_REASONS <= 5, "struct bbr.steps has a bit for each");
 /*
  * What the algorithm sees of a socket, and what it decides: IN(sk, name) reads, SET(sk, name, value)
  * writes. In the BPF program that is a load or a store of the kernel's socket where it is needed, which is
- * cheaper than a copy (kernel.bpf.h has the functions); natively it is the field of a struct.
+ * cheaper than a copy (kernel.bpf.h, which asks for this, has the functions); in the tests it is the
+ * field of a struct.
  */
-#ifdef __bpf__
+#ifdef BBR_KERNEL_SOCKET
 struct bbr_sock {
 	const struct bbr_params *param;
 	struct sock *sk;
