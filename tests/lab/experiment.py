@@ -24,6 +24,7 @@ MODULES = ["veth", "sch_fq", "sch_fq_codel", "sch_netem", "sch_tbf", "sch_codel"
 PROGRAMS = [BUILD / "bbrctl", BUILD / "bbrmon", BUILD / "flow", BUILD / "recorder"]
 FILES = {"/recorder.bpf.o": BUILD / "recorder.bpf.o"}
 ETHERNET = 14  # bytes of its header, which a qdisc counts
+MOST_PACKETS = 60000  # that a guest can pass in a second
 UNLIMITED = 1000000  # packets: a qdisc that is not to drop
 
 
@@ -38,9 +39,19 @@ class Run:
     def duration_s(self):
         return self.point["duration"] / 1e6
 
+    @property
+    def packets(self):
+        return packets_of(self.point)
+
     def __str__(self):
         parts = [self.point.scenario, self.point.label, self.cc, f"seed {self.seed}"]
         return " ".join(part for part in parts if part)
+
+
+def packets_of(point):
+    """How many there would be if the link was always busy."""
+    packet_bits = (point["path.mtu"] + ETHERNET) * 8
+    return min(point["link.rate"] / packet_bits, MOST_PACKETS) * point["duration"] / 1e6
 
 
 def ccs_of(point, cc):

@@ -12,13 +12,10 @@ import guest
 
 BOOT_COST = 6.0  # seconds of host time, roughly: what a run takes beside its packets
 PACKET_COST = 1e-4  # the same for a packet of full size at the bottleneck
-MOST_PACKETS = 60000  # of these a guest can do in a second
 
 
 def _cost(run):
-    point = run.point
-    packets = min(point["link.rate"] / 8 / point["path.mtu"], MOST_PACKETS) * run.duration_s
-    return BOOT_COST + PACKET_COST * packets
+    return BOOT_COST + PACKET_COST * run.packets
 
 
 def _clock(seconds):
@@ -79,7 +76,8 @@ class Progress:
 
 def execute_all(runs, on_result=lambda run, result: None, jobs=None, fresh=False,
                 execute=experiment.execute):
-    """Calls on_result(run, result) in the order of runs. Whatever ends it early ends the guests."""
+    """Calls on_result(run, result) in the order of runs; execute makes the one of the other. Whatever
+    ends it early ends the guests."""
     progress = Progress(runs)
     cores = sorted(os.sched_getaffinity(0))
     jobs = jobs or len(cores)

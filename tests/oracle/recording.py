@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Records every callback of the kernel's bbr while the points of a scenario run in a guest of the lab."""
+import dataclasses
+import functools
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lab"))
+
+# pylint: disable=wrong-import-position
+import experiment
+import guest
+import kernels
+import scenario
+from kernels import LabError
+
+CC = "bbr"
+RECORDINGS = kernels.CACHE / "recordings"
+SCENARIOS = HERE / "scenarios"
+RECORDER = experiment.BUILD / "oracle/record"
+FILES = {"/record.bpf.o": experiment.BUILD / "oracle/record.bpf.o"}
+PROGRAMS = [experiment.BUILD / "flow", RECORDER]
+COUNTS = "@@COUNTS "
+MOST_PACKETS = 500000  # of a guest that runs several points
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Run:
+    """Points of one scenario, one after another in one guest."""
+    points: list
+    seed: int
+    kernel: str  # key
+
+    @property
+    def scenario(self):
+        return self.points[0].scenario
+
+    @property
+    def duration_s(self):
+        return sum(point["duration"] for point in self.points) / 1e6
+
+    @functools.cached_property
+    def packets(self):
+        return sum(experiment.packets_of(point) for point in self.points)
+
+    @property
+    def labels(self):
+        return [point.label for point in self.points if point.label]
+
+    def __str__(self):
+        return f"{self.scenario} {self.kernel} seed {self.seed}"
+
+
+def names():
+    """Of the oracle's own scenarios."""
+    return sorted(path.stem for path in SCENARIOS.glob("*.toml"))
+
+
+def load(name):
+    """A scenario of the oracle, of the lab, or of a path to a file."""
+    own = SCENARIOS / f"{name}.toml"
+    return scenario.load(str(own) if own.exists() else name)
+
+
+def runs_of(found, kernel, seeds):
+    """All points of a scenario but those that only change parameters of bpf_bbr, over some seeds, with
+    as many in one guest as make a run of a minute or so: booting one takes as long as many a point."""
+    groups, packets = [[]], 0
+    for point in found.points():
+        if point.params:
+            continue
+        packets += experiment.packets_of(point)
+        if groups[-1] and packets > MOST_PACKETS:
+            groups.append([])
+            packets = experiment.packets_of(point)
+        groups[-1].append(point)
+    for seed in range(1, seeds + 1):
+        for group in groups:
+            yield Run(group, seed, kernel)
+
+
+def script(run):
+    lines = ["start_recording"]
+    for point in run.points:
+        lines += [*experiment.path_lines(point), "begin_point",
+                  *experiment.flow_lines(experiment.Run(point, CC, run.seed, run.kernel)), "end_point"]
+    lines.append("end_recording")
+    return experiment.words() + (HERE / "recording.sh").read_text() + "\n".join(lines) + "\n"
+
+
+def _modules(run):
+    wanted = [experiment.modules(experiment.Run(point, CC, run.seed, run.kernel))
+              for point in run.points]
+    return list(dict.fromkeys(name for some in wanted for name in some))
+
+
+def _image(run, kernel):
+    if not kernel.modules:
+        raise LabError(f"kernel {run.kernel} has no modules in the archive any more, so no bbr")
+    return guest.initramfs(kernel, script(run), programs=PROGRAMS, files=FILES, modules=_modules(run))
+
+
+def _counts(run, result):
+    """What the recorder says, if all that was called is in its recording."""
+    console = result.console.splitlines()
+    lines = [line for line in console if line.startswith(COUNTS)]
+    if result.status != 0 or not lines or any("scenario: " in line for line in console):
+        raise LabError(f"{run}: the run failed in the guest:\n  " + "\n  ".join(console[-15:]))
+    counts = json.loads(lines[0].removeprefix(COUNTS))
+    if counts["dropped"] or counts["called"] != counts["recorded"]:
+        raise LabError(f"{run}: the recording is not complete: {counts}")
+    if not counts["recorded"]:
+        raise LabError(f"{run}: nothing called {CC}")
+    return counts
+
+
+def _write(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as partial:
+        partial.write(data)
+    os.replace(partial.name, path)
+
+
+def execute(run, on_time=None, fresh=False, core=None):
+    """What is known of a recording, its file included; from the cache if all inputs are the same.
+    on_time is told that the guest runs."""
+    kernel = kernels.find(run.kernel)
+    image = _image(run, kernel)
+    inputs = guest.input_hash(kernel, image, seed=run.seed)
+    file = RECORDINGS / inputs[:2] / inputs
+    facts = file.with_suffix(".json")
+    if fresh or not facts.exists():
+        if on_time:
+            on_time(0)
+        begin = time.monotonic()
+        result = guest.run(kernel, image, seed=run.seed, core=core)
+        counts = _counts(run, result)
+        _write(file, result.data)
+        _write(facts, json.dumps({"release": result.release, **counts, "bytes": len(result.data),
+                                  "host_s": round(time.monotonic() - begin, 1)}).encode())
+    return {"scenario": run.scenario, "points": run.labels, "seed": run.seed, "kernel": run.kernel,
+            "virtual_s": run.duration_s, "inputs": inputs, "file": str(file),
+            **json.loads(facts.read_text())}
