@@ -38,7 +38,7 @@ end_point() {
 
 end_recording() {
 	kill -TERM "$recorder"
-	wait "$recorder" || fail "the recorder of callbacks failed"
+	wait "$recorder" || fail "the recorder of callbacks failed: $(cat "$OUT/counts")"
 	echo "@@COUNTS $(cat "$OUT/counts")"
 	cat "$OUT/recording" >/dev/ttyS1
 }
