@@ -107,7 +107,16 @@ $(BUILD)/oracle/record: tests/oracle/record.c tests/oracle/stream.c $(ORACLE_HEA
 $(BUILD)/oracle/record.bpf.o: tests/oracle/record.bpf.c $(BPF_SRC) $(ORACLE_HEADERS) | $(BUILD)/oracle
 	$(CLANG) $(BPF_CFLAGS) -Itests/oracle -c $< -o $@
 
-ORACLE_PROGRAMS := $(addprefix $(BUILD)/oracle/,record record.bpf.o)
+# What feeds its recordings to the algorithm, natively and as BPF.
+REPLAY_SRC := $(addprefix tests/oracle/,replay.c mainline.c stream.c)
+
+$(BUILD)/oracle/replay: $(REPLAY_SRC) $(ORACLE_HEADERS) $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/oracle
+	$(CC) -Iinclude -Ibpf $(CFLAGS) $(REPLAY_SRC) -lbpf -lz -o $@
+
+$(BUILD)/oracle/replay.bpf.o: tests/oracle/replay.bpf.c $(BPF_SRC) $(ORACLE_HEADERS) | $(BUILD)/oracle
+	$(CLANG) $(BPF_CFLAGS) -Itests/oracle -c $< -o $@
+
+ORACLE_PROGRAMS := $(addprefix $(BUILD)/oracle/,record record.bpf.o replay replay.bpf.o)
 
 LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o)
 

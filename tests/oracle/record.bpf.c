@@ -43,12 +43,26 @@ static inline void drop(void)
 	__sync_fetch_and_add(&counts.dropped, 1);
 }
 
+/* Came with 6.3, a release after bpf_rdonly_cast(). */
+struct bpf_rb_root {
+	u64 root;
+} __attribute__((preserve_access_index));
+
+extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
+
 /*
- * sk as a tcp_sock: only through this does the verifier let a tracing program read beyond struct sock.
+ * sk as a tcp_sock: only so does the verifier let a tracing program read beyond struct sock. Some kernels' modules
+ * have a struct sock of their own in their BTF, which bpf_skc_to_tcp_sock() does not take for one.
  */
 static inline struct bbr_sock sock_to_read(struct sock *sk)
 {
-	return (struct bbr_sock){ .sk = (struct sock *)bpf_skc_to_tcp_sock(sk) };
+	void *tp;
+
+	if (bpf_core_type_exists(struct bpf_rb_root))
+		tp = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
+	else
+		tp = bpf_skc_to_tcp_sock(sk);
+	return (struct bbr_sock){ .sk = tp };
 }
 
 static inline void read_outputs(struct outputs *out, const struct bbr_sock *s)
@@ -174,7 +188,7 @@ static inline void end(struct sock *sk, u8 kind, u32 returned)
 CALLBACK(bbr_init, CB_INIT, 0, NULL, 0)
 CALLBACK(bbr_main, CB_CONG_CONTROL, 0, ctx_rate_sample(ctx), 0)
 CALLBACK(bbr_cwnd_event, CB_CWND_EVENT, ctx[1], NULL, 0)
-CALLBACK(bbr_cwnd_event_tx_start, CB_CWND_EVENT, CA_EVENT_TX_START, NULL, 0) /* from 7.1 on */
+CALLBACK(bbr_cwnd_event_tx_start, CB_CWND_EVENT, EVENT_TX_START, NULL, 0) /* from 7.1 on */
 CALLBACK(bbr_set_state, CB_SET_STATE, ctx[1], NULL, 0)
 CALLBACK(bbr_ssthresh, CB_SSTHRESH, 0, NULL, ctx[1])
 CALLBACK(bbr_undo_cwnd, CB_UNDO_CWND, 0, NULL, ctx[1])

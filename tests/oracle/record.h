@@ -24,6 +24,7 @@ enum callback_kind {
 	{ "init",     "cong_control", "cwnd_event",   "set_state", \
 	  "ssthresh", "undo_cwnd",    "min_tso_segs", "sndbuf_expand" }
 
+#define EVENT_TX_START 0 /* CA_EVENT_TX_START, on all kernels that have it */
 #define CA_PRIV_SIZE 104 /* icsk_ca_priv: struct bbr of tcp_bbr.c */
 
 /* What a callback may change. */

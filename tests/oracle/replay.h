@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A callback as the algorithm takes it: natively and as BPF the same source and the same data.
+ */
+#ifndef ORACLE_REPLAY_H
+#define ORACLE_REPLAY_H
+
+#include "bbr/algorithm.h"
+
+#include "record.h"
+
+#define BATCH 1024 /* callbacks that the BPF program is given at once */
+
+struct replay {
+	struct bbr b; /* the state, before and after */
+	struct bbr_sock
+		sk; /* inputs, and outputs before and after; param is set by replay_callback() */
+	struct bbr_rs rs;
+	u32 returned;
+	u8 kind; /* enum callback_kind */
+	u8 arg;
+};
+
+/*
+ * What the operations of bpf/bbr.bpf.c do with the algorithm. sk is a copy, because the verifier keeps
+ * track of its pointer only on the stack.
+ */
+static inline void replay_callback(struct replay *r, const struct bbr_params *params)
+{
+	struct bbr_sock sk = r->sk;
+
+	sk.param = params;
+	switch (r->kind) {
+	case CB_INIT:
+		bbr_init(&r->b, &sk);
+		break;
+	case CB_CONG_CONTROL:
+		bbr_main(&r->b, &sk, &r->rs);
+		break;
+	case CB_CWND_EVENT:
+		if (r->arg == EVENT_TX_START)
+			bbr_tx_start(&r->b, &sk);
+		break;
+	case CB_SET_STATE:
+		bbr_set_state(&r->b, &sk, r->arg);
+		break;
+	case CB_SSTHRESH:
+		r->returned = bbr_ssthresh(&r->b, &sk);
+		break;
+	case CB_UNDO_CWND:
+		r->returned = bbr_undo_cwnd(&r->b, &sk);
+		break;
+	case CB_MIN_TSO_SEGS:
+		r->returned = bbr_min_tso_segs(&sk);
+		break;
+	case CB_SNDBUF_EXPAND:
+		r->returned = params->sndbuf_expand[0];
+		break;
+	}
+	r->sk = sk;
+}
+
+#endif
