@@ -116,7 +116,25 @@ $(BUILD)/oracle/replay: $(REPLAY_SRC) $(ORACLE_HEADERS) $(wildcard bpf/bbr/*.h) 
 $(BUILD)/oracle/replay.bpf.o: tests/oracle/replay.bpf.c $(BPF_SRC) $(ORACLE_HEADERS) | $(BUILD)/oracle
 	$(CLANG) $(BPF_CFLAGS) -Itests/oracle -c $< -o $@
 
-ORACLE_PROGRAMS := $(addprefix $(BUILD)/oracle/,record record.bpf.o replay replay.bpf.o)
+$(BUILD)/asan/replay: $(REPLAY_SRC) $(ORACLE_HEADERS) $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/asan
+	$(CC) -Iinclude -Ibpf $(CFLAGS) $(SANITIZE) $(REPLAY_SRC) -lbpf -lz -o $@
+
+# What makes small recordings of large ones: path.c calls path_trace.c at each branch and comparison.
+SELECT_SRC := $(addprefix tests/oracle/,select.c path_trace.c mainline.c stream.c)
+
+$(BUILD)/oracle/path.o: tests/oracle/path.c $(ORACLE_HEADERS) $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/oracle
+	$(CC) -Iinclude -Ibpf $(CFLAGS) -O1 -fsanitize-coverage=trace-pc,trace-cmp -c $< -o $@
+
+$(BUILD)/oracle/select: $(SELECT_SRC) $(BUILD)/oracle/path.o
+	$(CC) -Iinclude -Ibpf $(CFLAGS) $^ -lz -o $@
+
+$(BUILD)/oracle/test_replay: tests/oracle/test_replay.c tests/oracle/mainline.c tests/oracle/stream.c \
+		$(ORACLE_HEADERS) $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/oracle
+	$(CC) -Iinclude -Ibpf $(CFLAGS) $(SANITIZE) $(filter %.c,$^) \
+		-lcmocka -lz -o $@
+
+ORACLE_PROGRAMS := $(addprefix $(BUILD)/oracle/,record record.bpf.o replay replay.bpf.o select test_replay) \
+	$(BUILD)/asan/replay
 
 LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o)
 
