@@ -4,6 +4,10 @@
  * changed. What is read, and how, are the inputs of bpf/kernel.bpf.h: those of the BPF program.
  *
  * The socket is locked all through a callback, so the first half can be kept by the socket's address.
+ *
+ * The kernel skips a tracing program that it would run within itself: in an interrupt, or on a kernel that
+ * preempts, for another socket. So there are several copies of each program, and of those that run for
+ * a half of a callback the first records it.
  */
 #include "kernel.bpf.h"
 
@@ -118,20 +122,32 @@ static inline struct pending *pending_of(struct sock *sk)
 	return bpf_map_lookup_elem(&pending, &key);
 }
 
+/* The innermost callback that has begun; NULL: there is none. */
+static inline struct recorded *innermost(struct pending *p)
+{
+	if (!p->depth)
+		return NULL;
+	return p->depth > 1 ? &p->rec[1] : &p->rec[0];
+}
+
 /* The first half of a callback; rs: the rate sample, if it has one. */
 static inline void begin(struct sock *sk, u8 kind, u8 arg, const struct rate_sample *rs)
 {
-	struct bbr_sock s = sock_to_read(sk);
 	struct pending *p = pending_of(sk);
+	struct bbr_sock s;
 	struct recorded *rec;
 	struct callback *cb;
 
-	if (!s.sk || !p)
-		return; /* end() counts it */
-	if (p->depth && (p->depth > 1 || kind != CB_MIN_TSO_SEGS)) {
-		drop(); /* the second half of the last one did not run */
-		p->depth = 0;
-	}
+	if (!p)
+		return; /* it will be missing */
+	rec = innermost(p);
+	if (rec && rec->cb.kind == kind)
+		return; /* another copy was here */
+	s = sock_to_read(sk);
+	if (!s.sk)
+		return;
+	if (rec && (p->depth > 1 || kind != CB_MIN_TSO_SEGS))
+		p->depth = 0; /* no copy saw the second half of the last one: that is missing */
 	rec = p->depth++ ? &p->rec[1] : &p->rec[0];
 	cb = &rec->cb;
 	__builtin_memset(cb, 0, sizeof(*cb));
@@ -148,19 +164,17 @@ static inline void begin(struct sock *sk, u8 kind, u8 arg, const struct rate_sam
 static inline void end(struct sock *sk, u8 kind, u32 returned)
 {
 	u32 jiffies = bpf_jiffies64(); /* first, for the same reason */
-	struct bbr_sock s = sock_to_read(sk);
 	struct pending *p = pending_of(sk);
 	struct recorded *rec;
+	struct bbr_sock s;
 
-	if (!s.sk || !p || !p->depth) {
-		drop();
+	rec = p ? innermost(p) : NULL;
+	if (!rec || rec->cb.kind != kind)
+		return; /* another copy was here, or none saw the first half */
+	s = sock_to_read(sk);
+	if (!s.sk)
 		return;
-	}
-	rec = --p->depth ? &p->rec[1] : &p->rec[0];
-	if (rec->cb.kind != kind) {
-		drop();
-		return;
-	}
+	p->depth--;
 	rec->cb.jiffies[1] = jiffies;
 	read_outputs(&rec->cb.after, &s);
 	rec->cb.after.returned = returned;
@@ -171,19 +185,24 @@ static inline void end(struct sock *sk, u8 kind, u32 returned)
 }
 
 /* Both halves of a function of tcp_bbr.c: what it is given, and what it returns. */
-#define CALLBACK(function, kind, arg, rs, returned)          \
+#define COPY(n, function, kind, arg, rs, returned)           \
 	SEC("fentry/" #function)                             \
-	int function##_begin(unsigned long long *ctx)        \
+	int function##_begin##n(unsigned long long *ctx)     \
 	{                                                    \
 		begin((struct sock *)ctx[0], kind, arg, rs); \
 		return 0;                                    \
 	}                                                    \
 	SEC("fexit/" #function)                              \
-	int function##_end(unsigned long long *ctx)          \
+	int function##_end##n(unsigned long long *ctx)       \
 	{                                                    \
 		end((struct sock *)ctx[0], kind, returned);  \
 		return 0;                                    \
 	}
+#define CALLBACK(...)        \
+	COPY(0, __VA_ARGS__) \
+	COPY(1, __VA_ARGS__) \
+	COPY(2, __VA_ARGS__)
+_Static_assert(COPIES == 3, "of each program");
 
 CALLBACK(bbr_init, CB_INIT, 0, NULL, 0)
 CALLBACK(bbr_main, CB_CONG_CONTROL, 0, ctx_rate_sample(ctx), 0)

@@ -6,7 +6,7 @@
  *
  * OBJECT is record.bpf.o, OUT the recording (stream.h). The file READY appears when every callback from then
  * on is recorded. SIGTERM ends it. Prints what was called, recorded and lost as JSON. How often the
- * functions were called is counted by probes of the kernel's perf, which have nothing to do with BPF.
+ * functions were called is counted by probes of the kernel's tracing, which have nothing to do with BPF.
  */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
@@ -14,13 +14,11 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,9 +28,8 @@
 #define MODULE "tcp_bbr"
 #define POLL_NS 20000000
 #define HZ_NS 400000000 /* over which HZ is measured */
-#define PROBE_TYPE "/sys/bus/event_source/devices/kprobe/type"
+#define TRACING "/sys/kernel/tracing/"
 #define SOCKETS (1 << 16) /* slots of the table of addresses */
-#define MAX_PROBES 512
 
 static volatile sig_atomic_t stopped;
 
@@ -67,39 +64,27 @@ static void read_layout(const struct btf *btf, struct header *h)
 	}
 }
 
-/* A counter of calls for each CPU; the kernel gives a probe to one CPU at a time. */
-static int probes[MAX_PROBES], probe_kinds[MAX_PROBES], probe_count;
-
-static void count_calls(const char *function, int kind)
+/* Without O_TRUNC: opening kprobe_events with it removes all probes. */
+static void write_text(const char *path, const char *text)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr) };
-	char symbol[64];
-	FILE *f = fopen(PROBE_TYPE, "r");
+	int fd = open(path, O_WRONLY);
 
-	snprintf(symbol, sizeof(symbol), MODULE ":%s", function);
-	if (!f || fscanf(f, "%u", &attr.type) != 1)
-		die(PROBE_TYPE);
-	fclose(f);
-	attr.config1 = (uintptr_t)symbol;
-	for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++) {
-		int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-		if (fd < 0 || probe_count == MAX_PROBES)
-			die(symbol);
-		probe_kinds[probe_count] = kind;
-		probes[probe_count++] = fd;
-	}
+	if (fd < 0 || write(fd, text, strlen(text)) < 0 || close(fd))
+		die(path);
 }
 
-static void read_calls(__u64 calls[CALLBACK_KINDS])
+/*
+ * From now on the kernel's own probes count the calls: those that they met, and those that they missed as
+ * they were busy in what an interrupt came into.
+ */
+static void count_calls(const char *function)
 {
-	for (int i = 0; i < probe_count; i++) {
-		__u64 count;
+	char text[128];
 
-		if (read(probes[i], &count, sizeof(count)) != sizeof(count))
-			die("number of calls");
-		calls[probe_kinds[i]] += count;
-	}
+	snprintf(text, sizeof(text), "p:oracle/%s " MODULE ":%s\n", function, function);
+	write_text(TRACING "kprobe_events", text);
+	snprintf(text, sizeof(text), TRACING "events/oracle/%s/enable", function);
+	write_text(text, "1");
 }
 
 /* In the order of enum callback_kind; the last one is what cwnd_event became in part. */
@@ -119,16 +104,32 @@ static const struct {
 };
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
+static void read_calls(__u64 calls[CALLBACK_KINDS])
+{
+	FILE *f = fopen(TRACING "kprobe_profile", "r");
+	unsigned long long met, missed;
+	char function[64];
+
+	while (f && fscanf(f, "%63s %llu %llu", function, &met, &missed) == 3)
+		for (size_t i = 0; i < FUNCTIONS; i++)
+			if (!strcmp(function, functions[i].function))
+				calls[functions[i].kind] += met + missed;
+	if (!f || fclose(f))
+		die("number of calls");
+}
+
 static void choose(struct bpf_object *obj, const char *function, const char *half, bool exists)
 {
 	struct bpf_program *prog;
 	char name[64];
 
-	snprintf(name, sizeof(name), "%s_%s", function, half);
-	prog = bpf_object__find_program_by_name(obj, name);
-	if (!prog)
-		die(name);
-	bpf_program__set_autoload(prog, exists);
+	for (int i = 0; i < COPIES; i++) {
+		snprintf(name, sizeof(name), "%s_%s%d", function, half, i);
+		prog = bpf_object__find_program_by_name(obj, name);
+		if (!prog)
+			die(name);
+		bpf_program__set_autoload(prog, exists);
+	}
 }
 
 /* Leaves those out that this kernel's BBR does not have; each kind must be there, though. */
@@ -144,7 +145,7 @@ static void choose_functions(struct bpf_object *obj, const struct btf *btf)
 		choose(obj, function, "end", exists);
 		found[functions[i].kind] |= exists;
 		if (exists)
-			count_calls(function, functions[i].kind);
+			count_calls(function);
 	}
 	for (int i = 0; i < CALLBACK_KINDS; i++)
 		if (!found[i]) {
@@ -285,6 +286,7 @@ int main(int argc, char **argv)
 	obj = bpf_object__open_file(argv[1], NULL);
 	if (!obj)
 		die(argv[1]);
+	write_text(TRACING "tracing_on", "0"); /* the probes are to count only */
 	choose_functions(obj, btf);
 	if (bpf_object__load(obj))
 		die(argv[1]);

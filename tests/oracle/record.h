@@ -73,6 +73,8 @@ struct callback {
 	struct outputs before, after;
 };
 
+#define COPIES 3 /* of each program that records a half of a callback */
+
 /* A callback on its way from the kernel to the recorder. */
 struct recorded {
 	__u64 socket; /* its address, to tell sockets apart */
