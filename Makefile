@@ -34,7 +34,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/te
 C_FILES := $(wildcard bpf/*.[ch] bpf/bbr/*.h lib/*.[ch] loader/*.[ch] tools/*.[ch] tests/*/*.[ch]) \
 	$(ABI) vmlinux.h
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run loader/bbrctl.bash-completion \
-	$(wildcard tests/lab/*.sh)
+	$(wildcard tests/lab/*.sh tests/oracle/*.sh)
 
 all: $(OBJECT) $(BUILD)/bbrctl $(BUILD)/bbrmon ## build everything (the default)
 

@@ -93,7 +93,7 @@ def script(run):
     return experiment.words() + (HERE / "recording.sh").read_text() + "\n".join(lines) + "\n"
 
 
-def _modules(run):
+def modules(run):
     wanted = [experiment.modules(experiment.Run(point, CC, run.seed, run.kernel))
               for point in run.points]
     return list(dict.fromkeys(name for some in wanted for name in some))
@@ -102,7 +102,7 @@ def _modules(run):
 def _image(run, kernel):
     if not kernel.modules:
         raise LabError(f"kernel {run.kernel} has no modules in the archive any more, so no bbr")
-    return guest.initramfs(kernel, script(run), programs=PROGRAMS, files=FILES, modules=_modules(run))
+    return guest.initramfs(kernel, script(run), programs=PROGRAMS, files=FILES, modules=modules(run))
 
 
 def _counts(run, result):
