@@ -31,12 +31,13 @@ int bbrctl_main(int argc, char **argv); /* main() of loader/main.c, by the Makef
 static struct bbr_params in_force; /* those of the instance */
 static unsigned int messages; /* of err() in this run */
 
-static unsigned long loads, changes, texts, jsons, nothings, refusals;
+static unsigned long assignments, loads, changes, texts, jsons, nothings, refusals;
 static unsigned long parsed[PARSE_BAD_UNIT + 1];
 static unsigned long everies, prefixes, ports, rings, counts;
 
 static void report(void)
 {
+	say_reached("assignment", assignments);
 	say_reached("loaded", loads);
 	say_reached("changed", changes);
 	say_reached("text", texts);
@@ -236,14 +237,30 @@ static void check_round_trip(const struct param *param, const struct bbr_params 
 	json_object_put(o);
 }
 
+/* The numbers next to the range are refused. */
+static void check_limits(const struct param *param)
+{
+	const __u32 beyond[] = { param->lo - 1, param->hi + 1 };
+	char text[UNITS_LEN], assignment[PARAM_TEXT_LEN];
+	struct bbr_params p = params_default;
+
+	for (int i = param->lo ? 0 : 1; param->n == 1 && i < 2; i++) {
+		param_format_value(param, beyond[i], text, sizeof(text));
+		snprintf(assignment, sizeof(assignment), "%s=%s", param->key, text);
+		CHECK(param_assign(assignment, &p) == EXIT_USAGE);
+	}
+}
+
 static void check_values(struct input in)
 {
 	struct bbr_params p;
 	__u64 any;
 
 	take_values(in, &p);
-	for (size_t i = 0; i < nr_params; i++)
+	for (size_t i = 0; i < nr_params; i++) {
 		check_round_trip(&params[i], &p);
+		check_limits(&params[i]);
+	}
 	in_force = p;
 
 	/* What the map holds may be out of range. */
@@ -273,6 +290,28 @@ static void check_number(const char *s, enum parse_error (*parse)(const char *, 
 	parsed[error]++;
 	if (error == PARSE_OK)
 		CHECK(isfinite(value) && value >= 0);
+}
+
+/* What is taken is one value for each place, and changes nothing else; what is not changes nothing. */
+static void check_assignment(const char *s)
+{
+	struct bbr_params p = params_default;
+	const struct param *param;
+	__u32 n = 1;
+
+	if (param_assign(s, &p)) {
+		CHECK(!memcmp(&p, &params_default, sizeof(p)));
+		return;
+	}
+	check_ranges(&p);
+	param = param_find(s, strcspn(s, "="));
+	for (const char *c = s; *c; c++)
+		n += *c == ',';
+	CHECK(param && n == param->n);
+	memcpy(param_values(param, &p), param_values_const(param, &params_default),
+	       n * sizeof(__u32));
+	CHECK(!memcmp(&p, &params_default, sizeof(p)));
+	assignments++;
 }
 
 /* A value that bbrmon takes, or a message. */
@@ -410,6 +449,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_number(argv[i], parse_duration);
 		check_number(argv[i], parse_bitrate);
 		check_number(argv[i], parse_size);
+		check_assignment(argv[i]);
 		check_options(argv[i]);
 	}
 	run(argc, argv);
