@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Makes the mistakes of mutants.txt one at a time, and tells which test notices. See docs/mutants.md."""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+import mutants
+from mutants import HERE, REPO, MutantError
+
+SOURCES = ("bpf/bbr", "include")
+UNIT = sorted((REPO / "tests" / "unit").glob("test_*.c"))
+REPLAY = [HERE / name for name in ("replay.c", "mainline.c", "stream.c")]
+RECORDINGS = HERE / "recordings"
+TIME_LIMIT_S = 60
+TEXT = """# Mutants
+
+Each line is a mistake that was made in a copy of the algorithm: the rule that it breaks, what was changed, the
+unit tests that failed, and the number of recorded callbacks of the kernel's own BBR that replay no longer
+reproduced. A test that never fails proves nothing; these do. `make check` repeats it and fails if a mistake
+goes unnoticed. The list is [tests/oracle/mutants.txt](../tests/oracle/mutants.txt); this page is the output
+of `tests/oracle/mutate.py`.
+"""
+
+
+class Noticed(NamedTuple):
+    program: str
+    tests: list  # the unit tests that failed
+    differing: int  # callbacks that replay did not reproduce
+    endless: bool  # it did not come to an end
+
+
+class Program(NamedTuple):
+    """A program that includes the algorithm and fails if a rule is broken."""
+    name: str
+    sources: list
+    libraries: list
+    arguments: list
+
+    def notices(self, copy, folder):
+        """Compiled with the copy of the algorithm: what fails? None: nothing."""
+        binary = folder / self.name
+        command = ["gcc", "-O0", "-std=gnu11", "-w", f"-I{copy}/include", f"-I{copy}/bpf", f"-I{copy}/bpf/bbr",
+                   f"-I{HERE}", *self.sources, *self.libraries, "-o", binary]
+        compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+        if compiled.returncode:
+            raise MutantError(f"{self.name} does not compile:\n{compiled.stderr}")
+        try:
+            ran = subprocess.run([binary, *self.arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 text=True, timeout=TIME_LIMIT_S, check=False)
+            status, output = ran.returncode, ran.stdout
+        except subprocess.TimeoutExpired as expired:
+            status, output = None, (expired.stdout or b"").decode()
+        if status == 0:
+            return None
+        # cmocka names a failed test twice: when it fails and at the end.
+        tests = list(dict.fromkeys(re.findall(r"^\[  FAILED  \] ([a-z]\w*)$", output, re.M)))
+        if not tests:  # it ended, or did not, within one
+            tests = re.findall(r"^\[ RUN      \] (\w+)$", output, re.M)[-1:]
+        differing = re.search(r"(\d+) differ", output)
+        return Noticed(self.name, tests, int(differing[1]) if differing else 0, status is None)
+
+
+def unit_programs(mutant=None):
+    """Those that are about the mutant's file or function come first: they save the others."""
+    def is_about(program):
+        subject = program.name.removeprefix("test_")
+        return mutant and (subject in mutant.file.rpartition("/")[2] or subject in mutant.function)
+
+    programs = [Program(source.stem, [source], ["-lcmocka"], []) for source in UNIT]
+    return sorted(programs, key=lambda program: not is_about(program))
+
+
+def replay_program():
+    """None while there is nothing to replay."""
+    recordings = sorted(RECORDINGS.glob("*"))
+    if not recordings or not all(source.exists() for source in REPLAY):
+        return None
+    return Program("replay", REPLAY, ["-lz"], recordings)
+
+
+class Result(NamedTuple):
+    mutant: mutants.Mutant
+    unit: Noticed  # the first unit program that failed; None: none did
+    replay: Noticed
+
+    @property
+    def survived(self):
+        return self.unit is None and self.replay is None
+
+    def as_json(self):
+        return {**self.mutant._asdict(), "unit": self.unit and self.unit._asdict(),
+                "replay": self.replay and self.replay._asdict()}
+
+
+def _copy(folder):
+    for name in SOURCES:
+        shutil.copytree(REPO / name, folder / name)
+
+
+def _first(programs, copy, folder):
+    return next(filter(None, (program.notices(copy, folder) for program in programs)), None)
+
+
+def run(mutant):
+    """What the tests say to the mutant, or to the algorithm as it is if that is None."""
+    with tempfile.TemporaryDirectory(prefix="mutant-") as temporary:
+        folder = pathlib.Path(temporary)
+        _copy(folder)
+        if mutant:
+            path = folder / mutant.file
+            path.write_text(mutants.mutate(mutant, path.read_text()))
+        replay = replay_program()
+        try:
+            return Result(mutant, _first(unit_programs(mutant), folder, folder),
+                          replay and replay.notices(folder, folder))
+        except MutantError as error:
+            raise MutantError(f"{mutant.name if mutant else 'the algorithm as it is'}: {error}") from error
+
+
+def run_all(chosen, jobs):
+    """The results in the order of the list; progress goes to stderr."""
+    for mutant in chosen:  # a list that has rotted fails at once
+        mutants.mutate(mutant, (REPO / mutant.file).read_text())
+    original = run(None)
+    if not original.survived:
+        raise MutantError(f"a test fails without any mutation: {original.unit or original.replay}")
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = {pool.submit(run, mutant): mutant for mutant in chosen}
+        try:
+            for count, future in enumerate(concurrent.futures.as_completed(futures), 1):
+                word = "NOT NOTICED" if future.result().survived else "noticed"
+                print(f"{count}/{len(chosen)} {word}: {futures[future].name}", file=sys.stderr)
+        except MutantError:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [future.result() for future in futures]
+
+
+def _code(text):
+    return "`" + " ".join(text.split()).replace("|", "\\|") + "`"
+
+
+def _unit_cell(noticed):
+    if noticed is None:
+        return "not noticed"
+    more = f" and {len(noticed.tests) - 1} more" if len(noticed.tests) > 1 else ""
+    return f"{noticed.program}: {''.join(noticed.tests[:1]) or 'crashed'}{more}" \
+        + (" (endless)" if noticed.endless else "")
+
+
+def _replay_cell(noticed):
+    if replay_program() is None:
+        return "-"
+    if noticed is None:
+        return "0"
+    return "endless" if noticed.endless else str(noticed.differing or "crashed")
+
+
+def table(results):
+    """The results as markdown."""
+    lines = [TEXT, "| rule | mutation | unit test that noticed | replay: differing callbacks |",
+             "|---|---|---|---|"]
+    for result in results:
+        mutant = result.mutant
+        where = mutant.function or mutant.file.rpartition("/")[2]
+        becomes = _code(mutant.becomes) if mutant.becomes else "left out"
+        lines.append(f"| {mutant.rule} | {where}: {_code(mutant.text)} → {becomes} "
+                     f"| {_unit_cell(result.unit)} | {_replay_cell(result.replay)} |")
+    by_unit = sum(result.unit is not None for result in results)
+    lines += ["", f"{len(results)} mutants, {by_unit} noticed by the unit tests"
+              + (f", {sum(result.replay is not None for result in results)} by replay." if replay_program()
+                 else ".")]
+    return "\n".join(lines)
+
+
+def as_json(results):
+    return json.dumps({"mutants": len(results),
+                       "replay": replay_program() is not None,
+                       "survivors": [result.mutant.name for result in results if result.survived],
+                       "results": [result.as_json() for result in results]}, indent=2)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("words", nargs="*", help="only the mutants in whose names all of these occur")
+    parser.add_argument("-j", "--json", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--list", type=pathlib.Path, default=mutants.LIST, help="other than mutants.txt")
+    options = parser.parse_args()
+    try:
+        chosen = [mutant for mutant in mutants.load(options.list)
+                  if all(word in mutant.name for word in options.words)]
+        results = run_all(chosen, options.jobs)
+    except MutantError as error:
+        print(f"mutate: {error}", file=sys.stderr)
+        return 2
+    print(as_json(results) if options.json else table(results))
+    survivors = [result.mutant.name for result in results if result.survived]
+    for name in survivors:
+        print(f"mutate: nobody noticed: {name}", file=sys.stderr)
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
