@@ -20,7 +20,7 @@ SOURCES = ("bpf/bbr", "include")
 UNIT = sorted((REPO / "tests" / "unit").glob("test_*.c"))
 REPLAY = [HERE / name for name in ("replay.c", "mainline.c", "stream.c")]
 RECORDINGS = HERE / "recordings"
-TIME_LIMIT_S = 60
+UNIT_LIMIT_S, REPLAY_LIMIT_S = 10, 300  # many times what they take
 TEXT = """# Mutants
 
 Each line is a mistake that was made in a copy of the algorithm: the rule that it breaks, what was changed, the
@@ -41,42 +41,51 @@ class Noticed(NamedTuple):
 class Program(NamedTuple):
     """A program that includes the algorithm and fails if a rule is broken."""
     name: str
-    sources: list
-    libraries: list
+    build: list  # options, sources, libraries
     arguments: list
+    refusal: int  # exit status by which it says that it cannot judge
+    limit_s: int  # what takes longer has no end
+
+    def _compile(self, copy, binary):
+        compiled = subprocess.run(["gcc", "-std=gnu11", "-w", f"-I{copy}/include", f"-I{copy}/bpf",
+                                   f"-I{copy}/bpf/bbr", *self.build, "-o", binary],
+                                  capture_output=True, text=True, check=False)
+        if compiled.returncode:
+            raise MutantError(f"{self.name} does not compile:\n{compiled.stderr}")
 
     def notices(self, copy, folder):
         """Compiled with the copy of the algorithm: what fails? None: nothing."""
         binary = folder / self.name
-        command = ["gcc", "-O0", "-std=gnu11", "-w", f"-I{copy}/include", f"-I{copy}/bpf", f"-I{copy}/bpf/bbr",
-                   f"-I{HERE}", *self.sources, *self.libraries, "-o", binary]
-        compiled = subprocess.run(command, capture_output=True, text=True, check=False)
-        if compiled.returncode:
-            raise MutantError(f"{self.name} does not compile:\n{compiled.stderr}")
+        self._compile(copy, binary)
         try:
             ran = subprocess.run([binary, *self.arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 text=True, timeout=TIME_LIMIT_S, check=False)
+                                 text=True, timeout=self.limit_s, check=False)
             status, output = ran.returncode, ran.stdout
         except subprocess.TimeoutExpired as expired:
             status, output = None, (expired.stdout or b"").decode()
         if status == 0:
             return None
+        if status is not None and status == self.refusal:
+            raise MutantError(f"{self.name} does not work:\n{output}")
         # cmocka names a failed test twice: when it fails and at the end.
         tests = list(dict.fromkeys(re.findall(r"^\[  FAILED  \] ([a-z]\w*)$", output, re.M)))
         if not tests:  # it ended, or did not, within one
             tests = re.findall(r"^\[ RUN      \] (\w+)$", output, re.M)[-1:]
-        differing = re.search(r"(\d+) differ", output)
+        differing = re.search(r"(\d+) different", output)
         return Noticed(self.name, tests, int(differing[1]) if differing else 0, status is None)
 
 
 def unit_programs(mutant=None):
-    """Those that are about the mutant's file or function come first: they save the others."""
-    def is_about(program):
+    """Those that are about the mutant's file or function come first, and that of long runs last: the first
+    one that notices saves the others.
+    """
+    def place(program):
         subject = program.name.removeprefix("test_")
-        return mutant and (subject in mutant.file.rpartition("/")[2] or subject in mutant.function)
+        is_about = mutant and (subject in mutant.file.rpartition("/")[2] or subject in mutant.function)
+        return not is_about, subject == "main"
 
-    programs = [Program(source.stem, [source], ["-lcmocka"], []) for source in UNIT]
-    return sorted(programs, key=lambda program: not is_about(program))
+    programs = [Program(source.stem, ["-O0", source, "-lcmocka"], [], None, UNIT_LIMIT_S) for source in UNIT]
+    return sorted(programs, key=place)
 
 
 def replay_program():
@@ -84,13 +93,15 @@ def replay_program():
     recordings = sorted(RECORDINGS.glob("*"))
     if not recordings or not all(source.exists() for source in REPLAY):
         return None
-    return Program("replay", REPLAY, ["-lz"], recordings)
+    return Program("replay", ["-O2", f"-I{HERE}", *REPLAY, "-lbpf", "-lz"], ["-m", "0", *recordings], 2,
+                   REPLAY_LIMIT_S)
 
 
 class Result(NamedTuple):
     mutant: mutants.Mutant
-    unit: Noticed  # the first unit program that failed; None: none did
+    unit: Noticed  # by the first unit program that failed; None: none did
     replay: Noticed
+    replayed: bool
 
     @property
     def survived(self):
@@ -98,7 +109,7 @@ class Result(NamedTuple):
 
     def as_json(self):
         return {**self.mutant._asdict(), "unit": self.unit and self.unit._asdict(),
-                "replay": self.replay and self.replay._asdict()}
+                "replay": self.replay and self.replay._asdict(), "replayed": self.replayed}
 
 
 def _copy(folder):
@@ -110,23 +121,29 @@ def _first(programs, copy, folder):
     return next(filter(None, (program.notices(copy, folder) for program in programs)), None)
 
 
-def run(mutant):
-    """What the tests say to the mutant, or to the algorithm as it is if that is None."""
+def _notice(mutant, copy, folder, quick):
+    unit = _first(unit_programs(mutant), copy, folder)
+    replay = None if quick and unit else replay_program()
+    return Result(mutant, unit, replay and replay.notices(copy, folder), replay is not None)
+
+
+def run(mutant, quick=False):
+    """What the tests say to the mutant, or to the algorithm as it is if that is None. quick: replay is asked
+    only if the unit tests notice nothing.
+    """
     with tempfile.TemporaryDirectory(prefix="mutant-") as temporary:
         folder = pathlib.Path(temporary)
         _copy(folder)
         if mutant:
             path = folder / mutant.file
             path.write_text(mutants.mutate(mutant, path.read_text()))
-        replay = replay_program()
         try:
-            return Result(mutant, _first(unit_programs(mutant), folder, folder),
-                          replay and replay.notices(folder, folder))
+            return _notice(mutant, folder, folder, quick)
         except MutantError as error:
             raise MutantError(f"{mutant.name if mutant else 'the algorithm as it is'}: {error}") from error
 
 
-def run_all(chosen, jobs):
+def run_all(chosen, jobs, quick=False):
     """The results in the order of the list; progress goes to stderr."""
     for mutant in chosen:  # a list that has rotted fails at once
         mutants.mutate(mutant, (REPO / mutant.file).read_text())
@@ -134,12 +151,12 @@ def run_all(chosen, jobs):
     if not original.survived:
         raise MutantError(f"a test fails without any mutation: {original.unit or original.replay}")
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(run, mutant): mutant for mutant in chosen}
+        futures = {pool.submit(run, mutant, quick): mutant for mutant in chosen}
         try:
             for count, future in enumerate(concurrent.futures.as_completed(futures), 1):
                 word = "NOT NOTICED" if future.result().survived else "noticed"
                 print(f"{count}/{len(chosen)} {word}: {futures[future].name}", file=sys.stderr)
-        except MutantError:
+        except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
     return [future.result() for future in futures]
@@ -157,34 +174,37 @@ def _unit_cell(noticed):
         + (" (endless)" if noticed.endless else "")
 
 
-def _replay_cell(noticed):
-    if replay_program() is None:
+def _replay_cell(result):
+    if not result.replayed:
         return "-"
-    if noticed is None:
+    if result.replay is None:
         return "0"
-    return "endless" if noticed.endless else str(noticed.differing or "crashed")
+    return "endless" if result.replay.endless else str(result.replay.differing or "crashed")
+
+
+def _summary(results):
+    unit = sum(result.unit is not None for result in results)
+    replay = sum(result.replay is not None for result in results)
+    replayed = sum(result.replayed for result in results)
+    return f"{len(results)} mutants: the unit tests noticed {unit}" \
+        + (f", replay {replay} of {replayed}." if replayed else ".")
 
 
 def table(results):
     """The results as markdown."""
-    lines = [TEXT, "| rule | mutation | unit test that noticed | replay: differing callbacks |",
-             "|---|---|---|---|"]
+    lines = [TEXT, _summary(results), "",
+             "| rule | mutation | unit test that noticed | replay: differing callbacks |", "|---|---|---|---|"]
     for result in results:
         mutant = result.mutant
         where = mutant.function or mutant.file.rpartition("/")[2]
         becomes = _code(mutant.becomes) if mutant.becomes else "left out"
         lines.append(f"| {mutant.rule} | {where}: {_code(mutant.text)} → {becomes} "
-                     f"| {_unit_cell(result.unit)} | {_replay_cell(result.replay)} |")
-    by_unit = sum(result.unit is not None for result in results)
-    lines += ["", f"{len(results)} mutants, {by_unit} noticed by the unit tests"
-              + (f", {sum(result.replay is not None for result in results)} by replay." if replay_program()
-                 else ".")]
+                     f"| {_unit_cell(result.unit)} | {_replay_cell(result)} |")
     return "\n".join(lines)
 
 
 def as_json(results):
-    return json.dumps({"mutants": len(results),
-                       "replay": replay_program() is not None,
+    return json.dumps({"mutants": len(results), "summary": _summary(results),
                        "survivors": [result.mutant.name for result in results if result.survived],
                        "results": [result.as_json() for result in results]}, indent=2)
 
@@ -193,13 +213,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("words", nargs="*", help="only the mutants in whose names all of these occur")
     parser.add_argument("-j", "--json", action="store_true")
+    parser.add_argument("--quick", action="store_true",
+                        help="ask replay only where the unit tests notice nothing")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--list", type=pathlib.Path, default=mutants.LIST, help="other than mutants.txt")
     options = parser.parse_args()
     try:
         chosen = [mutant for mutant in mutants.load(options.list)
                   if all(word in mutant.name for word in options.words)]
-        results = run_all(chosen, options.jobs)
+        results = run_all(chosen, options.jobs, options.quick)
     except MutantError as error:
         print(f"mutate: {error}", file=sys.stderr)
         return 2
