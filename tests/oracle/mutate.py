@@ -46,17 +46,17 @@ class Program(NamedTuple):
     refusal: int  # exit status by which it says that it cannot judge
     limit_s: int  # what takes longer has no end
 
-    def _compile(self, copy, binary):
-        compiled = subprocess.run(["gcc", "-std=gnu11", "-w", f"-I{copy}/include", f"-I{copy}/bpf",
-                                   f"-I{copy}/bpf/bbr", *self.build, "-o", binary],
+    def _compile(self, folder, binary):
+        compiled = subprocess.run(["gcc", "-std=gnu11", "-w", f"-I{folder}/include", f"-I{folder}/bpf",
+                                   f"-I{folder}/bpf/bbr", *self.build, "-o", binary],
                                   capture_output=True, text=True, check=False)
         if compiled.returncode:
             raise MutantError(f"{self.name} does not compile:\n{compiled.stderr}")
 
-    def notices(self, copy, folder):
-        """Compiled with the copy of the algorithm: what fails? None: nothing."""
+    def notices(self, folder):
+        """Compiled with the copy of the algorithm in folder: what fails? None: nothing."""
         binary = folder / self.name
-        self._compile(copy, binary)
+        self._compile(folder, binary)
         try:
             ran = subprocess.run([binary, *self.arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  text=True, timeout=self.limit_s, check=False)
@@ -117,14 +117,10 @@ def _copy(folder):
         shutil.copytree(REPO / name, folder / name)
 
 
-def _first(programs, copy, folder):
-    return next(filter(None, (program.notices(copy, folder) for program in programs)), None)
-
-
-def _notice(mutant, copy, folder, quick):
-    unit = _first(unit_programs(mutant), copy, folder)
+def _notice(mutant, folder, quick):
+    unit = next(filter(None, (program.notices(folder) for program in unit_programs(mutant))), None)
     replay = None if quick and unit else replay_program()
-    return Result(mutant, unit, replay and replay.notices(copy, folder), replay is not None)
+    return Result(mutant, unit, replay and replay.notices(folder), replay is not None)
 
 
 def run(mutant, quick=False):
@@ -138,7 +134,7 @@ def run(mutant, quick=False):
             path = folder / mutant.file
             path.write_text(mutants.mutate(mutant, path.read_text()))
         try:
-            return _notice(mutant, folder, folder, quick)
+            return _notice(mutant, folder, quick)
         except MutantError as error:
             raise MutantError(f"{mutant.name if mutant else 'the algorithm as it is'}: {error}") from error
 
