@@ -93,8 +93,7 @@ def replay_program():
     recordings = sorted(RECORDINGS.glob("*"))
     if not recordings or not all(source.exists() for source in REPLAY):
         return None
-    return Program("replay", ["-O2", f"-I{HERE}", *REPLAY, "-lbpf", "-lz"], ["-m", "0", *recordings], 2,
-                   REPLAY_LIMIT_S)
+    return Program("replay", ["-O0", *REPLAY, "-lbpf", "-lz"], ["-m", "0", *recordings], 2, REPLAY_LIMIT_S)
 
 
 class Result(NamedTuple):
