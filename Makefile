@@ -30,6 +30,11 @@ TOOLS_SRC := $(wildcard tools/*.c)
 HEADERS := $(wildcard lib/*.h loader/*.h tools/*.h) $(ABI)
 OBJECT := $(BUILD)/bpf_bbr.bpf.o
 
+FUZZ_FLAGS := -O1 -g -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,float-cast-overflow \
+	-fno-sanitize-recover=all
+FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm params events)
+FUZZ_SECONDS ?= 600
+
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 C_FILES := $(wildcard bpf/*.[ch] bpf/bbr/*.h lib/*.[ch] loader/*.[ch] tools/*.[ch] tests/*/*.[ch]) \
 	$(ABI) vmlinux.h
@@ -38,7 +43,7 @@ SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run loader/bbrct
 
 all: $(OBJECT) $(BUILD)/bbrctl $(BUILD)/bbrmon ## build everything (the default)
 
-$(BUILD) $(BUILD)/asan $(BUILD)/oracle $(BUILD)/unit:
+$(BUILD) $(addprefix $(BUILD)/,asan fuzz oracle unit):
 	mkdir -p $@
 
 $(OBJECT): $(BPF_SRC) | $(BUILD)
@@ -70,6 +75,18 @@ $(BUILD)/asan/bbrmon: $(BUILD)/bbrmon | $(BUILD)/asan
 $(BUILD)/unit/%: tests/unit/%.c tests/unit/fixture.h $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/unit
 	$(CC) -Iinclude -Ibpf/bbr -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $< -lcmocka -o $@
 
+# The fuzzers. Of what speaks to the kernel they call nothing.
+$(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c tests/fuzz/fuzz.h $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/fuzz
+	$(CLANG) -Iinclude -Ibpf/bbr $(FUZZ_FLAGS) $< -o $@
+
+PARAMS_FUZZED := $(addprefix loader/,main.c param.c set.c show.c) lib/units.c tools/watch_options.c
+$(BUILD)/fuzz/params: tests/fuzz/fuzz_params.c tests/fuzz/fuzz.h $(PARAMS_FUZZED) $(HEADERS) | $(BUILD)/fuzz
+	$(CLANG) $(CPPFLAGS) -Iloader -Itools -Dmain=bbrctl_main $(FUZZ_FLAGS) $< $(PARAMS_FUZZED) -ljson-c -lm -o $@
+
+EVENTS_FUZZED := $(filter-out tools/main.c tools/stream.c,$(TOOLS_SRC)) $(LIB_SRC)
+$(BUILD)/fuzz/events: tests/fuzz/fuzz_events.c tests/fuzz/fuzz.h $(EVENTS_FUZZED) $(HEADERS) | $(BUILD)/fuzz
+	$(CLANG) $(CPPFLAGS) -Itools $(FUZZ_FLAGS) $< $(EVENTS_FUZZED) $(LDLIBS) -o $@
+
 demo: ## a flow over a shaped path, its BBR state live; needs root
 	scripts/deps build run
 	$(MAKE) all
@@ -79,6 +96,11 @@ check: ## every test; needs root
 	scripts/deps build run test
 	$(MAKE) tests
 	$(PYTHON) -m pytest -q -p no:cacheprovider tests
+
+fuzz: ## each fuzzer for FUZZ_SECONDS, 600 if not given
+	scripts/deps build test
+	$(MAKE) $(FUZZERS)
+	$(PYTHON) tests/fuzz/fuzzer.py $(FUZZ_SECONDS)
 
 # The one flow generator of the lab's guests.
 $(BUILD)/flow: tests/lab/flow.c | $(BUILD)
@@ -149,7 +171,7 @@ lab-matrix: ## every kernel of the lab, not just those of make check
 	$(MAKE) tests
 	$(PYTHON) tests/lab/lab matrix
 
-tests: all $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS)
+tests: all $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS) $(FUZZERS)
 
 lint: ## formatting and shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)
@@ -179,5 +201,5 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
-.PHONY: all demo check lab lab-matrix tests lint fmt install clean help
+.PHONY: all demo check fuzz lab lab-matrix tests lint fmt install clean help
 .DELETE_ON_ERROR:

@@ -103,5 +103,9 @@ bool event_has_rate(const struct bbr_event *e)
 
 __u64 event_delivery_bps(const struct bbr_event *e)
 {
-	return (double)e->rs_delivered * e->mss * 8e6 / e->rs_interval_us;
+	double bps = (double)e->rs_delivered * e->mss * 8e6 / e->rs_interval_us;
+
+	if (bps >= 0x1p64) /* not of this world, but C does not say what it would become */
+		return ~0ull;
+	return bps;
 }

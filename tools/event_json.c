@@ -15,14 +15,14 @@ static void add(struct json_object *o, const char *key, struct json_object *valu
 				  JSON_C_OBJECT_ADD_KEY_IS_NEW | JSON_C_OBJECT_KEY_IS_CONSTANT);
 }
 
-static void add_int(struct json_object *o, const char *key, __s64 value)
+static void add_int(struct json_object *o, const char *key, __u64 value)
 {
-	add(o, key, json_object_new_int64(value));
+	add(o, key, json_object_new_uint64(value));
 }
 
-static void add_int_if(struct json_object *o, const char *key, bool has, __s64 value)
+static void add_int_if(struct json_object *o, const char *key, bool has, __u64 value)
 {
-	add(o, key, has ? json_object_new_int64(value) : NULL);
+	add(o, key, has ? json_object_new_uint64(value) : NULL);
 }
 
 static void add_string(struct json_object *o, const char *key, const char *value)

@@ -50,7 +50,7 @@ static int check_record(struct monitor *m, const void *record, size_t size)
 	return -EPROTO;
 }
 
-static int handle_record(void *ctx, void *record, size_t size)
+int monitor_take_record(void *ctx, void *record, size_t size)
 {
 	const struct bbr_event *e = record;
 	struct monitor *m = ctx;
@@ -251,7 +251,7 @@ static int open_ring(struct monitor *m)
 		bpf_map_create(BPF_MAP_TYPE_RINGBUF, "bbrmon", 0, 0, m->config.ring_size, NULL);
 	if (m->ring_fd < 0)
 		return err_bpf(errno, "cannot create the ring buffer");
-	m->ring = ring_buffer__new(m->ring_fd, handle_record, m, NULL);
+	m->ring = ring_buffer__new(m->ring_fd, monitor_take_record, m, NULL);
 	if (!m->ring) {
 		int error = errno;
 

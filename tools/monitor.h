@@ -53,6 +53,12 @@ int monitor_open(struct monitor *m, const struct monitor_config *config);
  */
 int monitor_poll(struct monitor *m, int wait_ms, bool *idle);
 
+/*
+ * A record out of the ring, as libbpf hands it over; ctx is the monitor. 0; -EAGAIN: no more for now;
+ * -EPROTO: not to be read, which was said, and m->error is set.
+ */
+int monitor_take_record(void *ctx, void *record, size_t size);
+
 /* Drops until now, as of half a second ago. */
 __u64 monitor_drops(const struct monitor *m);
 

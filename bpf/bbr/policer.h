@@ -101,7 +101,7 @@ static inline void bbr_lt_bw_sample(struct bbr *b, const struct bbr_sock *sk, u3
 		bbr_reset_lt_bw_sampling(b, sk);
 		return;
 	}
-	bbr_lt_bw_interval_done(b, sk, delivered * BW_UNIT / (t * USEC_PER_MSEC));
+	bbr_lt_bw_interval_done(b, sk, quotient(delivered * BW_UNIT, t * USEC_PER_MSEC));
 }
 
 static inline void bbr_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk, u32 losses,

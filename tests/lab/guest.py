@@ -251,27 +251,40 @@ def _read_console(process, lines, on_line):
             on_line(line)
 
 
+def _debug(debug, stub, process, lines):
+    """A debugger that fails leaves a guest that stands still."""
+    try:
+        debug(stub)
+    except (OSError, RuntimeError, ValueError) as error:
+        lines.append(f"the debugger failed: {error}")
+        _stop(process)
+
+
 def command(kernel, initrd, memory_mb, seed):
     """QEMU's command line without the serial lines: ttyS0 is the console, ttyS1 for data."""
     return [_qemu()[0], *MACHINE, "-seed", str(seed), "-m", str(memory_mb), "-kernel",
             str(kernel.image), "-initrd", str(initrd), "-append", CMDLINE]
 
 
-def run(kernel, image, memory_mb=MEMORY_MB, timeout_s=1800, seed=1, on_line=None, core=None):
+def run(kernel, image, memory_mb=MEMORY_MB, timeout_s=1800, seed=1, on_line=None, core=None, debug=None):
     """Boots the kernel with an initramfs, on a core of the host if there is a choice to be made.
-    on_line is given each line of the console as it comes."""
+    on_line is given each line of the console as it comes. debug is given the path of the socket of QEMU's
+    gdb stub, which the guest then waits for before its first instruction, in a thread of its own."""
     lines = []
     with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
         folder = pathlib.Path(folder)
         data = folder / "data"
         (folder / "initrd").write_bytes(image)
+        stub = ["-gdb", f"unix:{folder}/gdb,server=on,wait=off", "-S"] if debug else []
         process = subprocess.Popen(
-            command(kernel, folder / "initrd", memory_mb, seed) +
+            command(kernel, folder / "initrd", memory_mb, seed) + stub +
             ["-serial", "stdio", "-serial", f"file:{data}"], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=functools.partial(_in_child, core))
         _running.add(process)
         reader = threading.Thread(target=_read_console, args=(process, lines, on_line))
         reader.start()
+        if debug:
+            threading.Thread(target=_debug, args=(debug, folder / "gdb", process, lines)).start()
         try:
             if not _cancelled.is_set():
                 process.wait(timeout_s)

@@ -3,10 +3,14 @@
  * Records all callbacks of the kernel's own BBR, in a guest of the lab:
  *
  *	record OBJECT OUT READY
+ *	record -p
  *
  * OBJECT is record.bpf.o, OUT the recording (stream.h). The file READY appears when every callback from then
  * on is recorded. SIGTERM ends it. Prints what was called, recorded and lost as JSON. How often the
  * functions were called is counted by probes of the kernel's tracing, which have nothing to do with BPF.
+ *
+ * -p prints instead where a debugger finds a socket that changes its congestion control, and the
+ * socket's counters.
  */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
@@ -26,6 +30,8 @@
 #include "stream.h"
 
 #define MODULE "tcp_bbr"
+#define CHANGE \
+	"tcp_set_congestion_control" /* its first argument is the socket, the second the name */
 #define POLL_NS 20000000
 #define HZ_NS 400000000 /* over which HZ is measured */
 #define TRACING "/sys/kernel/tracing/"
@@ -262,6 +268,35 @@ static __u64 print_counts(const struct bpf_object *obj, const __u64 calls[CALLBA
 	return missing;
 }
 
+static unsigned int offset_of(const struct btf *btf, const char *type, const char *member)
+{
+	const struct btf_type *t =
+		btf__type_by_id(btf, btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT));
+
+	for (int i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), member))
+			return btf_member_bit_offset(t, i) / 8;
+	die(member);
+	return 0;
+}
+
+static int print_places(const struct btf *vmlinux)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	unsigned long long address;
+	char name[128];
+
+	while (f && fscanf(f, "%llx %*c %127s%*[^\n]", &address, name) == 2)
+		if (!strcmp(name, CHANGE)) {
+			printf("{\"" CHANGE "\":%llu,\"delivered\":%u,\"lost\":%u}\n", address,
+			       offset_of(vmlinux, "tcp_sock", "delivered"),
+			       offset_of(vmlinux, "tcp_sock", "lost"));
+			return 0;
+		}
+	die("the address of " CHANGE);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct btf *vmlinux = btf__load_vmlinux_btf();
@@ -273,8 +308,10 @@ int main(int argc, char **argv)
 	struct utsname name;
 	__u64 calls[CALLBACK_KINDS] = {}, missing;
 
+	if (argc == 2 && !strcmp(argv[1], "-p"))
+		return print_places(vmlinux);
 	if (argc != 4) {
-		fputs("usage: record OBJECT OUT READY\n", stderr);
+		fputs("usage: record OBJECT OUT READY | record -p\n", stderr);
 		return 1;
 	}
 	if (!btf)

@@ -245,6 +245,17 @@ TEST(the_policer_sees_the_round_that_this_ack_starts)
 	assert_int_equal(f->b.lt_rtt_cnt, 2);
 }
 
+TEST(the_policer_sees_the_losses_of_this_ack)
+{
+	FIXTURE;
+
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->b.lt_is_sampling, 0);
+	f->rs.losses = 1;
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->b.lt_is_sampling, 1);
+}
+
 TEST(bw_is_the_policed_rate_only_while_it_is_used)
 {
 	FIXTURE;
@@ -277,6 +288,7 @@ int main(void)
 		T(bw_win_is_the_length_of_the_window),
 		T(a_sample_belongs_to_the_round_that_it_starts),
 		T(the_policer_sees_the_round_that_this_ack_starts),
+		T(the_policer_sees_the_losses_of_this_ack),
 		T(bw_is_the_policed_rate_only_while_it_is_used),
 		T(app_limited_samples_are_compared_with_max_bw_not_with_the_policed_rate),
 	};

@@ -289,6 +289,26 @@ TEST(lt_intvl_min_time_is_the_least_duration)
 	assert_int_equal(f->b.lt_bw, 209715);
 }
 
+/* A least duration below its range: 0, or what is negative where it is compared. */
+TEST(an_interval_of_no_duration_has_no_rate)
+{
+	FIXTURE;
+
+	interval(f, 125, 100, 0);
+	f->b.lt_bw = BW;
+	f->p.lt_intvl_min_time[0] = 0;
+	sample(f);
+	assert_int_equal(f->b.lt_bw, 0);
+	assert_interval_begins(f);
+
+	interval(f, 125, 100, 0);
+	f->b.lt_bw = BW;
+	f->p.lt_intvl_min_time[0] = 0x80000000;
+	sample(f);
+	assert_int_equal(f->b.lt_bw, 0);
+	assert_interval_begins(f);
+}
+
 /* 2^32 - 1 us are 4294967 ms, which is already too much. */
 TEST(an_interval_of_71_minutes_is_void)
 {
@@ -571,6 +591,7 @@ int main(void)
 		T(the_share_of_losses_is_reckoned_in_32_bits),
 		T(an_interval_lasts_at_least_1_ms),
 		T(lt_intvl_min_time_is_the_least_duration),
+		T(an_interval_of_no_duration_has_no_rate),
 		T(an_interval_of_71_minutes_is_void),
 		T(the_stamp_of_an_interval_has_32_bits),
 		T(the_first_lossy_interval_is_noted),

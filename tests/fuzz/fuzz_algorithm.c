@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The algorithm with anything in it: any state, any socket, any rate sample, any parameters, and the
+ * callbacks in any order. The sanitizers look for what C does not define, the checks here for
+ * windows, rates and states that must not be.
+ *
+ * The input: a byte of flags, the parameters, the state, then for each callback a byte that says
+ * which, the socket and the rate sample. Parameters are XORed on the defaults, so that a short input
+ * is mainline's BBR.
+ */
+#include "algorithm.h"
+#include "fuzz.h"
+
+#define MAX_CALLS 8
+#define MAX_GAIN 4095
+#define RATE_BITS 40 /* 64 less BW_SCALE: what any product comes down to */
+
+enum callback {
+	MAIN,
+	INIT,
+	TX_START,
+	SET_STATE,
+	SSTHRESH,
+	UNDO_CWND,
+	MIN_TSO_SEGS,
+	CALLBACKS,
+};
+
+/* A connection before and after a callback. */
+struct conn {
+	struct bbr b;
+	struct bbr_sock sk;
+};
+
+static unsigned long called[CALLBACKS], modes[BBR_MODES], reasons[BBR_REASONS];
+static unsigned long policed, conserved, unclamped;
+
+static const char *const callback_names[CALLBACKS] = {
+	"main", "init", "tx_start", "set_state", "ssthresh", "undo_cwnd", "min_tso_segs",
+};
+static const char *const mode_names[BBR_MODES] = { "STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT" };
+static const char *const reason_names[BBR_REASONS] = {
+	"lt_bw_expired", "full_bw", "drained", "min_rtt_expired", "probe_rtt_done",
+};
+
+static void report(void)
+{
+	for (int i = 0; i < CALLBACKS; i++)
+		say_reached(callback_names[i], called[i]);
+	for (int i = 0; i < BBR_MODES; i++)
+		say_reached(mode_names[i], modes[i]);
+	for (int i = 0; i < BBR_REASONS; i++)
+		say_reached(reason_names[i], reasons[i]);
+	say_reached("policed", policed);
+	say_reached("conservation", conserved);
+	say_reached("unclamped parameters", unclamped);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	return atexit(report);
+}
+
+static void take_params(struct input *in, bool clamp, struct bbr_params *p)
+{
+	static const struct bbr_params defaults = BBR_PARAMS_DEFAULT;
+	const u32 *dflt = (const u32 *)&defaults;
+	struct bbr_params raw;
+	u32 *v = (u32 *)&raw;
+
+	input_take(in, &raw, sizeof(raw));
+	for (size_t i = 0; i < sizeof(raw) / sizeof(*v); i++)
+		v[i] ^= dflt[i];
+	if (clamp)
+		bbr_clamp_params(p, &raw);
+	else /* written by root into the program's own map */
+		*p = raw;
+}
+
+static void take_sock(struct input *in, struct bbr_sock *sk)
+{
+	const struct bbr_params *p = sk->param;
+
+	input_take(in, sk, sizeof(*sk));
+	sk->param = p;
+	/* The stack shifts 64 bits by it as well (tcp_tso_autosize()); only drivers set it. */
+	sk->pacing_shift %= 64;
+}
+
+static void take_rs(struct input *in, struct bbr_rs *rs)
+{
+	input_take(in, rs, sizeof(*rs));
+	/* The compiler of the kernel makes a bool 0 or 1. */
+	*(u8 *)&rs->is_app_limited &= 1;
+	*(u8 *)&rs->is_ack_delayed &= 1;
+}
+
+/* What the kernel takes for a window. */
+static bool is_window(u32 cwnd)
+{
+	return (s32)cwnd > 0;
+}
+
+/* The bits of `steps`, in their order, must be the way from one mode to the other. */
+static void check_steps(const struct conn *was, const struct conn *is)
+{
+	u32 mode = was->b.mode;
+
+	for (int reason = 0; reason < BBR_REASONS; reason++) {
+		if (!(is->b.steps & 1 << reason))
+			continue;
+		reasons[reason]++;
+		switch (reason) {
+		case BBR_R_LT_BW_EXPIRED:
+			CHECK(mode == BBR_PROBE_BW);
+			break;
+		case BBR_R_FULL_BW:
+			CHECK(mode == BBR_STARTUP);
+			mode = BBR_DRAIN;
+			break;
+		case BBR_R_DRAINED:
+			CHECK(mode == BBR_DRAIN);
+			mode = BBR_PROBE_BW;
+			break;
+		case BBR_R_MIN_RTT_EXPIRED:
+			CHECK(mode != BBR_PROBE_RTT);
+			mode = BBR_PROBE_RTT;
+			break;
+		case BBR_R_PROBE_RTT_DONE:
+			CHECK(mode == BBR_PROBE_RTT);
+			mode = is->b.full_bw_reached ? BBR_PROBE_BW : BBR_STARTUP;
+			break;
+		}
+	}
+	CHECK(is->b.mode == mode);
+	if (is->b.steps & (1 << BBR_R_DRAINED | 1 << BBR_R_PROBE_RTT_DONE) && mode == BBR_PROBE_BW)
+		CHECK(is->b.cycle_idx != BBR_PHASE_DRAIN);
+}
+
+/* Holds for every callback. */
+static void check_any(const struct conn *was, const struct conn *is)
+{
+	struct bbr_sock inputs = is->sk;
+
+	inputs.pacing_rate = was->sk.pacing_rate;
+	inputs.cwnd = was->sk.cwnd;
+	inputs.ssthresh = was->sk.ssthresh;
+	inputs.app_limited = was->sk.app_limited;
+	CHECK(!memcmp(&inputs, &was->sk, sizeof(inputs)));
+
+	/* The marks of the program around the algorithm. */
+	CHECK(is->b.watched == was->b.watched && is->b.unused == was->b.unused);
+	CHECK(is->b.unused_b == was->b.unused_b);
+	CHECK(is->b.app_limited_until == was->b.app_limited_until);
+
+	/* prior_cwnd is a copy of windows, so it is one, too. */
+	if (is_window(was->sk.cwnd) && (s32)was->b.prior_cwnd >= 0) {
+		CHECK(is_window(is->sk.cwnd));
+		CHECK((s32)is->b.prior_cwnd >= 0);
+	}
+	if (is->sk.pacing_rate != was->sk.pacing_rate) {
+		CHECK(is->sk.pacing_rate <= is->sk.max_pacing_rate);
+		CHECK(!(is->sk.pacing_rate >> RATE_BITS));
+	}
+	/* 0 would say that nothing is app-limited. */
+	if (is->sk.app_limited != was->sk.app_limited)
+		CHECK(is->sk.app_limited);
+}
+
+static void check_window(const struct conn *is, const struct bbr_rs *rs)
+{
+	const struct bbr_params *p = is->sk.param;
+	u32 most = is->sk.snd_cwnd_clamp;
+
+	if (is->b.mode == BBR_PROBE_RTT)
+		most = min_u32(most, p->probe_rtt_cwnd[0]);
+	CHECK(is_window(is->sk.cwnd));
+	CHECK(is->sk.cwnd <= max_u32(most, 1));
+	/* 1 is also what a window is mended to that the kernel would not take. */
+	if (rs->acked_sacked && !is->b.packet_conservation && is->sk.cwnd > 1)
+		CHECK(is->sk.cwnd >= min_u32(most, p->cwnd_min_target[0]));
+}
+
+static void check_model(const struct conn *was, const struct conn *is, const struct bbr_rs *rs)
+{
+	const struct minmax_sample *s = was->b.bw.s;
+
+	CHECK(is->b.round_count - was->b.round_count <= 1);
+	if (is->b.min_rtt_us != was->b.min_rtt_us)
+		CHECK(rs->rtt_us >= 0 && is->b.min_rtt_us == (u32)rs->rtt_us);
+	if (bbr_is_valid_sample(rs)) {
+		u32 most = max_u32(s[0].v, max_u32(s[1].v, s[2].v));
+
+		CHECK(bbr_max_bw(&is->b) <= max_u32(most, bbr_sample_bw(rs)));
+	} else {
+		CHECK(!memcmp(&is->b.bw, &was->b.bw, sizeof(is->b.bw)));
+		CHECK(!is->b.round_start);
+	}
+	CHECK(is->b.full_bw_reached >= was->b.full_bw_reached);
+}
+
+static void check_main(const struct conn *was, const struct conn *is, const struct bbr_rs *rs,
+		       bool clamped)
+{
+	check_window(is, rs);
+	check_model(was, is, rs);
+	if (is->b.full_bw_reached) {
+		CHECK(is->sk.pacing_rate <= is->sk.max_pacing_rate);
+		CHECK(!(is->sk.pacing_rate >> RATE_BITS));
+	}
+	policed += is->b.lt_use_bw;
+	conserved += is->b.packet_conservation;
+	if (is->b.mode >= BBR_MODES)
+		return;
+	modes[is->b.mode]++;
+	if (!clamped)
+		return;
+	CHECK(is->b.pacing_gain && is->b.pacing_gain <= MAX_GAIN);
+	CHECK(is->b.cwnd_gain >= BBR_UNIT && is->b.cwnd_gain <= MAX_GAIN);
+}
+
+static void check_init(const struct conn *was, const struct conn *is)
+{
+	CHECK(is->b.mode == BBR_STARTUP && !is->b.steps);
+	CHECK(is->sk.cwnd == was->sk.cwnd);
+	CHECK(is->sk.pacing_rate <= is->sk.max_pacing_rate);
+	CHECK(!(is->sk.pacing_rate >> RATE_BITS));
+}
+
+/* Nothing but the steps, which are those of the last callback, may have changed. */
+static void check_nothing_done(const struct conn *was, const struct conn *is)
+{
+	struct bbr b = was->b;
+
+	b.steps = 0;
+	CHECK(!memcmp(&is->b, &b, sizeof(b)));
+	CHECK(!memcmp(&is->sk, &was->sk, sizeof(is->sk)));
+}
+
+static void check_tx_start(const struct conn *was, const struct conn *is)
+{
+	if (!was->sk.app_limited) {
+		check_nothing_done(was, is);
+		return;
+	}
+	CHECK(is->b.idle_restart);
+	CHECK(is->sk.cwnd >= was->sk.cwnd);
+}
+
+static void check_set_state(const struct conn *was, const struct conn *is)
+{
+	if (was->sk.ca_state != TCP_CA_Loss) {
+		check_nothing_done(was, is);
+		return;
+	}
+	CHECK(is->b.prev_ca_state == TCP_CA_Loss && !is->b.full_bw && is->b.round_start);
+}
+
+static void check_segs(const struct conn *c, bool clamped)
+{
+	const struct bbr_params *p = c->sk.param;
+	u32 segs = bbr_min_tso_segs(&c->sk);
+
+	CHECK(segs == 1 || segs == p->min_tso_segs[0]);
+	CHECK(bbr_tso_segs_goal(&c->sk) <= p->tso_segs_max[0]);
+	if (clamped)
+		CHECK(segs && bbr_tso_segs_goal(&c->sk));
+}
+
+static void call(enum callback callback, struct conn *c, const struct bbr_rs *rs, bool clamped)
+{
+	struct conn was = *c;
+
+	switch (callback) {
+	case MAIN:
+		bbr_main(&c->b, &c->sk, rs);
+		check_steps(&was, c);
+		check_main(&was, c, rs, clamped);
+		break;
+	case INIT:
+		bbr_init(&c->b, &c->sk);
+		check_init(&was, c);
+		break;
+	case TX_START:
+		bbr_tx_start(&c->b, &c->sk);
+		check_steps(&was, c);
+		check_tx_start(&was, c);
+		break;
+	case SET_STATE:
+		bbr_set_state(&c->b, &c->sk, c->sk.ca_state);
+		check_steps(&was, c);
+		check_set_state(&was, c);
+		break;
+	case SSTHRESH:
+		CHECK(bbr_ssthresh(&c->b, &c->sk) == c->sk.ssthresh);
+		CHECK(c->b.prior_cwnd >= c->sk.cwnd);
+		break;
+	case UNDO_CWND:
+		CHECK(bbr_undo_cwnd(&c->b, &c->sk) == c->sk.cwnd);
+		CHECK(!c->b.lt_use_bw && !c->b.full_bw);
+		break;
+	case MIN_TSO_SEGS:
+	case CALLBACKS:
+		check_segs(c, clamped);
+		break;
+	}
+	check_any(&was, c);
+	called[callback]++;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = { data, size };
+	struct bbr_params p;
+	struct conn c = { .sk.param = &p };
+	struct bbr_rs rs;
+	u8 flags, callback;
+
+	input_take(&in, &flags, 1);
+	unclamped += flags & 1;
+	take_params(&in, !(flags & 1), &p);
+	input_take(&in, &c.b, sizeof(c.b));
+	for (int i = 0; i < MAX_CALLS && in.left; i++) {
+		input_take(&in, &callback, 1);
+		take_sock(&in, &c.sk);
+		take_rs(&in, &rs);
+		call(callback % CALLBACKS, &c, &rs, !(flags & 1));
+	}
+	return 0;
+}

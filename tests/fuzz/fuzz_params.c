@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What people write: bbrctl's command line, with an instance that is in this file instead of the
+ * kernel, and bbrmon's options. The input is the arguments, a line each; its bytes serve once more as
+ * values of all parameters, which must be read back from how they are printed.
+ */
+#define _GNU_SOURCE /* vasprintf() */
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+
+#include <arpa/inet.h>
+#include <json-c/json.h>
+
+#include "err.h"
+#include "fuzz.h"
+#include "instance.h"
+#include "lock.h"
+#include "param.h"
+#include "profile.h"
+#include "units.h"
+#include "verbs.h"
+#include "watch_options.h"
+
+#define MAX_ARGS 80 /* more than any verb takes */
+
+int bbrctl_main(int argc, char **argv); /* main() of loader/main.c, by the Makefile */
+
+static struct bbr_params in_force; /* those of the instance */
+static unsigned int messages; /* of err() in this run */
+
+static unsigned long assignments, loads, changes, texts, jsons, nothings, refusals;
+static unsigned long parsed[PARSE_BAD_UNIT + 1];
+static unsigned long everies, prefixes, ports, rings, counts;
+
+static void report(void)
+{
+	say_reached("assignment", assignments);
+	say_reached("loaded", loads);
+	say_reached("changed", changes);
+	say_reached("text", texts);
+	say_reached("JSON", jsons);
+	say_reached("nothing to do", nothings);
+	say_reached("wrong command line", refusals);
+	for (int i = 0; i <= PARSE_BAD_UNIT; i++)
+		say_reached(parse_error_text(i), parsed[i]);
+	say_reached("--every", everies);
+	say_reached("--remote", prefixes);
+	say_reached("--rport", ports);
+	say_reached("--ring", rings);
+	say_reached("--count", counts);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	stderr = fopen("/dev/null", "w"); /* for usage(); glibc lets it be assigned */
+	return stderr ? atexit(report) : -1;
+}
+
+/* Instead of lib/err.c: messages are made, but not shown. */
+static void swallow(const char *fmt, va_list args)
+{
+	char *text;
+
+	CHECK(vasprintf(&text, fmt, args) > 0);
+	free(text);
+}
+
+void err_init(const char *program, bool verbose)
+{
+	(void)program;
+	(void)verbose;
+}
+
+void err(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	swallow(fmt, args);
+	va_end(args);
+	messages++;
+}
+
+void remedy(const char *fmt, ...)
+{
+	va_list args;
+
+	CHECK(messages); /* it follows what it is the remedy for */
+	va_start(args, fmt);
+	swallow(fmt, args);
+	va_end(args);
+}
+
+int err_bpf(int error, const char *what)
+{
+	(void)error;
+	(void)what;
+	abort();
+}
+
+bool have_caps(const char *what)
+{
+	(void)what;
+	return true;
+}
+
+/* Instead of the kernel: one instance, whatever name it is asked for by. */
+int lock_instances(void)
+{
+	return EXIT_DONE;
+}
+
+int instance_get(const char *name, struct instance *inst)
+{
+	size_t len = strlen(name);
+
+	CHECK(len && len < BBR_NAME_LEN && !strpbrk(name, " /%\n\\\""));
+	memset(inst, 0, sizeof(*inst));
+	return EXIT_DONE;
+}
+
+int instance_map(__u32 id)
+{
+	(void)id;
+	return INT_MAX; /* no descriptor: to close it does nothing */
+}
+
+int profile_read(int params_fd, struct bbr_params *p)
+{
+	CHECK(params_fd == INT_MAX);
+	*p = in_force;
+	return 0;
+}
+
+static void check_ranges(const struct bbr_params *p)
+{
+	for (size_t i = 0; i < nr_params; i++) {
+		const __u32 *v = param_values_const(&params[i], p);
+
+		for (__u32 k = 0; k < params[i].n; k++)
+			CHECK(v[k] >= params[i].lo && v[k] <= params[i].hi);
+	}
+}
+
+int profile_write(int params_fd, const struct bbr_params *p)
+{
+	CHECK(params_fd == INT_MAX);
+	CHECK(memcmp(p, &in_force, sizeof(*p)));
+	check_ranges(p);
+	in_force = *p;
+	changes++;
+	return 0;
+}
+
+/* The verbs that are about BPF programs. */
+int verb_load(const struct options *opt, int argc, char **argv)
+{
+	struct bbr_params p = params_default;
+	int ret;
+
+	(void)argv;
+	CHECK(argc == 1);
+	for (int i = 0; i < opt->nr_set; i++) {
+		ret = param_assign(opt->set[i], &p);
+		check_ranges(&p);
+		if (ret)
+			return ret;
+	}
+	loads++;
+	return EXIT_DONE;
+}
+
+static int run_other(const struct options *opt, int argc, char **argv)
+{
+	(void)argv;
+	CHECK(argc == 1 && !opt->nr_set && !opt->object && !opt->defaults);
+	return EXIT_DONE;
+}
+
+int verb_check(const struct options *opt, int argc, char **argv)
+{
+	return run_other(opt, argc, argv);
+}
+
+int verb_unload(const struct options *opt, int argc, char **argv)
+{
+	return run_other(opt, argc, argv);
+}
+
+int verb_status(const struct options *opt, int argc, char **argv)
+{
+	return run_other(opt, argc, argv);
+}
+
+/* Any values within their ranges. */
+static void take_values(struct input in, struct bbr_params *p)
+{
+	for (size_t i = 0; i < nr_params; i++) {
+		__u32 *v = param_values(&params[i], p);
+
+		for (__u32 k = 0; k < params[i].n; k++) {
+			input_take(&in, &v[k], sizeof(v[k]));
+			v[k] = params[i].lo + v[k] % (params[i].hi - params[i].lo + 1);
+		}
+	}
+}
+
+static void check_json_value(const struct param *param, struct json_object *o, __u32 value)
+{
+	if (param->unit == BBR_U_GAIN)
+		CHECK(round(json_object_get_double(o) * BBR_UNIT) == value);
+	else
+		CHECK(json_object_get_int64(o) == value);
+}
+
+/* Values come back from what is printed of them. */
+static void check_round_trip(const struct param *param, const struct bbr_params *p)
+{
+	const __u32 *v = param_values_const(param, p);
+	struct json_object *o = param_json(param, p);
+	struct bbr_params back = params_default;
+	char text[PARAM_TEXT_LEN], assignment[2 * PARAM_TEXT_LEN];
+
+	param_format(param, p, text, sizeof(text));
+	snprintf(assignment, sizeof(assignment), "%s=%s", param->key, text);
+	CHECK(param_assign(assignment, &back) == EXIT_DONE);
+	CHECK(param_equal(param, p, &back));
+	if (param->n == 1)
+		check_json_value(param, o, v[0]);
+	for (__u32 i = 0; param->n > 1 && i < param->n; i++)
+		check_json_value(param, json_object_array_get_idx(o, i), v[i]);
+	json_object_put(o);
+}
+
+/* The numbers next to the range are refused. */
+static void check_limits(const struct param *param)
+{
+	const __u32 beyond[] = { param->lo - 1, param->hi + 1 };
+	char text[UNITS_LEN], assignment[PARAM_TEXT_LEN];
+	struct bbr_params p = params_default;
+
+	for (int i = param->lo ? 0 : 1; param->n == 1 && i < 2; i++) {
+		param_format_value(param, beyond[i], text, sizeof(text));
+		snprintf(assignment, sizeof(assignment), "%s=%s", param->key, text);
+		CHECK(param_assign(assignment, &p) == EXIT_USAGE);
+	}
+}
+
+static void check_values(struct input in)
+{
+	struct bbr_params p;
+	__u64 any;
+
+	take_values(in, &p);
+	for (size_t i = 0; i < nr_params; i++) {
+		check_round_trip(&params[i], &p);
+		check_limits(&params[i]);
+	}
+	in_force = p;
+
+	/* What the map holds may be out of range. */
+	input_take(&in, &p, sizeof(p));
+	params_clamp(&p);
+	check_ranges(&p);
+
+	/* 15 digits are kept. */
+	for (int i = 0; i < 8 && in.left; i++) {
+		char text[UNITS_LEN];
+		double back;
+
+		input_take(&in, &any, sizeof(any));
+		any %= 1000000000000000;
+		format_duration(text, sizeof(text), any);
+		CHECK(parse_duration(text, &back) == PARSE_OK && round(back) == any);
+		format_bitrate(text, sizeof(text), any);
+		CHECK(parse_bitrate(text, &back) == PARSE_OK && round(back) == any);
+	}
+}
+
+static void check_number(const char *s, enum parse_error (*parse)(const char *, double *))
+{
+	double value = -1;
+	enum parse_error error = parse(s, &value);
+
+	parsed[error]++;
+	if (error == PARSE_OK)
+		CHECK(isfinite(value) && value >= 0);
+}
+
+/* What is taken is one value for each place, and changes nothing else; what is not changes nothing. */
+static void check_assignment(const char *s)
+{
+	struct bbr_params p = params_default;
+	const struct param *param;
+	__u32 n = 1;
+
+	if (param_assign(s, &p)) {
+		CHECK(!memcmp(&p, &params_default, sizeof(p)));
+		return;
+	}
+	check_ranges(&p);
+	param = param_find(s, strcspn(s, "="));
+	for (const char *c = s; *c; c++)
+		n += *c == ',';
+	CHECK(param && n == param->n);
+	memcpy(param_values(param, &p), param_values_const(param, &params_default),
+	       n * sizeof(__u32));
+	CHECK(!memcmp(&p, &params_default, sizeof(p)));
+	assignments++;
+}
+
+/* A value that bbrmon takes, or a message. */
+static bool is_taken(bool taken)
+{
+	CHECK(taken == !messages);
+	messages = 0;
+	return taken;
+}
+
+static void check_prefix(const char *s)
+{
+	__u32 addr[4], mask[4];
+	bool ended = false;
+
+	if (!is_taken(parse_prefix("--remote", s, addr, mask)))
+		return;
+	for (int i = 0; i < 128; i++) {
+		__u32 bit = htonl(1u << (31 - i % 32));
+
+		CHECK(!(ended && mask[i / 32] & bit)); /* ones, then zeros */
+		ended = !(mask[i / 32] & bit);
+		CHECK(!(ended && addr[i / 32] & bit));
+	}
+	prefixes++;
+}
+
+static void check_options(const char *s)
+{
+	struct watch_request request = {};
+	size_t size;
+	__u64 count, ns;
+	__u16 port;
+
+	messages = 0;
+	check_prefix(s);
+	if (is_taken(parse_every(s, &request))) {
+		CHECK(request.sampling != BBR_SAMPLE_TIME || request.interval_ns);
+		everies++;
+	}
+	if (is_taken(parse_port("--rport", s, &port))) {
+		CHECK(port);
+		ports++;
+	}
+	if (is_taken(parse_ring_size(s, &size))) {
+		CHECK(size >= 4096 && !(size & (size - 1)));
+		rings++;
+	}
+	if (is_taken(parse_count(s, &count))) {
+		CHECK(count);
+		counts++;
+	}
+	if (is_taken(parse_time("--duration", s, &ns)))
+		CHECK(ns && ns <= LLONG_MAX);
+}
+
+static void check_output(const char *out, size_t len)
+{
+	struct json_tokener *tokener;
+	struct json_object *o;
+
+	if (!len)
+		return;
+	CHECK(strlen(out) == len && out[len - 1] == '\n');
+	if (out[0] != '{') {
+		texts++;
+		return;
+	}
+	tokener = json_tokener_new();
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+	o = json_tokener_parse_ex(tokener, out, len - 1);
+	CHECK(o && json_tokener_get_parse_end(tokener) == len - 1);
+	json_object_put(o);
+	json_tokener_free(tokener);
+	jsons++;
+}
+
+static void run(int argc, char **argv)
+{
+	FILE *real = stdout;
+	char *out;
+	size_t len;
+	int ret;
+
+	stdout = open_memstream(&out, &len);
+	CHECK(stdout);
+	messages = 0;
+	optind = 0; /* getopt begins anew */
+	ret = bbrctl_main(argc, argv);
+	fclose(stdout);
+	stdout = real;
+
+	switch (ret) {
+	case EXIT_DONE:
+		CHECK(!messages);
+		break;
+	case EXIT_USAGE:
+		CHECK((messages == 1 && !len) || optind == argc); /* the usage, for no verb */
+		refusals++;
+		break;
+	case EXIT_NOTHING:
+		CHECK(messages == 1 && !len);
+		nothings++;
+		break;
+	default:
+		CHECK(!"an exit status that only the kernel can be the reason for");
+	}
+	check_output(out, len);
+	free(out);
+}
+
+/* Each line in memory of its own, so that reading past it is seen. */
+static int split(char *text, char **argv)
+{
+	int argc = 0;
+
+	argv[argc++] = strdup("bbrctl");
+	while (text && argc < MAX_ARGS)
+		argv[argc++] = strdup(strsep(&text, "\n"));
+	argv[argc] = NULL;
+	return argc;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *argv[MAX_ARGS + 1], *own[MAX_ARGS], *text = strndup((const char *)data, size);
+	int argc;
+
+	CHECK(text);
+	argc = split(text, argv);
+	memcpy(own, argv, argc * sizeof(*own)); /* getopt changes their order */
+	check_values((struct input){ data, size });
+	for (int i = 1; i < argc; i++) {
+		check_number(argv[i], parse_number);
+		check_number(argv[i], parse_duration);
+		check_number(argv[i], parse_bitrate);
+		check_number(argv[i], parse_size);
+		check_assignment(argv[i]);
+		check_options(argv[i]);
+	}
+	run(argc, argv);
+	for (int i = 0; i < argc; i++)
+		free(own[i]);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The fuzzers, and how they are run; as a program: each of them for so many seconds."""
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / "build/fuzz"
+TARGETS = ("algorithm", "params", "events")
+OPTIONS = {
+    "algorithm": ["-max_len=2048"],
+    "params": ["-max_len=1024", f"-dict={HERE / 'params.dict'}"],
+    "events": ["-max_len=2048"],
+}
+
+
+def corpus(target):
+    return HERE / "corpus" / target
+
+
+def command(program, target, *arguments):
+    # A unit takes microseconds; the limit is for one that never ends.
+    return [program, *OPTIONS[target], "-timeout=60", "-rss_limit_mb=2048",
+            f"-artifact_prefix={program}-", *arguments]
+
+
+def fuzz(target, finds, seconds):
+    """The command that fuzzes from the corpus; what it finds that is new goes to the folder finds."""
+    return command(BUILD / target, target, f"-max_total_time={seconds}", "-print_final_stats=1",
+                   finds, corpus(target))
+
+
+def main(seconds):
+    for target in TARGETS:
+        finds = BUILD / "finds" / target
+        finds.mkdir(parents=True, exist_ok=True)
+        print(f"fuzz: {target} for {seconds} s, finds go to {finds.relative_to(ROOT)}", flush=True)
+        status = subprocess.run(fuzz(target, finds, seconds)).returncode
+        if status:
+            return f"fuzz: {target} failed; repeat it with {BUILD.relative_to(ROOT)}/{target} FILE"
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Replays the corpus of each fuzzer, then fuzzes from there for FUZZ_SECONDS, a minute if not given, all of
+them at the same time. A find is kept in build/fuzz/.
+"""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import fuzzer
+
+SECONDS = int(os.environ.get("FUZZ_SECONDS", 60))
+# Of fuzzing alone, whatever the machine: each makes thousands a second.
+LEAST_UNITS = 1000
+
+# What the check of a rule looks like in the source, and what it looks like when it was forgotten.
+MISTAKES = {
+    "no window is 0": ("algorithm.h", "(s32)cwnd > 0 ? cwnd : 1", "cwnd"),
+    "snd_cwnd_clamp": ("algorithm.h", "IN(sk, snd_cwnd_clamp));", "~0u);"),
+    "probe_rtt_cwnd": ("algorithm.h", "cwnd = min_u32(cwnd, PARAM(sk, probe_rtt_cwnd))", "cwnd += 0"),
+    "max_pacing_rate": ("pacing.h", "rate < IN(sk, max_pacing_rate) ? rate : IN(sk, max_pacing_rate)",
+                        "rate"),
+    "no quotient by 0": ("bbr.h", "divisor ? dividend / divisor : 0", "dividend / divisor"),
+    "no interval of 0": ("policer.h", "quotient(delivered * BW_UNIT, t * USEC_PER_MSEC)",
+                         "delivered * BW_UNIT / (t * USEC_PER_MSEC)"),
+    "not the draining phase": ("probe_bw.h", "b->cycle_idx = BBR_CYCLE_LEN - 1 - r", "b->cycle_idx = r"),
+}
+
+
+def failure(target, output):
+    """The report, and how to see it again."""
+    found = re.findall(r"Test unit written to (\S+)", output)
+    again = f"\nrepeat it with {fuzzer.BUILD}/{target} {found[0]}" if found else ""
+    report = [line for line in output.splitlines() if not re.match(r"#\d|\\|0x..,", line)]
+    return "\n".join(report[-60:]) + again
+
+
+def replay(program, target):
+    return subprocess.run(fuzzer.command(program, target, "-runs=0", fuzzer.corpus(target)),
+                          capture_output=True, text=True, errors="replace", timeout=600)
+
+
+@pytest.fixture(scope="module", params=fuzzer.TARGETS)
+def target(request):
+    path = fuzzer.BUILD / request.param
+    assert path.is_file(), f"{path} is missing: run `make tests`, which builds it"
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def replayed(target):
+    return replay(fuzzer.BUILD / target, target)
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory):
+    """What each fuzzer said, when all of them are done."""
+    running = {}
+    try:
+        for name in fuzzer.TARGETS:
+            finds = tmp_path_factory.mktemp(name)
+            log = open(finds.with_suffix(".log"), "w+", errors="replace")
+            running[name] = log, subprocess.Popen(fuzzer.fuzz(name, finds, SECONDS),
+                                                  stdout=log, stderr=subprocess.STDOUT)
+        for log, process in running.values():
+            process.wait(SECONDS + 600)
+            log.seek(0)
+        return {name: (process.returncode, log.read())
+                for name, (log, process) in running.items()}
+    finally:
+        for log, process in running.values():
+            process.kill()
+            process.wait()
+            log.close()
+
+
+def test_corpus_holds(target, replayed):
+    assert replayed.returncode == 0, failure(target, replayed.stderr)
+
+
+def test_corpus_reaches_all(target, replayed):
+    reached = dict(re.findall(r"^reached (.+): (\d+)$", replayed.stderr, re.M))
+    assert reached, replayed.stderr
+    assert not [what for what, times in reached.items() if times == "0"]
+
+
+def test_fuzzing_finds_nothing(target, fuzzed):
+    status, output = fuzzed[target]
+    assert status == 0, failure(target, output)
+    before = int(re.search(r"^#(\d+)\s+INITED", output, re.M)[1])
+    after = int(re.search(r"^stat::number_of_executed_units: (\d+)$", output, re.M)[1])
+    assert after - before > LEAST_UNITS, failure(target, output)
+
+
+@pytest.mark.parametrize("rule", MISTAKES)
+def test_mistake_is_found(rule, tmp_path):
+    """The check of the check: the algorithm without one of its guards does not pass."""
+    header, right, wrong = MISTAKES[rule]
+    for name in ("bpf", "include", "scripts", "tests/fuzz"):
+        shutil.copytree(fuzzer.ROOT / name, tmp_path / name)
+    shutil.copy(fuzzer.ROOT / "Makefile", tmp_path)
+    path = tmp_path / "bpf/bbr" / header
+    source = path.read_text()
+    assert source.count(right) == 1
+    path.write_text(source.replace(right, wrong))
+    program = "build/fuzz/algorithm"
+    made = subprocess.run(["make", "-C", tmp_path, program], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    done = replay(tmp_path / program, "algorithm")
+    assert done.returncode != 0 and re.search("does not hold|runtime error", done.stderr)

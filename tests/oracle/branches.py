@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Branch coverage of the algorithm in bpf/bbr/ by native programs that include it.
+
+    branches.py [-j] [-m] [NAME SOURCE... [-- ARGUMENT...] [+ NAME SOURCE... [-- ARGUMENT...]]...]
+
+Builds each program from its sources (those that start with - are options of the compiler, as -lz) in a
+temporary folder, runs it with the arguments, and prints which outcomes of branches there were and were not,
+-j: as JSON. Without programs: the unit tests. -m leaves out what cannot be with mainline's constants.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+ALGORITHM = REPO / "bpf" / "bbr"
+UNIT = sorted((REPO / "tests" / "unit").glob("test_*.c"))
+EXPANSION = 1  # llvm-cov's kind of a region that is a macro's
+
+# What no connection with mainline's constants comes to: (file, code) -> outcomes.
+NOT_MAINLINE = {
+    ("bbr.h", "v < lo"): ("true",),  # its constants are in their ranges
+    ("bbr.h", "v > hi"): ("true",),
+    ("bbr.h", "divisor"): ("false",),  # mainline would divide by 0
+    ("aggregation.h", "!PARAM(sk, extra_acked_gain)"): ("true",),
+    ("aggregation.h", "!gain"): ("true",),
+    ("probe_rtt.h", "PARAM(sk, probe_rtt_duration)"): ("false",),
+    ("algorithm.h", "SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1)"): ("false",),
+    ("algorithm.h", "b->mode"): ("true",),  # a mode that is none of the four
+}
+
+
+class CoverageError(Exception):
+    """A program that does not build or run."""
+
+
+class Program(NamedTuple):
+    name: str
+    build: list  # sources, and options of the compiler
+    arguments: list
+
+
+class Branch(NamedTuple):
+    """A condition in the source, over all programs that it was compiled into."""
+    file: str
+    line: int
+    column: int
+    code: str
+    true: int
+    false: int
+
+
+def _run(command, **options):
+    result = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    if result.returncode:
+        raise CoverageError(f"{pathlib.Path(command[0]).name} failed:\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def _tool(name):
+    """clang, or the LLVM tool of its version: the formats of profiles change."""
+    clang = _run([REPO / "scripts" / "find-clang", "clang"]).strip()
+    return name + clang.removeprefix("clang")
+
+
+def _build(program, folder):
+    binary = folder / program.name
+    _run([_tool("clang"), "-std=gnu11", "-O0", "-g", "-fprofile-instr-generate", "-fcoverage-mapping",
+          f"-I{REPO}/include", f"-I{REPO}/bpf", f"-I{ALGORITHM}", *program.build, "-o", binary])
+    return binary
+
+
+def _everything():
+    """A program that is not to be run, with every function of the algorithm: clang knows nothing of those that
+    a program does not use, and so they would not count as uncovered.
+    """
+    names = [name for header in sorted(ALGORITHM.glob("*.h"))
+             for name in re.findall(r"^static inline [^\n(]*\b(\w+)\(", header.read_text(), re.M)]
+    return ('#include "algorithm.h"\n'
+            f"const void *const all[] = {{ {', '.join(names)} }};\n"
+            "int main(void) { return 0; }\n")
+
+
+def _export(folder, binaries, profiles):
+    merged = folder / "merged.profdata"
+    _run([_tool("llvm-profdata"), "merge", "-sparse", *profiles, "-o", merged])
+    objects = [word for binary in binaries[1:] for word in ("-object", binary)]
+    return json.loads(_run([_tool("llvm-cov"), "export", f"-instr-profile={merged}", binaries[0], *objects,
+                            *sorted(ALGORITHM.glob("*.h"))]))
+
+
+def _source(path, start_line, start_column, end_line, end_column):
+    lines = path.read_text().splitlines()[start_line - 1:end_line]
+    # Of a macro with arguments llvm-cov gives the name only.
+    arguments = re.match(r"\((?:[^()]|\([^()]*\))*\)", lines[-1][end_column - 1:])
+    lines[-1] = lines[-1][:end_column - 1 + (arguments.end() if arguments else 0)]
+    return " ".join(" ".join([lines[0][start_column - 1:], *lines[1:]]).split())
+
+
+def _call_sites(function):
+    """File number of each macro's expansion in a function -> where the macro was called, (file, extent)."""
+    sites = {}
+    for *extent, _count, file, expanded, kind in function["regions"]:
+        if kind == EXPANSION:
+            sites[expanded] = (file, extent)
+    return sites
+
+
+def _branches(exported):
+    """The branches of all functions' records, of which there is one for each program that a header was
+    compiled into. A branch within a macro is where the macro is called, or all uses of IN() would be one.
+    """
+    found = {}
+    for function in exported["data"][0]["functions"]:
+        sites = _call_sites(function)
+        for *extent, true, false, file, _expanded, _kind in function["branches"]:
+            within = tuple(extent[:2])
+            while file in sites:
+                file, extent = sites[file]
+            path = pathlib.Path(function["filenames"][file])
+            if path.parent != ALGORITHM:
+                continue
+            key = (path.name, extent[0], extent[1], within)
+            old = found.get(key, Branch(*key[:3], _source(path, *extent), 0, 0))
+            found[key] = old._replace(true=old.true + true, false=old.false + false)
+    return [found[key] for key in sorted(found)]
+
+
+def measure(programs):
+    """The branches of bpf/bbr/ with how often each went which way."""
+    with tempfile.TemporaryDirectory(prefix="coverage-") as temporary:
+        folder = pathlib.Path(temporary)
+        (folder / "everything.c").write_text(_everything())
+        binaries, profiles = [_build(Program("everything", [folder / "everything.c"], []), folder)], []
+        for program in programs:
+            binaries.append(_build(program, folder))
+            profiles.append(folder / (program.name + ".profraw"))
+            _run([binaries[-1], *program.arguments], env={"LLVM_PROFILE_FILE": str(profiles[-1])})
+        return _branches(_export(folder, binaries, profiles))
+
+
+def report(branches, left_out=None):
+    """Outcomes (two of each branch) by file and in all, and those that never were. left_out is as
+    NOT_MAINLINE; what is in it must exist, and must not have been.
+    """
+    left_out = left_out or {}
+    unknown = set(left_out) - {(branch.file, branch.code) for branch in branches}
+    if unknown:
+        raise CoverageError(f"the algorithm has no branch {unknown}")
+    files, missing = {}, []
+    for branch in branches:
+        entry = files.setdefault(branch.file, {"outcomes": 0, "covered": 0})
+        for word, count in (("true", branch.true), ("false", branch.false)):
+            if word in left_out.get((branch.file, branch.code), ()):
+                if count:
+                    raise CoverageError(f"{branch.file}:{branch.line}: was {word} after all: {branch.code}")
+                continue
+            entry["outcomes"] += 1
+            entry["covered"] += count > 0
+            if not count:
+                missing.append({"file": branch.file, "line": branch.line, "never": word, "code": branch.code})
+    total = {key: sum(entry[key] for entry in files.values()) for key in ("outcomes", "covered")}
+    for entry in (*files.values(), total):
+        entry["percent"] = round(100 * entry["covered"] / entry["outcomes"], 2)
+    return {"files": files, "total": total, "missing": missing}
+
+
+def table(found):
+    """The report as text."""
+    lines = [f"{'FILE':16}{'OUTCOMES':>10}{'COVERED':>9}{'%':>8}"]
+    for name, entry in [*found["files"].items(), ("all", found["total"])]:
+        lines.append(f"{name:16}{entry['outcomes']:10}{entry['covered']:9}{entry['percent']:8.2f}")
+    lines += [f"bpf/bbr/{gap['file']}:{gap['line']}: never {gap['never']}: {gap['code']}"
+              for gap in found["missing"]]
+    return "\n".join(lines)
+
+
+def _split(words, separator):
+    groups = [[]]
+    for word in words:
+        if word == separator:
+            groups.append([])
+        else:
+            groups[-1].append(word)
+    return groups
+
+
+def programs_of(words):
+    """The programs of the command line; all unit tests if there is none."""
+    if not words:
+        return [Program(source.stem, [source, "-lcmocka"], []) for source in UNIT]
+    programs = []
+    for group in _split(words, "+"):
+        (name, *build), *arguments = _split(group, "--")
+        programs.append(Program(name, build, sum(arguments, [])))
+    return programs
+
+
+def main():
+    words = sys.argv[1:]
+    flags = set()
+    while words[:1] in (["-j"], ["-m"]):
+        flags.add(words.pop(0))
+    try:
+        found = report(measure(programs_of(words)), NOT_MAINLINE if "-m" in flags else None)
+    except CoverageError as error:
+        print(f"branches: {error}", file=sys.stderr)
+        return 2
+    print(json.dumps(found, indent=2) if "-j" in flags else table(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

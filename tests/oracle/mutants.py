@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The list of mutants, mutants.txt: what each one changes, and the changing."""
+import pathlib
+import re
+from typing import NamedTuple
+
+HERE = pathlib.Path(__file__).resolve().parent
+REPO = HERE.parents[1]
+LIST = HERE / "mutants.txt"
+
+
+class MutantError(Exception):
+    """A mistake of the list, or of what it is about. Nothing is to be concluded from the run."""
+
+
+class Mutant(NamedTuple):
+    file: str
+    function: str  # "": anywhere in the file
+    rule: str
+    text: str
+    becomes: str  # "": left out
+
+    @property
+    def name(self):
+        return f"{self.function or self.file.rpartition('/')[2]}: {self.rule}"
+
+
+def parse(text):
+    """The mutants of a list, see the head of mutants.txt."""
+    found, place, rule, sides = [], None, None, None
+
+    def finish():
+        if sides is not None:
+            if not sides["-"]:
+                raise MutantError(f"{rule}: has no line with -")
+            found.append(Mutant(*place, rule, "\n".join(sides["-"]), "\n".join(sides["+"])))
+
+    for line in text.splitlines():
+        if not line or line.startswith("#"):
+            continue
+        if line[:2] in ("- ", "+ "):
+            if sides is None:
+                raise MutantError(f"{line!r} belongs to no rule")
+            sides[line[0]].append(line[2:])
+            continue
+        finish()
+        sides = None
+        if line.startswith("@ "):
+            file, _, function = line[2:].partition(" ")
+            place = (file, function)
+        elif place is None:
+            raise MutantError(f"{line!r} belongs to no file")
+        else:
+            rule, sides = line, {"-": [], "+": []}
+    finish()
+    names = [mutant.name for mutant in found]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise MutantError(f"listed twice: {', '.join(sorted(twice))}")
+    return found
+
+
+def load(path=LIST):
+    return parse(pathlib.Path(path).read_text())
+
+
+def _only(pattern, text, what):
+    """The one place where the pattern occurs."""
+    places = list(re.finditer(pattern, text, re.M | re.S))
+    if len(places) != 1:
+        raise MutantError(f"{what} occurs {len(places)} times, not once")
+    return places[0].span()
+
+
+def mutate(mutant, source):
+    """The source of the mutant's file with the mistake made."""
+    start, end = 0, len(source)
+    if mutant.function:
+        start, end = _only(rf"^static inline [^\n(]*\b{mutant.function}\(.*?^}}$", source,
+                           f"{mutant.file}: {mutant.function}()")
+    words = r"\s+".join(re.escape(word) for word in mutant.text.split())
+    first, last = _only(words, source[start:end], f"{mutant.name}: {mutant.text!r}")
+    # A statement that is left out leaves an empty one, which may be the branch of an if.
+    becomes = mutant.becomes or (";" if mutant.text.endswith(";") else "")
+    return source[:start + first] + becomes + source[start + last:]

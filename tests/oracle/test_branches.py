@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The unit tests take every branch of the algorithm both ways, and what measures it sees a gap."""
+import subprocess
+import sys
+
+import pytest
+
+import branches
+
+MINMAX = branches.Program("minmax", [branches.REPO / "tests" / "unit" / "test_minmax.c", "-lcmocka"], [])
+
+
+@pytest.fixture(scope="module")
+def by_minmax():
+    return branches.measure([MINMAX])
+
+
+def test_the_unit_tests_take_every_branch_both_ways():
+    found = branches.report(branches.measure(branches.programs_of([])))
+    assert not found["missing"], branches.table(found)
+    assert found["total"]["outcomes"] > 200
+
+
+def test_what_a_program_does_not_call_is_uncovered(by_minmax):
+    found = branches.report(by_minmax)
+    assert set(found["files"]) == {path.name for path in branches.ALGORITHM.glob("*.h")}
+    assert found["files"]["minmax.h"]["percent"] == 100
+    assert found["files"]["startup.h"] == {"outcomes": 16, "covered": 0, "percent": 0}
+    assert {(gap["never"], gap["code"]) for gap in found["missing"] if gap["file"] == "pacing.h"} \
+        >= {("true", "!b->has_seen_rtt"), ("false", "IN(sk, srtt_us)")}
+
+
+def test_what_mainline_cannot_be_is_left_out(by_minmax):
+    everything = branches.report(by_minmax)["total"]["outcomes"]
+    left_out = sum(map(len, branches.NOT_MAINLINE.values()))
+    found = branches.report(by_minmax, branches.NOT_MAINLINE)
+    assert found["total"]["outcomes"] == everything - left_out
+
+
+def test_what_is_left_out_must_be_there_and_uncovered(by_minmax):
+    with pytest.raises(branches.CoverageError, match="no branch"):
+        branches.report(by_minmax, {("minmax.h", "v > 7"): ("true",)})
+    with pytest.raises(branches.CoverageError, match="after all"):
+        branches.report(by_minmax, {("minmax.h", "age > win"): ("true",)})
+
+
+def test_programs_of_the_command_line():
+    assert branches.programs_of(["a", "a.c", "-lz", "--", "x", "y", "+", "b", "b.c"]) == [
+        branches.Program("a", ["a.c", "-lz"], ["x", "y"]), branches.Program("b", ["b.c"], [])]
+
+
+def test_a_program_that_fails_is_an_error():
+    script = branches.REPO / "tests" / "oracle" / "branches.py"
+    result = subprocess.run([sys.executable, script, "a", "/nonexistent.c"], capture_output=True, text=True,
+                            check=False)
+    assert result.returncode == 2 and "clang" in result.stderr
