@@ -3,9 +3,9 @@
 #include "path.h"
 #include "path_trace.h"
 
-u64 path_of(struct replay *r, const struct bbr_params *params)
+unsigned int path_of(struct replay *r, const struct bbr_params *params, u64 keys[MAX_KEYS])
 {
-	path_begin();
+	path_begin(keys, MAX_KEYS);
 	replay_callback(r, params);
 	return path_end();
 }

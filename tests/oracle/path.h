@@ -4,10 +4,13 @@
 
 #include "replay.h"
 
+#define MAX_KEYS 256
+
 /*
- * Runs the callback. Returns a number for the way that it took through the algorithm: its branches, and
- * of each comparison whether the two values are equal, differ by one, or by more.
+ * Runs the callback, and puts into keys what is special about it: a number for its way through the
+ * algorithm's branches, and one for each comparison of it whose two values are equal or differ by one.
+ * Returns how many keys there are.
  */
-u64 path_of(struct replay *r, const struct bbr_params *params);
+unsigned int path_of(struct replay *r, const struct bbr_params *params, u64 keys[MAX_KEYS]);
 
 #endif

@@ -2,40 +2,49 @@
 /* What the compiler has called at each basic block and comparison of path.c: its sanitizers' interface. */
 #include "path_trace.h"
 
-static __u64 path;
+static __u64 nowhere; /* before and after */
+static __u64 *keys = &nowhere; /* the first one is the way */
+static unsigned int count, most;
 
-static void mix(__u64 value)
+static __u64 mix(__u64 a, __u64 b)
 {
-	path = (path ^ value) * 0x9e3779b97f4a7c15ull;
-	path ^= path >> 29;
+	a = (a ^ b) * 0x9e3779b97f4a7c15ull;
+	return a ^ a >> 29;
 }
 
-void path_begin(void)
+void path_begin(__u64 *to, unsigned int size)
 {
-	path = 0;
+	keys = to;
+	most = size;
+	keys[0] = 0;
+	count = 1;
 }
 
-__u64 path_end(void)
+unsigned int path_end(void)
 {
-	return path;
+	keys = &nowhere;
+	most = 0;
+	return count;
 }
 
 void __sanitizer_cov_trace_pc(void)
 {
-	mix((__u64)__builtin_return_address(0));
+	keys[0] = mix(keys[0], (__u64)__builtin_return_address(0));
 }
 
-static void mix_comparison(__u64 a, __u64 b)
+/* place: of the comparison */
+static void compare(void *place, __u64 a, __u64 b)
 {
-	__u64 difference = a - b;
+	__u64 difference = a - b + 1;
 
-	mix(difference + 1 < 3 ? difference + 1 : 3);
+	if (difference < 3 && count < most)
+		keys[count++] = mix((__u64)place, difference);
 }
 
-#define TRACE(name, type)             \
-	void name(type a, type b)     \
-	{                             \
-		mix_comparison(a, b); \
+#define TRACE(name, type)                                   \
+	void name(type a, type b)                           \
+	{                                                   \
+		compare(__builtin_return_address(0), a, b); \
 	}
 TRACE(__sanitizer_cov_trace_cmp1, __u8)
 TRACE(__sanitizer_cov_trace_cmp2, __u16)

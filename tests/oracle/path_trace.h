@@ -4,7 +4,8 @@
 
 #include <linux/types.h>
 
-void path_begin(void);
-__u64 path_end(void);
+/* Between the two calls, keys is filled with what path.h says; path_end() returns how many there are. */
+void path_begin(__u64 *keys, unsigned int most);
+unsigned int path_end(void);
 
 #endif

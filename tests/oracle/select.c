@@ -4,8 +4,8 @@
  *
  *	select MOST OUT RECORDING...
  *
- * Takes the first MOST callbacks of each way through the algorithm (path.h). Prints how many ways and
- * callbacks there are, as JSON.
+ * Takes the first MOST callbacks of each key (path.h): way through the algorithm, or comparison of values
+ * that hardly differ. Prints how many keys and callbacks there are, as JSON.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +17,11 @@
 #define SLOTS (1 << 20)
 
 static struct {
-	u64 path;
+	u64 key;
 	unsigned int taken;
-} ways[SLOTS];
+} slots[SLOTS];
 
-static unsigned int way_count;
+static unsigned int key_count;
 
 static void fail(const char *path, const char *why)
 {
@@ -29,19 +29,28 @@ static void fail(const char *path, const char *why)
 	exit(1);
 }
 
-/* How many callbacks of this way were taken before. */
-static unsigned int *taken_of(u64 path)
+/* How many callbacks with this key were taken before. */
+static unsigned int *taken_of(u64 key)
 {
-	unsigned int slot = path % SLOTS;
+	unsigned int slot = key % SLOTS;
 
-	while (ways[slot].taken && ways[slot].path != path)
+	while (slots[slot].taken && slots[slot].key != key)
 		slot = (slot + 1) % SLOTS;
-	if (!ways[slot].taken) {
-		ways[slot].path = path;
-		if (++way_count > SLOTS / 2)
-			fail("table of ways", "full");
-	}
-	return &ways[slot].taken;
+	slots[slot].key = key;
+	return &slots[slot].taken;
+}
+
+/* Is one of the keys still wanted? Then the callback counts for all of them. */
+static bool take(const u64 *keys, unsigned int count, unsigned int most)
+{
+	bool wanted = false;
+
+	for (unsigned int i = 0; i < count && !wanted; i++)
+		wanted = *taken_of(keys[i]) < most;
+	for (unsigned int i = 0; i < count && wanted; i++)
+		if (!(*taken_of(keys[i]))++ && ++key_count > SLOTS / 2)
+			fail("table of keys", "full");
+	return wanted;
 }
 
 struct selection {
@@ -67,16 +76,14 @@ static void select_from(struct selection *s, const char *path)
 		fail(path, "has another struct bbr");
 	params = mainline_params(h.hz);
 	while (stream_read(&in, &socket, &cb)) {
+		u64 keys[MAX_KEYS];
 		struct replay r;
-		unsigned int *taken;
 
 		mainline_load(&layout, &cb, cb.jiffies[0], &r);
-		taken = taken_of(path_of(&r, &params));
 		last = socket > last ? socket : last;
 		s->callbacks++;
-		if (*taken == s->most)
+		if (!take(keys, path_of(&r, &params, keys), s->most))
 			continue;
-		++*taken;
 		s->taken[cb.kind]++;
 		stream_write(&s->out, s->sockets + socket, &cb);
 	}
@@ -103,7 +110,7 @@ int main(int argc, char **argv)
 	stream_finish(&s.out, s.taken);
 	for (int i = 0; i < CALLBACK_KINDS; i++)
 		sum += s.taken[i];
-	printf("{\"release\":\"%s\",\"callbacks\":%llu,\"ways\":%u,\"selected\":%llu}\n",
-	       s.header.release, s.callbacks, way_count, sum);
+	printf("{\"release\":\"%s\",\"callbacks\":%llu,\"keys\":%u,\"selected\":%llu}\n",
+	       s.header.release, s.callbacks, key_count, sum);
 	return 0;
 }
