@@ -160,6 +160,12 @@ ORACLE_PROGRAMS := $(addprefix $(BUILD)/oracle/,record record.bpf.o replay repla
 
 LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o)
 
+oracle: ## records the kernel's own BBR afresh on every kernel, and compares: some hours
+	scripts/deps build run test
+	$(MAKE) tests
+	$(PYTHON) tests/oracle/oracle replay --fresh
+	$(PYTHON) tests/oracle/oracle sample
+
 lab: ## every scenario over five seeds, every kernel: most of an hour
 	scripts/deps build run test
 	$(MAKE) tests
@@ -201,5 +207,5 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
-.PHONY: all demo check fuzz lab lab-matrix tests lint fmt install clean help
+.PHONY: all demo check fuzz oracle lab lab-matrix tests lint fmt install clean help
 .DELETE_ON_ERROR:

@@ -144,6 +144,8 @@ KEYS = {
     "policer.burst": (size_bytes, 64 << 10, "depth of the bucket"),
     "sender.qdisc": (_one_of(QDISCS), "fq", "fq; without it TCP paces by a timer of its own"),
     "sender.cwnd_clamp": (whole, 0, "cwnd never exceeds it, by the route (0: none)"),
+    "counters.delivered": (count, 0, "the oracle's: a socket's packets delivered before it changes to bbr"),
+    "counters.lost": (count, 0, "the oracle's: a socket's packets lost before it changes to bbr"),
     "receiver.buffer": (size_bytes, 64 << 20, "limit of the receive buffer"),
 }
 FLOW_KEYS = {  # the same, of a [[flow]]

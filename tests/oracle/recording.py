@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Records every callback of the kernel's bbr while the points of a scenario run in a guest of the lab."""
+import contextlib
 import dataclasses
 import functools
 import json
@@ -17,6 +18,7 @@ import experiment
 import guest
 import kernels
 import scenario
+from debugger import Debugger
 from kernels import LabError
 
 CC = "bbr"
@@ -68,12 +70,14 @@ def load(name):
 
 
 def runs_of(found, kernel, seeds):
-    """All points of a scenario but those that only change parameters of bpf_bbr, over some seeds, with
-    as many in one guest as make a run of a minute or so: booting one takes as long as many a point."""
-    groups, packets = [[]], 0
+    """All points of a scenario, over some seeds, with as many in one guest as make a run of a minute or
+    so: booting one takes as long as many a point. Points that differ in parameters of bpf_bbr only are
+    the same to the kernel's bbr."""
+    groups, packets, seen = [[]], 0, []
     for point in found.points():
-        if point.params:
+        if point.values in seen:
             continue
+        seen.append(point.values)
         packets += experiment.packets_of(point)
         if groups[-1] and packets > MOST_PACKETS:
             groups.append([])
@@ -85,7 +89,7 @@ def runs_of(found, kernel, seeds):
 
 
 def script(run):
-    lines = ["start_recording"]
+    lines = [f"# counters: {_counters(run)}", "start_recording"]  # an input of the run, too
     for point in run.points:
         lines += [*experiment.path_lines(point), "begin_point",
                   *experiment.flow_lines(experiment.Run(point, CC, run.seed, run.kernel)), "end_point"]
@@ -126,6 +130,43 @@ def _write(path, data):
     os.replace(partial.name, path)
 
 
+@functools.cache
+def _places(key):
+    """Where a debugger finds a socket that changes its congestion control, and the socket's counters."""
+    kernel = kernels.find(key)
+    image = guest.initramfs(kernel, "record -p\n", programs=[RECORDER], modules=["tcp_bbr"])
+    result = guest.run(kernel, image)
+    if result.status:
+        raise LabError(f"kernel {key}: record -p failed in the guest:\n{result.console}")
+    return json.loads(result.console.splitlines()[-1])
+
+
+def _counters(run):
+    """What sockets are to have counted; for all points that share the guest."""
+    return {name: run.points[0][f"counters.{name}"] for name in ("delivered", "lost")
+            if run.points[0][f"counters.{name}"]}
+
+
+def _debug(run):
+    """What sets the counters of a socket that changes to bbr; None if none are to be set."""
+    counters = _counters(run)
+    if not counters:
+        return None
+    places = _places(run.kernel)
+
+    def on_change(debugger):
+        if debugger.read(debugger.register("rsi"), len(CC) + 1) != CC.encode() + b"\0":
+            return
+        for name, value in counters.items():
+            debugger.write(debugger.register("rdi") + places[name], value.to_bytes(4, "little"))
+
+    def debug(path):
+        with contextlib.closing(Debugger(path)) as debugger:
+            debugger.run(places["tcp_set_congestion_control"], on_change)
+
+    return debug
+
+
 def execute(run, on_time=None, fresh=False, core=None):
     """What is known of a recording, its file included; from the cache if all inputs are the same.
     on_time is told that the guest runs."""
@@ -138,7 +179,7 @@ def execute(run, on_time=None, fresh=False, core=None):
         if on_time:
             on_time(0)
         begin = time.monotonic()
-        result = guest.run(kernel, image, seed=run.seed, core=core)
+        result = guest.run(kernel, image, seed=run.seed, core=core, debug=_debug(run))
         counts = _counts(run, result)
         _write(file, result.data)
         _write(facts, json.dumps({"release": result.release, **counts, "bytes": len(result.data),
