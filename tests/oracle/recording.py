@@ -75,9 +75,10 @@ def runs_of(found, kernel, seeds):
     the same to the kernel's bbr."""
     groups, packets, seen = [[]], 0, []
     for point in found.points():
-        if point.values in seen:
+        path = (point.values, point.sysctls)
+        if path in seen:
             continue
-        seen.append(point.values)
+        seen.append(path)
         packets += experiment.packets_of(point)
         if groups[-1] and packets > MOST_PACKETS:
             groups.append([])

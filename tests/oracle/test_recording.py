@@ -40,6 +40,15 @@ def test_all_scenarios_can_be_recorded():
             assert recording.script(run).count("end_point\n") >= len(run.points)
 
 
+def test_only_parameters_of_bpf_bbr_make_no_other_recording():
+    for name in recording.names():
+        found = recording.load(name)
+        recorded = sum(len(run.points) for run in recording.runs_of(found, "6.12", seeds=1))
+        assert recorded == len(list(found.points())), name
+    (run,) = recording.runs_of(recording.load("acks"), "6.12", seeds=1)
+    assert len(run.points) == 1
+
+
 def test_points_share_a_guest_and_the_recording_is_complete(tmp_path):
     file = tmp_path / "two.toml"
     file.write_text(TWO_POINTS)
