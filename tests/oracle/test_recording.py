@@ -50,17 +50,20 @@ def test_only_parameters_of_bpf_bbr_make_no_other_recording():
 
 
 def test_points_share_a_guest_and_the_recording_is_complete(tmp_path):
+    """On the oldest and the newest kernel: recorded afresh, and replayed natively and as BPF."""
     file = tmp_path / "two.toml"
     file.write_text(TWO_POINTS)
-    done = oracle("replay", str(file), "--kernels", "6.12", "-j")
+    done = oracle("replay", str(file), "--kernels", "6.1,7.3", "--fresh", "-j")
     assert done.returncode == 0, done.stdout + done.stderr
-    (facts,) = json.loads(done.stdout)
-    assert facts["points"] == ["loss=0%", "loss=2%"] and facts["different"] == 0
-    assert facts["calls"]["init"] == 4
-    assert facts["recorded"] == facts["called"] == sum(facts["calls"].values())
-    again = oracle("record", str(file), "--kernels", "6.12", "-j")
-    assert "1 of them from the cache" in again.stderr
-    assert json.loads(again.stdout)[0]["file"] == facts["file"]
+    found = json.loads(done.stdout)
+    assert [facts["release"].partition("-")[0][:4] for facts in found] == ["6.1.", "7.3."]
+    for facts in found:
+        assert facts["points"] == ["loss=0%", "loss=2%"] and facts["different"] == 0
+        assert facts["calls"]["init"] == 4 and facts["calls"]["cong_control"] > 500
+        assert facts["recorded"] == facts["called"] == sum(facts["calls"].values())
+    again = oracle("record", str(file), "--kernels", "6.1,7.3", "-j")
+    assert "2 of them from the cache" in again.stderr
+    assert [facts["file"] for facts in json.loads(again.stdout)] == [facts["file"] for facts in found]
 
 
 def test_a_kernel_without_modules_is_told():
