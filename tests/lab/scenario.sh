@@ -52,9 +52,10 @@ resolve() {
 	done
 	for ns in snd wan rtr rcv; do
 		[ -e /run/netns/$ns ] || continue
-		while read -r address _ device _; do
-			ip -n $ns neigh change "$address" dev "$device" nud permanent
-		done <<<"$(ip -n $ns -4 neigh show nud reachable nud stale nud delay)"
+		ip -n $ns -4 neigh show nud reachable nud stale nud delay nud probe |
+			while read -r address _ device _; do
+				ip -n $ns neigh change "$address" dev "$device" nud permanent
+			done
 	done
 }
 
