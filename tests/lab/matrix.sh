@@ -8,7 +8,7 @@ step() {
 }
 
 if [ "$PATH_KIND" = netem ]; then
-	make_path
+	make_path 1500 1 fq
 	tc -n rtr qdisc add dev r1 root netem rate 10mbit limit 100
 	tc -n rcv qdisc add dev c0 root netem delay 40ms limit 10000
 	to=10.0.2.1
