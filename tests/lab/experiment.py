@@ -300,10 +300,11 @@ def _cached(file):
     return release.decode(), data
 
 
-def _store(file, release, data):
+def store(file, data):
+    """Into a cache: whole or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as partial:
-        partial.write(release.encode() + b"\n" + data)
+        partial.write(data)
     os.replace(partial.name, file)
 
 
@@ -318,7 +319,7 @@ def execute(run, on_time=None, fresh=False, core=None):
         release, data = _cached(file)
     else:
         release, data = _execute(run, kernel, image, on_time, core)
-        _store(file, release, data)
+        store(file, release.encode() + b"\n" + data)
     found = metrics.of_run(run.point, flow_ccs(run), _unpack(data))
     return {"scenario": run.point.scenario, "point": run.point.label, "cc": run.cc,
             "seed": run.seed, "kernel": run.kernel, "release": release,

@@ -4,10 +4,8 @@ import contextlib
 import dataclasses
 import functools
 import json
-import os
 import pathlib
 import sys
-import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -124,13 +122,6 @@ def _counts(run, result):
     return counts
 
 
-def _write(path, data):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as partial:
-        partial.write(data)
-    os.replace(partial.name, path)
-
-
 @functools.cache
 def _places(key):
     """Where a debugger finds a socket that changes its congestion control, and the socket's counters."""
@@ -182,9 +173,10 @@ def execute(run, on_time=None, fresh=False, core=None):
         begin = time.monotonic()
         result = guest.run(kernel, image, seed=run.seed, core=core, debug=_debug(run))
         counts = _counts(run, result)
-        _write(file, result.data)
-        _write(facts, json.dumps({"release": result.release, **counts, "bytes": len(result.data),
-                                  "host_s": round(time.monotonic() - begin, 1)}).encode())
+        experiment.store(file, result.data)
+        found = {"release": result.release, **counts, "bytes": len(result.data),
+                 "host_s": round(time.monotonic() - begin, 1)}
+        experiment.store(facts, json.dumps(found).encode())
     return {"scenario": run.scenario, "points": run.labels, "seed": run.seed, "kernel": run.kernel,
             "virtual_s": run.duration_s, "inputs": inputs, "file": str(file),
             **json.loads(facts.read_text())}
