@@ -63,5 +63,15 @@ for shape in $SHAPES; do
 	watched round
 	watched ack
 	unregister
+
+	# One transfer differs from the next by more than what asking for a watcher costs: take many, in turns.
+	step pairs
+	for ((i = 0; i < PAIRS; i++)); do
+		for object in no_telemetry bpf_bbr; do
+			register /$object.bpf.o
+			BYTES=$PAIR_BYTES transfer bpf_bbr
+			unregister
+		done
+	done
 done
 echo "== end"

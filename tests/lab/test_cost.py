@@ -33,7 +33,11 @@ def test_asking_whether_anybody_watches(figures):
 
 def test_a_whole_transfer(figures):
     assert figures["transfer"]["bpf_bbr"]["ratio"] <= 1.02
-    assert 0.995 <= figures["transfer"]["bpf_bbr"]["ratio_unwatched"] <= 1.005
+
+
+def test_asking_does_not_show_in_a_whole_transfer(figures):
+    """Single transfers differ by 0.4 % (standard deviation), whichever program; the mean of 16 pairs by 0.14 %."""
+    assert 0.995 <= figures["unwatched"] <= 1.005
 
 
 def test_monitors_cost_more_the_more_they_see(figures):
