@@ -91,8 +91,8 @@ int verb_load(const struct options *opt, int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	for (int i = 0; i < opt->nr_set; i++)
-		if ((ret = param_assign(opt->set[i], &p)))
+	for (int i = 0; i < opt->set.n; i++)
+		if ((ret = param_assign(opt->set.arg[i], &p)))
 			return ret;
 	if (!have_caps("cannot load") || lock_instances())
 		return EXIT_REFUSED;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,26 +8,38 @@
 #include "err.h"
 #include "verbs.h"
 
+/* Options that only some verbs take: a bit for the table of verbs, and a member of struct options. */
 enum {
-	OPT_VERSION = 256,
-	OPT_DEFAULTS,
-	OPT_OBJECT,
-	OPT_SET,
-	OPT_NAME
+	O_NAME = 1 << 0,
+	O_SET = 1 << 1,
+	O_OBJECT = 1 << 2,
+	O_DEFAULTS = 1 << 3,
 };
 
-/* Options that a verb takes, besides -h, -v and -j. */
-enum {
-	O_NAME = 1,
-	O_SET = 2,
-	O_OBJECT = 4,
-	O_DEFAULTS = 8
+enum option_kind {
+	FLAG, /* bool */
+	TEXT, /* const char * */
+	LIST, /* struct option_list: may be given several times */
 };
+
+static const struct option_def {
+	const char *name;
+	unsigned int bit;
+	enum option_kind kind;
+	size_t member; /* its offset in struct options */
+} option_defs[] = {
+	{ "name", O_NAME, TEXT, offsetof(struct options, name) },
+	{ "set", O_SET, LIST, offsetof(struct options, set) },
+	{ "object", O_OBJECT, TEXT, offsetof(struct options, object) },
+	{ "defaults", O_DEFAULTS, FLAG, offsetof(struct options, defaults) },
+};
+
+#define NR_OPTIONS (sizeof(option_defs) / sizeof(option_defs[0]))
 
 static const struct verb {
-	const char *name;
+	const char *name; /* one word or two */
 	int (*run)(const struct options *opt, int argc, char **argv);
-	int options;
+	unsigned int options;
 	int max_args;
 	const char *args;
 	const char *help;
@@ -45,17 +58,30 @@ static const struct verb {
 	{ NULL, NULL, 0, 0, NULL, NULL },
 };
 
-static const struct option long_options[] = {
-	{ "help", no_argument, NULL, 'h' },
-	{ "json", no_argument, NULL, 'j' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "version", no_argument, NULL, OPT_VERSION },
-	{ "name", required_argument, NULL, OPT_NAME },
-	{ "set", required_argument, NULL, OPT_SET },
-	{ "object", required_argument, NULL, OPT_OBJECT },
-	{ "defaults", no_argument, NULL, OPT_DEFAULTS },
-	{ NULL, 0, NULL, 0 },
+enum {
+	OPT_VERSION = 256,
+	OPT_DEFS, /* the first of option_defs */
 };
+
+/* What getopt_long() reads: those of every verb, and the table's. */
+static void fill_long_options(struct option *to)
+{
+	static const struct option common[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "version", no_argument, NULL, OPT_VERSION },
+	};
+
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
+		*to++ = common[i];
+	for (size_t i = 0; i < NR_OPTIONS; i++) {
+		int has_arg = option_defs[i].kind == FLAG ? no_argument : required_argument;
+
+		*to++ = (struct option){ option_defs[i].name, has_arg, NULL, OPT_DEFS + i };
+	}
+	*to = (struct option){};
+}
 
 static void usage(FILE *out)
 {
@@ -63,7 +89,7 @@ static void usage(FILE *out)
 	      "Loads and tunes bpf_bbr, BBR congestion control as a BPF program.\n\n",
 	      out);
 	for (const struct verb *v = verbs; v->name; v++)
-		fprintf(out, "  %-8s %s\n%11s%s\n", v->name, v->args, "", v->help);
+		fprintf(out, "  %-14s %s\n%17s%s\n", v->name, v->args, "", v->help);
 	fputs("\nOptions of every verb:\n"
 	      "  -j, --json     JSON instead of text\n"
 	      "  -v, --verbose  show what libbpf and the verifier say\n"
@@ -74,15 +100,42 @@ static void usage(FILE *out)
 	      out);
 }
 
-static const struct verb *find_verb(const char *name)
+/* How many words of the command line are this verb's name; 0: it is another. */
+static int matches(const struct verb *v, int argc, char **argv)
 {
-	const struct verb *v;
+	size_t len = strcspn(v->name, " ");
 
-	for (v = verbs; v->name; v++)
-		if (!strcmp(v->name, name))
+	if (strlen(argv[0]) != len || strncmp(argv[0], v->name, len))
+		return 0;
+	if (!v->name[len])
+		return 1;
+	return argc > 1 && !strcmp(argv[1], v->name + len + 1) ? 2 : 0;
+}
+
+static const struct verb *find_verb(int argc, char **argv, int *words)
+{
+	bool is_group = false;
+
+	for (const struct verb *v = verbs; v->name; v++) {
+		size_t len = strlen(argv[0]);
+
+		*words = matches(v, argc, argv);
+		if (*words)
 			return v;
-	err("%s: not a verb", name);
-	remedy("bbrctl --help lists them");
+		is_group |= !strncmp(v->name, argv[0], len) && v->name[len] == ' ';
+	}
+	if (!is_group) {
+		err("%s: not a verb", argv[0]);
+		remedy("bbrctl --help lists them");
+		return NULL;
+	}
+	if (argc > 1)
+		err("%s %s: not a verb", argv[0], argv[1]);
+	else
+		err("%s: what of it?", argv[0]);
+	for (const struct verb *v = verbs; v->name; v++)
+		if (!strncmp(v->name, argv[0], strlen(argv[0])))
+			remedy("bbrctl %s %s", v->name, v->args);
 	return NULL;
 }
 
@@ -98,36 +151,22 @@ static bool is_valid_name(const char *name)
 	return false;
 }
 
-static int take_option(int c, struct options *opt, int *used)
+static void take_option(const struct option_def *def, struct options *opt)
 {
-	switch (c) {
-	case 'j':
-		opt->json = true;
+	void *member = (char *)opt + def->member;
+	struct option_list *list = member;
+
+	switch (def->kind) {
+	case FLAG:
+		*(bool *)member = true;
 		break;
-	case 'v':
-		opt->verbose = true;
+	case TEXT:
+		*(const char **)member = optarg;
 		break;
-	case OPT_NAME:
-		if (!is_valid_name(optarg))
-			return EXIT_USAGE;
-		opt->name = optarg;
-		opt->name_given = true;
-		*used |= O_NAME;
-		break;
-	case OPT_SET:
-		opt->set[opt->nr_set++] = optarg;
-		*used |= O_SET;
-		break;
-	case OPT_OBJECT:
-		opt->object = optarg;
-		*used |= O_OBJECT;
-		break;
-	case OPT_DEFAULTS:
-		opt->defaults = true;
-		*used |= O_DEFAULTS;
+	case LIST:
+		list->arg[list->n++] = optarg;
 		break;
 	}
-	return EXIT_DONE;
 }
 
 static int refuse_option(int c, const char *option)
@@ -140,8 +179,15 @@ static int refuse_option(int c, const char *option)
 	return EXIT_USAGE;
 }
 
-static int run(const struct verb *verb, const struct options *opt, int used, int argc, char **argv)
+static int run(struct options *opt, unsigned int used, int argc, char **argv)
 {
+	int words;
+	const struct verb *verb = find_verb(argc, argv, &words);
+
+	if (!verb)
+		return EXIT_USAGE;
+	argc -= words - 1;
+	argv += words - 1;
 	if (used & ~verb->options) {
 		err("%s: does not take one of the options given", verb->name);
 		remedy("usage: bbrctl %s %s", verb->name, verb->args);
@@ -152,49 +198,68 @@ static int run(const struct verb *verb, const struct options *opt, int used, int
 		remedy("usage: bbrctl %s %s", verb->name, verb->args);
 		return EXIT_USAGE;
 	}
+	opt->name_given = opt->name;
+	if (!opt->name)
+		opt->name = BBR_NAME;
+	else if (!is_valid_name(opt->name))
+		return EXIT_USAGE;
 	return verb->run(opt, argc, argv);
+}
+
+/* Reads the options and runs the verb. */
+static int run_command(int argc, char **argv, struct options *opt)
+{
+	struct option long_options[NR_OPTIONS + 5];
+	unsigned int used = 0;
+	int c;
+
+	fill_long_options(long_options);
+	while ((c = getopt_long(argc, argv, ":hjv", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'h':
+			usage(stdout);
+			return EXIT_DONE;
+		case OPT_VERSION:
+			printf("bbrctl %s\n", BBR_VERSION);
+			return EXIT_DONE;
+		case 'j':
+			opt->json = true;
+			break;
+		case 'v':
+			opt->verbose = true;
+			break;
+		case ':':
+		case '?':
+			return refuse_option(c, argv[optind - 1]);
+		default:
+			take_option(&option_defs[c - OPT_DEFS], opt);
+			used |= option_defs[c - OPT_DEFS].bit;
+		}
+	}
+	err_init("bbrctl", opt->verbose);
+	if (optind == argc) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	return run(opt, used, argc - optind, argv + optind);
 }
 
 int main(int argc, char **argv)
 {
-	struct options opt = { .name = BBR_NAME };
-	const struct verb *verb;
-	int c, used = 0, ret = EXIT_DONE;
+	struct options opt = {};
+	int ret;
 
 	err_init("bbrctl", false);
-	opt.set = calloc(argc, sizeof(*opt.set));
-	if (!opt.set) {
+	opt.set.arg = calloc(argc, sizeof(*opt.set.arg));
+	if (!opt.set.arg) {
 		err("out of memory");
 		return EXIT_REFUSED;
 	}
-	while (!ret && (c = getopt_long(argc, argv, ":hjv", long_options, NULL)) != -1) {
-		if (c == 'h' || c == OPT_VERSION) {
-			if (c == 'h')
-				usage(stdout);
-			else
-				printf("bbrctl %s\n", BBR_VERSION);
-			goto out;
-		}
-		if (c == ':' || c == '?')
-			ret = refuse_option(c, argv[optind - 1]);
-		else
-			ret = take_option(c, &opt, &used);
-	}
-	if (ret)
-		goto out;
-	err_init("bbrctl", opt.verbose);
-	if (optind == argc) {
-		usage(stderr);
-		ret = EXIT_USAGE;
-		goto out;
-	}
-	verb = find_verb(argv[optind]);
-	ret = verb ? run(verb, &opt, used, argc - optind, argv + optind) : EXIT_USAGE;
+	ret = run_command(argc, argv, &opt);
 	if (fflush(stdout) || ferror(stdout)) {
 		err("cannot write the output");
 		ret = EXIT_REFUSED;
 	}
-out:
-	free(opt.set);
+	free(opt.set.arg);
 	return ret;
 }

@@ -9,7 +9,13 @@
 
 #include "bpf_bbr/abi.h"
 
-/* What every verb understands, before or after it. */
+/* The arguments of an option that was given several times. */
+struct option_list {
+	const char **arg;
+	int n;
+};
+
+/* The options of all verbs, which stand before or after the verb; main.c has the table of which takes which. */
 struct options {
 	const char *name; /* --name: the instance, or bpf_bbr */
 	bool name_given;
@@ -17,8 +23,7 @@ struct options {
 	bool verbose; /* -v */
 	bool defaults; /* show --defaults */
 	const char *object; /* load --object */
-	const char **set; /* load --set: its arguments */
-	int nr_set;
+	struct option_list set; /* load --set */
 };
 
 int verb_check(const struct options *opt, int argc, char **argv);

@@ -165,8 +165,8 @@ int verb_load(const struct options *opt, int argc, char **argv)
 
 	(void)argv;
 	CHECK(argc == 1);
-	for (int i = 0; i < opt->nr_set; i++) {
-		ret = param_assign(opt->set[i], &p);
+	for (int i = 0; i < opt->set.n; i++) {
+		ret = param_assign(opt->set.arg[i], &p);
 		check_ranges(&p);
 		if (ret)
 			return ret;
@@ -178,7 +178,7 @@ int verb_load(const struct options *opt, int argc, char **argv)
 static int run_other(const struct options *opt, int argc, char **argv)
 {
 	(void)argv;
-	CHECK(argc == 1 && !opt->nr_set && !opt->object && !opt->defaults);
+	CHECK(argc == 1 && !opt->set.n && !opt->object && !opt->defaults);
 	return EXIT_DONE;
 }
 
