@@ -17,7 +17,7 @@ CFLAGS ?= -O2 -g
 # The same bytes in any folder: the lab's cache goes by the hash of what runs in a guest.
 HERE := -ffile-prefix-map=$(CURDIR)=.
 CFLAGS += -std=gnu11 $(WARN) $(HERE)
-LDLIBS := -lbpf -lelf -lz -ljson-c -lcap -lm
+LDLIBS := -lbpf -lelf -lz -ljson-c -lcap -linih -lm
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 
 # BPF_PROG() gives every program a parameter ctx, used or not. asm/ is where Debian keeps it.
@@ -60,7 +60,7 @@ $(BUILD)/no_telemetry.bpf.o: $(BPF_SRC) | $(BUILD)
 	rm $(BUILD)/no_telemetry.tmp.o
 
 # The tools, and once more under the sanitizers for the tests.
-$(BUILD)/bbrctl: $(LOADER_SRC) loader/object.S $(LIB_SRC) $(HEADERS) $(OBJECT)
+$(BUILD)/bbrctl: $(LOADER_SRC) loader/object.S loader/profiles.ini $(LIB_SRC) $(HEADERS) $(OBJECT)
 	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) -DBBR_OBJECT='"$(OBJECT)"' $(LOADER_SRC) loader/object.S \
 		$(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
 
@@ -81,7 +81,8 @@ $(BUILD)/unit/%: tests/unit/%.c tests/unit/fixture.h $(wildcard bpf/bbr/*.h) $(A
 $(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c tests/fuzz/fuzz.h $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/fuzz
 	$(CLANG) -Iinclude -Ibpf/bbr $(FUZZ_FLAGS) $< -o $@
 
-PARAMS_FUZZED := $(addprefix loader/,main.c param.c set.c show.c) lib/units.c tools/watch_options.c
+PARAMS_FUZZED := $(addprefix loader/,main.c param.c set.c show.c) lib/address.c lib/units.c \
+	tools/watch_options.c
 $(BUILD)/fuzz/params: tests/fuzz/fuzz_params.c tests/fuzz/fuzz.h $(PARAMS_FUZZED) $(HEADERS) | $(BUILD)/fuzz
 	$(CLANG) $(CPPFLAGS) -Iloader -Itools -Dmain=bbrctl_main $(FUZZ_FLAGS) $< $(PARAMS_FUZZED) -ljson-c -lm -o $@
 

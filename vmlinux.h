@@ -70,8 +70,27 @@ struct sock_common {
 	struct in6_addr skc_v6_rcv_saddr;
 };
 
+struct cgroup_subsys_state {
+	struct cgroup_subsys_state *parent;
+};
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+};
+
 struct sock {
 	struct sock_common __sk_common;
+	struct sock_cgroup_data sk_cgrp_data;
+	__u32 sk_mark;
 	unsigned long sk_pacing_rate;
 	unsigned long sk_max_pacing_rate;
 	u32 sk_pacing_status;

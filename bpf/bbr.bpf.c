@@ -9,6 +9,7 @@
  */
 #include "kernel.bpf.h"
 #include "params.bpf.h"
+#include "rules.bpf.h"
 #include "telemetry.bpf.h"
 #include "bbr/algorithm.h"
 
@@ -19,11 +20,12 @@ void BPF_PROG(init, struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
 	struct bbr_sock s = {
-		.param = params(),
 		.sk = sk,
 		.now_ms = bpf_ktime_get_ns() / (NSEC_PER_USEC * USEC_PER_MSEC),
 	};
 
+	enter_profile(b, choose_profile(sk));
+	s.param = params(b);
 	bbr_init(b, &s);
 	request_pacing(sk);
 	if (is_watched(b))
@@ -35,6 +37,7 @@ void BPF_PROG(release, struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
 
+	leave_profile(b);
 	if (!b->watched) /* no monitor has heard of it: older kernels release what was never init */
 		return;
 	report(sk, BBR_EV_END);
@@ -46,8 +49,8 @@ int cong_control(unsigned long long *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
-	u32 gen = params_gen();
-	struct bbr_sock s = sock_of(sk, params_of(gen));
+	u32 gen = params_gen(profile_of(b));
+	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen));
 	u8 mode = b->mode;
 
 	bbr_main(b, &s, ctx_rate_sample(ctx));
@@ -58,9 +61,10 @@ int cong_control(unsigned long long *ctx)
 
 static __attribute__((noinline)) void restart_from_idle(struct sock *sk)
 {
-	struct bbr_sock s = sock_of(sk, params());
+	struct bbr *b = bbr_of(sk);
+	struct bbr_sock s = sock_of(sk, params(b));
 
-	bbr_tx_start(bbr_of(sk), &s);
+	bbr_tx_start(b, &s);
 }
 
 /* The first packet after nothing was in flight is about to be sent. */
@@ -87,7 +91,7 @@ void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
 SEC("struct_ops/min_tso_segs")
 u32 BPF_PROG(min_tso_segs, struct sock *sk)
 {
-	struct bbr_sock s = { .param = params(), .sk = sk };
+	struct bbr_sock s = { .param = params(bbr_of(sk)), .sk = sk };
 
 	if (tx_start_is_hidden() && !packets_in_flight(tcp_sk(sk)))
 		tx_start(sk);
@@ -96,9 +100,10 @@ u32 BPF_PROG(min_tso_segs, struct sock *sk)
 
 static __attribute__((noinline)) void enter_loss(struct sock *sk)
 {
-	struct bbr_sock s = sock_of(sk, params());
+	struct bbr *b = bbr_of(sk);
+	struct bbr_sock s = sock_of(sk, params(b));
 
-	bbr_set_state(bbr_of(sk), &s, TCP_CA_Loss);
+	bbr_set_state(b, &s, TCP_CA_Loss);
 }
 
 SEC("struct_ops/set_state")
@@ -138,7 +143,7 @@ u32 BPF_PROG(undo_cwnd, struct sock *sk)
 SEC("struct_ops/sndbuf_expand")
 u32 BPF_PROG(sndbuf_expand, struct sock *sk)
 {
-	return params()->sndbuf_expand[0];
+	return params(bbr_of(sk))->sndbuf_expand[0];
 }
 
 SEC(".struct_ops")

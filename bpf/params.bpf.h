@@ -1,45 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The instance's parameters: global data that bbrctl writes, two banks and a selector (see
- * struct bbr_profile). The defaults are in the object, so that bpftool alone registers a complete BBR.
+ * The instance's profiles: global data that bbrctl writes (bpf_bbr/profiles.h says how). The defaults are in the
+ * object, so that bpftool alone registers a complete BBR.
  */
 #ifndef PARAMS_BPF_H
 #define PARAMS_BPF_H
 
 #include "kernel.bpf.h"
+#include "bpf_bbr/profiles.h"
 
-struct bbr_profile profile SEC(BBR_MAP_PARAMS) = {
-	.bank = { BBR_PARAMS_DEFAULT, BBR_PARAMS_DEFAULT },
+struct bbr_profiles profiles SEC(BBR_MAP_PARAMS) = {
+	.name[0] = BBR_PROFILE_DEFAULT,
+	.bank[0] = { BBR_PARAMS_DEFAULT, BBR_PARAMS_DEFAULT },
 };
-
-static inline u32 params_gen(void)
-{
-	return *(volatile u32 *)&profile.gen;
-}
 
 /*
- * What the algorithm reads: the two banks, clamped once for each generation, not on each ACK. The map is the
- * program's own; bbrctl freezes it, which keeps user space from writing it, but not the program. Loaded by
- * other means root can write it, so the algorithm must keep a connection going with anything in it.
+ * The map is the program's own; bbrctl freezes it, which keeps user space from writing it, but not the
+ * program. Loaded by other means root can write it, so the algorithm must keep a connection going with
+ * anything in it.
  */
-struct clamped_params {
-	struct bbr_params bank[2]; /* of generation gen: bank[(gen + 1) & 1] */
-	u64 done; /* 1 + the generation that was clamped last; 0: none yet */
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, BBR_PROFILES);
 	__type(key, u32);
-	__type(value, struct clamped_params);
+	__type(value, struct bbr_clamped);
 } bbr_clamped SEC(".maps"); /* BBR_MAP_CLAMPED */
 
-static __attribute__((noinline)) u64 clamp_params(struct clamped_params *c, u64 want)
+/* struct bbr.profile: the index of the connection's profile, and whether it was counted there. */
+#define PROFILE_COUNTED 0x80
+
+static inline u32 profile_of(const struct bbr *b)
+{
+	return b->profile & (BBR_PROFILES - 1);
+}
+
+static inline u32 params_gen(u32 profile)
+{
+	return *(volatile u32 *)&profiles.gen[profile];
+}
+
+static __attribute__((noinline)) u64 clamp_params(struct bbr_clamped *c, u32 profile, u64 want)
 {
 	u64 gen = want - 1;
 
 	barrier_var(gen);
-	bbr_clamp_params(&c->bank[want & 1], &profile.bank[gen & 1]);
+	barrier_var(profile);
+	bbr_clamp_params(&c->bank[want & 1], &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
 	__sync_lock_test_and_set(&c->done, want); /* after all that was written before it */
 	return want;
 }
@@ -50,23 +56,50 @@ static __attribute__((noinline)) u64 clamp_params(struct clamped_params *c, u64 
  * that follows once for each bank; and it makes the address depend on `done`, so that no CPU can read the
  * bank as it was before.
  */
-static inline const struct bbr_params *params_of(u32 gen)
+static inline const struct bbr_params *params_of(u32 profile, u32 gen)
 {
-	struct clamped_params *c = bpf_map_lookup_elem(&bbr_clamped, &(u32){ 0 });
+	struct bbr_clamped *c = bpf_map_lookup_elem(&bbr_clamped, &profile);
 	u64 done, want = gen + 1ull;
 
 	if (!c) /* an array has all of its elements */
-		return &profile.bank[0];
+		return &profiles.bank[0][0];
 	done = *(volatile u64 *)&c->done;
 	if (__builtin_expect(done != want, 0))
-		done = clamp_params(c, want);
+		done = clamp_params(c, profile, want);
 	barrier_var(done);
 	return &c->bank[done & 1];
 }
 
-static inline const struct bbr_params *params(void)
+static inline const struct bbr_params *params(const struct bbr *b)
 {
-	return params_of(params_gen());
+	return params_of(profile_of(b), params_gen(profile_of(b)));
+}
+
+/* A connection takes a profile, or gives it back. */
+static inline void count_connection(u32 profile, s64 change)
+{
+	struct bbr_clamped *c = bpf_map_lookup_elem(&bbr_clamped, &profile);
+
+	if (c)
+		__sync_fetch_and_add(&c->connections, change);
+}
+
+static inline void leave_profile(struct bbr *b)
+{
+	if (!(b->profile & PROFILE_COUNTED))
+		return;
+	count_connection(profile_of(b), -1);
+	b->profile = 0;
+}
+
+/* The profile that no rule names, and that a rule names which was written by hand: the default. */
+static inline void enter_profile(struct bbr *b, u32 profile)
+{
+	if (profile >= BBR_PROFILES || !profiles.name[profile & (BBR_PROFILES - 1)][0])
+		profile = 0;
+	leave_profile(b); /* init can come twice */
+	count_connection(profile, 1);
+	b->profile = PROFILE_COUNTED | profile;
 }
 
 #endif

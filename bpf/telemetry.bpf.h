@@ -46,7 +46,7 @@ const volatile struct bbr_abi abi SEC(BBR_MAP_ABI) = {
 	.magic = BBR_ABI_MAGIC,
 	.major = BBR_ABI_MAJOR,
 	.minor = BBR_ABI_MINOR,
-	.profile_size = sizeof(struct bbr_profile),
+	.params_size = sizeof(struct bbr_params),
 	.watch_size = sizeof(struct bbr_watch),
 	.event_size = sizeof(struct bbr_event),
 	.version = BBR_VERSION,
@@ -143,6 +143,7 @@ static inline void fill_event(struct bbr_event *e, struct sock *sk)
 	e->ca_state = ca_state_of(sk);
 	e->full_bw_cnt = b->full_bw_cnt;
 	e->lt_rtt_cnt = b->lt_rtt_cnt;
+	e->profile = profile_of(b);
 }
 
 static inline void fill_sample(struct bbr_event *e, const struct rate_sample *rs, struct bbr *b)
@@ -320,7 +321,7 @@ static inline void publish_steps(const struct bbr *b, struct watched_conn *conn,
 
 static __attribute__((noinline)) void report(struct sock *sk, u8 kind)
 {
-	struct watched_conn *conn = begin_event(sk, kind, params_gen());
+	struct watched_conn *conn = begin_event(sk, kind, params_gen(profile_of(bbr_of(sk))));
 
 	if (conn)
 		publish(conn);
@@ -328,7 +329,8 @@ static __attribute__((noinline)) void report(struct sock *sk, u8 kind)
 
 static __attribute__((noinline)) void report_modes(struct sock *sk, u8 from)
 {
-	struct watched_conn *conn = begin_event(sk, BBR_EV_MODE, params_gen());
+	struct watched_conn *conn =
+		begin_event(sk, BBR_EV_MODE, params_gen(profile_of(bbr_of(sk))));
 
 	if (conn)
 		publish_steps(bbr_of(sk), conn, from);
@@ -341,7 +343,8 @@ static __attribute__((noinline)) void report_ca_state(struct sock *sk, u8 from, 
 
 	if (from < TCP_CA_Recovery && to < TCP_CA_Recovery)
 		return;
-	conn = begin_event(sk, to == TCP_CA_Loss ? BBR_EV_RTO : BBR_EV_RECOVERY, params_gen());
+	conn = begin_event(sk, to == TCP_CA_Loss ? BBR_EV_RTO : BBR_EV_RECOVERY,
+			   params_gen(profile_of(bbr_of(sk))));
 	if (!conn)
 		return;
 	if (to == TCP_CA_Loss)

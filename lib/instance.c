@@ -21,7 +21,7 @@ struct ops_layout {
 	struct btf *btf;
 	__u32 value_type; /* id of struct bpf_struct_ops_tcp_congestion_ops */
 	__u32 refcnt, state; /* offsets in bytes within the value */
-	__u32 name, cong_control;
+	__u32 name, cong_control, init;
 };
 
 static int layout_open(struct ops_layout *l)
@@ -33,6 +33,7 @@ static int layout_open(struct ops_layout *l)
 	static const char *const refcnt_old[] = { "refcnt", NULL };
 	static const char *const name[] = { "data", "name", NULL };
 	static const char *const cong_control[] = { "data", "cong_control", NULL };
+	static const char *const init[] = { "data", "init", NULL };
 	int id;
 
 	l->btf = btf__load_vmlinux_btf();
@@ -47,7 +48,8 @@ static int layout_open(struct ops_layout *l)
 	    (btf_member_path(l->btf, id, refcnt_new, &l->refcnt) &&
 	     btf_member_path(l->btf, id, refcnt_old, &l->refcnt)) ||
 	    btf_member_path(l->btf, id, name, &l->name) ||
-	    btf_member_path(l->btf, id, cong_control, &l->cong_control))
+	    btf_member_path(l->btf, id, cong_control, &l->cong_control) ||
+	    btf_member_path(l->btf, id, init, &l->init))
 		goto missing;
 	return 0;
 
@@ -85,6 +87,10 @@ static int note_map(__u32 id, struct instance *inst)
 		goto out;
 	if (!strcmp(info.name, BBR_MAP_PARAMS))
 		inst->params_id = id;
+	else if (!strcmp(info.name, BBR_MAP_CLAMPED))
+		inst->clamped_id = id;
+	else if (!strcmp(info.name, BBR_MAP_RULES))
+		inst->rules_id = id;
 	else if (!strcmp(info.name, BBR_MAP_WATCH))
 		inst->watch_id = id;
 	else if (!strcmp(info.name, BBR_MAP_RINGS))
@@ -111,7 +117,6 @@ static int note_maps(__u32 prog_id, struct instance *inst)
 	close(fd);
 	if (err)
 		return err;
-	inst->prog_id = prog_id;
 	inst->loaded_ns = info.load_time;
 	for (__u32 i = 0; i < info.nr_map_ids && i < MAX_MAPS; i++) {
 		err = note_map(ids[i], inst);
@@ -133,7 +138,7 @@ static int inspect(int fd, const struct ops_layout *l, struct instance *inst)
 	static const __u32 key;
 	struct bpf_map_info info;
 	__u32 state, refcnt;
-	__u64 prog_id;
+	__u64 prog_id, init_id;
 	char *value;
 	int err = map_info(fd, &info);
 
@@ -149,20 +154,24 @@ static int inspect(int fd, const struct ops_layout *l, struct instance *inst)
 	memcpy(&state, value + l->state, sizeof(state));
 	memcpy(&refcnt, value + l->refcnt, sizeof(refcnt));
 	memcpy(&prog_id, value + l->cong_control, sizeof(prog_id));
+	memcpy(&init_id, value + l->init, sizeof(init_id));
 	memcpy(inst->name, value + l->name, sizeof(inst->name) - 1);
 	free(value);
 	if (err || state != INUSE || !prog_id)
 		return err;
 
 	inst->map_id = info.id;
+	inst->prog_id = prog_id;
 	inst->users = refcnt > 0 ? refcnt - 1 : 0;
 	err = note_maps(prog_id, inst);
+	if (!err && init_id) /* which is the one that reads the rules */
+		err = note_maps(init_id, inst);
 	if (err)
 		return err;
-	inst->supported = inst->abi.major == BBR_ABI_MAJOR &&
-			  inst->abi.profile_size == sizeof(struct bbr_profile) &&
+	inst->supported = inst->abi.major == BBR_ABI_MAJOR && inst->abi.params_size &&
+			  inst->abi.params_size % sizeof(__u32) == 0 &&
 			  inst->abi.watch_size == sizeof(struct bbr_watch) && inst->params_id &&
-			  inst->watch_id && inst->rings_id;
+			  inst->clamped_id && inst->rules_id && inst->watch_id && inst->rings_id;
 	return inst->abi.magic == BBR_ABI_MAGIC;
 }
 

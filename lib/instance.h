@@ -11,7 +11,7 @@
 
 #include "bpf_bbr/abi.h"
 #include "bpf_bbr/events.h"
-#include "bpf_bbr/params.h"
+#include "bpf_bbr/profiles.h"
 
 struct instance {
 	char name[BBR_NAME_LEN]; /* of the congestion control */
@@ -19,6 +19,8 @@ struct instance {
 	__u32 map_id; /* of the struct_ops map */
 	__u32 prog_id; /* of cong_control */
 	__u32 params_id; /* of the maps */
+	__u32 clamped_id;
+	__u32 rules_id;
 	__u32 watch_id;
 	__u32 rings_id;
 	__u32 users; /* sockets and namespace defaults that use it now, as far as the kernel tells */

@@ -15,6 +15,7 @@
 #include "object.h"
 #include "param.h"
 #include "profile.h"
+#include "profile_defs.h"
 #include "verbs.h"
 
 /* EXIT_DONE: the name is free as far as our instances go. */
@@ -46,13 +47,26 @@ static int freeze(const struct bpf_object *obj, const char *map)
 	return bpf_map_freeze(fd) ? -errno : 0;
 }
 
+/* Of an object that is not used yet. */
+static int write_params(int params_fd, const struct bbr_params *p)
+{
+	struct profiles profiles;
+	int error;
+
+	if (profiles_open_maps(params_fd, -1, sizeof(*p), &profiles))
+		return -ENOMEM;
+	error = profile_write(&profiles, 0, p);
+	profiles_close(&profiles);
+	return error;
+}
+
 static int register_as(struct bpf_object *obj, const char *name, const struct bbr_params *p,
 		       unsigned int *map_id)
 {
 	int error, fd = object_map(obj, BBR_MAP_PARAMS);
 
 	/* Before it is registered: the first connection finds the parameters in place. */
-	error = fd < 0 ? fd : profile_write(fd, p);
+	error = fd < 0 ? fd : write_params(fd, p);
 	if (!error)
 		error = freeze(obj, BBR_MAP_CLAMPED);
 	if (error) {
@@ -84,16 +98,16 @@ static void print_loaded(const struct options *opt, unsigned int map_id)
 
 int verb_load(const struct options *opt, int argc, char **argv)
 {
-	struct bbr_params p = params_default;
 	struct bpf_object *obj;
+	struct bbr_params p;
 	unsigned int map_id;
 	int ret;
 
 	(void)argc;
 	(void)argv;
-	for (int i = 0; i < opt->set.n; i++)
-		if ((ret = param_assign(opt->set.arg[i], &p)))
-			return ret;
+	ret = profile_params(opt->profile, opt->set.n, opt->set.arg, &p);
+	if (ret)
+		return ret;
 	if (!have_caps("cannot load") || lock_instances())
 		return EXIT_REFUSED;
 	ret = refuse_if_loaded(opt->name);

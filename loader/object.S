@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The BPF object as a part of bbrctl, so that one file is all that is needed to load it. */
+/* What bbrctl carries along, so that one file is all that is needed. */
 	.section .rodata
+	.macro carry name, file
 	.balign 8
-	.globl bbr_object
-bbr_object:
-	.incbin BBR_OBJECT
-	.globl bbr_object_end
-bbr_object_end:
+	.globl \name
+\name:
+	.incbin "\file"
+	.globl \name\()_end
+\name\()_end:
+	.endm
+
+	carry bbr_object, BBR_OBJECT
+	carry bbr_profiles, "loader/profiles.ini"
 	.section .note.GNU-stack, "", %progbits

@@ -1,23 +1,131 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include <sys/mman.h>
 
 #include <bpf/bpf.h>
 
+#include "err.h"
+#include "instance.h"
 #include "param.h"
 #include "profile.h"
 
-static const __u32 key;
-
-int profile_read(int params_fd, struct bbr_params *p)
+int profiles_open_maps(int params_fd, int clamped_fd, __u32 params_size, struct profiles *ps)
 {
-	struct bbr_profile profile;
+	ps->params_size = params_size;
+	ps->clamped_fd = clamped_fd;
+	ps->map_size = offsetof(struct bbr_profiles, bank) + 2ul * BBR_PROFILES * params_size;
+	ps->map = mmap(NULL, ps->map_size, PROT_READ | PROT_WRITE, MAP_SHARED, params_fd, 0);
+	if (ps->map == MAP_FAILED)
+		return err_bpf(errno, "cannot map the instance's profiles");
+	return EXIT_DONE;
+}
 
-	if (bpf_map_lookup_elem(params_fd, &key, &profile))
-		return -errno;
-	*p = profile.bank[profile.gen & 1];
+int profiles_open(const struct instance *inst, struct profiles *ps)
+{
+	int ret, params_fd = instance_map(inst->params_id);
+	int clamped_fd = params_fd < 0 ? params_fd : instance_map(inst->clamped_id);
+
+	if (clamped_fd < 0)
+		ret = err_bpf(clamped_fd, "cannot open the instance's profiles");
+	else
+		ret = profiles_open_maps(params_fd, clamped_fd, inst->abi.params_size, ps);
+	if (params_fd >= 0)
+		close(params_fd);
+	if (ret && clamped_fd >= 0)
+		close(clamped_fd);
+	return ret;
+}
+
+void profiles_close(struct profiles *ps)
+{
+	munmap(ps->map, ps->map_size);
+	close(ps->clamped_fd);
+}
+
+static char *bank(const struct profiles *ps, int index, __u32 gen)
+{
+	return (char *)ps->map->bank + (2ul * index + (gen & 1)) * ps->params_size;
+}
+
+/* What both we and the instance know. */
+static size_t common_size(const struct profiles *ps)
+{
+	return ps->params_size < sizeof(struct bbr_params) ? ps->params_size :
+							     sizeof(struct bbr_params);
+}
+
+void profile_name(const struct profiles *ps, int index, char *name)
+{
+	snprintf(name, BBR_PROFILE_NAME_LEN, "%.*s", BBR_PROFILE_NAME_LEN - 1,
+		 index ? ps->map->name[index] : BBR_PROFILE_DEFAULT);
+}
+
+int profile_find(const struct profiles *ps, const char *name)
+{
+	char other[BBR_PROFILE_NAME_LEN];
+
+	for (int i = 0; *name && i < BBR_PROFILES; i++) {
+		profile_name(ps, i, other);
+		if (!strcmp(name, other))
+			return i;
+	}
+	return -1;
+}
+
+int profile_get(const struct profiles *ps, const char *name, int *index)
+{
+	char other[BBR_PROFILE_NAME_LEN];
+
+	*index = profile_find(ps, name);
+	if (*index >= 0)
+		return EXIT_DONE;
+	err("%s: the instance has no profile of this name", name);
+	fputs("  it has:", stderr);
+	for (int i = 0; i < BBR_PROFILES; i++) {
+		profile_name(ps, i, other);
+		if (other[0])
+			fprintf(stderr, " %s", other);
+	}
+	fputs("; add one: bbrctl profile add NAME\n", stderr);
+	return EXIT_NOTHING;
+}
+
+long long profile_connections(const struct profiles *ps, int index)
+{
+	struct bbr_clamped *c = malloc(sizeof(*c) - sizeof(c->bank) + 2ul * ps->params_size);
+	long long connections;
+
+	if (!c)
+		return -ENOMEM;
+	connections = bpf_map_lookup_elem(ps->clamped_fd, &index, c) ? -errno : c->connections;
+	free(c);
+	return connections;
+}
+
+void profile_read(const struct profiles *ps, int index, struct bbr_params *p)
+{
+	*p = params_default;
+	memcpy(p, bank(ps, index, ps->map->gen[index]), common_size(ps));
 	params_clamp(p);
-	return 0;
+}
+
+int profile_check_known(const struct profiles *ps, const struct bbr_params *p)
+{
+	for (size_t i = 0; i < nr_params; i++) {
+		if (params[i].offset < ps->params_size ||
+		    param_equal(&params[i], p, &params_default))
+			continue;
+		err("%s: the loaded program is older and does not know this parameter",
+		    params[i].key);
+		remedy("replace it by this version: bbrctl upgrade");
+		return EXIT_REFUSED;
+	}
+	return EXIT_DONE;
 }
 
 /*
@@ -27,6 +135,7 @@ int profile_read(int params_fd, struct bbr_params *p)
  */
 static int wait_for_programs(void)
 {
+	static const __u32 key;
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
 	int inner, outer, error = 0;
 
@@ -43,22 +152,48 @@ static int wait_for_programs(void)
 	return error;
 }
 
-/*
- * First the bank that nobody reads, then the selector. Each update writes the whole entry, but what
- * it does not change it overwrites with the same bytes. The caller holds the lock.
- */
-int profile_write(int params_fd, const struct bbr_params *p)
+/* First the bank that nobody reads, then the selector. The caller holds the lock. */
+int profile_write(struct profiles *ps, int index, const struct bbr_params *p)
 {
-	struct bbr_profile profile;
+	__u32 gen = ps->map->gen[index];
 
-	if (bpf_map_lookup_elem(params_fd, &key, &profile))
-		return -errno;
-	profile.bank[(profile.gen + 1) & 1] = *p;
-	if (bpf_map_update_elem(params_fd, &key, &profile, BPF_EXIST))
-		return -errno;
-	profile.gen++;
-	if (bpf_map_update_elem(params_fd, &key, &profile, BPF_EXIST))
-		return -errno;
+	memcpy(bank(ps, index, gen + 1), p, common_size(ps));
+	__atomic_store_n(&ps->map->gen[index], gen + 1, __ATOMIC_RELEASE);
 	/* Until no ACK uses the old bank any more: the next change is written there. */
 	return wait_for_programs();
+}
+
+bool profile_name_is_valid(const char *name)
+{
+	size_t len =
+		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-");
+
+	if (len && len < BBR_PROFILE_NAME_LEN && !name[len] && name[0] != '-')
+		return true;
+	err("%s: a profile's name is 1 to %d characters of A-Z a-z 0-9 _ . -", name,
+	    BBR_PROFILE_NAME_LEN - 1);
+	return false;
+}
+
+int profile_add(struct profiles *ps, const char *name, const struct bbr_params *p)
+{
+	int error, i;
+
+	for (i = 1; i < BBR_PROFILES; i++)
+		if (!ps->map->name[i][0] && profile_connections(ps, i) <= 0)
+			break;
+	if (i == BBR_PROFILES)
+		return -ENOSPC;
+	error = profile_write(ps, i, p);
+	if (error)
+		return error;
+	/* Its first character last: with that it counts. */
+	strncpy(ps->map->name[i] + 1, name + 1, BBR_PROFILE_NAME_LEN - 1);
+	__atomic_store_n(&ps->map->name[i][0], name[0], __ATOMIC_RELEASE);
+	return i;
+}
+
+void profile_delete(struct profiles *ps, int index)
+{
+	ps->map->name[index][0] = 0;
 }

@@ -1,16 +1,64 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parameters of a loaded instance.
+ * The profiles of a loaded instance (bpf_bbr/profiles.h), mapped into memory.
  */
 #ifndef LOADER_PROFILE_H
 #define LOADER_PROFILE_H
 
-#include "bpf_bbr/params.h"
+#include <stdbool.h>
 
-/* The parameters in force, each within its range. 0 or -errno. */
-int profile_read(int params_fd, struct bbr_params *p);
+#include "bpf_bbr/profiles.h"
+
+struct instance;
+
+struct profiles {
+	struct bbr_profiles *map;
+	size_t map_size; /* bytes */
+	int clamped_fd; /* the program's map, for the count of connections */
+	__u32 params_size; /* of the instance, which may be of another minor version than we */
+};
+
+/*
+ * Opens those of an instance, or of an object that is loaded but not registered. EXIT_DONE, or EXIT_REFUSED
+ * after printing why.
+ */
+int profiles_open(const struct instance *inst, struct profiles *ps);
+int profiles_open_maps(int params_fd, int clamped_fd, __u32 params_size, struct profiles *ps);
+void profiles_close(struct profiles *ps);
+
+/* The index of a profile by its name, or -1. */
+int profile_find(const struct profiles *ps, const char *name);
+
+/* The same, but prints the error and which there are: EXIT_NOTHING. */
+int profile_get(const struct profiles *ps, const char *name, int *index);
+
+/* "" if the place is free; not longer than BBR_PROFILE_NAME_LEN with its closing 0, whatever the map holds. */
+void profile_name(const struct profiles *ps, int index, char *name);
+
+/* Connections that have it now; -errno if the kernel does not tell. */
+long long profile_connections(const struct profiles *ps, int index);
+
+/*
+ * The parameters in force, each within its range. What the instance does not know yet is at its default.
+ */
+void profile_read(const struct profiles *ps, int index, struct bbr_params *p);
+
+/*
+ * Does the instance know all that p sets? An older one does not know the newest parameters. EXIT_DONE, or
+ * EXIT_REFUSED after printing the first that it does not know.
+ */
+int profile_check_known(const struct profiles *ps, const struct bbr_params *p);
 
 /* Puts p in force, all of it at once for every ACK that is processed from now on. 0 or -errno. */
-int profile_write(int params_fd, const struct bbr_params *p);
+int profile_write(struct profiles *ps, int index, const struct bbr_params *p);
+
+/* Is it a name that a profile can have? If not, prints why. */
+bool profile_name_is_valid(const char *name);
+
+/* Adds one: its index, -ENOSPC if all places are taken, or another -errno. The name is valid and new. */
+int profile_add(struct profiles *ps, const char *name, const struct bbr_params *p);
+
+/* Takes the name away. Connections that have it keep it, and its parameters, until they end. */
+void profile_delete(struct profiles *ps, int index);
 
 #endif

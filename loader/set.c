@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <json-c/json.h>
 
@@ -13,26 +12,40 @@
 #include "profile.h"
 #include "verbs.h"
 
-/* Reads the parameters of the instance that opt names; *fd is of their map. */
-static int read_instance(const struct options *opt, struct bbr_params *p, int *fd)
+/* The profile that is to be changed. */
+struct target {
+	struct profiles profiles;
+	int index;
+	struct bbr_params old;
+};
+
+/* Takes the lock and finds the profile that opt names. EXIT_DONE: to be closed with profiles_close(). */
+static int open_target(const struct options *opt, struct target *t)
 {
 	struct instance inst;
-	int error, ret;
+	int ret;
 
 	if (!have_caps("cannot change parameters") || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_get(opt->name, &inst);
 	if (ret)
 		return ret;
-	*fd = instance_map(inst.params_id);
-	if (*fd < 0)
-		return err_bpf(*fd, "cannot open the instance's parameters");
-	error = profile_read(*fd, p);
-	if (error) {
-		close(*fd);
-		return err_bpf(error, "cannot read the instance's parameters");
-	}
-	return EXIT_DONE;
+	ret = profiles_open(&inst, &t->profiles);
+	if (ret)
+		return ret;
+	ret = profile_get(&t->profiles, opt->profile ? opt->profile : BBR_PROFILE_DEFAULT,
+			  &t->index);
+	if (ret)
+		profiles_close(&t->profiles);
+	else
+		profile_read(&t->profiles, t->index, &t->old);
+	return ret;
+}
+
+/* Which profile of which instance: "bpf_bbr", "bpf_bbr tsunami". */
+static void print_target(const struct options *opt)
+{
+	printf("%s%s%s: ", opt->name, opt->profile ? " " : "", opt->profile ? opt->profile : "");
 }
 
 static void print_changes_json(const struct options *opt, const struct bbr_params *old,
@@ -53,6 +66,9 @@ static void print_changes_json(const struct options *opt, const struct bbr_param
 		json_object_object_add(changed, params[i].key, change);
 	}
 	json_object_object_add(o, "name", json_object_new_string(opt->name));
+	json_object_object_add(
+		o, "profile",
+		json_object_new_string(opt->profile ? opt->profile : BBR_PROFILE_DEFAULT));
 	json_object_object_add(o, "changed", changed);
 	json_print(o);
 }
@@ -67,71 +83,77 @@ static void print_changes(const struct options *opt, const struct bbr_params *ol
 			continue;
 		param_format(&params[i], old, was, sizeof(was));
 		param_format(&params[i], new, is, sizeof(is));
-		printf("%s: %s=%s (was %s)\n", opt->name, params[i].key, is, was);
+		print_target(opt);
+		printf("%s=%s (was %s)\n", params[i].key, is, was);
 	}
 }
 
-static int change(const struct options *opt, const struct bbr_params *old,
-		  const struct bbr_params *new, int fd)
+static int change(const struct options *opt, struct target *t, const struct bbr_params *new)
 {
-	int error = 0;
+	int error;
 
-	if (!memcmp(old, new, sizeof(*old))) {
-		err("%s: has these values already", opt->name);
-		close(fd);
+	if (!memcmp(&t->old, new, sizeof(*new))) {
+		err("%s: has these values already", opt->profile ? opt->profile : opt->name);
 		return EXIT_NOTHING;
 	}
-	error = profile_write(fd, new);
-	close(fd);
+	if (profile_check_known(&t->profiles, new))
+		return EXIT_REFUSED;
+	error = profile_write(&t->profiles, t->index, new);
 	if (error)
 		return err_bpf(error, "cannot write the instance's parameters");
 	if (opt->json)
-		print_changes_json(opt, old, new);
+		print_changes_json(opt, &t->old, new);
 	else
-		print_changes(opt, old, new);
+		print_changes(opt, &t->old, new);
 	return EXIT_DONE;
 }
 
 int verb_set(const struct options *opt, int argc, char **argv)
 {
-	struct bbr_params old, new = params_default;
-	int fd, ret;
+	struct bbr_params new = params_default;
+	struct target t;
+	int ret;
 
 	if (argc < 2) {
 		err("set: nothing to set");
-		remedy("usage: bbrctl set [--name NAME] KEY=VALUE...");
+		remedy("usage: bbrctl set [--name NAME] [--profile PROFILE] KEY=VALUE...");
 		return EXIT_USAGE;
 	}
 	/* All of the command line first: a mistake at its end must not leave half of it done. */
 	for (int i = 1; i < argc; i++)
 		if ((ret = param_assign(argv[i], &new)))
 			return ret;
-	ret = read_instance(opt, &old, &fd);
+	ret = open_target(opt, &t);
 	if (ret)
 		return ret;
-	new = old;
+	new = t.old;
 	for (int i = 1; i < argc; i++)
 		param_assign(argv[i], &new);
-	return change(opt, &old, &new, fd);
+	ret = change(opt, &t, &new);
+	profiles_close(&t.profiles);
+	return ret;
 }
 
 int verb_reset(const struct options *opt, int argc, char **argv)
 {
-	struct bbr_params old, new;
-	int fd, ret;
+	struct bbr_params new;
+	struct target t;
+	int ret;
 
 	ret = params_check_keys(argc, argv);
 	if (ret)
 		return ret;
-	ret = read_instance(opt, &old, &fd);
+	ret = open_target(opt, &t);
 	if (ret)
 		return ret;
-	new = argc > 1 ? old : params_default;
+	new = argc > 1 ? t.old : params_default;
 	for (int i = 1; i < argc; i++) {
 		const struct param *param = param_find(argv[i], strlen(argv[i]));
 
 		memcpy(param_values(param, &new), param_values_const(param, &params_default),
 		       param->n * sizeof(__u32));
 	}
-	return change(opt, &old, &new, fd);
+	ret = change(opt, &t, &new);
+	profiles_close(&t.profiles);
+	return ret;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "err.h"
 #include "instance.h"
@@ -97,26 +96,33 @@ static void show_json(const struct options *opt, const struct bbr_params *p, int
 		json_object_array_add(list, entry);
 	}
 	json_object_object_add(o, "name", json_object_new_string(opt->defaults ? "" : opt->name));
+	if (!opt->defaults)
+		json_object_object_add(
+			o, "profile",
+			json_object_new_string(opt->profile ? opt->profile : BBR_PROFILE_DEFAULT));
 	json_object_object_add(o, "params", list);
 	json_print(o);
 }
 
-static int read_params(const char *name, struct bbr_params *p)
+static int read_params(const struct options *opt, struct bbr_params *p)
 {
+	struct profiles profiles;
 	struct instance inst;
-	int error, fd, ret;
+	int index, ret;
 
 	if (!have_caps("cannot look at an instance"))
 		return EXIT_REFUSED;
-	ret = instance_get(name, &inst);
+	ret = instance_get(opt->name, &inst);
 	if (ret)
 		return ret;
-	fd = instance_map(inst.params_id);
-	if (fd < 0)
-		return err_bpf(fd, "cannot open the instance's parameters");
-	error = profile_read(fd, p);
-	close(fd);
-	return error ? err_bpf(error, "cannot read the instance's parameters") : EXIT_DONE;
+	ret = profiles_open(&inst, &profiles);
+	if (ret)
+		return ret;
+	ret = profile_get(&profiles, opt->profile ? opt->profile : BBR_PROFILE_DEFAULT, &index);
+	if (!ret)
+		profile_read(&profiles, index, p);
+	profiles_close(&profiles);
+	return ret;
 }
 
 int verb_show(const struct options *opt, int argc, char **argv)
@@ -128,7 +134,7 @@ int verb_show(const struct options *opt, int argc, char **argv)
 	if (ret)
 		return ret;
 	if (!opt->defaults) {
-		ret = read_params(opt->name, &p);
+		ret = read_params(opt, &p);
 		if (ret)
 			return ret;
 	}

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "err.h"
 #include "instance.h"
@@ -15,7 +14,8 @@
 
 /* What `status` says of an instance beyond struct instance. */
 struct status {
-	int changed; /* parameters that differ from their defaults */
+	int changed; /* parameters of the default profile that differ from their defaults */
+	int profiles; /* with the default one */
 	int monitors; /* subscribers that are being written to */
 	time_t loaded; /* wall-clock time */
 };
@@ -38,19 +38,24 @@ static time_t wall_clock(__u64 boottime_ns)
 
 static int read_status(const struct instance *inst, struct status *st)
 {
+	char name[BBR_PROFILE_NAME_LEN];
+	struct profiles profiles;
 	struct bbr_watch *watch;
 	struct bbr_params p;
-	int error, fd = instance_map(inst->params_id);
+	int ret = profiles_open(inst, &profiles);
 
-	if (fd < 0)
-		return fd;
-	error = profile_read(fd, &p);
-	close(fd);
-	if (error)
-		return error;
+	if (ret)
+		return ret;
+	profile_read(&profiles, 0, &p);
 	st->changed = 0;
 	for (size_t i = 0; i < nr_params; i++)
 		st->changed += !param_equal(&params[i], &p, &params_default);
+	st->profiles = 0;
+	for (int i = 0; i < BBR_PROFILES; i++) {
+		profile_name(&profiles, i, name);
+		st->profiles += name[0] != 0;
+	}
+	profiles_close(&profiles);
 	watch = instance_watch_map(inst);
 	st->monitors = watch ? __builtin_popcountll(watch->active) : 0;
 	if (watch)
@@ -64,8 +69,8 @@ static void print_text(const struct instance *inst, const struct status *st)
 	char loaded[UNITS_LEN];
 
 	strftime(loaded, sizeof(loaded), "%F %T", localtime(&st->loaded));
-	printf("%-15s %6u %6u %8d %9d  %-20s %.20s\n", inst->name, inst->map_id, inst->users,
-	       st->changed, st->monitors, loaded, inst->abi.version);
+	printf("%-15s %6u %6u %8d %8d %9d  %-20s %.20s\n", inst->name, inst->map_id, inst->users,
+	       st->changed, st->profiles, st->monitors, loaded, inst->abi.version);
 }
 
 static struct json_object *to_json(const struct instance *inst, const struct status *st)
@@ -83,6 +88,7 @@ static struct json_object *to_json(const struct instance *inst, const struct sta
 	json_object_object_add(o, "version", json_object_new_string(inst->abi.version));
 	json_object_object_add(o, "users", json_object_new_int64(inst->users));
 	json_object_object_add(o, "params_changed", json_object_new_int64(st->changed));
+	json_object_object_add(o, "profiles", json_object_new_int64(st->profiles));
 	json_object_object_add(o, "monitors", json_object_new_int64(st->monitors));
 	json_object_object_add(o, "loaded_s", json_object_new_int64(st->loaded));
 	return o;
@@ -93,15 +99,15 @@ static int print_all(const struct options *opt, const struct instance *list, int
 	struct json_object *all = opt->json ? json_object_new_array() : NULL;
 
 	if (!opt->json)
-		printf("%-15s %6s %6s %8s %9s  %-20s %s\n", "NAME", "MAP-ID", "USERS", "CHANGED",
-		       "MONITORS", "LOADED", "VERSION");
+		printf("%-15s %6s %6s %8s %8s %9s  %-20s %s\n", "NAME", "MAP-ID", "USERS",
+		       "CHANGED", "PROFILES", "MONITORS", "LOADED", "VERSION");
 	for (int i = 0; i < n; i++) {
 		struct status st = {};
-		int error = list[i].supported ? read_status(&list[i], &st) : 0;
+		int ret = list[i].supported ? read_status(&list[i], &st) : EXIT_DONE;
 
-		if (error) {
+		if (ret) {
 			json_object_put(all);
-			return err_bpf(error, "cannot read an instance");
+			return ret;
 		}
 		if (opt->json)
 			json_object_array_add(all, to_json(&list[i], &st));

@@ -19,11 +19,19 @@ struct option_list {
 struct options {
 	const char *name; /* --name: the instance, or bpf_bbr */
 	bool name_given;
+	const char *profile; /* --profile */
 	bool json; /* -j */
 	bool verbose; /* -v */
 	bool defaults; /* show --defaults */
 	const char *object; /* load --object */
 	struct option_list set; /* load --set */
+	/* Which connections: */
+	const char *dst;
+	const char *dport;
+	const char *sport;
+	const char *cgroup;
+	const char *mark;
+	const char *before; /* rule add --before */
 };
 
 int verb_check(const struct options *opt, int argc, char **argv);
@@ -33,5 +41,15 @@ int verb_status(const struct options *opt, int argc, char **argv);
 int verb_show(const struct options *opt, int argc, char **argv);
 int verb_set(const struct options *opt, int argc, char **argv);
 int verb_reset(const struct options *opt, int argc, char **argv);
+int verb_rule_add(const struct options *opt, int argc, char **argv);
+int verb_rule_delete(const struct options *opt, int argc, char **argv);
+int verb_rule_list(const struct options *opt, int argc, char **argv);
+int verb_rule_flush(const struct options *opt, int argc, char **argv);
+int verb_rule_test(const struct options *opt, int argc, char **argv);
+int verb_profile_list(const struct options *opt, int argc, char **argv);
+int verb_profile_show(const struct options *opt, int argc, char **argv);
+int verb_profile_add(const struct options *opt, int argc, char **argv);
+int verb_profile_copy(const struct options *opt, int argc, char **argv);
+int verb_profile_delete(const struct options *opt, int argc, char **argv);
 
 #endif

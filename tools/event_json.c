@@ -86,6 +86,7 @@ static void add_model(struct json_object *o, const struct bbr_event *e)
 	add_flag(o, "conservation", e, BBR_F_CONSERVATION);
 	add_flag(o, "idle_restart", e, BBR_F_IDLE_RESTART);
 	add_int(o, "prior_cwnd", e->prior_cwnd);
+	add_int(o, "profile_index", e->profile);
 	add_int(o, "params_gen", e->params_gen);
 }
 

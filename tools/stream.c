@@ -13,6 +13,7 @@
 
 #include <json-c/json.h>
 
+#include "address.h"
 #include "clock.h"
 #include "connections.h"
 #include "err.h"

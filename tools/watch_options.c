@@ -2,8 +2,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <arpa/inet.h>
-
 #include "err.h"
 #include "units.h"
 #include "watch_options.h"
@@ -54,67 +52,9 @@ bool parse_every(const char *s, struct watch_request *request)
 	return false;
 }
 
-/* The number after the slash; -1 if it is none or above max. */
-static int prefix_len(const char *s, int max)
-{
-	double len;
-
-	if (strchr(s, '.') || parse_number(s, &len) || len > max)
-		return -1;
-	return len;
-}
-
-static void set_mask(__u32 mask[4], int len)
-{
-	for (int i = 0; i < 4; i++, len -= 32)
-		mask[i] = len >= 32 ? ~0u : len > 0 ? htonl(~0u << (32 - len)) : 0;
-}
-
-bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4])
-{
-	const char *slash = strchr(s, '/');
-	char text[INET6_ADDRSTRLEN];
-	size_t n = slash ? (size_t)(slash - s) : strlen(s);
-	int bits, len;
-
-	if (n >= sizeof(text))
-		return refuse(option, s, "not an address");
-	memcpy(text, s, n);
-	text[n] = 0;
-	if (inet_pton(AF_INET, text, &addr[3]) == 1) {
-		addr[0] = addr[1] = 0;
-		addr[2] = htonl(0xffff);
-		bits = 32;
-	} else if (inet_pton(AF_INET6, text, addr) == 1) {
-		bits = 128;
-	} else {
-		return refuse(option, s, "not an IPv4 or IPv6 address or prefix");
-	}
-	len = slash ? prefix_len(slash + 1, bits) : bits;
-	if (len < 0)
-		return refuse(option, s,
-			      bits == 32 ? "the prefix length is not 0 to 32" :
-					   "the prefix length is not 0 to 128");
-	set_mask(mask, 128 - bits + len);
-	/* The program compares what the mask leaves of an address with this. */
-	for (int i = 0; i < 4; i++)
-		addr[i] &= mask[i];
-	return true;
-}
-
 static bool parse_whole(const char *s, double lowest, double highest, double *value)
 {
 	return !strchr(s, '.') && !parse_number(s, value) && *value >= lowest && *value <= highest;
-}
-
-bool parse_port(const char *option, const char *s, __u16 *port)
-{
-	double value;
-
-	if (!parse_whole(s, 1, 65535, &value))
-		return refuse(option, s, "not a port, 1 to 65535");
-	*port = htons(value);
-	return true;
 }
 
 bool parse_count(const char *s, __u64 *count)

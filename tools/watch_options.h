@@ -14,11 +14,6 @@
 
 bool parse_every(const char *s, struct watch_request *request);
 
-/* "10.1.0.0/16", "2001:db8::1": into a filter's masked address and mask. */
-bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4]);
-
-/* In network byte order. */
-bool parse_port(const char *option, const char *s, __u16 *port);
 bool parse_ring_size(const char *s, size_t *size);
 bool parse_count(const char *s, __u64 *count);
 bool parse_time(const char *option, const char *s, __u64 *ns);

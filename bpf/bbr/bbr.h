@@ -70,7 +70,7 @@ enum bbr_phase {
  * The state of a connection: all of icsk_ca_priv, which is 104 bytes on every kernel. The kernel's own
  * struct bbr has the same fields. Ours counts time in milliseconds where that one uses jiffies (a
  * BPF program cannot know HZ), has wider gains and counters for the sake of parameters, and keeps
- * three marks of the program around the algorithm in the bits that were left.
+ * four marks of the program around the algorithm in the bits that were left.
  */
 struct bbr {
 	u32 min_rtt_us; /* minimum RTT of the last min_rtt_win; BBR_RTT_NONE: no sample yet */
@@ -80,7 +80,8 @@ struct bbr {
 	u32 round_count; /* packet-timed round trips since init */
 	u32 next_round_delivered; /* the round ends when a packet sent at this count is ACKed */
 	u32 app_limited_until; /* program: its own app_limited where the kernel's cannot be written */
-	u64 cycle_mstamp; /* us: start of this phase of the gain cycle */
+	u64 cycle_mstamp : 56, /* us: start of this phase of the gain cycle */
+		profile : 8; /* program: the connection's profile */
 	u32 mode : 3, /* enum bbr_mode */
 		prev_ca_state : 3, /* enum tcp_ca_state on the previous ACK */
 		packet_conservation : 1, /* first round of recovery */

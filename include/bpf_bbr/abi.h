@@ -17,14 +17,14 @@
  * Major: layouts that older tools would misread. Minor: fields added at the end of bbr_event or of
  * bbr_params; tools accept those.
  */
-#define BBR_ABI_MAJOR 1
+#define BBR_ABI_MAJOR 2
 #define BBR_ABI_MINOR 0
 
 struct bbr_abi {
 	__u32 magic;
 	__u16 major;
 	__u16 minor;
-	__u32 profile_size; /* bytes of struct bbr_profile */
+	__u32 params_size; /* bytes of struct bbr_params */
 	__u32 watch_size; /* bytes of struct bbr_watch */
 	__u32 event_size; /* bytes of struct bbr_event */
 	char version[20]; /* of the program, for people */
@@ -32,9 +32,10 @@ struct bbr_abi {
 
 /* Kernel names of the maps of an instance (at most 15 characters). */
 #define BBR_MAP_ABI ".rodata.bbr_abi" /* struct bbr_abi, frozen */
-#define BBR_MAP_PARAMS ".data.params" /* struct bbr_profile */
+#define BBR_MAP_PARAMS ".data.params" /* struct bbr_profiles */
 #define BBR_MAP_WATCH ".data.watch" /* struct bbr_watch */
-#define BBR_MAP_CLAMPED "bbr_clamped" /* the program's clamped copy of them, not to be written */
+#define BBR_MAP_CLAMPED "bbr_clamped" /* struct bbr_clamped of each, not to be written */
+#define BBR_MAP_RULES "bbr_rules" /* which profile a new connection gets: see rules.h */
 #define BBR_MAP_RINGS "bbr_rings" /* array of ring buffers, one a subscriber */
 
 #endif

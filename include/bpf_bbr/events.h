@@ -124,7 +124,8 @@ struct bbr_event {
 	__u8 ca_state; /* enum tcp_ca_state */
 	__u8 full_bw_cnt; /* rounds without growth */
 	__u8 lt_rtt_cnt; /* rounds of the policer's interval, or with its rate */
-	__u8 pad[7];
+	__u8 profile; /* its index */
+	__u8 pad[6];
 };
 
 _Static_assert(sizeof(struct bbr_event) == 216, "bbr_event is ABI");

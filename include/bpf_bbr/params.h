@@ -116,14 +116,4 @@ struct bbr_params {
 #define BBR_PARAM_DEFAULT(key, n, unit, dflt, lo, hi, help) .key = dflt,
 #define BBR_PARAMS_DEFAULT { BBR_PARAMS(BBR_PARAM_DEFAULT) }
 
-/*
- * What an instance reads its parameters from: map .data.params, one entry. Several parameters change
- * at once by writing the bank that is not selected and then adding one to gen. Before the other bank
- * is written again, every ACK that still reads it must have ended: an RCU grace period.
- */
-struct bbr_profile {
-	__u32 gen; /* its lowest bit selects the bank; live connections compare it to notice a change */
-	struct bbr_params bank[2];
-};
-
 #endif

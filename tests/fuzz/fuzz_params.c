@@ -14,6 +14,7 @@
 #include <arpa/inet.h>
 #include <json-c/json.h>
 
+#include "address.h"
 #include "err.h"
 #include "fuzz.h"
 #include "instance.h"
@@ -124,17 +125,40 @@ int instance_get(const char *name, struct instance *inst)
 	return EXIT_DONE;
 }
 
-int instance_map(__u32 id)
+int profiles_open(const struct instance *inst, struct profiles *ps)
 {
-	(void)id;
-	return INT_MAX; /* no descriptor: to close it does nothing */
+	(void)inst;
+	memset(ps, 0, sizeof(*ps));
+	return EXIT_DONE;
 }
 
-int profile_read(int params_fd, struct bbr_params *p)
+void profiles_close(struct profiles *ps)
 {
-	CHECK(params_fd == INT_MAX);
+	(void)ps;
+}
+
+int profile_get(const struct profiles *ps, const char *name, int *index)
+{
+	(void)ps;
+	*index = 0;
+	if (!strcmp(name, BBR_PROFILE_DEFAULT))
+		return EXIT_DONE;
+	messages++;
+	return EXIT_NOTHING;
+}
+
+int profile_check_known(const struct profiles *ps, const struct bbr_params *p)
+{
+	(void)ps;
+	(void)p;
+	return EXIT_DONE;
+}
+
+void profile_read(const struct profiles *ps, int index, struct bbr_params *p)
+{
+	(void)ps;
+	CHECK(!index);
 	*p = in_force;
-	return 0;
 }
 
 static void check_ranges(const struct bbr_params *p)
@@ -147,9 +171,10 @@ static void check_ranges(const struct bbr_params *p)
 	}
 }
 
-int profile_write(int params_fd, const struct bbr_params *p)
+int profile_write(struct profiles *ps, int index, const struct bbr_params *p)
 {
-	CHECK(params_fd == INT_MAX);
+	(void)ps;
+	CHECK(!index);
 	CHECK(memcmp(p, &in_force, sizeof(*p)));
 	check_ranges(p);
 	in_force = *p;
@@ -178,24 +203,29 @@ int verb_load(const struct options *opt, int argc, char **argv)
 static int run_other(const struct options *opt, int argc, char **argv)
 {
 	(void)argv;
-	CHECK(argc == 1 && !opt->set.n && !opt->object && !opt->defaults);
+	CHECK(argc <= MAX_ARGS && !opt->set.n && !opt->object && !opt->defaults);
 	return EXIT_DONE;
 }
 
-int verb_check(const struct options *opt, int argc, char **argv)
-{
-	return run_other(opt, argc, argv);
-}
+#define OTHER(name)                                                       \
+	int verb_##name(const struct options *opt, int argc, char **argv) \
+	{                                                                 \
+		return run_other(opt, argc, argv);                        \
+	}
 
-int verb_unload(const struct options *opt, int argc, char **argv)
-{
-	return run_other(opt, argc, argv);
-}
-
-int verb_status(const struct options *opt, int argc, char **argv)
-{
-	return run_other(opt, argc, argv);
-}
+OTHER(check)
+OTHER(unload)
+OTHER(status)
+OTHER(rule_add)
+OTHER(rule_delete)
+OTHER(rule_list)
+OTHER(rule_flush)
+OTHER(rule_test)
+OTHER(profile_list)
+OTHER(profile_show)
+OTHER(profile_add)
+OTHER(profile_copy)
+OTHER(profile_delete)
 
 /* Any values within their ranges. */
 static void take_values(struct input in, struct bbr_params *p)

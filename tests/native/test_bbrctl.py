@@ -205,7 +205,7 @@ def test_show_marks_what_was_changed(bbrctl, load):
 def test_set_tells_what_it_changed(bbrctl, load):
     name = load()
     assert bbrctl.json("set", "--name", name, "bw_win=11") == {
-        "name": name, "changed": {"bw_win": {"old": 10, "new": 11, "unit": "rounds"}}}
+        "name": name, "profile": "default", "changed": {"bw_win": {"old": 10, "new": 11, "unit": "rounds"}}}
     text = bbrctl("set", "--name", name, "bw_win=12", "min_rtt_win=5s").out
     assert "bw_win=12 (was 11)" in text and "min_rtt_win=5s (was 10s)" in text
 
@@ -272,7 +272,8 @@ def test_status_in_text_and_json_agree(bbrctl, load):
     rows = {line.split()[0]: line.split() for line in bbrctl("status").out.splitlines()[1:]}
     for name in one, two:
         found = status_of(bbrctl, name)
-        assert rows[name][1:5] == [str(found[k]) for k in ("map_id", "users", "params_changed", "monitors")]
+        assert rows[name][1:6] == [str(found[k]) for k in ("map_id", "users", "params_changed", "profiles",
+                                                           "monitors")]
 
 
 def test_status_counts_users(bbrctl, load, ns):

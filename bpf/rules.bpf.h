@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which profile does a new connection get? bpf_bbr/rules.h says how the rules are laid out.
+ */
+#ifndef RULES_BPF_H
+#define RULES_BPF_H
+
+#include "kernel.bpf.h"
+#include "bpf_bbr/rules.h"
+
+#define CGROUP_LEVELS 32 /* of the hierarchy that are looked at, from the socket's cgroup upwards */
+
+struct rules_trie {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(max_entries, 2 * BBR_MAX_RULES + 1); /* each may have two places, and the index */
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(key_size, sizeof(struct bbr_rule_key));
+	__uint(value_size, sizeof(struct bbr_rule));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__array(values, struct rules_trie);
+} bbr_rules SEC(".maps"); /* BBR_MAP_RULES */
+
+/* What is looked for, and the best rule so far. */
+struct rule_search {
+	void *trie;
+	u64 combinations; /* a bit for each that has rules */
+	struct bbr_rule_key key; /* the connection's values; fields is set for each lookup */
+	u32 order; /* of the best rule */
+	u32 profile;
+};
+
+/* Takes the best rule of one combination of fields, if it is better than what was found before. */
+static __attribute__((noinline)) int try_combination(struct rule_search *s, u32 fields)
+{
+	struct bbr_rule_key key;
+	struct bbr_rule *rule;
+
+	if (!s || !(s->combinations & (1ull << (fields & 63))))
+		return 0;
+	key = s->key;
+	key.fields = fields;
+	if (!(fields & BBR_RULE_DPORT))
+		key.dport = 0;
+	if (!(fields & BBR_RULE_SPORT))
+		key.sport = 0;
+	if (!(fields & BBR_RULE_MARK))
+		key.mark = 0;
+	if (!(fields & BBR_RULE_CGROUP))
+		key.cgroup = 0;
+	rule = bpf_map_lookup_elem(s->trie, &key);
+	if (rule && rule->order < s->order) {
+		s->order = rule->order;
+		s->profile = rule->profile;
+	}
+	return 0;
+}
+
+/* The combinations without a cgroup, or those with one. */
+static inline void try_combinations(struct rule_search *s, u32 cgroup_field)
+{
+	for (u32 fields = 0; fields < BBR_RULE_CGROUP; fields++)
+		try_combination(s, fields | cgroup_field);
+}
+
+static inline bool sockets_have_cgroups(void)
+{
+	return bpf_core_field_exists(((struct sock *)0)->sk_cgrp_data.cgroup);
+}
+
+/* A rule holds for a cgroup and all below it. */
+static __attribute__((noinline)) int try_cgroups(struct rule_search *s, struct sock *sk)
+{
+	struct cgroup *cgroup;
+
+	if (!s || !sk || !sockets_have_cgroups())
+		return 0;
+	cgroup = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
+	for (u32 level = 0; level < CGROUP_LEVELS && cgroup; level++) {
+		s->key.cgroup = BPF_CORE_READ(cgroup, kn, id);
+		try_combinations(s, BBR_RULE_CGROUP);
+		/* A cgroup begins with its own css. */
+		cgroup = (struct cgroup *)BPF_CORE_READ(cgroup, self.parent);
+	}
+	return 0;
+}
+
+static inline void fill_rule_key(struct bbr_rule_key *key, struct sock *sk)
+{
+	struct sock_common *skc = &sk->__sk_common;
+
+	__builtin_memset(key, 0, sizeof(*key));
+	key->prefixlen = 8 * (sizeof(*key) - sizeof(key->prefixlen));
+	key->mark = sk->sk_mark;
+	key->dport = skc->skc_dport;
+	key->sport = ((struct inet_sock *)sk)->inet_sport;
+	if (skc->skc_family == AF_INET6) {
+		for (int i = 0; i < 4; i++)
+			key->addr[i] = skc->skc_v6_daddr.in6_u.u6_addr32[i];
+	} else {
+		key->addr[2] = bpf_htonl(0xffff);
+		key->addr[3] = skc->skc_daddr;
+	}
+}
+
+/* The profile of the first rule that matches, or 0. */
+static __attribute__((noinline)) u32 choose_profile(struct sock *sk)
+{
+	struct bbr_rule_key index = { .prefixlen = 8 * (sizeof(index) - sizeof(index.prefixlen)),
+				      .fields = BBR_RULE_INDEX };
+	struct rule_search search = { .order = ~0u };
+	struct bbr_rule *rule;
+
+	search.trie = bpf_map_lookup_elem(&bbr_rules, &(u32){ 0 });
+	if (!search.trie) /* no rules */
+		return 0;
+	rule = bpf_map_lookup_elem(search.trie, &index);
+	if (!rule)
+		return 0;
+	search.combinations = rule->order;
+	fill_rule_key(&search.key, sk);
+	try_combinations(&search, 0);
+	if (search.combinations >> BBR_RULE_CGROUP)
+		try_cgroups(&search, sk);
+	return search.profile;
+}
+
+#endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+
+#include "address.h"
+#include "err.h"
+#include "units.h"
+
+static bool refuse(const char *option, const char *s, const char *why)
+{
+	err("%s %s: %s", option, s, why);
+	return false;
+}
+
+/* The number after the slash; -1 if it is none or above max. */
+static int prefix_len(const char *s, int max)
+{
+	double len;
+
+	if (strchr(s, '.') || parse_number(s, &len) || len > max)
+		return -1;
+	return len;
+}
+
+static void set_mask(__u32 mask[4], int len)
+{
+	for (int i = 0; i < 4; i++, len -= 32)
+		mask[i] = len >= 32 ? ~0u : len > 0 ? htonl(~0u << (32 - len)) : 0;
+}
+
+bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4])
+{
+	const char *slash = strchr(s, '/');
+	char text[INET6_ADDRSTRLEN];
+	size_t n = slash ? (size_t)(slash - s) : strlen(s);
+	int bits, len;
+
+	if (n >= sizeof(text))
+		return refuse(option, s, "not an address");
+	memcpy(text, s, n);
+	text[n] = 0;
+	if (inet_pton(AF_INET, text, &addr[3]) == 1) {
+		addr[0] = addr[1] = 0;
+		addr[2] = htonl(0xffff);
+		bits = 32;
+	} else if (inet_pton(AF_INET6, text, addr) == 1) {
+		bits = 128;
+	} else {
+		return refuse(option, s, "not an IPv4 or IPv6 address or prefix");
+	}
+	len = slash ? prefix_len(slash + 1, bits) : bits;
+	if (len < 0)
+		return refuse(option, s,
+			      bits == 32 ? "the prefix length is not 0 to 32" :
+					   "the prefix length is not 0 to 128");
+	set_mask(mask, 128 - bits + len);
+	/* The program compares what the mask leaves of an address with this. */
+	for (int i = 0; i < 4; i++)
+		addr[i] &= mask[i];
+	return true;
+}
+
+bool parse_port(const char *option, const char *s, __u16 *port)
+{
+	double value;
+
+	if (strchr(s, '.') || parse_number(s, &value) || value < 1 || value > 65535)
+		return refuse(option, s, "not a port, 1 to 65535");
+	*port = htons(value);
+	return true;
+}
+
+bool parse_mark(const char *option, const char *s, __u32 *mark)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(s, &end, s[0] == '0' && (s[1] | 0x20) == 'x' ? 16 : 10);
+	if (!isdigit((unsigned char)s[0]) || *end || errno || value > 0xffffffff)
+		return refuse(option, s, "not a mark, 0 to 0xffffffff");
+	*mark = value;
+	return true;
+}
+
+void format_address(char *buf, size_t size, const __u32 addr[4])
+{
+	if (!addr[0] && !addr[1] && addr[2] == htonl(0xffff))
+		inet_ntop(AF_INET, &addr[3], buf, size);
+	else
+		inet_ntop(AF_INET6, addr, buf, size);
+}
+
+void format_endpoint(char *buf, size_t size, const __u32 addr[4], __u16 port)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	format_address(text, sizeof(text), addr);
+	if (!addr[0] && !addr[1] && (!addr[2] || addr[2] == htonl(0xffff)) && !addr[3])
+		snprintf(buf, size, "*:%u", ntohs(port));
+	else
+		snprintf(buf, size, strchr(text, ':') ? "[%s]:%u" : "%s:%u", text, ntohs(port));
+}

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* bbrctl profile list, show, add, copy, delete. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "err.h"
+#include "instance.h"
+#include "json_print.h"
+#include "lock.h"
+#include "param.h"
+#include "profile.h"
+#include "profile_defs.h"
+#include "rules.h"
+#include "verbs.h"
+
+/* An instance whose profiles are to be changed. */
+struct target {
+	struct instance inst;
+	struct profiles profiles;
+};
+
+/* EXIT_DONE: the lock is held, and profiles are to be closed. */
+static int open_target(const struct options *opt, struct target *t)
+{
+	int ret;
+
+	if (!have_caps("cannot change profiles") || lock_instances())
+		return EXIT_REFUSED;
+	ret = instance_get(opt->name, &t->inst);
+	return ret ? ret : profiles_open(&t->inst, &t->profiles);
+}
+
+static int changed_params(const struct bbr_params *p)
+{
+	int changed = 0;
+
+	for (size_t i = 0; i < nr_params; i++)
+		changed += !param_equal(&params[i], p, &params_default);
+	return changed;
+}
+
+/* What changes to all of the instance's profiles are told of. */
+static void print_change(const struct options *opt, const char *profile, const char *what,
+			 const struct bbr_params *p)
+{
+	struct json_object *o;
+
+	if (!opt->json) {
+		printf("%s: profile %s %s", opt->name, profile, what);
+		if (p)
+			printf(", %d parameters differ from mainline", changed_params(p));
+		putchar('\n');
+		return;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "name", json_object_new_string(opt->name));
+	json_object_object_add(o, "profile", json_object_new_string(profile));
+	json_object_object_add(o, what, json_object_new_boolean(true));
+	if (p)
+		json_object_object_add(o, "params_changed", json_object_new_int(changed_params(p)));
+	json_print(o);
+}
+
+static int add(const struct options *opt, const char *name, const struct bbr_params *p,
+	       struct target *t)
+{
+	int error, ret;
+
+	if (profile_find(&t->profiles, name) >= 0) {
+		err("%s: the instance has a profile of this name", name);
+		remedy("change it: bbrctl set --profile %s KEY=VALUE...", name);
+		return EXIT_NOTHING;
+	}
+	ret = profile_check_known(&t->profiles, p);
+	if (ret)
+		return ret;
+	error = profile_add(&t->profiles, name, p);
+	if (error == -ENOSPC) {
+		err("%s: the instance has %d profiles, which is the most that there can be", name,
+		    BBR_PROFILES);
+		remedy("delete one; its place is free when its last connection has closed");
+		return EXIT_REFUSED;
+	}
+	if (error < 0)
+		return err_bpf(error, "cannot write the profile");
+	print_change(opt, name, "added", p);
+	return EXIT_DONE;
+}
+
+/* A profile of a file, one that is known, or if it has values of its own a new one. */
+static int read_definition(const struct options *opt, const char *name, int n,
+			   const char *const *assignments, struct bbr_params *p)
+{
+	const struct profile_def *def = NULL;
+	struct profile_defs defs = {};
+	int ret;
+
+	ret = opt->profile ? profile_defs_file(opt->profile, &defs) : profile_defs_known(&defs);
+	if (!ret)
+		def = profile_defs_find(&defs, name);
+	if (!ret && !def && (opt->profile || !n)) {
+		err("%s: %s%s", name,
+		    opt->profile ? "is not in " : "no profile of this name is known",
+		    opt->profile ? opt->profile : "");
+		remedy("bbrctl profile list shows those that are; a new one needs KEY=VALUE...");
+		ret = EXIT_USAGE;
+	}
+	if (!ret)
+		ret = profile_def_params(def, n, assignments, p);
+	profile_defs_free(&defs);
+	return ret;
+}
+
+int verb_profile_add(const struct options *opt, int argc, char **argv)
+{
+	struct bbr_params p;
+	struct target t;
+	int ret;
+
+	if (argc < 2) {
+		err("profile add: which?");
+		remedy("bbrctl profile list shows those that are known");
+		return EXIT_USAGE;
+	}
+	if (!profile_name_is_valid(argv[1]))
+		return EXIT_USAGE;
+	ret = read_definition(opt, argv[1], argc - 2, (const char *const *)argv + 2, &p);
+	if (ret)
+		return ret;
+	ret = open_target(opt, &t);
+	if (ret)
+		return ret;
+	ret = add(opt, argv[1], &p, &t);
+	profiles_close(&t.profiles);
+	return ret;
+}
+
+int verb_profile_copy(const struct options *opt, int argc, char **argv)
+{
+	struct bbr_params p;
+	struct target t;
+	int from, ret;
+
+	if (argc < 3) {
+		err("profile copy: what to what?");
+		remedy("usage: bbrctl profile copy [--name NAME] PROFILE NEW [KEY=VALUE]...");
+		return EXIT_USAGE;
+	}
+	if (!profile_name_is_valid(argv[2]))
+		return EXIT_USAGE;
+	ret = profile_def_params(NULL, argc - 3, (const char *const *)argv + 3, &p);
+	if (!ret)
+		ret = open_target(opt, &t);
+	if (ret)
+		return ret;
+	ret = profile_get(&t.profiles, argv[1], &from);
+	if (!ret) {
+		profile_read(&t.profiles, from, &p);
+		for (int i = 3; i < argc; i++)
+			param_assign(argv[i], &p);
+		ret = add(opt, argv[2], &p, &t);
+	}
+	profiles_close(&t.profiles);
+	return ret;
+}
+
+static int delete(const struct options *opt, const char *name, struct target *t)
+{
+	struct rules rules;
+	int index, ret;
+	__u32 n;
+
+	ret = profile_get(&t->profiles, name, &index);
+	if (ret)
+		return ret;
+	if (!index) {
+		err("%s: is what connections get that no rule speaks of", name);
+		remedy("put it back to mainline: bbrctl reset");
+		return EXIT_REFUSED;
+	}
+	ret = rules_read(&t->inst, &rules);
+	if (ret)
+		return ret;
+	n = rules_of_profile(&rules, index);
+	rules_free(&rules);
+	if (n) {
+		err("%s: %u rules give it to connections", name, n);
+		remedy("delete them first; bbrctl rule list shows them");
+		return EXIT_REFUSED;
+	}
+	profile_delete(&t->profiles, index);
+	print_change(opt, name, "deleted", NULL);
+	return EXIT_DONE;
+}
+
+int verb_profile_delete(const struct options *opt, int argc, char **argv)
+{
+	struct target t;
+	int ret;
+
+	if (argc < 2) {
+		err("profile delete: which?");
+		return EXIT_USAGE;
+	}
+	ret = open_target(opt, &t);
+	if (ret)
+		return ret;
+	ret = delete (opt, argv[1], &t);
+	profiles_close(&t.profiles);
+	return ret;
+}
+
+int verb_profile_show(const struct options *opt, int argc, char **argv)
+{
+	struct options show = *opt;
+	char *verb[] = { argv[0], NULL };
+
+	if (argc < 2) {
+		err("profile show: which?");
+		remedy("bbrctl profile list shows those that the instance has");
+		return EXIT_USAGE;
+	}
+	show.profile = argv[1];
+	return verb_show(&show, 1, verb);
+}
+
+/* The list: what an instance has, then what it could have. */
+static struct json_object *loaded_json(const struct profiles *ps, const struct rules *rules, int i,
+				       const char *name)
+{
+	struct json_object *o = json_object_new_object();
+	struct bbr_params p;
+
+	profile_read(ps, i, &p);
+	json_object_object_add(o, "profile", json_object_new_string(name));
+	json_object_object_add(o, "index", json_object_new_int(i));
+	json_object_object_add(o, "params_changed", json_object_new_int(changed_params(&p)));
+	json_object_object_add(o, "rules", json_object_new_int64(rules_of_profile(rules, i)));
+	json_object_object_add(o, "connections", json_object_new_int64(profile_connections(ps, i)));
+	return o;
+}
+
+static void list_loaded(const struct profiles *ps, const struct rules *rules,
+			struct json_object *list)
+{
+	char name[BBR_PROFILE_NAME_LEN];
+	struct bbr_params p;
+
+	if (!list)
+		printf("%-15s %5s %8s %6s %12s\n", "PROFILE", "INDEX", "CHANGED", "RULES",
+		       "CONNECTIONS");
+	for (int i = 0; i < BBR_PROFILES; i++) {
+		profile_name(ps, i, name);
+		if (!name[0] && profile_connections(ps, i) <= 0)
+			continue;
+		if (list) {
+			json_object_array_add(list, loaded_json(ps, rules, i, name));
+			continue;
+		}
+		profile_read(ps, i, &p);
+		printf("%-15s %5d %8d %6u %12lld\n", name[0] ? name : "(deleted)", i,
+		       changed_params(&p), rules_of_profile(rules, i), profile_connections(ps, i));
+	}
+}
+
+static struct json_object *known_json(const struct profile_def *def)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "profile", json_object_new_string(def->name));
+	json_object_object_add(o, "origin", json_object_new_string(def->origin));
+	json_object_object_add(o, "about", json_object_new_string(def->about));
+	json_object_object_add(o, "needs", json_object_new_string(def->needs));
+	json_object_object_add(o, "params_changed",
+			       json_object_new_int(changed_params(&def->params)));
+	return o;
+}
+
+static void list_known(const struct profile_defs *defs, struct json_object *list)
+{
+	if (!list)
+		printf("%-15s %s\n", "KNOWN", "ABOUT");
+	for (size_t i = 0; i < defs->n; i++) {
+		const struct profile_def *def = &defs->def[i];
+
+		if (list)
+			json_object_array_add(list, known_json(def));
+		else
+			printf("%-15s %s%s%s\n", def->name, def->about,
+			       def->needs[0] ? "; needs " : "", def->needs);
+	}
+}
+
+static int list_instance(const struct options *opt, struct json_object *list)
+{
+	struct profiles profiles;
+	struct instance inst;
+	struct rules rules;
+	int ret;
+
+	ret = instance_get(opt->name, &inst);
+	if (!ret)
+		ret = profiles_open(&inst, &profiles);
+	if (ret)
+		return ret;
+	ret = rules_read(&inst, &rules);
+	if (!ret)
+		list_loaded(&profiles, &rules, list);
+	rules_free(&rules);
+	profiles_close(&profiles);
+	return ret;
+}
+
+/* With no instance loaded there is still what is known; unless one was asked for. */
+static bool is_loaded(const struct options *opt)
+{
+	struct instance *list;
+	bool found = opt->name_given;
+	int n = instance_list(&list);
+
+	for (int i = 0; i < n; i++)
+		found |= !strcmp(list[i].name, opt->name);
+	if (n >= 0)
+		free(list);
+	return found;
+}
+
+int verb_profile_list(const struct options *opt, int argc, char **argv)
+{
+	struct json_object *o = json_object_new_object(), *loaded = NULL, *known = NULL;
+	struct profile_defs defs = {};
+	int ret = EXIT_DONE;
+
+	(void)argc;
+	(void)argv;
+	if (opt->json) {
+		loaded = json_object_new_array();
+		known = json_object_new_array();
+		json_object_object_add(o, "name", json_object_new_string(opt->name));
+		json_object_object_add(o, "profiles", loaded);
+		json_object_object_add(o, "known", known);
+	}
+	if (!have_caps("cannot look at an instance"))
+		ret = EXIT_REFUSED;
+	else if (is_loaded(opt))
+		ret = list_instance(opt, loaded);
+	if (!ret)
+		ret = profile_defs_known(&defs);
+	if (!ret)
+		list_known(&defs, known);
+	profile_defs_free(&defs);
+	if (!ret && opt->json)
+		json_print(o);
+	else
+		json_object_put(o);
+	return ret;
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* bbrctl rule list, add, delete, flush, test. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <json-c/json.h>
+
+#include "address.h"
+#include "cgroup.h"
+#include "err.h"
+#include "instance.h"
+#include "json_print.h"
+#include "lock.h"
+#include "profile.h"
+#include "rule_text.h"
+#include "rules.h"
+#include "units.h"
+#include "verbs.h"
+
+/* An instance's rules, with the profiles that they name. */
+struct target {
+	struct instance inst;
+	struct profiles profiles;
+	struct rules rules;
+};
+
+static int open_target(const struct options *opt, struct target *t)
+{
+	int ret;
+
+	ret = instance_get(opt->name, &t->inst);
+	if (!ret)
+		ret = profiles_open(&t->inst, &t->profiles);
+	if (ret)
+		return ret;
+	ret = rules_read(&t->inst, &t->rules);
+	if (ret)
+		profiles_close(&t->profiles);
+	return ret;
+}
+
+static int open_to_change(const struct options *opt, struct target *t)
+{
+	if (!have_caps("cannot change rules") || lock_instances())
+		return EXIT_REFUSED;
+	return open_target(opt, t);
+}
+
+static int open_to_look(const struct options *opt, struct target *t)
+{
+	return have_caps("cannot look at an instance") ? open_target(opt, t) : EXIT_REFUSED;
+}
+
+static void close_target(struct target *t)
+{
+	rules_free(&t->rules);
+	profiles_close(&t->profiles);
+}
+
+/* The name of a rule's profile, whatever was written into the map. */
+static void rule_profile(const struct target *t, const struct bbr_rule *rule, char *name)
+{
+	name[0] = 0;
+	if (rule->profile < BBR_PROFILES)
+		profile_name(&t->profiles, rule->profile, name);
+	if (!name[0])
+		strcpy(name, BBR_PROFILE_DEFAULT); /* as the program has it */
+}
+
+static struct json_object *rule_json(const struct target *t, const struct bbr_rule *rule,
+				     int number)
+{
+	struct json_object *o = json_object_new_object();
+	char profile[BBR_PROFILE_NAME_LEN];
+
+	rule_profile(t, rule, profile);
+	json_object_object_add(o, "rule", json_object_new_int(number));
+	rule_add_json(rule, o);
+	json_object_object_add(o, "profile", json_object_new_string(profile));
+	return o;
+}
+
+static void print_rule(const struct target *t, const struct bbr_rule *rule, int number)
+{
+	char profile[BBR_PROFILE_NAME_LEN], text[RULE_TEXT_LEN];
+
+	rule_profile(t, rule, profile);
+	rule_format(rule, text, sizeof(text));
+	printf("%d: %s%s--profile %s\n", number, text, text[0] ? " " : "", profile);
+}
+
+static void print_change(const struct options *opt, const struct target *t, const char *what,
+			 const struct bbr_rule *rule, int number)
+{
+	struct json_object *o;
+
+	if (!opt->json) {
+		printf("%s: %s rule ", opt->name, what);
+		print_rule(t, rule, number);
+		return;
+	}
+	o = rule_json(t, rule, number);
+	json_object_object_add(o, "name", json_object_new_string(opt->name));
+	json_object_object_add(o, what, json_object_new_boolean(true));
+	json_print(o);
+}
+
+/* A rule's number on the command line, from 1 to n: its index. */
+static int parse_place(const char *option, const char *s, __u32 n, __u32 *place)
+{
+	double number;
+
+	if (parse_number(s, &number) || number != (__u32)number || number < 1 || number > n) {
+		err("%s %s: no rule has this number", option, s);
+		remedy("there are %u; bbrctl rule list shows them", n);
+		return EXIT_USAGE;
+	}
+	*place = number - 1;
+	return EXIT_DONE;
+}
+
+static int add(const struct options *opt, struct bbr_rule *rule, struct target *t)
+{
+	__u32 place = t->rules.n;
+	int index, there, ret;
+
+	ret = profile_get(&t->profiles, opt->profile, &index);
+	if (ret)
+		return ret;
+	rule->profile = index;
+	if (opt->before && (ret = parse_place("--before", opt->before, t->rules.n, &place)))
+		return ret;
+	there = rules_find(&t->rules, rule);
+	if (there >= 0) {
+		err("rule %d asks for the same", there + 1);
+		remedy("delete it first: bbrctl rule delete %d", there + 1);
+		return EXIT_NOTHING;
+	}
+	ret = rules_insert(&t->rules, place, rule);
+	if (!ret)
+		ret = rules_write(&t->inst, &t->rules);
+	if (!ret)
+		print_change(opt, t, "added", rule, place + 1);
+	return ret;
+}
+
+int verb_rule_add(const struct options *opt, int argc, char **argv)
+{
+	struct bbr_rule rule;
+	struct target t;
+	int ret;
+
+	(void)argc;
+	(void)argv;
+	if (!opt->profile) {
+		err("rule add: which profile?");
+		remedy("add --profile PROFILE; bbrctl profile list shows which there are");
+		return EXIT_USAGE;
+	}
+	ret = rule_parse(opt, &rule);
+	if (!ret)
+		ret = open_to_change(opt, &t);
+	if (ret)
+		return ret;
+	ret = add(opt, &rule, &t);
+	close_target(&t);
+	return ret;
+}
+
+static int find_rule(const char *number, const struct bbr_rule *like, const struct rules *rules,
+		     __u32 *place)
+{
+	int found;
+
+	if (number)
+		return parse_place("rule", number, rules->n, place) ? EXIT_NOTHING : EXIT_DONE;
+	found = rules_find(rules, like);
+	if (found < 0) {
+		err("no rule asks for just this");
+		remedy("bbrctl rule list shows the rules");
+		return EXIT_NOTHING;
+	}
+	*place = found;
+	return EXIT_DONE;
+}
+
+int verb_rule_delete(const struct options *opt, int argc, char **argv)
+{
+	bool is_described = opt->dst || opt->dport || opt->sport || opt->cgroup || opt->mark;
+	struct bbr_rule like, gone;
+	struct target t;
+	__u32 place;
+	int ret;
+
+	if ((argc > 1) == is_described) {
+		err("rule delete: which? its number or what it asks for");
+		remedy("usage: bbrctl rule delete K, or with the options of rule add");
+		return EXIT_USAGE;
+	}
+	ret = rule_parse(opt, &like);
+	if (!ret)
+		ret = open_to_change(opt, &t);
+	if (ret)
+		return ret;
+	ret = find_rule(argc > 1 ? argv[1] : NULL, &like, &t.rules, &place);
+	if (!ret) {
+		gone = t.rules.rule[place];
+		rules_remove(&t.rules, place);
+		ret = rules_write(&t.inst, &t.rules);
+	}
+	if (!ret)
+		print_change(opt, &t, "deleted", &gone, place + 1);
+	close_target(&t);
+	return ret;
+}
+
+static void print_flushed(const struct options *opt, __u32 n)
+{
+	struct json_object *o;
+
+	if (!opt->json) {
+		printf("%s: %u rules deleted\n", opt->name, n);
+		return;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "name", json_object_new_string(opt->name));
+	json_object_object_add(o, "deleted", json_object_new_int64(n));
+	json_print(o);
+}
+
+int verb_rule_flush(const struct options *opt, int argc, char **argv)
+{
+	static const struct rules none;
+	struct target t;
+	int ret;
+
+	(void)argc;
+	(void)argv;
+	ret = open_to_change(opt, &t);
+	if (ret)
+		return ret;
+	if (!t.rules.n) {
+		err("%s: has no rules", opt->name);
+		ret = EXIT_NOTHING;
+	} else {
+		ret = rules_write(&t.inst, &none);
+	}
+	if (!ret)
+		print_flushed(opt, t.rules.n);
+	close_target(&t);
+	return ret;
+}
+
+int verb_rule_list(const struct options *opt, int argc, char **argv)
+{
+	struct json_object *o, *list;
+	struct target t;
+	int ret;
+
+	(void)argc;
+	(void)argv;
+	ret = open_to_look(opt, &t);
+	if (ret)
+		return ret;
+	if (opt->json) {
+		o = json_object_new_object();
+		list = json_object_new_array();
+		json_object_object_add(o, "name", json_object_new_string(opt->name));
+		json_object_object_add(o, "rules", list);
+		for (__u32 i = 0; i < t.rules.n; i++)
+			json_object_array_add(list, rule_json(&t, &t.rules.rule[i], i + 1));
+		json_print(o);
+	} else {
+		for (__u32 i = 0; i < t.rules.n; i++)
+			print_rule(&t, &t.rules.rule[i], i + 1);
+		printf("all others: --profile %s\n", BBR_PROFILE_DEFAULT);
+	}
+	close_target(&t);
+	return EXIT_DONE;
+}
+
+/* The connection that the command line describes; what it does not say matches no rule that asks for it. */
+static int parse_test(const struct options *opt, const char *addr, struct rule_test *test,
+		      __u64 ids[CGROUP_LEVELS])
+{
+	struct options connection = *opt;
+	struct bbr_rule as_rule;
+	int ret;
+
+	connection.dst = addr;
+	connection.cgroup = NULL;
+	ret = rule_parse(&connection, &as_rule);
+	if (ret)
+		return ret;
+	if (as_rule.dst_len != 128) {
+		err("rule test %s: not an address, but a prefix", addr);
+		return EXIT_USAGE;
+	}
+	*test = (struct rule_test){
+		.dport = as_rule.dport,
+		.sport = as_rule.sport,
+		.mark = as_rule.mark,
+		.cgroups = ids,
+	};
+	memcpy(test->addr, as_rule.dst, sizeof(test->addr));
+	return opt->cgroup ? cgroup_ids("--cgroup", opt->cgroup, ids, &test->nr_cgroups) :
+			     EXIT_DONE;
+}
+
+static void print_test(const struct options *opt, const struct target *t, int place)
+{
+	struct json_object *o;
+
+	if (!opt->json) {
+		if (place >= 0)
+			print_rule(t, &t->rules.rule[place], place + 1);
+		else
+			printf("no rule: --profile %s\n", BBR_PROFILE_DEFAULT);
+		return;
+	}
+	if (place >= 0) {
+		o = rule_json(t, &t->rules.rule[place], place + 1);
+	} else {
+		o = json_object_new_object();
+		json_object_object_add(o, "rule", NULL);
+		json_object_object_add(o, "profile", json_object_new_string(BBR_PROFILE_DEFAULT));
+	}
+	json_print(o);
+}
+
+int verb_rule_test(const struct options *opt, int argc, char **argv)
+{
+	__u64 ids[CGROUP_LEVELS];
+	struct rule_test test;
+	struct target t;
+	int ret;
+
+	if (argc < 2) {
+		err("rule test: a connection to which address?");
+		remedy("usage: bbrctl rule test ADDR [--dport N] [--sport N] [--cgroup PATH] "
+		       "[--mark N]");
+		return EXIT_USAGE;
+	}
+	ret = parse_test(opt, argv[1], &test, ids);
+	if (!ret)
+		ret = open_to_look(opt, &t);
+	if (ret)
+		return ret;
+	print_test(opt, &t, rules_match(&t.rules, &test));
+	close_target(&t);
+	return EXIT_DONE;
+}

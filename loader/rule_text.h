@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Rules as the command line, saved files and people have them: "--dst 10.0.0.0/8 --dport 443".
+ */
+#ifndef LOADER_RULE_TEXT_H
+#define LOADER_RULE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct bbr_rule;
+struct json_object;
+struct options;
+
+#define RULE_TEXT_LEN 4352 /* a cgroup's path may have 4096 characters */
+
+/* What the options ask for; profile and order stay open. EXIT_DONE, or another after printing what is wrong. */
+int rule_parse(const struct options *opt, struct bbr_rule *rule);
+
+/* The options that mean it, without --profile; "" for a rule that asks for nothing. */
+void rule_format(const struct bbr_rule *rule, char *buf, size_t size);
+
+/* "dst", "dport", ... those that it asks for. */
+void rule_add_json(const struct bbr_rule *rule, struct json_object *o);
+
+#endif

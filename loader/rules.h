@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The rules of a loaded instance (bpf_bbr/rules.h), in order.
+ */
+#ifndef LOADER_RULES_H
+#define LOADER_RULES_H
+
+#include <stddef.h>
+
+#include "bpf_bbr/rules.h"
+
+struct instance;
+
+struct rules {
+	struct bbr_rule *rule; /* order is their index */
+	__u32 n;
+};
+
+/* Those in force. EXIT_DONE, to be freed, or EXIT_REFUSED after printing why. */
+int rules_read(const struct instance *inst, struct rules *rules);
+
+/* Puts all of them in force at once. EXIT_DONE or EXIT_REFUSED. The caller holds the lock. */
+int rules_write(const struct instance *inst, const struct rules *rules);
+
+void rules_free(struct rules *rules);
+
+/* Puts a rule at a place from 0 to n. EXIT_DONE or EXIT_REFUSED after printing why. */
+int rules_insert(struct rules *rules, __u32 place, const struct bbr_rule *rule);
+void rules_remove(struct rules *rules, __u32 place);
+
+/* The rule that asks for the same as this one, whatever its profile: its index, or -1. */
+int rules_find(const struct rules *rules, const struct bbr_rule *like);
+
+/* The first rule that matches a connection: its index, or -1. cgroups: the ids of its cgroup and all above. */
+struct rule_test {
+	__u32 addr[4]; /* as in struct bbr_rule_key */
+	__u16 dport, sport;
+	__u32 mark;
+	const __u64 *cgroups;
+	int nr_cgroups;
+};
+
+int rules_match(const struct rules *rules, const struct rule_test *test);
+
+/* Rules of a profile. */
+__u32 rules_of_profile(const struct rules *rules, __u32 profile);
+
+#endif
