@@ -6,6 +6,12 @@
 #include "err.h"
 #include "ini_file.h"
 
+#define MAX_LINE 8192 /* a rule may have the path of a cgroup in it */
+
+/* Settings that Debian's libinih has, and a plain build of it has not: there lines are shorter. */
+extern int ini_max_line __attribute__((weak));
+extern bool ini_use_stack __attribute__((weak));
+
 struct reading {
 	FILE *f;
 	const struct ini_reader_ops *ops;
@@ -49,8 +55,13 @@ static int take_pair(void *user, const char *section, const char *key, const cha
 int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, void *user)
 {
 	struct reading r = { .f = f, .ops = ops, .user = user };
-	int error = ini_parse_stream(read_line, &r, take_pair, &r);
+	int error;
 
+	if (&ini_max_line && &ini_use_stack) {
+		ini_max_line = MAX_LINE;
+		ini_use_stack = false;
+	}
+	error = ini_parse_stream(read_line, &r, take_pair, &r);
 	if (!r.ret && ferror(f)) {
 		err("%s: cannot be read", name);
 		return EXIT_REFUSED;

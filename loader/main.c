@@ -97,6 +97,10 @@ static const struct verb {
 	{ "rule test", verb_rule_test, O_NAME | O_DPORT | O_SPORT | O_CGROUP | O_MARK, 1,
 	  "[--name NAME] ADDR [--dport N] [--sport N] [--cgroup PATH] [--mark N]",
 	  "which rule and profile a connection would get" },
+	{ "save", verb_save, O_NAME, 0, "[--name NAME]",
+	  "an instance's profiles and rules, as text" },
+	{ "restore", verb_restore, O_NAME, 1, "[--name NAME] FILE",
+	  "make them those of a saved file, all or nothing" },
 	{ NULL, NULL, 0, 0, NULL, NULL },
 };
 

@@ -168,6 +168,10 @@ bool profile_name_is_valid(const char *name)
 	size_t len =
 		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-");
 
+	if (!strcmp(name, RULES_SECTION)) {
+		err("%s: a profile cannot have this name, it is a section of saved files", name);
+		return false;
+	}
 	if (len && len < BBR_PROFILE_NAME_LEN && !name[len] && name[0] != '-')
 		return true;
 	err("%s: a profile's name is 1 to %d characters of A-Z a-z 0-9 _ . -", name,

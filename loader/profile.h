@@ -9,6 +9,8 @@
 
 #include "bpf_bbr/profiles.h"
 
+#define RULES_SECTION "rules" /* of saved files, beside those of profiles */
+
 struct instance;
 
 struct profiles {

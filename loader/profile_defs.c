@@ -55,22 +55,21 @@ static int out_of_memory(void)
 	return EXIT_REFUSED;
 }
 
-static int begin_profile(void *user, const char *name)
+int profile_defs_begin(struct profile_defs *defs, const char *origin, const char *name)
 {
 	struct profile_def *grown, *def, begun = { .params = params_default };
-	const struct reader *r = user;
 
 	if (!profile_name_is_valid(name))
 		return EXIT_USAGE;
-	def = find(r->defs, name);
-	if (def && !strcmp(def->origin, r->origin)) {
+	def = find(defs, name);
+	if (def && !strcmp(def->origin, origin)) {
 		err("[%s]: is there already", name);
 		return EXIT_USAGE;
 	}
 	strcpy(begun.name, name);
 	begun.about = strdup("");
 	begun.needs = strdup("");
-	begun.origin = strdup(r->origin);
+	begun.origin = strdup(origin);
 	if (!begun.about || !begun.needs || !begun.origin) {
 		free_def(&begun);
 		return out_of_memory();
@@ -80,13 +79,13 @@ static int begin_profile(void *user, const char *name)
 		*def = begun;
 		return EXIT_DONE;
 	}
-	grown = realloc(r->defs->def, (r->defs->n + 1) * sizeof(*grown));
+	grown = realloc(defs->def, (defs->n + 1) * sizeof(*grown));
 	if (!grown) {
 		free_def(&begun);
 		return out_of_memory();
 	}
-	r->defs->def = grown;
-	grown[r->defs->n++] = begun;
+	defs->def = grown;
+	grown[defs->n++] = begun;
 	return EXIT_DONE;
 }
 
@@ -116,10 +115,10 @@ static int check_keys(const char *keys)
 	return ret;
 }
 
-static int take_pair(void *user, const char *section, const char *key, const char *value)
+int profile_defs_line(struct profile_defs *defs, const char *section, const char *key,
+		      const char *value)
 {
-	const struct reader *r = user;
-	struct profile_def *def = find(r->defs, section);
+	struct profile_def *def = find(defs, section);
 	char assignment[512];
 
 	if (!def) {
@@ -132,6 +131,20 @@ static int take_pair(void *user, const char *section, const char *key, const cha
 		return check_keys(value) ? EXIT_USAGE : set_text(&def->needs, value);
 	snprintf(assignment, sizeof(assignment), "%s=%s", key, value);
 	return param_assign(assignment, &def->params);
+}
+
+static int begin_profile(void *user, const char *name)
+{
+	const struct reader *r = user;
+
+	return profile_defs_begin(r->defs, r->origin, name);
+}
+
+static int take_pair(void *user, const char *section, const char *key, const char *value)
+{
+	const struct reader *r = user;
+
+	return profile_defs_line(r->defs, section, key, value);
 }
 
 static int read_stream(FILE *f, const char *origin, struct profile_defs *defs)

@@ -39,6 +39,14 @@ int profile_defs_known(struct profile_defs *defs);
 /* Those of one file, "-" is stdin. EXIT_DONE, or EXIT_USAGE after printing the line and what is wrong with it. */
 int profile_defs_file(const char *path, struct profile_defs *defs);
 
+/*
+ * For other files in which profiles stand: a section [NAME] begins, a line of it. EXIT_DONE, or another after
+ * printing what is wrong.
+ */
+int profile_defs_begin(struct profile_defs *defs, const char *origin, const char *name);
+int profile_defs_line(struct profile_defs *defs, const char *section, const char *key,
+		      const char *value);
+
 void profile_defs_free(struct profile_defs *defs);
 
 /* The definition of a name, or NULL. */

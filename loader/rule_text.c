@@ -56,6 +56,45 @@ int rule_parse(const struct options *opt, struct bbr_rule *rule)
 	return EXIT_DONE;
 }
 
+int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
+{
+	struct options opt = {};
+	const struct {
+		const char *name, **value;
+	} known[] = {
+		{ "--dst", &opt.dst },	 { "--dport", &opt.dport },	{ "--sport", &opt.sport },
+		{ "--mark", &opt.mark }, { "--profile", &opt.profile },
+	};
+	char *word, *value;
+
+	while ((word = strsep(&line, " "))) {
+		const char **place = NULL;
+
+		if (!*word)
+			continue;
+		if (!strcmp(word, "--cgroup")) {
+			opt.cgroup = line;
+			break;
+		}
+		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+			if (!strcmp(word, known[i].name))
+				place = known[i].value;
+		value = strsep(&line, " ");
+		if (!place || !value || !*value) {
+			err("rule: %s: not an option with its value", word);
+			remedy("rules are written as rule add takes them, --cgroup last");
+			return EXIT_USAGE;
+		}
+		*place = value;
+	}
+	if (!opt.profile) {
+		err("rule: --profile is missing");
+		return EXIT_USAGE;
+	}
+	*profile = opt.profile;
+	return rule_parse(&opt, rule);
+}
+
 /* "10.0.0.0/8"; a whole address without its length. */
 static void format_prefix(const struct bbr_rule *rule, char *buf, size_t size)
 {

@@ -17,6 +17,12 @@ struct options;
 /* What the options ask for; profile and order stay open. EXIT_DONE, or another after printing what is wrong. */
 int rule_parse(const struct options *opt, struct bbr_rule *rule);
 
+/*
+ * A line of a saved file: options as words, --cgroup the last, for its path may have blanks in it. *profile
+ * points to the name in the line, which is cut into pieces.
+ */
+int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile);
+
 /* The options that mean it, without --profile; "" for a rule that asks for nothing. */
 void rule_format(const struct bbr_rule *rule, char *buf, size_t size);
 

@@ -161,21 +161,51 @@ static int put_chains(int fd, const struct bbr_rule *sorted, __u32 n)
 	return error;
 }
 
+static struct bbr_rule *sort(const struct rules *rules)
+{
+	struct bbr_rule *sorted = calloc(rules->n + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return NULL;
+	for (__u32 i = 0; i < rules->n; i++) {
+		sorted[i] = rules->rule[i];
+		sorted[i].order = i;
+	}
+	qsort(sorted, rules->n, sizeof(*sorted), by_place);
+	return sorted;
+}
+
+int rules_find_twins(const struct rules *rules, __u32 *first, __u32 *second)
+{
+	struct bbr_rule *sorted = sort(rules);
+
+	if (!sorted)
+		return out_of_memory();
+	*first = *second = 0;
+	for (__u32 i = 1; i < rules->n && *first == *second; i++) {
+		struct bbr_rule_key a = key_of(&sorted[i - 1]), b = key_of(&sorted[i]);
+
+		if (memcmp(&a, &b, sizeof(a)))
+			continue;
+		*first = sorted[i - 1].order;
+		*second = sorted[i].order;
+	}
+	free(sorted);
+	return EXIT_DONE;
+}
+
 static int fill_trie(int fd, const struct rules *rules)
 {
-	struct bbr_rule *sorted = calloc(rules->n, sizeof(*sorted));
+	struct bbr_rule *sorted = sort(rules);
 	struct bbr_rule index = { .profile = rules->n };
 	int error = 0;
 
 	if (!sorted)
 		return -ENOMEM;
 	for (__u32 i = 0; !error && i < rules->n; i++) {
-		sorted[i] = rules->rule[i];
-		sorted[i].order = i;
 		index.order |= 1u << (sorted[i].fields & (BBR_RULE_COMBINATIONS - 1));
-		error = put(fd, special_key(BBR_RULE_LISTED, i), &sorted[i]);
+		error = put(fd, special_key(BBR_RULE_LISTED, sorted[i].order), &sorted[i]);
 	}
-	qsort(sorted, rules->n, sizeof(*sorted), by_place);
 	if (!error)
 		error = put_chains(fd, sorted, rules->n);
 	if (!error)

@@ -31,6 +31,12 @@ void rules_remove(struct rules *rules, __u32 place);
 /* The rule that asks for the same as this one, whatever its profile: its index, or -1. */
 int rules_find(const struct rules *rules, const struct bbr_rule *like);
 
+/*
+ * Are there two that ask for the same? Their indexes, in order. EXIT_DONE, with *first < *second if there are,
+ * or EXIT_REFUSED after printing why not.
+ */
+int rules_find_twins(const struct rules *rules, __u32 *first, __u32 *second);
+
 /* The first rule that matches a connection: its index, or -1. cgroups: the ids of its cgroup and all above. */
 struct rule_test {
 	__u32 addr[4]; /* as in struct bbr_rule_key */

@@ -41,6 +41,8 @@ int verb_status(const struct options *opt, int argc, char **argv);
 int verb_show(const struct options *opt, int argc, char **argv);
 int verb_set(const struct options *opt, int argc, char **argv);
 int verb_reset(const struct options *opt, int argc, char **argv);
+int verb_save(const struct options *opt, int argc, char **argv);
+int verb_restore(const struct options *opt, int argc, char **argv);
 int verb_rule_add(const struct options *opt, int argc, char **argv);
 int verb_rule_delete(const struct options *opt, int argc, char **argv);
 int verb_rule_list(const struct options *opt, int argc, char **argv);

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""bbrctl save and restore: all of an instance as text, and back, all or nothing."""
+import random
+import signal
+import time
+
+import pytest
+
+from tool import NOTHING, REFUSED, USAGE
+from transfer import Transfer, connect, listen
+
+BROKEN = {
+    "no default": "[one]\nbw_win = 11\n",
+    "unknown key": "[default]\nno_such_key = 1\n",
+    "out of range": "[default]\nbw_win = 0\n",
+    "not a line": "[default]\nbw_win\n",
+    "before the first section": "bw_win = 11\n[default]\n",
+    "twice the same profile": "[default]\n[one]\n[one]\n",
+    "no such profile": "[default]\n[rules]\nrule = --dport 1 --profile nobody\n",
+    "profile after its rule": "[default]\n[rules]\nrule = --dport 1 --profile one\n[one]\n",
+    "no profile": "[default]\n[rules]\nrule = --dport 1\n",
+    "unknown option": "[default]\n[rules]\nrule = --color red --profile default\n",
+    "no value": "[default]\n[rules]\nrule = --profile default --dport\n",
+    "bad prefix": "[default]\n[rules]\nrule = --dst 10.0.0.1/8.5 --profile default\n",
+    "no such cgroup": "[default]\n[rules]\nrule = --profile default --cgroup /bbrt/no such\n",
+    "the same rule twice": "[default]\n[rules]\nrule = --dport 1 --profile default\n"
+                           "rule = --profile default --dport 1\n",
+    "another key in rules": "[default]\n[rules]\nbw_win = 11\n",
+    "a line too long": "[default]\nbw_win = " + "1" * 9000 + "\n",
+    "a bad name": "[default]\n[this is a name too long]\nbw_win = 3\n",
+    "binary": "\x01\x02\xff\x00[default\n",
+    "65 profiles": "[default]\n" + "".join(f"[p{i}]\n" for i in range(64)),
+}
+
+
+def save(bbrctl, name):
+    return bbrctl("save", "--name", name).out
+
+
+@pytest.fixture
+def restore(bbrctl, tmp_path):
+    def run(name, text, **kwargs):
+        path = tmp_path / "saved.ini"
+        path.write_text(text)
+        return bbrctl("restore", "--name", name, path, **kwargs)
+    return run
+
+
+@pytest.fixture
+def furnished(bbrctl, load):
+    """An instance with profiles and rules."""
+    name = load("bw_win=11")
+    bbrctl("profile", "add", "--name", name, "one", "cwnd_gain=3", "probe_bw_gains=1.5,0.75,1,1,1,1,1,1")
+    bbrctl("profile", "add", "--name", name, "two", "min_rtt_win=3s", "pacing_margin=0%")
+    bbrctl("rule", "add", "--name", name, "--dst", "10.0.0.0/8", "--dport", "443", "--profile", "one")
+    bbrctl("rule", "add", "--name", name, "--dst", "fd00::/7", "--sport", "7", "--mark", "9", "--profile", "two")
+    bbrctl("rule", "add", "--name", name, "--cgroup", "/", "--dst", "10.1.0.0/16", "--profile", "default")
+    return name
+
+
+def test_it_comes_back_as_it_was(bbrctl, load, restore, furnished):
+    text, rules = save(bbrctl, furnished), bbrctl.json("rule", "list", "--name", furnished)["rules"]
+    other = load()
+    bbrctl("profile", "add", "--name", other, "mine", "bw_win=3")
+    bbrctl("rule", "add", "--name", other, "--dport", "1", "--profile", "mine")
+    assert "1 changed, 2 added, 1 deleted; 3 rules" in restore(other, text).out
+    assert save(bbrctl, other).replace(other, furnished) == text
+    assert bbrctl.json("rule", "list", "--name", other)["rules"] == rules
+    assert len(rules) == 3
+
+
+def test_nothing_to_do(bbrctl, restore, furnished):
+    restore(furnished, save(bbrctl, furnished), status=NOTHING)
+
+
+def test_edited(bbrctl, restore, furnished):
+    text = save(bbrctl, furnished)
+    restore(furnished, text.replace("cwnd_gain = 3", "cwnd_gain = 4").replace("--dport 443", "--dport 80"))
+    assert save(bbrctl, furnished) == text.replace("cwnd_gain = 3", "cwnd_gain = 4").replace("--dport 443", "--dport 80")
+
+
+def test_json(bbrctl, restore, furnished):
+    saved = bbrctl.json("save", "--name", furnished)
+    assert [p["profile"] for p in saved["profiles"]] == ["default", "one", "two"]
+    assert saved["profiles"][0]["params"]["bw_win"] == 11 and saved["profiles"][1]["params"]["cwnd_gain"] == 3
+    assert saved["rules"][0] == {"dst": "10.0.0.0/8", "dport": 443, "profile": "one"}
+    text = save(bbrctl, furnished).replace("bw_win = 11", "bw_win = 12")
+    restore(furnished, text)
+    assert bbrctl.json("show", "--name", furnished, "bw_win")["params"][0]["value"] == 12
+
+
+def test_from_standard_input(bbrctl, furnished):
+    text = save(bbrctl, furnished)
+    bbrctl("rule", "flush", "--name", furnished)
+    done = bbrctl.json("restore", "--name", furnished, "-", input=text)
+    assert done == {"name": furnished, "profiles_changed": 0, "profiles_added": 0, "profiles_deleted": 0,
+                    "rules": 3, "rules_changed": True}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_broken_files_change_nothing(bbrctl, restore, furnished, what):
+    before = save(bbrctl, furnished)
+    refused = restore(furnished, BROKEN[what], status=USAGE)
+    assert len(refused.err) < 1000
+    assert save(bbrctl, furnished) == before
+
+
+def test_missing_files_change_nothing(bbrctl, furnished, tmp_path):
+    before = save(bbrctl, furnished)
+    for path in tmp_path / "none", tmp_path:
+        bbrctl("restore", "--name", furnished, path, status=None)
+    assert save(bbrctl, furnished) == before
+
+
+def test_no_room_changes_nothing(bbrctl, restore, load):
+    """All places are taken, and are free only after those that the file does not have are deleted."""
+    name = load()
+    restore(name, "[default]\n" + "".join(f"[p{i}]\n" for i in range(63)))
+    before = save(bbrctl, name)
+    refused = restore(name, "[default]\nbw_win = 11\n[other]\n", status=REFUSED)
+    assert "delete" in refused.err
+    assert save(bbrctl, name) == before
+
+
+def test_connections_follow(bbrctl, restore, furnished, ns, monitor):
+    """A profile keeps its place, so that live connections get its restored parameters."""
+    watching = monitor(furnished, "--every", "round")
+    transfer = Transfer(*connect(ns, listen(ns), cc=furnished))
+    watching.wait_for(lambda m: m.of("ack"), "the connection runs")
+    restore(furnished, save(bbrctl, furnished).replace("; cwnd_gain = 2", "cwnd_gain = 2.5"))
+    watching.wait_for(lambda m: any(e["cwnd_gain"] == 2.5 for e in m.events), "the new gain is in use")
+    transfer.stop()
+    transfer.finish()
+
+
+def test_killed_half_way(bbrctl, restore, furnished, tmp_path):
+    """Each profile is the old or the new one, whole; to run it again finishes the work."""
+    old = save(bbrctl, furnished)
+    new = (old.replace("bw_win = 11", "bw_win = 33").replace("cwnd_gain = 3", "cwnd_gain = 4")
+           .replace("[rules]", "[three]\nbw_win = 5\n[rules]").replace("--dport 443 --profile one",
+                                                                       "--dport 443 --profile three"))
+    path = tmp_path / "new.ini"
+    path.write_text(new)
+    rng = random.Random(1)
+    for _ in range(8):
+        restore(furnished, old, status=None)
+        process = bbrctl.start("restore", "--name", furnished, path)
+        time.sleep(rng.uniform(0, 0.15))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        now = {p["profile"]: p["params"] for p in bbrctl.json("save", "--name", furnished)["profiles"]}
+        assert now["default"]["bw_win"] in (11, 33) and now["one"]["cwnd_gain"] in (3, 4)
+        assert now.get("three", {"bw_win": 5})["bw_win"] == 5
+        rules = [r["profile"] for r in bbrctl.json("save", "--name", furnished)["rules"]]
+        assert rules in (["one", "two", "default"], ["three", "two", "default"])
+        bbrctl("restore", "--name", furnished, path, status=None)
+        assert bbrctl.json("save", "--name", furnished)["profiles"][0]["params"]["bw_win"] == 33
+
+
+def test_many_rules(bbrctl, restore, load):
+    name = load()
+    rules = [f"rule = --dst 10.{i >> 8}.{i & 255}.0/24 --profile default" for i in range(4096)]
+    restore(name, "\n".join(["[default]", "[rules]", *rules, ""]))
+    assert [line for line in save(bbrctl, name).splitlines() if line.startswith("rule")] == rules
+    assert bbrctl.json("rule", "test", "--name", name, "10.15.255.1")["rule"] == 4096
