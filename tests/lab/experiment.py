@@ -227,8 +227,11 @@ def path_lines(point):
 
 
 def _load_line(params):
-    return " ".join(["load_bpf_bbr",
-                     *(shlex.quote(f"--set={key}={value}") for key, value in params.items())])
+    """Of the profile the first word is the name, the others are values that it needs."""
+    name, *needs = params.get("profile", "default").split()
+    values = [*needs, *(f"{key}={value}" for key, value in params.items() if key != "profile")]
+    return " ".join(["load_bpf_bbr", *([f"--profile={name}"] if name != "default" else []),
+                     *(shlex.quote(f"--set={value}") for value in values)])
 
 
 def flow_lines(run):

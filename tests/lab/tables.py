@@ -14,7 +14,7 @@ def align(header, rows):
     return "\n".join(lines)
 
 
-def _number(value, scale=1.0):
+def number(value, scale=1.0):
     if value is None:
         return "-"
     value = value / scale
@@ -27,9 +27,9 @@ def _median(found, key, scale=1.0, spread=False):
     entry = found[key]
     if entry is None:
         return "-"
-    text = _number(entry["median"], scale)
+    text = number(entry["median"], scale)
     if spread and entry["min"] != entry["max"]:
-        text += f" [{_number(entry['min'], scale)}..{_number(entry['max'], scale)}]"
+        text += f" [{number(entry['min'], scale)}..{number(entry['max'], scale)}]"
     return text
 
 
@@ -42,7 +42,7 @@ def _row(label, cc, found):
             _median(found, "rtt_us", 1e3, True), _median(found, "rtt_p95_us", 1e3),
             _median(found, "rtt_max_us", 1e3), _median(found, "retransmits", 1, True),
             _median(found, "queue_packets"), _median(found, "drops"),
-            _number(found["lost"]["median"] + found["policer_drops"]["median"]),
+            number(found["lost"]["median"] + found["policer_drops"]["median"]),
             _median(found, "jain"), _median(found, "probe_rtts")]
 
 
