@@ -152,15 +152,20 @@ static int wait_for_programs(void)
 	return error;
 }
 
-/* First the bank that nobody reads, then the selector. The caller holds the lock. */
+/*
+ * First the bank that nobody reads, then the selector. The caller holds the lock. That nobody reads it is
+ * waited for here, not after the change before this one: whoever made that may have been killed meanwhile.
+ */
 int profile_write(struct profiles *ps, int index, const struct bbr_params *p)
 {
 	__u32 gen = ps->map->gen[index];
+	int error = wait_for_programs();
 
+	if (error)
+		return error;
 	memcpy(bank(ps, index, gen + 1), p, common_size(ps));
 	__atomic_store_n(&ps->map->gen[index], gen + 1, __ATOMIC_RELEASE);
-	/* Until no ACK uses the old bank any more: the next change is written there. */
-	return wait_for_programs();
+	return 0;
 }
 
 bool profile_name_is_valid(const char *name)
