@@ -107,30 +107,43 @@ static void print_change(const struct options *opt, const struct target *t, cons
 	json_print(o);
 }
 
-/* A rule's number on the command line, from 1 to n: its index. */
-static int parse_place(const char *option, const char *s, __u32 n, __u32 *place)
+/* A rule's number on the command line: its index. */
+static int parse_place(const char *option, const char *s, __u32 *place)
 {
 	double number;
 
-	if (parse_number(s, &number) || number != (__u32)number || number < 1 || number > n) {
-		err("%s %s: no rule has this number", option, s);
-		remedy("there are %u; bbrctl rule list shows them", n);
+	/* In this order: what is above BBR_MAX_RULES need not fit an integer. */
+	if (parse_number(s, &number) || number < 1 || number > BBR_MAX_RULES ||
+	    number != (__u32)number) {
+		err("%s %s: not the number of a rule, 1 to %d", option, s, BBR_MAX_RULES);
+		remedy("bbrctl rule list shows them");
 		return EXIT_USAGE;
 	}
 	*place = number - 1;
 	return EXIT_DONE;
 }
 
-static int add(const struct options *opt, struct bbr_rule *rule, struct target *t)
+static int check_place(const char *option, __u32 place, __u32 n)
 {
-	__u32 place = t->rules.n;
+	if (place < n)
+		return EXIT_DONE;
+	err("%s %u: no rule has this number", option, place + 1);
+	remedy("there are %u; bbrctl rule list shows them", n);
+	return EXIT_NOTHING;
+}
+
+/* before: the index of another one, or NULL for the end. */
+static int add(const struct options *opt, struct bbr_rule *rule, const __u32 *before,
+	       struct target *t)
+{
+	__u32 place = before ? *before : t->rules.n;
 	int index, there, ret;
 
 	ret = profile_get(&t->profiles, opt->profile, &index);
 	if (ret)
 		return ret;
 	rule->profile = index;
-	if (opt->before && (ret = parse_place("--before", opt->before, t->rules.n, &place)))
+	if (before && (ret = check_place("--before", place, t->rules.n)))
 		return ret;
 	there = rules_find(&t->rules, rule);
 	if (there >= 0) {
@@ -150,6 +163,7 @@ int verb_rule_add(const struct options *opt, int argc, char **argv)
 {
 	struct bbr_rule rule;
 	struct target t;
+	__u32 before;
 	int ret;
 
 	(void)argc;
@@ -160,22 +174,25 @@ int verb_rule_add(const struct options *opt, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	ret = rule_parse(opt, &rule);
+	if (!ret && opt->before)
+		ret = parse_place("--before", opt->before, &before);
 	if (!ret)
 		ret = open_to_change(opt, &t);
 	if (ret)
 		return ret;
-	ret = add(opt, &rule, &t);
+	ret = add(opt, &rule, opt->before ? &before : NULL, &t);
 	close_target(&t);
 	return ret;
 }
 
-static int find_rule(const char *number, const struct bbr_rule *like, const struct rules *rules,
+/* By its number, which is in place already, or by what it asks for. */
+static int find_rule(bool is_numbered, const struct bbr_rule *like, const struct rules *rules,
 		     __u32 *place)
 {
 	int found;
 
-	if (number)
-		return parse_place("rule", number, rules->n, place) ? EXIT_NOTHING : EXIT_DONE;
+	if (is_numbered)
+		return check_place("rule", *place, rules->n);
 	found = rules_find(rules, like);
 	if (found < 0) {
 		err("no rule asks for just this");
@@ -199,12 +216,12 @@ int verb_rule_delete(const struct options *opt, int argc, char **argv)
 		remedy("usage: bbrctl rule delete K, or with the options of rule add");
 		return EXIT_USAGE;
 	}
-	ret = rule_parse(opt, &like);
+	ret = is_described ? rule_parse(opt, &like) : parse_place("rule", argv[1], &place);
 	if (!ret)
 		ret = open_to_change(opt, &t);
 	if (ret)
 		return ret;
-	ret = find_rule(argc > 1 ? argv[1] : NULL, &like, &t.rules, &place);
+	ret = find_rule(!is_described, &like, &t.rules, &place);
 	if (!ret) {
 		gone = t.rules.rule[place];
 		rules_remove(&t.rules, place);
@@ -216,41 +233,54 @@ int verb_rule_delete(const struct options *opt, int argc, char **argv)
 	return ret;
 }
 
-static void print_flushed(const struct options *opt, __u32 n)
+/* n < 0: nobody knows how many. */
+static void print_flushed(const struct options *opt, long long n)
 {
 	struct json_object *o;
 
 	if (!opt->json) {
-		printf("%s: %u rules deleted\n", opt->name, n);
+		if (n < 0)
+			printf("%s: rules deleted\n", opt->name);
+		else
+			printf("%s: %lld rules deleted\n", opt->name, n);
 		return;
 	}
 	o = json_object_new_object();
 	json_object_object_add(o, "name", json_object_new_string(opt->name));
-	json_object_object_add(o, "deleted", json_object_new_int64(n));
+	json_object_object_add(o, "deleted", n < 0 ? NULL : json_object_new_int64(n));
 	json_print(o);
+}
+
+/* Whatever the rules are: also those that no other verb can read. */
+static int flush(const struct options *opt, const struct instance *inst)
+{
+	static const struct rules none;
+	struct rules rules;
+	int error = rules_try_read(inst, &rules), ret;
+	long long n = error ? -1 : (long long)rules.n;
+
+	rules_free(&rules);
+	if (!n) {
+		err("%s: has no rules", opt->name);
+		return EXIT_NOTHING;
+	}
+	ret = rules_write(inst, &none);
+	if (!ret)
+		print_flushed(opt, n);
+	return ret;
 }
 
 int verb_rule_flush(const struct options *opt, int argc, char **argv)
 {
-	static const struct rules none;
-	struct target t;
+	struct instance inst;
 	int ret;
 
 	(void)argc;
 	(void)argv;
-	ret = open_to_change(opt, &t);
-	if (ret)
-		return ret;
-	if (!t.rules.n) {
-		err("%s: has no rules", opt->name);
-		ret = EXIT_NOTHING;
-	} else {
-		ret = rules_write(&t.inst, &none);
-	}
-	if (!ret)
-		print_flushed(opt, t.rules.n);
-	close_target(&t);
-	return ret;
+	if (!have_caps("cannot change rules") || lock_instances())
+		return EXIT_REFUSED;
+	ret = instance_get(opt->name, &inst);
+	return ret ? ret : flush(opt, &inst);
 }
 
 int verb_rule_list(const struct options *opt, int argc, char **argv)
@@ -283,7 +313,7 @@ int verb_rule_list(const struct options *opt, int argc, char **argv)
 
 /* The connection that the command line describes; what it does not say matches no rule that asks for it. */
 static int parse_test(const struct options *opt, const char *addr, struct rule_test *test,
-		      __u64 ids[CGROUP_LEVELS])
+		      __u64 ids[BBR_RULE_CGROUP_LEVELS])
 {
 	struct options connection = *opt;
 	struct bbr_rule as_rule;
@@ -332,7 +362,7 @@ static void print_test(const struct options *opt, const struct target *t, int pl
 
 int verb_rule_test(const struct options *opt, int argc, char **argv)
 {
-	__u64 ids[CGROUP_LEVELS];
+	__u64 ids[BBR_RULE_CGROUP_LEVELS];
 	struct rule_test test;
 	struct target t;
 	int ret;

@@ -35,47 +35,79 @@ static struct bbr_rule_key special_key(__u32 fields, __u32 mark)
 	};
 }
 
+/* Could bbrctl have written it? What follows relies on it. The profile may be any: see rule.c. */
+static bool is_sound(const struct bbr_rule *rule)
+{
+	return rule->dst_len <= 128 && rule->fields < BBR_RULE_COMBINATIONS;
+}
+
+/* 0, -EINVAL if the trie is not one of bbrctl's, or another -errno. */
 static int read_trie(int fd, struct rules *rules)
 {
 	struct bbr_rule_key key = special_key(BBR_RULE_INDEX, 0);
-	struct bbr_rule index;
+	struct bbr_rule index, *rule;
 
 	if (bpf_map_lookup_elem(fd, &key, &index))
-		return -errno;
+		return errno == ENOENT ? -EINVAL : -errno;
 	if (index.profile > BBR_MAX_RULES)
 		return -EINVAL;
 	rules->rule = calloc(index.profile + 1, sizeof(*rules->rule));
 	if (!rules->rule)
 		return -ENOMEM;
 	for (; rules->n < index.profile; rules->n++) {
+		rule = &rules->rule[rules->n];
 		key = special_key(BBR_RULE_LISTED, rules->n);
-		if (bpf_map_lookup_elem(fd, &key, &rules->rule[rules->n]))
-			return -errno;
+		if (bpf_map_lookup_elem(fd, &key, rule))
+			return errno == ENOENT ? -EINVAL : -errno;
+		if (!is_sound(rule))
+			return -EINVAL;
 	}
 	return 0;
 }
 
-int rules_read(const struct instance *inst, struct rules *rules)
+static int try_read(int outer, struct rules *rules)
 {
-	int error, fd, outer = instance_map(inst->rules_id);
+	int error, fd;
 	__u32 id;
+
+	if (bpf_map_lookup_elem(outer, &place, &id))
+		return errno == ENOENT ? 0 : -errno; /* none */
+	fd = instance_map(id);
+	if (fd < 0)
+		return fd;
+	error = read_trie(fd, rules);
+	close(fd);
+	if (error)
+		rules_free(rules);
+	return error;
+}
+
+int rules_try_read(const struct instance *inst, struct rules *rules)
+{
+	int error, tries = 0, outer = instance_map(inst->rules_id);
 
 	*rules = (struct rules){};
 	if (outer < 0)
-		return err_bpf(outer, "cannot open the instance's rules");
-	error = bpf_map_lookup_elem(outer, &place, &id) ? -errno : 0;
+		return outer;
+	/* Somebody who looks has no lock: the trie can be replaced before it is opened. */
+	do
+		error = try_read(outer, rules);
+	while (error == -ENOENT && ++tries < 100);
 	close(outer);
-	if (error == -ENOENT) /* none */
+	return error;
+}
+
+int rules_read(const struct instance *inst, struct rules *rules)
+{
+	int error = rules_try_read(inst, rules);
+
+	if (!error)
 		return EXIT_DONE;
-	fd = error ? error : instance_map(id);
-	error = fd < 0 ? fd : read_trie(fd, rules);
-	if (fd >= 0)
-		close(fd);
-	if (error) {
-		rules_free(rules);
+	if (error != -EINVAL)
 		return err_bpf(error, "cannot read the instance's rules");
-	}
-	return EXIT_DONE;
+	err("%s: its rules were written by something else than bbrctl", inst->name);
+	remedy("take them away: bbrctl rule flush --name %s", inst->name);
+	return EXIT_REFUSED;
 }
 
 static struct bbr_rule_key key_of(const struct bbr_rule *rule)

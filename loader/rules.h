@@ -19,6 +19,9 @@ struct rules {
 /* Those in force. EXIT_DONE, to be freed, or EXIT_REFUSED after printing why. */
 int rules_read(const struct instance *inst, struct rules *rules);
 
+/* The same without a word: 0, -EINVAL if bbrctl did not write them, or another -errno. */
+int rules_try_read(const struct instance *inst, struct rules *rules);
+
 /* Puts all of them in force at once. EXIT_DONE or EXIT_REFUSED. The caller holds the lock. */
 int rules_write(const struct instance *inst, const struct rules *rules);
 
