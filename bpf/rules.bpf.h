@@ -8,8 +8,6 @@
 #include "kernel.bpf.h"
 #include "bpf_bbr/rules.h"
 
-#define CGROUP_LEVELS 32 /* of the hierarchy that are looked at, from the socket's cgroup upwards */
-
 struct rules_trie {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(max_entries, 2 * BBR_MAX_RULES + 1); /* each may have two places, and the index */
@@ -80,7 +78,7 @@ static __attribute__((noinline)) int try_cgroups(struct rule_search *s, struct s
 	if (!s || !sk || !sockets_have_cgroups())
 		return 0;
 	cgroup = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
-	for (u32 level = 0; level < CGROUP_LEVELS && cgroup; level++) {
+	for (u32 level = 0; level < BBR_RULE_CGROUP_LEVELS && cgroup; level++) {
 		s->key.cgroup = BPF_CORE_READ(cgroup, kn, id);
 		try_combinations(s, BBR_RULE_CGROUP);
 		/* A cgroup begins with its own css. */

@@ -96,7 +96,7 @@ int cgroup_id(const char *option, const char *path, __u64 *id)
 	return ret;
 }
 
-int cgroup_ids(const char *option, const char *path, __u64 ids[CGROUP_LEVELS], int *n)
+int cgroup_ids(const char *option, const char *path, __u64 ids[BBR_RULE_CGROUP_LEVELS], int *n)
 {
 	char full[2 * PATH_MAX], real[PATH_MAX];
 	int ret = find_cgroup(option, path, full);
@@ -104,7 +104,7 @@ int cgroup_ids(const char *option, const char *path, __u64 ids[CGROUP_LEVELS], i
 	*n = 0;
 	if (!ret && !realpath(full, real))
 		ret = refuse_handle(option, path);
-	while (!ret && *n < CGROUP_LEVELS && is_cgroup(real)) {
+	while (!ret && *n < BBR_RULE_CGROUP_LEVELS && is_cgroup(real)) {
 		if (!handle_of(real, &ids[(*n)++]))
 			return refuse_handle(option, path);
 		*strrchr(real, '/') = 0;

@@ -6,6 +6,8 @@
 
 #include <linux/types.h>
 
+#include "bpf_bbr/rules.h"
+
 /*
  * The id of a cgroup (of version 2), by its path in the file system or below the mount of cgroup2, as
  * /proc/PID/cgroup has it. EXIT_DONE; or prints why not: EXIT_USAGE if there is none of this path,
@@ -13,10 +15,8 @@
  */
 int cgroup_id(const char *option, const char *path, __u64 *id);
 
-#define CGROUP_LEVELS 64
-
-/* The ids of a cgroup and of all above it; *n of them, at most CGROUP_LEVELS. As cgroup_id(). */
-int cgroup_ids(const char *option, const char *path, __u64 ids[CGROUP_LEVELS], int *n);
+/* The ids of a cgroup and of those above it; *n of them, as many as rules look at. As cgroup_id(). */
+int cgroup_ids(const char *option, const char *path, __u64 ids[BBR_RULE_CGROUP_LEVELS], int *n);
 
 /* The path of a cgroup below the mount of cgroup2, "/" for its root; "" if there is none of this id any more. */
 void cgroup_path(__u64 id, char *path, size_t size);

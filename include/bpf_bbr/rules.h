@@ -41,6 +41,9 @@ struct bbr_rule_key {
 
 _Static_assert(sizeof(struct bbr_rule_key) == 40, "bbr_rule_key has no gaps");
 
+/* Levels of the hierarchy that are looked at, from the socket's cgroup upwards. */
+#define BBR_RULE_CGROUP_LEVELS 32
+
 #define BBR_RULE_EXACT_BITS 160 /* of the key before addr, prefixlen left out */
 
 /* bbr_rule_key.fields of what is not looked up by the values of a connection; all that follows is 0. */
