@@ -116,6 +116,11 @@ $(BUILD)/cost: tests/lab/cost.c tests/lab/cost.h | $(BUILD)
 $(BUILD)/cost.bpf.o: tests/lab/cost.bpf.c tests/lab/cost.h | $(BUILD)
 	$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
+# Many rules at once.
+WRITE_RULES_SRC := tests/lab/write_rules.c $(addprefix loader/,lock.c rule_text.c rules.c) $(LIB_SRC)
+$(BUILD)/write_rules: $(WRITE_RULES_SRC) $(HEADERS) | $(BUILD)
+	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(WRITE_RULES_SRC) $(LDFLAGS) $(LDLIBS) -o $@
+
 # The lab's recorder of ACKs and queues.
 $(BUILD)/recorder: tests/lab/recorder.c tests/lab/recorder.h | $(BUILD)
 	$(CC) $(CFLAGS) $< -lbpf -lmnl -o $@
@@ -161,7 +166,7 @@ $(BUILD)/oracle/test_replay: tests/oracle/test_replay.c tests/oracle/mainline.c 
 ORACLE_PROGRAMS := $(addprefix $(BUILD)/oracle/,record record.bpf.o replay replay.bpf.o select test_replay) \
 	$(BUILD)/asan/replay
 
-LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o)
+LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o write_rules)
 
 oracle: ## records the kernel's own BBR afresh on every kernel, and compares: some hours
 	scripts/deps build run test

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Gives an instance all of the rules that stand on stdin, a line each, at once: as bbrctl rule add would have
+ * done it, which takes a process for each.
+ *
+ *	write_rules NAME
+ *
+ * A line is the options of rule add, but for the profile, which is an index:
+ *
+ *	--dst 10.0.0.0/8 --dport 80 --profile 1
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "instance.h"
+#include "lock.h"
+#include "rule_text.h"
+#include "rules.h"
+#include "verbs.h"
+
+static const char **member(struct options *opt, const char *option)
+{
+	if (!strcmp(option, "--dst"))
+		return &opt->dst;
+	if (!strcmp(option, "--dport"))
+		return &opt->dport;
+	if (!strcmp(option, "--sport"))
+		return &opt->sport;
+	if (!strcmp(option, "--cgroup"))
+		return &opt->cgroup;
+	if (!strcmp(option, "--mark"))
+		return &opt->mark;
+	return strcmp(option, "--profile") ? NULL : &opt->profile;
+}
+
+static int take_line(char *line, struct rules *rules)
+{
+	struct options opt = {};
+	struct bbr_rule rule;
+	const char **value;
+	char *word;
+	int ret;
+
+	line[strcspn(line, "\n")] = 0;
+	while ((word = strsep(&line, " "))) {
+		value = member(&opt, word);
+		if (!value || !line) {
+			err("%s: not an option with a value", word);
+			return EXIT_USAGE;
+		}
+		*value = strsep(&line, " ");
+	}
+	ret = rule_parse(&opt, &rule);
+	if (ret)
+		return ret;
+	rule.profile = opt.profile ? atoi(opt.profile) : 0;
+	return rules_insert(rules, rules->n, &rule);
+}
+
+static int read_rules(struct rules *rules)
+{
+	char *line = NULL;
+	size_t size = 0;
+	int ret = EXIT_DONE;
+
+	while (!ret && getline(&line, &size, stdin) > 0)
+		ret = take_line(line, rules);
+	free(line);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	struct rules rules = {};
+	struct instance inst;
+	int ret;
+
+	err_init("write_rules", false);
+	if (argc != 2) {
+		fputs("usage: write_rules NAME <RULES\n", stderr);
+		return EXIT_USAGE;
+	}
+	ret = read_rules(&rules);
+	if (!ret)
+		ret = lock_instances();
+	if (!ret)
+		ret = instance_get(argv[1], &inst);
+	if (!ret)
+		ret = rules_write(&inst, &rules);
+	rules_free(&rules);
+	return ret;
+}
