@@ -40,8 +40,8 @@ def _of_run(found, point, result):
         return {f"queue {point['link.queue']}: CUBIC's share %": 100 * rates[1] / sum(rates)}
     if found == "profile-rtt":
         return {f"queue {point['link.queue']}: share of 80 ms %": 100 * rates[1] / sum(rates)}
-    capacity = 20e6 * paper.PAYLOAD
-    return {"5 to 20 Mbit/s: seconds": time_to_use(result, capacity)}
+    capacity = 10e6 * paper.PAYLOAD
+    return {"2.5 to 10 Mbit/s: seconds": time_to_use(result, capacity)}
 
 
 def run(kernel, seeds=SEEDS, jobs=None, fresh=False):
