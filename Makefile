@@ -31,6 +31,8 @@ LOADER_SRC := $(wildcard loader/*.c)
 TOOLS_SRC := $(wildcard tools/*.c)
 HEADERS := $(wildcard lib/*.h loader/*.h tools/*.h) $(ABI)
 OBJECT := $(BUILD)/bpf_bbr.bpf.o
+MIGRATE := $(BUILD)/migrate.bpf.o
+EMBEDDED := -DBBR_OBJECT='"$(OBJECT)"' -DMIGRATE_OBJECT='"$(MIGRATE)"'
 
 FUZZ_FLAGS := -O1 -g -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,float-cast-overflow \
 	-fno-sanitize-recover=all
@@ -53,6 +55,11 @@ $(OBJECT): $(BPF_SRC) | $(BUILD)
 	$(BPFTOOL) gen object $@ $(BUILD)/bbr.tmp.o
 	rm $(BUILD)/bbr.tmp.o
 
+$(MIGRATE): bpf/migrate.bpf.c vmlinux.h $(ABI) | $(BUILD)
+	$(CLANG) $(BPF_CFLAGS) -c $< -o $(BUILD)/migrate.tmp.o
+	$(BPFTOOL) gen object $@ $(BUILD)/migrate.tmp.o
+	rm $(BUILD)/migrate.tmp.o
+
 # To compare with: nobody can watch it.
 $(BUILD)/no_telemetry.bpf.o: $(BPF_SRC) | $(BUILD)
 	$(CLANG) $(BPF_CFLAGS) -DBBR_NO_TELEMETRY -c bpf/bbr.bpf.c -o $(BUILD)/no_telemetry.tmp.o
@@ -60,15 +67,15 @@ $(BUILD)/no_telemetry.bpf.o: $(BPF_SRC) | $(BUILD)
 	rm $(BUILD)/no_telemetry.tmp.o
 
 # The tools, and once more under the sanitizers for the tests.
-$(BUILD)/bbrctl: $(LOADER_SRC) loader/object.S loader/profiles.ini $(LIB_SRC) $(HEADERS) $(OBJECT)
-	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) -DBBR_OBJECT='"$(OBJECT)"' $(LOADER_SRC) loader/object.S \
-		$(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
+$(BUILD)/bbrctl: $(LOADER_SRC) loader/object.S loader/profiles.ini $(LIB_SRC) $(HEADERS) $(OBJECT) $(MIGRATE)
+	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(EMBEDDED) $(LOADER_SRC) loader/object.S $(LIB_SRC) \
+		$(LDFLAGS) $(LDLIBS) -o $@
 
 $(BUILD)/bbrmon: $(TOOLS_SRC) $(LIB_SRC) $(HEADERS) | $(BUILD)
 	$(CC) $(CPPFLAGS) -Itools $(CFLAGS) $(TOOLS_SRC) $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
 
 $(BUILD)/asan/bbrctl: $(BUILD)/bbrctl | $(BUILD)/asan
-	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(SANITIZE) -DBBR_OBJECT='"$(OBJECT)"' $(LOADER_SRC) \
+	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(SANITIZE) $(EMBEDDED) $(LOADER_SRC) \
 		loader/object.S $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
 
 $(BUILD)/asan/bbrmon: $(BUILD)/bbrmon | $(BUILD)/asan
@@ -81,7 +88,7 @@ $(BUILD)/unit/%: tests/unit/%.c tests/unit/fixture.h $(wildcard bpf/bbr/*.h) $(A
 $(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c tests/fuzz/fuzz.h $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/fuzz
 	$(CLANG) -Iinclude -Ibpf/bbr $(FUZZ_FLAGS) $< -o $@
 
-PARAMS_FUZZED := $(addprefix loader/,main.c param.c set.c show.c) lib/address.c lib/units.c \
+PARAMS_FUZZED := $(addprefix loader/,main.c param.c set.c show.c socket_filter.c) lib/address.c lib/units.c \
 	tools/watch_options.c
 $(BUILD)/fuzz/params: tests/fuzz/fuzz_params.c tests/fuzz/fuzz.h $(PARAMS_FUZZED) $(HEADERS) | $(BUILD)/fuzz
 	$(CLANG) $(CPPFLAGS) -Iloader -Itools -Dmain=bbrctl_main $(FUZZ_FLAGS) $< $(PARAMS_FUZZED) -ljson-c -lm -o $@

@@ -22,6 +22,9 @@ typedef __s64 s64;
 #define AF_INET6 10
 
 #define TCP_SYN_SENT 2
+#define TCP_LISTEN 10
+#define SOL_TCP 6
+#define TCP_CONGESTION 13
 #define TCP_CONG_NON_RESTRICTED 1 /* sockets without CAP_NET_ADMIN may use it */
 
 #define SK_PACING_NONE 0 /* nobody paces */
@@ -71,6 +74,7 @@ struct sock_common {
 };
 
 struct cgroup_subsys_state {
+	struct cgroup *cgroup;
 	struct cgroup_subsys_state *parent;
 };
 
@@ -152,6 +156,20 @@ struct rate_sample {
 	u32 prior_in_flight;
 	bool is_app_limited;
 	bool is_ack_delayed;
+};
+
+struct seq_file {
+	unsigned long size;
+	unsigned long count;
+};
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__tcp {
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common;
 };
 
 #pragma clang attribute pop

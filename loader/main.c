@@ -21,7 +21,11 @@ enum {
 	O_CGROUP = 1 << 8,
 	O_MARK = 1 << 9,
 	O_BEFORE = 1 << 10,
-	O_RULE = O_DST | O_DPORT | O_SPORT | O_CGROUP | O_MARK,
+	O_DEFAULT = 1 << 11,
+	O_NETNS = 1 << 12,
+	O_MIGRATION = 1 << 13,
+	O_MIGRATE = 1 << 14,
+	O_FILTER = O_DST | O_DPORT | O_SPORT | O_CGROUP | O_MARK,
 };
 
 enum option_kind {
@@ -40,12 +44,19 @@ static const struct option_def {
 	{ "set", O_SET, LIST, offsetof(struct options, set) },
 	{ "object", O_OBJECT, TEXT, offsetof(struct options, object) },
 	{ "profile", O_PROFILE, TEXT, offsetof(struct options, profile) },
-	{ "dst", O_DST, TEXT, offsetof(struct options, dst) },
-	{ "dport", O_DPORT, TEXT, offsetof(struct options, dport) },
-	{ "sport", O_SPORT, TEXT, offsetof(struct options, sport) },
-	{ "cgroup", O_CGROUP, TEXT, offsetof(struct options, cgroup) },
-	{ "mark", O_MARK, TEXT, offsetof(struct options, mark) },
+	{ "dst", O_DST, TEXT, offsetof(struct options, filter.dst) },
+	{ "dport", O_DPORT, TEXT, offsetof(struct options, filter.dport) },
+	{ "sport", O_SPORT, TEXT, offsetof(struct options, filter.sport) },
+	{ "cgroup", O_CGROUP, TEXT, offsetof(struct options, filter.cgroup) },
+	{ "mark", O_MARK, TEXT, offsetof(struct options, filter.mark) },
 	{ "before", O_BEFORE, TEXT, offsetof(struct options, before) },
+	{ "default", O_DEFAULT, FLAG, offsetof(struct options, make_default) },
+	{ "netns", O_NETNS, TEXT, offsetof(struct options, netns) },
+	{ "from", O_MIGRATION, TEXT, offsetof(struct options, from) },
+	{ "to", O_MIGRATION, TEXT, offsetof(struct options, to) },
+	{ "listeners", O_MIGRATION, FLAG, offsetof(struct options, listeners) },
+	{ "dry-run", O_MIGRATION, FLAG, offsetof(struct options, dry_run) },
+	{ "migrate", O_MIGRATE, TEXT, offsetof(struct options, migrate) },
 	{ "defaults", O_DEFAULTS, FLAG, offsetof(struct options, defaults) },
 };
 
@@ -86,11 +97,11 @@ static const struct verb {
 	  "take one away; its connections keep it until they close" },
 	{ "rule list", verb_rule_list, O_NAME, 0, "[--name NAME]",
 	  "which connections get which profile: the first rule that matches" },
-	{ "rule add", verb_rule_add, O_NAME | O_PROFILE | O_BEFORE | O_RULE, 0,
+	{ "rule add", verb_rule_add, O_NAME | O_PROFILE | O_BEFORE | O_FILTER, 0,
 	  "[--name NAME] [--dst PREFIX] [--dport N] [--sport N] [--cgroup PATH] [--mark N]\n"
 	  "                 --profile PROFILE [--before K]",
 	  "give new connections a profile" },
-	{ "rule delete", verb_rule_delete, O_NAME | O_RULE, 1,
+	{ "rule delete", verb_rule_delete, O_NAME | O_FILTER, 1,
 	  "[--name NAME] K | [--dst PREFIX] [--dport N] [--sport N] [--cgroup PATH] [--mark N]",
 	  "take a rule away, by its number or by what it asks for" },
 	{ "rule flush", verb_rule_flush, O_NAME, 0, "[--name NAME]", "take all rules away" },
@@ -101,6 +112,10 @@ static const struct verb {
 	  "an instance's profiles and rules, as text" },
 	{ "restore", verb_restore, O_NAME, 1, "[--name NAME] FILE",
 	  "make them those of a saved file, all or nothing" },
+	{ "migrate", verb_migrate, O_MIGRATION | O_FILTER | O_NETNS, 0,
+	  "--from CC --to CC [--dst PREFIX] [--dport N] [--sport N] [--cgroup PATH]\n"
+	  "                 [--mark N] [--netns N] [--listeners] [--dry-run]",
+	  "give live connections another congestion control" },
 	{ NULL, NULL, 0, 0, NULL, NULL },
 };
 

@@ -11,5 +11,6 @@
 	.endm
 
 	carry bbr_object, BBR_OBJECT
+	carry migrate_object, MIGRATE_OBJECT
 	carry bbr_profiles, "loader/profiles.ini"
 	.section .note.GNU-stack, "", %progbits

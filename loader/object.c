@@ -12,13 +12,14 @@
 #include <bpf/libbpf.h>
 
 #include "btf_path.h"
+#include "bpf_bbr/migrate.h"
 #include "err.h"
 #include "instance.h"
 #include "object.h"
 
 #define TCP_CONG_NON_RESTRICTED 1 /* sockets without CAP_NET_ADMIN may use it */
 
-extern const char bbr_object[], bbr_object_end[];
+extern const char bbr_object[], bbr_object_end[], migrate_object[], migrate_object_end[];
 
 /* A kernel that is known to be unable to run it: says why. */
 static bool explain_kernel(void)
@@ -91,6 +92,28 @@ int object_load(const char *file, struct bpf_object **obj)
 		return EXIT_REFUSED;
 	}
 	return EXIT_DONE;
+}
+
+int migrate_object_load(const struct migrate_config *config, struct bpf_object **obj)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "bbr_migrate");
+	struct bpf_map *map;
+	int error = 0;
+
+	*obj = bpf_object__open_mem(migrate_object, migrate_object_end - migrate_object, &opts);
+	map = *obj ? bpf_object__find_map_by_name(*obj, MIGRATE_MAP_CONFIG) : NULL;
+	if (!map || bpf_map__set_initial_value(map, config, sizeof(*config)) ||
+	    bpf_object__load(*obj))
+		error = errno;
+	if (!error)
+		return EXIT_DONE;
+	if (!explain_kernel()) {
+		err_bpf(error, "the kernel refused the BPF program that goes over sockets");
+		remedy("bbrctl -v migrate shows the kernel's reasons");
+	}
+	bpf_object__close(*obj);
+	*obj = NULL;
+	return EXIT_REFUSED;
 }
 
 int object_map(const struct bpf_object *obj, const char *name)

@@ -173,7 +173,7 @@ int verb_rule_add(const struct options *opt, int argc, char **argv)
 		remedy("add --profile PROFILE; bbrctl profile list shows which there are");
 		return EXIT_USAGE;
 	}
-	ret = rule_parse(opt, &rule);
+	ret = rule_parse(&opt->filter, &rule);
 	if (!ret && opt->before)
 		ret = parse_place("--before", opt->before, &before);
 	if (!ret)
@@ -205,7 +205,8 @@ static int find_rule(bool is_numbered, const struct bbr_rule *like, const struct
 
 int verb_rule_delete(const struct options *opt, int argc, char **argv)
 {
-	bool is_described = opt->dst || opt->dport || opt->sport || opt->cgroup || opt->mark;
+	bool is_described = opt->filter.dst || opt->filter.dport || opt->filter.sport ||
+			    opt->filter.cgroup || opt->filter.mark;
 	struct bbr_rule like, gone;
 	struct target t;
 	__u32 place;
@@ -216,7 +217,7 @@ int verb_rule_delete(const struct options *opt, int argc, char **argv)
 		remedy("usage: bbrctl rule delete K, or with the options of rule add");
 		return EXIT_USAGE;
 	}
-	ret = is_described ? rule_parse(opt, &like) : parse_place("rule", argv[1], &place);
+	ret = is_described ? rule_parse(&opt->filter, &like) : parse_place("rule", argv[1], &place);
 	if (!ret)
 		ret = open_to_change(opt, &t);
 	if (ret)
@@ -315,7 +316,7 @@ int verb_rule_list(const struct options *opt, int argc, char **argv)
 static int parse_test(const struct options *opt, const char *addr, struct rule_test *test,
 		      __u64 ids[BBR_RULE_CGROUP_LEVELS])
 {
-	struct options connection = *opt;
+	struct socket_filter connection = opt->filter;
 	struct bbr_rule as_rule;
 	int ret;
 
@@ -335,8 +336,9 @@ static int parse_test(const struct options *opt, const char *addr, struct rule_t
 		.cgroups = ids,
 	};
 	memcpy(test->addr, as_rule.dst, sizeof(test->addr));
-	return opt->cgroup ? cgroup_ids("--cgroup", opt->cgroup, ids, &test->nr_cgroups) :
-			     EXIT_DONE;
+	return opt->filter.cgroup ?
+		       cgroup_ids("--cgroup", opt->filter.cgroup, ids, &test->nr_cgroups) :
+		       EXIT_DONE;
 }
 
 static void print_test(const struct options *opt, const struct target *t, int place)

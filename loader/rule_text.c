@@ -24,46 +24,48 @@ static __u32 prefix_length(const __u32 mask[4])
 	return len;
 }
 
-int rule_parse(const struct options *opt, struct bbr_rule *rule)
+int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule)
 {
 	__u32 mask[4];
 
 	memset(rule, 0, sizeof(*rule));
-	if (opt->dst) {
-		if (!parse_prefix("--dst", opt->dst, rule->dst, mask))
+	if (filter->dst) {
+		if (!parse_prefix("--dst", filter->dst, rule->dst, mask))
 			return EXIT_USAGE;
 		rule->dst_len = prefix_length(mask);
 	}
-	if (opt->dport) {
-		if (!parse_port("--dport", opt->dport, &rule->dport))
+	if (filter->dport) {
+		if (!parse_port("--dport", filter->dport, &rule->dport))
 			return EXIT_USAGE;
 		rule->fields |= BBR_RULE_DPORT;
 	}
-	if (opt->sport) {
-		if (!parse_port("--sport", opt->sport, &rule->sport))
+	if (filter->sport) {
+		if (!parse_port("--sport", filter->sport, &rule->sport))
 			return EXIT_USAGE;
 		rule->fields |= BBR_RULE_SPORT;
 	}
-	if (opt->mark) {
-		if (!parse_mark("--mark", opt->mark, &rule->mark))
+	if (filter->mark) {
+		if (!parse_mark("--mark", filter->mark, &rule->mark))
 			return EXIT_USAGE;
 		rule->fields |= BBR_RULE_MARK;
 	}
-	if (opt->cgroup) {
+	if (filter->cgroup) {
 		rule->fields |= BBR_RULE_CGROUP;
-		return cgroup_id("--cgroup", opt->cgroup, &rule->cgroup);
+		return cgroup_id("--cgroup", filter->cgroup, &rule->cgroup);
 	}
 	return EXIT_DONE;
 }
 
 int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 {
-	struct options opt = {};
+	struct socket_filter filter = {};
+	const char *name = NULL;
 	const struct {
 		const char *name, **value;
 	} known[] = {
-		{ "--dst", &opt.dst },	 { "--dport", &opt.dport },	{ "--sport", &opt.sport },
-		{ "--mark", &opt.mark }, { "--profile", &opt.profile },
+		{ "--dst", &filter.dst },     { "--dport", &filter.dport },
+		{ "--sport", &filter.sport }, { "--mark", &filter.mark },
+		{ "--profile", &name },
 	};
 	char *word, *value;
 
@@ -73,7 +75,7 @@ int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 		if (!*word)
 			continue;
 		if (!strcmp(word, "--cgroup")) {
-			opt.cgroup = line;
+			filter.cgroup = line;
 			break;
 		}
 		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -87,12 +89,12 @@ int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 		}
 		*place = value;
 	}
-	if (!opt.profile) {
+	if (!name) {
 		err("rule: --profile is missing");
 		return EXIT_USAGE;
 	}
-	*profile = opt.profile;
-	return rule_parse(&opt, rule);
+	*profile = name;
+	return rule_parse(&filter, rule);
 }
 
 /* "10.0.0.0/8"; a whole address without its length. */

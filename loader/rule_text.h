@@ -10,12 +10,12 @@
 
 struct bbr_rule;
 struct json_object;
-struct options;
+struct socket_filter;
 
 #define RULE_TEXT_LEN 4352 /* a cgroup's path may have 4096 characters */
 
 /* What the options ask for; profile and order stay open. EXIT_DONE, or another after printing what is wrong. */
-int rule_parse(const struct options *opt, struct bbr_rule *rule);
+int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule);
 
 /*
  * A line of a saved file: options as words, --cgroup the last, for its path may have blanks in it. *profile

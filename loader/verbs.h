@@ -15,6 +15,11 @@ struct option_list {
 	int n;
 };
 
+/* Which sockets; NULL: any. */
+struct socket_filter {
+	const char *dst, *dport, *sport, *cgroup, *mark;
+};
+
 /* The options of all verbs, which stand before or after the verb; main.c has the table of which takes which. */
 struct options {
 	const char *name; /* --name: the instance, or bpf_bbr */
@@ -25,13 +30,14 @@ struct options {
 	bool defaults; /* show --defaults */
 	const char *object; /* load --object */
 	struct option_list set; /* load --set */
-	/* Which connections: */
-	const char *dst;
-	const char *dport;
-	const char *sport;
-	const char *cgroup;
-	const char *mark;
+	struct socket_filter filter; /* --dst, --dport, --sport, --cgroup, --mark */
 	const char *before; /* rule add --before */
+	bool make_default; /* load --default */
+	const char *netns; /* --netns: a name of /run/netns, or a path */
+	const char *from, *to; /* migrate */
+	const char *migrate; /* unload --migrate */
+	bool listeners; /* migrate --listeners */
+	bool dry_run; /* migrate --dry-run */
 };
 
 int verb_check(const struct options *opt, int argc, char **argv);
@@ -48,6 +54,7 @@ int verb_rule_delete(const struct options *opt, int argc, char **argv);
 int verb_rule_list(const struct options *opt, int argc, char **argv);
 int verb_rule_flush(const struct options *opt, int argc, char **argv);
 int verb_rule_test(const struct options *opt, int argc, char **argv);
+int verb_migrate(const struct options *opt, int argc, char **argv);
 int verb_profile_list(const struct options *opt, int argc, char **argv);
 int verb_profile_show(const struct options *opt, int argc, char **argv);
 int verb_profile_add(const struct options *opt, int argc, char **argv);

@@ -21,6 +21,7 @@
 #include "lock.h"
 #include "param.h"
 #include "profile.h"
+#include "socket_filter.h"
 #include "units.h"
 #include "verbs.h"
 #include "watch_options.h"
@@ -34,7 +35,7 @@ static unsigned int messages; /* of err() in this run */
 
 static unsigned long assignments, loads, changes, texts, jsons, nothings, refusals;
 static unsigned long parsed[PARSE_BAD_UNIT + 1];
-static unsigned long everies, prefixes, ports, rings, counts;
+static unsigned long everies, prefixes, ports, rings, counts, filters;
 
 static void report(void)
 {
@@ -52,6 +53,7 @@ static void report(void)
 	say_reached("--rport", ports);
 	say_reached("--ring", rings);
 	say_reached("--count", counts);
+	say_reached("migrate", filters);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -197,6 +199,30 @@ int verb_load(const struct options *opt, int argc, char **argv)
 			return ret;
 	}
 	loads++;
+	return EXIT_DONE;
+}
+
+/* Which sockets is the command line's; the rest is the kernel's. */
+int cgroup_id(const char *option, const char *path, __u64 *id)
+{
+	CHECK(!strcmp(option, "--cgroup") && path);
+	*id = 1;
+	return EXIT_DONE;
+}
+
+int verb_migrate(const struct options *opt, int argc, char **argv)
+{
+	struct migrate_config config = {};
+	int ret = socket_filter_parse(&opt->filter, &config);
+
+	(void)argv;
+	CHECK(argc == 1 && !opt->set.n && !opt->object && !opt->defaults);
+	if (ret)
+		return ret;
+	for (int i = 0; i < 4; i++)
+		CHECK(!(config.raddr[i] & ~config.rmask[i]));
+	CHECK(!opt->filter.dport == !config.rport && !opt->filter.sport == !config.lport);
+	filters++;
 	return EXIT_DONE;
 }
 

@@ -23,15 +23,15 @@
 static const char **member(struct options *opt, const char *option)
 {
 	if (!strcmp(option, "--dst"))
-		return &opt->dst;
+		return &opt->filter.dst;
 	if (!strcmp(option, "--dport"))
-		return &opt->dport;
+		return &opt->filter.dport;
 	if (!strcmp(option, "--sport"))
-		return &opt->sport;
+		return &opt->filter.sport;
 	if (!strcmp(option, "--cgroup"))
-		return &opt->cgroup;
+		return &opt->filter.cgroup;
 	if (!strcmp(option, "--mark"))
-		return &opt->mark;
+		return &opt->filter.mark;
 	return strcmp(option, "--profile") ? NULL : &opt->profile;
 }
 
@@ -52,7 +52,7 @@ static int take_line(char *line, struct rules *rules)
 		}
 		*value = strsep(&line, " ");
 	}
-	ret = rule_parse(&opt, &rule);
+	ret = rule_parse(&opt.filter, &rule);
 	if (ret)
 		return ret;
 	rule.profile = opt.profile ? atoi(opt.profile) : 0;

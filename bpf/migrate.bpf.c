@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Gives live TCP sockets another congestion control. The kernel runs this once for each socket of a
+ * network namespace, with the socket locked, as setsockopt(TCP_CONGESTION) of its owner would be.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf_bbr/migrate.h"
+
+#define MAX_CGROUP_DEPTH 64
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Filled in by bbrctl before it loads this. */
+const volatile struct migrate_config config SEC(MIGRATE_MAP_CONFIG) = {};
+
+static inline bool uses_from(struct tcp_sock *tp)
+{
+	char name[BBR_NAME_LEN] = {};
+
+	if (bpf_getsockopt(tp, SOL_TCP, TCP_CONGESTION, name, sizeof(name)))
+		return false;
+	for (int i = 0; i < BBR_NAME_LEN; i++) {
+		if (name[i] != config.from[i])
+			return false;
+		if (!name[i])
+			break;
+	}
+	return true;
+}
+
+static inline bool is_in_cgroup(struct sock *sk)
+{
+	struct cgroup *cgroup = sk->sk_cgrp_data.cgroup;
+
+	for (int i = 0; cgroup && i < MAX_CGROUP_DEPTH; i++) {
+		struct cgroup_subsys_state *parent = cgroup->self.parent;
+
+		if (cgroup->kn->id == config.cgroup)
+			return true;
+		if (!parent)
+			break;
+		cgroup = parent->cgroup;
+	}
+	return false;
+}
+
+static inline void fill_endpoints(struct migrate_record *r, struct sock *sk)
+{
+	struct sock_common *skc = &sk->__sk_common;
+
+	r->netns = skc->skc_net.net->ns.inum;
+	r->family = skc->skc_family;
+	r->state = skc->skc_state;
+	r->lport = ((struct inet_sock *)sk)->inet_sport;
+	r->rport = skc->skc_dport;
+	if (r->family == AF_INET6) {
+		for (int i = 0; i < 4; i++) {
+			r->laddr[i] = skc->skc_v6_rcv_saddr.in6_u.u6_addr32[i];
+			r->raddr[i] = skc->skc_v6_daddr.in6_u.u6_addr32[i];
+		}
+	} else {
+		r->laddr[2] = bpf_htonl(0xffff);
+		r->laddr[3] = skc->skc_rcv_saddr;
+		r->raddr[2] = bpf_htonl(0xffff);
+		r->raddr[3] = skc->skc_daddr;
+	}
+}
+
+static inline bool matches(const struct migrate_record *r, struct sock *sk)
+{
+	bool is_listener = r->state == TCP_LISTEN;
+
+	if ((config.lport && config.lport != r->lport) ||
+	    (config.rport && config.rport != r->rport) ||
+	    (config.has_mark && config.mark != sk->sk_mark))
+		return false;
+	for (int i = 0; i < 4; i++)
+		if ((r->raddr[i] & config.rmask[i]) != config.raddr[i] ||
+		    (is_listener && config.rmask[i])) /* it has no remote address */
+			return false;
+	return !config.cgroup || is_in_cgroup(sk);
+}
+
+static inline void move(struct migrate_record *r, struct tcp_sock *tp)
+{
+	char name[BBR_NAME_LEN];
+
+	if (r->state == TCP_LISTEN && !config.listeners) {
+		r->what = MIGRATE_LEFT;
+		return;
+	}
+	if (config.dry_run)
+		return;
+	for (int i = 0; i < BBR_NAME_LEN; i++)
+		name[i] = config.to[i];
+	r->error = bpf_setsockopt(tp, SOL_TCP, TCP_CONGESTION, name, sizeof(name));
+	r->what = r->error ? MIGRATE_FAILED : MIGRATE_MOVED;
+}
+
+/*
+ * A record that does not fit into what is left of the reader's buffer is dropped, and the kernel shows
+ * the same socket again with the next read(): so it must not have been moved by then.
+ */
+static inline bool has_room(struct seq_file *seq)
+{
+	return seq->count + sizeof(struct migrate_record) < seq->size;
+}
+
+SEC("iter/tcp")
+int migrate(struct bpf_iter__tcp *ctx)
+{
+	struct sock_common *skc = ctx->sk_common;
+	struct seq_file *seq = ctx->meta->seq;
+	struct migrate_record r = {};
+	struct tcp_sock *tp;
+
+	if (!skc)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(skc);
+	if (!tp || !uses_from(tp)) /* requests and TIME_WAIT have no congestion control */
+		return 0;
+	fill_endpoints(&r, (struct sock *)tp);
+	if (!matches(&r, (struct sock *)tp))
+		return 0;
+	r.cookie = bpf_get_socket_cookie(tp);
+	if (has_room(seq))
+		move(&r, tp);
+	bpf_seq_write(seq, &r, sizeof(r));
+	return 0;
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE /* setns() */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <search.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "err.h"
+#include "netns.h"
+
+#define OWN "/proc/thread-self/ns/net"
+#define NAMED "/run/netns/"
+
+struct walk {
+	netns_visitor visit;
+	void *data;
+	void *seen; /* tree of inodes */
+	int result; /* of the last visit */
+	bool unreachable;
+};
+
+static int compare(const void *a, const void *b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static void leave_inode(void *inode)
+{
+	(void)inode; /* the nodes hold numbers, not memory */
+}
+
+static bool is_seen(const struct walk *w, ino_t inode)
+{
+	return tfind((void *)inode, &w->seen, compare);
+}
+
+/* What ends between two looks at it is no error. */
+static bool has_vanished(int error)
+{
+	return error == ENOENT || error == ESRCH || error == ENOTDIR;
+}
+
+/*
+ * Our only thread changes its namespace and comes back. If it could not, whatever was done after that
+ * would be done in the wrong one.
+ */
+static int visit_inside(int fd, const struct netns *ns, netns_visitor visit, void *data)
+{
+	int home = open(OWN, O_RDONLY | O_CLOEXEC), ret;
+
+	if (home < 0 || setns(fd, CLONE_NEWNET)) {
+		err("cannot enter the network namespace %s: %s", ns->name, strerror(errno));
+		if (home >= 0)
+			close(home);
+		return EXIT_REFUSED;
+	}
+	ret = visit(ns, data);
+	if (setns(home, CLONE_NEWNET)) {
+		err("cannot leave the network namespace %s: %s", ns->name, strerror(errno));
+		_exit(EXIT_REFUSED);
+	}
+	close(home);
+	return ret;
+}
+
+/* inode: what must be there, 0 if that is not known before. */
+static void visit_path(struct walk *w, const char *path, ino_t inode)
+{
+	struct netns ns = { .name = path };
+	struct stat st;
+	int fd;
+
+	if (w->result || stat(path, &st) || (inode && st.st_ino != inode) || is_seen(w, st.st_ino))
+		return;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st)) {
+		if (!has_vanished(errno)) {
+			err("cannot open the network namespace %s: %s", path, strerror(errno));
+			w->unreachable = true;
+		}
+	} else if (!is_seen(w, st.st_ino)) {
+		tsearch((void *)st.st_ino, &w->seen, compare);
+		ns.inode = st.st_ino;
+		if (!strncmp(path, NAMED, strlen(NAMED)))
+			ns.name += strlen(NAMED);
+		w->result = visit_inside(fd, &ns, w->visit, w->data);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* In mountinfo blanks and backslashes are \ooo. */
+static void unescape(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++) {
+		if (s[0] == '\\' && isdigit((unsigned char)s[1])) {
+			*to++ = strtol((char[]){ s[1], s[2], s[3], 0 }, NULL, 8);
+			s += 3;
+		} else {
+			*to++ = *s;
+		}
+	}
+	*to = 0;
+}
+
+static void visit_mounts(struct walk *w)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL, path[PATH_MAX];
+	unsigned long inode;
+	size_t size = 0;
+
+	while (f && getline(&line, &size, f) > 0) {
+		if (sscanf(line, "%*s %*s %*s net:[%lu] %4095s", &inode, path) != 2)
+			continue;
+		unescape(path);
+		visit_path(w, path, inode); /* unless something else is mounted over it */
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+/* The namespaces of the threads of a process, of which each can have one of its own. */
+static void visit_threads(struct walk *w, const char *pid)
+{
+	char path[sizeof("/proc//task//ns/net") + 2 * NAME_MAX];
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/net", pid);
+	visit_path(w, path, 0);
+	snprintf(path, sizeof(path), "/proc/%s/task", pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		if (!isdigit((unsigned char)e->d_name[0]) || !strcmp(e->d_name, pid))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/task/%s/ns/net", pid, e->d_name);
+		visit_path(w, path, 0);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void visit_processes(struct walk *w)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (isdigit((unsigned char)e->d_name[0]))
+			visit_threads(w, e->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+int netns_for_each(netns_visitor visit, void *data)
+{
+	struct walk w = { .visit = visit, .data = data };
+
+	visit_mounts(&w); /* first, for the sake of the names */
+	visit_processes(&w);
+	tdestroy(w.seen, leave_inode);
+	return w.result ? w.result : w.unreachable ? EXIT_REFUSED : EXIT_DONE;
+}
+
+static int refuse(const char *name, const char *why)
+{
+	err("--netns %s: %s", name, why);
+	remedy("a name of `ip netns list`, or a path such as /proc/PID/ns/net");
+	return EXIT_USAGE;
+}
+
+int netns_visit(const char *name, netns_visitor visit, void *data)
+{
+	struct netns ns = { .name = name ? name : OWN };
+	char path[PATH_MAX];
+	struct statfs fs;
+	struct stat st;
+	int fd, ret;
+
+	if (strchr(ns.name, '/'))
+		snprintf(path, sizeof(path), "%s", ns.name);
+	else
+		snprintf(path, sizeof(path), NAMED "%s", ns.name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return refuse(ns.name, strerror(errno));
+	if (fstatfs(fd, &fs) || fs.f_type != NSFS_MAGIC || fstat(fd, &st)) {
+		close(fd);
+		return refuse(ns.name, "not a namespace");
+	}
+	ns.inode = st.st_ino;
+	ret = visit_inside(fd, &ns, visit, data);
+	close(fd);
+	return ret;
+}
+
+int netns_visit_all(const char *name, netns_visitor visit, void *data)
+{
+	return name ? netns_visit(name, visit, data) : netns_for_each(visit, data);
+}
