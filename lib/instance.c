@@ -95,6 +95,8 @@ static int note_map(__u32 id, struct instance *inst)
 		inst->watch_id = id;
 	else if (!strcmp(info.name, BBR_MAP_RINGS))
 		inst->rings_id = id;
+	else if (!strcmp(info.name, BBR_MAP_DEFAULTS))
+		inst->defaults_id = id;
 	else if (!strcmp(info.name, BBR_MAP_ABI) && info.value_size == sizeof(inst->abi))
 		err = bpf_map_lookup_elem(fd, &key, &inst->abi) ? -errno : 0;
 out:

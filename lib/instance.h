@@ -23,6 +23,7 @@ struct instance {
 	__u32 rules_id;
 	__u32 watch_id;
 	__u32 rings_id;
+	__u32 defaults_id; /* 0: there is none */
 	__u32 users; /* sockets and namespace defaults that use it now, as far as the kernel tells */
 	__u64 loaded_ns; /* CLOCK_BOOTTIME */
 	bool supported; /* same ABI major as these tools; if not, only name and *_id are valid */

@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 #include <json-c/json.h>
 
+#include "default.h"
 #include "err.h"
 #include "instance.h"
 #include "json_print.h"
@@ -18,23 +19,24 @@
 #include "profile_defs.h"
 #include "verbs.h"
 
-/* EXIT_DONE: the name is free as far as our instances go. */
-static int refuse_if_loaded(const char *name)
+/* The map id of our instance of this name, 0 if there is none, or -errno. */
+static int find_loaded(const char *name)
 {
 	struct instance *list;
-	int n = instance_list(&list), ret = EXIT_DONE;
+	int n = instance_list(&list), ret = n < 0 ? n : 0;
 
-	if (n < 0)
-		return err_bpf(n, "cannot look for instances");
-	for (int i = 0; i < n; i++) {
-		if (!strcmp(list[i].name, name)) {
-			err("%s: is loaded already (map id %u)", name, list[i].map_id);
-			remedy("change it with bbrctl set, or load another one with --name");
-			ret = EXIT_NOTHING;
-		}
-	}
+	for (int i = 0; i < n; i++)
+		if (!strcmp(list[i].name, name))
+			ret = list[i].map_id;
 	free(list);
 	return ret;
+}
+
+static int refuse_loaded(const char *name, unsigned int map_id)
+{
+	err("%s: is loaded already (map id %u)", name, map_id);
+	remedy("change it with bbrctl set, or load another one with --name");
+	return EXIT_NOTHING;
 }
 
 /* From here on only the program can write the map. */
@@ -82,44 +84,66 @@ static int register_as(struct bpf_object *obj, const char *name, const struct bb
 	return error ? err_bpf(error, "the kernel refused to register it") : EXIT_DONE;
 }
 
-static void print_loaded(const struct options *opt, unsigned int map_id)
+/* map_id 0: it was loaded before. */
+static int report(const struct options *opt, unsigned int map_id)
 {
-	struct json_object *o;
+	struct json_object *o = opt->json ? json_object_new_object() : NULL;
+	int ret = EXIT_DONE;
 
-	if (!opt->json) {
+	if (o) {
+		json_object_object_add(o, "name", json_object_new_string(opt->name));
+		if (map_id)
+			json_object_object_add(o, "map_id", json_object_new_int64(map_id));
+	} else if (map_id) {
 		printf("%s: loaded (map id %u)\n", opt->name, map_id);
-		return;
 	}
-	o = json_object_new_object();
-	json_object_object_add(o, "name", json_object_new_string(opt->name));
-	json_object_object_add(o, "map_id", json_object_new_int64(map_id));
-	json_print(o);
+	if (opt->make_default)
+		ret = default_set(opt->name, opt->netns, o);
+	if (o && (map_id || !ret))
+		json_print(o);
+	else
+		json_object_put(o);
+	return ret;
+}
+
+static int load(const struct options *opt, const struct bbr_params *p)
+{
+	struct bpf_object *obj;
+	unsigned int map_id;
+	int ret = object_load(opt->object, &obj);
+
+	if (ret)
+		return ret;
+	ret = register_as(obj, opt->name, p, &map_id);
+	bpf_object__close(obj);
+	return ret ? ret : report(opt, map_id);
 }
 
 int verb_load(const struct options *opt, int argc, char **argv)
 {
-	struct bpf_object *obj;
 	struct bbr_params p;
-	unsigned int map_id;
-	int ret;
+	int loaded, ret;
 
 	(void)argc;
 	(void)argv;
 	ret = profile_params(opt->profile, opt->set.n, opt->set.arg, &p);
 	if (ret)
 		return ret;
+	if (opt->netns && !opt->make_default) {
+		err("load: --netns is where it becomes the default: --default is missing");
+		remedy("an instance itself is there for all network namespaces");
+		return EXIT_USAGE;
+	}
 	if (!have_caps("cannot load") || lock_instances())
 		return EXIT_REFUSED;
-	ret = refuse_if_loaded(opt->name);
-	if (ret)
+	if (opt->netns && (ret = default_check_netns(opt->netns)))
 		return ret;
-	ret = object_load(opt->object, &obj);
-	if (ret)
-		return ret;
-	ret = register_as(obj, opt->name, &p, &map_id);
-	bpf_object__close(obj);
-	if (ret)
-		return ret;
-	print_loaded(opt, map_id);
-	return EXIT_DONE;
+	loaded = find_loaded(opt->name);
+	if (loaded < 0)
+		return err_bpf(loaded, "cannot look for instances");
+	if (!loaded)
+		return load(opt, &p);
+	if (opt->make_default && !opt->set.n && !opt->profile && !opt->object)
+		return report(opt, 0);
+	return refuse_loaded(opt->name, loaded);
 }

@@ -71,11 +71,12 @@ static const struct verb {
 	const char *help;
 } verbs[] = {
 	{ "check", verb_check, 0, 0, "", "can this machine run bpf_bbr? loads it for a moment" },
-	{ "load", verb_load, O_NAME | O_SET | O_OBJECT | O_PROFILE, 0,
-	  "[--name NAME] [--profile PROFILE|FILE] [--set KEY=VALUE]... [--object FILE]",
-	  "load an instance" },
-	{ "unload", verb_unload, O_NAME, 0, "[--name NAME]",
-	  "unload it; its connections keep it until they close" },
+	{ "load", verb_load, O_NAME | O_SET | O_OBJECT | O_PROFILE | O_DEFAULT | O_NETNS, 0,
+	  "[--name NAME] [--profile PROFILE|FILE] [--set KEY=VALUE]... [--object FILE]\n"
+	  "                 [--default [--netns N]]",
+	  "load an instance; make it the default of a network namespace" },
+	{ "unload", verb_unload, O_NAME | O_MIGRATE, 0, "[--name NAME] [--migrate CC]",
+	  "unload it; its connections are moved, or keep it until they close" },
 	{ "status", verb_status, O_NAME, 0, "[--name NAME]", "which instances are loaded" },
 	{ "show", verb_show, O_NAME | O_PROFILE | O_DEFAULTS, 64,
 	  "[--name NAME] [--profile PROFILE] [--defaults] [KEY]...",

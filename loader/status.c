@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "default.h"
 #include "err.h"
 #include "instance.h"
 #include "json_print.h"
@@ -19,6 +20,10 @@ struct status {
 	int monitors; /* subscribers that are being written to */
 	time_t loaded; /* wall-clock time */
 };
+
+/* The defaults of all namespaces. */
+static struct default_of *defaults;
+static int nr_defaults;
 
 static __s64 clock_ns(clockid_t clock)
 {
@@ -64,13 +69,44 @@ static int read_status(const struct instance *inst, struct status *st)
 	return 0;
 }
 
+static void print_default_in(const char *name)
+{
+	const char *separator = "";
+
+	for (int i = 0; i < nr_defaults; i++) {
+		if (strcmp(defaults[i].name, name))
+			continue;
+		printf("%s%s", separator, defaults[i].netns);
+		separator = ",";
+	}
+	puts(separator[0] ? "" : "-");
+}
+
 static void print_text(const struct instance *inst, const struct status *st)
 {
 	char loaded[UNITS_LEN];
 
 	strftime(loaded, sizeof(loaded), "%F %T", localtime(&st->loaded));
-	printf("%-15s %6u %6u %8d %8d %9d  %-20s %.20s\n", inst->name, inst->map_id, inst->users,
+	printf("%-15s %6u %6u %8d %8d %9d  %-20s %-8.20s ", inst->name, inst->map_id, inst->users,
 	       st->changed, st->profiles, st->monitors, loaded, inst->abi.version);
+	print_default_in(inst->name);
+}
+
+static struct json_object *default_in_json(const char *name)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (int i = 0; i < nr_defaults; i++) {
+		struct json_object *o;
+
+		if (strcmp(defaults[i].name, name))
+			continue;
+		o = json_object_new_object();
+		json_object_object_add(o, "netns", json_object_new_string(defaults[i].netns));
+		json_object_object_add(o, "inode", json_object_new_int64(defaults[i].inode));
+		json_object_array_add(list, o);
+	}
+	return list;
 }
 
 static struct json_object *to_json(const struct instance *inst, const struct status *st)
@@ -91,6 +127,7 @@ static struct json_object *to_json(const struct instance *inst, const struct sta
 	json_object_object_add(o, "profiles", json_object_new_int64(st->profiles));
 	json_object_object_add(o, "monitors", json_object_new_int64(st->monitors));
 	json_object_object_add(o, "loaded_s", json_object_new_int64(st->loaded));
+	json_object_object_add(o, "default_in", default_in_json(inst->name));
 	return o;
 }
 
@@ -99,8 +136,8 @@ static int print_all(const struct options *opt, const struct instance *list, int
 	struct json_object *all = opt->json ? json_object_new_array() : NULL;
 
 	if (!opt->json)
-		printf("%-15s %6s %6s %8s %8s %9s  %-20s %s\n", "NAME", "MAP-ID", "USERS",
-		       "CHANGED", "PROFILES", "MONITORS", "LOADED", "VERSION");
+		printf("%-15s %6s %6s %8s %8s %9s  %-20s %-8s %s\n", "NAME", "MAP-ID", "USERS",
+		       "CHANGED", "PROFILES", "MONITORS", "LOADED", "VERSION", "DEFAULT-IN");
 	for (int i = 0; i < n; i++) {
 		struct status st = {};
 		int ret = list[i].supported ? read_status(&list[i], &st) : EXIT_DONE;
@@ -124,21 +161,24 @@ static int print_all(const struct options *opt, const struct instance *list, int
 
 int verb_status(const struct options *opt, int argc, char **argv)
 {
-	struct instance *list, one;
-	int n, ret;
+	struct instance *list = NULL, one;
+	int n = 1, ret = EXIT_DONE;
 
 	(void)argc;
 	(void)argv;
 	if (!have_caps("cannot look for instances"))
 		return EXIT_REFUSED;
-	if (opt->name_given) {
+	if (opt->name_given)
 		ret = instance_get(opt->name, &one);
-		return ret ? ret : print_all(opt, &one, 1);
-	}
-	n = instance_list(&list);
+	else
+		n = instance_list(&list);
 	if (n < 0)
 		return err_bpf(n, "cannot look for instances");
-	ret = print_all(opt, list, n);
+	if (ret)
+		return ret;
+	nr_defaults = n ? defaults_list(&defaults) : 0;
+	ret = print_all(opt, list ? list : &one, n);
+	defaults_free(defaults, nr_defaults);
 	free(list);
 	return ret;
 }

@@ -1,57 +1,128 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <json-c/json.h>
 
+#include "default.h"
 #include "err.h"
 #include "instance.h"
 #include "json_print.h"
 #include "lock.h"
+#include "migration.h"
 #include "verbs.h"
 
-static void print_unloaded(const struct options *opt, const struct instance *inst)
+/* Moves away what uses it now; EXIT_REFUSED after printing why if something stays. */
+static int move_away(struct migration *m)
 {
-	struct json_object *o;
+	int ret = migration_run(m);
 
-	if (opt->json) {
-		o = json_object_new_object();
-		json_object_object_add(o, "name", json_object_new_string(inst->name));
-		json_object_object_add(o, "map_id", json_object_new_int64(inst->map_id));
+	if (ret || migration_count(m, MIGRATE_FAILED, false) ||
+	    migration_count(m, MIGRATE_FAILED, true)) {
+		migration_judge(m);
+		return EXIT_REFUSED;
+	}
+	return EXIT_DONE;
+}
+
+static void report(const struct options *opt, const struct instance *inst,
+		   const struct migration *m, bool is_unloaded, struct json_object *o)
+{
+	struct json_object *migrated;
+
+	if (o) {
+		json_object_object_add(o, "unloaded", json_object_new_boolean(is_unloaded));
 		json_object_object_add(o, "users", json_object_new_int64(inst->users));
+		if (opt->migrate) {
+			migrated = json_object_new_object();
+			migration_to_json(m, opt->verbose, migrated);
+			json_object_object_add(o, "migrated", migrated);
+		}
 		json_print(o);
-	} else if (inst->users) {
+		return;
+	}
+	if (opt->migrate)
+		migration_print(m, opt->verbose);
+	if (!is_unloaded)
+		err("%s: not unloaded", inst->name);
+	else if (inst->users)
 		printf("%s: unloaded; %u that use it (sockets, namespace defaults) keep it until "
 		       "they end\n",
 		       inst->name, inst->users);
-	} else {
+	else
 		printf("%s: unloaded\n", inst->name);
-	}
 }
 
-int verb_unload(const struct options *opt, int argc, char **argv)
+static int unregister(const struct instance *inst)
 {
 	static const __u32 key;
-	struct instance inst;
-	int fd, ret;
+	int fd = instance_map(inst->map_id), ret = EXIT_DONE;
 
-	(void)argc;
-	(void)argv;
-	if (!have_caps("cannot unload") || lock_instances())
-		return EXIT_REFUSED;
-	ret = instance_get(opt->name, &inst);
-	if (ret)
-		return ret;
-	fd = instance_map(inst.map_id);
 	if (fd < 0)
 		return err_bpf(fd, "cannot open the instance");
 	if (bpf_map_delete_elem(fd, &key))
 		ret = err_bpf(errno, "the kernel refused to unregister it");
 	close(fd);
+	return ret;
+}
+
+/*
+ * Connections first: if some cannot be moved, nothing else has been done. Then the defaults, before the
+ * name is gone: a new socket always gets one that is there.
+ */
+static int unload(const struct options *opt, struct instance *inst, struct migration *m,
+		  struct json_object *o)
+{
+	int ret = opt->migrate ? move_away(m) : EXIT_DONE;
+
+	if (!ret)
+		ret = defaults_restore(inst, o);
+	if (!ret)
+		ret = instance_get(opt->name, inst); /* for the number of its users now */
+	return ret ? ret : unregister(inst);
+}
+
+static int check_migrate(const struct options *opt, struct migration *m)
+{
+	if (strcmp(opt->migrate, opt->name)) {
+		strcpy(m->config.from, opt->name);
+		snprintf(m->config.to, sizeof(m->config.to), "%s", opt->migrate);
+		return migration_check_to("--migrate", opt->migrate);
+	}
+	err("--migrate %s: that is what is to be unloaded", opt->migrate);
+	return EXIT_USAGE;
+}
+
+int verb_unload(const struct options *opt, int argc, char **argv)
+{
+	struct migration m = { .config = { .listeners = true } };
+	struct json_object *o = NULL;
+	struct instance inst;
+	bool is_unloaded;
+	int ret;
+
+	(void)argc;
+	(void)argv;
+	if (opt->migrate && (ret = check_migrate(opt, &m)))
+		return ret;
+	if (!have_caps("cannot unload") || lock_instances())
+		return EXIT_REFUSED;
+	ret = instance_get(opt->name, &inst);
 	if (ret)
 		return ret;
-	print_unloaded(opt, &inst);
-	return EXIT_DONE;
+	if (opt->json) {
+		o = json_object_new_object();
+		json_object_object_add(o, "name", json_object_new_string(inst.name));
+		json_object_object_add(o, "map_id", json_object_new_int64(inst.map_id));
+	}
+	ret = unload(opt, &inst, &m, o);
+	is_unloaded = !ret;
+	if (is_unloaded && opt->migrate)
+		ret = move_away(&m); /* what came while we were at it */
+	report(opt, &inst, &m, is_unloaded, o);
+	migration_free(&m);
+	return ret;
 }

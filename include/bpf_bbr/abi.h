@@ -36,6 +36,8 @@ struct bbr_abi {
 #define BBR_MAP_WATCH ".data.watch" /* struct bbr_watch */
 #define BBR_MAP_CLAMPED "bbr_clamped" /* struct bbr_clamped of each, not to be written */
 #define BBR_MAP_RULES "bbr_rules" /* which profile a new connection gets: see rules.h */
+#define BBR_MAP_DEFAULTS \
+	"bbr_defaults" /* bbrctl's, if any: inode of a namespace -> its default before */
 #define BBR_MAP_RINGS "bbr_rings" /* array of ring buffers, one a subscriber */
 
 #endif
