@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include "cgroup.h"
@@ -36,8 +37,10 @@ static bool find_mount(char *path, size_t size)
 static bool is_cgroup(const char *path)
 {
 	struct statfs fs;
+	struct stat st;
 
-	return !statfs(path, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC;
+	return !statfs(path, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC && !stat(path, &st) &&
+	       S_ISDIR(st.st_mode);
 }
 
 #define KERNFS_HANDLE 0xfe /* FILEID_KERNFS */

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include <linux/magic.h>
+#include <linux/nsfs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -200,9 +202,10 @@ int netns_visit(const char *name, netns_visitor visit, void *data)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return refuse(ns.name, strerror(errno));
-	if (fstatfs(fd, &fs) || fs.f_type != NSFS_MAGIC || fstat(fd, &st)) {
+	if (fstatfs(fd, &fs) || fs.f_type != NSFS_MAGIC || fstat(fd, &st) ||
+	    ioctl(fd, NS_GET_NSTYPE) != CLONE_NEWNET) {
 		close(fd);
-		return refuse(ns.name, "not a namespace");
+		return refuse(ns.name, "not a network namespace");
 	}
 	ns.inode = st.st_ino;
 	ret = visit_inside(fd, &ns, visit, data);

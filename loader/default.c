@@ -252,7 +252,8 @@ static int restore(const struct netns *ns, void *data)
 		err("network namespace %s: has %s as its default by other hands: its new "
 		    "connections go on with the code that is unloaded",
 		    ns->name, now);
-		remedy("give it another one: sysctl net.ipv4.tcp_congestion_control=cubic");
+		remedy("give it another one, in there: sysctl "
+		       "net.ipv4.tcp_congestion_control=reno");
 		say_restored(r, ns, now, false);
 		return EXIT_DONE;
 	}

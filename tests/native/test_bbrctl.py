@@ -38,7 +38,7 @@ def test_load_and_unload_in_json(bbrctl, free_name):
     loaded = bbrctl.json("load", "--name", name)
     assert loaded == {"name": name, "map_id": status_of(bbrctl, name)["map_id"]}
     unloaded = bbrctl.json("unload", "--name", name)
-    assert unloaded == {"name": name, "map_id": loaded["map_id"], "users": 0}
+    assert unloaded == {"name": name, "map_id": loaded["map_id"], "unloaded": True, "users": 0, "defaults": []}
 
 
 def test_load_takes_parameters(bbrctl, free_name):
