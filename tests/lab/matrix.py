@@ -70,3 +70,33 @@ def ends(text):
 
 def mode_events(text):
     return [o for o in objects(text) if o.get("event") == "mode"]
+
+
+def switches(text):
+    """When the congestion control was changed, in microseconds of the flow."""
+    found = [line.split()[1:] for line in text.splitlines() if line.startswith("switch ")]
+    return [round((float(at) - float(began)) * 1e6) for began, at in found]
+
+
+def acked(text):
+    """(microseconds, bytes that were ACKed by then), each time that there were more."""
+    found = []
+    for line in text.splitlines():
+        if line.startswith("acked "):
+            t_us, total = map(int, line.split()[1:])
+            if not found or total > found[-1][1]:
+                found.append((t_us, total))
+    return found
+
+
+def longest_gap_us(series, begin, end):
+    """The longest time without a new ACK that began or ended from begin to end."""
+    times = [t for t, _ in series]
+    return max(b - a for a, b in zip(times, times[1:]) if b > begin and a < end)
+
+
+def rate_bps(series, begin, end):
+    """The mean rate of what was ACKed."""
+    def total(at):
+        return max(sum_ for t, sum_ in series if t <= at)
+    return (total(end) - total(begin)) * 8e6 / (end - begin)

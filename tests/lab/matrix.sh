@@ -71,6 +71,27 @@ wait $monitor
 grep -E '"event":"params"' /tmp/events
 grep -E '"event":"ack"' /tmp/events | tail -1
 
+step default
+ip netns add other
+bbrctl load --name lab_three --default --netns other
+ip netns exec other cat /proc/sys/net/ipv4/tcp_congestion_control
+
+# There and back, the way back being an unload; and what arrived when, to see whether it stalls.
+step migrate
+began=$EPOCHREALTIME
+send -C cubic -i 10 send:6000 >/tmp/samples &
+flow=$!
+sleep 2
+echo "switch $began $EPOCHREALTIME"
+bbrctl migrate --from cubic --to lab_three
+sleep 2
+echo "switch $began $EPOCHREALTIME"
+bbrctl unload --name lab_three --migrate cubic
+wait $flow
+ip netns exec other cat /proc/sys/net/ipv4/tcp_congestion_control
+sed -n 's/^{"t_us":\([0-9]*\),.*"acked_bytes":\([0-9]*\),.*/acked \1 \2/p' /tmp/samples
+grep '"end"' /tmp/samples
+
 step unload
 bbrctl unload --name lab_bbr
 bbrctl unload --name lab_two

@@ -11,6 +11,9 @@ KERNELS = os.environ.get("BBR_LAB_KERNELS",
                          f"6.1 6.12 6.12{matrix.NEWER} 6.18 7.2 7.3").split()
 
 
+SECOND = 1000000
+
+
 @pytest.fixture(scope="module", params=KERNELS)
 def steps(request):
     result = matrix.run(request.param)
@@ -69,6 +72,31 @@ def test_a_live_connection_follows_a_change(steps):
     assert [e for e in events if e.get("event") == "params"]
     (last,) = [e for e in events if e.get("event") == "ack"]
     assert last["cwnd_gain"] == 3.0
+
+
+def test_it_is_the_default_of_a_namespace(steps):
+    assert steps["default"].split("\n")[2] == "lab_three"
+    assert "lab_three: the default of network namespace other is cubic again" in steps["migrate"]
+
+
+def test_live_connections_move_there_and_back(steps):
+    """Both ends of the flow, while it is running."""
+    text = steps["migrate"]
+    assert "moved 2 connections from cubic to lab_three" in text
+    assert "moved 2 connections from lab_three to cubic" in text
+    assert "lab_three: unloaded\n" in text  # nothing uses it any more
+    (end,) = matrix.ends(text)
+    assert end["cc"] == "cubic" and end["wrong_bytes"] == 0
+    assert end["received_bytes"] == end["sent_bytes"] > 5_000_000
+
+
+def test_moving_does_not_stall(steps):
+    """The second around the switch against the second before it; docs/migration.md has the figures."""
+    series = matrix.acked(steps["migrate"])
+    for at in matrix.switches(steps["migrate"]):
+        before = matrix.longest_gap_us(series, at - SECOND, at)
+        assert matrix.longest_gap_us(series, at, at + SECOND) <= 2 * before
+        assert matrix.rate_bps(series, at, at + SECOND) >= 0.9 * matrix.rate_bps(series, at - SECOND, at)
 
 
 def test_it_unloads_and_leaves_nothing(steps):
