@@ -32,7 +32,9 @@ TOOLS_SRC := $(wildcard tools/*.c)
 HEADERS := $(wildcard lib/*.h loader/*.h tools/*.h) $(ABI)
 OBJECT := $(BUILD)/bpf_bbr.bpf.o
 MIGRATE := $(BUILD)/migrate.bpf.o
-EMBEDDED := -DBBR_OBJECT='"$(OBJECT)"' -DMIGRATE_OBJECT='"$(MIGRATE)"'
+ATTACH := $(BUILD)/attach.bpf.o
+OBJECTS := $(OBJECT) $(MIGRATE) $(ATTACH) # those inside bbrctl
+EMBEDDED := -DBBR_OBJECT='"$(OBJECT)"' -DMIGRATE_OBJECT='"$(MIGRATE)"' -DATTACH_OBJECT='"$(ATTACH)"'
 
 FUZZ_FLAGS := -O1 -g -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,float-cast-overflow \
 	-fno-sanitize-recover=all
@@ -60,6 +62,11 @@ $(MIGRATE): bpf/migrate.bpf.c vmlinux.h $(ABI) | $(BUILD)
 	$(BPFTOOL) gen object $@ $(BUILD)/migrate.tmp.o
 	rm $(BUILD)/migrate.tmp.o
 
+$(ATTACH): bpf/attach.bpf.c vmlinux.h $(ABI) | $(BUILD)
+	$(CLANG) $(BPF_CFLAGS) -c $< -o $(BUILD)/attach.tmp.o
+	$(BPFTOOL) gen object $@ $(BUILD)/attach.tmp.o
+	rm $(BUILD)/attach.tmp.o
+
 # To compare with: nobody can watch it.
 $(BUILD)/no_telemetry.bpf.o: $(BPF_SRC) | $(BUILD)
 	$(CLANG) $(BPF_CFLAGS) -DBBR_NO_TELEMETRY -c bpf/bbr.bpf.c -o $(BUILD)/no_telemetry.tmp.o
@@ -67,7 +74,7 @@ $(BUILD)/no_telemetry.bpf.o: $(BPF_SRC) | $(BUILD)
 	rm $(BUILD)/no_telemetry.tmp.o
 
 # The tools, and once more under the sanitizers for the tests.
-$(BUILD)/bbrctl: $(LOADER_SRC) loader/object.S loader/profiles.ini $(LIB_SRC) $(HEADERS) $(OBJECT) $(MIGRATE)
+$(BUILD)/bbrctl: $(LOADER_SRC) loader/object.S loader/profiles.ini $(LIB_SRC) $(HEADERS) $(OBJECTS)
 	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(EMBEDDED) $(LOADER_SRC) loader/object.S $(LIB_SRC) \
 		$(LDFLAGS) $(LDLIBS) -o $@
 

@@ -108,7 +108,7 @@ struct inet_sock {
 
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
-	__u8 icsk_ca_state : 5;
+	__u8 icsk_ca_state : 5, icsk_ca_setsockopt : 1;
 	u64 icsk_ca_priv[13];
 };
 

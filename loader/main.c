@@ -117,6 +117,10 @@ static const struct verb {
 	  "--from CC --to CC [--dst PREFIX] [--dport N] [--sport N] [--cgroup PATH]\n"
 	  "                 [--mark N] [--netns N] [--listeners] [--dry-run]",
 	  "give live connections another congestion control" },
+	{ "attach", verb_attach, O_NAME | O_CGROUP, 0, "--cgroup PATH [--name NAME]",
+	  "new connections of a cgroup use it, whatever the application" },
+	{ "detach", verb_detach, O_NAME | O_CGROUP, 0, "--cgroup PATH [--name NAME]",
+	  "new connections of the cgroup no longer do" },
 	{ NULL, NULL, 0, 0, NULL, NULL },
 };
 

@@ -12,5 +12,6 @@
 
 	carry bbr_object, BBR_OBJECT
 	carry migrate_object, MIGRATE_OBJECT
+	carry attach_object, ATTACH_OBJECT
 	carry bbr_profiles, "loader/profiles.ini"
 	.section .note.GNU-stack, "", %progbits

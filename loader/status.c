@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "attachment.h"
 #include "default.h"
 #include "err.h"
 #include "instance.h"
@@ -24,6 +25,11 @@ struct status {
 /* The defaults of all namespaces. */
 static struct default_of *defaults;
 static int nr_defaults;
+/* The cgroups that are attached to any of our names. */
+struct attachments {
+	struct attachment *list;
+	int n;
+};
 
 static __s64 clock_ns(clockid_t clock)
 {
@@ -82,6 +88,37 @@ static void print_default_in(const char *name)
 	puts(separator[0] ? "" : "-");
 }
 
+static void print_cgroups(const char *name, const struct attachments *at)
+{
+	for (int i = 0; i < at->n; i++)
+		if (!strcmp(at->list[i].name, name))
+			printf("  attached to %s\n", at->list[i].path);
+}
+
+/* Of a name that is not loaded (any more): indented, so that the table's names stay alone. */
+static void print_orphans(const struct instance *list, int n, const struct attachments *at)
+{
+	for (int i = 0; i < at->n; i++) {
+		int k = 0;
+
+		while (k < n && strcmp(list[k].name, at->list[i].name))
+			k++;
+		if (k == n)
+			printf("  %s is not loaded, but attached to %s\n", at->list[i].name,
+			       at->list[i].path);
+	}
+}
+
+static struct json_object *cgroups_json(const char *name, const struct attachments *at)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (int i = 0; i < at->n; i++)
+		if (!strcmp(at->list[i].name, name))
+			json_object_array_add(list, json_object_new_string(at->list[i].path));
+	return list;
+}
+
 static void print_text(const struct instance *inst, const struct status *st)
 {
 	char loaded[UNITS_LEN];
@@ -131,7 +168,8 @@ static struct json_object *to_json(const struct instance *inst, const struct sta
 	return o;
 }
 
-static int print_all(const struct options *opt, const struct instance *list, int n)
+static int print_all(const struct options *opt, const struct instance *list, int n,
+		     const struct attachments *at)
 {
 	struct json_object *all = opt->json ? json_object_new_array() : NULL;
 
@@ -146,17 +184,38 @@ static int print_all(const struct options *opt, const struct instance *list, int
 			json_object_put(all);
 			return ret;
 		}
-		if (opt->json)
-			json_object_array_add(all, to_json(&list[i], &st));
-		else if (list[i].supported)
+		if (opt->json) {
+			struct json_object *o = to_json(&list[i], &st);
+
+			json_object_object_add(o, "cgroups", cgroups_json(list[i].name, at));
+			json_object_array_add(all, o);
+			continue;
+		}
+		if (list[i].supported)
 			print_text(&list[i], &st);
 		else
 			printf("%-15s %6u  loaded by another version (ABI %u)\n", list[i].name,
 			       list[i].map_id, list[i].abi.major);
+		print_cgroups(list[i].name, at);
 	}
 	if (opt->json)
 		json_print(all);
+	else if (!opt->name_given)
+		print_orphans(list, n, at);
 	return EXIT_DONE;
+}
+
+static int print_with_attachments(const struct options *opt, const struct instance *list, int n)
+{
+	struct attachments at;
+	int ret;
+
+	at.n = attachments_list(&at.list);
+	if (at.n < 0)
+		return err_bpf(at.n, "cannot look at the cgroups");
+	ret = print_all(opt, list, n, &at);
+	attachments_free(at.list, at.n);
+	return ret;
 }
 
 int verb_status(const struct options *opt, int argc, char **argv)
@@ -177,7 +236,7 @@ int verb_status(const struct options *opt, int argc, char **argv)
 	if (ret)
 		return ret;
 	nr_defaults = n ? defaults_list(&defaults) : 0;
-	ret = print_all(opt, list ? list : &one, n);
+	ret = print_with_attachments(opt, list ? list : &one, n);
 	defaults_free(defaults, nr_defaults);
 	free(list);
 	return ret;

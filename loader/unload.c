@@ -124,5 +124,7 @@ int verb_unload(const struct options *opt, int argc, char **argv)
 		ret = move_away(&m); /* what came while we were at it */
 	report(opt, &inst, &m, is_unloaded, o);
 	migration_free(&m);
+	if (is_unloaded)
+		warn_of_attachments(opt->name);
 	return ret;
 }

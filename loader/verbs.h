@@ -60,5 +60,10 @@ int verb_profile_show(const struct options *opt, int argc, char **argv);
 int verb_profile_add(const struct options *opt, int argc, char **argv);
 int verb_profile_copy(const struct options *opt, int argc, char **argv);
 int verb_profile_delete(const struct options *opt, int argc, char **argv);
+int verb_attach(const struct options *opt, int argc, char **argv);
+int verb_detach(const struct options *opt, int argc, char **argv);
+
+/* After unloading: warns of the cgroups that are still attached to the name. */
+void warn_of_attachments(const char *name);
 
 #endif

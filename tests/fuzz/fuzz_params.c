@@ -255,6 +255,16 @@ OTHER(profile_add)
 OTHER(profile_copy)
 OTHER(profile_delete)
 
+int verb_attach(const struct options *opt, int argc, char **argv)
+{
+	return run_other(opt, argc, argv);
+}
+
+int verb_detach(const struct options *opt, int argc, char **argv)
+{
+	return run_other(opt, argc, argv);
+}
+
 /* Any values within their ranges. */
 static void take_values(struct input in, struct bbr_params *p)
 {

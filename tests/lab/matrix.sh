@@ -92,6 +92,22 @@ ip netns exec other cat /proc/sys/net/ipv4/tcp_congestion_control
 sed -n 's/^{"t_us":\([0-9]*\),.*"acked_bytes":\([0-9]*\),.*/acked \1 \2/p' /tmp/samples
 grep '"end"' /tmp/samples
 
+step attach
+mkdir /sys/fs/cgroup/lab
+in_cgroup() {
+	(
+		echo $BASHPID >/sys/fs/cgroup/lab/cgroup.procs
+		send "$@"
+	)
+}
+bbrctl attach --cgroup lab --name lab_bbr
+in_cgroup bytes:1000000
+in_cgroup -C reno bytes:1000
+bbrctl -j status --name lab_bbr | grep cgroup/lab
+bbrctl detach --cgroup lab --name lab_bbr
+in_cgroup bytes:1000
+rmdir /sys/fs/cgroup/lab
+
 step unload
 bbrctl unload --name lab_bbr
 bbrctl unload --name lab_two

@@ -99,6 +99,16 @@ def test_moving_does_not_stall(steps):
         assert matrix.rate_bps(series, at, at + SECOND) >= 0.9 * matrix.rate_bps(series, at - SECOND, at)
 
 
+def test_a_cgroup_is_attached_and_detached(steps):
+    text = steps["attach"]
+    assert "lab_bbr: attached to /sys/fs/cgroup/lab" in text and '"/sys/fs/cgroup/lab"' in text, text
+    assert "lab_bbr: detached from /sys/fs/cgroup/lab" in text and "bbrctl: " not in text, text
+    attached, chosen, detached = matrix.ends(text)
+    assert attached["cc"] == "lab_bbr" and chosen["cc"] == "reno"
+    assert detached["cc"] not in ("lab_bbr", "reno")
+    assert attached["received_bytes"] == 1000000 and attached["wrong_bytes"] == 0
+
+
 def test_it_unloads_and_leaves_nothing(steps):
     lines = steps["unload"].split("\n")
     assert "lab_bbr: unloaded" in lines and "lab_two: unloaded" in lines

@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import pathlib
 import platform
 import subprocess
 import time
@@ -13,7 +14,7 @@ PREFIX = f"bbrt{os.getpid()}"
 MARK = "BBR_TESTS"  # environment variable of every process that the tests start
 
 MAP_NAMES = {".data.params", ".data.watch", ".rodata.bbr_abi", "bbr_rings", "bbr_conns",
-             "bbr_clamped", "bbr_defaults"}
+             "bbr_clamped", "bbr_defaults", ".rodata.bbr_att"}
 
 
 def run(*args, timeout=60, check=True, **kwargs):
@@ -97,6 +98,16 @@ class RunCounts:
         return program(prog_id).get("run_cnt", 0)
 
 
+def cgroup_mount():
+    """Where cgroup v2 is; a hybrid system has it below the folder of the others."""
+    with open("/proc/self/mounts") as f:
+        for line in f:
+            _, where, kind, *_ = line.split()
+            if kind == "cgroup2":
+                return pathlib.Path(where)
+    raise AssertionError("no cgroup v2 is mounted")
+
+
 def namespaces():
     return {line.split()[0] for line in run("ip", "netns", "list").stdout.splitlines() if line.strip()}
 
@@ -148,6 +159,7 @@ class Traces:
         self.struct_ops = {(i, n) for i, n in struct_ops().items() if is_ours(n)}
         self.namespaces = {n for n in namespaces() if n.startswith("bbrt")}
         self.congestion_controls = {n for n in registered() if is_ours(n)}
+        self.cgroups = {path.name for path in cgroup_mount().glob("bbrt*")}
         self.processes = processes()
         with open("/proc/sys/net/ipv4/tcp_congestion_control") as f:
             self.default = f.read()
@@ -156,7 +168,7 @@ class Traces:
     def since(self, before):
         """What is there now and was not there before, in words; empty if there is nothing."""
         new = []
-        for what in "struct_ops", "namespaces", "congestion_controls", "maps", "processes":
+        for what in "struct_ops", "namespaces", "congestion_controls", "maps", "cgroups", "processes":
             extra = getattr(self, what) - getattr(before, what)
             if extra:
                 new.append(f"{what}: {sorted(extra)}")

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The cgroups whose connections are given one of our congestion controls: found by asking the kernel,
+ * cgroup by cgroup (see bpf_bbr/attach.h).
+ */
+#ifndef LIB_ATTACHMENT_H
+#define LIB_ATTACHMENT_H
+
+#include "bpf_bbr/attach.h"
+
+struct attachment {
+	char *path; /* of the cgroup */
+	char name[BBR_NAME_LEN]; /* of the congestion control, loaded or not */
+};
+
+/* Where cgroup v2 is mounted, to be freed; NULL if it is not. */
+char *cgroup_mount(void);
+
+/*
+ * Our program in one cgroup: its file descriptor, what it says in *attach; -ENOENT if there is none, or
+ * -errno.
+ */
+int cgroup_program(int cgroup_fd, struct bbr_attach *attach);
+
+/*
+ * All attachments below the mount, in the order of the tree. Returns their number or -errno; *list is for
+ * attachments_free().
+ */
+int attachments_list(struct attachment **list);
+void attachments_free(struct attachment *list, int n);
+
+#endif

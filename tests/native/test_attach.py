@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""attach and detach: connections of a cgroup get a congestion control that nobody asked for."""
+import contextlib
+import subprocess
+
+import pytest
+
+from cgroups import Cgroup, default_of
+from system import bpftool, cgroup_mount, run
+from tool import NOTHING, REFUSED, USAGE, status_of
+from transfer import MB, Transfer, connect, get_cc, listen, set_cc
+
+
+@pytest.fixture
+def new_cgroup():
+    with contextlib.ExitStack() as stack:
+        def make(parent=None):
+            cgroup = Cgroup(parent)
+            stack.callback(cgroup.delete)
+            return cgroup
+        yield make
+
+
+@pytest.fixture
+def cgroup(new_cgroup):
+    return new_cgroup()
+
+
+def attach(bbrctl, name, cgroup, **kwargs):
+    return bbrctl("attach", "--cgroup", cgroup.path, "--name", name, **kwargs)
+
+
+def detach(bbrctl, name, cgroup, **kwargs):
+    return bbrctl("detach", "--cgroup", cgroup.path, "--name", name, **kwargs)
+
+
+def pair(ns, inside, cc=None, address="127.0.0.1"):
+    """A connection whose ends are both made in a cgroup."""
+    with inside.entered():
+        return connect(ns, listen(ns, address), cc=cc)
+
+
+def ccs(ns, inside, **kwargs):
+    return [get_cc(sock) for sock in pair(ns, inside, **kwargs)]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_both_ends_of_a_new_connection(bbrctl, load, ns, cgroup, new_cgroup, address):
+    name, default, outside = load(), default_of(ns), new_cgroup()
+    assert ccs(ns, cgroup, address=address) == [default] * 2
+    attach(bbrctl, name, cgroup)
+    ends = pair(ns, cgroup, address=address)
+    assert [get_cc(sock) for sock in ends] == [name] * 2
+    assert status_of(bbrctl, name)["users"] == 2
+    Transfer(*ends, 8 * MB).finish()
+    assert ccs(ns, outside, address=address) == [default] * 2
+    detach(bbrctl, name, cgroup)
+    assert ccs(ns, cgroup, address=address) == [default] * 2
+
+
+def test_only_one_end_is_in_it(bbrctl, load, ns, cgroup, new_cgroup):
+    name, default = load(), default_of(ns)
+    attach(bbrctl, name, cgroup)
+    with new_cgroup().entered():
+        listener = listen(ns)
+    with cgroup.entered():
+        assert [get_cc(sock) for sock in connect(ns, listener)] == [name, default]
+        listener = listen(ns)
+    assert [get_cc(sock) for sock in connect(ns, listener)] == [default, name]
+
+
+def test_what_the_application_chose_stays(bbrctl, load, ns, cgroup):
+    name, default = load(), default_of(ns)
+    attach(bbrctl, name, cgroup)
+    assert ccs(ns, cgroup, cc="reno") == ["reno", name]
+    assert ccs(ns, cgroup, cc=default) == [default, name]
+    with cgroup.entered():
+        listener = listen(ns, cc="reno")
+        assert [get_cc(sock) for sock in connect(ns, listener)] == [name, "reno"]
+        sock, _ = connect(ns, listener)
+    set_cc(sock, "reno")
+    assert get_cc(sock) == "reno"
+
+
+def test_what_a_route_says_stays(bbrctl, load, link, cgroup):
+    """`ip route ... congctl lock` is the administrator's word on a destination."""
+    name = load()
+    attach(bbrctl, name, cgroup)
+    sender, receiver = link.ends
+    sender.ip("route", "change", "10.77.0.0/24", "dev", link.names[0], "congctl", "lock", "reno")
+    with cgroup.entered():
+        listener = listen(receiver, link.v4[1])
+        sock, _ = connect(sender, listener)
+    assert get_cc(sock) == "reno"
+
+
+def test_cgroups_below_it_and_the_nearest_wins(bbrctl, load, ns, cgroup, new_cgroup):
+    outer, inner = load(), load()
+    below = new_cgroup(cgroup)
+    lowest = new_cgroup(below)
+    attach(bbrctl, outer, cgroup)
+    assert ccs(ns, lowest) == [outer] * 2
+    attach(bbrctl, inner, below)
+    assert ccs(ns, lowest) == [inner] * 2
+    assert ccs(ns, cgroup) == [outer] * 2
+
+
+def test_open_connections_keep_what_they_have(bbrctl, load, ns, cgroup):
+    name, default = load(), default_of(ns)
+    before = pair(ns, cgroup)
+    attach(bbrctl, name, cgroup)
+    after = pair(ns, cgroup)
+    detach(bbrctl, name, cgroup)
+    assert [get_cc(sock) for sock in before + after] == [default] * 2 + [name] * 2
+    Transfer(*after, 4 * MB).finish()
+
+
+def test_an_unloaded_instance_does_no_harm(bbrctl, load, ns, cgroup):
+    name, default = load(), default_of(ns)
+    attach(bbrctl, name, cgroup)
+    done = bbrctl("unload", "--name", name)
+    assert f"still attached to {cgroup.path}" in done.err and "bbrctl detach" in done.err
+    ends = pair(ns, cgroup)
+    assert [get_cc(sock) for sock in ends] == [default] * 2
+    Transfer(*ends, MB).finish()
+    assert f"{name} is not loaded, but attached to {cgroup.path}" in bbrctl("status").out
+    bbrctl("load", "--name", name)
+    assert ccs(ns, cgroup) == [name] * 2
+    bbrctl("unload", "--name", name)
+    detach(bbrctl, name, cgroup)
+    assert str(cgroup.path) not in bbrctl("status").out
+
+
+def test_status_tells(bbrctl, load, cgroup, new_cgroup):
+    name, other = load(), load()
+    assert status_of(bbrctl, name)["cgroups"] == []
+    second = new_cgroup(cgroup)
+    attach(bbrctl, name, cgroup)
+    attach(bbrctl, name, second)
+    assert status_of(bbrctl, name)["cgroups"] == [str(cgroup.path), str(second.path)]
+    assert status_of(bbrctl, other)["cgroups"] == []
+    assert f"  attached to {second.path}\n" in bbrctl("status", "--name", name).out
+
+
+def test_json(bbrctl, load, cgroup):
+    name = load()
+    for path in str(cgroup.path), cgroup.relative, f"/{cgroup.relative}":
+        for verb in "attach", "detach":
+            done = bbrctl.json(verb, "--cgroup", path, "--name", name)
+            assert done == {"name": name, "cgroup": str(cgroup.path)}
+
+
+def test_nothing_to_do_and_another_of_ours(bbrctl, load, cgroup):
+    name, other = load(), load()
+    detach(bbrctl, name, cgroup, status=NOTHING)
+    attach(bbrctl, name, cgroup)
+    attach(bbrctl, name, cgroup, status=NOTHING)
+    refused = attach(bbrctl, other, cgroup, status=REFUSED).err
+    assert f"bbrctl detach --cgroup {cgroup.path} --name {name}" in refused
+    assert f"--name {name}" in detach(bbrctl, other, cgroup, status=NOTHING).err
+    assert status_of(bbrctl, name)["cgroups"] == [str(cgroup.path)]
+    detach(bbrctl, name, cgroup)
+
+
+def test_it_goes_with_the_cgroup(bbrctl, load):
+    name = load()
+    cgroup = Cgroup()
+    try:
+        attach(bbrctl, name, cgroup)
+    finally:
+        cgroup.delete()
+    assert status_of(bbrctl, name)["cgroups"] == []
+
+
+def test_bad_command_lines(bbrctl, load, cgroup, tmp_path):
+    name = load()
+    for verb in "attach", "detach":
+        bbrctl(verb, "--name", name, status=USAGE)
+        bbrctl(verb, "--name", name, "--cgroup", "", status=USAGE)
+        for path in tmp_path, cgroup.path / "cgroup.procs", "bbrt_none", cgroup_mount() / "bbrt_none":
+            refused = bbrctl(verb, "--name", name, "--cgroup", path, status=REFUSED).err
+            assert "no such directory of cgroup v2" in refused and str(cgroup_mount()) in refused
+    bbrctl("attach", "--name", "bbrt_none", "--cgroup", cgroup.path, status=NOTHING)
+    assert status_of(bbrctl, name)["cgroups"] == []
+
+
+def test_without_cgroup_v2(bbrctl, load):
+    name = load()
+    alone = ["unshare", "-m", "sh", "-c", f'umount -l {cgroup_mount()} && exec "$@"', "sh"]
+    err = bbrctl("attach", "--name", name, "--cgroup", "any", status=REFUSED, prefix=alone).err
+    assert "no cgroup v2 is mounted" in err and "mount -t cgroup2" in err
+    assert bbrctl("-j", "status", prefix=alone).json()
+
+
+@pytest.fixture
+def foreign_program(tmp_path):
+    """A sockops program of somebody else, pinned in a bpffs of its own."""
+    source, obj, pins = tmp_path / "p.c", tmp_path / "p.o", tmp_path / "bpf"
+    source.write_text('__attribute__((section("sockops"), used)) int nothing(void *ctx) { return 1; }\n'
+                      '__attribute__((section("license"), used)) char l[] = "GPL";\n')
+    run("clang-15", "-O2", "-target", "bpf", "-c", source, "-o", obj)
+    pins.mkdir()
+    run("mount", "-t", "bpf", "bpf", pins)
+    try:
+        run("bpftool", "prog", "load", obj, pins / "nothing", "type", "sockops")
+        yield pins / "nothing"
+    finally:
+        run("umount", pins)
+
+
+def test_an_exclusive_program_of_somebody_else(bbrctl, load, ns, cgroup, new_cgroup, foreign_program):
+    name = load()
+    below = new_cgroup(cgroup)
+    run("bpftool", "cgroup", "attach", cgroup.path, "sock_ops", "pinned", foreign_program)
+    for where in cgroup, below:
+        err = attach(bbrctl, name, where, status=REFUSED).err
+        assert "somebody else" in err and "bpftool cgroup tree" in err
+    run("bpftool", "cgroup", "detach", cgroup.path, "sock_ops", "pinned", foreign_program)
+    attach(bbrctl, name, cgroup)
+    assert ccs(ns, cgroup) == [name] * 2
+
+
+def test_beside_a_program_of_somebody_else(bbrctl, load, ns, cgroup, foreign_program):
+    name = load()
+    run("bpftool", "cgroup", "attach", cgroup.path, "sock_ops", "pinned", foreign_program, "multi")
+    attach(bbrctl, name, cgroup)
+    assert ccs(ns, cgroup) == [name] * 2
+    detach(bbrctl, name, cgroup)
+    assert [p["name"] for p in bpftool("cgroup", "list", cgroup.path)] == ["nothing"]
+
+
+def test_two_at_once(bbrctl, load, ns, cgroup):
+    name = load()
+    started = [bbrctl.start("attach", "--name", name, "--cgroup", cgroup.path,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(4)]
+    assert sorted(p.wait(60) for p in started) == [0, 3, 3, 3]
+    assert len(bpftool("cgroup", "list", cgroup.path)) == 1
+    assert ccs(ns, cgroup) == [name] * 2
+
+
+def test_many_connections_at_once(bbrctl, load, ns, cgroup):
+    name = load()
+    attach(bbrctl, name, cgroup)
+    with cgroup.entered():
+        listener = listen(ns, backlog=64)
+        pairs = [connect(ns, listener) for _ in range(50)]
+    assert {get_cc(sock) for ends in pairs for sock in ends} == {name}
+    assert status_of(bbrctl, name)["users"] == 100
