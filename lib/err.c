@@ -52,6 +52,18 @@ void remedy(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
+void note(const char *fmt, ...)
+{
+	va_list args;
+
+	if (!libbpf_speaks)
+		return;
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
 /*
  * CAP_SYS_ADMIN is for bpf(2)'s *_GET_FD_BY_ID and *_GET_NEXT_ID, by which a loaded instance is found;
  * the others are for loading one.

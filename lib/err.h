@@ -24,6 +24,9 @@ void err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The line after it: what to do about it. */
 void remedy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* One line on stderr, only with -v. */
+void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /*
  * Prints the error for -errno of a bpf() call: "what: why". For EPERM it names the capabilities that
  * this process lacks. Returns EXIT_REFUSED.

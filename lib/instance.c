@@ -128,6 +128,32 @@ static int note_maps(__u32 prog_id, struct instance *inst)
 	return 0;
 }
 
+/* Kernels that have such links (6.4) begin this member with its map's id; headers of 6.1 lack that. */
+__u32 link_map_id(const struct bpf_link_info *info)
+{
+	return info->tracing.attach_type;
+}
+
+/* The link that registers the map: its id, 0 if there is none, or -errno. */
+static int find_link(__u32 map_id)
+{
+	__u32 id = 0;
+
+	while (!bpf_link_get_next_id(id, &id)) {
+		struct bpf_link_info info = {};
+		__u32 len = sizeof(info);
+		int fd = bpf_link_get_fd_by_id(id), error;
+
+		if (fd < 0)
+			continue; /* it has ended since */
+		error = bpf_obj_get_info_by_fd(fd, &info, &len);
+		close(fd);
+		if (!error && info.type == BPF_LINK_TYPE_STRUCT_OPS && link_map_id(&info) == map_id)
+			return id;
+	}
+	return errno == ENOENT ? 0 : -errno;
+}
+
 /* Is the struct_ops map of this file descriptor a registered instance? 1: yes, 0: no. */
 static int inspect(int fd, const struct ops_layout *l, struct instance *inst)
 {
@@ -159,8 +185,14 @@ static int inspect(int fd, const struct ops_layout *l, struct instance *inst)
 	memcpy(&init_id, value + l->init, sizeof(init_id));
 	memcpy(inst->name, value + l->name, sizeof(inst->name) - 1);
 	free(value);
-	if (err || state != INUSE || !prog_id)
+	if (err || (state != INUSE && state != READY) || !prog_id)
 		return err;
+	if (state == READY) { /* prepared for a link, which may or may not be there */
+		err = find_link(info.id);
+		if (err <= 0)
+			return err;
+		inst->link_id = err;
+	}
 
 	inst->map_id = info.id;
 	inst->prog_id = prog_id;
@@ -186,6 +218,17 @@ static int by_name(const void *a, const void *b)
 static bool has_vanished(int err)
 {
 	return err == -ENOENT;
+}
+
+static bool is_listed(struct instance *list, int n, const struct instance *inst)
+{
+	for (int i = 0; i < n; i++) {
+		if (!strcmp(list[i].name, inst->name)) {
+			list[i] = *inst;
+			return true;
+		}
+	}
+	return false;
 }
 
 int instance_list(struct instance **list)
@@ -214,6 +257,9 @@ int instance_list(struct instance **list)
 		if (err < 0 && !has_vanished(err))
 			goto out;
 		if (err != 1)
+			continue;
+		/* Replaced while we look: the newer one has the name. */
+		if (is_listed(*list, n, &inst))
 			continue;
 		grown = realloc(*list, (n + 1) * sizeof(inst));
 		if (!grown) {

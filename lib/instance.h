@@ -13,6 +13,8 @@
 #include "bpf_bbr/events.h"
 #include "bpf_bbr/profiles.h"
 
+struct bpf_link_info;
+
 struct instance {
 	char name[BBR_NAME_LEN]; /* of the congestion control */
 	struct bbr_abi abi;
@@ -24,6 +26,7 @@ struct instance {
 	__u32 watch_id;
 	__u32 rings_id;
 	__u32 defaults_id; /* 0: there is none */
+	__u32 link_id; /* of the link that registers it; 0: it is registered without one */
 	__u32 users; /* sockets and namespace defaults that use it now, as far as the kernel tells */
 	__u64 loaded_ns; /* CLOCK_BOOTTIME */
 	bool supported; /* same ABI major as these tools; if not, only name and *_id are valid */
@@ -43,6 +46,9 @@ int instance_get(const char *name, struct instance *inst);
 
 /* A file descriptor of a map by its id, or -errno. */
 int instance_map(__u32 id);
+
+/* The map that a struct_ops link registers; 0: it has been detached. */
+__u32 link_map_id(const struct bpf_link_info *info);
 
 /* Maps the instance's struct bbr_watch into memory; NULL with errno set. */
 struct bbr_watch *instance_watch_map(const struct instance *inst);

@@ -16,8 +16,8 @@
 #include "err.h"
 #include "instance.h"
 #include "object.h"
-
-#define TCP_CONG_NON_RESTRICTED 1 /* sockets without CAP_NET_ADMIN may use it */
+#include "ops.h"
+#include "pin.h"
 
 extern const char bbr_object[], bbr_object_end[], migrate_object[], migrate_object_end[];
 
@@ -123,82 +123,22 @@ int object_map(const struct bpf_object *obj, const char *name)
 	return fd < 0 ? -ENOENT : fd;
 }
 
-static int put(const struct btf *btf, __u32 type, const char *member, const void *data, size_t len,
-	       char *value)
-{
-	const char *const path[] = { "data", member, NULL };
-	__u32 offset;
-	int error = btf_member_path(btf, type, path, &offset);
-
-	if (!error)
-		memcpy(value + offset, data, len);
-	return error;
-}
-
-/* The kernel's tcp_congestion_ops, with a program's file descriptor in place of each callback. */
-static int fill_value(struct bpf_object *obj, const struct btf *btf, __u32 type, const char *name,
-		      char *value)
-{
-	static const __u32 flags = TCP_CONG_NON_RESTRICTED;
-	struct bpf_program *prog;
-	int error;
-
-	bpf_object__for_each_program(prog, obj)
-	{
-		unsigned long fd = bpf_program__fd(prog);
-
-		/* Each program has the name of the callback that it is. */
-		error = put(btf, type, bpf_program__name(prog), &fd, sizeof(fd), value);
-		if (error)
-			return error;
-	}
-	error = put(btf, type, "name", name, strlen(name), value);
-	return error ? error : put(btf, type, "flags", &flags, sizeof(flags), value);
-}
-
-/*
- * libbpf registers a struct_ops map under the names that were compiled into the object, and its
- * versions differ in what they let one change. So leave libbpf's map alone, and make another one of the
- * same programs.
- */
 int object_register(struct bpf_object *obj, const char *name, unsigned int *map_id)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts);
-	static const __u32 key;
-	struct bpf_map_info info = {};
-	__u32 len = sizeof(info);
-	struct btf *btf = btf__load_vmlinux_btf();
-	char *value = NULL;
-	int type, size, error, fd = -1;
+	const char *why_not = pin_prepare(name);
+	bool by_link = !why_not;
+	struct ops ops;
+	int error = ops_make(&ops, obj, name, by_link);
 
-	if (!btf)
-		return -errno;
-	type = btf__find_by_name_kind(btf, TCP_OPS_VALUE, BTF_KIND_STRUCT);
-	if (type < 0) {
-		error = -ENOTSUP;
-		goto out;
-	}
-	size = btf__type_by_id(btf, type)->size;
-	value = calloc(1, size);
-	if (!value) {
-		error = -ENOMEM;
-		goto out;
-	}
-	error = fill_value(obj, btf, type, name, value);
-	if (error)
-		goto out;
-
-	opts.btf_fd = bpf_object__btf_fd(obj);
-	opts.btf_vmlinux_value_type_id = type;
-	fd = bpf_map_create(BPF_MAP_TYPE_STRUCT_OPS, name, sizeof(key), size, 1, &opts);
-	if (fd < 0 || bpf_map_update_elem(fd, &key, value, 0) ||
-	    bpf_obj_get_info_by_fd(fd, &info, &len))
-		error = -errno;
-	*map_id = info.id;
-out:
-	if (fd >= 0)
-		close(fd);
-	free(value);
-	btf__free(btf);
+	if (why_not)
+		note("%s: not registered by a link: %s", name, why_not);
+	if (!error)
+		error = ops_register(&ops);
+	if (!error && by_link)
+		error = pin_link(name, ops.link_fd);
+	*map_id = ops.map_id;
+	ops_free(&ops);
+	if (error && by_link)
+		pin_remove(name, 0); /* what was made for it */
 	return error;
 }

@@ -153,6 +153,7 @@ static struct json_object *to_json(const struct instance *inst, const struct sta
 	json_object_object_add(o, "name", json_object_new_string(inst->name));
 	json_object_object_add(o, "map_id", json_object_new_int64(inst->map_id));
 	json_object_object_add(o, "prog_id", json_object_new_int64(inst->prog_id));
+	json_object_object_add(o, "link_id", json_object_new_int64(inst->link_id));
 	json_object_object_add(o, "supported", json_object_new_boolean(inst->supported));
 	json_object_object_add(o, "abi_major", json_object_new_int64(inst->abi.major));
 	json_object_object_add(o, "abi_minor", json_object_new_int64(inst->abi.minor));

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <bpf/bpf.h>
 #include <json-c/json.h>
 
 #include "default.h"
@@ -13,6 +10,8 @@
 #include "json_print.h"
 #include "lock.h"
 #include "migration.h"
+#include "pin.h"
+#include "unregister.h"
 #include "verbs.h"
 
 /* Moves away what uses it now; EXIT_REFUSED after printing why if something stays. */
@@ -54,19 +53,6 @@ static void report(const struct options *opt, const struct instance *inst,
 		       inst->name, inst->users);
 	else
 		printf("%s: unloaded\n", inst->name);
-}
-
-static int unregister(const struct instance *inst)
-{
-	static const __u32 key;
-	int fd = instance_map(inst->map_id), ret = EXIT_DONE;
-
-	if (fd < 0)
-		return err_bpf(fd, "cannot open the instance");
-	if (bpf_map_delete_elem(fd, &key))
-		ret = err_bpf(errno, "the kernel refused to unregister it");
-	close(fd);
-	return ret;
 }
 
 /*
@@ -111,6 +97,8 @@ int verb_unload(const struct options *opt, int argc, char **argv)
 	if (!have_caps("cannot unload") || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_get(opt->name, &inst);
+	if (ret == EXIT_NOTHING)
+		pin_remove(opt->name, 0); /* of a link that somebody detached */
 	if (ret)
 		return ret;
 	if (opt->json) {

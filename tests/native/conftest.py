@@ -69,6 +69,8 @@ def nothing_is_left(bbrctl):
     deadline = time.monotonic() + 30
     while (left := system.Traces(bbrctl).since(before)) and time.monotonic() < deadline:
         time.sleep(0.5)
+    if not before.bpffs:
+        system.unmount_bpffs()
     assert not left, "the tests left behind: " + "; ".join(left)
 
 
@@ -156,6 +158,17 @@ def load(bbrctl, free_name):
     def make(*assignments):
         name = free_name()
         bbrctl("load", "--name", name, *itertools.chain(*(("--set", a) for a in assignments)))
+        return name
+    return make
+
+
+@pytest.fixture
+def load_plain(bbrctl, free_name):
+    """As load, but not by a link."""
+    def make(*assignments):
+        name = free_name()
+        bbrctl("load", "--name", name, *itertools.chain(*(("--set", a) for a in assignments)),
+               prefix=system.NO_BPFFS)
         return name
     return make
 

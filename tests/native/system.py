@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the tests ask of the running system: commands, BPF objects, traces that they left."""
 import ctypes
+import fcntl
 import json
 import os
 import pathlib
@@ -108,6 +109,34 @@ def cgroup_mount():
     raise AssertionError("no cgroup v2 is mounted")
 
 
+BPFFS = pathlib.Path("/sys/fs/bpf")
+PINS = BPFFS / "bpf_bbr"  # of the links by which bbrctl registers instances
+
+# Before a command: it sees no bpffs, nor can it make one that would stay.
+NO_BPFFS = ["unshare", "-m", "sh", "-c", f'umount -l {BPFFS} 2>/dev/null; exec "$@"', "sh"]
+
+
+def pin(name):
+    return PINS / name.replace(".", "-")
+
+
+def pins():
+    return {path.name for path in PINS.iterdir()} if PINS.is_dir() else set()
+
+
+def has_bpffs():
+    with open("/proc/self/mounts") as f:
+        return any(line.split()[1:3] == [str(BPFFS), "bpf"] for line in f)
+
+
+def unmount_bpffs():
+    """Unless somebody has something in it: pins do not keep a bpffs from being unmounted."""
+    with open("/run/bbrctl.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if has_bpffs() and not [p for p in BPFFS.iterdir() if p.suffix != ".debug"]:
+            run("umount", BPFFS)
+
+
 def namespaces():
     return {line.split()[0] for line in run("ip", "netns", "list").stdout.splitlines() if line.strip()}
 
@@ -160,6 +189,8 @@ class Traces:
         self.namespaces = {n for n in namespaces() if n.startswith("bbrt")}
         self.congestion_controls = {n for n in registered() if is_ours(n)}
         self.cgroups = {path.name for path in cgroup_mount().glob("bbrt*")}
+        self.pins = {n for n in pins() if is_ours(n)}
+        self.bpffs = has_bpffs()
         self.processes = processes()
         with open("/proc/sys/net/ipv4/tcp_congestion_control") as f:
             self.default = f.read()
@@ -168,7 +199,7 @@ class Traces:
     def since(self, before):
         """What is there now and was not there before, in words; empty if there is nothing."""
         new = []
-        for what in "struct_ops", "namespaces", "congestion_controls", "maps", "cgroups", "processes":
+        for what in "struct_ops", "namespaces", "congestion_controls", "maps", "cgroups", "pins", "processes":
             extra = getattr(self, what) - getattr(before, what)
             if extra:
                 new.append(f"{what}: {sorted(extra)}")

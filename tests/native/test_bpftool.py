@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from system import maps_of_program, run
+from system import bpftool, maps_of_program, pin, run, struct_ops
 from tool import NOTHING, status_of
 from transfer import MB, get_cc, listen, connect, send_verified, set_cc
 
@@ -78,7 +78,18 @@ def test_bbrctl_does_not_load_over_it(bpf_bbr, bbrctl):
     assert status_of(bbrctl, bpf_bbr) == before
 
 
-def test_bpftool_unregisters_what_bbrctl_loaded(load, bbrctl):
-    name = load()
+def test_bpftool_unregisters_what_bbrctl_loaded_without_a_link(load_plain, bbrctl):
+    name = load_plain()
     unregister(name)
     assert status_of(bbrctl, name) is None
+
+
+def test_bpftool_sees_what_bbrctl_loaded_by_link(load, bbrctl):
+    name = load()
+    found = status_of(bbrctl, name)
+    assert struct_ops()[found["map_id"]] == name
+    assert found["link_id"] in [link["id"] for link in bpftool("link", "list")]
+    assert pin(name).exists()
+    # The kernel refuses bpftool's way: the element of such a map cannot be deleted.
+    assert run("bpftool", "struct_ops", "unregister", "name", name, check=False).returncode
+    assert status_of(bbrctl, name) == found
