@@ -73,6 +73,15 @@ $(BUILD)/no_telemetry.bpf.o: $(BPF_SRC) | $(BUILD)
 	$(BPFTOOL) gen object $@ $(BUILD)/no_telemetry.tmp.o
 	rm $(BUILD)/no_telemetry.tmp.o
 
+# To upgrade to: a later version of the program, and one of an ABI that no tool knows.
+NEXT_OBJECTS := $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o)
+$(BUILD)/next_version.bpf.o: NEXT := -DBBR_VERSION='"9.9.9"'
+$(BUILD)/next_abi.bpf.o: NEXT := -DBBR_VERSION='"9.9.9"' -DBBR_ABI_MAJOR=999
+$(NEXT_OBJECTS): $(BPF_SRC) | $(BUILD)
+	$(CLANG) $(BPF_CFLAGS) $(NEXT) -c bpf/bbr.bpf.c -o $@.tmp.o
+	$(BPFTOOL) gen object $@ $@.tmp.o
+	rm $@.tmp.o
+
 # The tools, and once more under the sanitizers for the tests.
 $(BUILD)/bbrctl: $(LOADER_SRC) loader/object.S loader/profiles.ini $(LIB_SRC) $(HEADERS) $(OBJECTS)
 	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(EMBEDDED) $(LOADER_SRC) loader/object.S $(LIB_SRC) \
@@ -199,7 +208,7 @@ lab-matrix: ## every kernel of the lab, not just those of make check
 	$(MAKE) tests
 	$(PYTHON) tests/lab/lab matrix
 
-tests: all $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS) $(FUZZERS)
+tests: all $(NEXT_OBJECTS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS) $(FUZZERS)
 
 lint: ## formatting and shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)

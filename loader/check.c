@@ -18,6 +18,7 @@ struct traits {
 	bool ack_args; /* 6.10: cong_control has four arguments */
 	bool tx_start; /* 7.1: TX_START has a callback of its own, which we do without */
 	bool app_limited; /* 6.4: app_limited can be written */
+	bool link; /* 6.4: what is registered can be replaced */
 };
 
 static bool has_member(const struct btf *btf, const char *type, const char *member)
@@ -57,6 +58,7 @@ static void read_traits(struct traits *t)
 	t->ack_args = cong_control_args(btf) == 4;
 	t->tx_start = has_member(btf, "tcp_congestion_ops", "cwnd_event_tx_start");
 	t->app_limited = has_member(btf, "bpf_struct_ops", "validate");
+	t->link = has_member(btf, "bpf_struct_ops", "update");
 	btf__free(btf);
 }
 
@@ -69,6 +71,7 @@ static void print_json_check(const struct utsname *uts, const struct traits *t)
 	json_object_object_add(o, "cong_control_args", json_object_new_int(t->ack_args ? 4 : 2));
 	json_object_object_add(o, "tx_start_callback", json_object_new_boolean(t->tx_start));
 	json_object_object_add(o, "app_limited_writable", json_object_new_boolean(t->app_limited));
+	json_object_object_add(o, "atomic_upgrade", json_object_new_boolean(t->link));
 	json_print(o);
 }
 
@@ -97,5 +100,6 @@ int verb_check(const struct options *opt, int argc, char **argv)
 	       t.tx_start ? "noticed before sending (no CA_EVENT_TX_START)" : "told by the kernel");
 	printf("  app_limited is %s\n",
 	       t.app_limited ? "written to the kernel" : "kept by bpf_bbr (not writable)");
+	printf("  an upgrade %s\n", t.link ? "is atomic" : "leaves a gap of milliseconds");
 	return EXIT_DONE;
 }

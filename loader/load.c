@@ -53,13 +53,12 @@ static int freeze(const struct bpf_object *obj, const char *map)
 static int write_params(int params_fd, const struct bbr_params *p)
 {
 	struct profiles profiles;
-	int error;
 
 	if (profiles_open_maps(params_fd, -1, sizeof(*p), &profiles))
 		return -ENOMEM;
-	error = profile_write(&profiles, 0, p);
+	profile_init(&profiles, 0, BBR_PROFILE_DEFAULT, p);
 	profiles_close(&profiles);
-	return error;
+	return 0;
 }
 
 static int register_as(struct bpf_object *obj, const char *name, const struct bbr_params *p,

@@ -117,6 +117,8 @@ static const struct verb {
 	  "--from CC --to CC [--dst PREFIX] [--dport N] [--sport N] [--cgroup PATH]\n"
 	  "                 [--mark N] [--netns N] [--listeners] [--dry-run]",
 	  "give live connections another congestion control" },
+	{ "upgrade", verb_upgrade, O_NAME | O_OBJECT, 0, "[--name NAME] [--object FILE]",
+	  "other code under its name; open connections keep theirs" },
 	{ "attach", verb_attach, O_NAME | O_CGROUP, 0, "--cgroup PATH [--name NAME]",
 	  "new connections of a cgroup use it, whatever the application" },
 	{ "detach", verb_detach, O_NAME | O_CGROUP, 0, "--cgroup PATH [--name NAME]",

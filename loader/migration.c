@@ -80,7 +80,7 @@ static int grow(struct migration *m)
 }
 
 /* Returns whether the socket is new, or -errno. The last that happened to a socket counts. */
-static int note(struct migration *m, const struct migrate_record *r)
+static int note_record(struct migration *m, const struct migrate_record *r)
 {
 	int error = grow(m);
 	__u32 *slot;
@@ -116,7 +116,7 @@ static int pass(struct migration *m, int link)
 			break;
 		have += n;
 		for (size_t i = 0; i < have / sizeof(*buf); i++) {
-			int new = note(m, &buf[i]);
+			int new = note_record(m, &buf[i]);
 
 			if (new < 0) {
 				close(fd);

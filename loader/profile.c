@@ -128,6 +128,12 @@ int profile_check_known(const struct profiles *ps, const struct bbr_params *p)
 	return EXIT_DONE;
 }
 
+void profile_init(struct profiles *ps, int index, const char *name, const struct bbr_params *p)
+{
+	memcpy(bank(ps, index, ps->map->gen[index]), p, common_size(ps));
+	strncpy(ps->map->name[index], name, BBR_PROFILE_NAME_LEN);
+}
+
 /*
  * Waits until every BPF program that runs now has ended. The kernel does that after each change of
  * a map of maps (maybe_wait_bpf_programs() in kernel/bpf/syscall.c), so change one. membarrier(2)

@@ -51,6 +51,9 @@ void profile_read(const struct profiles *ps, int index, struct bbr_params *p);
  */
 int profile_check_known(const struct profiles *ps, const struct bbr_params *p);
 
+/* Makes a profile of instances that are not registered yet: nobody reads them. */
+void profile_init(struct profiles *ps, int index, const char *name, const struct bbr_params *p);
+
 /* Puts p in force, all of it at once for every ACK that is processed from now on. 0 or -errno. */
 int profile_write(struct profiles *ps, int index, const struct bbr_params *p);
 

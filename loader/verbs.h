@@ -28,7 +28,7 @@ struct options {
 	bool json; /* -j */
 	bool verbose; /* -v */
 	bool defaults; /* show --defaults */
-	const char *object; /* load --object */
+	const char *object; /* load, upgrade --object */
 	struct option_list set; /* load --set */
 	struct socket_filter filter; /* --dst, --dport, --sport, --cgroup, --mark */
 	const char *before; /* rule add --before */
@@ -62,6 +62,7 @@ int verb_profile_copy(const struct options *opt, int argc, char **argv);
 int verb_profile_delete(const struct options *opt, int argc, char **argv);
 int verb_attach(const struct options *opt, int argc, char **argv);
 int verb_detach(const struct options *opt, int argc, char **argv);
+int verb_upgrade(const struct options *opt, int argc, char **argv);
 
 /* After unloading: warns of the cgroups that are still attached to the name. */
 void warn_of_attachments(const char *name);

@@ -10,14 +10,18 @@
 
 #define BBR_NAME "bpf_bbr" /* the instance that bpftool registers, and bbrctl's default */
 #define BBR_NAME_LEN 16 /* TCP_CA_NAME_MAX: 15 characters and the closing 0 */
+#ifndef BBR_VERSION
 #define BBR_VERSION "0.1.0"
+#endif
 
 #define BBR_ABI_MAGIC 0x31726262 /* "bbr1" */
 /*
  * Major: layouts that older tools would misread. Minor: fields added at the end of bbr_event or of
  * bbr_params; tools accept those.
  */
+#ifndef BBR_ABI_MAJOR
 #define BBR_ABI_MAJOR 2
+#endif
 #define BBR_ABI_MINOR 0
 
 struct bbr_abi {

@@ -255,6 +255,13 @@ OTHER(profile_add)
 OTHER(profile_copy)
 OTHER(profile_delete)
 
+int verb_upgrade(const struct options *opt, int argc, char **argv)
+{
+	(void)argv;
+	CHECK(argc == 1 && !opt->set.n && !opt->defaults);
+	return EXIT_DONE;
+}
+
 int verb_attach(const struct options *opt, int argc, char **argv)
 {
 	return run_other(opt, argc, argv);

@@ -14,6 +14,7 @@ OLD = "5.10"  # refused
 
 
 TOOLS = ["bpftool", BUILD / "bbrctl", BUILD / "bbrmon"]
+OBJECTS = {f"/{name}.bpf.o": BUILD / f"{name}.bpf.o" for name in ("bpf_bbr", "next_version")}
 NEWER = "+debian13"  # of a key: with Debian 13's bpftool and libbpf, the other matrix has the host's
 NEWER_FOLDER = "/debian13"
 
@@ -45,7 +46,7 @@ def run(key):
     script = f"{first}PATH_KIND={kind}\n" + "".join(
         (HERE / part).read_text() for part in ("path.sh", "matrix.sh"))
     image = guest.initramfs(kernel, script, modules=MODULES, programs=[*TOOLS, BUILD / "flow"],
-                            files={"/bpf_bbr.bpf.o": BUILD / "bpf_bbr.bpf.o", **files})
+                            files={**OBJECTS, **files})
     return guest.run(kernel, image)
 
 

@@ -108,6 +108,18 @@ bbrctl detach --cgroup lab --name lab_bbr
 in_cgroup bytes:1000
 rmdir /sys/fs/cgroup/lab
 
+step upgrade
+bbrctl set --name lab_two bw_win=33
+send -C lab_two send:3000 &
+flow=$!
+sleep 1
+bbrctl -j upgrade --name lab_two --object /next_version.bpf.o
+send -C lab_two bytes:100000
+bbrctl upgrade --name lab_two
+wait $flow
+bbrctl -j status --name lab_two
+bbrctl show --name lab_two bw_win
+
 step unload
 bbrctl unload --name lab_bbr
 bbrctl unload --name lab_two
@@ -116,6 +128,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 	bpftool map list | grep -qE 'bbr|params|watch' || break
 	sleep 1
 done
+ls -d /sys/fs/bpf/bpf_bbr 2>/dev/null
 bpftool struct_ops list
 bpftool map list | grep -E 'bbr|params|watch'
 step end

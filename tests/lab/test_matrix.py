@@ -22,6 +22,7 @@ def steps(request):
     assert "end" in found, result.console
     if request.param.endswith(matrix.NEWER):
         assert "using libbpf v1.5" in found["versions"], found["versions"]
+    found["kernel"] = request.param.removesuffix(matrix.NEWER)
     return found
 
 
@@ -107,6 +108,21 @@ def test_a_cgroup_is_attached_and_detached(steps):
     assert attached["cc"] == "lab_bbr" and chosen["cc"] == "reno"
     assert detached["cc"] not in ("lab_bbr", "reno")
     assert attached["received_bytes"] == 1000000 and attached["wrong_bytes"] == 0
+
+
+def test_an_upgrade_replaces_the_code_under_a_flow(steps):
+    """Atomically, but on 6.1: that has no links."""
+    text = steps["upgrade"]
+    assert '"version": "9.9.9"' in text and "upgraded from 9.9.9 to" in text, text
+    if steps["kernel"] == "6.1":
+        assert '"atomic": false' in text and "the name was missing for at most" in text, text
+        assert "this kernel has no links" in text, text
+    else:
+        assert '"atomic": true' in text and "at no moment was the name missing" in text, text
+    assert "bbrctl: " not in text and '"params_changed": 1' in text, text
+    assert [end["wrong_bytes"] for end in matrix.ends(text)] == [0, 0]
+    for end in matrix.ends(text):
+        assert end["cc"] == "lab_two" and end["received_bytes"] == end["sent_bytes"] > 0
 
 
 def test_it_unloads_and_leaves_nothing(steps):

@@ -15,7 +15,8 @@ NEEDED = ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN", "CAP_SYS_ADMIN"]
 
 COMMANDS = {
     "bbrctl": [["check"], ["load", "--name", "bbrt_no"], ["unload"], ["status"], ["show"], ["set", "bw_win=11"],
-               ["reset"], ["attach", "--cgroup", "bbrt_no"], ["detach", "--cgroup", "bbrt_no"]],
+               ["reset"], ["attach", "--cgroup", "bbrt_no"], ["detach", "--cgroup", "bbrt_no"],
+               ["upgrade"]],
     "bbrmon": [["stream"], ["stream", "-j", "--name", "bbrt_no"]],
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Gives an instance's name to other code.
+ */
+#ifndef LOADER_SWAP_H
+#define LOADER_SWAP_H
+
+#include <stdbool.h>
+
+#include <linux/types.h>
+
+struct bpf_object;
+struct instance;
+
+struct swap {
+	__u32 map_id; /* of the new code */
+	bool atomic;
+	const char *why_plain; /* why the new code is not registered by a link; NULL: it is */
+	__u64 gap_ns; /* if not: for no longer than this the name was missing */
+};
+
+/*
+ * EXIT_DONE; or EXIT_REFUSED after printing why, and then the old code has the name, unless it is said that
+ * it could not be put back.
+ */
+int swap_code(const struct instance *old, struct bpf_object *obj, struct swap *swap);
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <json-c/json.h>
+
+#include "carry_over.h"
+#include "err.h"
+#include "instance.h"
+#include "json_print.h"
+#include "lock.h"
+#include "netns.h"
+#include "object.h"
+#include "swap.h"
+#include "verbs.h"
+
+#define DEFAULT "/proc/sys/net/ipv4/tcp_congestion_control"
+
+/* Is it bpf_bbr, with layouts that this tool knows? */
+static int check_object(const struct options *opt, const struct bpf_object *obj,
+			struct bbr_abi *abi)
+{
+	const char *file = opt->object ? opt->object : "built-in object";
+	int fd = object_map(obj, BBR_MAP_ABI);
+	static const __u32 key;
+
+	if (fd < 0 || object_map(obj, BBR_MAP_PARAMS) < 0 || object_map(obj, BBR_MAP_CLAMPED) < 0 ||
+	    object_map(obj, BBR_MAP_RULES) < 0 ||
+	    bpf_map__value_size(bpf_object__find_map_by_name(obj, BBR_MAP_ABI)) != sizeof(*abi) ||
+	    bpf_map_lookup_elem(fd, &key, abi) || abi->magic != BBR_ABI_MAGIC) {
+		err("%s: is not bpf_bbr", file);
+		return EXIT_REFUSED;
+	}
+	if (abi->major == BBR_ABI_MAJOR && abi->params_size &&
+	    abi->params_size % sizeof(__u32) == 0 && abi->watch_size == sizeof(struct bbr_watch))
+		return EXIT_DONE;
+	err("%s: is of another version (%.20s, ABI %u; this tool has %s, ABI %u)", file,
+	    abi->version, abi->major, BBR_VERSION, BBR_ABI_MAJOR);
+	remedy("use the bbrctl of that version");
+	return EXIT_REFUSED;
+}
+
+/* Everything that can fail without touching the name. */
+static int prepare(const struct options *opt, const struct instance *old, struct bpf_object **obj,
+		   struct bbr_abi *abi)
+{
+	int ret = object_load(opt->object, obj);
+
+	if (ret)
+		return ret;
+	ret = check_object(opt, *obj, abi);
+	if (!ret)
+		ret = carry_over(old, *obj, abi);
+	if (!ret && bpf_map_freeze(object_map(*obj, BBR_MAP_CLAMPED)))
+		ret = err_bpf(errno, "cannot freeze the program's own map");
+	if (ret) {
+		bpf_object__close(*obj);
+		*obj = NULL;
+	}
+	return ret;
+}
+
+struct defaults {
+	const char *name;
+	unsigned int n; /* namespaces that were given the new code */
+};
+
+/* In a namespace: its default goes by address, not by name, until it is set again. */
+static int set_default_again(const struct netns *ns, void *data)
+{
+	struct defaults *d = data;
+	char now[64];
+	int fd = open(DEFAULT, O_RDWR | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, now, sizeof(now) - 1);
+
+	if (n > 0) {
+		now[n] = 0;
+		now[strcspn(now, "\n")] = 0;
+		if (!strcmp(now, d->name)) {
+			if (pwrite(fd, now, strlen(now), 0) > 0)
+				d->n++;
+			else
+				err("network namespace %s: its default stays the old code: %s",
+				    ns->name, strerror(errno));
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return EXIT_DONE;
+}
+
+static void print_json_upgraded(const struct instance *old, const struct bbr_abi *abi,
+				const struct swap *swap, unsigned int defaults, unsigned int users)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "name", json_object_new_string(old->name));
+	json_object_object_add(o, "map_id", json_object_new_int64(swap->map_id));
+	json_object_object_add(o, "version", json_object_new_string(abi->version));
+	json_object_object_add(o, "old_map_id", json_object_new_int64(old->map_id));
+	json_object_object_add(o, "old_version", json_object_new_string(old->abi.version));
+	json_object_object_add(o, "old_users", json_object_new_int64(users));
+	json_object_object_add(o, "defaults", json_object_new_int64(defaults));
+	json_object_object_add(o, "atomic", json_object_new_boolean(swap->atomic));
+	if (!swap->atomic)
+		json_object_object_add(o, "gap_us", json_object_new_int64(swap->gap_ns / 1000));
+	json_object_object_add(o, "next_is_atomic", json_object_new_boolean(!swap->why_plain));
+	json_print(o);
+}
+
+static void print_upgraded(const struct instance *old, const struct bbr_abi *abi,
+			   const struct swap *swap, unsigned int defaults, unsigned int users)
+{
+	printf("%s: upgraded from %.20s to %.20s (map id %u to %u)\n", old->name, old->abi.version,
+	       abi->version, old->map_id, swap->map_id);
+	if (swap->atomic)
+		puts("  atomically: at no moment was the name missing");
+	else
+		printf("  the name was missing for at most %.1f ms: %s\n", swap->gap_ns / 1e6,
+		       swap->why_plain ? swap->why_plain :
+					 "it was not registered by a link, but is now");
+	if (defaults)
+		printf("  set again as the default of %u network namespace%s\n", defaults,
+		       defaults > 1 ? "s" : "");
+	if (users)
+		printf("  %u that use the old code (sockets) keep it until they close\n", users);
+}
+
+/* The promise of a failed upgrade, if the kernel confirms it. */
+static void say_still_running(const struct instance *old)
+{
+	struct instance now;
+
+	if (!instance_get(old->name, &now))
+		remedy("not upgraded: %s goes on with %.20s (map id %u)", old->name,
+		       now.abi.version, now.map_id);
+}
+
+int verb_upgrade(const struct options *opt, int argc, char **argv)
+{
+	struct defaults defaults = { .name = opt->name };
+	struct bpf_object *obj;
+	struct instance old;
+	struct bbr_abi abi;
+	struct swap swap;
+	unsigned int users;
+	int ret;
+
+	(void)argc;
+	(void)argv;
+	if (!have_caps("cannot upgrade") || lock_instances())
+		return EXIT_REFUSED;
+	ret = instance_get(opt->name, &old);
+	if (ret)
+		return ret;
+	ret = prepare(opt, &old, &obj, &abi);
+	if (!ret) {
+		ret = swap_code(&old, obj, &swap);
+		bpf_object__close(obj);
+	}
+	if (ret) {
+		say_still_running(&old);
+		return ret;
+	}
+	ret = netns_for_each(set_default_again, &defaults);
+	users = old.users > defaults.n ? old.users - defaults.n : 0;
+	if (opt->json)
+		print_json_upgraded(&old, &abi, &swap, defaults.n, users);
+	else
+		print_upgraded(&old, &abi, &swap, defaults.n, users);
+	return ret;
+}
