@@ -120,6 +120,17 @@ wait $flow
 bbrctl -j status --name lab_two
 bbrctl show --name lab_two bw_win
 
+# A link ends with its pin, and that with its bpffs; the next load makes another one.
+step bpffs
+bbrctl load --name lab_fs
+umount /sys/fs/bpf
+sleep 1
+bbrctl -j status --name lab_fs >/dev/null 2>&1
+echo "status $?"
+bbrctl load --name lab_fs 2>&1
+bbrctl unload --name lab_fs
+grep -c ' /sys/fs/bpf bpf ' /proc/mounts
+
 step unload
 bbrctl unload --name lab_bbr
 bbrctl unload --name lab_two
