@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,26 +11,9 @@
 #include <bpf/bpf.h>
 
 #include "attachment.h"
+#include "cgroup.h"
 
 #define MAX_PROGS 64 /* sockops programs of one cgroup; the kernel allows no more */
-
-char *cgroup_mount(void)
-{
-	FILE *f = setmntent("/proc/self/mounts", "r");
-	struct mntent *m;
-	char *found = NULL;
-
-	while (f && (m = getmntent(f))) {
-		/* Also where v1 has the other controllers. */
-		if (!strcmp(m->mnt_type, "cgroup2")) {
-			found = strdup(m->mnt_dir);
-			break;
-		}
-	}
-	if (f)
-		endmntent(f);
-	return found;
-}
 
 static int read_attach(__u32 map_id, struct bbr_attach *attach)
 {

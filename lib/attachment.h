@@ -13,9 +13,6 @@ struct attachment {
 	char name[BBR_NAME_LEN]; /* of the congestion control, loaded or not */
 };
 
-/* Where cgroup v2 is mounted, to be freed; NULL if it is not. */
-char *cgroup_mount(void);
-
 /*
  * Our program in one cgroup: its file descriptor, what it says in *attach; -ENOENT if there is none, or
  * -errno.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE /* name_to_handle_at() */
+#define _GNU_SOURCE /* name_to_handle_at(), asprintf() */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,18 +17,16 @@
 #include "cgroup.h"
 #include "err.h"
 
-/* Where cgroup2 is mounted; systemd's hybrid hierarchy has it at an unusual place. */
-static bool find_mount(char *path, size_t size)
+char *cgroup_mount(void)
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");
 	const struct mntent *m;
-	bool found = false;
+	char *found = NULL;
 
-	while (f && !found && (m = getmntent(f))) {
-		found = !strcmp(m->mnt_type, "cgroup2");
-		if (found)
-			snprintf(path, size, "%s", m->mnt_dir);
-	}
+	/* Also where v1 has the other controllers: systemd's hybrid hierarchy has it at an unusual place. */
+	while (f && !found && (m = getmntent(f)))
+		if (!strcmp(m->mnt_type, "cgroup2"))
+			found = strdup(m->mnt_dir);
 	if (f)
 		endmntent(f);
 	return found;
@@ -61,26 +59,36 @@ static bool handle_of(const char *path, __u64 *id)
 	return true;
 }
 
-/* The path of a cgroup that the user named, in `full` of 2 * PATH_MAX. */
-static int find_cgroup(const char *option, const char *path, char *full)
+static char *below(const char *mount, const char *path)
 {
-	char mount[PATH_MAX];
+	char *joined;
 
-	if (path[0] == '/' && is_cgroup(path)) {
-		snprintf(full, 2 * PATH_MAX, "%s", path);
+	return asprintf(&joined, "%s/%s", mount, path) < 0 ? NULL : joined;
+}
+
+int cgroup_find(const char *option, const char *path, char **found)
+{
+	char *mount, *full;
+
+	*found = path[0] == '/' && is_cgroup(path) ? realpath(path, NULL) : NULL;
+	if (*found)
 		return EXIT_DONE;
-	}
-	if (!find_mount(mount, sizeof(mount))) {
+	mount = cgroup_mount();
+	if (!mount) {
 		err("%s %s: no cgroup2 file system is mounted", option, path);
 		remedy("mount it: mount -t cgroup2 none /sys/fs/cgroup");
 		return EXIT_REFUSED;
 	}
-	snprintf(full, 2 * PATH_MAX, "%s/%.*s", mount, PATH_MAX - 1, path);
-	if (path[0] && is_cgroup(full))
-		return EXIT_DONE;
-	err("%s %s: no such cgroup", option, path);
-	remedy("a path such as system.slice/x.service, below %s", mount);
-	return EXIT_USAGE;
+	full = path[0] ? below(mount, path) : NULL;
+	if (full && is_cgroup(full))
+		*found = realpath(full, NULL);
+	free(full);
+	if (!*found) {
+		err("%s %s: no such cgroup", option, path);
+		remedy("a path such as system.slice/x.service, below %s", mount);
+	}
+	free(mount);
+	return *found ? EXIT_DONE : EXIT_USAGE;
 }
 
 static int refuse_handle(const char *option, const char *path)
@@ -91,29 +99,33 @@ static int refuse_handle(const char *option, const char *path)
 
 int cgroup_id(const char *option, const char *path, __u64 *id)
 {
-	char full[2 * PATH_MAX];
-	int ret = find_cgroup(option, path, full);
+	char *real;
+	int ret = cgroup_find(option, path, &real);
 
-	if (!ret && !handle_of(full, id))
+	if (ret)
+		return ret;
+	if (!handle_of(real, id))
 		ret = refuse_handle(option, path);
+	free(real);
 	return ret;
 }
 
 int cgroup_ids(const char *option, const char *path, __u64 ids[BBR_RULE_CGROUP_LEVELS], int *n)
 {
-	char full[2 * PATH_MAX], real[PATH_MAX];
-	int ret = find_cgroup(option, path, full);
+	char *real;
+	int ret = cgroup_find(option, path, &real);
 
 	*n = 0;
-	if (!ret && !realpath(full, real))
-		ret = refuse_handle(option, path);
+	if (ret)
+		return ret;
 	while (!ret && *n < BBR_RULE_CGROUP_LEVELS && is_cgroup(real)) {
 		if (!handle_of(real, &ids[(*n)++]))
-			return refuse_handle(option, path);
+			ret = refuse_handle(option, path);
 		*strrchr(real, '/') = 0;
 		if (!real[0])
 			break;
 	}
+	free(real);
 	return ret;
 }
 
@@ -123,12 +135,12 @@ void cgroup_path(__u64 id, char *path, size_t size)
 		struct file_handle handle;
 		__u64 id;
 	} h = { { .handle_bytes = sizeof(id), .handle_type = KERNFS_HANDLE }, id };
-	char mount[PATH_MAX], link[64], full[PATH_MAX];
+	char *mount = cgroup_mount(), link[64], full[PATH_MAX];
 	int fd = -1, mount_fd;
 	ssize_t len = -1;
 
 	*path = 0;
-	if (!find_mount(mount, sizeof(mount)))
+	if (!mount)
 		return;
 	mount_fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (mount_fd >= 0)
@@ -140,8 +152,9 @@ void cgroup_path(__u64 id, char *path, size_t size)
 	}
 	if (mount_fd >= 0)
 		close(mount_fd);
-	if (len < (ssize_t)strlen(mount))
-		return;
-	full[len] = 0;
-	snprintf(path, size, "%s", full[strlen(mount)] ? full + strlen(mount) : "/");
+	if (len >= (ssize_t)strlen(mount)) {
+		full[len] = 0;
+		snprintf(path, size, "%s", full[strlen(mount)] ? full + strlen(mount) : "/");
+	}
+	free(mount);
 }

@@ -8,11 +8,17 @@
 
 #include "bpf_bbr/rules.h"
 
+/* Where cgroup2 is mounted, to be freed; NULL if it is not. */
+char *cgroup_mount(void);
+
 /*
- * The id of a cgroup (of version 2), by its path in the file system or below the mount of cgroup2, as
- * /proc/PID/cgroup has it. EXIT_DONE; or prints why not: EXIT_USAGE if there is none of this path,
- * EXIT_REFUSED if cgroup2 is not mounted.
+ * The folder of a cgroup (of version 2) that a user named, by its path in the file system or, as
+ * /proc/PID/cgroup has it, below the mount of cgroup2. EXIT_DONE, *found is to be freed; or prints why not:
+ * EXIT_USAGE if there is none of this path, EXIT_REFUSED if cgroup2 is not mounted.
  */
+int cgroup_find(const char *option, const char *path, char **found);
+
+/* Its id; the rest as cgroup_find(). */
 int cgroup_id(const char *option, const char *path, __u64 *id);
 
 /* The ids of a cgroup and of those above it; *n of them, as many as rules look at. As cgroup_id(). */

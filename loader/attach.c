@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE /* asprintf() */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,73 +6,35 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <linux/magic.h>
-#include <sys/vfs.h>
-
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <json-c/json.h>
 
 #include "attachment.h"
+#include "cgroup.h"
 #include "err.h"
 #include "instance.h"
 #include "json_print.h"
 #include "lock.h"
+#include "profile.h"
+#include "rules.h"
 #include "verbs.h"
 
 extern const char attach_object[], attach_object_end[];
 
-static int open_directory(const char *path)
+/* A file descriptor of the cgroup, *path is to be freed. EXIT_DONE, or another after printing why not. */
+static int open_cgroup(const struct options *opt, char **path, int *fd)
 {
-	struct statfs fs;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int ret = cgroup_find("--cgroup", opt->filter.cgroup, path);
 
-	if (fd >= 0 && (fstatfs(fd, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-/* A path in the file system or, as /proc/PID/cgroup and systemctl have it, below the mount. */
-static int open_either(const char *given, const char *mount, char **path)
-{
-	int fd = given[0] == '/' ? open_directory(given) : -1;
-	char *below;
-
-	if (fd >= 0) {
-		*path = realpath(given, NULL);
-	} else if (asprintf(&below, "%s/%s", mount, given) >= 0) {
-		fd = open_directory(below);
-		*path = realpath(below, NULL);
-		free(below);
-	}
-	return fd;
-}
-
-/* A file descriptor of the cgroup; *path is to be freed. -1: printed why not. */
-static int open_cgroup(const char *given, char **path)
-{
-	char *mount = cgroup_mount();
-	int fd;
-
-	if (!mount) {
-		err("--cgroup %s: no cgroup v2 is mounted", given);
-		remedy("mount it: mount -t cgroup2 none /sys/fs/cgroup");
-		return -1;
-	}
-	*path = NULL;
-	fd = open_either(given, mount, path);
-	if (fd < 0 || !*path) {
-		err("--cgroup %s: no such directory of cgroup v2", given);
-		remedy("a path such as system.slice/x.service, below %s", mount);
-		free(*path);
-		if (fd >= 0)
-			close(fd);
-		fd = -1;
-	}
-	free(mount);
-	return fd;
+	if (ret)
+		return ret;
+	*fd = open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*fd >= 0)
+		return EXIT_DONE;
+	err("--cgroup %s: cannot be opened: %s", *path, strerror(errno));
+	free(*path);
+	return EXIT_REFUSED;
 }
 
 static void print_done(const struct options *opt, const char *path, const char *done)
@@ -81,12 +42,15 @@ static void print_done(const struct options *opt, const char *path, const char *
 	struct json_object *o;
 
 	if (!opt->json) {
-		printf("%s: %s %s\n", opt->name, done, path);
+		printf("%s: %s %s%s%s\n", opt->name, done, path, opt->profile ? ", profile " : "",
+		       opt->profile ? opt->profile : "");
 		return;
 	}
 	o = json_object_new_object();
 	json_object_object_add(o, "name", json_object_new_string(opt->name));
 	json_object_object_add(o, "cgroup", json_object_new_string(path));
+	if (opt->profile)
+		json_object_object_add(o, "profile", json_object_new_string(opt->profile));
 	json_print(o);
 }
 
@@ -161,6 +125,79 @@ static bool have_cgroup(const struct options *opt, const char *verb)
 	return false;
 }
 
+/* The rule by which the connections of this cgroup, and of those below, get a profile. */
+static struct bbr_rule rule_of(__u64 cgroup)
+{
+	return (struct bbr_rule){ .fields = BBR_RULE_CGROUP, .cgroup = cgroup };
+}
+
+/* The first of all, so that none that was there before decides otherwise. */
+static int add_rule(const struct options *opt, const struct instance *inst, __u64 cgroup)
+{
+	struct bbr_rule rule = rule_of(cgroup);
+	struct profiles profiles;
+	struct rules rules;
+	int index, ret;
+
+	ret = profiles_open(inst, &profiles);
+	if (ret)
+		return ret;
+	ret = profile_get(&profiles, opt->profile, &index);
+	profiles_close(&profiles);
+	if (ret)
+		return EXIT_REFUSED;
+	rule.profile = index;
+	ret = rules_read(inst, &rules);
+	if (ret)
+		return ret;
+	if (rules_find(&rules, &rule) >= 0) {
+		err("rule %d is about this cgroup already", rules_find(&rules, &rule) + 1);
+		remedy("attach without --profile, or delete the rule first: bbrctl rule delete");
+		ret = EXIT_REFUSED;
+	}
+	if (!ret)
+		ret = rules_insert(&rules, 0, &rule);
+	if (!ret)
+		ret = rules_write(inst, &rules);
+	rules_free(&rules);
+	return ret;
+}
+
+/* The rule that --profile made, or the user: it is of no use without the attachment. */
+static void delete_rule(const struct instance *inst, __u64 cgroup)
+{
+	struct bbr_rule rule = rule_of(cgroup);
+	struct rules rules;
+	int place;
+
+	if (rules_read(inst, &rules))
+		return;
+	place = rules_find(&rules, &rule);
+	if (place >= 0) {
+		rules_remove(&rules, place);
+		rules_write(inst, &rules);
+	}
+	rules_free(&rules);
+}
+
+static int attach(const struct options *opt, const struct instance *inst, int fd, const char *path)
+{
+	__u64 id;
+	int ret = refuse_if_attached(opt, fd, path);
+
+	if (!ret)
+		ret = cgroup_id("--cgroup", path, &id);
+	/* The rule first: the first connection finds it in place. */
+	if (!ret && opt->profile)
+		ret = add_rule(opt, inst, id);
+	if (ret)
+		return ret;
+	ret = attach_to(opt, fd, path);
+	if (ret && opt->profile)
+		delete_rule(inst, id);
+	return ret;
+}
+
 int verb_attach(const struct options *opt, int argc, char **argv)
 {
 	struct instance inst;
@@ -173,14 +210,11 @@ int verb_attach(const struct options *opt, int argc, char **argv)
 	if (!have_caps("cannot attach") || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_get(opt->name, &inst);
+	if (!ret)
+		ret = open_cgroup(opt, &path, &fd);
 	if (ret)
 		return ret;
-	fd = open_cgroup(opt->filter.cgroup, &path);
-	if (fd < 0)
-		return EXIT_REFUSED;
-	ret = refuse_if_attached(opt, fd, path);
-	if (!ret)
-		ret = attach_to(opt, fd, path);
+	ret = attach(opt, &inst, fd, path);
 	if (!ret)
 		print_done(opt, path, "attached to");
 	close(fd);
@@ -227,6 +261,20 @@ void warn_of_attachments(const char *name)
 		attachments_free(list, n);
 }
 
+static void delete_rules(const struct options *opt, const char *path)
+{
+	struct instance *list;
+	int n = instance_list(&list);
+	__u64 id;
+
+	for (int i = 0; i < n; i++)
+		if (!strcmp(list[i].name, opt->name) && list[i].supported &&
+		    !cgroup_id("--cgroup", path, &id))
+			delete_rule(&list[i], id);
+	if (n >= 0)
+		free(list);
+}
+
 /* Whether the instance is loaded does not matter. */
 int verb_detach(const struct options *opt, int argc, char **argv)
 {
@@ -238,12 +286,14 @@ int verb_detach(const struct options *opt, int argc, char **argv)
 		return EXIT_USAGE;
 	if (!have_caps("cannot detach") || lock_instances())
 		return EXIT_REFUSED;
-	fd = open_cgroup(opt->filter.cgroup, &path);
-	if (fd < 0)
-		return EXIT_REFUSED;
+	ret = open_cgroup(opt, &path, &fd);
+	if (ret)
+		return ret;
 	ret = detach_from(opt, fd, path);
-	if (!ret)
+	if (!ret) {
+		delete_rules(opt, path);
 		print_done(opt, path, "detached from");
+	}
 	close(fd);
 	free(path);
 	return ret;

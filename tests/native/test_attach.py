@@ -178,8 +178,8 @@ def test_bad_command_lines(bbrctl, load, cgroup, tmp_path):
         bbrctl(verb, "--name", name, status=USAGE)
         bbrctl(verb, "--name", name, "--cgroup", "", status=USAGE)
         for path in tmp_path, cgroup.path / "cgroup.procs", "bbrt_none", cgroup_mount() / "bbrt_none":
-            refused = bbrctl(verb, "--name", name, "--cgroup", path, status=REFUSED).err
-            assert "no such directory of cgroup v2" in refused and str(cgroup_mount()) in refused
+            refused = bbrctl(verb, "--name", name, "--cgroup", path, status=USAGE).err
+            assert "no such cgroup" in refused and str(cgroup_mount()) in refused
     bbrctl("attach", "--name", "bbrt_none", "--cgroup", cgroup.path, status=NOTHING)
     assert status_of(bbrctl, name)["cgroups"] == []
 
@@ -188,7 +188,7 @@ def test_without_cgroup_v2(bbrctl, load):
     name = load()
     alone = ["unshare", "-m", "sh", "-c", f'umount -l {cgroup_mount()} && exec "$@"', "sh"]
     err = bbrctl("attach", "--name", name, "--cgroup", "any", status=REFUSED, prefix=alone).err
-    assert "no cgroup v2 is mounted" in err and "mount -t cgroup2" in err
+    assert "no cgroup2 file system is mounted" in err and "mount -t cgroup2" in err
     assert bbrctl("-j", "status", prefix=alone).json()
 
 
@@ -246,3 +246,39 @@ def test_many_connections_at_once(bbrctl, load, ns, cgroup):
         pairs = [connect(ns, listener) for _ in range(50)]
     assert {get_cc(sock) for ends in pairs for sock in ends} == {name}
     assert status_of(bbrctl, name)["users"] == 100
+
+
+def connections(bbrctl, name):
+    return {p["profile"]: p["connections"] for p in bbrctl.json("profile", "list", "--name", name)["profiles"]}
+
+
+def test_with_a_profile(bbrctl, load, ns, cgroup, new_cgroup):
+    """Its connections, and those of cgroups below, get it; others of the instance do not."""
+    name, below = load(), new_cgroup(cgroup)
+    bbrctl("profile", "add", "--name", name, "mine", "cwnd_gain=3")
+    bbrctl("rule", "add", "--name", name, "--dst", "127.0.0.0/8", "--profile", "default")
+    assert bbrctl.json("attach", "--cgroup", cgroup.path, "--name", name, "--profile", "mine")["profile"] == "mine"
+    rules = bbrctl.json("rule", "list", "--name", name)["rules"]
+    assert [(r.get("cgroup"), r["profile"]) for r in rules] == [
+        (str(cgroup.path).removeprefix(str(cgroup_mount())), "mine"), (None, "default")]
+    held = [pair(ns, cgroup), pair(ns, below), connect(ns, listen(ns), cc=name)]
+    assert connections(bbrctl, name) == {"default": 1, "mine": 4}
+    Transfer(*held[0], 4 * MB).finish()
+    detach(bbrctl, name, cgroup)
+    assert [r["profile"] for r in bbrctl.json("rule", "list", "--name", name)["rules"]] == ["default"]
+
+
+def test_with_a_profile_that_cannot_be(bbrctl, load, cgroup):
+    name = load()
+    arguments = "attach", "--cgroup", cgroup.path, "--name", name, "--profile"
+    assert "no profile of this name" in bbrctl(*arguments, "nobody", status=REFUSED).err
+    bbrctl("profile", "add", "--name", name, "mine", "cwnd_gain=3")
+    bbrctl("rule", "add", "--name", name, "--cgroup", cgroup.path, "--profile", "default")
+    assert "rule 1 is about this cgroup" in bbrctl(*arguments, "mine", status=REFUSED).err
+    assert status_of(bbrctl, name)["cgroups"] == []
+    assert len(bbrctl.json("rule", "list", "--name", name)["rules"]) == 1
+    bbrctl("rule", "flush", "--name", name)
+    bbrctl(*arguments, "mine")
+    bbrctl(*arguments, "mine", status=NOTHING)
+    assert len(bbrctl.json("rule", "list", "--name", name)["rules"]) == 1
+    detach(bbrctl, name, cgroup)

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from cgroups import Cgroup
+from cgroups import Cgroup, default_of
 from system import NO_BPFFS, maps_of_ours, pin, registered, run, struct_ops, wait_until
 from tool import DONE, NOTHING, REFUSED, Tool, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified, set_cc
@@ -300,3 +300,37 @@ def test_attached_cgroups_follow(bbrctl, load, ns):
         assert status_of(bbrctl, name)["users"] == 2
     finally:
         cgroup.delete()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_profiles_and_rules_stay(bbrctl, load_kind, ns, kind):
+    """Each at its place, also one behind a gap that a deleted one left; new connections get them at once."""
+    name = load_kind(kind, "bw_win=11")
+    for number in range(3):
+        bbrctl("profile", "add", "--name", name, f"p{number}", f"min_rtt_win={number + 3}s")
+    bbrctl("profile", "delete", "--name", name, "p1")
+    bbrctl("rule", "add", "--name", name, "--dst", "127.0.0.2", "--profile", "p2")
+    bbrctl("rule", "add", "--name", name, "--dport", "7", "--cgroup", "/", "--profile", "p0")
+    before = bbrctl.json("save", "--name", name)
+    upgrade(bbrctl, name, kind, "--object", NEXT)
+    assert bbrctl.json("save", "--name", name) == before
+    with listen(ns, "127.0.0.2") as listener:
+        held = connect(ns, listener, cc=name)
+        now = {p["profile"]: (p["index"], p["connections"])
+               for p in bbrctl.json("profile", "list", "--name", name)["profiles"]}
+        assert now == {"default": (0, 0), "p0": (1, 0), "p2": (3, 1)}
+        Transfer(*held, MB).finish()
+    bbrctl("rule", "flush", "--name", name)
+    bbrctl("profile", "add", "--name", name, "p3", "bw_win=5")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_defaults_are_put_back_after_an_upgrade(bbrctl, load_kind, new_ns, kind):
+    """What they were before is known to the new code, too."""
+    name, ns = load_kind(kind), new_ns()
+    was = default_of(ns)
+    bbrctl("load", "--name", name, "--default", "--netns", ns.name)
+    upgrade(bbrctl, name, kind)
+    assert default_of(ns) == name
+    bbrctl("unload", "--name", name)
+    assert default_of(ns) == was
