@@ -120,17 +120,6 @@ wait $flow
 bbrctl -j status --name lab_two
 bbrctl show --name lab_two bw_win
 
-# A link ends with its pin, and that with its bpffs; the next load makes another one.
-step bpffs
-bbrctl load --name lab_fs
-umount /sys/fs/bpf
-sleep 1
-bbrctl -j status --name lab_fs >/dev/null 2>&1
-echo "status $?"
-bbrctl load --name lab_fs 2>&1
-bbrctl unload --name lab_fs
-grep -c ' /sys/fs/bpf bpf ' /proc/mounts
-
 step unload
 bbrctl unload --name lab_bbr
 bbrctl unload --name lab_two
@@ -142,4 +131,16 @@ done
 ls -d /sys/fs/bpf/bpf_bbr 2>/dev/null
 bpftool struct_ops list
 bpftool map list | grep -E 'bbr|params|watch'
+
+# A link ends with its pin, and that with its bpffs: so this comes when all else is unloaded. The next
+# load mounts another one.
+step bpffs
+bbrctl load --name lab_fs
+umount /sys/fs/bpf
+sleep 1
+bbrctl -j status --name lab_fs >/dev/null 2>&1
+echo "status $?"
+bbrctl load --name lab_fs 2>&1
+bbrctl unload --name lab_fs
+grep -c ' /sys/fs/bpf bpf ' /proc/mounts
 step end

@@ -125,6 +125,12 @@ def test_an_upgrade_replaces_the_code_under_a_flow(steps):
         assert end["cc"] == "lab_two" and end["received_bytes"] == end["sent_bytes"] > 0
 
 
+def test_it_unloads_and_leaves_nothing(steps):
+    lines = steps["unload"].split("\n")
+    assert "lab_bbr: unloaded" in lines and "lab_two: unloaded" in lines
+    assert not [line for line in lines if line and "unloaded" not in line], lines
+
+
 def test_the_bpffs_is_unmounted(steps):
     lines = steps["bpffs"].split("\n")
     if steps["kernel"] == "6.1":  # needs none
@@ -134,12 +140,6 @@ def test_the_bpffs_is_unmounted(steps):
         assert "status 3" in lines and "1" in lines, lines
         assert len([line for line in lines if line.startswith("lab_fs: loaded")]) == 2, lines
     assert "lab_fs: unloaded" in lines, lines
-
-
-def test_it_unloads_and_leaves_nothing(steps):
-    lines = steps["unload"].split("\n")
-    assert "lab_bbr: unloaded" in lines and "lab_two: unloaded" in lines
-    assert not [line for line in lines if line and "unloaded" not in line], lines
 
 
 def test_5_10_is_refused_with_a_sentence():
