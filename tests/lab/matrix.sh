@@ -82,6 +82,7 @@ began=$EPOCHREALTIME
 send -C cubic -i 10 send:6000 >/tmp/samples &
 flow=$!
 sleep 2
+bbrctl migrate --from cubic --to lab_three --dst 0.0.0.0/0 --dport 5001 --cgroup / --mark 0 --dry-run
 echo "switch $began $EPOCHREALTIME"
 bbrctl migrate --from cubic --to lab_three
 sleep 2

@@ -83,6 +83,7 @@ def test_it_is_the_default_of_a_namespace(steps):
 def test_live_connections_move_there_and_back(steps):
     """Both ends of the flow, while it is running."""
     text = steps["migrate"]
+    assert "would move 1 connection from cubic" in text  # with a filter of everything
     assert "moved 2 connections from cubic to lab_three" in text
     assert "moved 2 connections from lab_three to cubic" in text
     assert "lab_three: unloaded\n" in text  # nothing uses it any more
