@@ -22,6 +22,7 @@ void BPF_PROG(init, struct sock *sk)
 	struct bbr_sock s = {
 		.sk = sk,
 		.now_ms = bpf_ktime_get_ns() / (NSEC_PER_USEC * USEC_PER_MSEC),
+		.options = true,
 	};
 
 	enter_profile(b, choose_profile(sk));
@@ -44,15 +45,32 @@ void BPF_PROG(release, struct sock *sk)
 	forget_conn(sk, b);
 }
 
+/* The algorithm with what mainline does not have: apart, so that who uses none of it pays a branch. */
+static __attribute__((noinline)) int control_with_options(unsigned long long *ctx,
+							  const struct bbr_params *param, u32 gen)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct bbr *b = bbr_of(sk);
+	struct bbr_sock s = sock_of(sk, param, true);
+	u8 mode = b->mode;
+
+	bbr_main(b, &s, ctx_rate_sample(ctx));
+	if (is_watched(b))
+		report_ack(ctx, mode, gen);
+	return 0;
+}
+
 SEC("struct_ops/cong_control")
 int cong_control(unsigned long long *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
 	u32 gen = params_gen(profile_of(b));
-	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen));
+	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen), false);
 	u8 mode = b->mode;
 
+	if (unlikely(has_options(s.param)))
+		return control_with_options(ctx, s.param, gen);
 	bbr_main(b, &s, ctx_rate_sample(ctx));
 	if (is_watched(b))
 		report_ack(ctx, mode, gen);
@@ -62,7 +80,7 @@ int cong_control(unsigned long long *ctx)
 static __attribute__((noinline)) void restart_from_idle(struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, params(b));
+	struct bbr_sock s = sock_of(sk, params(b), true);
 
 	bbr_tx_start(b, &s);
 }
@@ -101,7 +119,7 @@ u32 BPF_PROG(min_tso_segs, struct sock *sk)
 static __attribute__((noinline)) void enter_loss(struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, params(b));
+	struct bbr_sock s = sock_of(sk, params(b), true);
 
 	bbr_set_state(b, &s, TCP_CA_Loss);
 }

@@ -117,9 +117,14 @@ static inline u32 now_ms(const struct tcp_sock *tp)
 	return tp->tcp_mstamp / USEC_PER_MSEC;
 }
 
-static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *param)
+static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *param, bool options)
 {
-	return (struct bbr_sock){ .param = param, .sk = sk, .now_ms = now_ms(tcp_sk(sk)) };
+	return (struct bbr_sock){
+		.param = param,
+		.sk = sk,
+		.now_ms = now_ms(tcp_sk(sk)),
+		.options = options,
+	};
 }
 
 /* IN() and SET() of the algorithm. */

@@ -45,7 +45,9 @@ static __attribute__((noinline)) u64 clamp_params(struct bbr_clamped *c, u32 pro
 
 	barrier_var(gen);
 	barrier_var(profile);
-	bbr_clamp_params(&c->bank[want & 1], &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
+	bbr_clamp_params(&c->bank[want & 1].params,
+			 &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
+	c->bank[want & 1].options = bbr_has_options(&c->bank[want & 1].params);
 	__sync_lock_test_and_set(&c->done, want); /* after all that was written before it */
 	return want;
 }
@@ -67,7 +69,13 @@ static inline const struct bbr_params *params_of(u32 profile, u32 gen)
 	if (__builtin_expect(done != want, 0))
 		done = clamp_params(c, profile, want);
 	barrier_var(done);
-	return &c->bank[done & 1];
+	return &c->bank[done & 1].params;
+}
+
+/* Of parameters that params_of() returned. */
+static inline bool has_options(const struct bbr_params *param)
+{
+	return ((const struct bbr_clamped_bank *)param)->options;
 }
 
 static inline const struct bbr_params *params(const struct bbr *b)

@@ -83,6 +83,10 @@ static enum parse_error parse_value(const struct param *param, const char *s, do
 	enum parse_error error;
 	size_t len = strlen(s);
 
+	if (!strcmp(s, "0")) { /* the same in any unit */
+		*value = 0;
+		return PARSE_OK;
+	}
 	switch (param->unit) {
 	case BBR_U_GAIN:
 		error = parse_number(s, value);
@@ -103,6 +107,10 @@ static enum parse_error parse_value(const struct param *param, const char *s, do
 		return error;
 	case BBR_U_BITRATE:
 		return parse_bitrate(s, value);
+	case BBR_U_KBITRATE:
+		error = parse_bitrate(s, value);
+		*value /= 1e3;
+		return error;
 	default:
 		return parse_number(s, value);
 	}
@@ -121,6 +129,8 @@ static const char *unit_hint(const struct param *param)
 		return "a time of whole milliseconds, such as 10s or 200ms";
 	case BBR_U_BITRATE:
 		return "a rate, such as 1.2mbit or 64kbit";
+	case BBR_U_KBITRATE:
+		return "a rate of whole kbit/s, such as 100mbit or 64kbit";
 	default:
 		return "a whole number";
 	}
@@ -233,6 +243,9 @@ void param_format_value(const struct param *param, __u32 value, char *buf, size_
 	case BBR_U_BITRATE:
 		format_bitrate(buf, size, value);
 		break;
+	case BBR_U_KBITRATE:
+		format_bitrate(buf, size, value * 1000ull);
+		break;
 	default:
 		snprintf(buf, size, "%u", value);
 	}
@@ -276,6 +289,7 @@ const char *param_unit_name(const struct param *param)
 	case BBR_U_MSEC:
 		return "ms";
 	case BBR_U_BITRATE:
+	case BBR_U_KBITRATE:
 		return "bps";
 	default:
 		return "count";
@@ -286,6 +300,8 @@ static struct json_object *value_json(const struct param *param, __u32 value)
 {
 	char text[PARAM_TEXT_LEN];
 
+	if (param->unit == BBR_U_KBITRATE)
+		return json_object_new_int64(value * 1000ll);
 	if (param->unit != BBR_U_GAIN)
 		return json_object_new_int64(value);
 	format_gain(value, text, sizeof(text));

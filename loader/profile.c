@@ -14,6 +14,18 @@
 #include "param.h"
 #include "profile.h"
 
+/* The values of the program's map end in parameters, so their size depends on its version. */
+static int read_clamped_size(struct profiles *ps)
+{
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(ps->clamped_fd, &info, &len))
+		return err_bpf(errno, "cannot ask for the size of the program's profiles");
+	ps->clamped_size = info.value_size;
+	return EXIT_DONE;
+}
+
 int profiles_open_maps(int params_fd, int clamped_fd, __u32 params_size, struct profiles *ps)
 {
 	ps->params_size = params_size;
@@ -22,7 +34,7 @@ int profiles_open_maps(int params_fd, int clamped_fd, __u32 params_size, struct 
 	ps->map = mmap(NULL, ps->map_size, PROT_READ | PROT_WRITE, MAP_SHARED, params_fd, 0);
 	if (ps->map == MAP_FAILED)
 		return err_bpf(errno, "cannot map the instance's profiles");
-	return EXIT_DONE;
+	return clamped_fd < 0 ? EXIT_DONE : read_clamped_size(ps);
 }
 
 int profiles_open(const struct instance *inst, struct profiles *ps)
@@ -97,7 +109,7 @@ int profile_get(const struct profiles *ps, const char *name, int *index)
 
 long long profile_connections(const struct profiles *ps, int index)
 {
-	struct bbr_clamped *c = malloc(sizeof(*c) - sizeof(c->bank) + 2ul * ps->params_size);
+	struct bbr_clamped *c = malloc(ps->clamped_size);
 	long long connections;
 
 	if (!c)

@@ -17,12 +17,13 @@ struct profiles {
 	struct bbr_profiles *map;
 	size_t map_size; /* bytes */
 	int clamped_fd; /* the program's map, for the count of connections */
+	__u32 clamped_size; /* bytes of its values */
 	__u32 params_size; /* of the instance, which may be of another minor version than we */
 };
 
 /*
- * Opens those of an instance, or of an object that is loaded but not registered. EXIT_DONE, or EXIT_REFUSED
- * after printing why.
+ * Opens those of an instance, or of an object that is loaded but not registered (which has no connections
+ * yet: clamped_fd may be -1). EXIT_DONE, or EXIT_REFUSED after printing why.
  */
 int profiles_open(const struct instance *inst, struct profiles *ps);
 int profiles_open_maps(int params_fd, int clamped_fd, __u32 params_size, struct profiles *ps);

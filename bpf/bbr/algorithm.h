@@ -13,6 +13,19 @@
 
 #define BBR_INFINITE_SSTHRESH 0x7fffffff /* TCP_INFINITE_SSTHRESH */
 
+/*
+ * The window to begin with. Only if nothing was sent but the SYN, which may count as delivered; and not if
+ * that was lost, for which the stack sets a window of 1.
+ */
+static inline void bbr_init_cwnd(struct bbr_sock *sk)
+{
+	u32 cwnd = OPTION(sk, start_cwnd) ? OPTION(sk, start_cwnd) : IN(sk, cwnd);
+
+	cwnd = bbr_bound_cwnd(sk, cwnd);
+	if (cwnd != IN(sk, cwnd) && IN(sk, delivered) <= 1 && !IN(sk, inflight) && IN(sk, cwnd) > 1)
+		bbr_put_cwnd(sk, min_u32(cwnd, IN(sk, snd_cwnd_clamp)));
+}
+
 /* A connection begins, or an old one is switched to BBR. */
 static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 {
@@ -32,6 +45,7 @@ static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 	minmax_reset(&b->bw, b->round_count, 0);
 
 	b->has_seen_rtt = 0;
+	bbr_init_cwnd(sk);
 	bbr_init_pacing_rate_from_rtt(b, sk);
 
 	b->round_start = 0;
@@ -40,6 +54,7 @@ static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 	b->full_bw = 0;
 	b->full_bw_cnt = 0;
 	b->cycle_mstamp = 0;
+	b->cycle_len = 0;
 	b->cycle_idx = 0;
 	bbr_reset_lt_bw_sampling(b, sk);
 	b->mode = BBR_STARTUP;
@@ -136,6 +151,8 @@ static inline u32 bbr_cwnd_towards_target(const struct bbr *b, const struct bbr_
 	u32 target = bbr_bdp(b, sk, bw, b->cwnd_gain);
 
 	target += bbr_ack_aggregation_cwnd(b, sk, bw);
+	if (OPTION(sk, pacing_rate))
+		target = max_u32(target, bbr_fixed_rate_inflight(b, sk));
 	target = bbr_quantization_budget(b, sk, target);
 
 	if (b->full_bw_reached)
@@ -153,13 +170,10 @@ static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct
 	if (rs->acked_sacked && !bbr_set_cwnd_to_recover_or_restore(b, sk, rs, &cwnd))
 		cwnd = bbr_cwnd_towards_target(b, sk, rs, cwnd, bw);
 
-	cwnd = min_u32(cwnd, IN(sk, snd_cwnd_clamp));
 	if (b->mode == BBR_PROBE_RTT)
-		cwnd = min_u32(cwnd, PARAM(sk, probe_rtt_cwnd));
-	/* Whatever the parameters are: a window of 0 is for ever, and the kernel takes those that are
-	 * negative as an int for a mistake.
-	 */
-	SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1);
+		cwnd = min_u32(cwnd, bbr_probe_rtt_cwnd(b, sk));
+	cwnd = min_u32(bbr_bound_cwnd(sk, cwnd), IN(sk, snd_cwnd_clamp));
+	bbr_put_cwnd(sk, cwnd);
 }
 
 /* An ACK arrived: model first, then pacing rate, then window. */

@@ -59,18 +59,20 @@ typedef __s64 s64;
 #define USEC_PER_SEC 1000000u
 #define USEC_PER_MSEC 1000u
 #define NSEC_PER_USEC 1000u
+#define BYTES_PER_KBIT 125ull
 
 #define BBR_CYCLE_LEN 8 /* phases of PROBE_BW's gain cycle */
 enum bbr_phase {
 	BBR_PHASE_PROBE, /* index of the gain that probes for more bandwidth */
 	BBR_PHASE_DRAIN, /* index of the one that drains what probing queued */
+	BBR_PHASE_CRUISE, /* index of the first of the others */
 };
 
 /*
  * The state of a connection: all of icsk_ca_priv, which is 104 bytes on every kernel. The kernel's own
  * struct bbr has the same fields. Ours counts time in milliseconds where that one uses jiffies (a
  * BPF program cannot know HZ), has wider gains and counters for the sake of parameters, and keeps
- * four marks of the program around the algorithm in the bits that were left.
+ * marks of the program around the algorithm in the bits that were left.
  */
 struct bbr {
 	u32 min_rtt_us; /* minimum RTT of the last min_rtt_win; BBR_RTT_NONE: no sample yet */
@@ -80,7 +82,8 @@ struct bbr {
 	u32 round_count; /* packet-timed round trips since init */
 	u32 next_round_delivered; /* the round ends when a packet sent at this count is ACKed */
 	u32 app_limited_until; /* program: its own app_limited where the kernel's cannot be written */
-	u64 cycle_mstamp : 56, /* us: start of this phase of the gain cycle */
+	u64 cycle_mstamp : 52, /* us: start of this phase of the gain cycle; 142 years of uptime */
+		cycle_len : 4, /* drain_to_target: min_rtts that this cycle lasts */
 		profile : 8; /* program: the connection's profile */
 	u32 mode : 3, /* enum bbr_mode */
 		prev_ca_state : 3, /* enum tcp_ca_state on the previous ACK */
@@ -127,8 +130,10 @@ struct bbr_sock {
 	const struct bbr_params *param;
 	struct sock *sk;
 	u32 now_ms;
+	bool options; /* is any of BBR_OPTIONS in use? A constant, so that who uses none pays for none */
 };
 
+#define OPTION_OR(s, key, off) ((s)->options ? PARAM(s, key) : (off))
 #define bbr_rs rate_sample
 #define IN(s, name) in_##name(s)
 #define SET(s, name, value) set_##name(s, value)
@@ -143,7 +148,7 @@ struct bbr_sock {
 	u64 tcp_wstamp_ns; /* ns: departure time of the next packet */
 	u64 max_pacing_rate; /* bytes/s: SO_MAX_PACING_RATE */
 	u32 now_ms; /* the clock of stamps that mainline keeps in jiffies */
-	u32 random; /* uniform over 32 bits; read only when PROBE_BW is entered */
+	u32 random; /* uniform over 32 bits; read when PROBE_BW is entered, or draws a cycle */
 	u32 delivered; /* packets delivered since the start */
 	u32 lost; /* packets marked lost since the start */
 	u32 inflight; /* tcp_packets_in_flight() */
@@ -174,6 +179,9 @@ struct bbr_rs {
 	bool is_ack_delayed;
 };
 
+#ifndef OPTION_OR
+#define OPTION_OR(s, key, off) PARAM(s, key)
+#endif
 #define IN(s, name) ((s)->name)
 #define SET(s, name, value) ((s)->name = (value))
 
@@ -187,6 +195,9 @@ static inline bool bbr_is_app_limited(const struct bbr *b, const struct bbr_rs *
 /* A parameter, and an element of one that is a list. */
 #define PARAM(s, key) PARAM_AT(s, key, 0)
 #define PARAM_AT(s, key, i) ((s)->param->key[i])
+
+/* One of BBR_OPTIONS, 0 if it is off. */
+#define OPTION(s, key) OPTION_OR(s, key, 0)
 
 /* Loads a value once, for it may change at any moment, and clamps it to its range. */
 static inline u32 param_clamp(const u32 *value, u32 lo, u32 hi)
@@ -211,6 +222,20 @@ static inline void bbr_clamp_params(struct bbr_params *to, const struct bbr_para
 #undef X
 }
 
+/* Does a set of parameters ask for anything that mainline does not have? */
+static inline bool bbr_has_options(const struct bbr_params *p)
+{
+	u32 differ = 0;
+
+#define X(key, n, unit, dflt, lo, hi, help) differ |= p->key[0] ^ ((const u32[])dflt)[0];
+	BBR_OPTIONS(X)
+#undef X
+	return differ;
+}
+
+/* What most ACKs do not come to: the compiler keeps its registers for those that do not. */
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+
 /* A quotient, 0 if there is none: as the BPF instruction has it, which needs no branch for that. */
 static inline u64 quotient(u64 dividend, u32 divisor)
 {
@@ -230,6 +255,16 @@ static inline u32 min_u32(u32 a, u32 b)
 }
 
 static inline u32 max_u32(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
+static inline u64 min_u64(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static inline u64 max_u64(u64 a, u64 b)
 {
 	return a > b ? a : b;
 }

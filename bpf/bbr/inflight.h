@@ -8,6 +8,16 @@
 
 #include "pacing.h"
 
+/* More packets than any window of TCP (2^30 bytes) holds, and times any gain less than 2^31. */
+#define BBR_BDP_MAX (1u << 26)
+#define BBR_SRTT_MAX (1u << 24) /* us: times any pacing rate that a parameter can set, 63 bits */
+
+/* Is an estimate given, not measured? */
+static inline bool bbr_is_pinned(const struct bbr_sock *sk)
+{
+	return OPTION(sk, pin_bw) | OPTION(sk, pin_min_rtt);
+}
+
 /*
  * gain * bw * min_rtt in packets, rounded up: rounding down would lower the window, by that the
  * delivery rate, by that bw, and so on.
@@ -23,7 +33,40 @@ static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw
 		return PARAM(sk, init_cwnd);
 
 	w = (u64)bw * b->min_rtt_us;
+	/* What was given may be what no path ever was. */
+	if (bbr_is_pinned(sk))
+		w = min_u64(w, BBR_BDP_MAX * BW_UNIT);
 	return (((w * gain) >> BBR_SCALE) + BW_UNIT - 1) / BW_UNIT;
+}
+
+/*
+ * The same for a rate that is fixed: by the RTT as it is, for a queue must not slow it down. The rate
+ * is in force already, with its bounds.
+ */
+static inline u32 bbr_fixed_rate_inflight(const struct bbr *b, const struct bbr_sock *sk)
+{
+	u64 bytes =
+		IN(sk, pacing_rate) * min_u32(IN(sk, srtt_us) >> 3, BBR_SRTT_MAX) / USEC_PER_SEC;
+
+	return min_u64(quotient(bytes, IN(sk, mss)), BBR_BDP_MAX) * b->cwnd_gain >> BBR_SCALE;
+}
+
+/* The bounds of the window, in whatever state. */
+static inline u32 bbr_bound_cwnd(const struct bbr_sock *sk, u32 cwnd)
+{
+	cwnd = max_u32(cwnd, OPTION(sk, min_cwnd));
+	if (OPTION(sk, max_cwnd))
+		cwnd = min_u32(cwnd, OPTION(sk, max_cwnd));
+	return cwnd;
+}
+
+/*
+ * Whatever the parameters are: a window of 0 is for ever, and the kernel takes those that are negative
+ * as an int for a mistake.
+ */
+static inline void bbr_put_cwnd(struct bbr_sock *sk, u32 cwnd)
+{
+	SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1);
 }
 
 /*

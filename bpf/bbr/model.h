@@ -36,6 +36,25 @@ static inline u64 bbr_sample_bw(const struct bbr_rs *rs)
 	return quotient((u32)rs->delivered * BW_UNIT, rs->interval_us);
 }
 
+/* Payload at so many kbit/s, as bandwidth; at least one unit of it, for with none nothing would move. */
+static inline u32 bbr_pinned_bw(const struct bbr_sock *sk)
+{
+	u64 bytes = OPTION(sk, pin_bw) * BYTES_PER_KBIT; /* a second */
+	u64 bw = quotient(bytes * BW_UNIT / USEC_PER_SEC, IN(sk, mss));
+
+	return min_u64(max_u64(bw, 1), ~0u);
+}
+
+/*
+ * The bandwidth is given: nothing is to be searched for. The filter holds it, so that what is sampled
+ * when it is given no longer replaces it within a window.
+ */
+static inline void bbr_pin_bw(struct bbr *b, const struct bbr_sock *sk)
+{
+	minmax_reset(&b->bw, b->round_count, bbr_pinned_bw(sk));
+	b->full_bw_reached = 1;
+}
+
 static inline void bbr_update_bw(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	u64 bw = bbr_sample_bw(rs);
@@ -44,6 +63,10 @@ static inline void bbr_update_bw(struct bbr *b, const struct bbr_sock *sk, const
 	bbr_update_round(b, sk, rs);
 	is_app_limited = bbr_is_app_limited(b, rs);
 	bbr_lt_bw_sampling(b, sk, rs->losses, is_app_limited);
+	if (OPTION(sk, pin_bw)) {
+		bbr_pin_bw(b, sk);
+		return;
+	}
 
 	/* An app-limited sample shows what the application sent, not what the path could carry. It
 	 * counts only if the path turns out to carry more than was known.

@@ -30,11 +30,26 @@ static inline u64 bbr_rate_bytes_per_sec(const struct bbr_sock *sk, u64 bw, u32 
 	return rate >> BW_SCALE;
 }
 
+/* Is there a rate that holds whatever the model says? */
+static inline bool bbr_is_rate_bounded(const struct bbr_sock *sk)
+{
+	return OPTION(sk, pacing_rate) | OPTION(sk, min_pacing_rate) | OPTION(sk, max_pacing_rate);
+}
+
+/* What becomes of the model's rate. The later ones win: the owner of the socket over all. */
+static inline u64 bbr_bound_rate(const struct bbr_sock *sk, u64 rate)
+{
+	if (OPTION(sk, pacing_rate))
+		rate = OPTION(sk, pacing_rate) * BYTES_PER_KBIT;
+	rate = max_u64(rate, OPTION(sk, min_pacing_rate) * BYTES_PER_KBIT);
+	if (OPTION(sk, max_pacing_rate))
+		rate = min_u64(rate, OPTION(sk, max_pacing_rate) * BYTES_PER_KBIT);
+	return min_u64(rate, IN(sk, max_pacing_rate));
+}
+
 static inline u64 bbr_bw_to_pacing_rate(const struct bbr_sock *sk, u32 bw, u32 gain)
 {
-	u64 rate = bbr_rate_bytes_per_sec(sk, bw, gain);
-
-	return rate < IN(sk, max_pacing_rate) ? rate : IN(sk, max_pacing_rate);
+	return bbr_bound_rate(sk, bbr_rate_bytes_per_sec(sk, bw, gain));
 }
 
 /* The first pacing rate: the window that is there, once per RTT, times STARTUP's gain. */
@@ -55,7 +70,7 @@ static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct bbr_sock 
 
 /*
  * Until the pipe was full the rate only grows: a low first sample (of a connection that had little to
- * send, say) must not undo the rate that STARTUP began with.
+ * send, say) must not undo the rate that STARTUP began with. But it may be older than a bound.
  */
 static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 bw, u32 gain)
 {
@@ -65,6 +80,8 @@ static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 b
 		bbr_init_pacing_rate_from_rtt(b, sk);
 	if (b->full_bw_reached || rate > IN(sk, pacing_rate))
 		SET(sk, pacing_rate, rate);
+	else if (bbr_is_rate_bounded(sk))
+		SET(sk, pacing_rate, bbr_bound_rate(sk, IN(sk, pacing_rate)));
 }
 
 /* Below min_tso_rate even two packets back to back would be a burst that is felt. */

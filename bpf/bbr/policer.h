@@ -107,6 +107,12 @@ static inline void bbr_lt_bw_sample(struct bbr *b, const struct bbr_sock *sk, u3
 static inline void bbr_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk, u32 losses,
 				      bool is_app_limited)
 {
+	/* What is given overrides a policer's rate as well. */
+	if (OPTION(sk, pin_bw)) {
+		bbr_reset_lt_bw_sampling(b, sk);
+		return;
+	}
+
 	if (b->lt_use_bw) {
 		bbr_lt_bw_use(b, sk);
 		return;

@@ -14,17 +14,31 @@
 #include "probe_bw.h"
 #include "recovery.h"
 
-static inline void bbr_check_probe_rtt_done(struct bbr *b, struct bbr_sock *sk)
+/* The window while the queue empties, which inflight has to come down to. */
+static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct bbr_sock *sk)
 {
-	if (!b->probe_rtt_done_stamp || !after(IN(sk, now_ms), b->probe_rtt_done_stamp))
-		return;
+	u32 cwnd = PARAM(sk, probe_rtt_cwnd);
 
+	if (OPTION(sk, probe_rtt_bdp_gain))
+		cwnd = max_u32(cwnd, bbr_bdp(b, sk, bbr_bw(b), OPTION(sk, probe_rtt_bdp_gain)));
+	cwnd = max_u32(cwnd, (u64)b->prior_cwnd * OPTION(sk, probe_rtt_cwnd_gain) >> BBR_SCALE);
+	return bbr_bound_cwnd(sk, cwnd);
+}
+
+static inline void bbr_leave_probe_rtt(struct bbr *b, struct bbr_sock *sk)
+{
 	b->min_rtt_stamp = IN(sk, now_ms); /* whatever was measured holds for a window from now */
-	SET(sk, cwnd, max_u32(IN(sk, cwnd), b->prior_cwnd));
+	bbr_put_cwnd(sk, bbr_bound_cwnd(sk, max_u32(IN(sk, cwnd), b->prior_cwnd)));
 	if (b->full_bw_reached)
 		bbr_enter_probe_bw(b, sk, BBR_R_PROBE_RTT_DONE);
 	else
 		bbr_enter_mode(b, BBR_STARTUP, BBR_R_PROBE_RTT_DONE);
+}
+
+static inline void bbr_check_probe_rtt_done(struct bbr *b, struct bbr_sock *sk)
+{
+	if (b->probe_rtt_done_stamp && after(IN(sk, now_ms), b->probe_rtt_done_stamp))
+		bbr_leave_probe_rtt(b, sk);
 }
 
 /* On each ACK in PROBE_RTT. */
@@ -34,7 +48,7 @@ static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 	SET(sk, app_limited, max_u32(IN(sk, delivered) + IN(sk, inflight), 1));
 
 	if (!b->probe_rtt_done_stamp) {
-		if (IN(sk, inflight) > PARAM(sk, probe_rtt_cwnd))
+		if (IN(sk, inflight) > bbr_probe_rtt_cwnd(b, sk))
 			return;
 		/* Low enough: the clock runs from here, and a round begins. */
 		b->probe_rtt_done_stamp = IN(sk, now_ms) + PARAM(sk, probe_rtt_duration);
@@ -48,7 +62,19 @@ static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 		bbr_check_probe_rtt_done(b, sk);
 }
 
-static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+/*
+ * min_rtt is given: there is nothing that PROBE_RTT could find. It counts as measured now, so when it is
+ * given no longer it lasts for a window, like any other.
+ */
+static inline void bbr_pin_min_rtt(struct bbr *b, struct bbr_sock *sk)
+{
+	b->min_rtt_us = OPTION(sk, pin_min_rtt);
+	b->min_rtt_stamp = IN(sk, now_ms);
+	if (b->mode == BBR_PROBE_RTT)
+		bbr_leave_probe_rtt(b, sk);
+}
+
+static inline void bbr_measure_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	bool expired = after(IN(sk, now_ms), b->min_rtt_stamp + PARAM(sk, min_rtt_win));
 	s64 rtt_us = rs->rtt_us;
@@ -70,8 +96,16 @@ static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const 
 		b->probe_rtt_done_stamp = 0;
 	}
 
-	if (b->mode == BBR_PROBE_RTT)
+	if (unlikely(b->mode == BBR_PROBE_RTT))
 		bbr_probe_rtt(b, sk);
+}
+
+static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	if (OPTION(sk, pin_min_rtt))
+		bbr_pin_min_rtt(b, sk);
+	else
+		bbr_measure_min_rtt(b, sk, rs);
 
 	if (rs->delivered > 0) /* the restart is over with the first data delivered after it */
 		b->idle_restart = 0;

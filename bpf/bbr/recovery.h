@@ -20,6 +20,19 @@ static inline void bbr_save_cwnd(struct bbr *b, const struct bbr_sock *sk)
 }
 
 /*
+ * With ignore_loss: the window before it grows. What the stack made of it at a timeout, or we did before
+ * losses were ignored, is put back.
+ */
+static inline u32 bbr_cwnd_despite_loss(struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
+{
+	bool was_cut = b->prev_ca_state >= TCP_CA_Recovery;
+
+	b->packet_conservation = 0;
+	b->prev_ca_state = IN(sk, ca_state);
+	return was_cut ? max_u32(cwnd, b->prior_cwnd) : cwnd;
+}
+
+/*
  * The window before it grows, in *cwnd. True while packets are conserved: then it must not grow.
  */
 static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struct bbr_sock *sk,
@@ -27,6 +40,11 @@ static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struc
 {
 	u32 prev_state = b->prev_ca_state, state = IN(sk, ca_state);
 	u32 window = *cwnd;
+
+	if (OPTION(sk, ignore_loss)) {
+		*cwnd = bbr_cwnd_despite_loss(b, sk, window);
+		return false;
+	}
 
 	/* An ACK of P packets may release 2 P: take away what is lost here, what was ACKed is added
 	 * when the window grows.
@@ -49,7 +67,7 @@ static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struc
 	if (state != prev_state)
 		b->prev_ca_state = state;
 
-	if (b->packet_conservation) {
+	if (unlikely(b->packet_conservation)) {
 		*cwnd = max_u32(window, IN(sk, inflight) + rs->acked_sacked);
 		return true;
 	}

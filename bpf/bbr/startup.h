@@ -32,22 +32,29 @@ static inline void bbr_check_full_bw_reached(struct bbr *b, const struct bbr_soc
 	b->full_bw_reached = b->full_bw_cnt >= PARAM(sk, full_bw_rounds);
 }
 
+/* Does a parameter keep the rate at what the path carries, or above? Then no queue ever drains. */
+static inline bool bbr_is_drain_in_vain(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return bbr_is_rate_bounded(sk) &&
+	       bbr_bound_rate(sk, 0) >= bbr_rate_bytes_per_sec(sk, bbr_max_bw(b), BBR_UNIT);
+}
+
 /* Drains until inflight fits the pipe; at once, on the same ACK, if there is no queue. */
 static inline void bbr_drain(struct bbr *b, const struct bbr_sock *sk)
 {
-	if (bbr_packets_in_net_at_edt(b, sk, IN(sk, inflight)) <=
-	    bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT))
+	if (bbr_is_drain_in_vain(b, sk) || bbr_packets_in_net_at_edt(b, sk, IN(sk, inflight)) <=
+						   bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT))
 		bbr_enter_probe_bw(b, sk, BBR_R_DRAINED);
 }
 
 /* From STARTUP to DRAIN to PROBE_BW. */
 static inline void bbr_check_drain(struct bbr *b, struct bbr_sock *sk)
 {
-	if (b->mode == BBR_STARTUP && b->full_bw_reached) {
+	if (unlikely(b->mode == BBR_STARTUP && b->full_bw_reached)) {
 		bbr_enter_mode(b, BBR_DRAIN, BBR_R_FULL_BW);
 		SET(sk, ssthresh, bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT));
 	}
-	if (b->mode == BBR_DRAIN)
+	if (unlikely(b->mode == BBR_DRAIN))
 		bbr_drain(b, sk);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Every constant of BBR, in one table.
+ * Every constant of BBR, and what else there is to set, in one table.
  *
  * The struct, its defaults, the clamps of the BPF program, bbrctl's parser and `bbrctl show` all
- * come from BBR_PARAMS. A new parameter is one line here and its use in bpf/bbr/.
+ * come from BBR_PARAMS. A new parameter is one line here and its use in bpf/bbr/, by PARAM() if it is
+ * one of BBR_CONSTANTS, by OPTION() if it is one of BBR_OPTIONS.
  *
  *	X(key, n, unit, default, lowest, highest, meaning)
  *
@@ -32,12 +33,13 @@ enum bbr_param_unit {
 	BBR_U_USEC, /* microseconds: 100ms */
 	BBR_U_MSEC, /* milliseconds: 10s */
 	BBR_U_BITRATE, /* bits per second: 1.2mbit */
+	BBR_U_KBITRATE, /* kilobits per second, for what 32 bits of the former cannot hold: 10gbit */
 };
 
 #define BBR_V(...) { __VA_ARGS__ }
 
 /* clang-format off */
-#define BBR_PARAMS(X) \
+#define BBR_CONSTANTS(X) \
 	X(high_gain, 1, GAIN, BBR_V(739), 256, 4095, \
 	  "STARTUP's pacing and cwnd gain: 2/ln(2), the least that doubles the rate each round") \
 	X(drain_gain, 1, GAIN, BBR_V(88), 16, 256, \
@@ -104,6 +106,39 @@ enum bbr_param_unit {
 	  "an epoch of ACK aggregation ends when so much was ACKed in it") \
 	X(sndbuf_expand, 1, COUNT, BBR_V(3), 2, 16, \
 	  "send buffer in multiples of cwnd: BBR may slow-start even in recovery")
+
+/* What mainline does not have: 0 is off, and mainline (8 phases are, for cycle_len). */
+#define BBR_OPTIONS(X) \
+	X(pin_bw, 1, KBITRATE, BBR_V(0), 0, 500000000, \
+	  "the bandwidth is this and not measured, nor is a policer looked for; 0: measure") \
+	X(pin_min_rtt, 1, USEC, BBR_V(0), 0, 10000000, \
+	  "min_rtt is this and not measured, and PROBE_RTT never comes; 0: measure") \
+	X(pacing_rate, 1, KBITRATE, BBR_V(0), 0, 4000000000, \
+	  "pace at this whatever the model says, with a window that permits it; 0: the model's rate") \
+	X(min_pacing_rate, 1, KBITRATE, BBR_V(0), 0, 4000000000, \
+	  "pace at least at this; 0: no bound") \
+	X(max_pacing_rate, 1, KBITRATE, BBR_V(0), 0, 4000000000, \
+	  "pace at most at this, also if other parameters say more; 0: no bound") \
+	X(min_cwnd, 1, PACKETS, BBR_V(0), 0, 1048576, \
+	  "least cwnd in any state; 0: no bound") \
+	X(max_cwnd, 1, PACKETS, BBR_V(0), 0, 1048576, \
+	  "most cwnd in any state, also if other parameters say more; 0: no bound") \
+	X(probe_rtt_bdp_gain, 1, GAIN, BBR_V(0), 0, 256, \
+	  "cwnd in PROBE_RTT as a share of the BDP, at least probe_rtt_cwnd; 0: probe_rtt_cwnd") \
+	X(probe_rtt_cwnd_gain, 1, GAIN, BBR_V(0), 0, 256, \
+	  "cwnd in PROBE_RTT as a share of the one before it, at least the former; 0: the former") \
+	X(cycle_len, 1, COUNT, BBR_V(8), 2, 8, \
+	  "phases of PROBE_BW's cycle: so many of the first probe_bw_gains are used") \
+	X(drain_to_target, 1, COUNT, BBR_V(0), 0, 1, \
+	  "1: PROBE_BW drains until its queue is gone, in cycles of 2 to cycle_len min_rtts") \
+	X(start_cwnd, 1, PACKETS, BBR_V(0), 0, 65535, \
+	  "cwnd that a connection begins with; 0: the stack's") \
+	X(ignore_loss, 1, COUNT, BBR_V(0), 0, 1, \
+	  "1: losses and timeouts neither shrink cwnd nor end probing")
+
+#define BBR_PARAMS(X) \
+	BBR_CONSTANTS(X) \
+	BBR_OPTIONS(X)
 /* clang-format on */
 
 /* One full set of parameters, each in the unit of its line above. */

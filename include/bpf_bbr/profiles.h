@@ -32,10 +32,15 @@ struct bbr_profiles {
  * The program's own map bbr_clamped, an element for each profile, which user space can only read: the banks
  * clamped to their ranges, once for each generation, so that an ACK need not.
  */
+struct bbr_clamped_bank {
+	struct bbr_params params;
+	__u32 options; /* is any of BBR_OPTIONS in use? */
+};
+
 struct bbr_clamped {
 	__u64 done; /* 1 + the generation that was clamped last; 0: none yet */
 	__s64 connections; /* that have this profile now */
-	struct bbr_params bank[2]; /* of generation gen: bank[(gen + 1) & 1] */
+	struct bbr_clamped_bank bank[2]; /* of generation gen: bank[(gen + 1) & 1] */
 };
 
 #endif

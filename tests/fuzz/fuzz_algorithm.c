@@ -33,7 +33,7 @@ struct conn {
 };
 
 static unsigned long called[CALLBACKS], modes[BBR_MODES], reasons[BBR_REASONS];
-static unsigned long policed, conserved, unclamped;
+static unsigned long policed, conserved, unclamped, options;
 
 static const char *const callback_names[CALLBACKS] = {
 	"main", "init", "tx_start", "set_state", "ssthresh", "undo_cwnd", "min_tso_segs",
@@ -54,6 +54,7 @@ static void report(void)
 	say_reached("policed", policed);
 	say_reached("conservation", conserved);
 	say_reached("unclamped parameters", unclamped);
+	say_reached("options", options);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -135,8 +136,32 @@ static void check_steps(const struct conn *was, const struct conn *is)
 		}
 	}
 	CHECK(is->b.mode == mode);
-	if (is->b.steps & (1 << BBR_R_DRAINED | 1 << BBR_R_PROBE_RTT_DONE) && mode == BBR_PROBE_BW)
+	if (is->b.steps & (1 << BBR_R_DRAINED | 1 << BBR_R_PROBE_RTT_DONE) &&
+	    mode == BBR_PROBE_BW && is->sk.param->cycle_len[0] <= BBR_CYCLE_LEN)
 		CHECK(is->b.cycle_idx != BBR_PHASE_DRAIN);
+}
+
+/* Also of a rate that was there before and is kept. */
+static void check_bounds(const struct conn *c)
+{
+	const struct bbr_params *p = c->sk.param;
+	u64 least = p->min_pacing_rate[0] * 125ull, most = p->max_pacing_rate[0] * 125ull;
+	u64 rate = c->sk.pacing_rate;
+
+	CHECK(rate <= c->sk.max_pacing_rate);
+	if (most)
+		CHECK(rate <= most);
+	if (rate != c->sk.max_pacing_rate && rate != most) {
+		CHECK(rate >= least);
+		if (p->pacing_rate[0])
+			CHECK(rate == max_u64(p->pacing_rate[0] * 125ull, least));
+	}
+}
+
+static void check_rate(const struct conn *c)
+{
+	check_bounds(c);
+	CHECK(!(c->sk.pacing_rate >> RATE_BITS));
 }
 
 /* Holds for every callback. */
@@ -154,19 +179,32 @@ static void check_any(const struct conn *was, const struct conn *is)
 	CHECK(is->b.watched == was->b.watched && is->b.unused == was->b.unused);
 	CHECK(is->b.unused_b == was->b.unused_b);
 	CHECK(is->b.app_limited_until == was->b.app_limited_until);
+	CHECK(is->b.profile == was->b.profile);
 
 	/* prior_cwnd is a copy of windows, so it is one, too. */
 	if (is_window(was->sk.cwnd) && (s32)was->b.prior_cwnd >= 0) {
 		CHECK(is_window(is->sk.cwnd));
 		CHECK((s32)is->b.prior_cwnd >= 0);
 	}
-	if (is->sk.pacing_rate != was->sk.pacing_rate) {
-		CHECK(is->sk.pacing_rate <= is->sk.max_pacing_rate);
-		CHECK(!(is->sk.pacing_rate >> RATE_BITS));
-	}
+	/* A rate that no BBR chose may have been kept, but for its bounds. */
+	if (is->sk.pacing_rate != was->sk.pacing_rate && was->sk.pacing_rate >> RATE_BITS)
+		check_bounds(is);
+	else if (is->sk.pacing_rate != was->sk.pacing_rate)
+		check_rate(is);
 	/* 0 would say that nothing is app-limited. */
 	if (is->sk.app_limited != was->sk.app_limited)
 		CHECK(is->sk.app_limited);
+}
+
+/* The window that PROBE_RTT may keep. A share of the BDP is taken at its word. */
+static u32 most_in_probe_rtt(const struct conn *c)
+{
+	const struct bbr_params *p = c->sk.param;
+
+	if (p->probe_rtt_bdp_gain[0])
+		return bbr_probe_rtt_cwnd(&c->b, &c->sk);
+	return max_u32(max_u32(p->probe_rtt_cwnd[0], p->min_cwnd[0]),
+		       (u64)c->b.prior_cwnd * p->probe_rtt_cwnd_gain[0] / BBR_UNIT);
 }
 
 static void check_window(const struct conn *is, const struct bbr_rs *rs)
@@ -175,9 +213,13 @@ static void check_window(const struct conn *is, const struct bbr_rs *rs)
 	u32 most = is->sk.snd_cwnd_clamp;
 
 	if (is->b.mode == BBR_PROBE_RTT)
-		most = min_u32(most, p->probe_rtt_cwnd[0]);
+		most = min_u32(most, most_in_probe_rtt(is));
+	if (p->max_cwnd[0])
+		most = min_u32(most, p->max_cwnd[0]);
 	CHECK(is_window(is->sk.cwnd));
 	CHECK(is->sk.cwnd <= max_u32(most, 1));
+	if (is->sk.cwnd > 1)
+		CHECK(is->sk.cwnd >= min_u32(most, p->min_cwnd[0]));
 	/* 1 is also what a window is mended to that the kernel would not take. */
 	if (rs->acked_sacked && !is->b.packet_conservation && is->sk.cwnd > 1)
 		CHECK(is->sk.cwnd >= min_u32(most, p->cwnd_min_target[0]));
@@ -188,12 +230,18 @@ static void check_model(const struct conn *was, const struct conn *is, const str
 	const struct minmax_sample *s = was->b.bw.s;
 
 	CHECK(is->b.round_count - was->b.round_count <= 1);
-	if (is->b.min_rtt_us != was->b.min_rtt_us)
+	if (is->sk.param->pin_min_rtt[0])
+		CHECK(is->b.min_rtt_us == is->sk.param->pin_min_rtt[0] &&
+		      is->b.mode != BBR_PROBE_RTT);
+	else if (is->b.min_rtt_us != was->b.min_rtt_us)
 		CHECK(rs->rtt_us >= 0 && is->b.min_rtt_us == (u32)rs->rtt_us);
 	if (bbr_is_valid_sample(rs)) {
 		u32 most = max_u32(s[0].v, max_u32(s[1].v, s[2].v));
 
-		CHECK(bbr_max_bw(&is->b) <= max_u32(most, bbr_sample_bw(rs)));
+		if (is->sk.param->pin_bw[0])
+			CHECK(bbr_max_bw(&is->b) && is->b.full_bw_reached && !is->b.lt_use_bw);
+		else
+			CHECK(bbr_max_bw(&is->b) <= max_u32(most, bbr_sample_bw(rs)));
 	} else {
 		CHECK(!memcmp(&is->b.bw, &was->b.bw, sizeof(is->b.bw)));
 		CHECK(!is->b.round_start);
@@ -206,10 +254,13 @@ static void check_main(const struct conn *was, const struct conn *is, const stru
 {
 	check_window(is, rs);
 	check_model(was, is, rs);
-	if (is->b.full_bw_reached) {
-		CHECK(is->sk.pacing_rate <= is->sk.max_pacing_rate);
-		CHECK(!(is->sk.pacing_rate >> RATE_BITS));
-	}
+	if (is->b.full_bw_reached)
+		check_rate(is);
+	else if (bbr_is_rate_bounded(&is->sk))
+		check_bounds(is);
+	if (is->sk.param->ignore_loss[0] && rs->acked_sacked)
+		CHECK(!is->b.packet_conservation);
+	options += bbr_has_options(is->sk.param);
 	policed += is->b.lt_use_bw;
 	conserved += is->b.packet_conservation;
 	if (is->b.mode >= BBR_MODES)
@@ -219,14 +270,21 @@ static void check_main(const struct conn *was, const struct conn *is, const stru
 		return;
 	CHECK(is->b.pacing_gain && is->b.pacing_gain <= MAX_GAIN);
 	CHECK(is->b.cwnd_gain >= BBR_UNIT && is->b.cwnd_gain <= MAX_GAIN);
+	if (is->b.mode == BBR_PROBE_BW && was->b.mode != BBR_PROBE_BW) {
+		const struct bbr_params *p = is->sk.param;
+
+		CHECK(is->b.cycle_idx < p->cycle_len[0] || p->drain_to_target[0]);
+		CHECK(!p->drain_to_target[0] ||
+		      (is->b.cycle_len >= 2 && is->b.cycle_len <= p->cycle_len[0]));
+	}
 }
 
 static void check_init(const struct conn *was, const struct conn *is)
 {
 	CHECK(is->b.mode == BBR_STARTUP && !is->b.steps);
-	CHECK(is->sk.cwnd == was->sk.cwnd);
-	CHECK(is->sk.pacing_rate <= is->sk.max_pacing_rate);
-	CHECK(!(is->sk.pacing_rate >> RATE_BITS));
+	if (was->sk.delivered > 1 || was->sk.inflight || was->sk.cwnd <= 1)
+		CHECK(is->sk.cwnd == was->sk.cwnd);
+	check_rate(is);
 }
 
 /* Nothing but the steps, which are those of the last callback, may have changed. */
@@ -246,7 +304,9 @@ static void check_tx_start(const struct conn *was, const struct conn *is)
 		return;
 	}
 	CHECK(is->b.idle_restart);
-	CHECK(is->sk.cwnd >= was->sk.cwnd);
+	/* 1 is what a window is mended to that the kernel would not take. */
+	CHECK(is->sk.cwnd >= was->sk.cwnd || is->sk.cwnd == is->sk.param->max_cwnd[0] ||
+	      is->sk.cwnd == 1);
 }
 
 static void check_set_state(const struct conn *was, const struct conn *is)

@@ -289,6 +289,8 @@ static void check_json_value(const struct param *param, struct json_object *o, _
 {
 	if (param->unit == BBR_U_GAIN)
 		CHECK(round(json_object_get_double(o) * BBR_UNIT) == value);
+	else if (param->unit == BBR_U_KBITRATE)
+		CHECK(json_object_get_int64(o) == value * 1000ll);
 	else
 		CHECK(json_object_get_int64(o) == value);
 }

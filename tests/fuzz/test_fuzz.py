@@ -18,15 +18,25 @@ LEAST_UNITS = 1000
 
 # What the check of a rule looks like in the source, and what it looks like when it was forgotten.
 MISTAKES = {
-    "no window is 0": ("algorithm.h", "(s32)cwnd > 0 ? cwnd : 1", "cwnd"),
-    "snd_cwnd_clamp": ("algorithm.h", "IN(sk, snd_cwnd_clamp));", "~0u);"),
-    "probe_rtt_cwnd": ("algorithm.h", "cwnd = min_u32(cwnd, PARAM(sk, probe_rtt_cwnd))", "cwnd += 0"),
-    "max_pacing_rate": ("pacing.h", "rate < IN(sk, max_pacing_rate) ? rate : IN(sk, max_pacing_rate)",
-                        "rate"),
+    "no window is 0": ("inflight.h", "(s32)cwnd > 0 ? cwnd : 1", "cwnd"),
+    "snd_cwnd_clamp": ("algorithm.h", "cwnd = min_u32(bbr_bound_cwnd(sk, cwnd), IN(sk, snd_cwnd_clamp))",
+                       "cwnd = bbr_bound_cwnd(sk, cwnd)"),
+    "probe_rtt_cwnd": ("algorithm.h", "cwnd = min_u32(cwnd, bbr_probe_rtt_cwnd(b, sk))", "cwnd += 0"),
+    "SO_MAX_PACING_RATE": ("pacing.h", "min_u64(rate, IN(sk, max_pacing_rate))", "rate"),
+    "max_pacing_rate": ("pacing.h", "min_u64(rate, OPTION(sk, max_pacing_rate) * BYTES_PER_KBIT)", "rate + 0"),
+    "min_pacing_rate": ("pacing.h", "max_u64(rate, OPTION(sk, min_pacing_rate) * BYTES_PER_KBIT)", "rate + 0"),
+    "pacing_rate": ("pacing.h", "rate = OPTION(sk, pacing_rate) * BYTES_PER_KBIT", "rate += 0"),
+    "min_cwnd": ("inflight.h", "max_u32(cwnd, OPTION(sk, min_cwnd))", "cwnd + 0"),
+    "max_cwnd": ("inflight.h", "min_u32(cwnd, OPTION(sk, max_cwnd))", "cwnd + 0"),
+    "pin_bw is not 0": ("model.h", "max_u64(bw, 1)", "bw"),
+    "pin_min_rtt ends PROBE_RTT": ("probe_rtt.h", "bbr_leave_probe_rtt(b, sk);\n}\n\nstatic inline void bbr_measure",
+                                   ";\n}\n\nstatic inline void bbr_measure"),
+    "ignore_loss": ("recovery.h", "b->packet_conservation = 0;\n\tb->prev_ca_state",
+                    "b->prev_ca_state"),
     "no quotient by 0": ("bbr.h", "divisor ? dividend / divisor : 0", "dividend / divisor"),
     "no interval of 0": ("policer.h", "quotient(delivered * BW_UNIT, t * USEC_PER_MSEC)",
                          "delivered * BW_UNIT / (t * USEC_PER_MSEC)"),
-    "not the draining phase": ("probe_bw.h", "b->cycle_idx = BBR_CYCLE_LEN - 1 - r", "b->cycle_idx = r"),
+    "not the draining phase": ("probe_bw.h", "b->cycle_idx = last - r", "b->cycle_idx = r"),
 }
 
 

@@ -26,6 +26,8 @@ SPECIAL = [
     ("min_rtt_win=5", "unit"), ("min_rtt_win=5m", "unit"), ("min_rtt_win=5mbit", "unit"), ("min_rtt_win=5%", "unit"),
     ("min_rtt_win=100.5ms", "fine"), ("min_rtt_win=1us", "fine"), ("init_rtt=0.5us", "fine"),
     ("min_tso_rate=5", "unit"), ("min_tso_rate=5s", "unit"), ("min_tso_rate=5mbps", "unit"),
+    ("pin_bw=5", "unit"), ("pin_bw=5mbps", "unit"), ("pin_bw=1bit", "fine"), ("pin_bw=1.0001kbit", "fine"),
+    ("max_pacing_rate=4tbit1", "unit"), ("pacing_rate=0.5kbit", "fine"), ("min_pacing_rate=4.1tbit", "range"),
     ("probe_bw_gains=" + GAINS + ",1", "many"), ("probe_bw_gains=1,1,1,1,1,1,1", "few"), ("probe_bw_gains=1", "few"),
     ("probe_bw_gains=" + "," * 7, "number"), ("probe_bw_gains=1,1,1,1,1,1,1,", "number"),
     ("probe_bw_gains=1 1 1 1 1 1 1 1", "few"), ("probe_bw_gains=1,1,1,1,1,1,1,0.1", "range"),
@@ -44,7 +46,8 @@ def beside(param):
     if param["unit"] == "ratio":
         low, high = round(low * 256), round(high * 256)
         return [text((low - 1) / 256, "ratio"), text((high + 1) / 256, "ratio")]
-    return [text(low - 1, param["unit"]), text(high + 1, param["unit"])]
+    step = 1000 if high >= 2**32 else 1  # rates that do not fit 32 bits are kept in kbit/s
+    return [text(low - step, param["unit"]), text(high + step, param["unit"])]
 
 
 def full(param, value):
@@ -102,7 +105,8 @@ def test_out_of_range(instance, params, ranges):
     instance.is_unchanged()
 
 
-@pytest.mark.parametrize("key", ["bw_win", "cwnd_gain", "pacing_margin", "min_rtt_win", "init_rtt", "min_tso_rate"])
+@pytest.mark.parametrize("key", ["bw_win", "cwnd_gain", "pacing_margin", "min_rtt_win", "init_rtt", "min_tso_rate",
+                                 "pin_bw"])
 def test_what_is_no_value(instance, ranges, key):
     for value in NEVER:
         check_message(instance.refuses(f"{key}={value}"), f"{key}={value}", ranges[key])
@@ -117,6 +121,26 @@ def test_special_cases(instance, ranges):
         if equals and key in ranges:
             check_message(err, assignment, ranges[key])
     instance.is_unchanged()
+
+
+@pytest.mark.parametrize("written, bps, shown", [
+    ("100mbit", 100_000_000, "100mbit"), ("64kbit", 64_000, "64kbit"), ("1000bit", 1000, "1kbit"),
+    ("12345.678mbit", 12_345_678_000, "12.345678gbit"), ("4tbit", 4_000_000_000_000, "4tbit"),
+    ("0bit", 0, "0bit"), ("0", 0, "0bit"),
+])
+def test_rates_beyond_32_bits(bbrctl, load, written, bps, shown):
+    name = load("max_pacing_rate=5kbit")
+    assert bbrctl.json("set", "--name", name, f"max_pacing_rate={written}")["changed"] == {
+        "max_pacing_rate": {"old": 5000, "new": bps, "unit": "bps"}}
+    param, = bbrctl.json("show", "--name", name, "max_pacing_rate")["params"]
+    assert (param["value"], param["unit"], param["range"]) == (bps, "bps", [0, 4_000_000_000_000])
+    assert bbrctl("show", "--name", name, "max_pacing_rate").out.splitlines()[1].split()[1 + (bps > 0)] == shown
+
+
+@pytest.mark.parametrize("assignment", ["pin_bw=0", "pin_min_rtt=0", "probe_rtt_duration=0", "pacing_margin=0"])
+def test_zero_needs_no_unit(bbrctl, load, assignment):
+    param, = bbrctl.json("show", "--name", load(assignment), assignment.partition("=")[0])["params"]
+    assert param["value"] == 0
 
 
 @pytest.mark.parametrize("bad", ["bw_win=0", "no_such_key=1", "cwnd_gain=nan", "min_rtt_win=10", "bw_win"])

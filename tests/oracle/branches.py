@@ -29,8 +29,36 @@ NOT_MAINLINE = {
     ("aggregation.h", "!PARAM(sk, extra_acked_gain)"): ("true",),
     ("aggregation.h", "!gain"): ("true",),
     ("probe_rtt.h", "PARAM(sk, probe_rtt_duration)"): ("false",),
-    ("algorithm.h", "SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1)"): ("false",),
+    ("inflight.h", "SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1)"): ("false",),
     ("algorithm.h", "b->mode"): ("true",),  # a mode that is none of the four
+    # What mainline does not have, and what is asked only if that is on.
+    ("algorithm.h", "OPTION(sk, start_cwnd)"): ("true",),
+    ("algorithm.h", "OPTION(sk, pacing_rate)"): ("true",),
+    ("algorithm.h", "cwnd != IN(sk, cwnd)"): ("true",),
+    ("algorithm.h", "IN(sk, delivered) <= 1"): ("true", "false"),
+    ("algorithm.h", "!IN(sk, inflight)"): ("true", "false"),
+    ("algorithm.h", "IN(sk, cwnd) > 1"): ("true", "false"),
+    ("inflight.h", "bbr_is_pinned(sk)"): ("true",),
+    ("inflight.h", "OPTION(sk, max_cwnd)"): ("true",),
+    ("model.h", "OPTION(sk, pin_bw)"): ("true",),
+    ("pacing.h", "OPTION(sk, pacing_rate)"): ("true",),
+    ("pacing.h", "OPTION(sk, max_pacing_rate)"): ("true",),
+    ("pacing.h", "bbr_is_rate_bounded(sk)"): ("true",),
+    ("policer.h", "OPTION(sk, pin_bw)"): ("true",),
+    ("probe_bw.h", "OPTION(sk, drain_to_target)"): ("true",),
+    ("probe_bw.h", "OPTION(sk, ignore_loss)"): ("true",),
+    ("probe_bw.h", "bbr_is_cycle_older(b, sk, b->cycle_len)"): ("true", "false"),
+    ("probe_bw.h", "b->cycle_idx == BBR_PHASE_PROBE"): ("true", "false"),
+    ("probe_bw.h", "b->cycle_idx == BBR_PHASE_DRAIN"): ("true", "false"),
+    ("probe_rtt.h", "OPTION(sk, probe_rtt_bdp_gain)"): ("true",),
+    ("probe_rtt.h", "OPTION(sk, pin_min_rtt)"): ("true",),
+    ("probe_rtt.h", "b->mode == BBR_PROBE_RTT"): ("true", "false"),
+    ("recovery.h", "OPTION(sk, ignore_loss)"): ("true",),
+    ("recovery.h", "was_cut"): ("true", "false"),
+    ("startup.h", "bbr_is_rate_bounded(sk)"): ("true",),
+    ("startup.h", "bbr_bound_rate(sk, 0) >= bbr_rate_bytes_per_sec(sk, bbr_max_bw(b), BBR_UNIT)"):
+        ("true", "false"),
+    ("startup.h", "bbr_is_drain_in_vain(b, sk)"): ("true",),
 }
 
 

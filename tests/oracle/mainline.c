@@ -3,7 +3,7 @@
  * The conversions between the kernel's BBR and ours, all of them:
  *
  * - Members of struct bbr are taken from where the kernel's BTF says that they are. Ours has some of
- *   them in more bits (bbr.h); a value that would not fit the kernel's shows as a difference.
+ *   them in more bits and cycle_mstamp in fewer (bbr.h); what does not fit both shows as a difference.
  * - The kernel keeps min_rtt_stamp and probe_rtt_done_stamp in jiffies, we keep them in milliseconds.
  *   The algorithm only compares and adds them, so here it is given the kernel's clock as it is, and
  *   the two parameters that are counted in it (10 s and 200 ms) in jiffies as well.
@@ -192,8 +192,9 @@ void mainline_load(const struct layout *l, const struct callback *cb, u32 clock,
 int mainline_compare(const struct layout *l, const struct callback *cb, const struct replay *r,
 		     on_difference_fn *on_difference)
 {
-	struct bbr kernel;
+	const struct field *f = l->field;
 	int differences = 0;
+	u64 kernel;
 
 #define COMPARE(name, kernel_has, we_have)                              \
 	if ((kernel_has) != (we_have)) {                                \
@@ -201,8 +202,9 @@ int mainline_compare(const struct layout *l, const struct callback *cb, const st
 		if (on_difference)                                      \
 			on_difference((name), (kernel_has), (we_have)); \
 	}
-#define X(name, at, width, ours) COMPARE(#ours, kernel.ours, r->b.ours)
-	load_state(l, cb->after.ca_priv, &kernel);
+#define X(name, at, width, ours)                  \
+	kernel = bits_of(cb->after.ca_priv, f++); \
+	COMPARE(#ours, kernel, r->b.ours)
 	FIELDS(X)
 #undef X
 	COMPARE("pacing_rate", cb->after.pacing_rate, r->sk.pacing_rate)

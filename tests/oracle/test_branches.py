@@ -43,14 +43,14 @@ def test_what_a_program_does_not_call_is_uncovered(by_minmax):
     found = branches.report(by_minmax)
     assert set(found["files"]) == {path.name for path in branches.ALGORITHM.glob("*.h")}
     assert found["files"]["minmax.h"]["percent"] == 100
-    assert found["files"]["startup.h"] == {"outcomes": 16, "covered": 0, "percent": 0}
+    assert found["files"]["startup.h"] == {"outcomes": 22, "covered": 0, "percent": 0}
     assert {(gap["never"], gap["code"]) for gap in found["missing"] if gap["file"] == "pacing.h"} \
         >= {("true", "!b->has_seen_rtt"), ("false", "IN(sk, srtt_us)")}
 
 
 def test_what_mainline_cannot_be_is_left_out(by_minmax):
     everything = branches.report(by_minmax)["total"]["outcomes"]
-    left_out = sum(map(len, branches.NOT_MAINLINE.values()))
+    left_out = sum(len(branches.NOT_MAINLINE.get((branch.file, branch.code), ())) for branch in by_minmax)
     found = branches.report(by_minmax, branches.NOT_MAINLINE)
     assert found["total"]["outcomes"] == everything - left_out
 

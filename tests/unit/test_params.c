@@ -46,6 +46,20 @@ static const struct row mainline[] = {
 	{ "extra_acked_max", 1, BBR_U_USEC, { 100000 } },
 	{ "ack_epoch_max", 1, BBR_U_PACKETS, { 1048576 } },
 	{ "sndbuf_expand", 1, BBR_U_COUNT, { 3 } },
+	/* What it does not have is off. */
+	{ "pin_bw", 1, BBR_U_KBITRATE, { 0 } },
+	{ "pin_min_rtt", 1, BBR_U_USEC, { 0 } },
+	{ "pacing_rate", 1, BBR_U_KBITRATE, { 0 } },
+	{ "min_pacing_rate", 1, BBR_U_KBITRATE, { 0 } },
+	{ "max_pacing_rate", 1, BBR_U_KBITRATE, { 0 } },
+	{ "min_cwnd", 1, BBR_U_PACKETS, { 0 } },
+	{ "max_cwnd", 1, BBR_U_PACKETS, { 0 } },
+	{ "probe_rtt_bdp_gain", 1, BBR_U_GAIN, { 0 } },
+	{ "probe_rtt_cwnd_gain", 1, BBR_U_GAIN, { 0 } },
+	{ "cycle_len", 1, BBR_U_COUNT, { 8 } },
+	{ "drain_to_target", 1, BBR_U_COUNT, { 0 } },
+	{ "start_cwnd", 1, BBR_U_PACKETS, { 0 } },
+	{ "ignore_loss", 1, BBR_U_COUNT, { 0 } },
 };
 
 static const struct row table[] = {
@@ -157,6 +171,8 @@ TEST(the_highest_values_fit_where_they_go)
 	assert_in_range(PARAM(&f->sk, lt_intvl_max_rtts), 16, 126);
 	assert_in_range(PARAM(&f->sk, ack_epoch_max), 1 << 20, 1 << 20); /* 20 bits, exceeded */
 	assert_in_range(PARAM(&f->sk, pacing_margin), 1, 99);
+	assert_in_range(PARAM(&f->sk, cycle_len), 2, 8); /* min_rtts in 4 bits, phases in 3 */
+	assert_in_range(PARAM(&f->sk, max_cwnd), 1, 1 << 30);
 }
 
 /* What a connection cannot do without: it sends, it ends phases, nothing is divided by 0. */
