@@ -66,10 +66,10 @@ static int take_section(struct reading *r, const char *line)
 	size_t len = strcspn(line + 1, "]");
 	const char *after = line + 1 + len;
 
-	if (!*after) /* libinih says so */
-		return EXIT_DONE;
-	after += 1 + strspn(after + 1, " \t\r\n");
-	if (!len || len >= sizeof(name) || (*after && !strchr(";#", *after)))
+	if (*after)
+		after += 1 + strspn(after + 1, " \t\r\n");
+	if (!len || len >= sizeof(name) || line[1 + len] != ']' ||
+	    (*after && !strchr(";#", *after)))
 		return refuse_line(r, "not a [SECTION] on a line of its own");
 	snprintf(name, sizeof(name), "%.*s", (int)len, line + 1);
 	return r->ret = r->ops->section(r->user, name);

@@ -204,6 +204,7 @@ int verb_profile_delete(const struct options *opt, int argc, char **argv)
 
 	if (argc < 2) {
 		err("profile delete: which?");
+		remedy("bbrctl profile list shows those that the instance has");
 		return EXIT_USAGE;
 	}
 	ret = open_target(opt, &t);

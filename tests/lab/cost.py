@@ -5,6 +5,9 @@ In the lab's virtual time one instruction is one nanosecond, so that differences
 instructions: exact, and the same on any host. See docs/cost.md.
 """
 import json
+import pathlib
+import random
+import tempfile
 
 import guest
 import kernels
@@ -24,13 +27,16 @@ NAMES = {"bbr": "the kernel's bbr", "cubic": "cubic", "bpf_bbr": "bpf_bbr, nobod
          "every_round": "bbrmon stream --every round", "every_ack": "bbrmon stream --every ack"}
 
 
-def _console(key, size, shapes):
+def _console(key, variables, script, extra_files=None):
+    """What a script prints in a guest; the variables come first, then the path."""
     kernel = kernels.find(key)
-    script = f"BYTES={size}\nPAIRS={PAIRS}\nPAIR_BYTES={PAIR_BYTES}\nSHAPES='{' '.join(shapes)}'\n" + (matrix.HERE / "cost.sh").read_text()
-    image = guest.initramfs(kernel, script, modules=MODULES,
-                            programs=["bpftool", matrix.BUILD / "bbrmon", matrix.BUILD / "cost"],
+    lines = [f"{name}='{value}'\n" for name, value in variables.items()]
+    image = guest.initramfs(kernel, "".join(lines) + "".join((matrix.HERE / part).read_text()
+                                                            for part in ("cost_path.sh", script)),
+                            modules=MODULES,
+                            programs=["bpftool", *(matrix.BUILD / name for name in ("bbrmon", "cost", "write_rules"))],
                             files={f"/{name}": matrix.BUILD / name for name in
-                                   ("bpf_bbr.bpf.o", "no_telemetry.bpf.o", "cost.bpf.o")})
+                                   ("bpf_bbr.bpf.o", "no_telemetry.bpf.o", "cost.bpf.o")} | (extra_files or {}))
     result = guest.run(kernel, image)
     if result.status or not result.console.endswith("== end"):
         raise kernels.LabError(f"the measurement failed on kernel {key} (it needs the modules "
@@ -92,10 +98,49 @@ def _shape(found):
 
 def run(key, size=BYTES, shapes=SHAPES):
     """The figures of a kernel of the lab."""
-    result = _console(key, size, shapes)
+    result = _console(key, {"BYTES": size, "PAIRS": PAIRS, "PAIR_BYTES": PAIR_BYTES,
+                            "SHAPES": " ".join(shapes)}, "cost.sh")
     found = _parse(result.console)
     return {"kernel": result.release, "bytes": size,
             "shapes": {shape: _shape(found[shape]) for shape in shapes}}
+
+
+def prefixes(count):
+    """So many rules with prefixes of all lengths; the first one matches."""
+    rng = random.Random(count)
+    yield "--dst 10.0.0.0/24"
+    for _ in range(count - 1):
+        address = ".".join(str(rng.randrange(1, 224) if i == 0 else rng.randrange(256)) for i in range(4))
+        yield f"--dst {address}/{rng.choice((8, 12, 16, 20, 22, 23, 24, 24, 24, 28, 32, 32))}"
+
+
+def combinations():
+    """A rule for each of the combinations of fields, of which those without a local port match."""
+    fields = "--dport 5001", "--sport 1", "--mark 0", "--cgroup /"
+    for bits in range(16):
+        yield " ".join(["--dst 10.0.0.0/24", *(f for i, f in enumerate(fields) if bits >> i & 1)])
+
+
+RULES = {"none": [], **{str(n): [*prefixes(n)] for n in (1, 16, 256, 4096, 65536)},
+         "nested": [f"--dst 10.0.0.2/{n}" for n in range(1, 33)],
+         "combinations": [*combinations()], "4096_combinations": [*combinations(), *prefixes(4080)]}
+
+
+def rules(key, size):
+    """Instructions of a connection's start and of an ACK with several sets of rules: name -> figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = {}
+        for name, lines in RULES.items():
+            path = pathlib.Path(folder, name)
+            path.write_text("".join(f"{line}\n" for line in lines))
+            files[f"/rules/{name}"] = path
+        result = _console(key, {"BYTES": size, "NAMES": " ".join(RULES)}, "cost_rules.sh", files)
+    steps = {name: {line["span"]: line for line in matrix.objects(text) if "span" in line}
+             for name, text in matrix.steps(result.console).items()}
+    instrument = steps["instrument"][NULL_FUNCTION]["median"] - NULL_INSTRUCTIONS
+    return {name: {"start": steps[name]["init"]["median"] - instrument,
+                   "ack": round(steps[name]["cong_control"]["mean"] - instrument, 1),
+                   "ack_median": steps[name]["cong_control"]["median"] - instrument} for name in RULES}
 
 
 def table(result):

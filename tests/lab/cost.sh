@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Runs in the guest: transfers of $BYTES bytes over a path of 200 Mbit/s and 5 ms, and what they take. Prints
+# Runs in the guest, after cost_path.sh: transfers of $BYTES bytes, and what they take. Prints
 # "== SHAPE NAME" before what each prints; cost.py reads it. $SHAPES are "bursts" (packets travel in TSO
 # bursts, with one ACK for each) and "packets" (one by one, with an ACK for every other one).
 step() {
 	echo "== $shape $1"
-}
-
-transfer() {
-	ip netns exec snd cost "$@" "$BYTES" 10.0.0.2 rcv
 }
 
 register() {
@@ -27,16 +23,6 @@ watched() {
 	kill -INT %1
 	wait %1
 }
-
-ip netns add snd
-ip netns add rcv
-ip link add s0 netns snd type veth peer name c0 netns rcv
-ip -n snd addr add 10.0.0.1/24 dev s0
-ip -n rcv addr add 10.0.0.2/24 dev c0
-ip -n snd link set s0 up
-ip -n rcv link set c0 up
-tc -n snd qdisc add dev s0 root netem rate 200mbit limit 10000
-tc -n rcv qdisc add dev c0 root netem delay 5ms limit 10000
 
 for shape in $SHAPES; do
 	[ "$shape" = packets ] && ip -n snd link set s0 gso_max_segs 1

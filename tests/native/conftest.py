@@ -13,6 +13,8 @@ import time
 
 import pytest
 
+import bpfmap
+import cgroup_tree
 import netns
 import system
 import tool
@@ -125,6 +127,21 @@ def link(new_ns):
 
 
 @pytest.fixture
+def cgroups():
+    tree = cgroup_tree.Cgroups()
+    yield tree
+    tree.close()
+
+
+@pytest.fixture(scope="session")
+def write_rules():
+    """Gives an instance many rules at once: lines of options of rule add, the profile an index."""
+    path = ROOT / "build/write_rules"
+    assert path.is_file(), f"{path} is missing: run `make tests`, which builds it"
+    return lambda name, lines: system.run(path, name, input="".join(f"{line}\n" for line in lines))
+
+
+@pytest.fixture
 def new_path(new_ns):
     """Makes paths with a bottleneck, at most one a test."""
     return lambda **kwargs: netns.Path(new_ns(), new_ns(), new_ns(), **kwargs)
@@ -160,6 +177,25 @@ def load(bbrctl, free_name):
         bbrctl("load", "--name", name, *itertools.chain(*(("--set", a) for a in assignments)))
         return name
     return make
+
+
+@pytest.fixture(scope="module")
+def shared(bbrctl):
+    name = new_name()
+    bbrctl("load", "--name", name)
+    yield name
+    unload_if_loaded(bbrctl, name)
+
+
+@pytest.fixture
+def blank(bbrctl, shared):
+    """An instance as it is after loading, quicker than loading one: each test makes it blank again."""
+    yield shared
+    bbrctl("rule", "flush", "--name", shared, status=None)
+    with bpfmap.profiles(system.maps_of_program(tool.status_of(bbrctl, shared)["prog_id"])) as mapped:
+        for i in range(1, mapped.PROFILES):
+            mapped.set_name(i, "")
+    bbrctl("reset", "--name", shared, status=None)
 
 
 @pytest.fixture
