@@ -134,7 +134,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct bbr_rule *x = a, *y = b;
 	struct bbr_rule_key kx = key_of(x), ky = key_of(y);
-	int order = memcmp(&kx.mark, &ky.mark, sizeof(kx) - sizeof(kx.prefixlen));
+	int order = memcmp(&kx.fields, &ky.fields, sizeof(kx) - sizeof(kx.prefixlen));
 
 	if (!order && kx.prefixlen != ky.prefixlen)
 		order = kx.prefixlen < ky.prefixlen ? -1 : 1;
@@ -156,7 +156,7 @@ static bool covers(const struct bbr_rule *outer, const struct bbr_rule *inner)
 {
 	struct bbr_rule_key ko = key_of(outer), ki = key_of(inner);
 
-	return !memcmp(&ko.mark, &ki.mark, offsetof(struct bbr_rule_key, addr) - sizeof(__u32)) &&
+	return !memcmp(&ko.fields, &ki.fields, offsetof(struct bbr_rule_key, addr) - sizeof(__u32)) &&
 	       outer->dst_len <= inner->dst_len && prefix_matches(outer, inner->dst);
 }
 

@@ -28,14 +28,17 @@ enum bbr_rule_field {
 	BBR_RULE_COMBINATIONS = 1 << 4,
 };
 
-/* The trie's key: exact fields first, 0 where they are not asked for, then the remote address's prefix. */
+/*
+ * The trie's key: exact fields first, 0 where they are not asked for, then the remote address's prefix.
+ * `fields` is in front, so that a lookup passes neither other combinations nor the list.
+ */
 struct bbr_rule_key {
 	__u32 prefixlen; /* BBR_RULE_EXACT_BITS and those of the prefix */
-	__u32 mark; /* SO_MARK */
+	__u32 fields; /* enum bbr_rule_field, or BBR_RULE_INDEX */
 	__u64 cgroup; /* id of a cgroup that the socket is in or below */
+	__u32 mark; /* SO_MARK */
 	__u16 dport; /* remote, network byte order */
 	__u16 sport; /* local, network byte order */
-	__u32 fields; /* enum bbr_rule_field, or BBR_RULE_INDEX */
 	__u32 addr[4]; /* network byte order, IPv4 as ::ffff:a.b.c.d */
 };
 

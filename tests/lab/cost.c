@@ -151,21 +151,28 @@ static void print_span(const struct span *s)
 {
 	static struct cost_span span;
 	uint64_t calls = 0, sum = 0;
+	unsigned int max = 0;
 	__u32 zero = 0;
 	int fd = bpf_object__find_map_fd_by_name(s->obj, ".data.span");
 
 	if (bpf_map_lookup_elem(fd, &zero, &span))
 		die(s->name);
 	for (unsigned int i = 0; i < COST_PLACES; i++) {
+		if (span.calls[i])
+			max = i;
+		if (i >= COST_INTERRUPT) {
+			span.interrupted += span.calls[i];
+			continue;
+		}
 		calls += span.calls[i];
 		sum += span.calls[i] * i;
 	}
 	printf("{\"span\":\"%s\",\"calls\":%llu,\"interrupted\":%llu,\"mean\":%.2f,\"min\":%u,"
-	       "\"median\":%u,\"p90\":%u,\"p99\":%u}\n",
+	       "\"median\":%u,\"p90\":%u,\"p99\":%u,\"max\":%u}\n",
 	       s->name, (unsigned long long)calls, (unsigned long long)span.interrupted,
 	       calls ? (double)sum / calls : 0.0, quantile(&span, calls, 0),
 	       quantile(&span, calls, 0.5), quantile(&span, calls, 0.9),
-	       quantile(&span, calls, 0.99));
+	       quantile(&span, calls, 0.99), max);
 }
 
 static uint64_t now_ns(void)

@@ -5,11 +5,12 @@
 
 #include <linux/types.h>
 
-#define COST_PLACES 8192
+#define COST_PLACES 32768
+#define COST_INTERRUPT 8192 /* from here on means leave a call out: an interrupt came in between */
 
 struct cost_span {
 	__u64 begin; /* of the call that runs; 0: none */
-	__u64 interrupted; /* calls that took longer than all places: an interrupt came in between */
+	__u64 interrupted; /* calls that took longer than all places */
 	__u64 calls[COST_PLACES]; /* by their count of instructions */
 };
 
