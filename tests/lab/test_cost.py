@@ -49,3 +49,25 @@ def test_monitors_cost_more_the_more_they_see(figures):
 def test_as_text(figures):
     text = cost.table({"kernel": "6.12", "bytes": SIZE, "shapes": {"bursts": figures}})
     assert "bpf_bbr, nobody watching" in text and "every ack" in text
+
+
+@pytest.fixture(scope="module")
+def rules():
+    return cost.rules("6.12", 2_000_000, ("none", "16", "4096", "combinations"))
+
+
+def test_the_start_of_a_connection_with_many_rules(rules):
+    """Prefixes: a level of the trie more for each doubling, of some 170 instructions."""
+    assert rules["none"]["start"] <= 350
+    assert rules["16"]["start"] <= 2000
+    assert rules["4096"]["start"] <= 2 * rules["16"]["start"]
+
+
+def test_the_start_of_a_connection_with_rules_of_all_combinations(rules):
+    assert rules["combinations"]["start"] <= 9000
+
+
+def test_rules_cost_an_ack_nothing(rules):
+    """By the median: the mixes of ACKs are not the same."""
+    medians = [figures["ack_median"] for figures in rules.values()]
+    assert max(medians) - min(medians) <= 4

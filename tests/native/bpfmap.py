@@ -112,9 +112,9 @@ class Profiles:
     def _word(self, index, bank, key, i=0):
         return self.banks + (2 * index + bank % 2) * self.params_size + 4 * (self.words[key][0] + i)
 
-    def put(self, index, bank, key, value):
+    def put(self, index, bank, key, value, i=0):
         """One word into a bank, in force or not."""
-        struct.pack_into("I", self.bytes, self._word(index, bank, key), value)
+        struct.pack_into("I", self.bytes, self._word(index, bank, key, i), value)
 
     def copy_bank(self, index, to):
         size, start = self.params_size, self.banks + 2 * index * self.params_size
