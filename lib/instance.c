@@ -312,7 +312,8 @@ int instance_get(const char *name, struct instance *inst)
 	} else if (!list[i].supported) {
 		err("%s: was loaded by another version (%.20s, ABI %u; this tool has %s, ABI %u)",
 		    name, list[i].abi.version, list[i].abi.major, BBR_VERSION, BBR_ABI_MAJOR);
-		remedy("use the tools of that version, or take it away: bpftool struct_ops unregister name "
+		remedy("use the tools of that version, or take it away: bpftool struct_ops "
+		       "unregister name "
 		       "%s",
 		       name);
 		ret = EXIT_REFUSED;

@@ -71,10 +71,17 @@ static size_t common_size(const struct profiles *ps)
 							     sizeof(struct bbr_params);
 }
 
+/* What a name consists of. */
+static const char name_chars[] =
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+
+/* Others can have written anything there: it must not reach a terminal, or JSON. */
 void profile_name(const struct profiles *ps, int index, char *name)
 {
 	snprintf(name, BBR_PROFILE_NAME_LEN, "%.*s", BBR_PROFILE_NAME_LEN - 1,
 		 index ? ps->map->name[index] : BBR_PROFILE_DEFAULT);
+	while (*(name += strspn(name, name_chars)))
+		*name = '?';
 }
 
 int profile_find(const struct profiles *ps, const char *name)
@@ -188,8 +195,7 @@ int profile_write(struct profiles *ps, int index, const struct bbr_params *p)
 
 bool profile_name_is_valid(const char *name)
 {
-	size_t len =
-		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-");
+	size_t len = strspn(name, name_chars);
 
 	if (!strcmp(name, RULES_SECTION)) {
 		err("%s: a profile cannot have this name, it is a section of saved files", name);

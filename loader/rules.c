@@ -156,7 +156,8 @@ static bool covers(const struct bbr_rule *outer, const struct bbr_rule *inner)
 {
 	struct bbr_rule_key ko = key_of(outer), ki = key_of(inner);
 
-	return !memcmp(&ko.fields, &ki.fields, offsetof(struct bbr_rule_key, addr) - sizeof(__u32)) &&
+	return !memcmp(&ko.fields, &ki.fields,
+		       offsetof(struct bbr_rule_key, addr) - sizeof(__u32)) &&
 	       outer->dst_len <= inner->dst_len && prefix_matches(outer, inner->dst);
 }
 

@@ -121,6 +121,34 @@ wait $flow
 bbrctl -j status --name lab_two
 bbrctl show --name lab_two bw_win
 
+# A rule of each kind, each added in front of those before; which profile it gives is told by the counts.
+step rules
+mkdir -p /sys/fs/cgroup/lab/below
+in_below() { # a process of its own, moved before it makes its socket
+	(
+		echo $BASHPID >/sys/fs/cgroup/lab/below/cgroup.procs
+		send -C lab_bbr send:2000 >/dev/null
+	)
+}
+count() { # WHAT PROFILE RULE...
+	bbrctl profile add --name lab_bbr "$2" cwnd_gain=3 >/dev/null
+	bbrctl rule add --name lab_bbr "${@:3}" --profile "$2" >/dev/null
+	in_below &
+	flow=$!
+	sleep 1
+	bbrctl profile list --name lab_bbr | awk -v what="$1" '$5 == 1 { print what ": " $1 }'
+	wait $flow
+}
+count nothing by_port --sport 1
+count cgroup by_cgroup --cgroup lab
+count prefix by_prefix --dst $to/24 --before 1
+count mark by_mark --mark 0 --before 1
+count port to_port --dport 5001 --before 1
+bbrctl rule list --name lab_bbr
+bbrctl rule test --name lab_bbr $to --cgroup lab/below
+bbrctl rule flush --name lab_bbr
+rmdir /sys/fs/cgroup/lab/below /sys/fs/cgroup/lab
+
 step unload
 bbrctl unload --name lab_bbr
 bbrctl unload --name lab_two

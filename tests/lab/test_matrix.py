@@ -125,6 +125,16 @@ def test_an_upgrade_replaces_the_code_under_a_flow(steps):
         assert end["cc"] == "lab_two" and end["received_bytes"] == end["sent_bytes"] > 0
 
 
+def test_rules_choose_the_profile(steps):
+    text = steps["rules"]
+    assert "bbrctl: " not in text, text
+    found = dict(line.split(": ", 1) for line in text.splitlines() if line.count(": ") == 1)
+    assert {what: found.get(what) for what in ("nothing", "cgroup", "prefix", "mark", "port")} == {
+        "nothing": "default", "cgroup": "by_cgroup", "prefix": "by_prefix", "mark": "by_mark", "port": "to_port"}
+    assert "4: --sport 1 --profile by_port\n5: --cgroup /lab --profile by_cgroup\n" in text
+    assert "2: --mark 0 --profile by_mark\nlab_bbr: 5 rules deleted" in text
+
+
 def test_it_unloads_and_leaves_nothing(steps):
     lines = steps["unload"].split("\n")
     assert "lab_bbr: unloaded" in lines and "lab_two: unloaded" in lines

@@ -69,6 +69,13 @@ def maps_of_program(prog_id):
     return {m["name"]: m["id"] for m in bpftool("map", "list") if m["id"] in ids and "name" in m}
 
 
+def maps_of_instance(prog_id):
+    """name: id of the maps of all programs that share .data.params with this one."""
+    params = maps_of_program(prog_id).get(".data.params")
+    ids = {i for p in bpftool("prog", "list") if params in p.get("map_ids", []) for i in p["map_ids"]}
+    return {m["name"]: m["id"] for m in bpftool("map", "list") if m["id"] in ids and "name" in m}
+
+
 def map_exists(map_id):
     return run("bpftool", "map", "show", "id", map_id, check=False).returncode == 0
 
@@ -177,7 +184,7 @@ def maps_of_ours(bbrctl):
     others = set()
     for instance in bbrctl.json("status"):
         if not is_ours(instance["name"]):
-            others |= set(maps_of_program(instance["prog_id"]).values())
+            others |= set(maps_of_instance(instance["prog_id"]).values())
     return {(i, name) for i, name in maps().items() if i not in others}
 
 

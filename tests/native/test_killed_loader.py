@@ -83,6 +83,71 @@ def test_killed_while_setting(bbrctl, load, ns):
     send_verified(ns, name)
 
 
+def state(bbrctl, name):
+    """Rules, and profiles with their parameters."""
+    found = {p["profile"]: p for p in bbrctl.json("profile", "list", "--name", name)["profiles"]}
+    assert "" not in found
+    shown = {p: bbrctl.json("show", "--name", name, "--profile", p)["params"] for p in found}
+    return shown, [{k: v for k, v in r.items() if k != "rule"}
+                   for r in bbrctl.json("rule", "list", "--name", name)["rules"]]
+
+
+CHANGES = {
+    "profile add": [["profile", "add", "p2", "bw_win=33", "cwnd_gain=3"], ["profile", "delete", "p2"]],
+    "profile delete": [["profile", "delete", "p1"], ["profile", "add", "p1", "bw_win=22", "cwnd_gain=3"]],
+    "rule add": [["rule", "add", "--dport", "9", "--profile", "default"], ["rule", "delete", "--dport", "9"]],
+    "rule delete": [["rule", "delete", "--dport", "7"], ["rule", "add", "--dport", "7", "--profile", "default"]],
+}
+
+
+def test_killed_while_changing_profiles_and_rules(bbrctl, load, ns):
+    """All of the change, or nothing of it."""
+    name = load()
+    bbrctl("profile", "add", "--name", name, "p1", "bw_win=22", "cwnd_gain=3")
+    bbrctl("rule", "add", "--name", name, "--dport", 7, "--profile", "default")
+    before = state(bbrctl, name)
+    for number, (do, undo) in enumerate(CHANGES.values()):
+        longest = duration_of(bbrctl, *do, "--name", name)
+        after = state(bbrctl, name)
+        bbrctl("--name", name, *undo)
+        assert after != before and state(bbrctl, name) == before
+        for delay in delays(longest, number)[::2]:
+            kill_after(bbrctl, delay, *do, "--name", name)
+            found = state(bbrctl, name)
+            assert found in (before, after), do
+            if found == after:
+                bbrctl("--name", name, *undo)
+    send_verified(ns, name)
+
+
+def all_done(processes):
+    try:
+        return [p.wait(60) for p in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def test_profiles_and_rules_added_at_once_do_not_get_lost(bbrctl, load):
+    name, n = load(), 6
+    adding = [start(bbrctl, "profile", "add", "--name", name, f"p{i}", f"bw_win={20 + i}") for i in range(n)]
+    adding += [start(bbrctl, "rule", "add", "--name", name, "--dport", str(i + 1), "--profile", "default")
+               for i in range(n)]
+    adding += [start(bbrctl, "profile", "add", "--name", name, "same", "bw_win=99") for _ in range(3)]
+    assert sorted(all_done(adding)) == [0] * (2 * n + 1) + [3, 3]
+    shown, rules = state(bbrctl, name)
+    assert set(shown) == {"default", "same", *(f"p{i}" for i in range(n))}
+    values = {p: next(v["value"] for v in params if v["key"] == "bw_win") for p, params in shown.items()}
+    assert values == {"default": 10, "same": 99, **{f"p{i}": 20 + i for i in range(n)}}
+    assert sorted(r["dport"] for r in rules) == list(range(1, n + 1))
+    deleting = [start(bbrctl, "rule", "delete", "--name", name, "1") for _ in range(n)]
+    deleting += [start(bbrctl, "profile", "delete", "--name", name, f"p{i}") for i in range(n)]
+    assert all_done(deleting) == [0] * 2 * n
+    shown, rules = state(bbrctl, name)
+    assert set(shown) == {"default", "same"} and not rules
+
+
 def test_two_at_once(bbrctl, free_name, ns):
     """Of several that load the same name, one does it and the others find it done."""
     name = free_name()

@@ -3,13 +3,16 @@
 Whatever user space writes into the maps, past bbrctl: connections go on, and what they carry stays
 whole.
 """
+import itertools
 import json
 import random
+import struct
 
+import bpfmap
 import pytest
 
-from system import maps_of_program, run, wait_until
-from tool import status_of
+from system import maps_of_instance, maps_of_program, run, wait_until
+from tool import REFUSED, status_of
 from transfer import MB, Transfer, connect, listen, send_verified
 
 CONNECTIONS = 4
@@ -38,9 +41,17 @@ def small_values(size):
     return [b"".join(rng.choice(choices).to_bytes(4, "little") for _ in range(size // 4)) for _ in range(ROUNDS)]
 
 
+# What reads, and what changes, profiles and rules.
+VERBS = [["profile", "list"], ["-j", "profile", "list"], ["profile", "show", "p1"], ["profile", "copy", "default", "new"],
+         ["set", "--profile", "p1", "bw_win=12"], ["profile", "delete", "p1"], ["profile", "delete", "new"],
+         ["rule", "list"], ["-j", "rule", "list"], ["rule", "test", "127.0.0.1", "--dport", "7"],
+         ["rule", "add", "--dport", "7", "--profile", "default"], ["rule", "delete", "--dport", "7"],
+         ["rule", "delete", "1"]]
+
+
 class Instance:
     def __init__(self, bbrctl, name, ns):
-        self.maps = maps_of_program(status_of(bbrctl, name)["prog_id"])
+        self.maps = maps_of_instance(status_of(bbrctl, name)["prog_id"])
         listener = listen(ns, backlog=CONNECTIONS)
         self.running = [Transfer(*connect(ns, listener, cc=name), seed=i) for i in range(CONNECTIONS)]
 
@@ -62,12 +73,14 @@ class Instance:
 def test_anything_in_the_parameters(bbrctl, load, ns, make):
     name = load()
     instance = Instance(bbrctl, name, ns)
-    params = instance.maps[".data.params"]
+    params, verbs = instance.maps[".data.params"], itertools.cycle(VERBS)
     for i, value in enumerate(make(size_of(params))):
         write(params, value)
         instance.advance(f"{make.__name__}[{i}] as parameters")
         send_verified(ns, name)
         bbrctl("show", "--name", name)
+        for verb in itertools.islice(verbs, 4):
+            bbrctl("--name", name, *verb, status=None)
     bbrctl("reset", "--name", name, status=None)
     assert status_of(bbrctl, name)["params_changed"] == 0
     bbrctl("set", "--name", name, "cwnd_gain=2.5")
@@ -139,3 +152,88 @@ def test_the_abi_cannot_be_written(bbrctl, load, ns):
     name = load()
     assert is_frozen(bbrctl, name, ".rodata.bbr_abi")
     assert status_of(bbrctl, name)["supported"]
+
+
+INDEX, LIST = 0xffffffff, 0xfffffffe
+KEY, VALUE, MAX_RULES = 40, 48, 65536
+
+
+def rule_key(fields, mark=0, prefix=288, address=bytes(16)):
+    return struct.pack("<IIQIHH", prefix, fields, 0, mark, 0, 0) + address
+
+
+def rule(order=0, profile=1, length=0, fields=0):
+    return bytes(16) + struct.pack("<IIQIHHII", length, fields, 0, 0, 0, 0, profile, order)
+
+
+def index(combinations, count):
+    return rule_key(INDEX), rule(combinations, count)
+
+
+def everywhere(order=0, profile=1):
+    """What a connection finds that looks for a rule without fields."""
+    return rule_key(0, prefix=160), rule(order, profile)
+
+
+def random_rules(seed):
+    rng = random.Random(seed)
+    some = lambda: rng.choice([0, 1, 15, 64, 65535, INDEX, LIST, rng.getrandbits(32)])  # noqa: E731
+    return [(rule_key(some(), some(), rng.randrange(289), rng.randbytes(16)), rng.randbytes(VALUE)) for _ in range(300)]
+
+
+# Elements of a trie; and which profile a new connection then has.
+TRIES = {
+    "nothing": ([], 0),
+    "no index": ([everywhere()], 0),
+    "an index alone": ([index(0xffff, 0)], 0),
+    "a list that ends early": ([index(1, 5), (rule_key(LIST), rule())], 0),
+    "no end of rules": ([index(0xffffffff, 0xffffffff)], 0),
+    "a long prefix": ([index(1, 1), (rule_key(LIST), rule(length=0xffffffff)), everywhere()], 1),
+    "a prefix of 129 bits": ([index(1, 1), (rule_key(LIST), rule(length=129)), everywhere()], 1),
+    "unknown fields": ([index(1, 1), (rule_key(LIST), rule(fields=0x10)), everywhere()], 1),
+    "a profile that is none": ([index(1, 1), (rule_key(LIST), rule(profile=64)), everywhere(profile=64)], 0),
+    "any number as profile": ([index(1, 1), (rule_key(LIST), rule(profile=LIST)), everywhere(profile=LIST)], 0),
+    "a profile that is free": ([index(1, 1), (rule_key(LIST), rule(profile=9)), everywhere(profile=9)], 0),
+    "a high order": ([index(1, 1), (rule_key(LIST), rule()), everywhere(order=LIST)], 1),
+    "the highest order": ([index(1, 1), (rule_key(LIST), rule()), everywhere(order=INDEX)], 0),
+    "a key that matches everything": ([(rule_key(0, prefix=0), rule(0xffff, 1))], 1),
+    **{f"any bytes {seed}": (random_rules(seed), None) for seed in range(6)},
+}
+
+
+def put_trie(rules_map, elements):
+    trie = bpfmap.Map.create(bpfmap.LPM_TRIE, KEY, VALUE, 2 * MAX_RULES + 1, bpfmap.NO_PREALLOC)
+    with trie:
+        for key, value in elements:
+            trie[key] = value
+        rules_map[bytes(4)] = struct.pack("I", trie.fd)
+
+
+def test_anything_in_the_rules(bbrctl, load, ns):
+    name = load()
+    instance = Instance(bbrctl, name, ns)
+    listener = listen(ns)
+    with bpfmap.Map.of(instance.maps["bbr_rules"]) as rules, bpfmap.profiles(instance.maps) as mapped:
+        mapped.copy_profile(0, 1)
+        verbs = itertools.cycle(VERBS)
+        for what, (elements, profile) in TRIES.items():
+            mapped.set_name(1, "p1")
+            put_trie(rules, elements)
+            ends = connect(ns, listener, cc=name)
+            counts = [mapped.connections(i) for i in range(64)]
+            if profile is not None:
+                expected = [CONNECTIONS] + [0] * 63
+                expected[profile] += 1
+                assert counts == expected, what
+            assert sum(counts) == CONNECTIONS + 1, what
+            Transfer(*ends, 200_000).finish()
+            wait_until(lambda: mapped.connections(0) == CONNECTIONS, "the connection has ended")
+            for verb in [["rule", "list"], *itertools.islice(verbs, 3)]:
+                bbrctl("--name", name, *verb, status=None)
+                put_trie(rules, elements)
+            bbrctl("rule", "flush", "--name", name, status=None)
+            assert bbrctl.json("rule", "list", "--name", name)["rules"] == []
+        put_trie(rules, [everywhere()])
+        assert "rule flush" in bbrctl("rule", "list", "--name", name, status=REFUSED).err
+        instance.advance("any rules", 200_000)
+        instance.finish()
