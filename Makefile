@@ -38,7 +38,7 @@ EMBEDDED := -DBBR_OBJECT='"$(OBJECT)"' -DMIGRATE_OBJECT='"$(MIGRATE)"' -DATTACH_
 
 FUZZ_FLAGS := -O1 -g -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,float-cast-overflow \
 	-fno-sanitize-recover=all
-FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm params events)
+FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm params tuning events)
 FUZZ_SECONDS ?= 600
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -108,6 +108,11 @@ PARAMS_FUZZED := $(addprefix loader/,main.c param.c set.c show.c socket_filter.c
 	tools/watch_options.c
 $(BUILD)/fuzz/params: tests/fuzz/fuzz_params.c tests/fuzz/fuzz.h $(PARAMS_FUZZED) $(HEADERS) | $(BUILD)/fuzz
 	$(CLANG) $(CPPFLAGS) -Iloader -Itools -Dmain=bbrctl_main $(FUZZ_FLAGS) $< $(PARAMS_FUZZED) -ljson-c -lm -o $@
+
+TUNING_FUZZED := $(addprefix loader/,ini_file.c param.c profile.c profile_defs.c rule_text.c rules.c) \
+	$(filter-out lib/cgroup.c,$(LIB_SRC))
+$(BUILD)/fuzz/tuning: tests/fuzz/fuzz_tuning.c tests/fuzz/fuzz.h $(TUNING_FUZZED) $(HEADERS) | $(BUILD)/fuzz
+	$(CLANG) $(CPPFLAGS) -Iloader $(FUZZ_FLAGS) $< $(TUNING_FUZZED) $(LDLIBS) -o $@
 
 EVENTS_FUZZED := $(filter-out tools/main.c tools/stream.c,$(TOOLS_SRC)) $(LIB_SRC)
 $(BUILD)/fuzz/events: tests/fuzz/fuzz_events.c tests/fuzz/fuzz.h $(EVENTS_FUZZED) $(HEADERS) | $(BUILD)/fuzz

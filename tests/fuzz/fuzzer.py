@@ -7,10 +7,11 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build/fuzz"
-TARGETS = ("algorithm", "params", "events")
+TARGETS = ("algorithm", "params", "tuning", "events")
 OPTIONS = {
     "algorithm": ["-max_len=2048"],
     "params": ["-max_len=1024", f"-dict={HERE / 'params.dict'}"],
+    "tuning": ["-max_len=1024", f"-dict={HERE / 'tuning.dict'}"],
     "events": ["-max_len=2048"],
 }
 

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What people write to tune: files of profiles, and rules. The input is a file; and its lines are rules, the
+ * options of rule add, which go into a trie that is in this file instead of the kernel. There a connection must
+ * find the rule that `rule test` finds.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "cgroup.h"
+#include "err.h"
+#include "fuzz.h"
+#include "instance.h"
+#include "param.h"
+#include "profile.h"
+#include "profile_defs.h"
+#include "rule_text.h"
+#include "rules.h"
+#include "verbs.h"
+
+#define MAX_LINES 64
+#define OUTER_ID 1
+#define INNER_ID 2
+
+const char bbr_profiles[1], bbr_profiles_end[1]; /* instead of loader/object.S */
+
+static unsigned long files, refused_files, definitions, parsed, refused_rules, tries, found,
+	not_found;
+
+static void report(void)
+{
+	say_reached("file of profiles", files);
+	say_reached("file that is refused", refused_files);
+	say_reached("profile", definitions);
+	say_reached("rule", parsed);
+	say_reached("rule that is refused", refused_rules);
+	say_reached("trie", tries);
+	say_reached("connection with a rule", found);
+	say_reached("connection without a rule", not_found);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	stderr = fopen("/dev/null", "w"); /* glibc lets it be assigned */
+	return stderr ? atexit(report) : -1;
+}
+
+/* Instead of lib/cgroup.c: a path's id is its length. */
+int cgroup_id(const char *option, const char *path, __u64 *id)
+{
+	(void)option;
+	*id = strlen(path);
+	return *id ? EXIT_DONE : EXIT_USAGE;
+}
+
+void cgroup_path(__u64 id, char *path, size_t size)
+{
+	snprintf(path, size, "%0*d", (int)id, 0);
+}
+
+/* Instead of the kernel: a trie, and the map that it is in. */
+static struct {
+	struct bbr_rule_key key;
+	struct bbr_rule value;
+} trie[2 * MAX_LINES + 1];
+static int trie_len;
+static bool has_trie;
+static int outer_fd;
+
+static int any_fd(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+int bpf_map_get_fd_by_id(__u32 id)
+{
+	int fd = any_fd();
+
+	if (id == OUTER_ID)
+		outer_fd = fd;
+	return fd;
+}
+
+int bpf_map_create(enum bpf_map_type type, const char *name, __u32 key_size, __u32 value_size,
+		   __u32 max_entries, const struct bpf_map_create_opts *opts)
+{
+	(void)name;
+	(void)opts;
+	CHECK(type == BPF_MAP_TYPE_LPM_TRIE && key_size == sizeof(trie->key));
+	CHECK(value_size == sizeof(trie->value) && max_entries > 2 * MAX_LINES);
+	trie_len = 0;
+	return any_fd();
+}
+
+int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
+{
+	int i;
+
+	CHECK(!flags);
+	if (fd == outer_fd) {
+		has_trie = true;
+		return 0;
+	}
+	for (i = 0; i < trie_len; i++)
+		if (!memcmp(&trie[i].key, key, sizeof(trie->key)))
+			break;
+	if (i == trie_len)
+		trie_len++;
+	CHECK(trie_len <= 2 * MAX_LINES + 1);
+	memcpy(&trie[i].key, key, sizeof(trie->key));
+	memcpy(&trie[i].value, value, sizeof(trie->value));
+	return 0;
+}
+
+static bool begins_with(const struct bbr_rule_key *key, const struct bbr_rule_key *prefix)
+{
+	const unsigned char *a = (const void *)&key->fields, *b = (const void *)&prefix->fields;
+	__u32 bytes = prefix->prefixlen / 8, bits = prefix->prefixlen % 8;
+
+	return !memcmp(a, b, bytes) && (!bits || !((a[bytes] ^ b[bytes]) >> (8 - bits)));
+}
+
+static const struct bbr_rule *look_up(const struct bbr_rule_key *key)
+{
+	int best = -1;
+
+	for (int i = 0; i < trie_len; i++)
+		if (begins_with(key, &trie[i].key) &&
+		    (best < 0 || trie[i].key.prefixlen > trie[best].key.prefixlen))
+			best = i;
+	return best < 0 ? NULL : &trie[best].value;
+}
+
+int bpf_map_lookup_elem(int fd, const void *key, void *value)
+{
+	static const __u32 inner = INNER_ID;
+	const struct bbr_rule *rule = fd == outer_fd ? NULL : look_up(key);
+
+	if (fd == outer_fd && has_trie)
+		memcpy(value, &inner, sizeof(inner));
+	else if (rule)
+		memcpy(value, rule, sizeof(*rule));
+	else
+		errno = ENOENT;
+	return (fd == outer_fd ? has_trie : !!rule) ? 0 : -1;
+}
+
+int bpf_map_delete_elem(int fd, const void *key)
+{
+	(void)key;
+	CHECK(fd == outer_fd);
+	errno = ENOENT;
+	return has_trie ? has_trie = false : -1;
+}
+
+/* What choose_profile() of bpf/rules.bpf.h does. */
+static int choose(const struct rule_test *t)
+{
+	struct bbr_rule_key key = { .prefixlen = 288, .fields = BBR_RULE_INDEX };
+	const struct bbr_rule *rule = has_trie ? look_up(&key) : NULL;
+	__u32 combinations = rule ? rule->order : 0, best = ~0u;
+
+	for (int c = 0; c < BBR_RULE_COMBINATIONS * t->nr_cgroups; c++) {
+		__u32 fields = c % BBR_RULE_COMBINATIONS;
+
+		if (!(combinations & (1u << fields)))
+			continue;
+		key = (struct bbr_rule_key){
+			.prefixlen = 288,
+			.fields = fields,
+			.dport = fields & BBR_RULE_DPORT ? t->dport : 0,
+			.sport = fields & BBR_RULE_SPORT ? t->sport : 0,
+			.mark = fields & BBR_RULE_MARK ? t->mark : 0,
+			.cgroup = fields & BBR_RULE_CGROUP ? t->cgroups[c / BBR_RULE_COMBINATIONS] :
+							     0,
+		};
+		memcpy(key.addr, t->addr, sizeof(key.addr));
+		rule = look_up(&key);
+		if (rule && rule->order < best)
+			best = rule->order;
+	}
+	return best == ~0u ? -1 : (int)best;
+}
+
+static bool split(char *line, struct options *opt)
+{
+	static const struct {
+		const char *name;
+		size_t member;
+	} names[] = {
+		{ "--dst", offsetof(struct options, dst) },
+		{ "--dport", offsetof(struct options, dport) },
+		{ "--sport", offsetof(struct options, sport) },
+		{ "--mark", offsetof(struct options, mark) },
+		{ "--cgroup", offsetof(struct options, cgroup) },
+	};
+	char *word;
+
+	*opt = (struct options){};
+	while ((word = strsep(&line, " "))) {
+		for (size_t i = 0; line && i < sizeof(names) / sizeof(names[0]); i++) {
+			if (strcmp(word, names[i].name))
+				continue;
+			*(const char **)((char *)opt + names[i].member) = strsep(&line, " ");
+			word = NULL;
+			break;
+		}
+		if (word && *word)
+			return false;
+	}
+	return true;
+}
+
+/* A rule comes back from how it is printed. */
+static void check_round_trip(const struct bbr_rule *rule)
+{
+	char text[RULE_TEXT_LEN];
+	struct bbr_rule back;
+	struct options opt;
+
+	rule_format(rule, text, sizeof(text));
+	CHECK(split(text, &opt) && rule_parse(&opt, &back) == EXIT_DONE);
+	CHECK(!memcmp(rule, &back, sizeof(back)));
+}
+
+/* A connection with the values of some of the rules. */
+static void check_connection(const struct rules *rules, struct input *in)
+{
+	const struct bbr_rule *by[5];
+	struct rule_test test = { .nr_cgroups = 2 };
+	__u64 cgroups[2];
+	__u8 pick[6];
+	int place;
+
+	input_take(in, pick, sizeof(pick));
+	for (int i = 0; i < 5; i++)
+		by[i] = &rules->rule[pick[i] % rules->n];
+	memcpy(test.addr, by[0]->dst, sizeof(test.addr));
+	test.addr[pick[5] / 64] ^= 1u << pick[5] % 32;
+	test.dport = by[1]->dport;
+	test.sport = by[2]->sport;
+	test.mark = by[3]->mark;
+	cgroups[0] = by[4]->cgroup;
+	cgroups[1] = by[0]->cgroup;
+	test.cgroups = cgroups;
+	place = rules_match(rules, &test);
+	CHECK(place == choose(&test));
+	*(place < 0 ? &not_found : &found) += 1;
+}
+
+static void check_rules(char *text, struct input in)
+{
+	static const struct instance inst = { .rules_id = OUTER_ID };
+	struct rules rules = {}, back;
+	struct options opt;
+	struct bbr_rule rule;
+	char *line;
+
+	while ((line = strsep(&text, "\n")) && rules.n < MAX_LINES) {
+		if (!split(line, &opt) || rule_parse(&opt, &rule)) {
+			refused_rules++;
+			continue;
+		}
+		parsed++;
+		check_round_trip(&rule);
+		rule.profile = rules.n;
+		CHECK(!rules_insert(&rules, rules.n / 2, &rule));
+	}
+	CHECK(!rules_write(&inst, &rules));
+	CHECK(!rules_read(&inst, &back) && back.n == rules.n);
+	for (__u32 i = 0; i < rules.n; i++) {
+		CHECK(back.rule[i].order == i);
+		back.rule[i].order = rules.rule[i].order;
+		CHECK(!memcmp(&back.rule[i], &rules.rule[i], sizeof(rule)));
+	}
+	tries += rules.n > 1;
+	for (int i = 0; rules.n && i < 32; i++)
+		check_connection(&rules, &in);
+	rules_free(&rules);
+	rules_free(&back);
+}
+
+static void check_file(const uint8_t *data, size_t size)
+{
+	struct profile_defs defs = {};
+	FILE *real = stdin;
+
+	stdin = fmemopen((void *)data, size, "r");
+	CHECK(stdin);
+	if (profile_defs_file("-", &defs))
+		refused_files++;
+	else
+		files++;
+	for (size_t i = 0; i < defs.n; i++) {
+		struct bbr_params clamped = defs.def[i].params;
+
+		params_clamp(&clamped);
+		CHECK(!memcmp(&clamped, &defs.def[i].params, sizeof(clamped)));
+		CHECK(profile_name_is_valid(defs.def[i].name));
+		CHECK(profile_defs_find(&defs, defs.def[i].name) == &defs.def[i]);
+		CHECK(!strpbrk(defs.def[i].about, "\n") && !strpbrk(defs.def[i].needs, "\n"));
+		definitions++;
+	}
+	profile_defs_free(&defs);
+	fclose(stdin);
+	stdin = real;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = strndup((const char *)data, size);
+
+	CHECK(text);
+	if (size)
+		check_file(data, size);
+	check_rules(text, (struct input){ data, size });
+	free(text);
+	return 0;
+}
