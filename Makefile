@@ -110,7 +110,7 @@ $(BUILD)/fuzz/params: tests/fuzz/fuzz_params.c tests/fuzz/fuzz.h $(PARAMS_FUZZED
 	$(CLANG) $(CPPFLAGS) -Iloader -Itools -Dmain=bbrctl_main $(FUZZ_FLAGS) $< $(PARAMS_FUZZED) -ljson-c -lm -o $@
 
 TUNING_FUZZED := $(addprefix loader/,ini_file.c param.c profile.c profile_defs.c rule_text.c rules.c) \
-	$(filter-out lib/cgroup.c,$(LIB_SRC))
+	$(filter-out lib/attachment.c lib/cgroup.c,$(LIB_SRC))
 $(BUILD)/fuzz/tuning: tests/fuzz/fuzz_tuning.c tests/fuzz/fuzz.h $(TUNING_FUZZED) $(HEADERS) | $(BUILD)/fuzz
 	$(CLANG) $(CPPFLAGS) -Iloader $(FUZZ_FLAGS) $< $(TUNING_FUZZED) $(LDLIBS) -o $@
 

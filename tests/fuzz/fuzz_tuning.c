@@ -4,6 +4,7 @@
  * options of rule add, which go into a trie that is in this file instead of the kernel. There a connection must
  * find the rule that `rule test` finds.
  */
+#define _GNU_SOURCE /* asprintf() */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -188,33 +189,18 @@ static int choose(const struct rule_test *t)
 	return best == ~0u ? -1 : (int)best;
 }
 
-static bool split(char *line, struct options *opt)
+/* A line of a saved file, without its profile. */
+static int parse(const char *text, struct bbr_rule *rule)
 {
-	static const struct {
-		const char *name;
-		size_t member;
-	} names[] = {
-		{ "--dst", offsetof(struct options, dst) },
-		{ "--dport", offsetof(struct options, dport) },
-		{ "--sport", offsetof(struct options, sport) },
-		{ "--mark", offsetof(struct options, mark) },
-		{ "--cgroup", offsetof(struct options, cgroup) },
-	};
-	char *word;
+	const char *profile;
+	char *line;
+	int ret;
 
-	*opt = (struct options){};
-	while ((word = strsep(&line, " "))) {
-		for (size_t i = 0; line && i < sizeof(names) / sizeof(names[0]); i++) {
-			if (strcmp(word, names[i].name))
-				continue;
-			*(const char **)((char *)opt + names[i].member) = strsep(&line, " ");
-			word = NULL;
-			break;
-		}
-		if (word && *word)
-			return false;
-	}
-	return true;
+	CHECK(asprintf(&line, "--profile p %s", text) > 0);
+	ret = rule_parse_line(line, rule, &profile);
+	CHECK(ret || strstr(text, "--profile") || !strcmp(profile, "p"));
+	free(line);
+	return ret;
 }
 
 /* A rule comes back from how it is printed. */
@@ -222,10 +208,9 @@ static void check_round_trip(const struct bbr_rule *rule)
 {
 	char text[RULE_TEXT_LEN];
 	struct bbr_rule back;
-	struct options opt;
 
 	rule_format(rule, text, sizeof(text));
-	CHECK(split(text, &opt) && rule_parse(&opt, &back) == EXIT_DONE);
+	CHECK(parse(text, &back) == EXIT_DONE);
 	CHECK(!memcmp(rule, &back, sizeof(back)));
 }
 
@@ -258,12 +243,11 @@ static void check_rules(char *text, struct input in)
 {
 	static const struct instance inst = { .rules_id = OUTER_ID };
 	struct rules rules = {}, back;
-	struct options opt;
 	struct bbr_rule rule;
 	char *line;
 
 	while ((line = strsep(&text, "\n")) && rules.n < MAX_LINES) {
-		if (!split(line, &opt) || rule_parse(&opt, &rule)) {
+		if (parse(line, &rule)) {
 			refused_rules++;
 			continue;
 		}

@@ -16,7 +16,10 @@ NEEDED = ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN", "CAP_SYS_ADMIN"]
 COMMANDS = {
     "bbrctl": [["check"], ["load", "--name", "bbrt_no"], ["unload"], ["status"], ["show"], ["set", "bw_win=11"],
                ["reset"], ["attach", "--cgroup", "bbrt_no"], ["detach", "--cgroup", "bbrt_no"],
-               ["upgrade"]],
+               ["upgrade"], ["save"],
+               ["profile", "list"], ["profile", "add", "a", "bw_win=11"], ["profile", "delete", "a"],
+               ["profile", "copy", "a", "b"], ["profile", "show", "a"], ["rule", "list"], ["rule", "flush"],
+               ["rule", "add", "--dport", "1", "--profile", "a"], ["rule", "delete", "1"], ["rule", "test", "::1"]],
     "bbrmon": [["stream"], ["stream", "-j", "--name", "bbrt_no"]],
 }
 
