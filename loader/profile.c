@@ -81,7 +81,7 @@ void profile_name(const struct profiles *ps, int index, char *name)
 	snprintf(name, BBR_PROFILE_NAME_LEN, "%.*s", BBR_PROFILE_NAME_LEN - 1,
 		 index ? ps->map->name[index] : BBR_PROFILE_DEFAULT);
 	while (*(name += strspn(name, name_chars)))
-		*name = '?';
+		*name++ = '?';
 }
 
 int profile_find(const struct profiles *ps, const char *name)
