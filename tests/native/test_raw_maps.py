@@ -197,7 +197,7 @@ TRIES = {
     "a high order": ([index(1, 1), (rule_key(LIST), rule()), everywhere(order=LIST)], 1),
     "the highest order": ([index(1, 1), (rule_key(LIST), rule()), everywhere(order=INDEX)], 0),
     "a key that matches everything": ([(rule_key(0, prefix=0), rule(0xffff, 1))], 1),
-    **{f"any bytes {seed}": (random_rules(seed), None) for seed in range(6)},
+    **{f"any bytes {seed}": (random_rules(seed), None) for seed in range(3)},
 }
 
 
@@ -228,7 +228,7 @@ def test_anything_in_the_rules(bbrctl, load, ns):
             assert sum(counts) == CONNECTIONS + 1, what
             Transfer(*ends, 200_000).finish()
             wait_until(lambda: mapped.connections(0) == CONNECTIONS, "the connection has ended")
-            for verb in [["rule", "list"], *itertools.islice(verbs, 3)]:
+            for verb in [["rule", "list"], *itertools.islice(verbs, 2)]:
                 bbrctl("--name", name, *verb, status=None)
                 put_trie(rules, elements)
             bbrctl("rule", "flush", "--name", name, status=None)
