@@ -73,12 +73,21 @@ $(BUILD)/no_telemetry.bpf.o: $(BPF_SRC) | $(BUILD)
 	$(BPFTOOL) gen object $@ $(BUILD)/no_telemetry.tmp.o
 	rm $(BUILD)/no_telemetry.tmp.o
 
-# To upgrade to: a later version of the program, and one of an ABI that no tool knows.
+# A later version with one more parameter, which this one does not know: to upgrade to, and the tool for it. And one
+# of an ABI that no tool knows.
+NEXT_INCLUDE := $(BUILD)/next/include
+NEXT_VERSION := -I$(NEXT_INCLUDE) -DBBR_VERSION='"9.9.9"'
+$(NEXT_INCLUDE): $(ABI)
+	rm -rf $@
+	mkdir -p $(dir $@)
+	cp -r include $@
+	sed -i 's/^\tBBR_OPTIONS(X)$$/& X(later, 1, COUNT, BBR_V(0), 0, 7, "of a later version")/' $@/bpf_bbr/params.h
+
 NEXT_OBJECTS := $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o)
-$(BUILD)/next_version.bpf.o: NEXT := -DBBR_VERSION='"9.9.9"'
+$(BUILD)/next_version.bpf.o: NEXT := $(NEXT_VERSION)
 $(BUILD)/next_abi.bpf.o: NEXT := -DBBR_VERSION='"9.9.9"' -DBBR_ABI_MAJOR=999
-$(NEXT_OBJECTS): $(BPF_SRC) | $(BUILD)
-	$(CLANG) $(BPF_CFLAGS) $(NEXT) -c bpf/bbr.bpf.c -o $@.tmp.o
+$(NEXT_OBJECTS): $(BPF_SRC) $(NEXT_INCLUDE) | $(BUILD)
+	$(CLANG) $(NEXT) $(BPF_CFLAGS) -c bpf/bbr.bpf.c -o $@.tmp.o
 	$(BPFTOOL) gen object $@ $@.tmp.o
 	rm $@.tmp.o
 
@@ -92,6 +101,12 @@ $(BUILD)/bbrmon: $(TOOLS_SRC) $(LIB_SRC) $(HEADERS) | $(BUILD)
 
 $(BUILD)/asan/bbrctl: $(BUILD)/bbrctl | $(BUILD)/asan
 	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(SANITIZE) $(EMBEDDED) $(LOADER_SRC) \
+		loader/object.S $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
+
+$(BUILD)/asan/next/bbrctl: $(BUILD)/bbrctl $(BUILD)/next_version.bpf.o
+	mkdir -p $(dir $@)
+	$(CC) $(NEXT_VERSION) $(CPPFLAGS) -Iloader $(CFLAGS) $(SANITIZE) \
+		$(subst $(OBJECT),$(BUILD)/next_version.bpf.o,$(EMBEDDED)) $(LOADER_SRC) \
 		loader/object.S $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
 
 $(BUILD)/asan/bbrmon: $(BUILD)/bbrmon | $(BUILD)/asan
@@ -213,7 +228,7 @@ lab-matrix: ## every kernel of the lab, not just those of make check
 	$(MAKE) tests
 	$(PYTHON) tests/lab/lab matrix
 
-tests: all $(NEXT_OBJECTS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(BUILD)/asan/bbrctl $(BUILD)/asan/bbrmon $(UNIT_TESTS) $(FUZZERS)
+tests: all $(NEXT_OBJECTS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl) $(UNIT_TESTS) $(FUZZERS)
 
 lint: ## formatting and shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)

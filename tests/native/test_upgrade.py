@@ -334,3 +334,47 @@ def test_defaults_are_put_back_after_an_upgrade(bbrctl, load_kind, new_ns, kind)
     assert default_of(ns) == name
     bbrctl("unload", "--name", name)
     assert default_of(ns) == was
+
+
+@pytest.fixture
+def later_bbrctl(build):
+    """The tool of a later version, whose parameters have one more at their end."""
+    return Tool(build / "next/bbrctl")
+
+
+def value(tool, name, key):
+    return tool.json("show", "--name", name, key)["params"][0]["value"]
+
+
+def test_a_later_tool_manages_what_is_loaded(later_bbrctl, bbrctl, load, ns):
+    """All but the parameter that the loaded program does not know; after an upgrade that, too."""
+    name = load("bw_win=33")
+    assert value(later_bbrctl, name, "bw_win") == 33 and value(later_bbrctl, name, "later") == 0
+    later_bbrctl("set", "--name", name, "cwnd_gain=3")
+    for change in (["set", "--name", name, "later=5"], ["profile", "add", "--name", name, "p", "later=5"]):
+        assert "does not know this parameter" in later_bbrctl(*change, status=REFUSED).err
+    later_bbrctl("profile", "add", "--name", name, "other", "bw_win=7")
+    assert value(bbrctl, name, "cwnd_gain") == 3 and value(bbrctl, name, "bw_win") == 33
+    later_bbrctl("upgrade", "--name", name)
+    later_bbrctl("set", "--name", name, "later=5")
+    assert (value(later_bbrctl, name, "later"), value(later_bbrctl, name, "cwnd_gain")) == (5, 3)
+    assert value(later_bbrctl, name, "bw_win") == 33
+    send_verified(ns, name)
+
+
+def test_this_tool_manages_what_a_later_one_loaded(later_bbrctl, bbrctl, free_name, ns):
+    """And leaves alone what it does not know."""
+    name = free_name()
+    later_bbrctl("load", "--name", name, "--set", "later=5", "--set", "bw_win=33")
+    later_bbrctl("profile", "add", "--name", name, "other", "later=6", "cwnd_gain=3")
+    assert value(bbrctl, name, "bw_win") == 33
+    assert "later" not in {p["key"] for p in bbrctl.json("show", "--name", name)["params"]}
+    bbrctl("set", "--name", name, "bw_win=34")
+    bbrctl("set", "--name", name, "bw_win=35")
+    assert (value(later_bbrctl, name, "later"), value(later_bbrctl, name, "bw_win")) == (5, 35)
+    counts = {p["profile"]: p["connections"] for p in bbrctl.json("profile", "list", "--name", name)["profiles"]}
+    assert counts == {"default": 0, "other": 0}
+    send_verified(ns, name)
+    before = status_of(bbrctl, name)["map_id"]
+    bbrctl("upgrade", "--name", name)  # back to a program that has no such parameter
+    assert status_of(bbrctl, name)["map_id"] != before and value(bbrctl, name, "bw_win") == 35
