@@ -296,7 +296,7 @@ static void say_not_loaded(const char *name, const struct instance *list, int n)
 	fputc('\n', stderr);
 }
 
-int instance_get(const char *name, struct instance *inst)
+int instance_find(const char *name, struct instance *inst)
 {
 	struct instance *list;
 	int i, n = instance_list(&list), ret = EXIT_DONE;
@@ -309,19 +309,23 @@ int instance_get(const char *name, struct instance *inst)
 	if (i == n) {
 		say_not_loaded(name, list, n);
 		ret = EXIT_NOTHING;
-	} else if (!list[i].supported) {
-		err("%s: was loaded by another version (%.20s, ABI %u; this tool has %s, ABI %u)",
-		    name, list[i].abi.version, list[i].abi.major, BBR_VERSION, BBR_ABI_MAJOR);
-		remedy("use the tools of that version, or take it away: bpftool struct_ops "
-		       "unregister name "
-		       "%s",
-		       name);
-		ret = EXIT_REFUSED;
 	} else {
 		*inst = list[i];
 	}
 	free(list);
 	return ret;
+}
+
+int instance_get(const char *name, struct instance *inst)
+{
+	int ret = instance_find(name, inst);
+
+	if (ret || inst->supported)
+		return ret;
+	err("%s: was loaded by another version (%.20s, ABI %u; this tool has %s, ABI %u)", name,
+	    inst->abi.version, inst->abi.major, BBR_VERSION, BBR_ABI_MAJOR);
+	remedy("use the tools of that version, or unload it and load it anew");
+	return EXIT_REFUSED;
 }
 
 struct bbr_watch *instance_watch_map(const struct instance *inst)

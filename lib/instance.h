@@ -40,8 +40,11 @@ int instance_list(struct instance **list);
 
 /*
  * The instance of a name. Prints the error otherwise: EXIT_NOTHING if it is not loaded (and which are),
- * EXIT_REFUSED if it is of another ABI or the kernel does not tell. EXIT_DONE: found.
+ * EXIT_REFUSED if the kernel does not tell. EXIT_DONE: found.
  */
+int instance_find(const char *name, struct instance *inst);
+
+/* The same, of an ABI that these tools know; EXIT_REFUSED if it is another. */
 int instance_get(const char *name, struct instance *inst);
 
 /* A file descriptor of a map by its id, or -errno. */

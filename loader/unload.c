@@ -67,7 +67,7 @@ static int unload(const struct options *opt, struct instance *inst, struct migra
 	if (!ret)
 		ret = defaults_restore(inst, o);
 	if (!ret)
-		ret = instance_get(opt->name, inst); /* for the number of its users now */
+		ret = instance_find(opt->name, inst); /* for the number of its users now */
 	return ret ? ret : unregister(inst);
 }
 
@@ -96,7 +96,7 @@ int verb_unload(const struct options *opt, int argc, char **argv)
 		return ret;
 	if (!have_caps("cannot unload") || lock_instances())
 		return EXIT_REFUSED;
-	ret = instance_get(opt->name, &inst);
+	ret = instance_find(opt->name, &inst);
 	if (ret == EXIT_NOTHING)
 		pin_remove(opt->name, 0); /* of a link that somebody detached */
 	if (ret)

@@ -82,9 +82,10 @@ struct bbr {
 	u32 round_count; /* packet-timed round trips since init */
 	u32 next_round_delivered; /* the round ends when a packet sent at this count is ACKed */
 	u32 app_limited_until; /* program: its own app_limited where the kernel's cannot be written */
-	u64 cycle_mstamp : 52, /* us: start of this phase of the gain cycle; 142 years of uptime */
+	/* In this order the stamp, which each ACK reads, is one shift away. */
+	u64 profile : 8, /* program: the connection's profile */
 		cycle_len : 4, /* drain_to_target: min_rtts that this cycle lasts */
-		profile : 8; /* program: the connection's profile */
+		cycle_mstamp : 52; /* us: start of this phase of the gain cycle; 142 years of uptime */
 	u32 mode : 3, /* enum bbr_mode */
 		prev_ca_state : 3, /* enum tcp_ca_state on the previous ACK */
 		packet_conservation : 1, /* first round of recovery */

@@ -70,15 +70,16 @@ class Instance:
 
 
 def without_slow_rates(bbrctl, value):
-    """A profile in which no rate is set: a connection does go on at 4 kbit/s, but not by megabytes."""
+    """Profile 0 with no rate set: a connection does go on at 4 kbit/s, but not by megabytes."""
     keys = []
     for param in bbrctl.json("show", "--defaults")["params"]:
         keys += [param] * (len(param["value"]) if isinstance(param["value"], list) else 1)
     words = [value[i:i + 4] for i in range(0, len(value), 4)]
-    assert len(words) >= 1 + 2 * len(keys)
+    first = 64 + 64 * 16 // 4  # behind the generations and names of all
+    assert len(words) == first + 64 * 2 * len(keys)
     for i, param in enumerate(keys):
         if param["unit"] == "bps" and param["range"][1] >= 2**32:
-            words[1 + i] = words[1 + len(keys) + i] = bytes(4)
+            words[first + i] = words[first + len(keys) + i] = bytes(4)
     return b"".join(words)
 
 
