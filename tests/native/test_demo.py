@@ -46,6 +46,7 @@ def wait_until(condition, what, seconds=60):
 def demo(tmp_path):
     """Starts the demo as a job of its own, as a shell does; its output is in a file."""
     assert is_clean(), "a demo is running, or has left something"
+    had_bpffs = system.has_bpffs()
     with open(tmp_path / "output", "w+", encoding="utf-8") as output:
         started = subprocess.Popen(["scripts/demo"], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.STDOUT, start_new_session=True)
@@ -54,7 +55,7 @@ def demo(tmp_path):
         if started.poll() is None:
             started.kill()
             started.wait()
-        wait_until(is_clean, "the demo is cleaned up")
+        wait_until(lambda: is_clean() and system.has_bpffs() == had_bpffs, "the demo is cleaned up")
 
 
 def test_the_whole_of_it(demo):
