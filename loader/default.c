@@ -287,3 +287,33 @@ int defaults_restore(const struct instance *inst, struct json_object *o)
 		close(r.map);
 	return ret;
 }
+
+struct setting_again {
+	const char *name;
+	unsigned int n;
+};
+
+static int set_again(const struct netns *ns, void *data)
+{
+	struct setting_again *s = data;
+	char now[BBR_NAME_LEN];
+	int error;
+
+	if (read_default(now) || strcmp(now, s->name))
+		return EXIT_DONE;
+	error = write_default(now);
+	s->n += !error;
+	if (error)
+		err("network namespace %s: its default stays the old code: %s", ns->name,
+		    strerror(-error));
+	return EXIT_DONE;
+}
+
+int defaults_set_again(const char *name, unsigned int *n)
+{
+	struct setting_again s = { .name = name };
+	int ret = netns_for_each(set_again, &s);
+
+	*n = s.n;
+	return ret;
+}

@@ -39,4 +39,10 @@ int default_check_netns(const char *netns);
  */
 int defaults_restore(const struct instance *inst, struct json_object *o);
 
+/*
+ * After other code was put under the name: each namespace that has it as its default is given that code, for until then it
+ * goes on with the old. *n is their number. EXIT_DONE, or another after printing what failed.
+ */
+int defaults_set_again(const char *name, unsigned int *n);
+
 #endif

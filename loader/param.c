@@ -62,6 +62,15 @@ bool param_equal(const struct param *param, const struct bbr_params *a, const st
 		       param->n * sizeof(__u32));
 }
 
+int params_changed(const struct bbr_params *p)
+{
+	int changed = 0;
+
+	for (size_t i = 0; i < nr_params; i++)
+		changed += !param_equal(&params[i], p, &params_default);
+	return changed;
+}
+
 void params_clamp(struct bbr_params *p)
 {
 	for (size_t i = 0; i < nr_params; i++) {

@@ -50,6 +50,9 @@ void params_clamp(struct bbr_params *p);
 
 bool param_equal(const struct param *param, const struct bbr_params *a, const struct bbr_params *b);
 
+/* How many differ from their defaults. */
+int params_changed(const struct bbr_params *p);
+
 /* As text that param_assign() takes: "2.887", "10s", "1.2mbit", "1.25,0.75,1". */
 void param_format(const struct param *param, const struct bbr_params *p, char *buf, size_t size);
 void param_format_value(const struct param *param, __u32 value, char *buf, size_t size);

@@ -14,7 +14,7 @@
 #include "param.h"
 #include "profile.h"
 #include "profile_defs.h"
-#include "rules.h"
+#include "tuning.h"
 #include "verbs.h"
 
 /* An instance whose profiles are to be changed. */
@@ -34,15 +34,6 @@ static int open_target(const struct options *opt, struct target *t)
 	return ret ? ret : profiles_open(&t->inst, &t->profiles);
 }
 
-static int changed_params(const struct bbr_params *p)
-{
-	int changed = 0;
-
-	for (size_t i = 0; i < nr_params; i++)
-		changed += !param_equal(&params[i], p, &params_default);
-	return changed;
-}
-
 /* What changes to all of the instance's profiles are told of. */
 static void print_change(const struct options *opt, const char *profile, const char *what,
 			 const struct bbr_params *p)
@@ -52,7 +43,7 @@ static void print_change(const struct options *opt, const char *profile, const c
 	if (!opt->json) {
 		printf("%s: profile %s %s", opt->name, profile, what);
 		if (p)
-			printf(", %d parameters differ from mainline", changed_params(p));
+			printf(", %d parameters differ from mainline", params_changed(p));
 		putchar('\n');
 		return;
 	}
@@ -61,7 +52,7 @@ static void print_change(const struct options *opt, const char *profile, const c
 	json_object_object_add(o, "profile", json_object_new_string(profile));
 	json_object_object_add(o, what, json_object_new_boolean(true));
 	if (p)
-		json_object_object_add(o, "params_changed", json_object_new_int(changed_params(p)));
+		json_object_object_add(o, "params_changed", json_object_new_int(params_changed(p)));
 	json_print(o);
 }
 
@@ -239,7 +230,7 @@ static struct json_object *loaded_json(const struct profiles *ps, const struct r
 	profile_read(ps, i, &p);
 	json_object_object_add(o, "profile", json_object_new_string(name));
 	json_object_object_add(o, "index", json_object_new_int(i));
-	json_object_object_add(o, "params_changed", json_object_new_int(changed_params(&p)));
+	json_object_object_add(o, "params_changed", json_object_new_int(params_changed(&p)));
 	json_object_object_add(o, "rules", json_object_new_int64(rules_of_profile(rules, i)));
 	json_object_object_add(o, "connections", json_object_new_int64(profile_connections(ps, i)));
 	return o;
@@ -264,7 +255,7 @@ static void list_loaded(const struct profiles *ps, const struct rules *rules,
 		}
 		profile_read(ps, i, &p);
 		printf("%-15s %5d %8d %6u %12lld\n", name[0] ? name : "(deleted)", i,
-		       changed_params(&p), rules_of_profile(rules, i), profile_connections(ps, i));
+		       params_changed(&p), rules_of_profile(rules, i), profile_connections(ps, i));
 	}
 }
 
@@ -277,7 +268,7 @@ static struct json_object *known_json(const struct profile_def *def)
 	json_object_object_add(o, "about", json_object_new_string(def->about));
 	json_object_object_add(o, "needs", json_object_new_string(def->needs));
 	json_object_object_add(o, "params_changed",
-			       json_object_new_int(changed_params(&def->params)));
+			       json_object_new_int(params_changed(&def->params)));
 	return o;
 }
 
@@ -298,22 +289,14 @@ static void list_known(const struct profile_defs *defs, struct json_object *list
 
 static int list_instance(const struct options *opt, struct json_object *list)
 {
-	struct profiles profiles;
-	struct instance inst;
-	struct rules rules;
-	int ret;
+	struct tuning t;
+	int ret = tuning_open(opt->name, &t);
 
-	ret = instance_get(opt->name, &inst);
-	if (!ret)
-		ret = profiles_open(&inst, &profiles);
 	if (ret)
 		return ret;
-	ret = rules_read(&inst, &rules);
-	if (!ret)
-		list_loaded(&profiles, &rules, list);
-	rules_free(&rules);
-	profiles_close(&profiles);
-	return ret;
+	list_loaded(&t.profiles, &t.rules, list);
+	tuning_close(&t);
+	return EXIT_DONE;
 }
 
 /* With no instance loaded there is still what is known; unless one was asked for. */

@@ -9,14 +9,12 @@
 
 #include "err.h"
 #include "ini_file.h"
-#include "instance.h"
 #include "json_print.h"
 #include "lock.h"
 #include "param.h"
-#include "profile.h"
 #include "profile_defs.h"
 #include "rule_text.h"
-#include "rules.h"
+#include "tuning.h"
 #include "verbs.h"
 
 /* What a file says. A rule's profile is an index into defs until the instance's is known. */
@@ -28,9 +26,7 @@ struct saved {
 
 /* The instance as it is, and what was done to it. */
 struct target {
-	struct instance inst;
-	struct profiles profiles;
-	struct rules rules;
+	struct tuning now;
 	struct bbr_params old[BBR_PROFILES];
 	int index[BBR_PROFILES]; /* of each of saved.defs, or -1: to be added */
 	bool is_kept[BBR_PROFILES]; /* by index: is among saved.defs */
@@ -132,20 +128,20 @@ static int find_places(const struct saved *saved, struct target *t)
 	int missing = 0;
 
 	for (size_t i = 0; i < saved->defs.n; i++) {
-		int ret = profile_check_known(&t->profiles, &saved->defs.def[i].params);
+		int ret = profile_check_known(&t->now.profiles, &saved->defs.def[i].params);
 
 		if (ret)
 			return ret;
-		t->index[i] = profile_find(&t->profiles, saved->defs.def[i].name);
+		t->index[i] = profile_find(&t->now.profiles, saved->defs.def[i].name);
 		if (t->index[i] >= 0)
 			t->is_kept[t->index[i]] = true;
 		else
 			missing++;
 	}
 	for (int i = 0; i < BBR_PROFILES; i++) {
-		profile_name(&t->profiles, i, name);
-		missing -= !name[0] && profile_connections(&t->profiles, i) <= 0;
-		profile_read(&t->profiles, i, &t->old[i]);
+		profile_name(&t->now.profiles, i, name);
+		missing -= !name[0] && profile_connections(&t->now.profiles, i) <= 0;
+		profile_read(&t->now.profiles, i, &t->old[i]);
 	}
 	if (missing <= 0)
 		return EXIT_DONE;
@@ -163,9 +159,9 @@ static void undo(const struct saved *saved, struct target *t)
 		if (index < 0)
 			continue;
 		if (t->is_kept[index])
-			profile_write(&t->profiles, index, &t->old[index]);
+			profile_write(&t->now.profiles, index, &t->old[index]);
 		else
-			profile_delete(&t->profiles, index);
+			profile_delete(&t->now.profiles, index);
 	}
 }
 
@@ -177,11 +173,11 @@ static int put_profiles(const struct saved *saved, struct target *t)
 		const struct profile_def *def = &saved->defs.def[i];
 
 		if (t->index[i] < 0) {
-			t->index[i] = profile_add(&t->profiles, def->name, &def->params);
+			t->index[i] = profile_add(&t->now.profiles, def->name, &def->params);
 			error = t->index[i] < 0 ? t->index[i] : 0;
 			t->added += !error;
 		} else if (memcmp(&t->old[t->index[i]], &def->params, sizeof(def->params))) {
-			error = profile_write(&t->profiles, t->index[i], &def->params);
+			error = profile_write(&t->now.profiles, t->index[i], &def->params);
 			t->changed++;
 		}
 	}
@@ -205,10 +201,10 @@ static int put_rules(struct saved *saved, struct target *t)
 {
 	for (__u32 i = 0; i < saved->rules.n; i++)
 		saved->rules.rule[i].profile = t->index[saved->rules.rule[i].profile];
-	if (same_rules(&saved->rules, &t->rules))
+	if (same_rules(&saved->rules, &t->now.rules))
 		return EXIT_DONE;
 	t->rules_changed = true;
-	return rules_write(&t->inst, &saved->rules);
+	return rules_write(&t->now.inst, &saved->rules);
 }
 
 /* The instance's profiles that the file does not have; no rule names them any more. */
@@ -217,10 +213,10 @@ static void delete_others(struct target *t)
 	char name[BBR_PROFILE_NAME_LEN];
 
 	for (int i = 1; i < BBR_PROFILES; i++) {
-		profile_name(&t->profiles, i, name);
+		profile_name(&t->now.profiles, i, name);
 		if (!name[0] || t->is_kept[i])
 			continue;
-		profile_delete(&t->profiles, i);
+		profile_delete(&t->now.profiles, i);
 		t->deleted++;
 	}
 }
@@ -275,18 +271,13 @@ static int restore(const struct options *opt, struct saved *saved, struct target
 
 	if (!have_caps("cannot change an instance") || lock_instances())
 		return EXIT_REFUSED;
-	ret = instance_get(opt->name, &t->inst);
-	if (!ret)
-		ret = profiles_open(&t->inst, &t->profiles);
+	ret = tuning_open(opt->name, &t->now);
 	if (ret)
 		return ret;
-	ret = rules_read(&t->inst, &t->rules);
-	if (!ret)
-		ret = apply(saved, t);
+	ret = apply(saved, t);
 	if (!ret)
 		ret = print_done(opt, saved, t);
-	rules_free(&t->rules);
-	profiles_close(&t->profiles);
+	tuning_close(&t->now);
 	return ret;
 }
 

@@ -10,88 +10,48 @@
 #include "address.h"
 #include "cgroup.h"
 #include "err.h"
-#include "instance.h"
 #include "json_print.h"
 #include "lock.h"
-#include "profile.h"
 #include "rule_text.h"
-#include "rules.h"
+#include "tuning.h"
 #include "units.h"
 #include "verbs.h"
 
-/* An instance's rules, with the profiles that they name. */
-struct target {
-	struct instance inst;
-	struct profiles profiles;
-	struct rules rules;
-};
-
-static int open_target(const struct options *opt, struct target *t)
-{
-	int ret;
-
-	ret = instance_get(opt->name, &t->inst);
-	if (!ret)
-		ret = profiles_open(&t->inst, &t->profiles);
-	if (ret)
-		return ret;
-	ret = rules_read(&t->inst, &t->rules);
-	if (ret)
-		profiles_close(&t->profiles);
-	return ret;
-}
-
-static int open_to_change(const struct options *opt, struct target *t)
+static int open_to_change(const struct options *opt, struct tuning *t)
 {
 	if (!have_caps("cannot change rules") || lock_instances())
 		return EXIT_REFUSED;
-	return open_target(opt, t);
+	return tuning_open(opt->name, t);
 }
 
-static int open_to_look(const struct options *opt, struct target *t)
+static int open_to_look(const struct options *opt, struct tuning *t)
 {
-	return have_caps("cannot look at an instance") ? open_target(opt, t) : EXIT_REFUSED;
+	return have_caps("cannot look at an instance") ? tuning_open(opt->name, t) : EXIT_REFUSED;
 }
 
-static void close_target(struct target *t)
-{
-	rules_free(&t->rules);
-	profiles_close(&t->profiles);
-}
-
-/* The name of a rule's profile, whatever was written into the map. */
-static void rule_profile(const struct target *t, const struct bbr_rule *rule, char *name)
-{
-	name[0] = 0;
-	if (rule->profile < BBR_PROFILES)
-		profile_name(&t->profiles, rule->profile, name);
-	if (!name[0])
-		strcpy(name, BBR_PROFILE_DEFAULT); /* as the program has it */
-}
-
-static struct json_object *rule_json(const struct target *t, const struct bbr_rule *rule,
+static struct json_object *rule_json(const struct tuning *t, const struct bbr_rule *rule,
 				     int number)
 {
 	struct json_object *o = json_object_new_object();
 	char profile[BBR_PROFILE_NAME_LEN];
 
-	rule_profile(t, rule, profile);
+	tuning_rule_profile(t, rule, profile);
 	json_object_object_add(o, "rule", json_object_new_int(number));
 	rule_add_json(rule, o);
 	json_object_object_add(o, "profile", json_object_new_string(profile));
 	return o;
 }
 
-static void print_rule(const struct target *t, const struct bbr_rule *rule, int number)
+static void print_rule(const struct tuning *t, const struct bbr_rule *rule, int number)
 {
 	char profile[BBR_PROFILE_NAME_LEN], text[RULE_TEXT_LEN];
 
-	rule_profile(t, rule, profile);
+	tuning_rule_profile(t, rule, profile);
 	rule_format(rule, text, sizeof(text));
 	printf("%d: %s%s--profile %s\n", number, text, text[0] ? " " : "", profile);
 }
 
-static void print_change(const struct options *opt, const struct target *t, const char *what,
+static void print_change(const struct options *opt, const struct tuning *t, const char *what,
 			 const struct bbr_rule *rule, int number)
 {
 	struct json_object *o;
@@ -134,7 +94,7 @@ static int check_place(const char *option, __u32 place, __u32 n)
 
 /* before: the index of another one, or NULL for the end. */
 static int add(const struct options *opt, struct bbr_rule *rule, const __u32 *before,
-	       struct target *t)
+	       struct tuning *t)
 {
 	__u32 place = before ? *before : t->rules.n;
 	int index, there, ret;
@@ -162,7 +122,7 @@ static int add(const struct options *opt, struct bbr_rule *rule, const __u32 *be
 int verb_rule_add(const struct options *opt, int argc, char **argv)
 {
 	struct bbr_rule rule;
-	struct target t;
+	struct tuning t;
 	__u32 before;
 	int ret;
 
@@ -181,7 +141,7 @@ int verb_rule_add(const struct options *opt, int argc, char **argv)
 	if (ret)
 		return ret;
 	ret = add(opt, &rule, opt->before ? &before : NULL, &t);
-	close_target(&t);
+	tuning_close(&t);
 	return ret;
 }
 
@@ -208,7 +168,7 @@ int verb_rule_delete(const struct options *opt, int argc, char **argv)
 	bool is_described = opt->filter.dst || opt->filter.dport || opt->filter.sport ||
 			    opt->filter.cgroup || opt->filter.mark;
 	struct bbr_rule like, gone;
-	struct target t;
+	struct tuning t;
 	__u32 place;
 	int ret;
 
@@ -230,7 +190,7 @@ int verb_rule_delete(const struct options *opt, int argc, char **argv)
 	}
 	if (!ret)
 		print_change(opt, &t, "deleted", &gone, place + 1);
-	close_target(&t);
+	tuning_close(&t);
 	return ret;
 }
 
@@ -287,7 +247,7 @@ int verb_rule_flush(const struct options *opt, int argc, char **argv)
 int verb_rule_list(const struct options *opt, int argc, char **argv)
 {
 	struct json_object *o, *list;
-	struct target t;
+	struct tuning t;
 	int ret;
 
 	(void)argc;
@@ -308,7 +268,7 @@ int verb_rule_list(const struct options *opt, int argc, char **argv)
 			print_rule(&t, &t.rules.rule[i], i + 1);
 		printf("all others: --profile %s\n", BBR_PROFILE_DEFAULT);
 	}
-	close_target(&t);
+	tuning_close(&t);
 	return EXIT_DONE;
 }
 
@@ -341,7 +301,7 @@ static int parse_test(const struct options *opt, const char *addr, struct rule_t
 		       EXIT_DONE;
 }
 
-static void print_test(const struct options *opt, const struct target *t, int place)
+static void print_test(const struct options *opt, const struct tuning *t, int place)
 {
 	struct json_object *o;
 
@@ -366,7 +326,7 @@ int verb_rule_test(const struct options *opt, int argc, char **argv)
 {
 	__u64 ids[BBR_RULE_CGROUP_LEVELS];
 	struct rule_test test;
-	struct target t;
+	struct tuning t;
 	int ret;
 
 	if (argc < 2) {
@@ -381,6 +341,6 @@ int verb_rule_test(const struct options *opt, int argc, char **argv)
 	if (ret)
 		return ret;
 	print_test(opt, &t, rules_match(&t.rules, &test));
-	close_target(&t);
+	tuning_close(&t);
 	return EXIT_DONE;
 }

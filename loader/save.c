@@ -6,12 +6,10 @@
 #include <json-c/json.h>
 
 #include "err.h"
-#include "instance.h"
 #include "json_print.h"
 #include "param.h"
-#include "profile.h"
 #include "rule_text.h"
-#include "rules.h"
+#include "tuning.h"
 #include "verbs.h"
 
 /* All keys, so that the file is there to be edited; those at their defaults are comments. */
@@ -29,17 +27,15 @@ static void save_profile(const struct profiles *ps, int index, const char *name)
 	}
 }
 
-static void save_rule(const struct profiles *ps, const struct bbr_rule *rule)
+static void save_rule(const struct tuning *t, const struct bbr_rule *rule)
 {
-	char name[BBR_PROFILE_NAME_LEN] = "", text[RULE_TEXT_LEN];
+	char name[BBR_PROFILE_NAME_LEN], text[RULE_TEXT_LEN];
 	struct bbr_rule without_cgroup = *rule, cgroup = *rule;
 
-	if (rule->profile < BBR_PROFILES)
-		profile_name(ps, rule->profile, name);
+	tuning_rule_profile(t, rule, name);
 	without_cgroup.fields &= ~BBR_RULE_CGROUP;
 	rule_format(&without_cgroup, text, sizeof(text));
-	printf("rule = %s%s--profile %s", text, text[0] ? " " : "",
-	       name[0] ? name : BBR_PROFILE_DEFAULT);
+	printf("rule = %s%s--profile %s", text, text[0] ? " " : "", name);
 	if (rule->fields & BBR_RULE_CGROUP) {
 		cgroup.dst_len = 0;
 		cgroup.fields = BBR_RULE_CGROUP;
@@ -49,33 +45,31 @@ static void save_rule(const struct profiles *ps, const struct bbr_rule *rule)
 	putchar('\n');
 }
 
-static void save_text(const struct instance *inst, const struct profiles *ps,
-		      const struct rules *rules)
+static void save_text(const struct tuning *t)
 {
 	char name[BBR_PROFILE_NAME_LEN];
 
 	printf("; Profiles and rules of %s, by bbrctl save of version %s. To put them back:\n"
 	       "; bbrctl restore --name %s FILE\n",
-	       inst->name, BBR_VERSION, inst->name);
+	       t->inst.name, BBR_VERSION, t->inst.name);
 	for (int i = 0; i < BBR_PROFILES; i++) {
-		profile_name(ps, i, name);
+		profile_name(&t->profiles, i, name);
 		if (name[0])
-			save_profile(ps, i, name);
+			save_profile(&t->profiles, i, name);
 	}
 	printf("\n; The first rule that matches gives a new connection its profile.\n[%s]\n",
 	       RULES_SECTION);
-	for (__u32 i = 0; i < rules->n; i++)
-		save_rule(ps, &rules->rule[i]);
+	for (__u32 i = 0; i < t->rules.n; i++)
+		save_rule(t, &t->rules.rule[i]);
 }
 
-static void save_json(const struct instance *inst, const struct profiles *ps,
-		      const struct rules *rules)
+static void save_json(const struct tuning *t)
 {
 	struct json_object *o = json_object_new_object(), *profiles = json_object_new_array(),
 			   *list = json_object_new_array();
 	char name[BBR_PROFILE_NAME_LEN];
 
-	json_object_object_add(o, "name", json_object_new_string(inst->name));
+	json_object_object_add(o, "name", json_object_new_string(t->inst.name));
 	json_object_object_add(o, "version", json_object_new_string(BBR_VERSION));
 	json_object_object_add(o, "profiles", profiles);
 	json_object_object_add(o, "rules", list);
@@ -83,10 +77,10 @@ static void save_json(const struct instance *inst, const struct profiles *ps,
 		struct json_object *profile, *values;
 		struct bbr_params p;
 
-		profile_name(ps, i, name);
+		profile_name(&t->profiles, i, name);
 		if (!name[0])
 			continue;
-		profile_read(ps, i, &p);
+		profile_read(&t->profiles, i, &p);
 		profile = json_object_new_object();
 		values = json_object_new_object();
 		for (size_t k = 0; k < nr_params; k++)
@@ -95,16 +89,12 @@ static void save_json(const struct instance *inst, const struct profiles *ps,
 		json_object_object_add(profile, "params", values);
 		json_object_array_add(profiles, profile);
 	}
-	for (__u32 i = 0; i < rules->n; i++) {
+	for (__u32 i = 0; i < t->rules.n; i++) {
 		struct json_object *rule = json_object_new_object();
 
-		name[0] = 0;
-		if (rules->rule[i].profile < BBR_PROFILES)
-			profile_name(ps, rules->rule[i].profile, name);
-		rule_add_json(&rules->rule[i], rule);
-		json_object_object_add(
-			rule, "profile",
-			json_object_new_string(name[0] ? name : BBR_PROFILE_DEFAULT));
+		tuning_rule_profile(t, &t->rules.rule[i], name);
+		rule_add_json(&t->rules.rule[i], rule);
+		json_object_object_add(rule, "profile", json_object_new_string(name));
 		json_object_array_add(list, rule);
 	}
 	json_print(o);
@@ -112,26 +102,20 @@ static void save_json(const struct instance *inst, const struct profiles *ps,
 
 int verb_save(const struct options *opt, int argc, char **argv)
 {
-	struct profiles profiles;
-	struct instance inst;
-	struct rules rules;
+	struct tuning t;
 	int ret;
 
 	(void)argc;
 	(void)argv;
 	if (!have_caps("cannot look at an instance"))
 		return EXIT_REFUSED;
-	ret = instance_get(opt->name, &inst);
-	if (!ret)
-		ret = profiles_open(&inst, &profiles);
+	ret = tuning_open(opt->name, &t);
 	if (ret)
 		return ret;
-	ret = rules_read(&inst, &rules);
-	if (!ret && opt->json)
-		save_json(&inst, &profiles, &rules);
-	else if (!ret)
-		save_text(&inst, &profiles, &rules);
-	rules_free(&rules);
-	profiles_close(&profiles);
-	return ret;
+	if (opt->json)
+		save_json(&t);
+	else
+		save_text(&t);
+	tuning_close(&t);
+	return EXIT_DONE;
 }

@@ -58,9 +58,7 @@ static int read_status(const struct instance *inst, struct status *st)
 	if (ret)
 		return ret;
 	profile_read(&profiles, 0, &p);
-	st->changed = 0;
-	for (size_t i = 0; i < nr_params; i++)
-		st->changed += !param_equal(&params[i], &p, &params_default);
+	st->changed = params_changed(&p);
 	st->profiles = 0;
 	for (int i = 0; i < BBR_PROFILES; i++) {
 		profile_name(&profiles, i, name);

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <json-c/json.h>
 
 #include "carry_over.h"
+#include "default.h"
 #include "err.h"
 #include "instance.h"
 #include "json_print.h"
 #include "lock.h"
-#include "netns.h"
 #include "object.h"
 #include "swap.h"
 #include "verbs.h"
-
-#define DEFAULT "/proc/sys/net/ipv4/tcp_congestion_control"
 
 /* Is it bpf_bbr, with layouts that this tool knows? */
 static int check_object(const struct options *opt, const struct bpf_object *obj,
@@ -63,35 +59,6 @@ static int prepare(const struct options *opt, const struct instance *old, struct
 		*obj = NULL;
 	}
 	return ret;
-}
-
-struct defaults {
-	const char *name;
-	unsigned int n; /* namespaces that were given the new code */
-};
-
-/* In a namespace: its default goes by address, not by name, until it is set again. */
-static int set_default_again(const struct netns *ns, void *data)
-{
-	struct defaults *d = data;
-	char now[64];
-	int fd = open(DEFAULT, O_RDWR | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, now, sizeof(now) - 1);
-
-	if (n > 0) {
-		now[n] = 0;
-		now[strcspn(now, "\n")] = 0;
-		if (!strcmp(now, d->name)) {
-			if (pwrite(fd, now, strlen(now), 0) > 0)
-				d->n++;
-			else
-				err("network namespace %s: its default stays the old code: %s",
-				    ns->name, strerror(errno));
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	return EXIT_DONE;
 }
 
 static void print_json_upgraded(const struct instance *old, const struct bbr_abi *abi,
@@ -143,12 +110,11 @@ static void say_still_running(const struct instance *old)
 
 int verb_upgrade(const struct options *opt, int argc, char **argv)
 {
-	struct defaults defaults = { .name = opt->name };
 	struct bpf_object *obj;
 	struct instance old;
 	struct bbr_abi abi;
 	struct swap swap;
-	unsigned int users;
+	unsigned int users, defaults;
 	int ret;
 
 	(void)argc;
@@ -167,11 +133,11 @@ int verb_upgrade(const struct options *opt, int argc, char **argv)
 		say_still_running(&old);
 		return ret;
 	}
-	ret = netns_for_each(set_default_again, &defaults);
-	users = old.users > defaults.n ? old.users - defaults.n : 0;
+	ret = defaults_set_again(opt->name, &defaults);
+	users = old.users > defaults ? old.users - defaults : 0;
 	if (opt->json)
-		print_json_upgraded(&old, &abi, &swap, defaults.n, users);
+		print_json_upgraded(&old, &abi, &swap, defaults, users);
 	else
-		print_upgraded(&old, &abi, &swap, defaults.n, users);
+		print_upgraded(&old, &abi, &swap, defaults, users);
 	return ret;
 }
