@@ -120,7 +120,7 @@ $(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c tests/fuzz/fuzz.h $(wildcar
 	$(CLANG) -Iinclude -Ibpf/bbr $(FUZZ_FLAGS) $< -o $@
 
 PARAMS_FUZZED := $(addprefix loader/,main.c param.c set.c show.c socket_filter.c) lib/address.c lib/units.c \
-	tools/watch_options.c
+	tools/watch_options.c tools/options.c
 $(BUILD)/fuzz/params: tests/fuzz/fuzz_params.c tests/fuzz/fuzz.h $(PARAMS_FUZZED) $(HEADERS) | $(BUILD)/fuzz
 	$(CLANG) $(CPPFLAGS) -Iloader -Itools -Dmain=bbrctl_main $(FUZZ_FLAGS) $< $(PARAMS_FUZZED) -ljson-c -lm -o $@
 

@@ -328,21 +328,42 @@ int instance_get(const char *name, struct instance *inst)
 	return EXIT_REFUSED;
 }
 
-struct bbr_watch *instance_watch_map(const struct instance *inst)
+static void *map_by_id(__u32 id, size_t size, int protection)
 {
-	int fd = instance_map(inst->watch_id);
+	int fd = instance_map(id);
 	void *p;
 
 	if (fd < 0) {
 		errno = -fd;
 		return NULL;
 	}
-	p = mmap(NULL, sizeof(struct bbr_watch), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	p = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
 	close(fd);
 	return p == MAP_FAILED ? NULL : p;
+}
+
+struct bbr_watch *instance_watch_map(const struct instance *inst)
+{
+	return map_by_id(inst->watch_id, sizeof(struct bbr_watch), PROT_READ | PROT_WRITE);
 }
 
 void instance_watch_unmap(struct bbr_watch *watch)
 {
 	munmap(watch, sizeof(*watch));
+}
+
+/* What comes before the banks, whose size a later minor changes. */
+#define NAMES_SIZE offsetof(struct bbr_profiles, bank)
+
+const char (*instance_profile_names_map(const struct instance *inst))[BBR_PROFILE_NAME_LEN]
+{
+	struct bbr_profiles *p = map_by_id(inst->params_id, NAMES_SIZE, PROT_READ);
+
+	return p ? p->name : NULL;
+}
+
+void instance_profile_names_unmap(const char (*names)[BBR_PROFILE_NAME_LEN])
+{
+	if (names)
+		munmap((char *)names - offsetof(struct bbr_profiles, name), NAMES_SIZE);
 }

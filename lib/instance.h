@@ -57,4 +57,8 @@ __u32 link_map_id(const struct bpf_link_info *info);
 struct bbr_watch *instance_watch_map(const struct instance *inst);
 void instance_watch_unmap(struct bbr_watch *watch);
 
+/* Maps the names of its BBR_PROFILES profiles into memory, to be read as they change; NULL with errno set. */
+const char (*instance_profile_names_map(const struct instance *inst))[BBR_PROFILE_NAME_LEN];
+void instance_profile_names_unmap(const char (*names)[BBR_PROFILE_NAME_LEN]);
+
 #endif

@@ -17,4 +17,13 @@ static inline __u64 now_ns(void)
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
+/* The time of day, since 1970. It may be set, and go back. */
+static inline __u64 realtime_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
 #endif

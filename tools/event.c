@@ -29,7 +29,7 @@ const char *event_kind_name(unsigned int kind)
 		[BBR_EV_PARAMS] = "params",
 	};
 
-	return NAME(names, kind);
+	return kind == BBR_EV_STATE ? "state" : NAME(names, kind);
 }
 
 const char *event_mode_name(unsigned int mode)

@@ -11,6 +11,7 @@
 
 #include "bpf_bbr/abi.h"
 #include "bpf_bbr/events.h"
+#include "origin.h"
 
 #define EVENT_ADDR_LEN 46 /* INET6_ADDRSTRLEN */
 #define EVENT_UNLIMITED (~0ull) /* pacing_rate: none set */
@@ -51,8 +52,8 @@ struct text_style {
 };
 
 /* One line. */
-void event_print_text(FILE *out, const struct text_style *style, const char *instance,
+void event_print_text(FILE *out, const struct text_style *style, const struct origin *origin,
 		      const struct bbr_event *e);
-void event_print_json(FILE *out, const char *instance, const struct bbr_event *e);
+void event_print_json(FILE *out, const struct origin *origin, const struct bbr_event *e);
 
 #endif

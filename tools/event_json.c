@@ -65,7 +65,17 @@ static void add_steps(struct json_object *o, const struct bbr_event *e)
 		add(o, "reason", NULL);
 }
 
-static void add_model(struct json_object *o, const struct bbr_event *e)
+static void add_profile(struct json_object *o, const struct origin *origin,
+			const struct bbr_event *e)
+{
+	const char *name = origin_profile(origin, e);
+
+	add(o, "profile", name ? json_object_new_string(name) : NULL);
+	add_int_if(o, "profile_index", !(e->flags & BBR_F_KERNEL), e->profile);
+	add_int_if(o, "params_gen", !(e->flags & BBR_F_KERNEL), e->params_gen);
+}
+
+static void add_model(struct json_object *o, const struct origin *origin, const struct bbr_event *e)
 {
 	add_string(o, "mode", event_mode_name(e->mode));
 	add_int(o, "cycle_idx", e->cycle_idx);
@@ -86,8 +96,7 @@ static void add_model(struct json_object *o, const struct bbr_event *e)
 	add_flag(o, "conservation", e, BBR_F_CONSERVATION);
 	add_flag(o, "idle_restart", e, BBR_F_IDLE_RESTART);
 	add_int(o, "prior_cwnd", e->prior_cwnd);
-	add_int(o, "profile_index", e->profile);
-	add_int(o, "params_gen", e->params_gen);
+	add_profile(o, origin, e);
 }
 
 static void add_sample(struct json_object *o, const struct bbr_event *e)
@@ -119,21 +128,21 @@ static void add_socket(struct json_object *o, const struct bbr_event *e)
 	add_int(o, "bytes_retrans", e->bytes_retrans);
 }
 
-void event_print_json(FILE *out, const char *instance, const struct bbr_event *e)
+void event_print_json(FILE *out, const struct origin *origin, const struct bbr_event *e)
 {
 	struct json_object *o = json_object_new_object();
 	const char *line;
 	size_t len;
 
 	add_int(o, "time_ns", e->time_ns);
-	add_string(o, "instance", instance);
+	add_string(o, "instance", origin->name);
 	add_string(o, "event", event_kind_name(e->kind));
 	add_int(o, "conn", e->conn);
 	add_int(o, "seq", e->seq);
 	add_endpoints(o, e);
 	if (event_has_steps(e))
 		add_steps(o, e);
-	add_model(o, e);
+	add_model(o, origin, e);
 	add_sample(o, e);
 	add_socket(o, e);
 	line = json_object_to_json_string_length(o, JSON_C_TO_STRING_PLAIN, &len);

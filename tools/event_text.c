@@ -124,11 +124,11 @@ static void print_state(FILE *out, const struct bbr_event *e)
 	fprintf(out, " extra_acked:%u", e->extra_acked);
 }
 
-void event_print_text(FILE *out, const struct text_style *style, const char *instance,
+void event_print_text(FILE *out, const struct text_style *style, const struct origin *origin,
 		      const struct bbr_event *e)
 {
 	fprintf(out, "%.6f %s ", (__s64)(e->time_ns - style->start_ns) / (double)NS_PER_S,
-		instance);
+		origin->name);
 	print_endpoint(out, e->laddr, e->lport);
 	fputs(" > ", out);
 	print_endpoint(out, e->raddr, e->rport);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bpf_bbr/abi.h"
 #include "err.h"
+#include "options.h"
 #include "verbs.h"
 
 static const struct {
@@ -29,11 +29,6 @@ static void print_help(void)
 	       "  -v, --verbose  show messages of libbpf as well\n"
 	       "  -h, --help     this help; `bbrmon VERB --help` for a verb's own\n"
 	       "      --version  the version\n");
-}
-
-void print_version(void)
-{
-	printf("bbrmon %s\n", BBR_VERSION);
 }
 
 static int run_verb(int argc, char **argv)

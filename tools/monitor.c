@@ -25,7 +25,7 @@
 static struct subscription *find_sub(struct monitor *m, __u32 tag)
 {
 	for (int i = 0; i < m->n_subs; i++)
-		if (m->subs[i].tag == tag)
+		if (m->subs[i].origin.id == tag)
 			return &m->subs[i];
 	return NULL;
 }
@@ -63,7 +63,7 @@ int monitor_take_record(void *ctx, void *record, size_t size)
 	if (!s)
 		return 0;
 	subscription_note(s, e);
-	more = m->config.handle(m->config.ctx, s->inst.name, e);
+	more = m->config.handle(m->config.ctx, &s->origin, e);
 	return --m->batch > 0 && more ? 0 : -EAGAIN;
 }
 
@@ -86,7 +86,7 @@ static void end_sub(struct monitor *m, int i)
 
 	subscription_stop(s, m->ring_fd);
 	drain(m);
-	subscription_close(s, &m->total);
+	subscription_close(s, &m->total.counters);
 	*s = m->subs[--m->n_subs];
 }
 
@@ -127,10 +127,10 @@ static int follow(struct monitor *m, const struct instance *inst)
 
 static bool is_wanted(const struct monitor *m, const struct instance *inst)
 {
-	for (int i = 0; i < m->config.n_names; i++)
-		if (!strcmp(m->config.names[i], inst->name))
+	for (int i = 0; i < m->config.names.n; i++)
+		if (!strcmp(m->config.names.arg[i], inst->name))
 			return true;
-	return !m->config.n_names;
+	return !m->config.names.n;
 }
 
 static bool is_followed(const struct monitor *m, const struct instance *inst)
@@ -232,8 +232,8 @@ static void keep_all(struct monitor *m)
 		return;
 	if (longest > now - since)
 		longest = now - since;
-	m->unwatched_ns += longest;
-	m->watched_ns += now - since - longest;
+	m->total.unwatched_ns += longest;
+	m->total.watched_ns += now - since - longest;
 }
 
 static void tick(struct monitor *m)
@@ -264,9 +264,9 @@ static int open_ring(struct monitor *m)
 /* Those that were named must be there. */
 static int check_names(const struct monitor *m)
 {
-	for (int i = 0; i < m->config.n_names; i++) {
+	for (int i = 0; i < m->config.names.n; i++) {
 		struct instance inst;
-		int status = instance_get(m->config.names[i], &inst);
+		int status = instance_get(m->config.names.arg[i], &inst);
 
 		if (status)
 			return status;
@@ -327,7 +327,7 @@ int monitor_poll(struct monitor *m, int wait_ms, bool *idle)
 
 __u64 monitor_drops(const struct monitor *m)
 {
-	__u64 n = counters_drops(&m->total);
+	__u64 n = counters_drops(&m->total.counters);
 
 	for (int i = 0; i < m->n_subs; i++)
 		n += counters_drops(&m->subs[i].before) + counters_drops(&m->subs[i].now);

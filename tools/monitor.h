@@ -10,18 +10,23 @@
 #include <stddef.h>
 
 #include "guardian.h"
+#include "options.h"
+#include "origin.h"
 #include "subscription.h"
 
 struct ring_buffer;
 
 struct monitor_config {
 	struct watch_request request;
-	const char **names; /* none: all that are loaded */
-	int n_names;
+	struct value_list names; /* none: all that are loaded */
 	size_t ring_size; /* bytes: a power of two, whole pages */
-	/* False: no more for now, monitor_poll() is to return. */
-	bool (*handle)(void *ctx, const char *instance, const struct bbr_event *e);
+	event_handler handle; /* false: monitor_poll() is to return */
 	void *ctx;
+};
+
+struct watch_totals {
+	struct counters counters;
+	__u64 watched_ns, unwatched_ns;
 };
 
 struct monitor {
@@ -40,8 +45,7 @@ struct monitor {
 
 	__u64 ticked_ns, scanned_ns;
 	/* Totals; those of a subscription that goes on are added when it ends. */
-	struct counters total;
-	__u64 watched_ns, unwatched_ns;
+	struct watch_totals total;
 };
 
 /* Exit status; has printed what failed unless it is EXIT_DONE. */

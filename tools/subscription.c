@@ -51,7 +51,8 @@ int subscription_open(struct subscription *s, const struct instance *inst, struc
 	memset(s, 0, sizeof(*s));
 	s->inst = *inst;
 	s->guarded = guarded;
-	s->tag = tag;
+	s->origin.id = tag;
+	memcpy(s->origin.name, inst->name, sizeof(s->origin.name));
 	s->slot = -1;
 	s->renewed_ns = now_ns();
 	s->rings_fd = instance_map(inst->rings_id);
@@ -63,6 +64,8 @@ int subscription_open(struct subscription *s, const struct instance *inst, struc
 		close(s->rings_fd);
 		return -error;
 	}
+	s->origin.profiles =
+		instance_profile_names_map(inst); /* without them there are only numbers */
 	guarded->watch_id = inst->watch_id;
 	guarded->rings_id = inst->rings_id;
 	return 0;
@@ -107,7 +110,7 @@ static void write_request(const struct subscription *s, struct bbr_subscriber *s
 {
 	sub->interval_ns = request->interval_ns;
 	sub->sampling = request->sampling;
-	sub->tag = s->tag;
+	sub->tag = s->origin.id;
 	sub->filter = request->filter;
 	sub->seq = 0;
 	sub->acks = 0;
@@ -257,6 +260,7 @@ void subscription_close(struct subscription *s, struct counters *total)
 	counters_add(total, &s->before);
 	counters_add(total, &s->now);
 	memset(s->guarded, 0, sizeof(*s->guarded));
+	instance_profile_names_unmap(s->origin.profiles);
 	instance_watch_unmap(s->watch);
 	close(s->rings_fd);
 }

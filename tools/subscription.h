@@ -9,6 +9,7 @@
 
 #include "guardian.h"
 #include "instance.h"
+#include "origin.h"
 
 /* What to tell us of. */
 struct watch_request {
@@ -35,10 +36,10 @@ __u64 counters_drops(const struct counters *c);
 
 struct subscription {
 	struct instance inst;
+	struct origin origin;
 	struct bbr_watch *watch;
 	int rings_fd;
 	struct guarded *guarded;
-	__u32 tag; /* in its events */
 
 	int slot; /* -1: none */
 	__u64 lease_ns; /* as last written */
@@ -48,7 +49,7 @@ struct subscription {
 	struct counters before; /* of slots that were taken from us */
 };
 
-/* Opens the instance's maps; 0 or -errno. Renewing counts as not watched until a slot is found. */
+/* Opens the instance's maps; the tag is in its events. 0 or -errno. Renewing counts as not watched until a slot is found. */
 int subscription_open(struct subscription *s, const struct instance *inst, struct guarded *guarded,
 		      __u32 tag);
 

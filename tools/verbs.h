@@ -8,6 +8,4 @@
 
 int verb_stream(int argc, char **argv);
 
-void print_version(void);
-
 #endif

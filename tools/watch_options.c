@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "err.h"
 #include "units.h"
 #include "watch_options.h"
@@ -15,8 +16,9 @@ static bool refuse(const char *option, const char *s, const char *why)
 	return false;
 }
 
-bool parse_time(const char *option, const char *s, __u64 *ns)
+bool option_time(const char *option, const char *s, void *to)
 {
+	__u64 *ns = to;
 	double value;
 	enum parse_error error = parse_duration(s, &value);
 
@@ -28,8 +30,9 @@ bool parse_time(const char *option, const char *s, __u64 *ns)
 	return true;
 }
 
-bool parse_every(const char *s, struct watch_request *request)
+bool option_every(const char *option, const char *s, void *to)
 {
+	struct watch_request *request = to;
 	static const struct {
 		const char *word;
 		enum bbr_sampling sampling;
@@ -46,7 +49,7 @@ bool parse_every(const char *s, struct watch_request *request)
 		}
 	}
 	request->sampling = BBR_SAMPLE_TIME;
-	if (parse_time("--every", s, &request->interval_ns))
+	if (option_time(option, s, &request->interval_ns))
 		return true;
 	remedy("one of: ack, round, transition, or a time like 100ms");
 	return false;
@@ -57,27 +60,29 @@ static bool parse_whole(const char *s, double lowest, double highest, double *va
 	return !strchr(s, '.') && !parse_number(s, value) && *value >= lowest && *value <= highest;
 }
 
-bool parse_count(const char *s, __u64 *count)
+bool option_count(const char *option, const char *s, void *to)
 {
+	__u64 *count = to;
 	double value;
 
 	if (!parse_whole(s, 1, 1e15, &value))
-		return refuse("--count", s, "not a number of events, 1 or more");
+		return refuse(option, s, "not a whole number, 1 or more");
 	*count = value;
 	return true;
 }
 
-bool parse_ring_size(const char *s, size_t *size)
+bool option_ring_size(const char *option, const char *s, void *to)
 {
+	size_t *size = to;
 	unsigned long long page = sysconf(_SC_PAGESIZE), bytes;
 	double value;
 	enum parse_error error = parse_size(s, &value);
 
 	if (error)
-		return refuse("--ring", s, parse_error_text(error));
+		return refuse(option, s, parse_error_text(error));
 	bytes = value <= RING_SIZE_MAX ? value : 0;
 	if (bytes != value || bytes < page || bytes & (bytes - 1)) {
-		err("--ring %s: the kernel does not take this size", s);
+		err("%s %s: the kernel does not take this size", option, s);
 		remedy("powers of two from %lluk to 2g: 64k, 1m, 4m (the default), 16m, ...",
 		       page / 1024);
 		return false;
@@ -85,3 +90,67 @@ bool parse_ring_size(const char *s, size_t *size)
 	*size = bytes;
 	return true;
 }
+
+static bool option_remote(const char *option, const char *s, void *to)
+{
+	struct bbr_filter *filter = to;
+
+	return parse_prefix(option, s, filter->raddr, filter->rmask);
+}
+
+static bool option_local(const char *option, const char *s, void *to)
+{
+	struct bbr_filter *filter = to;
+
+	return parse_prefix(option, s, filter->laddr, filter->lmask);
+}
+
+static bool option_port(const char *option, const char *s, void *to)
+{
+	return parse_port(option, s, to);
+}
+
+static bool option_speed(const char *option, const char *s, void *to)
+{
+	double value;
+	enum parse_error error = parse_number(s, &value);
+
+	if (error)
+		return refuse(option, s, parse_error_text(error));
+	if (value > 1e6)
+		return refuse(option, s, "not from 0 to 1000000");
+	*(double *)to = value;
+	return true;
+}
+
+#define MEMBER(m) offsetof(struct source_config, m)
+
+const struct option_def watch_options[] = {
+	{ "every", 0, "WHAT", option_every, MEMBER(watch.request),
+	  "which ACKs: ack (each), round (the first of each round trip; the\n"
+	  "default), a time like 100ms (at most one a connection in it),\n"
+	  "transition (none, only changes of state)" },
+	{ "remote", 0, "PREFIX", option_remote, MEMBER(watch.request.filter),
+	  "connections whose remote address is in it: 10.0.0.0/8,\n"
+	  "2001:db8::1" },
+	{ "local", 0, "PREFIX", option_local, MEMBER(watch.request.filter),
+	  "the same for the local address" },
+	{ "rport", 0, "PORT", option_port, MEMBER(watch.request.filter.rport),
+	  "connections with this remote port" },
+	{ "lport", 0, "PORT", option_port, MEMBER(watch.request.filter.lport),
+	  "connections with this local port" },
+	{ "name", 0, "NAME", option_append, MEMBER(watch.names),
+	  "this instance (may be given more than once); otherwise all, and\n"
+	  "those that are loaded later" },
+	{ "ring", 0, "SIZE", option_ring_size, MEMBER(watch.ring_size),
+	  "ring buffer between kernel and bbrmon, 4m unless told" },
+	{},
+};
+
+const struct option_def read_options[] = {
+	{ "read", 'r', "FILE", option_text, MEMBER(read),
+	  "a recording instead of what happens now" },
+	{ "speed", 0, "N", option_speed, MEMBER(speed),
+	  "of a recording: 1 as fast as it happened, 0 as fast as it can be read" },
+	{},
+};

@@ -6,16 +6,20 @@
 #ifndef TOOLS_WATCH_OPTIONS_H
 #define TOOLS_WATCH_OPTIONS_H
 
-#include <stdbool.h>
-
-#include "monitor.h"
+#include "options.h"
+#include "source.h"
 
 #define RING_SIZE_DEFAULT (4 << 20)
 
-bool parse_every(const char *s, struct watch_request *request);
+/* The group of options that says what to watch, for a struct source_config. */
+extern const struct option_def watch_options[];
+/* And the one that says it may be a recording. */
+extern const struct option_def read_options[];
 
-bool parse_ring_size(const char *s, size_t *size);
-bool parse_count(const char *s, __u64 *count);
-bool parse_time(const char *option, const char *s, __u64 *ns);
+/* Parsers of struct option_def. */
+bool option_every(const char *option, const char *s, void *to); /* struct watch_request */
+bool option_ring_size(const char *option, const char *s, void *to); /* size_t, bytes */
+bool option_count(const char *option, const char *s, void *to); /* __u64, from 1 */
+bool option_time(const char *option, const char *s, void *to); /* __u64, nanoseconds, from 1 */
 
 #endif

@@ -24,6 +24,7 @@ enum bbr_event_kind {
 	BBR_EV_RTO, /* a retransmission timeout */
 	BBR_EV_PARAMS, /* the connection's first ACK with changed parameters */
 	BBR_EV_KINDS,
+	BBR_EV_STATE = 64, /* of a snapshot, never in a ring: nothing happened, the state was read */
 };
 
 #define BBR_EV_MAX 8 /* room for kinds that a later minor adds */
@@ -58,6 +59,11 @@ enum bbr_event_flag {
 	BBR_F_ACK_DELAYED = 1 << 7, /* the RTT sample may contain a delayed ACK */
 	BBR_F_SAMPLE =
 		1 << 8, /* rs_* and rtt_us were measured: always in BBR_EV_ACK and only there */
+	/*
+	 * The kernel's own bbr, looked at from outside: no rs_*, APP_LIMITED, ACK_DELAYED, SAMPLE, reason, profile
+	 * and params_gen; rtt_us is the latest RTT of the stack.
+	 */
+	BBR_F_KERNEL = 1 << 9,
 };
 
 #define BBR_RTT_NONE 0xffffffffu /* min_rtt_us, rtt_us: never measured */

@@ -49,6 +49,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return stderr ? atexit(report) : -1;
 }
 
+static const struct origin origin = { .name = NAME, .id = 1 };
+
 static bool is_line(const char *s, size_t len)
 {
 	return len && strlen(s) == len && strchr(s, '\n') == s + len - 1;
@@ -99,7 +101,7 @@ static void print_json(const struct bbr_event *e)
 	FILE *out = open_memstream(&line, &len);
 
 	CHECK(out);
-	event_print_json(out, NAME, e);
+	event_print_json(out, &origin, e);
 	fclose(out);
 	CHECK(is_line(line, len));
 	check_json(line, len - 1, e);
@@ -115,7 +117,7 @@ static void print_text(const struct bbr_event *e, bool colour)
 	FILE *out = open_memstream(&line, &len);
 
 	CHECK(out);
-	event_print_text(out, &style, NAME, e);
+	event_print_text(out, &style, &origin, e);
 	fclose(out);
 	CHECK(is_line(line, len));
 	for (size_t i = 0; i < len - 1; i++)
@@ -123,11 +125,11 @@ static void print_text(const struct bbr_event *e, bool colour)
 	free(line);
 }
 
-static bool handle(void *ctx, const char *instance, const struct bbr_event *e)
+static bool handle(void *ctx, const struct origin *from, const struct bbr_event *e)
 {
 	struct reader *r = ctx;
 
-	CHECK(!strcmp(instance, NAME));
+	CHECK(!strcmp(from->name, NAME));
 	r->events++;
 	connections_note(&r->connections, e);
 	print_json(e);
@@ -165,7 +167,7 @@ static void read_record(struct monitor *m, const void *record, size_t size)
 		CHECK(refused);
 		shorts++;
 	} else {
-		CHECK(!refused && read == (e.tag == m->subs[0].tag));
+		CHECK(!refused && read == (e.tag == m->subs[0].origin.id));
 		other_tags += !read;
 		longer += size > sizeof(e);
 	}
@@ -182,8 +184,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	m.config.ctx = &r;
 	m.batch = 2 * MAX_RECORDS;
 	m.n_subs = 1;
-	m.subs[0].tag = 1;
-	strcpy(m.subs[0].inst.name, NAME);
+	m.subs[0].origin = origin;
 	for (int i = 0; i < MAX_RECORDS && in.left; i++) {
 		uint16_t len;
 		void *record;

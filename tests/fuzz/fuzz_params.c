@@ -425,7 +425,7 @@ static void check_options(const char *s)
 
 	messages = 0;
 	check_prefix(s);
-	if (is_taken(parse_every(s, &request))) {
+	if (is_taken(option_every("--every", s, &request))) {
 		CHECK(request.sampling != BBR_SAMPLE_TIME || request.interval_ns);
 		everies++;
 	}
@@ -433,15 +433,15 @@ static void check_options(const char *s)
 		CHECK(port);
 		ports++;
 	}
-	if (is_taken(parse_ring_size(s, &size))) {
+	if (is_taken(option_ring_size("--ring", s, &size))) {
 		CHECK(size >= 4096 && !(size & (size - 1)));
 		rings++;
 	}
-	if (is_taken(parse_count(s, &count))) {
+	if (is_taken(option_count("--count", s, &count))) {
 		CHECK(count);
 		counts++;
 	}
-	if (is_taken(parse_time("--duration", s, &ns)))
+	if (is_taken(option_time("--duration", s, &ns)))
 		CHECK(ns && ns <= LLONG_MAX);
 }
 

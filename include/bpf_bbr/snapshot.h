@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the iterator of snapshots (bpf/snapshot.bpf.c) writes for each socket that uses BBR: ours, of any
+ * instance, or the kernel's own.
+ */
+#ifndef BPF_BBR_SNAPSHOT_H
+#define BPF_BBR_SNAPSHOT_H
+
+#include "bpf_bbr/events.h"
+
+struct bbr_snapshot {
+	/*
+	 * BBR_EV_STATE. Without conn, seq and params_gen; tag is the id of the struct_ops map that the
+	 * socket's congestion control is registered by, 0 with BBR_F_KERNEL.
+	 */
+	struct bbr_event event;
+	__u64 cookie; /* SO_COOKIE: unique while the machine runs */
+	__u64 cgroup; /* id of the socket's cgroup of version 2 */
+	__u64 inode; /* of the socket in /proc/PID/fd; 0: no process has it any more */
+	__u32 uid; /* of its owner, in the initial user namespace */
+	__u32 mark; /* SO_MARK */
+	__u32 recv_q, send_q; /* bytes, as ss(8) shows them */
+	__u32 bound_ifindex; /* SO_BINDTODEVICE, 0: none */
+	__u8 state; /* TCP_ESTABLISHED, ... */
+	__u8 pad[3];
+};
+
+_Static_assert(sizeof(struct bbr_snapshot) == 264, "bbr_snapshot has no gaps");
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "origin.h"
+
+/* Whoever may write the map may write anything: only what a name can have reaches the terminal. */
+static const char name_chars[] =
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+
+const char *origin_profile(const struct origin *origin, const struct bbr_event *e)
+{
+	static char name[BBR_PROFILE_NAME_LEN];
+
+	if (!origin->profiles || e->flags & BBR_F_KERNEL || e->profile >= BBR_PROFILES)
+		return NULL;
+	memcpy(name, origin->profiles[e->profile], sizeof(name));
+	name[sizeof(name) - 1] = 0;
+	name[strspn(name, name_chars)] = 0;
+	return *name ? name : NULL;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Of whom an event tells: an instance of bpf_bbr, or the kernel's own bbr.
+ */
+#ifndef TOOLS_ORIGIN_H
+#define TOOLS_ORIGIN_H
+
+#include <stdbool.h>
+
+#include "bpf_bbr/abi.h"
+#include "bpf_bbr/events.h"
+#include "bpf_bbr/profiles.h"
+
+struct origin {
+	char name[BBR_NAME_LEN]; /* of the congestion control */
+	/* Unlike the name, never given again while one source is open: an upgraded instance has another. */
+	__u32 id;
+	bool is_kernel; /* the kernel's own bbr: an event has less, see BBR_F_KERNEL */
+	/* Names of BBR_PROFILES profiles, which change while we look; NULL: not known. */
+	const char (*profiles)[BBR_PROFILE_NAME_LEN];
+};
+
+/* Returns false: no more events for now, please. */
+typedef bool (*event_handler)(void *ctx, const struct origin *origin, const struct bbr_event *e);
+
+/* The name of the event's profile; NULL if it is not known. Valid until the next call. */
+const char *origin_profile(const struct origin *origin, const struct bbr_event *e);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where a verb's events come from: what happens now (monitor.h), or a recording of it. Verbs that use
+ * this need not know which.
+ */
+#ifndef TOOLS_SOURCE_H
+#define TOOLS_SOURCE_H
+
+#include <stdbool.h>
+
+#include "monitor.h"
+
+struct source_config {
+	struct monitor_config watch; /* what to tell of, and whom; also from a recording */
+	const char *read; /* a recording; NULL: what happens now */
+	double speed; /* of a recording: 1 as fast as it happened, 0 as fast as it can be read */
+};
+
+struct source {
+	struct source_config config;
+	struct monitor *monitor; /* of what happens now */
+};
+
+/* Exit status; has printed what failed unless it is EXIT_DONE. The source must not be moved after it. */
+int source_open(struct source *s, const struct source_config *config);
+
+/* Waits for events and hands them on, at most for wait_ms. *idle: nothing more to be read now. Exit status. */
+int source_poll(struct source *s, int wait_ms, bool *idle);
+
+/* Has a recording come to its end? What happens now has none. */
+bool source_is_over(const struct source *s);
+
+/* The time of events now, as event.time_ns: CLOCK_MONOTONIC of the machine they are of. */
+__u64 source_now_ns(const struct source *s);
+
+/* What to add to event.time_ns for the time of day, nanoseconds since 1970. */
+__s64 source_epoch_ns(const struct source *s);
+
+/* Drops until now, as of half a second ago. */
+__u64 source_drops(const struct source *s);
+
+/* Hands on what there still is and ends; then the totals are final and exact. */
+void source_stop(struct source *s);
+const struct watch_totals *source_totals(const struct source *s);
+
+void source_close(struct source *s);
+
+#endif
