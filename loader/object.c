@@ -68,6 +68,7 @@ static bool explain_kernel(void)
 int object_load(const char *file, struct bpf_object **obj)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = BBR_NAME);
+	char why[128];
 
 	if (!have_caps("cannot load"))
 		return EXIT_REFUSED;
@@ -76,8 +77,9 @@ int object_load(const char *file, struct bpf_object **obj)
 	else
 		*obj = bpf_object__open_mem(bbr_object, bbr_object_end - bbr_object, &opts);
 	if (!*obj) {
-		err("%s: cannot open it as a BPF object: %s", file ? file : "built-in object",
-		    strerror(errno));
+		/* libbpf has numbers of its own, above 4000, for what is wrong in a file. */
+		libbpf_strerror(errno, why, sizeof(why));
+		err("%s: cannot open it as a BPF object: %s", file ? file : "built-in object", why);
 		return EXIT_REFUSED;
 	}
 	if (bpf_object__load(*obj)) {

@@ -60,7 +60,8 @@ def test_load_from_garbage_is_refused(bbrctl, free_name, tmp_path, size):
     name = free_name()
     garbage = tmp_path / "garbage.o"
     garbage.write_bytes(os.urandom(size))
-    assert str(garbage) in bbrctl("load", "--name", name, "--object", garbage, status=REFUSED).err
+    err = bbrctl("load", "--name", name, "--object", garbage, status=REFUSED).err
+    assert str(garbage) in err and "BPF object format invalid" in err
     assert name not in registered()
 
 
