@@ -34,6 +34,9 @@ OBJECT := $(BUILD)/bpf_bbr.bpf.o
 MIGRATE := $(BUILD)/migrate.bpf.o
 ATTACH := $(BUILD)/attach.bpf.o
 OBJECTS := $(OBJECT) $(MIGRATE) $(ATTACH) # those inside bbrctl
+SNAPSHOT := $(BUILD)/snapshot.bpf.o
+MONITORING := $(SNAPSHOT) # those inside bbrmon
+EMBEDDED_MONITORING := -DSNAPSHOT_OBJECT='"$(SNAPSHOT)"'
 EMBEDDED := -DBBR_OBJECT='"$(OBJECT)"' -DMIGRATE_OBJECT='"$(MIGRATE)"' -DATTACH_OBJECT='"$(ATTACH)"'
 
 FUZZ_FLAGS := -O1 -g -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,float-cast-overflow \
@@ -67,6 +70,11 @@ $(ATTACH): bpf/attach.bpf.c vmlinux.h $(ABI) | $(BUILD)
 	$(BPFTOOL) gen object $@ $(BUILD)/attach.tmp.o
 	rm $(BUILD)/attach.tmp.o
 
+$(SNAPSHOT): bpf/snapshot.bpf.c $(BPF_SRC) | $(BUILD)
+	$(CLANG) $(BPF_CFLAGS) -c $< -o $(BUILD)/snapshot.tmp.o
+	$(BPFTOOL) gen object $@ $(BUILD)/snapshot.tmp.o
+	rm $(BUILD)/snapshot.tmp.o
+
 # To compare with: nobody can watch it.
 $(BUILD)/no_telemetry.bpf.o: $(BPF_SRC) | $(BUILD)
 	$(CLANG) $(BPF_CFLAGS) -DBBR_NO_TELEMETRY -c bpf/bbr.bpf.c -o $(BUILD)/no_telemetry.tmp.o
@@ -96,8 +104,9 @@ $(BUILD)/bbrctl: $(LOADER_SRC) loader/object.S loader/profiles.ini $(LIB_SRC) $(
 	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(EMBEDDED) $(LOADER_SRC) loader/object.S $(LIB_SRC) \
 		$(LDFLAGS) $(LDLIBS) -o $@
 
-$(BUILD)/bbrmon: $(TOOLS_SRC) $(LIB_SRC) $(HEADERS) | $(BUILD)
-	$(CC) $(CPPFLAGS) -Itools $(CFLAGS) $(TOOLS_SRC) $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
+$(BUILD)/bbrmon: $(TOOLS_SRC) tools/object.S $(LIB_SRC) $(HEADERS) $(MONITORING)
+	$(CC) $(CPPFLAGS) -Itools $(CFLAGS) $(EMBEDDED_MONITORING) $(TOOLS_SRC) tools/object.S $(LIB_SRC) \
+		$(LDFLAGS) $(LDLIBS) -o $@
 
 $(BUILD)/asan/bbrctl: $(BUILD)/bbrctl | $(BUILD)/asan
 	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(SANITIZE) $(EMBEDDED) $(LOADER_SRC) \
@@ -110,7 +119,8 @@ $(BUILD)/asan/next/bbrctl: $(BUILD)/bbrctl $(BUILD)/next_version.bpf.o
 		loader/object.S $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
 
 $(BUILD)/asan/bbrmon: $(BUILD)/bbrmon | $(BUILD)/asan
-	$(CC) $(CPPFLAGS) -Itools $(CFLAGS) $(SANITIZE) $(TOOLS_SRC) $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
+	$(CC) $(CPPFLAGS) -Itools $(CFLAGS) $(SANITIZE) $(EMBEDDED_MONITORING) $(TOOLS_SRC) tools/object.S \
+		$(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
 
 $(BUILD)/unit/%: tests/unit/%.c tests/unit/fixture.h $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/unit
 	$(CC) -Iinclude -Ibpf/bbr -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $< -lcmocka -o $@
@@ -129,9 +139,9 @@ TUNING_FUZZED := $(addprefix loader/,ini_file.c param.c profile.c profile_defs.c
 $(BUILD)/fuzz/tuning: tests/fuzz/fuzz_tuning.c tests/fuzz/fuzz.h $(TUNING_FUZZED) $(HEADERS) | $(BUILD)/fuzz
 	$(CLANG) $(CPPFLAGS) -Iloader $(FUZZ_FLAGS) $< $(TUNING_FUZZED) $(LDLIBS) -o $@
 
-EVENTS_FUZZED := $(filter-out tools/main.c tools/stream.c,$(TOOLS_SRC)) $(LIB_SRC)
-$(BUILD)/fuzz/events: tests/fuzz/fuzz_events.c tests/fuzz/fuzz.h $(EVENTS_FUZZED) $(HEADERS) | $(BUILD)/fuzz
-	$(CLANG) $(CPPFLAGS) -Itools $(FUZZ_FLAGS) $< $(EVENTS_FUZZED) $(LDLIBS) -o $@
+EVENTS_FUZZED := $(filter-out tools/main.c tools/stream.c,$(TOOLS_SRC)) tools/object.S $(LIB_SRC)
+$(BUILD)/fuzz/events: tests/fuzz/fuzz_events.c tests/fuzz/fuzz.h $(EVENTS_FUZZED) $(HEADERS) $(MONITORING) | $(BUILD)/fuzz
+	$(CLANG) $(CPPFLAGS) -Itools $(FUZZ_FLAGS) $(EMBEDDED_MONITORING) $< $(EVENTS_FUZZED) $(LDLIBS) -o $@
 
 demo: ## a flow over a shaped path, its BBR state live; needs root
 	scripts/deps build run

@@ -16,6 +16,7 @@
 #define BBR_KERNEL_SOCKET
 #include "bbr/bbr.h"
 #include "bpf_bbr/abi.h"
+#include "bpf_bbr/profiles.h"
 
 /* Before 6.10 cong_control(sk, rs), from then on cong_control(sk, ack, flag, rs). */
 struct tcp_congestion_ops___6_10 {
@@ -70,6 +71,12 @@ static inline struct tcp_sock *tcp_sk(struct sock *sk)
 static inline struct bbr *bbr_of(struct sock *sk)
 {
 	return (struct bbr *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
+}
+
+/* The index of the connection's profile. */
+static inline u32 profile_of(const struct bbr *b)
+{
+	return b->profile & (BBR_PROFILES - 1);
 }
 
 static inline u32 ca_state_of(struct sock *sk)

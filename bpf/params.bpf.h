@@ -26,13 +26,8 @@ struct {
 	__type(value, struct bbr_clamped);
 } bbr_clamped SEC(".maps"); /* BBR_MAP_CLAMPED */
 
-/* struct bbr.profile: the index of the connection's profile, and whether it was counted there. */
+/* struct bbr.profile: also whether the connection was counted in its profile. */
 #define PROFILE_COUNTED 0x80
-
-static inline u32 profile_of(const struct bbr *b)
-{
-	return b->profile & (BBR_PROFILES - 1);
-}
 
 static inline u32 params_gen(u32 profile)
 {

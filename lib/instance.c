@@ -154,13 +154,13 @@ static int find_link(__u32 map_id)
 	return errno == ENOENT ? 0 : -errno;
 }
 
-/* Is the struct_ops map of this file descriptor a registered instance? 1: yes, 0: no. */
+/* Is the struct_ops map of this file descriptor an instance, registered now or before? 1: yes, 0: no. */
 static int inspect(int fd, const struct ops_layout *l, struct instance *inst)
 {
 	enum {
 		INIT,
 		INUSE,
-		TOBEFREE,
+		TOBEFREE, /* unregistered, but there are users */
 		READY
 	}; /* enum bpf_struct_ops_state */
 	static const __u32 key;
@@ -185,13 +185,15 @@ static int inspect(int fd, const struct ops_layout *l, struct instance *inst)
 	memcpy(&init_id, value + l->init, sizeof(init_id));
 	memcpy(inst->name, value + l->name, sizeof(inst->name) - 1);
 	free(value);
-	if (err || (state != INUSE && state != READY) || !prog_id)
+	if (err || state == INIT || !prog_id)
 		return err;
+	inst->registered = state == INUSE;
 	if (state == READY) { /* prepared for a link, which may or may not be there */
 		err = find_link(info.id);
-		if (err <= 0)
+		if (err < 0)
 			return err;
 		inst->link_id = err;
+		inst->registered = err;
 	}
 
 	inst->map_id = info.id;
@@ -231,7 +233,7 @@ static bool is_listed(struct instance *list, int n, const struct instance *inst)
 	return false;
 }
 
-int instance_list(struct instance **list)
+static int list_instances(struct instance **list, bool registered)
 {
 	struct ops_layout layout;
 	__u32 id = 0;
@@ -259,7 +261,7 @@ int instance_list(struct instance **list)
 		if (err != 1)
 			continue;
 		/* Replaced while we look: the newer one has the name. */
-		if (is_listed(*list, n, &inst))
+		if (registered && (!inst.registered || is_listed(*list, n, &inst)))
 			continue;
 		grown = realloc(*list, (n + 1) * sizeof(inst));
 		if (!grown) {
@@ -280,6 +282,16 @@ out:
 		return err;
 	}
 	return n;
+}
+
+int instance_list(struct instance **list)
+{
+	return list_instances(list, true);
+}
+
+int instance_list_alive(struct instance **list)
+{
+	return list_instances(list, false);
 }
 
 static void say_not_loaded(const char *name, const struct instance *list, int n)

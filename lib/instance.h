@@ -29,6 +29,7 @@ struct instance {
 	__u32 link_id; /* of the link that registers it; 0: it is registered without one */
 	__u32 users; /* sockets and namespace defaults that use it now, as far as the kernel tells */
 	__u64 loaded_ns; /* CLOCK_BOOTTIME */
+	bool registered; /* new sockets can choose it */
 	bool supported; /* same ABI major as these tools; if not, only name and *_id are valid */
 };
 
@@ -37,6 +38,12 @@ struct instance {
  * not allowed to ask; see have_caps()).
  */
 int instance_list(struct instance **list);
+
+/*
+ * The same, and with them those that are registered no more but live on in their connections. Several can have
+ * one name.
+ */
+int instance_list_alive(struct instance **list);
 
 /*
  * The instance of a name. Prints the error otherwise: EXIT_NOTHING if it is not loaded (and which are),

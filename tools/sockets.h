@@ -16,7 +16,8 @@ struct sockets_owner;
 
 struct sockets {
 	struct bpf_object *obj;
-	bool has_kernel_bbr; /* was its layout known when the program was loaded? */
+	int find_ops_fd, snapshot_fd; /* iterators */
+	bool knows_module; /* was the module of the kernel's bbr there when the program was loaded? */
 	char *buffer;
 
 	/* As of the last reading. */

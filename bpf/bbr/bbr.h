@@ -73,6 +73,9 @@ enum bbr_phase {
  * struct bbr has the same fields. Ours counts time in milliseconds where that one uses jiffies (a
  * BPF program cannot know HZ), has wider gains and counters for the sake of parameters, and keeps
  * marks of the program around the algorithm in the bits that were left.
+ *
+ * bbrmon reads it from the sockets of every instance of its ABI major (bpf/snapshot.bpf.c), whatever their
+ * minor is: what is moved, or given another meaning, is another major.
  */
 struct bbr {
 	u32 min_rtt_us; /* minimum RTT of the last min_rtt_win; BBR_RTT_NONE: no sample yet */
@@ -118,6 +121,12 @@ struct bbr {
 };
 
 _Static_assert(sizeof(struct bbr) == 104, "struct bbr must fit icsk_ca_priv");
+_Static_assert(__builtin_offsetof(struct bbr, bw) == 12, "struct bbr is ABI");
+_Static_assert(__builtin_offsetof(struct bbr, round_count) == 36, "struct bbr is ABI");
+_Static_assert(__builtin_offsetof(struct bbr, lt_bw) == 60, "struct bbr is ABI");
+_Static_assert(__builtin_offsetof(struct bbr, pacing_gain) == 76, "struct bbr is ABI");
+_Static_assert(__builtin_offsetof(struct bbr, full_bw) == 84, "struct bbr is ABI");
+_Static_assert(__builtin_offsetof(struct bbr, extra_acked) == 96, "struct bbr is ABI");
 _Static_assert(BBR_REASONS <= 5, "struct bbr.steps has a bit for each");
 
 /*

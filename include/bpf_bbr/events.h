@@ -24,7 +24,8 @@ enum bbr_event_kind {
 	BBR_EV_RTO, /* a retransmission timeout */
 	BBR_EV_PARAMS, /* the connection's first ACK with changed parameters */
 	BBR_EV_KINDS,
-	BBR_EV_STATE = 64, /* of a snapshot, never in a ring: nothing happened, the state was read */
+	BBR_EV_STATE =
+		64, /* of a snapshot, never in a ring: nothing happened, the state was read */
 };
 
 #define BBR_EV_MAX 8 /* room for kinds that a later minor adds */
@@ -58,10 +59,10 @@ enum bbr_event_flag {
 	BBR_F_LT_USE_BW = 1 << 6, /* a policer was found, lt_bw is used as bw */
 	BBR_F_ACK_DELAYED = 1 << 7, /* the RTT sample may contain a delayed ACK */
 	BBR_F_SAMPLE =
-		1 << 8, /* rs_* and rtt_us were measured: always in BBR_EV_ACK and only there */
+		1 << 8, /* rs_* and rtt_us are of this ACK: in BBR_EV_ACK of ours and only there */
 	/*
 	 * The kernel's own bbr, looked at from outside: no rs_*, APP_LIMITED, ACK_DELAYED, SAMPLE, reason, profile
-	 * and params_gen; rtt_us is the latest RTT of the stack.
+	 * and params_gen.
 	 */
 	BBR_F_KERNEL = 1 << 9,
 };
@@ -116,7 +117,11 @@ struct bbr_event {
 	__u32 extra_acked; /* maximum of the filter of ACK aggregation */
 	__u32 params_gen; /* generation of the parameters in use, its low 8 bits */
 
-	__u32 rtt_us; /* RTT sample, or BBR_RTT_NONE */
+	/*
+	 * RTT sample, or BBR_RTT_NONE. In BBR_EV_STATE and with BBR_F_KERNEL the stack's latest, of whatever ACK
+	 * that was.
+	 */
+	__u32 rtt_us;
 	__s32 rs_delivered; /* delivery rate sample: so many in rs_interval_us; < 0: not valid */
 	__s32 rs_interval_us;
 	__u32 rs_losses; /* marked lost by this ACK */

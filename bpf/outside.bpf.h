@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What only those who look at a socket from outside read of it. These are flavours of the kernel's types, apart
+ * from vmlinux.h: the compiler's choices depend on how large and how full its structs are, and the cost of an ACK
+ * in bpf/bbr.bpf.c is to stay what was measured.
+ */
+#ifndef OUTSIDE_BPF_H
+#define OUTSIDE_BPF_H
+
+#include "kernel.bpf.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct module;
+
+struct tcp_congestion_ops___outside {
+	char name[BBR_NAME_LEN];
+	struct module *owner;
+};
+
+struct inet_connection_sock___outside {
+	const struct tcp_congestion_ops___outside *icsk_ca_ops;
+	__u8 icsk_ca_initialized : 1;
+};
+
+struct inode {
+	unsigned long i_ino;
+};
+
+struct socket {
+	short type;
+};
+
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+};
+
+struct sock_common___outside {
+	int skc_bound_dev_if;
+};
+
+typedef struct {
+	u32 val;
+} kuid_t;
+
+struct sock___outside {
+	struct sock_common___outside __sk_common;
+	struct socket *sk_socket;
+	kuid_t sk_uid;
+};
+
+struct tcp_rack {
+	u32 rtt_us;
+};
+
+struct tcp_sock___outside {
+	struct tcp_rack rack;
+	u32 rcv_nxt;
+	u32 copied_seq;
+	u32 write_seq;
+	u32 snd_una;
+};
+
+struct bpf_map {
+	u32 map_type;
+	u32 id;
+};
+
+struct bpf_iter__bpf_map {
+	struct bpf_iter_meta *meta;
+	struct bpf_map *map;
+};
+
+/* What BPF registers is the value of a map: here the tcp_congestion_ops are its data. */
+struct bpf_struct_ops_value {
+	char data[0];
+};
+
+struct bpf_struct_ops_map {
+	struct bpf_map map;
+	struct bpf_struct_ops_value kvalue;
+};
+
+#pragma clang attribute pop
+
+static inline const struct tcp_congestion_ops___outside *ca_ops_of(struct sock *sk)
+{
+	return ((struct inet_connection_sock___outside *)sk)->icsk_ca_ops;
+}
+
+/* Before init there is no state: of a listener, and of a connection that is not established yet. */
+static inline bool has_state(struct sock *sk)
+{
+	struct inet_connection_sock___outside *icsk = (void *)sk;
+
+	return BPF_CORE_READ_BITFIELD(icsk, icsk_ca_initialized);
+}
+
+/* The latest RTT that the stack measured. */
+static inline u32 latest_rtt_us(struct sock *sk)
+{
+	u32 rtt_us = ((struct tcp_sock___outside *)sk)->rack.rtt_us;
+
+	return rtt_us ? rtt_us : BBR_RTT_NONE;
+}
+
+#endif
