@@ -16,8 +16,8 @@
 
 #define BBR_ABI_MAGIC 0x31726262 /* "bbr1" */
 /*
- * Major: layouts that older tools would misread, struct bbr of bpf/bbr/bbr.h included. Minor: fields added at the end of bbr_event or of
- * bbr_params; tools accept those.
+ * Major: layouts that older tools would misread, struct bbr of bpf/bbr/bbr.h among them. Minor: fields added
+ * at the end of bbr_event or of bbr_params; tools accept those.
  */
 #ifndef BBR_ABI_MAJOR
 #define BBR_ABI_MAJOR 2
