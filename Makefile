@@ -130,9 +130,9 @@ $(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c tests/fuzz/fuzz.h $(wildcar
 	$(CLANG) -Iinclude -Ibpf/bbr $(FUZZ_FLAGS) $< -o $@
 
 PARAMS_FUZZED := $(addprefix loader/,main.c param.c set.c show.c socket_filter.c) lib/address.c lib/units.c \
-	tools/watch_options.c tools/options.c
+	lib/caps.c tools/watch_options.c tools/options.c tools/privileges.c
 $(BUILD)/fuzz/params: tests/fuzz/fuzz_params.c tests/fuzz/fuzz.h $(PARAMS_FUZZED) $(HEADERS) | $(BUILD)/fuzz
-	$(CLANG) $(CPPFLAGS) -Iloader -Itools -Dmain=bbrctl_main $(FUZZ_FLAGS) $< $(PARAMS_FUZZED) -ljson-c -lm -o $@
+	$(CLANG) $(CPPFLAGS) -Iloader -Itools -Dmain=bbrctl_main $(FUZZ_FLAGS) $< $(PARAMS_FUZZED) -ljson-c -lcap -lm -o $@
 
 TUNING_FUZZED := $(addprefix loader/,ini_file.c param.c profile.c profile_defs.c rule_text.c rules.c) \
 	$(filter-out lib/attachment.c lib/cgroup.c,$(LIB_SRC))

@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include <linux/types.h>
+
 /* Exit status of both tools. */
 enum {
 	EXIT_DONE = 0,
@@ -33,10 +35,10 @@ void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  */
 int err_bpf(int error, const char *what);
 
-/*
- * Does the process have what loading and inspecting need (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON,
- * CAP_SYS_ADMIN)? If not, says which are missing and what to do.
- */
+/* Set by main(): the capabilities (caps.h) that the program needs, none unless told. */
+void err_needs(__u64 caps);
+
+/* Does the process have those? If not, says which are missing and what to do. */
 bool have_caps(const char *what);
 
 #endif

@@ -5,8 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "caps.h"
 #include "err.h"
 #include "verbs.h"
+
+/*
+ * CAP_SYS_ADMIN is for bpf(2)'s *_GET_FD_BY_ID and *_GET_NEXT_ID, by which a loaded instance is found;
+ * the others are for loading one.
+ */
+#define NEEDED_CAPS (CAP(BPF) | CAP(PERFMON) | CAP(NET_ADMIN) | CAP(SYS_ADMIN))
 
 /* Options that only some verbs take: a bit for the table of verbs, and a member of struct options. */
 enum {
@@ -319,6 +326,7 @@ int main(int argc, char **argv)
 	int ret;
 
 	err_init("bbrctl", false);
+	err_needs(NEEDED_CAPS);
 	opt.set.arg = calloc(argc, sizeof(*opt.set.arg));
 	if (!opt.set.arg) {
 		err("out of memory");

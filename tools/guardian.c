@@ -9,8 +9,10 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "caps.h"
 #include "guardian.h"
 #include "instance.h"
+#include "privileges.h"
 #include "slot.h"
 
 #define TABLE_SIZE (GUARDED_MAX * sizeof(struct guarded))
@@ -60,6 +62,7 @@ static void guard(const struct guarded *table, int pipe)
 	char byte;
 
 	outlive_parent();
+	privileges_narrow(CAP(SYS_ADMIN)); /* to open the maps */
 	prctl(PR_SET_NAME, "bbrmon-guard");
 	/* Keep nothing of the parent's open: whoever reads its output waits for the end of it. */
 	if (pipe != 0)

@@ -7,6 +7,7 @@
 #include "bpf_bbr/abi.h"
 #include "err.h"
 #include "options.h"
+#include "privileges.h"
 
 #define MAX_OPTIONS 64
 #define HELP_COLUMN 22
@@ -25,6 +26,7 @@ struct parser {
 	const struct option_def *defs[MAX_OPTIONS];
 	void *bases[MAX_OPTIONS];
 	int n;
+	struct privileges privileges;
 };
 
 enum {
@@ -75,6 +77,9 @@ static void print_help(const struct command *command, const struct parser *p)
 	       command->args, command->about);
 	for (int i = 0; i < p->n; i++)
 		print_option(p->defs[i]);
+	privileges_print(command->verb);
+	for (int i = 0; i < p->n; i++)
+		privileges_print_option(command->verb, p->defs[i]->name);
 }
 
 static const struct option_def *find(const struct parser *p, int c, void **base)
@@ -101,7 +106,7 @@ void print_version(void)
 }
 
 /* One of ours that was found; -1 to go on. */
-static int take(const struct command *command, const struct parser *p, const struct option_def *d,
+static int take(const struct command *command, struct parser *p, const struct option_def *d,
 		void *base)
 {
 	char option[64];
@@ -120,13 +125,14 @@ static int take(const struct command *command, const struct parser *p, const str
 			remedy("bbrmon %s --help lists the options", command->verb);
 			return EXIT_USAGE;
 		}
+		privileges_change(&p->privileges, command->verb, d->name);
 	}
 	return -1;
 }
 
 int options_parse(const struct command *command, int argc, char **argv)
 {
-	struct parser p = { .letters = ":" };
+	struct parser p = { .letters = ":", .privileges = privileges_of(command->verb) };
 	int c, status = -1;
 
 	for (const struct option_group *g = command->groups; g->defs; g++)
@@ -151,7 +157,7 @@ int options_parse(const struct command *command, int argc, char **argv)
 			      command->max_args ? "unexpected argument" : "takes no arguments");
 	if (argc - optind < command->min_args)
 		return refuse(command, command->args, "is missing");
-	return -1;
+	return privileges_take(command->verb, &p.privileges) ? EXIT_REFUSED : -1;
 }
 
 bool option_flag(const char *option, const char *value, void *to)

@@ -39,8 +39,9 @@ struct command {
 };
 
 /*
- * Reads a verb's command line, argv[0] being the verb. Every verb also has -v, -h and --version. Returns
- * -1 to go on, what is not an option being argv[optind] and after; or an exit status.
+ * Reads a verb's command line, argv[0] being the verb, and keeps just the capabilities that it needs for
+ * that (privileges.h). Every verb also has -v, -h and --version. Returns -1 to go on, what is not an option
+ * being argv[optind] and after; or an exit status.
  */
 int options_parse(const struct command *command, int argc, char **argv);
 

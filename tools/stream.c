@@ -287,7 +287,7 @@ int verb_stream(int argc, char **argv)
 	int status = options_parse(&command, argc, argv);
 
 	if (status < 0)
-		status = have_caps("stream") ? run(&s) : EXIT_REFUSED;
+		status = run(&s);
 	free(s.config.watch.names.arg);
 	return status;
 }

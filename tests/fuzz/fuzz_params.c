@@ -106,6 +106,11 @@ int err_bpf(int error, const char *what)
 	abort();
 }
 
+void err_needs(__u64 caps)
+{
+	(void)caps;
+}
+
 bool have_caps(const char *what)
 {
 	(void)what;
