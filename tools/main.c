@@ -12,7 +12,8 @@ static const struct {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } verbs[] = {
-	{ "stream", verb_stream, "one line for each event of live connections" },
+	{ "stream", verb_stream, "one line for each event of live connections, or of a recording" },
+	{ "record", verb_record, "write the events to a file that the other verbs --read" },
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))

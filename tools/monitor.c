@@ -325,13 +325,15 @@ int monitor_poll(struct monitor *m, int wait_ms, bool *idle)
 	return EXIT_DONE;
 }
 
-__u64 monitor_drops(const struct monitor *m)
+void monitor_totals(const struct monitor *m, struct watch_totals *totals)
 {
-	__u64 n = counters_drops(&m->total.counters);
+	struct watch_totals t = m->total;
 
-	for (int i = 0; i < m->n_subs; i++)
-		n += counters_drops(&m->subs[i].before) + counters_drops(&m->subs[i].now);
-	return n;
+	for (int i = 0; i < m->n_subs; i++) {
+		counters_add(&t.counters, &m->subs[i].before);
+		counters_add(&t.counters, &m->subs[i].now);
+	}
+	*totals = t;
 }
 
 void monitor_stop(struct monitor *m)

@@ -63,8 +63,8 @@ int monitor_poll(struct monitor *m, int wait_ms, bool *idle);
  */
 int monitor_take_record(void *ctx, void *record, size_t size);
 
-/* Drops until now, as of half a second ago. */
-__u64 monitor_drops(const struct monitor *m);
+/* Until now; what the program counts is as of half a second ago. */
+void monitor_totals(const struct monitor *m, struct watch_totals *totals);
 
 /* Ends all subscriptions, handing on what is still in the ring: then total is final and exact. */
 void monitor_stop(struct monitor *m);

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 
 #include "monitor.h"
+#include "recording.h"
+
+struct replay;
 
 struct source_config {
 	struct monitor_config watch; /* what to tell of, and whom; also from a recording */
@@ -19,6 +22,9 @@ struct source_config {
 struct source {
 	struct source_config config;
 	struct monitor *monitor; /* of what happens now */
+	struct recording_run run; /* the same */
+	struct replay *replay; /* of a recording */
+	struct watch_totals totals; /* final */
 };
 
 /* Exit status; has printed what failed unless it is EXIT_DONE. The source must not be moved after it. */
@@ -36,8 +42,14 @@ __u64 source_now_ns(const struct source *s);
 /* What to add to event.time_ns for the time of day, nanoseconds since 1970. */
 __s64 source_epoch_ns(const struct source *s);
 
+/* Who recorded, or would, what is handed on now. */
+void source_run(const struct source *s, struct recording_run *run);
+
 /* Drops until now, as of half a second ago. */
 __u64 source_drops(const struct source *s);
+
+/* What there was until now, as of half a second ago; seq is exact only after source_stop(). */
+void source_totals_now(const struct source *s, struct watch_totals *totals);
 
 /* Hands on what there still is and ends; then the totals are final and exact. */
 void source_stop(struct source *s);

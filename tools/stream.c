@@ -32,7 +32,8 @@ struct stream {
 
 	struct text_style style;
 	struct connections connections;
-	__u64 end_ns; /* of the duration; 0: no limit */
+	__u64 end_ns; /* of the duration, in the time of events; 0: no limit */
+	bool is_past_end; /* an event of a recording was */
 	__u64 shown;
 	__u64 not_shown; /* received after the last line: what --count cut off, or a closed stdout */
 	__u64 said_drops; /* so many have been reported */
@@ -64,7 +65,8 @@ static void catch_signals(void)
 
 static bool is_done(const struct stream *s)
 {
-	return interrupted || s->write_error || (s->count && s->shown >= s->count);
+	return interrupted || s->write_error || s->is_past_end ||
+	       (s->count && s->shown >= s->count);
 }
 
 static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
@@ -72,7 +74,8 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 	struct stream *s = ctx;
 
 	connections_note(&s->connections, e);
-	if (s->write_error || (s->count && s->shown >= s->count)) {
+	s->is_past_end |= s->config.read && s->end_ns && e->time_ns >= s->end_ns;
+	if (s->write_error || s->is_past_end || (s->count && s->shown >= s->count)) {
 		s->not_shown++;
 		return false;
 	}
@@ -126,7 +129,7 @@ static int wait_ms(const struct stream *s, __u64 now)
 static int follow_events(struct stream *s, struct source *source)
 {
 	while (!is_done(s)) {
-		__u64 now = now_ns(), shown = s->shown;
+		__u64 now = source_now_ns(source), shown = s->shown;
 		bool idle;
 		int status;
 
@@ -240,7 +243,7 @@ static int run(struct stream *s)
 		return status;
 	s->style.start_ns = source_now_ns(&source);
 	if (s->duration_ns)
-		s->end_ns = now_ns() + s->duration_ns;
+		s->end_ns = s->style.start_ns + s->duration_ns;
 	status = follow_events(s, &source);
 	source_stop(&source);
 	flush(s);
@@ -274,6 +277,7 @@ int verb_stream(int argc, char **argv)
 	const struct option_group groups[] = {
 		{ options, &s },
 		{ watch_options, &s.config },
+		{ read_options, &s.config },
 		{},
 	};
 	const struct command command = {
@@ -281,7 +285,8 @@ int verb_stream(int argc, char **argv)
 		.args = "",
 		.about = "Prints one line for each event of the connections that use a loaded "
 			 "bpf_bbr instance,\n"
-			 "until it is interrupted, and then a summary.",
+			 "or of a recording, until it is interrupted or at its end, and then a "
+			 "summary.",
 		.groups = groups,
 	};
 	int status = options_parse(&command, argc, argv);

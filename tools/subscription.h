@@ -16,6 +16,7 @@ struct watch_request {
 	struct bbr_filter filter;
 	enum bbr_sampling sampling;
 	__u64 interval_ns; /* BBR_SAMPLE_TIME */
+	bool is_sampling_given; /* by the user: a recording shows no ACKs but these of those it has */
 };
 
 /*

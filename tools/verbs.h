@@ -7,5 +7,6 @@
 #define TOOLS_VERBS_H
 
 int verb_stream(int argc, char **argv);
+int verb_record(int argc, char **argv);
 
 #endif

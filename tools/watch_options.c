@@ -42,6 +42,7 @@ bool option_every(const char *option, const char *s, void *to)
 		{ "transition", BBR_SAMPLE_NONE },
 	};
 
+	request->is_sampling_given = true;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!strcmp(s, words[i].word)) {
 			request->sampling = words[i].sampling;

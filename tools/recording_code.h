@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Records of a recording's chunk, as bytes and back. What a record means depends on those before it in
+ * the chunk: writer and reader keep the same struct recording_chunk.
+ */
+#ifndef TOOLS_RECORDING_CODE_H
+#define TOOLS_RECORDING_CODE_H
+
+#include "recording.h"
+
+#define RECORDING_RECORD_MAX (80 << 10) /* bytes of one record: the longest event, and its coding */
+
+struct recording_origin {
+	struct origin origin; /* its profiles point to names */
+	__u32 id; /* as recorded; that of origin is unique in the file */
+	__u64 next_seq;
+	char names[BBR_PROFILES][BBR_PROFILE_NAME_LEN];
+};
+
+struct recording_conn {
+	int origin;
+	struct bbr_event last;
+};
+
+struct recording_chunk {
+	struct recording_origin origins[RECORDING_ORIGINS];
+	struct recording_conn conns[RECORDING_CONNS];
+	int n_origins, n_conns;
+	int last_conn; /* of the last event; -1: there was none */
+	__u64 last_ns;
+};
+
+/* A record that was read. */
+struct recording_record {
+	unsigned int type;
+	int origin; /* RECORDING_EVENT */
+	struct watch_totals totals; /* RECORDING_TOTALS, RECORDING_END */
+};
+
+void recording_chunk_init(struct recording_chunk *c);
+
+/*
+ * Appends a record to `to`, which has room for RECORDING_RECORD_MAX bytes. Returns its size. The event is of
+ * connection `conn`, n_conns being a new one of this origin.
+ */
+size_t recording_put_event(struct recording_chunk *c, int conn, int origin,
+			   const struct bbr_event *e, __u8 *to);
+size_t recording_put_origin(struct recording_chunk *c, const struct origin *origin, __u8 *to);
+size_t recording_put_profiles(struct recording_chunk *c, int origin,
+			      const char (*names)[BBR_PROFILE_NAME_LEN], __u8 *to);
+size_t recording_put_totals(const struct watch_totals *totals, enum recording_type type, __u8 *to);
+
+/* The size of a record with that of its size; 0: it is not whole, or *bad. */
+size_t recording_record_size(const __u8 *from, size_t size, bool *bad);
+
+/*
+ * Reads a whole record. An event goes to `event`, which has room for UINT16_MAX bytes; its tag is that of
+ * origin->id. False: it is none that this format has.
+ */
+bool recording_get(struct recording_chunk *c, const __u8 *from, size_t size,
+		   struct recording_record *record, struct bbr_event *event);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reads a recording (see recording.h), from a file or a pipe. What cannot be read is skipped, and said; where it
+ * was cut off its last whole record is the end.
+ */
+#ifndef TOOLS_RECORDING_READER_H
+#define TOOLS_RECORDING_READER_H
+
+#include <zlib.h>
+
+#include "recording_code.h"
+
+#define RECORDING_BUFFER (RECORDING_HEAD_MAX + RECORDING_SIZE_MAX)
+
+enum recording_next {
+	RECORDING_NEXT_EVENT, /* origin and event are valid until the next call */
+	RECORDING_NEXT_NONE, /* no more for now: a pipe, or a signal came */
+	RECORDING_NEXT_OVER,
+	RECORDING_NEXT_FAILED, /* which was said */
+};
+
+struct recording_reader {
+	int fd;
+	const char *name; /* for messages */
+	bool skim; /* whole chunks are passed over: only a cut one's events are told of */
+
+	/* Bytes of the file that are not used up yet. */
+	__u8 *buffer;
+	size_t start, end; /* in the buffer */
+	__u64 offset; /* of start in the file */
+	bool at_eof, is_over;
+
+	struct recording_head head;
+	bool in_chunk;
+	__u64 chunk_offset;
+	size_t chunk_size; /* in the buffer */
+	bool is_cut; /* the chunk is the last one, and not whole */
+	__u8 *raw;
+	size_t raw_start, raw_end;
+	z_stream inflate;
+	struct recording_chunk *chunk;
+
+	struct recording_run run;
+	bool has_run, run_ended;
+	__u32 id_base, id_max; /* origins of a run get the numbers after those of the runs before */
+	struct watch_totals before; /* of runs that are over */
+	struct watch_totals now; /* of this run, as last read; received as counted here */
+	__u64 drops_here; /* of this run: events that were recorded but could not be read */
+
+	__u64 records, events; /* read */
+	__u64 last_ns; /* of the last event */
+	__u64 skipped; /* bytes in a row that cannot be read, before offset */
+	__u64 places; /* so many times */
+
+	const struct origin *origin;
+	struct bbr_event *event;
+};
+
+/* "-": standard input. Exit status. */
+int recording_open(struct recording_reader *r, const char *name);
+/* The same for a file that is open. It stays the caller's. */
+int recording_read_fd(struct recording_reader *r, int fd, const char *name);
+void recording_close(struct recording_reader *r);
+
+/* Waits for at most so long. */
+enum recording_next recording_next(struct recording_reader *r, int wait_ms);
+
+/* Of all that was read until now. Events that were recorded but could not be read are drops. */
+void recording_totals(const struct recording_reader *r, struct watch_totals *totals);
+
+#endif

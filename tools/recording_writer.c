@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "err.h"
+#include "recording_writer.h"
+
+/* Two readings of two clocks differ by less, unless one was set. */
+#define CLOCK_STEP_NS NS_PER_MS
+#define LEVEL 6
+
+struct recording_writer *recording_writer_new(void)
+{
+	struct recording_writer *w = calloc(1, sizeof(*w));
+
+	if (w && deflateInit2(&w->deflate, LEVEL, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY)) {
+		free(w);
+		w = NULL;
+	}
+	if (!w)
+		err("cannot record: %s", strerror(ENOMEM));
+	return w;
+}
+
+void recording_writer_free(struct recording_writer *w)
+{
+	deflateEnd(&w->deflate);
+	free(w);
+}
+
+static void begin_chunk(struct recording_writer *w)
+{
+	recording_chunk_init(&w->chunk);
+	memset(w->slots, 0, sizeof(w->slots));
+	memset(&w->head, 0, sizeof(w->head));
+	w->head.run = w->run;
+	w->raw_size = 0;
+	w->begun_ns = now_ns();
+}
+
+void recording_writer_file(struct recording_writer *w, int fd, const char *name, __u64 size)
+{
+	w->fd = fd;
+	w->name = name;
+	w->size = size;
+	w->events = 0;
+	w->failed = false;
+	begin_chunk(w);
+}
+
+static void write_all(struct recording_writer *w, const __u8 *from, size_t size)
+{
+	while (size) {
+		ssize_t n = write(w->fd, from, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			err("cannot write %s: %s", w->name, strerror(errno));
+			w->failed = true;
+			return;
+		}
+		from += n;
+		size -= n;
+		w->size += n;
+	}
+}
+
+static void write_chunk(struct recording_writer *w)
+{
+	if (w->failed)
+		return;
+	deflateReset(&w->deflate);
+	w->deflate.next_in = w->raw;
+	w->deflate.avail_in = w->raw_size;
+	w->deflate.next_out = w->out + RECORDING_HEAD;
+	w->deflate.avail_out = RECORDING_SIZE_MAX;
+	deflate(&w->deflate, Z_FINISH); /* the room is more than any such input needs */
+	w->head.size = w->deflate.total_out;
+	w->head.raw_size = w->raw_size;
+	w->head.crc = crc32(0, w->out + RECORDING_HEAD, w->head.size);
+	recording_head_write(&w->head, w->out);
+	write_all(w, w->out, RECORDING_HEAD + w->head.size);
+}
+
+static void added(struct recording_writer *w, size_t size)
+{
+	w->raw_size += size;
+	w->head.records++;
+}
+
+static __u8 *room(struct recording_writer *w)
+{
+	return w->raw + w->raw_size;
+}
+
+/* Of the run in this file. */
+static struct watch_totals totals_here(const struct recording_writer *w, bool exact)
+{
+	struct watch_totals t = w->now;
+	struct counters *n = &t.counters;
+	const struct counters *before = &w->before.counters;
+
+	t.watched_ns -= w->before.watched_ns;
+	t.unwatched_ns -= w->before.unwatched_ns;
+	n->acks -= before->acks;
+	n->drops_unknown -= before->drops_unknown;
+	for (int i = 0; i < BBR_EV_MAX; i++) {
+		n->drops[i] -= before->drops[i];
+		n->received[i] = w->received[i];
+	}
+	n->seq = exact ? n->seq - before->seq : 0;
+	return t;
+}
+
+static void put_totals(struct recording_writer *w, enum recording_type type, bool exact)
+{
+	struct watch_totals t = totals_here(w, exact);
+
+	/* A file that another one follows ends with what is known by then. */
+	if (type == RECORDING_END && !exact)
+		t.counters.seq = counters_received(&t.counters) + counters_drops(&t.counters);
+	added(w, recording_put_totals(&t, type, room(w)));
+}
+
+void recording_writer_flush(struct recording_writer *w)
+{
+	if (!w->raw_size)
+		return;
+	put_totals(w, RECORDING_TOTALS, false);
+	write_chunk(w);
+	begin_chunk(w);
+}
+
+void recording_writer_end(struct recording_writer *w, bool exact)
+{
+	struct watch_totals here = totals_here(w, false);
+	__u64 seq = counters_received(&here.counters) + counters_drops(&here.counters);
+
+	put_totals(w, RECORDING_END, exact);
+	write_chunk(w);
+	seq += w->before.counters.seq;
+	w->before = w->now;
+	w->before.counters.seq = seq;
+	memset(w->received, 0, sizeof(w->received));
+	begin_chunk(w);
+}
+
+static bool is_same_run(const struct recording_run *a, const struct recording_run *b)
+{
+	return a->id == b->id && !memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
+	       a->sampling == b->sampling && a->interval_ns == b->interval_ns;
+}
+
+static bool was_set(const struct recording_run *from, const struct recording_run *to)
+{
+	__u64 step = (__u64)to->epoch_ns - (__u64)from->epoch_ns;
+
+	return step + CLOCK_STEP_NS > 2 * CLOCK_STEP_NS;
+}
+
+void recording_writer_run(struct recording_writer *w, const struct recording_run *run)
+{
+	if (w->run.id && !is_same_run(&w->run, run))
+		recording_writer_end(w, false);
+	else if (was_set(&w->head.run, run))
+		recording_writer_flush(w);
+	w->run = *run;
+	if (!w->raw_size)
+		begin_chunk(w);
+}
+
+void recording_writer_totals(struct recording_writer *w, const struct watch_totals *totals)
+{
+	w->now = *totals;
+}
+
+/* The origin's number in this chunk. */
+static int origin_number(struct recording_writer *w, const struct origin *origin)
+{
+	int i = 0;
+
+	while (i < w->chunk.n_origins && w->chunk.origins[i].id != origin->id)
+		i++;
+	if (i == w->chunk.n_origins)
+		added(w, recording_put_origin(&w->chunk, origin, room(w)));
+	if (origin->profiles &&
+	    memcmp(origin->profiles, w->chunk.origins[i].names, sizeof(w->chunk.origins[i].names)))
+		added(w, recording_put_profiles(&w->chunk, i, origin->profiles, room(w)));
+	return i;
+}
+
+/* The connection's number in this chunk, maybe a new one. */
+static int conn_number(struct recording_writer *w, int origin, __u64 conn)
+{
+	__u32 hash = (conn * 2654435761u + origin * 40503u) % RECORDING_SLOTS;
+
+	for (;; hash = (hash + 1) % RECORDING_SLOTS) {
+		int i = w->slots[hash] - 1;
+
+		if (i < 0) {
+			w->slots[hash] = w->chunk.n_conns + 1;
+			w->keys[w->chunk.n_conns] = conn;
+			return w->chunk.n_conns;
+		}
+		if (w->keys[i] == conn && w->chunk.conns[i].origin == origin)
+			return i;
+	}
+}
+
+static void note_in_head(struct recording_head *head, const struct bbr_event *e)
+{
+	if (!head->events++)
+		head->first_ns = e->time_ns;
+	head->last_ns = e->time_ns;
+}
+
+static bool is_full(const struct recording_writer *w)
+{
+	return w->raw_size >= RECORDING_FULL || w->chunk.n_conns == RECORDING_CONNS ||
+	       w->chunk.n_origins == RECORDING_ORIGINS;
+}
+
+void recording_writer_event(struct recording_writer *w, const struct origin *origin,
+			    const struct bbr_event *e)
+{
+	int number, conn;
+
+	if (is_full(w))
+		recording_writer_flush(w);
+	number = origin_number(w, origin);
+	conn = conn_number(w, number, e->conn);
+	added(w, recording_put_event(&w->chunk, conn, number, e, room(w)));
+	note_in_head(&w->head, e);
+	w->received[e->kind & (BBR_EV_MAX - 1)]++;
+	w->events++;
+}
