@@ -35,8 +35,10 @@ MIGRATE := $(BUILD)/migrate.bpf.o
 ATTACH := $(BUILD)/attach.bpf.o
 OBJECTS := $(OBJECT) $(MIGRATE) $(ATTACH) # those inside bbrctl
 SNAPSHOT := $(BUILD)/snapshot.bpf.o
-MONITORING := $(SNAPSHOT) # those inside bbrmon
-EMBEDDED_MONITORING := -DSNAPSHOT_OBJECT='"$(SNAPSHOT)"'
+PROBE := $(BUILD)/probe.bpf.o
+# Those inside bbrmon.
+MONITORING := $(SNAPSHOT) $(PROBE)
+EMBEDDED_MONITORING := -DSNAPSHOT_OBJECT='"$(SNAPSHOT)"' -DPROBE_OBJECT='"$(PROBE)"'
 EMBEDDED := -DBBR_OBJECT='"$(OBJECT)"' -DMIGRATE_OBJECT='"$(MIGRATE)"' -DATTACH_OBJECT='"$(ATTACH)"'
 
 FUZZ_FLAGS := -O1 -g -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,float-cast-overflow \
@@ -70,10 +72,10 @@ $(ATTACH): bpf/attach.bpf.c vmlinux.h $(ABI) | $(BUILD)
 	$(BPFTOOL) gen object $@ $(BUILD)/attach.tmp.o
 	rm $(BUILD)/attach.tmp.o
 
-$(SNAPSHOT): bpf/snapshot.bpf.c $(BPF_SRC) | $(BUILD)
-	$(CLANG) $(BPF_CFLAGS) -c $< -o $(BUILD)/snapshot.tmp.o
-	$(BPFTOOL) gen object $@ $(BUILD)/snapshot.tmp.o
-	rm $(BUILD)/snapshot.tmp.o
+$(MONITORING): $(BUILD)/%.bpf.o: bpf/%.bpf.c $(BPF_SRC) | $(BUILD)
+	$(CLANG) $(BPF_CFLAGS) -c $< -o $(BUILD)/$*.tmp.o
+	$(BPFTOOL) gen object $@ $(BUILD)/$*.tmp.o
+	rm $(BUILD)/$*.tmp.o
 
 # To compare with: nobody can watch it.
 $(BUILD)/no_telemetry.bpf.o: $(BPF_SRC) | $(BUILD)

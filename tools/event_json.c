@@ -59,7 +59,7 @@ static void add_steps(struct json_object *o, const struct bbr_event *e)
 {
 	add_string(o, "from", event_step_name(e, e->from));
 	add_string(o, "to", event_step_name(e, e->to));
-	if (e->kind == BBR_EV_MODE)
+	if (e->kind == BBR_EV_MODE && !(e->flags & BBR_F_KERNEL))
 		add_string(o, "reason", event_reason_name(e->reason));
 	else
 		add(o, "reason", NULL);
@@ -106,7 +106,10 @@ static void add_sample(struct json_object *o, const struct bbr_event *e)
 	add_int_if(o, "rtt_us", e->rtt_us != BBR_RTT_NONE, e->rtt_us);
 	add_int_if(o, "delivery_rate_bps", event_has_rate(e),
 		   event_has_rate(e) ? event_delivery_bps(e) : 0);
-	add_flag(o, "app_limited", e, BBR_F_APP_LIMITED);
+	if (sample)
+		add_flag(o, "app_limited", e, BBR_F_APP_LIMITED);
+	else
+		add(o, "app_limited", NULL);
 	add_int_if(o, "losses", sample, e->rs_losses);
 	add_int_if(o, "acked", sample, e->rs_acked);
 	add_int_if(o, "prior_inflight", sample, e->rs_prior_inflight);

@@ -50,7 +50,7 @@ static void print_kind(FILE *out, const struct text_style *style, const struct b
 	fputs(event_kind_name(e->kind), out);
 	if (event_has_steps(e))
 		fprintf(out, " %s->%s", event_step_name(e, e->from), event_step_name(e, e->to));
-	if (e->kind == BBR_EV_MODE)
+	if (e->kind == BBR_EV_MODE && !(e->flags & BBR_F_KERNEL))
 		fprintf(out, " (%s)", event_reason_name(e->reason));
 	if (colour)
 		fputs(PLAIN, out);

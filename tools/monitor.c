@@ -108,8 +108,8 @@ static struct guarded *free_guarded(struct monitor *m)
 	return NULL;
 }
 
-/* Begins to watch an instance. What fails now is tried again at each tick. */
-static int follow(struct monitor *m, const struct instance *inst)
+/* Begins to watch an instance, or what is like one. What fails now is tried again at each tick. */
+static int follow(struct monitor *m, const struct instance *inst, bool is_kernel)
 {
 	struct subscription *s = &m->subs[m->n_subs];
 	int error;
@@ -119,16 +119,16 @@ static int follow(struct monitor *m, const struct instance *inst)
 		return EXIT_DONE;
 	if (error)
 		return err_bpf(error, "cannot open the instance's maps");
+	s->origin.is_kernel = is_kernel;
 	m->n_subs++;
-	m->said_waiting = false;
 	error = subscription_enter(s, &m->config.request, m->ring_fd);
 	return error ? say_cannot_enter(s, error) : EXIT_DONE;
 }
 
-static bool is_wanted(const struct monitor *m, const struct instance *inst)
+static bool is_wanted(const struct monitor *m, const char *name)
 {
 	for (int i = 0; i < m->config.names.n; i++)
-		if (!strcmp(m->config.names.arg[i], inst->name))
+		if (!strcmp(m->config.names.arg[i], name))
 			return true;
 	return !m->config.names.n;
 }
@@ -163,31 +163,54 @@ static int compare_map_id(const void *a, const void *b)
 	return x->map_id < y->map_id ? -1 : x->map_id > y->map_id;
 }
 
+/* Watches the kernel's own bbr from when there is one on. Where that is impossible, who did not ask need not know. */
+static int follow_kernel(struct monitor *m)
+{
+	struct instance inst;
+	int error;
+
+	if (m->probe.obj || !is_wanted(m, PROBE_NAME) || !probe_is_possible(&m->probe) ||
+	    m->n_subs == GUARDED_MAX)
+		return EXIT_DONE;
+	error = probe_attach(&m->probe, &inst);
+	if (!error)
+		return follow(m, &inst, true);
+	return m->config.names.n ? err_bpf(error, "cannot watch the kernel's own bbr") : EXIT_DONE;
+}
+
+static void say_waiting(struct monitor *m)
+{
+	bool has_instance = m->n_subs > (m->probe.obj != NULL);
+
+	if (!has_instance && !m->config.names.n && !m->said_waiting)
+		err("no instance is loaded: waiting for one");
+	m->said_waiting = !has_instance;
+}
+
 /* Follows instances that are new; the first error. */
 static int scan(struct monitor *m)
 {
-	int n, status = EXIT_DONE;
 	struct instance *list;
+	int n, status;
 
 	m->scanned_ns = now_ns();
 	n = instance_list(&list);
 	if (n < 0)
 		return err_bpf(n, "cannot look for instances");
+	status = follow_kernel(m);
 	if (n) /* oldest first: warned_id needs it */
 		qsort(list, n, sizeof(*list), compare_map_id);
 	for (int i = 0; i < n; i++) {
 		int failed = EXIT_DONE;
 
-		if (is_wanted(m, &list[i]) && !is_followed(m, &list[i]) && can_follow(m, &list[i]))
-			failed = follow(m, &list[i]);
+		if (is_wanted(m, list[i].name) && !is_followed(m, &list[i]) &&
+		    can_follow(m, &list[i]))
+			failed = follow(m, &list[i], false);
 		if (!status)
 			status = failed;
 	}
 	free(list);
-	if (!m->n_subs && !m->said_waiting) {
-		err("no instance is loaded: waiting for one");
-		m->said_waiting = true;
-	}
+	say_waiting(m);
 	return status;
 }
 
@@ -265,9 +288,13 @@ static int open_ring(struct monitor *m)
 static int check_names(const struct monitor *m)
 {
 	for (int i = 0; i < m->config.names.n; i++) {
+		const char *name = m->config.names.arg[i];
 		struct instance inst;
-		int status = instance_get(m->config.names.arg[i], &inst);
+		int status;
 
+		if (!strcmp(name, PROBE_NAME) && probe_is_possible(&m->probe))
+			continue;
+		status = instance_get(name, &inst);
 		if (status)
 			return status;
 	}
@@ -280,6 +307,7 @@ int monitor_open(struct monitor *m, const struct monitor_config *config)
 
 	memset(m, 0, sizeof(*m));
 	m->config = *config;
+	probe_init(&m->probe);
 	status = check_names(m);
 	if (status)
 		return status;
@@ -345,6 +373,7 @@ void monitor_stop(struct monitor *m)
 
 void monitor_close(struct monitor *m)
 {
+	probe_detach(&m->probe);
 	ring_buffer__free(m->ring);
 	close(m->ring_fd);
 	guardian_end(&m->guardian);

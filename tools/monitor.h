@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Watches instances, all that are loaded or those named, including ones that are loaded later, and
- * hands each event on. One ring buffer serves all of them.
+ * Watches instances and the kernel's own bbr, all that are loaded or those named, including ones that are
+ * loaded later, and hands each event on. One ring buffer serves all of them.
  */
 #ifndef TOOLS_MONITOR_H
 #define TOOLS_MONITOR_H
@@ -12,6 +12,7 @@
 #include "guardian.h"
 #include "options.h"
 #include "origin.h"
+#include "probe.h"
 #include "subscription.h"
 
 struct ring_buffer;
@@ -37,6 +38,7 @@ struct monitor {
 	int batch; /* events that may still be read in this call */
 	int error; /* exit status of the record that we cannot read, or 0 */
 
+	struct probe probe; /* of the kernel's own bbr, if it is to be watched and exists */
 	struct subscription subs[GUARDED_MAX];
 	int n_subs;
 	__u32 last_tag;

@@ -11,4 +11,5 @@
 	.endm
 
 	carry snapshot_object, SNAPSHOT_OBJECT
+	carry probe_object, PROBE_OBJECT
 	.section .note.GNU-stack, "", %progbits

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "err.h"
+#include "probe.h"
+
+extern const char probe_object[], probe_object_end[];
+
+void probe_init(struct probe *p)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	memset(p, 0, sizeof(*p));
+	memset(p->links, -1, sizeof(p->links));
+	p->built_in = btf && btf__find_by_name_kind(btf, "bbr", BTF_KIND_STRUCT) > 0;
+	btf__free(btf);
+}
+
+bool probe_is_possible(const struct probe *p)
+{
+	return !p->refused && (p->built_in || !access("/sys/kernel/btf/tcp_bbr", F_OK));
+}
+
+static int map_id(const struct bpf_object *obj, const char *name, __u32 *id)
+{
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_object__find_map_fd_by_name(obj, name), &info, &len))
+		return -errno;
+	*id = info.id;
+	return 0;
+}
+
+static int prog_id(const struct bpf_program *prog, __u32 *id)
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+		return -errno;
+	*id = info.id;
+	return 0;
+}
+
+static int attach(struct probe *p, struct instance *inst)
+{
+	struct bpf_program *prog;
+	int n = 0, error;
+
+	error = bpf_object__load(p->obj);
+	if (!error)
+		error = map_id(p->obj, BBR_MAP_WATCH, &inst->watch_id);
+	if (!error)
+		error = map_id(p->obj, BBR_MAP_RINGS, &inst->rings_id);
+	bpf_object__for_each_program(prog, p->obj)
+	{
+		if (!error)
+			error = prog_id(prog, &inst->prog_id);
+		if (error)
+			break;
+		p->links[n] = bpf_raw_tracepoint_open(NULL, bpf_program__fd(prog));
+		if (p->links[n] < 0)
+			return -errno;
+		n++;
+	}
+	return error;
+}
+
+int probe_attach(struct probe *p, struct instance *inst)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "bbr_probe");
+	int error;
+
+	memset(inst, 0, sizeof(*inst));
+	memcpy(inst->name, PROBE_NAME, sizeof(PROBE_NAME));
+	inst->supported = true;
+	p->obj = bpf_object__open_mem(probe_object, probe_object_end - probe_object, &opts);
+	error = p->obj ? attach(p, inst) : -errno;
+	if (!error)
+		return 0;
+	note("the kernel's own bbr cannot be watched: %s", strerror(-error));
+	p->refused = true;
+	probe_detach(p);
+	return error;
+}
+
+void probe_detach(struct probe *p)
+{
+	for (int i = 0; i < PROBE_PROGRAMS; i++) {
+		if (p->links[i] >= 0)
+			close(p->links[i]);
+		p->links[i] = -1;
+	}
+	bpf_object__close(p->obj);
+	p->obj = NULL;
+}
