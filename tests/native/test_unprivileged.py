@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Without root, or with less than all of it: a clear refusal that names what is missing."""
+"""
+bbrctl without root, or with less than all of it: a clear refusal that names what is missing. Of bbrmon see
+test_privileges.py.
+"""
 import os
 import pathlib
 import shutil
@@ -20,7 +23,6 @@ COMMANDS = {
                ["profile", "list"], ["profile", "add", "a", "bw_win=11"], ["profile", "delete", "a"],
                ["profile", "copy", "a", "b"], ["profile", "show", "a"], ["rule", "list"], ["rule", "flush"],
                ["rule", "add", "--dport", "1", "--profile", "a"], ["rule", "delete", "1"], ["rule", "test", "::1"]],
-    "bbrmon": [["stream"], ["stream", "-j", "--name", "bbrt_no"]],
 }
 
 
@@ -60,4 +62,3 @@ def test_nobody_may_ask_for_the_defaults_and_help(copies):
     assert bbrctl.json("show", "--defaults", prefix=NOBODY)["params"]
     bbrctl("--help", prefix=NOBODY)
     bbrctl("set", "bw_win=0", prefix=NOBODY, status=USAGE)
-    Tool(copies / "bbrmon")("--help", prefix=NOBODY)

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+bbrmon with just the capabilities that each verb needs: without root, with one of them missing, and what a
+running one has. And no output has an address of the kernel in it.
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+
+import pytest
+
+from system import run, wait_until
+from tool import DONE, REFUSED, SANITIZER, Tool, sanitizer_environment, status_of
+from transfer import send_verified
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("BBR_BUILD", ROOT / "build/asan"))
+
+# What each needs, and what it keeps where it has it: see capabilities(7).
+NEEDS = {"stream": {"sys_admin"}, "snapshot": {"sys_admin", "sys_ptrace"}, "top": {"sys_admin"},
+         "record": {"sys_admin"}, "report": set(), "export": {"sys_admin", "sys_ptrace"}}
+MAY = {"record": {"dac_override"}, "export": {"net_bind_service"}}
+# Command lines that watch until they are interrupted; FILE is one that may be written.
+WATCHING = {"stream": ["--every", "ack"], "top": ["--batch"], "record": ["FILE"], "export": ["--port", "0"]}
+GUARDED = {"stream", "top", "record", "export"}  # have a child that gives back their places
+BITS = {"dac_override": 1, "net_bind_service": 10, "sys_ptrace": 19, "sys_admin": 21}
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+ADDRESS = re.compile(r"ffff[0-9a-f]{12}|\b1844[67]\d{15,16}\b")
+
+
+def verbs():
+    done = subprocess.run([BUILD / "bbrmon", "--help"], capture_output=True, text=True, check=True)
+    return re.findall(r"^  ([a-z]+) ", done.stdout, re.M)
+
+
+VERBS = verbs()
+LONG = [verb for verb in VERBS if verb in WATCHING]
+
+
+def names(caps):
+    return {f"CAP_{cap.upper()}" for cap in caps}
+
+
+def nobody_with(caps):
+    which = ",".join(["-all", *(f"+{cap}" for cap in sorted(caps))])
+    return [*NOBODY, f"--inh-caps={which}", f"--ambient-caps={which}"]
+
+
+@pytest.fixture
+def public():
+    """A folder that everybody may use, with bbrmon in it."""
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="bbrt"))
+    os.chmod(directory, 0o777)
+    shutil.copy(BUILD / "bbrmon", directory)
+    yield directory
+    shutil.rmtree(directory)
+
+
+class Running:
+    """A verb in the background, subscribed to the instance if it is one that does so."""
+
+    def __init__(self, directory, bbrctl, name, verb, args=(), prefix=()):
+        args = [str(directory / "file") if arg == "FILE" else arg for arg in [*WATCHING[verb], *args]]
+        self.output = open(directory / "output", "w+")
+        self.process = subprocess.Popen([*prefix, directory / "bbrmon", verb, *args], env=sanitizer_environment(),
+                                        stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT)
+        self.name, self.verb, self.bbrctl = name, verb, bbrctl
+
+    def __enter__(self):
+        if self.verb in GUARDED:
+            self.wait_for(lambda: status_of(self.bbrctl, self.name)["monitors"], "it subscribes")
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.output.close()
+
+    def text(self):
+        return pathlib.Path(self.output.name).read_text()
+
+    def wait_for(self, condition, what):
+        def ask():
+            assert self.process.poll() is None, self.text()
+            return condition()
+        return wait_until(ask, what)
+
+    def guardian(self):
+        """Its process, or None."""
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return next((int(pid) for pid in children if status(int(pid))["Name"] == "bbrmon-guard"), None)
+
+    def wait_for_the_end_of_a_connection(self):
+        if self.verb == "stream":
+            self.wait_for(lambda: self.name in self.text() and re.search(r"\bend\b", self.text()), "events")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        assert self.process.wait(60) == DONE, self.text()
+        assert not SANITIZER.search(self.text()), self.text()
+        return self.text()
+
+
+def status(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+
+
+def mask(caps):
+    return sum(1 << BITS[cap] for cap in caps)
+
+
+def has_just(pid, caps, bounding):
+    found = status(pid)
+    assert found["NoNewPrivs"] == "1"
+    for which, wanted in ("Prm", caps), ("Eff", caps), ("Inh", ()), ("Amb", ()), ("Bnd", bounding):
+        if wanted is not None:
+            assert int(found[f"Cap{which}"], 16) == mask(wanted), (which, found)
+
+
+def test_every_verb_is_in_here():
+    assert set(VERBS) <= set(NEEDS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_says_what_it_needs(bbrmon, verb):
+    (line,) = re.findall(r"^Needs (.*); gives up all others", bbrmon(verb, "--help").out, re.M)
+    needs, _, may = line.partition(" and uses ")
+    assert set(re.findall(r"CAP_[A-Z_]+", needs)) == names(NEEDS[verb])
+    assert set(re.findall(r"CAP_[A-Z_]+", may)) == names(MAY.get(verb, ()))
+
+
+def test_the_service_has_what_export_needs():
+    lines = (ROOT / "docs/bbrmon-export.service").read_text().splitlines()
+    for setting in "AmbientCapabilities=", "CapabilityBoundingSet=":
+        (line,) = [line for line in lines if line.startswith(setting)]
+        assert set(line.removeprefix(setting).split()) == names(NEEDS["export"])
+
+
+@pytest.mark.parametrize("verb, missing", [(verb, cap) for verb in VERBS for cap in sorted(NEEDS[verb])])
+def test_one_that_is_missing_is_named(public, verb, missing):
+    """One line, and one with the remedy."""
+    args = ["file" if arg == "FILE" else arg for arg in WATCHING.get(verb, [])]
+    for prefix in nobody_with(NEEDS[verb] - {missing}), ["setpriv", f"--bounding-set=-{missing}"]:
+        err = Tool(public / "bbrmon")(verb, *args, status=REFUSED, prefix=prefix, cwd=public).err
+        lacks, remedy = err.splitlines()
+        assert lacks == f"bbrmon: {verb}: this process lacks CAP_{missing.upper()}"
+        assert all(name in remedy for name in names(NEEDS[verb]))
+
+
+@pytest.mark.parametrize("verb", LONG)
+def test_as_nobody_with_just_what_it_needs(bbrctl, public, load, ns, verb):
+    """It works, and neither it nor its guardian has more than that."""
+    name = load()
+    with Running(public, bbrctl, name, verb, prefix=nobody_with(NEEDS[verb])) as running:
+        send_verified(ns, name)
+        has_just(running.process.pid, NEEDS[verb], None)  # lowering the bounding set takes CAP_SETPCAP
+        if verb in GUARDED:
+            has_just(running.guardian(), {"sys_admin"}, None)
+        running.wait_for_the_end_of_a_connection()
+        running.stop()
+
+
+@pytest.mark.parametrize("verb", LONG)
+def test_root_gives_up_all_others(bbrctl, public, load, verb):
+    keeps = NEEDS[verb] | MAY.get(verb, set())
+    with Running(public, bbrctl, load(), verb) as running:
+        has_just(running.process.pid, keeps, keeps)
+        if verb in GUARDED:
+            has_just(running.guardian(), {"sys_admin"}, keeps)
+        running.stop()
+
+
+@pytest.mark.parametrize("flags", ["p", "ep"])
+def test_capabilities_of_the_file(bbrctl, plain_bbrmon, public, load, ns, flags):
+    """Not the build with the sanitizers: the dynamic linker gives a privileged program no environment."""
+    name = load()
+    shutil.copy(plain_bbrmon.path, public / "bbrmon")
+    run("setcap", f"cap_sys_admin={flags}", public / "bbrmon")
+    nobody = [*NOBODY, "--inh-caps=-all", "--ambient-caps=-all"]
+    with Running(public, bbrctl, name, "stream", prefix=nobody) as running:
+        has_just(running.process.pid, {"sys_admin"}, None)
+        has_just(running.guardian(), {"sys_admin"}, None)
+        send_verified(ns, name)
+        running.wait_for_the_end_of_a_connection()
+        running.stop()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_recording_needs_none(public, verb):
+    """The complaint is about the file, which is not there."""
+    if "--read" in Tool(public / "bbrmon")(verb, "--help").out:
+        err = Tool(public / "bbrmon")(verb, "--read", "no_such_file", status=REFUSED, cwd=public,
+                                      prefix=nobody_with(())).err
+        assert "no_such_file" in err and "lacks" not in err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("form", [[], ["-j"], ["-v"], ["-j", "-v"]])
+def test_no_kernel_addresses(bbrctl, public, load, ns, verb, form):
+    name = load()
+    if "-j" in form and "--json" not in Tool(public / "bbrmon")(verb, "--help").out:
+        form = [arg for arg in form if arg != "-j"]
+    if verb in LONG:
+        with Running(public, bbrctl, name, verb, form) as running:
+            send_verified(ns, name)
+            running.wait_for_the_end_of_a_connection()
+            text = running.stop()
+    else:
+        done = Tool(public / "bbrmon")(verb, *form, status=None)
+        text = done.out + done.err
+    assert text and not ADDRESS.search(text), ADDRESS.search(text)
