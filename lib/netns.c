@@ -77,16 +77,6 @@ static int visit_inside(int fd, const struct netns *ns, netns_visitor visit, voi
 	return ret;
 }
 
-/* Once: without CAP_SYS_PTRACE it is so with most processes. */
-static void say_unreachable(struct walk *w, const char *path)
-{
-	if (has_vanished(errno))
-		return;
-	if (!w->unreachable)
-		err("cannot open the network namespace %s: %s", path, strerror(errno));
-	w->unreachable = true;
-}
-
 /* inode: what must be there, 0 if that is not known before. */
 static void visit_path(struct walk *w, const char *path, ino_t inode)
 {
@@ -94,17 +84,14 @@ static void visit_path(struct walk *w, const char *path, ino_t inode)
 	struct stat st;
 	int fd;
 
-	if (w->result)
-		return;
-	if (stat(path, &st)) {
-		say_unreachable(w, path);
-		return;
-	}
-	if ((inode && st.st_ino != inode) || is_seen(w, st.st_ino))
+	if (w->result || stat(path, &st) || (inode && st.st_ino != inode) || is_seen(w, st.st_ino))
 		return;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
-		say_unreachable(w, path);
+		if (!has_vanished(errno)) {
+			err("cannot open the network namespace %s: %s", path, strerror(errno));
+			w->unreachable = true;
+		}
 	} else if (!is_seen(w, st.st_ino)) {
 		tsearch((void *)st.st_ino, &w->seen, compare);
 		ns.inode = st.st_ino;
