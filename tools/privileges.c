@@ -19,6 +19,10 @@
 #define WATCH CAP(SYS_ADMIN)
 #define EVERY_NETNS CAP(SYS_PTRACE)
 
+/* Root reads and writes the files that it names as it is used to. */
+#define READ_FILE CAP(DAC_READ_SEARCH)
+#define WRITE_FILE CAP(DAC_OVERRIDE)
+
 /* What a verb needs to look at what happens now; below it, what its options change. NULL: of any verb. */
 static const struct {
 	const char *verb, *option;
@@ -29,13 +33,11 @@ static const struct {
 	/* The second is for /proc/PID/fd, which only its owner can list. */
 	{ "snapshot", "processes", { .more = CAP(SYS_PTRACE) | CAP(DAC_READ_SEARCH) } },
 	{ "top", NULL, { .needs = WATCH } },
-	{ "record",
-	  NULL,
-	  { .needs = WATCH, .may = CAP(DAC_OVERRIDE) } }, /* root writes where it likes */
-	{ "report", NULL, {} },
+	{ "record", NULL, { .needs = WATCH, .may = WRITE_FILE } },
+	{ "report", NULL, { .may = READ_FILE | WRITE_FILE } },
 	{ "export", NULL, { .needs = WATCH | EVERY_NETNS, .may = CAP(NET_BIND_SERVICE) } },
 	{ NULL, "netns", { .spares = EVERY_NETNS } },
-	{ NULL, "read", { .spares = ALL } },
+	{ NULL, "read", { .spares = ALL, .may = READ_FILE } },
 };
 
 #define N_LINES (sizeof(table) / sizeof(table[0]))
@@ -69,6 +71,7 @@ void privileges_change(struct privileges *p, const char *verb, const char *optio
 
 	if (!change)
 		return;
+	p->may |= change->may;
 	p->spares |= change->spares;
 	p->more |= change->more;
 }
@@ -111,7 +114,7 @@ int privileges_take(const char *verb, const struct privileges *p)
 		       caps_text(text, needs));
 		return EXIT_REFUSED;
 	}
-	if (give_up_all_but(needs | (p->may & ~p->spares & have)))
+	if (give_up_all_but(needs | (p->may & have)))
 		return EXIT_DONE;
 	err("%s: cannot give up the capabilities that it does not need: %s", verb, strerror(errno));
 	return EXIT_REFUSED;
@@ -142,7 +145,7 @@ void privileges_print_option(const char *verb, const char *option)
 		return;
 	printf("With --%s it needs ", option);
 	if (change->spares == ALL)
-		puts("none.");
+		printf("none, and uses %s where it has it.\n", caps_text(text, change->may));
 	else if (change->spares)
 		printf("no %s.\n", caps_text(text, change->spares));
 	else

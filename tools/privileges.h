@@ -11,7 +11,7 @@
 struct privileges {
 	__u64 needs; /* refused without them */
 	__u64 may; /* kept where they are there */
-	__u64 spares; /* of both, not needed with the options that were given */
+	__u64 spares; /* not needed with the options that were given */
 	__u64 more; /* needed by these options */
 };
 

@@ -23,7 +23,8 @@ BUILD = pathlib.Path(os.environ.get("BBR_BUILD", ROOT / "build/asan"))
 # What each needs, and what it keeps where it has it: see capabilities(7).
 NEEDS = {"stream": {"sys_admin"}, "snapshot": {"sys_admin", "sys_ptrace"}, "top": {"sys_admin"},
          "record": {"sys_admin"}, "report": set(), "export": {"sys_admin", "sys_ptrace"}}
-MAY = {"record": {"dac_override"}, "export": {"net_bind_service"}}
+MAY = {"record": {"dac_override"}, "report": {"dac_read_search", "dac_override"},
+       "export": {"net_bind_service"}}
 # Command lines that watch until they are interrupted; FILE is one that may be written.
 WATCHING = {"stream": ["--every", "ack"], "top": ["--batch"], "record": ["FILE"], "export": ["--port", "0"]}
 GUARDED = {"stream", "top", "record", "export"}  # have a child that gives back their places
@@ -197,6 +198,23 @@ def test_a_recording_needs_none(public, verb):
         err = Tool(public / "bbrmon")(verb, "--read", "no_such_file", status=REFUSED, cwd=public,
                                       prefix=nobody_with(())).err
         assert "no_such_file" in err and "lacks" not in err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_root_reads_what_is_not_its_own(public, verb):
+    """And complains about what is in the file, unless it has to do without the capability."""
+    folder = public / "folder"
+    folder.mkdir()
+    (folder / "file").write_text("no recording")
+    for path, mode in (folder / "file", 0o600), (folder, 0o700):
+        os.chmod(path, mode)
+        os.chown(path, 65534, 65534)
+    bbrmon = Tool(public / "bbrmon")
+    args = ["report"] if verb == "report" else [verb, "--read"]
+    if verb == "report" or "--read" in bbrmon(verb, "--help").out:
+        assert "denied" not in bbrmon(*args, folder / "file", status=REFUSED).err
+        prefix = ["setpriv", "--bounding-set=-dac_read_search,-dac_override"]
+        assert "denied" in bbrmon(*args, folder / "file", status=REFUSED, prefix=prefix).err
 
 
 @pytest.mark.parametrize("verb", VERBS)
