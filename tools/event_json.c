@@ -72,7 +72,8 @@ static void add_profile(struct json_object *o, const struct origin *origin,
 
 	add(o, "profile", name ? json_object_new_string(name) : NULL);
 	add_int_if(o, "profile_index", !(e->flags & BBR_F_KERNEL), e->profile);
-	add_int_if(o, "params_gen", !(e->flags & BBR_F_KERNEL), e->params_gen);
+	add_int_if(o, "params_gen", !(e->flags & BBR_F_KERNEL) && e->kind != BBR_EV_STATE,
+		   e->params_gen);
 }
 
 static void add_model(struct json_object *o, const struct origin *origin, const struct bbr_event *e)
@@ -131,25 +132,36 @@ static void add_socket(struct json_object *o, const struct bbr_event *e)
 	add_int(o, "bytes_retrans", e->bytes_retrans);
 }
 
-void event_print_json(FILE *out, const struct origin *origin, const struct bbr_event *e)
+struct json_object *event_object(const struct origin *origin, const struct bbr_event *e)
 {
 	struct json_object *o = json_object_new_object();
-	const char *line;
-	size_t len;
 
 	add_int(o, "time_ns", e->time_ns);
 	add_string(o, "instance", origin->name);
 	add_string(o, "event", event_kind_name(e->kind));
-	add_int(o, "conn", e->conn);
-	add_int(o, "seq", e->seq);
+	/* The state of a socket is not of the stream of a monitor. */
+	add_int_if(o, "conn", e->kind != BBR_EV_STATE || e->conn, e->conn);
+	add_int_if(o, "seq", e->kind != BBR_EV_STATE, e->seq);
 	add_endpoints(o, e);
 	if (event_has_steps(e))
 		add_steps(o, e);
 	add_model(o, origin, e);
 	add_sample(o, e);
 	add_socket(o, e);
-	line = json_object_to_json_string_length(o, JSON_C_TO_STRING_PLAIN, &len);
+	return o;
+}
+
+void json_print_line(FILE *out, struct json_object *o)
+{
+	size_t len;
+	const char *line = json_object_to_json_string_length(o, JSON_C_TO_STRING_PLAIN, &len);
+
 	fwrite(line, 1, len, out);
 	fputc('\n', out);
 	json_object_put(o);
+}
+
+void event_print_json(FILE *out, const struct origin *origin, const struct bbr_event *e)
+{
+	json_print_line(out, event_object(origin, e));
 }

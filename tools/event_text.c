@@ -82,13 +82,13 @@ static void print_ss(FILE *out, const struct bbr_event *e)
 	fputc(')', out);
 }
 
-static void print_mode(FILE *out, const struct text_style *style, const struct bbr_event *e)
+static void print_mode(FILE *out, bool colour, const struct bbr_event *e)
 {
-	fputs(style->colour ? " " CYAN : " ", out);
+	fputs(colour ? " " CYAN : " ", out);
 	fputs(event_mode_name(e->mode), out);
 	if (e->mode == BBR_PROBE_BW)
 		fprintf(out, "/%u", e->cycle_idx);
-	if (style->colour)
+	if (colour)
 		fputs(PLAIN, out);
 }
 
@@ -124,6 +124,14 @@ static void print_state(FILE *out, const struct bbr_event *e)
 	fprintf(out, " extra_acked:%u", e->extra_acked);
 }
 
+void event_print_state(FILE *out, bool colour, const struct bbr_event *e)
+{
+	print_ss(out, e);
+	print_mode(out, colour, e);
+	print_sample(out, e);
+	print_state(out, e);
+}
+
 void event_print_text(FILE *out, const struct text_style *style, const struct origin *origin,
 		      const struct bbr_event *e)
 {
@@ -135,9 +143,6 @@ void event_print_text(FILE *out, const struct text_style *style, const struct or
 	fputc(' ', out);
 	print_kind(out, style, e);
 	fputc(' ', out);
-	print_ss(out, e);
-	print_mode(out, style, e);
-	print_sample(out, e);
-	print_state(out, e);
+	event_print_state(out, style->colour, e);
 	fputc('\n', out);
 }

@@ -13,6 +13,7 @@ static const struct {
 	const char *help;
 } verbs[] = {
 	{ "stream", verb_stream, "one line for each event of live connections, or of a recording" },
+	{ "snapshot", verb_snapshot, "the state of all connections, once" },
 	{ "record", verb_record, "write the events to a file that the other verbs --read" },
 };
 

@@ -6,6 +6,7 @@
 #ifndef TOOLS_VERBS_H
 #define TOOLS_VERBS_H
 
+int verb_snapshot(int argc, char **argv);
 int verb_stream(int argc, char **argv);
 int verb_record(int argc, char **argv);
 
