@@ -38,7 +38,8 @@ SNAPSHOT := $(BUILD)/snapshot.bpf.o
 PROBE := $(BUILD)/probe.bpf.o
 # Those inside bbrmon.
 MONITORING := $(SNAPSHOT) $(PROBE)
-EMBEDDED_MONITORING := -DSNAPSHOT_OBJECT='"$(SNAPSHOT)"' -DPROBE_OBJECT='"$(PROBE)"'
+SKELETONS := $(BUILD)/snapshot.lskel.h
+EMBEDDED_MONITORING := -DPROBE_OBJECT='"$(PROBE)"'
 EMBEDDED := -DBBR_OBJECT='"$(OBJECT)"' -DMIGRATE_OBJECT='"$(MIGRATE)"' -DATTACH_OBJECT='"$(ATTACH)"'
 
 FUZZ_FLAGS := -O1 -g -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,float-cast-overflow \
@@ -77,6 +78,10 @@ $(MONITORING): $(BUILD)/%.bpf.o: bpf/%.bpf.c $(BPF_SRC) | $(BUILD)
 	$(BPFTOOL) gen object $@ $(BUILD)/$*.tmp.o
 	rm $(BUILD)/$*.tmp.o
 
+# A light skeleton: it loads its programs without libbpf, and without the kernel's BTF in memory.
+$(BUILD)/%.lskel.h: $(BUILD)/%.bpf.o
+	$(BPFTOOL) gen skeleton -L $< name $*_bpf >$@
+
 # To compare with: nobody can watch it.
 $(BUILD)/no_telemetry.bpf.o: $(BPF_SRC) | $(BUILD)
 	$(CLANG) $(BPF_CFLAGS) -DBBR_NO_TELEMETRY -c bpf/bbr.bpf.c -o $(BUILD)/no_telemetry.tmp.o
@@ -106,9 +111,9 @@ $(BUILD)/bbrctl: $(LOADER_SRC) loader/object.S loader/profiles.ini $(LIB_SRC) $(
 	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(EMBEDDED) $(LOADER_SRC) loader/object.S $(LIB_SRC) \
 		$(LDFLAGS) $(LDLIBS) -o $@
 
-$(BUILD)/bbrmon: $(TOOLS_SRC) tools/object.S $(LIB_SRC) $(HEADERS) $(MONITORING)
-	$(CC) $(CPPFLAGS) -Itools $(CFLAGS) $(EMBEDDED_MONITORING) $(TOOLS_SRC) tools/object.S $(LIB_SRC) \
-		$(LDFLAGS) $(LDLIBS) -o $@
+$(BUILD)/bbrmon: $(TOOLS_SRC) tools/object.S $(LIB_SRC) $(HEADERS) $(MONITORING) $(SKELETONS)
+	$(CC) $(CPPFLAGS) -Itools -I$(BUILD) $(CFLAGS) $(EMBEDDED_MONITORING) $(TOOLS_SRC) tools/object.S \
+		$(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
 
 $(BUILD)/asan/bbrctl: $(BUILD)/bbrctl | $(BUILD)/asan
 	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(SANITIZE) $(EMBEDDED) $(LOADER_SRC) \
@@ -121,8 +126,8 @@ $(BUILD)/asan/next/bbrctl: $(BUILD)/bbrctl $(BUILD)/next_version.bpf.o
 		loader/object.S $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
 
 $(BUILD)/asan/bbrmon: $(BUILD)/bbrmon | $(BUILD)/asan
-	$(CC) $(CPPFLAGS) -Itools $(CFLAGS) $(SANITIZE) $(EMBEDDED_MONITORING) $(TOOLS_SRC) tools/object.S \
-		$(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
+	$(CC) $(CPPFLAGS) -Itools -I$(BUILD) $(CFLAGS) $(SANITIZE) $(EMBEDDED_MONITORING) $(TOOLS_SRC) \
+		tools/object.S $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
 
 $(BUILD)/unit/%: tests/unit/%.c tests/unit/fixture.h $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/unit
 	$(CC) -Iinclude -Ibpf/bbr -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $< -lcmocka -o $@
@@ -141,9 +146,9 @@ TUNING_FUZZED := $(addprefix loader/,ini_file.c param.c profile.c profile_defs.c
 $(BUILD)/fuzz/tuning: tests/fuzz/fuzz_tuning.c tests/fuzz/fuzz.h $(TUNING_FUZZED) $(HEADERS) | $(BUILD)/fuzz
 	$(CLANG) $(CPPFLAGS) -Iloader $(FUZZ_FLAGS) $< $(TUNING_FUZZED) $(LDLIBS) -o $@
 
-EVENTS_FUZZED := $(filter-out tools/main.c tools/stream.c,$(TOOLS_SRC)) tools/object.S $(LIB_SRC)
-$(BUILD)/fuzz/events: tests/fuzz/fuzz_events.c tests/fuzz/fuzz.h $(EVENTS_FUZZED) $(HEADERS) $(MONITORING) | $(BUILD)/fuzz
-	$(CLANG) $(CPPFLAGS) -Itools $(FUZZ_FLAGS) $(EMBEDDED_MONITORING) $< $(EVENTS_FUZZED) $(LDLIBS) -o $@
+EVENTS_FUZZED := $(filter-out tools/main.c tools/stream.c tools/snapshot.c,$(TOOLS_SRC)) tools/object.S $(LIB_SRC)
+$(BUILD)/fuzz/events: tests/fuzz/fuzz_events.c tests/fuzz/fuzz.h $(EVENTS_FUZZED) $(HEADERS) $(MONITORING) $(SKELETONS) | $(BUILD)/fuzz
+	$(CLANG) $(CPPFLAGS) -Itools -I$(BUILD) $(FUZZ_FLAGS) $(EMBEDDED_MONITORING) $< $(EVENTS_FUZZED) $(LDLIBS) -o $@
 
 demo: ## a flow over a shaped path, its BBR state live; needs root
 	scripts/deps build run
@@ -162,6 +167,10 @@ fuzz: ## each fuzzer for FUZZ_SECONDS, 600 if not given
 
 # The one flow generator of the lab's guests.
 $(BUILD)/flow: tests/lab/flow.c | $(BUILD)
+	$(CC) $(CFLAGS) $< -o $@
+
+# What a command costs.
+$(BUILD)/measure: tests/native/measure.c | $(BUILD)
 	$(CC) $(CFLAGS) $< -o $@
 
 # The lab's counter of instructions.
@@ -240,7 +249,7 @@ lab-matrix: ## every kernel of the lab, not just those of make check
 	$(MAKE) tests
 	$(PYTHON) tests/lab/lab matrix
 
-tests: all $(NEXT_OBJECTS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl) $(UNIT_TESTS) $(FUZZERS)
+tests: all $(BUILD)/measure $(NEXT_OBJECTS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl) $(UNIT_TESTS) $(FUZZERS)
 
 lint: ## formatting and shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)

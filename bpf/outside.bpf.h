@@ -16,6 +16,33 @@ struct module;
 struct tcp_congestion_ops___outside {
 	char name[BBR_NAME_LEN];
 	struct module *owner;
+	void *init;
+	void *cong_control;
+};
+
+struct refcount_struct {
+	int refs;
+};
+
+enum bpf_struct_ops_state {
+	BPF_STRUCT_OPS_STATE_INIT,
+};
+
+struct bpf_struct_ops_common_value {
+	struct refcount_struct refcnt;
+	enum bpf_struct_ops_state state;
+};
+
+/* From 6.9 and before. */
+struct bpf_struct_ops_tcp_congestion_ops___common {
+	struct bpf_struct_ops_common_value common;
+	struct tcp_congestion_ops___outside data;
+};
+
+struct bpf_struct_ops_tcp_congestion_ops___flat {
+	struct refcount_struct refcnt;
+	enum bpf_struct_ops_state state;
+	struct tcp_congestion_ops___outside data;
 };
 
 struct inet_connection_sock___outside {

@@ -38,6 +38,26 @@ struct {
 	__type(value, u32);
 } instance_ops SEC(".maps");
 
+/* To user space, which then need not read it from the kernel's BTF: megabytes, and most of the time of a snapshot. */
+struct bbr_ops_layout layout;
+
+#define OFFSET(type, member) bpf_core_field_offset(struct bpf_struct_ops_tcp_congestion_ops___##type, member)
+
+static inline void tell_layout(void)
+{
+	if (bpf_core_field_exists(struct bpf_struct_ops_tcp_congestion_ops___common, common)) {
+		layout.refcnt = OFFSET(common, common.refcnt);
+		layout.state = OFFSET(common, common.state);
+	} else {
+		layout.refcnt = OFFSET(flat, refcnt);
+		layout.state = OFFSET(flat, state);
+	}
+	layout.name = OFFSET(common, data.name);
+	layout.cong_control = OFFSET(common, data.cong_control);
+	layout.init = OFFSET(common, data.init);
+	layout.value_type = bpf_core_type_id_kernel(struct bpf_struct_ops_tcp_congestion_ops___common);
+}
+
 /* Runs once for each map of the machine. */
 SEC("iter/bpf_map")
 int find_ops(struct bpf_iter__bpf_map *ctx)
@@ -46,6 +66,7 @@ int find_ops(struct bpf_iter__bpf_map *ctx)
 	u32 id = map ? map->id : 0;
 	u64 ops;
 
+	tell_layout();
 	if (!map || !bpf_map_lookup_elem(&instances, &id))
 		return 0;
 	ops = (u64)map + bpf_core_field_offset(struct bpf_struct_ops_map, kvalue) -

@@ -10,21 +10,22 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
+#include "bpf_bbr/snapshot.h"
 #include "btf_path.h"
 #include "err.h"
 #include "instance.h"
 
 #define MAX_MAPS 64 /* maps of one program that are looked at */
 
-/* Where the running kernel keeps what is read here of a struct_ops map's value. */
-struct ops_layout {
-	struct btf *btf;
-	__u32 value_type; /* id of struct bpf_struct_ops_tcp_congestion_ops */
-	__u32 refcnt, state; /* offsets in bytes within the value */
-	__u32 name, cong_control, init;
-};
+/* value_type is 0 until it is known. */
+static struct bbr_ops_layout known_layout;
 
-static int layout_open(struct ops_layout *l)
+void instance_know_layout(const struct bbr_ops_layout *layout)
+{
+	known_layout = *layout;
+}
+
+static int find_layout(const struct btf *btf, struct bbr_ops_layout *l)
 {
 	/* The header of the value was wrapped into a struct `common` in 6.9. */
 	static const char *const state_new[] = { "common", "state", NULL };
@@ -34,28 +35,36 @@ static int layout_open(struct ops_layout *l)
 	static const char *const name[] = { "data", "name", NULL };
 	static const char *const cong_control[] = { "data", "cong_control", NULL };
 	static const char *const init[] = { "data", "init", NULL };
-	int id;
+	int id = btf__find_by_name_kind(btf, TCP_OPS_VALUE, BTF_KIND_STRUCT);
 
-	l->btf = btf__load_vmlinux_btf();
-	if (!l->btf)
-		return -errno;
-	id = btf__find_by_name_kind(l->btf, TCP_OPS_VALUE, BTF_KIND_STRUCT);
-	if (id < 0)
-		goto missing;
+	if (id < 0 ||
+	    (btf_member_path(btf, id, state_new, &l->state) &&
+	     btf_member_path(btf, id, state_old, &l->state)) ||
+	    (btf_member_path(btf, id, refcnt_new, &l->refcnt) &&
+	     btf_member_path(btf, id, refcnt_old, &l->refcnt)) ||
+	    btf_member_path(btf, id, name, &l->name) ||
+	    btf_member_path(btf, id, cong_control, &l->cong_control) ||
+	    btf_member_path(btf, id, init, &l->init))
+		return -ENOTSUP;
 	l->value_type = id;
-	if ((btf_member_path(l->btf, id, state_new, &l->state) &&
-	     btf_member_path(l->btf, id, state_old, &l->state)) ||
-	    (btf_member_path(l->btf, id, refcnt_new, &l->refcnt) &&
-	     btf_member_path(l->btf, id, refcnt_old, &l->refcnt)) ||
-	    btf_member_path(l->btf, id, name, &l->name) ||
-	    btf_member_path(l->btf, id, cong_control, &l->cong_control) ||
-	    btf_member_path(l->btf, id, init, &l->init))
-		goto missing;
 	return 0;
+}
 
-missing:
-	btf__free(l->btf);
-	return -ENOTSUP;
+static int read_layout(struct bbr_ops_layout *l)
+{
+	struct btf *btf;
+	int error;
+
+	if (known_layout.value_type) {
+		*l = known_layout;
+		return 0;
+	}
+	btf = btf__load_vmlinux_btf();
+	if (!btf)
+		return -errno;
+	error = find_layout(btf, l);
+	btf__free(btf);
+	return error;
 }
 
 int instance_map(__u32 id)
@@ -155,7 +164,7 @@ static int find_link(__u32 map_id)
 }
 
 /* Is the struct_ops map of this file descriptor an instance, registered now or before? 1: yes, 0: no. */
-static int inspect(int fd, const struct ops_layout *l, struct instance *inst)
+static int inspect(int fd, const struct bbr_ops_layout *l, struct instance *inst)
 {
 	enum {
 		INIT,
@@ -235,12 +244,12 @@ static bool is_listed(struct instance *list, int n, const struct instance *inst)
 
 static int list_instances(struct instance **list, bool registered)
 {
-	struct ops_layout layout;
+	struct bbr_ops_layout layout;
 	__u32 id = 0;
 	int err, n = 0;
 
 	*list = NULL;
-	err = layout_open(&layout);
+	err = read_layout(&layout);
 	if (err == -ENOTSUP) /* this kernel cannot have any */
 		return 0;
 	if (err)
@@ -275,7 +284,6 @@ static int list_instances(struct instance **list, bool registered)
 	if (n)
 		qsort(*list, n, sizeof(**list), by_name);
 out:
-	btf__free(layout.btf);
 	if (err < 0) {
 		free(*list);
 		*list = NULL;

@@ -13,6 +13,7 @@
 #include "bpf_bbr/events.h"
 #include "bpf_bbr/profiles.h"
 
+struct bbr_ops_layout;
 struct bpf_link_info;
 
 struct instance {
@@ -53,6 +54,9 @@ int instance_find(const char *name, struct instance *inst);
 
 /* The same, of an ABI that these tools know; EXIT_REFUSED if it is another. */
 int instance_get(const char *name, struct instance *inst);
+
+/* For who has it from elsewhere: what is otherwise looked up in the kernel's BTF, all of it, each time. */
+void instance_know_layout(const struct bbr_ops_layout *layout);
 
 /* A file descriptor of a map by its id, or -errno. */
 int instance_map(__u32 id);

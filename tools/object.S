@@ -10,6 +10,5 @@
 \name\()_end:
 	.endm
 
-	carry snapshot_object, SNAPSHOT_OBJECT
 	carry probe_object, PROBE_OBJECT
 	.section .note.GNU-stack, "", %progbits

@@ -32,6 +32,7 @@ static const struct {
 	{ "snapshot", NULL, { .needs = WATCH | EVERY_NETNS } },
 	/* The second is for /proc/PID/fd, which only its owner can list. */
 	{ "snapshot", "processes", { .more = CAP(SYS_PTRACE) | CAP(DAC_READ_SEARCH) } },
+	{ "snapshot", "cgroup", { .more = CAP(DAC_READ_SEARCH) } }, /* open_by_handle_at() */
 	{ "top", NULL, { .needs = WATCH } },
 	{ "record", NULL, { .needs = WATCH, .may = WRITE_FILE } },
 	{ "report", NULL, { .may = READ_FILE | WRITE_FILE } },

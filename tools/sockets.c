@@ -5,17 +5,18 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
+#include "bpf_bbr/abi.h"
+#include "bpf_bbr/snapshot.h"
 #include "err.h"
 #include "instance.h"
 #include "netns.h"
+#include "snapshot.lskel.h"
 #include "sockets.h"
 
 #define BUFFER_SIZE (64 << 10) /* the kernel hands out 32 KiB at a time */
+#define LOG_SIZE (1 << 20)
 #define BBR_MODULE_BTF "/sys/kernel/btf/tcp_bbr"
-
-extern const char snapshot_object[], snapshot_object_end[];
 
 static const struct origin kernel_bbr = { .name = "bbr", .is_kernel = true };
 
@@ -33,45 +34,69 @@ struct reading {
 	bool enough;
 };
 
-static int attach(struct bpf_object *obj, const char *program, int *fd)
+/* Once more, for what the kernel has to say. */
+static void explain(struct snapshot_bpf *skel)
 {
-	struct bpf_program *prog = bpf_object__find_program_by_name(obj, program);
+	char *log = calloc(1, LOG_SIZE);
 
-	*fd = bpf_link_create(bpf_program__fd(prog), 0, BPF_TRACE_ITER, NULL);
-	return *fd < 0 ? -errno : 0;
+	if (!log)
+		return;
+	skel->ctx.log_level = 1;
+	skel->ctx.log_buf = (unsigned long)log;
+	skel->ctx.log_size = LOG_SIZE;
+	snapshot_bpf__load(skel);
+	note("%s", log);
+	free(log);
 }
 
-static int load(struct sockets *s)
+/* Runs the program that looks at all maps. */
+static int find_ops(const struct sockets *s)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "bbr_snapshot");
-	int error;
+	int fd = bpf_iter_create(s->skel->links.find_ops_fd), error = 0;
+	char none;
 
-	s->knows_module = !access(BBR_MODULE_BTF, F_OK);
-	s->obj =
-		bpf_object__open_mem(snapshot_object, snapshot_object_end - snapshot_object, &opts);
-	if (!s->obj)
-		return err_bpf(errno, "cannot open the BPF program that reads sockets");
-	error = bpf_object__load(s->obj);
-	if (!error)
-		error = attach(s->obj, "find_ops", &s->find_ops_fd);
-	if (!error)
-		error = attach(s->obj, "snapshot", &s->snapshot_fd);
-	if (!error)
-		return EXIT_DONE;
-	err_bpf(error, "the kernel refused the BPF program that reads sockets");
-	remedy("with -v the kernel's reasons are shown");
-	return EXIT_REFUSED;
+	if (fd < 0)
+		return -errno;
+	while (read(fd, &none, sizeof(none)) < 0 && !error)
+		if (errno != EAGAIN && errno != EINTR)
+			error = -errno;
+	close(fd);
+	return error;
 }
 
 static void unload(struct sockets *s)
 {
-	if (s->find_ops_fd >= 0)
-		close(s->find_ops_fd);
-	if (s->snapshot_fd >= 0)
-		close(s->snapshot_fd);
-	bpf_object__close(s->obj);
-	s->find_ops_fd = s->snapshot_fd = -1;
-	s->obj = NULL;
+	snapshot_bpf__destroy(s->skel);
+	s->skel = NULL;
+}
+
+/*
+ * The skeleton is a light one: the kernel does the relocations. libbpf would read the kernel's BTF for them, and
+ * twice have it in memory, which is more than all the rest of a snapshot.
+ */
+static int load(struct sockets *s)
+{
+	int error;
+
+	s->knows_module = !access(BBR_MODULE_BTF, F_OK);
+	s->skel = snapshot_bpf__open();
+	if (!s->skel)
+		return err_bpf(errno, "cannot open the BPF program that reads sockets");
+	error = snapshot_bpf__load(s->skel);
+	if (error)
+		explain(s->skel);
+	if (!error)
+		error = snapshot_bpf__attach(s->skel);
+	if (!error)
+		error = find_ops(s);
+	if (error) {
+		unload(s);
+		err_bpf(error, "the kernel refused the BPF program that reads sockets");
+		remedy("with -v the kernel's reasons are shown");
+		return EXIT_REFUSED;
+	}
+	instance_know_layout(&s->skel->bss->layout);
+	return EXIT_DONE;
 }
 
 int sockets_open(struct sockets *s)
@@ -79,7 +104,6 @@ int sockets_open(struct sockets *s)
 	int status;
 
 	memset(s, 0, sizeof(*s));
-	s->find_ops_fd = s->snapshot_fd = -1;
 	if (!have_caps("cannot read connections"))
 		return EXIT_REFUSED;
 	s->buffer = malloc(BUFFER_SIZE);
@@ -184,24 +208,16 @@ static void clear(int map_fd, void *key)
 /* Tells the program whose connections are ours. */
 static int tell_owners(struct sockets *s)
 {
-	int instances = bpf_object__find_map_fd_by_name(s->obj, "instances"), fd, error = 0;
+	int instances = s->skel->maps.instances.map_fd;
 	__u64 address;
 	__u32 id;
-	char none;
 
 	clear(instances, &id);
-	clear(bpf_object__find_map_fd_by_name(s->obj, "instance_ops"), &address);
+	clear(s->skel->maps.instance_ops.map_fd, &address);
 	for (int i = 0; i < s->n_owners; i++)
 		if (bpf_map_update_elem(instances, &s->owners[i].origin.id, "", BPF_ANY))
 			return -errno;
-	fd = bpf_iter_create(s->find_ops_fd);
-	if (fd < 0)
-		return -errno;
-	while (read(fd, &none, sizeof(none)) < 0 && !error)
-		if (errno != EAGAIN && errno != EINTR)
-			error = -errno;
-	close(fd);
-	return error;
+	return find_ops(s);
 }
 
 static const struct origin *origin_of(const struct sockets *s, const struct bbr_snapshot *snap)
@@ -256,7 +272,7 @@ static int read_all(struct reading *r, int fd)
 static int read_namespace(const struct netns *ns, void *data)
 {
 	struct reading *r = data;
-	int fd = bpf_iter_create(r->sockets->snapshot_fd), error;
+	int fd = bpf_iter_create(r->sockets->skel->links.snapshot_fd), error;
 
 	error = fd < 0 ? -errno : read_all(r, fd);
 	if (fd >= 0)

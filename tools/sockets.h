@@ -11,12 +11,11 @@
 #include "bpf_bbr/snapshot.h"
 #include "origin.h"
 
-struct bpf_object;
+struct snapshot_bpf;
 struct sockets_owner;
 
 struct sockets {
-	struct bpf_object *obj;
-	int find_ops_fd, snapshot_fd; /* iterators */
+	struct snapshot_bpf *skel;
 	bool knows_module; /* was the module of the kernel's bbr there when the program was loaded? */
 	char *buffer;
 

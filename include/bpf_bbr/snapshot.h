@@ -25,6 +25,15 @@ struct bbr_snapshot {
 	__u8 pad[3];
 };
 
+/*
+ * Where the running kernel keeps what is of interest in the value of a struct_ops map for TCP: offsets in bytes.
+ */
+struct bbr_ops_layout {
+	__u32 value_type; /* BTF id of struct bpf_struct_ops_tcp_congestion_ops; 0: there is none */
+	__u32 refcnt, state;
+	__u32 name, cong_control, init;
+};
+
 _Static_assert(sizeof(struct bbr_snapshot) == 264, "bbr_snapshot has no gaps");
 
 #endif

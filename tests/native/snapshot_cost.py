@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+What `bbrmon snapshot` costs, against `ss -ti` on the same sockets. As a program, as root:
+
+    tests/native/snapshot_cost.py [CONNECTIONS [RUNS]]
+"""
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+
+from crowd import Crowd
+from netns import Link, Namespace
+from system import run
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+MEASURE = ROOT / "build/measure"
+
+
+class Cost:
+    """Of one run of a command: seconds on the wall and of the CPU, kilobytes at the most."""
+
+    def __init__(self, command, out):
+        said = run(MEASURE, out, *command)
+        self.wall, self.user, system, rss = map(float, said.stdout.split())
+        self.cpu = self.user + system
+        self.rss = int(rss)
+
+
+def commands(ns, bbrmon):
+    """What is compared, each as it is typed: it runs inside of the namespace and looks at no other."""
+    inside = ["/usr/bin/nsenter", f"--net=/run/netns/{ns.name}"]
+    own = "/proc/self/ns/net"
+    return {
+        "ss -ti": [*inside, "/usr/bin/ss", "-ti"],
+        "ss -tin": [*inside, "/usr/bin/ss", "-tin"],
+        "bbrmon snapshot": [*inside, bbrmon, "snapshot", "--netns", own],
+        "bbrmon snapshot -j": [*inside, bbrmon, "snapshot", "-j", "--netns", own],
+        "bbrmon snapshot --sort -bw_bps": [*inside, bbrmon, "snapshot", "--sort", "-bw_bps", "--netns", own],
+        "bbrmon snapshot -p": [*inside, bbrmon, "snapshot", "-p", "--netns", own],
+        "ss -tip": [*inside, "/usr/bin/ss", "-tip"],
+    }
+
+
+def measure(all_commands, out, runs):
+    """name: [Cost] of alternating runs, the order turned round each time."""
+    costs = {name: [] for name in all_commands}
+    for i in range(runs):
+        order = list(all_commands)
+        for name in order if i % 2 == 0 else reversed(order):
+            costs[name].append(Cost(all_commands[name], out))
+    return costs
+
+
+def median(costs, what):
+    return statistics.median(getattr(c, what) for c in costs)
+
+
+def table(costs):
+    base = costs["ss -ti"]
+    yield "| command | wall, s | CPU, s | of it in user space | peak RSS, MB | wall x ss -ti | RSS x ss -ti |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, of in costs.items():
+        pairs = statistics.median(c.wall / b.wall for c, b in zip(of, base))
+        yield (f"| `{name}` | {median(of, 'wall'):.2f} | {median(of, 'cpu'):.2f} | {median(of, 'user'):.2f} | "
+               f"{median(of, 'rss') / 1000:.1f} | {pairs:.2f} | {median(of, 'rss') / median(base, 'rss'):.2f} |")
+
+
+def main(n=100000, runs=7):
+    name = f"bbrt{os.getpid()}_x"
+    bbrctl, bbrmon = ROOT / "build/bbrctl", ROOT / "build/bbrmon"
+    namespaces, crowd = [], None
+    run(bbrctl, "load", "--name", name)
+    try:
+        for _ in range(2):
+            namespaces.append(Namespace())
+        namespaces[0].run("sysctl", "-q", "-w", "net.ipv4.ip_local_port_range=1024 65535")
+        crowd = Crowd(Link(*namespaces), int(n), ["bbr", name])
+        with tempfile.TemporaryDirectory() as directory:
+            out = os.path.join(directory, "out")
+            print(f"{n} connections, half bbr, half bpf_bbr; medians of {runs} alternating runs\n")
+            print("\n".join(table(measure(commands(namespaces[0], bbrmon), out, int(runs)))))
+    finally:
+        if crowd:
+            crowd.close()
+        for ns in namespaces:
+            ns.delete()
+        run(bbrctl, "unload", "--name", name)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
