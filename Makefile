@@ -39,7 +39,10 @@ PROBE := $(BUILD)/probe.bpf.o
 # Those inside bbrmon.
 MONITORING := $(SNAPSHOT) $(PROBE)
 SKELETONS := $(BUILD)/snapshot.lskel.h
-EMBEDDED_MONITORING := -DPROBE_OBJECT='"$(PROBE)"'
+MONITOR_ASM := tools/object.S
+MONITOR_CPPFLAGS = $(CPPFLAGS) -Itools -I$(BUILD) -DPROBE_OBJECT='"$(PROBE)"'
+MONITOR_LIBS := -lncursesw -ltinfo
+VERBS := $(addprefix tools/,stream.c snapshot.c record.c report% top%) # patterns: what the fuzzers leave out
 EMBEDDED := -DBBR_OBJECT='"$(OBJECT)"' -DMIGRATE_OBJECT='"$(MIGRATE)"' -DATTACH_OBJECT='"$(ATTACH)"'
 
 FUZZ_FLAGS := -O1 -g -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,float-cast-overflow \
@@ -111,9 +114,9 @@ $(BUILD)/bbrctl: $(LOADER_SRC) loader/object.S loader/profiles.ini $(LIB_SRC) $(
 	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(EMBEDDED) $(LOADER_SRC) loader/object.S $(LIB_SRC) \
 		$(LDFLAGS) $(LDLIBS) -o $@
 
-$(BUILD)/bbrmon: $(TOOLS_SRC) tools/object.S $(LIB_SRC) $(HEADERS) $(MONITORING) $(SKELETONS)
-	$(CC) $(CPPFLAGS) -Itools -I$(BUILD) $(CFLAGS) $(EMBEDDED_MONITORING) $(TOOLS_SRC) tools/object.S \
-		$(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
+$(BUILD)/bbrmon: $(TOOLS_SRC) $(MONITOR_ASM) $(LIB_SRC) $(HEADERS) $(MONITORING) $(SKELETONS)
+	$(CC) $(MONITOR_CPPFLAGS) $(CFLAGS) $(TOOLS_SRC) $(MONITOR_ASM) $(LIB_SRC) $(LDFLAGS) $(LDLIBS) $(MONITOR_LIBS) \
+		-o $@
 
 $(BUILD)/asan/bbrctl: $(BUILD)/bbrctl | $(BUILD)/asan
 	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(SANITIZE) $(EMBEDDED) $(LOADER_SRC) \
@@ -126,8 +129,8 @@ $(BUILD)/asan/next/bbrctl: $(BUILD)/bbrctl $(BUILD)/next_version.bpf.o
 		loader/object.S $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
 
 $(BUILD)/asan/bbrmon: $(BUILD)/bbrmon | $(BUILD)/asan
-	$(CC) $(CPPFLAGS) -Itools -I$(BUILD) $(CFLAGS) $(SANITIZE) $(EMBEDDED_MONITORING) $(TOOLS_SRC) \
-		tools/object.S $(LIB_SRC) $(LDFLAGS) $(LDLIBS) -o $@
+	$(CC) $(MONITOR_CPPFLAGS) $(CFLAGS) $(SANITIZE) $(TOOLS_SRC) $(MONITOR_ASM) $(LIB_SRC) $(LDFLAGS) $(LDLIBS) \
+		$(MONITOR_LIBS) -o $@
 
 $(BUILD)/unit/%: tests/unit/%.c tests/unit/fixture.h $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/unit
 	$(CC) -Iinclude -Ibpf/bbr -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $< -lcmocka -o $@
@@ -146,9 +149,9 @@ TUNING_FUZZED := $(addprefix loader/,ini_file.c param.c profile.c profile_defs.c
 $(BUILD)/fuzz/tuning: tests/fuzz/fuzz_tuning.c tests/fuzz/fuzz.h $(TUNING_FUZZED) $(HEADERS) | $(BUILD)/fuzz
 	$(CLANG) $(CPPFLAGS) -Iloader $(FUZZ_FLAGS) $< $(TUNING_FUZZED) $(LDLIBS) -o $@
 
-EVENTS_FUZZED := $(filter-out tools/main.c tools/stream.c tools/snapshot.c,$(TOOLS_SRC)) tools/object.S $(LIB_SRC)
+EVENTS_FUZZED := $(filter-out tools/main.c $(VERBS),$(TOOLS_SRC)) $(MONITOR_ASM) $(LIB_SRC)
 $(BUILD)/fuzz/events: tests/fuzz/fuzz_events.c tests/fuzz/fuzz.h $(EVENTS_FUZZED) $(HEADERS) $(MONITORING) $(SKELETONS) | $(BUILD)/fuzz
-	$(CLANG) $(CPPFLAGS) -Itools -I$(BUILD) $(FUZZ_FLAGS) $(EMBEDDED_MONITORING) $< $(EVENTS_FUZZED) $(LDLIBS) -o $@
+	$(CLANG) $(MONITOR_CPPFLAGS) $(FUZZ_FLAGS) $< $(EVENTS_FUZZED) $(LDLIBS) $(MONITOR_LIBS) -o $@
 
 demo: ## a flow over a shaped path, its BBR state live; needs root
 	scripts/deps build run

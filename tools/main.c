@@ -15,6 +15,7 @@ static const struct {
 	{ "stream", verb_stream, "one line for each event of live connections, or of a recording" },
 	{ "snapshot", verb_snapshot, "the state of all connections, once" },
 	{ "record", verb_record, "write the events to a file that the other verbs --read" },
+	{ "top", verb_top, "connections as they are now, refreshed in place" },
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))

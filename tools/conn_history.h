@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The last minute of a connection, in slots of half a second.
+ */
+#ifndef TOOLS_CONN_HISTORY_H
+#define TOOLS_CONN_HISTORY_H
+
+#include <stdbool.h>
+
+#include "bpf_bbr/events.h"
+#include "clock.h"
+
+#define SLOT_NS (500 * NS_PER_MS)
+#define HISTORY_SLOTS 120 /* a minute */
+#define TRANSITIONS 16
+
+/* What a slot's modes have for a mode that we do not know. */
+#define MODE_UNKNOWN_BIT (1 << 7)
+
+/* A slot of the history. Bandwidths are bits per second, unknown ones NAN; inflight, bdp and cwnd packets. */
+struct sample {
+	float rate, bw, pacing;
+	float rtt_us; /* the samples' mean */
+	__u32 min_rtt_us; /* BBR_RTT_NONE: unknown */
+	__u32 inflight, bdp, cwnd; /* bdp 0: unknown */
+	__u16 lost; /* packets, in this slot */
+	__u8 modes; /* bits of enum bbr_mode; 0: nothing is known of this slot */
+	__u8 ca_states; /* bits of enum tcp_ca_state */
+};
+
+struct transition {
+	__u64 time_ns;
+	__u8 kind, from, to, reason; /* as in struct bbr_event */
+	bool has_reason;
+};
+
+struct history {
+	struct sample slot[HISTORY_SLOTS]; /* slot n of time at n % HISTORY_SLOTS */
+	__u64 last; /* the newest slot's number in time */
+	__u64 base_ns; /* the last event before that slot, */
+	__u32 base_delivered; /* what had been delivered then */
+	bool has_base;
+	__u32 rtts; /* samples in the newest slot's rtt_us */
+	struct transition transitions[TRANSITIONS]; /* number n at n % TRANSITIONS */
+	__u32 n_transitions;
+};
+
+/* Takes in an event; before: the connection's last one, NULL: there is none. */
+void history_note(struct history *h, const struct bbr_event *before, const struct bbr_event *e);
+
+/*
+ * What the history has of the slots first to first + n - 1 of time: the mean of each value that is known,
+ * the sum of losses, and all modes and states. False if it has nothing.
+ */
+bool history_get(const struct history *h, __u64 first, unsigned int n, struct sample *out);
+
+/* Bandwidth-delay product in packets; 0: not known. */
+__u32 event_bdp(const struct bbr_event *e);
+double event_pacing_bps(const struct bbr_event *e); /* NAN: none */
+/* What was delivered since then, in bits per second. */
+double event_delivered_bps(const struct bbr_event *e, __u32 since, __u64 since_ns);
+
+#endif

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bbrmon top on a terminal: keys, and what they show.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <curses.h>
+
+#include "err.h"
+#include "top_list.h"
+#include "top_screen.h"
+
+#define KEY_MS 50 /* between two looks at the keyboard */
+#define DRAW_NS (50 * NS_PER_MS) /* between two drawings, at least */
+#define KEY_ESCAPE 27
+#define KEY_DELETE 127
+
+enum shown {
+	SCREEN_LIST,
+	SCREEN_PAGE,
+	SCREEN_HELP,
+};
+
+/* What the keys have chosen. */
+struct ui {
+	enum shown screen;
+	__u64 page; /* serial of its connection */
+	bool typing; /* a filter */
+	char filter_before[FILTER_LEN];
+	bool quit;
+	bool changed; /* the screen is to be drawn */
+};
+
+static struct conn *page_conn(const struct top *t, const struct ui *ui)
+{
+	for (__u32 i = 0; i < t->table.n; i++)
+		if (t->table.all[i]->serial == ui->page)
+			return t->table.all[i];
+	return NULL;
+}
+
+static void draw_footer(const struct top *t, const struct ui *ui)
+{
+	struct line l = { .width = COLS };
+	const char *message = screen_message();
+	char column[32];
+
+	if (ui->typing) {
+		line_add(&l, "filter: %s_", t->view.filter);
+	} else if (message) {
+		char text[256];
+
+		snprintf(text, sizeof(text), "%s", message);
+		text[COLS < 255 ? COLS : 255] = 0;
+		line_add(&l, "%s", text);
+	} else if (ui->screen == SCREEN_LIST) {
+		snprintf(column, sizeof(column), "%s", column_title(t->view.sort, &t->style));
+		if (t->view.filter[0])
+			line_add(&l, "filter \"%s\"", t->view.filter);
+		line_add(&l, "q quit");
+		line_add(&l, "h help");
+		line_add(&l, "<> sort %s%s", column, t->view.reverse ? " reversed" : "");
+		line_add(&l, "r reverse");
+		line_add(&l, "/ filter");
+		line_add(&l, t->paused ? "p go on" : "p pause");
+		line_add(&l, "enter page");
+		line_add(&l, "s line");
+		line_add(&l, "+- every %gs", t->interval_ns / (double)NS_PER_S);
+	} else {
+		line_add(&l, "esc back");
+		line_add(&l, "q quit");
+		if (ui->screen == SCREEN_PAGE)
+			line_add(&l, t->paused ? "p go on" : "p pause");
+	}
+	screen_put(LINES - 1, 0, ui->typing ? HUE_CURSOR : message ? HUE_WARN : HUE_DIM, l.text);
+}
+
+static void draw(struct top *t, struct ui *ui)
+{
+	erase();
+	if (COLS < SCREEN_MIN_WIDTH || LINES < SCREEN_MIN_HEIGHT) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "terminal too small: %dx%d", COLS, LINES);
+		text[COLS < 63 ? COLS : 63] = 0;
+		screen_put(0, 0, HUE_NONE, text);
+		snprintf(text, sizeof(text), "at least %dx%d", SCREEN_MIN_WIDTH, SCREEN_MIN_HEIGHT);
+		text[COLS < 63 ? COLS : 63] = 0;
+		screen_put(1, 0, HUE_NONE, text);
+	} else {
+		if (ui->screen == SCREEN_HELP)
+			help_draw();
+		else if (ui->screen == SCREEN_PAGE)
+			page_draw(t, page_conn(t, ui));
+		else
+			list_draw(t);
+		draw_footer(t, ui);
+	}
+	/* Before curses' own: it would write its hidden cursor's place after each change. */
+	move(LINES - 1, 0);
+	wnoutrefresh(stdscr);
+	doupdate();
+	ui->changed = false;
+}
+
+static void toggle_pause(struct top *t)
+{
+	t->paused = !t->paused;
+	t->unseen = 0;
+	if (t->paused)
+		return;
+	conn_table_go_on(&t->table);
+	if (t->next_ns && !source_is_over(&t->source))
+		top_refresh(t, source_now_ns(&t->source));
+}
+
+static void change_interval(struct top *t, int step)
+{
+	static const __u64 steps[] = { 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000 };
+	const int n = sizeof(steps) / sizeof(steps[0]);
+	__u64 before = t->interval_ns;
+	int i = 0;
+
+	while (i < n - 1 && steps[i] * NS_PER_MS < before)
+		i++;
+	if (steps[i] * NS_PER_MS == before || step < 0)
+		i += step;
+	i = i < 0 ? 0 : i < n ? i : n - 1;
+	t->interval_ns = steps[i] * NS_PER_MS;
+	if (t->next_ns)
+		t->next_ns = t->next_ns - before + t->interval_ns;
+}
+
+static void set_sort(struct top *t, int step)
+{
+	t->view.sort = column_next(t->view.sort, step);
+	t->view.reverse = false;
+}
+
+/* Each letter filters at once. */
+static void type_filter(struct top *t, struct ui *ui, int key)
+{
+	size_t len = strlen(t->view.filter);
+
+	if (key == '\n' || key == '\r' || key == KEY_ENTER) {
+		ui->typing = false;
+	} else if (key == KEY_ESCAPE) {
+		strcpy(t->view.filter, ui->filter_before);
+		ui->typing = false;
+	} else if (key == KEY_BACKSPACE || key == KEY_DELETE || key == '\b') {
+		if (len)
+			t->view.filter[len - 1] = 0;
+	} else if (key >= ' ' && key <= '~' && len + 1 < FILTER_LEN) {
+		t->view.filter[len] = key;
+		t->view.filter[len + 1] = 0;
+	}
+	view_build(&t->view, &t->table);
+}
+
+static void open_page(struct top *t, struct ui *ui)
+{
+	struct conn *c = view_chosen(&t->view);
+
+	if (!c)
+		return;
+	view_move(&t->view, 0); /* the cursor stays on it */
+	ui->page = c->serial;
+	ui->screen = SCREEN_PAGE;
+}
+
+static void take_list_key(struct top *t, struct ui *ui, int key)
+{
+	long height = list_height();
+
+	switch (key) {
+	case KEY_UP:
+	case 'k':
+		view_move(&t->view, -1);
+		break;
+	case KEY_DOWN:
+	case 'j':
+		view_move(&t->view, 1);
+		break;
+	case KEY_PPAGE:
+		view_move(&t->view, -height);
+		break;
+	case KEY_NPAGE:
+		view_move(&t->view, height);
+		break;
+	case KEY_HOME:
+	case 'g':
+		view_home(&t->view);
+		break;
+	case KEY_END:
+	case 'G':
+		view_move(&t->view, t->view.n);
+		break;
+	case '\n':
+	case '\r':
+	case KEY_ENTER:
+	case KEY_RIGHT:
+		open_page(t, ui);
+		break;
+	case '<':
+	case ',':
+		set_sort(t, -1);
+		break;
+	case '>':
+	case '.':
+		set_sort(t, 1);
+		break;
+	case 'r':
+		t->view.reverse = !t->view.reverse;
+		break;
+	case '/':
+	case 'f':
+		ui->typing = true;
+		strcpy(ui->filter_before, t->view.filter);
+		break;
+	case KEY_ESCAPE:
+		t->view.filter[0] = 0;
+		break;
+	}
+	view_build(&t->view, &t->table);
+}
+
+static void take_key(struct top *t, struct ui *ui, int key)
+{
+	ui->changed = true;
+	if (key == KEY_RESIZE)
+		return;
+	if (ui->typing) {
+		type_filter(t, ui, key);
+		return;
+	}
+	switch (key) {
+	case 'q':
+		ui->quit = true;
+		break;
+	case 'h':
+	case '?':
+	case KEY_F(1):
+		ui->screen = ui->screen == SCREEN_HELP ? SCREEN_LIST : SCREEN_HELP;
+		break;
+	case 'p':
+	case ' ':
+		toggle_pause(t);
+		break;
+	case 's':
+		t->style.rtt_line = !t->style.rtt_line;
+		break;
+	case '+':
+	case '=':
+		change_interval(t, -1);
+		break;
+	case '-':
+		change_interval(t, 1);
+		break;
+	default:
+		if (ui->screen == SCREEN_LIST)
+			take_list_key(t, ui, key);
+		else if (key == KEY_ESCAPE || key == KEY_LEFT || key == KEY_BACKSPACE)
+			ui->screen = SCREEN_LIST;
+	}
+}
+
+/* One look at the keys, the events and the time. */
+static int step(struct top *t, struct ui *ui)
+{
+	__u64 shown = t->style.now_ns, unseen = t->unseen;
+	int key, status = EXIT_DONE;
+	bool idle;
+
+	while (!ui->quit && (key = screen_key()) >= 0)
+		take_key(t, ui, key);
+	if (source_is_over(&t->source)) /* which would not wait */
+		poll(&(struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN }, 1, KEY_MS);
+	else
+		status = source_poll(&t->source, top_wait_ms(t, KEY_MS), &idle);
+	top_follow_now(t);
+	ui->changed |= t->style.now_ns != shown || t->unseen != unseen;
+	return status;
+}
+
+int top_run_screen(struct top *t)
+{
+	const char *no_colour = getenv("NO_COLOR");
+	struct ui ui = { .changed = true };
+	__u64 drawn_ns = 0;
+	int status;
+
+	status = screen_open(!t->no_colour && !(no_colour && *no_colour));
+	if (status)
+		return status;
+	while (!status && !ui.quit && !top_is_done(t) && !screen_is_gone()) {
+		__u64 now = now_ns();
+
+		if (ui.changed && now - drawn_ns >= DRAW_NS) {
+			draw(t, &ui);
+			drawn_ns = now;
+		}
+		status = step(t, &ui);
+	}
+	screen_close();
+	return status;
+}
