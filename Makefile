@@ -36,11 +36,14 @@ ATTACH := $(BUILD)/attach.bpf.o
 OBJECTS := $(OBJECT) $(MIGRATE) $(ATTACH) # those inside bbrctl
 SNAPSHOT := $(BUILD)/snapshot.bpf.o
 PROBE := $(BUILD)/probe.bpf.o
-# Those inside bbrmon.
+# What is inside bbrmon.
 MONITORING := $(SNAPSHOT) $(PROBE)
+DYGRAPHS := $(BUILD)/dygraphs.js $(BUILD)/dygraphs.css
+INSIDE := $(MONITORING) $(DYGRAPHS) $(wildcard tools/report/*)
 SKELETONS := $(BUILD)/snapshot.lskel.h
-MONITOR_ASM := tools/object.S
-MONITOR_CPPFLAGS = $(CPPFLAGS) -Itools -I$(BUILD) -DPROBE_OBJECT='"$(PROBE)"'
+MONITOR_ASM := tools/object.S tools/report/page.S
+MONITOR_CPPFLAGS = $(CPPFLAGS) -Itools -I$(BUILD) -DPROBE_OBJECT='"$(PROBE)"' \
+	-DDYGRAPHS_JS='"$(BUILD)/dygraphs.js"' -DDYGRAPHS_CSS='"$(BUILD)/dygraphs.css"'
 MONITOR_LIBS := -lncursesw -ltinfo
 VERBS := $(addprefix tools/,stream.c snapshot.c record.c report% top%) # patterns: what the fuzzers leave out
 EMBEDDED := -DBBR_OBJECT='"$(OBJECT)"' -DMIGRATE_OBJECT='"$(MIGRATE)"' -DATTACH_OBJECT='"$(ATTACH)"'
@@ -85,6 +88,16 @@ $(MONITORING): $(BUILD)/%.bpf.o: bpf/%.bpf.c $(BPF_SRC) | $(BUILD)
 $(BUILD)/%.lskel.h: $(BUILD)/%.bpf.o
 	$(BPFTOOL) gen skeleton -L $< name $*_bpf >$@
 
+# The plotting library of bbrmon's reports, without the remarks that make a browser look for its sources.
+JAVASCRIPT ?= /usr/share/javascript
+DYGRAPHS_FROM := $(addprefix $(JAVASCRIPT)/dygraphs/,dygraph.min.js extras/synchronizer.js dygraph.min.css)
+$(DYGRAPHS_FROM):
+	@echo "$@ is missing: install libjs-dygraphs (scripts/deps build does)" >&2; false
+$(BUILD)/dygraphs.js: $(filter %.js,$(DYGRAPHS_FROM)) | $(BUILD)
+	sed '/^..# sourceMappingURL=/d' $^ >$@
+$(BUILD)/dygraphs.css: $(filter %.css,$(DYGRAPHS_FROM)) | $(BUILD)
+	sed '/^..# sourceMappingURL=/d' $^ >$@
+
 # To compare with: nobody can watch it.
 $(BUILD)/no_telemetry.bpf.o: $(BPF_SRC) | $(BUILD)
 	$(CLANG) $(BPF_CFLAGS) -DBBR_NO_TELEMETRY -c bpf/bbr.bpf.c -o $(BUILD)/no_telemetry.tmp.o
@@ -114,7 +127,7 @@ $(BUILD)/bbrctl: $(LOADER_SRC) loader/object.S loader/profiles.ini $(LIB_SRC) $(
 	$(CC) $(CPPFLAGS) -Iloader $(CFLAGS) $(EMBEDDED) $(LOADER_SRC) loader/object.S $(LIB_SRC) \
 		$(LDFLAGS) $(LDLIBS) -o $@
 
-$(BUILD)/bbrmon: $(TOOLS_SRC) $(MONITOR_ASM) $(LIB_SRC) $(HEADERS) $(MONITORING) $(SKELETONS)
+$(BUILD)/bbrmon: $(TOOLS_SRC) $(MONITOR_ASM) $(LIB_SRC) $(HEADERS) $(INSIDE) $(SKELETONS)
 	$(CC) $(MONITOR_CPPFLAGS) $(CFLAGS) $(TOOLS_SRC) $(MONITOR_ASM) $(LIB_SRC) $(LDFLAGS) $(LDLIBS) $(MONITOR_LIBS) \
 		-o $@
 
@@ -150,7 +163,7 @@ $(BUILD)/fuzz/tuning: tests/fuzz/fuzz_tuning.c tests/fuzz/fuzz.h $(TUNING_FUZZED
 	$(CLANG) $(CPPFLAGS) -Iloader $(FUZZ_FLAGS) $< $(TUNING_FUZZED) $(LDLIBS) -o $@
 
 EVENTS_FUZZED := $(filter-out tools/main.c $(VERBS),$(TOOLS_SRC)) $(MONITOR_ASM) $(LIB_SRC)
-$(BUILD)/fuzz/events: tests/fuzz/fuzz_events.c tests/fuzz/fuzz.h $(EVENTS_FUZZED) $(HEADERS) $(MONITORING) $(SKELETONS) | $(BUILD)/fuzz
+$(BUILD)/fuzz/events: tests/fuzz/fuzz_events.c tests/fuzz/fuzz.h $(EVENTS_FUZZED) $(HEADERS) $(INSIDE) $(SKELETONS) | $(BUILD)/fuzz
 	$(CLANG) $(MONITOR_CPPFLAGS) $(FUZZ_FLAGS) $< $(EVENTS_FUZZED) $(LDLIBS) $(MONITOR_LIBS) -o $@
 
 demo: ## a flow over a shaped path, its BBR state live; needs root

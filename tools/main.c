@@ -16,6 +16,7 @@ static const struct {
 	{ "snapshot", verb_snapshot, "the state of all connections, once" },
 	{ "record", verb_record, "write the events to a file that the other verbs --read" },
 	{ "top", verb_top, "connections as they are now, refreshed in place" },
+	{ "report", verb_report, "pictures of a recording: a page, or a figure" },
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))

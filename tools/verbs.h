@@ -10,5 +10,6 @@ int verb_snapshot(int argc, char **argv);
 int verb_stream(int argc, char **argv);
 int verb_record(int argc, char **argv);
 int verb_top(int argc, char **argv);
+int verb_report(int argc, char **argv);
 
 #endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "event.h"
+#include "flow_series.h"
+
+const char *const flow_series_names[N_SERIES] = {
+#define X(name) #name,
+	FLOW_SERIES(X)
+#undef X
+};
+
+static __s64 value_if(bool has, __u64 value)
+{
+	return has && value <= INT64_MAX ? (__s64)value : VALUE_NONE;
+}
+
+/* 64 bits hold it for any bw up to 10 Tbit/s and any min_rtt up to a minute. */
+static __s64 bdp_milli(const struct bbr_event *e)
+{
+	if (!e->bw || e->min_rtt_us == BBR_RTT_NONE)
+		return VALUE_NONE;
+	return (double)e->bw * e->min_rtt_us * 1000 / (1 << 24);
+}
+
+static int policer_of(const struct bbr_event *e)
+{
+	if (e->flags & BBR_F_LT_USE_BW)
+		return 2;
+	return !!(e->flags & BBR_F_LT_SAMPLING);
+}
+
+static void fill(struct flow_row *row, const struct bbr_event *e)
+{
+	bool has_rate = event_has_rate(e);
+
+	row->time_ns = e->time_ns;
+	row->value[SERIES_delivery_rate_bps] =
+		value_if(has_rate, has_rate ? event_delivery_bps(e) : 0);
+	row->value[SERIES_app_limited] = value_if(has_rate, !!(e->flags & BBR_F_APP_LIMITED));
+	row->value[SERIES_bw_bps] = event_bps(e, e->bw);
+	row->value[SERIES_pacing_rate_bps] =
+		value_if(e->pacing_rate < EVENT_UNLIMITED / 16, e->pacing_rate * 8);
+	row->value[SERIES_rtt_us] = value_if(e->rtt_us != BBR_RTT_NONE, e->rtt_us);
+	row->value[SERIES_min_rtt_us] = value_if(e->min_rtt_us != BBR_RTT_NONE, e->min_rtt_us);
+	row->value[SERIES_srtt_us] = value_if(e->srtt_us, e->srtt_us);
+	row->value[SERIES_inflight] = e->inflight;
+	row->value[SERIES_bdp_milli] = bdp_milli(e);
+	row->value[SERIES_cwnd] = e->cwnd;
+	row->value[SERIES_lost] = e->lost;
+	row->value[SERIES_bytes_retrans] = value_if(true, e->bytes_retrans);
+	row->value[SERIES_mode] = value_if(e->mode < BBR_MODES, e->mode);
+	row->value[SERIES_ca_state] = e->ca_state;
+	row->value[SERIES_policer] = policer_of(e);
+}
+
+/* Of the rows of one interval, marks those with the lowest and the highest value of a series. */
+static void mark_extremes(const struct flow_row *rows, size_t n, int series, bool *keep)
+{
+	size_t lowest = n, highest = n;
+
+	for (size_t i = 0; i < n; i++) {
+		__s64 value = rows[i].value[series];
+
+		if (value == VALUE_NONE)
+			continue;
+		if (lowest == n || value < rows[lowest].value[series])
+			lowest = i;
+		if (highest == n || value > rows[highest].value[series])
+			highest = i;
+	}
+	if (lowest < n)
+		keep[lowest] = keep[highest] = true;
+}
+
+/* Moves what is kept of an interval's rows to `to`, which is not behind them. Returns how many these are. */
+static size_t thin_interval(struct flow_row *to, const struct flow_row *rows, size_t n, bool *keep)
+{
+	size_t kept = 0;
+
+	memset(keep, 0, n * sizeof(*keep));
+	keep[0] = keep[n - 1] = true;
+	for (int series = 0; series < N_SERIES; series++)
+		mark_extremes(rows, n, series, keep);
+	for (size_t i = 0; i < n; i++)
+		if (keep[i])
+			to[kept++] = rows[i];
+	return kept;
+}
+
+static void thin(struct flow_series *s, bool *keep)
+{
+	__u64 start = s->rows[0].time_ns;
+	size_t kept = 0, from = 0;
+
+	while (from < s->n) {
+		__u64 interval = (s->rows[from].time_ns - start) / s->interval_ns;
+		size_t to = from + 1;
+
+		while (to < s->n && (s->rows[to].time_ns - start) / s->interval_ns == interval)
+			to++;
+		kept += thin_interval(s->rows + kept, s->rows + from, to - from, keep);
+		from = to;
+	}
+	s->n = kept;
+}
+
+/* Longer intervals, each of two or more of those before, until there is room for as many rows again. */
+static bool make_room_by_thinning(struct flow_series *s)
+{
+	bool *keep = malloc(s->n * sizeof(*keep));
+	__u64 span = s->rows[s->n - 1].time_ns - s->rows[0].time_ns;
+
+	if (!keep)
+		return false;
+	do {
+		if (s->interval_ns)
+			s->interval_ns *= 2;
+		else
+			s->interval_ns = span / s->max + 1;
+		thin(s, keep);
+	} while (s->n > s->max / 2 && s->interval_ns <= span);
+	free(keep);
+	return true;
+}
+
+static bool make_room(struct flow_series *s)
+{
+	size_t room = s->room ? 2 * s->room : 64;
+	struct flow_row *grown;
+
+	if (s->n < s->room)
+		return true;
+	if (s->n == s->max)
+		return make_room_by_thinning(s);
+	if (room > s->max)
+		room = s->max;
+	grown = realloc(s->rows, room * sizeof(*grown));
+	if (!grown)
+		return false;
+	s->rows = grown;
+	s->room = room;
+	return true;
+}
+
+bool flow_series_add(struct flow_series *s, const struct bbr_event *e)
+{
+	struct flow_row *row;
+
+	if (!make_room(s))
+		return false;
+	row = &s->rows[s->n++];
+	fill(row, e);
+	/* Events of one socket come in order; whoever wrote others shall not get us out of step. */
+	if (row > s->rows && row->time_ns < row[-1].time_ns)
+		row->time_ns = row[-1].time_ns;
+	return true;
+}
+
+void flow_series_finish(struct flow_series *s)
+{
+	bool *keep = s->interval_ns ? malloc(s->n * sizeof(*keep)) : NULL;
+
+	if (keep)
+		thin(s, keep);
+	free(keep);
+}
+
+void flow_series_free(struct flow_series *s)
+{
+	free(s->rows);
+	free(s);
+}

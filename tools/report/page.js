@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The page: which plots there are of what, one time axis for all of them, the table.
+const data = JSON.parse(document.getElementById("data").textContent);
+const { recording } = data;
+const END = Math.max(recording.duration_us / 1e6, 1e-6);
+const INTERVAL = recording.interval_ns / 1e9;
+const POLICER = ["off", "sampling", "detected"];
+const MODE_COLOURS = ["yellow", "pink", "blue", "green"];
+const CA_COLOURS = ["pale", "sky", "blue", "yellow", "red"];
+const POLICER_COLOURS = ["pale", "sky", "red"];
+// What tests and curious people may use.
+const report = { data, plots: {}, flow: null };
+window.report = report;
+let synchronized = [];
+
+function byId(id)
+{
+	return document.getElementById(id);
+}
+
+// Columns are stored as differences.
+function column(flow, name)
+{
+	let value = 0;
+
+	return data.series[flow][name].map(step => {
+		if (step === null)
+			return null;
+		value += step;
+		return value;
+	});
+}
+
+const columns = new Map();
+
+function columnsOf(flow)
+{
+	if (!columns.has(flow)) {
+		const names = Object.keys(data.series[flow]).filter(name => name !== "interval_us");
+
+		columns.set(flow, Object.fromEntries(names.map(name => [name, column(flow, name)])));
+	}
+	return columns.get(flow);
+}
+
+function scaled(values, unit)
+{
+	return values.map(value => (value === null ? null : value / unit));
+}
+
+// The unit in which the largest of the values is a handy number.
+function unitOf(values, units)
+{
+	const largest = values.reduce((most, value) => (value > most ? value : most), 0);
+
+	return units.find(([size]) => largest >= size) ?? units.at(-1);
+}
+
+function rateUnit(values)
+{
+	return unitOf(values, [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]]);
+}
+
+function rowsOf(time, ...values)
+{
+	return time.map((us, i) => [us / 1e6, ...values.map(list => list[i])]);
+}
+
+function ratePlot(of)
+{
+	const [unit, name] = rateUnit([...of.bw_bps, ...of.delivery_rate_bps]);
+	const limited = of.delivery_rate_bps.map((rate, i) => (of.app_limited[i] ? rate : null));
+	const full = of.delivery_rate_bps.map((rate, i) => (of.app_limited[i] ? null : rate));
+
+	return {
+		id: "rate", title: `Rate (${name})`,
+		series: [
+			{ name: "pacing rate", kind: "step", colour: colour("pink") },
+			{ name: "delivery rate", kind: "points", colour: colour("blue") },
+			{ name: "app-limited", kind: "points", colour: colour("grey") },
+			{ name: "bw", kind: "step", colour: colour("red") },
+		],
+		rows: rowsOf(of.time_us, ...[of.pacing_rate_bps, full, limited, of.bw_bps]
+			.map(values => scaled(values, unit))),
+	};
+}
+
+function rttPlot(of)
+{
+	const [unit, name] = unitOf([...of.rtt_us, ...of.srtt_us], [[1e3, "ms"], [1, "µs"]]);
+
+	return {
+		id: "rtt", title: `RTT (${name})`,
+		series: [
+			{ name: "RTT", kind: "points", colour: colour("blue") },
+			{ name: "srtt", kind: "line", colour: colour("yellow") },
+			{ name: "min_rtt", kind: "step", colour: colour("red") },
+		],
+		rows: rowsOf(of.time_us, ...[of.rtt_us, of.srtt_us, of.min_rtt_us]
+			.map(values => scaled(values, unit))),
+	};
+}
+
+function inflightPlot(of)
+{
+	return {
+		id: "inflight", title: "Inflight (packets)",
+		series: [
+			{ name: "cwnd", kind: "step", colour: colour("pink") },
+			{ name: "inflight", kind: "line", colour: colour("blue") },
+			{ name: "BDP", kind: "step", colour: colour("red") },
+		],
+		rows: rowsOf(of.time_us, of.cwnd, of.inflight, scaled(of.bdp_milli, 1000)),
+	};
+}
+
+function statePlot(of)
+{
+	return {
+		id: "state", title: "State", className: "strip", lanes: true, valueRange: [0, 3],
+		series: [
+			{ name: "mode", names: recording.modes, colours: MODE_COLOURS },
+			{ name: "recovery", names: recording.ca_states, colours: CA_COLOURS },
+			{ name: "policer", names: POLICER, colours: POLICER_COLOURS },
+		],
+		rows: rowsOf(of.time_us, of.mode, of.ca_state, of.policer),
+	};
+}
+
+function retransmittedPackets(of, flow)
+{
+	return scaled(of.bytes_retrans, data.flows[flow].mss_bytes || 1);
+}
+
+function lossPlot(of, flow)
+{
+	return {
+		id: "losses", title: "Since the flow's start (packets)", className: "low",
+		series: [
+			{ name: "lost", kind: "step", colour: colour("red") },
+			{ name: "retransmitted", kind: "step", colour: colour("blue") },
+		],
+		rows: rowsOf(of.time_us, of.lost, retransmittedPackets(of, flow)),
+	};
+}
+
+// What counters grew by in each interval.
+function growth(time, counters, width)
+{
+	const rows = Array.from({ length: Math.ceil(END / width) },
+		(_, k) => [(k + 0.5) * width, ...counters.map(() => 0)]);
+
+	for (let i = 1; i < time.length; i++) {
+		const k = Math.min(Math.floor(time[i] / 1e6 / width), rows.length - 1);
+
+		counters.forEach((counter, n) => { rows[k][n + 1] += Math.max(counter[i] - counter[i - 1], 0); });
+	}
+	return rows;
+}
+
+function intervalPlot(of, flow)
+{
+	const width = 4 * INTERVAL;
+
+	return {
+		id: "interval", title: `In each ${digits(width * 1000)} ms (packets)`, className: "low", width,
+		series: [
+			{ name: "lost", kind: "block", colour: colour("red") },
+			{ name: "retransmitted", kind: "block", colour: colour("blue") },
+		],
+		rows: growth(of.time_us, [of.lost, retransmittedPackets(of, flow)], width),
+	};
+}
+
+// All flows together
+
+const DASHES = [null, [6, 3], [2, 2], [8, 3, 2, 3]];
+const FLOW_COLOURS = ["blue", "red", "green", "pink", "yellow", "sky"];
+
+function sharesPlot()
+{
+	const [unit, name] = rateUnit(data.total_bps);
+	const flows = data.flows.map((flow, i) => ({
+		name: `flow ${flow.flow}`, kind: "line", colour: colour(FLOW_COLOURS[i % FLOW_COLOURS.length]),
+		dashes: DASHES[Math.floor(i / FLOW_COLOURS.length) % DASHES.length] }));
+	const rates = [...data.rate_bps];
+
+	if (data.others.flows) {
+		flows.push({ name: `${data.others.flows} others`, kind: "line", colour: colour("grey") });
+		rates.push(data.total_bps.map((total, k) =>
+			Math.max(total - data.rate_bps.reduce((sum, flow) => sum + flow[k], 0), 0)));
+	}
+	return {
+		id: "shares", title: `Rate that was ACKed (${name})`, series: flows,
+		rows: data.total_bps.map((_, k) => [Math.min((k + 0.5) * INTERVAL, END), ...rates.map(rate => rate[k] / unit)]),
+	};
+}
+
+function jainPlot()
+{
+	return {
+		id: "jain", title: "Jain's index of the flows that are there", className: "low", valueRange: [0, 1.05],
+		series: [{ name: "index", kind: "line", colour: colour("blue") }],
+		rows: data.jain.map((value, k) => [Math.min((k + 0.5) * INTERVAL, END), value]),
+	};
+}
+
+// Time
+
+// Where events were lost, and where nobody watched.
+function shadeMissing(context, area, graph)
+{
+	const shade = (intervals, name) => intervals.forEach((missing, k) => {
+		if (!missing)
+			return;
+		const from = graph.toDomXCoord(k * INTERVAL), to = graph.toDomXCoord((k + 1) * INTERVAL);
+
+		context.fillStyle = colour(name);
+		context.fillRect(from, area.y, Math.max(to - from, 1), area.h);
+	});
+
+	context.globalAlpha = 0.2;
+	shade(recording.drops, "red");
+	shade(recording.unwatched_us, "grey");
+	context.globalAlpha = 1;
+}
+
+function plots()
+{
+	return Object.values(report.plots);
+}
+
+function timeWindow()
+{
+	return plots()[0].xAxisRange();
+}
+
+function setTimeWindow(from, to)
+{
+	const whole = from <= 0 && to >= END;
+
+	// The first one takes the others along.
+	plots()[0].updateOptions({ dateWindow: whole ? null : [Math.max(from, 0), Math.min(to, END)] });
+}
+
+function move(share)
+{
+	const [from, to] = timeWindow(), by = Math.max(-from, Math.min(END - to, share * (to - from)));
+
+	setTimeWindow(from + by, to + by);
+}
+
+function zoomOut()
+{
+	const [from, to] = timeWindow(), more = (to - from) / 2;
+
+	setTimeWindow(from - more, to + more);
+}
+
+// One time axis for all; one pointer for those that have the same rows.
+function synchronize()
+{
+	const ofFlow = ["rate", "rtt", "inflight", "state", "losses"].map(id => report.plots[id]);
+	const ofAll = ["shares", "jain"].map(id => report.plots[id]).filter(Boolean);
+
+	synchronized.push(Dygraph.synchronize(plots(), { zoom: true, selection: false, range: false }));
+	for (const same of [ofFlow, ofAll])
+		if (same.length > 1)
+			synchronized.push(Dygraph.synchronize(same, { zoom: false, selection: true }));
+}
+
+function draw()
+{
+	const shown = report.flow, of = columnsOf(shown);
+	const before = plots().length ? timeWindow() : [0, END];
+
+	synchronized.reverse().forEach(sync => sync.detach());
+	synchronized = [];
+	plots().forEach(graph => graph.destroy());
+	byId("flow-plots").replaceChildren();
+	byId("all-plots").replaceChildren();
+	report.plots = {};
+	if (data.flows.length > 1) {
+		byId("all-flows").hidden = false;
+		for (const plot of [sharesPlot(), jainPlot()])
+			report.plots[plot.id] = makePlot(byId("all-plots"), plot, END, shadeMissing);
+		stack();
+	}
+	for (const plot of [ratePlot, rttPlot, inflightPlot, statePlot, lossPlot, intervalPlot]) {
+		const made = plot(of, shown);
+
+		report.plots[made.id] = makePlot(byId("flow-plots"), made, END, shadeMissing);
+	}
+	fillColours();
+	synchronize();
+	setTimeWindow(...before);
+}
+
+function stack()
+{
+	report.plots.shares?.updateOptions({ stackedGraph: byId("stacked").checked });
+}
+
+// Words
+
+function endpoint(address, port)
+{
+	return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+function nameOf(flow)
+{
+	const profile = flow.profile && flow.profile !== "default" ? `, ${flow.profile}` : "";
+
+	return `${flow.flow}: ${endpoint(flow.local, flow.lport)} > ${endpoint(flow.remote, flow.rport)} (${flow.instance}${profile})`;
+}
+
+function selectFlow(index)
+{
+	const flow = data.flows[index], width = data.series[index].interval_us;
+
+	report.flow = index;
+	byId("flow").value = index;
+	byId("flow-title").textContent = `Flow ${nameOf(flow)}`;
+	byId("thinned").hidden = !width;
+	byId("thinned").textContent = `${digits(columnsOf(index).time_us.length)} of ${digits(flow.events)} events are shown: ` +
+		`in each ${digits(width / 1000)} ms the first, the last, and those with the lowest and the highest value of each curve.`;
+	for (const row of byId("table").tBodies[0].rows)
+		row.classList.toggle("chosen", row.dataset.flow === String(index));
+	draw();
+}
+
+function tell()
+{
+	const start = new Date(recording.start_ms);
+	const others = data.others.flows ? `, of which the ${data.flows.length} largest have curves` : "";
+	const jain = recording.jain !== null && recording.flows_total > 1 ?
+		` Jain's index of their mean rates: ${recording.jain.toFixed(3)}.` : "";
+
+	document.title = `${recording.file} – bbrmon report`;
+	byId("title").textContent = recording.file;
+	byId("about").textContent = `From ${start.toISOString().replace("T", " ").replace("Z", " UTC")}, ` +
+		`${digits(END)} s; ${recording.flows_total} ${recording.flows_total === 1 ? "flow" : "flows"}${others}.${jain}` +
+		" Times are seconds from then on.";
+	const missing = [
+		recording.drops_total && `${digits(recording.drops_total)} events were dropped: what happened then is missing ` +
+			"here, and the times in which that was noticed are shaded red.",
+		recording.unwatched_us.some(Boolean) && "Where it is grey nobody watched.",
+	].filter(Boolean);
+	byId("drops").hidden = !missing.length;
+	byId("drops").textContent = missing.join(" ");
+}
+
+// The table
+
+function bracketed(value, known)
+{
+	return known ? value : `(${value})`;
+}
+
+function share(part, whole)
+{
+	return whole ? `${digits(100 * part / whole)}` : "–";
+}
+
+function per(value, unit)
+{
+	return value === null || value === undefined ? "–" : digits(value / unit);
+}
+
+const sum = key => flows => flows.reduce((total, flow) => total + flow[key], 0);
+// Name, unit, of a flow, and of all together where that means something.
+const TABLE = [
+	["flow", "", flow => nameOf(flow), () => "all"],
+	["start", "s", flow => bracketed((flow.start_us / 1e6).toFixed(3), flow.start_seen)],
+	["end", "s", flow => bracketed((flow.end_us / 1e6).toFixed(3), flow.end_seen)],
+	["bytes", "MB", flow => per(flow.bytes_acked, 1e6), flows => per(sum("bytes_acked")(flows), 1e6)],
+	["mean rate", "Mbit/s", flow => per(flow.mean_bps, 1e6)],
+	["RTT", "median, ms", flow => per(flow.rtt_median_us, 1e3)],
+	["", "p95, ms", flow => per(flow.rtt_p95_us, 1e3)],
+	["", "p99, ms", flow => per(flow.rtt_p99_us, 1e3)],
+	["min_rtt", "lowest, ms", flow => per(flow.min_rtt_us, 1e3)],
+	["retransmitted", "kB", flow => per(flow.bytes_retrans, 1e3), flows => per(sum("bytes_retrans")(flows), 1e3)],
+	["", "% of sent", flow => share(flow.bytes_retrans, flow.bytes_sent),
+		flows => share(sum("bytes_retrans")(flows), sum("bytes_sent")(flows))],
+	["lost", "packets", flow => digits(flow.lost), flows => digits(sum("lost")(flows))],
+	...recording.modes.map(mode => [mode, "s", flow => per(flow.mode_us[mode], 1e6)]),
+	["RTOs", "", flow => digits(flow.rtos), flows => digits(sum("rtos")(flows))],
+	["policers", "found", flow => digits(flow.policers), flows => digits(sum("policers")(flows))],
+	["app-limited", "%", flow => (flow.app_limited === null ? "–" : share(flow.app_limited, flow.samples))],
+	["events", "", flow => digits(flow.events), flows => digits(sum("events")(flows))],
+	["dropped", "", () => "", () => digits(recording.drops_total)],
+];
+
+function tableRow(cells)
+{
+	return element("tr", {}, ...cells.map((text, i) =>
+		element("td", { textContent: text, className: i ? "" : "text" })));
+}
+
+function othersCells()
+{
+	const { others } = data;
+	const known = { bytes: per(others.bytes_acked, 1e6), lost: digits(others.lost), RTOs: digits(others.rtos),
+		policers: digits(others.policers), events: digits(others.events),
+		retransmitted: per(others.bytes_retrans, 1e3) };
+
+	return TABLE.map(([name], i) => (i ? known[name] ?? "" : `${others.flows} others`));
+}
+
+function fillTable()
+{
+	const head = element("tr", {}, ...TABLE.map(([name, unit], i) => element("th",
+		{ className: i ? "" : "text", scope: "col" }, name, element("small", { textContent: unit }))));
+	const rows = data.flows.map((flow, i) => {
+		const row = tableRow(TABLE.map(([, , cell]) => cell(flow)));
+
+		row.dataset.flow = i;
+		row.addEventListener("click", () => selectFlow(i));
+		return row;
+	});
+	const all = data.others.flows ? [...data.flows, data.others] : data.flows;
+
+	if (data.others.flows)
+		rows.push(tableRow(othersCells()));
+	byId("table").replaceChildren(element("thead", {}, head), element("tbody", {}, ...rows),
+		element("tfoot", {}, tableRow(TABLE.map(([, , , cell]) => (cell ? cell(all) : "")))));
+}
+
+// What the colours of the strip mean.
+function fillColours()
+{
+	const groups = [["mode", recording.modes, MODE_COLOURS], ["recovery", recording.ca_states, CA_COLOURS],
+		["policer", POLICER, POLICER_COLOURS]];
+
+	byId("plot-state").append(element("div", { className: "colours" }, ...groups.map(([name, values, colours]) => element("div", {}, `${name}: `,
+		...values.map((value, i) => element("span", {}, swatch({ colour: colour(colours[i]), kind: "block" }), value))))));
+}
+
+function begin()
+{
+	byId("flow").append(...data.flows.map((flow, i) => element("option", { value: i, textContent: nameOf(flow) })));
+	byId("flow").addEventListener("change", event => selectFlow(Number(event.target.value)));
+	byId("this-flow").addEventListener("click", () => {
+		const { start_us: from, end_us: to } = data.flows[report.flow];
+
+		setTimeWindow(from / 1e6, Math.max(to / 1e6, from / 1e6 + 1e-3));
+	});
+	byId("everything").addEventListener("click", () => setTimeWindow(0, END));
+	byId("zoom-out").addEventListener("click", zoomOut);
+	byId("earlier").addEventListener("click", () => move(-0.5));
+	byId("later").addEventListener("click", () => move(0.5));
+	byId("stacked").addEventListener("change", stack);
+	darkPage.addEventListener("change", draw);
+	tell();
+	fillTable();
+	const largest = data.flows.reduce((best, flow, i) =>
+		(flow.bytes_acked > data.flows[best].bytes_acked ? i : best), 0);
+	selectFlow(largest);
+}
+
+begin();

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Plots on one time axis: what a plot is, how it looks, what it says under the pointer.
+
+// Okabe and Ito's colours, which colour-blind people can tell apart; lighter ones on a dark page.
+const COLOURS = {
+	light: { blue: "#0072b2", red: "#d55e00", green: "#009e73", pink: "#cc79a7", yellow: "#e69f00",
+		sky: "#56b4e9", grey: "#8a8f98", pale: "#c9ced6" },
+	dark: { blue: "#4aa8e0", red: "#ff8243", green: "#2fc89a", pink: "#e39bc5", yellow: "#f2b632",
+		sky: "#9ad4f7", grey: "#8a8f98", pale: "#4a515c" },
+};
+const darkPage = window.matchMedia("(prefers-color-scheme: dark)");
+
+function colour(name)
+{
+	return COLOURS[darkPage.matches ? "dark" : "light"][name];
+}
+
+function element(name, properties = {}, ...children)
+{
+	const made = Object.assign(document.createElement(name), properties);
+
+	made.append(...children);
+	return made;
+}
+
+// Three or four digits, as people read them.
+function digits(value)
+{
+	if (value === null || value === undefined || Number.isNaN(value))
+		return "–";
+	if (value === 0 || Math.abs(value) >= 1000)
+		return Math.round(value).toLocaleString("en");
+	return String(Number(value.toPrecision(4)));
+}
+
+// The name of a value, or as it is.
+function show(series, value)
+{
+	if (series.names && value !== null)
+		return series.names[value] ?? "unknown";
+	return digits(value);
+}
+
+// The vertical line at the pointer, and the values there in the legend.
+class Cursor {
+	constructor(plot)
+	{
+		this.plot = plot;
+		this.line = element("canvas");
+	}
+
+	activate(graph)
+	{
+		this.graph = graph;
+		graph.graphDiv.append(this.line);
+		return { select: event => this.select(event), deselect: () => this.deselect() };
+	}
+
+	select(event)
+	{
+		const width = this.graph.width_, height = this.graph.height_;
+		const point = event.selectedPoints[0];
+
+		this.deselect();
+		if (!point)
+			return;
+		// The row has more than the points that are drawn: those of hidden curves are there, too.
+		this.plot.series.forEach((series, i) => {
+			const value = this.graph.getValue(event.selectedRow, i + 1);
+
+			series.readout.textContent = show(series, value);
+		});
+		document.getElementById("pointer").textContent = `${event.selectedX.toFixed(6)} s`;
+		this.line.width = width;
+		this.line.height = height;
+		const context = this.line.getContext("2d");
+		context.strokeStyle = colour("grey");
+		context.beginPath();
+		context.moveTo(Math.round(point.canvasx) + 0.5, 0);
+		context.lineTo(Math.round(point.canvasx) + 0.5, height);
+		context.stroke();
+	}
+
+	deselect()
+	{
+		this.plot.series.forEach(series => { series.readout.textContent = ""; });
+		this.line.width = this.line.width;
+	}
+
+	destroy()
+	{
+		this.line.remove();
+	}
+}
+
+function swatch(series)
+{
+	const mark = element("span", { className: `swatch ${series.kind ?? ""}` });
+
+	mark.style.background = series.colour;
+	return mark;
+}
+
+function legend(plot, graph)
+{
+	return plot.series.map((series, i) => {
+		const box = element("input", { type: "checkbox", checked: true });
+
+		series.readout = element("span", { className: "value" });
+		box.addEventListener("change", () => graph().setVisibility(i, box.checked));
+		return element("label", {}, box, ...(series.colour ? [swatch(series)] : []),
+			element("span", { className: "name", textContent: series.name }), series.readout);
+	});
+}
+
+function isMissing(point)
+{
+	return point.yval === null || Number.isNaN(point.yval);
+}
+
+// Blocks of colour for numbered states, one lane a series. A state lasts until the next row.
+function drawStrip(plot)
+{
+	return drawing => {
+		const lane = drawing.plotArea.h / plot.series.length;
+		const number = plot.series.findIndex(series => series.name === drawing.setName);
+		const { colours } = plot.series[number];
+		const points = drawing.points.filter(point => !isMissing(point));
+
+		for (let i = 0, next; i < points.length - 1; i = next) {
+			for (next = i + 1; next < points.length - 1 && points[next].yval === points[i].yval;)
+				next++;
+			drawing.drawingContext.fillStyle = colour(colours[points[i].yval] ?? "grey");
+			drawing.drawingContext.fillRect(points[i].canvasx,
+				drawing.plotArea.y + number * lane + 2,
+				Math.max(points[next].canvasx - points[i].canvasx, 1), lane - 4);
+		}
+	};
+}
+
+// A bar for each row that is as wide as the rows are apart, shared by the series.
+function drawBars(plot)
+{
+	return drawing => {
+		const { graph, plotArea } = { graph: drawing.dygraph, plotArea: drawing.plotArea };
+		const wide = graph.toDomXCoord(plot.width) - graph.toDomXCoord(0);
+		const bar = Math.max(wide * 0.8 / plot.series.length, 1);
+		const zero = graph.toDomYCoord(0);
+		const number = plot.series.findIndex(series => series.name === drawing.setName);
+
+		drawing.drawingContext.fillStyle = drawing.color;
+		for (const point of drawing.points) {
+			if (!point.yval)
+				continue;
+			drawing.drawingContext.fillRect(point.canvasx - wide * 0.4 + number * bar, point.canvasy,
+				bar, Math.min(zero, plotArea.y + plotArea.h) - point.canvasy);
+		}
+	};
+}
+
+function seriesOptions(series)
+{
+	const look = {
+		points: { strokeWidth: 0, drawPoints: true, pointSize: 1.3 },
+		step: { stepPlot: true, strokeWidth: 1.6 },
+		line: { strokeWidth: 1.2 },
+	}[series.kind] ?? {};
+
+	return { color: series.colour, strokePattern: series.dashes ?? null, ...look };
+}
+
+function timeLabel(time, graph)
+{
+	const [from, to] = graph.xAxisRange();
+	const places = Math.max(0, Math.min(6, 1 - Math.floor(Math.log10(Math.max(to - from, 1e-6) / 2))));
+
+	return Number(time.toFixed(places)).toString();
+}
+
+// { id, title, series: [{ name, colour, kind }], rows, ... }: a plot at the end of `place`.
+function makePlot(place, plot, end, shade)
+{
+	const area = element("div", { className: `area ${plot.className ?? ""}` });
+	let graph = null;
+	const head = element("div", { className: "head" },
+		element("h3", { textContent: plot.title }),
+		element("div", { className: "legend" }, ...legend(plot, () => graph)));
+	place.append(element("div", { className: "plot", id: `plot-${plot.id}` }, head, area));
+
+	// Every plot has the same extent, so that all can share one time axis.
+	const none = plot.series.map(() => null);
+	const rows = [[0, ...none], ...plot.rows, [end, ...none]];
+	const strip = plot.lanes ? { ticker: () => plot.series.map((series, i) => (
+		{ v: plot.series.length - i - 0.5, label: series.name })) } : {};
+
+	graph = new Dygraph(area, rows, {
+		labels: ["time", ...plot.series.map(series => series.name)],
+		series: Object.fromEntries(plot.series.map(series => [series.name, seriesOptions(series)])),
+		legend: "never",
+		plugins: [new Cursor(plot)],
+		connectSeparatedPoints: false,
+		includeZero: plot.lanes === undefined,
+		valueRange: plot.valueRange ?? null,
+		stackedGraph: false,
+		plotter: plot.lanes ? drawStrip(plot) : plot.width ? drawBars(plot) :
+			[Dygraph.Plotters.fillPlotter, Dygraph.Plotters.linePlotter],
+		highlightCircleSize: plot.lanes || plot.width ? 0 : 3,
+		underlayCallback: shade,
+		axisLineColor: colour("pale"),
+		gridLineColor: colour("pale"),
+		gridLineWidth: 0.5,
+		axes: {
+			x: { axisLabelFormatter: (time, granularity, options, graph_) => timeLabel(time, graph_),
+				pixelsPerLabel: 80 },
+			y: { axisLabelWidth: 58, axisLabelFormatter: digits, pixelsPerLabel: 30,
+				drawGrid: !plot.lanes, ...strip },
+		},
+	});
+	return graph;
+}
