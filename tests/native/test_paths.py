@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Flows over a bottleneck: BBR's modes in their order, and bytes that stay whole whatever is lost."""
+import socket
+import struct
 import time
 
 import pytest
@@ -93,6 +95,23 @@ def test_losses(load, monitor, new_path, family):
     assert last["lost"] > 0 and last["bytes_retrans"] > 0
     assert last["bytes_sent"] - last["bytes_retrans"] == 8 * MB
     check_recoveries(watching.events)
+
+
+def test_closed_in_the_middle_of_losses(load, monitor, new_path):
+    """A socket that is aborted forgets its queue before BBR's end, but not the packets that were SACKed."""
+    path, name = new_path(rate="30mbit", limit="6k"), load()
+    watching = monitor(name, "--every", "ack")
+    listener = listen(path.receiver, path.v4)
+    for ended in range(1, 11):
+        sender, receiver = connect(path.sender, listener, cc=name)
+        losing = len(watching.of("recovery"))
+        transfer = Transfer(sender, receiver)
+        watching.wait_for(lambda m: len(m.of("recovery")) > losing, "losses")
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        transfer.close()
+        watching.wait_for(lambda m: len(m.of("end")) == ended, "the connection's end")
+    watching.stop()
+    assert [e["inflight"] for e in watching.of("end")] == [0] * 10
 
 
 def test_path_that_breaks_and_comes_back(load, monitor, new_path):
