@@ -60,10 +60,15 @@ int recording_open(struct recording_reader *r, const char *name)
 	return status;
 }
 
-void recording_close(struct recording_reader *r)
+void recording_release(struct recording_reader *r)
 {
 	inflateEnd(&r->inflate);
 	free_buffers(r);
+}
+
+void recording_close(struct recording_reader *r)
+{
+	recording_release(r);
 	if (r->fd != STDIN_FILENO)
 		close(r->fd);
 }
@@ -158,7 +163,7 @@ static void enter_run(struct recording_reader *r)
 			memcmp(r->run.boot_id, r->head.run.boot_id, sizeof(r->run.boot_id));
 
 	if (r->has_run && is_other) {
-		if (!r->run_ended)
+		if (!r->run_ended && !r->skim)
 			err("%s: the run of bbrmon before byte %llu was not ended", r->name,
 			    r->offset);
 		add_totals(&r->before, r);
@@ -222,6 +227,8 @@ static void begin_chunk(struct recording_reader *r)
 static void end_chunk(struct recording_reader *r)
 {
 	use(r, r->chunk_size);
+	if (!r->is_cut)
+		r->whole_end = r->offset;
 	r->in_chunk = false;
 }
 
@@ -339,12 +346,14 @@ static enum recording_next finish(struct recording_reader *r)
 
 	if (r->skipped && !r->has_run)
 		return refuse(r);
+	if (r->skipped) /* of what is damaged nothing is cut off */
+		r->whole_end = r->offset;
 	use(r, held(r));
 	say_skipped(r);
 	if (r->places > MAX_SAID)
 		err("%s: and %llu more places are damaged and were skipped", r->name,
 		    r->places - MAX_SAID);
-	if (is_cut)
+	if (is_cut && !r->skim)
 		say_cut(r);
 	r->is_over = true;
 	return RECORDING_NEXT_OVER;

@@ -22,7 +22,12 @@ enum recording_next {
 struct recording_reader {
 	int fd;
 	const char *name; /* for messages */
-	bool skim; /* whole chunks are passed over: only a cut one's events are told of */
+	/*
+	 * For who wants to write after it: whole chunks are passed over, only the events of one that was cut are told of, and
+	 * whole_end is where what can be read ends without them. Says nothing of cuts.
+	 */
+	bool skim;
+	__u64 whole_end;
 
 	/* Bytes of the file that are not used up yet. */
 	__u8 *buffer;
@@ -58,9 +63,11 @@ struct recording_reader {
 
 /* "-": standard input. Exit status. */
 int recording_open(struct recording_reader *r, const char *name);
-/* The same for a file that is open. It stays the caller's. */
-int recording_read_fd(struct recording_reader *r, int fd, const char *name);
 void recording_close(struct recording_reader *r);
+
+/* The same for a file that is open and stays the caller's. */
+int recording_read_fd(struct recording_reader *r, int fd, const char *name);
+void recording_release(struct recording_reader *r);
 
 /* Waits for at most so long. */
 enum recording_next recording_next(struct recording_reader *r, int wait_ms);

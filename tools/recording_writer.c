@@ -135,6 +135,16 @@ void recording_writer_flush(struct recording_writer *w)
 	begin_chunk(w);
 }
 
+void recording_writer_rescue(struct recording_writer *w)
+{
+	if (w->raw_size)
+		write_chunk(w);
+	memset(&w->run, 0, sizeof(w->run));
+	memset(w->received, 0, sizeof(w->received));
+	w->events = 0;
+	begin_chunk(w);
+}
+
 void recording_writer_end(struct recording_writer *w, bool exact)
 {
 	struct watch_totals here = totals_here(w, false);

@@ -56,6 +56,9 @@ void recording_writer_totals(struct recording_writer *w, const struct watch_tota
 /* Writes the chunk, if there is anything new in it. */
 void recording_writer_flush(struct recording_writer *w);
 
+/* The same for events that are another run's: without totals, and forgets that run. */
+void recording_writer_rescue(struct recording_writer *w);
+
 /* Ends the run in this file; `exact`: totals.counters.seq is, too. Then another file may be given. */
 void recording_writer_end(struct recording_writer *w, bool exact);
 

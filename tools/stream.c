@@ -10,14 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <json-c/json.h>
-
 #include "clock.h"
 #include "connections.h"
 #include "err.h"
 #include "event.h"
 #include "options.h"
 #include "source.h"
+#include "watch_summary.h"
 #include "verbs.h"
 #include "watch_options.h"
 
@@ -147,69 +146,26 @@ static int follow_events(struct stream *s, struct source *source)
 	return EXIT_DONE;
 }
 
-static void print_kinds(const char *what, __u64 total, const __u64 *by_kind)
-{
-	const char *before = " (";
-
-	fprintf(stderr, "  %-12s %llu", what, total);
-	for (int i = 0; i < BBR_EV_MAX; i++) {
-		if (!by_kind[i])
-			continue;
-		fprintf(stderr, "%s%s %llu", before, event_kind_name(i), by_kind[i]);
-		before = ", ";
-	}
-	fprintf(stderr, "%s\n", total && before[0] == ',' ? ")" : "");
-}
-
 static void print_summary_text(const struct stream *s, const struct watch_totals *t)
 {
 	const struct counters *c = &t->counters;
 
-	fprintf(stderr, "  %-12s %.3fs\n", "watched", t->watched_ns / (double)NS_PER_S);
-	if (t->unwatched_ns)
-		fprintf(stderr, "  %-12s %.3fs: bbrmon was stopped, or its output was blocked\n",
-			"not watched", t->unwatched_ns / (double)NS_PER_S);
-	fprintf(stderr, "  %-12s %llu\n", "connections", s->connections.seen);
-	fprintf(stderr, "  %-12s %llu\n", "ACKs", c->acks);
-	print_kinds("events", counters_received(c), c->received);
+	watch_summary_watched(t);
+	watch_summary_count("connections", s->connections.seen);
+	watch_summary_count("ACKs", c->acks);
+	watch_summary_kinds("events", counters_received(c), c->received);
 	if (s->not_shown)
-		fprintf(stderr, "  %-12s %llu\n", "not shown", s->not_shown);
-	print_kinds("dropped", counters_drops(c), c->drops);
-}
-
-static void add_number(struct json_object *o, const char *key, __u64 value)
-{
-	json_object_object_add(o, key, json_object_new_int64(value));
-}
-
-static struct json_object *kinds_object(__u64 total, const __u64 *by_kind)
-{
-	struct json_object *o = json_object_new_object();
-
-	for (int i = 0; i < BBR_EV_KINDS; i++)
-		add_number(o, event_kind_name(i), by_kind[i]);
-	add_number(o, "total", total);
-	return o;
+		watch_summary_count("not shown", s->not_shown);
+	watch_summary_kinds("dropped", counters_drops(c), c->drops);
 }
 
 static void print_summary_json(const struct stream *s, const struct watch_totals *t)
 {
-	const struct counters *c = &t->counters;
-	struct json_object *line = json_object_new_object(), *o = json_object_new_object();
-	struct json_object *drops = kinds_object(counters_drops(c), c->drops);
+	struct json_object *o = watch_summary_object(t);
 
-	add_number(drops, "unknown", c->drops_unknown);
-	json_object_object_add(line, "summary", o);
-	add_number(o, "watched_ms", t->watched_ns / NS_PER_MS);
-	add_number(o, "unwatched_ms", t->unwatched_ns / NS_PER_MS);
-	add_number(o, "connections", s->connections.seen);
-	add_number(o, "acks", c->acks);
-	add_number(o, "seq", c->seq);
-	json_object_object_add(o, "events", kinds_object(counters_received(c), c->received));
-	json_object_object_add(o, "drops", drops);
-	add_number(o, "not_shown", s->not_shown);
-	printf("%s\n", json_object_to_json_string_ext(line, JSON_C_TO_STRING_PLAIN));
-	json_object_put(line);
+	watch_summary_add(o, "connections", s->connections.seen);
+	watch_summary_add(o, "not_shown", s->not_shown);
+	watch_summary_print(o);
 }
 
 static void print_summary(struct stream *s, const struct watch_totals *t)

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "err.h"
+#include "record_output.h"
+#include "recording_reader.h"
+
+/* What may still come to a file after it was looked at: a full chunk, and the one that ends it. */
+#define ROTATE_ROOM (RECORDING_FULL + (64 << 10))
+
+static int refuse(const char *path, const char *why)
+{
+	err("cannot write %s: %s", path, why);
+	return EXIT_REFUSED;
+}
+
+static bool is_plain(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) || S_ISCHR(st->st_mode);
+}
+
+static int refuse_type(const struct record_output *o, const struct stat *st)
+{
+	refuse(o->path, S_ISDIR(st->st_mode) ? strerror(EISDIR) : "not a file");
+	if (S_ISFIFO(st->st_mode))
+		remedy("write to a pipe with -o -");
+	return EXIT_REFUSED;
+}
+
+/* An open file that nobody else records to, its contents untouched. */
+static int open_file(struct record_output *o)
+{
+	struct stat st;
+
+	if (!stat(o->path, &st) && !is_plain(&st))
+		return refuse_type(o, &st);
+	o->fd = open(o->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
+	if (o->fd < 0)
+		return refuse(o->path, strerror(errno));
+	if (fstat(o->fd, &st) || !is_plain(&st)) {
+		close(o->fd);
+		return refuse_type(o, &st);
+	}
+	if (flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		close(o->fd);
+		return refuse(o->path, "another bbrmon writes to it");
+	}
+	return EXIT_DONE;
+}
+
+/* FILE.n, or FILE. False: the name is too long. */
+static bool name_file(char name[PATH_MAX], const struct record_output *o, __u64 n)
+{
+	int len = n ? snprintf(name, PATH_MAX, "%s.%llu", o->path, n) :
+		      snprintf(name, PATH_MAX, "%s", o->path);
+
+	errno = ENAMETOOLONG;
+	return len < PATH_MAX;
+}
+
+/* Removes those that are too many. Returns the first number that is free. */
+static __u64 free_number(const struct record_output *o, bool *ok)
+{
+	char name[PATH_MAX];
+	__u64 n = 1;
+
+	while ((*ok = name_file(name, o, n)) && !access(name, F_OK)) {
+		if (o->keep && n + 1 >= o->keep && unlink(name)) {
+			*ok = false;
+			break;
+		}
+		n++;
+	}
+	return o->keep && n > o->keep - 1 ? o->keep - 1 : n;
+}
+
+/* FILE becomes FILE.1, that FILE.2 and so on. */
+static int shift_files(const struct record_output *o)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	bool ok;
+
+	for (__u64 n = free_number(o, &ok); ok && n; n--)
+		ok = name_file(from, o, n - 1) && name_file(to, o, n) && !rename(from, to);
+	return ok ? EXIT_DONE : refuse(o->path, strerror(errno));
+}
+
+static bool is_rotated(const struct record_output *o)
+{
+	return o->rotate_size || o->rotate_ns;
+}
+
+static bool has_contents(const struct record_output *o)
+{
+	struct stat st;
+
+	return !fstat(o->fd, &st) && S_ISREG(st.st_mode) && st.st_size;
+}
+
+/* An empty file. */
+static int open_new(struct record_output *o)
+{
+	int status = open_file(o);
+
+	if (!status && is_rotated(o) && has_contents(o)) {
+		status = shift_files(o);
+		close(o->fd);
+		if (!status)
+			status = open_file(o);
+	}
+	if (status)
+		return status;
+	if (has_contents(o) && ftruncate(o->fd, 0)) {
+		close(o->fd);
+		return refuse(o->path, strerror(errno));
+	}
+	recording_writer_file(o->writer, o->fd, o->path, 0);
+	o->opened_ns = now_ns();
+	o->appended_at = 0;
+	return EXIT_DONE;
+}
+
+/*
+ * Looks for the end of what can be read. A chunk that was cut is written once more with what is left of it,
+ * as a whole one: readers would take what comes after it for the rest.
+ */
+static int find_end(struct record_output *o, struct recording_reader *r)
+{
+	enum recording_next next;
+
+	r->skim = true;
+	while ((next = recording_next(r, -1)) == RECORDING_NEXT_EVENT) {
+		if (o->writer->fd != o->fd) {
+			recording_writer_file(o->writer, o->fd, o->path, r->chunk_offset);
+			lseek(o->fd, r->chunk_offset, SEEK_SET);
+		}
+		recording_writer_run(o->writer, &r->run);
+		recording_writer_event(o->writer, r->origin, r->event);
+	}
+	return next == RECORDING_NEXT_OVER ? EXIT_DONE : EXIT_REFUSED;
+}
+
+static void say_rescued(const struct record_output *o, const struct recording_reader *r)
+{
+	if (r->whole_end == r->offset)
+		return;
+	err("%s: was cut off at byte %llu: what is whole of its last chunk, %llu events, is kept",
+	    o->path, r->offset, r->events);
+}
+
+static int go_to_end(struct record_output *o, struct recording_reader *r)
+{
+	if (o->writer->fd != o->fd) {
+		recording_writer_file(o->writer, o->fd, o->path, r->whole_end);
+		lseek(o->fd, r->whole_end, SEEK_SET);
+	}
+	recording_writer_rescue(o->writer);
+	if (o->writer->failed)
+		return EXIT_REFUSED;
+	return ftruncate(o->fd, o->writer->size) ? refuse(o->path, strerror(errno)) : EXIT_DONE;
+}
+
+static int open_to_append(struct record_output *o)
+{
+	struct recording_reader reader;
+	int status = open_file(o);
+
+	if (status)
+		return status;
+	if (!has_contents(o)) {
+		recording_writer_file(o->writer, o->fd, o->path, 0);
+		o->opened_ns = now_ns();
+		return EXIT_DONE;
+	}
+	o->writer->fd = -1;
+	status = recording_read_fd(&reader, o->fd, o->path);
+	if (!status) {
+		status = find_end(o, &reader);
+		if (!status) {
+			say_rescued(o, &reader);
+			status = go_to_end(o, &reader);
+		}
+		recording_release(&reader);
+	}
+	if (status)
+		close(o->fd);
+	o->opened_ns = now_ns();
+	o->appended_at = o->writer->size;
+	return status;
+}
+
+int record_output_open(struct record_output *o)
+{
+	if (!strcmp(o->path, "-")) {
+		if (isatty(STDOUT_FILENO)) {
+			refuse("standard output", "it is a terminal");
+			remedy("name a file: -o FILE");
+			return EXIT_REFUSED;
+		}
+		o->fd = STDOUT_FILENO;
+		recording_writer_file(o->writer, o->fd, "standard output", 0);
+		return EXIT_DONE;
+	}
+	return o->append ? open_to_append(o) : open_new(o);
+}
+
+static bool is_full(const struct record_output *o)
+{
+	if (o->rotate_size && o->writer->size + ROTATE_ROOM > o->rotate_size)
+		return true;
+	return o->rotate_ns && now_ns() - o->opened_ns >= o->rotate_ns;
+}
+
+int record_output_rotate(struct record_output *o)
+{
+	if (!is_full(o))
+		return EXIT_DONE;
+	recording_writer_end(o->writer, false);
+	if (o->writer->failed)
+		return EXIT_REFUSED;
+	o->bytes = record_output_bytes(o);
+	o->files++;
+	close(o->fd);
+	o->fd = -1;
+	return open_new(o);
+}
+
+bool record_output_is_gone(const struct record_output *o)
+{
+	struct pollfd fd = { .fd = o->fd };
+
+	if (poll(&fd, 1, 0) <= 0 || !(fd.revents & POLLERR))
+		return false;
+	refuse(o->writer->name, strerror(EPIPE));
+	return true;
+}
+
+__u64 record_output_bytes(const struct record_output *o)
+{
+	return o->bytes + o->writer->size - o->appended_at;
+}
+
+void record_output_close(struct record_output *o)
+{
+	if (o->fd > STDERR_FILENO)
+		close(o->fd);
+}
