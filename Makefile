@@ -148,6 +148,12 @@ $(BUILD)/asan/bbrmon: $(BUILD)/bbrmon | $(BUILD)/asan
 $(BUILD)/unit/%: tests/unit/%.c tests/unit/fixture.h $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/unit
 	$(CC) -Iinclude -Ibpf/bbr -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $< -lcmocka -o $@
 
+# What of bbrmon top knows no terminal.
+TOP_TESTED := $(addprefix tools/,conn_table.c conn_history.c event.c origin.c sparkline.c top_table.c top_view.c) \
+	$(addprefix lib/,address.c caps.c err.c units.c)
+$(BUILD)/unit/test_conn_table $(BUILD)/unit/test_top_table: $(BUILD)/unit/%: tests/unit/%.c $(TOP_TESTED) $(HEADERS) | $(BUILD)/unit
+	$(CC) $(CPPFLAGS) -Itools -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $< $(TOP_TESTED) $(LDLIBS) -lcmocka -o $@
+
 # The fuzzers. Of what speaks to the kernel they call nothing.
 $(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c tests/fuzz/fuzz.h $(wildcard bpf/bbr/*.h) $(ABI) | $(BUILD)/fuzz
 	$(CLANG) -Iinclude -Ibpf/bbr $(FUZZ_FLAGS) $< -o $@

@@ -10,6 +10,8 @@
 
 /* A socket may be read a moment before its first event is, and after its last. */
 #define SNAPSHOT_SLACK_NS NS_PER_S
+/* One whose end was dropped: no event for so long, and no socket is found. */
+#define QUIET_NS (60 * NS_PER_S)
 
 static int compare_id(const void *a, const void *b)
 {
@@ -257,9 +259,10 @@ void conn_table_end_snapshot(struct conn_table *t)
 {
 	for (__u32 i = 0; i < t->n; i++) {
 		struct conn *c = t->all[i];
+		/* What was never seen in one may be where we cannot look. */
+		__u64 slack = c->cookie ? SNAPSHOT_SLACK_NS : QUIET_NS;
 
-		if (c->generation != t->generation &&
-		    c->e.time_ns + SNAPSHOT_SLACK_NS < t->reading_ns)
+		if (c->generation != t->generation && c->e.time_ns + slack < t->reading_ns)
 			end_conn(c, t->reading_ns);
 	}
 }

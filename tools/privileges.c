@@ -33,7 +33,7 @@ static const struct {
 	/* The second is for /proc/PID/fd, which only its owner can list. */
 	{ "snapshot", "processes", { .more = CAP(SYS_PTRACE) | CAP(DAC_READ_SEARCH) } },
 	{ "snapshot", "cgroup", { .more = CAP(DAC_READ_SEARCH) } }, /* open_by_handle_at() */
-	{ "top", NULL, { .needs = WATCH } },
+	{ "top", NULL, { .needs = WATCH, .may = EVERY_NETNS } },
 	{ "record", NULL, { .needs = WATCH, .may = WRITE_FILE } },
 	{ "report", NULL, { .may = READ_FILE | WRITE_FILE } },
 	{ "export", NULL, { .needs = WATCH | EVERY_NETNS, .may = CAP(NET_BIND_SERVICE) } },

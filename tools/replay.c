@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "err.h"
 #include "replay.h"
+#include "wanted.h"
 
 #define OPEN_WAIT_MS 500
 #define BATCH 256 /* events handed on in a call, */
@@ -64,28 +65,6 @@ static void forget(struct replay *p, const struct bbr_event *e)
 	free(gone);
 }
 
-static bool addr_matches(const __u32 addr[4], const __u32 want[4], const __u32 mask[4])
-{
-	for (int i = 0; i < 4; i++)
-		if ((addr[i] & mask[i]) != want[i])
-			return false;
-	return true;
-}
-
-static bool is_conn_wanted(const struct replay *p, const struct origin *origin,
-			   const struct bbr_event *e)
-{
-	const struct bbr_filter *f = &p->config->watch.request.filter;
-	const struct value_list *names = &p->config->watch.names;
-	bool is_named = !names->n;
-
-	for (int i = 0; i < names->n; i++)
-		is_named |= !strcmp(names->arg[i], origin->name);
-	return is_named && addr_matches(e->laddr, f->laddr, f->lmask) &&
-	       addr_matches(e->raddr, f->raddr, f->rmask) && (!f->lport || f->lport == e->lport) &&
-	       (!f->rport || f->rport == e->rport);
-}
-
 static bool is_ack_wanted(struct replay *p, const struct bbr_event *e)
 {
 	const struct watch_request *request = &p->config->watch.request;
@@ -106,7 +85,7 @@ static bool is_ack_wanted(struct replay *p, const struct bbr_event *e)
 
 static bool is_wanted(struct replay *p, const struct origin *origin, const struct bbr_event *e)
 {
-	if (!is_conn_wanted(p, origin, e))
+	if (!is_conn_wanted(&p->config->watch, origin, e))
 		return false;
 	if (e->kind == BBR_EV_END)
 		forget(p, e);

@@ -52,6 +52,8 @@ bool top_is_done(const struct top *t)
 /* The end of an interval. */
 void top_refresh(struct top *t, __u64 now)
 {
+	if (t->sockets.is_open)
+		top_sockets_read(&t->sockets);
 	conn_table_tick(&t->table, now);
 	t->style.now_ns = now;
 	view_build(&t->view, &t->table);
@@ -71,7 +73,7 @@ static void refresh_until(struct top *t, __u64 time_ns)
 		t->next_ns = time_ns + t->interval_ns;
 	if (time_ns < t->next_ns)
 		return;
-	top_refresh(t, t->next_ns);
+	top_refresh(t, t->config.read ? t->next_ns : time_ns);
 	if (time_ns >= t->next_ns)
 		t->next_ns +=
 			(time_ns - t->next_ns) / t->interval_ns * t->interval_ns + t->interval_ns;
@@ -82,6 +84,7 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 	struct top *t = ctx;
 
 	t->events++;
+	t->last_ns = e->time_ns;
 	if (t->paused) {
 		t->unseen++;
 		conn_table_note_unseen(&t->table, origin, e);
@@ -96,8 +99,14 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 
 void top_follow_now(struct top *t)
 {
-	if (!t->paused && t->next_ns && !source_is_over(&t->source))
+	if (t->paused || !t->next_ns || t->is_over)
+		return;
+	if (source_is_over(&t->source)) { /* what came after the last whole interval */
+		t->is_over = true;
+		top_refresh(t, t->last_ns);
+	} else {
 		refresh_until(t, source_now_ns(&t->source));
+	}
 }
 
 int top_wait_ms(const struct top *t, int most)
@@ -157,8 +166,10 @@ static int run(struct top *t)
 	status = source_open(&t->source, &t->config);
 	if (status)
 		return status;
-	if (!t->config.read)
-		t->next_ns = source_now_ns(&t->source) + t->interval_ns;
+	if (!t->config.read) {
+		top_sockets_open(&t->sockets, &t->config.watch, &t->table);
+		t->next_ns = source_now_ns(&t->source);
+	}
 	errno = 0;
 	status = t->batch ? run_batch(t) : top_run_screen(t);
 	t->paused = true; /* what is still to come is only counted */
@@ -166,6 +177,7 @@ static int run(struct top *t)
 	if (!status)
 		print_summary(t);
 	source_close(&t->source);
+	top_sockets_close(&t->sockets);
 	conn_table_free(&t->table);
 	view_free(&t->view);
 	if (!status && t->batch && ferror(stdout) && errno != EPIPE) {
@@ -268,13 +280,15 @@ int verb_top(int argc, char **argv)
 	t = (struct top){
 		.config.watch.request = { .sampling = BBR_SAMPLE_TIME, .interval_ns = EVERY_NS },
 		.config.watch.ring_size = RING_SIZE_DEFAULT,
-		.config.speed = 1,
+		.config.speed = -1,
 		.interval_ns = NS_PER_S,
 		.view.sort = COL_RATE,
 	};
 	status = options_parse(&command, argc, argv);
 	if (status < 0) {
 		t.batch |= t.json;
+		if (t.config.speed < 0) /* as it happened, for people */
+			t.config.speed = !t.batch;
 		if (t.batch || !(t.count || t.width)) {
 			status = run(&t);
 		} else {

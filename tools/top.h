@@ -6,6 +6,7 @@
 #define TOOLS_TOP_H
 
 #include "source.h"
+#include "top_sockets.h"
 #include "top_view.h"
 
 struct top {
@@ -16,11 +17,14 @@ struct top {
 	__u64 interval_ns;
 
 	struct source source;
+	struct top_sockets sockets; /* of what happens now */
 	struct conn_table table;
 	struct view view;
 	struct cell_style style;
 
 	__u64 next_ns; /* the next refresh, in the time of events */
+	__u64 last_ns; /* the latest event */
+	bool is_over; /* a recording; its last events are shown */
 	__u64 blocks; /* of batch, so far */
 	__u64 events, unseen; /* those that came, and of them those since the pause began */
 	bool paused;

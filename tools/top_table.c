@@ -96,6 +96,11 @@ void format_mode(char *buf, size_t size, const struct conn *c)
 		snprintf(buf, size, "%s", event_mode_name(c->e.mode));
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 /* The address without some groups in its middle, as many as it must be: "2001:db8:…:7:1". */
 static void shorten_address(char *addr, size_t room, const char *gap)
 {
@@ -103,18 +108,19 @@ static void shorten_address(char *addr, size_t room, const char *gap)
 	char whole[ADDRESS_TEXT_LEN];
 
 	snprintf(whole, sizeof(whole), "%s", addr);
-	for (size_t head = 0; head < len; head++) {
-		if (head && whole[head - 1] != ':')
+	for (size_t head = 1; head < len; head++) {
+		if (whole[head - 1] != ':')
 			continue;
-		for (size_t tail = len; tail > head; tail--) {
+		for (size_t tail = len - 1; tail > head; tail--) {
 			size_t n = len - tail;
 
-			if (n && whole[tail] != ':')
+			if (whole[tail] != ':')
 				continue;
-			/* Of two of the same length the one that leaves more of the end. */
+			/* Of two of the same length the one that leaves more of both ends. */
 			if (head + n + 1 <= room &&
 			    (head + n > best_head + best_tail ||
-			     (head + n == best_head + best_tail && n > best_tail))) {
+			     (head + n == best_head + best_tail &&
+			      smaller(head, n) > smaller(best_head, best_tail)))) {
 				best_head = head;
 				best_tail = n;
 			}

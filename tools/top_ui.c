@@ -114,8 +114,8 @@ static void toggle_pause(struct top *t)
 	if (t->paused)
 		return;
 	conn_table_go_on(&t->table);
-	if (t->next_ns && !source_is_over(&t->source))
-		top_refresh(t, source_now_ns(&t->source));
+	if (t->next_ns)
+		top_refresh(t, source_is_over(&t->source) ? t->last_ns : source_now_ns(&t->source));
 }
 
 static void change_interval(struct top *t, int step)

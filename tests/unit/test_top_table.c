@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What bbrmon top writes into its columns, which of them a width has room for, order and filter. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+
+#include "sparkline.h"
+#include "top_view.h"
+
+#define LONGEST "2001:db8:1111:2222:3333:4444:5555:6666"
+
+static const struct origin origin = { .name = "fifteen_letters", .id = 1 };
+
+static struct conn_table table;
+static struct view view;
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&table, 0, sizeof(table));
+	memset(&view, 0, sizeof(view));
+	view.sort = COL_CWND;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	view_free(&view);
+	conn_table_free(&table);
+	return 0;
+}
+
+static void add(const char *remote, __u16 rport, __u32 cwnd)
+{
+	struct bbr_event e = {
+		.conn = table.n + 1,
+		.time_ns = NS_PER_S,
+		.laddr = { 0, 0, htonl(0xffff), htonl(0x0a000001) },
+		.lport = htons(5000 + table.n),
+		.rport = htons(rport),
+		.cwnd = cwnd,
+		.inflight = 4000000000,
+		.lost = 4000000000,
+		.bytes_retrans = ~0ull,
+		.bw = ~0u,
+		.mss = 65535,
+		.min_rtt_us = 4000000000,
+		.srtt_us = 4000000000,
+		.pacing_rate = ~0ull - 1,
+		.mode = BBR_PROBE_BW,
+		.cycle_idx = 255,
+		.ca_state = 3,
+		.netns = ~0u,
+	};
+
+	inet_pton(AF_INET6, remote, e.raddr);
+	conn_table_note(&table, &origin, &e);
+}
+
+static void assert_short(double value, const char *text)
+{
+	char buf[16];
+
+	format_short(buf, sizeof(buf), value);
+	assert_string_equal(buf, text);
+}
+
+static void numbers_have_three_digits(void **state)
+{
+	(void)state;
+	assert_short(NAN, "-");
+	assert_short(0, "0");
+	assert_short(7, "7");
+	assert_short(999.4, "999");
+	assert_short(999.5, "1.00k");
+	assert_short(9994, "9.99k");
+	assert_short(9996, "10.0k");
+	assert_short(99960, "100k");
+	assert_short(94.5e6, "94.5M");
+	assert_short(1.5e18, "1.50E");
+	assert_short(1e30, "999E");
+}
+
+static void assert_ms(double us, const char *text)
+{
+	char buf[16];
+
+	format_ms(buf, sizeof(buf), us);
+	assert_string_equal(buf, text);
+}
+
+static void rtts_are_milliseconds(void **state)
+{
+	(void)state;
+	assert_ms(NAN, "-");
+	assert_ms(0, "0.000");
+	assert_ms(45, "0.045");
+	assert_ms(999.6, "1.00");
+	assert_ms(12345, "12.3");
+	assert_ms(100000, "100");
+	assert_ms(4294967295.0, "4295s");
+}
+
+static void assert_age(__u64 ns, const char *text)
+{
+	char buf[16];
+
+	format_age(buf, sizeof(buf), ns);
+	assert_string_equal(buf, text);
+}
+
+static void ages_have_five_columns(void **state)
+{
+	(void)state;
+	assert_age(0, "0.0s");
+	assert_age(59990 * NS_PER_MS, "59.9s");
+	assert_age(60 * NS_PER_S, "1m00");
+	assert_age(3599 * NS_PER_S, "59m59");
+	assert_age(86399 * NS_PER_S, "23h59");
+	assert_age(86400 * NS_PER_S, "1d");
+	assert_age(~0ull, "9999d");
+}
+
+static void assert_endpoint(const char *addr, int width, const char *text)
+{
+	char buf[64];
+	__u32 raw[4];
+
+	inet_pton(AF_INET6, addr, raw);
+	format_endpoint_in(buf, sizeof(buf), raw, htons(65535), width, false);
+	assert_string_equal(buf, text);
+}
+
+/* The port and as many whole groups as there is room for stay; of both ends. */
+static void long_addresses_lose_groups_in_their_middle(void **state)
+{
+	(void)state;
+	assert_endpoint("::ffff:255.255.255.255", 21, "255.255.255.255:65535");
+	assert_endpoint("2001:db8::1", 21, "[2001:db8::1]:65535");
+	assert_endpoint(LONGEST, 47, "[" LONGEST "]:65535");
+	assert_endpoint(LONGEST, 45, "[2001:~:1111:2222:3333:4444:5555:6666]:65535");
+	assert_endpoint(LONGEST, 33, "[2001:db8:1111:~:5555:6666]:65535");
+	assert_endpoint(LONGEST, 21, "[2001:~:6666]:65535");
+	assert_endpoint("2001:db8:1:2:3:4:5:6", 21, "[2001:~:4:5:6]:65535");
+}
+
+static void names_hold_nothing_for_a_terminal(void **state)
+{
+	char buf[32];
+
+	(void)state;
+	format_name(buf, sizeof(buf), "a\033[2Jb\xff c");
+	assert_string_equal(buf, "a?[2Jb??c");
+	format_name(buf, sizeof(buf), "");
+	assert_string_equal(buf, "-");
+}
+
+static int columns_of(const char *s)
+{
+	int n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+/* Also with the longest values that there are, each column, sorted by any, at any width. */
+static void no_row_is_wider_than_the_screen(void **state)
+{
+	(void)state;
+	add(LONGEST, 65535, 4000000000);
+	view_build(&view, &table);
+	for (int width = 40; width <= 400; width++) {
+		for (int sort = 0; sort < COL_SPARK; sort++) {
+			struct layout l;
+			struct cell_style style = { .now_ns = 100 * NS_PER_S, .utf8 = width % 2 };
+			bool has_sort = false;
+			int end = 0;
+
+			layout_choose(&l, width, sort, view.rows, view.n);
+			for (int i = 0; i < l.n; i++) {
+				char cell[CELL_BYTES];
+
+				has_sort |= (int)l.place[i].column == sort;
+				assert_int_equal(l.place[i].x, i ? end + 1 : 0);
+				cell_format(cell, &l, i, &style, view.rows[0]);
+				assert_int_equal(columns_of(cell), l.place[i].width);
+				title_format(cell, &l, i, &style);
+				assert_int_equal(columns_of(cell), l.place[i].width);
+				end = l.place[i].x + l.place[i].width;
+			}
+			assert_true(has_sort);
+			assert_true(end <= width);
+		}
+	}
+}
+
+static bool has(const struct layout *l, enum column column)
+{
+	for (int i = 0; i < l->n; i++)
+		if (l->place[i].column == column)
+			return true;
+	return false;
+}
+
+static void wider_screens_have_more_columns(void **state)
+{
+	static const enum column at_80[] = { COL_REMOTE,  COL_MODE,	COL_RATE, COL_BW,   COL_RTT,
+					     COL_MIN_RTT, COL_INFLIGHT, COL_LOST, COL_SPARK };
+	struct layout l;
+
+	(void)state;
+	layout_choose(&l, 80, COL_RATE, NULL, 0);
+	assert_int_equal(l.n, sizeof(at_80) / sizeof(at_80[0]));
+	for (int i = 0; i < l.n; i++)
+		assert_true(has(&l, at_80[i]));
+	layout_choose(&l, 120, COL_RATE, NULL, 0);
+	assert_true(has(&l, COL_CWND) && has(&l, COL_INSTANCE) && has(&l, COL_RECOVERY));
+	layout_choose(&l, 200, COL_RATE, NULL, 0);
+	assert_int_equal(l.n, COLUMNS);
+	layout_choose(&l, 0, COL_RATE, NULL, 0);
+	assert_int_equal(l.n, COLUMNS);
+}
+
+static void assert_order(const __u32 *cwnds, size_t n)
+{
+	view_build(&view, &table);
+	assert_int_equal(view.n, n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(view.rows[i]->e.cwnd, cwnds[i]);
+}
+
+static void numbers_are_sorted_from_the_highest(void **state)
+{
+	(void)state;
+	add("::1", 1, 20);
+	add("::1", 1, 30);
+	add("::1", 1, 20);
+	add("::1", 1, 10);
+	assert_order((__u32[]){ 30, 20, 20, 10 }, 4);
+	assert_true(view.rows[1]->serial < view.rows[2]->serial);
+	view.reverse = true;
+	assert_order((__u32[]){ 10, 20, 20, 30 }, 4);
+	assert_true(view.rows[1]->serial < view.rows[2]->serial);
+}
+
+static void addresses_are_sorted_as_numbers(void **state)
+{
+	(void)state;
+	add("::ffff:10.0.0.9", 1, 2);
+	add("::ffff:10.0.0.10", 80, 3);
+	add("::ffff:10.0.0.9", 443, 1);
+	view.sort = COL_REMOTE;
+	assert_order((__u32[]){ 2, 1, 3 }, 3);
+}
+
+static void a_filter_is_words_that_must_all_be_there(void **state)
+{
+	(void)state;
+	add("::ffff:10.0.0.9", 443, 1);
+	add("::ffff:10.0.0.9", 80, 2);
+	add("fd00::9", 443, 3);
+	strcpy(view.filter, "10.0.0.9 :443");
+	assert_order((__u32[]){ 1 }, 1);
+	strcpy(view.filter, "probe_bw FIFTEEN [fd00");
+	assert_order((__u32[]){ 3 }, 1);
+	strcpy(view.filter, "PROBE_RTT");
+	assert_order(NULL, 0);
+	assert_null(view_chosen(&view));
+	view_move(&view, 1);
+}
+
+static void the_cursor_stays_on_its_connection(void **state)
+{
+	(void)state;
+	add("::1", 1, 20);
+	add("::1", 2, 10);
+	view_build(&view, &table);
+	view_move(&view, 1);
+	assert_int_equal(view_chosen(&view)->e.cwnd, 10);
+	add("::1", 3, 15);
+	add("::1", 4, 5);
+	view_build(&view, &table);
+	assert_int_equal(view_chosen(&view)->e.cwnd, 10);
+	assert_int_equal(view.cursor, 2);
+	view_home(&view);
+	add("::1", 5, 50);
+	view_build(&view, &table);
+	assert_int_equal(view_chosen(&view)->e.cwnd, 50);
+	view_move(&view, 100);
+	assert_int_equal(view_chosen(&view)->e.cwnd, 5);
+	view_move(&view, -100);
+	assert_int_equal(view.cursor, 0);
+}
+
+static void the_cursor_is_always_seen(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 50; i++)
+		add("::1", 1, 100 - i);
+	view_build(&view, &table);
+	view_move(&view, 30);
+	view_scroll(&view, 10);
+	assert_int_equal(view.top, 21);
+	view_move(&view, -5);
+	view_scroll(&view, 10);
+	assert_int_equal(view.top, 21);
+	view_move(&view, -10);
+	view_scroll(&view, 10);
+	assert_int_equal(view.top, 15);
+	view_move(&view, 100);
+	view_scroll(&view, 10);
+	assert_int_equal(view.top, 40);
+	view_scroll(&view, 100);
+	assert_int_equal(view.top, 0);
+}
+
+static void a_sparkline_has_a_column_for_each_value(void **state)
+{
+	const float values[] = { 0, 1, 4, 8, NAN, 8 };
+	char buf[64];
+
+	(void)state;
+	sparkline(buf, values, 6, 0, 8, true);
+	assert_string_equal(buf, "▁▁▄█ █");
+	sparkline(buf, values, 6, 0, 8, false);
+	assert_string_equal(buf, "__-# #");
+	sparkline(buf, values, 1, 0, 0, false);
+	assert_string_equal(buf, "_");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(numbers_have_three_digits),
+		TEST(rtts_are_milliseconds),
+		TEST(ages_have_five_columns),
+		TEST(long_addresses_lose_groups_in_their_middle),
+		TEST(names_hold_nothing_for_a_terminal),
+		TEST(no_row_is_wider_than_the_screen),
+		TEST(wider_screens_have_more_columns),
+		TEST(numbers_are_sorted_from_the_highest),
+		TEST(addresses_are_sorted_as_numbers),
+		TEST(a_filter_is_words_that_must_all_be_there),
+		TEST(the_cursor_stays_on_its_connection),
+		TEST(the_cursor_is_always_seen),
+		TEST(a_sparkline_has_a_column_for_each_value),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
