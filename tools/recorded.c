@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE /* twalk_r(), tdestroy() */
 #include <errno.h>
+#include <limits.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,13 +106,20 @@ static void forget(struct recorded *r, const struct connection_key *key)
 static bool note_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
 {
 	struct recorded *r = ctx;
+	struct recording_run run;
 	struct connection_key key;
 	struct connection *c;
 
-	if (e->time_ns > r->until_ns)
+	source_run(&r->source, &run);
+	if ((__s64)e->time_ns + run.epoch_ns > r->until_ns)
 		r->is_past = true;
 	if (r->is_past || r->no_memory)
 		return false;
+	if (r->run != run.id) {
+		tdestroy(r->live, free);
+		r->live = NULL;
+		r->run = run.id;
+	}
 	set_key(&key, origin, e);
 	if (e->kind == BBR_EV_END) {
 		forget(r, &key);
@@ -152,14 +160,14 @@ int recorded_open(struct recorded *r, const char *file, __u64 at_ns)
 		.read = file,
 	};
 	int status;
-	__u64 start;
+	__s64 start;
 
 	memset(r, 0, sizeof(*r));
 	status = source_open(&r->source, &config);
 	if (status)
 		return status;
-	start = source_now_ns(&r->source);
-	r->until_ns = at_ns < ~0ull - start ? start + at_ns : ~0ull;
+	start = source_now_ns(&r->source) + source_epoch_ns(&r->source);
+	r->until_ns = at_ns < (__u64)(LLONG_MAX - start) ? start + (__s64)at_ns : LLONG_MAX;
 	status = read_all(r);
 	if (status)
 		recorded_close(r);

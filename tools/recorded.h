@@ -14,13 +14,14 @@ struct recorded {
 	struct source source;
 	void *live; /* a tree of search.h */
 	struct known_origin *origins;
-	__u64 until_ns; /* as event.time_ns */
+	__u64 run; /* of the connections in the tree */
+	__s64 until_ns; /* time of day */
 	bool is_past, no_memory;
 };
 
 /*
  * Reads a recording until at_ns after its start; ~0 is its end. A connection is as its last event has it, and
- * left out if that is its end. Exit status; has printed what failed unless it is EXIT_DONE.
+ * left out if that is its end, or if a later run of the recorder, which did not see it end, has begun. Exit status; has printed what failed unless it is EXIT_DONE.
  */
 int recorded_open(struct recorded *r, const char *file, __u64 at_ns);
 

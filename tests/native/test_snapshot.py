@@ -1,0 +1,489 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""bbrmon snapshot against what ss, /proc and the sockets themselves tell."""
+import json
+import os
+import socket
+import struct
+import subprocess
+import threading
+
+import pytest
+
+import ss
+from crowd import Crowd
+from conftest import ROOT
+from system import run, wait_until
+from tool import DONE, NOTHING, REFUSED, SANITIZER, USAGE, sanitizer_environment, status_of
+from transfer import MB, Transfer, connect, listen, new_socket, send_verified
+
+SO_COOKIE, SO_MARK = 57, 36
+STATE = {"ESTAB": 1, "FIN-WAIT-2": 5, "CLOSE-WAIT": 8}
+
+
+@pytest.fixture
+def snapshot(bbrmon):
+    """The objects of `bbrmon snapshot -j` with these arguments."""
+    def take(*args, **kwargs):
+        return [json.loads(line) for line in bbrmon("snapshot", "-j", *args, **kwargs).out.splitlines()]
+    return take
+
+
+def ends_of(record):
+    return record["local"], record["lport"], record["remote"], record["rport"]
+
+
+def by_ends(records):
+    found = {ends_of(r): r for r in records}
+    assert len(found) == len(records), "a connection came twice"
+    return found
+
+
+def ends_of_socket(sock):
+    local, remote = sock.getsockname(), sock.getpeername()
+    return (local[0].removeprefix("::ffff:"), local[1], remote[0].removeprefix("::ffff:"), remote[1])
+
+
+def own_of(records, sock):
+    return by_ends(records)[ends_of_socket(sock)]
+
+
+def pair(ns, cc, size=0, family=None, address="127.0.0.1", to=None, accepted_cc="cubic", options=()):
+    """A connection whose first end uses cc and has sent so many bytes; nothing happens on it any more."""
+    listener = listen(ns, address, cc=accepted_cc)
+    sock = new_socket(ns, family or (socket.AF_INET6 if ":" in (to or address) else socket.AF_INET))
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
+    for level, name, value in options:
+        sock.setsockopt(level, name, value)
+    sock.connect((to or address, listener.getsockname()[1]))
+    accepted, _ = listener.accept()
+    accepted.settimeout(30)
+    block = bytes(100000)
+    for at in range(0, size, len(block)):
+        part = block[:size - at]
+        sock.sendall(part)
+        left = len(part)
+        while left:
+            left -= len(accepted.recv(left))
+    # The last ACK may be delayed.
+    wait_until(lambda: tcp_info(sock)["unacked"] == 0, "all is acknowledged")
+    return sock, accepted
+
+
+def tcp_info(sock):
+    raw = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+    words = struct.unpack_from("=8B24I", raw)
+    names = ("rto ato snd_mss rcv_mss unacked sacked lost retrans fackets last_data_sent last_ack_sent "
+             "last_data_recv last_ack_recv pmtu rcv_ssthresh rtt rttvar snd_ssthresh snd_cwnd advmss reordering "
+             "rcv_rtt rcv_space total_retrans").split()
+    return {"state": words[0], "ca_state": words[1], **dict(zip(names, words[8:]))}
+
+
+def check_against_ss(record, line):
+    """All that both show."""
+    assert record["state"] == line.state
+    assert record["recv_q_bytes"] == line.recv_q and record["send_q_bytes"] == line.send_q
+    assert record["cwnd"] == line.number("cwnd")
+    assert record["mss_bytes"] == line.number("mss")
+    assert record["bytes_sent"] == line.number("bytes_sent")
+    assert record["bytes_acked"] == line.number("bytes_acked")
+    assert record["bytes_retrans"] == line.number("bytes_retrans")
+    assert record["delivered"] == line.number("delivered")
+    assert record["inflight"] == line.number("unacked")
+    assert record["uid"] == line.number("uid")
+    assert record["inode"] == line.number("ino")
+    assert record["cookie"] == int(line.value("sk"), 16)
+    # ss has the smoothed RTT in microseconds, with three digits behind the point.
+    assert abs(record["srtt_us"] - float(line.value("rtt").partition("/")[0]) * 1000) < 1
+    assert record["min_rtt_us"] is not None
+    pacing = line.after("pacing_rate")
+    assert (record["pacing_rate_bps"] or None) == (pacing or None)
+
+
+@pytest.mark.parametrize("size", [0, 1000, 3 * MB])
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_the_kernels_bbr_is_as_ss_has_it(snapshot, ns, address, size):
+    sock, _ = pair(ns, "bbr", size, address=address)
+    record, line = own_of(snapshot("--netns", ns.name), sock), ss.sockets(ns)[ends_of_socket(sock)]
+    check_against_ss(record, line)
+    bw, mrtt, pacing_gain, cwnd_gain = line.bbr()
+    assert abs(record["bw_bps"] - bw) <= 8  # ss rounds to bytes
+    assert record["min_rtt_us"] == round(mrtt * 1000)
+    # ss prints six digits.
+    assert record["pacing_gain"] == pytest.approx(pacing_gain, abs=1e-5)
+    assert record["cwnd_gain"] == pytest.approx(cwnd_gain, abs=1e-5)
+    assert record["instance"] == "bbr" and record["profile"] is None and record["profile_index"] is None
+
+
+@pytest.mark.parametrize("size", [0, 1000, 3 * MB])
+def test_ours_is_as_ss_and_the_stream_have_it(snapshot, load, monitor, ns, size):
+    name = load()
+    watching = monitor(name, "--every", "ack")
+    sock, _ = pair(ns, name, size)
+    record, line = own_of(snapshot("--netns", ns.name), sock), ss.sockets(ns)[ends_of_socket(sock)]
+    check_against_ss(record, line)
+    assert record["instance"] == name and record["profile"] == "default" and record["event"] == "state"
+    assert record["conn"] is None and record["seq"] is None and record["params_gen"] is None
+    if not size:
+        return
+    watching.wait_for(lambda m: any(e["bytes_acked"] == record["bytes_acked"] for e in m.of("ack")), "the last ACK")
+    last = watching.of("ack")[-1]
+    # The keys of an event, and the values of the last one but for those that are the ACK's and not the state's.
+    of_ack = {"time_ns", "event", "conn", "seq", "params_gen", "rtt_us", "delivery_rate_bps", "app_limited",
+              "losses", "acked", "prior_inflight"}
+    assert {k: v for k, v in last.items() if k not in of_ack} == {k: record[k] for k in last if k not in of_ack}
+    assert [k for k in record if k in last] == list(last)
+
+
+def test_what_the_socket_itself_says(snapshot, shared, ns, cgroups):
+    name = shared
+    cgroups.make("inner")
+    with cgroups.entered("inner"):
+        sock, accepted = pair(ns, name, 5000, options=[(socket.SOL_SOCKET, SO_MARK, 0x1234),
+                                                       (socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo\0")])
+        accepted.sendall(b"x" * 777)
+        wait_until(lambda: sock.recv(1000, socket.MSG_PEEK) == b"x" * 777, "it is in the queue")
+        record = own_of(snapshot("--netns", ns.name, "--cgroup", "--processes"), sock)
+        idle = own_of(snapshot("--netns", ns.name), sock)
+    info = tcp_info(sock)
+    assert record["cookie"] == struct.unpack("=Q", sock.getsockopt(socket.SOL_SOCKET, SO_COOKIE, 8))[0]
+    assert record["mark"] == 0x1234 and record["bound_ifindex"] == 1
+    assert record["inode"] == os.fstat(sock.fileno()).st_ino
+    assert record["uid"] == os.fstat(sock.fileno()).st_uid
+    assert record["state"] == "ESTAB" and info["state"] == STATE["ESTAB"]
+    assert record["recv_q_bytes"] == 777 and record["send_q_bytes"] == 0
+    assert record["cgroup_id"] == cgroups.id("inner")
+    assert record["cgroup"] == cgroups.path("inner")
+    assert {"pid": os.getpid(), "fd": sock.fileno()}.items() <= record["processes"][0].items()
+    with open("/proc/self/comm") as f:
+        assert record["processes"][0]["name"] == f.read().rstrip("\n")
+    assert len(record["processes"]) == 1
+    assert record["cwnd"] == info["snd_cwnd"] and record["ssthresh"] == info["snd_ssthresh"]
+    assert record["netns"] == ns.inode and record["family"] == "inet"
+    assert "processes" not in idle and "cgroup" not in idle
+
+
+def test_a_socket_that_two_processes_have(snapshot, ns):
+    sock, _ = pair(ns, "bbr")
+    other = subprocess.Popen(["sleep", "60"], pass_fds=[sock.fileno()])
+    try:
+        owners = own_of(snapshot("--netns", ns.name, "-p"), sock)["processes"]
+        assert [(o["pid"], o["fd"]) for o in owners] == sorted((pid, sock.fileno()) for pid in (os.getpid(), other.pid))
+        assert {o["name"] for o in owners if o["pid"] == other.pid} == {"sleep"}
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_states_of_tcp(snapshot, ns):
+    closing, accepted = pair(ns, "bbr", accepted_cc="bbr")
+    closing.shutdown(socket.SHUT_WR)
+    wait_until(lambda: tcp_info(closing)["state"] == STATE["FIN-WAIT-2"], "the FIN is acknowledged")
+    found = by_ends(snapshot("--netns", ns.name))
+    assert found[ends_of_socket(closing)]["state"] == "FIN-WAIT-2"
+    assert found[ends_of_socket(accepted)]["state"] == "CLOSE-WAIT"
+    assert [r["state"] for r in snapshot("--netns", ns.name, "state", "fin-wait-2")] == ["FIN-WAIT-2"]
+    assert [r["state"] for r in snapshot("--netns", ns.name, "exclude", "fin-wait-2")] == ["CLOSE-WAIT"]
+
+
+def test_a_mapped_address(bbrmon, snapshot, ns):
+    """It is shown as the IPv4 address that it is in JSON, and as ss shows it in text."""
+    sock, _ = pair(ns, "bbr", family=socket.AF_INET6, to="::ffff:127.0.0.1")
+    record = own_of(snapshot("--netns", ns.name), sock)
+    assert (record["local"], record["remote"], record["family"]) == ("127.0.0.1", "127.0.0.1", "inet6")
+    assert "[::ffff:127.0.0.1]" in bbrmon("snapshot", "--netns", ns.name).out
+
+
+def test_every_namespace_or_one(snapshot, bbrmon, shared, new_ns):
+    name, spaces = shared, [new_ns(), new_ns()]
+    socks = [pair(ns, name)[0] for ns in spaces]
+    for ns, sock in zip(spaces, socks):
+        assert [ends_of(r) for r in snapshot("--netns", ns.name, "--name", name)] == [ends_of_socket(sock)]
+    everywhere = snapshot("--name", name)
+    assert sorted(r["netns"] for r in everywhere) == sorted(ns.inode for ns in spaces)
+    text = bbrmon("snapshot", "--name", name).out
+    assert all(f" netns:{ns.inode}" in text for ns in spaces)
+    assert "netns:" not in bbrmon("snapshot", "--netns", spaces[0].name).out
+    inside = bbrmon("snapshot", "--name", name, prefix=spaces[0].command())
+    assert f"netns:{spaces[1].inode}" in inside.out and f"netns:{spaces[0].inode}" not in inside.out
+    assert "bbrt_nowhere" in bbrmon("snapshot", "--netns", "bbrt_nowhere", status=USAGE).err
+
+
+def test_instances_by_name_also_after_they_were_unloaded(bbrctl, snapshot, bbrmon, load, ns):
+    one, two = load(), load()
+    socks = {name: pair(ns, name)[0] for name in (one, two, "bbr")}
+    for name, sock in socks.items():
+        assert [ends_of(r) for r in snapshot("--netns", ns.name, "--name", name)] == [ends_of_socket(sock)]
+    both = snapshot("--netns", ns.name, "--name", one, "--name", "bbr")
+    assert {r["instance"] for r in both} == {one, "bbr"}
+    bbrctl("unload", "--name", one)
+    assert [r["instance"] for r in snapshot("--netns", ns.name, "--name", one)] == [one]
+    bbrctl("load", "--name", one)
+    pair(ns, one)
+    assert [r["instance"] for r in snapshot("--netns", ns.name, "--name", one)] == [one, one]
+    assert "is loaded" in bbrmon("snapshot", "--name", "bbrt_none", status=NOTHING).err
+    assert not snapshot("--netns", ns.name, "--name", two, "dport", "=", ":1")
+
+
+def test_profiles(bbrctl, snapshot, load, ns):
+    name = load()
+    bbrctl("profile", "add", "bulk", "bw_win=20", "--name", name)
+    bbrctl("rule", "add", "--name", name, "--dst", "127.0.0.3/32", "--profile", "bulk")
+    pair(ns, name)
+    special, _ = pair(ns, name, address="127.0.0.3")
+    assert own_of(snapshot("--netns", ns.name), special)["profile"] == "bulk"
+    assert [ends_of(r) for r in snapshot("--netns", ns.name, "profile", "bulk")] == [ends_of_socket(special)]
+    assert [r["profile"] for r in snapshot("--netns", ns.name, "--sort", "profile")] == ["bulk", "default"]
+
+
+def test_text(bbrmon, shared, ns):
+    name = shared
+    sock, _ = pair(ns, name, 1000)
+    port, to = sock.getsockname()[1], sock.getpeername()[1]
+    header, columns, state = bbrmon("snapshot", "--netns", ns.name).out.splitlines()
+    assert header.split() == ["State", "Recv-Q", "Send-Q", "Local", "Address:Port", "Peer", "Address:Port"]
+    assert columns.split() == ["ESTAB", "0", "0", f"127.0.0.1:{port}", f"127.0.0.1:{to}"]
+    assert header.index("Recv-Q") == columns.index("0 ") and len(header) == len(columns)
+    assert state.startswith("\t bbr:(bw:") and f" instance:{name} profile:default" in state
+    one, = bbrmon("snapshot", "-O", "-H", "-p", "--cgroup", "--netns", ns.name).out.splitlines()
+    assert one.split()[:5] == columns.split()
+    assert f',pid={os.getpid()},fd={sock.fileno()})) bbr:(bw:' in one and " cgroup:/" in one
+
+
+@pytest.fixture
+def mixed(shared, ns):
+    """Some connections that differ in what can be sorted by."""
+    names = [shared, "bbr"]
+    return [pair(ns, names[i % 2], size, address=address)[0]
+            for i, (size, address) in enumerate([(0, "127.0.0.1"), (3 * MB, "::1"), (500, "127.0.0.2"), (MB, "127.0.0.1"),
+                                                 (500, "127.0.0.1"), (0, "::1"), (40000, "127.0.0.5")])]
+
+
+# Names that stand for numbers are in the order of these.
+ORDERS = {"mode": ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"], "policer": ["off", "sampling", "detected"],
+          "ca_state": ["open", "disorder", "cwr", "recovery", "loss"], "state": list(STATE), "family": ["inet", "inet6"]}
+
+
+def sort_value(record, key):
+    value = record[key]
+    if key in ("local", "remote"):
+        mapped = value if ":" in value else f"::ffff:{value}"
+        return socket.inet_pton(socket.AF_INET6, mapped)
+    return ORDERS[key].index(value) if key in ORDERS else value
+
+
+def test_every_key_sorts(snapshot, ns, mixed):
+    """Both ways; what is not known comes last; equal ones stay in their order."""
+    # The order that they come in, and all values, are the same each time: nothing happens.
+    plain = [r for r in snapshot("--netns", ns.name)]
+    assert len(plain) == len(mixed)
+    at = {ends_of(r): i for i, r in enumerate(plain)}
+    distinct = 0
+    for key in plain[0]:
+        if key == "time_ns":
+            continue
+        for descending in False, True:
+            known = [r for r in plain if r[key] is not None]
+            expected = sorted(known, key=lambda r: sort_value(r, key), reverse=descending)
+            if descending:  # Python's reverse keeps the order of equal ones, too
+                assert expected == sorted(known, key=lambda r: sort_value(r, key), reverse=True)
+            expected += [r for r in plain if r[key] is None]
+            found = snapshot("--netns", ns.name, "--sort", f"-{key}" if descending else key)
+            assert [at[ends_of(r)] for r in found] == [at[ends_of(r)] for r in expected], key
+        distinct += len({str(r[key]) for r in plain}) > 1
+    assert distinct > 20, "these connections are too much alike to tell one order from another"
+
+
+def test_several_sort_keys(snapshot, ns, mixed):
+    plain = snapshot("--netns", ns.name)
+    found = snapshot("--netns", ns.name, "--sort", "instance,-bytes_sent,lport")
+    assert found and [ends_of(r) for r in found] == [ends_of(r) for r in sorted(
+        plain, key=lambda r: (r["instance"], -r["bytes_sent"], r["lport"]))]
+    back = snapshot("--netns", ns.name, "--sort", "instance,-bytes_sent,lport", "--reverse")
+    assert [ends_of(r) for r in back] == [ends_of(r) for r in reversed(found)]
+    columns = snapshot("--netns", ns.name, "--sort", "peer,recv-q,send-q,lport")
+    assert [ends_of(r) for r in columns] == [ends_of(r) for r in snapshot(
+        "--netns", ns.name, "--sort", "remote,recv_q_bytes,send_q_bytes,lport")]
+
+
+def test_summary(bbrmon, snapshot, ns, mixed):
+    totals = {}
+    for r in snapshot("--netns", ns.name):
+        line = totals.setdefault((r["instance"], r["profile"], r["mode"]), dict.fromkeys(
+            ("connections", "bw_bps", "inflight", "bytes_sent", "bytes_acked", "bytes_retrans"), 0))
+        line["connections"] += 1
+        for key in set(line) - {"connections"}:
+            line[key] += r[key]
+    found = {(r.pop("instance"), r.pop("profile"), r.pop("mode")): r
+             for r in snapshot("--netns", ns.name, "--summary")}
+    assert found == totals
+    header, *lines = bbrmon("snapshot", "-s", "--netns", ns.name).out.splitlines()
+    assert header.startswith("Instance ")
+    assert sum(int(line.split()[3]) for line in lines) == len(mixed)
+
+
+WRONG = {
+    "dst 10.0.0.0/33 and dport = :443": (4, "0 to 32"),
+    "dst": (3, "missing"),
+    "dst [::1": (4, "]"),
+    "dst [::1]x": (4, "after"),
+    "dst host.example": (4, "address"),
+    "dport = :http2x": (8, "not a port"),
+    "dport 65536": (6, "not a port"),
+    "fwmark = x": (9, "not a mark"),
+    "fwmark = 1/": (9, "not a mark"),
+    "name > x": (5, "no order"),
+    "name " + 16 * "a": (5, "so long"),
+    "mode PROBE": (5, "not a mode"),
+    "state nonsense": (6, "not a state"),
+    "cgroup /bbrt_nowhere": (7, "no such cgroup"),
+    "dev bbrt_none": (4, "no network device"),
+    "( sport = :1": (0, "not closed"),
+    "sport = :1 )": (11, "to be closed"),
+    "sport = :1 or": (13, "is missing"),
+    "sport = :1 state established": (11, "not a condition"),
+    "wrong = 1": (0, "not a condition"),
+    "( " * 40 + "sport = :1" + " )" * 40: (None, "too deep"),
+    " and ".join(["sport = :1"] * 200): (None, "too long"),
+    "dst 10.0.0.1\x07": (None, "cannot be printed"),
+}
+
+
+@pytest.mark.parametrize("expression", WRONG)
+def test_a_wrong_filter_says_where_and_what_to_do(bbrmon, expression):
+    column, why = WRONG[expression]
+    for words in [expression], expression.split(" "):
+        result = bbrmon("snapshot", *words, status=USAGE)
+        first, *rest = result.err.splitlines()
+        assert why in first and rest and not result.out
+        if column is not None:
+            shown = next(i for i, line in enumerate(rest) if line.strip() == "^")
+            assert rest[shown].index("^") - 2 == column and rest[shown - 1] == f"  {expression}"
+            assert rest[shown + 1].strip()
+
+
+@pytest.mark.parametrize("args", [["--sort", "nothing"], ["--sort", ""], ["--sort", ",".join(["cwnd"] * 17)], ["--at", "1s"],
+                                  ["--reverse"], ["-s", "--sort", "cwnd"], ["-r", "/dev/null", "-p"],
+                                  ["-r", "/dev/null", "--netns", "x"], ["-r", "/dev/null", "--cgroup"],
+                                  ["-r", "/dev/null", "fwmark", "1"], ["-r", "/dev/null", "state", "established"]])
+def test_what_does_not_go_together(bbrmon, args):
+    result = bbrmon("snapshot", *args, status=USAGE)
+    assert not result.out and len(result.err.splitlines()) >= (1 if len(args[-1]) > 50 else 2)
+
+
+def test_nobody_is_told_what_is_missing(plain_bbrmon):
+    result = plain_bbrmon("snapshot", status=REFUSED, prefix=["setpriv", "--bounding-set=-sys_admin"])
+    assert "CAP_SYS_ADMIN" in result.err and not result.out
+
+
+def test_nothing_there(bbrmon, snapshot, ns):
+    assert snapshot("--netns", ns.name) == []
+    assert len(bbrmon("snapshot", "--netns", ns.name).out.splitlines()) == 1
+    assert not bbrmon("snapshot", "-H", "--netns", ns.name).out
+    # Neither a listener nor a connection that is not yet established has state.
+    listen(ns, cc="bbr")
+    assert snapshot("--netns", ns.name) == []
+
+
+def test_the_reader_goes_away(bbrmon, ns, mixed):
+    for args in [], ["-j"], ["--sort", "cwnd"]:
+        process = bbrmon.start("snapshot", *args, "--netns", ns.name, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+        process.stdout.close()
+        assert process.stderr.read() == "" and process.wait(30) == DONE
+        process.stderr.close()
+
+
+def test_a_full_disk(bbrmon, ns, mixed):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([bbrmon.path, "snapshot", "--netns", ns.name], stdout=full, stderr=subprocess.PIPE,
+                              text=True, env=sanitizer_environment(), timeout=60)
+    assert done.returncode == REFUSED and "cannot write: No space left on device" in done.stderr
+
+
+def test_while_connections_come_and_go(bbrmon, shared, ns, many_files):
+    """Those that stay are there in each, once; nothing is torn or invented."""
+    name = shared
+    stay = {ends_of_socket(pair(ns, name)[0]) for _ in range(20)}
+    listener, ending, errors = listen(ns, cc=name, backlog=256), threading.Event(), []
+
+    def come_and_go():
+        try:
+            while not ending.is_set():
+                batch = [connect(ns, listener, cc=name) for _ in range(50)]
+                for ends in batch:
+                    ends[0].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    for sock in ends:
+                        sock.close()
+        except OSError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        for i in range(30):
+            out = bbrmon("snapshot", "-j", "--netns", ns.name, *(["--sort", "cookie"] if i % 2 else [])).out
+            records = [json.loads(line) for line in out.splitlines()]
+            cookies = [r["cookie"] for r in records]
+            assert len(set(cookies)) == len(cookies)
+            assert stay <= {ends_of(r) for r in records}
+            assert {r["instance"] for r in records} == {name}
+    finally:
+        ending.set()
+        thread.join()
+    assert not errors
+
+
+def test_the_end_of_a_recording(bbrmon, bbrctl, load, tmp_path, ns):
+    """Connections that go on are in it as their last event had them; those that ended are not."""
+    name, path = load(), tmp_path / "recording"
+    recording = bbrmon.start("record", "-o", path, "--every", "ack", "--name", name, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: status_of(bbrctl, name)["monitors"] == 1, "the recording begins")
+        live, _ = pair(ns, name, MB)
+        send_verified(ns, name, MB, seed=3)
+        taken = json.loads(bbrmon("snapshot", "-j", "--netns", ns.name).out)
+    finally:
+        recording.terminate()
+        _, errors = recording.communicate(timeout=60)
+    assert recording.returncode == DONE and not SANITIZER.search(errors), errors
+    record, = [json.loads(line) for line in bbrmon("snapshot", "-j", "-r", path).out.splitlines()]
+    assert ends_of(record) == ends_of_socket(live) == ends_of(taken)
+    only_live = {"time_ns", "conn", "rtt_us", "delivery_rate_bps", "app_limited", "losses", "acked", "prior_inflight",
+                 "state", "recv_q_bytes", "send_q_bytes", "cookie", "cgroup_id", "uid", "inode", "mark", "bound_ifindex"}
+    assert list(record) == list(taken)
+    assert {k: v for k, v in record.items() if k not in only_live} == {
+        k: v for k, v in taken.items() if k not in only_live}
+    assert record["conn"] and record["cookie"] is None and record["state"] is None
+    assert not bbrmon("snapshot", "-j", "-r", path, "sport", "=", ":1").out
+    first = json.loads(bbrmon("snapshot", "-j", "-r", path, "--at", "1ns").out)
+    assert first["bytes_acked"] < record["bytes_acked"] and first["time_ns"] < record["time_ns"]
+    assert bbrmon("snapshot", "-j", "-r", path, "--sort", "cwnd").out == bbrmon("snapshot", "-j", "-r", path, "--at", "1000s").out
+    both = [json.loads(line) for line in bbrmon("snapshot", "-j", "-r", path, "--name", name, "--summary").out.splitlines()]
+    assert [(line["instance"], line["connections"]) for line in both] == [(name, 1)]
+
+
+def test_many(plain_bbrmon, shared, link, tmp_path):
+    """5,000: each once, the same as ss has, in less memory."""
+    name, n = shared, 5000
+    client = link.ends[0]
+    crowd = Crowd(link, n, ["bbr", name])
+    try:
+        out = tmp_path / "out"
+
+        def peak_kb(*command):
+            return int(run(ROOT / "build/measure", out, *client.command(*command)).stdout.split()[3])
+
+        of_ss = peak_kb("ss", "-ti")
+        assert peak_kb(plain_bbrmon.path, "snapshot", "--netns", "/proc/self/ns/net") < of_ss
+        assert len(out.read_text().splitlines()) == 1 + 2 * n
+        assert peak_kb(plain_bbrmon.path, "snapshot", "-j", "--netns", "/proc/self/ns/net") < of_ss
+        with open(out) as f:
+            records = [json.loads(line) for line in f]
+        assert len(records) == n
+        assert set(by_ends(records)) == ss.ends(client)
+        assert len({r["cookie"] for r in records}) == n
+        names = [r["instance"] for r in records]
+        assert names.count("bbr") == names.count(name) == n / 2
+        assert {r["bytes_acked"] for r in records} == {4001}
+    finally:
+        crowd.close()
