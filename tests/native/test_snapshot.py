@@ -13,7 +13,7 @@ import ss
 from crowd import Crowd
 from conftest import ROOT
 from system import run, wait_until
-from tool import DONE, NOTHING, REFUSED, SANITIZER, USAGE, sanitizer_environment, status_of
+from tool import DONE, NOTHING, REFUSED, SANITIZER, USAGE, sanitizer_environment
 from transfer import MB, Transfer, connect, listen, new_socket, send_verified
 
 SO_COOKIE, SO_MARK = 57, 36
@@ -433,12 +433,12 @@ def test_while_connections_come_and_go(bbrmon, shared, ns, many_files):
     assert not errors
 
 
-def test_the_end_of_a_recording(bbrmon, bbrctl, load, tmp_path, ns):
+def test_the_end_of_a_recording(bbrmon, load, tmp_path, ns):
     """Connections that go on are in it as their last event had them; those that ended are not."""
     name, path = load(), tmp_path / "recording"
     recording = bbrmon.start("record", "-o", path, "--every", "ack", "--name", name, stderr=subprocess.PIPE, text=True)
     try:
-        wait_until(lambda: status_of(bbrctl, name)["monitors"] == 1, "the recording begins")
+        wait_until(lambda: send_verified(ns, name) and path.exists() and path.stat().st_size, "the recording begins")
         live, _ = pair(ns, name, MB)
         send_verified(ns, name, MB, seed=3)
         taken = json.loads(bbrmon("snapshot", "-j", "--netns", ns.name).out)
