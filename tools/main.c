@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
 #include "err.h"
 #include "options.h"
 #include "verbs.h"
@@ -82,5 +83,7 @@ int main(int argc, char **argv)
 		remedy("bbrmon --help lists them");
 		return EXIT_USAGE;
 	}
+	if (!clock_init())
+		return EXIT_REFUSED;
 	return run_verb(argc - optind, argv + optind);
 }
