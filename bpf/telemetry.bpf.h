@@ -46,6 +46,28 @@ static inline void forget_conn(struct sock *sk, struct bbr *b)
 	b->watched = 0;
 }
 
+/*
+ * tcp_disconnect(), by which an aborted connection ends as well (SO_LINGER of 0), has taken away ports, addresses,
+ * window and counts before it calls release. The last event still has them: it is that of the last callback.
+ */
+static inline void fill_from_last(struct bbr_event *e, struct sock *sk)
+{
+	e->time_ns = bpf_ktime_get_ns();
+	e->flags &= ~(BBR_F_SAMPLE | BBR_F_APP_LIMITED | BBR_F_ACK_DELAYED);
+	e->bytes_sent = tcp_sk(sk)->bytes_sent;
+	e->bytes_acked = tcp_sk(sk)->bytes_acked;
+	e->bytes_retrans = tcp_sk(sk)->bytes_retrans;
+	e->from = 0;
+	e->to = 0;
+	e->reason = 0;
+	e->rtt_us = BBR_RTT_NONE;
+	e->rs_delivered = -1;
+	e->rs_interval_us = 0;
+	e->rs_losses = 0;
+	e->rs_acked = 0;
+	e->rs_prior_inflight = 0;
+}
+
 /* Begins an event of a kind about sk; NULL if there is nobody to tell, or no memory. */
 static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *sk, u8 kind, u32 gen)
 {
@@ -66,7 +88,10 @@ static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *s
 		conn->id = __sync_fetch_and_add(&watch.next_conn, 1) + 1;
 		conn->params_gen = gen;
 	}
-	fill_event(&conn->event, sk, bbr_of(sk), &abi);
+	if (sk->__sk_common.skc_dport || !conn->event.rport)
+		fill_event(&conn->event, sk, b, &abi);
+	else
+		fill_from_last(&conn->event, sk);
 	conn->event.conn = conn->id;
 	conn->event.params_gen = gen & 0xff;
 	conn->event.kind = kind;
