@@ -3,6 +3,7 @@
 bbrmon with just the capabilities that each verb needs: without root, with one of them missing, and what a
 running one has. And no output has an address of the kernel in it.
 """
+import json
 import os
 import pathlib
 import re
@@ -15,7 +16,7 @@ import pytest
 
 from system import run, wait_until
 from tool import DONE, REFUSED, SANITIZER, Tool, sanitizer_environment, status_of
-from transfer import send_verified
+from transfer import connect, listen, send_verified
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BBR_BUILD", ROOT / "build/asan"))
@@ -25,8 +26,11 @@ NEEDS = {"stream": {"sys_admin"}, "snapshot": {"sys_admin", "sys_ptrace"}, "top"
          "record": {"sys_admin"}, "report": set(), "export": {"sys_admin", "sys_ptrace"}}
 MAY = {"record": {"dac_override"}, "report": {"dac_read_search", "dac_override"},
        "export": {"net_bind_service"}}
-# Command lines that watch until they are interrupted; FILE is one that may be written.
-WATCHING = {"stream": ["--every", "ack"], "top": ["--batch"], "record": ["FILE"], "export": ["--port", "0"]}
+# Command lines that watch until they are interrupted: the instance and the kernel's own bbr; FILE may be written.
+NAMES = ["--name", "NAME", "--name", "bbr"]
+WATCHING = {"stream": ["--every", "ack", *NAMES], "top": ["--batch", *NAMES], "record": ["-o", "FILE", *NAMES],
+            "export": ["--port", "0"]}
+OTHER_ARGS = {"record": ["-o", "-"], "top": ["--batch"]}  # what --read does not go without
 GUARDED = {"stream", "top", "record", "export"}  # have a child that gives back their places
 BITS = {"dac_override": 1, "net_bind_service": 10, "sys_ptrace": 19, "sys_admin": 21}
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -40,6 +44,10 @@ def verbs():
 
 VERBS = verbs()
 LONG = [verb for verb in VERBS if verb in WATCHING]
+
+
+def command(directory, name, args):
+    return [{"FILE": str(directory / "file"), "NAME": name}.get(arg, arg) for arg in args]
 
 
 def names(caps):
@@ -65,7 +73,7 @@ class Running:
     """A verb in the background, subscribed to the instance if it is one that does so."""
 
     def __init__(self, directory, bbrctl, name, verb, args=(), prefix=()):
-        args = [str(directory / "file") if arg == "FILE" else arg for arg in [*WATCHING[verb], *args]]
+        args = [*command(directory, name, WATCHING[verb]), *args]
         self.output = open(directory / "output", "w+")
         self.process = subprocess.Popen([*prefix, directory / "bbrmon", verb, *args], env=sanitizer_environment(),
                                         stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT)
@@ -145,7 +153,7 @@ def test_the_service_has_what_export_needs():
 @pytest.mark.parametrize("verb, missing", [(verb, cap) for verb in VERBS for cap in sorted(NEEDS[verb])])
 def test_one_that_is_missing_is_named(public, verb, missing):
     """One line, and one with the remedy."""
-    args = ["file" if arg == "FILE" else arg for arg in WATCHING.get(verb, [])]
+    args = command(public, "no_such", WATCHING.get(verb, []))
     for prefix in nobody_with(NEEDS[verb] - {missing}), ["setpriv", f"--bounding-set=-{missing}"]:
         err = Tool(public / "bbrmon")(verb, *args, status=REFUSED, prefix=prefix, cwd=public).err
         lacks, remedy = err.splitlines()
@@ -176,6 +184,33 @@ def test_root_gives_up_all_others(bbrctl, public, load, verb):
         running.stop()
 
 
+SNAPSHOTS = {"": set(), "--processes": {"dac_read_search"}, "--cgroup": {"dac_read_search"}}
+
+
+@pytest.mark.parametrize("option", SNAPSHOTS)
+def test_snapshot_as_nobody(public, load, ns, option):
+    """It sees a connection in another namespace, and root's process that has it."""
+    name, needs = load(), NEEDS["snapshot"] | SNAPSHOTS[option]
+    sender, _ = connect(ns, listen(ns), cc=name)
+    args = ["snapshot", "-j", "--name", name, *filter(None, [option])]
+    (seen,) = [json.loads(line) for line in
+               Tool(public / "bbrmon")(*args, prefix=nobody_with(needs)).out.splitlines()]
+    assert (seen["lport"], seen["instance"]) == (sender.getsockname()[1], name)
+    if option == "--processes":
+        assert str(os.getpid()) in json.dumps(seen)
+    for missing in needs:
+        err = Tool(public / "bbrmon")(*args, prefix=nobody_with(needs - {missing}), status=REFUSED).err
+        assert f"lacks CAP_{missing.upper()}\n" in err
+
+
+def test_snapshot_of_one_namespace_as_nobody(public, load, ns):
+    """Of a name in /run/netns, which everybody may open."""
+    name = load()
+    sender, _ = connect(ns, listen(ns), cc=name)
+    out = Tool(public / "bbrmon")("snapshot", "-j", "--netns", ns.name, prefix=nobody_with({"sys_admin"})).out
+    assert sender.getsockname()[1] in [json.loads(line)["lport"] for line in out.splitlines()]
+
+
 @pytest.mark.parametrize("flags", ["p", "ep"])
 def test_capabilities_of_the_file(bbrctl, plain_bbrmon, public, load, ns, flags):
     """Not the build with the sanitizers: the dynamic linker gives a privileged program no environment."""
@@ -195,8 +230,8 @@ def test_capabilities_of_the_file(bbrctl, plain_bbrmon, public, load, ns, flags)
 def test_a_recording_needs_none(public, verb):
     """The complaint is about the file, which is not there."""
     if "--read" in Tool(public / "bbrmon")(verb, "--help").out:
-        err = Tool(public / "bbrmon")(verb, "--read", "no_such_file", status=REFUSED, cwd=public,
-                                      prefix=nobody_with(())).err
+        err = Tool(public / "bbrmon")(verb, *OTHER_ARGS.get(verb, []), "--read", "no_such_file", status=REFUSED,
+                                      cwd=public, prefix=nobody_with(())).err
         assert "no_such_file" in err and "lacks" not in err
 
 
@@ -210,7 +245,7 @@ def test_root_reads_what_is_not_its_own(public, verb):
         os.chmod(path, mode)
         os.chown(path, 65534, 65534)
     bbrmon = Tool(public / "bbrmon")
-    args = ["report"] if verb == "report" else [verb, "--read"]
+    args = ["report"] if verb == "report" else [verb, *OTHER_ARGS.get(verb, []), "--read"]
     if verb == "report" or "--read" in bbrmon(verb, "--help").out:
         assert "denied" not in bbrmon(*args, folder / "file", status=REFUSED).err
         prefix = ["setpriv", "--bounding-set=-dac_read_search,-dac_override"]
@@ -228,7 +263,11 @@ def test_no_kernel_addresses(bbrctl, public, load, ns, verb, form):
             send_verified(ns, name)
             running.wait_for_the_end_of_a_connection()
             text = running.stop()
+        if verb == "record":
+            text += Tool(public / "bbrmon")("stream", *form, "--read", public / "file").out
     else:
+        sender, _ = connect(ns, listen(ns), cc=name)
         done = Tool(public / "bbrmon")(verb, *form, status=None)
         text = done.out + done.err
+        assert verb != "snapshot" or str(sender.getsockname()[1]) in text
     assert text and not ADDRESS.search(text), ADDRESS.search(text)

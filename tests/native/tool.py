@@ -34,8 +34,9 @@ class Result:
 class Tool:
     """One of the two programs. Calling it runs it and checks that no sanitizer had anything to say."""
 
-    def __init__(self, path):
-        self.path = str(path)
+    def __init__(self, path, prefix=()):
+        """prefix: a command that becomes the tool, for start()."""
+        self.path, self.prefix = str(path), prefix
 
     def __call__(self, *args, status=DONE, prefix=(), timeout=60, **kwargs):
         """Fails unless it ends with `status`; None: any that the tool has."""
@@ -56,7 +57,7 @@ class Tool:
 
     def start(self, *args, **kwargs):
         """In the background; whoever calls this has to wait for it."""
-        return subprocess.Popen([self.path, *map(str, args)], env=sanitizer_environment(), **kwargs)
+        return subprocess.Popen([*self.prefix, self.path, *map(str, args)], env=sanitizer_environment(), **kwargs)
 
 
 def status_of(bbrctl, name):
