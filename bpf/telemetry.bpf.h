@@ -66,6 +66,7 @@ static inline void fill_from_last(struct bbr_event *e, struct sock *sk)
 	e->rs_losses = 0;
 	e->rs_acked = 0;
 	e->rs_prior_inflight = 0;
+	e->inflight = 0;
 }
 
 /* Begins an event of a kind about sk; NULL if there is nobody to tell, or no memory. */
