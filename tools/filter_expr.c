@@ -143,14 +143,19 @@ static bool take(struct parser *p, const char *word)
 	return true;
 }
 
-/* The next word, up to a blank or a closing parenthesis; a backslash before a character takes that as it is. */
+static bool ends_value(char c)
+{
+	return !c || is_blank(c) || strchr(")&|", c);
+}
+
+/* The next word, up to a blank or a sign that may follow; a backslash before a character takes that as it is. */
 static bool take_value(struct parser *p, char *buf, size_t size)
 {
 	size_t n = 0;
 
 	skip_blanks(p);
 	p->word_at = p->at;
-	for (char c; (c = p->text[p->at]) && !is_blank(c) && c != ')'; p->at++) {
+	for (char c; !ends_value(c = p->text[p->at]); p->at++) {
 		if (c == '\\' && p->text[p->at + 1])
 			c = p->text[++p->at];
 		if (n + 1 == size)
@@ -227,20 +232,12 @@ static bool split_host(const struct parser *p, char *value, char **address, char
 		close = strchr(value, ']');
 		if (!close)
 			return refuse(p, p->word_at, "\"]\" is missing",
-				      "an IPv6 address as [fd00::1], [fd00::]/8, [fd00::1]:443");
+				      "an IPv6 address as [fd00::1], [fd00::/8], [fd00::1]:443");
 		*close = 0;
-		if (close[1] == '/') {
-			colon = strchr(close + 1, ':');
-			memmove(close, close + 1, strlen(close));
-			if (colon)
-				colon--;
-		} else {
-			colon = close + 1;
-			if (*colon && *colon != ':')
-				return refuse(p, p->word_at,
-					      "neither port nor prefix length after \"]\"",
-					      "[fd00::]/8, [fd00::1]:443");
-		}
+		colon = close + 1;
+		if (*colon && *colon != ':')
+			return refuse(p, p->word_at, "what is behind \"]\" is no port",
+				      "[fd00::1]:443, [fd00::/8]");
 	} else if (colon && strchr(colon + 1, ':')) {
 		return true; /* an IPv6 address needs its brackets only before a port */
 	}
@@ -266,7 +263,7 @@ static bool parse_host(struct parser *p, const char *field, struct filter_node *
 	node->host.is_inet6 = strchr(address, ':');
 	if (!parse_prefix(field, address, node->host.addr, node->host.mask))
 		return point(p, p->word_at,
-			     "10.0.0.0/8, 10.0.0.1:443, [fd00::]/8, [fd00::1]:443, :443");
+			     "10.0.0.0/8, 10.0.0.1:443, [fd00::/8], [fd00::1]:443, :443");
 	return true;
 }
 

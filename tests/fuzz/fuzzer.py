@@ -7,12 +7,13 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build/fuzz"
-TARGETS = ("algorithm", "params", "tuning", "events")
+TARGETS = ("algorithm", "params", "tuning", "events", "filter")
 OPTIONS = {
     "algorithm": ["-max_len=2048"],
     "params": ["-max_len=1024", f"-dict={HERE / 'params.dict'}"],
     "tuning": ["-max_len=1024", f"-dict={HERE / 'tuning.dict'}"],
     "events": ["-max_len=2048"],
+    "filter": ["-max_len=2048", f"-dict={HERE / 'filter.dict'}"],
 }
 
 

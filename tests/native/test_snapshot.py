@@ -14,7 +14,7 @@ from crowd import Crowd
 from conftest import ROOT
 from system import run, wait_until
 from tool import DONE, NOTHING, REFUSED, SANITIZER, USAGE, sanitizer_environment
-from transfer import MB, Transfer, connect, listen, new_socket, send_verified
+from transfer import MB, accept, connect, listen, new_socket, send_verified
 
 SO_COOKIE, SO_MARK = 57, 36
 STATE = {"ESTAB": 1, "FIN-WAIT-2": 5, "CLOSE-WAIT": 8}
@@ -55,8 +55,7 @@ def pair(ns, cc, size=0, family=None, address="127.0.0.1", to=None, accepted_cc=
     for level, name, value in options:
         sock.setsockopt(level, name, value)
     sock.connect((to or address, listener.getsockname()[1]))
-    accepted, _ = listener.accept()
-    accepted.settimeout(30)
+    accepted = accept(listener)
     block = bytes(100000)
     for at in range(0, size, len(block)):
         part = block[:size - at]
@@ -325,7 +324,7 @@ WRONG = {
     "dst 10.0.0.0/33 and dport = :443": (4, "0 to 32"),
     "dst": (3, "missing"),
     "dst [::1": (4, "]"),
-    "dst [::1]x": (4, "after"),
+    "dst [::1]/8": (4, "behind"),
     "dst host.example": (4, "address"),
     "dport = :http2x": (8, "not a port"),
     "dport 65536": (6, "not a port"),
