@@ -54,12 +54,10 @@ struct text_style {
 /* What the state is, beginning as in ss(8): a part of a line. */
 void event_print_state(FILE *out, bool colour, const struct bbr_event *e);
 
-struct json_object;
+struct json_line;
 
-/* All of an event. */
-struct json_object *event_object(const struct origin *origin, const struct bbr_event *e);
-/* Frees the object. */
-void json_print_line(FILE *out, struct json_object *o);
+/* The members of an event. */
+void event_add_json(struct json_line *j, const struct origin *origin, const struct bbr_event *e);
 
 /* One line. */
 void event_print_text(FILE *out, const struct text_style *style, const struct origin *origin,

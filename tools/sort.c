@@ -49,7 +49,7 @@
 	X(params_gen, NONE)                                                           \
 	X(rtt_us, IF(e->rtt_us != BBR_RTT_NONE, e->rtt_us))                           \
 	X(delivery_rate_bps, IF(event_has_rate(e), event_delivery_bps(e)))            \
-	X(app_limited, FLAG(BBR_F_APP_LIMITED))                                       \
+	X(app_limited, IF(HAS_SAMPLE, FLAG(BBR_F_APP_LIMITED)))                       \
 	X(losses, IF(HAS_SAMPLE, e->rs_losses))                                       \
 	X(acked, IF(HAS_SAMPLE, e->rs_acked))                                         \
 	X(prior_inflight, IF(HAS_SAMPLE, e->rs_prior_inflight))                       \

@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "event.h"
+#include "json_line.h"
 #include "summary.h"
 #include "units.h"
 
@@ -76,19 +75,19 @@ static int compare(const void *a, const void *b)
 
 static void print_json(FILE *out, const struct summary_line *line)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_line j;
 
-	json_object_object_add(o, "instance", json_object_new_string(line->name));
-	json_object_object_add(o, "profile",
-			       line->profile[0] ? json_object_new_string(line->profile) : NULL);
-	json_object_object_add(o, "mode", json_object_new_string(event_mode_name(line->mode)));
-	json_object_object_add(o, "connections", json_object_new_uint64(line->connections));
-	json_object_object_add(o, "bw_bps", json_object_new_uint64(line->bw_bps));
-	json_object_object_add(o, "inflight", json_object_new_uint64(line->inflight));
-	json_object_object_add(o, "bytes_sent", json_object_new_uint64(line->bytes_sent));
-	json_object_object_add(o, "bytes_acked", json_object_new_uint64(line->bytes_acked));
-	json_object_object_add(o, "bytes_retrans", json_object_new_uint64(line->bytes_retrans));
-	json_print_line(out, o);
+	json_begin(&j, out);
+	json_add_string(&j, "instance", line->name);
+	json_add_string(&j, "profile", line->profile[0] ? line->profile : NULL);
+	json_add_string(&j, "mode", event_mode_name(line->mode));
+	json_add_int(&j, "connections", line->connections);
+	json_add_int(&j, "bw_bps", line->bw_bps);
+	json_add_int(&j, "inflight", line->inflight);
+	json_add_int(&j, "bytes_sent", line->bytes_sent);
+	json_add_int(&j, "bytes_acked", line->bytes_acked);
+	json_add_int(&j, "bytes_retrans", line->bytes_retrans);
+	json_end(&j);
 }
 
 static void print_text(FILE *out, const struct summary_line *line)
