@@ -60,6 +60,7 @@ void top_refresh(struct top *t, __u64 now)
 	if (t->batch)
 		top_print_block(t);
 	t->next_ns = now + t->interval_ns;
+	t->has_news = false;
 }
 
 /*
@@ -94,6 +95,7 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 		return false;
 	refresh_until(t, e->time_ns);
 	conn_table_note(&t->table, origin, e);
+	t->has_news = true;
 	return true;
 }
 
@@ -103,7 +105,8 @@ void top_follow_now(struct top *t)
 		return;
 	if (source_is_over(&t->source)) { /* what came after the last whole interval */
 		t->is_over = true;
-		top_refresh(t, t->last_ns);
+		if (t->has_news)
+			top_refresh(t, t->last_ns);
 	} else {
 		refresh_until(t, source_now_ns(&t->source));
 	}
@@ -138,9 +141,6 @@ static int run_batch(struct top *t)
 		status = source_poll(&t->source, top_wait_ms(t, BATCH_WAIT_MS), &idle);
 		top_follow_now(t);
 	}
-	if (!status && !top_is_done(t) && source_is_over(&t->source) && t->events)
-		top_refresh(
-			t, source_now_ns(&t->source)); /* what came after the last whole interval */
 	return status;
 }
 

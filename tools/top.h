@@ -24,6 +24,7 @@ struct top {
 
 	__u64 next_ns; /* the next refresh, in the time of events */
 	__u64 last_ns; /* the latest event */
+	bool has_news; /* since the last refresh */
 	bool is_over; /* a recording; its last events are shown */
 	__u64 blocks; /* of batch, so far */
 	__u64 events, unseen; /* those that came, and of them those since the pause began */

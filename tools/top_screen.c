@@ -189,6 +189,19 @@ static void choose_colours(void)
 		init_pair(i, colours[i], -1);
 }
 
+/* Is its kind known, and is it more than a teletype? Asked before newterm(), which leaks what it refuses. */
+static bool can_show(void)
+{
+	bool can;
+	int error;
+
+	if (setupterm(NULL, STDOUT_FILENO, &error) == ERR)
+		return false;
+	can = has_capability("cup");
+	del_curterm(cur_term);
+	return can;
+}
+
 int screen_open(bool colour)
 {
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
@@ -197,12 +210,8 @@ int screen_open(bool colour)
 		return EXIT_REFUSED;
 	}
 	tcgetattr(STDIN_FILENO, &termios_before);
-	screen = newterm(NULL, stdout, stdin);
-	if (screen && !has_capability("cup")) { /* a teletype, TERM=dumb */
-		endwin();
-		delscreen(screen);
-		screen = NULL;
-	}
+	if (can_show())
+		screen = newterm(NULL, stdout, stdin);
 	if (!screen) {
 		err("top: cannot be shown on this terminal: TERM is %s",
 		    getenv("TERM") ? getenv("TERM") : "not set");

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A terminal that can be looked at: a pane of a tmux of our own."""
+import itertools
+import os
+import re
+import subprocess
+
+from system import PREFIX, run, wait_until
+from tool import SANITIZER, sanitizer_environment
+
+numbers = itertools.count()
+
+
+class Terminal:
+    """
+    A shell in a pane. What it is told to run leaves its exit status and the terminal's settings in files:
+    the screen need not be read for them.
+    """
+
+    def __init__(self, directory, width=80, height=24, **environment):
+        self.socket = f"{PREFIX}_{next(numbers)}"
+        self.directory = directory / self.socket
+        self.directory.mkdir()
+        for name in "rc", "err", "before", "after":
+            (self.directory / name).touch()
+        self.width, self.height = width, height
+        variables = {**sanitizer_environment(), "LC_ALL": "C.UTF-8", "PS1": "$ ", **environment}
+        # A report must not be written to a screen that is taken away: it goes to a file.
+        variables["ASAN_OPTIONS"] += f":log_path={self.directory}/sanitizer"
+        variables["UBSAN_OPTIONS"] += f":log_path={self.directory}/sanitizer"
+        self.shell = ["env", "-u", "TMUX", *(f"{k}={v}" for k, v in environment.items()),
+                      "bash", "--norc", "--noprofile", "-i"]
+        self.tmux("-u", "-f", "/dev/null", "new-session", "-d", "-x", width, "-y", height, *self.shell,
+                  env=variables)
+        self.wait_for(lambda text: "$" in text, "the shell's prompt")
+
+    def tmux(self, *args, **kwargs):
+        return run("tmux", "-L", self.socket, *args, **kwargs).stdout
+
+    def start(self, *command):
+        """Runs it in the shell."""
+        words = " ".join(f"'{word}'" for word in command)
+        d = self.directory
+        self.type(f"stty -g >{d}/before; {words} 2>{d}/err; echo $? >{d}/rc; stty -g >{d}/after", "Enter")
+
+    def start_with_stderr(self, *command):
+        """The same, but its messages go to the terminal."""
+        words = " ".join(f"'{word}'" for word in command)
+        d = self.directory
+        self.type(f"stty -g >{d}/before; {words}; echo $? >{d}/rc; stty -g >{d}/after", "Enter")
+
+    def type(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def lines(self, *options):
+        """What is seen now."""
+        return self.tmux("capture-pane", "-p", *options).rstrip("\n").split("\n")
+
+    def text(self, *options):
+        return "\n".join(self.lines(*options))
+
+    def wait_for(self, condition, what):
+        """Until condition(text) is true of what is seen; returns the lines."""
+        seen = ""
+
+        def ask():
+            nonlocal seen
+            seen = self.text()
+            return condition(seen)
+        try:
+            wait_until(ask, what)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; the screen is\n{seen}") from None
+        return seen.split("\n")
+
+    def resize(self, width, height):
+        self.width, self.height = width, height
+        self.tmux("resize-window", "-x", width, "-y", height)
+
+    def read(self, name):
+        return (self.directory / name).read_text().strip()
+
+    def status(self):
+        """The exit status, once it has ended and the terminal's settings were looked at."""
+        wait_until(lambda: self.read("after"), "the program ends")
+        return int(self.read("rc"))
+
+    def is_restored(self):
+        """Are all settings of the terminal as they were, and is it the shell's screen?"""
+        return self.read("after") == self.read("before") and \
+            self.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}").split() == ["0", "1"]
+
+    def sanitizer_reports(self):
+        return [text for f in self.directory.glob("sanitizer*") if SANITIZER.search(text := f.read_text())]
+
+    def pane_pid(self):
+        return int(self.tmux("display-message", "-p", "#{pane_pid}"))
+
+    def child(self, name):
+        """The process of this name below the shell."""
+        def find():
+            pids = subprocess.run(["pgrep", "-x", name, "-P", str(self.pane_pid())],
+                                  capture_output=True, text=True, check=False).stdout.split()
+            return int(pids[0]) if pids else None
+        return wait_until(find, f"{name} runs")
+
+    def kill_pane(self):
+        self.tmux("kill-pane")
+
+    def close(self):
+        subprocess.run(["tmux", "-L", self.socket, "kill-server"], capture_output=True, check=False)
+        path = f"/tmp/tmux-{os.getuid()}/{self.socket}"
+        wait_until(lambda: not self.is_served(), "the tmux of this test ends")
+        if os.path.exists(path):
+            os.unlink(path)
+
+    def is_served(self):
+        return subprocess.run(["tmux", "-L", self.socket, "has-session"],
+                              capture_output=True, check=False).returncode == 0
+
+
+COLOUR = re.compile(r"\033\[(?:\d+;)*(?:3[0-7]|4[0-7]|38;5;\d+|9[0-7])(?:;\d+)*m")

@@ -1,0 +1,547 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""bbrmon top: its --batch against the events themselves, and its screen in a real terminal."""
+import collections
+import contextlib
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+import netns
+from system import wait_until
+from terminal import COLOUR, Terminal
+from tool import DONE, REFUSED, USAGE, status_of
+from transfer import MB, Transfer, connect, listen
+
+CONNECTIONS = 4
+PATIENCE = 2_000_000_000  # ns without news after which a rate is not known
+
+
+@pytest.fixture
+def terminal(tmp_path):
+    with contextlib.ExitStack() as stack:
+        def make(*args, **kwargs):
+            made = Terminal(tmp_path, *args, **kwargs)
+            stack.callback(made.close)
+            return made
+        yield make
+
+
+@pytest.fixture(scope="module")
+def recorded(bbrctl, bbrmon, shared, tmp_path_factory):
+    """A recording of some connections over one bottleneck at the same time: its path and its events."""
+    path = tmp_path_factory.mktemp("top") / "recording"
+    with contextlib.ExitStack() as stack:
+        spaces = [netns.Namespace() for _ in range(3)]
+        for space in spaces:
+            stack.callback(space.delete)
+        road = netns.Path(*spaces)
+        recorder = bbrmon.start("record", "--name", shared, "--every", "ack", "-o", path,
+                                stderr=subprocess.DEVNULL)
+        stack.callback(recorder.wait)
+        stack.callback(recorder.kill)
+        wait_until(lambda: status_of(bbrctl, shared)["monitors"] == 1, "bbrmon records")
+        transfers = []
+        for i in range(CONNECTIONS):
+            listener = listen(spaces[2], [road.v4, road.v6][i % 2])
+            transfers.append(Transfer(*connect(spaces[0], listener, cc=shared), (i + 4) * MB // 4, seed=i))
+        for transfer in transfers:
+            transfer.finish()
+        wait_until(lambda: status_of(bbrctl, shared)["users"] == 0, "the connections end")
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(30) == DONE
+    events = [json.loads(line) for line in bbrmon("stream", "-j", "--read", path).out.splitlines()]
+    events = [e for e in events if "summary" not in e]
+    assert len({e["conn"] for e in events}) == CONNECTIONS
+    assert {"PROBE_BW", "STARTUP"} <= {e["mode"] for e in events} and any(e["lost"] for e in events)
+    return path, events
+
+
+def blocks_of(out):
+    """The objects of `top -j` by refresh."""
+    blocks = collections.defaultdict(list)
+    for line in out.splitlines():
+        o = json.loads(line)
+        blocks[o["refresh"]].append(o)
+    return [blocks[n] for n in sorted(blocks)]
+
+
+def last_before(events, conn, time_ns, is_last):
+    """The state that a refresh at this time shows."""
+    found = [e for e in events if e["conn"] == conn and (e["time_ns"] < time_ns or is_last)]
+    return found[-1] if found else None
+
+
+SAME = ("instance", "netns", "local", "lport", "remote", "rport", "profile", "mode", "cycle_idx", "bw_bps",
+        "pacing_rate_bps", "min_rtt_us", "inflight", "cwnd", "lost", "bytes_retrans", "ca_state", "policer")
+
+
+def test_each_row_is_its_connections_last_event(bbrmon, recorded):
+    path, events = recorded
+    blocks = blocks_of(bbrmon("top", "-j", "--read", path, "-i", "200ms").out)
+    assert len(blocks) > 4
+    times = [block[0]["time_ns"] for block in blocks]
+    assert times[-1] == events[-1]["time_ns"] and times == sorted(times)
+    # Where nothing happened for longer there is no block.
+    assert all(b > a and not (b - a) % 200_000_000 for a, b in zip(times[:-1], times[1:-1]))
+    for block in blocks:
+        is_last = block is blocks[-1]
+        assert len({o["conn"] for o in block}) == len(block)
+        for o in block:
+            e = last_before(events, o["conn"], o["time_ns"], is_last)
+            assert {k: o[k] for k in SAME} == {k: e[k] for k in SAME}
+            assert o["srtt_us"] == (e["srtt_us"] or None)
+            assert o["ended"] == (e["event"] == "end")
+            assert o["cookie"] is None
+    # Those that ended are there for five seconds, which is longer than this took.
+    assert {o["conn"] for o in blocks[-1]} == {e["conn"] for e in events if e["time_ns"] > times[-1] - 5e9}
+
+
+def test_rates_and_losses_are_of_the_interval(bbrmon, recorded):
+    path, events = recorded
+    blocks = blocks_of(bbrmon("top", "-j", "--read", path, "-i", "200ms").out)
+    checked = 0
+    for before, block in zip(blocks, blocks[1:]):
+        rows = {o["conn"]: o for o in before}
+        for o in block:
+            was = rows.get(o["conn"])
+            if not was:
+                continue
+            a = last_before(events, o["conn"], was["time_ns"], False)
+            b = last_before(events, o["conn"], o["time_ns"], block is blocks[-1])
+            assert o["lost_interval"] == b["lost"] - a["lost"]
+            assert o["bytes_retrans_interval"] == b["bytes_retrans"] - a["bytes_retrans"]
+            took = b["time_ns"] - a["time_ns"]
+            if not took or was["rate_bps"] is None:
+                continue
+            rate = (b["delivered"] - a["delivered"]) * b["mss_bytes"] * 8e9 / took
+            assert abs(o["rate_bps"] - rate) <= 1, o
+            checked += 1
+    assert checked > CONNECTIONS
+
+
+def text_blocks(out):
+    return [block.split("\n") for block in out.rstrip("\n").split("\n\n")]
+
+
+def rows_of(lines):
+    """Of a block or a screen: what is below the titles, cells as words."""
+    return [line for line in lines[3:] if line.strip()]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200, 300])
+def test_text_blocks(bbrmon, recorded, width):
+    path, events = recorded
+    blocks = text_blocks(bbrmon("top", "--batch", "--read", path, "--width", width).out)
+    assert len(blocks) >= 2
+    for block in blocks:
+        assert block[0].startswith("bbrmon top") and block[1].startswith("connections ")
+        assert all(len(line) <= width and "\033" not in line and "\t" not in line for line in block)
+    titles = blocks[-1][2].split()
+    assert titles[0] in ("REMOTE", "INSTANCE") and "MODE" in titles and "RATE" in titles
+    assert ("LOCAL" in titles) == (width >= 200)
+    conns = {(e["remote"], e["rport"]) for e in events}
+    shown = "\n".join(rows_of(blocks[-1]))
+    assert all(f":{port} " in shown for _, port in conns)
+
+
+def test_the_longest_width_has_all_columns(bbrmon, recorded):
+    path, _ = recorded
+    block = text_blocks(bbrmon("top", "--batch", "--read", path).out)[-1]
+    assert block[2].split() == ["INSTANCE", "PROFILE", "LOCAL", "REMOTE", "MODE", "SINCE", "RATE", "BW", "PACE",
+                                "RTT", "MIN", "INFL/BDP", "CWND", "LOST", "+LOS", "RETR", "+RETR", "RECOVERY",
+                                "POL", "NETNS", "RATE"]
+
+
+@pytest.mark.parametrize("column, key", [
+    ("cwnd", "cwnd"), ("bw", "bw_bps"), ("min_rtt", "min_rtt_us"), ("rate", "rate_bps"), ("time", "mode_ms")])
+def test_order(bbrmon, recorded, column, key):
+    path, _ = recorded
+    for reverse in [], ["--reverse"]:
+        for block in blocks_of(bbrmon("top", "-j", "--read", path, "--sort", column, *reverse).out):
+            # Who has ended first is so for good: its time in the mode no longer grows.
+            values = [o[key] for o in block if o[key] is not None and not (o["ended"] and key == "mode_ms")]
+            assert values == sorted(values, reverse=not reverse)
+
+
+def test_filter(bbrmon, recorded):
+    path, events = recorded
+    rport = events[0]["rport"]
+    for block in blocks_of(bbrmon("top", "-j", "--read", path, "--filter", f":{rport}").out):
+        assert {o["rport"] for o in block} == {rport}
+    every = blocks_of(bbrmon("top", "-j", "--read", path, "--filter", "[fd77").out)
+    assert {o["remote"] for block in every for o in block} == {e["remote"] for e in events if ":" in e["remote"]}
+    assert not blocks_of(bbrmon("top", "-j", "--read", path, "--filter", "no.such.name").out)
+
+
+def test_so_many_blocks(bbrmon, shared):
+    assert len(text_blocks(bbrmon("top", "--batch", "--name", shared, "-i", "100ms", "-n", "3").out)) == 3
+
+
+def test_a_reader_that_goes_away(bbrmon, shared):
+    process = bbrmon.start("top", "--batch", "--name", shared, "-i", "100ms",
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert process.stdout.readline().startswith(b"bbrmon top")
+        process.stdout.close()
+        assert process.wait(30) == DONE
+        assert b"Sanitizer" not in process.stderr.read()
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def test_output_that_cannot_be_written(bbrmon, shared):
+    with open("/dev/full", "w") as full:
+        process = bbrmon.start("top", "--batch", "--name", shared, "-i", "100ms",
+                               stdout=full, stderr=subprocess.DEVNULL)
+        assert process.wait(30) == REFUSED
+
+
+def test_quiet_connections_are_there(bbrmon, shared, ns):
+    """Those that were there before and do nothing now: ours, and one of the kernel's own bbr."""
+    listener = listen(ns)
+    port = listener.getsockname()[1]
+    ends = [connect(ns, listener, cc=cc) for cc in (shared, "bbr")]
+    for sender, receiver in ends:
+        sender.sendall(b"x" * 100_000)
+        left = 100_000
+        while left:
+            left -= len(receiver.recv(left))
+    blocks = blocks_of(bbrmon("top", "-j", "--rport", port, "-i", "1s", "-n", "2").out)
+    for block in blocks:
+        rows = {o["instance"]: o for o in block}
+        assert set(rows) == {shared, "bbr"} and len(block) == 2
+        for (sender, _), name in zip(ends, (shared, "bbr")):
+            o = rows[name]
+            assert (o["local"], o["lport"]) == sender.getsockname()
+            assert o["cookie"] and not o["ended"] and o["cwnd"] and o["min_rtt_us"] is not None
+            assert o["mode_ms"] is None
+        assert rows["bbr"]["profile"] is None and rows[shared]["profile"] == "default"
+    assert {o["rate_bps"] for o in blocks[-1]} == {0}
+
+
+def test_a_connection_that_begins_and_ends(bbrmon, bbrctl, shared, ns, tmp_path):
+    """The socket and its events are one row from beginning to end."""
+    with open(tmp_path / "out", "w+") as out:
+        process = bbrmon.start("top", "-j", "--name", shared, "-i", "100ms", stdout=out, stderr=subprocess.PIPE)
+        try:
+            wait_until(lambda: status_of(bbrctl, shared)["monitors"] == 1, "bbrmon watches")
+            transfer = Transfer(*connect(ns, listen(ns), cc=shared), gap=0.02)
+
+            def rows():
+                with open(tmp_path / "out") as f:
+                    return [json.loads(line) for line in f.read().split("\n")[:-1]]
+            wait_until(lambda: any(o["conn"] and o["cookie"] and o["rate_bps"] for o in rows()), "its row")
+            transfer.stop()
+            transfer.finish()
+            wait_until(lambda: any(o["ended"] for o in rows()), "its end")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == DONE
+            assert b"Sanitizer" not in process.stderr.read()
+        finally:
+            process.kill()
+            process.wait()
+            process.stderr.close()
+        assert all(len(block) == 1 for block in blocks_of((tmp_path / "out").read_text()))
+
+
+@pytest.mark.parametrize("args", [
+    ["extra"], ["--sort", "colour"], ["--interval", "1ms"], ["--interval", "5"], ["--batch", "--width", "39"],
+    ["--batch", "--width", "0"], ["--count", "3"], ["--width", "80"], ["--filter", "x" * 64], ["--batch", "-n", "0"],
+])
+def test_wrong_command_lines_are_a_usage_error(bbrmon, args):
+    assert bbrmon("top", *args, status=USAGE).err
+
+
+def test_without_a_terminal(bbrmon, shared):
+    assert "--batch" in bbrmon("top", "--name", shared, status=REFUSED, stdin=subprocess.DEVNULL).err
+
+
+# The screen
+
+
+def show(terminal, bbrmon, path, *args, width=80, height=24, **environment):
+    """top of a recording, in a terminal, once it has come to its end."""
+    term = terminal(width, height, **environment)
+    term.start(bbrmon.path, "top", "--read", path, "--speed", "0", *args)
+    term.wait_for(lambda text: "recording, over" in text, "the end of the recording")
+    return term
+
+
+def quit_top(term):
+    term.type("q")
+    assert term.status() == DONE, term.read("err")
+    assert not term.sanitizer_reports()
+    wait_until(term.is_restored, "the terminal is as it was")
+
+
+@pytest.fixture
+def utf8(monkeypatch):
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+
+
+def last_rows(bbrmon, path, width, *args):
+    """Rows of --batch's last block: the screen is to have the same ones."""
+    return rows_of(text_blocks(bbrmon("top", "--batch", "--read", path, "--width", width, *args).out)[-1])
+
+
+@pytest.mark.parametrize("width, height", [(80, 24), (120, 40), (200, 60)])
+def test_the_screen_shows_the_data(terminal, bbrmon, recorded, utf8, width, height):
+    path, _ = recorded
+    term = show(terminal, bbrmon, path, width=width, height=height)
+    lines = term.lines()
+    assert rows_of(lines)[:-1] == last_rows(bbrmon, path, width)
+    assert len(rows_of(lines)[:-1]) == CONNECTIONS
+    assert any(block in "".join(lines) for block in "▁▂▃▄▅▆▇█")
+    assert lines[-1].startswith("q quit") and len(lines) == height
+    quit_top(term)
+
+
+def test_it_reflows_when_resized(terminal, bbrmon, recorded, utf8):
+    path, _ = recorded
+    term = show(terminal, bbrmon, path)
+    for width, height in (200, 60), (40, 10), (121, 33), (97, 24), (60, 8), (80, 24):
+        term.resize(width, height)
+        expected = last_rows(bbrmon, path, width)[:height - 4]
+        lines = term.wait_for(lambda text, e=expected: rows_of(text.split("\n"))[:len(e)] == e,
+                              f"the rows at {width}x{height}")
+        assert all(len(line) <= width for line in lines) and len(lines) == height
+        assert lines[-1].startswith("q quit")
+    for width, height in (39, 24), (80, 5), (10, 3):
+        term.resize(width, height)
+        term.wait_for(lambda text, w=width: text.startswith("terminal too small"[:w]), "that it is too small")
+    term.resize(80, 24)
+    term.wait_for(lambda text: "bbrmon top" in text and "q quit" in text, "the list again")
+    quit_top(term)
+
+
+def test_sorting_and_filtering(terminal, bbrmon, recorded, utf8):
+    path, events = recorded
+    term = show(terminal, bbrmon, path, "--sort", "bw")
+
+    def wait_for_rows(rows, what):
+        term.wait_for(lambda text: rows_of(text.split("\n"))[:-1] == rows, what)
+
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "bw"), "sorted by bw")
+    term.type("<")
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rate"), "by the column before")
+    term.type(">", ">", ">")
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt"), "by the one two after")
+    term.type("r")
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse"), "the other way round")
+    port = f":{events[0]['rport']}"
+    term.type("/", port)
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse", "--filter", port), "as it is typed")
+    term.wait_for(lambda text: f"filter: {port}_" in text, "what was typed")
+    term.type("zz", "Enter")
+    term.wait_for(lambda text: "no connection matches" in text, "that nothing matches")
+    term.type("Escape")
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse"), "no filter")
+    term.type("/", "abc", "BSpace", "Escape")
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse"), "as before")
+    quit_top(term)
+
+
+def test_the_page_of_a_connection(terminal, bbrmon, recorded, utf8):
+    path, events = recorded
+    term = show(terminal, bbrmon, path, "--sort", "remote", height=30)
+    second = rows_of(term.lines())[1].split()[0]
+    assert len({row.split()[0] for row in rows_of(term.lines())[:-1]}) == CONNECTIONS
+    conn = next(e["conn"] for e in events
+                if second in (f"{e['remote']}:{e['rport']}", f"[{e['remote']}]:{e['rport']}"))
+    last = [e for e in events if e["conn"] == conn][-1]
+    term.type("Down", "Enter")
+    lines = term.wait_for(lambda text: f"> {second}" in text and "legend" not in text and "-60s" in text,
+                          "its page")
+    text = "\n".join(lines)
+    for piece in ("ENDED", f"cwnd {last['cwnd']} ", f"lost {last['lost']} ", f"delivered {last['delivered']}",
+                  f"inflight {last['inflight']} ", f"rounds {last['rounds']} ", f"mss {last['mss_bytes']}"):
+        assert piece in " ".join(line + " " for line in lines), piece
+    drawn = {name: next(line for line in lines if line.startswith(name)) for name in ("mode", "recovery")
+             if any(line.startswith(name + " " * (9 - len(name))) for line in lines)}
+    assert set(drawn) == {"mode", "recovery"}
+    strip = [line for line in lines if line.startswith("mode     ")][-1][9:]
+    slots = {int(e["time_ns"] // 500_000_000) for e in events if e["conn"] == conn}
+    span = max(slots) - min(slots) + 1
+    # 71 columns are 120 slots: about so many are marked, each a mode, and the last ones come last.
+    marked = len(strip.strip())
+    assert set(strip.strip()) <= set("SDBR") and span * 71 / 120 - 2 <= marked <= span * 71 / 120 + 2
+    assert "S" in strip, "each connection begins so"
+    assert any(mark in text for mark in "▁▂▃▄▅▆▇█") and "b bw  p pacing" in text
+    assert any(line.rstrip().endswith("ago  end") for line in lines)
+    term.type("Escape")
+    term.wait_for(lambda text: "connections " in text and second in text, "the list again")
+    quit_top(term)
+
+
+def is_page(lines, width, height):
+    """All of it, drawn anew for this size: the time ends where the screen does."""
+    times = [line for line in lines if "-60s" in line]
+    return len(lines) == height and lines[-1].startswith("esc back") and lines[1].startswith("mode ") and \
+        bool(times) == (height >= 24) and all(len(line) == width and line.endswith("now") for line in times)
+
+
+def test_the_page_at_any_size(terminal, bbrmon, recorded, utf8):
+    path, _ = recorded
+    term = show(terminal, bbrmon, path)
+    term.type("Enter")
+    for width, height in (80, 24), (200, 60), (40, 6), (61, 19), (120, 40):
+        term.resize(width, height)
+        term.wait_for(lambda text, w=width, h=height: is_page(text.split("\n"), w, h), f"the page at {width}x{height}")
+    quit_top(term)
+
+
+def test_help(terminal, bbrmon, recorded, utf8):
+    term = show(terminal, bbrmon, recorded[0])
+    term.type("h")
+    lines = term.wait_for(lambda text: "keys and columns" in text, "the help")
+    assert max(map(len, lines)) <= 80
+    term.type("h")
+    term.wait_for(lambda text: "recording, over" in text, "the list")
+    quit_top(term)
+
+
+@pytest.mark.parametrize("environment, args, has_colour", [
+    ({}, [], True), ({"NO_COLOR": "1"}, [], False), ({}, ["--no-colour"], False), ({"TERM": "vt100"}, [], False),
+    ({"TERM": "linux"}, [], True), ({"TERM": "xterm"}, [], True)])
+def test_colour(terminal, bbrmon, recorded, utf8, environment, args, has_colour):
+    path, _ = recorded
+    term = show(terminal, bbrmon, path, *args, **environment)
+    assert rows_of(term.lines())[:-1] == last_rows(bbrmon, path, 80)
+    term.type("Enter")
+    term.wait_for(lambda text: "-60s" in text, "a page")
+    assert bool(COLOUR.search(term.text("-e"))) == has_colour
+    quit_top(term)
+
+
+def test_without_utf8(terminal, bbrmon, recorded, monkeypatch):
+    path, _ = recorded
+    monkeypatch.setenv("LC_ALL", "C")
+    term = show(terminal, bbrmon, path, LC_ALL="C")
+    assert rows_of(term.lines())[:-1] == last_rows(bbrmon, path, 80)
+    assert term.text().isascii()
+    term.type("Enter")
+    assert "\n".join(term.wait_for(lambda text: "-60s" in text, "a page")).isascii()
+    quit_top(term)
+
+
+@pytest.mark.parametrize("kind", ["dumb", "no_such_terminal"])
+def test_terminals_that_cannot_do_it(terminal, bbrmon, recorded, kind):
+    term = terminal(80, 24, TERM=kind)
+    term.start(bbrmon.path, "top", "--read", recorded[0])
+    assert term.status() == REFUSED
+    assert kind in term.read("err") and "--batch" in term.read("err")
+    assert term.read("after") == term.read("before")
+
+
+@pytest.fixture
+def live(bbrctl, bbrmon, terminal, shared, ns):
+    """top of a connection that goes on."""
+    listener = listen(ns)
+    port = listener.getsockname()[1]
+    transfer = Transfer(*connect(ns, listener, cc=shared), gap=0.02)
+    term = terminal()
+    term.start(bbrmon.path, "top", "--name", shared, "--interval", "100ms")
+    term.wait_for(lambda text: "connections 1 " in text and f":{port} " in text, "the connection")
+    yield term
+    transfer.stop()
+    transfer.finish()
+    wait_until(lambda: status_of(bbrctl, shared)["monitors"] == 0, "it has given back its place")
+
+
+def number_after(text, word):
+    words = text.replace(",", " ").split()
+    return int(words[words.index(word) + 1])
+
+
+def test_pause(live):
+    """The rows stay as they are while events go on being counted."""
+    live.type("p")
+    paused = rows_of(live.wait_for(lambda text: "PAUSED" in text, "that it is paused"))
+    first = number_after(live.lines()[0], "PAUSED")
+    live.wait_for(lambda text: number_after(text, "PAUSED") > first + 10, "events that are counted")
+    assert rows_of(live.lines()) == paused
+    live.type("r")
+    assert rows_of(live.wait_for(lambda text: "reversed" in text, "that keys work"))[:-1] == paused[:-1]
+    live.type("p")
+    live.wait_for(lambda text: "PAUSED" not in text and rows_of(text.split("\n"))[:-1] != paused[:-1], "news")
+    quit_top(live)
+
+
+def test_the_interval_can_be_changed(live):
+    live.type("+")
+    live.type("-", "-")
+    live.wait_for(lambda text: "drops" in text, "the list")
+    live.resize(120, 24)
+    live.wait_for(lambda text: "every 0.5s" in text, "the interval")
+    live.type("+")
+    live.wait_for(lambda text: "every 0.2s" in text, "the interval")
+    quit_top(live)
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_an_orderly_end(live, sig):
+    if sig == signal.SIGINT:
+        live.type("C-c")
+    else:
+        os.kill(live.child("bbrmon"), sig)
+    assert live.status() == DONE
+    assert "1 connections" in live.read("err") and len(live.read("err").splitlines()) == 1
+    assert not live.sanitizer_reports()
+    wait_until(live.is_restored, "the terminal is as it was")
+
+
+def test_it_can_be_stopped(live):
+    """Ctrl-Z gives the terminal to the shell; fg takes it again."""
+    live.type("C-z")
+    live.wait_for(lambda text: "Stopped" in text, "that it is stopped")
+    assert live.tmux("display-message", "-p", "#{alternate_on}").strip() == "0"
+    live.type("echo still", "_here", "Enter")
+    live.wait_for(lambda text: "\nstill _here" in text, "the shell's answer")
+    live.type("fg", "Enter")
+    live.wait_for(lambda text: "connections 1 " in text, "the list again")
+    live.type("q")
+    live.wait_for(lambda text: "still _here" in text, "the shell's screen")
+    assert not live.sanitizer_reports()
+
+
+def test_a_terminal_that_goes_away(live):
+    pid = live.child("bbrmon")
+    live.kill_pane()
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "bbrmon ends with its terminal", timeout=5)
+    assert not live.sanitizer_reports()
+
+
+def test_a_terminal_that_goes_away_while_hangups_are_ignored(bbrctl, bbrmon, terminal, shared):
+    """As with nohup: it reads the end of its input, and does not go on asking for it."""
+    term = terminal()
+    term.start("sh", "-c", f"trap '' HUP; exec {bbrmon.path} top --name {shared}")
+    term.wait_for(lambda text: "bbrmon top" in text, "the list")
+    pid = term.child("bbrmon")
+    term.kill_pane()
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "bbrmon ends with its terminal", timeout=5)
+    wait_until(lambda: status_of(bbrctl, shared)["monitors"] == 0, "it has given back its place")
+    assert not term.sanitizer_reports()
+
+
+@pytest.mark.parametrize("sig", [signal.SIGSEGV, signal.SIGABRT])
+def test_a_crash_gives_the_terminal_back(plain_bbrmon, terminal, recorded, sig):
+    term = show(terminal, plain_bbrmon, recorded[0])
+    os.kill(term.child("bbrmon"), sig)
+    assert term.status() == 128 + sig
+    wait_until(term.is_restored, "the terminal is as it was")
+
+
+def test_messages_are_shown_and_kept(bbrctl, bbrmon, terminal, free_name, load):
+    """What is said meanwhile does not go across the screen, and is still there after it."""
+    name = free_name()
+    term = terminal(120, 24)
+    watched = load()
+    term.start_with_stderr(bbrmon.path, "top", "--name", watched, "-v")
+    term.wait_for(lambda text: "bbrmon top" in text, "the list")
+    bbrctl("load", "--name", name)
+    quit_top(term)
