@@ -8,6 +8,13 @@
 /* Between two looks at a connection that are further apart nothing is said to have gone on. */
 #define HOLD_SLOTS 10
 
+__u32 event_inflight(const struct bbr_event *e)
+{
+	if (e->flags & BBR_F_SAMPLE && e->rs_prior_inflight > e->inflight)
+		return e->rs_prior_inflight;
+	return e->inflight;
+}
+
 __u32 event_bdp(const struct bbr_event *e)
 {
 	if (e->min_rtt_us == BBR_RTT_NONE)
@@ -52,6 +59,7 @@ static void advance(struct history *h, __u64 n, const struct bbr_event *before)
 	held.modes = hold ? mode_bit(before) : 0;
 	held.ca_states = hold ? ca_bit(before) : 0;
 	held.lost = 0;
+	held.inflight = before->inflight;
 	if (n - h->last >= HISTORY_SLOTS)
 		h->last = n - HISTORY_SLOTS;
 	while (h->last < n)
@@ -121,7 +129,8 @@ void history_note(struct history *h, const struct bbr_event *before, const struc
 	s->bw = event_bps(e, e->bw);
 	s->pacing = event_pacing_bps(e);
 	s->min_rtt_us = e->min_rtt_us;
-	s->inflight = e->inflight;
+	if (!s->modes || s->inflight < event_inflight(e))
+		s->inflight = event_inflight(e);
 	s->bdp = event_bdp(e);
 	s->cwnd = e->cwnd;
 	s->modes |= mode_bit(e);

@@ -22,7 +22,8 @@ struct sample {
 	float rate, bw, pacing;
 	float rtt_us; /* the samples' mean */
 	__u32 min_rtt_us; /* BBR_RTT_NONE: unknown */
-	__u32 inflight, bdp, cwnd; /* bdp 0: unknown */
+	__u32 inflight; /* the most */
+	__u32 bdp, cwnd; /* bdp 0: unknown */
 	__u16 lost; /* packets, in this slot */
 	__u8 modes; /* bits of enum bbr_mode; 0: nothing is known of this slot */
 	__u8 ca_states; /* bits of enum tcp_ca_state */
@@ -54,6 +55,8 @@ void history_note(struct history *h, const struct bbr_event *before, const struc
  */
 bool history_get(const struct history *h, __u64 first, unsigned int n, struct sample *out);
 
+/* Packets in flight before and after the ACK: the more of both. */
+__u32 event_inflight(const struct bbr_event *e);
 /* Bandwidth-delay product in packets; 0: not known. */
 __u32 event_bdp(const struct bbr_event *e);
 double event_pacing_bps(const struct bbr_event *e); /* NAN: none */

@@ -153,6 +153,8 @@ static void update(struct conn *c, const struct origin *origin, const struct bbr
 	note_mode(c, is_new ? NULL : &before, e);
 	if (c->history)
 		history_note(c->history, is_new ? NULL : &before, e);
+	if (c->next_inflight < event_inflight(e))
+		c->next_inflight = event_inflight(e);
 	if (e->flags & BBR_F_SAMPLE) {
 		c->app_limited = e->flags & BBR_F_APP_LIMITED;
 		c->rtt_us = e->rtt_us;
@@ -222,6 +224,8 @@ void conn_table_note_unseen(struct conn_table *t, const struct origin *origin,
 void conn_table_begin_snapshot(struct conn_table *t, __u64 now_ns)
 {
 	t->generation++;
+	if (t->reading_ns)
+		t->between_readings_ns = now_ns - t->reading_ns;
 	t->reading_ns = now_ns;
 }
 
@@ -267,23 +271,31 @@ void conn_table_end_snapshot(struct conn_table *t)
 	}
 }
 
-static void tick_conn(struct conn *c, __u64 now_ns)
+/* Without news for so long nothing can be said of a connection's rate. */
+static __u64 patience_ns(const struct conn_table *t, const struct conn *c)
+{
+	__u64 rtts = 4ull * c->e.srtt_us * 1000, readings = 2 * t->between_readings_ns;
+	__u64 longer = rtts > readings ? rtts : readings;
+
+	return longer > 2 * NS_PER_S ? longer : 2 * NS_PER_S;
+}
+
+static void tick_conn(const struct conn_table *t, struct conn *c, __u64 now_ns)
 {
 	const struct bbr_event *e = &c->e;
-	__u64 patience = 4ull * e->srtt_us * 1000;
 
-	if (patience < 2 * NS_PER_S)
-		patience = 2 * NS_PER_S;
 	c->lost = e->lost - c->mark_lost;
 	c->retrans = e->bytes_retrans - c->mark_retrans;
-	if (now_ns > e->time_ns + patience) {
+	c->inflight = c->next_inflight;
+	c->next_inflight = e->inflight;
+	if (c->mark_ns && e->time_ns > c->mark_ns) {
+		c->rate = event_delivered_bps(e, c->mark_delivered, c->mark_ns);
+		set_mark(c);
+	} else if (now_ns > e->time_ns + patience_ns(t, c)) {
 		c->rate = NAN;
 		set_mark(c);
 		c->mark_ns = 0; /* or the next rate were that of the pause, too */
 	} else if (!c->mark_ns) {
-		set_mark(c);
-	} else if (e->time_ns > c->mark_ns) {
-		c->rate = event_delivered_bps(e, c->mark_delivered, c->mark_ns);
 		set_mark(c);
 	}
 }
@@ -293,7 +305,7 @@ void conn_table_tick(struct conn_table *t, __u64 now_ns)
 	for (__u32 i = t->n; i-- > 0;) {
 		struct conn *c = t->all[i];
 
-		tick_conn(c, now_ns);
+		tick_conn(t, c, now_ns);
 		if (c->ended_ns && now_ns > c->ended_ns + ENDED_STAYS_NS)
 			drop(t, c);
 	}

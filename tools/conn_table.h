@@ -33,9 +33,11 @@ struct conn {
 
 	/* Of the last interval, as of conn_table_tick(). */
 	double rate; /* delivered, bits per second; NAN: unknown */
+	__u32 inflight; /* the most: the ACK that begins a round often has little */
 	__u32 lost; /* packets */
 	__u64 retrans; /* bytes */
-	/* What they are counted from. */
+	/* What they are counted from, or so far. */
+	__u32 next_inflight;
 	__u64 mark_ns;
 	__u32 mark_delivered, mark_lost;
 	__u64 mark_retrans;
@@ -53,7 +55,7 @@ struct conn_table {
 	void *by_id, *by_tuple; /* search trees */
 	/* of snapshots */
 	__u32 generation;
-	__u64 reading_ns;
+	__u64 reading_ns, between_readings_ns;
 	bool no_memory; /* some connections are missing */
 };
 

@@ -123,6 +123,7 @@ static void add_state(struct json_object *o, const struct top *t, const struct c
 	add_int_if(o, "srtt_us", e->srtt_us, e->srtt_us);
 	add_int_if(o, "min_rtt_us", e->min_rtt_us != BBR_RTT_NONE, e->min_rtt_us);
 	add_int(o, "inflight", e->inflight);
+	add_int(o, "inflight_max", c->inflight);
 	add_int_if(o, "bdp", event_bdp(e), event_bdp(e));
 	add_int(o, "cwnd", e->cwnd);
 	add_int(o, "lost", e->lost);

@@ -22,6 +22,7 @@
 #define STRIP_LINES 5 /* modes, recovery, losses, time, legend */
 #define TRANSITIONS_MIN 2 /* lines that are left for them */
 #define PLOT_MAX 512
+#define CURVE_LIMIT 3 /* times the rest */
 
 /* A line of a chart, over its bars. */
 struct curve {
@@ -267,18 +268,25 @@ static void take_plot(struct plot *p, const struct top *t, const struct history 
 	}
 }
 
-static double highest_of(const struct plot *p, const struct chart *chart)
+static double most(const struct plot *p, double (*value)(const struct sample *s), double limit)
 {
 	double highest = 0;
 
-	for (int i = 0; i < p->width; i++) {
-		if (!p->known[i])
-			continue;
-		highest = fmax(highest, chart->value(&p->column[i]));
-		for (int k = 0; k < 2 && chart->curves[k].value; k++)
-			highest = fmax(highest, chart->curves[k].value(&p->column[i]));
-	}
+	for (int i = 0; i < p->width; i++)
+		if (p->known[i] && value(&p->column[i]) <= limit)
+			highest = fmax(highest, value(&p->column[i]));
 	return highest;
+}
+
+/* A curve that is far above all else, as the first pacing rate, is at the upper edge instead. */
+static double highest_of(const struct plot *p, const struct chart *chart)
+{
+	double highest =
+		fmax(most(p, chart->value, INFINITY), most(p, chart->curves[0].value, INFINITY));
+
+	if (!chart->curves[1].value)
+		return highest;
+	return fmax(highest, most(p, chart->curves[1].value, CURVE_LIMIT * highest));
 }
 
 static void draw_column(const struct plot *p, const struct chart *chart, int y, int height, int i,

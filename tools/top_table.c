@@ -223,7 +223,7 @@ static double value_min_rtt(const struct conn *c)
 
 static double value_inflight(const struct conn *c)
 {
-	return c->e.inflight;
+	return c->inflight;
 }
 
 static double value_cwnd(const struct conn *c)
@@ -323,7 +323,7 @@ CELL(cell_inflight)
 	char inflight[16], bdp[16] = "-";
 
 	UNUSED_STYLE;
-	format_packets(inflight, sizeof(inflight), c->e.inflight);
+	format_packets(inflight, sizeof(inflight), c->inflight);
 	if (event_bdp(&c->e))
 		format_packets(bdp, sizeof(bdp), event_bdp(&c->e));
 	snprintf(buf, size, "%s/%s", inflight, bdp);

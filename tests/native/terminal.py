@@ -96,11 +96,10 @@ class Terminal:
     def pane_pid(self):
         return int(self.tmux("display-message", "-p", "#{pane_pid}"))
 
-    def child(self, name):
-        """The process of this name below the shell."""
+    def program(self, name):
+        """The process of this name in the terminal."""
         def find():
-            pids = subprocess.run(["pgrep", "-x", name, "-P", str(self.pane_pid())],
-                                  capture_output=True, text=True, check=False).stdout.split()
+            pids = run("pgrep", "-x", name, "-s", self.pane_pid(), check=False).stdout.split()
             return int(pids[0]) if pids else None
         return wait_until(find, f"{name} runs")
 

@@ -201,7 +201,29 @@ def test_output_that_cannot_be_written(bbrmon, shared):
         assert process.wait(30) == REFUSED
 
 
-def test_quiet_connections_are_there(bbrmon, shared, ns):
+@pytest.fixture
+def watching(bbrmon, tmp_path):
+    """Starts `top -j` in the background; what it returns asks for the blocks until now."""
+    with contextlib.ExitStack() as stack:
+        def start(*args):
+            out = stack.enter_context(open(tmp_path / "out", "w+"))
+            process = bbrmon.start("top", "-j", *args, stdout=out, stderr=subprocess.PIPE)
+
+            def stop():
+                process.send_signal(signal.SIGTERM)
+                try:
+                    errors = process.communicate(timeout=30)[1]
+                    assert process.returncode == DONE and b"Sanitizer" not in errors, errors
+                finally:
+                    process.kill()
+                    process.wait()
+            stack.callback(stop)
+            # The last line may not be whole yet, nor the last block.
+            return lambda: blocks_of((tmp_path / "out").read_text().rpartition("\n")[0])[:-1]
+        yield start
+
+
+def test_quiet_connections_are_there(watching, shared, ns):
     """Those that were there before and do nothing now: ours, and one of the kernel's own bbr."""
     listener = listen(ns)
     port = listener.getsockname()[1]
@@ -211,8 +233,10 @@ def test_quiet_connections_are_there(bbrmon, shared, ns):
         left = 100_000
         while left:
             left -= len(receiver.recv(left))
-    blocks = blocks_of(bbrmon("top", "-j", "--rport", port, "-i", "1s", "-n", "2").out)
-    for block in blocks:
+    blocks = watching("--rport", port, "-i", "200ms")
+    wait_until(lambda: any({o["rate_bps"] for o in block} == {0} for block in blocks()),
+               "that nothing is delivered is known")
+    for block in blocks():
         rows = {o["instance"]: o for o in block}
         assert set(rows) == {shared, "bbr"} and len(block) == 2
         for (sender, _), name in zip(ends, (shared, "bbr")):
@@ -221,32 +245,19 @@ def test_quiet_connections_are_there(bbrmon, shared, ns):
             assert o["cookie"] and not o["ended"] and o["cwnd"] and o["min_rtt_us"] is not None
             assert o["mode_ms"] is None
         assert rows["bbr"]["profile"] is None and rows[shared]["profile"] == "default"
-    assert {o["rate_bps"] for o in blocks[-1]} == {0}
 
 
-def test_a_connection_that_begins_and_ends(bbrmon, bbrctl, shared, ns, tmp_path):
+def test_a_connection_that_begins_and_ends(watching, bbrctl, shared, ns):
     """The socket and its events are one row from beginning to end."""
-    with open(tmp_path / "out", "w+") as out:
-        process = bbrmon.start("top", "-j", "--name", shared, "-i", "100ms", stdout=out, stderr=subprocess.PIPE)
-        try:
-            wait_until(lambda: status_of(bbrctl, shared)["monitors"] == 1, "bbrmon watches")
-            transfer = Transfer(*connect(ns, listen(ns), cc=shared), gap=0.02)
-
-            def rows():
-                with open(tmp_path / "out") as f:
-                    return [json.loads(line) for line in f.read().split("\n")[:-1]]
-            wait_until(lambda: any(o["conn"] and o["cookie"] and o["rate_bps"] for o in rows()), "its row")
-            transfer.stop()
-            transfer.finish()
-            wait_until(lambda: any(o["ended"] for o in rows()), "its end")
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == DONE
-            assert b"Sanitizer" not in process.stderr.read()
-        finally:
-            process.kill()
-            process.wait()
-            process.stderr.close()
-        assert all(len(block) == 1 for block in blocks_of((tmp_path / "out").read_text()))
+    blocks = watching("--name", shared, "-i", "100ms")
+    wait_until(lambda: status_of(bbrctl, shared)["monitors"] == 1, "bbrmon watches")
+    transfer = Transfer(*connect(ns, listen(ns), cc=shared), gap=0.02)
+    wait_until(lambda: any(o["conn"] and o["cookie"] and o["rate_bps"] for block in blocks() for o in block), "its row")
+    transfer.stop()
+    transfer.finish()
+    wait_until(lambda: any(o["ended"] for block in blocks() for o in block), "its end")
+    assert all(len(block) == 1 for block in blocks())
+    wait_until(lambda: status_of(bbrctl, shared)["users"] == 0, "the connection is closed")
 
 
 @pytest.mark.parametrize("args", [
@@ -488,7 +499,7 @@ def test_a_signal_is_an_orderly_end(live, sig):
     if sig == signal.SIGINT:
         live.type("C-c")
     else:
-        os.kill(live.child("bbrmon"), sig)
+        os.kill(live.program("bbrmon"), sig)
     assert live.status() == DONE
     assert "1 connections" in live.read("err") and len(live.read("err").splitlines()) == 1
     assert not live.sanitizer_reports()
@@ -501,16 +512,16 @@ def test_it_can_be_stopped(live):
     live.wait_for(lambda text: "Stopped" in text, "that it is stopped")
     assert live.tmux("display-message", "-p", "#{alternate_on}").strip() == "0"
     live.type("echo still", "_here", "Enter")
-    live.wait_for(lambda text: "\nstill _here" in text, "the shell's answer")
+    live.wait_for(lambda text: "\nstill_here" in text, "the shell's answer")
     live.type("fg", "Enter")
     live.wait_for(lambda text: "connections 1 " in text, "the list again")
     live.type("q")
-    live.wait_for(lambda text: "still _here" in text, "the shell's screen")
+    live.wait_for(lambda text: "still_here" in text, "the shell's screen")
     assert not live.sanitizer_reports()
 
 
 def test_a_terminal_that_goes_away(live):
-    pid = live.child("bbrmon")
+    pid = live.program("bbrmon")
     live.kill_pane()
     wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "bbrmon ends with its terminal", timeout=5)
     assert not live.sanitizer_reports()
@@ -521,7 +532,7 @@ def test_a_terminal_that_goes_away_while_hangups_are_ignored(bbrctl, bbrmon, ter
     term = terminal()
     term.start("sh", "-c", f"trap '' HUP; exec {bbrmon.path} top --name {shared}")
     term.wait_for(lambda text: "bbrmon top" in text, "the list")
-    pid = term.child("bbrmon")
+    pid = term.program("bbrmon")
     term.kill_pane()
     wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "bbrmon ends with its terminal", timeout=5)
     wait_until(lambda: status_of(bbrctl, shared)["monitors"] == 0, "it has given back its place")
@@ -531,17 +542,30 @@ def test_a_terminal_that_goes_away_while_hangups_are_ignored(bbrctl, bbrmon, ter
 @pytest.mark.parametrize("sig", [signal.SIGSEGV, signal.SIGABRT])
 def test_a_crash_gives_the_terminal_back(plain_bbrmon, terminal, recorded, sig):
     term = show(terminal, plain_bbrmon, recorded[0])
-    os.kill(term.child("bbrmon"), sig)
+    os.kill(term.program("bbrmon"), sig)
     assert term.status() == 128 + sig
     wait_until(term.is_restored, "the terminal is as it was")
 
 
-def test_messages_are_shown_and_kept(bbrctl, bbrmon, terminal, free_name, load):
+def test_messages_are_shown_and_kept(bbrctl, bbrmon, terminal, load):
     """What is said meanwhile does not go across the screen, and is still there after it."""
-    name = free_name()
+    name = load()
     term = terminal(120, 24)
-    watched = load()
-    term.start_with_stderr(bbrmon.path, "top", "--name", watched, "-v")
+    # A shell in between: the one of the terminal would take it back when top is stopped.
+    term.start_with_stderr("sh", "-c", f"{bbrmon.path} top --name {name}; exit $?")
     term.wait_for(lambda text: "bbrmon top" in text, "the list")
-    bbrctl("load", "--name", name)
+    top = term.program("bbrmon")
+    os.kill(top, signal.SIGSTOP)
+    wait_until(lambda: status_of(bbrctl, name)["monitors"] == 0, "its lease runs out")
+    with contextlib.ExitStack() as stack:
+        for _ in range(8):
+            other = bbrmon.start("stream", "--name", name, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stack.callback(other.wait)
+            stack.callback(other.send_signal, signal.SIGINT)
+        wait_until(lambda: status_of(bbrctl, name)["monitors"] == 8, "all places are taken")
+        os.kill(top, signal.SIGCONT)
+        lines = term.wait_for(lambda text: "places for monitors are taken" in text, "the message")
+        assert "places for monitors" in lines[-1] and lines[0].startswith("bbrmon top")
     quit_top(term)
+    text = term.wait_for(lambda text: "places for monitors are taken" in text, "the message after it")
+    assert not any(line.startswith("bbrmon top") for line in text)

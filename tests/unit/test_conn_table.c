@@ -153,6 +153,23 @@ static void of_a_quiet_connection_the_rate_is_unknown(void **state)
 	assert_float_equal(only()->rate, 1e6, 1);
 }
 
+static void inflight_is_the_most_in_the_interval(void **state)
+{
+	struct bbr_event e = event(1, 1000, 0);
+
+	(void)state;
+	e.flags = BBR_F_SAMPLE;
+	e.rs_prior_inflight = 30;
+	note(e);
+	e.rs_prior_inflight = 5;
+	e.time_ns += 10 * MS;
+	note(e);
+	tick(20);
+	assert_int_equal(only()->inflight, 30);
+	tick(1000);
+	assert_int_equal(only()->inflight, 10);
+}
+
 static void what_ended_stays_for_a_moment(void **state)
 {
 	struct bbr_event e = event(1, 1000, 10);
@@ -370,11 +387,14 @@ static void a_short_mode_is_not_lost_in_its_slot(void **state)
 	note(e);
 	e.time_ns += 50 * MS;
 	e.mode = BBR_PROBE_RTT;
+	e.inflight = 25;
 	note(e);
+	e.inflight = 4;
 	e.time_ns += 50 * MS;
 	e.mode = BBR_PROBE_BW;
 	note(e);
 	assert_int_equal(slot(0).modes, 1 << BBR_PROBE_BW | 1 << BBR_PROBE_RTT);
+	assert_int_equal(slot(0).inflight, 25);
 }
 
 /* A recording of two boots. */
@@ -427,6 +447,7 @@ int main(void)
 		TEST(a_row_for_each_connection),
 		TEST(the_rate_is_what_was_delivered_in_the_interval),
 		TEST(of_a_quiet_connection_the_rate_is_unknown),
+		TEST(inflight_is_the_most_in_the_interval),
 		TEST(what_ended_stays_for_a_moment),
 		TEST(addresses_that_are_used_again_are_another_row),
 		TEST(a_socket_and_its_events_are_one_row),
