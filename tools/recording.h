@@ -86,21 +86,19 @@ enum recording_type {
 };
 
 /* Members of struct bbr_event but time_ns and tag, those that change most often first. */
-#define RECORDING_FIELDS(X)                                                                        \
-	X(bytes_acked)                                                                             \
-	X(delivered)                                                                               \
-	X(rtt_us) X(rs_interval_us) X(rs_acked) X(rs_delivered) X(inflight) X(srtt_us) X(          \
-		bytes_sent) X(rs_prior_inflight) X(pacing_rate) X(bw) X(cwnd) X(flags) X(max_bw)   \
-		X(rounds) X(kind) X(extra_acked) X(cycle_idx) X(pacing_gain) X(min_rtt_us) X(mode) \
-			X(from) X(to) X(reason) X(full_bw) X(full_bw_cnt) X(cwnd_gain) X(          \
-				prior_cwnd) X(ssthresh) X(lost) X(rs_losses) X(bytes_retrans)      \
-				X(ca_state) X(lt_bw) X(lt_rtt_cnt) X(mss) X(seq) X(params_gen) X(  \
-					profile) X(conn) X(rport) X(lport) X(raddr[3]) X(raddr[2]) \
-					X(raddr[1]) X(raddr[0]) X(laddr[3]) X(laddr[2])            \
-						X(laddr[1]) X(laddr[0]) X(netns) X(family) X(size) \
-							X(major) X(minor) X(pad[0]) X(pad[1])      \
-								X(pad[2]) X(pad[3]) X(pad[4])      \
-									X(pad[5])
+/* clang-format off */
+#define RECORDING_FIELDS(X) \
+	X(bytes_acked) X(delivered) X(rtt_us) X(rs_interval_us) X(rs_acked) \
+	X(rs_delivered) X(inflight) X(srtt_us) X(bytes_sent) X(rs_prior_inflight) \
+	X(pacing_rate) X(bw) X(cwnd) X(flags) X(max_bw) X(rounds) X(kind) \
+	X(extra_acked) X(cycle_idx) X(pacing_gain) X(min_rtt_us) X(mode) X(from) X(to) \
+	X(reason) X(full_bw) X(full_bw_cnt) X(cwnd_gain) X(prior_cwnd) X(ssthresh) \
+	X(lost) X(rs_losses) X(bytes_retrans) X(ca_state) X(lt_bw) X(lt_rtt_cnt) X(mss) \
+	X(seq) X(params_gen) X(profile) X(conn) X(rport) X(lport) X(raddr[3]) \
+	X(raddr[2]) X(raddr[1]) X(raddr[0]) X(laddr[3]) X(laddr[2]) X(laddr[1]) \
+	X(laddr[0]) X(netns) X(family) X(size) X(major) X(minor) X(pad[0]) X(pad[1]) \
+	X(pad[2]) X(pad[3]) X(pad[4]) X(pad[5])
+/* clang-format on */
 
 /* One run of a monitor: what all of its events have in common. */
 struct recording_run {
