@@ -157,22 +157,27 @@ void recording_totals(const struct recording_reader *r, struct watch_totals *tot
 	*totals = t;
 }
 
+/* What was counted until now is final: the numbers of the records to come begin at 0 again. */
+static void end_run(struct recording_reader *r)
+{
+	if (!r->run_ended && !r->skim)
+		err("%s: the run of bbrmon before byte %llu was not ended", r->name, r->offset);
+	add_totals(&r->before, r);
+	memset(&r->now, 0, sizeof(r->now));
+	r->drops_here = 0;
+}
+
+/* A run may have several ends, when its files were put together. */
 static void enter_run(struct recording_reader *r)
 {
-	bool is_other = !r->has_run || r->run.id != r->head.run.id ||
+	bool is_other = r->run.id != r->head.run.id ||
 			memcmp(r->run.boot_id, r->head.run.boot_id, sizeof(r->run.boot_id));
 
-	if (r->has_run && is_other) {
-		if (!r->run_ended && !r->skim)
-			err("%s: the run of bbrmon before byte %llu was not ended", r->name,
-			    r->offset);
-		add_totals(&r->before, r);
-		memset(&r->now, 0, sizeof(r->now));
-		r->drops_here = 0;
+	if (r->has_run && (is_other || r->run_ended))
+		end_run(r);
+	if (r->has_run && is_other)
 		r->id_base = r->id_max + 1;
-	}
-	if (is_other)
-		r->run_ended = false;
+	r->run_ended = false;
 	r->run = r->head.run;
 	r->has_run = true;
 }
