@@ -90,6 +90,11 @@ void event_addr(char buf[EVENT_ADDR_LEN], const __u32 addr[4])
 		inet_ntop(AF_INET6, addr, buf, EVENT_ADDR_LEN);
 }
 
+bool event_has_state(const struct bbr_event *e)
+{
+	return e->pacing_gain || e->cwnd_gain;
+}
+
 __u64 event_bps(const struct bbr_event *e, __u32 bw)
 {
 	/* bw * mss * 8 * 1e6 >> 24, with the powers of two cancelled so that 64 bits hold it. */

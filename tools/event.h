@@ -40,6 +40,9 @@ const char *event_step_name(const struct bbr_event *e, unsigned int state);
 /* IPv4 without its prefix ::ffff:. */
 void event_addr(char buf[EVENT_ADDR_LEN], const __u32 addr[4]);
 
+/* Is there BBR state? The stack tells of losses of the SYN before there is: gains are 0 then, and never later. */
+bool event_has_state(const struct bbr_event *e);
+
 /* One of its bandwidths in bits per second. */
 __u64 event_bps(const struct bbr_event *e, __u32 bw);
 bool event_has_rate(const struct bbr_event *e);

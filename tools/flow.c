@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "event.h"
 #include "flow.h"
 
 static struct flow_key key_of(const struct origin *origin, const struct bbr_event *e)
@@ -73,15 +74,20 @@ static struct flow *add(struct flows *f, const struct origin *origin, const stru
 	return flow;
 }
 
+static bool is_policed(const struct bbr_event *e)
+{
+	return event_has_state(e) && e->flags & BBR_F_LT_USE_BW;
+}
+
 static void note_state(struct flow *flow, const struct bbr_event *e)
 {
 	const struct bbr_event *before = &flow->last;
 
-	if (before->mode < BBR_MODES && e->time_ns > before->time_ns)
+	if (event_has_state(before) && before->mode < BBR_MODES && e->time_ns > before->time_ns)
 		flow->mode_ns[before->mode] += e->time_ns - before->time_ns;
-	if (e->flags & BBR_F_LT_USE_BW && (!flow->events || !(before->flags & BBR_F_LT_USE_BW)))
+	if (is_policed(e) && (!flow->events || !is_policed(before)))
 		flow->policers++;
-	if (e->min_rtt_us < flow->min_rtt_us)
+	if (event_has_state(e) && e->min_rtt_us < flow->min_rtt_us)
 		flow->min_rtt_us = e->min_rtt_us;
 }
 

@@ -19,7 +19,7 @@ static __s64 value_if(bool has, __u64 value)
 /* 64 bits hold it for any bw up to 10 Tbit/s and any min_rtt up to a minute. */
 static __s64 bdp_milli(const struct bbr_event *e)
 {
-	if (!e->bw || e->min_rtt_us == BBR_RTT_NONE)
+	if (!event_has_state(e) || !e->bw || e->min_rtt_us == BBR_RTT_NONE)
 		return VALUE_NONE;
 	return (double)e->bw * e->min_rtt_us * 1000 / (1 << 24);
 }
@@ -33,26 +33,27 @@ static int policer_of(const struct bbr_event *e)
 
 static void fill(struct flow_row *row, const struct bbr_event *e)
 {
-	bool has_rate = event_has_rate(e);
+	bool has_rate = event_has_rate(e), has_state = event_has_state(e);
 
 	row->time_ns = e->time_ns;
 	row->value[SERIES_delivery_rate_bps] =
 		value_if(has_rate, has_rate ? event_delivery_bps(e) : 0);
 	row->value[SERIES_app_limited] = value_if(has_rate, !!(e->flags & BBR_F_APP_LIMITED));
-	row->value[SERIES_bw_bps] = event_bps(e, e->bw);
+	row->value[SERIES_bw_bps] = value_if(has_state, event_bps(e, e->bw));
 	row->value[SERIES_pacing_rate_bps] =
 		value_if(e->pacing_rate < EVENT_UNLIMITED / 16, e->pacing_rate * 8);
 	row->value[SERIES_rtt_us] = value_if(e->rtt_us != BBR_RTT_NONE, e->rtt_us);
-	row->value[SERIES_min_rtt_us] = value_if(e->min_rtt_us != BBR_RTT_NONE, e->min_rtt_us);
+	row->value[SERIES_min_rtt_us] =
+		value_if(has_state && e->min_rtt_us != BBR_RTT_NONE, e->min_rtt_us);
 	row->value[SERIES_srtt_us] = value_if(e->srtt_us, e->srtt_us);
 	row->value[SERIES_inflight] = e->inflight;
 	row->value[SERIES_bdp_milli] = bdp_milli(e);
 	row->value[SERIES_cwnd] = e->cwnd;
 	row->value[SERIES_lost] = e->lost;
 	row->value[SERIES_bytes_retrans] = value_if(true, e->bytes_retrans);
-	row->value[SERIES_mode] = value_if(e->mode < BBR_MODES, e->mode);
+	row->value[SERIES_mode] = value_if(has_state && e->mode < BBR_MODES, e->mode);
 	row->value[SERIES_ca_state] = e->ca_state;
-	row->value[SERIES_policer] = policer_of(e);
+	row->value[SERIES_policer] = value_if(has_state, policer_of(e));
 }
 
 /* Of the rows of one interval, marks those with the lowest and the highest value of a series. */
@@ -106,7 +107,10 @@ static void thin(struct flow_series *s, bool *keep)
 	s->n = kept;
 }
 
-/* Longer intervals, each of two or more of those before, until there is room for as many rows again. */
+/*
+ * Thins what has come since the last time as well; if that is not enough, with longer intervals, each of two
+ * of those before.
+ */
 static bool make_room_by_thinning(struct flow_series *s)
 {
 	bool *keep = malloc(s->n * sizeof(*keep));
@@ -114,13 +118,13 @@ static bool make_room_by_thinning(struct flow_series *s)
 
 	if (!keep)
 		return false;
-	do {
-		if (s->interval_ns)
-			s->interval_ns *= 2;
-		else
-			s->interval_ns = span / s->max + 1;
+	if (!s->interval_ns)
+		s->interval_ns = span / s->max + 1;
+	thin(s, keep);
+	while (s->n > s->max / 4 * 3 && s->interval_ns <= span) {
+		s->interval_ns *= 2;
 		thin(s, keep);
-	} while (s->n > s->max / 2 && s->interval_ns <= span);
+	}
 	free(keep);
 	return true;
 }

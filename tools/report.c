@@ -306,8 +306,11 @@ static int make_report(struct reading *r)
 			return EXIT_REFUSED;
 		r->out = beside;
 	}
-	if ((r->out && is_same_file(r->out, r->report.file)) ||
-	    (r->svg && is_same_file(r->svg, r->report.file))) {
+	if (!strcmp(r->report.file, "-")) {
+		err("a report reads its recording twice: it has to be a file");
+		status = EXIT_USAGE;
+	} else if ((r->out && is_same_file(r->out, r->report.file)) ||
+		   (r->svg && is_same_file(r->svg, r->report.file))) {
 		err("%s is the recording itself", r->report.file);
 		status = EXIT_USAGE;
 	} else {

@@ -247,7 +247,7 @@ static void write_series(FILE *out, const struct flow_series *s, int series)
 
 static void write_flow_series(FILE *out, const struct report *r, const struct flow *flow)
 {
-	fprintf(out, "{\"interval_us\":%llu,\n", flow->series->interval_ns / NS_PER_US);
+	fprintf(out, "{\"interval_ns\":%llu,\n", flow->series->interval_ns);
 	write_times(out, r, flow->series);
 	for (int series = 0; series < N_SERIES; series++)
 		write_series(out, flow->series, series);

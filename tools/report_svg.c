@@ -19,7 +19,7 @@
 #include "flow_series.h"
 #include "report.h"
 
-#define WIDTH 800
+#define WIDTH 880
 #define TOP 44 /* pixels */
 #define BOTTOM 40
 #define PANEL 150
@@ -176,9 +176,9 @@ static void set_up(FILE *out, const struct report *r, const struct flow *flow, i
 	fputs(")' font ',13'\n", out);
 	fprintf(out, "set xrange [0:%.6f]\n",
 		seconds(r, r->flows.end_ns) > 0 ? seconds(r, r->flows.end_ns) : 1);
-	fputs("set lmargin at screen 0.1\n"
-	      "set rmargin at screen 0.8\n"
-	      "set key at screen 0.82, graph 1 left top Left reverse samplen 1.5\n"
+	fputs("set lmargin at screen 0.09\n"
+	      "set rmargin at screen 0.78\n"
+	      "set key at screen 0.8, graph 1 left top Left reverse samplen 1.5\n"
 	      "set grid lc rgb '#dddddd' lw 0.5\n"
 	      "set border 3 lc rgb '#666666'\n"
 	      "set tics nomirror\n"
@@ -310,8 +310,8 @@ static void write_commands(FILE *out, const struct report *r, const struct flow 
 	fputs("unset multiplot\n", out);
 }
 
-/* Starts gnuplot, which reads commands from *to and writes to the file fd. 0 or an errno. */
-static int start_gnuplot(int fd, pid_t *pid, FILE **to)
+/* Starts gnuplot, which reads commands from *to and writes to these files. 0 or an errno. */
+static int start_gnuplot(int out, int messages, pid_t *pid, FILE **to)
 {
 	/* -d: whatever ~/.gnuplot may say. */
 	char *const argv[] = { "gnuplot", "-d", NULL };
@@ -329,7 +329,8 @@ static int start_gnuplot(int fd, pid_t *pid, FILE **to)
 	}
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, pipe_fds[0], STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
 	error = posix_spawnp(pid, argv[0], &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	close(pipe_fds[0]);
@@ -338,11 +339,24 @@ static int start_gnuplot(int fd, pid_t *pid, FILE **to)
 	return error;
 }
 
-static int run_gnuplot(int fd, const struct report *r, const struct flow *flow)
+/* It warns of curves without a point, which are none of the user's business: shown if it fails. */
+static void show_messages(FILE *messages)
+{
+	char line[256];
+
+	rewind(messages);
+	while (fgets(line, sizeof(line), messages)) {
+		line[strcspn(line, "\n")] = 0;
+		if (*line)
+			err("gnuplot: %s", line);
+	}
+}
+
+static int run_gnuplot(int out, FILE *messages, const struct report *r, const struct flow *flow)
 {
 	pid_t pid;
 	FILE *to;
-	int error = start_gnuplot(fd, &pid, &to), status;
+	int error = start_gnuplot(out, fileno(messages), &pid, &to), status;
 
 	if (error) {
 		err("cannot run gnuplot: %s", strerror(error));
@@ -354,21 +368,26 @@ static int run_gnuplot(int fd, const struct report *r, const struct flow *flow)
 	fclose(to);
 	if (waitpid(pid, &status, 0) == pid && !status)
 		return EXIT_DONE;
-	err("gnuplot did not draw the figure: see its message above");
+	show_messages(messages);
+	err("gnuplot did not draw the figure");
 	return EXIT_REFUSED;
 }
 
 int report_write_svg(const char *path, const struct report *r, const struct flow *flow)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), status;
+	FILE *messages = fd < 0 ? NULL : tmpfile();
 
-	if (fd < 0) {
+	if (!messages) {
 		err("cannot write %s: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
 		return EXIT_REFUSED;
 	}
 	/* If gnuplot ends early, its status says so. */
 	signal(SIGPIPE, SIG_IGN);
-	status = run_gnuplot(fd, r, flow);
+	status = run_gnuplot(fd, messages, r, flow);
+	fclose(messages);
 	close(fd);
 	if (status)
 		unlink(path);

@@ -36,7 +36,7 @@ const columns = new Map();
 function columnsOf(flow)
 {
 	if (!columns.has(flow)) {
-		const names = Object.keys(data.series[flow]).filter(name => name !== "interval_us");
+		const names = Object.keys(data.series[flow]).filter(name => name !== "interval_ns");
 
 		columns.set(flow, Object.fromEntries(names.map(name => [name, column(flow, name)])));
 	}
@@ -317,14 +317,14 @@ function nameOf(flow)
 
 function selectFlow(index)
 {
-	const flow = data.flows[index], width = data.series[index].interval_us;
+	const flow = data.flows[index], width = data.series[index].interval_ns;
 
 	report.flow = index;
 	byId("flow").value = index;
 	byId("flow-title").textContent = `Flow ${nameOf(flow)}`;
 	byId("thinned").hidden = !width;
 	byId("thinned").textContent = `${digits(columnsOf(index).time_us.length)} of ${digits(flow.events)} events are shown: ` +
-		`in each ${digits(width / 1000)} ms the first, the last, and those with the lowest and the highest value of each curve.`;
+		`in each ${digits(width / 1e6)} ms the first, the last, and those with the lowest and the highest value of each curve.`;
 	for (const row of byId("table").tBodies[0].rows)
 		row.classList.toggle("chosen", row.dataset.flow === String(index));
 	draw();
