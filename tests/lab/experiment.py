@@ -34,6 +34,7 @@ class Run:
     cc: str
     seed: int
     kernel: str  # key
+    recorded: bool = False  # by bbrmon record, each ACK of its BBR flows
 
     @property
     def duration_s(self):
@@ -71,6 +72,11 @@ def _used_ccs(run):
 
 def _step_cc(step, compared):
     return compared if step[1] == scenario.COMPARED else step[1]
+
+
+def uses_bbr(run):
+    """Is there something that bbrmon can record?"""
+    return bool(_used_ccs(run) & {OURS, "bbr"})
 
 
 def _percent(value):
@@ -252,6 +258,8 @@ def script(run):
     lines = [_load_line(point.params if watched else {}), *path_lines(point)]
     if watched:
         lines.append(f"watch_bpf_bbr {point['stream']}")
+    if run.recorded:
+        lines.append("record_bbr")
     lines += [f"record {point['measure_from'] // 1000} {point['duration'] // 1000} "
               f"{point['sample'] // 1000}",
               *flow_lines(run),
@@ -271,13 +279,12 @@ def _image(run, kernel):
 
 
 def _unpack(data):
-    """File name -> text, of the archive that the guest left."""
+    """File name -> bytes, of the archive that the guest left."""
     files = {}
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
         for member in archive:
             if member.isfile():
-                name = member.name.removeprefix("./")
-                files[name] = archive.extractfile(member).read().decode(errors="replace")
+                files[member.name.removeprefix("./")] = archive.extractfile(member).read()
     return files
 
 
@@ -313,7 +320,7 @@ def store(file, data):
 
 def execute(run, on_time=None, fresh=False, core=None):
     """The result of a run: its guest's files from the cache if all inputs are the same. on_time is
-    given the virtual time in seconds, as it passes."""
+    given the virtual time in seconds, as it passes. "recording", if there is one, is bbrmon's."""
     kernel = kernels.find(run.kernel)
     image = _image(run, kernel)
     inputs = guest.input_hash(kernel, image, seed=run.seed)
@@ -323,8 +330,11 @@ def execute(run, on_time=None, fresh=False, core=None):
     else:
         release, data = _execute(run, kernel, image, on_time, core)
         store(file, release.encode() + b"\n" + data)
-    found = metrics.of_run(run.point, flow_ccs(run), _unpack(data))
-    return {"scenario": run.point.scenario, "point": run.point.label, "cc": run.cc,
+    files = _unpack(data)
+    recording = {"recording": files.pop("bbr.rec")} if run.recorded else {}
+    found = metrics.of_run(run.point, flow_ccs(run),
+                           {name: text.decode(errors="replace") for name, text in files.items()})
+    return {**recording, "scenario": run.point.scenario, "point": run.point.label, "cc": run.cc,
             "seed": run.seed, "kernel": run.kernel, "release": release,
             "inputs": {"all": inputs, **guest.input_parts(kernel, image)}, **found}
 

@@ -31,6 +31,11 @@ watch_bpf_bbr() { # how often
 	monitor=$!
 }
 
+record_bbr() {
+	bbrmon record --every ack -o $OUT/bbr.rec 2>$OUT/record.err &
+	bbr_recorder=$!
+}
+
 serve() { # number of flows
 	local n
 
@@ -126,6 +131,10 @@ collect() {
 	if [ -n "${monitor:-}" ]; then
 		kill -INT "$monitor"
 		wait "$monitor" || fail "bbrmon: $(cat $OUT/bbrmon.err)"
+	fi
+	if [ -n "${bbr_recorder:-}" ]; then
+		kill -INT "$bbr_recorder"
+		wait "$bbr_recorder" || fail "bbrmon record: $(cat $OUT/record.err)"
 	fi
 	for n in wan rtr rcv; do
 		[ -e /run/netns/$n ] && tc -n $n -j -s qdisc show >$OUT/qdisc.$n

@@ -358,6 +358,30 @@ def test_run_prints_figures_and_writes_files(small, tmp_path):
     assert groups[0]["runs"][0]["inputs"] == result["inputs"]
 
 
+def test_run_makes_reports(small, tmp_path):
+    """What bbrmon recorded in the guest is what it streamed there, and what the page shows."""
+    folder, out = tmp_path / "report", tmp_path / "out"
+    done = lab("run", small(), "--cc", "bpf_bbr,cubic", "--report", str(folder), "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert sorted(file.name for file in folder.iterdir()) == ["small-bpf_bbr-seed1.html",
+                                                              "small-bpf_bbr-seed1.rec"]
+    lines = subprocess.run([experiment.BUILD / "bbrmon", "stream", "-j", "--read",
+                            folder / "small-bpf_bbr-seed1.rec"], capture_output=True, text=True,
+                           check=True).stdout.splitlines()
+    *recorded, last = map(json.loads, lines)
+    assert last["summary"]["drops"]["total"] == 0
+    *streamed, _ = json.loads((out / "small-bpf_bbr-seed1.json").read_text())["bbrmon"]
+    own = {"seq", "conn"}
+    assert [{k: v for k, v in e.items() if k not in own} for e in recorded
+            if e["event"] != "ack" or e["round_start"]] == \
+        [{k: v for k, v in e.items() if k not in own} for e in streamed]
+    page = (folder / "small-bpf_bbr-seed1.html").read_text()
+    begin = page.index('id="data">') + 10
+    (flow,) = json.loads(page[begin:page.index("</script>", begin)])["flows"]
+    assert flow["bytes_acked"] == recorded[-1]["bytes_acked"] - recorded[0]["bytes_acked"] > 0
+    assert flow["events"] == len(recorded)
+
+
 def test_errors_are_one_line():
     done = lab("run", "fig99")
     assert done.returncode == 1
