@@ -208,20 +208,28 @@ static void put_series(FILE *out, const char *before, enum flow_series_id series
 		unit, with, rgb, title);
 }
 
-#define POINTS "points pt 7 ps 0.15"
+/* The same as points. A dot would be too small in the legend. */
+static void put_points(FILE *out, const char *before, enum flow_series_id series, double unit,
+		       const char *rgb, const char *title)
+{
+	fprintf(out, "%s$flow using 1:($%d/%g) with dots lw 1.6 lc rgb %s notitle", before,
+		series + 2, unit, rgb);
+	fprintf(out, ", keyentry with points pt 7 ps 0.4 lc rgb %s title '%s'", rgb, title);
+}
+
 #define STEPS "steps lw 1.5"
 
 static void put_rate(FILE *out)
 {
 	put_series(out, "plot ", SERIES_pacing_rate_bps, 1e6, STEPS, PINK, "pacing rate");
-	put_series(out, ", ", SERIES_delivery_rate_bps, 1e6, POINTS, BLUE, "delivery rate");
+	put_points(out, ", ", SERIES_delivery_rate_bps, 1e6, BLUE, "delivery rate");
 	put_series(out, ", ", SERIES_bw_bps, 1e6, STEPS, RED, "bw");
 	fputc('\n', out);
 }
 
 static void put_rtt(FILE *out)
 {
-	put_series(out, "plot ", SERIES_rtt_us, 1e3, POINTS, BLUE, "RTT");
+	put_points(out, "plot ", SERIES_rtt_us, 1e3, BLUE, "RTT");
 	put_series(out, ", ", SERIES_srtt_us, 1e3, "lines", YELLOW, "srtt");
 	put_series(out, ", ", SERIES_min_rtt_us, 1e3, STEPS, RED, "min_rtt");
 	fputc('\n', out);
