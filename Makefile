@@ -50,7 +50,7 @@ EMBEDDED := -DBBR_OBJECT='"$(OBJECT)"' -DMIGRATE_OBJECT='"$(MIGRATE)"' -DATTACH_
 
 FUZZ_FLAGS := -O1 -g -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,float-cast-overflow \
 	-fno-sanitize-recover=all
-FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm params tuning events filter)
+FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm params tuning events filter recording)
 FUZZ_SECONDS ?= 600
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -175,6 +175,9 @@ $(BUILD)/fuzz/events: tests/fuzz/fuzz_events.c tests/fuzz/fuzz.h $(EVENTS_FUZZED
 FILTER_FUZZED := $(addprefix tools/,filter_expr.c event.c origin.c) $(addprefix lib/,address.c caps.c err.c units.c)
 $(BUILD)/fuzz/filter: tests/fuzz/fuzz_filter.c tests/fuzz/fuzz.h $(FILTER_FUZZED) $(HEADERS) | $(BUILD)/fuzz
 	$(CLANG) $(CPPFLAGS) -Itools -D_GNU_SOURCE $(FUZZ_FLAGS) $< $(FILTER_FUZZED) -lbpf -lcap -lm -o $@
+
+$(BUILD)/fuzz/recording: tests/fuzz/fuzz_recording.c tests/fuzz/fuzz.h $(EVENTS_FUZZED) $(HEADERS) $(INSIDE) $(SKELETONS) | $(BUILD)/fuzz
+	$(CLANG) $(MONITOR_CPPFLAGS) $(FUZZ_FLAGS) $< $(EVENTS_FUZZED) $(LDLIBS) $(MONITOR_LIBS) -o $@
 
 demo: ## a flow over a shaped path, its BBR state live; needs root
 	scripts/deps build run

@@ -221,6 +221,8 @@ size_t recording_put_origin(struct recording_chunk *c, const struct origin *orig
 
 	memset(o, 0, sizeof(*o));
 	o->id = origin->id;
+	o->origin.is_kernel = origin->is_kernel;
+	memcpy(o->origin.name, origin->name, len);
 	*p++ = RECORDING_ORIGIN;
 	p = put_varint(p, origin->id);
 	*p++ = origin->is_kernel;
@@ -332,6 +334,15 @@ static bool get_event(struct recording_chunk *c, struct cursor *in, struct recor
 	return true;
 }
 
+/* What the terminal gets to see. */
+static bool is_name(const __u8 *name, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (name[i] <= ' ' || name[i] > '~')
+			return false;
+	return len && len < BBR_NAME_LEN;
+}
+
 static bool get_origin(struct recording_chunk *c, struct cursor *in)
 {
 	struct recording_origin *o = &c->origins[c->n_origins];
@@ -347,7 +358,7 @@ static bool get_origin(struct recording_chunk *c, struct cursor *in)
 	o->origin.is_kernel = *in->p++ & 1;
 	o->origin.profiles = (const char(*)[BBR_PROFILE_NAME_LEN])o->names;
 	len = in->end - in->p;
-	if (len >= sizeof(o->origin.name) || memchr(in->p, 0, len))
+	if (!is_name(in->p, len))
 		return false;
 	memcpy(o->origin.name, in->p, len);
 	c->n_origins++;

@@ -188,12 +188,18 @@ void recording_writer_totals(struct recording_writer *w, const struct watch_tota
 	w->now = *totals;
 }
 
+static bool is_same_origin(const struct recording_origin *known, const struct origin *origin)
+{
+	return known->id == origin->id && known->origin.is_kernel == origin->is_kernel &&
+	       !strcmp(known->origin.name, origin->name);
+}
+
 /* The origin's number in this chunk. */
 static int origin_number(struct recording_writer *w, const struct origin *origin)
 {
 	int i = 0;
 
-	while (i < w->chunk.n_origins && w->chunk.origins[i].id != origin->id)
+	while (i < w->chunk.n_origins && !is_same_origin(&w->chunk.origins[i], origin))
 		i++;
 	if (i == w->chunk.n_origins)
 		added(w, recording_put_origin(&w->chunk, origin, room(w)));

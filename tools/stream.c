@@ -111,7 +111,7 @@ static void report_drops(struct stream *s, const struct source *source)
 {
 	__u64 drops = source_drops(source), now = now_ns();
 
-	if (drops <= s->said_drops || now - s->said_ns < NS_PER_S)
+	if (s->config.read || drops <= s->said_drops || now - s->said_ns < NS_PER_S)
 		return;
 	err("%llu events dropped so far: ring too small or output too slow; "
 	    "use --ring, --every or a filter",

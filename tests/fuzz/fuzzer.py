@@ -7,13 +7,14 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build/fuzz"
-TARGETS = ("algorithm", "params", "tuning", "events", "filter")
+TARGETS = ("algorithm", "params", "tuning", "events", "filter", "recording")
 OPTIONS = {
     "algorithm": ["-max_len=2048"],
     "params": ["-max_len=1024", f"-dict={HERE / 'params.dict'}"],
     "tuning": ["-max_len=1024", f"-dict={HERE / 'tuning.dict'}"],
     "events": ["-max_len=2048"],
     "filter": ["-max_len=2048", f"-dict={HERE / 'filter.dict'}"],
+    "recording": ["-max_len=4096"],
 }
 
 

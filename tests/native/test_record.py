@@ -273,7 +273,7 @@ def test_cut_at_any_byte_of_a_longer_one(plain_bbrmon, tmp_path):
     data, path, before = b"".join(chunks), tmp_path / "cut", {}
     offsets = [sum(map(len, chunks[:i])) for i in range(3)]
     known = [essence(fmt.events(chunk)) for chunk in chunks]
-    for n in random.Random(2).sample(range(len(data)), 60):
+    for n in random.Random(2).sample(range(len(data)), 40):
         i = max(i for i, offset in enumerate(offsets) if offset <= n)
         expected = sum(known[:i], []) + essence(fmt.events(chunks[i][:n - offsets[i]]))
         check_cut(plain_bbrmon, path, data, n, expected)
@@ -511,6 +511,18 @@ def test_damaged(bbrmon, write):
             assert essence(events) == others and "damaged" in said, (i, said)
             assert summary["drops"]["unknown"] == 40 and summary["seq"] == 120, i
         assert re.search("damaged|cut off", said)
+
+
+def test_names_are_fit_for_a_terminal(bbrmon, write):
+    """An origin whose name is none makes its chunk a damaged one; a profile's name ends before what is none."""
+    encode = fmt.Encoder()
+    event = encode(1, 1, major=ABI, kind=ACK, family=2, profile=1)
+    for name in "\033[31mred", "a b", "", "é":
+        result = bbrmon("stream", "--read", write(fmt.chunk(fmt.Head(run=1), [fmt.origin(1, name), event])))
+        assert not result.out and "damaged" in result.err
+    names = fmt.record(fmt.PROFILES, fmt.varint(0) + b"default\0fa\033[31m\0")
+    path = write(fmt.chunk(fmt.Head(run=1), [fmt.origin(1, "one"), names, event]))
+    assert [e["profile"] for e in read(bbrmon, path)[0]] == ["fa"]
 
 
 def test_not_a_recording(bbrmon, write, tmp_path):

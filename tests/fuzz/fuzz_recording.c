@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bbrmon's reader of recordings with anything in the file. The first byte of the input says how it is made of the
+ * others: as they are; or as the records of one chunk, with a head and a checksum that are right, which chance
+ * would never find, and maybe cut off. What was read is written, and read once more: it must be the same.
+ */
+#define _GNU_SOURCE
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "err.h"
+#include "event.h"
+#include "fuzz.h"
+#include "recording_reader.h"
+#include "recording_writer.h"
+
+#define MAX_FILE (64 << 10)
+
+/* What a reading came to: a checksum of all that an event says, and of whom. */
+struct reading {
+	unsigned long events;
+	__u32 crc;
+	enum recording_next end;
+	struct watch_totals totals;
+};
+
+static unsigned long whole, cut, damaged, refused, empty, runs, profiles, longer, kernels,
+	unknown_kinds;
+static unsigned long ended, dropped;
+
+static void report(void)
+{
+	say_reached("whole", whole);
+	say_reached("cut off", cut);
+	say_reached("damaged", damaged);
+	say_reached("refused", refused);
+	say_reached("no event", empty);
+	say_reached("several runs", runs);
+	say_reached("names of profiles", profiles);
+	say_reached("longer event", longer);
+	say_reached("the kernel's own", kernels);
+	say_reached("unknown kind", unknown_kinds);
+	say_reached("an end", ended);
+	say_reached("drops", dropped);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	stderr = fopen("/dev/null", "w"); /* for what is damaged; glibc lets it be assigned */
+	return stderr ? atexit(report) : -1;
+}
+
+/* A file of these bytes. */
+static int file_of(const void *data, size_t size)
+{
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+
+	CHECK(fd >= 0);
+	CHECK(write(fd, data, size) == (ssize_t)size);
+	CHECK(lseek(fd, 0, SEEK_SET) == 0);
+	return fd;
+}
+
+/* A chunk with the input as its records; how[1] says how much of it there is. */
+static int chunk_of(struct input *in)
+{
+	static __u8 file[RECORDING_HEAD + MAX_FILE];
+	struct recording_head head = { .run.id = 1, .run.sampling = BBR_SAMPLE_ACK };
+	z_stream z = {};
+	__u8 part;
+	size_t size;
+
+	input_take(in, &part, sizeof(part));
+	CHECK(!deflateInit2(&z, 1, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY));
+	z.next_in = (__u8 *)in->data;
+	z.avail_in = in->left;
+	z.next_out = file + RECORDING_HEAD;
+	z.avail_out = MAX_FILE;
+	CHECK(deflate(&z, Z_FINISH) == Z_STREAM_END);
+	head.size = z.total_out;
+	head.raw_size = in->left;
+	head.crc = crc32(0, file + RECORDING_HEAD, head.size);
+	recording_head_write(&head, file);
+	deflateEnd(&z);
+	size = RECORDING_HEAD + head.size;
+	return file_of(file, part ? size * part / 256 : size);
+}
+
+static void note_event(struct reading *r, const struct recording_reader *reader)
+{
+	const struct bbr_event *e = reader->event;
+	const char *profile;
+
+	CHECK(event_check(e, e->size) == EVENT_OK);
+	CHECK(reader->origin->id == e->tag);
+	CHECK(strlen(reader->origin->name) < sizeof(reader->origin->name));
+	for (const char *c = reader->origin->name; *c; c++)
+		CHECK(*c > ' ' && *c <= '~');
+	profile = origin_profile(reader->origin, e);
+	r->events++;
+	/* The tag is a number that this reading gave. */
+	r->crc = crc32(r->crc, (const __u8 *)e, offsetof(struct bbr_event, tag));
+	r->crc =
+		crc32(r->crc, (const __u8 *)&e->netns, e->size - offsetof(struct bbr_event, netns));
+	r->crc = crc32(r->crc, (const __u8 *)reader->origin->name, strlen(reader->origin->name));
+	r->crc = crc32(r->crc, (const __u8 *)&reader->origin->is_kernel, 1);
+	if (profile)
+		r->crc = crc32(r->crc, (const __u8 *)profile, strlen(profile));
+	profiles += !!profile;
+	longer += e->size > sizeof(*e);
+	kernels += reader->origin->is_kernel;
+	unknown_kinds += e->kind >= BBR_EV_KINDS;
+}
+
+/* Reads to the end; writes what it reads to `copy`, if it is not NULL. */
+static struct reading read_all(int fd, struct recording_writer *copy)
+{
+	struct recording_reader *reader = malloc(sizeof(*reader));
+	struct reading r = {};
+
+	CHECK(reader && recording_read_fd(reader, fd, "input") == EXIT_DONE);
+	while ((r.end = recording_next(reader, -1)) == RECORDING_NEXT_EVENT) {
+		note_event(&r, reader);
+		if (!copy)
+			continue;
+		recording_totals(reader, &r.totals);
+		runs += copy->run.id && copy->run.id != reader->run.id;
+		recording_writer_run(copy, &reader->run);
+		recording_writer_totals(copy, &r.totals);
+		recording_writer_event(copy, reader->origin, reader->event);
+	}
+	CHECK(r.end == RECORDING_NEXT_OVER || r.end == RECORDING_NEXT_FAILED);
+	CHECK(reader->events >= r.events && reader->events <= r.events + 1);
+	recording_totals(reader, &r.totals);
+	if (copy) {
+		recording_writer_totals(copy, &r.totals);
+		damaged += !!reader->places;
+		cut += reader->is_cut;
+		ended += reader->run_ended;
+		whole += r.end == RECORDING_NEXT_OVER && !reader->places && !reader->is_cut;
+		refused += r.end == RECORDING_NEXT_FAILED;
+		empty += !r.events;
+		dropped += counters_drops(&r.totals.counters) != 0;
+	}
+	recording_release(reader);
+	free(reader);
+	return r;
+}
+
+static void check_copy(const struct reading *r, int fd)
+{
+	struct reading again;
+
+	CHECK(lseek(fd, 0, SEEK_SET) == 0);
+	again = read_all(fd, NULL);
+	CHECK(again.end == RECORDING_NEXT_OVER);
+	CHECK(again.events == r->events && again.crc == r->crc);
+	CHECK(!memcmp(again.totals.counters.received, r->totals.counters.received,
+		      sizeof(r->totals.counters.received)));
+	CHECK(!memcmp(again.totals.counters.drops, r->totals.counters.drops,
+		      sizeof(r->totals.counters.drops)));
+	CHECK(again.totals.counters.acks == r->totals.counters.acks);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = { data, size < MAX_FILE / 2 ? size : MAX_FILE / 2 };
+	struct recording_writer *copy = recording_writer_new();
+	struct reading r;
+	__u8 how;
+	int fd, to = memfd_create("copy", MFD_CLOEXEC);
+
+	CHECK(copy && to >= 0);
+	input_take(&in, &how, sizeof(how));
+	fd = how & 1 ? chunk_of(&in) : file_of(in.data, in.left);
+	recording_writer_file(copy, to, "copy", 0);
+	r = read_all(fd, copy);
+	recording_writer_end(copy, false);
+	CHECK(!copy->failed);
+	check_copy(&r, to);
+	recording_writer_free(copy);
+	close(fd);
+	close(to);
+	return 0;
+}
