@@ -53,6 +53,8 @@ static void catch_signals(void)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	if (signal(SIGHUP, SIG_IGN) != SIG_IGN) /* which is how nohup(1) starts it */
+		sigaction(SIGHUP, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }
 

@@ -400,6 +400,13 @@ def test_killed(bbrmon, load, start_record, monitor, ns, tmp_path):
         assert recorded == watched[conn][first:first + len(recorded)]
 
 
+@pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGHUP])
+def test_ended_is_an_orderly_end(load, start_record, tmp_path, sig):
+    process = start_record(load(), "-o", tmp_path / "out")
+    process.send_signal(sig)
+    assert process.wait(60) == DONE and fmt.totals((tmp_path / "out").read_bytes())["end"]
+
+
 def test_disk_full(bbrmon, plain_bbrmon, tmp_path, write):
     """One message, and what there was room for can be read."""
     big = write(b"".join(three_chunks(3000)))
