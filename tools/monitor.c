@@ -191,13 +191,12 @@ static void say_waiting(struct monitor *m)
 static int scan(struct monitor *m)
 {
 	struct instance *list;
-	int n, status;
+	int n, kernel, status = EXIT_DONE;
 
 	m->scanned_ns = now_ns();
 	n = instance_list(&list);
 	if (n < 0)
 		return err_bpf(n, "cannot look for instances");
-	status = follow_kernel(m);
 	if (n) /* oldest first: warned_id needs it */
 		qsort(list, n, sizeof(*list), compare_map_id);
 	for (int i = 0; i < n; i++) {
@@ -210,8 +209,9 @@ static int scan(struct monitor *m)
 			status = failed;
 	}
 	free(list);
+	kernel = follow_kernel(m);
 	say_waiting(m);
-	return status;
+	return status ? status : kernel;
 }
 
 /* An instance whose last connection has ended after it was unloaded. */

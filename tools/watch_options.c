@@ -141,8 +141,8 @@ const struct option_def watch_options[] = {
 	{ "lport", 0, "PORT", option_port, MEMBER(watch.request.filter.lport),
 	  "connections with this local port" },
 	{ "name", 0, "NAME", option_append, MEMBER(watch.names),
-	  "this instance (may be given more than once); otherwise all, and\n"
-	  "those that are loaded later" },
+	  "this instance, or bbr, the kernel's own (may be given more than\n"
+	  "once); otherwise all, and those that are loaded later" },
 	{ "ring", 0, "SIZE", option_ring_size, MEMBER(watch.ring_size),
 	  "ring buffer between kernel and bbrmon, 4m unless told" },
 	{},
