@@ -9,7 +9,7 @@ import kernels
 
 HERE = pathlib.Path(__file__).parent
 BUILD = HERE.parents[1] / "build"
-MODULES = ["veth", "sch_fq", "sch_netem"]
+MODULES = ["veth", "sch_fq", "sch_netem", "tcp_bbr"]
 OLD = "5.10"  # refused
 
 # Of matrix.sh: the round trip with a full queue, 40 ms and 100 packets at 10 Mbit/s; and of step migrate.

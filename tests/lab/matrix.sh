@@ -149,6 +149,34 @@ bbrctl rule test --name lab_bbr $to --cgroup lab/below
 bbrctl rule flush --name lab_bbr
 rmdir /sys/fs/cgroup/lab/below /sys/fs/cgroup/lab
 
+# From outside: an instance that is gone, one that is there, and the kernel's own bbr, whose module comes
+# while bbrmon runs.
+step outside
+[ "$PATH_KIND" = netem ] && rmmod tcp_bbr
+bbrctl load --name lab_gone
+bbrmon snapshot -j
+bbrmon stream -j --every ack >/tmp/events 2>/tmp/bbrmon.err &
+monitor=$!
+sleep 0.2
+[ "$PATH_KIND" = netem ] && insmod /mods/*-tcp_bbr.ko
+sleep 2
+flows=()
+for cc in lab_gone lab_bbr bbr; do
+	if grep -qw $cc /proc/sys/net/ipv4/tcp_available_congestion_control; then
+		send -C $cc send:4000 >/dev/null &
+		flows+=($!)
+	fi
+done
+sleep 2
+bbrctl unload --name lab_gone
+bbrmon snapshot -j
+wait "${flows[@]}"
+kill -INT $monitor
+wait $monitor
+cat /tmp/bbrmon.err
+grep -E '"event":"(mode|start|end)"|"summary"' /tmp/events | grep -E '"instance":"bbr"|"summary"'
+grep -E '"instance":"bbr"' /tmp/events | grep '"event":"ack"' | tail -1
+
 step unload
 bbrctl unload --name lab_bbr
 bbrctl unload --name lab_two

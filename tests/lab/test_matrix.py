@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+import kernels
 import matrix
 
 # `make lab-matrix` has all of them.
@@ -133,6 +134,39 @@ def test_rules_choose_the_profile(steps):
         "nothing": "default", "cgroup": "by_cgroup", "prefix": "by_prefix", "mark": "by_mark", "port": "to_port"}
     assert "4: --sport 1 --profile by_port\n5: --cgroup /lab --profile by_cgroup\n" in text
     assert "2: --mark 0 --profile by_mark\nlab_bbr: 5 rules deleted" in text
+
+
+def has_kernel_bbr(steps):
+    """Debian builds it as a module, and the modules of some kernels are not to be had any more."""
+    return bool(kernels.find(steps["kernel"]).modules)
+
+
+def test_all_sockets_are_read_from_outside(steps):
+    """Also those of an instance that was unloaded before, and of a module that was loaded later than bbrmon."""
+    assert "bbrmon: " not in steps["outside"], steps["outside"]
+    states = {o["instance"]: o for o in matrix.objects(steps["outside"]) if o.get("event") == "state"}
+    assert set(states) == {"lab_bbr", "lab_gone"} | ({"bbr"} if has_kernel_bbr(steps) else set())
+    for name, state in states.items():
+        assert state["mode"] in ("STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT") and state["rounds"] > 5
+        assert state["bw_bps"] > 1_000_000 and 0 < state["min_rtt_us"] <= matrix.FULL_RTT_US
+        assert state["state"] == "ESTAB" and state["cgroup_id"] > 0 and state["inode"] > 0
+        assert state["profile"] == (None if name == "bbr" else "default")
+
+
+def test_the_kernels_own_bbr_is_streamed(steps):
+    events = [o for o in matrix.objects(steps["outside"]) if o.get("event", "state") != "state"]
+    (summary,) = [o["summary"] for o in matrix.objects(steps["outside"]) if "summary" in o]
+    assert summary["acks"] == summary["events"]["ack"] > 100 and summary["drops"]["total"] == 0
+    if not has_kernel_bbr(steps):
+        assert not events
+        return
+    assert {e["instance"] for e in events} == {"bbr"}
+    *changes, last = events
+    assert changes[0]["event"] == "start" and changes[-1]["event"] == "end"
+    modes = [e for e in changes if e["event"] == "mode"]
+    assert [e["to"] for e in modes][:2] == ["DRAIN", "PROBE_BW"] and {e["reason"] for e in modes} == {None}
+    assert last["event"] == "ack" and last["acked"] is last["app_limited"] is last["profile"] is None
+    assert last["bw_bps"] > 1_000_000 and last["rtt_us"] >= last["min_rtt_us"]
 
 
 def test_it_unloads_and_leaves_nothing(steps):
