@@ -41,7 +41,8 @@ struct {
 /* To user space, which then need not read it from the kernel's BTF: megabytes, and most of the time of a snapshot. */
 struct bbr_ops_layout layout;
 
-#define OFFSET(type, member) bpf_core_field_offset(struct bpf_struct_ops_tcp_congestion_ops___##type, member)
+#define OFFSET(type, member) \
+	bpf_core_field_offset(struct bpf_struct_ops_tcp_congestion_ops___##type, member)
 
 static inline void tell_layout(void)
 {
@@ -55,7 +56,8 @@ static inline void tell_layout(void)
 	layout.name = OFFSET(common, data.name);
 	layout.cong_control = OFFSET(common, data.cong_control);
 	layout.init = OFFSET(common, data.init);
-	layout.value_type = bpf_core_type_id_kernel(struct bpf_struct_ops_tcp_congestion_ops___common);
+	layout.value_type =
+		bpf_core_type_id_kernel(struct bpf_struct_ops_tcp_congestion_ops___common);
 }
 
 /* Runs once for each map of the machine. */

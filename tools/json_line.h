@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * One JSON object of simple values, written as it comes. For what is printed a hundred thousand times: as a tree of
- * json-c it takes four times as long, most of that to allocate and to free.
+ * json-c it takes five times as long, most of that to allocate and to free.
  */
 #ifndef TOOLS_JSON_LINE_H
 #define TOOLS_JSON_LINE_H

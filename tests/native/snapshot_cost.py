@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
 What `bbrmon snapshot` costs, against `ss -ti` on the same sockets. As a program, as root:
@@ -24,7 +25,7 @@ class Cost:
     """Of one run of a command: seconds on the wall and of the CPU, kilobytes at the most."""
 
     def __init__(self, command, out):
-        said = run(MEASURE, out, *command)
+        said = run(MEASURE, out, *command, timeout=300)
         self.wall, self.user, system, rss = map(float, said.stdout.split())
         self.cpu = self.user + system
         self.rss = int(rss)
@@ -40,8 +41,6 @@ def commands(ns, bbrmon):
         "bbrmon snapshot": [*inside, bbrmon, "snapshot", "--netns", own],
         "bbrmon snapshot -j": [*inside, bbrmon, "snapshot", "-j", "--netns", own],
         "bbrmon snapshot --sort -bw_bps": [*inside, bbrmon, "snapshot", "--sort", "-bw_bps", "--netns", own],
-        "bbrmon snapshot -p": [*inside, bbrmon, "snapshot", "-p", "--netns", own],
-        "ss -tip": [*inside, "/usr/bin/ss", "-tip"],
     }
 
 
