@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
 What `bbrmon snapshot` costs, against `ss -ti` on the same sockets. As a program, as root:
