@@ -172,7 +172,7 @@ def matching(bbrmon, ns, expression):
 def test_against_python(plain_bbrmon, ns, various):
     records, cgroups = various
     some = 0
-    for seed in range(250):
+    for seed in range(150):
         expressions = Expressions(seed, records, cgroups, common=False)
         text, test = expressions.list(3)
         expected = {ends_of(r) for r in records if test(r)}
@@ -180,7 +180,7 @@ def test_against_python(plain_bbrmon, ns, various):
         words = [shown] if seed % 3 else shown.split()
         assert matching(plain_bbrmon, ns, words) == expected, shown
         some += 0 < len(expected) < len(records)
-    assert some > 100, "these expressions choose all or nothing"
+    assert some > 60, "these expressions choose all or nothing"
 
 
 def test_against_ss(plain_bbrmon, ns, various):
@@ -188,12 +188,12 @@ def test_against_ss(plain_bbrmon, ns, various):
     records, cgroups = various
     assert ss.ends(ns) == {ends_of(r) for r in records}
     some = 0
-    for seed in range(1000, 1150):
+    for seed in range(1000, 1100):
         text, _ = Expressions(seed, records, cgroups, common=True).list(3)
         of_ss = ss.ends(ns, *text.split())
         assert matching(plain_bbrmon, ns, text.split()) == of_ss, text
         some += 0 < len(of_ss) < len(records)
-    assert some > 60, "these expressions choose all or nothing"
+    assert some > 40, "these expressions choose all or nothing"
 
 
 def test_the_order_of_operators_is_that_of_ss(bbrmon, ns, various):
