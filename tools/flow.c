@@ -41,7 +41,7 @@ static bool make_room(struct flows *f)
 	unsigned int room = f->room ? 2 * f->room : 16;
 	struct flow **grown;
 
-	if (f->n < f->room)
+	if (f->n_all < f->room)
 		return true;
 	grown = realloc(f->flow, room * sizeof(*grown));
 	if (!grown)
@@ -61,7 +61,6 @@ static struct flow *add(struct flows *f, const struct origin *origin, const stru
 	if (!flow)
 		return NULL;
 	flow->key = key_of(origin, e);
-	flow->number = f->n;
 	strcpy(flow->instance, origin->name);
 	flow->is_kernel = origin->is_kernel;
 	flow->first = flow->last = *e;
@@ -70,7 +69,7 @@ static struct flow *add(struct flows *f, const struct origin *origin, const stru
 		free(flow);
 		return NULL;
 	}
-	f->flow[f->n++] = flow;
+	f->flow[f->n_all++] = flow;
 	return flow;
 }
 
@@ -109,6 +108,7 @@ bool flows_note(struct flows *f, const struct origin *origin, const struct bbr_e
 	flow->events++;
 	flow->acks += e->kind == BBR_EV_ACK;
 	flow->rtos += e->kind == BBR_EV_RTO;
+	flow->has_state |= event_has_state(e);
 	flow->has_start |= e->kind == BBR_EV_START;
 	flow->has_end |= e->kind == BBR_EV_END;
 	if (e->flags & BBR_F_SAMPLE) {
@@ -120,10 +120,24 @@ bool flows_note(struct flows *f, const struct origin *origin, const struct bbr_e
 	return e->rtt_us == BBR_RTT_NONE || percentiles_add(&flow->rtt_us, e->rtt_us);
 }
 
+void flows_choose(struct flows *f)
+{
+	for (unsigned int i = 0; i < f->n_all; i++) {
+		struct flow *flow = f->flow[i];
+
+		if (!flow->has_state)
+			continue;
+		memmove(f->flow + f->n + 1, f->flow + f->n, (i - f->n) * sizeof(flow));
+		f->flow[f->n++] = flow;
+	}
+	for (unsigned int i = 0; i < f->n_all; i++)
+		f->flow[i]->number = i;
+}
+
 void flows_free(struct flows *f)
 {
-	while (f->n) {
-		struct flow *flow = f->flow[--f->n];
+	while (f->n_all) {
+		struct flow *flow = f->flow[--f->n_all];
 
 		tdelete(flow, &f->tree, compare);
 		percentiles_free(&flow->rtt_us);
@@ -132,30 +146,49 @@ void flows_free(struct flows *f)
 	free(f->flow);
 }
 
+bool flow_sends(const struct flow *flow)
+{
+	return flow->last.bytes_sent;
+}
+
+unsigned int flows_sending(const struct flows *f)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < f->n; i++)
+		n += flow_sends(f->flow[i]);
+	return n;
+}
+
+/* A socket that is disconnected begins its counters anew. */
+static __u64 growth(__u64 first, __u64 last)
+{
+	return last > first ? last - first : 0;
+}
+
 __u64 flow_bytes_acked(const struct flow *flow)
 {
-	return flow->last.bytes_acked - flow->first.bytes_acked;
+	return growth(flow->first.bytes_acked, flow->last.bytes_acked);
 }
 
 __u64 flow_bytes_retrans(const struct flow *flow)
 {
-	return flow->last.bytes_retrans - flow->first.bytes_retrans;
+	return growth(flow->first.bytes_retrans, flow->last.bytes_retrans);
 }
 
 __u64 flow_bytes_sent(const struct flow *flow)
 {
-	return flow->last.bytes_sent - flow->first.bytes_sent;
+	return growth(flow->first.bytes_sent, flow->last.bytes_sent);
 }
 
 __u32 flow_lost(const struct flow *flow)
 {
-	return flow->last.lost - flow->first.lost;
+	return growth(flow->first.lost, flow->last.lost);
 }
 
 __u64 flow_duration_ns(const struct flow *flow)
 {
-	return flow->last.time_ns > flow->first.time_ns ? flow->last.time_ns - flow->first.time_ns :
-							  0;
+	return growth(flow->first.time_ns, flow->last.time_ns);
 }
 
 double flow_mean_bps(const struct flow *flow)

@@ -30,6 +30,7 @@ struct flow {
 	char profile[BBR_PROFILE_NAME_LEN]; /* the last one that was known, or "" */
 	bool is_kernel;
 	bool has_start, has_end; /* were these seen? */
+	bool has_state; /* in any event: see event_has_state() */
 	struct bbr_event first, last;
 
 	__u64 events;
@@ -46,7 +47,7 @@ struct flow {
 
 struct flows {
 	struct flow **flow; /* by number */
-	unsigned int n, room;
+	unsigned int n, n_all, room; /* see flows_choose() */
 	void *tree; /* of search.h, by key */
 	__u64 start_ns, end_ns; /* of the earliest and the latest event */
 };
@@ -56,7 +57,16 @@ struct flow *flows_find(const struct flows *f, const struct origin *origin,
 			const struct bbr_event *e);
 /* Adds an event to its flow's totals. False: no memory. */
 bool flows_note(struct flows *f, const struct origin *origin, const struct bbr_event *e);
+/*
+ * After the last event: the n first flows are those that have BBR state. The others are connections that the
+ * stack tells of before or after that, in recovery or at an RTO.
+ */
+void flows_choose(struct flows *f);
 void flows_free(struct flows *f);
+
+/* Has the connection ever sent payload? The end that only receives is a BBR socket, too. */
+bool flow_sends(const struct flow *flow);
+unsigned int flows_sending(const struct flows *f);
 
 /* Between its first and its last event. */
 __u64 flow_bytes_acked(const struct flow *flow);

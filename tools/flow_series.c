@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,8 @@ static void fill(struct flow_row *row, const struct bbr_event *e)
 	row->value[SERIES_min_rtt_us] =
 		value_if(has_state && e->min_rtt_us != BBR_RTT_NONE, e->min_rtt_us);
 	row->value[SERIES_srtt_us] = value_if(e->srtt_us, e->srtt_us);
-	row->value[SERIES_inflight] = e->inflight;
+	/* When a connection ends the stack may have cleared one of the counts that inflight is made of. */
+	row->value[SERIES_inflight] = value_if((__s32)e->inflight >= 0, e->inflight);
 	row->value[SERIES_bdp_milli] = bdp_milli(e);
 	row->value[SERIES_cwnd] = e->cwnd;
 	row->value[SERIES_lost] = e->lost;
@@ -169,6 +171,78 @@ void flow_series_finish(struct flow_series *s)
 	if (keep)
 		thin(s, keep);
 	free(keep);
+}
+
+struct weighted {
+	__s64 value;
+	double weight;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const struct weighted *x = a, *y = b;
+
+	return (x->value > y->value) - (x->value < y->value);
+}
+
+/* What 99.5 % of a series are not above. */
+static double usual_top(struct weighted *list, size_t n)
+{
+	double total = 0, seen = 0;
+	size_t i;
+
+	qsort(list, n, sizeof(*list), by_value);
+	for (i = 0; i < n; i++)
+		total += list[i].weight;
+	for (i = 0; i + 1 < n; i++) {
+		seen += list[i].weight;
+		if (seen >= 0.995 * total)
+			break;
+	}
+	return n ? list[i].value : 0;
+}
+
+/* Of the samples, or by the time for which a value was in force. */
+static double usual_top_of(const struct flow_series *s, int series, bool by_time,
+			   struct weighted *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		__u64 end = i + 1 < s->n ? s->rows[i + 1].time_ns : s->rows[i].time_ns;
+
+		if (s->rows[i].value[series] == VALUE_NONE)
+			continue;
+		list[n].value = s->rows[i].value[series];
+		list[n++].weight = by_time ? end - s->rows[i].time_ns : 1;
+	}
+	return usual_top(list, n);
+}
+
+static double highest_of(const struct flow_series *s, int series)
+{
+	__s64 highest = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->rows[i].value[series] > highest)
+			highest = s->rows[i].value[series];
+	return highest;
+}
+
+double flow_series_rate_top(const struct flow_series *s)
+{
+	struct weighted *list = malloc(s->n * sizeof(*list));
+	double usual, highest;
+
+	if (!list)
+		return 0;
+	usual = fmax(usual_top_of(s, SERIES_delivery_rate_bps, false, list),
+		     usual_top_of(s, SERIES_bw_bps, true, list));
+	free(list);
+	highest = fmax(highest_of(s, SERIES_pacing_rate_bps),
+		       fmax(highest_of(s, SERIES_delivery_rate_bps), highest_of(s, SERIES_bw_bps)));
+	/* STARTUP's gain is 2.9. */
+	return highest > 4 * usual ? 1.25 * usual : 0;
 }
 
 void flow_series_free(struct flow_series *s)

@@ -65,6 +65,11 @@ struct flow_series {
 bool flow_series_add(struct flow_series *s, const struct bbr_event *e);
 /* After the last one: the same rule for all of the time. */
 void flow_series_finish(struct flow_series *s);
+/*
+ * Up to which rate a plot should go to be readable, in bits per second; 0: to the highest. The first pacing
+ * rates of a path can be a thousand times what it carries: the handshake's RTT is of an empty queue.
+ */
+double flow_series_rate_top(const struct flow_series *s);
 void flow_series_free(struct flow_series *s);
 
 #endif

@@ -54,6 +54,8 @@ void rate_shares_note(struct rate_shares *r, const struct flow *flow, const stru
 	int until = interval_of(r, e->time_ns);
 	double bytes, ns;
 
+	if (!flow_sends(flow))
+		return;
 	if (!share->time_ns) {
 		share->time_ns = e->time_ns;
 		share->acked = e->bytes_acked;
@@ -128,12 +130,16 @@ double rate_shares_jain(const struct rate_shares *r, int interval)
 double flows_jain(const struct flows *flows)
 {
 	double sum = 0, squares = 0;
+	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < flows->n; i++) {
 		double bps = flow_mean_bps(flows->flow[i]);
 
+		if (!flow_sends(flows->flow[i]))
+			continue;
+		n++;
 		sum += bps;
 		squares += bps * bps;
 	}
-	return jain(sum, squares, flows->n);
+	return jain(sum, squares, n);
 }

@@ -10,7 +10,7 @@
 
 #include "flow.h"
 
-#define RATE_INTERVALS 400
+#define RATE_INTERVALS 200
 
 struct share {
 	float *bytes; /* of each interval; NULL: counted among the others */
@@ -25,7 +25,7 @@ struct rate_shares {
 	unsigned int n_flows;
 	__u64 start_ns, interval_ns;
 	double total[RATE_INTERVALS]; /* bytes of all flows */
-	/* Of the flows that are there for all of an interval. */
+	/* Of the flows that send and are there for all of an interval. */
 	double sum[RATE_INTERVALS], squares[RATE_INTERVALS];
 	unsigned int whole[RATE_INTERVALS];
 	/* What the recording says that it has not: events, in the intervals in which it noticed; time. */
@@ -43,7 +43,7 @@ void rate_shares_free(struct rate_shares *r);
 
 /* (sum x)^2 / (n * sum x^2) of an interval's rates, below 0 if there were none. */
 double rate_shares_jain(const struct rate_shares *r, int interval);
-/* The same of the flows' mean rates. */
+/* The same of the mean rates of the flows that send. */
 double flows_jain(const struct flows *flows);
 
 #endif

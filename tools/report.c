@@ -131,7 +131,7 @@ static bool note_series(void *ctx, const struct origin *origin, const struct bbr
 	note_missing(r, &dated);
 	flow = flows_find(&r->report.flows, origin, &dated);
 	/* A recording that goes on has more than it had at the first reading. */
-	if (!flow || dated.time_ns > flow->last.time_ns)
+	if (!flow || flow->number >= r->report.flows.n || dated.time_ns > flow->last.time_ns)
 		return true;
 	rate_shares_note(&r->report.shares, flow, &dated);
 	if (flow->series && !flow_series_add(flow->series, &dated))
@@ -215,6 +215,7 @@ static int read_totals(struct reading *r)
 
 	if (status)
 		return status;
+	flows_choose(&r->report.flows);
 	if (!r->report.flows.n) {
 		err("%s: no events%s", r->report.file,
 		    r->first_ns ? " in this time" : " of such connections");
@@ -236,6 +237,9 @@ static int read_series(struct reading *r)
 		return EXIT_REFUSED;
 	}
 	status = read_recording(r, note_series);
+	if (counters_drops(&r->report.totals.counters) > r->drops) /* after the last event */
+		rate_shares_note_drops(&r->report.shares, r->report.flows.end_ns,
+				       counters_drops(&r->report.totals.counters) - r->drops);
 	for (unsigned int i = 0; i < r->report.n_shown; i++)
 		flow_series_finish(r->report.shown[i]->series);
 	rate_shares_finish(&r->report.shares);

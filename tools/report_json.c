@@ -92,6 +92,8 @@ static void write_head(FILE *out, const struct report *r)
 	add_number(o, "duration_us", (r->flows.end_ns - r->flows.start_ns) / NS_PER_US);
 	add_number(o, "points", r->points);
 	add_number(o, "flows_total", r->flows.n);
+	add_number(o, "flows_without_state", r->flows.n_all - r->flows.n);
+	add_number(o, "flows_sending", flows_sending(&r->flows));
 	add_double_if(o, "jain", jain >= 0, jain);
 	add_names(o, "modes", event_mode_name, BBR_MODES);
 	add_names(o, "ca_states", event_ca_name, 5);
@@ -156,6 +158,7 @@ static struct json_object *totals_of(const struct report *r, const struct flow *
 	add_number(o, "end_us", (flow->last.time_ns - r->flows.start_ns) / NS_PER_US);
 	add_flag(o, "start_seen", flow->has_start);
 	add_flag(o, "end_seen", flow->has_end);
+	add_flag(o, "sends", flow_sends(flow));
 	add_number(o, "bytes_acked", flow_bytes_acked(flow));
 	add_number(o, "bytes_sent", flow_bytes_sent(flow));
 	add_number(o, "bytes_retrans", flow_bytes_retrans(flow));
@@ -185,7 +188,8 @@ static void write_flows(FILE *out, const struct report *r)
 static void write_others(FILE *out, const struct report *r)
 {
 	struct json_object *o = json_object_new_object();
-	__u64 n = 0, acked = 0, sent = 0, retrans = 0, lost = 0, rtos = 0, policers = 0, events = 0;
+	__u64 n = 0, sending = 0, acked = 0, sent = 0, retrans = 0, lost = 0, rtos = 0,
+	      policers = 0, events = 0;
 
 	for (unsigned int i = 0; i < r->flows.n; i++) {
 		const struct flow *flow = r->flows.flow[i];
@@ -193,6 +197,7 @@ static void write_others(FILE *out, const struct report *r)
 		if (flow->series)
 			continue;
 		n++;
+		sending += flow_sends(flow);
 		acked += flow_bytes_acked(flow);
 		sent += flow_bytes_sent(flow);
 		retrans += flow_bytes_retrans(flow);
@@ -202,6 +207,7 @@ static void write_others(FILE *out, const struct report *r)
 		events += flow->events;
 	}
 	add_number(o, "flows", n);
+	add_number(o, "sending", sending);
 	add_number(o, "bytes_acked", acked);
 	add_number(o, "bytes_sent", sent);
 	add_number(o, "bytes_retrans", retrans);
@@ -247,7 +253,8 @@ static void write_series(FILE *out, const struct flow_series *s, int series)
 
 static void write_flow_series(FILE *out, const struct report *r, const struct flow *flow)
 {
-	fprintf(out, "{\"interval_ns\":%llu,\n", flow->series->interval_ns);
+	fprintf(out, "{\"interval_ns\":%llu,\"rate_top_bps\":%.0f,\n", flow->series->interval_ns,
+		flow_series_rate_top(flow->series));
 	write_times(out, r, flow->series);
 	for (int series = 0; series < N_SERIES; series++)
 		write_series(out, flow->series, series);

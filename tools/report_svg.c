@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -90,21 +91,31 @@ static double seconds(const struct report *r, __u64 time_ns)
 	return (time_ns - r->flows.start_ns) / (double)NS_PER_S;
 }
 
-/* Columns: time, then the series in their order. */
-static void write_series(FILE *out, const struct report *r, const struct flow_series *s)
+/* A curve needs no points between equal ones; of samples each is to be seen. */
+static bool is_needed(const struct flow_series *s, int series, size_t i)
 {
-	fputs("$flow << END\n", out);
-	for (size_t i = 0; i < s->n; i++) {
-		fprintf(out, "%.6f", seconds(r, s->rows[i].time_ns));
-		for (int k = 0; k < N_SERIES; k++) {
-			__s64 value = s->rows[i].value[k];
+	__s64 value = s->rows[i].value[series];
 
-			if (value == VALUE_NONE)
-				fputs(" ?", out);
-			else
-				fprintf(out, " %lld", value);
-		}
-		fputc('\n', out);
+	if (series == SERIES_delivery_rate_bps || series == SERIES_rtt_us)
+		return value != VALUE_NONE;
+	return !i || i + 1 == s->n || value != s->rows[i - 1].value[series] ||
+	       value != s->rows[i + 1].value[series];
+}
+
+/* A block of data for each series; columns: time, value. */
+static void write_series(FILE *out, const struct report *r, const struct flow_series *s, int series)
+{
+	fprintf(out, "$%s << END\n", flow_series_names[series]);
+	for (size_t i = 0; i < s->n; i++) {
+		__s64 value = s->rows[i].value[series];
+
+		if (!is_needed(s, series, i))
+			continue;
+		fprintf(out, "%.6f ", seconds(r, s->rows[i].time_ns));
+		if (value == VALUE_NONE)
+			fputs("?\n", out);
+		else
+			fprintf(out, "%lld\n", value);
 	}
 	fputs("END\n", out);
 }
@@ -174,8 +185,7 @@ static void set_up(FILE *out, const struct report *r, const struct flow *flow, i
 	fputs(" (", out);
 	put_words(out, flow->instance);
 	fputs(")' font ',13'\n", out);
-	fprintf(out, "set xrange [0:%.6f]\n",
-		seconds(r, r->flows.end_ns) > 0 ? seconds(r, r->flows.end_ns) : 1);
+	fprintf(out, "set xrange [0:%.6f]\n", fmax(seconds(r, r->flows.end_ns), 1e-3));
 	fputs("set lmargin at screen 0.09\n"
 	      "set rmargin at screen 0.78\n"
 	      "set key at screen 0.8, graph 1 left top Left reverse samplen 1.5\n"
@@ -200,35 +210,59 @@ static void place_panel(FILE *out, struct page *page, int pixels, const char *la
 	fprintf(out, "set ylabel '%s' offset 1,0\n", label);
 }
 
-/* One series as gnuplot plots it; its column follows that of time. */
+/* One series as gnuplot plots it. */
 static void put_series(FILE *out, const char *before, enum flow_series_id series, double unit,
 		       const char *with, const char *rgb, const char *title)
 {
-	fprintf(out, "%s$flow using 1:($%d/%g) with %s lc rgb %s title '%s'", before, series + 2,
-		unit, with, rgb, title);
+	fprintf(out, "%s$%s using 1:($2/%g) with %s lc rgb %s title '%s'", before,
+		flow_series_names[series], unit, with, rgb, title);
 }
 
 /* The same as points. A dot would be too small in the legend. */
 static void put_points(FILE *out, const char *before, enum flow_series_id series, double unit,
 		       const char *rgb, const char *title)
 {
-	fprintf(out, "%s$flow using 1:($%d/%g) with dots lw 1.6 lc rgb %s notitle", before,
-		series + 2, unit, rgb);
+	fprintf(out, "%s$%s using 1:($2/%g) with dots lw 1.6 lc rgb %s notitle", before,
+		flow_series_names[series], unit, rgb);
 	fprintf(out, ", keyentry with points pt 7 ps 0.4 lc rgb %s title '%s'", rgb, title);
 }
 
 #define STEPS "steps lw 1.5"
 
-static void put_rate(FILE *out)
+static bool has_values(const struct flow_series *s, enum flow_series_id series)
 {
+	for (size_t i = 0; i < s->n; i++)
+		if (s->rows[i].value[series] != VALUE_NONE)
+			return true;
+	return false;
+}
+
+/* From 0 on. Without a value gnuplot does not know up to where, and gives up. */
+static void set_range(FILE *out, bool has_any)
+{
+	fputs(has_any ? "set yrange [0:0.001<*]\n" : "set yrange [0:1]\n", out);
+}
+
+static void put_rate(FILE *out, const struct flow_series *s)
+{
+	double top = flow_series_rate_top(s) / 1e6;
+
+	set_range(out, has_values(s, SERIES_pacing_rate_bps) || has_values(s, SERIES_bw_bps));
+	if (top)
+		fprintf(out,
+			"set yrange [0:%g]\n"
+			"set label 1 'above %.4g Mbit/s cut off' at graph 1, graph 1.04 right font "
+			"',9'\n",
+			top, top);
 	put_series(out, "plot ", SERIES_pacing_rate_bps, 1e6, STEPS, PINK, "pacing rate");
 	put_points(out, ", ", SERIES_delivery_rate_bps, 1e6, BLUE, "delivery rate");
 	put_series(out, ", ", SERIES_bw_bps, 1e6, STEPS, RED, "bw");
-	fputc('\n', out);
+	fputs("\nunset label 1\n", out);
 }
 
-static void put_rtt(FILE *out)
+static void put_rtt(FILE *out, const struct flow_series *s)
 {
+	set_range(out, has_values(s, SERIES_rtt_us) || has_values(s, SERIES_srtt_us));
 	put_points(out, "plot ", SERIES_rtt_us, 1e3, BLUE, "RTT");
 	put_series(out, ", ", SERIES_srtt_us, 1e3, "lines", YELLOW, "srtt");
 	put_series(out, ", ", SERIES_min_rtt_us, 1e3, STEPS, RED, "min_rtt");
@@ -237,6 +271,7 @@ static void put_rtt(FILE *out)
 
 static void put_inflight(FILE *out)
 {
+	set_range(out, true);
 	put_series(out, "plot ", SERIES_cwnd, 1, STEPS, PINK, "cwnd");
 	put_series(out, ", ", SERIES_inflight, 1, "lines", BLUE, "inflight");
 	put_series(out, ", ", SERIES_bdp_milli, 1e3, STEPS, RED, "BDP");
@@ -245,6 +280,7 @@ static void put_inflight(FILE *out)
 
 static void put_losses(FILE *out, const struct flow *flow)
 {
+	set_range(out, true);
 	put_series(out, "plot ", SERIES_lost, 1, STEPS, RED, "lost");
 	put_series(out, ", ", SERIES_bytes_retrans, flow->last.mss ? flow->last.mss : 1, STEPS,
 		   BLUE, "retransmitted");
@@ -268,7 +304,7 @@ static void put_strip(FILE *out)
 					", keyentry with boxes fs solid noborder lc rgb %s title "
 					"'%s'",
 					lanes[k].states[i].rgb, lanes[k].states[i].name);
-	fputs("\nset autoscale y\nset yrange [0:0.001<*]\nset ytics autofreq\n"
+	fputs("\nset autoscale y\nset ytics autofreq\n"
 	      "set key maxrows auto font ',11' spacing 1\n",
 	      out);
 }
@@ -277,37 +313,41 @@ static void put_rates(FILE *out, const struct report *r)
 {
 	static const char *const colours[] = { BLUE, RED, GREEN, PINK, YELLOW, SKY };
 
-	for (unsigned int i = 0; i < r->n_shown; i++) {
-		fprintf(out, "%s$rates using 1:%u with lines lc rgb %s dt %zu ", i ? ", " : "plot ",
-			i + 2, colours[i % COUNT(colours)], i / COUNT(colours) % 5 + 1);
+	fprintf(out, "plot $rates using 1:%u with lines lc rgb 0x888888 title 'all'",
+		r->n_shown + 2);
+	for (unsigned int i = 0, n = 0; i < r->n_shown; i++) {
+		if (!flow_sends(r->shown[i]))
+			continue;
+		fprintf(out, ", $rates using 1:%u with lines lc rgb %s dt %zu ", i + 2,
+			colours[n % COUNT(colours)], n / COUNT(colours) % 5 + 1);
 		/* The panel has room for so many names. */
-		if (i < 8)
+		if (n++ < 7)
 			fprintf(out, "title 'flow %u'", r->shown[i]->number + 1);
 		else
 			fputs("notitle", out);
 	}
-	fprintf(out, ", $rates using 1:%u with lines lc rgb 0x888888 title 'all'\n",
-		r->n_shown + 2);
+	fputc('\n', out);
 }
 
 static void write_commands(FILE *out, const struct report *r, const struct flow *flow)
 {
-	bool several = r->flows.n > 1;
+	bool several = flows_sending(&r->flows) > 1;
 	struct page page = { .y = TOP, .height = TOP + (4 + several) * PANEL + STRIP + BOTTOM };
 
-	write_series(out, r, flow->series);
+	for (int series = 0; series < N_SERIES; series++)
+		write_series(out, r, flow->series, series);
 	write_strip(out, r, flow->series);
 	write_rates(out, r);
 	set_up(out, r, flow, page.height);
-	fputs("set yrange [0:0.001<*]\n", out);
 	if (several) {
+		set_range(out, true);
 		place_panel(out, &page, PANEL, "Rate ACKed (Mbit/s)");
 		put_rates(out, r);
 	}
 	place_panel(out, &page, PANEL, "Rate (Mbit/s)");
-	put_rate(out);
+	put_rate(out, flow->series);
 	place_panel(out, &page, PANEL, "RTT (ms)");
-	put_rtt(out);
+	put_rtt(out, flow->series);
 	place_panel(out, &page, PANEL, "Inflight (packets)");
 	put_inflight(out);
 	place_panel(out, &page, STRIP, "");

@@ -36,7 +36,7 @@ const columns = new Map();
 function columnsOf(flow)
 {
 	if (!columns.has(flow)) {
-		const names = Object.keys(data.series[flow]).filter(name => name !== "interval_ns");
+		const names = Object.keys(data.series[flow]).filter(name => Array.isArray(data.series[flow][name]));
 
 		columns.set(flow, Object.fromEntries(names.map(name => [name, column(flow, name)])));
 	}
@@ -66,14 +66,15 @@ function rowsOf(time, ...values)
 	return time.map((us, i) => [us / 1e6, ...values.map(list => list[i])]);
 }
 
-function ratePlot(of)
+function ratePlot(of, flow)
 {
-	const [unit, name] = rateUnit([...of.bw_bps, ...of.delivery_rate_bps]);
+	const { rate_top_bps: top } = data.series[flow];
+	const [unit, name] = rateUnit(top ? [top] : [...of.bw_bps, ...of.delivery_rate_bps]);
 	const limited = of.delivery_rate_bps.map((rate, i) => (of.app_limited[i] ? rate : null));
 	const full = of.delivery_rate_bps.map((rate, i) => (of.app_limited[i] ? null : rate));
 
 	return {
-		id: "rate", title: `Rate (${name})`,
+		id: "rate", title: `Rate (${name})`, top: top / unit,
 		series: [
 			{ name: "pacing rate", kind: "step", colour: colour("pink") },
 			{ name: "delivery rate", kind: "points", colour: colour("blue") },
@@ -117,7 +118,7 @@ function inflightPlot(of)
 function statePlot(of)
 {
 	return {
-		id: "state", title: "State", className: "strip", lanes: true, valueRange: [0, 3],
+		id: "state", title: "State", className: "strip", lanes: true,
 		series: [
 			{ name: "mode", names: recording.modes, colours: MODE_COLOURS },
 			{ name: "recovery", names: recording.ca_states, colours: CA_COLOURS },
@@ -160,7 +161,7 @@ function growth(time, counters, width)
 
 function intervalPlot(of, flow)
 {
-	const width = 4 * INTERVAL;
+	const width = 2 * INTERVAL;
 
 	return {
 		id: "interval", title: `In each ${digits(width * 1000)} ms (packets)`, className: "low", width,
@@ -180,13 +181,13 @@ const FLOW_COLOURS = ["blue", "red", "green", "pink", "yellow", "sky"];
 function sharesPlot()
 {
 	const [unit, name] = rateUnit(data.total_bps);
-	const flows = data.flows.map((flow, i) => ({
+	const flows = data.flows.filter(flow => flow.sends).map((flow, i) => ({
 		name: `flow ${flow.flow}`, kind: "line", colour: colour(FLOW_COLOURS[i % FLOW_COLOURS.length]),
 		dashes: DASHES[Math.floor(i / FLOW_COLOURS.length) % DASHES.length] }));
-	const rates = [...data.rate_bps];
+	const rates = data.rate_bps.filter((_, i) => data.flows[i].sends);
 
-	if (data.others.flows) {
-		flows.push({ name: `${data.others.flows} others`, kind: "line", colour: colour("grey") });
+	if (data.others.sending) {
+		flows.push({ name: `${data.others.sending} others`, kind: "line", colour: colour("grey") });
 		rates.push(data.total_bps.map((total, k) =>
 			Math.max(total - data.rate_bps.reduce((sum, flow) => sum + flow[k], 0), 0)));
 	}
@@ -199,7 +200,7 @@ function sharesPlot()
 function jainPlot()
 {
 	return {
-		id: "jain", title: "Jain's index of the flows that are there", className: "low", valueRange: [0, 1.05],
+		id: "jain", title: "Jain's index of the flows that are there", className: "low",
 		series: [{ name: "index", kind: "line", colour: colour("blue") }],
 		rows: data.jain.map((value, k) => [Math.min((k + 0.5) * INTERVAL, END), value]),
 	};
@@ -280,7 +281,7 @@ function draw()
 	byId("flow-plots").replaceChildren();
 	byId("all-plots").replaceChildren();
 	report.plots = {};
-	if (data.flows.length > 1) {
+	if (recording.flows_sending > 1) {
 		byId("all-flows").hidden = false;
 		for (const plot of [sharesPlot(), jainPlot()])
 			report.plots[plot.id] = makePlot(byId("all-plots"), plot, END, shadeMissing);
@@ -334,19 +335,26 @@ function tell()
 {
 	const start = new Date(recording.start_ms);
 	const others = data.others.flows ? `, of which the ${data.flows.length} largest have curves` : "";
-	const jain = recording.jain !== null && recording.flows_total > 1 ?
-		` Jain's index of their mean rates: ${recording.jain.toFixed(3)}.` : "";
+	const silent = recording.flows_total - recording.flows_sending;
+	const jain = recording.jain !== null && recording.flows_sending > 1 ?
+		` Jain's index of the mean rates${silent ? " of those that send" : ""}: ${recording.jain.toFixed(3)}.` : "";
 
 	document.title = `${recording.file} – bbrmon report`;
 	byId("title").textContent = recording.file;
 	byId("about").textContent = `From ${start.toISOString().replace("T", " ").replace("Z", " UTC")}, ` +
 		`${digits(END)} s; ${recording.flows_total} ${recording.flows_total === 1 ? "flow" : "flows"}${others}.${jain}` +
 		" Times are seconds from then on.";
+	const stateless = recording.flows_without_state;
 	const missing = [
+		stateless && `${digits(stateless)} ${stateless === 1 ? "connection" : "connections"} without any BBR state ` +
+			"(not established yet, or closed already) are left out.",
 		recording.drops_total && `${digits(recording.drops_total)} events were dropped: what happened then is missing ` +
 			"here, and the times in which that was noticed are shaded red.",
 		recording.unwatched_us.some(Boolean) && "Where it is grey nobody watched.",
 	].filter(Boolean);
+	byId("silent").hidden = !silent;
+	byId("silent").textContent = silent === 1 ? "One flow never sent payload, and is left out here." :
+		`${silent} flows never sent payload, and are left out here.`;
 	byId("drops").hidden = !missing.length;
 	byId("drops").textContent = missing.join(" ");
 }

@@ -177,6 +177,29 @@ function timeLabel(time, graph)
 	return Number(time.toFixed(places)).toString();
 }
 
+// Names of the lanes, in the middle of each, whatever the values are between.
+function laneTicks(plot)
+{
+	return (from, to) => plot.series.map((series, i) => (
+		{ v: from + (to - from) * (plot.series.length - i - 0.5) / plot.series.length, label: series.name }));
+}
+
+// A plot that is cut off at `top` to be readable: says so, and has a button that shows all.
+function cutControl(plot, graph)
+{
+	const button = element("button", { type: "button", className: "cut" });
+
+	button.addEventListener("click", () =>
+		graph().updateOptions({ valueRange: plot.isCut ? null : [0, plot.top] }));
+	// Also after a double click, which shows all.
+	plot.drawn = () => {
+		plot.isCut = graph().yAxisRange()[1] <= plot.top * 1.001;
+		button.textContent = plot.isCut ? `cut off above ${digits(plot.top)}: show all` :
+			`cut off above ${digits(plot.top)}`;
+	};
+	return button;
+}
+
 // { id, title, series: [{ name, colour, kind }], rows, ... }: a plot at the end of `place`.
 function makePlot(place, plot, end, shade)
 {
@@ -184,14 +207,13 @@ function makePlot(place, plot, end, shade)
 	let graph = null;
 	const head = element("div", { className: "head" },
 		element("h3", { textContent: plot.title }),
-		element("div", { className: "legend" }, ...legend(plot, () => graph)));
+		element("div", { className: "legend" }, ...legend(plot, () => graph)),
+		...(plot.top ? [cutControl(plot, () => graph)] : []));
 	place.append(element("div", { className: "plot", id: `plot-${plot.id}` }, head, area));
 
 	// Every plot has the same extent, so that all can share one time axis.
 	const none = plot.series.map(() => null);
 	const rows = [[0, ...none], ...plot.rows, [end, ...none]];
-	const strip = plot.lanes ? { ticker: () => plot.series.map((series, i) => (
-		{ v: plot.series.length - i - 0.5, label: series.name })) } : {};
 
 	graph = new Dygraph(area, rows, {
 		labels: ["time", ...plot.series.map(series => series.name)],
@@ -200,7 +222,11 @@ function makePlot(place, plot, end, shade)
 		plugins: [new Cursor(plot)],
 		connectSeparatedPoints: false,
 		includeZero: plot.lanes === undefined,
-		valueRange: plot.valueRange ?? null,
+		valueRange: plot.top ? [0, plot.top] : null,
+		drawCallback: (drawn, isFirst) => {
+			if (!isFirst)
+				plot.drawn?.();
+		},
 		stackedGraph: false,
 		plotter: plot.lanes ? drawStrip(plot) : plot.width ? drawBars(plot) :
 			[Dygraph.Plotters.fillPlotter, Dygraph.Plotters.linePlotter],
@@ -213,8 +239,10 @@ function makePlot(place, plot, end, shade)
 			x: { axisLabelFormatter: (time, granularity, options, graph_) => timeLabel(time, graph_),
 				pixelsPerLabel: 80 },
 			y: { axisLabelWidth: 58, axisLabelFormatter: digits, pixelsPerLabel: 30,
-				drawGrid: !plot.lanes, ...strip },
+				drawGrid: !plot.lanes,
+				...(plot.lanes ? { ticker: laneTicks(plot) } : {}) },
 		},
 	});
+	plot.drawn?.();
 	return graph;
 }
