@@ -129,32 +129,60 @@ int cgroup_ids(const char *option, const char *path, __u64 ids[BBR_RULE_CGROUP_L
 	return ret;
 }
 
-void cgroup_path(__u64 id, char *path, size_t size)
+/* An O_PATH descriptor of the cgroup of an id, or -1. */
+static int open_by_id(__u64 id, const char *mount)
 {
 	struct {
 		struct file_handle handle;
 		__u64 id;
 	} h = { { .handle_bytes = sizeof(id), .handle_type = KERNFS_HANDLE }, id };
-	char *mount = cgroup_mount(), link[64], full[PATH_MAX];
-	int fd = -1, mount_fd;
-	ssize_t len = -1;
+	int mount_fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1;
 
-	*path = 0;
-	if (!mount)
-		return;
-	mount_fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (mount_fd >= 0)
+	if (mount_fd >= 0) {
 		fd = open_by_handle_at(mount_fd, &h.handle, O_PATH | O_CLOEXEC);
+		close(mount_fd);
+	}
+	return fd;
+}
+
+/* Its path in full; false if there is none of this id any more. */
+static bool path_of(__u64 id, const char *mount, char path[PATH_MAX])
+{
+	int fd = open_by_id(id, mount);
+	ssize_t len = -1;
+	char link[64];
+
 	if (fd >= 0) {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-		len = readlink(link, full, sizeof(full) - 1);
+		len = readlink(link, path, PATH_MAX - 1);
 		close(fd);
 	}
-	if (mount_fd >= 0)
-		close(mount_fd);
-	if (len >= (ssize_t)strlen(mount)) {
-		full[len] = 0;
-		snprintf(path, size, "%s", full[strlen(mount)] ? full + strlen(mount) : "/");
+	path[len < 0 ? 0 : len] = 0;
+	return len >= (ssize_t)strlen(mount);
+}
+
+int cgroup_ids_above(__u64 id, __u64 ids[BBR_RULE_CGROUP_LEVELS])
+{
+	char *mount = cgroup_mount(), path[PATH_MAX];
+	int n = 0;
+
+	if (mount && path_of(id, mount, path)) {
+		while (n < BBR_RULE_CGROUP_LEVELS && strlen(path) >= strlen(mount) &&
+		       handle_of(path, &ids[n])) {
+			n++;
+			*strrchr(path, '/') = 0;
+		}
 	}
+	free(mount);
+	return n;
+}
+
+void cgroup_path(__u64 id, char *path, size_t size)
+{
+	char *mount = cgroup_mount(), full[PATH_MAX];
+
+	*path = 0;
+	if (mount && path_of(id, mount, full))
+		snprintf(path, size, "%s", full[strlen(mount)] ? full + strlen(mount) : "/");
 	free(mount);
 }

@@ -24,6 +24,9 @@ int cgroup_id(const char *option, const char *path, __u64 *id);
 /* The ids of a cgroup and of those above it; *n of them, as many as rules look at. As cgroup_id(). */
 int cgroup_ids(const char *option, const char *path, __u64 ids[BBR_RULE_CGROUP_LEVELS], int *n);
 
+/* The same by its id, without a word: how many; 0 if there is none of this id any more. */
+int cgroup_ids_above(__u64 id, __u64 ids[BBR_RULE_CGROUP_LEVELS]);
+
 /* The path of a cgroup below the mount of cgroup2, "/" for its root; "" if there is none of this id any more. */
 void cgroup_path(__u64 id, char *path, size_t size);
 

@@ -23,7 +23,6 @@
 #include "netns.h"
 
 #define OWN "/proc/thread-self/ns/net"
-#define NAMED "/run/netns/"
 
 struct walk {
 	netns_visitor visit;
@@ -95,8 +94,8 @@ static void visit_path(struct walk *w, const char *path, ino_t inode)
 	} else if (!is_seen(w, st.st_ino)) {
 		tsearch((void *)st.st_ino, &w->seen, compare);
 		ns.inode = st.st_ino;
-		if (!strncmp(path, NAMED, strlen(NAMED)))
-			ns.name += strlen(NAMED);
+		if (!strncmp(path, NETNS_NAMED, strlen(NETNS_NAMED)))
+			ns.name += strlen(NETNS_NAMED);
 		w->result = visit_inside(fd, &ns, w->visit, w->data);
 	}
 	if (fd >= 0)
@@ -198,7 +197,7 @@ int netns_visit(const char *name, netns_visitor visit, void *data)
 	if (strchr(ns.name, '/'))
 		snprintf(path, sizeof(path), "%s", ns.name);
 	else
-		snprintf(path, sizeof(path), NAMED "%s", ns.name);
+		snprintf(path, sizeof(path), NETNS_NAMED "%s", ns.name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return refuse(ns.name, strerror(errno));
@@ -216,4 +215,25 @@ int netns_visit(const char *name, netns_visitor visit, void *data)
 int netns_visit_all(const char *name, netns_visitor visit, void *data)
 {
 	return name ? netns_visit(name, visit, data) : netns_for_each(visit, data);
+}
+
+bool netns_name(__u32 inode, char name[NAME_MAX + 1])
+{
+	DIR *dir = opendir(NETNS_NAMED);
+	struct stat st, own;
+	bool found = false;
+	struct dirent *e;
+
+	if (stat(OWN, &own))
+		own.st_dev = 0;
+	while (dir && !found && (e = readdir(dir))) {
+		/* A name whose mount has gone is a file of another file system. */
+		found = !fstatat(dirfd(dir), e->d_name, &st, 0) && st.st_ino == inode &&
+			st.st_dev == own.st_dev;
+		if (found)
+			snprintf(name, NAME_MAX + 1, "%s", e->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
 }

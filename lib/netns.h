@@ -7,7 +7,12 @@
 #ifndef LIB_NETNS_H
 #define LIB_NETNS_H
 
+#include <limits.h>
+#include <stdbool.h>
+
 #include <linux/types.h>
+
+#define NETNS_NAMED "/run/netns/" /* where ip-netns(8) has them */
 
 struct netns {
 	const char *name; /* as --netns takes it: of /run/netns, or a path such as /proc/1/ns/net */
@@ -31,5 +36,8 @@ int netns_visit(const char *name, netns_visitor visit, void *data);
 
 /* netns_visit(), or netns_for_each() for NULL. */
 int netns_visit_all(const char *name, netns_visitor visit, void *data);
+
+/* The first name in /run/netns of a namespace; false if it has none there. */
+bool netns_name(__u32 inode, char name[NAME_MAX + 1]);
 
 #endif

@@ -25,75 +25,40 @@ void rules_free(struct rules *rules)
 	*rules = (struct rules){};
 }
 
-/* The key of a place in the trie that has no address. */
-static struct bbr_rule_key special_key(__u32 fields, __u32 mark)
-{
-	return (struct bbr_rule_key){
-		.prefixlen = 8 * (sizeof(struct bbr_rule_key) - sizeof(__u32)),
-		.fields = fields,
-		.mark = mark,
-	};
-}
-
 /* Could bbrctl have written it? What follows relies on it. The profile may be any: see rule.c. */
 static bool is_sound(const struct bbr_rule *rule)
 {
 	return rule->dst_len <= 128 && rule->fields < BBR_RULE_COMBINATIONS;
 }
 
-/* 0, -EINVAL if the trie is not one of bbrctl's, or another -errno. */
-static int read_trie(int fd, struct rules *rules)
+static int read_all(const struct rule_lookup *l, struct rules *rules)
 {
-	struct bbr_rule_key key = special_key(BBR_RULE_INDEX, 0);
-	struct bbr_rule index, *rule;
-
-	if (bpf_map_lookup_elem(fd, &key, &index))
-		return errno == ENOENT ? -EINVAL : -errno;
-	if (index.profile > BBR_MAX_RULES)
-		return -EINVAL;
-	rules->rule = calloc(index.profile + 1, sizeof(*rules->rule));
+	rules->rule = calloc(l->n + 1, sizeof(*rules->rule));
 	if (!rules->rule)
 		return -ENOMEM;
-	for (; rules->n < index.profile; rules->n++) {
-		rule = &rules->rule[rules->n];
-		key = special_key(BBR_RULE_LISTED, rules->n);
-		if (bpf_map_lookup_elem(fd, &key, rule))
-			return errno == ENOENT ? -EINVAL : -errno;
-		if (!is_sound(rule))
+	for (; rules->n < l->n; rules->n++) {
+		struct bbr_rule *rule = &rules->rule[rules->n];
+		int error = rule_lookup_get(l, rules->n, rule);
+
+		if (error == -ENOENT || (!error && !is_sound(rule)))
 			return -EINVAL;
+		if (error)
+			return error;
 	}
 	return 0;
 }
 
-static int try_read(int outer, struct rules *rules)
-{
-	int error, fd;
-	__u32 id;
-
-	if (bpf_map_lookup_elem(outer, &place, &id))
-		return errno == ENOENT ? 0 : -errno; /* none */
-	fd = instance_map(id);
-	if (fd < 0)
-		return fd;
-	error = read_trie(fd, rules);
-	close(fd);
-	if (error)
-		rules_free(rules);
-	return error;
-}
-
 int rules_try_read(const struct instance *inst, struct rules *rules)
 {
-	int error, tries = 0, outer = instance_map(inst->rules_id);
+	struct rule_lookup lookup;
+	int error = rule_lookup_open(&lookup, inst);
 
 	*rules = (struct rules){};
-	if (outer < 0)
-		return outer;
-	/* Somebody who looks has no lock: the trie can be replaced before it is opened. */
-	do
-		error = try_read(outer, rules);
-	while (error == -ENOENT && ++tries < 100);
-	close(outer);
+	if (!error)
+		error = read_all(&lookup, rules);
+	if (error)
+		rules_free(rules);
+	rule_lookup_close(&lookup);
 	return error;
 }
 
@@ -237,12 +202,12 @@ static int fill_trie(int fd, const struct rules *rules)
 		return -ENOMEM;
 	for (__u32 i = 0; !error && i < rules->n; i++) {
 		index.order |= 1u << (sorted[i].fields & (BBR_RULE_COMBINATIONS - 1));
-		error = put(fd, special_key(BBR_RULE_LISTED, sorted[i].order), &sorted[i]);
+		error = put(fd, rule_special_key(BBR_RULE_LISTED, sorted[i].order), &sorted[i]);
 	}
 	if (!error)
 		error = put_chains(fd, sorted, rules->n);
 	if (!error)
-		error = put(fd, special_key(BBR_RULE_INDEX, 0), &index);
+		error = put(fd, rule_special_key(BBR_RULE_INDEX, 0), &index);
 	free(sorted);
 	return error;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "bpf_bbr/rules.h"
+#include "rule_lookup.h"
 
 struct instance;
 
@@ -40,15 +41,7 @@ int rules_find(const struct rules *rules, const struct bbr_rule *like);
  */
 int rules_find_twins(const struct rules *rules, __u32 *first, __u32 *second);
 
-/* The first rule that matches a connection: its index, or -1. cgroups: the ids of its cgroup and all above. */
-struct rule_test {
-	__u32 addr[4]; /* as in struct bbr_rule_key */
-	__u16 dport, sport;
-	__u32 mark;
-	const __u64 *cgroups;
-	int nr_cgroups;
-};
-
+/* The first rule that matches a connection: its index, or -1. */
 int rules_match(const struct rules *rules, const struct rule_test *test);
 
 /* Rules of a profile. */

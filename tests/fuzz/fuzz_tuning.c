@@ -160,33 +160,17 @@ int bpf_map_delete_elem(int fd, const void *key)
 	return has_trie ? has_trie = false : -1;
 }
 
-/* What choose_profile() of bpf/rules.bpf.h does. */
-static int choose(const struct rule_test *t)
+/* As the program looks it up. */
+static int choose(const struct instance *inst, const struct rule_test *test)
 {
-	struct bbr_rule_key key = { .prefixlen = 288, .fields = BBR_RULE_INDEX };
-	const struct bbr_rule *rule = has_trie ? look_up(&key) : NULL;
-	__u32 combinations = rule ? rule->order : 0, best = ~0u;
+	struct rule_lookup lookup;
+	struct bbr_rule rule;
+	int place;
 
-	for (int c = 0; c < BBR_RULE_COMBINATIONS * t->nr_cgroups; c++) {
-		__u32 fields = c % BBR_RULE_COMBINATIONS;
-
-		if (!(combinations & (1u << fields)))
-			continue;
-		key = (struct bbr_rule_key){
-			.prefixlen = 288,
-			.fields = fields,
-			.dport = fields & BBR_RULE_DPORT ? t->dport : 0,
-			.sport = fields & BBR_RULE_SPORT ? t->sport : 0,
-			.mark = fields & BBR_RULE_MARK ? t->mark : 0,
-			.cgroup = fields & BBR_RULE_CGROUP ? t->cgroups[c / BBR_RULE_COMBINATIONS] :
-							     0,
-		};
-		memcpy(key.addr, t->addr, sizeof(key.addr));
-		rule = look_up(&key);
-		if (rule && rule->order < best)
-			best = rule->order;
-	}
-	return best == ~0u ? -1 : (int)best;
+	CHECK(!rule_lookup_open(&lookup, inst));
+	place = rule_lookup_match(&lookup, test, &rule) ? (int)rule.order : -1;
+	rule_lookup_close(&lookup);
+	return place;
 }
 
 /* A line of a saved file, without its profile. */
@@ -215,7 +199,8 @@ static void check_round_trip(const struct bbr_rule *rule)
 }
 
 /* A connection with the values of some of the rules. */
-static void check_connection(const struct rules *rules, struct input *in)
+static void check_connection(const struct instance *inst, const struct rules *rules,
+			     struct input *in)
 {
 	const struct bbr_rule *by[5];
 	struct rule_test test = { .nr_cgroups = 2 };
@@ -235,7 +220,7 @@ static void check_connection(const struct rules *rules, struct input *in)
 	cgroups[1] = by[0]->cgroup;
 	test.cgroups = cgroups;
 	place = rules_match(rules, &test);
-	CHECK(place == choose(&test));
+	CHECK(place == choose(inst, &test));
 	*(place < 0 ? &not_found : &found) += 1;
 }
 
@@ -265,7 +250,7 @@ static void check_rules(char *text, struct input in)
 	}
 	tries += rules.n > 1;
 	for (int i = 0; rules.n && i < 32; i++)
-		check_connection(&rules, &in);
+		check_connection(&inst, &rules, &in);
 	rules_free(&rules);
 	rules_free(&back);
 }

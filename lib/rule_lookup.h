@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The rules in force of a loaded instance, looked up as its program does (bpf/rules.bpf.h).
+ */
+#ifndef LIB_RULE_LOOKUP_H
+#define LIB_RULE_LOOKUP_H
+
+#include <stdbool.h>
+
+#include "bpf_bbr/rules.h"
+
+struct instance;
+
+struct rule_lookup {
+	int fd; /* of the trie; < 0: there are no rules */
+	__u32 n; /* rules */
+	__u32 combinations; /* a bit for each combination of fields that has rules */
+};
+
+/* What rules look at of a connection. */
+struct rule_test {
+	__u32 addr[4]; /* as in struct bbr_rule_key */
+	__u16 dport, sport;
+	__u32 mark;
+	const __u64 *cgroups; /* the ids of its cgroup and all above */
+	int nr_cgroups;
+};
+
+/*
+ * To be closed, whatever it returns: 0, -EINVAL if bbrctl did not write the rules, or another -errno. They
+ * stay as they are now, also when the instance is given others.
+ */
+int rule_lookup_open(struct rule_lookup *l, const struct instance *inst);
+void rule_lookup_close(struct rule_lookup *l);
+
+/* The rule of an order, from 0. 0 or -errno. */
+int rule_lookup_get(const struct rule_lookup *l, __u32 order, struct bbr_rule *rule);
+
+/* The first rule in order that matches; false: none does. */
+bool rule_lookup_match(const struct rule_lookup *l, const struct rule_test *test,
+		       struct bbr_rule *rule);
+
+/* The trie's key of what has no address: BBR_RULE_INDEX, or BBR_RULE_LISTED with an order. */
+struct bbr_rule_key rule_special_key(__u32 fields, __u32 order);
+
+#endif
