@@ -18,6 +18,7 @@ static const struct {
 	{ "record", verb_record, "write the events to a file that the other verbs --read" },
 	{ "top", verb_top, "connections as they are now, refreshed in place" },
 	{ "report", verb_report, "pictures of a recording: a page, or a figure" },
+	{ "export", verb_export, "metrics for Prometheus, over HTTP" },
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))

@@ -364,6 +364,11 @@ void monitor_totals(const struct monitor *m, struct watch_totals *totals)
 	*totals = t;
 }
 
+int monitor_fd(const struct monitor *m)
+{
+	return ring_buffer__epoll_fd(m->ring);
+}
+
 void monitor_stop(struct monitor *m)
 {
 	keep_all(m);

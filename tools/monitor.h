@@ -68,6 +68,9 @@ int monitor_take_record(void *ctx, void *record, size_t size);
 /* Until now; what the program counts is as of half a second ago. */
 void monitor_totals(const struct monitor *m, struct watch_totals *totals);
 
+/* A descriptor that is readable when monitor_poll() has something to read. */
+int monitor_fd(const struct monitor *m);
+
 /* Ends all subscriptions, handing on what is still in the ring: then total is final and exact. */
 void monitor_stop(struct monitor *m);
 void monitor_close(struct monitor *m);

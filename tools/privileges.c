@@ -36,7 +36,10 @@ static const struct {
 	{ "top", NULL, { .needs = WATCH, .may = EVERY_NETNS } },
 	{ "record", NULL, { .needs = WATCH, .may = WRITE_FILE } },
 	{ "report", NULL, { .may = READ_FILE | WRITE_FILE } },
-	{ "export", NULL, { .needs = WATCH | EVERY_NETNS, .may = CAP(NET_BIND_SERVICE) } },
+	/* The last is for a cgroup by its id, which rules may ask for: open_by_handle_at(2). */
+	{ "export",
+	  NULL,
+	  { .needs = WATCH | EVERY_NETNS, .may = CAP(NET_BIND_SERVICE) | CAP(DAC_READ_SEARCH) } },
 	{ NULL, "netns", { .spares = EVERY_NETNS } },
 	{ NULL, "read", { .spares = ALL, .may = READ_FILE } },
 };

@@ -11,5 +11,6 @@ int verb_stream(int argc, char **argv);
 int verb_record(int argc, char **argv);
 int verb_top(int argc, char **argv);
 int verb_report(int argc, char **argv);
+int verb_export(int argc, char **argv);
 
 #endif

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE /* tdestroy() */
+#include <limits.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/tcp.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+#include "metrics.h"
+#include "netns.h"
+
+/*
+ * A connection that is not found any more has ended, if it was silent for so long: a namespace that lives
+ * by a socket only is not found either, but its connections' events come.
+ */
+#define SILENT_NS (5 * NS_PER_S)
+#define NOT_READ_NS (300 * NS_PER_S) /* and it could not be told whether its namespace was read */
+
+/* What is alive has only one connection of these. */
+struct tuple {
+	__u32 laddr[4], raddr[4];
+	__u16 lport, rport;
+	__u32 netns;
+};
+
+struct totals {
+	__u64 sent, acked, retrans;
+	__u32 lost;
+};
+
+struct tracked {
+	struct tuple tuple; /* first: it is what the tree compares */
+	LIST_ENTRY(tracked) list;
+	struct series *series;
+	struct totals first, last;
+	__u64 seen_ns; /* of `last` */
+	__u64 settled_ns; /* until then the time in its modes is counted */
+	__u32 generation; /* of the last reading that found it */
+	__u8 mode;
+	bool policed;
+	__u64 unpoliced_ns; /* when it was seen for the first time that it is not any more */
+	bool has_events; /* and is not only read */
+	bool ended; /* kept until the end of a reading, which may still hand out what it read before */
+};
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct tuple));
+}
+
+static struct tuple tuple_of(const struct bbr_event *e)
+{
+	struct tuple t = { .lport = e->lport, .rport = e->rport, .netns = e->netns };
+
+	memcpy(t.laddr, e->laddr, sizeof(t.laddr));
+	memcpy(t.raddr, e->raddr, sizeof(t.raddr));
+	return t;
+}
+
+static struct totals totals_of(const struct bbr_event *e)
+{
+	return (struct totals){ e->bytes_sent, e->bytes_acked, e->bytes_retrans, e->lost };
+}
+
+static int find_netns(const struct netns_labels *l, __u32 inode)
+{
+	for (int i = 0; i < l->n; i++)
+		if (l->of[i].inode == inode)
+			return i;
+	return -1;
+}
+
+static int netns_label(struct metrics *m, __u32 inode)
+{
+	struct netns_labels *l = &m->netns;
+	char name[NAME_MAX + 1];
+	int i = find_netns(l, inode);
+
+	if (i >= 0)
+		return l->of[i].label;
+	if (l->n == NETNS_CACHED)
+		return LABEL_OTHER;
+	if (!l->named || !netns_name(inode, name))
+		snprintf(name, sizeof(name), "%u", inode);
+	i = l->n++;
+	l->of[i].inode = inode;
+	l->of[i].label = labels_index(&m->series.netns, name);
+	l->of[i].generation = 0;
+	return l->of[i].label;
+}
+
+/* A name may have come or gone, and the kernel gives an inode's number again. */
+static void forget_old_names(struct netns_labels *l)
+{
+	struct stat st;
+	__u64 changed_ns = 0;
+
+	if (!l->named)
+		return;
+	if (!stat(NETNS_NAMED, &st))
+		changed_ns = st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec;
+	if (changed_ns != l->changed_ns || l->again)
+		l->n = 0;
+	l->again = changed_ns != l->changed_ns;
+	l->changed_ns = changed_ns;
+}
+
+void metrics_init(struct metrics *m, bool live)
+{
+	memset(m, 0, sizeof(*m));
+	series_init(&m->series);
+	LIST_INIT(&m->all);
+	m->netns.named = live;
+}
+
+static void leave_node(void *node)
+{
+	(void)node; /* the list frees them */
+}
+
+void metrics_free(struct metrics *m)
+{
+	struct tracked *c;
+
+	tdestroy(m->by_tuple, leave_node);
+	while ((c = LIST_FIRST(&m->all))) {
+		LIST_REMOVE(c, list);
+		free(c);
+	}
+	series_free(&m->series);
+}
+
+static void forget(struct metrics *m, struct tracked *c)
+{
+	tdelete(c, &m->by_tuple, compare);
+	LIST_REMOVE(c, list);
+	free(c);
+}
+
+static void settle(struct tracked *c, __u64 until_ns)
+{
+	if (until_ns <= c->settled_ns)
+		return;
+	if (c->mode < BBR_MODES)
+		c->series->mode_ns[c->mode] += until_ns - c->settled_ns;
+	c->settled_ns = until_ns;
+}
+
+static void end(struct metrics *m, struct tracked *c)
+{
+	c->series->ended++;
+	if (m->reading)
+		c->ended = true;
+	else
+		forget(m, c);
+}
+
+static struct series *series_of(struct metrics *m, const struct origin *origin,
+				const struct bbr_event *e)
+{
+	const char *profile = origin_profile(origin, e);
+
+	return series_get(&m->series, origin->name, profile ? profile : "",
+			  netns_label(m, e->netns));
+}
+
+static struct tracked *add(struct metrics *m, const struct tuple *tuple, struct series *series,
+			   const struct bbr_event *e)
+{
+	struct tracked *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->tuple = *tuple;
+	if (!c || !tsearch(c, &m->by_tuple, compare)) {
+		free(c);
+		m->untracked++;
+		return NULL;
+	}
+	LIST_INSERT_HEAD(&m->all, c, list);
+	c->series = series;
+	c->first = c->last = totals_of(e);
+	c->seen_ns = c->settled_ns = e->time_ns;
+	c->mode = e->mode;
+	c->policed = e->flags & BBR_F_LT_USE_BW;
+	return c;
+}
+
+/*
+ * Is it another connection than that which was seen before? Then the end of that was lost. What happened
+ * before the last reading is told after it, if it was still in the ring; and the start of one of the kernel's
+ * own is told with its first ACK, when a reading may have found it already.
+ */
+static bool is_another(const struct tracked *c, const struct series *series,
+		       const struct bbr_event *e)
+{
+	return e->time_ns >= c->seen_ns &&
+	       ((e->kind == BBR_EV_START && c->has_events) ||
+		series->instance != c->series->instance || e->bytes_sent < c->last.sent ||
+		e->bytes_acked < c->last.acked);
+}
+
+static void add_difference(struct series *s, const struct totals *from, const struct totals *to)
+{
+	s->sent += to->sent - from->sent;
+	s->acked += to->acked - from->acked;
+	s->retrans += to->retrans - from->retrans;
+	s->lost += to->lost - from->lost; /* modulo 2^32, as the kernel counts */
+}
+
+/* The state after what was seen before. */
+static void take_state(struct tracked *c, const struct bbr_event *e)
+{
+	struct totals totals = totals_of(e);
+	bool policed = e->flags & BBR_F_LT_USE_BW;
+
+	settle(c, e->time_ns);
+	add_difference(c->series, &c->last, &totals);
+	c->series->policed += policed && !c->policed;
+	if (c->policed && !policed)
+		c->unpoliced_ns = e->time_ns;
+	c->last = totals;
+	c->seen_ns = e->time_ns;
+	c->mode = e->mode;
+	c->policed = policed;
+}
+
+/* A reading had found the connection before its start was told. */
+static void take_late_start(struct tracked *c, const struct bbr_event *e)
+{
+	struct totals totals = totals_of(e);
+
+	add_difference(c->series, &totals, &c->first);
+	c->first = totals;
+}
+
+static void take_ack(struct series *s, const struct bbr_event *e)
+{
+	double bytes = 1e6 * e->mss / (1 << 24);
+
+	if (e->rtt_us != BBR_RTT_NONE && e->min_rtt_us != BBR_RTT_NONE && e->min_rtt_us)
+		om_observe(&s->rtt, &rtt_bounds, (double)e->rtt_us / e->min_rtt_us);
+	if (e->bw)
+		om_observe(&s->bw, &rate_bounds, e->bw * bytes);
+	if (e->pacing_rate != ~0ull)
+		om_observe(&s->pacing, &rate_bounds, e->pacing_rate);
+}
+
+static void take_event(struct tracked *c, const struct bbr_event *e)
+{
+	struct series *s = c->series;
+
+	switch (e->kind) {
+	case BBR_EV_START:
+		s->started++;
+		break;
+	case BBR_EV_ACK:
+		take_ack(s, e);
+		break;
+	case BBR_EV_MODE:
+		if (e->to < BBR_MODES)
+			s->entered[e->to]++;
+		/* A policer whose rate was in use between two samples only. */
+		if (e->reason == BBR_R_LT_BW_EXPIRED && !(e->flags & BBR_F_KERNEL))
+			s->policed += c->unpoliced_ns < e->time_ns;
+		break;
+	case BBR_EV_RECOVERY:
+		s->recoveries += e->to == TCP_CA_Recovery;
+		break;
+	case BBR_EV_RTO:
+		s->rtos++;
+		break;
+	}
+}
+
+static struct tracked *find(struct metrics *m, const struct tuple *tuple)
+{
+	struct tracked **found = tfind(tuple, &m->by_tuple, compare);
+
+	return found ? *found : NULL;
+}
+
+/* What is known of the connection of this event; NULL: it is new. */
+static struct tracked *known(struct metrics *m, const struct tuple *tuple,
+			     const struct series *series, const struct bbr_event *e)
+{
+	struct tracked *c = find(m, tuple);
+
+	if (c && !c->ended && is_another(c, series, e))
+		end(m, c);
+	c = find(m, tuple);
+	if (c && c->ended && e->kind != BBR_EV_STATE) {
+		forget(m, c);
+		c = NULL;
+	}
+	return c;
+}
+
+static void note_read(struct metrics *m, struct tracked *c)
+{
+	int i = find_netns(&m->netns, c->tuple.netns);
+
+	c->generation = m->generation;
+	if (i >= 0)
+		m->netns.of[i].generation = m->generation;
+}
+
+void metrics_note(struct metrics *m, const struct origin *origin, const struct bbr_event *e)
+{
+	struct tuple tuple = tuple_of(e);
+	struct series *series = series_of(m, origin, e);
+	struct tracked *c = known(m, &tuple, series, e);
+
+	if (!c)
+		c = add(m, &tuple, series, e);
+	if (!c || c->ended)
+		return;
+	if (e->kind == BBR_EV_STATE)
+		note_read(m, c);
+	else
+		c->has_events = true;
+	if (e->time_ns >= c->seen_ns) {
+		take_state(c, e);
+		c->series = series;
+	} else if (e->kind == BBR_EV_START) {
+		take_late_start(c, e);
+	}
+	take_event(c, e);
+	if (e->kind == BBR_EV_END)
+		end(m, c);
+}
+
+static bool was_read(const struct metrics *m, __u32 inode)
+{
+	int i = find_netns(&m->netns, inode);
+
+	return i >= 0 && m->netns.of[i].generation == m->generation;
+}
+
+static bool is_lost(const struct metrics *m, const struct tracked *c, bool complete)
+{
+	__u64 silence_ns = c->has_events ? SILENT_NS : 0;
+
+	if (c->generation == m->generation)
+		return false;
+	if (!complete && !was_read(m, c->tuple.netns))
+		silence_ns = NOT_READ_NS;
+	return c->seen_ns + silence_ns < m->reading_ns;
+}
+
+void metrics_begin_reading(struct metrics *m, __u64 now_ns)
+{
+	m->reading = true;
+	m->reading_ns = now_ns;
+	m->generation++;
+}
+
+void metrics_end_reading(struct metrics *m, bool complete)
+{
+	struct tracked *next;
+
+	m->reading = false;
+	for (struct tracked *c = LIST_FIRST(&m->all); c; c = next) {
+		next = LIST_NEXT(c, list);
+		if (c->ended)
+			forget(m, c);
+		else if (is_lost(m, c, complete))
+			end(m, c);
+	}
+}
+
+void metrics_settle(struct metrics *m, __u64 now_ns, bool watched)
+{
+	struct tracked *c;
+
+	LIST_FOREACH(c, &m->all, list)
+	{
+		if (watched)
+			settle(c, now_ns);
+		else if (c->settled_ns < now_ns)
+			c->settled_ns = now_ns;
+	}
+	forget_old_names(&m->netns);
+}
+
+void metrics_count_connections(const struct metrics *m, __u64 connections[SERIES_MAX][BBR_MODES])
+{
+	const struct tracked *c;
+
+	memset(connections, 0, SERIES_MAX * sizeof(*connections));
+	LIST_FOREACH(c, &m->all, list)
+	if (!c->ended && c->mode < BBR_MODES)
+		connections[c->series - m->series.all][c->mode]++;
+}

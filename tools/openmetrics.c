@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "openmetrics.h"
+
+#define NUMBER_LEN 32
+
+void om_observe(struct om_histogram *h, const struct om_bounds *bounds, double value)
+{
+	int i = 0;
+
+	while (i < bounds->n && value > bounds->le[i])
+		i++;
+	h->bucket[i]++;
+	h->sum += value;
+}
+
+static const char *type_suffix(const struct om_family *family)
+{
+	switch (family->type) {
+	case OM_COUNTER:
+		return "_total";
+	case OM_INFO:
+		return "_info";
+	default:
+		return "";
+	}
+}
+
+void om_family(struct openmetrics *om, const struct om_family *family)
+{
+	static const char *const types[] = {
+		[OM_COUNTER] = "counter",
+		[OM_GAUGE] = "gauge",
+		[OM_HISTOGRAM] = "histogram",
+		[OM_INFO] = "info",
+	};
+	/* 0.0.4 speaks of the samples' name, and knows neither infos nor units. */
+	const char *suffix = om->classic ? type_suffix(family) : "";
+	const char *type = om->classic && family->type == OM_INFO ? "gauge" : types[family->type];
+
+	fprintf(om->out, "# HELP %s%s %s\n", family->name, suffix, family->help);
+	fprintf(om->out, "# TYPE %s%s %s\n", family->name, suffix, type);
+	if (family->unit && !om->classic)
+		fprintf(om->out, "# UNIT %s %s\n", family->name, family->unit);
+}
+
+/* The shortest that is read back as the same. */
+static void format_number(char buf[NUMBER_LEN], double value)
+{
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(buf, NUMBER_LEN, "%.*g", digits, value);
+		if (strtod(buf, NULL) == value)
+			return;
+	}
+}
+
+/* As Go writes it: OpenMetrics wants "1.0" of a bound, not "1". */
+static void format_bound(char buf[NUMBER_LEN], double value)
+{
+	if (value >= 1e6) {
+		snprintf(buf, NUMBER_LEN, "%g", value);
+		return;
+	}
+	format_number(buf, value);
+	if (!strchr(buf, '.'))
+		strcat(buf, ".0");
+}
+
+static void print_value(FILE *out, const char *value)
+{
+	for (; *value; value++) {
+		if (*value == '\\' || *value == '"')
+			fputc('\\', out);
+		/* Nothing that would not be UTF-8, or end the line. */
+		fputc(*value < ' ' || *value > '~' ? '?' : *value, out);
+	}
+}
+
+/* le: of a bucket, or NULL. */
+static void print_sample(struct openmetrics *om, const struct om_family *family, const char *suffix,
+			 const struct om_label *labels, const char *le, double value)
+{
+	char number[NUMBER_LEN];
+	char before = '{';
+
+	fprintf(om->out, "%s%s", family->name, suffix);
+	for (; labels->name; labels++) {
+		fprintf(om->out, "%c%s=\"", before, labels->name);
+		print_value(om->out, labels->value);
+		fputc('"', om->out);
+		before = ',';
+	}
+	if (le) {
+		fprintf(om->out, "%cle=\"%s\"", before, le);
+		before = ',';
+	}
+	if (before == ',')
+		fputc('}', om->out);
+	format_number(number, value);
+	fprintf(om->out, " %s\n", number);
+}
+
+void om_number(struct openmetrics *om, const struct om_family *family,
+	       const struct om_label *labels, double value)
+{
+	print_sample(om, family, type_suffix(family), labels, NULL, value);
+}
+
+void om_histogram(struct openmetrics *om, const struct om_family *family,
+		  const struct om_label *labels, const struct om_bounds *bounds,
+		  const struct om_histogram *h)
+{
+	char le[NUMBER_LEN];
+	__u64 count = 0;
+
+	for (int i = 0; i < bounds->n; i++) {
+		count += h->bucket[i];
+		format_bound(le, bounds->le[i]);
+		print_sample(om, family, "_bucket", labels, le, count);
+	}
+	count += h->bucket[bounds->n];
+	print_sample(om, family, "_bucket", labels, "+Inf", count);
+	print_sample(om, family, "_sum", labels, NULL, h->sum);
+	print_sample(om, family, "_count", labels, NULL, count);
+}
+
+void om_end(struct openmetrics *om)
+{
+	if (!om->classic)
+		fputs("# EOF\n", om->out);
+}
