@@ -35,11 +35,13 @@ static void on_signal(int sig)
 /* The second one has its default effect, in case that the first cannot be obeyed. */
 static void catch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND }, before;
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	sigaction(SIGHUP, &action, &before);
+	if (before.sa_handler == SIG_IGN) /* nohup(1) */
+		signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 }
 

@@ -6,9 +6,10 @@
 #include "top_sockets.h"
 #include "wanted.h"
 
-/* Reading takes no more than a tenth of the time, however many sockets there are, nor is it done more often. */
+/* Reading takes a tenth of the time, unless it takes more than a second; it is not done more often than this. */
 #define SHARE 10
 #define PAUSE_NS (900 * NS_PER_MS)
+#define PAUSE_MAX_NS (10 * NS_PER_S)
 
 void top_sockets_open(struct top_sockets *s, const struct monitor_config *config,
 		      struct conn_table *table)
@@ -30,15 +31,17 @@ static bool note_socket(void *ctx, const struct origin *origin, const struct bbr
 
 void top_sockets_read(struct top_sockets *s)
 {
-	__u64 now = now_ns(), took;
+	__u64 now = now_ns(), pause;
 
 	if (!s->is_open || now < s->next_ns)
 		return;
 	conn_table_begin_snapshot(s->table, now);
 	if (sockets_read(&s->sockets, NULL, note_socket, s) == EXIT_DONE)
 		conn_table_end_snapshot(s->table);
-	took = now_ns() - now;
-	s->next_ns = now + (took * SHARE > PAUSE_NS ? took * SHARE : PAUSE_NS);
+	pause = (now_ns() - now) * SHARE;
+	if (pause < PAUSE_NS)
+		pause = PAUSE_NS;
+	s->next_ns = now_ns() + (pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS);
 }
 
 void top_sockets_close(struct top_sockets *s)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A terminal that can be looked at: a pane of a tmux of our own."""
+import contextlib
 import itertools
 import os
 import re
+import signal
 import subprocess
 
 from system import PREFIX, run, wait_until
@@ -107,6 +109,10 @@ class Terminal:
         self.tmux("kill-pane")
 
     def close(self):
+        if self.is_served():  # one that is stopped would not end with its terminal
+            for pid in run("pgrep", "-s", self.pane_pid(), check=False).stdout.split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
         subprocess.run(["tmux", "-L", self.socket, "kill-server"], capture_output=True, check=False)
         path = f"/tmp/tmux-{os.getuid()}/{self.socket}"
         wait_until(lambda: not self.is_served(), "the tmux of this test ends")

@@ -12,7 +12,7 @@ import pytest
 import netns
 from system import wait_until
 from terminal import COLOUR, Terminal
-from tool import DONE, REFUSED, USAGE, status_of
+from tool import DONE, REFUSED, USAGE, Monitor, status_of
 from transfer import MB, Transfer, connect, listen
 
 CONNECTIONS = 4
@@ -32,7 +32,8 @@ def terminal(tmp_path):
 @pytest.fixture(scope="module")
 def recorded(bbrctl, bbrmon, shared, tmp_path_factory):
     """A recording of some connections over one bottleneck at the same time: its path and its events."""
-    path = tmp_path_factory.mktemp("top") / "recording"
+    directory = tmp_path_factory.mktemp("top")
+    path = directory / "recording"
     with contextlib.ExitStack() as stack:
         spaces = [netns.Namespace() for _ in range(3)]
         for space in spaces:
@@ -42,14 +43,21 @@ def recorded(bbrctl, bbrmon, shared, tmp_path_factory):
                                 stderr=subprocess.DEVNULL)
         stack.callback(recorder.wait)
         stack.callback(recorder.kill)
-        wait_until(lambda: status_of(bbrctl, shared)["monitors"] == 1, "bbrmon records")
+        monitor = Monitor(bbrmon, directory, "--name", shared, "--every", "transition")
+        stack.callback(monitor.kill)
+        wait_until(lambda: status_of(bbrctl, shared)["monitors"] == 2, "they watch")
         transfers = []
         for i in range(CONNECTIONS):
             listener = listen(spaces[2], [road.v4, road.v6][i % 2])
-            transfers.append(Transfer(*connect(spaces[0], listener, cc=shared), (i + 4) * MB // 4, seed=i))
+            transfers.append(Transfer(*connect(spaces[0], listener, cc=shared), seed=i))
+        monitor.wait_for(lambda m: m.of("recovery") and any(e["to"] == "PROBE_BW" for e in m.of("mode")),
+                         "losses, and the bandwidth is found")
+        for transfer in transfers:
+            transfer.stop()
         for transfer in transfers:
             transfer.finish()
         wait_until(lambda: status_of(bbrctl, shared)["users"] == 0, "the connections end")
+        monitor.stop()
         recorder.send_signal(signal.SIGINT)
         assert recorder.wait(30) == DONE
     events = [json.loads(line) for line in bbrmon("stream", "-j", "--read", path).out.splitlines()]
@@ -326,7 +334,7 @@ def test_it_reflows_when_resized(terminal, bbrmon, recorded, utf8):
         term.resize(width, height)
         term.wait_for(lambda text, w=width: text.startswith("terminal too small"[:w]), "that it is too small")
     term.resize(80, 24)
-    term.wait_for(lambda text: "bbrmon top" in text and "q quit" in text, "the list again")
+    term.wait_for(lambda text: "\nconnections " in text and "q quit" in text, "the list again")
     quit_top(term)
 
 
@@ -450,18 +458,26 @@ def test_terminals_that_cannot_do_it(terminal, bbrmon, recorded, kind):
 
 
 @pytest.fixture
-def live(bbrctl, bbrmon, terminal, shared, ns):
-    """top of a connection that goes on."""
+def watch(bbrctl, terminal, shared, ns):
+    """Starts a build's top of a connection that goes on, in a terminal."""
     listener = listen(ns)
     port = listener.getsockname()[1]
     transfer = Transfer(*connect(ns, listener, cc=shared), gap=0.02)
-    term = terminal()
-    term.start(bbrmon.path, "top", "--name", shared, "--interval", "100ms")
-    term.wait_for(lambda text: "connections 1 " in text and f":{port} " in text, "the connection")
-    yield term
+
+    def start(tool):
+        term = terminal()
+        term.start(tool.path, "top", "--name", shared, "--interval", "100ms")
+        term.wait_for(lambda text: "connections 1 " in text and f":{port} " in text, "the connection")
+        return term
+    yield start
     transfer.stop()
     transfer.finish()
     wait_until(lambda: status_of(bbrctl, shared)["monitors"] == 0, "it has given back its place")
+
+
+@pytest.fixture
+def live(watch, bbrmon):
+    return watch(bbrmon)
 
 
 def number_after(text, word):
@@ -520,23 +536,25 @@ def test_it_can_be_stopped(live):
     assert not live.sanitizer_reports()
 
 
-def test_a_terminal_that_goes_away(live):
-    pid = live.program("bbrmon")
-    live.kill_pane()
+# Without the sanitizers: a hangup, which comes more than once, in the middle of the leak sanitizer's own work at the
+# end makes that wait for ever.
+
+def test_a_terminal_that_goes_away(watch, plain_bbrmon):
+    term = watch(plain_bbrmon)
+    pid = term.program("bbrmon")
+    term.kill_pane()
     wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "bbrmon ends with its terminal", timeout=5)
-    assert not live.sanitizer_reports()
 
 
-def test_a_terminal_that_goes_away_while_hangups_are_ignored(bbrctl, bbrmon, terminal, shared):
+def test_a_terminal_that_goes_away_while_hangups_are_ignored(bbrctl, plain_bbrmon, terminal, shared):
     """As with nohup: it reads the end of its input, and does not go on asking for it."""
     term = terminal()
-    term.start("sh", "-c", f"trap '' HUP; exec {bbrmon.path} top --name {shared}")
-    term.wait_for(lambda text: "bbrmon top" in text, "the list")
+    term.start("sh", "-c", f"trap '' HUP; exec {plain_bbrmon.path} top --name {shared}")
+    term.wait_for(lambda text: "\nconnections " in text, "the list")
     pid = term.program("bbrmon")
     term.kill_pane()
     wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "bbrmon ends with its terminal", timeout=5)
     wait_until(lambda: status_of(bbrctl, shared)["monitors"] == 0, "it has given back its place")
-    assert not term.sanitizer_reports()
 
 
 @pytest.mark.parametrize("sig", [signal.SIGSEGV, signal.SIGABRT])
@@ -547,13 +565,14 @@ def test_a_crash_gives_the_terminal_back(plain_bbrmon, terminal, recorded, sig):
     wait_until(term.is_restored, "the terminal is as it was")
 
 
-def test_messages_are_shown_and_kept(bbrctl, bbrmon, terminal, load):
+def test_messages_are_shown_and_kept(bbrctl, bbrmon, terminal, load, ns):
     """What is said meanwhile does not go across the screen, and is still there after it."""
     name = load()
+    transfer = Transfer(*connect(ns, listen(ns), cc=name), gap=0.02)
     term = terminal(120, 24)
     # A shell in between: the one of the terminal would take it back when top is stopped.
     term.start_with_stderr("sh", "-c", f"{bbrmon.path} top --name {name}; exit $?")
-    term.wait_for(lambda text: "bbrmon top" in text, "the list")
+    term.wait_for(lambda text: "\nconnections " in text, "the list")
     top = term.program("bbrmon")
     os.kill(top, signal.SIGSTOP)
     wait_until(lambda: status_of(bbrctl, name)["monitors"] == 0, "its lease runs out")
@@ -565,7 +584,9 @@ def test_messages_are_shown_and_kept(bbrctl, bbrmon, terminal, load):
         wait_until(lambda: status_of(bbrctl, name)["monitors"] == 8, "all places are taken")
         os.kill(top, signal.SIGCONT)
         lines = term.wait_for(lambda text: "places for monitors are taken" in text, "the message")
-        assert "places for monitors" in lines[-1] and lines[0].startswith("bbrmon top")
+        assert "places for monitors" in lines[-1] and lines[0].startswith("bbrmon top"), "\n".join(lines)
     quit_top(term)
+    transfer.stop()
+    transfer.finish()
     text = term.wait_for(lambda text: "places for monitors are taken" in text, "the message after it")
     assert not any(line.startswith("bbrmon top") for line in text)
