@@ -14,6 +14,7 @@ import time
 
 import pytest
 
+from busy import busy_connections
 from system import map_exists, maps_held_by, maps_of_program, run, wait_until
 from test_bbrmon import check_accounts, endless, finish, goes_on, wait_for_ends
 from tool import DONE, REFUSED, Tool, sanitizer_environment, status_of
@@ -406,3 +407,20 @@ def test_without_its_guardian(bbrctl, load, monitor, ns):
     wait_for_ends(watching, 1)
     check_accounts(watching, watching.stop())
     assert status_of(bbrctl, name)["monitors"] == 0
+
+
+def test_no_round_of_many_busy_connections_is_dropped(plain_bbrmon, load, monitor, link):
+    """200 connections, each of them with a round trip for every second packet: none is missing."""
+    name, count, rounds = load("max_pacing_rate=300kbit"), 200, 50
+    watching = monitor(name, "--every", "round", tool_to_run=plain_bbrmon)
+    with busy_connections(link, name, count):
+        watching.wait_for(lambda m: len(m.of("start")) == count and len(m.of("ack")) > count * rounds, "rounds of all")
+    wait_for_ends(watching, count)
+    summary = watching.stop()
+    assert summary["drops"]["total"] == 0 and summary["seq"] == len(watching.events)
+    assert summary["connections"] == summary["events"]["start"] == summary["events"]["end"] == count
+    by_conn = collections.defaultdict(list)
+    for e in watching.of("ack"):
+        by_conn[e["conn"]].append(e["rounds"])
+    assert len(by_conn) == count
+    assert all(seen == [*range(seen[0], seen[0] + len(seen))] for seen in by_conn.values())

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+What streaming costs here: measure_stream.py CONNECTIONS RATE SECONDS [OPTIONS OF bbrmon stream]. Makes its own
+namespaces and its own instance, streams so many busy connections of this rate to /dev/null, and prints what
+bbrmon saw, its CPU time and memory.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import busy
+import netns
+import system
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def measure(link, name, count, seconds, options):
+    with busy.busy_connections(link, name, count), open("/dev/null", "w") as null:
+        time.sleep(5)  # until all are under way
+        process = subprocess.Popen([ROOT / "build/bbrmon", "stream", "--name", name, *options],
+                                   stdout=null, stderr=subprocess.PIPE, text=True)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        summary = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.stderr.close()
+    assert os.waitstatus_to_exitcode(status) == 0
+    return summary, usage
+
+
+def main(count, rate, seconds, *options):
+    name, seconds = f"{system.PREFIX}_m", float(seconds)
+    with contextlib.ExitStack() as stack:
+        spaces = netns.Namespace(), netns.Namespace()
+        for ns in spaces:
+            stack.callback(ns.delete)
+        link = netns.Link(*spaces)
+        system.run(ROOT / "build/bbrctl", "load", "--name", name, "--set", f"max_pacing_rate={rate}")
+        stack.callback(system.run, ROOT / "build/bbrctl", "unload", "--name", name)
+        summary, usage = measure(link, name, count, seconds, options)
+    print(summary, end="")
+    print(json.dumps({"user_s": round(usage.ru_utime, 2), "system_s": round(usage.ru_stime, 2),
+                      "cpu_percent": round(100 * (usage.ru_utime + usage.ru_stime) / seconds, 1),
+                      "max_rss_kib": usage.ru_maxrss}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
