@@ -2,11 +2,11 @@
 /*
  * One TCP transfer in a guest of the lab, and the instructions that it takes.
  *
- *	cost [-f FUNC]... [-p PROG]... [-s FROM:TO]... CC BYTES ADDR NETNS
+ *	cost [-w] [-f FUNC]... [-p PROG]... [-s FROM:TO]... CC BYTES ADDR NETNS
  *
  * Sends BYTES to ADDR in the named network namespace. -f records each call of a kernel function, -p of
- * the newest struct_ops program of that name, -s each way from the return of a kernel function to
- * the return of another. Prints JSON lines: one for the transfer, of which busy_ns is the time that
+ * the newest BPF program of that name, -s each way from the return of a kernel function to the return of
+ * another. With -w long calls count as well, in which an interrupt came: that wakes somebody up. Prints JSON lines: one for the transfer, of which busy_ns is the time that
  * the CPU was not idle, and one for each span.
  */
 #define _GNU_SOURCE
@@ -85,7 +85,7 @@ static void open_span(struct span *s, const char *name)
 		die(OBJECT);
 }
 
-/* The newest struct_ops program of a name. */
+/* The newest program of a name. */
 static int find_program(const char *name)
 {
 	__u32 id = 0;
@@ -99,7 +99,8 @@ static int find_program(const char *name)
 		if (fd < 0)
 			continue;
 		if (bpf_obj_get_info_by_fd(fd, &info, &len) || strcmp(info.name, name) ||
-		    info.type != BPF_PROG_TYPE_STRUCT_OPS) {
+		    (info.type != BPF_PROG_TYPE_STRUCT_OPS &&
+		     info.type != BPF_PROG_TYPE_TRACING)) {
 			close(fd);
 			continue;
 		}
@@ -147,7 +148,7 @@ static unsigned int quantile(const struct cost_span *span, uint64_t calls, doubl
 	return i;
 }
 
-static void print_span(const struct span *s)
+static void print_span(const struct span *s, unsigned int limit)
 {
 	static struct cost_span span;
 	uint64_t calls = 0, sum = 0;
@@ -160,7 +161,7 @@ static void print_span(const struct span *s)
 	for (unsigned int i = 0; i < COST_PLACES; i++) {
 		if (span.calls[i])
 			max = i;
-		if (i >= COST_INTERRUPT) {
+		if (i >= limit) {
 			span.interrupted += span.calls[i];
 			continue;
 		}
@@ -279,12 +280,15 @@ static void transfer(const char *cc, uint64_t bytes, const char *to, const char 
 int main(int argc, char **argv)
 {
 	struct span spans[MAX_SPANS];
+	unsigned int limit = COST_INTERRUPT;
 	int c, count = 0;
 
-	while ((c = getopt(argc, argv, "f:p:s:")) != -1) {
+	while ((c = getopt(argc, argv, "wf:p:s:")) != -1) {
 		if (count == MAX_SPANS)
 			return 1;
-		if (c == 'f')
+		if (c == 'w')
+			limit = COST_PLACES;
+		else if (c == 'f')
 			span_of_calls(&spans[count++], optarg, 0);
 		else if (c == 'p')
 			span_of_calls(&spans[count++], optarg, find_program(optarg));
@@ -295,11 +299,11 @@ int main(int argc, char **argv)
 	}
 	argv += optind;
 	if (argc - optind != 4) {
-		fputs("usage: cost [-f FUNC] [-p PROG] [-s FROM:TO] CC BYTES ADDR NETNS\n", stderr);
+		fputs("usage: cost [-w] [-f FUNC] [-p PROG] [-s FROM:TO] CC BYTES ADDR NETNS\n", stderr);
 		return 1;
 	}
 	transfer(argv[0], strtoull(argv[1], NULL, 10), argv[2], argv[3]);
 	for (int i = 0; i < count; i++)
-		print_span(&spans[i]);
+		print_span(&spans[i], limit);
 	return 0;
 }

@@ -143,6 +143,25 @@ def rules(key, size, names=tuple(RULES)):
                    "ack_median": steps[name]["cong_control"]["median"] - instrument} for name in names}
 
 
+EVERY = "transition", "round", "ack"
+WATCHED = ("nobody", *(f"{every}_{count}" for every in EVERY for count in (1, 8)), *(f"kernel_{every}" for every in EVERY),
+           "snapshot")
+
+
+def watched(key, size):
+    """
+    Instructions of an ACK: nobody watching, one monitor and eight, and of the program that looks at the kernel's
+    bbr, which also runs for what the receiver gets; and of a socket in a snapshot. name -> figures
+    """
+    result = _console(key, {"BYTES": size, "SNAPSHOT_BYTES": 10 * size}, "cost_watch.sh")
+    spans = {name: line for name, text in matrix.steps(result.console).items()
+             for line in matrix.objects(text) if "span" in line}
+    instrument = spans["instrument"]["median"] - NULL_INSTRUCTIONS
+    return {"kernel": result.release, "bytes": size, "instrument": instrument, "watched": {
+        name: {"calls": spans[name]["calls"], "mean": round(spans[name]["mean"] - instrument, 1),
+               **{q: spans[name][q] - instrument for q in ("min", "median", "p90", "p99")}} for name in WATCHED}}
+
+
 def table(result):
     """The figures as text."""
     lines = [f"Linux {result['kernel']}, {result['bytes'] / 1e6:g} MB at 200 Mbit/s and 5 ms, in instructions"]
