@@ -21,7 +21,6 @@ typedef __s64 s64;
 #define AF_INET 2
 #define AF_INET6 10
 
-#define TCP_SYN_SENT 2
 #define TCP_LISTEN 10
 #define SOL_TCP 6
 #define TCP_CONGESTION 13

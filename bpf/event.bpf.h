@@ -70,7 +70,8 @@ static inline void fill_event(struct bbr_event *e, struct sock *sk, const struct
 	e->ssthresh = tp->snd_ssthresh;
 	e->prior_cwnd = b->prior_cwnd;
 	e->inflight = packets_in_flight(tp);
-	if ((s32)e->inflight < 0) /* a socket that closes has forgotten what it sent, but not what was SACKed */
+	if ((s32)e->inflight <
+	    0) /* a socket that closes has forgotten what it sent, but not what was SACKed */
 		e->inflight = 0;
 	e->mss = tp->mss_cache;
 	e->rounds = b->round_count;

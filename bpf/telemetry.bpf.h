@@ -7,6 +7,7 @@
 
 #include "event.bpf.h"
 #include "kernel.bpf.h"
+#include "outside.bpf.h"
 #include "params.bpf.h"
 #include "subscribers.bpf.h"
 
@@ -69,7 +70,7 @@ static inline void fill_from_last(struct bbr_event *e, struct sock *sk)
 	e->inflight = 0;
 }
 
-/* Begins an event of a kind about sk; NULL if there is nobody to tell, or no memory. */
+/* Begins an event of a kind about sk; NULL if there is nobody to tell, nothing to be told, or no memory. */
 static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *sk, u8 kind, u32 gen)
 {
 	struct bbr *b = bbr_of(sk);
@@ -79,6 +80,8 @@ static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *s
 		forget_conn(sk, b);
 		return NULL;
 	}
+	if (kind != BBR_EV_START && !has_state(sk)) /* of a lost SYN, or after tcp_disconnect() */
+		return NULL;
 	conn = bpf_sk_storage_get(&bbr_conns, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!conn) {
 		lose_event(kind);
@@ -172,9 +175,6 @@ static __attribute__((noinline)) void report_ack(unsigned long long *ctx, u8 fro
 	struct bbr *b = bbr_of(sk);
 	struct watched_conn *conn;
 
-	/* The ACK of our SYN comes before init: there is no state yet that could be shown. */
-	if (sk->__sk_common.skc_state == TCP_SYN_SENT)
-		return;
 	conn = begin_event(sk, BBR_EV_ACK, gen);
 	if (!conn)
 		return;

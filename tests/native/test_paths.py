@@ -7,7 +7,7 @@ import time
 import pytest
 
 from test_bbrmon import check_accounts
-from transfer import MB, Transfer, connect, get_cc, listen
+from transfer import MB, Transfer, connect, get_cc, listen, new_socket, set_cc
 
 CALM = {"open", "disorder", "cwr"}
 NEXT = {"STARTUP": {"DRAIN", "PROBE_RTT"}, "DRAIN": {"PROBE_BW", "PROBE_RTT"}, "PROBE_BW": {"PROBE_BW", "PROBE_RTT"},
@@ -112,6 +112,31 @@ def test_closed_in_the_middle_of_losses(load, monitor, new_path):
         watching.wait_for(lambda m: len(m.of("end")) == ended, "the connection's end")
     watching.stop()
     assert [e["inflight"] for e in watching.of("end")] == [0] * 10
+    assert len({e["conn"] for e in watching.events}) == 10
+
+
+def test_connection_that_is_never_established(load, monitor, new_path):
+    """A lost SYN is sent again and given up: BBR has no state of it, so there is nothing to be told."""
+    path, name = new_path(), load()
+    watching = monitor(name, "--every", "ack")
+    router, device = path.bottleneck
+    router.ip("link", "set", device, "down")
+    sock = new_socket(path.sender, socket.AF_INET)
+    set_cc(sock, name)
+    sock.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        sock.connect((path.v4, 1))
+    deadline = time.monotonic() + 60
+    while "backoff:1" not in path.sender.run("ss", "-tinH", "state", "syn-sent").stdout:
+        assert time.monotonic() < deadline, "the SYN was not sent again"
+        time.sleep(0.1)
+    sock.close()
+    router.ip("link", "set", device, "up")
+    flow(path, name, path.v4, size=MB).finish()
+    summary = end(watching)
+    check_accounts(watching, summary)
+    assert summary["connections"] == len(watching.of("start")) == len(watching.of("end")) == 1
+    assert not watching.of("rto") and not [e for e in watching.events if e["rport"] == 1]
 
 
 def test_path_that_breaks_and_comes_back(load, monitor, new_path):
