@@ -99,8 +99,7 @@ static int find_program(const char *name)
 		if (fd < 0)
 			continue;
 		if (bpf_obj_get_info_by_fd(fd, &info, &len) || strcmp(info.name, name) ||
-		    (info.type != BPF_PROG_TYPE_STRUCT_OPS &&
-		     info.type != BPF_PROG_TYPE_TRACING)) {
+		    (info.type != BPF_PROG_TYPE_STRUCT_OPS && info.type != BPF_PROG_TYPE_TRACING)) {
 			close(fd);
 			continue;
 		}
@@ -299,7 +298,8 @@ int main(int argc, char **argv)
 	}
 	argv += optind;
 	if (argc - optind != 4) {
-		fputs("usage: cost [-w] [-f FUNC] [-p PROG] [-s FROM:TO] CC BYTES ADDR NETNS\n", stderr);
+		fputs("usage: cost [-w] [-f FUNC] [-p PROG] [-s FROM:TO] CC BYTES ADDR NETNS\n",
+		      stderr);
 		return 1;
 	}
 	transfer(argv[0], strtoull(argv[1], NULL, 10), argv[2], argv[3]);

@@ -144,8 +144,8 @@ def rules(key, size, names=tuple(RULES)):
 
 
 EVERY = "transition", "round", "ack"
-WATCHED = ("nobody", *(f"{every}_{count}" for every in EVERY for count in (1, 8)), *(f"kernel_{every}" for every in EVERY),
-           "snapshot")
+WATCHED = ("nobody", *(f"{every}_{count}" for every in EVERY for count in (1, 8)),
+           *(f"kernel_{every}" for every in EVERY), "snapshot")
 
 
 def watched(key, size):
