@@ -27,7 +27,8 @@ static void print_help(void)
 {
 	printf("usage: bbrmon [-v] VERB [options]\n"
 	       "\n"
-	       "Shows what the connections of loaded bpf_bbr instances do.\n"
+	       "Shows what TCP connections that use BBR do: those of bpf_bbr's instances, and the\n"
+	       "kernel's own bbr.\n"
 	       "\n");
 	for (size_t i = 0; i < N_VERBS; i++)
 		printf("  %-10s %s\n", verbs[i].name, verbs[i].help);
