@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "err.h"
 #include "event.h"
 #include "http.h"
+#include "interrupt.h"
 #include "metrics.h"
 #include "options.h"
 #include "rule_counts.h"
@@ -49,23 +49,6 @@ struct export
 	bool read_all; /* could the last reading be done, and was it complete? */
 	int status; /* of the source */
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	interrupted = 1;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
 
 static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
 {
@@ -262,7 +245,7 @@ static bool make_page(void *ctx, const char *path, const char *accept, struct ht
 
 static int serve(struct export *x)
 {
-	while (!interrupted && !x->status) {
+	while (!is_interrupted() && !x->status) {
 		struct pollfd fds[] = {
 			{ .fd = monitor_fd(x->source.monitor), .events = POLLIN },
 			{ .fd = http_fd(&x->http), .events = POLLIN },
@@ -336,7 +319,7 @@ static int run_recording(struct export *x)
 
 	if (status)
 		return status;
-	while (!status && !interrupted && !source_is_over(&x->source))
+	while (!status && !is_interrupted() && !source_is_over(&x->source))
 		status = source_poll(&x->source, LOOP_MS, &idle);
 	metrics_settle(&x->metrics, source_now_ns(&x->source), true);
 	source_stop(&x->source);
@@ -357,7 +340,7 @@ static int run(struct export *x)
 	x->config.watch.handle = handle_event;
 	x->config.watch.ctx = x;
 	metrics_init(&x->metrics, !x->config.read);
-	catch_signals();
+	interrupt_catch();
 	if (x->config.read)
 		status = run_recording(x);
 	else

@@ -2,7 +2,6 @@
 /*
  * bbrmon record: events into a file.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "clock.h"
 #include "err.h"
+#include "interrupt.h"
 #include "options.h"
 #include "record_output.h"
 #include "source.h"
@@ -38,29 +38,9 @@ struct record {
 	bool shows_progress; /* on stderr, which is a terminal */
 };
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	interrupted = 1;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal,
-				    .sa_flags = SA_RESTART | SA_RESETHAND };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	if (signal(SIGHUP, SIG_IGN) != SIG_IGN) /* which is how nohup(1) starts it */
-		sigaction(SIGHUP, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 static bool is_done(const struct record *r)
 {
-	return interrupted || r->writer->failed || r->is_past_end ||
+	return is_interrupted() || r->writer->failed || r->is_past_end ||
 	       (r->count && r->written >= r->count);
 }
 
@@ -200,7 +180,7 @@ static int run(struct record *r)
 	r->config.watch.handle = handle_event;
 	r->config.watch.ctx = r;
 	r->shows_progress = isatty(STDERR_FILENO);
-	catch_signals();
+	interrupt_catch();
 	r->writer = recording_writer_new();
 	if (!r->writer)
 		return EXIT_REFUSED;

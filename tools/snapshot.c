@@ -5,7 +5,6 @@
 #define _GNU_SOURCE /* sigaction() */
 #include <ctype.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "err.h"
 #include "filter_expr.h"
 #include "instance.h"
+#include "interrupt.h"
 #include "netns.h"
 #include "options.h"
 #include "owners.h"
@@ -51,25 +51,6 @@ struct taking {
 	int write_error; /* errno of stdout, or 0 */
 };
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	interrupted = 1;
-}
-
-/* The second one has its default effect: the first has none while nobody reads our output. */
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal,
-				    .sa_flags = SA_RESTART | SA_RESETHAND };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 static void print(struct taking *t, const struct snapshot *c)
 {
 	errno = 0;
@@ -97,14 +78,14 @@ static bool take(void *ctx, const struct snapshot *c)
 	struct taking *t = ctx;
 
 	if (!has_wanted_name(t, c->origin->name) || !filter_matches(&t->filter, c))
-		return !interrupted;
+		return !is_interrupted();
 	if (t->summed)
 		t->no_memory = !summary_add(&t->summary, c);
 	else if (t->order.n)
 		t->no_memory = !kept_add(&t->kept, c);
 	else
 		print(t, c);
-	return !interrupted && !t->no_memory && !t->write_error;
+	return !is_interrupted() && !t->no_memory && !t->write_error;
 }
 
 static bool take_socket(void *ctx, const struct origin *origin, const struct bbr_snapshot *state)
@@ -134,7 +115,7 @@ static int print_rest(struct taking *t)
 	sorted = kept_sort(&t->kept, &t->order);
 	if (!sorted)
 		return no_memory();
-	for (size_t i = 0; i < t->kept.n && !interrupted && !t->write_error; i++) {
+	for (size_t i = 0; i < t->kept.n && !is_interrupted() && !t->write_error; i++) {
 		const struct kept_snapshot *k = &t->kept.list[sorted[i]];
 		const struct snapshot c = { k->origin, &k->state, t->kept.is_recorded };
 
@@ -193,7 +174,7 @@ static int take_live(struct taking *t)
 	failed = print_rest(t);
 	if (!status)
 		status = failed;
-	if (!status && !interrupted && !t->write_error)
+	if (!status && !is_interrupted() && !t->write_error)
 		status = check_names(t);
 	sockets_close(&sockets);
 	return status;
@@ -223,7 +204,7 @@ static int prepare(struct taking *t)
 	if (t->with_cgroup)
 		t->style.cgroups = &t->cgroups;
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
-	catch_signals();
+	interrupt_catch();
 	return EXIT_DONE;
 }
 

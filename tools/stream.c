@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "connections.h"
 #include "err.h"
 #include "event.h"
+#include "interrupt.h"
 #include "options.h"
 #include "source.h"
 #include "watch_summary.h"
@@ -40,33 +40,9 @@ struct stream {
 	int write_error; /* errno of stdout, or 0 */
 };
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	interrupted = 1;
-}
-
-/*
- * The first signal asks for an orderly end. The second has its default effect, because the first has
- * none while nobody reads our output: a write that a signal cuts short would tear a line.
- */
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal,
-				    .sa_flags = SA_RESTART | SA_RESETHAND };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	if (signal(SIGHUP, SIG_IGN) != SIG_IGN) /* which is how nohup(1) starts it */
-		sigaction(SIGHUP, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 static bool is_done(const struct stream *s)
 {
-	return interrupted || s->write_error || s->is_past_end ||
+	return is_interrupted() || s->write_error || s->is_past_end ||
 	       (s->count && s->shown >= s->count);
 }
 
@@ -195,7 +171,7 @@ static int run(struct stream *s)
 	s->style.colour = isatty(STDOUT_FILENO) && !(no_color && *no_color);
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
 
-	catch_signals();
+	interrupt_catch();
 	status = source_open(&source, &s->config);
 	if (status)
 		return status;

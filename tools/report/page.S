@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The parts of a report's page: bbrmon carries them along, so that nothing has to be found at run time. */
-	.section .rodata
-	.macro carry name, file
-	.globl \name
-\name:
-	.incbin "\file"
-	.globl \name\()_end
-\name\()_end:
-	.endm
+/* The parts of a report's page, which bbrmon carries along. */
+#include "carry.h"
 
 	carry page_html, "tools/report/page.html"
 	.byte 0
@@ -17,4 +10,3 @@
 	carry dygraphs_licence, "tools/report/dygraphs-licence.txt"
 	carry dygraphs_js, DYGRAPHS_JS
 	carry dygraphs_css, DYGRAPHS_CSS
-	.section .note.GNU-stack, "", %progbits
