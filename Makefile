@@ -149,7 +149,7 @@ $(BUILD)/unit/%: tests/unit/%.c tests/unit/fixture.h $(wildcard bpf/bbr/*.h) $(A
 	$(CC) -Iinclude -Ibpf/bbr -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $< -lcmocka -o $@
 
 # What of bbrmon top knows no terminal.
-TOP_TESTED := $(addprefix tools/,conn_table.c conn_history.c event.c origin.c sparkline.c top_table.c top_view.c) \
+TOP_TESTED := $(addprefix tools/,conn_table.c conn_history.c event.c origin.c sparkline.c top_format.c top_table.c top_view.c) \
 	$(addprefix lib/,address.c caps.c err.c units.c)
 $(BUILD)/unit/test_conn_table $(BUILD)/unit/test_top_table: $(BUILD)/unit/%: tests/unit/%.c $(TOP_TESTED) $(HEADERS) | $(BUILD)/unit
 	$(CC) $(CPPFLAGS) -Itools -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $< $(TOP_TESTED) $(LDLIBS) -lcmocka -o $@

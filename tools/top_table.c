@@ -25,125 +25,8 @@ struct column_def {
 	void (*format)(char *buf, size_t size, int width, const struct cell_style *style,
 		       const struct conn *c);
 	double (*value)(const struct conn *c); /* to sort by; NULL: the text, or not at all */
+	void (*show)(char *buf, size_t size, double value); /* without format: the value */
 };
-
-void format_short(char *buf, size_t size, double value)
-{
-	static const char prefix[] = "\0kMGTPE";
-	int i = 0;
-
-	if (isnan(value)) {
-		snprintf(buf, size, "-");
-		return;
-	}
-	while (value >= 999.5 && prefix[i + 1]) {
-		value /= 1000;
-		i++;
-	}
-	if (value >= 999.5)
-		value = 999;
-	snprintf(buf, size, "%.*f%.1s",
-		 !i || value >= 99.95 ? 0 :
-		 value >= 9.995	      ? 1 :
-					2,
-		 value, &prefix[i]);
-}
-
-void format_ms(char *buf, size_t size, double us)
-{
-	double ms = us / 1000;
-
-	if (isnan(us))
-		snprintf(buf, size, "-");
-	else if (ms >= 99999.5)
-		snprintf(buf, size, "%.0fs", ms / 1000);
-	else
-		snprintf(buf, size, "%.*f",
-			 ms < 0.9995 ? 3 :
-			 ms < 9.995  ? 2 :
-			 ms < 99.95  ? 1 :
-				       0,
-			 ms);
-}
-
-void format_age(char *buf, size_t size, __u64 ns)
-{
-	unsigned long long s = ns / NS_PER_S;
-
-	if (s < 60)
-		snprintf(buf, size, "%llu.%llus", s, ns / (NS_PER_S / 10) % 10);
-	else if (s < 3600)
-		snprintf(buf, size, "%llum%02llu", s / 60, s % 60);
-	else if (s < 86400)
-		snprintf(buf, size, "%lluh%02llu", s / 3600, s / 60 % 60);
-	else
-		snprintf(buf, size, "%llud", s / 86400 < 9999 ? s / 86400 : 9999);
-}
-
-void format_name(char *buf, size_t size, const char *name)
-{
-	snprintf(buf, size, "%s", *name ? name : "-");
-	for (; *buf; buf++)
-		if (!isgraph((unsigned char)*buf))
-			*buf = '?';
-}
-
-void format_mode(char *buf, size_t size, const struct conn *c)
-{
-	if (c->e.mode == BBR_PROBE_BW)
-		snprintf(buf, size, "%s/%u", event_mode_name(c->e.mode), c->e.cycle_idx & 7);
-	else
-		snprintf(buf, size, "%s", event_mode_name(c->e.mode));
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* The address without some groups in its middle, as many as it must be: "2001:db8:…:7:1". */
-static void shorten_address(char *addr, size_t room, const char *gap)
-{
-	size_t len = strlen(addr), best_head = 0, best_tail = 0;
-	char whole[ADDRESS_TEXT_LEN];
-
-	snprintf(whole, sizeof(whole), "%s", addr);
-	for (size_t head = 1; head < len; head++) {
-		if (whole[head - 1] != ':')
-			continue;
-		for (size_t tail = len - 1; tail > head; tail--) {
-			size_t n = len - tail;
-
-			if (whole[tail] != ':')
-				continue;
-			/* Of two of the same length the one that leaves more of both ends. */
-			if (head + n + 1 <= room &&
-			    (head + n > best_head + best_tail ||
-			     (head + n == best_head + best_tail &&
-			      smaller(head, n) > smaller(best_head, best_tail)))) {
-				best_head = head;
-				best_tail = n;
-			}
-		}
-	}
-	sprintf(addr, "%.*s%s%s", (int)best_head, whole, gap, whole + len - best_tail);
-}
-
-void format_endpoint_in(char *buf, size_t size, const __u32 addr[4], __u16 port, int width,
-			bool utf8)
-{
-	char text[ADDRESS_TEXT_LEN], end[8];
-	size_t room;
-
-	format_endpoint(buf, size, addr, port);
-	if (strlen(buf) <= (size_t)width)
-		return;
-	snprintf(end, sizeof(end), ":%u", ntohs(port));
-	room = width - strlen(end) - 2;
-	format_address(text, sizeof(text), addr);
-	shorten_address(text, room, utf8 ? "…" : "~");
-	snprintf(buf, size, "[%s]%s", text, end);
-}
 
 #define CELL(name)                                                                          \
 	static void name(char *buf, size_t size, int width, const struct cell_style *style, \
@@ -272,52 +155,6 @@ static double value_time(const struct conn *c)
 	return c->mode_since_ns ? -(double)c->mode_since_ns : NAN;
 }
 
-CELL(cell_rate)
-{
-	UNUSED_STYLE;
-	format_short(buf, size, c->rate);
-}
-
-CELL(cell_bw)
-{
-	UNUSED_STYLE;
-	format_short(buf, size, value_bw(c));
-}
-
-CELL(cell_pacing)
-{
-	UNUSED_STYLE;
-	format_short(buf, size, value_pacing(c));
-}
-
-CELL(cell_rtt)
-{
-	UNUSED_STYLE;
-	format_ms(buf, size, value_rtt(c));
-}
-
-CELL(cell_min_rtt)
-{
-	UNUSED_STYLE;
-	format_ms(buf, size, value_min_rtt(c));
-}
-
-/* In four columns. */
-static void format_packets(char *buf, size_t size, __u32 n)
-{
-	static const char prefix[] = "kMG";
-	double value = n;
-	int i = 0;
-
-	if (n < 10000) {
-		snprintf(buf, size, "%u", n);
-		return;
-	}
-	for (value /= 1000; value >= 999.5 && i < 2; i++)
-		value /= 1000;
-	snprintf(buf, size, "%.*f%c", value < 9.95, value, prefix[i]);
-}
-
 CELL(cell_inflight)
 {
 	char inflight[16], bdp[16] = "-";
@@ -327,36 +164,6 @@ CELL(cell_inflight)
 	if (event_bdp(&c->e))
 		format_packets(bdp, sizeof(bdp), event_bdp(&c->e));
 	snprintf(buf, size, "%s/%s", inflight, bdp);
-}
-
-CELL(cell_cwnd)
-{
-	UNUSED_STYLE;
-	format_packets(buf, size, c->e.cwnd);
-}
-
-CELL(cell_lost)
-{
-	UNUSED_STYLE;
-	format_packets(buf, size, c->e.lost);
-}
-
-CELL(cell_lost_now)
-{
-	UNUSED_STYLE;
-	format_packets(buf, size, c->lost);
-}
-
-CELL(cell_retrans)
-{
-	UNUSED_STYLE;
-	format_short(buf, size, c->e.bytes_retrans);
-}
-
-CELL(cell_retrans_now)
-{
-	UNUSED_STYLE;
-	format_short(buf, size, c->retrans);
 }
 
 CELL(cell_recovery)
@@ -405,30 +212,40 @@ CELL(cell_spark)
 }
 
 static const struct column_def defs[COLUMNS] = {
-	[COL_INSTANCE] = { "instance", "INSTANCE", 8, 15, 11, true, cell_instance, NULL },
-	[COL_PROFILE] = { "profile", "PROFILE", 7, 15, 16, true, cell_profile, NULL },
-	[COL_LOCAL] = { "local", "LOCAL", ENDPOINT_MIN, ENDPOINT_MAX, 19, true, cell_local, NULL },
-	[COL_REMOTE] = { "remote", "REMOTE", ENDPOINT_MIN, ENDPOINT_MAX, 1, true, cell_remote,
-			 NULL },
-	[COL_MODE] = { "mode", "MODE", 10, 10, 2, true, cell_mode, NULL },
+	[COL_INSTANCE] = { "instance", "INSTANCE", 8, 15, 11, true, cell_instance },
+	[COL_PROFILE] = { "profile", "PROFILE", 7, 15, 16, true, cell_profile },
+	[COL_LOCAL] = { "local", "LOCAL", ENDPOINT_MIN, ENDPOINT_MAX, 19, true, cell_local },
+	[COL_REMOTE] = { "remote", "REMOTE", ENDPOINT_MIN, ENDPOINT_MAX, 1, true, cell_remote },
+	[COL_MODE] = { "mode", "MODE", 10, 10, 2, true, cell_mode },
 	[COL_TIME] = { "time", "SINCE", 5, 5, 12, false, cell_time, value_time },
-	[COL_RATE] = { "rate", "RATE", 5, 5, 3, false, cell_rate, value_rate },
-	[COL_BW] = { "bw", "BW", 5, 5, 4, false, cell_bw, value_bw },
-	[COL_PACING] = { "pacing", "PACE", 5, 5, 14, false, cell_pacing, value_pacing },
-	[COL_RTT] = { "rtt", "RTT", 5, 5, 5, false, cell_rtt, value_rtt },
-	[COL_MIN_RTT] = { "min_rtt", "MIN", 5, 5, 6, false, cell_min_rtt, value_min_rtt },
+	[COL_RATE] = { "rate", "RATE", 5, 5, 3, false, NULL, value_rate, format_short },
+	[COL_BW] = { "bw", "BW", 5, 5, 4, false, NULL, value_bw, format_short },
+	[COL_PACING] = { "pacing", "PACE", 5, 5, 14, false, NULL, value_pacing, format_short },
+	[COL_RTT] = { "rtt", "RTT", 5, 5, 5, false, NULL, value_rtt, format_ms },
+	[COL_MIN_RTT] = { "min_rtt", "MIN", 5, 5, 6, false, NULL, value_min_rtt, format_ms },
 	[COL_INFLIGHT] = { "inflight", "INFL/BDP", 9, 9, 7, false, cell_inflight, value_inflight },
-	[COL_CWND] = { "cwnd", "CWND", 4, 4, 10, false, cell_cwnd, value_cwnd },
-	[COL_LOST] = { "lost", "LOST", 4, 4, 8, false, cell_lost, value_lost },
-	[COL_LOST_NOW] = { "lost+", "+LOS", 4, 4, 17, false, cell_lost_now, value_lost_now },
-	[COL_RETRANS] = { "retrans", "RETR", 5, 5, 15, false, cell_retrans, value_retrans },
-	[COL_RETRANS_NOW] = { "retrans+", "+RETR", 5, 5, 20, false, cell_retrans_now,
-			      value_retrans_now },
+	[COL_CWND] = { "cwnd", "CWND", 4, 4, 10, false, NULL, value_cwnd, format_packets },
+	[COL_LOST] = { "lost", "LOST", 4, 4, 8, false, NULL, value_lost, format_packets },
+	[COL_LOST_NOW] = { "lost+", "+LOS", 4, 4, 17, false, NULL, value_lost_now, format_packets },
+	[COL_RETRANS] = { "retrans", "RETR", 5, 5, 15, false, NULL, value_retrans, format_short },
+	[COL_RETRANS_NOW] = { "retrans+", "+RETR", 5, 5, 20, false, NULL, value_retrans_now,
+			      format_short },
 	[COL_RECOVERY] = { "recovery", "RECOVERY", 8, 8, 13, true, cell_recovery, value_recovery },
 	[COL_POLICER] = { "policer", "POL", 3, 3, 18, true, cell_policer, value_policer },
 	[COL_NETNS] = { "netns", "NETNS", 10, 10, 21, false, cell_netns, value_netns },
-	[COL_SPARK] = { "", "", 8, SPARK_MAX, 9, true, cell_spark, NULL },
+	[COL_SPARK] = { "", "", 8, SPARK_MAX, 9, true, cell_spark },
 };
+
+static void cell_text(enum column column, char *buf, size_t size, int width,
+		      const struct cell_style *style, const struct conn *c)
+{
+	const struct column_def *def = &defs[column];
+
+	if (def->format)
+		def->format(buf, size, width, style, c);
+	else
+		def->show(buf, size, def->value(c));
+}
 
 const char *column_title(enum column c, const struct cell_style *style)
 {
@@ -527,7 +344,7 @@ static int needed(enum column column, struct conn *const *rows, size_t n_rows)
 		char text[CELL_BYTES];
 		int len;
 
-		defs[column].format(text, sizeof(text), defs[column].max, &style, rows[i]);
+		cell_text(column, text, sizeof(text), defs[column].max, &style, rows[i]);
 		len = strlen(text);
 		if (len > widest)
 			widest = len;
@@ -599,7 +416,7 @@ int cell_format(char buf[CELL_BYTES], const struct layout *l, int place,
 	const struct column_def *def = &defs[l->place[place].column];
 	char text[CELL_BYTES - 64];
 
-	def->format(text, sizeof(text), l->place[place].width, style, c);
+	cell_text(l->place[place].column, text, sizeof(text), l->place[place].width, style, c);
 	return pad(buf, text, l->place[place].width, def->left);
 }
 
