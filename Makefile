@@ -29,7 +29,7 @@ BPF_SRC := bpf/bbr.bpf.c $(wildcard bpf/*.h bpf/bbr/*.h) vmlinux.h $(ABI)
 LIB_SRC := $(wildcard lib/*.c)
 LOADER_SRC := $(wildcard loader/*.c)
 TOOLS_SRC := $(wildcard tools/*.c)
-HEADERS := $(wildcard lib/*.h loader/*.h tools/*.h) $(ABI)
+HEADERS := $(wildcard lib/*.h lib/*.inc loader/*.h tools/*.h) $(ABI)
 OBJECT := $(BUILD)/bpf_bbr.bpf.o
 MIGRATE := $(BUILD)/migrate.bpf.o
 ATTACH := $(BUILD)/attach.bpf.o
@@ -172,7 +172,7 @@ EVENTS_FUZZED := $(filter-out tools/main.c $(VERBS),$(TOOLS_SRC)) $(MONITOR_ASM)
 $(BUILD)/fuzz/events: tests/fuzz/fuzz_events.c tests/fuzz/fuzz.h $(EVENTS_FUZZED) $(HEADERS) $(INSIDE) $(SKELETONS) | $(BUILD)/fuzz
 	$(CLANG) $(MONITOR_CPPFLAGS) $(FUZZ_FLAGS) $< $(EVENTS_FUZZED) $(LDLIBS) $(MONITOR_LIBS) -o $@
 
-FILTER_FUZZED := $(addprefix tools/,filter_expr.c event.c origin.c) $(addprefix lib/,address.c caps.c err.c units.c)
+FILTER_FUZZED := $(addprefix tools/,filter_expr.c filter_match.c event.c origin.c) $(addprefix lib/,address.c caps.c err.c units.c)
 $(BUILD)/fuzz/filter: tests/fuzz/fuzz_filter.c tests/fuzz/fuzz.h $(FILTER_FUZZED) $(HEADERS) | $(BUILD)/fuzz
 	$(CLANG) $(CPPFLAGS) -Itools -D_GNU_SOURCE $(FUZZ_FLAGS) $< $(FILTER_FUZZED) -lbpf -lcap -lm -o $@
 

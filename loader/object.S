@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What bbrctl carries along. */
-#include "carry.h"
+#include "carry.inc"
 
 	carry bbr_object, BBR_OBJECT
 	carry migrate_object, MIGRATE_OBJECT

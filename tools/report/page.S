@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The parts of a report's page, which bbrmon carries along. */
-#include "carry.h"
+#include "carry.inc"
 
 	carry page_html, "tools/report/page.html"
 	.byte 0
