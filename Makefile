@@ -53,8 +53,8 @@ FUZZ_FLAGS := -O1 -g -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,floa
 FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm params tuning events filter recording)
 FUZZ_SECONDS ?= 600
 
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
-C_FILES := $(wildcard bpf/*.[ch] bpf/bbr/*.h lib/*.[ch] loader/*.[ch] tools/*.[ch] tests/*/*.[ch]) \
+UNIT_TESTS := $(patsubst %.c,$(BUILD)/unit/%,$(notdir $(wildcard tests/unit/test_*.c tests/unit/tools/test_*.c)))
+C_FILES := $(wildcard bpf/*.[ch] bpf/bbr/*.h lib/*.[ch] loader/*.[ch] tools/*.[ch] tests/*/*.[ch] tests/unit/tools/*.c) \
 	$(ABI) vmlinux.h
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run loader/bbrctl.bash-completion \
 	$(wildcard tests/lab/*.sh tests/oracle/*.sh)
@@ -151,7 +151,7 @@ $(BUILD)/unit/%: tests/unit/%.c tests/unit/fixture.h $(wildcard bpf/bbr/*.h) $(A
 # What of bbrmon top knows no terminal.
 TOP_TESTED := $(addprefix tools/,conn_table.c conn_history.c event.c origin.c sparkline.c top_format.c top_table.c top_view.c) \
 	$(addprefix lib/,address.c caps.c err.c units.c)
-$(BUILD)/unit/test_conn_table $(BUILD)/unit/test_top_table: $(BUILD)/unit/%: tests/unit/%.c $(TOP_TESTED) $(HEADERS) | $(BUILD)/unit
+$(BUILD)/unit/test_conn_table $(BUILD)/unit/test_top_table: $(BUILD)/unit/%: tests/unit/tools/%.c $(TOP_TESTED) $(HEADERS) | $(BUILD)/unit
 	$(CC) $(CPPFLAGS) -Itools -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $< $(TOP_TESTED) $(LDLIBS) -lcmocka -o $@
 
 # The fuzzers. Of what speaks to the kernel they call nothing.
@@ -187,7 +187,7 @@ demo: ## a flow over a shaped path, its BBR state live; needs root
 check: ## every test; needs root
 	scripts/deps build run test
 	$(MAKE) tests
-	$(PYTHON) -m pytest -q -p no:cacheprovider tests
+	$(PYTHON) -m pytest -q -p no:cacheprovider -n 2 --dist loadgroup tests
 
 fuzz: ## each fuzzer for FUZZ_SECONDS, 600 if not given
 	scripts/deps build test

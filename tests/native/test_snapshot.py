@@ -2,6 +2,7 @@
 """bbrmon snapshot against what ss, /proc and the sockets themselves tell."""
 import json
 import os
+import pathlib
 import socket
 import struct
 import subprocess
@@ -11,11 +12,11 @@ import pytest
 
 import ss
 from crowd import Crowd
-from conftest import ROOT
 from system import run, wait_until
 from tool import DONE, NOTHING, REFUSED, SANITIZER, USAGE, sanitizer_environment
 from transfer import MB, accept, connect, listen, new_socket, send_verified
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SO_COOKIE, SO_MARK = 57, 36
 STATE = {"ESTAB": 1, "FIN-WAIT-2": 5, "CLOSE-WAIT": 8}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the cmocka programs of this folder."""
+"""Runs the cmocka programs of this folder, and of those below it."""
 import pathlib
 import re
 import subprocess
@@ -11,7 +11,7 @@ BUILD = HERE.parents[1] / "build" / "unit"
 
 
 def programs():
-    return sorted(source.stem for source in HERE.glob("test_*.c"))
+    return sorted(source.stem for source in HERE.rglob("test_*.c"))
 
 
 @pytest.fixture(scope="session", params=programs())
