@@ -44,7 +44,7 @@ SKELETONS := $(BUILD)/snapshot.lskel.h
 MONITOR_ASM := tools/object.S tools/report/page.S
 MONITOR_CPPFLAGS = $(CPPFLAGS) -Itools -I$(BUILD) -DPROBE_OBJECT='"$(PROBE)"' \
 	-DDYGRAPHS_JS='"$(BUILD)/dygraphs.js"' -DDYGRAPHS_CSS='"$(BUILD)/dygraphs.css"'
-MONITOR_LIBS := -lncursesw -ltinfo -lmicrohttpd
+MONITOR_LIBS := -lncursesw -ltinfo
 VERBS := $(addprefix tools/,stream.c snapshot.c record.c export.c report% top%) # patterns: what the fuzzers leave out
 EMBEDDED := -DBBR_OBJECT='"$(OBJECT)"' -DMIGRATE_OBJECT='"$(MIGRATE)"' -DATTACH_OBJECT='"$(ATTACH)"'
 

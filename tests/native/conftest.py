@@ -76,6 +76,13 @@ def nothing_is_left(bbrctl):
     assert not left, "the tests left behind: " + "; ".join(left)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def hang_up():
+    """Started with nohup we ignore SIGHUP, and would hand that on to what we start; a handler is not handed on."""
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
+
+
 @pytest.fixture(autouse=True)
 def time_limit():
     """A test that hangs fails, instead of stopping all others."""
