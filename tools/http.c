@@ -96,6 +96,9 @@ bool http_parse_address(const char *option, const char *s, void *to)
 
 	if (!split(s, host, sizeof(host), &port))
 		return refuse_address(option, s, "not ADDRESS:PORT");
+	if (strspn(port, "0123456789") == strlen(port) && strtoul(port, NULL, 10) > 65535)
+		return refuse_address(option, s,
+				      "a port is 0 to 65535"); /* getaddrinfo() cuts it */
 	error = getaddrinfo(host, port, &hints, &found);
 	if (error)
 		return refuse_address(option, s, gai_strerror(error));
@@ -128,6 +131,8 @@ static int refuse_listening(const struct http_address *address, int error)
 	if (error == -EADDRINUSE)
 		remedy("another program has this port (ss -tlnp shows which); take another: "
 		       "--listen ADDR:PORT, port 0 for any that is free");
+	if (error == -EADDRNOTAVAIL)
+		remedy("take an address that this machine has (ip address shows them)");
 	return EXIT_REFUSED;
 }
 
