@@ -5,10 +5,10 @@ What `bbrmon snapshot` costs, against `ss -ti` on the same sockets. As a program
 
     tests/native/snapshot_cost.py [CONNECTIONS [RUNS]]
 """
+import argparse
 import os
 import pathlib
 import statistics
-import sys
 import tempfile
 
 from crowd import Crowd
@@ -68,7 +68,7 @@ def table(costs):
                f"{median(of, 'rss') / 1000:.1f} | {pairs:.2f} | {median(of, 'rss') / median(base, 'rss'):.2f} |")
 
 
-def main(n=100000, runs=7):
+def main(n, runs):
     name = f"bbrt{os.getpid()}_x"
     bbrctl, bbrmon = ROOT / "build/bbrctl", ROOT / "build/bbrmon"
     namespaces, crowd = [], None
@@ -77,11 +77,11 @@ def main(n=100000, runs=7):
         for _ in range(2):
             namespaces.append(Namespace())
         namespaces[0].run("sysctl", "-q", "-w", "net.ipv4.ip_local_port_range=1024 65535")
-        crowd = Crowd(Link(*namespaces), int(n), ["bbr", name])
+        crowd = Crowd(Link(*namespaces), n, ["bbr", name])
         with tempfile.TemporaryDirectory() as directory:
             out = os.path.join(directory, "out")
             print(f"{n} connections, half bbr, half bpf_bbr; medians of {runs} alternating runs\n")
-            print("\n".join(table(measure(commands(namespaces[0], bbrmon), out, int(runs)))))
+            print("\n".join(table(measure(commands(namespaces[0], bbrmon), out, runs))))
     finally:
         if crowd:
             crowd.close()
@@ -91,4 +91,7 @@ def main(n=100000, runs=7):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("n", nargs="?", type=int, default=100000, help="connections")
+    parser.add_argument("runs", nargs="?", type=int, default=7)
+    main(**vars(parser.parse_args()))
