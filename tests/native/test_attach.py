@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """attach and detach: connections of a cgroup get a congestion control that nobody asked for."""
 import contextlib
+import pathlib
 import subprocess
 
 import pytest
@@ -9,6 +10,8 @@ from cgroups import Cgroup, default_of
 from system import bpftool, cgroup_mount, run
 from tool import NOTHING, REFUSED, USAGE, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, set_cc
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -198,7 +201,8 @@ def foreign_program(tmp_path):
     source, obj, pins = tmp_path / "p.c", tmp_path / "p.o", tmp_path / "bpf"
     source.write_text('__attribute__((section("sockops"), used)) int nothing(void *ctx) { return 1; }\n'
                       '__attribute__((section("license"), used)) char l[] = "GPL";\n')
-    run("clang-15", "-O2", "-target", "bpf", "-c", source, "-o", obj)
+    clang = run(ROOT / "scripts/find-clang", "clang").stdout.strip()
+    run(clang, "-O2", "-target", "bpf", "-c", source, "-o", obj)
     pins.mkdir()
     run("mount", "-t", "bpf", "bpf", pins)
     try:
