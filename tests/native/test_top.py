@@ -12,7 +12,7 @@ import pytest
 import netns
 from system import wait_until
 from terminal import COLOUR, Terminal
-from tool import DONE, REFUSED, USAGE, Monitor, status_of
+from tool import DONE, REFUSED, USAGE, Monitor, lose_reader, status_of
 from transfer import MB, Transfer, connect, listen
 
 CONNECTIONS = 4
@@ -192,15 +192,7 @@ def test_so_many_blocks(bbrmon, shared):
 def test_a_reader_that_goes_away(bbrmon, shared):
     process = bbrmon.start("top", "--batch", "--name", shared, "-i", "100ms",
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        assert process.stdout.readline().startswith(b"bbrmon top")
-        process.stdout.close()
-        assert process.wait(30) == DONE
-        assert b"Sanitizer" not in process.stderr.read()
-    finally:
-        process.kill()
-        process.wait()
-        process.stderr.close()
+    assert lose_reader(process).startswith(b"bbrmon top")
 
 
 def test_output_that_cannot_be_written(bbrmon, shared):

@@ -136,3 +136,17 @@ class Monitor:
 def pause():
     """Long enough for things to be under way; nothing depends on how long it is."""
     time.sleep(0.2)
+
+
+def lose_reader(process):
+    """Reads the first line of a tool's output and goes away: the tool has to end, and well. Returns the line."""
+    try:
+        line = process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(30) == DONE
+        assert b"Sanitizer" not in process.stderr.read()
+        return line
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
