@@ -260,6 +260,19 @@ def goes_on(transfers):
     wait_until(lambda: all(t.received > b for t, b in zip(transfers, before)), "the traffic goes on")
 
 
+def stop_past_its_lease(bbrctl, name, monitor):
+    monitor.process.send_signal(signal.SIGSTOP)
+    wait_until(lambda: status_of(bbrctl, name)["monitors"] == 0, "the lease runs out")
+
+
+def go_on_watching(bbrctl, name, monitor):
+    """Of one that was stopped."""
+    monitor.process.send_signal(signal.SIGCONT)
+    wait_until(lambda: status_of(bbrctl, name)["monitors"] == 1, "the monitor comes back")
+    seen = len(monitor.of("ack"))
+    monitor.wait_for(lambda m: len(m.of("ack")) > seen, "ACKs after it")
+
+
 def test_killed(bbrctl, load, monitor, ns):
     """Nothing of it stays: neither its place nor its memory."""
     name = load()
@@ -313,13 +326,9 @@ def test_stopped_until_its_lease_has_run_out(bbrctl, load, monitor, ns):
     watching = monitor(name, "--every", "ack")
     running = endless(ns, name)
     watching.wait_for(lambda m: m.of("ack"), "ACKs")
-    watching.process.send_signal(signal.SIGSTOP)
-    wait_until(lambda: status_of(bbrctl, name)["monitors"] == 0, "the lease runs out")
+    stop_past_its_lease(bbrctl, name, watching)
     goes_on(running)
-    watching.process.send_signal(signal.SIGCONT)
-    wait_until(lambda: status_of(bbrctl, name)["monitors"] == 1, "the monitor comes back")
-    seen = len(watching.of("ack"))
-    watching.wait_for(lambda m: len(m.of("ack")) > seen, "ACKs after it")
+    go_on_watching(bbrctl, name, watching)
     finish(running)
     wait_for_ends(watching, 2)
     summary = watching.stop()

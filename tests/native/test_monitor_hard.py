@@ -16,7 +16,7 @@ import pytest
 
 from busy import busy_connections
 from system import map_exists, maps_held_by, maps_of_program, run, wait_until
-from test_bbrmon import check_accounts, endless, finish, goes_on, wait_for_ends
+from test_bbrmon import check_accounts, endless, finish, go_on_watching, goes_on, stop_past_its_lease, wait_for_ends
 from tool import DONE, REFUSED, Tool, sanitizer_environment, status_of
 from transfer import MB, Transfer, accept, connect, listen, new_socket, send_verified, set_cc
 
@@ -167,12 +167,8 @@ def test_in_a_time_namespace(bbrctl, bbrmon, load, monitor, ns, seconds):
     watching = monitor(name, "--every", "ack", tool_to_run=time_namespace(bbrmon, seconds))
     running = endless(ns, name)
     watching.wait_for(lambda m: m.of("ack"), "ACKs")
-    watching.process.send_signal(signal.SIGSTOP)
-    wait_until(lambda: status_of(bbrctl, name)["monitors"] == 0, "the lease runs out")
-    watching.process.send_signal(signal.SIGCONT)
-    wait_until(lambda: status_of(bbrctl, name)["monitors"] == 1, "the monitor comes back")
-    seen = len(watching.of("ack"))
-    watching.wait_for(lambda m: len(m.of("ack")) > seen, "ACKs after it")
+    stop_past_its_lease(bbrctl, name, watching)
+    go_on_watching(bbrctl, name, watching)
     finish(running)
     wait_for_ends(watching, 2)
     summary = watching.stop()
