@@ -5,8 +5,10 @@ In the lab's virtual time one instruction is one nanosecond, so that differences
 instructions: exact, and the same on any host. See docs/cost.md.
 """
 import json
+import operator
 import pathlib
 import random
+import statistics
 import tempfile
 
 import guest
@@ -45,7 +47,7 @@ def _console(key, variables, script, extra_files=None):
 
 
 def _parse(console):
-    """shape -> name -> {"busy": instructions of the transfer, "spans": name -> span}, and of "pairs" the ratio"""
+    """shape -> name -> {"busy": instructions of the transfer, "spans": name -> span}; of "pairs", what they differ in"""
     found = {}
     for title, text in matrix.steps(console).items():
         shape, _, name = title.partition(" ")
@@ -54,8 +56,10 @@ def _parse(console):
         entry = found.setdefault(shape, {}).setdefault(name, {"spans": {}})
         lines = matrix.objects(text)
         if name == "pairs":  # in turns: without telemetry, with it
-            busy = [line["busy_ns"] for line in lines]
+            busy = [line["busy_ns"] for line in lines if "transfer" in line]
+            medians = [line["median"] for line in lines if "span" in line]
             entry["ratio"] = sum(busy[1::2]) / sum(busy[::2])
+            entry["asking"] = statistics.median(map(operator.sub, medians[1::2], medians[::2]))
             continue
         entry["spans"] = {line["span"]: line for line in lines if "span" in line}
         # The last transfer is the one without instruments.
@@ -80,7 +84,7 @@ def _shape(found):
     # The way from the stack to bbr_main() and back, which the struct_ops trampoline makes longer.
     way = found["bbr"]["spans"][STEP]["mean"] - callback("bbr") if STEP in found["bbr"]["spans"] else None
     figures = {"instrument": round(instrument, 1), "callback": {}, "transfer": {},
-               "unwatched": round(found["pairs"]["ratio"], 4)}
+               "unwatched": round(found["pairs"]["ratio"], 4), "asking": found["pairs"]["asking"]}
     for name in CALLBACKS:
         figures["callback"][name] = {
             "mean": round(callback(name), 1), "median": median(name),
@@ -177,7 +181,8 @@ def table(result):
         for name, cost in figures["transfer"].items():
             lines.append(f"  {NAMES[name]:34}{cost['instructions'] / 1e6:12.3f}{cost['ratio']:8.4f}")
         lines.append(f"  {PAIRS} pairs of transfers of {PAIR_BYTES / 1e6:g} MB, nobody watching: "
-                     f"x {figures['unwatched']:.4f} of without telemetry")
+                     f"x {figures['unwatched']:.4f} of without telemetry,")
+        lines.append(f"  of an ACK {figures['asking']:g} instructions more")
     return "\n".join(lines)
 
 

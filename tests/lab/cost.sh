@@ -50,12 +50,13 @@ for shape in $SHAPES; do
 	watched ack
 	unregister
 
-	# One transfer differs from the next by more than what asking for a watcher costs: take many, in turns.
+	# One transfer differs from the next, and its mix of ACKs, by more than what asking for a watcher costs: take
+	# many, in turns.
 	step pairs
 	for ((i = 0; i < PAIRS; i++)); do
 		for object in no_telemetry bpf_bbr; do
 			register /$object.bpf.o
-			BYTES=$PAIR_BYTES transfer bpf_bbr
+			BYTES=$PAIR_BYTES transfer -p cong_control bpf_bbr
 			unregister
 		done
 	done
