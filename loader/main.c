@@ -159,13 +159,21 @@ static void fill_long_options(struct option *to)
 	*to = (struct option){};
 }
 
+static void print_verb(FILE *out, const struct verb *v)
+{
+	fprintf(out, "  %s", v->name);
+	if (*v->args)
+		fprintf(out, "%*s%s", 15 - (int)strlen(v->name), "", v->args);
+	fprintf(out, "\n%17s%s\n", "", v->help);
+}
+
 static void usage(FILE *out)
 {
 	fputs("usage: bbrctl VERB [OPTIONS]\n\n"
 	      "Loads and tunes bpf_bbr, BBR congestion control as a BPF program.\n\n",
 	      out);
 	for (const struct verb *v = verbs; v->name; v++)
-		fprintf(out, "  %-14s %s\n%17s%s\n", v->name, v->args, "", v->help);
+		print_verb(out, v);
 	fputs("\nOptions of every verb:\n"
 	      "  -j, --json     JSON instead of text\n"
 	      "  -v, --verbose  show what libbpf and the verifier say\n"
@@ -282,19 +290,40 @@ static int run(struct options *opt, unsigned int used, int argc, char **argv)
 	return verb->run(opt, argc, argv);
 }
 
+/* What is known of a verb, or of all whose names begin with this word; without one of those of everything. */
+static void help(int argc, char **argv)
+{
+	bool is_known = false;
+
+	for (const struct verb *v = verbs; v->name && argc; v++) {
+		bool is_group = argc == 1 && !strncmp(v->name, argv[0], strlen(argv[0])) &&
+				v->name[strlen(argv[0])] == ' ';
+
+		if (!is_group && !matches(v, argc, argv))
+			continue;
+		if (!is_known)
+			printf("usage: bbrctl VERB [OPTIONS]\n\n");
+		is_known = true;
+		print_verb(stdout, v);
+	}
+	if (!is_known)
+		usage(stdout);
+}
+
 /* Reads the options and runs the verb. */
 static int run_command(int argc, char **argv, struct options *opt)
 {
 	struct option long_options[NR_OPTIONS + 5];
 	unsigned int used = 0;
+	bool wants_help = false;
 	int c;
 
 	fill_long_options(long_options);
 	while ((c = getopt_long(argc, argv, ":hjv", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'h':
-			usage(stdout);
-			return EXIT_DONE;
+			wants_help = true;
+			break;
 		case OPT_VERSION:
 			printf("bbrctl %s\n", BBR_VERSION);
 			return EXIT_DONE;
@@ -313,6 +342,10 @@ static int run_command(int argc, char **argv, struct options *opt)
 		}
 	}
 	err_init("bbrctl", opt->verbose);
+	if (wants_help) {
+		help(argc - optind, argv + optind);
+		return EXIT_DONE;
+	}
 	if (optind == argc) {
 		usage(stderr);
 		return EXIT_USAGE;

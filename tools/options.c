@@ -62,10 +62,14 @@ static void print_option(const struct option_def *d)
 		width = printf("  -%c, %s", d->letter, names);
 	else
 		width = printf("      %s", names);
+	if (width >= HELP_COLUMN) {
+		putchar('\n');
+		width = 0;
+	}
 	for (const char *line = d->help; line;) {
 		int len = strcspn(line, "\n");
 
-		printf("%*s%.*s\n", width < HELP_COLUMN ? HELP_COLUMN - width : 1, "", len, line);
+		printf("%*s%.*s\n", HELP_COLUMN - width, "", len, line);
 		line = line[len] ? line + len + 1 : NULL;
 		width = 0;
 	}

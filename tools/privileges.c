@@ -136,7 +136,7 @@ void privileges_print(const char *verb)
 
 	printf("\nNeeds %s", p.needs ? caps_text(text, p.needs) : "no capabilities");
 	if (p.may)
-		printf(" and uses %s where it has it", caps_text(text, p.may));
+		printf(" and uses, if it has them, %s", caps_text(text, p.may));
 	puts("; gives up all others.");
 }
 
@@ -149,7 +149,7 @@ void privileges_print_option(const char *verb, const char *option)
 		return;
 	printf("With --%s it needs ", option);
 	if (change->spares == ALL)
-		printf("none, and uses %s where it has it.\n", caps_text(text, change->may));
+		printf("none, and uses, if it has them, %s.\n", caps_text(text, change->may));
 	else if (change->spares)
 		printf("no %s.\n", caps_text(text, change->spares));
 	else

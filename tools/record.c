@@ -278,10 +278,9 @@ int verb_record(int argc, char **argv)
 	const struct command command = {
 		.verb = "record",
 		.args = "",
-		.about = "Writes the events of the connections that use a loaded bpf_bbr instance "
-			 "to "
-			 "a file,\n"
-			 "until it is interrupted. The other verbs read it with --read.",
+		.about =
+			"Writes the events of the connections that use BBR to a file, until it is\n"
+			"interrupted. The other verbs read it with --read.",
 		.groups = groups,
 	};
 	int status = options_parse(&command, argc, argv);

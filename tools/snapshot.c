@@ -47,13 +47,22 @@ struct taking {
 	bool *is_seen; /* for each of names: is there a connection of this name? */
 	struct kept_snapshots kept;
 	struct summary summary;
-	bool no_memory;
+	bool has_header, no_memory;
 	int write_error; /* errno of stdout, or 0 */
 };
+
+/* Before the first connection, or when it is known that there is none: not before what is wrong. */
+static void print_header(struct taking *t)
+{
+	if (!t->json && !t->no_header && !t->summed && !t->has_header)
+		snapshot_print_header(stdout);
+	t->has_header = true;
+}
 
 static void print(struct taking *t, const struct snapshot *c)
 {
 	errno = 0;
+	print_header(t);
 	if (t->json)
 		snapshot_print_json(stdout, &t->style, c);
 	else
@@ -125,12 +134,6 @@ static int print_rest(struct taking *t)
 	return EXIT_DONE;
 }
 
-static void print_header(const struct taking *t)
-{
-	if (!t->json && !t->no_header && !t->summed)
-		snapshot_print_header(stdout);
-}
-
 static int take_recorded(struct taking *t)
 {
 	struct recorded recorded;
@@ -138,9 +141,10 @@ static int take_recorded(struct taking *t)
 
 	if (status)
 		return status;
-	print_header(t);
 	recorded_for_each(&recorded, take, t);
 	status = print_rest(t);
+	if (!status)
+		print_header(t);
 	recorded_close(&recorded);
 	return status;
 }
@@ -168,7 +172,6 @@ static int take_live(struct taking *t)
 
 	if (status)
 		return status;
-	print_header(t);
 	status = sockets_read(&sockets, t->netns, take_socket, t);
 	/* What could be read is shown also if a namespace could not be entered. */
 	failed = print_rest(t);
@@ -176,6 +179,8 @@ static int take_live(struct taking *t)
 		status = failed;
 	if (!status && !is_interrupted() && !t->write_error)
 		status = check_names(t);
+	if (!status)
+		print_header(t);
 	sockets_close(&sockets);
 	return status;
 }

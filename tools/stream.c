@@ -217,9 +217,9 @@ int verb_stream(int argc, char **argv)
 	const struct command command = {
 		.verb = "stream",
 		.args = "",
-		.about = "Prints one line for each event of the connections that use a loaded "
-			 "bpf_bbr instance,\n"
-			 "or of a recording, until it is interrupted or at its end, and then a "
+		.about = "Prints one line for each event of the connections that use BBR, those of "
+			 "bpf_bbr's\n"
+			 "instances and of the kernel's own, or of a recording; at the end a "
 			 "summary.",
 		.groups = groups,
 	};

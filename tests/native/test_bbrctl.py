@@ -2,6 +2,7 @@
 """bbrctl's verbs: what they do, what they print, how they end."""
 import errno
 import os
+import re
 
 import pytest
 
@@ -152,6 +153,19 @@ def test_help_and_version(bbrctl):
     for verb in "check", "load", "unload", "status", "show", "set", "reset":
         assert verb in text
     assert bbrctl("--version").out.startswith("bbrctl ")
+
+
+@pytest.mark.parametrize("words, verbs", [
+    (["rule"], ["rule list", "rule add", "rule delete", "rule flush", "rule test"]),
+    (["rule", "add"], ["rule add"]),
+    (["show"], ["show"]),
+])
+def test_help_of_a_verb(bbrctl, words, verbs):
+    assert re.findall(r"^  ([a-z]+(?: [a-z]+)?)", bbrctl(*words, "--help").out, re.M) == verbs
+
+
+def test_help_of_no_verb_is_that_of_all(bbrctl):
+    assert bbrctl("ru", "--help").out == bbrctl("rule", "such", "--help").out == bbrctl("--help").out
 
 
 def test_output_that_cannot_be_written_is_an_error(bbrctl):
