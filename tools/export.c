@@ -246,12 +246,15 @@ static bool make_page(void *ctx, const char *path, const char *accept, struct ht
 static int serve(struct export *x)
 {
 	while (!is_interrupted() && !x->status) {
+		int rest_ms = monitor_rest_ms(x->source.monitor);
 		struct pollfd fds[] = {
-			{ .fd = monitor_fd(x->source.monitor), .events = POLLIN },
 			{ .fd = http_fd(&x->http), .events = POLLIN },
+			{ .fd = monitor_fd(x->source.monitor), .events = POLLIN },
 		};
 
-		if (poll(fds, 2, http_wait_ms(&x->http, LOOP_MS)) < 0 && errno != EINTR) {
+		if (poll(fds, rest_ms ? 1 : 2,
+			 http_wait_ms(&x->http, rest_ms ? rest_ms : LOOP_MS)) < 0 &&
+		    errno != EINTR) {
 			err("cannot wait for events: %s", strerror(errno));
 			return EXIT_REFUSED;
 		}

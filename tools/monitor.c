@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -21,6 +22,12 @@
  * events come faster than they are printed.
  */
 #define BATCH 256
+/*
+ * The program interrupts its CPU to wake a reader that has read everything: that takes twice what the rest of an
+ * event does. So a reader that has is not back before some events have gathered; a small ring has no room for them.
+ */
+#define REST_NS (10 * NS_PER_MS)
+#define REST_RING (1 << 20)
 
 static struct subscription *find_sub(struct monitor *m, __u32 tag)
 {
@@ -335,10 +342,36 @@ static int ms_to_tick(const struct monitor *m, __u64 now)
 	return due > now ? (due - now) / NS_PER_MS + 1 : 0;
 }
 
+static __u64 rest_ns(const struct monitor *m)
+{
+	size_t size = m->config.ring_size;
+
+	return size < REST_RING ? REST_NS * size / REST_RING : REST_NS;
+}
+
+int monitor_rest_ms(const struct monitor *m)
+{
+	__u64 now = now_ns();
+
+	return m->rest_until_ns > now ? (m->rest_until_ns - now) / NS_PER_MS + 1 : 0;
+}
+
+static void rest(const struct monitor *m, int most_ms)
+{
+	__u64 now = now_ns(), most = most_ms * NS_PER_MS, ns;
+
+	if (m->rest_until_ns <= now)
+		return;
+	ns = m->rest_until_ns - now;
+	nanosleep(&(struct timespec){ .tv_nsec = ns < most ? ns : most }, NULL);
+}
+
 int monitor_poll(struct monitor *m, int wait_ms, bool *idle)
 {
-	int to_tick = ms_to_tick(m, now_ns()), n;
+	int to_tick, n;
 
+	rest(m, wait_ms);
+	to_tick = ms_to_tick(m, now_ns());
 	if (!to_tick) {
 		tick(m);
 		to_tick = ms_to_tick(m, now_ns());
@@ -346,6 +379,8 @@ int monitor_poll(struct monitor *m, int wait_ms, bool *idle)
 	m->batch = BATCH;
 	n = ring_buffer__poll(m->ring, wait_ms < to_tick ? wait_ms : to_tick);
 	*idle = n >= 0;
+	if (n > 0)
+		m->rest_until_ns = now_ns() + rest_ns(m);
 	if (m->error)
 		return m->error;
 	if (n < 0 && n != -EAGAIN && n != -EINTR)

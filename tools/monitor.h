@@ -46,6 +46,7 @@ struct monitor {
 	bool said_waiting;
 
 	__u64 ticked_ns, scanned_ns;
+	__u64 rest_until_ns; /* all was read: time for some events to gather */
 	/* Totals; those of a subscription that goes on are added when it ends. */
 	struct watch_totals total;
 };
@@ -58,6 +59,9 @@ int monitor_open(struct monitor *m, const struct monitor_config *config);
  * wait_ms, and not longer than half a second. *idle: there is nothing more to be read. Exit status.
  */
 int monitor_poll(struct monitor *m, int wait_ms, bool *idle);
+
+/* For so long monitor_poll() would rest before it reads, so that reading is worth it; 0: not at all. */
+int monitor_rest_ms(const struct monitor *m);
 
 /*
  * A record out of the ring, as libbpf hands it over; ctx is the monitor. 0; -EAGAIN: no more for now;
