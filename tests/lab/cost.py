@@ -5,7 +5,6 @@ In the lab's virtual time one instruction is one nanosecond, so that differences
 instructions: exact, and the same on any host. See docs/cost.md.
 """
 import json
-import operator
 import pathlib
 import random
 import statistics
@@ -18,11 +17,13 @@ import matrix
 MODULES = ["veth", "sch_netem", "tcp_bbr"]
 BYTES = 100_000_000
 SHAPES = ("bursts", "packets")
-PAIRS, PAIR_BYTES = 16, 10_000_000
+TURNS, TURN_BYTES = 16, 10_000_000
+IN_TURNS = "bbr", "no_telemetry", "bpf_bbr"
 # bbr_sndbuf_expand() returns a constant: what is measured of it beyond that is the instrument.
 NULL_FUNCTION, NULL_INSTRUCTIONS = "bbr_sndbuf_expand", 3
 CALLBACKS = {"bbr": ["bbr_main"], "cubic": ["cubictcp_cong_avoid", "cubictcp_acked"],
              "bpf_bbr": ["cong_control"], "no_telemetry": ["cong_control"]}
+RATIOS = {"mean": "ratio", "median": "ratio_median", "instructions": "ratio_transfer"}
 STEP = "tcp_rate_gen:tcp_ack"  # the congestion control's part of an ACK, with the way to it and back
 NAMES = {"bbr": "the kernel's bbr", "cubic": "cubic", "bpf_bbr": "bpf_bbr, nobody watching",
          "no_telemetry": "bpf_bbr built without telemetry",
@@ -46,8 +47,17 @@ def _console(key, variables, script, extra_files=None):
     return result
 
 
+def _turns(lines):
+    """name of IN_TURNS -> of each transfer the instructions, and the mean and the median of the callback"""
+    busy = [line["busy_ns"] for line in lines if "transfer" in line]
+    spans = [line for line in lines if "span" in line]
+    return {name: {"busy": busy[i::len(IN_TURNS)],
+                   **{which: [span[which] for span in spans[i::len(IN_TURNS)]] for which in ("mean", "median")}}
+            for i, name in enumerate(IN_TURNS)}
+
+
 def _parse(console):
-    """shape -> name -> {"busy": instructions of the transfer, "spans": name -> span}; of "pairs", what they differ in"""
+    """shape -> name -> {"busy": instructions of the transfer, "spans": name -> span}; "turns": see _turns()"""
     found = {}
     for title, text in matrix.steps(console).items():
         shape, _, name = title.partition(" ")
@@ -55,11 +65,8 @@ def _parse(console):
             continue
         entry = found.setdefault(shape, {}).setdefault(name, {"spans": {}})
         lines = matrix.objects(text)
-        if name == "pairs":  # in turns: without telemetry, with it
-            busy = [line["busy_ns"] for line in lines if "transfer" in line]
-            medians = [line["median"] for line in lines if "span" in line]
-            entry["ratio"] = sum(busy[1::2]) / sum(busy[::2])
-            entry["asking"] = statistics.median(map(operator.sub, medians[1::2], medians[::2]))
+        if name == "turns":
+            entry.update(_turns(lines))
             continue
         entry["spans"] = {line["span"]: line for line in lines if "span" in line}
         # The last transfer is the one without instruments.
@@ -83,8 +90,7 @@ def _shape(found):
 
     # The way from the stack to bbr_main() and back, which the struct_ops trampoline makes longer.
     way = found["bbr"]["spans"][STEP]["mean"] - callback("bbr") if STEP in found["bbr"]["spans"] else None
-    figures = {"instrument": round(instrument, 1), "callback": {}, "transfer": {},
-               "unwatched": round(found["pairs"]["ratio"], 4), "asking": found["pairs"]["asking"]}
+    figures = {"instrument": round(instrument, 1), "callback": {}, "transfer": {}, "turns": {}}
     for name in CALLBACKS:
         figures["callback"][name] = {
             "mean": round(callback(name), 1), "median": median(name),
@@ -97,12 +103,22 @@ def _shape(found):
         figures["transfer"][name] = {
             "instructions": found[name]["busy"], "acks": found[name]["acks"],
             "ratio": round(found[name]["busy"] / found["bbr"]["busy"], 4)}
+    ordinary = null["median"] - NULL_INSTRUCTIONS  # the instrument without its interrupted calls
+    for name in IN_TURNS:
+        turns = found["turns"][name]
+        figures["turns"][name] = {
+            "mean": round(statistics.mean(turns["mean"]) - ordinary, 1),
+            "median": statistics.median(turns["median"]) - ordinary,
+            "instructions": round(statistics.mean(turns["busy"]))}
+    for turns in figures["turns"].values():
+        for which, ratio in RATIOS.items():
+            turns[ratio] = round(turns[which] / figures["turns"]["bbr"][which], 4)
     return figures
 
 
 def run(key, size=BYTES, shapes=SHAPES):
     """The figures of a kernel of the lab."""
-    result = _console(key, {"BYTES": size, "PAIRS": PAIRS, "PAIR_BYTES": PAIR_BYTES,
+    result = _console(key, {"BYTES": size, "TURNS": TURNS, "TURN_BYTES": TURN_BYTES,
                             "SHAPES": " ".join(shapes)}, "cost.sh")
     found = _parse(result.console)
     return {"kernel": result.release, "bytes": size,
@@ -180,9 +196,11 @@ def table(result):
         lines.append(f"  {'whole transfer, both ends':34}{'million':>12}{'x bbr':>8}")
         for name, cost in figures["transfer"].items():
             lines.append(f"  {NAMES[name]:34}{cost['instructions'] / 1e6:12.3f}{cost['ratio']:8.4f}")
-        lines.append(f"  {PAIRS} pairs of transfers of {PAIR_BYTES / 1e6:g} MB, nobody watching: "
-                     f"x {figures['unwatched']:.4f} of without telemetry,")
-        lines.append(f"  of an ACK {figures['asking']:g} instructions more")
+        lines.append(f"  {f'{TURNS} transfers of {TURN_BYTES / 1e6:g} MB each, in turns':34}"
+                     f"{'mean':>8}{'median':>8}{'x bbr':>8}{'transfer':>11}{'x bbr':>8}")
+        for name, cost in figures["turns"].items():
+            lines.append(f"  {NAMES[name]:34}{cost['mean']:8.1f}{cost['median']:8g}{cost['ratio']:8.3f}"
+                         f"{cost['instructions'] / 1e6:11.3f}{cost['ratio_transfer']:8.4f}")
     return "\n".join(lines)
 
 

@@ -50,13 +50,13 @@ for shape in $SHAPES; do
 	watched ack
 	unregister
 
-	# One transfer differs from the next, and its mix of ACKs, by more than what asking for a watcher costs: take
-	# many, in turns.
-	step pairs
-	for ((i = 0; i < PAIRS; i++)); do
+	# One transfer differs from the next, and its mix of ACKs, by more than what is to be seen: take many, in turns.
+	step turns
+	for ((i = 0; i < TURNS; i++)); do
+		BYTES=$TURN_BYTES transfer -f bbr_main bbr
 		for object in no_telemetry bpf_bbr; do
 			register /$object.bpf.o
-			BYTES=$PAIR_BYTES transfer -p cong_control bpf_bbr
+			BYTES=$TURN_BYTES transfer -p cong_control bpf_bbr
 			unregister
 		done
 	done

@@ -14,11 +14,19 @@ def figures():
     return cost.run("6.12", SIZE, ("bursts",))["shapes"]["bursts"]
 
 
-def test_the_callback(figures):
+@pytest.fixture(scope="module")
+def turns(figures):
+    """Of 16 transfers. Single ones differ by their mixes of ACKs: the mean of a callback by 0.6 %, the median by 2
+    instructions, the whole by 0.4 % (standard deviations).
+    """
+    return figures["turns"]
+
+
+def test_the_callback(figures, turns):
     assert figures["callback"]["bbr"]["calls"] > 400
     # 1.27 before there were profiles (about 12 instructions) and parameters that mainline does not have (8).
-    assert figures["callback"]["bpf_bbr"]["ratio"] <= 1.34
-    assert figures["callback"]["bpf_bbr"]["ratio_median"] <= 1.34
+    assert turns["bpf_bbr"]["ratio"] <= 1.345
+    assert turns["bpf_bbr"]["ratio_median"] <= 1.34
 
 
 def test_the_callback_and_the_way_to_it(figures):
@@ -26,18 +34,18 @@ def test_the_callback_and_the_way_to_it(figures):
     assert callback["mean"] < callback["with_call"] <= callback["mean"] + 130
 
 
-def test_asking_whether_anybody_watches(figures):
-    """The median of 16 pairs of transfers: in one pair the two mixes of ACKs differ by another 4 instructions."""
-    assert 0 < figures["asking"] <= 16
+def test_asking_whether_anybody_watches(turns):
+    """Of an ordinary ACK: 15 to 17, by which of its ways is the median in the 16 transfers."""
+    assert 0 < turns["bpf_bbr"]["median"] - turns["no_telemetry"]["median"] <= 18
 
 
-def test_a_whole_transfer(figures):
-    assert figures["transfer"]["bpf_bbr"]["ratio"] <= 1.02
+def test_a_whole_transfer(turns):
+    assert turns["bpf_bbr"]["ratio_transfer"] <= 1.02
 
 
-def test_asking_does_not_show_in_a_whole_transfer(figures):
-    """Single transfers differ by 0.4 % (standard deviation), whichever program; the mean of 16 pairs by 0.14 %."""
-    assert 0.995 <= figures["unwatched"] <= 1.005
+def test_asking_does_not_show_in_a_whole_transfer(turns):
+    """By 0.14 % the means of 16 differ anyway."""
+    assert turns["bpf_bbr"]["instructions"] == pytest.approx(turns["no_telemetry"]["instructions"], rel=0.005)
 
 
 def test_monitors_cost_more_the_more_they_see(figures):
