@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE /* twalk_r(), tdestroy() */
 #include <errno.h>
-#include <limits.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,9 +108,14 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 	struct recording_run run;
 	struct connection_key key;
 	struct connection *c;
+	__u64 time_ns = e->time_ns;
 
 	source_run(&r->source, &run);
-	if ((__s64)e->time_ns + run.epoch_ns > r->until_ns)
+	if (!run_clocks_date(&r->clocks, &run, &time_ns))
+		r->no_memory = true;
+	if (!r->until_ns) /* the first one */
+		r->until_ns = r->after_ns < ~time_ns ? time_ns + r->after_ns : ~0ull;
+	if (time_ns > r->until_ns)
 		r->is_past = true;
 	if (r->is_past || r->no_memory)
 		return false;
@@ -160,14 +164,12 @@ int recorded_open(struct recorded *r, const char *file, __u64 at_ns)
 		.read = file,
 	};
 	int status;
-	__s64 start;
 
 	memset(r, 0, sizeof(*r));
+	r->after_ns = at_ns;
 	status = source_open(&r->source, &config);
 	if (status)
 		return status;
-	start = source_now_ns(&r->source) + source_epoch_ns(&r->source);
-	r->until_ns = at_ns < (__u64)(LLONG_MAX - start) ? start + (__s64)at_ns : LLONG_MAX;
 	status = read_all(r);
 	if (status)
 		recorded_close(r);
@@ -201,5 +203,6 @@ void recorded_close(struct recorded *r)
 		next = k->next;
 		free(k);
 	}
+	run_clocks_free(&r->clocks);
 	source_close(&r->source);
 }

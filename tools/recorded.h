@@ -5,6 +5,7 @@
 #ifndef TOOLS_RECORDED_H
 #define TOOLS_RECORDED_H
 
+#include "run_clocks.h"
 #include "snapshot.h"
 #include "source.h"
 
@@ -15,7 +16,9 @@ struct recorded {
 	void *live; /* a tree of search.h */
 	struct known_origin *origins;
 	__u64 run; /* of the connections in the tree */
-	__s64 until_ns; /* time of day */
+	struct run_clocks clocks;
+	__u64 after_ns; /* the first event, */
+	__u64 until_ns; /* which is this time since 1970 */
 	bool is_past, no_memory;
 };
 

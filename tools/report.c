@@ -14,6 +14,7 @@
 #include "flow_series.h"
 #include "options.h"
 #include "report.h"
+#include "run_clocks.h"
 #include "verbs.h"
 #include "watch_options.h"
 
@@ -22,11 +23,6 @@
 #define FLOWS_DEFAULT 20
 #define POINTS_MIN (4 * FLOW_INTERVAL_ROWS)
 #define POLL_MS 500
-
-struct run {
-	__u64 id;
-	__s64 epoch_ns;
-};
 
 struct reading {
 	struct report report;
@@ -37,8 +33,7 @@ struct reading {
 	__u64 from_ns, until_ns; /* since the first event; 0: no limit */
 
 	struct source *source;
-	struct run *runs; /* the same in both readings */
-	unsigned int n_runs;
+	struct run_clocks clocks; /* the same in both readings */
 	__u64 first_ns;
 	/* The second reading. */
 	__u64 run; /* of the latest event */
@@ -47,41 +42,21 @@ struct reading {
 	bool no_memory;
 };
 
-/*
- * Events of different runs have different clocks: the time of day is what they have in common. It may be
- * set within a run, so it is taken once for each.
- */
-static const struct run *run_now(struct reading *r)
-{
-	struct recording_run now;
-	struct run *grown;
-
-	source_run(r->source, &now);
-	for (unsigned int i = r->n_runs; i-- > 0;)
-		if (r->runs[i].id == now.id)
-			return &r->runs[i];
-	grown = realloc(r->runs, (r->n_runs + 1) * sizeof(*grown));
-	if (!grown) {
-		r->no_memory = true;
-		return NULL;
-	}
-	r->runs = grown;
-	r->runs[r->n_runs] = (struct run){ now.id, now.epoch_ns };
-	return &r->runs[r->n_runs++];
-}
-
 /* The event with its time since 1970; false: it is not in the time that was asked for. */
 static bool take(struct reading *r, const struct bbr_event *e, struct bbr_event *dated)
 {
-	const struct run *run = run_now(r);
+	struct recording_run run;
 
-	if (!run)
-		return false;
+	source_run(r->source, &run);
 	*dated = *e;
-	dated->time_ns += run->epoch_ns;
+	if (!run_clocks_date(&r->clocks, &run, &dated->time_ns)) {
+		r->no_memory = true;
+		return false;
+	}
 	if (!r->first_ns)
 		r->first_ns = dated->time_ns;
-	return dated->time_ns >= r->first_ns + r->from_ns &&
+	/* The first one need not be the earliest: CPUs shuffle a little, and another boot may have another clock. */
+	return (!r->from_ns || dated->time_ns >= r->first_ns + r->from_ns) &&
 	       (!r->until_ns || dated->time_ns <= r->first_ns + r->until_ns);
 }
 
@@ -294,7 +269,7 @@ static void free_reading(struct reading *r)
 	free(r->report.shown);
 	rate_shares_free(&r->report.shares);
 	flows_free(&r->report.flows);
-	free(r->runs);
+	run_clocks_free(&r->clocks);
 }
 
 /* Without -o or --svg the page is beside the recording. */

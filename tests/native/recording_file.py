@@ -87,7 +87,7 @@ def _event(e, conns, latest, seqs, before_ns):
                    _difference(e["time_ns"] - before_ns) + _varint(bits) + differences)
 
 
-def _chunk(run, epoch_ns, origins, events, totals):
+def _chunk(run, epoch_ns, boot_id, origins, events, totals):
     body = b"".join(_record(ORIGIN, _varint(number) + bytes([is_kernel]) + name.encode())
                     for number, (name, is_kernel) in enumerate(origins, 1))
     conns, seqs, latest = {}, {}, None
@@ -100,14 +100,15 @@ def _chunk(run, epoch_ns, origins, events, totals):
     times = [e["time_ns"] for e in events]
     head = struct.pack("<8sBBHIIIIIIIQQQqQ16s", b"\x89bbrrec\n", 1, 0, 96, 0, len(data), len(body),
                        zlib.crc32(data), len(origins) + len(events) + 1, len(events), 1, 0, times[0], times[-1],
-                       epoch_ns, run, b"\0" * 16)
+                       epoch_ns, run, boot_id)
     return head[:12] + struct.pack("<I", zlib.crc32(head)) + head[16:] + data
 
 
-def write(path, events, origins=(("bbr_test", False),), drops=(), unwatched=(), run=1, epoch_ns=10 ** 18):
+def write(path, events, origins=(("bbr_test", False),), drops=(), unwatched=(), run=1, epoch_ns=10 ** 18,
+          boot_id=bytes(16)):
     """
-    Appends a run. drops and unwatched: (index, number): so many events, or nanoseconds, are missing before
-    the event of this index.
+    Appends a run; a boot_id of zeros is one that is not known. drops and unwatched: (index, number): so many
+    events, or nanoseconds, are missing before the event of this index.
     """
     events = [{**e, "seq": i} for i, e in enumerate(events)]
     cuts = sorted({*range(0, len(events), CHUNK_EVENTS), *(i for i, _ in (*drops, *unwatched)), len(events)})
@@ -115,4 +116,4 @@ def write(path, events, origins=(("bbr_test", False),), drops=(), unwatched=(), 
         for begin, end in zip(cuts, cuts[1:]):
             missing = (sum(n for i, n in drops if i <= end), sum(n for i, n in unwatched if i <= end))
             kind = END if end == len(events) else TOTALS
-            f.write(_chunk(run, epoch_ns, origins, events[begin:end], _totals(kind, events[:end], *missing)))
+            f.write(_chunk(run, epoch_ns, boot_id, origins, events[begin:end], _totals(kind, events[:end], *missing)))

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Recordings with several runs, and clocks that were set between them: what `report` and `snapshot` make of their times."""
+import json
+
+import pytest
+
+import recording_file as made
+
+NS = 10 ** 9
+DAY_NS = 86400 * NS
+EPOCH_NS = 10 ** 18
+BOOTS = b"A" * 16, b"B" * 16
+MS = 10 ** 6
+
+
+def run_of(begin_ns, conn):
+    """A second of a connection."""
+    return [made.event(begin_ns + i * NS // 10, made.ACK, conn=conn, flags=made.SAMPLE, rtt_us=100, bytes_acked=i * 1000,
+                       bytes_sent=i * 1000) for i in range(11)]
+
+
+@pytest.fixture
+def report(bbrmon):
+    def make(file, *args):
+        page = bbrmon("report", "-o", "-", *args, file).out
+        begin = page.index('<script type="application/json" id="data">') + 42
+        return json.loads(page[begin:page.index("</script>", begin)])
+    return make
+
+
+def times(data):
+    """First and last event of each flow by its connection, milliseconds since the first event of all."""
+    return {f["conn"]: (f["start_us"] / 1000, f["end_us"] / 1000) for f in data["flows"]}
+
+
+@pytest.mark.parametrize("set_by_ns, expected_ms", [
+    (-DAY_NS, 10_000), (-5 * MS, 10_000), (0, 10_000),  # set back, corrected a little: as long as it was
+    (3600 * NS, 3_610_000),  # set forward, or the machine slept
+], ids=["back", "corrected", "not set", "forward"])
+def test_runs_of_one_boot(report, bbrmon, tmp_path, set_by_ns, expected_ms):
+    file = tmp_path / "two.rec"
+    made.write(file, run_of(50 * NS, 1), run=1, epoch_ns=EPOCH_NS, boot_id=BOOTS[0])
+    made.write(file, run_of(60 * NS, 2), run=2, epoch_ns=EPOCH_NS + set_by_ns, boot_id=BOOTS[0])
+    data = report(file)
+    assert times(data) == {1: (0, 1000), 2: (expected_ms, expected_ms + 1000)}
+    assert [f["events"] for f in data["flows"]] == [11, 11]
+    assert sum(data["recording"]["unwatched_us"]) == pytest.approx((expected_ms - 1000) * 1000, abs=1000)
+    assert times(report(file, "--to", "5s")) == {1: (0, 1000)}
+    assert times(report(file, "--from", "5s")) == {2: (0, 1000)}
+
+    def conns(at):
+        return [json.loads(line)["conn"] for line in bbrmon("snapshot", "-j", "-r", file, "--at", at).out.splitlines()]
+    assert conns("5s") == [1] and conns("3611s") == [2]
+
+
+def test_another_boot_with_a_clock_behind(report, tmp_path):
+    """A machine without a clock of its own: nothing but the time of day tells how its boots lie, and nothing is left out."""
+    file = tmp_path / "two.rec"
+    made.write(file, run_of(50 * NS, 1), run=1, epoch_ns=EPOCH_NS, boot_id=BOOTS[0])
+    made.write(file, run_of(60 * NS, 2), run=2, epoch_ns=EPOCH_NS - 100 * NS, boot_id=BOOTS[1])
+    data = report(file)
+    assert times(data) == {2: (0, 1000), 1: (90_000, 91_000)}
+    assert [f["events"] for f in data["flows"]] == [11, 11]
+
+
+def test_a_first_event_that_is_not_the_earliest(report, tmp_path):
+    """Those of several CPUs may be a little out of order."""
+    late, early = run_of(50 * NS + 1, 1), run_of(50 * NS, 2)
+    made.write(tmp_path / "one.rec", [event for pair in zip(late, early) for event in pair])
+    data = report(tmp_path / "one.rec")
+    assert [f["events"] for f in data["flows"]] == [11, 11]
+    assert times(data) == {1: (0, 1000), 2: (0, 1000)}
+
+
+def test_a_clock_that_is_set_within_a_run(bbrmon, report, tmp_path):
+    """Each chunk has another time of day, and the run still has one."""
+    file = tmp_path / "one.rec"
+    events = run_of(50 * NS, 1)
+    for i, epoch_ns in enumerate([EPOCH_NS, EPOCH_NS - DAY_NS, EPOCH_NS + DAY_NS]):
+        made.write(file, events[4 * i:4 * i + 4], run=1, epoch_ns=epoch_ns, boot_id=BOOTS[0])
+    assert times(report(file)) == {1: (0, 1000)}
+    for i, event in enumerate(events):
+        found = json.loads(bbrmon("snapshot", "-j", "-r", file, "--at", f"{100 * i + 1}ms").out)
+        assert found["bytes_acked"] == event["bytes_acked"]
