@@ -278,7 +278,7 @@ def _image(run, kernel):
     return guest.initramfs(kernel, script(run), programs=PROGRAMS, files=FILES, modules=modules(run))
 
 
-def _unpack(data):
+def unpack(data):
     """File name -> bytes, of the archive that the guest left."""
     files = {}
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
@@ -330,7 +330,7 @@ def execute(run, on_time=None, fresh=False, core=None):
     else:
         release, data = _execute(run, kernel, image, on_time, core)
         store(file, release.encode() + b"\n" + data)
-    files = _unpack(data)
+    files = unpack(data)
     recording = {"recording": files.pop("bbr.rec")} if run.recorded else {}
     found = metrics.of_run(run.point, flow_ccs(run),
                            {name: text.decode(errors="replace") for name, text in files.items()})

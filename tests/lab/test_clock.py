@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+The time of day is set while a connection runs and bbrmon watches: back by 26 hours, later forward by 51. Nothing that
+bbrmon shows may be another for it, but for the time of day itself. clock.sh has what happens in the guest.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import experiment
+import guest
+import kernels
+import matrix
+
+sys.path.insert(0, str(matrix.HERE.parent / "native"))
+import recording_format as fmt  # noqa: E402
+
+SECOND = 10**9
+DAY_S = 86400
+BACK_S, FORWARD_S = -26 * 3600, 51 * 3600
+LINK_BPS = 4_000_000 * 1448 / 1514  # of payload
+FULL_RTT_NS = 160 * 10**6  # 40 ms, and 50 packets at 4 Mbit/s
+BY_ITSELF_S = {"stream": 12, "text": 5, "record": 12, "rotated": 12, "top": 11, "top.json": 11}
+START_AND_END_S = 1.5  # programs are loaded, and the kernel waits for grace periods
+ROTATE_S = 2
+POLL_S = 0.5  # bbrmon record looks at the clocks at least so often
+FLOW_S = 9
+UPTIME_S = 0.02  # how exact a mark is: /proc/uptime has hundredths of a second
+
+
+class Run:
+    """What was left by the guest."""
+
+    def __init__(self, folder, files):
+        self.folder = folder
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+        self.marks = {name: (float(uptime), float(wall))
+                      for name, uptime, wall in map(str.split, self.text("marks").splitlines())}
+        lines = [json.loads(line) for line in self.text("stream").splitlines()]
+        self.summary = lines.pop()["summary"]
+        self.events = lines
+
+    def text(self, name):
+        return (self.folder / name).read_text()
+
+    def uptime(self, name):
+        return self.marks[name][0]
+
+    def offset(self, name):
+        """What to add to the uptime for the time of day, at a mark."""
+        uptime, wall = self.marks[name]
+        return wall - uptime
+
+    def read(self, *args):
+        """What a verb prints of a recording."""
+        done = subprocess.run([matrix.BUILD / "bbrmon", *args], capture_output=True, text=True, check=True)
+        assert not done.stderr, done.stderr
+        return done.stdout
+
+    def read_events(self, file):
+        *events, _ = map(json.loads, self.read("stream", "-j", "--read", file).splitlines())
+        return events
+
+    def rotated(self):
+        """The files, oldest first."""
+        found = self.folder.glob("rotating*")
+        return sorted(found, key=lambda path: -int(path.suffix[1:] or 0))
+
+    def state_at(self, after_ns):
+        """The last event until so long after the first one."""
+        return [e for e in self.events if e["time_ns"] <= self.events[0]["time_ns"] + after_ns][-1]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    kernel = kernels.find("6.12")
+    script = "".join((matrix.HERE / part).read_text() for part in ("path.sh", "clock.sh"))
+    image = guest.initramfs(kernel, script, modules=matrix.MODULES, programs=[*matrix.TOOLS, matrix.BUILD / "flow"])
+    result = guest.run(kernel, image)
+    assert result.status == 0, result.console
+    for name in BY_ITSELF_S:
+        assert f"{name} status 0" in result.console, result.console
+    return Run(tmp_path_factory.mktemp("clock"), experiment.unpack(result.data))
+
+
+def test_the_clock_was_set_while_the_connection_ran(run):
+    assert run.offset("back") - run.offset("before-back") == pytest.approx(BACK_S, abs=2)
+    assert run.offset("forward") - run.offset("before-forward") == pytest.approx(FORWARD_S, abs=2)
+    first, last = (run.events[i]["time_ns"] / SECOND for i in (0, -1))
+    assert first + 2 < run.uptime("back") < run.uptime("forward") - 2 < last - 4
+    (end,) = matrix.ends(run.text("flow"))
+    assert end["wrong_bytes"] == 0 and end["received_bytes"] == end["sent_bytes"] > 4_000_000
+
+
+def test_every_event_comes_in_its_order(run):
+    assert [e["seq"] for e in run.events] == list(range(len(run.events)))
+    times = [e["time_ns"] for e in run.events]
+    assert times == sorted(times)
+    assert max(b - a for a, b in zip(times, times[1:])) < FULL_RTT_NS
+    assert run.summary["events"]["total"] == len(run.events) == run.summary["seq"]
+    assert run.summary["events"]["ack"] == run.summary["acks"] > 1000
+    assert run.summary["drops"]["total"] == 0
+
+
+def test_text_has_the_time_since_the_start(run):
+    """Its monitor ends while the clock is a day behind."""
+    times = [float(line.split()[0]) for line in run.text("text").splitlines()]
+    assert len(times) > 50 and times == sorted(times)
+    assert 0 < times[0] and 4.5 < times[-1] <= 5.1
+
+
+def test_the_lease_is_kept(run):
+    for summary in (run.summary, *(json.loads(run.text(name))["summary"] for name in ("record", "rotated"))):
+        assert summary["unwatched_ms"] == 0
+        assert 12000 <= summary["watched_ms"] < 12000 + START_AND_END_S * 1000
+    assert "not watched" not in run.text("text.err")
+
+
+def test_each_ends_when_it_was_told_to(run):
+    for name, seconds in BY_ITSELF_S.items():
+        took = run.uptime(f"{name}-ends") - run.uptime(f"{name}-begins")
+        assert seconds <= took < seconds + START_AND_END_S, name
+
+
+def test_the_recording_has_the_same_events(run):
+    assert run.read_events(run.folder / "recording") == run.events
+
+
+def test_each_chunk_has_the_time_of_day(run):
+    """A chunk ends when the clock is set: the next one has another offset."""
+    heads = [head for head, _, _ in fmt.chunks((run.folder / "recording").read_bytes()) if head.events]
+    offsets = [run.offset(name) for name in ("before-back", "back", "forward")]
+    times = [0, run.uptime("back"), run.uptime("forward"), float("inf")]
+    seen = []
+    for head in heads:
+        (which,) = [i for i in range(3) if abs(head.epoch_ns / SECOND - offsets[i]) < UPTIME_S]
+        assert times[which] - UPTIME_S < head.first_ns / SECOND
+        assert head.last_ns / SECOND < times[which + 1] + POLL_S
+        seen.append(which)
+    assert seen == sorted(seen) and set(seen) == {0, 1, 2}
+
+
+def test_files_are_rotated_in_time(run):
+    files = run.rotated()
+    summary = json.loads(run.text("rotated"))["summary"]
+    assert len(files) == summary["files"] == BY_ITSELF_S["rotated"] // ROTATE_S + 1
+    (run.folder / "whole").write_bytes(b"".join(path.read_bytes() for path in files))
+    shown = [e for e in run.events if e["event"] != "ack" or e["round_start"]]
+    found = run.read_events(run.folder / "whole")
+    assert [{**e, "seq": None} for e in found] == [{**e, "seq": None} for e in shown]
+    spans = [[e["time_ns"] for e in run.read_events(path)] for path in files]
+    firsts = [span[0] / SECOND for span in spans if span][1:]  # in the first file nothing happened at first
+    assert len(firsts) > 3
+    for a, b in zip(firsts, firsts[1:]):
+        assert b - a == pytest.approx(ROTATE_S, abs=POLL_S)
+
+
+def test_top_has_no_strange_values(run):
+    rows = [json.loads(line) for line in run.text("top.json").splitlines()]
+    running = [row for row in rows if not row["ended"]]
+    assert len(running) > 15
+    assert {row["conn"] for row in rows} == {run.events[0]["conn"]}
+    for before, row in zip(running, running[1:]):
+        assert row["time_ns"] - before["time_ns"] == pytest.approx(SECOND / 2, abs=SECOND / 5)
+    for row in running[2:]:  # after STARTUP
+        assert row["rate_bps"] == pytest.approx(LINK_BPS, rel=0.1)
+        assert row["mode"] == "PROBE_BW" and 0 <= row["mode_ms"] < FLOW_S * 1000
+        assert row["srtt_us"] * 1000 < FULL_RTT_NS
+    steps = [row["mode_ms"] - before["mode_ms"] for before, row in zip(running[3:], running[4:])]
+    assert all(step == pytest.approx(500, abs=200) for step in steps)
+    assert all(row["mode_ms"] < FLOW_S * 1000 for row in rows if row["ended"])
+
+
+def test_tops_header_has_the_time_of_day(run):
+    headers = [line.split() for line in run.text("top").splitlines() if line.startswith("bbrmon top")]
+    assert len(headers) == 22
+    clock = [sum(int(n) * unit for n, unit in zip(h[2].split(":"), (3600, 60, 1))) for h in headers]
+    steps = [(b - a) % DAY_S for a, b in zip(clock, clock[1:])]
+    jumps = [step for step in steps if step > 1]
+    assert jumps == [pytest.approx(set_s % DAY_S, abs=1) for set_s in (BACK_S, FORWARD_S)]
+
+
+def test_tops_line_grows_by_one_a_second(run):
+    """A column for each second of the connection, and not one of them empty or of another height."""
+    lines = [line.partition("4026")[2].partition(" ")[2].strip() for line in run.text("top").splitlines()
+             if line.startswith("lab_bbr ")]
+    lengths = [len(line) for line in lines]
+    assert lengths == sorted(lengths) and FLOW_S <= lengths[-1] <= FLOW_S + 1
+    assert all(b - a <= 1 for a, b in zip(lengths, lengths[1:]))
+    assert set(lines[-1][1:-1]) == {"#"}
+
+
+def report_of(run):
+    page = run.read("report", "-o", "-", run.folder / "recording")
+    begin = page.index('<script type="application/json" id="data">') + 42
+    return json.loads(page[begin:page.index("</script>", begin)])
+
+
+def test_the_report_is_of_one_clock(run):
+    """Its times are those of the events; what time of day they had is that of the first one."""
+    data = report_of(run)
+    first, last = (run.events[i]["time_ns"] for i in (0, -1))
+    recording = data["recording"]
+    assert recording["start_ms"] / 1000 == pytest.approx(first / SECOND + run.offset("before-back"), abs=UPTIME_S)
+    assert recording["duration_us"] == pytest.approx((last - first) / 1000, abs=1)
+    assert recording["drops_total"] == recording["unwatched_ms"] == sum(recording["unwatched_us"]) == 0
+    (flow,) = data["flows"]
+    assert flow["events"] == len(run.events) and flow["start_us"] == 0
+    assert sum(flow["mode_us"].values()) == pytest.approx(flow["end_us"], abs=4)
+    assert flow["mean_bps"] == pytest.approx(LINK_BPS, rel=0.05)
+    expected = [(e["time_ns"] - first) // 1000 for e in run.events]
+    steps = data["series"][0]["time_us"]
+    assert [sum(steps[:i + 1]) for i in range(len(steps))] == pytest.approx(expected, abs=1)
+    seconds = len(data["total_bps"]) * recording["interval_ns"] / SECOND
+    rates = data["total_bps"][int(len(data["total_bps"]) / seconds):-1]
+    assert min(rates) > 0 and max(rates) < 2 * LINK_BPS
+
+
+@pytest.mark.parametrize("after_s", [1, 4, 7])  # before the clock is set, then behind, and ahead
+def test_a_snapshot_of_the_recording(run, after_s):
+    expected = run.state_at(after_s * SECOND)
+    (found,) = map(json.loads, run.read("snapshot", "-j", "--read", run.folder / "recording",
+                                        "--at", f"{after_s}s").splitlines())
+    for key in ("conn", "mode", "bw_bps", "rounds", "bytes_acked", "srtt_us", "cwnd"):
+        assert found[key] == expected[key], key
