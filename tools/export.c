@@ -77,7 +77,7 @@ static bool handle_socket(void *ctx, const struct origin *origin, const struct b
 		rule_counts_note(&x->rules, origin->id, snap);
 	}
 	/* A reading of very many must not make the ring overflow. */
-	if (!x->once && ++x->read % DRAIN_STEP == 0)
+	if (!x->once && ++x->read % DRAIN_STEP == 0 && !monitor_rest_ms(x->source.monitor))
 		drain(x);
 	return true;
 }

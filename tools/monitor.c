@@ -360,7 +360,7 @@ static void rest(const struct monitor *m, int most_ms)
 {
 	__u64 now = now_ns(), most = most_ms * NS_PER_MS, ns;
 
-	if (m->rest_until_ns <= now)
+	if (!most || m->rest_until_ns <= now)
 		return;
 	ns = m->rest_until_ns - now;
 	nanosleep(&(struct timespec){ .tv_nsec = ns < most ? ns : most }, NULL);
