@@ -16,6 +16,8 @@ import pytest
 
 import bpfmap
 import system
+from crowd import BYTES, Crowd
+from export_cost import Usage
 from exporter import OPENMETRICS, Exporter, Prometheus, classic
 from system import run, wait_until
 from tool import DONE, REFUSED, USAGE, status_of
@@ -402,6 +404,31 @@ def test_cardinality_is_bounded(bbrctl, bbrmon, load, new_ns, write_rules, tmp_p
         rules = s.of("bbr_rule_connections")
         assert sum(r.value for r in rules) == 300 and len(rules) == len(names) * (len(profiles) + 1)
         lint(exporter.text(accept="text/plain"))
+    finally:
+        exporter.kill()
+
+
+def test_many(plain_bbrmon, load, link, tmp_path):
+    """5,000 that come and go, twice: all are counted, and no memory stays behind."""
+    name, n, memory_kb = load(), 5000, []
+    exporter = Exporter(plain_bbrmon, tmp_path, "--name", name)
+    try:
+        for i in 1, 2:
+            crowd = Crowd(link, n, [name])
+            try:
+                s = exporter.wait_for(lambda s: s.sum("bbr_acked_bytes_total", bbr_instance=name) == i * n * BYTES,
+                                      "all bytes are counted")
+                assert s.sum("bbr_connections_started_total", bbr_instance=name) == i * n
+                assert alive(name, n)(s)
+                assert s.sum("bbrmon_reading_complete") == 1
+            finally:
+                crowd.close()
+            s = exporter.wait_for(alive(name, 0), "all have gone")
+            assert s.sum("bbr_connections_ended_total", bbr_instance=name) == i * n
+            assert not s.sum("bbrmon_dropped_events_total")
+            memory_kb.append(Usage(exporter.process.pid).rss)
+        assert memory_kb[1] - memory_kb[0] < 512  # 5,000 take 1,000 kB
+        exporter.stop()
     finally:
         exporter.kill()
 
