@@ -15,11 +15,14 @@ static void on_signal(int sig)
 void interrupt_catch(void)
 {
 	struct sigaction action = { .sa_handler = on_signal,
-				    .sa_flags = SA_RESTART | SA_RESETHAND };
+				    .sa_flags = SA_RESTART | SA_RESETHAND },
+			 before;
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
+	action.sa_flags = SA_RESTART;
+	sigaction(SIGHUP, NULL, &before);
+	if (before.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }

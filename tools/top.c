@@ -6,13 +6,13 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "err.h"
+#include "interrupt.h"
 #include "options.h"
 #include "top.h"
 #include "top_screen.h"
@@ -22,32 +22,9 @@
 #define EVERY_NS (200 * NS_PER_MS) /* samples of a connection; the history has slots of 500 ms */
 #define BATCH_WAIT_MS 500
 
-static volatile sig_atomic_t interrupted, hung_up;
-
-static void on_signal(int sig)
-{
-	if (sig == SIGHUP)
-		hung_up = 1;
-	else
-		interrupted = 1;
-}
-
-/* The second one has its default effect, in case that the first cannot be obeyed. */
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND }, before;
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, &before);
-	if (before.sa_handler == SIG_IGN) /* nohup(1) */
-		signal(SIGHUP, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 bool top_is_done(const struct top *t)
 {
-	return interrupted || hung_up || (t->count && t->blocks >= t->count) ||
+	return is_interrupted() || (t->count && t->blocks >= t->count) ||
 	       (t->batch && ferror(stdout));
 }
 
@@ -150,7 +127,7 @@ static void print_summary(const struct top *t)
 {
 	const struct watch_totals *totals = source_totals(&t->source);
 
-	if (hung_up || screen_is_gone())
+	if (screen_is_gone())
 		return;
 	fprintf(stderr, "%llu connections, %llu events, %llu dropped\n", t->table.next_serial,
 		t->events, counters_drops(&totals->counters));
@@ -164,7 +141,7 @@ static int run(struct top *t)
 	t->config.watch.ctx = t;
 	setlocale(LC_CTYPE, "");
 	t->style.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-	catch_signals();
+	interrupt_catch();
 	status = source_open(&t->source, &t->config);
 	if (status)
 		return status;

@@ -407,6 +407,33 @@ def test_ended_is_an_orderly_end(load, start_record, tmp_path, sig):
     assert process.wait(60) == DONE and fmt.totals((tmp_path / "out").read_bytes())["end"]
 
 
+def hang_up(process):
+    """Returns when it has been handed the signal, or died of it."""
+    process.send_signal(signal.SIGHUP)
+    status = pathlib.Path(f"/proc/{process.pid}/status")
+    taken = re.compile(r"^ShdPnd:\s*\w*[02468ace]$", re.M)
+    wait_until(lambda: process.poll() is not None or taken.search(status.read_text()), "it takes the hangup")
+
+
+@pytest.mark.parametrize("command", [["stream", "-j"], ["top", "-j", "-i", "100ms"], ["record", "-o", "-"]],
+                         ids=lambda command: command[0])
+def test_hung_up_twice(bbrmon, write, command):
+    """As by a terminal that is closed. Here it cannot end yet when the second one comes: nobody reads its output."""
+    process = bbrmon.start(*command, "--read", write(b"".join(three_chunks(3000))), stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE)
+    waits_in = pathlib.Path(f"/proc/{process.pid}/wchan")
+    wait_until(lambda: "pipe_write" in waits_in.read_text(), "it waits for its reader")
+    hang_up(process)
+    hang_up(process)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == DONE, err
+    if command[0] == "record":
+        assert fmt.totals(out)["end"]
+    else:
+        records = [json.loads(line) for line in out.splitlines()]
+        assert len(records) > 2 and ("summary" in records[-1] or command[0] == "top")
+
+
 def test_disk_full(bbrmon, plain_bbrmon, tmp_path, write):
     """One message, and what there was room for can be read."""
     big = write(b"".join(three_chunks(3000)))
