@@ -19,7 +19,13 @@ class Terminal:
     the screen need not be read for them.
     """
 
-    def __init__(self, directory, width=80, height=24, **environment):
+    def __init__(self, directory, width=80, height=24, leaks=True, **environment):
+        """
+        leaks=False: for one that is closed, without the search for leaks at the end of what runs in it.
+        That stops its process with the SIGSTOP of PTRACE_ATTACH and waits for it to stop, for ever if a
+        SIGCONT comes meanwhile and takes that SIGSTOP back: the kernel sends one when the shell of a closed
+        terminal ends.
+        """
         self.socket = f"{PREFIX}_{next(numbers)}"
         self.directory = directory / self.socket
         self.directory.mkdir()
@@ -30,6 +36,8 @@ class Terminal:
         # A report must not be written to a screen that is taken away: it goes to a file.
         variables["ASAN_OPTIONS"] += f":log_path={self.directory}/sanitizer"
         variables["UBSAN_OPTIONS"] += f":log_path={self.directory}/sanitizer"
+        if not leaks:
+            variables["ASAN_OPTIONS"] += ":detect_leaks=0"
         self.shell = ["env", "-u", "TMUX", *(f"{k}={v}" for k, v in environment.items()),
                       "bash", "--norc", "--noprofile", "-i"]
         self.tmux("-u", "-f", "/dev/null", "new-session", "-d", "-x", width, "-y", height, *self.shell,

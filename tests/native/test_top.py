@@ -472,8 +472,8 @@ def watch(bbrctl, terminal, shared, ns):
     port = listener.getsockname()[1]
     transfer = Transfer(*connect(ns, listener, cc=shared), gap=0.02)
 
-    def start(tool):
-        term = terminal()
+    def start(tool, **kwargs):
+        term = terminal(**kwargs)
         term.start(tool.path, "top", "--name", shared, "--interval", "100ms")
         term.wait_for(lambda text: "connections 1 " in text and f":{port} " in text, "the connection")
         return term
@@ -544,24 +544,23 @@ def test_it_can_be_stopped(live):
     assert not live.sanitizer_reports()
 
 
-# Without the sanitizers: a hangup, which comes more than once, in the middle of the leak sanitizer's own work at the
-# end makes that wait for ever.
-
-def test_a_terminal_that_goes_away(watch, plain_bbrmon):
-    term = watch(plain_bbrmon)
+def close_terminal(term):
     pid = term.program("bbrmon")
     term.kill_pane()
     wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "bbrmon ends with its terminal", timeout=5)
+    assert not term.sanitizer_reports()
 
 
-def test_a_terminal_that_goes_away_while_hangups_are_ignored(bbrctl, plain_bbrmon, terminal, shared):
+def test_a_terminal_that_goes_away(watch, bbrmon):
+    close_terminal(watch(bbrmon, leaks=False))
+
+
+def test_a_terminal_that_goes_away_while_hangups_are_ignored(bbrctl, bbrmon, terminal, shared):
     """As with nohup: it reads the end of its input, and does not go on asking for it."""
-    term = terminal()
-    term.start("sh", "-c", f"trap '' HUP; exec {plain_bbrmon.path} top --name {shared}")
+    term = terminal(leaks=False)
+    term.start("sh", "-c", f"trap '' HUP; exec {bbrmon.path} top --name {shared}")
     term.wait_for(lambda text: "\nconnections " in text, "the list")
-    pid = term.program("bbrmon")
-    term.kill_pane()
-    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "bbrmon ends with its terminal", timeout=5)
+    close_terminal(term)
     wait_until(lambda: status_of(bbrctl, shared)["monitors"] == 0, "it has given back its place")
 
 
