@@ -164,9 +164,12 @@ def processes():
 def maps_held_by(pid):
     """Ids of the BPF maps that a process has open."""
     found = set()
-    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
-        with open(f"/proc/{pid}/fdinfo/{fd}") as f:
-            fields = dict(line.split(":\t", 1) for line in f if ":\t" in line)
+    for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        try:
+            text = info.read_text()
+        except FileNotFoundError:  # closed meanwhile: a monitor that looks for instances opens their maps
+            continue
+        fields = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
         if "map_id" in fields:
             found.add(int(fields["map_id"]))
     return found
