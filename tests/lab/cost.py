@@ -95,8 +95,7 @@ def _shape(found):
         figures["callback"][name] = {
             "mean": round(callback(name), 1), "median": median(name),
             "calls": found[name]["spans"][CALLBACKS[name][0]]["calls"],
-            "ratio": round(callback(name) / callback("bbr"), 3),
-            "ratio_median": round(median(name) / median("bbr"), 3)}
+            "ratio": round(callback(name) / callback("bbr"), 3)}
         if way is not None and STEP in found[name]["spans"]:
             figures["callback"][name]["with_call"] = round(found[name]["spans"][STEP]["mean"] - way, 1)
     for name in NAMES:

@@ -4,9 +4,7 @@ The time of day is set while a connection runs and bbrmon watches: back by 26 ho
 bbrmon shows may be another for it, but for the time of day itself. clock.sh has what happens in the guest.
 """
 import json
-import pathlib
 import subprocess
-import sys
 
 import pytest
 
@@ -14,9 +12,8 @@ import experiment
 import guest
 import kernels
 import matrix
-
-sys.path.insert(0, str(matrix.HERE.parent / "native"))
-import recording_format as fmt  # noqa: E402
+import recording_format as fmt
+from report_page import data_of
 
 SECOND = 10**9
 DAY_S = 86400
@@ -194,15 +191,9 @@ def test_tops_line_grows_by_one_a_second(run):
     assert set(lines[-1][1:-1]) == {"#"}
 
 
-def report_of(run):
-    page = run.read("report", "-o", "-", run.folder / "recording")
-    begin = page.index('<script type="application/json" id="data">') + 42
-    return json.loads(page[begin:page.index("</script>", begin)])
-
-
 def test_the_report_is_of_one_clock(run):
     """Its times are those of the events; what time of day they had is that of the first one."""
-    data = report_of(run)
+    data = data_of(run.read("report", "-o", "-", run.folder / "recording"))
     first, last = (run.events[i]["time_ns"] for i in (0, -1))
     recording = data["recording"]
     assert recording["start_ms"] / 1000 == pytest.approx(first / SECOND + run.offset("before-back"), abs=UPTIME_S)

@@ -20,6 +20,7 @@ import pool
 import scenario
 import suite
 from kernels import LabError
+from report_page import data_of
 
 HERE = pathlib.Path(__file__).parent
 SMALL = """
@@ -375,9 +376,7 @@ def test_run_makes_reports(small, tmp_path):
     assert [{k: v for k, v in e.items() if k not in own} for e in recorded
             if e["event"] != "ack" or e["round_start"]] == \
         [{k: v for k, v in e.items() if k not in own} for e in streamed]
-    page = (folder / "small-bpf_bbr-seed1.html").read_text()
-    begin = page.index('id="data">') + 10
-    (flow,) = json.loads(page[begin:page.index("</script>", begin)])["flows"]
+    (flow,) = data_of((folder / "small-bpf_bbr-seed1.html").read_text())["flows"]
     assert flow["bytes_acked"] == recorded[-1]["bytes_acked"] - recorded[0]["bytes_acked"] > 0
     assert flow["events"] == len(recorded)
 

@@ -14,9 +14,8 @@ import tempfile
 import time
 
 from crowd import Crowd
-from exporter import OPENMETRICS, Exporter, Samples
+from exporter import OPENMETRICS, Exporter, Samples, classic
 from netns import Link, Namespace
-from prometheus_client.parser import text_string_to_metric_families
 from snapshot_cost import ROOT, Cost, median
 from system import run
 from tool import Tool
@@ -66,8 +65,7 @@ def once(bbrmon, out, name):
     cost = Cost([bbrmon, "export", "--once", "--name", name], out)
     text = pathlib.Path(out).read_text()
     cost.bytes = len(text)
-    families = text_string_to_metric_families(text)
-    cost.connections = int(sum(s.value for f in families for s in f.samples
+    cost.connections = int(sum(s.value for f in classic(text) for s in f.samples
                                if s.name == "bbr_connections" and s.labels["bbr_instance"] == name))
     return cost
 
@@ -81,8 +79,12 @@ def row(what, of, peak_kb):
 def measure(bbrmon, name, directory, runs):
     firsts, all_later, idle, onces = [], [], [], []
     for i in range(runs):
-        with contextlib.closing(Running(bbrmon, name, directory, i)) as running:
-            first, later, idling = use(running.exporter, name)
+        exporter = Exporter(bbrmon, pathlib.Path(directory), "--name", name, number=i)
+        try:
+            first, later, idling = use(exporter, name)
+            exporter.stop()
+        finally:
+            exporter.kill()
         firsts.append(first)
         all_later.append(later)
         idle.append(idling)
@@ -96,17 +98,6 @@ def measure(bbrmon, name, directory, runs):
     yield f"\nCPU while nobody asks: {100 * statistics.median(idle):.1f} %"
     yield f"RSS after the first scrape, kB:    {[f.rss for f in firsts]}"
     yield f"RSS after the {LATER} later ones, kB: {[last.rss for last in lasts]}"
-
-
-class Running:
-    """An exporter that ends with what it is used for."""
-
-    def __init__(self, bbrmon, name, directory, number):
-        self.exporter = Exporter(bbrmon, pathlib.Path(directory), "--name", name, number=number)
-
-    def close(self):
-        self.exporter.stop()
-        self.exporter.kill()
 
 
 def main(n, runs):

@@ -16,6 +16,7 @@ import netns
 import recording_file as made
 import tool
 from browser import Browser
+from report_page import data_of
 from system import wait_until
 from tool import DONE, NOTHING, REFUSED, USAGE
 from transfer import Transfer, connect, listen
@@ -113,12 +114,6 @@ def report(bbrmon, tmp_path):
         bbrmon("report", tmp_path / "made.rec", *args)
         return tmp_path / "made.rec.html"
     return make
-
-
-def data_of(page):
-    text = page.read_text()
-    begin = text.index('<script type="application/json" id="data">') + 42
-    return json.loads(text[begin:text.index("</script>", begin)])
 
 
 def has_state(e):
@@ -248,7 +243,7 @@ def number(text):
 def test_totals_are_those_of_the_events(browser, real):
     page, flows = real
     browser.open(page)
-    for found, events in zip(data_of(page)["flows"], flows, strict=True):
+    for found, events in zip(data_of(page.read_text())["flows"], flows, strict=True):
         for key, value in expected_totals(events).items():
             # In the order of magnitude of an RTT percentiles are to within 1/128.
             assert found[key] == (pytest.approx(value, rel=1 / 128) if key.startswith("rtt_") else value), key
@@ -448,7 +443,7 @@ def undone(differences):
 
 
 def series(page, flow=0):
-    return {name: undone(values) for name, values in data_of(page)["series"][flow].items()
+    return {name: undone(values) for name, values in data_of(page.read_text())["series"][flow].items()
             if isinstance(values, list)}
 
 
@@ -469,7 +464,7 @@ def test_thinned_without_losing_an_extreme(browser, report):
         assert found[key] == [events[i][key] for i in kept], key
     assert set(odd) <= set(kept) and {0, n - 1} <= set(kept)
     # And so in each interval.
-    width = data_of(page)["series"][0]["interval_ns"]
+    width = data_of(page.read_text())["series"][0]["interval_ns"]
     intervals, kept_rows = {}, set(kept)
     for i in range(n):
         intervals.setdefault(i * 100_000 // width, []).append(i)
@@ -479,14 +474,14 @@ def test_thinned_without_losing_an_extreme(browser, report):
         for key in ("rtt_us", "inflight", "lost", "bw"):
             values = [events[i][key] for i in span]
             assert {min(values), max(values)} <= {events[i][key] for i in here}, key
-    assert data_of(page)["flows"][0]["events"] == n
+    assert data_of(page.read_text())["flows"][0]["events"] == n
     browser.open(page)
     assert f"{len(kept):,}" in browser.text("#thinned") or str(len(kept)) in browser.text("#thinned")
 
 
 def test_short_flows_are_not_thinned(report):
     page = report(acks([NS + i for i in range(1000)]), "--points", "1000")
-    assert len(series(page)["time_us"]) == 1000 and data_of(page)["series"][0]["interval_ns"] == 0
+    assert len(series(page)["time_us"]) == 1000 and data_of(page.read_text())["series"][0]["interval_ns"] == 0
 
 
 def colours_at(browser, plot, seconds):
@@ -503,7 +498,7 @@ def test_what_is_missing_is_shown(browser, report):
     """Events that were dropped, and times that nobody watched."""
     times = [NS + i * NS // 100 for i in range(300)] + [NS * 6 + i * NS // 100 for i in range(400)]
     page = report(acks(times, rtt_us=100), drops=[(500, 123)], unwatched=[(300, 2 * NS)])
-    data = data_of(page)["recording"]
+    data = data_of(page.read_text())["recording"]
     assert sum(data["drops"]) == data["drops_total"] == 123
     assert sum(data["unwatched_us"]) == pytest.approx(2e6, abs=500)
     browser.open(page)
@@ -516,7 +511,7 @@ def test_what_is_missing_is_shown(browser, report):
 
 def test_drops_after_the_last_event_are_shown_at_the_end(report):
     page = report(acks([NS, 2 * NS], rtt_us=100), drops=[(2, 55)])
-    assert data_of(page)["recording"]["drops"][-1] == 55
+    assert data_of(page.read_text())["recording"]["drops"][-1] == 55
 
 
 def test_nothing_missing_says_nothing(browser, report):
@@ -531,9 +526,9 @@ def test_two_runs_of_other_clocks(browser, tmp_path, bbrmon):
     made.write(file, acks([2 * NS + i * NS // 10 for i in range(11)], rtt_us=300), run=2, epoch_ns=10 ** 18 + 52 * NS)
     bbrmon("report", file)
     page = file.with_name("two.rec.html")
-    flows = data_of(page)["flows"]
+    flows = data_of(page.read_text())["flows"]
     assert [(f["start_us"], f["end_us"]) for f in flows] == [(0, 10 ** 6), (4 * 10 ** 6, 5 * 10 ** 6)]
-    assert sum(data_of(page)["recording"]["unwatched_us"]) == pytest.approx(3e6, abs=1000)
+    assert sum(data_of(page.read_text())["recording"]["unwatched_us"]) == pytest.approx(3e6, abs=1000)
     browser.open(page)
     assert "nobody watched" in browser.text("#drops")
     assert "2001-09-09 01:47:30.000 UTC" in browser.text("#about")
@@ -552,7 +547,7 @@ def test_shares_and_fairness(browser, report):
                     key=lambda e: e["time_ns"])
     page = report(events)
     browser.open(page)
-    data = data_of(page)
+    data = data_of(page.read_text())
     middle = [k for k in range(200) if 4.1 < (k + 0.5) * data["recording"]["interval_ns"] / NS < 7.9]
     outer = [k for k in range(200) if 0.1 < (k + 0.5) * data["recording"]["interval_ns"] / NS < 3.9]
     shares = columns(browser, "shares")
@@ -577,7 +572,7 @@ def test_only_the_largest_have_curves(browser, report, bbrmon):
     events = sorted((e for conn in range(1, 8) for e in rated(conn, conn * 100_000, times)),
                     key=lambda e: e["time_ns"])
     page = report(events, "--flows", "3")
-    data = data_of(page)
+    data = data_of(page.read_text())
     assert [f["flow"] for f in data["flows"]] == [5, 6, 7] and data["recording"]["flows_total"] == 7
     assert data["others"]["flows"] == 4 and data["others"]["bytes_acked"] == 2 * 100_000 * (1 + 2 + 3 + 4)
     browser.open(page)
@@ -618,7 +613,7 @@ def test_before_there_is_state(browser, report):
     page = report(before + acks([2 * NS, 3 * NS], min_rtt_us=700, rtt_us=800, bw=1 << 20))
     found = series(page)
     assert found["min_rtt_us"] == [None, 700, 700] and found["mode"] == [None, 0, 0]
-    flow = data_of(page)["flows"][0]
+    flow = data_of(page.read_text())["flows"][0]
     assert flow["min_rtt_us"] == 700 and flow["rtos"] == 1 and flow["mode_us"]["STARTUP"] == 10 ** 6
     browser.open(page)
     assert columns(browser, "rtt")[3][0] is None
@@ -631,7 +626,7 @@ def test_what_the_stack_tells_after_the_end(browser, report):
                *(made.event(3 * NS + 1, kind, conn=2, rport=0, cwnd_gain=0, pacing_gain=0, bytes_acked=n)
                  for kind, n in ((made.RECOVERY, 5000), (made.STOP, 0)))]
     page = report(events)
-    data = data_of(page)
+    data = data_of(page.read_text())
     assert [(f["conn"], f["bytes_acked"], f["lost"]) for f in data["flows"]] == [(1, 5000, 3)]
     assert series(page)["inflight"] == [7, 7, None]
     browser.open(page)
@@ -644,7 +639,7 @@ def test_receiving_ends_are_left_out(browser, report):
     receiving = [made.event(t, made.ACK, conn=9, flags=made.SAMPLE, rtt_us=50, bytes_acked=1) for t in times]
     page = report(sorted(rated(1, 10 ** 6, times) + rated(2, 10 ** 6, times) + receiving, key=lambda e: e["time_ns"]))
     browser.open(page)
-    assert data_of(page)["recording"]["jain"] == pytest.approx(1)
+    assert data_of(page.read_text())["recording"]["jain"] == pytest.approx(1)
     assert min(j for j in columns(browser, "jain")[1] if j is not None) == pytest.approx(1, abs=1e-3)
     assert browser.run("return report.plots.shares.getLabels()") == ["time", "flow 1", "flow 2"]
     assert browser.text("#silent").startswith("One flow never sent payload")
@@ -695,7 +690,7 @@ def test_a_recording_that_was_cut_off(browser, report, bbrmon, tmp_path, recorde
     assert "cut off" in bbrmon("report", file).err
     events = events_of(bbrmon, file)[0]
     page = file.with_name("cut.rec.html")
-    assert sum(f["events"] for f in data_of(page)["flows"]) == len(events) > 0
+    assert sum(f["events"] for f in data_of(page.read_text())["flows"]) == len(events) > 0
     browser.open(page)
 
 
@@ -708,9 +703,9 @@ def test_only_a_part(bbrmon, recorded, tmp_path, real):
     first = min(flow[0]["time_ns"] for flow in flows)
     bbrmon("report", recorded, "-o", page, "--from", "500ms", "--to", "1s")
     counts = [sum(500_000_000 <= e["time_ns"] - first <= NS for e in flow) for flow in flows]
-    assert [f["events"] for f in data_of(page)["flows"]] == [n for n in counts if n]
+    assert [f["events"] for f in data_of(page.read_text())["flows"]] == [n for n in counts if n]
     bbrmon("report", recorded, "-o", page, "--rport", flows[1][0]["rport"])
-    assert [f["events"] for f in data_of(page)["flows"]] == [len(flows[1])]
+    assert [f["events"] for f in data_of(page.read_text())["flows"]] == [len(flows[1])]
 
 
 def test_to_stdout(bbrmon, recorded, real):

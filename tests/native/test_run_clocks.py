@@ -5,6 +5,7 @@ import json
 import pytest
 
 import recording_file as made
+from report_page import data_of
 
 NS = 10 ** 9
 DAY_NS = 86400 * NS
@@ -22,9 +23,7 @@ def run_of(begin_ns, conn):
 @pytest.fixture
 def report(bbrmon):
     def make(file, *args):
-        page = bbrmon("report", "-o", "-", *args, file).out
-        begin = page.index('<script type="application/json" id="data">') + 42
-        return json.loads(page[begin:page.index("</script>", begin)])
+        return data_of(bbrmon("report", "-o", "-", *args, file).out)
     return make
 
 
