@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The BPF objects: those inside bbrctl (object.S), or a file.
+ * The BPF objects: those inside bbrctl (embedded.S), or a file.
  */
 #ifndef LOADER_OBJECT_H
 #define LOADER_OBJECT_H

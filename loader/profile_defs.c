@@ -13,7 +13,7 @@
 
 #define BUILT_IN "built in"
 
-extern const char bbr_profiles[], bbr_profiles_end[]; /* profiles.ini, by object.S */
+extern const char bbr_profiles[], bbr_profiles_end[]; /* profiles.ini, by embedded.S */
 
 /* A file that is being read. */
 struct reader {

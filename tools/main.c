@@ -5,7 +5,7 @@
 
 #include "clock.h"
 #include "err.h"
-#include "options.h"
+#include "cli/options.h"
 #include "verbs.h"
 
 static const struct {

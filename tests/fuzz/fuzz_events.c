@@ -9,11 +9,11 @@
 
 #include <json-c/json.h>
 
-#include "connections.h"
+#include "conns/connections.h"
 #include "err.h"
-#include "event.h"
+#include "event/event.h"
 #include "fuzz.h"
-#include "monitor.h"
+#include "watch/monitor.h"
 
 #define MAX_RECORDS 64
 #define NAME "a.name_of_15_ch"

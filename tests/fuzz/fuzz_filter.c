@@ -7,7 +7,7 @@
 #include <arpa/inet.h>
 
 #include "err.h"
-#include "filter_expr.h"
+#include "sockets/filter_expr.h"
 #include "fuzz.h"
 
 #define MAX_TEXT 1024

@@ -18,13 +18,13 @@
 #include "err.h"
 #include "fuzz.h"
 #include "instance.h"
-#include "lock.h"
-#include "param.h"
-#include "profile.h"
-#include "socket_filter.h"
+#include "loader/lock.h"
+#include "loader/param.h"
+#include "loader/profile.h"
+#include "loader/socket_filter.h"
 #include "units.h"
-#include "verbs.h"
-#include "watch_options.h"
+#include "loader/verbs.h"
+#include "stream/watch_options.h"
 
 #define MAX_ARGS 80 /* more than any verb takes */
 

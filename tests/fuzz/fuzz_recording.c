@@ -12,10 +12,10 @@
 #include <zlib.h>
 
 #include "err.h"
-#include "event.h"
+#include "event/event.h"
 #include "fuzz.h"
-#include "recording_reader.h"
-#include "recording_writer.h"
+#include "recording/recording_reader.h"
+#include "recording/recording_writer.h"
 
 #define MAX_FILE (64 << 10)
 

@@ -16,18 +16,18 @@
 #include "err.h"
 #include "fuzz.h"
 #include "instance.h"
-#include "param.h"
-#include "profile.h"
-#include "profile_defs.h"
-#include "rule_text.h"
-#include "rules.h"
-#include "verbs.h"
+#include "loader/param.h"
+#include "loader/profile.h"
+#include "loader/profile_defs.h"
+#include "loader/rule_text.h"
+#include "loader/rules.h"
+#include "loader/verbs.h"
 
 #define MAX_LINES 64
 #define OUTER_ID 1
 #define INNER_ID 2
 
-const char bbr_profiles[1], bbr_profiles_end[1]; /* instead of loader/object.S */
+const char bbr_profiles[1], bbr_profiles_end[1]; /* instead of loader/embedded.S */
 
 static unsigned long files, refused_files, definitions, parsed, refused_rules, tries, found,
 	not_found;

@@ -111,7 +111,8 @@ def test_mistake_is_found(rule, tmp_path):
     header, right, wrong = MISTAKES[rule]
     for name in ("bpf", "include", "scripts", "tests/fuzz"):
         shutil.copytree(fuzzer.ROOT / name, tmp_path / name)
-    shutil.copy(fuzzer.ROOT / "Makefile", tmp_path)
+    for name in ("Makefile", "tests/tests.mk"):
+        shutil.copy(fuzzer.ROOT / name, tmp_path / name)
     path = tmp_path / "bpf/bbr" / header
     source = path.read_text()
     assert source.count(right) == 1

@@ -15,10 +15,10 @@
 
 #include "err.h"
 #include "instance.h"
-#include "lock.h"
-#include "rule_text.h"
-#include "rules.h"
-#include "verbs.h"
+#include "loader/lock.h"
+#include "loader/rule_text.h"
+#include "loader/rules.h"
+#include "loader/verbs.h"
 
 static const char **member(struct options *opt, const char *option)
 {

@@ -19,7 +19,7 @@ KINDS = 8
 
 def fields():
     """(name, bytes) in the order of the format, from the headers."""
-    text = (ROOT / "tools/recording.h").read_text()
+    text = (ROOT / "tools/recording/recording.h").read_text()
     names = re.findall(r"X\(([\w\[\]]+)\)", text.split("#define RECORDING_FIELDS(X)")[1].split("/* clang-format on")[0])
     struct_text = (ROOT / "include/bpf_bbr/events.h").read_text().split("struct bbr_event {")[1].split("\n};")[0]
     widths = {}

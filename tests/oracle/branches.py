@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 ALGORITHM = REPO / "bpf" / "bbr"
-UNIT = sorted((REPO / "tests" / "unit").glob("test_*.c"))
+UNIT = sorted((REPO / "tests" / "unit" / "bbr").glob("test_*.c"))
 EXPANSION = 1  # llvm-cov's kind of a region that is a macro's
 
 # What no connection with mainline's constants comes to: (file, code) -> outcomes.

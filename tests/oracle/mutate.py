@@ -17,7 +17,7 @@ import mutants
 from mutants import HERE, REPO, MutantError
 
 SOURCES = ("bpf/bbr", "include")
-UNIT = sorted((REPO / "tests" / "unit").glob("test_*.c"))
+UNIT = sorted((REPO / "tests" / "unit" / "bbr").glob("test_*.c"))
 REPLAY = [HERE / name for name in ("replay.c", "mainline.c", "stream.c")]
 RECORDINGS = HERE / "recordings"
 UNIT_LIMIT_S, REPLAY_LIMIT_S = 10, 300  # many times what they take

@@ -11,7 +11,7 @@ BUILD = HERE.parents[1] / "build" / "unit"
 
 
 def programs():
-    return sorted(source.stem for source in HERE.rglob("test_*.c"))
+    return sorted(str(source.relative_to(HERE).with_suffix("")) for source in HERE.rglob("test_*.c"))
 
 
 @pytest.fixture(scope="session", params=programs())

@@ -10,7 +10,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "conn_table.h"
+#include "conns/conn_table.h"
 
 #define START (1000 * NS_PER_S)
 #define MS NS_PER_MS

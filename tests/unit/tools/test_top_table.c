@@ -11,8 +11,8 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "sparkline.h"
-#include "top_view.h"
+#include "top/sparkline.h"
+#include "top/top_view.h"
 
 #define LONGEST "2001:db8:1111:2222:3333:4444:5555:6666"
 

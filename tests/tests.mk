@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The programs of the tests. Included by the Makefile.
+
+# ---- unit tests: to add one is to add a file tests/unit/PLACE/test_*.c
+
+# Of the algorithm: they include its source.
+$(BUILD)/unit/bbr/%: tests/unit/bbr/%.c
+	@mkdir -p $(@D)
+	$(CC) -Iinclude -Ibpf/bbr -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $(DEPS) $< -lcmocka -o $@
+
+# Of any file of the tools: they are linked with what they call of it.
+$(BUILD)/asan/lib.a: $(call sanitized,$(LIB))
+$(BUILD)/asan/loader.a: $(call sanitized,$(filter-out %/main.o,$(LOADER)))
+$(BUILD)/asan/tools.a: $(call sanitized,$(filter-out %/main.o,$(MONITOR)))
+$(BUILD)/asan/%.a:
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+UNIT_CFLAGS := -O1 -g -std=gnu11 $(WARN) $(SANITIZE)
+$(BUILD)/unit/tools/%: tests/unit/tools/%.c $(BUILD)/asan/tools.a $(BUILD)/asan/lib.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(MONITOR_LIBS) -lcmocka -o $@
+
+$(BUILD)/unit/loader/%: tests/unit/loader/%.c $(BUILD)/asan/loader.a $(BUILD)/asan/lib.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) -lcmocka -o $@
+
+$(BUILD)/unit/lib/%: tests/unit/lib/%.c $(BUILD)/asan/lib.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) -lcmocka -o $@
+
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*/test_*.c))
+
+unit: $(UNIT_TESTS)
+
+# ---- objects to compare with
+
+# Nobody can watch it.
+$(BUILD)/no_telemetry.bpf.o: bpf/bbr.bpf.c
+	$(call bpf_object,-DBBR_NO_TELEMETRY)
+
+# A later version with one more parameter, which this one does not know: to upgrade to, and the tool for it. And one
+# of an ABI that no tool knows.
+NEXT_INCLUDE := $(BUILD)/next/include
+NEXT_VERSION := -I$(NEXT_INCLUDE) -DBBR_VERSION='"9.9.9"'
+$(NEXT_INCLUDE): $(wildcard include/bpf_bbr/*.h)
+	rm -rf $@
+	@mkdir -p $(dir $@)
+	cp -r include $@
+	sed -i 's/^\tBBR_OPTIONS(X)$$/& X(later, 1, COUNT, BBR_V(0), 0, 7, "of a later version")/' $@/bpf_bbr/params.h
+
+$(BUILD)/next_version.bpf.o: bpf/bbr.bpf.c | $(NEXT_INCLUDE)
+	$(call bpf_object,$(NEXT_VERSION))
+
+$(BUILD)/next_abi.bpf.o: bpf/bbr.bpf.c
+	$(call bpf_object,-DBBR_VERSION='"9.9.9"' -DBBR_ABI_MAJOR=999)
+
+NEXT_LOADER := $(patsubst $(BUILD)/asan/%,$(BUILD)/next/%,$(call sanitized,$(filter-out $(CARRIED),$(LOADER)) $(LIB)))
+$(BUILD)/next/obj/%.o: %.c | $(NEXT_INCLUDE)
+	@mkdir -p $(@D)
+	$(CC) $(NEXT_VERSION) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(DEPS) -c $< -o $@
+
+$(BUILD)/next/obj/loader/embedded.o: EMBEDDED = -DBBR_OBJECT='"$(BUILD)/next_version.bpf.o"' \
+	-DMIGRATE_OBJECT='"$(BUILD)/migrate.bpf.o"' -DATTACH_OBJECT='"$(BUILD)/attach.bpf.o"'
+$(BUILD)/next/obj/loader/embedded.o: loader/embedded.S $(BUILD)/next_version.bpf.o $(BUILD)/obj/loader/embedded.o
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(EMBEDDED) -c $< -o $@
+
+$(BUILD)/asan/next/bbrctl: $(NEXT_LOADER) $(BUILD)/next/obj/loader/embedded.o
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# ---- fuzzers
+
+FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm params tuning events filter recording)
+FUZZ_SECONDS ?= 600
+FUZZ_FLAGS := -O1 -g -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,float-cast-overflow \
+	-fno-sanitize-recover=all
+fuzzed = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(basename $1))
+
+$(BUILD)/fuzz/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CLANG) $(CPPFLAGS) $(FUZZ_FLAGS) $(DEPS) -c $< -o $@
+
+$(BUILD)/fuzz/%:
+	$(CLANG) $(FUZZ_FLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
+
+$(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c
+	@mkdir -p $(@D)
+	$(CLANG) -Iinclude -Ibpf/bbr $(FUZZ_FLAGS) $(DEPS) $< -o $@
+
+# Of what speaks to the kernel they call nothing; the stand-ins for it are in the fuzzers.
+$(BUILD)/fuzz/obj/loader/main.o: CPPFLAGS += -Dmain=bbrctl_main
+$(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c $(addprefix loader/,main.c param.c set.c show.c socket_filter.c) \
+	lib/address.c lib/units.c lib/caps.c tools/stream/watch_options.c tools/cli/options.c tools/cli/privileges.c)
+
+$(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \
+	$(addprefix loader/,ini_file.c param.c profile.c profile_defs.c rule_text.c rules.c) \
+	$(filter-out lib/attachment.c lib/cgroup.c,$(wildcard lib/*.c)))
+
+MONITOR_VERBS := $(addprefix tools/,main.c stream/stream.c sockets/snapshot.c stream/record.c export/export.c top/top%) \
+	tools/report/report%
+EVENTS_FUZZED := $(filter-out $(CARRIED),$(call objects,$(filter-out $(MONITOR_VERBS),$(wildcard tools/*/*.c)) $(wildcard lib/*.c)))
+EVENTS_FUZZED := $(patsubst $(BUILD)/obj/%,$(BUILD)/fuzz/obj/%,$(EVENTS_FUZZED))
+$(BUILD)/fuzz/obj/tools/sockets/sockets.o: $(SKELETONS)
+$(BUILD)/fuzz/events: $(call fuzzed,tests/fuzz/fuzz_events.c) $(EVENTS_FUZZED) $(filter $(CARRIED),$(MONITOR))
+$(BUILD)/fuzz/recording: $(call fuzzed,tests/fuzz/fuzz_recording.c) $(EVENTS_FUZZED) $(filter $(CARRIED),$(MONITOR))
+
+$(BUILD)/fuzz/obj/tests/fuzz/fuzz_filter.o: CPPFLAGS += -D_GNU_SOURCE
+$(BUILD)/fuzz/filter: $(call fuzzed,tests/fuzz/fuzz_filter.c $(addprefix tools/,sockets/filter_expr.c sockets/filter_match.c \
+	event/event.c event/origin.c) $(addprefix lib/,address.c caps.c err.c units.c))
+
+# ---- the lab's programs, which run in its guests
+
+$(BUILD)/flow: tests/lab/flow.c
+$(BUILD)/measure: tests/native/measure.c
+$(BUILD)/cost: tests/lab/cost.c
+$(BUILD)/recorder: tests/lab/recorder.c
+$(BUILD)/recorder: LDLIBS := -lbpf -lmnl
+$(BUILD)/cost: LDLIBS := -lbpf
+$(BUILD)/flow $(BUILD)/measure: LDLIBS :=
+$(addprefix $(BUILD)/,flow measure cost recorder):
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(DEPS) $< $(LDLIBS) -o $@
+
+$(BUILD)/%.bpf.o: tests/lab/%.bpf.c
+	@mkdir -p $(@D)
+	$(CLANG) $(BPF_CFLAGS) $(DEPS) -c $< -o $@
+
+# Many rules at once.
+$(BUILD)/write_rules: $(call objects,tests/lab/write_rules.c $(addprefix loader/,lock.c rule_text.c rules.c)) $(LIB)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o write_rules measure)
+
+# ---- the oracle: the recorder of the kernel's own BBR, and what feeds its recordings to the algorithm
+
+ORACLE := $(BUILD)/oracle
+oracle_source = $(addprefix tests/oracle/,$1)
+ORACLE_CC = @mkdir -p $(@D); $(CC) -Iinclude -Ibpf $(CFLAGS) $(DEPS)
+
+$(ORACLE)/record: $(call oracle_source,record.c stream.c)
+	$(ORACLE_CC) $(filter %.c,$^) -lbpf -lz -lm -o $@
+
+$(ORACLE)/%.bpf.o: tests/oracle/%.bpf.c
+	@mkdir -p $(@D)
+	$(CLANG) $(BPF_CFLAGS) -Itests/oracle $(DEPS) -c $< -o $@
+
+REPLAY_SRC := $(call oracle_source,replay.c mainline.c stream.c)
+$(ORACLE)/replay: $(REPLAY_SRC)
+	$(ORACLE_CC) $(filter %.c,$^) -lbpf -lz -o $@
+
+$(BUILD)/asan/replay: $(REPLAY_SRC)
+	$(ORACLE_CC) $(SANITIZE) $(filter %.c,$^) -lbpf -lz -o $@
+
+# What makes small recordings of large ones: path.c calls path_trace.c at each branch and comparison.
+$(ORACLE)/path.o: tests/oracle/path.c
+	$(ORACLE_CC) -O1 -fsanitize-coverage=trace-pc,trace-cmp -c $< -o $@
+
+$(ORACLE)/select: $(call oracle_source,select.c path_trace.c mainline.c stream.c) $(ORACLE)/path.o
+	$(ORACLE_CC) $(filter %.c %.o,$^) -lz -o $@
+
+$(ORACLE)/test_replay: $(call oracle_source,test_replay.c mainline.c stream.c)
+	$(ORACLE_CC) $(SANITIZE) $(filter %.c,$^) -lcmocka -lz -o $@
+
+ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record.bpf.o replay replay.bpf.o select test_replay) $(BUILD)/asan/replay
+
+tests: all unit $(FUZZERS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o) \
+	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
+#include <string.h>
+
+#include "conn_history.h"
+#include "event/event.h"
+
+/* Between two looks at a connection that are further apart nothing is said to have gone on. */
+#define HOLD_SLOTS 10
+
+__u32 event_inflight(const struct bbr_event *e)
+{
+	if (e->flags & BBR_F_SAMPLE && e->rs_prior_inflight > e->inflight)
+		return e->rs_prior_inflight;
+	return e->inflight;
+}
+
+__u32 event_bdp(const struct bbr_event *e)
+{
+	if (e->min_rtt_us == BBR_RTT_NONE)
+		return 0;
+	return (__u64)e->bw * e->min_rtt_us >> 24;
+}
+
+double event_pacing_bps(const struct bbr_event *e)
+{
+	return e->pacing_rate == EVENT_UNLIMITED ? NAN : e->pacing_rate * 8.0;
+}
+
+double event_delivered_bps(const struct bbr_event *e, __u32 since, __u64 since_ns)
+{
+	return (__u32)(e->delivered - since) * (double)e->mss * 8 * NS_PER_S /
+	       (e->time_ns - since_ns);
+}
+
+static __u8 mode_bit(const struct bbr_event *e)
+{
+	return e->mode < BBR_MODES ? 1 << e->mode : MODE_UNKNOWN_BIT;
+}
+
+static __u8 ca_bit(const struct bbr_event *e)
+{
+	return 1 << (e->ca_state & 7);
+}
+
+static struct sample *slot_of(struct history *h, __u64 n)
+{
+	return &h->slot[n % HISTORY_SLOTS];
+}
+
+/* Slots up to n, which have no event: as the last one, if it is not too long ago. */
+static void advance(struct history *h, __u64 n, const struct bbr_event *before)
+{
+	struct sample held = *slot_of(h, h->last);
+	bool hold = n - h->last <= HOLD_SLOTS;
+
+	if (!hold)
+		memset(&held, 0, sizeof(held));
+	held.modes = hold ? mode_bit(before) : 0;
+	held.ca_states = hold ? ca_bit(before) : 0;
+	held.lost = 0;
+	held.inflight = before->inflight;
+	if (n - h->last >= HISTORY_SLOTS)
+		h->last = n - HISTORY_SLOTS;
+	while (h->last < n)
+		*slot_of(h, ++h->last) = held;
+	slot_of(h, n)->modes = 0; /* the event will say */
+	slot_of(h, n)->ca_states = 0;
+	h->has_base &= hold;
+	h->rtts = 0;
+}
+
+static void note_rtt(struct history *h, struct sample *s, const struct bbr_event *e)
+{
+	__u32 rtt = e->rtt_us != BBR_RTT_NONE ? e->rtt_us : e->srtt_us;
+
+	if (!h->rtts)
+		s->rtt_us = NAN;
+	if (!rtt)
+		return;
+	h->rtts++;
+	s->rtt_us = h->rtts == 1 ? rtt : s->rtt_us + (rtt - s->rtt_us) / h->rtts;
+}
+
+/* The rate is that since the last event before this slot, so it is that of the slots between, too. */
+static void note_rate(struct history *h, __u64 first, const struct bbr_event *e)
+{
+	float rate = NAN;
+
+	if (h->has_base && e->time_ns > h->base_ns)
+		rate = event_delivered_bps(e, h->base_delivered, h->base_ns);
+	for (__u64 n = first; n <= h->last; n++)
+		slot_of(h, n)->rate = rate;
+}
+
+static void note_transition(struct history *h, const struct bbr_event *e)
+{
+	h->transitions[h->n_transitions++ % TRANSITIONS] = (struct transition){
+		.time_ns = e->time_ns,
+		.kind = e->kind,
+		.from = e->from,
+		.to = e->to,
+		.reason = e->reason,
+		.has_reason = e->kind == BBR_EV_MODE && !(e->flags & BBR_F_KERNEL),
+	};
+}
+
+void history_note(struct history *h, const struct bbr_event *before, const struct bbr_event *e)
+{
+	__u64 n = e->time_ns / SLOT_NS, first;
+	struct sample *s;
+
+	/* An older one: a recording may be of several boots. */
+	if (n < h->last)
+		n = h->last;
+	first = n;
+	if (n > h->last && before) {
+		first = n - h->last < HISTORY_SLOTS ? h->last + 1 : n;
+		h->base_ns = before->time_ns;
+		h->base_delivered = before->delivered;
+		h->has_base = true;
+		advance(h, n, before);
+	} else if (!before) {
+		h->last = n;
+	}
+	s = slot_of(h, n);
+	note_rate(h, h->has_base ? first : n, e);
+	note_rtt(h, s, e);
+	s->bw = event_bps(e, e->bw);
+	s->pacing = event_pacing_bps(e);
+	s->min_rtt_us = e->min_rtt_us;
+	if (!s->modes || s->inflight < event_inflight(e))
+		s->inflight = event_inflight(e);
+	s->bdp = event_bdp(e);
+	s->cwnd = e->cwnd;
+	s->modes |= mode_bit(e);
+	s->ca_states |= ca_bit(e);
+	if (before) {
+		__u32 lost = s->lost + (e->lost - before->lost);
+
+		s->lost = lost < 0xffff ? lost : 0xffff;
+	}
+	if (e->kind != BBR_EV_ACK && e->kind != BBR_EV_STATE)
+		note_transition(h, e);
+}
+
+struct mean {
+	double sum;
+	unsigned int n;
+};
+
+static void mean_add(struct mean *m, double value)
+{
+	if (isnan(value))
+		return;
+	m->sum += value;
+	m->n++;
+}
+
+static double mean_of(const struct mean *m)
+{
+	return m->n ? m->sum / m->n : NAN;
+}
+
+bool history_get(const struct history *h, __u64 first, unsigned int n, struct sample *out)
+{
+	struct mean rate = {}, bw = {}, pacing = {}, rtt = {}, inflight = {}, bdp = {}, cwnd = {};
+	__u32 lost = 0;
+
+	memset(out, 0, sizeof(*out));
+	out->min_rtt_us = BBR_RTT_NONE;
+	for (__u64 i = first; i < first + n; i++) {
+		const struct sample *s = &h->slot[i % HISTORY_SLOTS];
+
+		if (i > h->last || i + HISTORY_SLOTS <= h->last || !s->modes)
+			continue;
+		mean_add(&rate, s->rate);
+		mean_add(&bw, s->bw);
+		mean_add(&pacing, s->pacing);
+		mean_add(&rtt, s->rtt_us);
+		mean_add(&inflight, s->inflight);
+		mean_add(&bdp, s->bdp ? s->bdp : NAN);
+		mean_add(&cwnd, s->cwnd);
+		if (s->min_rtt_us < out->min_rtt_us)
+			out->min_rtt_us = s->min_rtt_us;
+		lost += s->lost;
+		out->modes |= s->modes;
+		out->ca_states |= s->ca_states;
+	}
+	out->rate = mean_of(&rate);
+	out->bw = mean_of(&bw);
+	out->pacing = mean_of(&pacing);
+	out->rtt_us = mean_of(&rtt);
+	out->inflight = inflight.n ? mean_of(&inflight) + 0.5 : 0;
+	out->bdp = bdp.n ? mean_of(&bdp) + 0.5 : 0;
+	out->cwnd = cwnd.n ? mean_of(&cwnd) + 0.5 : 0;
+	out->lost = lost < 0xffff ? lost : 0xffff;
+	return out->modes;
+}

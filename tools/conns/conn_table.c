@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <math.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conn_table.h"
+#include "event/event.h"
+
+/* A socket may be read a moment before its first event is, and after its last. */
+#define SNAPSHOT_SLACK_NS NS_PER_S
+/* One whose end was dropped: no event for so long, and no socket is found. */
+#define QUIET_NS (60 * NS_PER_S)
+
+static int compare_id(const void *a, const void *b)
+{
+	const struct conn *x = a, *y = b;
+
+	if (x->e.conn != y->e.conn)
+		return x->e.conn < y->e.conn ? -1 : 1;
+	return x->origin_id < y->origin_id ? -1 : x->origin_id > y->origin_id;
+}
+
+/* Of an event: netns, laddr, raddr, lport and rport, without gaps. */
+#define TUPLE(e) ((char *)(e) + offsetof(struct bbr_event, netns))
+#define TUPLE_LEN (offsetof(struct bbr_event, family) - offsetof(struct bbr_event, netns))
+
+static int compare_tuple(const void *a, const void *b)
+{
+	const struct conn *x = a, *y = b;
+	int order = memcmp(TUPLE(&x->e), TUPLE(&y->e), TUPLE_LEN);
+
+	return order ? order : strcmp(x->name, y->name);
+}
+
+static struct conn *find(void *const *tree, const struct conn *key,
+			 int (*compare)(const void *, const void *))
+{
+	struct conn **found = tfind(key, tree, compare);
+
+	return found ? *found : NULL;
+}
+
+/* The tree has this very connection: another one may have its key by now. */
+static void forget(void **tree, struct conn *c, int (*compare)(const void *, const void *))
+{
+	if (find(tree, c, compare) == c)
+		tdelete(c, tree, compare);
+}
+
+static void set_key(struct conn *key, const struct origin *origin, const struct bbr_event *e)
+{
+	memset(key, 0, sizeof(*key));
+	key->e = *e;
+	key->origin_id = origin->id;
+	memcpy(key->name, origin->name, sizeof(key->name));
+	key->name[sizeof(key->name) - 1] = 0;
+}
+
+static void end_conn(struct conn *c, __u64 time_ns)
+{
+	if (!c->ended_ns)
+		c->ended_ns = time_ns;
+}
+
+static bool grow(struct conn_table *t)
+{
+	__u32 size = t->size ? 2 * t->size : 64;
+	struct conn **all;
+
+	if (t->n < t->size)
+		return true;
+	all = realloc(t->all, size * sizeof(*all));
+	if (!all)
+		return false;
+	t->all = all;
+	t->size = size;
+	return true;
+}
+
+/* Under its tuple there may be one before it, which is over then. */
+static bool index_tuple(struct conn_table *t, struct conn *c)
+{
+	struct conn *before = find(&t->by_tuple, c, compare_tuple);
+
+	if (before) {
+		end_conn(before, c->e.time_ns);
+		tdelete(before, &t->by_tuple, compare_tuple);
+	}
+	return tsearch(c, &t->by_tuple, compare_tuple);
+}
+
+static struct conn *add(struct conn_table *t, const struct conn *key)
+{
+	struct conn *c = grow(t) ? malloc(sizeof(*c)) : NULL;
+
+	if (!c || !(*c = *key, index_tuple(t, c))) {
+		free(c);
+		t->no_memory = true;
+		return NULL;
+	}
+	if (c->e.conn && !tsearch(c, &t->by_id, compare_id))
+		t->no_memory = true; /* its next event makes another row */
+	if (t->n_histories < HISTORIES_MAX) {
+		c->history = calloc(1, sizeof(*c->history));
+		t->n_histories += !!c->history;
+	}
+	c->serial = ++t->next_serial;
+	c->rate = c->delivery_bps = NAN;
+	c->rtt_us = BBR_RTT_NONE;
+	c->index = t->n;
+	t->all[t->n++] = c;
+	return c;
+}
+
+static void drop(struct conn_table *t, struct conn *c)
+{
+	if (c->e.conn)
+		forget(&t->by_id, c, compare_id);
+	forget(&t->by_tuple, c, compare_tuple);
+	t->all[c->index] = t->all[--t->n];
+	t->all[c->index]->index = c->index;
+	if (c->history)
+		t->n_histories--;
+	free(c->history);
+	free(c);
+}
+
+static void note_mode(struct conn *c, const struct bbr_event *before, const struct bbr_event *e)
+{
+	if (e->kind == BBR_EV_START || (e->kind == BBR_EV_MODE && e->to == e->mode))
+		c->mode_since_ns = e->time_ns;
+	else if (before && before->mode != e->mode)
+		c->mode_since_ns = 0; /* we were not told when */
+}
+
+static void set_mark(struct conn *c)
+{
+	c->mark_ns = c->e.time_ns;
+	c->mark_delivered = c->e.delivered;
+	c->mark_lost = c->e.lost;
+	c->mark_retrans = c->e.bytes_retrans;
+}
+
+static void update(struct conn *c, const struct origin *origin, const struct bbr_event *e,
+		   bool is_new)
+{
+	struct bbr_event before = c->e;
+	const char *profile = origin_profile(origin, e);
+
+	strcpy(c->profile, profile ? profile : "");
+	note_mode(c, is_new ? NULL : &before, e);
+	if (c->history)
+		history_note(c->history, is_new ? NULL : &before, e);
+	if (c->next_inflight < event_inflight(e))
+		c->next_inflight = event_inflight(e);
+	if (e->flags & BBR_F_SAMPLE) {
+		c->app_limited = e->flags & BBR_F_APP_LIMITED;
+		c->rtt_us = e->rtt_us;
+		c->delivery_bps = event_has_rate(e) ? event_delivery_bps(e) : NAN;
+	} else if (e->flags & BBR_F_KERNEL) {
+		c->rtt_us = e->rtt_us;
+	}
+	c->e = *e;
+	/* What the trees go by stays as it is, whatever a recording may hold; and a snapshot has no conn. */
+	c->e.conn = before.conn;
+	memcpy(TUPLE(&c->e), TUPLE(&before), TUPLE_LEN);
+	if (is_new)
+		set_mark(c);
+}
+
+/* A row that only snapshots have seen until now, or whatever has its addresses if that is all we know. */
+static struct conn *adopt(struct conn_table *t, const struct conn *key)
+{
+	struct conn *c = find(&t->by_tuple, key, compare_tuple);
+
+	if (!c || c->ended_ns || (c->e.conn && key->e.conn))
+		return NULL;
+	if (!key->e.conn) /* the program had no memory to tell it from others */
+		return c;
+	c->e.conn = key->e.conn;
+	c->origin_id = key->origin_id;
+	if (!tsearch(c, &t->by_id, compare_id))
+		t->no_memory = true;
+	return c;
+}
+
+void conn_table_note(struct conn_table *t, const struct origin *origin, const struct bbr_event *e)
+{
+	struct conn key, *c = NULL;
+	bool is_new = false;
+
+	set_key(&key, origin, e);
+	if (e->conn)
+		c = find(&t->by_id, &key, compare_id);
+	if (!c)
+		c = adopt(t, &key);
+	/* The last of one whose row is gone already makes no other. */
+	if (!c && e->kind != BBR_EV_END) {
+		c = add(t, &key);
+		is_new = true;
+	}
+	if (!c)
+		return;
+	update(c, origin, e, is_new);
+	if (e->kind == BBR_EV_END)
+		end_conn(c, e->time_ns);
+}
+
+void conn_table_note_unseen(struct conn_table *t, const struct origin *origin,
+			    const struct bbr_event *e)
+{
+	struct conn key, *c;
+
+	if (e->kind != BBR_EV_END || !e->conn)
+		return;
+	set_key(&key, origin, e);
+	c = find(&t->by_id, &key, compare_id);
+	if (c)
+		c->unseen_end_ns = e->time_ns;
+}
+
+void conn_table_begin_snapshot(struct conn_table *t, __u64 now_ns)
+{
+	t->generation++;
+	if (t->reading_ns)
+		t->between_readings_ns = now_ns - t->reading_ns;
+	t->reading_ns = now_ns;
+}
+
+void conn_table_note_snapshot(struct conn_table *t, const struct origin *origin,
+			      const struct bbr_snapshot *snap)
+{
+	const struct bbr_event *e = &snap->event;
+	struct conn key, *c;
+	bool is_new = false;
+
+	set_key(&key, origin, e);
+	key.e.conn = 0;
+	key.origin_id = 0; /* a snapshot's ids are not those of events */
+	c = find(&t->by_tuple, &key, compare_tuple);
+	if (c && (c->ended_ns || (c->cookie && c->cookie != snap->cookie))) {
+		/* Its end may have been read before this, which is from before its end. */
+		if (c->ended_ns && e->time_ns <= c->ended_ns + SNAPSHOT_SLACK_NS &&
+		    (!c->cookie || c->cookie == snap->cookie))
+			return;
+		c = NULL;
+	}
+	if (!c) {
+		c = add(t, &key);
+		is_new = true;
+	}
+	if (!c)
+		return;
+	c->cookie = snap->cookie;
+	c->generation = t->generation;
+	if (is_new || e->time_ns >= c->e.time_ns)
+		update(c, origin, e, is_new);
+}
+
+void conn_table_end_snapshot(struct conn_table *t)
+{
+	for (__u32 i = 0; i < t->n; i++) {
+		struct conn *c = t->all[i];
+		/* What was never seen in one may be where we cannot look. */
+		__u64 slack = c->cookie ? SNAPSHOT_SLACK_NS : QUIET_NS;
+
+		if (c->generation != t->generation && c->e.time_ns + slack < t->reading_ns)
+			end_conn(c, t->reading_ns);
+	}
+}
+
+/* Without news for so long nothing can be said of a connection's rate. */
+static __u64 patience_ns(const struct conn_table *t, const struct conn *c)
+{
+	__u64 rtts = 4ull * c->e.srtt_us * 1000, readings = 2 * t->between_readings_ns;
+	__u64 longer = rtts > readings ? rtts : readings;
+
+	return longer > 2 * NS_PER_S ? longer : 2 * NS_PER_S;
+}
+
+static void tick_conn(const struct conn_table *t, struct conn *c, __u64 now_ns)
+{
+	const struct bbr_event *e = &c->e;
+
+	c->lost = e->lost - c->mark_lost;
+	c->retrans = e->bytes_retrans - c->mark_retrans;
+	c->inflight = c->next_inflight;
+	c->next_inflight = e->inflight;
+	if (c->mark_ns && e->time_ns > c->mark_ns) {
+		c->rate = event_delivered_bps(e, c->mark_delivered, c->mark_ns);
+		set_mark(c);
+	} else if (now_ns > e->time_ns + patience_ns(t, c)) {
+		c->rate = NAN;
+		set_mark(c);
+		c->mark_ns = 0; /* or the next rate were that of the pause, too */
+	} else if (!c->mark_ns) {
+		set_mark(c);
+	}
+}
+
+void conn_table_tick(struct conn_table *t, __u64 now_ns)
+{
+	for (__u32 i = t->n; i-- > 0;) {
+		struct conn *c = t->all[i];
+
+		tick_conn(t, c, now_ns);
+		if (c->ended_ns && now_ns > c->ended_ns + ENDED_STAYS_NS)
+			drop(t, c);
+	}
+}
+
+void conn_table_go_on(struct conn_table *t)
+{
+	for (__u32 i = 0; i < t->n; i++) {
+		struct conn *c = t->all[i];
+
+		c->mode_since_ns = 0;
+		c->mark_ns = 0;
+		if (c->unseen_end_ns)
+			end_conn(c, c->unseen_end_ns);
+	}
+}
+
+void conn_table_totals(const struct conn_table *t, struct conn_totals *totals)
+{
+	const char *names[64];
+
+	memset(totals, 0, sizeof(*totals));
+	for (__u32 i = 0; i < t->n; i++) {
+		const struct conn *c = t->all[i];
+		__u32 k = 0;
+
+		if (c->ended_ns)
+			continue;
+		totals->live++;
+		if (c->e.mode < BBR_MODES)
+			totals->modes[c->e.mode]++;
+		if (!isnan(c->rate))
+			totals->rate += c->rate;
+		while (k < totals->origins && strcmp(names[k], c->name))
+			k++;
+		if (k == totals->origins && k < sizeof(names) / sizeof(names[0]))
+			names[totals->origins++] = c->name;
+	}
+}
+
+void conn_table_free(struct conn_table *t)
+{
+	while (t->n)
+		drop(t, t->all[t->n - 1]);
+	free(t->all);
+	memset(t, 0, sizeof(*t));
+}

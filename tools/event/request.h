@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which events a verb asks for, and how many it got: of what happens now, or of a recording.
+ */
+#ifndef TOOLS_REQUEST_H
+#define TOOLS_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/options.h"
+#include "origin.h"
+
+/* Which events. */
+struct watch_request {
+	struct bbr_filter filter;
+	enum bbr_sampling sampling;
+	__u64 interval_ns; /* BBR_SAMPLE_TIME */
+	bool is_sampling_given; /* by the user: a recording shows no ACKs but these of those it has */
+};
+
+/*
+ * What happened and what of it we got. Once the subscription has ended:
+ * seq == all of received + all of drops + drops_unknown.
+ */
+struct counters {
+	__u64 seq; /* events that there were */
+	__u64 acks; /* of the connections we asked for, whether sampled or not */
+	__u64 received[BBR_EV_MAX];
+	__u64 drops[BBR_EV_MAX];
+	__u64 drops_unknown; /* gaps in seq of a slot that was taken from us with its counters */
+};
+
+void counters_add(struct counters *sum, const struct counters *c);
+__u64 counters_received(const struct counters *c);
+__u64 counters_drops(const struct counters *c);
+
+struct monitor_config {
+	struct watch_request request;
+	struct value_list names; /* none: all that are loaded */
+	size_t ring_size; /* bytes: a power of two, whole pages */
+	event_handler handle; /* false: monitor_poll() is to return */
+	void *ctx;
+};
+
+struct watch_totals {
+	struct counters counters;
+	__u64 watched_ns, unwatched_ns;
+};
+
+struct watch_config {
+	struct monitor_config watch; /* what to tell of, and whom; also from a recording */
+	const char *read; /* a recording; NULL: what happens now */
+	double speed; /* of a recording: 1 as fast as it happened, 0 as fast as it can be read */
+};
+
+/* What the BPF program does for live events, for those that come from elsewhere. */
+bool is_conn_wanted(const struct monitor_config *config, const struct origin *origin,
+		    const struct bbr_event *e);
+
+#endif

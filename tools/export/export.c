@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bbrmon export: metrics for Prometheus.
+ *
+ * One thread reads the ring, answers HTTP and reads the connections' state when somebody asks for metrics.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "err.h"
+#include "event/event.h"
+#include "http.h"
+#include "cli/interrupt.h"
+#include "metrics.h"
+#include "cli/options.h"
+#include "rule_counts.h"
+#include "watch/slot.h"
+#include "sockets/sockets.h"
+#include "stream/source.h"
+#include "verbs.h"
+#include "event/request.h"
+#include "stream/watch_options.h"
+
+/* Not among those that other exporters are known to have: Prometheus' list of 9100 to 9999 is full. */
+#define DEFAULT_LISTEN "127.0.0.1:10227"
+#define SETTLE_NS NS_PER_S
+#define READING_NS NS_PER_S /* at most one reading of all connections in this time */
+#define LOOP_MS 250 /* the lease of the ring must be kept */
+#define DRAIN_STEP 64 /* connections that are read between two looks at the ring */
+#define DRAIN_POLLS 64 /* of the ring at once: it may never be empty */
+
+struct export
+{
+	struct watch_config config;
+	struct http_address listen;
+	bool once;
+
+	struct metrics metrics;
+	struct rule_counts rules;
+	struct source source;
+	struct sockets sockets;
+	struct http http;
+	__u64 settled_ns, read_ns; /* when that was done last */
+	__u64 read; /* connections, of the reading that goes on */
+	bool read_all; /* could the last reading be done, and was it complete? */
+	int status; /* of the source */
+};
+
+static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
+{
+	struct export *x = ctx;
+
+	metrics_note(&x->metrics, origin, e);
+	return true;
+}
+
+/* Reads the ring until it is empty, or for a while. */
+static void drain(struct export *x)
+{
+	bool idle = false;
+
+	for (int i = 0; i < DRAIN_POLLS && !idle && !x->status; i++)
+		x->status = source_poll(&x->source, 0, &idle);
+}
+
+static bool handle_socket(void *ctx, const struct origin *origin, const struct bbr_snapshot *snap)
+{
+	struct export *x = ctx;
+
+	/* A reading has all connections; events are only of those that were asked for. */
+	if (is_conn_wanted(&x->config.watch, origin, &snap->event)) {
+		metrics_note(&x->metrics, origin, &snap->event);
+		rule_counts_note(&x->rules, origin->id, snap);
+	}
+	/* A reading of very many must not make the ring overflow. */
+	if (!x->once && ++x->read % DRAIN_STEP == 0 && !monitor_rest_ms(x->source.monitor))
+		drain(x);
+	return true;
+}
+
+static void read_sockets(struct export *x)
+{
+	bool has_rules = !rule_counts_begin(&x->rules, &x->config.watch.names);
+	int status;
+
+	metrics_begin_reading(&x->metrics, now_ns());
+	status = sockets_read(&x->sockets, NULL, handle_socket, x);
+	metrics_end_reading(&x->metrics, !status);
+	x->read_all = has_rules && !status;
+	x->read_ns = now_ns();
+}
+
+/* If we were stopped, nobody watched in the meantime. */
+static void settle(struct export *x)
+{
+	__u64 now = now_ns(), since = now - x->settled_ns;
+
+	if (since < SETTLE_NS)
+		return;
+	metrics_settle(&x->metrics, now, since < LEASE_NS);
+	x->settled_ns = now;
+}
+
+static void print_build(struct openmetrics *om)
+{
+	static const struct om_family family = { "bbrmon_build", OM_INFO, NULL,
+						 "This exporter's version." };
+	char abi[16];
+	const struct om_label labels[] = { { "version", BBR_VERSION }, { "abi", abi }, {} };
+
+	snprintf(abi, sizeof(abi), "%u.%u", BBR_ABI_MAJOR, BBR_ABI_MINOR);
+	om_family(om, &family);
+	om_number(om, &family, labels, 1);
+}
+
+static void print_kinds(struct openmetrics *om, const struct om_family *family,
+			const __u64 by_kind[BBR_EV_MAX])
+{
+	for (int i = 0; i < BBR_EV_KINDS; i++) {
+		const struct om_label labels[] = { { "kind", event_kind_name(i) }, {} };
+
+		om_number(om, family, labels, by_kind[i]);
+	}
+}
+
+static void print_plain(struct openmetrics *om, const char *name, enum om_type type,
+			const char *unit, const char *help, double value)
+{
+	const struct om_family family = { name, type, unit, help };
+	const struct om_label none = {};
+
+	om_family(om, &family);
+	om_number(om, &family, &none, value);
+}
+
+/* What of the events there was we got. */
+static void print_watching(struct export *x, struct openmetrics *om, const struct watch_totals *t)
+{
+	static const struct om_family events = { "bbrmon_events", OM_COUNTER, NULL,
+						 "Events that were received." };
+	static const struct om_family drops = {
+		"bbrmon_dropped_events", OM_COUNTER, NULL,
+		"Events that were lost because the ring buffer was full."
+	};
+	const struct om_label unknown[] = { { "kind", "unknown" }, {} };
+
+	om_family(om, &events);
+	print_kinds(om, &events, t->counters.received);
+	om_family(om, &drops);
+	print_kinds(om, &drops, t->counters.drops);
+	om_number(om, &drops, unknown, t->counters.drops_unknown);
+	print_plain(om, "bbrmon_acks", OM_COUNTER, NULL,
+		    "ACKs of the connections that are watched, sampled or not.", t->counters.acks);
+	print_plain(om, "bbrmon_watched_seconds", OM_COUNTER, "seconds",
+		    "Time in which instances were watched.", t->watched_ns / (double)NS_PER_S);
+	print_plain(om, "bbrmon_unwatched_seconds", OM_COUNTER, "seconds",
+		    "Time in which they were not, because bbrmon was stopped or had no place.",
+		    t->unwatched_ns / (double)NS_PER_S);
+	print_plain(
+		om, "bbrmon_untracked_events", OM_COUNTER, NULL,
+		"Events that were not counted because there was no memory for their connection.",
+		x->metrics.untracked);
+}
+
+static void print_live(struct export *x, struct openmetrics *om)
+{
+	struct watch_totals totals;
+	__u64 began = now_ns();
+
+	if (!x->once)
+		drain(x);
+	if (began - x->read_ns >= READING_NS)
+		read_sockets(x);
+	metrics_print(&x->metrics, om, !x->once);
+	rule_counts_print(&x->rules, om);
+	if (!x->once) {
+		source_totals_now(&x->source, &totals);
+		print_watching(x, om, &totals);
+	}
+	print_plain(om, "bbrmon_reading_complete", OM_GAUGE, NULL,
+		    "1 if the state of all connections could be read.", x->read_all);
+	print_plain(om, "bbrmon_scrape_duration_seconds", OM_GAUGE, "seconds",
+		    "Time that it took to make these metrics.",
+		    (now_ns() - began) / (double)NS_PER_S);
+	print_build(om);
+	om_end(om);
+}
+
+/* "a, b;q=0.5": is one of the types ours, in this version, and not refused? */
+static bool accepts_openmetrics(const char *accept)
+{
+	static const char type[] = "application/openmetrics-text";
+
+	for (; *accept; accept += strcspn(accept, ","), accept += *accept == ',') {
+		const char *version, *q, *end;
+
+		accept += strspn(accept, " \t");
+		if (strncmp(accept, type, strlen(type)))
+			continue;
+		end = accept + strcspn(accept, ",");
+		version = strstr(accept, "version=");
+		q = strstr(accept, "q=");
+		if ((!version || version > end || !strncmp(version, "version=1.0.0", 13)) &&
+		    (!q || q > end || strtod(q + 2, NULL) > 0))
+			return true;
+	}
+	return false;
+}
+
+static const char index_page[] =
+	"<!DOCTYPE html>\n"
+	"<html lang=\"en\"><head><meta charset=\"utf-8\"><title>bbrmon export</title></head>\n"
+	"<body><h1>bbrmon export</h1>\n"
+	"<p>What TCP connections that use BBR do: <a href=\"/metrics\">/metrics</a></p>\n"
+	"<p>bpf-bbr " BBR_VERSION "</p></body></html>\n";
+
+static bool make_page(void *ctx, const char *path, const char *accept, struct http_page *page)
+{
+	struct openmetrics om = { .classic = !accepts_openmetrics(accept) };
+	struct export *x = ctx;
+
+	if (!strcmp(path, "/")) {
+		page->type = "text/html; charset=utf-8";
+		page->text = strdup(index_page);
+		page->size = strlen(index_page);
+		return true;
+	}
+	if (strcmp(path, "/metrics"))
+		return false;
+	page->type = om.classic ? CLASSIC_CONTENT_TYPE : OPENMETRICS_CONTENT_TYPE;
+	om.out = open_memstream(&page->text, &page->size);
+	if (!om.out)
+		return true;
+	print_live(x, &om);
+	if (fclose(om.out)) {
+		free(page->text);
+		page->text = NULL;
+	}
+	return true;
+}
+
+static int serve(struct export *x)
+{
+	while (!is_interrupted() && !x->status) {
+		int rest_ms = monitor_rest_ms(x->source.monitor);
+		struct pollfd fds[] = {
+			{ .fd = http_fd(&x->http), .events = POLLIN },
+			{ .fd = monitor_fd(x->source.monitor), .events = POLLIN },
+		};
+
+		if (poll(fds, rest_ms ? 1 : 2,
+			 http_wait_ms(&x->http, rest_ms ? rest_ms : LOOP_MS)) < 0 &&
+		    errno != EINTR) {
+			err("cannot wait for events: %s", strerror(errno));
+			return EXIT_REFUSED;
+		}
+		settle(x);
+		drain(x);
+		http_run(&x->http);
+	}
+	return x->status;
+}
+
+static int run_live(struct export *x)
+{
+	int status;
+
+	status = sockets_open(&x->sockets);
+	if (status)
+		return status;
+	status = source_open(&x->source, &x->config);
+	if (status)
+		goto close_sockets;
+	/* After the source, whose guardian would inherit the socket. */
+	status = http_open(&x->http, &x->listen, make_page, x);
+	if (status)
+		goto close_source;
+	printf("%s/metrics\n", x->http.url);
+	fflush(stdout);
+	x->settled_ns = now_ns();
+	status = serve(x);
+	http_close(&x->http);
+close_source:
+	source_stop(&x->source);
+	source_close(&x->source);
+close_sockets:
+	sockets_close(&x->sockets);
+	return status;
+}
+
+static int check_written(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return EXIT_DONE;
+	err("cannot write: %s", strerror(errno));
+	return EXIT_REFUSED;
+}
+
+/* Without events there are only gauges: a counter would begin with 0 each time. */
+static int run_once(struct export *x)
+{
+	struct openmetrics om = { .out = stdout, .classic = true };
+	int status = sockets_open(&x->sockets);
+
+	if (status)
+		return status;
+	print_live(x, &om);
+	sockets_close(&x->sockets);
+	status = check_written();
+	return status || x->read_all ? status : EXIT_REFUSED;
+}
+
+static int run_recording(struct export *x)
+{
+	struct openmetrics om = { .out = stdout, .classic = true };
+	int status = source_open(&x->source, &x->config);
+	bool idle;
+
+	if (status)
+		return status;
+	while (!status && !is_interrupted() && !source_is_over(&x->source))
+		status = source_poll(&x->source, LOOP_MS, &idle);
+	metrics_settle(&x->metrics, source_now_ns(&x->source), true);
+	source_stop(&x->source);
+	if (!status) {
+		metrics_print(&x->metrics, &om, true);
+		print_watching(x, &om, source_totals(&x->source));
+		print_build(&om);
+		status = check_written();
+	}
+	source_close(&x->source);
+	return status;
+}
+
+static int run(struct export *x)
+{
+	int status;
+
+	x->config.watch.handle = handle_event;
+	x->config.watch.ctx = x;
+	metrics_init(&x->metrics, !x->config.read);
+	interrupt_catch();
+	if (x->config.read)
+		status = run_recording(x);
+	else
+		status = x->once ? run_once(x) : run_live(x);
+	metrics_free(&x->metrics);
+	rule_counts_free(&x->rules);
+	return status;
+}
+
+int verb_export(int argc, char **argv)
+{
+	static const struct option_def options[] = {
+		{ "listen", 'l', "ADDR:PORT", http_parse_address, offsetof(struct export, listen),
+		  "where to answer HTTP: " DEFAULT_LISTEN " unless told, [::1]:9000;\n"
+		  "with port 0 at one that is free, which is printed" },
+		{ "once", 0, NULL, option_flag, offsetof(struct export, once),
+		  "print what can be said without watching, the gauges, and end" },
+		{},
+	};
+	struct export *x = calloc(1, sizeof(*x));
+	int status;
+
+	if (!x) {
+		err("export: %s", strerror(ENOMEM));
+		return EXIT_REFUSED;
+	}
+	http_parse_address("--listen", DEFAULT_LISTEN, &x->listen);
+	x->config.watch.request.sampling = BBR_SAMPLE_TIME;
+	x->config.watch.request.interval_ns = NS_PER_S;
+	x->config.watch.ring_size = RING_SIZE_DEFAULT;
+	const struct option_group groups[] = {
+		{ options, x },
+		{ watch_options, &x->config },
+		{ read_options, &x->config },
+		{},
+	};
+	const struct command command = {
+		.verb = "export",
+		.args = "",
+		.about = "Answers Prometheus with metrics of the connections that use BBR, at "
+			 "/metrics. Unless told,\n"
+			 "--every is 1s. Of a recording it prints the metrics as they are at its "
+			 "end.",
+		.groups = groups,
+	};
+
+	status = options_parse(&command, argc, argv);
+	if (status < 0)
+		status = run(x);
+	free(x->config.watch.names.arg);
+	free(x);
+	return status;
+}

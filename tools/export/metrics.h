@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Counts what connections do, from their events and from readings of their state, in any mixture. What a
+ * connection did before it was first seen is not counted.
+ */
+#ifndef TOOLS_METRICS_H
+#define TOOLS_METRICS_H
+
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "openmetrics.h"
+#include "event/origin.h"
+#include "series.h"
+
+struct tracked;
+
+#define NETNS_CACHED 256
+
+/* Namespaces that were seen, with their label. */
+struct netns_labels {
+	bool named; /* by /run/netns; not in a recording, whose namespaces are another machine's */
+	int n;
+	struct {
+		__u32 inode;
+		int label;
+		__u32 generation; /* of the last reading that found a connection in it */
+	} of[NETNS_CACHED];
+	__u64 changed_ns; /* /run/netns, by its mtime */
+	bool again; /* what was just made there may not have been mounted yet */
+};
+
+struct metrics {
+	struct series_table series;
+	struct netns_labels netns;
+	void *by_tuple; /* the tree of the connections */
+	LIST_HEAD(, tracked) all; /* and the list of them */
+	__u64 untracked; /* events for which there was no memory */
+
+	/* of readings */
+	bool reading;
+	__u32 generation;
+	__u64 reading_ns;
+};
+
+/* live: of this machine, now. */
+void metrics_init(struct metrics *m, bool live);
+void metrics_free(struct metrics *m);
+
+/* An event, or a state that was read (BBR_EV_STATE). */
+void metrics_note(struct metrics *m, const struct origin *origin, const struct bbr_event *e);
+
+/*
+ * A reading of all connections, during which events may go on. What it does not find has ended; if it was
+ * not complete, what it does not find in a namespace where it found others.
+ */
+void metrics_begin_reading(struct metrics *m, __u64 now_ns);
+void metrics_end_reading(struct metrics *m, bool complete);
+
+/*
+ * Counts the time in each mode until now; to be called every second. Not counted: nobody watched, so nobody
+ * knows in which mode it was spent.
+ */
+void metrics_settle(struct metrics *m, __u64 now_ns, bool watched);
+
+/* All families that have a connection's labels. Counters only if they were counted. */
+void metrics_print(const struct metrics *m, struct openmetrics *om, bool counters);
+
+/* For metrics_print(): connections in each mode, of each series. */
+void metrics_count_connections(const struct metrics *m, __u64 connections[SERIES_MAX][BBR_MODES]);
+
+#endif

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "err.h"
+#include "event/event.h"
+#include "recording_reader.h"
+
+#define MAGIC_LEN (sizeof(RECORDING_MAGIC) - 1)
+#define MAX_SAID 5 /* places that cannot be read */
+
+static void free_buffers(struct recording_reader *r)
+{
+	free(r->buffer);
+	free(r->raw);
+	free(r->chunk);
+	free(r->event);
+}
+
+int recording_read_fd(struct recording_reader *r, int fd, const char *name)
+{
+	memset(r, 0, sizeof(*r));
+	r->fd = fd;
+	r->name = name;
+	r->buffer = malloc(RECORDING_BUFFER);
+	r->raw = malloc(RECORDING_SIZE_MAX);
+	r->chunk = calloc(1, sizeof(*r->chunk));
+	r->event = calloc(1, UINT16_MAX + 1);
+	if (!r->buffer || !r->raw || !r->chunk || !r->event ||
+	    inflateInit2(&r->inflate, -MAX_WBITS)) {
+		err("cannot read %s: %s", name, strerror(ENOMEM));
+		free_buffers(r);
+		return EXIT_REFUSED;
+	}
+	return EXIT_DONE;
+}
+
+int recording_open(struct recording_reader *r, const char *name)
+{
+	int fd, status;
+
+	if (!strcmp(name, "-"))
+		return recording_read_fd(r, STDIN_FILENO, "standard input");
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		err("cannot read %s: %s", name, strerror(errno));
+		return EXIT_REFUSED;
+	}
+	status = recording_read_fd(r, fd, name);
+	if (status)
+		close(fd);
+	return status;
+}
+
+void recording_release(struct recording_reader *r)
+{
+	inflateEnd(&r->inflate);
+	free_buffers(r);
+}
+
+void recording_close(struct recording_reader *r)
+{
+	recording_release(r);
+	if (r->fd != STDIN_FILENO)
+		close(r->fd);
+}
+
+static size_t held(const struct recording_reader *r)
+{
+	return r->end - r->start;
+}
+
+static void use(struct recording_reader *r, size_t n)
+{
+	r->start += n;
+	r->offset += n;
+}
+
+/* Takes in more of the file. RECORDING_NEXT_EVENT: there is more now, or it is known that it is the end. */
+static enum recording_next fill(struct recording_reader *r, int wait_ms)
+{
+	struct pollfd fd = { .fd = r->fd, .events = POLLIN };
+	ssize_t n;
+
+	memmove(r->buffer, r->buffer + r->start, held(r));
+	r->end -= r->start;
+	r->start = 0;
+	if (poll(&fd, 1, wait_ms) <= 0)
+		return RECORDING_NEXT_NONE;
+	n = read(r->fd, r->buffer + r->end, RECORDING_BUFFER - r->end);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return RECORDING_NEXT_NONE;
+	if (n < 0) {
+		err("cannot read %s: %s", r->name, strerror(errno));
+		return RECORDING_NEXT_FAILED;
+	}
+	r->at_eof = !n;
+	r->end += n;
+	return RECORDING_NEXT_EVENT;
+}
+
+static void say_skipped(struct recording_reader *r)
+{
+	if (!r->skipped)
+		return;
+	if (r->places++ < MAX_SAID)
+		err("%s: %llu bytes from byte %llu on are damaged and were skipped", r->name,
+		    r->skipped, r->offset - r->skipped);
+	r->skipped = 0;
+}
+
+/* Goes on to the next place that may be a head. */
+static void skip(struct recording_reader *r)
+{
+	const __u8 *from = r->buffer + r->start + 1;
+	const __u8 *found = memmem(from, held(r) - 1, RECORDING_MAGIC, MAGIC_LEN);
+	size_t n = held(r);
+
+	if (found)
+		n = found - from + 1;
+	else if (!r->at_eof) /* the last ones may be the beginning of one */
+		n -= n < MAGIC_LEN ? n - 1 : MAGIC_LEN - 1;
+	r->skipped += n;
+	use(r, n);
+}
+
+static __u64 count_received(const struct watch_totals *t)
+{
+	return counters_received(&t->counters);
+}
+
+static void add_totals(struct watch_totals *sum, const struct recording_reader *r)
+{
+	struct counters n = r->now.counters;
+
+	n.drops_unknown += r->drops_here;
+	if (!r->run_ended) /* what was dropped after the last totals is not known */
+		n.seq = counters_received(&n) + counters_drops(&n);
+	counters_add(&sum->counters, &n);
+	sum->watched_ns += r->now.watched_ns;
+	sum->unwatched_ns += r->now.unwatched_ns;
+}
+
+void recording_totals(const struct recording_reader *r, struct watch_totals *totals)
+{
+	struct watch_totals t = r->before;
+
+	add_totals(&t, r);
+	*totals = t;
+}
+
+/* What was counted until now is final: the numbers of the records to come begin at 0 again. */
+static void end_run(struct recording_reader *r)
+{
+	if (!r->run_ended && !r->skim)
+		err("%s: the run of bbrmon before byte %llu was not ended", r->name, r->offset);
+	add_totals(&r->before, r);
+	memset(&r->now, 0, sizeof(r->now));
+	r->drops_here = 0;
+}
+
+/* A run may have several ends, when its files were put together. */
+static void enter_run(struct recording_reader *r)
+{
+	bool is_other = r->run.id != r->head.run.id ||
+			memcmp(r->run.boot_id, r->head.run.boot_id, sizeof(r->run.boot_id));
+
+	if (r->has_run && (is_other || r->run_ended))
+		end_run(r);
+	if (r->has_run && is_other)
+		r->id_base = r->id_max + 1;
+	r->run_ended = false;
+	r->run = r->head.run;
+	r->has_run = true;
+}
+
+/* Inflates the chunk at start, of which there are so many bytes. False: it is damaged. */
+static bool inflate_chunk(struct recording_reader *r, size_t size)
+{
+	int result;
+
+	inflateReset(&r->inflate);
+	r->inflate.next_in = r->buffer + r->start + r->head.head_size;
+	r->inflate.avail_in = size;
+	r->inflate.next_out = r->raw;
+	r->inflate.avail_out = r->head.raw_size;
+	result = inflate(&r->inflate, Z_SYNC_FLUSH);
+	r->raw_start = 0;
+	r->raw_end = r->inflate.total_out;
+	return r->is_cut || (result == Z_STREAM_END && r->raw_end == r->head.raw_size);
+}
+
+static bool is_damaged(const struct recording_reader *r)
+{
+	const __u8 *from = r->buffer + r->start + r->head.head_size;
+
+	/* Within what is left of a cut one there is no other. */
+	if (r->is_cut)
+		return memmem(from, r->chunk_size - r->head.head_size, RECORDING_MAGIC, MAGIC_LEN);
+	return crc32(0, from, r->head.size) != r->head.crc;
+}
+
+/* A head was read, and its chunk is here, or as much of it as there is. */
+static void begin_chunk(struct recording_reader *r)
+{
+	size_t whole = r->head.head_size + r->head.size;
+
+	r->is_cut = held(r) < whole;
+	r->chunk_size = r->is_cut ? held(r) : whole;
+	if (is_damaged(r) || !inflate_chunk(r, r->chunk_size - r->head.head_size)) {
+		r->is_cut = false;
+		skip(r);
+		return;
+	}
+	say_skipped(r);
+	enter_run(r);
+	recording_chunk_init(r->chunk);
+	r->chunk_offset = r->offset;
+	r->in_chunk = true;
+	if (r->skim && !r->is_cut)
+		r->raw_start = r->raw_end;
+}
+
+static void end_chunk(struct recording_reader *r)
+{
+	use(r, r->chunk_size);
+	if (!r->is_cut)
+		r->whole_end = r->offset;
+	r->in_chunk = false;
+}
+
+static void take_totals(struct recording_reader *r, const struct recording_record *record)
+{
+	struct watch_totals t = record->totals;
+	__u64 recorded = count_received(&t);
+
+	memcpy(t.counters.received, r->now.counters.received, sizeof(t.counters.received));
+	r->drops_here = recorded > count_received(&t) ? recorded - count_received(&t) : 0;
+	r->now = t;
+	r->run_ended = record->type == RECORDING_END;
+}
+
+static void take_origin(struct recording_reader *r)
+{
+	struct recording_origin *o = &r->chunk->origins[r->chunk->n_origins - 1];
+
+	o->origin.id = r->id_base + o->id;
+	if (r->id_max < o->origin.id)
+		r->id_max = o->origin.id;
+}
+
+static enum recording_next take_event(struct recording_reader *r, int origin)
+{
+	switch (event_check(r->event, r->event->size)) {
+	case EVENT_OK:
+		break;
+	case EVENT_OTHER_MAJOR:
+		err("cannot read %s: its events are of ABI %u, this tool has ABI %u", r->name,
+		    r->event->major, BBR_ABI_MAJOR);
+		remedy("use bbrmon of the version that recorded it");
+		return RECORDING_NEXT_FAILED;
+	case EVENT_SHORT: /* recording_get() lets none through */
+		return RECORDING_NEXT_FAILED;
+	}
+	r->events++;
+	r->last_ns = r->event->time_ns;
+	r->now.counters.received[r->event->kind & (BBR_EV_MAX - 1)]++;
+	r->origin = &r->chunk->origins[origin].origin;
+	return RECORDING_NEXT_EVENT;
+}
+
+/* RECORDING_NEXT_NONE: it was no event, or the chunk is at its end. */
+static enum recording_next next_record(struct recording_reader *r)
+{
+	struct recording_record record;
+	bool bad;
+	const __u8 *from = r->raw + r->raw_start;
+	size_t size = recording_record_size(from, r->raw_end - r->raw_start, &bad);
+
+	if (!size && !bad && (r->is_cut || r->raw_start == r->raw_end)) {
+		end_chunk(r);
+		return RECORDING_NEXT_NONE;
+	}
+	if (!size || !recording_get(r->chunk, from, size, &record, r->event)) {
+		if (r->places++ < MAX_SAID)
+			err("%s: what follows record %llu, in the chunk at byte %llu, is damaged "
+			    "and was skipped",
+			    r->name, r->records, r->chunk_offset);
+		end_chunk(r);
+		return RECORDING_NEXT_NONE;
+	}
+	r->raw_start += size;
+	r->records++;
+	switch (record.type) {
+	case RECORDING_EVENT:
+		return take_event(r, record.origin);
+	case RECORDING_ORIGIN:
+		take_origin(r);
+		break;
+	case RECORDING_TOTALS:
+	case RECORDING_END:
+		take_totals(r, &record);
+		break;
+	}
+	return RECORDING_NEXT_NONE;
+}
+
+static void format_time(char *buf, size_t size, const struct recording_reader *r)
+{
+	__u64 ns = r->last_ns + r->run.epoch_ns;
+	time_t seconds = ns / NS_PER_S;
+	struct tm tm;
+
+	buf[0] = 0;
+	if (localtime_r(&seconds, &tm))
+		strftime(buf, size, "%F %T", &tm);
+	snprintf(buf + strlen(buf), size - strlen(buf), ".%03llu", ns % NS_PER_S / NS_PER_MS);
+}
+
+static void say_cut(const struct recording_reader *r)
+{
+	char when[64];
+
+	if (!r->events) {
+		err("%s: cut off at byte %llu: %llu whole records, no event among them", r->name,
+		    r->offset, r->records);
+		return;
+	}
+	format_time(when, sizeof(when), r);
+	err("%s: cut off at byte %llu: %llu whole records, %llu of them events, the last one of %s",
+	    r->name, r->offset, r->records, r->events, when);
+}
+
+static enum recording_next refuse(const struct recording_reader *r)
+{
+	err("%s is not a recording", r->name);
+	return RECORDING_NEXT_FAILED;
+}
+
+static enum recording_next finish(struct recording_reader *r)
+{
+	bool is_cut = r->is_cut || held(r) || !r->run_ended;
+
+	if (r->skipped && !r->has_run)
+		return refuse(r);
+	if (r->skipped) /* of what is damaged nothing is cut off */
+		r->whole_end = r->offset;
+	use(r, held(r));
+	say_skipped(r);
+	if (r->places > MAX_SAID)
+		err("%s: and %llu more places are damaged and were skipped", r->name,
+		    r->places - MAX_SAID);
+	if (is_cut && !r->skim)
+		say_cut(r);
+	r->is_over = true;
+	return RECORDING_NEXT_OVER;
+}
+
+static enum recording_next refuse_major(const struct recording_reader *r)
+{
+	err("cannot read %s: from byte %llu on it is of format %u, this tool has format %u",
+	    r->name, r->offset, r->head.major, RECORDING_MAJOR);
+	remedy("use bbrmon of the version that recorded it");
+	return RECORDING_NEXT_FAILED;
+}
+
+/* Goes on to the next chunk. RECORDING_NEXT_EVENT: it, or a part of the way, was done. */
+static enum recording_next next_chunk(struct recording_reader *r, int wait_ms)
+{
+	enum recording_head_error error =
+		recording_head_read(&r->head, r->buffer + r->start, held(r));
+
+	if (error == RECORDING_HEAD_OTHER)
+		return refuse_major(r);
+	if (error == RECORDING_HEAD_BAD) {
+		skip(r);
+		return !r->has_run && r->skipped > RECORDING_BUFFER ? refuse(r) :
+								      RECORDING_NEXT_EVENT;
+	}
+	if (!r->at_eof &&
+	    (error == RECORDING_HEAD_SHORT || held(r) < (size_t)r->head.head_size + r->head.size))
+		return fill(r, wait_ms);
+	if (error == RECORDING_HEAD_SHORT)
+		return finish(r);
+	begin_chunk(r);
+	return RECORDING_NEXT_EVENT;
+}
+
+enum recording_next recording_next(struct recording_reader *r, int wait_ms)
+{
+	enum recording_next next;
+
+	while (!r->is_over) {
+		if (r->in_chunk) {
+			next = next_record(r);
+			if (next != RECORDING_NEXT_NONE)
+				return next;
+		} else {
+			next = next_chunk(r, wait_ms);
+			if (next != RECORDING_NEXT_EVENT)
+				return next;
+		}
+	}
+	return RECORDING_NEXT_OVER;
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <poll.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "err.h"
+#include "replay.h"
+#include "event/request.h"
+
+#define OPEN_WAIT_MS 500
+#define BATCH 256 /* events handed on in a call, */
+#define READ_BATCH 16384 /* and looked at */
+#define LONGEST_NS 1e18
+
+struct sampled {
+	__u32 tag;
+	__u64 conn;
+	__u64 time_ns;
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct sampled *x = a, *y = b;
+
+	if (x->conn != y->conn)
+		return x->conn < y->conn ? -1 : 1;
+	return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+/* Of a connection at most one ACK in the interval. */
+static bool is_due(struct replay *p, const struct bbr_event *e)
+{
+	struct sampled key = { .tag = e->tag, .conn = e->conn }, *copy;
+	struct sampled **found = tfind(&key, &p->sampled, compare);
+
+	if (found) {
+		if (e->time_ns - (*found)->time_ns < p->config->watch.request.interval_ns)
+			return false;
+		(*found)->time_ns = e->time_ns;
+		return true;
+	}
+	copy = malloc(sizeof(*copy));
+	if (!copy)
+		return true;
+	key.time_ns = e->time_ns;
+	*copy = key;
+	if (!tsearch(copy, &p->sampled, compare))
+		free(copy);
+	return true;
+}
+
+static void forget(struct replay *p, const struct bbr_event *e)
+{
+	struct sampled key = { .tag = e->tag, .conn = e->conn };
+	struct sampled **found = tfind(&key, &p->sampled, compare);
+	struct sampled *gone;
+
+	if (!found)
+		return;
+	gone = *found;
+	tdelete(gone, &p->sampled, compare);
+	free(gone);
+}
+
+static bool is_ack_wanted(struct replay *p, const struct bbr_event *e)
+{
+	const struct watch_request *request = &p->config->watch.request;
+
+	if (!request->is_sampling_given)
+		return true;
+	switch (request->sampling) {
+	case BBR_SAMPLE_ROUND:
+		return e->flags & BBR_F_ROUND_START;
+	case BBR_SAMPLE_TIME:
+		return is_due(p, e);
+	case BBR_SAMPLE_NONE:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static bool is_wanted(struct replay *p, const struct origin *origin, const struct bbr_event *e)
+{
+	if (!is_conn_wanted(&p->config->watch, origin, e))
+		return false;
+	if (e->kind == BBR_EV_END)
+		forget(p, e);
+	if (e->kind != BBR_EV_ACK)
+		return true;
+	p->acks++;
+	return is_ack_wanted(p, e);
+}
+
+/* Can these ACKs be told from those that were recorded? */
+static bool is_fine_enough(const struct recording_run *run, const struct watch_request *request)
+{
+	if (run->sampling == BBR_SAMPLE_ACK || request->sampling == BBR_SAMPLE_NONE)
+		return true;
+	return run->sampling == request->sampling &&
+	       (run->sampling != BBR_SAMPLE_TIME || run->interval_ns <= request->interval_ns);
+}
+
+static void begin_run(struct replay *p)
+{
+	const struct recording_run *run = &p->reader.run;
+	const struct watch_request *request = &p->config->watch.request;
+
+	p->run = run->id;
+	p->first_ns = p->reader.event->time_ns;
+	p->started_ns = now_ns();
+	p->newest_ns = p->first_ns;
+	tdestroy(p->sampled, free);
+	p->sampled = NULL;
+	if (p->said_coarse || !request->is_sampling_given || is_fine_enough(run, request))
+		return;
+	err("%s: was recorded with fewer ACKs than --every asks for: those that it has are shown",
+	    p->reader.name);
+	p->said_coarse = true;
+}
+
+/* Looks for the next event that is wanted. Exit status. */
+static int look(struct replay *p, int wait_ms, int *budget)
+{
+	while (!p->has_event && !p->is_over && (*budget)-- > 0) {
+		switch (recording_next(&p->reader, wait_ms)) {
+		case RECORDING_NEXT_EVENT:
+			if (!p->run || p->run != p->reader.run.id)
+				begin_run(p);
+			p->has_event = is_wanted(p, p->reader.origin, p->reader.event);
+			break;
+		case RECORDING_NEXT_NONE:
+			*budget = 0;
+			break;
+		case RECORDING_NEXT_OVER:
+			p->is_over = true;
+			break;
+		case RECORDING_NEXT_FAILED:
+			return EXIT_REFUSED;
+		}
+	}
+	return EXIT_DONE;
+}
+
+int replay_open(struct replay *p, const struct watch_config *config)
+{
+	int status, budget = READ_BATCH;
+
+	memset(p, 0, sizeof(*p));
+	p->config = config;
+	status = recording_open(&p->reader, config->read);
+	if (status)
+		return status;
+	status = look(p, OPEN_WAIT_MS, &budget);
+	if (status)
+		replay_close(p);
+	return status;
+}
+
+void replay_close(struct replay *p)
+{
+	tdestroy(p->sampled, free);
+	recording_close(&p->reader);
+}
+
+/* How long until the event is to be handed on. */
+static __u64 ns_to_wait(const struct replay *p)
+{
+	double at, elapsed = now_ns() - p->started_ns;
+
+	if (!p->config->speed || p->reader.event->time_ns <= p->first_ns)
+		return 0;
+	at = (p->reader.event->time_ns - p->first_ns) / p->config->speed;
+	if (at - elapsed > LONGEST_NS)
+		return LONGEST_NS;
+	return at > elapsed ? at - elapsed : 0;
+}
+
+static bool hand_on(struct replay *p)
+{
+	const struct bbr_event *e = p->reader.event;
+
+	p->has_event = false;
+	p->received[e->kind & (BBR_EV_MAX - 1)]++;
+	if (p->newest_ns < e->time_ns)
+		p->newest_ns = e->time_ns;
+	return p->config->watch.handle(p->config->watch.ctx, p->reader.origin, e);
+}
+
+static void sleep_ms(__u64 ns, int most_ms)
+{
+	__u64 ms = ns / NS_PER_MS + 1;
+
+	poll(NULL, 0, ms < (__u64)most_ms ? (int)ms : most_ms); /* which a signal ends */
+}
+
+int replay_poll(struct replay *p, int wait_ms, bool *idle)
+{
+	int budget = READ_BATCH;
+
+	*idle = false;
+	for (int i = 0; i < BATCH; i++) {
+		int status = look(p, i ? 0 : wait_ms, &budget);
+		__u64 wait_ns;
+
+		if (status)
+			return status;
+		if (!p->has_event) {
+			*idle = true;
+			break;
+		}
+		wait_ns = ns_to_wait(p);
+		if (wait_ns) {
+			*idle = true;
+			if (!i)
+				sleep_ms(wait_ns, wait_ms);
+			break;
+		}
+		if (!hand_on(p))
+			break;
+	}
+	return EXIT_DONE;
+}
+
+__u64 replay_now_ns(const struct replay *p)
+{
+	__u64 now;
+
+	if (!p->config->speed || !p->run)
+		return p->newest_ns;
+	now = p->first_ns + (now_ns() - p->started_ns) * p->config->speed;
+	return now > p->newest_ns ? now : p->newest_ns;
+}
+
+void replay_run(const struct replay *p, struct recording_run *run)
+{
+	const struct watch_request *request = &p->config->watch.request;
+
+	*run = p->reader.run;
+	if (!request->is_sampling_given || !is_fine_enough(run, request))
+		return;
+	run->sampling = request->sampling;
+	run->interval_ns = request->interval_ns;
+}
+
+/* Are there connections in the recording that were not asked for? */
+static bool is_narrowed(const struct replay *p)
+{
+	static const struct bbr_filter all;
+
+	return p->config->watch.names.n ||
+	       memcmp(&p->config->watch.request.filter, &all, sizeof(all));
+}
+
+void replay_totals(const struct replay *p, struct watch_totals *totals)
+{
+	__u64 recorded;
+	struct counters *n = &totals->counters;
+
+	recording_totals(&p->reader, totals);
+	recorded = counters_received(n);
+	memcpy(n->received, p->received, sizeof(n->received));
+	if (is_narrowed(p))
+		n->acks = p->acks;
+	n->seq -= recorded - counters_received(n);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A recording as a source of events: what was asked for of what it holds, at the speed that was asked for.
+ */
+#ifndef TOOLS_REPLAY_H
+#define TOOLS_REPLAY_H
+
+#include "recording_reader.h"
+#include "event/request.h"
+#include "recording.h"
+
+struct replay {
+	const struct watch_config *config;
+	struct recording_reader reader;
+	bool has_event; /* the reader's, not handed on yet */
+	bool is_over;
+	bool said_coarse;
+
+	__u64 run; /* of the last event */
+	__u64 first_ns; /* its first event, and when this was due here */
+	__u64 started_ns;
+	__u64 newest_ns; /* of the events handed on */
+
+	void *sampled; /* BBR_SAMPLE_TIME: a tree of search.h, connections and their last sample */
+	__u64 acks; /* recorded, of the connections asked for */
+	__u64 received[BBR_EV_MAX]; /* handed on */
+};
+
+/* Exit status. Reads up to the first event, unless there is none yet. */
+int replay_open(struct replay *p, const struct watch_config *config);
+void replay_close(struct replay *p);
+
+int replay_poll(struct replay *p, int wait_ms, bool *idle);
+__u64 replay_now_ns(const struct replay *p);
+void replay_run(const struct replay *p, struct recording_run *run);
+void replay_totals(const struct replay *p, struct watch_totals *totals);
+
+#endif

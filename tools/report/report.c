@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bbrmon report: pictures of a recording. It is read twice: for the totals, which say which flows are
+ * the largest, and for the series of these. So memory is bounded by what is shown.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "err.h"
+#include "flow_series.h"
+#include "cli/options.h"
+#include "report.h"
+#include "recording/run_clocks.h"
+#include "verbs.h"
+#include "stream/watch_options.h"
+
+#define POINTS_DEFAULT 10000
+#define POINTS_FIGURE 4000 /* a figure alone has no more to show */
+#define FLOWS_DEFAULT 20
+#define POINTS_MIN (4 * FLOW_INTERVAL_ROWS)
+#define POLL_MS 500
+
+struct reading {
+	struct report report;
+	struct watch_config config;
+	const char *out, *svg;
+	__u64 flow; /* of the figure, as people count; 0: the largest */
+	__u64 max_flows;
+	__u64 from_ns, until_ns; /* since the first event; 0: no limit */
+
+	struct source *source;
+	struct run_clocks clocks; /* the same in both readings */
+	__u64 first_ns;
+	/* The second reading. */
+	__u64 run; /* of the latest event */
+	__u64 newest_ns;
+	__u64 drops, unwatched_ns; /* until it */
+	bool no_memory;
+};
+
+/* The event with its time since 1970; false: it is not in the time that was asked for. */
+static bool take(struct reading *r, const struct bbr_event *e, struct bbr_event *dated)
+{
+	struct recording_run run;
+
+	source_run(r->source, &run);
+	*dated = *e;
+	if (!run_clocks_date(&r->clocks, &run, &dated->time_ns)) {
+		r->no_memory = true;
+		return false;
+	}
+	if (!r->first_ns)
+		r->first_ns = dated->time_ns;
+	/* The first one need not be the earliest: CPUs shuffle a little, and another boot may have another clock. */
+	return (!r->from_ns || dated->time_ns >= r->first_ns + r->from_ns) &&
+	       (!r->until_ns || dated->time_ns <= r->first_ns + r->until_ns);
+}
+
+static bool note_totals(void *ctx, const struct origin *origin, const struct bbr_event *e)
+{
+	struct reading *r = ctx;
+	struct bbr_event dated;
+
+	if (take(r, e, &dated) && !flows_note(&r->report.flows, origin, &dated))
+		r->no_memory = true;
+	return !r->no_memory;
+}
+
+/* What the recording says that it has not; between two runs nobody watched. */
+static void note_missing(struct reading *r, const struct bbr_event *dated)
+{
+	struct rate_shares *shares = &r->report.shares;
+	struct watch_totals now;
+	struct recording_run run;
+	__u64 drops;
+
+	source_run(r->source, &run);
+	source_totals_now(r->source, &now);
+	drops = counters_drops(&now.counters);
+	if (drops > r->drops)
+		rate_shares_note_drops(shares, dated->time_ns, drops - r->drops);
+	if (r->run && r->run != run.id)
+		rate_shares_note_unwatched(shares, r->newest_ns, dated->time_ns);
+	else if (now.unwatched_ns > r->unwatched_ns)
+		rate_shares_note_unwatched(shares,
+					   dated->time_ns - (now.unwatched_ns - r->unwatched_ns),
+					   dated->time_ns);
+	r->run = run.id;
+	r->drops = drops;
+	r->unwatched_ns = now.unwatched_ns;
+	r->newest_ns = dated->time_ns;
+}
+
+static bool note_series(void *ctx, const struct origin *origin, const struct bbr_event *e)
+{
+	struct reading *r = ctx;
+	struct bbr_event dated;
+	struct flow *flow;
+
+	if (!take(r, e, &dated))
+		return !r->no_memory;
+	note_missing(r, &dated);
+	flow = flows_find(&r->report.flows, origin, &dated);
+	/* A recording that goes on has more than it had at the first reading. */
+	if (!flow || flow->number >= r->report.flows.n || dated.time_ns > flow->last.time_ns)
+		return true;
+	rate_shares_note(&r->report.shares, flow, &dated);
+	if (flow->series && !flow_series_add(flow->series, &dated))
+		r->no_memory = true;
+	return !r->no_memory;
+}
+
+/* Hands on all events of the recording. Exit status. */
+static int read_recording(struct reading *r, event_handler handle)
+{
+	struct source source;
+	bool idle;
+	int status;
+
+	r->config.watch.handle = handle;
+	r->config.watch.ctx = r;
+	status = source_open(&source, &r->config);
+	if (status)
+		return status;
+	r->source = &source;
+	while (!status && !r->no_memory && !source_is_over(&source))
+		status = source_poll(&source, POLL_MS, &idle);
+	source_stop(&source);
+	r->report.totals = *source_totals(&source);
+	source_close(&source);
+	if (!status && r->no_memory) {
+		err("cannot read %s: %s", r->report.file, strerror(ENOMEM));
+		remedy("--flows and --points make a report smaller");
+		status = EXIT_REFUSED;
+	}
+	return status;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct flow *x = *(struct flow *const *)a, *y = *(struct flow *const *)b;
+
+	if (flow_bytes_acked(x) != flow_bytes_acked(y))
+		return flow_bytes_acked(x) > flow_bytes_acked(y) ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct flow *x = *(struct flow *const *)a, *y = *(struct flow *const *)b;
+
+	return x->number < y->number ? -1 : 1;
+}
+
+/* The largest flows get series, and one that was asked for. */
+static bool choose_flows(struct reading *r)
+{
+	struct flows *flows = &r->report.flows;
+	struct flow **chosen = malloc(flows->n * sizeof(*chosen));
+	unsigned int n = flows->n < r->max_flows ? flows->n : r->max_flows;
+
+	if (!chosen)
+		return false;
+	memcpy(chosen, flows->flow, flows->n * sizeof(*chosen));
+	qsort(chosen, flows->n, sizeof(*chosen), by_size);
+	if (!r->flow)
+		r->flow = chosen[0]->number + 1;
+	for (unsigned int i = n; i < flows->n; i++)
+		if (chosen[i]->number + 1 == r->flow)
+			chosen[n - 1] = chosen[i];
+	qsort(chosen, n, sizeof(*chosen), by_number);
+	r->report.shown = chosen;
+	r->report.n_shown = n;
+	for (unsigned int i = 0; i < n; i++) {
+		chosen[i]->series = calloc(1, sizeof(*chosen[i]->series));
+		if (!chosen[i]->series)
+			return false;
+		chosen[i]->series->max = r->report.points;
+	}
+	return true;
+}
+
+static int read_totals(struct reading *r)
+{
+	int status = read_recording(r, note_totals);
+
+	if (status)
+		return status;
+	flows_choose(&r->report.flows);
+	if (!r->report.flows.n) {
+		err("%s: no events%s", r->report.file,
+		    r->first_ns ? " in this time" : " of such connections");
+		return EXIT_NOTHING;
+	}
+	if (r->flow > r->report.flows.n) {
+		err("--flow %llu: there are %u flows", r->flow, r->report.flows.n);
+		return EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
+static int read_series(struct reading *r)
+{
+	int status;
+
+	if (!choose_flows(r) || !rate_shares_init(&r->report.shares, &r->report.flows)) {
+		err("cannot make a report: %s", strerror(ENOMEM));
+		return EXIT_REFUSED;
+	}
+	status = read_recording(r, note_series);
+	if (counters_drops(&r->report.totals.counters) > r->drops) /* after the last event */
+		rate_shares_note_drops(&r->report.shares, r->report.flows.end_ns,
+				       counters_drops(&r->report.totals.counters) - r->drops);
+	for (unsigned int i = 0; i < r->report.n_shown; i++)
+		flow_series_finish(r->report.shown[i]->series);
+	rate_shares_finish(&r->report.shares);
+	return status;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The page, to a file or, if it is "-", to stdout. */
+static int write_page(struct reading *r)
+{
+	bool to_stdout = !strcmp(r->out, "-");
+	FILE *out = to_stdout ? stdout : fopen(r->out, "w");
+	bool failed;
+
+	if (!out) {
+		err("cannot write %s: %s", r->out, strerror(errno));
+		return EXIT_REFUSED;
+	}
+	errno = 0;
+	report_write_html(out, &r->report);
+	failed = fflush(out) || ferror(out);
+	if (!to_stdout && fclose(out))
+		failed = true;
+	if (!failed)
+		return EXIT_DONE;
+	err("cannot write %s: %s", r->out, strerror(errno ? errno : EIO));
+	return EXIT_REFUSED;
+}
+
+static int write_all(struct reading *r)
+{
+	int status = EXIT_DONE;
+
+	if (r->svg)
+		status = report_write_svg(r->svg, &r->report, r->report.flows.flow[r->flow - 1]);
+	if (!status && r->out)
+		status = write_page(r);
+	return status;
+}
+
+static void free_reading(struct reading *r)
+{
+	for (unsigned int i = 0; i < r->report.n_shown; i++)
+		if (r->report.shown[i]->series)
+			flow_series_free(r->report.shown[i]->series);
+	free(r->report.shown);
+	rate_shares_free(&r->report.shares);
+	flows_free(&r->report.flows);
+	run_clocks_free(&r->clocks);
+}
+
+/* Without -o or --svg the page is beside the recording. */
+static int make_report(struct reading *r)
+{
+	char *beside = NULL;
+	int status;
+
+	if (!r->report.points)
+		r->report.points = r->svg && !r->out ? POINTS_FIGURE : POINTS_DEFAULT;
+	if (!r->out && !r->svg) {
+		if (asprintf(&beside, "%s.html", r->report.file) < 0)
+			return EXIT_REFUSED;
+		r->out = beside;
+	}
+	if (!strcmp(r->report.file, "-")) {
+		err("a report reads its recording twice: it has to be a file");
+		status = EXIT_USAGE;
+	} else if ((r->out && is_same_file(r->out, r->report.file)) ||
+		   (r->svg && is_same_file(r->svg, r->report.file))) {
+		err("%s is the recording itself", r->report.file);
+		status = EXIT_USAGE;
+	} else {
+		status = read_totals(r);
+		if (!status)
+			status = read_series(r);
+		if (!status)
+			status = write_all(r);
+		free_reading(r);
+	}
+	free(beside);
+	return status;
+}
+
+static bool option_points(const char *option, const char *s, void *to)
+{
+	__u64 *points = to;
+
+	if (!option_count(option, s, points))
+		return false;
+	if (*points >= POINTS_MIN)
+		return true;
+	err("%s %s: not %d or more", option, s, POINTS_MIN);
+	return false;
+}
+
+/* Those of watch_options that choose connections. */
+static const struct option_def *connection_options(struct option_def *to)
+{
+	static const char *const others[] = { "every", "ring" };
+	struct option_def *def = to;
+
+	for (const struct option_def *w = watch_options; w->name; w++) {
+		bool is_other = false;
+
+		for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+			is_other |= !strcmp(w->name, others[i]);
+		if (!is_other)
+			*def++ = *w;
+	}
+	*def = (struct option_def){};
+	return to;
+}
+
+#define OPTION(member) offsetof(struct reading, member)
+
+int verb_report(int argc, char **argv)
+{
+	static const struct option_def options[] = {
+		{ "output", 'o', "FILE", option_text, OPTION(out),
+		  "the page; - is stdout; FILE.html beside the recording unless told" },
+		{ "svg", 0, "FILE", option_text, OPTION(svg),
+		  "a figure of one flow as SVG, instead of the page, or with -o\n"
+		  "besides it; needs gnuplot" },
+		{ "flow", 0, "N", option_count, OPTION(flow),
+		  "the flow of the figure, in the order of their first events;\n"
+		  "the one with most bytes unless told" },
+		{ "flows", 0, "N", option_count, OPTION(max_flows),
+		  "so many flows have curves, those with most bytes: 20" },
+		{ "points", 0, "N", option_points, OPTION(report.points),
+		  "of longer flows so many events at most are kept, with all\n"
+		  "extremes: 10000, for a figure alone 4000" },
+		{ "from", 0, "TIME", option_time, OPTION(from_ns),
+		  "only what was later than this after the first event: 10s" },
+		{ "to", 0, "TIME", option_time, OPTION(until_ns), "only what was not later" },
+		{},
+	};
+	struct reading r = {
+		.config.watch.ring_size = RING_SIZE_DEFAULT,
+		.max_flows = FLOWS_DEFAULT,
+	};
+	struct option_def connections[16];
+	const struct option_group groups[] = {
+		{ options, &r },
+		{ connection_options(connections), &r.config },
+		{},
+	};
+	const struct command command = {
+		.verb = "report",
+		.args = "FILE",
+		.about = "Draws a recording of `bbrmon record`: one HTML page that needs nothing "
+			 "else.",
+		.groups = groups,
+		.min_args = 1,
+		.max_args = 1,
+	};
+	int status = options_parse(&command, argc, argv);
+
+	if (status < 0) {
+		r.config.read = r.report.file = argv[optind];
+		status = make_report(&r);
+	}
+	free(r.config.watch.names.arg);
+	return status;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What was read of a recording, for those who draw it.
+ */
+#ifndef TOOLS_REPORT_H
+#define TOOLS_REPORT_H
+
+#include <stdio.h>
+
+#include "flow.h"
+#include "rate_shares.h"
+#include "stream/source.h"
+
+struct report {
+	const char *file; /* the recording */
+	struct flows flows;
+	struct rate_shares shares;
+	struct flow **shown; /* those with series, by number */
+	unsigned int n_shown;
+	__u64 points; /* the most that a series has */
+	struct watch_totals totals; /* of the whole recording */
+};
+
+/* All that the page shows, as JSON that may stand in a <script>. */
+void report_write_json(FILE *out, const struct report *r);
+/* The page. */
+void report_write_html(FILE *out, const struct report *r);
+/* A figure of one flow, of gnuplot. Exit status; has printed what failed. */
+int report_write_svg(const char *path, const struct report *r, const struct flow *flow);
+
+#endif

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bbrmon snapshot: the state of all connections, once.
+ */
+#define _GNU_SOURCE /* sigaction() */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <net/if.h>
+#include <sys/stat.h>
+
+#include "cgroup.h"
+#include "cgroup_paths.h"
+#include "err.h"
+#include "filter_expr.h"
+#include "instance.h"
+#include "cli/interrupt.h"
+#include "netns.h"
+#include "cli/options.h"
+#include "owners.h"
+#include "recorded.h"
+#include "snapshot.h"
+#include "sockets.h"
+#include "sort.h"
+#include "summary.h"
+#include "verbs.h"
+#include "stream/watch_options.h"
+
+#define OUTPUT_BUFFER (256 << 10)
+#define MAX_WORDS 4096 /* of a filter */
+#define KERNEL_BBR "bbr"
+
+struct taking {
+	bool json, no_header, oneline, processes, with_cgroup, summed;
+	const char *netns, *read;
+	__u64 at_ns; /* 0: the end of the recording */
+	struct value_list names;
+	struct sort_order order;
+
+	struct filter filter;
+	struct snapshot_style style;
+	struct owners owners;
+	struct cgroup_paths cgroups;
+	bool *is_seen; /* for each of names: is there a connection of this name? */
+	struct kept_snapshots kept;
+	struct summary summary;
+	bool has_header, no_memory;
+	int write_error; /* errno of stdout, or 0 */
+};
+
+/* Before the first connection, or when it is known that there is none: not before what is wrong. */
+static void print_header(struct taking *t)
+{
+	if (!t->json && !t->no_header && !t->summed && !t->has_header)
+		snapshot_print_header(stdout);
+	t->has_header = true;
+}
+
+static void print(struct taking *t, const struct snapshot *c)
+{
+	errno = 0;
+	print_header(t);
+	if (t->json)
+		snapshot_print_json(stdout, &t->style, c);
+	else
+		snapshot_print_text(stdout, &t->style, c);
+	if (ferror(stdout))
+		t->write_error = errno ? errno : EIO;
+}
+
+static bool has_wanted_name(struct taking *t, const char *name)
+{
+	for (int i = 0; i < t->names.n; i++) {
+		if (strcmp(t->names.arg[i], name))
+			continue;
+		t->is_seen[i] = true;
+		return true;
+	}
+	return !t->names.n;
+}
+
+static bool take(void *ctx, const struct snapshot *c)
+{
+	struct taking *t = ctx;
+
+	if (!has_wanted_name(t, c->origin->name) || !filter_matches(&t->filter, c))
+		return !is_interrupted();
+	if (t->summed)
+		t->no_memory = !summary_add(&t->summary, c);
+	else if (t->order.n)
+		t->no_memory = !kept_add(&t->kept, c);
+	else
+		print(t, c);
+	return !is_interrupted() && !t->no_memory && !t->write_error;
+}
+
+static bool take_socket(void *ctx, const struct origin *origin, const struct bbr_snapshot *state)
+{
+	const struct snapshot c = { origin, state, false };
+
+	return take(ctx, &c);
+}
+
+static int no_memory(void)
+{
+	err("snapshot: %s", strerror(ENOMEM));
+	return EXIT_REFUSED;
+}
+
+/* What was kept until all of it was there. */
+static int print_rest(struct taking *t)
+{
+	__u32 *sorted;
+
+	if (t->no_memory)
+		return no_memory();
+	if (t->summed)
+		summary_print(stdout, &t->summary, t->json);
+	if (!t->kept.n)
+		return EXIT_DONE;
+	sorted = kept_sort(&t->kept, &t->order);
+	if (!sorted)
+		return no_memory();
+	for (size_t i = 0; i < t->kept.n && !is_interrupted() && !t->write_error; i++) {
+		const struct kept_snapshot *k = &t->kept.list[sorted[i]];
+		const struct snapshot c = { k->origin, &k->state, t->kept.is_recorded };
+
+		print(t, &c);
+	}
+	free(sorted);
+	return EXIT_DONE;
+}
+
+static int take_recorded(struct taking *t)
+{
+	struct recorded recorded;
+	int status = recorded_open(&recorded, t->read, t->at_ns ? t->at_ns : ~0ull);
+
+	if (status)
+		return status;
+	recorded_for_each(&recorded, take, t);
+	status = print_rest(t);
+	if (!status)
+		print_header(t);
+	recorded_close(&recorded);
+	return status;
+}
+
+/* A name of which there is no connection is of something that is loaded, or it is wrong. */
+static int check_names(const struct taking *t)
+{
+	for (int i = 0; i < t->names.n; i++) {
+		struct instance inst;
+		int status;
+
+		if (t->is_seen[i] || !strcmp(t->names.arg[i], KERNEL_BBR))
+			continue;
+		status = instance_get(t->names.arg[i], &inst);
+		if (status)
+			return status;
+	}
+	return EXIT_DONE;
+}
+
+static int take_live(struct taking *t)
+{
+	struct sockets sockets;
+	int status = sockets_open(&sockets), failed;
+
+	if (status)
+		return status;
+	status = sockets_read(&sockets, t->netns, take_socket, t);
+	/* What could be read is shown also if a namespace could not be entered. */
+	failed = print_rest(t);
+	if (!status)
+		status = failed;
+	if (!status && !is_interrupted() && !t->write_error)
+		status = check_names(t);
+	if (!status)
+		print_header(t);
+	sockets_close(&sockets);
+	return status;
+}
+
+/* Those that do not say where they are: ours, unless there is only one to be seen. */
+static void set_own_netns(struct taking *t)
+{
+	struct stat st;
+
+	if (!t->netns && !t->read && !stat("/proc/thread-self/ns/net", &st))
+		t->style.own_netns = st.st_ino;
+}
+
+static int prepare(struct taking *t)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	t->style.colour = isatty(STDOUT_FILENO) && !(no_color && *no_color);
+	t->style.oneline = t->oneline;
+	set_own_netns(t);
+	t->is_seen = calloc(t->names.n + 1, sizeof(*t->is_seen));
+	if (!t->is_seen || (t->processes && owners_read(&t->owners)))
+		return no_memory();
+	if (t->processes)
+		t->style.owners = &t->owners;
+	if (t->with_cgroup)
+		t->style.cgroups = &t->cgroups;
+	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
+	interrupt_catch();
+	return EXIT_DONE;
+}
+
+static int run(struct taking *t)
+{
+	int status = prepare(t);
+
+	if (!status)
+		status = t->read ? take_recorded(t) : take_live(t);
+	errno = 0;
+	if (fflush(stdout) && !t->write_error)
+		t->write_error = errno ? errno : EIO;
+	if (!status && t->write_error && t->write_error != EPIPE) {
+		err("cannot write: %s", strerror(t->write_error));
+		status = EXIT_REFUSED;
+	}
+	return status;
+}
+
+static void free_all(struct taking *t)
+{
+	filter_free(&t->filter);
+	owners_free(&t->owners);
+	cgroup_paths_free(&t->cgroups);
+	summary_free(&t->summary);
+	free(t->kept.list);
+	free(t->is_seen);
+	free(t->names.arg);
+}
+
+static bool find_cgroup(const char *option, const char *path, __u64 *id)
+{
+	return cgroup_id(option, path, id) == EXIT_DONE;
+}
+
+struct device_search {
+	const char *name;
+	struct filter_device *list;
+	int n;
+};
+
+static int find_in_netns(const struct netns *ns, void *data)
+{
+	struct device_search *search = data;
+	unsigned int index = if_nametoindex(search->name);
+	struct filter_device *grown;
+
+	if (!index)
+		return EXIT_DONE;
+	grown = realloc(search->list, (search->n + 1) * sizeof(*grown));
+	if (!grown)
+		return no_memory();
+	search->list = grown;
+	search->list[search->n++] = (struct filter_device){ ns->inode, index };
+	return EXIT_DONE;
+}
+
+/* By its index, which is the same in any namespace, or by its name in each of those that are looked at. */
+static bool find_device(void *ctx, const char *option, const char *name,
+			struct filter_device **list, int *n)
+{
+	struct device_search search = { .name = name };
+	const struct taking *t = ctx;
+	char *end;
+	unsigned long index = strtoul(name, &end, 10);
+	bool is_found;
+
+	if (isdigit((unsigned char)name[0]) && !*end && index <= ~0u) {
+		search.list = malloc(sizeof(*search.list));
+		if (search.list)
+			search.list[search.n++] = (struct filter_device){ 0, index };
+	} else {
+		netns_visit_all(t->netns, find_in_netns, &search);
+	}
+	is_found = search.n;
+	*list = search.list;
+	*n = search.n;
+	if (!is_found)
+		err("%s %s: no network device of this name", option, name);
+	return is_found;
+}
+
+static char *join(int argc, char **argv)
+{
+	size_t len = 1, n = 0;
+	char *text;
+
+	for (int i = 0; i < argc; i++)
+		len += strlen(argv[i]) + 1;
+	text = malloc(len);
+	if (!text)
+		return NULL;
+	for (int i = 0; i < argc; i++)
+		n += sprintf(text + n, "%s%s", i ? " " : "", argv[i]);
+	text[n] = 0;
+	return text;
+}
+
+static int parse_filter(struct taking *t, int argc, char **argv)
+{
+	const struct filter_system system = { find_cgroup, find_device, t };
+	char *text = join(argc, argv);
+	bool parsed;
+
+	if (!text)
+		return no_memory();
+	parsed = filter_parse(&t->filter, text, &system);
+	free(text);
+	return parsed ? EXIT_DONE : EXIT_USAGE;
+}
+
+static int refuse(const char *what, const char *why, const char *what_to_do)
+{
+	err("snapshot: %s: %s", what, why);
+	remedy("%s", what_to_do);
+	return EXIT_USAGE;
+}
+
+/* What does not go together. */
+static int check_options(const struct taking *t)
+{
+	static const char not_recorded[] = "a recording does not have it";
+	static const char leave_away[] = "leave it away, or --read";
+
+	if (t->read && t->processes)
+		return refuse("--processes", not_recorded, leave_away);
+	if (t->read && t->with_cgroup)
+		return refuse("--cgroup", not_recorded, leave_away);
+	if (t->read && t->netns)
+		return refuse("--netns", "it is of this machine, the recording need not be",
+			      leave_away);
+	if (t->read && t->filter.needs_socket)
+		return refuse("filter", "a recording has neither state, fwmark, cgroup nor dev",
+			      "leave that away, or --read");
+	if (!t->read && t->at_ns)
+		return refuse("--at", "it is a time in a recording", "add --read FILE");
+	if (t->order.reverse && !t->order.n)
+		return refuse("--reverse", "there is no order to turn round", "add --sort KEY");
+	if (t->summed && t->order.n)
+		return refuse("--sort", "totals have their own order",
+			      "leave it away, or --summary");
+	return EXIT_DONE;
+}
+
+#define MEMBER(m) offsetof(struct taking, m)
+
+int verb_snapshot(int argc, char **argv)
+{
+	static const struct option_def options[] = {
+		{ "json", 'j', NULL, option_flag, MEMBER(json), "one JSON object a line" },
+		{ "oneline", 'O', NULL, option_flag, MEMBER(oneline),
+		  "the state on the line of the addresses" },
+		{ "no-header", 'H', NULL, option_flag, MEMBER(no_header), "no line of titles" },
+		{ "processes", 'p', NULL, option_flag, MEMBER(processes),
+		  "which processes have it open" },
+		{ "cgroup", 0, NULL, option_flag, MEMBER(with_cgroup), "the path of its cgroup" },
+		{ "netns", 'N', "NAME", option_text, MEMBER(netns),
+		  "of this network namespace; otherwise of each" },
+		{ "name", 0, "NAME", option_append, MEMBER(names),
+		  "of this congestion control (may be given more than once);\n"
+		  "bbr is the kernel's own" },
+		{ "sort", 0, "KEYS", option_sort, MEMBER(order),
+		  "by keys of JSON: bw_bps,-lport; \"-\": from the highest" },
+		{ "reverse", 0, NULL, option_flag, MEMBER(order.reverse), "the other way round" },
+		{ "summary", 's', NULL, option_flag, MEMBER(summed),
+		  "totals by congestion control, profile and mode instead" },
+		{ "read", 'r', "FILE", option_text, MEMBER(read),
+		  "the end of a recording instead of what is now" },
+		{ "at", 0, "TIME", option_time, MEMBER(at_ns),
+		  "so long after the recording's start, not at its end: 10s" },
+		{},
+	};
+	struct taking t = {};
+	const struct option_group groups[] = { { options, &t }, {} };
+	const struct command command = {
+		.verb = "snapshot",
+		.args = "[FILTER]",
+		.about = "Shows the state of each connection that uses BBR: of any bpf_bbr "
+			 "instance, and of the\n"
+			 "kernel's own bbr. FILTER is as of ss(8): dst 10.0.0.0/8 and dport = "
+			 ":443.",
+		.groups = groups,
+		.max_args = MAX_WORDS,
+	};
+	int status = options_parse(&command, argc, argv);
+
+	if (status < 0) {
+		status = parse_filter(&t, argc - optind, argv + optind);
+		if (!status)
+			status = check_options(&t);
+		if (!status)
+			status = run(&t);
+	}
+	free_all(&t);
+	return status;
+}

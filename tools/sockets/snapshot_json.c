@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A connection as one JSON object: the keys of an event, and those of a socket.
+ */
+#include <limits.h>
+
+#include <json-c/json.h>
+
+#include "cgroup_paths.h"
+#include "event/event.h"
+#include "json_line.h"
+#include "owners.h"
+#include "snapshot.h"
+
+static void add_int(struct json_line *j, const char *key, const struct snapshot *c, __u64 value)
+{
+	if (c->is_recorded)
+		json_add_null(j, key);
+	else
+		json_add_int(j, key, value);
+}
+
+static void add_socket(struct json_line *j, const struct snapshot *c)
+{
+	const struct bbr_snapshot *s = c->state;
+
+	json_add_string(j, "state", c->is_recorded ? NULL : tcp_state_name(s->state));
+	add_int(j, "recv_q_bytes", c, s->recv_q);
+	add_int(j, "send_q_bytes", c, s->send_q);
+	add_int(j, "cookie", c, s->cookie);
+	add_int(j, "cgroup_id", c, s->cgroup);
+	add_int(j, "uid", c, s->uid);
+	add_int(j, "inode", c, s->inode);
+	add_int(j, "mark", c, s->mark);
+	add_int(j, "bound_ifindex", c, s->bound_ifindex);
+}
+
+static struct json_object *process(const struct owners *owners, const struct owner *owner)
+{
+	struct json_object *o = json_object_new_object();
+	char name[PROCESS_NAME_LEN];
+
+	printable_name(name, sizeof(name), owners_name(owners, owner->pid));
+	json_object_object_add(o, "pid", json_object_new_int64(owner->pid));
+	json_object_object_add(o, "name", json_object_new_string(name));
+	json_object_object_add(o, "fd", json_object_new_int64(owner->fd));
+	return o;
+}
+
+static void add_processes(struct json_line *j, const struct owners *owners, __u64 inode)
+{
+	struct json_object *list = json_object_new_array();
+	size_t n;
+	const struct owner *owner = owners_of(owners, inode, &n);
+
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(list, process(owners, &owner[i]));
+	json_add_raw(j, "processes", json_object_to_json_string_ext(list, JSON_C_TO_STRING_PLAIN));
+	json_object_put(list);
+}
+
+static void add_cgroup(struct json_line *j, struct cgroup_paths *paths, __u64 id)
+{
+	const char *path = cgroup_paths_get(paths, id);
+	char name[PATH_MAX];
+
+	json_add_string(j, "cgroup", path ? printable_name(name, sizeof(name), path) : NULL);
+}
+
+void snapshot_print_json(FILE *out, const struct snapshot_style *style, const struct snapshot *c)
+{
+	struct json_line line;
+
+	json_begin(&line, out);
+	event_add_json(&line, c->origin, &c->state->event);
+	add_socket(&line, c);
+	if (style->owners)
+		add_processes(&line, style->owners, c->state->inode);
+	if (style->cgroups)
+		add_cgroup(&line, style->cgroups, c->state->cgroup);
+	json_end(&line);
+}

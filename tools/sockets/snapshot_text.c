@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A connection as text, in the manner of ss(8): its addresses, and on the next line its state. The widths of
+ * the columns are fixed, so that a line can be printed as soon as it is read.
+ */
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+
+#include "cgroup_paths.h"
+#include "event/event.h"
+#include "owners.h"
+#include "snapshot.h"
+
+#define ENDPOINT_LEN (EVENT_ADDR_LEN + sizeof("[]%4294967295:65535"))
+#define COLUMNS "%-10s %-6s %-6s %23s %23s"
+
+const char *tcp_state_name(unsigned int state)
+{
+	static const char *const names[] = {
+		[TCP_ESTABLISHED] = "ESTAB",	[TCP_SYN_SENT] = "SYN-SENT",
+		[TCP_SYN_RECV] = "SYN-RECV",	[TCP_FIN_WAIT1] = "FIN-WAIT-1",
+		[TCP_FIN_WAIT2] = "FIN-WAIT-2", [TCP_TIME_WAIT] = "TIME-WAIT",
+		[TCP_CLOSE] = "UNCONN",		[TCP_CLOSE_WAIT] = "CLOSE-WAIT",
+		[TCP_LAST_ACK] = "LAST-ACK",	[TCP_LISTEN] = "LISTEN",
+		[TCP_CLOSING] = "CLOSING",
+	};
+
+	if (state >= sizeof(names) / sizeof(names[0]) || !names[state])
+		return "unknown";
+	return names[state];
+}
+
+void snapshot_print_header(FILE *out)
+{
+	fprintf(out, COLUMNS "\n", "State", "Recv-Q", "Send-Q", "Local Address:Port",
+		"Peer Address:Port");
+}
+
+/* The device is that of SO_BINDTODEVICE, which ss shows at the local address. */
+static void format(char buf[ENDPOINT_LEN], const __u32 addr[4], __u16 port, __u16 family,
+		   __u32 device)
+{
+	char text[EVENT_ADDR_LEN], index[16] = "";
+
+	if (device)
+		snprintf(index, sizeof(index), "%%%u", device);
+	event_addr(text, addr);
+	if (!strchr(text, ':') && family == AF_INET6)
+		snprintf(buf, ENDPOINT_LEN, "[::ffff:%s]%s:%u", text, index, ntohs(port));
+	else
+		snprintf(buf, ENDPOINT_LEN, strchr(text, ':') ? "[%s]%s:%u" : "%s%s:%u", text,
+			 index, ntohs(port));
+}
+
+static void print_columns(FILE *out, const struct snapshot *c)
+{
+	char local[ENDPOINT_LEN], remote[ENDPOINT_LEN], recv_q[16] = "-", send_q[16] = "-";
+	const struct bbr_event *e = &c->state->event;
+
+	if (!c->is_recorded) {
+		snprintf(recv_q, sizeof(recv_q), "%u", c->state->recv_q);
+		snprintf(send_q, sizeof(send_q), "%u", c->state->send_q);
+	}
+	format(local, e->laddr, e->lport, e->family, c->state->bound_ifindex);
+	format(remote, e->raddr, e->rport, e->family, 0);
+	fprintf(out, COLUMNS, c->is_recorded ? "-" : tcp_state_name(c->state->state), recv_q,
+		send_q, local, remote);
+}
+
+const char *printable_name(char *buf, size_t size, const char *name)
+{
+	size_t n;
+
+	for (n = 0; name[n] && n + 1 < size; n++)
+		buf[n] = isprint((unsigned char)name[n]) ? name[n] : '?';
+	buf[n] = 0;
+	return buf;
+}
+
+static void print_owners(FILE *out, const struct owners *owners, __u64 inode)
+{
+	char name[PROCESS_NAME_LEN];
+	size_t n;
+	const struct owner *owner = owners_of(owners, inode, &n);
+
+	if (!owner)
+		return;
+	fputs(" users:(", out);
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "%s(\"%s\",pid=%u,fd=%u)", i ? "," : "",
+			printable_name(name, sizeof(name), owners_name(owners, owner[i].pid)),
+			owner[i].pid, owner[i].fd);
+	fputc(')', out);
+}
+
+static void print_cgroup(FILE *out, struct cgroup_paths *paths, __u64 id)
+{
+	const char *path = cgroup_paths_get(paths, id);
+	char name[PATH_MAX];
+
+	if (path)
+		fprintf(out, " cgroup:%s", printable_name(name, sizeof(name), path));
+	else
+		fprintf(out, " cgroup:unreachable:%llx", id); /* as ss says it */
+}
+
+static void print_origin(FILE *out, const struct snapshot_style *style, const struct snapshot *c)
+{
+	const char *profile = origin_profile(c->origin, &c->state->event);
+
+	fprintf(out, " instance:%s", c->origin->name);
+	if (profile)
+		fprintf(out, " profile:%s", profile);
+	if (style->own_netns && c->state->event.netns != style->own_netns)
+		fprintf(out, " netns:%u", c->state->event.netns);
+}
+
+void snapshot_print_text(FILE *out, const struct snapshot_style *style, const struct snapshot *c)
+{
+	print_columns(out, c);
+	if (style->owners)
+		print_owners(out, style->owners, c->state->inode);
+	fputs(style->oneline ? " " : "\n\t ", out);
+	event_print_state(out, style->colour, &c->state->event);
+	print_origin(out, style, c);
+	if (style->cgroups)
+		print_cgroup(out, style->cgroups, c->state->cgroup);
+	fputc('\n', out);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "event/event.h"
+#include "json_line.h"
+#include "summary.h"
+#include "units.h"
+
+struct summary_line {
+	char name[BBR_NAME_LEN];
+	char profile[BBR_PROFILE_NAME_LEN]; /* "": not known */
+	unsigned int mode;
+	__u64 connections;
+	__u64 bw_bps; /* the sum of their estimates */
+	__u64 inflight, bytes_sent, bytes_acked, bytes_retrans;
+};
+
+static struct summary_line *find(struct summary *s, const struct summary_line *key)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->lines[i].mode == key->mode && !strcmp(s->lines[i].name, key->name) &&
+		    !strcmp(s->lines[i].profile, key->profile))
+			return &s->lines[i];
+	return NULL;
+}
+
+static struct summary_line *append(struct summary *s, const struct summary_line *key)
+{
+	if (s->n == s->room) {
+		size_t room = s->room ? 2 * s->room : 16;
+		struct summary_line *grown = realloc(s->lines, room * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		s->lines = grown;
+		s->room = room;
+	}
+	s->lines[s->n] = *key;
+	return &s->lines[s->n++];
+}
+
+bool summary_add(struct summary *s, const struct snapshot *c)
+{
+	const struct bbr_event *e = &c->state->event;
+	const char *profile = origin_profile(c->origin, e);
+	struct summary_line key = { .mode = e->mode }, *line;
+
+	memcpy(key.name, c->origin->name, sizeof(key.name));
+	if (profile)
+		strcpy(key.profile, profile);
+	line = find(s, &key);
+	if (!line)
+		line = append(s, &key);
+	if (!line)
+		return false;
+	line->connections++;
+	line->bw_bps += event_bps(e, e->bw);
+	line->inflight += e->inflight;
+	line->bytes_sent += e->bytes_sent;
+	line->bytes_acked += e->bytes_acked;
+	line->bytes_retrans += e->bytes_retrans;
+	return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct summary_line *x = a, *y = b;
+	int result = strcmp(x->name, y->name);
+
+	if (!result)
+		result = strcmp(x->profile, y->profile);
+	return result ? result : (int)x->mode - (int)y->mode;
+}
+
+static void print_json(FILE *out, const struct summary_line *line)
+{
+	struct json_line j;
+
+	json_begin(&j, out);
+	json_add_string(&j, "instance", line->name);
+	json_add_string(&j, "profile", line->profile[0] ? line->profile : NULL);
+	json_add_string(&j, "mode", event_mode_name(line->mode));
+	json_add_int(&j, "connections", line->connections);
+	json_add_int(&j, "bw_bps", line->bw_bps);
+	json_add_int(&j, "inflight", line->inflight);
+	json_add_int(&j, "bytes_sent", line->bytes_sent);
+	json_add_int(&j, "bytes_acked", line->bytes_acked);
+	json_add_int(&j, "bytes_retrans", line->bytes_retrans);
+	json_end(&j);
+}
+
+static void print_text(FILE *out, const struct summary_line *line)
+{
+	char bw[UNITS_LEN];
+
+	format_rate_ss(bw, sizeof(bw), line->bw_bps);
+	fprintf(out, "%-15s %-15s %-9s %11llu %10s %10llu %15llu %15llu %13llu\n", line->name,
+		line->profile[0] ? line->profile : "-", event_mode_name(line->mode),
+		line->connections, bw, line->inflight, line->bytes_sent, line->bytes_acked,
+		line->bytes_retrans);
+}
+
+void summary_print(FILE *out, struct summary *s, bool json)
+{
+	if (s->n)
+		qsort(s->lines, s->n, sizeof(*s->lines), compare);
+	if (!json)
+		fprintf(out, "%-15s %-15s %-9s %11s %10s %10s %15s %15s %13s\n", "Instance",
+			"Profile", "Mode", "Connections", "Sum-of-bw", "Inflight", "Bytes-sent",
+			"Bytes-acked", "Bytes-retrans");
+	for (size_t i = 0; i < s->n; i++) {
+		if (json)
+			print_json(out, &s->lines[i]);
+		else
+			print_text(out, &s->lines[i]);
+	}
+}
+
+void summary_free(struct summary *s)
+{
+	free(s->lines);
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bbrmon record: events into a file.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "err.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "recording/record_output.h"
+#include "source.h"
+#include "watch_summary.h"
+#include "units.h"
+#include "verbs.h"
+#include "watch_options.h"
+
+#define WAIT_MS 500
+#define FLUSH_NS NS_PER_S
+
+struct record {
+	struct watch_config config;
+	struct record_output output;
+	bool json;
+	__u64 count; /* 0: no limit */
+	__u64 duration_ns; /* 0: no limit */
+
+	struct source source;
+	struct recording_writer *writer;
+	__u64 written; /* events */
+	__u64 not_written; /* received after the last one: what --count cut off */
+	__u64 end_ns; /* of the duration, in the time of events; 0: no limit */
+	bool is_past_end; /* an event of a recording was */
+	bool shows_progress; /* on stderr, which is a terminal */
+};
+
+static bool is_done(const struct record *r)
+{
+	return is_interrupted() || r->writer->failed || r->is_past_end ||
+	       (r->count && r->written >= r->count);
+}
+
+static void tell_run(struct record *r)
+{
+	struct recording_run run;
+
+	source_run(&r->source, &run);
+	recording_writer_run(r->writer, &run);
+}
+
+static void tell_totals(struct record *r)
+{
+	struct watch_totals totals;
+
+	source_totals_now(&r->source, &totals);
+	recording_writer_totals(r->writer, &totals);
+}
+
+static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
+{
+	struct record *r = ctx;
+
+	r->is_past_end |= r->config.read && r->end_ns && e->time_ns >= r->end_ns;
+	if (r->writer->failed || r->is_past_end || (r->count && r->written >= r->count)) {
+		r->not_written++;
+		return false;
+	}
+	if (r->config.read) {
+		tell_run(r);
+		tell_totals(r);
+	}
+	recording_writer_event(r->writer, origin, e);
+	r->written++;
+	return !is_done(r);
+}
+
+/* One line, over and over; what comes next on stderr is written over it. */
+static void show_progress(const struct record *r)
+{
+	if (r->shows_progress)
+		fprintf(stderr, "\033[K%llu events, %llu bytes, %llu dropped\r", r->written,
+			record_output_bytes(&r->output), source_drops(&r->source));
+}
+
+static int follow_events(struct record *r)
+{
+	while (!is_done(r) && !source_is_over(&r->source)) {
+		bool idle;
+		int status;
+
+		if (r->end_ns && source_now_ns(&r->source) >= r->end_ns)
+			break;
+		status = source_poll(&r->source, WAIT_MS, &idle);
+		if (status)
+			return status;
+		tell_run(r);
+		tell_totals(r);
+		if (now_ns() - r->writer->begun_ns >= FLUSH_NS)
+			recording_writer_flush(r->writer);
+		if (r->writer->failed || record_output_rotate(&r->output) ||
+		    record_output_is_gone(&r->output))
+			return EXIT_REFUSED;
+		if (idle)
+			show_progress(r);
+	}
+	return EXIT_DONE;
+}
+
+static void print_summary_text(const struct record *r, const struct watch_totals *t)
+{
+	__u64 bytes = record_output_bytes(&r->output);
+
+	if (r->shows_progress)
+		fputs("\033[K", stderr);
+	watch_summary_watched(t);
+	watch_summary_count("ACKs", t->counters.acks);
+	watch_summary_kinds("events", counters_received(&t->counters), t->counters.received);
+	if (r->not_written)
+		watch_summary_count("not recorded", r->not_written);
+	watch_summary_kinds("dropped", counters_drops(&t->counters), t->counters.drops);
+	fprintf(stderr, "  %-12s %llu", "bytes", bytes);
+	if (r->written)
+		fprintf(stderr, ", %.1f for each event", (double)bytes / r->written);
+	if (r->output.files)
+		fprintf(stderr, ", in %llu files", r->output.files + 1);
+	fputc('\n', stderr);
+}
+
+static void print_summary(const struct record *r, const struct watch_totals *t)
+{
+	struct json_object *o;
+
+	if (!r->json) {
+		print_summary_text(r, t);
+		return;
+	}
+	o = watch_summary_object(t);
+	watch_summary_add(o, "not_recorded", r->not_written);
+	watch_summary_add(o, "bytes", record_output_bytes(&r->output));
+	watch_summary_add(o, "files", r->output.files + 1);
+	watch_summary_print(o);
+}
+
+static int record(struct record *r)
+{
+	int status;
+
+	tell_run(r);
+	if (r->duration_ns)
+		r->end_ns = source_now_ns(&r->source) + r->duration_ns;
+	status = follow_events(r);
+	source_stop(&r->source);
+	if (!status) {
+		recording_writer_totals(r->writer, source_totals(&r->source));
+		recording_writer_end(r->writer, !r->not_written);
+		if (r->writer->failed)
+			return EXIT_REFUSED;
+		print_summary(r, source_totals(&r->source));
+	}
+	return status;
+}
+
+/* Reading the file that is written would have no end, or nothing to read. */
+static bool reads_itself(const struct record *r)
+{
+	struct stat in, out;
+
+	return r->config.read && !stat(r->config.read, &in) && !stat(r->output.path, &out) &&
+	       in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+}
+
+static int run(struct record *r)
+{
+	int status;
+
+	r->config.watch.handle = handle_event;
+	r->config.watch.ctx = r;
+	r->shows_progress = isatty(STDERR_FILENO);
+	interrupt_catch();
+	r->writer = recording_writer_new();
+	if (!r->writer)
+		return EXIT_REFUSED;
+	r->output.writer = r->writer;
+	status = source_open(&r->source, &r->config);
+	if (!status) {
+		status = record_output_open(&r->output);
+		if (!status) {
+			status = record(r);
+			record_output_close(&r->output);
+		} else {
+			source_stop(&r->source);
+		}
+		source_close(&r->source);
+	}
+	recording_writer_free(r->writer);
+	return status;
+}
+
+static bool option_rotate_size(const char *option, const char *s, void *to)
+{
+	double value;
+	enum parse_error error = parse_size(s, &value);
+
+	if (error) {
+		err("%s %s: %s", option, s, parse_error_text(error));
+		return false;
+	}
+	if (value < ROTATE_SIZE_MIN || value > ROTATE_SIZE_MAX) {
+		err("%s %s: not from %dk to %llug", option, s, ROTATE_SIZE_MIN >> 10,
+		    ROTATE_SIZE_MAX >> 30);
+		return false;
+	}
+	*(__u64 *)to = value;
+	return true;
+}
+
+static int refuse(const char *what)
+{
+	err("record: %s", what);
+	remedy("bbrmon record --help lists the options");
+	return EXIT_USAGE;
+}
+
+/* What fits together; -1 to go on. */
+static int check_options(const struct record *r)
+{
+	const struct record_output *o = &r->output;
+	bool is_rotated = o->rotate_size || o->rotate_ns;
+
+	if (!o->path)
+		return refuse("-o FILE is missing; -o - is standard output");
+	if (!strcmp(o->path, "-") && (is_rotated || o->append || r->json))
+		return refuse("-o -: goes with no --append, --rotate-... or --json");
+	if (o->keep && !is_rotated)
+		return refuse("--keep: goes with --rotate-size or --rotate-time only");
+	if (reads_itself(r))
+		return refuse("-o: is the file that --read names");
+	return -1;
+}
+
+int verb_record(int argc, char **argv)
+{
+	static const struct option_def options[] = {
+		{ "output", 'o', "FILE", option_text, offsetof(struct record, output.path),
+		  "where to; - is standard output" },
+		{ "append", 0, NULL, option_flag, offsetof(struct record, output.append),
+		  "after what FILE has, if it is a recording" },
+		{ "rotate-size", 0, "SIZE", option_rotate_size,
+		  offsetof(struct record, output.rotate_size),
+		  "begin another file before one is longer: 100m" },
+		{ "rotate-time", 0, "TIME", option_time, offsetof(struct record, output.rotate_ns),
+		  "begin another file after this time: 3600s; FILE becomes FILE.1,\n"
+		  "that FILE.2 and so on" },
+		{ "keep", 0, "N", option_count, offsetof(struct record, output.keep),
+		  "of these no more than N files, the newest" },
+		{ "json", 'j', NULL, option_flag, offsetof(struct record, json),
+		  "the summary as a JSON object on standard output" },
+		{ "count", 0, "N", option_count, offsetof(struct record, count),
+		  "end after N events" },
+		{ "duration", 0, "TIME", option_time, offsetof(struct record, duration_ns),
+		  "end after this time: 10s" },
+		{},
+	};
+	struct record r = {
+		.config.watch.request.sampling = BBR_SAMPLE_ROUND,
+		.config.watch.ring_size = RING_SIZE_DEFAULT,
+	};
+	const struct option_group groups[] = {
+		{ options, &r },
+		{ watch_options, &r.config },
+		{ read_options, &r.config },
+		{},
+	};
+	const struct command command = {
+		.verb = "record",
+		.args = "",
+		.about =
+			"Writes the events of the connections that use BBR to a file, until it is\n"
+			"interrupted. The other verbs read it with --read.",
+		.groups = groups,
+	};
+	int status = options_parse(&command, argc, argv);
+
+	if (status < 0)
+		status = check_options(&r);
+	if (status < 0)
+		status = run(&r);
+	free(r.config.watch.names.arg);
+	return status;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bbrmon stream: one line for each event.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "conns/connections.h"
+#include "err.h"
+#include "event/event.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "source.h"
+#include "watch_summary.h"
+#include "verbs.h"
+#include "watch_options.h"
+
+#define OUTPUT_BUFFER (256 << 10)
+#define STDOUT_CHECK_MS 500
+
+struct stream {
+	struct watch_config config;
+	bool json;
+	__u64 count; /* 0: no limit */
+	__u64 duration_ns; /* 0: no limit */
+
+	struct text_style style;
+	struct connections connections;
+	__u64 end_ns; /* of the duration, in the time of events; 0: no limit */
+	bool is_past_end; /* an event of a recording was */
+	__u64 shown;
+	__u64 not_shown; /* received after the last line: what --count cut off, or a closed stdout */
+	__u64 said_drops; /* so many have been reported */
+	__u64 said_ns;
+	int write_error; /* errno of stdout, or 0 */
+};
+
+static bool is_done(const struct stream *s)
+{
+	return is_interrupted() || s->write_error || s->is_past_end ||
+	       (s->count && s->shown >= s->count);
+}
+
+static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
+{
+	struct stream *s = ctx;
+
+	connections_note(&s->connections, e);
+	s->is_past_end |= s->config.read && s->end_ns && e->time_ns >= s->end_ns;
+	if (s->write_error || s->is_past_end || (s->count && s->shown >= s->count)) {
+		s->not_shown++;
+		return false;
+	}
+	errno = 0;
+	if (s->json)
+		event_print_json(stdout, origin, e);
+	else
+		event_print_text(stdout, &s->style, origin, e);
+	s->shown++;
+	if (ferror(stdout))
+		s->write_error = errno ? errno : EIO;
+	return !is_done(s);
+}
+
+static void flush(struct stream *s)
+{
+	errno = 0;
+	if (fflush(stdout) && !s->write_error)
+		s->write_error = errno ? errno : EIO;
+}
+
+/* Without an event to write we would not notice that the reader has gone. */
+static void check_stdout(struct stream *s)
+{
+	struct pollfd fd = { .fd = STDOUT_FILENO };
+
+	if (poll(&fd, 1, 0) > 0 && fd.revents & POLLERR)
+		s->write_error = EPIPE;
+}
+
+static void report_drops(struct stream *s, const struct source *source)
+{
+	__u64 drops = source_drops(source), now = now_ns();
+
+	if (s->config.read || drops <= s->said_drops || now - s->said_ns < NS_PER_S)
+		return;
+	err("%llu events dropped so far: ring too small or output too slow; "
+	    "use --ring, --every or a filter",
+	    drops);
+	s->said_drops = drops;
+	s->said_ns = now;
+}
+
+static int wait_ms(const struct stream *s, __u64 now)
+{
+	if (!s->end_ns || s->end_ns - now > STDOUT_CHECK_MS * NS_PER_MS)
+		return STDOUT_CHECK_MS;
+	return (s->end_ns - now) / NS_PER_MS + 1;
+}
+
+static int follow_events(struct stream *s, struct source *source)
+{
+	while (!is_done(s)) {
+		__u64 now = source_now_ns(source), shown = s->shown;
+		bool idle;
+		int status;
+
+		if ((s->end_ns && now >= s->end_ns) || source_is_over(source))
+			break;
+		status = source_poll(source, wait_ms(s, now), &idle);
+		if (status)
+			return status;
+		if (idle)
+			flush(s);
+		if (s->shown == shown)
+			check_stdout(s);
+		report_drops(s, source);
+	}
+	return EXIT_DONE;
+}
+
+static void print_summary_text(const struct stream *s, const struct watch_totals *t)
+{
+	const struct counters *c = &t->counters;
+
+	watch_summary_watched(t);
+	watch_summary_count("connections", s->connections.seen);
+	watch_summary_count("ACKs", c->acks);
+	watch_summary_kinds("events", counters_received(c), c->received);
+	if (s->not_shown)
+		watch_summary_count("not shown", s->not_shown);
+	watch_summary_kinds("dropped", counters_drops(c), c->drops);
+}
+
+static void print_summary_json(const struct stream *s, const struct watch_totals *t)
+{
+	struct json_object *o = watch_summary_object(t);
+
+	watch_summary_add(o, "connections", s->connections.seen);
+	watch_summary_add(o, "not_shown", s->not_shown);
+	watch_summary_print(o);
+}
+
+static void print_summary(struct stream *s, const struct watch_totals *t)
+{
+	__u64 accounted = counters_received(&t->counters) + counters_drops(&t->counters);
+
+	if (!s->json)
+		print_summary_text(s, t);
+	else if (!s->write_error)
+		print_summary_json(s, t);
+	/* Not even a full ring or a stop explains that; somebody else writes to our slot. */
+	if (accounted != t->counters.seq)
+		err("%llu events were counted, but %llu were received or dropped", t->counters.seq,
+		    accounted);
+}
+
+static int run(struct stream *s)
+{
+	const char *no_color = getenv("NO_COLOR");
+	struct source source;
+	int status;
+
+	s->config.watch.handle = handle_event;
+	s->config.watch.ctx = s;
+	s->style.colour = isatty(STDOUT_FILENO) && !(no_color && *no_color);
+	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
+
+	interrupt_catch();
+	status = source_open(&source, &s->config);
+	if (status)
+		return status;
+	s->style.start_ns = source_now_ns(&source);
+	if (s->duration_ns)
+		s->end_ns = s->style.start_ns + s->duration_ns;
+	status = follow_events(s, &source);
+	source_stop(&source);
+	flush(s);
+	if (!status)
+		print_summary(s, source_totals(&source));
+	flush(s);
+	source_close(&source);
+	connections_free(&s->connections);
+	if (!status && s->write_error && s->write_error != EPIPE) {
+		err("cannot write: %s", strerror(s->write_error));
+		status = EXIT_REFUSED;
+	}
+	return status;
+}
+
+int verb_stream(int argc, char **argv)
+{
+	static const struct option_def options[] = {
+		{ "json", 'j', NULL, option_flag, offsetof(struct stream, json),
+		  "one JSON object a line" },
+		{ "count", 0, "N", option_count, offsetof(struct stream, count),
+		  "end after N events" },
+		{ "duration", 0, "TIME", option_time, offsetof(struct stream, duration_ns),
+		  "end after this time: 10s" },
+		{},
+	};
+	struct stream s = {
+		.config.watch.request.sampling = BBR_SAMPLE_ROUND,
+		.config.watch.ring_size = RING_SIZE_DEFAULT,
+	};
+	const struct option_group groups[] = {
+		{ options, &s },
+		{ watch_options, &s.config },
+		{ read_options, &s.config },
+		{},
+	};
+	const struct command command = {
+		.verb = "stream",
+		.args = "",
+		.about = "Prints one line for each event of the connections that use BBR, those of "
+			 "bpf_bbr's\n"
+			 "instances and of the kernel's own, or of a recording; at the end a "
+			 "summary.",
+		.groups = groups,
+	};
+	int status = options_parse(&command, argc, argv);
+
+	if (status < 0)
+		status = run(&s);
+	free(s.config.watch.names.arg);
+	return status;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+#include <unistd.h>
+
+#include "address.h"
+#include "err.h"
+#include "units.h"
+#include "watch_options.h"
+
+#define RING_SIZE_MAX (1ull << 31) /* max_entries of a map has 32 bits */
+#define TIME_MAX_NS 9e18
+
+static bool refuse(const char *option, const char *s, const char *why)
+{
+	err("%s %s: %s", option, s, why);
+	return false;
+}
+
+bool option_time(const char *option, const char *s, void *to)
+{
+	__u64 *ns = to;
+	double value;
+	enum parse_error error = parse_duration(s, &value);
+
+	if (error)
+		return refuse(option, s, parse_error_text(error));
+	if (value < 1 || value > TIME_MAX_NS)
+		return refuse(option, s, "not from 1ns to 9000000000s");
+	*ns = value;
+	return true;
+}
+
+bool option_every(const char *option, const char *s, void *to)
+{
+	struct watch_request *request = to;
+	static const struct {
+		const char *word;
+		enum bbr_sampling sampling;
+	} words[] = {
+		{ "ack", BBR_SAMPLE_ACK },
+		{ "round", BBR_SAMPLE_ROUND },
+		{ "transition", BBR_SAMPLE_NONE },
+	};
+
+	request->is_sampling_given = true;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!strcmp(s, words[i].word)) {
+			request->sampling = words[i].sampling;
+			return true;
+		}
+	}
+	request->sampling = BBR_SAMPLE_TIME;
+	if (option_time(option, s, &request->interval_ns))
+		return true;
+	remedy("one of: ack, round, transition, or a time like 100ms");
+	return false;
+}
+
+static bool parse_whole(const char *s, double lowest, double highest, double *value)
+{
+	return !strchr(s, '.') && !parse_number(s, value) && *value >= lowest && *value <= highest;
+}
+
+bool option_count(const char *option, const char *s, void *to)
+{
+	__u64 *count = to;
+	double value;
+
+	if (!parse_whole(s, 1, 1e15, &value))
+		return refuse(option, s, "not a whole number, 1 or more");
+	*count = value;
+	return true;
+}
+
+bool option_ring_size(const char *option, const char *s, void *to)
+{
+	size_t *size = to;
+	unsigned long long page = sysconf(_SC_PAGESIZE), bytes;
+	double value;
+	enum parse_error error = parse_size(s, &value);
+
+	if (error)
+		return refuse(option, s, parse_error_text(error));
+	bytes = value <= RING_SIZE_MAX ? value : 0;
+	if (bytes != value || bytes < page || bytes & (bytes - 1)) {
+		err("%s %s: the kernel does not take this size", option, s);
+		remedy("powers of two from %lluk to 2g: 64k, 1m, 4m (the default), 16m, ...",
+		       page / 1024);
+		return false;
+	}
+	*size = bytes;
+	return true;
+}
+
+static bool option_remote(const char *option, const char *s, void *to)
+{
+	struct bbr_filter *filter = to;
+
+	return parse_prefix(option, s, filter->raddr, filter->rmask);
+}
+
+static bool option_local(const char *option, const char *s, void *to)
+{
+	struct bbr_filter *filter = to;
+
+	return parse_prefix(option, s, filter->laddr, filter->lmask);
+}
+
+static bool option_port(const char *option, const char *s, void *to)
+{
+	return parse_port(option, s, to);
+}
+
+static bool option_speed(const char *option, const char *s, void *to)
+{
+	double value;
+	enum parse_error error = parse_number(s, &value);
+
+	if (error)
+		return refuse(option, s, parse_error_text(error));
+	if (value > 1e6)
+		return refuse(option, s, "not from 0 to 1000000");
+	*(double *)to = value;
+	return true;
+}
+
+#define MEMBER(m) offsetof(struct watch_config, m)
+
+const struct option_def watch_options[] = {
+	{ "every", 0, "WHAT", option_every, MEMBER(watch.request),
+	  "which ACKs: ack (each), round (the first of each round trip; the\n"
+	  "default), a time like 100ms (at most one a connection in it),\n"
+	  "transition (none, only changes of state)" },
+	{ "remote", 0, "PREFIX", option_remote, MEMBER(watch.request.filter),
+	  "connections whose remote address is in it: 10.0.0.0/8,\n"
+	  "2001:db8::1" },
+	{ "local", 0, "PREFIX", option_local, MEMBER(watch.request.filter),
+	  "the same for the local address" },
+	{ "rport", 0, "PORT", option_port, MEMBER(watch.request.filter.rport),
+	  "connections with this remote port" },
+	{ "lport", 0, "PORT", option_port, MEMBER(watch.request.filter.lport),
+	  "connections with this local port" },
+	{ "name", 0, "NAME", option_append, MEMBER(watch.names),
+	  "this instance, or bbr, the kernel's own (may be given more than\n"
+	  "once); otherwise all, and those that are loaded later" },
+	{ "ring", 0, "SIZE", option_ring_size, MEMBER(watch.ring_size),
+	  "ring buffer between kernel and bbrmon, 4m unless told" },
+	{},
+};
+
+const struct option_def read_options[] = {
+	{ "read", 'r', "FILE", option_text, MEMBER(read),
+	  "a recording instead of what happens now" },
+	{ "speed", 0, "N", option_speed, MEMBER(speed),
+	  "of a recording: 1 as fast as it happened, 0 as fast as it can be read" },
+	{},
+};

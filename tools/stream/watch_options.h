@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Options that say what to watch, and numbers of the command line. Each prints what is wrong with its
+ * value and returns false.
+ */
+#ifndef TOOLS_WATCH_OPTIONS_H
+#define TOOLS_WATCH_OPTIONS_H
+
+#include "cli/options.h"
+#include "source.h"
+
+#define RING_SIZE_DEFAULT (4 << 20)
+
+/* The group of options that says what to watch, for a struct watch_config. */
+extern const struct option_def watch_options[];
+/* And the one that says it may be a recording. */
+extern const struct option_def read_options[];
+
+/* Parsers of struct option_def. */
+bool option_every(const char *option, const char *s, void *to); /* struct watch_request */
+bool option_ring_size(const char *option, const char *s, void *to); /* size_t, bytes */
+bool option_count(const char *option, const char *s, void *to); /* __u64, from 1 */
+bool option_time(const char *option, const char *s, void *to); /* __u64, nanoseconds, from 1 */
+
+#endif

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bbrmon top: connections as they are now, refreshed in place.
+ */
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "top.h"
+#include "top_screen.h"
+#include "verbs.h"
+#include "stream/watch_options.h"
+
+#define EVERY_NS (200 * NS_PER_MS) /* samples of a connection; the history has slots of 500 ms */
+#define BATCH_WAIT_MS 500
+
+bool top_is_done(const struct top *t)
+{
+	return is_interrupted() || (t->count && t->blocks >= t->count) ||
+	       (t->batch && ferror(stdout));
+}
+
+/* The end of an interval. */
+void top_refresh(struct top *t, __u64 now)
+{
+	if (t->sockets.is_open)
+		top_sockets_read(&t->sockets);
+	conn_table_tick(&t->table, now);
+	t->style.now_ns = now;
+	view_build(&t->view, &t->table);
+	if (t->batch)
+		top_print_block(t);
+	t->next_ns = now + t->interval_ns;
+	t->has_news = false;
+}
+
+/*
+ * Intervals are of the time of events, so that a recording shows the same however fast it is read. Where
+ * it has nothing for long, no interval is shown but the first.
+ */
+static void refresh_until(struct top *t, __u64 time_ns)
+{
+	if (!t->next_ns ||
+	    time_ns + 2 * t->interval_ns < t->next_ns) /* the first, or of another boot */
+		t->next_ns = time_ns + t->interval_ns;
+	if (time_ns < t->next_ns)
+		return;
+	top_refresh(t, t->config.read ? t->next_ns : time_ns);
+	if (time_ns >= t->next_ns)
+		t->next_ns +=
+			(time_ns - t->next_ns) / t->interval_ns * t->interval_ns + t->interval_ns;
+}
+
+static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
+{
+	struct top *t = ctx;
+
+	t->events++;
+	t->last_ns = e->time_ns;
+	if (t->paused) {
+		t->unseen++;
+		conn_table_note_unseen(&t->table, origin, e);
+		return true;
+	}
+	if (top_is_done(t))
+		return false;
+	refresh_until(t, e->time_ns);
+	conn_table_note(&t->table, origin, e);
+	t->has_news = true;
+	return true;
+}
+
+void top_follow_now(struct top *t)
+{
+	if (t->paused || !t->next_ns || t->is_over)
+		return;
+	if (source_is_over(&t->source)) { /* what came after the last whole interval */
+		t->is_over = true;
+		if (t->has_news)
+			top_refresh(t, t->last_ns);
+	} else {
+		refresh_until(t, source_now_ns(&t->source));
+	}
+}
+
+int top_wait_ms(const struct top *t, int most)
+{
+	__u64 now = source_now_ns(&t->source);
+
+	if (t->config.read || t->paused || t->next_ns <= now)
+		return most;
+	if (t->next_ns - now >= most * NS_PER_MS)
+		return most;
+	return (t->next_ns - now) / NS_PER_MS + 1;
+}
+
+/* Without a block to write we would not notice that the reader has gone. */
+static bool has_reader(void)
+{
+	struct pollfd fd = { .fd = STDOUT_FILENO };
+
+	return poll(&fd, 1, 0) <= 0 || !(fd.revents & POLLERR);
+}
+
+static int run_batch(struct top *t)
+{
+	int status = EXIT_DONE;
+
+	while (!status && !top_is_done(t) && !source_is_over(&t->source) && has_reader()) {
+		bool idle;
+
+		status = source_poll(&t->source, top_wait_ms(t, BATCH_WAIT_MS), &idle);
+		top_follow_now(t);
+	}
+	return status;
+}
+
+static void print_summary(const struct top *t)
+{
+	const struct watch_totals *totals = source_totals(&t->source);
+
+	if (screen_is_gone())
+		return;
+	fprintf(stderr, "%llu connections, %llu events, %llu dropped\n", t->table.next_serial,
+		t->events, counters_drops(&totals->counters));
+}
+
+static int run(struct top *t)
+{
+	int status;
+
+	t->config.watch.handle = handle_event;
+	t->config.watch.ctx = t;
+	setlocale(LC_CTYPE, "");
+	t->style.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	interrupt_catch();
+	status = source_open(&t->source, &t->config);
+	if (status)
+		return status;
+	if (!t->config.read) {
+		top_sockets_open(&t->sockets, &t->config.watch, &t->table);
+		t->next_ns = source_now_ns(&t->source);
+	}
+	errno = 0;
+	status = t->batch ? run_batch(t) : top_run_screen(t);
+	t->paused = true; /* what is still to come is only counted */
+	source_stop(&t->source);
+	if (!status)
+		print_summary(t);
+	source_close(&t->source);
+	top_sockets_close(&t->sockets);
+	conn_table_free(&t->table);
+	view_free(&t->view);
+	if (!status && t->batch && ferror(stdout) && errno != EPIPE) {
+		err("cannot write: %s", strerror(errno));
+		status = EXIT_REFUSED;
+	}
+	return status;
+}
+
+static bool option_interval(const char *option, const char *value, void *to)
+{
+	__u64 *ns = to;
+
+	if (!option_time(option, value, to))
+		return false;
+	if (*ns >= INTERVAL_MIN_NS && *ns <= 3600 * NS_PER_S)
+		return true;
+	err("%s %s: not from 100ms to 3600s", option, value);
+	return false;
+}
+
+static bool option_sort(const char *option, const char *value, void *to)
+{
+	enum column *column = to;
+	char names[256];
+
+	*column = column_by_name(value);
+	if (*column != COLUMNS)
+		return true;
+	print_column_names(names, sizeof(names));
+	err("%s %s: no such column", option, value);
+	remedy("one of: %s", names);
+	return false;
+}
+
+static bool option_filter(const char *option, const char *value, void *to)
+{
+	if (strlen(value) >= FILTER_LEN) {
+		err("%s %s: longer than %d", option, value, FILTER_LEN - 1);
+		return false;
+	}
+	strcpy(to, value);
+	return true;
+}
+
+static bool option_width(const char *option, const char *value, void *to)
+{
+	__u64 *width = to;
+
+	if (!option_count(option, value, to))
+		return false;
+	if (*width >= SCREEN_MIN_WIDTH && *width <= 1000)
+		return true;
+	err("%s %s: not from %d to 1000", option, value, SCREEN_MIN_WIDTH);
+	return false;
+}
+
+int verb_top(int argc, char **argv)
+{
+	static const struct option_def options[] = {
+		{ "interval", 'i', "TIME", option_interval, offsetof(struct top, interval_ns),
+		  "between two refreshes, 1s unless told" },
+		{ "sort", 's', "COLUMN", option_sort, offsetof(struct top, view.sort),
+		  "rate (unless told), bw, rtt, min_rtt, lost, remote, ..." },
+		{ "reverse", 0, NULL, option_flag, offsetof(struct top, view.reverse),
+		  "sort the other way round" },
+		{ "filter", 'f', "TEXT", option_filter, offsetof(struct top, view.filter),
+		  "only connections with all of these words in their addresses,\n"
+		  "ports, instance, profile or mode" },
+		{ "no-colour", 0, NULL, option_flag, offsetof(struct top, no_colour),
+		  "as the environment variable NO_COLOR" },
+		{ "batch", 'b', NULL, option_flag, offsetof(struct top, batch),
+		  "no screen: a block of text at each refresh" },
+		{ "json", 'j', NULL, option_flag, offsetof(struct top, json),
+		  "the same, an object for each connection and refresh" },
+		{ "count", 'n', "N", option_count, offsetof(struct top, count),
+		  "of --batch: end after N blocks" },
+		{ "width", 'w', "N", option_width, offsetof(struct top, width),
+		  "of --batch: columns for so wide a screen; otherwise all" },
+		{},
+	};
+	static struct top t;
+	const struct option_group groups[] = {
+		{ options, &t },
+		{ watch_options, &t.config },
+		{ read_options, &t.config },
+		{},
+	};
+	const struct command command = {
+		.verb = "top",
+		.args = "",
+		.about = "Shows the connections that use BBR as they are now, refreshed in place. "
+			 "Key h tells the "
+			 "keys.\nUnless --every is given, a connection is looked at five times a "
+			 "second at most.",
+		.groups = groups,
+	};
+	int status;
+
+	t = (struct top){
+		.config.watch.request = { .sampling = BBR_SAMPLE_TIME, .interval_ns = EVERY_NS },
+		.config.watch.ring_size = RING_SIZE_DEFAULT,
+		.config.speed = -1,
+		.interval_ns = NS_PER_S,
+		.view.sort = COL_RATE,
+	};
+	status = options_parse(&command, argc, argv);
+	if (status < 0) {
+		t.batch |= t.json;
+		if (t.config.speed < 0) /* as it happened, for people */
+			t.config.speed = !t.batch;
+		if (t.batch || !(t.count || t.width)) {
+			status = run(&t);
+		} else {
+			err("top: --count and --width are for --batch");
+			status = EXIT_USAGE;
+		}
+	}
+	free(t.config.watch.names.arg);
+	return status;
+}

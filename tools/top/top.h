@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the parts of bbrmon top share.
+ */
+#ifndef TOOLS_TOP_H
+#define TOOLS_TOP_H
+
+#include "stream/source.h"
+#include "top_sockets.h"
+#include "top_view.h"
+
+struct top {
+	struct watch_config config;
+	bool batch, json, no_colour;
+	__u64 count; /* of batch: blocks; 0: no limit */
+	__u64 width; /* of batch: columns; 0: no limit */
+	__u64 interval_ns;
+
+	struct source source;
+	struct top_sockets sockets; /* of what happens now */
+	struct conn_table table;
+	struct view view;
+	struct cell_style style;
+
+	__u64 next_ns; /* the next refresh, in the time of events */
+	__u64 last_ns; /* the latest event */
+	bool has_news; /* since the last refresh */
+	bool is_over; /* a recording; its last events are shown */
+	__u64 blocks; /* of batch, so far */
+	__u64 events, unseen; /* those that came, and of them those since the pause began */
+	bool paused;
+};
+
+#define INTERVAL_MIN_NS (100 * NS_PER_MS)
+
+/* The end of an interval. */
+void top_refresh(struct top *t, __u64 now);
+/* The same if it is time. */
+void top_follow_now(struct top *t);
+/* Until then, at most so long. */
+int top_wait_ms(const struct top *t, int most);
+
+/* Have --count, a signal or a closed pipe ended it? */
+bool top_is_done(const struct top *t);
+
+/* On a terminal, until a key ends it. Exit status. */
+int top_run_screen(struct top *t);
+
+struct line {
+	char text[512];
+	int width; /* columns that there are; 0: any number */
+};
+
+/* Appends "  piece" if all of it fits. */
+void line_add(struct line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The two lines above the table, in ASCII. */
+void top_header(const struct top *t, struct line *first, struct line *second, int width);
+
+/* A block of --batch. */
+void top_print_block(struct top *t);
+
+#endif

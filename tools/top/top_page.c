@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The page of one connection: its state, its last minute drawn, and what happened to it.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <curses.h>
+
+#include "address.h"
+#include "event/event.h"
+#include "sparkline.h"
+#include "top_list.h"
+#include "top_screen.h"
+
+#define LABEL_WIDTH 9
+#define CHARTS 3
+#define CHART_MAX 12 /* lines of one */
+#define STRIP_LINES 5 /* modes, recovery, losses, time, legend */
+#define TRANSITIONS_MIN 2 /* lines that are left for them */
+#define PLOT_MAX 512
+#define CURVE_LIMIT 3 /* times the rest */
+
+/* A line of a chart, over its bars. */
+struct curve {
+	char mark;
+	enum hue hue;
+	double (*value)(const struct sample *s); /* NAN: nothing there */
+};
+
+struct chart {
+	const char *name;
+	double (*value)(const struct sample *s);
+	void (*format)(char *buf, size_t size, double value);
+	struct curve curves[2];
+};
+
+struct plot {
+	struct sample column[PLOT_MAX];
+	bool known[PLOT_MAX];
+	int width;
+	bool utf8;
+};
+
+static double rate_of(const struct sample *s)
+{
+	return s->rate;
+}
+
+static double bw_of(const struct sample *s)
+{
+	return s->bw;
+}
+
+static double pacing_of(const struct sample *s)
+{
+	return s->pacing;
+}
+
+static double rtt_of(const struct sample *s)
+{
+	return s->rtt_us;
+}
+
+static double min_rtt_of(const struct sample *s)
+{
+	return s->min_rtt_us == BBR_RTT_NONE ? NAN : s->min_rtt_us;
+}
+
+static double inflight_of(const struct sample *s)
+{
+	return s->inflight;
+}
+
+static double bdp_of(const struct sample *s)
+{
+	return s->bdp ? s->bdp : NAN;
+}
+
+static double cwnd_of(const struct sample *s)
+{
+	return s->cwnd;
+}
+
+static const struct chart charts[CHARTS] = {
+	{ "rate",
+	  rate_of,
+	  format_short,
+	  { { 'b', HUE_STARTUP, bw_of }, { 'p', HUE_PROBE_RTT, pacing_of } } },
+	{ "rtt ms", rtt_of, format_ms, { { 'm', HUE_STARTUP, min_rtt_of } } },
+	{ "inflight",
+	  inflight_of,
+	  format_short,
+	  { { 'D', HUE_STARTUP, bdp_of }, { 'w', HUE_PROBE_RTT, cwnd_of } } },
+};
+
+static const char legend[] = "b bw  p pacing  m min_rtt  D bdp  w cwnd";
+
+/* Lines of pieces, two blanks between them; a piece is never cut. */
+struct flow {
+	int y, last_y;
+	struct line line;
+};
+
+static void flow_end(struct flow *f)
+{
+	if (!f->line.text[0] || f->y > f->last_y)
+		return;
+	screen_put(f->y++, 0, HUE_NONE, f->line.text);
+	f->line.text[0] = 0;
+}
+
+static void __attribute__((format(printf, 2, 3))) flow_add(struct flow *f, const char *fmt, ...)
+{
+	size_t before = strlen(f->line.text);
+	char piece[128];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(piece, sizeof(piece), fmt, args);
+	va_end(args);
+	line_add(&f->line, "%s", piece);
+	if (strlen(f->line.text) != before)
+		return;
+	flow_end(f);
+	line_add(&f->line, "%s", piece);
+}
+
+static void add_bits(struct flow *f, const char *name, double bps)
+{
+	char text[16];
+
+	format_short(text, sizeof(text), bps);
+	flow_add(f, "%s %s", name, text);
+}
+
+static void add_ms(struct flow *f, const char *name, double us)
+{
+	char text[16];
+
+	format_ms(text, sizeof(text), us);
+	flow_add(f, isnan(us) ? "%s %s" : "%s %sms", name, text);
+}
+
+static double us_or_nan(__u32 us)
+{
+	return us == BBR_RTT_NONE ? NAN : us;
+}
+
+static void add_mode(struct flow *f, const struct conn *c, __u64 now_ns)
+{
+	__u64 until = c->ended_ns ? c->ended_ns : now_ns;
+	char mode[24], age[16];
+
+	format_mode(mode, sizeof(mode), c);
+	format_age(age, sizeof(age), until - c->mode_since_ns);
+	if (c->mode_since_ns && c->mode_since_ns <= until)
+		flow_add(f, "mode %s for %s", mode, age);
+	else
+		flow_add(f, "mode %s", mode);
+	if (c->ended_ns)
+		flow_add(f, "ENDED");
+}
+
+static void add_model(struct flow *f, const struct conn *c)
+{
+	const struct bbr_event *e = &c->e;
+
+	add_bits(f, "rate", c->rate);
+	add_bits(f, "sample", c->delivery_bps);
+	add_bits(f, "bw", event_bps(e, e->bw));
+	add_bits(f, "max_bw", event_bps(e, e->max_bw));
+	add_bits(f, "pacing", event_pacing_bps(e));
+	flow_add(f, "pacing_gain %g", e->pacing_gain / 256.0);
+	flow_add(f, "cwnd_gain %g", e->cwnd_gain / 256.0);
+	add_bits(f, "full_bw", event_bps(e, e->full_bw));
+	flow_add(f, "full_bw_cnt %u%s", e->full_bw_cnt, e->flags & BBR_F_FULL_BW ? " (full)" : "");
+	add_ms(f, "rtt", us_or_nan(c->rtt_us));
+	add_ms(f, "srtt", e->srtt_us ? e->srtt_us : NAN);
+	add_ms(f, "min_rtt", us_or_nan(e->min_rtt_us));
+	flow_add(f, "inflight %u", e->inflight);
+	if (event_bdp(e))
+		flow_add(f, "bdp %u", event_bdp(e));
+	flow_add(f, "cwnd %u", e->cwnd);
+	flow_add(f, "prior_cwnd %u", e->prior_cwnd);
+	if (e->ssthresh >= 0x7fffffff)
+		flow_add(f, "ssthresh inf");
+	else
+		flow_add(f, "ssthresh %u", e->ssthresh);
+	flow_add(f, "extra_acked %u", e->extra_acked);
+	flow_add(f, "rounds %u", e->rounds);
+}
+
+static void add_socket(struct flow *f, const struct conn *c)
+{
+	const struct bbr_event *e = &c->e;
+
+	flow_add(f, "recovery %s%s", event_ca_name(e->ca_state),
+		 e->flags & BBR_F_CONSERVATION ? " (conservation)" : "");
+	flow_add(f, "policer %s", event_policer_name(e));
+	if (e->flags & BBR_F_LT_USE_BW)
+		add_bits(f, "lt_bw", event_bps(e, e->lt_bw));
+	if (c->app_limited)
+		flow_add(f, "app_limited");
+	if (e->flags & BBR_F_IDLE_RESTART)
+		flow_add(f, "idle_restart");
+	flow_add(f, "lost %u +%u", e->lost, c->lost);
+	flow_add(f, "delivered %u", e->delivered);
+	add_bits(f, "sent", e->bytes_sent);
+	add_bits(f, "acked", e->bytes_acked);
+	add_bits(f, "retrans", e->bytes_retrans);
+	flow_add(f, "mss %u", e->mss);
+}
+
+static int draw_state(const struct top *t, const struct conn *c, int last_y)
+{
+	struct flow f = { .y = 1, .last_y = last_y, .line.width = COLS };
+
+	add_mode(&f, c, t->style.now_ns);
+	add_model(&f, c);
+	add_socket(&f, c);
+	flow_end(&f);
+	return f.y;
+}
+
+static void draw_title(const struct top *t, const struct conn *c)
+{
+	char local[ADDRESS_TEXT_LEN], remote[ADDRESS_TEXT_LEN], name[BBR_NAME_LEN + 1];
+	char profile[BBR_PROFILE_NAME_LEN + 1];
+	struct line l = { .width = COLS };
+	int room = (COLS - 3) /
+		   2; /* never less than an endpoint needs, if the screen is wide enough */
+
+	if (room < 21)
+		room = 21;
+	format_endpoint_in(local, sizeof(local), c->e.laddr, c->e.lport, room, false);
+	format_endpoint_in(remote, sizeof(remote), c->e.raddr, c->e.rport, room, false);
+	format_name(name, sizeof(name), c->name);
+	format_name(profile, sizeof(profile), c->profile);
+	line_add(&l, "%s > %s", local, remote);
+	if (!l.text[0])
+		line_add(&l, "%s", remote);
+	if (t->paused)
+		line_add(&l, "PAUSED");
+	line_add(&l, "%s", name);
+	line_add(&l, "profile %s", profile);
+	line_add(&l, "netns %u", c->e.netns);
+	if (c->cookie)
+		line_add(&l, "cookie %llu", c->cookie);
+	screen_put(0, 0, t->paused ? HUE_CURSOR : HUE_TITLE, l.text);
+}
+
+/* The last minute, in as many columns as there are. */
+static void take_plot(struct plot *p, const struct top *t, const struct history *h)
+{
+	__u64 start = t->style.now_ns / SLOT_NS + 1 - HISTORY_SLOTS;
+
+	p->utf8 = t->style.utf8;
+	p->width = COLS - LABEL_WIDTH < PLOT_MAX ? COLS - LABEL_WIDTH : PLOT_MAX;
+	for (int i = 0; i < p->width; i++) {
+		int from = i * HISTORY_SLOTS / p->width, to = (i + 1) * HISTORY_SLOTS / p->width;
+
+		p->known[i] =
+			history_get(h, start + from, to > from ? to - from : 1, &p->column[i]);
+	}
+}
+
+static double most(const struct plot *p, double (*value)(const struct sample *s), double limit)
+{
+	double highest = 0;
+
+	for (int i = 0; i < p->width; i++)
+		if (p->known[i] && value(&p->column[i]) <= limit)
+			highest = fmax(highest, value(&p->column[i]));
+	return highest;
+}
+
+/* A curve that is far above all else, as the first pacing rate, is at the upper edge instead. */
+static double highest_of(const struct plot *p, const struct chart *chart)
+{
+	double highest =
+		fmax(most(p, chart->value, INFINITY), most(p, chart->curves[0].value, INFINITY));
+
+	if (!chart->curves[1].value)
+		return highest;
+	return fmax(highest, most(p, chart->curves[1].value, CURVE_LIMIT * highest));
+}
+
+static void draw_column(const struct plot *p, const struct chart *chart, int y, int height, int i,
+			double highest)
+{
+	const struct sample *s = &p->column[i];
+	int filled = bar_height(chart->value(s), 0, highest, height);
+
+	for (int row = 0; row < height && filled > 0; row++, filled -= BAR_STEPS)
+		screen_put(y + height - 1 - row, LABEL_WIDTH + i, HUE_PROBE_BW,
+			   bar(filled < BAR_STEPS ? filled : BAR_STEPS, p->utf8));
+	for (int k = 0; k < 2 && chart->curves[k].value; k++) {
+		const struct curve *curve = &chart->curves[k];
+		int at = bar_height(curve->value(s), 0, highest, height);
+		char mark[2] = { curve->mark, 0 };
+
+		if (isnan(curve->value(s)))
+			continue;
+		screen_put(y + height - 1 - (at ? at - 1 : 0) / BAR_STEPS, LABEL_WIDTH + i,
+			   curve->hue, mark);
+	}
+}
+
+static void draw_chart(const struct plot *p, const struct chart *chart, int y, int height)
+{
+	double highest = highest_of(p, chart);
+	char label[16];
+
+	chart->format(label, sizeof(label), highest);
+	screen_put(y, 0, HUE_NONE, label);
+	screen_put(y + 1, 0, HUE_TITLE, chart->name);
+	if (height > 2)
+		screen_put(y + height - 1, 0, HUE_NONE, "0");
+	for (int i = 0; i < p->width && highest > 0; i++)
+		if (p->known[i])
+			draw_column(p, chart, y, height, i, highest);
+}
+
+/* The rarest of the modes that were seen: one that is short is not lost among others. */
+static char mode_mark(const struct sample *s, enum hue *hue)
+{
+	static const struct {
+		enum bbr_mode mode;
+		char mark;
+	} marks[] = {
+		{ BBR_PROBE_RTT, 'R' },
+		{ BBR_DRAIN, 'D' },
+		{ BBR_STARTUP, 'S' },
+		{ BBR_PROBE_BW, 'B' },
+	};
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		if (s->modes & 1 << marks[i].mode) {
+			*hue = mode_hue(marks[i].mode);
+			return marks[i].mark;
+		}
+	}
+	*hue = HUE_NONE;
+	return '?';
+}
+
+static char recovery_mark(const struct sample *s, enum hue *hue)
+{
+	/* enum tcp_ca_state, and what is beyond it */
+	static const char marks[] = ".dcRL???";
+	int worst = 0;
+
+	for (int i = 1; i < 8; i++)
+		if (s->ca_states & 1 << i)
+			worst = i;
+	*hue = worst >= 4 ? HUE_BAD : worst ? HUE_WARN : HUE_DIM;
+	return marks[worst];
+}
+
+static void draw_strip(const struct plot *p, const char *name, int y,
+		       char (*mark)(const struct sample *s, enum hue *hue))
+{
+	screen_put(y, 0, HUE_TITLE, name);
+	for (int i = 0; i < p->width; i++) {
+		enum hue hue = HUE_NONE;
+		char text[2] = { p->known[i] ? mark(&p->column[i], &hue) : ' ', 0 };
+
+		screen_put(y, LABEL_WIDTH + i, hue, text);
+	}
+}
+
+static void draw_losses(const struct plot *p, int y)
+{
+	int most = 0;
+
+	screen_put(y, 0, HUE_TITLE, "lost");
+	for (int i = 0; i < p->width; i++)
+		if (p->known[i] && p->column[i].lost > most)
+			most = p->column[i].lost;
+	for (int i = 0; i < p->width; i++)
+		if (p->known[i])
+			screen_put(y, LABEL_WIDTH + i, HUE_BAD,
+				   bar(bar_height(p->column[i].lost, 0, most, 1), p->utf8));
+}
+
+static void draw_times(const struct plot *p, int y)
+{
+	static const int back[] = { 60, 45, 30, 15 };
+	const char *now = "now";
+
+	for (size_t i = 0; i < sizeof(back) / sizeof(back[0]); i++) {
+		char text[8];
+
+		if (p->width < 24 && i % 2)
+			continue;
+		snprintf(text, sizeof(text), "-%ds", back[i]);
+		screen_put(y, LABEL_WIDTH + i * p->width / 4, HUE_DIM, text);
+	}
+	screen_put(y, LABEL_WIDTH + p->width - strlen(now), HUE_DIM, now);
+}
+
+/* Returns the line after them. */
+static int draw_history(const struct top *t, const struct conn *c, int y, int height)
+{
+	static struct plot p;
+
+	take_plot(&p, t, c->history);
+	for (int i = 0; i < CHARTS; i++, y += height)
+		draw_chart(&p, &charts[i], y, height);
+	draw_strip(&p, "mode", y++, mode_mark);
+	draw_strip(&p, "recovery", y++, recovery_mark);
+	draw_losses(&p, y++);
+	draw_times(&p, y++);
+	if ((int)strlen(legend) <= p.width)
+		screen_put(y, LABEL_WIDTH, HUE_DIM, legend);
+	return y + 1;
+}
+
+static void draw_transitions(const struct top *t, const struct history *h, int y, int last_y)
+{
+	for (__u32 i = 0; i < TRANSITIONS && i < h->n_transitions && y <= last_y; i++, y++) {
+		const struct transition *tr =
+			&h->transitions[(h->n_transitions - 1 - i) % TRANSITIONS];
+		struct bbr_event e = { .kind = tr->kind };
+		struct line l = { .width = COLS };
+		char ago[16];
+
+		format_age(ago, sizeof(ago),
+			   t->style.now_ns > tr->time_ns ? t->style.now_ns - tr->time_ns : 0);
+		line_add(&l, "%6s ago", ago);
+		line_add(&l, "%s", event_kind_name(tr->kind));
+		if (event_has_steps(&e))
+			line_add(&l, "%s > %s", event_step_name(&e, tr->from),
+				 event_step_name(&e, tr->to));
+		if (tr->has_reason)
+			line_add(&l, "%s", event_reason_name(tr->reason));
+		screen_put(y, 0, HUE_NONE, l.text);
+	}
+}
+
+void page_draw(const struct top *t, const struct conn *c)
+{
+	int last_y = LINES - 2, y, height;
+
+	if (!c) {
+		screen_put(0, 0, HUE_NONE, "the connection has ended");
+		return;
+	}
+	draw_title(t, c);
+	y = draw_state(t, c, last_y);
+	if (!c->history) {
+		screen_put(y, 0, HUE_DIM, "no history: too many others");
+		return;
+	}
+	height = (last_y + 1 - y - STRIP_LINES - TRANSITIONS_MIN) / CHARTS;
+	if (height > CHART_MAX)
+		height = CHART_MAX;
+	if (height >= 2)
+		y = draw_history(t, c, y, height);
+	draw_transitions(t, c->history, y, last_y);
+}

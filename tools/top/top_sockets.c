@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "clock.h"
+#include "err.h"
+#include "top_sockets.h"
+#include "event/request.h"
+
+/* Reading takes a tenth of the time, unless it takes more than a second; it is not done more often than this. */
+#define SHARE 10
+#define PAUSE_NS (900 * NS_PER_MS)
+#define PAUSE_MAX_NS (10 * NS_PER_S)
+
+void top_sockets_open(struct top_sockets *s, const struct monitor_config *config,
+		      struct conn_table *table)
+{
+	memset(s, 0, sizeof(*s));
+	s->config = config;
+	s->table = table;
+	s->is_open = sockets_open(&s->sockets) == EXIT_DONE;
+}
+
+static bool note_socket(void *ctx, const struct origin *origin, const struct bbr_snapshot *snap)
+{
+	struct top_sockets *s = ctx;
+
+	if (is_conn_wanted(s->config, origin, &snap->event))
+		conn_table_note_snapshot(s->table, origin, snap);
+	return true;
+}
+
+void top_sockets_read(struct top_sockets *s)
+{
+	__u64 now = now_ns(), pause;
+
+	if (!s->is_open || now < s->next_ns)
+		return;
+	conn_table_begin_snapshot(s->table, now);
+	if (sockets_read(&s->sockets, NULL, note_socket, s) == EXIT_DONE)
+		conn_table_end_snapshot(s->table);
+	pause = (now_ns() - now) * SHARE;
+	if (pause < PAUSE_NS)
+		pause = PAUSE_NS;
+	s->next_ns = now_ns() + (pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS);
+}
+
+void top_sockets_close(struct top_sockets *s)
+{
+	if (s->is_open)
+		sockets_close(&s->sockets);
+}

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+
+#include "address.h"
+#include "event/event.h"
+#include "sparkline.h"
+#include "top_table.h"
+
+#define SPARK_SLOTS 2 /* of the history in one column: a second */
+#define SPARK_MAX 60 /* columns: all of the history */
+#define SPARK_ALL 20 /* columns, where there is no width to fill */
+#define ENDPOINT_MIN 21
+#define ENDPOINT_MAX 47
+
+struct column_def {
+	const char *name, *title;
+	int min, max; /* width */
+	int priority; /* 1 is chosen first */
+	bool left; /* aligned so, and sorted as text */
+	void (*format)(char *buf, size_t size, int width, const struct cell_style *style,
+		       const struct conn *c);
+	double (*value)(const struct conn *c); /* to sort by; NULL: the text, or not at all */
+	void (*show)(char *buf, size_t size, double value); /* without format: the value */
+};
+
+#define CELL(name)                                                                          \
+	static void name(char *buf, size_t size, int width, const struct cell_style *style, \
+			 const struct conn *c)
+#define UNUSED_STYLE         \
+	do {                 \
+		(void)width; \
+		(void)style; \
+	} while (0)
+
+CELL(cell_instance)
+{
+	UNUSED_STYLE;
+	format_name(buf, size, c->name);
+}
+
+CELL(cell_profile)
+{
+	UNUSED_STYLE;
+	format_name(buf, size, c->profile);
+}
+
+CELL(cell_local)
+{
+	format_endpoint_in(buf, size, c->e.laddr, c->e.lport, width, style->utf8);
+}
+
+CELL(cell_remote)
+{
+	format_endpoint_in(buf, size, c->e.raddr, c->e.rport, width, style->utf8);
+}
+
+CELL(cell_mode)
+{
+	UNUSED_STYLE;
+	if (c->ended_ns)
+		snprintf(buf, size, "ended");
+	else
+		format_mode(buf, size, c);
+}
+
+CELL(cell_time)
+{
+	__u64 until = c->ended_ns ? c->ended_ns : style->now_ns;
+
+	(void)width;
+	if (!c->mode_since_ns || until < c->mode_since_ns)
+		snprintf(buf, size, "-");
+	else
+		format_age(buf, size, until - c->mode_since_ns);
+}
+
+static double value_rate(const struct conn *c)
+{
+	return c->rate;
+}
+
+static double value_bw(const struct conn *c)
+{
+	return event_bps(&c->e, c->e.bw);
+}
+
+static double value_pacing(const struct conn *c)
+{
+	return event_pacing_bps(&c->e);
+}
+
+static double value_rtt(const struct conn *c)
+{
+	return c->e.srtt_us ? c->e.srtt_us : NAN;
+}
+
+static double value_min_rtt(const struct conn *c)
+{
+	return c->e.min_rtt_us == BBR_RTT_NONE ? NAN : c->e.min_rtt_us;
+}
+
+static double value_inflight(const struct conn *c)
+{
+	return c->inflight;
+}
+
+static double value_cwnd(const struct conn *c)
+{
+	return c->e.cwnd;
+}
+
+static double value_lost(const struct conn *c)
+{
+	return c->e.lost;
+}
+
+static double value_lost_now(const struct conn *c)
+{
+	return c->lost;
+}
+
+static double value_retrans(const struct conn *c)
+{
+	return c->e.bytes_retrans;
+}
+
+static double value_retrans_now(const struct conn *c)
+{
+	return c->retrans;
+}
+
+static double value_recovery(const struct conn *c)
+{
+	return c->e.ca_state;
+}
+
+static double value_policer(const struct conn *c)
+{
+	return c->e.flags & BBR_F_LT_USE_BW ? 2 : !!(c->e.flags & BBR_F_LT_SAMPLING);
+}
+
+static double value_netns(const struct conn *c)
+{
+	return c->e.netns;
+}
+
+/* The longest in its mode, at the same time: the earliest. */
+static double value_time(const struct conn *c)
+{
+	return c->mode_since_ns ? -(double)c->mode_since_ns : NAN;
+}
+
+CELL(cell_inflight)
+{
+	char inflight[16], bdp[16] = "-";
+
+	UNUSED_STYLE;
+	format_packets(inflight, sizeof(inflight), c->inflight);
+	if (event_bdp(&c->e))
+		format_packets(bdp, sizeof(bdp), event_bdp(&c->e));
+	snprintf(buf, size, "%s/%s", inflight, bdp);
+}
+
+CELL(cell_recovery)
+{
+	UNUSED_STYLE;
+	snprintf(buf, size, "%s", event_ca_name(c->e.ca_state));
+}
+
+CELL(cell_policer)
+{
+	UNUSED_STYLE;
+	snprintf(buf, size, "%s",
+		 c->e.flags & BBR_F_LT_USE_BW	? "yes" :
+		 c->e.flags & BBR_F_LT_SAMPLING ? "?" :
+						  "-");
+}
+
+CELL(cell_netns)
+{
+	UNUSED_STYLE;
+	snprintf(buf, size, "%u", c->e.netns);
+}
+
+/* The rate from 0 on; the RTT between its lowest and its highest, as it is never near 0. */
+CELL(cell_spark)
+{
+	float values[SPARK_MAX];
+	double lowest = INFINITY, highest = 0;
+	__u64 last = style->now_ns / SLOT_NS;
+
+	(void)size;
+	for (int i = 0; i < width; i++) {
+		__u64 back = (__u64)(width - i) * SPARK_SLOTS;
+		struct sample s;
+
+		values[i] = NAN;
+		if (c->history && back <= last &&
+		    history_get(c->history, last - back, SPARK_SLOTS, &s))
+			values[i] = style->rtt_line ? s.rtt_us : s.rate;
+		if (values[i] < lowest)
+			lowest = values[i];
+		if (values[i] > highest)
+			highest = values[i];
+	}
+	sparkline(buf, values, width, style->rtt_line ? lowest : 0, highest, style->utf8);
+}
+
+static const struct column_def defs[COLUMNS] = {
+	[COL_INSTANCE] = { "instance", "INSTANCE", 8, 15, 11, true, cell_instance },
+	[COL_PROFILE] = { "profile", "PROFILE", 7, 15, 16, true, cell_profile },
+	[COL_LOCAL] = { "local", "LOCAL", ENDPOINT_MIN, ENDPOINT_MAX, 19, true, cell_local },
+	[COL_REMOTE] = { "remote", "REMOTE", ENDPOINT_MIN, ENDPOINT_MAX, 1, true, cell_remote },
+	[COL_MODE] = { "mode", "MODE", 10, 10, 2, true, cell_mode },
+	[COL_TIME] = { "time", "SINCE", 5, 5, 12, false, cell_time, value_time },
+	[COL_RATE] = { "rate", "RATE", 5, 5, 3, false, NULL, value_rate, format_short },
+	[COL_BW] = { "bw", "BW", 5, 5, 4, false, NULL, value_bw, format_short },
+	[COL_PACING] = { "pacing", "PACE", 5, 5, 14, false, NULL, value_pacing, format_short },
+	[COL_RTT] = { "rtt", "RTT", 5, 5, 5, false, NULL, value_rtt, format_ms },
+	[COL_MIN_RTT] = { "min_rtt", "MIN", 5, 5, 6, false, NULL, value_min_rtt, format_ms },
+	[COL_INFLIGHT] = { "inflight", "INFL/BDP", 9, 9, 7, false, cell_inflight, value_inflight },
+	[COL_CWND] = { "cwnd", "CWND", 4, 4, 10, false, NULL, value_cwnd, format_packets },
+	[COL_LOST] = { "lost", "LOST", 4, 4, 8, false, NULL, value_lost, format_packets },
+	[COL_LOST_NOW] = { "lost+", "+LOS", 4, 4, 17, false, NULL, value_lost_now, format_packets },
+	[COL_RETRANS] = { "retrans", "RETR", 5, 5, 15, false, NULL, value_retrans, format_short },
+	[COL_RETRANS_NOW] = { "retrans+", "+RETR", 5, 5, 20, false, NULL, value_retrans_now,
+			      format_short },
+	[COL_RECOVERY] = { "recovery", "RECOVERY", 8, 8, 13, true, cell_recovery, value_recovery },
+	[COL_POLICER] = { "policer", "POL", 3, 3, 18, true, cell_policer, value_policer },
+	[COL_NETNS] = { "netns", "NETNS", 10, 10, 21, false, cell_netns, value_netns },
+	[COL_SPARK] = { "", "", 8, SPARK_MAX, 9, true, cell_spark },
+};
+
+static void cell_text(enum column column, char *buf, size_t size, int width,
+		      const struct cell_style *style, const struct conn *c)
+{
+	const struct column_def *def = &defs[column];
+
+	if (def->format)
+		def->format(buf, size, width, style, c);
+	else
+		def->show(buf, size, def->value(c));
+}
+
+const char *column_title(enum column c, const struct cell_style *style)
+{
+	if (c == COL_SPARK)
+		return style->rtt_line ? "RTT" : "RATE";
+	return defs[c].title;
+}
+
+enum column column_by_name(const char *name)
+{
+	for (int i = 0; i < COL_SPARK; i++)
+		if (!strcasecmp(defs[i].name, name))
+			return i;
+	return COLUMNS;
+}
+
+enum column column_next(enum column c, int step)
+{
+	return (c + step + COL_SPARK) % COL_SPARK;
+}
+
+void print_column_names(char *buf, size_t size)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < COL_SPARK && len < size; i++)
+		len += snprintf(buf + len, size - len, i ? ", %s" : "%s", defs[i].name);
+}
+
+static int compare_endpoint(const __u32 a[4], __u16 aport, const __u32 b[4], __u16 bport)
+{
+	int order = memcmp(a, b, 4 * sizeof(*a));
+
+	return order ? order : ntohs(aport) - ntohs(bport);
+}
+
+static int compare_text(enum column column, const struct conn *a, const struct conn *b)
+{
+	switch (column) {
+	case COL_INSTANCE:
+		return strcmp(a->name, b->name);
+	case COL_PROFILE:
+		return strcmp(a->profile, b->profile);
+	case COL_LOCAL:
+		return compare_endpoint(a->e.laddr, a->e.lport, b->e.laddr, b->e.lport);
+	case COL_REMOTE:
+		return compare_endpoint(a->e.raddr, a->e.rport, b->e.raddr, b->e.rport);
+	case COL_MODE:
+		if (a->e.mode != b->e.mode)
+			return a->e.mode - b->e.mode;
+		return a->e.cycle_idx - b->e.cycle_idx;
+	default:
+		return 0;
+	}
+}
+
+int column_compare(enum column column, const struct conn *a, const struct conn *b)
+{
+	double x, y;
+
+	if (!defs[column].value)
+		return compare_text(column, a, b);
+	x = defs[column].value(a);
+	y = defs[column].value(b);
+	if (isnan(x) || isnan(y))
+		return isnan(x) - isnan(y);
+	return x > y ? -1 : x < y;
+}
+
+/* Columns that the width has room for, at their least width. */
+static int choose(bool chosen[COLUMNS], const int wide[COLUMNS], int width, enum column sort)
+{
+	int used = wide[sort];
+
+	memset(chosen, 0, COLUMNS * sizeof(*chosen));
+	chosen[sort] = true;
+	for (int priority = 1; priority <= COLUMNS; priority++) {
+		for (int i = 0; i < COLUMNS; i++) {
+			if (defs[i].priority != priority || chosen[i])
+				continue;
+			if (width && used + 1 + wide[i] > width)
+				continue;
+			chosen[i] = true;
+			used += 1 + wide[i];
+		}
+	}
+	return used;
+}
+
+static int needed(enum column column, struct conn *const *rows, size_t n_rows)
+{
+	const struct cell_style style = {};
+	int widest = defs[column].min;
+
+	for (size_t i = 0; i < n_rows && widest < defs[column].max; i++) {
+		char text[CELL_BYTES];
+		int len;
+
+		cell_text(column, text, sizeof(text), defs[column].max, &style, rows[i]);
+		len = strlen(text);
+		if (len > widest)
+			widest = len;
+	}
+	return widest;
+}
+
+void layout_choose(struct layout *l, int width, enum column sort, struct conn *const *rows,
+		   size_t n_rows)
+{
+	static const enum column endpoints[] = { COL_REMOTE, COL_LOCAL };
+	int wide[COLUMNS], used, x = 0;
+	bool chosen[COLUMNS];
+
+	for (int i = 0; i < COLUMNS; i++)
+		wide[i] = defs[i].min;
+	wide[COL_INSTANCE] = needed(COL_INSTANCE, rows, n_rows);
+	wide[COL_PROFILE] = needed(COL_PROFILE, rows, n_rows);
+	used = choose(chosen, wide, width, sort);
+	for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++) {
+		enum column column = endpoints[i];
+		int more = chosen[column] ? needed(column, rows, n_rows) - wide[column] : 0;
+
+		if (width && more > width - used)
+			more = width - used;
+		wide[column] += more;
+		used += more;
+	}
+	if (!width)
+		wide[COL_SPARK] = SPARK_ALL;
+	else
+		wide[COL_SPARK] += width - used;
+	if (wide[COL_SPARK] > SPARK_MAX)
+		wide[COL_SPARK] = SPARK_MAX;
+	l->n = 0;
+	for (int i = 0; i < COLUMNS; i++) {
+		if (!chosen[i])
+			continue;
+		l->place[l->n].column = i;
+		l->place[l->n].x = x;
+		l->place[l->n].width = wide[i];
+		l->n++;
+		x += wide[i] + 1;
+	}
+}
+
+/* What is not one byte a column is UTF-8: bytes that continue a character have none. */
+static int columns_of(const char *s)
+{
+	int n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+static int pad(char buf[CELL_BYTES], const char *text, int width, bool left)
+{
+	int space = width - columns_of(text);
+
+	if (space < 0)
+		space = 0;
+	return sprintf(buf, "%*s%s%*s", left ? 0 : space, "", text, left ? space : 0, "");
+}
+
+int cell_format(char buf[CELL_BYTES], const struct layout *l, int place,
+		const struct cell_style *style, const struct conn *c)
+{
+	const struct column_def *def = &defs[l->place[place].column];
+	char text[CELL_BYTES - 64];
+
+	cell_text(l->place[place].column, text, sizeof(text), l->place[place].width, style, c);
+	return pad(buf, text, l->place[place].width, def->left);
+}
+
+int title_format(char buf[CELL_BYTES], const struct layout *l, int place,
+		 const struct cell_style *style)
+{
+	enum column column = l->place[place].column;
+
+	return pad(buf, column_title(column, style), l->place[place].width, defs[column].left);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The columns of bbrmon top: what they show, how wide they are, and which of them a width has room for.
+ */
+#ifndef TOOLS_TOP_TABLE_H
+#define TOOLS_TOP_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "conns/conn_table.h"
+#include "top_format.h"
+
+enum column {
+	COL_INSTANCE,
+	COL_PROFILE,
+	COL_LOCAL,
+	COL_REMOTE,
+	COL_MODE,
+	COL_TIME,
+	COL_RATE,
+	COL_BW,
+	COL_PACING,
+	COL_RTT,
+	COL_MIN_RTT,
+	COL_INFLIGHT,
+	COL_CWND,
+	COL_LOST,
+	COL_LOST_NOW,
+	COL_RETRANS,
+	COL_RETRANS_NOW,
+	COL_RECOVERY,
+	COL_POLICER,
+	COL_NETNS,
+	COL_SPARK,
+	COLUMNS,
+};
+
+#define CELL_BYTES 256 /* of the widest cell in UTF-8 */
+
+/* How cells are to look. */
+struct cell_style {
+	__u64 now_ns;
+	bool utf8;
+	bool rtt_line; /* the sparkline is of the RTT, not of the rate */
+};
+
+struct layout {
+	int n;
+	struct {
+		enum column column;
+		int x, width;
+	} place[COLUMNS];
+};
+
+const char *column_title(enum column c, const struct cell_style *style);
+/* By what --sort calls it; COLUMNS if there is none, or it cannot be sorted by. */
+enum column column_by_name(const char *name);
+/* The next or previous one that can be sorted by. */
+enum column column_next(enum column c, int step);
+void print_column_names(char *buf, size_t size);
+
+/* In the order of the column: numbers from the highest, what is unknown at the end. */
+int column_compare(enum column c, const struct conn *a, const struct conn *b);
+
+/*
+ * Chooses columns for a width, those by which rows tell most first, always the one that is sorted by; and
+ * widens some to what these rows need. Width 0: all of them.
+ */
+void layout_choose(struct layout *l, int width, enum column sort, struct conn *const *rows,
+		   size_t n_rows);
+
+/* A cell padded to its width, without what is beyond it. Returns its bytes. */
+int cell_format(char buf[CELL_BYTES], const struct layout *l, int place,
+		const struct cell_style *style, const struct conn *c);
+int title_format(char buf[CELL_BYTES], const struct layout *l, int place,
+		 const struct cell_style *style);
+
+#endif

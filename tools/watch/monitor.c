@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "clock.h"
+#include "err.h"
+#include "event/event.h"
+#include "monitor.h"
+#include "slot.h"
+
+#define TICK_NS (500 * NS_PER_MS)
+#define SCAN_NS NS_PER_S
+/*
+ * Events between two looks at the clock. libbpf reads until the ring is empty, which it never is if
+ * events come faster than they are printed.
+ */
+#define BATCH 256
+/*
+ * The program interrupts its CPU to wake a reader that has read everything: that takes twice what the rest of an
+ * event does. So a reader that has is not back before some events have gathered; a small ring has no room for them.
+ */
+#define REST_NS (10 * NS_PER_MS)
+#define REST_RING (1 << 20)
+
+static struct subscription *find_sub(struct monitor *m, __u32 tag)
+{
+	for (int i = 0; i < m->n_subs; i++)
+		if (m->subs[i].origin.id == tag)
+			return &m->subs[i];
+	return NULL;
+}
+
+static int check_record(struct monitor *m, const void *record, size_t size)
+{
+	const struct bbr_event *e = record;
+
+	switch (event_check(record, size)) {
+	case EVENT_OK:
+		return 0;
+	case EVENT_OTHER_MAJOR:
+		err("cannot read events: they are of ABI %u, this tool has ABI %u", e->major,
+		    BBR_ABI_MAJOR);
+		remedy("use the tools of the version that loaded the instance");
+		break;
+	case EVENT_SHORT:
+		err("cannot read events: a record of %zu bytes is no event", size);
+		break;
+	}
+	m->error = EXIT_REFUSED;
+	return -EPROTO;
+}
+
+int monitor_take_record(void *ctx, void *record, size_t size)
+{
+	const struct bbr_event *e = record;
+	struct monitor *m = ctx;
+	struct subscription *s;
+	bool more;
+
+	if (check_record(m, record, size))
+		return -EPROTO;
+	s = find_sub(m, e->tag);
+	if (!s)
+		return 0;
+	subscription_note(s, e);
+	more = m->config.handle(m->config.ctx, &s->origin, e);
+	return --m->batch > 0 && more ? 0 : -EAGAIN;
+}
+
+/* All that is in the ring by now, and not what comes while it is read. */
+static void drain(struct monitor *m)
+{
+	int held = m->config.ring_size / sizeof(struct bbr_event) + 1;
+	int n;
+
+	do {
+		m->batch = held;
+		n = ring_buffer__consume(m->ring);
+		held = m->batch;
+	} while (n == -EAGAIN && held > 0);
+}
+
+static void end_sub(struct monitor *m, int i)
+{
+	struct subscription *s = &m->subs[i];
+
+	subscription_stop(s, m->ring_fd);
+	drain(m);
+	subscription_close(s, &m->total.counters);
+	*s = m->subs[--m->n_subs];
+}
+
+static int say_cannot_enter(const struct subscription *s, int error)
+{
+	if (error != -EBUSY)
+		return err_bpf(error, "cannot subscribe");
+	err("%s: all %d places for monitors are taken", s->inst.name, BBR_SUBSCRIBERS);
+	remedy("end another bbrmon; the place of one that was killed is free after %llu s",
+	       LEASE_NS / NS_PER_S);
+	return EXIT_REFUSED;
+}
+
+static struct guarded *free_guarded(struct monitor *m)
+{
+	for (int i = 0; i < GUARDED_MAX; i++)
+		if (!m->guardian.table[i].watch_id)
+			return &m->guardian.table[i];
+	return NULL;
+}
+
+/* Begins to watch an instance, or what is like one. What fails now is tried again at each tick. */
+static int follow(struct monitor *m, const struct instance *inst, bool is_kernel)
+{
+	struct subscription *s = &m->subs[m->n_subs];
+	int error;
+
+	error = subscription_open(s, inst, free_guarded(m), ++m->last_tag);
+	if (error == -ENOENT) /* unloaded in the meantime */
+		return EXIT_DONE;
+	if (error)
+		return err_bpf(error, "cannot open the instance's maps");
+	s->origin.is_kernel = is_kernel;
+	m->n_subs++;
+	error = subscription_enter(s, &m->config.request, m->ring_fd);
+	return error ? say_cannot_enter(s, error) : EXIT_DONE;
+}
+
+static bool is_wanted(const struct monitor *m, const char *name)
+{
+	for (int i = 0; i < m->config.names.n; i++)
+		if (!strcmp(m->config.names.arg[i], name))
+			return true;
+	return !m->config.names.n;
+}
+
+static bool is_followed(const struct monitor *m, const struct instance *inst)
+{
+	for (int i = 0; i < m->n_subs; i++)
+		if (m->subs[i].inst.watch_id == inst->watch_id)
+			return true;
+	return false;
+}
+
+static bool can_follow(struct monitor *m, const struct instance *inst)
+{
+	if (inst->supported && m->n_subs < GUARDED_MAX)
+		return true;
+	if (inst->map_id <= m->warned_id)
+		return false;
+	m->warned_id = inst->map_id;
+	if (inst->supported)
+		err("%s: is not watched: more than %d instances", inst->name, GUARDED_MAX);
+	else
+		err("%s: is not watched: loaded by another version (%.20s, ABI %u)", inst->name,
+		    inst->abi.version, inst->abi.major);
+	return false;
+}
+
+static int compare_map_id(const void *a, const void *b)
+{
+	const struct instance *x = a, *y = b;
+
+	return x->map_id < y->map_id ? -1 : x->map_id > y->map_id;
+}
+
+/* Watches the kernel's own bbr from when there is one on. Where that is impossible, who did not ask need not know. */
+static int follow_kernel(struct monitor *m)
+{
+	struct instance inst;
+	int error;
+
+	if (m->probe.obj || !is_wanted(m, PROBE_NAME) || !probe_is_possible(&m->probe) ||
+	    m->n_subs == GUARDED_MAX)
+		return EXIT_DONE;
+	error = probe_attach(&m->probe, &inst);
+	if (!error)
+		return follow(m, &inst, true);
+	return m->config.names.n ? err_bpf(error, "cannot watch the kernel's own bbr") : EXIT_DONE;
+}
+
+static void say_waiting(struct monitor *m)
+{
+	bool has_instance = m->n_subs > (m->probe.obj != NULL);
+
+	if (!has_instance && !m->config.names.n && !m->said_waiting)
+		err("no instance is loaded: waiting for one");
+	m->said_waiting = !has_instance;
+}
+
+/* Follows instances that are new; the first error. */
+static int scan(struct monitor *m)
+{
+	struct instance *list;
+	int n, kernel, status = EXIT_DONE;
+
+	m->scanned_ns = now_ns();
+	n = instance_list(&list);
+	if (n < 0)
+		return err_bpf(n, "cannot look for instances");
+	if (n) /* oldest first: warned_id needs it */
+		qsort(list, n, sizeof(*list), compare_map_id);
+	for (int i = 0; i < n; i++) {
+		int failed = EXIT_DONE;
+
+		if (is_wanted(m, list[i].name) && !is_followed(m, &list[i]) &&
+		    can_follow(m, &list[i]))
+			failed = follow(m, &list[i], false);
+		if (!status)
+			status = failed;
+	}
+	free(list);
+	kernel = follow_kernel(m);
+	say_waiting(m);
+	return status ? status : kernel;
+}
+
+/* An instance whose last connection has ended after it was unloaded. */
+static void end_those_over(struct monitor *m)
+{
+	for (int i = m->n_subs - 1; i >= 0; i--)
+		if (subscription_is_over(&m->subs[i]))
+			end_sub(m, i);
+}
+
+/* Returns for how long the instance was not watched. */
+static __u64 keep(struct monitor *m, struct subscription *s, __u64 now)
+{
+	__u64 lapse;
+	int error;
+
+	if (!subscription_renew(s, now, &lapse)) {
+		drain(m);
+		subscription_lost(s);
+		error = subscription_enter(s, &m->config.request, m->ring_fd);
+		if (error)
+			say_cannot_enter(s, error);
+	} else if (s->slot < 0) { /* this was said when it happened */
+		subscription_enter(s, &m->config.request, m->ring_fd);
+	}
+	return lapse;
+}
+
+static void keep_all(struct monitor *m)
+{
+	__u64 now = now_ns(), since = m->ticked_ns, longest = 0;
+
+	for (int i = 0; i < m->n_subs; i++) {
+		__u64 lapse = keep(m, &m->subs[i], now);
+
+		if (longest < lapse)
+			longest = lapse;
+	}
+	m->ticked_ns = now;
+	if (!m->n_subs)
+		return;
+	if (longest > now - since)
+		longest = now - since;
+	m->total.unwatched_ns += longest;
+	m->total.watched_ns += now - since - longest;
+}
+
+static void tick(struct monitor *m)
+{
+	keep_all(m);
+	if (m->ticked_ns - m->scanned_ns < SCAN_NS)
+		return;
+	end_those_over(m);
+	scan(m); /* what fails has been said, and what we have goes on */
+}
+
+static int open_ring(struct monitor *m)
+{
+	m->ring_fd =
+		bpf_map_create(BPF_MAP_TYPE_RINGBUF, "bbrmon", 0, 0, m->config.ring_size, NULL);
+	if (m->ring_fd < 0)
+		return err_bpf(errno, "cannot create the ring buffer");
+	m->ring = ring_buffer__new(m->ring_fd, monitor_take_record, m, NULL);
+	if (!m->ring) {
+		int error = errno;
+
+		close(m->ring_fd);
+		return err_bpf(error, "cannot map the ring buffer");
+	}
+	return EXIT_DONE;
+}
+
+/* Those that were named must be there. */
+static int check_names(const struct monitor *m)
+{
+	for (int i = 0; i < m->config.names.n; i++) {
+		const char *name = m->config.names.arg[i];
+		struct instance inst;
+		int status;
+
+		if (!strcmp(name, PROBE_NAME) && probe_is_possible(&m->probe))
+			continue;
+		status = instance_get(name, &inst);
+		if (status)
+			return status;
+	}
+	return EXIT_DONE;
+}
+
+int monitor_open(struct monitor *m, const struct monitor_config *config)
+{
+	int status, error;
+
+	memset(m, 0, sizeof(*m));
+	m->config = *config;
+	probe_init(&m->probe);
+	status = check_names(m);
+	if (status)
+		return status;
+	error = guardian_start(&m->guardian);
+	if (error)
+		return err_bpf(error, "cannot start the guardian process");
+	status = open_ring(m);
+	if (status) {
+		guardian_end(&m->guardian);
+		return status;
+	}
+	m->ticked_ns = now_ns();
+	status = scan(m);
+	if (!status)
+		return EXIT_DONE;
+	monitor_stop(m);
+	monitor_close(m);
+	return status;
+}
+
+static int ms_to_tick(const struct monitor *m, __u64 now)
+{
+	__u64 due = m->ticked_ns + TICK_NS;
+
+	return due > now ? (due - now) / NS_PER_MS + 1 : 0;
+}
+
+static __u64 rest_ns(const struct monitor *m)
+{
+	size_t size = m->config.ring_size;
+
+	return size < REST_RING ? REST_NS * size / REST_RING : REST_NS;
+}
+
+int monitor_rest_ms(const struct monitor *m)
+{
+	__u64 now = now_ns();
+
+	return m->rest_until_ns > now ? (m->rest_until_ns - now) / NS_PER_MS + 1 : 0;
+}
+
+static void rest(const struct monitor *m, int most_ms)
+{
+	__u64 now = now_ns(), most = most_ms * NS_PER_MS, ns;
+
+	if (!most || m->rest_until_ns <= now)
+		return;
+	ns = m->rest_until_ns - now;
+	nanosleep(&(struct timespec){ .tv_nsec = ns < most ? ns : most }, NULL);
+}
+
+int monitor_poll(struct monitor *m, int wait_ms, bool *idle)
+{
+	int to_tick, n;
+
+	rest(m, wait_ms);
+	to_tick = ms_to_tick(m, now_ns());
+	if (!to_tick) {
+		tick(m);
+		to_tick = ms_to_tick(m, now_ns());
+	}
+	m->batch = BATCH;
+	n = ring_buffer__poll(m->ring, wait_ms < to_tick ? wait_ms : to_tick);
+	*idle = n >= 0;
+	if (n > 0)
+		m->rest_until_ns = now_ns() + rest_ns(m);
+	if (m->error)
+		return m->error;
+	if (n < 0 && n != -EAGAIN && n != -EINTR)
+		return err_bpf(n, "cannot read the ring buffer");
+	return EXIT_DONE;
+}
+
+void monitor_totals(const struct monitor *m, struct watch_totals *totals)
+{
+	struct watch_totals t = m->total;
+
+	for (int i = 0; i < m->n_subs; i++) {
+		counters_add(&t.counters, &m->subs[i].before);
+		counters_add(&t.counters, &m->subs[i].now);
+	}
+	*totals = t;
+}
+
+int monitor_fd(const struct monitor *m)
+{
+	return ring_buffer__epoll_fd(m->ring);
+}
+
+void monitor_stop(struct monitor *m)
+{
+	keep_all(m);
+	while (m->n_subs)
+		end_sub(m, m->n_subs - 1);
+}
+
+void monitor_close(struct monitor *m)
+{
+	probe_detach(&m->probe);
+	ring_buffer__free(m->ring);
+	close(m->ring_fd);
+	guardian_end(&m->guardian);
+}

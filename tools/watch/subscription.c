@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "clock.h"
+#include "slot.h"
+#include "subscription.h"
+
+static struct bbr_subscriber *slot_of(const struct subscription *s)
+{
+	return &s->watch->sub[s->slot];
+}
+
+int subscription_open(struct subscription *s, const struct instance *inst, struct guarded *guarded,
+		      __u32 tag)
+{
+	int error;
+
+	memset(s, 0, sizeof(*s));
+	s->inst = *inst;
+	s->guarded = guarded;
+	s->origin.id = tag;
+	memcpy(s->origin.name, inst->name, sizeof(s->origin.name));
+	s->slot = -1;
+	s->renewed_ns = now_ns();
+	s->rings_fd = instance_map(inst->rings_id);
+	if (s->rings_fd < 0)
+		return s->rings_fd;
+	s->watch = instance_watch_map(inst);
+	if (!s->watch) {
+		error = errno;
+		close(s->rings_fd);
+		return -error;
+	}
+	s->origin.profiles =
+		instance_profile_names_map(inst); /* without them there are only numbers */
+	guarded->watch_id = inst->watch_id;
+	guarded->rings_id = inst->rings_id;
+	return 0;
+}
+
+/* Makes the slot ours under a new number, which the guardian knows before the slot has it. */
+static bool take(struct subscription *s, int slot, __u64 from)
+{
+	__u64 owner = slot_new_owner();
+
+	__atomic_store_n(&s->guarded->next_owner, owner, __ATOMIC_SEQ_CST);
+	if (!slot_take(&s->watch->sub[slot], from, owner))
+		return false;
+	__atomic_store_n(&s->guarded->owner, owner, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+static int take_any(struct subscription *s, __u64 now)
+{
+	for (int i = 0; i < BBR_SUBSCRIBERS; i++) {
+		const struct bbr_subscriber *sub = &s->watch->sub[i];
+		__u64 owner = __atomic_load_n(&sub->owner, __ATOMIC_ACQUIRE);
+
+		if (slot_is_free(sub, owner, now) && take(s, i, owner))
+			return i;
+	}
+	return -1;
+}
+
+/*
+ * Puts our ring into the slot. Updating or deleting in a map of maps returns after an RCU grace period
+ * (maybe_wait_bpf_programs() in the kernel's syscall.c): every program that began before has ended.
+ * Unlike membarrier(2) it does so on one CPU, too, where a program may be preempted.
+ */
+static int ring_put(const struct subscription *s, int slot, int ring_fd)
+{
+	return bpf_map_update_elem(s->rings_fd, &slot, &ring_fd, BPF_ANY) ? -errno : 0;
+}
+
+static void write_request(const struct subscription *s, struct bbr_subscriber *sub,
+			  const struct watch_request *request)
+{
+	sub->interval_ns = request->interval_ns;
+	sub->sampling = request->sampling;
+	sub->tag = s->origin.id;
+	sub->filter = request->filter;
+	sub->seq = 0;
+	sub->acks = 0;
+	memset(sub->events, 0, sizeof(sub->events));
+	memset(sub->drops, 0, sizeof(sub->drops));
+}
+
+int subscription_enter(struct subscription *s, const struct watch_request *request, int ring_fd)
+{
+	__u64 now = now_ns();
+	int slot = take_any(s, now), error;
+
+	if (slot < 0)
+		return -EBUSY;
+	/* A dead monitor may have left its bit and its ring: no program may use them with our counters. */
+	slot_mute(s->watch, slot);
+	bpf_map_delete_elem(s->rings_fd, &slot);
+	write_request(s, &s->watch->sub[slot], request);
+	s->lease_ns = now + LEASE_NS;
+	__atomic_store_n(&s->watch->sub[slot].lease_ns, s->lease_ns, __ATOMIC_RELEASE);
+	error = ring_put(s, slot, ring_fd);
+	if (error) {
+		slot_release(s->watch, slot, s->rings_fd);
+		return error;
+	}
+	s->slot = slot;
+	s->next_seq = 0;
+	s->renewed_ns = now_ns();
+	__atomic_fetch_or(&s->watch->active, 1ull << slot, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+static bool is_ours(const struct subscription *s)
+{
+	return __atomic_load_n(&slot_of(s)->owner, __ATOMIC_ACQUIRE) == s->guarded->owner;
+}
+
+/* Takes the counters over, unless they are another monitor's by now. */
+static void read_counters(struct subscription *s)
+{
+	const struct bbr_subscriber *sub = slot_of(s);
+	__u64 seq = __atomic_load_n(&sub->seq, __ATOMIC_RELAXED);
+	__u64 acks = __atomic_load_n(&sub->acks, __ATOMIC_RELAXED);
+	__u64 drops[BBR_EV_MAX];
+
+	for (int i = 0; i < BBR_EV_MAX; i++)
+		drops[i] = __atomic_load_n(&sub->drops[i], __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (!is_ours(s))
+		return;
+	s->now.seq = seq;
+	s->now.acks = acks;
+	memcpy(s->now.drops, drops, sizeof(drops));
+}
+
+/* Sets the lease, if it is still the one that we wrote; we may have been stopped since `now`. */
+static bool extend_lease(struct subscription *s, __u64 now)
+{
+	__u64 lease = s->lease_ns;
+
+	s->lease_ns = now + LEASE_NS;
+	return __atomic_compare_exchange_n(&slot_of(s)->lease_ns, &lease, s->lease_ns, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+bool subscription_renew(struct subscription *s, __u64 now, __u64 *lapse_ns)
+{
+	__u64 since = s->renewed_ns, bit;
+
+	s->renewed_ns = now;
+	*lapse_ns = now - since;
+	if (s->slot < 0)
+		return true;
+
+	bit = 1ull << s->slot;
+	if (now > s->lease_ns) {
+		*lapse_ns = now - s->lease_ns;
+		if (!take(s, s->slot, s->guarded->owner))
+			return false;
+		since = now;
+	}
+	if (!extend_lease(s, now))
+		return false;
+	/* A program that saw the old lease may clear the bit after the new one was set. */
+	if (__atomic_fetch_or(&s->watch->active, bit, __ATOMIC_SEQ_CST) & bit && since != now)
+		*lapse_ns = 0;
+	read_counters(s);
+	return true;
+}
+
+static void raise_to(__u64 *value, __u64 least)
+{
+	if (*value < least)
+		*value = least;
+}
+
+void subscription_lost(struct subscription *s)
+{
+	__u64 seen = counters_received(&s->now) + counters_drops(&s->now);
+
+	/* The counters are as of our last look at them: more has happened since. */
+	raise_to(&s->now.acks, s->now.received[BBR_EV_ACK] + s->now.drops[BBR_EV_ACK]);
+	raise_to(&s->now.seq, s->next_seq);
+	raise_to(&s->now.seq, seen);
+	s->now.drops_unknown = s->now.seq - seen;
+	counters_add(&s->before, &s->now);
+	memset(&s->now, 0, sizeof(s->now));
+	s->slot = -1;
+}
+
+bool subscription_is_over(const struct subscription *s)
+{
+	int fd = bpf_prog_get_fd_by_id(s->inst.prog_id);
+
+	if (fd < 0)
+		return errno == ENOENT;
+	close(fd);
+	return false;
+}
+
+void subscription_note(struct subscription *s, const struct bbr_event *e)
+{
+	s->now.received[e->kind & (BBR_EV_MAX - 1)]++;
+	if (s->next_seq <= e->seq)
+		s->next_seq = e->seq + 1;
+}
+
+void subscription_stop(struct subscription *s, int ring_fd)
+{
+	if (s->slot < 0)
+		return;
+	/* The new number keeps others away from a slot whose lease has run out, or is about to. */
+	if (!take(s, s->slot, s->guarded->owner))
+		return;
+	slot_mute(s->watch, s->slot);
+	ring_put(s, s->slot, ring_fd);
+}
+
+void subscription_close(struct subscription *s, struct counters *total)
+{
+	if (s->slot >= 0 && is_ours(s)) {
+		read_counters(s);
+		slot_release(s->watch, s->slot, s->rings_fd);
+	} else if (s->slot >= 0) {
+		subscription_lost(s);
+	}
+	counters_add(total, &s->before);
+	counters_add(total, &s->now);
+	memset(s->guarded, 0, sizeof(*s->guarded));
+	instance_profile_names_unmap(s->origin.profiles);
+	instance_watch_unmap(s->watch);
+	close(s->rings_fd);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Our subscription to one instance: a slot of its struct bbr_watch, our ring buffer in it, the lease.
+ */
+#ifndef TOOLS_SUBSCRIPTION_H
+#define TOOLS_SUBSCRIPTION_H
+
+#include <stdbool.h>
+
+#include "guardian.h"
+#include "instance.h"
+#include "event/origin.h"
+#include "event/request.h"
+
+struct subscription {
+	struct instance inst;
+	struct origin origin;
+	struct bbr_watch *watch;
+	int rings_fd;
+	struct guarded *guarded;
+
+	int slot; /* -1: none */
+	__u64 lease_ns; /* as last written */
+	__u64 renewed_ns;
+	__u64 next_seq; /* after the highest seen */
+	struct counters now; /* of this slot */
+	struct counters before; /* of slots that were taken from us */
+};
+
+/* Opens the instance's maps; the tag is in its events. 0 or -errno. Renewing counts as not watched until a slot is found. */
+int subscription_open(struct subscription *s, const struct instance *inst, struct guarded *guarded,
+		      __u32 tag);
+
+/* Takes a slot and lets events into the ring. 0; -EBUSY: all slots are taken; -errno. */
+int subscription_enter(struct subscription *s, const struct watch_request *request, int ring_fd);
+
+/*
+ * Extends the lease and reads the counters. *lapse_ns is for how long nothing was watched since the
+ * last time. False: the slot was taken from us; what is left of it in the ring is to be read, then
+ * subscription_lost() to be called.
+ */
+bool subscription_renew(struct subscription *s, __u64 now, __u64 *lapse_ns);
+void subscription_lost(struct subscription *s);
+
+/* Has every connection of the instance ended, and its programs been freed? */
+bool subscription_is_over(const struct subscription *s);
+
+/* Notes an event that came out of the ring. */
+void subscription_note(struct subscription *s, const struct bbr_event *e);
+
+/*
+ * The end, in two steps: when the first returns no program writes to our ring any more. After the
+ * ring was read to its end, the second makes the counters final in *total and gives all back.
+ */
+void subscription_stop(struct subscription *s, int ring_fd);
+void subscription_close(struct subscription *s, struct counters *total);
+
+#endif
