@@ -12,7 +12,7 @@ BPFTOOL ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool || echo bpftoo
 PYTHON ?= /usr/bin/python3
 
 WARN := -Wall -Wextra -Werror
-CPPFLAGS += -I. -Iinclude -Ilib -Itools -I$(BUILD)
+CPPFLAGS += -I. -Iinclude -Ilib -Iloader -Itools -I$(BUILD)
 CFLAGS ?= -O2 -g
 # The same bytes in any folder: the lab's cache goes by the hash of what runs in a guest.
 HERE := -ffile-prefix-map=$(CURDIR)=.
@@ -23,7 +23,12 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 # Each compiler run notes which headers it read, so that a change of one rebuilds what includes it.
 DEPS = -MMD -MP -MF $@.d
 
-all: $(BUILD)/bpf_bbr.bpf.o $(BUILD)/bbrctl $(BUILD)/bbrmon ## build everything (the default)
+# The algorithms, each a folder with all that is its own (bpf/shell.bpf.h says what). `make ALGORITHMS+=FOLDER` adds one
+# from elsewhere. build/bpf_NAME.bpf.o is made from FOLDER/NAME.bpf.c.
+override ALGORITHMS := bpf/bbr $(filter-out bpf/bbr,$(sort $(ALGORITHMS)))
+OBJECTS := $(foreach name,$(notdir $(ALGORITHMS)),$(BUILD)/bpf_$(name).bpf.o)
+
+all: $(OBJECTS) $(BUILD)/bbrctl $(BUILD)/bbrmon ## build everything (the default)
 
 # ---- BPF
 
@@ -39,11 +44,22 @@ define bpf_object
 	@rm $@.tmp
 endef
 
-$(BUILD)/bpf_bbr.bpf.o: bpf/bbr.bpf.c
-	$(call bpf_object)
-
 $(BUILD)/%.bpf.o: bpf/%.bpf.c
 	$(call bpf_object)
+
+$(BUILD)/probe.bpf.o: bpf/bbr/probe.bpf.c
+	$(call bpf_object)
+
+# $(call algorithm_objects,FOLDER,NAME): the congestion control, and what reads its sockets.
+define algorithm_objects
+$(BUILD)/bpf_$2.bpf.o: $1/$2.bpf.c
+	$$(call bpf_object)
+
+$(BUILD)/snapshot_$2.bpf.o: bpf/snapshot.bpf.c
+	$$(call bpf_object,-I$1)
+
+endef
+$(eval $(foreach folder,$(ALGORITHMS),$(call algorithm_objects,$(folder),$(notdir $(folder)))))
 
 # A light skeleton: it loads its programs without libbpf, and without the kernel's BTF in memory.
 $(BUILD)/%.lskel.h: $(BUILD)/%.bpf.o
@@ -69,14 +85,29 @@ objects = $(patsubst %,$(BUILD)/obj/%.o,$(basename $1))
 # Of plain objects, those with the sanitizers. What is carried along is the same.
 sanitized = $(patsubst $(BUILD)/obj/%,$(BUILD)/asan/obj/%,$(filter-out $(CARRIED),$1)) $(filter $(CARRIED),$1)
 
-LIB := $(call objects,$(wildcard lib/*.c))
-LOADER := $(call objects,$(wildcard loader/*.c loader/*.S))
-MONITOR := $(call objects,$(wildcard tools/*.c tools/*/*.c tools/*/*.S))
-CARRIED := $(call objects,$(wildcard loader/*.S tools/*/*.S))
+# $(call if_changed,COMMANDS): writes their output to $@ if it is other than what is there.
+if_changed = @($1) >$@.tmp; if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
 
-$(BUILD)/obj/loader/embedded.o: EMBEDDED := -DBBR_OBJECT='"$(BUILD)/bpf_bbr.bpf.o"' \
-	-DMIGRATE_OBJECT='"$(BUILD)/migrate.bpf.o"' -DATTACH_OBJECT='"$(BUILD)/attach.bpf.o"'
-$(BUILD)/obj/loader/embedded.o: $(addprefix $(BUILD)/,bpf_bbr.bpf.o migrate.bpf.o attach.bpf.o) loader/profiles.ini lib/carry.inc
+# A line X(name) for each algorithm. It changes when they do, so what depends on them depends on it.
+$(BUILD)/algorithms.h: FORCE | $(BUILD)
+	$(call if_changed,printf 'X(%s)\n' $(notdir $(ALGORITHMS)))
+$(foreach dir,obj asan/obj fuzz/obj next/obj,$(addprefix $(BUILD)/$(dir)/,lib/descriptor.o loader/embedded.o)): $(BUILD)/algorithms.h
+
+LIB := $(call objects,$(wildcard lib/*.c) $(addsuffix /descriptor.c,$(ALGORITHMS)))
+LOADER := $(call objects,$(wildcard loader/*.c loader/*/*.c) loader/carried.S)
+MONITOR := $(call objects,$(wildcard tools/*.c tools/*/*.c tools/*/*.S))
+CARRIED := $(call objects,loader/carried.S $(wildcard tools/*/*.S))
+
+# The object of each algorithm, and its profiles if it has any.
+PROFILES := $(wildcard $(addsuffix /profiles.ini,$(ALGORITHMS)))
+carry_profiles = profiles_$(notdir $1) $(or $(wildcard $1/profiles.ini),'')
+$(BUILD)/carried.inc: FORCE | $(BUILD)
+	$(call if_changed,printf 'carry object_%s "%s"\n' $(foreach name,$(notdir $(ALGORITHMS)),$(name) bpf_$(name).bpf.o); \
+		printf 'carry %s "%s"\n' $(foreach folder,$(ALGORITHMS),$(call carry_profiles,$(folder))))
+
+# The assembler finds them in build/, which CPPFLAGS name.
+$(BUILD)/obj/loader/carried.o: EMBEDDED := -DMIGRATE_OBJECT='"migrate.bpf.o"' -DATTACH_OBJECT='"attach.bpf.o"'
+$(BUILD)/obj/loader/carried.o: $(OBJECTS) $(PROFILES) $(addprefix $(BUILD)/,carried.inc migrate.bpf.o attach.bpf.o) lib/carry.inc
 
 $(BUILD)/obj/tools/watch/embedded.o: EMBEDDED := -DPROBE_OBJECT='"$(BUILD)/probe.bpf.o"'
 $(BUILD)/obj/tools/watch/embedded.o: $(BUILD)/probe.bpf.o lib/carry.inc
@@ -84,8 +115,16 @@ $(BUILD)/obj/tools/watch/embedded.o: $(BUILD)/probe.bpf.o lib/carry.inc
 $(BUILD)/obj/tools/report/page.o: EMBEDDED := -DDYGRAPHS_JS='"$(BUILD)/dygraphs.js"' -DDYGRAPHS_CSS='"$(BUILD)/dygraphs.css"'
 $(BUILD)/obj/tools/report/page.o: $(BUILD)/dygraphs.js $(BUILD)/dygraphs.css $(wildcard tools/report/page/*) lib/carry.inc
 
-SKELETONS := $(BUILD)/snapshot.lskel.h
-$(call objects,tools/sockets/sockets.c) $(BUILD)/asan/obj/tools/sockets/sockets.o: $(SKELETONS)
+# What reads the sockets of each algorithm: a program with a skeleton of its own.
+SKELETONS := $(patsubst %,$(BUILD)/snapshot_%.lskel.h,$(notdir $(ALGORITHMS)))
+$(BUILD)/snapshot_programs.h: FORCE | $(BUILD)
+	@for name in $(notdir $(ALGORITHMS)); do \
+		printf '#define ALGORITHM %s\n#include "snapshot_%s.lskel.h"\n' $$name $$name; \
+		printf '#include "sockets/snapshot_program.inc"\n#undef ALGORITHM\n'; \
+	done >$@.tmp
+	@if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+$(addsuffix /sockets/snapshot_programs.o,$(addprefix $(BUILD)/,obj/tools asan/obj/tools fuzz/obj/tools)): \
+	$(BUILD)/snapshot_programs.h $(SKELETONS) $(BUILD)/algorithms.h
 
 # The plotting library of bbrmon's reports, without the remarks that make a browser look for its sources.
 JAVASCRIPT ?= /usr/share/javascript
@@ -184,7 +223,7 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
-.PHONY: all demo check check-unit fuzz oracle lab lab-matrix tests unit lint fmt install clean help
+.PHONY: FORCE toy all demo check check-unit fuzz oracle lab lab-matrix tests unit lint fmt install clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -39,6 +39,11 @@ enum tcp_ca_state {
 
 enum tcp_ca_event {
 	CA_EVENT_TX_START, /* the first packet after nothing was in flight */
+	CA_EVENT_CWND_RESTART, /* the window restarts after idle */
+	CA_EVENT_COMPLETE_CWR, /* the end of congestion recovery */
+	CA_EVENT_LOSS, /* the end of an RTO's loss */
+	CA_EVENT_ECN_NO_CE, /* received: ECT without CE */
+	CA_EVENT_ECN_IS_CE, /* received: CE */
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

@@ -7,16 +7,19 @@
 #ifndef KERNEL_BPF_H
 #define KERNEL_BPF_H
 
-#include "vmlinux.h"
+#include "socket.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#define BBR_KERNEL_SOCKET
-#include "bbr/bbr.h"
 #include "bpf_bbr/abi.h"
 #include "bpf_bbr/profiles.h"
+
+/* The shell's marks, which an algorithm keeps (shell.bpf.h). */
+static inline u32 bbr_profile(const struct bbr *b);
+static inline u32 bbr_app_limited_until(const struct bbr *b);
+static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered);
 
 /* Before 6.10 cong_control(sk, rs), from then on cong_control(sk, ack, flag, rs). */
 struct tcp_congestion_ops___6_10 {
@@ -76,7 +79,7 @@ static inline struct bbr *bbr_of(struct sock *sk)
 /* The index of the connection's profile. */
 static inline u32 profile_of(const struct bbr *b)
 {
-	return b->profile & (BBR_PROFILES - 1);
+	return bbr_profile(b) & (BBR_PROFILES - 1);
 }
 
 static inline u32 ca_state_of(struct sock *sk)
@@ -93,24 +96,24 @@ static inline u32 packets_in_flight(const struct tcp_sock *tp)
 }
 
 /*
- * Where tp->app_limited cannot be written, PROBE_RTT's mark is kept in our own state: the kernel would
+ * Where tp->app_limited cannot be written, the algorithm's mark is kept in our own state: the kernel would
  * mark the packets that are sent until `delivered` passes it, so a sample of a packet sent at or below
- * it is app-limited. (That takes in the packets already in flight when PROBE_RTT began, too.)
+ * it is app-limited. (That takes in the packets already in flight when the mark was set, too.)
  */
 static inline u32 app_limited_of(const struct tcp_sock *tp, const struct bbr *b)
 {
-	if (!app_limited_is_writable() && b->app_limited_until &&
-	    !after(tp->delivered, b->app_limited_until))
-		return b->app_limited_until;
+	if (!app_limited_is_writable() && bbr_app_limited_until(b) &&
+	    !after(tp->delivered, bbr_app_limited_until(b)))
+		return bbr_app_limited_until(b);
 	return tp->app_limited;
 }
 
 static inline bool bbr_is_app_limited(struct bbr *b, const struct rate_sample *rs)
 {
-	if (!app_limited_is_writable() && b->app_limited_until) {
-		if (!after(rs->prior_delivered, b->app_limited_until))
+	if (!app_limited_is_writable() && bbr_app_limited_until(b)) {
+		if (!after(rs->prior_delivered, bbr_app_limited_until(b)))
 			return true;
-		b->app_limited_until = 0;
+		bbr_set_app_limited_until(b, 0);
 	}
 	return rs->is_app_limited;
 }
@@ -122,16 +125,6 @@ static inline bool bbr_is_app_limited(struct bbr *b, const struct rate_sample *r
 static inline u32 now_ms(const struct tcp_sock *tp)
 {
 	return tp->tcp_mstamp / USEC_PER_MSEC;
-}
-
-static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *param, bool options)
-{
-	return (struct bbr_sock){
-		.param = param,
-		.sk = sk,
-		.now_ms = now_ms(tcp_sk(sk)),
-		.options = options,
-	};
 }
 
 /* IN() and SET() of the algorithm. */
@@ -182,7 +175,7 @@ static inline void set_app_limited(struct bbr_sock *s, u32 app_limited)
 	if (app_limited_is_writable())
 		tcp_sk(s->sk)->app_limited = app_limited;
 	else
-		bbr_of(s->sk)->app_limited_until = app_limited;
+		bbr_set_app_limited_until(bbr_of(s->sk), app_limited);
 }
 
 /*

@@ -2,7 +2,7 @@
 /*
  * What only those who look at a socket from outside read of it. These are flavours of the kernel's types, apart
  * from vmlinux.h: the compiler's choices depend on how large and how full its structs are, and the cost of an ACK
- * in bpf/bbr.bpf.c is to stay what was measured.
+ * is to stay what was measured.
  */
 #ifndef OUTSIDE_BPF_H
 #define OUTSIDE_BPF_H

@@ -1,16 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The instance's profiles: global data that bbrctl writes (bpf_bbr/profiles.h says how). The defaults are in the
- * object, so that bpftool alone registers a complete BBR.
+ * object, so that bpftool alone registers a complete instance.
  */
 #ifndef PARAMS_BPF_H
 #define PARAMS_BPF_H
 
+#include "clamp.h"
 #include "kernel.bpf.h"
 #include "bpf_bbr/profiles.h"
 
+struct bbr_profiles {
+	struct bbr_profiles_head head;
+	struct bbr_params bank[BBR_PROFILES][2];
+};
+
+struct bbr_clamped_bank {
+	struct bbr_params params;
+	u32 options; /* is any option in use? */
+};
+
+struct bbr_clamped {
+	struct bbr_clamped_head head;
+	struct bbr_clamped_bank bank[2]; /* of generation gen: bank[(gen + 1) & 1] */
+};
+
 struct bbr_profiles profiles SEC(BBR_MAP_PARAMS) = {
-	.name[0] = BBR_PROFILE_DEFAULT,
+	.head.name[0] = BBR_PROFILE_DEFAULT,
 	.bank[0] = { BBR_PARAMS_DEFAULT, BBR_PARAMS_DEFAULT },
 };
 
@@ -26,12 +42,12 @@ struct {
 	__type(value, struct bbr_clamped);
 } bbr_clamped SEC(".maps"); /* BBR_MAP_CLAMPED */
 
-/* struct bbr.profile: also whether the connection was counted in its profile. */
+/* In an algorithm's mark of the profile: also whether the connection was counted in its profile. */
 #define PROFILE_COUNTED 0x80
 
 static inline u32 params_gen(u32 profile)
 {
-	return *(volatile u32 *)&profiles.gen[profile];
+	return *(volatile u32 *)&profiles.head.gen[profile];
 }
 
 static __attribute__((noinline)) u64 clamp_params(struct bbr_clamped *c, u32 profile, u64 want)
@@ -43,7 +59,7 @@ static __attribute__((noinline)) u64 clamp_params(struct bbr_clamped *c, u32 pro
 	bbr_clamp_params(&c->bank[want & 1].params,
 			 &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
 	c->bank[want & 1].options = bbr_has_options(&c->bank[want & 1].params);
-	__sync_lock_test_and_set(&c->done, want); /* after all that was written before it */
+	__sync_lock_test_and_set(&c->head.done, want); /* after all that was written before it */
 	return want;
 }
 
@@ -60,7 +76,7 @@ static inline const struct bbr_params *params_of(u32 profile, u32 gen)
 
 	if (!c) /* an array has all of its elements */
 		return &profiles.bank[0][0];
-	done = *(volatile u64 *)&c->done;
+	done = *(volatile u64 *)&c->head.done;
 	if (__builtin_expect(done != want, 0))
 		done = clamp_params(c, profile, want);
 	barrier_var(done);
@@ -84,25 +100,25 @@ static inline void count_connection(u32 profile, s64 change)
 	struct bbr_clamped *c = bpf_map_lookup_elem(&bbr_clamped, &profile);
 
 	if (c)
-		__sync_fetch_and_add(&c->connections, change);
+		__sync_fetch_and_add(&c->head.connections, change);
 }
 
 static inline void leave_profile(struct bbr *b)
 {
-	if (!(b->profile & PROFILE_COUNTED))
+	if (!(bbr_profile(b) & PROFILE_COUNTED))
 		return;
 	count_connection(profile_of(b), -1);
-	b->profile = 0;
+	bbr_set_profile(b, 0);
 }
 
 /* The profile that no rule names, and that a rule names which was written by hand: the default. */
 static inline void enter_profile(struct bbr *b, u32 profile)
 {
-	if (profile >= BBR_PROFILES || !profiles.name[profile & (BBR_PROFILES - 1)][0])
+	if (profile >= BBR_PROFILES || !profiles.head.name[profile & (BBR_PROFILES - 1)][0])
 		profile = 0;
 	leave_profile(b); /* init can come twice */
 	count_connection(profile, 1);
-	b->profile = PROFILE_COUNTED | profile;
+	bbr_set_profile(b, PROFILE_COUNTED | profile);
 }
 
 #endif

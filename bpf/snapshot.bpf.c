@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes the state of each socket that uses BBR: ours, of every instance whose layout the reader knows, and the
- * kernel's own. The kernel runs this once for each socket of a network namespace, with the socket locked.
+ * Writes the state of each socket that uses an algorithm: of every instance of it whose layout the reader knows,
+ * and the kernel's own, if it has this algorithm, too. One object for each algorithm, whose folder is where the
+ * compiler looks for headers. The kernel runs this once for each socket of a network namespace, with the socket
+ * locked.
  */
+#include "algorithm.h"
 #include "event.bpf.h"
+#include "more_outside.bpf.h"
+#include "outside.bpf.h"
+#ifdef BBR_HAS_KERNEL
 #include "kernel_bbr.bpf.h"
+#endif
 
 #include "bpf_bbr/snapshot.h"
 
@@ -16,7 +23,7 @@ const volatile struct bbr_abi abi = {
 	.major = BBR_ABI_MAJOR,
 };
 
-/* From user space: ids of struct_ops maps, instances of our ABI. The values mean nothing. */
+/* From user space: ids of struct_ops maps, instances of our ABI and of this algorithm. The values mean nothing. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -37,6 +44,27 @@ struct {
 	__type(key, u64);
 	__type(value, u32);
 } instance_ops SEC(".maps");
+
+/*
+ * What is written, and what is read for it: too large for the stack. The reader reads with one thread, so that no
+ * two runs share it.
+ */
+struct scratch {
+	struct bbr_snapshot snap;
+	struct bbr b; /* the kernel's state as ours */
+#ifdef BBR_HAS_MORE
+	struct bbr_more more;
+#endif
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct scratch);
+} scratch SEC(".maps");
+
+#define SNAPSHOT_SIZE (__builtin_offsetof(struct bbr_snapshot, event) + EVENT_SIZE)
 
 /* To user space, which then need not read it from the kernel's BTF: megabytes, and most of the time of a snapshot. */
 struct bbr_ops_layout layout;
@@ -101,9 +129,35 @@ static inline u32 send_q_of(struct sock *sk)
 	return tp->write_seq - tp->snd_una;
 }
 
-static inline void fill_snapshot(struct bbr_snapshot *snap, struct sock *sk, const struct bbr *b)
+/* The algorithm's state of a socket that uses the instance. */
+static inline void fill_ours(struct scratch *to, struct sock *sk)
 {
-	fill_event(&snap->event, sk, b, &abi);
+#ifdef BBR_HAS_MORE
+	struct bbr_more *more = copy_more(&to->more, sk);
+#else
+	struct bbr_more *more = NULL;
+#endif
+
+	fill_event(&to->snap.event, sk, bbr_of(sk), more, &abi);
+}
+
+/* Of the kernel's own; false: it is none of these sockets. */
+static inline bool fill_kernels(struct scratch *to, struct sock *sk)
+{
+#ifdef BBR_HAS_KERNEL
+	if (!kernel_bbr_is_known() || !is_kernel_bbr(ca_ops_of(sk)))
+		return false;
+	read_kernel_bbr(&to->b, sk);
+	fill_event(&to->snap.event, sk, &to->b, NULL, &abi);
+	to->snap.event.flags |= BBR_F_KERNEL;
+	return true;
+#else
+	return false;
+#endif
+}
+
+static inline void fill_socket(struct bbr_snapshot *snap, struct sock *sk)
+{
 	snap->event.kind = BBR_EV_STATE;
 	snap->event.rtt_us = latest_rtt_us(sk);
 	snap->cookie = bpf_get_socket_cookie(sk);
@@ -120,35 +174,28 @@ static inline void fill_snapshot(struct bbr_snapshot *snap, struct sock *sk, con
 SEC("iter/tcp")
 int snapshot(struct bpf_iter__tcp *ctx)
 {
-	const struct tcp_congestion_ops___outside *ops;
 	struct sock_common *skc = ctx->sk_common;
-	struct bbr_snapshot snap = {};
+	struct scratch *to;
 	struct tcp_sock *tp;
 	struct sock *sk;
 	u64 address;
 	u32 *id;
 
+	to = bpf_map_lookup_elem(&scratch, &(u32){ 0 });
 	tp = skc ? bpf_skc_to_tcp_sock(skc) : NULL;
-	if (!tp) /* requests and TIME_WAIT have no congestion control */
+	if (!to || !tp) /* requests and TIME_WAIT have no congestion control */
 		return 0;
 	sk = (struct sock *)tp;
 	if (!has_state(sk))
 		return 0;
-	ops = ca_ops_of(sk);
-	address = (u64)ops;
+	address = (u64)ca_ops_of(sk);
 	id = bpf_map_lookup_elem(&instance_ops, &address);
-	if (id) {
-		fill_snapshot(&snap, sk, bbr_of(sk));
-		snap.event.tag = *id;
-	} else if (kernel_bbr_is_known() && is_kernel_bbr(ops)) {
-		struct bbr b;
-
-		read_kernel_bbr(&b, sk);
-		fill_snapshot(&snap, sk, &b);
-		snap.event.flags |= BBR_F_KERNEL;
-	} else {
+	if (id)
+		fill_ours(to, sk);
+	else if (!fill_kernels(to, sk))
 		return 0;
-	}
-	bpf_seq_write(ctx->meta->seq, &snap, sizeof(snap));
+	to->snap.event.tag = id ? *id : 0;
+	fill_socket(&to->snap, sk);
+	bpf_seq_write(ctx->meta->seq, &to->snap, SNAPSHOT_SIZE);
 	return 0;
 }

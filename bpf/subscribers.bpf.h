@@ -5,7 +5,7 @@
 #ifndef SUBSCRIBERS_BPF_H
 #define SUBSCRIBERS_BPF_H
 
-#include "kernel.bpf.h"
+#include "event.bpf.h"
 
 struct bbr_watch watch SEC(BBR_MAP_WATCH) = {};
 
@@ -39,8 +39,10 @@ const volatile struct bbr_abi abi SEC(BBR_MAP_ABI) = {
 	.minor = BBR_ABI_MINOR,
 	.params_size = sizeof(struct bbr_params),
 	.watch_size = sizeof(struct bbr_watch),
-	.event_size = sizeof(struct bbr_event),
+	.event_size = EVENT_SIZE,
 	.version = BBR_VERSION,
+	.algorithm = BBR_ALGORITHM,
+	.tail_size = sizeof(struct bbr_tail),
 };
 
 static inline u64 active_subscribers(void)
@@ -87,7 +89,7 @@ static inline void send_event(u32 slot, struct bbr_subscriber *sub, struct bbr_e
 
 	e->tag = sub->tag;
 	e->seq = __sync_fetch_and_add(&sub->seq, 1);
-	if (ring && !bpf_ringbuf_output(ring, e, sizeof(*e), 0))
+	if (ring && !bpf_ringbuf_output(ring, e, EVENT_SIZE, 0))
 		__sync_fetch_and_add(&sub->events[kind], 1);
 	else
 		__sync_fetch_and_add(&sub->drops[kind], 1);

@@ -7,6 +7,7 @@
 
 #include "event.bpf.h"
 #include "kernel.bpf.h"
+#include "more.bpf.h"
 #include "outside.bpf.h"
 #include "params.bpf.h"
 #include "subscribers.bpf.h"
@@ -24,7 +25,7 @@ static inline bool is_watched(const struct bbr *b)
 #ifdef BBR_NO_TELEMETRY /* a build to measure what asking costs */
 	return false;
 #endif
-	return __builtin_expect(active_subscribers() || b->watched, 0);
+	return __builtin_expect(active_subscribers() || bbr_watched(b), 0);
 }
 
 static inline void fill_sample(struct bbr_event *e, const struct rate_sample *rs, struct bbr *b)
@@ -44,7 +45,7 @@ static inline void fill_sample(struct bbr_event *e, const struct rate_sample *rs
 static inline void forget_conn(struct sock *sk, struct bbr *b)
 {
 	bpf_sk_storage_delete(&bbr_conns, sk);
-	b->watched = 0;
+	bbr_set_watched(b, false);
 }
 
 /*
@@ -87,13 +88,13 @@ static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *s
 		lose_event(kind);
 		return NULL;
 	}
-	b->watched = 1;
+	bbr_set_watched(b, true);
 	if (!conn->id) {
 		conn->id = __sync_fetch_and_add(&watch.next_conn, 1) + 1;
 		conn->params_gen = gen;
 	}
 	if (sk->__sk_common.skc_dport || !conn->event.rport)
-		fill_event(&conn->event, sk, b, &abi);
+		fill_event(&conn->event, sk, b, more_of(sk), &abi);
 	else
 		fill_from_last(&conn->event, sk);
 	conn->event.conn = conn->id;
@@ -102,30 +103,14 @@ static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *s
 	return conn;
 }
 
-/* Where a step leads to, given the mode that the callback ended in. */
-static inline u8 step_to(u8 mode, u8 reason)
-{
-	switch (reason) {
-	case BBR_R_FULL_BW:
-		return BBR_DRAIN;
-	case BBR_R_MIN_RTT_EXPIRED:
-		return BBR_PROBE_RTT;
-	case BBR_R_PROBE_RTT_DONE: /* always the last step */
-		return mode;
-	default:
-		return BBR_PROBE_BW;
-	}
-}
-
 /* The transitions of this callback, which began in mode `from`. */
 static inline void publish_steps(const struct bbr *b, struct watched_conn *conn, u8 from)
 {
-	for (u8 reason = 0; reason < BBR_REASONS; reason++) {
-		u8 to;
+	for (u32 i = 0; i < BBR_STEPS; i++) {
+		u8 to, reason;
 
-		if (!(b->steps & (1 << reason)))
+		if (!bbr_step(b, i, &to, &reason))
 			continue;
-		to = step_to(b->mode, reason);
 		publish_step(conn, BBR_EV_MODE, from, to, reason);
 		from = to;
 	}

@@ -12,6 +12,7 @@
 
 #include "bpf_bbr/snapshot.h"
 #include "btf_path.h"
+#include "descriptor.h"
 #include "err.h"
 #include "instance.h"
 
@@ -82,10 +83,52 @@ static int map_info(int fd, struct bpf_map_info *info)
 	return bpf_obj_get_info_by_fd(fd, info, &len) ? -errno : 0;
 }
 
+/* Others can have written anything there: it must not reach a terminal, or JSON. */
+static void make_printable(char *text, size_t size)
+{
+	text[size - 1] = 0;
+	for (; *text; text++)
+		if (*text <= ' ' || *text > '~' || *text == '"' || *text == '\\')
+			*text = '?';
+}
+
+bool abi_read(const void *record, size_t size, struct bbr_abi *abi)
+{
+	memset(abi, 0, sizeof(*abi));
+	if (size < offsetof(struct bbr_abi, algorithm)) /* the record of major 1 and 2 */
+		return false;
+	memcpy(abi, record, size < sizeof(*abi) ? size : sizeof(*abi));
+	make_printable(abi->version, sizeof(abi->version));
+	make_printable(abi->algorithm, sizeof(abi->algorithm));
+	return abi->magic == BBR_ABI_MAGIC;
+}
+
+bool abi_is_sound(const struct bbr_abi *abi)
+{
+	return abi->params_size && abi->params_size % sizeof(__u32) == 0 &&
+	       abi->watch_size == sizeof(struct bbr_watch) &&
+	       abi->tail_size <= BBR_EVENT_TAIL_MAX &&
+	       abi->event_size == BBR_EVENT_BASE + abi->tail_size;
+}
+
+static int read_abi(int fd, size_t size, struct bbr_abi *abi)
+{
+	static const __u32 key;
+	void *record = malloc(size);
+	int error;
+
+	if (!record)
+		return -ENOMEM;
+	error = bpf_map_lookup_elem(fd, &key, record) ? -errno : 0;
+	if (!error)
+		abi_read(record, size, abi);
+	free(record);
+	return error;
+}
+
 /* Notes the id of a map that has one of our names, and reads the ABI. */
 static int note_map(__u32 id, struct instance *inst)
 {
-	static const __u32 key;
 	struct bpf_map_info info;
 	int fd = instance_map(id), err;
 
@@ -106,8 +149,8 @@ static int note_map(__u32 id, struct instance *inst)
 		inst->rings_id = id;
 	else if (!strcmp(info.name, BBR_MAP_DEFAULTS))
 		inst->defaults_id = id;
-	else if (!strcmp(info.name, BBR_MAP_ABI) && info.value_size == sizeof(inst->abi))
-		err = bpf_map_lookup_elem(fd, &key, &inst->abi) ? -errno : 0;
+	else if (!strcmp(info.name, BBR_MAP_ABI))
+		err = read_abi(fd, info.value_size, &inst->abi);
 out:
 	close(fd);
 	return err;
@@ -213,10 +256,10 @@ static int inspect(int fd, const struct bbr_ops_layout *l, struct instance *inst
 		err = note_maps(init_id, inst);
 	if (err)
 		return err;
-	inst->supported = inst->abi.major == BBR_ABI_MAJOR && inst->abi.params_size &&
-			  inst->abi.params_size % sizeof(__u32) == 0 &&
-			  inst->abi.watch_size == sizeof(struct bbr_watch) && inst->params_id &&
-			  inst->clamped_id && inst->rules_id && inst->watch_id && inst->rings_id;
+	inst->algorithm = algorithm_find(inst->abi.algorithm);
+	inst->supported = inst->abi.major == BBR_ABI_MAJOR && inst->algorithm &&
+			  abi_is_sound(&inst->abi) && inst->params_id && inst->clamped_id &&
+			  inst->rules_id && inst->watch_id && inst->rings_id;
 	return inst->abi.magic == BBR_ABI_MAGIC;
 }
 
@@ -306,8 +349,9 @@ static void say_not_loaded(const char *name, const struct instance *list, int n)
 {
 	err("%s: no instance of this name is loaded", name);
 	if (!n) {
-		remedy("load it: bbrctl load%s%s", strcmp(name, BBR_NAME) ? " --name " : "",
-		       strcmp(name, BBR_NAME) ? name : "");
+		remedy("load it: bbrctl load%s%s",
+		       strcmp(name, algorithms[0]->instance) ? " --name " : "",
+		       strcmp(name, algorithms[0]->instance) ? name : "");
 		return;
 	}
 	fputs("  loaded are:", stderr);
@@ -342,6 +386,11 @@ int instance_get(const char *name, struct instance *inst)
 
 	if (ret || inst->supported)
 		return ret;
+	if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm) {
+		err("%s: these tools do not know its algorithm, %s", name, inst->abi.algorithm);
+		remedy("use the tools that it was loaded by");
+		return EXIT_REFUSED;
+	}
 	err("%s: was loaded by another version (%.20s, ABI %u; this tool has %s, ABI %u)", name,
 	    inst->abi.version, inst->abi.major, BBR_VERSION, BBR_ABI_MAJOR);
 	remedy("use the tools of that version, or unload it and load it anew");
@@ -373,11 +422,11 @@ void instance_watch_unmap(struct bbr_watch *watch)
 }
 
 /* What comes before the banks, whose size a later minor changes. */
-#define NAMES_SIZE offsetof(struct bbr_profiles, bank)
+#define NAMES_SIZE sizeof(struct bbr_profiles_head)
 
 const char (*instance_profile_names_map(const struct instance *inst))[BBR_PROFILE_NAME_LEN]
 {
-	struct bbr_profiles *p = map_by_id(inst->params_id, NAMES_SIZE, PROT_READ);
+	struct bbr_profiles_head *p = map_by_id(inst->params_id, NAMES_SIZE, PROT_READ);
 
 	return p ? p->name : NULL;
 }
@@ -385,5 +434,5 @@ const char (*instance_profile_names_map(const struct instance *inst))[BBR_PROFIL
 void instance_profile_names_unmap(const char (*names)[BBR_PROFILE_NAME_LEN])
 {
 	if (names)
-		munmap((char *)names - offsetof(struct bbr_profiles, name), NAMES_SIZE);
+		munmap((char *)names - offsetof(struct bbr_profiles_head, name), NAMES_SIZE);
 }

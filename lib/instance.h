@@ -13,12 +13,15 @@
 #include "bpf_bbr/events.h"
 #include "bpf_bbr/profiles.h"
 
+struct algorithm;
 struct bbr_ops_layout;
 struct bpf_link_info;
 
 struct instance {
 	char name[BBR_NAME_LEN]; /* of the congestion control */
-	struct bbr_abi abi;
+	struct bbr_abi
+		abi; /* algorithm and version can be printed; algorithm is "" before major 3 */
+	const struct algorithm *algorithm; /* NULL: these tools do not know it */
 	__u32 map_id; /* of the struct_ops map */
 	__u32 prog_id; /* of cong_control */
 	__u32 params_id; /* of the maps */
@@ -31,8 +34,17 @@ struct instance {
 	__u32 users; /* sockets and namespace defaults that use it now, as far as the kernel tells */
 	__u64 loaded_ns; /* CLOCK_BOOTTIME */
 	bool registered; /* new sockets can choose it */
-	bool supported; /* same ABI major as these tools; if not, only name and *_id are valid */
+	bool supported; /* ABI and algorithm are known to these tools; if not, only name and *_id are valid */
 };
+
+/*
+ * The ABI record of an instance or an object, whatever its major: size bytes that the program wrote. false: they are
+ * none.
+ */
+bool abi_read(const void *record, size_t size, struct bbr_abi *abi);
+
+/* Do the sizes in a record of our own major make sense? */
+bool abi_is_sound(const struct bbr_abi *abi);
 
 /*
  * All registered instances, by name; *list is to be freed. Returns their number or -errno (-EPERM:

@@ -24,12 +24,29 @@ static void put_text(struct json_line *j, const char *s)
 	put(j, s, strlen(s));
 }
 
+/* Straight into the buffer: most of a line is keys. */
 static void put_key(struct json_line *j, const char *key)
 {
-	put_text(j, j->has_members ? ",\"" : "\"");
-	put_text(j, key);
-	put(j, "\":", 2);
+	size_t len = strlen(key);
+	char *to;
+
+	if (len + 4 > sizeof(j->buf) - j->n) {
+		put_text(j, j->has_members ? ",\"" : "\"");
+		put(j, key, len);
+		put(j, "\":", 2);
+		j->has_members = true;
+		return;
+	}
+	to = j->buf + j->n;
+	if (j->has_members)
+		*to++ = ',';
 	j->has_members = true;
+	*to++ = '"';
+	memcpy(to, key, len);
+	to += len;
+	*to++ = '"';
+	*to++ = ':';
+	j->n = to - j->buf;
 }
 
 static void put_int(struct json_line *j, __u64 value)

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "caps.h"
+#include "descriptor.h"
 #include "err.h"
-#include "verbs.h"
+#include "verbs/verbs.h"
 
 /*
  * CAP_SYS_ADMIN is for bpf(2)'s *_GET_FD_BY_ID and *_GET_NEXT_ID, by which a loaded instance is found;
@@ -32,6 +33,7 @@ enum {
 	O_NETNS = 1 << 12,
 	O_MIGRATION = 1 << 13,
 	O_MIGRATE = 1 << 14,
+	O_ALGORITHM = 1 << 15,
 	O_FILTER = O_DST | O_DPORT | O_SPORT | O_CGROUP | O_MARK,
 };
 
@@ -50,6 +52,7 @@ static const struct option_def {
 	{ "name", O_NAME, TEXT, offsetof(struct options, name) },
 	{ "set", O_SET, LIST, offsetof(struct options, set) },
 	{ "object", O_OBJECT, TEXT, offsetof(struct options, object) },
+	{ "algorithm", O_ALGORITHM, TEXT, offsetof(struct options, algorithm) },
 	{ "profile", O_PROFILE, TEXT, offsetof(struct options, profile) },
 	{ "dst", O_DST, TEXT, offsetof(struct options, filter.dst) },
 	{ "dport", O_DPORT, TEXT, offsetof(struct options, filter.dport) },
@@ -78,15 +81,17 @@ static const struct verb {
 	const char *help;
 } verbs[] = {
 	{ "check", verb_check, 0, 0, "", "can this machine run bpf_bbr? loads it for a moment" },
-	{ "load", verb_load, O_NAME | O_SET | O_OBJECT | O_PROFILE | O_DEFAULT | O_NETNS, 0,
-	  "[--name NAME] [--profile PROFILE|FILE] [--set KEY=VALUE]... [--object FILE]\n"
-	  "                 [--default [--netns N]]",
+	{ "load", verb_load,
+	  O_NAME | O_ALGORITHM | O_SET | O_OBJECT | O_PROFILE | O_DEFAULT | O_NETNS, 0,
+	  "[--name NAME] [--algorithm ALGORITHM] [--profile PROFILE|FILE]\n"
+	  "                 [--set KEY=VALUE]... [--object FILE] [--default [--netns N]]",
 	  "load an instance; make it the default of a network namespace" },
 	{ "unload", verb_unload, O_NAME | O_MIGRATE, 0, "[--name NAME] [--migrate CC]",
 	  "unload it; its connections are moved, or keep it until they close" },
 	{ "status", verb_status, O_NAME, 0, "[--name NAME]", "which instances are loaded" },
-	{ "show", verb_show, O_NAME | O_PROFILE | O_DEFAULTS, 64,
-	  "[--name NAME] [--profile PROFILE] [--defaults] [KEY]...",
+	{ "show", verb_show, O_NAME | O_PROFILE | O_DEFAULTS | O_ALGORITHM, 64,
+	  "[--name NAME] [--profile PROFILE] [KEY]... |\n"
+	  "                 --defaults [--algorithm ALGORITHM] [KEY]...",
 	  "parameters: value, default, range, meaning" },
 	{ "set", verb_set, O_NAME | O_PROFILE, 64, "[--name NAME] [--profile PROFILE] KEY=VALUE...",
 	  "change parameters, all at once; live connections follow" },
@@ -178,10 +183,16 @@ static void usage(FILE *out)
 	      "  -j, --json     JSON instead of text\n"
 	      "  -v, --verbose  show what libbpf and the verifier say\n"
 	      "  -h, --help     this text\n"
-	      "  --version      print the version\n\n"
-	      "NAME is bpf_bbr if not given. Exit status: 0 done, 1 wrong command line,\n"
-	      "2 refused by the kernel or the system, 3 nothing to do.\n",
+	      "  --version      print the version\n\n",
 	      out);
+	fprintf(out,
+		"NAME is %s if not given. Exit status: 0 done, 1 wrong command line,\n"
+		"2 refused by the kernel or the system, 3 nothing to do.\n",
+		algorithms[0]->instance);
+	fputs("ALGORITHM is", out);
+	for (size_t i = 0; i < n_algorithms; i++)
+		fprintf(out, " %s%s", i ? "or " : "", algorithms[i]->name);
+	fputs(".\n", out);
 }
 
 /* How many words of the command line are this verb's name; 0: it is another. */
@@ -221,6 +232,19 @@ static const struct verb *find_verb(int argc, char **argv, int *words)
 		if (!strncmp(v->name, argv[0], strlen(argv[0])))
 			remedy("bbrctl %s %s", v->name, v->args);
 	return NULL;
+}
+
+int algorithm_option(const struct options *opt, const struct algorithm **algorithm)
+{
+	*algorithm = opt->algorithm ? algorithm_find(opt->algorithm) : algorithms[0];
+	if (*algorithm)
+		return EXIT_DONE;
+	err("--algorithm %s: bbrctl does not know this algorithm", opt->algorithm);
+	fputs("  it knows:", stderr);
+	for (size_t i = 0; i < n_algorithms; i++)
+		fprintf(stderr, " %s", algorithms[i]->name);
+	fputc('\n', stderr);
+	return EXIT_USAGE;
 }
 
 /* A name that the kernel takes for a congestion control. */
@@ -284,7 +308,7 @@ static int run(struct options *opt, unsigned int used, int argc, char **argv)
 	}
 	opt->name_given = opt->name;
 	if (!opt->name)
-		opt->name = BBR_NAME;
+		opt->name = algorithms[0]->instance;
 	else if (!is_valid_name(opt->name))
 		return EXIT_USAGE;
 	return verb->run(opt, argc, argv);

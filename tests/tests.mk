@@ -6,7 +6,7 @@
 # Of the algorithm: they include its source.
 $(BUILD)/unit/bbr/%: tests/unit/bbr/%.c
 	@mkdir -p $(@D)
-	$(CC) -Iinclude -Ibpf/bbr -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $(DEPS) $< -lcmocka -o $@
+	$(CC) -Iinclude -Ibpf -Ibpf/bbr -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $(DEPS) $< -lcmocka -o $@
 
 # Of any file of the tools: they are linked with what they call of it.
 $(BUILD)/asan/lib.a: $(call sanitized,$(LIB))
@@ -36,37 +36,49 @@ unit: $(UNIT_TESTS)
 # ---- objects to compare with
 
 # Nobody can watch it.
-$(BUILD)/no_telemetry.bpf.o: bpf/bbr.bpf.c
+$(BUILD)/no_telemetry.bpf.o: bpf/bbr/bbr.bpf.c
 	$(call bpf_object,-DBBR_NO_TELEMETRY)
 
 # A later version with one more parameter, which this one does not know: to upgrade to, and the tool for it. And one
 # of an ABI that no tool knows.
-NEXT_INCLUDE := $(BUILD)/next/include
-NEXT_VERSION := -I$(NEXT_INCLUDE) -DBBR_VERSION='"9.9.9"'
-$(NEXT_INCLUDE): $(wildcard include/bpf_bbr/*.h)
-	rm -rf $@
-	@mkdir -p $(dir $@)
-	cp -r include $@
-	sed -i 's/^\tBBR_OPTIONS(X)$$/& X(later, 1, COUNT, BBR_V(0), 0, 7, "of a later version")/' $@/bpf_bbr/params.h
+NEXT_BBR := $(BUILD)/next/bpf/bbr
+NEXT_VERSION := -DBBR_VERSION='"9.9.9"'
+$(NEXT_BBR)/bbr.bpf.c: $(wildcard bpf/bbr/*.[ch])
+	rm -rf $(@D)
+	@mkdir -p $(@D)
+	cp bpf/bbr/*.[ch] $(@D)
+	sed -i -z 's|\n/. clang-format on ./| \\\n\tO(later, 1, COUNT, BBR_V(0), 0, 7, "of a later version")&|' $(@D)/params.h
+	grep -q later $(@D)/params.h
+$(NEXT_BBR)/descriptor.c: $(NEXT_BBR)/bbr.bpf.c
 
-$(BUILD)/next_version.bpf.o: bpf/bbr.bpf.c | $(NEXT_INCLUDE)
+$(BUILD)/next_version.bpf.o: $(NEXT_BBR)/bbr.bpf.c
 	$(call bpf_object,$(NEXT_VERSION))
 
-$(BUILD)/next_abi.bpf.o: bpf/bbr.bpf.c
+$(BUILD)/next_abi.bpf.o: bpf/bbr/bbr.bpf.c
 	$(call bpf_object,-DBBR_VERSION='"9.9.9"' -DBBR_ABI_MAJOR=999)
 
+# Of the major before this one.
+$(BUILD)/abi2.bpf.o: bpf/bbr/bbr.bpf.c
+	$(call bpf_object,-DBBR_ABI_MAJOR=2)
+
 NEXT_LOADER := $(patsubst $(BUILD)/asan/%,$(BUILD)/next/%,$(call sanitized,$(filter-out $(CARRIED),$(LOADER)) $(LIB)))
-$(BUILD)/next/obj/%.o: %.c | $(NEXT_INCLUDE)
-	@mkdir -p $(@D)
-	$(CC) $(NEXT_VERSION) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(DEPS) -c $< -o $@
+NEXT_CC = @mkdir -p $(@D); $(CC) $(NEXT_VERSION) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(DEPS)
+$(BUILD)/next/obj/%.o: %.c
+	$(NEXT_CC) -c $< -o $@
 
-$(BUILD)/next/obj/loader/embedded.o: EMBEDDED = -DBBR_OBJECT='"$(BUILD)/next_version.bpf.o"' \
-	-DMIGRATE_OBJECT='"$(BUILD)/migrate.bpf.o"' -DATTACH_OBJECT='"$(BUILD)/attach.bpf.o"'
-$(BUILD)/next/obj/loader/embedded.o: loader/embedded.S $(BUILD)/next_version.bpf.o $(BUILD)/obj/loader/embedded.o
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(EMBEDDED) -c $< -o $@
+$(BUILD)/next/obj/bpf/bbr/descriptor.o: $(NEXT_BBR)/descriptor.c
+	$(NEXT_CC) -c $< -o $@
 
-$(BUILD)/asan/next/bbrctl: $(NEXT_LOADER) $(BUILD)/next/obj/loader/embedded.o
+# Its object is found before that of this version.
+$(BUILD)/next/bpf_bbr.bpf.o: $(BUILD)/next_version.bpf.o
+	cp $< $@
+$(BUILD)/next/obj/loader/carried.o: EMBEDDED = -I$(BUILD)/next \
+	-DMIGRATE_OBJECT='"migrate.bpf.o"' -DATTACH_OBJECT='"attach.bpf.o"'
+$(BUILD)/next/obj/loader/carried.o: loader/carried.S $(BUILD)/next/bpf_bbr.bpf.o $(BUILD)/obj/loader/carried.o
+	@mkdir -p $(@D)
+	$(CC) $(EMBEDDED) $(CPPFLAGS) -c $< -o $@
+
+$(BUILD)/asan/next/bbrctl: $(NEXT_LOADER) $(BUILD)/next/obj/loader/carried.o
 	@mkdir -p $(@D)
 	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -87,28 +99,31 @@ $(BUILD)/fuzz/%:
 
 $(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c
 	@mkdir -p $(@D)
-	$(CLANG) -Iinclude -Ibpf/bbr $(FUZZ_FLAGS) $(DEPS) $< -o $@
+	$(CLANG) -Iinclude -Ibpf -Ibpf/bbr $(FUZZ_FLAGS) $(DEPS) $< -o $@
 
 # Of what speaks to the kernel they call nothing; the stand-ins for it are in the fuzzers.
 $(BUILD)/fuzz/obj/loader/main.o: CPPFLAGS += -Dmain=bbrctl_main
-$(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c $(addprefix loader/,main.c param.c set.c show.c socket_filter.c) \
-	lib/address.c lib/units.c lib/caps.c tools/stream/watch_options.c tools/cli/options.c tools/cli/privileges.c)
+$(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c $(addprefix loader/,main.c verbs/set.c verbs/show.c tuning/param.c tuning/socket_filter.c) \
+	lib/address.c lib/units.c lib/caps.c lib/descriptor.c $(addsuffix /descriptor.c,$(ALGORITHMS)) tools/stream/watch_options.c tools/cli/options.c tools/cli/privileges.c $(wildcard tools/event/*.c) \
+	lib/clock.c lib/json_line.c)
 
 $(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \
-	$(addprefix loader/,ini_file.c param.c profile.c profile_defs.c rule_text.c rules.c) \
-	$(filter-out lib/attachment.c lib/cgroup.c,$(wildcard lib/*.c)))
+	$(addprefix loader/tuning/,ini_file.c param.c profile_map.c profile_definitions.c rule_text.c rule_list.c) \
+	$(filter-out lib/attachment.c lib/cgroup.c,$(wildcard lib/*.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 
 MONITOR_VERBS := $(addprefix tools/,main.c stream/stream.c sockets/snapshot.c stream/record.c export/export.c top/top%) \
 	tools/report/report%
-EVENTS_FUZZED := $(filter-out $(CARRIED),$(call objects,$(filter-out $(MONITOR_VERBS),$(wildcard tools/*/*.c)) $(wildcard lib/*.c)))
+EVENTS_FUZZED := $(filter-out $(CARRIED),$(call objects,$(filter-out $(MONITOR_VERBS),$(wildcard tools/*/*.c)) $(wildcard lib/*.c) \
+	$(addsuffix /descriptor.c,$(ALGORITHMS))))
 EVENTS_FUZZED := $(patsubst $(BUILD)/obj/%,$(BUILD)/fuzz/obj/%,$(EVENTS_FUZZED))
-$(BUILD)/fuzz/obj/tools/sockets/sockets.o: $(SKELETONS)
 $(BUILD)/fuzz/events: $(call fuzzed,tests/fuzz/fuzz_events.c) $(EVENTS_FUZZED) $(filter $(CARRIED),$(MONITOR))
 $(BUILD)/fuzz/recording: $(call fuzzed,tests/fuzz/fuzz_recording.c) $(EVENTS_FUZZED) $(filter $(CARRIED),$(MONITOR))
 
 $(BUILD)/fuzz/obj/tests/fuzz/fuzz_filter.o: CPPFLAGS += -D_GNU_SOURCE
-$(BUILD)/fuzz/filter: $(call fuzzed,tests/fuzz/fuzz_filter.c $(addprefix tools/,sockets/filter_expr.c sockets/filter_match.c \
-	event/event.c event/origin.c) $(addprefix lib/,address.c caps.c err.c units.c))
+$(BUILD)/fuzz/filter: $(call fuzzed,tests/fuzz/fuzz_filter.c \
+	$(addprefix tools/event/,derived.c event.c field.c filter.c filter_match.c origin.c) \
+	$(addprefix lib/,address.c caps.c descriptor.c err.c json_line.c units.c) $(addsuffix /descriptor.c,$(ALGORITHMS)))
+$(BUILD)/fuzz/obj/lib/descriptor.o: $(BUILD)/algorithms.h
 
 # ---- the lab's programs, which run in its guests
 
@@ -128,7 +143,7 @@ $(BUILD)/%.bpf.o: tests/lab/%.bpf.c
 	$(CLANG) $(BPF_CFLAGS) $(DEPS) -c $< -o $@
 
 # Many rules at once.
-$(BUILD)/write_rules: $(call objects,tests/lab/write_rules.c $(addprefix loader/,lock.c rule_text.c rules.c)) $(LIB)
+$(BUILD)/write_rules: $(call objects,tests/lab/write_rules.c $(addprefix loader/,instance/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o write_rules measure)
@@ -165,5 +180,10 @@ $(ORACLE)/test_replay: $(call oracle_source,test_replay.c mainline.c stream.c)
 
 ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record.bpf.o replay replay.bpf.o select test_replay) $(BUILD)/asan/replay
 
-tests: all unit $(FUZZERS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o) \
+tests: all unit toy $(FUZZERS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o abi2.bpf.o) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)
+
+# ---- the tools with an algorithm that only its folder knows
+
+toy:
+	$(MAKE) BUILD=$(BUILD)/toy ALGORITHMS=tests/toy all

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * BBR's callbacks, one function each: what bbr.bpf.c and the tests call.
+ * BBR's callbacks, one function each: what the shell (shell.bpf.h) and the tests call.
  */
 #ifndef BBR_ALGORITHM_H
 #define BBR_ALGORITHM_H
@@ -9,6 +9,7 @@
 #include "model.h"
 #include "probe_rtt.h"
 #include "recovery.h"
+#include "report.h"
 #include "startup.h"
 
 #define BBR_INFINITE_SSTHRESH 0x7fffffff /* TCP_INFINITE_SSTHRESH */
@@ -84,6 +85,14 @@ static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)
 		bbr_set_pacing_rate(b, sk, bbr_bw(b), PARAM(sk, idle_restart_gain));
 	else if (b->mode == BBR_PROBE_RTT)
 		bbr_check_probe_rtt_done(b, sk);
+}
+
+/* BBR takes no notice of what else the stack tells of the window. */
+static inline void bbr_cwnd_event(struct bbr *b, struct bbr_sock *sk, u8 event)
+{
+	(void)sk;
+	(void)event;
+	b->steps = 0;
 }
 
 /* The gains of the mode that the model has come to. */
@@ -219,6 +228,13 @@ static inline void bbr_set_state(struct bbr *b, const struct bbr_sock *sk, u8 ca
 	b->full_bw = 0;
 	b->round_start = 1;
 	bbr_lt_bw_sampling(b, sk, 1, false);
+}
+
+/* The send buffer in multiples of the window. */
+static inline u32 bbr_sndbuf_expand(const struct bbr *b, const struct bbr_sock *sk)
+{
+	(void)b;
+	return PARAM(sk, sndbuf_expand);
 }
 
 #endif

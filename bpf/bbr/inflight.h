@@ -75,7 +75,7 @@ static inline void bbr_put_cwnd(struct bbr_sock *sk, u32 cwnd)
  */
 static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
 {
-	cwnd += PARAM(sk, tso_budget) * bbr_tso_segs_goal(sk);
+	cwnd += PARAM(sk, tso_budget) * bbr_tso_segs_goal(b, sk);
 	cwnd = (cwnd + 1) & ~1u;
 	/* With a BDP of a few packets 1.25 of it may round to the same: probe nevertheless. */
 	if (b->mode == BBR_PROBE_BW && b->cycle_idx == BBR_PHASE_PROBE)
@@ -105,7 +105,7 @@ static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bb
 	u32 delivered = bbr_bw(b) * interval_us >> BW_SCALE;
 
 	if (b->pacing_gain > BBR_UNIT)
-		inflight += bbr_tso_segs_goal(sk);
+		inflight += bbr_tso_segs_goal(b, sk);
 	return delivered >= inflight ? 0 : inflight - delivered;
 }
 

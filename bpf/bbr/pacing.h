@@ -85,13 +85,14 @@ static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 b
 }
 
 /* Below min_tso_rate even two packets back to back would be a burst that is felt. */
-static inline u32 bbr_min_tso_segs(const struct bbr_sock *sk)
+static inline u32 bbr_min_tso_segs(const struct bbr *b, const struct bbr_sock *sk)
 {
+	(void)b; /* the rate says it all */
 	return IN(sk, pacing_rate) < PARAM(sk, min_tso_rate) >> 3 ? 1 : PARAM(sk, min_tso_segs);
 }
 
 /* Segments of the bursts that the stack will send at this rate: what tcp_tso_autosize() makes of it. */
-static inline u32 bbr_tso_segs_goal(const struct bbr_sock *sk)
+static inline u32 bbr_tso_segs_goal(const struct bbr *b, const struct bbr_sock *sk)
 {
 	u64 bytes = IN(sk, pacing_rate) >> IN(sk, pacing_shift);
 	u32 segs;
@@ -99,7 +100,7 @@ static inline u32 bbr_tso_segs_goal(const struct bbr_sock *sk)
 	if (bytes > BBR_GSO_MAX_SIZE - 1 - BBR_MAX_TCP_HEADER)
 		bytes = BBR_GSO_MAX_SIZE - 1 - BBR_MAX_TCP_HEADER;
 	segs = quotient(bytes, IN(sk, mss));
-	return min_u32(max_u32(segs, bbr_min_tso_segs(sk)), PARAM(sk, tso_segs_max));
+	return min_u32(max_u32(segs, bbr_min_tso_segs(b, sk)), PARAM(sk, tso_segs_max));
 }
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define BBR_NAME "bpf_bbr" /* the instance that bpftool registers, and bbrctl's default */
+#define BBR_NAME "bpf_bbr" /* the instance that bbrctl means if none is named */
 #define BBR_NAME_LEN 16 /* TCP_CA_NAME_MAX: 15 characters and the closing 0 */
 #ifndef BBR_VERSION
 #define BBR_VERSION "0.1.0"
@@ -16,11 +16,12 @@
 
 #define BBR_ABI_MAGIC 0x31726262 /* "bbr1" */
 /*
- * Major: layouts that older tools would misread, struct bbr of bpf/bbr/bbr.h among them. Minor: fields added
- * at the end of bbr_event or of bbr_params; tools accept those.
+ * Major: layouts that older tools would misread, the state of a connection (an algorithm's struct bbr) among
+ * them. Minor: fields added at the end of an algorithm's tail of bbr_event or of its bbr_params; tools accept
+ * those.
  */
 #ifndef BBR_ABI_MAJOR
-#define BBR_ABI_MAJOR 2
+#define BBR_ABI_MAJOR 3
 #endif
 #define BBR_ABI_MINOR 0
 
@@ -28,10 +29,13 @@ struct bbr_abi {
 	__u32 magic;
 	__u16 major;
 	__u16 minor;
-	__u32 params_size; /* bytes of struct bbr_params */
+	__u32 params_size; /* bytes of the algorithm's struct bbr_params */
 	__u32 watch_size; /* bytes of struct bbr_watch */
-	__u32 event_size; /* bytes of struct bbr_event */
+	__u32 event_size; /* bytes of an event in a ring: BBR_EVENT_BASE and tail_size */
 	char version[20]; /* of the program, for people */
+	/* From major 3 on; all before this is at the same place in each major. */
+	char algorithm[BBR_NAME_LEN]; /* its name in the tools' table: "bbr" */
+	__u32 tail_size; /* bytes of the algorithm's own part of an event */
 };
 
 /* Kernel names of the maps of an instance (at most 15 characters). */
@@ -42,6 +46,8 @@ struct bbr_abi {
 #define BBR_MAP_RULES "bbr_rules" /* which profile a new connection gets: see rules.h */
 #define BBR_MAP_DEFAULTS \
 	"bbr_defaults" /* bbrctl's, if any: inode of a namespace -> its default before */
+#define BBR_MAP_MORE \
+	"bbr_more" /* socket storage: the second part of the state, if the algorithm has one */
 #define BBR_MAP_RINGS "bbr_rings" /* array of ring buffers, one a subscriber */
 
 #endif

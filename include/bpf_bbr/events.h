@@ -5,7 +5,7 @@
  * A monitor takes a slot of struct bbr_watch (map .data.watch, which it maps into memory), puts a
  * ring buffer of its own into the same slot of bbr_rings, sets the slot's bit in `active`, and renews
  * the lease while it lives. The first callback that finds a lease run out clears the bit; with no bit
- * set a callback costs two loads and a branch. tools/slot.h has the rules between monitors.
+ * set a callback costs two loads and a branch. tools/watch/subscriber_slot.h has the rules between monitors.
  */
 #ifndef BPF_BBR_EVENTS_H
 #define BPF_BBR_EVENTS_H
@@ -19,7 +19,7 @@ enum bbr_event_kind {
 	BBR_EV_START, /* init: a connection starts to use the instance */
 	BBR_EV_END, /* release: it closes, or is switched to something else */
 	BBR_EV_ACK, /* an ACK was processed; the state after it */
-	BBR_EV_MODE, /* from and to are modes, reason is enum bbr_reason */
+	BBR_EV_MODE, /* from and to are modes of the algorithm, reason is one of its reasons */
 	BBR_EV_RECOVERY, /* from and to are enum tcp_ca_state: Recovery or Loss entered or left */
 	BBR_EV_RTO, /* a retransmission timeout */
 	BBR_EV_PARAMS, /* the connection's first ACK with changed parameters */
@@ -30,24 +30,6 @@ enum bbr_event_kind {
 
 #define BBR_EV_MAX 8 /* room for kinds that a later minor adds */
 
-enum bbr_mode {
-	BBR_STARTUP, /* ramp up quickly to fill the pipe */
-	BBR_DRAIN, /* drain the queue that STARTUP made */
-	BBR_PROBE_BW, /* cycle around the estimated bandwidth */
-	BBR_PROBE_RTT, /* cut inflight to measure min_rtt */
-	BBR_MODES,
-};
-
-/* Why a mode was entered, in the order in which it can happen on one ACK. */
-enum bbr_reason {
-	BBR_R_LT_BW_EXPIRED, /* PROBE_BW anew: the policed rate was used for long enough */
-	BBR_R_FULL_BW, /* STARTUP to DRAIN: bandwidth stopped growing */
-	BBR_R_DRAINED, /* DRAIN to PROBE_BW: inflight is down to the BDP */
-	BBR_R_MIN_RTT_EXPIRED, /* to PROBE_RTT: no lower RTT for min_rtt_win */
-	BBR_R_PROBE_RTT_DONE, /* PROBE_RTT to PROBE_BW, or to STARTUP if the pipe was never full */
-	BBR_REASONS,
-};
-
 /* bbr_event.flags */
 enum bbr_event_flag {
 	BBR_F_APP_LIMITED = 1 << 0, /* the rate sample was application-limited */
@@ -55,32 +37,37 @@ enum bbr_event_flag {
 	BBR_F_FULL_BW = 1 << 2, /* the pipe was filled */
 	BBR_F_IDLE_RESTART = 1 << 3, /* restarting after idle */
 	BBR_F_CONSERVATION = 1 << 4, /* first round of recovery: a packet out for a packet in */
-	BBR_F_LT_SAMPLING = 1 << 5, /* looking for a policer */
-	BBR_F_LT_USE_BW = 1 << 6, /* a policer was found, lt_bw is used as bw */
 	BBR_F_ACK_DELAYED = 1 << 7, /* the RTT sample may contain a delayed ACK */
-	BBR_F_SAMPLE =
-		1 << 8, /* rs_* and rtt_us are of this ACK: in BBR_EV_ACK of ours and only there */
+	/* rs_* and rtt_us are of this ACK: set in BBR_EV_ACK of our instances and only there. */
+	BBR_F_SAMPLE = 1 << 8,
 	/*
-	 * The kernel's own bbr, looked at from outside: no rs_*, APP_LIMITED, ACK_DELAYED, SAMPLE, reason, profile
-	 * and params_gen.
+	 * The kernel's own bbr, seen from outside. Its events have no rs_*, APP_LIMITED, ACK_DELAYED, SAMPLE,
+	 * reason, profile and params_gen.
 	 */
 	BBR_F_KERNEL = 1 << 9,
 };
 
 #define BBR_RTT_NONE 0xffffffffu /* min_rtt_us, rtt_us: never measured */
 
+/* Bytes for the algorithm's own part of an event. */
+#define BBR_EVENT_TAIL_MAX 96
+
 /*
  * One event. Addresses and ports are in network byte order, IPv4 as ::ffff:a.b.c.d. All bandwidths
  * are packets per microsecond << 24, as BBR keeps them: times mss gives bytes.
+ *
+ * A record in a ring ends where the algorithm's tail does (`size`). Readers copy it into a whole struct, with
+ * zeros behind it.
  */
 struct bbr_event {
-	__u16 size; /* of this record in bytes; later minors are longer */
+	/* Head: the same in each major up to and with `minor`. */
+	__u16 size; /* of this record in bytes; those of a later minor are longer */
 	__u8 major; /* BBR_ABI_MAJOR */
 	__u8 minor;
 	__u8 kind; /* enum bbr_event_kind */
 	__u8 from; /* BBR_EV_MODE, BBR_EV_RECOVERY */
 	__u8 to;
-	__u8 reason; /* enum bbr_reason */
+	__u8 reason; /* BBR_EV_MODE: why; the algorithm's */
 
 	__u64 seq; /* of this subscriber, from 0; a gap is what a full ring dropped */
 	__u64 time_ns; /* CLOCK_MONOTONIC */
@@ -88,6 +75,7 @@ struct bbr_event {
 	__u32 tag; /* of the subscription */
 	__u32 netns; /* inode number of the network namespace, as lsns(8) shows it */
 
+	/* Endpoints. */
 	__u32 laddr[4];
 	__u32 raddr[4];
 	__u16 lport;
@@ -95,31 +83,22 @@ struct bbr_event {
 	__u16 family; /* AF_INET or AF_INET6 */
 	__u16 flags; /* enum bbr_event_flag */
 
+	/* Socket. */
 	__u64 pacing_rate; /* bytes per second */
 	__u64 bytes_sent; /* payload, retransmissions included */
 	__u64 bytes_acked;
 	__u64 bytes_retrans;
-
-	__u32 bw; /* the estimate in use: max_bw, or lt_bw behind a policer */
-	__u32 max_bw; /* maximum of the last bw_win rounds */
-	__u32 full_bw; /* what full_bw_thresh compares with */
-	__u32 lt_bw;
-	__u32 min_rtt_us;
 	__u32 srtt_us;
 	__u32 cwnd; /* packets, as everything below unless it says otherwise */
 	__u32 ssthresh;
-	__u32 prior_cwnd; /* to be restored after recovery or PROBE_RTT */
 	__u32 inflight;
 	__u32 mss; /* bytes */
-	__u32 rounds; /* packet-timed round trips since the start */
 	__u32 delivered; /* since the start */
 	__u32 lost; /* since the start */
-	__u32 extra_acked; /* maximum of the filter of ACK aggregation */
-	__u32 params_gen; /* generation of the parameters in use, its low 8 bits */
 
 	/*
-	 * RTT sample, or BBR_RTT_NONE. In BBR_EV_STATE and with BBR_F_KERNEL the stack's latest, of whatever ACK
-	 * that was.
+	 * Sample. rtt_us is BBR_RTT_NONE if there is none; in BBR_EV_STATE and with BBR_F_KERNEL it is the
+	 * stack's latest, of whatever ACK that was.
 	 */
 	__u32 rtt_us;
 	__s32 rs_delivered; /* delivery rate sample: so many in rs_interval_us; < 0: not valid */
@@ -128,20 +107,28 @@ struct bbr_event {
 	__u32 rs_acked; /* newly ACKed or SACKed by this ACK */
 	__u32 rs_prior_inflight; /* before this ACK */
 
+	/* The model that every BBR has. */
+	__u32 bw; /* the estimate in use */
+	__u32 min_rtt_us;
+	__u32 rounds; /* packet-timed round trips since the start */
+	__u32 params_gen; /* generation of the parameters in use, its low 8 bits */
 	__u16 pacing_gain; /* 256 = 1.0 */
 	__u16 cwnd_gain;
-	__u8 mode; /* enum bbr_mode */
-	__u8 cycle_idx; /* PROBE_BW's phase */
+	__u8 mode; /* the algorithm's, from 0 */
+	__u8 phase; /* of that mode */
 	__u8 ca_state; /* enum tcp_ca_state */
-	__u8 full_bw_cnt; /* rounds without growth */
-	__u8 lt_rtt_cnt; /* rounds of the policer's interval, or with its rate */
 	__u8 profile; /* its index */
-	__u8 pad[6];
+	__u8 pad[4];
+
+	__u8 tail[BBR_EVENT_TAIL_MAX]; /* the algorithm's own: bbr_abi.tail_size bytes of it are written */
 };
 
-_Static_assert(sizeof(struct bbr_event) == 216, "bbr_event is ABI");
+#define BBR_EVENT_BASE __builtin_offsetof(struct bbr_event, tail) /* bytes of what all algorithms have */
+
+_Static_assert(BBR_EVENT_BASE == 192, "bbr_event is ABI");
 _Static_assert(__builtin_offsetof(struct bbr_event, pacing_rate) == 80, "bbr_event is ABI");
-_Static_assert(__builtin_offsetof(struct bbr_event, rtt_us) == 176, "bbr_event is ABI");
+_Static_assert(__builtin_offsetof(struct bbr_event, rtt_us) == 140, "bbr_event is ABI");
+_Static_assert(__builtin_offsetof(struct bbr_event, bw) == 164, "bbr_event is ABI");
 
 enum bbr_sampling {
 	BBR_SAMPLE_NONE, /* transitions only: everything but BBR_EV_ACK */

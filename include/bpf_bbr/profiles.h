@@ -4,7 +4,7 @@
  *
  * A profile is a full set of parameters. A connection gets one when it starts (see rules.h) and keeps it, but
  * follows the changes of its parameters at its next ACK. Profile 0, "default", is for all that no rule
- * speaks of.
+ * names.
  *
  * Several parameters of a profile change at once by writing the bank that is not selected and then adding one
  * to gen. Before the other bank is written again, every ACK that still reads it must have ended: an RCU
@@ -13,34 +13,29 @@
 #ifndef BPF_BBR_PROFILES_H
 #define BPF_BBR_PROFILES_H
 
-#include "bpf_bbr/params.h"
+#include <linux/types.h>
 
 #define BBR_PROFILES 64
 #define BBR_PROFILE_NAME_LEN 16 /* 15 characters and the closing 0 */
 #define BBR_PROFILE_DEFAULT "default" /* the name of profile 0 */
 
-/* Member by member, because a callback finds its place in each by a shift or one multiplication. */
-struct bbr_profiles {
-	__u32 gen
-		[BBR_PROFILES]; /* the lowest bit selects the bank; connections notice a change by it */
-	char name[BBR_PROFILES]
-		 [BBR_PROFILE_NAME_LEN]; /* "": free, or its last connections still run */
-	struct bbr_params bank[BBR_PROFILES][2];
+/*
+ * The beginning of the map. Behind it are the banks, [BBR_PROFILES][2], each the algorithm's struct bbr_params
+ * (bbr_abi.params_size bytes). Member by member, because a callback finds its place in each by a shift or one
+ * multiplication.
+ */
+struct bbr_profiles_head {
+	__u32 gen[BBR_PROFILES]; /* the lowest bit selects the bank; connections notice a change by it */
+	char name[BBR_PROFILES][BBR_PROFILE_NAME_LEN]; /* "": free, or its last connections still run */
 };
 
 /*
- * The program's own map bbr_clamped, an element for each profile, which user space can only read: the banks
- * clamped to their ranges, once for each generation, so that an ACK need not.
+ * The beginning of each element of the program's own map bbr_clamped, one for each profile, which user space can
+ * only read: the banks clamped to their ranges, once for each generation, so that an ACK need not.
  */
-struct bbr_clamped_bank {
-	struct bbr_params params;
-	__u32 options; /* is any of BBR_OPTIONS in use? */
-};
-
-struct bbr_clamped {
+struct bbr_clamped_head {
 	__u64 done; /* 1 + the generation that was clamped last; 0: none yet */
 	__s64 connections; /* that have this profile now */
-	struct bbr_clamped_bank bank[2]; /* of generation gen: bank[(gen + 1) & 1] */
 };
 
 #endif

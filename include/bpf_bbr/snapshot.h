@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the iterator of snapshots (bpf/snapshot.bpf.c) writes for each socket that uses BBR: ours, of any
- * instance, or the kernel's own.
+ * What the iterator of snapshots (bpf/snapshot.bpf.c) writes for each socket that uses an algorithm: of any of our
+ * instances, or the kernel's own.
+ *
+ * There is one object for each algorithm, with the same maps and programs. User space puts the ids of the struct_ops
+ * maps of that algorithm's instances (bbr_abi.algorithm, and the reader's own major) into `instances`, runs find_ops,
+ * and then snapshot in each network namespace, with one thread. There is nothing more to do for an algorithm whose
+ * state has a second part: the iterator finds it by itself, and what it cannot read has its value for "not known".
  */
 #ifndef BPF_BBR_SNAPSHOT_H
 #define BPF_BBR_SNAPSHOT_H
@@ -9,11 +14,6 @@
 #include "bpf_bbr/events.h"
 
 struct bbr_snapshot {
-	/*
-	 * BBR_EV_STATE. Without conn, seq and params_gen; tag is the id of the struct_ops map that the
-	 * socket's congestion control is registered by, 0 with BBR_F_KERNEL.
-	 */
-	struct bbr_event event;
 	__u64 cookie; /* SO_COOKIE: unique while the machine runs */
 	__u64 cgroup; /* id of the socket's cgroup of version 2 */
 	__u64 inode; /* of the socket in /proc/PID/fd; 0: no process has it any more */
@@ -23,6 +23,12 @@ struct bbr_snapshot {
 	__u32 bound_ifindex; /* SO_BINDTODEVICE, 0: none */
 	__u8 state; /* TCP_ESTABLISHED, ... */
 	__u8 pad[3];
+	/*
+	 * BBR_EV_STATE. Without conn, seq and params_gen; tag is the id of the struct_ops map that the
+	 * socket's congestion control is registered by, 0 with BBR_F_KERNEL. Last, because a record ends where the
+	 * event does (event.size).
+	 */
+	struct bbr_event event;
 };
 
 /*
@@ -34,6 +40,6 @@ struct bbr_ops_layout {
 	__u32 name, cong_control, init;
 };
 
-_Static_assert(sizeof(struct bbr_snapshot) == 264, "bbr_snapshot has no gaps");
+_Static_assert(__builtin_offsetof(struct bbr_snapshot, event) == 48, "bbr_snapshot has no gaps");
 
 #endif

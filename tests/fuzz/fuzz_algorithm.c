@@ -9,6 +9,7 @@
  * is mainline's BBR.
  */
 #include "algorithm.h"
+#include "clamp.h"
 #include "fuzz.h"
 
 #define MAX_CALLS 8
@@ -321,12 +322,12 @@ static void check_set_state(const struct conn *was, const struct conn *is)
 static void check_segs(const struct conn *c, bool clamped)
 {
 	const struct bbr_params *p = c->sk.param;
-	u32 segs = bbr_min_tso_segs(&c->sk);
+	u32 segs = bbr_min_tso_segs(&c->b, &c->sk);
 
 	CHECK(segs == 1 || segs == p->min_tso_segs[0]);
-	CHECK(bbr_tso_segs_goal(&c->sk) <= p->tso_segs_max[0]);
+	CHECK(bbr_tso_segs_goal(&c->b, &c->sk) <= p->tso_segs_max[0]);
 	if (clamped)
-		CHECK(segs && bbr_tso_segs_goal(&c->sk));
+		CHECK(segs && bbr_tso_segs_goal(&c->b, &c->sk));
 }
 
 static void call(enum callback callback, struct conn *c, const struct bbr_rs *rs, bool clamped)

@@ -11,6 +11,7 @@
 
 #include "conns/connections.h"
 #include "err.h"
+#include "event/derived.h"
 #include "event/event.h"
 #include "fuzz.h"
 #include "watch/monitor.h"
@@ -25,7 +26,7 @@ struct reader {
 };
 
 static unsigned long shorts, other_majors, other_tags, longer, kinds[BBR_EV_MAX];
-static unsigned long rates, unlimited, unknown_modes;
+static unsigned long rates, unlimited, unknown_modes, without_tail;
 
 static void report(void)
 {
@@ -37,19 +38,21 @@ static void report(void)
 		say_reached(event_kind_name(i), kinds[i]);
 	say_reached("unknown kind", kinds[BBR_EV_KINDS]);
 	say_reached("unknown mode", unknown_modes);
+	say_reached("without a tail", without_tail);
 	say_reached("delivery rate", rates);
 	say_reached("no pacing rate", unlimited);
 }
+
+static struct origin origin = { .name = NAME, .id = 1 };
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
+	origin.algorithm = algorithms[0];
 	stderr = fopen("/dev/null", "w"); /* for what is refused; glibc lets it be assigned */
 	return stderr ? atexit(report) : -1;
 }
-
-static const struct origin origin = { .name = NAME, .id = 1 };
 
 static bool is_line(const char *s, size_t len)
 {
@@ -84,6 +87,8 @@ static void check_json(const char *line, size_t len, const struct bbr_event *e)
 		CHECK(json_object_get_uint64(member(o, "seq", json_type_int)) == e->seq);
 		CHECK(json_object_get_uint64(member(o, "conn", json_type_int)) == e->conn);
 	}
+	for (int i = 0; i < origin.algorithm->n_fields; i++)
+		CHECK(json_object_object_get_ex(o, origin.algorithm->fields[i].key, NULL));
 	CHECK(json_object_get_int64(member(o, "bw_bps", json_type_int)) >= 0);
 	CHECK(json_object_get_double(member(o, "pacing_gain", json_type_double)) * 256 ==
 	      e->pacing_gain);
@@ -130,10 +135,22 @@ static void print_text(const struct bbr_event *e, bool colour)
 	free(line);
 }
 
+/* Of a whole event nothing is missing, and what is behind its tail is 0. */
+static void check_whole(const struct bbr_event *e)
+{
+	const char *bytes = (const char *)e;
+
+	CHECK(e->size >= BBR_EVENT_BASE && e->size <= sizeof(*e));
+	for (size_t i = e->size; i < sizeof(*e); i++)
+		CHECK(!bytes[i]);
+	without_tail += e->size == BBR_EVENT_BASE;
+}
+
 static bool handle(void *ctx, const struct origin *from, const struct bbr_event *e)
 {
 	struct reader *r = ctx;
 
+	check_whole(e);
 	CHECK(!strcmp(from->name, NAME));
 	r->events++;
 	connections_note(&r->connections, e);
@@ -142,7 +159,7 @@ static bool handle(void *ctx, const struct origin *from, const struct bbr_event 
 	print_text(e, true);
 
 	kinds[e->kind < BBR_EV_KINDS ? e->kind : BBR_EV_KINDS]++;
-	unknown_modes += e->mode >= BBR_MODES;
+	unknown_modes += e->mode >= origin.algorithm->n_modes;
 	rates += event_has_rate(e);
 	unlimited += e->pacing_rate == EVENT_UNLIMITED;
 	return true;
@@ -162,7 +179,8 @@ static void read_record(struct monitor *m, const void *record, size_t size)
 	CHECK(m->error == (refused ? EXIT_REFUSED : EXIT_DONE));
 	CHECK(r->events - before <= 1 && !(read && refused));
 
-	if (size < 4 || (e.major == BBR_ABI_MAJOR && (size < sizeof(e) || e.size < sizeof(e)))) {
+	if (size < 4 ||
+	    (e.major == BBR_ABI_MAJOR && (size < BBR_EVENT_BASE || e.size < BBR_EVENT_BASE))) {
 		CHECK(refused);
 		shorts++;
 	} else if (e.major != BBR_ABI_MAJOR) {

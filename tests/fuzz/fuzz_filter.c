@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Filter expressions of bbrmon snapshot. The input is a connection, and then the text of an expression. What is
+ * Filter expressions of bbrmon. The input is a connection, and then the text of an expression. What is
  * accepted is a function of the connection: its negation gives the opposite, with itself by "and" and "or" it
  * gives the same. Nothing of the system is looked up but names of services.
  */
 #include <arpa/inet.h>
 
 #include "err.h"
-#include "sockets/filter_expr.h"
+#include "event/filter.h"
 #include "fuzz.h"
 
 #define MAX_TEXT 1024
 
 static unsigned long accepted, refused, empty, matched, unmatched, recorded, with_states,
-	ops[FILTER_MODE + 1];
+	ops[FILTER_FIELD + 1];
 static unsigned long compares[FILTER_LT + 1], no_cgroup, no_device, any_host, with_port, inet6,
-	too_long;
+	too_long, pushed_all, no_socket;
 
 static const char *const op_names[] = { "and",	  "or",	    "not",  "host",    "port", "mark",
-					"cgroup", "device", "name", "profile", "mode" };
+					"cgroup", "device", "name", "profile", "mode", "field" };
 static const char *const compare_names[] = { "=", "!=", ">=", "<=", ">", "<" };
 
 static void report(void)
@@ -35,8 +35,10 @@ static void report(void)
 	say_reached("any host", any_host);
 	say_reached("host with port", with_port);
 	say_reached("host of IPv6", inet6);
+	say_reached("refused for want of a socket", no_socket);
+	say_reached("all in the kernel", pushed_all);
 	say_reached("as many nodes as there can be", too_long);
-	for (int i = 0; i <= FILTER_MODE; i++)
+	for (int i = 0; i <= FILTER_FIELD; i++)
 		say_reached(op_names[i], ops[i]);
 	for (int i = 0; i <= FILTER_LT; i++)
 		say_reached(compare_names[i], compares[i]);
@@ -115,8 +117,47 @@ static void check_tree(const struct filter *f)
 	}
 }
 
+/* The subject of an expression. */
+struct subject {
+	struct origin origin;
+	struct bbr_snapshot state;
+	bool is_recorded;
+};
+
+static bool matches(struct filter *f, const struct subject *c)
+{
+	return filter_matches(f, &c->origin, &c->state.event, c->is_recorded ? NULL : &c->state);
+}
+
+static bool is_in(const __u32 addr[4], const __u32 want[4], const __u32 mask[4])
+{
+	for (int i = 0; i < 4; i++)
+		if ((addr[i] & mask[i]) != want[i])
+			return false;
+	return true;
+}
+
+/* What the BPF program does with it. */
+static bool kernel_matches(const struct bbr_filter *k, const struct bbr_event *e)
+{
+	return is_in(e->laddr, k->laddr, k->lmask) && is_in(e->raddr, k->raddr, k->rmask) &&
+	       (!k->lport || k->lport == e->lport) && (!k->rport || k->rport == e->rport);
+}
+
+/* What the kernel leaves out the expression does not match, and nothing else if that is all of it. */
+static void check_push_down(const struct filter *f, const struct subject *c, bool result)
+{
+	struct bbr_filter kernel = {};
+	bool all = filter_push_down(f, &kernel), kept = kernel_matches(&kernel, &c->state.event);
+
+	pushed_all += all && f->root >= 0;
+	CHECK(kept || !result);
+	if (all && (c->is_recorded || f->states == ~0u))
+		CHECK(kept == result);
+}
+
 /* What the expression in another one gives; -1: that is too long or too deep. */
-static int in_form(const char *form, const char *text, const struct snapshot *c)
+static int in_form(const char *form, const char *text, const struct subject *c)
 {
 	static struct filter f;
 	char *whole;
@@ -124,13 +165,13 @@ static int in_form(const char *form, const char *text, const struct snapshot *c)
 
 	CHECK(asprintf(&whole, form, text, text) > 0);
 	if (filter_parse(&f, whole, &fake_system))
-		result = filter_matches(&f, c);
+		result = matches(&f, c);
 	filter_free(&f);
 	free(whole);
 	return result;
 }
 
-static void check_forms(const char *text, const struct snapshot *c, int expected)
+static void check_forms(const char *text, const struct subject *c, int expected)
 {
 	static const struct {
 		const char *form;
@@ -149,14 +190,15 @@ static void check_forms(const char *text, const struct snapshot *c, int expected
 	}
 }
 
-static void check_accepted(const struct filter *f, const char *text, const struct snapshot *c)
+static void check_accepted(struct filter *f, const char *text, const struct subject *c)
 {
-	bool result = filter_matches(f, c);
+	bool result = matches(f, c);
 
 	accepted++;
 	matched += result;
 	unmatched += !result;
 	check_tree(f);
+	check_push_down(f, c, result);
 	note_nodes(f);
 	if (f->root < 0) {
 		empty++;
@@ -170,19 +212,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct filter f;
 	struct input in = { data, size };
-	struct bbr_snapshot state;
-	struct origin origin = { .id = 1 };
+	struct subject c = { .origin = { .id = 1, .algorithm = algorithms[0] } };
 	char profiles[BBR_PROFILES][BBR_PROFILE_NAME_LEN] = {}, text[MAX_TEXT + 1];
-	struct snapshot c = { &origin, &state, false };
 	uint8_t flags;
 
 	input_take(&in, &flags, sizeof(flags));
-	input_take(&in, &state, sizeof(state));
-	input_take(&in, origin.name, sizeof(origin.name) - 1);
+	input_take(&in, &c.state, sizeof(c.state));
+	input_take(&in, c.origin.name, sizeof(c.origin.name) - 1);
 	input_take(&in, profiles[1], BBR_PROFILE_NAME_LEN - 1);
-	state.event.profile &= 3; /* what is beyond the first two has no name */
+	c.state.event.profile &= 3; /* what is beyond the first two has no name */
 	if (flags & 1)
-		origin.profiles = (const void *)profiles;
+		c.origin.profiles = (const void *)profiles;
 	c.is_recorded = flags & 2;
 	recorded += c.is_recorded;
 	size = in.left < MAX_TEXT ? in.left : MAX_TEXT;
@@ -193,6 +233,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_accepted(&f, text, &c);
 	else
 		refused++;
+	/* Of an event nothing may be asked that only a socket has. */
+	if (!f.needs_socket && f.n) {
+		filter_free(&f);
+		filter_parse(&f, text, NULL);
+		CHECK(!f.needs_socket);
+	} else if (f.needs_socket) {
+		filter_free(&f);
+		CHECK(!filter_parse(&f, text, NULL));
+		no_socket++;
+	}
 	filter_free(&f);
 	return 0;
 }

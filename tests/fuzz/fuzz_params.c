@@ -15,22 +15,25 @@
 #include <json-c/json.h>
 
 #include "address.h"
+#include "descriptor.h"
 #include "err.h"
 #include "fuzz.h"
 #include "instance.h"
-#include "loader/lock.h"
-#include "loader/param.h"
-#include "loader/profile.h"
-#include "loader/socket_filter.h"
-#include "units.h"
-#include "loader/verbs.h"
+#include "instance/lock.h"
 #include "stream/watch_options.h"
+#include "tuning/param.h"
+#include "tuning/profile_map.h"
+#include "tuning/socket_filter.h"
+#include "units.h"
+#include "verbs/verbs.h"
 
 #define MAX_ARGS 80 /* more than any verb takes */
 
 int bbrctl_main(int argc, char **argv); /* main() of loader/main.c, by the Makefile */
 
-static struct bbr_params in_force; /* those of the instance */
+static struct param_set in_force; /* those of the instance */
+static const struct algorithm
+	*algorithm; /* of the instance: the first byte of the input chooses it */
 static unsigned int messages; /* of err() in this run */
 
 static unsigned long assignments, loads, changes, texts, jsons, nothings, refusals;
@@ -128,23 +131,23 @@ int instance_get(const char *name, struct instance *inst)
 	size_t len = strlen(name);
 
 	CHECK(len && len < BBR_NAME_LEN && !strpbrk(name, " /%\n\\\""));
-	memset(inst, 0, sizeof(*inst));
+	*inst = (struct instance){ .algorithm = algorithm };
 	return EXIT_DONE;
 }
 
-int profiles_open(const struct instance *inst, struct profiles *ps)
+int profile_map_open(const struct instance *inst, struct profile_map *ps)
 {
 	(void)inst;
 	memset(ps, 0, sizeof(*ps));
 	return EXIT_DONE;
 }
 
-void profiles_close(struct profiles *ps)
+void profile_map_close(struct profile_map *ps)
 {
 	(void)ps;
 }
 
-int profile_get(const struct profiles *ps, const char *name, int *index)
+int profile_get(const struct profile_map *ps, const char *name, int *index)
 {
 	(void)ps;
 	*index = 0;
@@ -154,35 +157,36 @@ int profile_get(const struct profiles *ps, const char *name, int *index)
 	return EXIT_NOTHING;
 }
 
-int profile_check_known(const struct profiles *ps, const struct bbr_params *p)
+int profile_check_known(const struct profile_map *ps, const struct param_set *p)
 {
 	(void)ps;
 	(void)p;
 	return EXIT_DONE;
 }
 
-void profile_read(const struct profiles *ps, int index, struct bbr_params *p)
+void profile_read(const struct profile_map *ps, int index, struct param_set *p)
 {
 	(void)ps;
 	CHECK(!index);
 	*p = in_force;
 }
 
-static void check_ranges(const struct bbr_params *p)
+static void check_ranges(const struct param_set *p)
 {
-	for (size_t i = 0; i < nr_params; i++) {
-		const __u32 *v = param_values_const(&params[i], p);
+	param_for_each(param, p->algorithm)
+	{
+		const __u32 *v = &p->value[param->first];
 
-		for (__u32 k = 0; k < params[i].n; k++)
-			CHECK(v[k] >= params[i].lo && v[k] <= params[i].hi);
+		for (__u32 k = 0; k < param->n; k++)
+			CHECK(v[k] >= param->lo && v[k] <= param->hi);
 	}
 }
 
-int profile_write(struct profiles *ps, int index, const struct bbr_params *p)
+int profile_write(struct profile_map *ps, int index, const struct param_set *p)
 {
 	(void)ps;
 	CHECK(!index);
-	CHECK(memcmp(p, &in_force, sizeof(*p)));
+	CHECK(!param_set_equal(p, &in_force));
 	check_ranges(p);
 	in_force = *p;
 	changes++;
@@ -192,11 +196,15 @@ int profile_write(struct profiles *ps, int index, const struct bbr_params *p)
 /* The verbs that are about BPF programs. */
 int verb_load(const struct options *opt, int argc, char **argv)
 {
-	struct bbr_params p = params_default;
-	int ret;
+	const struct algorithm *loaded;
+	struct param_set p;
+	int ret = algorithm_option(opt, &loaded);
 
 	(void)argv;
 	CHECK(argc == 1);
+	if (ret)
+		return ret;
+	p = param_set_default(loaded);
 	for (int i = 0; i < opt->set.n; i++) {
 		ret = param_assign(opt->set.arg[i], &p);
 		check_ranges(&p);
@@ -278,14 +286,16 @@ int verb_detach(const struct options *opt, int argc, char **argv)
 }
 
 /* Any values within their ranges. */
-static void take_values(struct input in, struct bbr_params *p)
+static void take_values(struct input in, struct param_set *p)
 {
-	for (size_t i = 0; i < nr_params; i++) {
-		__u32 *v = param_values(&params[i], p);
+	*p = param_set_default(algorithm);
+	param_for_each(param, algorithm)
+	{
+		__u32 *v = &p->value[param->first];
 
-		for (__u32 k = 0; k < params[i].n; k++) {
+		for (__u32 k = 0; k < param->n; k++) {
 			input_take(&in, &v[k], sizeof(v[k]));
-			v[k] = params[i].lo + v[k] % (params[i].hi - params[i].lo + 1);
+			v[k] = param->lo + v[k] % (param->hi - param->lo + 1);
 		}
 	}
 }
@@ -301,11 +311,11 @@ static void check_json_value(const struct param *param, struct json_object *o, _
 }
 
 /* Values come back from what is printed of them. */
-static void check_round_trip(const struct param *param, const struct bbr_params *p)
+static void check_round_trip(const struct param *param, const struct param_set *p)
 {
-	const __u32 *v = param_values_const(param, p);
+	const __u32 *v = &p->value[param->first];
 	struct json_object *o = param_json(param, p);
-	struct bbr_params back = params_default;
+	struct param_set back = param_set_default(algorithm);
 	char text[PARAM_TEXT_LEN], assignment[2 * PARAM_TEXT_LEN];
 
 	param_format(param, p, text, sizeof(text));
@@ -324,7 +334,7 @@ static void check_limits(const struct param *param)
 {
 	const __u32 beyond[] = { param->lo - 1, param->hi + 1 };
 	char text[UNITS_LEN], assignment[PARAM_TEXT_LEN];
-	struct bbr_params p = params_default;
+	struct param_set p = param_set_default(algorithm);
 
 	for (int i = param->lo ? 0 : 1; param->n == 1 && i < 2; i++) {
 		param_format_value(param, beyond[i], text, sizeof(text));
@@ -335,19 +345,20 @@ static void check_limits(const struct param *param)
 
 static void check_values(struct input in)
 {
-	struct bbr_params p;
+	struct param_set p;
 	__u64 any;
 
 	take_values(in, &p);
-	for (size_t i = 0; i < nr_params; i++) {
-		check_round_trip(&params[i], &p);
-		check_limits(&params[i]);
+	param_for_each(param, algorithm)
+	{
+		check_round_trip(param, &p);
+		check_limits(param);
 	}
 	in_force = p;
 
 	/* What the map holds may be out of range. */
-	input_take(&in, &p, sizeof(p));
-	params_clamp(&p);
+	input_take(&in, p.value, sizeof(p.value));
+	param_set_clamp(&p);
 	check_ranges(&p);
 
 	/* 15 digits are kept. */
@@ -377,22 +388,22 @@ static void check_number(const char *s, enum parse_error (*parse)(const char *, 
 /* What is taken is one value for each place, and changes nothing else; what is not changes nothing. */
 static void check_assignment(const char *s)
 {
-	struct bbr_params p = params_default;
+	const struct param_set before = param_set_default(algorithm);
+	struct param_set p = before;
 	const struct param *param;
 	__u32 n = 1;
 
 	if (param_assign(s, &p)) {
-		CHECK(!memcmp(&p, &params_default, sizeof(p)));
+		CHECK(param_set_equal(&p, &before));
 		return;
 	}
 	check_ranges(&p);
-	param = param_find(s, strcspn(s, "="));
+	param = param_find(algorithm, s, strcspn(s, "="));
 	for (const char *c = s; *c; c++)
 		n += *c == ',';
 	CHECK(param && n == param->n);
-	memcpy(param_values(param, &p), param_values_const(param, &params_default),
-	       n * sizeof(__u32));
-	CHECK(!memcmp(&p, &params_default, sizeof(p)));
+	param_reset(param, &p);
+	CHECK(param_set_equal(&p, &before));
 	assignments++;
 }
 
@@ -523,6 +534,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int argc;
 
 	CHECK(text);
+	algorithm = algorithms[size ? data[0] % n_algorithms : 0];
 	argc = split(text, argv);
 	memcpy(own, argv, argc * sizeof(*own)); /* getopt changes their order */
 	check_values((struct input){ data, size });

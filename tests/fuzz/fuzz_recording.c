@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * bbrmon's reader of recordings with anything in the file. The first byte of the input says how it is made of the
- * others: as they are; or as the records of one chunk, with a head and a checksum that are right, which chance
- * would never find, and maybe cut off. What was read is written, and read once more: it must be the same.
+ * others: as they are; or as the records of one chunk, of today's format or that of ABI 2, maybe cut off. It has a
+ * head and checksums that are right, which chance would never find. What was read is written, and read once more: it
+ * must be the same.
  */
 #define _GNU_SOURCE
+#include <endian.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,16 +21,21 @@
 
 #define MAX_FILE (64 << 10)
 
+/* The first byte of the input. */
+#define HOW_CHUNK 1
+#define HOW_TODAY 2 /* a chunk of today's format */
+
 /* What a reading came to: a checksum of all that an event says, and of whom. */
 struct reading {
 	unsigned long events;
 	__u32 crc;
+	const struct algorithm *algorithm; /* of the last event */
 	enum recording_next end;
 	struct watch_totals totals;
 };
 
-static unsigned long whole, cut, damaged, refused, empty, runs, profiles, longer, kernels,
-	unknown_kinds;
+static unsigned long whole, cut, damaged, refused, empty, runs, profiles, described, of_abi2,
+	unknown, kernels, unknown_kinds;
 static unsigned long ended, dropped;
 
 static void report(void)
@@ -40,7 +47,9 @@ static void report(void)
 	say_reached("no event", empty);
 	say_reached("several runs", runs);
 	say_reached("names of profiles", profiles);
-	say_reached("longer event", longer);
+	say_reached("an algorithm that only the file knows", described);
+	say_reached("of ABI 2", of_abi2);
+	say_reached("an algorithm that nobody knows", unknown);
 	say_reached("the kernel's own", kernels);
 	say_reached("unknown kind", unknown_kinds);
 	say_reached("an end", ended);
@@ -66,10 +75,30 @@ static int file_of(const void *data, size_t size)
 	return fd;
 }
 
-/* A chunk with the input as its records; how[1] says how much of it there is. */
-static int chunk_of(struct input *in)
+/* Descriptions of algorithms get the right checksum. */
+static void mend_checksums(__u8 *records, size_t size)
 {
-	static __u8 file[RECORDING_HEAD + MAX_FILE];
+	size_t at = 0, record;
+	bool bad;
+
+	while ((record = recording_record_size(records + at, size - at, &bad))) {
+		__u8 *type = records + at, *end = records + at + record;
+
+		while (*type++ & 0x80)
+			;
+		if (*type == RECORDING_ALGORITHM && end - type > 5) {
+			__u32 crc = htole32(crc32(0, type + 5, end - type - 5));
+
+			memcpy(type + 1, &crc, sizeof(crc));
+		}
+		at += record;
+	}
+}
+
+/* A chunk with the input as its records, the first byte of which says how much of it there is. */
+static int chunk_of(struct input *in, bool is_today)
+{
+	static __u8 file[RECORDING_HEAD + MAX_FILE], records[MAX_FILE];
 	struct recording_head head = { .run.id = 1, .run.sampling = BBR_SAMPLE_ACK };
 	z_stream z = {};
 	__u8 part;
@@ -77,7 +106,11 @@ static int chunk_of(struct input *in)
 
 	input_take(in, &part, sizeof(part));
 	CHECK(!deflateInit2(&z, 1, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY));
-	z.next_in = (__u8 *)in->data;
+	memcpy(records, in->data, in->left);
+	if (is_today)
+		mend_checksums(records, in->left);
+	head.major = is_today ? RECORDING_MAJOR : RECORDING_MAJOR_ABI2;
+	z.next_in = records;
 	z.avail_in = in->left;
 	z.next_out = file + RECORDING_HEAD;
 	z.avail_out = MAX_FILE;
@@ -91,28 +124,68 @@ static int chunk_of(struct input *in)
 	return file_of(file, part ? size * part / 256 : size);
 }
 
+static bool is_known(const struct algorithm *a)
+{
+	return algorithm_find(a->name) == a;
+}
+
+static void note_text(struct reading *r, const char *text)
+{
+	for (const char *c = text; *c; c++)
+		CHECK(*c >= ' ' && *c <= '~');
+	r->crc = crc32(r->crc, (const __u8 *)text, strlen(text) + 1);
+}
+
+/* All that is shown of an event is in the event, and fit for a terminal. */
+static void note_algorithm(struct reading *r, const struct algorithm *a)
+{
+	note_text(r, a->name);
+	note_text(r, a->title);
+	for (unsigned int i = 0; i < a->n_modes; i++) {
+		note_text(r, a->modes[i].name);
+		for (unsigned int k = 0; k < a->modes[i].n_phases; k++)
+			note_text(r, a->modes[i].phases[k]);
+	}
+	for (unsigned int i = 0; i < a->n_reasons; i++)
+		note_text(r, a->reasons[i]);
+	for (unsigned int i = 0; i < a->n_fields; i++) {
+		const struct field *f = &a->fields[i];
+
+		CHECK(f->offset + f->width <= (int)sizeof(struct bbr_event));
+		note_text(r, f->key);
+		note_text(r, f->text ? f->text : "");
+		note_text(r, f->curve ? f->curve : "");
+		for (unsigned int k = 0; k < f->n_names; k++)
+			note_text(r, f->names[k]);
+	}
+}
+
 static void note_event(struct reading *r, const struct recording_reader *reader)
 {
-	const struct bbr_event *e = reader->event;
+	const struct bbr_event *e = &reader->event;
+	struct bbr_event without = *e;
 	const char *profile;
 
-	CHECK(event_check(e, e->size) == EVENT_OK);
+	CHECK(event_check(e, sizeof(*e)) == EVENT_OK);
+	CHECK(e->size >= BBR_EVENT_BASE && e->size <= sizeof(*e));
 	CHECK(reader->origin->id == e->tag);
 	CHECK(strlen(reader->origin->name) < sizeof(reader->origin->name));
 	for (const char *c = reader->origin->name; *c; c++)
 		CHECK(*c > ' ' && *c <= '~');
 	profile = origin_profile(reader->origin, e);
+	if (r->algorithm != reader->origin->algorithm)
+		note_algorithm(r, reader->origin->algorithm);
+	r->algorithm = reader->origin->algorithm;
 	r->events++;
-	/* The tag is a number that this reading gave. */
-	r->crc = crc32(r->crc, (const __u8 *)e, offsetof(struct bbr_event, tag));
-	r->crc =
-		crc32(r->crc, (const __u8 *)&e->netns, e->size - offsetof(struct bbr_event, netns));
+	without.tag = 0; /* a number that this reading gave */
+	r->crc = crc32(r->crc, (const __u8 *)&without, sizeof(without));
 	r->crc = crc32(r->crc, (const __u8 *)reader->origin->name, strlen(reader->origin->name));
 	r->crc = crc32(r->crc, (const __u8 *)&reader->origin->is_kernel, 1);
 	if (profile)
 		r->crc = crc32(r->crc, (const __u8 *)profile, strlen(profile));
 	profiles += !!profile;
-	longer += e->size > sizeof(*e);
+	described += !is_known(r->algorithm);
+	of_abi2 += reader->chunk->is_abi2;
 	kernels += reader->origin->is_kernel;
 	unknown_kinds += e->kind >= BBR_EV_KINDS;
 }
@@ -132,7 +205,7 @@ static struct reading read_all(int fd, struct recording_writer *copy)
 		runs += copy->run.id && copy->run.id != reader->run.id;
 		recording_writer_run(copy, &reader->run);
 		recording_writer_totals(copy, &r.totals);
-		recording_writer_event(copy, reader->origin, reader->event);
+		recording_writer_event(copy, reader->origin, &reader->event);
 	}
 	CHECK(r.end == RECORDING_NEXT_OVER || r.end == RECORDING_NEXT_FAILED);
 	CHECK(reader->events >= r.events && reader->events <= r.events + 1);
@@ -142,6 +215,7 @@ static struct reading read_all(int fd, struct recording_writer *copy)
 		damaged += !!reader->places;
 		cut += reader->is_cut;
 		ended += reader->run_ended;
+		unknown += reader->said_unknown;
 		whole += r.end == RECORDING_NEXT_OVER && !reader->places && !reader->is_cut;
 		refused += r.end == RECORDING_NEXT_FAILED;
 		empty += !r.events;
@@ -177,13 +251,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	CHECK(copy && to >= 0);
 	input_take(&in, &how, sizeof(how));
-	fd = how & 1 ? chunk_of(&in) : file_of(in.data, in.left);
+	fd = how & HOW_CHUNK ? chunk_of(&in, how & HOW_TODAY) : file_of(in.data, in.left);
 	recording_writer_file(copy, to, "copy", 0);
 	r = read_all(fd, copy);
 	recording_writer_end(copy, false);
 	CHECK(!copy->failed);
 	check_copy(&r, to);
 	recording_writer_free(copy);
+	layout_forget();
 	close(fd);
 	close(to);
 	return 0;

@@ -13,21 +13,27 @@
 #include <bpf/bpf.h>
 
 #include "cgroup.h"
+#include "embedded.h"
 #include "err.h"
 #include "fuzz.h"
 #include "instance.h"
-#include "loader/param.h"
-#include "loader/profile.h"
-#include "loader/profile_defs.h"
-#include "loader/rule_text.h"
-#include "loader/rules.h"
-#include "loader/verbs.h"
+#include "tuning/param.h"
+#include "tuning/profile_definitions.h"
+#include "tuning/profile_map.h"
+#include "tuning/rule_list.h"
+#include "tuning/rule_text.h"
+#include "verbs/verbs.h"
 
 #define MAX_LINES 64
 #define OUTER_ID 1
 #define INNER_ID 2
 
-const char bbr_profiles[1], bbr_profiles_end[1]; /* instead of loader/embedded.S */
+/* Instead of loader/embedded.c: no profiles are built in. */
+struct embedded embedded_profiles(const struct algorithm *algorithm)
+{
+	(void)algorithm;
+	return (struct embedded){};
+}
 
 static unsigned long files, refused_files, definitions, parsed, refused_rules, tries, found,
 	not_found;
@@ -199,7 +205,7 @@ static void check_round_trip(const struct bbr_rule *rule)
 }
 
 /* A connection with the values of some of the rules. */
-static void check_connection(const struct instance *inst, const struct rules *rules,
+static void check_connection(const struct instance *inst, const struct rule_list *rules,
 			     struct input *in)
 {
 	const struct bbr_rule *by[5];
@@ -219,7 +225,7 @@ static void check_connection(const struct instance *inst, const struct rules *ru
 	cgroups[0] = by[4]->cgroup;
 	cgroups[1] = by[0]->cgroup;
 	test.cgroups = cgroups;
-	place = rules_match(rules, &test);
+	place = rule_list_match(rules, &test);
 	CHECK(place == choose(inst, &test));
 	*(place < 0 ? &not_found : &found) += 1;
 }
@@ -227,7 +233,7 @@ static void check_connection(const struct instance *inst, const struct rules *ru
 static void check_rules(char *text, struct input in)
 {
 	static const struct instance inst = { .rules_id = OUTER_ID };
-	struct rules rules = {}, back;
+	struct rule_list rules = {}, back;
 	struct bbr_rule rule;
 	char *line;
 
@@ -239,10 +245,10 @@ static void check_rules(char *text, struct input in)
 		parsed++;
 		check_round_trip(&rule);
 		rule.profile = rules.n;
-		CHECK(!rules_insert(&rules, rules.n / 2, &rule));
+		CHECK(!rule_list_insert(&rules, rules.n / 2, &rule));
 	}
-	CHECK(!rules_write(&inst, &rules));
-	CHECK(!rules_read(&inst, &back) && back.n == rules.n);
+	CHECK(!rule_list_write(&inst, &rules));
+	CHECK(!rule_list_read(&inst, &back) && back.n == rules.n);
 	for (__u32 i = 0; i < rules.n; i++) {
 		CHECK(back.rule[i].order == i);
 		back.rule[i].order = rules.rule[i].order;
@@ -251,32 +257,32 @@ static void check_rules(char *text, struct input in)
 	tries += rules.n > 1;
 	for (int i = 0; rules.n && i < 32; i++)
 		check_connection(&inst, &rules, &in);
-	rules_free(&rules);
-	rules_free(&back);
+	rule_list_free(&rules);
+	rule_list_free(&back);
 }
 
 static void check_file(const uint8_t *data, size_t size)
 {
-	struct profile_defs defs = {};
+	struct profile_definitions defs = {};
 	FILE *real = stdin;
 
 	stdin = fmemopen((void *)data, size, "r");
 	CHECK(stdin);
-	if (profile_defs_file("-", &defs))
+	if (profile_definitions_file("-", algorithms[0], &defs))
 		refused_files++;
 	else
 		files++;
 	for (size_t i = 0; i < defs.n; i++) {
-		struct bbr_params clamped = defs.def[i].params;
+		struct param_set clamped = defs.def[i].params;
 
-		params_clamp(&clamped);
-		CHECK(!memcmp(&clamped, &defs.def[i].params, sizeof(clamped)));
+		param_set_clamp(&clamped);
+		CHECK(param_set_equal(&clamped, &defs.def[i].params));
 		CHECK(profile_name_is_valid(defs.def[i].name));
-		CHECK(profile_defs_find(&defs, defs.def[i].name) == &defs.def[i]);
+		CHECK(profile_definitions_find(&defs, defs.def[i].name) == &defs.def[i]);
 		CHECK(!strpbrk(defs.def[i].about, "\n") && !strpbrk(defs.def[i].needs, "\n"));
 		definitions++;
 	}
-	profile_defs_free(&defs);
+	profile_definitions_free(&defs);
 	fclose(stdin);
 	stdin = real;
 }

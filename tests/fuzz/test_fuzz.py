@@ -33,7 +33,7 @@ MISTAKES = {
                                    ";\n}\n\nstatic inline void bbr_measure"),
     "ignore_loss": ("recovery.h", "b->packet_conservation = 0;\n\tb->prev_ca_state",
                     "b->prev_ca_state"),
-    "no quotient by 0": ("bbr.h", "divisor ? dividend / divisor : 0", "dividend / divisor"),
+    "no quotient by 0": ("../arithmetic.h", "divisor ? dividend / divisor : 0", "dividend / divisor"),
     "no interval of 0": ("policer.h", "quotient(delivered * BW_UNIT, t * USEC_PER_MSEC)",
                          "delivered * BW_UNIT / (t * USEC_PER_MSEC)"),
     "not the draining phase": ("probe_bw.h", "b->cycle_idx = last - r", "b->cycle_idx = r"),

@@ -15,10 +15,10 @@
 
 #include "err.h"
 #include "instance.h"
-#include "loader/lock.h"
-#include "loader/rule_text.h"
-#include "loader/rules.h"
-#include "loader/verbs.h"
+#include "instance/lock.h"
+#include "tuning/rule_list.h"
+#include "tuning/rule_text.h"
+#include "verbs/verbs.h"
 
 static const char **member(struct options *opt, const char *option)
 {
@@ -35,7 +35,7 @@ static const char **member(struct options *opt, const char *option)
 	return strcmp(option, "--profile") ? NULL : &opt->profile;
 }
 
-static int take_line(char *line, struct rules *rules)
+static int take_line(char *line, struct rule_list *rules)
 {
 	struct options opt = {};
 	struct bbr_rule rule;
@@ -56,10 +56,10 @@ static int take_line(char *line, struct rules *rules)
 	if (ret)
 		return ret;
 	rule.profile = opt.profile ? atoi(opt.profile) : 0;
-	return rules_insert(rules, rules->n, &rule);
+	return rule_list_insert(rules, rules->n, &rule);
 }
 
-static int read_rules(struct rules *rules)
+static int read_rules(struct rule_list *rules)
 {
 	char *line = NULL;
 	size_t size = 0;
@@ -73,7 +73,7 @@ static int read_rules(struct rules *rules)
 
 int main(int argc, char **argv)
 {
-	struct rules rules = {};
+	struct rule_list rules = {};
 	struct instance inst;
 	int ret;
 
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 	if (!ret)
 		ret = instance_get(argv[1], &inst);
 	if (!ret)
-		ret = rules_write(&inst, &rules);
-	rules_free(&rules);
+		ret = rule_list_write(&inst, &rules);
+	rule_list_free(&rules);
 	return ret;
 }

@@ -13,7 +13,9 @@ import system
 LOOKUP, UPDATE, DELETE, CREATE, FD_BY_ID = 1, 2, 3, 0, 14
 ARRAY, ARRAY_OF_MAPS, LPM_TRIE = 2, 12, 11
 NO_PREALLOC = 1
-HEADERS = pathlib.Path(__file__).resolve().parents[2] / "include/bpf_bbr"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HEADERS = ROOT / "include/bpf_bbr"
+PARAMS = ROOT / "bpf/bbr/params.h"
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -71,7 +73,7 @@ class Map:
 def parameters():
     """key: (index of its first word in struct bbr_params, count of its words)"""
     found, at = {}, 0
-    for key, n in re.findall(r"^\tX\((\w+), (\d+),", (HEADERS / "params.h").read_text(), re.M):
+    for key, n in re.findall(r"^\t[CO]\((\w+), (\d+),", PARAMS.read_text(), re.M):
         found[key] = at, int(n)
         at += int(n)
     assert len(found) > 30
@@ -79,7 +81,7 @@ def parameters():
 
 
 class Profiles:
-    """struct bbr_profiles of an instance, mapped into memory, and what its clamped copies count."""
+    """The profiles of an instance (bpf_bbr/profiles.h), mapped into memory, and what its clamped copies count."""
 
     PROFILES, NAME_LEN = 64, 16
 
@@ -141,7 +143,7 @@ def profiles(maps):
 
 
 class GracePeriod:
-    """Waits, as loader/profile.c does, until all BPF programs have ended that run now."""
+    """Waits, as loader/tuning/profile_map.c does, until all BPF programs have ended that run now."""
 
     def __init__(self):
         self.inner = Map.create(ARRAY, 4, 4, 1)

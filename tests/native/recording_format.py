@@ -1,36 +1,42 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Recordings, read and written by tools/recording.h's words: to compare bbrmon with, and to make files that it
-does not write.
+Recordings, read and written by the words of tools/recording/recording.h and description.h: to compare bbrmon with, and
+to make files that it does not write. Files of ABI 2 are made by recording_file.py.
 """
 import itertools
-import re
 import pathlib
 import struct
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAGIC = b"\x89bbrrec\n"
+MAJOR = 2
 HEAD = struct.Struct("<8sBBHIIIIIIIQQQqQ16s")
-EVENT, ORIGIN, PROFILES, TOTALS, END = range(1, 6)
-EVENT_SIZE = 216
+EVENT, ORIGIN, PROFILES, TOTALS, END, ALGORITHM = range(1, 7)
+EVENT_SIZE = 288
 KINDS = 8
+COMMON, NET = 1 << 4, 1 << 5
 
-
-def fields():
-    """(name, bytes) in the order of the format, from the headers."""
-    text = (ROOT / "tools/recording/recording.h").read_text()
-    names = re.findall(r"X\(([\w\[\]]+)\)", text.split("#define RECORDING_FIELDS(X)")[1].split("/* clang-format on")[0])
-    struct_text = (ROOT / "include/bpf_bbr/events.h").read_text().split("struct bbr_event {")[1].split("\n};")[0]
-    widths = {}
-    for bits, members in re.findall(r"^\t__[us](\d+) ([^;]+);", struct_text, re.M):
-        for member in members.split(","):
-            widths[member.strip().split("[")[0]] = int(bits) // 8
-    return [(name, widths[name.split("[")[0]]) for name in names]
-
-
-FIELDS = fields()
-assert sum(width for _, width in FIELDS) == EVENT_SIZE - 8 - 4  # time_ns, tag
+# What the events of the algorithm that is written here consist of: (name, bytes, bits); no tool knows it.
+MEMBERS = [
+    *((name, width, COMMON) for width, names in (
+        (8, "bytes_acked bytes_sent bytes_retrans pacing_rate seq conn"),
+        (4, "rtt_us delivered lost cwnd mss bw min_rtt_us netns rounds"),
+        (2, "flags family pacing_gain cwnd_gain tail_size"),
+        (1, "kind mode phase ca_state profile"),
+    ) for name in names.split()),
+    *((f"{end}[{i}]", 4, COMMON | NET) for end in ("laddr", "raddr") for i in range(4)),
+    *((name, 2, COMMON | NET) for name in ("lport", "rport")),
+    ("of a later version", 8, COMMON),
+    ("colour", 1, 0),
+    ("", 1, 0),
+    ("weight_us", 4, 0),
+]
+COUNT, MICROSECONDS, FLAG, NAME = 0, 1, 6, 7
+# (key, member, unit, mask, names)
+FIELDS = [("mode", "mode", NAME, 0, ["WAIT", "GO"]), ("min_rtt_us", "min_rtt_us", MICROSECONDS, 0, []),
+          ("round_start", "flags", FLAG, 1 << 1, []), ("colour", "colour", NAME, 0, ["red", "green"]),
+          ("weight_us", "weight_us", MICROSECONDS, 0, []), ("later", "of a later version", COUNT, 0, [])]
 
 
 def varint(value):
@@ -43,6 +49,14 @@ def varint(value):
 
 def difference(value):
     return varint(value * 2 if value >= 0 else -value * 2 - 1)
+
+
+def string(text):
+    return varint(len(text)) + text.encode()
+
+
+def strings(texts):
+    return varint(len(texts)) + b"".join(map(string, texts))
 
 
 class Reader:
@@ -66,6 +80,14 @@ class Reader:
         value = self.varint()
         return -(value >> 1) - 1 if value & 1 else value >> 1
 
+    def string(self):
+        size = self.varint()
+        self.at += size
+        return self.data[self.at - size:self.at].decode()
+
+    def strings(self):
+        return [self.string() for _ in range(self.varint())]
+
     def rest(self):
         return self.data[self.at:]
 
@@ -76,7 +98,7 @@ class Head:
             "sampling", "interval_ns", "first_ns", "last_ns", "epoch_ns", "run", "boot_id")
 
     def __init__(self, data=None, **values):
-        self.__dict__.update(dict.fromkeys(self.KEYS, 0), magic=MAGIC, major=1, size=HEAD.size,
+        self.__dict__.update(dict.fromkeys(self.KEYS, 0), magic=MAGIC, major=MAJOR, size=HEAD.size,
                              boot_id=bytes(16))
         if data is not None:
             self.__dict__.update(zip(self.KEYS, HEAD.unpack_from(data)))
@@ -142,37 +164,76 @@ def split(raw):
         at = end
 
 
-class Decoder:
-    """What the records of one chunk say."""
+class Algorithm:
+    """What a description says."""
 
-    def __init__(self):
-        self.origins, self.conns, self.last, self.last_ns = [], [], None, 0
+    def __init__(self, data):
+        reader = Reader(data)
+        self.name, self.instance, self.title = (reader.string() for _ in range(3))
+        self.members = [self.member(reader) for _ in range(reader.varint())]
+        self.modes = [(reader.string(), reader.strings()) for _ in range(reader.varint())]
+        self.reasons = reader.strings()
+        self.keys = {}
+        for _ in range(reader.varint()):
+            size = reader.varint()
+            field = Reader(reader.data[reader.at:reader.at + size])
+            reader.at += size
+            key = field.string()
+            self.keys[key] = self.members[field.varint()][0]
+        assert not reader.rest()
+
+    @staticmethod
+    def member(reader):
+        bits, name = reader.byte(), reader.string()
+        offset = None if bits & COMMON else reader.varint()
+        return name or f"tail+{offset}", bits & 15
+
+
+class Decoder:
+    """What the records of one chunk say; `known`: descriptions of the chunks before, by their checksums."""
+
+    def __init__(self, known):
+        self.known = known
+        self.algorithms, self.last = [], []
+        self.origins, self.conns, self.last_ns = [], [], 0
 
     def event(self, reader):
         number = reader.varint()
         if number == len(self.conns):
-            origin = self.origins[reader.varint()]
-            self.conns.append((origin, dict(self.last or dict.fromkeys((n for n, _ in FIELDS), 0))))
+            self.conns.append([self.origins[reader.varint()], None])
         origin, event = self.conns[number]
+        algorithm = self.algorithms[origin["algorithm"]]
+        if event is None:
+            event = self.last[origin["algorithm"]] or {name: 0 for name, _ in algorithm.members}
         event = {**event, "seq": origin["next_seq"]}
         self.last_ns = (self.last_ns + reader.difference()) % 2**64
         bits = reader.varint()
-        for i, (name, width) in enumerate(FIELDS):
+        for i, (name, width) in enumerate(algorithm.members):
             if bits >> i & 1:
                 event[name] = (event[name] + reader.difference()) % 2 ** (8 * width)
-        event.update(time_ns=self.last_ns, instance=origin["name"], tail=reader.rest())
-        assert event["size"] == EVENT_SIZE + len(event["tail"])
+        event.update(time_ns=self.last_ns, instance=origin["name"])
         origin["next_seq"] = event["seq"] + 1
-        self.conns[number] = origin, event
-        self.last = event
+        self.conns[number][1] = self.last[origin["algorithm"]] = event
         return event
+
+    def algorithm(self, reader):
+        crc = struct.unpack_from("<I", reader.data, reader.at)[0]
+        reader.at += 4
+        description = reader.rest()
+        if description:
+            assert zlib.crc32(description) == crc
+            self.known[crc] = Algorithm(description)
+        self.algorithms.append(self.known[crc])
+        self.last.append(None)
 
     def __call__(self, data):
         reader = Reader(data)
         reader.varint()
         kind = reader.byte()
-        if kind == ORIGIN:
-            origin = {"id": reader.varint(), "kernel": reader.byte() & 1, "next_seq": 0}
+        if kind == ALGORITHM:
+            self.algorithm(reader)
+        elif kind == ORIGIN:
+            origin = {"id": reader.varint(), "kernel": reader.byte() & 1, "algorithm": reader.varint(), "next_seq": 0}
             self.origins.append({**origin, "name": reader.rest().decode()})
         elif kind == EVENT:
             return self.event(reader)
@@ -181,9 +242,9 @@ class Decoder:
 
 def events(data):
     """All whole ones, in order."""
-    found = []
+    found, known = [], {}
     for _, raw, _ in chunks(data):
-        decode = Decoder()
+        decode = Decoder(known)
         found += [e for e in map(decode, split(raw)) if e]
     return found
 
@@ -201,8 +262,30 @@ def totals(data):
             "drops": values[6 + KINDS:], "end": kind == END}
 
 
-def origin(number, name, kernel=0):
-    return record(ORIGIN, varint(number) + bytes([kernel]) + name.encode())
+def algorithm(more=b""):
+    """The description of the one that is written here; `more` is what a later minor says of each field."""
+    offset, members = 0, b""
+    for name, width, bits in MEMBERS:
+        members += bytes([width | bits]) + string(name) + (b"" if bits & COMMON else varint(offset))
+        offset += 0 if bits & COMMON else width
+    fields = b""
+    for key, member, unit, mask, names in FIELDS:
+        place = [name for name, _, _ in MEMBERS].index(member)
+        field = (string(key) + varint(place) + varint(unit) + varint(mask) + varint(0) + varint(0) + strings(names) +
+                 string("") + varint(0) + string("") + varint(0) + varint(0) + string("") + more)
+        fields += varint(len(field)) + field
+    modes = varint(2) + string("WAIT") + strings([]) + string("GO") + strings(["up", "down"])
+    return (string("made") + string("bpf_made") + string("made by a test") + varint(len(MEMBERS)) + members + modes +
+            strings(["bored"]) + varint(len(FIELDS)) + fields)
+
+
+def algorithm_record(description):
+    return record(ALGORITHM, struct.pack("<I", zlib.crc32(description)) + description)
+
+
+def origin(number, name, kernel=0, more=b""):
+    """With the description of its algorithm."""
+    return algorithm_record(algorithm(more)) + record(ORIGIN, varint(number) + bytes([kernel]) + varint(0) + name.encode())
 
 
 class Encoder:
@@ -210,20 +293,21 @@ class Encoder:
 
     def __init__(self):
         self.conns, self.last_ns, self.next_seq = {}, 0, 0
-        self.last = dict.fromkeys((n for n, _ in FIELDS), 0)
+        self.last = {name: 0 for name, _, _ in MEMBERS}
 
-    def __call__(self, time_ns, conn, tail=b"", **values):
+    def __call__(self, time_ns, conn, more=b"", **values):
         number = self.conns.setdefault(conn, (len(self.conns), None))[0]
         is_new = self.conns[conn][1] is None
         before = {**(self.conns[conn][1] or self.last), "seq": self.next_seq}
-        event = {**before, "conn": conn, "size": EVENT_SIZE + len(tail), **values}
+        event = {**before, "conn": conn, "tail_size": 6, **values}
+        assert set(event) == set(before)
         body = varint(number) + (varint(0) if is_new else b"") + difference(time_ns - self.last_ns)
-        changed = [i for i, (name, _) in enumerate(FIELDS) if event[name] != before[name]]
+        changed = [i for i, (name, _, _) in enumerate(MEMBERS) if event[name] != before[name]]
         body += varint(sum(1 << i for i in changed))
-        body += b"".join(difference(event[FIELDS[i][0]] - before[FIELDS[i][0]]) for i in changed)
+        body += b"".join(difference(event[MEMBERS[i][0]] - before[MEMBERS[i][0]]) for i in changed)
         self.conns[conn] = number, event
         self.last, self.last_ns, self.next_seq = event, time_ns, event["seq"] + 1
-        return record(EVENT, body + tail)
+        return record(EVENT, body + more)
 
 
 def totals_record(kind, seq, received, drops=(), acks=0, watched_ns=0):

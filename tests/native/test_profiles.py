@@ -5,6 +5,7 @@ import struct
 import subprocess
 
 import bpfmap
+import objects
 import pytest
 
 from system import maps_of_program, registered, run, wait_until
@@ -601,27 +602,17 @@ def test_counts_after_the_unload(bbrctl, load, ns):
 # Another version
 
 
-def bbr_abi(name):
-    return int((bpfmap.HEADERS / "abi.h").read_text().split(f"#define {name} ")[1].split()[0], 0)
-
-
 @pytest.fixture
-def other_major(bbr_object, bbrctl, free_name, tmp_path):
+def other_major(bbr_object, free_name, tmp_path):
     """An instance that was loaded by a version with another ABI."""
-    data = bytearray(bbr_object.read_bytes())
-    major = bbr_abi("BBR_ABI_MAJOR")
-    at = data.find(struct.pack("<IHH", bbr_abi("BBR_ABI_MAGIC"), major, bbr_abi("BBR_ABI_MINOR")))
-    assert at > 0
-    struct.pack_into("<H", data, at + 4, major + 1)
-    path = tmp_path / "other.o"
-    path.write_bytes(data)
     name = free_name()
-    bbrctl("load", "--name", name, "--object", path)
+    objects.register(objects.Object(bbr_object).major(objects.constant("BBR_ABI_MAJOR") + 1).name(name)
+                     .write(tmp_path / "other.bpf.o"))
     return name
 
 
 def test_an_instance_of_another_version_is_left_alone(bbrctl, other_major, ns):
-    major = bbr_abi("BBR_ABI_MAJOR")
+    major = objects.constant("BBR_ABI_MAJOR")
     for args in (["profile", "list"], ["profile", "show", "default"], ["profile", "add", "mine", "bw_win=11"],
                  ["profile", "copy", "default", "mine"], ["profile", "delete", "default"], ["rule", "list"],
                  ["rule", "add", "--dport", "1", "--profile", "default"], ["rule", "delete", "1"],

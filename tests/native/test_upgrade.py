@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+import objects
 from cgroups import Cgroup, default_of
 from system import NO_BPFFS, maps_of_ours, pin, registered, run, struct_ops, wait_until
 from tool import DONE, NOTHING, REFUSED, Tool, status_of
@@ -194,19 +195,12 @@ def test_defaults_of_namespaces_are_set_again(bbrctl, load_kind, new_ns, kind):
 
 @pytest.fixture
 def bad_objects(tmp_path):
-    """Objects that cannot take its place, each with what is said of it."""
-    def compile_program(name, body):
-        source = tmp_path / f"{name}.c"
-        source.write_text(f'__attribute__((section("sockops"), used)) int p(void *c) {{ {body} }}\n'
-                          '__attribute__((section("license"), used)) char l[] = "GPL";\n')
-        run(run(ROOT / "scripts/find-clang", "clang").stdout.strip(), "-O2", "-target", "bpf", "-c", source,
-            "-o", source.with_suffix(".o"))
-        return source.with_suffix(".o")
+    """Objects that cannot take its place, each with what is said of it; test_objects.py has more."""
     cut = tmp_path / "cut.o"
     cut.write_bytes(NEXT.read_bytes()[:20000])
-    return {tmp_path / "none.o": "No such file", ROOT / "Makefile": "cannot open it", cut: "cannot open it",
-            ROOT / "build/next_abi.bpf.o": "ABI 999", compile_program("foreign", "return 1;"): "is not bpf_bbr",
-            compile_program("refused", "return *(int *)0;"): "the kernel refused the BPF program"}
+    return {tmp_path / "none.o": "No such file", ROOT / "Makefile": "not a BPF object", cut: "not a whole BPF object",
+            ROOT / "build/next_abi.bpf.o": "ABI 999", ROOT / "build/attach.bpf.o": "is not bpf_bbr",
+            objects.Object(NEXT).broken().write(tmp_path / "broken.o"): "the kernel refused the BPF program"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

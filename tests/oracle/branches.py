@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Branch coverage of the algorithm in bpf/bbr/ by native programs that include it.
+"""Branch coverage of the algorithm in bpf/bbr/, and of what it shares with others, by native programs that include it.
 
     branches.py [-j] [-m] [NAME SOURCE... [-- ARGUMENT...] [+ NAME SOURCE... [-- ARGUMENT...]]...]
 
@@ -18,14 +18,17 @@ from typing import NamedTuple
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 ALGORITHM = REPO / "bpf" / "bbr"
+SHARED = [REPO / "bpf" / name for name in ("arithmetic.h", "clamp.h", "socket.h")]
+# Not what reads the kernel's own bbr, which is BPF only.
+HEADERS = sorted([*(path for path in ALGORITHM.glob("*.h") if not path.name.endswith(".bpf.h")), *SHARED])
 UNIT = sorted((REPO / "tests" / "unit" / "bbr").glob("test_*.c"))
 EXPANSION = 1  # llvm-cov's kind of a region that is a macro's
 
 # What no connection with mainline's constants comes to: (file, code) -> outcomes.
 NOT_MAINLINE = {
-    ("bbr.h", "v < lo"): ("true",),  # its constants are in their ranges
-    ("bbr.h", "v > hi"): ("true",),
-    ("bbr.h", "divisor"): ("false",),  # mainline would divide by 0
+    ("clamp.h", "v < lo"): ("true",),  # its constants are in their ranges
+    ("clamp.h", "v > hi"): ("true",),
+    ("arithmetic.h", "divisor"): ("false",),  # mainline would divide by 0
     ("aggregation.h", "!PARAM(sk, extra_acked_gain)"): ("true",),
     ("aggregation.h", "!gain"): ("true",),
     ("probe_rtt.h", "PARAM(sk, probe_rtt_duration)"): ("false",),
@@ -59,6 +62,11 @@ NOT_MAINLINE = {
     ("startup.h", "bbr_bound_rate(sk, 0) >= bbr_rate_bytes_per_sec(sk, bbr_max_bw(b), BBR_UNIT)"):
         ("true", "false"),
     ("startup.h", "bbr_is_drain_in_vain(b, sk)"): ("true",),
+    # What monitors are told, which no recording asks for.
+    **{("report.h", code): ("true", "false") for code in (
+        "!(b->steps & (1 << i))", "case BBR_R_FULL_BW", "case BBR_R_MIN_RTT_EXPIRED", "case BBR_R_PROBE_RTT_DONE",
+        "default", "b->lt_use_bw", "b->lt_is_sampling", "b->round_start", "b->full_bw_reached", "b->idle_restart",
+        "b->packet_conservation")},
 }
 
 
@@ -106,9 +114,9 @@ def _everything():
     """A program that is not to be run, with every function of the algorithm: clang knows nothing of those that
     a program does not use, and so they would not count as uncovered.
     """
-    names = [name for header in sorted(ALGORITHM.glob("*.h"))
+    names = [name for header in HEADERS
              for name in re.findall(r"^static inline [^\n(]*\b(\w+)\(", header.read_text(), re.M)]
-    return ('#include "algorithm.h"\n'
+    return ('#include "algorithm.h"\n#include "clamp.h"\n'
             f"const void *const all[] = {{ {', '.join(names)} }};\n"
             "int main(void) { return 0; }\n")
 
@@ -118,7 +126,7 @@ def _export(folder, binaries, profiles):
     _run([_tool("llvm-profdata"), "merge", "-sparse", *profiles, "-o", merged])
     objects = [word for binary in binaries[1:] for word in ("-object", binary)]
     return json.loads(_run([_tool("llvm-cov"), "export", f"-instr-profile={merged}", binaries[0], *objects,
-                            *sorted(ALGORITHM.glob("*.h"))]))
+                            *HEADERS]))
 
 
 def _source(path, start_line, start_column, end_line, end_column):
@@ -150,7 +158,7 @@ def _branches(exported):
             while file in sites:
                 file, extent = sites[file]
             path = pathlib.Path(function["filenames"][file])
-            if path.parent != ALGORITHM:
+            if path not in HEADERS:
                 continue
             key = (path.name, extent[0], extent[1], within)
             old = found.get(key, Branch(*key[:3], _source(path, *extent), 0, 0))
@@ -159,7 +167,7 @@ def _branches(exported):
 
 
 def measure(programs):
-    """The branches of bpf/bbr/ with how often each went which way."""
+    """The branches of HEADERS with how often each went which way."""
     with tempfile.TemporaryDirectory(prefix="coverage-") as temporary:
         folder = pathlib.Path(temporary)
         (folder / "everything.c").write_text(_everything())
@@ -181,12 +189,12 @@ def report(branches, left_out=None):
         raise CoverageError(f"the algorithm has no branch {unknown}")
     files, missing = {}, []
     for branch in branches:
-        entry = files.setdefault(branch.file, {"outcomes": 0, "covered": 0})
         for word, count in (("true", branch.true), ("false", branch.false)):
             if word in left_out.get((branch.file, branch.code), ()):
                 if count:
                     raise CoverageError(f"{branch.file}:{branch.line}: was {word} after all: {branch.code}")
                 continue
+            entry = files.setdefault(branch.file, {"outcomes": 0, "covered": 0})
             entry["outcomes"] += 1
             entry["covered"] += count > 0
             if not count:
@@ -202,7 +210,7 @@ def table(found):
     lines = [f"{'FILE':16}{'OUTCOMES':>10}{'COVERED':>9}{'%':>8}"]
     for name, entry in [*found["files"].items(), ("all", found["total"])]:
         lines.append(f"{name:16}{entry['outcomes']:10}{entry['covered']:9}{entry['percent']:8.2f}")
-    lines += [f"bpf/bbr/{gap['file']}:{gap['line']}: never {gap['never']}: {gap['code']}"
+    lines += [f"{gap['file']}:{gap['line']}: never {gap['never']}: {gap['code']}"
               for gap in found["missing"]]
     return "\n".join(lines)
 

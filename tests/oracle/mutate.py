@@ -16,7 +16,7 @@ from typing import NamedTuple
 import mutants
 from mutants import HERE, REPO, MutantError
 
-SOURCES = ("bpf/bbr", "include")
+SOURCES = ("bpf", "include")
 UNIT = sorted((REPO / "tests" / "unit" / "bbr").glob("test_*.c"))
 REPLAY = [HERE / name for name in ("replay.c", "mainline.c", "stream.c")]
 RECORDINGS = HERE / "recordings"

@@ -9,6 +9,7 @@
  * preempts, for another socket. So there are several copies of each program, and of those that run for
  * a half of a callback the first records it.
  */
+#include "bbr/bbr.h"
 #include "kernel.bpf.h"
 
 #include "record.h"

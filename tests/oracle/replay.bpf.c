@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The algorithm as BPF, on recorded callbacks instead of sockets: compiled, verified and translated by the
- * running kernel like bpf/bbr.bpf.c.
+ * running kernel like bpf/bbr/bbr.bpf.c.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
-/* What runs is what bpf/bbr.bpf.c runs for who uses no option; with all of it there is too much to verify. */
+/* What runs is what bpf/bbr/bbr.bpf.c runs for who uses no option; with all of it there is too much to verify. */
+#define BBR_SOCKET_IS_A_COPY
 #define OPTION_OR(s, key, off) (off)
 #include "replay.h"
 

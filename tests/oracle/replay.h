@@ -6,6 +6,7 @@
 #define ORACLE_REPLAY_H
 
 #include "bbr/algorithm.h"
+#include "clamp.h"
 
 #include "record.h"
 
@@ -22,7 +23,7 @@ struct replay {
 };
 
 /*
- * What the operations of bpf/bbr.bpf.c do with the algorithm. sk is a copy, because the verifier keeps
+ * What bpf/shell.bpf.h does with the algorithm. sk is a copy, because the verifier keeps
  * track of its pointer only on the stack.
  */
 static inline void replay_callback(struct replay *r, const struct bbr_params *params)
@@ -40,6 +41,8 @@ static inline void replay_callback(struct replay *r, const struct bbr_params *pa
 	case CB_CWND_EVENT:
 		if (r->arg == EVENT_TX_START)
 			bbr_tx_start(&r->b, &sk);
+		else
+			bbr_cwnd_event(&r->b, &sk, r->arg);
 		break;
 	case CB_SET_STATE:
 		bbr_set_state(&r->b, &sk, r->arg);
@@ -51,10 +54,10 @@ static inline void replay_callback(struct replay *r, const struct bbr_params *pa
 		r->returned = bbr_undo_cwnd(&r->b, &sk);
 		break;
 	case CB_MIN_TSO_SEGS:
-		r->returned = bbr_min_tso_segs(&sk);
+		r->returned = bbr_min_tso_segs(&r->b, &sk);
 		break;
 	case CB_SNDBUF_EXPAND:
-		r->returned = params->sndbuf_expand[0];
+		r->returned = bbr_sndbuf_expand(&r->b, &sk);
 		break;
 	}
 	r->sk = sk;

@@ -3,39 +3,14 @@
 #include <string.h>
 
 #include "conn_history.h"
-#include "event/event.h"
+#include "event/derived.h"
 
 /* Between two looks at a connection that are further apart nothing is said to have gone on. */
 #define HOLD_SLOTS 10
 
-__u32 event_inflight(const struct bbr_event *e)
+static __u32 mode_bit(const struct bbr_event *e)
 {
-	if (e->flags & BBR_F_SAMPLE && e->rs_prior_inflight > e->inflight)
-		return e->rs_prior_inflight;
-	return e->inflight;
-}
-
-__u32 event_bdp(const struct bbr_event *e)
-{
-	if (e->min_rtt_us == BBR_RTT_NONE)
-		return 0;
-	return (__u64)e->bw * e->min_rtt_us >> 24;
-}
-
-double event_pacing_bps(const struct bbr_event *e)
-{
-	return e->pacing_rate == EVENT_UNLIMITED ? NAN : e->pacing_rate * 8.0;
-}
-
-double event_delivered_bps(const struct bbr_event *e, __u32 since, __u64 since_ns)
-{
-	return (__u32)(e->delivered - since) * (double)e->mss * 8 * NS_PER_S /
-	       (e->time_ns - since_ns);
-}
-
-static __u8 mode_bit(const struct bbr_event *e)
-{
-	return e->mode < BBR_MODES ? 1 << e->mode : MODE_UNKNOWN_BIT;
+	return mode_history_bit(e->mode);
 }
 
 static __u8 ca_bit(const struct bbr_event *e)

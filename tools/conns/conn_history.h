@@ -14,8 +14,12 @@
 #define HISTORY_SLOTS 120 /* a minute */
 #define TRANSITIONS 16
 
-/* What a slot's modes have for a mode that we do not know. */
-#define MODE_UNKNOWN_BIT (1 << 7)
+/* The bit of a mode in a slot's modes; those that have none of their own share the last one. */
+#define HISTORY_MODES 31
+static inline __u32 mode_history_bit(unsigned int mode)
+{
+	return 1u << (mode < HISTORY_MODES ? mode : HISTORY_MODES);
+}
 
 /* A slot of the history. Bandwidths are bits per second, unknown ones NAN; inflight, bdp and cwnd packets. */
 struct sample {
@@ -24,8 +28,8 @@ struct sample {
 	__u32 min_rtt_us; /* BBR_RTT_NONE: unknown */
 	__u32 inflight; /* the most */
 	__u32 bdp, cwnd; /* bdp 0: unknown */
+	__u32 modes; /* bits of the algorithm's modes; 0: nothing is known of this slot */
 	__u16 lost; /* packets, in this slot */
-	__u8 modes; /* bits of enum bbr_mode; 0: nothing is known of this slot */
 	__u8 ca_states; /* bits of enum tcp_ca_state */
 };
 
@@ -54,13 +58,5 @@ void history_note(struct history *h, const struct bbr_event *before, const struc
  * the sum of losses, and all modes and states. False if it has nothing.
  */
 bool history_get(const struct history *h, __u64 first, unsigned int n, struct sample *out);
-
-/* Packets in flight before and after the ACK: the more of both. */
-__u32 event_inflight(const struct bbr_event *e);
-/* Bandwidth-delay product in packets; 0: not known. */
-__u32 event_bdp(const struct bbr_event *e);
-double event_pacing_bps(const struct bbr_event *e); /* NAN: none */
-/* What was delivered since then, in bits per second. */
-double event_delivered_bps(const struct bbr_event *e, __u32 since, __u64 since_ns);
 
 #endif

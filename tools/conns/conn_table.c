@@ -1,61 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE
 #include <math.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conn_table.h"
-#include "event/event.h"
+#include "event/derived.h"
 
 /* A socket may be read a moment before its first event is, and after its last. */
 #define SNAPSHOT_SLACK_NS NS_PER_S
 /* One whose end was dropped: no event for so long, and no socket is found. */
 #define QUIET_NS (60 * NS_PER_S)
 
-static int compare_id(const void *a, const void *b)
+static struct conn *conn_at(struct conn_key *key, size_t member)
 {
-	const struct conn *x = a, *y = b;
-
-	if (x->e.conn != y->e.conn)
-		return x->e.conn < y->e.conn ? -1 : 1;
-	return x->origin_id < y->origin_id ? -1 : x->origin_id > y->origin_id;
+	return key ? (struct conn *)((char *)key - member) : NULL;
 }
 
-/* Of an event: netns, laddr, raddr, lport and rport, without gaps. */
-#define TUPLE(e) ((char *)(e) + offsetof(struct bbr_event, netns))
-#define TUPLE_LEN (offsetof(struct bbr_event, family) - offsetof(struct bbr_event, netns))
-
-static int compare_tuple(const void *a, const void *b)
+static struct conn *find_id(const struct conn_table *t, const struct conn_key *key)
 {
-	const struct conn *x = a, *y = b;
-	int order = memcmp(TUPLE(&x->e), TUPLE(&y->e), TUPLE_LEN);
-
-	return order ? order : strcmp(x->name, y->name);
+	return conn_at(conn_map_find(&t->by_id, key), offsetof(struct conn, by_id));
 }
 
-static struct conn *find(void *const *tree, const struct conn *key,
-			 int (*compare)(const void *, const void *))
+static struct conn *find_tuple(const struct conn_table *t, const struct conn_key *key)
 {
-	struct conn **found = tfind(key, tree, compare);
-
-	return found ? *found : NULL;
+	return conn_at(conn_map_find(&t->by_tuple, key), offsetof(struct conn, by_tuple));
 }
 
-/* The tree has this very connection: another one may have its key by now. */
-static void forget(void **tree, struct conn *c, int (*compare)(const void *, const void *))
+/* A socket that is switched to another congestion control is another row. */
+static struct conn_key tuple_of(const struct origin *origin, const struct bbr_event *e)
 {
-	if (find(tree, c, compare) == c)
-		tdelete(c, tree, compare);
-}
+	struct conn_key key = conn_key_of_tuple(e);
 
-static void set_key(struct conn *key, const struct origin *origin, const struct bbr_event *e)
-{
-	memset(key, 0, sizeof(*key));
-	key->e = *e;
-	key->origin_id = origin->id;
-	memcpy(key->name, origin->name, sizeof(key->name));
-	key->name[sizeof(key->name) - 1] = 0;
+	memcpy(key.name, origin->name, strnlen(origin->name, sizeof(key.name) - 1));
+	return key;
 }
 
 static void end_conn(struct conn *c, __u64 time_ns)
@@ -82,26 +59,38 @@ static bool grow(struct conn_table *t)
 /* Under its tuple there may be one before it, which is over then. */
 static bool index_tuple(struct conn_table *t, struct conn *c)
 {
-	struct conn *before = find(&t->by_tuple, c, compare_tuple);
+	struct conn *before = find_tuple(t, &c->by_tuple);
 
 	if (before) {
 		end_conn(before, c->e.time_ns);
-		tdelete(before, &t->by_tuple, compare_tuple);
+		conn_map_remove(&t->by_tuple, &before->by_tuple);
 	}
-	return tsearch(c, &t->by_tuple, compare_tuple);
+	return conn_map_add(&t->by_tuple, &c->by_tuple);
 }
 
-static struct conn *add(struct conn_table *t, const struct conn *key)
+/* From now on events of this id are its own. */
+static void index_id(struct conn_table *t, struct conn *c, const struct conn_key *id)
 {
-	struct conn *c = grow(t) ? malloc(sizeof(*c)) : NULL;
+	c->by_id = *id;
+	c->e.conn = id->conn;
+	if (id->conn && !conn_map_add(&t->by_id, &c->by_id))
+		t->no_memory = true; /* its next event makes another row */
+}
 
-	if (!c || !(*c = *key, index_tuple(t, c))) {
+static struct conn *add(struct conn_table *t, const struct origin *origin,
+			const struct conn_key *id, const struct conn_key *tuple,
+			const struct bbr_event *e)
+{
+	struct conn *c = grow(t) ? calloc(1, sizeof(*c)) : NULL;
+
+	if (!c || !(c->e = *e, c->by_tuple = *tuple, index_tuple(t, c))) {
 		free(c);
 		t->no_memory = true;
 		return NULL;
 	}
-	if (c->e.conn && !tsearch(c, &t->by_id, compare_id))
-		t->no_memory = true; /* its next event makes another row */
+	index_id(t, c, id);
+	c->algorithm = origin->algorithm;
+	memcpy(c->name, tuple->name, sizeof(c->name));
 	if (t->n_histories < HISTORIES_MAX) {
 		c->history = calloc(1, sizeof(*c->history));
 		t->n_histories += !!c->history;
@@ -116,9 +105,8 @@ static struct conn *add(struct conn_table *t, const struct conn *key)
 
 static void drop(struct conn_table *t, struct conn *c)
 {
-	if (c->e.conn)
-		forget(&t->by_id, c, compare_id);
-	forget(&t->by_tuple, c, compare_tuple);
+	conn_map_remove(&t->by_id, &c->by_id);
+	conn_map_remove(&t->by_tuple, &c->by_tuple);
 	t->all[c->index] = t->all[--t->n];
 	t->all[c->index]->index = c->index;
 	if (c->history)
@@ -162,43 +150,45 @@ static void update(struct conn *c, const struct origin *origin, const struct bbr
 	} else if (e->flags & BBR_F_KERNEL) {
 		c->rtt_us = e->rtt_us;
 	}
+	c->algorithm = origin->algorithm;
 	c->e = *e;
-	/* What the trees go by stays as it is, whatever a recording may hold; and a snapshot has no conn. */
+	/* What the maps go by stays as it is, whatever a recording may hold; and a snapshot has no conn. */
 	c->e.conn = before.conn;
-	memcpy(TUPLE(&c->e), TUPLE(&before), TUPLE_LEN);
+	c->e.netns = before.netns;
+	memcpy(c->e.laddr, before.laddr, sizeof(before.laddr));
+	memcpy(c->e.raddr, before.raddr, sizeof(before.raddr));
+	c->e.lport = before.lport;
+	c->e.rport = before.rport;
 	if (is_new)
 		set_mark(c);
 }
 
 /* A row that only snapshots have seen until now, or whatever has its addresses if that is all we know. */
-static struct conn *adopt(struct conn_table *t, const struct conn *key)
+static struct conn *adopt(struct conn_table *t, const struct conn_key *id,
+			  const struct conn_key *tuple)
 {
-	struct conn *c = find(&t->by_tuple, key, compare_tuple);
+	struct conn *c = find_tuple(t, tuple);
 
-	if (!c || c->ended_ns || (c->e.conn && key->e.conn))
+	if (!c || c->ended_ns || (c->e.conn && id->conn))
 		return NULL;
-	if (!key->e.conn) /* the program had no memory to tell it from others */
-		return c;
-	c->e.conn = key->e.conn;
-	c->origin_id = key->origin_id;
-	if (!tsearch(c, &t->by_id, compare_id))
-		t->no_memory = true;
+	if (id->conn) /* or the program had no memory to tell it from others */
+		index_id(t, c, id);
 	return c;
 }
 
 void conn_table_note(struct conn_table *t, const struct origin *origin, const struct bbr_event *e)
 {
-	struct conn key, *c = NULL;
+	const struct conn_key id = conn_key_of_id(origin->id, e->conn), tuple = tuple_of(origin, e);
+	struct conn *c = NULL;
 	bool is_new = false;
 
-	set_key(&key, origin, e);
 	if (e->conn)
-		c = find(&t->by_id, &key, compare_id);
+		c = find_id(t, &id);
 	if (!c)
-		c = adopt(t, &key);
+		c = adopt(t, &id, &tuple);
 	/* The last of one whose row is gone already makes no other. */
 	if (!c && e->kind != BBR_EV_END) {
-		c = add(t, &key);
+		c = add(t, origin, &id, &tuple, e);
 		is_new = true;
 	}
 	if (!c)
@@ -211,12 +201,12 @@ void conn_table_note(struct conn_table *t, const struct origin *origin, const st
 void conn_table_note_unseen(struct conn_table *t, const struct origin *origin,
 			    const struct bbr_event *e)
 {
-	struct conn key, *c;
+	const struct conn_key id = conn_key_of_id(origin->id, e->conn);
+	struct conn *c;
 
 	if (e->kind != BBR_EV_END || !e->conn)
 		return;
-	set_key(&key, origin, e);
-	c = find(&t->by_id, &key, compare_id);
+	c = find_id(t, &id);
 	if (c)
 		c->unseen_end_ns = e->time_ns;
 }
@@ -233,13 +223,11 @@ void conn_table_note_snapshot(struct conn_table *t, const struct origin *origin,
 			      const struct bbr_snapshot *snap)
 {
 	const struct bbr_event *e = &snap->event;
-	struct conn key, *c;
+	const struct conn_key none = {}; /* a snapshot's ids are not those of events */
+	const struct conn_key tuple = tuple_of(origin, e);
+	struct conn *c = find_tuple(t, &tuple);
 	bool is_new = false;
 
-	set_key(&key, origin, e);
-	key.e.conn = 0;
-	key.origin_id = 0; /* a snapshot's ids are not those of events */
-	c = find(&t->by_tuple, &key, compare_tuple);
 	if (c && (c->ended_ns || (c->cookie && c->cookie != snap->cookie))) {
 		/* Its end may have been read before this, which is from before its end. */
 		if (c->ended_ns && e->time_ns <= c->ended_ns + SNAPSHOT_SLACK_NS &&
@@ -248,7 +236,7 @@ void conn_table_note_snapshot(struct conn_table *t, const struct origin *origin,
 		c = NULL;
 	}
 	if (!c) {
-		c = add(t, &key);
+		c = add(t, origin, &none, &tuple, e);
 		is_new = true;
 	}
 	if (!c)
@@ -323,8 +311,38 @@ void conn_table_go_on(struct conn_table *t)
 	}
 }
 
+/* The place of a name among the totals' modes; MODE_NAMES_MAX: there is no room for it. */
+static __u32 mode_place(struct conn_totals *totals, const char *name)
+{
+	__u32 k = 0;
+
+	while (k < totals->n_modes && strcmp(totals->modes[k].name, name))
+		k++;
+	if (k == totals->n_modes && k < MODE_NAMES_MAX)
+		totals->modes[totals->n_modes++].name = name;
+	return k;
+}
+
+static void add_modes(struct conn_totals *totals, const struct algorithm *a)
+{
+	for (__u32 i = 0; i < a->n_modes; i++)
+		mode_place(totals, a->modes[i].name);
+}
+
+static void count_mode(struct conn_totals *totals, const struct conn *c)
+{
+	__u32 place;
+
+	if (c->e.mode >= c->algorithm->n_modes)
+		return;
+	place = mode_place(totals, c->algorithm->modes[c->e.mode].name);
+	if (place < MODE_NAMES_MAX)
+		totals->modes[place].conns++;
+}
+
 void conn_table_totals(const struct conn_table *t, struct conn_totals *totals)
 {
+	const struct algorithm *before = NULL;
 	const char *names[64];
 
 	memset(totals, 0, sizeof(*totals));
@@ -335,8 +353,10 @@ void conn_table_totals(const struct conn_table *t, struct conn_totals *totals)
 		if (c->ended_ns)
 			continue;
 		totals->live++;
-		if (c->e.mode < BBR_MODES)
-			totals->modes[c->e.mode]++;
+		if (c->algorithm != before)
+			add_modes(totals, c->algorithm);
+		before = c->algorithm;
+		count_mode(totals, c);
 		if (!isnan(c->rate))
 			totals->rate += c->rate;
 		while (k < totals->origins && strcmp(names[k], c->name))
@@ -344,6 +364,8 @@ void conn_table_totals(const struct conn_table *t, struct conn_totals *totals)
 		if (k == totals->origins && k < sizeof(names) / sizeof(names[0]))
 			names[totals->origins++] = c->name;
 	}
+	if (!before)
+		add_modes(totals, algorithms[0]);
 }
 
 void conn_table_free(struct conn_table *t)

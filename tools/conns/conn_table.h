@@ -10,15 +10,20 @@
 
 #include "bpf_bbr/snapshot.h"
 #include "conn_history.h"
-#include "event/origin.h"
+#include "event/conn_map.h"
 
 /* Connections with a history, about 5 kB each: the first so many. Those above have all but that. */
 #define HISTORIES_MAX 20000
 #define ENDED_STAYS_NS (5 * NS_PER_S)
 
+/* Names of modes in the totals, of all algorithms together. */
+#define MODE_NAMES_MAX 64
+
 struct conn {
+	struct conn_key by_id; /* conn and origin are 0 until an event came */
+	struct conn_key by_tuple;
+	const struct algorithm *algorithm;
 	__u64 serial; /* of this row, never given again */
-	__u32 origin_id; /* 0 until an event came */
 	__u64 cookie; /* 0 until a snapshot came */
 	char name[BBR_NAME_LEN]; /* of the congestion control */
 	char profile[BBR_PROFILE_NAME_LEN]; /* "" if it is not known */
@@ -52,7 +57,7 @@ struct conn_table {
 	__u32 n, size;
 	__u32 n_histories;
 	__u64 next_serial;
-	void *by_id, *by_tuple; /* search trees */
+	struct conn_map by_id, by_tuple;
 	/* of snapshots */
 	__u32 generation;
 	__u64 reading_ns, between_readings_ns;
@@ -60,7 +65,13 @@ struct conn_table {
 };
 
 struct conn_totals {
-	__u32 live, modes[BBR_MODES];
+	__u32 live;
+	/* Of the algorithms that have connections; if there are none, of the first algorithm. Equal names are one. */
+	__u32 n_modes;
+	struct {
+		const char *name;
+		__u32 conns;
+	} modes[MODE_NAMES_MAX];
 	double rate; /* of those that are known */
 	__u32 origins; /* names of congestion controls */
 };

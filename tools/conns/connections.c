@@ -1,62 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE
-#include <search.h>
 #include <stdlib.h>
 
 #include "connections.h"
 
-struct connection {
-	__u32 tag;
-	__u64 id;
-};
-
-static int compare(const void *a, const void *b)
+static struct conn_key *add(struct connections *c, const struct conn_key *key)
 {
-	const struct connection *x = a, *y = b;
-
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->tag < y->tag ? -1 : x->tag > y->tag;
-}
-
-static void add(struct connections *c, const struct connection *key)
-{
-	struct connection *copy = malloc(sizeof(*copy));
+	struct conn_key *copy = malloc(sizeof(*copy));
 
 	if (!copy)
-		return;
+		return NULL;
 	*copy = *key;
-	if (tsearch(copy, &c->live, compare))
+	if (conn_map_add(&c->live, copy)) {
 		c->seen++;
-	else
-		free(copy);
-}
-
-static void forget(struct connections *c, struct connection *live)
-{
-	tdelete(live, &c->live, compare);
-	free(live);
+		return copy;
+	}
+	free(copy);
+	return NULL;
 }
 
 void connections_note(struct connections *c, const struct bbr_event *e)
 {
-	struct connection key = { .tag = e->tag, .id = e->conn };
-	struct connection **live;
+	struct conn_key key = conn_key_of_id(e->tag, e->conn), *live;
 
-	if (!key.id) /* the program had no memory to tell it from others */
+	if (!e->conn) /* the program had no memory to tell it from others */
 		return;
-	live = tfind(&key, &c->live, compare);
+	live = conn_map_find(&c->live, &key);
 	if (!live)
-		add(c, &key);
-	if (e->kind != BBR_EV_END)
+		live = add(c, &key);
+	if (!live || e->kind != BBR_EV_END)
 		return;
-	live = tfind(&key, &c->live, compare);
-	if (live)
-		forget(c, *live);
+	conn_map_remove(&c->live, live);
+	free(live);
 }
 
 void connections_free(struct connections *c)
 {
-	tdestroy(c->live, free);
-	c->live = NULL;
+	conn_map_free(&c->live, free);
 }

@@ -6,10 +6,10 @@
 #ifndef TOOLS_CONNECTIONS_H
 #define TOOLS_CONNECTIONS_H
 
-#include "bpf_bbr/events.h"
+#include "event/conn_map.h"
 
 struct connections {
-	void *live; /* a tree of search.h */
+	struct conn_map live;
 	__u64 seen;
 };
 

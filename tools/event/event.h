@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Events as they come out of a ring: checked, named, and in the units that people use.
+ * Events as they come out of a ring: checked, named, and printed.
  */
 #ifndef TOOLS_EVENT_H
 #define TOOLS_EVENT_H
@@ -11,10 +11,12 @@
 
 #include "bpf_bbr/abi.h"
 #include "bpf_bbr/events.h"
+#include "descriptor.h"
 #include "origin.h"
 
 #define EVENT_ADDR_LEN 46 /* INET6_ADDRSTRLEN */
 #define EVENT_UNLIMITED (~0ull) /* pacing_rate: none set */
+#define MODE_TEXT_LEN 64 /* room for mode and phase */
 
 enum event_error {
 	EVENT_OK,
@@ -22,32 +24,32 @@ enum event_error {
 	EVENT_OTHER_MAJOR,
 };
 
-/* Is this record one that we can read? Longer ones of our major are: a later minor wrote them. */
+/* Is this record one that we can read? Its tail may have any length: that of another algorithm, or a later minor's. */
 enum event_error event_check(const void *record, size_t size);
+
+/* A whole event of a record that was checked: zeros behind its tail, and what we know nothing of cut off. */
+void event_copy(struct bbr_event *e, const void *record);
 
 /* Names; "unknown" for what a later minor may have added. */
 const char *event_kind_name(unsigned int kind);
-const char *event_mode_name(unsigned int mode);
-const char *event_reason_name(unsigned int reason);
 const char *event_ca_name(unsigned int ca_state);
-const char *event_policer_name(const struct bbr_event *e);
+const char *mode_name(const struct algorithm *a, unsigned int mode);
+const char *reason_name(const struct algorithm *a, unsigned int reason);
+
+/* The mode and, of one that has phases, the phase: "PROBE_BW/3". */
+void mode_text(char *buf, size_t size, const struct algorithm *a, const struct bbr_event *e);
+
+#define N_CA_STATES 5
+extern const char *const ca_state_names[N_CA_STATES]; /* enum tcp_ca_state of linux/tcp.h */
 
 /* Does the kind say from what to what? */
 bool event_has_steps(const struct bbr_event *e);
 /* Names of event->from or ->to, which are modes or congestion states. */
-const char *event_step_name(const struct bbr_event *e, unsigned int state);
+const char *event_step_name(const struct algorithm *a, const struct bbr_event *e,
+			    unsigned int state);
 
 /* IPv4 without its prefix ::ffff:. */
 void event_addr(char buf[EVENT_ADDR_LEN], const __u32 addr[4]);
-
-/* Is there BBR state? The stack tells of losses of the SYN before there is: gains are 0 then, and never later. */
-bool event_has_state(const struct bbr_event *e);
-
-/* One of its bandwidths in bits per second. */
-__u64 event_bps(const struct bbr_event *e, __u32 bw);
-bool event_has_rate(const struct bbr_event *e);
-/* The delivery rate sample in bits per second, if there is one. */
-__u64 event_delivery_bps(const struct bbr_event *e);
 
 struct text_style {
 	__u64 start_ns; /* times are printed from there */
@@ -55,7 +57,8 @@ struct text_style {
 };
 
 /* What the state is, beginning as in ss(8): a part of a line. */
-void event_print_state(FILE *out, bool colour, const struct bbr_event *e);
+void event_print_state(FILE *out, bool colour, const struct algorithm *a,
+		       const struct bbr_event *e);
 
 struct json_line;
 

@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "clock.h"
+#include "derived.h"
 #include "event.h"
+#include "field.h"
+#include "text_plan.h"
 #include "units.h"
 
 #define RED "\033[31m"
@@ -41,7 +44,8 @@ static void print_endpoint(FILE *out, const __u32 addr[4], __u16 port)
 	fprintf(out, strchr(buf, ':') ? "[%s]:%u" : "%s:%u", buf, ntohs(port));
 }
 
-static void print_kind(FILE *out, const struct text_style *style, const struct bbr_event *e)
+static void print_kind(FILE *out, const struct text_style *style, const struct algorithm *a,
+		       const struct bbr_event *e)
 {
 	const char *colour = style->colour ? colour_of(e) : NULL;
 
@@ -49,19 +53,12 @@ static void print_kind(FILE *out, const struct text_style *style, const struct b
 		fputs(colour, out);
 	fputs(event_kind_name(e->kind), out);
 	if (event_has_steps(e))
-		fprintf(out, " %s->%s", event_step_name(e, e->from), event_step_name(e, e->to));
+		fprintf(out, " %s->%s", event_step_name(a, e, e->from),
+			event_step_name(a, e, e->to));
 	if (e->kind == BBR_EV_MODE && !(e->flags & BBR_F_KERNEL))
-		fprintf(out, " (%s)", event_reason_name(e->reason));
+		fprintf(out, " (%s)", reason_name(a, e->reason));
 	if (colour)
 		fputs(PLAIN, out);
-}
-
-static void print_rate(FILE *out, const char *key, double bps)
-{
-	char buf[UNITS_LEN];
-
-	format_rate_ss(buf, sizeof(buf), bps);
-	fprintf(out, " %s:%s", key, buf);
 }
 
 /* What ss(8) prints, byte for byte; but a min_rtt that was never measured is "inf". */
@@ -82,54 +79,45 @@ static void print_ss(FILE *out, const struct bbr_event *e)
 	fputc(')', out);
 }
 
-static void print_mode(FILE *out, bool colour, const struct bbr_event *e)
+static void print_mode(FILE *out, bool colour, const struct algorithm *a, const struct bbr_event *e)
 {
-	fputs(colour ? " " CYAN : " ", out);
-	fputs(event_mode_name(e->mode), out);
-	if (e->mode == BBR_PROBE_BW)
-		fprintf(out, "/%u", e->cycle_idx);
-	if (colour)
-		fputs(PLAIN, out);
+	char mode[MODE_TEXT_LEN];
+
+	mode_text(mode, sizeof(mode), a, e);
+	fprintf(out, colour ? " " CYAN "%s" PLAIN : " %s", mode);
 }
 
-static void print_sample(FILE *out, const struct bbr_event *e)
+static void print_field(FILE *out, const struct text_field *t, const struct bbr_event *e)
 {
-	if (e->rtt_us != BBR_RTT_NONE)
-		fprintf(out, " rtt:%gms", e->rtt_us / 1000.0);
-	if (event_has_rate(e))
-		print_rate(out, "rate", event_delivery_bps(e));
-	if (e->flags & BBR_F_APP_LIMITED)
-		fputs(" app_limited", out);
-	if (e->rs_losses)
-		fprintf(out, " losses:%u", e->rs_losses);
+	const struct field *f = t->field;
+	char text[UNITS_LEN];
+	__u64 value, other;
+
+	if (t->condition && (!field_value(t->condition, e, &other) || other < f->text_if.least))
+		return;
+	if (!field_value(f, e, &value) || (f->unit == FIELD_FLAG && !value))
+		return;
+	fwrite(f->text, 1, t->before, out);
+	if (!f->text[t->before])
+		return;
+	if (f->unit == FIELD_NAME) {
+		fputs(field_name_of(f, value), out);
+	} else {
+		field_text(text, sizeof(text), f, value);
+		fputs(text, out);
+	}
+	if (f->text[t->before + 1])
+		fputs(f->text + t->before + 1, out);
 }
 
-static void print_state(FILE *out, const struct bbr_event *e)
+void event_print_state(FILE *out, bool colour, const struct algorithm *a, const struct bbr_event *e)
 {
-	fprintf(out, " inflight:%u cwnd:%u", e->inflight, e->cwnd);
-	if (e->pacing_rate != EVENT_UNLIMITED)
-		print_rate(out, "pacing", e->pacing_rate * 8.0);
-	fprintf(out, " round:%u", e->rounds);
-	print_rate(out, "full_bw", event_bps(e, e->full_bw));
-	fprintf(out, "/%u%s", e->full_bw_cnt, e->flags & BBR_F_FULL_BW ? " full" : "");
-	fprintf(out, " delivered:%u lost:%u ca:%s", e->delivered, e->lost,
-		event_ca_name(e->ca_state));
-	if (e->flags & BBR_F_CONSERVATION)
-		fputs(" conservation", out);
-	if (e->flags & BBR_F_IDLE_RESTART)
-		fputs(" idle_restart", out);
-	fprintf(out, " policer:%s", event_policer_name(e));
-	if (e->flags & BBR_F_LT_USE_BW)
-		print_rate(out, "lt_bw", event_bps(e, e->lt_bw));
-	fprintf(out, " extra_acked:%u", e->extra_acked);
-}
+	const struct text_plan *plan = text_plan(a);
 
-void event_print_state(FILE *out, bool colour, const struct bbr_event *e)
-{
 	print_ss(out, e);
-	print_mode(out, colour, e);
-	print_sample(out, e);
-	print_state(out, e);
+	print_mode(out, colour, a, e);
+	for (size_t i = 0; i < plan->n; i++)
+		print_field(out, &plan->fields[i], e);
 }
 
 void event_print_text(FILE *out, const struct text_style *style, const struct origin *origin,
@@ -141,8 +129,8 @@ void event_print_text(FILE *out, const struct text_style *style, const struct or
 	fputs(" > ", out);
 	print_endpoint(out, e->raddr, e->rport);
 	fputc(' ', out);
-	print_kind(out, style, e);
+	print_kind(out, style, origin->algorithm, e);
 	fputc(' ', out);
-	event_print_state(out, style->colour, e);
+	event_print_state(out, style->colour, origin->algorithm, e);
 	fputc('\n', out);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Of whom an event tells: an instance of bpf_bbr, or the kernel's own bbr.
+ * Where an event comes from: an instance of bpf_bbr, or the kernel's own bbr.
  */
 #ifndef TOOLS_ORIGIN_H
 #define TOOLS_ORIGIN_H
@@ -11,14 +11,20 @@
 #include "bpf_bbr/events.h"
 #include "bpf_bbr/profiles.h"
 
+struct algorithm;
+
 struct origin {
 	char name[BBR_NAME_LEN]; /* of the congestion control */
 	/* Unlike the name, never given again while one source is open: an upgraded instance has another. */
 	__u32 id;
+	const struct algorithm *algorithm; /* what its events have and mean; never NULL */
 	bool is_kernel; /* the kernel's own bbr: an event has less, see BBR_F_KERNEL */
 	/* Names of BBR_PROFILES profiles, which change while we look; NULL: not known. */
 	const char (*profiles)[BBR_PROFILE_NAME_LEN];
 };
+
+/* What the kernel's own bbr is called, and its algorithm in the tools' table. */
+#define KERNEL_BBR "bbr"
 
 /* Returns false: no more events for now, please. */
 typedef bool (*event_handler)(void *ctx, const struct origin *origin, const struct bbr_event *e);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "filter.h"
 #include "request.h"
 
 static bool addr_matches(const __u32 addr[4], const __u32 want[4], const __u32 mask[4])
@@ -9,6 +10,12 @@ static bool addr_matches(const __u32 addr[4], const __u32 want[4], const __u32 m
 		if ((addr[i] & mask[i]) != want[i])
 			return false;
 	return true;
+}
+
+bool is_event_wanted(const struct monitor_config *config, const struct origin *origin,
+		     const struct bbr_event *e)
+{
+	return !config->filter || filter_matches(config->filter, origin, e, NULL);
 }
 
 bool is_conn_wanted(const struct monitor_config *config, const struct origin *origin,
@@ -22,7 +29,7 @@ bool is_conn_wanted(const struct monitor_config *config, const struct origin *or
 		is_named |= !strcmp(names->arg[i], origin->name);
 	return is_named && addr_matches(e->laddr, f->laddr, f->lmask) &&
 	       addr_matches(e->raddr, f->raddr, f->rmask) && (!f->lport || f->lport == e->lport) &&
-	       (!f->rport || f->rport == e->rport);
+	       (!f->rport || f->rport == e->rport) && is_event_wanted(config, origin, e);
 }
 
 void counters_add(struct counters *sum, const struct counters *c)
@@ -34,6 +41,7 @@ void counters_add(struct counters *sum, const struct counters *c)
 		sum->drops[i] += c->drops[i];
 	}
 	sum->drops_unknown += c->drops_unknown;
+	sum->not_matched += c->not_matched;
 }
 
 __u64 counters_received(const struct counters *c)

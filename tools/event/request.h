@@ -24,19 +24,24 @@ struct watch_request {
  * seq == all of received + all of drops + drops_unknown.
  */
 struct counters {
-	__u64 seq; /* events that there were */
-	__u64 acks; /* of the connections we asked for, whether sampled or not */
+	__u64 seq; /* events that there were, those that the filter did not match left out */
+	__u64 acks; /* of the connections that the BPF program told of, whether sampled or not */
 	__u64 received[BBR_EV_MAX];
 	__u64 drops[BBR_EV_MAX];
 	__u64 drops_unknown; /* gaps in seq of a slot that was taken from us with its counters */
+	__u64 not_matched; /* read, but not what the filter asks for: in none of the others but acks */
 };
 
 void counters_add(struct counters *sum, const struct counters *c);
 __u64 counters_received(const struct counters *c);
 __u64 counters_drops(const struct counters *c);
 
+struct filter;
+
 struct monitor_config {
 	struct watch_request request;
+	/* What the BPF program's filter, which is part of the request, cannot do; NULL: nothing. */
+	struct filter *filter;
 	struct value_list names; /* none: all that are loaded */
 	size_t ring_size; /* bytes: a power of two, whole pages */
 	event_handler handle; /* false: monitor_poll() is to return */
@@ -49,12 +54,16 @@ struct watch_totals {
 };
 
 struct watch_config {
-	struct monitor_config watch; /* what to tell of, and whom; also from a recording */
+	struct monitor_config watch; /* which events of which connections; also from a recording */
 	const char *read; /* a recording; NULL: what happens now */
 	double speed; /* of a recording: 1 as fast as it happened, 0 as fast as it can be read */
 };
 
-/* What the BPF program does for live events, for those that come from elsewhere. */
+/* Is the event what the filter asks for? For those of what happens now the BPF program has done its part. */
+bool is_event_wanted(const struct monitor_config *config, const struct origin *origin,
+		     const struct bbr_event *e);
+
+/* The same and what the BPF program does, for what comes from elsewhere. */
 bool is_conn_wanted(const struct monitor_config *config, const struct origin *origin,
 		    const struct bbr_event *e);
 

@@ -18,7 +18,7 @@
 #include "metrics.h"
 #include "cli/options.h"
 #include "rule_counts.h"
-#include "watch/slot.h"
+#include "watch/subscriber_slot.h"
 #include "sockets/sockets.h"
 #include "stream/source.h"
 #include "verbs.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE /* tdestroy() */
 #include <limits.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "clock.h"
+#include "event/derived.h"
 #include "metrics.h"
 #include "netns.h"
 
@@ -20,46 +19,25 @@
 #define SILENT_NS (5 * NS_PER_S)
 #define NOT_READ_NS (300 * NS_PER_S) /* and it could not be told whether its namespace was read */
 
-/* What is alive has only one connection of these. */
-struct tuple {
-	__u32 laddr[4], raddr[4];
-	__u16 lport, rport;
-	__u32 netns;
-};
-
 struct totals {
 	__u64 sent, acked, retrans;
 	__u32 lost;
 };
 
 struct tracked {
-	struct tuple tuple; /* first: it is what the tree compares */
+	struct conn_key tuple; /* first, so that what the map finds is the connection */
 	LIST_ENTRY(tracked) list;
-	struct series *series;
+	struct metric_series *series;
 	struct totals first, last;
 	__u64 seen_ns; /* of `last` */
 	__u64 settled_ns; /* until then the time in its modes is counted */
 	__u32 generation; /* of the last reading that found it */
-	__u8 mode;
+	int mode; /* its place among the series' modes; -1: not known */
 	bool policed;
 	__u64 unpoliced_ns; /* when it was seen for the first time that it is not any more */
 	bool has_events; /* and is not only read */
 	bool ended; /* kept until the end of a reading, which may still hand out what it read before */
 };
-
-static int compare(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct tuple));
-}
-
-static struct tuple tuple_of(const struct bbr_event *e)
-{
-	struct tuple t = { .lport = e->lport, .rport = e->rport, .netns = e->netns };
-
-	memcpy(t.laddr, e->laddr, sizeof(t.laddr));
-	memcpy(t.raddr, e->raddr, sizeof(t.raddr));
-	return t;
-}
 
 static struct totals totals_of(const struct bbr_event *e)
 {
@@ -112,31 +90,26 @@ static void forget_old_names(struct netns_labels *l)
 void metrics_init(struct metrics *m, bool live)
 {
 	memset(m, 0, sizeof(*m));
-	series_init(&m->series);
+	metric_table_init(&m->series);
 	LIST_INIT(&m->all);
 	m->netns.named = live;
-}
-
-static void leave_node(void *node)
-{
-	(void)node; /* the list frees them */
 }
 
 void metrics_free(struct metrics *m)
 {
 	struct tracked *c;
 
-	tdestroy(m->by_tuple, leave_node);
+	conn_map_free(&m->by_tuple, NULL);
 	while ((c = LIST_FIRST(&m->all))) {
 		LIST_REMOVE(c, list);
 		free(c);
 	}
-	series_free(&m->series);
+	metric_table_free(&m->series);
 }
 
 static void forget(struct metrics *m, struct tracked *c)
 {
-	tdelete(c, &m->by_tuple, compare);
+	conn_map_remove(&m->by_tuple, &c->tuple);
 	LIST_REMOVE(c, list);
 	free(c);
 }
@@ -145,8 +118,8 @@ static void settle(struct tracked *c, __u64 until_ns)
 {
 	if (until_ns <= c->settled_ns)
 		return;
-	if (c->mode < BBR_MODES)
-		c->series->mode_ns[c->mode] += until_ns - c->settled_ns;
+	if (c->mode >= 0)
+		c->series->modes[c->mode].ns += until_ns - c->settled_ns;
 	c->settled_ns = until_ns;
 }
 
@@ -159,23 +132,29 @@ static void end(struct metrics *m, struct tracked *c)
 		forget(m, c);
 }
 
-static struct series *series_of(struct metrics *m, const struct origin *origin,
-				const struct bbr_event *e)
+static struct metric_series *series_of(struct metrics *m, const struct origin *origin,
+				       const struct bbr_event *e)
 {
 	const char *profile = origin_profile(origin, e);
 
-	return series_get(&m->series, origin->name, profile ? profile : "",
-			  netns_label(m, e->netns));
+	return metric_series_get(&m->series, origin->algorithm, origin->name,
+				 profile ? profile : "", netns_label(m, e->netns));
 }
 
-static struct tracked *add(struct metrics *m, const struct tuple *tuple, struct series *series,
+static bool is_policed(const struct algorithm *a, const struct bbr_event *e)
+{
+	return event_policer(a, e) == POLICER_DETECTED;
+}
+
+static struct tracked *add(struct metrics *m, const struct conn_key *tuple,
+			   const struct algorithm *a, struct metric_series *series,
 			   const struct bbr_event *e)
 {
 	struct tracked *c = calloc(1, sizeof(*c));
 
 	if (c)
 		c->tuple = *tuple;
-	if (!c || !tsearch(c, &m->by_tuple, compare)) {
+	if (!c || !conn_map_add(&m->by_tuple, &c->tuple)) {
 		free(c);
 		m->untracked++;
 		return NULL;
@@ -184,8 +163,8 @@ static struct tracked *add(struct metrics *m, const struct tuple *tuple, struct 
 	c->series = series;
 	c->first = c->last = totals_of(e);
 	c->seen_ns = c->settled_ns = e->time_ns;
-	c->mode = e->mode;
-	c->policed = e->flags & BBR_F_LT_USE_BW;
+	c->mode = metric_series_mode(series, a, e->mode);
+	c->policed = is_policed(a, e);
 	return c;
 }
 
@@ -194,7 +173,7 @@ static struct tracked *add(struct metrics *m, const struct tuple *tuple, struct 
  * before the last reading is told after it, if it was still in the ring; and the start of one of the kernel's
  * own is told with its first ACK, when a reading may have found it already.
  */
-static bool is_another(const struct tracked *c, const struct series *series,
+static bool is_another(const struct tracked *c, const struct metric_series *series,
 		       const struct bbr_event *e)
 {
 	return e->time_ns >= c->seen_ns &&
@@ -203,7 +182,8 @@ static bool is_another(const struct tracked *c, const struct series *series,
 		e->bytes_acked < c->last.acked);
 }
 
-static void add_difference(struct series *s, const struct totals *from, const struct totals *to)
+static void add_difference(struct metric_series *s, const struct totals *from,
+			   const struct totals *to)
 {
 	s->sent += to->sent - from->sent;
 	s->acked += to->acked - from->acked;
@@ -212,10 +192,11 @@ static void add_difference(struct series *s, const struct totals *from, const st
 }
 
 /* The state after what was seen before. */
-static void take_state(struct tracked *c, const struct bbr_event *e)
+static void take_state(struct tracked *c, const struct algorithm *a, struct metric_series *series,
+		       const struct bbr_event *e)
 {
 	struct totals totals = totals_of(e);
-	bool policed = e->flags & BBR_F_LT_USE_BW;
+	bool policed = is_policed(a, e);
 
 	settle(c, e->time_ns);
 	add_difference(c->series, &c->last, &totals);
@@ -224,7 +205,8 @@ static void take_state(struct tracked *c, const struct bbr_event *e)
 		c->unpoliced_ns = e->time_ns;
 	c->last = totals;
 	c->seen_ns = e->time_ns;
-	c->mode = e->mode;
+	c->series = series;
+	c->mode = metric_series_mode(series, a, e->mode);
 	c->policed = policed;
 }
 
@@ -237,7 +219,7 @@ static void take_late_start(struct tracked *c, const struct bbr_event *e)
 	c->first = totals;
 }
 
-static void take_ack(struct series *s, const struct bbr_event *e)
+static void take_ack(struct metric_series *s, const struct bbr_event *e)
 {
 	double bytes = 1e6 * e->mss / (1 << 24);
 
@@ -249,9 +231,22 @@ static void take_ack(struct series *s, const struct bbr_event *e)
 		om_observe(&s->pacing, &rate_bounds, e->pacing_rate);
 }
 
-static void take_event(struct tracked *c, const struct bbr_event *e)
+/* A mode was entered. */
+static void take_mode(struct tracked *c, const struct algorithm *a, const struct bbr_event *e)
 {
-	struct series *s = c->series;
+	struct metric_series *s = c->series;
+	int mode = metric_series_mode(s, a, e->to);
+
+	if (mode >= 0)
+		s->modes[mode].entered++;
+	/* A policer whose rate was in use between two samples only. */
+	if (!(e->flags & BBR_F_KERNEL) && e->reason < 32 && a->policer_reasons & 1u << e->reason)
+		s->policed += c->unpoliced_ns < e->time_ns;
+}
+
+static void take_event(struct tracked *c, const struct algorithm *a, const struct bbr_event *e)
+{
+	struct metric_series *s = c->series;
 
 	switch (e->kind) {
 	case BBR_EV_START:
@@ -261,11 +256,7 @@ static void take_event(struct tracked *c, const struct bbr_event *e)
 		take_ack(s, e);
 		break;
 	case BBR_EV_MODE:
-		if (e->to < BBR_MODES)
-			s->entered[e->to]++;
-		/* A policer whose rate was in use between two samples only. */
-		if (e->reason == BBR_R_LT_BW_EXPIRED && !(e->flags & BBR_F_KERNEL))
-			s->policed += c->unpoliced_ns < e->time_ns;
+		take_mode(c, a, e);
 		break;
 	case BBR_EV_RECOVERY:
 		s->recoveries += e->to == TCP_CA_Recovery;
@@ -276,16 +267,14 @@ static void take_event(struct tracked *c, const struct bbr_event *e)
 	}
 }
 
-static struct tracked *find(struct metrics *m, const struct tuple *tuple)
+static struct tracked *find(struct metrics *m, const struct conn_key *tuple)
 {
-	struct tracked **found = tfind(tuple, &m->by_tuple, compare);
-
-	return found ? *found : NULL;
+	return (struct tracked *)conn_map_find(&m->by_tuple, tuple);
 }
 
 /* What is known of the connection of this event; NULL: it is new. */
-static struct tracked *known(struct metrics *m, const struct tuple *tuple,
-			     const struct series *series, const struct bbr_event *e)
+static struct tracked *known(struct metrics *m, const struct conn_key *tuple,
+			     const struct metric_series *series, const struct bbr_event *e)
 {
 	struct tracked *c = find(m, tuple);
 
@@ -310,12 +299,12 @@ static void note_read(struct metrics *m, struct tracked *c)
 
 void metrics_note(struct metrics *m, const struct origin *origin, const struct bbr_event *e)
 {
-	struct tuple tuple = tuple_of(e);
-	struct series *series = series_of(m, origin, e);
+	const struct conn_key tuple = conn_key_of_tuple(e);
+	struct metric_series *series = series_of(m, origin, e);
 	struct tracked *c = known(m, &tuple, series, e);
 
 	if (!c)
-		c = add(m, &tuple, series, e);
+		c = add(m, &tuple, origin->algorithm, series, e);
 	if (!c || c->ended)
 		return;
 	if (e->kind == BBR_EV_STATE)
@@ -323,12 +312,11 @@ void metrics_note(struct metrics *m, const struct origin *origin, const struct b
 	else
 		c->has_events = true;
 	if (e->time_ns >= c->seen_ns) {
-		take_state(c, e);
-		c->series = series;
+		take_state(c, origin->algorithm, series, e);
 	} else if (e->kind == BBR_EV_START) {
 		take_late_start(c, e);
 	}
-	take_event(c, e);
+	take_event(c, origin->algorithm, e);
 	if (e->kind == BBR_EV_END)
 		end(m, c);
 }
@@ -386,12 +374,14 @@ void metrics_settle(struct metrics *m, __u64 now_ns, bool watched)
 	forget_old_names(&m->netns);
 }
 
-void metrics_count_connections(const struct metrics *m, __u64 connections[SERIES_MAX][BBR_MODES])
+void metrics_count_connections(struct metrics *m)
 {
 	const struct tracked *c;
 
-	memset(connections, 0, SERIES_MAX * sizeof(*connections));
+	for (int i = 0; i < m->series.n; i++)
+		for (int mode = 0; mode < m->series.all[i].n_modes; mode++)
+			m->series.all[i].modes[mode].connections = 0;
 	LIST_FOREACH(c, &m->all, list)
-	if (!c->ended && c->mode < BBR_MODES)
-		connections[c->series - m->series.all][c->mode]++;
+	if (!c->ended && c->mode >= 0)
+		c->series->modes[c->mode].connections++;
 }

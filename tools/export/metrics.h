@@ -10,8 +10,8 @@
 #include <sys/queue.h>
 
 #include "openmetrics.h"
-#include "event/origin.h"
-#include "series.h"
+#include "event/conn_map.h"
+#include "metric_series.h"
 
 struct tracked;
 
@@ -31,9 +31,9 @@ struct netns_labels {
 };
 
 struct metrics {
-	struct series_table series;
+	struct metric_table series;
 	struct netns_labels netns;
-	void *by_tuple; /* the tree of the connections */
+	struct conn_map by_tuple; /* the connections */
 	LIST_HEAD(, tracked) all; /* and the list of them */
 	__u64 untracked; /* events for which there was no memory */
 
@@ -64,9 +64,9 @@ void metrics_end_reading(struct metrics *m, bool complete);
 void metrics_settle(struct metrics *m, __u64 now_ns, bool watched);
 
 /* All families that have a connection's labels. Counters only if they were counted. */
-void metrics_print(const struct metrics *m, struct openmetrics *om, bool counters);
+void metrics_print(struct metrics *m, struct openmetrics *om, bool counters);
 
-/* For metrics_print(): connections in each mode, of each series. */
-void metrics_count_connections(const struct metrics *m, __u64 connections[SERIES_MAX][BBR_MODES]);
+/* For metrics_print(): sets how many connections are in each mode of each series. */
+void metrics_count_connections(struct metrics *m);
 
 #endif

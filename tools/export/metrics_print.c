@@ -3,7 +3,6 @@
 #include <stddef.h>
 
 #include "clock.h"
-#include "event/event.h"
 #include "metrics.h"
 
 static const struct om_family connections_family = {
@@ -12,30 +11,30 @@ static const struct om_family connections_family = {
 
 static const struct {
 	struct om_family family;
-	size_t member; /* of struct series */
+	size_t member; /* of struct metric_series */
 } numbers[] = {
 	{ { "bbr_connections_started", OM_COUNTER, NULL,
 	    "Connections that began to use BBR while they were watched." },
-	  offsetof(struct series, started) },
+	  offsetof(struct metric_series, started) },
 	{ { "bbr_connections_ended", OM_COUNTER, NULL,
 	    "Connections that closed, or were switched to something else." },
-	  offsetof(struct series, ended) },
+	  offsetof(struct metric_series, ended) },
 	{ { "bbr_sent_bytes", OM_COUNTER, "bytes",
 	    "Payload that was sent, retransmissions included." },
-	  offsetof(struct series, sent) },
+	  offsetof(struct metric_series, sent) },
 	{ { "bbr_acked_bytes", OM_COUNTER, "bytes", "Payload that was acknowledged." },
-	  offsetof(struct series, acked) },
+	  offsetof(struct metric_series, acked) },
 	{ { "bbr_retransmitted_bytes", OM_COUNTER, "bytes", "Payload that was sent again." },
-	  offsetof(struct series, retrans) },
+	  offsetof(struct metric_series, retrans) },
 	{ { "bbr_lost_packets", OM_COUNTER, "packets", "Packets that the stack took for lost." },
-	  offsetof(struct series, lost) },
+	  offsetof(struct metric_series, lost) },
 	{ { "bbr_retransmission_timeouts", OM_COUNTER, NULL, "Retransmission timeouts (RTO)." },
-	  offsetof(struct series, rtos) },
+	  offsetof(struct metric_series, rtos) },
 	{ { "bbr_recoveries", OM_COUNTER, NULL, "Times that fast recovery was entered." },
-	  offsetof(struct series, recoveries) },
+	  offsetof(struct metric_series, recoveries) },
 	{ { "bbr_policer_detections", OM_COUNTER, NULL,
 	    "Times that a connection found a policer on its path and took over its rate." },
-	  offsetof(struct series, policed) },
+	  offsetof(struct metric_series, policed) },
 };
 
 static const struct om_family transitions_family = {
@@ -55,27 +54,27 @@ static const struct {
 	{ { "bbr_rtt_min_rtt_ratio", OM_HISTOGRAM, "ratio",
 	    "RTT over min_rtt, of each ACK that was sampled: above 1 is queueing." },
 	  &rtt_bounds,
-	  offsetof(struct series, rtt) },
+	  offsetof(struct metric_series, rtt) },
 	{ { "bbr_bandwidth_bytes_per_second", OM_HISTOGRAM, "bytes_per_second",
 	    "Estimate of the bandwidth (bw), of each ACK that was sampled." },
 	  &rate_bounds,
-	  offsetof(struct series, bw) },
+	  offsetof(struct metric_series, bw) },
 	{ { "bbr_pacing_rate_bytes_per_second", OM_HISTOGRAM, "bytes_per_second",
 	    "Pacing rate, of each ACK that was sampled." },
 	  &rate_bounds,
-	  offsetof(struct series, pacing) },
+	  offsetof(struct metric_series, pacing) },
 };
 
 #define N(a) (sizeof(a) / sizeof(a[0]))
 
 /* More room than three labels, the mode and the end need is not there. */
-struct series_labels {
+struct shown_labels {
 	struct om_label label[5];
 };
 
-static struct series_labels labels_of(const struct series_table *t, const struct series *s)
+static struct shown_labels labels_of(const struct metric_table *t, const struct metric_series *s)
 {
-	return (struct series_labels){ {
+	return (struct shown_labels){ {
 		{ "bbr_instance", labels_value(&t->instances, s->instance) },
 		{ "profile", labels_value(&t->profiles, s->profile) },
 		{ "netns", labels_value(&t->netns, s->netns) },
@@ -83,88 +82,83 @@ static struct series_labels labels_of(const struct series_table *t, const struct
 }
 
 static void print_mode(struct openmetrics *om, const struct om_family *family,
-		       const struct series_labels *labels, unsigned int mode, double value)
+		       const struct shown_labels *labels, const struct mode_counts *mode,
+		       double value)
 {
-	struct series_labels with = *labels;
+	struct shown_labels with = *labels;
 
-	with.label[3] = (struct om_label){ "mode", event_mode_name(mode) };
+	with.label[3] = (struct om_label){ "mode", mode->name };
 	om_number(om, family, with.label, value);
 }
 
-static void print_connections(const struct metrics *m, struct openmetrics *om)
+static double connections_of(const struct mode_counts *mode)
 {
-	__u64 connections[SERIES_MAX][BBR_MODES];
+	return mode->connections;
+}
 
-	metrics_count_connections(m, connections);
-	om_family(om, &connections_family);
-	for (int i = 0; i < m->series.n; i++) {
-		struct series_labels labels = labels_of(&m->series, &m->series.all[i]);
+static double entered_of(const struct mode_counts *mode)
+{
+	return mode->entered;
+}
 
-		for (int mode = 0; mode < BBR_MODES; mode++)
-			print_mode(om, &connections_family, &labels, mode, connections[i][mode]);
+static double seconds_of(const struct mode_counts *mode)
+{
+	return mode->ns / (double)NS_PER_S;
+}
+
+/* A family by mode. */
+static void print_modes(const struct metric_table *t, struct openmetrics *om,
+			const struct om_family *family,
+			double (*value)(const struct mode_counts *mode))
+{
+	om_family(om, family);
+	for (int i = 0; i < t->n; i++) {
+		const struct metric_series *s = &t->all[i];
+		struct shown_labels labels = labels_of(t, s);
+
+		for (int mode = 0; mode < s->n_modes; mode++)
+			print_mode(om, family, &labels, &s->modes[mode], value(&s->modes[mode]));
 	}
 }
 
-static void print_number(const struct series_table *t, struct openmetrics *om,
+static void print_number(const struct metric_table *t, struct openmetrics *om,
 			 const struct om_family *family, size_t member)
 {
 	om_family(om, family);
 	for (int i = 0; i < t->n; i++) {
-		const struct series *s = &t->all[i];
-		struct series_labels labels = labels_of(t, s);
+		const struct metric_series *s = &t->all[i];
+		struct shown_labels labels = labels_of(t, s);
 
 		om_number(om, family, labels.label, *(const __u64 *)((const char *)s + member));
 	}
 }
 
-static void print_transitions(const struct series_table *t, struct openmetrics *om)
-{
-	om_family(om, &transitions_family);
-	for (int i = 0; i < t->n; i++) {
-		struct series_labels labels = labels_of(t, &t->all[i]);
-
-		for (int mode = 0; mode < BBR_MODES; mode++)
-			print_mode(om, &transitions_family, &labels, mode, t->all[i].entered[mode]);
-	}
-}
-
-static void print_seconds(const struct series_table *t, struct openmetrics *om)
-{
-	om_family(om, &seconds_family);
-	for (int i = 0; i < t->n; i++) {
-		struct series_labels labels = labels_of(t, &t->all[i]);
-
-		for (int mode = 0; mode < BBR_MODES; mode++)
-			print_mode(om, &seconds_family, &labels, mode,
-				   t->all[i].mode_ns[mode] / (double)NS_PER_S);
-	}
-}
-
-static void print_histogram(const struct series_table *t, struct openmetrics *om,
+static void print_histogram(const struct metric_table *t, struct openmetrics *om,
 			    const struct om_family *family, const struct om_bounds *bounds,
 			    size_t member)
 {
 	om_family(om, family);
 	for (int i = 0; i < t->n; i++) {
-		const struct series *s = &t->all[i];
-		struct series_labels labels = labels_of(t, s);
+		const struct metric_series *s = &t->all[i];
+		struct shown_labels labels = labels_of(t, s);
 
 		om_histogram(om, family, labels.label, bounds,
 			     (const struct om_histogram *)((const char *)s + member));
 	}
 }
 
-void metrics_print(const struct metrics *m, struct openmetrics *om, bool counters)
+void metrics_print(struct metrics *m, struct openmetrics *om, bool counters)
 {
-	const struct series_table *t = &m->series;
+	const struct metric_table *t = &m->series;
 
-	print_connections(m, om);
+	metrics_count_connections(m);
+	print_modes(t, om, &connections_family, connections_of);
 	if (!counters)
 		return;
 	for (size_t i = 0; i < N(numbers); i++)
 		print_number(t, om, &numbers[i].family, numbers[i].member);
-	print_transitions(t, om);
-	print_seconds(t, om);
+	print_modes(t, om, &transitions_family, entered_of);
+	print_modes(t, om, &seconds_family, seconds_of);
 	for (size_t i = 0; i < N(histograms); i++)
 		print_histogram(t, om, &histograms[i].family, histograms[i].bounds,
 				histograms[i].member);

@@ -144,7 +144,7 @@ static int find_end(struct record_output *o, struct recording_reader *r)
 			lseek(o->fd, r->chunk_offset, SEEK_SET);
 		}
 		recording_writer_run(o->writer, &r->run);
-		recording_writer_event(o->writer, r->origin, r->event);
+		recording_writer_event(o->writer, r->origin, &r->event);
 	}
 	return next == RECORDING_NEXT_OVER ? EXIT_DONE : EXIT_REFUSED;
 }

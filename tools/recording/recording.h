@@ -12,7 +12,7 @@
  *
  *	 0  8  magic, RECORDING_MAGIC
  *	 8  1  major; of another major only these first 16 bytes are known
- *	 9  1  minor; a later one may have longer heads, longer events and more types of records
+ *	 9  1  minor; a later one may have longer heads, longer records and more types of them
  *	10  2  size of the head in bytes
  *	12  4  CRC-32 of the head, taken with 0 here
  *	16  4  size of the deflated records in bytes, at most RECORDING_SIZE_MAX
@@ -35,20 +35,28 @@
  *	byte	type, enum recording_type; unknown ones are skipped
  *	...	the rest by type
  *
- * RECORDING_EVENT	A struct bbr_event, as what differs from the last one of its connection in this chunk:
- *	varint		connection, in the order in which the chunk tells of them; the next number is a new one
- *	varint		only of a new one: its origin, in the order of RECORDING_ORIGIN, from 0
- *	difference	of time_ns from the event before it in the chunk (the first: from 0)
- *	varint		bits: which members differ, in the order of RECORDING_FIELDS, the first one lowest
- *	difference...	of each of these. seq differs from 1 more than the origin's last event in this chunk
- *			has, -1 without one; all others from the connection's last event, and of a new connection
- *			from the last event of any, or 0
- *	...		what the event is longer than 216 bytes, as it is
- *	tag is not stored: it is the origin's. Addresses and ports are numbers as people write them.
- * RECORDING_ORIGIN	Of whom the events after it tell:
+ * RECORDING_ALGORITHM	What the events of the origins after it consist of, and how they are shown:
+ *	4 bytes		CRC-32 of the description
+ *	...		the description (description.h says how it is made), or nothing: then it is the one of this CRC
+ *			that stands in a chunk before. A file's first chunk with an algorithm has its description, so
+ *			has the first one after what was appended, and one in every RECORDING_DESCRIBE_EVERY bytes: who
+ *			lost the first one to damage finds another one there.
+ * RECORDING_ORIGIN	Where the events after it come from:
  *	varint		its id
  *	byte		bits: 1, the kernel's own bbr
+ *	varint		its algorithm, in the order of RECORDING_ALGORITHM in this chunk, from 0
  *	...		name
+ * RECORDING_EVENT	An event, as what differs from the last one of its connection in this chunk:
+ *	varint		connection, in the order in which the chunk has them; the next number is a new one
+ *	varint		only of a new one: its origin, in the order of RECORDING_ORIGIN, from 0
+ *	difference	of time_ns from the event before it in the chunk (the first: from 0)
+ *	bits		which members differ, in the order of the description: as in a varint of any length, the first
+ *			member is the lowest bit
+ *	difference...	of each of these, the shortest one modulo its width. seq differs from 1 more than the
+ *			origin's last event in this chunk has, 0 without one; all others from the connection's last
+ *			event, and of a new connection from the last event of any of the same algorithm, or 0
+ *	Addresses and ports are numbers as people write them, "tail_size" is how many bytes of the algorithm's tail the
+ *	event has.
  * RECORDING_PROFILES	Names of an origin's profiles from here on; until the first one nothing is known:
  *	varint		the origin's number
  *	...		names, each with a closing 0; the others have none
@@ -56,6 +64,8 @@
  *			seq (0: not known yet), acks, drops without a kind, watched and not watched in
  *			nanoseconds; the number n of kinds; received by kind, n times; drops by kind, n times
  * RECORDING_END	The same at the run's end or the file's, exact.
+ *
+ * Chunks of major 1 are read as well, wherever they stand: recording_abi2.h says what is different.
  */
 #ifndef TOOLS_RECORDING_H
 #define TOOLS_RECORDING_H
@@ -68,14 +78,17 @@
 #define RECORDING_MAGIC \
 	"\x89"          \
 	"bbrrec\n"
-#define RECORDING_MAJOR 1
+#define RECORDING_MAJOR 2
 #define RECORDING_MINOR 0
+#define RECORDING_MAJOR_ABI2 1
 #define RECORDING_PREFIX 16 /* bytes that each major has */
 #define RECORDING_HEAD 96
 #define RECORDING_HEAD_MAX 4096
 #define RECORDING_SIZE_MAX (1 << 20)
 #define RECORDING_ORIGINS 256 /* in a chunk, at most */
 #define RECORDING_CONNS 4096 /* the same */
+#define RECORDING_ALGORITHMS 16 /* the same */
+#define RECORDING_DESCRIBE_EVERY (64 << 10) /* bytes of a file */
 
 enum recording_type {
 	RECORDING_EVENT = 1,
@@ -83,22 +96,8 @@ enum recording_type {
 	RECORDING_PROFILES,
 	RECORDING_TOTALS,
 	RECORDING_END,
+	RECORDING_ALGORITHM,
 };
-
-/* Members of struct bbr_event but time_ns and tag, those that change most often first. */
-/* clang-format off */
-#define RECORDING_FIELDS(X) \
-	X(bytes_acked) X(delivered) X(rtt_us) X(rs_interval_us) X(rs_acked) \
-	X(rs_delivered) X(inflight) X(srtt_us) X(bytes_sent) X(rs_prior_inflight) \
-	X(pacing_rate) X(bw) X(cwnd) X(flags) X(max_bw) X(rounds) X(kind) \
-	X(extra_acked) X(cycle_idx) X(pacing_gain) X(min_rtt_us) X(mode) X(from) X(to) \
-	X(reason) X(full_bw) X(full_bw_cnt) X(cwnd_gain) X(prior_cwnd) X(ssthresh) \
-	X(lost) X(rs_losses) X(bytes_retrans) X(ca_state) X(lt_bw) X(lt_rtt_cnt) X(mss) \
-	X(seq) X(params_gen) X(profile) X(conn) X(rport) X(lport) X(raddr[3]) \
-	X(raddr[2]) X(raddr[1]) X(raddr[0]) X(laddr[3]) X(laddr[2]) X(laddr[1]) \
-	X(laddr[0]) X(netns) X(family) X(size) X(major) X(minor) X(pad[0]) X(pad[1]) \
-	X(pad[2]) X(pad[3]) X(pad[4]) X(pad[5])
-/* clang-format on */
 
 /* One run of a monitor: what all of its events have in common. */
 struct recording_run {

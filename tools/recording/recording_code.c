@@ -1,134 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <endian.h>
 #include <stdint.h>
 #include <string.h>
 
 #include <arpa/inet.h>
 
+#include "recording_abi2.h"
 #include "recording_code.h"
+#include "varint.h"
 
-/* A member of struct bbr_event. */
-struct field {
-	__u16 offset;
-	__u8 width;
-};
+#define BITS_MAX (LAYOUT_MEMBERS / 7 + 1) /* bytes that say which members differ */
 
-#define FIELD(member) \
-	{ offsetof(struct bbr_event, member), sizeof(((struct bbr_event *)NULL)->member) },
-
-static const struct field fields[] = { RECORDING_FIELDS(FIELD) };
-
-#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
-_Static_assert(N_FIELDS <= 64, "bits of a record");
-
-#define PLUS_WIDTH(member) +sizeof(((struct bbr_event *)NULL)->member)
-_Static_assert(RECORDING_FIELDS(PLUS_WIDTH) ==
-		       sizeof(struct bbr_event) - sizeof(__u64) - sizeof(__u32),
-	       "every member but time_ns and tag is there once");
-
-struct cursor {
-	const __u8 *p, *end;
-};
-
-static __u8 *put_varint(__u8 *to, __u64 value)
+static __u64 member_get(const struct member *m, const union recording_event *e)
 {
-	while (value >= 0x80) {
-		*to++ = value | 0x80;
-		value >>= 7;
-	}
-	*to++ = value;
-	return to;
-}
-
-static bool get_varint(struct cursor *in, __u64 *value)
-{
-	*value = 0;
-	for (int shift = 0; shift < 64 && in->p < in->end; shift += 7) {
-		__u8 byte = *in->p++;
-
-		*value |= (__u64)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return true;
-	}
-	return false;
-}
-
-static __u8 *put_difference(__u8 *to, __s64 value)
-{
-	return put_varint(to, (__u64)value << 1 ^ (value < 0 ? ~0ull : 0));
-}
-
-static bool get_difference(struct cursor *in, __u64 *value)
-{
-	__u64 coded;
-
-	if (!get_varint(in, &coded))
-		return false;
-	*value = coded >> 1 ^ (coded & 1 ? ~0ull : 0);
-	return true;
-}
-
-/* Those in network byte order are as numbers what people write, on any machine. */
-static bool is_net16(const struct field *f)
-{
-	return f->offset == offsetof(struct bbr_event, lport) ||
-	       f->offset == offsetof(struct bbr_event, rport);
-}
-
-static bool is_net32(const struct field *f)
-{
-	return f->offset >= offsetof(struct bbr_event, laddr) &&
-	       f->offset < offsetof(struct bbr_event, lport);
-}
-
-static __u64 field_get(const struct field *f, const struct bbr_event *e)
-{
-	const __u8 *from = (const __u8 *)e + f->offset;
+	const __u8 *from = e->bytes + m->offset;
 	__u64 v64;
 	__u32 v32;
 	__u16 v16;
 
-	switch (f->width) {
+	switch (m->width) {
 	case 1:
 		return *from;
 	case 2:
 		memcpy(&v16, from, 2);
-		return is_net16(f) ? ntohs(v16) : v16;
+		return m->is_net ? ntohs(v16) : v16;
 	case 4:
 		memcpy(&v32, from, 4);
-		return is_net32(f) ? ntohl(v32) : v32;
+		return m->is_net ? ntohl(v32) : v32;
 	default:
 		memcpy(&v64, from, 8);
-		return v64;
+		return m->is_net ? be64toh(v64) : v64;
 	}
 }
 
-static void field_set(const struct field *f, struct bbr_event *e, __u64 value)
+static void member_set(const struct member *m, union recording_event *e, __u64 value)
 {
-	__u8 *to = (__u8 *)e + f->offset;
+	__u8 *to = e->bytes + m->offset;
 	__u32 v32 = value;
 	__u16 v16 = value;
 
-	switch (f->width) {
+	switch (m->width) {
 	case 1:
 		*to = value;
 		break;
 	case 2:
-		v16 = is_net16(f) ? htons(v16) : v16;
+		v16 = m->is_net ? htons(v16) : v16;
 		memcpy(to, &v16, 2);
 		break;
 	case 4:
-		v32 = is_net32(f) ? htonl(v32) : v32;
+		v32 = m->is_net ? htonl(v32) : v32;
 		memcpy(to, &v32, 4);
 		break;
 	default:
+		value = m->is_net ? htobe64(value) : value;
 		memcpy(to, &value, 8);
 	}
 }
 
 /* The shortest difference modulo the member's width. */
-static __s64 field_difference(const struct field *f, __u64 value, __u64 base)
+static __s64 member_difference(const struct member *m, __u64 value, __u64 base)
 {
-	switch (f->width) {
+	switch (m->width) {
 	case 1:
 		return (__s8)(value - base);
 	case 2:
@@ -140,38 +72,101 @@ static __s64 field_difference(const struct field *f, __u64 value, __u64 base)
 	}
 }
 
-void recording_chunk_init(struct recording_chunk *c)
+static void add_algorithm(struct recording_chunk *c, const struct layout *layout)
 {
+	c->algorithms[c->n_algorithms++] = (struct recording_algorithm){ layout, -1 };
+}
+
+void recording_chunk_init(struct recording_chunk *c, __u8 major)
+{
+	c->is_abi2 = major == RECORDING_MAJOR_ABI2;
+	c->n_algorithms = 0;
 	c->n_origins = 0;
 	c->n_conns = 0;
-	c->last_conn = -1;
 	c->last_ns = 0;
+	if (c->is_abi2)
+		add_algorithm(c, abi2_layout());
 }
 
-/* What the next event of a connection is expected to be, but for its time. */
-static void predict(const struct recording_chunk *c, int conn, int origin, struct bbr_event *base)
+static struct recording_algorithm *algorithm_of(struct recording_chunk *c, int origin)
 {
-	if (conn < c->n_conns)
-		*base = c->conns[conn].last;
-	else if (c->last_conn >= 0)
-		*base = c->conns[c->last_conn].last;
-	else
-		memset(base, 0, sizeof(*base));
-	base->seq = c->origins[origin].next_seq;
+	return &c->algorithms[c->origins[origin].algorithm];
 }
 
-static void note(struct recording_chunk *c, int conn, int origin, const struct bbr_event *e)
+/* What the next event of a connection is expected to be, but for its time: in the place of its last one. */
+static union recording_event *predict(struct recording_chunk *c, int conn, int origin)
 {
-	if (conn == c->n_conns)
+	const struct recording_algorithm *a = algorithm_of(c, origin);
+	struct recording_conn *known = &c->conns[conn];
+
+	if (conn == c->n_conns) {
 		c->n_conns++;
-	c->conns[conn].origin = origin;
-	c->conns[conn].last = *e;
-	c->origins[origin].next_seq = e->seq + 1;
-	c->last_conn = conn;
-	c->last_ns = e->time_ns;
+		known->origin = origin;
+		if (a->last_conn >= 0)
+			known->last = c->conns[a->last_conn].last;
+		else
+			memset(&known->last, 0, sizeof(known->last));
+	}
+	known->last.event.seq = c->origins[origin].next_seq;
+	return &known->last;
 }
 
-/* Puts the size in front of a body that was written behind room for it. */
+static void note(struct recording_chunk *c, int conn, int origin, __u64 time_ns)
+{
+	algorithm_of(c, origin)->last_conn = conn;
+	c->origins[origin].next_seq = c->conns[conn].last.event.seq + 1;
+	c->last_ns = time_ns;
+}
+
+/* Makes `base` the event `e` at the same time, one after the other as a reader does: members may lie in each other. */
+static __u8 *put_members(const struct layout *l, const union recording_event *e,
+			 union recording_event *base, __u8 *to)
+{
+	__u8 values[LAYOUT_MEMBERS * VARINT_MAX], *v = values;
+	__u8 bits[BITS_MAX] = {};
+	unsigned int n_bits = 1; /* bytes of them */
+
+	for (unsigned int i = 0; i < l->n_members; i++) {
+		const struct member *m = &l->members[i];
+		__u64 value = member_get(m, e);
+		__s64 difference = member_difference(m, value, member_get(m, base));
+
+		if (!difference)
+			continue;
+		member_set(m, base, value);
+		n_bits = i / 7 + 1;
+		bits[i / 7] |= 1 << i % 7;
+		v = put_difference(v, difference);
+	}
+	for (unsigned int i = 0; i < n_bits; i++)
+		*to++ = bits[i] | (i + 1 < n_bits ? 0x80 : 0);
+	memcpy(to, values, v - values);
+	return to + (v - values);
+}
+
+static bool get_members(struct cursor *in, const struct layout *l, union recording_event *e)
+{
+	const __u8 *bits = in->p;
+	unsigned int first = 0;
+
+	do {
+		if (in->p == in->end)
+			return false;
+	} while (*in->p++ & 0x80);
+	do {
+		for (unsigned int left = *bits & 0x7f; left; left &= left - 1) {
+			unsigned int i = first + __builtin_ctz(left);
+			__u64 difference;
+
+			if (i >= l->n_members || !get_difference(in, &difference))
+				return false;
+			member_set(&l->members[i], e, member_get(&l->members[i], e) + difference);
+		}
+		first += 7;
+	} while (*bits++ & 0x80);
+	return true;
+}
+
 static size_t frame(__u8 *to, __u8 *end)
 {
 	__u8 *body = to + 3;
@@ -185,35 +180,40 @@ static size_t frame(__u8 *to, __u8 *end)
 size_t recording_put_event(struct recording_chunk *c, int conn, int origin,
 			   const struct bbr_event *e, __u8 *to)
 {
-	__u8 values[N_FIELDS * 10], *v = values, *p = to + 3;
-	size_t tail = e->size > sizeof(*e) ? e->size - sizeof(*e) : 0;
-	struct bbr_event base;
-	__u64 bits = 0;
+	bool is_new = conn == c->n_conns;
+	union recording_event *base = predict(c, conn, origin), next = { .event = *e };
+	__u8 *p = to + 3;
 
-	predict(c, conn, origin, &base);
-	for (size_t i = 0; i < N_FIELDS; i++) {
-		__s64 difference = field_difference(&fields[i], field_get(&fields[i], e),
-						    field_get(&fields[i], &base));
-
-		if (!difference)
-			continue;
-		bits |= 1ull << i;
-		v = put_difference(v, difference);
-	}
+	next.event.size -= BBR_EVENT_BASE;
 	*p++ = RECORDING_EVENT;
 	p = put_varint(p, conn);
-	if (conn == c->n_conns)
+	if (is_new)
 		p = put_varint(p, origin);
 	p = put_difference(p, e->time_ns - c->last_ns);
-	p = put_varint(p, bits);
-	memcpy(p, values, v - values);
-	p += v - values;
-	memcpy(p, e + 1, tail);
-	note(c, conn, origin, e);
-	return frame(to, p + tail);
+	p = put_members(algorithm_of(c, origin)->layout, &next, base, p);
+	note(c, conn, origin, e->time_ns);
+	return frame(to, p);
 }
 
-size_t recording_put_origin(struct recording_chunk *c, const struct origin *origin, __u8 *to)
+size_t recording_put_algorithm(struct recording_chunk *c, const struct layout *layout,
+			       bool is_whole, __u8 *to)
+{
+	__u32 id = htole32(layout->id);
+	__u8 *p = to + 3;
+
+	add_algorithm(c, layout);
+	*p++ = RECORDING_ALGORITHM;
+	memcpy(p, &id, sizeof(id));
+	p += sizeof(id);
+	if (is_whole) {
+		memcpy(p, layout->description, layout->description_size);
+		p += layout->description_size;
+	}
+	return frame(to, p);
+}
+
+size_t recording_put_origin(struct recording_chunk *c, const struct origin *origin, int algorithm,
+			    __u8 *to)
 {
 	struct recording_origin *o = &c->origins[c->n_origins++];
 	size_t len = strnlen(origin->name, sizeof(origin->name) - 1);
@@ -221,11 +221,14 @@ size_t recording_put_origin(struct recording_chunk *c, const struct origin *orig
 
 	memset(o, 0, sizeof(*o));
 	o->id = origin->id;
+	o->algorithm = algorithm;
+	o->origin.algorithm = origin->algorithm;
 	o->origin.is_kernel = origin->is_kernel;
 	memcpy(o->origin.name, origin->name, len);
 	*p++ = RECORDING_ORIGIN;
 	p = put_varint(p, origin->id);
 	*p++ = origin->is_kernel;
+	p = put_varint(p, algorithm);
 	memcpy(p, origin->name, len);
 	return frame(to, p + len);
 }
@@ -289,20 +292,15 @@ size_t recording_record_size(const __u8 *from, size_t size, bool *bad)
 	return body <= (size_t)(in.end - in.p) ? in.p - from + body : 0;
 }
 
-static bool get_fields(struct cursor *in, struct bbr_event *e)
+/* An event as a recording has it becomes one as verbs have it. */
+static bool finish_event(const struct recording_chunk *c, const union recording_event *coded,
+			 size_t rest, struct bbr_event *e)
 {
-	__u64 bits;
-
-	if (!get_varint(in, &bits) || (N_FIELDS < 64 && bits >> (N_FIELDS % 64)))
-		return false;
-	for (; bits; bits &= bits - 1) {
-		const struct field *f = &fields[__builtin_ctzll(bits)];
-		__u64 difference;
-
-		if (!get_difference(in, &difference))
-			return false;
-		field_set(f, e, field_get(f, e) + difference);
-	}
+	if (c->is_abi2)
+		return abi2_event(coded, rest, e);
+	*e = coded->event;
+	e->size = BBR_EVENT_BASE + (e->size < sizeof(e->tail) ? e->size : sizeof(e->tail));
+	e->major = BBR_ABI_MAJOR;
 	return true;
 }
 
@@ -310,8 +308,8 @@ static bool get_event(struct recording_chunk *c, struct cursor *in, struct recor
 		      struct bbr_event *e)
 {
 	__u64 conn, origin, elapsed;
-	struct bbr_event next;
-	size_t tail;
+	const struct layout *layout;
+	union recording_event *next;
 
 	if (!get_varint(in, &conn) || conn > (__u64)c->n_conns || conn >= RECORDING_CONNS)
 		return false;
@@ -319,18 +317,40 @@ static bool get_event(struct recording_chunk *c, struct cursor *in, struct recor
 		origin = c->conns[conn].origin;
 	else if (!get_varint(in, &origin) || origin >= (__u64)c->n_origins)
 		return false;
-	predict(c, conn, origin, &next);
-	if (!get_difference(in, &elapsed) || !get_fields(in, &next))
+	layout = algorithm_of(c, origin)->layout;
+	next = predict(c, conn, origin);
+	if (!get_difference(in, &elapsed) || (layout && !get_members(in, layout, next)))
 		return false;
-	next.time_ns = c->last_ns + elapsed;
-	next.tag = c->origins[origin].origin.id;
-	tail = in->end - in->p;
-	if (next.size != sizeof(next) + tail)
-		return false;
-	note(c, conn, origin, &next);
-	*e = next;
-	memcpy(e + 1, in->p, tail);
+	note(c, conn, origin, c->last_ns + elapsed);
 	record->origin = origin;
+	record->event = NULL;
+	if (!layout)
+		return true;
+	if (!finish_event(c, next, in->end - in->p, e))
+		return false;
+	e->time_ns = c->last_ns;
+	e->tag = c->origins[origin].origin.id;
+	record->event = e;
+	return true;
+}
+
+static bool get_algorithm(struct recording_chunk *c, struct cursor *in)
+{
+	const struct layout *layout;
+	__u32 id;
+
+	if (c->n_algorithms == RECORDING_ALGORITHMS || in->end - in->p < (int)sizeof(id))
+		return false;
+	memcpy(&id, in->p, sizeof(id));
+	in->p += sizeof(id);
+	if (in->p == in->end) {
+		add_algorithm(c, layout_find(le32toh(id)));
+		return true;
+	}
+	layout = layout_read(in->p, in->end - in->p);
+	if (!layout || layout->id != le32toh(id))
+		return false;
+	add_algorithm(c, layout);
 	return true;
 }
 
@@ -346,16 +366,24 @@ static bool is_name(const __u8 *name, size_t len)
 static bool get_origin(struct recording_chunk *c, struct cursor *in)
 {
 	struct recording_origin *o = &c->origins[c->n_origins];
-	__u64 id;
+	const struct layout *layout;
+	__u64 id, algorithm = 0;
+	bool is_kernel;
 	size_t len;
 
 	if (c->n_origins == RECORDING_ORIGINS || !get_varint(in, &id) || id > UINT32_MAX ||
 	    in->p == in->end)
 		return false;
+	is_kernel = *in->p++ & 1;
+	if (!c->is_abi2 && (!get_varint(in, &algorithm) || algorithm >= (__u64)c->n_algorithms))
+		return false;
+	layout = c->algorithms[algorithm].layout;
 	memset(o, 0, sizeof(*o));
 	o->id = id;
 	o->origin.id = id;
-	o->origin.is_kernel = *in->p++ & 1;
+	o->algorithm = algorithm;
+	o->origin.algorithm = layout ? layout->algorithm : NULL;
+	o->origin.is_kernel = is_kernel;
 	o->origin.profiles = (const char(*)[BBR_PROFILE_NAME_LEN])o->names;
 	len = in->end - in->p;
 	if (!is_name(in->p, len))
@@ -419,6 +447,8 @@ bool recording_get(struct recording_chunk *c, const __u8 *from, size_t size,
 	switch (record->type) {
 	case RECORDING_EVENT:
 		return get_event(c, &in, record, event);
+	case RECORDING_ALGORITHM:
+		return get_algorithm(c, &in);
 	case RECORDING_ORIGIN:
 		return get_origin(c, &in);
 	case RECORDING_PROFILES:

@@ -6,27 +6,42 @@
 #ifndef TOOLS_RECORDING_CODE_H
 #define TOOLS_RECORDING_CODE_H
 
+#include "layout.h"
 #include "recording.h"
 
-#define RECORDING_RECORD_MAX (80 << 10) /* bytes of one record: the longest event, and its coding */
+#define RECORDING_RECORD_MAX \
+	(40 << 10) /* bytes of one record: the longest description, and its size */
+
+/* An event, and behind it members that struct bbr_event has no place for. Its size is that of its tail. */
+union recording_event {
+	struct bbr_event event;
+	__u8 bytes[LAYOUT_ROOM];
+};
+
+struct recording_algorithm {
+	const struct layout *layout; /* NULL: its description was not read */
+	int last_conn; /* of its last event; -1: there was none */
+};
 
 struct recording_origin {
 	struct origin origin; /* its profiles point to names */
 	__u32 id; /* as recorded; that of origin is unique in the file */
+	int algorithm;
 	__u64 next_seq;
 	char names[BBR_PROFILES][BBR_PROFILE_NAME_LEN];
 };
 
 struct recording_conn {
 	int origin;
-	struct bbr_event last;
+	union recording_event last;
 };
 
 struct recording_chunk {
+	struct recording_algorithm algorithms[RECORDING_ALGORITHMS];
 	struct recording_origin origins[RECORDING_ORIGINS];
 	struct recording_conn conns[RECORDING_CONNS];
-	int n_origins, n_conns;
-	int last_conn; /* of the last event; -1: there was none */
+	int n_algorithms, n_origins, n_conns;
+	bool is_abi2; /* the format of major 1 */
 	__u64 last_ns;
 };
 
@@ -34,18 +49,23 @@ struct recording_chunk {
 struct recording_record {
 	unsigned int type;
 	int origin; /* RECORDING_EVENT */
+	const struct bbr_event *event; /* the same; NULL: nobody said what it consists of */
 	struct watch_totals totals; /* RECORDING_TOTALS, RECORDING_END */
 };
 
-void recording_chunk_init(struct recording_chunk *c);
+void recording_chunk_init(struct recording_chunk *c, __u8 major);
 
 /*
  * Appends a record to `to`, which has room for RECORDING_RECORD_MAX bytes. Returns its size. The event is of
- * connection `conn`, n_conns being a new one of this origin.
+ * connection `conn`, n_conns being a new one of this origin; the origin's algorithm is the number that it has in this
+ * chunk.
  */
+size_t recording_put_algorithm(struct recording_chunk *c, const struct layout *layout,
+			       bool is_whole, __u8 *to);
+size_t recording_put_origin(struct recording_chunk *c, const struct origin *origin, int algorithm,
+			    __u8 *to);
 size_t recording_put_event(struct recording_chunk *c, int conn, int origin,
 			   const struct bbr_event *e, __u8 *to);
-size_t recording_put_origin(struct recording_chunk *c, const struct origin *origin, __u8 *to);
 size_t recording_put_profiles(struct recording_chunk *c, int origin,
 			      const char (*names)[BBR_PROFILE_NAME_LEN], __u8 *to);
 size_t recording_put_totals(const struct watch_totals *totals, enum recording_type type, __u8 *to);
@@ -53,10 +73,7 @@ size_t recording_put_totals(const struct watch_totals *totals, enum recording_ty
 /* The size of a record with that of its size; 0: it is not whole, or *bad. */
 size_t recording_record_size(const __u8 *from, size_t size, bool *bad);
 
-/*
- * Reads a whole record. An event goes to `event`, which has room for UINT16_MAX bytes; its tag is that of
- * origin->id. False: it is none that this format has.
- */
+/* Reads a whole record. An event's tag is that of origin->id. False: it is none that this format has. */
 bool recording_get(struct recording_chunk *c, const __u8 *from, size_t size,
 		   struct recording_record *record, struct bbr_event *event);
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,7 +12,6 @@
 
 #include "clock.h"
 #include "err.h"
-#include "event/event.h"
 #include "recording_reader.h"
 
 #define MAGIC_LEN (sizeof(RECORDING_MAGIC) - 1)
@@ -22,7 +22,6 @@ static void free_buffers(struct recording_reader *r)
 	free(r->buffer);
 	free(r->raw);
 	free(r->chunk);
-	free(r->event);
 }
 
 int recording_read_fd(struct recording_reader *r, int fd, const char *name)
@@ -33,9 +32,7 @@ int recording_read_fd(struct recording_reader *r, int fd, const char *name)
 	r->buffer = malloc(RECORDING_BUFFER);
 	r->raw = malloc(RECORDING_SIZE_MAX);
 	r->chunk = calloc(1, sizeof(*r->chunk));
-	r->event = calloc(1, UINT16_MAX + 1);
-	if (!r->buffer || !r->raw || !r->chunk || !r->event ||
-	    inflateInit2(&r->inflate, -MAX_WBITS)) {
+	if (!r->buffer || !r->raw || !r->chunk || inflateInit2(&r->inflate, -MAX_WBITS)) {
 		err("cannot read %s: %s", name, strerror(ENOMEM));
 		free_buffers(r);
 		return EXIT_REFUSED;
@@ -222,7 +219,7 @@ static void begin_chunk(struct recording_reader *r)
 	}
 	say_skipped(r);
 	enter_run(r);
-	recording_chunk_init(r->chunk);
+	recording_chunk_init(r->chunk, r->head.major);
 	r->chunk_offset = r->offset;
 	r->in_chunk = true;
 	if (r->skim && !r->is_cut)
@@ -257,23 +254,29 @@ static void take_origin(struct recording_reader *r)
 		r->id_max = o->origin.id;
 }
 
-static enum recording_next take_event(struct recording_reader *r, int origin)
+/* RECORDING_NEXT_NONE: it cannot be shown. */
+static enum recording_next take_event(struct recording_reader *r,
+				      const struct recording_record *record)
 {
-	switch (event_check(r->event, r->event->size)) {
-	case EVENT_OK:
-		break;
-	case EVENT_OTHER_MAJOR:
+	if (!record->event) {
+		if (!r->said_unknown)
+			err("%s: events from byte %llu on are left out: the part of the file that "
+			    "says what they "
+			    "consist of is damaged or missing",
+			    r->name, r->chunk_offset);
+		r->said_unknown = true;
+		return RECORDING_NEXT_NONE;
+	}
+	if (r->event.major != BBR_ABI_MAJOR) {
 		err("cannot read %s: its events are of ABI %u, this tool has ABI %u", r->name,
-		    r->event->major, BBR_ABI_MAJOR);
+		    r->event.major, BBR_ABI_MAJOR);
 		remedy("use bbrmon of the version that recorded it");
-		return RECORDING_NEXT_FAILED;
-	case EVENT_SHORT: /* recording_get() lets none through */
 		return RECORDING_NEXT_FAILED;
 	}
 	r->events++;
-	r->last_ns = r->event->time_ns;
-	r->now.counters.received[r->event->kind & (BBR_EV_MAX - 1)]++;
-	r->origin = &r->chunk->origins[origin].origin;
+	r->last_ns = r->event.time_ns;
+	r->now.counters.received[r->event.kind & (BBR_EV_MAX - 1)]++;
+	r->origin = &r->chunk->origins[record->origin].origin;
 	return RECORDING_NEXT_EVENT;
 }
 
@@ -289,7 +292,7 @@ static enum recording_next next_record(struct recording_reader *r)
 		end_chunk(r);
 		return RECORDING_NEXT_NONE;
 	}
-	if (!size || !recording_get(r->chunk, from, size, &record, r->event)) {
+	if (!size || !recording_get(r->chunk, from, size, &record, &r->event)) {
 		if (r->places++ < MAX_SAID)
 			err("%s: what follows record %llu, in the chunk at byte %llu, is damaged "
 			    "and was skipped",
@@ -301,7 +304,7 @@ static enum recording_next next_record(struct recording_reader *r)
 	r->records++;
 	switch (record.type) {
 	case RECORDING_EVENT:
-		return take_event(r, record.origin);
+		return take_event(r, &record);
 	case RECORDING_ORIGIN:
 		take_origin(r);
 		break;

@@ -44,6 +44,7 @@ struct recording_reader {
 	size_t raw_start, raw_end;
 	z_stream inflate;
 	struct recording_chunk *chunk;
+	bool said_unknown; /* that there are events of which nobody says what they consist of */
 
 	struct recording_run run;
 	bool has_run, run_ended;
@@ -58,7 +59,7 @@ struct recording_reader {
 	__u64 places; /* so many times */
 
 	const struct origin *origin;
-	struct bbr_event *event;
+	struct bbr_event event;
 };
 
 /* "-": standard input. Exit status. */

@@ -33,9 +33,10 @@ void recording_writer_free(struct recording_writer *w)
 
 static void begin_chunk(struct recording_writer *w)
 {
-	recording_chunk_init(&w->chunk);
+	recording_chunk_init(&w->chunk, RECORDING_MAJOR);
 	memset(w->slots, 0, sizeof(w->slots));
 	memset(&w->head, 0, sizeof(w->head));
+	w->head.major = RECORDING_MAJOR;
 	w->head.run = w->run;
 	w->raw_size = 0;
 	w->begun_ns = now_ns();
@@ -48,7 +49,15 @@ void recording_writer_file(struct recording_writer *w, int fd, const char *name,
 	w->size = size;
 	w->events = 0;
 	w->failed = false;
+	memset(w->described, 0, sizeof(w->described));
 	begin_chunk(w);
+}
+
+static void fail(struct recording_writer *w, const char *why)
+{
+	if (!w->failed)
+		err("cannot write %s: %s", w->name, why);
+	w->failed = true;
 }
 
 static void write_all(struct recording_writer *w, const __u8 *from, size_t size)
@@ -59,8 +68,7 @@ static void write_all(struct recording_writer *w, const __u8 *from, size_t size)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			err("cannot write %s: %s", w->name, strerror(errno));
-			w->failed = true;
+			fail(w, strerror(errno));
 			return;
 		}
 		from += n;
@@ -188,21 +196,63 @@ void recording_writer_totals(struct recording_writer *w, const struct watch_tota
 	w->now = *totals;
 }
 
+/* Is the algorithm to be described in this chunk? Of more than there is room for, all are, in each. */
+static bool is_to_be_described(struct recording_writer *w, const struct layout *layout)
+{
+	unsigned int i = 0;
+
+	while (i < RECORDING_ALGORITHMS && w->described[i].layout &&
+	       w->described[i].layout != layout)
+		i++;
+	if (i == RECORDING_ALGORITHMS)
+		return true;
+	if (w->described[i].layout && w->size < w->described[i].again)
+		return false;
+	w->described[i].layout = layout;
+	w->described[i].again = w->size + RECORDING_DESCRIBE_EVERY;
+	return true;
+}
+
+/* The algorithm's number in this chunk. */
+static int algorithm_number(struct recording_writer *w, const struct layout *layout)
+{
+	bool is_whole;
+	int i = 0;
+
+	while (i < w->chunk.n_algorithms && w->chunk.algorithms[i].layout != layout)
+		i++;
+	if (i < w->chunk.n_algorithms)
+		return i;
+	is_whole = is_to_be_described(w, layout);
+	added(w, recording_put_algorithm(&w->chunk, layout, is_whole, room(w)));
+	return i;
+}
+
+static void add_origin(struct recording_writer *w, const struct origin *origin,
+		       const struct layout *layout)
+{
+	int algorithm = algorithm_number(w, layout);
+
+	added(w, recording_put_origin(&w->chunk, origin, algorithm, room(w)));
+}
+
 static bool is_same_origin(const struct recording_origin *known, const struct origin *origin)
 {
-	return known->id == origin->id && known->origin.is_kernel == origin->is_kernel &&
+	return known->id == origin->id && known->origin.algorithm == origin->algorithm &&
+	       known->origin.is_kernel == origin->is_kernel &&
 	       !strcmp(known->origin.name, origin->name);
 }
 
 /* The origin's number in this chunk. */
-static int origin_number(struct recording_writer *w, const struct origin *origin)
+static int origin_number(struct recording_writer *w, const struct origin *origin,
+			 const struct layout *layout)
 {
 	int i = 0;
 
 	while (i < w->chunk.n_origins && !is_same_origin(&w->chunk.origins[i], origin))
 		i++;
 	if (i == w->chunk.n_origins)
-		added(w, recording_put_origin(&w->chunk, origin, room(w)));
+		add_origin(w, origin, layout);
 	if (origin->profiles &&
 	    memcmp(origin->profiles, w->chunk.origins[i].names, sizeof(w->chunk.origins[i].names)))
 		added(w, recording_put_profiles(&w->chunk, i, origin->profiles, room(w)));
@@ -237,17 +287,23 @@ static void note_in_head(struct recording_head *head, const struct bbr_event *e)
 static bool is_full(const struct recording_writer *w)
 {
 	return w->raw_size >= RECORDING_FULL || w->chunk.n_conns == RECORDING_CONNS ||
-	       w->chunk.n_origins == RECORDING_ORIGINS;
+	       w->chunk.n_origins == RECORDING_ORIGINS ||
+	       w->chunk.n_algorithms == RECORDING_ALGORITHMS;
 }
 
 void recording_writer_event(struct recording_writer *w, const struct origin *origin,
 			    const struct bbr_event *e)
 {
+	const struct layout *layout = layout_of(origin->algorithm);
 	int number, conn;
 
+	if (!layout) {
+		fail(w, "the algorithm cannot be described");
+		return;
+	}
 	if (is_full(w))
 		recording_writer_flush(w);
-	number = origin_number(w, origin);
+	number = origin_number(w, origin, layout);
 	conn = conn_number(w, number, e->conn);
 	added(w, recording_put_event(&w->chunk, conn, number, e, room(w)));
 	note_in_head(&w->head, e);

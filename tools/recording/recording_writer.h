@@ -31,6 +31,11 @@ struct recording_writer {
 	size_t raw_size;
 	z_stream deflate;
 	struct recording_chunk chunk;
+	/* Which algorithms were described in this file, and from which byte on they are to be once more. */
+	struct {
+		const struct layout *layout;
+		__u64 again;
+	} described[RECORDING_ALGORITHMS];
 	__u64 keys[RECORDING_CONNS]; /* ids of its connections */
 	__u16 slots[RECORDING_SLOTS]; /* a connection plus 1 */
 	__u8 raw[RECORDING_FULL + 4 * RECORDING_RECORD_MAX];

@@ -110,7 +110,7 @@ static void begin_run(struct replay *p)
 	const struct watch_request *request = &p->config->watch.request;
 
 	p->run = run->id;
-	p->first_ns = p->reader.event->time_ns;
+	p->first_ns = p->reader.event.time_ns;
 	p->started_ns = now_ns();
 	p->newest_ns = p->first_ns;
 	tdestroy(p->sampled, free);
@@ -130,7 +130,7 @@ static int look(struct replay *p, int wait_ms, int *budget)
 		case RECORDING_NEXT_EVENT:
 			if (!p->run || p->run != p->reader.run.id)
 				begin_run(p);
-			p->has_event = is_wanted(p, p->reader.origin, p->reader.event);
+			p->has_event = is_wanted(p, p->reader.origin, &p->reader.event);
 			break;
 		case RECORDING_NEXT_NONE:
 			*budget = 0;
@@ -171,9 +171,9 @@ static __u64 ns_to_wait(const struct replay *p)
 {
 	double at, elapsed = now_ns() - p->started_ns;
 
-	if (!p->config->speed || p->reader.event->time_ns <= p->first_ns)
+	if (!p->config->speed || p->reader.event.time_ns <= p->first_ns)
 		return 0;
-	at = (p->reader.event->time_ns - p->first_ns) / p->config->speed;
+	at = (p->reader.event.time_ns - p->first_ns) / p->config->speed;
 	if (at - elapsed > LONGEST_NS)
 		return LONGEST_NS;
 	return at > elapsed ? at - elapsed : 0;
@@ -181,7 +181,7 @@ static __u64 ns_to_wait(const struct replay *p)
 
 static bool hand_on(struct replay *p)
 {
-	const struct bbr_event *e = p->reader.event;
+	const struct bbr_event *e = &p->reader.event;
 
 	p->has_event = false;
 	p->received[e->kind & (BBR_EV_MAX - 1)]++;
@@ -251,7 +251,7 @@ static bool is_narrowed(const struct replay *p)
 {
 	static const struct bbr_filter all;
 
-	return p->config->watch.names.n ||
+	return p->config->watch.names.n || p->config->watch.filter ||
 	       memcmp(&p->config->watch.request.filter, &all, sizeof(all));
 }
 

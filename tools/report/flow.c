@@ -1,39 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
-#include "event/event.h"
+#include "event/derived.h"
 #include "flow.h"
 
-static struct flow_key key_of(const struct origin *origin, const struct bbr_event *e)
+/* The key comes first in struct flow. */
+static struct flow *find(const struct flows *f, const struct conn_key *key)
 {
-	struct flow_key key = { .conn = e->conn, .instance = origin->id };
-
-	if (key.conn)
-		return key;
-	key.netns = e->netns;
-	memcpy(key.laddr, e->laddr, sizeof(key.laddr));
-	memcpy(key.raddr, e->raddr, sizeof(key.raddr));
-	key.ports = (__u32)e->lport << 16 | e->rport;
-	return key;
-}
-
-/* The key comes first in struct flow, so that either can be looked for. */
-static int compare(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct flow_key));
+	return (struct flow *)conn_map_find(&f->by_key, key);
 }
 
 struct flow *flows_find(const struct flows *f, const struct origin *origin,
 			const struct bbr_event *e)
 {
-	struct flow_key key = key_of(origin, e);
-	struct flow **found = tfind(&key, &f->tree, compare);
+	const struct conn_key key = conn_key_of(origin, e);
 
-	return found ? *found : NULL;
+	return find(f, &key);
 }
 
 static bool make_room(struct flows *f)
@@ -51,6 +35,13 @@ static bool make_room(struct flows *f)
 	return true;
 }
 
+static void free_flow(struct flow *flow)
+{
+	percentiles_free(&flow->rtt_us);
+	free(flow->mode_ns);
+	free(flow);
+}
+
 static struct flow *add(struct flows *f, const struct origin *origin, const struct bbr_event *e)
 {
 	struct flow *flow;
@@ -60,31 +51,34 @@ static struct flow *add(struct flows *f, const struct origin *origin, const stru
 	flow = calloc(1, sizeof(*flow));
 	if (!flow)
 		return NULL;
-	flow->key = key_of(origin, e);
+	flow->key = conn_key_of(origin, e);
+	flow->algorithm = origin->algorithm;
 	strcpy(flow->instance, origin->name);
 	flow->is_kernel = origin->is_kernel;
 	flow->first = flow->last = *e;
 	flow->min_rtt_us = BBR_RTT_NONE;
-	if (!tsearch(flow, &f->tree, compare)) {
-		free(flow);
+	flow->mode_ns = calloc(origin->algorithm->n_modes, sizeof(*flow->mode_ns));
+	if (!flow->mode_ns || !conn_map_add(&f->by_key, &flow->key)) {
+		free_flow(flow);
 		return NULL;
 	}
 	f->flow[f->n_all++] = flow;
 	return flow;
 }
 
-static bool is_policed(const struct bbr_event *e)
+static bool is_policed(const struct flow *flow, const struct bbr_event *e)
 {
-	return event_has_state(e) && e->flags & BBR_F_LT_USE_BW;
+	return event_has_state(e) && event_policer(flow->algorithm, e) == POLICER_DETECTED;
 }
 
 static void note_state(struct flow *flow, const struct bbr_event *e)
 {
 	const struct bbr_event *before = &flow->last;
 
-	if (event_has_state(before) && before->mode < BBR_MODES && e->time_ns > before->time_ns)
+	if (event_has_state(before) && before->mode < flow->algorithm->n_modes &&
+	    e->time_ns > before->time_ns)
 		flow->mode_ns[before->mode] += e->time_ns - before->time_ns;
-	if (is_policed(e) && (!flow->events || !is_policed(before)))
+	if (is_policed(flow, e) && (!flow->events || !is_policed(flow, before)))
 		flow->policers++;
 	if (event_has_state(e) && e->min_rtt_us < flow->min_rtt_us)
 		flow->min_rtt_us = e->min_rtt_us;
@@ -139,9 +133,8 @@ void flows_free(struct flows *f)
 	while (f->n_all) {
 		struct flow *flow = f->flow[--f->n_all];
 
-		tdelete(flow, &f->tree, compare);
-		percentiles_free(&flow->rtt_us);
-		free(flow);
+		conn_map_remove(&f->by_key, &flow->key);
+		free_flow(flow);
 	}
 	free(f->flow);
 }

@@ -8,23 +8,14 @@
 
 #include <stdbool.h>
 
-#include "event/origin.h"
+#include "event/conn_map.h"
 #include "percentiles.h"
 
 struct flow_series;
 
-struct flow_key {
-	__u64 conn;
-	__u32 instance; /* origin.id */
-	/* Tell flows apart that have no conn, see connections.c. */
-	__u32 netns;
-	__u32 laddr[4], raddr[4];
-	__u32 ports;
-	__u32 pad;
-};
-
 struct flow {
-	struct flow_key key;
+	struct conn_key key;
+	const struct algorithm *algorithm;
 	unsigned int number; /* in the order of their first events, from 0 */
 	char instance[BBR_NAME_LEN];
 	char profile[BBR_PROFILE_NAME_LEN]; /* the last one that was known, or "" */
@@ -38,7 +29,7 @@ struct flow {
 	__u64 samples, app_limited; /* of these ACKs */
 	__u64 rtos;
 	__u64 policers; /* times that one was found */
-	__u64 mode_ns[BBR_MODES];
+	__u64 *mode_ns; /* of each of the algorithm's modes */
 	__u32 min_rtt_us; /* the lowest of all */
 	struct percentiles rtt_us;
 
@@ -48,7 +39,7 @@ struct flow {
 struct flows {
 	struct flow **flow; /* by number */
 	unsigned int n, n_all, room; /* see flows_choose() */
-	void *tree; /* of search.h, by key */
+	struct conn_map by_key;
 	__u64 start_ns, end_ns; /* of the earliest and the latest event */
 };
 

@@ -3,107 +3,93 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/event.h"
 #include "flow_series.h"
 
-const char *const flow_series_names[N_SERIES] = {
-#define X(name) #name,
-	FLOW_SERIES(X)
-#undef X
-};
-
-static __s64 value_if(bool has, __u64 value)
+/* The cells of a row: its time, then the values. */
+static size_t width_of(const struct flow_series *s)
 {
-	return has && value <= INT64_MAX ? (__s64)value : VALUE_NONE;
+	return 1 + s->curves.n;
 }
 
-/* 64 bits hold it for any bw up to 10 Tbit/s and any min_rtt up to a minute. */
-static __s64 bdp_milli(const struct bbr_event *e)
+static __s64 *row_of(const struct flow_series *s, size_t row)
 {
-	if (!event_has_state(e) || !e->bw || e->min_rtt_us == BBR_RTT_NONE)
-		return VALUE_NONE;
-	return (double)e->bw * e->min_rtt_us * 1000 / (1 << 24);
+	return s->rows + row * width_of(s);
 }
 
-static int policer_of(const struct bbr_event *e)
+__u64 flow_series_time_ns(const struct flow_series *s, size_t row)
 {
-	if (e->flags & BBR_F_LT_USE_BW)
-		return 2;
-	return !!(e->flags & BBR_F_LT_SAMPLING);
+	return *row_of(s, row);
 }
 
-static void fill(struct flow_row *row, const struct bbr_event *e)
+__s64 flow_series_value(const struct flow_series *s, size_t row, unsigned int curve)
 {
-	bool has_rate = event_has_rate(e), has_state = event_has_state(e);
-
-	row->time_ns = e->time_ns;
-	row->value[SERIES_delivery_rate_bps] =
-		value_if(has_rate, has_rate ? event_delivery_bps(e) : 0);
-	row->value[SERIES_app_limited] = value_if(has_rate, !!(e->flags & BBR_F_APP_LIMITED));
-	row->value[SERIES_bw_bps] = value_if(has_state, event_bps(e, e->bw));
-	row->value[SERIES_pacing_rate_bps] =
-		value_if(e->pacing_rate < EVENT_UNLIMITED / 16, e->pacing_rate * 8);
-	row->value[SERIES_rtt_us] = value_if(e->rtt_us != BBR_RTT_NONE, e->rtt_us);
-	row->value[SERIES_min_rtt_us] =
-		value_if(has_state && e->min_rtt_us != BBR_RTT_NONE, e->min_rtt_us);
-	row->value[SERIES_srtt_us] = value_if(e->srtt_us, e->srtt_us);
-	/* When a connection ends the stack may have cleared one of the counts that inflight is made of. */
-	row->value[SERIES_inflight] = value_if((__s32)e->inflight >= 0, e->inflight);
-	row->value[SERIES_bdp_milli] = bdp_milli(e);
-	row->value[SERIES_cwnd] = e->cwnd;
-	row->value[SERIES_lost] = e->lost;
-	row->value[SERIES_bytes_retrans] = value_if(true, e->bytes_retrans);
-	row->value[SERIES_mode] = value_if(has_state && e->mode < BBR_MODES, e->mode);
-	row->value[SERIES_ca_state] = e->ca_state;
-	row->value[SERIES_policer] = value_if(has_state, policer_of(e));
+	return row_of(s, row)[1 + curve];
 }
 
-/* Of the rows of one interval, marks those with the lowest and the highest value of a series. */
-static void mark_extremes(const struct flow_row *rows, size_t n, int series, bool *keep)
+struct flow_series *flow_series_new(const struct algorithm *a, size_t max)
+{
+	struct flow_series *s = calloc(1, sizeof(*s));
+	size_t least;
+
+	if (!s || !curves_init(&s->curves, a)) {
+		free(s);
+		return NULL;
+	}
+	/* Four times what an interval may keep. */
+	least = 4 * (2 * s->curves.n + 2);
+	s->max = max > least ? max : least;
+	return s;
+}
+
+/* Of the rows of one interval, marks those with the lowest and the highest value of a curve. */
+static void mark_extremes(const struct flow_series *s, size_t from, size_t n, unsigned int curve,
+			  bool *keep)
 {
 	size_t lowest = n, highest = n;
 
 	for (size_t i = 0; i < n; i++) {
-		__s64 value = rows[i].value[series];
+		__s64 value = flow_series_value(s, from + i, curve);
 
 		if (value == VALUE_NONE)
 			continue;
-		if (lowest == n || value < rows[lowest].value[series])
+		if (lowest == n || value < flow_series_value(s, from + lowest, curve))
 			lowest = i;
-		if (highest == n || value > rows[highest].value[series])
+		if (highest == n || value > flow_series_value(s, from + highest, curve))
 			highest = i;
 	}
 	if (lowest < n)
 		keep[lowest] = keep[highest] = true;
 }
 
-/* Moves what is kept of an interval's rows to `to`, which is not behind them. Returns how many these are. */
-static size_t thin_interval(struct flow_row *to, const struct flow_row *rows, size_t n, bool *keep)
+/* Moves what is kept of an interval's rows to row `to`, which is not behind them. Returns how many these are. */
+static size_t thin_interval(struct flow_series *s, size_t to, size_t from, size_t n, bool *keep)
 {
 	size_t kept = 0;
 
 	memset(keep, 0, n * sizeof(*keep));
 	keep[0] = keep[n - 1] = true;
-	for (int series = 0; series < N_SERIES; series++)
-		mark_extremes(rows, n, series, keep);
+	for (unsigned int curve = 0; curve < s->curves.n; curve++)
+		mark_extremes(s, from, n, curve, keep);
 	for (size_t i = 0; i < n; i++)
 		if (keep[i])
-			to[kept++] = rows[i];
+			memmove(row_of(s, to + kept++), row_of(s, from + i),
+				width_of(s) * sizeof(*s->rows));
 	return kept;
 }
 
 static void thin(struct flow_series *s, bool *keep)
 {
-	__u64 start = s->rows[0].time_ns;
+	__u64 start = flow_series_time_ns(s, 0);
 	size_t kept = 0, from = 0;
 
 	while (from < s->n) {
-		__u64 interval = (s->rows[from].time_ns - start) / s->interval_ns;
+		__u64 interval = (flow_series_time_ns(s, from) - start) / s->interval_ns;
 		size_t to = from + 1;
 
-		while (to < s->n && (s->rows[to].time_ns - start) / s->interval_ns == interval)
+		while (to < s->n &&
+		       (flow_series_time_ns(s, to) - start) / s->interval_ns == interval)
 			to++;
-		kept += thin_interval(s->rows + kept, s->rows + from, to - from, keep);
+		kept += thin_interval(s, kept, from, to - from, keep);
 		from = to;
 	}
 	s->n = kept;
@@ -116,7 +102,7 @@ static void thin(struct flow_series *s, bool *keep)
 static bool make_room_by_thinning(struct flow_series *s)
 {
 	bool *keep = malloc(s->n * sizeof(*keep));
-	__u64 span = s->rows[s->n - 1].time_ns - s->rows[0].time_ns;
+	__u64 span = flow_series_time_ns(s, s->n - 1) - flow_series_time_ns(s, 0);
 
 	if (!keep)
 		return false;
@@ -134,7 +120,7 @@ static bool make_room_by_thinning(struct flow_series *s)
 static bool make_room(struct flow_series *s)
 {
 	size_t room = s->room ? 2 * s->room : 64;
-	struct flow_row *grown;
+	__s64 *grown;
 
 	if (s->n < s->room)
 		return true;
@@ -142,7 +128,7 @@ static bool make_room(struct flow_series *s)
 		return make_room_by_thinning(s);
 	if (room > s->max)
 		room = s->max;
-	grown = realloc(s->rows, room * sizeof(*grown));
+	grown = realloc(s->rows, room * width_of(s) * sizeof(*grown));
 	if (!grown)
 		return false;
 	s->rows = grown;
@@ -152,15 +138,18 @@ static bool make_room(struct flow_series *s)
 
 bool flow_series_add(struct flow_series *s, const struct bbr_event *e)
 {
-	struct flow_row *row;
+	__s64 *row;
 
 	if (!make_room(s))
 		return false;
-	row = &s->rows[s->n++];
-	fill(row, e);
+	row = row_of(s, s->n);
+	row[0] = e->time_ns;
+	for (unsigned int curve = 0; curve < s->curves.n; curve++)
+		row[1 + curve] = curve_value(&s->curves, curve, e);
 	/* Events of one socket come in order; whoever wrote others shall not get us out of step. */
-	if (row > s->rows && row->time_ns < row[-1].time_ns)
-		row->time_ns = row[-1].time_ns;
+	if (s->n && e->time_ns < flow_series_time_ns(s, s->n - 1))
+		row[0] = flow_series_time_ns(s, s->n - 1);
+	s->n++;
 	return true;
 }
 
@@ -203,50 +192,55 @@ static double usual_top(struct weighted *list, size_t n)
 }
 
 /* Of the samples, or by the time for which a value was in force. */
-static double usual_top_of(const struct flow_series *s, int series, bool by_time,
-			   struct weighted *list)
+static double usual_top_of(const struct flow_series *s, unsigned int curve, struct weighted *list)
 {
+	bool is_sampled = s->curves.curve[curve].look == LOOK_POINTS;
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		__u64 end = i + 1 < s->n ? s->rows[i + 1].time_ns : s->rows[i].time_ns;
+		__u64 begin = flow_series_time_ns(s, i);
+		__u64 end = i + 1 < s->n ? flow_series_time_ns(s, i + 1) : begin;
 
-		if (s->rows[i].value[series] == VALUE_NONE)
+		if (flow_series_value(s, i, curve) == VALUE_NONE)
 			continue;
-		list[n].value = s->rows[i].value[series];
-		list[n++].weight = by_time ? end - s->rows[i].time_ns : 1;
+		list[n].value = flow_series_value(s, i, curve);
+		list[n++].weight = is_sampled ? 1 : end - begin;
 	}
 	return usual_top(list, n);
 }
 
-static double highest_of(const struct flow_series *s, int series)
+static double highest_of(const struct flow_series *s, unsigned int curve)
 {
 	__s64 highest = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (s->rows[i].value[series] > highest)
-			highest = s->rows[i].value[series];
+		if (flow_series_value(s, i, curve) > highest)
+			highest = flow_series_value(s, i, curve);
 	return highest;
 }
 
 double flow_series_rate_top(const struct flow_series *s)
 {
 	struct weighted *list = malloc(s->n * sizeof(*list));
-	double usual, highest;
+	double usual = 0, highest = 0;
 
 	if (!list)
 		return 0;
-	usual = fmax(usual_top_of(s, SERIES_delivery_rate_bps, false, list),
-		     usual_top_of(s, SERIES_bw_bps, true, list));
+	for (unsigned int curve = 0; curve < s->curves.n; curve++) {
+		if (s->curves.curve[curve].lane != LANE_RATE)
+			continue;
+		highest = fmax(highest, highest_of(s, curve));
+		if (!s->curves.curve[curve].may_be_far_off)
+			usual = fmax(usual, usual_top_of(s, curve, list));
+	}
 	free(list);
-	highest = fmax(highest_of(s, SERIES_pacing_rate_bps),
-		       fmax(highest_of(s, SERIES_delivery_rate_bps), highest_of(s, SERIES_bw_bps)));
-	/* STARTUP's gain is 2.9. */
+	/* The pacing gain with which a connection begins is 2.9. */
 	return highest > 4 * usual ? 1.25 * usual : 0;
 }
 
 void flow_series_free(struct flow_series *s)
 {
+	curves_free(&s->curves);
 	free(s->rows);
 	free(s);
 }

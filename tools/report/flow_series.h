@@ -12,54 +12,20 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "bpf_bbr/events.h"
-
-/* Their names are those of bbrmon stream's JSON where it has them. */
-#define FLOW_SERIES(X)                                               \
-	X(delivery_rate_bps)                                         \
-	X(app_limited) /* of the delivery rate: 0 or 1 */            \
-	X(bw_bps)                                                    \
-	X(pacing_rate_bps)                                           \
-	X(rtt_us)                                                    \
-	X(min_rtt_us)                                                \
-	X(srtt_us)                                                   \
-	X(inflight)                                                  \
-	X(bdp_milli) /* bw * min_rtt, thousandths of a packet */     \
-	X(cwnd)                                                      \
-	X(lost) /* since the start of the connection, as the next */ \
-	X(bytes_retrans)                                             \
-	X(mode) /* enum bbr_mode */                                  \
-	X(ca_state) /* enum tcp_ca_state */                          \
-	X(policer) /* 0 off, 1 sampling, 2 detected */
-
-enum flow_series_id {
-#define X(name) SERIES_##name,
-	FLOW_SERIES(X)
-#undef X
-	N_SERIES
-};
-
-extern const char *const flow_series_names[N_SERIES];
-
-#define VALUE_NONE INT64_MIN /* not measured, or not known */
-
-struct flow_row {
-	__u64 time_ns;
-	__s64 value[N_SERIES];
-};
+#include "curves.h"
 
 struct flow_series {
-	struct flow_row *rows; /* in the order of time */
+	struct curves curves;
+	__s64 *rows; /* in the order of time: of each its time, and a value for each curve */
 	size_t n, room, max;
 	__u64 interval_ns; /* 0: all events are there */
 };
 
-/* The most events that an interval keeps; `max` is not to be less. */
-#define FLOW_INTERVAL_ROWS (2 * N_SERIES + 2)
+/* Of at most `max` events, or as many as the rule above needs. NULL: no memory. */
+struct flow_series *flow_series_new(const struct algorithm *a, size_t max);
+__u64 flow_series_time_ns(const struct flow_series *s, size_t row);
+__s64 flow_series_value(const struct flow_series *s, size_t row, unsigned int curve);
 
 /* False: no memory. */
 bool flow_series_add(struct flow_series *s, const struct bbr_event *e);

@@ -21,7 +21,7 @@
 #define POINTS_DEFAULT 10000
 #define POINTS_FIGURE 4000 /* a figure alone has no more to show */
 #define FLOWS_DEFAULT 20
-#define POINTS_MIN (4 * FLOW_INTERVAL_ROWS)
+#define POINTS_MIN 128
 #define POLL_MS 500
 
 struct reading {
@@ -176,10 +176,9 @@ static bool choose_flows(struct reading *r)
 	r->report.shown = chosen;
 	r->report.n_shown = n;
 	for (unsigned int i = 0; i < n; i++) {
-		chosen[i]->series = calloc(1, sizeof(*chosen[i]->series));
+		chosen[i]->series = flow_series_new(chosen[i]->algorithm, r->report.points);
 		if (!chosen[i]->series)
 			return false;
-		chosen[i]->series->max = r->report.points;
 	}
 	return true;
 }

@@ -41,17 +41,6 @@ static void add_flag(struct json_object *o, const char *key, bool value)
 	json_object_object_add(o, key, json_object_new_boolean(value));
 }
 
-/* Names by number, as far as `name` knows them. */
-static void add_names(struct json_object *o, const char *key, const char *(*name)(unsigned int),
-		      unsigned int n)
-{
-	struct json_object *list = json_object_new_array();
-
-	for (unsigned int i = 0; i < n; i++)
-		json_object_array_add(list, json_object_new_string(name(i)));
-	json_object_object_add(o, key, list);
-}
-
 /* In a <script> a "<" could end it, or begin what changes its end. It occurs in strings only. */
 static void write_object(FILE *out, struct json_object *o)
 {
@@ -82,6 +71,39 @@ static void add_missing(struct json_object *o, const struct report *r)
 	add_number(o, "unwatched_ms", r->totals.unwatched_ns / NS_PER_MS);
 }
 
+/* Did one of the flows before this one have the same algorithm? */
+static bool is_known(const struct report *r, unsigned int flow)
+{
+	for (unsigned int i = 0; i < flow; i++)
+		if (r->shown[i]->algorithm == r->shown[flow]->algorithm)
+			return true;
+	return false;
+}
+
+static bool has_text(struct json_object *list, const char *text)
+{
+	for (size_t i = 0; i < json_object_array_length(list); i++)
+		if (!strcmp(json_object_get_string(json_object_array_get_idx(list, i)), text))
+			return true;
+	return false;
+}
+
+/* Of all algorithms that there are, each once. */
+static void add_mode_names(struct json_object *o, const struct report *r)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned int i = 0; i < r->n_shown; i++) {
+		const struct algorithm *a = r->shown[i]->algorithm;
+
+		for (int mode = 0; mode < a->n_modes; mode++)
+			if (!has_text(list, a->modes[mode].name))
+				json_object_array_add(list,
+						      json_object_new_string(a->modes[mode].name));
+	}
+	json_object_object_add(o, "modes", list);
+}
+
 static void write_head(FILE *out, const struct report *r)
 {
 	struct json_object *o = json_object_new_object();
@@ -95,11 +117,85 @@ static void write_head(FILE *out, const struct report *r)
 	add_number(o, "flows_without_state", r->flows.n_all - r->flows.n);
 	add_number(o, "flows_sending", flows_sending(&r->flows));
 	add_double_if(o, "jain", jain >= 0, jain);
-	add_names(o, "modes", event_mode_name, BBR_MODES);
-	add_names(o, "ca_states", event_ca_name, 5);
+	add_mode_names(o, r);
 	add_number(o, "interval_ns", r->shares.interval_ns);
 	add_missing(o, r);
 	write_object(out, o);
+}
+
+static const char *const lane_names[LANES] = {
+	[LANE_RATE] = "rate",	[LANE_RTT] = "rtt",	  [LANE_INFLIGHT] = "inflight",
+	[LANE_STATE] = "state", [LANE_LOSSES] = "losses",
+};
+
+/* As the page's scripts know them. */
+static const char *const look_names[] = {
+	[LOOK_STEP] = "step",
+	[LOOK_LINE] = "line",
+	[LOOK_POINTS] = "points",
+	[LOOK_STATES] = "states",
+};
+
+static const char *const colour_names[COLOURS] = {
+	[COLOUR_BLUE] = "blue", [COLOUR_RED] = "red",	    [COLOUR_GREEN] = "green",
+	[COLOUR_PINK] = "pink", [COLOUR_YELLOW] = "yellow", [COLOUR_SKY] = "sky",
+	[COLOUR_GREY] = "grey", [COLOUR_PALE] = "pale",
+};
+
+static void add_states(struct json_object *o, const struct curves *c, unsigned int curve)
+{
+	struct json_object *names = json_object_new_array(), *colours = json_object_new_array();
+
+	for (unsigned int i = 0; i < c->curve[curve].n_states; i++) {
+		json_object_array_add(names, json_object_new_string(curve_state_name(c, curve, i)));
+		json_object_array_add(
+			colours,
+			json_object_new_string(colour_names[curve_state_colour(c, curve, i)]));
+	}
+	json_object_object_add(o, "names", names);
+	json_object_object_add(o, "colours", colours);
+}
+
+static struct json_object *curve_of(const struct curves *c, unsigned int curve)
+{
+	const struct curve *of = &c->curve[curve];
+	struct json_object *o = json_object_new_object();
+
+	add_text(o, "lane", lane_names[of->lane]);
+	add_text(o, "values", of->key);
+	add_text(o, "name", of->name);
+	add_text(o, "look", look_names[of->look]);
+	if (of->look == LOOK_STATES)
+		add_states(o, c, curve);
+	else
+		add_text(o, "colour", colour_names[of->colour]);
+	add_number(o, "divisor", of->divisor ? of->divisor : 1);
+	add_flag(o, "is_bytes", of->is_bytes);
+	add_flag(o, "may_be_far_off", of->may_be_far_off);
+	add_text(o, "split_by", of->split_by);
+	add_text(o, "split_name", of->split_name);
+	return o;
+}
+
+/* What is drawn of the flows of an algorithm, in which lane. */
+static void write_curves(FILE *out, const struct curves *c)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned int curve = 0; curve < c->n; curve++)
+		if (c->curve[curve].look != LOOK_NONE)
+			json_object_array_add(list, curve_of(c, curve));
+	write_object(out, list);
+}
+
+static void write_algorithms(FILE *out, const struct report *r)
+{
+	for (unsigned int i = 0; i < r->n_shown; i++) {
+		if (is_known(r, i))
+			continue;
+		fprintf(out, "%s\"%s\":", i ? ",\n" : "", r->shown[i]->algorithm->name);
+		write_curves(out, &r->shown[i]->series->curves);
+	}
 }
 
 static void add_endpoint(struct json_object *o, const char *address_key, const __u32 address[4],
@@ -116,6 +212,7 @@ static void add_identity(struct json_object *o, const struct flow *flow)
 {
 	add_number(o, "flow", flow->number + 1);
 	add_text(o, "instance", flow->instance);
+	add_text(o, "algorithm", flow->algorithm->name);
 	add_text(o, "profile", *flow->profile ? flow->profile : NULL);
 	add_flag(o, "kernel", flow->is_kernel);
 	add_number(o, "conn", flow->first.conn);
@@ -144,8 +241,8 @@ static void add_modes(struct json_object *o, const struct flow *flow)
 {
 	struct json_object *modes = json_object_new_object();
 
-	for (int i = 0; i < BBR_MODES; i++)
-		add_number(modes, event_mode_name(i), flow->mode_ns[i] / NS_PER_US);
+	for (int i = 0; i < flow->algorithm->n_modes; i++)
+		add_number(modes, flow->algorithm->modes[i].name, flow->mode_ns[i] / NS_PER_US);
 	json_object_object_add(o, "mode_us", modes);
 }
 
@@ -224,7 +321,7 @@ static void write_times(FILE *out, const struct report *r, const struct flow_ser
 
 	fputs("\"time_us\":[", out);
 	for (size_t i = 0; i < s->n; i++) {
-		__u64 time = (s->rows[i].time_ns - r->flows.start_ns) / NS_PER_US;
+		__u64 time = (flow_series_time_ns(s, i) - r->flows.start_ns) / NS_PER_US;
 
 		fprintf(out, "%s%llu", i ? "," : "", time - before);
 		before = time;
@@ -232,13 +329,13 @@ static void write_times(FILE *out, const struct report *r, const struct flow_ser
 	fputc(']', out);
 }
 
-static void write_series(FILE *out, const struct flow_series *s, int series)
+static void write_values(FILE *out, const struct flow_series *s, unsigned int curve)
 {
 	__s64 before = 0;
 
-	fprintf(out, ",\n\"%s\":[", flow_series_names[series]);
+	fprintf(out, ",\n\"%s\":[", s->curves.curve[curve].key);
 	for (size_t i = 0; i < s->n; i++) {
-		__s64 value = s->rows[i].value[series];
+		__s64 value = flow_series_value(s, i, curve);
 
 		fputs(i ? "," : "", out);
 		if (value == VALUE_NONE) {
@@ -256,8 +353,8 @@ static void write_flow_series(FILE *out, const struct report *r, const struct fl
 	fprintf(out, "{\"interval_ns\":%llu,\"rate_top_bps\":%.0f,\n", flow->series->interval_ns,
 		flow_series_rate_top(flow->series));
 	write_times(out, r, flow->series);
-	for (int series = 0; series < N_SERIES; series++)
-		write_series(out, flow->series, series);
+	for (unsigned int curve = 0; curve < flow->series->curves.n; curve++)
+		write_values(out, flow->series, curve);
 	fputc('}', out);
 }
 
@@ -305,7 +402,9 @@ void report_write_json(FILE *out, const struct report *r)
 {
 	fputs("{\"recording\":", out);
 	write_head(out, r);
-	fputs(",\n\"flows\":[", out);
+	fputs(",\n\"curves\":{", out);
+	write_algorithms(out, r);
+	fputs("},\n\"flows\":[", out);
 	write_flows(out, r);
 	fputs("],\n\"others\":", out);
 	write_others(out, r);

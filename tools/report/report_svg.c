@@ -27,46 +27,15 @@
 #define STRIP 80
 #define TITLE_LEN 128
 
-/* Okabe and Ito's colours, as on the page. */
-#define BLUE "0x0072b2"
-#define RED "0xd55e00"
-#define GREEN "0x009e73"
-#define PINK "0xcc79a7"
-#define YELLOW "0xe69f00"
-#define SKY "0x56b4e9"
-#define PALE "0xc9ced6"
+static const char *const rgb[COLOURS] = {
+	[COLOUR_BLUE] = "0x0072b2", [COLOUR_RED] = "0xd55e00",	  [COLOUR_GREEN] = "0x009e73",
+	[COLOUR_PINK] = "0xcc79a7", [COLOUR_YELLOW] = "0xe69f00", [COLOUR_SKY] = "0x56b4e9",
+	[COLOUR_GREY] = "0x8a8f98", [COLOUR_PALE] = "0xc9ced6",
+};
 
 extern char **environ;
 
-struct state_colour {
-	const char *name, *rgb;
-};
-
-static const struct state_colour modes[] = {
-	{ "STARTUP", YELLOW }, { "DRAIN", PINK }, { "PROBE_BW", BLUE }, { "PROBE_RTT", GREEN }
-};
-static const struct state_colour ca_states[] = { { "open", PALE },
-						 { "disorder", SKY },
-						 { "cwr", BLUE },
-						 { "recovery", YELLOW },
-						 { "loss", RED } };
-static const struct state_colour policers[] = { { "off", PALE },
-						{ "sampling", SKY },
-						{ "detected", RED } };
-
 #define COUNT(list) (sizeof(list) / sizeof(list[0]))
-
-/* The lanes of the strip, from the top. */
-static const struct lane {
-	const char *title;
-	enum flow_series_id series;
-	const struct state_colour *states;
-	size_t n_states;
-} lanes[] = {
-	{ "mode", SERIES_mode, modes, COUNT(modes) },
-	{ "recovery", SERIES_ca_state, ca_states, COUNT(ca_states) },
-	{ "policer", SERIES_policer, policers, COUNT(policers) },
-};
 
 static void add_endpoint(char *buf, size_t size, const __u32 addr[4], __u16 port)
 {
@@ -92,26 +61,27 @@ static double seconds(const struct report *r, __u64 time_ns)
 }
 
 /* A curve needs no points between equal ones; of samples each is to be seen. */
-static bool is_needed(const struct flow_series *s, int series, size_t i)
+static bool is_needed(const struct flow_series *s, unsigned int curve, size_t i)
 {
-	__s64 value = s->rows[i].value[series];
+	__s64 value = flow_series_value(s, i, curve);
 
-	if (series == SERIES_delivery_rate_bps || series == SERIES_rtt_us)
+	if (s->curves.curve[curve].look == LOOK_POINTS)
 		return value != VALUE_NONE;
-	return !i || i + 1 == s->n || value != s->rows[i - 1].value[series] ||
-	       value != s->rows[i + 1].value[series];
+	return !i || i + 1 == s->n || value != flow_series_value(s, i - 1, curve) ||
+	       value != flow_series_value(s, i + 1, curve);
 }
 
-/* A block of data for each series; columns: time, value. */
-static void write_series(FILE *out, const struct report *r, const struct flow_series *s, int series)
+/* A block of data for each curve; columns: time, value. */
+static void write_values(FILE *out, const struct report *r, const struct flow_series *s,
+			 unsigned int curve)
 {
-	fprintf(out, "$%s << END\n", flow_series_names[series]);
+	fprintf(out, "$%s << END\n", s->curves.curve[curve].key);
 	for (size_t i = 0; i < s->n; i++) {
-		__s64 value = s->rows[i].value[series];
+		__s64 value = flow_series_value(s, i, curve);
 
-		if (!is_needed(s, series, i))
+		if (!is_needed(s, curve, i))
 			continue;
-		fprintf(out, "%.6f ", seconds(r, s->rows[i].time_ns));
+		fprintf(out, "%.6f ", seconds(r, flow_series_time_ns(s, i)));
 		if (value == VALUE_NONE)
 			fputs("?\n", out);
 		else
@@ -120,27 +90,44 @@ static void write_series(FILE *out, const struct report *r, const struct flow_se
 	fputs("END\n", out);
 }
 
-static const char *state_rgb(const struct lane *lane, __s64 state)
+static unsigned int curves_in(const struct curves *c, enum field_lane lane)
 {
-	return state >= 0 && state < (__s64)lane->n_states ? lane->states[state].rgb : PALE;
+	unsigned int n = 0;
+
+	for (unsigned int curve = 0; curve < c->n; curve++)
+		n += c->curve[curve].lane == lane;
+	return n;
 }
 
-/* Columns: from, until, the middle of the lane, colour. */
+static enum colour state_colour(const struct curves *c, unsigned int curve, __s64 state)
+{
+	return state >= 0 && state < c->curve[curve].n_states ?
+		       curve_state_colour(c, curve, state) :
+		       COLOUR_PALE;
+}
+
+/* Columns: from, until, the middle of the row, colour. The first curve's row is at the top. */
 static void write_strip(FILE *out, const struct report *r, const struct flow_series *s)
 {
+	unsigned int row = curves_in(&s->curves, LANE_STATE);
+
 	fputs("$strip << END\n", out);
-	for (size_t k = 0; k < COUNT(lanes); k++) {
-		int series = lanes[k].series;
+	for (unsigned int curve = 0; curve < s->curves.n; curve++) {
 		size_t next;
 
+		if (s->curves.curve[curve].lane != LANE_STATE)
+			continue;
 		for (size_t i = 0; i + 1 < s->n; i = next) {
+			__s64 value = flow_series_value(s, i, curve);
+
 			for (next = i + 1; next + 1 < s->n; next++)
-				if (s->rows[next].value[series] != s->rows[i].value[series])
+				if (flow_series_value(s, next, curve) != value)
 					break;
-			fprintf(out, "%.6f %.6f %zu %s\n", seconds(r, s->rows[i].time_ns),
-				seconds(r, s->rows[next].time_ns), COUNT(lanes) - k,
-				state_rgb(&lanes[k], s->rows[i].value[series]));
+			fprintf(out, "%.6f %.6f %u %s\n", seconds(r, flow_series_time_ns(s, i)),
+				seconds(r, flow_series_time_ns(s, next)), row,
+				rgb[state_colour(&s->curves, curve, value)]);
 		}
+		row--;
 	}
 	fputs("END\n", out);
 }
@@ -210,30 +197,29 @@ static void place_panel(FILE *out, struct page *page, int pixels, const char *la
 	fprintf(out, "set ylabel '%s' offset 1,0\n", label);
 }
 
-/* One series as gnuplot plots it. */
-static void put_series(FILE *out, const char *before, enum flow_series_id series, double unit,
-		       const char *with, const char *rgb, const char *title)
+/* One curve as gnuplot plots it; a dot would be too small in the legend. */
+static void put_curve(FILE *out, const char *before, const struct curve *c, double unit)
 {
-	fprintf(out, "%s$%s using 1:($2/%g) with %s lc rgb %s title '%s'", before,
-		flow_series_names[series], unit, with, rgb, title);
+	const char *colour = rgb[c->colour];
+
+	fprintf(out, "%s$%s using 1:($2/%g) with ", before, c->key, unit);
+	if (c->look == LOOK_POINTS)
+		fprintf(out,
+			"dots lw 1.6 lc rgb %s notitle, "
+			"keyentry with points pt 7 ps 0.4 lc rgb %s",
+			colour, colour);
+	else
+		fprintf(out, "%s lc rgb %s", c->look == LOOK_LINE ? "lines" : "steps lw 1.5",
+			colour);
+	fprintf(out, " title '%s'", c->name);
 }
 
-/* The same as points. A dot would be too small in the legend. */
-static void put_points(FILE *out, const char *before, enum flow_series_id series, double unit,
-		       const char *rgb, const char *title)
+static bool has_values(const struct flow_series *s, enum field_lane lane)
 {
-	fprintf(out, "%s$%s using 1:($2/%g) with dots lw 1.6 lc rgb %s notitle", before,
-		flow_series_names[series], unit, rgb);
-	fprintf(out, ", keyentry with points pt 7 ps 0.4 lc rgb %s title '%s'", rgb, title);
-}
-
-#define STEPS "steps lw 1.5"
-
-static bool has_values(const struct flow_series *s, enum flow_series_id series)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (s->rows[i].value[series] != VALUE_NONE)
-			return true;
+	for (unsigned int curve = 0; curve < s->curves.n; curve++)
+		for (size_t i = 0; s->curves.curve[curve].lane == lane && i < s->n; i++)
+			if (flow_series_value(s, i, curve) != VALUE_NONE)
+				return true;
 	return false;
 }
 
@@ -243,67 +229,78 @@ static void set_range(FILE *out, bool has_any)
 	fputs(has_any ? "set yrange [0:0.001<*]\n" : "set yrange [0:1]\n", out);
 }
 
-static void put_rate(FILE *out, const struct flow_series *s)
+/* The curves of a lane, in so many of their own units. */
+static void put_lane(FILE *out, const struct flow *flow, enum field_lane lane, double unit)
 {
-	double top = flow_series_rate_top(s) / 1e6;
+	const struct curves *c = &flow->series->curves;
+	const char *before = "plot ";
 
-	set_range(out, has_values(s, SERIES_pacing_rate_bps) || has_values(s, SERIES_bw_bps));
+	for (unsigned int curve = 0; curve < c->n; curve++) {
+		double own = c->curve[curve].divisor ? c->curve[curve].divisor : 1;
+
+		if (c->curve[curve].lane != lane)
+			continue;
+		if (c->curve[curve].is_bytes && flow->last.mss)
+			own = flow->last.mss;
+		put_curve(out, before, &c->curve[curve], unit * own);
+		before = ", ";
+	}
+	fputc('\n', out);
+}
+
+static void put_rate(FILE *out, const struct flow *flow)
+{
+	double top = flow_series_rate_top(flow->series) / 1e6;
+
+	set_range(out, has_values(flow->series, LANE_RATE));
 	if (top)
 		fprintf(out,
 			"set yrange [0:%g]\n"
 			"set label 1 'above %.4g Mbit/s cut off' at graph 1, graph 1.04 right font "
 			"',9'\n",
 			top, top);
-	put_series(out, "plot ", SERIES_pacing_rate_bps, 1e6, STEPS, PINK, "pacing rate");
-	put_points(out, ", ", SERIES_delivery_rate_bps, 1e6, BLUE, "delivery rate");
-	put_series(out, ", ", SERIES_bw_bps, 1e6, STEPS, RED, "bw");
-	fputs("\nunset label 1\n", out);
+	put_lane(out, flow, LANE_RATE, 1e6);
+	fputs("unset label 1\n", out);
 }
 
-static void put_rtt(FILE *out, const struct flow_series *s)
+static void put_plain_lane(FILE *out, const struct flow *flow, enum field_lane lane, double unit)
 {
-	set_range(out, has_values(s, SERIES_rtt_us) || has_values(s, SERIES_srtt_us));
-	put_points(out, "plot ", SERIES_rtt_us, 1e3, BLUE, "RTT");
-	put_series(out, ", ", SERIES_srtt_us, 1e3, "lines", YELLOW, "srtt");
-	put_series(out, ", ", SERIES_min_rtt_us, 1e3, STEPS, RED, "min_rtt");
-	fputc('\n', out);
+	set_range(out, has_values(flow->series, lane));
+	put_lane(out, flow, lane, unit);
 }
 
-static void put_inflight(FILE *out)
+static void put_state_names(FILE *out, const struct curves *c, unsigned int curve)
 {
-	set_range(out, true);
-	put_series(out, "plot ", SERIES_cwnd, 1, STEPS, PINK, "cwnd");
-	put_series(out, ", ", SERIES_inflight, 1, "lines", BLUE, "inflight");
-	put_series(out, ", ", SERIES_bdp_milli, 1e3, STEPS, RED, "BDP");
-	fputc('\n', out);
+	for (unsigned int i = 0; i < c->curve[curve].n_states; i++) {
+		enum colour colour = curve_state_colour(c, curve, i);
+
+		/* Pale is the state in which nothing happens. */
+		if (colour != COLOUR_PALE)
+			fprintf(out,
+				", keyentry with boxes fs solid noborder lc rgb %s title "
+				"'%s'",
+				rgb[colour], curve_state_name(c, curve, i));
+	}
 }
 
-static void put_losses(FILE *out, const struct flow *flow)
+static void put_strip(FILE *out, const struct curves *c)
 {
-	set_range(out, true);
-	put_series(out, "plot ", SERIES_lost, 1, STEPS, RED, "lost");
-	put_series(out, ", ", SERIES_bytes_retrans, flow->last.mss ? flow->last.mss : 1, STEPS,
-		   BLUE, "retransmitted");
-	fputc('\n', out);
-}
+	unsigned int rows = curves_in(c, LANE_STATE), row = rows;
 
-static void put_strip(FILE *out)
-{
-	fputs("set yrange [0.5:3.5]\nset ytics (", out);
-	for (size_t k = 0; k < COUNT(lanes); k++)
-		fprintf(out, "%s'%s' %zu", k ? ", " : "", lanes[k].title, COUNT(lanes) - k);
+	fprintf(out, "set yrange [0.5:%u.5]\nset ytics (", rows);
+	for (unsigned int curve = 0; curve < c->n; curve++)
+		if (c->curve[curve].lane == LANE_STATE) {
+			fprintf(out, "%s'%s' %u", row < rows ? ", " : "", c->curve[curve].name,
+				row);
+			row--;
+		}
 	fputs(")\nset key maxrows 6 font ',9' spacing 0.8\n"
 	      "plot $strip using 1:3:1:2:($3-0.4):($3+0.4):4 with boxxyerror fs solid noborder "
 	      "lc rgb variable notitle",
 	      out);
-	for (size_t k = 0; k < COUNT(lanes); k++)
-		for (size_t i = 0; i < lanes[k].n_states; i++)
-			/* Pale is the state in which nothing happens. */
-			if (strcmp(lanes[k].states[i].rgb, PALE))
-				fprintf(out,
-					", keyentry with boxes fs solid noborder lc rgb %s title "
-					"'%s'",
-					lanes[k].states[i].rgb, lanes[k].states[i].name);
+	for (unsigned int curve = 0; curve < c->n; curve++)
+		if (c->curve[curve].lane == LANE_STATE)
+			put_state_names(out, c, curve);
 	fputs("\nset autoscale y\nset ytics autofreq\n"
 	      "set key maxrows auto font ',11' spacing 1\n",
 	      out);
@@ -311,7 +308,8 @@ static void put_strip(FILE *out)
 
 static void put_rates(FILE *out, const struct report *r)
 {
-	static const char *const colours[] = { BLUE, RED, GREEN, PINK, YELLOW, SKY };
+	static const enum colour colours[] = { COLOUR_BLUE, COLOUR_RED,	   COLOUR_GREEN,
+					       COLOUR_PINK, COLOUR_YELLOW, COLOUR_SKY };
 
 	fprintf(out, "plot $rates using 1:%u with lines lc rgb 0x888888 title 'all'",
 		r->n_shown + 2);
@@ -319,7 +317,7 @@ static void put_rates(FILE *out, const struct report *r)
 		if (!flow_sends(r->shown[i]))
 			continue;
 		fprintf(out, ", $rates using 1:%u with lines lc rgb %s dt %zu ", i + 2,
-			colours[n % COUNT(colours)], n / COUNT(colours) % 5 + 1);
+			rgb[colours[n % COUNT(colours)]], n / COUNT(colours) % 5 + 1);
 		/* The panel has room for so many names. */
 		if (n++ < 7)
 			fprintf(out, "title 'flow %u'", r->shown[i]->number + 1);
@@ -334,8 +332,8 @@ static void write_commands(FILE *out, const struct report *r, const struct flow 
 	bool several = flows_sending(&r->flows) > 1;
 	struct page page = { .y = TOP, .height = TOP + (4 + several) * PANEL + STRIP + BOTTOM };
 
-	for (int series = 0; series < N_SERIES; series++)
-		write_series(out, r, flow->series, series);
+	for (unsigned int curve = 0; curve < flow->series->curves.n; curve++)
+		write_values(out, r, flow->series, curve);
 	write_strip(out, r, flow->series);
 	write_rates(out, r);
 	set_up(out, r, flow, page.height);
@@ -345,16 +343,16 @@ static void write_commands(FILE *out, const struct report *r, const struct flow 
 		put_rates(out, r);
 	}
 	place_panel(out, &page, PANEL, "Rate (Mbit/s)");
-	put_rate(out, flow->series);
+	put_rate(out, flow);
 	place_panel(out, &page, PANEL, "RTT (ms)");
-	put_rtt(out, flow->series);
+	put_plain_lane(out, flow, LANE_RTT, 1e3);
 	place_panel(out, &page, PANEL, "Inflight (packets)");
-	put_inflight(out);
+	put_plain_lane(out, flow, LANE_INFLIGHT, 1);
 	place_panel(out, &page, STRIP, "");
-	put_strip(out);
+	put_strip(out, &flow->series->curves);
 	place_panel(out, &page, PANEL, "Losses (packets)");
 	fputs("set format x '%g'\nset xlabel 'Time (s)'\n", out);
-	put_losses(out, flow);
+	put_plain_lane(out, flow, LANE_LOSSES, 1);
 	fputs("unset multiplot\n", out);
 }
 

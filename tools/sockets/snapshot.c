@@ -15,13 +15,13 @@
 #include "cgroup.h"
 #include "cgroup_paths.h"
 #include "err.h"
-#include "filter_expr.h"
+#include "event/filter.h"
 #include "instance.h"
 #include "cli/interrupt.h"
 #include "netns.h"
 #include "cli/options.h"
-#include "owners.h"
-#include "recorded.h"
+#include "socket_owners.h"
+#include "recorded_sockets.h"
 #include "snapshot.h"
 #include "sockets.h"
 #include "sort.h"
@@ -30,8 +30,6 @@
 #include "stream/watch_options.h"
 
 #define OUTPUT_BUFFER (256 << 10)
-#define MAX_WORDS 4096 /* of a filter */
-#define KERNEL_BBR "bbr"
 
 struct taking {
 	bool json, no_header, oneline, processes, with_cgroup, summed;
@@ -82,11 +80,18 @@ static bool has_wanted_name(struct taking *t, const char *name)
 	return !t->names.n;
 }
 
+static bool is_wanted(struct taking *t, const struct snapshot *c)
+{
+	return has_wanted_name(t, c->origin->name) &&
+	       filter_matches(&t->filter, c->origin, &c->state->event,
+			      c->is_recorded ? NULL : c->state);
+}
+
 static bool take(void *ctx, const struct snapshot *c)
 {
 	struct taking *t = ctx;
 
-	if (!has_wanted_name(t, c->origin->name) || !filter_matches(&t->filter, c))
+	if (!is_wanted(t, c))
 		return !is_interrupted();
 	if (t->summed)
 		t->no_memory = !summary_add(&t->summary, c);
@@ -292,33 +297,11 @@ static bool find_device(void *ctx, const char *option, const char *name,
 	return is_found;
 }
 
-static char *join(int argc, char **argv)
-{
-	size_t len = 1, n = 0;
-	char *text;
-
-	for (int i = 0; i < argc; i++)
-		len += strlen(argv[i]) + 1;
-	text = malloc(len);
-	if (!text)
-		return NULL;
-	for (int i = 0; i < argc; i++)
-		n += sprintf(text + n, "%s%s", i ? " " : "", argv[i]);
-	text[n] = 0;
-	return text;
-}
-
 static int parse_filter(struct taking *t, int argc, char **argv)
 {
 	const struct filter_system system = { find_cgroup, find_device, t };
-	char *text = join(argc, argv);
-	bool parsed;
 
-	if (!text)
-		return no_memory();
-	parsed = filter_parse(&t->filter, text, &system);
-	free(text);
-	return parsed ? EXIT_DONE : EXIT_USAGE;
+	return filter_parse_words(&t->filter, argc, argv, &system) ? EXIT_DONE : EXIT_USAGE;
 }
 
 static int refuse(const char *what, const char *why, const char *what_to_do)
@@ -392,7 +375,7 @@ int verb_snapshot(int argc, char **argv)
 			 "kernel's own bbr. FILTER is as of ss(8): dst 10.0.0.0/8 and dport = "
 			 ":443.",
 		.groups = groups,
-		.max_args = MAX_WORDS,
+		.max_args = FILTER_WORDS,
 	};
 	int status = options_parse(&command, argc, argv);
 

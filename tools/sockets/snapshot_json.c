@@ -9,7 +9,7 @@
 #include "cgroup_paths.h"
 #include "event/event.h"
 #include "json_line.h"
-#include "owners.h"
+#include "socket_owners.h"
 #include "snapshot.h"
 
 static void add_int(struct json_line *j, const char *key, const struct snapshot *c, __u64 value)

@@ -12,7 +12,7 @@
 
 #include "cgroup_paths.h"
 #include "event/event.h"
-#include "owners.h"
+#include "socket_owners.h"
 #include "snapshot.h"
 
 #define ENDPOINT_LEN (EVENT_ADDR_LEN + sizeof("[]%4294967295:65535"))
@@ -125,7 +125,7 @@ void snapshot_print_text(FILE *out, const struct snapshot_style *style, const st
 	if (style->owners)
 		print_owners(out, style->owners, c->state->inode);
 	fputs(style->oneline ? " " : "\n\t ", out);
-	event_print_state(out, style->colour, &c->state->event);
+	event_print_state(out, style->colour, c->origin->algorithm, &c->state->event);
 	print_origin(out, style, c);
 	if (style->cgroups)
 		print_cgroup(out, style->cgroups, c->state->cgroup);

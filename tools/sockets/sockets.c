@@ -9,18 +9,18 @@
 #include "bpf_bbr/abi.h"
 #include "bpf_bbr/snapshot.h"
 #include "err.h"
+#include "event/event.h"
 #include "instance.h"
 #include "netns.h"
-#include "snapshot.lskel.h"
+#include "snapshot_program.h"
 #include "sockets.h"
 
 #define BUFFER_SIZE (64 << 10) /* the kernel hands out 32 KiB at a time */
 #define LOG_SIZE (1 << 20)
 #define BBR_MODULE_BTF "/sys/kernel/btf/tcp_bbr"
+#define EVENT_AT offsetof(struct bbr_snapshot, event) /* in a record, which ends where it does */
 
-static const struct origin kernel_bbr = { .name = "bbr", .is_kernel = true };
-
-struct sockets_owner {
+struct sockets_instance {
 	struct origin origin;
 	int map_fd; /* while connections are read: keeps its addresses from being used anew */
 	bool alive;
@@ -34,25 +34,34 @@ struct reading {
 	bool enough;
 };
 
-/* Once more, for what the kernel has to say. */
-static void explain(struct snapshot_bpf *skel)
+/* The place of an algorithm in the tables. */
+static size_t index_of(const struct algorithm *a)
 {
+	size_t i;
+
+	for (i = 0; i < n_algorithms && algorithms[i] != a; i++)
+		;
+	return i;
+}
+
+/* Once more, for what the kernel has to say. */
+static void explain(const struct snapshot_program_type *type)
+{
+	struct snapshot_program p;
 	char *log = calloc(1, LOG_SIZE);
 
 	if (!log)
 		return;
-	skel->ctx.log_level = 1;
-	skel->ctx.log_buf = (unsigned long)log;
-	skel->ctx.log_size = LOG_SIZE;
-	snapshot_bpf__load(skel);
+	if (!type->load(&p, log, LOG_SIZE))
+		type->unload(&p);
 	note("%s", log);
 	free(log);
 }
 
 /* Runs the program that looks at all maps. */
-static int find_ops(const struct sockets *s)
+static int find_ops(const struct snapshot_program *p)
 {
-	int fd = bpf_iter_create(s->skel->links.find_ops_fd), error = 0;
+	int fd = bpf_iter_create(p->find_ops_fd), error = 0;
 	char none;
 
 	if (fd < 0)
@@ -64,39 +73,41 @@ static int find_ops(const struct sockets *s)
 	return error;
 }
 
-static void unload(struct sockets *s)
+static void unload(struct sockets *s, size_t i)
 {
-	snapshot_bpf__destroy(s->skel);
-	s->skel = NULL;
+	if (s->programs[i].skel)
+		snapshot_programs[i].unload(&s->programs[i]);
 }
 
-/*
- * The skeleton is a light one: the kernel does the relocations. libbpf would read the kernel's BTF for them, and
- * twice have it in memory, which is more than all the rest of a snapshot.
- */
-static int load(struct sockets *s)
+static int load(struct sockets *s, size_t i)
 {
-	int error;
+	struct snapshot_program *p = &s->programs[i];
+	int error = snapshot_programs[i].load(p, NULL, 0);
 
-	s->knows_module = !access(BBR_MODULE_BTF, F_OK);
-	s->skel = snapshot_bpf__open();
-	if (!s->skel)
-		return err_bpf(errno, "cannot open the BPF program that reads sockets");
-	error = snapshot_bpf__load(s->skel);
 	if (error)
-		explain(s->skel);
-	if (!error)
-		error = snapshot_bpf__attach(s->skel);
-	if (!error)
-		error = find_ops(s);
+		explain(&snapshot_programs[i]);
+	else
+		error = find_ops(p);
 	if (error) {
-		unload(s);
+		unload(s, i);
 		err_bpf(error, "the kernel refused the BPF program that reads sockets");
 		remedy("with -v the kernel's reasons are shown");
 		return EXIT_REFUSED;
 	}
-	instance_know_layout(&s->skel->bss->layout);
 	return EXIT_DONE;
+}
+
+/* The program that reads the kernel's own bbr, too, is always there. */
+static int load_first(struct sockets *s)
+{
+	size_t i = index_of(s->kernel_bbr.algorithm);
+	int status;
+
+	s->knows_module = !access(BBR_MODULE_BTF, F_OK);
+	status = load(s, i);
+	if (!status)
+		instance_know_layout(s->programs[i].layout);
+	return status;
 }
 
 int sockets_open(struct sockets *s)
@@ -104,12 +115,17 @@ int sockets_open(struct sockets *s)
 	int status;
 
 	memset(s, 0, sizeof(*s));
+	s->kernel_bbr = (struct origin){ .name = KERNEL_BBR,
+					 .is_kernel = true,
+					 .algorithm = algorithm_find(KERNEL_BBR) };
+	s->programs = calloc(n_algorithms, sizeof(*s->programs));
 	s->buffer = malloc(BUFFER_SIZE);
-	if (!s->buffer) {
+	if (!s->programs || !s->buffer) {
 		err("cannot read connections: %s", strerror(ENOMEM));
-		return EXIT_REFUSED;
+		status = EXIT_REFUSED;
+	} else {
+		status = load_first(s);
 	}
-	status = load(s);
 	if (status)
 		sockets_close(s);
 	return status;
@@ -120,80 +136,94 @@ static int notice_module(struct sockets *s)
 {
 	if (s->knows_module || access(BBR_MODULE_BTF, F_OK))
 		return EXIT_DONE;
-	unload(s);
-	return load(s);
+	unload(s, index_of(s->kernel_bbr.algorithm));
+	return load_first(s);
 }
 
-static struct sockets_owner *find_owner(const struct sockets *s, __u32 id)
+static struct sockets_instance *known_instance(const struct sockets *s, __u32 id)
 {
-	for (int i = 0; i < s->n_owners; i++)
-		if (s->owners[i].origin.id == id)
-			return &s->owners[i];
+	for (int i = 0; i < s->n_instances; i++)
+		if (s->instances[i].origin.id == id)
+			return &s->instances[i];
 	return NULL;
 }
 
 /* 0; -ENOENT: it has gone in the meantime; -errno. */
-static int add_owner(struct sockets *s, const struct instance *inst)
+static int add_instance(struct sockets *s, const struct instance *inst)
 {
-	struct sockets_owner *grown, *owner = find_owner(s, inst->map_id);
+	struct sockets_instance *grown, *known = known_instance(s, inst->map_id);
 	int fd = instance_map(inst->map_id);
 
 	if (fd < 0)
 		return fd;
-	if (!owner) {
-		grown = realloc(s->owners, (s->n_owners + 1) * sizeof(*grown));
+	if (!known) {
+		grown = realloc(s->instances, (s->n_instances + 1) * sizeof(*grown));
 		if (!grown) {
 			close(fd);
 			return -ENOMEM;
 		}
-		s->owners = grown;
-		owner = &s->owners[s->n_owners++];
-		memset(owner, 0, sizeof(*owner));
-		owner->origin.id = inst->map_id;
-		memcpy(owner->origin.name, inst->name, sizeof(owner->origin.name));
-		owner->origin.profiles = instance_profile_names_map(inst); /* or only numbers */
+		s->instances = grown;
+		known = &s->instances[s->n_instances++];
+		memset(known, 0, sizeof(*known));
+		known->origin.id = inst->map_id;
+		memcpy(known->origin.name, inst->name, sizeof(known->origin.name));
+		known->origin.algorithm = inst->algorithm;
+		known->origin.profiles = instance_profile_names_map(inst); /* or only numbers */
 	}
-	owner->map_fd = fd;
-	owner->alive = true;
+	known->map_fd = fd;
+	known->alive = true;
 	return 0;
 }
 
-static void remove_dead_owners(struct sockets *s)
+static void remove_dead(struct sockets *s)
 {
 	int n = 0;
 
-	for (int i = 0; i < s->n_owners; i++) {
-		if (s->owners[i].alive)
-			s->owners[n++] = s->owners[i];
+	for (int i = 0; i < s->n_instances; i++) {
+		if (s->instances[i].alive)
+			s->instances[n++] = s->instances[i];
 		else
-			instance_profile_names_unmap(s->owners[i].origin.profiles);
+			instance_profile_names_unmap(s->instances[i].origin.profiles);
 	}
-	s->n_owners = n;
+	s->n_instances = n;
 }
 
 static void let_go(struct sockets *s)
 {
-	for (int i = 0; i < s->n_owners; i++)
-		if (s->owners[i].alive)
-			close(s->owners[i].map_fd);
+	for (int i = 0; i < s->n_instances; i++)
+		if (s->instances[i].alive)
+			close(s->instances[i].map_fd);
+}
+
+/* Whether its connections can be read; if not that is said once, as a later instance has a higher id. */
+static bool can_read(struct sockets *s, const struct instance *inst)
+{
+	if (inst->supported)
+		return true;
+	if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm && inst->map_id > s->warned_id) {
+		s->warned_id = inst->map_id;
+		err("%s: its connections are left out: this bbrmon does not know its algorithm, %s",
+		    inst->name, inst->abi.algorithm);
+	}
+	return false;
 }
 
 /* Finds the instances that there are now, and holds them. */
-static int find_owners(struct sockets *s)
+static int find_instances(struct sockets *s)
 {
 	struct instance *list;
 	int n = instance_list_alive(&list), error = n < 0 ? n : 0;
 
-	for (int i = 0; i < s->n_owners; i++)
-		s->owners[i].alive = false;
+	for (int i = 0; i < s->n_instances; i++)
+		s->instances[i].alive = false;
 	for (int i = 0; i < n && !error; i++) {
-		if (list[i].supported)
-			error = add_owner(s, &list[i]);
+		if (can_read(s, &list[i]))
+			error = add_instance(s, &list[i]);
 		if (error == -ENOENT)
 			error = 0;
 	}
 	free(list);
-	remove_dead_owners(s);
+	remove_dead(s);
 	return error;
 }
 
@@ -203,29 +233,53 @@ static void clear(int map_fd, void *key)
 		bpf_map_delete_elem(map_fd, key);
 }
 
-/* Tells the program whose connections are ours. */
-static int tell_owners(struct sockets *s)
+/* Tells a program which connections are of its algorithm. */
+static int tell_program(const struct sockets *s, size_t i)
 {
-	int instances = s->skel->maps.instances.map_fd;
+	const struct snapshot_program *p = &s->programs[i];
 	__u64 address;
 	__u32 id;
 
-	clear(instances, &id);
-	clear(s->skel->maps.instance_ops.map_fd, &address);
-	for (int i = 0; i < s->n_owners; i++)
-		if (bpf_map_update_elem(instances, &s->owners[i].origin.id, "", BPF_ANY))
+	clear(p->instances_fd, &id);
+	clear(p->instance_ops_fd, &address);
+	for (int k = 0; k < s->n_instances; k++) {
+		const struct origin *o = &s->instances[k].origin;
+
+		if (o->algorithm == algorithms[i] &&
+		    bpf_map_update_elem(p->instances_fd, &o->id, "", BPF_ANY))
 			return -errno;
-	return find_ops(s);
+	}
+	return find_ops(p);
 }
 
-static const struct origin *origin_of(const struct sockets *s, const struct bbr_snapshot *snap)
+/* Loads the programs of algorithms that have an instance only now, and tells each. Exit status. */
+static int prepare_programs(struct sockets *s)
 {
-	const struct sockets_owner *owner;
+	int status, error;
 
-	if (snap->event.flags & BBR_F_KERNEL)
-		return &kernel_bbr;
-	owner = find_owner(s, snap->event.tag);
-	return owner ? &owner->origin : NULL;
+	for (int k = 0; k < s->n_instances; k++) {
+		size_t i = index_of(s->instances[k].origin.algorithm);
+
+		status = s->programs[i].skel ? EXIT_DONE : load(s, i);
+		if (status)
+			return status;
+	}
+	for (size_t i = 0; i < n_algorithms; i++) {
+		error = s->programs[i].skel ? tell_program(s, i) : 0;
+		if (error)
+			return err_bpf(error, "cannot look for instances");
+	}
+	return EXIT_DONE;
+}
+
+static const struct origin *origin_of(const struct sockets *s, const struct bbr_event *e)
+{
+	const struct sockets_instance *inst;
+
+	if (e->flags & BBR_F_KERNEL)
+		return &s->kernel_bbr;
+	inst = known_instance(s, e->tag);
+	return inst ? &inst->origin : NULL;
 }
 
 /* Hands on whole records; returns how many bytes it has used. */
@@ -233,13 +287,19 @@ static size_t hand_on(struct reading *r, size_t size)
 {
 	size_t at = 0;
 
-	for (; at + sizeof(struct bbr_snapshot) <= size && !r->enough;
-	     at += sizeof(struct bbr_snapshot)) {
-		const struct bbr_snapshot *snap = (void *)(r->sockets->buffer + at);
-		const struct origin *origin = origin_of(r->sockets, snap);
+	while (at + EVENT_AT + BBR_EVENT_BASE <= size && !r->enough) {
+		const struct bbr_snapshot *record = (void *)(r->sockets->buffer + at);
+		const struct origin *origin;
+		struct bbr_snapshot snap;
 
+		if (at + EVENT_AT + record->event.size > size)
+			break;
+		at += EVENT_AT + record->event.size;
+		memcpy(&snap, record, EVENT_AT);
+		event_copy(&snap.event, &record->event);
+		origin = origin_of(r->sockets, &snap.event);
 		if (origin)
-			r->enough = !r->handle(r->ctx, origin, snap);
+			r->enough = !r->handle(r->ctx, origin, &snap);
 	}
 	return at;
 }
@@ -266,15 +326,26 @@ static int read_all(struct reading *r, int fd)
 	return 0;
 }
 
+static int read_program(struct reading *r, const struct snapshot_program *p)
+{
+	int fd = bpf_iter_create(p->snapshot_fd), error;
+
+	if (fd < 0)
+		return -errno;
+	error = read_all(r, fd);
+	close(fd);
+	return error;
+}
+
 /* An iterator belongs to the namespace in which it is created. */
 static int read_namespace(const struct netns *ns, void *data)
 {
 	struct reading *r = data;
-	int fd = bpf_iter_create(r->sockets->skel->links.snapshot_fd), error;
+	int error = 0;
 
-	error = fd < 0 ? -errno : read_all(r, fd);
-	if (fd >= 0)
-		close(fd);
+	for (size_t i = 0; i < n_algorithms && !error && !r->enough; i++)
+		if (r->sockets->programs[i].skel)
+			error = read_program(r, &r->sockets->programs[i]);
 	if (!error)
 		return r->enough ? -1 : EXIT_DONE;
 	err("cannot read the connections of the network namespace %s: %s", ns->name,
@@ -289,12 +360,12 @@ int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, v
 
 	if (status)
 		return status;
-	error = find_owners(s);
-	if (!error)
-		error = tell_owners(s);
+	error = find_instances(s);
 	if (error)
 		status = err_bpf(error, "cannot look for instances");
 	else
+		status = prepare_programs(s);
+	if (!status)
 		status = netns_visit_all(netns, read_namespace, &r);
 	let_go(s);
 	return r.enough ? EXIT_DONE : status;
@@ -302,9 +373,11 @@ int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, v
 
 void sockets_close(struct sockets *s)
 {
-	for (int i = 0; i < s->n_owners; i++)
-		instance_profile_names_unmap(s->owners[i].origin.profiles);
-	free(s->owners);
+	for (int i = 0; i < s->n_instances; i++)
+		instance_profile_names_unmap(s->instances[i].origin.profiles);
+	for (size_t i = 0; s->programs && i < n_algorithms; i++)
+		unload(s, i);
+	free(s->instances);
+	free(s->programs);
 	free(s->buffer);
-	unload(s);
 }

@@ -11,22 +11,25 @@
 #include "bpf_bbr/snapshot.h"
 #include "event/origin.h"
 
-struct snapshot_bpf;
-struct sockets_owner;
+struct snapshot_program;
+struct sockets_instance;
 
 struct sockets {
-	struct snapshot_bpf *skel;
-	bool knows_module; /* was the module of the kernel's bbr there when the program was loaded? */
+	struct snapshot_program *programs; /* of each algorithm; loaded when it has an instance */
+	struct origin kernel_bbr;
+	bool knows_module; /* was the module of the kernel's bbr there when its program was loaded? */
 	char *buffer;
+	__u32 warned_id; /* highest map id of an instance that we said is left out */
 
 	/* As of the last reading. */
-	struct sockets_owner *owners; /* instances */
-	int n_owners;
+	struct sockets_instance *instances;
+	int n_instances;
 };
 
 /*
- * A connection; false: no more, please. Valid until it returns: snap; until the next reading: origin, whose id
- * is that of the struct_ops map, and 0 of the kernel's own bbr.
+ * A connection; false: no more, please. Valid until it returns: snap, whose event is whole; until the next reading:
+ * origin, whose id is that of the struct_ops map, and 0 of the kernel's own bbr. Those of one algorithm and network
+ * namespace come one after another.
  */
 typedef bool (*sockets_handler)(void *ctx, const struct origin *origin,
 				const struct bbr_snapshot *snap);

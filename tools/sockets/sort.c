@@ -7,72 +7,33 @@
 #include <arpa/inet.h>
 
 #include "err.h"
-#include "event/event.h"
+#include "event/field.h"
 #include "sort.h"
 
 #define NONE (~0ull) /* not known: after all others, whichever way they are sorted */
 #define IF(has, value) ((has) ? (__u64)(value) : NONE)
-#define FLAG(flag) (!!(e->flags & (flag)))
 #define IS_OURS (!(e->flags & BBR_F_KERNEL))
-#define HAS_SAMPLE (e->flags & BBR_F_SAMPLE)
 
-/* Each number by the key that it has in JSON. e is the event, s the socket, c the connection. */
-#define NUMBERS(X)                                                                    \
-	X(time_ns, e->time_ns)                                                        \
-	X(event, e->kind)                                                             \
-	X(conn, IF(e->conn, e->conn))                                                 \
-	X(seq, NONE)                                                                  \
-	X(netns, e->netns)                                                            \
-	X(lport, ntohs(e->lport))                                                     \
-	X(rport, ntohs(e->rport))                                                     \
-	X(family, e->family)                                                          \
-	X(mode, e->mode)                                                              \
-	X(cycle_idx, e->cycle_idx)                                                    \
-	X(bw_bps, event_bps(e, e->bw))                                                \
-	X(max_bw_bps, event_bps(e, e->max_bw))                                        \
-	X(full_bw_bps, event_bps(e, e->full_bw))                                      \
-	X(lt_bw_bps, event_bps(e, e->lt_bw))                                          \
-	X(min_rtt_us, IF(e->min_rtt_us != BBR_RTT_NONE, e->min_rtt_us))               \
-	X(pacing_gain, e->pacing_gain)                                                \
-	X(cwnd_gain, e->cwnd_gain)                                                    \
-	X(rounds, e->rounds)                                                          \
-	X(round_start, FLAG(BBR_F_ROUND_START))                                       \
-	X(full_bw_reached, FLAG(BBR_F_FULL_BW))                                       \
-	X(full_bw_cnt, e->full_bw_cnt)                                                \
-	X(policer, FLAG(BBR_F_LT_USE_BW) * 2 + FLAG(BBR_F_LT_SAMPLING))               \
-	X(lt_rtt_cnt, e->lt_rtt_cnt)                                                  \
-	X(extra_acked, e->extra_acked)                                                \
-	X(conservation, FLAG(BBR_F_CONSERVATION))                                     \
-	X(idle_restart, FLAG(BBR_F_IDLE_RESTART))                                     \
-	X(prior_cwnd, e->prior_cwnd)                                                  \
-	X(profile_index, IF(IS_OURS, e->profile))                                     \
-	X(params_gen, NONE)                                                           \
-	X(rtt_us, IF(e->rtt_us != BBR_RTT_NONE, e->rtt_us))                           \
-	X(delivery_rate_bps, IF(event_has_rate(e), event_delivery_bps(e)))            \
-	X(app_limited, IF(HAS_SAMPLE, FLAG(BBR_F_APP_LIMITED)))                       \
-	X(losses, IF(HAS_SAMPLE, e->rs_losses))                                       \
-	X(acked, IF(HAS_SAMPLE, e->rs_acked))                                         \
-	X(prior_inflight, IF(HAS_SAMPLE, e->rs_prior_inflight))                       \
-	X(srtt_us, e->srtt_us)                                                        \
-	X(inflight, e->inflight)                                                      \
-	X(cwnd, e->cwnd)                                                              \
-	X(ssthresh, e->ssthresh)                                                      \
-	X(pacing_rate_bps, IF(e->pacing_rate != EVENT_UNLIMITED, e->pacing_rate * 8)) \
-	X(ca_state, e->ca_state)                                                      \
-	X(delivered, e->delivered)                                                    \
-	X(lost, e->lost)                                                              \
-	X(mss_bytes, e->mss)                                                          \
-	X(bytes_sent, e->bytes_sent)                                                  \
-	X(bytes_acked, e->bytes_acked)                                                \
-	X(bytes_retrans, e->bytes_retrans)                                            \
-	X(state, s->state)                                                            \
-	X(recv_q_bytes, s->recv_q)                                                    \
-	X(send_q_bytes, s->send_q)                                                    \
-	X(cookie, s->cookie)                                                          \
-	X(cgroup_id, s->cgroup)                                                       \
-	X(uid, s->uid)                                                                \
-	X(inode, s->inode)                                                            \
-	X(mark, s->mark)                                                              \
+/* Numbers that are no field of an event, by their key of JSON. e is the event, s the socket. */
+#define NUMBERS(X)                                \
+	X(time_ns, e->time_ns)                    \
+	X(event, e->kind)                         \
+	X(conn, IF(e->conn, e->conn))             \
+	X(seq, NONE)                              \
+	X(netns, e->netns)                        \
+	X(lport, ntohs(e->lport))                 \
+	X(rport, ntohs(e->rport))                 \
+	X(family, e->family)                      \
+	X(profile_index, IF(IS_OURS, e->profile)) \
+	X(params_gen, NONE)                       \
+	X(state, s->state)                        \
+	X(recv_q_bytes, s->recv_q)                \
+	X(send_q_bytes, s->send_q)                \
+	X(cookie, s->cookie)                      \
+	X(cgroup_id, s->cgroup)                   \
+	X(uid, s->uid)                            \
+	X(inode, s->inode)                        \
+	X(mark, s->mark)                          \
 	X(bound_ifindex, s->bound_ifindex)
 
 enum {
@@ -84,6 +45,7 @@ enum {
 	KEY_local,
 	KEY_remote,
 	N_KEYS,
+	KEY_FIELD, /* of a table of fields */
 };
 
 static const char *const keys[N_KEYS] = {
@@ -106,31 +68,81 @@ static const struct {
 	{ "peer", KEY_remote },
 };
 
-static int find_key(const char *s, size_t len)
+static bool is_key(const char *key, const char *s, size_t len)
 {
-	for (int i = 0; i < N_KEYS; i++)
-		if (strlen(keys[i]) == len && !strncmp(s, keys[i], len))
-			return i;
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
-		if (strlen(columns[i].column) == len && !strncmp(s, columns[i].column, len))
-			return columns[i].key;
-	return -1;
+	return strlen(key) == len && !strncmp(s, key, len);
+}
+
+/* The key of a field, of any algorithm or common; NULL: there is none. */
+static const char *find_field_key(const char *s, size_t len)
+{
+	for (size_t i = 0; i < n_algorithms; i++)
+		for (int k = 0; k < algorithms[i]->n_fields; k++)
+			if (is_key(algorithms[i]->fields[k].key, s, len))
+				return algorithms[i]->fields[k].key;
+	for (size_t i = 0; i < n_common_fields; i++)
+		if (is_key(common_fields[i].key, s, len))
+			return common_fields[i].key;
+	return NULL;
+}
+
+static bool find_key(struct sort_key *key, const char *s, size_t len)
+{
+	for (int i = 0; i < N_KEYS; i++) {
+		if (is_key(keys[i], s, len)) {
+			key->what = i;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		if (is_key(columns[i].column, s, len)) {
+			key->what = columns[i].key;
+			return true;
+		}
+	}
+	key->what = KEY_FIELD;
+	key->field = find_field_key(s, len);
+	return key->field;
+}
+
+/* Lines of keys. */
+struct key_lines {
+	char text[100];
+	size_t len;
+};
+
+static void list_key(struct key_lines *l, const char *key)
+{
+	if (l->len + strlen(key) + 4 > sizeof(l->text)) {
+		remedy("%s,", l->text);
+		l->len = 0;
+	}
+	l->len += snprintf(l->text + l->len, sizeof(l->text) - l->len, "%s%s", l->len ? ", " : "",
+			   key);
+}
+
+/* Has an algorithm before this one the key as well? */
+static bool is_listed(size_t algorithm, const char *key)
+{
+	for (size_t i = 0; i < algorithm; i++)
+		if (field_find(algorithms[i], key))
+			return true;
+	return false;
 }
 
 static void list_keys(void)
 {
-	char line[100];
-	size_t len = 0;
+	struct key_lines l = {};
 
-	for (int i = 0; i < N_KEYS; i++) {
-		if (len + strlen(keys[i]) + 3 > sizeof(line)) {
-			remedy("%s", line);
-			len = 0;
-		}
-		len += snprintf(line + len, sizeof(line) - len, "%s%s", keys[i],
-				i + 1 < N_KEYS ? ", " : "");
-	}
-	remedy("%s", line);
+	for (int i = 0; i < N_KEYS; i++)
+		list_key(&l, keys[i]);
+	for (size_t i = 0; i < n_algorithms; i++)
+		for (int k = 0; k < algorithms[i]->n_fields; k++)
+			if (!is_listed(i, algorithms[i]->fields[k].key))
+				list_key(&l, algorithms[i]->fields[k].key);
+	for (size_t i = 0; i < n_common_fields; i++)
+		list_key(&l, common_fields[i].key);
+	remedy("%s", l.text);
 }
 
 bool option_sort(const char *option, const char *s, void *to)
@@ -139,15 +151,13 @@ bool option_sort(const char *option, const char *s, void *to)
 
 	order->n = 0;
 	for (const char *end; s; s = end) {
-		bool descending = *s == '-';
+		struct sort_key key = { .descending = *s == '-' };
 		size_t len;
-		int field;
 
-		s += descending;
+		s += key.descending;
 		len = strcspn(s, ",");
 		end = s[len] ? s + len + 1 : NULL;
-		field = find_key(s, len);
-		if (field < 0) {
+		if (!find_key(&key, s, len)) {
 			err("%s %.*s: no such key", option, (int)len, s);
 			remedy("one or more of these, a \"-\" before those from the highest to the "
 			       "lowest:");
@@ -158,17 +168,27 @@ bool option_sort(const char *option, const char *s, void *to)
 			err("%s: more than %d keys", option, SORT_KEYS);
 			return false;
 		}
-		order->keys[order->n++] = (struct sort_key){ field, descending };
+		order->keys[order->n++] = key;
 	}
 	return true;
 }
 
-static __u64 number(int field, const struct kept_snapshot *k)
+static __u64 field_number(const char *key, const struct kept_snapshot *k)
+{
+	const struct field *f = field_find(k->origin->algorithm, key);
+	__u64 value;
+
+	return f && field_value(f, &k->state.event, &value) ? value : NONE;
+}
+
+static __u64 number(const struct sort_key *key, const struct kept_snapshot *k)
 {
 	const struct bbr_event *e = &k->state.event;
 	const struct bbr_snapshot *s = &k->state;
 
-	switch (field) {
+	switch (key->what) {
+	case KEY_FIELD:
+		return field_number(key->field, k);
 #define X(key, value)   \
 	case KEY_##key: \
 		return value;
@@ -200,12 +220,20 @@ static int compare_numbers(__u64 x, __u64 y, int sign)
 	return x < y ? -sign : sign;
 }
 
-static int compare_key(int field, const struct kept_snapshot *a, const struct kept_snapshot *b,
-		       int sign)
-{
-	const struct bbr_event *x = &a->state.event, *y = &b->state.event;
+struct sorting {
+	const struct kept_snapshots *kept;
+	const struct sort_order *order;
+	__u64 *numbers; /* of each connection, those of the keys */
+};
 
-	switch (field) {
+static int compare_key(const struct sorting *sorting, int k, __u32 i, __u32 j)
+{
+	const struct kept_snapshot *a = &sorting->kept->list[i], *b = &sorting->kept->list[j];
+	const struct bbr_event *x = &a->state.event, *y = &b->state.event;
+	const struct sort_order *order = sorting->order;
+	int sign = order->keys[k].descending != order->reverse ? -1 : 1;
+
+	switch (order->keys[k].what) {
 	case KEY_instance:
 		return sign * strcmp(a->origin->name, b->origin->name);
 	case KEY_profile:
@@ -215,25 +243,18 @@ static int compare_key(int field, const struct kept_snapshot *a, const struct ke
 	case KEY_remote:
 		return sign * memcmp(x->raddr, y->raddr, sizeof(x->raddr));
 	default:
-		return compare_numbers(number(field, a), number(field, b), sign);
+		return compare_numbers(sorting->numbers[i * order->n + k],
+				       sorting->numbers[j * order->n + k], sign);
 	}
 }
-
-struct sorting {
-	const struct kept_snapshots *kept;
-	const struct sort_order *order;
-};
 
 static int compare(const void *a, const void *b, void *ctx)
 {
 	const struct sorting *sorting = ctx;
-	const struct sort_order *order = sorting->order;
 	__u32 i = *(const __u32 *)a, j = *(const __u32 *)b;
 
-	for (int k = 0; k < order->n; k++) {
-		int sign = order->keys[k].descending != order->reverse ? -1 : 1;
-		int result = compare_key(order->keys[k].field, &sorting->kept->list[i],
-					 &sorting->kept->list[j], sign);
+	for (int k = 0; k < sorting->order->n; k++) {
+		int result = compare_key(sorting, k, i, j);
 
 		if (result)
 			return result;
@@ -259,13 +280,22 @@ bool kept_add(struct kept_snapshots *kept, const struct snapshot *c)
 
 __u32 *kept_sort(const struct kept_snapshots *kept, const struct sort_order *order)
 {
-	struct sorting sorting = { kept, order };
+	struct sorting sorting = { kept, order, NULL };
 	__u32 *indexes = malloc((kept->n + 1) * sizeof(*indexes));
+	size_t n = order->n;
 
-	if (!indexes)
+	sorting.numbers = malloc((kept->n * n + 1) * sizeof(*sorting.numbers));
+	if (!indexes || !sorting.numbers) {
+		free(indexes);
+		free(sorting.numbers);
 		return NULL;
-	for (size_t i = 0; i < kept->n; i++)
+	}
+	for (size_t i = 0; i < kept->n; i++) {
 		indexes[i] = i;
+		for (size_t k = 0; k < n; k++)
+			sorting.numbers[i * n + k] = number(&order->keys[k], &kept->list[i]);
+	}
 	qsort_r(indexes, kept->n, sizeof(*indexes), compare, &sorting);
+	free(sorting.numbers);
 	return indexes;
 }

@@ -13,7 +13,8 @@
 #define SORT_KEYS 16 /* of one order */
 
 struct sort_key {
-	int field;
+	int what; /* of sort.c: a number, a name, or a field, */
+	const char *field; /* of this key: not known of an algorithm that has none */
 	bool descending;
 };
 

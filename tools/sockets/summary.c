@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event/derived.h"
 #include "event/event.h"
 #include "json_line.h"
 #include "summary.h"
@@ -10,7 +11,8 @@
 struct summary_line {
 	char name[BBR_NAME_LEN];
 	char profile[BBR_PROFILE_NAME_LEN]; /* "": not known */
-	unsigned int mode;
+	const struct algorithm *algorithm;
+	unsigned int mode; /* of it */
 	__u64 connections;
 	__u64 bw_bps; /* the sum of their estimates */
 	__u64 inflight, bytes_sent, bytes_acked, bytes_retrans;
@@ -19,7 +21,8 @@ struct summary_line {
 static struct summary_line *find(struct summary *s, const struct summary_line *key)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->lines[i].mode == key->mode && !strcmp(s->lines[i].name, key->name) &&
+		if (s->lines[i].mode == key->mode && s->lines[i].algorithm == key->algorithm &&
+		    !strcmp(s->lines[i].name, key->name) &&
 		    !strcmp(s->lines[i].profile, key->profile))
 			return &s->lines[i];
 	return NULL;
@@ -44,7 +47,7 @@ bool summary_add(struct summary *s, const struct snapshot *c)
 {
 	const struct bbr_event *e = &c->state->event;
 	const char *profile = origin_profile(c->origin, e);
-	struct summary_line key = { .mode = e->mode }, *line;
+	struct summary_line key = { .algorithm = c->origin->algorithm, .mode = e->mode }, *line;
 
 	memcpy(key.name, c->origin->name, sizeof(key.name));
 	if (profile)
@@ -80,7 +83,7 @@ static void print_json(FILE *out, const struct summary_line *line)
 	json_begin(&j, out);
 	json_add_string(&j, "instance", line->name);
 	json_add_string(&j, "profile", line->profile[0] ? line->profile : NULL);
-	json_add_string(&j, "mode", event_mode_name(line->mode));
+	json_add_string(&j, "mode", mode_name(line->algorithm, line->mode));
 	json_add_int(&j, "connections", line->connections);
 	json_add_int(&j, "bw_bps", line->bw_bps);
 	json_add_int(&j, "inflight", line->inflight);
@@ -96,7 +99,7 @@ static void print_text(FILE *out, const struct summary_line *line)
 
 	format_rate_ss(bw, sizeof(bw), line->bw_bps);
 	fprintf(out, "%-15s %-15s %-9s %11llu %10s %10llu %15llu %15llu %13llu\n", line->name,
-		line->profile[0] ? line->profile : "-", event_mode_name(line->mode),
+		line->profile[0] ? line->profile : "-", mode_name(line->algorithm, line->mode),
 		line->connections, bw, line->inflight, line->bytes_sent, line->bytes_acked,
 		line->bytes_retrans);
 }

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "err.h"
+#include "event/filter.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "recording/record_output.h"
@@ -119,6 +120,8 @@ static void print_summary_text(const struct record *r, const struct watch_totals
 	watch_summary_watched(t);
 	watch_summary_count("ACKs", t->counters.acks);
 	watch_summary_kinds("events", counters_received(&t->counters), t->counters.received);
+	if (t->counters.not_matched)
+		watch_summary_count("not matched", t->counters.not_matched);
 	if (r->not_written)
 		watch_summary_count("not recorded", r->not_written);
 	watch_summary_kinds("dropped", counters_drops(&t->counters), t->counters.drops);
@@ -139,6 +142,8 @@ static void print_summary(const struct record *r, const struct watch_totals *t)
 		return;
 	}
 	o = watch_summary_object(t);
+	if (r->config.watch.filter)
+		watch_summary_add(o, "not_matched", t->counters.not_matched);
 	watch_summary_add(o, "not_recorded", r->not_written);
 	watch_summary_add(o, "bytes", record_output_bytes(&r->output));
 	watch_summary_add(o, "files", r->output.files + 1);
@@ -277,18 +282,21 @@ int verb_record(int argc, char **argv)
 	};
 	const struct command command = {
 		.verb = "record",
-		.args = "",
+		.args = "[FILTER]",
 		.about =
 			"Writes the events of the connections that use BBR to a file, until it is\n"
 			"interrupted. The other verbs read it with --read.",
 		.groups = groups,
+		.max_args = FILTER_WORDS,
 	};
 	int status = options_parse(&command, argc, argv);
 
 	if (status < 0)
+		status = watch_filter(&r.config, argc - optind, argv + optind);
+	if (status < 0)
 		status = check_options(&r);
 	if (status < 0)
 		status = run(&r);
-	free(r.config.watch.names.arg);
+	watch_config_free(&r.config);
 	return status;
 }

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "conns/connections.h"
 #include "err.h"
+#include "event/filter.h"
 #include "event/event.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
@@ -132,6 +133,8 @@ static void print_summary_text(const struct stream *s, const struct watch_totals
 	watch_summary_count("connections", s->connections.seen);
 	watch_summary_count("ACKs", c->acks);
 	watch_summary_kinds("events", counters_received(c), c->received);
+	if (c->not_matched)
+		watch_summary_count("not matched", c->not_matched);
 	if (s->not_shown)
 		watch_summary_count("not shown", s->not_shown);
 	watch_summary_kinds("dropped", counters_drops(c), c->drops);
@@ -143,6 +146,8 @@ static void print_summary_json(const struct stream *s, const struct watch_totals
 
 	watch_summary_add(o, "connections", s->connections.seen);
 	watch_summary_add(o, "not_shown", s->not_shown);
+	if (s->config.watch.filter)
+		watch_summary_add(o, "not_matched", t->counters.not_matched);
 	watch_summary_print(o);
 }
 
@@ -216,17 +221,20 @@ int verb_stream(int argc, char **argv)
 	};
 	const struct command command = {
 		.verb = "stream",
-		.args = "",
+		.args = "[FILTER]",
 		.about = "Prints one line for each event of the connections that use BBR, those of "
 			 "bpf_bbr's\n"
 			 "instances and of the kernel's own, or of a recording; at the end a "
 			 "summary.",
 		.groups = groups,
+		.max_args = FILTER_WORDS,
 	};
 	int status = options_parse(&command, argc, argv);
 
 	if (status < 0)
+		status = watch_filter(&s.config, argc - optind, argv + optind);
+	if (status < 0)
 		status = run(&s);
-	free(s.config.watch.names.arg);
+	watch_config_free(&s.config);
 	return status;
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "address.h"
 #include "err.h"
+#include "event/filter.h"
 #include "units.h"
 #include "watch_options.h"
 
@@ -122,6 +125,36 @@ static bool option_speed(const char *option, const char *s, void *to)
 		return refuse(option, s, "not from 0 to 1000000");
 	*(double *)to = value;
 	return true;
+}
+
+int watch_filter(struct watch_config *config, int n, char **words)
+{
+	struct filter *f;
+
+	if (!n)
+		return -1;
+	f = malloc(sizeof(*f));
+	if (!f) {
+		err("filter: %s", strerror(ENOMEM));
+		return EXIT_REFUSED;
+	}
+	config->watch.filter = f;
+	if (!filter_parse_words(f, n, words, NULL))
+		return EXIT_USAGE;
+	if (filter_push_down(f, &config->watch.request.filter)) {
+		filter_free(f);
+		free(f);
+		config->watch.filter = NULL;
+	}
+	return -1;
+}
+
+void watch_config_free(struct watch_config *config)
+{
+	if (config->watch.filter)
+		filter_free(config->watch.filter);
+	free(config->watch.filter);
+	free(config->watch.names.arg);
 }
 
 #define MEMBER(m) offsetof(struct watch_config, m)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Options that say what to watch, and numbers of the command line. Each prints what is wrong with its
- * value and returns false.
+ * What to watch, as options and as a filter expression, and numbers of the command line. Each prints what is wrong
+ * with its value.
  */
 #ifndef TOOLS_WATCH_OPTIONS_H
 #define TOOLS_WATCH_OPTIONS_H
@@ -15,6 +15,14 @@
 extern const struct option_def watch_options[];
 /* And the one that says it may be a recording. */
 extern const struct option_def read_options[];
+
+/*
+ * The filter expression, which is what is no option: the BPF program gets of it what it can do, the rest is
+ * config->watch.filter. -1 to go on, or an exit status; config is for watch_config_free() in either case.
+ */
+int watch_filter(struct watch_config *config, int n, char **words);
+
+void watch_config_free(struct watch_config *config);
 
 /* Parsers of struct option_def. */
 bool option_every(const char *option, const char *s, void *to); /* struct watch_request */

@@ -2,15 +2,15 @@
 /*
  * bbrmon top --batch: what the screen would show, as text or JSON, again and again.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <arpa/inet.h>
 
-#include <json-c/json.h>
-
+#include "event/derived.h"
 #include "event/event.h"
+#include "event/field.h"
+#include "json_line.h"
 #include "top.h"
 
 /* Blanks at the end tell nothing. */
@@ -61,90 +61,102 @@ static void print_text(const struct top *t)
 	putchar('\n');
 }
 
-static void add(struct json_object *o, const char *key, struct json_object *value)
+static void add_int_if(struct json_line *j, const char *key, bool has, __u64 value)
 {
-	json_object_object_add_ex(o, key, value,
-				  JSON_C_OBJECT_ADD_KEY_IS_NEW | JSON_C_OBJECT_KEY_IS_CONSTANT);
-}
-
-static void add_int(struct json_object *o, const char *key, __u64 value)
-{
-	add(o, key, json_object_new_uint64(value));
-}
-
-static void add_int_if(struct json_object *o, const char *key, bool has, __u64 value)
-{
-	add(o, key, has ? json_object_new_uint64(value) : NULL);
+	if (has)
+		json_add_int(j, key, value);
+	else
+		json_add_null(j, key);
 }
 
 /* Whole numbers: what follows the point is noise. */
-static void add_number(struct json_object *o, const char *key, double value)
+static void add_number(struct json_line *j, const char *key, double value)
 {
 	bool known = value >= 0 && value < 0x1p63;
 
-	add_int_if(o, key, known, known ? value : 0);
+	add_int_if(j, key, known, known ? value : 0);
 }
 
-static void add_string(struct json_object *o, const char *key, const char *value)
+static void add_string(struct json_line *j, const char *key, const char *value)
 {
-	add(o, key, *value ? json_object_new_string(value) : NULL);
+	json_add_string(j, key, *value ? value : NULL);
 }
 
-static void add_who(struct json_object *o, const struct conn *c)
+static void add_identity(struct json_line *j, const struct conn *c)
 {
 	char addr[EVENT_ADDR_LEN];
 
-	add_string(o, "instance", c->name);
-	add_int_if(o, "conn", c->e.conn, c->e.conn);
-	add_int_if(o, "cookie", c->cookie, c->cookie);
-	add_int(o, "netns", c->e.netns);
+	add_string(j, "instance", c->name);
+	add_int_if(j, "conn", c->e.conn, c->e.conn);
+	add_int_if(j, "cookie", c->cookie, c->cookie);
+	json_add_int(j, "netns", c->e.netns);
 	event_addr(addr, c->e.laddr);
-	add_string(o, "local", addr);
-	add_int(o, "lport", ntohs(c->e.lport));
+	add_string(j, "local", addr);
+	json_add_int(j, "lport", ntohs(c->e.lport));
 	event_addr(addr, c->e.raddr);
-	add_string(o, "remote", addr);
-	add_int(o, "rport", ntohs(c->e.rport));
-	add_string(o, "profile", c->profile);
-	add(o, "ended", json_object_new_boolean(c->ended_ns));
+	add_string(j, "remote", addr);
+	json_add_int(j, "rport", ntohs(c->e.rport));
+	add_string(j, "profile", c->profile);
+	json_add_bool(j, "ended", c->ended_ns);
 }
 
-static void add_state(struct json_object *o, const struct top *t, const struct conn *c)
+/* The mode and, of an algorithm that shows it, the phase. */
+static void add_mode(struct json_line *j, const struct conn *c)
+{
+	const struct algorithm *a = c->algorithm;
+
+	add_string(j, "mode", mode_name(a, c->e.mode));
+	for (int i = 0; i < a->n_fields; i++)
+		if (a->fields[i].offset == offsetof(struct bbr_event, phase))
+			field_add_json(j, &a->fields[i], &c->e);
+}
+
+/* Of what the algorithm has of its own, that which a plot shows. */
+static void add_own(struct json_line *j, const struct conn *c)
+{
+	const struct algorithm *a = c->algorithm;
+
+	for (int i = 0; i < a->n_fields; i++)
+		if (a->fields[i].lane && a->fields[i].offset >= BBR_EVENT_BASE)
+			field_add_json(j, &a->fields[i], &c->e);
+}
+
+static void add_state(struct json_line *j, const struct top *t, const struct conn *c)
 {
 	const struct bbr_event *e = &c->e;
 	__u64 until = c->ended_ns ? c->ended_ns : t->style.now_ns;
 	bool since = c->mode_since_ns && c->mode_since_ns <= until;
 
-	add_string(o, "mode", event_mode_name(e->mode));
-	add_int(o, "cycle_idx", e->cycle_idx);
-	add_int_if(o, "mode_ms", since, (until - c->mode_since_ns) / NS_PER_MS);
-	add_number(o, "rate_bps", c->rate);
-	add_int(o, "bw_bps", event_bps(e, e->bw));
-	add_number(o, "pacing_rate_bps", event_pacing_bps(e));
-	add_int_if(o, "srtt_us", e->srtt_us, e->srtt_us);
-	add_int_if(o, "min_rtt_us", e->min_rtt_us != BBR_RTT_NONE, e->min_rtt_us);
-	add_int(o, "inflight", e->inflight);
-	add_int(o, "inflight_max", c->inflight);
-	add_int_if(o, "bdp", event_bdp(e), event_bdp(e));
-	add_int(o, "cwnd", e->cwnd);
-	add_int(o, "lost", e->lost);
-	add_int(o, "lost_interval", c->lost);
-	add_int(o, "bytes_retrans", e->bytes_retrans);
-	add_int(o, "bytes_retrans_interval", c->retrans);
-	add_string(o, "ca_state", event_ca_name(e->ca_state));
-	add_string(o, "policer", event_policer_name(e));
+	add_mode(j, c);
+	add_int_if(j, "mode_ms", since, (until - c->mode_since_ns) / NS_PER_MS);
+	add_number(j, "rate_bps", c->rate);
+	json_add_int(j, "bw_bps", event_bps(e, e->bw));
+	add_number(j, "pacing_rate_bps", event_pacing_bps(e));
+	add_int_if(j, "srtt_us", e->srtt_us, e->srtt_us);
+	add_int_if(j, "min_rtt_us", e->min_rtt_us != BBR_RTT_NONE, e->min_rtt_us);
+	json_add_int(j, "inflight", e->inflight);
+	json_add_int(j, "inflight_max", c->inflight);
+	add_int_if(j, "bdp", event_bdp(e), event_bdp(e));
+	json_add_int(j, "cwnd", e->cwnd);
+	json_add_int(j, "lost", e->lost);
+	json_add_int(j, "lost_interval", c->lost);
+	json_add_int(j, "bytes_retrans", e->bytes_retrans);
+	json_add_int(j, "bytes_retrans_interval", c->retrans);
+	add_string(j, "ca_state", event_ca_name(e->ca_state));
+	add_own(j, c);
 }
 
 static void print_json(const struct top *t)
 {
 	for (size_t i = 0; i < t->view.n; i++) {
-		struct json_object *o = json_object_new_object();
+		struct json_line line;
 
-		add_int(o, "refresh", t->blocks);
-		add_int(o, "time_ns", t->style.now_ns);
-		add_who(o, t->view.rows[i]);
-		add_state(o, t, t->view.rows[i]);
-		printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
-		json_object_put(o);
+		json_begin(&line, stdout);
+		json_add_int(&line, "refresh", t->blocks);
+		json_add_int(&line, "time_ns", t->style.now_ns);
+		add_identity(&line, t->view.rows[i]);
+		add_state(&line, t, t->view.rows[i]);
+		json_end(&line);
 	}
 }
 

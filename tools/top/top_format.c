@@ -71,14 +71,6 @@ void format_name(char *buf, size_t size, const char *name)
 			*buf = '?';
 }
 
-void format_mode(char *buf, size_t size, const struct conn *c)
-{
-	if (c->e.mode == BBR_PROBE_BW)
-		snprintf(buf, size, "%s/%u", event_mode_name(c->e.mode), c->e.cycle_idx & 7);
-	else
-		snprintf(buf, size, "%s", event_mode_name(c->e.mode));
-}
-
 static size_t smaller(size_t a, size_t b)
 {
 	return a < b ? a : b;
@@ -140,4 +132,40 @@ void format_packets(char *buf, size_t size, double value)
 	for (value /= 1000; value >= 999.5 && i < 2; i++)
 		value /= 1000;
 	snprintf(buf, size, "%.*f%c", value < 9.95, value, prefix[i]);
+}
+
+const char *bar(int eighths, bool utf8)
+{
+	static const char blocks[BAR_STEPS + 1][BAR_BYTES] = {
+		" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█",
+	};
+	static const char ascii[BAR_STEPS + 1][2] = { " ", "_", ".", ":", "-", "=", "+", "*", "#" };
+
+	return utf8 ? blocks[eighths] : ascii[eighths];
+}
+
+int bar_height(double value, double lowest, double highest, int cells)
+{
+	int most = cells * BAR_STEPS, height;
+
+	if (isnan(value) || value <= lowest)
+		return 0;
+	if (value >= highest)
+		return most;
+	height = ceil((value - lowest) / (highest - lowest) * most);
+	return height < most ? height : most;
+}
+
+void sparkline(char *buf, const float *values, int n, double lowest, double highest, bool utf8)
+{
+	for (int i = 0; i < n; i++) {
+		int height = bar_height(values[i], lowest, highest, 1);
+
+		/* What is known is seen, however small it is. */
+		if (!isnan(values[i]) && !height)
+			height = 1;
+		strcpy(buf, bar(height, utf8));
+		buf += strlen(buf);
+	}
+	*buf = 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Values in few columns, for bbrmon top.
+ * Values in few columns, as text and as bars, for bbrmon top.
  */
 #ifndef TOOLS_TOP_FORMAT_H
 #define TOOLS_TOP_FORMAT_H
@@ -9,6 +9,9 @@
 #include <stddef.h>
 
 #include "conns/conn_table.h"
+
+#define BAR_STEPS 8
+#define BAR_BYTES 4 /* of one, with its closing 0 */
 
 /* "94.5M", at most 5 columns; "-" for NAN. */
 void format_short(char *buf, size_t size, double value);
@@ -23,7 +26,17 @@ void format_endpoint_in(char *buf, size_t size, const __u32 addr[4], __u16 port,
 			bool utf8);
 /* A name as far as a terminal may have it. */
 void format_name(char *buf, size_t size, const char *name);
-/* "PROBE_BW/5" */
-void format_mode(char *buf, size_t size, const struct conn *c);
+
+/* A bar of so many eighths of a cell's height, 0 to 8. Without UTF-8 a character that looks as heavy. */
+const char *bar(int eighths, bool utf8);
+
+/* How many eighths of `cells` cells a value is, at least one if it is above lowest. NAN: 0. */
+int bar_height(double value, double lowest, double highest, int cells);
+
+/*
+ * n values scaled between lowest and highest into buf, which has room for n * 3 + 1 bytes; unknown ones
+ * (NAN) are blanks.
+ */
+void sparkline(char *buf, const float *values, int n, double lowest, double highest, bool utf8);
 
 #endif

@@ -61,6 +61,6 @@ void top_header(const struct top *t, struct line *first, struct line *second, in
 
 	line_add(second, "connections %u", totals.live);
 	line_add(second, "rate %s", rate);
-	for (int i = 0; i < BBR_MODES; i++)
-		line_add(second, "%s %u", event_mode_name(i), totals.modes[i]);
+	for (__u32 i = 0; i < totals.n_modes; i++)
+		line_add(second, "%s %u", totals.modes[i].name, totals.modes[i].conns);
 }

@@ -3,7 +3,7 @@
 
 #include <curses.h>
 
-#include "event/event.h"
+#include "event/derived.h"
 #include "top_list.h"
 #include "top_screen.h"
 
@@ -32,7 +32,7 @@ static enum hue cell_hue(const struct conn *c, enum column column)
 		return HUE_DIM;
 	switch (column) {
 	case COL_MODE:
-		return mode_hue(c->e.mode);
+		return mode_hue(c->algorithm, c->e.mode);
 	case COL_RECOVERY:
 		return c->e.ca_state >= 4 ? HUE_BAD : c->e.ca_state ? HUE_WARN : HUE_NONE;
 	case COL_LOST_NOW:
@@ -40,7 +40,7 @@ static enum hue cell_hue(const struct conn *c, enum column column)
 	case COL_RETRANS_NOW:
 		return c->retrans ? HUE_WARN : HUE_NONE;
 	case COL_POLICER:
-		return c->e.flags & BBR_F_LT_USE_BW ? HUE_BAD : HUE_NONE;
+		return event_policer(c->algorithm, &c->e) == POLICER_DETECTED ? HUE_BAD : HUE_NONE;
 	default:
 		return HUE_NONE;
 	}

@@ -11,8 +11,10 @@
 #include <curses.h>
 
 #include "address.h"
+#include "event/derived.h"
 #include "event/event.h"
-#include "sparkline.h"
+#include "top_fields.h"
+#include "top_format.h"
 #include "top_list.h"
 #include "top_screen.h"
 
@@ -89,141 +91,49 @@ static const struct chart charts[CHARTS] = {
 	{ "rate",
 	  rate_of,
 	  format_short,
-	  { { 'b', HUE_STARTUP, bw_of }, { 'p', HUE_PROBE_RTT, pacing_of } } },
-	{ "rtt ms", rtt_of, format_ms, { { 'm', HUE_STARTUP, min_rtt_of } } },
+	  { { 'b', HUE_GREEN, bw_of }, { 'p', HUE_MAGENTA, pacing_of } } },
+	{ "rtt ms", rtt_of, format_ms, { { 'm', HUE_GREEN, min_rtt_of } } },
 	{ "inflight",
 	  inflight_of,
 	  format_short,
-	  { { 'D', HUE_STARTUP, bdp_of }, { 'w', HUE_PROBE_RTT, cwnd_of } } },
+	  { { 'D', HUE_GREEN, bdp_of }, { 'w', HUE_MAGENTA, cwnd_of } } },
 };
 
 static const char legend[] = "b bw  p pacing  m min_rtt  D bdp  w cwnd";
 
 /* Lines of pieces, two blanks between them; a piece is never cut. */
-struct flow {
+struct lines {
 	int y, last_y;
 	struct line line;
 };
 
-static void flow_end(struct flow *f)
+static void end_line(struct lines *l)
 {
-	if (!f->line.text[0] || f->y > f->last_y)
+	if (!l->line.text[0] || l->y > l->last_y)
 		return;
-	screen_put(f->y++, 0, HUE_NONE, f->line.text);
-	f->line.text[0] = 0;
+	screen_put(l->y++, 0, HUE_NONE, l->line.text);
+	l->line.text[0] = 0;
 }
 
-static void __attribute__((format(printf, 2, 3))) flow_add(struct flow *f, const char *fmt, ...)
+static void add_piece(void *ctx, const char *piece)
 {
-	size_t before = strlen(f->line.text);
-	char piece[128];
-	va_list args;
+	struct lines *l = ctx;
+	size_t before = strlen(l->line.text);
 
-	va_start(args, fmt);
-	vsnprintf(piece, sizeof(piece), fmt, args);
-	va_end(args);
-	line_add(&f->line, "%s", piece);
-	if (strlen(f->line.text) != before)
+	line_add(&l->line, "%s", piece);
+	if (strlen(l->line.text) != before)
 		return;
-	flow_end(f);
-	line_add(&f->line, "%s", piece);
-}
-
-static void add_bits(struct flow *f, const char *name, double bps)
-{
-	char text[16];
-
-	format_short(text, sizeof(text), bps);
-	flow_add(f, "%s %s", name, text);
-}
-
-static void add_ms(struct flow *f, const char *name, double us)
-{
-	char text[16];
-
-	format_ms(text, sizeof(text), us);
-	flow_add(f, isnan(us) ? "%s %s" : "%s %sms", name, text);
-}
-
-static double us_or_nan(__u32 us)
-{
-	return us == BBR_RTT_NONE ? NAN : us;
-}
-
-static void add_mode(struct flow *f, const struct conn *c, __u64 now_ns)
-{
-	__u64 until = c->ended_ns ? c->ended_ns : now_ns;
-	char mode[24], age[16];
-
-	format_mode(mode, sizeof(mode), c);
-	format_age(age, sizeof(age), until - c->mode_since_ns);
-	if (c->mode_since_ns && c->mode_since_ns <= until)
-		flow_add(f, "mode %s for %s", mode, age);
-	else
-		flow_add(f, "mode %s", mode);
-	if (c->ended_ns)
-		flow_add(f, "ENDED");
-}
-
-static void add_model(struct flow *f, const struct conn *c)
-{
-	const struct bbr_event *e = &c->e;
-
-	add_bits(f, "rate", c->rate);
-	add_bits(f, "sample", c->delivery_bps);
-	add_bits(f, "bw", event_bps(e, e->bw));
-	add_bits(f, "max_bw", event_bps(e, e->max_bw));
-	add_bits(f, "pacing", event_pacing_bps(e));
-	flow_add(f, "pacing_gain %g", e->pacing_gain / 256.0);
-	flow_add(f, "cwnd_gain %g", e->cwnd_gain / 256.0);
-	add_bits(f, "full_bw", event_bps(e, e->full_bw));
-	flow_add(f, "full_bw_cnt %u%s", e->full_bw_cnt, e->flags & BBR_F_FULL_BW ? " (full)" : "");
-	add_ms(f, "rtt", us_or_nan(c->rtt_us));
-	add_ms(f, "srtt", e->srtt_us ? e->srtt_us : NAN);
-	add_ms(f, "min_rtt", us_or_nan(e->min_rtt_us));
-	flow_add(f, "inflight %u", e->inflight);
-	if (event_bdp(e))
-		flow_add(f, "bdp %u", event_bdp(e));
-	flow_add(f, "cwnd %u", e->cwnd);
-	flow_add(f, "prior_cwnd %u", e->prior_cwnd);
-	if (e->ssthresh >= 0x7fffffff)
-		flow_add(f, "ssthresh inf");
-	else
-		flow_add(f, "ssthresh %u", e->ssthresh);
-	flow_add(f, "extra_acked %u", e->extra_acked);
-	flow_add(f, "rounds %u", e->rounds);
-}
-
-static void add_socket(struct flow *f, const struct conn *c)
-{
-	const struct bbr_event *e = &c->e;
-
-	flow_add(f, "recovery %s%s", event_ca_name(e->ca_state),
-		 e->flags & BBR_F_CONSERVATION ? " (conservation)" : "");
-	flow_add(f, "policer %s", event_policer_name(e));
-	if (e->flags & BBR_F_LT_USE_BW)
-		add_bits(f, "lt_bw", event_bps(e, e->lt_bw));
-	if (c->app_limited)
-		flow_add(f, "app_limited");
-	if (e->flags & BBR_F_IDLE_RESTART)
-		flow_add(f, "idle_restart");
-	flow_add(f, "lost %u +%u", e->lost, c->lost);
-	flow_add(f, "delivered %u", e->delivered);
-	add_bits(f, "sent", e->bytes_sent);
-	add_bits(f, "acked", e->bytes_acked);
-	add_bits(f, "retrans", e->bytes_retrans);
-	flow_add(f, "mss %u", e->mss);
+	end_line(l);
+	line_add(&l->line, "%s", piece);
 }
 
 static int draw_state(const struct top *t, const struct conn *c, int last_y)
 {
-	struct flow f = { .y = 1, .last_y = last_y, .line.width = COLS };
+	struct lines l = { .y = 1, .last_y = last_y, .line.width = COLS };
 
-	add_mode(&f, c, t->style.now_ns);
-	add_model(&f, c);
-	add_socket(&f, c);
-	flow_end(&f);
-	return f.y;
+	top_fields(c, t->style.now_ns, add_piece, &l);
+	end_line(&l);
+	return l.y;
 }
 
 static void draw_title(const struct top *t, const struct conn *c)
@@ -296,7 +206,7 @@ static void draw_column(const struct plot *p, const struct chart *chart, int y, 
 	int filled = bar_height(chart->value(s), 0, highest, height);
 
 	for (int row = 0; row < height && filled > 0; row++, filled -= BAR_STEPS)
-		screen_put(y + height - 1 - row, LABEL_WIDTH + i, HUE_PROBE_BW,
+		screen_put(y + height - 1 - row, LABEL_WIDTH + i, HUE_CYAN,
 			   bar(filled < BAR_STEPS ? filled : BAR_STEPS, p->utf8));
 	for (int k = 0; k < 2 && chart->curves[k].value; k++) {
 		const struct curve *curve = &chart->curves[k];
@@ -326,34 +236,31 @@ static void draw_chart(const struct plot *p, const struct chart *chart, int y, i
 }
 
 /* The rarest of the modes that were seen: one that is short is not lost among others. */
-static char mode_mark(const struct sample *s, enum hue *hue)
+static char mode_mark(const struct algorithm *a, const struct sample *s, enum hue *hue)
 {
-	static const struct {
-		enum bbr_mode mode;
-		char mark;
-	} marks[] = {
-		{ BBR_PROBE_RTT, 'R' },
-		{ BBR_DRAIN, 'D' },
-		{ BBR_STARTUP, 'S' },
-		{ BBR_PROBE_BW, 'B' },
-	};
+	const struct algorithm_mode *rarest = NULL;
 
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-		if (s->modes & 1 << marks[i].mode) {
-			*hue = mode_hue(marks[i].mode);
-			return marks[i].mark;
-		}
-	}
 	*hue = HUE_NONE;
-	return '?';
+	for (int i = 0; i < a->n_modes && i < HISTORY_MODES; i++) {
+		const struct algorithm_mode *mode = &a->modes[i];
+
+		if (!(s->modes & mode_history_bit(i)) || (rarest && mode->rarity <= rarest->rarity))
+			continue;
+		rarest = mode;
+		*hue = mode_hue(a, i);
+	}
+	if (!rarest)
+		return '?';
+	return rarest->mark ? rarest->mark : rarest->name[0];
 }
 
-static char recovery_mark(const struct sample *s, enum hue *hue)
+static char recovery_mark(const struct algorithm *a, const struct sample *s, enum hue *hue)
 {
 	/* enum tcp_ca_state, and what is beyond it */
 	static const char marks[] = ".dcRL???";
 	int worst = 0;
 
+	(void)a;
 	for (int i = 1; i < 8; i++)
 		if (s->ca_states & 1 << i)
 			worst = i;
@@ -361,13 +268,14 @@ static char recovery_mark(const struct sample *s, enum hue *hue)
 	return marks[worst];
 }
 
-static void draw_strip(const struct plot *p, const char *name, int y,
-		       char (*mark)(const struct sample *s, enum hue *hue))
+static void draw_strip(const struct plot *p, const struct algorithm *a, const char *name, int y,
+		       char (*mark)(const struct algorithm *a, const struct sample *s,
+				    enum hue *hue))
 {
 	screen_put(y, 0, HUE_TITLE, name);
 	for (int i = 0; i < p->width; i++) {
 		enum hue hue = HUE_NONE;
-		char text[2] = { p->known[i] ? mark(&p->column[i], &hue) : ' ', 0 };
+		char text[2] = { p->known[i] ? mark(a, &p->column[i], &hue) : ' ', 0 };
 
 		screen_put(y, LABEL_WIDTH + i, hue, text);
 	}
@@ -411,8 +319,8 @@ static int draw_history(const struct top *t, const struct conn *c, int y, int he
 	take_plot(&p, t, c->history);
 	for (int i = 0; i < CHARTS; i++, y += height)
 		draw_chart(&p, &charts[i], y, height);
-	draw_strip(&p, "mode", y++, mode_mark);
-	draw_strip(&p, "recovery", y++, recovery_mark);
+	draw_strip(&p, c->algorithm, "mode", y++, mode_mark);
+	draw_strip(&p, c->algorithm, "recovery", y++, recovery_mark);
 	draw_losses(&p, y++);
 	draw_times(&p, y++);
 	if ((int)strlen(legend) <= p.width)
@@ -420,8 +328,10 @@ static int draw_history(const struct top *t, const struct conn *c, int y, int he
 	return y + 1;
 }
 
-static void draw_transitions(const struct top *t, const struct history *h, int y, int last_y)
+static void draw_transitions(const struct top *t, const struct conn *c, int y, int last_y)
 {
+	const struct history *h = c->history;
+
 	for (__u32 i = 0; i < TRANSITIONS && i < h->n_transitions && y <= last_y; i++, y++) {
 		const struct transition *tr =
 			&h->transitions[(h->n_transitions - 1 - i) % TRANSITIONS];
@@ -434,10 +344,10 @@ static void draw_transitions(const struct top *t, const struct history *h, int y
 		line_add(&l, "%6s ago", ago);
 		line_add(&l, "%s", event_kind_name(tr->kind));
 		if (event_has_steps(&e))
-			line_add(&l, "%s > %s", event_step_name(&e, tr->from),
-				 event_step_name(&e, tr->to));
+			line_add(&l, "%s > %s", event_step_name(c->algorithm, &e, tr->from),
+				 event_step_name(c->algorithm, &e, tr->to));
 		if (tr->has_reason)
-			line_add(&l, "%s", event_reason_name(tr->reason));
+			line_add(&l, "%s", reason_name(c->algorithm, tr->reason));
 		screen_put(y, 0, HUE_NONE, l.text);
 	}
 }
@@ -461,5 +371,5 @@ void page_draw(const struct top *t, const struct conn *c)
 		height = CHART_MAX;
 	if (height >= 2)
 		y = draw_history(t, c, y, height);
-	draw_transitions(t, c->history, y, last_y);
+	draw_transitions(t, c, y, last_y);
 }

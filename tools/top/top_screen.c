@@ -171,16 +171,11 @@ static void release_stderr(void)
 static void choose_colours(void)
 {
 	static const short colours[HUES] = {
-		[HUE_NONE] = -1,
-		[HUE_DIM] = -1,
-		[HUE_TITLE] = -1,
-		[HUE_CURSOR] = -1,
-		[HUE_STARTUP] = COLOR_GREEN,
-		[HUE_DRAIN] = COLOR_BLUE,
-		[HUE_PROBE_BW] = COLOR_CYAN,
-		[HUE_PROBE_RTT] = COLOR_MAGENTA,
-		[HUE_WARN] = COLOR_YELLOW,
-		[HUE_BAD] = COLOR_RED,
+		[HUE_NONE] = -1,	   [HUE_DIM] = -1,
+		[HUE_TITLE] = -1,	   [HUE_CURSOR] = -1,
+		[HUE_GREEN] = COLOR_GREEN, [HUE_BLUE] = COLOR_BLUE,
+		[HUE_CYAN] = COLOR_CYAN,   [HUE_MAGENTA] = COLOR_MAGENTA,
+		[HUE_WARN] = COLOR_YELLOW, [HUE_BAD] = COLOR_RED,
 	};
 
 	start_color();
@@ -281,9 +276,11 @@ int screen_attributes(enum hue hue)
 	}
 }
 
-enum hue mode_hue(unsigned int mode)
+enum hue mode_hue(const struct algorithm *a, unsigned int mode)
 {
-	return mode < BBR_MODES ? HUE_STARTUP + mode : HUE_NONE;
+	static const enum hue hues[] = { HUE_GREEN, HUE_BLUE, HUE_CYAN, HUE_MAGENTA };
+
+	return mode < a->n_modes ? hues[mode % (sizeof(hues) / sizeof(hues[0]))] : HUE_NONE;
 }
 
 void screen_put(int y, int x, enum hue hue, const char *text)

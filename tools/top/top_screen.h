@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include "descriptor.h"
+
 #define SCREEN_MIN_WIDTH 40
 #define SCREEN_MIN_HEIGHT 6
 
@@ -15,10 +17,10 @@ enum hue {
 	HUE_DIM,
 	HUE_TITLE,
 	HUE_CURSOR,
-	HUE_STARTUP,
-	HUE_DRAIN,
-	HUE_PROBE_BW,
-	HUE_PROBE_RTT,
+	HUE_GREEN,
+	HUE_BLUE,
+	HUE_CYAN,
+	HUE_MAGENTA,
 	HUE_WARN,
 	HUE_BAD,
 	HUES,
@@ -38,7 +40,8 @@ bool screen_is_gone(void);
 void screen_put(int y, int x, enum hue hue, const char *text);
 int screen_attributes(enum hue hue);
 
-enum hue mode_hue(unsigned int mode);
+/* Of an algorithm's modes, by their numbers. */
+enum hue mode_hue(const struct algorithm *a, unsigned int mode);
 
 /* The last line that was said on stderr, for some seconds; NULL: nothing. */
 const char *screen_message(void);

@@ -7,8 +7,8 @@
 #include <arpa/inet.h>
 
 #include "address.h"
+#include "event/derived.h"
 #include "event/event.h"
-#include "sparkline.h"
 #include "top_table.h"
 
 #define SPARK_SLOTS 2 /* of the history in one column: a second */
@@ -61,11 +61,12 @@ CELL(cell_remote)
 
 CELL(cell_mode)
 {
-	UNUSED_STYLE;
+	(void)style;
 	if (c->ended_ns)
 		snprintf(buf, size, "ended");
 	else
-		format_mode(buf, size, c);
+		mode_text(buf, (size_t)width < size ? (size_t)width + 1 : size, c->algorithm,
+			  &c->e);
 }
 
 CELL(cell_time)
@@ -141,7 +142,7 @@ static double value_recovery(const struct conn *c)
 
 static double value_policer(const struct conn *c)
 {
-	return c->e.flags & BBR_F_LT_USE_BW ? 2 : !!(c->e.flags & BBR_F_LT_SAMPLING);
+	return event_policer(c->algorithm, &c->e);
 }
 
 static double value_netns(const struct conn *c)
@@ -174,11 +175,14 @@ CELL(cell_recovery)
 
 CELL(cell_policer)
 {
+	static const char *const texts[] = {
+		[POLICER_OFF] = "-",
+		[POLICER_SAMPLING] = "?",
+		[POLICER_DETECTED] = "yes",
+	};
+
 	UNUSED_STYLE;
-	snprintf(buf, size, "%s",
-		 c->e.flags & BBR_F_LT_USE_BW	? "yes" :
-		 c->e.flags & BBR_F_LT_SAMPLING ? "?" :
-						  "-");
+	snprintf(buf, size, "%s", texts[event_policer(c->algorithm, &c->e)]);
 }
 
 CELL(cell_netns)
@@ -216,7 +220,7 @@ static const struct column_def defs[COLUMNS] = {
 	[COL_PROFILE] = { "profile", "PROFILE", 7, 15, 16, true, cell_profile },
 	[COL_LOCAL] = { "local", "LOCAL", ENDPOINT_MIN, ENDPOINT_MAX, 19, true, cell_local },
 	[COL_REMOTE] = { "remote", "REMOTE", ENDPOINT_MIN, ENDPOINT_MAX, 1, true, cell_remote },
-	[COL_MODE] = { "mode", "MODE", 10, 10, 2, true, cell_mode },
+	[COL_MODE] = { "mode", "MODE", 10, 24, 2, true, cell_mode },
 	[COL_TIME] = { "time", "SINCE", 5, 5, 12, false, cell_time, value_time },
 	[COL_RATE] = { "rate", "RATE", 5, 5, 3, false, NULL, value_rate, format_short },
 	[COL_BW] = { "bw", "BW", 5, 5, 4, false, NULL, value_bw, format_short },
@@ -294,9 +298,11 @@ static int compare_text(enum column column, const struct conn *a, const struct c
 	case COL_REMOTE:
 		return compare_endpoint(a->e.raddr, a->e.rport, b->e.raddr, b->e.rport);
 	case COL_MODE:
+		if (a->algorithm != b->algorithm)
+			return strcmp(a->algorithm->name, b->algorithm->name);
 		if (a->e.mode != b->e.mode)
 			return a->e.mode - b->e.mode;
-		return a->e.cycle_idx - b->e.cycle_idx;
+		return a->e.phase - b->e.phase;
 	default:
 		return 0;
 	}
@@ -363,6 +369,7 @@ void layout_choose(struct layout *l, int width, enum column sort, struct conn *c
 		wide[i] = defs[i].min;
 	wide[COL_INSTANCE] = needed(COL_INSTANCE, rows, n_rows);
 	wide[COL_PROFILE] = needed(COL_PROFILE, rows, n_rows);
+	wide[COL_MODE] = needed(COL_MODE, rows, n_rows);
 	used = choose(chosen, wide, width, sort);
 	for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++) {
 		enum column column = endpoints[i];

@@ -10,14 +10,15 @@
 
 static bool matches(const struct view *v, const struct conn *c)
 {
-	char local[ADDRESS_TEXT_LEN], remote[ADDRESS_TEXT_LEN], mode[16], text[256];
+	char local[ADDRESS_TEXT_LEN], remote[ADDRESS_TEXT_LEN], mode[MODE_TEXT_LEN],
+		text[256 + MODE_TEXT_LEN];
 	char words[FILTER_LEN], *rest = words, *word;
 
 	if (!v->filter[0])
 		return true;
 	format_endpoint(local, sizeof(local), c->e.laddr, c->e.lport);
 	format_endpoint(remote, sizeof(remote), c->e.raddr, c->e.rport);
-	format_mode(mode, sizeof(mode), c);
+	mode_text(mode, sizeof(mode), c->algorithm, &c->e);
 	snprintf(text, sizeof(text), "%s %s %s %s %s", local, remote, c->name, c->profile,
 		 c->ended_ns ? "ended" : mode);
 	strcpy(words, v->filter);

@@ -13,7 +13,7 @@
 #include "guardian.h"
 #include "instance.h"
 #include "cli/privileges.h"
-#include "slot.h"
+#include "subscriber_slot.h"
 
 #define TABLE_SIZE (GUARDED_MAX * sizeof(struct guarded))
 

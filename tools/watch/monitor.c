@@ -13,7 +13,7 @@
 #include "err.h"
 #include "event/event.h"
 #include "monitor.h"
-#include "slot.h"
+#include "subscriber_slot.h"
 
 #define TICK_NS (500 * NS_PER_MS)
 #define SCAN_NS NS_PER_S
@@ -59,25 +59,27 @@ static int check_record(struct monitor *m, const void *record, size_t size)
 
 int monitor_take_record(void *ctx, void *record, size_t size)
 {
-	const struct bbr_event *e = record;
 	struct monitor *m = ctx;
 	struct subscription *s;
-	bool more;
+	struct bbr_event e;
+	bool is_wanted, more;
 
 	if (check_record(m, record, size))
 		return -EPROTO;
-	s = find_sub(m, e->tag);
+	event_copy(&e, record);
+	s = find_sub(m, e.tag);
 	if (!s)
 		return 0;
-	subscription_note(s, e);
-	more = m->config.handle(m->config.ctx, &s->origin, e);
+	is_wanted = is_event_wanted(&m->config, &s->origin, &e);
+	subscription_note(s, &e, is_wanted);
+	more = !is_wanted || m->config.handle(m->config.ctx, &s->origin, &e);
 	return --m->batch > 0 && more ? 0 : -EAGAIN;
 }
 
 /* All that is in the ring by now, and not what comes while it is read. */
 static void drain(struct monitor *m)
 {
-	int held = m->config.ring_size / sizeof(struct bbr_event) + 1;
+	int held = m->config.ring_size / BBR_EVENT_BASE + 1; /* none is shorter */
 	int n;
 
 	do {
@@ -157,6 +159,9 @@ static bool can_follow(struct monitor *m, const struct instance *inst)
 	m->warned_id = inst->map_id;
 	if (inst->supported)
 		err("%s: is not watched: more than %d instances", inst->name, GUARDED_MAX);
+	else if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm)
+		err("%s: is not watched: this bbrmon does not know its algorithm, %s", inst->name,
+		    inst->abi.algorithm);
 	else
 		err("%s: is not watched: loaded by another version (%.20s, ABI %u)", inst->name,
 		    inst->abi.version, inst->abi.major);
@@ -176,7 +181,7 @@ static int follow_kernel(struct monitor *m)
 	struct instance inst;
 	int error;
 
-	if (m->probe.obj || !is_wanted(m, PROBE_NAME) || !probe_is_possible(&m->probe) ||
+	if (m->probe.obj || !is_wanted(m, KERNEL_BBR) || !probe_is_possible(&m->probe) ||
 	    m->n_subs == GUARDED_MAX)
 		return EXIT_DONE;
 	error = probe_attach(&m->probe, &inst);
@@ -299,7 +304,7 @@ static int check_names(const struct monitor *m)
 		struct instance inst;
 		int status;
 
-		if (!strcmp(name, PROBE_NAME) && probe_is_possible(&m->probe))
+		if (!strcmp(name, KERNEL_BBR) && probe_is_possible(&m->probe))
 			continue;
 		status = instance_get(name, &inst);
 		if (status)
@@ -392,10 +397,8 @@ void monitor_totals(const struct monitor *m, struct watch_totals *totals)
 {
 	struct watch_totals t = m->total;
 
-	for (int i = 0; i < m->n_subs; i++) {
-		counters_add(&t.counters, &m->subs[i].before);
-		counters_add(&t.counters, &m->subs[i].now);
-	}
+	for (int i = 0; i < m->n_subs; i++)
+		subscription_counters(&m->subs[i], &t.counters);
 	*totals = t;
 }
 

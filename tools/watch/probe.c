@@ -7,7 +7,9 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "descriptor.h"
 #include "err.h"
+#include "event/origin.h"
 #include "probe.h"
 
 extern const char probe_object[], probe_object_end[];
@@ -79,7 +81,8 @@ int probe_attach(struct probe *p, struct instance *inst)
 	int error;
 
 	memset(inst, 0, sizeof(*inst));
-	memcpy(inst->name, PROBE_NAME, sizeof(PROBE_NAME));
+	memcpy(inst->name, KERNEL_BBR, sizeof(KERNEL_BBR));
+	inst->algorithm = algorithm_find(KERNEL_BBR);
 	inst->supported = true;
 	p->obj = bpf_object__open_mem(probe_object, probe_object_end - probe_object, &opts);
 	error = p->obj ? attach(p, inst) : -errno;

@@ -10,7 +10,6 @@
 
 #include "instance.h"
 
-#define PROBE_NAME "bbr"
 #define PROBE_PROGRAMS 3
 
 struct bpf_object;

@@ -6,7 +6,7 @@
 #include <bpf/bpf.h>
 
 #include "clock.h"
-#include "slot.h"
+#include "subscriber_slot.h"
 #include "subscription.h"
 
 static struct bbr_subscriber *slot_of(const struct subscription *s)
@@ -23,6 +23,7 @@ int subscription_open(struct subscription *s, const struct instance *inst, struc
 	s->inst = *inst;
 	s->guarded = guarded;
 	s->origin.id = tag;
+	s->origin.algorithm = inst->algorithm;
 	memcpy(s->origin.name, inst->name, sizeof(s->origin.name));
 	s->slot = -1;
 	s->renewed_ns = now_ns();
@@ -180,7 +181,7 @@ static void raise_to(__u64 *value, __u64 least)
 
 void subscription_lost(struct subscription *s)
 {
-	__u64 seen = counters_received(&s->now) + counters_drops(&s->now);
+	__u64 seen = counters_received(&s->now) + counters_drops(&s->now) + s->now.not_matched;
 
 	/* The counters are as of our last look at them: more has happened since. */
 	raise_to(&s->now.acks, s->now.received[BBR_EV_ACK] + s->now.drops[BBR_EV_ACK]);
@@ -202,11 +203,25 @@ bool subscription_is_over(const struct subscription *s)
 	return false;
 }
 
-void subscription_note(struct subscription *s, const struct bbr_event *e)
+void subscription_note(struct subscription *s, const struct bbr_event *e, bool is_wanted)
 {
-	s->now.received[e->kind & (BBR_EV_MAX - 1)]++;
+	if (is_wanted)
+		s->now.received[e->kind & (BBR_EV_MAX - 1)]++;
+	else
+		s->now.not_matched++;
 	if (s->next_seq <= e->seq)
 		s->next_seq = e->seq + 1;
+}
+
+void subscription_counters(const struct subscription *s, struct counters *sum)
+{
+	struct counters c = {};
+
+	counters_add(&c, &s->before);
+	counters_add(&c, &s->now);
+	/* More was read than the program had counted at the last renewal. */
+	c.seq -= c.not_matched < c.seq ? c.not_matched : c.seq;
+	counters_add(sum, &c);
 }
 
 void subscription_stop(struct subscription *s, int ring_fd)
@@ -228,8 +243,7 @@ void subscription_close(struct subscription *s, struct counters *total)
 	} else if (s->slot >= 0) {
 		subscription_lost(s);
 	}
-	counters_add(total, &s->before);
-	counters_add(total, &s->now);
+	subscription_counters(s, total);
 	memset(s->guarded, 0, sizeof(*s->guarded));
 	instance_profile_names_unmap(s->origin.profiles);
 	instance_watch_unmap(s->watch);

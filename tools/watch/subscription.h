@@ -27,7 +27,10 @@ struct subscription {
 	struct counters before; /* of slots that were taken from us */
 };
 
-/* Opens the instance's maps; the tag is in its events. 0 or -errno. Renewing counts as not watched until a slot is found. */
+/*
+ * Opens the maps of an instance that these tools support; the tag is in its events. 0 or -errno. Renewing counts as not
+ * watched until a slot is found.
+ */
 int subscription_open(struct subscription *s, const struct instance *inst, struct guarded *guarded,
 		      __u32 tag);
 
@@ -45,8 +48,11 @@ void subscription_lost(struct subscription *s);
 /* Has every connection of the instance ended, and its programs been freed? */
 bool subscription_is_over(const struct subscription *s);
 
-/* Notes an event that came out of the ring. */
-void subscription_note(struct subscription *s, const struct bbr_event *e);
+/* Notes an event that came out of the ring, and whether it is one that was asked for. */
+void subscription_note(struct subscription *s, const struct bbr_event *e, bool is_wanted);
+
+/* What there was, until now; seq is as of the last renewal. */
+void subscription_counters(const struct subscription *s, struct counters *sum);
 
 /*
  * The end, in two steps: when the first returns no program writes to our ring any more. After the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What mainline does not have: each of BBR_OPTIONS, and what they do together. */
+/* What mainline does not have: each option, and what they do together. */
 #include "fixture.h"
 
 #define PINNED 31250u /* kbit/s: half of BW */
@@ -39,7 +39,7 @@ TEST(each_is_noticed)
 	assert_true(bbr_has_options(&f->p));                     \
 	f->p.key[0] = ((const u32[])dflt)[0];                    \
 	assert_false(bbr_has_options(&f->p));
-	BBR_OPTIONS(X)
+	BBR_PARAMS(BBR_NO_PARAM, X)
 #undef X
 }
 

@@ -10,14 +10,17 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
+#include "bpf/bbr/event.h"
 #include "conns/conn_table.h"
 
 #define START (1000 * NS_PER_S)
 #define MS NS_PER_MS
 #define RECOVERY 3
 
-static const struct origin ours = { .name = "ours", .id = 7 };
-static const struct origin as_socket = { .name = "ours", .id = 4711 };
+extern const struct algorithm algorithm_bbr;
+
+static const struct origin ours = { .name = "ours", .id = 7, .algorithm = &algorithm_bbr };
+static const struct origin as_socket = { .name = "ours", .id = 4711, .algorithm = &algorithm_bbr };
 
 static struct conn_table table;
 

@@ -11,12 +11,16 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "top/sparkline.h"
+#include "bpf/bbr/event.h"
 #include "top/top_view.h"
 
 #define LONGEST "2001:db8:1111:2222:3333:4444:5555:6666"
 
-static const struct origin origin = { .name = "fifteen_letters", .id = 1 };
+extern const struct algorithm algorithm_bbr;
+
+static const struct origin origin = { .name = "fifteen_letters",
+				      .id = 1,
+				      .algorithm = &algorithm_bbr };
 
 static struct conn_table table;
 static struct view view;
@@ -56,7 +60,7 @@ static void add(const char *remote, __u16 rport, __u32 cwnd)
 		.srtt_us = 4000000000,
 		.pacing_rate = ~0ull - 1,
 		.mode = BBR_PROBE_BW,
-		.cycle_idx = 255,
+		.phase = 255,
 		.ca_state = 3,
 		.netns = ~0u,
 	};

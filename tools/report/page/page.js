@@ -4,10 +4,6 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const { recording } = data;
 const END = Math.max(recording.duration_us / 1e6, 1e-6);
 const INTERVAL = recording.interval_ns / 1e9;
-const POLICER = ["off", "sampling", "detected"];
-const MODE_COLOURS = ["yellow", "pink", "blue", "green"];
-const CA_COLOURS = ["pale", "sky", "blue", "yellow", "red"];
-const POLICER_COLOURS = ["pale", "sky", "red"];
 // What tests and curious people may use.
 const report = { data, plots: {}, flow: null };
 window.report = report;
@@ -66,83 +62,76 @@ function rowsOf(time, ...values)
 	return time.map((us, i) => [us / 1e6, ...values.map(list => list[i])]);
 }
 
+// The curves of a lane, as the flow's algorithm has them, with their values in the lane's unit.
+function laneOf(id, of, flow)
+{
+	return data.curves[data.flows[flow].algorithm].filter(curve => curve.lane === id).map(curve => {
+		const unit = curve.is_bytes ? data.flows[flow].mss_bytes || 1 : curve.divisor;
+
+		return { ...curve, values: scaled(of[curve.values], unit) };
+	});
+}
+
+// One curve or, of one that is split, two: where the other column is not 1, and where it is.
+function seriesOf(curve, of, unit)
+{
+	const values = scaled(curve.values, unit);
+	const series = { name: curve.name, kind: curve.look, colour: colour(curve.colour) };
+
+	if (!curve.split_by)
+		return [{ ...series, values }];
+	return [
+		{ ...series, values: values.map((value, i) => (of[curve.split_by][i] ? null : value)) },
+		{ ...series, name: curve.split_name, colour: colour("grey"),
+			values: values.map((value, i) => (of[curve.split_by][i] ? value : null)) },
+	];
+}
+
+function lanePlot(id, title, of, curves, unit = 1, more = {})
+{
+	const series = curves.flatMap(curve => seriesOf(curve, of, unit));
+
+	return { id, title, series, rows: rowsOf(of.time_us, ...series.map(({ values }) => values)), ...more };
+}
+
 function ratePlot(of, flow)
 {
 	const { rate_top_bps: top } = data.series[flow];
-	const [unit, name] = rateUnit(top ? [top] : [...of.bw_bps, ...of.delivery_rate_bps]);
-	const limited = of.delivery_rate_bps.map((rate, i) => (of.app_limited[i] ? rate : null));
-	const full = of.delivery_rate_bps.map((rate, i) => (of.app_limited[i] ? null : rate));
+	const curves = laneOf("rate", of, flow);
+	const [unit, name] = rateUnit(top ? [top] :
+		curves.filter(curve => !curve.may_be_far_off).flatMap(({ values }) => values));
 
-	return {
-		id: "rate", title: `Rate (${name})`, top: top / unit,
-		series: [
-			{ name: "pacing rate", kind: "step", colour: colour("pink") },
-			{ name: "delivery rate", kind: "points", colour: colour("blue") },
-			{ name: "app-limited", kind: "points", colour: colour("grey") },
-			{ name: "bw", kind: "step", colour: colour("red") },
-		],
-		rows: rowsOf(of.time_us, ...[of.pacing_rate_bps, full, limited, of.bw_bps]
-			.map(values => scaled(values, unit))),
-	};
+	return lanePlot("rate", `Rate (${name})`, of, curves, unit, { top: top / unit });
 }
 
-function rttPlot(of)
+function rttPlot(of, flow)
 {
-	const [unit, name] = unitOf([...of.rtt_us, ...of.srtt_us], [[1e3, "ms"], [1, "µs"]]);
+	const curves = laneOf("rtt", of, flow);
+	const [unit, name] = unitOf(curves.flatMap(({ values }) => values), [[1e3, "ms"], [1, "µs"]]);
 
-	return {
-		id: "rtt", title: `RTT (${name})`,
-		series: [
-			{ name: "RTT", kind: "points", colour: colour("blue") },
-			{ name: "srtt", kind: "line", colour: colour("yellow") },
-			{ name: "min_rtt", kind: "step", colour: colour("red") },
-		],
-		rows: rowsOf(of.time_us, ...[of.rtt_us, of.srtt_us, of.min_rtt_us]
-			.map(values => scaled(values, unit))),
-	};
+	return lanePlot("rtt", `RTT (${name})`, of, curves, unit);
 }
 
-function inflightPlot(of)
+function inflightPlot(of, flow)
 {
-	return {
-		id: "inflight", title: "Inflight (packets)",
-		series: [
-			{ name: "cwnd", kind: "step", colour: colour("pink") },
-			{ name: "inflight", kind: "line", colour: colour("blue") },
-			{ name: "BDP", kind: "step", colour: colour("red") },
-		],
-		rows: rowsOf(of.time_us, of.cwnd, of.inflight, scaled(of.bdp_milli, 1000)),
-	};
+	return lanePlot("inflight", "Inflight (packets)", of, laneOf("inflight", of, flow));
 }
 
-function statePlot(of)
+function statePlot(of, flow)
 {
+	const series = laneOf("state", of, flow);
+
 	return {
 		id: "state", title: "State", className: "strip", lanes: true,
-		series: [
-			{ name: "mode", names: recording.modes, colours: MODE_COLOURS },
-			{ name: "recovery", names: recording.ca_states, colours: CA_COLOURS },
-			{ name: "policer", names: POLICER, colours: POLICER_COLOURS },
-		],
-		rows: rowsOf(of.time_us, of.mode, of.ca_state, of.policer),
+		series: series.map(({ name, names, colours }) => ({ name, names, colours })),
+		rows: rowsOf(of.time_us, ...series.map(({ values }) => values)),
 	};
-}
-
-function retransmittedPackets(of, flow)
-{
-	return scaled(of.bytes_retrans, data.flows[flow].mss_bytes || 1);
 }
 
 function lossPlot(of, flow)
 {
-	return {
-		id: "losses", title: "Since the flow's start (packets)", className: "low",
-		series: [
-			{ name: "lost", kind: "step", colour: colour("red") },
-			{ name: "retransmitted", kind: "step", colour: colour("blue") },
-		],
-		rows: rowsOf(of.time_us, of.lost, retransmittedPackets(of, flow)),
-	};
+	return lanePlot("losses", "Since the flow's start (packets)", of, laneOf("losses", of, flow), 1,
+		{ className: "low" });
 }
 
 // What counters grew by in each interval.
@@ -162,14 +151,12 @@ function growth(time, counters, width)
 function intervalPlot(of, flow)
 {
 	const width = 2 * INTERVAL;
+	const curves = laneOf("losses", of, flow);
 
 	return {
 		id: "interval", title: `In each ${digits(width * 1000)} ms (packets)`, className: "low", width,
-		series: [
-			{ name: "lost", kind: "block", colour: colour("red") },
-			{ name: "retransmitted", kind: "block", colour: colour("blue") },
-		],
-		rows: growth(of.time_us, [of.lost, retransmittedPackets(of, flow)], width),
+		series: curves.map(curve => ({ name: curve.name, kind: "block", colour: colour(curve.colour) })),
+		rows: growth(of.time_us, curves.map(({ values }) => values), width),
 	};
 }
 
@@ -438,11 +425,10 @@ function fillTable()
 // What the colours of the strip mean.
 function fillColours()
 {
-	const groups = [["mode", recording.modes, MODE_COLOURS], ["recovery", recording.ca_states, CA_COLOURS],
-		["policer", POLICER, POLICER_COLOURS]];
+	const curves = laneOf("state", columnsOf(report.flow), report.flow);
 
-	byId("plot-state").append(element("div", { className: "colours" }, ...groups.map(([name, values, colours]) => element("div", {}, `${name}: `,
-		...values.map((value, i) => element("span", {}, swatch({ colour: colour(colours[i]), kind: "block" }), value))))));
+	byId("plot-state").append(element("div", { className: "colours" }, ...curves.map(({ name, names, colours }) => element("div", {}, `${name}: `,
+		...names.map((value, i) => element("span", {}, swatch({ colour: colour(colours[i]), kind: "block" }), value))))));
 }
 
 function begin()

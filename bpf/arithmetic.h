@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Units, and the few helpers that every algorithm uses.
+ *
+ * Bandwidth is in packets per microsecond << 24 (BW_SCALE), gains in 1/256 (BBR_UNIT), windows in packets, pacing
+ * rates in bytes per second.
+ */
+#ifndef ARITHMETIC_H
+#define ARITHMETIC_H
+
+#include "types.h"
+
+/*
+ * At 1500 bytes a packet the unit of bandwidth is about 715 bit/s, and a u32 of it reaches 3 Tbit/s:
+ * fine enough for the slowest path that four packets in flight can keep busy, and beyond the fastest.
+ */
+#define BW_SCALE 24
+#define BW_UNIT (1ull << BW_SCALE)
+
+#define USEC_PER_SEC 1000000u
+#define USEC_PER_MSEC 1000u
+#define NSEC_PER_USEC 1000u
+#define BYTES_PER_KBIT 125ull
+
+/* What most ACKs do not come to: the compiler keeps its registers for those that do not. */
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+
+/* A quotient, 0 if there is none: as the BPF instruction has it, which needs no branch for that. */
+static inline u64 quotient(u64 dividend, u32 divisor)
+{
+#ifdef __bpf__
+	u64 wide = divisor;
+
+	asm("%[q] /= %[d]" : [q] "+r"(dividend) : [d] "r"(wide));
+	return dividend;
+#else
+	return divisor ? dividend / divisor : 0;
+#endif
+}
+
+static inline u32 min_u32(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+static inline u32 max_u32(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
+static inline u64 min_u64(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static inline u64 max_u64(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+/* Is a before b, for counters and stamps that wrap around? */
+static inline bool before(u32 a, u32 b)
+{
+	return (s32)(a - b) < 0;
+}
+
+static inline bool after(u32 a, u32 b)
+{
+	return before(b, a);
+}
+
+/* Microseconds from t0 to t1, 0 if t1 is earlier: tcp_stamp_us_delta() of the kernel, u32 included. */
+static inline u32 stamp_us_delta(u64 t1, u64 t0)
+{
+	s64 delta = t1 - t0;
+
+	return delta > 0 ? delta : 0;
+}
+
+#endif

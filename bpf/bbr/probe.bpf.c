@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Events of the kernel's own bbr, looked at from outside: at each tracepoint that its connections come by, what has
+ * changed since the last look is told. Monitors subscribe as they do to an instance. Attached only while bbrmon runs.
+ */
+#include "algorithm.h"
+#include "event.bpf.h"
+#include "kernel_bbr.bpf.h"
+#include "subscribers.bpf.h"
+
+#define TCP_ESTABLISHED 1
+#define TCP_CLOSE 7
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct seen_conn {
+	struct watched_conn conn;
+	u32 rounds; /* as of the last ACK */
+	u8 mode; /* as of the last look */
+	bool known; /* was there a last look? */
+	bool starts; /* it was established, and nobody was told yet */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct seen_conn);
+} seen_conns SEC(".maps");
+
+/* A socket that uses the kernel's bbr, while somebody watches; or NULL. */
+static inline struct sock *sock_of_bbr(struct sock *sk)
+{
+	struct tcp_sock *tp;
+
+	if (!kernel_bbr_is_known() || !active_subscribers())
+		return NULL;
+	tp = bpf_skc_to_tcp_sock(sk);
+	return tp && is_kernel_bbr(ca_ops_of((struct sock *)tp)) ? (struct sock *)tp : NULL;
+}
+
+/* NULL: there was no memory, which subscribers are told as a lost event of this kind. */
+static inline struct seen_conn *seen_conn(struct sock *sk, u8 kind)
+{
+	struct seen_conn *seen =
+		bpf_sk_storage_get(&seen_conns, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!seen)
+		lose_event(kind);
+	else if (!seen->conn.id)
+		seen->conn.id = __sync_fetch_and_add(&watch.next_conn, 1) + 1;
+	return seen;
+}
+
+/* Looks at a connection because of an event of some kind, and tells first what has changed since the last look. */
+static __attribute__((noinline)) struct seen_conn *look(struct sock *sk, u8 kind)
+{
+	struct seen_conn *seen = seen_conn(sk, kind);
+	struct bbr_event *e;
+	struct bbr b;
+
+	if (!seen)
+		return NULL;
+	e = &seen->conn.event;
+	read_kernel_bbr(&b, sk);
+	fill_event(e, sk, &b, NULL, &abi);
+	e->conn = seen->conn.id;
+	e->flags |= BBR_F_KERNEL;
+	e->rtt_us = latest_rtt_us(sk);
+	if (seen->starts)
+		publish_step(&seen->conn, BBR_EV_START, 0, 0, 0);
+	else if (seen->known && seen->mode != e->mode)
+		publish_step(&seen->conn, BBR_EV_MODE, seen->mode, e->mode, 0);
+	if (!seen->known)
+		seen->rounds = e->rounds;
+	seen->starts = false;
+	seen->known = true;
+	seen->mode = e->mode;
+	return seen;
+}
+
+/*
+ * A segment has arrived on an established connection, and is not processed yet. It counts as an ACK if there is
+ * something in flight: with nothing, congestion control would not see it either.
+ */
+SEC("tp_btf/tcp_probe")
+int segment(unsigned long long *ctx)
+{
+	struct sock *sk = sock_of_bbr((struct sock *)ctx[0]);
+	struct seen_conn *seen;
+	struct bbr_event *e;
+
+	if (!sk || !has_state(sk) || !tcp_sk(sk)->packets_out)
+		return 0;
+	seen = look(sk, BBR_EV_ACK);
+	if (!seen)
+		return 0;
+	e = &seen->conn.event;
+	/* BBR's own mark is of its last ACK, which may not have been the one of our last look. */
+	e->flags &= ~BBR_F_ROUND_START;
+	if (seen->rounds != e->rounds)
+		e->flags |= BBR_F_ROUND_START;
+	seen->rounds = e->rounds;
+	publish_step(&seen->conn, BBR_EV_ACK, 0, 0, 0);
+	return 0;
+}
+
+/* The stack is about to go from one congestion state to another. */
+SEC("tp_btf/tcp_cong_state_set")
+int ca_state(unsigned long long *ctx)
+{
+	struct sock *sk = sock_of_bbr((struct sock *)ctx[0]);
+	u8 from, to = ctx[1];
+	struct seen_conn *seen;
+
+	if (!sk || !has_state(sk))
+		return 0;
+	from = ca_state_of(sk);
+	if (from < TCP_CA_Recovery && to < TCP_CA_Recovery)
+		return 0;
+	seen = look(sk, to == TCP_CA_Loss ? BBR_EV_RTO : BBR_EV_RECOVERY);
+	if (!seen)
+		return 0;
+	if (to == TCP_CA_Loss)
+		publish_step(&seen->conn, BBR_EV_RTO, from, to, 0);
+	if (from != to)
+		publish_step(&seen->conn, BBR_EV_RECOVERY, from, to, 0);
+	return 0;
+}
+
+/*
+ * The side that accepts has its congestion control ready when it gets established, the one that connects right after
+ * that: its start is told at the first look.
+ */
+static inline void established(struct sock *sk)
+{
+	struct seen_conn *seen = seen_conn(sk, BBR_EV_START);
+
+	if (!seen)
+		return;
+	seen->starts = true;
+	if (has_state(sk))
+		look(sk, BBR_EV_START);
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int tcp_state(unsigned long long *ctx)
+{
+	struct sock *sk = sock_of_bbr((struct sock *)ctx[0]);
+	u32 to = ctx[2];
+	struct seen_conn *seen;
+
+	if (!sk)
+		return 0;
+	if (to == TCP_ESTABLISHED)
+		established(sk);
+	if (to != TCP_CLOSE || !has_state(sk))
+		return 0;
+	seen = look(sk, BBR_EV_END);
+	if (seen)
+		publish_step(&seen->conn, BBR_EV_END, 0, 0, 0);
+	bpf_sk_storage_delete(&seen_conns, sk); /* the socket may connect again */
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is done with an algorithm's table of parameters before the algorithm sees them. To be included after its
+ * params.h.
+ */
+#ifndef CLAMP_H
+#define CLAMP_H
+
+#include "types.h"
+#include "bpf_bbr/params.h"
+
+/* Loads a value once, for it may change at any moment, and clamps it to its range. */
+static inline u32 param_clamp(const u32 *value, u32 lo, u32 hi)
+{
+	u32 v = *(const volatile u32 *)value;
+
+	if (v < lo)
+		return lo;
+	return v > hi ? hi : v;
+}
+
+/*
+ * Anybody with the right to write the map of parameters can have written anything. The algorithm gets
+ * to see only what has gone through here.
+ */
+static inline void bbr_clamp_params(struct bbr_params *to, const struct bbr_params *from)
+{
+#define X(key, n, unit, dflt, lo, hi, help) \
+	for (u32 i = 0; i < n; i++)         \
+		to->key[i] = param_clamp(&from->key[i], lo, hi);
+	BBR_PARAMS(X, X)
+#undef X
+}
+
+/* Is any of the table's options on? */
+static inline bool bbr_has_options(const struct bbr_params *p)
+{
+	u32 differ = 0;
+
+#define X(key, n, unit, dflt, lo, hi, help) differ |= p->key[0] ^ ((const u32[])dflt)[0];
+	BBR_PARAMS(BBR_NO_PARAM, X)
+#undef X
+	return differ;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The second part of a connection's state, for an algorithm that BBR_HAS_MORE than fits icsk_ca_priv. It is made
+ * in init and freed with the socket, or when that is switched to something else. Without memory for it there is
+ * none: NULL.
+ */
+#ifndef MORE_BPF_H
+#define MORE_BPF_H
+
+#include "kernel.bpf.h"
+
+#ifdef BBR_HAS_MORE
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct bbr_more);
+} bbr_more SEC(".maps"); /* BBR_MAP_MORE */
+
+static inline struct bbr_more *more_of(struct sock *sk)
+{
+	return bpf_sk_storage_get(&bbr_more, sk, NULL, 0);
+}
+
+static inline void make_more(struct sock *sk)
+{
+	bpf_sk_storage_get(&bbr_more, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+}
+
+static inline void free_more(struct sock *sk)
+{
+	bpf_sk_storage_delete(&bbr_more, sk);
+}
+#else
+static inline struct bbr_more *more_of(struct sock *sk)
+{
+	return NULL;
+}
+
+static inline void make_more(struct sock *sk)
+{
+}
+
+static inline void free_more(struct sock *sk)
+{
+}
+#endif
+
+#endif

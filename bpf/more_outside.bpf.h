@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The second part of a connection's state (more.bpf.h), read from outside: a program of another object cannot
+ * ask for it, as each instance has a map of its own. So it goes through the socket's storages. One that uses an instance
+ * has one of that name and size, for a switch to another takes it away.
+ */
+#ifndef MORE_OUTSIDE_BPF_H
+#define MORE_OUTSIDE_BPF_H
+
+#include "outside.bpf.h"
+
+#ifdef BBR_HAS_MORE
+#define MAX_STORAGES 64 /* of a socket: each is some program's */
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct bpf_map___named {
+	u32 value_size;
+	char name[16];
+};
+
+struct bpf_local_storage_map {
+	struct bpf_map map;
+};
+
+struct bpf_local_storage_data {
+	struct bpf_local_storage_map *smap;
+	u8 data[0];
+};
+
+struct bpf_local_storage_elem {
+	struct hlist_node snode;
+	struct bpf_local_storage_data sdata;
+};
+
+struct bpf_local_storage {
+	struct hlist_head list;
+};
+
+struct sock___storing {
+	struct bpf_local_storage *sk_bpf_storage;
+};
+
+#pragma clang attribute pop
+
+static inline bool is_more(struct bpf_local_storage_map *smap)
+{
+	const struct bpf_map___named *map = (void *)__builtin_preserve_access_index(&smap->map);
+	char name[] = BBR_MAP_MORE, has[sizeof(name)] = {};
+
+	if (BPF_CORE_READ(map, value_size) != sizeof(struct bbr_more))
+		return false;
+	bpf_core_read(has, sizeof(has), &map->name);
+	for (u32 i = 0; i < sizeof(name); i++)
+		if (has[i] != name[i])
+			return false;
+	return true;
+}
+
+/* A copy of it in `to`; NULL: it has none, or it cannot be read. */
+static inline struct bbr_more *copy_more(struct bbr_more *to, struct sock *sk)
+{
+	struct bpf_local_storage *storage =
+		BPF_CORE_READ((struct sock___storing *)sk, sk_bpf_storage);
+	struct hlist_node *node = storage ? BPF_CORE_READ(storage, list.first) : NULL;
+
+	for (u32 i = 0; i < MAX_STORAGES && node; i++) {
+		struct bpf_local_storage_elem *elem =
+			(void *)node - bpf_core_field_offset(struct bpf_local_storage_elem, snode);
+
+		if (is_more(BPF_CORE_READ(elem, sdata.smap)))
+			return bpf_core_read(to, sizeof(*to), &elem->sdata.data) ? NULL : to;
+		node = BPF_CORE_READ(node, next);
+	}
+	return NULL;
+}
+#endif
+
+#endif

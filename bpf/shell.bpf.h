@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The shell: a BPF TCP congestion control around an algorithm. It reads the kernel's socket, calls the algorithm,
+ * keeps parameters and profiles, and tells the monitors; it knows no algorithm. Which one it is, is decided when the
+ * object is compiled: FOLDER/NAME.bpf.c includes the folder's algorithm.h, then this, and names its instance:
+ *
+ *	#include "algorithm.h"
+ *	#include "shell.bpf.h"
+ *
+ *	BBR_OPS(bpf_bbr);
+ *
+ * To be loaded with `bpftool struct_ops register build/bpf_NAME.bpf.o`, or with bbrctl. Linux 6.1 and newer.
+ *
+ * What the folder has to define, all of it behind its algorithm.h:
+ *
+ *	struct bbr			the state of a connection, at most 104 bytes (icsk_ca_priv). It is all zeros
+ *					before the first bbr_init(), which may come twice
+ *	params.h: BBR_PARAMS(C, O)	the table of parameters (bpf_bbr/params.h)
+ *	  struct bbr_params, BBR_PARAMS_DEFAULT
+ *	event.h: BBR_ALGORITHM		its name
+ *	  struct bbr_tail		its own part of an event, at most BBR_EVENT_TAIL_MAX bytes
+ *
+ * A callback is a function of the state and of the socket (socket.h: IN, SET, PARAM, OPTION). Except bbr_init() each
+ * may find a state that was never begun: some kernels tell of the loss of a SYN.
+ *
+ *	void bbr_init(b, sk)		a connection begins, or is switched to this. It sets all of the state but the
+ *					marks below, and of the second part all. Its clock now_ms is right; tcp_mstamp may
+ *					be as old as the last packet
+ *	void bbr_main(b, sk, rs)	an ACK: sets window and pacing rate. bbr_is_app_limited(b, rs) tells about rs
+ *	void bbr_tx_start(b, sk)	a packet is about to be sent, with nothing in flight (CA_EVENT_TX_START). From
+ *					7.1 on it may come several times before the packet does
+ *	void bbr_cwnd_event(b, sk, e)	each other enum tcp_ca_event, as the stack has it
+ *	void bbr_set_state(b, sk, s)	each change of enum tcp_ca_state, before IN(ca_state) has it
+ *	u32 bbr_ssthresh(b, sk)		losses: recovery begins. Returns ssthresh
+ *	u32 bbr_undo_cwnd(b, sk)	recovery was a mistake. Returns the window
+ *	u32 bbr_min_tso_segs(b, sk)	least segments of a burst
+ *	u32 bbr_sndbuf_expand(b, sk)	send buffer in multiples of the window
+ *
+ * In bbr_main() an OPTION() is 0 at compile time for a connection that uses none.
+ *
+ * For monitors. The modes and reasons are the algorithm's, from 0:
+ *
+ *	u8 bbr_mode(b)
+ *	BBR_STEPS			transitions that a callback can make at most, in the order of i:
+ *	bool bbr_step(b, i, &to, &reason)  did the last callback make transition i (below BBR_STEPS)?
+ *	bool bbr_has_steps(b)		did it make any? bbr_main(), bbr_tx_start(), bbr_set_state() and
+ *					bbr_cwnd_event() forget those of the callback before
+ *	void bbr_fill_event(e, tail, b, more)  sets what the model has: bw, min_rtt_us, rounds, gains, mode, phase, flags by
+ *					|=, and all of tail. Everything is 0 before. more as below
+ *
+ * The shell's marks, which the algorithm keeps for it in struct bbr and never changes (that it stays the same over
+ * bbr_init() is part of that), each with a getter and a setter:
+ *
+ *	u32 bbr_profile(b)		8 bits:  bbr_set_profile(b, profile)
+ *	bool bbr_watched(b)		1 bit:   bbr_set_watched(b, watched)
+ *	u32 bbr_app_limited_until(b)	32 bits: bbr_set_app_limited_until(b, delivered)
+ *
+ * A state that does not fit: with
+ *
+ *	#define BBR_HAS_MORE
+ *	struct bbr_more { ... };
+ *
+ * a connection has a second part, sk->more (more.bpf.h). It is NULL where there was no memory, and in a state that was
+ * never begun: the algorithm must go on without. Others pay nothing for this. snapshot.bpf.c reads it, too.
+ *
+ * For snapshots of the kernel's own connections, if the kernel has the same algorithm: with
+ *
+ *	#define BBR_HAS_KERNEL
+ *
+ * the folder's kernel_bbr.bpf.h has kernel_bbr_is_known(), is_kernel_bbr(ops) and read_kernel_bbr(b, sk).
+ */
+#ifndef SHELL_BPF_H
+#define SHELL_BPF_H
+
+#include "kernel.bpf.h"
+#include "more.bpf.h"
+#include "params.bpf.h"
+#include "rules.bpf.h"
+#include "telemetry.bpf.h"
+
+_Static_assert(sizeof(struct bbr) <= 104, "struct bbr must fit icsk_ca_priv");
+_Static_assert(sizeof(struct bbr_tail) <= BBR_EVENT_TAIL_MAX, "struct bbr_tail must fit an event");
+
+char LICENSE[] SEC("license") = "GPL";
+
+static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *param, bool options)
+{
+	return (struct bbr_sock){
+		.param = param,
+		.sk = sk,
+		.now_ms = now_ms(tcp_sk(sk)),
+		.options = options,
+#ifdef BBR_HAS_MORE
+		.more = more_of(sk),
+#endif
+	};
+}
+
+SEC("struct_ops/init")
+void BPF_PROG(init, struct sock *sk)
+{
+	struct bbr *b = bbr_of(sk);
+	struct bbr_sock s;
+
+	enter_profile(b, choose_profile(sk));
+	make_more(sk);
+	s = sock_of(sk, params(b), true);
+	s.now_ms = bpf_ktime_get_ns() / (NSEC_PER_USEC * USEC_PER_MSEC);
+	bbr_init(b, &s);
+	request_pacing(sk);
+	if (is_watched(b))
+		report(sk, BBR_EV_START);
+}
+
+SEC("struct_ops/release")
+void BPF_PROG(release, struct sock *sk)
+{
+	struct bbr *b = bbr_of(sk);
+
+	leave_profile(b);
+	if (bbr_watched(
+		    b)) { /* or no monitor has heard of it: older kernels release what was never init */
+		report(sk, BBR_EV_END);
+		forget_conn(sk, b);
+	}
+	free_more(sk);
+}
+
+/* The algorithm with its options: apart, so that who uses none of them pays a branch. */
+static __attribute__((noinline)) int control_with_options(unsigned long long *ctx,
+							  const struct bbr_params *param, u32 gen)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct bbr *b = bbr_of(sk);
+	struct bbr_sock s = sock_of(sk, param, true);
+	u8 mode = bbr_mode(b);
+
+	bbr_main(b, &s, ctx_rate_sample(ctx));
+	if (is_watched(b))
+		report_ack(ctx, mode, gen);
+	return 0;
+}
+
+SEC("struct_ops/cong_control")
+int cong_control(unsigned long long *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct bbr *b = bbr_of(sk);
+	u32 gen = params_gen(profile_of(b));
+	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen), false);
+	u8 mode = bbr_mode(b);
+
+	if (unlikely(has_options(s.param)))
+		return control_with_options(ctx, s.param, gen);
+	bbr_main(b, &s, ctx_rate_sample(ctx));
+	if (is_watched(b))
+		report_ack(ctx, mode, gen);
+	return 0;
+}
+
+static __attribute__((noinline)) void start_transmit(struct sock *sk)
+{
+	struct bbr *b = bbr_of(sk);
+	struct bbr_sock s = sock_of(sk, params(b), true);
+
+	bbr_tx_start(b, &s);
+}
+
+/* The first packet after nothing was in flight is about to be sent. */
+static inline void tx_start(struct sock *sk)
+{
+	struct bbr *b = bbr_of(sk);
+	u8 mode = bbr_mode(b);
+
+	start_transmit(sk);
+	if (bbr_has_steps(b) && is_watched(b))
+		report_modes(sk, mode);
+}
+
+SEC("struct_ops/cwnd_event")
+void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct bbr *b = bbr_of(sk);
+	u8 mode = bbr_mode(b);
+	struct bbr_sock s;
+
+	if (event == CA_EVENT_TX_START) {
+		tx_start(sk);
+		return;
+	}
+	s = sock_of(sk, params(b), true);
+	bbr_cwnd_event(b, &s, event);
+	if (bbr_has_steps(b) && is_watched(b))
+		report_modes(sk, mode);
+}
+
+/* The stack asks for this before it sends new data or retransmits in recovery. */
+SEC("struct_ops/min_tso_segs")
+u32 BPF_PROG(min_tso_segs, struct sock *sk)
+{
+	struct bbr *b = bbr_of(sk);
+	struct bbr_sock s = sock_of(sk, params(b), true);
+
+	if (tx_start_is_hidden() && !packets_in_flight(tcp_sk(sk)))
+		tx_start(sk);
+	return max_u32(bbr_min_tso_segs(b, &s), 1); /* with 0 the stack would send nothing */
+}
+
+static __attribute__((noinline)) void change_state(struct sock *sk, u8 new_state)
+{
+	struct bbr *b = bbr_of(sk);
+	struct bbr_sock s = sock_of(sk, params(b), true);
+
+	bbr_set_state(b, &s, new_state);
+}
+
+SEC("struct_ops/set_state")
+void BPF_PROG(set_state, struct sock *sk, u8 new_state)
+{
+	struct bbr *b = bbr_of(sk);
+	u8 mode = bbr_mode(b);
+
+	change_state(sk, new_state);
+	if (is_watched(b)) {
+		if (bbr_has_steps(b))
+			report_modes(sk, mode);
+		report_ca_state(sk, ca_state_of(sk), new_state);
+	}
+	/* All in flight is marked lost now, and the first of it is sent again right after this. */
+	if (tx_start_is_hidden() && new_state == TCP_CA_Loss && !packets_in_flight(tcp_sk(sk)))
+		tx_start(sk);
+}
+
+SEC("struct_ops/ssthresh")
+u32 BPF_PROG(ssthresh, struct sock *sk)
+{
+	struct bbr *b = bbr_of(sk);
+	struct bbr_sock s = sock_of(sk, params(b), true);
+
+	return bbr_ssthresh(b, &s);
+}
+
+SEC("struct_ops/undo_cwnd")
+u32 BPF_PROG(undo_cwnd, struct sock *sk)
+{
+	struct bbr *b = bbr_of(sk);
+	struct bbr_sock s = sock_of(sk, params(b), true);
+
+	return bbr_undo_cwnd(b, &s);
+}
+
+SEC("struct_ops/sndbuf_expand")
+u32 BPF_PROG(sndbuf_expand, struct sock *sk)
+{
+	struct bbr *b = bbr_of(sk);
+	struct bbr_sock s = sock_of(sk, params(b), true);
+
+	return bbr_sndbuf_expand(b, &s);
+}
+
+/* The op table. Its name is that of the struct_ops map and of the congestion control, 15 characters at most. */
+#define BBR_OPS(ops)                                    \
+	SEC(".struct_ops")                              \
+	struct tcp_congestion_ops ops = {               \
+		.init = (void *)init,                   \
+		.release = (void *)release,             \
+		.cong_control = (void *)cong_control,   \
+		.cwnd_event = (void *)cwnd_event,       \
+		.set_state = (void *)set_state,         \
+		.ssthresh = (void *)ssthresh,           \
+		.undo_cwnd = (void *)undo_cwnd,         \
+		.min_tso_segs = (void *)min_tso_segs,   \
+		.sndbuf_expand = (void *)sndbuf_expand, \
+		.flags = TCP_CONG_NON_RESTRICTED,       \
+		.name = #ops,                           \
+	}
+
+#endif

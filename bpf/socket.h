@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What an algorithm sees of a socket, and what it decides: IN(sk, name) reads, SET(sk, name, value)
+ * writes. In the BPF program that is a load or a store of the kernel's socket where it is needed, which is
+ * cheaper than a copy (kernel.bpf.h has the functions); in the tests, and in a BPF program that defines
+ * BBR_SOCKET_IS_A_COPY, it is the field of a struct. Nothing else of the kernel is there: the clock and the
+ * random number are inputs, too. So the same source is compiled into the BPF program and into the tests, and a
+ * recorded callback can be replayed.
+ */
+#ifndef SOCKET_H
+#define SOCKET_H
+
+#include "arithmetic.h"
+#include "bpf_bbr/params.h"
+
+struct bbr; /* the state of a connection: the algorithm's, as are the other two */
+struct bbr_params;
+struct bbr_more;
+
+#if defined(__bpf__) && !defined(BBR_SOCKET_IS_A_COPY)
+struct bbr_sock {
+	const struct bbr_params *param;
+	struct sock *sk;
+	u32 now_ms;
+	bool options; /* is any option in use? A constant, so that who uses none pays for none */
+#ifdef BBR_HAS_MORE
+	struct bbr_more *more; /* the second part of the state; NULL: there was no memory for it */
+#endif
+};
+
+#define OPTION_OR(s, key, off) ((s)->options ? PARAM(s, key) : (off))
+#define bbr_rs rate_sample
+#define IN(s, name) in_##name(s)
+#define SET(s, name, value) set_##name(s, value)
+#include "kernel.bpf.h"
+#else
+struct bbr_sock {
+	const struct bbr_params *param;
+#ifdef BBR_HAS_MORE
+	struct bbr_more *more;
+#endif
+
+	/* Inputs, named as in struct tcp_sock and struct sock. */
+	u64 tcp_mstamp; /* us: now */
+	u64 delivered_mstamp; /* us: when `delivered` last grew */
+	u64 tcp_clock_cache; /* ns: now */
+	u64 tcp_wstamp_ns; /* ns: departure time of the next packet */
+	u64 max_pacing_rate; /* bytes/s: SO_MAX_PACING_RATE */
+	u32 now_ms; /* the clock of stamps that mainline keeps in jiffies */
+	u32 random; /* uniform over 32 bits; read when PROBE_BW is entered, or draws a cycle */
+	u32 delivered; /* packets delivered since the start */
+	u32 lost; /* packets marked lost since the start */
+	u32 inflight; /* tcp_packets_in_flight() */
+	u32 mss; /* mss_cache, bytes */
+	u32 srtt_us; /* smoothed RTT << 3; 0: none yet */
+	u32 min_rtt_us; /* tcp_min_rtt(): the stack's own filter, read by init */
+	u32 snd_cwnd_clamp;
+	u8 pacing_shift; /* sk_pacing_shift: a TSO burst lasts 2^-shift seconds */
+	u8 ca_state; /* enum tcp_ca_state */
+
+	/* Inputs that the algorithm may change: its outputs. */
+	u64 pacing_rate; /* bytes/s */
+	u32 cwnd;
+	u32 ssthresh;
+	u32 app_limited; /* delivered count up to which packets are app-limited; 0: not limited */
+};
+
+/* The rate sample of an ACK, named as in struct rate_sample. */
+struct bbr_rs {
+	s32 delivered; /* packets delivered over interval_us; < 0: no sample */
+	s32 losses; /* packets marked lost by this ACK */
+	s64 interval_us; /* <= 0: no sample */
+	s64 rtt_us; /* < 0: no sample */
+	u32 prior_delivered; /* `delivered` when the packet that is ACKed now was sent */
+	u32 prior_in_flight;
+	u32 acked_sacked; /* packets newly ACKed or SACKed */
+	bool is_app_limited;
+	bool is_ack_delayed;
+};
+
+#ifndef OPTION_OR
+#define OPTION_OR(s, key, off) PARAM(s, key)
+#endif
+#define IN(s, name) ((s)->name)
+#define SET(s, name, value) ((s)->name = (value))
+
+static inline bool bbr_is_app_limited(const struct bbr *b, const struct bbr_rs *rs)
+{
+	(void)b;
+	return rs->is_app_limited;
+}
+#endif
+
+/* A parameter, and an element of one that is a list. */
+#define PARAM(s, key) PARAM_AT(s, key, 0)
+#define PARAM_AT(s, key, i) ((s)->param->key[i])
+
+/* An option, 0 if it is off. */
+#define OPTION(s, key) OPTION_OR(s, key, 0)
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel's short names of types, so that the same source is BPF and a native program.
+ */
+#ifndef TYPES_H
+#define TYPES_H
+
+#ifdef __bpf__
+#include "vmlinux.h"
+#define inline inline __attribute__((always_inline))
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/tcp.h>
+#include <linux/types.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+#endif
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "descriptor.h"
+
+/* build/algorithms.h has a line X(name) for each folder of the Makefile's ALGORITHMS. */
+#define X(name) extern const struct algorithm algorithm_##name;
+#include "algorithms.h"
+#undef X
+
+const struct algorithm *const algorithms[] = {
+#define X(name) &algorithm_##name,
+#include "algorithms.h"
+#undef X
+};
+
+const size_t n_algorithms = sizeof(algorithms) / sizeof(algorithms[0]);
+
+const struct algorithm *algorithm_find(const char *name)
+{
+	for (size_t i = 0; i < n_algorithms; i++)
+		if (!strcmp(algorithms[i]->name, name))
+			return algorithms[i];
+	return NULL;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "err.h"
+#include "instance.h"
+#include "instance/carry_settings.h"
+#include "instance/object.h"
+#include "tuning/param.h"
+#include "tuning/profile_map.h"
+
+/* Each to the same place, for rules go by it. */
+static int carry_profiles(const struct profile_map *from, struct profile_map *to)
+{
+	char name[BBR_PROFILE_NAME_LEN];
+	struct param_set p;
+
+	for (int i = 0; i < BBR_PROFILES; i++) {
+		profile_name(from, i, name);
+		if (!name[0])
+			continue;
+		profile_read(from, i, &p);
+		if (profile_check_known(to, &p))
+			return EXIT_REFUSED;
+		profile_init(to, i, name, &p);
+	}
+	return EXIT_DONE;
+}
+
+/* The trie itself: from now on nobody changes it, for a change makes a new one. */
+static int carry_rules(const struct instance *from, int to)
+{
+	static const __u32 place;
+	int error, trie, outer = instance_map(from->rules_id);
+	__u32 id;
+
+	if (outer < 0)
+		return outer;
+	error = bpf_map_lookup_elem(outer, &place, &id) ? -errno : 0;
+	close(outer);
+	if (error)
+		return error == -ENOENT ? 0 : error;
+	trie = instance_map(id);
+	if (trie < 0)
+		return trie;
+	error = bpf_map_update_elem(to, &place, &trie, BPF_ANY) ? -errno : 0;
+	close(trie);
+	return error;
+}
+
+/* The map of what defaults were before lives as long as a program that it is tied to. */
+static int carry_defaults(const struct instance *from, int to_prog)
+{
+	int error, map;
+
+	if (!from->defaults_id)
+		return 0;
+	map = instance_map(from->defaults_id);
+	if (map < 0)
+		return map;
+	error = bpf_prog_bind_map(to_prog, map, NULL) ? -errno : 0;
+	close(map);
+	return error;
+}
+
+static int prog_fd(const struct bpf_object *obj, const char *name)
+{
+	return bpf_program__fd(bpf_object__find_program_by_name(obj, name));
+}
+
+int carry_settings(const struct instance *from, const struct bpf_object *to,
+		   const struct bbr_abi *abi)
+{
+	struct profile_map old, new;
+	int error, ret;
+
+	ret = profile_map_open(from, &old);
+	if (ret)
+		return ret;
+	ret = profile_map_open_maps(from->algorithm, object_map(to, BBR_MAP_PARAMS), -1,
+				    abi->params_size, &new);
+	if (!ret) {
+		ret = carry_profiles(&old, &new);
+		profile_map_close(&new);
+	}
+	profile_map_close(&old);
+	if (ret)
+		return ret;
+	error = carry_rules(from, object_map(to, BBR_MAP_RULES));
+	if (!error)
+		error = carry_defaults(from, prog_fd(to, "cong_control"));
+	return error ? err_bpf(error, "cannot carry the rules over") : EXIT_DONE;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE /* getline() */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+
+#include "btf_path.h"
+#include "err.h"
+#include "instance.h"
+#include "instance/link_pin.h"
+
+#define BPFFS "/sys/fs/bpf"
+#define PINS BPFFS "/bpf_bbr"
+
+const char *pin_path(const char *name)
+{
+	static char path[sizeof(PINS "/") + BBR_NAME_LEN];
+	char *c;
+
+	snprintf(path, sizeof(path), PINS "/%s", name);
+	/* bpffs wants no dots; a name has no hyphens. */
+	for (c = path + strlen(PINS); *c; c++)
+		if (*c == '.')
+			*c = '-';
+	return path;
+}
+
+/* Came with 6.4, as did links that register. */
+static bool kernel_has_links(void)
+{
+	static const char *const update[] = { "update", NULL };
+	struct btf *btf = btf__load_vmlinux_btf();
+	int id = btf ? btf__find_by_name_kind(btf, "bpf_struct_ops", BTF_KIND_STRUCT) : -1;
+	__u32 offset;
+	bool found = id > 0 && !btf_member_path(btf, id, update, &offset);
+
+	btf__free(btf);
+	return found;
+}
+
+/*
+ * A bpffs ends with its last mount, and its pins with it. One that is only in a mount namespace of our own
+ * may end with us: `ip netns exec` makes a new one with a new /sys for each command. One that the first
+ * process has as well is there to stay. (/proc/1/ns/mnt would need the right to trace that process.)
+ */
+static bool is_lasting(const struct stat *bpffs)
+{
+	FILE *f = fopen("/proc/1/mountinfo", "re");
+	unsigned int major, minor;
+	char *line = NULL;
+	size_t size = 0;
+	bool found = false;
+
+	while (f && !found && getline(&line, &size, f) > 0)
+		found = sscanf(line, "%*d %*d %u:%u", &major, &minor) == 2 &&
+			makedev(major, minor) == bpffs->st_dev;
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* The id of the first mount of a process. No two mount namespaces have the same. */
+static int first_mount(const char *mountinfo)
+{
+	FILE *f = fopen(mountinfo, "re");
+	int id = -1;
+
+	if (f && fscanf(f, "%d", &id) != 1)
+		id = -1;
+	if (f)
+		fclose(f);
+	return id;
+}
+
+static const char *make_bpffs(void)
+{
+	int first = first_mount("/proc/1/mountinfo");
+
+	if (first < 0 || first != first_mount("/proc/self/mountinfo"))
+		return "this mount namespace has no bpffs, and would take one with it";
+	return mount("bpf", BPFFS, "bpf", 0, "mode=0700") ? strerror(errno) : NULL;
+}
+
+/* NULL, or why there is no place for pins. */
+static const char *have_bpffs(void)
+{
+	const char *why = NULL;
+	struct statfs fs;
+	struct stat st;
+
+	if (statfs(BPFFS, &fs) || fs.f_type != BPF_FS_MAGIC)
+		why = make_bpffs();
+	if (!why && (stat(BPFFS, &st) || !is_lasting(&st)))
+		why = "its bpffs would end with this mount namespace";
+	return why;
+}
+
+/* The link that is pinned there: its id, and in *map_id what it registers, 0 if it has ended. 0: none. */
+static __u32 pinned_link(const char *path, __u32 *map_id)
+{
+	struct bpf_link_info info = {};
+	__u32 len = sizeof(info), id = 0;
+	int fd = bpf_obj_get(path);
+
+	if (fd < 0)
+		return 0;
+	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.type == BPF_LINK_TYPE_STRUCT_OPS) {
+		id = info.id;
+		*map_id = link_map_id(&info);
+	}
+	close(fd);
+	return id;
+}
+
+void pin_remove(const char *name, __u32 link_id)
+{
+	const char *path = pin_path(name);
+	__u32 map_id = 0, id = pinned_link(path, &map_id);
+
+	if (id && (id == link_id || !map_id))
+		unlink(path);
+	rmdir(PINS); /* if it is empty */
+}
+
+static bool is_free(const char *path)
+{
+	return access(path, F_OK) && errno == ENOENT;
+}
+
+const char *pin_prepare(const char *name)
+{
+	const char *why = kernel_has_links() ? have_bpffs() :
+					       "this kernel has no links of congestion controls";
+
+	if (why)
+		return why;
+	pin_remove(name, 0);
+	if (mkdir(PINS, 0700) && errno != EEXIST)
+		return strerror(errno);
+	return is_free(pin_path(name)) ? NULL : "something else is where its pin would be";
+}
+
+int pin_link(const char *name, int link_fd)
+{
+	return bpf_obj_pin(link_fd, pin_path(name)) ? -errno : 0;
+}

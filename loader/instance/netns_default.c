@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <json-c/json.h>
+
+#include "err.h"
+#include "instance/netns_default.h"
+#include "netns.h"
+
+#define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control" /* of the namespace that we are in */
+#define MAX_DEFAULTS 4096 /* namespaces of an instance */
+
+static int read_default(char name[BBR_NAME_LEN])
+{
+	int fd = open(SYSCTL, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, name, BBR_NAME_LEN);
+	int error = n < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (error)
+		return error;
+	name[n < BBR_NAME_LEN ? n : BBR_NAME_LEN - 1] = 0;
+	name[strcspn(name, "\n")] = 0;
+	return 0;
+}
+
+static int write_default(const char *name)
+{
+	int fd = open(SYSCTL, O_WRONLY | O_CLOEXEC), error = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, name, strlen(name)) < 0)
+		error = -errno;
+	close(fd);
+	return error;
+}
+
+struct list {
+	struct default_of *entry;
+	int n;
+};
+
+static int add_to_list(const struct netns *ns, void *data)
+{
+	struct list *list = data;
+	struct default_of *grown, d = { .inode = ns->inode };
+
+	if (read_default(d.name)) /* no IPv4 there */
+		return EXIT_DONE;
+	d.netns = strdup(ns->name);
+	grown = realloc(list->entry, (list->n + 1) * sizeof(d));
+	if (!d.netns || !grown) {
+		err("out of memory");
+		exit(EXIT_REFUSED);
+	}
+	list->entry = grown;
+	list->entry[list->n++] = d;
+	return EXIT_DONE;
+}
+
+int defaults_list(struct default_of **entries)
+{
+	struct list list = {};
+
+	netns_for_each(add_to_list, &list);
+	*entries = list.entry;
+	return list.n;
+}
+
+void defaults_free(struct default_of *list, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(list[i].netns);
+	free(list);
+}
+
+static int no_visit(const struct netns *ns, void *data)
+{
+	(void)ns;
+	(void)data;
+	return EXIT_DONE;
+}
+
+int default_check_netns(const char *netns)
+{
+	return netns_visit(netns, no_visit, NULL);
+}
+
+/* The instance's map of namespaces, made if it has none yet. */
+static int open_map(const struct instance *inst)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	int map, prog, error = 0;
+
+	if (inst->defaults_id)
+		return instance_map(inst->defaults_id);
+	prog = bpf_prog_get_fd_by_id(inst->prog_id);
+	if (prog < 0)
+		return -errno;
+	map = bpf_map_create(BPF_MAP_TYPE_HASH, BBR_MAP_DEFAULTS, sizeof(__u32), BBR_NAME_LEN,
+			     MAX_DEFAULTS, &opts);
+	/* From here on it lives as long as the program, and is found by it. */
+	if (map < 0 || bpf_prog_bind_map(prog, map, NULL))
+		error = -errno;
+	close(prog);
+	if (error && map >= 0)
+		close(map);
+	return error ? error : map;
+}
+
+struct setting {
+	const char *instance;
+	int map;
+	struct json_object *o;
+	const char *netns; /* as it was asked for */
+};
+
+static void say_set(const struct setting *s, const struct netns *ns, const char *previous)
+{
+	struct json_object *o;
+
+	if (!s->o) {
+		printf("%s: is the default of %s%s now (was %s)\n", s->instance,
+		       s->netns ? "network namespace " : "this network namespace",
+		       s->netns ? s->netns : "", previous);
+		return;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "netns", json_object_new_string(ns->name));
+	json_object_object_add(o, "inode", json_object_new_int64(ns->inode));
+	json_object_object_add(o, "previous", json_object_new_string(previous));
+	json_object_object_add(s->o, "default", o);
+}
+
+static int set(const struct netns *ns, void *data)
+{
+	const struct setting *s = data;
+	char now[BBR_NAME_LEN] = "", previous[BBR_NAME_LEN] = "";
+	bool is_named, is_noted = !bpf_map_lookup_elem(s->map, &ns->inode, previous);
+	int error = read_default(now);
+
+	if (error)
+		goto refused;
+	is_named = !strcmp(now, s->instance);
+	if (is_named && is_noted) {
+		err("%s: is the default of this network namespace already", s->instance);
+		return EXIT_NOTHING;
+	}
+	/*
+	 * Its name alone may be of an instance that was unloaded, and that nothing else shows. So it is set
+	 * once more, and what was before that is not known.
+	 */
+	memset(previous, 0, sizeof(previous));
+	if (!is_named)
+		strcpy(previous, now);
+	/* First, so that what is killed here can be undone. */
+	if (bpf_map_update_elem(s->map, &ns->inode, previous, BPF_ANY)) {
+		error = -errno;
+		goto refused;
+	}
+	error = write_default(s->instance);
+	if (error) {
+		bpf_map_delete_elem(s->map, &ns->inode);
+		goto refused;
+	}
+	say_set(s, ns, now);
+	return EXIT_DONE;
+
+refused:
+	err("%s: cannot make it the default: %s", s->instance, strerror(-error));
+	return EXIT_REFUSED;
+}
+
+int default_set(const char *instance, const char *netns, struct json_object *o)
+{
+	struct setting s = { .instance = instance, .o = o, .netns = netns };
+	struct instance inst;
+	int ret = instance_get(instance, &inst);
+
+	if (ret)
+		return ret;
+	s.map = open_map(&inst);
+	if (s.map < 0)
+		return err_bpf(s.map, "cannot make a map of what was the default before");
+	ret = netns_visit(netns, set, &s);
+	close(s.map);
+	return ret;
+}
+
+struct restoring {
+	const struct instance *inst;
+	int map; /* -1: there is none */
+	struct json_object *list;
+};
+
+static void say_restored(const struct restoring *r, const struct netns *ns, const char *now,
+			 bool restored)
+{
+	struct json_object *o;
+
+	if (!r->list) {
+		if (restored)
+			printf("%s: the default of network namespace %s is %s again\n",
+			       r->inst->name, ns->name, now);
+		return;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "netns", json_object_new_string(ns->name));
+	json_object_object_add(o, "inode", json_object_new_int64(ns->inode));
+	json_object_object_add(o, "default", json_object_new_string(now));
+	json_object_object_add(o, "restored", json_object_new_boolean(restored));
+	json_object_array_add(r->list, o);
+}
+
+/* cubic, or reno: that is in every kernel. */
+static int write_fallback(const struct netns *ns, const char *previous, char now[BBR_NAME_LEN])
+{
+	int error;
+
+	strcpy(now, "cubic");
+	error = write_default(now);
+	if (error) {
+		strcpy(now, "reno");
+		error = write_default(now);
+	}
+	if (!error && previous[0])
+		err("network namespace %s: %s, the default before, is gone; it is %s now", ns->name,
+		    previous, now);
+	else if (!error)
+		err("network namespace %s: the default before is not known; it is %s now", ns->name,
+		    now);
+	return error;
+}
+
+static int restore(const struct netns *ns, void *data)
+{
+	const struct restoring *r = data;
+	char now[BBR_NAME_LEN] = "", previous[BBR_NAME_LEN] = "";
+	int error;
+
+	if (read_default(now) || strcmp(now, r->inst->name))
+		return EXIT_DONE;
+	if (r->map < 0 || bpf_map_lookup_elem(r->map, &ns->inode, previous)) {
+		err("network namespace %s: has %s as its default by other hands: its new "
+		    "connections go on with the code that is unloaded",
+		    ns->name, now);
+		remedy("give it another one, in there: sysctl "
+		       "net.ipv4.tcp_congestion_control=reno");
+		say_restored(r, ns, now, false);
+		return EXIT_DONE;
+	}
+	strcpy(now, previous);
+	error = previous[0] ? write_default(previous) : -ENOENT;
+	if (error)
+		error = write_fallback(ns, previous, now);
+	if (error) {
+		err("network namespace %s: cannot change its default: %s", ns->name,
+		    strerror(-error));
+		return EXIT_REFUSED;
+	}
+	bpf_map_delete_elem(r->map, &ns->inode);
+	say_restored(r, ns, now, true);
+	return EXIT_DONE;
+}
+
+int defaults_restore(const struct instance *inst, struct json_object *o)
+{
+	struct restoring r = { .inst = inst, .map = -1 };
+	int ret;
+
+	if (inst->defaults_id)
+		r.map = instance_map(inst->defaults_id);
+	if (o) {
+		r.list = json_object_new_array();
+		json_object_object_add(o, "defaults", r.list);
+	}
+	ret = netns_for_each(restore, &r);
+	if (r.map >= 0)
+		close(r.map);
+	return ret;
+}
+
+struct setting_again {
+	const char *name;
+	unsigned int n;
+};
+
+static int set_again(const struct netns *ns, void *data)
+{
+	struct setting_again *s = data;
+	char now[BBR_NAME_LEN];
+	int error;
+
+	if (read_default(now) || strcmp(now, s->name))
+		return EXIT_DONE;
+	error = write_default(now);
+	s->n += !error;
+	if (error)
+		err("network namespace %s: its default stays the old code: %s", ns->name,
+		    strerror(-error));
+	return EXIT_DONE;
+}
+
+int defaults_set_again(const char *name, unsigned int *n)
+{
+	struct setting_again s = { .name = name };
+	int ret = netns_for_each(set_again, &s);
+
+	*n = s.n;
+	return ret;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Instances as the default of network namespaces (sysctl net.ipv4.tcp_congestion_control). What the
+ * default was before is kept in the kernel, in a map that belongs to the instance's program.
+ */
+#ifndef LOADER_NETNS_DEFAULT_H
+#define LOADER_NETNS_DEFAULT_H
+
+#include <stdbool.h>
+
+#include "instance.h"
+
+struct json_object;
+
+/* The default of a namespace, now. */
+struct default_of {
+	char *netns; /* as --netns takes it */
+	__u32 inode;
+	char name[BBR_NAME_LEN];
+};
+
+/* Of all namespaces; *list is to be freed by defaults_free(). Their number; some may be missing. */
+int defaults_list(struct default_of **list);
+void defaults_free(struct default_of *list, int n);
+
+/*
+ * Makes the instance the default of a namespace, as --netns has it. EXIT_DONE, or after printing why
+ * EXIT_NOTHING (it is already), EXIT_USAGE (no such namespace) or EXIT_REFUSED. In o, unless it is NULL,
+ * puts what was done, else prints it.
+ */
+int default_set(const char *instance, const char *netns, struct json_object *o);
+
+/* Is there a namespace of this name? EXIT_DONE, or another after printing why not. */
+int default_check_netns(const char *netns);
+
+/*
+ * Gives each namespace of which the instance is the default what it had before. Warns of those that
+ * have it by other hands. In o, unless it is NULL, puts what was done, else prints it.
+ */
+int defaults_restore(const struct instance *inst, struct json_object *o);
+
+/*
+ * After other code was put under the name: each namespace that has it as its default is given that code, for until then it
+ * goes on with the old. *n is their number. EXIT_DONE, or another after printing what failed.
+ */
+int defaults_set_again(const char *name, unsigned int *n);
+
+#endif

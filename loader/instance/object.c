@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/utsname.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf_bbr/migrate.h"
+#include "btf_path.h"
+#include "err.h"
+#include "instance.h"
+#include "instance/link_pin.h"
+#include "instance/object.h"
+#include "instance/struct_ops.h"
+
+extern const char migrate_object[], migrate_object_end[]; /* carried.S */
+
+/* A kernel that is known to be unable to run it: says why. */
+static bool explain_kernel(void)
+{
+	struct utsname uts = {};
+	int major = 0, minor = 0, jit = 1;
+	struct btf *btf;
+	FILE *f;
+
+	uname(&uts);
+	sscanf(uts.release, "%d.%d", &major, &minor);
+	if (major && major < 6) {
+		err("Linux %s cannot run it: BPF may set a socket's pacing rate from 6.0 on",
+		    uts.release);
+		remedy("use Linux 6.1 or newer");
+		return true;
+	}
+	f = fopen("/proc/sys/net/core/bpf_jit_enable", "r");
+	if (f) {
+		if (fscanf(f, "%d", &jit) != 1)
+			jit = 1;
+		fclose(f);
+	}
+	if (!jit) {
+		err("the kernel's BPF JIT compiler is off, which congestion controls need");
+		remedy("turn it on: sysctl net.core.bpf_jit_enable=1");
+		return true;
+	}
+	btf = btf__load_vmlinux_btf();
+	if (!btf) {
+		err("this kernel carries no type information (/sys/kernel/btf/vmlinux)");
+		remedy("use a kernel that was built with CONFIG_DEBUG_INFO_BTF=y");
+		return true;
+	}
+	jit = btf__find_by_name_kind(btf, TCP_OPS_VALUE, BTF_KIND_STRUCT);
+	btf__free(btf);
+	if (jit < 0) {
+		err("this kernel has no TCP congestion controls in BPF");
+		remedy("use a kernel that was built with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y "
+		       "and CONFIG_INET=y");
+		return true;
+	}
+	return false;
+}
+
+int object_load(const struct object *obj)
+{
+	int error;
+
+	if (!bpf_object__load(obj->bpf))
+		return EXIT_DONE;
+	error = errno;
+	if (!explain_kernel()) {
+		err_bpf(error, "the kernel refused the BPF program");
+		remedy("bbrctl -v load shows the kernel's reasons");
+	}
+	return EXIT_REFUSED;
+}
+
+int migrate_object_load(const struct migrate_config *config, struct bpf_object **obj)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "bbr_migrate");
+	struct bpf_map *map;
+	int error = 0;
+
+	*obj = bpf_object__open_mem(migrate_object, migrate_object_end - migrate_object, &opts);
+	map = *obj ? bpf_object__find_map_by_name(*obj, MIGRATE_MAP_CONFIG) : NULL;
+	if (!map || bpf_map__set_initial_value(map, config, sizeof(*config)) ||
+	    bpf_object__load(*obj))
+		error = errno;
+	if (!error)
+		return EXIT_DONE;
+	if (!explain_kernel()) {
+		err_bpf(error, "the kernel refused the BPF program that goes over sockets");
+		remedy("bbrctl -v migrate shows the kernel's reasons");
+	}
+	bpf_object__close(*obj);
+	*obj = NULL;
+	return EXIT_REFUSED;
+}
+
+int object_map(const struct bpf_object *obj, const char *name)
+{
+	int fd = bpf_object__find_map_fd_by_name(obj, name);
+
+	return fd < 0 ? -ENOENT : fd;
+}
+
+int object_register(struct bpf_object *obj, const char *name, unsigned int *map_id)
+{
+	const char *why_not = pin_prepare(name);
+	bool by_link = !why_not;
+	struct ops ops;
+	int error = ops_make(&ops, obj, name, by_link);
+
+	if (why_not)
+		note("%s: not registered by a link: %s", name, why_not);
+	if (!error)
+		error = ops_register(&ops);
+	if (!error && by_link)
+		error = pin_link(name, ops.link_fd);
+	*map_id = ops.map_id;
+	ops_free(&ops);
+	if (error && by_link)
+		pin_remove(name, 0); /* what was made for it */
+	return error;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "btf_path.h"
+#include "instance.h"
+#include "instance/struct_ops.h"
+
+#define TCP_CONG_NON_RESTRICTED 1 /* sockets without CAP_NET_ADMIN may use it */
+
+/* Linux 6.4; the headers that this is built with may be older. */
+#define F_LINK (1U << 13) /* BPF_F_LINK */
+#define STRUCT_OPS ((enum bpf_attach_type)44) /* BPF_STRUCT_OPS */
+
+static const __u32 key;
+
+/* The element's type, and the value that is being made. */
+struct layout {
+	struct btf *btf;
+	__u32 type;
+	char *value;
+	__u32 size;
+};
+
+static int layout_open(struct layout *l)
+{
+	int type;
+
+	l->value = NULL;
+	l->btf = btf__load_vmlinux_btf();
+	if (!l->btf)
+		return -errno;
+	type = btf__find_by_name_kind(l->btf, TCP_OPS_VALUE, BTF_KIND_STRUCT);
+	if (type < 0)
+		return -ENOTSUP;
+	l->type = type;
+	l->size = btf__type_by_id(l->btf, type)->size;
+	l->value = calloc(1, l->size);
+	return l->value ? 0 : -ENOMEM;
+}
+
+/* But for the value, which is the caller's if it is not NULL. */
+static void layout_close(struct layout *l)
+{
+	free(l->value);
+	btf__free(l->btf);
+}
+
+static int put(struct layout *l, const char *member, const void *data, size_t len)
+{
+	const char *const path[] = { "data", member, NULL };
+	__u32 offset;
+	int error = btf_member_path(l->btf, l->type, path, &offset);
+
+	if (!error)
+		memcpy(l->value + offset, data, len);
+	return error;
+}
+
+static int put_program(struct layout *l, const char *callback, unsigned long fd)
+{
+	return put(l, callback, &fd, sizeof(fd));
+}
+
+static int put_name(struct layout *l, const char *name)
+{
+	static const __u32 flags = TCP_CONG_NON_RESTRICTED;
+	int error = put(l, "name", name, strlen(name));
+
+	return error ? error : put(l, "flags", &flags, sizeof(flags));
+}
+
+/*
+ * Makes the map, which takes over the value. For a link the kernel already takes in the programs here, so
+ * that it can only be the name that it refuses later.
+ */
+static int make_map(struct ops *ops, struct layout *l, const char *name, int btf_fd)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .btf_fd = btf_fd,
+		    .btf_vmlinux_value_type_id = l->type, .map_flags = ops->by_link ? F_LINK : 0);
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+
+	ops->fd = bpf_map_create(BPF_MAP_TYPE_STRUCT_OPS, name, sizeof(key), l->size, 1, &opts);
+	if (ops->fd < 0 || bpf_obj_get_info_by_fd(ops->fd, &info, &len))
+		return -errno;
+	ops->map_id = info.id;
+	if (ops->by_link && bpf_map_update_elem(ops->fd, &key, l->value, 0))
+		return -errno;
+	ops->value = l->value;
+	l->value = NULL;
+	return 0;
+}
+
+/*
+ * libbpf registers a struct_ops map under the names that were compiled into the object, and its
+ * versions differ in what they let one change. So leave libbpf's map alone, and make another one of the
+ * same programs.
+ */
+int ops_make(struct ops *ops, struct bpf_object *obj, const char *name, bool by_link)
+{
+	struct bpf_program *prog;
+	struct layout l;
+	int error = layout_open(&l);
+
+	*ops = (struct ops){ .by_link = by_link, .fd = -1, .link_fd = -1 };
+	if (error)
+		goto out;
+	bpf_object__for_each_program(prog, obj)
+	{
+		/* Each program has the name of the callback that it is. */
+		error = put_program(&l, bpf_program__name(prog), bpf_program__fd(prog));
+		if (error)
+			goto out;
+	}
+	error = put_name(&l, name);
+	if (!error)
+		error = make_map(ops, &l, name, bpf_object__btf_fd(obj));
+out:
+	layout_close(&l);
+	return error;
+}
+
+/* The kernel gives program ids where it takes their file descriptors. */
+static int put_programs_of(struct layout *l, const char *value, int *fds, int *n)
+{
+	static const char *const data[] = { "data", NULL };
+	const struct btf_type *t = btf__type_by_id(l->btf, l->type);
+	__u32 start;
+	int error = btf_member_path(l->btf, l->type, data, &start);
+
+	if (error)
+		return error;
+	/* `data` is the last member. */
+	t = btf__type_by_id(l->btf,
+			    btf__resolve_type(l->btf, btf_members(t)[btf_vlen(t) - 1].type));
+	for (int i = 0; i < btf_vlen(t); i++) {
+		const struct btf_type *m =
+			btf__type_by_id(l->btf, btf__resolve_type(l->btf, btf_members(t)[i].type));
+		__u64 id;
+
+		if (!btf_is_ptr(m))
+			continue;
+		m = btf__type_by_id(l->btf, btf__resolve_type(l->btf, m->type));
+		memcpy(&id, value + start + btf_member_bit_offset(t, i) / 8, sizeof(id));
+		if (!btf_is_func_proto(m) || !id)
+			continue;
+		fds[*n] = bpf_prog_get_fd_by_id(id);
+		if (fds[*n] < 0)
+			return -errno;
+		error = put_program(l, btf__name_by_offset(l->btf, btf_members(t)[i].name_off),
+				    fds[(*n)++]);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+int ops_remake(struct ops *ops, const struct instance *inst, int btf_fd)
+{
+	int fds[64], n = 0, map_fd = instance_map(inst->map_id); /* 64: the kernel's limit */
+	struct layout l;
+	char *value = NULL;
+	int error = layout_open(&l);
+
+	*ops = (struct ops){ .fd = -1, .link_fd = -1 };
+	if (!error && map_fd < 0)
+		error = map_fd;
+	if (!error && !(value = calloc(1, l.size)))
+		error = -ENOMEM;
+	if (!error && bpf_map_lookup_elem(map_fd, &key, value))
+		error = -errno;
+	if (!error)
+		error = put_programs_of(&l, value, fds, &n);
+	if (!error)
+		error = put_name(&l, inst->name);
+	if (!error)
+		error = make_map(ops, &l, inst->name, btf_fd);
+	/* The programs' file descriptors stay open until the process ends: the value holds them. */
+	free(value);
+	if (map_fd >= 0)
+		close(map_fd);
+	layout_close(&l);
+	return error;
+}
+
+int ops_register(struct ops *ops)
+{
+	if (!ops->by_link)
+		return bpf_map_update_elem(ops->fd, &key, ops->value, 0) ? -errno : 0;
+	ops->link_fd = bpf_link_create(ops->fd, 0, STRUCT_OPS, NULL);
+	return ops->link_fd < 0 ? -errno : 0;
+}
+
+int ops_replace(const struct ops *ops, int link_fd)
+{
+	return bpf_link_update(link_fd, ops->fd, NULL) ? -errno : 0;
+}
+
+void ops_free(struct ops *ops)
+{
+	if (ops->link_fd >= 0)
+		close(ops->link_fd);
+	if (ops->fd >= 0)
+		close(ops->fd);
+	free(ops->value);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "err.h"
+#include "instance.h"
+#include "instance/link_pin.h"
+#include "instance/struct_ops.h"
+#include "instance/swap.h"
+#include "instance/unregister.h"
+
+static __u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static int replace(const struct instance *old, const struct ops *new)
+{
+	int error, fd = bpf_link_get_fd_by_id(old->link_id);
+
+	if (fd < 0)
+		return -errno;
+	error = ops_replace(new, fd);
+	close(fd);
+	return error;
+}
+
+struct unregistering {
+	const struct instance *inst;
+	int ret;
+	atomic_bool done;
+};
+
+static void *run_unregister(void *arg)
+{
+	struct unregistering *u = arg;
+
+	u->ret = unregister(u->inst);
+	atomic_store(&u->done, true);
+	return NULL;
+}
+
+/*
+ * The kernel takes the name away, then waits for a grace period of RCU before it returns from that. So another
+ * thread asks it to, while this one tries to register: it succeeds as soon as the name is free. -EEXIST:
+ * it still is taken.
+ */
+static int register_behind(const struct instance *old, struct ops *new, __u64 *gap_ns)
+{
+	struct unregistering u = { .inst = old };
+	__u64 begin = now_ns(), try = begin;
+	pthread_t thread;
+	bool done;
+	int error = pthread_create(&thread, NULL, run_unregister, &u);
+
+	if (error)
+		return -error;
+	do {
+		done = atomic_load(&u.done);
+		begin = try; /* of the last time that the name was there */
+		try = now_ns();
+		error = ops_register(new);
+		if (error)
+			sched_yield();
+	} while (error == -EEXIST && !done);
+	*gap_ns = now_ns() - begin;
+	pthread_join(thread, NULL);
+	return error;
+}
+
+/* `again` holds the old programs. */
+static void put_back(const struct instance *old, struct ops *again)
+{
+	int error = ops_register(again);
+
+	if (!error)
+		err("%s: the old code is registered again (map id %u)", old->name, again->map_id);
+	else
+		err("%s: the old code could not be registered again: %s", old->name,
+		    strerror(-error));
+	if (error)
+		remedy("load it: bbrctl load --name %s", old->name);
+}
+
+/* Without a link: the name has to be given up before it can be taken. */
+static int swap_with_gap(const struct instance *old, struct ops *new, struct ops *again,
+			 struct swap *swap)
+{
+	sigset_t all, before;
+	int error = ops_register(new);
+
+	/* All but the name is checked by this, before anything is changed. */
+	if (error != -EEXIST)
+		return error ? error : -ESTALE; /* it has just been unregistered by somebody */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	error = register_behind(old, new, &swap->gap_ns);
+	if (!error && new->by_link)
+		error = pin_link(old->name, new->link_fd);
+	if (error && new->link_fd >= 0) {
+		close(new->link_fd);
+		new->link_fd = -1;
+	}
+	if (error && error != -EEXIST)
+		put_back(old, again);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+int swap_code(const struct instance *old, struct bpf_object *obj, struct swap *swap)
+{
+	struct ops new, again = { .fd = -1, .link_fd = -1 };
+	int error;
+
+	memset(swap, 0, sizeof(*swap));
+	swap->atomic = old->link_id;
+	swap->why_plain = old->link_id ? NULL : pin_prepare(old->name);
+	error = ops_make(&new, obj, old->name, !swap->why_plain);
+	swap->map_id = new.map_id;
+	if (!error && !swap->atomic)
+		error = ops_remake(&again, old, bpf_object__btf_fd(obj));
+	if (!error)
+		error = swap->atomic ? replace(old, &new) : swap_with_gap(old, &new, &again, swap);
+	ops_free(&new);
+	ops_free(&again);
+	if (error && !old->link_id)
+		pin_remove(old->name, 0); /* what was made for it */
+	return error ? err_bpf(error, "the kernel refused to register the new code") : EXIT_DONE;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a migration did, as text and as JSON. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <json-c/json.h>
+#include <netinet/tcp.h>
+
+#include "address.h"
+#include "err.h"
+#include "migration/migration.h"
+
+#define KERNEL_ENOTSUPP 524 /* not the one of user space */
+
+/* Why the kernel did not move a socket. */
+static const char *reason(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return "the kernel does not know the new one any more";
+	case EBUSY:
+		return "the new one is being unloaded, or the socket is just changing to another";
+	case EPERM:
+		return "the new one is restricted";
+	case KERNEL_ENOTSUPP:
+		return "BPF may not move a socket to it";
+	default:
+		return strerror(error);
+	}
+}
+
+static const char *state_name(__u8 state)
+{
+	static const char *const names[] = {
+		[TCP_ESTABLISHED] = "ESTABLISHED", [TCP_SYN_SENT] = "SYN_SENT",
+		[TCP_SYN_RECV] = "SYN_RECV",	   [TCP_FIN_WAIT1] = "FIN_WAIT1",
+		[TCP_FIN_WAIT2] = "FIN_WAIT2",	   [TCP_CLOSE] = "CLOSE",
+		[TCP_CLOSE_WAIT] = "CLOSE_WAIT",   [TCP_LAST_ACK] = "LAST_ACK",
+		[TCP_LISTEN] = "LISTEN",	   [TCP_CLOSING] = "CLOSING",
+	};
+
+	return state < sizeof(names) / sizeof(names[0]) && names[state] ? names[state] : "?";
+}
+
+static const char *what_name(const struct migrate_record *r)
+{
+	static const char *const names[] = {
+		[MIGRATE_MOVED] = "moved",
+		[MIGRATE_FAILED] = "failed",
+		[MIGRATE_LEFT] = "left",
+	};
+
+	return names[r->what];
+}
+
+/* Calls one for each errno that occurred, with how often it did. */
+static void for_each_error(const struct migration *m,
+			   void (*one)(int error, size_t count, void *data), void *data)
+{
+	size_t counts[KERNEL_ENOTSUPP + 1] = {};
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->records[i].what == MIGRATE_FAILED && -m->records[i].error <= KERNEL_ENOTSUPP)
+			counts[-m->records[i].error]++;
+	for (int error = 0; error <= KERNEL_ENOTSUPP; error++)
+		if (counts[error])
+			one(error, counts[error], data);
+}
+
+static void print_error(int error, size_t count, void *data)
+{
+	(void)data;
+	err("%zu could not be moved: %s", count, reason(error));
+}
+
+static void add_error(int error, size_t count, void *list)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "errno", json_object_new_int(error));
+	json_object_object_add(o, "error", json_object_new_string(reason(error)));
+	json_object_object_add(o, "count", json_object_new_int64(count));
+	json_object_array_add(list, o);
+}
+
+static struct json_object *record_json(const struct migrate_record *r)
+{
+	struct json_object *o = json_object_new_object();
+	char text[ADDRESS_TEXT_LEN];
+
+	json_object_object_add(o, "netns", json_object_new_int64(r->netns));
+	format_address(text, sizeof(text), r->laddr);
+	json_object_object_add(o, "local", json_object_new_string(text));
+	json_object_object_add(o, "local_port", json_object_new_int(ntohs(r->lport)));
+	format_address(text, sizeof(text), r->raddr);
+	json_object_object_add(o, "remote", json_object_new_string(text));
+	json_object_object_add(o, "remote_port", json_object_new_int(ntohs(r->rport)));
+	json_object_object_add(o, "state", json_object_new_string(state_name(r->state)));
+	json_object_object_add(o, "result", json_object_new_string(what_name(r)));
+	json_object_object_add(o, "errno", json_object_new_int(-r->error));
+	return o;
+}
+
+static void add_count(struct json_object *o, const char *key, size_t count)
+{
+	json_object_object_add(o, key, json_object_new_int64(count));
+}
+
+void migration_to_json(const struct migration *m, bool verbose, struct json_object *o)
+{
+	struct json_object *errors = json_object_new_array(), *list;
+
+	json_object_object_add(o, "from", json_object_new_string(m->config.from));
+	json_object_object_add(o, "to", json_object_new_string(m->config.to));
+	json_object_object_add(o, "dry_run", json_object_new_boolean(m->config.dry_run));
+	add_count(o, "namespaces", m->namespaces);
+	add_count(o, "moved", migration_count(m, MIGRATE_MOVED, false));
+	add_count(o, "listeners_moved", migration_count(m, MIGRATE_MOVED, true));
+	add_count(o, "listeners_left", migration_count(m, MIGRATE_LEFT, true));
+	add_count(o, "failed",
+		  migration_count(m, MIGRATE_FAILED, false) +
+			  migration_count(m, MIGRATE_FAILED, true));
+	for_each_error(m, add_error, errors);
+	json_object_object_add(o, "errors", errors);
+	json_object_object_add(o, "unfinished", json_object_new_boolean(m->unfinished));
+	if (!verbose)
+		return;
+	list = json_object_new_array();
+	for (size_t i = 0; i < m->n; i++)
+		json_object_array_add(list, record_json(&m->records[i]));
+	json_object_object_add(o, "sockets", list);
+}
+
+static void print_record(const struct migrate_record *r)
+{
+	char local[ADDRESS_TEXT_LEN], remote[ADDRESS_TEXT_LEN];
+
+	format_endpoint(local, sizeof(local), r->laddr, r->lport);
+	format_endpoint(remote, sizeof(remote), r->raddr, r->rport);
+	printf("%-6s %-11s %s %s netns %u\n", what_name(r), state_name(r->state), local, remote,
+	       r->netns);
+}
+
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+void migration_print(const struct migration *m, bool verbose)
+{
+	size_t moved = migration_count(m, MIGRATE_MOVED, false);
+	size_t listeners = migration_count(m, MIGRATE_MOVED, true);
+	size_t left = migration_count(m, MIGRATE_LEFT, true);
+
+	for (size_t i = 0; verbose && i < m->n; i++)
+		print_record(&m->records[i]);
+	if (m->n) {
+		printf("%s %zu connection%s", m->config.dry_run ? "would move" : "moved", moved,
+		       plural(moved));
+		if (listeners)
+			printf(" and %zu listener%s", listeners, plural(listeners));
+		printf(" from %s to %s\n", m->config.from, m->config.to);
+	}
+	if (left)
+		printf("left %zu listener%s, and what they accept later, with %s; --listeners "
+		       "moves "
+		       "them, too\n",
+		       left, plural(left), m->config.from);
+}
+
+int migration_judge(const struct migration *m)
+{
+	size_t moved =
+		migration_count(m, MIGRATE_MOVED, false) + migration_count(m, MIGRATE_MOVED, true);
+	size_t failed = migration_count(m, MIGRATE_FAILED, false) +
+			migration_count(m, MIGRATE_FAILED, true);
+
+	if (m->unfinished && !m->stopped) {
+		err("not done: there are always new sockets with %s", m->config.from);
+		remedy("stop giving it to new ones (a default, listeners: --listeners), and do it "
+		       "again");
+	}
+	for_each_error(m, print_error, NULL);
+	if (failed || m->unfinished)
+		return EXIT_REFUSED;
+	if (moved)
+		return EXIT_DONE;
+	err("no connection that was asked for uses %s", m->config.from);
+	return EXIT_NOTHING;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <netinet/tcp.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "err.h"
+#include "instance/object.h"
+#include "migration/migration.h"
+#include "netns.h"
+
+/*
+ * In each namespace. The first one finds all but what a hash table hides that changes between two
+ * read()s (before 6.17 the kernel goes on by position); the last one finds nothing new.
+ */
+#define MAX_PASSES 32
+#define AVAILABLE "/proc/sys/net/ipv4/tcp_available_congestion_control"
+#define READ_SIZE (32 << 10) /* the kernel's buffer */
+
+static volatile sig_atomic_t is_stopped;
+
+static void on_stop(int sig)
+{
+	(void)sig;
+	is_stopped = true;
+}
+
+/* A signal ends it between two read()s, so that it can say how far it came. */
+static void handle_signals(bool handle)
+{
+	struct sigaction action = { .sa_handler = handle ? on_stop : SIG_DFL };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* The slot of a cookie: its own, or the empty one where it belongs. */
+static __u32 *slot_of(const struct migration *m, __u64 cookie)
+{
+	size_t i = cookie * 0x9e3779b97f4a7c15ull >> 32;
+
+	for (;; i++) {
+		__u32 *slot = &m->index[i & (m->index_size - 1)];
+
+		if (!*slot || m->records[*slot - 1].cookie == cookie)
+			return slot;
+	}
+}
+
+/* Room for one more. */
+static int grow(struct migration *m)
+{
+	size_t size = m->index_size ? 2 * m->index_size : 1024;
+	struct migrate_record *records;
+	__u32 *index;
+
+	if (m->index_size && m->n < m->index_size / 2)
+		return 0;
+	index = calloc(size, sizeof(*index));
+	records = realloc(m->records, size / 2 * sizeof(*records));
+	if (records)
+		m->records = records;
+	if (!index || !records) {
+		free(index);
+		return -ENOMEM;
+	}
+	free(m->index);
+	m->index = index;
+	m->index_size = size;
+	for (size_t i = 0; i < m->n; i++)
+		*slot_of(m, records[i].cookie) = i + 1;
+	return 0;
+}
+
+/* Returns whether the socket is new, or -errno. The last that happened to a socket counts. */
+static int note_record(struct migration *m, const struct migrate_record *r)
+{
+	int error = grow(m);
+	__u32 *slot;
+
+	if (error)
+		return error;
+	slot = slot_of(m, r->cookie);
+	if (*slot) {
+		m->records[*slot - 1] = *r;
+		return 0;
+	}
+	m->records[m->n++] = *r;
+	*slot = m->n;
+	return 1;
+}
+
+/* One pass over the namespace that we are in. Returns how many sockets were new, or -errno. */
+static int pass(struct migration *m, int link)
+{
+	static struct migrate_record buf[READ_SIZE / sizeof(struct migrate_record)];
+	int fd = bpf_iter_create(link), found = 0;
+	size_t have = 0;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (!is_stopped) {
+		n = read(fd, (char *)buf + have, sizeof(buf) - have);
+		if (n < 0 &&
+		    (errno == EAGAIN || errno == EINTR)) /* EAGAIN: none of very many matched */
+			continue;
+		if (n <= 0)
+			break;
+		have += n;
+		for (size_t i = 0; i < have / sizeof(*buf); i++) {
+			int new = note_record(m, &buf[i]);
+
+			if (new < 0) {
+				close(fd);
+				return new;
+			}
+			found += new;
+		}
+		memmove(buf, (char *)buf + have / sizeof(*buf) * sizeof(*buf), have % sizeof(*buf));
+		have %= sizeof(*buf);
+	}
+	if (n < 0 && errno != EINTR)
+		found = -errno;
+	close(fd);
+	return found;
+}
+
+struct visit {
+	struct migration *m;
+	int link;
+};
+
+static int visit(const struct netns *ns, void *data)
+{
+	const struct visit *v = data;
+	int found = 1;
+
+	v->m->namespaces++;
+	for (int i = 0; i < MAX_PASSES && found > 0 && !is_stopped; i++)
+		found = pass(v->m, v->link);
+	if (found < 0) {
+		err("cannot go over the sockets of network namespace %s: %s", ns->name,
+		    strerror(-found));
+		return EXIT_REFUSED;
+	}
+	v->m->unfinished |= found || is_stopped;
+	return is_stopped ? EXIT_REFUSED : EXIT_DONE;
+}
+
+static int run(struct migration *m, const struct bpf_object *obj)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(obj, "migrate");
+	struct bpf_link *link = prog ? bpf_program__attach_iter(prog, NULL) : NULL;
+	struct visit v = { .m = m };
+	int ret;
+
+	if (!link)
+		return err_bpf(errno, "the kernel refused to go over its sockets");
+	v.link = bpf_link__fd(link);
+	handle_signals(true);
+	ret = netns_visit_all(m->netns, visit, &v);
+	handle_signals(false);
+	bpf_link__destroy(link);
+	m->stopped = is_stopped;
+	if (is_stopped) {
+		err("stopped by a signal");
+		remedy("do it again for what is left");
+	}
+	return ret;
+}
+
+int migration_run(struct migration *m)
+{
+	struct bpf_object *obj;
+	int ret;
+
+	m->unfinished = false;
+	m->namespaces = 0;
+	ret = migrate_object_load(&m->config, &obj);
+	if (ret)
+		return ret;
+	ret = run(m, obj);
+	bpf_object__close(obj);
+	return ret;
+}
+
+void migration_free(struct migration *m)
+{
+	free(m->records);
+	free(m->index);
+}
+
+size_t migration_count(const struct migration *m, enum migrate_what what, bool listeners)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		n += m->records[i].what == what && (m->records[i].state == TCP_LISTEN) == listeners;
+	return n;
+}
+
+int migration_check_to(const char *option, const char *name)
+{
+	char available[4096] = "", word[BBR_NAME_LEN + 2];
+	FILE *f = fopen(AVAILABLE, "re");
+
+	if (!f || !fgets(available, sizeof(available), f)) {
+		err("cannot read %s: %s", AVAILABLE, strerror(errno));
+		if (f)
+			fclose(f);
+		return EXIT_REFUSED;
+	}
+	fclose(f);
+	available[strcspn(available, "\n")] = 0;
+	for (char *p = available; *p; p += strcspn(p, " ")) {
+		p += strspn(p, " ");
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(p, " "), p);
+		if (!strcmp(word, name))
+			return EXIT_DONE;
+	}
+	err("%s %s: the kernel has no congestion control of this name", option, name);
+	remedy("it has: %s; others are loaded by bbrctl load, or modprobe tcp_NAME", available);
+	return EXIT_USAGE;
+}

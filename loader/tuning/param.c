@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "err.h"
+#include "tuning/param.h"
+#include "units.h"
+
+struct param_set param_set_default(const struct algorithm *algorithm)
+{
+	struct param_set set = { .algorithm = algorithm };
+
+	memcpy(set.value, algorithm->defaults, algorithm->params_size);
+	return set;
+}
+
+void param_set_clamp(struct param_set *set)
+{
+	param_for_each(param, set->algorithm)
+	{
+		__u32 *v = &set->value[param->first];
+
+		for (__u32 k = 0; k < param->n; k++) {
+			if (v[k] < param->lo)
+				v[k] = param->lo;
+			if (v[k] > param->hi)
+				v[k] = param->hi;
+		}
+	}
+}
+
+bool param_set_equal(const struct param_set *a, const struct param_set *b)
+{
+	return !memcmp(a->value, b->value, a->algorithm->params_size);
+}
+
+int param_set_changed(const struct param_set *set)
+{
+	int changed = 0;
+
+	param_for_each(param, set->algorithm) changed += !param_is_default(param, set);
+	return changed;
+}
+
+const struct param *param_find(const struct algorithm *algorithm, const char *key, size_t len)
+{
+	param_for_each(param, algorithm) if (strlen(param->key) == len &&
+					     !strncmp(param->key, key, len)) return param;
+	return NULL;
+}
+
+static void say_list_of_keys(const struct algorithm *algorithm)
+{
+	if (algorithm == algorithms[0])
+		remedy("bbrctl show --defaults lists all keys");
+	else
+		remedy("bbrctl show --defaults --algorithm %s lists all keys", algorithm->name);
+}
+
+int param_check_keys(const struct algorithm *algorithm, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (param_find(algorithm, argv[i], strlen(argv[i])))
+			continue;
+		err("%s: no parameter has the key %s", argv[0], argv[i]);
+		say_list_of_keys(algorithm);
+		return EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
+/* The only algorithm that has a parameter of this key; the first of all if none has; NULL if several have. */
+static const struct algorithm *only_one_with(const char *key, size_t len)
+{
+	const struct algorithm *found = NULL;
+
+	for (size_t i = 0; i < n_algorithms; i++) {
+		if (!param_find(algorithms[i], key, len))
+			continue;
+		if (found)
+			return NULL;
+		found = algorithms[i];
+	}
+	return found ? found : algorithms[0];
+}
+
+int param_check_keys_early(int argc, char **argv)
+{
+	int ret = EXIT_DONE;
+
+	for (int i = 1; !ret && i < argc; i++) {
+		const struct algorithm *algorithm = only_one_with(argv[i], strlen(argv[i]));
+		char *one[] = { argv[0], argv[i] };
+
+		if (algorithm)
+			ret = param_check_keys(algorithm, 2, one);
+	}
+	return ret;
+}
+
+int param_check_assignments_early(int n, char **assignments)
+{
+	int ret = EXIT_DONE;
+
+	for (int i = 0; !ret && i < n; i++) {
+		const struct algorithm *algorithm =
+			only_one_with(assignments[i], strcspn(assignments[i], "="));
+		struct param_set scratch;
+
+		if (!algorithm)
+			continue;
+		scratch = param_set_default(algorithm);
+		ret = param_assign(assignments[i], &scratch);
+	}
+	return ret;
+}
+
+static bool same_values(const struct param *param, const __u32 *a, const __u32 *b)
+{
+	return !memcmp(&a[param->first], &b[param->first], param->n * sizeof(*a));
+}
+
+bool param_equal(const struct param *param, const struct param_set *a, const struct param_set *b)
+{
+	return same_values(param, a->value, b->value);
+}
+
+bool param_is_default(const struct param *param, const struct param_set *set)
+{
+	return same_values(param, set->value, set->algorithm->defaults);
+}
+
+void param_reset(const struct param *param, struct param_set *set)
+{
+	memcpy(&set->value[param->first], &set->algorithm->defaults[param->first],
+	       param->n * sizeof(*set->value));
+}
+
+/* One value as text to the table's unit, not yet rounded. */
+static enum parse_error parse_value(const struct param *param, const char *s, double *value)
+{
+	char number[PARAM_TEXT_LEN];
+	enum parse_error error;
+	size_t len = strlen(s);
+
+	if (!strcmp(s, "0")) { /* the same in any unit */
+		*value = 0;
+		return PARSE_OK;
+	}
+	switch (param->unit) {
+	case BBR_U_GAIN:
+		error = parse_number(s, value);
+		*value *= BBR_UNIT;
+		return error;
+	case BBR_U_PERCENT:
+		if (!len || s[len - 1] != '%')
+			return parse_number(s, value) ? PARSE_NOT_A_NUMBER : PARSE_NO_UNIT;
+		snprintf(number, sizeof(number), "%.*s", (int)len - 1, s);
+		return parse_number(number, value);
+	case BBR_U_USEC:
+		error = parse_duration(s, value);
+		*value /= 1e3;
+		return error;
+	case BBR_U_MSEC:
+		error = parse_duration(s, value);
+		*value /= 1e6;
+		return error;
+	case BBR_U_BITRATE:
+		return parse_bitrate(s, value);
+	case BBR_U_KBITRATE:
+		error = parse_bitrate(s, value);
+		*value /= 1e3;
+		return error;
+	default:
+		return parse_number(s, value);
+	}
+}
+
+static const char *unit_hint(const struct param *param)
+{
+	switch (param->unit) {
+	case BBR_U_GAIN:
+		return "a decimal, such as 1.25";
+	case BBR_U_PERCENT:
+		return "a whole percentage, such as 1%";
+	case BBR_U_USEC:
+		return "a time of whole microseconds, such as 100ms or 50us";
+	case BBR_U_MSEC:
+		return "a time of whole milliseconds, such as 10s or 200ms";
+	case BBR_U_BITRATE:
+		return "a rate, such as 1.2mbit or 64kbit";
+	case BBR_U_KBITRATE:
+		return "a rate of whole kbit/s, such as 100mbit or 64kbit";
+	default:
+		return "a whole number";
+	}
+}
+
+static int refuse(const struct param *param, const char *value, const char *why)
+{
+	char range[PARAM_TEXT_LEN];
+
+	param_format_range(param, range, sizeof(range));
+	err("%s=%s: %s", param->key, value, why);
+	if (param->n > 1)
+		remedy("%s takes %u values, each %s, from %s", param->key, param->n,
+		       unit_hint(param), range);
+	else
+		remedy("%s takes %s, from %s", param->key, unit_hint(param), range);
+	return EXIT_USAGE;
+}
+
+/* One value into *out. `all` is the whole of what the user wrote, for the message. */
+static int assign_value(const struct param *param, const char *all, const char *s, __u32 *out)
+{
+	enum parse_error error;
+	double value, rounded;
+
+	error = parse_value(param, s, &value);
+	if (error)
+		return refuse(param, all, parse_error_text(error));
+	rounded = round(value);
+	/* Gains are rounded to the next 256th, which is how 2.885 becomes mainline's 739. */
+	if (param->unit != BBR_U_GAIN && fabs(value - rounded) > 1e-6)
+		return refuse(param, all, "too fine");
+	if (rounded < param->lo || rounded > param->hi)
+		return refuse(param, all, "out of range");
+	*out = rounded;
+	return EXIT_DONE;
+}
+
+static int assign_list(const struct param *param, const char *all, char *list, __u32 *out)
+{
+	__u32 n = 1;
+	char *s;
+
+	for (s = list; *s; s++)
+		n += *s == ',';
+	if (n != param->n)
+		return refuse(param, all, n > param->n ? "too many values" : "too few values");
+	for (n = 0; n < param->n; n++)
+		if (assign_value(param, all, strsep(&list, ","), &out[n]))
+			return EXIT_USAGE;
+	return EXIT_DONE;
+}
+
+int param_assign(const char *assignment, struct param_set *set)
+{
+	const char *eq = strchr(assignment, '=');
+	const struct param *param;
+	__u32 values[PARAM_VALUES_MAX];
+	char *list;
+	int ret;
+
+	if (!eq) {
+		err("%s: not of the form key=value", assignment);
+		return EXIT_USAGE;
+	}
+	param = param_find(set->algorithm, assignment, eq - assignment);
+	if (!param) {
+		err("%s: no parameter has the key %.*s", assignment, (int)(eq - assignment),
+		    assignment);
+		say_list_of_keys(set->algorithm);
+		return EXIT_USAGE;
+	}
+	list = strdup(eq + 1);
+	if (!list) {
+		err("%s: out of memory", assignment);
+		return EXIT_REFUSED;
+	}
+	ret = assign_list(param, eq + 1, list, values);
+	free(list);
+	if (!ret)
+		memcpy(&set->value[param->first], values, param->n * sizeof(*values));
+	return ret;
+}
+
+/* The shortest decimal that param_assign() takes back to the same 256ths. */
+static void format_gain(__u32 value, char *buf, size_t size)
+{
+	for (int digits = 0; digits <= 8; digits++) {
+		snprintf(buf, size, "%.*f", digits, (double)value / BBR_UNIT);
+		if (round(strtod(buf, NULL) * BBR_UNIT) == value)
+			return;
+	}
+}
+
+void param_format_value(const struct param *param, __u32 value, char *buf, size_t size)
+{
+	switch (param->unit) {
+	case BBR_U_GAIN:
+		format_gain(value, buf, size);
+		break;
+	case BBR_U_PERCENT:
+		snprintf(buf, size, "%u%%", value);
+		break;
+	case BBR_U_USEC:
+		format_duration(buf, size, value * 1000ull);
+		break;
+	case BBR_U_MSEC:
+		format_duration(buf, size, value * 1000000ull);
+		break;
+	case BBR_U_BITRATE:
+		format_bitrate(buf, size, value);
+		break;
+	case BBR_U_KBITRATE:
+		format_bitrate(buf, size, value * 1000ull);
+		break;
+	default:
+		snprintf(buf, size, "%u", value);
+	}
+}
+
+void param_format(const struct param *param, const struct param_set *set, char *buf, size_t size)
+{
+	const __u32 *v = &set->value[param->first];
+	size_t len = 0;
+
+	for (__u32 i = 0; i < param->n && len < size; i++) {
+		if (i)
+			len += snprintf(buf + len, size - len, ",");
+		param_format_value(param, v[i], buf + len, size - len);
+		len += strlen(buf + len);
+	}
+}
+
+void param_format_range(const struct param *param, char *buf, size_t size)
+{
+	char lo[UNITS_LEN], hi[UNITS_LEN];
+
+	param_format_value(param, param->lo, lo, sizeof(lo));
+	param_format_value(param, param->hi, hi, sizeof(hi));
+	snprintf(buf, size, "%s to %s", lo, hi);
+}
+
+const char *param_unit_name(const struct param *param)
+{
+	switch (param->unit) {
+	case BBR_U_GAIN:
+		return "ratio";
+	case BBR_U_PERCENT:
+		return "percent";
+	case BBR_U_PACKETS:
+		return "packets";
+	case BBR_U_ROUNDS:
+		return "rounds";
+	case BBR_U_USEC:
+		return "us";
+	case BBR_U_MSEC:
+		return "ms";
+	case BBR_U_BITRATE:
+	case BBR_U_KBITRATE:
+		return "bps";
+	default:
+		return "count";
+	}
+}
+
+static struct json_object *value_json(const struct param *param, __u32 value)
+{
+	char text[PARAM_TEXT_LEN];
+
+	if (param->unit == BBR_U_KBITRATE)
+		return json_object_new_int64(value * 1000ll);
+	if (param->unit != BBR_U_GAIN)
+		return json_object_new_int64(value);
+	format_gain(value, text, sizeof(text));
+	return json_object_new_double_s(strtod(text, NULL), text);
+}
+
+struct json_object *param_json(const struct param *param, const struct param_set *set)
+{
+	const __u32 *v = &set->value[param->first];
+	struct json_object *list;
+
+	if (param->n == 1)
+		return value_json(param, *v);
+	list = json_object_new_array();
+	for (__u32 i = 0; i < param->n; i++)
+		json_object_array_add(list, value_json(param, v[i]));
+	return list;
+}
+
+struct json_object *param_range_json(const struct param *param)
+{
+	struct json_object *range = json_object_new_array();
+
+	json_object_array_add(range, value_json(param, param->lo));
+	json_object_array_add(range, value_json(param, param->hi));
+	return range;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Parameters of an algorithm: its table (lib/descriptor.h), a set of values, and both as text.
+ */
+#ifndef LOADER_PARAM_H
+#define LOADER_PARAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "descriptor.h"
+
+struct json_object;
+
+/* A value for each parameter, as struct bbr_params of the algorithm has them. */
+struct param_set {
+	const struct algorithm *algorithm;
+	__u32 value[PARAM_VALUES_MAX];
+};
+
+#define PARAM_TEXT_LEN 128 /* room for any value, list and range */
+
+/* All at their defaults. */
+struct param_set param_set_default(const struct algorithm *algorithm);
+
+/* Brings every value into its range, as the BPF program does when it reads them. */
+void param_set_clamp(struct param_set *set);
+
+/* Are all values the same? Both sets belong to the same algorithm. */
+bool param_set_equal(const struct param_set *a, const struct param_set *b);
+
+/* How many parameters differ from their defaults. */
+int param_set_changed(const struct param_set *set);
+
+/* The parameter of a key (its first len characters), or NULL. */
+const struct param *param_find(const struct algorithm *algorithm, const char *key, size_t len);
+
+/*
+ * Are the arguments of a verb (argv[0]) keys? EXIT_DONE, or EXIT_USAGE after printing the first that is not.
+ */
+int param_check_keys(const struct algorithm *algorithm, int argc, char **argv);
+
+/*
+ * While it is not known yet which algorithm is meant: finds what would be a mistake for every algorithm, in the keys that
+ * are a verb's arguments or in n assignments. So the user hears of it before the kernel is asked.
+ */
+int param_check_keys_early(int argc, char **argv);
+int param_check_assignments_early(int n, char **assignments);
+
+/* Loops over the parameters of an algorithm. */
+#define param_for_each(param, of)                                                             \
+	for (const struct param *param = (of)->params; param < (of)->params + (of)->n_params; \
+	     param++)
+
+bool param_equal(const struct param *param, const struct param_set *a, const struct param_set *b);
+bool param_is_default(const struct param *param, const struct param_set *set);
+
+/* Puts one parameter back to its default. */
+void param_reset(const struct param *param, struct param_set *set);
+
+/*
+ * Takes "key=value" or, for lists, "key=v1,v2,..." into the set. On an error prints the key, the value and
+ * what is allowed, and leaves the set as it was. Returns EXIT_DONE or EXIT_USAGE.
+ */
+int param_assign(const char *assignment, struct param_set *set);
+
+/* As text that param_assign() takes: "2.887", "10s", "1.2mbit", "1.25,0.75,1". */
+void param_format(const struct param *param, const struct param_set *set, char *buf, size_t size);
+void param_format_value(const struct param *param, __u32 value, char *buf, size_t size);
+
+/* "1 to 15.996" */
+void param_format_range(const struct param *param, char *buf, size_t size);
+
+/* The unit of its numbers in JSON: "ratio" (a decimal), "percent", "packets", "rounds", "us", "ms", "bps",
+ * "count".
+ */
+const char *param_unit_name(const struct param *param);
+
+/* Its value (or list of values), and its lowest and highest, as numbers of that unit. */
+struct json_object *param_json(const struct param *param, const struct param_set *set);
+struct json_object *param_range_json(const struct param *param);
+
+#endif

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "embedded.h"
+#include "err.h"
+#include "tuning/ini_file.h"
+#include "tuning/param.h"
+#include "tuning/profile_definitions.h"
+#include "tuning/profile_map.h"
+
+#define BUILT_IN "built in"
+#define ALGORITHM_LEN 64
+
+/* A file that is being read. */
+struct reader {
+	struct profile_definitions *defs;
+	const char *origin;
+	const char *algorithm; /* that its profiles are of */
+	bool skips_others; /* of another algorithm, or are they a mistake? */
+	char line[ALGORITHM_LEN]; /* what the file says of it */
+};
+
+static void free_def(struct profile_definition *def)
+{
+	free(def->about);
+	free(def->needs);
+	free(def->origin);
+}
+
+void profile_definitions_free(struct profile_definitions *defs)
+{
+	for (size_t i = 0; i < defs->n; i++)
+		free_def(&defs->def[i]);
+	free(defs->def);
+	*defs = (struct profile_definitions){};
+}
+
+static struct profile_definition *find(const struct profile_definitions *defs, const char *name)
+{
+	for (size_t i = 0; i < defs->n; i++)
+		if (!strcmp(defs->def[i].name, name))
+			return &defs->def[i];
+	return NULL;
+}
+
+const struct profile_definition *profile_definitions_find(const struct profile_definitions *defs,
+							  const char *name)
+{
+	return find(defs, name);
+}
+
+static int out_of_memory(void)
+{
+	err("out of memory");
+	return EXIT_REFUSED;
+}
+
+int profile_definitions_begin(struct profile_definitions *defs, const char *origin,
+			      const char *name)
+{
+	struct profile_definition *grown, *def,
+		begun = { .params = param_set_default(defs->algorithm) };
+
+	if (!profile_name_is_valid(name))
+		return EXIT_USAGE;
+	def = find(defs, name);
+	if (def && !strcmp(def->origin, origin)) {
+		err("[%s]: is there already", name);
+		return EXIT_USAGE;
+	}
+	strcpy(begun.name, name);
+	begun.about = strdup("");
+	begun.needs = strdup("");
+	begun.origin = strdup(origin);
+	if (!begun.about || !begun.needs || !begun.origin) {
+		free_def(&begun);
+		return out_of_memory();
+	}
+	if (def) {
+		free_def(def);
+		*def = begun;
+		return EXIT_DONE;
+	}
+	grown = realloc(defs->def, (defs->n + 1) * sizeof(*grown));
+	if (!grown) {
+		free_def(&begun);
+		return out_of_memory();
+	}
+	defs->def = grown;
+	grown[defs->n++] = begun;
+	return EXIT_DONE;
+}
+
+static int set_text(char **text, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return out_of_memory();
+	free(*text);
+	*text = copy;
+	return EXIT_DONE;
+}
+
+static int check_keys(const struct algorithm *algorithm, const char *keys)
+{
+	char *list = strdup(keys), *rest = list, *key;
+	int ret = list ? EXIT_DONE : out_of_memory();
+
+	while (!ret && (key = strsep(&rest, " "))) {
+		if (!*key || param_find(algorithm, key, strlen(key)))
+			continue;
+		err("needs: no parameter has the key %s", key);
+		ret = EXIT_USAGE;
+	}
+	free(list);
+	return ret;
+}
+
+int profile_definitions_line(struct profile_definitions *defs, const char *section, const char *key,
+			     const char *value)
+{
+	struct profile_definition *def = find(defs, section);
+	char assignment[512];
+
+	if (!def) {
+		err("%s: comes before the first [NAME] of a profile", key);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(key, "about"))
+		return set_text(&def->about, value);
+	if (!strcmp(key, "needs"))
+		return check_keys(defs->algorithm, value) ? EXIT_USAGE :
+							    set_text(&def->needs, value);
+	snprintf(assignment, sizeof(assignment), "%s=%s", key, value);
+	return param_assign(assignment, &def->params);
+}
+
+static bool is_of_another(const struct reader *r)
+{
+	return strcmp(r->algorithm, r->defs->algorithm->name);
+}
+
+static int begin_profile(void *user, const char *name)
+{
+	const struct reader *r = user;
+
+	if (!is_of_another(r))
+		return profile_definitions_begin(r->defs, r->origin, name);
+	if (r->skips_others)
+		return EXIT_DONE;
+	err("[%s]: it is a profile of algorithm %s, not of %s", name, r->algorithm,
+	    r->defs->algorithm->name);
+	return EXIT_USAGE;
+}
+
+static int take_pair(void *user, const char *section, const char *key, const char *value)
+{
+	struct reader *r = user;
+
+	if (!section[0] && !strcmp(key, "algorithm")) {
+		snprintf(r->line, sizeof(r->line), "%s", value);
+		r->algorithm = r->line;
+		return EXIT_DONE;
+	}
+	return is_of_another(r) ? EXIT_DONE :
+				  profile_definitions_line(r->defs, section, key, value);
+}
+
+static int read_stream(FILE *f, struct reader *r)
+{
+	static const struct ini_reader_ops ops = { begin_profile, take_pair };
+
+	return ini_file_read(f, r->origin, &ops, r);
+}
+
+static int read_file(const char *path, struct profile_definitions *defs, bool skips_others)
+{
+	struct reader r = {
+		.defs = defs,
+		.origin = path,
+		.algorithm = algorithms[0]->name,
+		.skips_others = skips_others,
+	};
+	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	int ret;
+
+	if (!f) {
+		err("%s: cannot be opened: %s", path, strerror(errno));
+		return EXIT_USAGE;
+	}
+	ret = read_stream(f, &r);
+	if (f != stdin)
+		fclose(f);
+	return ret;
+}
+
+int profile_definitions_file(const char *path, const struct algorithm *algorithm,
+			     struct profile_definitions *defs)
+{
+	*defs = (struct profile_definitions){ .algorithm = algorithm };
+	return read_file(path, defs, false);
+}
+
+/* Copies the definitions of one file into all; those of the same name are replaced. */
+static int merge(struct profile_definitions *all, struct profile_definitions *file)
+{
+	for (size_t i = 0; i < file->n; i++) {
+		struct profile_definition *grown, *def = find(all, file->def[i].name);
+
+		if (!def) {
+			grown = realloc(all->def, (all->n + 1) * sizeof(*grown));
+			if (!grown)
+				return out_of_memory();
+			all->def = grown;
+			def = &grown[all->n++];
+			*def = (struct profile_definition){};
+		}
+		free_def(def);
+		*def = file->def[i];
+		file->def[i] = (struct profile_definition){};
+	}
+	return EXIT_DONE;
+}
+
+/* A file that is wrong must not take away the others. */
+static int read_directory(struct profile_definitions *defs)
+{
+	glob_t found;
+	int ret = EXIT_DONE;
+
+	if (glob(PROFILES_DIR "/*.ini", 0, NULL, &found))
+		return EXIT_DONE;
+	for (size_t i = 0; !ret && i < found.gl_pathc; i++) {
+		struct profile_definitions file = { .algorithm = defs->algorithm };
+
+		if (!read_file(found.gl_pathv[i], &file, true))
+			ret = merge(defs, &file);
+		profile_definitions_free(&file);
+	}
+	globfree(&found);
+	return ret;
+}
+
+static int read_built_in(struct profile_definitions *defs)
+{
+	struct reader r = { defs, BUILT_IN, .algorithm = defs->algorithm->name };
+	struct embedded text = embedded_profiles(defs->algorithm);
+	FILE *f;
+	int ret;
+
+	if (text.begin == text.end)
+		return EXIT_DONE;
+	f = fmemopen((void *)text.begin, text.end - text.begin, "r");
+	if (!f)
+		return out_of_memory();
+	ret = read_stream(f, &r);
+	fclose(f);
+	return ret;
+}
+
+int profile_definitions_known(const struct algorithm *algorithm, struct profile_definitions *defs)
+{
+	int ret;
+
+	*defs = (struct profile_definitions){ .algorithm = algorithm };
+	ret = read_built_in(defs);
+	return ret ? ret : read_directory(defs);
+}
+
+static bool is_assigned(const char *key, int n, const char *const *assignments)
+{
+	size_t len = strlen(key);
+
+	for (int i = 0; i < n; i++)
+		if (!strncmp(assignments[i], key, len) && assignments[i][len] == '=')
+			return true;
+	return false;
+}
+
+static int check_needs(const struct profile_definition *def, int n, const char *const *assignments)
+{
+	char *list = strdup(def->needs), *rest = list, *key;
+	int ret = list ? EXIT_DONE : out_of_memory();
+
+	while (!ret && (key = strsep(&rest, " "))) {
+		if (!*key || is_assigned(key, n, assignments))
+			continue;
+		err("%s: needs a value for %s", def->name, key);
+		remedy("give it %s=VALUE; nothing would make sense for all", key);
+		ret = EXIT_USAGE;
+	}
+	free(list);
+	return ret;
+}
+
+/* The one definition that is meant, among those that were read into defs. */
+static int choose(const char *base, struct profile_definitions *defs,
+		  const struct profile_definition **def)
+{
+	if (!strchr(base, '/')) {
+		*def = find(defs, base);
+		if (*def)
+			return EXIT_DONE;
+		err("%s: no profile of this name is known", base);
+		remedy("bbrctl profile list shows those that are; a file's name has a slash");
+		return EXIT_USAGE;
+	}
+	*def = defs->def;
+	if (defs->n == 1)
+		return EXIT_DONE;
+	err("%s: has %zu profiles, and one is wanted", base, defs->n);
+	remedy("add them by their names: bbrctl profile add NAME --profile %s", base);
+	return EXIT_USAGE;
+}
+
+int profile_definition_params(const struct algorithm *algorithm,
+			      const struct profile_definition *def, int n,
+			      const char *const *assignments, struct param_set *p)
+{
+	int ret = def ? check_needs(def, n, assignments) : EXIT_DONE;
+
+	*p = def ? def->params : param_set_default(algorithm);
+	for (int i = 0; !ret && i < n; i++)
+		ret = param_assign(assignments[i], p);
+	return ret;
+}
+
+int profile_params(const struct algorithm *algorithm, const char *base, int n,
+		   const char *const *assignments, struct param_set *p)
+{
+	const struct profile_definition *def = NULL;
+	struct profile_definitions defs = {};
+	int ret = EXIT_DONE;
+
+	if (base)
+		ret = strchr(base, '/') ? profile_definitions_file(base, algorithm, &defs) :
+					  profile_definitions_known(algorithm, &defs);
+	if (base && !ret)
+		ret = choose(base, &defs, &def);
+	if (!ret)
+		ret = profile_definition_params(algorithm, def, n, assignments, p);
+	profile_definitions_free(&defs);
+	return ret;
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+
+#include "err.h"
+#include "instance.h"
+#include "tuning/param.h"
+#include "tuning/profile_map.h"
+
+/* The values of the program's map end in parameters, so their size depends on its version. */
+static int read_clamped_size(struct profile_map *ps)
+{
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(ps->clamped_fd, &info, &len))
+		return err_bpf(errno, "cannot ask for the size of the program's profiles");
+	ps->clamped_size = info.value_size;
+	return EXIT_DONE;
+}
+
+int profile_map_open_maps(const struct algorithm *algorithm, int params_fd, int clamped_fd,
+			  __u32 params_size, struct profile_map *ps)
+{
+	ps->algorithm = algorithm;
+	ps->params_size = params_size;
+	ps->clamped_fd = clamped_fd;
+	ps->size = sizeof(*ps->head) + 2ul * BBR_PROFILES * params_size;
+	ps->head = mmap(NULL, ps->size, PROT_READ | PROT_WRITE, MAP_SHARED, params_fd, 0);
+	if (ps->head == MAP_FAILED)
+		return err_bpf(errno, "cannot map the instance's profiles");
+	return clamped_fd < 0 ? EXIT_DONE : read_clamped_size(ps);
+}
+
+int profile_map_open(const struct instance *inst, struct profile_map *ps)
+{
+	int ret, params_fd = instance_map(inst->params_id);
+	int clamped_fd = params_fd < 0 ? params_fd : instance_map(inst->clamped_id);
+
+	if (clamped_fd < 0)
+		ret = err_bpf(clamped_fd, "cannot open the instance's profiles");
+	else
+		ret = profile_map_open_maps(inst->algorithm, params_fd, clamped_fd,
+					    inst->abi.params_size, ps);
+	if (params_fd >= 0)
+		close(params_fd);
+	if (ret && clamped_fd >= 0)
+		close(clamped_fd);
+	return ret;
+}
+
+void profile_map_close(struct profile_map *ps)
+{
+	munmap(ps->head, ps->size);
+	close(ps->clamped_fd);
+}
+
+static char *bank(const struct profile_map *ps, int index, __u32 gen)
+{
+	return (char *)(ps->head + 1) + (2ul * index + (gen & 1)) * ps->params_size;
+}
+
+/* What both we and the instance know. */
+static size_t common_size(const struct profile_map *ps)
+{
+	__u32 ours = ps->algorithm->params_size;
+
+	return ps->params_size < ours ? ps->params_size : ours;
+}
+
+/* What a name consists of. */
+static const char name_chars[] =
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+
+/* Others can have written anything there: it must not reach a terminal, or JSON. */
+void profile_name(const struct profile_map *ps, int index, char *name)
+{
+	snprintf(name, BBR_PROFILE_NAME_LEN, "%.*s", BBR_PROFILE_NAME_LEN - 1,
+		 index ? ps->head->name[index] : BBR_PROFILE_DEFAULT);
+	while (*(name += strspn(name, name_chars)))
+		*name++ = '?';
+}
+
+int profile_find(const struct profile_map *ps, const char *name)
+{
+	char other[BBR_PROFILE_NAME_LEN];
+
+	for (int i = 0; *name && i < BBR_PROFILES; i++) {
+		profile_name(ps, i, other);
+		if (!strcmp(name, other))
+			return i;
+	}
+	return -1;
+}
+
+int profile_get(const struct profile_map *ps, const char *name, int *index)
+{
+	char other[BBR_PROFILE_NAME_LEN];
+
+	*index = profile_find(ps, name);
+	if (*index >= 0)
+		return EXIT_DONE;
+	err("%s: the instance has no profile of this name", name);
+	fputs("  it has:", stderr);
+	for (int i = 0; i < BBR_PROFILES; i++) {
+		profile_name(ps, i, other);
+		if (other[0])
+			fprintf(stderr, " %s", other);
+	}
+	fputs("; add one: bbrctl profile add NAME\n", stderr);
+	return EXIT_NOTHING;
+}
+
+long long profile_connections(const struct profile_map *ps, int index)
+{
+	struct bbr_clamped_head *c = malloc(ps->clamped_size);
+	long long connections;
+
+	if (!c)
+		return -ENOMEM;
+	connections = bpf_map_lookup_elem(ps->clamped_fd, &index, c) ? -errno : c->connections;
+	free(c);
+	return connections;
+}
+
+void profile_read(const struct profile_map *ps, int index, struct param_set *p)
+{
+	*p = param_set_default(ps->algorithm);
+	memcpy(p->value, bank(ps, index, ps->head->gen[index]), common_size(ps));
+	param_set_clamp(p);
+}
+
+int profile_check_known(const struct profile_map *ps, const struct param_set *p)
+{
+	param_for_each(param, ps->algorithm)
+	{
+		if ((param->first + param->n) * sizeof(*p->value) <= ps->params_size ||
+		    param_is_default(param, p))
+			continue;
+		err("%s: the loaded program is older and does not know this parameter", param->key);
+		remedy("replace it by this version: bbrctl upgrade");
+		return EXIT_REFUSED;
+	}
+	return EXIT_DONE;
+}
+
+void profile_init(struct profile_map *ps, int index, const char *name, const struct param_set *p)
+{
+	memcpy(bank(ps, index, ps->head->gen[index]), p->value, common_size(ps));
+	strncpy(ps->head->name[index], name, BBR_PROFILE_NAME_LEN);
+}
+
+/*
+ * Waits until every BPF program that runs now has ended. The kernel does that after each change of
+ * a map of maps (maybe_wait_bpf_programs() in kernel/bpf/syscall.c), so change one. membarrier(2)
+ * would not do: with a single CPU it returns at once, though a program may have been preempted there.
+ */
+static int wait_for_programs(void)
+{
+	static const __u32 key;
+	LIBBPF_OPTS(bpf_map_create_opts, opts);
+	int inner, outer, error = 0;
+
+	inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bbrctl_inner", 4, 4, 1, NULL);
+	if (inner < 0)
+		return -errno;
+	opts.inner_map_fd = inner;
+	outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "bbrctl_grace", 4, 4, 1, &opts);
+	if (outer < 0 || bpf_map_update_elem(outer, &key, &inner, BPF_ANY))
+		error = -errno;
+	if (outer >= 0)
+		close(outer);
+	close(inner);
+	return error;
+}
+
+/*
+ * First the bank that nobody reads, then the selector. The caller holds the lock. That nobody reads it is
+ * waited for here, not after the change before this one: whoever made that may have been killed meanwhile.
+ */
+int profile_write(struct profile_map *ps, int index, const struct param_set *p)
+{
+	__u32 gen = ps->head->gen[index];
+	int error = wait_for_programs();
+
+	if (error)
+		return error;
+	memcpy(bank(ps, index, gen + 1), p->value, common_size(ps));
+	__atomic_store_n(&ps->head->gen[index], gen + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+bool profile_name_is_valid(const char *name)
+{
+	size_t len = strspn(name, name_chars);
+
+	if (!strcmp(name, RULES_SECTION)) {
+		err("%s: a profile cannot have this name, it is a section of saved files", name);
+		return false;
+	}
+	if (len && len < BBR_PROFILE_NAME_LEN && !name[len] && name[0] != '-')
+		return true;
+	err("%s: a profile's name is 1 to %d characters of A-Z a-z 0-9 _ . -", name,
+	    BBR_PROFILE_NAME_LEN - 1);
+	return false;
+}
+
+int profile_add(struct profile_map *ps, const char *name, const struct param_set *p)
+{
+	int error, i;
+
+	for (i = 1; i < BBR_PROFILES; i++)
+		if (!ps->head->name[i][0] && profile_connections(ps, i) <= 0)
+			break;
+	if (i == BBR_PROFILES)
+		return -ENOSPC;
+	error = profile_write(ps, i, p);
+	if (error)
+		return error;
+	/* Its first character last: with that it counts. */
+	strncpy(ps->head->name[i] + 1, name + 1, BBR_PROFILE_NAME_LEN - 1);
+	__atomic_store_n(&ps->head->name[i][0], name[0], __ATOMIC_RELEASE);
+	return i;
+}
+
+void profile_delete(struct profile_map *ps, int index)
+{
+	ps->head->name[index][0] = 0;
+}

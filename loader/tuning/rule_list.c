@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "err.h"
+#include "instance.h"
+#include "tuning/rule_list.h"
+
+static const __u32 place; /* of the trie in bbr_rules */
+
+static int out_of_memory(void)
+{
+	err("out of memory");
+	return EXIT_REFUSED;
+}
+
+void rule_list_free(struct rule_list *rules)
+{
+	free(rules->rule);
+	*rules = (struct rule_list){};
+}
+
+/* Could bbrctl have written it? What follows relies on it. The profile may be any: see rule.c. */
+static bool is_sound(const struct bbr_rule *rule)
+{
+	return rule->dst_len <= 128 && rule->fields < BBR_RULE_COMBINATIONS;
+}
+
+static int read_all(const struct rule_lookup *l, struct rule_list *rules)
+{
+	rules->rule = calloc(l->n + 1, sizeof(*rules->rule));
+	if (!rules->rule)
+		return -ENOMEM;
+	for (; rules->n < l->n; rules->n++) {
+		struct bbr_rule *rule = &rules->rule[rules->n];
+		int error = rule_lookup_get(l, rules->n, rule);
+
+		if (error == -ENOENT || (!error && !is_sound(rule)))
+			return -EINVAL;
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+int rule_list_try_read(const struct instance *inst, struct rule_list *rules)
+{
+	struct rule_lookup lookup;
+	int error = rule_lookup_open(&lookup, inst);
+
+	*rules = (struct rule_list){};
+	if (!error)
+		error = read_all(&lookup, rules);
+	if (error)
+		rule_list_free(rules);
+	rule_lookup_close(&lookup);
+	return error;
+}
+
+int rule_list_read(const struct instance *inst, struct rule_list *rules)
+{
+	int error = rule_list_try_read(inst, rules);
+
+	if (!error)
+		return EXIT_DONE;
+	if (error != -EINVAL)
+		return err_bpf(error, "cannot read the instance's rules");
+	err("%s: its rules were written by something else than bbrctl", inst->name);
+	remedy("take them away: bbrctl rule flush --name %s", inst->name);
+	return EXIT_REFUSED;
+}
+
+static struct bbr_rule_key key_of(const struct bbr_rule *rule)
+{
+	struct bbr_rule_key key = {
+		.prefixlen = BBR_RULE_EXACT_BITS + rule->dst_len,
+		.fields = rule->fields,
+	};
+
+	if (rule->fields & BBR_RULE_MARK)
+		key.mark = rule->mark;
+	if (rule->fields & BBR_RULE_CGROUP)
+		key.cgroup = rule->cgroup;
+	if (rule->fields & BBR_RULE_DPORT)
+		key.dport = rule->dport;
+	if (rule->fields & BBR_RULE_SPORT)
+		key.sport = rule->sport;
+	memcpy(key.addr, rule->dst, sizeof(key.addr));
+	return key;
+}
+
+/* What comes before another in the trie: the same values, then the address, then the shorter prefix. */
+static int by_place(const void *a, const void *b)
+{
+	const struct bbr_rule *x = a, *y = b;
+	struct bbr_rule_key kx = key_of(x), ky = key_of(y);
+	int order = memcmp(&kx.fields, &ky.fields, sizeof(kx) - sizeof(kx.prefixlen));
+
+	if (!order && kx.prefixlen != ky.prefixlen)
+		order = kx.prefixlen < ky.prefixlen ? -1 : 1;
+	if (!order) /* qsort() may swap what is equal */
+		order = x->order < y->order ? -1 : 1;
+	return order;
+}
+
+static bool prefix_matches(const struct bbr_rule *rule, const __u32 addr[4])
+{
+	__u32 bytes = rule->dst_len / 8, bits = rule->dst_len % 8;
+	const unsigned char *a = (const void *)rule->dst, *b = (const void *)addr;
+
+	return !memcmp(a, b, bytes) && (!bits || !((a[bytes] ^ b[bytes]) >> (8 - bits)));
+}
+
+/* Do all connections that match `inner` match `outer` too? Both ask for the same fields. */
+static bool covers(const struct bbr_rule *outer, const struct bbr_rule *inner)
+{
+	struct bbr_rule_key ko = key_of(outer), ki = key_of(inner);
+
+	return !memcmp(&ko.fields, &ki.fields,
+		       offsetof(struct bbr_rule_key, addr) - sizeof(__u32)) &&
+	       outer->dst_len <= inner->dst_len && prefix_matches(outer, inner->dst);
+}
+
+static int put(int fd, struct bbr_rule_key key, const struct bbr_rule *value)
+{
+	return bpf_map_update_elem(fd, &key, value, BPF_ANY) ? -errno : 0;
+}
+
+/*
+ * `sorted` is by_place(), so those that cover a rule come before it: `chain` holds the ones that cover the
+ * current one, each with the first in order up to there.
+ */
+static int put_chains(int fd, const struct bbr_rule *sorted, __u32 n)
+{
+	struct {
+		const struct bbr_rule *rule, *best;
+	} chain[129 + 1]; /* a prefix of each length */
+	int depth = 0, error = 0;
+
+	for (__u32 i = 0; !error && i < n; i++) {
+		const struct bbr_rule *rule = &sorted[i], *best = rule;
+
+		while (depth && !covers(chain[depth - 1].rule, rule))
+			depth--;
+		if (depth && chain[depth - 1].best->order < rule->order)
+			best = chain[depth - 1].best;
+		/* One that asks for the same replaces the one before it. */
+		if (depth && chain[depth - 1].rule->dst_len == rule->dst_len)
+			depth--;
+		chain[depth].rule = rule;
+		chain[depth++].best = best;
+		error = put(fd, key_of(rule), best);
+	}
+	return error;
+}
+
+static struct bbr_rule *sort(const struct rule_list *rules)
+{
+	struct bbr_rule *sorted = calloc(rules->n + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return NULL;
+	for (__u32 i = 0; i < rules->n; i++) {
+		sorted[i] = rules->rule[i];
+		sorted[i].order = i;
+	}
+	qsort(sorted, rules->n, sizeof(*sorted), by_place);
+	return sorted;
+}
+
+int rule_list_find_twins(const struct rule_list *rules, __u32 *first, __u32 *second)
+{
+	struct bbr_rule *sorted = sort(rules);
+
+	if (!sorted)
+		return out_of_memory();
+	*first = *second = 0;
+	for (__u32 i = 1; i < rules->n && *first == *second; i++) {
+		struct bbr_rule_key a = key_of(&sorted[i - 1]), b = key_of(&sorted[i]);
+
+		if (memcmp(&a, &b, sizeof(a)))
+			continue;
+		*first = sorted[i - 1].order;
+		*second = sorted[i].order;
+	}
+	free(sorted);
+	return EXIT_DONE;
+}
+
+static int fill_trie(int fd, const struct rule_list *rules)
+{
+	struct bbr_rule *sorted = sort(rules);
+	struct bbr_rule index = { .profile = rules->n };
+	int error = 0;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (__u32 i = 0; !error && i < rules->n; i++) {
+		index.order |= 1u << (sorted[i].fields & (BBR_RULE_COMBINATIONS - 1));
+		error = put(fd, rule_special_key(BBR_RULE_LISTED, sorted[i].order), &sorted[i]);
+	}
+	if (!error)
+		error = put_chains(fd, sorted, rules->n);
+	if (!error)
+		error = put(fd, rule_special_key(BBR_RULE_INDEX, 0), &index);
+	free(sorted);
+	return error;
+}
+
+/* A new trie, which then takes the place of the old one. */
+static int replace_trie(int outer, const struct rule_list *rules)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	int error, fd;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, BBR_MAP_RULES, sizeof(struct bbr_rule_key),
+			    sizeof(struct bbr_rule), 2 * BBR_MAX_RULES + 1, &opts);
+	if (fd < 0)
+		return -errno;
+	error = fill_trie(fd, rules);
+	if (!error && bpf_map_update_elem(outer, &place, &fd, BPF_ANY))
+		error = -errno;
+	close(fd);
+	return error;
+}
+
+int rule_list_write(const struct instance *inst, const struct rule_list *rules)
+{
+	int error, outer = instance_map(inst->rules_id);
+
+	if (outer < 0)
+		return err_bpf(outer, "cannot open the instance's rules");
+	if (rules->n)
+		error = replace_trie(outer, rules);
+	else
+		error = bpf_map_delete_elem(outer, &place) && errno != ENOENT ? -errno : 0;
+	close(outer);
+	return error ? err_bpf(error, "cannot write the instance's rules") : EXIT_DONE;
+}
+
+int rule_list_insert(struct rule_list *rules, __u32 place_of_rule, const struct bbr_rule *rule)
+{
+	struct bbr_rule *grown;
+
+	if (rules->n == BBR_MAX_RULES) {
+		err("there are %d rules, which is the most that there can be", BBR_MAX_RULES);
+		return EXIT_REFUSED;
+	}
+	grown = realloc(rules->rule, (rules->n + 1) * sizeof(*grown));
+	if (!grown)
+		return out_of_memory();
+	rules->rule = grown;
+	memmove(&grown[place_of_rule + 1], &grown[place_of_rule],
+		(rules->n - place_of_rule) * sizeof(*grown));
+	grown[place_of_rule] = *rule;
+	rules->n++;
+	return EXIT_DONE;
+}
+
+void rule_list_remove(struct rule_list *rules, __u32 place_of_rule)
+{
+	rules->n--;
+	memmove(&rules->rule[place_of_rule], &rules->rule[place_of_rule + 1],
+		(rules->n - place_of_rule) * sizeof(*rules->rule));
+}
+
+int rule_list_find(const struct rule_list *rules, const struct bbr_rule *like)
+{
+	struct bbr_rule_key key = key_of(like);
+
+	for (__u32 i = 0; i < rules->n; i++) {
+		struct bbr_rule_key other = key_of(&rules->rule[i]);
+
+		if (!memcmp(&key, &other, sizeof(key)))
+			return i;
+	}
+	return -1;
+}
+
+static bool is_among(__u64 id, const __u64 *ids, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
+int rule_list_match(const struct rule_list *rules, const struct rule_test *t)
+{
+	for (__u32 i = 0; i < rules->n; i++) {
+		const struct bbr_rule *r = &rules->rule[i];
+
+		if (prefix_matches(r, t->addr) &&
+		    (!(r->fields & BBR_RULE_DPORT) || r->dport == t->dport) &&
+		    (!(r->fields & BBR_RULE_SPORT) || r->sport == t->sport) &&
+		    (!(r->fields & BBR_RULE_MARK) || r->mark == t->mark) &&
+		    (!(r->fields & BBR_RULE_CGROUP) ||
+		     is_among(r->cgroup, t->cgroups, t->nr_cgroups)))
+			return i;
+	}
+	return -1;
+}
+
+__u32 rule_list_count(const struct rule_list *rules, __u32 profile)
+{
+	__u32 n = 0;
+
+	for (__u32 i = 0; i < rules->n; i++)
+		n += rules->rule[i].profile == profile;
+	return n;
+}

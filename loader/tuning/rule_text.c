@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <json-c/json.h>
+
+#include "bpf_bbr/rules.h"
+
+#include "address.h"
+#include "cgroup.h"
+#include "err.h"
+#include "tuning/rule_text.h"
+#include "tuning/socket_filter.h"
+
+#define V4_BITS 96 /* of ::ffff:0:0/96 */
+
+static __u32 prefix_length(const __u32 mask[4])
+{
+	__u32 len = 0;
+
+	for (int i = 0; i < 4; i++)
+		len += __builtin_popcount(mask[i]);
+	return len;
+}
+
+int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule)
+{
+	__u32 mask[4];
+
+	memset(rule, 0, sizeof(*rule));
+	if (filter->dst) {
+		if (!parse_prefix("--dst", filter->dst, rule->dst, mask))
+			return EXIT_USAGE;
+		rule->dst_len = prefix_length(mask);
+	}
+	if (filter->dport) {
+		if (!parse_port("--dport", filter->dport, &rule->dport))
+			return EXIT_USAGE;
+		rule->fields |= BBR_RULE_DPORT;
+	}
+	if (filter->sport) {
+		if (!parse_port("--sport", filter->sport, &rule->sport))
+			return EXIT_USAGE;
+		rule->fields |= BBR_RULE_SPORT;
+	}
+	if (filter->mark) {
+		if (!parse_mark("--mark", filter->mark, &rule->mark))
+			return EXIT_USAGE;
+		rule->fields |= BBR_RULE_MARK;
+	}
+	if (filter->cgroup) {
+		rule->fields |= BBR_RULE_CGROUP;
+		return cgroup_id("--cgroup", filter->cgroup, &rule->cgroup);
+	}
+	return EXIT_DONE;
+}
+
+int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
+{
+	struct socket_filter filter = {};
+	const char *name = NULL;
+	const struct {
+		const char *name, **value;
+	} known[] = {
+		{ "--dst", &filter.dst },     { "--dport", &filter.dport },
+		{ "--sport", &filter.sport }, { "--mark", &filter.mark },
+		{ "--profile", &name },
+	};
+	char *word, *value;
+
+	while ((word = strsep(&line, " "))) {
+		const char **place = NULL;
+
+		if (!*word)
+			continue;
+		if (!strcmp(word, "--cgroup")) {
+			filter.cgroup = line;
+			break;
+		}
+		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+			if (!strcmp(word, known[i].name))
+				place = known[i].value;
+		value = strsep(&line, " ");
+		if (!place || !value || !*value) {
+			err("rule: %s: not an option with its value", word);
+			remedy("rules are written as rule add takes them, --cgroup last");
+			return EXIT_USAGE;
+		}
+		*place = value;
+	}
+	if (!name) {
+		err("rule: --profile is missing");
+		return EXIT_USAGE;
+	}
+	*profile = name;
+	return rule_parse(&filter, rule);
+}
+
+/* "10.0.0.0/8"; a whole address without its length. */
+static void format_prefix(const struct bbr_rule *rule, char *buf, size_t size)
+{
+	bool v4 = rule->dst_len >= V4_BITS && !rule->dst[0] && !rule->dst[1] &&
+		  rule->dst[2] == htonl(0xffff);
+	size_t len;
+
+	if (v4)
+		inet_ntop(AF_INET, &rule->dst[3], buf, size);
+	else
+		inet_ntop(AF_INET6, rule->dst, buf, size);
+	len = strlen(buf);
+	if (rule->dst_len < 128)
+		snprintf(buf + len, size - len, "/%u", rule->dst_len - (v4 ? V4_BITS : 0));
+}
+
+/* Its path; of one that is gone only the id is known. */
+static void format_cgroup(const struct bbr_rule *rule, char *buf, size_t size)
+{
+	cgroup_path(rule->cgroup, buf, size);
+	if (!buf[0])
+		snprintf(buf, size, "id:%llu", (unsigned long long)rule->cgroup);
+}
+
+void rule_format(const struct bbr_rule *rule, char *buf, size_t size)
+{
+	char text[RULE_TEXT_LEN];
+	size_t len = 0;
+
+	*buf = 0;
+	if (rule->dst_len) {
+		format_prefix(rule, text, sizeof(text));
+		len += snprintf(buf + len, size - len, " --dst %s", text);
+	}
+	if (rule->fields & BBR_RULE_DPORT)
+		len += snprintf(buf + len, size - len, " --dport %u", ntohs(rule->dport));
+	if (rule->fields & BBR_RULE_SPORT)
+		len += snprintf(buf + len, size - len, " --sport %u", ntohs(rule->sport));
+	if (rule->fields & BBR_RULE_MARK)
+		len += snprintf(buf + len, size - len, " --mark %u", rule->mark);
+	if (rule->fields & BBR_RULE_CGROUP) {
+		format_cgroup(rule, text, sizeof(text));
+		snprintf(buf + len, size - len, " --cgroup %s", text);
+	}
+	if (buf[0])
+		memmove(buf, buf + 1, strlen(buf));
+}
+
+void rule_add_json(const struct bbr_rule *rule, struct json_object *o)
+{
+	char text[RULE_TEXT_LEN];
+
+	if (rule->dst_len) {
+		format_prefix(rule, text, sizeof(text));
+		json_object_object_add(o, "dst", json_object_new_string(text));
+	}
+	if (rule->fields & BBR_RULE_DPORT)
+		json_object_object_add(o, "dport", json_object_new_int(ntohs(rule->dport)));
+	if (rule->fields & BBR_RULE_SPORT)
+		json_object_object_add(o, "sport", json_object_new_int(ntohs(rule->sport)));
+	if (rule->fields & BBR_RULE_MARK)
+		json_object_object_add(o, "mark", json_object_new_int64(rule->mark));
+	if (rule->fields & BBR_RULE_CGROUP) {
+		format_cgroup(rule, text, sizeof(text));
+		json_object_object_add(o, "cgroup", json_object_new_string(text));
+		json_object_object_add(o, "cgroup_id", json_object_new_int64(rule->cgroup));
+	}
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <json-c/json.h>
+
+#include "attachment.h"
+#include "cgroup.h"
+#include "err.h"
+#include "instance.h"
+#include "instance/lock.h"
+#include "tuning/profile_map.h"
+#include "tuning/rule_list.h"
+#include "verbs/json_print.h"
+#include "verbs/verbs.h"
+
+extern const char attach_object[], attach_object_end[];
+
+/* A file descriptor of the cgroup, *path is to be freed. EXIT_DONE, or another after printing why not. */
+static int open_cgroup(const struct options *opt, char **path, int *fd)
+{
+	int ret = cgroup_find("--cgroup", opt->filter.cgroup, path);
+
+	if (ret)
+		return ret;
+	*fd = open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*fd >= 0)
+		return EXIT_DONE;
+	err("--cgroup %s: cannot be opened: %s", *path, strerror(errno));
+	free(*path);
+	return EXIT_REFUSED;
+}
+
+static void print_done(const struct options *opt, const char *path, const char *done)
+{
+	struct json_object *o;
+
+	if (!opt->json) {
+		printf("%s: %s %s%s%s\n", opt->name, done, path, opt->profile ? ", profile " : "",
+		       opt->profile ? opt->profile : "");
+		return;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "name", json_object_new_string(opt->name));
+	json_object_object_add(o, "cgroup", json_object_new_string(path));
+	if (opt->profile)
+		json_object_object_add(o, "profile", json_object_new_string(opt->profile));
+	json_print(o);
+}
+
+/* The program with the name in it; nothing is attached yet. */
+static struct bpf_object *load_program(const char *name, int *prog_fd)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = BBR_ATTACH_PROG);
+	struct bbr_attach attach = { .magic = BBR_ATTACH_MAGIC };
+	struct bpf_object *obj =
+		bpf_object__open_mem(attach_object, attach_object_end - attach_object, &opts);
+	struct bpf_map *map = obj ? bpf_object__find_map_by_name(obj, BBR_MAP_ATTACH) : NULL;
+
+	strncpy(attach.name, name, sizeof(attach.name) - 1);
+	if (!map || bpf_map__set_initial_value(map, &attach, sizeof(attach)) ||
+	    bpf_object__load(obj)) {
+		err_bpf(errno, "the kernel refused the program for cgroups");
+		remedy("bbrctl -v attach shows the kernel's reasons");
+		bpf_object__close(obj);
+		return NULL;
+	}
+	*prog_fd = bpf_program__fd(bpf_object__find_program_by_name(obj, BBR_ATTACH_PROG));
+	return obj;
+}
+
+static int attach_to(const struct options *opt, int cgroup_fd, const char *path)
+{
+	int prog_fd, error;
+	struct bpf_object *obj = load_program(opt->name, &prog_fd);
+
+	if (!obj)
+		return EXIT_REFUSED;
+	/* Not by a link: with nothing pinned it stays, and it ends with the cgroup. */
+	error = bpf_prog_attach(prog_fd, cgroup_fd, BPF_CGROUP_SOCK_OPS, BPF_F_ALLOW_MULTI) ?
+			errno :
+			0;
+	bpf_object__close(obj);
+	if (error == EPERM) {
+		err("%s: a program of somebody else is there, or above it, that lets no other "
+		    "beside it",
+		    path);
+		remedy("bpftool cgroup tree %s effective shows it; it has to go first", path);
+		return EXIT_REFUSED;
+	}
+	return error ? err_bpf(error, path) : EXIT_DONE;
+}
+
+static int refuse_if_attached(const struct options *opt, int cgroup_fd, const char *path)
+{
+	struct bbr_attach attach;
+	int fd = cgroup_program(cgroup_fd, &attach);
+
+	if (fd == -ENOENT)
+		return EXIT_DONE;
+	if (fd < 0)
+		return err_bpf(fd, path);
+	close(fd);
+	if (!strcmp(attach.name, opt->name)) {
+		err("%s: is attached to %s already", opt->name, path);
+		return EXIT_NOTHING;
+	}
+	err("%s: is attached to %s already", attach.name, path);
+	remedy("detach it first: bbrctl detach --cgroup %s --name %s", path, attach.name);
+	return EXIT_REFUSED;
+}
+
+static bool have_cgroup(const struct options *opt, const char *verb)
+{
+	if (opt->filter.cgroup && opt->filter.cgroup[0])
+		return true;
+	err("%s: which cgroup?", verb);
+	remedy("usage: bbrctl %s --cgroup PATH [--name NAME]", verb);
+	return false;
+}
+
+/* The rule by which the connections of this cgroup, and of those below, get a profile. */
+static struct bbr_rule rule_of(__u64 cgroup)
+{
+	return (struct bbr_rule){ .fields = BBR_RULE_CGROUP, .cgroup = cgroup };
+}
+
+/* The first of all, so that none that was there before decides otherwise. */
+static int add_rule(const struct options *opt, const struct instance *inst, __u64 cgroup)
+{
+	struct bbr_rule rule = rule_of(cgroup);
+	struct profile_map profiles;
+	struct rule_list rules;
+	int index, ret;
+
+	ret = profile_map_open(inst, &profiles);
+	if (ret)
+		return ret;
+	ret = profile_get(&profiles, opt->profile, &index);
+	profile_map_close(&profiles);
+	if (ret)
+		return EXIT_REFUSED;
+	rule.profile = index;
+	ret = rule_list_read(inst, &rules);
+	if (ret)
+		return ret;
+	if (rule_list_find(&rules, &rule) >= 0) {
+		err("rule %d is about this cgroup already", rule_list_find(&rules, &rule) + 1);
+		remedy("attach without --profile, or delete the rule first: bbrctl rule delete");
+		ret = EXIT_REFUSED;
+	}
+	if (!ret)
+		ret = rule_list_insert(&rules, 0, &rule);
+	if (!ret)
+		ret = rule_list_write(inst, &rules);
+	rule_list_free(&rules);
+	return ret;
+}
+
+/* The rule that --profile made, or the user: it is of no use without the attachment. */
+static void delete_rule(const struct instance *inst, __u64 cgroup)
+{
+	struct bbr_rule rule = rule_of(cgroup);
+	struct rule_list rules;
+	int place;
+
+	if (rule_list_read(inst, &rules))
+		return;
+	place = rule_list_find(&rules, &rule);
+	if (place >= 0) {
+		rule_list_remove(&rules, place);
+		rule_list_write(inst, &rules);
+	}
+	rule_list_free(&rules);
+}
+
+static int attach(const struct options *opt, const struct instance *inst, int fd, const char *path)
+{
+	__u64 id;
+	int ret = refuse_if_attached(opt, fd, path);
+
+	if (!ret)
+		ret = cgroup_id("--cgroup", path, &id);
+	/* The rule first: the first connection finds it in place. */
+	if (!ret && opt->profile)
+		ret = add_rule(opt, inst, id);
+	if (ret)
+		return ret;
+	ret = attach_to(opt, fd, path);
+	if (ret && opt->profile)
+		delete_rule(inst, id);
+	return ret;
+}
+
+int verb_attach(const struct options *opt, int argc, char **argv)
+{
+	struct instance inst;
+	int fd, ret;
+	char *path;
+
+	(void)argc;
+	if (!have_cgroup(opt, argv[0]))
+		return EXIT_USAGE;
+	if (!have_caps("cannot attach") || lock_instances())
+		return EXIT_REFUSED;
+	ret = instance_get(opt->name, &inst);
+	if (!ret)
+		ret = open_cgroup(opt, &path, &fd);
+	if (ret)
+		return ret;
+	ret = attach(opt, &inst, fd, path);
+	if (!ret)
+		print_done(opt, path, "attached to");
+	close(fd);
+	free(path);
+	return ret;
+}
+
+static int detach_from(const struct options *opt, int cgroup_fd, const char *path)
+{
+	struct bbr_attach attach;
+	int error, fd = cgroup_program(cgroup_fd, &attach);
+
+	if (fd < 0 && fd != -ENOENT)
+		return err_bpf(fd, path);
+	if (fd == -ENOENT || strcmp(attach.name, opt->name)) {
+		err("%s: is not attached to %s", opt->name, path);
+		if (fd >= 0) {
+			remedy("%s is: bbrctl detach --cgroup %s --name %s", attach.name, path,
+			       attach.name);
+			close(fd);
+		}
+		return EXIT_NOTHING;
+	}
+	error = bpf_prog_detach2(fd, cgroup_fd, BPF_CGROUP_SOCK_OPS) ? errno : 0;
+	close(fd);
+	return error ? err_bpf(error, path) : EXIT_DONE;
+}
+
+/* They stay: whoever loads the name again wants them, and only detach says that nobody does. */
+void warn_of_attachments(const char *name)
+{
+	struct attachment *list;
+	int n = attachments_list(&list);
+
+	for (int i = 0; i < n; i++) {
+		if (strcmp(list[i].name, name))
+			continue;
+		err("%s: still attached to %s, where connections now keep their default", name,
+		    list[i].path);
+		remedy("if it is not to come back: bbrctl detach --cgroup %s --name %s",
+		       list[i].path, name);
+	}
+	if (n >= 0)
+		attachments_free(list, n);
+}
+
+static void delete_rules(const struct options *opt, const char *path)
+{
+	struct instance *list;
+	int n = instance_list(&list);
+	__u64 id;
+
+	for (int i = 0; i < n; i++)
+		if (!strcmp(list[i].name, opt->name) && list[i].supported &&
+		    !cgroup_id("--cgroup", path, &id))
+			delete_rule(&list[i], id);
+	if (n >= 0)
+		free(list);
+}
+
+/* Whether the instance is loaded does not matter. */
+int verb_detach(const struct options *opt, int argc, char **argv)
+{
+	char *path;
+	int fd, ret;
+
+	(void)argc;
+	if (!have_cgroup(opt, argv[0]))
+		return EXIT_USAGE;
+	if (!have_caps("cannot detach") || lock_instances())
+		return EXIT_REFUSED;
+	ret = open_cgroup(opt, &path, &fd);
+	if (ret)
+		return ret;
+	ret = detach_from(opt, fd, path);
+	if (!ret) {
+		delete_rules(opt, path);
+		print_done(opt, path, "detached from");
+	}
+	close(fd);
+	free(path);
+	return ret;
+}

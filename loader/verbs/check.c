@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include <sys/utsname.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "btf_path.h"
+#include "descriptor.h"
+#include "err.h"
+#include "instance/object.h"
+#include "verbs/json_print.h"
+#include "verbs/verbs.h"
+
+/* How the running kernel differs from the newest, for those who want to know. */
+struct traits {
+	bool ack_args; /* 6.10: cong_control has four arguments */
+	bool tx_start; /* 7.1: TX_START has a callback of its own, which we do without */
+	bool app_limited; /* 6.4: app_limited can be written */
+	bool link; /* 6.4: what is registered can be replaced */
+};
+
+static bool has_member(const struct btf *btf, const char *type, const char *member)
+{
+	const char *const path[] = { member, NULL };
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
+	__u32 offset;
+
+	return id > 0 && !btf_member_path(btf, id, path, &offset);
+}
+
+/* The number of arguments of tcp_congestion_ops.cong_control, or 0. */
+static int cong_control_args(const struct btf *btf)
+{
+	int id = btf__find_by_name_kind(btf, "tcp_congestion_ops", BTF_KIND_STRUCT);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	for (int i = 0; t && i < btf_vlen(t); i++) {
+		const struct btf_member *m = btf_members(t) + i;
+
+		if (strcmp(btf__name_by_offset(btf, m->name_off), "cong_control"))
+			continue;
+		t = btf__type_by_id(btf, btf__resolve_type(btf, m->type));
+		t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : t;
+		return t && btf_is_func_proto(t) ? btf_vlen(t) : 0;
+	}
+	return 0;
+}
+
+static void read_traits(struct traits *t)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	memset(t, 0, sizeof(*t));
+	if (!btf)
+		return;
+	t->ack_args = cong_control_args(btf) == 4;
+	t->tx_start = has_member(btf, "tcp_congestion_ops", "cwnd_event_tx_start");
+	t->app_limited = has_member(btf, "bpf_struct_ops", "validate");
+	t->link = has_member(btf, "bpf_struct_ops", "update");
+	btf__free(btf);
+}
+
+static void print_json_check(const struct utsname *uts, const struct traits *t)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "kernel", json_object_new_string(uts->release));
+	json_object_object_add(o, "ok", json_object_new_boolean(true));
+	json_object_object_add(o, "cong_control_args", json_object_new_int(t->ack_args ? 4 : 2));
+	json_object_object_add(o, "tx_start_callback", json_object_new_boolean(t->tx_start));
+	json_object_object_add(o, "app_limited_writable", json_object_new_boolean(t->app_limited));
+	json_object_object_add(o, "atomic_upgrade", json_object_new_boolean(t->link));
+	json_print(o);
+}
+
+/* Each is loaded for a moment. */
+static int check_objects(void)
+{
+	if (!have_caps("cannot load"))
+		return EXIT_REFUSED;
+	for (size_t i = 0; i < n_algorithms; i++) {
+		struct object obj;
+		int ret = object_open(NULL, algorithms[i], &obj);
+
+		if (ret)
+			return ret;
+		ret = object_load(&obj);
+		object_close(&obj);
+		if (ret)
+			return ret;
+	}
+	return EXIT_DONE;
+}
+
+int verb_check(const struct options *opt, int argc, char **argv)
+{
+	struct utsname uts;
+	struct traits t;
+	int ret;
+
+	(void)argc;
+	(void)argv;
+	ret = check_objects();
+	if (ret)
+		return ret;
+	uname(&uts);
+	read_traits(&t);
+	if (opt->json) {
+		print_json_check(&uts, &t);
+		return EXIT_DONE;
+	}
+	printf("Linux %s can run bpf_bbr: its BPF program loads.\n", uts.release);
+	printf("  cong_control has %d arguments\n", t.ack_args ? 4 : 2);
+	printf("  restart from idle is %s\n",
+	       t.tx_start ? "noticed before sending (no CA_EVENT_TX_START)" : "told by the kernel");
+	printf("  app_limited is %s\n",
+	       t.app_limited ? "written to the kernel" : "kept by bpf_bbr (not writable)");
+	printf("  an upgrade %s\n", t.link ? "is atomic" : "leaves a gap of milliseconds");
+	return EXIT_DONE;
+}

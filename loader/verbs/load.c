@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <json-c/json.h>
+
+#include "descriptor.h"
+#include "err.h"
+#include "instance.h"
+#include "instance/lock.h"
+#include "instance/netns_default.h"
+#include "instance/object.h"
+#include "tuning/param.h"
+#include "tuning/profile_definitions.h"
+#include "tuning/profile_map.h"
+#include "verbs/json_print.h"
+#include "verbs/verbs.h"
+
+/* The map id of our instance of this name, 0 if there is none, or -errno. */
+static int find_loaded(const char *name)
+{
+	struct instance *list;
+	int n = instance_list(&list), ret = n < 0 ? n : 0;
+
+	for (int i = 0; i < n; i++)
+		if (!strcmp(list[i].name, name))
+			ret = list[i].map_id;
+	free(list);
+	return ret;
+}
+
+static int refuse_loaded(const char *name, unsigned int map_id)
+{
+	err("%s: is loaded already (map id %u)", name, map_id);
+	remedy("change it with bbrctl set, or load another one with --name");
+	return EXIT_NOTHING;
+}
+
+/* Of an object that is not used yet. */
+static int write_params(const struct object *obj, const struct param_set *p)
+{
+	struct profile_map profiles;
+	int ret = profile_map_open_maps(obj->algorithm, object_map(obj->bpf, BBR_MAP_PARAMS), -1,
+					obj->abi.params_size, &profiles);
+
+	if (ret)
+		return ret;
+	ret = profile_check_known(&profiles, p);
+	if (!ret)
+		profile_init(&profiles, 0, BBR_PROFILE_DEFAULT, p);
+	profile_map_close(&profiles);
+	return ret;
+}
+
+static int register_as(const struct object *obj, const char *name, const struct param_set *p,
+		       unsigned int *map_id)
+{
+	/* Before it is registered: the first connection finds the parameters in place. */
+	int error, ret = obj->algorithm ? write_params(obj, p) : EXIT_DONE;
+
+	if (ret)
+		return ret;
+	if (bpf_map_freeze(object_map(obj->bpf, BBR_MAP_CLAMPED)))
+		return err_bpf(errno, "cannot freeze the program's own map");
+	error = object_register(obj->bpf, name, map_id);
+	if (error == -EEXIST) {
+		err("%s: the kernel has another congestion control of this name", name);
+		remedy("choose another one with --name");
+		return EXIT_REFUSED;
+	}
+	return error ? err_bpf(error, "the kernel refused to register it") : EXIT_DONE;
+}
+
+/* map_id 0: it was loaded before. */
+static int report(const struct options *opt, unsigned int map_id)
+{
+	struct json_object *o = opt->json ? json_object_new_object() : NULL;
+	int ret = EXIT_DONE;
+
+	if (o) {
+		json_object_object_add(o, "name", json_object_new_string(opt->name));
+		if (map_id)
+			json_object_object_add(o, "map_id", json_object_new_int64(map_id));
+	} else if (map_id) {
+		printf("%s: loaded (map id %u)\n", opt->name, map_id);
+	}
+	if (opt->make_default)
+		ret = default_set(opt->name, opt->netns, o);
+	if (o && (map_id || !ret))
+		json_print(o);
+	else
+		json_object_put(o);
+	return ret;
+}
+
+static int load(const struct options *opt, const struct object *obj, const struct param_set *p)
+{
+	unsigned int map_id;
+	int ret = object_load(obj);
+
+	if (!ret)
+		ret = register_as(obj, opt->name, p, &map_id);
+	return ret ? ret : report(opt, map_id);
+}
+
+/* Is the object of the algorithm that was asked for, and what was asked for of it? */
+static int check_algorithm(const struct options *opt, const struct object *obj)
+{
+	if (opt->algorithm && strcmp(opt->algorithm, obj->abi.algorithm)) {
+		err("%s: it is an object of algorithm %s, not of %s", obj->file, obj->abi.algorithm,
+		    opt->algorithm);
+		remedy("leave --algorithm out, or --object");
+		return EXIT_REFUSED;
+	}
+	if (obj->algorithm || (!opt->set.n && !opt->profile))
+		return EXIT_DONE;
+	err("%s: bbrctl does not know algorithm %s, and so none of its parameters", obj->file,
+	    obj->abi.algorithm);
+	remedy("load it without --set and --profile, or with the bbrctl that it was built with");
+	return EXIT_REFUSED;
+}
+
+/* What is there already decides whether there is something to do. */
+static int load_once(const struct options *opt, const struct object *obj, const struct param_set *p)
+{
+	int loaded, ret;
+
+	if (!have_caps("cannot load") || lock_instances())
+		return EXIT_REFUSED;
+	if (opt->netns && (ret = default_check_netns(opt->netns)))
+		return ret;
+	loaded = find_loaded(opt->name);
+	if (loaded < 0)
+		return err_bpf(loaded, "cannot look for instances");
+	if (!loaded)
+		return load(opt, obj, p);
+	if (opt->make_default && !opt->set.n && !opt->profile && !opt->object)
+		return report(opt, 0);
+	return refuse_loaded(opt->name, loaded);
+}
+
+static int load_object(struct options *opt, const struct object *obj)
+{
+	struct param_set p;
+	int ret = check_algorithm(opt, obj);
+
+	if (!ret && obj->algorithm)
+		ret = profile_params(obj->algorithm, opt->profile, opt->set.n, opt->set.arg, &p);
+	if (ret)
+		return ret;
+	if (!opt->name_given && obj->algorithm)
+		opt->name = obj->algorithm->instance;
+	return load_once(opt, obj, &p);
+}
+
+int verb_load(const struct options *given, int argc, char **argv)
+{
+	const struct algorithm *algorithm = NULL;
+	struct options opt = *given;
+	struct object obj;
+	int ret = EXIT_DONE;
+
+	(void)argc;
+	(void)argv;
+	if (opt.netns && !opt.make_default) {
+		err("load: --netns is where it becomes the default: --default is missing");
+		remedy("an instance itself is there for all network namespaces");
+		return EXIT_USAGE;
+	}
+	if (!opt.object)
+		ret = algorithm_option(&opt, &algorithm);
+	if (!ret)
+		ret = object_open(opt.object, algorithm, &obj);
+	if (ret)
+		return ret;
+	ret = load_object(&opt, &obj);
+	object_close(&obj);
+	return ret;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "err.h"
+#include "instance/lock.h"
+#include "migration/migration.h"
+#include "tuning/socket_filter.h"
+#include "verbs/json_print.h"
+#include "verbs/verbs.h"
+
+static int refuse(const char *why)
+{
+	err("migrate: %s", why);
+	remedy("usage: bbrctl migrate --from CC --to CC [--dst PREFIX] [--dport N] ...");
+	return EXIT_USAGE;
+}
+
+static int take_names(const struct options *opt, struct migrate_config *config)
+{
+	if (!opt->from || !opt->to)
+		return refuse("--from and --to must be given");
+	if (!opt->from[0] || strlen(opt->from) >= BBR_NAME_LEN)
+		return refuse("--from is not a name of 1 to 15 characters");
+	if (!strcmp(opt->from, opt->to))
+		return refuse("--from and --to are the same");
+	if (strlen(opt->to) < BBR_NAME_LEN)
+		strcpy(config->to, opt->to);
+	strcpy(config->from, opt->from);
+	return EXIT_DONE;
+}
+
+static void report(const struct migration *m, const struct options *opt)
+{
+	struct json_object *o;
+
+	if (!opt->json) {
+		migration_print(m, opt->verbose);
+		return;
+	}
+	o = json_object_new_object();
+	migration_to_json(m, opt->verbose, o);
+	json_print(o);
+}
+
+int verb_migrate(const struct options *opt, int argc, char **argv)
+{
+	struct migration m = {
+		.netns = opt->netns,
+		.config = { .listeners = opt->listeners, .dry_run = opt->dry_run },
+	};
+	int ret;
+
+	(void)argc;
+	(void)argv;
+	ret = take_names(opt, &m.config);
+	if (!ret)
+		ret = socket_filter_parse(&opt->filter, &m.config);
+	if (!ret)
+		ret = migration_check_to("--to", opt->to);
+	if (ret)
+		return ret;
+	if (!have_caps("cannot move connections") || (!opt->dry_run && lock_instances()))
+		return EXIT_REFUSED;
+	ret = migration_run(&m);
+	if (!ret || m.n) {
+		int judged;
+
+		report(&m, opt);
+		judged = migration_judge(&m);
+		ret = ret ? ret : judged;
+	}
+	migration_free(&m);
+	return ret;
+}

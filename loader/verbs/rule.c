@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* bbrctl rule list, add, delete, flush, test. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <json-c/json.h>
+
+#include "address.h"
+#include "cgroup.h"
+#include "err.h"
+#include "instance/lock.h"
+#include "tuning/instance_tuning.h"
+#include "tuning/rule_text.h"
+#include "units.h"
+#include "verbs/json_print.h"
+#include "verbs/verbs.h"
+
+static int open_to_change(const struct options *opt, struct tuning *t)
+{
+	if (!have_caps("cannot change rules") || lock_instances())
+		return EXIT_REFUSED;
+	return tuning_open(opt->name, t);
+}
+
+static int open_to_look(const struct options *opt, struct tuning *t)
+{
+	return have_caps("cannot look at an instance") ? tuning_open(opt->name, t) : EXIT_REFUSED;
+}
+
+static struct json_object *rule_json(const struct tuning *t, const struct bbr_rule *rule,
+				     int number)
+{
+	struct json_object *o = json_object_new_object();
+	char profile[BBR_PROFILE_NAME_LEN];
+
+	tuning_rule_profile(t, rule, profile);
+	json_object_object_add(o, "rule", json_object_new_int(number));
+	rule_add_json(rule, o);
+	json_object_object_add(o, "profile", json_object_new_string(profile));
+	return o;
+}
+
+static void print_rule(const struct tuning *t, const struct bbr_rule *rule, int number)
+{
+	char profile[BBR_PROFILE_NAME_LEN], text[RULE_TEXT_LEN];
+
+	tuning_rule_profile(t, rule, profile);
+	rule_format(rule, text, sizeof(text));
+	printf("%d: %s%s--profile %s\n", number, text, text[0] ? " " : "", profile);
+}
+
+static void print_change(const struct options *opt, const struct tuning *t, const char *what,
+			 const struct bbr_rule *rule, int number)
+{
+	struct json_object *o;
+
+	if (!opt->json) {
+		printf("%s: %s rule ", opt->name, what);
+		print_rule(t, rule, number);
+		return;
+	}
+	o = rule_json(t, rule, number);
+	json_object_object_add(o, "name", json_object_new_string(opt->name));
+	json_object_object_add(o, what, json_object_new_boolean(true));
+	json_print(o);
+}
+
+/* A rule's number on the command line: its index. */
+static int parse_place(const char *option, const char *s, __u32 *place)
+{
+	double number;
+
+	/* In this order: what is above BBR_MAX_RULES need not fit an integer. */
+	if (parse_number(s, &number) || number < 1 || number > BBR_MAX_RULES ||
+	    number != (__u32)number) {
+		err("%s %s: not the number of a rule, 1 to %d", option, s, BBR_MAX_RULES);
+		remedy("bbrctl rule list shows them");
+		return EXIT_USAGE;
+	}
+	*place = number - 1;
+	return EXIT_DONE;
+}
+
+static int check_place(const char *option, __u32 place, __u32 n)
+{
+	if (place < n)
+		return EXIT_DONE;
+	err("%s %u: no rule has this number", option, place + 1);
+	remedy("there are %u; bbrctl rule list shows them", n);
+	return EXIT_NOTHING;
+}
+
+/* before: the index of another one, or NULL for the end. */
+static int add(const struct options *opt, struct bbr_rule *rule, const __u32 *before,
+	       struct tuning *t)
+{
+	__u32 place = before ? *before : t->rules.n;
+	int index, there, ret;
+
+	ret = profile_get(&t->profiles, opt->profile, &index);
+	if (ret)
+		return ret;
+	rule->profile = index;
+	if (before && (ret = check_place("--before", place, t->rules.n)))
+		return ret;
+	there = rule_list_find(&t->rules, rule);
+	if (there >= 0) {
+		err("rule %d asks for the same", there + 1);
+		remedy("delete it first: bbrctl rule delete %d", there + 1);
+		return EXIT_NOTHING;
+	}
+	ret = rule_list_insert(&t->rules, place, rule);
+	if (!ret)
+		ret = rule_list_write(&t->inst, &t->rules);
+	if (!ret)
+		print_change(opt, t, "added", rule, place + 1);
+	return ret;
+}
+
+int verb_rule_add(const struct options *opt, int argc, char **argv)
+{
+	struct bbr_rule rule;
+	struct tuning t;
+	__u32 before;
+	int ret;
+
+	(void)argc;
+	(void)argv;
+	if (!opt->profile) {
+		err("rule add: which profile?");
+		remedy("add --profile PROFILE; bbrctl profile list shows which there are");
+		return EXIT_USAGE;
+	}
+	ret = rule_parse(&opt->filter, &rule);
+	if (!ret && opt->before)
+		ret = parse_place("--before", opt->before, &before);
+	if (!ret)
+		ret = open_to_change(opt, &t);
+	if (ret)
+		return ret;
+	ret = add(opt, &rule, opt->before ? &before : NULL, &t);
+	tuning_close(&t);
+	return ret;
+}
+
+/* By its number, which is in place already, or by what it asks for. */
+static int find_rule(bool is_numbered, const struct bbr_rule *like, const struct rule_list *rules,
+		     __u32 *place)
+{
+	int found;
+
+	if (is_numbered)
+		return check_place("rule", *place, rules->n);
+	found = rule_list_find(rules, like);
+	if (found < 0) {
+		err("no rule asks for just this");
+		remedy("bbrctl rule list shows the rules");
+		return EXIT_NOTHING;
+	}
+	*place = found;
+	return EXIT_DONE;
+}
+
+int verb_rule_delete(const struct options *opt, int argc, char **argv)
+{
+	bool is_described = opt->filter.dst || opt->filter.dport || opt->filter.sport ||
+			    opt->filter.cgroup || opt->filter.mark;
+	struct bbr_rule like, gone;
+	struct tuning t;
+	__u32 place;
+	int ret;
+
+	if ((argc > 1) == is_described) {
+		err("rule delete: which? its number or what it asks for");
+		remedy("usage: bbrctl rule delete K, or with the options of rule add");
+		return EXIT_USAGE;
+	}
+	ret = is_described ? rule_parse(&opt->filter, &like) : parse_place("rule", argv[1], &place);
+	if (!ret)
+		ret = open_to_change(opt, &t);
+	if (ret)
+		return ret;
+	ret = find_rule(!is_described, &like, &t.rules, &place);
+	if (!ret) {
+		gone = t.rules.rule[place];
+		rule_list_remove(&t.rules, place);
+		ret = rule_list_write(&t.inst, &t.rules);
+	}
+	if (!ret)
+		print_change(opt, &t, "deleted", &gone, place + 1);
+	tuning_close(&t);
+	return ret;
+}
+
+/* n < 0: nobody knows how many. */
+static void print_flushed(const struct options *opt, long long n)
+{
+	struct json_object *o;
+
+	if (!opt->json) {
+		if (n < 0)
+			printf("%s: rules deleted\n", opt->name);
+		else
+			printf("%s: %lld rules deleted\n", opt->name, n);
+		return;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "name", json_object_new_string(opt->name));
+	json_object_object_add(o, "deleted", n < 0 ? NULL : json_object_new_int64(n));
+	json_print(o);
+}
+
+/* Whatever the rules are: also those that no other verb can read. */
+static int flush(const struct options *opt, const struct instance *inst)
+{
+	static const struct rule_list none;
+	struct rule_list rules;
+	int error = rule_list_try_read(inst, &rules), ret;
+	long long n = error ? -1 : (long long)rules.n;
+
+	rule_list_free(&rules);
+	if (!n) {
+		err("%s: has no rules", opt->name);
+		return EXIT_NOTHING;
+	}
+	ret = rule_list_write(inst, &none);
+	if (!ret)
+		print_flushed(opt, n);
+	return ret;
+}
+
+int verb_rule_flush(const struct options *opt, int argc, char **argv)
+{
+	struct instance inst;
+	int ret;
+
+	(void)argc;
+	(void)argv;
+	if (!have_caps("cannot change rules") || lock_instances())
+		return EXIT_REFUSED;
+	ret = instance_get(opt->name, &inst);
+	return ret ? ret : flush(opt, &inst);
+}
+
+int verb_rule_list(const struct options *opt, int argc, char **argv)
+{
+	struct json_object *o, *list;
+	struct tuning t;
+	int ret;
+
+	(void)argc;
+	(void)argv;
+	ret = open_to_look(opt, &t);
+	if (ret)
+		return ret;
+	if (opt->json) {
+		o = json_object_new_object();
+		list = json_object_new_array();
+		json_object_object_add(o, "name", json_object_new_string(opt->name));
+		json_object_object_add(o, "rules", list);
+		for (__u32 i = 0; i < t.rules.n; i++)
+			json_object_array_add(list, rule_json(&t, &t.rules.rule[i], i + 1));
+		json_print(o);
+	} else {
+		for (__u32 i = 0; i < t.rules.n; i++)
+			print_rule(&t, &t.rules.rule[i], i + 1);
+		printf("all others: --profile %s\n", BBR_PROFILE_DEFAULT);
+	}
+	tuning_close(&t);
+	return EXIT_DONE;
+}
+
+/* The connection that the command line describes; what it does not say matches no rule that asks for it. */
+static int parse_test(const struct options *opt, const char *addr, struct rule_test *test,
+		      __u64 ids[BBR_RULE_CGROUP_LEVELS])
+{
+	struct socket_filter connection = opt->filter;
+	struct bbr_rule as_rule;
+	int ret;
+
+	connection.dst = addr;
+	connection.cgroup = NULL;
+	ret = rule_parse(&connection, &as_rule);
+	if (ret)
+		return ret;
+	if (as_rule.dst_len != 128) {
+		err("rule test %s: not an address, but a prefix", addr);
+		return EXIT_USAGE;
+	}
+	*test = (struct rule_test){
+		.dport = as_rule.dport,
+		.sport = as_rule.sport,
+		.mark = as_rule.mark,
+		.cgroups = ids,
+	};
+	memcpy(test->addr, as_rule.dst, sizeof(test->addr));
+	return opt->filter.cgroup ?
+		       cgroup_ids("--cgroup", opt->filter.cgroup, ids, &test->nr_cgroups) :
+		       EXIT_DONE;
+}
+
+static void print_test(const struct options *opt, const struct tuning *t, int place)
+{
+	struct json_object *o;
+
+	if (!opt->json) {
+		if (place >= 0)
+			print_rule(t, &t->rules.rule[place], place + 1);
+		else
+			printf("no rule: --profile %s\n", BBR_PROFILE_DEFAULT);
+		return;
+	}
+	if (place >= 0) {
+		o = rule_json(t, &t->rules.rule[place], place + 1);
+	} else {
+		o = json_object_new_object();
+		json_object_object_add(o, "rule", NULL);
+		json_object_object_add(o, "profile", json_object_new_string(BBR_PROFILE_DEFAULT));
+	}
+	json_print(o);
+}
+
+int verb_rule_test(const struct options *opt, int argc, char **argv)
+{
+	__u64 ids[BBR_RULE_CGROUP_LEVELS];
+	struct rule_test test;
+	struct tuning t;
+	int ret;
+
+	if (argc < 2) {
+		err("rule test: a connection to which address?");
+		remedy("usage: bbrctl rule test ADDR [--dport N] [--sport N] [--cgroup PATH] "
+		       "[--mark N]");
+		return EXIT_USAGE;
+	}
+	ret = parse_test(opt, argv[1], &test, ids);
+	if (!ret)
+		ret = open_to_look(opt, &t);
+	if (ret)
+		return ret;
+	print_test(opt, &t, rule_list_match(&t.rules, &test));
+	tuning_close(&t);
+	return EXIT_DONE;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "err.h"
+#include "instance.h"
+#include "instance/lock.h"
+#include "tuning/param.h"
+#include "tuning/profile_map.h"
+#include "verbs/json_print.h"
+#include "verbs/verbs.h"
+
+/* The profile that is to be changed. */
+struct target {
+	struct profile_map profiles;
+	int index;
+	struct param_set old;
+};
+
+/* Takes the lock and finds the profile that opt names. EXIT_DONE: to be closed with profile_map_close(). */
+static int open_target(const struct options *opt, struct target *t)
+{
+	struct instance inst;
+	int ret;
+
+	if (!have_caps("cannot change parameters") || lock_instances())
+		return EXIT_REFUSED;
+	ret = instance_get(opt->name, &inst);
+	if (ret)
+		return ret;
+	ret = profile_map_open(&inst, &t->profiles);
+	if (ret)
+		return ret;
+	ret = profile_get(&t->profiles, opt->profile ? opt->profile : BBR_PROFILE_DEFAULT,
+			  &t->index);
+	if (ret)
+		profile_map_close(&t->profiles);
+	else
+		profile_read(&t->profiles, t->index, &t->old);
+	return ret;
+}
+
+/* Which profile of which instance: "bpf_bbr", "bpf_bbr tsunami". */
+static void print_target(const struct options *opt)
+{
+	printf("%s%s%s: ", opt->name, opt->profile ? " " : "", opt->profile ? opt->profile : "");
+}
+
+static void print_changes_json(const struct options *opt, const struct param_set *old,
+			       const struct param_set *new)
+{
+	struct json_object *o = json_object_new_object(), *changed = json_object_new_object();
+
+	param_for_each(param, old->algorithm)
+	{
+		struct json_object *change;
+
+		if (param_equal(param, old, new))
+			continue;
+		change = json_object_new_object();
+		json_object_object_add(change, "old", param_json(param, old));
+		json_object_object_add(change, "new", param_json(param, new));
+		json_object_object_add(change, "unit",
+				       json_object_new_string(param_unit_name(param)));
+		json_object_object_add(changed, param->key, change);
+	}
+	json_object_object_add(o, "name", json_object_new_string(opt->name));
+	json_object_object_add(
+		o, "profile",
+		json_object_new_string(opt->profile ? opt->profile : BBR_PROFILE_DEFAULT));
+	json_object_object_add(o, "changed", changed);
+	json_print(o);
+}
+
+static void print_changes(const struct options *opt, const struct param_set *old,
+			  const struct param_set *new)
+{
+	char was[PARAM_TEXT_LEN], is[PARAM_TEXT_LEN];
+
+	param_for_each(param, old->algorithm)
+	{
+		if (param_equal(param, old, new))
+			continue;
+		param_format(param, old, was, sizeof(was));
+		param_format(param, new, is, sizeof(is));
+		print_target(opt);
+		printf("%s=%s (was %s)\n", param->key, is, was);
+	}
+}
+
+static int change(const struct options *opt, struct target *t, const struct param_set *new)
+{
+	int error;
+
+	if (param_set_equal(&t->old, new)) {
+		err("%s: has these values already", opt->profile ? opt->profile : opt->name);
+		return EXIT_NOTHING;
+	}
+	if (profile_check_known(&t->profiles, new))
+		return EXIT_REFUSED;
+	error = profile_write(&t->profiles, t->index, new);
+	if (error)
+		return err_bpf(error, "cannot write the instance's parameters");
+	if (opt->json)
+		print_changes_json(opt, &t->old, new);
+	else
+		print_changes(opt, &t->old, new);
+	return EXIT_DONE;
+}
+
+int verb_set(const struct options *opt, int argc, char **argv)
+{
+	struct param_set new;
+	struct target t;
+	int ret;
+
+	if (argc < 2) {
+		err("set: nothing to set");
+		remedy("usage: bbrctl set [--name NAME] [--profile PROFILE] KEY=VALUE...");
+		return EXIT_USAGE;
+	}
+	ret = param_check_assignments_early(argc - 1, argv + 1);
+	if (!ret)
+		ret = open_target(opt, &t);
+	if (ret)
+		return ret;
+	/* All of the command line first: a mistake at its end must not leave half of it done. */
+	new = t.old;
+	for (int i = 1; !ret && i < argc; i++)
+		ret = param_assign(argv[i], &new);
+	if (!ret)
+		ret = change(opt, &t, &new);
+	profile_map_close(&t.profiles);
+	return ret;
+}
+
+int verb_reset(const struct options *opt, int argc, char **argv)
+{
+	const struct algorithm *algorithm;
+	struct param_set new;
+	struct target t;
+	int ret;
+
+	ret = param_check_keys_early(argc, argv);
+	if (!ret)
+		ret = open_target(opt, &t);
+	if (ret)
+		return ret;
+	algorithm = t.old.algorithm;
+	ret = param_check_keys(algorithm, argc, argv);
+	new = argc > 1 ? t.old : param_set_default(algorithm);
+	for (int i = 1; !ret && i < argc; i++)
+		param_reset(param_find(algorithm, argv[i], strlen(argv[i])), &new);
+	if (!ret)
+		ret = change(opt, &t, &new);
+	profile_map_close(&t.profiles);
+	return ret;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "instance.h"
+#include "tuning/param.h"
+#include "tuning/profile_map.h"
+#include "verbs/json_print.h"
+#include "verbs/verbs.h"
+
+/* Was this parameter asked for? With no keys given all are. */
+static bool is_wanted(const struct param *param, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], param->key))
+			return true;
+	return argc == 1;
+}
+
+/* The columns of the table before the meaning. */
+enum {
+	KEY,
+	VALUE,
+	DEFAULT,
+	RANGE,
+	UNIT,
+	COLUMNS
+};
+
+static const char *const titles[COLUMNS] = { "KEY", "VALUE", "DEFAULT", "RANGE", "UNIT" };
+
+static void format_row(const struct param *param, const struct param_set *p,
+		       const struct param_set *defaults, char cell[COLUMNS][PARAM_TEXT_LEN])
+{
+	snprintf(cell[KEY], PARAM_TEXT_LEN, "%s", param->key);
+	param_format(param, p, cell[VALUE], PARAM_TEXT_LEN);
+	param_format(param, defaults, cell[DEFAULT], PARAM_TEXT_LEN);
+	param_format_range(param, cell[RANGE], PARAM_TEXT_LEN);
+	snprintf(cell[UNIT], PARAM_TEXT_LEN, "%s", param_unit_name(param));
+}
+
+static void show_text(const struct param_set *p, int argc, char **argv)
+{
+	const struct param_set defaults = param_set_default(p->algorithm);
+	char cell[COLUMNS][PARAM_TEXT_LEN];
+	int width[COLUMNS];
+
+	for (int c = 0; c < COLUMNS; c++)
+		width[c] = strlen(titles[c]);
+	param_for_each(param, p->algorithm)
+	{
+		if (!is_wanted(param, argc, argv))
+			continue;
+		format_row(param, p, &defaults, cell);
+		for (int c = 0; c < COLUMNS; c++)
+			if (width[c] < (int)strlen(cell[c]))
+				width[c] = strlen(cell[c]);
+	}
+
+	fputs("  ", stdout);
+	for (int c = 0; c < COLUMNS; c++)
+		printf("%-*s  ", width[c], titles[c]);
+	puts("MEANING");
+	param_for_each(param, p->algorithm)
+	{
+		if (!is_wanted(param, argc, argv))
+			continue;
+		format_row(param, p, &defaults, cell);
+		/* In front, where a narrow terminal does not cut it off. */
+		fputs(param_is_default(param, p) ? "  " : "* ", stdout);
+		for (int c = 0; c < COLUMNS; c++)
+			printf("%-*s  ", width[c], cell[c]);
+		puts(param->help);
+	}
+}
+
+static void show_json(const struct options *opt, const struct param_set *p, int argc, char **argv)
+{
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	const struct param_set defaults = param_set_default(p->algorithm);
+
+	param_for_each(param, p->algorithm)
+	{
+		struct json_object *entry;
+
+		if (!is_wanted(param, argc, argv))
+			continue;
+		entry = json_object_new_object();
+		json_object_object_add(entry, "key", json_object_new_string(param->key));
+		json_object_object_add(entry, "value", param_json(param, p));
+		json_object_object_add(entry, "default", param_json(param, &defaults));
+		json_object_object_add(entry, "range", param_range_json(param));
+		json_object_object_add(entry, "unit",
+				       json_object_new_string(param_unit_name(param)));
+		json_object_object_add(entry, "changed",
+				       json_object_new_boolean(!param_is_default(param, p)));
+		json_object_object_add(entry, "meaning", json_object_new_string(param->help));
+		json_object_array_add(list, entry);
+	}
+	json_object_object_add(o, "name", json_object_new_string(opt->defaults ? "" : opt->name));
+	if (!opt->defaults)
+		json_object_object_add(
+			o, "profile",
+			json_object_new_string(opt->profile ? opt->profile : BBR_PROFILE_DEFAULT));
+	json_object_object_add(o, "params", list);
+	json_print(o);
+}
+
+static int read_params(const struct options *opt, struct param_set *p)
+{
+	struct profile_map profiles;
+	struct instance inst;
+	int index, ret;
+
+	if (!have_caps("cannot look at an instance"))
+		return EXIT_REFUSED;
+	ret = instance_get(opt->name, &inst);
+	if (ret)
+		return ret;
+	ret = profile_map_open(&inst, &profiles);
+	if (ret)
+		return ret;
+	ret = profile_get(&profiles, opt->profile ? opt->profile : BBR_PROFILE_DEFAULT, &index);
+	if (!ret)
+		profile_read(&profiles, index, p);
+	profile_map_close(&profiles);
+	return ret;
+}
+
+int verb_show(const struct options *opt, int argc, char **argv)
+{
+	struct param_set p;
+	int ret = EXIT_DONE;
+
+	if (opt->algorithm && !opt->defaults) {
+		err("show: --algorithm is for --defaults");
+		remedy("an instance shows the parameters of its own algorithm");
+		return EXIT_USAGE;
+	}
+	if (opt->defaults) {
+		const struct algorithm *algorithm;
+
+		ret = algorithm_option(opt, &algorithm);
+		if (!ret)
+			p = param_set_default(algorithm);
+	} else {
+		ret = param_check_keys_early(argc, argv);
+		if (!ret)
+			ret = read_params(opt, &p);
+	}
+	if (!ret)
+		ret = param_check_keys(p.algorithm, argc, argv);
+	if (ret)
+		return ret;
+	if (opt->json)
+		show_json(opt, &p, argc, argv);
+	else
+		show_text(&p, argc, argv);
+	return EXIT_DONE;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "err.h"
+#include "instance.h"
+#include "instance/link_pin.h"
+#include "instance/lock.h"
+#include "instance/netns_default.h"
+#include "instance/unregister.h"
+#include "migration/migration.h"
+#include "verbs/json_print.h"
+#include "verbs/verbs.h"
+
+/* Moves away what uses it now; EXIT_REFUSED after printing why if something stays. */
+static int move_away(struct migration *m)
+{
+	int ret = migration_run(m);
+
+	if (ret || migration_count(m, MIGRATE_FAILED, false) ||
+	    migration_count(m, MIGRATE_FAILED, true)) {
+		migration_judge(m);
+		return EXIT_REFUSED;
+	}
+	return EXIT_DONE;
+}
+
+static void report(const struct options *opt, const struct instance *inst,
+		   const struct migration *m, bool is_unloaded, struct json_object *o)
+{
+	struct json_object *migrated;
+
+	if (o) {
+		json_object_object_add(o, "unloaded", json_object_new_boolean(is_unloaded));
+		json_object_object_add(o, "users", json_object_new_int64(inst->users));
+		if (opt->migrate) {
+			migrated = json_object_new_object();
+			migration_to_json(m, opt->verbose, migrated);
+			json_object_object_add(o, "migrated", migrated);
+		}
+		json_print(o);
+		return;
+	}
+	if (opt->migrate)
+		migration_print(m, opt->verbose);
+	if (!is_unloaded)
+		err("%s: not unloaded", inst->name);
+	else if (inst->users)
+		printf("%s: unloaded; %u that use it (sockets, namespace defaults) keep it until "
+		       "they end\n",
+		       inst->name, inst->users);
+	else
+		printf("%s: unloaded\n", inst->name);
+}
+
+/*
+ * Connections first: if some cannot be moved, nothing else has been done. Then the defaults, before the
+ * name is gone: a new socket always gets one that is there.
+ */
+static int unload(const struct options *opt, struct instance *inst, struct migration *m,
+		  struct json_object *o)
+{
+	int ret = opt->migrate ? move_away(m) : EXIT_DONE;
+
+	if (!ret)
+		ret = defaults_restore(inst, o);
+	if (!ret)
+		ret = instance_find(opt->name, inst); /* for the number of its users now */
+	return ret ? ret : unregister(inst);
+}
+
+static int check_migrate(const struct options *opt, struct migration *m)
+{
+	if (strcmp(opt->migrate, opt->name)) {
+		strcpy(m->config.from, opt->name);
+		snprintf(m->config.to, sizeof(m->config.to), "%s", opt->migrate);
+		return migration_check_to("--migrate", opt->migrate);
+	}
+	err("--migrate %s: that is what is to be unloaded", opt->migrate);
+	return EXIT_USAGE;
+}
+
+int verb_unload(const struct options *opt, int argc, char **argv)
+{
+	struct migration m = { .config = { .listeners = true } };
+	struct json_object *o = NULL;
+	struct instance inst;
+	bool is_unloaded;
+	int ret;
+
+	(void)argc;
+	(void)argv;
+	if (opt->migrate && (ret = check_migrate(opt, &m)))
+		return ret;
+	if (!have_caps("cannot unload") || lock_instances())
+		return EXIT_REFUSED;
+	ret = instance_find(opt->name, &inst);
+	if (ret == EXIT_NOTHING)
+		pin_remove(opt->name, 0); /* of a link that somebody detached */
+	if (ret)
+		return ret;
+	if (opt->json) {
+		o = json_object_new_object();
+		json_object_object_add(o, "name", json_object_new_string(inst.name));
+		json_object_object_add(o, "map_id", json_object_new_int64(inst.map_id));
+	}
+	ret = unload(opt, &inst, &m, o);
+	is_unloaded = !ret;
+	if (is_unloaded && opt->migrate)
+		ret = move_away(&m); /* what came while we were at it */
+	report(opt, &inst, &m, is_unloaded, o);
+	migration_free(&m);
+	if (is_unloaded)
+		warn_of_attachments(opt->name);
+	return ret;
+}

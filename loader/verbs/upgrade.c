@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <json-c/json.h>
+
+#include "descriptor.h"
+#include "err.h"
+#include "instance.h"
+#include "instance/carry_settings.h"
+#include "instance/lock.h"
+#include "instance/netns_default.h"
+#include "instance/object.h"
+#include "instance/swap.h"
+#include "verbs/json_print.h"
+#include "verbs/verbs.h"
+
+static int refuse_algorithm(const struct options *opt, const struct object *obj,
+			    const struct instance *old)
+{
+	err("%s: it is an object of algorithm %s, and %s is of %s", obj->file, obj->abi.algorithm,
+	    old->name, old->algorithm->name);
+	remedy("load it beside it: bbrctl load --name NEW%s%s; then: bbrctl migrate --from %s --to "
+	       "NEW",
+	       opt->object ? " --object " : "", opt->object ? opt->object : "", old->name);
+	return EXIT_REFUSED;
+}
+
+/* Everything that can fail without touching the name. */
+static int prepare(const struct options *opt, const struct instance *old, struct object *obj)
+{
+	int ret = object_open(opt->object, old->algorithm, obj);
+
+	if (ret)
+		return ret;
+	if (obj->algorithm != old->algorithm)
+		ret = refuse_algorithm(opt, obj, old);
+	if (!ret)
+		ret = object_load(obj);
+	if (!ret)
+		ret = carry_settings(old, obj->bpf, &obj->abi);
+	if (!ret && bpf_map_freeze(object_map(obj->bpf, BBR_MAP_CLAMPED)))
+		ret = err_bpf(errno, "cannot freeze the program's own map");
+	if (ret)
+		object_close(obj);
+	return ret;
+}
+
+static void print_json_upgraded(const struct instance *old, const struct bbr_abi *abi,
+				const struct swap *swap, unsigned int defaults, unsigned int users)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "name", json_object_new_string(old->name));
+	json_object_object_add(o, "map_id", json_object_new_int64(swap->map_id));
+	json_object_object_add(o, "version", json_object_new_string(abi->version));
+	json_object_object_add(o, "old_map_id", json_object_new_int64(old->map_id));
+	json_object_object_add(o, "old_version", json_object_new_string(old->abi.version));
+	json_object_object_add(o, "old_users", json_object_new_int64(users));
+	json_object_object_add(o, "defaults", json_object_new_int64(defaults));
+	json_object_object_add(o, "atomic", json_object_new_boolean(swap->atomic));
+	if (!swap->atomic)
+		json_object_object_add(o, "gap_us", json_object_new_int64(swap->gap_ns / 1000));
+	json_object_object_add(o, "next_is_atomic", json_object_new_boolean(!swap->why_plain));
+	json_print(o);
+}
+
+static void print_upgraded(const struct instance *old, const struct bbr_abi *abi,
+			   const struct swap *swap, unsigned int defaults, unsigned int users)
+{
+	printf("%s: upgraded from %.20s to %.20s (map id %u to %u)\n", old->name, old->abi.version,
+	       abi->version, old->map_id, swap->map_id);
+	if (swap->atomic)
+		puts("  atomically: at no moment was the name missing");
+	else
+		printf("  the name was missing for at most %.1f ms: %s\n", swap->gap_ns / 1e6,
+		       swap->why_plain ? swap->why_plain :
+					 "it was not registered by a link, but is now");
+	if (defaults)
+		printf("  set again as the default of %u network namespace%s\n", defaults,
+		       defaults > 1 ? "s" : "");
+	if (users)
+		printf("  %u that use the old code (sockets) keep it until they close\n", users);
+}
+
+/* The promise of a failed upgrade, if the kernel confirms it. */
+static void say_still_running(const struct instance *old)
+{
+	struct instance now;
+
+	if (!instance_get(old->name, &now))
+		remedy("not upgraded: %s goes on with %.20s (map id %u)", old->name,
+		       now.abi.version, now.map_id);
+}
+
+int verb_upgrade(const struct options *opt, int argc, char **argv)
+{
+	struct object obj;
+	struct instance old;
+	struct swap swap;
+	unsigned int users, defaults;
+	int ret;
+
+	(void)argc;
+	(void)argv;
+	if (!have_caps("cannot upgrade") || lock_instances())
+		return EXIT_REFUSED;
+	ret = instance_get(opt->name, &old);
+	if (ret)
+		return ret;
+	ret = prepare(opt, &old, &obj);
+	if (!ret) {
+		ret = swap_code(&old, obj.bpf, &swap);
+		object_close(&obj);
+	}
+	if (ret) {
+		say_still_running(&old);
+		return ret;
+	}
+	ret = defaults_set_again(opt->name, &defaults);
+	users = old.users > defaults ? old.users - defaults : 0;
+	if (opt->json)
+		print_json_upgraded(&old, &obj.abi, &swap, defaults, users);
+	else
+		print_upgraded(&old, &obj.abi, &swap, defaults, users);
+	return ret;
+}

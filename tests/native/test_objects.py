@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Objects that bbrctl does not take: it says why in one sentence, and what to do, and nothing has changed."""
+import re
+
+import pytest
+
+from objects import ROOT, Object, compile_bpf, register
+from system import registered, struct_ops, wait_until
+from tool import NOTHING, REFUSED, USAGE, status_of
+from transfer import send_verified
+
+ABI = '#include "bpf_bbr/abi.h"\nconst struct bbr_abi abi __attribute__((section(".rodata.bbr_abi"), used)) = {%s};\n'
+PROGRAM = '__attribute__((section("sockops"), used)) int p(void *c) { return 1; }\n' \
+          '__attribute__((section("license"), used)) char l[] = "GPL";\n'
+# As the majors before 3 had it.
+OLD_ABI = """struct { unsigned magic; unsigned short major, minor; unsigned sizes[3]; char version[20]; } abi
+__attribute__((section(".rodata.bbr_abi"), used)) = { 0x31726262, 2, 0, { 212, 2112, 216 }, "0.0.9" };
+"""
+
+
+def no_elf(path, _):
+    path.write_text("no object at all\n")
+
+
+def empty(path, _):
+    path.touch()
+
+
+def of_this_machine(path, _):
+    path.write_bytes((ROOT / "build/bbrctl").read_bytes())
+
+
+def cut(path, bbr):
+    path.write_bytes(bbr.read_bytes()[:20000])
+
+
+def without_abi(path, _):
+    compile_bpf(path, PROGRAM)
+
+
+def other_magic(path, _):
+    compile_bpf(path, PROGRAM + ABI % ".magic = 1")
+
+
+def abi_and_nothing_else(path, _):
+    compile_bpf(path, PROGRAM + ABI % ".magic = BBR_ABI_MAGIC, .major = BBR_ABI_MAJOR, .params_size = 4, "
+                ".watch_size = 2112, .event_size = 192, .algorithm = \"bbr\"")
+
+
+def short_record(path, _):
+    compile_bpf(path, PROGRAM + OLD_ABI)
+
+
+def patched(member, change):
+    def make(path, bbr):
+        obj = Object(bbr)
+        obj.put(member, change(obj.get(member))).write(path)
+    return make
+
+
+def built(name):
+    return lambda path, _: path.write_bytes((ROOT / "build" / name).read_bytes())
+
+
+SIZES = "does not fit"
+REFUSALS = {
+    "no_elf": (no_elf, "no ELF file"), "empty": (empty, "no ELF file"), "cut": (cut, "not a whole BPF object"),
+    "of_this_machine": (of_this_machine, "an ELF file of another kind"),
+    "none": (lambda path, _: None, "No such file"), "folder": (lambda path, _: path.mkdir(), "no ELF file"),
+    "without_abi": (without_abi, "no ABI record"), "other_magic": (other_magic, "no ABI record"),
+    "attach": (built("attach.bpf.o"), "no ABI record"),
+    "abi_2": (built("abi2.bpf.o"), "ABI 2"), "short_record": (short_record, "ABI 2"),
+    "abi_999": (built("next_abi.bpf.o"), "ABI 999"),
+    "abi_and_nothing_else": (abi_and_nothing_else, SIZES),
+    "params": (patched(Object.PARAMS_SIZE, lambda n: n + 4), SIZES),
+    "odd_params": (patched(Object.PARAMS_SIZE, lambda n: n + 1), SIZES),
+    "no_params": (patched(Object.PARAMS_SIZE, lambda n: 0), SIZES),
+    "watch": (patched(Object.WATCH_SIZE, lambda n: n - 8), SIZES),
+    "event": (patched(Object.EVENT_SIZE, lambda n: n + 8), SIZES),
+    "tail": (patched(Object.TAIL_SIZE, lambda n: n + 8), SIZES),
+}
+
+
+@pytest.fixture(params=REFUSALS)
+def refusal(request, bbr_object, tmp_path):
+    make, why = REFUSALS[request.param]
+    path = tmp_path / "object.bpf.o"
+    make(path, bbr_object)
+    return path, why
+
+
+@pytest.fixture
+def toy(bbr_object, tmp_path):
+    """Of an algorithm that bbrctl does not know; its code is that of bbr."""
+    return Object(bbr_object).algorithm("toy").write(tmp_path / "toy.bpf.o")
+
+
+def assert_sentence(err, path, why):
+    """What failed and why, in a line; then what to do."""
+    first, *rest = err.splitlines()
+    assert first.startswith(f"bbrctl: {path}: ") and why in first, err
+    assert not re.search(r"error \d|errno", first), err
+    assert len(rest) == (0 if "No such file" in first else 1) and all(line.startswith("  ") for line in rest), err
+
+
+def test_load_refuses(bbrctl, refusal, free_name):
+    path, why = refusal
+    name, before = free_name(), registered()
+    assert_sentence(bbrctl("load", "--name", name, "--object", path, status=REFUSED).err, path, why)
+    assert registered() == before
+
+
+def test_upgrade_refuses(bbrctl, refusal, blank):
+    path, why = refusal
+    before = status_of(bbrctl, blank)
+    *said, still = bbrctl("upgrade", "--name", blank, "--object", path, status=REFUSED).err.splitlines()
+    assert_sentence("\n".join(said), path, why)
+    assert f"not upgraded: {blank} goes on" in still and status_of(bbrctl, blank) == before
+
+
+def test_what_is_refused_never_reaches_the_kernel(bbrctl, refusal, free_name):
+    """An unprivileged user is told the same."""
+    path, why = refusal
+    path.parent.chmod(0o755)
+    err = bbrctl("load", "--name", free_name(), "--object", path, status=REFUSED,
+                 prefix=["setpriv", "--bounding-set=-bpf,-sys_admin", "--inh-caps=-bpf,-sys_admin"]).err
+    assert_sentence(err, path, why)
+
+
+def test_the_object_says_its_algorithm(bbrctl, bbr_object, free_name, ns):
+    name = free_name()
+    bbrctl("load", "--name", name, "--object", bbr_object, "--algorithm", "bbr", "--set", "bw_win=12")
+    found = status_of(bbrctl, name)
+    assert found["algorithm"] == "bbr" and found["params_changed"] == 1
+    assert "ALGORITHM" in bbrctl("status").out
+    send_verified(ns, name)
+
+
+def test_an_object_of_another_algorithm_than_asked_for(bbrctl, toy, free_name):
+    name, before = free_name(), registered()
+    err = bbrctl("load", "--name", name, "--object", toy, "--algorithm", "bbr", status=REFUSED).err
+    assert err.splitlines()[0] == f"bbrctl: {toy}: it is an object of algorithm toy, not of bbr"
+    assert "--algorithm" in err.splitlines()[1] and registered() == before
+
+
+@pytest.mark.parametrize("args", [["--set", "bw_win=12"], ["--profile", "tsunami"]])
+def test_parameters_of_an_unknown_algorithm(bbrctl, toy, free_name, args):
+    name, before = free_name(), registered()
+    err = bbrctl("load", "--name", name, "--object", toy, *args, status=REFUSED).err
+    assert "does not know algorithm toy" in err and "without --set" in err and registered() == before
+
+
+def test_an_instance_of_an_unknown_algorithm(bbrctl, toy, free_name, ns):
+    """Its object brings its defaults along; it is listed and unloaded, and no more."""
+    name = free_name()
+    bbrctl("load", "--name", name, "--object", toy)
+    found = status_of(bbrctl, name)
+    assert found["algorithm"] == "toy" and found["supported"] is False
+    assert "(algorithm toy)" in bbrctl("status").out
+    send_verified(ns, name)
+    for args in (["set", "bw_win=12"], ["show"], ["upgrade"], ["profile", "list"], ["save"]):
+        assert "do not know its algorithm, toy" in bbrctl("--name", name, *args, status=REFUSED).err
+    bbrctl("unload", "--name", name)
+    wait_until(lambda: name not in struct_ops().values(), "it is freed")
+
+
+def test_upgrade_to_another_algorithm(bbrctl, toy, load, ns):
+    name = load("bw_win=33")
+    before = status_of(bbrctl, name)
+    err = bbrctl("upgrade", "--name", name, "--object", toy, status=REFUSED).err
+    assert err.splitlines()[0] == f"bbrctl: {toy}: it is an object of algorithm toy, and {name} is of bbr"
+    assert f"bbrctl migrate --from {name} --to" in err.splitlines()[1]
+    assert status_of(bbrctl, name) == before
+    send_verified(ns, name)
+
+
+def test_an_algorithm_that_does_not_exist(bbrctl, free_name):
+    for args in (["load", "--name", free_name()], ["show", "--defaults"]):
+        err = bbrctl(*args, "--algorithm", "cubic", status=USAGE).err
+        assert "--algorithm cubic" in err and "it knows: bbr" in err
+    assert "--defaults" in bbrctl("show", "--algorithm", "bbr", status=USAGE).err
+    assert bbrctl("show", "--defaults", "--algorithm", "bbr").out == bbrctl("show", "--defaults").out
+
+
+@pytest.mark.parametrize("major", [2, 999])
+def test_instances_of_other_majors(bbrctl, free_name, tmp_path, major, ns):
+    """Registered by the tools of that version; these list and unload them."""
+    source = ROOT / "build" / ("abi2.bpf.o" if major == 2 else "next_abi.bpf.o")
+    name = free_name()
+    register(Object(source).name(name).write(tmp_path / "other.bpf.o"))
+    found = status_of(bbrctl, name)
+    assert found["abi_major"] == major and found["supported"] is False
+    assert f"loaded by another version (ABI {major})" in bbrctl("status").out
+    for args in (["set", "bw_win=12"], ["show"], ["upgrade"], ["rule", "list"]):
+        assert f"ABI {major}" in bbrctl("--name", name, *args, status=REFUSED).err
+    assert bbrctl("load", "--name", name, status=NOTHING).err.startswith(f"bbrctl: {name}: is loaded already")
+    send_verified(ns, name)
+    bbrctl("unload", "--name", name)
+    assert name not in registered()
+
+
+def test_a_saved_file_of_another_algorithm(bbrctl, blank, tmp_path):
+    saved = bbrctl("save", "--name", blank).out
+    assert "\nalgorithm = bbr\n\n[default]\n" in saved and bbrctl.json("save", "--name", blank)["algorithm"] == "bbr"
+    path = tmp_path / "saved"
+    path.write_text(saved.replace("algorithm = bbr\n", "algorithm = cubic\n"))
+    err = bbrctl("restore", "--name", blank, path, status=USAGE).err
+    assert "algorithm cubic: this bbrctl does not know it" in err and f"that is line 3 of {path}" in err
+    # Files of before there were several algorithms.
+    path.write_text(saved.replace("algorithm = bbr\n", "").replace("; bw_win = 10", "bw_win = 11"))
+    bbrctl("restore", "--name", blank, path)
+    assert status_of(bbrctl, blank)["params_changed"] == 1
+
+
+def test_profiles_of_another_algorithm(bbrctl, blank, tmp_path):
+    path = tmp_path / "profiles.ini"
+    path.write_text("algorithm = cubic\n[mine]\nbeta = 7\n")
+    err = bbrctl("profile", "add", "--name", blank, "--profile", path, "mine", status=USAGE).err
+    assert err.splitlines()[0] == "bbrctl: [mine]: it is a profile of algorithm cubic, not of bbr"
+    path.write_text("algorithm = bbr\n[mine]\nbw_win = 7\n")
+    bbrctl("profile", "add", "--name", blank, "--profile", path, "mine")
+    assert bbrctl.json("show", "--name", blank, "--profile", "mine", "bw_win")["params"][0]["value"] == 7

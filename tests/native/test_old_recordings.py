@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+A recording that bbrmon 0.1.0 of ABI 2 made is shown by every verb as that version showed it.
+
+recordings/abi2.rec has two runs: eleven connections over a path of 4 Mbit/s that becomes a policer of 1 Mbit/s, each
+ACK; then nine of IPv6, the first ACK of each round. Some are of bpf_rec, with profiles and a change of parameters,
+some are of the kernel's own bbr; the receiver was gone for a while. recordings/abi2.json.xz has, by command line, the
+exit status and what was printed.
+"""
+import json
+import lzma
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+
+import pytest
+
+import report_page
+from tool import Tool
+
+HERE = pathlib.Path(__file__).parent / "recordings"
+CUT_AT = 17011  # in the middle of a chunk
+
+COMMANDS = [
+    "stream --read {}",
+    "stream -j --read {}",
+    "stream -j --read {} --every round --name bpf_rec",
+    "stream --read {} --every 100ms --name bbr",
+    "stream -j --read {} --every transition --local 10.99.1.0/24 --rport 5205",
+    "stream --read {} --remote fd99::/16 --count 50",
+    "top --batch --read {}",
+    "top --batch -j --read {} --interval 500ms",
+    "top --batch --read {} --sort min_rtt --filter bpf_rec",
+    "snapshot --read {}",
+    *(f"snapshot {args} --read {{}} --at {at}" for at in ("2s", "5s", "10.5s") for args in ("-O", "-j", "--summary")),
+    "snapshot --read {} --at 5s --sort bw_bps,-lport dport = :5201",
+    "export --read {}",
+    "report -o - {}",
+    "report -o - {} --from 1s --to 4s --name bpf_rec",
+]
+
+
+def drawn(data):
+    """All that the version before had in its page's data. Which curves there are was in the page's script then."""
+    recovery = [curve["names"] for curves in data.pop("curves", {}).values() for curve in curves
+                if curve["values"] == "ca_state"]
+    data["recording"].setdefault("ca_states", recovery and recovery[0])
+    for flow in data["flows"]:
+        flow.pop("algorithm", None)
+    return data
+
+
+def run(tool, directory, name, command):
+    """What is kept of a command: of a report what its page draws, as the page may change."""
+    here = {"cwd": directory}  # messages have the file's name
+    result = tool(*command.format(name).split(), status=None, **here)
+    out = drawn(report_page.data_of(result.out)) if command.startswith("report") else result.out
+    return [result.status, out, result.err]
+
+
+def cases():
+    return [(name, command) for name in ("abi2.rec", "cut.rec") for command in COMMANDS]
+
+
+@pytest.fixture(scope="session")
+def expected():
+    return json.loads(lzma.decompress((HERE / "abi2.json.xz").read_bytes()))
+
+
+@pytest.fixture(scope="session")
+def directory(tmp_path_factory):
+    return prepare(tmp_path_factory.mktemp("old"))
+
+
+def prepare(directory):
+    shutil.copy(HERE / "abi2.rec", directory)
+    (directory / "cut.rec").write_bytes((HERE / "abi2.rec").read_bytes()[:CUT_AT])
+    return directory
+
+
+@pytest.fixture(autouse=True)
+def same_place(monkeypatch):
+    for name, value in {"TZ": "UTC", "LC_ALL": "C"}.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize("name, command", cases())
+def test_shown_as_before(bbrmon, expected, directory, name, command):
+    now, before = run(bbrmon, directory, name, command), list(expected[command.format(name)])
+    if command.startswith("report"):
+        before[1] = drawn(json.loads(before[1]))
+    if command.startswith("export"):  # it says which ABI the tool has
+        now, before = ([status, re.sub(r"^bbrmon_build_info.*", "", out, flags=re.M), err] for status, out, err in (now, before))
+    assert now == before
+
+
+def read(bbrmon, directory, name):
+    return [json.loads(line) for line in bbrmon("stream", "-j", "--read", name, cwd=directory).out.splitlines()]
+
+
+@pytest.mark.parametrize("name", ["abi2.rec", "cut.rec"])
+def test_recorded_anew(bbrmon, directory, name):
+    """A copy, which is in today's format, has all that the old one has."""
+    bbrmon("record", "--read", name, "-o", "copy.rec", cwd=directory)
+    assert read(bbrmon, directory, "copy.rec") == read(bbrmon, directory, name)
+
+
+def test_appended_to(bbrmon, directory):
+    """What is recorded after an old recording is read together with it."""
+    shutil.copy(directory / "abi2.rec", directory / "both.rec")
+    bbrmon("record", "--read", "abi2.rec", "-o", "both.rec", "--append", cwd=directory)
+    data, old = (directory / "both.rec").read_bytes(), (HERE / "abi2.rec").read_bytes()
+    assert data.startswith(old) and len(data) > len(old)
+    once, twice = (read(bbrmon, directory, name)[:-1] for name in ("abi2.rec", "both.rec"))
+    assert [{**e, "conn": None} for e in twice] == [{**e, "conn": None} for e in once] * 2
+
+
+if __name__ == "__main__":  # writes what a version prints: PYTHONPATH=. test_old_recordings.py BBRMON
+    os.environ.update(TZ="UTC", LC_ALL="C")
+    with tempfile.TemporaryDirectory() as made:
+        tool, where = Tool(sys.argv[1]), prepare(pathlib.Path(made))
+        kept = {command.format(name): run(tool, where, name, command) for name, command in cases()}
+    (HERE / "abi2.json.xz").write_bytes(lzma.compress(json.dumps(kept).encode(), preset=9 | lzma.PRESET_EXTREME))

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""An algorithm that only its folder knows (tests/toy/), on the running kernel."""
+import os
+import pathlib
+import sys
+
+import pytest
+
+import system
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/toy"))
+import toy_steps  # noqa: E402
+
+
+@pytest.fixture
+def bpf_toy():
+    """The name that the object registers itself by, which must be free and is so again afterwards."""
+    assert "bpf_toy" not in system.registered(), "somebody else has bpf_toy loaded: unload it first"
+    yield "bpf_toy"
+    if "bpf_toy" in system.registered():
+        system.run("bpftool", "struct_ops", "unregister", "name", "bpf_toy")
+
+
+def test_an_algorithm_is_a_folder(ns, free_name, bpf_toy, tmp_path):
+    toy, bbr = free_name(), free_name()
+    path = f"{ROOT}/build/toy:{ROOT}/build:{os.environ['PATH']}"
+    done = ns.run("bash", ROOT / "tests/toy/toy.sh", timeout=120, check=False,
+                  env={**os.environ, "PATH": path, "TOY_OBJECT": str(ROOT / "build/toy/bpf_toy.bpf.o"),
+                       "TOY_NAME": toy, "BBR_NAME": bbr, "PORT": "5001", "WORK": str(tmp_path)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    toy_steps.check(done.stdout, toy, bbr)

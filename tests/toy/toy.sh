@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# All that the tools do with an algorithm that only its folder knows, beside an instance of BBR. Prints "== STEP"
+# before what each step prints; toy_steps.py judges it. Needs bbrctl and bbrmon with the toy inside, flow and
+# bpftool in PATH; $TOY_OBJECT, bpf_toy.bpf.o; $TOY_NAME and $BBR_NAME, for the instances; a folder $WORK. The flows go over
+# loopback at 10 Mbit/s, to $PORT.
+step() {
+	echo "== $1"
+}
+
+send() { flow -c 127.0.0.1 -p "$PORT" -m 10000 "$@"; }
+
+ip link set lo up
+flow -l "$PORT" >/dev/null &
+server=$!
+sleep 0.1
+
+step register
+bpftool struct_ops register "$TOY_OBJECT"
+send -C bpf_toy bytes:100000
+bpftool struct_ops unregister name bpf_toy
+
+step load
+bbrctl load --algorithm toy --name "$TOY_NAME"
+bbrctl load --name "$BBR_NAME"
+bbrctl set --name "$TOY_NAME" window=24
+bbrctl -j show --name "$TOY_NAME"
+bbrctl set --name "$TOY_NAME" high_gain=3 2>&1
+bbrctl -j status
+
+step flows
+bbrmon stream -j --name "$TOY_NAME" --name "$BBR_NAME" --every ack >"$WORK/events" 2>&1 &
+stream=$!
+bbrmon record --name "$TOY_NAME" --name "$BBR_NAME" --every ack -o "$WORK/toy.rec" >/dev/null 2>&1 &
+record=$!
+sleep 0.3
+send -C "$TOY_NAME" send:3000 &
+toy=$!
+send -C "$BBR_NAME" send:3000 &
+bbr=$!
+sleep 1.5
+bbrmon snapshot -j --name "$TOY_NAME" --name "$BBR_NAME" >"$WORK/snapshot"
+bbrmon snapshot "mode FIXED" >"$WORK/snapshot.text"
+bbrmon snapshot -j --name "$TOY_NAME" --sort -acks_seen >"$WORK/sorted"
+bbrmon export --once --name "$TOY_NAME" --name "$BBR_NAME" >"$WORK/once"
+bbrctl set --name "$TOY_NAME" window=12
+wait $toy $bbr
+sleep 0.3
+kill -INT $stream $record
+wait $stream $record
+
+step stream
+grep -E '"event":"(start|params|end)"|"summary"' "$WORK/events"
+grep '"event":"ack"' "$WORK/events" | grep "\"instance\":\"$TOY_NAME\"" | tail -1
+
+step snapshot
+cat "$WORK/snapshot"
+
+step snapshot-text
+cat "$WORK/snapshot.text"
+
+step sorted
+cat "$WORK/sorted"
+
+step export-once
+cat "$WORK/once"
+
+step replay
+bbrmon stream -j --read "$WORK/toy.rec" | grep -c '"event":"ack"'
+grep -c '"event":"ack"' "$WORK/events"
+bbrmon stream --read "$WORK/toy.rec" --name "$TOY_NAME" | tail -1
+
+step top
+bbrmon top --batch --read "$WORK/toy.rec" --speed 0 -j --count 1
+
+step export
+bbrmon export --read "$WORK/toy.rec"
+
+step report
+bbrmon report -o - "$WORK/toy.rec" | sed -n 's/.*<script type="application\/json" id="data">//p'
+
+step unload
+bbrctl unload --name "$TOY_NAME"
+bbrctl unload --name "$BBR_NAME"
+kill $server
+step end

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What must come out of toy.sh, whatever the kernel."""
+import json
+
+RTTS = 64
+
+
+def steps(text):
+    """What each step printed: its name -> text."""
+    parts = ("\n" + text).split("\n== ")[1:]
+    return {part.partition("\n")[0]: part.partition("\n")[2] for part in parts}
+
+
+def objects(text):
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{") and line.endswith("}")]
+
+
+def document(text):
+    """The one JSON document of a text that may have other lines before and after it."""
+    return json.JSONDecoder().raw_decode(text[text.index("{"):])[0]
+
+
+def ends(text):
+    return [o["end"] for o in objects(text) if "end" in o]
+
+
+def check(text, toy, bbr):
+    """All of it; toy and bbr are the names of the instances."""
+    found = steps(text)
+    assert "end" in found, text
+    check_register(found["register"])
+    check_load(found["load"], toy, bbr)
+    check_stream(found["flows"], found["stream"], toy, bbr)
+    check_snapshot(found, toy, bbr)
+    check_recording(found, toy, bbr)
+    check_metrics(found, toy, bbr)
+    assert f"{toy}: unloaded" in found["unload"] and f"{bbr}: unloaded" in found["unload"]
+
+
+def check_register(text):
+    assert "Registered tcp_congestion_ops bpf_toy" in text
+    (end,) = ends(text)
+    assert end["cc"] == "bpf_toy" and end["received_bytes"] == 100000 and end["wrong_bytes"] == 0
+    assert "Unregistered tcp_congestion_ops bpf_toy" in text
+
+
+def check_load(text, toy, bbr):
+    assert f"{toy}: window=24 (was 10)" in text
+    assert "no parameter has the key high_gain" in text, "the toy has no parameter of BBR"
+    shown = document(text[text.index("(was 10)"):])
+    assert [(p["key"], p["value"], p["default"], p["range"]) for p in shown["params"]] == [("window", 24, 10, [2, 1000])]
+    status = json.JSONDecoder().raw_decode(text[text.rindex("\n[") + 1:])[0]
+    algorithms = {instance["name"]: instance["algorithm"] for instance in status}
+    assert algorithms[toy] == "toy" and algorithms[bbr] == "bbr"
+
+
+def check_stream(flows, text, toy, bbr):
+    received = {end["cc"]: end for end in ends(flows)}
+    for name in (toy, bbr):
+        assert received[name]["wrong_bytes"] == 0 and received[name]["received_bytes"] == received[name]["sent_bytes"] > 0
+    events = [o for o in objects(text) if "event" in o]
+    (summary,) = [o["summary"] for o in objects(text) if "summary" in o]
+    assert summary["drops"]["total"] == 0
+    assert {e["instance"] for e in events if e["event"] == "start"} == {toy, bbr}
+    assert [e for e in events if e["event"] == "params" and e["instance"] == toy]
+    last = events[-1]
+    assert last["event"] == "ack" and last["instance"] == toy
+    assert last["mode"] == "FIXED" and last["cwnd"] == 12, last
+    assert last["acks_seen"] > 100 and last["bw_bps"] > 0
+    assert last["worst_rtt_us"] >= last["min_rtt_us"] > 0, "the second part of the state was read"
+    assert "policer" not in last and "full_bw_bps" not in last, "what BBR alone has"
+
+
+def check_snapshot(found, toy, bbr):
+    states = {o["instance"]: o for o in objects(found["snapshot"]) if o["bytes_acked"] > 0}
+    assert set(states) == {toy, bbr}
+    state = states[toy]
+    assert state["event"] == "state" and state["mode"] == "FIXED" and state["cwnd"] == 24
+    assert state["acks_seen"] > 10
+    assert state["worst_rtt_us"] >= state["min_rtt_us"] > 0, "the second part of the state was read"
+    assert "policer" in states[bbr] and "acks_seen" not in states[bbr]
+    text = found["snapshot-text"]
+    assert " FIXED " in text and " acks_seen:" in text and toy in text and bbr not in text
+    sorted_states = [o["acks_seen"] for o in objects(found["sorted"])]
+    assert len(sorted_states) == 2 and sorted_states == sorted(sorted_states, reverse=True)
+
+
+def check_recording(found, toy, bbr):
+    recorded, streamed = map(int, found["replay"].splitlines()[:2])
+    assert recorded == streamed > 200
+    assert f" {toy} " in found["replay"].splitlines()[2] and " FIXED " in found["replay"].splitlines()[2]
+    rows = {o["instance"]: o for o in objects(found["top"])}
+    assert rows[toy]["mode"] == "FIXED" and rows[toy]["policer"] == "off"
+    page = document(found["report"])
+    text = json.dumps(page)
+    assert toy in text and bbr in text and "FIXED" in text and "worst rtt" in text and "PROBE_BW" in text
+
+
+def check_metrics(found, toy, bbr):
+    for step in ("export-once", "export"):
+        text = found[step]
+        assert f'bbr_instance="{toy}"' in text and f'bbr_instance="{bbr}"' in text
+    assert 'mode="FIXED"' in found["export"]

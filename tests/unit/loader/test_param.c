@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Parameters as text: every one of every algorithm's table, and of a table with each unit. */
+#include "fixture.h"
+
+#include <json-c/json.h>
+
+static __u32 value_of(const struct param_set *set, const char *key)
+{
+	const struct param *param = param_find(set->algorithm, key, strlen(key));
+
+	assert_non_null(param);
+	return set->value[param->first];
+}
+
+static void assert_taken(const char *assignment, __u32 value)
+{
+	struct param_set set = param_set_default(&made_up);
+	char key[64];
+
+	snprintf(key, sizeof(key), "%.*s", (int)strcspn(assignment, "="), assignment);
+	if (param_assign(assignment, &set) != EXIT_DONE)
+		fail_msg("%s: refused", assignment);
+	assert_int_equal(value_of(&set, key), value);
+}
+
+static void assert_refused(const char *assignment)
+{
+	const struct param_set before = param_set_default(&made_up);
+	struct param_set set = before;
+
+	if (param_assign(assignment, &set) != EXIT_USAGE)
+		fail_msg("%s: taken", assignment);
+	assert_memory_equal(&set, &before, sizeof(set));
+}
+
+static void each_unit_is_read_in_its_notation(void **state)
+{
+	(void)state;
+	assert_taken("gain=1.25", 320);
+	assert_taken("gain=2.885", 739);
+	assert_taken("percent=7%", 7);
+	assert_taken("count=16", 16);
+	assert_taken("packets=10", 10);
+	assert_taken("rounds=31", 31);
+	assert_taken("usec=100ms", 100000);
+	assert_taken("usec=1.5ms", 1500);
+	assert_taken("usec=0", 0);
+	assert_taken("msec=10s", 10000);
+	assert_taken("rate=1.2mbit", 1200000);
+	assert_taken("krate=4000gbit", 4000000000);
+}
+
+static void what_is_not_in_its_notation_is_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"gain=fast",  "gain=1.25x",    "percent=7",   "percent=%",   "percent=1.5%",
+		"count=1.5",  "count=",	       "packets=4ms", "usec=100",    "usec=50ns",
+		"msec=100us", "msec=10",       "rate=100",    "rate=1mbyte", "krate=1bit",
+		"gains=1,1",  "gains=1,1,1,1", "gains=1,,1",  "gain",	     "no_such_key=1",
+		"=1",	      "count=-1",      "count=nan",   "count=inf",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_refused(wrong[i]);
+}
+
+static void what_is_out_of_range_is_refused(void **state)
+{
+	(void)state;
+	assert_taken("gain=0.25", 64);
+	assert_refused("gain=0.24");
+	assert_taken("percent=50%", 50);
+	assert_refused("percent=51%");
+	assert_refused("count=0");
+	assert_refused("packets=65536");
+	assert_refused("msec=9ms");
+	assert_refused("gains=1,1,16");
+}
+
+static void a_list_is_taken_as_a_whole(void **state)
+{
+	static const __u32 expected[] = { 256, 512, 64, 256, 1 };
+	struct param_set set = param_set_default(&made_up);
+
+	(void)state;
+	assert_int_equal(param_assign("gains=2,0.25,1", &set), EXIT_DONE);
+	assert_memory_equal(set.value, expected, sizeof(expected));
+	assert_int_equal(param_set_changed(&set), 1);
+	param_reset(param_find(&made_up, "gains", 5), &set);
+	assert_int_equal(param_set_changed(&set), 0);
+}
+
+static void a_key_is_found_by_all_of_its_name(void **state)
+{
+	char verb[] = "show", known[] = "gain", unknown[] = "gai";
+	char *right[] = { verb, known }, *wrong[] = { verb, known, unknown };
+
+	(void)state;
+	assert_ptr_equal(param_find(&made_up, "gain=1", 4), &made_up_params[0]);
+	assert_ptr_equal(param_find(&made_up, "gains", 5), &made_up_params[1]);
+	assert_null(param_find(&made_up, "gai", 3));
+	assert_null(param_find(&made_up, "", 0));
+	assert_int_equal(param_check_keys(&made_up, 2, right), EXIT_DONE);
+	assert_int_equal(param_check_keys(&made_up, 3, wrong), EXIT_USAGE);
+}
+
+static void what_is_out_of_range_is_clamped(void **state)
+{
+	struct param_set set = { .algorithm = &made_up };
+
+	(void)state;
+	param_set_clamp(&set);
+	param_for_each(param, &made_up) for (__u32 i = 0; i < param->n; i++)
+		assert_int_equal(set.value[param->first + i], param->lo);
+	memset(set.value, 0xff, made_up.params_size);
+	param_set_clamp(&set);
+	param_for_each(param, &made_up) for (__u32 i = 0; i < param->n; i++)
+		assert_int_equal(set.value[param->first + i], param->hi);
+}
+
+static void units_have_names(void **state)
+{
+	static const char *const names[] = { "ratio",  "ratio", "percent", "count", "packets",
+					     "rounds", "us",	"ms",	   "bps",   "bps" };
+
+	(void)state;
+	for (__u32 i = 0; i < made_up.n_params; i++)
+		assert_string_equal(param_unit_name(&made_up_params[i]), names[i]);
+}
+
+static void json_has_numbers_of_the_unit(void **state)
+{
+	const struct param_set set = param_set_default(&made_up);
+	static const struct {
+		const char *key, *json;
+	} expected[] = {
+		{ "gain", "1" },    { "gains", "[ 1.25, 0.75, 1 ]" },
+		{ "percent", "1" }, { "rate", "1200000" },
+		{ "krate", "0" },   { "msec", "10000" },
+	};
+	struct json_object *range = param_range_json(param_find(&made_up, "krate", 5));
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		struct json_object *o = param_json(
+			param_find(&made_up, expected[i].key, strlen(expected[i].key)), &set);
+
+		assert_string_equal(json_object_to_json_string(o), expected[i].json);
+		json_object_put(o);
+	}
+	assert_string_equal(json_object_to_json_string(range), "[ 0, 4000000000000 ]");
+	json_object_put(range);
+}
+
+/* The value that is printed comes back, and its neighbours are told apart. */
+static void assert_round_trip(const struct param *param, const struct param_set *set)
+{
+	struct param_set back = param_set_default(set->algorithm);
+	char text[PARAM_TEXT_LEN], assignment[2 * PARAM_TEXT_LEN];
+
+	param_format(param, set, text, sizeof(text));
+	snprintf(assignment, sizeof(assignment), "%s=%s", param->key, text);
+	if (param_assign(assignment, &back) != EXIT_DONE)
+		fail_msg("%s: refused", assignment);
+	assert_true(param_equal(param, set, &back));
+}
+
+static void fill(const struct param *param, struct param_set *set, __u32 value)
+{
+	for (__u32 i = 0; i < param->n; i++)
+		set->value[param->first + i] = value;
+}
+
+static void check_table(const struct algorithm *algorithm)
+{
+	struct param_set set = param_set_default(algorithm);
+	__u32 next = 0;
+
+	assert_true(algorithm->params_size <= sizeof(set.value));
+	param_for_each(param, algorithm)
+	{
+		assert_int_equal(param->first, next);
+		next += param->n;
+		assert_true(param->n && param->lo < param->hi && param->help[0]);
+		assert_ptr_equal(param_find(algorithm, param->key, strlen(param->key)), param);
+		assert_true(param_is_default(param, &set));
+		assert_round_trip(param, &set);
+		fill(param, &set, param->lo);
+		assert_round_trip(param, &set);
+		fill(param, &set, param->hi);
+		assert_round_trip(param, &set);
+		fill(param, &set, param->lo + (param->hi - param->lo) / 3);
+		assert_round_trip(param, &set);
+	}
+	assert_int_equal(next * sizeof(__u32), algorithm->params_size);
+	set = param_set_default(algorithm);
+	param_set_clamp(&set);
+	assert_int_equal(param_set_changed(&set), 0); /* defaults are within their ranges */
+}
+
+static void every_table_is_whole_and_comes_back_from_text(void **state)
+{
+	(void)state;
+	check_table(&made_up);
+	for (size_t i = 0; i < n_algorithms; i++)
+		check_table(algorithms[i]);
+}
+
+/* The number next to the range is refused. */
+static void assert_limit(const struct param *param, const struct algorithm *algorithm, __u32 beyond)
+{
+	struct param_set set = param_set_default(algorithm);
+	char text[PARAM_TEXT_LEN], assignment[2 * PARAM_TEXT_LEN];
+
+	param_format_value(param, beyond, text, sizeof(text));
+	snprintf(assignment, sizeof(assignment), "%s=%s", param->key, text);
+	if (param_assign(assignment, &set) != EXIT_USAGE)
+		fail_msg("%s: taken", assignment);
+}
+
+static void every_range_ends_where_it_says(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < n_algorithms; i++)
+		param_for_each(param, algorithms[i])
+		{
+			if (param->n > 1)
+				continue;
+			if (param->lo)
+				assert_limit(param, algorithms[i], param->lo - 1);
+			assert_limit(param, algorithms[i], param->hi + 1);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_unit_is_read_in_its_notation),
+		cmocka_unit_test(what_is_not_in_its_notation_is_refused),
+		cmocka_unit_test(what_is_out_of_range_is_refused),
+		cmocka_unit_test(a_list_is_taken_as_a_whole),
+		cmocka_unit_test(a_key_is_found_by_all_of_its_name),
+		cmocka_unit_test(what_is_out_of_range_is_clamped),
+		cmocka_unit_test(units_have_names),
+		cmocka_unit_test(json_has_numbers_of_the_unit),
+		cmocka_unit_test(every_table_is_whole_and_comes_back_from_text),
+		cmocka_unit_test(every_range_ends_where_it_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Filter expressions of events: values of any field, and what of them the BPF program does.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+
+#include "event/event.h"
+#include "event/filter.h"
+
+#define TEST(f) cmocka_unit_test(f)
+
+static struct origin origin = { .name = "bpf_bbr", .id = 1 };
+
+static const struct bbr_event event = {
+	.size = sizeof(event),
+	.kind = BBR_EV_ACK,
+	.family = AF_INET,
+	.flags = BBR_F_FULL_BW,
+	.laddr = { 0, 0, 0xffff0000, 0x0100000a },
+	.raddr = { 0, 0, 0xffff0000, 0x0200000a },
+	.mss = 1000,
+	.pacing_rate = 1250000, /* 10 Mbit/s */
+	.srtt_us = 5000,
+	.cwnd = 20,
+	.rtt_us = BBR_RTT_NONE,
+	.min_rtt_us = 4999,
+	.pacing_gain = 320,
+	.ca_state = 4,
+};
+
+static bool matches(const char *text)
+{
+	static struct filter f;
+	struct bbr_event e = event;
+	bool result;
+
+	e.lport = htons(5000);
+	e.rport = htons(443);
+	assert_true(filter_parse(&f, text, NULL));
+	result = filter_matches(&f, &origin, &e, NULL);
+	filter_free(&f);
+	return result;
+}
+
+static bool is_refused(const char *text)
+{
+	static struct filter f;
+	bool parsed = filter_parse(&f, text, NULL);
+
+	filter_free(&f);
+	return !parsed;
+}
+
+static void numbers_are_compared_in_their_unit(void **state)
+{
+	(void)state;
+	assert_true(matches("pacing_rate_bps = 10mbit"));
+	assert_true(matches("pacing_rate_bps = 10000000"));
+	assert_false(matches("pacing_rate_bps > 10mbit"));
+	assert_true(matches("pacing_rate_bps >= 10mbit and pacing_rate_bps < 10.1mbit"));
+	assert_true(matches("srtt_us = 5ms") && matches("srtt_us = 5000"));
+	assert_true(matches("min_rtt_us < 5ms"));
+	assert_true(matches("pacing_gain = 1.25") && !matches("pacing_gain < 1.25"));
+	assert_true(matches("cwnd le 20") && !matches("cwnd lt 20") && matches("not cwnd gt 20"));
+	/* Between two whole numbers. */
+	assert_true(matches("cwnd > 19.5") && matches("cwnd < 20.5"));
+	assert_false(matches("cwnd >= 20.5") || matches("cwnd <= 19.5"));
+	assert_true(matches("full_bw_reached = true") && matches("full_bw_reached 1"));
+	assert_false(matches("full_bw_reached = false"));
+	assert_true(matches("ca_state = LOSS") && matches("ca_state != open"));
+}
+
+static void what_is_not_known_is_only_unequal(void **state)
+{
+	(void)state;
+	assert_false(matches("rtt_us > 0") || matches("rtt_us <= 1s") || matches("rtt_us = 1"));
+	assert_true(matches("rtt_us != 1"));
+	assert_false(matches("losses < 10")); /* no sample */
+}
+
+static void wrong_values_are_refused(void **state)
+{
+	static const char *const texts[] = {
+		"cwnd > ten",	       "cwnd = 1.5",
+		"bw_bps > 3ms",	       "srtt_us < 10mbit",
+		"full_bw_reached > 0", "ca_state > open",
+		"ca_state = lost",     "full_bw_reached maybe",
+		"no_such_key = 1",     "mode = NONE",
+		"state established",   "fwmark 1",
+		"cgroup /a",	       "dev eth0",
+		"exclude closed",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		assert_true(is_refused(texts[i]));
+}
+
+/* What the BPF program is asked for, and whether that is all. */
+static bool pushed(const char *text, struct bbr_filter *k)
+{
+	static struct filter f;
+	bool all;
+
+	memset(k, 0, sizeof(*k));
+	assert_true(filter_parse(&f, text, NULL));
+	all = filter_push_down(&f, k);
+	filter_free(&f);
+	return all;
+}
+
+static void the_program_does_addresses_and_ports_of_all(void **state)
+{
+	static const struct bbr_filter none;
+	struct bbr_filter k;
+
+	(void)state;
+	assert_true(pushed("dst 10.0.0.0/8 and dport = 443 and src 10.0.0.1:22", &k));
+	assert_int_equal(k.rport, htons(443));
+	assert_int_equal(k.lport, htons(22));
+	assert_int_equal(k.raddr[3], htonl(0x0a000000));
+	assert_int_equal(k.rmask[3], htonl(0xff000000));
+	assert_int_equal(k.lmask[3], 0xffffffff);
+	/* One of two that must both match, and what it cannot do. */
+	assert_false(pushed("dport 443 and cwnd > 5", &k));
+	assert_int_equal(k.rport, htons(443));
+	assert_false(pushed("dport 443 dport 80", &k));
+	assert_int_equal(k.rport, htons(443));
+	assert_false(pushed("dport 443 or dport 80", &k) || memcmp(&k, &none, sizeof(k)));
+	assert_false(pushed("not dport 443", &k) || memcmp(&k, &none, sizeof(k)));
+	assert_false(pushed("dport != 443", &k) || memcmp(&k, &none, sizeof(k)));
+	assert_false(pushed("dport > 443", &k) || memcmp(&k, &none, sizeof(k)));
+	assert_false(pushed("name bpf_bbr", &k) || memcmp(&k, &none, sizeof(k)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(numbers_are_compared_in_their_unit),
+		TEST(what_is_not_known_is_only_unequal),
+		TEST(wrong_values_are_refused),
+		TEST(the_program_does_addresses_and_ports_of_all),
+	};
+
+	origin.algorithm = algorithm_find("bbr");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

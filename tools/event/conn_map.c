@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE /* tdestroy() */
+#include <search.h>
+#include <string.h>
+
+#include "conn_map.h"
+
+/* Keys are compared as bytes. */
+_Static_assert(sizeof(struct conn_key) == 8 + 4 + 4 + 32 + 4 + BBR_NAME_LEN + 4,
+	       "conn_key has no gaps");
+
+struct conn_key conn_key_of_id(__u32 origin, __u64 conn)
+{
+	return (struct conn_key){ .conn = conn, .origin = origin };
+}
+
+struct conn_key conn_key_of_tuple(const struct bbr_event *e)
+{
+	struct conn_key key = { .netns = e->netns, .lport = e->lport, .rport = e->rport };
+
+	memcpy(key.laddr, e->laddr, sizeof(key.laddr));
+	memcpy(key.raddr, e->raddr, sizeof(key.raddr));
+	return key;
+}
+
+struct conn_key conn_key_of(const struct origin *origin, const struct bbr_event *e)
+{
+	struct conn_key key;
+
+	if (e->conn)
+		return conn_key_of_id(origin->id, e->conn);
+	key = conn_key_of_tuple(e);
+	key.origin = origin->id;
+	return key;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct conn_key));
+}
+
+struct conn_key *conn_map_find(const struct conn_map *m, const struct conn_key *key)
+{
+	struct conn_key **found = tfind(key, &m->root, compare);
+
+	return found ? *found : NULL;
+}
+
+bool conn_map_add(struct conn_map *m, struct conn_key *key)
+{
+	return tsearch(key, &m->root, compare);
+}
+
+void conn_map_remove(struct conn_map *m, const struct conn_key *key)
+{
+	if (conn_map_find(m, key) == key)
+		tdelete(key, &m->root, compare);
+}
+
+static void leave_key(void *key)
+{
+	(void)key;
+}
+
+void conn_map_free(struct conn_map *m, void (*free_key)(void *key))
+{
+	tdestroy(m->root, free_key ? free_key : leave_key);
+	m->root = NULL;
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include "derived.h"
+#include "event.h"
+#include "field.h"
+#include "json_line.h"
+#include "units.h"
+
+#define SAMPLE .needs = BBR_F_SAMPLE
+
+const struct field common_fields[] = {
+	{ "rtt_us", FIELD_AT(rtt_us), FIELD_US, .has_unknown = true, .unknown = BBR_RTT_NONE,
+	  .text = " rtt:%", .order = TEXT_SAMPLE },
+	{ "delivery_rate_bps", FIELD_AT(rs_delivered), FIELD_SAMPLE_RATE, SAMPLE, .text = " rate:%",
+	  .order = TEXT_SAMPLE + 1 },
+	{ "app_limited", FIELD_AT(flags), FIELD_FLAG, BBR_F_APP_LIMITED, SAMPLE,
+	  .text = " app_limited", .order = TEXT_SAMPLE + 2 },
+	{ "losses", FIELD_AT(rs_losses), FIELD_COUNT, SAMPLE, .text = " losses:%",
+	  .order = TEXT_SAMPLE + 3, .text_if = { "losses", 1 } },
+	{ "acked", FIELD_AT(rs_acked), FIELD_COUNT, SAMPLE },
+	{ "prior_inflight", FIELD_AT(rs_prior_inflight), FIELD_COUNT, SAMPLE },
+	{ "srtt_us", FIELD_AT(srtt_us), FIELD_US },
+	{ "inflight", FIELD_AT(inflight), FIELD_COUNT, .text = " inflight:%",
+	  .order = TEXT_WINDOW },
+	{ "cwnd", FIELD_AT(cwnd), FIELD_COUNT, .text = " cwnd:%", .order = TEXT_WINDOW + 1 },
+	{ "ssthresh", FIELD_AT(ssthresh), FIELD_COUNT },
+	{ "pacing_rate_bps", FIELD_AT(pacing_rate), FIELD_BYTE_RATE, .has_unknown = true,
+	  .unknown = EVENT_UNLIMITED, .text = " pacing:%", .order = TEXT_WINDOW + 2 },
+	{ "ca_state", FIELD_AT(ca_state), FIELD_NAME, .names = ca_state_names,
+	  .n_names = N_CA_STATES, .text = " ca:%", .order = TEXT_COUNTS + 2 },
+	{ "delivered", FIELD_AT(delivered), FIELD_COUNT, .text = " delivered:%",
+	  .order = TEXT_COUNTS },
+	{ "lost", FIELD_AT(lost), FIELD_COUNT, .text = " lost:%", .order = TEXT_COUNTS + 1 },
+	{ "mss_bytes", FIELD_AT(mss), FIELD_COUNT },
+	{ "bytes_sent", FIELD_AT(bytes_sent), FIELD_COUNT },
+	{ "bytes_acked", FIELD_AT(bytes_acked), FIELD_COUNT },
+	{ "bytes_retrans", FIELD_AT(bytes_retrans), FIELD_COUNT },
+};
+
+const size_t n_common_fields = sizeof(common_fields) / sizeof(common_fields[0]);
+
+static const struct field *find(const struct field *fields, size_t n, const char *key)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(fields[i].key, key))
+			return &fields[i];
+	return NULL;
+}
+
+const struct field *field_find(const struct algorithm *a, const char *key)
+{
+	const struct field *f = find(a->fields, a->n_fields, key);
+
+	return f ? f : find(common_fields, n_common_fields, key);
+}
+
+static __u64 load(const void *from, unsigned int width)
+{
+	__u16 half;
+	__u32 word;
+	__u64 whole;
+
+	switch (width) {
+	case 1:
+		return *(const __u8 *)from;
+	case 2:
+		memcpy(&half, from, sizeof(half));
+		return half;
+	case 4:
+		memcpy(&word, from, sizeof(word));
+		return word;
+	default:
+		memcpy(&whole, from, sizeof(whole));
+		return whole;
+	}
+}
+
+bool field_value(const struct field *f, const struct bbr_event *e, __u64 *value)
+{
+	__u64 raw;
+
+	if ((f->needs && !(e->flags & f->needs)) ||
+	    (f->offset >= BBR_EVENT_BASE && f->offset + f->width > e->size))
+		return false;
+	raw = load((const char *)e + f->offset, f->width);
+	if (f->has_unknown && raw == f->unknown)
+		return false;
+	switch (f->unit) {
+	case FIELD_BW:
+		*value = event_bps(e, raw);
+		return true;
+	case FIELD_BYTE_RATE:
+		*value = raw * 8;
+		return true;
+	case FIELD_SAMPLE_RATE:
+		if (!event_has_rate(e))
+			return false;
+		*value = event_delivery_bps(e);
+		return true;
+	case FIELD_FLAG:
+		*value = !!(raw & f->mask);
+		return true;
+	default:
+		*value = raw;
+		return true;
+	}
+}
+
+bool field_is_rate(const struct field *f)
+{
+	return f->unit == FIELD_BW || f->unit == FIELD_BYTE_RATE || f->unit == FIELD_SAMPLE_RATE;
+}
+
+const char *field_name_of(const struct field *f, __u64 value)
+{
+	return value < f->n_names && f->names[value] ? f->names[value] : "unknown";
+}
+
+/* As "%llu", which takes three times as long: most values of a line are counts. */
+static void format_count(char *buf, size_t size, __u64 value)
+{
+	char digits[20];
+	size_t at = sizeof(digits), n;
+
+	do
+		digits[--at] = '0' + value % 10;
+	while (value /= 10);
+	n = sizeof(digits) - at < size ? sizeof(digits) - at : size - 1;
+	memcpy(buf, digits + at, n);
+	buf[n] = 0;
+}
+
+void field_text(char *buf, size_t size, const struct field *f, __u64 value)
+{
+	switch (f->unit) {
+	case FIELD_BW:
+	case FIELD_BYTE_RATE:
+	case FIELD_SAMPLE_RATE:
+		format_rate_ss(buf, size, value);
+		break;
+	case FIELD_US:
+		snprintf(buf, size, "%gms", value / 1000.0);
+		break;
+	case FIELD_GAIN:
+		snprintf(buf, size, "%g", value / 256.0);
+		break;
+	case FIELD_NAME:
+		snprintf(buf, size, "%s", field_name_of(f, value));
+		break;
+	default:
+		format_count(buf, size, value);
+		break;
+	}
+}
+
+void field_add_json(struct json_line *j, const struct field *f, const struct bbr_event *e)
+{
+	__u64 value;
+
+	if (!field_value(f, e, &value)) {
+		json_add_null(j, f->key);
+		return;
+	}
+	switch (f->unit) {
+	case FIELD_GAIN:
+		json_add_gain(j, f->key, value);
+		break;
+	case FIELD_FLAG:
+		json_add_bool(j, f->key, value);
+		break;
+	case FIELD_NAME:
+		json_add_string(j, f->key, field_name_of(f, value));
+		break;
+	default:
+		json_add_int(j, f->key, value);
+		break;
+	}
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Filter expressions as ss(8) has them, and some of our own: which connections and events to show.
+ */
+#ifndef TOOLS_FILTER_H
+#define TOOLS_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf_bbr/abi.h"
+#include "bpf_bbr/snapshot.h"
+#include "descriptor.h"
+#include "origin.h"
+
+#define FILTER_WORDS 4096 /* of a command line */
+#define FILTER_NODES 256 /* of one expression */
+#define FILTER_DEPTH 32 /* of parentheses and "not" */
+#define FILTER_NAME_LEN 32
+
+enum filter_op {
+	FILTER_AND,
+	FILTER_OR,
+	FILTER_NOT,
+	FILTER_HOST, /* dst, src */
+	FILTER_PORT, /* dport, sport */
+	FILTER_MARK,
+	FILTER_CGROUP,
+	FILTER_DEVICE,
+	FILTER_NAME,
+	FILTER_PROFILE,
+	FILTER_MODE,
+	FILTER_FIELD, /* a value that JSON has */
+};
+
+enum filter_compare {
+	FILTER_EQ,
+	FILTER_NE,
+	FILTER_GE,
+	FILTER_LE,
+	FILTER_GT,
+	FILTER_LT,
+};
+
+/* The index that a device has in a network namespace. */
+struct filter_device {
+	__u32 netns; /* 0: in any */
+	__u32 ifindex;
+};
+
+struct filter_node {
+	enum filter_op op;
+	enum filter_compare compare;
+	bool is_remote; /* dst, dport */
+	int left, right; /* of AND and OR; of NOT: left */
+	union {
+		struct {
+			__u32 addr[4], mask[4];
+			bool any; /* "*" */
+			bool is_inet6; /* only sockets of IPv6, as in ss */
+			int port; /* -1: any */
+		} host;
+		__u16 port; /* host byte order */
+		struct {
+			__u32 value, mask;
+		} mark;
+		__u64 cgroup;
+		struct {
+			struct filter_device *list;
+			int n;
+		} device;
+		char name[FILTER_NAME_LEN];
+		struct {
+			const char *key;
+			__u64 value;
+			const char *name; /* of a FIELD_NAME, to be compared instead of the value */
+			/* Looked up by key, of the algorithm that the last event was of. */
+			const struct algorithm *algorithm;
+			const struct field *field;
+		} field;
+	};
+};
+
+struct filter {
+	unsigned int states; /* a bit for each TCP state that is wanted */
+	struct filter_node nodes[FILTER_NODES];
+	int n;
+	int root; /* -1: no expression */
+	bool needs_socket; /* asks for what only a socket has, and no event */
+};
+
+/*
+ * Where names of the system are looked up: cgroups by path, devices by name. Each is given the word before
+ * the value for its message, and returns false after printing what is wrong.
+ */
+struct filter_system {
+	bool (*cgroup)(const char *option, const char *path, __u64 *id);
+	/* *list is to be freed. */
+	bool (*device)(void *ctx, const char *option, const char *name, struct filter_device **list,
+		       int *n);
+	void *ctx;
+};
+
+/*
+ * False after printing what is wrong, where, and what to do. f is for filter_free() in either case. System NULL: the
+ * expression is for events, and must not ask for what only a socket has.
+ */
+bool filter_parse(struct filter *f, const char *text, const struct filter_system *system);
+/* The same of words, with a blank between them. */
+bool filter_parse_words(struct filter *f, int n, char **words, const struct filter_system *system);
+
+/* The socket is NULL for an event out of a ring or a recording. */
+bool filter_matches(struct filter *f, const struct origin *origin, const struct bbr_event *e,
+		    const struct bbr_snapshot *socket);
+
+/*
+ * Adds to a filter of the BPF program what it can do of the expression: addresses and ports that every connection must
+ * have. True: that is all of the expression, and nothing is left for filter_matches().
+ */
+bool filter_push_down(const struct filter *f, struct bbr_filter *to);
+
+void filter_free(struct filter *f);
+
+#endif

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+#include <strings.h>
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include "event.h"
+#include "field.h"
+#include "filter.h"
+
+/* What a filter is asked about. */
+struct filter_subject {
+	const struct origin *origin;
+	const struct bbr_event *e;
+	const struct bbr_snapshot *socket; /* NULL: there is only the event */
+};
+
+static bool is_in_prefix(const __u32 *addr, const struct filter_node *node)
+{
+	for (int i = 0; i < 4; i++)
+		if ((addr[i] & node->host.mask[i]) != node->host.addr[i])
+			return false;
+	return true;
+}
+
+static bool matches_host(const struct filter_node *node, const struct bbr_event *e)
+{
+	if (node->host.port >= 0 && ntohs(node->is_remote ? e->rport : e->lport) != node->host.port)
+		return false;
+	if (node->host.any)
+		return true;
+	if (node->host.is_inet6 && e->family != AF_INET6)
+		return false;
+	return is_in_prefix(node->is_remote ? e->raddr : e->laddr, node);
+}
+
+static bool matches_device(const struct filter_node *node, const struct bbr_snapshot *s)
+{
+	for (int i = 0; i < node->device.n; i++) {
+		const struct filter_device *d = &node->device.list[i];
+
+		if (d->ifindex == s->bound_ifindex && (!d->netns || d->netns == s->event.netns))
+			return true;
+	}
+	return false;
+}
+
+static bool matches_profile(const struct filter_node *node, const struct filter_subject *c)
+{
+	const char *profile = origin_profile(c->origin, c->e);
+
+	return profile && !strcmp(profile, node->name);
+}
+
+static bool compare(enum filter_compare compare, __u64 is, __u64 wanted)
+{
+	switch (compare) {
+	case FILTER_EQ:
+		return is == wanted;
+	case FILTER_NE:
+		return is != wanted;
+	case FILTER_GE:
+		return is >= wanted;
+	case FILTER_LE:
+		return is <= wanted;
+	case FILTER_GT:
+		return is > wanted;
+	case FILTER_LT:
+		return is < wanted;
+	}
+	return false;
+}
+
+/* What is not known is neither equal to anything nor more or less. */
+static bool matches_field(struct filter_node *node, const struct filter_subject *c)
+{
+	const struct algorithm *a = c->origin->algorithm;
+	const struct field *f;
+	__u64 value;
+
+	if (node->field.algorithm != a) {
+		node->field.algorithm = a;
+		node->field.field = field_find(a, node->field.key);
+	}
+	f = node->field.field;
+	if (!f || !field_value(f, c->e, &value))
+		return node->compare == FILTER_NE;
+	if (!node->field.name)
+		return compare(node->compare, value, node->field.value);
+	return !strcasecmp(field_name_of(f, value), node->field.name) ==
+	       (node->compare == FILTER_EQ);
+}
+
+static bool is_equal(const struct filter_node *node, const struct filter_subject *c)
+{
+	const struct bbr_snapshot *s = c->socket;
+
+	switch (node->op) {
+	case FILTER_HOST:
+		return matches_host(node, c->e);
+	case FILTER_MARK:
+		return s && (s->mark & node->mark.mask) == node->mark.value;
+	case FILTER_CGROUP:
+		return s && s->cgroup == node->cgroup;
+	case FILTER_DEVICE:
+		return s && matches_device(node, s);
+	case FILTER_NAME:
+		return !strcmp(c->origin->name, node->name);
+	case FILTER_PROFILE:
+		return matches_profile(node, c);
+	case FILTER_MODE:
+		return !strcasecmp(mode_name(c->origin->algorithm, c->e->mode), node->name);
+	default:
+		return false;
+	}
+}
+
+static bool matches(struct filter *f, int n, const struct filter_subject *c)
+{
+	struct filter_node *node = &f->nodes[n];
+
+	switch (node->op) {
+	case FILTER_AND:
+		return matches(f, node->left, c) && matches(f, node->right, c);
+	case FILTER_OR:
+		return matches(f, node->left, c) || matches(f, node->right, c);
+	case FILTER_NOT:
+		return !matches(f, node->left, c);
+	case FILTER_PORT:
+		return compare(node->compare, ntohs(node->is_remote ? c->e->rport : c->e->lport),
+			       node->port);
+	case FILTER_FIELD:
+		return matches_field(node, c);
+	default:
+		return is_equal(node, c) == (node->compare == FILTER_EQ);
+	}
+}
+
+bool filter_matches(struct filter *f, const struct origin *origin, const struct bbr_event *e,
+		    const struct bbr_snapshot *socket)
+{
+	const struct filter_subject c = { origin, e, socket };
+
+	if (socket && !(f->states >> (socket->state & 31) & 1))
+		return false;
+	return f->root < 0 || matches(f, f->root, &c);
+}
+
+static bool is_zero(const __u32 words[4])
+{
+	return !(words[0] | words[1] | words[2] | words[3]);
+}
+
+/* False: there is one already, and the BPF program has room for no more. */
+static bool push_address(const struct filter_node *node, __u32 addr[4], __u32 mask[4])
+{
+	if (node->host.any)
+		return true;
+	if (!is_zero(mask))
+		return !memcmp(addr, node->host.addr, 4 * sizeof(*addr)) &&
+		       !memcmp(mask, node->host.mask, 4 * sizeof(*mask));
+	memcpy(addr, node->host.addr, 4 * sizeof(*addr));
+	memcpy(mask, node->host.mask, 4 * sizeof(*mask));
+	return !node->host.is_inet6; /* which sockets of IPv4 are not, whatever the prefix */
+}
+
+/* Port 0 means any there; no connection has it. */
+static bool push_port(int port, __u16 *to)
+{
+	__u16 wanted = htons(port);
+
+	if (!port || (*to && *to != wanted))
+		return false;
+	*to = wanted;
+	return true;
+}
+
+static bool push(const struct filter *f, int n, struct bbr_filter *to)
+{
+	const struct filter_node *node = &f->nodes[n];
+	__u16 *port = node->is_remote ? &to->rport : &to->lport;
+	bool left, right;
+
+	if (node->op == FILTER_AND) {
+		left = push(f, node->left, to);
+		right = push(f, node->right, to);
+		return left && right;
+	}
+	if (node->compare != FILTER_EQ)
+		return false;
+	if (node->op == FILTER_PORT)
+		return push_port(node->port, port);
+	if (node->op != FILTER_HOST)
+		return false;
+	left = node->is_remote ? push_address(node, to->raddr, to->rmask) :
+				 push_address(node, to->laddr, to->lmask);
+	right = node->host.port < 0 || push_port(node->host.port, port);
+	return left && right;
+}
+
+bool filter_push_down(const struct filter *f, struct bbr_filter *to)
+{
+	return f->root < 0 || push(f, f->root, to);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which fields a line of text shows, in which order: worked out once for each algorithm and not for each event.
+ */
+#ifndef TOOLS_TEXT_PLAN_H
+#define TOOLS_TEXT_PLAN_H
+
+#include "descriptor.h"
+
+struct text_field {
+	const struct field *field;
+	const struct field *condition; /* the field of text_if; NULL: it is always shown */
+	size_t before; /* characters of field->text before its "%", or all of them */
+};
+
+struct text_plan {
+	const struct algorithm *algorithm;
+	const struct text_plan *next;
+	size_t n;
+	struct text_field fields[];
+};
+
+/* Of this algorithm's events. It stays until the program ends. */
+const struct text_plan *text_plan(const struct algorithm *a);
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "metric_series.h"
+
+const struct om_bounds rtt_bounds = {
+	.n = 10,
+	.le = { 1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 50 },
+};
+
+/* 100 kbit/s to 100 Gbit/s. */
+const struct om_bounds rate_bounds = {
+	.n = 11,
+	.le = { 12500, 125000, 625000, 1.25e6, 6.25e6, 1.25e7, 6.25e7, 1.25e8, 6.25e8, 1.25e9,
+		1.25e10 },
+};
+
+void metric_table_init(struct metric_table *t)
+{
+	memset(t, 0, sizeof(*t));
+	t->instances.max = SERIES_INSTANCES;
+	t->profiles.max = SERIES_PROFILES;
+	t->netns.max = SERIES_NETNS;
+}
+
+void metric_table_free(struct metric_table *t)
+{
+	labels_free(&t->instances);
+	labels_free(&t->profiles);
+	labels_free(&t->netns);
+	for (int i = 0; i < t->n; i++)
+		free(t->all[i].modes);
+}
+
+static struct metric_series *find(struct metric_table *t, int instance, int profile, int netns)
+{
+	for (int i = 0; i < t->n; i++) {
+		struct metric_series *s = &t->all[i];
+
+		if (s->instance == instance && s->profile == profile && s->netns == netns)
+			return s;
+	}
+	return NULL;
+}
+
+static int find_mode(const struct metric_series *s, const char *name)
+{
+	for (int i = 0; i < s->n_modes; i++)
+		if (!strcmp(s->modes[i].name, name))
+			return i;
+	return -1;
+}
+
+/* Without memory they are missing, as if they were not known. */
+static void add_modes(struct metric_series *s, const struct algorithm *a)
+{
+	struct mode_counts *grown = realloc(s->modes, (s->n_modes + a->n_modes) * sizeof(*grown));
+
+	if (!grown)
+		return;
+	s->modes = grown;
+	for (int i = 0; i < a->n_modes; i++)
+		if (find_mode(s, a->modes[i].name) < 0)
+			s->modes[s->n_modes++] = (struct mode_counts){ .name = a->modes[i].name };
+}
+
+int metric_series_mode(const struct metric_series *s, const struct algorithm *a, unsigned int mode)
+{
+	return mode < a->n_modes ? find_mode(s, a->modes[mode].name) : -1;
+}
+
+struct metric_series *metric_series_get(struct metric_table *t, const struct algorithm *a,
+					const char *instance, const char *profile, int netns)
+{
+	int i = labels_index(&t->instances, instance);
+	int p = labels_index(&t->profiles, profile);
+	struct metric_series *s = find(t, i, p, netns);
+
+	/* The last place is for all that have none. */
+	if (!s && t->n >= SERIES_MAX - 1) {
+		i = p = netns = LABEL_OTHER;
+		s = find(t, i, p, netns);
+	}
+	if (!s) {
+		s = &t->all[t->n++];
+		s->instance = i;
+		s->profile = p;
+		s->netns = netns;
+	}
+	if (a != s->latest) {
+		add_modes(s, a);
+		s->latest = a;
+	}
+	return s;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is counted for each instance, profile and network namespace that occur together. What was counted
+ * once stays, whatever becomes of the connections and of the instance.
+ */
+#ifndef TOOLS_METRIC_SERIES_H
+#define TOOLS_METRIC_SERIES_H
+
+#include "descriptor.h"
+#include "labels.h"
+#include "openmetrics.h"
+
+#define SERIES_MAX 256
+#define SERIES_INSTANCES 64
+#define SERIES_PROFILES 64
+#define SERIES_NETNS 32
+
+/* A mode by its name: algorithms whose modes have equal names are counted together. */
+struct mode_counts {
+	const char *name;
+	__u64 entered; /* times, from another mode */
+	__u64 ns; /* spent in it, by all connections together */
+	__u64 connections; /* now, see metrics_print() */
+};
+
+struct metric_series {
+	int instance, profile, netns; /* indexes of labels */
+	__u64 started, ended;
+	__u64 sent, acked, retrans; /* bytes */
+	__u64 lost; /* packets */
+	__u64 rtos, recoveries, policed;
+	struct mode_counts *modes; /* of all algorithms that it had, in the order of their tables */
+	int n_modes;
+	const struct algorithm *latest; /* of these */
+	struct om_histogram rtt, bw, pacing;
+};
+
+struct metric_table {
+	struct labels instances, profiles, netns;
+	int n;
+	struct metric_series all[SERIES_MAX];
+};
+
+extern const struct om_bounds rtt_bounds; /* RTT over min_rtt */
+extern const struct om_bounds rate_bounds; /* bytes per second */
+
+void metric_table_init(struct metric_table *t);
+void metric_table_free(struct metric_table *t);
+
+/*
+ * Of these labels, or of "other" if there are too many; it has the modes of this algorithm. Valid as long as the table.
+ */
+struct metric_series *metric_series_get(struct metric_table *t, const struct algorithm *a,
+					const char *instance, const char *profile, int netns);
+
+/* The place of a mode of the algorithm in series->modes; -1: it is not known. */
+int metric_series_mode(const struct metric_series *s, const struct algorithm *a, unsigned int mode);
+
+#endif

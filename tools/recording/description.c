@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf_bbr/abi.h"
+#include "description.h"
+#include "varint.h"
+
+#define TEXT_MAX 255
+#define MAX_FIELDS 1024
+#define TEXT_CHARS                                                          \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-" \
+	" :;,/%()+=[]#*@!?'"
+#define KEY_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+
+enum member_bits {
+	MEMBER_WIDTH = 0xf,
+	MEMBER_COMMON = 1 << 4,
+	MEMBER_NET = 1 << 5,
+};
+
+/* ---- writing */
+
+struct sink {
+	__u8 *p, *end;
+	bool failed;
+};
+
+static void write_bytes(struct sink *s, const void *from, size_t size)
+{
+	s->failed |= size > (size_t)(s->end - s->p);
+	if (s->failed)
+		return;
+	memcpy(s->p, from, size);
+	s->p += size;
+}
+
+static void write_number(struct sink *s, __u64 value)
+{
+	__u8 coded[VARINT_MAX];
+
+	write_bytes(s, coded, put_varint(coded, value) - coded);
+}
+
+static void write_text(struct sink *s, const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+
+	s->failed |= len > TEXT_MAX || (text && text[strspn(text, TEXT_CHARS)]);
+	write_number(s, len);
+	write_bytes(s, text ? text : "", len);
+}
+
+static void write_texts(struct sink *s, const char *const *texts, unsigned int n)
+{
+	write_number(s, n);
+	for (unsigned int i = 0; i < n; i++)
+		write_text(s, texts[i]);
+}
+
+static void write_member(struct sink *s, const struct member *m)
+{
+	__u8 bits = m->width | (m->is_common ? MEMBER_COMMON : 0) | (m->is_net ? MEMBER_NET : 0);
+
+	write_bytes(s, &bits, 1);
+	write_text(s, m->name);
+	if (!m->is_common)
+		write_number(s, m->offset - BBR_EVENT_BASE);
+}
+
+static unsigned int member_of(const struct layout *l, const struct field *f)
+{
+	unsigned int i = 0;
+
+	while (i < l->n_members &&
+	       (l->members[i].offset != f->offset || l->members[i].width != f->width))
+		i++;
+	return i;
+}
+
+static void write_field(struct sink *s, const struct layout *l, const struct field *f)
+{
+	__u8 body[4096];
+	struct sink b = { body, body + sizeof(body), false };
+	unsigned int member = member_of(l, f);
+
+	write_text(&b, f->key);
+	write_number(&b, member);
+	write_number(&b, f->unit);
+	write_number(&b, f->mask);
+	write_number(&b, f->has_unknown);
+	if (f->has_unknown)
+		write_number(&b, f->unknown);
+	write_number(&b, f->needs);
+	write_texts(&b, f->names, f->n_names);
+	write_text(&b, f->text);
+	write_number(&b, f->order);
+	write_text(&b, f->text_if.key);
+	write_number(&b, f->text_if.least);
+	write_number(&b, f->lane);
+	write_text(&b, f->curve);
+	s->failed |= b.failed || member == l->n_members;
+	write_number(s, b.p - body);
+	write_bytes(s, body, b.p - body);
+}
+
+size_t description_write(const struct layout *l, __u8 *to)
+{
+	struct sink s = { to, to + DESCRIPTION_MAX, false };
+	const struct algorithm *a = l->algorithm;
+
+	write_text(&s, a->name);
+	write_text(&s, a->instance);
+	write_text(&s, a->title);
+	write_number(&s, l->n_members);
+	for (unsigned int i = 0; i < l->n_members; i++)
+		write_member(&s, &l->members[i]);
+	write_number(&s, a->n_modes);
+	for (unsigned int i = 0; i < a->n_modes; i++) {
+		write_text(&s, a->modes[i].name);
+		write_texts(&s, a->modes[i].phases, a->modes[i].n_phases);
+	}
+	write_texts(&s, a->reasons, a->n_reasons);
+	write_number(&s, a->n_fields);
+	for (unsigned int i = 0; i < a->n_fields; i++)
+		write_field(&s, l, &a->fields[i]);
+	return s.failed ? 0 : s.p - to;
+}
+
+/* ---- reading */
+
+/* All that one algorithm needs. */
+struct block {
+	struct block *next;
+	max_align_t bytes[];
+};
+
+struct parser {
+	struct cursor in;
+	struct layout *l;
+	struct block *blocks;
+	__u16 end; /* of the members that have a place so far */
+};
+
+static void *allocate(struct parser *p, size_t n, size_t size)
+{
+	struct block *b = calloc(1, sizeof(*b) + n * size);
+
+	if (!b)
+		return NULL;
+	b->next = p->blocks;
+	p->blocks = b;
+	return b->bytes;
+}
+
+void description_free(void *memory)
+{
+	struct block *b = memory, *next;
+
+	for (; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+}
+
+/* What it counts takes a byte each at least. */
+static bool read_count(struct parser *p, __u64 max, __u64 *n)
+{
+	return get_varint(&p->in, n) && *n <= max && *n <= (__u64)(p->in.end - p->in.p);
+}
+
+static bool read_at_most(struct parser *p, __u64 max, __u64 *value)
+{
+	return get_varint(&p->in, value) && *value <= max;
+}
+
+/* What people get to see, on a terminal or on a page. */
+static bool read_text(struct parser *p, const char *chars, const char **text)
+{
+	__u64 len;
+	char *copy;
+
+	if (!read_count(p, TEXT_MAX, &len))
+		return false;
+	copy = allocate(p, len + 1, 1);
+	if (!copy)
+		return false;
+	memcpy(copy, p->in.p, len);
+	p->in.p += len;
+	*text = copy;
+	return strspn(copy, chars) == len;
+}
+
+static bool read_key(struct parser *p, const char **text)
+{
+	return read_text(p, KEY_CHARS, text) && **text;
+}
+
+/* NULL: it is empty. */
+static bool read_option(struct parser *p, const char *chars, const char **text)
+{
+	if (!read_text(p, chars, text))
+		return false;
+	if (!**text)
+		*text = NULL;
+	return true;
+}
+
+static bool read_texts(struct parser *p, const char *const **texts, __u8 *n)
+{
+	const char **list;
+	__u64 count;
+
+	if (!read_count(p, UINT8_MAX, &count))
+		return false;
+	*n = count;
+	if (!count)
+		return true;
+	list = allocate(p, count, sizeof(*list));
+	*texts = list;
+	for (__u64 i = 0; list && i < count; i++)
+		if (!read_text(p, TEXT_CHARS, &list[i]))
+			return false;
+	return list;
+}
+
+/* Those that every event has go to where they are today, others behind all that has a place. */
+static bool place_common(struct parser *p, struct member *m)
+{
+	const struct member *today = layout_common(m->name);
+
+	if (today && today->width == m->width) {
+		m->offset = today->offset;
+		return true;
+	}
+	m->offset = (p->end + m->width - 1) / m->width * m->width;
+	if (m->offset + m->width > LAYOUT_ROOM)
+		return false;
+	p->end = m->offset + m->width;
+	return true;
+}
+
+static bool read_member(struct parser *p, struct member *m)
+{
+	__u64 offset;
+	__u8 bits;
+
+	if (p->in.p == p->in.end)
+		return false;
+	bits = *p->in.p++;
+	m->width = bits & MEMBER_WIDTH;
+	m->is_common = bits & MEMBER_COMMON;
+	m->is_net = bits & MEMBER_NET;
+	if (m->width != 1 && m->width != 2 && m->width != 4 && m->width != 8)
+		return false;
+	if (!read_text(p, TEXT_CHARS, &m->name))
+		return false;
+	if (m->is_common)
+		return true;
+	if (!get_varint(&p->in, &offset) || offset > LAYOUT_ROOM - BBR_EVENT_BASE - m->width)
+		return false;
+	m->offset = BBR_EVENT_BASE + offset;
+	if (p->end < m->offset + m->width)
+		p->end = m->offset + m->width;
+	return true;
+}
+
+static bool read_members(struct parser *p)
+{
+	struct layout *l = p->l;
+	__u64 n;
+
+	p->end = sizeof(struct bbr_event);
+	if (!read_count(p, LAYOUT_MEMBERS, &n))
+		return false;
+	for (; l->n_members < n; l->n_members++)
+		if (!read_member(p, &l->members[l->n_members]))
+			return false;
+	for (unsigned int i = 0; i < l->n_members; i++)
+		if (l->members[i].is_common && !place_common(p, &l->members[i]))
+			return false;
+	l->size = p->end;
+	return true;
+}
+
+static bool read_modes(struct parser *p, struct algorithm *a)
+{
+	struct algorithm_mode *modes;
+	__u64 n;
+
+	if (!read_count(p, UINT8_MAX, &n))
+		return false;
+	modes = allocate(p, n, sizeof(*modes));
+	a->modes = modes;
+	a->n_modes = n;
+	for (__u64 i = 0; modes && i < n; i++)
+		if (!read_text(p, TEXT_CHARS, &modes[i].name) ||
+		    !read_texts(p, &modes[i].phases, &modes[i].n_phases))
+			return false;
+	return modes;
+}
+
+static bool read_condition(struct parser *p, struct field_condition *c)
+{
+	__u64 least;
+
+	if (!read_option(p, KEY_CHARS, &c->key) || !get_varint(&p->in, &least))
+		return false;
+	c->least = least;
+	return true;
+}
+
+/* Units, places and lanes of a later minor are shown as what is nearest. */
+static bool read_field_body(struct parser *p, struct field *f, const struct member **member)
+{
+	__u64 at, unit, mask, has_unknown, unknown = 0, needs, order, lane;
+
+	if (!read_key(p, &f->key) || !get_varint(&p->in, &at) || at >= p->l->n_members ||
+	    !get_varint(&p->in, &unit) || !get_varint(&p->in, &mask) ||
+	    !read_at_most(p, 1, &has_unknown) || (has_unknown && !get_varint(&p->in, &unknown)) ||
+	    !read_at_most(p, UINT16_MAX, &needs) || !read_texts(p, &f->names, &f->n_names) ||
+	    !read_option(p, TEXT_CHARS, &f->text) || !read_at_most(p, UINT8_MAX, &order) ||
+	    !read_condition(p, &f->text_if) || !get_varint(&p->in, &lane) ||
+	    !read_option(p, TEXT_CHARS, &f->curve))
+		return false;
+	*member = &p->l->members[at];
+	f->offset = (*member)->offset;
+	f->width = (*member)->width;
+	f->unit = unit <= FIELD_NAME ? unit : FIELD_COUNT;
+	f->mask = mask;
+	f->has_unknown = has_unknown;
+	f->unknown = unknown;
+	f->needs = needs;
+	f->order = order;
+	f->lane = lane <= LANE_INFLIGHT && f->curve ? lane : LANE_NONE;
+	return true;
+}
+
+static bool read_field(struct parser *p, struct field *f, const struct member **member)
+{
+	const __u8 *end = p->in.end;
+	__u64 size;
+	bool ok;
+
+	if (!read_count(p, DESCRIPTION_MAX, &size))
+		return false;
+	p->in.end = p->in.p + size;
+	ok = read_field_body(p, f, member);
+	p->in.p = p->in.end;
+	p->in.end = end;
+	return ok;
+}
+
+/* Fields of members that struct bbr_event has no room for are carried and not shown. */
+static bool read_fields(struct parser *p, struct algorithm *a)
+{
+	const struct member *member;
+	struct field *fields;
+	__u64 n;
+
+	if (!read_count(p, MAX_FIELDS, &n))
+		return false;
+	fields = allocate(p, n, sizeof(*fields));
+	if (!fields)
+		return false;
+	a->fields = fields;
+	for (__u64 i = 0; i < n; i++) {
+		struct field *f = &fields[a->n_fields];
+
+		memset(f, 0, sizeof(*f));
+		if (!read_field(p, f, &member))
+			return false;
+		if (f->offset + f->width > (int)sizeof(struct bbr_event))
+			continue;
+		a->n_fields++;
+		if (!member->is_common && a->tail_size < f->offset + f->width - BBR_EVENT_BASE)
+			a->tail_size = f->offset + f->width - BBR_EVENT_BASE;
+	}
+	return true;
+}
+
+static bool read_algorithm(struct parser *p, struct algorithm *a)
+{
+	return read_key(p, &a->name) && strlen(a->name) < BBR_NAME_LEN &&
+	       read_key(p, &a->instance) && strlen(a->instance) < BBR_NAME_LEN &&
+	       read_text(p, TEXT_CHARS, &a->title) && read_members(p) && read_modes(p, a) &&
+	       read_texts(p, &a->reasons, &a->n_reasons) && read_fields(p, a);
+}
+
+bool description_read(struct layout *l, const __u8 *from, size_t size)
+{
+	struct parser p = { .in = { from, from + size }, .l = l };
+	struct algorithm *a = allocate(&p, 1, sizeof(*a));
+	bool ok = a && read_algorithm(&p, a);
+
+	l->algorithm = a;
+	l->memory = p.blocks;
+	return ok;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "curves.h"
+#include "event/derived.h"
+#include "event/event.h"
+#include "event/field.h"
+
+static __s64 value_if(bool has, __u64 value)
+{
+	return has && value <= INT64_MAX ? (__s64)value : VALUE_NONE;
+}
+
+static __s64 pacing_of(const struct algorithm *a, const struct bbr_event *e)
+{
+	(void)a;
+	return value_if(e->pacing_rate < EVENT_UNLIMITED / 16, e->pacing_rate * 8);
+}
+
+/* Of the delivery rate. */
+static __s64 app_limited_of(const struct algorithm *a, const struct bbr_event *e)
+{
+	(void)a;
+	return value_if(event_has_rate(e), !!(e->flags & BBR_F_APP_LIMITED));
+}
+
+static __s64 srtt_of(const struct algorithm *a, const struct bbr_event *e)
+{
+	(void)a;
+	return value_if(e->srtt_us, e->srtt_us);
+}
+
+/* When a connection ends the stack may have cleared one of the counts that inflight is made of. */
+static __s64 inflight_of(const struct algorithm *a, const struct bbr_event *e)
+{
+	(void)a;
+	return value_if((__s32)e->inflight >= 0, e->inflight);
+}
+
+static __s64 bdp_milli_of(const struct algorithm *a, const struct bbr_event *e)
+{
+	(void)a;
+	return value_if(event_has_state(e) && e->bw && e->min_rtt_us != BBR_RTT_NONE,
+			event_bdp_milli(e));
+}
+
+static __s64 mode_of(const struct algorithm *a, const struct bbr_event *e)
+{
+	return value_if(event_has_state(e) && e->mode < a->n_modes, e->mode);
+}
+
+/* What every flow has; without `value` it is the field of this key. In each lane the algorithm's come behind. */
+static const struct curve common[] = {
+	{ "pacing_rate_bps", "pacing rate", LANE_RATE, LOOK_STEP, .colour = COLOUR_PINK,
+	  .value = pacing_of, .may_be_far_off = true },
+	{ "delivery_rate_bps", "delivery rate", LANE_RATE, LOOK_POINTS, .colour = COLOUR_BLUE,
+	  .split_by = "app_limited", .split_name = "app-limited" },
+	{ "app_limited", .value = app_limited_of },
+	{ "rtt_us", "RTT", LANE_RTT, LOOK_POINTS, .colour = COLOUR_BLUE },
+	{ "srtt_us", "srtt", LANE_RTT, LOOK_LINE, .colour = COLOUR_YELLOW, .value = srtt_of },
+	{ "cwnd", "cwnd", LANE_INFLIGHT, LOOK_STEP, .colour = COLOUR_PINK },
+	{ "inflight", "inflight", LANE_INFLIGHT, LOOK_LINE, .colour = COLOUR_BLUE,
+	  .value = inflight_of },
+	{ "bdp_milli", "BDP", LANE_INFLIGHT, LOOK_STEP, .colour = COLOUR_RED, .divisor = 1000,
+	  .value = bdp_milli_of },
+	{ "mode", "mode", LANE_STATE, LOOK_STATES, .value = mode_of },
+	{ "ca_state", "recovery", LANE_STATE, LOOK_STATES, .n_states = N_CA_STATES,
+	  .states = ca_state_names },
+	{ "lost", "lost", LANE_LOSSES, LOOK_STEP, .colour = COLOUR_RED },
+	{ "bytes_retrans", "retransmitted", LANE_LOSSES, LOOK_STEP, .colour = COLOUR_BLUE,
+	  .is_bytes = true },
+};
+
+#define N(list) (sizeof(list) / sizeof((list)[0]))
+
+/* Of the algorithm's own fields in a lane, one after the other. */
+static const enum colour field_colours[] = { COLOUR_RED, COLOUR_GREEN, COLOUR_SKY, COLOUR_YELLOW };
+
+static void add_common(struct curves *c)
+{
+	for (size_t i = 0; i < N(common); i++) {
+		struct curve *curve = &c->curve[c->n++];
+
+		*curve = common[i];
+		if (!curve->value)
+			curve->field = field_find(c->algorithm, curve->key);
+		if (curve->value == mode_of)
+			curve->n_states = c->algorithm->n_modes;
+	}
+}
+
+static void add_field(struct curves *c, const struct field *f, unsigned int before)
+{
+	c->curve[c->n++] = (struct curve){
+		.key = f->key,
+		.name = f->curve ? f->curve : f->key,
+		.lane = f->lane,
+		.look = f->lane == LANE_STATE ? LOOK_STATES : LOOK_STEP,
+		.colour = field_colours[before % N(field_colours)],
+		.n_states = f->n_names,
+		.states = f->names,
+		.field = f,
+		.needs_state = true,
+	};
+}
+
+bool curves_init(struct curves *c, const struct algorithm *a)
+{
+	unsigned int fields[LANES] = {};
+
+	*c = (struct curves){ .algorithm = a };
+	c->curve = calloc(N(common) + a->n_fields, sizeof(*c->curve));
+	if (!c->curve)
+		return false;
+	add_common(c);
+	for (int i = 0; i < a->n_fields; i++)
+		if (a->fields[i].lane)
+			add_field(c, &a->fields[i], fields[a->fields[i].lane]++);
+	return true;
+}
+
+void curves_free(struct curves *c)
+{
+	free(c->curve);
+	c->curve = NULL;
+	c->n = 0;
+}
+
+__s64 curve_value(const struct curves *c, unsigned int curve, const struct bbr_event *e)
+{
+	const struct curve *of = &c->curve[curve];
+	__u64 value;
+
+	if (of->value)
+		return of->value(c->algorithm, e);
+	if (of->needs_state && !event_has_state(e))
+		return VALUE_NONE;
+	return field_value(of->field, e, &value) ? value_if(true, value) : VALUE_NONE;
+}
+
+const char *curve_state_name(const struct curves *c, unsigned int curve, unsigned int state)
+{
+	const struct curve *of = &c->curve[curve];
+
+	return of->states ? of->states[state] : c->algorithm->modes[state].name;
+}
+
+/* The first state of most is that in which nothing happens: pale. */
+enum colour curve_state_colour(const struct curves *c, unsigned int curve, unsigned int state)
+{
+	static const enum colour modes[] = { COLOUR_YELLOW, COLOUR_PINK, COLOUR_BLUE,
+					     COLOUR_GREEN,  COLOUR_SKY,	 COLOUR_RED };
+	static const enum colour ca_states[N_CA_STATES] = { COLOUR_PALE, COLOUR_SKY, COLOUR_BLUE,
+							    COLOUR_YELLOW, COLOUR_RED };
+	static const enum colour others[] = { COLOUR_SKY,  COLOUR_RED,	 COLOUR_YELLOW,
+					      COLOUR_BLUE, COLOUR_GREEN, COLOUR_PINK };
+	const struct curve *of = &c->curve[curve];
+
+	if (!of->states)
+		return modes[state % N(modes)];
+	if (of->states == ca_state_names)
+		return ca_states[state];
+	return state ? others[(state - 1) % N(others)] : COLOUR_PALE;
+}

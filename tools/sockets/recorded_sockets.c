@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE /* twalk_r(), tdestroy() */
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "recorded_sockets.h"
+#include "stream/watch_options.h"
+
+/* What is the same in all events of a connection. */
+struct connection_key {
+	__u64 conn; /* 0: the program had no memory to number it */
+	__u32 origin;
+	__u32 netns;
+	__u32 laddr[4], raddr[4];
+	__u16 lport, rport;
+	__u32 pad;
+};
+
+struct connection {
+	struct connection_key key;
+	const struct origin *origin;
+	struct bbr_event last;
+};
+
+/* A copy: a source may move its own. */
+struct known_origin {
+	struct origin origin;
+	struct known_origin *next;
+};
+
+struct walk {
+	recorded_handler handle;
+	void *ctx;
+	bool stopped;
+};
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct connection_key));
+}
+
+static const struct origin *keep_origin(struct recorded *r, const struct origin *origin)
+{
+	struct known_origin *k;
+
+	for (k = r->origins; k; k = k->next) {
+		if (k->origin.id == origin->id) {
+			k->origin = *origin;
+			return &k->origin;
+		}
+	}
+	k = malloc(sizeof(*k));
+	if (!k)
+		return NULL;
+	k->origin = *origin;
+	k->next = r->origins;
+	r->origins = k;
+	return &k->origin;
+}
+
+static void set_key(struct connection_key *key, const struct origin *origin,
+		    const struct bbr_event *e)
+{
+	memset(key, 0, sizeof(*key));
+	key->conn = e->conn;
+	key->origin = origin->id;
+	key->netns = e->netns;
+	memcpy(key->laddr, e->laddr, sizeof(key->laddr));
+	memcpy(key->raddr, e->raddr, sizeof(key->raddr));
+	key->lport = e->lport;
+	key->rport = e->rport;
+}
+
+static struct connection *find_or_add(struct recorded *r, const struct connection_key *key)
+{
+	struct connection **found = tfind(key, &r->live, compare), *added;
+
+	if (found)
+		return *found;
+	added = calloc(1, sizeof(*added));
+	if (!added)
+		return NULL;
+	added->key = *key;
+	if (!tsearch(added, &r->live, compare)) {
+		free(added);
+		return NULL;
+	}
+	return added;
+}
+
+static void forget(struct recorded *r, const struct connection_key *key)
+{
+	struct connection **found = tfind(key, &r->live, compare), *gone;
+
+	if (!found)
+		return;
+	gone = *found;
+	tdelete(gone, &r->live, compare);
+	free(gone);
+}
+
+static bool note_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
+{
+	struct recorded *r = ctx;
+	struct recording_run run;
+	struct connection_key key;
+	struct connection *c;
+	__u64 time_ns = e->time_ns;
+
+	source_run(&r->source, &run);
+	if (!run_clocks_date(&r->clocks, &run, &time_ns))
+		r->no_memory = true;
+	if (!r->until_ns) /* the first one */
+		r->until_ns = r->after_ns < ~time_ns ? time_ns + r->after_ns : ~0ull;
+	if (time_ns > r->until_ns)
+		r->is_past = true;
+	if (r->is_past || r->no_memory)
+		return false;
+	if (r->run != run.id) {
+		tdestroy(r->live, free);
+		r->live = NULL;
+		r->run = run.id;
+	}
+	set_key(&key, origin, e);
+	if (e->kind == BBR_EV_END) {
+		forget(r, &key);
+		return true;
+	}
+	c = find_or_add(r, &key);
+	if (c)
+		c->origin = keep_origin(r, origin);
+	if (!c || !c->origin) {
+		r->no_memory = true;
+		return false;
+	}
+	memcpy(&c->last, e, sizeof(c->last));
+	return true;
+}
+
+static int read_all(struct recorded *r)
+{
+	int status = EXIT_DONE;
+	bool idle;
+
+	while (!status && !r->is_past && !r->no_memory && !source_is_over(&r->source))
+		status = source_poll(&r->source, 0, &idle);
+	if (r->no_memory) {
+		err("cannot read the recording: %s", strerror(ENOMEM));
+		return EXIT_REFUSED;
+	}
+	return status;
+}
+
+int recorded_open(struct recorded *r, const char *file, __u64 at_ns)
+{
+	const struct watch_config config = {
+		.watch = { .request.sampling = BBR_SAMPLE_ACK,
+			   .ring_size = RING_SIZE_DEFAULT,
+			   .handle = note_event,
+			   .ctx = r },
+		.read = file,
+	};
+	int status;
+
+	memset(r, 0, sizeof(*r));
+	r->after_ns = at_ns;
+	status = source_open(&r->source, &config);
+	if (status)
+		return status;
+	status = read_all(r);
+	if (status)
+		recorded_close(r);
+	return status;
+}
+
+static void hand_on(const void *node, VISIT visit, void *ctx)
+{
+	const struct connection *found = *(const struct connection *const *)node;
+	struct bbr_snapshot state = { .event = found->last };
+	const struct snapshot c = { found->origin, &state, true };
+	struct walk *walk = ctx;
+
+	if ((visit != postorder && visit != leaf) || walk->stopped)
+		return;
+	state.event.kind = BBR_EV_STATE;
+	walk->stopped = !walk->handle(walk->ctx, &c);
+}
+
+void recorded_for_each(const struct recorded *r, recorded_handler handle, void *ctx)
+{
+	struct walk walk = { .handle = handle, .ctx = ctx };
+
+	twalk_r(r->live, hand_on, &walk);
+}
+
+void recorded_close(struct recorded *r)
+{
+	tdestroy(r->live, free);
+	for (struct known_origin *k = r->origins, *next; k; k = next) {
+		next = k->next;
+		free(k);
+	}
+	run_clocks_free(&r->clocks);
+	source_close(&r->source);
+}

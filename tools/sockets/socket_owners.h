@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which processes have a socket open, found in /proc.
+ */
+#ifndef TOOLS_SOCKET_OWNERS_H
+#define TOOLS_SOCKET_OWNERS_H
+
+#include <stddef.h>
+#include <linux/types.h>
+
+struct owner {
+	__u64 inode; /* of the socket */
+	__u32 pid;
+	__u32 fd;
+};
+
+#define PROCESS_NAME_LEN 16 /* TASK_COMM_LEN */
+
+struct process_name {
+	__u32 pid;
+	char name[PROCESS_NAME_LEN]; /* as it is: anything but 0 may be in it */
+};
+
+struct owners {
+	struct owner *list; /* by inode, pid, fd */
+	size_t n, room;
+	struct process_name *names; /* by pid */
+	size_t n_names, names_room;
+};
+
+/* Looks at all processes, once. 0 or -ENOMEM; what cannot be seen or has ended is left out. */
+int owners_read(struct owners *o);
+
+/* The first owner of a socket, *n of them; NULL if there is none. */
+const struct owner *owners_of(const struct owners *o, __u64 inode, size_t *n);
+
+const char *owners_name(const struct owners *o, __u32 pid);
+
+void owners_free(struct owners *o);
+
+#endif
