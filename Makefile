@@ -155,38 +155,38 @@ include tests/tests.mk
 
 # ---- targets
 
-demo: ## a flow over a shaped path, its BBR state live; needs root
+demo: ## run a flow over a shaped path and show its BBR state live; needs root
 	scripts/deps build run
 	$(MAKE) -j2 all
 	scripts/demo
 
-check: ## every test; needs root
+check: ## run every test; needs root
 	scripts/deps build run test
 	$(MAKE) -j2 tests
 	$(PYTHON) -m pytest -q -p no:cacheprovider -n 2 --dist loadgroup tests
 
-check-unit: ## the tests that need neither root nor a virtual machine, in under a minute
+check-unit: ## run the tests that need neither root nor a virtual machine, in under a minute
 	$(MAKE) -j2 unit
 	$(PYTHON) -m pytest -q -p no:cacheprovider tests/unit
 
-fuzz: ## each fuzzer for FUZZ_SECONDS, 600 if not given
+fuzz: ## run each fuzzer for FUZZ_SECONDS, by default 600
 	scripts/deps build test
 	$(MAKE) -j2 $(FUZZERS)
 	$(PYTHON) tests/fuzz/fuzzer.py $(FUZZ_SECONDS)
 
-oracle: ## records the kernel's own BBR afresh on every kernel, and compares: some hours
+oracle: ## record the kernel's own BBR again on every kernel, and compare: some hours
 	scripts/deps build run test
 	$(MAKE) -j2 tests
 	$(PYTHON) tests/oracle/oracle replay --fresh
 	$(PYTHON) tests/oracle/oracle sample
 
-lab: ## every scenario over five seeds, every kernel: most of an hour
+lab: ## run every scenario over five seeds and test every kernel: most of an hour
 	scripts/deps build run test
 	$(MAKE) -j2 tests
 	$(PYTHON) tests/lab/lab matrix
 	$(PYTHON) tests/lab/lab all
 
-lab-matrix: ## every kernel of the lab, not just those of make check
+lab-matrix: ## test every kernel of the lab, not only those of make check
 	scripts/deps build run test
 	$(MAKE) -j2 tests
 	$(PYTHON) tests/lab/lab matrix
@@ -195,7 +195,7 @@ C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* include/bpf_bbr lib loader t
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run loader/bbrctl.bash-completion \
 	$(wildcard tests/lab/*.sh tests/oracle/*.sh)
 
-lint: ## formatting and shell scripts
+lint: ## check the formatting and the shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)
 	shellcheck $(SHELL_FILES)
 
@@ -208,7 +208,7 @@ $(BUILD)/bpf_bbr.7: docs/man/bpf_bbr.7.in $(BUILD)/bbrctl
 	sed -e '/@PARAMETERS@/{r $@.tmp' -e 'd}' docs/man/bpf_bbr.7.in >$@
 	rm $@.tmp
 
-install: all $(BUILD)/bpf_bbr.7 ## to PREFIX, /usr/local by default
+install: all $(BUILD)/bpf_bbr.7 ## install to PREFIX, by default /usr/local
 	install -D -m 755 $(BUILD)/bbrctl $(DESTDIR)$(PREFIX)/sbin/bbrctl
 	install -D -m 755 $(BUILD)/bbrmon $(DESTDIR)$(PREFIX)/sbin/bbrmon
 	install -D -m 644 $(BUILD)/bpf_bbr.bpf.o $(DESTDIR)$(PREFIX)/lib/bpf-bbr/bpf_bbr.bpf.o
@@ -220,7 +220,7 @@ install: all $(BUILD)/bpf_bbr.7 ## to PREFIX, /usr/local by default
 clean: ## remove build/
 	rm -rf $(BUILD)
 
-help: ## this list
+help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 .PHONY: FORCE toy all demo check check-unit fuzz oracle lab lab-matrix tests unit lint fmt install clean help

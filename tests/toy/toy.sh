@@ -10,7 +10,7 @@ step() {
 
 send() { flow -c 127.0.0.1 -p "$PORT" -m 10000 "$@"; }
 
-ip link set lo up
+ip link set lo up mtu 1500
 flow -l "$PORT" >/dev/null &
 server=$!
 sleep 0.1
@@ -33,7 +33,11 @@ bbrmon stream -j --name "$TOY_NAME" --name "$BBR_NAME" --every ack >"$WORK/event
 stream=$!
 bbrmon record --name "$TOY_NAME" --name "$BBR_NAME" --every ack -o "$WORK/toy.rec" >/dev/null 2>&1 &
 record=$!
-sleep 0.3
+for name in "$TOY_NAME" "$BBR_NAME"; do
+	until bbrctl -j status --name "$name" | grep -q '"monitors": 2'; do
+		sleep 0.1
+	done
+done
 send -C "$TOY_NAME" send:3000 &
 toy=$!
 send -C "$BBR_NAME" send:3000 &
@@ -45,7 +49,7 @@ bbrmon snapshot -j --name "$TOY_NAME" --sort -acks_seen >"$WORK/sorted"
 bbrmon export --once --name "$TOY_NAME" --name "$BBR_NAME" >"$WORK/once"
 bbrctl set --name "$TOY_NAME" window=12
 wait $toy $bbr
-sleep 0.3
+sleep 0.3 # the server closes its ends
 kill -INT $stream $record
 wait $stream $record
 
