@@ -119,12 +119,13 @@ void format_bitrate(char *buf, size_t size, __u64 bps)
 
 void format_rate_ss(char *buf, size_t size, double bps)
 {
-	static const char prefix[] = "\0kMGT";
-	int i = 0;
+	static const struct unit prefixes[] = {
+		{ "T", 1e12 }, { "G", 1e9 }, { "M", 1e6 }, { "k", 1e3 }, { "", 1 },
+	};
+	const struct unit *prefix = prefixes;
 
-	while (bps >= 1000 && i < 4) {
-		bps /= 1000;
-		i++;
-	}
-	snprintf(buf, size, "%.*f%.1sbps", i && bps < 100 ? 2 - (bps >= 10) : 0, bps, &prefix[i]);
+	while (prefix->factor > 1 && bps < prefix->factor)
+		prefix++;
+	snprintf(buf, size, prefix->factor > 1 ? "%.3g%sbps" : "%g%sbps", bps / prefix->factor,
+		 prefix->name);
 }

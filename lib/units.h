@@ -36,7 +36,10 @@ const char *parse_error_text(enum parse_error error);
 void format_duration(char *buf, size_t size, __u64 ns);
 void format_bitrate(char *buf, size_t size, __u64 bps);
 
-/* Rounded to three or four digits, as ss(8) prints it: "94.5Mbps". */
+/*
+ * Rounded to three digits, byte for byte as ss(8) of iproute2 prints it: "94.5Mbps", "37Gbps". Where rounding makes
+ * a fourth digit ss changes to an exponent, and so does this: 999.5 Mbit/s is "1e+03Mbps".
+ */
 void format_rate_ss(char *buf, size_t size, double bps);
 
 #endif

@@ -1,18 +1,103 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Two processes share the tests: one has those that load something into the running kernel, which must not see
-each other's, the other one those that need no more than a CPU, most of them for emulated machines.
+How the processes of pytest-xdist share the tests, and what is told of them while they run.
+
+Those that load something into the running kernel must not see each other's: one process has all of them, one after the
+other. The others take what is left, a file or the guest of a kernel at a time.
 """
+import os
 import pathlib
+import threading
+import time
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-RUNNING_KERNEL = {"native", "oracle"}
+RUNNING_KERNEL = ("native/", "oracle/test_oracle.py")
+# First what is quick; then what takes longest, so that no process is left with it in the end.
+FIRST = ("unit/", "lab/test_matrix.py", "lab/test_cost.py", "fuzz/", "oracle/test_mutants.py", "lab/test_lab.py")
+# Files whose tests need not all be in one process: each of these fixtures, with each of its parameters, is a guest.
+GUESTS = {"lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("figures", "rules")}
+TOLD_AFTER_S = 5
+
+
+def place_of(item):
+    return item.path.relative_to(HERE).as_posix()
+
+
+def group_of(item):
+    """Tests of one group run in one process, one after the other."""
+    place = place_of(item)
+    if place.startswith(RUNNING_KERNEL):
+        return "the running kernel"
+    for fixture in GUESTS.get(place, ()):
+        if fixture in item.fixturenames:
+            params = getattr(item, "callspec", None) and item.callspec.params
+            return f"{place} {fixture} {(params or {}).get(fixture, '')}"
+    return place
+
+
+def rank(item):
+    """The order of groups: that which has to be one process from the beginning to the end, then FIRST."""
+    place = place_of(item)
+    if place.startswith(RUNNING_KERNEL):
+        return -1
+    return next((i for i, first in enumerate(FIRST) if place.startswith(first)), len(FIRST))
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist looks at the marks in the same hook
 def pytest_collection_modifyitems(items):
+    items.sort(key=rank)
     for item in items:
-        folder = item.path.relative_to(HERE).parts[0]
-        item.add_marker(pytest.mark.xdist_group("running" if folder in RUNNING_KERNEL else "emulated"))
+        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport():
+    """In CI a test that is skipped is one that fails."""
+    report = (yield).get_result()
+    if report.skipped and os.environ.get("CI") == "true":
+        report.outcome, report.longrepr = "failed", f"skipped, and in CI nothing may be: {report.longrepr}"
+
+
+class Watch:
+    """A line for each test that takes longer than TOLD_AFTER_S, and one more each time that it has taken twice as long."""
+
+    def __init__(self, terminal):
+        self.terminal = terminal
+        self.lock = threading.Lock()
+        self.running = {}  # test -> [when it began, after how many seconds to tell]
+        self.began = time.monotonic()
+        threading.Thread(target=self.tell, daemon=True).start()
+
+    def pytest_runtest_logstart(self, nodeid):
+        with self.lock:
+            self.running[nodeid] = [time.monotonic(), TOLD_AFTER_S]
+
+    def pytest_runtest_logfinish(self, nodeid):
+        with self.lock:
+            self.running.pop(nodeid, None)
+
+    def due(self):
+        now = time.monotonic()
+        with self.lock:
+            for nodeid, state in self.running.items():
+                if now - state[0] >= state[1]:
+                    state[1] *= 2
+                    yield nodeid, now - state[0]
+
+    def tell(self):
+        while True:
+            time.sleep(1)
+            for nodeid, seconds in [*self.due()]:
+                minutes, rest = divmod(int(time.monotonic() - self.began), 60)
+                self.terminal.ensure_newline()
+                # xdist puts the group behind each name.
+                self.terminal.write_line(f"{minutes:3}:{rest:02} {nodeid.rpartition('@')[0]} has taken {seconds:.0f} s so far", flush=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    # Where the tests are run in this process itself its output is captured while they are.
+    if config.pluginmanager.hasplugin("dsession"):
+        config.pluginmanager.register(Watch(config.pluginmanager.get_plugin("terminalreporter")))

@@ -2,12 +2,13 @@
 /*
  * One TCP transfer in a guest of the lab, and the instructions that it takes.
  *
- *	cost [-w] [-f FUNC]... [-p PROG]... [-s FROM:TO]... CC BYTES ADDR NETNS
+ *	cost [-w] [-f FUNC]... [-p PROG]... [-i ID]... [-s FROM:TO]... CC BYTES ADDR NETNS
  *
  * Sends BYTES to ADDR in the named network namespace. -f records each call of a kernel function, -p of
- * the newest BPF program of that name, -s each way from the return of a kernel function to the return of
- * another. With -w long calls count as well, in which an interrupt came: that wakes somebody up. Prints JSON lines: one for the transfer, of which busy_ns is the time that
- * the CPU was not idle, and one for each span.
+ * the newest BPF program of that name, -i of the BPF program of that id, -s each way from the return of a kernel
+ * function to the return of another. With -w long calls count as well, in which an interrupt came: that wakes somebody
+ * up. Prints JSON lines: one for the transfer, of which busy_ns is the time that the CPU was not idle, and one for each
+ * span.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -118,6 +119,17 @@ static void span_of_calls(struct span *s, const char *name, int target_fd)
 	aim(s, "entry", target_fd, name);
 	aim(s, "end", target_fd, name);
 	start_span(s, "entry", "end");
+}
+
+static void span_of_id(struct span *s, __u32 id)
+{
+	int fd = bpf_prog_get_fd_by_id(id);
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
+		die("the program of this id");
+	span_of_calls(s, strdup(info.name), fd);
 }
 
 static void span_between(struct span *s, char *name)
@@ -282,7 +294,7 @@ int main(int argc, char **argv)
 	unsigned int limit = COST_INTERRUPT;
 	int c, count = 0;
 
-	while ((c = getopt(argc, argv, "wf:p:s:")) != -1) {
+	while ((c = getopt(argc, argv, "wf:p:i:s:")) != -1) {
 		if (count == MAX_SPANS)
 			return 1;
 		if (c == 'w')
@@ -291,6 +303,8 @@ int main(int argc, char **argv)
 			span_of_calls(&spans[count++], optarg, 0);
 		else if (c == 'p')
 			span_of_calls(&spans[count++], optarg, find_program(optarg));
+		else if (c == 'i')
+			span_of_id(&spans[count++], strtoul(optarg, NULL, 10));
 		else if (c == 's')
 			span_between(&spans[count++], optarg);
 		else
@@ -298,7 +312,8 @@ int main(int argc, char **argv)
 	}
 	argv += optind;
 	if (argc - optind != 4) {
-		fputs("usage: cost [-w] [-f FUNC] [-p PROG] [-s FROM:TO] CC BYTES ADDR NETNS\n",
+		fputs("usage: cost [-w] [-f FUNC] [-p PROG] [-i ID] [-s FROM:TO] CC BYTES ADDR "
+		      "NETNS\n",
 		      stderr);
 		return 1;
 	}

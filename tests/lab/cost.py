@@ -37,7 +37,8 @@ def _console(key, variables, script, extra_files=None):
     image = guest.initramfs(kernel, "".join(lines) + "".join((matrix.HERE / part).read_text()
                                                             for part in ("cost_path.sh", script)),
                             modules=MODULES,
-                            programs=["bpftool", *(matrix.BUILD / name for name in ("bbrmon", "cost", "write_rules"))],
+                            programs=["bpftool", *(matrix.BUILD / name for name in
+                                                    ("bbrctl", "bbrmon", "cost", "write_rules"))],
                             files={f"/{name}": matrix.BUILD / name for name in
                                    ("bpf_bbr.bpf.o", "no_telemetry.bpf.o", "cost.bpf.o")} | (extra_files or {}))
     result = guest.run(kernel, image)

@@ -7,13 +7,14 @@ step() {
 	echo "== $shape $1"
 }
 
-register() {
-	bpftool struct_ops register "$1" >/dev/null
-}
-
-unregister() {
-	bpftool struct_ops unregister name bpf_bbr >/dev/null
-}
+# Each takes longer to load than many transfers do, so both are loaded once. Of each the id of its callback.
+declare -A callback
+for cc in no_telemetry bpf_bbr; do
+	bbrctl load --name $cc --object /$cc.bpf.o >/dev/null
+	callback[$cc]=$(bpftool prog list | awk '/ name cong_control / { id = $1 } END { print id + 0 }')
+	transfer $cc >/dev/null # what is allocated and looked up for the first time
+done
+transfer bbr >/dev/null
 
 watched() {
 	bbrmon stream --every "$1" >/dev/null 2>&1 &
@@ -27,37 +28,29 @@ watched() {
 for shape in $SHAPES; do
 	[ "$shape" = packets ] && ip -n snd link set s0 gso_max_segs 1
 
-	register /no_telemetry.bpf.o
-	transfer bbr >/dev/null # what is allocated and looked up for the first time
-	transfer bpf_bbr >/dev/null
 	step no_telemetry
-	transfer -p cong_control bpf_bbr
-	transfer bpf_bbr
-	unregister
+	transfer -i "${callback[no_telemetry]}" no_telemetry
+	transfer no_telemetry
 
-	register /bpf_bbr.bpf.o
 	for cc in bbr cubic bpf_bbr; do
 		step $cc
 		case $cc in
 		bbr) transfer -f bbr_main -f bbr_sndbuf_expand bbr ;;
 		cubic) transfer -f cubictcp_cong_avoid -f cubictcp_acked cubic ;;
-		bpf_bbr) transfer -p cong_control bpf_bbr ;;
+		bpf_bbr) transfer -i "${callback[bpf_bbr]}" bpf_bbr ;;
 		esac
 		transfer -s tcp_rate_gen:tcp_ack $cc
 		transfer $cc
 	done
 	watched round
 	watched ack
-	unregister
 
 	# One transfer differs from the next, and its mix of ACKs, by more than what is to be seen: take many, in turns.
 	step turns
 	for ((i = 0; i < TURNS; i++)); do
 		BYTES=$TURN_BYTES transfer -f bbr_main bbr
-		for object in no_telemetry bpf_bbr; do
-			register /$object.bpf.o
-			BYTES=$TURN_BYTES transfer -p cong_control bpf_bbr
-			unregister
+		for cc in no_telemetry bpf_bbr; do
+			BYTES=$TURN_BYTES transfer -i "${callback[$cc]}" $cc
 		done
 	done
 done

@@ -39,6 +39,7 @@ TOOLS = ["bash", "ip", "tc", "ss"]
 BEGIN, END = "@@BEGIN", "@@END"
 MEMORY_MB = 2048
 PR_SET_PDEATHSIG = 1
+default_core = None  # of the host, for guests of which nobody says where they run; None: any
 
 INIT = f"""#!/bin/busybox sh
 export PATH=/bin:/sbin HOME=/root TERM=dumb
@@ -271,6 +272,7 @@ def run(kernel, image, memory_mb=MEMORY_MB, timeout_s=1800, seed=1, on_line=None
     on_line is given each line of the console as it comes. debug is given the path of the socket of QEMU's
     gdb stub, which the guest then waits for before its first instruction, in a thread of its own."""
     lines = []
+    core = default_core if core is None else core
     with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
         folder = pathlib.Path(folder)
         data = folder / "data"

@@ -177,6 +177,31 @@ cat /tmp/bbrmon.err
 grep -E '"event":"(mode|start|end)"|"summary"' /tmp/events | grep -E '"instance":"bbr"|"summary"'
 grep -E '"instance":"bbr"' /tmp/events | grep '"event":"ack"' | tail -1
 
+# For a while nothing gets through.
+step timeouts
+timeouts() {
+	# shellcheck disable=SC2016
+	ip netns exec snd awk '/^TcpExt:/ && n { print $n } /^TcpExt:/ { for (i = 1; i <= NF; i++) if ($i == "TCPTimeouts") n = i }' /proc/net/netstat
+}
+if [ "$PATH_KIND" = netem ]; then
+	bbrmon stream -j --name bbr --every transition >/tmp/events 2>/tmp/bbrmon.err &
+	monitor=$!
+	sleep 0.2
+	echo "timeouts $(timeouts)"
+	send -C bbr send:5000 >/dev/null &
+	flow=$!
+	sleep 1
+	tc -n rtr qdisc change dev r1 root netem rate 10mbit limit 100 loss 100%
+	sleep 3
+	tc -n rtr qdisc change dev r1 root netem rate 10mbit limit 100
+	wait $flow
+	echo "timeouts $(timeouts)"
+	kill -INT $monitor
+	wait $monitor
+	cat /tmp/bbrmon.err
+	grep -E '"event":"(rto|recovery)"|"summary"' /tmp/events
+fi
+
 step unload
 bbrctl unload --name lab_bbr
 bbrctl unload --name lab_two

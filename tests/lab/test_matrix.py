@@ -169,6 +169,20 @@ def test_the_kernels_own_bbr_is_streamed(steps):
     assert last["bw_bps"] > 1_000_000 and last["rtt_us"] >= last["min_rtt_us"]
 
 
+def test_each_timeout_of_the_kernels_own_bbr_is_an_event(steps):
+    """As many as the kernel counts. Here every program runs: the running kernel may leave out one that is due."""
+    if not has_kernel_bbr(steps):
+        return
+    before, after = [int(line.split()[1]) for line in steps["timeouts"].splitlines() if line.startswith("timeouts ")]
+    events = matrix.objects(steps["timeouts"])
+    (summary,) = [o["summary"] for o in events if "summary" in o]
+    rtos = [o for o in events if o.get("event") == "rto"]
+    assert len(rtos) == summary["events"]["rto"] == after - before >= 3, steps["timeouts"]
+    assert summary["drops"]["total"] == 0
+    recoveries = [(e["from"], e["to"]) for e in events if e.get("event") == "recovery"]
+    assert recoveries[0][1] == "loss" and recoveries[-1] == ("loss", "open"), recoveries
+
+
 def test_it_unloads_and_leaves_nothing(steps):
     lines = steps["unload"].split("\n")
     assert "lab_bbr: unloaded" in lines and "lab_two: unloaded" in lines

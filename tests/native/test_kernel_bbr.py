@@ -195,15 +195,19 @@ def timeouts(ns):
     return int(words[words.index("TcpExtTCPTimeouts") + 1])
 
 
-def test_each_timeout_is_an_event(watch, link):
-    """As many as the kernel counts, while nothing gets through."""
+def test_timeouts_are_events(watch, link):
+    """
+    Nothing gets through until three were seen. The kernel may leave out a look, in no count (docs/internals.md): so
+    there may have been more timeouts than events, but not fewer. test_matrix.py has the exact count, on kernels that
+    leave out none.
+    """
     client, server = link.ends
     watching = watch("--every", "transition")
     sender, receiver = connect(client, listen(server, link.v4[1]), cc="bbr")
     push(sender, receiver, MB)
     server.ip("link", "set", link.names[1], "down")
     sender.sendall(b"x" * 1000)
-    wait_until(lambda: timeouts(client) >= 3, "timeouts")
+    watching.wait_for(lambda m: len([e for e in of_netns(m, client) if e["event"] == "rto"]) >= 3, "timeouts")
     server.ip("link", "set", link.names[1], "up")
     assert receiver.recv(1000)
     close(sender)
@@ -211,7 +215,7 @@ def test_each_timeout_is_an_event(watch, link):
     watching.wait_for(lambda m: [e for e in of_netns(m, client) if e["event"] == "end"], "its end")
     watching.stop()
     events = of_netns(watching, client)
-    assert len([e for e in events if e["event"] == "rto"]) == timeouts(client)
+    assert len([e for e in events if e["event"] == "rto"]) <= timeouts(client)
     assert [(e["from"], e["to"]) for e in events if e["event"] == "recovery"][0][1] == "loss"
 
 

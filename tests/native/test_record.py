@@ -15,7 +15,7 @@ import pytest
 import recording_file as made
 import recording_format as fmt
 from system import wait_until
-from test_bbrmon import endless, finish, wait_for_ends
+from test_bbrmon import endless, finish, is_in_order, wait_for_ends
 from tool import DONE, REFUSED, USAGE, sanitizer_environment, status_of
 from transfer import MB, send_verified
 
@@ -375,7 +375,7 @@ def test_rotation_by_time(bbrmon, load, start_record, monitor, ns, tmp_path):
         events += more
         acks += own["acks"]
     assert len(events) == summary["events"]["total"] and acks == summary["acks"]
-    assert [e["seq"] for e in events] == sorted(e["seq"] for e in events)
+    assert is_in_order(events)
 
 
 def test_killed(bbrmon, load, start_record, monitor, ns, tmp_path):

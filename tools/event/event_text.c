@@ -66,7 +66,8 @@ static void print_ss(FILE *out, const struct bbr_event *e)
 {
 	char bw[UNITS_LEN];
 
-	format_rate_ss(bw, sizeof(bw), event_bps(e, e->bw));
+	/* The kernel tells ss whole bytes per second. */
+	format_rate_ss(bw, sizeof(bw), event_bps(e, e->bw) / 8 * 8);
 	fprintf(out, "bbr:(bw:%s,mrtt:", bw);
 	if (e->min_rtt_us == BBR_RTT_NONE)
 		fputs("inf", out);
