@@ -39,8 +39,8 @@ unit: $(UNIT_TESTS)
 $(BUILD)/no_telemetry.bpf.o: bpf/bbr/bbr.bpf.c
 	$(call bpf_object,-DBBR_NO_TELEMETRY)
 
-# A later version with one more parameter, which this one does not know: to upgrade to, and the tool for it. And one
-# of an ABI that no tool knows.
+# A later version with one more parameter and one more field of its events, which this one does not know, made by the
+# recipes of docs/internals.md: to upgrade to, and the tools for it. And one of an ABI that no tool knows.
 NEXT_BBR := $(BUILD)/next/bpf/bbr
 NEXT_VERSION := -DBBR_VERSION='"9.9.9"'
 $(NEXT_BBR)/bbr.bpf.c: $(wildcard bpf/bbr/*.[ch])
@@ -48,7 +48,10 @@ $(NEXT_BBR)/bbr.bpf.c: $(wildcard bpf/bbr/*.[ch])
 	@mkdir -p $(@D)
 	cp bpf/bbr/*.[ch] $(@D)
 	sed -i -z 's|\n/. clang-format on ./| \\\n\tO(later, 1, COUNT, BBR_V(0), 0, 7, "of a later version")&|' $(@D)/params.h
-	grep -q later $(@D)/params.h
+	sed -i -z 's|\n};\n\n_Static_assert|\n\t__u32 later; /* of a later version */&|' $(@D)/event.h
+	sed -i 's|^\ttail->policer = .*|&\n\ttail->later = b->round_count + 1;|' $(@D)/report.h
+	sed -i 's|^\t{ "prior_cwnd".*|&\n\t{ "later", TAIL_AT(later), FIELD_COUNT, .text = " later:%", .order = TEXT_REST + 9 },|' $(@D)/descriptor.c
+	for file in params.h event.h report.h descriptor.c; do grep -q later $(@D)/$$file || exit; done
 $(NEXT_BBR)/descriptor.c: $(NEXT_BBR)/bbr.bpf.c
 
 $(BUILD)/next_version.bpf.o: $(NEXT_BBR)/bbr.bpf.c
@@ -81,6 +84,13 @@ $(BUILD)/next/obj/loader/carried.o: loader/carried.S $(BUILD)/next/bpf_bbr.bpf.o
 $(BUILD)/asan/next/bbrctl: $(NEXT_LOADER) $(BUILD)/next/obj/loader/carried.o
 	@mkdir -p $(@D)
 	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+NEXT_MONITOR := $(filter-out %/bpf/bbr/descriptor.o,$(MONITOR) $(LIB)) $(BUILD)/next/obj/plain/descriptor.o
+$(BUILD)/next/obj/plain/descriptor.o: $(NEXT_BBR)/descriptor.c
+	@mkdir -p $(@D); $(CC) $(CPPFLAGS) $(CFLAGS) $(DEPS) -c $< -o $@
+$(BUILD)/next/bbrmon: $(NEXT_MONITOR)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
 
 # ---- fuzzers
 
@@ -180,7 +190,7 @@ $(ORACLE)/test_replay: $(call oracle_source,test_replay.c mainline.c stream.c)
 
 ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record.bpf.o replay replay.bpf.o select test_replay) $(BUILD)/asan/replay
 
-tests: all unit toy $(FUZZERS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o abi2.bpf.o) \
+tests: all unit toy $(FUZZERS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o abi2.bpf.o next/bbrmon) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)
 
 # ---- the tools with an algorithm that only its folder knows
