@@ -9,14 +9,25 @@
 #include "types.h"
 #include "bpf_bbr/params.h"
 
-/* Loads a value once, for it may change at any moment, and clamps it to its range. */
+/* x if it is below 0, else 0. Not by a branch, nor may the compiler make one of it. */
+static inline s64 negative_part(s64 x)
+{
+	s64 sign = x >> 63;
+
+	asm volatile("" : "+r"(sign));
+	return x & sign;
+}
+
+/*
+ * Loads a value once, for it may change at any moment, and clamps it to its range. Without branches: with them more
+ * than half of what the verifier does for the whole program is to follow those of all parameters.
+ */
 static inline u32 param_clamp(const u32 *value, u32 lo, u32 hi)
 {
-	u32 v = *(const volatile u32 *)value;
+	s64 v = *(const volatile u32 *)value;
 
-	if (v < lo)
-		return lo;
-	return v > hi ? hi : v;
+	v -= negative_part(v - lo);
+	return v + negative_part(hi - v);
 }
 
 /*

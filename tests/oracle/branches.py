@@ -26,8 +26,6 @@ EXPANSION = 1  # llvm-cov's kind of a region that is a macro's
 
 # What no connection with mainline's constants comes to: (file, code) -> outcomes.
 NOT_MAINLINE = {
-    ("clamp.h", "v < lo"): ("true",),  # its constants are in their ranges
-    ("clamp.h", "v > hi"): ("true",),
     ("arithmetic.h", "divisor"): ("false",),  # mainline would divide by 0
     ("aggregation.h", "!PARAM(sk, extra_acked_gain)"): ("true",),
     ("aggregation.h", "!gain"): ("true",),
