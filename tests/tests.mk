@@ -115,7 +115,7 @@ $(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c
 $(BUILD)/fuzz/obj/loader/main.o: CPPFLAGS += -Dmain=bbrctl_main
 $(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c $(addprefix loader/,main.c verbs/set.c verbs/show.c tuning/param.c tuning/socket_filter.c) \
 	lib/address.c lib/units.c lib/caps.c lib/descriptor.c $(addsuffix /descriptor.c,$(ALGORITHMS)) tools/stream/watch_options.c tools/cli/options.c tools/cli/privileges.c $(wildcard tools/event/*.c) \
-	lib/clock.c lib/json_line.c)
+	lib/clock.c lib/json.c)
 
 $(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \
 	$(addprefix loader/tuning/,ini_file.c param.c profile_map.c profile_definitions.c rule_text.c rule_list.c) \
@@ -132,7 +132,7 @@ $(BUILD)/fuzz/recording: $(call fuzzed,tests/fuzz/fuzz_recording.c) $(EVENTS_FUZ
 $(BUILD)/fuzz/obj/tests/fuzz/fuzz_filter.o: CPPFLAGS += -D_GNU_SOURCE
 $(BUILD)/fuzz/filter: $(call fuzzed,tests/fuzz/fuzz_filter.c \
 	$(addprefix tools/event/,derived.c event.c field.c filter.c filter_match.c origin.c) \
-	$(addprefix lib/,address.c caps.c descriptor.c err.c json_line.c units.c) $(addsuffix /descriptor.c,$(ALGORITHMS)))
+	$(addprefix lib/,address.c caps.c descriptor.c err.c json.c units.c) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 $(BUILD)/fuzz/obj/lib/descriptor.o: $(BUILD)/algorithms.h
 
 # ---- the lab's programs, which run in its guests

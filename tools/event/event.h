@@ -60,10 +60,10 @@ struct text_style {
 void event_print_state(FILE *out, bool colour, const struct algorithm *a,
 		       const struct bbr_event *e);
 
-struct json_line;
+struct json;
 
 /* The members of an event. */
-void event_add_json(struct json_line *j, const struct origin *origin, const struct bbr_event *e);
+void event_add_json(struct json *j, const struct origin *origin, const struct bbr_event *e);
 
 /* One line. */
 void event_print_text(FILE *out, const struct text_style *style, const struct origin *origin,

@@ -6,9 +6,9 @@
 
 #include "event.h"
 #include "field.h"
-#include "json_line.h"
+#include "json.h"
 
-static void add_int_if(struct json_line *j, const char *key, bool has, __u64 value)
+static void add_int_if(struct json *j, const char *key, bool has, __u64 value)
 {
 	if (has)
 		json_add_int(j, key, value);
@@ -16,7 +16,7 @@ static void add_int_if(struct json_line *j, const char *key, bool has, __u64 val
 		json_add_null(j, key);
 }
 
-static void add_endpoints(struct json_line *j, const struct bbr_event *e)
+static void add_endpoints(struct json *j, const struct bbr_event *e)
 {
 	char addr[EVENT_ADDR_LEN];
 
@@ -30,7 +30,7 @@ static void add_endpoints(struct json_line *j, const struct bbr_event *e)
 	json_add_string(j, "family", e->family == AF_INET ? "inet" : "inet6");
 }
 
-static void add_steps(struct json_line *j, const struct algorithm *a, const struct bbr_event *e)
+static void add_steps(struct json *j, const struct algorithm *a, const struct bbr_event *e)
 {
 	json_add_string(j, "from", event_step_name(a, e, e->from));
 	json_add_string(j, "to", event_step_name(a, e, e->to));
@@ -40,7 +40,7 @@ static void add_steps(struct json_line *j, const struct algorithm *a, const stru
 		json_add_null(j, "reason");
 }
 
-static void add_profile(struct json_line *j, const struct origin *origin, const struct bbr_event *e)
+static void add_profile(struct json *j, const struct origin *origin, const struct bbr_event *e)
 {
 	json_add_string(j, "profile", origin_profile(origin, e));
 	add_int_if(j, "profile_index", !(e->flags & BBR_F_KERNEL), e->profile);
@@ -48,14 +48,14 @@ static void add_profile(struct json_line *j, const struct origin *origin, const 
 		   e->params_gen);
 }
 
-static void add_fields(struct json_line *j, const struct field *fields, size_t n,
+static void add_fields(struct json *j, const struct field *fields, size_t n,
 		       const struct bbr_event *e)
 {
 	for (size_t i = 0; i < n; i++)
 		field_add_json(j, &fields[i], e);
 }
 
-void event_add_json(struct json_line *j, const struct origin *origin, const struct bbr_event *e)
+void event_add_json(struct json *j, const struct origin *origin, const struct bbr_event *e)
 {
 	const struct algorithm *a = origin->algorithm;
 
@@ -75,7 +75,7 @@ void event_add_json(struct json_line *j, const struct origin *origin, const stru
 
 void event_print_json(FILE *out, const struct origin *origin, const struct bbr_event *e)
 {
-	struct json_line line;
+	struct json line;
 
 	json_begin(&line, out);
 	event_add_json(&line, origin, e);

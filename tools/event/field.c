@@ -5,7 +5,7 @@
 #include "derived.h"
 #include "event.h"
 #include "field.h"
-#include "json_line.h"
+#include "json.h"
 #include "units.h"
 
 #define SAMPLE .needs = BBR_F_SAMPLE
@@ -155,7 +155,7 @@ void field_text(char *buf, size_t size, const struct field *f, __u64 value)
 	}
 }
 
-void field_add_json(struct json_line *j, const struct field *f, const struct bbr_event *e)
+void field_add_json(struct json *j, const struct field *f, const struct bbr_event *e)
 {
 	__u64 value;
 

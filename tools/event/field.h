@@ -29,9 +29,9 @@ const char *field_name_of(const struct field *f, __u64 value);
 /* A value that is known as text shows it: "94.5Mbps", "1.5ms", "2.885", "sampling". A flag is "0" or "1". */
 void field_text(char *buf, size_t size, const struct field *f, __u64 value);
 
-struct json_line;
+struct json;
 
 /* The field as a member; null if it is not known. */
-void field_add_json(struct json_line *j, const struct field *f, const struct bbr_event *e);
+void field_add_json(struct json *j, const struct field *f, const struct bbr_event *e);
 
 #endif

@@ -8,11 +8,11 @@
 
 #include "cgroup_paths.h"
 #include "event/event.h"
-#include "json_line.h"
+#include "json.h"
 #include "socket_owners.h"
 #include "snapshot.h"
 
-static void add_int(struct json_line *j, const char *key, const struct snapshot *c, __u64 value)
+static void add_int(struct json *j, const char *key, const struct snapshot *c, __u64 value)
 {
 	if (c->is_recorded)
 		json_add_null(j, key);
@@ -20,7 +20,7 @@ static void add_int(struct json_line *j, const char *key, const struct snapshot 
 		json_add_int(j, key, value);
 }
 
-static void add_socket(struct json_line *j, const struct snapshot *c)
+static void add_socket(struct json *j, const struct snapshot *c)
 {
 	const struct bbr_snapshot *s = c->state;
 
@@ -47,7 +47,7 @@ static struct json_object *process(const struct owners *owners, const struct own
 	return o;
 }
 
-static void add_processes(struct json_line *j, const struct owners *owners, __u64 inode)
+static void add_processes(struct json *j, const struct owners *owners, __u64 inode)
 {
 	struct json_object *list = json_object_new_array();
 	size_t n;
@@ -59,7 +59,7 @@ static void add_processes(struct json_line *j, const struct owners *owners, __u6
 	json_object_put(list);
 }
 
-static void add_cgroup(struct json_line *j, struct cgroup_paths *paths, __u64 id)
+static void add_cgroup(struct json *j, struct cgroup_paths *paths, __u64 id)
 {
 	const char *path = cgroup_paths_get(paths, id);
 	char name[PATH_MAX];
@@ -69,7 +69,7 @@ static void add_cgroup(struct json_line *j, struct cgroup_paths *paths, __u64 id
 
 void snapshot_print_json(FILE *out, const struct snapshot_style *style, const struct snapshot *c)
 {
-	struct json_line line;
+	struct json line;
 
 	json_begin(&line, out);
 	event_add_json(&line, c->origin, &c->state->event);

@@ -4,7 +4,7 @@
 
 #include "event/derived.h"
 #include "event/event.h"
-#include "json_line.h"
+#include "json.h"
 #include "summary.h"
 #include "units.h"
 
@@ -78,7 +78,7 @@ static int compare(const void *a, const void *b)
 
 static void print_json(FILE *out, const struct summary_line *line)
 {
-	struct json_line j;
+	struct json j;
 
 	json_begin(&j, out);
 	json_add_string(&j, "instance", line->name);

@@ -10,7 +10,7 @@
 #include "event/derived.h"
 #include "event/event.h"
 #include "event/field.h"
-#include "json_line.h"
+#include "json.h"
 #include "top.h"
 
 /* Blanks at the end tell nothing. */
@@ -61,7 +61,7 @@ static void print_text(const struct top *t)
 	putchar('\n');
 }
 
-static void add_int_if(struct json_line *j, const char *key, bool has, __u64 value)
+static void add_int_if(struct json *j, const char *key, bool has, __u64 value)
 {
 	if (has)
 		json_add_int(j, key, value);
@@ -70,19 +70,19 @@ static void add_int_if(struct json_line *j, const char *key, bool has, __u64 val
 }
 
 /* Whole numbers: what follows the point is noise. */
-static void add_number(struct json_line *j, const char *key, double value)
+static void add_number(struct json *j, const char *key, double value)
 {
 	bool known = value >= 0 && value < 0x1p63;
 
 	add_int_if(j, key, known, known ? value : 0);
 }
 
-static void add_string(struct json_line *j, const char *key, const char *value)
+static void add_string(struct json *j, const char *key, const char *value)
 {
 	json_add_string(j, key, *value ? value : NULL);
 }
 
-static void add_identity(struct json_line *j, const struct conn *c)
+static void add_identity(struct json *j, const struct conn *c)
 {
 	char addr[EVENT_ADDR_LEN];
 
@@ -101,7 +101,7 @@ static void add_identity(struct json_line *j, const struct conn *c)
 }
 
 /* The mode and, of an algorithm that shows it, the phase. */
-static void add_mode(struct json_line *j, const struct conn *c)
+static void add_mode(struct json *j, const struct conn *c)
 {
 	const struct algorithm *a = c->algorithm;
 
@@ -112,7 +112,7 @@ static void add_mode(struct json_line *j, const struct conn *c)
 }
 
 /* Of what the algorithm has of its own, that which a plot shows. */
-static void add_own(struct json_line *j, const struct conn *c)
+static void add_own(struct json *j, const struct conn *c)
 {
 	const struct algorithm *a = c->algorithm;
 
@@ -121,7 +121,7 @@ static void add_own(struct json_line *j, const struct conn *c)
 			field_add_json(j, &a->fields[i], &c->e);
 }
 
-static void add_state(struct json_line *j, const struct top *t, const struct conn *c)
+static void add_state(struct json *j, const struct top *t, const struct conn *c)
 {
 	const struct bbr_event *e = &c->e;
 	__u64 until = c->ended_ns ? c->ended_ns : t->style.now_ns;
@@ -149,7 +149,7 @@ static void add_state(struct json_line *j, const struct top *t, const struct con
 static void print_json(const struct top *t)
 {
 	for (size_t i = 0; i < t->view.n; i++) {
-		struct json_line line;
+		struct json line;
 
 		json_begin(&line, stdout);
 		json_add_int(&line, "refresh", t->blocks);

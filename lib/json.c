@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+
+#define DIGITS 20 /* of 2^64 */
+
+static void make_room(struct json *j, size_t len)
+{
+	if (len <= sizeof(j->buf) - j->n)
+		return;
+	fwrite(j->buf, 1, j->n, j->out);
+	j->n = 0;
+}
+
+static void put(struct json *j, const char *s, size_t len)
+{
+	make_room(j, len);
+	if (len > sizeof(j->buf)) {
+		fwrite(s, 1, len, j->out);
+		return;
+	}
+	memcpy(j->buf + j->n, s, len);
+	j->n += len;
+}
+
+static void put_text(struct json *j, const char *s)
+{
+	put(j, s, strlen(s));
+}
+
+/* The end of a line of a pretty one, and where the next begins. */
+static void put_indent(struct json *j)
+{
+	put(j, "\n", 1);
+	for (unsigned int i = 0; i < j->depth; i++)
+		put(j, "  ", 2);
+}
+
+static void put_pretty_key(struct json *j, const char *key)
+{
+	if (j->has_members)
+		put(j, ",", 1);
+	put_indent(j);
+	if (!key)
+		return;
+	put(j, "\"", 1);
+	put_text(j, key);
+	put(j, "\": ", 3);
+}
+
+/* Straight into the buffer: most of a line is keys, which are short. */
+static void put_line_key(struct json *j, const char *key)
+{
+	size_t len = key ? strlen(key) : 0;
+	char *to;
+
+	make_room(j, len + 4);
+	to = j->buf + j->n;
+	if (j->has_members)
+		*to++ = ',';
+	if (key) {
+		*to++ = '"';
+		memcpy(to, key, len);
+		to += len;
+		*to++ = '"';
+		*to++ = ':';
+	}
+	j->n = to - j->buf;
+}
+
+static void put_key(struct json *j, const char *key)
+{
+	if (j->is_pretty)
+		put_pretty_key(j, key);
+	else
+		put_line_key(j, key);
+	j->has_members = true;
+}
+
+static void put_int(struct json *j, __u64 value)
+{
+	char digits[DIGITS];
+	size_t at = DIGITS;
+
+	do
+		digits[--at] = '0' + value % 10;
+	while (value /= 10);
+	put(j, digits + at, DIGITS - at);
+}
+
+static bool is_array(const struct json *j)
+{
+	return j->arrays >> (j->depth - 1) & 1;
+}
+
+static void open_one(struct json *j, bool array)
+{
+	if (j->depth == JSON_DEPTH_MAX)
+		abort();
+	put(j, array ? "[" : "{", 1);
+	j->arrays = (j->arrays & ~(1ull << j->depth)) | (__u64)array << j->depth;
+	j->depth++;
+	j->has_members = false;
+}
+
+static void begin(struct json *j, FILE *out, bool is_pretty, bool array)
+{
+	j->out = out;
+	j->is_pretty = is_pretty;
+	j->depth = 0;
+	j->arrays = 0;
+	j->n = 0;
+	open_one(j, array);
+}
+
+void json_begin(struct json *j, FILE *out)
+{
+	begin(j, out, false, false);
+}
+
+void json_begin_pretty(struct json *j, FILE *out)
+{
+	begin(j, out, true, false);
+}
+
+void json_begin_pretty_array(struct json *j, FILE *out)
+{
+	begin(j, out, true, true);
+}
+
+void json_open_object(struct json *j, const char *key)
+{
+	put_key(j, key);
+	open_one(j, false);
+}
+
+void json_open_array(struct json *j, const char *key)
+{
+	put_key(j, key);
+	open_one(j, true);
+}
+
+void json_close(struct json *j)
+{
+	const char *bracket = is_array(j) ? "]" : "}";
+
+	j->depth--;
+	if (j->is_pretty)
+		put_indent(j);
+	put(j, bracket, 1);
+	j->has_members = true;
+}
+
+void json_end(struct json *j)
+{
+	json_close(j);
+	put(j, "\n", 1);
+	fwrite(j->buf, 1, j->n, j->out);
+}
+
+void json_add_int(struct json *j, const char *key, __u64 value)
+{
+	put_key(j, key);
+	put_int(j, value);
+}
+
+void json_add_signed(struct json *j, const char *key, __s64 value)
+{
+	put_key(j, key);
+	if (value < 0)
+		put(j, "-", 1);
+	put_int(j, value < 0 ? -(__u64)value : (__u64)value);
+}
+
+void json_add_bool(struct json *j, const char *key, bool value)
+{
+	json_add_raw(j, key, value ? "true" : "false");
+}
+
+void json_add_null(struct json *j, const char *key)
+{
+	json_add_raw(j, key, "null");
+}
+
+void json_add_gain(struct json *j, const char *key, __u16 gain)
+{
+	/* The fraction has at most eight digits: 1/256 is 0.00390625. */
+	char fraction[] = "00000000";
+	__u32 rest = (gain & 0xff) * 390625;
+	size_t len = sizeof(fraction) - 1;
+
+	for (size_t at = len; rest; rest /= 10)
+		fraction[--at] = '0' + rest % 10;
+	while (len > 1 && fraction[len - 1] == '0')
+		len--;
+	json_add_int(j, key, gain >> 8);
+	put(j, ".", 1);
+	put(j, fraction, len);
+}
+
+static void put_escape(struct json *j, char c)
+{
+	static const char chars[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+	const char *found = strchr(chars, c);
+	char escape[8];
+
+	if (found)
+		snprintf(escape, sizeof(escape), "\\%c", letters[found - chars]);
+	else
+		snprintf(escape, sizeof(escape), "\\u%04x", (unsigned char)c);
+	put_text(j, escape);
+}
+
+static void put_escaped(struct json *j, const char *text)
+{
+	for (; *text; text++) {
+		size_t plain = 0;
+
+		while ((unsigned char)text[plain] >= ' ' && text[plain] != '"' &&
+		       text[plain] != '\\')
+			plain++;
+		put(j, text, plain);
+		text += plain;
+		if (!*text)
+			break;
+		put_escape(j, *text);
+	}
+}
+
+void json_add_string(struct json *j, const char *key, const char *text)
+{
+	if (!text) {
+		json_add_null(j, key);
+		return;
+	}
+	put_key(j, key);
+	put(j, "\"", 1);
+	put_escaped(j, text);
+	put(j, "\"", 1);
+}
+
+void json_add_raw(struct json *j, const char *key, const char *json)
+{
+	put_key(j, key);
+	put_text(j, json);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * JSON, written as it comes: a tree of json-c takes five times as long, most of that to allocate and to free.
+ *
+ * Keys are short literals with nothing in them that would have to be escaped; elements of an array have the key NULL.
+ */
+#ifndef LIB_JSON_H
+#define LIB_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <linux/types.h>
+
+#define JSON_DEPTH_MAX 64 /* objects and arrays in each other */
+
+struct json {
+	FILE *out;
+	bool is_pretty; /* a line for each member, indented; otherwise all on one line */
+	bool has_members; /* the innermost object or array */
+	unsigned int depth;
+	__u64 arrays; /* by depth: is it an array? */
+	size_t n;
+	char buf[4096];
+};
+
+/* Begins an object on one line; or a whole on several lines, which is an object or an array. */
+void json_begin(struct json *j, FILE *out);
+void json_begin_pretty(struct json *j, FILE *out);
+void json_begin_pretty_array(struct json *j, FILE *out);
+/* Ends it and its last line, and hands what is left to the file. */
+void json_end(struct json *j);
+
+/* Objects and arrays within it. */
+void json_open_object(struct json *j, const char *key);
+void json_open_array(struct json *j, const char *key);
+void json_close(struct json *j);
+
+void json_add_int(struct json *j, const char *key, __u64 value);
+void json_add_signed(struct json *j, const char *key, __s64 value);
+void json_add_bool(struct json *j, const char *key, bool value);
+void json_add_null(struct json *j, const char *key);
+/* So many 256ths. */
+void json_add_gain(struct json *j, const char *key, __u16 gain);
+/* The text is UTF-8; NULL is null. */
+void json_add_string(struct json *j, const char *key, const char *text);
+/* Something that is JSON already. */
+void json_add_raw(struct json *j, const char *key, const char *json);
+
+#endif
