@@ -113,9 +113,10 @@ $(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c
 
 # Of what speaks to the kernel they call nothing; the stand-ins for it are in the fuzzers.
 $(BUILD)/fuzz/obj/loader/main.o: CPPFLAGS += -Dmain=bbrctl_main
-$(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c $(addprefix loader/,main.c verbs/set.c verbs/show.c tuning/param.c tuning/socket_filter.c) \
-	lib/address.c lib/units.c lib/caps.c lib/descriptor.c $(addsuffix /descriptor.c,$(ALGORITHMS)) tools/stream/watch_options.c tools/cli/options.c tools/cli/privileges.c $(wildcard tools/event/*.c) \
-	lib/clock.c lib/json.c)
+$(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_options.c \
+	$(addprefix loader/,main.c verbs/set.c verbs/show.c tuning/param.c tuning/socket_filter.c) \
+	$(addprefix lib/,address.c units.c caps.c descriptor.c options.c options_help.c privileges.c) \
+	$(addsuffix /descriptor.c,$(ALGORITHMS)))
 
 $(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \
 	$(addprefix loader/tuning/,ini_file.c param.c profile_map.c profile_definitions.c rule_text.c rule_list.c) \

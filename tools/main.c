@@ -1,91 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <getopt.h>
-#include <stdio.h>
-#include <string.h>
-
+#include "bpf_bbr/abi.h"
+#include "caps.h"
 #include "clock.h"
 #include "err.h"
-#include "cli/options.h"
+#include "options.h"
 #include "verbs.h"
 
-static const struct {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *help;
-} verbs[] = {
-	{ "stream", verb_stream, "one line for each event of live connections, or of a recording" },
-	{ "snapshot", verb_snapshot, "the state of all connections, once" },
-	{ "record", verb_record, "write the events to a file that the other verbs --read" },
-	{ "top", verb_top, "connections as they are now, refreshed in place" },
-	{ "report", verb_report, "pictures of a recording: a page, or a figure" },
-	{ "export", verb_export, "metrics for Prometheus, over HTTP" },
+static const struct verb *const verbs[] = {
+	&verb_stream, &verb_snapshot, &verb_record, &verb_top, &verb_report, &verb_export, NULL,
 };
 
-#define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
+/*
+ * CAP_SYS_ADMIN: finding a loaded instance, by bpf(2)'s *_GET_NEXT_ID and *_GET_FD_BY_ID, and entering a
+ * network namespace. For the kernel it includes CAP_BPF and CAP_PERFMON (bpf_capable(), perfmon_capable()).
+ * CAP_SYS_PTRACE: finding the namespaces of other users' processes, through /proc/PID/ns.
+ */
+#define WATCH CAP(SYS_ADMIN)
+#define EVERY_NETNS CAP(SYS_PTRACE)
 
-static void print_help(void)
-{
-	printf("usage: bbrmon [-v] VERB [options]\n"
-	       "\n"
-	       "Shows what TCP connections that use BBR do: those of bpf_bbr's instances, and the\n"
-	       "kernel's own bbr.\n"
-	       "\n");
-	for (size_t i = 0; i < N_VERBS; i++)
-		printf("  %-10s %s\n", verbs[i].name, verbs[i].help);
-	printf("\n"
-	       "  -v, --verbose  show messages of libbpf as well\n"
-	       "  -h, --help     this help; `bbrmon VERB --help` for a verb's own\n"
-	       "      --version  the version\n");
-}
+/* Root reads and writes the files that it names as it is used to. */
+#define READ_FILE CAP(DAC_READ_SEARCH)
+#define WRITE_FILE CAP(DAC_OVERRIDE)
 
-static int run_verb(int argc, char **argv)
-{
-	for (size_t i = 0; i < N_VERBS; i++) {
-		if (strcmp(argv[0], verbs[i].name))
-			continue;
-		optind = 0; /* 0: getopt's state is that of this command line, not of the verb's */
-		return verbs[i].run(argc, argv);
-	}
-	err("%s: no such verb", argv[0]);
-	remedy("bbrmon --help lists them");
-	return EXIT_USAGE;
-}
+/* What a verb needs to look at what happens now, and what its options change. */
+static const struct privileges_of privileges[] = {
+	{ "stream", NULL, { .needs = WATCH } },
+	{ "snapshot", NULL, { .needs = WATCH | EVERY_NETNS } },
+	/* The second is for /proc/PID/fd, which only its owner can list. */
+	{ "snapshot", "processes", { .more = CAP(SYS_PTRACE) | CAP(DAC_READ_SEARCH) } },
+	{ "snapshot", "cgroup", { .more = CAP(DAC_READ_SEARCH) } }, /* open_by_handle_at() */
+	{ "top", NULL, { .needs = WATCH, .may = EVERY_NETNS } },
+	{ "record", NULL, { .needs = WATCH, .may = WRITE_FILE } },
+	{ "report", NULL, { .may = READ_FILE | WRITE_FILE } },
+	/* The last is for a cgroup by its id, which rules may ask for: open_by_handle_at(2). */
+	{ "export",
+	  NULL,
+	  { .needs = WATCH | EVERY_NETNS, .may = CAP(NET_BIND_SERVICE) | CAP(DAC_READ_SEARCH) } },
+	{ NULL, "netns", { .spares = EVERY_NETNS } },
+	{ NULL, "read", { .spares = PRIVILEGES_ALL, .may = READ_FILE } },
+	{},
+};
+
+static const struct program bbrmon = {
+	.name = "bbrmon",
+	.version = BBR_VERSION,
+	.about = "Shows what TCP connections that use BBR do: those of bpf_bbr's instances, and "
+		 "the\n"
+		 "kernel's own bbr.",
+	.verbs = verbs,
+	.privileges = privileges,
+};
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "verbose", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int c;
-
-	err_init("bbrmon", false);
-	opterr = 0; /* our messages have our form */
-	while ((c = getopt_long(argc, argv, "+:vh", options, NULL)) != -1) {
-		switch (c) {
-		case 'v':
-			err_init("bbrmon", true);
-			break;
-		case 'h':
-			print_help();
-			return EXIT_DONE;
-		case 'V':
-			print_version();
-			return EXIT_DONE;
-		default:
-			err("%s: not an option of bbrmon", argv[optind - 1]);
-			remedy("bbrmon --help lists them");
-			return EXIT_USAGE;
-		}
-	}
-	if (optind == argc) {
-		err("no verb given");
-		remedy("bbrmon --help lists them");
-		return EXIT_USAGE;
-	}
+	err_init(bbrmon.name, false);
 	if (!clock_init())
 		return EXIT_REFUSED;
-	return run_verb(argc - optind, argv + optind);
+	return program_run(&bbrmon, argc, argv);
 }

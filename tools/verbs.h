@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The verbs of bbrmon. Each gets its own command line, argv[0] being the verb, and returns an exit
- * status (lib/err.h).
+ * The verbs of bbrmon.
  */
 #ifndef TOOLS_VERBS_H
 #define TOOLS_VERBS_H
 
-int verb_snapshot(int argc, char **argv);
-int verb_stream(int argc, char **argv);
-int verb_record(int argc, char **argv);
-int verb_top(int argc, char **argv);
-int verb_report(int argc, char **argv);
-int verb_export(int argc, char **argv);
+#include "options.h"
+
+extern const struct verb verb_snapshot, verb_stream, verb_record, verb_top, verb_report,
+	verb_export;
 
 #endif

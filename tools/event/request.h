@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/options.h"
+#include "options.h"
 #include "origin.h"
 
 /* Which events. */

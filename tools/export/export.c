@@ -16,7 +16,7 @@
 #include "http.h"
 #include "cli/interrupt.h"
 #include "metrics.h"
-#include "cli/options.h"
+#include "options.h"
 #include "rule_counts.h"
 #include "watch/subscriber_slot.h"
 #include "sockets/sockets.h"
@@ -353,47 +353,49 @@ static int run(struct export *x)
 	return status;
 }
 
-int verb_export(int argc, char **argv)
-{
-	static const struct option_def options[] = {
-		{ "listen", 'l', "ADDR:PORT", http_parse_address, offsetof(struct export, listen),
-		  "where to answer HTTP: " DEFAULT_LISTEN " unless told, [::1]:9000;\n"
-		  "with port 0 at one that is free, which is printed" },
-		{ "once", 0, NULL, option_flag, offsetof(struct export, once),
-		  "print what can be said without watching, the gauges, and end" },
-		{},
-	};
-	struct export *x = calloc(1, sizeof(*x));
-	int status;
+static const struct option_def options[] = {
+	{ "listen", 'l', "ADDR:PORT", http_parse_address, offsetof(struct export, listen),
+	  "where to answer HTTP: " DEFAULT_LISTEN " unless told, [::1]:9000;\n"
+	  "with port 0 at one that is free, which is printed" },
+	{ "once", 0, NULL, option_flag, offsetof(struct export, once),
+	  "print what can be said without watching, the gauges, and end" },
+	{},
+};
 
-	if (!x) {
-		err("export: %s", strerror(ENOMEM));
-		return EXIT_REFUSED;
-	}
+static const struct option_group groups[] = {
+	{ options, 0 },
+	{ watch_options, offsetof(struct export, config) },
+	{ connection_options, offsetof(struct export, config) },
+	{ read_options, offsetof(struct export, config) },
+	{},
+};
+
+static void init(void *options)
+{
+	struct export *x = options;
+
 	http_parse_address("--listen", DEFAULT_LISTEN, &x->listen);
 	x->config.watch.request.sampling = BBR_SAMPLE_TIME;
 	x->config.watch.request.interval_ns = NS_PER_S;
 	x->config.watch.ring_size = RING_SIZE_DEFAULT;
-	const struct option_group groups[] = {
-		{ options, x },
-		{ watch_options, &x->config },
-		{ read_options, &x->config },
-		{},
-	};
-	const struct command command = {
-		.verb = "export",
-		.args = "",
-		.about = "Answers Prometheus with metrics of the connections that use BBR, at "
-			 "/metrics. Unless told,\n"
-			 "--every is 1s. Of a recording it prints the metrics as they are at its "
-			 "end.",
-		.groups = groups,
-	};
-
-	status = options_parse(&command, argc, argv);
-	if (status < 0)
-		status = run(x);
-	free(x->config.watch.names.arg);
-	free(x);
-	return status;
 }
+
+static int run_verb(void *options, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return run(options);
+}
+
+const struct verb verb_export = {
+	.name = "export",
+	.args = "",
+	.brief = "metrics for Prometheus, over HTTP",
+	.about = "Answers Prometheus with metrics of the connections that use BBR, at /metrics. "
+		 "Unless told,\n"
+		 "--every is 1s. Of a recording it prints the metrics as they are at its end.",
+	.groups = groups,
+	.size = sizeof(struct export),
+	.init = init,
+	.run = run_verb,
+};

@@ -10,7 +10,7 @@
 #include "bpf_bbr/snapshot.h"
 #include "instance.h"
 #include "openmetrics.h"
-#include "cli/options.h"
+#include "options.h"
 #include "event/origin.h"
 
 #define RULES_TOLD 100 /* the first so many of an instance; the rest are "other" */

@@ -5,14 +5,13 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "err.h"
 #include "flow_series.h"
-#include "cli/options.h"
+#include "options.h"
 #include "report.h"
 #include "recording/run_clocks.h"
 #include "verbs.h"
@@ -315,72 +314,60 @@ static bool option_points(const char *option, const char *s, void *to)
 	return false;
 }
 
-/* Those of watch_options that choose connections. */
-static const struct option_def *connection_options(struct option_def *to)
-{
-	static const char *const others[] = { "every", "ring" };
-	struct option_def *def = to;
-
-	for (const struct option_def *w = watch_options; w->name; w++) {
-		bool is_other = false;
-
-		for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-			is_other |= !strcmp(w->name, others[i]);
-		if (!is_other)
-			*def++ = *w;
-	}
-	*def = (struct option_def){};
-	return to;
-}
-
 #define OPTION(member) offsetof(struct reading, member)
 
-int verb_report(int argc, char **argv)
-{
-	static const struct option_def options[] = {
-		{ "output", 'o', "FILE", option_text, OPTION(out),
-		  "the page; - is stdout; FILE.html beside the recording unless told" },
-		{ "svg", 0, "FILE", option_text, OPTION(svg),
-		  "a figure of one flow as SVG, instead of the page, or with -o\n"
-		  "besides it; needs gnuplot" },
-		{ "flow", 0, "N", option_count, OPTION(flow),
-		  "the flow of the figure, in the order of their first events;\n"
-		  "the one with most bytes unless told" },
-		{ "flows", 0, "N", option_count, OPTION(max_flows),
-		  "so many flows have curves, those with most bytes: 20" },
-		{ "points", 0, "N", option_points, OPTION(report.points),
-		  "of longer flows so many events at most are kept, with all\n"
-		  "extremes: 10000, for a figure alone 4000" },
-		{ "from", 0, "TIME", option_time, OPTION(from_ns),
-		  "only what was later than this after the first event: 10s" },
-		{ "to", 0, "TIME", option_time, OPTION(until_ns), "only what was not later" },
-		{},
-	};
-	struct reading r = {
-		.config.watch.ring_size = RING_SIZE_DEFAULT,
-		.max_flows = FLOWS_DEFAULT,
-	};
-	struct option_def connections[16];
-	const struct option_group groups[] = {
-		{ options, &r },
-		{ connection_options(connections), &r.config },
-		{},
-	};
-	const struct command command = {
-		.verb = "report",
-		.args = "FILE",
-		.about = "Draws a recording of `bbrmon record`: one HTML page that needs nothing "
-			 "else.",
-		.groups = groups,
-		.min_args = 1,
-		.max_args = 1,
-	};
-	int status = options_parse(&command, argc, argv);
+static const struct option_def options[] = {
+	{ "output", 'o', "FILE", option_text, OPTION(out),
+	  "the page; - is stdout; FILE.html beside the recording unless told" },
+	{ "svg", 0, "FILE", option_text, OPTION(svg),
+	  "a figure of one flow as SVG, instead of the page, or with -o\n"
+	  "besides it; needs gnuplot" },
+	{ "flow", 0, "N", option_count, OPTION(flow),
+	  "the flow of the figure, in the order of their first events;\n"
+	  "the one with most bytes unless told" },
+	{ "flows", 0, "N", option_count, OPTION(max_flows),
+	  "so many flows have curves, those with most bytes: 20" },
+	{ "points", 0, "N", option_points, OPTION(report.points),
+	  "of longer flows so many events at most are kept, with all\n"
+	  "extremes: 10000, for a figure alone 4000" },
+	{ "from", 0, "TIME", option_time, OPTION(from_ns),
+	  "only what was later than this after the first event: 10s" },
+	{ "to", 0, "TIME", option_time, OPTION(until_ns), "only what was not later" },
+	{},
+};
 
-	if (status < 0) {
-		r.config.read = r.report.file = argv[optind];
-		status = make_report(&r);
-	}
-	free(r.config.watch.names.arg);
-	return status;
+static const struct option_group groups[] = {
+	{ options, 0 },
+	{ connection_options, offsetof(struct reading, config) },
+	{},
+};
+
+static void init(void *options)
+{
+	struct reading *r = options;
+
+	r->config.watch.ring_size = RING_SIZE_DEFAULT;
+	r->max_flows = FLOWS_DEFAULT;
 }
+
+static int run_verb(void *options, int argc, char **argv)
+{
+	struct reading *r = options;
+
+	(void)argc;
+	r->config.read = r->report.file = argv[1];
+	return make_report(r);
+}
+
+const struct verb verb_report = {
+	.name = "report",
+	.args = "FILE",
+	.brief = "pictures of a recording: a page, or a figure",
+	.about = "Draws a recording of `bbrmon record`: one HTML page that needs nothing else.",
+	.groups = groups,
+	.min_args = 1,
+	.max_args = 1,
+	.size = sizeof(struct reading),
+	.init = init,
+	.run = run_verb,
+};

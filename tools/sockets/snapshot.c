@@ -19,7 +19,7 @@
 #include "instance.h"
 #include "cli/interrupt.h"
 #include "netns.h"
-#include "cli/options.h"
+#include "options.h"
 #include "socket_owners.h"
 #include "recorded_sockets.h"
 #include "snapshot.h"
@@ -242,7 +242,6 @@ static void free_all(struct taking *t)
 	summary_free(&t->summary);
 	free(t->kept.list);
 	free(t->is_seen);
-	free(t->names.arg);
 }
 
 static bool find_cgroup(const char *option, const char *path, __u64 *id)
@@ -339,53 +338,54 @@ static int check_options(const struct taking *t)
 
 #define MEMBER(m) offsetof(struct taking, m)
 
-int verb_snapshot(int argc, char **argv)
-{
-	static const struct option_def options[] = {
-		{ "json", 'j', NULL, option_flag, MEMBER(json), "one JSON object a line" },
-		{ "oneline", 'O', NULL, option_flag, MEMBER(oneline),
-		  "the state on the line of the addresses" },
-		{ "no-header", 'H', NULL, option_flag, MEMBER(no_header), "no line of titles" },
-		{ "processes", 'p', NULL, option_flag, MEMBER(processes),
-		  "which processes have it open" },
-		{ "cgroup", 0, NULL, option_flag, MEMBER(with_cgroup), "the path of its cgroup" },
-		{ "netns", 'N', "NAME", option_text, MEMBER(netns),
-		  "of this network namespace; otherwise of each" },
-		{ "name", 0, "NAME", option_append, MEMBER(names),
-		  "of this congestion control (may be given more than once);\n"
-		  "bbr is the kernel's own" },
-		{ "sort", 0, "KEYS", option_sort, MEMBER(order),
-		  "by keys of JSON: bw_bps,-lport; \"-\": from the highest" },
-		{ "reverse", 0, NULL, option_flag, MEMBER(order.reverse), "the other way round" },
-		{ "summary", 's', NULL, option_flag, MEMBER(summed),
-		  "totals by congestion control, profile and mode instead" },
-		{ "read", 'r', "FILE", option_text, MEMBER(read),
-		  "the end of a recording instead of what is now" },
-		{ "at", 0, "TIME", option_time, MEMBER(at_ns),
-		  "so long after the recording's start, not at its end: 10s" },
-		{},
-	};
-	struct taking t = {};
-	const struct option_group groups[] = { { options, &t }, {} };
-	const struct command command = {
-		.verb = "snapshot",
-		.args = "[FILTER]",
-		.about = "Shows the state of each connection that uses BBR: of any bpf_bbr "
-			 "instance, and of the\n"
-			 "kernel's own bbr. FILTER is as of ss(8): dst 10.0.0.0/8 and dport = "
-			 ":443.",
-		.groups = groups,
-		.max_args = FILTER_WORDS,
-	};
-	int status = options_parse(&command, argc, argv);
+static const struct option_def options[] = {
+	{ "json", 'j', NULL, option_flag, MEMBER(json), "one JSON object a line" },
+	{ "oneline", 'O', NULL, option_flag, MEMBER(oneline),
+	  "the state on the line of the addresses" },
+	{ "no-header", 'H', NULL, option_flag, MEMBER(no_header), "no line of titles" },
+	{ "processes", 'p', NULL, option_flag, MEMBER(processes), "which processes have it open" },
+	{ "cgroup", 0, NULL, option_flag, MEMBER(with_cgroup), "the path of its cgroup" },
+	{ "netns", 'N', "NAME", option_text, MEMBER(netns),
+	  "of this network namespace; otherwise of each" },
+	{ "name", 0, "NAME", option_append, MEMBER(names),
+	  "of this congestion control (may be given more than once);\n"
+	  "bbr is the kernel's own" },
+	{ "sort", 0, "KEYS", option_sort, MEMBER(order),
+	  "by keys of JSON: bw_bps,-lport; \"-\": from the highest" },
+	{ "reverse", 0, NULL, option_flag, MEMBER(order.reverse), "the other way round" },
+	{ "summary", 's', NULL, option_flag, MEMBER(summed),
+	  "totals by congestion control, profile and mode instead" },
+	{ "read", 'r', "FILE", option_text, MEMBER(read),
+	  "the end of a recording instead of what is now" },
+	{ "at", 0, "TIME", option_time, MEMBER(at_ns),
+	  "so long after the recording's start, not at its end: 10s" },
+	{},
+};
 
-	if (status < 0) {
-		status = parse_filter(&t, argc - optind, argv + optind);
-		if (!status)
-			status = check_options(&t);
-		if (!status)
-			status = run(&t);
-	}
-	free_all(&t);
+static const struct option_group groups[] = { { options, 0 }, {} };
+
+static int run_verb(void *options, int argc, char **argv)
+{
+	struct taking *t = options;
+	int status = parse_filter(t, argc - 1, argv + 1);
+
+	if (!status)
+		status = check_options(t);
+	if (!status)
+		status = run(t);
+	free_all(t);
 	return status;
 }
+
+const struct verb verb_snapshot = {
+	.name = "snapshot",
+	.args = "[FILTER]",
+	.brief = "the state of all connections, once",
+	.about = "Shows the state of each connection that uses BBR: of any bpf_bbr instance, and "
+		 "of the\n"
+		 "kernel's own bbr. FILTER is as of ss(8): dst 10.0.0.0/8 and dport = :443.",
+	.groups = groups,
+	.max_args = FILTER_WORDS,
+	.size = sizeof(struct taking),
+	.run = run_verb,
+};

@@ -12,7 +12,7 @@
 #include "err.h"
 #include "event/filter.h"
 #include "cli/interrupt.h"
-#include "cli/options.h"
+#include "options.h"
 #include "recording/record_output.h"
 #include "source.h"
 #include "watch_summary.h"
@@ -247,56 +247,64 @@ static int check_options(const struct record *r)
 	return -1;
 }
 
-int verb_record(int argc, char **argv)
+static const struct option_def options[] = {
+	{ "output", 'o', "FILE", option_text, offsetof(struct record, output.path),
+	  "where to; - is standard output" },
+	{ "append", 0, NULL, option_flag, offsetof(struct record, output.append),
+	  "after what FILE has, if it is a recording" },
+	{ "rotate-size", 0, "SIZE", option_rotate_size, offsetof(struct record, output.rotate_size),
+	  "begin another file before one is longer: 100m" },
+	{ "rotate-time", 0, "TIME", option_time, offsetof(struct record, output.rotate_ns),
+	  "begin another file after this time: 3600s; FILE becomes FILE.1,\n"
+	  "that FILE.2 and so on" },
+	{ "keep", 0, "N", option_count, offsetof(struct record, output.keep),
+	  "of these no more than N files, the newest" },
+	{ "json", 'j', NULL, option_flag, offsetof(struct record, json),
+	  "the summary as a JSON object on standard output" },
+	{ "count", 0, "N", option_count, offsetof(struct record, count), "end after N events" },
+	{ "duration", 0, "TIME", option_time, offsetof(struct record, duration_ns),
+	  "end after this time: 10s" },
+	{},
+};
+
+static const struct option_group groups[] = {
+	{ options, 0 },
+	{ watch_options, offsetof(struct record, config) },
+	{ connection_options, offsetof(struct record, config) },
+	{ read_options, offsetof(struct record, config) },
+	{},
+};
+
+static void init(void *options)
 {
-	static const struct option_def options[] = {
-		{ "output", 'o', "FILE", option_text, offsetof(struct record, output.path),
-		  "where to; - is standard output" },
-		{ "append", 0, NULL, option_flag, offsetof(struct record, output.append),
-		  "after what FILE has, if it is a recording" },
-		{ "rotate-size", 0, "SIZE", option_rotate_size,
-		  offsetof(struct record, output.rotate_size),
-		  "begin another file before one is longer: 100m" },
-		{ "rotate-time", 0, "TIME", option_time, offsetof(struct record, output.rotate_ns),
-		  "begin another file after this time: 3600s; FILE becomes FILE.1,\n"
-		  "that FILE.2 and so on" },
-		{ "keep", 0, "N", option_count, offsetof(struct record, output.keep),
-		  "of these no more than N files, the newest" },
-		{ "json", 'j', NULL, option_flag, offsetof(struct record, json),
-		  "the summary as a JSON object on standard output" },
-		{ "count", 0, "N", option_count, offsetof(struct record, count),
-		  "end after N events" },
-		{ "duration", 0, "TIME", option_time, offsetof(struct record, duration_ns),
-		  "end after this time: 10s" },
-		{},
-	};
-	struct record r = {
-		.config.watch.request.sampling = BBR_SAMPLE_ROUND,
-		.config.watch.ring_size = RING_SIZE_DEFAULT,
-	};
-	const struct option_group groups[] = {
-		{ options, &r },
-		{ watch_options, &r.config },
-		{ read_options, &r.config },
-		{},
-	};
-	const struct command command = {
-		.verb = "record",
-		.args = "[FILTER]",
-		.about =
-			"Writes the events of the connections that use BBR to a file, until it is\n"
-			"interrupted. The other verbs read it with --read.",
-		.groups = groups,
-		.max_args = FILTER_WORDS,
-	};
-	int status = options_parse(&command, argc, argv);
+	struct record *r = options;
+
+	r->config.watch.request.sampling = BBR_SAMPLE_ROUND;
+	r->config.watch.ring_size = RING_SIZE_DEFAULT;
+}
+
+static int run_verb(void *options, int argc, char **argv)
+{
+	struct record *r = options;
+	int status = watch_filter(&r->config, argc - 1, argv + 1);
 
 	if (status < 0)
-		status = watch_filter(&r.config, argc - optind, argv + optind);
+		status = check_options(r);
 	if (status < 0)
-		status = check_options(&r);
-	if (status < 0)
-		status = run(&r);
-	watch_config_free(&r.config);
+		status = run(r);
+	watch_config_free(&r->config);
 	return status;
 }
+
+const struct verb verb_record = {
+	.name = "record",
+	.args = "[FILTER]",
+	.brief = "write the events to a file that the other verbs --read",
+	.about = "Writes the events of the connections that use BBR to a file, until it is\n"
+		 "interrupted. The other verbs read it with --read.",
+	.groups = groups,
+	.max_args = FILTER_WORDS,
+	.size = sizeof(struct record),
+	.init = init,
+	.run = run_verb,
+};

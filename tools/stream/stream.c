@@ -15,7 +15,7 @@
 #include "event/filter.h"
 #include "event/event.h"
 #include "cli/interrupt.h"
-#include "cli/options.h"
+#include "options.h"
 #include "source.h"
 #include "watch_summary.h"
 #include "verbs.h"
@@ -198,43 +198,51 @@ static int run(struct stream *s)
 	return status;
 }
 
-int verb_stream(int argc, char **argv)
+static const struct option_def options[] = {
+	{ "json", 'j', NULL, option_flag, offsetof(struct stream, json), "one JSON object a line" },
+	{ "count", 0, "N", option_count, offsetof(struct stream, count), "end after N events" },
+	{ "duration", 0, "TIME", option_time, offsetof(struct stream, duration_ns),
+	  "end after this time: 10s" },
+	{},
+};
+
+static const struct option_group groups[] = {
+	{ options, 0 },
+	{ watch_options, offsetof(struct stream, config) },
+	{ connection_options, offsetof(struct stream, config) },
+	{ read_options, offsetof(struct stream, config) },
+	{},
+};
+
+static void init(void *options)
 {
-	static const struct option_def options[] = {
-		{ "json", 'j', NULL, option_flag, offsetof(struct stream, json),
-		  "one JSON object a line" },
-		{ "count", 0, "N", option_count, offsetof(struct stream, count),
-		  "end after N events" },
-		{ "duration", 0, "TIME", option_time, offsetof(struct stream, duration_ns),
-		  "end after this time: 10s" },
-		{},
-	};
-	struct stream s = {
-		.config.watch.request.sampling = BBR_SAMPLE_ROUND,
-		.config.watch.ring_size = RING_SIZE_DEFAULT,
-	};
-	const struct option_group groups[] = {
-		{ options, &s },
-		{ watch_options, &s.config },
-		{ read_options, &s.config },
-		{},
-	};
-	const struct command command = {
-		.verb = "stream",
-		.args = "[FILTER]",
-		.about = "Prints one line for each event of the connections that use BBR, those of "
-			 "bpf_bbr's\n"
-			 "instances and of the kernel's own, or of a recording; at the end a "
-			 "summary.",
-		.groups = groups,
-		.max_args = FILTER_WORDS,
-	};
-	int status = options_parse(&command, argc, argv);
+	struct stream *s = options;
+
+	s->config.watch.request.sampling = BBR_SAMPLE_ROUND;
+	s->config.watch.ring_size = RING_SIZE_DEFAULT;
+}
+
+static int run_verb(void *options, int argc, char **argv)
+{
+	struct stream *s = options;
+	int status = watch_filter(&s->config, argc - 1, argv + 1);
 
 	if (status < 0)
-		status = watch_filter(&s.config, argc - optind, argv + optind);
-	if (status < 0)
-		status = run(&s);
-	watch_config_free(&s.config);
+		status = run(s);
+	watch_config_free(&s->config);
 	return status;
 }
+
+const struct verb verb_stream = {
+	.name = "stream",
+	.args = "[FILTER]",
+	.brief = "one line for each event of live connections, or of a recording",
+	.about = "Prints one line for each event of the connections that use BBR, those of "
+		 "bpf_bbr's\n"
+		 "instances and of the kernel's own, or of a recording; at the end a summary.",
+	.groups = groups,
+	.max_args = FILTER_WORDS,
+	.size = sizeof(struct stream),
+	.init = init,
+	.run = run_verb,
+};

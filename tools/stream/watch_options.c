@@ -154,7 +154,6 @@ void watch_config_free(struct watch_config *config)
 	if (config->watch.filter)
 		filter_free(config->watch.filter);
 	free(config->watch.filter);
-	free(config->watch.names.arg);
 }
 
 #define MEMBER(m) offsetof(struct watch_config, m)
@@ -164,6 +163,12 @@ const struct option_def watch_options[] = {
 	  "which ACKs: ack (each), round (the first of each round trip; the\n"
 	  "default), a time like 100ms (at most one a connection in it),\n"
 	  "transition (none, only changes of state)" },
+	{ "ring", 0, "SIZE", option_ring_size, MEMBER(watch.ring_size),
+	  "ring buffer between kernel and bbrmon, 4m unless told" },
+	{},
+};
+
+const struct option_def connection_options[] = {
 	{ "remote", 0, "PREFIX", option_remote, MEMBER(watch.request.filter),
 	  "connections whose remote address is in it: 10.0.0.0/8,\n"
 	  "2001:db8::1" },
@@ -176,8 +181,6 @@ const struct option_def watch_options[] = {
 	{ "name", 0, "NAME", option_append, MEMBER(watch.names),
 	  "this instance, or bbr, the kernel's own (may be given more than\n"
 	  "once); otherwise all, and those that are loaded later" },
-	{ "ring", 0, "SIZE", option_ring_size, MEMBER(watch.ring_size),
-	  "ring buffer between kernel and bbrmon, 4m unless told" },
 	{},
 };
 

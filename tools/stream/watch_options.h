@@ -6,15 +6,13 @@
 #ifndef TOOLS_WATCH_OPTIONS_H
 #define TOOLS_WATCH_OPTIONS_H
 
-#include "cli/options.h"
+#include "options.h"
 #include "source.h"
 
 #define RING_SIZE_DEFAULT (4 << 20)
 
-/* The group of options that says what to watch, for a struct watch_config. */
-extern const struct option_def watch_options[];
-/* And the one that says it may be a recording. */
-extern const struct option_def read_options[];
+/* For a struct watch_config: how to watch, which connections, and that it may be a recording. */
+extern const struct option_def watch_options[], connection_options[], read_options[];
 
 /*
  * The filter expression, which is what is no option: the BPF program gets of it what it can do, the rest is

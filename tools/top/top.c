@@ -13,7 +13,7 @@
 
 #include "err.h"
 #include "cli/interrupt.h"
-#include "cli/options.h"
+#include "options.h"
 #include "top.h"
 #include "top_screen.h"
 #include "verbs.h"
@@ -214,67 +214,73 @@ static bool option_width(const char *option, const char *value, void *to)
 	return false;
 }
 
-int verb_top(int argc, char **argv)
-{
-	static const struct option_def options[] = {
-		{ "interval", 'i', "TIME", option_interval, offsetof(struct top, interval_ns),
-		  "between two refreshes, 1s unless told" },
-		{ "sort", 's', "COLUMN", option_sort, offsetof(struct top, view.sort),
-		  "rate (unless told), bw, rtt, min_rtt, lost, remote, ..." },
-		{ "reverse", 0, NULL, option_flag, offsetof(struct top, view.reverse),
-		  "sort the other way round" },
-		{ "filter", 'f', "TEXT", option_filter, offsetof(struct top, view.filter),
-		  "only connections with all of these words in their addresses,\n"
-		  "ports, instance, profile or mode" },
-		{ "no-colour", 0, NULL, option_flag, offsetof(struct top, no_colour),
-		  "as the environment variable NO_COLOR" },
-		{ "batch", 'b', NULL, option_flag, offsetof(struct top, batch),
-		  "no screen: a block of text at each refresh" },
-		{ "json", 'j', NULL, option_flag, offsetof(struct top, json),
-		  "the same, an object for each connection and refresh" },
-		{ "count", 'n', "N", option_count, offsetof(struct top, count),
-		  "of --batch: end after N blocks" },
-		{ "width", 'w', "N", option_width, offsetof(struct top, width),
-		  "of --batch: columns for so wide a screen; otherwise all" },
-		{},
-	};
-	static struct top t;
-	const struct option_group groups[] = {
-		{ options, &t },
-		{ watch_options, &t.config },
-		{ read_options, &t.config },
-		{},
-	};
-	const struct command command = {
-		.verb = "top",
-		.args = "",
-		.about = "Shows the connections that use BBR as they are now, refreshed in place. "
-			 "Key h tells the "
-			 "keys.\nUnless --every is given, a connection is looked at five times a "
-			 "second at most.",
-		.groups = groups,
-	};
-	int status;
+static const struct option_def options[] = {
+	{ "interval", 'i', "TIME", option_interval, offsetof(struct top, interval_ns),
+	  "between two refreshes, 1s unless told" },
+	{ "sort", 's', "COLUMN", option_sort, offsetof(struct top, view.sort),
+	  "rate (unless told), bw, rtt, min_rtt, lost, remote, ..." },
+	{ "reverse", 0, NULL, option_flag, offsetof(struct top, view.reverse),
+	  "sort the other way round" },
+	{ "filter", 'f', "TEXT", option_filter, offsetof(struct top, view.filter),
+	  "only connections with all of these words in their addresses,\n"
+	  "ports, instance, profile or mode" },
+	{ "no-colour", 0, NULL, option_flag, offsetof(struct top, no_colour),
+	  "as the environment variable NO_COLOR" },
+	{ "batch", 'b', NULL, option_flag, offsetof(struct top, batch),
+	  "no screen: a block of text at each refresh" },
+	{ "json", 'j', NULL, option_flag, offsetof(struct top, json),
+	  "the same, an object for each connection and refresh" },
+	{ "count", 'n', "N", option_count, offsetof(struct top, count),
+	  "of --batch: end after N blocks" },
+	{ "width", 'w', "N", option_width, offsetof(struct top, width),
+	  "of --batch: columns for so wide a screen; otherwise all" },
+	{},
+};
 
-	t = (struct top){
-		.config.watch.request = { .sampling = BBR_SAMPLE_TIME, .interval_ns = EVERY_NS },
-		.config.watch.ring_size = RING_SIZE_DEFAULT,
-		.config.speed = -1,
-		.interval_ns = NS_PER_S,
-		.view.sort = COL_RATE,
-	};
-	status = options_parse(&command, argc, argv);
-	if (status < 0) {
-		t.batch |= t.json;
-		if (t.config.speed < 0) /* as it happened, for people */
-			t.config.speed = !t.batch;
-		if (t.batch || !(t.count || t.width)) {
-			status = run(&t);
-		} else {
-			err("top: --count and --width are for --batch");
-			status = EXIT_USAGE;
-		}
-	}
-	free(t.config.watch.names.arg);
-	return status;
+static const struct option_group groups[] = {
+	{ options, 0 },
+	{ watch_options, offsetof(struct top, config) },
+	{ connection_options, offsetof(struct top, config) },
+	{ read_options, offsetof(struct top, config) },
+	{},
+};
+
+static void init(void *options)
+{
+	struct top *t = options;
+
+	t->config.watch.request.sampling = BBR_SAMPLE_TIME;
+	t->config.watch.request.interval_ns = EVERY_NS;
+	t->config.watch.ring_size = RING_SIZE_DEFAULT;
+	t->config.speed = -1;
+	t->interval_ns = NS_PER_S;
+	t->view.sort = COL_RATE;
 }
+
+static int run_verb(void *options, int argc, char **argv)
+{
+	struct top *t = options;
+
+	(void)argc;
+	(void)argv;
+	t->batch |= t->json;
+	if (t->config.speed < 0) /* as it happened, for people */
+		t->config.speed = !t->batch;
+	if (t->batch || !(t->count || t->width))
+		return run(t);
+	err("top: --count and --width are for --batch");
+	return EXIT_USAGE;
+}
+
+const struct verb verb_top = {
+	.name = "top",
+	.args = "",
+	.brief = "connections as they are now, refreshed in place",
+	.about = "Shows the connections that use BBR as they are now, refreshed in place. Key h "
+		 "tells the keys.\n"
+		 "Unless --every is given, a connection is looked at five times a second at most.",
+	.groups = groups,
+	.size = sizeof(struct top),
+	.init = init,
+	.run = run_verb,
+};

@@ -12,7 +12,7 @@
 #include "caps.h"
 #include "guardian.h"
 #include "instance.h"
-#include "cli/privileges.h"
+#include "privileges.h"
 #include "subscriber_slot.h"
 
 #define TABLE_SIZE (GUARDED_MAX * sizeof(struct guarded))

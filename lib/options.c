@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "options.h"
+#include "options_help.h"
+
+#define MAX_OPTIONS 128
+#define FIRST 256 /* what getopt_long() returns for the first of the table */
+
+/* What getopt_long() needs, and where each of its options comes from. */
+struct parser {
+	struct option long_options[MAX_OPTIONS + 1];
+	char letters[2 * MAX_OPTIONS + 2];
+	const struct option_def *defs[MAX_OPTIONS];
+	size_t offsets[MAX_OPTIONS];
+	int n;
+};
+
+static bool is_known(const struct parser *p, const char *name)
+{
+	for (int i = 0; i < p->n; i++)
+		if (!strcmp(p->defs[i]->name, name))
+			return true;
+	return false;
+}
+
+/* The first of a name counts, and the first of a letter. */
+static void add_options(struct parser *p, const struct option_def *defs, size_t offset)
+{
+	for (const struct option_def *d = defs; d->name; d++) {
+		char letter[] = { d->letter, d->arg ? ':' : 0, 0 };
+		int has_arg = d->arg ? required_argument : no_argument;
+
+		if (is_known(p, d->name))
+			continue;
+		if (p->n == MAX_OPTIONS)
+			abort();
+		if (d->letter && !strchr(p->letters, d->letter))
+			strcat(p->letters, letter);
+		p->long_options[p->n] = (struct option){ d->name, has_arg, NULL, FIRST + p->n };
+		p->defs[p->n] = d;
+		p->offsets[p->n] = offset;
+		p->n++;
+	}
+}
+
+static void add_verb(struct parser *p, const struct verb *verb)
+{
+	for (const struct option_group *g = verb->groups; g && g->defs; g++)
+		add_options(p, g->defs, g->offset);
+}
+
+/* The place of what getopt_long() found; -1: it is none of ours. */
+static int find(const struct parser *p, int c)
+{
+	if (c >= FIRST)
+		return c - FIRST;
+	for (int i = 0; i < p->n; i++)
+		if (p->defs[i]->letter == c)
+			return i;
+	return -1;
+}
+
+/* A command line, and what was found on it without knowing the verb. */
+struct line {
+	const struct verb *verb; /* NULL: there is none of this name */
+	char **words; /* what is no option */
+	int n_words;
+	bool wants_help, wants_version;
+	const char *unknown; /* an option that no verb has, or whose value is missing */
+};
+
+/* How many of the words are the verb's name; 0: it is another. */
+static int matches(const struct verb *verb, const struct line *line)
+{
+	const char *blank = strchr(verb->name, ' ');
+
+	if (!blank)
+		return line->n_words && !strcmp(line->words[0], verb->name);
+	if (line->n_words < 2 || !verb_is_in_group(verb, line->words[0]) ||
+	    verb->name + strlen(line->words[0]) != blank)
+		return 0;
+	return strcmp(line->words[1], blank + 1) ? 0 : 2;
+}
+
+/*
+ * The words are found with the options of all verbs, for those before the verb: which of them take a value? copy is
+ * put into another order, and keeps the words at its end.
+ */
+static void read_line(const struct program *program, int argc, char **copy, struct line *line)
+{
+	struct parser p = { .letters = ":" };
+	int c;
+
+	*line = (struct line){};
+	add_options(&p, common_options, 0);
+	for (const struct verb *const *v = program->verbs; *v; v++)
+		add_verb(&p, *v);
+	opterr = 0; /* our messages have our form */
+	optind = 0; /* getopt begins anew */
+	while ((c = getopt_long(argc, copy, p.letters, p.long_options, NULL)) != -1) {
+		int i = c == '?' || c == ':' ? -1 : find(&p, c);
+
+		if (i < 0)
+			line->unknown = line->unknown ? line->unknown : copy[optind - 1];
+		line->wants_help |= i == COMMON_HELP;
+		line->wants_version |= i == COMMON_VERSION;
+	}
+	line->words = copy + optind;
+	line->n_words = argc - optind;
+	for (const struct verb *const *v = program->verbs; *v && !line->verb; v++)
+		if (matches(*v, line))
+			line->verb = *v;
+}
+
+static bool is_group(const struct program *program, const char *word)
+{
+	for (const struct verb *const *v = program->verbs; *v; v++)
+		if (verb_is_in_group(*v, word))
+			return true;
+	return false;
+}
+
+static int refuse_words(const struct program *program, const struct line *line)
+{
+	const char *word = line->words[0];
+
+	if (!is_group(program, word)) {
+		err("%s: no such verb", word);
+		remedy("%s --help lists them", program->name);
+		return EXIT_USAGE;
+	}
+	if (line->n_words > 1)
+		err("%s %s: no such verb", word, line->words[1]);
+	else
+		err("%s: its second word is missing", word);
+	remedy("%s %s --help lists the verbs that begin so", program->name, word);
+	return EXIT_USAGE;
+}
+
+/* A command line without a verb. */
+static int run_none(const struct program *program, const struct line *line)
+{
+	if (line->wants_version) {
+		printf("%s %s\n", program->name, program->version);
+		return EXIT_DONE;
+	}
+	if (line->wants_help) {
+		if (line->n_words == 1 && is_group(program, line->words[0]))
+			help_print_group(program, line->words[0]);
+		else
+			help_print_program(stdout, program);
+		return EXIT_DONE;
+	}
+	if (line->n_words)
+		return refuse_words(program, line);
+	if (!line->unknown) {
+		help_print_program(stderr, program);
+		return EXIT_USAGE;
+	}
+	err("%s: not an option, or its value is missing", line->unknown);
+	remedy("%s --help lists verbs and options", program->name);
+	return EXIT_USAGE;
+}
+
+static int refuse(const struct program *program, const struct verb *verb, const char *what,
+		  const char *why)
+{
+	err("%s: %s: %s", verb->name, what, why);
+	remedy("%s %s --help lists the options", program->name, verb->name);
+	return EXIT_USAGE;
+}
+
+/* One of ours that was found; -1 to go on. */
+static int take(const struct program *program, const struct verb *verb, const struct parser *p,
+		int i, void *options)
+{
+	const struct option_def *d = p->defs[i];
+	char option[64];
+
+	if (d == &common_options[COMMON_VERBOSE]) {
+		err_init(program->name, true);
+	} else if (d == &common_options[COMMON_HELP]) {
+		help_print_verb(program, verb);
+		return EXIT_DONE;
+	} else if (d == &common_options[COMMON_VERSION]) {
+		printf("%s %s\n", program->name, program->version);
+		return EXIT_DONE;
+	} else {
+		snprintf(option, sizeof(option), "--%s", d->name);
+		if (!d->parse(option, optarg, (char *)options + p->offsets[i] + d->member)) {
+			remedy("%s %s --help lists the options", program->name, verb->name);
+			return EXIT_USAGE;
+		}
+		privileges_add_option(d->name);
+	}
+	return -1;
+}
+
+/* The verb's command line, argv[0] being its name. -1 to go on with what is no option, from optind on. */
+static int parse(const struct program *program, const struct verb *verb, void *options, int argc,
+		 char **argv)
+{
+	struct parser p = { .letters = ":" };
+	int c, n_args, status = -1;
+
+	add_options(&p, common_options, 0);
+	add_verb(&p, verb);
+	privileges_begin(program->privileges, verb->name);
+	optind = 0;
+	while (status < 0 && (c = getopt_long(argc, argv, p.letters, p.long_options, NULL)) != -1) {
+		if (c == ':')
+			return refuse(program, verb, argv[optind - 1], "its value is missing");
+		if (c == '?' || find(&p, c) < 0)
+			return refuse(program, verb, argv[optind - 1], "not an option");
+		status = take(program, verb, &p, find(&p, c), options);
+	}
+	if (status >= 0)
+		return status;
+	n_args = argc - optind;
+	if (n_args > verb->max_args)
+		return refuse(program, verb, argv[optind + verb->max_args],
+			      verb->max_args ? "unexpected argument" : "takes no arguments");
+	if (n_args < verb->min_args)
+		return refuse(program, verb, verb->args, "is missing");
+	return program->verbs_take_privileges || !privileges_take() ? -1 : EXIT_REFUSED;
+}
+
+static void free_lists(const struct verb *verb, void *options)
+{
+	for (const struct option_group *g = verb->groups; g && g->defs; g++) {
+		for (const struct option_def *d = g->defs; d->name; d++) {
+			struct value_list *list = (void *)((char *)options + g->offset + d->member);
+
+			if (d->parse != option_append)
+				continue;
+			free(list->arg);
+			*list = (struct value_list){};
+		}
+	}
+}
+
+static int run_verb(const struct program *program, const struct verb *verb, int argc, char **argv)
+{
+	void *options = calloc(1, verb->size + 1);
+	int status;
+
+	if (!options) {
+		err("%s: out of memory", verb->name);
+		return EXIT_REFUSED;
+	}
+	if (verb->init)
+		verb->init(options);
+	status = parse(program, verb, options, argc, argv);
+	if (status < 0) {
+		argv[optind - 1] = argv[0];
+		status = verb->run(options, argc - optind + 1, argv + optind - 1);
+	}
+	free_lists(verb, options);
+	free(options);
+	return status;
+}
+
+/* argv without the words that name the verb, which takes the place of the program's name. */
+static int take_out_words(int argc, char **argv, const struct line *line, char **to)
+{
+	int n = 0, n_words = matches(line->verb, line);
+
+	to[n++] = (char *)line->verb->name;
+	for (int i = 1; i < argc; i++)
+		if (argv[i] != line->words[0] && (n_words < 2 || argv[i] != line->words[1]))
+			to[n++] = argv[i];
+	to[n] = NULL;
+	return n;
+}
+
+int program_run(const struct program *program, int argc, char **argv)
+{
+	char **copy = calloc(argc + 1, sizeof(*copy)), **own = calloc(argc + 1, sizeof(*own));
+	struct line line;
+	int status;
+
+	if (!copy || !own) {
+		err("out of memory");
+		status = EXIT_REFUSED;
+	} else {
+		memcpy(copy, argv, argc * sizeof(*copy));
+		read_line(program, argc, copy, &line);
+		if (line.verb)
+			status = run_verb(program, line.verb,
+					  take_out_words(argc, argv, &line, own), own);
+		else
+			status = run_none(program, &line);
+	}
+	free(copy);
+	free(own);
+	return status;
+}
+
+bool option_flag(const char *option, const char *value, void *to)
+{
+	(void)option;
+	(void)value;
+	*(bool *)to = true;
+	return true;
+}
+
+bool option_text(const char *option, const char *value, void *to)
+{
+	(void)option;
+	*(const char **)to = value;
+	return true;
+}
+
+bool option_append(const char *option, const char *value, void *to)
+{
+	struct value_list *list = to;
+	const char **grown = realloc(list->arg, (list->n + 1) * sizeof(*grown));
+
+	if (!grown) {
+		err("%s %s: out of memory", option, value);
+		return false;
+	}
+	list->arg = grown;
+	list->arg[list->n++] = value;
+	return true;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a verb and its options need, by a table; what is missing is named. Without any capability, so that nobody needs root. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "caps.h"
+#include "err.h"
+#include "privileges.h"
+
+static const struct privileges_of table[] = {
+	{ "watch", NULL, { .needs = CAP(SYS_ADMIN) | CAP(SYS_PTRACE) } },
+	{ "watch", "more", { .more = CAP(SYS_PTRACE) | CAP(CHOWN) } },
+	{ "draw", NULL, { .may = CAP(KILL) } },
+	{ NULL, "here", { .spares = CAP(SYS_PTRACE) } },
+	{ NULL, "read", { .spares = PRIVILEGES_ALL, .may = CAP(DAC_READ_SEARCH) } },
+	{ NULL, "none", { .spares = PRIVILEGES_ALL } },
+	{},
+};
+
+/* Takes what a verb needs with these options; the text is what it prints. */
+static int take(const char *verb, const char *const *options, char **text)
+{
+	FILE *real = stderr;
+	size_t len;
+	int status;
+
+	stderr = open_memstream(text, &len);
+	privileges_begin(table, verb);
+	for (; options && *options; options++)
+		privileges_add_option(*options);
+	status = privileges_take();
+	fclose(stderr);
+	stderr = real;
+	return status;
+}
+
+static void expect_missing(const char *verb, const char *const *options, const char *missing)
+{
+	char expected[512], *text;
+
+	snprintf(expected, sizeof(expected),
+		 "tool: %s: this process lacks %s\n"
+		 "  run it as root, or with just %s: by setcap(8), or AmbientCapabilities= of "
+		 "systemd\n",
+		 verb, missing, missing);
+	assert_int_equal(take(verb, options, &text), EXIT_REFUSED);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void expect_none_missing(const char *verb, const char *const *options)
+{
+	char *text;
+
+	assert_int_equal(take(verb, options, &text), EXIT_DONE);
+	assert_string_equal(text, "");
+	free(text);
+}
+
+#define OPTIONS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static void test_what_is_missing(void **state)
+{
+	(void)state;
+	expect_missing("watch", NULL, "CAP_SYS_PTRACE, CAP_SYS_ADMIN");
+	expect_missing("watch", OPTIONS("other"), "CAP_SYS_PTRACE, CAP_SYS_ADMIN");
+	expect_missing("watch", OPTIONS("here"), "CAP_SYS_ADMIN");
+	/* What one option needs another does not spare. */
+	expect_missing("watch", OPTIONS("here", "more"),
+		       "CAP_CHOWN, CAP_SYS_PTRACE, CAP_SYS_ADMIN");
+}
+
+static void test_nothing_is_needed(void **state)
+{
+	(void)state;
+	expect_none_missing("draw", NULL);
+	expect_none_missing("draw", OPTIONS("more"));
+	expect_none_missing("watch", OPTIONS("read"));
+	expect_none_missing("watch", OPTIONS("more", "none"));
+	expect_none_missing("unknown", NULL);
+}
+
+static void expect_help(const char *verb, const char *option, const char *expected)
+{
+	FILE *real = stdout;
+	char *text;
+	size_t len;
+
+	stdout = open_memstream(&text, &len);
+	privileges_begin(table, verb);
+	if (option)
+		privileges_print_option(option);
+	else
+		privileges_print();
+	fclose(stdout);
+	stdout = real;
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void test_help(void **state)
+{
+	(void)state;
+	expect_help("watch", NULL, "\nNeeds CAP_SYS_PTRACE, CAP_SYS_ADMIN; gives up all others.\n");
+	expect_help("draw", NULL,
+		    "\nNeeds no capabilities and uses, if it has them, CAP_KILL; gives up all "
+		    "others.\n");
+	expect_help("unknown", NULL, "\nNeeds no capabilities; gives up all others.\n");
+	expect_help("watch", "more", "With --more it needs CAP_CHOWN as well.\n");
+	expect_help("draw", "more", "");
+	expect_help("draw", "here", "With --here it needs no CAP_SYS_PTRACE.\n");
+	expect_help("draw", "read",
+		    "With --read it needs none, and uses, if it has them, CAP_DAC_READ_SEARCH.\n");
+	expect_help("draw", "none", "With --none it needs none.\n");
+}
+
+static int give_up_all(void **state)
+{
+	(void)state;
+	err_init("tool", false);
+	privileges_narrow(0);
+	return caps_of_process(CAP_PERMITTED) ? -1 : 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_missing),
+		cmocka_unit_test(test_nothing_is_needed),
+		cmocka_unit_test(test_help),
+	};
+
+	return cmocka_run_group_tests_name("privileges", tests, give_up_all, NULL);
+}
