@@ -7,8 +7,6 @@
 
 #include <stdbool.h>
 
-#include <linux/types.h>
-
 /* Exit status of both tools. */
 enum {
 	EXIT_DONE = 0,
@@ -29,16 +27,10 @@ void remedy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* One line on stderr, only with -v. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/*
- * Prints the error for -errno of a bpf() call: "what: why". For EPERM it names the capabilities that
- * this process lacks. Returns EXIT_REFUSED.
- */
+/* Prints the error for -errno of a bpf() call: "what: why". Returns EXIT_REFUSED. */
 int err_bpf(int error, const char *what);
 
-/* Set by main(): the capabilities (caps.h) that the program needs, none unless told. */
-void err_needs(__u64 caps);
-
-/* Does the process have those? If not, says which are missing and what to do. */
-bool have_caps(const char *what);
+/* Was -v given? */
+bool err_is_verbose(void);
 
 #endif

@@ -48,7 +48,7 @@ bool abi_is_sound(const struct bbr_abi *abi);
 
 /*
  * All registered instances, by name; *list is to be freed. Returns their number or -errno (-EPERM:
- * not allowed to ask; see have_caps()).
+ * not allowed to ask).
  */
 int instance_list(struct instance **list);
 

@@ -48,10 +48,12 @@ static void add_options(struct parser *p, const struct option_def *defs, size_t 
 	}
 }
 
-static void add_verb(struct parser *p, const struct verb *verb)
+static void add_verb(struct parser *p, const struct program *program, const struct verb *verb)
 {
 	for (const struct option_group *g = verb->groups; g && g->defs; g++)
 		add_options(p, g->defs, g->offset);
+	if (program->options)
+		add_options(p, program->options, 0);
 }
 
 /* The place of what getopt_long() found; -1: it is none of ours. */
@@ -99,7 +101,7 @@ static void read_line(const struct program *program, int argc, char **copy, stru
 	*line = (struct line){};
 	add_options(&p, common_options, 0);
 	for (const struct verb *const *v = program->verbs; *v; v++)
-		add_verb(&p, *v);
+		add_verb(&p, program, *v);
 	opterr = 0; /* our messages have our form */
 	optind = 0; /* getopt begins anew */
 	while ((c = getopt_long(argc, copy, p.letters, p.long_options, NULL)) != -1) {
@@ -209,7 +211,7 @@ static int parse(const struct program *program, const struct verb *verb, void *o
 	int c, n_args, status = -1;
 
 	add_options(&p, common_options, 0);
-	add_verb(&p, verb);
+	add_verb(&p, program, verb);
 	privileges_begin(program->privileges, verb->name);
 	optind = 0;
 	while (status < 0 && (c = getopt_long(argc, argv, p.letters, p.long_options, NULL)) != -1) {

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "privileges.h"
 
@@ -50,8 +51,10 @@ struct verb {
 
 struct program {
 	const char *name, *version;
-	const char *about, *notes; /* for --help: before the list of verbs, and at the end */
+	const char *about; /* for --help, before the list of verbs */
+	void (*print_notes)(FILE *out); /* at its end; NULL: nothing */
 	const struct verb *const *verbs; /* NULL ends them */
+	const struct option_def *options; /* that every verb has, in its struct; NULL: none */
 	const struct privileges_of *privileges; /* of the verbs */
 	/*
 	 * The verbs call privileges_take() themselves, after they have checked what they were given; otherwise it is

@@ -6,7 +6,8 @@
 #define HELP_COLUMN 22
 
 const struct option_def common_options[] = {
-	[COMMON_VERBOSE] = { "verbose", 'v', NULL, NULL, 0, "show messages of libbpf as well" },
+	[COMMON_VERBOSE] = { "verbose", 'v', NULL, NULL, 0,
+			     "show what libbpf and the verifier say" },
 	[COMMON_HELP] = { "help", 'h', NULL, NULL, 0, "this help" },
 	[COMMON_VERSION] = { "version", 0, NULL, NULL, 0, "the version" },
 	{},
@@ -69,9 +70,13 @@ void help_print_program(FILE *out, const struct program *program)
 	fprintf(out, "usage: %s VERB [options]\n\n%s\n\n", program->name, program->about);
 	print_verbs(out, program, NULL);
 	fprintf(out, "\nOptions of every verb; `%s VERB --help` tells its own:\n", program->name);
+	if (program->options)
+		print_options(out, program->options);
 	print_options(out, common_options);
-	if (program->notes)
-		fprintf(out, "\n%s\n", program->notes);
+	if (!program->print_notes)
+		return;
+	fputc('\n', out);
+	program->print_notes(out);
 }
 
 void help_print_group(const struct program *program, const char *word)
@@ -87,6 +92,8 @@ void help_print_verb(const struct program *program, const struct verb *verb)
 	       *verb->args ? " " : "", verb->args, verb->about ? verb->about : verb->brief);
 	for (const struct option_group *g = verb->groups; g && g->defs; g++)
 		print_options(stdout, g->defs);
+	if (program->options)
+		print_options(stdout, program->options);
 	print_options(stdout, common_options);
 	privileges_begin(program->privileges, verb->name);
 	privileges_print();

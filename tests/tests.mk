@@ -114,8 +114,9 @@ $(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c
 # Of what speaks to the kernel they call nothing; the stand-ins for it are in the fuzzers.
 $(BUILD)/fuzz/obj/loader/main.o: CPPFLAGS += -Dmain=bbrctl_main
 $(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_options.c \
-	$(addprefix loader/,main.c verbs/set.c verbs/show.c tuning/param.c tuning/socket_filter.c) \
-	$(addprefix lib/,address.c units.c caps.c descriptor.c options.c options_help.c privileges.c) \
+	$(addprefix tools/event/,derived.c event.c field.c filter.c filter_match.c origin.c) \
+	$(addprefix loader/,main.c verbs/verbs.c verbs/set.c verbs/show.c tuning/param.c tuning/socket_filter.c) \
+	$(addprefix lib/,address.c caps.c descriptor.c json.c options.c options_help.c units.c) \
 	$(addsuffix /descriptor.c,$(ALGORITHMS)))
 
 $(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <json-c/json.h>
 
 #include "err.h"
 #include "instance/netns_default.h"
+#include "json.h"
 #include "netns.h"
 
 #define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control" /* of the namespace that we are in */
@@ -119,25 +119,23 @@ static int open_map(const struct instance *inst)
 struct setting {
 	const char *instance;
 	int map;
-	struct json_object *o;
+	struct json *j; /* NULL: text */
 	const char *netns; /* as it was asked for */
 };
 
 static void say_set(const struct setting *s, const struct netns *ns, const char *previous)
 {
-	struct json_object *o;
-
-	if (!s->o) {
+	if (!s->j) {
 		printf("%s: is the default of %s%s now (was %s)\n", s->instance,
 		       s->netns ? "network namespace " : "this network namespace",
 		       s->netns ? s->netns : "", previous);
 		return;
 	}
-	o = json_object_new_object();
-	json_object_object_add(o, "netns", json_object_new_string(ns->name));
-	json_object_object_add(o, "inode", json_object_new_int64(ns->inode));
-	json_object_object_add(o, "previous", json_object_new_string(previous));
-	json_object_object_add(s->o, "default", o);
+	json_open_object(s->j, "default");
+	json_add_string(s->j, "netns", ns->name);
+	json_add_int(s->j, "inode", ns->inode);
+	json_add_string(s->j, "previous", previous);
+	json_close(s->j);
 }
 
 static int set(const struct netns *ns, void *data)
@@ -179,9 +177,9 @@ refused:
 	return EXIT_REFUSED;
 }
 
-int default_set(const char *instance, const char *netns, struct json_object *o)
+int default_set(const char *instance, const char *netns, struct json *j)
 {
-	struct setting s = { .instance = instance, .o = o, .netns = netns };
+	struct setting s = { .instance = instance, .j = j, .netns = netns };
 	struct instance inst;
 	int ret = instance_get(instance, &inst);
 
@@ -198,26 +196,24 @@ int default_set(const char *instance, const char *netns, struct json_object *o)
 struct restoring {
 	const struct instance *inst;
 	int map; /* -1: there is none */
-	struct json_object *list;
+	struct json *j; /* NULL: text */
 };
 
 static void say_restored(const struct restoring *r, const struct netns *ns, const char *now,
 			 bool restored)
 {
-	struct json_object *o;
-
-	if (!r->list) {
+	if (!r->j) {
 		if (restored)
 			printf("%s: the default of network namespace %s is %s again\n",
 			       r->inst->name, ns->name, now);
 		return;
 	}
-	o = json_object_new_object();
-	json_object_object_add(o, "netns", json_object_new_string(ns->name));
-	json_object_object_add(o, "inode", json_object_new_int64(ns->inode));
-	json_object_object_add(o, "default", json_object_new_string(now));
-	json_object_object_add(o, "restored", json_object_new_boolean(restored));
-	json_object_array_add(r->list, o);
+	json_open_object(r->j, NULL);
+	json_add_string(r->j, "netns", ns->name);
+	json_add_int(r->j, "inode", ns->inode);
+	json_add_string(r->j, "default", now);
+	json_add_bool(r->j, "restored", restored);
+	json_close(r->j);
 }
 
 /* cubic, or reno: that is in every kernel. */
@@ -271,18 +267,18 @@ static int restore(const struct netns *ns, void *data)
 	return EXIT_DONE;
 }
 
-int defaults_restore(const struct instance *inst, struct json_object *o)
+int defaults_restore(const struct instance *inst, struct json *j)
 {
-	struct restoring r = { .inst = inst, .map = -1 };
+	struct restoring r = { .inst = inst, .map = -1, .j = j };
 	int ret;
 
 	if (inst->defaults_id)
 		r.map = instance_map(inst->defaults_id);
-	if (o) {
-		r.list = json_object_new_array();
-		json_object_object_add(o, "defaults", r.list);
-	}
+	if (j)
+		json_open_array(j, "defaults");
 	ret = netns_for_each(restore, &r);
+	if (j)
+		json_close(j);
 	if (r.map >= 0)
 		close(r.map);
 	return ret;

@@ -10,7 +10,7 @@
 
 #include "instance.h"
 
-struct json_object;
+struct json;
 
 /* The default of a namespace, now. */
 struct default_of {
@@ -25,19 +25,19 @@ void defaults_free(struct default_of *list, int n);
 
 /*
  * Makes the instance the default of a namespace, as --netns has it. EXIT_DONE, or after printing why
- * EXIT_NOTHING (it is already), EXIT_USAGE (no such namespace) or EXIT_REFUSED. In o, unless it is NULL,
- * puts what was done, else prints it.
+ * EXIT_NOTHING (it is already), EXIT_USAGE (no such namespace) or EXIT_REFUSED. Unless j is NULL
+ * what was done becomes a member of its object, else it is printed.
  */
-int default_set(const char *instance, const char *netns, struct json_object *o);
+int default_set(const char *instance, const char *netns, struct json *j);
 
 /* Is there a namespace of this name? EXIT_DONE, or another after printing why not. */
 int default_check_netns(const char *netns);
 
 /*
  * Gives each namespace of which the instance is the default what it had before. Warns of those that
- * have it by other hands. In o, unless it is NULL, puts what was done, else prints it.
+ * have it by other hands. Unless j is NULL what was done becomes a member of its object, else it is printed.
  */
-int defaults_restore(const struct instance *inst, struct json_object *o);
+int defaults_restore(const struct instance *inst, struct json *j);
 
 /*
  * After other code was put under the name: each namespace that has it as its default is given that code, for until then it

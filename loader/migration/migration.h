@@ -10,7 +10,7 @@
 
 #include "bpf_bbr/migrate.h"
 
-struct json_object;
+struct json;
 
 struct migration {
 	struct migrate_config config; /* what is wanted */
@@ -40,9 +40,9 @@ void migration_free(struct migration *m);
 /* EXIT_USAGE after printing it if the kernel does not know a congestion control of this name. */
 int migration_check_to(const char *option, const char *name);
 
-/* Prints what happened, as text; or as members of o. verbose: each socket. */
-void migration_print(const struct migration *m, bool verbose);
-void migration_to_json(const struct migration *m, bool verbose, struct json_object *o);
+/* Prints what happened, as text; or as members of an object. With -v each socket. */
+void migration_print(const struct migration *m);
+void migration_add_json(struct json *j, const struct migration *m);
 
 /* What it all means: EXIT_DONE, or after printing why EXIT_REFUSED (some could not be moved) or EXIT_NOTHING. */
 int migration_judge(const struct migration *m);

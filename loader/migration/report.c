@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include <arpa/inet.h>
-#include <json-c/json.h>
 #include <netinet/tcp.h>
 
 #include "address.h"
 #include "err.h"
+#include "json.h"
 #include "migration/migration.h"
 
 #define KERNEL_ENOTSUPP 524 /* not the one of user space */
@@ -75,62 +75,57 @@ static void print_error(int error, size_t count, void *data)
 	err("%zu could not be moved: %s", count, reason(error));
 }
 
-static void add_error(int error, size_t count, void *list)
+static void add_error(int error, size_t count, void *json)
 {
-	struct json_object *o = json_object_new_object();
+	struct json *j = json;
 
-	json_object_object_add(o, "errno", json_object_new_int(error));
-	json_object_object_add(o, "error", json_object_new_string(reason(error)));
-	json_object_object_add(o, "count", json_object_new_int64(count));
-	json_object_array_add(list, o);
+	json_open_object(j, NULL);
+	json_add_int(j, "errno", error);
+	json_add_string(j, "error", reason(error));
+	json_add_int(j, "count", count);
+	json_close(j);
 }
 
-static struct json_object *record_json(const struct migrate_record *r)
+static void add_record(struct json *j, const struct migrate_record *r)
 {
-	struct json_object *o = json_object_new_object();
 	char text[ADDRESS_TEXT_LEN];
 
-	json_object_object_add(o, "netns", json_object_new_int64(r->netns));
+	json_open_object(j, NULL);
+	json_add_int(j, "netns", r->netns);
 	format_address(text, sizeof(text), r->laddr);
-	json_object_object_add(o, "local", json_object_new_string(text));
-	json_object_object_add(o, "local_port", json_object_new_int(ntohs(r->lport)));
+	json_add_string(j, "local", text);
+	json_add_int(j, "local_port", ntohs(r->lport));
 	format_address(text, sizeof(text), r->raddr);
-	json_object_object_add(o, "remote", json_object_new_string(text));
-	json_object_object_add(o, "remote_port", json_object_new_int(ntohs(r->rport)));
-	json_object_object_add(o, "state", json_object_new_string(state_name(r->state)));
-	json_object_object_add(o, "result", json_object_new_string(what_name(r)));
-	json_object_object_add(o, "errno", json_object_new_int(-r->error));
-	return o;
+	json_add_string(j, "remote", text);
+	json_add_int(j, "remote_port", ntohs(r->rport));
+	json_add_string(j, "state", state_name(r->state));
+	json_add_string(j, "result", what_name(r));
+	json_add_signed(j, "errno", -r->error);
+	json_close(j);
 }
 
-static void add_count(struct json_object *o, const char *key, size_t count)
+void migration_add_json(struct json *j, const struct migration *m)
 {
-	json_object_object_add(o, key, json_object_new_int64(count));
-}
-
-void migration_to_json(const struct migration *m, bool verbose, struct json_object *o)
-{
-	struct json_object *errors = json_object_new_array(), *list;
-
-	json_object_object_add(o, "from", json_object_new_string(m->config.from));
-	json_object_object_add(o, "to", json_object_new_string(m->config.to));
-	json_object_object_add(o, "dry_run", json_object_new_boolean(m->config.dry_run));
-	add_count(o, "namespaces", m->namespaces);
-	add_count(o, "moved", migration_count(m, MIGRATE_MOVED, false));
-	add_count(o, "listeners_moved", migration_count(m, MIGRATE_MOVED, true));
-	add_count(o, "listeners_left", migration_count(m, MIGRATE_LEFT, true));
-	add_count(o, "failed",
-		  migration_count(m, MIGRATE_FAILED, false) +
-			  migration_count(m, MIGRATE_FAILED, true));
-	for_each_error(m, add_error, errors);
-	json_object_object_add(o, "errors", errors);
-	json_object_object_add(o, "unfinished", json_object_new_boolean(m->unfinished));
-	if (!verbose)
+	json_add_string(j, "from", m->config.from);
+	json_add_string(j, "to", m->config.to);
+	json_add_bool(j, "dry_run", m->config.dry_run);
+	json_add_int(j, "namespaces", m->namespaces);
+	json_add_int(j, "moved", migration_count(m, MIGRATE_MOVED, false));
+	json_add_int(j, "listeners_moved", migration_count(m, MIGRATE_MOVED, true));
+	json_add_int(j, "listeners_left", migration_count(m, MIGRATE_LEFT, true));
+	json_add_int(j, "failed",
+		     migration_count(m, MIGRATE_FAILED, false) +
+			     migration_count(m, MIGRATE_FAILED, true));
+	json_open_array(j, "errors");
+	for_each_error(m, add_error, j);
+	json_close(j);
+	json_add_bool(j, "unfinished", m->unfinished);
+	if (!err_is_verbose())
 		return;
-	list = json_object_new_array();
+	json_open_array(j, "sockets");
 	for (size_t i = 0; i < m->n; i++)
-		json_object_array_add(list, record_json(&m->records[i]));
-	json_object_object_add(o, "sockets", list);
+		add_record(j, &m->records[i]);
+	json_close(j);
 }
 
 static void print_record(const struct migrate_record *r)
@@ -148,13 +143,13 @@ static const char *plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
-void migration_print(const struct migration *m, bool verbose)
+void migration_print(const struct migration *m)
 {
 	size_t moved = migration_count(m, MIGRATE_MOVED, false);
 	size_t listeners = migration_count(m, MIGRATE_MOVED, true);
 	size_t left = migration_count(m, MIGRATE_LEFT, true);
 
-	for (size_t i = 0; verbose && i < m->n; i++)
+	for (size_t i = 0; err_is_verbose() && i < m->n; i++)
 		print_record(&m->records[i]);
 	if (m->n) {
 		printf("%s %zu connection%s", m->config.dry_run ? "would move" : "moved", moved,

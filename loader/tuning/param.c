@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "err.h"
 #include "tuning/param.h"
+#include "json.h"
 #include "units.h"
 
 struct param_set param_set_default(const struct algorithm *algorithm)
@@ -20,8 +19,7 @@ struct param_set param_set_default(const struct algorithm *algorithm)
 
 void param_set_clamp(struct param_set *set)
 {
-	param_for_each(param, set->algorithm)
-	{
+	param_for_each (param, set->algorithm) {
 		__u32 *v = &set->value[param->first];
 
 		for (__u32 k = 0; k < param->n; k++) {
@@ -42,14 +40,16 @@ int param_set_changed(const struct param_set *set)
 {
 	int changed = 0;
 
-	param_for_each(param, set->algorithm) changed += !param_is_default(param, set);
+	param_for_each (param, set->algorithm)
+		changed += !param_is_default(param, set);
 	return changed;
 }
 
 const struct param *param_find(const struct algorithm *algorithm, const char *key, size_t len)
 {
-	param_for_each(param, algorithm) if (strlen(param->key) == len &&
-					     !strncmp(param->key, key, len)) return param;
+	param_for_each (param, algorithm)
+		if (strlen(param->key) == len && !strncmp(param->key, key, len))
+			return param;
 	return NULL;
 }
 
@@ -360,36 +360,39 @@ const char *param_unit_name(const struct param *param)
 	}
 }
 
-static struct json_object *value_json(const struct param *param, __u32 value)
+static void add_value(struct json *j, const char *key, const struct param *param, __u32 value)
 {
 	char text[PARAM_TEXT_LEN];
 
-	if (param->unit == BBR_U_KBITRATE)
-		return json_object_new_int64(value * 1000ll);
-	if (param->unit != BBR_U_GAIN)
-		return json_object_new_int64(value);
-	format_gain(value, text, sizeof(text));
-	return json_object_new_double_s(strtod(text, NULL), text);
+	if (param->unit == BBR_U_KBITRATE) {
+		json_add_int(j, key, value * 1000ull);
+	} else if (param->unit != BBR_U_GAIN) {
+		json_add_int(j, key, value);
+	} else {
+		format_gain(value, text, sizeof(text));
+		json_add_raw(j, key, text);
+	}
 }
 
-struct json_object *param_json(const struct param *param, const struct param_set *set)
+void param_add_json(struct json *j, const char *key, const struct param *param,
+		    const struct param_set *set)
 {
 	const __u32 *v = &set->value[param->first];
-	struct json_object *list;
 
-	if (param->n == 1)
-		return value_json(param, *v);
-	list = json_object_new_array();
+	if (param->n == 1) {
+		add_value(j, key, param, *v);
+		return;
+	}
+	json_open_array(j, key);
 	for (__u32 i = 0; i < param->n; i++)
-		json_object_array_add(list, value_json(param, v[i]));
-	return list;
+		add_value(j, NULL, param, v[i]);
+	json_close(j);
 }
 
-struct json_object *param_range_json(const struct param *param)
+void param_add_range_json(struct json *j, const char *key, const struct param *param)
 {
-	struct json_object *range = json_object_new_array();
-
-	json_object_array_add(range, value_json(param, param->lo));
-	json_object_array_add(range, value_json(param, param->hi));
-	return range;
+	json_open_array(j, key);
+	add_value(j, NULL, param, param->lo);
+	add_value(j, NULL, param, param->hi);
+	json_close(j);
 }

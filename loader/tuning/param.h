@@ -10,7 +10,7 @@
 
 #include "descriptor.h"
 
-struct json_object;
+struct json;
 
 /* A value for each parameter, as struct bbr_params of the algorithm has them. */
 struct param_set {
@@ -77,7 +77,8 @@ void param_format_range(const struct param *param, char *buf, size_t size);
 const char *param_unit_name(const struct param *param);
 
 /* Its value (or list of values), and its lowest and highest, as numbers of that unit. */
-struct json_object *param_json(const struct param *param, const struct param_set *set);
-struct json_object *param_range_json(const struct param *param);
+void param_add_json(struct json *j, const char *key, const struct param *param,
+		    const struct param_set *set);
+void param_add_range_json(struct json *j, const char *key, const struct param *param);
 
 #endif

@@ -139,8 +139,7 @@ void profile_read(const struct profile_map *ps, int index, struct param_set *p)
 
 int profile_check_known(const struct profile_map *ps, const struct param_set *p)
 {
-	param_for_each(param, ps->algorithm)
-	{
+	param_for_each (param, ps->algorithm) {
 		if ((param->first + param->n) * sizeof(*p->value) <= ps->params_size ||
 		    param_is_default(param, p))
 			continue;

@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include <arpa/inet.h>
-#include <json-c/json.h>
 
 #include "bpf_bbr/rules.h"
 
 #include "address.h"
 #include "cgroup.h"
 #include "err.h"
+#include "json.h"
 #include "tuning/rule_text.h"
 #include "tuning/socket_filter.h"
 
@@ -145,23 +145,23 @@ void rule_format(const struct bbr_rule *rule, char *buf, size_t size)
 		memmove(buf, buf + 1, strlen(buf));
 }
 
-void rule_add_json(const struct bbr_rule *rule, struct json_object *o)
+void rule_add_json(struct json *j, const struct bbr_rule *rule)
 {
 	char text[RULE_TEXT_LEN];
 
 	if (rule->dst_len) {
 		format_prefix(rule, text, sizeof(text));
-		json_object_object_add(o, "dst", json_object_new_string(text));
+		json_add_string(j, "dst", text);
 	}
 	if (rule->fields & BBR_RULE_DPORT)
-		json_object_object_add(o, "dport", json_object_new_int(ntohs(rule->dport)));
+		json_add_int(j, "dport", ntohs(rule->dport));
 	if (rule->fields & BBR_RULE_SPORT)
-		json_object_object_add(o, "sport", json_object_new_int(ntohs(rule->sport)));
+		json_add_int(j, "sport", ntohs(rule->sport));
 	if (rule->fields & BBR_RULE_MARK)
-		json_object_object_add(o, "mark", json_object_new_int64(rule->mark));
+		json_add_int(j, "mark", rule->mark);
 	if (rule->fields & BBR_RULE_CGROUP) {
 		format_cgroup(rule, text, sizeof(text));
-		json_object_object_add(o, "cgroup", json_object_new_string(text));
-		json_object_object_add(o, "cgroup_id", json_object_new_int64(rule->cgroup));
+		json_add_string(j, "cgroup", text);
+		json_add_int(j, "cgroup_id", rule->cgroup);
 	}
 }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct bbr_rule;
-struct json_object;
+struct json;
 struct socket_filter;
 
 #define RULE_TEXT_LEN 4352 /* a cgroup's path may have 4096 characters */
@@ -27,6 +27,6 @@ int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile);
 void rule_format(const struct bbr_rule *rule, char *buf, size_t size);
 
 /* "dst", "dport", ... those that it asks for. */
-void rule_add_json(const struct bbr_rule *rule, struct json_object *o);
+void rule_add_json(struct json *j, const struct bbr_rule *rule);
 
 #endif

@@ -8,16 +8,15 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <json-c/json.h>
 
 #include "attachment.h"
 #include "cgroup.h"
 #include "err.h"
 #include "instance.h"
+#include "json.h"
 #include "instance/lock.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_list.h"
-#include "verbs/json_print.h"
 #include "verbs/verbs.h"
 
 extern const char attach_object[], attach_object_end[];
@@ -39,19 +38,19 @@ static int open_cgroup(const struct options *opt, char **path, int *fd)
 
 static void print_done(const struct options *opt, const char *path, const char *done)
 {
-	struct json_object *o;
+	struct json j;
 
 	if (!opt->json) {
 		printf("%s: %s %s%s%s\n", opt->name, done, path, opt->profile ? ", profile " : "",
 		       opt->profile ? opt->profile : "");
 		return;
 	}
-	o = json_object_new_object();
-	json_object_object_add(o, "name", json_object_new_string(opt->name));
-	json_object_object_add(o, "cgroup", json_object_new_string(path));
+	json_begin_pretty(&j, stdout);
+	json_add_string(&j, "name", opt->name);
+	json_add_string(&j, "cgroup", path);
 	if (opt->profile)
-		json_object_object_add(o, "profile", json_object_new_string(opt->profile));
-	json_print(o);
+		json_add_string(&j, "profile", opt->profile);
+	json_end(&j);
 }
 
 /* The program with the name in it; nothing is attached yet. */
@@ -198,8 +197,9 @@ static int attach(const struct options *opt, const struct instance *inst, int fd
 	return ret;
 }
 
-int verb_attach(const struct options *opt, int argc, char **argv)
+int verb_attach(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct instance inst;
 	int fd, ret;
 	char *path;
@@ -207,7 +207,7 @@ int verb_attach(const struct options *opt, int argc, char **argv)
 	(void)argc;
 	if (!have_cgroup(opt, argv[0]))
 		return EXIT_USAGE;
-	if (!have_caps("cannot attach") || lock_instances())
+	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_get(opt->name, &inst);
 	if (!ret)
@@ -276,15 +276,16 @@ static void delete_rules(const struct options *opt, const char *path)
 }
 
 /* Whether the instance is loaded does not matter. */
-int verb_detach(const struct options *opt, int argc, char **argv)
+int verb_detach(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	char *path;
 	int fd, ret;
 
 	(void)argc;
 	if (!have_cgroup(opt, argv[0]))
 		return EXIT_USAGE;
-	if (!have_caps("cannot detach") || lock_instances())
+	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = open_cgroup(opt, &path, &fd);
 	if (ret)

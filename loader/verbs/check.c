@@ -10,8 +10,8 @@
 #include "btf_path.h"
 #include "descriptor.h"
 #include "err.h"
+#include "json.h"
 #include "instance/object.h"
-#include "verbs/json_print.h"
 #include "verbs/verbs.h"
 
 /* How the running kernel differs from the newest, for those who want to know. */
@@ -65,21 +65,22 @@ static void read_traits(struct traits *t)
 
 static void print_json_check(const struct utsname *uts, const struct traits *t)
 {
-	struct json_object *o = json_object_new_object();
+	struct json j;
 
-	json_object_object_add(o, "kernel", json_object_new_string(uts->release));
-	json_object_object_add(o, "ok", json_object_new_boolean(true));
-	json_object_object_add(o, "cong_control_args", json_object_new_int(t->ack_args ? 4 : 2));
-	json_object_object_add(o, "tx_start_callback", json_object_new_boolean(t->tx_start));
-	json_object_object_add(o, "app_limited_writable", json_object_new_boolean(t->app_limited));
-	json_object_object_add(o, "atomic_upgrade", json_object_new_boolean(t->link));
-	json_print(o);
+	json_begin_pretty(&j, stdout);
+	json_add_string(&j, "kernel", uts->release);
+	json_add_bool(&j, "ok", true);
+	json_add_int(&j, "cong_control_args", t->ack_args ? 4 : 2);
+	json_add_bool(&j, "tx_start_callback", t->tx_start);
+	json_add_bool(&j, "app_limited_writable", t->app_limited);
+	json_add_bool(&j, "atomic_upgrade", t->link);
+	json_end(&j);
 }
 
 /* Each is loaded for a moment. */
 static int check_objects(void)
 {
-	if (!have_caps("cannot load"))
+	if (privileges_take())
 		return EXIT_REFUSED;
 	for (size_t i = 0; i < n_algorithms; i++) {
 		struct object obj;
@@ -95,8 +96,9 @@ static int check_objects(void)
 	return EXIT_DONE;
 }
 
-int verb_check(const struct options *opt, int argc, char **argv)
+int verb_check(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct utsname uts;
 	struct traits t;
 	int ret;

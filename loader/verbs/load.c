@@ -6,18 +6,17 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <json-c/json.h>
 
 #include "descriptor.h"
 #include "err.h"
 #include "instance.h"
+#include "json.h"
 #include "instance/lock.h"
 #include "instance/netns_default.h"
 #include "instance/object.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"
-#include "verbs/json_print.h"
 #include "verbs/verbs.h"
 
 /* The map id of our instance of this name, 0 if there is none, or -errno. */
@@ -78,22 +77,19 @@ static int register_as(const struct object *obj, const char *name, const struct 
 /* map_id 0: it was loaded before. */
 static int report(const struct options *opt, unsigned int map_id)
 {
-	struct json_object *o = opt->json ? json_object_new_object() : NULL;
 	int ret = EXIT_DONE;
+	struct json j;
 
-	if (o) {
-		json_object_object_add(o, "name", json_object_new_string(opt->name));
-		if (map_id)
-			json_object_object_add(o, "map_id", json_object_new_int64(map_id));
-	} else if (map_id) {
+	json_begin_pretty(&j, stdout);
+	json_add_string(&j, "name", opt->name);
+	if (map_id)
+		json_add_int(&j, "map_id", map_id);
+	if (map_id && !opt->json)
 		printf("%s: loaded (map id %u)\n", opt->name, map_id);
-	}
 	if (opt->make_default)
-		ret = default_set(opt->name, opt->netns, o);
-	if (o && (map_id || !ret))
-		json_print(o);
-	else
-		json_object_put(o);
+		ret = default_set(opt->name, opt->netns, opt->json ? &j : NULL);
+	if (opt->json && (map_id || !ret))
+		json_end(&j);
 	return ret;
 }
 
@@ -129,7 +125,7 @@ static int load_once(const struct options *opt, const struct object *obj, const 
 {
 	int loaded, ret;
 
-	if (!have_caps("cannot load") || lock_instances())
+	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	if (opt->netns && (ret = default_check_netns(opt->netns)))
 		return ret;
@@ -157,27 +153,27 @@ static int load_object(struct options *opt, const struct object *obj)
 	return load_once(opt, obj, &p);
 }
 
-int verb_load(const struct options *given, int argc, char **argv)
+int verb_load(void *options, int argc, char **argv)
 {
+	struct options *opt = options;
 	const struct algorithm *algorithm = NULL;
-	struct options opt = *given;
 	struct object obj;
 	int ret = EXIT_DONE;
 
 	(void)argc;
 	(void)argv;
-	if (opt.netns && !opt.make_default) {
+	if (opt->netns && !opt->make_default) {
 		err("load: --netns is where it becomes the default: --default is missing");
 		remedy("an instance itself is there for all network namespaces");
 		return EXIT_USAGE;
 	}
-	if (!opt.object)
-		ret = algorithm_option(&opt, &algorithm);
+	if (!opt->object)
+		ret = algorithm_option(opt, &algorithm);
 	if (!ret)
-		ret = object_open(opt.object, algorithm, &obj);
+		ret = object_open(opt->object, algorithm, &obj);
 	if (ret)
 		return ret;
-	ret = load_object(&opt, &obj);
+	ret = load_object(opt, &obj);
 	object_close(&obj);
 	return ret;
 }

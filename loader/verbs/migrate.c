@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "err.h"
+#include "json.h"
 #include "instance/lock.h"
 #include "migration/migration.h"
 #include "tuning/socket_filter.h"
-#include "verbs/json_print.h"
 #include "verbs/verbs.h"
 
 static int refuse(const char *why)
@@ -33,19 +31,20 @@ static int take_names(const struct options *opt, struct migrate_config *config)
 
 static void report(const struct migration *m, const struct options *opt)
 {
-	struct json_object *o;
+	struct json j;
 
 	if (!opt->json) {
-		migration_print(m, opt->verbose);
+		migration_print(m);
 		return;
 	}
-	o = json_object_new_object();
-	migration_to_json(m, opt->verbose, o);
-	json_print(o);
+	json_begin_pretty(&j, stdout);
+	migration_add_json(&j, m);
+	json_end(&j);
 }
 
-int verb_migrate(const struct options *opt, int argc, char **argv)
+int verb_migrate(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct migration m = {
 		.netns = opt->netns,
 		.config = { .listeners = opt->listeners, .dry_run = opt->dry_run },
@@ -61,7 +60,7 @@ int verb_migrate(const struct options *opt, int argc, char **argv)
 		ret = migration_check_to("--to", opt->to);
 	if (ret)
 		return ret;
-	if (!have_caps("cannot move connections") || (!opt->dry_run && lock_instances()))
+	if (privileges_take() || (!opt->dry_run && lock_instances()))
 		return EXIT_REFUSED;
 	ret = migration_run(&m);
 	if (!ret || m.n) {

@@ -5,16 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "err.h"
 #include "instance.h"
+#include "json.h"
 #include "instance/lock.h"
 #include "tuning/instance_tuning.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"
-#include "verbs/json_print.h"
 #include "verbs/verbs.h"
 
 /* An instance whose profiles are to be changed. */
@@ -28,7 +26,7 @@ static int open_target(const struct options *opt, struct target *t)
 {
 	int ret;
 
-	if (!have_caps("cannot change profiles") || lock_instances())
+	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_get(opt->name, &t->inst);
 	return ret ? ret : profile_map_open(&t->inst, &t->profiles);
@@ -38,7 +36,7 @@ static int open_target(const struct options *opt, struct target *t)
 static void print_change(const struct options *opt, const char *profile, const char *what,
 			 const struct param_set *p)
 {
-	struct json_object *o;
+	struct json j;
 
 	if (!opt->json) {
 		printf("%s: profile %s %s", opt->name, profile, what);
@@ -47,14 +45,13 @@ static void print_change(const struct options *opt, const char *profile, const c
 		putchar('\n');
 		return;
 	}
-	o = json_object_new_object();
-	json_object_object_add(o, "name", json_object_new_string(opt->name));
-	json_object_object_add(o, "profile", json_object_new_string(profile));
-	json_object_object_add(o, what, json_object_new_boolean(true));
+	json_begin_pretty(&j, stdout);
+	json_add_string(&j, "name", opt->name);
+	json_add_string(&j, "profile", profile);
+	json_add_bool(&j, what, true);
 	if (p)
-		json_object_object_add(o, "params_changed",
-				       json_object_new_int(param_set_changed(p)));
-	json_print(o);
+		json_add_int(&j, "params_changed", param_set_changed(p));
+	json_end(&j);
 }
 
 static int add(const struct options *opt, const char *name, const struct param_set *p,
@@ -109,17 +106,13 @@ static int read_definition(const struct options *opt, const struct algorithm *al
 	return ret;
 }
 
-int verb_profile_add(const struct options *opt, int argc, char **argv)
+int verb_profile_add(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct param_set p;
 	struct target t;
 	int ret;
 
-	if (argc < 2) {
-		err("profile add: which?");
-		remedy("bbrctl profile list shows those that are known");
-		return EXIT_USAGE;
-	}
 	if (!profile_name_is_valid(argv[1]) || param_check_assignments_early(argc - 2, argv + 2))
 		return EXIT_USAGE;
 	ret = open_target(opt, &t);
@@ -133,17 +126,13 @@ int verb_profile_add(const struct options *opt, int argc, char **argv)
 	return ret;
 }
 
-int verb_profile_copy(const struct options *opt, int argc, char **argv)
+int verb_profile_copy(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct param_set p;
 	struct target t;
 	int from, ret;
 
-	if (argc < 3) {
-		err("profile copy: what to what?");
-		remedy("usage: bbrctl profile copy [--name NAME] PROFILE NEW [KEY=VALUE]...");
-		return EXIT_USAGE;
-	}
 	if (!profile_name_is_valid(argv[2]) || param_check_assignments_early(argc - 3, argv + 3))
 		return EXIT_USAGE;
 	ret = open_target(opt, &t);
@@ -189,16 +178,13 @@ static int delete(const struct options *opt, const char *name, struct target *t)
 	return EXIT_DONE;
 }
 
-int verb_profile_delete(const struct options *opt, int argc, char **argv)
+int verb_profile_delete(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct target t;
 	int ret;
 
-	if (argc < 2) {
-		err("profile delete: which?");
-		remedy("bbrctl profile list shows those that the instance has");
-		return EXIT_USAGE;
-	}
+	(void)argc;
 	ret = open_target(opt, &t);
 	if (ret)
 		return ret;
@@ -207,53 +193,83 @@ int verb_profile_delete(const struct options *opt, int argc, char **argv)
 	return ret;
 }
 
-int verb_profile_show(const struct options *opt, int argc, char **argv)
+int verb_profile_show(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct options show = *opt;
 	char *verb[] = { argv[0], NULL };
 
-	if (argc < 2) {
-		err("profile show: which?");
-		remedy("bbrctl profile list shows those that the instance has");
-		return EXIT_USAGE;
-	}
+	(void)argc;
 	show.profile = argv[1];
 	return verb_show(&show, 1, verb);
 }
 
 /* The list: what an instance has, then what it could have. */
-static struct json_object *loaded_json(const struct profile_map *ps, const struct rule_list *rules,
-				       int i, const char *name)
+static bool is_listed(const struct profile_map *ps, int i, const char *name)
 {
-	struct json_object *o = json_object_new_object();
-	struct param_set p;
-
-	profile_read(ps, i, &p);
-	json_object_object_add(o, "profile", json_object_new_string(name));
-	json_object_object_add(o, "index", json_object_new_int(i));
-	json_object_object_add(o, "params_changed", json_object_new_int(param_set_changed(&p)));
-	json_object_object_add(o, "rules", json_object_new_int64(rule_list_count(rules, i)));
-	json_object_object_add(o, "connections", json_object_new_int64(profile_connections(ps, i)));
-	return o;
+	return name[0] || profile_connections(ps, i) > 0;
 }
 
-static void list_loaded(const struct profile_map *ps, const struct rule_list *rules,
-			struct json_object *list)
+static void add_loaded(struct json *j, const struct profile_map *ps, const struct rule_list *rules)
 {
 	char name[BBR_PROFILE_NAME_LEN];
 	struct param_set p;
 
-	if (!list)
-		printf("%-15s %5s %8s %6s %12s\n", "PROFILE", "INDEX", "CHANGED", "RULES",
-		       "CONNECTIONS");
 	for (int i = 0; i < BBR_PROFILES; i++) {
 		profile_name(ps, i, name);
-		if (!name[0] && profile_connections(ps, i) <= 0)
+		if (!is_listed(ps, i, name))
 			continue;
-		if (list) {
-			json_object_array_add(list, loaded_json(ps, rules, i, name));
+		profile_read(ps, i, &p);
+		json_open_object(j, NULL);
+		json_add_string(j, "profile", name);
+		json_add_int(j, "index", i);
+		json_add_int(j, "params_changed", param_set_changed(&p));
+		json_add_int(j, "rules", rule_list_count(rules, i));
+		json_add_signed(j, "connections", profile_connections(ps, i));
+		json_close(j);
+	}
+}
+
+static void add_known(struct json *j, const struct profile_definition *def)
+{
+	json_open_object(j, NULL);
+	json_add_string(j, "profile", def->name);
+	json_add_string(j, "origin", def->origin);
+	json_add_string(j, "about", def->about);
+	json_add_string(j, "needs", def->needs);
+	json_add_int(j, "params_changed", param_set_changed(&def->params));
+	json_close(j);
+}
+
+/* t: NULL if none is loaded. */
+static void list_json(const struct options *opt, const struct tuning *t,
+		      const struct profile_definitions *defs)
+{
+	struct json j;
+
+	json_begin_pretty(&j, stdout);
+	json_add_string(&j, "name", opt->name);
+	json_open_array(&j, "profiles");
+	if (t)
+		add_loaded(&j, &t->profiles, &t->rules);
+	json_close(&j);
+	json_open_array(&j, "known");
+	for (size_t i = 0; i < defs->n; i++)
+		add_known(&j, &defs->def[i]);
+	json_close(&j);
+	json_end(&j);
+}
+
+static void print_loaded(const struct profile_map *ps, const struct rule_list *rules)
+{
+	char name[BBR_PROFILE_NAME_LEN];
+	struct param_set p;
+
+	printf("%-15s %5s %8s %6s %12s\n", "PROFILE", "INDEX", "CHANGED", "RULES", "CONNECTIONS");
+	for (int i = 0; i < BBR_PROFILES; i++) {
+		profile_name(ps, i, name);
+		if (!is_listed(ps, i, name))
 			continue;
-		}
 		profile_read(ps, i, &p);
 		printf("%-15s %5d %8d %6u %12lld\n", name[0] ? name : "(deleted)", i,
 		       param_set_changed(&p), rule_list_count(rules, i),
@@ -261,46 +277,17 @@ static void list_loaded(const struct profile_map *ps, const struct rule_list *ru
 	}
 }
 
-static struct json_object *known_json(const struct profile_definition *def)
+static void list_text(const struct tuning *t, const struct profile_definitions *defs)
 {
-	struct json_object *o = json_object_new_object();
-
-	json_object_object_add(o, "profile", json_object_new_string(def->name));
-	json_object_object_add(o, "origin", json_object_new_string(def->origin));
-	json_object_object_add(o, "about", json_object_new_string(def->about));
-	json_object_object_add(o, "needs", json_object_new_string(def->needs));
-	json_object_object_add(o, "params_changed",
-			       json_object_new_int(param_set_changed(&def->params)));
-	return o;
-}
-
-static void list_known(const struct profile_definitions *defs, struct json_object *list)
-{
-	if (!list)
-		printf("%-15s %s\n", "KNOWN", "ABOUT");
+	if (t)
+		print_loaded(&t->profiles, &t->rules);
+	printf("%-15s %s\n", "KNOWN", "ABOUT");
 	for (size_t i = 0; i < defs->n; i++) {
 		const struct profile_definition *def = &defs->def[i];
 
-		if (list)
-			json_object_array_add(list, known_json(def));
-		else
-			printf("%-15s %s%s%s\n", def->name, def->about,
-			       def->needs[0] ? "; needs " : "", def->needs);
+		printf("%-15s %s%s%s\n", def->name, def->about, def->needs[0] ? "; needs " : "",
+		       def->needs);
 	}
-}
-
-static int list_instance(const struct options *opt, const struct algorithm **algorithm,
-			 struct json_object *list)
-{
-	struct tuning t;
-	int ret = tuning_open(opt->name, &t);
-
-	if (ret)
-		return ret;
-	*algorithm = t.inst.algorithm;
-	list_loaded(&t.profiles, &t.rules, list);
-	tuning_close(&t);
-	return EXIT_DONE;
 }
 
 /* With no instance loaded there is still what is known; unless one was asked for. */
@@ -317,34 +304,35 @@ static bool is_loaded(const struct options *opt)
 	return found;
 }
 
-int verb_profile_list(const struct options *opt, int argc, char **argv)
+static int list(const struct options *opt, const struct tuning *t)
 {
-	struct json_object *o = json_object_new_object(), *loaded = NULL, *known = NULL;
-	const struct algorithm *algorithm = algorithms[0];
 	struct profile_definitions defs = {};
-	int ret = EXIT_DONE;
+	int ret = profile_definitions_known(t ? t->inst.algorithm : algorithms[0], &defs);
+
+	if (!ret && opt->json)
+		list_json(opt, t, &defs);
+	else if (!ret)
+		list_text(t, &defs);
+	profile_definitions_free(&defs);
+	return ret;
+}
+
+int verb_profile_list(void *options, int argc, char **argv)
+{
+	const struct options *opt = options;
+	struct tuning t;
+	int ret;
 
 	(void)argc;
 	(void)argv;
-	if (opt->json) {
-		loaded = json_object_new_array();
-		known = json_object_new_array();
-		json_object_object_add(o, "name", json_object_new_string(opt->name));
-		json_object_object_add(o, "profiles", loaded);
-		json_object_object_add(o, "known", known);
-	}
-	if (!have_caps("cannot look at an instance"))
-		ret = EXIT_REFUSED;
-	else if (is_loaded(opt))
-		ret = list_instance(opt, &algorithm, loaded);
-	if (!ret)
-		ret = profile_definitions_known(algorithm, &defs);
-	if (!ret)
-		list_known(&defs, known);
-	profile_definitions_free(&defs);
-	if (!ret && opt->json)
-		json_print(o);
-	else
-		json_object_put(o);
+	if (privileges_take())
+		return EXIT_REFUSED;
+	if (!is_loaded(opt))
+		return list(opt, NULL);
+	ret = tuning_open(opt->name, &t);
+	if (ret)
+		return ret;
+	ret = list(opt, &t);
+	tuning_close(&t);
 	return ret;
 }

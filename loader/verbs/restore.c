@@ -5,16 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "err.h"
+#include "json.h"
 #include "instance/lock.h"
 #include "tuning/ini_file.h"
 #include "tuning/instance_tuning.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/rule_text.h"
-#include "verbs/json_print.h"
 #include "verbs/verbs.h"
 
 /* What a file says. A rule's profile is an index into defs until the instance's is known. */
@@ -268,7 +266,7 @@ static int apply(struct saved *saved, struct target *t)
 
 static int print_done(const struct options *opt, const struct saved *saved, const struct target *t)
 {
-	struct json_object *o;
+	struct json j;
 
 	if (!t->changed && !t->added && !t->deleted && !t->rules_changed) {
 		err("%s: is as %s has it already", opt->name, saved->path);
@@ -280,14 +278,14 @@ static int print_done(const struct options *opt, const struct saved *saved, cons
 		       t->rules_changed ? "" : ", as before");
 		return EXIT_DONE;
 	}
-	o = json_object_new_object();
-	json_object_object_add(o, "name", json_object_new_string(opt->name));
-	json_object_object_add(o, "profiles_changed", json_object_new_int(t->changed));
-	json_object_object_add(o, "profiles_added", json_object_new_int(t->added));
-	json_object_object_add(o, "profiles_deleted", json_object_new_int(t->deleted));
-	json_object_object_add(o, "rules", json_object_new_int64(saved->rules.n));
-	json_object_object_add(o, "rules_changed", json_object_new_boolean(t->rules_changed));
-	json_print(o);
+	json_begin_pretty(&j, stdout);
+	json_add_string(&j, "name", opt->name);
+	json_add_int(&j, "profiles_changed", t->changed);
+	json_add_int(&j, "profiles_added", t->added);
+	json_add_int(&j, "profiles_deleted", t->deleted);
+	json_add_int(&j, "rules", saved->rules.n);
+	json_add_bool(&j, "rules_changed", t->rules_changed);
+	json_end(&j);
 	return EXIT_DONE;
 }
 
@@ -295,7 +293,7 @@ static int restore(const struct options *opt, struct saved *saved, struct target
 {
 	int ret;
 
-	if (!have_caps("cannot change an instance") || lock_instances())
+	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = tuning_open(opt->name, &t->now);
 	if (ret)
@@ -307,17 +305,14 @@ static int restore(const struct options *opt, struct saved *saved, struct target
 	return ret;
 }
 
-int verb_restore(const struct options *opt, int argc, char **argv)
+int verb_restore(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	static struct target t;
 	struct saved saved = {};
 	int ret;
 
-	if (argc < 2) {
-		err("restore: which file?");
-		remedy("bbrctl save >FILE makes one; - is the standard input");
-		return EXIT_USAGE;
-	}
+	(void)argc;
 	ret = read_saved(argv[1], &saved);
 	if (!ret)
 		ret = restore(opt, &saved, &t);

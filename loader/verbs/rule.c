@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <arpa/inet.h>
-#include <json-c/json.h>
 
 #include "address.h"
 #include "cgroup.h"
@@ -13,33 +12,31 @@
 #include "instance/lock.h"
 #include "tuning/instance_tuning.h"
 #include "tuning/rule_text.h"
+#include "json.h"
 #include "units.h"
-#include "verbs/json_print.h"
 #include "verbs/verbs.h"
 
 static int open_to_change(const struct options *opt, struct tuning *t)
 {
-	if (!have_caps("cannot change rules") || lock_instances())
+	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	return tuning_open(opt->name, t);
 }
 
 static int open_to_look(const struct options *opt, struct tuning *t)
 {
-	return have_caps("cannot look at an instance") ? tuning_open(opt->name, t) : EXIT_REFUSED;
+	return privileges_take() ? EXIT_REFUSED : tuning_open(opt->name, t);
 }
 
-static struct json_object *rule_json(const struct tuning *t, const struct bbr_rule *rule,
-				     int number)
+static void add_rule(struct json *j, const struct tuning *t, const struct bbr_rule *rule,
+		     int number)
 {
-	struct json_object *o = json_object_new_object();
 	char profile[BBR_PROFILE_NAME_LEN];
 
 	tuning_rule_profile(t, rule, profile);
-	json_object_object_add(o, "rule", json_object_new_int(number));
-	rule_add_json(rule, o);
-	json_object_object_add(o, "profile", json_object_new_string(profile));
-	return o;
+	json_add_int(j, "rule", number);
+	rule_add_json(j, rule);
+	json_add_string(j, "profile", profile);
 }
 
 static void print_rule(const struct tuning *t, const struct bbr_rule *rule, int number)
@@ -54,17 +51,18 @@ static void print_rule(const struct tuning *t, const struct bbr_rule *rule, int 
 static void print_change(const struct options *opt, const struct tuning *t, const char *what,
 			 const struct bbr_rule *rule, int number)
 {
-	struct json_object *o;
+	struct json j;
 
 	if (!opt->json) {
 		printf("%s: %s rule ", opt->name, what);
 		print_rule(t, rule, number);
 		return;
 	}
-	o = rule_json(t, rule, number);
-	json_object_object_add(o, "name", json_object_new_string(opt->name));
-	json_object_object_add(o, what, json_object_new_boolean(true));
-	json_print(o);
+	json_begin_pretty(&j, stdout);
+	add_rule(&j, t, rule, number);
+	json_add_string(&j, "name", opt->name);
+	json_add_bool(&j, what, true);
+	json_end(&j);
 }
 
 /* A rule's number on the command line: its index. */
@@ -119,8 +117,9 @@ static int add(const struct options *opt, struct bbr_rule *rule, const __u32 *be
 	return ret;
 }
 
-int verb_rule_add(const struct options *opt, int argc, char **argv)
+int verb_rule_add(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct bbr_rule rule;
 	struct tuning t;
 	__u32 before;
@@ -163,8 +162,9 @@ static int find_rule(bool is_numbered, const struct bbr_rule *like, const struct
 	return EXIT_DONE;
 }
 
-int verb_rule_delete(const struct options *opt, int argc, char **argv)
+int verb_rule_delete(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	bool is_described = opt->filter.dst || opt->filter.dport || opt->filter.sport ||
 			    opt->filter.cgroup || opt->filter.mark;
 	struct bbr_rule like, gone;
@@ -197,7 +197,7 @@ int verb_rule_delete(const struct options *opt, int argc, char **argv)
 /* n < 0: nobody knows how many. */
 static void print_flushed(const struct options *opt, long long n)
 {
-	struct json_object *o;
+	struct json j;
 
 	if (!opt->json) {
 		if (n < 0)
@@ -206,10 +206,13 @@ static void print_flushed(const struct options *opt, long long n)
 			printf("%s: %lld rules deleted\n", opt->name, n);
 		return;
 	}
-	o = json_object_new_object();
-	json_object_object_add(o, "name", json_object_new_string(opt->name));
-	json_object_object_add(o, "deleted", n < 0 ? NULL : json_object_new_int64(n));
-	json_print(o);
+	json_begin_pretty(&j, stdout);
+	json_add_string(&j, "name", opt->name);
+	if (n < 0)
+		json_add_null(&j, "deleted");
+	else
+		json_add_int(&j, "deleted", n);
+	json_end(&j);
 }
 
 /* Whatever the rules are: also those that no other verb can read. */
@@ -231,22 +234,46 @@ static int flush(const struct options *opt, const struct instance *inst)
 	return ret;
 }
 
-int verb_rule_flush(const struct options *opt, int argc, char **argv)
+int verb_rule_flush(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct instance inst;
 	int ret;
 
 	(void)argc;
 	(void)argv;
-	if (!have_caps("cannot change rules") || lock_instances())
+	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_get(opt->name, &inst);
 	return ret ? ret : flush(opt, &inst);
 }
 
-int verb_rule_list(const struct options *opt, int argc, char **argv)
+static void list_json(const struct options *opt, const struct tuning *t)
 {
-	struct json_object *o, *list;
+	struct json j;
+
+	json_begin_pretty(&j, stdout);
+	json_add_string(&j, "name", opt->name);
+	json_open_array(&j, "rules");
+	for (__u32 i = 0; i < t->rules.n; i++) {
+		json_open_object(&j, NULL);
+		add_rule(&j, t, &t->rules.rule[i], i + 1);
+		json_close(&j);
+	}
+	json_close(&j);
+	json_end(&j);
+}
+
+static void list_text(const struct tuning *t)
+{
+	for (__u32 i = 0; i < t->rules.n; i++)
+		print_rule(t, &t->rules.rule[i], i + 1);
+	printf("all others: --profile %s\n", BBR_PROFILE_DEFAULT);
+}
+
+int verb_rule_list(void *options, int argc, char **argv)
+{
+	const struct options *opt = options;
 	struct tuning t;
 	int ret;
 
@@ -255,19 +282,10 @@ int verb_rule_list(const struct options *opt, int argc, char **argv)
 	ret = open_to_look(opt, &t);
 	if (ret)
 		return ret;
-	if (opt->json) {
-		o = json_object_new_object();
-		list = json_object_new_array();
-		json_object_object_add(o, "name", json_object_new_string(opt->name));
-		json_object_object_add(o, "rules", list);
-		for (__u32 i = 0; i < t.rules.n; i++)
-			json_object_array_add(list, rule_json(&t, &t.rules.rule[i], i + 1));
-		json_print(o);
-	} else {
-		for (__u32 i = 0; i < t.rules.n; i++)
-			print_rule(&t, &t.rules.rule[i], i + 1);
-		printf("all others: --profile %s\n", BBR_PROFILE_DEFAULT);
-	}
+	if (opt->json)
+		list_json(opt, &t);
+	else
+		list_text(&t);
 	tuning_close(&t);
 	return EXIT_DONE;
 }
@@ -303,7 +321,7 @@ static int parse_test(const struct options *opt, const char *addr, struct rule_t
 
 static void print_test(const struct options *opt, const struct tuning *t, int place)
 {
-	struct json_object *o;
+	struct json j;
 
 	if (!opt->json) {
 		if (place >= 0)
@@ -312,29 +330,25 @@ static void print_test(const struct options *opt, const struct tuning *t, int pl
 			printf("no rule: --profile %s\n", BBR_PROFILE_DEFAULT);
 		return;
 	}
+	json_begin_pretty(&j, stdout);
 	if (place >= 0) {
-		o = rule_json(t, &t->rules.rule[place], place + 1);
+		add_rule(&j, t, &t->rules.rule[place], place + 1);
 	} else {
-		o = json_object_new_object();
-		json_object_object_add(o, "rule", NULL);
-		json_object_object_add(o, "profile", json_object_new_string(BBR_PROFILE_DEFAULT));
+		json_add_null(&j, "rule");
+		json_add_string(&j, "profile", BBR_PROFILE_DEFAULT);
 	}
-	json_print(o);
+	json_end(&j);
 }
 
-int verb_rule_test(const struct options *opt, int argc, char **argv)
+int verb_rule_test(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	__u64 ids[BBR_RULE_CGROUP_LEVELS];
 	struct rule_test test;
 	struct tuning t;
 	int ret;
 
-	if (argc < 2) {
-		err("rule test: a connection to which address?");
-		remedy("usage: bbrctl rule test ADDR [--dport N] [--sport N] [--cgroup PATH] "
-		       "[--mark N]");
-		return EXIT_USAGE;
-	}
+	(void)argc;
 	ret = parse_test(opt, argv[1], &test, ids);
 	if (!ret)
 		ret = open_to_look(opt, &t);

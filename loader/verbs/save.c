@@ -3,13 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "err.h"
+#include "json.h"
 #include "tuning/instance_tuning.h"
 #include "tuning/param.h"
 #include "tuning/rule_text.h"
-#include "verbs/json_print.h"
 #include "verbs/verbs.h"
 
 /* All keys, so that the file is there to be edited; those at their defaults are comments. */
@@ -20,8 +18,7 @@ static void save_profile(const struct profile_map *ps, int index, const char *na
 
 	profile_read(ps, index, &p);
 	printf("\n[%s]\n", name);
-	param_for_each(param, ps->algorithm)
-	{
+	param_for_each (param, ps->algorithm) {
 		param_format(param, &p, value, sizeof(value));
 		printf("%s%s = %s\n", param_is_default(param, &p) ? "; " : "", param->key, value);
 	}
@@ -64,52 +61,57 @@ static void save_text(const struct tuning *t)
 		save_rule(t, &t->rules.rule[i]);
 }
 
-static void save_json(const struct tuning *t)
+static void add_profile(struct json *j, const struct tuning *t, int index, const char *name)
 {
-	struct json_object *o = json_object_new_object(), *profiles = json_object_new_array(),
-			   *list = json_object_new_array();
-	char name[BBR_PROFILE_NAME_LEN];
+	struct param_set p;
 
-	json_object_object_add(o, "name", json_object_new_string(t->inst.name));
-	json_object_object_add(o, "version", json_object_new_string(BBR_VERSION));
-	json_object_object_add(o, "algorithm", json_object_new_string(t->inst.algorithm->name));
-	json_object_object_add(o, "profiles", profiles);
-	json_object_object_add(o, "rules", list);
-	for (int i = 0; i < BBR_PROFILES; i++) {
-		struct json_object *profile, *values;
-		struct param_set p;
-
-		profile_name(&t->profiles, i, name);
-		if (!name[0])
-			continue;
-		profile_read(&t->profiles, i, &p);
-		profile = json_object_new_object();
-		values = json_object_new_object();
-		param_for_each(param, p.algorithm)
-			json_object_object_add(values, param->key, param_json(param, &p));
-		json_object_object_add(profile, "profile", json_object_new_string(name));
-		json_object_object_add(profile, "params", values);
-		json_object_array_add(profiles, profile);
-	}
-	for (__u32 i = 0; i < t->rules.n; i++) {
-		struct json_object *rule = json_object_new_object();
-
-		tuning_rule_profile(t, &t->rules.rule[i], name);
-		rule_add_json(&t->rules.rule[i], rule);
-		json_object_object_add(rule, "profile", json_object_new_string(name));
-		json_object_array_add(list, rule);
-	}
-	json_print(o);
+	profile_read(&t->profiles, index, &p);
+	json_open_object(j, NULL);
+	json_add_string(j, "profile", name);
+	json_open_object(j, "params");
+	param_for_each (param, p.algorithm)
+		param_add_json(j, param->key, param, &p);
+	json_close(j);
+	json_close(j);
 }
 
-int verb_save(const struct options *opt, int argc, char **argv)
+static void save_json(const struct tuning *t)
 {
+	char name[BBR_PROFILE_NAME_LEN];
+	struct json j;
+
+	json_begin_pretty(&j, stdout);
+	json_add_string(&j, "name", t->inst.name);
+	json_add_string(&j, "version", BBR_VERSION);
+	json_add_string(&j, "algorithm", t->inst.algorithm->name);
+	json_open_array(&j, "profiles");
+	for (int i = 0; i < BBR_PROFILES; i++) {
+		profile_name(&t->profiles, i, name);
+		if (name[0])
+			add_profile(&j, t, i, name);
+	}
+	json_close(&j);
+	json_open_array(&j, "rules");
+	for (__u32 i = 0; i < t->rules.n; i++) {
+		json_open_object(&j, NULL);
+		tuning_rule_profile(t, &t->rules.rule[i], name);
+		rule_add_json(&j, &t->rules.rule[i]);
+		json_add_string(&j, "profile", name);
+		json_close(&j);
+	}
+	json_close(&j);
+	json_end(&j);
+}
+
+int verb_save(void *options, int argc, char **argv)
+{
+	const struct options *opt = options;
 	struct tuning t;
 	int ret;
 
 	(void)argc;
 	(void)argv;
-	if (!have_caps("cannot look at an instance"))
+	if (privileges_take())
 		return EXIT_REFUSED;
 	ret = tuning_open(opt->name, &t);
 	if (ret)

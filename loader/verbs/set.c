@@ -2,14 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "err.h"
 #include "instance.h"
+#include "json.h"
 #include "instance/lock.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
-#include "verbs/json_print.h"
 #include "verbs/verbs.h"
 
 /* The profile that is to be changed. */
@@ -25,7 +23,7 @@ static int open_target(const struct options *opt, struct target *t)
 	struct instance inst;
 	int ret;
 
-	if (!have_caps("cannot change parameters") || lock_instances())
+	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_get(opt->name, &inst);
 	if (ret)
@@ -51,27 +49,23 @@ static void print_target(const struct options *opt)
 static void print_changes_json(const struct options *opt, const struct param_set *old,
 			       const struct param_set *new)
 {
-	struct json_object *o = json_object_new_object(), *changed = json_object_new_object();
+	struct json j;
 
-	param_for_each(param, old->algorithm)
-	{
-		struct json_object *change;
-
+	json_begin_pretty(&j, stdout);
+	json_add_string(&j, "name", opt->name);
+	json_add_string(&j, "profile", opt->profile ? opt->profile : BBR_PROFILE_DEFAULT);
+	json_open_object(&j, "changed");
+	param_for_each (param, old->algorithm) {
 		if (param_equal(param, old, new))
 			continue;
-		change = json_object_new_object();
-		json_object_object_add(change, "old", param_json(param, old));
-		json_object_object_add(change, "new", param_json(param, new));
-		json_object_object_add(change, "unit",
-				       json_object_new_string(param_unit_name(param)));
-		json_object_object_add(changed, param->key, change);
+		json_open_object(&j, param->key);
+		param_add_json(&j, "old", param, old);
+		param_add_json(&j, "new", param, new);
+		json_add_string(&j, "unit", param_unit_name(param));
+		json_close(&j);
 	}
-	json_object_object_add(o, "name", json_object_new_string(opt->name));
-	json_object_object_add(
-		o, "profile",
-		json_object_new_string(opt->profile ? opt->profile : BBR_PROFILE_DEFAULT));
-	json_object_object_add(o, "changed", changed);
-	json_print(o);
+	json_close(&j);
+	json_end(&j);
 }
 
 static void print_changes(const struct options *opt, const struct param_set *old,
@@ -79,8 +73,7 @@ static void print_changes(const struct options *opt, const struct param_set *old
 {
 	char was[PARAM_TEXT_LEN], is[PARAM_TEXT_LEN];
 
-	param_for_each(param, old->algorithm)
-	{
+	param_for_each (param, old->algorithm) {
 		if (param_equal(param, old, new))
 			continue;
 		param_format(param, old, was, sizeof(was));
@@ -110,17 +103,13 @@ static int change(const struct options *opt, struct target *t, const struct para
 	return EXIT_DONE;
 }
 
-int verb_set(const struct options *opt, int argc, char **argv)
+int verb_set(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct param_set new;
 	struct target t;
 	int ret;
 
-	if (argc < 2) {
-		err("set: nothing to set");
-		remedy("usage: bbrctl set [--name NAME] [--profile PROFILE] KEY=VALUE...");
-		return EXIT_USAGE;
-	}
 	ret = param_check_assignments_early(argc - 1, argv + 1);
 	if (!ret)
 		ret = open_target(opt, &t);
@@ -136,8 +125,9 @@ int verb_set(const struct options *opt, int argc, char **argv)
 	return ret;
 }
 
-int verb_reset(const struct options *opt, int argc, char **argv)
+int verb_reset(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	const struct algorithm *algorithm;
 	struct param_set new;
 	struct target t;

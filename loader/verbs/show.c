@@ -4,9 +4,9 @@
 
 #include "err.h"
 #include "instance.h"
+#include "json.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
-#include "verbs/json_print.h"
 #include "verbs/verbs.h"
 
 /* Was this parameter asked for? With no keys given all are. */
@@ -48,8 +48,7 @@ static void show_text(const struct param_set *p, int argc, char **argv)
 
 	for (int c = 0; c < COLUMNS; c++)
 		width[c] = strlen(titles[c]);
-	param_for_each(param, p->algorithm)
-	{
+	param_for_each (param, p->algorithm) {
 		if (!is_wanted(param, argc, argv))
 			continue;
 		format_row(param, p, &defaults, cell);
@@ -62,8 +61,7 @@ static void show_text(const struct param_set *p, int argc, char **argv)
 	for (int c = 0; c < COLUMNS; c++)
 		printf("%-*s  ", width[c], titles[c]);
 	puts("MEANING");
-	param_for_each(param, p->algorithm)
-	{
+	param_for_each (param, p->algorithm) {
 		if (!is_wanted(param, argc, argv))
 			continue;
 		format_row(param, p, &defaults, cell);
@@ -77,34 +75,29 @@ static void show_text(const struct param_set *p, int argc, char **argv)
 
 static void show_json(const struct options *opt, const struct param_set *p, int argc, char **argv)
 {
-	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 	const struct param_set defaults = param_set_default(p->algorithm);
+	struct json j;
 
-	param_for_each(param, p->algorithm)
-	{
-		struct json_object *entry;
-
+	json_begin_pretty(&j, stdout);
+	json_add_string(&j, "name", opt->defaults ? "" : opt->name);
+	if (!opt->defaults)
+		json_add_string(&j, "profile", opt->profile ? opt->profile : BBR_PROFILE_DEFAULT);
+	json_open_array(&j, "params");
+	param_for_each (param, p->algorithm) {
 		if (!is_wanted(param, argc, argv))
 			continue;
-		entry = json_object_new_object();
-		json_object_object_add(entry, "key", json_object_new_string(param->key));
-		json_object_object_add(entry, "value", param_json(param, p));
-		json_object_object_add(entry, "default", param_json(param, &defaults));
-		json_object_object_add(entry, "range", param_range_json(param));
-		json_object_object_add(entry, "unit",
-				       json_object_new_string(param_unit_name(param)));
-		json_object_object_add(entry, "changed",
-				       json_object_new_boolean(!param_is_default(param, p)));
-		json_object_object_add(entry, "meaning", json_object_new_string(param->help));
-		json_object_array_add(list, entry);
+		json_open_object(&j, NULL);
+		json_add_string(&j, "key", param->key);
+		param_add_json(&j, "value", param, p);
+		param_add_json(&j, "default", param, &defaults);
+		param_add_range_json(&j, "range", param);
+		json_add_string(&j, "unit", param_unit_name(param));
+		json_add_bool(&j, "changed", !param_is_default(param, p));
+		json_add_string(&j, "meaning", param->help);
+		json_close(&j);
 	}
-	json_object_object_add(o, "name", json_object_new_string(opt->defaults ? "" : opt->name));
-	if (!opt->defaults)
-		json_object_object_add(
-			o, "profile",
-			json_object_new_string(opt->profile ? opt->profile : BBR_PROFILE_DEFAULT));
-	json_object_object_add(o, "params", list);
-	json_print(o);
+	json_close(&j);
+	json_end(&j);
 }
 
 static int read_params(const struct options *opt, struct param_set *p)
@@ -113,7 +106,7 @@ static int read_params(const struct options *opt, struct param_set *p)
 	struct instance inst;
 	int index, ret;
 
-	if (!have_caps("cannot look at an instance"))
+	if (privileges_take())
 		return EXIT_REFUSED;
 	ret = instance_get(opt->name, &inst);
 	if (ret)
@@ -128,8 +121,9 @@ static int read_params(const struct options *opt, struct param_set *p)
 	return ret;
 }
 
-int verb_show(const struct options *opt, int argc, char **argv)
+int verb_show(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct param_set p;
 	int ret = EXIT_DONE;
 

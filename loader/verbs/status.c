@@ -11,8 +11,8 @@
 #include "instance/netns_default.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
+#include "json.h"
 #include "units.h"
-#include "verbs/json_print.h"
 #include "verbs/verbs.h"
 
 /* What `status` says of an instance beyond struct instance. */
@@ -106,14 +106,13 @@ static void print_orphans(const struct instance *list, int n, const struct attac
 	}
 }
 
-static struct json_object *cgroups_json(const char *name, const struct attachments *at)
+static void add_cgroups(struct json *j, const char *name, const struct attachments *at)
 {
-	struct json_object *list = json_object_new_array();
-
+	json_open_array(j, "cgroups");
 	for (int i = 0; i < at->n; i++)
 		if (!strcmp(at->list[i].name, name))
-			json_object_array_add(list, json_object_new_string(at->list[i].path));
-	return list;
+			json_add_string(j, NULL, at->list[i].path);
+	json_close(j);
 }
 
 static void print_text(const struct instance *inst, const struct status *st)
@@ -137,107 +136,115 @@ static void print_unsupported(const struct instance *inst)
 		printf("ABI %u)\n", inst->abi.major);
 }
 
-static struct json_object *default_in_json(const char *name)
+static void add_default_in(struct json *j, const char *name)
 {
-	struct json_object *list = json_object_new_array();
-
+	json_open_array(j, "default_in");
 	for (int i = 0; i < nr_defaults; i++) {
-		struct json_object *o;
-
 		if (strcmp(defaults[i].name, name))
 			continue;
-		o = json_object_new_object();
-		json_object_object_add(o, "netns", json_object_new_string(defaults[i].netns));
-		json_object_object_add(o, "inode", json_object_new_int64(defaults[i].inode));
-		json_object_array_add(list, o);
+		json_open_object(j, NULL);
+		json_add_string(j, "netns", defaults[i].netns);
+		json_add_int(j, "inode", defaults[i].inode);
+		json_close(j);
 	}
-	return list;
+	json_close(j);
 }
 
-static struct json_object *to_json(const struct instance *inst, const struct status *st)
+static void add_instance(struct json *j, const struct instance *inst, const struct status *st,
+			 const struct attachments *at)
 {
-	struct json_object *o = json_object_new_object();
-
-	json_object_object_add(o, "name", json_object_new_string(inst->name));
-	json_object_object_add(o, "map_id", json_object_new_int64(inst->map_id));
-	json_object_object_add(o, "prog_id", json_object_new_int64(inst->prog_id));
-	json_object_object_add(o, "link_id", json_object_new_int64(inst->link_id));
-	json_object_object_add(o, "supported", json_object_new_boolean(inst->supported));
-	json_object_object_add(o, "abi_major", json_object_new_int64(inst->abi.major));
-	json_object_object_add(o, "abi_minor", json_object_new_int64(inst->abi.minor));
-	json_object_object_add(
-		o, "algorithm",
-		inst->abi.algorithm[0] ? json_object_new_string(inst->abi.algorithm) : NULL);
-	if (!inst->supported)
-		return o;
-	json_object_object_add(o, "version", json_object_new_string(inst->abi.version));
-	json_object_object_add(o, "users", json_object_new_int64(inst->users));
-	json_object_object_add(o, "params_changed", json_object_new_int64(st->changed));
-	json_object_object_add(o, "profiles", json_object_new_int64(st->profiles));
-	json_object_object_add(o, "monitors", json_object_new_int64(st->monitors));
-	json_object_object_add(o, "loaded_s", json_object_new_int64(st->loaded));
-	json_object_object_add(o, "default_in", default_in_json(inst->name));
-	return o;
+	json_open_object(j, NULL);
+	json_add_string(j, "name", inst->name);
+	json_add_int(j, "map_id", inst->map_id);
+	json_add_int(j, "prog_id", inst->prog_id);
+	json_add_int(j, "link_id", inst->link_id);
+	json_add_bool(j, "supported", inst->supported);
+	json_add_int(j, "abi_major", inst->abi.major);
+	json_add_int(j, "abi_minor", inst->abi.minor);
+	json_add_string(j, "algorithm", inst->abi.algorithm[0] ? inst->abi.algorithm : NULL);
+	if (inst->supported) {
+		json_add_string(j, "version", inst->abi.version);
+		json_add_int(j, "users", inst->users);
+		json_add_int(j, "params_changed", st->changed);
+		json_add_int(j, "profiles", st->profiles);
+		json_add_int(j, "monitors", st->monitors);
+		json_add_signed(j, "loaded_s", st->loaded);
+		add_default_in(j, inst->name);
+	}
+	add_cgroups(j, inst->name, at);
+	json_close(j);
 }
 
-static int print_all(const struct options *opt, const struct instance *list, int n,
-		     const struct attachments *at)
+static void print_json(const struct instance *list, const struct status *st, int n,
+		       const struct attachments *at)
 {
-	struct json_object *all = opt->json ? json_object_new_array() : NULL;
+	struct json j;
 
-	if (!opt->json)
-		printf("%-15s %6s %6s %8s %8s %9s  %-20s %-8s %s  %s\n", "NAME", "MAP-ID", "USERS",
-		       "CHANGED", "PROFILES", "MONITORS", "LOADED", "VERSION", "DEFAULT-IN",
-		       "ALGORITHM");
+	json_begin_pretty_array(&j, stdout);
+	for (int i = 0; i < n; i++)
+		add_instance(&j, &list[i], &st[i], at);
+	json_end(&j);
+}
+
+static void print_table(const struct instance *list, const struct status *st, int n,
+			const struct attachments *at)
+{
+	printf("%-15s %6s %6s %8s %8s %9s  %-20s %-8s %s  %s\n", "NAME", "MAP-ID", "USERS",
+	       "CHANGED", "PROFILES", "MONITORS", "LOADED", "VERSION", "DEFAULT-IN", "ALGORITHM");
 	for (int i = 0; i < n; i++) {
-		struct status st = {};
-		int ret = list[i].supported ? read_status(&list[i], &st) : EXIT_DONE;
-
-		if (ret) {
-			json_object_put(all);
-			return ret;
-		}
-		if (opt->json) {
-			struct json_object *o = to_json(&list[i], &st);
-
-			json_object_object_add(o, "cgroups", cgroups_json(list[i].name, at));
-			json_object_array_add(all, o);
-			continue;
-		}
 		if (list[i].supported)
-			print_text(&list[i], &st);
+			print_text(&list[i], &st[i]);
 		else
 			print_unsupported(&list[i]);
 		print_cgroups(list[i].name, at);
 	}
-	if (opt->json)
-		json_print(all);
-	else if (!opt->name_given)
-		print_orphans(list, n, at);
-	return EXIT_DONE;
 }
 
-static int print_with_attachments(const struct options *opt, const struct instance *list, int n)
+static int print_all(const struct options *opt, const struct instance *list,
+		     const struct status *st, int n)
 {
 	struct attachments at;
-	int ret;
 
 	at.n = attachments_list(&at.list);
 	if (at.n < 0)
 		return err_bpf(at.n, "cannot look at the cgroups");
-	ret = print_all(opt, list, n, &at);
+	if (opt->json)
+		print_json(list, st, n, &at);
+	else
+		print_table(list, st, n, &at);
+	if (!opt->json && !opt->name_given)
+		print_orphans(list, n, &at);
 	attachments_free(at.list, at.n);
+	return EXIT_DONE;
+}
+
+static int read_and_print(const struct options *opt, const struct instance *list, int n)
+{
+	struct status *st = calloc(n + 1, sizeof(*st));
+	int ret = EXIT_DONE;
+
+	if (!st) {
+		err("status: out of memory");
+		return EXIT_REFUSED;
+	}
+	for (int i = 0; !ret && i < n; i++)
+		if (list[i].supported)
+			ret = read_status(&list[i], &st[i]);
+	if (!ret)
+		ret = print_all(opt, list, st, n);
+	free(st);
 	return ret;
 }
 
-int verb_status(const struct options *opt, int argc, char **argv)
+int verb_status(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct instance *list = NULL, one;
 	int n = 1, ret = EXIT_DONE;
 
 	(void)argc;
 	(void)argv;
-	if (!have_caps("cannot look for instances"))
+	if (privileges_take())
 		return EXIT_REFUSED;
 	if (opt->name_given)
 		ret = instance_get(opt->name, &one);
@@ -248,7 +255,7 @@ int verb_status(const struct options *opt, int argc, char **argv)
 	if (ret)
 		return ret;
 	nr_defaults = n ? defaults_list(&defaults) : 0;
-	ret = print_with_attachments(opt, list ? list : &one, n);
+	ret = read_and_print(opt, list ? list : &one, n);
 	defaults_free(defaults, nr_defaults);
 	free(list);
 	return ret;

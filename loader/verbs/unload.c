@@ -2,16 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "err.h"
 #include "instance.h"
+#include "json.h"
 #include "instance/link_pin.h"
 #include "instance/lock.h"
 #include "instance/netns_default.h"
 #include "instance/unregister.h"
 #include "migration/migration.h"
-#include "verbs/json_print.h"
 #include "verbs/verbs.h"
 
 /* Moves away what uses it now; EXIT_REFUSED after printing why if something stays. */
@@ -27,24 +25,23 @@ static int move_away(struct migration *m)
 	return EXIT_DONE;
 }
 
-static void report(const struct options *opt, const struct instance *inst,
-		   const struct migration *m, bool is_unloaded, struct json_object *o)
+static void add_result(struct json *j, const struct options *opt, const struct instance *inst,
+		       const struct migration *m, bool is_unloaded)
 {
-	struct json_object *migrated;
-
-	if (o) {
-		json_object_object_add(o, "unloaded", json_object_new_boolean(is_unloaded));
-		json_object_object_add(o, "users", json_object_new_int64(inst->users));
-		if (opt->migrate) {
-			migrated = json_object_new_object();
-			migration_to_json(m, opt->verbose, migrated);
-			json_object_object_add(o, "migrated", migrated);
-		}
-		json_print(o);
+	json_add_bool(j, "unloaded", is_unloaded);
+	json_add_int(j, "users", inst->users);
+	if (!opt->migrate)
 		return;
-	}
+	json_open_object(j, "migrated");
+	migration_add_json(j, m);
+	json_close(j);
+}
+
+static void print_result(const struct options *opt, const struct instance *inst,
+			 const struct migration *m, bool is_unloaded)
+{
 	if (opt->migrate)
-		migration_print(m, opt->verbose);
+		migration_print(m);
 	if (!is_unloaded)
 		err("%s: not unloaded", inst->name);
 	else if (inst->users)
@@ -60,12 +57,12 @@ static void report(const struct options *opt, const struct instance *inst,
  * name is gone: a new socket always gets one that is there.
  */
 static int unload(const struct options *opt, struct instance *inst, struct migration *m,
-		  struct json_object *o)
+		  struct json *j)
 {
 	int ret = opt->migrate ? move_away(m) : EXIT_DONE;
 
 	if (!ret)
-		ret = defaults_restore(inst, o);
+		ret = defaults_restore(inst, j);
 	if (!ret)
 		ret = instance_find(opt->name, inst); /* for the number of its users now */
 	return ret ? ret : unregister(inst);
@@ -82,11 +79,12 @@ static int check_migrate(const struct options *opt, struct migration *m)
 	return EXIT_USAGE;
 }
 
-int verb_unload(const struct options *opt, int argc, char **argv)
+int verb_unload(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct migration m = { .config = { .listeners = true } };
-	struct json_object *o = NULL;
 	struct instance inst;
+	struct json j;
 	bool is_unloaded;
 	int ret;
 
@@ -94,7 +92,7 @@ int verb_unload(const struct options *opt, int argc, char **argv)
 	(void)argv;
 	if (opt->migrate && (ret = check_migrate(opt, &m)))
 		return ret;
-	if (!have_caps("cannot unload") || lock_instances())
+	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_find(opt->name, &inst);
 	if (ret == EXIT_NOTHING)
@@ -102,15 +100,20 @@ int verb_unload(const struct options *opt, int argc, char **argv)
 	if (ret)
 		return ret;
 	if (opt->json) {
-		o = json_object_new_object();
-		json_object_object_add(o, "name", json_object_new_string(inst.name));
-		json_object_object_add(o, "map_id", json_object_new_int64(inst.map_id));
+		json_begin_pretty(&j, stdout);
+		json_add_string(&j, "name", inst.name);
+		json_add_int(&j, "map_id", inst.map_id);
 	}
-	ret = unload(opt, &inst, &m, o);
+	ret = unload(opt, &inst, &m, opt->json ? &j : NULL);
 	is_unloaded = !ret;
 	if (is_unloaded && opt->migrate)
 		ret = move_away(&m); /* what came while we were at it */
-	report(opt, &inst, &m, is_unloaded, o);
+	if (opt->json) {
+		add_result(&j, opt, &inst, &m, is_unloaded);
+		json_end(&j);
+	} else {
+		print_result(opt, &inst, &m, is_unloaded);
+	}
 	migration_free(&m);
 	if (is_unloaded)
 		warn_of_attachments(opt->name);

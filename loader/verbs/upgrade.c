@@ -5,17 +5,16 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <json-c/json.h>
 
 #include "descriptor.h"
 #include "err.h"
 #include "instance.h"
+#include "json.h"
 #include "instance/carry_settings.h"
 #include "instance/lock.h"
 #include "instance/netns_default.h"
 #include "instance/object.h"
 #include "instance/swap.h"
-#include "verbs/json_print.h"
 #include "verbs/verbs.h"
 
 static int refuse_algorithm(const struct options *opt, const struct object *obj,
@@ -52,20 +51,21 @@ static int prepare(const struct options *opt, const struct instance *old, struct
 static void print_json_upgraded(const struct instance *old, const struct bbr_abi *abi,
 				const struct swap *swap, unsigned int defaults, unsigned int users)
 {
-	struct json_object *o = json_object_new_object();
+	struct json j;
 
-	json_object_object_add(o, "name", json_object_new_string(old->name));
-	json_object_object_add(o, "map_id", json_object_new_int64(swap->map_id));
-	json_object_object_add(o, "version", json_object_new_string(abi->version));
-	json_object_object_add(o, "old_map_id", json_object_new_int64(old->map_id));
-	json_object_object_add(o, "old_version", json_object_new_string(old->abi.version));
-	json_object_object_add(o, "old_users", json_object_new_int64(users));
-	json_object_object_add(o, "defaults", json_object_new_int64(defaults));
-	json_object_object_add(o, "atomic", json_object_new_boolean(swap->atomic));
+	json_begin_pretty(&j, stdout);
+	json_add_string(&j, "name", old->name);
+	json_add_int(&j, "map_id", swap->map_id);
+	json_add_string(&j, "version", abi->version);
+	json_add_int(&j, "old_map_id", old->map_id);
+	json_add_string(&j, "old_version", old->abi.version);
+	json_add_int(&j, "old_users", users);
+	json_add_int(&j, "defaults", defaults);
+	json_add_bool(&j, "atomic", swap->atomic);
 	if (!swap->atomic)
-		json_object_object_add(o, "gap_us", json_object_new_int64(swap->gap_ns / 1000));
-	json_object_object_add(o, "next_is_atomic", json_object_new_boolean(!swap->why_plain));
-	json_print(o);
+		json_add_int(&j, "gap_us", swap->gap_ns / 1000);
+	json_add_bool(&j, "next_is_atomic", !swap->why_plain);
+	json_end(&j);
 }
 
 static void print_upgraded(const struct instance *old, const struct bbr_abi *abi,
@@ -96,8 +96,9 @@ static void say_still_running(const struct instance *old)
 		       now.abi.version, now.map_id);
 }
 
-int verb_upgrade(const struct options *opt, int argc, char **argv)
+int verb_upgrade(void *options, int argc, char **argv)
 {
+	const struct options *opt = options;
 	struct object obj;
 	struct instance old;
 	struct swap swap;
@@ -106,7 +107,7 @@ int verb_upgrade(const struct options *opt, int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	if (!have_caps("cannot upgrade") || lock_instances())
+	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_get(opt->name, &old);
 	if (ret)

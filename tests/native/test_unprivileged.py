@@ -5,6 +5,7 @@ test_privileges.py.
 """
 import os
 import pathlib
+import re
 import shutil
 import tempfile
 
@@ -13,52 +14,103 @@ import pytest
 from system import registered
 from tool import REFUSED, USAGE, Tool
 
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"]
-NEEDED = ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN", "CAP_SYS_ADMIN"]
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+CAPABILITY = re.compile(r"CAP_[A-Z_]+")
+LOOK = {"CAP_SYS_ADMIN"}
+CHANGE = {"CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN", "CAP_SYS_ADMIN"}
 
-COMMANDS = {
-    "bbrctl": [["check"], ["load", "--name", "bbrt_no"], ["unload"], ["status"], ["show"], ["set", "bw_win=11"],
-               ["reset"], ["attach", "--cgroup", "bbrt_no"], ["detach", "--cgroup", "bbrt_no"],
-               ["upgrade"], ["save"],
-               ["profile", "list"], ["profile", "add", "a", "bw_win=11"], ["profile", "delete", "a"],
-               ["profile", "copy", "a", "b"], ["profile", "show", "a"], ["rule", "list"], ["rule", "flush"],
-               ["rule", "add", "--dport", "1", "--profile", "a"], ["rule", "delete", "1"], ["rule", "test", "::1"]],
-}
+# What each needs; a recipe for each verb, and none of them does anything where it is refused.
+COMMANDS = [
+    (CHANGE, [["check"], ["load", "--name", "bbrt_no"], ["unload"], ["set", "bw_win=11"], ["reset"], ["upgrade"],
+              ["attach", "--cgroup", "bbrt_no"], ["detach", "--cgroup", "bbrt_no"],
+              ["profile", "add", "a", "bw_win=11"], ["profile", "delete", "a"], ["profile", "copy", "a", "b"],
+              ["rule", "add", "--dport", "1", "--profile", "a"], ["rule", "delete", "1"], ["rule", "flush"],
+              ["restore", "FILE"], ["migrate", "--from", "bbrt_no", "--to", "reno"]]),
+    (LOOK | {"CAP_NET_ADMIN"}, [["status"]]),
+    (LOOK, [["show"], ["save"], ["profile", "list"], ["profile", "show", "a"], ["rule", "list"], ["rule", "test", "::1"]]),
+]
+ALL = [(needs, command) for needs, commands in COMMANDS for command in commands]
 
 
-@pytest.fixture
-def copies(build):
-    """The tools where everybody may read and run them, which the build's folder need not be."""
+def words(command):
+    """The verb's: those before its options and arguments."""
+    return command[:2] if command[0] in ("profile", "rule") else command[:1]
+
+
+@pytest.fixture(scope="session")
+def bbrctl(build):
+    """It is where everybody may read and run it, which the build's folder need not be, with a file to restore."""
     directory = pathlib.Path(tempfile.mkdtemp(prefix="bbrt"))
     os.chmod(directory, 0o755)
-    for name in COMMANDS:
-        assert (build / name).is_file(), f"{build / name} is missing: run `make tests`"
-        shutil.copy(build / name, directory)
-        os.chmod(directory / name, 0o755)
-    yield directory
+    assert (build / "bbrctl").is_file(), f"{build / 'bbrctl'} is missing: run `make tests`"
+    shutil.copy(build / "bbrctl", directory)
+    os.chmod(directory / "bbrctl", 0o755)
+    tool = Tool(directory / "bbrctl")
+    tool.saved = directory / "saved"
+    tool.saved.write_text("[default]\n[rules]\n")
+    yield tool
     shutil.rmtree(directory)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_nobody_is_told_what_is_missing(copies, name):
-    for command in COMMANDS[name]:
-        err = Tool(copies / name)(*command, status=REFUSED, prefix=NOBODY, cwd="/").err
-        assert all(capability in err for capability in NEEDED), err
+def missing(bbrctl, command, prefix):
+    """What it says that it lacks, in its first line; the second is the remedy, with all that it needs."""
+    command = [bbrctl.saved if word == "FILE" else word for word in command]
+    lacks, remedy = bbrctl(*command, status=REFUSED, prefix=prefix, cwd="/").err.splitlines()
+    assert lacks.startswith(f"bbrctl: {' '.join(words(command))}: this process lacks CAP_")
+    return set(CAPABILITY.findall(lacks)), set(CAPABILITY.findall(remedy))
+
+
+def nobody_with(capabilities):
+    which = ",".join(["-all", *(f"+{short(capability)}" for capability in sorted(capabilities))])
+    return [*NOBODY, f"--inh-caps={which}", f"--ambient-caps={which}"]
+
+
+def short(capability):
+    return capability.removeprefix("CAP_").lower()
+
+
+def test_every_verb_is_in_here(bbrctl):
+    verbs = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", bbrctl("--help").out, re.M)
+    assert len(verbs) > 20 and set(verbs) == {" ".join(words(command)) for _, command in ALL}
+
+
+@pytest.mark.parametrize("needs, command", ALL, ids=lambda x: " ".join(x) if isinstance(x, list) else "")
+def test_help_says_what_it_needs(bbrctl, needs, command):
+    (line,) = re.findall(r"^Needs (.*); gives up all others", bbrctl(*words(command), "--help").out, re.M)
+    assert set(CAPABILITY.findall(line.partition(" and uses, if it has them, ")[0])) == needs
+
+
+@pytest.mark.parametrize("needs, command", ALL, ids=lambda x: " ".join(x) if isinstance(x, list) else "")
+def test_nobody_is_told_what_is_missing(bbrctl, needs, command):
+    assert missing(bbrctl, command, [*NOBODY, "--bounding-set=-all", "--inh-caps=-all"]) == (needs, needs)
     assert "bbrt_no" not in registered()
 
 
-@pytest.mark.parametrize("capability", NEEDED)
-@pytest.mark.parametrize("name", COMMANDS)
-def test_root_without_one_capability_is_told_which(copies, name, capability):
-    short = capability.removeprefix("CAP_").lower()
-    for command in COMMANDS[name]:
-        err = Tool(copies / name)(*command, status=REFUSED, prefix=["setpriv", f"--bounding-set=-{short}"]).err
-        assert capability in err and not any(c in err for c in NEEDED if c != capability), err
+@pytest.mark.parametrize("needs, command", ALL, ids=lambda x: " ".join(x) if isinstance(x, list) else "")
+def test_one_that_is_missing_is_named(bbrctl, needs, command):
+    for capability in sorted(needs):
+        for prefix in ["setpriv", f"--bounding-set=-{short(capability)}"], nobody_with(needs - {capability}):
+            assert missing(bbrctl, command, prefix) == ({capability}, needs)
     assert "bbrt_no" not in registered()
 
 
-def test_nobody_may_ask_for_the_defaults_and_help(copies):
-    bbrctl = Tool(copies / "bbrctl")
-    assert bbrctl.json("show", "--defaults", prefix=NOBODY)["params"]
-    bbrctl("--help", prefix=NOBODY)
-    bbrctl("set", "bw_win=0", prefix=NOBODY, status=USAGE)
+@pytest.mark.parametrize("args, needs", [(["show"], LOOK), (["save"], LOOK), (["profile", "list"], LOOK),
+                                         (["rule", "list"], LOOK), (["rule", "test", "::1"], LOOK),
+                                         (["status"], LOOK | {"CAP_NET_ADMIN"}), (["profile", "show", "default"], LOOK)])
+def test_nobody_with_just_what_it_needs_sees_what_root_sees(bbrctl, load, args, needs):
+    name = load("bw_win=11")
+    bbrctl("profile", "add", "--name", name, "tsunami")
+    bbrctl("rule", "add", "--name", name, "--dport", 443, "--profile", "tsunami")
+    as_root = bbrctl.json(*args, "--name", name)
+    as_nobody = bbrctl.json(*args, "--name", name, prefix=nobody_with(needs))
+    for seen in as_root, as_nobody:
+        if args == ["status"]:  # of all namespaces, which it takes one more to find
+            seen[0].pop("default_in")
+    assert as_nobody == as_root and as_root
+
+
+def test_nobody_may_ask_for_the_defaults_and_help(bbrctl):
+    nobody = [*NOBODY, "--bounding-set=-all", "--inh-caps=-all"]
+    assert bbrctl.json("show", "--defaults", prefix=nobody)["params"]
+    bbrctl("--help", prefix=nobody)
+    bbrctl("set", "bw_win=0", prefix=nobody, status=USAGE)

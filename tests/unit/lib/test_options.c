@@ -51,8 +51,12 @@ static bool option_number(const char *option, const char *value, void *to)
 	return false;
 }
 
-static const struct option_def common[] = {
+static const struct option_def every_verb[] = {
 	{ "json", 'j', NULL, option_flag, offsetof(struct choices, json), "JSON" },
+	{},
+};
+
+static const struct option_def common[] = {
 	{ "name", 'n', "NAME", option_text, offsetof(struct choices, name), "the name" },
 	{},
 };
@@ -122,11 +126,17 @@ static const struct privileges_of privileges[] = {
 	{},
 };
 
+static void print_notes(FILE *to)
+{
+	fputs("Its notes.\n", to);
+}
+
 static const struct program program = {
 	.name = "tool",
 	.version = "1.2.3",
 	.about = "About the tool.",
-	.notes = "Its notes.",
+	.print_notes = print_notes,
+	.options = every_verb,
 	.verbs = verbs,
 	.privileges = privileges,
 	.verbs_take_privileges = true,
@@ -343,7 +353,8 @@ static void test_help_of_the_program(void **state)
 				    "  rule list  does rule list\n"
 				    "  ruler      does ruler\n"
 				    "\nOptions of every verb; `tool VERB --help` tells its own:\n"
-				    "  -v, --verbose       show messages of libbpf as well\n"
+				    "  -j, --json          JSON\n"
+				    "  -v, --verbose       show what libbpf and the verifier say\n"
 				    "  -h, --help          this help\n"
 				    "      --version       the version\n"
 				    "\nIts notes.\n");
@@ -369,17 +380,18 @@ static void test_help_of_a_verb(void **state)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		assert_int_equal(call(lines[i]), EXIT_DONE);
 		assert_null(ran.verb);
-		assert_string_equal(out, "usage: tool load [options] ARG\n\ndoes load\n\n"
-					 "      --set KEY=VALUE a value;\n"
-					 "                      may be given more than once\n"
-					 "  -N, --number N      a number\n"
-					 "  -w, --where PLACE   the place\n"
-					 "  -j, --json          JSON\n"
-					 "  -n, --name NAME     the name\n"
-					 "  -v, --verbose       show messages of libbpf as well\n"
-					 "  -h, --help          this help\n"
-					 "      --version       the version\n"
-					 "\nNeeds CAP_NET_ADMIN; gives up all others.\n");
+		assert_string_equal(out,
+				    "usage: tool load [options] ARG\n\ndoes load\n\n"
+				    "      --set KEY=VALUE a value;\n"
+				    "                      may be given more than once\n"
+				    "  -N, --number N      a number\n"
+				    "  -w, --where PLACE   the place\n"
+				    "  -n, --name NAME     the name\n"
+				    "  -j, --json          JSON\n"
+				    "  -v, --verbose       show what libbpf and the verifier say\n"
+				    "  -h, --help          this help\n"
+				    "      --version       the version\n"
+				    "\nNeeds CAP_NET_ADMIN; gives up all others.\n");
 	}
 }
 

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What bbrctl's verbs take, and what they need. */
+#include <stdio.h>
+#include <string.h>
+
+#include "caps.h"
+#include "descriptor.h"
+#include "err.h"
+#include "verbs/verbs.h"
+
+#define MANY 64 /* keys, values */
+
+/* A name that the kernel takes for a congestion control. */
+static bool option_name(const char *option, const char *name, void *to)
+{
+	struct options *opt = to;
+	size_t len =
+		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.");
+
+	if (!len || len >= BBR_NAME_LEN || name[len]) {
+		err("%s %s: a name is 1 to %d characters of A-Z a-z 0-9 _ .", option, name,
+		    BBR_NAME_LEN - 1);
+		return false;
+	}
+	opt->name = name;
+	opt->name_given = true;
+	return true;
+}
+
+#define MEMBER(m) offsetof(struct options, m)
+
+#define NAME { "name", 0, "NAME", option_name, 0, "the instance, bpf_bbr unless told" }
+#define PROFILE(arg, help) { "profile", 0, arg, option_text, MEMBER(profile), help }
+#define ALGORITHM(help) { "algorithm", 0, "ALGORITHM", option_text, MEMBER(algorithm), help }
+#define OBJECT(help) { "object", 0, "FILE", option_text, MEMBER(object), help }
+#define NETNS(help) { "netns", 0, "N", option_text, MEMBER(netns), help }
+#define CGROUP(help) { "cgroup", 0, "PATH", option_text, MEMBER(filter.cgroup), help }
+#define END \
+	{   \
+	}
+
+static const struct option_def every_verb[] = {
+	{ "json", 'j', NULL, option_flag, MEMBER(json), "JSON instead of text" },
+	END,
+};
+
+static const struct option_def instance[] = { NAME, END };
+
+static const struct option_def dst[] = {
+	{ "dst", 0, "PREFIX", option_text, MEMBER(filter.dst),
+	  "connections to these addresses: 10.0.0.0/8, 2001:db8::1" },
+	END,
+};
+
+static const struct option_def filter[] = {
+	{ "dport", 0, "N", option_text, MEMBER(filter.dport), "with this remote port" },
+	{ "sport", 0, "N", option_text, MEMBER(filter.sport), "with this local port" },
+	CGROUP("of this cgroup, and of those below it"),
+	{ "mark", 0, "N", option_text, MEMBER(filter.mark), "with this mark (SO_MARK)" },
+	END,
+};
+
+static const struct option_def load[] = {
+	NAME,
+	ALGORITHM("that of the instance, bbr unless told"),
+	PROFILE("PROFILE|FILE", "the values of a profile, or of the only one in a file"),
+	{ "set", 0, "KEY=VALUE", option_append, MEMBER(set),
+	  "a parameter (may be given more than once)" },
+	OBJECT("a BPF object instead of the one in bbrctl"),
+	{ "default", 0, NULL, option_flag, MEMBER(make_default),
+	  "make it the default of a network namespace, ours unless told" },
+	NETNS("with --default: of this one, a name of /run/netns or a path"),
+	END,
+};
+
+static const struct option_def unload[] = {
+	NAME,
+	{ "migrate", 0, "CC", option_text, MEMBER(migrate),
+	  "give its connections this congestion control first" },
+	END,
+};
+
+static const struct option_def show[] = {
+	NAME,
+	PROFILE("PROFILE", "that of this profile; otherwise of the default one"),
+	{ "defaults", 0, NULL, option_flag, MEMBER(defaults), "of no instance: the defaults" },
+	ALGORITHM("with --defaults: those of this one, bbr unless told"),
+	END,
+};
+
+static const struct option_def set[] = {
+	NAME,
+	PROFILE("PROFILE", "that of this profile; otherwise of the default one"),
+	END,
+};
+
+static const struct option_def profile_add[] = {
+	NAME,
+	PROFILE("FILE", "the profile of this name in a file"),
+	END,
+};
+
+static const struct option_def rule_add[] = {
+	NAME,
+	PROFILE("PROFILE", "what they get"),
+	{ "before", 0, "K", option_text, MEMBER(before),
+	  "before the rule with this number; otherwise as the last one" },
+	END,
+};
+
+static const struct option_def migrate[] = {
+	{ "from", 0, "CC", option_text, MEMBER(from), "connections with this congestion control" },
+	{ "to", 0, "CC", option_text, MEMBER(to), "get this one" },
+	NETNS("of this network namespace; otherwise of all"),
+	{ "listeners", 0, NULL, option_flag, MEMBER(listeners),
+	  "listening sockets as well, and so what they accept later" },
+	{ "dry-run", 0, NULL, option_flag, MEMBER(dry_run), "only say which" },
+	END,
+};
+
+static const struct option_def upgrade[] = {
+	NAME,
+	OBJECT("a BPF object instead of the one in bbrctl"),
+	END,
+};
+
+static const struct option_def attach[] = {
+	CGROUP("which one"),
+	NAME,
+	PROFILE("PROFILE", "give its connections this profile, by a rule"),
+	END,
+};
+
+static const struct option_def detach[] = { CGROUP("which one"), NAME, END };
+
+static void init(void *options)
+{
+	struct options *opt = options;
+
+	opt->name = algorithms[0]->instance;
+}
+
+/* VERB(its words, its function, its arguments, how many of them at least and at most, what it does, its options...) */
+#define VERB(words, function, arguments, lowest, highest, does, ...)                               \
+	&(const struct verb)                                                                       \
+	{                                                                                          \
+		.name = words, .args = arguments, .brief = does,                                   \
+		.groups = (const struct option_group[]){ __VA_ARGS__, {} }, .min_args = lowest,    \
+		.max_args = highest, .size = sizeof(struct options), .init = init, .run = function \
+	}
+
+static const struct verb *const verbs[] = {
+	VERB("check", verb_check, "", 0, 0, "can this machine run bpf_bbr? loads it for a moment",
+	     {}),
+	VERB("load", verb_load, "", 0, 0,
+	     "load an instance; make it the default of a network namespace", { load, 0 }),
+	VERB("unload", verb_unload, "", 0, 0,
+	     "unload it; its connections are moved, or keep it until they close", { unload, 0 }),
+	VERB("status", verb_status, "", 0, 0, "which instances are loaded", { instance, 0 }),
+	VERB("show", verb_show, "[KEY]...", 0, MANY, "parameters: value, default, range, meaning",
+	     { show, 0 }),
+	VERB("set", verb_set, "KEY=VALUE...", 1, MANY,
+	     "change parameters, all at once; live connections follow", { set, 0 }),
+	VERB("reset", verb_reset, "[KEY]...", 0, MANY, "back to the defaults", { set, 0 }),
+	VERB("profile list", verb_profile_list, "", 0, 0,
+	     "the profiles that an instance has, and those that it can get", { instance, 0 }),
+	VERB("profile show", verb_profile_show, "PROFILE", 1, 1, "parameters of one of them",
+	     { instance, 0 }),
+	VERB("profile add", verb_profile_add, "PROFILE [KEY=VALUE]...", 1, MANY,
+	     "add one that is known, one of a file, or a new one", { profile_add, 0 }),
+	VERB("profile copy", verb_profile_copy, "PROFILE NEW [KEY=VALUE]...", 2, MANY,
+	     "add a copy of one, with changes", { instance, 0 }),
+	VERB("profile delete", verb_profile_delete, "PROFILE", 1, 1,
+	     "take one away; its connections keep it until they close", { instance, 0 }),
+	VERB("rule list", verb_rule_list, "", 0, 0,
+	     "which connections get which profile: the first rule that matches", { instance, 0 }),
+	VERB("rule add", verb_rule_add, "--profile PROFILE", 0, 0, "give new connections a profile",
+	     { rule_add, 0 }, { dst, 0 }, { filter, 0 }),
+	VERB("rule delete", verb_rule_delete, "[K]", 0, 1,
+	     "take a rule away, by its number or by what it asks for", { instance, 0 }, { dst, 0 },
+	     { filter, 0 }),
+	VERB("rule flush", verb_rule_flush, "", 0, 0, "take all rules away", { instance, 0 }),
+	VERB("rule test", verb_rule_test, "ADDR", 1, 1,
+	     "which rule and profile a connection would get", { instance, 0 }, { filter, 0 }),
+	VERB("save", verb_save, "", 0, 0, "an instance's profiles and rules, as text",
+	     { instance, 0 }),
+	VERB("restore", verb_restore, "FILE", 1, 1,
+	     "make them those of a saved file, all or nothing", { instance, 0 }),
+	VERB("migrate", verb_migrate, "--from CC --to CC", 0, 0,
+	     "give live connections another congestion control", { migrate, 0 }, { dst, 0 },
+	     { filter, 0 }),
+	VERB("upgrade", verb_upgrade, "", 0, 0,
+	     "other code under its name; open connections keep theirs", { upgrade, 0 }),
+	VERB("attach", verb_attach, "--cgroup PATH", 0, 0,
+	     "new connections of a cgroup use it, whatever the application", { attach, 0 }),
+	VERB("detach", verb_detach, "--cgroup PATH", 0, 0,
+	     "new connections of the cgroup no longer do", { detach, 0 }),
+	NULL,
+};
+
+/*
+ * CAP_SYS_ADMIN is for bpf(2)'s *_GET_FD_BY_ID and *_GET_NEXT_ID, by which a loaded instance is found; the others are
+ * for loading one. CAP_NET_ADMIN is also for asking which programs a cgroup has, before Linux 6.10.
+ */
+#define LOOK CAP(SYS_ADMIN)
+#define CHANGE (LOOK | CAP(BPF) | CAP(PERFMON) | CAP(NET_ADMIN))
+/* Files as root is used to; CAP_DAC_READ_SEARCH is for a cgroup by its id as well (open_by_handle_at(2)). */
+#define FILES (CAP(DAC_READ_SEARCH) | CAP(DAC_OVERRIDE))
+/* The namespaces of other users' processes, through /proc/PID/ns. */
+#define EVERY_NETNS CAP(SYS_PTRACE)
+
+static const struct privileges_of privileges[] = {
+	{ "status", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = EVERY_NETNS } },
+	{ "show", NULL, { .needs = LOOK } },
+	{ "show", "defaults", { .spares = PRIVILEGES_ALL } },
+	{ "profile list", NULL, { .needs = LOOK } },
+	{ "profile show", NULL, { .needs = LOOK } },
+	{ "rule list", NULL, { .needs = LOOK, .may = CAP(DAC_READ_SEARCH) } },
+	{ "rule test", NULL, { .needs = LOOK, .may = CAP(DAC_READ_SEARCH) } },
+	{ "save", NULL, { .needs = LOOK, .may = CAP(DAC_READ_SEARCH) } },
+	{ "check", NULL, { .needs = CHANGE } },
+	{ "load", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
+	{ "unload", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
+	{ "set", NULL, { .needs = CHANGE, .may = FILES } },
+	{ "reset", NULL, { .needs = CHANGE, .may = FILES } },
+	{ "profile add", NULL, { .needs = CHANGE, .may = FILES } },
+	{ "profile copy", NULL, { .needs = CHANGE, .may = FILES } },
+	{ "profile delete", NULL, { .needs = CHANGE, .may = FILES } },
+	{ "rule add", NULL, { .needs = CHANGE, .may = FILES } },
+	{ "rule delete", NULL, { .needs = CHANGE, .may = FILES } },
+	{ "rule flush", NULL, { .needs = CHANGE, .may = FILES } },
+	{ "restore", NULL, { .needs = CHANGE, .may = FILES } },
+	{ "migrate", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
+	{ "upgrade", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
+	{ "attach", NULL, { .needs = CHANGE, .may = FILES } },
+	{ "detach", NULL, { .needs = CHANGE, .may = FILES } },
+	{},
+};
+
+int algorithm_option(const struct options *opt, const struct algorithm **algorithm)
+{
+	*algorithm = opt->algorithm ? algorithm_find(opt->algorithm) : algorithms[0];
+	if (*algorithm)
+		return EXIT_DONE;
+	err("--algorithm %s: bbrctl does not know this algorithm", opt->algorithm);
+	fputs("  it knows:", stderr);
+	for (size_t i = 0; i < n_algorithms; i++)
+		fprintf(stderr, " %s", algorithms[i]->name);
+	fputc('\n', stderr);
+	return EXIT_USAGE;
+}
+
+static void print_notes(FILE *out)
+{
+	fputs("ALGORITHM is", out);
+	for (size_t i = 0; i < n_algorithms; i++)
+		fprintf(out, " %s%s", i ? "or " : "", algorithms[i]->name);
+	fputs(".\nExit status: 0 done, 1 wrong command line, 2 refused by the kernel or the system,\n"
+	      "3 nothing to do.\n",
+	      out);
+}
+
+const struct program bbrctl = {
+	.name = "bbrctl",
+	.version = BBR_VERSION,
+	.about = "Loads and tunes bpf_bbr, BBR congestion control as a BPF program.",
+	.print_notes = print_notes,
+	.options = every_verb,
+	.verbs = verbs,
+	.privileges = privileges,
+	.verbs_take_privileges = true,
+};
