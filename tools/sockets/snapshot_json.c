@@ -4,8 +4,6 @@
  */
 #include <limits.h>
 
-#include <json-c/json.h>
-
 #include "cgroup_paths.h"
 #include "event/event.h"
 #include "json.h"
@@ -35,28 +33,23 @@ static void add_socket(struct json *j, const struct snapshot *c)
 	add_int(j, "bound_ifindex", c, s->bound_ifindex);
 }
 
-static struct json_object *process(const struct owners *owners, const struct owner *owner)
-{
-	struct json_object *o = json_object_new_object();
-	char name[PROCESS_NAME_LEN];
-
-	printable_name(name, sizeof(name), owners_name(owners, owner->pid));
-	json_object_object_add(o, "pid", json_object_new_int64(owner->pid));
-	json_object_object_add(o, "name", json_object_new_string(name));
-	json_object_object_add(o, "fd", json_object_new_int64(owner->fd));
-	return o;
-}
-
 static void add_processes(struct json *j, const struct owners *owners, __u64 inode)
 {
-	struct json_object *list = json_object_new_array();
+	char name[PROCESS_NAME_LEN];
 	size_t n;
 	const struct owner *owner = owners_of(owners, inode, &n);
 
-	for (size_t i = 0; i < n; i++)
-		json_object_array_add(list, process(owners, &owner[i]));
-	json_add_raw(j, "processes", json_object_to_json_string_ext(list, JSON_C_TO_STRING_PLAIN));
-	json_object_put(list);
+	json_open_array(j, "processes");
+	for (size_t i = 0; i < n; i++) {
+		json_open_object(j, NULL);
+		json_add_int(j, "pid", owner[i].pid);
+		json_add_string(
+			j, "name",
+			printable_name(name, sizeof(name), owners_name(owners, owner[i].pid)));
+		json_add_int(j, "fd", owner[i].fd);
+		json_close(j);
+	}
+	json_close(j);
 }
 
 static void add_cgroup(struct json *j, struct cgroup_paths *paths, __u64 id)

@@ -12,6 +12,7 @@
 #include "err.h"
 #include "event/filter.h"
 #include "cli/interrupt.h"
+#include "json.h"
 #include "options.h"
 #include "recording/record_output.h"
 #include "source.h"
@@ -135,19 +136,19 @@ static void print_summary_text(const struct record *r, const struct watch_totals
 
 static void print_summary(const struct record *r, const struct watch_totals *t)
 {
-	struct json_object *o;
+	struct json j;
 
 	if (!r->json) {
 		print_summary_text(r, t);
 		return;
 	}
-	o = watch_summary_object(t);
+	watch_summary_begin(&j, t);
 	if (r->config.watch.filter)
-		watch_summary_add(o, "not_matched", t->counters.not_matched);
-	watch_summary_add(o, "not_recorded", r->not_written);
-	watch_summary_add(o, "bytes", record_output_bytes(&r->output));
-	watch_summary_add(o, "files", r->output.files + 1);
-	watch_summary_print(o);
+		json_add_int(&j, "not_matched", t->counters.not_matched);
+	json_add_int(&j, "not_recorded", r->not_written);
+	json_add_int(&j, "bytes", record_output_bytes(&r->output));
+	json_add_int(&j, "files", r->output.files + 1);
+	watch_summary_end(&j);
 }
 
 static int record(struct record *r)

@@ -15,6 +15,7 @@
 #include "event/filter.h"
 #include "event/event.h"
 #include "cli/interrupt.h"
+#include "json.h"
 #include "options.h"
 #include "source.h"
 #include "watch_summary.h"
@@ -142,13 +143,14 @@ static void print_summary_text(const struct stream *s, const struct watch_totals
 
 static void print_summary_json(const struct stream *s, const struct watch_totals *t)
 {
-	struct json_object *o = watch_summary_object(t);
+	struct json j;
 
-	watch_summary_add(o, "connections", s->connections.seen);
-	watch_summary_add(o, "not_shown", s->not_shown);
+	watch_summary_begin(&j, t);
+	json_add_int(&j, "connections", s->connections.seen);
+	json_add_int(&j, "not_shown", s->not_shown);
 	if (s->config.watch.filter)
-		watch_summary_add(o, "not_matched", t->counters.not_matched);
-	watch_summary_print(o);
+		json_add_int(&j, "not_matched", t->counters.not_matched);
+	watch_summary_end(&j);
 }
 
 static void print_summary(struct stream *s, const struct watch_totals *t)

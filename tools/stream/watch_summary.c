@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 
-#include <json-c/json.h>
-
 #include "clock.h"
 #include "event/event.h"
+#include "json.h"
 #include "watch_summary.h"
 
 void watch_summary_count(const char *what, __u64 n)
@@ -34,42 +33,33 @@ void watch_summary_kinds(const char *what, __u64 total, const __u64 *by_kind)
 	fprintf(stderr, "%s\n", total && before[0] == ',' ? ")" : "");
 }
 
-void watch_summary_add(struct json_object *o, const char *key, __u64 value)
+static void open_kinds(struct json *j, const char *key, __u64 total, const __u64 *by_kind)
 {
-	json_object_object_add(o, key, json_object_new_int64(value));
-}
-
-static struct json_object *kinds_object(__u64 total, const __u64 *by_kind)
-{
-	struct json_object *o = json_object_new_object();
-
+	json_open_object(j, key);
 	for (int i = 0; i < BBR_EV_KINDS; i++)
-		watch_summary_add(o, event_kind_name(i), by_kind[i]);
-	watch_summary_add(o, "total", total);
-	return o;
+		json_add_int(j, event_kind_name(i), by_kind[i]);
+	json_add_int(j, "total", total);
 }
 
-struct json_object *watch_summary_object(const struct watch_totals *t)
+void watch_summary_begin(struct json *j, const struct watch_totals *t)
 {
 	const struct counters *c = &t->counters;
-	struct json_object *o = json_object_new_object();
-	struct json_object *drops = kinds_object(counters_drops(c), c->drops);
 
-	watch_summary_add(drops, "unknown", c->drops_unknown);
-	watch_summary_add(o, "watched_ms", t->watched_ns / NS_PER_MS);
-	watch_summary_add(o, "unwatched_ms", t->unwatched_ns / NS_PER_MS);
-	watch_summary_add(o, "acks", c->acks);
-	watch_summary_add(o, "seq", c->seq);
-	json_object_object_add(o, "events", kinds_object(counters_received(c), c->received));
-	json_object_object_add(o, "drops", drops);
-	return o;
+	json_begin(j, stdout);
+	json_open_object(j, "summary");
+	json_add_int(j, "watched_ms", t->watched_ns / NS_PER_MS);
+	json_add_int(j, "unwatched_ms", t->unwatched_ns / NS_PER_MS);
+	json_add_int(j, "acks", c->acks);
+	json_add_int(j, "seq", c->seq);
+	open_kinds(j, "events", counters_received(c), c->received);
+	json_close(j);
+	open_kinds(j, "drops", counters_drops(c), c->drops);
+	json_add_int(j, "unknown", c->drops_unknown);
+	json_close(j);
 }
 
-void watch_summary_print(struct json_object *o)
+void watch_summary_end(struct json *j)
 {
-	struct json_object *line = json_object_new_object();
-
-	json_object_object_add(line, "summary", o);
-	printf("%s\n", json_object_to_json_string_ext(line, JSON_C_TO_STRING_PLAIN));
-	json_object_put(line);
+	json_close(j);
+	json_end(j);
 }

@@ -7,16 +7,14 @@
 
 #include "watch/monitor.h"
 
-struct json_object;
+struct json;
 
 void watch_summary_watched(const struct watch_totals *t);
 void watch_summary_count(const char *what, __u64 n);
 void watch_summary_kinds(const char *what, __u64 total, const __u64 *by_kind);
 
-void watch_summary_add(struct json_object *o, const char *key, __u64 value);
-/* All of the totals, to be added to and put. */
-struct json_object *watch_summary_object(const struct watch_totals *t);
-/* Prints {"summary": object} on stdout, and puts it. */
-void watch_summary_print(struct json_object *o);
+/* {"summary": {...}} on stdout: members may be added between beginning, with all of the totals, and end. */
+void watch_summary_begin(struct json *j, const struct watch_totals *t);
+void watch_summary_end(struct json *j);
 
 #endif
