@@ -255,7 +255,8 @@ static void print_notes(FILE *out)
 	fputs("ALGORITHM is", out);
 	for (size_t i = 0; i < n_algorithms; i++)
 		fprintf(out, " %s%s", i ? "or " : "", algorithms[i]->name);
-	fputs(".\nExit status: 0 done, 1 wrong command line, 2 refused by the kernel or the system,\n"
+	fputs(".\nExit status: 0 done, 1 wrong command line, 2 refused by the kernel or the "
+	      "system,\n"
 	      "3 nothing to do.\n",
 	      out);
 }
