@@ -4,6 +4,8 @@
 # before what each step prints; toy_steps.py judges it. Needs bbrctl and bbrmon with the toy inside, flow and
 # bpftool in PATH; $TOY_OBJECT, bpf_toy.bpf.o; $TOY_NAME and $BBR_NAME, for the instances; a folder $WORK. The flows go over
 # loopback at 10 Mbit/s, to $PORT.
+exec 2>&1
+
 step() {
 	echo "== $1"
 }
@@ -25,7 +27,7 @@ bbrctl load --algorithm toy --name "$TOY_NAME"
 bbrctl load --name "$BBR_NAME"
 bbrctl set --name "$TOY_NAME" window=24
 bbrctl -j show --name "$TOY_NAME"
-bbrctl set --name "$TOY_NAME" high_gain=3 2>&1
+bbrctl set --name "$TOY_NAME" high_gain=3
 bbrctl -j status
 
 step flows
@@ -38,17 +40,20 @@ for name in "$TOY_NAME" "$BBR_NAME"; do
 		sleep 0.1
 	done
 done
-send -C "$TOY_NAME" send:3000 &
+send -C "$TOY_NAME" send:8000 &
 toy=$!
-send -C "$BBR_NAME" send:3000 &
+send -C "$BBR_NAME" send:8000 &
 bbr=$!
-sleep 1.5
+sleep 1
+send -C "$TOY_NAME" send:6000 >/dev/null &
+second=$!
+sleep 0.5
 bbrmon snapshot -j --name "$TOY_NAME" --name "$BBR_NAME" >"$WORK/snapshot"
 bbrmon snapshot "mode FIXED" >"$WORK/snapshot.text"
 bbrmon snapshot -j --name "$TOY_NAME" --sort -acks_seen >"$WORK/sorted"
 bbrmon export --once --name "$TOY_NAME" --name "$BBR_NAME" >"$WORK/once"
 bbrctl set --name "$TOY_NAME" window=12
-wait $toy $bbr
+wait $toy $bbr $second
 sleep 0.3 # the server closes its ends
 kill -INT $stream $record
 wait $stream $record
@@ -70,9 +75,9 @@ step export-once
 cat "$WORK/once"
 
 step replay
-bbrmon stream -j --read "$WORK/toy.rec" | grep -c '"event":"ack"'
+bbrmon stream -j --read "$WORK/toy.rec" 2>/dev/null | grep -c '"event":"ack"'
 grep -c '"event":"ack"' "$WORK/events"
-bbrmon stream --read "$WORK/toy.rec" --name "$TOY_NAME" | tail -1
+bbrmon stream --read "$WORK/toy.rec" --name "$TOY_NAME" 2>/dev/null | tail -1
 
 step top
 bbrmon top --batch --read "$WORK/toy.rec" --speed 0 -j --count 1

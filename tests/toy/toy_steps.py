@@ -72,7 +72,7 @@ def check_stream(flows, text, toy, bbr):
 
 
 def check_snapshot(found, toy, bbr):
-    states = {o["instance"]: o for o in objects(found["snapshot"]) if o["bytes_acked"] > 0}
+    states = {o["instance"]: o for o in reversed(objects(found["snapshot"])) if o["bytes_acked"] > 0}
     assert set(states) == {toy, bbr}
     state = states[toy]
     assert state["event"] == "state" and state["mode"] == "FIXED" and state["cwnd"] == 24
