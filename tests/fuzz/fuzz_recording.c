@@ -16,8 +16,8 @@
 #include "err.h"
 #include "event/event.h"
 #include "fuzz.h"
-#include "recording/recording_reader.h"
-#include "recording/recording_writer.h"
+#include "recording/reader.h"
+#include "recording/writer.h"
 
 #define MAX_FILE (64 << 10)
 

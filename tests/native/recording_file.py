@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings of what never happened, in the format of ABI 2 (tools/recording/recording_abi2.h)."""
+"""Recordings of what never happened, in the format of ABI 2 (tools/recording/abi2.h)."""
 import struct
 import zlib
 

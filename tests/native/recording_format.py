@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Recordings, read and written by the words of tools/recording/recording.h and description.h: to compare bbrmon with, and
+Recordings, read and written by the words of tools/recording/format.h and description.h: to compare bbrmon with, and
 to make files that it does not write. Files of ABI 2 are made by recording_file.py.
 """
 import itertools

@@ -311,6 +311,11 @@ static bool read_condition(struct parser *p, struct field_condition *c)
 	return true;
 }
 
+static bool is_lane_of(const struct field *f, __u64 lane)
+{
+	return f->curve && lane < LANES && (lane != LANE_STATE || f->unit == FIELD_NAME);
+}
+
 /* Units, places and lanes of a later minor are shown as what is nearest. */
 static bool read_field_body(struct parser *p, struct field *f, const struct member **member)
 {
@@ -333,7 +338,7 @@ static bool read_field_body(struct parser *p, struct field *f, const struct memb
 	f->unknown = unknown;
 	f->needs = needs;
 	f->order = order;
-	f->lane = lane <= LANE_INFLIGHT && f->curve ? lane : LANE_NONE;
+	f->lane = is_lane_of(f, lane) ? lane : LANE_NONE;
 	return true;
 }
 

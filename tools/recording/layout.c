@@ -11,7 +11,7 @@
 
 #define WIDTH(member) sizeof(((struct bbr_event *)0)->member)
 #define MEMBER(name, member, net) \
-	{ name, offsetof(struct bbr_event, member), WIDTH(member), true, net },
+	{ name, offsetof(struct bbr_event, member), WIDTH(member), true, net, 0 },
 #define HOST(member) MEMBER(#member, member, false)
 #define NET(member) MEMBER(#member, member, true)
 
@@ -46,6 +46,7 @@ _Static_assert(0 OFTEN(PLUS, PLUS, PLUS_NAMED) SELDOM(PLUS, PLUS, PLUS_NAMED) ==
 		       BBR_EVENT_BASE - WIDTH(time_ns) - WIDTH(tag) - WIDTH(major),
 	       "every other member is there once");
 _Static_assert(LAYOUT_ROOM >= sizeof(struct bbr_event), "room for the members");
+_Static_assert(LAYOUT_ROOM / 8 <= 64, "a bit for each word");
 
 static struct layout *layouts;
 
@@ -136,8 +137,15 @@ static void free_layout(struct layout *l)
 	free(l);
 }
 
+static void note_words(struct member *m)
+{
+	m->words = 1ull << m->offset / 8 | 1ull << (m->offset + m->width - 1) / 8;
+}
+
 static const struct layout *add(struct layout *l)
 {
+	for (unsigned int i = 0; i < l->n_members; i++)
+		note_words(&l->members[i]);
 	l->id = crc32(0, l->description, l->description_size);
 	l->next = layouts;
 	layouts = l;

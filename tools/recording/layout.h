@@ -19,6 +19,7 @@ struct member {
 	__u8 width; /* bytes: 1, 2, 4 or 8 */
 	bool is_common; /* every event has it; the others are in the tail */
 	bool is_net; /* in network byte order */
+	__u64 words; /* which 8 bytes of the event it lies in, a bit each; not in the file */
 };
 
 struct layout {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE
 #include <poll.h>
-#include <search.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
 #include "err.h"
-#include "replay.h"
 #include "event/request.h"
+#include "replay.h"
 
 #define OPEN_WAIT_MS 500
 #define BATCH 256 /* events handed on in a call, */
@@ -16,56 +15,53 @@
 #define LONGEST_NS 1e18
 
 struct sampled {
-	__u32 tag;
-	__u64 conn;
-	__u64 time_ns;
+	struct conn_key key;
+	__u64 time_ns; /* of the last ACK that was handed on */
 };
 
-static int compare(const void *a, const void *b)
+static struct sampled *sampled_of(const struct conn_key *key)
 {
-	const struct sampled *x = a, *y = b;
+	return (struct sampled *)((char *)key - offsetof(struct sampled, key));
+}
 
-	if (x->conn != y->conn)
-		return x->conn < y->conn ? -1 : 1;
-	return x->tag < y->tag ? -1 : x->tag > y->tag;
+static void free_sampled(void *key)
+{
+	free(sampled_of(key));
 }
 
 /* Of a connection at most one ACK in the interval. */
-static bool is_due(struct replay *p, const struct bbr_event *e)
+static bool is_due(struct replay *p, const struct origin *origin, const struct bbr_event *e)
 {
-	struct sampled key = { .tag = e->tag, .conn = e->conn }, *copy;
-	struct sampled **found = tfind(&key, &p->sampled, compare);
+	struct conn_key key = conn_key_of(origin, e), *known = conn_map_find(&p->sampled, &key);
+	struct sampled *s;
 
-	if (found) {
-		if (e->time_ns - (*found)->time_ns < p->config->watch.request.interval_ns)
+	if (known) {
+		s = sampled_of(known);
+		if (e->time_ns - s->time_ns < p->config->watch.request.interval_ns)
 			return false;
-		(*found)->time_ns = e->time_ns;
+		s->time_ns = e->time_ns;
 		return true;
 	}
-	copy = malloc(sizeof(*copy));
-	if (!copy)
+	s = malloc(sizeof(*s));
+	if (!s)
 		return true;
-	key.time_ns = e->time_ns;
-	*copy = key;
-	if (!tsearch(copy, &p->sampled, compare))
-		free(copy);
+	*s = (struct sampled){ key, e->time_ns };
+	if (!conn_map_add(&p->sampled, &s->key))
+		free(s);
 	return true;
 }
 
-static void forget(struct replay *p, const struct bbr_event *e)
+static void forget(struct replay *p, const struct origin *origin, const struct bbr_event *e)
 {
-	struct sampled key = { .tag = e->tag, .conn = e->conn };
-	struct sampled **found = tfind(&key, &p->sampled, compare);
-	struct sampled *gone;
+	struct conn_key key = conn_key_of(origin, e), *known = conn_map_find(&p->sampled, &key);
 
-	if (!found)
+	if (!known)
 		return;
-	gone = *found;
-	tdelete(gone, &p->sampled, compare);
-	free(gone);
+	conn_map_remove(&p->sampled, known);
+	free_sampled(known);
 }
 
-static bool is_ack_wanted(struct replay *p, const struct bbr_event *e)
+static bool is_ack_wanted(struct replay *p, const struct origin *origin, const struct bbr_event *e)
 {
 	const struct watch_request *request = &p->config->watch.request;
 
@@ -75,7 +71,7 @@ static bool is_ack_wanted(struct replay *p, const struct bbr_event *e)
 	case BBR_SAMPLE_ROUND:
 		return e->flags & BBR_F_ROUND_START;
 	case BBR_SAMPLE_TIME:
-		return is_due(p, e);
+		return is_due(p, origin, e);
 	case BBR_SAMPLE_NONE:
 		return false;
 	default:
@@ -88,11 +84,11 @@ static bool is_wanted(struct replay *p, const struct origin *origin, const struc
 	if (!is_conn_wanted(&p->config->watch, origin, e))
 		return false;
 	if (e->kind == BBR_EV_END)
-		forget(p, e);
+		forget(p, origin, e);
 	if (e->kind != BBR_EV_ACK)
 		return true;
 	p->acks++;
-	return is_ack_wanted(p, e);
+	return is_ack_wanted(p, origin, e);
 }
 
 /* Can these ACKs be told from those that were recorded? */
@@ -113,8 +109,7 @@ static void begin_run(struct replay *p)
 	p->first_ns = p->reader.event.time_ns;
 	p->started_ns = now_ns();
 	p->newest_ns = p->first_ns;
-	tdestroy(p->sampled, free);
-	p->sampled = NULL;
+	conn_map_free(&p->sampled, free_sampled);
 	if (p->said_coarse || !request->is_sampling_given || is_fine_enough(run, request))
 		return;
 	err("%s: was recorded with fewer ACKs than --every asks for: those that it has are shown",
@@ -162,7 +157,7 @@ int replay_open(struct replay *p, const struct watch_config *config)
 
 void replay_close(struct replay *p)
 {
-	tdestroy(p->sampled, free);
+	conn_map_free(&p->sampled, free_sampled);
 	recording_close(&p->reader);
 }
 

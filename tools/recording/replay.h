@@ -2,12 +2,13 @@
 /*
  * A recording as a source of events: what was asked for of what it holds, at the speed that was asked for.
  */
-#ifndef TOOLS_REPLAY_H
-#define TOOLS_REPLAY_H
+#ifndef TOOLS_RECORDING_REPLAY_H
+#define TOOLS_RECORDING_REPLAY_H
 
-#include "recording_reader.h"
+#include "event/conn_map.h"
 #include "event/request.h"
-#include "recording.h"
+#include "format.h"
+#include "reader.h"
 
 struct replay {
 	const struct watch_config *config;
@@ -21,7 +22,7 @@ struct replay {
 	__u64 started_ns;
 	__u64 newest_ns; /* of the events handed on */
 
-	void *sampled; /* BBR_SAMPLE_TIME: a tree of search.h, connections and their last sample */
+	struct conn_map sampled; /* BBR_SAMPLE_TIME: connections and their last sample */
 	__u64 acks; /* recorded, of the connections asked for */
 	__u64 received[BBR_EV_MAX]; /* handed on */
 };

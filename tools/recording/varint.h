@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Numbers of recordings: recording.h says how they are coded.
+ * Numbers of recordings: format.h says how they are coded.
  */
 #ifndef TOOLS_RECORDING_VARINT_H
 #define TOOLS_RECORDING_VARINT_H

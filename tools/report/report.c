@@ -13,7 +13,7 @@
 #include "flow_series.h"
 #include "options.h"
 #include "report.h"
-#include "recording/run_clocks.h"
+#include "recording/clocks.h"
 #include "verbs.h"
 #include "stream/watch_options.h"
 

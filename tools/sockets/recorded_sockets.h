@@ -5,7 +5,7 @@
 #ifndef TOOLS_RECORDED_SOCKETS_H
 #define TOOLS_RECORDED_SOCKETS_H
 
-#include "recording/run_clocks.h"
+#include "recording/clocks.h"
 #include "snapshot.h"
 #include "stream/source.h"
 

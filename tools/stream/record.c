@@ -14,7 +14,7 @@
 #include "cli/interrupt.h"
 #include "json.h"
 #include "options.h"
-#include "recording/record_output.h"
+#include "recording/output.h"
 #include "source.h"
 #include "watch_summary.h"
 #include "units.h"

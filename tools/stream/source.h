@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "watch/monitor.h"
-#include "recording/recording.h"
+#include "recording/format.h"
 
 struct replay;
 

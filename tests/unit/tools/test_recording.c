@@ -15,8 +15,8 @@
 
 #include "err.h"
 #include "recording/description.h"
-#include "recording/recording_reader.h"
-#include "recording/recording_writer.h"
+#include "recording/reader.h"
+#include "recording/writer.h"
 
 #define MANY 100 /* fields */
 #define EVENTS 1000
@@ -28,7 +28,9 @@ static struct field many_fields[MANY];
 static char many_keys[MANY][24];
 static const char *const colours[] = { "red", "green" };
 static const char *const phases[] = { "up", "down" };
-static const struct algorithm_mode many_modes[] = { { .name = "WAIT" }, { .name = "GO", .phases = phases, .n_phases = 2 } };
+static const struct algorithm_mode many_modes[] = {
+	{ .name = "WAIT" }, { .name = "GO", .phases = phases, .n_phases = 2 }
+};
 static const char *const many_reasons[] = { "bored", "late" };
 
 static const struct algorithm many = {
@@ -69,6 +71,9 @@ static void fill_many(void)
 	many_fields[4].needs = BBR_F_SAMPLE;
 	many_fields[5].lane = LANE_RTT;
 	many_fields[5].curve = "five";
+	many_fields[46].width = 4; /* in two words of 8 bytes, where no other field is */
+	for (int i = 47; i < 50; i++)
+		many_fields[i].offset = BBR_EVENT_BASE + 50;
 }
 
 /* ---- events */

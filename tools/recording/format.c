@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "clock.h"
-#include "recording.h"
+#include "format.h"
 
 static void read_boot_id(__u8 id[16])
 {

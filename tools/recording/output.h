@@ -2,10 +2,10 @@
 /*
  * The file, or the files one after the other, that a recording is written to.
  */
-#ifndef TOOLS_RECORD_OUTPUT_H
-#define TOOLS_RECORD_OUTPUT_H
+#ifndef TOOLS_RECORDING_OUTPUT_H
+#define TOOLS_RECORDING_OUTPUT_H
 
-#include "recording_writer.h"
+#include "writer.h"
 
 #define ROTATE_SIZE_MIN (256 << 10)
 #define ROTATE_SIZE_MAX (1ull << 50)

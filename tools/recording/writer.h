@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes a recording (see recording.h). Events are gathered in a chunk, which is written when it is full or when
+ * Writes a recording (see format.h). Events are gathered in a chunk, which is written when it is full or when
  * the caller says so.
  */
 #ifndef TOOLS_RECORDING_WRITER_H
@@ -8,7 +8,7 @@
 
 #include <zlib.h>
 
-#include "recording_code.h"
+#include "coder.h"
 
 #define RECORDING_FULL (128 << 10) /* bytes of records that make a chunk full */
 #define RECORDING_SLOTS (2 * RECORDING_CONNS) /* of a hash table */

@@ -12,7 +12,7 @@
 
 #include "clock.h"
 #include "err.h"
-#include "recording_reader.h"
+#include "reader.h"
 
 #define MAGIC_LEN (sizeof(RECORDING_MAGIC) - 1)
 #define MAX_SAID 5 /* places that cannot be read */

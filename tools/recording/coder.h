@@ -3,11 +3,11 @@
  * Records of a recording's chunk, as bytes and back. What a record means depends on those before it in
  * the chunk: writer and reader keep the same struct recording_chunk.
  */
-#ifndef TOOLS_RECORDING_CODE_H
-#define TOOLS_RECORDING_CODE_H
+#ifndef TOOLS_RECORDING_CODER_H
+#define TOOLS_RECORDING_CODER_H
 
+#include "format.h"
 #include "layout.h"
-#include "recording.h"
 
 #define RECORDING_RECORD_MAX \
 	(40 << 10) /* bytes of one record: the longest description, and its size */
@@ -16,6 +16,7 @@
 union recording_event {
 	struct bbr_event event;
 	__u8 bytes[LAYOUT_ROOM];
+	__u64 words[LAYOUT_ROOM / 8];
 };
 
 struct recording_algorithm {

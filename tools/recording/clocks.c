@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run_clocks.h"
+#include "clocks.h"
 
 struct run_clock {
 	__u64 id;

@@ -5,70 +5,79 @@
 
 #include <arpa/inet.h>
 
-#include "recording_abi2.h"
-#include "recording_code.h"
+#include "abi2.h"
+#include "coder.h"
 #include "varint.h"
 
 #define BITS_MAX (LAYOUT_MEMBERS / 7 + 1) /* bytes that say which members differ */
 
-static __u64 member_get(const struct member *m, const union recording_event *e)
+static __u16 load16(const __u8 *from, bool is_net)
 {
-	const __u8 *from = e->bytes + m->offset;
+	__u16 value;
+
+	memcpy(&value, from, sizeof(value));
+	return is_net ? ntohs(value) : value;
+}
+
+static __u32 load32(const __u8 *from, bool is_net)
+{
+	__u32 value;
+
+	memcpy(&value, from, sizeof(value));
+	return is_net ? ntohl(value) : value;
+}
+
+static __u64 load64(const __u8 *from, bool is_net)
+{
+	__u64 value;
+
+	memcpy(&value, from, sizeof(value));
+	return is_net ? be64toh(value) : value;
+}
+
+/* The shortest difference modulo the member's width. */
+static __s64 member_difference(const struct member *m, const union recording_event *e,
+			       const union recording_event *base)
+{
+	const __u8 *to = e->bytes + m->offset, *from = base->bytes + m->offset;
+
+	switch (m->width) {
+	case 1:
+		return (__s8)(*to - *from);
+	case 2:
+		return (__s16)(load16(to, m->is_net) - load16(from, m->is_net));
+	case 4:
+		return (__s32)(load32(to, m->is_net) - load32(from, m->is_net));
+	default:
+		return load64(to, m->is_net) - load64(from, m->is_net);
+	}
+}
+
+static void member_add(const struct member *m, union recording_event *e, __u64 difference)
+{
+	__u8 *at = e->bytes + m->offset;
 	__u64 v64;
 	__u32 v32;
 	__u16 v16;
 
 	switch (m->width) {
 	case 1:
-		return *from;
-	case 2:
-		memcpy(&v16, from, 2);
-		return m->is_net ? ntohs(v16) : v16;
-	case 4:
-		memcpy(&v32, from, 4);
-		return m->is_net ? ntohl(v32) : v32;
-	default:
-		memcpy(&v64, from, 8);
-		return m->is_net ? be64toh(v64) : v64;
-	}
-}
-
-static void member_set(const struct member *m, union recording_event *e, __u64 value)
-{
-	__u8 *to = e->bytes + m->offset;
-	__u32 v32 = value;
-	__u16 v16 = value;
-
-	switch (m->width) {
-	case 1:
-		*to = value;
+		*at += difference;
 		break;
 	case 2:
+		v16 = load16(at, m->is_net) + difference;
 		v16 = m->is_net ? htons(v16) : v16;
-		memcpy(to, &v16, 2);
+		memcpy(at, &v16, sizeof(v16));
 		break;
 	case 4:
+		v32 = load32(at, m->is_net) + difference;
 		v32 = m->is_net ? htonl(v32) : v32;
-		memcpy(to, &v32, 4);
+		memcpy(at, &v32, sizeof(v32));
 		break;
 	default:
-		value = m->is_net ? htobe64(value) : value;
-		memcpy(to, &value, 8);
-	}
-}
-
-/* The shortest difference modulo the member's width. */
-static __s64 member_difference(const struct member *m, __u64 value, __u64 base)
-{
-	switch (m->width) {
-	case 1:
-		return (__s8)(value - base);
-	case 2:
-		return (__s16)(value - base);
-	case 4:
-		return (__s32)(value - base);
-	default:
-		return value - base;
+		v64 = load64(at, m->is_net) + difference;
+		v64 = m->is_net ? htobe64(v64) : v64;
+		memcpy(at, &v64, sizeof(v64));
 	}
 }
 
@@ -118,22 +127,37 @@ static void note(struct recording_chunk *c, int conn, int origin, __u64 time_ns)
 	c->last_ns = time_ns;
 }
 
+/* In which words two events differ, a bit each. Most are equal, and so are the members in them. */
+static __u64 words_differing(const struct layout *l, const union recording_event *e,
+			     const union recording_event *base)
+{
+	unsigned int n = (l->size + 7) / 8;
+	__u64 differing = 0;
+
+	for (unsigned int i = 0; i < LAYOUT_ROOM / 8 && i < n; i++)
+		differing |= (__u64)(e->words[i] != base->words[i]) << i;
+	return differing;
+}
+
 /* Makes `base` the event `e` at the same time, one after the other as a reader does: members may lie in each other. */
 static __u8 *put_members(const struct layout *l, const union recording_event *e,
 			 union recording_event *base, __u8 *to)
 {
 	__u8 values[LAYOUT_MEMBERS * VARINT_MAX], *v = values;
+	__u64 differing = words_differing(l, e, base);
 	__u8 bits[BITS_MAX] = {};
 	unsigned int n_bits = 1; /* bytes of them */
 
 	for (unsigned int i = 0; i < l->n_members; i++) {
 		const struct member *m = &l->members[i];
-		__u64 value = member_get(m, e);
-		__s64 difference = member_difference(m, value, member_get(m, base));
+		__s64 difference;
 
+		if (!(m->words & differing))
+			continue;
+		difference = member_difference(m, e, base);
 		if (!difference)
 			continue;
-		member_set(m, base, value);
+		memcpy(base->bytes + m->offset, e->bytes + m->offset, m->width);
 		n_bits = i / 7 + 1;
 		bits[i / 7] |= 1 << i % 7;
 		v = put_difference(v, difference);
@@ -160,7 +184,7 @@ static bool get_members(struct cursor *in, const struct layout *l, union recordi
 
 			if (i >= l->n_members || !get_difference(in, &difference))
 				return false;
-			member_set(&l->members[i], e, member_get(&l->members[i], e) + difference);
+			member_add(&l->members[i], e, difference);
 		}
 		first += 7;
 	} while (*bits++ & 0x80);
@@ -185,6 +209,10 @@ size_t recording_put_event(struct recording_chunk *c, int conn, int origin,
 	__u8 *p = to + 3;
 
 	next.event.size -= BBR_EVENT_BASE;
+	/* These are no members: their words are not to differ by them. */
+	base->event.time_ns = e->time_ns;
+	base->event.tag = e->tag;
+	base->event.major = e->major;
 	*p++ = RECORDING_EVENT;
 	p = put_varint(p, conn);
 	if (is_new)

@@ -4,12 +4,12 @@
  * be set within a run, so what it was at the first event of a run holds for all of them. It may be set back
  * between two runs of the same boot, whose own clock goes on: there the later run keeps the time of the earlier.
  */
-#ifndef TOOLS_RUN_CLOCKS_H
-#define TOOLS_RUN_CLOCKS_H
+#ifndef TOOLS_RECORDING_CLOCKS_H
+#define TOOLS_RECORDING_CLOCKS_H
 
 #include <stdbool.h>
 
-#include "recording.h"
+#include "format.h"
 
 struct run_clock;
 

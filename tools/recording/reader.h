@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads a recording (see recording.h), from a file or a pipe. What cannot be read is skipped, and said; where it
+ * Reads a recording (see format.h), from a file or a pipe. What cannot be read is skipped, and said; where it
  * was cut off its last whole record is the end.
  */
 #ifndef TOOLS_RECORDING_READER_H
@@ -8,7 +8,7 @@
 
 #include <zlib.h>
 
-#include "recording_code.h"
+#include "coder.h"
 
 #define RECORDING_BUFFER (RECORDING_HEAD_MAX + RECORDING_SIZE_MAX)
 

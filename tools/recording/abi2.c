@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "bpf_bbr/abi.h"
-#include "recording_abi2.h"
+#include "abi2.h"
 
 #define ALGORITHM "bbr"
 #define MAJOR 2

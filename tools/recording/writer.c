@@ -6,7 +6,7 @@
 
 #include "clock.h"
 #include "err.h"
-#include "recording_writer.h"
+#include "writer.h"
 
 /* Two readings of two clocks differ by less, unless one was set. */
 #define CLOCK_STEP_NS NS_PER_MS

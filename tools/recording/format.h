@@ -65,10 +65,10 @@
  *			nanoseconds; the number n of kinds; received by kind, n times; drops by kind, n times
  * RECORDING_END	The same at the run's end or the file's, exact.
  *
- * Chunks of major 1 are read as well, wherever they stand: recording_abi2.h says what is different.
+ * Chunks of major 1 are read as well, wherever they stand: abi2.h says what is different.
  */
-#ifndef TOOLS_RECORDING_H
-#define TOOLS_RECORDING_H
+#ifndef TOOLS_RECORDING_FORMAT_H
+#define TOOLS_RECORDING_FORMAT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,8 +11,8 @@
 
 #include "clock.h"
 #include "err.h"
-#include "record_output.h"
-#include "recording_reader.h"
+#include "output.h"
+#include "reader.h"
 
 /* What may still come to a file after it was looked at: a full chunk, and the one that ends it. */
 #define ROTATE_ROOM (RECORDING_FULL + (64 << 10))
