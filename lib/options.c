@@ -203,6 +203,18 @@ static int take(const struct program *program, const struct verb *verb, const st
 	return -1;
 }
 
+/* What is missing is the word behind those that were given: FILE of "FILE [FILTER]". */
+static int refuse_missing(const struct program *program, const struct verb *verb, int n_given)
+{
+	const char *word = verb->args;
+	char missing[32];
+
+	for (; n_given && strchr(word, ' '); n_given--)
+		word = strchr(word, ' ') + 1;
+	snprintf(missing, sizeof(missing), "%.*s", (int)strcspn(word, " "), word);
+	return refuse(program, verb, missing, "is missing");
+}
+
 /* The verb's command line, argv[0] being its name. -1 to go on with what is no option, from optind on. */
 static int parse(const struct program *program, const struct verb *verb, void *options, int argc,
 		 char **argv)
@@ -228,7 +240,7 @@ static int parse(const struct program *program, const struct verb *verb, void *o
 		return refuse(program, verb, argv[optind + verb->max_args],
 			      verb->max_args ? "unexpected argument" : "takes no arguments");
 	if (n_args < verb->min_args)
-		return refuse(program, verb, verb->args, "is missing");
+		return refuse_missing(program, verb, n_args);
 	return program->verbs_take_privileges || !privileges_take() ? -1 : EXIT_REFUSED;
 }
 

@@ -120,10 +120,12 @@ struct bbr_event {
 	__u8 profile; /* its index */
 	__u8 pad[4];
 
-	__u8 tail[BBR_EVENT_TAIL_MAX]; /* the algorithm's own: bbr_abi.tail_size bytes of it are written */
+	__u8 tail
+		[BBR_EVENT_TAIL_MAX]; /* the algorithm's own: bbr_abi.tail_size bytes of it are written */
 };
 
-#define BBR_EVENT_BASE __builtin_offsetof(struct bbr_event, tail) /* bytes of what all algorithms have */
+#define BBR_EVENT_BASE \
+	__builtin_offsetof(struct bbr_event, tail) /* bytes of what all algorithms have */
 
 _Static_assert(BBR_EVENT_BASE == 192, "bbr_event is ABI");
 _Static_assert(__builtin_offsetof(struct bbr_event, pacing_rate) == 80, "bbr_event is ABI");

@@ -25,8 +25,10 @@
  * multiplication.
  */
 struct bbr_profiles_head {
-	__u32 gen[BBR_PROFILES]; /* the lowest bit selects the bank; connections notice a change by it */
-	char name[BBR_PROFILES][BBR_PROFILE_NAME_LEN]; /* "": free, or its last connections still run */
+	__u32 gen
+		[BBR_PROFILES]; /* the lowest bit selects the bank; connections notice a change by it */
+	char name[BBR_PROFILES]
+		 [BBR_PROFILE_NAME_LEN]; /* "": free, or its last connections still run */
 };
 
 /*

@@ -545,6 +545,23 @@ def test_once(bbrmon, load, ns):
     close(*pair)
 
 
+def test_an_expression(bbrmon, load, ns):
+    """Of the connections just those that it asks for."""
+    name = load()
+    pairs = [open_connection(ns, name) for _ in range(3)]
+    port = pairs[0][0].getsockname()[1]
+
+    def connections(*args):
+        families = {f.name: f for f in classic(bbrmon("export", "--once", "--name", name, *args).out)}
+        return sum(x.value for x in families["bbr_connections"].samples)
+    assert connections() == 3
+    assert connections("--lport", port) == connections(f"sport = {port}") == 1
+    assert connections(f"not sport = {port}") == 2
+    assert connections(f"sport = {port} and mode = PROBE_RTT") == 0
+    for pair in pairs:
+        close(*pair)
+
+
 def test_of_a_recording(bbrctl, bbrmon, load, ns, tmp_path):
     """At its end; the namespaces of another machine have no names here."""
     name = load("min_rtt_win=300ms", "probe_rtt_duration=50ms")

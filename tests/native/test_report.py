@@ -706,6 +706,9 @@ def test_only_a_part(bbrmon, recorded, tmp_path, real):
     assert [f["events"] for f in data_of(page.read_text())["flows"]] == [n for n in counts if n]
     bbrmon("report", recorded, "-o", page, "--rport", flows[1][0]["rport"])
     assert [f["events"] for f in data_of(page.read_text())["flows"]] == [len(flows[1])]
+    bbrmon("report", recorded, "-o", page, "not", "dport", flows[1][0]["rport"])
+    others = [len(flow) for flow in flows if flow[0]["rport"] != flows[1][0]["rport"]]
+    assert [f["events"] for f in data_of(page.read_text())["flows"]] == others
 
 
 def test_to_stdout(bbrmon, recorded, real):

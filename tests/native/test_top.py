@@ -185,6 +185,23 @@ def test_filter(bbrmon, recorded):
     assert not blocks_of(bbrmon("top", "-j", "--read", path, "--filter", "no.such.name").out)
 
 
+def test_an_expression_on_the_state(bbrmon, recorded):
+    """A connection is there while its last event matches."""
+    path, events = recorded
+    whole = blocks_of(bbrmon("top", "-j", "--read", path, "-i", "200ms").out)
+    part = blocks_of(bbrmon("top", "-j", "--read", path, "-i", "200ms", "mode", "=", "STARTUP").out)
+    expected = [{o["conn"] for o in block if o["mode"] == "STARTUP"} for block in whole]
+    assert [{o["conn"] for o in block} for block in part] == [conns for conns in expected if conns]
+    assert any(a - b for a, b in zip(expected, expected[1:])), "none left"
+
+
+def test_an_expression_and_its_short_form(bbrmon, recorded):
+    path, events = recorded
+    rport = events[0]["rport"]
+    short = bbrmon("top", "-j", "--read", path, "--rport", rport).out
+    assert short and short == bbrmon("top", "-j", "--read", path, f"dport = {rport}").out
+
+
 def test_so_many_blocks(bbrmon, shared):
     assert len(text_blocks(bbrmon("top", "--batch", "--name", shared, "-i", "100ms", "-n", "3").out)) == 3
 
@@ -246,6 +263,28 @@ def test_quiet_connections_are_there(watching, shared, ns):
             assert o["cookie"] and not o["ended"] and o["cwnd"] and o["min_rtt_us"] is not None
             assert o["mode_ms"] is None
         assert rows["bbr"]["profile"] is None and rows[shared]["profile"] == "default"
+
+
+def test_one_that_no_longer_matches_leaves(watching, shared, ns):
+    """Of two that are quiet, one sends more: its socket says so at the next reading. It has not ended."""
+    listener = listen(ns)
+    ends = [connect(ns, listener, cc=shared) for _ in range(2)]
+    sent = 100_000
+
+    def send(sender, receiver):
+        sender.sendall(b"x" * sent)
+        left = sent
+        while left:
+            left -= len(receiver.recv(left))
+    for pair in ends:
+        send(*pair)
+    port = listener.getsockname()[1]
+    ours = [sender.getsockname()[1] for sender, _ in ends]
+    blocks = watching("-i", "200ms", f"dport = {port} and bytes_acked < {3 * sent // 2}")
+    wait_until(lambda: blocks() and {o["lport"] for o in blocks()[-1]} == set(ours), "both are there")
+    send(*ends[0])
+    wait_until(lambda: {o["lport"] for o in blocks()[-1]} == {ours[1]}, "one has left")
+    assert not any(o["ended"] for block in blocks() for o in block)
 
 
 def test_a_connection_that_begins_and_ends(watching, bbrctl, shared, ns):

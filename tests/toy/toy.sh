@@ -86,7 +86,7 @@ step export
 bbrmon export --read "$WORK/toy.rec"
 
 step report
-bbrmon report -o - "$WORK/toy.rec" | sed -n 's/.*<script type="application\/json" id="data">//p'
+bbrmon report -o - "$WORK/toy.rec" | sed -n '/ id="data">/,/<\/script>/{/script/d;p}'
 
 step unload
 bbrctl unload --name "$TOY_NAME"

@@ -150,6 +150,7 @@ static void update(struct conn *c, const struct origin *origin, const struct bbr
 	} else if (e->flags & BBR_F_KERNEL) {
 		c->rtt_us = e->rtt_us;
 	}
+	c->is_left_out = false;
 	c->algorithm = origin->algorithm;
 	c->e = *e;
 	/* What the maps go by stays as it is, whatever a recording may hold; and a snapshot has no conn. */
@@ -209,6 +210,19 @@ void conn_table_note_unseen(struct conn_table *t, const struct origin *origin,
 	c = find_id(t, &id);
 	if (c)
 		c->unseen_end_ns = e->time_ns;
+}
+
+void conn_table_leave_out(struct conn_table *t, const struct origin *origin,
+			  const struct bbr_event *e)
+{
+	const struct conn_key id = conn_key_of_id(origin->id, e->conn), tuple = tuple_of(origin, e);
+	struct conn *c = e->conn ? find_id(t, &id) : NULL;
+
+	if (!c) /* its row is of snapshots, or this is one */
+		c = find_tuple(t, &tuple);
+	if (c && !c->ended_ns && e->time_ns >= c->e.time_ns &&
+	    (!c->e.conn || !e->conn || c->e.conn == e->conn))
+		c->is_left_out = true;
 }
 
 void conn_table_begin_snapshot(struct conn_table *t, __u64 now_ns)
@@ -294,7 +308,7 @@ void conn_table_tick(struct conn_table *t, __u64 now_ns)
 		struct conn *c = t->all[i];
 
 		tick_conn(t, c, now_ns);
-		if (c->ended_ns && now_ns > c->ended_ns + ENDED_STAYS_NS)
+		if (c->is_left_out || (c->ended_ns && now_ns > c->ended_ns + ENDED_STAYS_NS))
 			drop(t, c);
 	}
 }

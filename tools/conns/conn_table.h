@@ -31,6 +31,7 @@ struct conn {
 	__u64 mode_since_ns; /* 0: not known */
 	__u64 ended_ns; /* 0: it lives */
 	__u64 unseen_end_ns; /* the same, while nothing is to change */
+	bool is_left_out; /* as of its latest event; such a row is gone after conn_table_tick() */
 	/* Of the last sample: a snapshot has none. */
 	double delivery_bps; /* NAN: none */
 	__u32 rtt_us; /* BBR_RTT_NONE: none */
@@ -79,6 +80,13 @@ struct conn_totals {
 void conn_table_note(struct conn_table *t, const struct origin *origin, const struct bbr_event *e);
 
 /*
+ * An event, or what a snapshot has, of a connection that is not to be shown any more, as of then. What has no row gets
+ * none.
+ */
+void conn_table_leave_out(struct conn_table *t, const struct origin *origin,
+			  const struct bbr_event *e);
+
+/*
  * A reading of all sockets: what was here before it began and is not in it has ended. If it was not
  * complete, the end of it is left out.
  */
@@ -88,8 +96,8 @@ void conn_table_note_snapshot(struct conn_table *t, const struct origin *origin,
 void conn_table_end_snapshot(struct conn_table *t);
 
 /*
- * The end of an interval: computes what happened in it, and takes away what ended a while ago, the only
- * place that does.
+ * The end of an interval: computes what happened in it, and takes away what ended a while ago or is left
+ * out, the only place that does.
  */
 void conn_table_tick(struct conn_table *t, __u64 now_ns);
 

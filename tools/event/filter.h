@@ -87,6 +87,7 @@ struct filter {
 	int n;
 	int root; /* -1: no expression */
 	bool needs_socket; /* asks for what only a socket has, and no event */
+	__u16 needs; /* enum bbr_event_flag: it asks for what only events with one of these have; 0: it does not */
 };
 
 /*
@@ -109,9 +110,22 @@ bool filter_parse(struct filter *f, const char *text, const struct filter_system
 /* The same of words, with a blank between them. */
 bool filter_parse_words(struct filter *f, int n, char **words, const struct filter_system *system);
 
+/*
+ * Adds a condition, or one that is true for any of these names, that must be true as well. False after printing that
+ * the expression is too long.
+ */
+bool filter_add(struct filter *f, const struct filter_node *condition);
+bool filter_add_names(struct filter *f, const char *const *names, int n);
+
 /* The socket is NULL for an event out of a ring or a recording. */
 bool filter_matches(struct filter *f, const struct origin *origin, const struct bbr_event *e,
 		    const struct bbr_snapshot *socket);
+
+/* May a connection match at one time and not at another? */
+bool filter_has_state(const struct filter *f);
+
+/* Does the event have the values that the expression asks for? A sample, for instance, has only some of them. */
+bool filter_knows(const struct filter *f, const struct bbr_event *e);
 
 /*
  * Adds to a filter of the BPF program what it can do of the expression: addresses and ports that every connection must

@@ -147,6 +147,20 @@ bool filter_matches(struct filter *f, const struct origin *origin, const struct 
 	return f->root < 0 || matches(f, f->root, &c);
 }
 
+bool filter_has_state(const struct filter *f)
+{
+	for (int i = 0; i < f->n; i++)
+		if (f->nodes[i].op == FILTER_PROFILE || f->nodes[i].op == FILTER_MODE ||
+		    f->nodes[i].op == FILTER_FIELD)
+			return true;
+	return false;
+}
+
+bool filter_knows(const struct filter *f, const struct bbr_event *e)
+{
+	return !f->needs || e->flags & f->needs;
+}
+
 static bool is_zero(const __u32 words[4])
 {
 	return !(words[0] | words[1] | words[2] | words[3]);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "filter.h"
 #include "options.h"
 #include "origin.h"
 
@@ -36,16 +37,29 @@ void counters_add(struct counters *sum, const struct counters *c);
 __u64 counters_received(const struct counters *c);
 __u64 counters_drops(const struct counters *c);
 
-struct filter;
+/* Options that are short forms of a condition. */
+enum filter_option {
+	OPTION_REMOTE,
+	OPTION_LOCAL,
+	OPTION_RPORT,
+	OPTION_LPORT,
+	FILTER_OPTIONS,
+};
 
-struct monitor_config {
+/* What a verb is to be handed. */
+struct watch_config {
 	struct watch_request request;
-	/* What the BPF program's filter, which is part of the request, cannot do; NULL: nothing. */
-	struct filter *filter;
-	struct value_list names; /* none: all that are loaded */
-	size_t ring_size; /* bytes: a power of two, whole pages */
-	event_handler handle; /* false: monitor_poll() is to return */
+	struct filter *
+		filter; /* all that says which connections and events, options as well; NULL: all of them */
+	bool has_rest; /* the request's filter, which the BPF program does, is not all of it */
+	struct filter_node
+		options[FILTER_OPTIONS]; /* from which it is made; FILTER_AND: was not given */
+	struct value_list names; /* the same, of instances; none: all that are loaded */
+	event_handler handle; /* false: monitor_poll() or replay_poll() is to return */
 	void *ctx;
+	size_t ring_size; /* bytes: a power of two, whole pages; of what happens now */
+	const char *read; /* a recording; NULL: what happens now */
+	double speed; /* of a recording: 1 as fast as it happened, 0 as fast as it can be read */
 };
 
 struct watch_totals {
@@ -53,18 +67,8 @@ struct watch_totals {
 	__u64 watched_ns, unwatched_ns;
 };
 
-struct watch_config {
-	struct monitor_config watch; /* which events of which connections; also from a recording */
-	const char *read; /* a recording; NULL: what happens now */
-	double speed; /* of a recording: 1 as fast as it happened, 0 as fast as it can be read */
-};
-
-/* Is the event what the filter asks for? For those of what happens now the BPF program has done its part. */
-bool is_event_wanted(const struct monitor_config *config, const struct origin *origin,
-		     const struct bbr_event *e);
-
-/* The same and what the BPF program does, for what comes from elsewhere. */
-bool is_conn_wanted(const struct monitor_config *config, const struct origin *origin,
-		    const struct bbr_event *e);
+/* Is the event, or the state of a connection, what the filter asks for? */
+bool is_wanted(const struct watch_config *config, const struct origin *origin,
+	       const struct bbr_event *e);
 
 #endif

@@ -5,6 +5,7 @@
  * One thread reads the ring, answers HTTP and reads the connections' state when somebody asks for metrics.
  */
 #include <errno.h>
+#include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #include "rule_counts.h"
 #include "watch/subscriber_slot.h"
 #include "sockets/sockets.h"
-#include "stream/source.h"
+#include "stream/event_source.h"
 #include "verbs.h"
 #include "event/request.h"
 #include "stream/watch_options.h"
@@ -41,7 +42,7 @@ struct export
 
 	struct metrics metrics;
 	struct rule_counts rules;
-	struct source source;
+	struct event_source source;
 	struct sockets sockets;
 	struct http http;
 	__u64 settled_ns, read_ns; /* when that was done last */
@@ -64,7 +65,7 @@ static void drain(struct export *x)
 	bool idle = false;
 
 	for (int i = 0; i < DRAIN_POLLS && !idle && !x->status; i++)
-		x->status = source_poll(&x->source, 0, &idle);
+		x->status = event_source_poll(&x->source, 0, &idle);
 }
 
 static bool handle_socket(void *ctx, const struct origin *origin, const struct bbr_snapshot *snap)
@@ -72,7 +73,7 @@ static bool handle_socket(void *ctx, const struct origin *origin, const struct b
 	struct export *x = ctx;
 
 	/* A reading has all connections; events are only of those that were asked for. */
-	if (is_conn_wanted(&x->config.watch, origin, &snap->event)) {
+	if (is_wanted(&x->config, origin, &snap->event)) {
 		metrics_note(&x->metrics, origin, &snap->event);
 		rule_counts_note(&x->rules, origin->id, snap);
 	}
@@ -84,7 +85,7 @@ static bool handle_socket(void *ctx, const struct origin *origin, const struct b
 
 static void read_sockets(struct export *x)
 {
-	bool has_rules = !rule_counts_begin(&x->rules, &x->config.watch.names);
+	bool has_rules = !rule_counts_begin(&x->rules, &x->config.names);
 	int status;
 
 	metrics_begin_reading(&x->metrics, now_ns());
@@ -178,7 +179,7 @@ static void print_live(struct export *x, struct openmetrics *om)
 	metrics_print(&x->metrics, om, !x->once);
 	rule_counts_print(&x->rules, om);
 	if (!x->once) {
-		source_totals_now(&x->source, &totals);
+		event_source_totals_now(&x->source, &totals);
 		print_watching(x, om, &totals);
 	}
 	print_plain(om, "bbrmon_reading_complete", OM_GAUGE, NULL,
@@ -272,7 +273,7 @@ static int run_live(struct export *x)
 	status = sockets_open(&x->sockets);
 	if (status)
 		return status;
-	status = source_open(&x->source, &x->config);
+	status = event_source_open(&x->source, &x->config);
 	if (status)
 		goto close_sockets;
 	/* After the source, whose guardian would inherit the socket. */
@@ -285,8 +286,8 @@ static int run_live(struct export *x)
 	status = serve(x);
 	http_close(&x->http);
 close_source:
-	source_stop(&x->source);
-	source_close(&x->source);
+	event_source_stop(&x->source);
+	event_source_close(&x->source);
 close_sockets:
 	sockets_close(&x->sockets);
 	return status;
@@ -317,22 +318,22 @@ static int run_once(struct export *x)
 static int run_recording(struct export *x)
 {
 	struct openmetrics om = { .out = stdout, .classic = true };
-	int status = source_open(&x->source, &x->config);
+	int status = event_source_open(&x->source, &x->config);
 	bool idle;
 
 	if (status)
 		return status;
-	while (!status && !is_interrupted() && !source_is_over(&x->source))
-		status = source_poll(&x->source, LOOP_MS, &idle);
-	metrics_settle(&x->metrics, source_now_ns(&x->source), true);
-	source_stop(&x->source);
+	while (!status && !is_interrupted() && !event_source_is_over(&x->source))
+		status = event_source_poll(&x->source, LOOP_MS, &idle);
+	metrics_settle(&x->metrics, event_source_now_ns(&x->source), true);
+	event_source_stop(&x->source);
 	if (!status) {
 		metrics_print(&x->metrics, &om, true);
-		print_watching(x, &om, source_totals(&x->source));
+		print_watching(x, &om, event_source_totals(&x->source));
 		print_build(&om);
 		status = check_written();
 	}
-	source_close(&x->source);
+	event_source_close(&x->source);
 	return status;
 }
 
@@ -340,8 +341,8 @@ static int run(struct export *x)
 {
 	int status;
 
-	x->config.watch.handle = handle_event;
-	x->config.watch.ctx = x;
+	x->config.handle = handle_event;
+	x->config.ctx = x;
 	metrics_init(&x->metrics, !x->config.read);
 	interrupt_catch();
 	if (x->config.read)
@@ -375,26 +376,31 @@ static void init(void *options)
 	struct export *x = options;
 
 	http_parse_address("--listen", DEFAULT_LISTEN, &x->listen);
-	x->config.watch.request.sampling = BBR_SAMPLE_TIME;
-	x->config.watch.request.interval_ns = NS_PER_S;
-	x->config.watch.ring_size = RING_SIZE_DEFAULT;
+	x->config.request.sampling = BBR_SAMPLE_TIME;
+	x->config.request.interval_ns = NS_PER_S;
+	x->config.ring_size = RING_SIZE_DEFAULT;
 }
 
 static int run_verb(void *options, int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return run(options);
+	struct export *x = options;
+	int status = watch_filter(&x->config, argc - 1, argv + 1);
+
+	if (status < 0)
+		status = run(x);
+	watch_config_free(&x->config);
+	return status;
 }
 
 const struct verb verb_export = {
 	.name = "export",
-	.args = "",
+	.args = "[FILTER]",
 	.brief = "metrics for Prometheus, over HTTP",
 	.about = "Answers Prometheus with metrics of the connections that use BBR, at /metrics. "
 		 "Unless told,\n"
 		 "--every is 1s. Of a recording it prints the metrics as they are at its end.",
 	.groups = groups,
+	.max_args = FILTER_WORDS,
 	.size = sizeof(struct export),
 	.init = init,
 	.run = run_verb,

@@ -37,7 +37,7 @@ static bool is_due(struct replay *p, const struct origin *origin, const struct b
 
 	if (known) {
 		s = sampled_of(known);
-		if (e->time_ns - s->time_ns < p->config->watch.request.interval_ns)
+		if (e->time_ns - s->time_ns < p->config->request.interval_ns)
 			return false;
 		s->time_ns = e->time_ns;
 		return true;
@@ -63,7 +63,7 @@ static void forget(struct replay *p, const struct origin *origin, const struct b
 
 static bool is_ack_wanted(struct replay *p, const struct origin *origin, const struct bbr_event *e)
 {
-	const struct watch_request *request = &p->config->watch.request;
+	const struct watch_request *request = &p->config->request;
 
 	if (!request->is_sampling_given)
 		return true;
@@ -79,9 +79,9 @@ static bool is_ack_wanted(struct replay *p, const struct origin *origin, const s
 	}
 }
 
-static bool is_wanted(struct replay *p, const struct origin *origin, const struct bbr_event *e)
+static bool is_shown(struct replay *p, const struct origin *origin, const struct bbr_event *e)
 {
-	if (!is_conn_wanted(&p->config->watch, origin, e))
+	if (!is_wanted(p->config, origin, e))
 		return false;
 	if (e->kind == BBR_EV_END)
 		forget(p, origin, e);
@@ -103,7 +103,7 @@ static bool is_fine_enough(const struct recording_run *run, const struct watch_r
 static void begin_run(struct replay *p)
 {
 	const struct recording_run *run = &p->reader.run;
-	const struct watch_request *request = &p->config->watch.request;
+	const struct watch_request *request = &p->config->request;
 
 	p->run = run->id;
 	p->first_ns = p->reader.event.time_ns;
@@ -125,7 +125,7 @@ static int look(struct replay *p, int wait_ms, int *budget)
 		case RECORDING_NEXT_EVENT:
 			if (!p->run || p->run != p->reader.run.id)
 				begin_run(p);
-			p->has_event = is_wanted(p, p->reader.origin, &p->reader.event);
+			p->has_event = is_shown(p, p->reader.origin, &p->reader.event);
 			break;
 		case RECORDING_NEXT_NONE:
 			*budget = 0;
@@ -182,7 +182,7 @@ static bool hand_on(struct replay *p)
 	p->received[e->kind & (BBR_EV_MAX - 1)]++;
 	if (p->newest_ns < e->time_ns)
 		p->newest_ns = e->time_ns;
-	return p->config->watch.handle(p->config->watch.ctx, p->reader.origin, e);
+	return p->config->handle(p->config->ctx, p->reader.origin, e);
 }
 
 static void sleep_ms(__u64 ns, int most_ms)
@@ -232,22 +232,13 @@ __u64 replay_now_ns(const struct replay *p)
 
 void replay_run(const struct replay *p, struct recording_run *run)
 {
-	const struct watch_request *request = &p->config->watch.request;
+	const struct watch_request *request = &p->config->request;
 
 	*run = p->reader.run;
 	if (!request->is_sampling_given || !is_fine_enough(run, request))
 		return;
 	run->sampling = request->sampling;
 	run->interval_ns = request->interval_ns;
-}
-
-/* Are there connections in the recording that were not asked for? */
-static bool is_narrowed(const struct replay *p)
-{
-	static const struct bbr_filter all;
-
-	return p->config->watch.names.n || p->config->watch.filter ||
-	       memcmp(&p->config->watch.request.filter, &all, sizeof(all));
 }
 
 void replay_totals(const struct replay *p, struct watch_totals *totals)
@@ -258,7 +249,7 @@ void replay_totals(const struct replay *p, struct watch_totals *totals)
 	recording_totals(&p->reader, totals);
 	recorded = counters_received(n);
 	memcpy(n->received, p->received, sizeof(n->received));
-	if (is_narrowed(p))
+	if (p->config->filter) /* there may be connections that were not asked for */
 		n->acks = p->acks;
 	n->seq -= recorded - counters_received(n);
 }

@@ -31,7 +31,7 @@ struct reading {
 	__u64 max_flows;
 	__u64 from_ns, until_ns; /* since the first event; 0: no limit */
 
-	struct source *source;
+	struct event_source *source;
 	struct run_clocks clocks; /* the same in both readings */
 	__u64 first_ns;
 	/* The second reading. */
@@ -46,7 +46,7 @@ static bool take(struct reading *r, const struct bbr_event *e, struct bbr_event 
 {
 	struct recording_run run;
 
-	source_run(r->source, &run);
+	event_source_run(r->source, &run);
 	*dated = *e;
 	if (!run_clocks_date(&r->clocks, &run, &dated->time_ns)) {
 		r->no_memory = true;
@@ -77,8 +77,8 @@ static void note_missing(struct reading *r, const struct bbr_event *dated)
 	struct recording_run run;
 	__u64 drops;
 
-	source_run(r->source, &run);
-	source_totals_now(r->source, &now);
+	event_source_run(r->source, &run);
+	event_source_totals_now(r->source, &now);
 	drops = counters_drops(&now.counters);
 	if (drops > r->drops)
 		rate_shares_note_drops(shares, dated->time_ns, drops - r->drops);
@@ -116,21 +116,21 @@ static bool note_series(void *ctx, const struct origin *origin, const struct bbr
 /* Hands on all events of the recording. Exit status. */
 static int read_recording(struct reading *r, event_handler handle)
 {
-	struct source source;
+	struct event_source source;
 	bool idle;
 	int status;
 
-	r->config.watch.handle = handle;
-	r->config.watch.ctx = r;
-	status = source_open(&source, &r->config);
+	r->config.handle = handle;
+	r->config.ctx = r;
+	status = event_source_open(&source, &r->config);
 	if (status)
 		return status;
 	r->source = &source;
-	while (!status && !r->no_memory && !source_is_over(&source))
-		status = source_poll(&source, POLL_MS, &idle);
-	source_stop(&source);
-	r->report.totals = *source_totals(&source);
-	source_close(&source);
+	while (!status && !r->no_memory && !event_source_is_over(&source))
+		status = event_source_poll(&source, POLL_MS, &idle);
+	event_source_stop(&source);
+	r->report.totals = *event_source_totals(&source);
+	event_source_close(&source);
 	if (!status && r->no_memory) {
 		err("cannot read %s: %s", r->report.file, strerror(ENOMEM));
 		remedy("--flows and --points make a report smaller");
@@ -346,27 +346,31 @@ static void init(void *options)
 {
 	struct reading *r = options;
 
-	r->config.watch.ring_size = RING_SIZE_DEFAULT;
+	r->config.ring_size = RING_SIZE_DEFAULT;
 	r->max_flows = FLOWS_DEFAULT;
 }
 
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct reading *r = options;
+	int status;
 
-	(void)argc;
 	r->config.read = r->report.file = argv[1];
-	return make_report(r);
+	status = watch_filter(&r->config, argc - 2, argv + 2);
+	if (status < 0)
+		status = make_report(r);
+	watch_config_free(&r->config);
+	return status;
 }
 
 const struct verb verb_report = {
 	.name = "report",
-	.args = "FILE",
+	.args = "FILE [FILTER]",
 	.brief = "pictures of a recording: a page, or a figure",
 	.about = "Draws a recording of `bbrmon record`: one HTML page that needs nothing else.",
 	.groups = groups,
 	.min_args = 1,
-	.max_args = 1,
+	.max_args = 1 + FILTER_WORDS,
 	.size = sizeof(struct reading),
 	.init = init,
 	.run = run_verb,

@@ -9,7 +9,7 @@
 
 #include "flow.h"
 #include "rate_shares.h"
-#include "stream/source.h"
+#include "stream/event_source.h"
 
 struct report {
 	const char *file; /* the recording */

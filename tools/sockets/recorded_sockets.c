@@ -7,7 +7,6 @@
 
 #include "err.h"
 #include "recorded_sockets.h"
-#include "stream/watch_options.h"
 
 /* What is the same in all events of a connection. */
 struct connection_key {
@@ -110,7 +109,7 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 	struct connection *c;
 	__u64 time_ns = e->time_ns;
 
-	source_run(&r->source, &run);
+	event_source_run(&r->source, &run);
 	if (!run_clocks_date(&r->clocks, &run, &time_ns))
 		r->no_memory = true;
 	if (!r->until_ns) /* the first one */
@@ -145,8 +144,8 @@ static int read_all(struct recorded *r)
 	int status = EXIT_DONE;
 	bool idle;
 
-	while (!status && !r->is_past && !r->no_memory && !source_is_over(&r->source))
-		status = source_poll(&r->source, 0, &idle);
+	while (!status && !r->is_past && !r->no_memory && !event_source_is_over(&r->source))
+		status = event_source_poll(&r->source, 0, &idle);
 	if (r->no_memory) {
 		err("cannot read the recording: %s", strerror(ENOMEM));
 		return EXIT_REFUSED;
@@ -157,17 +156,16 @@ static int read_all(struct recorded *r)
 int recorded_open(struct recorded *r, const char *file, __u64 at_ns)
 {
 	const struct watch_config config = {
-		.watch = { .request.sampling = BBR_SAMPLE_ACK,
-			   .ring_size = RING_SIZE_DEFAULT,
-			   .handle = note_event,
-			   .ctx = r },
+		.request.sampling = BBR_SAMPLE_ACK,
+		.handle = note_event,
+		.ctx = r,
 		.read = file,
 	};
 	int status;
 
 	memset(r, 0, sizeof(*r));
 	r->after_ns = at_ns;
-	status = source_open(&r->source, &config);
+	status = event_source_open(&r->source, &config);
 	if (status)
 		return status;
 	status = read_all(r);
@@ -204,5 +202,5 @@ void recorded_close(struct recorded *r)
 		free(k);
 	}
 	run_clocks_free(&r->clocks);
-	source_close(&r->source);
+	event_source_close(&r->source);
 }

@@ -7,12 +7,12 @@
 
 #include "recording/clocks.h"
 #include "snapshot.h"
-#include "stream/source.h"
+#include "stream/event_source.h"
 
 struct known_origin;
 
 struct recorded {
-	struct source source;
+	struct event_source source;
 	void *live; /* a tree of search.h */
 	struct known_origin *origins;
 	__u64 run; /* of the connections in the tree */

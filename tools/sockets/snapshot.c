@@ -69,29 +69,19 @@ static void print(struct taking *t, const struct snapshot *c)
 		t->write_error = errno ? errno : EIO;
 }
 
-static bool has_wanted_name(struct taking *t, const char *name)
+static void note_name(struct taking *t, const char *name)
 {
-	for (int i = 0; i < t->names.n; i++) {
-		if (strcmp(t->names.arg[i], name))
-			continue;
-		t->is_seen[i] = true;
-		return true;
-	}
-	return !t->names.n;
-}
-
-static bool is_wanted(struct taking *t, const struct snapshot *c)
-{
-	return has_wanted_name(t, c->origin->name) &&
-	       filter_matches(&t->filter, c->origin, &c->state->event,
-			      c->is_recorded ? NULL : c->state);
+	for (int i = 0; i < t->names.n; i++)
+		t->is_seen[i] |= !strcmp(t->names.arg[i], name);
 }
 
 static bool take(void *ctx, const struct snapshot *c)
 {
 	struct taking *t = ctx;
 
-	if (!is_wanted(t, c))
+	note_name(t, c->origin->name);
+	if (!filter_matches(&t->filter, c->origin, &c->state->event,
+			    c->is_recorded ? NULL : c->state))
 		return !is_interrupted();
 	if (t->summed)
 		t->no_memory = !summary_add(&t->summary, c);
@@ -300,7 +290,10 @@ static int parse_filter(struct taking *t, int argc, char **argv)
 {
 	const struct filter_system system = { find_cgroup, find_device, t };
 
-	return filter_parse_words(&t->filter, argc, argv, &system) ? EXIT_DONE : EXIT_USAGE;
+	return filter_parse_words(&t->filter, argc, argv, &system) &&
+			       filter_add_names(&t->filter, t->names.arg, t->names.n) ?
+		       EXIT_DONE :
+		       EXIT_USAGE;
 }
 
 static int refuse(const char *what, const char *why, const char *what_to_do)

@@ -15,7 +15,7 @@
 #include "json.h"
 #include "options.h"
 #include "recording/output.h"
-#include "source.h"
+#include "event_source.h"
 #include "watch_summary.h"
 #include "units.h"
 #include "verbs.h"
@@ -31,7 +31,7 @@ struct record {
 	__u64 count; /* 0: no limit */
 	__u64 duration_ns; /* 0: no limit */
 
-	struct source source;
+	struct event_source source;
 	struct recording_writer *writer;
 	__u64 written; /* events */
 	__u64 not_written; /* received after the last one: what --count cut off */
@@ -50,7 +50,7 @@ static void tell_run(struct record *r)
 {
 	struct recording_run run;
 
-	source_run(&r->source, &run);
+	event_source_run(&r->source, &run);
 	recording_writer_run(r->writer, &run);
 }
 
@@ -58,7 +58,7 @@ static void tell_totals(struct record *r)
 {
 	struct watch_totals totals;
 
-	source_totals_now(&r->source, &totals);
+	event_source_totals_now(&r->source, &totals);
 	recording_writer_totals(r->writer, &totals);
 }
 
@@ -85,18 +85,18 @@ static void show_progress(const struct record *r)
 {
 	if (r->shows_progress)
 		fprintf(stderr, "\033[K%llu events, %llu bytes, %llu dropped\r", r->written,
-			record_output_bytes(&r->output), source_drops(&r->source));
+			record_output_bytes(&r->output), event_source_drops(&r->source));
 }
 
 static int follow_events(struct record *r)
 {
-	while (!is_done(r) && !source_is_over(&r->source)) {
+	while (!is_done(r) && !event_source_is_over(&r->source)) {
 		bool idle;
 		int status;
 
-		if (r->end_ns && source_now_ns(&r->source) >= r->end_ns)
+		if (r->end_ns && event_source_now_ns(&r->source) >= r->end_ns)
 			break;
-		status = source_poll(&r->source, WAIT_MS, &idle);
+		status = event_source_poll(&r->source, WAIT_MS, &idle);
 		if (status)
 			return status;
 		tell_run(r);
@@ -143,7 +143,7 @@ static void print_summary(const struct record *r, const struct watch_totals *t)
 		return;
 	}
 	watch_summary_begin(&j, t);
-	if (r->config.watch.filter)
+	if (r->config.has_rest)
 		json_add_int(&j, "not_matched", t->counters.not_matched);
 	json_add_int(&j, "not_recorded", r->not_written);
 	json_add_int(&j, "bytes", record_output_bytes(&r->output));
@@ -157,15 +157,15 @@ static int record(struct record *r)
 
 	tell_run(r);
 	if (r->duration_ns)
-		r->end_ns = source_now_ns(&r->source) + r->duration_ns;
+		r->end_ns = event_source_now_ns(&r->source) + r->duration_ns;
 	status = follow_events(r);
-	source_stop(&r->source);
+	event_source_stop(&r->source);
 	if (!status) {
-		recording_writer_totals(r->writer, source_totals(&r->source));
+		recording_writer_totals(r->writer, event_source_totals(&r->source));
 		recording_writer_end(r->writer, !r->not_written);
 		if (r->writer->failed)
 			return EXIT_REFUSED;
-		print_summary(r, source_totals(&r->source));
+		print_summary(r, event_source_totals(&r->source));
 	}
 	return status;
 }
@@ -183,24 +183,24 @@ static int run(struct record *r)
 {
 	int status;
 
-	r->config.watch.handle = handle_event;
-	r->config.watch.ctx = r;
+	r->config.handle = handle_event;
+	r->config.ctx = r;
 	r->shows_progress = isatty(STDERR_FILENO);
 	interrupt_catch();
 	r->writer = recording_writer_new();
 	if (!r->writer)
 		return EXIT_REFUSED;
 	r->output.writer = r->writer;
-	status = source_open(&r->source, &r->config);
+	status = event_source_open(&r->source, &r->config);
 	if (!status) {
 		status = record_output_open(&r->output);
 		if (!status) {
 			status = record(r);
 			record_output_close(&r->output);
 		} else {
-			source_stop(&r->source);
+			event_source_stop(&r->source);
 		}
-		source_close(&r->source);
+		event_source_close(&r->source);
 	}
 	recording_writer_free(r->writer);
 	return status;
@@ -280,8 +280,8 @@ static void init(void *options)
 {
 	struct record *r = options;
 
-	r->config.watch.request.sampling = BBR_SAMPLE_ROUND;
-	r->config.watch.ring_size = RING_SIZE_DEFAULT;
+	r->config.request.sampling = BBR_SAMPLE_ROUND;
+	r->config.ring_size = RING_SIZE_DEFAULT;
 }
 
 static int run_verb(void *options, int argc, char **argv)

@@ -17,7 +17,7 @@
 #include "cli/interrupt.h"
 #include "json.h"
 #include "options.h"
-#include "source.h"
+#include "event_source.h"
 #include "watch_summary.h"
 #include "verbs.h"
 #include "watch_options.h"
@@ -85,9 +85,9 @@ static void check_stdout(struct stream *s)
 		s->write_error = EPIPE;
 }
 
-static void report_drops(struct stream *s, const struct source *source)
+static void report_drops(struct stream *s, const struct event_source *source)
 {
-	__u64 drops = source_drops(source), now = now_ns();
+	__u64 drops = event_source_drops(source), now = now_ns();
 
 	if (s->config.read || drops <= s->said_drops || now - s->said_ns < NS_PER_S)
 		return;
@@ -105,16 +105,16 @@ static int wait_ms(const struct stream *s, __u64 now)
 	return (s->end_ns - now) / NS_PER_MS + 1;
 }
 
-static int follow_events(struct stream *s, struct source *source)
+static int follow_events(struct stream *s, struct event_source *source)
 {
 	while (!is_done(s)) {
-		__u64 now = source_now_ns(source), shown = s->shown;
+		__u64 now = event_source_now_ns(source), shown = s->shown;
 		bool idle;
 		int status;
 
-		if ((s->end_ns && now >= s->end_ns) || source_is_over(source))
+		if ((s->end_ns && now >= s->end_ns) || event_source_is_over(source))
 			break;
-		status = source_poll(source, wait_ms(s, now), &idle);
+		status = event_source_poll(source, wait_ms(s, now), &idle);
 		if (status)
 			return status;
 		if (idle)
@@ -148,7 +148,7 @@ static void print_summary_json(const struct stream *s, const struct watch_totals
 	watch_summary_begin(&j, t);
 	json_add_int(&j, "connections", s->connections.seen);
 	json_add_int(&j, "not_shown", s->not_shown);
-	if (s->config.watch.filter)
+	if (s->config.has_rest)
 		json_add_int(&j, "not_matched", t->counters.not_matched);
 	watch_summary_end(&j);
 }
@@ -170,28 +170,28 @@ static void print_summary(struct stream *s, const struct watch_totals *t)
 static int run(struct stream *s)
 {
 	const char *no_color = getenv("NO_COLOR");
-	struct source source;
+	struct event_source source;
 	int status;
 
-	s->config.watch.handle = handle_event;
-	s->config.watch.ctx = s;
+	s->config.handle = handle_event;
+	s->config.ctx = s;
 	s->style.colour = isatty(STDOUT_FILENO) && !(no_color && *no_color);
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
 
 	interrupt_catch();
-	status = source_open(&source, &s->config);
+	status = event_source_open(&source, &s->config);
 	if (status)
 		return status;
-	s->style.start_ns = source_now_ns(&source);
+	s->style.start_ns = event_source_now_ns(&source);
 	if (s->duration_ns)
 		s->end_ns = s->style.start_ns + s->duration_ns;
 	status = follow_events(s, &source);
-	source_stop(&source);
+	event_source_stop(&source);
 	flush(s);
 	if (!status)
-		print_summary(s, source_totals(&source));
+		print_summary(s, event_source_totals(&source));
 	flush(s);
-	source_close(&source);
+	event_source_close(&source);
 	connections_free(&s->connections);
 	if (!status && s->write_error && s->write_error != EPIPE) {
 		err("cannot write: %s", strerror(s->write_error));
@@ -220,8 +220,8 @@ static void init(void *options)
 {
 	struct stream *s = options;
 
-	s->config.watch.request.sampling = BBR_SAMPLE_ROUND;
-	s->config.watch.ring_size = RING_SIZE_DEFAULT;
+	s->config.request.sampling = BBR_SAMPLE_ROUND;
+	s->config.ring_size = RING_SIZE_DEFAULT;
 }
 
 static int run_verb(void *options, int argc, char **argv)

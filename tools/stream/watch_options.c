@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <arpa/inet.h>
+
 #include "address.h"
 #include "err.h"
 #include "event/filter.h"
@@ -95,23 +97,45 @@ bool option_ring_size(const char *option, const char *s, void *to)
 	return true;
 }
 
+static bool parse_host(const char *option, const char *s, bool is_remote,
+		       struct filter_node *condition)
+{
+	*condition =
+		(struct filter_node){ .op = FILTER_HOST, .is_remote = is_remote, .host.port = -1 };
+	return parse_prefix(option, s, condition->host.addr, condition->host.mask);
+}
+
 static bool option_remote(const char *option, const char *s, void *to)
 {
-	struct bbr_filter *filter = to;
-
-	return parse_prefix(option, s, filter->raddr, filter->rmask);
+	return parse_host(option, s, true, to);
 }
 
 static bool option_local(const char *option, const char *s, void *to)
 {
-	struct bbr_filter *filter = to;
-
-	return parse_prefix(option, s, filter->laddr, filter->lmask);
+	return parse_host(option, s, false, to);
 }
 
-static bool option_port(const char *option, const char *s, void *to)
+static bool parse_port_of(const char *option, const char *s, bool is_remote,
+			  struct filter_node *condition)
 {
-	return parse_port(option, s, to);
+	__u16 port;
+
+	if (!parse_port(option, s, &port))
+		return false;
+	*condition = (struct filter_node){ .op = FILTER_PORT,
+					   .is_remote = is_remote,
+					   .port = ntohs(port) };
+	return true;
+}
+
+static bool option_rport(const char *option, const char *s, void *to)
+{
+	return parse_port_of(option, s, true, to);
+}
+
+static bool option_lport(const char *option, const char *s, void *to)
+{
+	return parse_port_of(option, s, false, to);
 }
 
 static bool option_speed(const char *option, const char *s, void *to)
@@ -127,58 +151,67 @@ static bool option_speed(const char *option, const char *s, void *to)
 	return true;
 }
 
+/* The expression of the words and of what the options are short forms of. */
+static bool make_filter(struct watch_config *config, int n, char **words)
+{
+	struct filter *f = config->filter;
+
+	if (!filter_parse_words(f, n, words, NULL))
+		return false;
+	for (int i = 0; i < FILTER_OPTIONS; i++)
+		if (config->options[i].op != FILTER_AND && !filter_add(f, &config->options[i]))
+			return false;
+	/* Instances with other names are not followed. */
+	config->has_rest = !filter_push_down(f, &config->request.filter);
+	return filter_add_names(f, config->names.arg, config->names.n);
+}
+
 int watch_filter(struct watch_config *config, int n, char **words)
 {
-	struct filter *f;
-
-	if (!n)
-		return -1;
-	f = malloc(sizeof(*f));
-	if (!f) {
+	config->filter = malloc(sizeof(*config->filter));
+	if (!config->filter) {
 		err("filter: %s", strerror(ENOMEM));
 		return EXIT_REFUSED;
 	}
-	config->watch.filter = f;
-	if (!filter_parse_words(f, n, words, NULL))
+	if (!make_filter(config, n, words))
 		return EXIT_USAGE;
-	if (filter_push_down(f, &config->watch.request.filter)) {
-		filter_free(f);
-		free(f);
-		config->watch.filter = NULL;
+	if (config->filter->root < 0) {
+		free(config->filter);
+		config->filter = NULL;
 	}
 	return -1;
 }
 
 void watch_config_free(struct watch_config *config)
 {
-	if (config->watch.filter)
-		filter_free(config->watch.filter);
-	free(config->watch.filter);
+	if (config->filter)
+		filter_free(config->filter);
+	free(config->filter);
 }
 
 #define MEMBER(m) offsetof(struct watch_config, m)
 
 const struct option_def watch_options[] = {
-	{ "every", 0, "WHAT", option_every, MEMBER(watch.request),
+	{ "every", 0, "WHAT", option_every, MEMBER(request),
 	  "which ACKs: ack (each), round (the first of each round trip; the\n"
 	  "default), a time like 100ms (at most one a connection in it),\n"
 	  "transition (none, only changes of state)" },
-	{ "ring", 0, "SIZE", option_ring_size, MEMBER(watch.ring_size),
+	{ "ring", 0, "SIZE", option_ring_size, MEMBER(ring_size),
 	  "ring buffer between kernel and bbrmon, 4m unless told" },
 	{},
 };
 
 const struct option_def connection_options[] = {
-	{ "remote", 0, "PREFIX", option_remote, MEMBER(watch.request.filter),
+	{ "remote", 0, "PREFIX", option_remote, MEMBER(options[OPTION_REMOTE]),
 	  "connections whose remote address is in it: 10.0.0.0/8,\n"
 	  "2001:db8::1" },
-	{ "local", 0, "PREFIX", option_local, MEMBER(watch.request.filter),
+	{ "local", 0, "PREFIX", option_local, MEMBER(options[OPTION_LOCAL]),
 	  "the same for the local address" },
-	{ "rport", 0, "PORT", option_port, MEMBER(watch.request.filter.rport),
+	{ "rport", 0, "PORT", option_rport, MEMBER(options[OPTION_RPORT]),
 	  "connections with this remote port" },
-	{ "lport", 0, "PORT", option_port, MEMBER(watch.request.filter.lport),
+	{ "lport", 0, "PORT", option_lport, MEMBER(options[OPTION_LPORT]),
 	  "connections with this local port" },
-	{ "name", 0, "NAME", option_append, MEMBER(watch.names),
+	{ "name", 0, "NAME", option_append, MEMBER(names),
 	  "this instance, or bbr, the kernel's own (may be given more than\n"
 	  "once); otherwise all, and those that are loaded later" },
 	{},

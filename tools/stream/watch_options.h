@@ -6,8 +6,8 @@
 #ifndef TOOLS_WATCH_OPTIONS_H
 #define TOOLS_WATCH_OPTIONS_H
 
+#include "event_source.h"
 #include "options.h"
-#include "source.h"
 
 #define RING_SIZE_DEFAULT (4 << 20)
 
@@ -15,8 +15,9 @@
 extern const struct option_def watch_options[], connection_options[], read_options[];
 
 /*
- * The filter expression, which is what is no option: the BPF program gets of it what it can do, the rest is
- * config->watch.filter. -1 to go on, or an exit status; config is for watch_config_free() in either case.
+ * Makes the filter out of the expression, which is what is no option, and of the options that are short forms of it. The
+ * BPF program gets of it what it can do. -1 to go on, or an exit status; config is for watch_config_free() in either
+ * case.
  */
 int watch_filter(struct watch_config *config, int n, char **words);
 

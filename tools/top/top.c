@@ -3,6 +3,7 @@
  * bbrmon top: connections as they are now, refreshed in place.
  */
 #include <errno.h>
+#include <getopt.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
@@ -62,18 +63,22 @@ static void refresh_until(struct top *t, __u64 time_ns)
 static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
 {
 	struct top *t = ctx;
+	bool wanted = is_wanted(&t->config, origin, e);
 
-	t->events++;
+	t->events += wanted;
 	t->last_ns = e->time_ns;
 	if (t->paused) {
-		t->unseen++;
+		t->unseen += wanted;
 		conn_table_note_unseen(&t->table, origin, e);
 		return true;
 	}
 	if (top_is_done(t))
 		return false;
 	refresh_until(t, e->time_ns);
-	conn_table_note(&t->table, origin, e);
+	if (wanted)
+		conn_table_note(&t->table, origin, e);
+	else if (filter_knows(t->config.filter, e))
+		conn_table_leave_out(&t->table, origin, e);
 	t->has_news = true;
 	return true;
 }
@@ -82,18 +87,18 @@ void top_follow_now(struct top *t)
 {
 	if (t->paused || !t->next_ns || t->is_over)
 		return;
-	if (source_is_over(&t->source)) { /* what came after the last whole interval */
+	if (event_source_is_over(&t->source)) { /* what came after the last whole interval */
 		t->is_over = true;
 		if (t->has_news)
 			top_refresh(t, t->last_ns);
 	} else {
-		refresh_until(t, source_now_ns(&t->source));
+		refresh_until(t, event_source_now_ns(&t->source));
 	}
 }
 
 int top_wait_ms(const struct top *t, int most)
 {
-	__u64 now = source_now_ns(&t->source);
+	__u64 now = event_source_now_ns(&t->source);
 
 	if (t->config.read || t->paused || t->next_ns <= now)
 		return most;
@@ -114,10 +119,10 @@ static int run_batch(struct top *t)
 {
 	int status = EXIT_DONE;
 
-	while (!status && !top_is_done(t) && !source_is_over(&t->source) && has_reader()) {
+	while (!status && !top_is_done(t) && !event_source_is_over(&t->source) && has_reader()) {
 		bool idle;
 
-		status = source_poll(&t->source, top_wait_ms(t, BATCH_WAIT_MS), &idle);
+		status = event_source_poll(&t->source, top_wait_ms(t, BATCH_WAIT_MS), &idle);
 		top_follow_now(t);
 	}
 	return status;
@@ -125,7 +130,7 @@ static int run_batch(struct top *t)
 
 static void print_summary(const struct top *t)
 {
-	const struct watch_totals *totals = source_totals(&t->source);
+	const struct watch_totals *totals = event_source_totals(&t->source);
 
 	if (screen_is_gone())
 		return;
@@ -135,27 +140,34 @@ static void print_summary(const struct top *t)
 
 static int run(struct top *t)
 {
+	struct watch_config config;
 	int status;
 
-	t->config.watch.handle = handle_event;
-	t->config.watch.ctx = t;
+	t->config.handle = handle_event;
+	t->config.ctx = t;
 	setlocale(LC_CTYPE, "");
 	t->style.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	interrupt_catch();
-	status = source_open(&t->source, &t->config);
+	config = t->config;
+	if (config.filter && filter_has_state(config.filter)) {
+		/* Also events that do not match: by them a connection leaves the table. */
+		config.filter = NULL;
+		config.has_rest = false;
+	}
+	status = event_source_open(&t->source, &config);
 	if (status)
 		return status;
 	if (!t->config.read) {
-		top_sockets_open(&t->sockets, &t->config.watch, &t->table);
-		t->next_ns = source_now_ns(&t->source);
+		top_sockets_open(&t->sockets, &t->config, &t->table);
+		t->next_ns = event_source_now_ns(&t->source);
 	}
 	errno = 0;
 	status = t->batch ? run_batch(t) : top_run_screen(t);
 	t->paused = true; /* what is still to come is only counted */
-	source_stop(&t->source);
+	event_source_stop(&t->source);
 	if (!status)
 		print_summary(t);
-	source_close(&t->source);
+	event_source_close(&t->source);
 	top_sockets_close(&t->sockets);
 	conn_table_free(&t->table);
 	view_free(&t->view);
@@ -249,9 +261,9 @@ static void init(void *options)
 {
 	struct top *t = options;
 
-	t->config.watch.request.sampling = BBR_SAMPLE_TIME;
-	t->config.watch.request.interval_ns = EVERY_NS;
-	t->config.watch.ring_size = RING_SIZE_DEFAULT;
+	t->config.request.sampling = BBR_SAMPLE_TIME;
+	t->config.request.interval_ns = EVERY_NS;
+	t->config.ring_size = RING_SIZE_DEFAULT;
 	t->config.speed = -1;
 	t->interval_ns = NS_PER_S;
 	t->view.sort = COL_RATE;
@@ -260,26 +272,30 @@ static void init(void *options)
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct top *t = options;
+	int status = watch_filter(&t->config, argc - 1, argv + 1);
 
-	(void)argc;
-	(void)argv;
 	t->batch |= t->json;
 	if (t->config.speed < 0) /* as it happened, for people */
 		t->config.speed = !t->batch;
-	if (t->batch || !(t->count || t->width))
-		return run(t);
-	err("top: --count and --width are for --batch");
-	return EXIT_USAGE;
+	if (status < 0 && !t->batch && (t->count || t->width)) {
+		err("top: --count and --width are for --batch");
+		status = EXIT_USAGE;
+	}
+	if (status < 0)
+		status = run(t);
+	watch_config_free(&t->config);
+	return status;
 }
 
 const struct verb verb_top = {
 	.name = "top",
-	.args = "",
+	.args = "[FILTER]",
 	.brief = "connections as they are now, refreshed in place",
 	.about = "Shows the connections that use BBR as they are now, refreshed in place. Key h "
 		 "tells the keys.\n"
 		 "Unless --every is given, a connection is looked at five times a second at most.",
 	.groups = groups,
+	.max_args = FILTER_WORDS,
 	.size = sizeof(struct top),
 	.init = init,
 	.run = run_verb,

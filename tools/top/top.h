@@ -5,7 +5,7 @@
 #ifndef TOOLS_TOP_H
 #define TOOLS_TOP_H
 
-#include "stream/source.h"
+#include "stream/event_source.h"
 #include "top_sockets.h"
 #include "top_view.h"
 
@@ -16,7 +16,7 @@ struct top {
 	__u64 width; /* of batch: columns; 0: no limit */
 	__u64 interval_ns;
 
-	struct source source;
+	struct event_source source;
 	struct top_sockets sockets; /* of what happens now */
 	struct conn_table table;
 	struct view view;

@@ -23,7 +23,8 @@ void line_add(struct line *l, const char *fmt, ...)
 
 static void add_time(const struct top *t, struct line *l)
 {
-	time_t seconds = (source_epoch_ns(&t->source) + (__s64)t->style.now_ns) / (__s64)NS_PER_S;
+	time_t seconds =
+		(event_source_epoch_ns(&t->source) + (__s64)t->style.now_ns) / (__s64)NS_PER_S;
 	struct tm tm;
 	char text[16];
 
@@ -35,7 +36,7 @@ static const char *of_what(const struct top *t)
 {
 	if (!t->config.read)
 		return "live";
-	return source_is_over(&t->source) ? "recording, over" : "recording";
+	return event_source_is_over(&t->source) ? "recording, over" : "recording";
 }
 
 void top_header(const struct top *t, struct line *first, struct line *second, int width)
@@ -52,7 +53,7 @@ void top_header(const struct top *t, struct line *first, struct line *second, in
 	if (t->paused)
 		line_add(first, "PAUSED, %llu events since", t->unseen);
 	add_time(t, first);
-	line_add(first, "drops %llu", source_drops(&t->source));
+	line_add(first, "drops %llu", event_source_drops(&t->source));
 	line_add(first, "%s", of_what(t));
 	line_add(first, "instances %u", totals.origins);
 	line_add(first, "events %llu", t->events);

@@ -11,7 +11,7 @@
 #define PAUSE_NS (900 * NS_PER_MS)
 #define PAUSE_MAX_NS (10 * NS_PER_S)
 
-void top_sockets_open(struct top_sockets *s, const struct monitor_config *config,
+void top_sockets_open(struct top_sockets *s, const struct watch_config *config,
 		      struct conn_table *table)
 {
 	memset(s, 0, sizeof(*s));
@@ -24,8 +24,10 @@ static bool note_socket(void *ctx, const struct origin *origin, const struct bbr
 {
 	struct top_sockets *s = ctx;
 
-	if (is_conn_wanted(s->config, origin, &snap->event))
+	if (is_wanted(s->config, origin, &snap->event))
 		conn_table_note_snapshot(s->table, origin, snap);
+	else if (filter_knows(s->config->filter, &snap->event))
+		conn_table_leave_out(s->table, origin, &snap->event);
 	return true;
 }
 

@@ -10,7 +10,7 @@
 #include "sockets/sockets.h"
 
 struct top_sockets {
-	const struct monitor_config *config; /* whom to show */
+	const struct watch_config *config; /* whom to show */
 	struct conn_table *table;
 	struct sockets sockets;
 	bool is_open;
@@ -18,7 +18,7 @@ struct top_sockets {
 };
 
 /* Without them top goes on with what has events; that it is so has been said then. */
-void top_sockets_open(struct top_sockets *s, const struct monitor_config *config,
+void top_sockets_open(struct top_sockets *s, const struct watch_config *config,
 		      struct conn_table *table);
 /* Reads them, unless it was a moment ago. */
 void top_sockets_read(struct top_sockets *s);

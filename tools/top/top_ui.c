@@ -115,7 +115,8 @@ static void toggle_pause(struct top *t)
 		return;
 	conn_table_go_on(&t->table);
 	if (t->next_ns)
-		top_refresh(t, source_is_over(&t->source) ? t->last_ns : source_now_ns(&t->source));
+		top_refresh(t, event_source_is_over(&t->source) ? t->last_ns :
+								  event_source_now_ns(&t->source));
 }
 
 static void change_interval(struct top *t, int step)
@@ -277,10 +278,10 @@ static int step(struct top *t, struct ui *ui)
 
 	while (!ui->quit && (key = screen_key()) >= 0)
 		take_key(t, ui, key);
-	if (source_is_over(&t->source)) /* which would not wait */
+	if (event_source_is_over(&t->source)) /* which would not wait */
 		poll(&(struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN }, 1, KEY_MS);
 	else
-		status = source_poll(&t->source, top_wait_ms(t, KEY_MS), &idle);
+		status = event_source_poll(&t->source, top_wait_ms(t, KEY_MS), &idle);
 	top_follow_now(t);
 	ui->changed |= t->style.now_ns != shown || t->unseen != unseen;
 	return status;

@@ -62,7 +62,7 @@ int monitor_take_record(void *ctx, void *record, size_t size)
 	struct monitor *m = ctx;
 	struct subscription *s;
 	struct bbr_event e;
-	bool is_wanted, more;
+	bool wanted, more;
 
 	if (check_record(m, record, size))
 		return -EPROTO;
@@ -70,9 +70,10 @@ int monitor_take_record(void *ctx, void *record, size_t size)
 	s = find_sub(m, e.tag);
 	if (!s)
 		return 0;
-	is_wanted = is_event_wanted(&m->config, &s->origin, &e);
-	subscription_note(s, &e, is_wanted);
-	more = !is_wanted || m->config.handle(m->config.ctx, &s->origin, &e);
+	/* The BPF program has done its part. */
+	wanted = !m->config.has_rest || is_wanted(&m->config, &s->origin, &e);
+	subscription_note(s, &e, wanted);
+	more = !wanted || m->config.handle(m->config.ctx, &s->origin, &e);
 	return --m->batch > 0 && more ? 0 : -EAGAIN;
 }
 
@@ -134,7 +135,7 @@ static int follow(struct monitor *m, const struct instance *inst, bool is_kernel
 	return error ? say_cannot_enter(s, error) : EXIT_DONE;
 }
 
-static bool is_wanted(const struct monitor *m, const char *name)
+static bool is_to_follow(const struct monitor *m, const char *name)
 {
 	for (int i = 0; i < m->config.names.n; i++)
 		if (!strcmp(m->config.names.arg[i], name))
@@ -181,7 +182,7 @@ static int follow_kernel(struct monitor *m)
 	struct instance inst;
 	int error;
 
-	if (m->probe.obj || !is_wanted(m, KERNEL_BBR) || !probe_is_possible(&m->probe) ||
+	if (m->probe.obj || !is_to_follow(m, KERNEL_BBR) || !probe_is_possible(&m->probe) ||
 	    m->n_subs == GUARDED_MAX)
 		return EXIT_DONE;
 	error = probe_attach(&m->probe, &inst);
@@ -214,7 +215,7 @@ static int scan(struct monitor *m)
 	for (int i = 0; i < n; i++) {
 		int failed = EXIT_DONE;
 
-		if (is_wanted(m, list[i].name) && !is_followed(m, &list[i]) &&
+		if (is_to_follow(m, list[i].name) && !is_followed(m, &list[i]) &&
 		    can_follow(m, &list[i]))
 			failed = follow(m, &list[i], false);
 		if (!status)
@@ -313,7 +314,7 @@ static int check_names(const struct monitor *m)
 	return EXIT_DONE;
 }
 
-int monitor_open(struct monitor *m, const struct monitor_config *config)
+int monitor_open(struct monitor *m, const struct watch_config *config)
 {
 	int status, error;
 

@@ -18,7 +18,7 @@
 struct ring_buffer;
 
 struct monitor {
-	struct monitor_config config;
+	struct watch_config config;
 	struct guardian guardian;
 	int ring_fd;
 	struct ring_buffer *ring;
@@ -39,7 +39,7 @@ struct monitor {
 };
 
 /* Exit status; has printed what failed unless it is EXIT_DONE. */
-int monitor_open(struct monitor *m, const struct monitor_config *config);
+int monitor_open(struct monitor *m, const struct watch_config *config);
 
 /*
  * Waits for events, hands them on, keeps the leases alive and looks for new instances; at most for

@@ -443,6 +443,55 @@ static void histories_are_bounded(void **state)
 	assert_true(sizeof(struct history) + sizeof(struct conn) < 6000);
 }
 
+static void leave_out(struct bbr_event e)
+{
+	conn_table_leave_out(&table, &ours, &e);
+}
+
+/* With the end of the interval, and it may come back. */
+static void what_is_left_out_is_gone(void **state)
+{
+	(void)state;
+	note(event(1, 1000, 0));
+	note(event(2, 1001, 0));
+	leave_out(event(1, 1000, 10));
+	leave_out(event(3, 1002, 10)); /* has no row, and gets none */
+	assert_int_equal(table.n, 2);
+	tick(100);
+	assert_int_equal(only()->e.conn, 2);
+	note(event(1, 1000, 200));
+	assert_int_equal(table.n, 2);
+	leave_out(event(1, 1000, 210));
+	note(event(1, 1000, 220));
+	tick(300);
+	assert_int_equal(table.n, 2);
+}
+
+static void a_socket_that_is_left_out_is_its_row(void **state)
+{
+	struct bbr_event e = event(0, 1000, 10);
+
+	(void)state;
+	note(event(1, 1000, 0));
+	leave_out(e);
+	tick(100);
+	assert_int_equal(table.n, 0);
+	note_socket(event(1, 1000, 200), 5);
+	leave_out(event(1, 1000, 210));
+	tick(300);
+	assert_int_equal(table.n, 0);
+}
+
+static void nothing_old_and_nobody_else_leaves_a_row_out(void **state)
+{
+	(void)state;
+	note(event(2, 1000, 100));
+	leave_out(event(0, 1000, 99)); /* was read before */
+	leave_out(event(1, 1000, 110)); /* had the addresses before */
+	tick(200);
+	assert_int_equal(only()->e.conn, 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -469,6 +518,9 @@ int main(void)
 		TEST(time_that_goes_back_is_the_newest_slot),
 		TEST(transitions_are_kept_in_order),
 		TEST(histories_are_bounded),
+		TEST(what_is_left_out_is_gone),
+		TEST(a_socket_that_is_left_out_is_its_row),
+		TEST(nothing_old_and_nobody_else_leaves_a_row_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,6 +140,36 @@ static void the_program_does_addresses_and_ports_of_all(void **state)
 	assert_false(pushed("name bpf_bbr", &k) || memcmp(&k, &none, sizeof(k)));
 }
 
+static void state_is_told_from_what_stays(void **state)
+{
+	static const char *const of_state[] = { "mode DRAIN", "profile a", "dport 1 or cwnd > 2" };
+	static const char *const that_stays[] = { "", "dst 10.0.0.1:80 and not sport 1", "name a" };
+	static struct filter f;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(filter_parse(&f, of_state[i], NULL));
+		assert_true(filter_has_state(&f));
+		assert_true(filter_parse(&f, that_stays[i], NULL));
+		assert_false(filter_has_state(&f));
+	}
+}
+
+/* An event without a sample does not say that a condition on one is not met. */
+static void only_samples_know_samples(void **state)
+{
+	static struct filter f;
+	struct bbr_event e = event;
+
+	(void)state;
+	assert_true(filter_parse(&f, "losses > 0 and cwnd > 1", NULL));
+	assert_false(filter_knows(&f, &e));
+	e.flags |= BBR_F_SAMPLE;
+	assert_true(filter_knows(&f, &e));
+	assert_true(filter_parse(&f, "cwnd > 1", NULL));
+	assert_true(filter_knows(&f, &event));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +177,8 @@ int main(void)
 		TEST(what_is_not_known_is_only_unequal),
 		TEST(wrong_values_are_refused),
 		TEST(the_program_does_addresses_and_ports_of_all),
+		TEST(state_is_told_from_what_stays),
+		TEST(only_samples_know_samples),
 	};
 
 	origin.algorithm = algorithm_find("bbr");

@@ -6,9 +6,9 @@
 #include "clock.h"
 #include "err.h"
 #include "recording/replay.h"
-#include "source.h"
+#include "event_source.h"
 
-static int open_replay(struct source *s)
+static int open_replay(struct event_source *s)
 {
 	int status;
 
@@ -23,7 +23,7 @@ static int open_replay(struct source *s)
 	return status;
 }
 
-static int open_monitor(struct source *s)
+static int open_monitor(struct event_source *s)
 {
 	int status;
 
@@ -32,37 +32,37 @@ static int open_monitor(struct source *s)
 		err("cannot start: %s", strerror(ENOMEM));
 		return EXIT_REFUSED;
 	}
-	recording_run_init(&s->run, &s->config.watch.request);
-	status = monitor_open(s->monitor, &s->config.watch);
+	recording_run_init(&s->run, &s->config.request);
+	status = monitor_open(s->monitor, &s->config);
 	if (status)
 		free(s->monitor);
 	return status;
 }
 
-int source_open(struct source *s, const struct watch_config *config)
+int event_source_open(struct event_source *s, const struct watch_config *config)
 {
 	memset(s, 0, sizeof(*s));
 	s->config = *config;
 	return config->read ? open_replay(s) : open_monitor(s);
 }
 
-int source_poll(struct source *s, int wait_ms, bool *idle)
+int event_source_poll(struct event_source *s, int wait_ms, bool *idle)
 {
 	return s->replay ? replay_poll(s->replay, wait_ms, idle) :
 			   monitor_poll(s->monitor, wait_ms, idle);
 }
 
-bool source_is_over(const struct source *s)
+bool event_source_is_over(const struct event_source *s)
 {
 	return s->replay && s->replay->is_over && !s->replay->has_event;
 }
 
-__u64 source_now_ns(const struct source *s)
+__u64 event_source_now_ns(const struct event_source *s)
 {
 	return s->replay ? replay_now_ns(s->replay) : now_ns();
 }
 
-void source_run(const struct source *s, struct recording_run *run)
+void event_source_run(const struct event_source *s, struct recording_run *run)
 {
 	if (s->replay) {
 		replay_run(s->replay, run);
@@ -72,15 +72,15 @@ void source_run(const struct source *s, struct recording_run *run)
 	run->epoch_ns = realtime_ns() - now_ns();
 }
 
-__s64 source_epoch_ns(const struct source *s)
+__s64 event_source_epoch_ns(const struct event_source *s)
 {
 	struct recording_run run;
 
-	source_run(s, &run);
+	event_source_run(s, &run);
 	return run.epoch_ns;
 }
 
-void source_totals_now(const struct source *s, struct watch_totals *totals)
+void event_source_totals_now(const struct event_source *s, struct watch_totals *totals)
 {
 	if (s->replay)
 		replay_totals(s->replay, totals);
@@ -88,27 +88,27 @@ void source_totals_now(const struct source *s, struct watch_totals *totals)
 		monitor_totals(s->monitor, totals);
 }
 
-__u64 source_drops(const struct source *s)
+__u64 event_source_drops(const struct event_source *s)
 {
 	struct watch_totals totals;
 
-	source_totals_now(s, &totals);
+	event_source_totals_now(s, &totals);
 	return counters_drops(&totals.counters);
 }
 
-void source_stop(struct source *s)
+void event_source_stop(struct event_source *s)
 {
 	if (s->monitor)
 		monitor_stop(s->monitor);
-	source_totals_now(s, &s->totals);
+	event_source_totals_now(s, &s->totals);
 }
 
-const struct watch_totals *source_totals(const struct source *s)
+const struct watch_totals *event_source_totals(const struct event_source *s)
 {
 	return &s->totals;
 }
 
-void source_close(struct source *s)
+void event_source_close(struct event_source *s)
 {
 	if (s->replay) {
 		replay_close(s->replay);
