@@ -93,7 +93,7 @@ $(BUILD)/algorithms.h: FORCE | $(BUILD)
 	$(call if_changed,printf 'X(%s)\n' $(notdir $(ALGORITHMS)))
 $(foreach dir,obj asan/obj fuzz/obj next/obj,$(addprefix $(BUILD)/$(dir)/,lib/descriptor.o loader/embedded.o)): $(BUILD)/algorithms.h
 
-LIB := $(call objects,$(wildcard lib/*.c) $(addsuffix /descriptor.c,$(ALGORITHMS)))
+LIB := $(call objects,$(wildcard lib/*.c lib/*/*.c) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 LOADER := $(call objects,$(wildcard loader/*.c loader/*/*.c) loader/carried.S)
 MONITOR := $(call objects,$(wildcard tools/*.c tools/*/*.c tools/*/*.S))
 CARRIED := $(call objects,loader/carried.S $(wildcard tools/*/*.S))
@@ -191,7 +191,7 @@ lab-matrix: ## test every kernel of the lab, not only those of make check
 	$(MAKE) -j2 tests
 	$(PYTHON) tests/lab/lab matrix
 
-C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* include/bpf_bbr lib loader tools tools/* tests/* tests/*/*)) vmlinux.h
+C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run loader/bbrctl.bash-completion \
 	$(wildcard tests/lab/*.sh tests/oracle/*.sh)
 

@@ -8,8 +8,8 @@
 #include <arpa/inet.h>
 
 #include "address.h"
-#include "err.h"
-#include "units.h"
+#include "cli/err.h"
+#include "cli/units.h"
 
 static bool refuse(const char *option, const char *s, const char *why)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "verbs/verbs.h"
 
 int main(int argc, char **argv)

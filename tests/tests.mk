@@ -50,7 +50,7 @@ $(NEXT_BBR)/bbr.bpf.c: $(wildcard bpf/bbr/*.[ch])
 	sed -i -z 's|\n/. clang-format on ./| \\\n\tO(later, 1, COUNT, BBR_V(0), 0, 7, "of a later version")&|' $(@D)/params.h
 	sed -i -z 's|\n};\n\n_Static_assert|\n\t__u32 later; /* of a later version */&|' $(@D)/event.h
 	sed -i 's|^\ttail->policer = .*|&\n\ttail->later = b->round_count + 1;|' $(@D)/report.h
-	sed -i 's|^\t{ "prior_cwnd".*|&\n\t{ "later", TAIL_AT(later), FIELD_COUNT, .text = " later:%", .order = TEXT_REST + 9 },|' $(@D)/descriptor.c
+	sed -i -z 's|\n};\n\nconst struct algorithm|\n\t{ "later", TAIL_AT(later), FIELD_COUNT, .text = " later:%", .order = TEXT_REST + 9 },&|' $(@D)/descriptor.c
 	for file in params.h event.h report.h descriptor.c; do grep -q later $(@D)/$$file || exit; done
 $(NEXT_BBR)/descriptor.c: $(NEXT_BBR)/bbr.bpf.c
 
@@ -116,16 +116,16 @@ $(BUILD)/fuzz/obj/loader/main.o: CPPFLAGS += -Dmain=bbrctl_main
 $(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_options.c \
 	$(addprefix tools/event/,derived.c event.c field.c filter.c filter_match.c origin.c) \
 	$(addprefix loader/,main.c verbs/verbs.c verbs/set.c verbs/show.c tuning/param.c tuning/socket_filter.c) \
-	$(addprefix lib/,address.c caps.c descriptor.c json.c options.c options_help.c units.c) \
+	$(addprefix lib/,address.c descriptor.c $(addprefix cli/,caps.c json.c options.c options_help.c units.c)) \
 	$(addsuffix /descriptor.c,$(ALGORITHMS)))
 
 $(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \
 	$(addprefix loader/tuning/,ini_file.c param.c profile_map.c profile_definitions.c rule_text.c rule_list.c) \
-	$(filter-out lib/attachment.c lib/cgroup.c,$(wildcard lib/*.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
+	$(filter-out lib/kernel/attachment.c lib/kernel/cgroup.c,$(wildcard lib/*.c lib/*/*.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 
 MONITOR_VERBS := $(addprefix tools/,main.c stream/stream.c sockets/snapshot.c stream/record.c export/export.c top/top%) \
 	tools/report/report%
-EVENTS_FUZZED := $(filter-out $(CARRIED),$(call objects,$(filter-out $(MONITOR_VERBS),$(wildcard tools/*/*.c)) $(wildcard lib/*.c) \
+EVENTS_FUZZED := $(filter-out $(CARRIED),$(call objects,$(filter-out $(MONITOR_VERBS),$(wildcard tools/*/*.c)) $(wildcard lib/*.c lib/*/*.c) \
 	$(addsuffix /descriptor.c,$(ALGORITHMS))))
 EVENTS_FUZZED := $(patsubst $(BUILD)/obj/%,$(BUILD)/fuzz/obj/%,$(EVENTS_FUZZED))
 $(BUILD)/fuzz/events: $(call fuzzed,tests/fuzz/fuzz_events.c) $(EVENTS_FUZZED) $(filter $(CARRIED),$(MONITOR))
@@ -134,7 +134,7 @@ $(BUILD)/fuzz/recording: $(call fuzzed,tests/fuzz/fuzz_recording.c) $(EVENTS_FUZ
 $(BUILD)/fuzz/obj/tests/fuzz/fuzz_filter.o: CPPFLAGS += -D_GNU_SOURCE
 $(BUILD)/fuzz/filter: $(call fuzzed,tests/fuzz/fuzz_filter.c \
 	$(addprefix tools/event/,derived.c event.c field.c filter.c filter_match.c origin.c) \
-	$(addprefix lib/,address.c caps.c descriptor.c err.c json.c units.c) $(addsuffix /descriptor.c,$(ALGORITHMS)))
+	$(addprefix lib/,address.c descriptor.c $(addprefix cli/,caps.c err.c json.c units.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 $(BUILD)/fuzz/obj/lib/descriptor.o: $(BUILD)/algorithms.h
 
 # ---- the lab's programs, which run in its guests

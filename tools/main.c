@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "bpf_bbr/abi.h"
-#include "caps.h"
-#include "clock.h"
-#include "err.h"
-#include "options.h"
+#include "cli/caps.h"
+#include "kernel/clock.h"
+#include "cli/err.h"
+#include "cli/options.h"
 #include "verbs.h"
 
 static const struct verb *const verbs[] = {

@@ -5,7 +5,7 @@
 #ifndef TOOLS_VERBS_H
 #define TOOLS_VERBS_H
 
-#include "options.h"
+#include "cli/options.h"
 
 extern const struct verb verb_snapshot, verb_stream, verb_record, verb_top, verb_report,
 	verb_export;

@@ -5,8 +5,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "err.h"
-#include "instance.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
 #include "instance/carry_settings.h"
 #include "instance/object.h"
 #include "tuning/param.h"

@@ -15,9 +15,9 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
-#include "btf_path.h"
-#include "err.h"
-#include "instance.h"
+#include "kernel/btf_path.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
 #include "instance/link_pin.h"
 
 #define BPFFS "/sys/fs/bpf"

@@ -5,7 +5,7 @@
 
 #include <sys/file.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "instance/lock.h"
 
 #define LOCK_FILE "/run/bbrctl.lock"

@@ -8,10 +8,10 @@
 
 #include <bpf/bpf.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "instance/netns_default.h"
-#include "json.h"
-#include "netns.h"
+#include "cli/json.h"
+#include "kernel/netns.h"
 
 #define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control" /* of the namespace that we are in */
 #define MAX_DEFAULTS 4096 /* namespaces of an instance */

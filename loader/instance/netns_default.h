@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "instance.h"
+#include "kernel/instance.h"
 
 struct json;
 

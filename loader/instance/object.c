@@ -12,9 +12,9 @@
 #include <bpf/libbpf.h>
 
 #include "bpf_bbr/migrate.h"
-#include "btf_path.h"
-#include "err.h"
-#include "instance.h"
+#include "kernel/btf_path.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
 #include "instance/link_pin.h"
 #include "instance/object.h"
 #include "instance/struct_ops.h"

@@ -10,8 +10,8 @@
 #include "bpf_bbr/profiles.h"
 #include "descriptor.h"
 #include "embedded.h"
-#include "err.h"
-#include "instance.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
 #include "instance/object.h"
 
 #ifndef EM_BPF

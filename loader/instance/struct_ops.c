@@ -8,8 +8,8 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "btf_path.h"
-#include "instance.h"
+#include "kernel/btf_path.h"
+#include "kernel/instance.h"
 #include "instance/struct_ops.h"
 
 #define TCP_CONG_NON_RESTRICTED 1 /* sockets without CAP_NET_ADMIN may use it */

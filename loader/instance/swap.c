@@ -11,8 +11,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "err.h"
-#include "instance.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
 #include "instance/link_pin.h"
 #include "instance/struct_ops.h"
 #include "instance/swap.h"

@@ -6,8 +6,8 @@
 
 #include <bpf/bpf.h>
 
-#include "err.h"
-#include "instance.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
 #include "instance/link_pin.h"
 #include "instance/unregister.h"
 

@@ -8,8 +8,8 @@
 #include <netinet/tcp.h>
 
 #include "address.h"
-#include "err.h"
-#include "json.h"
+#include "cli/err.h"
+#include "cli/json.h"
 #include "migration/migration.h"
 
 #define KERNEL_ENOTSUPP 524 /* not the one of user space */

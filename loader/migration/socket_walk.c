@@ -11,10 +11,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "instance/object.h"
 #include "migration/migration.h"
-#include "netns.h"
+#include "kernel/netns.h"
 
 /*
  * In each namespace. The first one finds all but what a hash table hides that changes between two

@@ -5,7 +5,7 @@
 
 #include <ini.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "tuning/ini_file.h"
 
 #define MAX_LINE 8192 /* a rule may have the path of a cgroup in it */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "tuning/instance_tuning.h"
 
 int tuning_open(const char *name, struct tuning *t)

@@ -5,7 +5,7 @@
 #ifndef LOADER_INSTANCE_TUNING_H
 #define LOADER_INSTANCE_TUNING_H
 
-#include "instance.h"
+#include "kernel/instance.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_list.h"
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "tuning/param.h"
-#include "json.h"
-#include "units.h"
+#include "cli/json.h"
+#include "cli/units.h"
 
 struct param_set param_set_default(const struct algorithm *algorithm)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "embedded.h"
-#include "err.h"
+#include "cli/err.h"
 #include "tuning/ini_file.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"

@@ -9,8 +9,8 @@
 
 #include <bpf/bpf.h>
 
-#include "err.h"
-#include "instance.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 

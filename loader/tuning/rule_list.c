@@ -7,8 +7,8 @@
 
 #include <bpf/bpf.h>
 
-#include "err.h"
-#include "instance.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
 #include "tuning/rule_list.h"
 
 static const __u32 place; /* of the trie in bbr_rules */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "bpf_bbr/rules.h"
-#include "rule_lookup.h"
+#include "kernel/rule_lookup.h"
 
 struct instance;
 

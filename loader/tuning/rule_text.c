@@ -7,9 +7,9 @@
 #include "bpf_bbr/rules.h"
 
 #include "address.h"
-#include "cgroup.h"
-#include "err.h"
-#include "json.h"
+#include "kernel/cgroup.h"
+#include "cli/err.h"
+#include "cli/json.h"
 #include "tuning/rule_text.h"
 #include "tuning/socket_filter.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "address.h"
-#include "cgroup.h"
-#include "err.h"
+#include "kernel/cgroup.h"
+#include "cli/err.h"
 #include "tuning/socket_filter.h"
 
 int socket_filter_parse(const struct socket_filter *filter, struct migrate_config *config)

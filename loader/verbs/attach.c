@@ -9,11 +9,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "attachment.h"
-#include "cgroup.h"
-#include "err.h"
-#include "instance.h"
-#include "json.h"
+#include "kernel/attachment.h"
+#include "kernel/cgroup.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
+#include "cli/json.h"
 #include "instance/lock.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_list.h"

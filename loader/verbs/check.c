@@ -7,10 +7,10 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "btf_path.h"
+#include "kernel/btf_path.h"
 #include "descriptor.h"
-#include "err.h"
-#include "json.h"
+#include "cli/err.h"
+#include "cli/json.h"
 #include "instance/object.h"
 #include "verbs/verbs.h"
 

@@ -8,9 +8,9 @@
 #include <bpf/libbpf.h>
 
 #include "descriptor.h"
-#include "err.h"
-#include "instance.h"
-#include "json.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
+#include "cli/json.h"
 #include "instance/lock.h"
 #include "instance/netns_default.h"
 #include "instance/object.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "err.h"
-#include "json.h"
+#include "cli/err.h"
+#include "cli/json.h"
 #include "instance/lock.h"
 #include "migration/migration.h"
 #include "tuning/socket_filter.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "err.h"
-#include "instance.h"
-#include "json.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
+#include "cli/json.h"
 #include "instance/lock.h"
 #include "tuning/instance_tuning.h"
 #include "tuning/param.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "err.h"
-#include "json.h"
+#include "cli/err.h"
+#include "cli/json.h"
 #include "instance/lock.h"
 #include "tuning/ini_file.h"
 #include "tuning/instance_tuning.h"

@@ -7,13 +7,13 @@
 #include <arpa/inet.h>
 
 #include "address.h"
-#include "cgroup.h"
-#include "err.h"
+#include "kernel/cgroup.h"
+#include "cli/err.h"
 #include "instance/lock.h"
 #include "tuning/instance_tuning.h"
 #include "tuning/rule_text.h"
-#include "json.h"
-#include "units.h"
+#include "cli/json.h"
+#include "cli/units.h"
 #include "verbs/verbs.h"
 
 static int open_to_change(const struct options *opt, struct tuning *t)

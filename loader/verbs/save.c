@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "err.h"
-#include "json.h"
+#include "cli/err.h"
+#include "cli/json.h"
 #include "tuning/instance_tuning.h"
 #include "tuning/param.h"
 #include "tuning/rule_text.h"

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "err.h"
-#include "instance.h"
-#include "json.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
+#include "cli/json.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 #include "verbs/verbs.h"

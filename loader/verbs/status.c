@@ -4,15 +4,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "attachment.h"
+#include "kernel/attachment.h"
 #include "descriptor.h"
-#include "err.h"
-#include "instance.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
 #include "instance/netns_default.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
-#include "json.h"
-#include "units.h"
+#include "cli/json.h"
+#include "cli/units.h"
 #include "verbs/verbs.h"
 
 /* What `status` says of an instance beyond struct instance. */

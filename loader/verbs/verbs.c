@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "caps.h"
+#include "cli/caps.h"
 #include "descriptor.h"
-#include "err.h"
+#include "cli/err.h"
 #include "verbs/verbs.h"
 
 #define MANY 64 /* keys, values */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "bpf_bbr/abi.h"
-#include "options.h"
+#include "cli/options.h"
 #include "tuning/socket_filter.h"
 
 /* The options of all verbs; verbs.c has the table of which takes which. */

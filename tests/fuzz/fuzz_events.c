@@ -10,7 +10,7 @@
 #include <json-c/json.h>
 
 #include "conns/connections.h"
-#include "err.h"
+#include "cli/err.h"
 #include "event/derived.h"
 #include "event/event.h"
 #include "fuzz.h"

@@ -6,7 +6,7 @@
  */
 #include <arpa/inet.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "event/filter.h"
 #include "fuzz.h"
 

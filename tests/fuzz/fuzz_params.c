@@ -15,17 +15,17 @@
 
 #include "address.h"
 #include "descriptor.h"
-#include "err.h"
+#include "cli/err.h"
 #include "fuzz.h"
-#include "instance.h"
-#include "json.h"
+#include "kernel/instance.h"
+#include "cli/json.h"
 #include "instance/lock.h"
 #include "stream/watch_options.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 #include "tuning/socket_filter.h"
-#include "privileges.h"
-#include "units.h"
+#include "cli/privileges.h"
+#include "cli/units.h"
 #include "verbs/verbs.h"
 
 #define MAX_ARGS 80 /* more than any verb takes */

@@ -13,7 +13,7 @@
 
 #include <zlib.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "event/event.h"
 #include "fuzz.h"
 #include "recording/reader.h"

@@ -12,11 +12,11 @@
 
 #include <bpf/bpf.h>
 
-#include "cgroup.h"
+#include "kernel/cgroup.h"
 #include "embedded.h"
-#include "err.h"
+#include "cli/err.h"
 #include "fuzz.h"
-#include "instance.h"
+#include "kernel/instance.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"

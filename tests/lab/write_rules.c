@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "err.h"
-#include "instance.h"
+#include "cli/err.h"
+#include "kernel/instance.h"
 #include "instance/lock.h"
 #include "tuning/rule_list.h"
 #include "tuning/rule_text.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "bpf_bbr/events.h"
-#include "clock.h"
+#include "kernel/clock.h"
 
 #define SLOT_NS (500 * NS_PER_MS)
 #define HISTORY_SLOTS 120 /* a minute */

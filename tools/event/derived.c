@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <math.h>
 
-#include "clock.h"
+#include "kernel/clock.h"
 #include "derived.h"
 #include "event.h"
 #include "field.h"

@@ -6,7 +6,7 @@
 
 #include "event.h"
 #include "field.h"
-#include "json.h"
+#include "cli/json.h"
 
 static void add_int_if(struct json *j, const char *key, bool has, __u64 value)
 {

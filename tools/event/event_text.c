@@ -5,12 +5,12 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "clock.h"
+#include "kernel/clock.h"
 #include "derived.h"
 #include "event.h"
 #include "field.h"
 #include "text_plan.h"
-#include "units.h"
+#include "cli/units.h"
 
 #define RED "\033[31m"
 #define GREEN "\033[32m"

@@ -5,8 +5,8 @@
 #include "derived.h"
 #include "event.h"
 #include "field.h"
-#include "json.h"
-#include "units.h"
+#include "cli/json.h"
+#include "cli/units.h"
 
 #define SAMPLE .needs = BBR_F_SAMPLE
 

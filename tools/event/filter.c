@@ -22,12 +22,12 @@
 #include <sys/socket.h>
 
 #include "address.h"
-#include "clock.h"
-#include "err.h"
+#include "kernel/clock.h"
+#include "cli/err.h"
 #include "event.h"
 #include "field.h"
 #include "filter.h"
-#include "units.h"
+#include "cli/units.h"
 
 #define ALL_STATES (~0u)
 #define BIT(n) (1u << (n))

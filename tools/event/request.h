@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "filter.h"
-#include "options.h"
+#include "cli/options.h"
 #include "origin.h"
 
 /* Which events. */

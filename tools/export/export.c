@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "err.h"
+#include "kernel/clock.h"
+#include "cli/err.h"
 #include "event/event.h"
 #include "http.h"
-#include "cli/interrupt.h"
+#include "stream/interrupt.h"
 #include "metrics.h"
-#include "options.h"
+#include "cli/options.h"
 #include "rule_counts.h"
 #include "watch/subscriber_slot.h"
 #include "sockets/sockets.h"

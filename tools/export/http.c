@@ -9,8 +9,8 @@
 #include <dlfcn.h>
 #include <microhttpd.h>
 
-#include "clock.h"
-#include "err.h"
+#include "kernel/clock.h"
+#include "cli/err.h"
 #include "http.h"
 
 #define IDLE_S 5u /* that a client may be silent */

@@ -7,10 +7,10 @@
 #include <linux/tcp.h>
 #include <sys/stat.h>
 
-#include "clock.h"
+#include "kernel/clock.h"
 #include "event/derived.h"
 #include "metrics.h"
-#include "netns.h"
+#include "kernel/netns.h"
 
 /*
  * A connection that is not found any more has ended, if it was silent for so long: a namespace that lives

@@ -2,7 +2,7 @@
 /* What is told of each series, by family. */
 #include <stddef.h>
 
-#include "clock.h"
+#include "kernel/clock.h"
 #include "metrics.h"
 
 static const struct om_family connections_family = {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cgroup.h"
+#include "kernel/cgroup.h"
 #include "rule_counts.h"
-#include "rule_lookup.h"
+#include "kernel/rule_lookup.h"
 
 #define NUMBER_LEN 16
 

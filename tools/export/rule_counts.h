@@ -8,9 +8,9 @@
 
 #include "bpf_bbr/rules.h"
 #include "bpf_bbr/snapshot.h"
-#include "instance.h"
+#include "kernel/instance.h"
 #include "openmetrics.h"
-#include "options.h"
+#include "cli/options.h"
 #include "event/origin.h"
 
 #define RULES_TOLD 100 /* the first so many of an instance; the rest are "other" */

@@ -6,7 +6,7 @@
 
 #include <zlib.h>
 
-#include "clock.h"
+#include "kernel/clock.h"
 #include "format.h"
 
 static void read_boot_id(__u8 id[16])

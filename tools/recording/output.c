@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "err.h"
+#include "kernel/clock.h"
+#include "cli/err.h"
 #include "output.h"
 #include "reader.h"
 

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "err.h"
+#include "kernel/clock.h"
+#include "cli/err.h"
 #include "reader.h"
 
 #define MAGIC_LEN (sizeof(RECORDING_MAGIC) - 1)

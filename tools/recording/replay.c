@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "err.h"
+#include "kernel/clock.h"
+#include "cli/err.h"
 #include "event/request.h"
 #include "replay.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "err.h"
+#include "kernel/clock.h"
+#include "cli/err.h"
 #include "writer.h"
 
 /* Two readings of two clocks differ by less, unless one was set. */

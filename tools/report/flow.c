@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "kernel/clock.h"
 #include "event/derived.h"
 #include "flow.h"
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "flow_series.h"
-#include "options.h"
+#include "cli/options.h"
 #include "report.h"
 #include "recording/clocks.h"
 #include "verbs.h"

@@ -9,7 +9,7 @@
 
 #include <json-c/json.h>
 
-#include "clock.h"
+#include "kernel/clock.h"
 #include "event/event.h"
 #include "flow_series.h"
 #include "report.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "recorded_sockets.h"
 
 /* What is the same in all events of a connection. */

@@ -12,14 +12,14 @@
 #include <net/if.h>
 #include <sys/stat.h>
 
-#include "cgroup.h"
+#include "kernel/cgroup.h"
 #include "cgroup_paths.h"
-#include "err.h"
+#include "cli/err.h"
 #include "event/filter.h"
-#include "instance.h"
-#include "cli/interrupt.h"
-#include "netns.h"
-#include "options.h"
+#include "kernel/instance.h"
+#include "stream/interrupt.h"
+#include "kernel/netns.h"
+#include "cli/options.h"
 #include "socket_owners.h"
 #include "recorded_sockets.h"
 #include "snapshot.h"

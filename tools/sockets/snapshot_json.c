@@ -6,7 +6,7 @@
 
 #include "cgroup_paths.h"
 #include "event/event.h"
-#include "json.h"
+#include "cli/json.h"
 #include "socket_owners.h"
 #include "snapshot.h"
 

@@ -8,10 +8,10 @@
 
 #include "bpf_bbr/abi.h"
 #include "bpf_bbr/snapshot.h"
-#include "err.h"
+#include "cli/err.h"
 #include "event/event.h"
-#include "instance.h"
-#include "netns.h"
+#include "kernel/instance.h"
+#include "kernel/netns.h"
 #include "snapshot_program.h"
 #include "sockets.h"
 

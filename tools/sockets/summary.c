@@ -4,9 +4,9 @@
 
 #include "event/derived.h"
 #include "event/event.h"
-#include "json.h"
+#include "cli/json.h"
 #include "summary.h"
-#include "units.h"
+#include "cli/units.h"
 
 struct summary_line {
 	char name[BBR_NAME_LEN];

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "err.h"
+#include "kernel/clock.h"
+#include "cli/err.h"
 #include "recording/replay.h"
 #include "event_source.h"
 

@@ -8,16 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "err.h"
+#include "kernel/clock.h"
+#include "cli/err.h"
 #include "event/filter.h"
-#include "cli/interrupt.h"
-#include "json.h"
-#include "options.h"
+#include "interrupt.h"
+#include "cli/json.h"
+#include "cli/options.h"
 #include "recording/output.h"
 #include "event_source.h"
 #include "watch_summary.h"
-#include "units.h"
+#include "cli/units.h"
 #include "verbs.h"
 #include "watch_options.h"
 

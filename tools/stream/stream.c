@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "kernel/clock.h"
 #include "conns/connections.h"
-#include "err.h"
+#include "cli/err.h"
 #include "event/filter.h"
 #include "event/event.h"
-#include "cli/interrupt.h"
-#include "json.h"
-#include "options.h"
+#include "interrupt.h"
+#include "cli/json.h"
+#include "cli/options.h"
 #include "event_source.h"
 #include "watch_summary.h"
 #include "verbs.h"

@@ -7,9 +7,9 @@
 #include <arpa/inet.h>
 
 #include "address.h"
-#include "err.h"
+#include "cli/err.h"
 #include "event/filter.h"
-#include "units.h"
+#include "cli/units.h"
 #include "watch_options.h"
 
 #define RING_SIZE_MAX (1ull << 31) /* max_entries of a map has 32 bits */

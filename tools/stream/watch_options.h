@@ -7,7 +7,7 @@
 #define TOOLS_WATCH_OPTIONS_H
 
 #include "event_source.h"
-#include "options.h"
+#include "cli/options.h"
 
 #define RING_SIZE_DEFAULT (4 << 20)
 

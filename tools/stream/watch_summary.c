@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 
-#include "clock.h"
+#include "kernel/clock.h"
 #include "event/event.h"
-#include "json.h"
+#include "cli/json.h"
 #include "watch_summary.h"
 
 void watch_summary_count(const char *what, __u64 n)

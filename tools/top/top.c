@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "err.h"
-#include "cli/interrupt.h"
-#include "options.h"
+#include "cli/err.h"
+#include "stream/interrupt.h"
+#include "cli/options.h"
 #include "top.h"
 #include "top_screen.h"
 #include "verbs.h"

@@ -10,7 +10,7 @@
 #include "event/derived.h"
 #include "event/event.h"
 #include "event/field.h"
-#include "json.h"
+#include "cli/json.h"
 #include "top.h"
 
 /* Blanks at the end tell nothing. */

@@ -14,8 +14,8 @@
 #include <term.h>
 
 #include "bpf_bbr/events.h"
-#include "clock.h"
-#include "err.h"
+#include "kernel/clock.h"
+#include "cli/err.h"
 #include "top_screen.h"
 
 #define MESSAGE_NS (10 * NS_PER_S)

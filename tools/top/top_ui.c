@@ -10,7 +10,7 @@
 
 #include <curses.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "top_list.h"
 #include "top_screen.h"
 

@@ -9,10 +9,10 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "caps.h"
+#include "cli/caps.h"
 #include "guardian.h"
-#include "instance.h"
-#include "privileges.h"
+#include "kernel/instance.h"
+#include "cli/privileges.h"
 #include "subscriber_slot.h"
 
 #define TABLE_SIZE (GUARDED_MAX * sizeof(struct guarded))

@@ -8,7 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "descriptor.h"
-#include "err.h"
+#include "cli/err.h"
 #include "event/origin.h"
 #include "probe.h"
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "instance.h"
+#include "kernel/instance.h"
 
 #define PROBE_PROGRAMS 3
 

@@ -3,7 +3,7 @@
 
 #include <bpf/bpf.h>
 
-#include "clock.h"
+#include "kernel/clock.h"
 #include "subscriber_slot.h"
 
 #define OWNER_RANDOM ((1ull << 22) - 1)

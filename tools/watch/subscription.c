@@ -5,7 +5,7 @@
 
 #include <bpf/bpf.h>
 
-#include "clock.h"
+#include "kernel/clock.h"
 #include "subscriber_slot.h"
 #include "subscription.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "guardian.h"
-#include "instance.h"
+#include "kernel/instance.h"
 #include "event/origin.h"
 #include "event/request.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "instance.h"
+#include "kernel/instance.h"
 
 /* As a program of this version writes it. */
 static struct bbr_abi record(void)

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "caps.h"
-#include "err.h"
-#include "options.h"
+#include "cli/caps.h"
+#include "cli/err.h"
+#include "cli/options.h"
 
 #define MAX_ARGS 16
 

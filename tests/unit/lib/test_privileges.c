@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "caps.h"
-#include "err.h"
-#include "privileges.h"
+#include "cli/caps.h"
+#include "cli/err.h"
+#include "cli/privileges.h"
 
 static const struct privileges_of table[] = {
 	{ "watch", NULL, { .needs = CAP(SYS_ADMIN) | CAP(SYS_PTRACE) } },

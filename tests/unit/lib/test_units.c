@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "units.h"
+#include "cli/units.h"
 
 static void prints(double bps, const char *expected)
 {

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "descriptor.h"
-#include "err.h"
+#include "cli/err.h"
 #include "tuning/param.h"
 
 /* A parameter of each unit, one of them a list. */

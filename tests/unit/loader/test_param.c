@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "fixture.h"
-#include "json.h"
+#include "cli/json.h"
 
 static __u32 value_of(const struct param_set *set, const char *key)
 {

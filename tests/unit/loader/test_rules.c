@@ -11,7 +11,7 @@
 #include <bpf/bpf.h>
 
 #include "fixture.h"
-#include "instance.h"
+#include "kernel/instance.h"
 #include "tuning/rule_list.h"
 #include "tuning/rule_text.h"
 #include "tuning/socket_filter.h"

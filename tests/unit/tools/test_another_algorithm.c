@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "clock.h"
+#include "kernel/clock.h"
 #include "export/metrics.h"
 #include "made_up.h"
 #include "report/flow_series.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "bpf/bbr/event.h"
-#include "clock.h"
+#include "kernel/clock.h"
 #include "report/flow_series.h"
 
 #define MAX 1000

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "bpf/bbr/event.h"
-#include "clock.h"
+#include "kernel/clock.h"
 #include "export/metrics.h"
 #include "made_up.h"
 

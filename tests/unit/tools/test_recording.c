@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "recording/description.h"
 #include "recording/reader.h"
 #include "recording/writer.h"

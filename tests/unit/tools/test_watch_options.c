@@ -13,7 +13,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "stream/watch_options.h"
 
 static struct watch_config config;

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "err.h"
+#include "cli/err.h"
 #include "netns.h"
 
 #define OWN "/proc/thread-self/ns/net"

@@ -13,7 +13,7 @@
 #include "bpf_bbr/snapshot.h"
 #include "btf_path.h"
 #include "descriptor.h"
-#include "err.h"
+#include "cli/err.h"
 #include "instance.h"
 
 #define MAX_MAPS 64 /* maps of one program that are looked at */

@@ -15,7 +15,7 @@
 #include <sys/vfs.h>
 
 #include "cgroup.h"
-#include "err.h"
+#include "cli/err.h"
 
 char *cgroup_mount(void)
 {

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "clock.h"
-#include "err.h"
+#include "cli/err.h"
 
 static __s64 offset_ns; /* of our CLOCK_MONOTONIC from the kernel's */
 
