@@ -5,7 +5,6 @@
  * One thread reads the ring, answers HTTP and reads the connections' state when somebody asks for metrics.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
  * bbrmon top: connections as they are now, refreshed in place.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
