@@ -193,7 +193,7 @@ lab-matrix: ## test every kernel of the lab, not only those of make check
 
 C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run loader/bbrctl.bash-completion \
-	$(wildcard tests/lab/*.sh tests/oracle/*.sh)
+	$(wildcard tests/lab/*.sh tests/oracle/*.sh tests/toy/*.sh)
 
 lint: ## check the formatting and the shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)

@@ -56,8 +56,8 @@ bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4
 	len = slash ? prefix_len(slash + 1, bits) : bits;
 	if (len < 0)
 		return refuse(option, s,
-			      bits == 32 ? "the prefix length is not 0 to 32" :
-					   "the prefix length is not 0 to 128");
+			      bits == 32 ? "a prefix length is 0 to 32" :
+					   "a prefix length is 0 to 128");
 	set_mask(mask, 128 - bits + len);
 	/* The program compares what the mask leaves of an address with this. */
 	for (int i = 0; i < 4; i++)
@@ -70,7 +70,7 @@ bool parse_port(const char *option, const char *s, __u16 *port)
 	double value;
 
 	if (strchr(s, '.') || parse_number(s, &value) || value < 1 || value > 65535)
-		return refuse(option, s, "not a port, 1 to 65535");
+		return refuse(option, s, "a port is 1 to 65535");
 	*port = htons(value);
 	return true;
 }
@@ -83,7 +83,7 @@ bool parse_mark(const char *option, const char *s, __u32 *mark)
 	errno = 0;
 	value = strtoull(s, &end, s[0] == '0' && (s[1] | 0x20) == 'x' ? 16 : 10);
 	if (!isdigit((unsigned char)s[0]) || *end || errno || value > 0xffffffff)
-		return refuse(option, s, "not a mark, 0 to 0xffffffff");
+		return refuse(option, s, "a mark is 0 to 0xffffffff");
 	*mark = value;
 	return true;
 }

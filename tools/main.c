@@ -44,8 +44,8 @@ static const struct privileges_of privileges[] = {
 static const struct program bbrmon = {
 	.name = "bbrmon",
 	.version = BBR_VERSION,
-	.about = "Shows what TCP connections that use BBR do: those of bpf_bbr's instances, and "
-		 "the\n"
+	.about = "Shows what BBR does on each TCP connection: those of bpf_bbr's instances, "
+		 "and of the\n"
 		 "kernel's own bbr.",
 	.verbs = verbs,
 	.privileges = privileges,

@@ -18,7 +18,7 @@
 /* clang-format off */
 #define BBR_PARAMS(C, O) \
 	C(high_gain, 1, GAIN, BBR_V(739), 256, 4095, \
-	  "STARTUP's pacing and cwnd gain: 2/ln(2), the least that doubles the rate each round") \
+	  "STARTUP's pacing and cwnd gain: 2/ln(2), the lowest that doubles the rate each round") \
 	C(drain_gain, 1, GAIN, BBR_V(88), 16, 256, \
 	  "DRAIN's pacing gain: 1/high_gain, drains STARTUP's queue in about one round") \
 	C(cwnd_gain, 1, GAIN, BBR_V(512), 256, 4095, \
@@ -32,23 +32,23 @@
 	C(bw_win, 1, ROUNDS, BBR_V(10), 2, 1000, \
 	  "window of the maximum filter of bandwidth") \
 	C(min_rtt_win, 1, MSEC, BBR_V(10000), 100, 3600000, \
-	  "window of the minimum filter of RTT; PROBE_RTT follows when it ran out") \
+	  "window of the minimum filter of RTT; PROBE_RTT follows when it expires") \
 	C(probe_rtt_duration, 1, MSEC, BBR_V(200), 0, 10000, \
-	  "least time at probe_rtt_cwnd in PROBE_RTT; 0 turns PROBE_RTT off") \
+	  "minimum time at probe_rtt_cwnd in PROBE_RTT; 0 turns PROBE_RTT off") \
 	C(probe_rtt_cwnd, 1, PACKETS, BBR_V(4), 2, 65535, \
 	  "cwnd in PROBE_RTT (mainline: bbr_cwnd_min_target)") \
 	C(cwnd_min_target, 1, PACKETS, BBR_V(4), 2, 65535, \
 	  "floor of cwnd outside recovery: two packets in flight, two being ACKed") \
 	C(init_cwnd, 1, PACKETS, BBR_V(10), 2, 65535, \
-	  "BDP while min_rtt is unknown; cwnd grows freely until so much is delivered (TCP_INIT_CWND)") \
+	  "BDP while min_rtt is unknown; cwnd grows freely until this much is delivered (TCP_INIT_CWND)") \
 	C(init_rtt, 1, USEC, BBR_V(1000), 1, 10000000, \
-	  "RTT from which the first pacing rate is taken while none was measured (mainline: 1 ms)") \
+	  "RTT for the first pacing rate, before one is measured (mainline: 1 ms)") \
 	C(min_tso_rate, 1, BITRATE, BBR_V(1200000), 0, 1000000000, \
 	  "below this pacing rate packets are sent one at a time") \
 	C(min_tso_segs, 1, PACKETS, BBR_V(2), 1, 127, \
-	  "least segments of a TSO burst from min_tso_rate on (mainline: 2, unnamed)") \
+	  "minimum segments of a TSO burst from min_tso_rate on (mainline: 2, unnamed)") \
 	C(tso_segs_max, 1, PACKETS, BBR_V(127), 1, 127, \
-	  "most segments counted as one TSO burst (mainline: 0x7F, unnamed)") \
+	  "maximum segments counted as one TSO burst (mainline: 0x7F, unnamed)") \
 	C(tso_budget, 1, COUNT, BBR_V(3), 0, 16, \
 	  "TSO bursts added to the cwnd target: one each in qdisc, sender's NIC, receiver's GRO") \
 	C(probe_bw_extra, 1, PACKETS, BBR_V(2), 0, 1000, \
@@ -62,51 +62,51 @@
 	C(lt_intvl_max_rtts, 1, ROUNDS, BBR_V(16), 1, 126, \
 	  "policer: longest sampling interval (mainline: 4 x lt_intvl_min_rtts)") \
 	C(lt_intvl_min_time, 1, MSEC, BBR_V(1), 1, 10000, \
-	  "policer: least time that an interval lasts (mainline: 1 ms, unnamed)") \
+	  "policer: minimum length of an interval (mainline: 1 ms, unnamed)") \
 	C(lt_loss_thresh, 1, GAIN, BBR_V(50), 1, 256, \
-	  "policer: lost/delivered from which an interval is lossy") \
+	  "policer: an interval is lossy from this lost/delivered on") \
 	C(lt_bw_ratio, 1, GAIN, BBR_V(32), 0, 256, \
-	  "policer: intervals whose rates differ by this share are consistent") \
+	  "policer: intervals are consistent if their rates differ by at most this share") \
 	C(lt_bw_diff, 1, BITRATE, BBR_V(4000), 0, 1000000000, \
-	  "policer: intervals whose rates differ by so much are consistent") \
+	  "policer: intervals are consistent if their rates differ by at most this") \
 	C(lt_bw_max_rtts, 1, ROUNDS, BBR_V(48), 1, 127, \
-	  "policer: use the policed rate for so long, then probe again") \
+	  "policer: use the policed rate for this long, then probe again") \
 	C(lt_gain, 1, GAIN, BBR_V(256), 64, 4095, \
 	  "policer: pacing gain in PROBE_BW while policed (mainline: 1.0, unnamed)") \
 	C(extra_acked_gain, 1, GAIN, BBR_V(256), 0, 4095, \
-	  "share of the measured ACK aggregation that is added to cwnd; 0 turns it off") \
+	  "share of the measured ACK aggregation to add to cwnd; 0 turns it off") \
 	C(extra_acked_win, 1, ROUNDS, BBR_V(5), 1, 31, \
 	  "length of each of the two slots of the filter of ACK aggregation") \
 	C(extra_acked_max, 1, USEC, BBR_V(100000), 0, 1000000, \
 	  "cwnd for ACK aggregation is at most bw times this") \
 	C(ack_epoch_max, 1, PACKETS, BBR_V(1048576), 1, 1048576, \
-	  "an epoch of ACK aggregation ends when so much was ACKed in it") \
+	  "an epoch of ACK aggregation ends when this much was ACKed") \
 	C(sndbuf_expand, 1, COUNT, BBR_V(3), 2, 16, \
 	  "send buffer in multiples of cwnd: BBR may slow-start even in recovery") \
 	O(pin_bw, 1, KBITRATE, BBR_V(0), 0, 500000000, \
-	  "the bandwidth is this and not measured, nor is a policer looked for; 0: measure") \
+	  "use this bandwidth instead of measuring, and do not look for a policer; 0: measure") \
 	O(pin_min_rtt, 1, USEC, BBR_V(0), 0, 10000000, \
-	  "min_rtt is this and not measured, and PROBE_RTT never comes; 0: measure") \
+	  "use this min_rtt instead of measuring, without PROBE_RTT; 0: measure") \
 	O(pacing_rate, 1, KBITRATE, BBR_V(0), 0, 4000000000, \
-	  "pace at this whatever the model says, with a window that permits it; 0: the model's rate") \
+	  "pace at this rate, with a window that allows it; 0: the model's rate") \
 	O(min_pacing_rate, 1, KBITRATE, BBR_V(0), 0, 4000000000, \
 	  "pace at least at this; 0: no bound") \
 	O(max_pacing_rate, 1, KBITRATE, BBR_V(0), 0, 4000000000, \
-	  "pace at most at this, also if other parameters say more; 0: no bound") \
+	  "pace at most at this, whatever other parameters say; 0: no bound") \
 	O(min_cwnd, 1, PACKETS, BBR_V(0), 0, 1048576, \
-	  "least cwnd in any state; 0: no bound") \
+	  "minimum cwnd in any state; 0: no bound") \
 	O(max_cwnd, 1, PACKETS, BBR_V(0), 0, 1048576, \
-	  "most cwnd in any state, also if other parameters say more; 0: no bound") \
+	  "maximum cwnd in any state, whatever other parameters say; 0: no bound") \
 	O(probe_rtt_bdp_gain, 1, GAIN, BBR_V(0), 0, 256, \
 	  "cwnd in PROBE_RTT as a share of the BDP, at least probe_rtt_cwnd; 0: probe_rtt_cwnd") \
 	O(probe_rtt_cwnd_gain, 1, GAIN, BBR_V(0), 0, 256, \
-	  "cwnd in PROBE_RTT as a share of the one before it, at least the former; 0: the former") \
+	  "cwnd in PROBE_RTT as a share of the one before it, at least what the two before give; 0: off") \
 	O(cycle_len, 1, COUNT, BBR_V(8), 2, 8, \
-	  "phases of PROBE_BW's cycle: so many of the first probe_bw_gains are used") \
+	  "phases of PROBE_BW's cycle: it uses this many of the first probe_bw_gains") \
 	O(drain_to_target, 1, COUNT, BBR_V(0), 0, 1, \
 	  "1: PROBE_BW drains until its queue is gone, in cycles of 2 to cycle_len min_rtts") \
 	O(start_cwnd, 1, PACKETS, BBR_V(0), 0, 65535, \
-	  "cwnd that a connection begins with; 0: the stack's") \
+	  "initial cwnd of a connection; 0: the stack's") \
 	O(ignore_loss, 1, COUNT, BBR_V(0), 0, 1, \
 	  "1: losses and timeouts neither shrink cwnd nor end probing")
 /* clang-format on */

@@ -7,9 +7,9 @@
 
 const struct option_def common_options[] = {
 	[COMMON_VERBOSE] = { "verbose", 'v', NULL, NULL, 0,
-			     "show what libbpf and the verifier say" },
-	[COMMON_HELP] = { "help", 'h', NULL, NULL, 0, "this help" },
-	[COMMON_VERSION] = { "version", 0, NULL, NULL, 0, "the version" },
+			     "show messages of libbpf and of the verifier" },
+	[COMMON_HELP] = { "help", 'h', NULL, NULL, 0, "print this help" },
+	[COMMON_VERSION] = { "version", 0, NULL, NULL, 0, "print the version" },
 	{},
 };
 
@@ -69,7 +69,7 @@ void help_print_program(FILE *out, const struct program *program)
 {
 	fprintf(out, "usage: %s VERB [options]\n\n%s\n\n", program->name, program->about);
 	print_verbs(out, program, NULL);
-	fprintf(out, "\nOptions of every verb; `%s VERB --help` tells its own:\n", program->name);
+	fprintf(out, "\nOptions of every verb; `%s VERB --help` lists its own:\n", program->name);
 	if (program->options)
 		print_options(out, program->options);
 	print_options(out, common_options);
@@ -83,7 +83,7 @@ void help_print_group(const struct program *program, const char *word)
 {
 	printf("usage: %s %s VERB [options]\n\n", program->name, word);
 	print_verbs(stdout, program, word);
-	printf("\n`%s %s VERB --help` tells the options of a verb.\n", program->name, word);
+	printf("\n`%s %s VERB --help` lists the options of a verb.\n", program->name, word);
 }
 
 void help_print_verb(const struct program *program, const struct verb *verb)

@@ -85,15 +85,15 @@ int privileges_take(void)
 	char text[CAPS_TEXT_LEN];
 
 	if (missing) {
-		err("%s: this process lacks %s", command.verb, caps_text(text, missing));
-		remedy("run it as root, or with just %s: by setcap(8), or AmbientCapabilities= of "
-		       "systemd",
+		err("%s: missing %s", command.verb, caps_text(text, missing));
+		remedy("run it as root, or give it only %s: with setcap(8), or "
+		       "AmbientCapabilities= of systemd",
 		       caps_text(text, needs));
 		return EXIT_REFUSED;
 	}
 	if (give_up_all_but(needs | (command.is.may & have)))
 		return EXIT_DONE;
-	err("%s: cannot give up the capabilities that it does not need: %s", command.verb,
+	err("%s: cannot give up the capabilities it does not need: %s", command.verb,
 	    strerror(errno));
 	return EXIT_REFUSED;
 }

@@ -91,7 +91,7 @@ const char *parse_error_text(enum parse_error error)
 	case PARSE_NO_UNIT:
 		return "a unit is missing";
 	case PARSE_BAD_UNIT:
-		return "not a known unit";
+		return "unknown unit";
 	}
 	return "not valid";
 }
@@ -128,4 +128,9 @@ void format_rate_ss(char *buf, size_t size, double bps)
 		prefix++;
 	snprintf(buf, size, prefix->factor > 1 ? "%.3g%sbps" : "%g%sbps", bps / prefix->factor,
 		 prefix->name);
+}
+
+const char *plural(unsigned long long n)
+{
+	return n == 1 ? "" : "s";
 }

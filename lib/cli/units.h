@@ -42,4 +42,7 @@ void format_bitrate(char *buf, size_t size, __u64 bps);
  */
 void format_rate_ss(char *buf, size_t size, double bps);
 
+/* What a noun has after a number: "" after 1, otherwise "s". */
+const char *plural(unsigned long long n);
+
 #endif

@@ -347,14 +347,14 @@ int instance_list_alive(struct instance **list)
 
 static void say_not_loaded(const char *name, const struct instance *list, int n)
 {
-	err("%s: no instance of this name is loaded", name);
+	err("%s: no instance with this name is loaded", name);
 	if (!n) {
 		remedy("load it: bbrctl load%s%s",
 		       strcmp(name, algorithms[0]->instance) ? " --name " : "",
 		       strcmp(name, algorithms[0]->instance) ? name : "");
 		return;
 	}
-	fputs("  loaded are:", stderr);
+	fputs("  loaded:", stderr);
 	for (int i = 0; i < n; i++)
 		fprintf(stderr, " %s", list[i].name);
 	fputc('\n', stderr);
@@ -393,7 +393,7 @@ int instance_get(const char *name, struct instance *inst)
 	}
 	err("%s: was loaded by another version (%.20s, ABI %u; this tool has %s, ABI %u)", name,
 	    inst->abi.version, inst->abi.major, BBR_VERSION, BBR_ABI_MAJOR);
-	remedy("use the tools of that version, or unload it and load it anew");
+	remedy("use the tools of that version, or unload it and load it again");
 	return EXIT_REFUSED;
 }
 

@@ -89,7 +89,7 @@ static const char *make_bpffs(void)
 	int first = first_mount("/proc/1/mountinfo");
 
 	if (first < 0 || first != first_mount("/proc/self/mountinfo"))
-		return "this mount namespace has no bpffs, and would take one with it";
+		return "this mount namespace has no bpffs, and a new one would end with it";
 	return mount("bpf", BPFFS, "bpf", 0, "mode=0700") ? strerror(errno) : NULL;
 }
 
@@ -149,7 +149,7 @@ const char *pin_prepare(const char *name)
 	pin_remove(name, 0);
 	if (mkdir(PINS, 0700) && errno != EEXIST)
 		return strerror(errno);
-	return is_free(pin_path(name)) ? NULL : "something else is where its pin would be";
+	return is_free(pin_path(name)) ? NULL : "the path of its pin is in use";
 }
 
 int pin_link(const char *name, int link_fd)

@@ -126,7 +126,7 @@ struct setting {
 static void say_set(const struct setting *s, const struct netns *ns, const char *previous)
 {
 	if (!s->j) {
-		printf("%s: is the default of %s%s now (was %s)\n", s->instance,
+		printf("%s: now the default of %s%s (was %s)\n", s->instance,
 		       s->netns ? "network namespace " : "this network namespace",
 		       s->netns ? s->netns : "", previous);
 		return;
@@ -149,7 +149,7 @@ static int set(const struct netns *ns, void *data)
 		goto refused;
 	is_named = !strcmp(now, s->instance);
 	if (is_named && is_noted) {
-		err("%s: is the default of this network namespace already", s->instance);
+		err("%s: already the default of this network namespace", s->instance);
 		return EXIT_NOTHING;
 	}
 	/*
@@ -187,7 +187,7 @@ int default_set(const char *instance, const char *netns, struct json *j)
 		return ret;
 	s.map = open_map(&inst);
 	if (s.map < 0)
-		return err_bpf(s.map, "cannot make a map of what was the default before");
+		return err_bpf(s.map, "cannot make a map for the previous default");
 	ret = netns_visit(netns, set, &s);
 	close(s.map);
 	return ret;
@@ -228,11 +228,11 @@ static int write_fallback(const struct netns *ns, const char *previous, char now
 		error = write_default(now);
 	}
 	if (!error && previous[0])
-		err("network namespace %s: %s, the default before, is gone; it is %s now", ns->name,
-		    previous, now);
+		err("network namespace %s: the previous default %s is gone; the default is now %s",
+		    ns->name, previous, now);
 	else if (!error)
-		err("network namespace %s: the default before is not known; it is %s now", ns->name,
-		    now);
+		err("network namespace %s: the previous default is unknown; the default is now %s",
+		    ns->name, now);
 	return error;
 }
 
@@ -245,10 +245,10 @@ static int restore(const struct netns *ns, void *data)
 	if (read_default(now) || strcmp(now, r->inst->name))
 		return EXIT_DONE;
 	if (r->map < 0 || bpf_map_lookup_elem(r->map, &ns->inode, previous)) {
-		err("network namespace %s: has %s as its default by other hands: its new "
-		    "connections go on with the code that is unloaded",
+		err("network namespace %s: somebody else made %s its default: its new "
+		    "connections continue with the unloaded code",
 		    ns->name, now);
-		remedy("give it another one, in there: sysctl "
+		remedy("set another one inside that namespace: sysctl "
 		       "net.ipv4.tcp_congestion_control=reno");
 		say_restored(r, ns, now, false);
 		return EXIT_DONE;
@@ -300,7 +300,7 @@ static int set_again(const struct netns *ns, void *data)
 	error = write_default(now);
 	s->n += !error;
 	if (error)
-		err("network namespace %s: its default stays the old code: %s", ns->name,
+		err("network namespace %s: its default remains the old code: %s", ns->name,
 		    strerror(-error));
 	return EXIT_DONE;
 }

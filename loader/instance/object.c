@@ -32,7 +32,8 @@ static bool explain_kernel(void)
 	uname(&uts);
 	sscanf(uts.release, "%d.%d", &major, &minor);
 	if (major && major < 6) {
-		err("Linux %s cannot run it: BPF may set a socket's pacing rate from 6.0 on",
+		err("Linux %s cannot run it: BPF programs can set a socket's pacing rate only from "
+		    "Linux 6.0 on",
 		    uts.release);
 		remedy("use Linux 6.1 or newer");
 		return true;
@@ -44,21 +45,21 @@ static bool explain_kernel(void)
 		fclose(f);
 	}
 	if (!jit) {
-		err("the kernel's BPF JIT compiler is off, which congestion controls need");
+		err("the kernel's BPF JIT compiler is off; congestion controls need it");
 		remedy("turn it on: sysctl net.core.bpf_jit_enable=1");
 		return true;
 	}
 	btf = btf__load_vmlinux_btf();
 	if (!btf) {
-		err("this kernel carries no type information (/sys/kernel/btf/vmlinux)");
-		remedy("use a kernel that was built with CONFIG_DEBUG_INFO_BTF=y");
+		err("this kernel has no type information (/sys/kernel/btf/vmlinux)");
+		remedy("use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 		return true;
 	}
 	jit = btf__find_by_name_kind(btf, TCP_OPS_VALUE, BTF_KIND_STRUCT);
 	btf__free(btf);
 	if (jit < 0) {
-		err("this kernel has no TCP congestion controls in BPF");
-		remedy("use a kernel that was built with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y "
+		err("this kernel does not support TCP congestion control in BPF");
+		remedy("use a kernel built with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y "
 		       "and CONFIG_INET=y");
 		return true;
 	}
@@ -93,7 +94,7 @@ int migrate_object_load(const struct migrate_config *config, struct bpf_object *
 	if (!error)
 		return EXIT_DONE;
 	if (!explain_kernel()) {
-		err_bpf(error, "the kernel refused the BPF program that goes over sockets");
+		err_bpf(error, "the kernel refused the BPF program that walks the sockets");
 		remedy("bbrctl -v migrate shows the kernel's reasons");
 	}
 	bpf_object__close(*obj);

@@ -34,9 +34,9 @@ static int wait_for_end(const struct instance *inst)
 			return EXIT_DONE;
 		usleep(10000);
 	}
-	err("%s: something else holds its link (id %u), which this kernel cannot detach",
-	    inst->name, inst->link_id);
-	remedy("end what holds it: a pin that is not %s, or a process", pin_path(inst->name));
+	err("%s: its link (id %u) is still held, and this kernel cannot detach it", inst->name,
+	    inst->link_id);
+	remedy("remove what holds it: a process, or a pin other than %s", pin_path(inst->name));
 	return EXIT_REFUSED;
 }
 

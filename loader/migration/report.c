@@ -10,6 +10,7 @@
 #include "address.h"
 #include "cli/err.h"
 #include "cli/json.h"
+#include "cli/units.h"
 #include "migration/migration.h"
 
 #define KERNEL_ENOTSUPP 524 /* not the one of user space */
@@ -19,11 +20,12 @@ static const char *reason(int error)
 {
 	switch (error) {
 	case ENOENT:
-		return "the kernel does not know the new one any more";
+		return "the kernel no longer has the new congestion control";
 	case EBUSY:
-		return "the new one is being unloaded, or the socket is just changing to another";
+		return "the new congestion control is being unloaded, or the socket is changing at "
+		       "this moment";
 	case EPERM:
-		return "the new one is restricted";
+		return "the new congestion control is restricted";
 	case KERNEL_ENOTSUPP:
 		return "BPF may not move a socket to it";
 	default:
@@ -138,11 +140,6 @@ static void print_record(const struct migrate_record *r)
 	       r->netns);
 }
 
-static const char *plural(size_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 void migration_print(const struct migration *m)
 {
 	size_t moved = migration_count(m, MIGRATE_MOVED, false);
@@ -159,9 +156,8 @@ void migration_print(const struct migration *m)
 		printf(" from %s to %s\n", m->config.from, m->config.to);
 	}
 	if (left)
-		printf("left %zu listener%s, and what they accept later, with %s; --listeners "
-		       "moves "
-		       "them, too\n",
+		printf("%zu listener%s left with %s, as are the connections that they will accept; "
+		       "--listeners moves them, too\n",
 		       left, plural(left), m->config.from);
 }
 
@@ -173,15 +169,15 @@ int migration_judge(const struct migration *m)
 			migration_count(m, MIGRATE_FAILED, true);
 
 	if (m->unfinished && !m->stopped) {
-		err("not done: there are always new sockets with %s", m->config.from);
-		remedy("stop giving it to new ones (a default, listeners: --listeners), and do it "
-		       "again");
+		err("not finished: new sockets with %s keep coming", m->config.from);
+		remedy("stop new sockets from getting it (the default; listeners: --listeners), "
+		       "and run it again");
 	}
 	for_each_error(m, print_error, NULL);
 	if (failed || m->unfinished)
 		return EXIT_REFUSED;
 	if (moved)
 		return EXIT_DONE;
-	err("no connection that was asked for uses %s", m->config.from);
+	err("no matching connection uses %s", m->config.from);
 	return EXIT_NOTHING;
 }

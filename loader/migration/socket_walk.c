@@ -147,7 +147,7 @@ static int visit(const struct netns *ns, void *data)
 	for (int i = 0; i < MAX_PASSES && found > 0 && !is_stopped; i++)
 		found = pass(v->m, v->link);
 	if (found < 0) {
-		err("cannot go over the sockets of network namespace %s: %s", ns->name,
+		err("cannot walk the sockets of network namespace %s: %s", ns->name,
 		    strerror(-found));
 		return EXIT_REFUSED;
 	}
@@ -163,7 +163,7 @@ static int run(struct migration *m, const struct bpf_object *obj)
 	int ret;
 
 	if (!link)
-		return err_bpf(errno, "the kernel refused to go over its sockets");
+		return err_bpf(errno, "the kernel refused to walk its sockets");
 	v.link = bpf_link__fd(link);
 	handle_signals(true);
 	ret = netns_visit_all(m->netns, visit, &v);
@@ -172,7 +172,7 @@ static int run(struct migration *m, const struct bpf_object *obj)
 	m->stopped = is_stopped;
 	if (is_stopped) {
 		err("stopped by a signal");
-		remedy("do it again for what is left");
+		remedy("run it again for the rest");
 	}
 	return ret;
 }
@@ -227,6 +227,6 @@ int migration_check_to(const char *option, const char *name)
 			return EXIT_DONE;
 	}
 	err("%s %s: the kernel has no congestion control of this name", option, name);
-	remedy("it has: %s; others are loaded by bbrctl load, or modprobe tcp_NAME", available);
+	remedy("available: %s; load others with bbrctl load, or modprobe tcp_NAME", available);
 	return EXIT_USAGE;
 }

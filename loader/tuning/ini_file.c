@@ -41,9 +41,9 @@ static int take_line(struct reading *r, char *buf, int size)
 
 	while ((c = getc(r->f)) != EOF) {
 		if (!c)
-			return refuse_line(r, "not a text, there is a byte 0");
+			return refuse_line(r, "not a text file: it contains a zero byte");
 		if (n == size - 1) {
-			err("a line may have %d characters at most", size - 2);
+			err("a line has more than %d characters", size - 2);
 			return r->ret = EXIT_USAGE;
 		}
 		if (n || c == '\n' || !isspace(c))
@@ -70,7 +70,7 @@ static int take_section(struct reading *r, const char *line)
 		after += 1 + strspn(after + 1, " \t\r\n");
 	if (!len || len >= sizeof(name) || line[1 + len] != ']' ||
 	    (*after && !strchr(";#", *after)))
-		return refuse_line(r, "not a [SECTION] on a line of its own");
+		return refuse_line(r, "a [SECTION] must be alone on its line");
 	snprintf(name, sizeof(name), "%.*s", (int)len, line + 1);
 	return r->ret = r->ops->section(r->user, name);
 }
@@ -117,10 +117,10 @@ int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, v
 	}
 	if (!r.ret && error) {
 		r.line = error > 0 ? error : r.line;
-		err("neither [SECTION] nor KEY = VALUE");
+		err("expected [SECTION] or KEY = VALUE");
 		r.ret = EXIT_USAGE;
 	}
 	if (r.ret)
-		remedy("that is line %d of %s", r.line, name);
+		remedy("at line %d of %s", r.line, name);
 	return r.ret;
 }

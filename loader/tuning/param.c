@@ -66,7 +66,7 @@ int param_check_keys(const struct algorithm *algorithm, int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (param_find(algorithm, argv[i], strlen(argv[i])))
 			continue;
-		err("%s: no parameter has the key %s", argv[0], argv[i]);
+		err("%s: no parameter is called %s", argv[0], argv[i]);
 		say_list_of_keys(algorithm);
 		return EXIT_USAGE;
 	}
@@ -226,7 +226,7 @@ static int assign_value(const struct param *param, const char *all, const char *
 	rounded = round(value);
 	/* Gains are rounded to the next 256th, which is how 2.885 becomes mainline's 739. */
 	if (param->unit != BBR_U_GAIN && fabs(value - rounded) > 1e-6)
-		return refuse(param, all, "too fine");
+		return refuse(param, all, "more precise than the parameter allows");
 	if (rounded < param->lo || rounded > param->hi)
 		return refuse(param, all, "out of range");
 	*out = rounded;
@@ -257,12 +257,12 @@ int param_assign(const char *assignment, struct param_set *set)
 	int ret;
 
 	if (!eq) {
-		err("%s: not of the form key=value", assignment);
+		err("%s: expected key=value", assignment);
 		return EXIT_USAGE;
 	}
 	param = param_find(set->algorithm, assignment, eq - assignment);
 	if (!param) {
-		err("%s: no parameter has the key %.*s", assignment, (int)(eq - assignment),
+		err("%s: no parameter is called %.*s", assignment, (int)(eq - assignment),
 		    assignment);
 		say_list_of_keys(set->algorithm);
 		return EXIT_USAGE;

@@ -69,7 +69,7 @@ int profile_definitions_begin(struct profile_definitions *defs, const char *orig
 		return EXIT_USAGE;
 	def = find(defs, name);
 	if (def && !strcmp(def->origin, origin)) {
-		err("[%s]: is there already", name);
+		err("[%s]: appears twice", name);
 		return EXIT_USAGE;
 	}
 	strcpy(begun.name, name);
@@ -114,7 +114,7 @@ static int check_keys(const struct algorithm *algorithm, const char *keys)
 	while (!ret && (key = strsep(&rest, " "))) {
 		if (!*key || param_find(algorithm, key, strlen(key)))
 			continue;
-		err("needs: no parameter has the key %s", key);
+		err("needs: no parameter is called %s", key);
 		ret = EXIT_USAGE;
 	}
 	free(list);
@@ -128,7 +128,7 @@ int profile_definitions_line(struct profile_definitions *defs, const char *secti
 	char assignment[512];
 
 	if (!def) {
-		err("%s: comes before the first [NAME] of a profile", key);
+		err("%s: must follow the [NAME] of a profile", key);
 		return EXIT_USAGE;
 	}
 	if (!strcmp(key, "about"))
@@ -291,7 +291,7 @@ static int check_needs(const struct profile_definition *def, int n, const char *
 		if (!*key || is_assigned(key, n, assignments))
 			continue;
 		err("%s: needs a value for %s", def->name, key);
-		remedy("give it %s=VALUE; nothing would make sense for all", key);
+		remedy("add %s=VALUE; no default fits every path", key);
 		ret = EXIT_USAGE;
 	}
 	free(list);
@@ -306,14 +306,15 @@ static int choose(const char *base, struct profile_definitions *defs,
 		*def = find(defs, base);
 		if (*def)
 			return EXIT_DONE;
-		err("%s: no profile of this name is known", base);
-		remedy("bbrctl profile list shows those that are; a file's name has a slash");
+		err("%s: unknown profile", base);
+		remedy("bbrctl profile list shows the known ones; write a file's name with a "
+		       "slash");
 		return EXIT_USAGE;
 	}
 	*def = defs->def;
 	if (defs->n == 1)
 		return EXIT_DONE;
-	err("%s: has %zu profiles, and one is wanted", base, defs->n);
+	err("%s: has %zu profiles, not one", base, defs->n);
 	remedy("add them by their names: bbrctl profile add NAME --profile %s", base);
 	return EXIT_USAGE;
 }

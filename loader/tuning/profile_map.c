@@ -21,7 +21,7 @@ static int read_clamped_size(struct profile_map *ps)
 	__u32 len = sizeof(info);
 
 	if (bpf_obj_get_info_by_fd(ps->clamped_fd, &info, &len))
-		return err_bpf(errno, "cannot ask for the size of the program's profiles");
+		return err_bpf(errno, "cannot get the size of the program's profiles");
 	ps->clamped_size = info.value_size;
 	return EXIT_DONE;
 }
@@ -107,7 +107,7 @@ int profile_get(const struct profile_map *ps, const char *name, int *index)
 	*index = profile_find(ps, name);
 	if (*index >= 0)
 		return EXIT_DONE;
-	err("%s: the instance has no profile of this name", name);
+	err("%s: the instance has no profile with this name", name);
 	fputs("  it has:", stderr);
 	for (int i = 0; i < BBR_PROFILES; i++) {
 		profile_name(ps, i, other);
@@ -143,8 +143,8 @@ int profile_check_known(const struct profile_map *ps, const struct param_set *p)
 		if ((param->first + param->n) * sizeof(*p->value) <= ps->params_size ||
 		    param_is_default(param, p))
 			continue;
-		err("%s: the loaded program is older and does not know this parameter", param->key);
-		remedy("replace it by this version: bbrctl upgrade");
+		err("%s: the loaded program is older and lacks this parameter", param->key);
+		remedy("replace it with this version: bbrctl upgrade");
 		return EXIT_REFUSED;
 	}
 	return EXIT_DONE;
@@ -201,12 +201,12 @@ bool profile_name_is_valid(const char *name)
 	size_t len = strspn(name, name_chars);
 
 	if (!strcmp(name, RULES_SECTION)) {
-		err("%s: a profile cannot have this name, it is a section of saved files", name);
+		err("%s: a profile cannot have this name: saved files use it for a section", name);
 		return false;
 	}
 	if (len && len < BBR_PROFILE_NAME_LEN && !name[len] && name[0] != '-')
 		return true;
-	err("%s: a profile's name is 1 to %d characters of A-Z a-z 0-9 _ . -", name,
+	err("%s: a profile's name has 1 to %d characters of A-Z a-z 0-9 _ . -", name,
 	    BBR_PROFILE_NAME_LEN - 1);
 	return false;
 }

@@ -70,8 +70,8 @@ int rule_list_read(const struct instance *inst, struct rule_list *rules)
 		return EXIT_DONE;
 	if (error != -EINVAL)
 		return err_bpf(error, "cannot read the instance's rules");
-	err("%s: its rules were written by something else than bbrctl", inst->name);
-	remedy("take them away: bbrctl rule flush --name %s", inst->name);
+	err("%s: another program wrote its rules", inst->name);
+	remedy("delete them: bbrctl rule flush --name %s", inst->name);
 	return EXIT_REFUSED;
 }
 
@@ -248,7 +248,7 @@ int rule_list_insert(struct rule_list *rules, __u32 place_of_rule, const struct 
 	struct bbr_rule *grown;
 
 	if (rules->n == BBR_MAX_RULES) {
-		err("there are %d rules, which is the most that there can be", BBR_MAX_RULES);
+		err("there are %d rules, the maximum", BBR_MAX_RULES);
 		return EXIT_REFUSED;
 	}
 	grown = realloc(rules->rule, (rules->n + 1) * sizeof(*grown));

@@ -83,8 +83,8 @@ int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 				place = known[i].value;
 		value = strsep(&line, " ");
 		if (!place || !value || !*value) {
-			err("rule: %s: not an option with its value", word);
-			remedy("rules are written as rule add takes them, --cgroup last");
+			err("rule: %s: expected an option and its value", word);
+			remedy("write rules as for rule add, with --cgroup last");
 			return EXIT_USAGE;
 		}
 		*place = value;

@@ -65,7 +65,7 @@ static struct bpf_object *load_program(const char *name, int *prog_fd)
 	strncpy(attach.name, name, sizeof(attach.name) - 1);
 	if (!map || bpf_map__set_initial_value(map, &attach, sizeof(attach)) ||
 	    bpf_object__load(obj)) {
-		err_bpf(errno, "the kernel refused the program for cgroups");
+		err_bpf(errno, "the kernel refused the BPF program for cgroups");
 		remedy("bbrctl -v attach shows the kernel's reasons");
 		bpf_object__close(obj);
 		return NULL;
@@ -87,10 +87,10 @@ static int attach_to(const struct options *opt, int cgroup_fd, const char *path)
 			0;
 	bpf_object__close(obj);
 	if (error == EPERM) {
-		err("%s: a program of somebody else is there, or above it, that lets no other "
+		err("%s: another program is attached there or above, and allows no other "
 		    "beside it",
 		    path);
-		remedy("bpftool cgroup tree %s effective shows it; it has to go first", path);
+		remedy("bpftool cgroup tree %s effective shows it; detach that one first", path);
 		return EXIT_REFUSED;
 	}
 	return error ? err_bpf(error, path) : EXIT_DONE;
@@ -107,10 +107,10 @@ static int refuse_if_attached(const struct options *opt, int cgroup_fd, const ch
 		return err_bpf(fd, path);
 	close(fd);
 	if (!strcmp(attach.name, opt->name)) {
-		err("%s: is attached to %s already", opt->name, path);
+		err("%s: is already attached to %s", opt->name, path);
 		return EXIT_NOTHING;
 	}
-	err("%s: is attached to %s already", attach.name, path);
+	err("%s: is already attached to %s", attach.name, path);
 	remedy("detach it first: bbrctl detach --cgroup %s --name %s", path, attach.name);
 	return EXIT_REFUSED;
 }
@@ -119,7 +119,7 @@ static bool have_cgroup(const struct options *opt, const char *verb)
 {
 	if (opt->filter.cgroup && opt->filter.cgroup[0])
 		return true;
-	err("%s: which cgroup?", verb);
+	err("%s: --cgroup is missing", verb);
 	remedy("usage: bbrctl %s --cgroup PATH [--name NAME]", verb);
 	return false;
 }
@@ -150,7 +150,7 @@ static int add_rule(const struct options *opt, const struct instance *inst, __u6
 	if (ret)
 		return ret;
 	if (rule_list_find(&rules, &rule) >= 0) {
-		err("rule %d is about this cgroup already", rule_list_find(&rules, &rule) + 1);
+		err("rule %d already covers this cgroup", rule_list_find(&rules, &rule) + 1);
 		remedy("attach without --profile, or delete the rule first: bbrctl rule delete");
 		ret = EXIT_REFUSED;
 	}
@@ -230,10 +230,10 @@ static int detach_from(const struct options *opt, int cgroup_fd, const char *pat
 	if (fd < 0 && fd != -ENOENT)
 		return err_bpf(fd, path);
 	if (fd == -ENOENT || strcmp(attach.name, opt->name)) {
-		err("%s: is not attached to %s", opt->name, path);
+		err("%s: not attached to %s", opt->name, path);
 		if (fd >= 0) {
-			remedy("%s is: bbrctl detach --cgroup %s --name %s", attach.name, path,
-			       attach.name);
+			remedy("%s is attached: bbrctl detach --cgroup %s --name %s", attach.name,
+			       path, attach.name);
 			close(fd);
 		}
 		return EXIT_NOTHING;
@@ -252,9 +252,10 @@ void warn_of_attachments(const char *name)
 	for (int i = 0; i < n; i++) {
 		if (strcmp(list[i].name, name))
 			continue;
-		err("%s: still attached to %s, where connections now keep their default", name,
+		err("%s: still attached to %s, where new connections now get their default", name,
 		    list[i].path);
-		remedy("if it is not to come back: bbrctl detach --cgroup %s --name %s",
+		remedy("it applies again when the name is loaded; to prevent that: bbrctl detach "
+		       "--cgroup %s --name %s",
 		       list[i].path, name);
 	}
 	if (n >= 0)

@@ -115,11 +115,13 @@ int verb_check(void *options, int argc, char **argv)
 		return EXIT_DONE;
 	}
 	printf("Linux %s can run bpf_bbr: its BPF program loads.\n", uts.release);
-	printf("  cong_control has %d arguments\n", t.ack_args ? 4 : 2);
-	printf("  restart from idle is %s\n",
-	       t.tx_start ? "noticed before sending (no CA_EVENT_TX_START)" : "told by the kernel");
-	printf("  app_limited is %s\n",
-	       t.app_limited ? "written to the kernel" : "kept by bpf_bbr (not writable)");
-	printf("  an upgrade %s\n", t.link ? "is atomic" : "leaves a gap of milliseconds");
+	printf("  cong_control: %d arguments\n", t.ack_args ? 4 : 2);
+	printf("  restart from idle: %s\n",
+	       t.tx_start ? "bpf_bbr notices it before sending (no CA_EVENT_TX_START)" :
+			    "the kernel reports it");
+	printf("  app_limited: %s\n",
+	       t.app_limited ? "bpf_bbr sets it in the socket" :
+			       "bpf_bbr keeps its own mark (the kernel's is read-only)");
+	printf("  upgrades: %s\n", t.link ? "atomic" : "they leave a gap of milliseconds");
 	return EXIT_DONE;
 }

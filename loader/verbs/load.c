@@ -34,8 +34,8 @@ static int find_loaded(const char *name)
 
 static int refuse_loaded(const char *name, unsigned int map_id)
 {
-	err("%s: is loaded already (map id %u)", name, map_id);
-	remedy("change it with bbrctl set, or load another one with --name");
+	err("%s: is already loaded (map id %u)", name, map_id);
+	remedy("change it with bbrctl set, or load one under another name with --name");
 	return EXIT_NOTHING;
 }
 
@@ -67,8 +67,8 @@ static int register_as(const struct object *obj, const char *name, const struct 
 		return err_bpf(errno, "cannot freeze the program's own map");
 	error = object_register(obj->bpf, name, map_id);
 	if (error == -EEXIST) {
-		err("%s: the kernel has another congestion control of this name", name);
-		remedy("choose another one with --name");
+		err("%s: the kernel already has another congestion control of this name", name);
+		remedy("choose another name with --name");
 		return EXIT_REFUSED;
 	}
 	return error ? err_bpf(error, "the kernel refused to register it") : EXIT_DONE;
@@ -163,8 +163,9 @@ int verb_load(void *options, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (opt->netns && !opt->make_default) {
-		err("load: --netns is where it becomes the default: --default is missing");
-		remedy("an instance itself is there for all network namespaces");
+		err("load: --netns needs --default: it names where the instance becomes the "
+		    "default");
+		remedy("the instance itself is available in all network namespaces");
 		return EXIT_USAGE;
 	}
 	if (!opt->object)

@@ -13,6 +13,7 @@
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"
+#include "cli/units.h"
 #include "verbs/verbs.h"
 
 /* An instance whose profiles are to be changed. */
@@ -41,7 +42,8 @@ static void print_change(const struct options *opt, const char *profile, const c
 	if (!opt->json) {
 		printf("%s: profile %s %s", opt->name, profile, what);
 		if (p)
-			printf(", %d parameters differ from mainline", param_set_changed(p));
+			printf(", differs from mainline in %d parameter%s", param_set_changed(p),
+			       plural(param_set_changed(p)));
 		putchar('\n');
 		return;
 	}
@@ -60,7 +62,7 @@ static int add(const struct options *opt, const char *name, const struct param_s
 	int error, ret;
 
 	if (profile_find(&t->profiles, name) >= 0) {
-		err("%s: the instance has a profile of this name", name);
+		err("%s: the instance already has a profile with this name", name);
 		remedy("change it: bbrctl set --profile %s KEY=VALUE...", name);
 		return EXIT_NOTHING;
 	}
@@ -69,9 +71,8 @@ static int add(const struct options *opt, const char *name, const struct param_s
 		return ret;
 	error = profile_add(&t->profiles, name, p);
 	if (error == -ENOSPC) {
-		err("%s: the instance has %d profiles, which is the most that there can be", name,
-		    BBR_PROFILES);
-		remedy("delete one; its place is free when its last connection has closed");
+		err("%s: the instance has %d profiles, the maximum", name, BBR_PROFILES);
+		remedy("delete one; its place becomes free when its last connection closes");
 		return EXIT_REFUSED;
 	}
 	if (error < 0)
@@ -94,10 +95,9 @@ static int read_definition(const struct options *opt, const struct algorithm *al
 	if (!ret)
 		def = profile_definitions_find(&defs, name);
 	if (!ret && !def && (opt->profile || !n)) {
-		err("%s: %s%s", name,
-		    opt->profile ? "is not in " : "no profile of this name is known",
+		err("%s: %s%s", name, opt->profile ? "is not in " : "unknown profile",
 		    opt->profile ? opt->profile : "");
-		remedy("bbrctl profile list shows those that are; a new one needs KEY=VALUE...");
+		remedy("bbrctl profile list shows the known ones; a new one needs KEY=VALUE...");
 		ret = EXIT_USAGE;
 	}
 	if (!ret)
@@ -159,8 +159,8 @@ static int delete(const struct options *opt, const char *name, struct target *t)
 	if (ret)
 		return ret;
 	if (!index) {
-		err("%s: is what connections get that no rule speaks of", name);
-		remedy("put it back to mainline: bbrctl reset");
+		err("%s: cannot be deleted: connections without a rule use it", name);
+		remedy("set it back to mainline's values: bbrctl reset");
 		return EXIT_REFUSED;
 	}
 	ret = rule_list_read(&t->inst, &rules);
@@ -169,7 +169,7 @@ static int delete(const struct options *opt, const char *name, struct target *t)
 	n = rule_list_count(&rules, index);
 	rule_list_free(&rules);
 	if (n) {
-		err("%s: %u rules give it to connections", name, n);
+		err("%s: used by %u rule%s", name, n, plural(n));
 		remedy("delete them first; bbrctl rule list shows them");
 		return EXIT_REFUSED;
 	}

@@ -13,6 +13,7 @@
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/rule_text.h"
+#include "cli/units.h"
 #include "verbs/verbs.h"
 
 /* What a file says. A rule's profile is an index into defs until the instance's is known. */
@@ -39,7 +40,7 @@ static int begin_section(void *user, const char *name)
 	if (!strcmp(name, RULES_SECTION))
 		return EXIT_DONE;
 	if (saved->defs.n == BBR_PROFILES && !profile_definitions_find(&saved->defs, name)) {
-		err("[%s]: an instance has at most %d profiles", name, BBR_PROFILES);
+		err("[%s]: an instance can have %d profiles at most", name, BBR_PROFILES);
 		return EXIT_USAGE;
 	}
 	return profile_definitions_begin(&saved->defs, saved->path, name);
@@ -60,7 +61,7 @@ static int take_rule(struct saved *saved, const char *value)
 	ret = rule_parse_line(line, &rule, &profile);
 	def = ret ? NULL : profile_definitions_find(&saved->defs, profile);
 	if (!ret && !def) {
-		err("rule: %s: the file has no profile [%s] before it", profile, profile);
+		err("rule: %s: no profile [%s] stands before it in the file", profile, profile);
 		ret = EXIT_USAGE;
 	}
 	if (!ret) {
@@ -91,7 +92,7 @@ static int take_line(void *user, const char *section, const char *key, const cha
 		return profile_definitions_line(&saved->defs, section, key, value);
 	if (!strcmp(key, "rule"))
 		return take_rule(saved, value);
-	err("%s: [%s] has lines rule = OPTIONS only", key, section);
+	err("%s: [%s] may only contain lines rule = OPTIONS", key, section);
 	return EXIT_USAGE;
 }
 
@@ -103,7 +104,7 @@ static int check_twins(const struct saved *saved)
 		return EXIT_REFUSED;
 	if (first == second)
 		return EXIT_DONE;
-	err("%s: rules %u and %u ask for the same", saved->path, first + 1, second + 1);
+	err("%s: rules %u and %u have the same options", saved->path, first + 1, second + 1);
 	return EXIT_USAGE;
 }
 
@@ -125,8 +126,8 @@ static int read_saved(const char *path, struct saved *saved)
 	if (!ret)
 		ret = check_twins(saved);
 	if (!ret && !profile_definitions_find(&saved->defs, BBR_PROFILE_DEFAULT)) {
-		err("%s: has no profile [%s]", path, BBR_PROFILE_DEFAULT);
-		remedy("bbrctl save makes files with all that belongs to an instance");
+		err("%s: lacks the profile [%s]", path, BBR_PROFILE_DEFAULT);
+		remedy("bbrctl save writes complete files");
 		ret = EXIT_USAGE;
 	}
 	return ret;
@@ -156,8 +157,8 @@ static int find_places(const struct saved *saved, struct target *t)
 	}
 	if (missing <= 0)
 		return EXIT_DONE;
-	err("%s: %d profiles too many for the places that are free", saved->path, missing);
-	remedy("delete some of the instance's own first: bbrctl profile list");
+	err("%s: %d profiles more than there are free places", saved->path, missing);
+	remedy("delete some of the instance's profiles first: bbrctl profile list");
 	return EXIT_REFUSED;
 }
 
@@ -269,13 +270,13 @@ static int print_done(const struct options *opt, const struct saved *saved, cons
 	struct json j;
 
 	if (!t->changed && !t->added && !t->deleted && !t->rules_changed) {
-		err("%s: is as %s has it already", opt->name, saved->path);
+		err("%s: already matches %s", opt->name, saved->path);
 		return EXIT_NOTHING;
 	}
 	if (!opt->json) {
-		printf("%s: profiles: %d changed, %d added, %d deleted; %u rules%s\n", opt->name,
-		       t->changed, t->added, t->deleted, saved->rules.n,
-		       t->rules_changed ? "" : ", as before");
+		printf("%s: profiles: %d changed, %d added, %d deleted; %u rule%s%s\n", opt->name,
+		       t->changed, t->added, t->deleted, saved->rules.n, plural(saved->rules.n),
+		       t->rules_changed ? "" : ", unchanged");
 		return EXIT_DONE;
 	}
 	json_begin_pretty(&j, stdout);

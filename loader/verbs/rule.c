@@ -73,7 +73,7 @@ static int parse_place(const char *option, const char *s, __u32 *place)
 	/* In this order: what is above BBR_MAX_RULES need not fit an integer. */
 	if (parse_number(s, &number) || number < 1 || number > BBR_MAX_RULES ||
 	    number != (__u32)number) {
-		err("%s %s: not the number of a rule, 1 to %d", option, s, BBR_MAX_RULES);
+		err("%s %s: a rule's number is 1 to %d", option, s, BBR_MAX_RULES);
 		remedy("bbrctl rule list shows them");
 		return EXIT_USAGE;
 	}
@@ -86,7 +86,7 @@ static int check_place(const char *option, __u32 place, __u32 n)
 	if (place < n)
 		return EXIT_DONE;
 	err("%s %u: no rule has this number", option, place + 1);
-	remedy("there are %u; bbrctl rule list shows them", n);
+	remedy("the instance has %u rule%s; bbrctl rule list shows them", n, plural(n));
 	return EXIT_NOTHING;
 }
 
@@ -105,7 +105,7 @@ static int add(const struct options *opt, struct bbr_rule *rule, const __u32 *be
 		return ret;
 	there = rule_list_find(&t->rules, rule);
 	if (there >= 0) {
-		err("rule %d asks for the same", there + 1);
+		err("rule %d has the same options", there + 1);
 		remedy("delete it first: bbrctl rule delete %d", there + 1);
 		return EXIT_NOTHING;
 	}
@@ -128,8 +128,8 @@ int verb_rule_add(void *options, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (!opt->profile) {
-		err("rule add: which profile?");
-		remedy("add --profile PROFILE; bbrctl profile list shows which there are");
+		err("rule add: --profile is missing");
+		remedy("add --profile PROFILE; bbrctl profile list shows the instance's profiles");
 		return EXIT_USAGE;
 	}
 	ret = rule_parse(&opt->filter, &rule);
@@ -154,7 +154,7 @@ static int find_rule(bool is_numbered, const struct bbr_rule *like, const struct
 		return check_place("rule", *place, rules->n);
 	found = rule_list_find(rules, like);
 	if (found < 0) {
-		err("no rule asks for just this");
+		err("no rule has exactly these options");
 		remedy("bbrctl rule list shows the rules");
 		return EXIT_NOTHING;
 	}
@@ -173,7 +173,7 @@ int verb_rule_delete(void *options, int argc, char **argv)
 	int ret;
 
 	if ((argc > 1) == is_described) {
-		err("rule delete: which? its number or what it asks for");
+		err("rule delete: a rule's number or its options are missing");
 		remedy("usage: bbrctl rule delete K, or with the options of rule add");
 		return EXIT_USAGE;
 	}
@@ -203,7 +203,7 @@ static void print_flushed(const struct options *opt, long long n)
 		if (n < 0)
 			printf("%s: rules deleted\n", opt->name);
 		else
-			printf("%s: %lld rules deleted\n", opt->name, n);
+			printf("%s: %lld rule%s deleted\n", opt->name, n, plural(n));
 		return;
 	}
 	json_begin_pretty(&j, stdout);
@@ -225,7 +225,7 @@ static int flush(const struct options *opt, const struct instance *inst)
 
 	rule_list_free(&rules);
 	if (!n) {
-		err("%s: has no rules", opt->name);
+		err("%s: no rules", opt->name);
 		return EXIT_NOTHING;
 	}
 	ret = rule_list_write(inst, &none);
@@ -304,7 +304,7 @@ static int parse_test(const struct options *opt, const char *addr, struct rule_t
 	if (ret)
 		return ret;
 	if (as_rule.dst_len != 128) {
-		err("rule test %s: not an address, but a prefix", addr);
+		err("rule test %s: a prefix, not an address", addr);
 		return EXIT_USAGE;
 	}
 	*test = (struct rule_test){

@@ -46,7 +46,7 @@ static void save_text(const struct tuning *t)
 {
 	char name[BBR_PROFILE_NAME_LEN];
 
-	printf("; Profiles and rules of %s, by bbrctl save of version %s. To put them back:\n"
+	printf("; Profiles and rules of %s, saved by bbrctl %s. To restore them:\n"
 	       "; bbrctl restore --name %s FILE\n"
 	       "algorithm = %s\n",
 	       t->inst.name, BBR_VERSION, t->inst.name, t->inst.algorithm->name);
@@ -55,7 +55,7 @@ static void save_text(const struct tuning *t)
 		if (name[0])
 			save_profile(&t->profiles, i, name);
 	}
-	printf("\n; The first rule that matches gives a new connection its profile.\n[%s]\n",
+	printf("\n; A new connection gets the profile of the first rule that matches.\n[%s]\n",
 	       RULES_SECTION);
 	for (__u32 i = 0; i < t->rules.n; i++)
 		save_rule(t, &t->rules.rule[i]);

@@ -88,7 +88,7 @@ static int change(const struct options *opt, struct target *t, const struct para
 	int error;
 
 	if (param_set_equal(&t->old, new)) {
-		err("%s: has these values already", opt->profile ? opt->profile : opt->name);
+		err("%s: already has these values", opt->profile ? opt->profile : opt->name);
 		return EXIT_NOTHING;
 	}
 	if (profile_check_known(&t->profiles, new))

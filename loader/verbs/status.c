@@ -101,7 +101,7 @@ static void print_orphans(const struct instance *list, int n, const struct attac
 		while (k < n && strcmp(list[k].name, at->list[i].name))
 			k++;
 		if (k == n)
-			printf("  %s is not loaded, but attached to %s\n", at->list[i].name,
+			printf("  %s is attached to %s, but not loaded\n", at->list[i].name,
 			       at->list[i].path);
 	}
 }

@@ -45,7 +45,7 @@ static void print_result(const struct options *opt, const struct instance *inst,
 	if (!is_unloaded)
 		err("%s: not unloaded", inst->name);
 	else if (inst->users)
-		printf("%s: unloaded; %u that use it (sockets, namespace defaults) keep it until "
+		printf("%s: unloaded; its users (%u sockets and namespace defaults) keep it until "
 		       "they end\n",
 		       inst->name, inst->users);
 	else
@@ -75,7 +75,7 @@ static int check_migrate(const struct options *opt, struct migration *m)
 		snprintf(m->config.to, sizeof(m->config.to), "%s", opt->migrate);
 		return migration_check_to("--migrate", opt->migrate);
 	}
-	err("--migrate %s: that is what is to be unloaded", opt->migrate);
+	err("--migrate %s: this is the instance to be unloaded", opt->migrate);
 	return EXIT_USAGE;
 }
 

@@ -15,6 +15,7 @@
 #include "instance/netns_default.h"
 #include "instance/object.h"
 #include "instance/swap.h"
+#include "cli/units.h"
 #include "verbs/verbs.h"
 
 static int refuse_algorithm(const struct options *opt, const struct object *obj,
@@ -74,16 +75,16 @@ static void print_upgraded(const struct instance *old, const struct bbr_abi *abi
 	printf("%s: upgraded from %.20s to %.20s (map id %u to %u)\n", old->name, old->abi.version,
 	       abi->version, old->map_id, swap->map_id);
 	if (swap->atomic)
-		puts("  atomically: at no moment was the name missing");
+		puts("  atomically: the name was never missing");
 	else
 		printf("  the name was missing for at most %.1f ms: %s\n", swap->gap_ns / 1e6,
 		       swap->why_plain ? swap->why_plain :
-					 "it was not registered by a link, but is now");
+					 "it had no link before, and has one now");
 	if (defaults)
-		printf("  set again as the default of %u network namespace%s\n", defaults,
-		       defaults > 1 ? "s" : "");
+		printf("  made the default of %u network namespace%s again\n", defaults,
+		       plural(defaults));
 	if (users)
-		printf("  %u that use the old code (sockets) keep it until they close\n", users);
+		printf("  the old code remains for %u open socket%s\n", users, plural(users));
 }
 
 /* The promise of a failed upgrade, if the kernel confirms it. */
@@ -92,8 +93,8 @@ static void say_still_running(const struct instance *old)
 	struct instance now;
 
 	if (!instance_get(old->name, &now))
-		remedy("not upgraded: %s goes on with %.20s (map id %u)", old->name,
-		       now.abi.version, now.map_id);
+		remedy("not upgraded: %s still runs %.20s (map id %u)", old->name, now.abi.version,
+		       now.map_id);
 }
 
 int verb_upgrade(void *options, int argc, char **argv)

@@ -18,7 +18,7 @@ static bool option_name(const char *option, const char *name, void *to)
 		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.");
 
 	if (!len || len >= BBR_NAME_LEN || name[len]) {
-		err("%s %s: a name is 1 to %d characters of A-Z a-z 0-9 _ .", option, name,
+		err("%s %s: a name has 1 to %d characters of A-Z a-z 0-9 _ .", option, name,
 		    BBR_NAME_LEN - 1);
 		return false;
 	}
@@ -29,7 +29,7 @@ static bool option_name(const char *option, const char *name, void *to)
 
 #define MEMBER(m) offsetof(struct options, m)
 
-#define NAME { "name", 0, "NAME", option_name, 0, "the instance, bpf_bbr unless told" }
+#define NAME { "name", 0, "NAME", option_name, 0, "the instance, by default bpf_bbr" }
 #define PROFILE(arg, help) { "profile", 0, arg, option_text, MEMBER(profile), help }
 #define ALGORITHM(help) { "algorithm", 0, "ALGORITHM", option_text, MEMBER(algorithm), help }
 #define OBJECT(help) { "object", 0, "FILE", option_text, MEMBER(object), help }
@@ -40,7 +40,7 @@ static bool option_name(const char *option, const char *name, void *to)
 	}
 
 static const struct option_def every_verb[] = {
-	{ "json", 'j', NULL, option_flag, MEMBER(json), "JSON instead of text" },
+	{ "json", 'j', NULL, option_flag, MEMBER(json), "print JSON instead of text" },
 	END,
 };
 
@@ -62,13 +62,13 @@ static const struct option_def filter[] = {
 
 static const struct option_def load[] = {
 	NAME,
-	ALGORITHM("that of the instance, bbr unless told"),
+	ALGORITHM("that of the instance, by default bbr"),
 	PROFILE("PROFILE|FILE", "the values of a profile, or of the only one in a file"),
 	{ "set", 0, "KEY=VALUE", option_append, MEMBER(set),
 	  "a parameter (may be given more than once)" },
 	OBJECT("a BPF object instead of the one in bbrctl"),
 	{ "default", 0, NULL, option_flag, MEMBER(make_default),
-	  "make it the default of a network namespace, ours unless told" },
+	  "make it the default of a network namespace, this one without --netns" },
 	NETNS("with --default: of this one, a name of /run/netns or a path"),
 	END,
 };
@@ -84,7 +84,7 @@ static const struct option_def show[] = {
 	NAME,
 	PROFILE("PROFILE", "that of this profile; otherwise of the default one"),
 	{ "defaults", 0, NULL, option_flag, MEMBER(defaults), "of no instance: the defaults" },
-	ALGORITHM("with --defaults: those of this one, bbr unless told"),
+	ALGORITHM("with --defaults: those of this one, by default bbr"),
 	END,
 };
 
@@ -150,51 +150,52 @@ static void init(void *options)
 	}
 
 static const struct verb *const verbs[] = {
-	VERB("check", verb_check, "", 0, 0, "can this machine run bpf_bbr? loads it for a moment",
-	     {}),
+	VERB("check", verb_check, "", 0, 0,
+	     "test whether this machine can run bpf_bbr, by loading it briefly", {}),
 	VERB("load", verb_load, "", 0, 0,
-	     "load an instance; make it the default of a network namespace", { load, 0 }),
+	     "load an instance; --default makes it a network namespace's default", { load, 0 }),
 	VERB("unload", verb_unload, "", 0, 0,
-	     "unload it; its connections are moved, or keep it until they close", { unload, 0 }),
-	VERB("status", verb_status, "", 0, 0, "which instances are loaded", { instance, 0 }),
-	VERB("show", verb_show, "[KEY]...", 0, MANY, "parameters: value, default, range, meaning",
-	     { show, 0 }),
+	     "unload an instance; connections keep it until they close, or move", { unload, 0 }),
+	VERB("status", verb_status, "", 0, 0, "list the loaded instances", { instance, 0 }),
+	VERB("show", verb_show, "[KEY]...", 0, MANY,
+	     "show parameters: value, default, range, meaning", { show, 0 }),
 	VERB("set", verb_set, "KEY=VALUE...", 1, MANY,
-	     "change parameters, all at once; live connections follow", { set, 0 }),
-	VERB("reset", verb_reset, "[KEY]...", 0, MANY, "back to the defaults", { set, 0 }),
+	     "change parameters, all at once; open connections follow", { set, 0 }),
+	VERB("reset", verb_reset, "[KEY]...", 0, MANY, "set parameters back to the defaults",
+	     { set, 0 }),
 	VERB("profile list", verb_profile_list, "", 0, 0,
-	     "the profiles that an instance has, and those that it can get", { instance, 0 }),
-	VERB("profile show", verb_profile_show, "PROFILE", 1, 1, "parameters of one of them",
+	     "list the profiles of an instance, and the known ones", { instance, 0 }),
+	VERB("profile show", verb_profile_show, "PROFILE", 1, 1, "show the parameters of a profile",
 	     { instance, 0 }),
 	VERB("profile add", verb_profile_add, "PROFILE [KEY=VALUE]...", 1, MANY,
-	     "add one that is known, one of a file, or a new one", { profile_add, 0 }),
+	     "add a known profile, one from a file, or a new one", { profile_add, 0 }),
 	VERB("profile copy", verb_profile_copy, "PROFILE NEW [KEY=VALUE]...", 2, MANY,
-	     "add a copy of one, with changes", { instance, 0 }),
+	     "copy a profile, with changes", { instance, 0 }),
 	VERB("profile delete", verb_profile_delete, "PROFILE", 1, 1,
-	     "take one away; its connections keep it until they close", { instance, 0 }),
+	     "delete a profile; its connections keep it until they close", { instance, 0 }),
 	VERB("rule list", verb_rule_list, "", 0, 0,
-	     "which connections get which profile: the first rule that matches", { instance, 0 }),
-	VERB("rule add", verb_rule_add, "--profile PROFILE", 0, 0, "give new connections a profile",
-	     { rule_add, 0 }, { dst, 0 }, { filter, 0 }),
+	     "list the rules; the first one that matches decides", { instance, 0 }),
+	VERB("rule add", verb_rule_add, "--profile PROFILE", 0, 0,
+	     "give matching new connections a profile", { rule_add, 0 }, { dst, 0 }, { filter, 0 }),
 	VERB("rule delete", verb_rule_delete, "[K]", 0, 1,
-	     "take a rule away, by its number or by what it asks for", { instance, 0 }, { dst, 0 },
+	     "delete a rule, by its number or by its options", { instance, 0 }, { dst, 0 },
 	     { filter, 0 }),
-	VERB("rule flush", verb_rule_flush, "", 0, 0, "take all rules away", { instance, 0 }),
+	VERB("rule flush", verb_rule_flush, "", 0, 0, "delete all rules", { instance, 0 }),
 	VERB("rule test", verb_rule_test, "ADDR", 1, 1,
-	     "which rule and profile a connection would get", { instance, 0 }, { filter, 0 }),
-	VERB("save", verb_save, "", 0, 0, "an instance's profiles and rules, as text",
+	     "show which rule and profile a connection would get", { instance, 0 }, { filter, 0 }),
+	VERB("save", verb_save, "", 0, 0, "print an instance's profiles and rules as text",
 	     { instance, 0 }),
 	VERB("restore", verb_restore, "FILE", 1, 1,
-	     "make them those of a saved file, all or nothing", { instance, 0 }),
+	     "replace profiles and rules with a saved file's, all or nothing", { instance, 0 }),
 	VERB("migrate", verb_migrate, "--from CC --to CC", 0, 0,
 	     "give live connections another congestion control", { migrate, 0 }, { dst, 0 },
 	     { filter, 0 }),
 	VERB("upgrade", verb_upgrade, "", 0, 0,
-	     "other code under its name; open connections keep theirs", { upgrade, 0 }),
+	     "replace the code; open connections keep the old code", { upgrade, 0 }),
 	VERB("attach", verb_attach, "--cgroup PATH", 0, 0,
-	     "new connections of a cgroup use it, whatever the application", { attach, 0 }),
+	     "make new connections of a cgroup use it, whatever the application", { attach, 0 }),
 	VERB("detach", verb_detach, "--cgroup PATH", 0, 0,
-	     "new connections of the cgroup no longer do", { detach, 0 }),
+	     "new connections of the cgroup no longer use it", { detach, 0 }),
 	NULL,
 };
 

@@ -126,7 +126,7 @@ def test_an_unloaded_instance_does_no_harm(bbrctl, load, ns, cgroup):
     ends = pair(ns, cgroup)
     assert [get_cc(sock) for sock in ends] == [default] * 2
     Transfer(*ends, MB).finish()
-    assert f"{name} is not loaded, but attached to {cgroup.path}" in bbrctl("status").out
+    assert f"{name} is attached to {cgroup.path}, but not loaded" in bbrctl("status").out
     bbrctl("load", "--name", name)
     assert ccs(ns, cgroup) == [name] * 2
     bbrctl("unload", "--name", name)
@@ -218,7 +218,7 @@ def test_an_exclusive_program_of_somebody_else(bbrctl, load, ns, cgroup, new_cgr
     run("bpftool", "cgroup", "attach", cgroup.path, "sock_ops", "pinned", foreign_program)
     for where in cgroup, below:
         err = attach(bbrctl, name, where, status=REFUSED).err
-        assert "somebody else" in err and "bpftool cgroup tree" in err
+        assert "another program is attached" in err and "bpftool cgroup tree" in err
     run("bpftool", "cgroup", "detach", cgroup.path, "sock_ops", "pinned", foreign_program)
     attach(bbrctl, name, cgroup)
     assert ccs(ns, cgroup) == [name] * 2
@@ -275,10 +275,10 @@ def test_with_a_profile(bbrctl, load, ns, cgroup, new_cgroup):
 def test_with_a_profile_that_cannot_be(bbrctl, load, cgroup):
     name = load()
     arguments = "attach", "--cgroup", cgroup.path, "--name", name, "--profile"
-    assert "no profile of this name" in bbrctl(*arguments, "nobody", status=REFUSED).err
+    assert "no profile with this name" in bbrctl(*arguments, "nobody", status=REFUSED).err
     bbrctl("profile", "add", "--name", name, "mine", "cwnd_gain=3")
     bbrctl("rule", "add", "--name", name, "--cgroup", cgroup.path, "--profile", "default")
-    assert "rule 1 is about this cgroup" in bbrctl(*arguments, "mine", status=REFUSED).err
+    assert "rule 1 already covers this cgroup" in bbrctl(*arguments, "mine", status=REFUSED).err
     assert status_of(bbrctl, name)["cgroups"] == []
     assert len(bbrctl.json("rule", "list", "--name", name)["rules"]) == 1
     bbrctl("rule", "flush", "--name", name)

@@ -101,7 +101,7 @@ def test_the_one_before_is_gone(bbrctl, load, reno_ns):
     assert ns.name not in bbrctl("unload", "--name", one).out
     assert default(ns) == two
     answer = bbrctl("unload", "--name", two)
-    assert f"{one}, the default before, is gone" in answer.err
+    assert f"the previous default {one} is gone" in answer.err
     assert default(ns) in FALLBACKS
 
 
@@ -117,7 +117,7 @@ def test_what_was_set_by_hand_is_named(bbrctl, load, reno_ns):
     name, ns = load(), reno_ns()
     ns.default_congestion_control(name)
     answer = bbrctl("-j", "unload", "--name", name)
-    assert ns.name in answer.err and "by other hands" in answer.err
+    assert ns.name in answer.err and "somebody else made" in answer.err
     (found,) = answer.json()["defaults"]
     assert found["netns"] == ns.name and found["restored"] is False
     send_verified_default(ns, name)
@@ -140,7 +140,7 @@ def test_what_was_set_by_hand_is_taken_over(bbrctl, load, reno_ns):
     set_default(bbrctl, name, ns)
     assert status_of(bbrctl, name)["users"] == 1
     set_default(bbrctl, name, ns, status=NOTHING)
-    assert "not known" in bbrctl("unload", "--name", name).err
+    assert "previous default is unknown" in bbrctl("unload", "--name", name).err
     assert default(ns) in FALLBACKS
 
 

@@ -115,7 +115,7 @@ def test_ten_at_once(plain_bbrmon, bbrctl, load, monitor, ns):
     running = endless(ns, name, 3)
     for _ in range(2):
         err = plain_bbrmon("stream", "--name", name, status=REFUSED).err
-        assert f"{name}: all {PLACES} places for monitors are taken" in err and "end another bbrmon" in err
+        assert f"{name}: all {PLACES} monitor slots are in use" in err and "end another bbrmon" in err
     goes_on(running)
     finish(running)
     for watching in eight:
@@ -141,7 +141,7 @@ def test_stopped_while_another_takes_its_place(bbrctl, bbrmon, load, monitor, ns
     ninth = monitor(name, "--every", "ack")
     ninth.wait_for(lambda m: m.of("ack"), "ACKs for the ninth")
     stopped.process.send_signal(signal.SIGCONT)
-    wait_until(lambda: "places for monitors are taken" in stopped.errors(), "it says that its place is taken")
+    wait_until(lambda: "monitor slots are in use" in stopped.errors(), "it says that its place is taken")
     ninth.process.send_signal(signal.SIGINT)
     check_accounts(ninth, ninth.wait())
     wait_until(lambda: status_of(bbrctl, name)["monitors"] == PLACES, "it has a place again")

@@ -115,7 +115,7 @@ def test_upgrade_refuses(bbrctl, refusal, blank):
     before = status_of(bbrctl, blank)
     *said, still = bbrctl("upgrade", "--name", blank, "--object", path, status=REFUSED).err.splitlines()
     assert_sentence("\n".join(said), path, why)
-    assert f"not upgraded: {blank} goes on" in still and status_of(bbrctl, blank) == before
+    assert f"not upgraded: {blank} still runs" in still and status_of(bbrctl, blank) == before
 
 
 def test_what_is_refused_never_reaches_the_kernel(bbrctl, refusal, free_name):
@@ -193,7 +193,7 @@ def test_instances_of_other_majors(bbrctl, free_name, tmp_path, major, ns):
     assert f"loaded by another version (ABI {major})" in bbrctl("status").out
     for args in (["set", "bw_win=12"], ["show"], ["upgrade"], ["rule", "list"]):
         assert f"ABI {major}" in bbrctl("--name", name, *args, status=REFUSED).err
-    assert bbrctl("load", "--name", name, status=NOTHING).err.startswith(f"bbrctl: {name}: is loaded already")
+    assert bbrctl("load", "--name", name, status=NOTHING).err.startswith(f"bbrctl: {name}: is already loaded")
     send_verified(ns, name)
     bbrctl("unload", "--name", name)
     assert name not in registered()
@@ -205,7 +205,7 @@ def test_a_saved_file_of_another_algorithm(bbrctl, blank, tmp_path):
     path = tmp_path / "saved"
     path.write_text(saved.replace("algorithm = bbr\n", "algorithm = cubic\n"))
     err = bbrctl("restore", "--name", blank, path, status=USAGE).err
-    assert "algorithm cubic: this bbrctl does not know it" in err and f"that is line 3 of {path}" in err
+    assert "algorithm cubic: this bbrctl does not know it" in err and f"at line 3 of {path}" in err
     # Files of before there were several algorithms.
     path.write_text(saved.replace("algorithm = bbr\n", "").replace("; bw_win = 10", "bw_win = 11"))
     bbrctl("restore", "--name", blank, path)

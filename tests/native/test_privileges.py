@@ -157,7 +157,7 @@ def test_one_that_is_missing_is_named(public, verb, missing):
     for prefix in nobody_with(NEEDS[verb] - {missing}), ["setpriv", f"--bounding-set=-{missing}"]:
         err = Tool(public / "bbrmon")(verb, *args, status=REFUSED, prefix=prefix, cwd=public).err
         lacks, remedy = err.splitlines()
-        assert lacks == f"bbrmon: {verb}: this process lacks CAP_{missing.upper()}"
+        assert lacks == f"bbrmon: {verb}: missing CAP_{missing.upper()}"
         assert all(name in remedy for name in names(NEEDS[verb]))
 
 
@@ -200,7 +200,7 @@ def test_snapshot_as_nobody(public, load, ns, option):
         assert str(os.getpid()) in json.dumps(seen)
     for missing in needs:
         err = Tool(public / "bbrmon")(*args, prefix=nobody_with(needs - {missing}), status=REFUSED).err
-        assert f"lacks CAP_{missing.upper()}\n" in err
+        assert f"missing CAP_{missing.upper()}\n" in err
 
 
 def test_snapshot_of_one_namespace_as_nobody(public, load, ns):
@@ -232,7 +232,7 @@ def test_a_recording_needs_none(public, verb):
     if "--read" in Tool(public / "bbrmon")(verb, "--help").out:
         err = Tool(public / "bbrmon")(verb, *OTHER_ARGS.get(verb, []), "--read", "no_such_file", status=REFUSED,
                                       cwd=public, prefix=nobody_with(())).err
-        assert "no_such_file" in err and "lacks" not in err
+        assert "no_such_file" in err and "missing" not in err
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -95,7 +95,7 @@ def test_a_rule_of_each_kind_of_prefix_is_printed_as_it_is_read(bbrctl, profiles
                             status=NOTHING if prefix == "::ffff:0:0/96" else 0) if prefix != "::ffff:0:0/96" else None
         assert added is None or added.get("dst") == printed
     err = bbrctl("rule", "add", "--name", profiles, "--dst", "::ffff:0:0/96", "--profile", "p2", status=NOTHING).err
-    assert "rule 1 asks for the same" in err and "rule delete 1" in err
+    assert "rule 1 has the same options" in err and "rule delete 1" in err
 
 
 ERRORS = [

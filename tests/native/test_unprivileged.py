@@ -56,7 +56,7 @@ def missing(bbrctl, command, prefix):
     """What it says that it lacks, in its first line; the second is the remedy, with all that it needs."""
     command = [bbrctl.saved if word == "FILE" else word for word in command]
     lacks, remedy = bbrctl(*command, status=REFUSED, prefix=prefix, cwd="/").err.splitlines()
-    assert lacks.startswith(f"bbrctl: {' '.join(words(command))}: this process lacks CAP_")
+    assert lacks.startswith(f"bbrctl: {' '.join(words(command))}: missing CAP_")
     return set(CAPABILITY.findall(lacks)), set(CAPABILITY.findall(remedy))
 
 

@@ -46,7 +46,7 @@ def check_register(text):
 
 def check_load(text, toy, bbr):
     assert f"{toy}: window=24 (was 10)" in text
-    assert "no parameter has the key high_gain" in text, "the toy has no parameter of BBR"
+    assert "no parameter is called high_gain" in text, "the toy has no parameter of BBR"
     shown = document(text[text.index("(was 10)"):])
     assert [(p["key"], p["value"], p["default"], p["range"]) for p in shown["params"]] == [("window", 24, 10, [2, 1000])]
     status = json.JSONDecoder().raw_decode(text[text.rindex("\n[") + 1:])[0]

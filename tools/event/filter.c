@@ -171,7 +171,7 @@ static bool take_value(struct parser *p, char *buf, size_t size)
 	}
 	buf[n] = 0;
 	if (!n)
-		return refuse(p, p->word_at, "a value is missing", "say what to compare with");
+		return refuse(p, p->word_at, "a value is missing", "add a value to compare with");
 	return true;
 }
 
@@ -181,7 +181,7 @@ static int new_node(struct parser *p, enum filter_op op, int left, int right)
 
 	if (f->n == FILTER_NODES) {
 		refuse(p, p->word_at, "the expression is too long",
-		       "at most 256 conditions and operators: a prefix says more than its "
+		       "at most 256 conditions and operators; use a prefix instead of its "
 		       "addresses");
 		return -1;
 	}
@@ -243,7 +243,7 @@ static bool split_host(const struct parser *p, char *value, char **address, char
 		*close = 0;
 		colon = close + 1;
 		if (*colon && *colon != ':')
-			return refuse(p, p->word_at, "what is behind \"]\" is no port",
+			return refuse(p, p->word_at, "\"]\" is not followed by a port",
 				      "[fd00::1]:443, [fd00::/8]");
 	} else if (colon && strchr(colon + 1, ':')) {
 		return true; /* an IPv6 address needs its brackets only before a port */
@@ -292,7 +292,8 @@ static bool parse_mark_value(struct parser *p, const char *field, struct filter_
 static bool parse_name(struct parser *p, struct filter_node *node, const char *value, size_t size)
 {
 	if (strlen(value) >= size)
-		return refuse(p, p->word_at, "no name is so long", "bbrctl status lists the names");
+		return refuse(p, p->word_at, "this name is too long",
+			      "bbrctl status lists the names");
 	strcpy(node->name, value);
 	return true;
 }
@@ -483,8 +484,8 @@ static const struct field *take_field(struct parser *p)
 
 static bool refuse_order(const struct parser *p, size_t at)
 {
-	return refuse(p, p->word_at > at ? p->word_at : at, "this has no order",
-		      "only = and != are for it; < and > are for ports and numbers");
+	return refuse(p, p->word_at > at ? p->word_at : at, "this cannot be ordered",
+		      "use = or !=; < and > work for ports and numbers");
 }
 
 /* Behind its key. */
@@ -554,7 +555,7 @@ static int parse_parentheses(struct parser *p)
 		return -1;
 	if (!take(p, ")")) {
 		refuse(p, open, "this parenthesis is not closed",
-		       "write \")\" after its last condition");
+		       "add \")\" after its last condition");
 		return -1;
 	}
 	return inner;
@@ -565,8 +566,7 @@ static int parse_term(struct parser *p)
 	int n;
 
 	if (p->depth == FILTER_DEPTH) {
-		refuse(p, p->at, "too deep",
-		       "at most 32 of \"(\" and \"not\" may be within each other");
+		refuse(p, p->at, "too deep", "\"(\" and \"not\" can be nested 32 deep");
 		return -1;
 	}
 	p->depth++;
@@ -657,8 +657,8 @@ bool filter_parse(struct filter *f, const char *text, const struct filter_system
 	f->states = ALL_STATES;
 	f->root = -1;
 	if (!is_printable(text)) {
-		err("filter: there is something in it that cannot be printed");
-		remedy("nothing but ASCII has a meaning in a filter");
+		err("filter: it contains an unprintable character");
+		remedy("write filters in ASCII");
 		return false;
 	}
 	if (!parse_states(&p))
@@ -671,7 +671,7 @@ bool filter_parse(struct filter *f, const char *text, const struct filter_system
 		return false;
 	skip_blanks(&p);
 	if (text[p.at])
-		return refuse(&p, p.at, "there is no parenthesis to be closed", "leave it away");
+		return refuse(&p, p.at, "this parenthesis closes nothing", "remove it");
 	return true;
 }
 

@@ -355,10 +355,10 @@ static int run(struct export *x)
 
 static const struct option_def options[] = {
 	{ "listen", 'l', "ADDR:PORT", http_parse_address, offsetof(struct export, listen),
-	  "where to answer HTTP: " DEFAULT_LISTEN " unless told, [::1]:9000;\n"
-	  "with port 0 at one that is free, which is printed" },
+	  "address to listen on: " DEFAULT_LISTEN " by default, [::1]:9000;\n"
+	  "port 0 picks a free one and prints it" },
 	{ "once", 0, NULL, option_flag, offsetof(struct export, once),
-	  "print what can be said without watching, the gauges, and end" },
+	  "print the gauges, which need no watching, and end" },
 	{},
 };
 
@@ -394,10 +394,10 @@ static int run_verb(void *options, int argc, char **argv)
 const struct verb verb_export = {
 	.name = "export",
 	.args = "[FILTER]",
-	.brief = "metrics for Prometheus, over HTTP",
-	.about = "Answers Prometheus with metrics of the connections that use BBR, at /metrics. "
-		 "Unless told,\n"
-		 "--every is 1s. Of a recording it prints the metrics as they are at its end.",
+	.brief = "serve metrics to Prometheus over HTTP",
+	.about = "Serves metrics of the connections that use BBR to Prometheus, at /metrics. "
+		 "By default\n"
+		 "--every is 1s. From a recording it prints the metrics at its end.",
 	.groups = groups,
 	.max_args = FILTER_WORDS,
 	.size = sizeof(struct export),

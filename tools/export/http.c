@@ -129,10 +129,10 @@ static int refuse_listening(const struct http_address *address, int error)
 {
 	err("--listen %s: cannot listen there: %s", address->text, strerror(-error));
 	if (error == -EADDRINUSE)
-		remedy("another program has this port (ss -tlnp shows which); take another: "
-		       "--listen ADDR:PORT, port 0 for any that is free");
+		remedy("another program uses this port (ss -tlnp shows it); choose another: "
+		       "--listen ADDR:PORT, with port 0 for any free one");
 	if (error == -EADDRNOTAVAIL)
-		remedy("take an address that this machine has (ip address shows them)");
+		remedy("choose an address of this machine (ip address lists them)");
 	return EXIT_REFUSED;
 }
 
@@ -195,9 +195,9 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 	(void)request;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
 		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
-				  "only GET and HEAD are answered\n");
+				  "only GET and HEAD are allowed\n");
 	if (!h->handle(h->ctx, path, accept ? accept : "", &page))
-		return send_error(connection, MHD_HTTP_NOT_FOUND, "there is only /metrics\n");
+		return send_error(connection, MHD_HTTP_NOT_FOUND, "only /metrics exists\n");
 	if (!page.text)
 		return send_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
 	return send_page(connection, MHD_HTTP_OK, &page);

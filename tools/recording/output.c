@@ -153,7 +153,7 @@ static void say_rescued(const struct record_output *o, const struct recording_re
 {
 	if (r->whole_end == r->offset)
 		return;
-	err("%s: was cut off at byte %llu: what is whole of its last chunk, %llu events, is kept",
+	err("%s: was cut off at byte %llu; the %llu complete events of its last chunk are kept",
 	    o->path, r->offset, r->events);
 }
 

@@ -109,8 +109,8 @@ static void say_skipped(struct recording_reader *r)
 	if (!r->skipped)
 		return;
 	if (r->places++ < MAX_SAID)
-		err("%s: %llu bytes from byte %llu on are damaged and were skipped", r->name,
-		    r->skipped, r->offset - r->skipped);
+		err("%s: skipped %llu damaged bytes from byte %llu on", r->name, r->skipped,
+		    r->offset - r->skipped);
 	r->skipped = 0;
 }
 
@@ -158,7 +158,7 @@ void recording_totals(const struct recording_reader *r, struct watch_totals *tot
 static void end_run(struct recording_reader *r)
 {
 	if (!r->run_ended && !r->skim)
-		err("%s: the run of bbrmon before byte %llu was not ended", r->name, r->offset);
+		err("%s: the run of bbrmon before byte %llu has no end", r->name, r->offset);
 	add_totals(&r->before, r);
 	memset(&r->now, 0, sizeof(r->now));
 	r->drops_here = 0;
@@ -268,7 +268,7 @@ static enum recording_next take_event(struct recording_reader *r,
 		return RECORDING_NEXT_NONE;
 	}
 	if (r->event.major != BBR_ABI_MAJOR) {
-		err("cannot read %s: its events are of ABI %u, this tool has ABI %u", r->name,
+		err("cannot read %s: its events have ABI %u, this tool has ABI %u", r->name,
 		    r->event.major, BBR_ABI_MAJOR);
 		remedy("use bbrmon of the version that recorded it");
 		return RECORDING_NEXT_FAILED;
@@ -294,8 +294,8 @@ static enum recording_next next_record(struct recording_reader *r)
 	}
 	if (!size || !recording_get(r->chunk, from, size, &record, &r->event)) {
 		if (r->places++ < MAX_SAID)
-			err("%s: what follows record %llu, in the chunk at byte %llu, is damaged "
-			    "and was skipped",
+			err("%s: skipped damaged records after record %llu, in the chunk at byte "
+			    "%llu",
 			    r->name, r->records, r->chunk_offset);
 		end_chunk(r);
 		return RECORDING_NEXT_NONE;
@@ -359,8 +359,7 @@ static enum recording_next finish(struct recording_reader *r)
 	use(r, held(r));
 	say_skipped(r);
 	if (r->places > MAX_SAID)
-		err("%s: and %llu more places are damaged and were skipped", r->name,
-		    r->places - MAX_SAID);
+		err("%s: skipped %llu more damaged places", r->name, r->places - MAX_SAID);
 	if (is_cut && !r->skim)
 		say_cut(r);
 	r->is_over = true;
@@ -369,8 +368,8 @@ static enum recording_next finish(struct recording_reader *r)
 
 static enum recording_next refuse_major(const struct recording_reader *r)
 {
-	err("cannot read %s: from byte %llu on it is of format %u, this tool has format %u",
-	    r->name, r->offset, r->head.major, RECORDING_MAJOR);
+	err("cannot read %s: from byte %llu on it has format %u, this tool has format %u", r->name,
+	    r->offset, r->head.major, RECORDING_MAJOR);
 	remedy("use bbrmon of the version that recorded it");
 	return RECORDING_NEXT_FAILED;
 }

@@ -191,7 +191,7 @@ static int read_totals(struct reading *r)
 	flows_choose(&r->report.flows);
 	if (!r->report.flows.n) {
 		err("%s: no events%s", r->report.file,
-		    r->first_ns ? " in this time" : " of such connections");
+		    r->first_ns ? " in this time" : " of these connections");
 		return EXIT_NOTHING;
 	}
 	if (r->flow > r->report.flows.n) {
@@ -284,7 +284,7 @@ static int make_report(struct reading *r)
 		r->out = beside;
 	}
 	if (!strcmp(r->report.file, "-")) {
-		err("a report reads its recording twice: it has to be a file");
+		err("report reads the recording twice, so it must be a file");
 		status = EXIT_USAGE;
 	} else if ((r->out && is_same_file(r->out, r->report.file)) ||
 		   (r->svg && is_same_file(r->svg, r->report.file))) {
@@ -310,7 +310,7 @@ static bool option_points(const char *option, const char *s, void *to)
 		return false;
 	if (*points >= POINTS_MIN)
 		return true;
-	err("%s %s: not %d or more", option, s, POINTS_MIN);
+	err("%s %s: must be at least %d", option, s, POINTS_MIN);
 	return false;
 }
 
@@ -318,21 +318,21 @@ static bool option_points(const char *option, const char *s, void *to)
 
 static const struct option_def options[] = {
 	{ "output", 'o', "FILE", option_text, OPTION(out),
-	  "the page; - is stdout; FILE.html beside the recording unless told" },
+	  "where to write the page, by default FILE.html; - is stdout" },
 	{ "svg", 0, "FILE", option_text, OPTION(svg),
 	  "a figure of one flow as SVG, instead of the page, or with -o\n"
-	  "besides it; needs gnuplot" },
+	  "in addition to it; needs gnuplot" },
 	{ "flow", 0, "N", option_count, OPTION(flow),
 	  "the flow of the figure, in the order of their first events;\n"
-	  "the one with most bytes unless told" },
+	  "by default the one with most bytes" },
 	{ "flows", 0, "N", option_count, OPTION(max_flows),
-	  "so many flows have curves, those with most bytes: 20" },
+	  "draw curves of the N flows with most bytes, by default 20" },
 	{ "points", 0, "N", option_points, OPTION(report.points),
-	  "of longer flows so many events at most are kept, with all\n"
-	  "extremes: 10000, for a figure alone 4000" },
+	  "keep at most N events of a flow, with all\n"
+	  "extremes; by default 10000, for a figure alone 4000" },
 	{ "from", 0, "TIME", option_time, OPTION(from_ns),
-	  "only what was later than this after the first event: 10s" },
-	{ "to", 0, "TIME", option_time, OPTION(until_ns), "only what was not later" },
+	  "only events after this time since the first one: 10s" },
+	{ "to", 0, "TIME", option_time, OPTION(until_ns), "only events until this time" },
 	{},
 };
 
@@ -366,8 +366,8 @@ static int run_verb(void *options, int argc, char **argv)
 const struct verb verb_report = {
 	.name = "report",
 	.args = "FILE [FILTER]",
-	.brief = "pictures of a recording: a page, or a figure",
-	.about = "Draws a recording of `bbrmon record`: one HTML page that needs nothing else.",
+	.brief = "draw a recording: a page, or a figure",
+	.about = "Draws a recording of `bbrmon record` as one HTML page that needs nothing else.",
 	.groups = groups,
 	.min_args = 1,
 	.max_args = 1 + FILTER_WORDS,

@@ -306,52 +306,55 @@ static int refuse(const char *what, const char *why, const char *what_to_do)
 /* What does not go together. */
 static int check_options(const struct taking *t)
 {
-	static const char not_recorded[] = "a recording does not have it";
-	static const char leave_away[] = "leave it away, or --read";
+	static const char not_recorded[] = "recordings do not have it";
+	static const char leave_away[] = "remove it, or --read";
 
 	if (t->read && t->processes)
 		return refuse("--processes", not_recorded, leave_away);
 	if (t->read && t->with_cgroup)
 		return refuse("--cgroup", not_recorded, leave_away);
 	if (t->read && t->netns)
-		return refuse("--netns", "it is of this machine, the recording need not be",
+		return refuse("--netns",
+			      "it belongs to this machine, and the recording may come from another",
 			      leave_away);
 	if (t->read && t->filter.needs_socket)
-		return refuse("filter", "a recording has neither state, fwmark, cgroup nor dev",
-			      "leave that away, or --read");
+		return refuse("filter", "recordings have no state, fwmark, cgroup or dev",
+			      "remove that, or --read");
 	if (!t->read && t->at_ns)
 		return refuse("--at", "it is a time in a recording", "add --read FILE");
 	if (t->order.reverse && !t->order.n)
-		return refuse("--reverse", "there is no order to turn round", "add --sort KEY");
+		return refuse("--reverse", "it reverses an order, and there is none",
+			      "add --sort KEY");
 	if (t->summed && t->order.n)
-		return refuse("--sort", "totals have their own order",
-			      "leave it away, or --summary");
+		return refuse("--sort", "totals are always in the same order",
+			      "remove it, or --summary");
 	return EXIT_DONE;
 }
 
 #define MEMBER(m) offsetof(struct taking, m)
 
 static const struct option_def options[] = {
-	{ "json", 'j', NULL, option_flag, MEMBER(json), "one JSON object a line" },
+	{ "json", 'j', NULL, option_flag, MEMBER(json), "print one JSON object per line" },
 	{ "oneline", 'O', NULL, option_flag, MEMBER(oneline),
-	  "the state on the line of the addresses" },
-	{ "no-header", 'H', NULL, option_flag, MEMBER(no_header), "no line of titles" },
-	{ "processes", 'p', NULL, option_flag, MEMBER(processes), "which processes have it open" },
-	{ "cgroup", 0, NULL, option_flag, MEMBER(with_cgroup), "the path of its cgroup" },
-	{ "netns", 'N', "NAME", option_text, MEMBER(netns),
-	  "of this network namespace; otherwise of each" },
+	  "print addresses and state on one line" },
+	{ "no-header", 'H', NULL, option_flag, MEMBER(no_header), "print no header line" },
+	{ "processes", 'p', NULL, option_flag, MEMBER(processes),
+	  "show the processes that have the socket open" },
+	{ "cgroup", 0, NULL, option_flag, MEMBER(with_cgroup),
+	  "show the path of the socket's cgroup" },
+	{ "netns", 'N', "NAME", option_text, MEMBER(netns), "only this network namespace" },
 	{ "name", 0, "NAME", option_append, MEMBER(names),
-	  "of this congestion control (may be given more than once);\n"
+	  "only this congestion control (repeat for several);\n"
 	  "bbr is the kernel's own" },
 	{ "sort", 0, "KEYS", option_sort, MEMBER(order),
-	  "by keys of JSON: bw_bps,-lport; \"-\": from the highest" },
-	{ "reverse", 0, NULL, option_flag, MEMBER(order.reverse), "the other way round" },
+	  "sort by JSON keys: bw_bps,-lport; \"-\" means from the highest" },
+	{ "reverse", 0, NULL, option_flag, MEMBER(order.reverse), "reverse the order" },
 	{ "summary", 's', NULL, option_flag, MEMBER(summed),
-	  "totals by congestion control, profile and mode instead" },
+	  "print totals by congestion control, profile and mode instead" },
 	{ "read", 'r', "FILE", option_text, MEMBER(read),
-	  "the end of a recording instead of what is now" },
+	  "show the end of a recording instead of live connections" },
 	{ "at", 0, "TIME", option_time, MEMBER(at_ns),
-	  "so long after the recording's start, not at its end: 10s" },
+	  "show this time after the recording's start: 10s" },
 	{},
 };
 
@@ -373,10 +376,11 @@ static int run_verb(void *options, int argc, char **argv)
 const struct verb verb_snapshot = {
 	.name = "snapshot",
 	.args = "[FILTER]",
-	.brief = "the state of all connections, once",
-	.about = "Shows the state of each connection that uses BBR: of any bpf_bbr instance, and "
-		 "of the\n"
-		 "kernel's own bbr. FILTER is as of ss(8): dst 10.0.0.0/8 and dport = :443.",
+	.brief = "print the state of all connections once",
+	.about = "Shows the state of each connection that uses BBR: those of any bpf_bbr instance, "
+		 "and\n"
+		 "of the kernel's own bbr. FILTER is in the language of ss(8): dst 10.0.0.0/8 and "
+		 "dport = :443.",
 	.groups = groups,
 	.max_args = FILTER_WORDS,
 	.size = sizeof(struct taking),

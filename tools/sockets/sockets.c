@@ -91,7 +91,7 @@ static int load(struct sockets *s, size_t i)
 	if (error) {
 		unload(s, i);
 		err_bpf(error, "the kernel refused the BPF program that reads sockets");
-		remedy("with -v the kernel's reasons are shown");
+		remedy("-v shows the kernel's reasons");
 		return EXIT_REFUSED;
 	}
 	return EXIT_DONE;

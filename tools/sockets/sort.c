@@ -159,7 +159,7 @@ bool option_sort(const char *option, const char *s, void *to)
 		end = s[len] ? s + len + 1 : NULL;
 		if (!find_key(&key, s, len)) {
 			err("%s %.*s: no such key", option, (int)len, s);
-			remedy("one or more of these, a \"-\" before those from the highest to the "
+			remedy("one or more of these, with a \"-\" to sort from the highest to the "
 			       "lowest:");
 			list_keys();
 			return false;

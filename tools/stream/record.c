@@ -128,7 +128,7 @@ static void print_summary_text(const struct record *r, const struct watch_totals
 	watch_summary_kinds("dropped", counters_drops(&t->counters), t->counters.drops);
 	fprintf(stderr, "  %-12s %llu", "bytes", bytes);
 	if (r->written)
-		fprintf(stderr, ", %.1f for each event", (double)bytes / r->written);
+		fprintf(stderr, ", %.1f per event", (double)bytes / r->written);
 	if (r->output.files)
 		fprintf(stderr, ", in %llu files", r->output.files + 1);
 	fputc('\n', stderr);
@@ -216,7 +216,7 @@ static bool option_rotate_size(const char *option, const char *s, void *to)
 		return false;
 	}
 	if (value < ROTATE_SIZE_MIN || value > ROTATE_SIZE_MAX) {
-		err("%s %s: not from %dk to %llug", option, s, ROTATE_SIZE_MIN >> 10,
+		err("%s %s: must be %dk to %llug", option, s, ROTATE_SIZE_MIN >> 10,
 		    ROTATE_SIZE_MAX >> 30);
 		return false;
 	}
@@ -238,30 +238,30 @@ static int check_options(const struct record *r)
 	bool is_rotated = o->rotate_size || o->rotate_ns;
 
 	if (!o->path)
-		return refuse("-o FILE is missing; -o - is standard output");
+		return refuse("-o FILE is missing (-o - is standard output)");
 	if (!strcmp(o->path, "-") && (is_rotated || o->append || r->json))
-		return refuse("-o -: goes with no --append, --rotate-... or --json");
+		return refuse("-o - does not work with --append, --rotate-... or --json");
 	if (o->keep && !is_rotated)
-		return refuse("--keep: goes with --rotate-size or --rotate-time only");
+		return refuse("--keep needs --rotate-size or --rotate-time");
 	if (reads_itself(r))
-		return refuse("-o: is the file that --read names");
+		return refuse("-o and --read name the same file");
 	return -1;
 }
 
 static const struct option_def options[] = {
 	{ "output", 'o', "FILE", option_text, offsetof(struct record, output.path),
-	  "where to; - is standard output" },
+	  "where to write; - is standard output" },
 	{ "append", 0, NULL, option_flag, offsetof(struct record, output.append),
-	  "after what FILE has, if it is a recording" },
+	  "append to FILE, if it is a recording" },
 	{ "rotate-size", 0, "SIZE", option_rotate_size, offsetof(struct record, output.rotate_size),
-	  "begin another file before one is longer: 100m" },
+	  "begin another file before one gets longer: 100m" },
 	{ "rotate-time", 0, "TIME", option_time, offsetof(struct record, output.rotate_ns),
 	  "begin another file after this time: 3600s; FILE becomes FILE.1,\n"
-	  "that FILE.2 and so on" },
+	  "FILE.1 becomes FILE.2, and so on" },
 	{ "keep", 0, "N", option_count, offsetof(struct record, output.keep),
-	  "of these no more than N files, the newest" },
+	  "keep the newest N files" },
 	{ "json", 'j', NULL, option_flag, offsetof(struct record, json),
-	  "the summary as a JSON object on standard output" },
+	  "print the summary as JSON on standard output" },
 	{ "count", 0, "N", option_count, offsetof(struct record, count), "end after N events" },
 	{ "duration", 0, "TIME", option_time, offsetof(struct record, duration_ns),
 	  "end after this time: 10s" },

@@ -201,7 +201,8 @@ static int run(struct stream *s)
 }
 
 static const struct option_def options[] = {
-	{ "json", 'j', NULL, option_flag, offsetof(struct stream, json), "one JSON object a line" },
+	{ "json", 'j', NULL, option_flag, offsetof(struct stream, json),
+	  "print one JSON object per line" },
 	{ "count", 0, "N", option_count, offsetof(struct stream, count), "end after N events" },
 	{ "duration", 0, "TIME", option_time, offsetof(struct stream, duration_ns),
 	  "end after this time: 10s" },
@@ -238,8 +239,8 @@ static int run_verb(void *options, int argc, char **argv)
 const struct verb verb_stream = {
 	.name = "stream",
 	.args = "[FILTER]",
-	.brief = "one line for each event of live connections, or of a recording",
-	.about = "Prints one line for each event of the connections that use BBR, those of "
+	.brief = "print one line for each event, live or from a recording",
+	.about = "Prints one line for each event of connections that use BBR: those of "
 		 "bpf_bbr's\n"
 		 "instances and of the kernel's own, or of a recording; at the end a summary.",
 	.groups = groups,

@@ -30,7 +30,7 @@ bool option_time(const char *option, const char *s, void *to)
 	if (error)
 		return refuse(option, s, parse_error_text(error));
 	if (value < 1 || value > TIME_MAX_NS)
-		return refuse(option, s, "not from 1ns to 9000000000s");
+		return refuse(option, s, "must be 1ns to 9000000000s");
 	*ns = value;
 	return true;
 }
@@ -72,7 +72,7 @@ bool option_count(const char *option, const char *s, void *to)
 	double value;
 
 	if (!parse_whole(s, 1, 1e15, &value))
-		return refuse(option, s, "not a whole number, 1 or more");
+		return refuse(option, s, "must be a whole number, 1 or more");
 	*count = value;
 	return true;
 }
@@ -88,7 +88,7 @@ bool option_ring_size(const char *option, const char *s, void *to)
 		return refuse(option, s, parse_error_text(error));
 	bytes = value <= RING_SIZE_MAX ? value : 0;
 	if (bytes != value || bytes < page || bytes & (bytes - 1)) {
-		err("%s %s: the kernel does not take this size", option, s);
+		err("%s %s: the kernel does not accept this size", option, s);
 		remedy("powers of two from %lluk to 2g: 64k, 1m, 4m (the default), 16m, ...",
 		       page / 1024);
 		return false;
@@ -146,7 +146,7 @@ static bool option_speed(const char *option, const char *s, void *to)
 	if (error)
 		return refuse(option, s, parse_error_text(error));
 	if (value > 1e6)
-		return refuse(option, s, "not from 0 to 1000000");
+		return refuse(option, s, "must be 0 to 1000000");
 	*(double *)to = value;
 	return true;
 }
@@ -194,33 +194,33 @@ void watch_config_free(struct watch_config *config)
 const struct option_def watch_options[] = {
 	{ "every", 0, "WHAT", option_every, MEMBER(request),
 	  "which ACKs: ack (each), round (the first of each round trip; the\n"
-	  "default), a time like 100ms (at most one a connection in it),\n"
+	  "default), a time like 100ms (at most one per connection in it),\n"
 	  "transition (none, only changes of state)" },
 	{ "ring", 0, "SIZE", option_ring_size, MEMBER(ring_size),
-	  "ring buffer between kernel and bbrmon, 4m unless told" },
+	  "size of the ring buffer between kernel and bbrmon, by default 4m" },
 	{},
 };
 
 const struct option_def connection_options[] = {
 	{ "remote", 0, "PREFIX", option_remote, MEMBER(options[OPTION_REMOTE]),
-	  "connections whose remote address is in it: 10.0.0.0/8,\n"
+	  "only connections with a remote address in PREFIX: 10.0.0.0/8,\n"
 	  "2001:db8::1" },
 	{ "local", 0, "PREFIX", option_local, MEMBER(options[OPTION_LOCAL]),
-	  "the same for the local address" },
+	  "only connections with a local address in PREFIX" },
 	{ "rport", 0, "PORT", option_rport, MEMBER(options[OPTION_RPORT]),
-	  "connections with this remote port" },
+	  "only connections with this remote port" },
 	{ "lport", 0, "PORT", option_lport, MEMBER(options[OPTION_LPORT]),
-	  "connections with this local port" },
+	  "only connections with this local port" },
 	{ "name", 0, "NAME", option_append, MEMBER(names),
-	  "this instance, or bbr, the kernel's own (may be given more than\n"
-	  "once); otherwise all, and those that are loaded later" },
+	  "only this instance, or bbr, the kernel's own (repeat for\n"
+	  "several); by default all, also those loaded later" },
 	{},
 };
 
 const struct option_def read_options[] = {
 	{ "read", 'r', "FILE", option_text, MEMBER(read),
-	  "a recording instead of what happens now" },
+	  "read a recording instead of live connections" },
 	{ "speed", 0, "N", option_speed, MEMBER(speed),
-	  "of a recording: 1 as fast as it happened, 0 as fast as it can be read" },
+	  "speed of a recording: 1 as it happened, 0 as fast as possible" },
 	{},
 };

@@ -185,7 +185,7 @@ static bool option_interval(const char *option, const char *value, void *to)
 		return false;
 	if (*ns >= INTERVAL_MIN_NS && *ns <= 3600 * NS_PER_S)
 		return true;
-	err("%s %s: not from 100ms to 3600s", option, value);
+	err("%s %s: must be 100ms to 3600s", option, value);
 	return false;
 }
 
@@ -221,30 +221,30 @@ static bool option_width(const char *option, const char *value, void *to)
 		return false;
 	if (*width >= SCREEN_MIN_WIDTH && *width <= 1000)
 		return true;
-	err("%s %s: not from %d to 1000", option, value, SCREEN_MIN_WIDTH);
+	err("%s %s: must be %d to 1000", option, value, SCREEN_MIN_WIDTH);
 	return false;
 }
 
 static const struct option_def options[] = {
 	{ "interval", 'i', "TIME", option_interval, offsetof(struct top, interval_ns),
-	  "between two refreshes, 1s unless told" },
+	  "time between two refreshes, by default 1s" },
 	{ "sort", 's', "COLUMN", option_sort, offsetof(struct top, view.sort),
-	  "rate (unless told), bw, rtt, min_rtt, lost, remote, ..." },
+	  "rate (the default), bw, rtt, min_rtt, lost, remote, ..." },
 	{ "reverse", 0, NULL, option_flag, offsetof(struct top, view.reverse),
-	  "sort the other way round" },
+	  "reverse the order" },
 	{ "filter", 'f', "TEXT", option_filter, offsetof(struct top, view.filter),
 	  "only connections with all of these words in their addresses,\n"
 	  "ports, instance, profile or mode" },
 	{ "no-colour", 0, NULL, option_flag, offsetof(struct top, no_colour),
-	  "as the environment variable NO_COLOR" },
+	  "no colours, like the environment variable NO_COLOR" },
 	{ "batch", 'b', NULL, option_flag, offsetof(struct top, batch),
-	  "no screen: a block of text at each refresh" },
+	  "print a block of text at each refresh" },
 	{ "json", 'j', NULL, option_flag, offsetof(struct top, json),
-	  "the same, an object for each connection and refresh" },
+	  "print an object for each connection and refresh" },
 	{ "count", 'n', "N", option_count, offsetof(struct top, count),
-	  "of --batch: end after N blocks" },
+	  "with --batch: end after N blocks" },
 	{ "width", 'w', "N", option_width, offsetof(struct top, width),
-	  "of --batch: columns for so wide a screen; otherwise all" },
+	  "with --batch: show the columns for a screen this wide, not all" },
 	{},
 };
 
@@ -277,7 +277,7 @@ static int run_verb(void *options, int argc, char **argv)
 	if (t->config.speed < 0) /* as it happened, for people */
 		t->config.speed = !t->batch;
 	if (status < 0 && !t->batch && (t->count || t->width)) {
-		err("top: --count and --width are for --batch");
+		err("top: --count and --width need --batch");
 		status = EXIT_USAGE;
 	}
 	if (status < 0)
@@ -289,10 +289,10 @@ static int run_verb(void *options, int argc, char **argv)
 const struct verb verb_top = {
 	.name = "top",
 	.args = "[FILTER]",
-	.brief = "connections as they are now, refreshed in place",
-	.about = "Shows the connections that use BBR as they are now, refreshed in place. Key h "
-		 "tells the keys.\n"
-		 "Unless --every is given, a connection is looked at five times a second at most.",
+	.brief = "show the connections as they are now, refreshed in place",
+	.about = "Shows the connections that use BBR as they are now, refreshed in place.\n"
+		 "Key h lists the keys.\n"
+		 "Without --every, top looks at a connection at most five times a second.",
 	.groups = groups,
 	.max_args = FILTER_WORDS,
 	.size = sizeof(struct top),

@@ -208,7 +208,7 @@ int screen_open(bool colour)
 	if (can_show())
 		screen = newterm(NULL, stdout, stdin);
 	if (!screen) {
-		err("top: cannot be shown on this terminal: TERM is %s",
+		err("top: cannot use this terminal: TERM is %s",
 		    getenv("TERM") ? getenv("TERM") : "not set");
 		remedy("set TERM, or use --batch");
 		return EXIT_REFUSED;

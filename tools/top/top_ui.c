@@ -66,7 +66,7 @@ static void draw_footer(const struct top *t, const struct ui *ui)
 		line_add(&l, "<> sort %s%s", column, t->view.reverse ? " reversed" : "");
 		line_add(&l, "r reverse");
 		line_add(&l, "/ filter");
-		line_add(&l, t->paused ? "p go on" : "p pause");
+		line_add(&l, t->paused ? "p continue" : "p pause");
 		line_add(&l, "enter page");
 		line_add(&l, "s line");
 		line_add(&l, "+- every %gs", t->interval_ns / (double)NS_PER_S);
@@ -74,7 +74,7 @@ static void draw_footer(const struct top *t, const struct ui *ui)
 		line_add(&l, "esc back");
 		line_add(&l, "q quit");
 		if (ui->screen == SCREEN_PAGE)
-			line_add(&l, t->paused ? "p go on" : "p pause");
+			line_add(&l, t->paused ? "p continue" : "p pause");
 	}
 	screen_put(LINES - 1, 0, ui->typing ? HUE_CURSOR : message ? HUE_WARN : HUE_DIM, l.text);
 }

@@ -45,12 +45,12 @@ static int check_record(struct monitor *m, const void *record, size_t size)
 	case EVENT_OK:
 		return 0;
 	case EVENT_OTHER_MAJOR:
-		err("cannot read events: they are of ABI %u, this tool has ABI %u", e->major,
+		err("cannot read events: they have ABI %u, this tool has ABI %u", e->major,
 		    BBR_ABI_MAJOR);
 		remedy("use the tools of the version that loaded the instance");
 		break;
 	case EVENT_SHORT:
-		err("cannot read events: a record of %zu bytes is no event", size);
+		err("cannot read events: a record of %zu bytes is not an event", size);
 		break;
 	}
 	m->error = EXIT_REFUSED;
@@ -104,8 +104,8 @@ static int say_cannot_enter(const struct subscription *s, int error)
 {
 	if (error != -EBUSY)
 		return err_bpf(error, "cannot subscribe");
-	err("%s: all %d places for monitors are taken", s->inst.name, BBR_SUBSCRIBERS);
-	remedy("end another bbrmon; the place of one that was killed is free after %llu s",
+	err("%s: all %d monitor slots are in use", s->inst.name, BBR_SUBSCRIBERS);
+	remedy("end another bbrmon; the slot of a killed one is free after %llu s",
 	       LEASE_NS / NS_PER_S);
 	return EXIT_REFUSED;
 }
@@ -159,12 +159,12 @@ static bool can_follow(struct monitor *m, const struct instance *inst)
 		return false;
 	m->warned_id = inst->map_id;
 	if (inst->supported)
-		err("%s: is not watched: more than %d instances", inst->name, GUARDED_MAX);
+		err("%s: not watched: more than %d instances", inst->name, GUARDED_MAX);
 	else if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm)
-		err("%s: is not watched: this bbrmon does not know its algorithm, %s", inst->name,
+		err("%s: not watched: this bbrmon does not know its algorithm, %s", inst->name,
 		    inst->abi.algorithm);
 	else
-		err("%s: is not watched: loaded by another version (%.20s, ABI %u)", inst->name,
+		err("%s: not watched: loaded by another version (%.20s, ABI %u)", inst->name,
 		    inst->abi.version, inst->abi.major);
 	return false;
 }

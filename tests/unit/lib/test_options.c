@@ -345,19 +345,19 @@ static void test_help_of_the_program(void **state)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		assert_int_equal(call(lines[i]), EXIT_DONE);
 		assert_string_equal(errors, "");
-		assert_string_equal(out,
-				    "usage: tool VERB [options]\n\nAbout the tool.\n\n"
-				    "  look       does look\n"
-				    "  load       does load\n"
-				    "  rule add   does rule add\n"
-				    "  rule list  does rule list\n"
-				    "  ruler      does ruler\n"
-				    "\nOptions of every verb; `tool VERB --help` tells its own:\n"
-				    "  -j, --json          JSON\n"
-				    "  -v, --verbose       show what libbpf and the verifier say\n"
-				    "  -h, --help          this help\n"
-				    "      --version       the version\n"
-				    "\nIts notes.\n");
+		assert_string_equal(
+			out, "usage: tool VERB [options]\n\nAbout the tool.\n\n"
+			     "  look       does look\n"
+			     "  load       does load\n"
+			     "  rule add   does rule add\n"
+			     "  rule list  does rule list\n"
+			     "  ruler      does ruler\n"
+			     "\nOptions of every verb; `tool VERB --help` lists its own:\n"
+			     "  -j, --json          JSON\n"
+			     "  -v, --verbose       show messages of libbpf and of the verifier\n"
+			     "  -h, --help          print this help\n"
+			     "      --version       print the version\n"
+			     "\nIts notes.\n");
 	}
 }
 
@@ -368,7 +368,7 @@ static void test_help_of_a_group(void **state)
 	assert_string_equal(out, "usage: tool rule VERB [options]\n\n"
 				 "  rule add   does rule add\n"
 				 "  rule list  does rule list\n"
-				 "\n`tool rule VERB --help` tells the options of a verb.\n");
+				 "\n`tool rule VERB --help` lists the options of a verb.\n");
 }
 
 static void test_help_of_a_verb(void **state)
@@ -380,18 +380,18 @@ static void test_help_of_a_verb(void **state)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		assert_int_equal(call(lines[i]), EXIT_DONE);
 		assert_null(ran.verb);
-		assert_string_equal(out,
-				    "usage: tool load [options] ARG\n\ndoes load\n\n"
-				    "      --set KEY=VALUE a value;\n"
-				    "                      may be given more than once\n"
-				    "  -N, --number N      a number\n"
-				    "  -w, --where PLACE   the place\n"
-				    "  -n, --name NAME     the name\n"
-				    "  -j, --json          JSON\n"
-				    "  -v, --verbose       show what libbpf and the verifier say\n"
-				    "  -h, --help          this help\n"
-				    "      --version       the version\n"
-				    "\nNeeds CAP_NET_ADMIN; gives up all others.\n");
+		assert_string_equal(
+			out, "usage: tool load [options] ARG\n\ndoes load\n\n"
+			     "      --set KEY=VALUE a value;\n"
+			     "                      may be given more than once\n"
+			     "  -N, --number N      a number\n"
+			     "  -w, --where PLACE   the place\n"
+			     "  -n, --name NAME     the name\n"
+			     "  -j, --json          JSON\n"
+			     "  -v, --verbose       show messages of libbpf and of the verifier\n"
+			     "  -h, --help          print this help\n"
+			     "      --version       print the version\n"
+			     "\nNeeds CAP_NET_ADMIN; gives up all others.\n");
 	}
 }
 

@@ -46,8 +46,8 @@ static void expect_missing(const char *verb, const char *const *options, const c
 	char expected[512], *text;
 
 	snprintf(expected, sizeof(expected),
-		 "tool: %s: this process lacks %s\n"
-		 "  run it as root, or with just %s: by setcap(8), or AmbientCapabilities= of "
+		 "tool: %s: missing %s\n"
+		 "  run it as root, or give it only %s: with setcap(8), or AmbientCapabilities= of "
 		 "systemd\n",
 		 verb, missing, missing);
 	assert_int_equal(take(verb, options, &text), EXIT_REFUSED);

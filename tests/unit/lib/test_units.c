@@ -59,6 +59,14 @@ static void test_a_fourth_digit(void **state)
 	prints(9223372036854775808.0, "9.22e+06Tbps");
 }
 
+static void test_plural(void **state)
+{
+	(void)state;
+	assert_string_equal(plural(0), "s");
+	assert_string_equal(plural(1), "");
+	assert_string_equal(plural(2), "s");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -66,6 +74,7 @@ int main(void)
 		cmocka_unit_test(test_three_digits),
 		cmocka_unit_test(test_whole_values),
 		cmocka_unit_test(test_a_fourth_digit),
+		cmocka_unit_test(test_plural),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

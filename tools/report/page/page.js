@@ -179,7 +179,7 @@ function sharesPlot()
 			Math.max(total - data.rate_bps.reduce((sum, flow) => sum + flow[k], 0), 0)));
 	}
 	return {
-		id: "shares", title: `Rate that was ACKed (${name})`, series: flows,
+		id: "shares", title: `Rate acknowledged (${name})`, series: flows,
 		rows: data.total_bps.map((_, k) => [Math.min((k + 0.5) * INTERVAL, END), ...rates.map(rate => rate[k] / unit)]),
 	};
 }
@@ -187,7 +187,7 @@ function sharesPlot()
 function jainPlot()
 {
 	return {
-		id: "jain", title: "Jain's index of the flows that are there", className: "low",
+		id: "jain", title: "Jain's index of the flows present", className: "low",
 		series: [{ name: "index", kind: "line", colour: colour("blue") }],
 		rows: data.jain.map((value, k) => [Math.min((k + 0.5) * INTERVAL, END), value]),
 	};
@@ -333,15 +333,15 @@ function tell()
 		" Times are seconds from then on.";
 	const stateless = recording.flows_without_state;
 	const missing = [
-		stateless && `${digits(stateless)} ${stateless === 1 ? "connection" : "connections"} without any BBR state ` +
+		stateless && `${digits(stateless)} ${stateless === 1 ? "connection" : "connections"} without BBR state ` +
 			"(not established yet, or closed already) are left out.",
-		recording.drops_total && `${digits(recording.drops_total)} events were dropped: what happened then is missing ` +
-			"here, and the times in which that was noticed are shaded red.",
-		recording.unwatched_us.some(Boolean) && "Where it is grey nobody watched.",
+		recording.drops_total && `${digits(recording.drops_total)} events were dropped; what happened then is missing ` +
+			"here. The times when it was noticed are shaded red.",
+		recording.unwatched_us.some(Boolean) && "Grey: nobody watched.",
 	].filter(Boolean);
 	byId("silent").hidden = !silent;
-	byId("silent").textContent = silent === 1 ? "One flow never sent payload, and is left out here." :
-		`${silent} flows never sent payload, and are left out here.`;
+	byId("silent").textContent = silent === 1 ? "One flow never sent payload and is left out." :
+		`${silent} flows never sent payload and are left out.`;
 	byId("drops").hidden = !missing.length;
 	byId("drops").textContent = missing.join(" ");
 }
