@@ -107,7 +107,7 @@ def test_listeners(bbrctl, load, ns):
     listener = listen(ns, cc=name)
     only_left = "migrate", "--from", name, "--to", "reno"
     assert counts(migrate(bbrctl, *only_left[1:], status=NOTHING)) == (0, 0, 1, 0)
-    assert "left 1 listener" in bbrctl(*only_left, status=NOTHING).out
+    assert "1 listener left" in bbrctl(*only_left, status=NOTHING).out
     sender, accepted = connect(ns, listener, cc="cubic")
     assert get_cc(accepted) == name
     assert counts(migrate(bbrctl, *only_left[1:], "--listeners")) == (1, 1, 0, 0)
