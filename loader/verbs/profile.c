@@ -33,7 +33,7 @@ static int open_target(const struct options *opt, struct target *t)
 	return ret ? ret : profile_map_open(&t->inst, &t->profiles);
 }
 
-/* What changes to all of the instance's profiles are told of. */
+/* How messages name a change of all the instance's profiles. */
 static void print_change(const struct options *opt, const char *profile, const char *what,
 			 const struct param_set *p)
 {

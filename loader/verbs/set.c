@@ -10,7 +10,7 @@
 #include "tuning/profile_map.h"
 #include "verbs/verbs.h"
 
-/* The profile that is to be changed. */
+/* The profile to change. */
 struct target {
 	struct profile_map profiles;
 	int index;

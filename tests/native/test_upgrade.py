@@ -195,7 +195,7 @@ def test_defaults_of_namespaces_are_set_again(bbrctl, load_kind, new_ns, kind):
 
 @pytest.fixture
 def bad_objects(tmp_path):
-    """Objects that cannot take its place, each with what is said of it; test_objects.py has more."""
+    """Objects that cannot take its place, each with its message; test_objects.py has more."""
     cut = tmp_path / "cut.o"
     cut.write_bytes(NEXT.read_bytes()[:20000])
     return {tmp_path / "none.o": "No such file", ROOT / "Makefile": "not a BPF object", cut: "not a whole BPF object",

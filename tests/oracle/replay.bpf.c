@@ -6,7 +6,7 @@
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
-/* What runs is what bpf/bbr/bbr.bpf.c runs for who uses no option; with all of it there is too much to verify. */
+/* Runs the ACK path of a connection that uses no option; with the options the verifier has too much to do. */
 #define BBR_SOCKET_IS_A_COPY
 #define OPTION_OR(s, key, off) (off)
 #include "replay.h"

@@ -21,7 +21,7 @@ struct watch_request {
 };
 
 /*
- * What happened and what of it we got. Once the subscription has ended:
+ * How many events there were, and how many of them arrived. Once the subscription has ended:
  * seq == all of received + all of drops + drops_unknown.
  */
 struct counters {

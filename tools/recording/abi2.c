@@ -19,7 +19,7 @@ enum policer {
 	POLICER_DETECTED
 };
 
-/* Members of which there is no place in an event of today. */
+/* Members that today's event has no place for. */
 enum extra {
 	EXTRA_SIZE = sizeof(struct bbr_event),
 	EXTRA_MAJOR = EXTRA_SIZE + 2,
