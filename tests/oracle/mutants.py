@@ -72,12 +72,16 @@ def _only(pattern, text, what):
     return places[0].span()
 
 
+def function_span(file, function, source):
+    """Where it begins and ends in the file's source."""
+    return _only(rf"^static inline [^\n(]*\b{function}\(.*?^}}$", source, f"{file}: {function}()")
+
+
 def mutate(mutant, source):
-    """The source of the mutant's file with the mistake made."""
+    """The source of the mutant's file, or of its function alone, with the mistake made."""
     start, end = 0, len(source)
     if mutant.function:
-        start, end = _only(rf"^static inline [^\n(]*\b{mutant.function}\(.*?^}}$", source,
-                           f"{mutant.file}: {mutant.function}()")
+        start, end = function_span(mutant.file, mutant.function, source)
     words = r"\s+".join(re.escape(word) for word in mutant.text.split())
     first, last = _only(words, source[start:end], f"{mutant.name}: {mutant.text!r}")
     # A statement that is left out leaves an empty one, which may be the branch of an if.

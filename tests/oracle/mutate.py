@@ -2,25 +2,29 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes the mistakes of mutants.txt one at a time, and tells which test notices. See docs/mutants.md."""
 import argparse
+import collections
 import concurrent.futures
 import json
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from typing import NamedTuple
 
 import mutants
+import schemata
 from mutants import HERE, REPO, MutantError
 
 SOURCES = ("bpf", "include")
 UNIT = sorted((REPO / "tests" / "unit" / "bbr").glob("test_*.c"))
 REPLAY = [HERE / name for name in ("replay.c", "mainline.c", "stream.c")]
 RECORDINGS = HERE / "recordings"
-UNIT_LIMIT_S, REPLAY_LIMIT_S = 10, 300  # many times what they take
+UNIT_LIMIT_S, REPLAY_LIMIT_S = 10, 300  # of CPU time, many times what they take
 TEXT = """# Mutants
 
 Each line is a mistake that was made in a copy of the algorithm: the rule that it breaks, what was changed, the
@@ -44,35 +48,51 @@ class Program(NamedTuple):
     build: list  # options, sources, libraries
     arguments: list
     refusal: int  # exit status by which it says that it cannot judge
-    limit_s: int  # what takes longer has no end
+    limit_s: int  # of CPU time; what takes longer has no end
 
-    def _compile(self, folder, binary):
-        compiled = subprocess.run(["gcc", "-std=gnu11", "-w", f"-I{folder}/include", f"-I{folder}/bpf",
-                                   f"-I{folder}/bpf/bbr", *self.build, "-o", binary],
-                                  capture_output=True, text=True, check=False)
+
+class Copy:
+    """A copy of the algorithm in a folder, to make mistakes in, and the programs compiled with it, each once."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        for name in SOURCES:
+            shutil.copytree(REPO / name, self.folder / name)
+        self._prelude = self.folder / "prelude.h"
+        self._prelude.write_text(schemata.PRELUDE)
+        self._locks = collections.defaultdict(threading.Lock)
+
+    def binary(self, program):
+        path = self.folder / program.name
+        with self._locks[program.name]:
+            if not path.exists():
+                self._compile(program, path)
+        return path
+
+    def _compile(self, program, path):
+        compiled = subprocess.run(["gcc", "-std=gnu11", "-w", f"-I{self.folder}/include", f"-I{self.folder}/bpf",
+                                   f"-I{self.folder}/bpf/bbr", "-include", self._prelude, *program.build,
+                                   "-o", path], capture_output=True, text=True, check=False)
         if compiled.returncode:
-            raise MutantError(f"{self.name} does not compile:\n{compiled.stderr}")
+            raise MutantError(f"{program.name} does not compile:\n{compiled.stderr}")
 
-    def notices(self, folder):
-        """Compiled with the copy of the algorithm in folder: what fails? None: nothing."""
-        binary = folder / self.name
-        self._compile(folder, binary)
-        try:
-            ran = subprocess.run([binary, *self.arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 text=True, timeout=self.limit_s, check=False)
-            status, output = ran.returncode, ran.stdout
-        except subprocess.TimeoutExpired as expired:
-            status, output = None, (expired.stdout or b"").decode()
+    def notices(self, program, number):
+        """What fails with the mistake of this number? None: nothing."""
+        command = ["prlimit", f"--cpu={program.limit_s}", self.binary(program), *program.arguments]
+        ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                             env={**os.environ, schemata.VARIABLE: str(number)})
+        status, output = ran.returncode, ran.stdout
         if status == 0:
             return None
-        if status is not None and status == self.refusal:
-            raise MutantError(f"{self.name} does not work:\n{output}")
+        if status == program.refusal:
+            raise MutantError(f"{program.name} does not work:\n{output}")
         # cmocka names a failed test twice: when it fails and at the end.
         tests = list(dict.fromkeys(re.findall(r"^\[  FAILED  \] ([a-z]\w*)$", output, re.M)))
         if not tests:  # it ended, or did not, within one
             tests = re.findall(r"^\[ RUN      \] (\w+)$", output, re.M)[-1:]
         differing = re.search(r"(\d+) different", output)
-        return Noticed(self.name, tests, int(differing[1]) if differing else 0, status is None)
+        is_endless = status in (-signal.SIGXCPU, -signal.SIGKILL)  # the limit's, soft and hard
+        return Noticed(program.name, tests, int(differing[1]) if differing else 0, is_endless)
 
 
 def unit_programs(mutant=None):
@@ -111,42 +131,58 @@ class Result(NamedTuple):
                 "replay": self.replay and self.replay._asdict(), "replayed": self.replayed}
 
 
-def _copy(folder):
-    for name in SOURCES:
-        shutil.copytree(REPO / name, folder / name)
+def _notice(mutant, copy, number, quick):
+    try:
+        found = (copy.notices(program, number) for program in unit_programs(mutant))
+        unit = next(filter(None, found), None)
+        replay = None if quick and unit else replay_program()
+        return Result(mutant, unit, replay and copy.notices(replay, number), replay is not None)
+    except MutantError as error:
+        raise MutantError(f"{mutant.name if mutant else 'the algorithm as it is'}: {error}") from error
 
 
-def _notice(mutant, folder, quick):
-    unit = next(filter(None, (program.notices(folder) for program in unit_programs(mutant))), None)
-    replay = None if quick and unit else replay_program()
-    return Result(mutant, unit, replay and replay.notices(folder), replay is not None)
+def run_alone(mutant, quick):
+    """What the tests say to the mutant in a copy of its own."""
+    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+        copy = Copy(folder)
+        path = copy.folder / mutant.file
+        path.write_text(mutants.mutate(mutant, path.read_text()))
+        return _notice(mutant, copy, 0, quick)
 
 
-def run(mutant, quick=False):
-    """What the tests say to the mutant, or to the algorithm as it is if that is None. quick: replay is asked
-    only if the unit tests notice nothing.
-    """
-    with tempfile.TemporaryDirectory(prefix="mutant-") as temporary:
-        folder = pathlib.Path(temporary)
-        _copy(folder)
-        if mutant:
-            path = folder / mutant.file
-            path.write_text(mutants.mutate(mutant, path.read_text()))
-        try:
-            return _notice(mutant, folder, quick)
-        except MutantError as error:
-            raise MutantError(f"{mutant.name if mutant else 'the algorithm as it is'}: {error}") from error
+def _write_together(chosen, copy, pool):
+    """Returns the numbers of those that one copy can have together, once all programs are compiled with it."""
+    together = [mutant for mutant in chosen if schemata.is_possible(mutant)]
+    numbers = schemata.write(together, copy.folder)
+    try:
+        list(pool.map(copy.binary, filter(None, [*unit_programs(), replay_program()])))
+    except MutantError:
+        for mutant in together:
+            run_alone(mutant, quick=True)  # the one that does not compile says so
+        raise
+    return numbers
 
 
 def run_all(chosen, jobs, quick=False):
-    """The results in the order of the list; progress goes to stderr."""
+    """The results in the order of the list; progress goes to stderr. quick: replay is asked only if the unit tests
+    notice nothing.
+    """
     for mutant in chosen:  # a list that has rotted fails at once
         mutants.mutate(mutant, (REPO / mutant.file).read_text())
-    original = run(None)
-    if not original.survived:
-        raise MutantError(f"a test fails without any mutation: {original.unit or original.replay}")
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(run, mutant, quick): mutant for mutant in chosen}
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder, \
+            concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        copy = Copy(folder)
+        numbers = _write_together(chosen, copy, pool)
+        original = _notice(None, copy, 0, quick=False)
+        if not original.survived:
+            raise MutantError(f"a test fails without any mutation: {original.unit or original.replay}")
+
+        def result_of(mutant):
+            if mutant in numbers:
+                return _notice(mutant, copy, numbers[mutant], quick)
+            return run_alone(mutant, quick)
+
+        futures = {pool.submit(result_of, mutant): mutant for mutant in chosen}
         try:
             for count, future in enumerate(concurrent.futures.as_completed(futures), 1):
                 word = "NOT NOTICED" if future.result().survived else "noticed"
