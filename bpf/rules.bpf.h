@@ -27,20 +27,27 @@ struct {
 struct rule_search {
 	void *trie;
 	u64 combinations; /* a bit for each that has rules */
+	struct cgroup *cgroup; /* whose level is looked at */
+	u32 cgroup_field; /* of the combinations that are tried: BBR_RULE_CGROUP or 0 */
 	struct bbr_rule_key key; /* the connection's values; fields is set for each lookup */
 	u32 order; /* of the best rule */
 	u32 profile;
 };
 
+/*
+ * The loops are bpf_loop()s, whose bodies the verifier goes through once and not once for each combination of each
+ * level. They return whether to end.
+ */
+
 /* Takes the best rule of one combination of fields, if it is better than what was found before. */
-static __attribute__((noinline)) int try_combination(struct rule_search *s, u32 fields)
+static long try_combination(u32 fields, struct rule_search *s)
 {
-	struct bbr_rule_key key;
+	struct bbr_rule_key key = s->key;
 	struct bbr_rule *rule;
 
-	if (!s || !(s->combinations & (1ull << (fields & 63))))
-		return 0;
-	key = s->key;
+	fields |= s->cgroup_field;
+	if (!(s->combinations & (1ull << (fields & 63))))
+		return false;
 	key.fields = fields;
 	if (!(fields & BBR_RULE_DPORT))
 		key.dport = 0;
@@ -55,14 +62,7 @@ static __attribute__((noinline)) int try_combination(struct rule_search *s, u32 
 		s->order = rule->order;
 		s->profile = rule->profile;
 	}
-	return 0;
-}
-
-/* The combinations without a cgroup, or those with one. */
-static inline void try_combinations(struct rule_search *s, u32 cgroup_field)
-{
-	for (u32 fields = 0; fields < BBR_RULE_CGROUP; fields++)
-		try_combination(s, fields | cgroup_field);
+	return false;
 }
 
 static inline bool sockets_have_cgroups(void)
@@ -71,20 +71,17 @@ static inline bool sockets_have_cgroups(void)
 }
 
 /* A rule holds for a cgroup and all below it. */
-static __attribute__((noinline)) int try_cgroups(struct rule_search *s, struct sock *sk)
+static long try_cgroup(u32 level, struct rule_search *s)
 {
-	struct cgroup *cgroup;
+	struct cgroup *cgroup = s->cgroup;
 
-	if (!s || !sk || !sockets_have_cgroups())
-		return 0;
-	cgroup = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
-	for (u32 level = 0; level < BBR_RULE_CGROUP_LEVELS && cgroup; level++) {
-		s->key.cgroup = BPF_CORE_READ(cgroup, kn, id);
-		try_combinations(s, BBR_RULE_CGROUP);
-		/* A cgroup begins with its own css. */
-		cgroup = (struct cgroup *)BPF_CORE_READ(cgroup, self.parent);
-	}
-	return 0;
+	if (!cgroup)
+		return true;
+	s->key.cgroup = BPF_CORE_READ(cgroup, kn, id);
+	bpf_loop(BBR_RULE_CGROUP, try_combination, s, 0);
+	/* A cgroup begins with its own css. */
+	s->cgroup = (struct cgroup *)BPF_CORE_READ(cgroup, self.parent);
+	return false;
 }
 
 static inline void fill_rule_key(struct bbr_rule_key *key, struct sock *sk)
@@ -121,9 +118,12 @@ static __attribute__((noinline)) u32 choose_profile(struct sock *sk)
 		return 0;
 	search.combinations = rule->order;
 	fill_rule_key(&search.key, sk);
-	try_combinations(&search, 0);
-	if (search.combinations >> BBR_RULE_CGROUP)
-		try_cgroups(&search, sk);
+	bpf_loop(BBR_RULE_CGROUP, try_combination, &search, 0);
+	if (search.combinations >> BBR_RULE_CGROUP && sockets_have_cgroups()) {
+		search.cgroup = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
+		search.cgroup_field = BBR_RULE_CGROUP;
+		bpf_loop(BBR_RULE_CGROUP_LEVELS, try_cgroup, &search, 0);
+	}
 	return search.profile;
 }
 
