@@ -12,7 +12,7 @@ BUILD = HERE.parents[1] / "build"
 MODULES = ["veth", "sch_fq", "sch_netem", "tcp_bbr"]
 OLD = "5.10"  # refused
 
-# Of matrix.sh: the round trip with a full queue, 40 ms and 100 packets at 10 Mbit/s; and of step migrate.
+# Of matrix.sh: the round trip with a full queue, 40 ms and 50 packets of 3000 bytes at 10 Mbit/s; and of step migrate.
 FULL_RTT_US, SAMPLE_US = 160000, 10000
 
 

@@ -7,9 +7,11 @@ step() {
 	echo "== $1"
 }
 
+queue=50
 if [ "$PATH_KIND" = netem ]; then
-	make_path 1500 1 fq
-	tc -n rtr qdisc add dev r1 root netem rate 10mbit limit 100
+	# Large packets, so that there are few of them to be emulated.
+	make_path 3000 1 fq
+	tc -n rtr qdisc add dev r1 root netem rate 10mbit limit $queue
 	tc -n rcv qdisc add dev c0 root netem delay 40ms limit 10000
 	to=10.0.2.1
 	send() { ip netns exec snd flow -c $to -p 5001 "$@"; }
@@ -127,7 +129,7 @@ mkdir -p /sys/fs/cgroup/lab/below
 in_below() { # a process of its own, moved before it makes its socket
 	(
 		echo $BASHPID >/sys/fs/cgroup/lab/below/cgroup.procs
-		send -C lab_bbr send:2000 >/dev/null
+		send -C lab_bbr -m 500 send:2000 >/dev/null
 	)
 }
 count() { # WHAT PROFILE RULE...
@@ -191,9 +193,9 @@ if [ "$PATH_KIND" = netem ]; then
 	send -C bbr send:5000 >/dev/null &
 	flow=$!
 	sleep 1
-	tc -n rtr qdisc change dev r1 root netem rate 10mbit limit 100 loss 100%
+	tc -n rtr qdisc change dev r1 root netem rate 10mbit limit $queue loss 100%
 	sleep 3
-	tc -n rtr qdisc change dev r1 root netem rate 10mbit limit 100
+	tc -n rtr qdisc change dev r1 root netem rate 10mbit limit $queue
 	wait $flow
 	echo "timeouts $(timeouts)"
 	kill -INT $monitor
