@@ -4,13 +4,20 @@ Replays the corpus of each fuzzer, then fuzzes from there for FUZZ_SECONDS, a mi
 them at the same time. A find is kept in build/fuzz/.
 """
 import os
+import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 import fuzzer
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "oracle"))
+
+import mutants  # noqa: E402
+import schemata  # noqa: E402
 
 SECONDS = int(os.environ.get("FUZZ_SECONDS", 60))
 # Of fuzzing alone, whatever the machine: each makes thousands a second.
@@ -29,10 +36,9 @@ MISTAKES = {
     "min_cwnd": ("inflight.h", "max_u32(cwnd, OPTION(sk, min_cwnd))", "cwnd + 0"),
     "max_cwnd": ("inflight.h", "min_u32(cwnd, OPTION(sk, max_cwnd))", "cwnd + 0"),
     "pin_bw is not 0": ("model.h", "max_u64(bw, 1)", "bw"),
-    "pin_min_rtt ends PROBE_RTT": ("probe_rtt.h", "bbr_leave_probe_rtt(b, sk);\n}\n\nstatic inline void bbr_measure",
-                                   ";\n}\n\nstatic inline void bbr_measure"),
-    "ignore_loss": ("recovery.h", "b->packet_conservation = 0;\n\tb->prev_ca_state",
-                    "b->prev_ca_state"),
+    "pin_min_rtt ends PROBE_RTT": ("probe_rtt.h", "if (b->mode == BBR_PROBE_RTT) bbr_leave_probe_rtt(b, sk)",
+                                   ""),
+    "ignore_loss": ("recovery.h", "b->packet_conservation = 0; b->prev_ca_state", "b->prev_ca_state"),
     "no quotient by 0": ("../arithmetic.h", "divisor ? dividend / divisor : 0", "dividend / divisor"),
     "no interval of 0": ("policer.h", "quotient(delivered * BW_UNIT, t * USEC_PER_MSEC)",
                          "delivered * BW_UNIT / (t * USEC_PER_MSEC)"),
@@ -105,20 +111,41 @@ def test_fuzzing_finds_nothing(target, fuzzed):
     assert after - before > LEAST_UNITS, failure(target, output)
 
 
-@pytest.mark.parametrize("rule", MISTAKES)
-def test_mistake_is_found(rule, tmp_path):
-    """The check of the check: the algorithm without one of its guards does not pass."""
+def mutant_of(rule):
+    """A text that is in one function only."""
     header, right, wrong = MISTAKES[rule]
+    file = os.path.normpath(f"bpf/bbr/{header}")
+    source = (fuzzer.ROOT / file).read_text()
+    words = r"\s+".join(map(re.escape, right.split()))
+    (function,) = {found[1] for found in re.finditer(r"^static inline [^\n(]*?(\w+)\(.*?^}$", source, re.M | re.S)
+                   if re.search(words, found[0])}
+    return mutants.Mutant(file, function, rule, right, wrong)
+
+
+@pytest.fixture(scope="module")
+def mistaken(tmp_path_factory):
+    """The fuzzer of the algorithm with all mistakes in it, and the number that chooses each."""
+    folder = tmp_path_factory.mktemp("mistakes")
     for name in ("bpf", "include", "scripts", "tests/fuzz"):
-        shutil.copytree(fuzzer.ROOT / name, tmp_path / name)
+        shutil.copytree(fuzzer.ROOT / name, folder / name)
     for name in ("Makefile", "tests/tests.mk"):
-        shutil.copy(fuzzer.ROOT / name, tmp_path / name)
-    path = tmp_path / "bpf/bbr" / header
-    source = path.read_text()
-    assert source.count(right) == 1
-    path.write_text(source.replace(right, wrong))
+        shutil.copy(fuzzer.ROOT / name, folder / name)
+    numbers = schemata.write([mutant_of(rule) for rule in MISTAKES], folder)
+    first = folder / "tests/fuzz/fuzz_algorithm.c"
+    first.write_text(schemata.PRELUDE + first.read_text())
     program = "build/fuzz/algorithm"
-    made = subprocess.run(["make", "-C", tmp_path, program], capture_output=True, text=True)
+    made = subprocess.run(["make", "-C", folder, program, "WARN=-w"], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
-    done = replay(tmp_path / program, "algorithm")
-    assert done.returncode != 0 and re.search("does not hold|runtime error", done.stderr)
+    return folder / program, {mutant.rule: str(number) for mutant, number in numbers.items()}
+
+
+@pytest.mark.parametrize("rule", [None, *MISTAKES])
+def test_mistake_is_found(rule, mistaken, monkeypatch):
+    """The check of the check: the algorithm without one of its guards does not pass, and passes with all of them."""
+    program, numbers = mistaken
+    monkeypatch.setenv(schemata.VARIABLE, numbers[rule] if rule else "0")
+    done = replay(program, "algorithm")
+    if rule:
+        assert done.returncode != 0 and re.search("does not hold|runtime error", done.stderr)
+    else:
+        assert done.returncode == 0, failure("algorithm", done.stderr)
