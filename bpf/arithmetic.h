@@ -30,9 +30,10 @@ static inline u64 quotient(u64 dividend, u32 divisor)
 {
 #ifdef __bpf__
 	u64 wide = divisor;
+	register u64 q asm("r0") = dividend; /* there it takes the JIT the least */
 
-	asm("%[q] /= %[d]" : [q] "+r"(dividend) : [d] "r"(wide));
-	return dividend;
+	asm("%[q] /= %[d]" : [q] "+r"(q) : [d] "ri"(wide));
+	return q;
 #else
 	return divisor ? dividend / divisor : 0;
 #endif

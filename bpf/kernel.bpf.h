@@ -122,9 +122,11 @@ static inline bool bbr_is_app_limited(struct bbr *b, const struct rate_sample *r
  * The clock of the long stamps. In all callbacks of the data path tcp_mstamp was refreshed just
  * before; init can come at any time (setsockopt), when it may be as old as the last packet.
  */
-static inline u32 now_ms(const struct tcp_sock *tp)
+static inline u32 now_ms(const struct bbr_sock *s)
 {
-	return tp->tcp_mstamp / USEC_PER_MSEC;
+	u64 us = s->is_init ? bpf_ktime_get_ns() / NSEC_PER_USEC : tcp_sk(s->sk)->tcp_mstamp;
+
+	return quotient(us, USEC_PER_MSEC);
 }
 
 /* IN() and SET() of the algorithm. */
@@ -139,7 +141,7 @@ INPUT(u64, delivered_mstamp, tcp_sk(s->sk)->delivered_mstamp)
 INPUT(u64, tcp_clock_cache, tcp_sk(s->sk)->tcp_clock_cache)
 INPUT(u64, tcp_wstamp_ns, tcp_sk(s->sk)->tcp_wstamp_ns)
 INPUT(u64, max_pacing_rate, s->sk->sk_max_pacing_rate)
-INPUT(u32, now_ms, s->now_ms)
+INPUT(u32, now_ms, now_ms(s))
 INPUT(u32, random, bpf_get_prandom_u32())
 INPUT(u32, delivered, tcp_sk(s->sk)->delivered)
 INPUT(u32, lost, tcp_sk(s->sk)->lost)

@@ -83,6 +83,21 @@ static inline const struct bbr_params *params_of(u32 profile, u32 gen)
 	return &c->bank[done & 1].params;
 }
 
+/* The same if they are clamped already and none of the options is in use, else NULL: then params_of() tells. */
+static inline const struct bbr_params *plain_params_of(u32 profile, u32 gen)
+{
+	struct bbr_clamped *c = bpf_map_lookup_elem(&bbr_clamped, &profile);
+	u64 done, want = gen + 1ull;
+
+	if (!c)
+		return NULL;
+	done = *(volatile u64 *)&c->head.done;
+	if (unlikely(done != want) || unlikely(c->bank[want & 1].options))
+		return NULL;
+	barrier_var(done);
+	return &c->bank[done & 1].params;
+}
+
 /* Of parameters that params_of() returned. */
 static inline bool has_options(const struct bbr_params *param)
 {

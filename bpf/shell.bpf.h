@@ -63,6 +63,14 @@
  * a connection has a second part, sk->more (more.bpf.h). It is NULL where there was no memory, and in a state that was
  * never begun: the algorithm must go on without. Others pay nothing for this. snapshot.bpf.c reads it, too.
  *
+ * An algorithm may have less to do for most ACKs than for all. With
+ *
+ *	#define BBR_HAS_COMMON
+ *	bool bbr_main_if_common(b, sk, rs)
+ *
+ * the shell calls this first: it does what bbr_main() would do, or it does nothing and returns false. It must do
+ * nothing if bbr_watched(b). Its OPTION() are 0. sk->kind is the algorithm's to say what it knows of an ACK.
+ *
  * For snapshots of the kernel's own connections, if the kernel has the same algorithm: with
  *
  *	#define BBR_HAS_KERNEL
@@ -88,7 +96,6 @@ static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *
 	return (struct bbr_sock){
 		.param = param,
 		.sk = sk,
-		.now_ms = now_ms(tcp_sk(sk)),
 		.options = options,
 #ifdef BBR_HAS_MORE
 		.more = more_of(sk),
@@ -105,7 +112,7 @@ void BPF_PROG(init, struct sock *sk)
 	enter_profile(b, choose_profile(sk));
 	make_more(sk);
 	s = sock_of(sk, params(b), true);
-	s.now_ms = bpf_ktime_get_ns() / (NSEC_PER_USEC * USEC_PER_MSEC);
+	s.is_init = true;
 	bbr_init(b, &s);
 	request_pacing(sk);
 	if (is_watched(b))
@@ -141,12 +148,11 @@ static __attribute__((noinline)) int control_with_options(unsigned long long *ct
 	return 0;
 }
 
-SEC("struct_ops/cong_control")
-int cong_control(unsigned long long *ctx)
+/* The algorithm as it is for any ACK. */
+static inline int control_any(unsigned long long *ctx, u32 gen)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
-	u32 gen = params_gen(profile_of(b));
 	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen), false);
 	u8 mode = bbr_mode(b);
 
@@ -157,6 +163,32 @@ int cong_control(unsigned long long *ctx)
 		report_ack(ctx, mode, gen);
 	return 0;
 }
+
+#ifdef BBR_HAS_COMMON
+static __attribute__((noinline)) int control(unsigned long long *ctx, u32 gen)
+{
+	return control_any(ctx, gen);
+}
+
+SEC("struct_ops/cong_control")
+int cong_control(unsigned long long *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct bbr *b = bbr_of(sk);
+	u32 gen = params_gen(profile_of(b));
+	struct bbr_sock s = sock_of(sk, plain_params_of(profile_of(b), gen), false);
+
+	if (s.param && !is_watched(b) && bbr_main_if_common(b, &s, ctx_rate_sample(ctx)))
+		return 0;
+	return control(ctx, gen);
+}
+#else
+SEC("struct_ops/cong_control")
+int cong_control(unsigned long long *ctx)
+{
+	return control_any(ctx, params_gen(profile_of(bbr_of((struct sock *)ctx[0]))));
+}
+#endif
 
 static __attribute__((noinline)) void start_transmit(struct sock *sk)
 {

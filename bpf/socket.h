@@ -21,8 +21,9 @@ struct bbr_more;
 struct bbr_sock {
 	const struct bbr_params *param;
 	struct sock *sk;
-	u32 now_ms;
+	bool is_init; /* tcp_mstamp may be as old as the last packet */
 	bool options; /* is any option in use? A constant, so that who uses none pays for none */
+	u8 kind; /* what the algorithm knows of this ACK, a constant, too; 0: nothing */
 #ifdef BBR_HAS_MORE
 	struct bbr_more *more; /* the second part of the state; NULL: there was no memory for it */
 #endif
@@ -36,6 +37,7 @@ struct bbr_sock {
 #else
 struct bbr_sock {
 	const struct bbr_params *param;
+	u8 kind;
 #ifdef BBR_HAS_MORE
 	struct bbr_more *more;
 #endif

@@ -33,7 +33,7 @@ static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_so
 {
 	u32 expected, extra;
 
-	if (!PARAM(sk, extra_acked_gain) || !rs->acked_sacked)
+	if (!PARAM(sk, extra_acked_gain) || (!bbr_is_calm(sk) && !rs->acked_sacked))
 		return;
 
 	if (b->round_start)
@@ -67,13 +67,12 @@ static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_so
 /* Packets to add to the window for it. In STARTUP the gain leaves room enough. */
 static inline u32 bbr_ack_aggregation_cwnd(const struct bbr *b, const struct bbr_sock *sk, u32 bw)
 {
-	u32 gain = PARAM(sk, extra_acked_gain);
 	u32 most;
 
-	if (!gain || !b->full_bw_reached)
+	if (!bbr_is_pipe_full(b, sk))
 		return 0;
 	most = (u64)bw * PARAM(sk, extra_acked_max) / BW_UNIT;
-	return min_u32(gain * bbr_extra_acked(b) >> BBR_SCALE, most);
+	return min_u32(PARAM(sk, extra_acked_gain) * bbr_extra_acked(b) >> BBR_SCALE, most);
 }
 
 #endif

@@ -41,6 +41,9 @@ static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struc
 	u32 prev_state = b->prev_ca_state, state = IN(sk, ca_state);
 	u32 window = *cwnd;
 
+	if (bbr_is_lossless(sk))
+		return false;
+
 	if (OPTION(sk, ignore_loss)) {
 		*cwnd = bbr_cwnd_despite_loss(b, sk, window);
 		return false;

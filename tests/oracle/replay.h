@@ -36,7 +36,8 @@ static inline void replay_callback(struct replay *r, const struct bbr_params *pa
 		bbr_init(&r->b, &sk);
 		break;
 	case CB_CONG_CONTROL:
-		bbr_main(&r->b, &sk, &r->rs);
+		if (!bbr_main_if_common(&r->b, &sk, &r->rs))
+			bbr_main(&r->b, &sk, &r->rs);
 		break;
 	case CB_CWND_EVENT:
 		if (r->arg == EVENT_TX_START)
