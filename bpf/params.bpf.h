@@ -31,16 +31,10 @@ struct bbr_profiles profiles SEC(BBR_MAP_PARAMS) = {
 };
 
 /*
- * The map is the program's own; bbrctl freezes it, which keeps user space from writing it, but not the
- * program. Loaded by other means root can write it, so the algorithm must keep a connection going with
- * anything in it.
+ * The program's own; bbrctl freezes it, which keeps user space from writing it, but not the program. Loaded by other
+ * means root can write it, so the algorithm must keep a connection going with anything in it.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, BBR_PROFILES);
-	__type(key, u32);
-	__type(value, struct bbr_clamped);
-} bbr_clamped SEC(".maps"); /* BBR_MAP_CLAMPED */
+struct bbr_clamped clamped[BBR_PROFILES] SEC(BBR_MAP_CLAMPED) = {};
 
 /* In an algorithm's mark of the profile: also whether the connection was counted in its profile. */
 #define PROFILE_COUNTED 0x80
@@ -50,52 +44,56 @@ static inline u32 params_gen(u32 profile)
 	return *(volatile u32 *)&profiles.head.gen[profile];
 }
 
-static __attribute__((noinline)) u64 clamp_params(struct bbr_clamped *c, u32 profile, u64 want)
+static inline struct bbr_clamped *clamped_of(u32 profile)
 {
+	return &clamped[profile & (BBR_PROFILES - 1)];
+}
+
+static __attribute__((noinline)) u64 clamp_params(u32 profile, u64 want)
+{
+	struct bbr_clamped *c = clamped_of(profile);
+	struct bbr_clamped_bank *bank = &c->bank[want & 1];
 	u64 gen = want - 1;
 
 	barrier_var(gen);
 	barrier_var(profile);
-	bbr_clamp_params(&c->bank[want & 1].params,
-			 &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
-	c->bank[want & 1].options = bbr_has_options(&c->bank[want & 1].params);
-	__sync_lock_test_and_set(&c->head.done, want); /* after all that was written before it */
+	bbr_clamp_params(&bank->params, &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
+	bank->options = bbr_has_options(&bank->params);
+	/* After all that was written before them. */
+	__sync_lock_test_and_set(&c->head.plain, bank->options ? 0 : want);
+	__sync_lock_test_and_set(&c->head.done, want);
 	return want;
 }
 
 /*
- * The parameters of a generation: read gen once a callback, so that the callback sees one bank only.
- * The barrier keeps the compiler from branching on the bit, for then the verifier would go through all
- * that follows once for each bank; and it makes the address depend on `done`, so that no CPU can read the
- * bank as it was before.
+ * The bank of a generation, as `done` or `plain` has it. The barrier keeps the compiler from branching on the bit,
+ * for then the verifier would go through all that follows once for each bank; and it makes the address depend on what
+ * was read, so that no CPU can read the bank as it was before.
  */
-static inline const struct bbr_params *params_of(u32 profile, u32 gen)
+static inline const struct bbr_params *bank_of(const struct bbr_clamped *c, u64 done)
 {
-	struct bbr_clamped *c = bpf_map_lookup_elem(&bbr_clamped, &profile);
-	u64 done, want = gen + 1ull;
-
-	if (!c) /* an array has all of its elements */
-		return &profiles.bank[0][0];
-	done = *(volatile u64 *)&c->head.done;
-	if (__builtin_expect(done != want, 0))
-		done = clamp_params(c, profile, want);
 	barrier_var(done);
 	return &c->bank[done & 1].params;
 }
 
-/* The same if they are clamped already and none of the options is in use, else NULL: then params_of() tells. */
+/* The parameters of a generation: read gen once a callback, so that the callback sees one bank only. */
+static inline const struct bbr_params *params_of(u32 profile, u32 gen)
+{
+	struct bbr_clamped *c = clamped_of(profile);
+	u64 done = *(volatile u64 *)&c->head.done, want = gen + 1ull;
+
+	if (unlikely(done != want))
+		done = clamp_params(profile, want);
+	return bank_of(c, done);
+}
+
+/* The same if they are clamped already and use none of the options. If not NULL: then params_of() has them. */
 static inline const struct bbr_params *plain_params_of(u32 profile, u32 gen)
 {
-	struct bbr_clamped *c = bpf_map_lookup_elem(&bbr_clamped, &profile);
-	u64 done, want = gen + 1ull;
+	struct bbr_clamped *c = clamped_of(profile);
+	u64 plain = *(volatile u64 *)&c->head.plain;
 
-	if (!c)
-		return NULL;
-	done = *(volatile u64 *)&c->head.done;
-	if (unlikely(done != want) || unlikely(c->bank[want & 1].options))
-		return NULL;
-	barrier_var(done);
-	return &c->bank[done & 1].params;
+	return unlikely(plain != gen + 1ull) ? NULL : bank_of(c, plain);
 }
 
 /* Of parameters that params_of() returned. */
@@ -112,10 +110,7 @@ static inline const struct bbr_params *params(const struct bbr *b)
 /* A connection takes a profile, or gives it back. */
 static inline void count_connection(u32 profile, s64 change)
 {
-	struct bbr_clamped *c = bpf_map_lookup_elem(&bbr_clamped, &profile);
-
-	if (c)
-		__sync_fetch_and_add(&c->head.connections, change);
+	__sync_fetch_and_add(&clamped_of(profile)->head.connections, change);
 }
 
 static inline void leave_profile(struct bbr *b)
