@@ -82,11 +82,18 @@ static inline u32 profile_of(const struct bbr *b)
 	return bbr_profile(b) & (BBR_PROFILES - 1);
 }
 
+/* What is known of it is known at load time: mostly it is in one byte. */
+#define CA_STATE(icsk, info) __CORE_RELO(icsk, icsk_ca_state, info)
+
 static inline u32 ca_state_of(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
+	u64 byte;
 
-	return BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state);
+	if (CA_STATE(icsk, BYTE_SIZE) != 1)
+		return BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state);
+	byte = *((u8 *)icsk + CA_STATE(icsk, BYTE_OFFSET));
+	return byte << CA_STATE(icsk, LSHIFT_U64) >> CA_STATE(icsk, RSHIFT_U64);
 }
 
 /* tcp_packets_in_flight() */

@@ -87,15 +87,6 @@ static inline const struct bbr_params *params_of(u32 profile, u32 gen)
 	return bank_of(c, done);
 }
 
-/* The same if they are clamped already and use none of the options. If not NULL: then params_of() has them. */
-static inline const struct bbr_params *plain_params_of(u32 profile, u32 gen)
-{
-	struct bbr_clamped *c = clamped_of(profile);
-	u64 plain = *(volatile u64 *)&c->head.plain;
-
-	return unlikely(plain != gen + 1ull) ? NULL : bank_of(c, plain);
-}
-
 /* Of parameters that params_of() returned. */
 static inline bool has_options(const struct bbr_params *param)
 {
@@ -105,6 +96,15 @@ static inline bool has_options(const struct bbr_params *param)
 static inline const struct bbr_params *params(const struct bbr *b)
 {
 	return params_of(profile_of(b), params_gen(profile_of(b)));
+}
+
+/* The same if they are clamped already and use none of the options, else NULL. */
+static inline const struct bbr_params *plain_params(const struct bbr *b)
+{
+	struct bbr_clamped *c = clamped_of(profile_of(b));
+	u64 plain = *(volatile u64 *)&c->head.plain;
+
+	return unlikely(plain != params_gen(profile_of(b)) + 1ull) ? NULL : bank_of(c, plain);
 }
 
 /* A connection takes a profile, or gives it back. */

@@ -149,10 +149,11 @@ static __attribute__((noinline)) int control_with_options(unsigned long long *ct
 }
 
 /* The algorithm as it is for any ACK. */
-static inline int control_any(unsigned long long *ctx, u32 gen)
+static inline int control_any(unsigned long long *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
+	u32 gen = params_gen(profile_of(b));
 	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen), false);
 	u8 mode = bbr_mode(b);
 
@@ -165,9 +166,9 @@ static inline int control_any(unsigned long long *ctx, u32 gen)
 }
 
 #ifdef BBR_HAS_COMMON
-static __attribute__((noinline)) int control(unsigned long long *ctx, u32 gen)
+static __attribute__((noinline)) int control(unsigned long long *ctx)
 {
-	return control_any(ctx, gen);
+	return control_any(ctx);
 }
 
 SEC("struct_ops/cong_control")
@@ -175,18 +176,17 @@ int cong_control(unsigned long long *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
-	u32 gen = params_gen(profile_of(b));
-	struct bbr_sock s = sock_of(sk, plain_params_of(profile_of(b), gen), false);
+	struct bbr_sock s = sock_of(sk, plain_params(b), false);
 
-	if (s.param && !is_watched(b) && bbr_main_if_common(b, &s, ctx_rate_sample(ctx)))
+	if (s.param && !somebody_watches() && bbr_main_if_common(b, &s, ctx_rate_sample(ctx)))
 		return 0;
-	return control(ctx, gen);
+	return control(ctx);
 }
 #else
 SEC("struct_ops/cong_control")
 int cong_control(unsigned long long *ctx)
 {
-	return control_any(ctx, params_gen(profile_of(bbr_of((struct sock *)ctx[0]))));
+	return control_any(ctx);
 }
 #endif
 

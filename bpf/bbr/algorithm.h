@@ -216,7 +216,7 @@ static inline bool bbr_main_if_common(struct bbr *b, struct bbr_sock *sk, const 
 		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY);
 		return true;
 	}
-	if (bbr_is_ack_lossless(b, sk, rs) && bbr_is_ack_calm(b, sk, rs)) {
+	if (!b->watched && bbr_is_ack_lossless(b, sk, rs) && bbr_is_ack_calm(b, sk, rs)) {
 		bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_LOSSLESS);
 		return true;
 	}

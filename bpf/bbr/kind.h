@@ -8,6 +8,7 @@
 #ifndef BBR_KIND_H
 #define BBR_KIND_H
 
+#include "model.h"
 #include "probe_rtt.h"
 
 /* So many of struct bbr's flags as one word, to be compared at once. */
@@ -41,11 +42,11 @@ static inline bool bbr_is_ack_lossless(const struct bbr *b, const struct bbr_soc
 	       !rs->losses;
 }
 
-/* Both, in PROBE_BW, and no monitor is to be cleaned up after: all flags in one comparison. */
+/* Both, in PROBE_BW: all flags in one comparison, the shell's mark `watched` as well. */
 static inline bool bbr_is_ack_ordinary(const struct bbr *b, const struct bbr_sock *sk,
 				       const struct bbr_rs *rs)
 {
-	u32 mask = BBR_FLAGS(BBR_CALM_FLAGS, BBR_LOSS_FLAGS, BBR_CYCLE_FLAGS);
+	u32 mask = BBR_FLAGS(BBR_CALM_FLAGS, BBR_LOSS_FLAGS, BBR_CYCLE_FLAGS, .watched = 1);
 
 	return (b->flags & mask) ==
 		       BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1) &&

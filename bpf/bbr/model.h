@@ -6,6 +6,7 @@
 #ifndef BBR_MODEL_H
 #define BBR_MODEL_H
 
+#include "aggregation.h"
 #include "policer.h"
 
 /*
@@ -21,6 +22,7 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 	b->round_count++;
 	b->round_start = 1;
 	b->packet_conservation = 0; /* it lasts for one round */
+	bbr_rotate_extra_acked(b, sk, rs);
 }
 
 static inline bool bbr_is_valid_sample(const struct bbr_rs *rs)
@@ -42,7 +44,7 @@ static inline u64 bbr_sample_bw(const struct bbr_rs *rs)
  */
 static inline bool bbr_is_sample_below(const struct bbr_rs *rs, u32 bw)
 {
-	return (u32)rs->delivered * BW_UNIT < (u64)bw * (u32)rs->interval_us;
+	return (u32)rs->delivered * BW_UNIT < bw * low_u32(rs->interval_us);
 }
 
 /* Payload at so many kbit/s, as bandwidth; at least one unit of it, for with none nothing would move. */
