@@ -15,14 +15,9 @@ struct bbr_profiles {
 	struct bbr_params bank[BBR_PROFILES][2];
 };
 
-struct bbr_clamped_bank {
-	struct bbr_params params;
-	u32 options; /* is any option in use? */
-};
-
 struct bbr_clamped {
 	struct bbr_clamped_head head;
-	struct bbr_clamped_bank bank[2]; /* of generation gen: bank[(gen + 1) & 1] */
+	struct bbr_params bank[2]; /* of generation gen: bank[(gen + 1) & 1] */
 };
 
 struct bbr_profiles profiles SEC(BBR_MAP_PARAMS) = {
@@ -52,15 +47,14 @@ static inline struct bbr_clamped *clamped_of(u32 profile)
 static __attribute__((noinline)) u64 clamp_params(u32 profile, u64 want)
 {
 	struct bbr_clamped *c = clamped_of(profile);
-	struct bbr_clamped_bank *bank = &c->bank[want & 1];
+	struct bbr_params *bank = &c->bank[want & 1];
 	u64 gen = want - 1;
 
 	barrier_var(gen);
 	barrier_var(profile);
-	bbr_clamp_params(&bank->params, &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
-	bank->options = bbr_has_options(&bank->params);
+	bbr_clamp_params(bank, &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
 	/* After all that was written before them. */
-	__sync_lock_test_and_set(&c->head.plain, bank->options ? 0 : want);
+	__sync_lock_test_and_set(&c->head.plain, bbr_has_options(bank) ? 0 : want);
 	__sync_lock_test_and_set(&c->head.done, want);
 	return want;
 }
@@ -73,7 +67,7 @@ static __attribute__((noinline)) u64 clamp_params(u32 profile, u64 want)
 static inline const struct bbr_params *bank_of(const struct bbr_clamped *c, u64 done)
 {
 	barrier_var(done);
-	return &c->bank[done & 1].params;
+	return &c->bank[done & 1];
 }
 
 /* The parameters of a generation: read gen once a callback, so that the callback sees one bank only. */
@@ -85,12 +79,6 @@ static inline const struct bbr_params *params_of(u32 profile, u32 gen)
 	if (unlikely(done != want))
 		done = clamp_params(profile, want);
 	return bank_of(c, done);
-}
-
-/* Of parameters that params_of() returned. */
-static inline bool has_options(const struct bbr_params *param)
-{
-	return ((const struct bbr_clamped_bank *)param)->options;
 }
 
 static inline const struct bbr_params *params(const struct bbr *b)

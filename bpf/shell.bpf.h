@@ -133,43 +133,41 @@ void BPF_PROG(release, struct sock *sk)
 	free_more(sk);
 }
 
-/* The algorithm with its options: apart, so that who uses none of them pays a branch. */
-static __attribute__((noinline)) int control_with_options(unsigned long long *ctx,
-							  const struct bbr_params *param, u32 gen)
-{
-	struct sock *sk = (struct sock *)ctx[0];
-	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, param, true);
-	u8 mode = bbr_mode(b);
-
-	bbr_main(b, &s, ctx_rate_sample(ctx));
-	if (is_watched(b))
-		report_ack(ctx, mode, gen);
-	return 0;
-}
-
-/* The algorithm as it is for any ACK. */
-static inline int control_any(unsigned long long *ctx)
+/* Any ACK: with options, and monitors are told. Apart, so that who has neither pays a branch for it. */
+static __attribute__((noinline)) int control_any(unsigned long long *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
 	u32 gen = params_gen(profile_of(b));
-	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen), false);
+	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen), true);
 	u8 mode = bbr_mode(b);
 
-	if (unlikely(has_options(s.param)))
-		return control_with_options(ctx, s.param, gen);
 	bbr_main(b, &s, ctx_rate_sample(ctx));
 	if (is_watched(b))
 		report_ack(ctx, mode, gen);
 	return 0;
 }
 
-#ifdef BBR_HAS_COMMON
-static __attribute__((noinline)) int control(unsigned long long *ctx)
+/* One without either that is not like most. */
+static __attribute__((noinline)) int control_rare(unsigned long long *ctx,
+						  const struct bbr_params *plain)
 {
-	return control_any(ctx);
+	struct sock *sk = (struct sock *)ctx[0];
+	struct bbr_sock s = sock_of(sk, plain, false);
+
+	bbr_main(bbr_of(sk), &s, ctx_rate_sample(ctx));
+	return 0;
 }
+
+#ifndef BBR_HAS_COMMON
+static inline bool bbr_main_if_common(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	if (bbr_watched(b))
+		return false;
+	bbr_main(b, sk, rs);
+	return true;
+}
+#endif
 
 SEC("struct_ops/cong_control")
 int cong_control(unsigned long long *ctx)
@@ -178,17 +176,12 @@ int cong_control(unsigned long long *ctx)
 	struct bbr *b = bbr_of(sk);
 	struct bbr_sock s = sock_of(sk, plain_params(b), false);
 
-	if (s.param && !somebody_watches() && bbr_main_if_common(b, &s, ctx_rate_sample(ctx)))
+	if (unlikely(!s.param || somebody_watches()))
+		return control_any(ctx);
+	if (bbr_main_if_common(b, &s, ctx_rate_sample(ctx)))
 		return 0;
-	return control(ctx);
+	return bbr_watched(b) ? control_any(ctx) : control_rare(ctx, s.param);
 }
-#else
-SEC("struct_ops/cong_control")
-int cong_control(unsigned long long *ctx)
-{
-	return control_any(ctx);
-}
-#endif
 
 static __attribute__((noinline)) void start_transmit(struct sock *sk)
 {
