@@ -63,13 +63,15 @@
  * a connection has a second part, sk->more (more.bpf.h). It is NULL where there was no memory, and in a state that was
  * never begun: the algorithm must go on without. Others pay nothing for this. snapshot.bpf.c reads it, too.
  *
- * An algorithm may have less to do for most ACKs than for all. With
+ * An algorithm may have less to do for most ACKs than for any. With
  *
  *	#define BBR_HAS_COMMON
- *	bool bbr_main_if_common(b, sk, rs)
+ *	enum bbr_ack bbr_main_if_common(b, sk, rs)
+ *	void bbr_main_if_rare(b, sk, rs)
  *
- * the shell calls this first: it does what bbr_main() would do, or it does nothing and returns false. It must do
- * nothing if bbr_watched(b). Its OPTION() are 0. sk->kind is the algorithm's to say what it knows of an ACK.
+ * the shell first calls the one that is for most: it does all that bbr_main() would (BBR_ACK_DONE), or does nothing and
+ * tells whether the one for rare ACKs is to be called, or bbr_main(). It must leave what is bbr_watched(b) to
+ * bbr_main(). In both OPTION() is 0. sk->kind is for the algorithm to note what it knows of an ACK; it is 0 at first.
  *
  * For snapshots of the kernel's own connections, if the kernel has the same algorithm: with
  *
@@ -148,6 +150,7 @@ static __attribute__((noinline)) int control_any(unsigned long long *ctx)
 	return 0;
 }
 
+#ifdef BBR_HAS_COMMON
 /* One without either that is not like most. */
 static __attribute__((noinline)) int control_rare(unsigned long long *ctx,
 						  const struct bbr_params *plain)
@@ -155,17 +158,22 @@ static __attribute__((noinline)) int control_rare(unsigned long long *ctx,
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr_sock s = sock_of(sk, plain, false);
 
-	bbr_main(bbr_of(sk), &s, ctx_rate_sample(ctx));
+	bbr_main_if_rare(bbr_of(sk), &s, ctx_rate_sample(ctx));
+	return 0;
+}
+#else
+static inline int control_rare(unsigned long long *ctx, const struct bbr_params *plain)
+{
 	return 0;
 }
 
-#ifndef BBR_HAS_COMMON
-static inline bool bbr_main_if_common(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline enum bbr_ack bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
+					      const struct bbr_rs *rs)
 {
 	if (bbr_watched(b))
-		return false;
+		return BBR_ACK_ANY;
 	bbr_main(b, sk, rs);
-	return true;
+	return BBR_ACK_DONE;
 }
 #endif
 
@@ -178,9 +186,14 @@ int cong_control(unsigned long long *ctx)
 
 	if (unlikely(!s.param || somebody_watches()))
 		return control_any(ctx);
-	if (bbr_main_if_common(b, &s, ctx_rate_sample(ctx)))
+	switch (bbr_main_if_common(b, &s, ctx_rate_sample(ctx))) {
+	case BBR_ACK_DONE:
 		return 0;
-	return bbr_watched(b) ? control_any(ctx) : control_rare(ctx, s.param);
+	case BBR_ACK_RARE:
+		return control_rare(ctx, s.param);
+	default:
+		return control_any(ctx);
+	}
 }
 
 static __attribute__((noinline)) void start_transmit(struct sock *sk)

@@ -200,27 +200,34 @@ static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const st
 	bbr_set_cwnd(b, sk, rs, bw);
 }
 
-/* An ACK arrived. */
+/* An ACK arrived, of whatever kind. */
 static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	if (bbr_is_ack_calm(b, sk, rs))
-		bbr_main_of_kind(b, sk, rs, BBR_CALM);
-	else
-		bbr_main_of_kind(b, sk, rs, 0);
+	bbr_main_of_kind(b, sk, rs, 0);
 }
 
-/* The same if it is like most. If not, it returns false and has done nothing: then bbr_main() is to be called. */
-static inline bool bbr_main_if_common(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+/* The same for what bbr_main_if_common() calls rare. */
+static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	if (bbr_is_ack_ordinary(b, sk, rs)) {
+	bbr_main_of_kind(b, sk, rs, BBR_CALM);
+}
+
+/* The same if it is like most; else it does nothing, and tells which of the two above is to be called. */
+static inline enum bbr_ack bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
+					      const struct bbr_rs *rs)
+{
+	switch (bbr_kind(b, sk, rs)) {
+	case BBR_ORDINARY:
 		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY);
-		return true;
-	}
-	if (!b->watched && bbr_is_ack_lossless(b, sk, rs) && bbr_is_ack_calm(b, sk, rs)) {
+		return BBR_ACK_DONE;
+	case BBR_CALM | BBR_LOSSLESS:
 		bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_LOSSLESS);
-		return true;
+		return BBR_ACK_DONE;
+	case BBR_CALM:
+		return BBR_ACK_RARE;
+	default:
+		return BBR_ACK_ANY;
 	}
-	return false;
 }
 
 /*

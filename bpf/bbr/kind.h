@@ -11,46 +11,40 @@
 #include "model.h"
 #include "probe_rtt.h"
 
-/* So many of struct bbr's flags as one word, to be compared at once. */
+/* So many of struct bbr's flags as one word: they are compared at once. */
 #define BBR_FLAGS(...) (((struct bbr){ __VA_ARGS__ }).flags)
 
-#define BBR_CALM_FLAGS .idle_restart = 1, .has_seen_rtt = 1
+#define BBR_CALM_FLAGS .idle_restart = 1, .has_seen_rtt = 1, .watched = 1
 #define BBR_LOSS_FLAGS \
 	.prev_ca_state = 7, .packet_conservation = 1, .lt_is_sampling = 1, .lt_use_bw = 1
 #define BBR_CYCLE_FLAGS .mode = 7, .full_bw_reached = 1
 
-/* A valid sample of delivered packets, and PROBE_RTT does not begin? */
+/* Did packets arrive, is the sample valid, and does PROBE_RTT not begin? */
 static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock *sk,
 				      const struct bbr_rs *rs)
 {
 	return rs->acked_sacked && bbr_is_valid_sample(rs) && !bbr_is_min_rtt_expired(b, sk);
 }
 
-/* Nor is there one already, nor a pause that ends, and the pacing rate stems from a measured RTT? */
-static inline bool bbr_is_ack_calm(const struct bbr *b, const struct bbr_sock *sk,
-				   const struct bbr_rs *rs)
+/* 0: nothing is known, as of any that a monitor has left a mark on (the shell is to clear it). */
+static inline u8 bbr_kind(const struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	return (b->flags & BBR_FLAGS(BBR_CALM_FLAGS)) == BBR_FLAGS(.has_seen_rtt = 1) &&
-	       b->mode != BBR_PROBE_RTT && bbr_is_sample_calm(b, sk, rs);
-}
+	const u32 calm = BBR_FLAGS(BBR_CALM_FLAGS), loss = BBR_FLAGS(BBR_LOSS_FLAGS),
+		  cycle = BBR_FLAGS(BBR_CYCLE_FLAGS);
 
-/* Is nothing lost, by this ACK or before it, that anybody remembers? */
-static inline bool bbr_is_ack_lossless(const struct bbr *b, const struct bbr_sock *sk,
-				       const struct bbr_rs *rs)
-{
-	return !(b->flags & BBR_FLAGS(BBR_LOSS_FLAGS)) && IN(sk, ca_state) == TCP_CA_Open &&
-	       !rs->losses;
-}
-
-/* Both, in PROBE_BW: all flags in one comparison, the shell's mark `watched` as well. */
-static inline bool bbr_is_ack_ordinary(const struct bbr *b, const struct bbr_sock *sk,
-				       const struct bbr_rs *rs)
-{
-	u32 mask = BBR_FLAGS(BBR_CALM_FLAGS, BBR_LOSS_FLAGS, BBR_CYCLE_FLAGS, .watched = 1);
-
-	return (b->flags & mask) ==
-		       BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1) &&
-	       IN(sk, ca_state) == TCP_CA_Open && !rs->losses && bbr_is_sample_calm(b, sk, rs);
+	if (!bbr_is_sample_calm(b, sk, rs))
+		return 0;
+	if (IN(sk, ca_state) == TCP_CA_Open && !rs->losses) {
+		if ((b->flags & (calm | loss | cycle)) ==
+		    BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1))
+			return BBR_ORDINARY;
+		if ((b->flags & (calm | loss)) == BBR_FLAGS(.has_seen_rtt = 1) &&
+		    b->mode != BBR_PROBE_RTT)
+			return BBR_CALM | BBR_LOSSLESS;
+	}
+	if ((b->flags & calm) == BBR_FLAGS(.has_seen_rtt = 1) && b->mode != BBR_PROBE_RTT)
+		return BBR_CALM;
+	return 0;
 }
 
 #endif

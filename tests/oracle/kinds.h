@@ -19,7 +19,7 @@ static inline void run_of_any(struct replay *r, const struct bbr_params *params)
 	struct bbr_sock sk = r->sk;
 
 	sk.param = params;
-	bbr_main_of_kind(&r->b, &sk, &r->rs, 0);
+	bbr_main(&r->b, &sk, &r->rs);
 	r->sk = sk;
 }
 
