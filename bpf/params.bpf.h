@@ -95,6 +95,17 @@ static inline const struct bbr_params *plain_params(const struct bbr *b)
 	return unlikely(plain != params_gen(profile_of(b)) + 1ull) ? NULL : bank_of(c, plain);
 }
 
+/*
+ * Those that were clamped last: until the next ACK of the profile it may be the generation before. For what the stack
+ * asks more often than ACKs come.
+ */
+static inline const struct bbr_params *last_params(const struct bbr *b)
+{
+	struct bbr_clamped *c = clamped_of(profile_of(b));
+
+	return bank_of(c, *(volatile u64 *)&c->head.done);
+}
+
 /* A connection takes a profile, or gives it back. */
 static inline void count_connection(u32 profile, s64 change)
 {

@@ -237,7 +237,7 @@ SEC("struct_ops/min_tso_segs")
 u32 BPF_PROG(min_tso_segs, struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, params(b), true);
+	struct bbr_sock s = sock_of(sk, last_params(b), true);
 
 	if (tx_start_is_hidden() && !packets_in_flight(tcp_sk(sk)))
 		tx_start(sk);
@@ -291,7 +291,7 @@ SEC("struct_ops/sndbuf_expand")
 u32 BPF_PROG(sndbuf_expand, struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, params(b), true);
+	struct bbr_sock s = sock_of(sk, last_params(b), true);
 
 	return bbr_sndbuf_expand(b, &s);
 }

@@ -430,9 +430,11 @@ int main(int argc, char **argv)
 	while (optind < argc)
 		read_recording(argv[optind++]);
 	run_batches(millions * 1000000 / KINDS_BATCH + 1);
-	printf("{\"ordinary\":%llu,\"lossless\":%llu,\"calm\":%llu,\"any\":%llu,\"different\":%llu,"
+	printf("{\"ordinary\":%llu,\"lossless\":%llu,\"cycling\":%llu,\"calm\":%llu,\"any\":%llu,"
+	       "\"different\":%llu,"
 	       "\"digest\":\"%016llx\"}\n",
 	       total.of_kind[BBR_ORDINARY], total.of_kind[BBR_CALM | BBR_LOSSLESS],
-	       total.of_kind[BBR_CALM], total.of_kind[0], total.different, total.digest);
+	       total.of_kind[BBR_CALM | BBR_CYCLING], total.of_kind[BBR_CALM], total.of_kind[0],
+	       total.different, total.digest);
 	return total.different ? 1 : 0;
 }
