@@ -62,6 +62,11 @@ static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 		bbr_check_probe_rtt_done(b, sk);
 }
 
+static inline bool bbr_is_min_rtt_expired(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return after(IN(sk, now_ms), b->min_rtt_stamp + PARAM(sk, min_rtt_win));
+}
+
 /*
  * min_rtt is given: there is nothing that PROBE_RTT could find. It counts as measured now, so when it is
  * given no longer it lasts for a window, like any other.
@@ -72,11 +77,6 @@ static inline void bbr_pin_min_rtt(struct bbr *b, struct bbr_sock *sk)
 	b->min_rtt_stamp = IN(sk, now_ms);
 	if (b->mode == BBR_PROBE_RTT)
 		bbr_leave_probe_rtt(b, sk);
-}
-
-static inline bool bbr_is_min_rtt_expired(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return after(IN(sk, now_ms), b->min_rtt_stamp + PARAM(sk, min_rtt_win));
 }
 
 static inline void bbr_measure_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
