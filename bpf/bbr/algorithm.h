@@ -209,7 +209,7 @@ static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr
 /* The same for what bbr_main_if_common() calls rare. */
 static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	if (b->mode == BBR_PROBE_BW && b->full_bw_reached)
+	if (bbr_is_cycling(b))
 		bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_CYCLING);
 	else
 		bbr_main_of_kind(b, sk, rs, BBR_CALM);

@@ -26,6 +26,13 @@ static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock
 	return rs->acked_sacked && bbr_is_valid_sample(rs) && !bbr_is_min_rtt_expired(b, sk);
 }
 
+/* In PROBE_BW, whose ACKs find the pipe full? */
+static inline bool bbr_is_cycling(const struct bbr *b)
+{
+	return (b->flags & BBR_FLAGS(BBR_CYCLE_FLAGS)) ==
+	       BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1);
+}
+
 /* 0: nothing is known, as of any that a monitor has left a mark on (the shell is to clear it). */
 static inline u8 bbr_kind(const struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
