@@ -66,10 +66,10 @@
  * An algorithm may have less to do for most ACKs than for any. With
  *
  *	#define BBR_HAS_COMMON
- *	enum bbr_ack bbr_main_if_common(b, sk, rs)
+ *	enum bbr_main_result bbr_main_if_common(b, sk, rs)
  *	void bbr_main_if_rare(b, sk, rs)
  *
- * the shell first calls the one that is for most: it does all that bbr_main() would (BBR_ACK_DONE), or does nothing and
+ * the shell first calls the one that is for most: it does all that bbr_main() would (BBR_MAIN_DONE), or does nothing and
  * tells whether the one for rare ACKs is to be called, or bbr_main(). It must leave what is bbr_watched(b) to
  * bbr_main(). In both OPTION() is 0. sk->kind is for the algorithm to note what it knows of an ACK; it is 0 at first.
  *
@@ -167,13 +167,13 @@ static inline int control_rare(unsigned long long *ctx, const struct bbr_params 
 	return 0;
 }
 
-static inline enum bbr_ack bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
-					      const struct bbr_rs *rs)
+static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
+						      const struct bbr_rs *rs)
 {
 	if (bbr_watched(b))
-		return BBR_ACK_ANY;
+		return BBR_MAIN_ANY;
 	bbr_main(b, sk, rs);
-	return BBR_ACK_DONE;
+	return BBR_MAIN_DONE;
 }
 #endif
 
@@ -187,9 +187,9 @@ int cong_control(unsigned long long *ctx)
 	if (unlikely(!s.param || somebody_watches()))
 		return control_any(ctx);
 	switch (bbr_main_if_common(b, &s, ctx_rate_sample(ctx))) {
-	case BBR_ACK_DONE:
+	case BBR_MAIN_DONE:
 		return 0;
-	case BBR_ACK_RARE:
+	case BBR_MAIN_RARE:
 		return control_rare(ctx, s.param);
 	default:
 		return control_any(ctx);

@@ -94,10 +94,10 @@ static inline bool bbr_is_app_limited(const struct bbr *b, const struct bbr_rs *
 #endif
 
 /* What has become of an ACK that bbr_main_if_common() was given (shell.bpf.h). */
-enum bbr_ack {
-	BBR_ACK_DONE,
-	BBR_ACK_RARE, /* it is for bbr_main_if_rare() */
-	BBR_ACK_ANY, /* it is for bbr_main() */
+enum bbr_main_result {
+	BBR_MAIN_DONE,
+	BBR_MAIN_RARE, /* it is for bbr_main_if_rare() */
+	BBR_MAIN_ANY, /* it is for bbr_main() */
 };
 
 /* A parameter, and an element of one that is a list. */

@@ -216,20 +216,20 @@ static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const st
 }
 
 /* The same if it is like most; else it does nothing, and tells which of the two above is to be called. */
-static inline enum bbr_ack bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
-					      const struct bbr_rs *rs)
+static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
+						      const struct bbr_rs *rs)
 {
 	switch (bbr_kind(b, sk, rs)) {
 	case BBR_ORDINARY:
 		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY);
-		return BBR_ACK_DONE;
+		return BBR_MAIN_DONE;
 	case BBR_CALM | BBR_LOSSLESS:
 		bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_LOSSLESS);
-		return BBR_ACK_DONE;
+		return BBR_MAIN_DONE;
 	case BBR_CALM:
-		return BBR_ACK_RARE;
+		return BBR_MAIN_RARE;
 	default:
-		return BBR_ACK_ANY;
+		return BBR_MAIN_ANY;
 	}
 }
 

@@ -37,12 +37,12 @@ static inline void replay_callback(struct replay *r, const struct bbr_params *pa
 		break;
 	case CB_CONG_CONTROL:
 		switch (bbr_main_if_common(&r->b, &sk, &r->rs)) {
-		case BBR_ACK_DONE:
+		case BBR_MAIN_DONE:
 			break;
-		case BBR_ACK_RARE:
+		case BBR_MAIN_RARE:
 			bbr_main_if_rare(&r->b, &sk, &r->rs);
 			break;
-		case BBR_ACK_ANY:
+		case BBR_MAIN_ANY:
 			bbr_main(&r->b, &sk, &r->rs);
 		}
 		break;

@@ -105,19 +105,19 @@ TEST(what_is_common_is_done_the_rest_is_left)
 	make_ordinary(f);
 	f->rs.losses = 1;
 	was = *f;
-	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_ACK_RARE);
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_RARE);
 	assert_memory_equal(f, &was, sizeof(was));
 	f->b.watched = 1;
 	was = *f;
-	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_ACK_ANY);
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_ANY);
 	assert_memory_equal(f, &was, sizeof(was));
 	make_ordinary(f);
 	f->b.watched = 0;
 	f->rs.losses = 0;
-	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_ACK_DONE);
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
 	assert_int_equal(f->sk.kind, BBR_ORDINARY);
 	f->b.mode = BBR_STARTUP;
-	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_ACK_DONE);
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
 	assert_int_equal(f->sk.kind, BBR_CALM | BBR_LOSSLESS);
 }
 
@@ -133,7 +133,7 @@ TEST(an_ordinary_ack_ends_probing_at_the_target)
 	assert_same(f); /* far from it */
 	f->rs.prior_in_flight = 200;
 	assert_same(f);
-	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_ACK_DONE);
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
 	assert_int_equal(f->b.cycle_idx, BBR_PHASE_DRAIN);
 }
 
