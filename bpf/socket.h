@@ -37,7 +37,6 @@ struct bbr_sock {
 #else
 struct bbr_sock {
 	const struct bbr_params *param;
-	u8 kind;
 #ifdef BBR_HAS_MORE
 	struct bbr_more *more;
 #endif
@@ -59,6 +58,7 @@ struct bbr_sock {
 	u32 snd_cwnd_clamp;
 	u8 pacing_shift; /* sk_pacing_shift: a TSO burst lasts 2^-shift seconds */
 	u8 ca_state; /* enum tcp_ca_state */
+	u8 kind; /* no input: what the algorithm knows of this ACK; 0: nothing */
 
 	/* Inputs that the algorithm may change: its outputs. */
 	u64 pacing_rate; /* bytes/s */
