@@ -82,11 +82,18 @@ static inline u32 profile_of(const struct bbr *b)
 	return bbr_profile(b) & (BBR_PROFILES - 1);
 }
 
+/* What is known of it is known at load time: mostly it is in one byte. */
+#define CA_STATE(icsk, info) __CORE_RELO(icsk, icsk_ca_state, info)
+
 static inline u32 ca_state_of(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
+	u64 byte;
 
-	return BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state);
+	if (CA_STATE(icsk, BYTE_SIZE) != 1)
+		return BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state);
+	byte = *((u8 *)icsk + CA_STATE(icsk, BYTE_OFFSET));
+	return byte << CA_STATE(icsk, LSHIFT_U64) >> CA_STATE(icsk, RSHIFT_U64);
 }
 
 /* tcp_packets_in_flight() */
@@ -122,9 +129,11 @@ static inline bool bbr_is_app_limited(struct bbr *b, const struct rate_sample *r
  * The clock of the long stamps. In all callbacks of the data path tcp_mstamp was refreshed just
  * before; init can come at any time (setsockopt), when it may be as old as the last packet.
  */
-static inline u32 now_ms(const struct tcp_sock *tp)
+static inline u32 now_ms(const struct bbr_sock *s)
 {
-	return tp->tcp_mstamp / USEC_PER_MSEC;
+	u64 us = s->is_init ? bpf_ktime_get_ns() / NSEC_PER_USEC : tcp_sk(s->sk)->tcp_mstamp;
+
+	return quotient(us, USEC_PER_MSEC);
 }
 
 /* IN() and SET() of the algorithm. */
@@ -139,7 +148,7 @@ INPUT(u64, delivered_mstamp, tcp_sk(s->sk)->delivered_mstamp)
 INPUT(u64, tcp_clock_cache, tcp_sk(s->sk)->tcp_clock_cache)
 INPUT(u64, tcp_wstamp_ns, tcp_sk(s->sk)->tcp_wstamp_ns)
 INPUT(u64, max_pacing_rate, s->sk->sk_max_pacing_rate)
-INPUT(u32, now_ms, s->now_ms)
+INPUT(u32, now_ms, now_ms(s))
 INPUT(u32, random, bpf_get_prandom_u32())
 INPUT(u32, delivered, tcp_sk(s->sk)->delivered)
 INPUT(u32, lost, tcp_sk(s->sk)->lost)

@@ -15,14 +15,9 @@ struct bbr_profiles {
 	struct bbr_params bank[BBR_PROFILES][2];
 };
 
-struct bbr_clamped_bank {
-	struct bbr_params params;
-	u32 options; /* is any option in use? */
-};
-
 struct bbr_clamped {
 	struct bbr_clamped_head head;
-	struct bbr_clamped_bank bank[2]; /* of generation gen: bank[(gen + 1) & 1] */
+	struct bbr_params bank[2]; /* of generation gen: bank[(gen + 1) & 1] */
 };
 
 struct bbr_profiles profiles SEC(BBR_MAP_PARAMS) = {
@@ -31,16 +26,10 @@ struct bbr_profiles profiles SEC(BBR_MAP_PARAMS) = {
 };
 
 /*
- * The map is the program's own; bbrctl freezes it, which keeps user space from writing it, but not the
- * program. Loaded by other means root can write it, so the algorithm must keep a connection going with
- * anything in it.
+ * The program's own; bbrctl freezes it, which keeps user space from writing it, but not the program. Loaded by other
+ * means root can write it, so the algorithm must keep a connection going with anything in it.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, BBR_PROFILES);
-	__type(key, u32);
-	__type(value, struct bbr_clamped);
-} bbr_clamped SEC(".maps"); /* BBR_MAP_CLAMPED */
+struct bbr_clamped clamped[BBR_PROFILES] SEC(BBR_MAP_CLAMPED) = {};
 
 /* In an algorithm's mark of the profile: also whether the connection was counted in its profile. */
 #define PROFILE_COUNTED 0x80
@@ -50,43 +39,46 @@ static inline u32 params_gen(u32 profile)
 	return *(volatile u32 *)&profiles.head.gen[profile];
 }
 
-static __attribute__((noinline)) u64 clamp_params(struct bbr_clamped *c, u32 profile, u64 want)
+static inline struct bbr_clamped *clamped_of(u32 profile)
 {
+	return &clamped[profile & (BBR_PROFILES - 1)];
+}
+
+static __attribute__((noinline)) u64 clamp_params(u32 profile, u64 want)
+{
+	struct bbr_clamped *c = clamped_of(profile);
+	struct bbr_params *bank = &c->bank[want & 1];
 	u64 gen = want - 1;
 
 	barrier_var(gen);
 	barrier_var(profile);
-	bbr_clamp_params(&c->bank[want & 1].params,
-			 &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
-	c->bank[want & 1].options = bbr_has_options(&c->bank[want & 1].params);
-	__sync_lock_test_and_set(&c->head.done, want); /* after all that was written before it */
+	bbr_clamp_params(bank, &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
+	/* After all that was written before them. */
+	__sync_lock_test_and_set(&c->head.plain, bbr_has_options(bank) ? 0 : want);
+	__sync_lock_test_and_set(&c->head.done, want);
 	return want;
 }
 
 /*
- * The parameters of a generation: read gen once a callback, so that the callback sees one bank only.
- * The barrier keeps the compiler from branching on the bit, for then the verifier would go through all
- * that follows once for each bank; and it makes the address depend on `done`, so that no CPU can read the
- * bank as it was before.
+ * The bank of a generation, as `done` or `plain` has it. The barrier keeps the compiler from branching on the bit,
+ * for then the verifier would go through all that follows once for each bank; and it makes the address depend on what
+ * was read, so that no CPU can read the bank as it was before.
  */
-static inline const struct bbr_params *params_of(u32 profile, u32 gen)
+static inline const struct bbr_params *bank_of(const struct bbr_clamped *c, u64 done)
 {
-	struct bbr_clamped *c = bpf_map_lookup_elem(&bbr_clamped, &profile);
-	u64 done, want = gen + 1ull;
-
-	if (!c) /* an array has all of its elements */
-		return &profiles.bank[0][0];
-	done = *(volatile u64 *)&c->head.done;
-	if (__builtin_expect(done != want, 0))
-		done = clamp_params(c, profile, want);
 	barrier_var(done);
-	return &c->bank[done & 1].params;
+	return &c->bank[done & 1];
 }
 
-/* Of parameters that params_of() returned. */
-static inline bool has_options(const struct bbr_params *param)
+/* The parameters of a generation: read gen once a callback, so that the callback sees one bank only. */
+static inline const struct bbr_params *params_of(u32 profile, u32 gen)
 {
-	return ((const struct bbr_clamped_bank *)param)->options;
+	struct bbr_clamped *c = clamped_of(profile);
+	u64 done = *(volatile u64 *)&c->head.done, want = gen + 1ull;
+
+	if (unlikely(done != want))
+		done = clamp_params(profile, want);
+	return bank_of(c, done);
 }
 
 static inline const struct bbr_params *params(const struct bbr *b)
@@ -94,13 +86,30 @@ static inline const struct bbr_params *params(const struct bbr *b)
 	return params_of(profile_of(b), params_gen(profile_of(b)));
 }
 
+/* The same if they are clamped already and use none of the options, else NULL. */
+static inline const struct bbr_params *plain_params(const struct bbr *b)
+{
+	struct bbr_clamped *c = clamped_of(profile_of(b));
+	u64 plain = *(volatile u64 *)&c->head.plain;
+
+	return unlikely(plain != params_gen(profile_of(b)) + 1ull) ? NULL : bank_of(c, plain);
+}
+
+/*
+ * Those that were clamped last: until the next ACK of the profile it may be the generation before. For what the stack
+ * asks more often than ACKs come.
+ */
+static inline const struct bbr_params *last_params(const struct bbr *b)
+{
+	struct bbr_clamped *c = clamped_of(profile_of(b));
+
+	return bank_of(c, *(volatile u64 *)&c->head.done);
+}
+
 /* A connection takes a profile, or gives it back. */
 static inline void count_connection(u32 profile, s64 change)
 {
-	struct bbr_clamped *c = bpf_map_lookup_elem(&bbr_clamped, &profile);
-
-	if (c)
-		__sync_fetch_and_add(&c->head.connections, change);
+	__sync_fetch_and_add(&clamped_of(profile)->head.connections, change);
 }
 
 static inline void leave_profile(struct bbr *b)

@@ -63,6 +63,16 @@
  * a connection has a second part, sk->more (more.bpf.h). It is NULL where there was no memory, and in a state that was
  * never begun: the algorithm must go on without. Others pay nothing for this. snapshot.bpf.c reads it, too.
  *
+ * An algorithm may have less to do for most ACKs than for any. With
+ *
+ *	#define BBR_HAS_COMMON
+ *	enum bbr_main_result bbr_main_if_common(b, sk, rs)
+ *	void bbr_main_if_rare(b, sk, rs)
+ *
+ * the shell first calls the one that is for most: it does all that bbr_main() would (BBR_MAIN_DONE), or does nothing and
+ * tells whether the one for rare ACKs is to be called, or bbr_main(). It must leave what is bbr_watched(b) to
+ * bbr_main(). In both OPTION() is 0. sk->kind is for the algorithm to note what it knows of an ACK; it is 0 at first.
+ *
  * For snapshots of the kernel's own connections, if the kernel has the same algorithm: with
  *
  *	#define BBR_HAS_KERNEL
@@ -88,7 +98,6 @@ static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *
 	return (struct bbr_sock){
 		.param = param,
 		.sk = sk,
-		.now_ms = now_ms(tcp_sk(sk)),
 		.options = options,
 #ifdef BBR_HAS_MORE
 		.more = more_of(sk),
@@ -105,7 +114,7 @@ void BPF_PROG(init, struct sock *sk)
 	enter_profile(b, choose_profile(sk));
 	make_more(sk);
 	s = sock_of(sk, params(b), true);
-	s.now_ms = bpf_ktime_get_ns() / (NSEC_PER_USEC * USEC_PER_MSEC);
+	s.is_init = true;
 	bbr_init(b, &s);
 	request_pacing(sk);
 	if (is_watched(b))
@@ -126,13 +135,13 @@ void BPF_PROG(release, struct sock *sk)
 	free_more(sk);
 }
 
-/* The algorithm with its options: apart, so that who uses none of them pays a branch. */
-static __attribute__((noinline)) int control_with_options(unsigned long long *ctx,
-							  const struct bbr_params *param, u32 gen)
+/* Any ACK: with options, and monitors are told. Apart, so that who has neither pays a branch for it. */
+static __attribute__((noinline)) int control_any(unsigned long long *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, param, true);
+	u32 gen = params_gen(profile_of(b));
+	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen), true);
 	u8 mode = bbr_mode(b);
 
 	bbr_main(b, &s, ctx_rate_sample(ctx));
@@ -141,21 +150,50 @@ static __attribute__((noinline)) int control_with_options(unsigned long long *ct
 	return 0;
 }
 
+#ifdef BBR_HAS_COMMON
+/* One without either that is not like most. */
+static __attribute__((noinline)) int control_rare(unsigned long long *ctx,
+						  const struct bbr_params *plain)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct bbr_sock s = sock_of(sk, plain, false);
+
+	bbr_main_if_rare(bbr_of(sk), &s, ctx_rate_sample(ctx));
+	return 0;
+}
+#else
+static inline int control_rare(unsigned long long *ctx, const struct bbr_params *plain)
+{
+	return 0;
+}
+
+static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
+						      const struct bbr_rs *rs)
+{
+	if (bbr_watched(b))
+		return BBR_MAIN_ANY;
+	bbr_main(b, sk, rs);
+	return BBR_MAIN_DONE;
+}
+#endif
+
 SEC("struct_ops/cong_control")
 int cong_control(unsigned long long *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
-	u32 gen = params_gen(profile_of(b));
-	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen), false);
-	u8 mode = bbr_mode(b);
+	struct bbr_sock s = sock_of(sk, plain_params(b), false);
 
-	if (unlikely(has_options(s.param)))
-		return control_with_options(ctx, s.param, gen);
-	bbr_main(b, &s, ctx_rate_sample(ctx));
-	if (is_watched(b))
-		report_ack(ctx, mode, gen);
-	return 0;
+	if (unlikely(!s.param || somebody_watches()))
+		return control_any(ctx);
+	switch (bbr_main_if_common(b, &s, ctx_rate_sample(ctx))) {
+	case BBR_MAIN_DONE:
+		return 0;
+	case BBR_MAIN_RARE:
+		return control_rare(ctx, s.param);
+	default:
+		return control_any(ctx);
+	}
 }
 
 static __attribute__((noinline)) void start_transmit(struct sock *sk)
@@ -199,7 +237,7 @@ SEC("struct_ops/min_tso_segs")
 u32 BPF_PROG(min_tso_segs, struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, params(b), true);
+	struct bbr_sock s = sock_of(sk, last_params(b), true);
 
 	if (tx_start_is_hidden() && !packets_in_flight(tcp_sk(sk)))
 		tx_start(sk);
@@ -253,7 +291,7 @@ SEC("struct_ops/sndbuf_expand")
 u32 BPF_PROG(sndbuf_expand, struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, params(b), true);
+	struct bbr_sock s = sock_of(sk, last_params(b), true);
 
 	return bbr_sndbuf_expand(b, &s);
 }

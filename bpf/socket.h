@@ -21,8 +21,9 @@ struct bbr_more;
 struct bbr_sock {
 	const struct bbr_params *param;
 	struct sock *sk;
-	u32 now_ms;
+	bool is_init; /* tcp_mstamp may be as old as the last packet */
 	bool options; /* is any option in use? A constant, so that who uses none pays for none */
+	u8 kind; /* what the algorithm knows of this ACK, a constant, too; 0: nothing */
 #ifdef BBR_HAS_MORE
 	struct bbr_more *more; /* the second part of the state; NULL: there was no memory for it */
 #endif
@@ -57,6 +58,7 @@ struct bbr_sock {
 	u32 snd_cwnd_clamp;
 	u8 pacing_shift; /* sk_pacing_shift: a TSO burst lasts 2^-shift seconds */
 	u8 ca_state; /* enum tcp_ca_state */
+	u8 kind; /* no input: what the algorithm knows of this ACK; 0: nothing */
 
 	/* Inputs that the algorithm may change: its outputs. */
 	u64 pacing_rate; /* bytes/s */
@@ -90,6 +92,13 @@ static inline bool bbr_is_app_limited(const struct bbr *b, const struct bbr_rs *
 	return rs->is_app_limited;
 }
 #endif
+
+/* What has become of an ACK that bbr_main_if_common() was given (shell.bpf.h). */
+enum bbr_main_result {
+	BBR_MAIN_DONE,
+	BBR_MAIN_RARE, /* it is for bbr_main_if_rare() */
+	BBR_MAIN_ANY, /* it is for bbr_main() */
+};
 
 /* A parameter, and an element of one that is a list. */
 #define PARAM(s, key) PARAM_AT(s, key, 0)

@@ -19,13 +19,18 @@ struct {
 	__type(value, struct watched_conn);
 } bbr_conns SEC(".maps");
 
-/* Is there anything to do for monitors? The bit of b is theirs to be cleaned up after them. */
-static inline bool is_watched(const struct bbr *b)
+static inline bool somebody_watches(void)
 {
 #ifdef BBR_NO_TELEMETRY /* a build to measure what asking costs */
 	return false;
 #endif
-	return __builtin_expect(active_subscribers() || bbr_watched(b), 0);
+	return unlikely(active_subscribers());
+}
+
+/* Is there anything to do for monitors? The bit of b is theirs to be cleaned up after them. */
+static inline bool is_watched(const struct bbr *b)
+{
+	return somebody_watches() || unlikely(bbr_watched(b));
 }
 
 static inline void fill_sample(struct bbr_event *e, const struct rate_sample *rs, struct bbr *b)

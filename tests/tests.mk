@@ -180,6 +180,10 @@ $(ORACLE)/replay: $(REPLAY_SRC)
 $(BUILD)/asan/replay: $(REPLAY_SRC)
 	$(ORACLE_CC) $(SANITIZE) $(filter %.c,$^) -lbpf -lz -o $@
 
+# Is an ACK the same by its kind and as any?
+$(ORACLE)/kinds: $(call oracle_source,kinds.c mainline.c stream.c kinds.h replay.h) $(wildcard bpf/*.h bpf/bbr/*.h)
+	$(ORACLE_CC) $(filter %.c,$^) -lbpf -lz -o $@
+
 # What makes small recordings of large ones: path.c calls path_trace.c at each branch and comparison.
 $(ORACLE)/path.o: tests/oracle/path.c
 	$(ORACLE_CC) -O1 -fsanitize-coverage=trace-pc,trace-cmp -c $< -o $@
@@ -190,7 +194,7 @@ $(ORACLE)/select: $(call oracle_source,select.c path_trace.c mainline.c stream.c
 $(ORACLE)/test_replay: $(call oracle_source,test_replay.c mainline.c stream.c)
 	$(ORACLE_CC) $(SANITIZE) $(filter %.c,$^) -lcmocka -lz -o $@
 
-ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record.bpf.o replay replay.bpf.o select test_replay) $(BUILD)/asan/replay
+ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record.bpf.o replay replay.bpf.o kinds kinds.bpf.o select test_replay) $(BUILD)/asan/replay
 
 tests: all unit toy $(FUZZERS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o abi2.bpf.o next/bbrmon) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)

@@ -7,14 +7,24 @@
 #ifndef BBR_AGGREGATION_H
 #define BBR_AGGREGATION_H
 
-#include "model.h"
+#include "bbr.h"
 
 #define BBR_ACK_EPOCH_ACKED_MAX 0xfffffu /* 20 bits */
 #define BBR_EXTRA_ACKED_WIN_RTTS_MAX 0x1f /* 5 bits */
 
-/* The filter holds a maximum over one to two times extra_acked_win: two slots that take turns. */
-static inline void bbr_rotate_extra_acked(struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_is_aggregation_measured(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
+	return PARAM(sk, extra_acked_gain) && (bbr_is_calm(sk) || rs->acked_sacked);
+}
+
+/*
+ * A round begins. The filter holds a maximum over one to two times extra_acked_win: two slots that take turns.
+ */
+static inline void bbr_rotate_extra_acked(struct bbr *b, const struct bbr_sock *sk,
+					  const struct bbr_rs *rs)
+{
+	if (!bbr_is_aggregation_measured(sk, rs))
+		return;
 	b->extra_acked_win_rtts =
 		min_u32(BBR_EXTRA_ACKED_WIN_RTTS_MAX, b->extra_acked_win_rtts + 1);
 	if (b->extra_acked_win_rtts < PARAM(sk, extra_acked_win))
@@ -28,52 +38,48 @@ static inline void bbr_rotate_extra_acked(struct bbr *b, const struct bbr_sock *
 		b->extra_acked[0] = 0;
 }
 
+/* A maximum, of no more than the window. */
+static inline void bbr_note_extra_acked(u16 *slot, u32 extra, const struct bbr_sock *sk)
+{
+	if (extra > *slot)
+		*slot = max_u32(*slot, min_u32(extra, IN(sk, cwnd)));
+}
+
 static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
 					      const struct bbr_rs *rs, u32 bw)
 {
-	u32 expected, extra;
+	u64 now = IN(sk, delivered_mstamp);
+	u32 expected = (u64)bw * stamp_us_delta(now, b->ack_epoch_mstamp) / BW_UNIT;
+	u32 acked = b->ack_epoch_acked + rs->acked_sacked;
 
-	if (!PARAM(sk, extra_acked_gain) || !rs->acked_sacked)
+	if (!bbr_is_aggregation_measured(sk, rs))
 		return;
 
-	if (b->round_start)
-		bbr_rotate_extra_acked(b, sk);
-
-	expected =
-		(u64)bw * stamp_us_delta(IN(sk, delivered_mstamp), b->ack_epoch_mstamp) / BW_UNIT;
-
 	/* A burst is over when the ACKs are no longer ahead of bw; so is a very long epoch, which bw
-	 * has left behind.
+	 * has left behind. (Up to ack_epoch_max it fits the 20 bits.)
 	 */
-	if (b->ack_epoch_acked <= expected ||
-	    b->ack_epoch_acked + rs->acked_sacked >= PARAM(sk, ack_epoch_max)) {
-		b->ack_epoch_acked = 0;
-		b->ack_epoch_mstamp = IN(sk, delivered_mstamp);
+	if (b->ack_epoch_acked <= expected || acked >= PARAM(sk, ack_epoch_max)) {
+		b->ack_epoch_mstamp = now;
+		acked = min_u32(BBR_ACK_EPOCH_ACKED_MAX, rs->acked_sacked);
 		expected = 0;
 	}
 
-	b->ack_epoch_acked =
-		min_u32(BBR_ACK_EPOCH_ACKED_MAX, b->ack_epoch_acked + rs->acked_sacked);
-	extra = min_u32(b->ack_epoch_acked - expected, IN(sk, cwnd));
-	if (b->extra_acked_win_idx) {
-		if (extra > b->extra_acked[1])
-			b->extra_acked[1] = extra;
-	} else {
-		if (extra > b->extra_acked[0])
-			b->extra_acked[0] = extra;
-	}
+	b->ack_epoch_acked = acked;
+	if (b->extra_acked_win_idx)
+		bbr_note_extra_acked(&b->extra_acked[1], acked - expected, sk);
+	else
+		bbr_note_extra_acked(&b->extra_acked[0], acked - expected, sk);
 }
 
 /* Packets to add to the window for it. In STARTUP the gain leaves room enough. */
 static inline u32 bbr_ack_aggregation_cwnd(const struct bbr *b, const struct bbr_sock *sk, u32 bw)
 {
-	u32 gain = PARAM(sk, extra_acked_gain);
 	u32 most;
 
-	if (!gain || !b->full_bw_reached)
+	if (!bbr_is_pipe_full(b, sk))
 		return 0;
 	most = (u64)bw * PARAM(sk, extra_acked_max) / BW_UNIT;
-	return min_u32(gain * bbr_extra_acked(b) >> BBR_SCALE, most);
+	return min_u32(PARAM(sk, extra_acked_gain) * bbr_extra_acked(b) >> BBR_SCALE, most);
 }
 
 #endif

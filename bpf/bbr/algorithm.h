@@ -6,6 +6,7 @@
 #define BBR_ALGORITHM_H
 
 #include "aggregation.h"
+#include "kind.h"
 #include "model.h"
 #include "probe_rtt.h"
 #include "recovery.h"
@@ -98,7 +99,7 @@ static inline void bbr_cwnd_event(struct bbr *b, struct bbr_sock *sk, u8 event)
 /* The gains of the mode that the model has come to. */
 static inline void bbr_update_gains(struct bbr *b, const struct bbr_sock *sk)
 {
-	switch (b->mode) {
+	switch (bbr_mode_of(b, sk)) {
 	case BBR_STARTUP:
 		b->pacing_gain = PARAM(sk, high_gain);
 		b->cwnd_gain = PARAM(sk, high_gain);
@@ -108,8 +109,8 @@ static inline void bbr_update_gains(struct bbr *b, const struct bbr_sock *sk)
 		b->cwnd_gain = PARAM(sk, high_gain); /* slower, but with the window kept open */
 		break;
 	case BBR_PROBE_BW:
-		b->pacing_gain = b->lt_use_bw ? PARAM(sk, lt_gain) :
-						PARAM_AT(sk, probe_bw_gains, b->cycle_idx);
+		b->pacing_gain = bbr_is_policed(b, sk) ? PARAM(sk, lt_gain) :
+							 PARAM_AT(sk, probe_bw_gains, b->cycle_idx);
 		b->cwnd_gain = PARAM(sk, cwnd_gain);
 		break;
 	case BBR_PROBE_RTT:
@@ -125,10 +126,10 @@ static inline u32 bbr_take_sample(struct bbr *b, const struct bbr_sock *sk, cons
 	u32 bw;
 
 	b->round_start = 0;
-	if (!bbr_is_valid_sample(rs))
+	if (!bbr_is_calm(sk) && !bbr_is_valid_sample(rs))
 		return bbr_bw(b);
 	bbr_update_bw(b, sk, rs);
-	bw = bbr_bw(b);
+	bw = bbr_bw_of(b, sk);
 	bbr_update_ack_aggregation(b, sk, rs, bw);
 	return bw;
 }
@@ -164,7 +165,7 @@ static inline u32 bbr_cwnd_towards_target(const struct bbr *b, const struct bbr_
 		target = max_u32(target, bbr_fixed_rate_inflight(b, sk));
 	target = bbr_quantization_budget(b, sk, target);
 
-	if (b->full_bw_reached)
+	if (bbr_is_pipe_full(b, sk))
 		cwnd = min_u32(cwnd + rs->acked_sacked, target);
 	else if (cwnd < target || IN(sk, delivered) < PARAM(sk, init_cwnd))
 		cwnd += rs->acked_sacked;
@@ -176,24 +177,60 @@ static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct
 	u32 cwnd = IN(sk, cwnd);
 
 	/* An ACK of nothing changes no window, but the caps hold for it as well. */
-	if (rs->acked_sacked && !bbr_set_cwnd_to_recover_or_restore(b, sk, rs, &cwnd))
+	if ((bbr_is_calm(sk) || rs->acked_sacked) &&
+	    !bbr_set_cwnd_to_recover_or_restore(b, sk, rs, &cwnd))
 		cwnd = bbr_cwnd_towards_target(b, sk, rs, cwnd, bw);
 
-	if (b->mode == BBR_PROBE_RTT)
+	if (!bbr_is_calm(sk) && b->mode == BBR_PROBE_RTT)
 		cwnd = min_u32(cwnd, bbr_probe_rtt_cwnd(b, sk));
 	cwnd = min_u32(bbr_bound_cwnd(sk, cwnd), IN(sk, snd_cwnd_clamp));
 	bbr_put_cwnd(sk, cwnd);
 }
 
-/* An ACK arrived: model first, then pacing rate, then window. */
-static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+/* An ACK of a kind arrived: model first, then pacing rate, then window. */
+static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
+				    u8 kind)
 {
 	u32 bw;
 
+	sk->kind = kind;
 	b->steps = 0;
 	bw = bbr_update_model(b, sk, rs);
 	bbr_set_pacing_rate(b, sk, bw, b->pacing_gain);
 	bbr_set_cwnd(b, sk, rs, bw);
+}
+
+/* An ACK arrived, of whatever kind. */
+static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	bbr_main_of_kind(b, sk, rs, 0);
+}
+
+/* The same for what bbr_main_if_common() calls rare. */
+static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	if (bbr_is_cycling(b))
+		bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_CYCLING);
+	else
+		bbr_main_of_kind(b, sk, rs, BBR_CALM);
+}
+
+/* The same if it is like most; else it does nothing, and tells which of the two above is to be called. */
+static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
+						      const struct bbr_rs *rs)
+{
+	switch (bbr_kind(b, sk, rs)) {
+	case BBR_ORDINARY:
+		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY);
+		return BBR_MAIN_DONE;
+	case BBR_CALM | BBR_LOSSLESS:
+		bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_LOSSLESS);
+		return BBR_MAIN_DONE;
+	case BBR_CALM:
+		return BBR_MAIN_RARE;
+	default:
+		return BBR_MAIN_ANY;
+	}
 }
 
 /*

@@ -29,6 +29,7 @@
 #include "socket.h"
 #include "minmax.h"
 
+#define BBR_HAS_COMMON /* bbr_main_if_common() */
 #define BBR_HAS_KERNEL /* mainline has it as well: kernel_bbr.bpf.h reads the state of its sockets */
 
 #define BBR_CYCLE_LEN 8 /* phases of PROBE_BW's gain cycle */
@@ -59,21 +60,26 @@ struct bbr {
 	u64 profile : 8, /* program: the connection's profile */
 		cycle_len : 4, /* drain_to_target: min_rtts that this cycle lasts */
 		cycle_mstamp : 52; /* us: start of this phase of the gain cycle; 142 years of uptime */
-	u32 mode : 3, /* enum bbr_mode */
-		prev_ca_state : 3, /* enum tcp_ca_state on the previous ACK */
-		packet_conservation : 1, /* first round of recovery */
-		round_start : 1, /* did this ACK start a round? */
-		idle_restart : 1, /* restarting after idle? */
-		probe_rtt_round_done : 1, /* did a whole round pass at probe_rtt_cwnd? */
-		lt_is_sampling : 1, /* taking samples of a possible policer's rate? */
-		lt_rtt_cnt : 7, /* rounds in this sampling interval, or of using lt_bw */
-		lt_use_bw : 1, /* is lt_bw the estimate of bandwidth? */
-		full_bw_reached : 1, /* was the pipe filled? */
-		steps : 5, /* transitions of this callback: a bit for each enum bbr_reason */
-		cycle_idx : 3, /* phase of PROBE_BW's gain cycle */
-		has_seen_rtt : 1, /* was the pacing rate set from a measured RTT? */
-		watched : 1, /* program: a monitor made this connection allocate storage */
-		unused : 1;
+	union {
+		struct {
+			u32 mode : 3, /* enum bbr_mode */
+				prev_ca_state : 3, /* enum tcp_ca_state on the previous ACK */
+				packet_conservation : 1, /* first round of recovery */
+				round_start : 1, /* did this ACK start a round? */
+				idle_restart : 1, /* restarting after idle? */
+				probe_rtt_round_done : 1, /* a whole round passed at probe_rtt_cwnd? */
+				lt_is_sampling : 1, /* taking samples of a possible policer's rate? */
+				lt_rtt_cnt : 7, /* rounds in this sampling interval, or of using lt_bw */
+				lt_use_bw : 1, /* is lt_bw the estimate of bandwidth? */
+				full_bw_reached : 1, /* was the pipe filled? */
+				steps : 5, /* transitions of this callback: a bit for each enum bbr_reason */
+				cycle_idx : 3, /* phase of PROBE_BW's gain cycle */
+				has_seen_rtt : 1, /* was the pacing rate set from a measured RTT? */
+				watched : 1, /* program: a monitor made this connection allocate storage */
+				unused : 1;
+		};
+		u32 flags; /* all of these at once: see kind.h */
+	};
 	u32 lt_bw; /* long-term ("lt") rate of a policer, or of the last interval */
 	u32 lt_last_delivered; /* tp->delivered at the start of the interval */
 	u32 lt_last_stamp; /* ms: delivered_mstamp at the start of the interval */
@@ -136,10 +142,50 @@ static inline u32 bbr_max_bw(const struct bbr *b)
 	return minmax_get(&b->bw);
 }
 
+/*
+ * What is known of an ACK before its first step: sk->kind, as kind.h decides it. bbr_main() is compiled for each kind,
+ * so these are constants, and a step that has nothing to do for such an ACK says so at its head.
+ */
+#define BBR_CALM \
+	1 /* a valid sample; no PROBE_RTT, nor does it begin; no pause; the rate stems from an RTT */
+#define BBR_LOSSLESS 2 /* nothing lost, now or lately; no policer */
+#define BBR_CYCLING 4 /* in PROBE_BW, to stay there: the pipe was full */
+#define BBR_ORDINARY (BBR_CALM | BBR_LOSSLESS | BBR_CYCLING)
+
+static inline bool bbr_is_calm(const struct bbr_sock *sk)
+{
+	return sk->kind & BBR_CALM;
+}
+
+static inline bool bbr_is_lossless(const struct bbr_sock *sk)
+{
+	return sk->kind & BBR_LOSSLESS;
+}
+
+static inline u8 bbr_mode_of(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return sk->kind & BBR_CYCLING ? BBR_PROBE_BW : b->mode;
+}
+
+static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return sk->kind & BBR_CYCLING || b->full_bw_reached;
+}
+
 /* The bandwidth to use: a policer's long-term rate once one was found. */
 static inline u32 bbr_bw(const struct bbr *b)
 {
 	return b->lt_use_bw ? b->lt_bw : bbr_max_bw(b);
+}
+
+static inline bool bbr_is_policed(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return !bbr_is_lossless(sk) && b->lt_use_bw;
+}
+
+static inline u32 bbr_bw_of(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return bbr_is_policed(b, sk) ? b->lt_bw : bbr_max_bw(b);
 }
 
 static inline u16 bbr_extra_acked(const struct bbr *b)

@@ -78,7 +78,7 @@ static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_
 	cwnd += PARAM(sk, tso_budget) * bbr_tso_segs_goal(b, sk);
 	cwnd = (cwnd + 1) & ~1u;
 	/* With a BDP of a few packets 1.25 of it may round to the same: probe nevertheless. */
-	if (b->mode == BBR_PROBE_BW && b->cycle_idx == BBR_PHASE_PROBE)
+	if (bbr_mode_of(b, sk) == BBR_PROBE_BW && b->cycle_idx == BBR_PHASE_PROBE)
 		cwnd += PARAM(sk, probe_bw_extra);
 	return cwnd;
 }
@@ -99,14 +99,29 @@ static inline u32 bbr_inflight(const struct bbr *b, const struct bbr_sock *sk, u
 static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bbr_sock *sk,
 					    u32 inflight)
 {
-	u64 now_ns = IN(sk, tcp_clock_cache);
-	u64 edt_ns = IN(sk, tcp_wstamp_ns) > now_ns ? IN(sk, tcp_wstamp_ns) : now_ns;
-	u64 interval_us = (edt_ns - now_ns) / NSEC_PER_USEC;
-	u32 delivered = bbr_bw(b) * interval_us >> BW_SCALE;
+	u64 now_ns = IN(sk, tcp_clock_cache), edt_ns = IN(sk, tcp_wstamp_ns);
+	u32 delivered;
 
 	if (b->pacing_gain > BBR_UNIT)
 		inflight += bbr_tso_segs_goal(b, sk);
+	if (edt_ns <= now_ns)
+		return inflight;
+	delivered = bbr_bw_of(b, sk) * ((edt_ns - now_ns) / NSEC_PER_USEC) >> BW_SCALE;
 	return delivered >= inflight ? 0 : inflight - delivered;
+}
+
+/*
+ * Does inflight reach at the EDT what a gain above 1 aims at? Not if it is below the BDP already: then it gets but one
+ * burst more, and the target has at least one, too.
+ */
+static inline bool bbr_is_inflight_at_least(const struct bbr *b, const struct bbr_sock *sk,
+					    u32 inflight, u32 bw, u32 gain)
+{
+	u32 bdp = bbr_bdp(b, sk, bw, gain);
+
+	if (inflight < bdp && bdp <= BBR_BDP_MAX && PARAM(sk, tso_budget))
+		return false;
+	return bbr_packets_in_net_at_edt(b, sk, inflight) >= bbr_quantization_budget(b, sk, bdp);
 }
 
 #endif

@@ -38,6 +38,20 @@ static inline void minmax_promote(struct minmax *m, struct minmax_sample sample)
 	m->s[2] = sample;
 }
 
+/*
+ * Does a sample of time t that is below all three leave them as they are? Not if the first is older than the window,
+ * and so none of the others is (their times rise), nor if one is to be renewed, for which it must be as old as that
+ * before it.
+ */
+static inline bool minmax_is_settled(const struct minmax *m, u32 win, u32 t)
+{
+	u32 age = t - m->s[0].t;
+
+	if (age <= win / 4)
+		return true;
+	return age <= win && m->s[1].t != m->s[0].t && (m->s[2].t != m->s[1].t || age <= win / 2);
+}
+
 /* Takes sample v of time t into a window that is win long. */
 static inline void minmax_running_max(struct minmax *m, u32 win, u32 t, u32 v)
 {

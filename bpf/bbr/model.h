@@ -6,6 +6,7 @@
 #ifndef BBR_MODEL_H
 #define BBR_MODEL_H
 
+#include "aggregation.h"
 #include "policer.h"
 
 /*
@@ -21,6 +22,7 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 	b->round_count++;
 	b->round_start = 1;
 	b->packet_conservation = 0; /* it lasts for one round */
+	bbr_rotate_extra_acked(b, sk, rs);
 }
 
 static inline bool bbr_is_valid_sample(const struct bbr_rs *rs)
@@ -34,6 +36,15 @@ static inline bool bbr_is_valid_sample(const struct bbr_rs *rs)
 static inline u64 bbr_sample_bw(const struct bbr_rs *rs)
 {
 	return quotient((u32)rs->delivered * BW_UNIT, rs->interval_us);
+}
+
+/*
+ * Is it below bw? As floor(a / b) < v exactly if a < v * b, there is no need to divide. (Nor if b is 0: the rate is 0
+ * then, and 0 < v, but it is dealt with as if it were not below.)
+ */
+static inline bool bbr_is_sample_below(const struct bbr_rs *rs, u32 bw)
+{
+	return (u32)rs->delivered * BW_UNIT < bw * low_u32(rs->interval_us);
 }
 
 /* Payload at so many kbit/s, as bandwidth; at least one unit of it, for with none nothing would move. */
@@ -57,21 +68,25 @@ static inline void bbr_pin_bw(struct bbr *b, const struct bbr_sock *sk)
 
 static inline void bbr_update_bw(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	u64 bw = bbr_sample_bw(rs);
-	bool is_app_limited;
+	u64 bw;
 
 	bbr_update_round(b, sk, rs);
-	is_app_limited = bbr_is_app_limited(b, rs);
-	bbr_lt_bw_sampling(b, sk, rs->losses, is_app_limited);
+	if (!bbr_is_lossless(sk))
+		bbr_lt_bw_sampling(b, sk, rs->losses, bbr_is_app_limited(b, rs));
 	if (OPTION(sk, pin_bw)) {
 		bbr_pin_bw(b, sk);
 		return;
 	}
+	/* Most samples are below the maxima of the window, and change nothing. */
+	if (bbr_is_sample_below(rs, b->bw.s[2].v) &&
+	    minmax_is_settled(&b->bw, PARAM(sk, bw_win), b->round_count))
+		return;
 
 	/* An app-limited sample shows what the application sent, not what the path could carry. It
 	 * counts only if the path turns out to carry more than was known.
 	 */
-	if (!is_app_limited || bw >= bbr_max_bw(b))
+	bw = bbr_sample_bw(rs);
+	if (!bbr_is_app_limited(b, rs) || bw >= bbr_max_bw(b))
 		minmax_running_max(&b->bw, PARAM(sk, bw_win), b->round_count, bw);
 }
 

@@ -76,9 +76,9 @@ static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 b
 {
 	u64 rate = bbr_bw_to_pacing_rate(sk, bw, gain);
 
-	if (!b->has_seen_rtt && IN(sk, srtt_us))
+	if (!bbr_is_calm(sk) && !b->has_seen_rtt && IN(sk, srtt_us))
 		bbr_init_pacing_rate_from_rtt(b, sk);
-	if (b->full_bw_reached || rate > IN(sk, pacing_rate))
+	if (bbr_is_pipe_full(b, sk) || rate > IN(sk, pacing_rate))
 		SET(sk, pacing_rate, rate);
 	else if (bbr_is_rate_bounded(sk))
 		SET(sk, pacing_rate, bbr_bound_rate(sk, IN(sk, pacing_rate)));
@@ -100,7 +100,10 @@ static inline u32 bbr_tso_segs_goal(const struct bbr *b, const struct bbr_sock *
 	if (bytes > BBR_GSO_MAX_SIZE - 1 - BBR_MAX_TCP_HEADER)
 		bytes = BBR_GSO_MAX_SIZE - 1 - BBR_MAX_TCP_HEADER;
 	segs = quotient(bytes, IN(sk, mss));
-	return min_u32(max_u32(segs, bbr_min_tso_segs(b, sk)), PARAM(sk, tso_segs_max));
+	if (unlikely(segs <
+		     PARAM(sk, min_tso_segs))) /* which is 1 or more, so the least is no more */
+		segs = max_u32(segs, bbr_min_tso_segs(b, sk));
+	return min_u32(segs, PARAM(sk, tso_segs_max));
 }
 
 #endif

@@ -60,6 +60,8 @@ static inline bool bbr_is_cycle_older(const struct bbr *b, const struct bbr_sock
 static inline bool bbr_is_path_full(const struct bbr *b, const struct bbr_sock *sk,
 				    const struct bbr_rs *rs)
 {
+	if (bbr_is_lossless(sk))
+		return false;
 	if (OPTION(sk, ignore_loss))
 		return bbr_is_cycle_older(b, sk, bbr_cycle_phases(sk));
 	return rs->losses;
@@ -69,18 +71,19 @@ static inline bool bbr_is_path_full(const struct bbr *b, const struct bbr_sock *
 static inline bool bbr_is_inflight_reached(const struct bbr *b, const struct bbr_sock *sk,
 					   const struct bbr_rs *rs, bool is_full_length)
 {
-	u32 inflight = bbr_packets_in_net_at_edt(b, sk, rs->prior_in_flight);
 	u32 bw = bbr_max_bw(b);
 
 	/* Probe until inflight got as high as the gain aims at, which on a short path takes more than
 	 * one min_rtt; but not if the path cannot hold so much.
 	 */
 	if (b->pacing_gain > BBR_UNIT)
-		return is_full_length && (bbr_is_path_full(b, sk, rs) ||
-					  inflight >= bbr_inflight(b, sk, bw, b->pacing_gain));
+		return is_full_length &&
+		       (bbr_is_path_full(b, sk, rs) ||
+			bbr_is_inflight_at_least(b, sk, rs->prior_in_flight, bw, b->pacing_gain));
 
 	/* Drain until the queue is gone. Longer would leave the pipe unfilled. */
-	return is_full_length || inflight <= bbr_inflight(b, sk, bw, BBR_UNIT);
+	return is_full_length || bbr_packets_in_net_at_edt(b, sk, rs->prior_in_flight) <=
+					 bbr_inflight(b, sk, bw, BBR_UNIT);
 }
 
 /* Is it time for the next phase? Cruising changes no queue: there the clock decides alone. */
@@ -118,7 +121,7 @@ static inline void bbr_update_drain_to_target(struct bbr *b, const struct bbr_so
 static inline void bbr_update_cycle_phase(struct bbr *b, const struct bbr_sock *sk,
 					  const struct bbr_rs *rs)
 {
-	if (b->mode != BBR_PROBE_BW)
+	if (bbr_mode_of(b, sk) != BBR_PROBE_BW)
 		return;
 	if (OPTION(sk, drain_to_target))
 		bbr_update_drain_to_target(b, sk, rs);

@@ -62,6 +62,11 @@ static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 		bbr_check_probe_rtt_done(b, sk);
 }
 
+static inline bool bbr_is_min_rtt_expired(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return after(IN(sk, now_ms), b->min_rtt_stamp + PARAM(sk, min_rtt_win));
+}
+
 /*
  * min_rtt is given: there is nothing that PROBE_RTT could find. It counts as measured now, so when it is
  * given no longer it lasts for a window, like any other.
@@ -76,18 +81,20 @@ static inline void bbr_pin_min_rtt(struct bbr *b, struct bbr_sock *sk)
 
 static inline void bbr_measure_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	bool expired = after(IN(sk, now_ms), b->min_rtt_stamp + PARAM(sk, min_rtt_win));
+	bool expired = !bbr_is_calm(sk) && bbr_is_min_rtt_expired(b, sk);
 	s64 rtt_us = rs->rtt_us;
 
 	/* A lower RTT counts even with the delay of a delayed ACK in it; an equal one does not, or a
 	 * standing queue could put PROBE_RTT off for ever. A higher one replaces an expired minimum,
 	 * but not with the receiver's delay.
 	 */
-	if (rtt_us >= 0 && (rtt_us < b->min_rtt_us || (expired && !rs->is_ack_delayed))) {
+	if (rtt_us >= 0 && ((u64)rtt_us < b->min_rtt_us || (expired && !rs->is_ack_delayed))) {
 		b->min_rtt_us = rtt_us;
 		b->min_rtt_stamp = IN(sk, now_ms);
 	}
 
+	if (bbr_is_calm(sk))
+		return;
 	/* After a pause the queue is empty anyway: the next samples measure the path. */
 	if (expired && PARAM(sk, probe_rtt_duration) && !b->idle_restart &&
 	    b->mode != BBR_PROBE_RTT) {
@@ -107,7 +114,8 @@ static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const 
 	else
 		bbr_measure_min_rtt(b, sk, rs);
 
-	if (rs->delivered > 0) /* the restart is over with the first data delivered after it */
+	if (!bbr_is_calm(sk) &&
+	    rs->delivered > 0) /* the restart is over with the first data delivered after it */
 		b->idle_restart = 0;
 }
 

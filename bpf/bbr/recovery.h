@@ -38,14 +38,18 @@ static inline u32 bbr_cwnd_despite_loss(struct bbr *b, const struct bbr_sock *sk
 static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struct bbr_sock *sk,
 						      const struct bbr_rs *rs, u32 *cwnd)
 {
-	u32 prev_state = b->prev_ca_state, state = IN(sk, ca_state);
-	u32 window = *cwnd;
+	u32 prev_state, state, window = *cwnd;
+
+	if (bbr_is_lossless(sk))
+		return false;
 
 	if (OPTION(sk, ignore_loss)) {
 		*cwnd = bbr_cwnd_despite_loss(b, sk, window);
 		return false;
 	}
 
+	prev_state = b->prev_ca_state;
+	state = IN(sk, ca_state);
 	/* An ACK of P packets may release 2 P: take away what is lost here, what was ACKed is added
 	 * when the window grows.
 	 */

@@ -19,7 +19,7 @@ static inline void bbr_check_full_bw_reached(struct bbr *b, const struct bbr_soc
 {
 	u32 thresh;
 
-	if (b->full_bw_reached || !b->round_start || bbr_is_app_limited(b, rs))
+	if (bbr_is_pipe_full(b, sk) || !b->round_start || bbr_is_app_limited(b, rs))
 		return;
 
 	thresh = (u64)b->full_bw * PARAM(sk, full_bw_thresh) >> BBR_SCALE;
@@ -50,6 +50,8 @@ static inline void bbr_drain(struct bbr *b, const struct bbr_sock *sk)
 /* From STARTUP to DRAIN to PROBE_BW. */
 static inline void bbr_check_drain(struct bbr *b, struct bbr_sock *sk)
 {
+	if (bbr_mode_of(b, sk) == BBR_PROBE_BW)
+		return;
 	if (unlikely(b->mode == BBR_STARTUP && b->full_bw_reached)) {
 		bbr_enter_mode(b, BBR_DRAIN, BBR_R_FULL_BW);
 		SET(sk, ssthresh, bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT));

@@ -42,7 +42,7 @@ struct bbr_abi {
 #define BBR_MAP_ABI ".rodata.bbr_abi" /* struct bbr_abi, frozen */
 #define BBR_MAP_PARAMS ".data.params" /* struct bbr_profiles */
 #define BBR_MAP_WATCH ".data.watch" /* struct bbr_watch */
-#define BBR_MAP_CLAMPED "bbr_clamped" /* struct bbr_clamped of each, not to be written */
+#define BBR_MAP_CLAMPED ".data.clamped" /* struct bbr_clamped of each, not to be written */
 #define BBR_MAP_RULES "bbr_rules" /* which profile a new connection gets: see rules.h */
 #define BBR_MAP_DEFAULTS \
 	"bbr_defaults" /* bbrctl's, if any: inode of a namespace -> its default before */

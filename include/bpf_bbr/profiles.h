@@ -32,11 +32,12 @@ struct bbr_profiles_head {
 };
 
 /*
- * The beginning of each element of the program's own map bbr_clamped, one for each profile, which user space can
- * only read: the banks clamped to their ranges, once for each generation, so that an ACK need not.
+ * The program's own map .data.clamped, which user space can only read, has a part of equal size for each profile: the
+ * banks clamped to their ranges, once for each generation, so that an ACK need not. Each part begins with this.
  */
 struct bbr_clamped_head {
 	__u64 done; /* 1 + the generation that was clamped last; 0: none yet */
+	__u64 plain; /* the same if it uses none of the options, else 0 */
 	__s64 connections; /* that have this profile now */
 };
 

@@ -90,6 +90,7 @@ static int check_abi(struct object *obj)
 	const struct bpf_map *map = bpf_object__find_map_by_name(obj->bpf, BBR_MAP_ABI);
 	size_t size = 0;
 	const void *record = map ? bpf_map__initial_value((struct bpf_map *)map, &size) : NULL;
+	struct bpf_map *clamped;
 
 	if (!record || !abi_read(record, size, &obj->abi))
 		return refuse(obj, "it is not bpf_bbr, for it has no ABI record");
@@ -101,6 +102,9 @@ static int check_abi(struct object *obj)
 	}
 	if (!abi_is_sound(&obj->abi) || !has_maps(obj))
 		return refuse(obj, "its ABI record does not fit what is in it");
+	/* The kernel does not freeze what is mapped, and from version 1.6 on libbpf maps it if it can. */
+	clamped = bpf_object__find_map_by_name(obj->bpf, BBR_MAP_CLAMPED);
+	bpf_map__set_map_flags(clamped, bpf_map__map_flags(clamped) & ~BPF_F_MMAPABLE);
 	obj->algorithm = algorithm_find(obj->abi.algorithm);
 	return EXIT_DONE;
 }

@@ -14,7 +14,7 @@
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 
-/* The values of the program's map end in parameters, so their size depends on its version. */
+/* The parts of the program's map end in parameters, so their size depends on its version. */
 static int read_clamped_size(struct profile_map *ps)
 {
 	struct bpf_map_info info = {};
@@ -120,13 +120,19 @@ int profile_get(const struct profile_map *ps, const char *name, int *index)
 
 long long profile_connections(const struct profile_map *ps, int index)
 {
-	struct bbr_clamped_head *c = malloc(ps->clamped_size);
+	char *clamped = malloc(ps->clamped_size);
+	struct bbr_clamped_head head;
 	long long connections;
 
-	if (!c)
+	if (!clamped)
 		return -ENOMEM;
-	connections = bpf_map_lookup_elem(ps->clamped_fd, &index, c) ? -errno : c->connections;
-	free(c);
+	if (bpf_map_lookup_elem(ps->clamped_fd, &(int){ 0 }, clamped)) {
+		connections = -errno;
+	} else {
+		memcpy(&head, clamped + ps->clamped_size / BBR_PROFILES * index, sizeof(head));
+		connections = head.connections;
+	}
+	free(clamped);
 	return connections;
 }
 

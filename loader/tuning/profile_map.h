@@ -20,7 +20,7 @@ struct profile_map {
 	struct bbr_profiles_head *head; /* the banks are behind it */
 	size_t size; /* bytes of the map */
 	int clamped_fd; /* the program's map, for the count of connections */
-	__u32 clamped_size; /* bytes of its values */
+	__u32 clamped_size; /* bytes of its value */
 	__u32 params_size; /* of the instance, which may be of another minor version than we */
 };
 

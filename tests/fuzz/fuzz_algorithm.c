@@ -87,6 +87,7 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 
 	input_take(in, sk, sizeof(*sk));
 	sk->param = p;
+	sk->kind = 0;
 	/* The stack shifts 64 bits by it as well (tcp_tso_autosize()); only drivers set it. */
 	sk->pacing_shift %= 64;
 }

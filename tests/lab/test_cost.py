@@ -24,9 +24,8 @@ def turns(figures):
 
 def test_the_callback(figures, turns):
     assert figures["callback"]["bbr"]["calls"] > 400
-    # 1.27 before there were profiles (about 12 instructions) and parameters that mainline does not have (8).
-    assert turns["bpf_bbr"]["ratio"] <= 1.345
-    assert turns["bpf_bbr"]["ratio_median"] <= 1.34
+    assert turns["bpf_bbr"]["ratio"] <= 0.85
+    assert turns["bpf_bbr"]["ratio_median"] <= 0.84
 
 
 def test_the_callback_and_the_way_to_it(figures):
@@ -35,12 +34,12 @@ def test_the_callback_and_the_way_to_it(figures):
 
 
 def test_asking_whether_anybody_watches(turns):
-    """Of an ordinary ACK: 15 to 17, by which of its ways is the median in the 16 transfers."""
-    assert 0 < turns["bpf_bbr"]["median"] - turns["no_telemetry"]["median"] <= 18
+    """Of an ordinary ACK: 3 or 4, by which of its ways is the median in the 16 transfers."""
+    assert 0 < turns["bpf_bbr"]["median"] - turns["no_telemetry"]["median"] <= 7
 
 
 def test_a_whole_transfer(turns):
-    assert turns["bpf_bbr"]["ratio_transfer"] <= 1.02
+    assert turns["bpf_bbr"]["ratio_transfer"] <= 1.01
 
 
 def test_asking_does_not_show_in_a_whole_transfer(turns):
@@ -66,7 +65,7 @@ def rules():
 
 def test_the_start_of_a_connection_with_many_rules(rules):
     """Prefixes: a level of the trie more for each doubling, of some 170 instructions."""
-    assert rules["none"]["start"] <= 350
+    assert rules["none"]["start"] <= 310
     assert rules["16"]["start"] <= 2000
     assert rules["4096"]["start"] <= 2 * rules["16"]["start"]
 

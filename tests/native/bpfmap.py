@@ -87,7 +87,7 @@ class Profiles:
 
     def __init__(self, maps):
         """maps: those of the instance, name: id"""
-        self.maps = Map.of(maps[".data.params"]), Map.of(maps["bbr_clamped"])
+        self.maps = Map.of(maps[".data.params"]), Map.of(maps[".data.clamped"])
         self.words = parameters()
         self.params_size = 4 * sum(n for _, n in self.words.values())
         size = self.maps[0].value_size
@@ -124,7 +124,7 @@ class Profiles:
         self.bytes[start + to % 2 * size:start + to % 2 * size + size] = self.bytes[source:source + size]
 
     def connections(self, index):
-        return struct.unpack_from("q", self.maps[1][struct.pack("I", index)], 8)[0]
+        return struct.unpack_from("q", self.maps[1][bytes(4)], self.maps[1].value_size // self.PROFILES * index + 16)[0]
 
     def close(self):
         del self.gen

@@ -15,7 +15,7 @@ PREFIX = f"bbrt{os.getpid()}"
 MARK = "BBR_TESTS"  # environment variable of every process that the tests start
 
 MAP_NAMES = {".data.params", ".data.watch", ".rodata.bbr_abi", "bbr_rings", "bbr_conns",
-             "bbr_clamped", "bbr_rules", "bbr_defaults", ".rodata.bbr_att"}
+             ".data.clamped", "bbr_rules", "bbr_defaults", ".rodata.bbr_att"}
 
 
 def run(*args, timeout=60, check=True, **kwargs):

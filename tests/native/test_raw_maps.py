@@ -143,7 +143,7 @@ def is_frozen(bbrctl, name, map_name):
 def test_the_clamped_parameters_cannot_be_written(bbrctl, load, ns):
     """The algorithm computes with them; bbrctl has frozen them."""
     name = load()
-    assert is_frozen(bbrctl, name, "bbr_clamped")
+    assert is_frozen(bbrctl, name, ".data.clamped")
     send_verified(ns, name)
 
 
@@ -151,12 +151,12 @@ def test_anything_in_the_clamped_parameters(bbrctl, bpf_bbr, ns):
     """Where bpftool registered it they are not frozen."""
     instance = Instance(bbrctl, bpf_bbr, ns)
     instance.advance("the defaults")
-    clamped = instance.maps["bbr_clamped"]
-    size = size_of(clamped) - 8
+    clamped = instance.maps[".data.clamped"]
+    size = size_of(clamped) - 16
     for i, value in enumerate(contents(size)):
-        write(clamped, value + (1).to_bytes(8, "little"))  # as if generation 0 had been clamped
+        write(clamped, struct.pack("QQ", 1, 1) + value)  # as if generation 0 had been clamped
         instance.advance(f"contents[{i}] as clamped parameters", 50_000)
-    write(clamped, bytes(size + 8))
+    write(clamped, bytes(size + 16))
     instance.advance("the defaults again")
     instance.finish()
 

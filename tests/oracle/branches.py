@@ -27,11 +27,10 @@ EXPANSION = 1  # llvm-cov's kind of a region that is a macro's
 # What no connection with mainline's constants comes to: (file, code) -> outcomes.
 NOT_MAINLINE = {
     ("arithmetic.h", "divisor"): ("false",),  # mainline would divide by 0
-    ("aggregation.h", "!PARAM(sk, extra_acked_gain)"): ("true",),
-    ("aggregation.h", "!gain"): ("true",),
+    ("aggregation.h", "PARAM(sk, extra_acked_gain)"): ("false",),
     ("probe_rtt.h", "PARAM(sk, probe_rtt_duration)"): ("false",),
     ("inflight.h", "SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1)"): ("false",),
-    ("algorithm.h", "b->mode"): ("true",),  # a mode that is none of the four
+    ("algorithm.h", "bbr_mode_of(b, sk)"): ("true",),  # a mode that is none of the four
     # What mainline does not have, and what is asked only if that is on.
     ("algorithm.h", "OPTION(sk, start_cwnd)"): ("true",),
     ("algorithm.h", "OPTION(sk, pacing_rate)"): ("true",),
@@ -39,6 +38,7 @@ NOT_MAINLINE = {
     ("algorithm.h", "IN(sk, delivered) <= 1"): ("true", "false"),
     ("algorithm.h", "!IN(sk, inflight)"): ("true", "false"),
     ("algorithm.h", "IN(sk, cwnd) > 1"): ("true", "false"),
+    ("inflight.h", "PARAM(sk, tso_budget)"): ("false",),
     ("inflight.h", "bbr_is_pinned(sk)"): ("true",),
     ("inflight.h", "OPTION(sk, max_cwnd)"): ("true",),
     ("model.h", "OPTION(sk, pin_bw)"): ("true",),

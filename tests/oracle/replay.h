@@ -36,7 +36,15 @@ static inline void replay_callback(struct replay *r, const struct bbr_params *pa
 		bbr_init(&r->b, &sk);
 		break;
 	case CB_CONG_CONTROL:
-		bbr_main(&r->b, &sk, &r->rs);
+		switch (bbr_main_if_common(&r->b, &sk, &r->rs)) {
+		case BBR_MAIN_DONE:
+			break;
+		case BBR_MAIN_RARE:
+			bbr_main_if_rare(&r->b, &sk, &r->rs);
+			break;
+		case BBR_MAIN_ANY:
+			bbr_main(&r->b, &sk, &r->rs);
+		}
 		break;
 	case CB_CWND_EVENT:
 		if (r->arg == EVENT_TX_START)

@@ -14,6 +14,14 @@ static void update(struct fixture *f)
 	bbr_update_ack_aggregation(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
 }
 
+/* The same of an ACK that starts a round. */
+static void update_in_new_round(struct fixture *f)
+{
+	f->b.next_round_delivered = f->rs.prior_delivered;
+	bbr_update_round(&f->b, &f->sk, &f->rs);
+	update(f);
+}
+
 TEST(extra_acked_is_what_bw_does_not_explain)
 {
 	FIXTURE;
@@ -173,18 +181,17 @@ TEST(slots_rotate_every_5_rounds)
 {
 	FIXTURE;
 
-	f->b.round_start = 1;
 	f->b.extra_acked[0] = 50;
 	f->b.extra_acked[1] = 60;
 	for (u32 i = 1; i < 5; i++) {
 		epoch(f, 30);
-		update(f);
+		update_in_new_round(f);
 		assert_int_equal(f->b.extra_acked_win_rtts, i);
 		assert_int_equal(f->b.extra_acked_win_idx, 0);
 		assert_int_equal(f->b.extra_acked[1], 60);
 	}
 	epoch(f, 30);
-	update(f);
+	update_in_new_round(f);
 	assert_int_equal(f->b.extra_acked_win_rtts, 0);
 	assert_int_equal(f->b.extra_acked_win_idx, 1);
 	assert_int_equal(f->b.extra_acked[0], 50);
@@ -192,7 +199,7 @@ TEST(slots_rotate_every_5_rounds)
 
 	f->b.extra_acked_win_rtts = 4;
 	epoch(f, 20);
-	update(f);
+	update_in_new_round(f);
 	assert_int_equal(f->b.extra_acked_win_idx, 0);
 	assert_int_equal(f->b.extra_acked[0], 20);
 	assert_int_equal(f->b.extra_acked[1], 30);
@@ -205,10 +212,10 @@ TEST(a_slot_is_empty_when_its_turn_comes)
 	f->b.extra_acked[0] = 50;
 	f->b.extra_acked[1] = 60;
 	f->b.extra_acked_win_rtts = 4;
-	bbr_rotate_extra_acked(&f->b, &f->sk);
+	bbr_rotate_extra_acked(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.extra_acked[1], 0);
 	f->b.extra_acked_win_rtts = 4;
-	bbr_rotate_extra_acked(&f->b, &f->sk);
+	bbr_rotate_extra_acked(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.extra_acked[0], 0);
 }
 
@@ -218,7 +225,7 @@ TEST(slots_rotate_at_the_start_of_a_round_only)
 
 	f->b.extra_acked_win_rtts = 4;
 	epoch(f, 30);
-	update(f);
+	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.extra_acked_win_rtts, 4);
 	assert_int_equal(f->b.extra_acked_win_idx, 0);
 }
@@ -228,11 +235,10 @@ TEST(extra_acked_win_is_the_life_of_a_slot)
 	FIXTURE;
 
 	f->p.extra_acked_win[0] = 10;
-	f->b.round_start = 1;
 	f->b.extra_acked_win_rtts = 8;
-	update(f);
+	update_in_new_round(f);
 	assert_int_equal(f->b.extra_acked_win_idx, 0);
-	update(f);
+	update_in_new_round(f);
 	assert_int_equal(f->b.extra_acked_win_idx, 1);
 }
 
@@ -242,9 +248,8 @@ TEST(the_age_of_a_slot_saturates)
 	FIXTURE;
 
 	f->p.extra_acked_win[0] = 31;
-	f->b.round_start = 1;
 	f->b.extra_acked_win_rtts = 31;
-	update(f);
+	update_in_new_round(f);
 	assert_int_equal(f->b.extra_acked_win_rtts, 0);
 	assert_int_equal(f->b.extra_acked_win_idx, 1);
 }
@@ -253,11 +258,11 @@ static void assert_ignored(struct fixture *f)
 {
 	struct bbr before;
 
-	f->b.round_start = 1;
 	f->b.extra_acked_win_rtts = 4;
 	epoch(f, 30);
 	before = f->b;
 	update(f);
+	bbr_rotate_extra_acked(&f->b, &f->sk, &f->rs);
 	assert_memory_equal(&f->b, &before, sizeof(before));
 }
 

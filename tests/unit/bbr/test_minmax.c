@@ -202,6 +202,30 @@ static void time_wraps_around(void **state)
 	assert_filter(&m, 0xffffffff, 40, 2, 30, 6, 1);
 }
 
+/* All states of three rising times in a window, all ages: a lower sample leaves a settled filter alone, and only that. */
+TEST(a_settled_filter_does_not_change)
+{
+	u32 count = 0;
+
+	(void)state;
+
+	for (u32 win = 2; win <= 12; win++)
+		for (u32 t = 0; t < 2 * win + 3; t++)
+			for (u32 t1 = 0; t1 <= t; t1++)
+				for (u32 t2 = t1; t2 <= t; t2++) {
+					struct minmax m = { { { ~0u - 3, 30 },
+							      { ~0u - 3 + t1, 20 },
+							      { ~0u - 3 + t2, 10 } } };
+					struct minmax was = m;
+					bool settled = minmax_is_settled(&m, win, ~0u - 3 + t);
+
+					minmax_running_max(&m, win, ~0u - 3 + t, 9);
+					assert_int_equal(settled, !memcmp(&m, &was, sizeof(m)));
+					count += settled;
+				}
+	assert_true(count > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +247,7 @@ int main(void)
 		cmocka_unit_test(time_wraps_around),
 		cmocka_unit_test(an_old_second_is_renewed_with_the_third),
 		cmocka_unit_test(a_quarter_and_a_half_are_of_the_window),
+		cmocka_unit_test(a_settled_filter_does_not_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

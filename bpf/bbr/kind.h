@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What kind of ACK is it? Most steps of BBR are about what hardly ever happens: losses, pauses, a policer,
+ * PROBE_RTT. What can be said of an ACK before its first step is said here, once, and bbr_main() is compiled for it
+ * (bbr.h has the kinds and their names). A step may leave out only what would change nothing for any such ACK; then
+ * whatever it is compiled for, the result is the same, bit for bit.
+ */
+#ifndef BBR_KIND_H
+#define BBR_KIND_H
+
+#include "model.h"
+#include "probe_rtt.h"
+
+/* So many of struct bbr's flags as one word: they are compared at once. */
+#define BBR_FLAGS(...) (((struct bbr){ __VA_ARGS__ }).flags)
+
+#define BBR_CALM_FLAGS .idle_restart = 1, .has_seen_rtt = 1, .watched = 1
+#define BBR_LOSS_FLAGS \
+	.prev_ca_state = 7, .packet_conservation = 1, .lt_is_sampling = 1, .lt_use_bw = 1
+#define BBR_CYCLE_FLAGS .mode = 7, .full_bw_reached = 1
+
+/* Did packets arrive, is the sample valid, and does PROBE_RTT not begin? */
+static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock *sk,
+				      const struct bbr_rs *rs)
+{
+	return rs->acked_sacked && bbr_is_valid_sample(rs) && !bbr_is_min_rtt_expired(b, sk);
+}
+
+/* In PROBE_BW, whose ACKs find the pipe full? */
+static inline bool bbr_is_cycling(const struct bbr *b)
+{
+	return (b->flags & BBR_FLAGS(BBR_CYCLE_FLAGS)) ==
+	       BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1);
+}
+
+/* 0: nothing is known, as of any that a monitor has left a mark on (the shell is to clear it). */
+static inline u8 bbr_kind(const struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	const u32 calm = BBR_FLAGS(BBR_CALM_FLAGS), loss = BBR_FLAGS(BBR_LOSS_FLAGS),
+		  cycle = BBR_FLAGS(BBR_CYCLE_FLAGS);
+
+	if (!bbr_is_sample_calm(b, sk, rs))
+		return 0;
+	if (IN(sk, ca_state) == TCP_CA_Open && !rs->losses) {
+		if ((b->flags & (calm | loss | cycle)) ==
+		    BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1))
+			return BBR_ORDINARY;
+		if ((b->flags & (calm | loss)) == BBR_FLAGS(.has_seen_rtt = 1) &&
+		    b->mode != BBR_PROBE_RTT)
+			return BBR_CALM | BBR_LOSSLESS;
+	}
+	if ((b->flags & calm) == BBR_FLAGS(.has_seen_rtt = 1) && b->mode != BBR_PROBE_RTT)
+		return BBR_CALM;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The kinds of ACKs: which is which, and that what a kind leaves out would have changed nothing. */
+#include "fixture.h"
+
+/* An ACK like most. */
+static void make_ordinary(struct fixture *f)
+{
+	f->b.mode = BBR_PROBE_BW;
+	f->b.full_bw_reached = 1;
+	f->b.has_seen_rtt = 1;
+	f->b.cycle_idx = BBR_PHASE_CRUISE;
+	f->b.pacing_gain = BBR_UNIT;
+	f->b.cwnd_gain = 2 * BBR_UNIT;
+}
+
+static void assert_kind(const struct fixture *f, u8 kind)
+{
+	assert_int_equal(bbr_kind(&f->b, &f->sk, &f->rs), kind);
+}
+
+/* By its kind it is what it is as any. */
+static void assert_same(const struct fixture *f)
+{
+	struct fixture of_kind = *f, of_any = *f;
+
+	bbr_main_of_kind(&of_kind.b, &of_kind.sk, &of_kind.rs, bbr_kind(&f->b, &f->sk, &f->rs));
+	bbr_main(&of_any.b, &of_any.sk, &of_any.rs);
+	of_kind.sk.kind = 0;
+	assert_memory_equal(&of_kind, &of_any, sizeof(of_any));
+}
+
+TEST(most_acks_are_ordinary)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	assert_kind(f, BBR_ORDINARY);
+	assert_same(f);
+	f->rs.prior_delivered = f->b.next_round_delivered; /* a round starts */
+	f->rs.rtt_us = MIN_RTT - 1; /* a lower RTT */
+	f->rs.is_app_limited = true;
+	assert_kind(f, BBR_ORDINARY);
+	assert_same(f);
+}
+
+/* Of an ordinary ACK with one thing changed. */
+#define CHANGED(change, kind)            \
+	do {                             \
+		struct fixture was = *f; \
+		change;                  \
+		assert_kind(f, kind);    \
+		assert_same(f);          \
+		*f = was;                \
+	} while (0)
+
+TEST(startup_and_drain_are_lossless)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	CHANGED(f->b.mode = BBR_STARTUP, BBR_CALM | BBR_LOSSLESS);
+	CHANGED(f->b.mode = BBR_DRAIN, BBR_CALM | BBR_LOSSLESS);
+	CHANGED(f->b.full_bw_reached = 0, BBR_CALM | BBR_LOSSLESS);
+}
+
+TEST(losses_now_and_lately)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	CHANGED(f->rs.losses = 1, BBR_CALM);
+	CHANGED(f->sk.ca_state = TCP_CA_Disorder, BBR_CALM);
+	CHANGED(f->sk.ca_state = TCP_CA_Recovery, BBR_CALM);
+	CHANGED(f->b.prev_ca_state = TCP_CA_Disorder, BBR_CALM);
+	CHANGED(f->b.prev_ca_state = TCP_CA_Loss, BBR_CALM);
+	CHANGED(f->b.packet_conservation = 1, BBR_CALM);
+	CHANGED(f->b.lt_is_sampling = 1, BBR_CALM);
+	CHANGED((f->b.lt_use_bw = 1, f->b.lt_bw = BW / 2), BBR_CALM);
+}
+
+TEST(what_is_not_calm)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	CHANGED(f->b.mode = BBR_PROBE_RTT, 0);
+	CHANGED(f->b.idle_restart = 1, 0);
+	CHANGED(f->b.has_seen_rtt = 0, 0);
+	CHANGED(f->b.watched = 1, 0);
+	CHANGED(f->rs.acked_sacked = 0, 0);
+	CHANGED(f->rs.delivered = -1, 0);
+	CHANGED(f->rs.interval_us = 0, 0);
+	CHANGED(f->sk.now_ms = f->b.min_rtt_stamp + 10001, 0);
+	CHANGED(f->sk.now_ms = f->b.min_rtt_stamp + 10000, BBR_ORDINARY);
+	CHANGED((f->rs.losses = 1, f->b.mode = BBR_PROBE_RTT), 0);
+	CHANGED((f->rs.losses = 1, f->b.idle_restart = 1), 0);
+	CHANGED((f->rs.losses = 1, f->b.watched = 1), 0);
+}
+
+TEST(what_is_common_is_done_the_rest_is_left)
+{
+	FIXTURE;
+	struct fixture was;
+
+	make_ordinary(f);
+	f->rs.losses = 1;
+	was = *f;
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_RARE);
+	assert_memory_equal(f, &was, sizeof(was));
+	f->b.watched = 1;
+	was = *f;
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_ANY);
+	assert_memory_equal(f, &was, sizeof(was));
+	make_ordinary(f);
+	f->b.watched = 0;
+	f->rs.losses = 0;
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
+	assert_int_equal(f->sk.kind, BBR_ORDINARY);
+	f->b.mode = BBR_STARTUP;
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
+	assert_int_equal(f->sk.kind, BBR_CALM | BBR_LOSSLESS);
+}
+
+TEST(an_ordinary_ack_ends_probing_at_the_target)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	f->b.cycle_idx = BBR_PHASE_PROBE;
+	f->b.pacing_gain = 320;
+	f->b.cycle_mstamp = NOW_US - MIN_RTT - 1;
+	assert_kind(f, BBR_ORDINARY);
+	assert_same(f); /* far from it */
+	f->rs.prior_in_flight = 200;
+	assert_same(f);
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
+	assert_int_equal(f->b.cycle_idx, BBR_PHASE_DRAIN);
+}
+
+TEST(losses_are_rare_in_probe_bw_and_elsewhere)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	f->rs.losses = 1;
+	bbr_main_if_rare(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->sk.kind, BBR_CALM | BBR_CYCLING);
+	f->b.full_bw_reached = 0;
+	bbr_main_if_rare(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->sk.kind, BBR_CALM);
+	f->b.full_bw_reached = 1;
+	f->b.mode = BBR_DRAIN;
+	bbr_main_if_rare(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->sk.kind, BBR_CALM);
+}
+
+/* floor(a / b) < v exactly if a < v * b: beside each quotient. */
+TEST(a_sample_is_below_as_its_rate_is)
+{
+	FIXTURE;
+	u32 v[] = { 0, 1, 2, 3, BW - 1, BW, BW + 1, 1u << 31, ~0u };
+	s64 intervals[] = { 1, 2, 3, 1000, 1279, 1280, ~0u, 1ll << 32, (1ll << 32) + 1 };
+
+	for (u32 i = 0; i < 9; i++) {
+		f->rs.interval_us = intervals[i];
+		for (u32 j = 0; j < 9; j++) {
+			u64 most = (u64)v[j] * (u32)intervals[i] >> BW_SCALE;
+
+			for (s64 d = (s64)most - 2; d <= (s64)most + 2; d++) {
+				if (d < 0 || d > 0x7fffffff)
+					continue;
+				f->rs.delivered = d;
+				if ((u32)intervals[i])
+					assert_int_equal(bbr_is_sample_below(&f->rs, v[j]),
+							 bbr_sample_bw(&f->rs) < v[j]);
+				else
+					assert_false(bbr_is_sample_below(&f->rs, v[j]));
+			}
+		}
+	}
+}
+
+/* The early answer is that of the rule. */
+TEST(inflight_is_compared_with_the_bdp_first)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	f->b.cycle_idx = BBR_PHASE_PROBE;
+	f->b.pacing_gain = 320;
+	for (u32 budget = 0; budget <= 3; budget++)
+		for (u32 extra = 0; extra <= 4; extra += 2)
+			for (u32 ahead_us = 0; ahead_us <= 2560; ahead_us += 1280)
+				for (u32 inflight = 100; inflight < 150; inflight++) {
+					f->p.tso_budget[0] = budget;
+					f->p.probe_bw_extra[0] = extra;
+					f->sk.tcp_wstamp_ns = (NOW_US + ahead_us) * 1000;
+					assert_int_equal(
+						bbr_is_inflight_at_least(&f->b, &f->sk, inflight,
+									 BW, 320),
+						bbr_packets_in_net_at_edt(&f->b, &f->sk,
+									  inflight) >=
+							bbr_inflight(&f->b, &f->sk, BW, 320));
+				}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(most_acks_are_ordinary),
+		T(startup_and_drain_are_lossless),
+		T(losses_now_and_lately),
+		T(what_is_not_calm),
+		T(what_is_common_is_done_the_rest_is_left),
+		T(an_ordinary_ack_ends_probing_at_the_target),
+		T(losses_are_rare_in_probe_bw_and_elsewhere),
+		T(a_sample_is_below_as_its_rate_is),
+		T(inflight_is_compared_with_the_bdp_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
