@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 ALGORITHM = REPO / "bpf" / "bbr"
-SHARED = [REPO / "bpf" / name for name in ("arithmetic.h", "clamp.h", "socket.h")]
+COMMON = REPO / "bpf" / "common"
+SHARED = [*(REPO / "bpf" / name for name in ("arithmetic.h", "clamp.h", "socket.h")), *COMMON.glob("*.h")]
 # Not what reads the kernel's own bbr, which is BPF only.
 HEADERS = sorted([*(path for path in ALGORITHM.glob("*.h") if not path.name.endswith(".bpf.h")), *SHARED])
 UNIT = sorted((REPO / "tests" / "unit" / "bbr").glob("test_*.c"))
@@ -30,7 +31,7 @@ NOT_MAINLINE = {
     ("aggregation.h", "!PARAM(sk, extra_acked_gain)"): ("true",),
     ("aggregation.h", "!gain"): ("true",),
     ("probe_rtt.h", "PARAM(sk, probe_rtt_duration)"): ("false",),
-    ("inflight.h", "SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1)"): ("false",),
+    ("window.h", "SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1)"): ("false",),
     ("algorithm.h", "b->mode"): ("true",),  # a mode that is none of the four
     # What mainline does not have, and what is asked only if that is on.
     ("algorithm.h", "OPTION(sk, start_cwnd)"): ("true",),

@@ -14,7 +14,7 @@ REPLAY = branches.Program("replay", [*(branches.REPO / "tests/oracle" / name for
 # What no recording came to: (file, code, outcome). docs/fidelity.md has the reasons.
 NOT_RECORDED = {
     ("aggregation.h", "!rs->acked_sacked", "true"),
-    ("aggregation.h", "b->ack_epoch_acked + rs->acked_sacked >= PARAM(sk, ack_epoch_max)", "true"),
+    ("extra_acked.h", "b->ack_epoch_acked + rs->acked_sacked >= PARAM(sk, ack_epoch_max)", "true"),
     ("policer.h", "t >= ~0u / USEC_PER_MSEC", "true"),
 }
 MINMAX = branches.Program("minmax", [branches.REPO / "tests" / "unit" / "bbr" / "test_minmax.c", "-lcmocka"], [])
