@@ -22,7 +22,8 @@ from mutants import HERE, REPO, MutantError
 
 SOURCES = ("bpf", "include")
 UNIT = sorted((REPO / "tests" / "unit" / "bbr").glob("test_*.c"))
-REPLAY = [HERE / name for name in ("replay.c", "mainline.c", "stream.c")]
+REPLAY = [HERE / name for name in ("replay.c", "replayer_bbr.c", "mainline.c", "stream.c", "bbr3/google.c", "bbr3/v3r.c")]
+REPLAY_LIBS = ["-lbpf", "-lz", "-lzstd", "-ljson-c"]
 RECORDINGS = HERE / "recordings"
 UNIT_LIMIT_S, REPLAY_LIMIT_S = 10, 300  # of CPU time, many times what they take
 TEXT = """# Mutants
@@ -113,7 +114,7 @@ def replay_program():
     recordings = sorted(RECORDINGS.glob("*"))
     if not recordings or not all(source.exists() for source in REPLAY):
         return None
-    return Program("replay", ["-O0", *REPLAY, "-lbpf", "-lz"], ["-m", "0", *recordings], 2, REPLAY_LIMIT_S)
+    return Program("replay", ["-O0", *REPLAY, *REPLAY_LIBS], ["-m", "0", *recordings], 2, REPLAY_LIMIT_S)
 
 
 class Result(NamedTuple):

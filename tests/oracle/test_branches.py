@@ -6,10 +6,10 @@ import sys
 import pytest
 
 import branches
+import mutate
 
 RECORDINGS = sorted((branches.REPO / "tests/oracle/recordings").glob("*.gz"))
-REPLAY = branches.Program("replay", [*(branches.REPO / "tests/oracle" / name for name in
-                                       ("replay.c", "mainline.c", "stream.c")), "-lbpf", "-lz"],
+REPLAY = branches.Program("replay", [*mutate.REPLAY, *mutate.REPLAY_LIBS],
                           ["-m", "0", *map(str, RECORDINGS)])
 # What no recording came to: (file, code, outcome). docs/fidelity.md has the reasons.
 NOT_RECORDED = {
