@@ -73,7 +73,7 @@ struct bbr_sock {
 	u32 cwnd;
 	u32 ssthresh;
 	u32 app_limited; /* delivered count up to which packets are app-limited; 0: not limited */
-	u32 acks_sent; /* by bbr_send_ack() */
+	u32 acks_sent, ece_acks_sent; /* by bbr_send_ack(); those that told of marks */
 	u8 ack_pending; /* icsk_ack.pending: ICSK_ACK_* */
 	bool demand_cwr; /* TCP_ECN_DEMAND_CWR: ACKs tell of marks */
 	bool ect_permanent; /* all packets may be marked, retransmissions included */
@@ -97,6 +97,7 @@ struct bbr_rs {
 static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
 {
 	sk->acks_sent++;
+	sk->ece_acks_sent += sk->demand_cwr;
 	if (rcv_nxt == sk->rcv_nxt)
 		sk->ack_pending = 0;
 }

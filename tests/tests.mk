@@ -8,6 +8,10 @@ $(BUILD)/unit/bbr/%: tests/unit/bbr/%.c
 	@mkdir -p $(@D)
 	$(CC) -Iinclude -Ibpf -Ibpf/bbr -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $(DEPS) $< -lcmocka -o $@
 
+$(BUILD)/unit/bbr3/%: tests/unit/bbr3/%.c
+	@mkdir -p $(@D)
+	$(CC) -Iinclude -Ibpf -Ibpf/bbr3 -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $(DEPS) $< -lcmocka -o $@
+
 # Of any file of the tools: they are linked with what they call of it.
 $(BUILD)/asan/lib.a: $(call sanitized,$(LIB))
 $(BUILD)/asan/loader.a: $(call sanitized,$(filter-out %/main.o,$(LOADER)))
