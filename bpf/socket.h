@@ -98,8 +98,7 @@ static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
 {
 	sk->acks_sent++;
 	sk->ece_acks_sent += sk->demand_cwr;
-	if (rcv_nxt == sk->rcv_nxt)
-		sk->ack_pending = 0;
+	sk->ack_pending *= rcv_nxt != sk->rcv_nxt;
 }
 
 #ifndef OPTION_OR

@@ -266,7 +266,7 @@ static inline void bbr_check_phase_done(struct bbr *b, struct bbr_sock *sk,
 	case BBR_UP:
 		bbr_check_up_done(b, sk, s, inflight);
 		break;
-	case BBR_DOWN:
+	default: /* BBR_DOWN */
 		if (bbr_check_time_to_probe(b, sk) || !bbr_is_time_to_cruise(b, sk, inflight))
 			break;
 		b->steps |= 1 << BBR_R_HEADROOM;

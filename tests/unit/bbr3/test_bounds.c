@@ -218,7 +218,8 @@ TEST(window_is_bound_by_the_phase)
 	assert_int_equal(bbr_bound_cwnd(&f->b, &f->sk, 300), 171);
 	for (int phase = BBR_UP; phase < BBR_PHASES; phase++) {
 		fixture_phase(f, phase);
-		assert_int_equal(bbr_bound_cwnd(&f->b, &f->sk, 300), phase == BBR_CRUISE ? 171 : 200);
+		assert_int_equal(bbr_bound_cwnd(&f->b, &f->sk, 300),
+				 phase == BBR_CRUISE ? 171 : 200);
 	}
 	f->b.mode = BBR_PROBE_RTT;
 	assert_int_equal(bbr_bound_cwnd(&f->b, &f->sk, 300), 171);

@@ -176,6 +176,7 @@ static void marked_startup(struct fixture *f)
 	fixture_ecn(f);
 	f->more.startup_ecn_rounds = 1;
 	f->more.alpha_last_delivered = 900;
+	f->more.alpha_last_delivered_ce = 0;
 	f->sk.delivered_ce = 50;
 }
 
