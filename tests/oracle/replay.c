@@ -217,24 +217,51 @@ static void replay_file(const char *path)
 	free(s.replays);
 }
 
-/* Callbacks of an algorithm by kind; if none was replayed, nothing. */
-static void print_kinds(unsigned int algorithm, const char *format, const char **separator,
-			const char *next)
+/* Callbacks of a kind, of all algorithms that call one so. */
+static __u64 callbacks_of(const char *kind)
 {
-	const struct replayer *of = replayers[algorithm];
 	__u64 sum = 0;
 
-	for (unsigned int i = 0; i < of->n_kinds; i++)
+	for (unsigned int a = 0; a < REPLAYERS; a++)
+		for (unsigned int i = 0; i < replayers[a]->n_kinds; i++)
+			if (!strcmp(replayers[a]->kinds[i], kind))
+				sum += total.callbacks[a][i];
+	return sum;
+}
+
+/* Is the kind of an algorithm that nothing was replayed of, or was it printed with one before? */
+static bool is_printed(unsigned int algorithm, const char *kind)
+{
+	__u64 sum = 0;
+
+	for (unsigned int i = 0; i < MAX_KINDS; i++)
 		sum += total.callbacks[algorithm][i];
-	for (unsigned int i = 0; i < of->n_kinds && sum; i++) {
-		printf(format, *separator, of->kinds[i], total.callbacks[algorithm][i]);
-		*separator = next;
+	for (unsigned int a = 0; a < algorithm && sum; a++)
+		for (unsigned int i = 0; i < replayers[a]->n_kinds; i++)
+			if (!strcmp(replayers[a]->kinds[i], kind) && total.callbacks[a][i])
+				sum = 0;
+	return !sum;
+}
+
+static void print_kinds(const char *format, const char *next)
+{
+	const char *separator = "";
+
+	for (unsigned int a = 0; a < REPLAYERS; a++) {
+		for (unsigned int i = 0; i < replayers[a]->n_kinds; i++) {
+			const char *kind = replayers[a]->kinds[i];
+
+			if (is_printed(a, kind))
+				continue;
+			printf(format, separator, kind, callbacks_of(kind));
+			separator = next;
+		}
 	}
 }
 
 static void print_total(bool as_json)
 {
-	const char *format = as_json ? "%s\"%s\":%llu" : "%s%s %llu", *separator = "";
+	const char *format = as_json ? "%s\"%s\":%llu" : "%s%s %llu";
 	__u64 sum = 0;
 
 	for (unsigned int a = 0; a < REPLAYERS; a++)
@@ -243,8 +270,7 @@ static void print_total(bool as_json)
 	printf(as_json ? "{\"callbacks\":%llu,\"different\":%llu,\"ticked\":%llu,\"kinds\":{" :
 			 "%llu callbacks, %llu different, %llu with a tick within (",
 	       sum, total.different, total.ticked);
-	for (unsigned int a = 0; a < REPLAYERS; a++)
-		print_kinds(a, format, &separator, as_json ? "," : ", ");
+	print_kinds(format, as_json ? "," : ", ");
 	printf(as_json ? "}}\n" : ")\n");
 }
 

@@ -64,7 +64,7 @@ static struct json_object *member(const struct v3r *r, struct json_object *of, c
 {
 	struct json_object *found;
 
-	if (!json_object_object_get_ex(of, name, &found))
+	if (!json_object_object_get_ex(of, name, &found) || !found)
 		fail(r, "has a bad header");
 	return found;
 }
