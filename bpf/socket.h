@@ -65,7 +65,6 @@ struct bbr_sock {
 	u32 max_tcp_header; /* MAX_TCP_HEADER: bytes that the stack keeps for headers */
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
 	bool is_cwnd_limited; /* is the window what keeps the stack from sending more? */
-	bool tlp_app_limited; /* was the application limited when it sent what a tail loss probe repeats? */
 	bool uses_ecn; /* was ECN negotiated, and do marks here mean that a short queue stands? */
 
 	/* Inputs that the algorithm may change: its outputs. */

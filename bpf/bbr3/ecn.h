@@ -92,7 +92,7 @@ static inline u32 bbr_cut_by_ecn(const struct bbr_more *more, const struct bbr_s
 {
 	u32 cut = more->ecn_alpha * PARAM(sk, ecn_factor) >> BBR_SCALE;
 
-	return (u64)inflight * (BBR_UNIT - cut) >> BBR_SCALE;
+	return inflight * (BBR_UNIT - cut) >> BBR_SCALE; /* of 24 bits */
 }
 
 /* Are more packets of a sample marked than a path that is merely full would mark? */

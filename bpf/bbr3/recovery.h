@@ -54,14 +54,14 @@ static inline void bbr_lose(struct bbr *b, struct bbr_sock *sk, const struct bbr
 
 /*
  * A tail loss probe has repaired a loss: the last packet of a flight, that nobody marked. Of its flight it is known how
- * much was delivered, and one was lost.
+ * much was delivered, and one was lost; and whether the application had more to send.
  */
-static inline void bbr_lose_tail(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_lose_tail(struct bbr *b, struct bbr_sock *sk, bool is_app_limited)
 {
 	struct bbr_flight flight = {
 		.tx_in_flight = b->inflight_latest + 1,
 		.lost = 1,
-		.is_app_limited = IN(sk, tlp_app_limited),
+		.is_app_limited = is_app_limited,
 	};
 
 	if (!PARAM(sk, tail_loss))

@@ -174,7 +174,6 @@ static void load_sock(const struct record *rec, u32 clock, struct bbr_sock *sk)
 		.max_tcp_header = MAX_TCP_HEADER,
 		.min_tso_segs = rec->min_tso_segs,
 		.is_cwnd_limited = rec->is_cwnd_limited,
-		.tlp_app_limited = rec->tlp_orig_data_app_limited,
 		.uses_ecn = rec->ecn_flags & ECN_OK && rec->ecn_flags & ECN_LOW,
 		.pacing_rate = rec->sk_pacing_rate,
 		.cwnd = rec->snd_cwnd,
@@ -236,6 +235,8 @@ static void load(void *recording, const void *callback, bool after, void *replay
 		.is_ece = rec->rs_is_ece,
 		.acks_tlp = rec->rs_is_acking_tlp_retrans_seq,
 	};
+	if (rec->kind == KIND_EVENT)
+		r->ack.flight.is_app_limited = rec->tlp_orig_data_app_limited;
 	r->packets = rec->skb_gso_segs;
 	r->returned = 0;
 	r->kind = rec->kind;

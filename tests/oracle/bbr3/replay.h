@@ -16,7 +16,8 @@ struct replay {
 	struct bbr_more more; /* its second part */
 	struct bbr_sock sk; /* inputs, and outputs before and after */
 	struct bbr_rs rs;
-	struct bbr_ack ack; /* of a lost packet: its flight */
+	struct bbr_ack
+		ack; /* of a lost packet, or one that a tail loss probe repeated: its flight */
 	u32 packets; /* that the lost packet stood for */
 	u32 returned;
 	u8 kind; /* enum kind */
@@ -34,7 +35,7 @@ static inline void replay_event(struct replay *r, struct bbr_sock *sk)
 		bbr_receive_ce(sk, r->arg == EVENT_ECN_IS_CE);
 		break;
 	case EVENT_TLP_RECOVERY:
-		bbr_lose_tail(&r->b, sk);
+		bbr_lose_tail(&r->b, sk, r->ack.flight.is_app_limited);
 		break;
 	}
 }

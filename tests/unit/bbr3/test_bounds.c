@@ -158,6 +158,18 @@ TEST(signals_have_their_effect_once_a_loss_round)
 	assert_false(f->more.ecn_in_round);
 }
 
+/* What the ACK shows of bandwidth is what its loss cuts. */
+TEST(maximum_is_known_before_it_is_cut)
+{
+	FIXTURE;
+
+	f->rs.losses = 1;
+	f->b.loss_round_start = 1;
+	f->s.bw = 2 * BW;
+	bbr_update_congestion_signals(&f->b, &f->sk, &f->s);
+	assert_int_equal(f->b.bw_lo, 2 * BW * 180 / 256);
+}
+
 TEST(signals_need_a_sample)
 {
 	FIXTURE;
@@ -190,6 +202,9 @@ TEST(two_percent_may_be_lost)
 	assert_false(bbr_is_loss_too_high(&f->sk, &f->ack.flight));
 	f->ack.flight.lost = 2;
 	f->ack.flight.tx_in_flight = 0;
+	assert_false(bbr_is_loss_too_high(&f->sk, &f->ack.flight));
+	f->ack.flight.tx_in_flight = 0x40000000; /* 5 / 256 of it: 0x1400000 */
+	f->ack.flight.lost = 0x500000;
 	assert_false(bbr_is_loss_too_high(&f->sk, &f->ack.flight));
 	f->ack.flight.tx_in_flight = 50;
 	f->ack.flight.lost = 0;
@@ -266,6 +281,7 @@ int main(void)
 		T(marks_and_losses_do_not_add_up),
 		T(lower_bounds_are_forgotten),
 		T(signals_have_their_effect_once_a_loss_round),
+		T(maximum_is_known_before_it_is_cut),
 		T(signals_need_a_sample),
 		T(two_percent_may_be_lost),
 		T(headroom_is_15_percent),

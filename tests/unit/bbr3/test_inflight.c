@@ -9,6 +9,7 @@ TEST(bdp_is_bw_times_min_rtt_times_gain_rounded_up)
 	assert_int_equal(bbr_bdp(&f->b, BW, 256), 100);
 	assert_int_equal(bbr_bdp(&f->b, BW + 1, 256), 101);
 	assert_int_equal(bbr_bdp(&f->b, BW, 512), 200);
+	assert_int_equal(bbr_bdp(&f->b, 1u << 30, 256), 819200); /* 64 packets in a us */
 }
 
 TEST(bdp_without_rtt_is_the_initial_window)
@@ -83,6 +84,8 @@ TEST(mark_of_app_limited_is_kept_in_20_bits)
 	bbr_set_app_limited_until(&f->b, 1100);
 	assert_int_equal(bbr_app_limited_until(&f->b), 1100);
 	f->b.next_round_delivered = 0x12345678;
+	f->b.app_limited_mark = 0;
+	assert_int_equal(bbr_app_limited_until(&f->b), 0);
 	bbr_set_app_limited_until(&f->b, 0x12345678 + 0x7ffff);
 	assert_int_equal(bbr_app_limited_until(&f->b), 0x12345678 + 0x7ffff);
 	bbr_set_app_limited_until(&f->b, 0x12345678 - 0x80000);

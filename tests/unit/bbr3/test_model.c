@@ -62,6 +62,7 @@ TEST(sample_needs_time_and_data)
 	f->rs.interval_us = 0;
 	assert_int_equal(bbr_sample_bw(&f->rs), 0);
 	f->rs.interval_us = -1;
+	f->rs.delivered = 1000;
 	assert_int_equal(bbr_sample_bw(&f->rs), 0);
 	f->rs.interval_us = 1;
 	f->rs.delivered = -1;

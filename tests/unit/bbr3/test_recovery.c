@@ -109,11 +109,11 @@ TEST(tail_loss_is_one_of_its_flight)
 
 	fixture_phase(f, BBR_UP);
 	f->b.inflight_latest = 20;
-	bbr_lose_tail(&f->b, &f->sk);
+	bbr_lose_tail(&f->b, &f->sk, false);
 	assert_true(f->b.loss_in_round);
 	assert_int_equal(f->b.cycle_idx, BBR_UP);
 	f->b.probe_samples = 1;
-	bbr_lose_tail(&f->b, &f->sk);
+	bbr_lose_tail(&f->b, &f->sk, false);
 	assert_int_equal(f->b.cycle_idx, BBR_DOWN);
 	assert_int_equal(f->b.inflight_hi, 70); /* of the target */
 	assert_int_equal(f->b.steps, STEP(PROBE_LOSS));
@@ -125,13 +125,13 @@ TEST(tail_loss_of_a_large_flight_is_chance)
 
 	f->b.probe_samples = 1;
 	f->b.inflight_latest = 102; /* 5 / 256 of 103: 2 */
-	bbr_lose_tail(&f->b, &f->sk);
+	bbr_lose_tail(&f->b, &f->sk, false);
 	assert_int_equal(f->b.inflight_hi, 200);
 	f->b.inflight_latest = 101; /* of 102: 1, which is not less */
-	bbr_lose_tail(&f->b, &f->sk);
+	bbr_lose_tail(&f->b, &f->sk, false);
 	assert_int_equal(f->b.inflight_hi, 200);
 	f->b.inflight_latest = 50; /* of 51: 0 */
-	bbr_lose_tail(&f->b, &f->sk);
+	bbr_lose_tail(&f->b, &f->sk, false);
 	assert_int_equal(f->b.inflight_hi, 70);
 }
 
@@ -142,12 +142,11 @@ TEST(tail_loss_has_the_flight_that_was_delivered)
 	f->b.probe_samples = 1;
 	f->b.inflight_latest = 50;
 	f->b.bw_hi[0] = f->b.bw_hi[1] = 1;
-	bbr_lose_tail(&f->b, &f->sk);
+	bbr_lose_tail(&f->b, &f->sk, false);
 	assert_int_equal(f->b.inflight_hi, 51);
 	f->b.probe_samples = 1;
 	f->b.inflight_latest = 40;
-	f->sk.tlp_app_limited = true;
-	bbr_lose_tail(&f->b, &f->sk);
+	bbr_lose_tail(&f->b, &f->sk, true);
 	assert_int_equal(f->b.inflight_hi, 51);
 }
 
@@ -156,7 +155,7 @@ TEST(tail_loss_can_be_ignored)
 	FIXTURE;
 
 	f->p.tail_loss[0] = 0;
-	bbr_lose_tail(&f->b, &f->sk);
+	bbr_lose_tail(&f->b, &f->sk, false);
 	assert_false(f->b.loss_in_round);
 }
 

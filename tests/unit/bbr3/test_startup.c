@@ -9,6 +9,13 @@ TEST(growth_by_a_quarter_goes_on)
 	fixture_startup(f);
 	f->b.round_start = 1;
 	f->b.full_bw_cnt = 2;
+	f->b.round_start = 0;
+	f->b.full_bw = 1u << 28; /* times 320 */
+	f->s.bw = BW;
+	bbr_check_full_bw(&f->b, &f->sk, &f->s);
+	assert_int_equal(f->b.full_bw, 1u << 28);
+	f->b.round_start = 1;
+	f->b.full_bw = BW;
 	f->s.bw = BW * 5 / 4;
 	bbr_check_full_bw(&f->b, &f->sk, &f->s);
 	assert_int_equal(f->b.full_bw, BW * 5 / 4);
