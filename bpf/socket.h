@@ -61,6 +61,10 @@ struct bbr_sock {
 	u32 delivered_ce; /* of those delivered, packets that were marked (ECN) */
 	u32 stack_prior_cwnd; /* prior_cwnd of the stack: cwnd before its last recovery */
 	u32 rcv_nxt; /* of what is received, the end that is contiguous */
+	u32 snd_una, snd_nxt; /* of what was sent: the oldest not ACKed, the end */
+	u32 sacked_out; /* packets SACKed and not ACKed */
+	u32 tlp_high_seq; /* snd_nxt when a tail loss probe was sent; 0: none is out */
+	bool tlp_retrans; /* was it a retransmission? */
 	u32 gso_max_size; /* sk_gso_max_size: bytes that the device takes at once */
 	u32 max_tcp_header; /* MAX_TCP_HEADER: bytes that the stack keeps for headers */
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
@@ -88,6 +92,9 @@ struct bbr_rs {
 	u32 prior_delivered; /* `delivered` when the packet that is ACKed now was sent */
 	u32 prior_in_flight;
 	u32 acked_sacked; /* packets newly ACKed or SACKed */
+	u32 last_end_seq; /* end of the newest packet that is ACKed now */
+	s32 delivered_ce; /* of those delivered, packets that were marked (ECN) */
+	bool is_retrans; /* was that packet a retransmission? */
 	bool is_app_limited;
 	bool is_ack_delayed;
 };

@@ -130,8 +130,6 @@ static inline void bbr_handle_too_high(struct bbr *b, struct bbr_sock *sk,
 static inline void bbr_note_safe_inflight(struct bbr *b, const struct bbr_sock *sk,
 					  const struct bbr_sample *s)
 {
-	if (b->inflight_hi == BBR_COUNT_NONE)
-		return;
 	if (s->ack->flight.tx_in_flight > b->inflight_hi)
 		b->inflight_hi = bbr_count(s->ack->flight.tx_in_flight);
 	if (bbr_is_phase(b, BBR_UP))

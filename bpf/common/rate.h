@@ -7,14 +7,6 @@
 #define COMMON_RATE_H
 
 /*
- * MAX_TCP_HEADER of distribution kernels (with wireless or Hyper-V, and tunnels). It depends on the
- * kernel's configuration, which is not to be seen from here. It only matters where a burst of 64 KB is
- * divided into segments, and there less than one full-sized segment.
- */
-#define BBR_MAX_TCP_HEADER 320
-#define BBR_GSO_MAX_SIZE 65536 /* GSO_LEGACY_MAX_SIZE */
-
-/*
  * Bytes per second of bandwidth bw at a gain, less the pacing margin. The order of the steps keeps
  * 64 bits from overflowing up to 2.9 Tbit/s at gains of STARTUP, and decides on the rounding.
  */

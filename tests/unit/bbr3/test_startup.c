@@ -281,8 +281,12 @@ TEST(drain_may_end_after_rounds)
 {
 	FIXTURE;
 
-	f->b.mode = BBR_DRAIN;
 	f->b.round_start = 1;
+	f->p.drain_max_rounds[0] = 3;
+	bbr_check_drain(&f->b, &f->sk);
+	assert_int_equal(f->b.drain_rounds, 0);
+	f->p.drain_max_rounds[0] = 0;
+	f->b.mode = BBR_DRAIN;
 	f->sk.inflight = 101;
 	for (int i = 0; i < 5; i++)
 		bbr_check_drain(&f->b, &f->sk);
