@@ -61,26 +61,68 @@ static inline void bbr_note_losses(struct bbr_more *more, const struct bbr_sock 
 	*loss = (struct bbr_loss){ delivered, IN(sk, snd_nxt), lost };
 }
 
-/* Was the packet that is ACKed sent after this? */
-static inline bool bbr_is_sent_after(const struct bbr_rs *rs, u32 delivered, u32 snd_nxt)
+/* Was the packet that is ACKed sent before this entry? What is sent anew comes after what was sent for the first time. */
+static inline bool bbr_is_later(const struct bbr_loss *loss, u32 prior_delivered, u32 end_seq,
+				bool is_retrans)
 {
-	if (rs->prior_delivered != delivered)
-		return before(delivered, rs->prior_delivered);
-	return rs->is_retrans || after(rs->last_end_seq, snd_nxt);
+	if (loss->delivered != prior_delivered)
+		return after(loss->delivered, prior_delivered);
+	return !is_retrans && !after(end_seq, loss->snd_nxt);
+}
+
+/* The number of entries after the packet that is ACKed: a binary search. */
+static inline u32 bbr_search_losses(const struct bbr_more *more, u32 prior_delivered, u32 end_seq,
+				    bool is_retrans)
+{
+	u32 n = min_u32(more->n_losses, BBR_LOSSES), later = 0;
+
+	for (u32 step = BBR_LOSSES; step; step /= 2)
+		if (later + step <= n && bbr_is_later(bbr_loss_at(more, later + step - 1),
+						      prior_delivered, end_seq, is_retrans))
+			later += step;
+	return later;
+}
+
+static inline u32 bbr_search_sends(const struct bbr_more *more, u32 prior_delivered)
+{
+	u32 n = min_u32(more->n_sends, BBR_SENDS), later = 0;
+
+	for (u32 step = BBR_SENDS; step; step /= 2)
+		if (later + step <= n &&
+		    after(bbr_send_at(more, later + step - 1)->delivered, prior_delivered))
+			later += step;
+	return later;
+}
+
+/*
+ * In BPF both are functions that the verifier goes through apart, once: or it would go through all that follows for each
+ * way through them. It thinks that more may be NULL.
+ */
+#ifdef __bpf__
+#define BBR_APART __attribute__((noinline))
+#else
+#define BBR_APART static inline
+#endif
+
+BBR_APART u32 bbr_losses_after(const struct bbr_more *more, u32 prior_delivered, u32 end_seq,
+			       bool is_retrans)
+{
+	return more ? bbr_search_losses(more, prior_delivered, end_seq, is_retrans) : 0;
+}
+
+BBR_APART u32 bbr_sends_after(const struct bbr_more *more, u32 prior_delivered)
+{
+	return more ? bbr_search_sends(more, prior_delivered) : 0;
 }
 
 /* `lost` when the packet that is ACKed was sent: that of the newest entry before it. */
 static inline u32 bbr_prior_lost(const struct bbr_more *more, const struct bbr_rs *rs)
 {
-	u32 n = min_u32(more->n_losses, BBR_LOSSES), after = 0; /* entries after the packet */
+	u32 later = bbr_losses_after(more, rs->prior_delivered, rs->last_end_seq, rs->is_retrans);
 
-	for (u32 step = BBR_LOSSES; step; step /= 2) {
-		const struct bbr_loss *loss = bbr_loss_at(more, after + step - 1);
-
-		if (after + step <= n && !bbr_is_sent_after(rs, loss->delivered, loss->snd_nxt))
-			after += step;
-	}
-	return after < n ? bbr_loss_at(more, after)->lost : more->lost_before;
+	if (later < min_u32(more->n_losses, BBR_LOSSES))
+		return bbr_loss_at(more, later)->lost;
+	return more->lost_before;
 }
 
 /* Notes what was in flight after an ACK, 32 times a round. */
@@ -127,13 +169,9 @@ static inline u32 bbr_inflight_by_send(const struct bbr_sock *sk, const struct b
 static inline u32 bbr_tx_in_flight(const struct bbr_more *more, const struct bbr_sock *sk,
 				   const struct bbr_rs *rs, u32 lost)
 {
-	u32 n = min_u32(more->n_sends, BBR_SENDS), later = 0; /* notes after the packet */
+	u32 later = bbr_sends_after(more, rs->prior_delivered);
 
-	for (u32 step = BBR_SENDS; step; step /= 2)
-		if (later + step <= n &&
-		    after(bbr_send_at(more, later + step - 1)->delivered, rs->prior_delivered))
-			later += step;
-	if (rs->is_retrans || later >= n)
+	if (rs->is_retrans || later >= min_u32(more->n_sends, BBR_SENDS))
 		return bbr_inflight_by_delivery(sk, rs, lost);
 	return bbr_inflight_by_send(sk, rs, bbr_send_at(more, later));
 }
