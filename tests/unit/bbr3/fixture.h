@@ -15,9 +15,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "callbacks.h"
+#include "algorithm.h"
 #include "clamp.h"
-#include "report.h"
 
 #define BW 131072u /* 2^24 / 128 */
 #define MIN_RTT 12800u
@@ -54,6 +53,9 @@ static inline int fixture_setup(void **state)
 		.now_ms = NOW_MS,
 		.delivered = 1000,
 		.inflight = 50,
+		.lost = 40,
+		.snd_una = 100000,
+		.snd_nxt = 150000,
 		.mss = 1000,
 		.srtt_us = MIN_RTT << 3,
 		.min_rtt_us = MIN_RTT,
@@ -74,6 +76,7 @@ static inline int fixture_setup(void **state)
 		.prior_delivered = 900,
 		.prior_in_flight = 150,
 		.acked_sacked = 10,
+		.last_end_seq = 100000,
 	};
 	f.ack.flight.tx_in_flight = 100;
 	f.s = (struct bbr_sample){ .rs = &f.rs, .ack = &f.ack, .bw = BW };
@@ -100,7 +103,9 @@ static inline int fixture_setup(void **state)
 		.full_bw_reached = 1,
 		.has_seen_rtt = 1,
 		.ack_epoch_mstamp = NOW_US,
+		.last_lost = 40,
 	};
+	f.more.lost_before = f.more.prior_lost = 40;
 	*state = &f;
 	return 0;
 }
