@@ -11,6 +11,14 @@ static void lose(struct fixture *f, u32 delivered, u32 snd_nxt, u32 lost)
 	bbr_note_losses(&f->more, &f->sk);
 }
 
+static void send(struct fixture *f, u32 delivered, u32 snd_nxt, u32 inflight)
+{
+	f->sk.delivered = delivered;
+	f->sk.snd_nxt = snd_nxt;
+	f->sk.inflight = inflight;
+	bbr_note_send(&f->more, &f->sk);
+}
+
 static u32 prior_lost(struct fixture *f, u32 prior_delivered, u32 end_seq)
 {
 	f->rs.prior_delivered = prior_delivered;
@@ -58,7 +66,16 @@ TEST(packets_of_one_ack_are_told_by_their_sequence)
 
 TEST(without_history_there_are_no_entries)
 {
-	(void)state;
+	FIXTURE;
+
+	/* What the memory had before, of another connection, does not count. */
+	memset(f->more.losses, 0x7f, sizeof(f->more.losses));
+	memset(f->more.sends, 0x7f, sizeof(f->more.sends));
+	lose(f, 1000, 0, 41);
+	send(f, 1000, 0, 7);
+	assert_int_equal(prior_lost(f, 1001, 0), 41);
+	assert_int_equal(bbr_losses_after(&f->more, 900, 0, false), 1);
+	assert_int_equal(bbr_sends_after(&f->more, 900), 1);
 	assert_int_equal(bbr_losses_after(NULL, 1, 2, false), 0);
 	assert_int_equal(bbr_sends_after(NULL, 1), 0);
 }
@@ -87,14 +104,6 @@ TEST(entries_are_as_far_apart_as_a_round_needs)
 	assert_int_equal(prior_lost(f, 1001, 0), 42);
 	lose(f, 1010, 6000, 43);
 	assert_int_equal(f->more.n_losses, 2);
-}
-
-static void send(struct fixture *f, u32 delivered, u32 snd_nxt, u32 inflight)
-{
-	f->sk.delivered = delivered;
-	f->sk.snd_nxt = snd_nxt;
-	f->sk.inflight = inflight;
-	bbr_note_send(&f->more, &f->sk);
 }
 
 static u32 tx_in_flight(struct fixture *f, u32 prior_delivered, u32 end_seq)
