@@ -25,7 +25,8 @@ DEPS = -MMD -MP -MF $@.d
 
 # The algorithms, each a folder with all that is its own (bpf/shell.bpf.h says what). `make ALGORITHMS+=FOLDER` adds one
 # from elsewhere. build/bpf_NAME.bpf.o is made from FOLDER/NAME.bpf.c.
-override ALGORITHMS := bpf/bbr $(filter-out bpf/bbr,$(sort $(ALGORITHMS)))
+OURS := bpf/bbr bpf/bbr3
+override ALGORITHMS := $(OURS) $(filter-out $(OURS),$(sort $(ALGORITHMS)))
 OBJECTS := $(foreach name,$(notdir $(ALGORITHMS)),$(BUILD)/bpf_$(name).bpf.o)
 
 all: $(OBJECTS) $(BUILD)/bbrctl $(BUILD)/bbrmon ## build everything (the default)

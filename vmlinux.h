@@ -52,8 +52,13 @@ struct ns_common {
 	unsigned int inum;
 };
 
+struct netns_ipv4 {
+	u8 sysctl_tcp_min_tso_segs;
+};
+
 struct net {
 	struct ns_common ns;
+	struct netns_ipv4 ipv4;
 };
 
 typedef struct {
@@ -103,6 +108,7 @@ struct sock {
 	unsigned long sk_max_pacing_rate;
 	u32 sk_pacing_status;
 	u8 sk_pacing_shift;
+	unsigned int sk_gso_max_size;
 };
 
 struct inet_sock {
@@ -148,6 +154,13 @@ struct tcp_sock {
 	u32 delivered;
 	u32 lost;
 	u32 app_limited;
+	u32 delivered_ce;
+	u32 prior_cwnd;
+	u32 rcv_nxt;
+	u32 snd_una;
+	u32 snd_nxt;
+	u32 tlp_high_seq;
+	u8 tlp_retrans : 1, is_cwnd_limited : 1;
 };
 
 struct rate_sample {
@@ -160,6 +173,9 @@ struct rate_sample {
 	u32 prior_in_flight;
 	bool is_app_limited;
 	bool is_ack_delayed;
+	bool is_retrans;
+	u32 last_end_seq;
+	s32 delivered_ce;
 };
 
 struct seq_file {

@@ -22,6 +22,14 @@
 #define NSEC_PER_USEC 1000u
 #define BYTES_PER_KBIT 125ull
 
+/*
+ * MAX_TCP_HEADER of distribution kernels (with wireless or Hyper-V, and tunnels). It depends on the
+ * kernel's configuration, which is not to be seen from here. It only matters where a burst of 64 KB is
+ * divided into segments, and there less than one full-sized segment.
+ */
+#define BBR_MAX_TCP_HEADER 320
+#define BBR_GSO_MAX_SIZE 65536 /* GSO_LEGACY_MAX_SIZE */
+
 /* What most ACKs do not come to: the compiler keeps its registers for those that do not. */
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 

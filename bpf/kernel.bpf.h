@@ -164,6 +164,43 @@ INPUT(u32, cwnd, tcp_sk(s->sk)->snd_cwnd)
 INPUT(u32, ssthresh, tcp_sk(s->sk)->snd_ssthresh)
 INPUT(u32, app_limited, app_limited_of(tcp_sk(s->sk), bbr_of(s->sk)))
 
+/* Of these BBR version 1 reads and sets none. */
+INPUT(u32, delivered_ce, tcp_sk(s->sk)->delivered_ce)
+INPUT(u32, stack_prior_cwnd, tcp_sk(s->sk)->prior_cwnd)
+INPUT(u32, rcv_nxt, tcp_sk(s->sk)->rcv_nxt)
+INPUT(u32, snd_una, tcp_sk(s->sk)->snd_una)
+INPUT(u32, snd_nxt, tcp_sk(s->sk)->snd_nxt)
+INPUT(u32, sacked_out, tcp_sk(s->sk)->sacked_out)
+INPUT(u32, tlp_high_seq, tcp_sk(s->sk)->tlp_high_seq)
+INPUT(bool, tlp_retrans, BPF_CORE_READ_BITFIELD(tcp_sk(s->sk), tlp_retrans))
+INPUT(u32, gso_max_size, s->sk->sk_gso_max_size)
+INPUT(u32, max_tcp_header, BBR_MAX_TCP_HEADER)
+INPUT(u32, min_tso_segs, s->sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_min_tso_segs)
+INPUT(bool, is_cwnd_limited, BPF_CORE_READ_BITFIELD(tcp_sk(s->sk), is_cwnd_limited))
+INPUT(bool, uses_ecn, false) /* that takes an instance that negotiates it */
+INPUT(u8, ack_pending, 0)
+
+static inline void set_ack_pending(struct bbr_sock *s, u8 pending)
+{
+}
+
+static inline void set_demand_cwr(struct bbr_sock *s, bool demand)
+{
+}
+
+static inline void bbr_send_ack(struct bbr_sock *s, u32 rcv_nxt)
+{
+}
+
+/* What only Google's stack has. The first concerns the ACKs that this host sends. */
+static inline void set_fast_ack_mode(struct bbr_sock *s, bool fast)
+{
+}
+
+static inline void set_ect_permanent(struct bbr_sock *s, bool permanent)
+{
+}
+
 static inline void set_pacing_rate(struct bbr_sock *s, u64 rate)
 {
 	s->sk->sk_pacing_rate = rate;

@@ -59,12 +59,30 @@ struct bbr_sock {
 	u8 pacing_shift; /* sk_pacing_shift: a TSO burst lasts 2^-shift seconds */
 	u8 ca_state; /* enum tcp_ca_state */
 	u8 kind; /* no input: what the algorithm knows of this ACK; 0: nothing */
+	/* Of these BBR version 1 reads none. */
+	u32 delivered_ce; /* of those delivered, packets that were marked (ECN) */
+	u32 stack_prior_cwnd; /* prior_cwnd of the stack: cwnd before its last recovery */
+	u32 rcv_nxt; /* of what is received, the end that is contiguous */
+	u32 snd_una, snd_nxt; /* of what was sent: the oldest not ACKed, the end */
+	u32 sacked_out; /* packets SACKed and not ACKed */
+	u32 tlp_high_seq; /* snd_nxt when a tail loss probe was sent; 0: none is out */
+	bool tlp_retrans; /* was it a retransmission? */
+	u32 gso_max_size; /* sk_gso_max_size: bytes that the device takes at once */
+	u32 max_tcp_header; /* MAX_TCP_HEADER: bytes that the stack keeps for headers */
+	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
+	bool is_cwnd_limited; /* is the window what keeps the stack from sending more? */
+	bool uses_ecn; /* was ECN negotiated, and do marks here mean that a short queue stands? */
 
 	/* Inputs that the algorithm may change: its outputs. */
 	u64 pacing_rate; /* bytes/s */
 	u32 cwnd;
 	u32 ssthresh;
 	u32 app_limited; /* delivered count up to which packets are app-limited; 0: not limited */
+	u32 acks_sent, ece_acks_sent; /* by bbr_send_ack(); those that told of marks */
+	u8 ack_pending; /* icsk_ack.pending: ICSK_ACK_* */
+	bool demand_cwr; /* TCP_ECN_DEMAND_CWR: ACKs tell of marks */
+	bool ect_permanent; /* all packets may be marked, retransmissions included */
+	bool fast_ack_mode; /* ACK as soon as data came, even if nobody has read it yet */
 };
 
 /* The rate sample of an ACK, named as in struct rate_sample. */
@@ -76,9 +94,20 @@ struct bbr_rs {
 	u32 prior_delivered; /* `delivered` when the packet that is ACKed now was sent */
 	u32 prior_in_flight;
 	u32 acked_sacked; /* packets newly ACKed or SACKed */
+	u32 last_end_seq; /* end of the newest packet that is ACKed now */
+	s32 delivered_ce; /* of those delivered, packets that were marked (ECN) */
+	bool is_retrans; /* was that packet a retransmission? */
 	bool is_app_limited;
 	bool is_ack_delayed;
 };
+
+/* ACKs what was received up to rcv_nxt. Nothing is left to be ACKed if that is all. */
+static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
+{
+	sk->acks_sent++;
+	sk->ece_acks_sent += sk->demand_cwr;
+	sk->ack_pending *= rcv_nxt != sk->rcv_nxt;
+}
 
 #ifndef OPTION_OR
 #define OPTION_OR(s, key, off) PARAM(s, key)

@@ -20,6 +20,15 @@ typedef __u32 u32;
 typedef __u64 u64;
 typedef __s32 s32;
 typedef __s64 s64;
+
+enum tcp_ca_event { /* not of the kernel's user space headers, as those of vmlinux.h are */
+	CA_EVENT_TX_START,
+	CA_EVENT_CWND_RESTART,
+	CA_EVENT_COMPLETE_CWR,
+	CA_EVENT_LOSS,
+	CA_EVENT_ECN_NO_CE,
+	CA_EVENT_ECN_IS_CE,
+};
 #endif
 
 #endif

@@ -8,6 +8,10 @@ $(BUILD)/unit/bbr/%: tests/unit/bbr/%.c
 	@mkdir -p $(@D)
 	$(CC) -Iinclude -Ibpf -Ibpf/bbr -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $(DEPS) $< -lcmocka -o $@
 
+$(BUILD)/unit/bbr3/%: tests/unit/bbr3/%.c
+	@mkdir -p $(@D)
+	$(CC) -Iinclude -Ibpf -Ibpf/bbr3 -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $(DEPS) $< -lcmocka -o $@
+
 # Of any file of the tools: they are linked with what they call of it.
 $(BUILD)/asan/lib.a: $(call sanitized,$(LIB))
 $(BUILD)/asan/loader.a: $(call sanitized,$(filter-out %/main.o,$(LOADER)))
@@ -163,36 +167,56 @@ LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o re
 # ---- the oracle: the recorder of the kernel's own BBR, and what feeds its recordings to the algorithm
 
 ORACLE := $(BUILD)/oracle
-oracle_source = $(addprefix tests/oracle/,$1)
-ORACLE_CC = @mkdir -p $(@D); $(CC) -Iinclude -Ibpf $(CFLAGS) $(DEPS)
+ORACLE_CC = @mkdir -p $(@D); $(CC) -Iinclude -Ibpf $(CFLAGS)
+# Of sources of tests/oracle: objects, one for each so that each notes its headers; and those with the sanitizers.
+oracle_objects = $(patsubst %.c,$(ORACLE)/%.o,$1)
+oracle_sanitized = $(patsubst %.c,$(ORACLE)/asan/%.o,$1)
 
-$(ORACLE)/record: $(call oracle_source,record.c stream.c)
-	$(ORACLE_CC) $(filter %.c,$^) -lbpf -lz -lm -o $@
+$(ORACLE)/%.o: tests/oracle/%.c
+	$(ORACLE_CC) $(DEPS) -c $< -o $@
+
+$(ORACLE)/asan/%.o: tests/oracle/%.c
+	$(ORACLE_CC) $(SANITIZE) $(DEPS) -c $< -o $@
+
+$(ORACLE)/record: $(call oracle_objects,record.c stream.c)
+	$(ORACLE_CC) $^ -lbpf -lz -lm -o $@
 
 $(ORACLE)/%.bpf.o: tests/oracle/%.bpf.c
 	@mkdir -p $(@D)
 	$(CLANG) $(BPF_CFLAGS) -Itests/oracle $(DEPS) -c $< -o $@
 
-REPLAY_SRC := $(call oracle_source,replay.c mainline.c stream.c)
-$(ORACLE)/replay: $(REPLAY_SRC)
-	$(ORACLE_CC) $(filter %.c,$^) -lbpf -lz -o $@
+# $(call replayed,ALGORITHM,REPLAY_H): the algorithm on recorded callbacks, as BPF.
+define replayed
+$(ORACLE)/replay_$1.bpf.o: tests/oracle/replay.bpf.c
+	@mkdir -p $$(@D)
+	$$(CLANG) $$(BPF_CFLAGS) -Itests/oracle -DNAME=$1 -DREPLAY_H='"$2"' $$(DEPS) -c $$< -o $$@
 
-$(BUILD)/asan/replay: $(REPLAY_SRC)
-	$(ORACLE_CC) $(SANITIZE) $(filter %.c,$^) -lbpf -lz -o $@
+endef
+$(eval $(call replayed,bbr,replay.h))
+$(eval $(call replayed,bbr3,bbr3/replay.h))
+$(ORACLE)/replay.bpf.o: $(ORACLE)/replay_bbr.bpf.o $(ORACLE)/replay_bbr3.bpf.o
+	$(BPFTOOL) gen object $@ $^
+
+REPLAY := replay.c replayer_bbr.c mainline.c stream.c bbr3/google.c bbr3/v3r.c
+REPLAY_LIBS := -lbpf -lz -lzstd -ljson-c
+$(ORACLE)/replay: $(call oracle_objects,$(REPLAY))
+	$(ORACLE_CC) $^ $(REPLAY_LIBS) -o $@
+
+$(BUILD)/asan/replay: $(call oracle_sanitized,$(REPLAY))
+	$(ORACLE_CC) $(SANITIZE) $^ $(REPLAY_LIBS) -o $@
 
 # Is an ACK the same by its kind and as any?
-$(ORACLE)/kinds: $(call oracle_source,kinds.c mainline.c stream.c kinds.h replay.h) $(wildcard bpf/*.h bpf/bbr/*.h)
-	$(ORACLE_CC) $(filter %.c,$^) -lbpf -lz -o $@
+$(ORACLE)/kinds: $(call oracle_objects,kinds.c mainline.c stream.c)
+	$(ORACLE_CC) $^ -lbpf -lz -o $@
 
 # What makes small recordings of large ones: path.c calls path_trace.c at each branch and comparison.
-$(ORACLE)/path.o: tests/oracle/path.c
-	$(ORACLE_CC) -O1 -fsanitize-coverage=trace-pc,trace-cmp -c $< -o $@
+$(ORACLE)/path.o: ORACLE_CC += -O1 -fsanitize-coverage=trace-pc,trace-cmp
 
-$(ORACLE)/select: $(call oracle_source,select.c path_trace.c mainline.c stream.c) $(ORACLE)/path.o
-	$(ORACLE_CC) $(filter %.c %.o,$^) -lz -o $@
+$(ORACLE)/select: $(call oracle_objects,select.c path_trace.c mainline.c stream.c path.c)
+	$(ORACLE_CC) $^ -lz -o $@
 
-$(ORACLE)/test_replay: $(call oracle_source,test_replay.c mainline.c stream.c)
-	$(ORACLE_CC) $(SANITIZE) $(filter %.c,$^) -lcmocka -lz -o $@
+$(ORACLE)/test_replay: $(call oracle_sanitized,test_replay.c mainline.c stream.c)
+	$(ORACLE_CC) $(SANITIZE) $^ -lcmocka -lz -o $@
 
 ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record.bpf.o replay replay.bpf.o kinds kinds.bpf.o select test_replay) $(BUILD)/asan/replay
 

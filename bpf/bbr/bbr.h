@@ -188,11 +188,6 @@ static inline u32 bbr_bw_of(const struct bbr *b, const struct bbr_sock *sk)
 	return bbr_is_policed(b, sk) ? b->lt_bw : bbr_max_bw(b);
 }
 
-static inline u16 bbr_extra_acked(const struct bbr *b)
-{
-	return max_u32(b->extra_acked[0], b->extra_acked[1]);
-}
-
 /* Each reason leads from known modes to a known one, so the bits tell monitors the way. */
 static inline void bbr_enter_mode(struct bbr *b, u8 mode, enum bbr_reason reason)
 {

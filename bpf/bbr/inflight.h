@@ -8,6 +8,8 @@
 
 #include "pacing.h"
 
+#include "common/window.h"
+
 /* More packets than any window of TCP (2^30 bytes) holds, and times any gain less than 2^31. */
 #define BBR_BDP_MAX (1u << 26)
 #define BBR_SRTT_MAX (1u << 24) /* us: times any pacing rate that a parameter can set, 63 bits */
@@ -18,10 +20,7 @@ static inline bool bbr_is_pinned(const struct bbr_sock *sk)
 	return OPTION(sk, pin_bw) | OPTION(sk, pin_min_rtt);
 }
 
-/*
- * gain * bw * min_rtt in packets, rounded up: rounding down would lower the window, by that the
- * delivery rate, by that bw, and so on.
- */
+/* gain * bw * min_rtt in packets. */
 static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw, u32 gain)
 {
 	u64 w;
@@ -36,7 +35,7 @@ static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw
 	/* What was given may be what no path ever was. */
 	if (bbr_is_pinned(sk))
 		w = min_u64(w, BBR_BDP_MAX * BW_UNIT);
-	return (((w * gain) >> BBR_SCALE) + BW_UNIT - 1) / BW_UNIT;
+	return bbr_packets(w, gain);
 }
 
 /*
@@ -61,15 +60,6 @@ static inline u32 bbr_bound_cwnd(const struct bbr_sock *sk, u32 cwnd)
 }
 
 /*
- * Whatever the parameters are: a window of 0 is for ever, and the kernel takes those that are negative
- * as an int for a mistake.
- */
-static inline void bbr_put_cwnd(struct bbr_sock *sk, u32 cwnd)
-{
-	SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1);
-}
-
-/*
  * The BDP counts packets of a fluid; real ones travel in bursts. Leave room for a burst in each of
  * the places that hold one back, and do not leave a single packet for a delayed ACK to wait for.
  */
@@ -89,26 +79,13 @@ static inline u32 bbr_inflight(const struct bbr *b, const struct bbr_sock *sk, u
 	return bbr_quantization_budget(b, sk, bbr_bdp(b, sk, bw, gain));
 }
 
-/*
- * Of `inflight` packets, how many will be in the network at the earliest departure time (EDT) of the
- * next one? Those that wait for their departure time in fq are in flight, but fill no queue; until
- * the EDT the network will have delivered bw * (EDT - now). When inflight is to grow, the burst that
- * leaves at the EDT is the one that may reach the target, so it counts; when it is to shrink, what
- * matters is how low it gets just before.
- */
-static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bbr_sock *sk,
-					    u32 inflight)
+/* Is inflight to grow? */
+static inline bool bbr_is_raising(const struct bbr *b)
 {
-	u64 now_ns = IN(sk, tcp_clock_cache), edt_ns = IN(sk, tcp_wstamp_ns);
-	u32 delivered;
-
-	if (b->pacing_gain > BBR_UNIT)
-		inflight += bbr_tso_segs_goal(b, sk);
-	if (edt_ns <= now_ns)
-		return inflight;
-	delivered = bbr_bw_of(b, sk) * ((edt_ns - now_ns) / NSEC_PER_USEC) >> BW_SCALE;
-	return delivered >= inflight ? 0 : inflight - delivered;
+	return b->pacing_gain > BBR_UNIT;
 }
+
+#include "common/edt.h"
 
 /*
  * Does inflight reach at the EDT what a gain above 1 aims at? Not if it is below the BDP already: then it gets but one

@@ -22,7 +22,7 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 	b->round_count++;
 	b->round_start = 1;
 	b->packet_conservation = 0; /* it lasts for one round */
-	bbr_rotate_extra_acked(b, sk, rs);
+	bbr_age_extra_acked(b, sk, rs);
 }
 
 static inline bool bbr_is_valid_sample(const struct bbr_rs *rs)

@@ -7,28 +7,7 @@
 
 #include "bbr.h"
 
-/*
- * MAX_TCP_HEADER of distribution kernels (with wireless or Hyper-V, and tunnels). It depends on the
- * kernel's configuration, which is not to be seen from here. It only matters where a burst of 64 KB is
- * divided into segments, and there less than one full-sized segment.
- */
-#define BBR_MAX_TCP_HEADER 320
-#define BBR_GSO_MAX_SIZE 65536 /* GSO_LEGACY_MAX_SIZE */
-
-/*
- * Bytes per second of bandwidth bw at a gain, less the pacing margin. The order of the steps keeps
- * 64 bits from overflowing up to 2.9 Tbit/s at gains of STARTUP, and decides on the rounding.
- */
-static inline u64 bbr_rate_bytes_per_sec(const struct bbr_sock *sk, u64 bw, u32 gain)
-{
-	u64 rate = bw;
-
-	rate *= IN(sk, mss);
-	rate *= gain;
-	rate >>= BBR_SCALE;
-	rate *= USEC_PER_SEC / 100 * (100 - PARAM(sk, pacing_margin));
-	return rate >> BW_SCALE;
-}
+#include "common/rate.h"
 
 /* Is there a rate that holds whatever the model says? */
 static inline bool bbr_is_rate_bounded(const struct bbr_sock *sk)
@@ -55,16 +34,8 @@ static inline u64 bbr_bw_to_pacing_rate(const struct bbr_sock *sk, u32 bw, u32 g
 /* The first pacing rate: the window that is there, once per RTT, times STARTUP's gain. */
 static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct bbr_sock *sk)
 {
-	u32 rtt_us;
-	u64 bw;
+	u64 bw = bbr_first_bw(b, sk);
 
-	if (IN(sk, srtt_us)) {
-		rtt_us = max_u32(IN(sk, srtt_us) >> 3, 1);
-		b->has_seen_rtt = 1;
-	} else {
-		rtt_us = PARAM(sk, init_rtt);
-	}
-	bw = quotient(IN(sk, cwnd) * BW_UNIT, rtt_us);
 	SET(sk, pacing_rate, bbr_bw_to_pacing_rate(sk, bw, PARAM(sk, high_gain)));
 }
 

@@ -10,14 +10,7 @@
 
 #include "bbr.h"
 
-/* Remembers the window. In recovery or PROBE_RTT it has been cut: the larger one is the good one. */
-static inline void bbr_save_cwnd(struct bbr *b, const struct bbr_sock *sk)
-{
-	if (b->prev_ca_state < TCP_CA_Recovery && b->mode != BBR_PROBE_RTT)
-		b->prior_cwnd = IN(sk, cwnd);
-	else
-		b->prior_cwnd = max_u32(b->prior_cwnd, IN(sk, cwnd));
-}
+#include "common/window.h"
 
 /*
  * With ignore_loss: the window before it grows. What the stack made of it at a timeout, or we did before

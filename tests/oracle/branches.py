@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Branch coverage of the algorithm in bpf/bbr/, and of what it shares with others, by native programs that include it.
+"""Branch coverage of an algorithm, and of what it shares with others, by native programs that include it.
 
-    branches.py [-j] [-m] [NAME SOURCE... [-- ARGUMENT...] [+ NAME SOURCE... [-- ARGUMENT...]]...]
+    branches.py [-a ALGORITHM] [-j] [-m] [NAME SOURCE... [-- ARGUMENT...] [+ NAME SOURCE... [-- ARGUMENT...]]...]
 
 Builds each program from its sources (those that start with - are options of the compiler, as -lz) in a
 temporary folder, runs it with the arguments, and prints which outcomes of branches there were and were not,
--j: as JSON. Without programs: the unit tests. -m leaves out what cannot be with mainline's constants.
+-j: as JSON. Without programs: the unit tests. The algorithm is bbr or bbr3. -m leaves out what cannot be with mainline's constants.
 """
 import json
 import pathlib
@@ -17,11 +17,25 @@ import tempfile
 from typing import NamedTuple
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
-ALGORITHM = REPO / "bpf" / "bbr"
-SHARED = [REPO / "bpf" / name for name in ("arithmetic.h", "clamp.h", "socket.h")]
-# Not what reads the kernel's own bbr, which is BPF only.
-HEADERS = sorted([*(path for path in ALGORITHM.glob("*.h") if not path.name.endswith(".bpf.h")), *SHARED])
-UNIT = sorted((REPO / "tests" / "unit" / "bbr").glob("test_*.c"))
+COMMON = REPO / "bpf" / "common"
+SHARED = [*(REPO / "bpf" / name for name in ("arithmetic.h", "clamp.h", "socket.h")), *COMMON.glob("*.h")]
+
+
+class Algorithm(NamedTuple):
+    folder: pathlib.Path
+    headers: list  # in which branches count
+    unit: list  # sources of its unit tests
+
+
+def _algorithm(name, shared=()):
+    """Not what reads the kernel's own bbr, which is BPF only."""
+    folder = REPO / "bpf" / name
+    headers = [path for path in folder.glob("*.h") if not path.name.endswith(".bpf.h")]
+    return Algorithm(folder, sorted([*headers, *shared]), sorted((REPO / "tests/unit" / name).glob("test_*.c")))
+
+
+# What is shared counts with the first.
+BBR, BBR3 = _algorithm("bbr", SHARED), _algorithm("bbr3")
 EXPANSION = 1  # llvm-cov's kind of a region that is a macro's
 
 # What no connection with mainline's constants comes to: (file, code) -> outcomes.
@@ -29,7 +43,7 @@ NOT_MAINLINE = {
     ("arithmetic.h", "divisor"): ("false",),  # mainline would divide by 0
     ("aggregation.h", "PARAM(sk, extra_acked_gain)"): ("false",),
     ("probe_rtt.h", "PARAM(sk, probe_rtt_duration)"): ("false",),
-    ("inflight.h", "SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1)"): ("false",),
+    ("window.h", "SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1)"): ("false",),
     ("algorithm.h", "bbr_mode_of(b, sk)"): ("true",),  # a mode that is none of the four
     # What mainline does not have, and what is asked only if that is on.
     ("algorithm.h", "OPTION(sk, start_cwnd)"): ("true",),
@@ -101,30 +115,31 @@ def _tool(name):
     return name + clang.removeprefix("clang")
 
 
-def _build(program, folder):
+def _build(program, folder, algorithm):
     binary = folder / program.name
     _run([_tool("clang"), "-std=gnu11", "-O0", "-g", "-fprofile-instr-generate", "-fcoverage-mapping",
-          f"-I{REPO}/include", f"-I{REPO}/bpf", f"-I{ALGORITHM}", *program.build, "-o", binary])
+          f"-I{REPO}/include", f"-I{REPO}/bpf", f"-I{algorithm.folder}", *program.build, "-o", binary])
     return binary
 
 
-def _everything():
+def _everything(algorithm):
     """A program that is not to be run, with every function of the algorithm: clang knows nothing of those that
     a program does not use, and so they would not count as uncovered.
     """
-    names = [name for header in HEADERS
+    names = [name for header in algorithm.headers
              for name in re.findall(r"^static inline [^\n(]*\b(\w+)\(", header.read_text(), re.M)]
-    return ('#include "algorithm.h"\n#include "clamp.h"\n'
+    includes = "".join(f'#include "{header}"\n' for header in algorithm.headers)
+    return (f'#include "bbr.h"\n{includes}#include "clamp.h"\n'
             f"const void *const all[] = {{ {', '.join(names)} }};\n"
             "int main(void) { return 0; }\n")
 
 
-def _export(folder, binaries, profiles):
+def _export(folder, binaries, profiles, headers):
     merged = folder / "merged.profdata"
     _run([_tool("llvm-profdata"), "merge", "-sparse", *profiles, "-o", merged])
     objects = [word for binary in binaries[1:] for word in ("-object", binary)]
     return json.loads(_run([_tool("llvm-cov"), "export", f"-instr-profile={merged}", binaries[0], *objects,
-                            *HEADERS]))
+                            *headers]))
 
 
 def _source(path, start_line, start_column, end_line, end_column):
@@ -144,7 +159,7 @@ def _call_sites(function):
     return sites
 
 
-def _branches(exported):
+def _branches(exported, headers):
     """The branches of all functions' records, of which there is one for each program that a header was
     compiled into. A branch within a macro is where the macro is called, or all uses of IN() would be one.
     """
@@ -156,7 +171,7 @@ def _branches(exported):
             while file in sites:
                 file, extent = sites[file]
             path = pathlib.Path(function["filenames"][file])
-            if path not in HEADERS:
+            if path not in headers:
                 continue
             key = (path.name, extent[0], extent[1], within)
             old = found.get(key, Branch(*key[:3], _source(path, *extent), 0, 0))
@@ -164,17 +179,17 @@ def _branches(exported):
     return [found[key] for key in sorted(found)]
 
 
-def measure(programs):
-    """The branches of HEADERS with how often each went which way."""
+def measure(programs, algorithm=BBR):
+    """The branches of the algorithm's headers with how often each went which way."""
     with tempfile.TemporaryDirectory(prefix="coverage-") as temporary:
         folder = pathlib.Path(temporary)
-        (folder / "everything.c").write_text(_everything())
-        binaries, profiles = [_build(Program("everything", [folder / "everything.c"], []), folder)], []
+        (folder / "everything.c").write_text(_everything(algorithm))
+        binaries, profiles = [_build(Program("everything", [folder / "everything.c"], []), folder, algorithm)], []
         for program in programs:
-            binaries.append(_build(program, folder))
+            binaries.append(_build(program, folder, algorithm))
             profiles.append(folder / (program.name + ".profraw"))
             _run([binaries[-1], *program.arguments], env={"LLVM_PROFILE_FILE": str(profiles[-1])})
-        return _branches(_export(folder, binaries, profiles))
+        return _branches(_export(folder, binaries, profiles, algorithm.headers), algorithm.headers)
 
 
 def report(branches, left_out=None):
@@ -223,10 +238,10 @@ def _split(words, separator):
     return groups
 
 
-def programs_of(words):
-    """The programs of the command line; all unit tests if there is none."""
+def programs_of(words, algorithm=BBR):
+    """The programs of the command line; all unit tests of the algorithm if there is none."""
     if not words:
-        return [Program(source.stem, [source, "-lcmocka"], []) for source in UNIT]
+        return [Program(source.stem, [source, "-lcmocka"], []) for source in algorithm.unit]
     programs = []
     for group in _split(words, "+"):
         (name, *build), *arguments = _split(group, "--")
@@ -236,11 +251,14 @@ def programs_of(words):
 
 def main():
     words = sys.argv[1:]
-    flags = set()
+    flags, algorithm = set(), BBR
+    if words[:1] == ["-a"]:
+        algorithm = {"bbr": BBR, "bbr3": BBR3}[words[1]]
+        words = words[2:]
     while words[:1] in (["-j"], ["-m"]):
         flags.add(words.pop(0))
     try:
-        found = report(measure(programs_of(words)), NOT_MAINLINE if "-m" in flags else None)
+        found = report(measure(programs_of(words, algorithm), algorithm), NOT_MAINLINE if "-m" in flags else None)
     except CoverageError as error:
         print(f"branches: {error}", file=sys.stderr)
         return 2

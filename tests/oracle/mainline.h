@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "replay.h"
+#include "replayer.h"
 #include "stream.h"
 
 /* Where the members of this recording's struct bbr are, in the order of FIELDS in mainline.c. */
@@ -29,7 +30,6 @@ void mainline_load(const struct layout *l, const struct callback *cb, __u32 cloc
  * Compares what the algorithm made of cb with what the kernel did. Calls on_difference, if it is not NULL,
  * with each value that differs. Returns their number.
  */
-typedef void on_difference_fn(const char *name, __u64 kernel, __u64 ours);
 int mainline_compare(const struct layout *l, const struct callback *cb, const struct replay *r,
 		     on_difference_fn *on_difference);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the mistakes of mutants.txt one at a time, and tells which test notices. See docs/mutants.md."""
+"""Makes the mistakes of a list one at a time, and tells which test notices. See docs/mutants.md."""
 import argparse
 import collections
 import concurrent.futures
@@ -21,18 +21,24 @@ import schemata
 from mutants import HERE, REPO, MutantError
 
 SOURCES = ("bpf", "include")
-UNIT = sorted((REPO / "tests" / "unit" / "bbr").glob("test_*.c"))
-REPLAY = [HERE / name for name in ("replay.c", "mainline.c", "stream.c")]
-RECORDINGS = HERE / "recordings"
+REPLAY = [HERE / name for name in ("replay.c", "replayer_bbr.c", "mainline.c", "stream.c", "bbr3/google.c",
+                                   "bbr3/v3r.c")]
+REPLAY_LIBS = ["-lbpf", "-lz", "-lzstd", "-ljson-c"]
+RECORDINGS = {"bbr": "*.gz", "bbr3": "*.v3r.zst"}  # in the folder recordings, of each algorithm
 UNIT_LIMIT_S, REPLAY_LIMIT_S = 10, 300  # of CPU time, many times what they take
 TEXT = """# Mutants
 
 Each line is a mistake that was made in a copy of the algorithm: the rule that it breaks, what was changed, the
 unit tests that failed, and the number of recorded callbacks of the kernel's own BBR that replay no longer
 reproduced. A test that never fails proves nothing; these do. `make check` repeats it and fails if a mistake
-goes unnoticed. The list is [tests/oracle/mutants.txt](../tests/oracle/mutants.txt); this page is the output
-of `tests/oracle/mutate.py`.
+goes unnoticed. The list is [{list}](../{list}); this page is the output
+of `tests/oracle/mutate.py{arguments}`.
 """
+
+
+def algorithm_of(chosen):
+    """Whose tests are asked about mutants of one list. What is shared is in the list of version 1."""
+    return "bbr3" if any(mutant.file.startswith("bpf/bbr3/") for mutant in chosen) else "bbr"
 
 
 class Noticed(NamedTuple):
@@ -54,8 +60,9 @@ class Program(NamedTuple):
 class Copy:
     """A copy of the algorithm in a folder, to make mistakes in, and the programs compiled with it, each once."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, algorithm):
         self.folder = pathlib.Path(folder)
+        self.algorithm = algorithm
         for name in SOURCES:
             shutil.copytree(REPO / name, self.folder / name)
         self._prelude = self.folder / "prelude.h"
@@ -71,7 +78,7 @@ class Copy:
 
     def _compile(self, program, path):
         compiled = subprocess.run(["gcc", "-std=gnu11", "-w", f"-I{self.folder}/include", f"-I{self.folder}/bpf",
-                                   f"-I{self.folder}/bpf/bbr", "-include", self._prelude, *program.build,
+                                   f"-I{self.folder}/bpf/{self.algorithm}", "-include", self._prelude, *program.build,
                                    "-o", path], capture_output=True, text=True, check=False)
         if compiled.returncode:
             raise MutantError(f"{program.name} does not compile:\n{compiled.stderr}")
@@ -95,7 +102,7 @@ class Copy:
         return Noticed(program.name, tests, int(differing[1]) if differing else 0, is_endless)
 
 
-def unit_programs(mutant=None):
+def unit_programs(algorithm, mutant=None):
     """Those that are about the mutant's file or function come first, and that of long runs last: the first
     one that notices saves the others.
     """
@@ -104,16 +111,17 @@ def unit_programs(mutant=None):
         is_about = mutant and (subject in mutant.file.rpartition("/")[2] or subject in mutant.function)
         return not is_about, subject == "main"
 
-    programs = [Program(source.stem, ["-O0", source, "-lcmocka"], [], None, UNIT_LIMIT_S) for source in UNIT]
+    sources = sorted((REPO / "tests/unit" / algorithm).glob("test_*.c"))
+    programs = [Program(source.stem, ["-O0", source, "-lcmocka"], [], None, UNIT_LIMIT_S) for source in sources]
     return sorted(programs, key=place)
 
 
-def replay_program():
+def replay_program(algorithm):
     """None while there is nothing to replay."""
-    recordings = sorted(RECORDINGS.glob("*"))
+    recordings = sorted((HERE / "recordings").glob(RECORDINGS[algorithm]))
     if not recordings or not all(source.exists() for source in REPLAY):
         return None
-    return Program("replay", ["-O0", *REPLAY, "-lbpf", "-lz"], ["-m", "0", *recordings], 2, REPLAY_LIMIT_S)
+    return Program("replay", ["-O0", *REPLAY, *REPLAY_LIBS], ["-m", "0", *recordings], 2, REPLAY_LIMIT_S)
 
 
 class Result(NamedTuple):
@@ -133,9 +141,9 @@ class Result(NamedTuple):
 
 def _notice(mutant, copy, number, quick):
     try:
-        found = (copy.notices(program, number) for program in unit_programs(mutant))
+        found = (copy.notices(program, number) for program in unit_programs(copy.algorithm, mutant))
         unit = next(filter(None, found), None)
-        replay = None if quick and unit else replay_program()
+        replay = None if quick and unit else replay_program(copy.algorithm)
         return Result(mutant, unit, replay and copy.notices(replay, number), replay is not None)
     except MutantError as error:
         raise MutantError(f"{mutant.name if mutant else 'the algorithm as it is'}: {error}") from error
@@ -144,7 +152,7 @@ def _notice(mutant, copy, number, quick):
 def run_alone(mutant, quick):
     """What the tests say to the mutant in a copy of its own."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        copy = Copy(folder)
+        copy = Copy(folder, algorithm_of([mutant]))
         path = copy.folder / mutant.file
         path.write_text(mutants.mutate(mutant, path.read_text()))
         return _notice(mutant, copy, 0, quick)
@@ -155,7 +163,7 @@ def _write_together(chosen, copy, pool):
     together = [mutant for mutant in chosen if schemata.is_possible(mutant)]
     numbers = schemata.write(together, copy.folder)
     try:
-        list(pool.map(copy.binary, filter(None, [*unit_programs(), replay_program()])))
+        list(pool.map(copy.binary, filter(None, [*unit_programs(copy.algorithm), replay_program(copy.algorithm)])))
     except MutantError:
         for mutant in together:
             run_alone(mutant, quick=True)  # the one that does not compile says so
@@ -171,7 +179,7 @@ def run_all(chosen, jobs, quick=False):
         mutants.mutate(mutant, (REPO / mutant.file).read_text())
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, \
             concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        copy = Copy(folder)
+        copy = Copy(folder, algorithm_of(chosen))
         numbers = _write_together(chosen, copy, pool)
         original = _notice(None, copy, 0, quick=False)
         if not original.survived:
@@ -221,9 +229,11 @@ def _summary(results):
         + (f", replay {replay} of {replayed}." if replayed else ".")
 
 
-def table(results):
-    """The results as markdown."""
-    lines = [TEXT, _summary(results), "",
+def table(results, path):
+    """The results of a list as markdown."""
+    name = str(path.resolve().relative_to(REPO)) if path.resolve().is_relative_to(REPO) else str(path)
+    text = TEXT.format(list=name, arguments="" if path == mutants.LIST else f" --list {name}")
+    lines = [text, _summary(results), "",
              "| rule | mutation | unit test that noticed | replay: differing callbacks |", "|---|---|---|---|"]
     for result in results:
         mutant = result.mutant
@@ -256,7 +266,7 @@ def main():
     except MutantError as error:
         print(f"mutate: {error}", file=sys.stderr)
         return 2
-    print(as_json(results) if options.json else table(results))
+    print(as_json(results) if options.json else table(results, options.list))
     survivors = [result.mutant.name for result in results if result.survived]
     for name in survivors:
         print(f"mutate: nobody noticed: {name}", file=sys.stderr)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The algorithm as BPF, on recorded callbacks instead of sockets: compiled, verified and translated by the
- * running kernel like bpf/bbr/bbr.bpf.c.
+ * An algorithm as BPF, on recorded callbacks instead of sockets: compiled, verified and translated by the
+ * running kernel like bpf/bbr/bbr.bpf.c. It is compiled once for each algorithm, with its NAME and its REPLAY_H; replay.bpf.o
+ * has all of them.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -9,7 +10,15 @@
 /* Runs the ACK path of a connection that uses no option; with the options the verifier has too much to do. */
 #define BBR_SOCKET_IS_A_COPY
 #define OPTION_OR(s, key, off) (off)
-#include "replay.h"
+#include REPLAY_H
+#include "batch.h"
+
+#define JOIN(a, b) a##b
+#define OF(what, name) JOIN(what, name)
+#define TEXT(what) #what
+#define TEXT_OF(what) TEXT(what)
+#define batch OF(batch_, NAME)
+#define params OF(params_, NAME)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -19,7 +28,7 @@ struct {
 	__type(value, struct replay);
 } batch SEC(".maps");
 
-struct bbr_params params SEC(".data.params");
+struct bbr_params params SEC(".data." TEXT_OF(params));
 
 static long replay_one(u32 i, void *ctx)
 {
@@ -32,7 +41,7 @@ static long replay_one(u32 i, void *ctx)
 }
 
 SEC("syscall")
-int replay(u32 *count)
+int OF(replay_, NAME)(u32 *count)
 {
 	return bpf_loop(*count, replay_one, NULL, 0) != *count;
 }

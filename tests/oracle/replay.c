@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Feeds recorded callbacks of the kernel's own BBR to the algorithm, and compares everything that it
+ * Feeds recorded callbacks of a kernel's own BBR to the algorithm, and compares everything that it
  * leaves behind, bit for bit:
  *
  *	replay [-b OBJECT] [-j] [-m MOST] RECORDING...
@@ -18,12 +18,20 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "mainline.h"
+#include "batch.h"
+#include "replayer.h"
 
-static const char *const kind_names[] = CALLBACK_NAMES;
+static const struct replayer *const replayers[] = { &replayer_bbr, &replayer_bbr3 };
+#define REPLAYERS (sizeof(replayers) / sizeof(replayers[0]))
+
+/* An algorithm as BPF: its program, and the two maps that it works on. */
+static struct engine {
+	int program, params;
+	char *batch; /* NULL: none, run natively */
+} engines[REPLAYERS];
 
 static struct {
-	__u64 callbacks[CALLBACK_KINDS], different, ticked;
+	__u64 callbacks[REPLAYERS][MAX_KINDS], different, ticked;
 } total;
 
 static unsigned long most_printed = 10;
@@ -34,59 +42,77 @@ static void die(const char *what)
 	exit(2);
 }
 
-/* The algorithm as BPF: its program, and the two maps that it works on. */
-static struct engine {
-	int program, params;
-	struct replay *batch;
-	size_t stride;
-} bpf = { .program = -1 };
+static void find_engine(struct engine *e, const struct bpf_object *obj, const struct replayer *of,
+			const char *path)
+{
+	char program[32], batch[32], params[32];
+	size_t stride = (of->replay_size + 7) / 8 * 8;
+	int map;
+
+	snprintf(program, sizeof(program), "replay_%s", of->name);
+	snprintf(batch, sizeof(batch), "batch_%s", of->name);
+	snprintf(params, sizeof(params), ".data.params_%s", of->name);
+	map = bpf_object__find_map_fd_by_name(obj, batch);
+	e->params = bpf_object__find_map_fd_by_name(obj, params);
+	e->program = bpf_program__fd(bpf_object__find_program_by_name(obj, program));
+	e->batch = mmap(NULL, BATCH * stride, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	if (map < 0 || e->params < 0 || e->program < 0 || e->batch == MAP_FAILED)
+		die(path);
+}
 
 static void load_bpf(const char *path)
 {
 	struct bpf_object *obj = bpf_object__open_file(path, NULL);
-	int map;
 
 	if (!obj || bpf_object__load(obj))
 		die(path);
-	map = bpf_object__find_map_fd_by_name(obj, "batch");
-	bpf.params = bpf_object__find_map_fd_by_name(obj, ".data.params");
-	bpf.program = bpf_program__fd(bpf_object__find_program_by_name(obj, "replay"));
-	bpf.stride = (sizeof(struct replay) + 7) / 8 * 8;
-	bpf.batch = mmap(NULL, BATCH * bpf.stride, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
-	if (map < 0 || bpf.params < 0 || bpf.program < 0 || bpf.batch == MAP_FAILED)
-		die(path);
-}
-
-static void run_as_bpf(struct replay *r, __u32 count)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &count, .ctx_size_in = sizeof(count));
-
-	memcpy(bpf.batch, r, count * sizeof(*r));
-	if (bpf_prog_test_run_opts(bpf.program, &opts) || opts.retval)
-		die("running the BPF program");
-	memcpy(r, bpf.batch, count * sizeof(*r));
-}
-
-static void run(struct replay *r, __u32 count, const struct bbr_params *params)
-{
-	if (bpf.program >= 0) {
-		run_as_bpf(r, count);
-		return;
-	}
-	for (__u32 i = 0; i < count; i++)
-		replay_callback(&r[i], params);
+	for (unsigned int i = 0; i < REPLAYERS; i++)
+		find_engine(&engines[i], obj, replayers[i], path);
 }
 
 /* A recording that is being replayed, a batch at a time. */
 struct session {
-	struct layout layout;
-	struct bbr_params params;
-	struct stream in;
-	__u64 at, seen[CALLBACK_KINDS];
+	const struct replayer *of;
+	struct engine *engine;
+	const char *path;
+	void *recording, *params;
+	char *callbacks, *replays; /* the batch */
+	__u64 at, seen[MAX_KINDS];
 	__u32 count;
-	struct callback cb[BATCH];
-	struct replay r[BATCH];
 };
+
+static void *callback_at(struct session *s, __u32 i)
+{
+	return s->callbacks + i * s->of->callback_size;
+}
+
+static void *replay_at(struct session *s, __u32 i)
+{
+	return s->replays + i * s->of->replay_size;
+}
+
+static void run_as_bpf(struct session *s, void *replays, __u32 count)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &count, .ctx_size_in = sizeof(count));
+	size_t size = s->of->replay_size, stride = (size + 7) / 8 * 8;
+
+	for (__u32 i = 0; i < count; i++)
+		memcpy(s->engine->batch + i * stride, (char *)replays + i * size, size);
+	if (bpf_prog_test_run_opts(s->engine->program, &opts) || opts.retval)
+		die("running the BPF program");
+	for (__u32 i = 0; i < count; i++)
+		memcpy((char *)replays + i * size, s->engine->batch + i * stride, size);
+}
+
+static void run(struct session *s, void *replays, __u32 count)
+{
+	if (s->engine->batch) {
+		run_as_bpf(s, replays, count);
+		return;
+	}
+	for (__u32 i = 0; i < count; i++)
+		s->of->run((char *)replays + i * s->of->replay_size, s->params);
+}
 
 static void print_difference(const char *name, __u64 kernel, __u64 ours)
 {
@@ -97,37 +123,39 @@ static void print_difference(const char *name, __u64 kernel, __u64 ours)
  * A jiffy may have passed in mid-callback, and the kernel have read the clock on either side of that. So
  * such a callback must agree with one of the two.
  */
-static bool agrees_after_tick(struct session *s, __u32 i)
+static bool agrees_after_tick(struct session *s, __u32 i, void *scratch)
 {
-	struct replay r;
+	const void *cb = callback_at(s, i);
 
-	if (s->cb[i].jiffies[0] == s->cb[i].jiffies[1])
+	if (!s->of->is_ticked(cb))
 		return false;
-	mainline_load(&s->layout, &s->cb[i], s->cb[i].jiffies[1], &r);
-	run(&r, 1, &s->params);
-	return !mainline_compare(&s->layout, &s->cb[i], &r, NULL);
+	s->of->load(s->recording, cb, true, scratch);
+	run(s, scratch, 1);
+	return !s->of->compare(s->recording, cb, scratch, NULL);
 }
 
 static void compare(struct session *s, __u32 i)
 {
-	const struct callback *cb = &s->cb[i];
+	void *cb = callback_at(s, i), *scratch = replay_at(s, BATCH);
+	__u32 kind, arg;
 
-	if (!mainline_compare(&s->layout, cb, &s->r[i], NULL))
+	if (!s->of->compare(s->recording, cb, replay_at(s, i), NULL))
 		return;
-	if (agrees_after_tick(s, i)) {
+	if (agrees_after_tick(s, i, scratch)) {
 		total.ticked++;
 		return;
 	}
 	if (total.different++ >= most_printed)
 		return;
-	printf("%s: callback %llu, %s(%u):", s->in.path, s->at + i, kind_names[cb->kind], cb->arg);
-	mainline_compare(&s->layout, cb, &s->r[i], print_difference);
+	kind = s->of->kind(cb, &arg);
+	printf("%s: callback %llu, %s(%u):", s->path, s->at + i, s->of->kinds[kind], arg);
+	s->of->compare(s->recording, cb, replay_at(s, i), print_difference);
 	printf("\n");
 }
 
 static void replay_batch(struct session *s)
 {
-	run(s->r, s->count, &s->params);
+	run(s, s->replays, s->count);
 	for (__u32 i = 0; i < s->count; i++)
 		compare(s, i);
 	s->at += s->count;
@@ -136,58 +164,99 @@ static void replay_batch(struct session *s)
 
 static void take(struct session *s)
 {
-	const struct callback *cb = &s->cb[s->count];
+	void *cb = callback_at(s, s->count);
+	__u32 arg;
 
-	mainline_load(&s->layout, cb, cb->jiffies[0], &s->r[s->count]);
-	s->seen[cb->kind]++;
+	s->of->load(s->recording, cb, false, replay_at(s, s->count));
+	s->seen[s->of->kind(cb, &arg)]++;
 	if (++s->count == BATCH)
 		replay_batch(s);
 }
 
-static void open_session(struct session *s, const char *path, struct header *h)
+/* Those of version 1 are files of gzip, those of version 3 of zstd. What is neither, version 1's reader refuses. */
+static unsigned int algorithm_of(const char *path)
 {
-	const char *field;
+	static const unsigned char zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
+	unsigned char start[sizeof(zstd)] = {};
+	FILE *file = fopen(path, "rb");
+	bool is_zstd;
 
-	stream_open(&s->in, path, h);
-	field = layout_init(&s->layout, h);
-	if (field) {
-		fprintf(stderr,
-			"%s: the algorithm and the kernel's struct bbr do not share field %s\n",
-			path, field);
-		exit(2);
-	}
-	s->params = mainline_params(h->hz);
-	if (bpf.program >= 0 && bpf_map_update_elem(bpf.params, &(int){ 0 }, &s->params, 0))
-		die("parameters of the BPF program");
-}
-
-/* All that were called must be in the recording. */
-static void check_calls(struct session *s)
-{
-	__u64 calls[CALLBACK_KINDS];
-
-	stream_calls(&s->in, calls);
-	if (!memcmp(calls, s->seen, sizeof(calls)))
-		return;
-	fprintf(stderr, "%s: is not complete\n", s->in.path);
-	exit(2);
+	if (!file)
+		return 0;
+	is_zstd = fread(start, 1, sizeof(start), file) == sizeof(start) &&
+		  !memcmp(start, zstd, sizeof(zstd));
+	fclose(file);
+	return is_zstd;
 }
 
 static void replay_file(const char *path)
 {
-	static struct session s;
-	struct header h;
-	unsigned int socket;
+	unsigned int algorithm = algorithm_of(path);
+	struct session s = {
+		.of = replayers[algorithm],
+		.engine = &engines[algorithm],
+		.path = path,
+	};
 
-	s = (struct session){};
-	open_session(&s, path, &h);
-	while (stream_read(&s.in, &socket, &s.cb[s.count]))
+	s.params = calloc(1, s.of->params_size);
+	s.callbacks = calloc(BATCH, s.of->callback_size);
+	s.replays = calloc(BATCH + 1, s.of->replay_size);
+	if (!s.params || !s.callbacks || !s.replays)
+		die(path);
+	s.recording = s.of->open(path, s.params);
+	if (s.engine->batch && bpf_map_update_elem(s.engine->params, &(int){ 0 }, s.params, 0))
+		die("parameters of the BPF program");
+	while (s.of->read(s.recording, callback_at(&s, s.count)))
 		take(&s);
 	replay_batch(&s);
-	check_calls(&s);
-	stream_close(&s.in);
-	for (int i = 0; i < CALLBACK_KINDS; i++)
-		total.callbacks[i] += s.seen[i];
+	s.of->close(s.recording, s.seen);
+	for (unsigned int i = 0; i < s.of->n_kinds; i++)
+		total.callbacks[algorithm][i] += s.seen[i];
+	free(s.params);
+	free(s.callbacks);
+	free(s.replays);
+}
+
+/* Callbacks of a kind, of all algorithms that call one so. */
+static __u64 callbacks_of(const char *kind)
+{
+	__u64 sum = 0;
+
+	for (unsigned int a = 0; a < REPLAYERS; a++)
+		for (unsigned int i = 0; i < replayers[a]->n_kinds; i++)
+			if (!strcmp(replayers[a]->kinds[i], kind))
+				sum += total.callbacks[a][i];
+	return sum;
+}
+
+/* Is the kind of an algorithm that nothing was replayed of, or was it printed with one before? */
+static bool is_printed(unsigned int algorithm, const char *kind)
+{
+	__u64 sum = 0;
+
+	for (unsigned int i = 0; i < MAX_KINDS; i++)
+		sum += total.callbacks[algorithm][i];
+	for (unsigned int a = 0; a < algorithm && sum; a++)
+		for (unsigned int i = 0; i < replayers[a]->n_kinds; i++)
+			if (!strcmp(replayers[a]->kinds[i], kind) && total.callbacks[a][i])
+				sum = 0;
+	return !sum;
+}
+
+static void print_kinds(const char *format, const char *next)
+{
+	const char *separator = "";
+
+	for (unsigned int a = 0; a < REPLAYERS; a++) {
+		for (unsigned int i = 0; i < replayers[a]->n_kinds; i++) {
+			const char *kind = replayers[a]->kinds[i];
+
+			if (is_printed(a, kind))
+				continue;
+			printf(format, separator, kind, callbacks_of(kind));
+			separator = next;
+		}
+	}
 }
 
 static void print_total(bool as_json)
@@ -195,13 +264,13 @@ static void print_total(bool as_json)
 	const char *format = as_json ? "%s\"%s\":%llu" : "%s%s %llu";
 	__u64 sum = 0;
 
-	for (int i = 0; i < CALLBACK_KINDS; i++)
-		sum += total.callbacks[i];
+	for (unsigned int a = 0; a < REPLAYERS; a++)
+		for (unsigned int i = 0; i < MAX_KINDS; i++)
+			sum += total.callbacks[a][i];
 	printf(as_json ? "{\"callbacks\":%llu,\"different\":%llu,\"ticked\":%llu,\"kinds\":{" :
 			 "%llu callbacks, %llu different, %llu with a tick within (",
 	       sum, total.different, total.ticked);
-	for (int i = 0; i < CALLBACK_KINDS; i++)
-		printf(format, !i ? "" : as_json ? "," : ", ", kind_names[i], total.callbacks[i]);
+	print_kinds(format, as_json ? "," : ", ");
 	printf(as_json ? "}}\n" : ")\n");
 }
 

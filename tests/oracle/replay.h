@@ -10,8 +10,6 @@
 
 #include "record.h"
 
-#define BATCH 1024 /* callbacks that the BPF program is given at once */
-
 struct replay {
 	struct bbr b; /* the state, before and after */
 	struct bbr_sock

@@ -6,16 +6,16 @@ import sys
 import pytest
 
 import branches
+import mutate
 
 RECORDINGS = sorted((branches.REPO / "tests/oracle/recordings").glob("*.gz"))
-REPLAY = branches.Program("replay", [*(branches.REPO / "tests/oracle" / name for name in
-                                       ("replay.c", "mainline.c", "stream.c")), "-lbpf", "-lz"],
+REPLAY = branches.Program("replay", [*mutate.REPLAY, *mutate.REPLAY_LIBS],
                           ["-m", "0", *map(str, RECORDINGS)])
 # What no recording came to: (file, code, outcome). docs/fidelity.md has the reasons.
 NOT_RECORDED = {
     ("aggregation.h", "rs->acked_sacked", "false"),
-    ("aggregation.h", "!bbr_is_aggregation_measured(sk, rs)", "true"),
-    ("aggregation.h", "acked >= PARAM(sk, ack_epoch_max)", "true"),
+    ("aggregation.h", "bbr_is_aggregation_measured(sk, rs)", "false"),
+    ("extra_acked.h", "acked >= PARAM(sk, ack_epoch_max)", "true"),
     ("inflight.h", "bdp <= BBR_BDP_MAX", "false"),
     ("kind.h", "!rs->losses", "false"),
     ("policer.h", "t >= ~0u / USEC_PER_MSEC", "true"),
@@ -34,6 +34,12 @@ def test_the_unit_tests_take_every_branch_both_ways():
     assert found["total"]["outcomes"] > 200
 
 
+def test_the_unit_tests_of_bbr3_do_as_well():
+    found = branches.report(branches.measure(branches.programs_of([], branches.BBR3), branches.BBR3))
+    assert not found["missing"], branches.table(found)
+    assert found["total"]["outcomes"] > 400
+
+
 def test_the_recordings_take_all_branches_that_a_kernel_comes_to():
     found = branches.report(branches.measure([REPLAY]), branches.NOT_MAINLINE)
     assert found["total"]["percent"] >= 97, branches.table(found)
@@ -45,7 +51,7 @@ def test_the_recordings_take_all_branches_that_a_kernel_comes_to():
 def test_what_a_program_does_not_call_is_uncovered(by_minmax):
     found = branches.report(by_minmax)
     has_none = {"event.h", "params.h", "socket.h"}
-    assert set(found["files"]) == {path.name for path in branches.HEADERS} - has_none
+    assert set(found["files"]) == {path.name for path in branches.BBR.headers} - has_none
     assert found["files"]["minmax.h"]["percent"] == 100
     assert found["files"]["startup.h"] == {"outcomes": 24, "covered": 0, "percent": 0}
     assert {(gap["never"], gap["code"]) for gap in found["missing"] if gap["file"] == "pacing.h"} \

@@ -12,6 +12,7 @@ import mutants
 
 HERE = pathlib.Path(__file__).resolve().parent
 AT_LEAST = 60
+BBR3_LIST, BBR3_AT_LEAST = HERE / "bbr3" / "mutants.txt", 400
 PLACE = "@ bpf/bbr/minmax.h minmax_running_max\n"
 NOTICED = PLACE + "an equal sample is a new maximum\n- v >= m->s[0].v\n+ v > m->s[0].v\n"
 HARMLESS = PLACE + "nothing is broken\n- v >= m->s[0].v\n+ !(v < m->s[0].v)\n"
@@ -39,16 +40,30 @@ def test_every_mutant_is_noticed():
     assert found["mutants"] == len(found["results"]) == len(mutants.load()) >= AT_LEAST
 
 
-def test_every_file_of_the_algorithm_has_mutants():
-    files = {mutant.file for mutant in mutants.load()}
-    headers = {str(path.relative_to(mutants.REPO)) for path in branches.HEADERS}
-    assert headers - files == {"bpf/socket.h"}  # which decides nothing
+def test_every_mutant_of_bbr3_is_noticed():
+    result = mutate("--quick", "--list", str(BBR3_LIST))
+    assert result.returncode in (0, 1), result.stderr
+    found = json.loads(result.stdout)
+    assert not found["survivors"], "nobody noticed:\n" + "\n".join(found["survivors"])
+    assert found["mutants"] == len(found["results"]) >= BBR3_AT_LEAST
 
 
-def test_the_page_has_every_mutant():
-    page = (mutants.REPO / "docs" / "mutants.md").read_text()
-    missing = [mutant.name for mutant in mutants.load() if f"| {mutant.rule} |" not in page]
-    assert not missing, "make docs/mutants.md anew: tests/oracle/mutate.py >docs/mutants.md"
+@pytest.mark.parametrize("algorithm, path, decide_nothing", [
+    (branches.BBR, mutants.LIST, {"bpf/socket.h"}),
+    (branches.BBR3, BBR3_LIST, {"bpf/bbr3/event.h", "bpf/bbr3/inputs.h", "bpf/bbr3/more.h"}),
+], ids=["bbr", "bbr3"])
+def test_every_file_of_the_algorithm_has_mutants(algorithm, path, decide_nothing):
+    files = {mutant.file for mutant in mutants.load(path)}
+    headers = {str(path.relative_to(mutants.REPO)) for path in algorithm.headers}
+    assert headers - files == decide_nothing
+
+
+@pytest.mark.parametrize("path, page", [(mutants.LIST, "mutants.md"), (BBR3_LIST, "mutants-bbr3.md")],
+                         ids=["bbr", "bbr3"])
+def test_the_page_has_every_mutant(path, page):
+    text = (mutants.REPO / "docs" / page).read_text()
+    missing = [mutant.name for mutant in mutants.load(path) if f"| {mutant.rule} |" not in text]
+    assert not missing, f"make docs/{page} anew with tests/oracle/mutate.py"
 
 
 def test_who_noticed_is_told(mutate_list):

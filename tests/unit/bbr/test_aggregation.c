@@ -212,10 +212,10 @@ TEST(a_slot_is_empty_when_its_turn_comes)
 	f->b.extra_acked[0] = 50;
 	f->b.extra_acked[1] = 60;
 	f->b.extra_acked_win_rtts = 4;
-	bbr_rotate_extra_acked(&f->b, &f->sk, &f->rs);
+	bbr_age_extra_acked(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.extra_acked[1], 0);
 	f->b.extra_acked_win_rtts = 4;
-	bbr_rotate_extra_acked(&f->b, &f->sk, &f->rs);
+	bbr_age_extra_acked(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.extra_acked[0], 0);
 }
 
@@ -262,7 +262,7 @@ static void assert_ignored(struct fixture *f)
 	epoch(f, 30);
 	before = f->b;
 	update(f);
-	bbr_rotate_extra_acked(&f->b, &f->sk, &f->rs);
+	bbr_age_extra_acked(&f->b, &f->sk, &f->rs);
 	assert_memory_equal(&f->b, &before, sizeof(before));
 }
 

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * BBR version 3, as Google runs it: the state of a connection, and the few helpers that all of its parts use.
+ *
+ * Version 1 heeds no loss, and so fills shallow buffers and starves those who do. Version 3 (draft-ietf-ccwg-bbr)
+ * keeps version 1's model of the path, bw * min_rtt, and puts bounds around it, which it learns from losses
+ * and, where marks tell of short queues, from ECN:
+ *
+ *	bw_hi, inflight_hi	what the path was seen to carry: from probing, for as long as the path is the same
+ *	bw_lo, inflight_lo	what it carries just now: cut upon losses and marks, forgotten before the next probe
+ *
+ *	pacing_rate = pacing_gain * min(bw_hi, bw_lo)
+ *	cwnd        = cwnd_gain * min(bw_hi, bw_lo) * min_rtt, at most inflight_hi and inflight_lo
+ *
+ * A probe for more is the only time when it risks losses, so probes are rare: each 2 to 3 s, or as often as
+ * a Reno flow of the same BDP would have lost a packet.
+ *
+ *	STARTUP --> DRAIN --> DOWN --> CRUISE --> REFILL --> UP --> DOWN ...
+ *	                      (these four are PROBE_BW)
+ *	and from each of them --> PROBE_RTT --> CRUISE (or STARTUP, if the pipe was never full)
+ *
+ * Nothing here calls the kernel or knows of BPF: what a callback reads and changes is struct bbr, struct bbr_more, and
+ * what bpf/socket.h and inputs.h have.
+ */
+#ifndef BBR_BBR_H
+#define BBR_BBR_H
+
+#define BBR_HAS_MORE /* what does not fit struct bbr: struct bbr_more */
+
+#include "event.h"
+#include "params.h"
+#include "socket.h"
+
+/* In a count of 24 bits: none, so more than any other. No window of TCP (2^30 bytes) has so many packets. */
+#define BBR_COUNT_NONE 0xffffffu
+#define BBR_BW_NONE 0xffffffffu /* the same of bw_lo */
+#define BBR_MARK_BITS 20 /* of counters of which only differences matter */
+
+/*
+ * The state of a connection: all of icsk_ca_priv, which is 104 bytes on every kernel. Google's struct bbr has 144;
+ * what a connection can do without is in struct bbr_more, and counts of packets have 24 bits. Time is in
+ * milliseconds where that one uses jiffies (a BPF program cannot know HZ).
+ *
+ * bbrmon reads it from the sockets of every instance of its ABI major (bpf/snapshot.bpf.c), whatever their
+ * minor is: what is moved, or given another meaning, is another major.
+ */
+struct bbr {
+	u32 min_rtt_us; /* minimum RTT of the last min_rtt_win; BBR_RTT_NONE: no sample yet */
+	u32 min_rtt_stamp; /* ms: when min_rtt_us was taken */
+	u32 probe_rtt_done_stamp; /* ms: end of PROBE_RTT; 0: inflight is not low enough yet */
+	u32 probe_rtt_min_us; /* minimum RTT of the last probe_rtt_win */
+	u32 probe_rtt_min_stamp; /* ms: when that was taken */
+	u32 next_round_delivered; /* the round ends when a packet sent at this count is ACKed */
+	u32 loss_round_delivered; /* likewise the loss round, which begins with a loss */
+	u32 full_bw; /* bandwidth that further growth is compared with */
+	u32 bw_latest; /* maximum delivery rate of the loss round */
+	u32 bw_lo; /* bound of bw by losses; BBR_BW_NONE: none */
+	u32 bw_hi[2]; /* maximum delivery rate of the last probe, and since */
+	u16 extra_acked[2]; /* most packets ACKed beyond what bw explains, in two slots */
+	u32 inflight_latest : 24, /* most packets delivered over one sample of the loss round */
+		rounds_since_probe : 8; /* since the wait for the next one began */
+	u32 inflight_hi : 24, /* packets in flight that were safe; BBR_COUNT_NONE: no limit is known */
+		init_cwnd : 7, /* packets */
+		initialized : 1; /* was bbr_init() called? */
+	u32 probe_up_cnt : 24, /* packets ACKed for one more of inflight_hi; BBR_COUNT_NONE: it stays */
+		probe_up_rounds : 5, /* rounds of UP: each doubles the growth */
+		acks : 3; /* enum bbr_acks */
+	u32 probe_up_acks : 24, /* packets ACKed since inflight_hi last grew */
+		loss_events_in_round : 4, /* ACKs that told of losses, in STARTUP */
+		prev_ca_state : 3, /* enum tcp_ca_state on the previous ACK */
+		round_start : 1; /* did this ACK start a round? */
+	u32 probe_wait_us : 24, /* from the start of DOWN to the next probe */
+		extra_acked_win_rtts : 5, /* age of the current slot in rounds */
+		extra_acked_win_idx : 1, /* the current slot */
+		mode : 2; /* enum bbr_mode */
+	u64 inflight_lo : 24, /* bound of inflight by losses and marks; BBR_COUNT_NONE: none */
+		prior_cwnd : 24, /* the window to restore after recovery or PROBE_RTT */
+		steps : 16; /* transitions of this callback: a bit for each enum bbr_reason */
+	/* In this order the stamps, which each ACK reads, are one shift away. */
+	u64 profile : 8, /* program: the connection's profile */
+		full_bw_cnt : 2, /* rounds without large growth of bandwidth */
+		cycle_idx : 2, /* enum bbr_phase */
+		cycle_mstamp : 52; /* us: start of UP or DOWN; 142 years of uptime */
+	u64 round_done : 1, /* PROBE_RTT: did a whole round pass at the low window? */
+		try_fast_path : 1, /* did cwnd reach its target? */
+		idle_restart : 1, /* restarting after idle? */
+		full_bw_reached : 1, /* was the pipe filled? */
+		full_bw_now : 1, /* does bandwidth not grow at present? */
+		has_seen_rtt : 1, /* was the pacing rate set from a measured RTT? */
+		loss_round_start : 1, /* did this ACK start a loss round? */
+		loss_in_round : 1, /* was something lost in this loss round? */
+		loss_in_cycle : 1, /* was something lost since DOWN began? */
+		probe_samples : 1, /* are samples of what probing sent? */
+		prev_probe_too_high : 1, /* did the last probe end by losses or marks? */
+		stopped_risky_probe : 1, /* did it end where one before it had? */
+		ack_epoch_mstamp : 52; /* us: start of this epoch of ACK aggregation */
+	u64 ack_epoch_acked : 20, /* packets ACKed in this epoch */
+		last_lost : BBR_MARK_BITS, /* `lost` at the last callback */
+			    app_limited_mark
+		: BBR_MARK_BITS, /* program: its own app_limited; 0: none */
+		  drain_rounds : 2, /* rounds of DRAIN */
+		  raising : 1, /* was the last pacing gain above 1? */
+		  watched : 1; /* program: a monitor made this connection allocate storage */
+};
+
+_Static_assert(sizeof(struct bbr) == 104, "struct bbr must fit icsk_ca_priv");
+_Static_assert(__builtin_offsetof(struct bbr, bw_hi) == 40, "struct bbr is ABI");
+_Static_assert(__builtin_offsetof(struct bbr, extra_acked) == 48, "struct bbr is ABI");
+_Static_assert(BBR_REASONS <= 16, "struct bbr.steps has a bit for each");
+
+#include "more.h"
+
+/* The marks of the program around the algorithm (shell.bpf.h): they are only kept here. */
+static inline u32 bbr_profile(const struct bbr *b)
+{
+	return b->profile;
+}
+
+static inline void bbr_set_profile(struct bbr *b, u32 profile)
+{
+	b->profile = profile;
+}
+
+static inline bool bbr_watched(const struct bbr *b)
+{
+	return b->watched;
+}
+
+static inline void bbr_set_watched(struct bbr *b, bool watched)
+{
+	b->watched = watched;
+}
+
+/* Of a counter's low bits the whole, which is less than half of their range away from `near`. */
+static inline u32 bbr_unmark(u32 low, u32 near)
+{
+	u32 shift = 32 - BBR_MARK_BITS;
+
+	return near + ((s32)((low - near) << shift) >> shift);
+}
+
+/* It is at most a window from where the round began. */
+static inline u32 bbr_app_limited_until(const struct bbr *b)
+{
+	return b->app_limited_mark ? bbr_unmark(b->app_limited_mark, b->next_round_delivered) : 0;
+}
+
+static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
+{
+	b->app_limited_mark = delivered;
+	if (delivered && !b->app_limited_mark)
+		b->app_limited_mark = 1;
+}
+
+/* A count in 24 bits. */
+static inline u32 bbr_count(u32 packets)
+{
+	return min_u32(packets, BBR_COUNT_NONE);
+}
+
+static inline u32 bbr_max_bw(const struct bbr *b)
+{
+	return max_u32(b->bw_hi[0], b->bw_hi[1]);
+}
+
+/* The bandwidth to use. */
+static inline u32 bbr_bw(const struct bbr *b)
+{
+	return min_u32(bbr_max_bw(b), b->bw_lo);
+}
+
+static inline bool bbr_is_phase(const struct bbr *b, enum bbr_phase phase)
+{
+	return b->mode == BBR_PROBE_BW && b->cycle_idx == phase;
+}
+
+/* Each reason leads from known modes to a known one, so the bits tell monitors the way. */
+static inline void bbr_enter_mode(struct bbr *b, u8 mode, enum bbr_reason reason)
+{
+	b->mode = mode;
+	b->steps |= 1 << reason;
+}
+
+static inline void bbr_enter_phase(struct bbr *b, enum bbr_phase phase)
+{
+	b->cycle_idx = phase;
+	b->try_fast_path = 0; /* rate and window are those of the phase */
+}
+
+#endif

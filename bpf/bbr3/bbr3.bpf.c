@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * BBR version 3 as a BPF TCP congestion control.
+ */
+#include "algorithm.h"
+#include "shell.bpf.h"
+
+BBR_OPS(bpf_bbr3);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The bounds around the model. Those below 1.0 of it (bw_lo, inflight_lo) are cut once a loss round while something
+ * is lost or marked, and hold until the next probe. That above (inflight_hi) is what a probe found too
+ * much; it grows again with whatever turns out to be safe.
+ */
+#ifndef BBR_BOUNDS_H
+#define BBR_BOUNDS_H
+
+#include "ecn.h"
+
+/* Do we risk losses? Then they are no reason to slow down: what they mean is for the end of the probe. */
+static inline bool bbr_is_probing_bw(const struct bbr *b)
+{
+	return b->mode == BBR_STARTUP || bbr_is_phase(b, BBR_REFILL) || bbr_is_phase(b, BBR_UP);
+}
+
+static inline void bbr_reset_lower_bounds(struct bbr *b)
+{
+	b->bw_lo = BBR_BW_NONE;
+	b->inflight_lo = BBR_COUNT_NONE;
+}
+
+static inline u32 bbr_cut(const struct bbr_sock *sk, u32 bound)
+{
+	return (u64)bound * (BBR_UNIT - PARAM(sk, beta)) >> BBR_SCALE;
+}
+
+static inline void bbr_init_inflight_lo(struct bbr *b, const struct bbr_sock *sk)
+{
+	if (b->inflight_lo == BBR_COUNT_NONE)
+		b->inflight_lo = bbr_count(IN(sk, cwnd));
+}
+
+static inline void bbr_cut_by_loss(struct bbr *b, const struct bbr_sock *sk)
+{
+	if (b->bw_lo == BBR_BW_NONE)
+		b->bw_lo = bbr_max_bw(b);
+	bbr_init_inflight_lo(b, sk);
+	b->bw_lo = max_u32(b->bw_latest, bbr_cut(sk, b->bw_lo));
+	b->inflight_lo = max_u32(b->inflight_latest, bbr_cut(sk, b->inflight_lo));
+}
+
+/*
+ * Losses and marks of the loss round that is over. Cuts by a factor, so that a much lower capacity is met
+ * within few rounds; but losses never cut below what was delivered meanwhile. What both say is not added up.
+ */
+static inline void bbr_adapt_lower_bounds(struct bbr *b, const struct bbr_sock *sk)
+{
+	const struct bbr_more *more = sk->more;
+	u32 by_ecn = BBR_COUNT_NONE;
+
+	if (bbr_is_probing_bw(b))
+		return;
+	if (more && more->ecn_in_round && PARAM(sk, ecn_factor)) {
+		bbr_init_inflight_lo(b, sk);
+		by_ecn = bbr_cut_by_ecn(more, sk, b->inflight_lo);
+	}
+	if (b->loss_in_round)
+		bbr_cut_by_loss(b, sk);
+	b->inflight_lo = min_u32(b->inflight_lo, by_ecn);
+	b->bw_lo = max_u32(b->bw_lo, 1);
+}
+
+/* The signals of an ACK; once a loss round, what follows from them. */
+static inline void bbr_update_congestion_signals(struct bbr *b, struct bbr_sock *sk,
+						 const struct bbr_sample *s)
+{
+	if (!bbr_is_valid_sample(s->rs))
+		return;
+	bbr_update_max_bw(b, s);
+	if (s->rs->losses > 0)
+		b->loss_in_round = 1;
+	if (!b->loss_round_start)
+		return;
+	bbr_adapt_lower_bounds(b, sk);
+	b->loss_in_round = 0;
+	if (sk->more)
+		sk->more->ecn_in_round = 0;
+}
+
+/*
+ * Was more lost of a packet's flight than random losses explain? What Reno does at 1 % BBR does at 2 %: below that
+ * it keeps its inflight.
+ */
+static inline bool bbr_is_loss_too_high(const struct bbr_sock *sk, const struct bbr_flight *flight)
+{
+	u32 most = (u64)flight->tx_in_flight * PARAM(sk, loss_thresh) >> BBR_SCALE;
+
+	return flight->lost > 0 && flight->tx_in_flight && (u32)flight->lost > most;
+}
+
+/* inflight_hi, less what is left to others so that they find room to start, and the queue room to empty. */
+static inline u32 bbr_inflight_with_headroom(const struct bbr *b, const struct bbr_sock *sk)
+{
+	u32 headroom = b->inflight_hi * PARAM(sk, inflight_headroom) >> BBR_SCALE;
+	u32 least = PARAM(sk, cwnd_min_target);
+
+	if (b->inflight_hi == BBR_COUNT_NONE)
+		return BBR_COUNT_NONE;
+	headroom = max_u32(headroom, 1);
+	return b->inflight_hi > headroom + least ? b->inflight_hi - headroom : least;
+}
+
+/* What the bounds leave of a window. */
+static inline u32 bbr_bound_cwnd(const struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
+{
+	u32 most = BBR_COUNT_NONE;
+
+	/* The ACK of our SYN comes before bbr_init(): there are no bounds yet. */
+	if (!b->initialized)
+		return cwnd;
+	if (b->mode == BBR_PROBE_RTT || bbr_is_phase(b, BBR_CRUISE))
+		most = bbr_inflight_with_headroom(b, sk);
+	else if (b->mode == BBR_PROBE_BW)
+		most = b->inflight_hi;
+	most = max_u32(min_u32(most, b->inflight_lo), PARAM(sk, cwnd_min_target));
+	return min_u32(cwnd, most);
+}
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * BBR version 3 as a stack would call it that knows all of its inputs (inputs.h): one function for each occasion. The
+ * tests and the replay of recordings call these; algorithm.h calls them for the shell, with what it knows. (The
+ * others are in recovery.h: bbr_lose, bbr_lose_tail, bbr_enter_recovery, bbr_undo, bbr_change_state; in ecn.h:
+ * bbr_receive_ce; and in pacing.h: bbr_tso_segs.)
+ */
+#ifndef BBR_CALLBACKS_H
+#define BBR_CALLBACKS_H
+
+#include "aggregation.h"
+#include "probe_rtt.h"
+#include "startup.h"
+
+#define BBR_INFINITE_SSTHRESH 0x7fffffff /* TCP_INFINITE_SSTHRESH */
+#define BBR_INIT_CWND_MAX 0x7fu /* 7 bits */
+
+static inline void bbr_init_more(struct bbr_more *more, struct bbr_sock *sk)
+{
+	more->rounds = 0;
+	more->undo_bw_lo = 0;
+	more->undo_inflight_lo = 0;
+	more->undo_inflight_hi = 0;
+	bbr_init_ecn(more, sk);
+}
+
+/* A connection begins, or an old one is switched to BBR. */
+static inline void bbr_start(struct bbr *b, struct bbr_sock *sk)
+{
+	b->initialized = 1;
+	b->init_cwnd = min_u32(IN(sk, cwnd), BBR_INIT_CWND_MAX);
+	b->prior_cwnd = IN(sk, stack_prior_cwnd);
+	b->prev_ca_state = TCP_CA_Open;
+	SET(sk, ssthresh, BBR_INFINITE_SSTHRESH);
+	SET(sk, fast_ack_mode, 1);
+	if (IN(sk, uses_ecn))
+		SET(sk, ect_permanent, 1);
+	if (sk->more)
+		bbr_init_more(sk->more, sk);
+
+	b->round_start = 0;
+	bbr_start_round(b, sk);
+	b->loss_round_delivered = IN(sk, delivered) + 1;
+	b->loss_round_start = 0;
+	b->loss_events_in_round = 0;
+	bbr_reset_congestion_signals(b, sk);
+
+	b->probe_rtt_done_stamp = 0;
+	b->round_done = 0;
+	b->probe_rtt_min_us = IN(sk, min_rtt_us);
+	b->probe_rtt_min_stamp = IN(sk, now_ms);
+	b->min_rtt_us = IN(sk, min_rtt_us);
+	b->min_rtt_stamp = IN(sk, now_ms);
+
+	b->has_seen_rtt = 0;
+	bbr_init_pacing_rate_from_rtt(b, sk);
+
+	b->mode = BBR_STARTUP;
+	b->idle_restart = 0;
+	b->full_bw_reached = 0;
+	bbr_reset_full_bw(b, 0);
+	b->bw_hi[0] = 0;
+	b->bw_hi[1] = 0;
+	b->inflight_hi = BBR_COUNT_NONE;
+	bbr_reset_lower_bounds(b);
+
+	b->cycle_mstamp = 0;
+	bbr_enter_phase(b, BBR_UP);
+	b->acks = BBR_ACKS_INIT;
+	b->probe_up_cnt = BBR_COUNT_NONE;
+	b->probe_up_acks = 0;
+	b->probe_up_rounds = 0;
+	b->probe_wait_us = 0;
+	b->rounds_since_probe = 0;
+	b->probe_samples = 0;
+	b->prev_probe_too_high = 0;
+	b->stopped_risky_probe = 0;
+
+	b->ack_epoch_mstamp = IN(sk, tcp_mstamp);
+	b->ack_epoch_acked = 0;
+	b->extra_acked_win_rtts = 0;
+	b->extra_acked_win_idx = 0;
+	b->extra_acked[0] = 0;
+	b->extra_acked[1] = 0;
+}
+
+/*
+ * The first packet goes out after a pause. If the pause was the application's, the pipe is empty: pace
+ * at the estimated rate instead of probing, so that no queue is built that nobody asked for.
+ */
+static inline void bbr_restart(struct bbr *b, struct bbr_sock *sk)
+{
+	if (!IN(sk, app_limited))
+		return;
+
+	b->idle_restart = 1;
+	b->ack_epoch_mstamp = IN(sk, tcp_mstamp);
+	b->ack_epoch_acked = 0;
+	if (b->mode == BBR_PROBE_BW)
+		bbr_set_pacing_rate(b, sk, bbr_bw(b), PARAM(sk, idle_restart_gain));
+	else if (b->mode == BBR_PROBE_RTT)
+		bbr_check_probe_rtt_done(b, sk);
+}
+
+static inline u32 bbr_pacing_gain(const struct bbr *b, const struct bbr_sock *sk)
+{
+	switch (b->mode) {
+	case BBR_STARTUP:
+		return PARAM(sk, startup_pacing_gain);
+	case BBR_DRAIN:
+		return PARAM(sk, drain_gain);
+	case BBR_PROBE_RTT:
+		return PARAM(sk, probe_rtt_gain);
+	default:
+		return PARAM_AT(sk, probe_bw_gains, b->cycle_idx);
+	}
+}
+
+static inline u32 bbr_cwnd_gain(const struct bbr *b, const struct bbr_sock *sk)
+{
+	switch (b->mode) {
+	case BBR_STARTUP:
+	case BBR_DRAIN: /* slower, but with the window kept open */
+		return PARAM(sk, startup_cwnd_gain);
+	case BBR_PROBE_RTT:
+		return PARAM(sk, probe_rtt_gain);
+	default:
+		return PARAM(sk, cwnd_gain) +
+		       (b->cycle_idx == BBR_UP ? PARAM(sk, probe_up_cwnd_gain) : 0);
+	}
+}
+
+/*
+ * Grows the window by what was ACKed up to the target, like slow start; takes it down to the target
+ * only after the pipe was full, because before that the target is too low. At the target nothing is left to do
+ * for an ACK that tells nothing new.
+ */
+static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *sk,
+					  const struct bbr_rs *rs, u32 bw, u32 gain)
+{
+	u32 target =
+		bbr_bdp(b, bw, gain) + bbr_extra_acked_cwnd(b, sk, bw, PARAM(sk, extra_acked_gain));
+	u32 cwnd = IN(sk, cwnd);
+	u32 least = b->init_cwnd * PARAM(sk, startup_cwnd) >> BBR_SCALE;
+
+	target = bbr_quantization_budget(b, sk, target);
+	if (b->full_bw_reached) {
+		b->try_fast_path = cwnd + rs->acked_sacked >= target;
+		cwnd = min_u32(cwnd + rs->acked_sacked, target);
+	} else if (cwnd < target || cwnd < least) {
+		b->try_fast_path = 0;
+		cwnd += rs->acked_sacked;
+	} else {
+		b->try_fast_path = 1;
+	}
+	return max_u32(cwnd, PARAM(sk, cwnd_min_target));
+}
+
+static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs, u32 bw,
+				u32 gain)
+{
+	u32 cwnd = IN(sk, cwnd);
+
+	/* An ACK of nothing changes no window, but the caps hold for it as well. */
+	if (rs->acked_sacked)
+		cwnd = bbr_cwnd_towards_target(b, sk, rs, bw, gain);
+	cwnd = min_u32(cwnd, IN(sk, snd_cwnd_clamp));
+	if (unlikely(b->mode == BBR_PROBE_RTT))
+		cwnd = min_u32(cwnd, bbr_probe_rtt_cwnd(b, sk));
+	bbr_put_cwnd(sk, bbr_bound_cwnd(b, sk, cwnd));
+}
+
+/* Rate and window of the mode, phase and model that the ACK has led to. */
+static inline void bbr_update_control(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	u32 pacing_gain = bbr_pacing_gain(b, sk), cwnd_gain = bbr_cwnd_gain(b, sk);
+	u32 bw = bbr_bw(b);
+
+	b->raising = pacing_gain > BBR_UNIT;
+	if (sk->more) {
+		sk->more->pacing_gain = pacing_gain;
+		sk->more->cwnd_gain = cwnd_gain;
+	}
+	bbr_set_pacing_rate(b, sk, bw, pacing_gain);
+	bbr_set_cwnd(b, sk, rs, bw, cwnd_gain);
+}
+
+/* What the clock or the next phase may have to do with, on any ACK. */
+static inline void bbr_update_mode(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
+{
+	bbr_check_drain(b, sk);
+	bbr_update_cycle_phase(b, sk, s);
+	bbr_update_min_rtt(b, sk, s->rs);
+}
+
+/*
+ * Can the ACK tell nothing new? The application is what limits the flow, which carries less than is known, without
+ * losses and marks, and the window is where it should be.
+ */
+static inline bool bbr_is_fast_path(const struct bbr *b, const struct bbr_sock *sk,
+				    const struct bbr_sample *s)
+{
+	return PARAM(sk, fast_path) && b->try_fast_path && s->ack->flight.is_app_limited &&
+	       s->bw < bbr_max_bw(b) && !b->loss_in_round && !(sk->more && sk->more->ecn_in_round);
+}
+
+/*
+ * The order matters: signals before the bounds that follow from them, what ends STARTUP before DRAIN, and the
+ * mode before its rate and window. Google's fast path leaves out the rest only if the ACK has changed nothing after all.
+ */
+static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
+{
+	u32 mode = b->mode, min_rtt_us = b->min_rtt_us;
+	bool is_fast = bbr_is_fast_path(b, sk, s);
+
+	if (!is_fast) {
+		bbr_update_congestion_signals(b, sk, s);
+		bbr_update_ack_aggregation(b, sk, s);
+		bbr_check_startup_loss(b, sk, s);
+		bbr_check_full_bw(b, sk, s);
+	}
+	bbr_update_mode(b, sk, s);
+	if (is_fast && b->mode == mode && b->min_rtt_us == min_rtt_us && b->try_fast_path)
+		return;
+	bbr_update_control(b, sk, s->rs);
+}
+
+static inline void bbr_acked(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
+			     const struct bbr_ack *ack)
+{
+	struct bbr_sample s = { .rs = rs, .ack = ack, .bw = bbr_sample_bw(rs) };
+
+	bbr_update_round(b, sk, rs);
+	if (b->round_start)
+		bbr_update_ecn(b, sk);
+	bbr_note_marks(sk, ack);
+	bbr_update_latest_delivery(b, sk, &s);
+
+	bbr_update(b, sk, &s);
+
+	bbr_advance_latest_delivery(b, &s);
+	b->prev_ca_state = IN(sk, ca_state);
+	if (ack->flight.lost > 0)
+		b->loss_in_cycle = 1;
+	if (sk->more && ack->delivered_ce > 0)
+		sk->more->ecn_in_cycle = 1;
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Marks (ECN). Where a network marks packets as soon as a short queue stands (some 100 us), which the shell
+ * knows and a path of few ms makes likely, the share of marked packets tells how far inflight is above the BDP. Like
+ * DCTCP, the sender keeps its average, alpha, and cuts inflight_lo in proportion. As a receiver it ACKs at once
+ * when marks begin or end, so that each ACK is about packets of one kind.
+ */
+#ifndef BBR_ECN_H
+#define BBR_ECN_H
+
+#include "model.h"
+
+#define BBR_ACK_TIMER 2 /* ICSK_ACK_TIMER: an ACK is delayed */
+#define BBR_ACK_NOW 16 /* ICSK_ACK_NOW: send one soon */
+
+static inline bool bbr_is_ecn_eligible(const struct bbr_sock *sk)
+{
+	return sk->more && sk->more->ecn_eligible;
+}
+
+static inline void bbr_init_ecn(struct bbr_more *more, struct bbr_sock *sk)
+{
+	more->ecn_eligible = 0;
+	more->ecn_alpha = PARAM(sk, ecn_alpha_init);
+	more->alpha_last_delivered = 0;
+	more->alpha_last_delivered_ce = 0;
+	more->startup_ecn_rounds = 0;
+	more->ce_state = 0;
+	more->prior_rcv_nxt = IN(sk, rcv_nxt);
+}
+
+/* Is the path short enough for marks to be of short queues? Once it was it stays so. */
+static inline void bbr_check_ecn_eligible(const struct bbr *b, struct bbr_more *more,
+					  const struct bbr_sock *sk)
+{
+	if (!IN(sk, uses_ecn) || !PARAM(sk, ecn_factor))
+		return;
+	if (!PARAM(sk, ecn_max_rtt) || b->min_rtt_us <= PARAM(sk, ecn_max_rtt))
+		more->ecn_eligible = 1;
+}
+
+/* The share of marked packets since the last round, /256; negative: there was none. */
+static inline s32 bbr_ce_ratio(const struct bbr_more *more, const struct bbr_sock *sk)
+{
+	s32 delivered = IN(sk, delivered) - more->alpha_last_delivered;
+	s32 delivered_ce = IN(sk, delivered_ce) - more->alpha_last_delivered_ce;
+
+	if (delivered <= 0 || delivered_ce < 0)
+		return -1;
+	return quotient((u64)delivered_ce << BBR_SCALE, delivered);
+}
+
+/* STARTUP is over after two rounds of many marks. */
+static inline bool bbr_is_startup_marked(struct bbr_more *more, const struct bbr_sock *sk,
+					 u32 ce_ratio)
+{
+	if (!PARAM(sk, full_ecn_cnt) || !PARAM(sk, ecn_thresh))
+		return false;
+	if (ce_ratio < PARAM(sk, ecn_thresh))
+		more->startup_ecn_rounds = 0;
+	else
+		more->startup_ecn_rounds++;
+	return more->startup_ecn_rounds >= PARAM(sk, full_ecn_cnt);
+}
+
+/* Once a round. Returns the share of marked packets, negative if marks are not heeded. */
+static inline s32 bbr_update_ecn_alpha(const struct bbr *b, struct bbr_more *more,
+				       const struct bbr_sock *sk)
+{
+	u32 gain = PARAM(sk, ecn_alpha_gain);
+	s32 ratio;
+	u32 alpha;
+
+	if (!more->ecn_eligible)
+		bbr_check_ecn_eligible(b, more, sk);
+	if (!more->ecn_eligible)
+		return -1;
+	ratio = bbr_ce_ratio(more, sk);
+	if (ratio < 0)
+		return -1;
+	alpha = ((BBR_UNIT - gain) * more->ecn_alpha >> BBR_SCALE) +
+		((u64)gain * (u32)ratio >> BBR_SCALE);
+	more->ecn_alpha = min_u32(alpha, BBR_UNIT);
+	more->alpha_last_delivered = IN(sk, delivered);
+	more->alpha_last_delivered_ce = IN(sk, delivered_ce);
+	return ratio;
+}
+
+/* What marks of this loss round leave of inflight. */
+static inline u32 bbr_cut_by_ecn(const struct bbr_more *more, const struct bbr_sock *sk,
+				 u32 inflight)
+{
+	u32 cut = more->ecn_alpha * PARAM(sk, ecn_factor) >> BBR_SCALE;
+
+	return inflight * (BBR_UNIT - cut) >> BBR_SCALE; /* of 24 bits */
+}
+
+/* Are more packets of a sample marked than a path that is merely full would mark? */
+static inline bool bbr_is_ecn_too_high(const struct bbr_sock *sk, const struct bbr_sample *s)
+{
+	u32 most;
+
+	if (s->ack->delivered_ce <= 0 || s->rs->delivered <= 0 || !bbr_is_ecn_eligible(sk) ||
+	    !PARAM(sk, ecn_thresh))
+		return false;
+	most = (u64)(u32)s->rs->delivered * PARAM(sk, ecn_thresh) >> BBR_SCALE;
+	return (u32)s->ack->delivered_ce > most;
+}
+
+static inline void bbr_note_marks(struct bbr_sock *sk, const struct bbr_ack *ack)
+{
+	if (bbr_is_ecn_eligible(sk) && ack->is_ece)
+		sk->more->ecn_in_round = 1;
+}
+
+/*
+ * As a receiver: a packet came, marked or not. Where that changes, packets so far must be ACKed as what they
+ * were: at once, with the flag (ECE, that we send while demand_cwr is set) as it was.
+ */
+static inline void bbr_receive_ce(struct bbr_sock *sk, bool is_ce)
+{
+	struct bbr_more *more = sk->more;
+
+	if (!more || !IN(sk, uses_ecn) || !PARAM(sk, ecn_precise_ack))
+		return;
+	if (more->ce_state != is_ce) {
+		if (IN(sk, ack_pending) & BBR_ACK_TIMER) {
+			SET(sk, demand_cwr, more->ce_state);
+			bbr_send_ack(sk, more->prior_rcv_nxt);
+		}
+		SET(sk, ack_pending, IN(sk, ack_pending) | BBR_ACK_NOW);
+	}
+	more->prior_rcv_nxt = IN(sk, rcv_nxt);
+	more->ce_state = is_ce;
+	SET(sk, demand_cwr, is_ce);
+}
+
+#endif

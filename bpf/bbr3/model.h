@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What ACKs tell of the path: packet-timed rounds, the maximum filter of bandwidth, and what was delivered
+ * in the latest round. (The minimum filter of RTT is with PROBE_RTT, which refreshes it.)
+ */
+#ifndef BBR_MODEL_H
+#define BBR_MODEL_H
+
+#include "inflight.h"
+#include "inputs.h"
+
+/* An ACK: its rate sample, what else it tells, and the delivery rate that follows from it. */
+struct bbr_sample {
+	const struct bbr_rs *rs;
+	const struct bbr_ack *ack;
+	u32 bw; /* 0: none */
+};
+
+/* A new round begins with what is sent from here on. */
+static inline void bbr_start_round(struct bbr *b, const struct bbr_sock *sk)
+{
+	b->next_round_delivered = IN(sk, delivered);
+}
+
+/*
+ * A round lasts until a packet is ACKed that was sent after the round began: one RTT, whatever the
+ * RTT is, counted without a clock.
+ */
+static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
+				    const struct bbr_rs *rs)
+{
+	b->round_start =
+		rs->interval_us > 0 && !before(rs->prior_delivered, b->next_round_delivered);
+	if (!b->round_start)
+		return;
+	bbr_start_round(b, sk);
+	b->rounds_since_probe = min_u32(b->rounds_since_probe + 1, 0xff);
+	if (sk->more)
+		sk->more->rounds++;
+}
+
+/* A sample of bandwidth? An ACK of nothing new is none. */
+static inline bool bbr_is_valid_sample(const struct bbr_rs *rs)
+{
+	return rs->interval_us > 0 && rs->acked_sacked;
+}
+
+/*
+ * The delivery rate, rounded up: at a rate of a few units rounding down would lower the window, by that the
+ * rate, and so on.
+ */
+static inline u32 bbr_sample_bw(const struct bbr_rs *rs)
+{
+	if (rs->interval_us <= 0 || rs->delivered < 0)
+		return 0;
+	return quotient((u32)rs->delivered * BW_UNIT + rs->interval_us - 1, rs->interval_us);
+}
+
+/*
+ * The maximum filter. bw_hi[1] grows from probe to probe, bw_hi[0] is that of the probe before: so a maximum
+ * lasts for one to two probes, however long these take.
+ */
+static inline void bbr_update_max_bw(struct bbr *b, const struct bbr_sample *s)
+{
+	/* An app-limited sample shows what the application sent, not what the path could carry. It
+	 * counts only if the path turns out to carry more than was known.
+	 */
+	if (!s->ack->flight.is_app_limited || s->bw >= bbr_max_bw(b))
+		b->bw_hi[1] = max_u32(b->bw_hi[1], s->bw);
+}
+
+static inline void bbr_advance_max_bw(struct bbr *b)
+{
+	if (!b->bw_hi[1])
+		return; /* nothing was sampled since: what is known stays */
+	b->bw_hi[0] = b->bw_hi[1];
+	b->bw_hi[1] = 0;
+}
+
+/*
+ * The maximum of what was delivered in a loss round: losses need not cut the bounds below that, because the
+ * path has just carried it. The loss round begins with the first loss, not with the round, so that
+ * it covers all of the flight in which something was lost.
+ */
+static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_sock *sk,
+					      const struct bbr_sample *s)
+{
+	b->loss_round_start = 0;
+	if (!bbr_is_valid_sample(s->rs))
+		return;
+	b->bw_latest = max_u32(b->bw_latest, s->bw);
+	b->inflight_latest = bbr_count(max_u32(b->inflight_latest, s->rs->delivered));
+	if (before(s->rs->prior_delivered, b->loss_round_delivered))
+		return;
+	b->loss_round_delivered = IN(sk, delivered);
+	b->loss_round_start = 1;
+}
+
+/*
+ * At the end of the ACK that starts a loss round: from now on maxima are of this one. But a tail loss probe
+ * had to wait for its timer, in a pause in which nothing was delivered: keep what was before it.
+ */
+static inline void bbr_advance_latest_delivery(struct bbr *b, const struct bbr_sample *s)
+{
+	if (!b->loss_round_start || s->ack->acks_tlp)
+		return;
+	b->bw_latest = s->bw;
+	b->inflight_latest = bbr_count(s->rs->delivered);
+}
+
+/* Losses and marks so far say nothing of the phase that begins. */
+static inline void bbr_reset_congestion_signals(struct bbr *b, struct bbr_sock *sk)
+{
+	b->loss_in_round = 0;
+	b->loss_in_cycle = 0;
+	b->bw_latest = 0;
+	b->inflight_latest = 0;
+	if (sk->more) {
+		sk->more->ecn_in_round = 0;
+		sk->more->ecn_in_cycle = 0;
+	}
+}
+
+/* The search for the bandwidth at which the delivery rate stops growing begins anew from bw. */
+static inline void bbr_reset_full_bw(struct bbr *b, u32 bw)
+{
+	b->full_bw = bw;
+	b->full_bw_cnt = 0;
+	b->full_bw_now = 0;
+}
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The minimum filters of RTT, and PROBE_RTT, which refreshes them.
+ *
+ * A sender that keeps a queue, or several that share one, never see the RTT of the empty path. If the
+ * minimum was not met for 5 s, cut inflight to half of the BDP for 200 ms and at least one round: flows that
+ * share a bottleneck see the RTT fall together, so their windows expire together, their PROBE_RTTs
+ * meet, and the queue becomes empty for all of them. It costs half of 200 ms of 5 s, 2 %. Connections
+ * with pauses get their minimum for nothing and never come here.
+ *
+ * There are two filters: that of 5 s says when, and the minimum that the model uses is of 10 s, so that one
+ * PROBE_RTT that did not empty the queue does not spoil it.
+ */
+#ifndef BBR_PROBE_RTT_H
+#define BBR_PROBE_RTT_H
+
+#include "probe_bw.h"
+#include "recovery.h"
+
+/* The window while the queue empties, which inflight has to come down to. */
+static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return max_u32(PARAM(sk, cwnd_min_target),
+		       bbr_bdp(b, bbr_bw(b), PARAM(sk, probe_rtt_cwnd_gain)));
+}
+
+/*
+ * The window grows again, which may cost losses: so the wait for the next probe begins here. Inflight is below
+ * the BDP, there is nothing for DOWN to drain.
+ */
+static inline void bbr_leave_probe_rtt(struct bbr *b, struct bbr_sock *sk)
+{
+	b->probe_rtt_min_stamp = IN(sk, now_ms); /* the next one is in 5 s */
+	bbr_restore_cwnd(b, sk);
+	bbr_reset_lower_bounds(b);
+	if (!b->full_bw_reached) {
+		bbr_enter_mode(b, BBR_STARTUP, BBR_R_PROBE_RTT_DONE);
+		return;
+	}
+	bbr_enter_mode(b, BBR_PROBE_BW, BBR_R_PROBE_RTT_DONE);
+	bbr_start_down(b, sk);
+	bbr_start_cruise(b, sk);
+}
+
+static inline void bbr_check_probe_rtt_done(struct bbr *b, struct bbr_sock *sk)
+{
+	if (b->probe_rtt_done_stamp && after(IN(sk, now_ms), b->probe_rtt_done_stamp))
+		bbr_leave_probe_rtt(b, sk);
+}
+
+/* On each ACK in PROBE_RTT. */
+static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
+{
+	/* Samples of the low rate are ours, not the path's: mark what is sent as app-limited. */
+	SET(sk, app_limited, max_u32(IN(sk, delivered) + IN(sk, inflight), 1));
+
+	if (!b->probe_rtt_done_stamp) {
+		if (IN(sk, inflight) > bbr_probe_rtt_cwnd(b, sk))
+			return;
+		/* Low enough: the clock runs from here, and a round begins. */
+		b->probe_rtt_done_stamp = IN(sk, now_ms) + PARAM(sk, probe_rtt_duration);
+		b->round_done = 0;
+		bbr_start_round(b, sk);
+		return;
+	}
+	if (b->round_start)
+		b->round_done = 1;
+	if (b->round_done)
+		bbr_check_probe_rtt_done(b, sk);
+}
+
+/* Takes the RTT into both filters. Returns whether that of probe_rtt_win had expired. */
+static inline bool bbr_measure_min_rtt(struct bbr *b, const struct bbr_sock *sk, s64 rtt_us,
+				       bool is_ack_delayed)
+{
+	u32 now = IN(sk, now_ms);
+	bool expired = after(now, b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win));
+
+	/* A lower RTT counts even with the delay of a delayed ACK in it; an equal one does not, or a
+	 * standing queue could put PROBE_RTT off for ever. A higher one replaces an expired minimum,
+	 * but not with the receiver's delay.
+	 */
+	if (rtt_us >= 0 && (rtt_us < b->probe_rtt_min_us || (expired && !is_ack_delayed))) {
+		b->probe_rtt_min_us = rtt_us;
+		b->probe_rtt_min_stamp = now;
+	}
+	if (b->probe_rtt_min_us <= b->min_rtt_us ||
+	    after(now, b->min_rtt_stamp + PARAM(sk, min_rtt_win))) {
+		b->min_rtt_us = b->probe_rtt_min_us;
+		b->min_rtt_stamp = b->probe_rtt_min_stamp;
+	}
+	return expired;
+}
+
+static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	bool expired = bbr_measure_min_rtt(b, sk, rs->rtt_us, rs->is_ack_delayed);
+
+	/* After a pause the queue is empty anyway: the next samples measure the path. */
+	if (expired && PARAM(sk, probe_rtt_duration) && !b->idle_restart &&
+	    b->mode != BBR_PROBE_RTT) {
+		bbr_enter_mode(b, BBR_PROBE_RTT, BBR_R_MIN_RTT_EXPIRED);
+		bbr_save_cwnd(b, sk); /* the larger one, in case that recovery has cut it */
+		b->probe_rtt_done_stamp = 0;
+		b->acks = BBR_ACKS_PROBE_STOPPING;
+		bbr_start_round(b, sk);
+	}
+	if (unlikely(b->mode == BBR_PROBE_RTT))
+		bbr_probe_rtt(b, sk);
+	if (rs->delivered > 0) /* the restart is over with the first data delivered after it */
+		b->idle_restart = 0;
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How far ACKs come ahead of what bw explains: the measurement, and the filter that keeps its maximum. Every BBR has
+ * it; its aggregation.h says when. To be included after its struct bbr and bbr_extra_acked_win(), the window in rounds.
+ */
+#ifndef COMMON_EXTRA_ACKED_H
+#define COMMON_EXTRA_ACKED_H
+
+#define BBR_ACK_EPOCH_ACKED_MAX 0xfffffu /* 20 bits */
+#define BBR_EXTRA_ACKED_WIN_RTTS_MAX 0x1f /* 5 bits */
+
+static inline u16 bbr_extra_acked(const struct bbr *b)
+{
+	return max_u32(b->extra_acked[0], b->extra_acked[1]);
+}
+
+/* A round begins. The filter holds a maximum over one to two windows: two slots that take turns. */
+static inline void bbr_rotate_extra_acked(struct bbr *b, const struct bbr_sock *sk)
+{
+	b->extra_acked_win_rtts =
+		min_u32(BBR_EXTRA_ACKED_WIN_RTTS_MAX, b->extra_acked_win_rtts + 1);
+	if (b->extra_acked_win_rtts < bbr_extra_acked_win(b, sk))
+		return;
+	b->extra_acked_win_rtts = 0;
+	b->extra_acked_win_idx = !b->extra_acked_win_idx;
+	/* Two constant places: the verifier allows no computed index into icsk_ca_priv. */
+	if (b->extra_acked_win_idx)
+		b->extra_acked[1] = 0;
+	else
+		b->extra_acked[0] = 0;
+}
+
+/* A maximum, of no more than the window. */
+static inline void bbr_note_extra_acked(u16 *slot, u32 extra, const struct bbr_sock *sk)
+{
+	if (extra > *slot)
+		*slot = max_u32(*slot, min_u32(extra, IN(sk, cwnd)));
+}
+
+static inline void bbr_measure_extra_acked(struct bbr *b, const struct bbr_sock *sk,
+					   const struct bbr_rs *rs, u32 bw)
+{
+	u64 now = IN(sk, delivered_mstamp);
+	u32 expected = (u64)bw * stamp_us_delta(now, b->ack_epoch_mstamp) / BW_UNIT;
+	u32 acked = b->ack_epoch_acked + rs->acked_sacked;
+
+	/* A burst is over when the ACKs are no longer ahead of bw; so is a very long epoch, which bw
+	 * has left behind. (Up to ack_epoch_max it fits the 20 bits.)
+	 */
+	if (b->ack_epoch_acked <= expected || acked >= PARAM(sk, ack_epoch_max)) {
+		b->ack_epoch_mstamp = now;
+		acked = min_u32(BBR_ACK_EPOCH_ACKED_MAX, rs->acked_sacked);
+		expected = 0;
+	}
+
+	b->ack_epoch_acked = acked;
+	if (b->extra_acked_win_idx)
+		bbr_note_extra_acked(&b->extra_acked[1], acked - expected, sk);
+	else
+		bbr_note_extra_acked(&b->extra_acked[0], acked - expected, sk);
+}
+
+/* Packets to add to the window, so that it does not run dry while ACKs are held back. */
+static inline u32 bbr_extra_acked_cwnd(const struct bbr *b, const struct bbr_sock *sk, u32 bw,
+				       u32 gain)
+{
+	u32 most = (u64)bw * PARAM(sk, extra_acked_max) / BW_UNIT;
+
+	return min_u32(gain * bbr_extra_acked(b) >> BBR_SCALE, most);
+}
+
+#endif

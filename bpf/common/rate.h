@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * From bandwidth to a pacing rate, and to packets: the arithmetic that every BBR has. To be included after its
+ * struct bbr.
+ */
+#ifndef COMMON_RATE_H
+#define COMMON_RATE_H
+
+/*
+ * Bytes per second of bandwidth bw at a gain, less the pacing margin. The order of the steps keeps
+ * 64 bits from overflowing up to 2.9 Tbit/s at gains of STARTUP, and decides on the rounding.
+ */
+static inline u64 bbr_rate_bytes_per_sec(const struct bbr_sock *sk, u64 bw, u32 gain)
+{
+	u64 rate = bw;
+
+	rate *= IN(sk, mss);
+	rate *= gain;
+	rate >>= BBR_SCALE;
+	rate *= USEC_PER_SEC / 100 * (100 - PARAM(sk, pacing_margin));
+	return rate >> BW_SCALE;
+}
+
+/* The bandwidth to begin with: the window that is there, once per RTT. */
+static inline u64 bbr_first_bw(struct bbr *b, const struct bbr_sock *sk)
+{
+	u32 rtt_us;
+
+	if (IN(sk, srtt_us)) {
+		rtt_us = max_u32(IN(sk, srtt_us) >> 3, 1);
+		b->has_seen_rtt = 1;
+	} else {
+		rtt_us = PARAM(sk, init_rtt);
+	}
+	return quotient(IN(sk, cwnd) * BW_UNIT, rtt_us);
+}
+
+/*
+ * The packets that a gain makes of bw * RTT, rounded up: rounding down would lower the window, by that the
+ * delivery rate, by that bw, and so on.
+ */
+static inline u32 bbr_packets(u64 bw_rtt, u32 gain)
+{
+	return (((bw_rtt * gain) >> BBR_SCALE) + BW_UNIT - 1) / BW_UNIT;
+}
+
+#endif

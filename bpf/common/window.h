@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The window as every BBR sets it and remembers it. To be included after its struct bbr.
+ */
+#ifndef COMMON_WINDOW_H
+#define COMMON_WINDOW_H
+
+/*
+ * Whatever the parameters are: a window of 0 is for ever, and the kernel takes those that are negative
+ * as an int for a mistake.
+ */
+static inline void bbr_put_cwnd(struct bbr_sock *sk, u32 cwnd)
+{
+	SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1);
+}
+
+/* Remembers the window. In recovery or PROBE_RTT it has been cut: the larger one is the good one. */
+static inline void bbr_save_cwnd(struct bbr *b, const struct bbr_sock *sk)
+{
+	if (b->prev_ca_state < TCP_CA_Recovery && b->mode != BBR_PROBE_RTT)
+		b->prior_cwnd = IN(sk, cwnd);
+	else
+		b->prior_cwnd = max_u32(b->prior_cwnd, IN(sk, cwnd));
+}
+
+#endif

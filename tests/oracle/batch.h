@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef ORACLE_BATCH_H
+#define ORACLE_BATCH_H
+
+#define BATCH 1024 /* callbacks that the BPF program is given at once */
+
+#endif

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a stock kernel does not tell, from what it does. */
+#include "fixture.h"
+
+/* Losses: at `delivered` it was known that so many were lost. */
+static void lose(struct fixture *f, u32 delivered, u32 snd_nxt, u32 lost)
+{
+	f->sk.delivered = delivered;
+	f->sk.snd_nxt = snd_nxt;
+	f->sk.lost = lost;
+	bbr_note_losses(&f->more, &f->sk);
+}
+
+static void send(struct fixture *f, u32 delivered, u32 snd_nxt, u32 inflight)
+{
+	f->sk.delivered = delivered;
+	f->sk.snd_nxt = snd_nxt;
+	f->sk.inflight = inflight;
+	bbr_note_send(&f->more, &f->sk);
+}
+
+static u32 prior_lost(struct fixture *f, u32 prior_delivered, u32 end_seq)
+{
+	f->rs.prior_delivered = prior_delivered;
+	f->rs.last_end_seq = end_seq;
+	return bbr_prior_lost(&f->more, &f->rs);
+}
+
+TEST(nothing_lost_is_no_entry)
+{
+	FIXTURE;
+
+	lose(f, 1000, 0, 40);
+	assert_int_equal(f->more.n_losses, 0);
+	lose(f, 1000, 0, 41);
+	lose(f, 1100, 0, 41);
+	assert_int_equal(f->more.n_losses, 1);
+	assert_int_equal(prior_lost(f, 900, 0), 40);
+}
+
+TEST(packet_knows_of_losses_before_it_was_sent)
+{
+	FIXTURE;
+
+	lose(f, 1000, 5000, 45);
+	lose(f, 1100, 6000, 47);
+	lose(f, 1200, 7000, 50);
+	assert_int_equal(prior_lost(f, 999, 9000), 40);
+	assert_int_equal(prior_lost(f, 1001, 9000), 45);
+	assert_int_equal(prior_lost(f, 1150, 0), 47);
+	assert_int_equal(prior_lost(f, 1201, 0), 50);
+}
+
+/* Of packets with the same count of deliveries the sequence tells which was sent before the loss was known. */
+TEST(packets_of_one_ack_are_told_by_their_sequence)
+{
+	FIXTURE;
+
+	lose(f, 1000, 5000, 45);
+	assert_int_equal(prior_lost(f, 1000, 5000), 40);
+	assert_int_equal(prior_lost(f, 1000, 5001), 45);
+	f->rs.is_retrans = true;
+	assert_int_equal(prior_lost(f, 1000, 4000), 45);
+	assert_int_equal(prior_lost(f, 999, 4000), 40);
+}
+
+TEST(without_history_there_are_no_entries)
+{
+	FIXTURE;
+
+	/* What the memory had before, of another connection, does not count. */
+	memset(f->more.losses, 0x7f, sizeof(f->more.losses));
+	memset(f->more.sends, 0x7f, sizeof(f->more.sends));
+	lose(f, 1000, 0, 41);
+	send(f, 1000, 0, 7);
+	assert_int_equal(prior_lost(f, 1001, 0), 41);
+	assert_int_equal(bbr_losses_after(&f->more, 900, 0, false), 1);
+	assert_int_equal(bbr_sends_after(&f->more, 900), 1);
+	assert_int_equal(bbr_losses_after(NULL, 1, 2, false), 0);
+	assert_int_equal(bbr_sends_after(NULL, 1), 0);
+}
+
+TEST(history_holds_128_entries)
+{
+	FIXTURE;
+
+	for (u32 i = 0; i < 200; i++) {
+		lose(f, 2000 + 10 * i, 0, 100 + i);
+		for (u32 k = i < BBR_LOSSES ? 0 : i - BBR_LOSSES + 1; k <= i; k++)
+			assert_int_equal(prior_lost(f, 2000 + 10 * k + 1, 0), 100 + k);
+		assert_int_equal(prior_lost(f, 1000, 0),
+				 i < BBR_LOSSES ? 40 : 100 + i - BBR_LOSSES);
+	}
+}
+
+TEST(entries_are_as_far_apart_as_a_round_needs)
+{
+	FIXTURE;
+
+	f->sk.inflight = 1280; /* ten packets */
+	lose(f, 1000, 5000, 41);
+	lose(f, 1009, 6000, 42);
+	assert_int_equal(f->more.n_losses, 1);
+	assert_int_equal(prior_lost(f, 1001, 0), 42);
+	lose(f, 1010, 6000, 43);
+	assert_int_equal(f->more.n_losses, 2);
+}
+
+static u32 tx_in_flight(struct fixture *f, u32 prior_delivered, u32 end_seq)
+{
+	f->rs.prior_delivered = prior_delivered;
+	f->rs.last_end_seq = end_seq;
+	return bbr_tx_in_flight(&f->more, &f->sk, &f->rs, 3);
+}
+
+TEST(inflight_is_what_was_sent_since_less_what_arrived)
+{
+	FIXTURE;
+
+	send(f, 800, 50000, 60);
+	assert_int_equal(tx_in_flight(f, 800, 55000), 65);
+	assert_int_equal(tx_in_flight(f, 800, 55001), 66);
+	assert_int_equal(tx_in_flight(f, 820, 55000), 45);
+	assert_int_equal(tx_in_flight(f, 800, 50000), 60);
+	assert_int_equal(tx_in_flight(f, 800, 48000), 58); /* sent before it */
+	assert_int_equal(tx_in_flight(f, 900, 50000), 1);
+	send(f, 810, 70000, 1);
+	assert_int_equal(tx_in_flight(f, 810, 50000), 1);
+}
+
+TEST(newest_note_before_the_packet_counts)
+{
+	FIXTURE;
+
+	for (u32 i = 0; i < 50; i++) {
+		send(f, 1000 + 10 * i, 100000 + 1000 * i, 100 + i);
+		for (u32 k = i < BBR_SENDS ? 0 : i - BBR_SENDS + 1; k <= i; k++)
+			assert_int_equal(tx_in_flight(f, 1000 + 10 * k + 1, 100000 + 1000 * k),
+					 100 + k - 1);
+	}
+	assert_int_equal(tx_in_flight(f, 1000, 90000), 10 + 3); /* too old */
+}
+
+TEST(notes_are_32_in_a_round)
+{
+	FIXTURE;
+
+	send(f, 5, 0, 320);
+	assert_int_equal(f->more.n_sends, 1);
+	send(f, 15, 0, 320);
+	assert_int_equal(f->more.n_sends, 1);
+	send(f, 16, 0, 320);
+	assert_int_equal(f->more.n_sends, 2);
+}
+
+TEST(what_is_sent_anew_is_judged_by_delivery)
+{
+	FIXTURE;
+
+	send(f, 800, 50000, 60);
+	f->rs.is_retrans = true;
+	assert_int_equal(tx_in_flight(f, 800, 55000), 10 + 3);
+}
+
+TEST(rest_of_a_packet_was_in_flight)
+{
+	FIXTURE;
+
+	f->rs.last_end_seq = f->sk.snd_una + 3500;
+	assert_int_equal(bbr_inflight_by_delivery(&f->sk, &f->rs, 0), 13);
+	f->sk.sacked_out = 1;
+	assert_int_equal(bbr_inflight_by_delivery(&f->sk, &f->rs, 0), 10);
+	f->sk.sacked_out = 0;
+	f->rs.last_end_seq = f->sk.snd_una;
+	assert_int_equal(bbr_inflight_by_delivery(&f->sk, &f->rs, 2), 12);
+}
+
+TEST(counter_of_losses_has_20_bits)
+{
+	FIXTURE;
+
+	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 0);
+	f->sk.lost = 42;
+	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 2);
+	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 0);
+	f->sk.lost = 0x100003;
+	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 0xfffd9);
+	f->sk.lost = 0x200003;
+	f->b.last_lost = 0xfffff;
+	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 4);
+}
+
+TEST(ack_has_the_flight_of_its_packet)
+{
+	FIXTURE;
+
+	send(f, 900, 90000, 60);
+	f->sk.delivered = 1000;
+	f->sk.lost = 43;
+	f->more.prior_lost = 7;
+	f->rs.is_app_limited = true;
+	f->rs.delivered_ce = 4;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 70);
+	assert_int_equal(f->ack.flight.lost, 3);
+	assert_true(f->ack.flight.is_app_limited);
+	assert_int_equal(f->ack.delivered_ce, 4);
+	assert_false(f->ack.is_ece);
+	assert_true(f->b.loss_in_round);
+	assert_int_equal(f->more.n_losses, 1);
+	assert_true(f->more.is_app_limited);
+}
+
+TEST(ack_without_losses_has_none)
+{
+	FIXTURE;
+
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.lost, 0);
+	assert_int_equal(f->ack.flight.tx_in_flight, 10); /* no note yet */
+	assert_false(f->b.loss_in_round);
+	assert_int_equal(f->more.n_losses, 0);
+}
+
+TEST(loss_of_a_probe_is_of_the_flight_that_is_acked)
+{
+	FIXTURE;
+
+	fixture_phase(f, BBR_UP);
+	f->b.probe_samples = 1;
+	send(f, 900, 90000, 140);
+	f->sk.delivered = 1000;
+	f->sk.lost = 45;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->b.cycle_idx, BBR_DOWN);
+	assert_int_equal(f->b.inflight_hi, 148); /* 145, and 3 that may be lost */
+}
+
+TEST(ack_of_nothing_is_of_no_flight)
+{
+	FIXTURE;
+
+	f->more.tx_in_flight = 100;
+	f->more.prior_lost = 38;
+	f->rs.delivered = -1;
+	f->sk.lost = 41;
+	f->b.probe_samples = 1;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 0);
+	assert_int_equal(f->ack.flight.lost, 0);
+	assert_true(f->b.prev_probe_too_high); /* its losses are of the last one: 3 of 100 */
+	assert_int_equal(f->more.tx_in_flight, 100);
+}
+
+TEST(probe_that_was_repeated_is_acked)
+{
+	FIXTURE;
+
+	f->sk.tlp_high_seq = 100001;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_false(f->ack.acks_tlp);
+	f->sk.tlp_high_seq = 100000;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_true(f->ack.acks_tlp);
+	f->sk.tlp_high_seq = 0;
+	f->sk.snd_una = 0;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_false(f->ack.acks_tlp);
+}
+
+TEST(without_history_any_loss_is_too_much)
+{
+	FIXTURE;
+
+	f->sk.more = NULL;
+	f->b.probe_samples = 1;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.lost, 0);
+	assert_int_equal(f->ack.flight.tx_in_flight, 10);
+	f->rs.delivered = 500;
+	f->sk.lost = 41;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 150); /* no more than there was */
+	assert_int_equal(f->ack.flight.lost, 150);
+	assert_true(f->b.prev_probe_too_high);
+	f->rs.delivered = -1;
+	f->sk.lost = 42;
+	f->b.prev_probe_too_high = 0;
+	f->b.probe_samples = 1;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 0);
+	assert_false(f->b.prev_probe_too_high); /* of an unknown flight */
+}
+
+TEST(losses_of_timers_are_caught_up_with)
+{
+	FIXTURE;
+
+	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 0);
+	assert_false(f->b.loss_in_round);
+	f->more.tx_in_flight = 100;
+	f->b.probe_samples = 1;
+	f->sk.lost = 43;
+	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 3);
+	assert_true(f->b.loss_in_round);
+	assert_true(f->b.prev_probe_too_high);
+	assert_int_equal(f->more.n_losses, 1);
+	f->sk.more = NULL;
+	f->sk.lost = 44;
+	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 1);
+	assert_int_equal(f->more.n_losses, 1);
+}
+
+TEST(tail_loss_lowers_the_window_and_marks_nothing)
+{
+	FIXTURE;
+
+	assert_false(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
+	f->sk.tlp_retrans = true;
+	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
+	assert_false(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 1));
+	assert_false(bbr_is_tail_loss(&f->sk, TCP_CA_Recovery, 0));
+}
+
+/* What the shell calls. */
+TEST(shell_begins_a_connection)
+{
+	FIXTURE;
+
+	memset(&f->b, 0xff, sizeof(f->b));
+	memset(&f->more, 0xff, sizeof(f->more));
+	bbr_init(&f->b, &f->sk);
+	assert_int_equal(f->b.steps, 0);
+	assert_int_equal(f->b.drain_rounds, 0);
+	assert_int_equal(f->b.raising, 0);
+	assert_int_equal(f->b.last_lost, 40);
+	assert_int_equal(f->b.full_bw_reached, 0);
+	assert_int_equal(f->more.n_losses, 0);
+	assert_int_equal(f->more.n_sends, 0);
+	assert_int_equal(f->more.lost_before, 40);
+	assert_int_equal(f->more.prior_lost, 40);
+	assert_int_equal(f->more.tx_in_flight, 0);
+	assert_int_equal(f->more.is_app_limited, 0);
+	assert_int_equal(f->more.pacing_gain | f->more.cwnd_gain, 0);
+	f->sk.more = NULL;
+	f->sk.lost = 41;
+	bbr_init(&f->b, &f->sk);
+	assert_int_equal(f->b.last_lost, 41);
+}
+
+TEST(shell_brings_acks)
+{
+	FIXTURE;
+
+	f->b.steps = STEP(WAITED);
+	f->b.rounds_since_probe = 63;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->b.steps, STEP(WAITED_ROUNDS));
+	assert_int_equal(f->more.n_sends, 1);
+	assert_int_equal(f->more.sends[0].inflight, 50);
+	f->sk.more = NULL;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->b.steps, 0);
+	assert_int_equal(f->more.n_sends, 1);
+}
+
+TEST(shell_brings_events)
+{
+	FIXTURE;
+
+	f->sk.uses_ecn = true;
+	f->b.steps = STEP(WAITED);
+	bbr_cwnd_event(&f->b, &f->sk, CA_EVENT_ECN_IS_CE);
+	assert_true(f->more.ce_state);
+	assert_int_equal(f->b.steps, 0);
+	bbr_cwnd_event(&f->b, &f->sk, CA_EVENT_COMPLETE_CWR);
+	assert_true(f->more.ce_state);
+	bbr_cwnd_event(&f->b, &f->sk, CA_EVENT_ECN_NO_CE);
+	assert_false(f->more.ce_state);
+	f->b.steps = STEP(WAITED);
+	f->sk.app_limited = 1;
+	bbr_tx_start(&f->b, &f->sk);
+	assert_int_equal(f->b.steps, 0);
+	assert_true(f->b.idle_restart);
+}
+
+TEST(shell_brings_states)
+{
+	FIXTURE;
+
+	f->b.steps = STEP(WAITED);
+	bbr_set_state(&f->b, &f->sk, TCP_CA_Loss);
+	assert_int_equal(f->b.steps, 0);
+	assert_int_equal(f->b.prev_ca_state, TCP_CA_Loss);
+	f->sk.lost = 41;
+	bbr_set_state(&f->b, &f->sk, TCP_CA_Recovery);
+	assert_true(f->b.loss_in_round);
+	f->b.loss_in_round = 0;
+	f->sk.tlp_retrans = true;
+	f->b.probe_samples = 1;
+	f->b.inflight_latest = 40;
+	f->b.bw_hi[0] = f->b.bw_hi[1] = 1;
+	f->more.is_app_limited = 1;
+	bbr_set_state(&f->b, &f->sk, TCP_CA_CWR);
+	assert_true(f->b.loss_in_round);
+	assert_true(f->b.prev_probe_too_high);
+	assert_int_equal(f->b.inflight_hi, 200);
+	f->more.is_app_limited = 0;
+	f->b.probe_samples = 1;
+	bbr_set_state(&f->b, &f->sk, TCP_CA_CWR);
+	assert_int_equal(f->b.inflight_hi, 41);
+	f->b.inflight_hi = 200;
+	f->sk.more = NULL;
+	f->b.probe_samples = 1;
+	bbr_set_state(&f->b, &f->sk, TCP_CA_CWR);
+	assert_int_equal(f->b.inflight_hi, 41);
+}
+
+TEST(shell_asks)
+{
+	FIXTURE;
+
+	f->sk.ssthresh = 77;
+	assert_int_equal(bbr_ssthresh(&f->b, &f->sk), 77);
+	assert_int_equal(f->b.prior_cwnd, 100);
+	assert_int_equal(bbr_undo_cwnd(&f->b, &f->sk), 100);
+	assert_int_equal(bbr_sndbuf_expand(&f->b, &f->sk), 3);
+	f->p.sndbuf_expand[0] = 5;
+	assert_int_equal(bbr_sndbuf_expand(&f->b, &f->sk), 5);
+	f->sk.pacing_rate = 1u << 30;
+	f->sk.gso_max_size = 20000;
+	f->sk.lost = 41;
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 19);
+	assert_int_equal(f->more.n_losses, 1);
+	f->sk.more = NULL;
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 19);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(nothing_lost_is_no_entry),
+		T(packet_knows_of_losses_before_it_was_sent),
+		T(packets_of_one_ack_are_told_by_their_sequence),
+		T(without_history_there_are_no_entries),
+		T(history_holds_128_entries),
+		T(entries_are_as_far_apart_as_a_round_needs),
+		T(inflight_is_what_was_sent_since_less_what_arrived),
+		T(newest_note_before_the_packet_counts),
+		T(notes_are_32_in_a_round),
+		T(what_is_sent_anew_is_judged_by_delivery),
+		T(rest_of_a_packet_was_in_flight),
+		T(counter_of_losses_has_20_bits),
+		T(ack_has_the_flight_of_its_packet),
+		T(ack_without_losses_has_none),
+		T(loss_of_a_probe_is_of_the_flight_that_is_acked),
+		T(ack_of_nothing_is_of_no_flight),
+		T(probe_that_was_repeated_is_acked),
+		T(without_history_any_loss_is_too_much),
+		T(losses_of_timers_are_caught_up_with),
+		T(tail_loss_lowers_the_window_and_marks_nothing),
+		T(shell_begins_a_connection),
+		T(shell_brings_acks),
+		T(shell_brings_events),
+		T(shell_brings_states),
+		T(shell_asks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

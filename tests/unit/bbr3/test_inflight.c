@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How much may be in flight, and how much of it is in the network. */
+#include "fixture.h"
+
+TEST(bdp_is_bw_times_min_rtt_times_gain_rounded_up)
+{
+	FIXTURE;
+
+	assert_int_equal(bbr_bdp(&f->b, BW, 256), 100);
+	assert_int_equal(bbr_bdp(&f->b, BW + 1, 256), 101);
+	assert_int_equal(bbr_bdp(&f->b, BW, 512), 200);
+	assert_int_equal(bbr_bdp(&f->b, 1u << 30, 256), 819200); /* 64 packets in a us */
+}
+
+TEST(bdp_without_rtt_is_the_initial_window)
+{
+	FIXTURE;
+
+	f->b.min_rtt_us = BBR_RTT_NONE;
+	assert_int_equal(bbr_bdp(&f->b, BW, 256), 10);
+}
+
+TEST(window_holds_three_bursts)
+{
+	FIXTURE;
+
+	assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, 5), 6);
+	assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, 7), 7);
+	f->p.tso_budget[0] = 4;
+	assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, 5), 8);
+}
+
+TEST(window_is_four_at_least)
+{
+	FIXTURE;
+
+	f->p.tso_budget[0] = 0;
+	assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, 1), 4);
+}
+
+TEST(up_has_two_more)
+{
+	FIXTURE;
+
+	fixture_phase(f, BBR_UP);
+	assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, 5), 8);
+	assert_int_equal(bbr_inflight(&f->b, &f->sk, BW, 256), 102);
+	f->b.mode = BBR_STARTUP;
+	assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, 5), 6);
+}
+
+TEST(target_is_the_bdp_or_the_window)
+{
+	FIXTURE;
+
+	f->sk.cwnd = 120;
+	assert_int_equal(bbr_target_inflight(&f->b, &f->sk), 100);
+	f->sk.cwnd = 90;
+	assert_int_equal(bbr_target_inflight(&f->b, &f->sk), 90);
+	f->b.bw_lo = BW / 2;
+	assert_int_equal(bbr_target_inflight(&f->b, &f->sk), 50);
+}
+
+TEST(what_waits_in_fq_is_not_in_the_network)
+{
+	FIXTURE;
+
+	f->sk.tcp_wstamp_ns = f->sk.tcp_clock_cache + 1280000;
+	assert_int_equal(bbr_packets_in_net_at_edt(&f->b, &f->sk, 50), 40);
+	f->b.raising = 1;
+	assert_int_equal(bbr_packets_in_net_at_edt(&f->b, &f->sk, 50), 42);
+	f->sk.tcp_wstamp_ns = f->sk.tcp_clock_cache - 1;
+	assert_int_equal(bbr_packets_in_net_at_edt(&f->b, &f->sk, 50), 52);
+	f->sk.tcp_wstamp_ns = f->sk.tcp_clock_cache + 12800000;
+	assert_int_equal(bbr_packets_in_net_at_edt(&f->b, &f->sk, 50), 0);
+}
+
+/* 20 bits of a counter are enough to tell it, near to another. */
+TEST(mark_of_app_limited_is_kept_in_20_bits)
+{
+	FIXTURE;
+
+	assert_int_equal(bbr_app_limited_until(&f->b), 0);
+	bbr_set_app_limited_until(&f->b, 1100);
+	assert_int_equal(bbr_app_limited_until(&f->b), 1100);
+	f->b.next_round_delivered = 0x12345678;
+	f->b.app_limited_mark = 0;
+	assert_int_equal(bbr_app_limited_until(&f->b), 0);
+	bbr_set_app_limited_until(&f->b, 0x12345678 + 0x7ffff);
+	assert_int_equal(bbr_app_limited_until(&f->b), 0x12345678 + 0x7ffff);
+	bbr_set_app_limited_until(&f->b, 0x12345678 - 0x80000);
+	assert_int_equal(bbr_app_limited_until(&f->b), 0x12345678 - 0x80000);
+	f->b.next_round_delivered = 0xfffffff0;
+	bbr_set_app_limited_until(&f->b, 16);
+	assert_int_equal(bbr_app_limited_until(&f->b), 16);
+	bbr_set_app_limited_until(&f->b, 0x100000); /* its low bits are 0, which means none */
+	assert_int_equal(f->b.app_limited_mark, 1);
+	bbr_set_app_limited_until(&f->b, 0);
+	assert_int_equal(bbr_app_limited_until(&f->b), 0);
+}
+
+TEST(marks_of_the_shell_are_kept)
+{
+	FIXTURE;
+
+	bbr_set_profile(&f->b, 0xa5);
+	bbr_set_watched(&f->b, true);
+	bbr_start(&f->b, &f->sk);
+	bbr_acked(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(bbr_profile(&f->b), 0xa5);
+	assert_true(bbr_watched(&f->b));
+	bbr_set_watched(&f->b, false);
+	assert_false(bbr_watched(&f->b));
+}
+
+TEST(counts_have_24_bits)
+{
+	(void)state;
+	assert_int_equal(bbr_count(0xfffffe), 0xfffffe);
+	assert_int_equal(bbr_count(0x1000000), BBR_COUNT_NONE);
+}
+
+TEST(bw_is_the_larger_of_two_probes_or_the_bound)
+{
+	FIXTURE;
+
+	f->b.bw_hi[0] = 7;
+	f->b.bw_hi[1] = 9;
+	assert_int_equal(bbr_bw(&f->b), 9);
+	f->b.bw_hi[0] = 11;
+	assert_int_equal(bbr_max_bw(&f->b), 11);
+	f->b.bw_lo = 8;
+	assert_int_equal(bbr_bw(&f->b), 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(bdp_is_bw_times_min_rtt_times_gain_rounded_up),
+		T(bdp_without_rtt_is_the_initial_window),
+		T(window_holds_three_bursts),
+		T(window_is_four_at_least),
+		T(up_has_two_more),
+		T(target_is_the_bdp_or_the_window),
+		T(what_waits_in_fq_is_not_in_the_network),
+		T(mark_of_app_limited_is_kept_in_20_bits),
+		T(marks_of_the_shell_are_kept),
+		T(counts_have_24_bits),
+		T(bw_is_the_larger_of_two_probes_or_the_bound),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
