@@ -40,7 +40,7 @@ static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 	b->acks = 0;
 	b->round_start = 0;
 	if (sk->more)
-		sk->more->n = 0;
+		__builtin_memset(sk->more, 0, sizeof(*sk->more));
 }
 
 static inline void toy_note_rtt(struct bbr *b, struct bbr_sock *sk, u32 rtt_us)
@@ -123,9 +123,8 @@ static inline u32 toy_worst_rtt(const struct bbr_more *more)
 
 	if (!more || !more->n)
 		return BBR_RTT_NONE;
-	for (u32 i = 0; i < TOY_RTTS; i++)
-		if (i < more->n)
-			worst = max_u32(worst, more->rtt_us[i]);
+	for (u32 i = 0; i < TOY_RTTS; i++) /* those that are not filled yet are 0 */
+		worst = max_u32(worst, more->rtt_us[i]);
 	return worst;
 }
 
