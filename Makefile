@@ -212,7 +212,7 @@ $(BUILD)/bpf_bbr.7: docs/man/bpf_bbr.7.in $(BUILD)/bbrctl
 install: all $(BUILD)/bpf_bbr.7 ## install to PREFIX, by default /usr/local
 	install -D -m 755 $(BUILD)/bbrctl $(DESTDIR)$(PREFIX)/sbin/bbrctl
 	install -D -m 755 $(BUILD)/bbrmon $(DESTDIR)$(PREFIX)/sbin/bbrmon
-	install -D -m 644 $(BUILD)/bpf_bbr.bpf.o $(DESTDIR)$(PREFIX)/lib/bpf-bbr/bpf_bbr.bpf.o
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/bpf-bbr $(OBJECTS)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 docs/man/bbrctl.8 docs/man/bbrmon.8
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man7 $(BUILD)/bpf_bbr.7
 	install -D -m 644 loader/bbrctl.bash-completion \
