@@ -36,6 +36,10 @@ def load_bbr3(bbrctl, free_name):
     return make
 
 
+def ends_of_probes(watching):
+    return [e for e in watching.of("mode") if e["from"] == "PROBE_BW" and e["reason"] in ENTERED_BY["DOWN"]]
+
+
 def test_registered_by_bpftool_it_carries_traffic(bpf_bbr3, bbrctl, ns):
     send_verified(ns, bpf_bbr3, 64 * MB)
     send_verified(ns, bpf_bbr3, 16 * MB, address="::1")
@@ -47,8 +51,7 @@ def test_it_probes_in_phases(load_bbr3, monitor, new_path):
     path, name = new_path(limit="4m"), load_bbr3()
     watching = monitor(name, "--every", "ack")
     transfer = flow(path, name, path.v4)
-    watching.wait_for(lambda m: [e for e in m.of("ack") if e["phase"] == "UP"], "a probe", 90)
-    watching.wait_for(lambda m: m.of("ack")[-1]["phase"] != "UP", "its end", 90)
+    watching.wait_for(ends_of_probes, "a probe and its end", 90)
     transfer.stop()
     transfer.finish()
     summary = end(watching)
