@@ -443,16 +443,6 @@ def test_so_many_events(bbrmon, load, ns):
     finish(running)
 
 
-def test_time_begins_with_the_stream(bbrmon, load, ns):
-    """Also what happens while it begins to watch the kernel's own bbr, which takes a while."""
-    name = load()
-    running = endless(ns, name)
-    for _ in range(5):
-        first = bbrmon("stream", "--every", "ack", "--count", "1").out.splitlines()[0]
-        assert float(first.split()[0]) >= 0, first
-    finish(running)
-
-
 def test_so_much_time(bbrmon, load, ns):
     name = load()
     lines = bbrmon("stream", "-j", "--name", name, "--duration", "300ms").out.splitlines()

@@ -33,7 +33,6 @@ static int open_monitor(struct event_source *s)
 		return EXIT_REFUSED;
 	}
 	recording_run_init(&s->run, &s->config.request);
-	s->opened_ns = now_ns();
 	status = monitor_open(s->monitor, &s->config);
 	if (status)
 		free(s->monitor);
@@ -61,11 +60,6 @@ bool event_source_is_over(const struct event_source *s)
 __u64 event_source_now_ns(const struct event_source *s)
 {
 	return s->replay ? replay_now_ns(s->replay) : now_ns();
-}
-
-__u64 event_source_start_ns(const struct event_source *s)
-{
-	return s->replay ? replay_now_ns(s->replay) : s->opened_ns;
 }
 
 void event_source_run(const struct event_source *s, struct recording_run *run)
