@@ -25,7 +25,7 @@ LEAST_UNITS = 1000
 
 # What the check of a rule looks like in the source, and what it looks like when it was forgotten.
 MISTAKES = {
-    "no window is 0": ("inflight.h", "(s32)cwnd > 0 ? cwnd : 1", "cwnd"),
+    "no window is 0": ("../common/window.h", "(s32)cwnd > 0 ? cwnd : 1", "cwnd"),
     "snd_cwnd_clamp": ("algorithm.h", "cwnd = min_u32(bbr_bound_cwnd(sk, cwnd), IN(sk, snd_cwnd_clamp))",
                        "cwnd = bbr_bound_cwnd(sk, cwnd)"),
     "probe_rtt_cwnd": ("algorithm.h", "cwnd = min_u32(cwnd, bbr_probe_rtt_cwnd(b, sk))", "cwnd += 0"),
