@@ -76,12 +76,7 @@ static inline void bbr_start(struct bbr *b, struct bbr_sock *sk)
 	b->prev_probe_too_high = 0;
 	b->stopped_risky_probe = 0;
 
-	b->ack_epoch_mstamp = IN(sk, tcp_mstamp);
-	b->ack_epoch_acked = 0;
-	b->extra_acked_win_rtts = 0;
-	b->extra_acked_win_idx = 0;
-	b->extra_acked[0] = 0;
-	b->extra_acked[1] = 0;
+	bbr_reset_extra_acked(b, sk);
 }
 
 /*
@@ -94,8 +89,7 @@ static inline void bbr_restart(struct bbr *b, struct bbr_sock *sk)
 		return;
 
 	b->idle_restart = 1;
-	b->ack_epoch_mstamp = IN(sk, tcp_mstamp);
-	b->ack_epoch_acked = 0;
+	bbr_start_ack_epoch(b, sk);
 	if (b->mode == BBR_PROBE_BW)
 		bbr_set_pacing_rate(b, sk, bbr_bw(b), PARAM(sk, idle_restart_gain));
 	else if (b->mode == BBR_PROBE_RTT)

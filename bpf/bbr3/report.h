@@ -78,7 +78,7 @@ static inline void bbr_fill_event(struct bbr_event *e, struct bbr_tail *tail, co
 	tail->inflight_lo = bbr_tail_count(b->inflight_lo);
 	tail->inflight_latest = b->inflight_latest;
 	tail->prior_cwnd = b->prior_cwnd;
-	tail->extra_acked = max_u32(b->extra_acked[0], b->extra_acked[1]);
+	tail->extra_acked = bbr_extra_acked(b);
 	tail->probe_wait_us = b->probe_wait_us;
 	tail->probe_up_cnt = bbr_tail_count(b->probe_up_cnt);
 	tail->full_bw_cnt = b->full_bw_cnt;

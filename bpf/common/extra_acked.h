@@ -14,6 +14,22 @@ static inline u16 bbr_extra_acked(const struct bbr *b)
 	return max_u32(b->extra_acked[0], b->extra_acked[1]);
 }
 
+/* What comes next is measured from now on: of a new connection, or after a pause. */
+static inline void bbr_start_ack_epoch(struct bbr *b, const struct bbr_sock *sk)
+{
+	b->ack_epoch_mstamp = IN(sk, tcp_mstamp);
+	b->ack_epoch_acked = 0;
+}
+
+static inline void bbr_reset_extra_acked(struct bbr *b, const struct bbr_sock *sk)
+{
+	bbr_start_ack_epoch(b, sk);
+	b->extra_acked_win_rtts = 0;
+	b->extra_acked_win_idx = 0;
+	b->extra_acked[0] = 0;
+	b->extra_acked[1] = 0;
+}
+
 /* A round begins. The filter holds a maximum over one to two windows: two slots that take turns. */
 static inline void bbr_rotate_extra_acked(struct bbr *b, const struct bbr_sock *sk)
 {
