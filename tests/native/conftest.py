@@ -179,9 +179,10 @@ def free_name(bbrctl):
 @pytest.fixture
 def load(bbrctl, free_name):
     """Loads instances, each under a new name, which is returned."""
-    def make(*assignments):
+    def make(*assignments, algorithm="bbr"):
         name = free_name()
-        bbrctl("load", "--name", name, *itertools.chain(*(("--set", a) for a in assignments)))
+        bbrctl("load", "--algorithm", algorithm, "--name", name,
+               *itertools.chain(*(("--set", a) for a in assignments)))
         return name
     return make
 
@@ -216,15 +217,27 @@ def load_plain(bbrctl, free_name):
     return make
 
 
+@contextlib.contextmanager
+def registered(name, path):
+    """The instance that the object has, registered with bpftool."""
+    assert name not in system.registered(), \
+        f"somebody else has {name} loaded, and this test would have to replace it: unload it first"
+    system.run("bpftool", "struct_ops", "register", path)
+    yield name
+    if name in system.registered():
+        system.run("bpftool", "struct_ops", "unregister", "name", name)
+
+
 @pytest.fixture
 def bpf_bbr(bbr_object):
-    """The instance bpf_bbr, registered with bpftool."""
-    assert "bpf_bbr" not in system.registered(), \
-        "somebody else has bpf_bbr loaded, and this test would have to replace it: unload it first"
-    system.run("bpftool", "struct_ops", "register", bbr_object)
-    yield "bpf_bbr"
-    if "bpf_bbr" in system.registered():
-        system.run("bpftool", "struct_ops", "unregister", "name", "bpf_bbr")
+    with registered("bpf_bbr", bbr_object) as name:
+        yield name
+
+
+@pytest.fixture
+def bpf_bbr3():
+    with registered("bpf_bbr3", ROOT / "build/bpf_bbr3.bpf.o") as name:
+        yield name
 
 
 @pytest.fixture

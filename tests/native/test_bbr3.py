@@ -1,39 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """BBR version 3 on this kernel: by bpftool alone, by bbrctl, and beside version 1."""
-import pathlib
-
-import pytest
-
-import system
 from test_bbrmon import check_accounts
 from test_paths import end, flow
 from tool import USAGE, status_of
 from transfer import MB, send_verified
 
-OBJECT = pathlib.Path(__file__).resolve().parents[2] / "build/bpf_bbr3.bpf.o"
 NEXT_PHASE = {"UP": {"DOWN"}, "DOWN": {"CRUISE", "REFILL"}, "CRUISE": {"REFILL"}, "REFILL": {"UP"}}
-
-
 ENTERED_BY = {"DOWN": {"drained", "probe_loss", "probe_ecn", "probe_inflight", "probe_full_bw"},
               "CRUISE": {"headroom", "probe_rtt_done"}, "UP": {"refilled"},
               "REFILL": {"probe_again", "waited", "waited_rounds", "marks_ceased"}}
-
-
-@pytest.fixture
-def bpf_bbr3():
-    assert "bpf_bbr3" not in system.registered(), "somebody else has bpf_bbr3 loaded: unload it first"
-    system.run("bpftool", "struct_ops", "register", OBJECT)
-    yield "bpf_bbr3"
-    system.run("bpftool", "struct_ops", "unregister", "name", "bpf_bbr3")
-
-
-@pytest.fixture
-def load_bbr3(bbrctl, free_name):
-    def make():
-        name = free_name()
-        bbrctl("load", "--algorithm", "bbr3", "--name", name)
-        return name
-    return make
 
 
 def ends_of_probes(watching):
@@ -46,9 +21,9 @@ def test_registered_by_bpftool_it_carries_traffic(bpf_bbr3, bbrctl, ns):
     assert status_of(bbrctl, bpf_bbr3)["algorithm"] == "bbr3"
 
 
-def test_it_probes_in_phases(load_bbr3, monitor, new_path):
+def test_it_probes_in_phases(load, monitor, new_path):
     """STARTUP, DRAIN, then the phases of PROBE_BW in their order, with a reason for each."""
-    path, name = new_path(limit="4m"), load_bbr3()
+    path, name = new_path(limit="4m"), load(algorithm="bbr3")
     watching = monitor(name, "--every", "ack")
     transfer = flow(path, name, path.v4)
     watching.wait_for(ends_of_probes, "a probe and its end", 90)
@@ -67,9 +42,9 @@ def test_it_probes_in_phases(load_bbr3, monitor, new_path):
         assert after in NEXT_PHASE[before] or reason == "probe_rtt_done", reasons
 
 
-def test_losses_are_a_bound(load_bbr3, monitor, new_path):
+def test_losses_are_a_bound(load, monitor, new_path):
     """A queue of a few packets: more loss than loss_thresh ends STARTUP or a probe and leaves bounds."""
-    path, name = new_path(rate="30mbit", limit="6k"), load_bbr3()
+    path, name = new_path(rate="30mbit", limit="6k"), load(algorithm="bbr3")
     watching = monitor(name, "--every", "ack")
     flow(path, name, path.v4, size=8 * MB).finish()
     summary = end(watching)
@@ -79,9 +54,9 @@ def test_losses_are_a_bound(load_bbr3, monitor, new_path):
     assert [e for e in watching.of("ack") if e["inflight_hi"] or e["inflight_lo"]]
 
 
-def test_beside_version_1(bbrctl, load, load_bbr3, ns):
+def test_beside_version_1(bbrctl, load, ns):
     """Each has its own parameters and its own names."""
-    one, three = load(), load_bbr3()
+    one, three = load(), load(algorithm="bbr3")
     bbrctl("set", "--name", one, "cwnd_gain=3")
     bbrctl("set", "--name", three, "loss_thresh=0.0625")
     for name in one, three:
