@@ -24,7 +24,7 @@
 
 /*
  * MAX_TCP_HEADER of distribution kernels (with wireless or Hyper-V, and tunnels). It depends on the
- * kernel's configuration, which is not to be seen from here. It only matters where a burst of 64 KB is
+ * kernel's configuration, which a BPF program cannot read. It only matters where a burst of 64 KB is
  * divided into segments, and there less than one full-sized segment.
  */
 #define BBR_MAX_TCP_HEADER 320

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What kind of ACK is it? Most steps of BBR are about what hardly ever happens: losses, pauses, a policer,
- * PROBE_RTT. What can be said of an ACK before its first step is said here, once, and bbr_main() is compiled for it
- * (bbr.h has the kinds and their names). A step may leave out only what would change nothing for any such ACK; then
+ * PROBE_RTT. This decides the kind of an ACK once, before its first step, and bbr_main() is compiled for each kind
+ * (bbr.h names them). A step may leave out only what would change nothing for any such ACK; then
  * whatever it is compiled for, the result is the same, bit for bit.
  */
 #ifndef BBR_KIND_H
