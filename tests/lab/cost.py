@@ -49,11 +49,11 @@ def _console(key, variables, script, extra_files=None):
 
 
 def _turns(lines):
-    """name of IN_TURNS -> of each transfer the instructions, and the mean and the median of the callback"""
+    """name of IN_TURNS -> of each transfer the instructions, and the mean, the median and the least of the callback"""
     busy = [line["busy_ns"] for line in lines if "transfer" in line]
     spans = [line for line in lines if "span" in line]
     return {name: {"busy": busy[i::len(IN_TURNS)],
-                   **{which: [span[which] for span in spans[i::len(IN_TURNS)]] for which in ("mean", "median")}}
+                   **{which: [span[which] for span in spans[i::len(IN_TURNS)]] for which in ("mean", "median", "min")}}
             for i, name in enumerate(IN_TURNS)}
 
 
@@ -109,6 +109,7 @@ def _shape(found):
         figures["turns"][name] = {
             "mean": round(statistics.mean(turns["mean"]) - ordinary, 1),
             "median": statistics.median(turns["median"]) - ordinary,
+            "least": min(turns["min"]) - ordinary,
             "instructions": round(statistics.mean(turns["busy"]))}
     for turns in figures["turns"].values():
         for which, ratio in RATIOS.items():
@@ -160,7 +161,8 @@ def rules(key, size, names=tuple(RULES)):
     instrument = steps["instrument"][NULL_FUNCTION]["median"] - NULL_INSTRUCTIONS
     return {name: {"start": steps[name]["init"]["max"] - instrument,
                    "ack": round(steps[name]["cong_control"]["mean"] - instrument, 1),
-                   "ack_median": steps[name]["cong_control"]["median"] - instrument} for name in names}
+                   "ack_median": steps[name]["cong_control"]["median"] - instrument,
+                   "ack_least": steps[name]["cong_control"]["min"] - instrument} for name in names}
 
 
 EVERY = "transition", "round", "ack"
