@@ -449,6 +449,21 @@ def test_so_much_time(bbrmon, load, ns):
     assert len(lines) == 1 and json.loads(lines[0])["summary"]["acks"] == 0
 
 
+def test_times_begin_with_the_stream(bbrmon, load, ns):
+    """No event is older, although attaching to the kernel's own bbr takes a while; and the duration begins after that."""
+    name = load()
+    running = endless(ns, name)
+    lasted = []
+    for _ in range(4):
+        lines = bbrmon("stream", "--every", "ack", "--duration", "300ms").out.splitlines()
+        times = [float(line.split()[0]) for line in lines if name in line]
+        assert times[0] >= 0, times[0]
+        lasted.append(times[-1] - times[0])
+    finish(running)
+    # On a busy machine one may take longer, but attaching would add more to each.
+    assert min(lasted) < 0.3 + 0.04 and max(lasted) > 0.3 - 0.04, lasted
+
+
 def test_a_reader_that_goes_away(bbrctl, bbrmon, load, ns):
     """As in `bbrmon stream | head -1`: an orderly end, and the place is given back."""
     name = load()

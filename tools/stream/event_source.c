@@ -62,6 +62,11 @@ __u64 event_source_now_ns(const struct event_source *s)
 	return s->replay ? replay_now_ns(s->replay) : now_ns();
 }
 
+__u64 event_source_start_ns(const struct event_source *s)
+{
+	return s->replay ? replay_now_ns(s->replay) : s->monitor->began_ns;
+}
+
 void event_source_run(const struct event_source *s, struct recording_run *run)
 {
 	if (s->replay) {

@@ -33,6 +33,9 @@ bool event_source_is_over(const struct event_source *s);
 /* The time of events now, as event.time_ns: CLOCK_MONOTONIC of the machine they are of. */
 __u64 event_source_now_ns(const struct event_source *s);
 
+/* No event is older: when it began to watch, as event.time_ns, or where a recording begins. */
+__u64 event_source_start_ns(const struct event_source *s);
+
 /* What to add to event.time_ns for the time of day, nanoseconds since 1970. */
 __s64 event_source_epoch_ns(const struct event_source *s);
 

@@ -182,9 +182,9 @@ static int run(struct stream *s)
 	status = event_source_open(&source, &s->config);
 	if (status)
 		return status;
-	s->style.start_ns = event_source_now_ns(&source);
+	s->style.start_ns = event_source_start_ns(&source);
 	if (s->duration_ns)
-		s->end_ns = s->style.start_ns + s->duration_ns;
+		s->end_ns = event_source_now_ns(&source) + s->duration_ns;
 	status = follow_events(s, &source);
 	event_source_stop(&source);
 	flush(s);

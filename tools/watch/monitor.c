@@ -118,7 +118,7 @@ static struct guarded *free_guarded(struct monitor *m)
 	return NULL;
 }
 
-/* Begins to watch an instance, or what is like one. What fails now is tried again at each tick. */
+/* Makes ready to watch an instance, or what is like one. What fails now is tried again at each tick. */
 static int follow(struct monitor *m, const struct instance *inst, bool is_kernel)
 {
 	struct subscription *s = &m->subs[m->n_subs];
@@ -176,7 +176,7 @@ static int compare_map_id(const void *a, const void *b)
 	return x->map_id < y->map_id ? -1 : x->map_id > y->map_id;
 }
 
-/* Watches the kernel's own bbr from when there is one on. Where that is impossible, who did not ask need not know. */
+/* Follows the kernel's own bbr from when there is one on. Where that is impossible, who did not ask need not know. */
 static int follow_kernel(struct monitor *m)
 {
 	struct instance inst;
@@ -200,11 +200,14 @@ static void say_waiting(struct monitor *m)
 	m->said_waiting = !has_instance;
 }
 
-/* Follows instances that are new; the first error. */
+/*
+ * Follows instances that are new; the first error. To attach to the kernel's own bbr takes longer than all else, so
+ * events begin when everything is ready: at one moment for all.
+ */
 static int scan(struct monitor *m)
 {
 	struct instance *list;
-	int n, kernel, status = EXIT_DONE;
+	int n, kernel, n_before = m->n_subs, status = EXIT_DONE;
 
 	m->scanned_ns = now_ns();
 	n = instance_list(&list);
@@ -223,6 +226,8 @@ static int scan(struct monitor *m)
 	}
 	free(list);
 	kernel = follow_kernel(m);
+	for (int i = n_before; i < m->n_subs; i++)
+		subscription_begin(&m->subs[i]);
 	say_waiting(m);
 	return status ? status : kernel;
 }
@@ -247,8 +252,10 @@ static __u64 keep(struct monitor *m, struct subscription *s, __u64 now)
 		error = subscription_enter(s, &m->config.request, m->ring_fd);
 		if (error)
 			say_cannot_enter(s, error);
+		subscription_begin(s);
 	} else if (s->slot < 0) { /* this was said when it happened */
 		subscription_enter(s, &m->config.request, m->ring_fd);
+		subscription_begin(s);
 	}
 	return lapse;
 }
@@ -332,8 +339,11 @@ int monitor_open(struct monitor *m, const struct watch_config *config)
 		guardian_end(&m->guardian);
 		return status;
 	}
-	m->ticked_ns = now_ns();
+	m->ticked_ns = m->began_ns = now_ns();
 	status = scan(m);
+	for (int i = 0; i < m->n_subs; i++)
+		if (m->began_ns < m->subs[i].since_ns)
+			m->began_ns = m->subs[i].since_ns;
 	if (!status)
 		return EXIT_DONE;
 	monitor_stop(m);

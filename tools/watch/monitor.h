@@ -32,6 +32,7 @@ struct monitor {
 	__u32 warned_id; /* highest map id of an instance that we said we cannot watch */
 	bool said_waiting;
 
+	__u64 began_ns; /* no event is older */
 	__u64 ticked_ns, scanned_ns;
 	__u64 rest_until_ns; /* all was read: time for some events to gather */
 	/* Totals; those of a subscription that goes on are added when it ends. */

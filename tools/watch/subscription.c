@@ -103,6 +103,8 @@ int subscription_enter(struct subscription *s, const struct watch_request *reque
 	write_request(s, &s->watch->sub[slot], request);
 	s->lease_ns = now + LEASE_NS;
 	__atomic_store_n(&s->watch->sub[slot].lease_ns, s->lease_ns, __ATOMIC_RELEASE);
+	/* What began before has ended when the ring is there. */
+	s->since_ns = now_ns();
 	error = ring_put(s, slot, ring_fd);
 	if (error) {
 		slot_release(s->watch, slot, s->rings_fd);
@@ -110,9 +112,15 @@ int subscription_enter(struct subscription *s, const struct watch_request *reque
 	}
 	s->slot = slot;
 	s->next_seq = 0;
-	s->renewed_ns = now_ns();
-	__atomic_fetch_or(&s->watch->active, 1ull << slot, __ATOMIC_SEQ_CST);
 	return 0;
+}
+
+void subscription_begin(struct subscription *s)
+{
+	if (s->slot < 0)
+		return;
+	s->renewed_ns = now_ns();
+	__atomic_fetch_or(&s->watch->active, 1ull << s->slot, __ATOMIC_SEQ_CST);
 }
 
 static bool is_ours(const struct subscription *s)

@@ -22,6 +22,7 @@ struct subscription {
 	int slot; /* -1: none */
 	__u64 lease_ns; /* as last written */
 	__u64 renewed_ns;
+	__u64 since_ns; /* no event of this slot is older */
 	__u64 next_seq; /* after the highest seen */
 	struct counters now; /* of this slot */
 	struct counters before; /* of slots that were taken from us */
@@ -34,8 +35,11 @@ struct subscription {
 int subscription_open(struct subscription *s, const struct instance *inst, struct guarded *guarded,
 		      __u32 tag);
 
-/* Takes a slot and lets events into the ring. 0; -EBUSY: all slots are taken; -errno. */
+/* Takes a slot and makes it ready. 0; -EBUSY: all slots are taken; -errno. */
 int subscription_enter(struct subscription *s, const struct watch_request *request, int ring_fd);
+
+/* Lets events into the ring, if there is a slot. */
+void subscription_begin(struct subscription *s);
 
 /*
  * Extends the lease and reads the counters. *lapse_ns is for how long nothing was watched since the
