@@ -21,7 +21,7 @@ LDLIBS := -lbpf -lelf -lz -ljson-c -lcap -linih -lm
 MONITOR_LIBS := -lncursesw -ltinfo
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 # Each compiler run notes which headers it read, so that a change of one rebuilds what includes it.
-DEPS = -MMD -MP -MF $@.d
+DEPS = -MMD -MF $@.d
 
 # The algorithms, each a folder with all that is its own (bpf/shell.bpf.h says what). `make ALGORITHMS+=FOLDER` adds one
 # from elsewhere. build/bpf_NAME.bpf.o is made from FOLDER/NAME.bpf.c.
@@ -228,4 +228,8 @@ help: ## list these targets
 .DELETE_ON_ERROR:
 .SECONDARY:
 
--include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
+NOTES := $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
+-include $(NOTES)
+# A source that was noted and is gone, or elsewhere now, is no reason to fail, but to compile again.
+NOTED := $(if $(NOTES),$(shell sed 's/^[^ ]*://; s/\\$$//' $(NOTES) | tr ' ' '\n' | sort -u))
+$(filter-out $(wildcard $(NOTED)),$(NOTED)): FORCE

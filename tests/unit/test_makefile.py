@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the Makefile promises whoever goes on with an old build/."""
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+TARGET = "build/flow"  # it has one source, and takes no time
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A copy without build/; the test may move what is in it."""
+    shutil.copytree(REPO, tmp_path / "tree", symlinks=True,
+                    ignore=shutil.ignore_patterns("build", ".git", "corpus", "recordings"))
+    return tmp_path / "tree"
+
+
+def make(tree, *targets):
+    done = subprocess.run(["make", *targets], cwd=tree, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_source_may_move(tree):
+    """Its dependency file still names the old place."""
+    make(tree, TARGET)
+    (tree / "tests/lab/elsewhere").mkdir()
+    (tree / "tests/lab/flow.c").rename(tree / "tests/lab/elsewhere/sender.c")
+    rules = tree / "tests/tests.mk"
+    rules.write_text(rules.read_text().replace("tests/lab/flow.c", "tests/lab/elsewhere/sender.c"))
+    assert "tests/lab/elsewhere/sender.c" in make(tree, TARGET)
+    assert "up to date" in make(tree, TARGET)
+
+
+def test_a_header_may_be_deleted(tree):
+    header = tree / "tests/lab/one.h"
+    header.write_text("")
+    source = tree / "tests/lab/flow.c"
+    before = source.read_text()
+    source.write_text('#include "one.h"\n' + before)
+    make(tree, TARGET)
+    source.write_text(before)
+    header.unlink()
+    make(tree, TARGET)
+    assert "up to date" in make(tree, TARGET)
