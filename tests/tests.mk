@@ -117,8 +117,9 @@ $(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c
 
 # Of what speaks to the kernel they call nothing; the stand-ins for it are in the fuzzers.
 $(BUILD)/fuzz/obj/loader/main.o: CPPFLAGS += -Dmain=bbrctl_main
-$(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_options.c \
-	$(addprefix tools/event/,derived.c event.c field.c filter.c filter_match.c origin.c) \
+# The filter language of bbrmon, and what it is about.
+FILTER := $(wildcard tools/filter/*.c) $(addprefix tools/event/,derived.c event.c field.c origin.c)
+$(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_options.c $(FILTER) \
 	$(addprefix loader/,main.c verbs/verbs.c verbs/set.c verbs/show.c tuning/param.c tuning/socket_filter.c) \
 	$(addprefix lib/,address.c descriptor.c $(addprefix cli/,caps.c json.c options.c options_help.c units.c)) \
 	$(addsuffix /descriptor.c,$(ALGORITHMS)))
@@ -136,8 +137,7 @@ $(BUILD)/fuzz/events: $(call fuzzed,tests/fuzz/fuzz_events.c) $(EVENTS_FUZZED) $
 $(BUILD)/fuzz/recording: $(call fuzzed,tests/fuzz/fuzz_recording.c) $(EVENTS_FUZZED) $(filter $(CARRIED),$(MONITOR))
 
 $(BUILD)/fuzz/obj/tests/fuzz/fuzz_filter.o: CPPFLAGS += -D_GNU_SOURCE
-$(BUILD)/fuzz/filter: $(call fuzzed,tests/fuzz/fuzz_filter.c \
-	$(addprefix tools/event/,derived.c event.c field.c filter.c filter_match.c origin.c) \
+$(BUILD)/fuzz/filter: $(call fuzzed,tests/fuzz/fuzz_filter.c $(FILTER) \
 	$(addprefix lib/,address.c descriptor.c $(addprefix cli/,caps.c err.c json.c units.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 $(BUILD)/fuzz/obj/lib/descriptor.o: $(BUILD)/algorithms.h
 

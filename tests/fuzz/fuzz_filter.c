@@ -7,7 +7,7 @@
 #include <arpa/inet.h>
 
 #include "cli/err.h"
-#include "event/filter.h"
+#include "filter/filter.h"
 #include "fuzz.h"
 
 #define MAX_TEXT 1024

@@ -4,7 +4,6 @@
 #include "kernel/clock.h"
 #include "derived.h"
 #include "event.h"
-#include "field.h"
 
 bool event_has_state(const struct bbr_event *e)
 {
@@ -62,20 +61,4 @@ __u32 event_inflight(const struct bbr_event *e)
 	if (e->flags & BBR_F_SAMPLE && e->rs_prior_inflight > e->inflight)
 		return e->rs_prior_inflight;
 	return e->inflight;
-}
-
-enum policer event_policer(const struct algorithm *a, const struct bbr_event *e)
-{
-	/* Events of one algorithm come one after another: its field is looked for once. */
-	static const struct algorithm *last;
-	static const struct field *policer;
-	__u64 value;
-
-	if (a != last) {
-		policer = field_find(a, "policer");
-		last = a;
-	}
-	return policer && field_value(policer, e, &value) && value <= POLICER_DETECTED ?
-		       value :
-		       POLICER_OFF;
 }

@@ -30,13 +30,4 @@ __u64 event_bdp_milli(const struct bbr_event *e);
 /* Packets in flight before and after the ACK: the more of both. */
 __u32 event_inflight(const struct bbr_event *e);
 
-enum policer {
-	POLICER_OFF, /* none is known */
-	POLICER_SAMPLING, /* the algorithm looks for one */
-	POLICER_DETECTED,
-};
-
-/* What the algorithm's field "policer" says; POLICER_OFF of an algorithm without this field. */
-enum policer event_policer(const struct algorithm *a, const struct bbr_event *e);
-
 #endif

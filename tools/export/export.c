@@ -22,7 +22,7 @@
 #include "sockets/sockets.h"
 #include "stream/event_source.h"
 #include "verbs.h"
-#include "event/request.h"
+#include "filter/request.h"
 #include "stream/watch_options.h"
 
 /* Not among those that other exporters are known to have: Prometheus' list of 9100 to 9999 is full. */

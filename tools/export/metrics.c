@@ -9,6 +9,7 @@
 
 #include "kernel/clock.h"
 #include "event/derived.h"
+#include "event/policer.h"
 #include "metrics.h"
 #include "kernel/netns.h"
 

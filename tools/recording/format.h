@@ -73,7 +73,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "event/request.h"
+#include "filter/request.h"
 
 #define RECORDING_MAGIC \
 	"\x89"          \

@@ -6,7 +6,7 @@
 
 #include "kernel/clock.h"
 #include "cli/err.h"
-#include "event/request.h"
+#include "filter/request.h"
 #include "replay.h"
 
 #define OPEN_WAIT_MS 500

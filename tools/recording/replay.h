@@ -6,7 +6,7 @@
 #define TOOLS_RECORDING_REPLAY_H
 
 #include "event/conn_map.h"
-#include "event/request.h"
+#include "filter/request.h"
 #include "format.h"
 #include "reader.h"
 

@@ -4,6 +4,7 @@
 
 #include "kernel/clock.h"
 #include "event/derived.h"
+#include "event/policer.h"
 #include "flow.h"
 
 /* The key comes first in struct flow. */

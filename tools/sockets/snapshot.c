@@ -15,7 +15,7 @@
 #include "kernel/cgroup.h"
 #include "cgroup_paths.h"
 #include "cli/err.h"
-#include "event/filter.h"
+#include "filter/filter.h"
 #include "kernel/instance.h"
 #include "stream/interrupt.h"
 #include "kernel/netns.h"

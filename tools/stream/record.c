@@ -10,7 +10,7 @@
 
 #include "kernel/clock.h"
 #include "cli/err.h"
-#include "event/filter.h"
+#include "filter/filter.h"
 #include "interrupt.h"
 #include "cli/json.h"
 #include "cli/options.h"

@@ -12,7 +12,7 @@
 #include "kernel/clock.h"
 #include "conns/connections.h"
 #include "cli/err.h"
-#include "event/filter.h"
+#include "filter/filter.h"
 #include "event/event.h"
 #include "interrupt.h"
 #include "cli/json.h"

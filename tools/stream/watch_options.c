@@ -8,7 +8,7 @@
 
 #include "address.h"
 #include "cli/err.h"
-#include "event/filter.h"
+#include "filter/filter.h"
 #include "cli/units.h"
 #include "watch_options.h"
 

@@ -4,6 +4,7 @@
 #include <curses.h>
 
 #include "event/derived.h"
+#include "event/policer.h"
 #include "top_list.h"
 #include "top_screen.h"
 

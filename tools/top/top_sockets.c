@@ -4,7 +4,7 @@
 #include "kernel/clock.h"
 #include "cli/err.h"
 #include "top_sockets.h"
-#include "event/request.h"
+#include "filter/request.h"
 
 /* Reading takes a tenth of the time, unless it takes more than a second; it is not done more often than this. */
 #define SHARE 10

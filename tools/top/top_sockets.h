@@ -6,7 +6,7 @@
 #define TOOLS_TOP_SOCKETS_H
 
 #include "conns/conn_table.h"
-#include "event/request.h"
+#include "filter/request.h"
 #include "sockets/sockets.h"
 
 struct top_sockets {

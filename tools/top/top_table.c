@@ -8,6 +8,7 @@
 
 #include "address.h"
 #include "event/derived.h"
+#include "event/policer.h"
 #include "event/event.h"
 #include "top_table.h"
 

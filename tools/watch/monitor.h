@@ -11,7 +11,7 @@
 
 #include "guardian.h"
 #include "event/origin.h"
-#include "event/request.h"
+#include "filter/request.h"
 #include "probe.h"
 #include "subscription.h"
 

@@ -10,7 +10,7 @@
 #include "guardian.h"
 #include "kernel/instance.h"
 #include "event/origin.h"
-#include "event/request.h"
+#include "filter/request.h"
 
 struct subscription {
 	struct instance inst;

@@ -16,6 +16,7 @@
 #include <json-c/json.h>
 
 #include "event/derived.h"
+#include "event/policer.h"
 #include "event/event.h"
 #include "event/field.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "event/event.h"
-#include "event/filter.h"
+#include "filter/filter.h"
 
 #define TEST(f) cmocka_unit_test(f)
 

@@ -11,12 +11,13 @@
 #include "bpf_bbr/abi.h"
 #include "bpf_bbr/snapshot.h"
 #include "descriptor.h"
-#include "origin.h"
+#include "event/origin.h"
 
 #define FILTER_WORDS 4096 /* of a command line */
 #define FILTER_NODES 256 /* of one expression */
 #define FILTER_DEPTH 32 /* of parentheses and "not" */
 #define FILTER_NAME_LEN 32
+#define FILTER_ALL_STATES (~0u) /* of TCP */
 
 enum filter_op {
 	FILTER_AND,
@@ -101,6 +102,9 @@ struct filter_system {
 		       int *n);
 	void *ctx;
 };
+
+/* A filter that every socket and every event matches. */
+void filter_init(struct filter *f);
 
 /*
  * False after printing what is wrong, where, and what to do. f is for filter_free() in either case. System NULL: the

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "filter.h"
 #include "cli/options.h"
-#include "origin.h"
+#include "event/origin.h"
+#include "filter.h"
 
 /* Which events. */
 struct watch_request {

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "field.h"
+#include "policer.h"
+
+enum policer event_policer(const struct algorithm *a, const struct bbr_event *e)
+{
+	/* Events of one algorithm come one after another: its field is looked for once. */
+	static const struct algorithm *last;
+	static const struct field *policer;
+	__u64 value;
+
+	if (a != last) {
+		policer = field_find(a, "policer");
+		last = a;
+	}
+	return policer && field_value(policer, e, &value) && value <= POLICER_DETECTED ?
+		       value :
+		       POLICER_OFF;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does a policer limit the connection, as far as its algorithm knows?
+ */
+#ifndef TOOLS_POLICER_H
+#define TOOLS_POLICER_H
+
+#include "descriptor.h"
+
+enum policer {
+	POLICER_OFF, /* none is known */
+	POLICER_SAMPLING, /* the algorithm looks for one */
+	POLICER_DETECTED,
+};
+
+/* What the algorithm's field "policer" says; POLICER_OFF of an algorithm without this field. */
+enum policer event_policer(const struct algorithm *a, const struct bbr_event *e);
+
+#endif

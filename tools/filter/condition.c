@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * FIELD [ COMPARE ] VALUE. FIELD is one of ss(8), one of a few of ours, or the key that a value of an event has in JSON.
+ */
+#include "event/field.h"
+#include "expression.h"
+#include "value.h"
+
+static const struct word {
+	const char *word;
+	enum filter_op op;
+	bool is_remote;
+	bool has_order; /* < and > mean something */
+	bool needs_socket;
+} words[] = {
+	{ "dst", FILTER_HOST, true, false, false },
+	{ "src", FILTER_HOST, false, false, false },
+	{ "dport", FILTER_PORT, true, true, false },
+	{ "sport", FILTER_PORT, false, true, false },
+	{ "fwmark", FILTER_MARK, false, false, true },
+	{ "mark", FILTER_MARK, false, false, true },
+	{ "cgroup", FILTER_CGROUP, false, false, true },
+	{ "dev", FILTER_DEVICE, false, false, true },
+	{ "name", FILTER_NAME, false, false, false },
+	{ "cc", FILTER_NAME, false, false, false },
+	{ "profile", FILTER_PROFILE, false, false, false },
+	{ "mode", FILTER_MODE, false, false, false },
+};
+
+static const struct {
+	const char *word;
+	enum filter_compare compare;
+} compares[] = {
+	/* Signs: the longer before those that they begin with. */
+	{ "==", FILTER_EQ }, { "!=", FILTER_NE },  { ">=", FILTER_GE }, { "<=", FILTER_LE },
+	{ "=", FILTER_EQ },  { ">", FILTER_GT },   { "<", FILTER_LT },	{ "eq", FILTER_EQ },
+	{ "ne", FILTER_NE }, { "neq", FILTER_NE }, { "ge", FILTER_GE }, { "geq", FILTER_GE },
+	{ "le", FILTER_LE }, { "leq", FILTER_LE }, { "gt", FILTER_GT }, { "lt", FILTER_LT },
+};
+
+static enum filter_compare take_compare(struct lexer *l)
+{
+	for (size_t i = 0; i < sizeof(compares) / sizeof(compares[0]); i++)
+		if (lexer_take(l, compares[i].word))
+			return compares[i].compare;
+	return FILTER_EQ;
+}
+
+static bool take_ordered(struct lexer *l, struct filter_node *node, bool has_order)
+{
+	size_t at = l->at;
+
+	node->compare = take_compare(l);
+	return node->compare <= FILTER_NE || has_order ||
+	       lexer_refuse(l, l->word_at > at ? l->word_at : at, "this cannot be ordered",
+			    "use = or !=; < and > work for ports and numbers");
+}
+
+static bool parse_value(struct expression *x, const char *word, struct filter_node *node)
+{
+	const struct filter_system *system = x->system;
+	struct lexer *l = &x->lexer;
+	char value[256];
+
+	if (!lexer_take_value(l, value, sizeof(value)))
+		return false;
+	switch (node->op) {
+	case FILTER_HOST:
+		return value_host(l, word, node, value);
+	case FILTER_PORT:
+		return value_port(l, node, value);
+	case FILTER_MARK:
+		return value_mark(l, word, node, value);
+	case FILTER_CGROUP:
+		return system->cgroup(word, value, &node->cgroup) ||
+		       lexer_point(l, l->word_at, "the path of a cgroup");
+	case FILTER_DEVICE:
+		return system->device(system->ctx, word, value, &node->device.list,
+				      &node->device.n) ||
+		       lexer_point(l, l->word_at, "the name of a network device, or its index");
+	case FILTER_NAME:
+		return value_name(l, node, value, BBR_NAME_LEN);
+	case FILTER_PROFILE:
+		return value_name(l, node, value, BBR_PROFILE_NAME_LEN);
+	case FILTER_MODE:
+		return value_mode(l, node, value);
+	default:
+		return false;
+	}
+}
+
+static const struct word *take_word(struct lexer *l)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (lexer_take(l, words[i].word))
+			return &words[i];
+	return NULL;
+}
+
+/* Behind its word. */
+static int parse_word(struct expression *x, const struct word *word)
+{
+	struct filter_node *node;
+	int n;
+
+	if (word->needs_socket && !expression_needs_socket(x))
+		return -1;
+	n = expression_node(x, word->op, -1, -1);
+	if (n < 0)
+		return -1;
+	node = &x->f->nodes[n];
+	node->is_remote = word->is_remote;
+	if (!take_ordered(&x->lexer, node, word->has_order))
+		return -1;
+	return parse_value(x, word->word, node) ? n : -1;
+}
+
+/* A field that any algorithm has: the first that has it says what its values are. */
+static const struct field *take_field(struct lexer *l)
+{
+	char key[FILTER_NAME_LEN];
+	const struct field *f = NULL;
+
+	if (!lexer_peek(l, key, sizeof(key)))
+		return NULL;
+	for (size_t i = 0; i < n_algorithms && !f; i++)
+		f = field_find(algorithms[i], key);
+	if (f)
+		lexer_take(l, key);
+	return f;
+}
+
+/* Behind its key. */
+static int parse_field(struct expression *x, const struct field *f)
+{
+	int n = expression_node(x, FILTER_FIELD, -1, -1);
+	struct lexer *l = &x->lexer;
+	struct filter_node *node;
+	char value[256];
+
+	if (n < 0)
+		return -1;
+	node = &x->f->nodes[n];
+	node->field.key = f->key;
+	x->f->needs |= f->needs;
+	if (!take_ordered(l, node, f->unit != FIELD_NAME && f->unit != FIELD_FLAG))
+		return -1;
+	return lexer_take_value(l, value, sizeof(value)) && value_field(l, node, f, value) ? n : -1;
+}
+
+int condition_parse(struct expression *x)
+{
+	struct lexer *l = &x->lexer;
+	const struct word *word = take_word(l);
+	const struct field *f = word ? NULL : take_field(l);
+
+	if (word)
+		return parse_word(x, word);
+	if (f)
+		return parse_field(x, f);
+	lexer_refuse(l, l->at, l->text[l->at] ? "not a condition" : "a condition is missing",
+		     "one of: dst, src, dport, sport, fwmark, cgroup, dev, name, profile, mode, "
+		     "or a key of JSON: bw_bps > 10mbit");
+	return -1;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A filter expression while it is read, and what its parts are read by.
+ */
+#ifndef TOOLS_EXPRESSION_H
+#define TOOLS_EXPRESSION_H
+
+#include "filter.h"
+#include "lexer.h"
+
+struct expression {
+	struct filter *f;
+	const struct filter_system *system; /* NULL: the expression is for events */
+	struct lexer lexer;
+	int depth; /* of parentheses and "not" */
+};
+
+/* A new node of the filter: its index, or -1 after printing that there is no room. */
+int expression_node(struct expression *x, enum filter_op op, int left, int right);
+
+/* What was read last is something that only a socket has. False after printing that an event does not. */
+bool expression_needs_socket(struct expression *x);
+
+/* Reads what "state" and "exclude" say, before the first condition. */
+bool states_parse(struct expression *x);
+
+/* Reads one condition. The index of its node, or -1 after printing what is wrong. */
+int condition_parse(struct expression *x);
+
+#endif

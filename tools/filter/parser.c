@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The grammar of ss(8), as it is there and not as its manual says: "and", "or" and nothing at all between two
+ * conditions bind alike, from left to right.
+ *
+ *   filter  = { ( "state" | "exclude" ) STATE } [ list ]
+ *   list    = term { [ "and" | "or" ] term }
+ *   term    = "not" term | "(" list ")" | condition
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/err.h"
+#include "expression.h"
+
+static int parse_list(struct expression *x);
+
+static int parse_parentheses(struct expression *x)
+{
+	size_t open = x->lexer.word_at;
+	int inner = parse_list(x);
+
+	if (inner < 0)
+		return -1;
+	if (!lexer_take(&x->lexer, ")")) {
+		lexer_refuse(&x->lexer, open, "this parenthesis is not closed",
+			     "add \")\" after its last condition");
+		return -1;
+	}
+	return inner;
+}
+
+static int parse_term(struct expression *x)
+{
+	struct lexer *l = &x->lexer;
+	int n;
+
+	if (x->depth == FILTER_DEPTH) {
+		lexer_refuse(l, l->at, "too deep", "\"(\" and \"not\" can be nested 32 deep");
+		return -1;
+	}
+	x->depth++;
+	if (lexer_take(l, "!") || lexer_take(l, "not")) {
+		n = parse_term(x);
+		n = n < 0 ? -1 : expression_node(x, FILTER_NOT, n, -1);
+	} else if (lexer_take(l, "(")) {
+		n = parse_parentheses(x);
+	} else {
+		n = condition_parse(x);
+	}
+	x->depth--;
+	return n;
+}
+
+static enum filter_op take_operator(struct lexer *l)
+{
+	if (lexer_take(l, "||") || lexer_take(l, "|") || lexer_take(l, "or"))
+		return FILTER_OR;
+	(void)(lexer_take(l, "&&") || lexer_take(l, "&") || lexer_take(l, "and"));
+	return FILTER_AND; /* also if there is nothing */
+}
+
+static int parse_list(struct expression *x)
+{
+	struct lexer *l = &x->lexer;
+	int left = parse_term(x);
+
+	while (left >= 0 && !lexer_is_at_end(l) && l->text[l->at] != ')') {
+		enum filter_op op = take_operator(l);
+		int right = parse_term(x);
+
+		left = right < 0 ? -1 : expression_node(x, op, left, right);
+	}
+	return left;
+}
+
+static bool is_printable(const char *s)
+{
+	for (; *s; s++)
+		if (!lexer_is_blank(*s) && !isprint((unsigned char)*s))
+			return false;
+	return true;
+}
+
+bool filter_parse(struct filter *f, const char *text, const struct filter_system *system)
+{
+	struct expression x = { .f = f, .system = system, .lexer.text = text };
+
+	filter_init(f);
+	if (!is_printable(text)) {
+		err("filter: it contains an unprintable character");
+		remedy("write filters in ASCII");
+		return false;
+	}
+	if (!states_parse(&x))
+		return false;
+	if (lexer_is_at_end(&x.lexer))
+		return true;
+	f->root = parse_list(&x);
+	if (f->root < 0)
+		return false;
+	return lexer_is_at_end(&x.lexer) ||
+	       lexer_refuse(&x.lexer, x.lexer.at, "this parenthesis closes nothing", "remove it");
+}
+
+bool filter_parse_words(struct filter *f, int n, char **words, const struct filter_system *system)
+{
+	size_t len = 1, at = 0;
+	bool is_parsed;
+	char *text;
+
+	for (int i = 0; i < n; i++)
+		len += strlen(words[i]) + 1;
+	text = malloc(len);
+	if (!text) {
+		filter_init(f);
+		err("filter: %s", strerror(ENOMEM));
+		return false;
+	}
+	for (int i = 0; i < n; i++)
+		at += sprintf(text + at, "%s%s", i ? " " : "", words[i]);
+	text[at] = 0;
+	is_parsed = filter_parse(f, text, system);
+	free(text);
+	return is_parsed;
+}
