@@ -16,6 +16,7 @@
 #include "cli/err.h"
 #include "event/event.h"
 #include "fuzz.h"
+#include "layout/layouts.h"
 #include "recording/reader.h"
 #include "recording/writer.h"
 

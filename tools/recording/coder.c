@@ -5,9 +5,10 @@
 
 #include <arpa/inet.h>
 
-#include "abi2.h"
+#include "layout/abi2.h"
+#include "layout/layouts.h"
+#include "layout/varint.h"
 #include "coder.h"
-#include "varint.h"
 
 #define BITS_MAX (LAYOUT_MEMBERS / 7 + 1) /* bytes that say which members differ */
 

@@ -7,17 +7,10 @@
 #define TOOLS_RECORDING_CODER_H
 
 #include "format.h"
-#include "layout.h"
+#include "layout/layout.h"
 
 #define RECORDING_RECORD_MAX \
 	(40 << 10) /* bytes of one record: the longest description, and its size */
-
-/* An event, and behind it members that struct bbr_event has no place for. Its size is that of its tail. */
-union recording_event {
-	struct bbr_event event;
-	__u8 bytes[LAYOUT_ROOM];
-	__u64 words[LAYOUT_ROOM / 8];
-};
 
 struct recording_algorithm {
 	const struct layout *layout; /* NULL: its description was not read */

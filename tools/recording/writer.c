@@ -6,6 +6,7 @@
 
 #include "kernel/clock.h"
 #include "cli/err.h"
+#include "layout/layouts.h"
 #include "writer.h"
 
 /* Two readings of two clocks differ by less, unless one was set. */

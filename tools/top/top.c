@@ -22,90 +22,6 @@
 #define EVERY_NS (200 * NS_PER_MS) /* samples of a connection; the history has slots of 500 ms */
 #define BATCH_WAIT_MS 500
 
-bool top_is_done(const struct top *t)
-{
-	return is_interrupted() || (t->count && t->blocks >= t->count) ||
-	       (t->batch && ferror(stdout));
-}
-
-/* The end of an interval. */
-void top_refresh(struct top *t, __u64 now)
-{
-	if (t->sockets.is_open)
-		top_sockets_read(&t->sockets);
-	conn_table_tick(&t->table, now);
-	t->style.now_ns = now;
-	view_build(&t->view, &t->table);
-	if (t->batch)
-		top_print_block(t);
-	t->next_ns = now + t->interval_ns;
-	t->has_news = false;
-}
-
-/*
- * Intervals are of the time of events, so that a recording shows the same however fast it is read. Where
- * it has nothing for long, no interval is shown but the first.
- */
-static void refresh_until(struct top *t, __u64 time_ns)
-{
-	if (!t->next_ns ||
-	    time_ns + 2 * t->interval_ns < t->next_ns) /* the first, or of another boot */
-		t->next_ns = time_ns + t->interval_ns;
-	if (time_ns < t->next_ns)
-		return;
-	top_refresh(t, t->config.read ? t->next_ns : time_ns);
-	if (time_ns >= t->next_ns)
-		t->next_ns +=
-			(time_ns - t->next_ns) / t->interval_ns * t->interval_ns + t->interval_ns;
-}
-
-static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
-{
-	struct top *t = ctx;
-	bool wanted = is_wanted(&t->config, origin, e);
-
-	t->events += wanted;
-	t->last_ns = e->time_ns;
-	if (t->paused) {
-		t->unseen += wanted;
-		conn_table_note_unseen(&t->table, origin, e);
-		return true;
-	}
-	if (top_is_done(t))
-		return false;
-	refresh_until(t, e->time_ns);
-	if (wanted)
-		conn_table_note(&t->table, origin, e);
-	else if (filter_knows(t->config.filter, e))
-		conn_table_leave_out(&t->table, origin, e);
-	t->has_news = true;
-	return true;
-}
-
-void top_follow_now(struct top *t)
-{
-	if (t->paused || !t->next_ns || t->is_over)
-		return;
-	if (event_source_is_over(&t->source)) { /* what came after the last whole interval */
-		t->is_over = true;
-		if (t->has_news)
-			top_refresh(t, t->last_ns);
-	} else {
-		refresh_until(t, event_source_now_ns(&t->source));
-	}
-}
-
-int top_wait_ms(const struct top *t, int most)
-{
-	__u64 now = event_source_now_ns(&t->source);
-
-	if (t->config.read || t->paused || t->next_ns <= now)
-		return most;
-	if (t->next_ns - now >= most * NS_PER_MS)
-		return most;
-	return (t->next_ns - now) / NS_PER_MS + 1;
-}
-
 /* Without a block to write we would not notice that the reader has gone. */
 static bool has_reader(void)
 {
@@ -142,7 +58,7 @@ static int run(struct top *t)
 	struct watch_config config;
 	int status;
 
-	t->config.handle = handle_event;
+	t->config.handle = top_handle_event;
 	t->config.ctx = t;
 	setlocale(LC_CTYPE, "");
 	t->style.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");

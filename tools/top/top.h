@@ -33,6 +33,9 @@ struct top {
 
 #define INTERVAL_MIN_NS (100 * NS_PER_MS)
 
+/* An event_handler; ctx is the struct top. */
+bool top_handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e);
+
 /* The end of an interval. */
 void top_refresh(struct top *t, __u64 now);
 /* The same if it is time. */

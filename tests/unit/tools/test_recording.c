@@ -14,7 +14,8 @@
 #include <cmocka.h>
 
 #include "cli/err.h"
-#include "recording/description.h"
+#include "layout/description.h"
+#include "layout/layouts.h"
 #include "recording/reader.h"
 #include "recording/writer.h"
 

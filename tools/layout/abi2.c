@@ -3,6 +3,7 @@
 
 #include "bpf_bbr/abi.h"
 #include "abi2.h"
+#include "layouts.h"
 
 #define ALGORITHM "bbr"
 #define MAJOR 2

@@ -10,7 +10,7 @@
 #ifndef TOOLS_RECORDING_ABI2_H
 #define TOOLS_RECORDING_ABI2_H
 
-#include "coder.h"
+#include "layout.h"
 
 /* NULL: there is no memory, or the tools do not know the algorithm any more. */
 const struct layout *abi2_layout(void);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the events of one algorithm consist of, in the order in which a recording has it, and how a recording says so.
- * There is one layout for each algorithm that the tools know, and one for each other description that was read. They
- * and their algorithms live as long as the process: what was read is shown after its file was closed.
+ * What the events of one algorithm consist of, in the order in which a recording has it.
  */
-#ifndef TOOLS_RECORDING_LAYOUT_H
-#define TOOLS_RECORDING_LAYOUT_H
+#ifndef TOOLS_LAYOUT_H
+#define TOOLS_LAYOUT_H
 
 #include "descriptor.h"
 
@@ -35,19 +33,17 @@ struct layout {
 	void *memory; /* of an algorithm that was read */
 };
 
+/* An event, and behind it members that struct bbr_event has no place for. Its size is that of its tail. */
+union recording_event {
+	struct bbr_event event;
+	__u8 bytes[LAYOUT_ROOM];
+	__u64 words[LAYOUT_ROOM / 8];
+};
+
 /* The member of every event of this name; NULL: there is none. */
 const struct member *layout_common(const char *name);
 
-/* The layout of an algorithm's events. NULL: there is no memory. */
-const struct layout *layout_of(const struct algorithm *algorithm);
-
-/* The layout that has this id. NULL: there is none. */
-const struct layout *layout_find(__u32 id);
-
-/* The layout that is described so. NULL: it is no description, or there were too many. */
-const struct layout *layout_read(const __u8 *description, size_t size);
-
-/* Forgets all layouts that were read. */
-void layout_forget(void);
+/* Finds the members and the size for its algorithm. False: there is no memory, or no room in a layout. */
+bool layout_fill(struct layout *l);
 
 #endif

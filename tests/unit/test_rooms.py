@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The rooms of the code as docs/internals.md lists them: arrows go one way, and a room can be overlooked."""
+import pathlib
+import re
+
+import pytest
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+MOST_FILES = 21
+TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "sockets", "top", "report", "export"]
+
+
+def folders(of):
+    return [folder for folder in (REPO / of).iterdir() if folder.is_dir()]
+
+
+def included(folder):
+    """The rooms of tools/ that the files of a folder name."""
+    for source in folder.glob("*.[ch]"):
+        yield from re.findall(r'^#include "([a-z]+)/[^"]*"', source.read_text(), re.M)
+
+
+def test_every_room_of_the_tools_has_its_place():
+    listed = (REPO / "docs/internals.md").read_text().split("    tools/  ")[1].split("\n\n")[0]
+    first_words = re.findall(r"^      ([a-z ]+?)(?:  |$)", listed, re.M)
+    assert " ".join(first_words).split() == TOOLS
+    assert {folder.name for folder in folders("tools")} == set(TOOLS)
+
+
+@pytest.mark.parametrize("room", TOOLS)
+def test_arrows_go_up_the_list(room):
+    below = TOOLS[TOOLS.index(room) + 1:]
+    assert not set(included(REPO / "tools" / room)) & set(below)
+
+
+@pytest.mark.parametrize("place", ["lib", "loader", "tools", "bpf"])
+def test_a_room_can_be_overlooked(place):
+    for folder in folders(place):
+        files = [f.name for f in folder.iterdir() if f.is_file()]
+        assert len(files) <= MOST_FILES, folder
