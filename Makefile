@@ -17,7 +17,7 @@ CFLAGS ?= -O2 -g
 # The same bytes in any folder: the lab's cache goes by the hash of what runs in a guest.
 HERE := -ffile-prefix-map=$(CURDIR)=.
 CFLAGS += -std=gnu11 $(WARN) $(HERE)
-LDLIBS := -lbpf -lelf -lz -ljson-c -lcap -linih -lm
+LDLIBS := -lbpf -lelf -lz -lcap -linih -lm
 MONITOR_LIBS := -lncursesw -ltinfo
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 # Each compiler run notes which headers it read, so that a change of one rebuilds what includes it.

@@ -21,17 +21,18 @@ $(BUILD)/asan/%.a:
 	$(AR) rcs $@ $^
 
 UNIT_CFLAGS := -O1 -g -std=gnu11 $(WARN) $(SANITIZE)
+TEST_LIBS := -ljson-c -lcmocka
 $(BUILD)/unit/tools/%: tests/unit/tools/%.c $(BUILD)/asan/tools.a $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(MONITOR_LIBS) -lcmocka -o $@
+	$(CC) $(CPPFLAGS) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(MONITOR_LIBS) $(TEST_LIBS) -o $@
 
 $(BUILD)/unit/loader/%: tests/unit/loader/%.c $(BUILD)/asan/loader.a $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) -lcmocka -o $@
+	$(CC) $(CPPFLAGS) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(TEST_LIBS) -o $@
 
 $(BUILD)/unit/lib/%: tests/unit/lib/%.c $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) -lcmocka -o $@
+	$(CC) $(CPPFLAGS) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(TEST_LIBS) -o $@
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*/test_*.c))
 
@@ -109,7 +110,7 @@ $(BUILD)/fuzz/obj/%.o: %.c
 	$(CLANG) $(CPPFLAGS) $(FUZZ_FLAGS) $(DEPS) -c $< -o $@
 
 $(BUILD)/fuzz/%:
-	$(CLANG) $(FUZZ_FLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
+	$(CLANG) $(FUZZ_FLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -ljson-c -o $@
 
 $(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c
 	@mkdir -p $(@D)

@@ -56,10 +56,14 @@ static void put_line_key(struct json *j, const char *key)
 	size_t len = key ? strlen(key) : 0;
 	char *to;
 
-	make_room(j, len + 4);
+	make_room(j, len + 5);
 	to = j->buf + j->n;
-	if (j->has_members)
+	if (j->has_members) {
 		*to++ = ',';
+		if (j->breaks_line)
+			*to++ = '\n';
+	}
+	j->breaks_line = false;
 	if (key) {
 		*to++ = '"';
 		memcpy(to, key, len);
@@ -109,6 +113,8 @@ static void begin(struct json *j, FILE *out, bool is_pretty, bool array)
 {
 	j->out = out;
 	j->is_pretty = is_pretty;
+	j->is_in_script = false;
+	j->breaks_line = false;
 	j->depth = 0;
 	j->arrays = 0;
 	j->n = 0;
@@ -128,6 +134,17 @@ void json_begin_pretty(struct json *j, FILE *out)
 void json_begin_pretty_array(struct json *j, FILE *out)
 {
 	begin(j, out, true, true);
+}
+
+void json_begin_in_script(struct json *j, FILE *out)
+{
+	begin(j, out, false, false);
+	j->is_in_script = true;
+}
+
+void json_new_line(struct json *j)
+{
+	j->breaks_line = true;
 }
 
 void json_open_object(struct json *j, const char *key)
@@ -202,7 +219,7 @@ void json_add_gain(struct json *j, const char *key, __u16 gain)
 
 static void put_escape(struct json *j, char c)
 {
-	static const char chars[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+	static const char chars[] = "\"\\\b\f\n\r\t/", letters[] = "\"\\bfnrt/";
 	const char *found = strchr(chars, c);
 	char escape[8];
 
@@ -213,13 +230,19 @@ static void put_escape(struct json *j, char c)
 	put_text(j, escape);
 }
 
+static bool is_plain(const struct json *j, char c)
+{
+	if ((unsigned char)c < ' ' || c == '"' || c == '\\')
+		return false;
+	return !j->is_in_script || (c != '<' && c != '/');
+}
+
 static void put_escaped(struct json *j, const char *text)
 {
 	for (; *text; text++) {
 		size_t plain = 0;
 
-		while ((unsigned char)text[plain] >= ' ' && text[plain] != '"' &&
-		       text[plain] != '\\')
+		while (is_plain(j, text[plain]))
 			plain++;
 		put(j, text, plain);
 		text += plain;

@@ -18,6 +18,8 @@
 struct json {
 	FILE *out;
 	bool is_pretty; /* a line for each member, indented; otherwise all on one line */
+	bool is_in_script; /* no string may end a <script>, or begin what changes its end */
+	bool breaks_line; /* see json_new_line() */
 	bool has_members; /* the innermost object or array */
 	unsigned int depth;
 	__u64 arrays; /* by depth: is it an array? */
@@ -29,8 +31,13 @@ struct json {
 void json_begin(struct json *j, FILE *out);
 void json_begin_pretty(struct json *j, FILE *out);
 void json_begin_pretty_array(struct json *j, FILE *out);
+/* The same as json_begin(), for a <script> of HTML. */
+void json_begin_in_script(struct json *j, FILE *out);
 /* Ends it and its last line, and hands what is left to the file. */
 void json_end(struct json *j);
+
+/* The next member of one that is not pretty begins a line, unless it is the first. */
+void json_new_line(struct json *j);
 
 /* Objects and arrays within it. */
 void json_open_object(struct json *j, const char *key);

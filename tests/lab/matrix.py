@@ -26,7 +26,7 @@ def _newer_tools():
     """Files of the guest, and the script that puts them first in PATH. Each program is started by its
     own dynamic loader, for Debian 13's C library is newer as well."""
     root = archive.unpacked("tools/debian13", lambda: archive.with_dependencies(
-        "bpftool", "libbpf1", "libjson-c5", "libcap2"))
+        "bpftool", "libbpf1", "libcap2"))
     libraries = root / "usr/lib/x86_64-linux-gnu"
     files = {f"{NEWER_FOLDER}/lib/{library.name}": library.resolve()
              for library in sorted(libraries.glob("*.so*")) if library.is_file()}

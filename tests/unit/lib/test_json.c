@@ -204,6 +204,43 @@ static void test_around_the_buffers_end(void **state)
 	free(string);
 }
 
+/* What json-c escapes, and "<" as well. */
+static void test_in_a_script(void **state)
+{
+	struct json_object *o;
+
+	(void)state;
+	json_begin_in_script(&json, open_text());
+	json_add_string(&json, "text", "</script><!-- \"a/b\" \\ \n\x01>");
+	json_add_string(&json, "plain", "abc");
+	o = end_and_read();
+	assert_string_equal(text, "{\"text\":\"\\u003c\\/script>\\u003c!-- \\\"a\\/b\\\" "
+				  "\\\\ \\n\\u0001>\",\"plain\":\"abc\"}\n");
+	assert_string_equal(json_object_get_string(json_object_object_get(o, "text")),
+			    "</script><!-- \"a/b\" \\ \n\x01>");
+	json_object_put(o);
+	free(text);
+}
+
+/* Behind a comma only, and once. */
+static void test_new_lines(void **state)
+{
+	(void)state;
+	json_begin(&json, open_text());
+	json_new_line(&json);
+	json_open_array(&json, "a");
+	json_add_int(&json, NULL, 1);
+	json_new_line(&json);
+	json_add_int(&json, NULL, 2);
+	json_add_int(&json, NULL, 3);
+	json_close(&json);
+	json_new_line(&json);
+	json_add_int(&json, "b", 4);
+	json_object_put(end_and_read());
+	assert_string_equal(text, "{\"a\":[1,\n2,3],\n\"b\":4}\n");
+	free(text);
+}
+
 static void test_as_deep_as_it_goes(void **state)
 {
 	(void)state;
@@ -292,6 +329,8 @@ int main(void)
 		cmocka_unit_test(test_each_character),
 		cmocka_unit_test(test_each_gain),
 		cmocka_unit_test(test_around_the_buffers_end),
+		cmocka_unit_test(test_in_a_script),
+		cmocka_unit_test(test_new_lines),
 		cmocka_unit_test(test_as_deep_as_it_goes),
 		cmocka_unit_test(test_trees_by_chance),
 	};
