@@ -203,18 +203,21 @@ lint: ## check the formatting and the shell scripts
 fmt: ## format the C files
 	$(CLANG_FORMAT) -i $(C_FILES)
 
-# The table of parameters as a man page; keys, ranges and meanings come from bbrctl.
-$(BUILD)/bpf_bbr.7: docs/man/bpf_bbr.7.in $(BUILD)/bbrctl
-	$(BUILD)/bbrctl -j show --defaults | jq -r '.params[] | ".TP\n.BR \(.key) \" (\(.unit), default \(.default | if type == "array" then map(tostring) | join(",") else . end), \(.range[0]) to \(.range[1]))\"\n\(.meaning)"' >$@.tmp
-	sed -e '/@PARAMETERS@/{r $@.tmp' -e 'd}' docs/man/bpf_bbr.7.in >$@
+# The manual of each algorithm, manual.7 in its folder, with the table of its parameters: keys, ranges and meanings come
+# from bbrctl.
+MANUALS := $(patsubst %,$(BUILD)/bpf_%.7,$(notdir $(patsubst %/,%,$(dir $(wildcard $(addsuffix /manual.7,$(ALGORITHMS)))))))
+$(foreach folder,$(ALGORITHMS),$(eval $(BUILD)/bpf_$(notdir $(folder)).7: $(folder)/manual.7))
+$(MANUALS): $(BUILD)/bbrctl
+	$(BUILD)/bbrctl -j show --defaults --algorithm $(patsubst bpf_%.7,%,$(@F)) | jq -r '.params[] | ".TP\n.BR \(.key) \" (\(.unit), default \(.default | if type == "array" then map(tostring) | join(",") else . end), \(.range[0]) to \(.range[1]))\"\n\(.meaning)"' >$@.tmp
+	sed -e '/@PARAMETERS@/{r $@.tmp' -e 'd}' $(filter %/manual.7,$^) >$@
 	rm $@.tmp
 
-install: all $(BUILD)/bpf_bbr.7 ## install to PREFIX, by default /usr/local
+install: all $(MANUALS) ## install to PREFIX, by default /usr/local
 	install -D -m 755 $(BUILD)/bbrctl $(DESTDIR)$(PREFIX)/sbin/bbrctl
 	install -D -m 755 $(BUILD)/bbrmon $(DESTDIR)$(PREFIX)/sbin/bbrmon
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/bpf-bbr $(OBJECTS)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 docs/man/bbrctl.8 docs/man/bbrmon.8
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man7 $(BUILD)/bpf_bbr.7
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man7 $(MANUALS)
 	install -D -m 644 loader/bbrctl.bash-completion \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/bbrctl
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The list of mutants, mutants.txt: what each one changes, and the changing."""
+"""A list of mutants, mutants.txt of an algorithm: what each one changes, and the changing."""
 import pathlib
 import re
 from typing import NamedTuple
 
 HERE = pathlib.Path(__file__).resolve().parent
 REPO = HERE.parents[1]
-LIST = HERE / "mutants.txt"
+LIST = HERE / "bbr" / "mutants.txt"
 
 
 class MutantError(Exception):

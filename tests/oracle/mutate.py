@@ -257,7 +257,7 @@ def main():
     parser.add_argument("--quick", action="store_true",
                         help="ask replay only where the unit tests notice nothing")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--list", type=pathlib.Path, default=mutants.LIST, help="other than mutants.txt")
+    parser.add_argument("--list", type=pathlib.Path, default=mutants.LIST, help="other than bbr/mutants.txt")
     options = parser.parse_args()
     try:
         chosen = [mutant for mutant in mutants.load(options.list)
