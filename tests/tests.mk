@@ -3,14 +3,14 @@
 
 # ---- unit tests: to add one is to add a file tests/unit/PLACE/test_*.c
 
-# Of the algorithm: they include its source.
-$(BUILD)/unit/bbr/%: tests/unit/bbr/%.c
-	@mkdir -p $(@D)
-	$(CC) -Iinclude -Ibpf -Ibpf/bbr -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $(DEPS) $< -lcmocka -o $@
+# Of an algorithm, in a folder of its name: they include its source.
+define algorithm_tests
+$(BUILD)/unit/$2/%: tests/unit/$2/%.c
+	@mkdir -p $$(@D)
+	$$(CC) -Iinclude -Ibpf -I$1 -O1 -g -std=gnu11 $$(WARN) $$(SANITIZE) $$(DEPS) $$< -lcmocka -o $$@
 
-$(BUILD)/unit/bbr3/%: tests/unit/bbr3/%.c
-	@mkdir -p $(@D)
-	$(CC) -Iinclude -Ibpf -Ibpf/bbr3 -O1 -g -std=gnu11 $(WARN) $(SANITIZE) $(DEPS) $< -lcmocka -o $@
+endef
+$(eval $(foreach folder,$(ALGORITHMS),$(call algorithm_tests,$(folder),$(notdir $(folder)))))
 
 # Of any file of the tools: they are linked with what they call of it.
 $(BUILD)/asan/lib.a: $(call sanitized,$(LIB))
