@@ -15,7 +15,7 @@ WINDOW_US = 200_000  # that a delivery rate is taken of
 
 
 def name_of(point):
-    return point.params.get("profile", "default").split()[0]
+    return point.params.get("bpf_bbr", {}).get("profile", "default").split()[0]
 
 
 def time_to_use(result, from_us, capacity):

@@ -13,15 +13,16 @@ def names(*suites):
 
 
 def runs_of(found, ccs, kernel, seeds, peer_seeds=None):
-    """The runs of a scenario, in the order of its points. A point that sets parameters of bpf_bbr is
-    run with bpf_bbr only."""
+    """The runs of a scenario, in the order of its points. A point that sets parameters of an algorithm is
+    run with that algorithm only."""
     for point in found.points():
-        for cc in ccs or point["cc"]:
-            if point.params and experiment.OURS not in experiment.ccs_of(point, cc):
+        compared = tuple(ccs or point["cc"])
+        for cc in compared:
+            if point.params and point.params.keys().isdisjoint(experiment.used_ccs(point, cc)):
                 continue
             count = seeds if cc in paper.BBRS or not peer_seeds else min(seeds, peer_seeds)
             for seed in range(1, count + 1):
-                yield experiment.Run(point, cc, seed, kernel)
+                yield experiment.Run(point, cc, seed, kernel, compared)
 
 
 def results(found, runs):
