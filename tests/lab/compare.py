@@ -42,7 +42,11 @@ def figures(result):
 
 def over_seeds(results):
     """Figure -> median, min, max and all values of it over the runs that have it."""
-    table = [figures(result) for result in results]
+    return summary([figures(result) for result in results])
+
+
+def summary(table):
+    """The same, of the figures() of each run."""
     found = {}
     for key in table[0]:
         values = [row[key] for row in table if row[key] is not None]

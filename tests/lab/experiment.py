@@ -358,7 +358,8 @@ def execute(run, on_time=None, fresh=False, core=None):
     recording = {"recording": files.pop("bbr.rec")} if run.recorded else {}
     found = metrics.of_run(run.point, flow_ccs(run),
                            {name: text.decode(errors="replace") for name, text in files.items()})
-    return {**recording, "scenario": run.point.scenario, "point": run.point.label, "cc": run.cc,
+    return {**recording, "scenario": run.point.scenario, "title": run.point["title"], "source": run.point["source"],
+            "says": run.point["says"], "point": run.point.label, "cc": run.cc,
             "seed": run.seed, "kernel": run.kernel, "release": release,
             "inputs": {"all": inputs, **guest.input_parts(kernel, image)}, **found}
 

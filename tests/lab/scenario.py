@@ -331,8 +331,9 @@ def load(name, settings=()):
 
 
 def all_names():
-    return sorted((path.stem for path in FOLDER.glob("*.toml")), key=_natural)
+    return sorted((path.stem for path in FOLDER.glob("*.toml")), key=natural)
 
 
-def _natural(name):
+def natural(name):
+    """A key to sort by: fig2 comes before fig10."""
     return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name)]

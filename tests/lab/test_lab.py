@@ -6,11 +6,13 @@ import os
 import pathlib
 import pty
 import random
+import re
 import select
 import shutil
 import signal
 import subprocess
 import time
+from xml.etree import ElementTree
 
 import pytest
 
@@ -403,6 +405,43 @@ def test_run_prints_figures_and_writes_files(small, tmp_path):
     groups = json.loads(again.stdout)
     assert [group["cc"] for group in groups] == ["bpf_bbr", "bbr"]
     assert groups[0]["runs"][0]["inputs"] == result["inputs"]
+
+
+    done = lab("report", str(out))
+    assert done.returncode == 0 and done.stdout == f"{out}/report.html\n", done.stderr
+    page = (out / "report.html").read_text()
+    assert "4 runs on Linux 6.12" in page and "bpf_bbr / bbr: goodput_bps" in page
+    pictures = [ElementTree.fromstring(svg) for svg in re.findall("<svg.*?</svg>", page, re.DOTALL)]
+    assert len(pictures) == 2  # over time, each seed
+    texts = ["".join(text.itertext()).strip() for text in pictures[0].iter("{http://www.w3.org/2000/svg}text")]
+    assert {"bpf_bbr", "bbr", "goodput, Mbit/s", "RTT, ms", "inflight, packets"} <= set(texts)
+
+
+def _run_of(name, cc, seed, goodput):
+    """As --out writes it, of a run in which nothing happened but this goodput."""
+    flow = {"goodput_bps": goodput, "rtt_us": {"min": 1, "median": 2, "p95": 3, "max": 4, "acks": 5},
+            "retransmits": 0, "share": 1.0}
+    return {"scenario": name, "title": "a <title>", "source": "", "says": "", "point": "", "cc": cc, "seed": seed,
+            "release": "6.12", "window_us": [0, 1000000], "flows": [flow], "goodput_bps": goodput, "jain": 1.0,
+            "link": {"queue_packets": None, "drops": 0, "lost": 0, "policer_drops": 0},
+            "series": {"flow": [[n * 10000, 0, 1, 1, 1, 1, 1, 1, 10, 10, 0, 0, n * 1000, 1, 1, 0] for n in range(100)]}}
+
+
+def test_a_report_says_which_claims_were_not_measured(tmp_path):
+    for seed in (1, 2):
+        (tmp_path / f"fig5-{seed}.json").write_text(json.dumps(_run_of("fig5", "bpf_bbr", seed, 9000000)))
+    assert lab("report", str(tmp_path), "-o", str(tmp_path / "page.html")).returncode == 0
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<b>not measured</b>") == 2 and "no run of cubic" in page
+    assert "a &lt;title&gt;" in page
+
+
+def test_a_report_of_no_runs_is_an_error(tmp_path):
+    done = lab("report", str(tmp_path))
+    assert done.returncode == 1 and "has no runs: " in done.stderr and len(done.stderr.splitlines()) == 1
+    (tmp_path / "cut.json").write_text('{"scenario": "fig5", ')
+    done = lab("report", str(tmp_path))
+    assert done.returncode == 1 and "cut.json is not the JSON of a run" in done.stderr
 
 
 def test_run_makes_reports(small, tmp_path):
