@@ -21,7 +21,8 @@ RESULTS = kernels.CACHE / "results"
 BUILT_IN = {"cubic", "reno"}
 MODULES = ["veth", "sch_fq", "sch_fq_codel", "sch_netem", "sch_tbf", "sch_codel", "sch_prio", "sch_ingress",
            "cls_matchall", "cls_u32", "act_police"]
-PROGRAMS = [BUILD / "bbrctl", BUILD / "bbrmon", BUILD / "flow", BUILD / "recorder"]
+MONITOR = BUILD / "bbrmon"
+PROGRAMS = [BUILD / "bbrctl", MONITOR, BUILD / "flow", BUILD / "recorder"]
 FILES = {"/recorder.bpf.o": BUILD / "recorder.bpf.o"}
 ETHERNET = 14  # bytes of its header, which a qdisc counts
 MOST_PACKETS = 60000  # that a guest can pass in a second
@@ -275,7 +276,7 @@ def script(run):
     them watches all."""
     point = run.point
     lines = [*load_lines(run), *path_lines(point)]
-    if point["stream"] != "none":
+    if is_streamed(run):
         lines.append(f"stream_bbr {point['stream']}")
     if run.recorded:
         lines.append("record_bbr")
@@ -284,6 +285,17 @@ def script(run):
               *flow_lines(run),
               "collect"]
     return words() + "\n".join(lines) + "\n"
+
+
+def is_streamed(run):
+    return run.point["stream"] != "none"
+
+
+def _programs(run, files):
+    """A monitor that does not run is not there: the result does not depend on it."""
+    unused = [] if is_streamed(run) or run.recorded else [MONITOR]
+    return [program for program in PROGRAMS if program not in unused] + (
+        ["bpftool"] if any(map(congestion_controls.is_object, files)) else [])
 
 
 def modules(run):
@@ -297,8 +309,7 @@ def _image(run, kernel):
         raise LabError(f"kernel {run.kernel} has no modules in the archive any more, so no path can "
                        "be made there")
     files = [cc for cc in loaded_ccs(run) if congestion_controls.is_file(cc)]
-    programs = [*PROGRAMS, *(["bpftool"] if any(map(congestion_controls.is_object, files)) else [])]
-    return guest.initramfs(kernel, script(run), programs=programs, modules=modules(run),
+    return guest.initramfs(kernel, script(run), programs=_programs(run, files), modules=modules(run),
                            files={**FILES, **{congestion_controls.guest_path(cc): cc for cc in sorted(files)}})
 
 

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import claims
 import compare
 import experiment
 import guest
@@ -24,6 +25,7 @@ import metrics
 import pool
 import scenario
 import suite
+from claims.results import Results
 from kernels import LabError
 from report_page import data_of
 
@@ -171,6 +173,38 @@ def test_the_same_thing_is_rarely_called_different():
     source = random.Random(1)
     draws = ([[source.gauss(100, 10) for _ in range(8)] for _ in range(2)] for _ in range(200))
     assert 3 <= sum(compare.difference(*two).probability < 0.05 for two in draws) <= 20
+
+
+# The documents' claims
+
+
+class Imagined(Results):
+    """Runs of any point of a scenario, all alike: a rate, and shares for two flows."""
+
+    def __init__(self, found, rate):
+        super().__init__(found.points(), self.imagine)
+        self.rate = rate
+
+    def imagine(self, label, cc):
+        assert label in self.points, f"{label!r} is no point: {', '.join(self.points)}"
+        point = self.points[label]
+        assert cc in point["cc"]
+        until = point["duration"]
+        flow = {"share": 0.5, "rtt_us": {"median": 1000}, "retransmits": 10, "probe_rtt_us": [[2e6, 2.2e6]],
+                "goodput_bps": self.rate / 2}
+        rows = [[t, n, 1, 1000, 1000, 1000, 1000, 1000, 10, 10, 0, 0, int(self.rate / 2 * t / 8e6), 1, 1, 0]
+                for t in range(0, until, 100_000) for n in (0, 1)]
+        return [{"flows": [flow, flow], "goodput_bps": self.rate, "received_bytes": 10 ** 6, "seed": 1, "cc": cc,
+                 "window_us": [0, until], "series": {"flow": rows}}]
+
+
+@pytest.mark.parametrize("name", suite.names("long"))
+def test_claims_ask_for_points_that_are_there(name):
+    """And say what they measured, whether it holds or not."""
+    for check in claims.CHECKS.get(name, []):
+        for rate in (1e3, 1e9):
+            holds, words = check(Imagined(scenario.load(name), rate))
+            assert holds in (True, False) and re.search(r"\d|none", words), check.__name__
 
 
 # The guest's commands

@@ -11,7 +11,8 @@ import pathlib
 import statistics
 
 import compare
-import paper
+import claims
+from claims.results import BBRS, Results
 import scenario
 import tables
 from kernels import LabError
@@ -50,7 +51,7 @@ class Runs:
     def ccs(self, name):
         """Ours first, then the kernel's bbr, then the others."""
         found = {cc for _, cc in self.files[name]}
-        return sorted(found, key=lambda cc: (paper.BBRS.index(cc) if cc in paper.BBRS else len(paper.BBRS), cc))
+        return sorted(found, key=lambda cc: (BBRS.index(cc) if cc in BBRS else len(BBRS), cc))
 
     def figures(self, name, label, cc):
         """Over seeds; None if there is no such run."""
@@ -85,10 +86,10 @@ def _points(name):
     return list(scenario.load(name).points()) if name in scenario.all_names() else []
 
 
-def claims(runs, name):
+def verdicts(runs, name):
     """(claim, holds or None if something was not run, what was measured) of the document's claims."""
-    measured = paper.Results(_points(name), lambda label, cc: runs.all(name, label, cc))
-    for one in paper.CHECKS.get(name, []):
+    measured = Results(_points(name), lambda label, cc: runs.all(name, label, cc))
+    for one in claims.CHECKS.get(name, []):
         words = " ".join(one.__doc__.split())
         try:
             yield (words, *one(measured))
@@ -129,7 +130,7 @@ def _section(runs, name):
     lines = [line for line, _ in tables.verdict_lines(groups)]
     if lines:
         yield '<pre class="verdicts">' + html.escape("\n".join(lines)) + "</pre>"
-    found = list(claims(runs, name))
+    found = list(verdicts(runs, name))
     if found:
         yield "<ul>"
         for words, holds, measured in found:
