@@ -187,6 +187,12 @@ lab: ## run every scenario over five seeds and test every kernel: most of an hou
 	$(PYTHON) tests/lab/lab matrix
 	$(PYTHON) tests/lab/lab all
 
+lab-long: ## run every experiment of the literature over five seeds and make a page of them: many hours
+	scripts/deps build run test
+	$(MAKE) -j2 tests
+	$(PYTHON) tests/lab/lab all --long --out $(BUILD)/experiments
+	$(PYTHON) tests/lab/lab report $(BUILD)/experiments
+
 lab-matrix: ## test every kernel of the lab, not only those of make check
 	scripts/deps build run test
 	$(MAKE) -j2 tests
@@ -227,7 +233,7 @@ clean: ## remove build/
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
-.PHONY: FORCE toy all demo check check-unit fuzz oracle lab lab-matrix tests unit lint fmt install clean help
+.PHONY: FORCE toy all demo check check-unit fuzz oracle lab lab-long lab-matrix tests unit lint fmt install clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Several seeds of one thing: median and spread; and whether bpf_bbr is the kernel's bbr."""
+import dataclasses
+import math
+import random
 import statistics
 
 # What counts as the same, of the kernel's own median: goodput, RTT, retransmits.
 TOLERANCE = {"goodput_bps": 0.02, "rtt_us": 0.05, "retransmits": 0.10}
+RESAMPLES = 2000
 
 
 def _of_flows(result, *keys):
@@ -37,29 +41,68 @@ def figures(result):
 
 
 def over_seeds(results):
-    """Figure -> median, min, max of it over the runs that have it."""
-    table = [figures(result) for result in results]
+    """Figure -> median, min, max and all values of it over the runs that have it."""
+    return summary([figures(result) for result in results])
+
+
+def summary(table):
+    """The same, of the figures() of each run."""
     found = {}
     for key in table[0]:
         values = [row[key] for row in table if row[key] is not None]
         found[key] = {"median": statistics.median(values), "min": min(values),
-                      "max": max(values)} if values else None
+                      "max": max(values), "values": values} if values else None
     return found
 
 
-def same(ours, kernels):
-    """For each figure of TOLERANCE: is ours the same as the kernel's? (verdict, reason)."""
-    verdicts = {}
-    for key, tolerance in TOLERANCE.items():
-        a, b = ours[key], kernels[key]
-        if a is None or b is None:
-            verdicts[key] = (a is b, "not measured")
-            continue
-        ratio = a["median"] / b["median"] if b["median"] else (1.0 if not a["median"] else float("inf"))
-        if abs(ratio - 1) <= tolerance:
-            verdicts[key] = (True, f"{ratio:.3f}")
-        elif b["min"] <= a["median"] <= b["max"]:
-            verdicts[key] = (True, f"{ratio:.3f} (spread)")
-        else:
-            verdicts[key] = (False, f"{ratio:.3f}")
-    return verdicts
+@dataclasses.dataclass
+class Difference:
+    """Of the means of two samples, ours against the kernel's; ratios to the kernel's mean."""
+    ratio: float
+    low: float  # the 95 % interval of the ratio, from RESAMPLES samples with repetition
+    high: float
+    probability: float  # of such a difference between samples of one thing: a permutation test
+    visible: float  # a difference of this share would have been seen in 95 of 100 such comparisons
+
+    def verdict(self, tolerance):
+        """Of the ratio: same, differs, or unknown if there are too few seeds to tell."""
+        if self.low >= 1 - tolerance and self.high <= 1 + tolerance:
+            return "same"
+        if self.probability < 0.05 and abs(self.ratio - 1) > tolerance:
+            return "differs"
+        return "unknown"
+
+
+def difference(ours, kernels):
+    """Of two samples of a figure, a value for each seed. None if the kernel's mean is 0 and ours is not, or there are
+    not two values of each."""
+    if min(len(ours), len(kernels)) < 2:
+        return None
+    base, gap = statistics.mean(kernels), statistics.mean(ours) - statistics.mean(kernels)
+    if not base:
+        return None if gap else Difference(1.0, 1.0, 1.0, 1.0, 0.0)
+    random_ = random.Random(0)  # the same samples give the same figures
+    ratios = sorted(_mean_of_resample(random_, ours) / (_mean_of_resample(random_, kernels) or base)
+                    for _ in range(RESAMPLES))
+    error = math.sqrt(statistics.variance(ours) / len(ours) + statistics.variance(kernels) / len(kernels))
+    return Difference(1 + gap / base, ratios[RESAMPLES * 25 // 1000], ratios[-RESAMPLES * 25 // 1000],
+                      _probability(random_, ours, kernels, gap), (1.96 + 1.645) * error / base)
+
+
+def _mean_of_resample(random_, values):
+    return statistics.fmean(random_.choices(values, k=len(values)))
+
+
+def _probability(random_, ours, kernels, gap):
+    """How often a random split of all values has at least this gap between its means."""
+    values, found = [*ours, *kernels], 1
+    for _ in range(RESAMPLES):
+        random_.shuffle(values)
+        found += abs(statistics.fmean(values[:len(ours)]) - statistics.fmean(values[len(ours):])) >= abs(gap) - 1e-9
+    return found / (RESAMPLES + 1)
+
+
+def against(ours, kernels):
+    """Figure of TOLERANCE -> Difference, of the values over seeds (over_seeds())."""
+    return {key: difference(ours[key]["values"], kernels[key]["values"])
+            for key in TOLERANCE if ours[key] and kernels[key]}

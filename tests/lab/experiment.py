@@ -8,6 +8,7 @@ import shlex
 import tarfile
 import tempfile
 
+import congestion_controls
 import guest
 import kernels
 import metrics
@@ -17,11 +18,11 @@ from kernels import LabError
 HERE = pathlib.Path(__file__).parent
 BUILD = HERE.parents[1] / "build"
 RESULTS = kernels.CACHE / "results"
-OURS = "bpf_bbr"
-BUILT_IN = {OURS, "cubic", "reno"}
+BUILT_IN = {"cubic", "reno"}
 MODULES = ["veth", "sch_fq", "sch_fq_codel", "sch_netem", "sch_tbf", "sch_codel", "sch_prio", "sch_ingress",
            "cls_matchall", "cls_u32", "act_police"]
-PROGRAMS = [BUILD / "bbrctl", BUILD / "bbrmon", BUILD / "flow", BUILD / "recorder"]
+MONITOR = BUILD / "bbrmon"
+PROGRAMS = [BUILD / "bbrctl", MONITOR, BUILD / "flow", BUILD / "recorder"]
 FILES = {"/recorder.bpf.o": BUILD / "recorder.bpf.o"}
 ETHERNET = 14  # bytes of its header, which a qdisc counts
 MOST_PACKETS = 60000  # that a guest can pass in a second
@@ -34,6 +35,7 @@ class Run:
     cc: str
     seed: int
     kernel: str  # key
+    compared: tuple = ()  # what this run is compared with: all of these are loaded in each of their runs
     recorded: bool = False  # by bbrmon record, each ACK of its BBR flows
 
     @property
@@ -64,10 +66,15 @@ def flow_ccs(run):
     return ccs_of(run.point, run.cc)
 
 
-def _used_ccs(run):
+def used_ccs(point, cc):
     """Of all flows, those included that one changes to."""
-    return {*flow_ccs(run), *(_step_cc(step, run.cc) for flow in run.point.flows
-                              for step in flow["pattern"] if step[0] == "cc")}
+    return {*ccs_of(point, cc), *(_step_cc(step, cc) for flow in point.flows
+                                  for step in flow["pattern"] if step[0] == "cc")}
+
+
+def loaded_ccs(run):
+    """What the guest has: the same in all runs of a comparison, so that they differ in the flows' choice only."""
+    return {name for cc in {run.cc, *run.compared} for name in used_ccs(run.point, cc)}
 
 
 def _step_cc(step, compared):
@@ -75,8 +82,8 @@ def _step_cc(step, compared):
 
 
 def uses_bbr(run):
-    """Is there something that bbrmon can record?"""
-    return bool(_used_ccs(run) & {OURS, "bbr"})
+    """Does it have a flow that bbrmon can show?"""
+    return any(cc == "bbr" or congestion_controls.is_ours(cc) for cc in used_ccs(run.point, run.cc))
 
 
 def _percent(value):
@@ -189,7 +196,7 @@ def _steps(flow, compared, duration):
         elif name == "rate":
             words.append(f"rate:{numbers[0] // 1000}:{_ms(numbers[1])}")
         elif name == "cc":
-            words.append(f"cc:{_step_cc(step, compared)}")
+            words.append(f"cc:{congestion_controls.word(_step_cc(step, compared))}")
         else:
             words.append(f"{name}:{_ms(numbers[0])}")
     return " ".join(words * flow["repeat"])
@@ -201,7 +208,7 @@ def _flow_line(run, number, flow):
     if flow["udp"]:
         words.append("-u")
     else:
-        words.append(f"-C {flow['cc'] or run.cc}")
+        words.append(f"-C {congestion_controls.word(flow['cc'] or run.cc)}")
     if flow["max_rate"]:
         words.append(f"-m {flow['max_rate'] // 1000}")
     if flow["mss"]:
@@ -232,12 +239,25 @@ def path_lines(point):
     return [f"{line} || fail {shlex.quote(line)}" for line in lines]
 
 
-def _load_line(params):
+def _load_line(name, params):
     """Of the profile the first word is the name, the others are values that it needs."""
-    name, *needs = params.get("profile", "default").split()
+    profile, *needs = params.get("profile", "default").split()
     values = [*needs, *(f"{key}={value}" for key, value in params.items() if key != "profile")]
-    return " ".join(["load_bpf_bbr", *([f"--profile={name}"] if name != "default" else []),
+    return " ".join(["load", congestion_controls.algorithm(name),
+                     *([f"--profile={profile}"] if profile != "default" else []),
                      *(shlex.quote(f"--set={value}") for value in values)])
+
+
+def load_lines(run):
+    """Brings the congestion controls that are not the kernel's own. bpf_bbr is there in any case: it has the
+    parameters of the point."""
+    lines = []
+    for cc in sorted({"bpf_bbr", *loaded_ccs(run)}):
+        if congestion_controls.is_ours(cc):
+            lines.append(_load_line(cc, run.point.params.get(cc, {})))
+        elif congestion_controls.is_object(cc):
+            lines.append(f"register {congestion_controls.guest_path(cc)}")
+    return lines
 
 
 def flow_lines(run):
@@ -252,12 +272,12 @@ def words():
 
 
 def script(run):
-    """What the guest runs."""
+    """What the guest runs. Runs of a comparison have the same processes in their guests: whatever watches one of
+    them watches all."""
     point = run.point
-    watched = OURS in _used_ccs(run)
-    lines = [_load_line(point.params if watched else {}), *path_lines(point)]
-    if watched:
-        lines.append(f"watch_bpf_bbr {point['stream']}")
+    lines = [*load_lines(run), *path_lines(point)]
+    if is_streamed(run):
+        lines.append(f"stream_bbr {point['stream']}")
     if run.recorded:
         lines.append("record_bbr")
     lines += [f"record {point['measure_from'] // 1000} {point['duration'] // 1000} "
@@ -267,15 +287,30 @@ def script(run):
     return words() + "\n".join(lines) + "\n"
 
 
+def is_streamed(run):
+    return run.point["stream"] != "none"
+
+
+def _programs(run, files):
+    """A monitor that does not run is not there: the result does not depend on it."""
+    unused = [] if is_streamed(run) or run.recorded else [MONITOR]
+    return [program for program in PROGRAMS if program not in unused] + (
+        ["bpftool"] if any(map(congestion_controls.is_object, files)) else [])
+
+
 def modules(run):
-    return MODULES + sorted(f"tcp_{cc}" for cc in _used_ccs(run) - BUILT_IN)
+    """The modules of the kernel that a run needs."""
+    return MODULES + sorted(f"tcp_{cc}" for cc in loaded_ccs(run) - BUILT_IN
+                            if congestion_controls.is_kernels(cc))
 
 
 def _image(run, kernel):
     if not kernel.modules:
         raise LabError(f"kernel {run.kernel} has no modules in the archive any more, so no path can "
                        "be made there")
-    return guest.initramfs(kernel, script(run), programs=PROGRAMS, files=FILES, modules=modules(run))
+    files = [cc for cc in loaded_ccs(run) if congestion_controls.is_file(cc)]
+    return guest.initramfs(kernel, script(run), programs=_programs(run, files), modules=modules(run),
+                           files={**FILES, **{congestion_controls.guest_path(cc): cc for cc in sorted(files)}})
 
 
 def unpack(data):
@@ -334,7 +369,8 @@ def execute(run, on_time=None, fresh=False, core=None):
     recording = {"recording": files.pop("bbr.rec")} if run.recorded else {}
     found = metrics.of_run(run.point, flow_ccs(run),
                            {name: text.decode(errors="replace") for name, text in files.items()})
-    return {**recording, "scenario": run.point.scenario, "point": run.point.label, "cc": run.cc,
+    return {**recording, "scenario": run.point.scenario, "title": run.point["title"], "source": run.point["source"],
+            "says": run.point["says"], "point": run.point.label, "cc": run.cc,
             "seed": run.seed, "kernel": run.kernel, "release": release,
             "inputs": {"all": inputs, **guest.input_parts(kernel, image)}, **found}
 
@@ -355,7 +391,7 @@ def shell(found, key):
     kernel = kernels.find(key)
     point = next(found.points())
     run = Run(point, point["cc"][0], 1, key)
-    lines = [_load_line(point.params), *path_lines(point)]
+    lines = [*load_lines(run), *path_lines(point)]
     text = words() + "\n".join(lines) + SHELL.format(name=found.name)
     image = guest.initramfs(kernel, text, programs=[*PROGRAMS, "bpftool"], files=FILES,
                             modules=modules(run))

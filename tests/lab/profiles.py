@@ -3,7 +3,7 @@
 import json
 import statistics
 
-import paper
+from claims.results import PAYLOAD, acked_rate
 import pool
 import scenario
 import suite
@@ -15,13 +15,13 @@ WINDOW_US = 200_000  # that a delivery rate is taken of
 
 
 def name_of(point):
-    return point.params.get("profile", "default").split()[0]
+    return point.params.get("bpf_bbr", {}).get("profile", "default").split()[0]
 
 
 def time_to_use(result, from_us, capacity):
     """Seconds from a step upwards until 90 % of the new bandwidth is delivered, over WINDOW_US."""
     end = from_us + WINDOW_US
-    while paper.acked_rate(result, end - WINDOW_US, end) < 0.9 * capacity and end < result["window_us"][1]:
+    while acked_rate(result, end - WINDOW_US, end) < 0.9 * capacity and end < result["window_us"][1]:
         end += 10_000
     return (end - from_us) / 1e6
 
@@ -47,7 +47,7 @@ def _of_run(found, point, result):
         return {f"queue {point['link.queue']}: CUBIC's share %": 100 * rates[1] / sum(rates)}
     if found == "profile-rtt":
         return {f"queue {point['link.queue']}: share of 80 ms %": 100 * rates[1] / sum(rates)}
-    times = [time_to_use(result, at, rate * paper.PAYLOAD) for at, rate in steps_up(point)]
+    times = [time_to_use(result, at, rate * PAYLOAD) for at, rate in steps_up(point)]
     return {"5 to 20 Mbit/s: mean s": statistics.mean(times), "5 to 20 Mbit/s: longest s": max(times)}
 
 

@@ -12,12 +12,14 @@ import pathlib
 import re
 import tomllib
 
+import congestion_controls
 from kernels import LabError
 
 FOLDER = pathlib.Path(__file__).parent / "scenarios"
 
 SUITES = ("check", "lab", "long")
 QDISCS = ("fq", "fq_codel", "none")
+STREAMS = ("none", "round", "ack", "transition")
 COMPARED = "compared"  # stands for the congestion control that is compared, in cc:compared
 TIME_US = {"us": 1, "ms": 1000, "s": 1000000}
 RATE_BPS = {"bit": 1, "kbit": 1000, "mbit": 1000000, "gbit": 1000000000}
@@ -82,10 +84,11 @@ def name(value):
 
 
 def names(value):
+    """Congestion controls: a list, or a text with commas between them."""
     found = value.split(",") if isinstance(value, str) else value
-    if not found or not all(isinstance(name, str) and re.fullmatch(r"\w+", name) for name in found):
+    if not found or not all(isinstance(name, str) and name for name in found):
         raise ValueError(f"{value!r} is not a list of congestion controls")
-    return list(found)
+    return [congestion_controls.parse(name) for name in found]
 
 
 def _number(value):
@@ -125,7 +128,7 @@ KEYS = {
     "duration": (time_us, None, "of the run"),
     "measure_from": (time_us, 0, "start of the window that figures are taken of"),
     "sample": (time_us, 10000, "interval of the series, whole milliseconds"),
-    "stream": (text, "round", "how often bbrmon samples bpf_bbr: round, ack, transition"),
+    "stream": (_one_of(STREAMS), "none", "bbrmon streams BBR's events, in every run alike: round, ack, transition"),
     "uptime": (time_us, 0, "of the kernel when the run begins; its jiffies wrap at 300s"),
     "link.rate": (rate_bps, None, "of the bottleneck"),
     "link.queue": (count, None, "of the bottleneck, in packets"),
@@ -173,7 +176,7 @@ class Point:
     values: dict  # KEYS -> value
     flows: list  # of dicts, FLOW_KEYS -> value
     changes: list  # (time_us, {key: value}), in order of time
-    params: dict  # of bpf_bbr, as text for bbrctl
+    params: dict  # of each of our algorithms that has some: instance -> parameter -> text for bbrctl
     sysctls: dict  # below net.ipv4 -> text
 
     def __getitem__(self, key):
@@ -223,20 +226,29 @@ def _flatten(table, prefix=""):
     return flat
 
 
-# Tables whose keys are not ours to list.
-PARAM, SYSCTL = "bpf_bbr.", "sysctl."
+# Tables whose keys are not ours to list: the parameters of one of our algorithms, and sysctls.
+PARAM, SYSCTL = re.compile(r"(bpf_\w+)\.(.+)"), "sysctl."
 
 
 def _check_keys(name, keys):
     for key in keys:
-        if key not in KEYS and not key.startswith((PARAM, SYSCTL)):
-            _fail(name, key, f"no such key; there are {', '.join(KEYS)}, {PARAM}PARAMETER, "
+        if key not in KEYS and not key.startswith(SYSCTL) and not PARAM.fullmatch(key):
+            _fail(name, key, f"no such key; there are {', '.join(KEYS)}, bpf_bbr.PARAMETER, "
                   f"{SYSCTL}NAME")
 
 
-def _table(raw, prefix):
-    return {key.removeprefix(prefix): str(value) for key, value in raw.items()
-            if key.startswith(prefix) and value != "default"}
+def _sysctls(raw):
+    return {key.removeprefix(SYSCTL): str(value) for key, value in raw.items()
+            if key.startswith(SYSCTL) and value != "default"}
+
+
+def _params(raw):
+    found = {}
+    for key, value in raw.items():
+        name = PARAM.fullmatch(key)
+        if name and value != "default":
+            found.setdefault(name[1], {})[name[2]] = str(value)
+    return found
 
 
 def _flow(name, number, table):
@@ -287,8 +299,8 @@ def _point(scenario, label, raw):
     for number, flow in enumerate(flows):
         if flow["start"] >= values["duration"]:
             _fail(name, f"flow {number}: start", "is not before the end of the run")
-    return Point(name, label, values, flows, scenario.changes, _table(raw, PARAM),
-                 _table(raw, SYSCTL))
+    return Point(name, label, values, flows, scenario.changes, _params(raw),
+                 _sysctls(raw))
 
 
 def load(name, settings=()):
@@ -319,8 +331,9 @@ def load(name, settings=()):
 
 
 def all_names():
-    return sorted((path.stem for path in FOLDER.glob("*.toml")), key=_natural)
+    return sorted((path.stem for path in FOLDER.glob("*.toml")), key=natural)
 
 
-def _natural(name):
+def natural(name):
+    """A key to sort by: fig2 comes before fig10."""
     return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name)]

@@ -21,12 +21,18 @@ tune() { # receive buffer's limit in bytes, ECN 0 or 1, more sysctls as NAME=VAL
 	done
 }
 
-# Under every algorithm, so that runs differ in the flows' choice only.
-load_bpf_bbr() { # bbrctl's options
-	bbrctl load "$@" >$OUT/bbrctl 2>&1 || fail "$(cat $OUT/bbrctl)"
+load() { # algorithm, bbrctl's options
+	bbrctl load --algorithm "$@" >$OUT/bbrctl 2>&1 || fail "$(cat $OUT/bbrctl)"
 }
 
-watch_bpf_bbr() { # how often
+declare -A registered=() # the name of each object
+register() { # object
+	bpftool struct_ops register "$1" >$OUT/bpftool 2>&1 || fail "$1: $(cat $OUT/bpftool)"
+	registered[$1]=$(sed -n 's/^Registered tcp_congestion_ops \([^ ]*\) .*/\1/p' $OUT/bpftool)
+	[ -n "${registered[$1]}" ] || fail "$1 has no congestion control: $(cat $OUT/bpftool)"
+}
+
+stream_bbr() { # how often
 	bbrmon stream -j --every "$1" >$OUT/bbrmon 2>$OUT/bbrmon.err &
 	monitor=$!
 }
@@ -117,12 +123,22 @@ flow_to() { # number, flow's options
 	flows+=($!)
 }
 
+# The programs that run beside the flows. At the end of the flows, so that it costs them nothing.
+list_processes() {
+	local folder name
+
+	for folder in /proc/[0-9]*; do
+		[ -e "$folder/exe" ] && read -r name <"$folder/comm" && echo "$name"
+	done
+}
+
 collect() {
 	local n
 
 	for n in "${!flows[@]}"; do
 		wait "${flows[n]}" || fail "flow $n: $(cat "$OUT/flow.$n")"
 	done
+	list_processes >$OUT/processes
 	kill -TERM "$recorder"
 	wait "$recorder" || fail "the recorder failed"
 	while killall -q flow; do # the receivers; what is still on the way does not count

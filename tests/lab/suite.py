@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The scenarios of a suite, and the checks on them."""
 import experiment
-import paper
+import claims
+from claims.results import BBRS, Results
 import scenario
 
 PEER_SEEDS = 2  # of CUBIC and Reno, which nothing is compared with to the percent
@@ -13,15 +14,16 @@ def names(*suites):
 
 
 def runs_of(found, ccs, kernel, seeds, peer_seeds=None):
-    """The runs of a scenario, in the order of its points. A point that sets parameters of bpf_bbr is
-    run with bpf_bbr only."""
+    """The runs of a scenario, in the order of its points. A point that sets parameters of an algorithm is
+    run with that algorithm only."""
     for point in found.points():
-        for cc in ccs or point["cc"]:
-            if point.params and experiment.OURS not in experiment.ccs_of(point, cc):
+        compared = tuple(ccs or point["cc"])
+        for cc in compared:
+            if point.params and point.params.keys().isdisjoint(experiment.used_ccs(point, cc)):
                 continue
-            count = seeds if cc in paper.BBRS or not peer_seeds else min(seeds, peer_seeds)
+            count = seeds if cc in BBRS or not peer_seeds else min(seeds, peer_seeds)
             for seed in range(1, count + 1):
-                yield experiment.Run(point, cc, seed, kernel)
+                yield experiment.Run(point, cc, seed, kernel, compared)
 
 
 def results(found, runs):
@@ -33,12 +35,12 @@ def results(found, runs):
         return [experiment.execute(run) for run in runs
                 if (run.point.label, run.cc) == (label, cc)]
 
-    return paper.Results(found.points(), load)
+    return Results(found.points(), load)
 
 
 def check(found, runs):
     """(claim, holds, what was measured) of each check of a scenario."""
     measured = results(found, runs)
-    for one in paper.CHECKS.get(found.name, []):
+    for one in claims.CHECKS.get(found.name, []):
         holds, words = one(measured)
         yield " ".join(one.__doc__.split()), holds, words

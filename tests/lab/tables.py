@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Figures as text for people."""
 import compare
+import congestion_controls
 
 
 def align(header, rows):
@@ -48,15 +49,24 @@ def _row(label, cc, found):
 
 def scenario_table(groups):
     """groups: (label of the point, cc) -> figures over seeds."""
-    return align(HEADER, [_row(label or "-", cc, found) for (label, cc), found in groups.items()])
+    return align(HEADER, [_row(label or "-", congestion_controls.label(cc), found) for (label, cc), found in groups.items()])
+
+
+def _verdict(name, found):
+    """(words, does it differ?)"""
+    if found is None:
+        return f"{name} cannot be compared", False
+    verdict = found.verdict(compare.TOLERANCE[name])
+    return (f"{name} {found.ratio:.3f} [{found.low:.3f}..{found.high:.3f}] p {found.probability:.3f} {verdict}"
+            f"{'' if verdict == 'same' else f' (sees {100 * found.visible:.0f} %)'}", verdict == "differs")
 
 
 def verdict_lines(groups, ours="bpf_bbr", kernels="bbr"):
-    """(line, is it the same?) for each point that has both."""
+    """(line, does something differ?) for each point that has both."""
     for label in dict.fromkeys(label for label, _ in groups):
         if (label, ours) not in groups or (label, kernels) not in groups:
             continue
-        verdicts = compare.same(groups[label, ours], groups[label, kernels])
-        words = [f"{name} {why}{'' if good else ' DIFFERS'}" for name, (good, why) in verdicts.items()]
-        yield (f"{ours} / {kernels}{' at ' + label if label else ''}: " + ", ".join(words),
-               all(good for good, _ in verdicts.values()))
+        verdicts = [_verdict(name, found)
+                    for name, found in compare.against(groups[label, ours], groups[label, kernels]).items()]
+        yield (f"{ours} / {kernels}{' at ' + label if label else ''}: " + ", ".join(words for words, _ in verdicts),
+               any(differs for _, differs in verdicts))

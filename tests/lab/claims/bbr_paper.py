@@ -1,79 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the source documents report, as checks on the runs of their scenarios.
-
-A check is a function of one Results: it returns (holds, what was measured). Its docstring is the claim.
-Where the path differs from the document's, the bound is that of the path: goodput is counted without
-headers (1448 of 1514 bytes), and the least RTT includes a packet's own time at the bottleneck.
-"""
+"""Document 002, the BBR paper."""
 import statistics
 
 import metrics
-
-CHECKS = {}  # scenario -> checks, in order
-PAYLOAD = 1448 / 1514  # share of data in a full packet, as it takes time at the bottleneck
-BBRS = ("bpf_bbr", "bbr")
-
-
-def claim(scenario):
-    """Registers a check of a scenario."""
-    def register(check):
-        CHECKS.setdefault(scenario, []).append(check)
-        return check
-    return register
-
-
-class Results:
-    """The runs of one scenario; of() gives them with their series, one for each seed."""
-
-    def __init__(self, points, load):
-        self.points = {point.label: point for point in points}
-        self._load = load  # (label, cc) -> results
-
-    def of(self, cc, label=""):
-        return self._load(label, cc)
-
-    def both(self, label=""):
-        """Of bpf_bbr and of the kernel's bbr."""
-        return [result for cc in BBRS for result in self.of(cc, label)]
-
-    def capacity(self, label=""):
-        """Bits per second of data that the bottleneck carries."""
-        return self.points[label]["link.rate"] * PAYLOAD
-
-
-def median_of(results, get):
-    return statistics.median(get(result) for result in results)
-
-
-def rows_between(result, begin_us, end_us, kind="flow"):
-    return [row for row in result["series"][kind] if begin_us <= row[0] < end_us]
-
-
-def of_column(rows, name):
-    return [metrics.column(row, name) for row in rows]
-
-
-def acked_rate(result, begin_us, end_us):
-    """Bits per second that the flows had acknowledged between two times."""
-    total = 0
-    for flow in {row[1] for row in result["series"]["flow"]}:
-        rows = [row for row in result["series"]["flow"] if row[1] == flow]
-        total += (metrics.value_at(rows, end_us, "acked_bytes") -
-                  metrics.value_at(rows, begin_us, "acked_bytes"))
-    return total * 8e6 / (end_us - begin_us)
-
-
-def usual(result, name):
-    """The median of a column in the window that is measured."""
-    return statistics.median(of_column(rows_between(result, *result["window_us"]), name))
-
-
-def ms(us):
-    return f"{us / 1000:.1f} ms"
-
-
-def mbit(bps):
-    return f"{bps / 1e6:.2f} Mbit/s"
+from claims import claim
+from claims.results import (BBRS, PAYLOAD, acked_rate, mbit, median_of, ms, of_column, rows_between, usual)
 
 
 def probes(result):
@@ -349,3 +280,19 @@ def no_burst_no_probe_rtt(results):
     probed = sum(len(flow["probe_rtt_us"]) for r in results.both() for flow in r["flows"])
     return queue <= 25 and startup > 60 and not probed, \
         f"{queue} packets, after {startup} in STARTUP; {probed} PROBE_RTTs"
+
+
+@claim("b4")
+def the_window_is_the_limit(results):
+    """a receive buffer of 16 MB, whose half is the window, caps BBR at 335 Mbit/s"""
+    rates = [r["goodput_bps"] for r in results.both("buffer=16M")]
+    return all(0.85 < rate / 335e6 < 1.1 for rate in rates), f"{mbit(min(rates))} to {mbit(max(rates))}"
+
+
+@claim("b4")
+def without_the_limit_bbr_is_far_above_cubic(results):
+    """without that limit BBR has the link's 2 Gbit/s, CUBIC 15 Mbit/s: 133 times less"""
+    bbr = median_of(results.both("buffer=256M"), lambda r: r["goodput_bps"])
+    cubic = median_of(results.of("cubic", "buffer=256M"), lambda r: r["goodput_bps"])
+    return bbr > 0.8 * results.capacity("buffer=256M") and bbr > 20 * cubic, \
+        f"{mbit(bbr)} against {mbit(cubic)}: {bbr / cubic:.0f} times"

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Document 001, an evaluation of BBR against CUBIC: efficiency, convergence, fairness. Links of 1 Gbit/s there."""
+import statistics
+
+import metrics
+from claims import claim
+from claims.results import BBRS, acked_rate, mbit, median_of
+
+
+def _rate(results, cc, label=""):
+    """The median goodput over the seeds, as a share of what the link carries."""
+    return median_of(results.of(cc, label), lambda r: r["goodput_bps"]) / results.capacity(label)
+
+
+def _least(results, label=""):
+    """The lower of both BBRs' medians."""
+    return min(_rate(results, cc, label) for cc in BBRS)
+
+
+def _percent(*shares):
+    return ", ".join(f"{100 * share:.0f} %" for share in shares)
+
+
+@claim("eff")
+def bbr_fills_the_link_and_cubic_does_not(results):
+    """BBR has 900 of 1000 Mbit/s, CUBIC, limited by its losses, 200"""
+    bbr, cubic = _least(results), _rate(results, "cubic")
+    return bbr > 0.85 and cubic < 0.4, f"{_percent(bbr)} of the link, CUBIC {_percent(cubic)}"
+
+
+@claim("eff")
+def bbr_dips_every_ten_seconds(results):
+    """every 10 s BBR's rate dips: PROBE_RTT"""
+    dips = []
+    for result in results.both():
+        for begin, end in result["flows"][0]["probe_rtt_us"]:
+            if begin > 1e6 and end < result["window_us"][1]:
+                dips.append(acked_rate(result, begin, end) / result["goodput_bps"])
+    return bool(dips) and max(dips) < 0.5, f"{len(dips)} in all, with {_percent(*sorted({min(dips), max(dips)}))} " \
+        "of the rate" if dips else "none"
+
+
+DELAYS = ("10ms", "20ms", "50ms", "100ms")
+
+
+@claim("eff-rtt")
+def a_small_window_limits_bbr_at_a_long_rtt(results):
+    """with a window of 1 MB BBR falls beyond an RTT of 20 ms"""
+    rates = [_least(results, f"delay={delay} buffer=2M") for delay in DELAYS]
+    return rates[2] < 0.6 * rates[0] and rates[3] < 0.6 * rates[2], f"{_percent(*rates)} at {', '.join(DELAYS)}"
+
+
+@claim("eff-rtt")
+def a_large_window_does_not(results):
+    """with a window of 80 MB it stays over 900 of 1000 Mbit/s"""
+    rates = [_least(results, f"delay={delay} buffer=160M") for delay in DELAYS]
+    return min(rates) > 0.85, f"{_percent(*rates)} at {', '.join(DELAYS)}"
+
+
+@claim("eff-rtt")
+def cubic_is_bound_by_loss(results):
+    """CUBIC, bound by loss, falls with the RTT, and a larger window hardly helps"""
+    small, large = ([_rate(results, "cubic", f"delay={delay} buffer={buffer}") for delay in DELAYS]
+                    for buffer in ("2M", "160M"))
+    return large[3] < 0.5 * large[0] and large[0] < 1.3 * small[0], \
+        f"{_percent(*small)} with 1 MB, {_percent(*large)} with 80 MB, at {', '.join(DELAYS)}"
+
+
+@claim("eff-loss")
+def loss_hardly_changes_bbr(results):
+    """up to 0.1 % loss BBR hardly changes, at any RTT"""
+    ratios = [_least(results, f"delay={delay} loss=0.1%") / _least(results, f"delay={delay} loss=0.01%")
+              for delay in DELAYS[:3]]
+    return min(ratios) > 0.9, f"{_percent(*ratios)} of the rate at 0.01 %"
+
+
+@claim("eff-loss")
+def cubic_dies_of_it(results):
+    """CUBIC has near nothing at 0.1 % of 1 Gbit/s; by its formula that is 43, 21 and 9 Mbit/s at 10, 20, 50 ms"""
+    labels = [f"delay={delay} loss=0.1%" for delay in DELAYS[:3]]
+    rates = [_rate(results, "cubic", label) * results.capacity(label) for label in labels]
+    return rates[0] < 100e6 and rates[1] < 60e6 and rates[2] < 30e6, ", ".join(map(mbit, rates))
+
+
+@claim("conv-udp")
+def yields_to_udp_within_two_seconds(results):
+    """when UDP takes half of the link, and when it leaves, BBR has what is left within 2 s"""
+    shares = []
+    for result in results.both():
+        shares.append((acked_rate(result, 7e6, 9e6) / results.capacity(),
+                       acked_rate(result, 17e6, 19e6) / results.capacity()))
+    beside, after = (min(share) for share in zip(*shares))
+    return 0.35 < beside and max(share[0] for share in shares) < 0.6 and after > 0.85, \
+        f"{_percent(beside)} of the link beside UDP, {_percent(after)} after it"
+
+
+STEPS = ((5, 50e6), (10, 80e6), (15, 20e6), (20, 100e6))  # of conv-bw: when, to what rate
+
+
+@claim("conv-bw")
+def follows_steps_within_a_second(results):
+    """a second after each step of the bandwidth BBR delivers over 85 % of the new one"""
+    payload = results.capacity() / results.points[""]["link.rate"]
+    shares = [min(acked_rate(result, (at + 1) * 1e6, (at + 3) * 1e6) / (rate * payload) for result in results.both())
+              for at, rate in STEPS]
+    return min(shares) > 0.85, f"{_percent(*shares)} of the new rate"
+
+
+def _between(result, flow, begin_us, end_us):
+    """Bits per second that one flow had acknowledged between two times."""
+    rows = [row for row in result["series"]["flow"] if row[1] == flow]
+    return (metrics.value_at(rows, end_us, "acked_bytes") -
+            metrics.value_at(rows, begin_us, "acked_bytes")) * 8e6 / (end_us - begin_us)
+
+
+def _shares(results):
+    """Of the two flows while both are there, of what the link carries; one pair for each run."""
+    return [[_between(result, flow, 7e6, 15e6) / results.capacity() for flow in (0, 1)] for result in results.both()]
+
+
+@claim("fair")
+def two_flows_have_equal_shares(results):
+    """two BBR flows have the same share of the link"""
+    shares = _shares(results)
+    index = statistics.median(metrics.jain(pair) for pair in shares)
+    return index > 0.9, f"Jain's index {index:.3f}"
+
+
+@claim("fair")
+def the_short_flow_keeps_its_rate(results):
+    """a flow of 10 s beside a long one has 400 of 1000 Mbit/s"""
+    shares = [pair[1] for pair in _shares(results)]
+    return statistics.median(shares) > 0.35, f"{_percent(min(shares), max(shares))} of the link, least and most"
+
+
+@claim("fair")
+def two_flows_leave_a_quarter_of_the_link(results):
+    """two BBR flows do not fill the link: 750 of 1000 Mbit/s"""
+    sums = [sum(pair) for pair in _shares(results)]
+    return max(sums) < 0.85, f"{_percent(min(sums), max(sums))} of the link, least and most"
+
+
+@claim("fair-rtt")
+def the_shorter_rtt_has_more(results):
+    """a flow with an RTT of 10 ms has twice as much as one with 20 ms"""
+    ratios = {queue: median_of(results.both(f"queue={queue}"), lambda r: r["flows"][0]["share"] / r["flows"][1]["share"])
+              for queue in (50, 500)}
+    return all(1.4 < ratio < 3 for ratio in ratios.values()), \
+        ", ".join(f"{ratio:.2f} times with a buffer of {queue} packets" for queue, ratio in ratios.items())
+
+
+@claim("fair-cc")
+def bbr_takes_most_beside_cubic(results):
+    """beside one CUBIC flow BBR has most of the link"""
+    shares = {queue: median_of(results.both(f"queue={queue}"), lambda r: r["flows"][0]["share"]) for queue in (200, 2000)}
+    return all(share > 0.5 for share in shares.values()), \
+        ", ".join(f"{_percent(share)} with a buffer of {queue} packets" for queue, share in shares.items())

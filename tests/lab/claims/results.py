@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The runs of a scenario as the checks see them, and what several checks measure."""
+import statistics
+
+import metrics
+
+PAYLOAD = 1448 / 1514  # share of data in a full packet, as it takes time at the bottleneck
+BBRS = ("bpf_bbr", "bbr")
+
+
+class Results:
+    """The runs of one scenario; of() gives them with their series, one for each seed."""
+
+    def __init__(self, points, load):
+        self.points = {point.label: point for point in points}
+        self._load = load  # (label, cc) -> results
+
+    def of(self, cc, label=""):
+        return self._load(label, cc)
+
+    def both(self, label=""):
+        """Of bpf_bbr and of the kernel's bbr."""
+        return [result for cc in BBRS for result in self.of(cc, label)]
+
+    def capacity(self, label=""):
+        """Bits per second of data that the bottleneck carries."""
+        return self.points[label]["link.rate"] * PAYLOAD
+
+
+def median_of(results, get):
+    return statistics.median(get(result) for result in results)
+
+
+def rows_between(result, begin_us, end_us, kind="flow"):
+    return [row for row in result["series"][kind] if begin_us <= row[0] < end_us]
+
+
+def of_column(rows, name):
+    return [metrics.column(row, name) for row in rows]
+
+
+def acked_rate(result, begin_us, end_us):
+    """Bits per second that the flows had acknowledged between two times."""
+    total = 0
+    for flow in {row[1] for row in result["series"]["flow"]}:
+        rows = [row for row in result["series"]["flow"] if row[1] == flow]
+        total += (metrics.value_at(rows, end_us, "acked_bytes") -
+                  metrics.value_at(rows, begin_us, "acked_bytes"))
+    return total * 8e6 / (end_us - begin_us)
+
+
+def usual(result, name):
+    """The median of a column in the window that is measured."""
+    return statistics.median(of_column(rows_between(result, *result["window_us"]), name))
+
+
+def ms(us):
+    return f"{us / 1000:.1f} ms"
+
+
+def mbit(bps):
+    return f"{bps / 1e6:.2f} Mbit/s"

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Document 004, a chapter of a textbook: tables 2 and 3, throughput over a long distance."""
+from claims import claim
+from claims.results import mbit, median_of
+
+SAYS = {"0%": {"reno": 195, "cubic": 147, "westwood": 344, "bpf_bbr": 340},
+        "1.5%": {"reno": 1.13, "cubic": 1.23, "westwood": 2.46, "bpf_bbr": 160},
+        "3%": {"reno": 0.65, "cubic": 0.78, "westwood": 0.97, "bpf_bbr": 132}}  # Mbit/s
+
+
+def _rates(results, loss):
+    return {cc: median_of(results.of(cc, f"loss={loss}"), lambda r: r["goodput_bps"]) for cc in SAYS[loss]}
+
+
+def _words(rates):
+    return ", ".join(f"{cc} {mbit(rate)}" for cc, rate in rates.items())
+
+
+@claim("toonk")
+def all_use_a_clean_path(results):
+    """without loss each has 147 to 344 of 350 Mbit/s"""
+    rates = _rates(results, "0%")
+    return min(rates.values()) > 140e6, _words(rates)
+
+
+@claim("toonk")
+def with_loss_bbr_is_a_hundred_times_above_cubic(results):
+    """at 1.5 % and 3 % loss BBR has 130 and 169 times as much as CUBIC"""
+    rates = [_rates(results, loss) for loss in ("1.5%", "3%")]
+    return all(rate["bpf_bbr"] > 100 * rate["cubic"] for rate in rates), "; ".join(map(_words, rates))
+
+
+@claim("toonk")
+def westwood_is_above_reno_and_cubic(results):
+    """at 1.5 % and 3 % loss Westwood has more than Reno and CUBIC, and less than a twentieth of BBR"""
+    rates = [_rates(results, loss) for loss in ("1.5%", "3%")]
+    return all(max(rate["reno"], rate["cubic"]) < rate["westwood"] < rate["bpf_bbr"] / 20 for rate in rates), \
+        "; ".join(map(_words, rates))

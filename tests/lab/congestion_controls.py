@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a run can name as a congestion control:
+
+- ours: bpf_bbr, bpf_bbr3, ... for each object that is built;
+- a file: NAME.bpf.o, which bpftool can register, or tcp_NAME.ko, a module of the guest's kernel;
+- any other name: one that the kernel has built in or as its module tcp_NAME.
+"""
+import pathlib
+import re
+
+BUILD = pathlib.Path(__file__).parents[2] / "build"
+MODULE_FILE = re.compile(r"(?:.*/)?tcp_(\w+)\.ko")
+
+
+def is_object(cc):
+    return cc.endswith(".bpf.o")
+
+
+def is_file(cc):
+    return is_object(cc) or cc.endswith(".ko")
+
+
+def is_ours(cc):
+    return bool(re.fullmatch(r"bpf_\w+", cc)) and (BUILD / f"{cc}.bpf.o").exists()
+
+
+def is_kernels(cc):
+    return not is_file(cc) and not is_ours(cc)
+
+
+def algorithm(cc):
+    """The name that bbrctl load --algorithm takes, of one of ours."""
+    return cc.removeprefix("bpf_")
+
+
+def guest_path(cc):
+    """Where the guest has a file."""
+    name = pathlib.Path(cc).name
+    return f"/mods/99-{name}" if name.endswith(".ko") else f"/objects/{name}"
+
+
+def word(cc):
+    """The name under which a flow asks for it, as a word of the guest's shell. The guest knows an object's name when
+    it has registered it."""
+    if is_object(cc):
+        return f'"${{registered[{guest_path(cc)}]}}"'
+    module = MODULE_FILE.fullmatch(cc)
+    return module.group(1) if module else cc
+
+
+def label(cc):
+    """The name in tables and in names of files."""
+    return pathlib.Path(cc).name
+
+
+def parse(value):
+    """A name, or the path of a file. Raises ValueError."""
+    if is_file(value):
+        if value.endswith(".ko") and not MODULE_FILE.fullmatch(value):
+            raise ValueError(f"{value!r} is not named tcp_NAME.ko, as modules of congestion controls are")
+        if not pathlib.Path(value).is_file():
+            raise ValueError(f"{value!r} is not there")
+        return str(pathlib.Path(value).resolve())
+    if not re.fullmatch(r"\w+", value):
+        raise ValueError(f"{value!r} is not a congestion control: a name, an object NAME.bpf.o, or tcp_NAME.ko")
+    return value
