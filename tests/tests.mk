@@ -69,7 +69,10 @@ $(BUILD)/next_abi.bpf.o: bpf/bbr/bbr.bpf.c
 $(BUILD)/abi2.bpf.o: bpf/bbr/bbr.bpf.c
 	$(call bpf_object,-DBBR_ABI_MAJOR=2)
 
-NEXT_LOADER := $(patsubst $(BUILD)/asan/%,$(BUILD)/next/%,$(call sanitized,$(filter-out $(CARRIED),$(LOADER)) $(LIB)))
+# Only what names the version, and the descriptor, is another object.
+NEXT_SOURCES := $(shell grep -l BBR_VERSION $(wildcard lib/*.c lib/*/*.c loader/*.c loader/*/*.c)) bpf/bbr/descriptor.c
+NEXT_OTHERS := $(call objects,$(NEXT_SOURCES)) $(CARRIED)
+NEXT_LOADER := $(call sanitized,$(filter-out $(NEXT_OTHERS),$(LOADER) $(LIB))) $(patsubst %.c,$(BUILD)/next/obj/%.o,$(NEXT_SOURCES))
 NEXT_CC = @mkdir -p $(@D); $(CC) $(NEXT_VERSION) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(DEPS)
 $(BUILD)/next/obj/%.o: %.c
 	$(NEXT_CC) -c $< -o $@
