@@ -8,6 +8,7 @@ CLANG ?= $(shell scripts/find-clang clang)
 CLANG_FORMAT ?= $(shell scripts/find-clang clang-format)
 BPFTOOL ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool || echo bpftool)
 PYTHON ?= /usr/bin/python3
+NM ?= nm
 
 # Warnings are errors in our own builds only (WERROR=1): a later compiler warns of more, and must still build this.
 WERROR ?=
@@ -30,7 +31,11 @@ OURS := bpf/bbr bpf/bbr3
 override ALGORITHMS := $(OURS) $(filter-out $(OURS),$(sort $(ALGORITHMS)))
 OBJECTS := $(foreach name,$(notdir $(ALGORITHMS)),$(BUILD)/bpf_$(name).bpf.o)
 
-all: $(OBJECTS) $(BUILD)/bbrctl $(BUILD)/bbrmon ## build everything (the default)
+# STATIC=1: programs that need no library of the machine they run on.
+STATIC ?=
+PROGRAMS := $(addprefix $(BUILD)/$(if $(STATIC),static/),bbrctl bbrmon)
+
+all: $(OBJECTS) $(PROGRAMS) ## build everything (the default); with STATIC=1 fully static, in build/static
 
 # ---- BPF
 
@@ -147,6 +152,20 @@ $(BUILD)/bbrctl: $(LOADER) $(LIB)
 $(BUILD)/bbrmon: $(MONITOR) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
 
+$(BUILD)/static/bbrctl: $(LOADER) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) -static $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/static/bbrmon: $(MONITOR) $(LIB) $(BUILD)/static/no_tls.o
+	$(CC) -static $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
+
+$(BUILD)/static/no_tls.o: packaging/static/no_tls.c $(BUILD)/static/tls_calls.inc
+	$(CC) $(OUR_CFLAGS) -I$(@D) $(CFLAGS) -c $< -o $@
+
+$(BUILD)/static/tls_calls.inc: $(shell $(CC) -print-file-name=libmicrohttpd.a)
+	@mkdir -p $(@D)
+	$(NM) $< 2>/dev/null | sed -n 's/^ *U \(gnutls_[a-z0-9_]*\)$$/X(\1)/p' | sort -u >$@
+
 $(BUILD)/asan/bbrctl: $(call sanitized,$(LOADER) $(LIB))
 	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -199,7 +218,7 @@ lab-matrix: ## test every kernel of the lab, not only those of make check
 	$(MAKE) -j2 WERROR=1 tests
 	$(PYTHON) tests/lab/lab matrix
 
-C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* docs/man include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
+C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* docs/man packaging/static include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run loader/bbrctl.bash-completion \
 	$(wildcard tests/lab/*.sh tests/oracle/*.sh tests/toy/*.sh)
 

@@ -49,7 +49,7 @@ $(BUILD)/packaging/systemd/%: packaging/systemd/% FORCE
 # MODE:FOLDER:FILE of each file. A file keeps its name.
 placed = $(addprefix $1:$2:,$3)
 INSTALLED := \
-	$(call placed,755,$(sbindir),$(BUILD)/bbrctl $(BUILD)/bbrmon) \
+	$(call placed,755,$(sbindir),$(PROGRAMS)) \
 	$(call placed,644,$(libdir)/bpf-bbr,$(OBJECTS)) \
 	$(call placed,644,$(mandir)/man8,docs/man/bbrctl.8 docs/man/bbrmon.8) \
 	$(call placed,644,$(mandir)/man7,$(MANUALS)) \

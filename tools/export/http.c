@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <arpa/inet.h>
 #include <microhttpd.h>
+#include <net/if.h>
 
 #include "kernel/clock.h"
 #include "cli/err.h"
@@ -44,28 +46,46 @@ static bool refuse_address(const char *option, const char *s, const char *why)
 	return false;
 }
 
+/* Numbers only, so that nothing is looked up: "127.0.0.1", "::1", "fe80::1%eth0". */
+static bool parse_host(char *host, __u16 port, struct http_address *address)
+{
+	struct sockaddr_in *in4 = (struct sockaddr_in *)&address->addr;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&address->addr;
+	char *interface;
+
+	memset(&address->addr, 0, sizeof(address->addr));
+	if (inet_pton(AF_INET, host, &in4->sin_addr) == 1) {
+		in4->sin_family = AF_INET;
+		in4->sin_port = htons(port);
+		address->len = sizeof(*in4);
+		return true;
+	}
+	interface = strchr(host, '%');
+	if (interface) {
+		*interface++ = 0;
+		in6->sin6_scope_id = if_nametoindex(interface);
+		if (!in6->sin6_scope_id)
+			return false;
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(port);
+	address->len = sizeof(*in6);
+	return inet_pton(AF_INET6, host, &in6->sin6_addr) == 1;
+}
+
 bool http_parse_address(const char *option, const char *s, void *to)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
-				  .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV };
 	struct http_address *address = to;
-	struct addrinfo *found;
 	const char *port;
 	char host[64];
-	int error;
 
 	if (!split(s, host, sizeof(host), &port))
 		return refuse_address(option, s, "not ADDRESS:PORT");
-	if (strspn(port, "0123456789") == strlen(port) && strtoul(port, NULL, 10) > 65535)
-		return refuse_address(option, s,
-				      "a port is 0 to 65535"); /* getaddrinfo() cuts it */
-	error = getaddrinfo(host, port, &hints, &found);
-	if (error)
-		return refuse_address(option, s, gai_strerror(error));
+	if (strspn(port, "0123456789") != strlen(port) || strtoul(port, NULL, 10) > 65535)
+		return refuse_address(option, s, "a port is 0 to 65535");
+	if (!parse_host(host, strtoul(port, NULL, 10), address))
+		return refuse_address(option, s, "not an address");
 	address->text = s;
-	memcpy(&address->addr, found->ai_addr, found->ai_addrlen);
-	address->len = found->ai_addrlen;
-	freeaddrinfo(found);
 	return true;
 }
 
