@@ -219,8 +219,8 @@ lab-matrix: ## test every kernel of the lab, not only those of make check
 	$(PYTHON) tests/lab/lab matrix
 
 C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* docs/man packaging/static include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
-SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run loader/bbrctl.bash-completion \
-	$(wildcard tests/lab/*.sh tests/oracle/*.sh tests/toy/*.sh)
+SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run packaging/changelog packaging/completions/bash.in \
+	$(wildcard tests/lab/*.sh tests/oracle/*.sh tests/package/*.sh tests/toy/*.sh)
 
 lint: ## check the formatting and the shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)
@@ -229,7 +229,7 @@ lint: ## check the formatting and the shell scripts
 fmt: ## format the C files
 	$(CLANG_FORMAT) -i $(C_FILES)
 
-include packaging/install.mk
+include packaging/install.mk packaging/packages.mk
 
 clean: ## remove build/
 	rm -rf $(BUILD)

@@ -4,6 +4,7 @@ archives, unpacked for each use."""
 import contextlib
 import hashlib
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -74,3 +75,19 @@ def unpacked(suite, *packages):
     with tempfile.TemporaryDirectory(prefix="bpf-bbr-root-") as folder:
         run(["tar", "-C", folder, "-xf", made])
         yield Root(pathlib.Path(folder))
+
+
+def field(text, name):
+    found = re.search(rf"^{name}: (.*(?:\n .*)*)", text, re.M)
+    return found[1] if found else ""
+
+
+def dependencies(text, name):
+    """The first alternative of each, without versions and architectures."""
+    return [re.match(r"\s*([a-z0-9.+-]+)", part)[1] for part in field(text, name).split(",")]
+
+
+def unpacked_to_build():
+    """One of Debian 12 to build the packages in."""
+    wanted = dependencies((ROOT / "packaging/debian/control").read_text(), "Build-Depends")
+    return unpacked("bookworm", "build-essential", "debhelper", "rpm", *(set(wanted) - {"debhelper-compat"}))
