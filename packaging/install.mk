@@ -10,6 +10,7 @@ datadir ?= $(PREFIX)/share
 mandir ?= $(datadir)/man
 docdir ?= $(datadir)/doc/bpf-bbr
 unitdir ?= $(libdir)/systemd/system
+zshdir ?= $(datadir)/zsh/site-functions
 
 # The compiler of the machine that builds, for what runs there.
 HOSTCC ?= cc
@@ -44,6 +45,21 @@ $(BUILD)/packaging/systemd/%: packaging/systemd/% FORCE
 	@mkdir -p $(@D)
 	$(call if_changed,sed 's|/usr/local/sbin|$(sbindir)|g' $<)
 
+# ---- completions: for each program the same, by its name
+
+COMPLETIONS := $(BUILD)/completions
+BASH_COMPLETIONS := $(addprefix $(COMPLETIONS)/bash/,bbrctl bbrmon)
+ZSH_COMPLETIONS := $(addprefix $(COMPLETIONS)/zsh/_,bbrctl bbrmon)
+FISH_COMPLETIONS := $(addprefix $(COMPLETIONS)/fish/,bbrctl.fish bbrmon.fish)
+for_program = @mkdir -p $(@D); sed 's/@PROGRAM@/$*/g' $< >$@
+$(COMPLETIONS)/bash/%: packaging/completions/bash.in
+	$(for_program)
+$(COMPLETIONS)/zsh/_%: packaging/completions/zsh.in
+	$(for_program)
+$(COMPLETIONS)/fish/%.fish: packaging/completions/fish.in
+	$(for_program)
+completions: $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS)
+
 # ---- install, uninstall
 
 # MODE:FOLDER:FILE of each file. A file keeps its name.
@@ -54,10 +70,10 @@ INSTALLED := \
 	$(call placed,644,$(mandir)/man8,docs/man/bbrctl.8 docs/man/bbrmon.8) \
 	$(call placed,644,$(mandir)/man7,$(MANUALS)) \
 	$(call placed,644,$(unitdir),$(UNITS)) \
-	$(call placed,644,$(datadir)/bash-completion/completions,$(wildcard packaging/completions/bash/*)) \
-	$(call placed,644,$(datadir)/zsh/site-functions,$(wildcard packaging/completions/zsh/*)) \
-	$(call placed,644,$(datadir)/fish/vendor_completions.d,$(wildcard packaging/completions/fish/*)) \
-	$(call placed,644,$(datadir)/bpf-bbr,docs/grafana-dashboard.json) \
+	$(call placed,644,$(datadir)/bash-completion/completions,$(BASH_COMPLETIONS)) \
+	$(call placed,644,$(zshdir),$(ZSH_COMPLETIONS)) \
+	$(call placed,644,$(datadir)/fish/vendor_completions.d,$(FISH_COMPLETIONS)) \
+	$(call placed,644,$(datadir)/bpf-bbr,docs/grafana-dashboard.json packaging/prometheus/bpf-bbr.rules.yml) \
 	$(call placed,644,$(docdir),LICENSE README.md CHANGELOG.md SECURITY.md $(wildcard docs/*.md docs/*.svg))
 # Of these folders uninstall removes those that are empty then; all others belong to the system.
 OUR_FOLDERS := $(libdir)/bpf-bbr $(datadir)/bpf-bbr $(docdir) $(sysconfdir)/bpf-bbr
@@ -66,7 +82,7 @@ OUR_FOLDERS := $(libdir)/bpf-bbr $(datadir)/bpf-bbr $(docdir) $(sysconfdir)/bpf-
 CONFIGURATION := $(foreach file,$(shell [ ! -d packaging/etc ] || find packaging/etc -type f), \
 	$(patsubst packaging/etc%,$(sysconfdir)%,$(patsubst %/,%,$(dir $(file)))):$(file))
 
-install: all $(MANUALS) $(UNITS) ## install to PREFIX, by default /usr/local
+install: all completions $(MANUALS) $(UNITS) ## install to PREFIX, by default /usr/local
 	@for entry in $(INSTALLED); do \
 		mode=$${entry%%:*} file=$${entry##*:} folder=$${entry#*:}; folder=$${folder%:*}; \
 		install -D -m $$mode -t "$(DESTDIR)$$folder" "$$file" || exit; \
@@ -88,4 +104,4 @@ uninstall: $(UNITS) ## remove what install has installed
 		[ ! -d "$(DESTDIR)$$folder" ] || find "$(DESTDIR)$$folder" -depth -type d -empty -delete; \
 	done
 
-.PHONY: install uninstall
+.PHONY: completions install uninstall

@@ -122,7 +122,7 @@ $(BUILD)/fuzz/obj/loader/main.o: DEFINES := -Dmain=bbrctl_main
 FILTER := $(wildcard tools/filter/*.c) $(addprefix tools/event/,derived.c event.c field.c origin.c)
 $(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_options.c $(FILTER) \
 	$(addprefix loader/,main.c verbs/verbs.c verbs/algorithm.c verbs/set.c verbs/show.c tuning/param.c tuning/param_text.c tuning/socket_filter.c) \
-	$(addprefix lib/,address.c descriptor.c $(addprefix cli/,caps.c json.c options.c options_help.c units.c)) \
+	$(addprefix lib/,address.c descriptor.c $(addprefix cli/,caps.c completion.c json.c options.c options_help.c units.c)) \
 	$(addsuffix /descriptor.c,$(ALGORITHMS)))
 
 $(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \

@@ -53,7 +53,7 @@ def main():
         texts = [roots.run(["dpkg-deb", "-f", package]) for package in packages]
         needed = {name for text in texts for name in roots.dependencies(text, "Depends")}
         print("check-deb: needs", *sorted(needed))
-        assert {"libbpf1", "libmicrohttpd12", "libjson-c5"} <= needed
+        assert {"libbpf1", "libmicrohttpd12", "libcap2"} <= needed
         for suite in "bookworm", "trixie":
             with roots.unpacked(suite, *needed) as root:
                 for package in packages:

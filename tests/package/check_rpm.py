@@ -16,11 +16,11 @@ BUILDS = {
     "/srv/some/where/else": {"umask": "002", "env": {"TZ": "Pacific/Kiritimati", "LC_ALL": "C"}},
 }
 NEEDS = {
-    "bpf-bbr": {"libbpf.so.1", "libjson-c.so.5", "libcap.so.2"},
+    "bpf-bbr": {"libbpf.so.1", "libcap.so.2"},
     "bbrmon": {"libbpf.so.1", "libmicrohttpd.so.12", "libncursesw.so.6"},
 }
 CONTAINS = {
-    "bpf-bbr": {"/usr/sbin/bbrctl", "/usr/lib/bpf-bbr/bpf_bbr.bpf.o", "/usr/share/man/man7/bpf_bbr.7.gz"},
+    "bpf-bbr": {"/usr/sbin/bbrctl", "/usr/lib/bpf-bbr/bpf_bbr.bpf.o", "/usr/share/man/man7/bpf_bbr.7.gz", "/usr/share/man/man7/bpf_bbr3.7.gz"},
     "bbrmon": {"/usr/sbin/bbrmon", "/usr/share/bpf-bbr/grafana-dashboard.json", "/usr/share/man/man8/bbrmon.8.gz"},
 }
 
