@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # `make help` lists the targets. `sudo make demo` and `sudo make check` install what they need.
 
-PREFIX ?= /usr/local
-DESTDIR ?=
 BUILD := build
 
 # The newest clang from 15 on: older ones lack __builtin_preserve_type_info's type matching.
@@ -10,15 +8,19 @@ CLANG ?= $(shell scripts/find-clang clang)
 CLANG_FORMAT ?= $(shell scripts/find-clang clang-format)
 BPFTOOL ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool || echo bpftool)
 PYTHON ?= /usr/bin/python3
+NM ?= nm
 
-WARN := -Wall -Wextra -Werror
-CPPFLAGS += -I. -Iinclude -Ilib -Iloader -Itools -I$(BUILD)
-CFLAGS ?= -O2 -g
+# Warnings are errors in our own builds only (WERROR=1): a later compiler warns of more, and must still build this.
+WERROR ?=
+WARN := -Wall -Wextra $(if $(WERROR),-Werror)
 # The same bytes in any folder: the lab's cache goes by the hash of what runs in a guest.
 HERE := -ffile-prefix-map=$(CURDIR)=.
-CFLAGS += -std=gnu11 $(WARN) $(HERE)
+# CPPFLAGS, CFLAGS and LDFLAGS are left to whoever builds: on the command line or in the environment.
+CFLAGS ?= -O2 -g
+INCLUDES := -I. -Iinclude -Ilib -Iloader -Itools -I$(BUILD)
+OUR_CFLAGS := $(INCLUDES) -std=gnu11 $(WARN) $(HERE)
 LDLIBS := -lbpf -lelf -lz -lcap -linih -lm
-MONITOR_LIBS := -lncursesw -ltinfo
+MONITOR_LIBS := -lncursesw -ltinfo -lmicrohttpd
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 # Each compiler run notes which headers it read, so that a change of one rebuilds what includes it.
 DEPS = -MMD -MF $@.d
@@ -29,7 +31,11 @@ OURS := bpf/bbr bpf/bbr3
 override ALGORITHMS := $(OURS) $(filter-out $(OURS),$(sort $(ALGORITHMS)))
 OBJECTS := $(foreach name,$(notdir $(ALGORITHMS)),$(BUILD)/bpf_$(name).bpf.o)
 
-all: $(OBJECTS) $(BUILD)/bbrctl $(BUILD)/bbrmon ## build everything (the default)
+# STATIC=1: programs that need no library of the machine they run on.
+STATIC ?=
+PROGRAMS := $(addprefix $(BUILD)/$(if $(STATIC),static/),bbrctl bbrmon)
+
+all: $(OBJECTS) $(PROGRAMS) ## build everything (the default); with STATIC=1 fully static, in build/static
 
 # ---- BPF
 
@@ -70,16 +76,16 @@ $(BUILD)/%.lskel.h: $(BUILD)/%.bpf.o
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(DEPS) -c $< -o $@
+	$(CC) $(CPPFLAGS) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) -c $< -o $@
 
 $(BUILD)/asan/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(DEPS) -c $< -o $@
+	$(CC) $(CPPFLAGS) $(OUR_CFLAGS) $(CFLAGS) $(SANITIZE) $(DEPS) -c $< -o $@
 
 # What a program carries along.
 $(BUILD)/obj/%.o: %.S
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(EMBEDDED) -c $< -o $@
+	$(CC) $(INCLUDES) $(EMBEDDED) -c $< -o $@
 
 # $(call objects,SOURCES): those sources' plain objects.
 objects = $(patsubst %,$(BUILD)/obj/%.o,$(basename $1))
@@ -106,7 +112,7 @@ $(BUILD)/carried.inc: FORCE | $(BUILD)
 	$(call if_changed,printf 'carry object_%s "%s"\n' $(foreach name,$(notdir $(ALGORITHMS)),$(name) bpf_$(name).bpf.o); \
 		printf 'carry %s "%s"\n' $(foreach folder,$(ALGORITHMS),$(call carry_profiles,$(folder))))
 
-# The assembler finds them in build/, which CPPFLAGS name.
+# The assembler finds them in build/, which INCLUDES name.
 $(BUILD)/obj/loader/carried.o: EMBEDDED := -DMIGRATE_OBJECT='"migrate.bpf.o"' -DATTACH_OBJECT='"attach.bpf.o"'
 $(BUILD)/obj/loader/carried.o: $(OBJECTS) $(PROFILES) $(addprefix $(BUILD)/,carried.inc migrate.bpf.o attach.bpf.o) lib/carry.inc
 
@@ -141,16 +147,30 @@ $(BUILD):
 	@mkdir -p $@
 
 $(BUILD)/bbrctl: $(LOADER) $(LIB)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/bbrmon: $(MONITOR) $(LIB)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
+
+$(BUILD)/static/bbrctl: $(LOADER) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) -static $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/static/bbrmon: $(MONITOR) $(LIB) $(BUILD)/static/no_tls.o
+	$(CC) -static $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
+
+$(BUILD)/static/no_tls.o: packaging/static/no_tls.c $(BUILD)/static/tls_calls.inc
+	$(CC) $(OUR_CFLAGS) -I$(@D) $(CFLAGS) -c $< -o $@
+
+$(BUILD)/static/tls_calls.inc: $(shell $(CC) -print-file-name=libmicrohttpd.a)
+	@mkdir -p $(@D)
+	$(NM) $< 2>/dev/null | sed -n 's/^ *U \(gnutls_[a-z0-9_]*\)$$/X(\1)/p' | sort -u >$@
 
 $(BUILD)/asan/bbrctl: $(call sanitized,$(LOADER) $(LIB))
-	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/asan/bbrmon: $(call sanitized,$(MONITOR) $(LIB))
-	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
+	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
 
 include tests/tests.mk
 
@@ -158,49 +178,49 @@ include tests/tests.mk
 
 demo: ## run a flow over a shaped path and show its BBR state live; needs root
 	scripts/deps build run
-	$(MAKE) -j2 all
+	$(MAKE) -j2 WERROR=1 all
 	scripts/demo
 
 check: ## run every test; needs root
 	scripts/deps build run test
-	$(MAKE) -j2 tests
+	$(MAKE) -j2 WERROR=1 tests
 	$(PYTHON) -m pytest -q -p no:cacheprovider -n 3 --dist loadgroup tests
 
 check-unit: ## run the tests that need neither root nor a virtual machine, in under a minute
-	$(MAKE) -j2 unit
+	$(MAKE) -j2 WERROR=1 unit
 	$(PYTHON) -m pytest -q -p no:cacheprovider tests/unit
 
 fuzz: ## run each fuzzer for FUZZ_SECONDS, by default 600
 	scripts/deps build test
-	$(MAKE) -j2 $(FUZZERS)
+	$(MAKE) -j2 WERROR=1 $(FUZZERS)
 	$(PYTHON) tests/fuzz/fuzzer.py $(FUZZ_SECONDS)
 
 oracle: ## record the kernel's own BBR again on every kernel, and compare: some hours
 	scripts/deps build run test
-	$(MAKE) -j2 tests
+	$(MAKE) -j2 WERROR=1 tests
 	$(PYTHON) tests/oracle/oracle replay --fresh
 	$(PYTHON) tests/oracle/oracle sample
 
 lab: ## run every scenario over five seeds and test every kernel: most of an hour
 	scripts/deps build run test
-	$(MAKE) -j2 tests
+	$(MAKE) -j2 WERROR=1 tests
 	$(PYTHON) tests/lab/lab matrix
 	$(PYTHON) tests/lab/lab all
 
 lab-long: ## run every experiment of the literature over five seeds and make a page of them: many hours
 	scripts/deps build run test
-	$(MAKE) -j2 tests
+	$(MAKE) -j2 WERROR=1 tests
 	$(PYTHON) tests/lab/lab all --long --out $(BUILD)/experiments
 	$(PYTHON) tests/lab/lab report $(BUILD)/experiments
 
 lab-matrix: ## test every kernel of the lab, not only those of make check
 	scripts/deps build run test
-	$(MAKE) -j2 tests
+	$(MAKE) -j2 WERROR=1 tests
 	$(PYTHON) tests/lab/lab matrix
 
-C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
-SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run loader/bbrctl.bash-completion \
-	$(wildcard tests/lab/*.sh tests/oracle/*.sh tests/toy/*.sh)
+C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* docs/man packaging/static include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
+SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run packaging/changelog packaging/completions/bash.in \
+	$(wildcard tests/lab/*.sh tests/oracle/*.sh tests/package/*.sh tests/toy/*.sh)
 
 lint: ## check the formatting and the shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)
@@ -209,31 +229,15 @@ lint: ## check the formatting and the shell scripts
 fmt: ## format the C files
 	$(CLANG_FORMAT) -i $(C_FILES)
 
-# The manual of each algorithm, manual.7 in its folder, with the table of its parameters: keys, ranges and meanings come
-# from bbrctl.
-MANUALS := $(patsubst %,$(BUILD)/bpf_%.7,$(notdir $(patsubst %/,%,$(dir $(wildcard $(addsuffix /manual.7,$(ALGORITHMS)))))))
-$(foreach folder,$(ALGORITHMS),$(eval $(BUILD)/bpf_$(notdir $(folder)).7: $(folder)/manual.7))
-$(MANUALS): $(BUILD)/bbrctl
-	$(BUILD)/bbrctl -j show --defaults --algorithm $(patsubst bpf_%.7,%,$(@F)) | jq -r '.params[] | ".TP\n.BR \(.key) \" (\(.unit), default \(.default | if type == "array" then map(tostring) | join(",") else . end), \(.range[0]) to \(.range[1]))\"\n\(.meaning)"' >$@.tmp
-	sed -e '/@PARAMETERS@/{r $@.tmp' -e 'd}' $(filter %/manual.7,$^) >$@
-	rm $@.tmp
-
-install: all $(MANUALS) ## install to PREFIX, by default /usr/local
-	install -D -m 755 $(BUILD)/bbrctl $(DESTDIR)$(PREFIX)/sbin/bbrctl
-	install -D -m 755 $(BUILD)/bbrmon $(DESTDIR)$(PREFIX)/sbin/bbrmon
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/bpf-bbr $(OBJECTS)
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 docs/man/bbrctl.8 docs/man/bbrmon.8
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man7 $(MANUALS)
-	install -D -m 644 loader/bbrctl.bash-completion \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/bbrctl
+include packaging/install.mk packaging/packages.mk
 
 clean: ## remove build/
 	rm -rf $(BUILD)
 
 help: ## list these targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile packaging/*.mk | expand -t 12
 
-.PHONY: FORCE toy all demo check check-unit fuzz oracle lab lab-long lab-matrix tests unit lint fmt install clean help
+.PHONY: FORCE toy all demo check check-unit fuzz oracle lab lab-long lab-matrix tests unit lint fmt clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

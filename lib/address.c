@@ -88,6 +88,38 @@ bool parse_mark(const char *option, const char *s, __u32 *mark)
 	return true;
 }
 
+/* Of a line "name port/tcp alias... # remark"; -1: of another service. */
+static int port_in_line(char *line, const char *wanted)
+{
+	const char *blanks = " \t\n", *name, *word;
+	unsigned int port;
+	bool found;
+	char *rest;
+
+	line[strcspn(line, "#")] = 0;
+	name = strtok_r(line, blanks, &rest);
+	word = name ? strtok_r(NULL, blanks, &rest) : NULL;
+	if (!word || !strstr(word, "/tcp") || sscanf(word, "%u", &port) != 1 || port > 65535)
+		return -1;
+	found = !strcmp(name, wanted);
+	while (!found && (word = strtok_r(NULL, blanks, &rest)))
+		found = !strcmp(word, wanted);
+	return found ? (int)port : -1;
+}
+
+int find_service(const char *name)
+{
+	FILE *services = fopen("/etc/services", "re");
+	char line[512];
+	int port = -1;
+
+	while (services && port < 0 && fgets(line, sizeof(line), services))
+		port = port_in_line(line, name);
+	if (services)
+		fclose(services);
+	return port;
+}
+
 void format_address(char *buf, size_t size, const __u32 addr[4])
 {
 	if (!addr[0] && !addr[1] && addr[2] == htonl(0xffff))

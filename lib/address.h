@@ -19,6 +19,12 @@ bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4
 /* In network byte order. */
 bool parse_port(const char *option, const char *s, __u16 *port);
 
+/*
+ * The port of a TCP service in /etc/services, by its name or an alias; -1: it has none of this name. getservbyname(3) would
+ * load libraries, which a static program must not.
+ */
+int find_service(const char *name);
+
 /* A whole number, decimal or with 0x, of 32 bits. */
 bool parse_mark(const char *option, const char *s, __u32 *mark);
 

@@ -24,15 +24,15 @@ UNIT_CFLAGS := -O1 -g -std=gnu11 $(WARN) $(SANITIZE)
 TEST_LIBS := -ljson-c -lcmocka
 $(BUILD)/unit/tools/%: tests/unit/tools/%.c $(BUILD)/asan/tools.a $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(MONITOR_LIBS) $(TEST_LIBS) -o $@
+	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(MONITOR_LIBS) $(TEST_LIBS) -o $@
 
 $(BUILD)/unit/loader/%: tests/unit/loader/%.c $(BUILD)/asan/loader.a $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(TEST_LIBS) -o $@
+	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(TEST_LIBS) -o $@
 
 $(BUILD)/unit/lib/%: tests/unit/lib/%.c $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(TEST_LIBS) -o $@
+	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(TEST_LIBS) -o $@
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*/test_*.c))
 
@@ -73,7 +73,7 @@ $(BUILD)/abi2.bpf.o: bpf/bbr/bbr.bpf.c
 NEXT_SOURCES := $(shell grep -l BBR_VERSION $(wildcard lib/*.c lib/*/*.c loader/*.c loader/*/*.c)) bpf/bbr/descriptor.c
 NEXT_OTHERS := $(call objects,$(NEXT_SOURCES)) $(CARRIED)
 NEXT_LOADER := $(call sanitized,$(filter-out $(NEXT_OTHERS),$(LOADER) $(LIB))) $(patsubst %.c,$(BUILD)/next/obj/%.o,$(NEXT_SOURCES))
-NEXT_CC = @mkdir -p $(@D); $(CC) $(NEXT_VERSION) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(DEPS)
+NEXT_CC = @mkdir -p $(@D); $(CC) $(NEXT_VERSION) $(OUR_CFLAGS) $(CFLAGS) $(SANITIZE) $(DEPS)
 $(BUILD)/next/obj/%.o: %.c
 	$(NEXT_CC) -c $< -o $@
 
@@ -87,7 +87,7 @@ $(BUILD)/next/obj/loader/carried.o: EMBEDDED = -I$(BUILD)/next \
 	-DMIGRATE_OBJECT='"migrate.bpf.o"' -DATTACH_OBJECT='"attach.bpf.o"'
 $(BUILD)/next/obj/loader/carried.o: loader/carried.S $(BUILD)/next/bpf_bbr.bpf.o $(BUILD)/obj/loader/carried.o
 	@mkdir -p $(@D)
-	$(CC) $(EMBEDDED) $(CPPFLAGS) -c $< -o $@
+	$(CC) $(EMBEDDED) $(INCLUDES) -c $< -o $@
 
 $(BUILD)/asan/next/bbrctl: $(NEXT_LOADER) $(BUILD)/next/obj/loader/carried.o
 	@mkdir -p $(@D)
@@ -95,10 +95,10 @@ $(BUILD)/asan/next/bbrctl: $(NEXT_LOADER) $(BUILD)/next/obj/loader/carried.o
 
 NEXT_MONITOR := $(filter-out %/bpf/bbr/descriptor.o,$(MONITOR) $(LIB)) $(BUILD)/next/obj/plain/descriptor.o
 $(BUILD)/next/obj/plain/descriptor.o: $(NEXT_BBR)/descriptor.c
-	@mkdir -p $(@D); $(CC) $(CPPFLAGS) $(CFLAGS) $(DEPS) -c $< -o $@
+	@mkdir -p $(@D); $(CC) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) -c $< -o $@
 $(BUILD)/next/bbrmon: $(NEXT_MONITOR)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
 
 # ---- fuzzers
 
@@ -110,7 +110,7 @@ fuzzed = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(basename $1))
 
 $(BUILD)/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CLANG) $(CPPFLAGS) $(FUZZ_FLAGS) $(DEPS) -c $< -o $@
+	$(CLANG) $(INCLUDES) $(DEFINES) $(FUZZ_FLAGS) $(DEPS) -c $< -o $@
 
 $(BUILD)/fuzz/%:
 	$(CLANG) $(FUZZ_FLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -ljson-c -o $@
@@ -120,16 +120,16 @@ $(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c
 	$(CLANG) -Iinclude -Ibpf -Ibpf/bbr $(FUZZ_FLAGS) $(DEPS) $< -o $@
 
 # Of what speaks to the kernel they call nothing; the stand-ins for it are in the fuzzers.
-$(BUILD)/fuzz/obj/loader/main.o: CPPFLAGS += -Dmain=bbrctl_main
+$(BUILD)/fuzz/obj/loader/main.o: DEFINES := -Dmain=bbrctl_main
 # The filter language of bbrmon, and what it is about.
 FILTER := $(wildcard tools/filter/*.c) $(addprefix tools/event/,derived.c event.c field.c origin.c)
 $(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_options.c $(FILTER) \
-	$(addprefix loader/,main.c verbs/verbs.c verbs/algorithm.c verbs/set.c verbs/show.c tuning/param.c tuning/socket_filter.c) \
-	$(addprefix lib/,address.c descriptor.c $(addprefix cli/,caps.c json.c options.c options_help.c units.c)) \
+	$(addprefix loader/,main.c verbs/verbs.c verbs/algorithm.c verbs/set.c verbs/show.c tuning/param.c tuning/param_text.c tuning/socket_filter.c) \
+	$(addprefix lib/,address.c descriptor.c $(addprefix cli/,caps.c completion.c json.c options.c options_help.c units.c)) \
 	$(addsuffix /descriptor.c,$(ALGORITHMS)))
 
 $(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \
-	$(addprefix loader/tuning/,ini_file.c param.c profile_map.c profile_definitions.c rule_text.c rule_list.c) \
+	$(addprefix loader/tuning/,ini_file.c param.c param_text.c profile_map.c profile_definitions.c rule_text.c rule_list.c) \
 	$(filter-out lib/kernel/attachment.c lib/kernel/cgroup.c,$(wildcard lib/*.c lib/*/*.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 
 MONITOR_VERBS := $(addprefix tools/,main.c stream/stream.c sockets/snapshot.c stream/record.c export/export.c top/top%) \
@@ -140,7 +140,7 @@ EVENTS_FUZZED := $(patsubst $(BUILD)/obj/%,$(BUILD)/fuzz/obj/%,$(EVENTS_FUZZED))
 $(BUILD)/fuzz/events: $(call fuzzed,tests/fuzz/fuzz_events.c) $(EVENTS_FUZZED) $(filter $(CARRIED),$(MONITOR))
 $(BUILD)/fuzz/recording: $(call fuzzed,tests/fuzz/fuzz_recording.c) $(EVENTS_FUZZED) $(filter $(CARRIED),$(MONITOR))
 
-$(BUILD)/fuzz/obj/tests/fuzz/fuzz_filter.o: CPPFLAGS += -D_GNU_SOURCE
+$(BUILD)/fuzz/obj/tests/fuzz/fuzz_filter.o: DEFINES := -D_GNU_SOURCE
 $(BUILD)/fuzz/filter: $(call fuzzed,tests/fuzz/fuzz_filter.c $(FILTER) \
 	$(addprefix lib/,address.c descriptor.c $(addprefix cli/,caps.c err.c json.c units.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 $(BUILD)/fuzz/obj/lib/descriptor.o: $(BUILD)/algorithms.h
@@ -156,7 +156,7 @@ $(BUILD)/cost: LDLIBS := -lbpf
 $(BUILD)/flow $(BUILD)/measure: LDLIBS :=
 $(addprefix $(BUILD)/,flow measure cost recorder):
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(DEPS) $< $(LDLIBS) -o $@
+	$(CC) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) $< $(LDLIBS) -o $@
 
 $(BUILD)/%.bpf.o: tests/lab/%.bpf.c
 	@mkdir -p $(@D)
@@ -164,14 +164,14 @@ $(BUILD)/%.bpf.o: tests/lab/%.bpf.c
 
 # Many rules at once.
 $(BUILD)/write_rules: $(call objects,tests/lab/write_rules.c $(addprefix loader/,instance/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o write_rules measure)
 
 # ---- the oracle: the recorder of the kernel's own BBR, and what feeds its recordings to the algorithm
 
 ORACLE := $(BUILD)/oracle
-ORACLE_CC = @mkdir -p $(@D); $(CC) -Iinclude -Ibpf $(CFLAGS)
+ORACLE_CC = @mkdir -p $(@D); $(CC) -Ibpf $(OUR_CFLAGS) $(CFLAGS)
 # Of sources of tests/oracle: objects, one for each so that each notes its headers; and those with the sanitizers.
 oracle_objects = $(patsubst %.c,$(ORACLE)/%.o,$1)
 oracle_sanitized = $(patsubst %.c,$(ORACLE)/asan/%.o,$1)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "bpf_bbr/abi.h"
 #include "cli/caps.h"
+#include "cli/completion.h"
 #include "kernel/clock.h"
+#include "kernel/completers.h"
 #include "cli/err.h"
 #include "cli/options.h"
 #include "verbs.h"
@@ -41,6 +43,13 @@ static const struct privileges_of privileges[] = {
 	{},
 };
 
+static const struct completer completers[] = {
+	{ "FILE", completion_add_files },
+	{ "NAME", complete_instances },
+	{ "--netns", complete_netns },
+	{},
+};
+
 static const struct program bbrmon = {
 	.name = "bbrmon",
 	.version = BBR_VERSION,
@@ -49,6 +58,7 @@ static const struct program bbrmon = {
 		 "kernel's own bbr.",
 	.verbs = verbs,
 	.privileges = privileges,
+	.completers = completers,
 };
 
 int main(int argc, char **argv)

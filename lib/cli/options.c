@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "completion.h"
 #include "err.h"
 #include "options.h"
 #include "options_help.h"
@@ -301,6 +302,8 @@ int program_run(const struct program *program, int argc, char **argv)
 	if (!copy || !own) {
 		err("out of memory");
 		status = EXIT_REFUSED;
+	} else if (argc > 1 && !strcmp(argv[1], "--complete")) {
+		status = completion_run(program, argc - 2, argv + 2);
 	} else {
 		memcpy(copy, argv, argc * sizeof(*copy));
 		read_line(program, argc, copy, &line);

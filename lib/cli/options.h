@@ -56,6 +56,7 @@ struct program {
 	const struct verb *const *verbs; /* NULL ends them */
 	const struct option_def *options; /* that every verb has, in its struct; NULL: none */
 	const struct privileges_of *privileges; /* of the verbs */
+	const struct completer *completers; /* of their values, for shells; NULL: none */
 	/*
 	 * The verbs call privileges_take() themselves, after they have checked what they were given; otherwise it is
 	 * done before they run.
@@ -63,7 +64,7 @@ struct program {
 	bool verbs_take_privileges;
 };
 
-/* Reads the command line and runs the verb. Returns an exit status. */
+/* Reads the command line and runs the verb, or completes it (completion.h). Returns an exit status. */
 int program_run(const struct program *program, int argc, char **argv);
 
 /* Values: bool (without a value), const char *, struct value_list (to be freed by nobody but program_run()). */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/caps.h"
+#include "completers.h"
 #include "descriptor.h"
 #include "cli/err.h"
 #include "verbs/verbs.h"
@@ -257,5 +258,6 @@ const struct program bbrctl = {
 	.options = every_verb,
 	.verbs = verbs,
 	.privileges = privileges,
+	.completers = bbrctl_completers,
 	.verbs_take_privileges = true,
 };

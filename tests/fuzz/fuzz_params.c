@@ -14,6 +14,7 @@
 #include <json-c/json.h>
 
 #include "address.h"
+#include "completers.h"
 #include "descriptor.h"
 #include "cli/err.h"
 #include "fuzz.h"
@@ -31,6 +32,8 @@
 #define MAX_ARGS 80 /* more than any verb takes */
 
 int bbrctl_main(int argc, char **argv); /* main() of loader/main.c, by the Makefile */
+
+const struct completer bbrctl_completers[] = { {} };
 
 static struct param_set in_force; /* those of the instance */
 static const struct algorithm

@@ -43,13 +43,14 @@ def _apt_uris():
     return main, security
 
 
-def _sources():
+def sources(suites=SUITES, security_suites=SECURITY_SUITES):
+    """Lines for apt of these suites, from the mirrors of this system."""
     main, security = _apt_uris()
     if not os.path.exists(KEYRING):
         raise LabError(f"{KEYRING} is missing: apt-get install debian-archive-keyring")
-    lines = [f"deb [signed-by={KEYRING}] {main} {suite} main" for suite in SUITES]
+    lines = [f"deb [signed-by={KEYRING}] {main} {suite} main" for suite in suites]
     if security:
-        lines += [f"deb [signed-by={KEYRING}] {security} {suite} main" for suite in SECURITY_SUITES]
+        lines += [f"deb [signed-by={KEYRING}] {security} {suite} main" for suite in security_suites]
     return "\n".join(lines) + "\n"
 
 
@@ -59,7 +60,7 @@ def _apt(*command):
     for folder in ("lists/partial", "cache/archives/partial", "state"):
         (apt / folder).mkdir(parents=True, exist_ok=True)
     source = apt / "sources.list"
-    source.write_text(_sources())
+    source.write_text(sources())
     options = {
         "Dir::Etc::SourceList": source,
         "Dir::Etc::SourceParts": "/dev/null",
@@ -92,7 +93,8 @@ def with_dependencies(*packages):
 
 
 @contextlib.contextmanager
-def _locked():
+def locked():
+    """The cache, for one process at a time."""
     try:
         CACHE.mkdir(parents=True, exist_ok=True)
         lock = open(CACHE / "lock", "w", encoding="ascii")  # pylint: disable=consider-using-with
@@ -114,7 +116,7 @@ def unpacked(folder, find_packages):
     """The folder of the cache with some packages unpacked, which find_packages() lists; they are fetched
     if it is not there yet."""
     target = CACHE / folder
-    with _locked():
+    with locked():
         target.parent.mkdir(exist_ok=True)
         if target.is_dir():
             return target

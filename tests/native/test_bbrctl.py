@@ -2,16 +2,14 @@
 """bbrctl's verbs: what they do, what they print, how they end."""
 import errno
 import os
-import pathlib
 import re
 
 import pytest
 
-from system import registered, run
-from tool import NOTHING, REFUSED, USAGE, sanitizer_environment, status_of
+from system import registered
+from tool import NOTHING, REFUSED, USAGE, status_of
 from transfer import connect, get_cc, listen, send_verified
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 UNITS = {"ratio", "percent", "count", "packets", "rounds", "us", "ms", "bps"}
 
 
@@ -172,24 +170,6 @@ def test_help_of_a_verb(bbrctl, words, options):
     text = bbrctl(*words, "--help").out
     assert text.startswith(f"usage: bbrctl {' '.join(words)} [options]")
     assert set(re.findall(r"^ .*?(--[a-z-]+)", text, re.M)) == options | {"--json", "--verbose", "--help", "--version"}
-
-
-def completions(bbrctl, *words):
-    """What bash offers for the last of these words."""
-    script = "source $0; COMP_WORDS=(bbrctl \"$@\"); COMP_CWORD=$#; _bbrctl; printf '%s\\n' \"${COMPREPLY[@]}\""
-    path = f"{pathlib.Path(bbrctl.path).parent}:{os.environ['PATH']}"
-    return run("bash", "-c", script, ROOT / "loader/bbrctl.bash-completion", *words,
-               env={**sanitizer_environment(), "PATH": path}).stdout.split()
-
-
-def test_every_verb_and_option_is_completed(bbrctl):
-    verbs = [verb.split() for verb in re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", bbrctl("--help").out, re.M)]
-    assert set(completions(bbrctl, "")) == {first for first, *_ in verbs}
-    for group in "profile", "rule":
-        assert set(completions(bbrctl, group, "")) == {verb[1] for verb in verbs if verb[0] == group}
-    for verb in verbs:
-        options = re.findall(r"^ +(?:-[a-z], )?(--[a-z-]+)", bbrctl(*verb, "--help").out, re.M)
-        assert len(options) >= 4 and set(completions(bbrctl, *verb, "-")) == set(options), verb
 
 
 def test_help_of_no_verb_is_that_of_all(bbrctl):

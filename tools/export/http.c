@@ -6,8 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <dlfcn.h>
+#include <arpa/inet.h>
 #include <microhttpd.h>
+#include <net/if.h>
 
 #include "kernel/clock.h"
 #include "cli/err.h"
@@ -18,45 +19,6 @@
 	(20 * NS_PER_S) /* that a connection may last, for those who send a byte now and then */
 #define REQUEST_MEMORY (16u << 10) /* for the head of a request; more is refused */
 #define BACKLOG 16
-
-#define LIBRARY "libmicrohttpd.so.12"
-#define FUNCTIONS(X)                   \
-	X(add_response_header)         \
-	X(create_response_from_buffer) \
-	X(destroy_response)            \
-	X(get_connection_info)         \
-	X(get_daemon_info)             \
-	X(get_timeout)                 \
-	X(lookup_connection_value)     \
-	X(queue_response)              \
-	X(run)                         \
-	X(start_daemon)                \
-	X(stop_daemon)
-
-/*
- * The library's functions. It is loaded when a server is opened: with the TLS library below it it takes 2.7 MB, more
- * than a snapshot needs for all else.
- */
-static struct {
-#define MEMBER(name) __typeof__(MHD_##name) *name;
-	FUNCTIONS(MEMBER)
-#undef MEMBER
-} mhd;
-
-static int load_library(void)
-{
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	bool has_all = library;
-
-#define LOAD(name) has_all = has_all && (mhd.name = dlsym(library, "MHD_" #name));
-	FUNCTIONS(LOAD)
-#undef LOAD
-	if (has_all)
-		return EXIT_DONE;
-	err("cannot serve HTTP: %s", dlerror());
-	remedy("install libmicrohttpd, Debian's package libmicrohttpd12");
-	return EXIT_REFUSED;
-}
 
 /* "127.0.0.1:9000", "[::1]:9000": the address without its brackets, and the port. */
 static bool split(const char *address, char *host, size_t size, const char **port)
@@ -84,28 +46,46 @@ static bool refuse_address(const char *option, const char *s, const char *why)
 	return false;
 }
 
+/* Numbers only, so that nothing is looked up: "127.0.0.1", "::1", "fe80::1%eth0". */
+static bool parse_host(char *host, __u16 port, struct http_address *address)
+{
+	struct sockaddr_in *in4 = (struct sockaddr_in *)&address->addr;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&address->addr;
+	char *interface;
+
+	memset(&address->addr, 0, sizeof(address->addr));
+	if (inet_pton(AF_INET, host, &in4->sin_addr) == 1) {
+		in4->sin_family = AF_INET;
+		in4->sin_port = htons(port);
+		address->len = sizeof(*in4);
+		return true;
+	}
+	interface = strchr(host, '%');
+	if (interface) {
+		*interface++ = 0;
+		in6->sin6_scope_id = if_nametoindex(interface);
+		if (!in6->sin6_scope_id)
+			return false;
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(port);
+	address->len = sizeof(*in6);
+	return inet_pton(AF_INET6, host, &in6->sin6_addr) == 1;
+}
+
 bool http_parse_address(const char *option, const char *s, void *to)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
-				  .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV };
 	struct http_address *address = to;
-	struct addrinfo *found;
 	const char *port;
 	char host[64];
-	int error;
 
 	if (!split(s, host, sizeof(host), &port))
 		return refuse_address(option, s, "not ADDRESS:PORT");
-	if (strspn(port, "0123456789") == strlen(port) && strtoul(port, NULL, 10) > 65535)
-		return refuse_address(option, s,
-				      "a port is 0 to 65535"); /* getaddrinfo() cuts it */
-	error = getaddrinfo(host, port, &hints, &found);
-	if (error)
-		return refuse_address(option, s, gai_strerror(error));
+	if (strspn(port, "0123456789") != strlen(port) || strtoul(port, NULL, 10) > 65535)
+		return refuse_address(option, s, "a port is 0 to 65535");
+	if (!parse_host(host, strtoul(port, NULL, 10), address))
+		return refuse_address(option, s, "not an address");
 	address->text = s;
-	memcpy(&address->addr, found->ai_addr, found->ai_addrlen);
-	address->len = found->ai_addrlen;
-	freeaddrinfo(found);
 	return true;
 }
 
@@ -155,20 +135,20 @@ static enum MHD_Result send_page(struct MHD_Connection *connection, unsigned int
 				 const struct http_page *page)
 {
 	struct MHD_Response *response =
-		mhd.create_response_from_buffer(page->size, page->text, MHD_RESPMEM_MUST_FREE);
+		MHD_create_response_from_buffer(page->size, page->text, MHD_RESPMEM_MUST_FREE);
 	enum MHD_Result done;
 
 	if (!response) {
 		free(page->text);
 		return MHD_NO;
 	}
-	mhd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, page->type);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, page->type);
 	/* One request a connection: none of them has to last. */
-	mhd.add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		mhd.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	done = mhd.queue_response(connection, status, response);
-	mhd.destroy_response(response);
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	done = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
 	return done;
 }
 
@@ -185,7 +165,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 			      size_t *data_size, void **request)
 {
 	const char *accept =
-		mhd.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
 	struct http *h = ctx;
 	struct http_page page = {};
 
@@ -205,7 +185,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 
 static int fd_of(struct MHD_Connection *connection)
 {
-	return mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
 static void replace_fd(struct http *h, int fd, int by)
@@ -233,8 +213,6 @@ int http_open(struct http *h, const struct http_address *address, http_handler h
 {
 	int fd;
 
-	if (load_library())
-		return EXIT_REFUSED;
 	fd = listen_at(address);
 	if (fd < 0)
 		return refuse_listening(address, fd);
@@ -244,7 +222,7 @@ int http_open(struct http *h, const struct http_address *address, http_handler h
 	for (int i = 0; i < HTTP_CONNECTIONS; i++)
 		h->connections[i].fd = -1;
 	make_url(h, fd);
-	h->daemon = mhd.start_daemon(
+	h->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL, 0, NULL, NULL, answer, h, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)HTTP_CONNECTIONS,
 		MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
@@ -259,14 +237,14 @@ int http_open(struct http *h, const struct http_address *address, http_handler h
 
 int http_fd(const struct http *h)
 {
-	return mhd.get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+	return MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 }
 
 int http_wait_ms(const struct http *h, int most)
 {
 	unsigned MHD_LONG_LONG ms;
 
-	return mhd.get_timeout(h->daemon, &ms) == MHD_YES && ms < (unsigned int)most ? (int)ms :
+	return MHD_get_timeout(h->daemon, &ms) == MHD_YES && ms < (unsigned int)most ? (int)ms :
 										       most;
 }
 
@@ -277,10 +255,10 @@ void http_run(struct http *h)
 	for (int i = 0; i < HTTP_CONNECTIONS; i++)
 		if (h->connections[i].fd >= 0 && now - h->connections[i].since_ns > LIFE_NS)
 			shutdown(h->connections[i].fd, SHUT_RDWR);
-	mhd.run(h->daemon);
+	MHD_run(h->daemon);
 }
 
 void http_close(struct http *h)
 {
-	mhd.stop_daemon(h->daemon);
+	MHD_stop_daemon(h->daemon);
 }

@@ -3,7 +3,6 @@
  * What "dst", "src", "dport", "sport" and "fwmark" are compared with.
  */
 #include <ctype.h>
-#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,16 +27,11 @@ static bool parse_number_of_port(const char *s, int *port)
 
 static bool parse_service(const struct lexer *l, const char *s, int *port)
 {
-	const struct servent *service;
-
 	if (parse_number_of_port(s, port))
 		return true;
-	service = isalpha((unsigned char)s[0]) ? getservbyname(s, "tcp") : NULL;
-	if (!service)
-		return lexer_refuse(l, l->word_at, "not a port",
-				    "0 to 65535, or the name of a service in /etc/services");
-	*port = ntohs(service->s_port);
-	return true;
+	*port = isalpha((unsigned char)s[0]) ? find_service(s) : -1;
+	return *port >= 0 || lexer_refuse(l, l->word_at, "not a port",
+					  "0 to 65535, or the name of a service in /etc/services");
 }
 
 bool value_port(const struct lexer *l, struct filter_node *node, const char *value)

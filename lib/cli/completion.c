@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include "completion.h"
+#include "err.h"
+#include "options.h"
+#include "options_help.h"
+
+#define MAX_WORDS 3 /* that decide: the one or two of a verb, and one more */
+
+struct completion {
+	const struct program *program;
+	const struct verb *verb; /* NULL: not known yet */
+	const char *current; /* the word to be completed */
+	char **words; /* all before it */
+	int n;
+	const char *
+		plain[MAX_WORDS]; /* the first of those that are neither options nor their values */
+	int n_plain;
+	const struct option_def
+		*pending; /* the option whose value the current word is; NULL: none */
+};
+
+/* A table of options of the program; NULL after the last. */
+typedef bool (*table_visitor)(const struct option_def *defs, void *data);
+
+/* Visits a verb's tables (verb NULL: none), or those that every verb has. True, and the end, when a visit returns that. */
+static bool for_each_own_table(const struct verb *verb, table_visitor visit, void *data)
+{
+	for (const struct option_group *g = verb ? verb->groups : NULL; g && g->defs; g++)
+		if (visit(g->defs, data))
+			return true;
+	return false;
+}
+
+static bool for_each_common_table(const struct program *program, table_visitor visit, void *data)
+{
+	return (program->options && visit(program->options, data)) || visit(common_options, data);
+}
+
+struct search {
+	const char *word; /* "--name", "-j" */
+	const struct option_def *found;
+};
+
+static bool is_option(const struct option_def *def, const char *word)
+{
+	if (word[1] == '-')
+		return !strcmp(def->name, word + 2);
+	return def->letter && def->letter == word[strlen(word) - 1];
+}
+
+static bool search_table(const struct option_def *defs, void *data)
+{
+	struct search *search = data;
+
+	for (; defs->name; defs++)
+		if (is_option(defs, search->word)) {
+			search->found = defs;
+			return true;
+		}
+	return false;
+}
+
+/* How many of the plain words name this verb; 0: they name another. */
+static int verb_words(const struct verb *verb, const struct completion *c)
+{
+	if (c->n_plain && !strcmp(verb->name, c->plain[0]))
+		return 1;
+	return c->n_plain > 1 && verb_is_in_group(verb, c->plain[0]) &&
+			       !strcmp(verb->name + strlen(c->plain[0]) + 1, c->plain[1]) ?
+		       2 :
+		       0;
+}
+
+/* An option of any verb: whether it takes a value has to be known before the verb is. NULL: there is none. */
+static const struct option_def *find_option(const struct program *program, const char *word)
+{
+	struct search search = { .word = word };
+
+	for (const struct verb *const *v = program->verbs; *v && !search.found; v++)
+		for_each_own_table(*v, search_table, &search);
+	if (!search.found)
+		for_each_common_table(program, search_table, &search);
+	return search.found;
+}
+
+static void read_words(struct completion *c)
+{
+	for (int i = 0; i < c->n; i++) {
+		const struct option_def *option;
+
+		if (c->words[i][0] != '-' || !c->words[i][1]) {
+			if (c->n_plain < MAX_WORDS)
+				c->plain[c->n_plain] = c->words[i];
+			c->n_plain++;
+			continue;
+		}
+		option = find_option(c->program, c->words[i]);
+		if (!option || !option->arg)
+			continue;
+		i++; /* its value */
+		c->pending = i == c->n ? option : NULL;
+	}
+	for (const struct verb *const *v = c->program->verbs; *v && !c->verb; v++)
+		if (verb_words(*v, c))
+			c->verb = *v;
+}
+
+void completion_add(const struct completion *c, const char *word, const char *about)
+{
+	if (!strncmp(word, c->current, strlen(c->current)))
+		printf("%s\t%.*s\n", word, (int)strcspn(about, "\n"), about);
+}
+
+void completion_add_files(const struct completion *c)
+{
+	(void)c;
+	puts(":files");
+}
+
+const char *completion_option(const struct completion *c, const char *name)
+{
+	for (int i = 0; i + 1 < c->n; i++)
+		if (!strncmp(c->words[i], "--", 2) && !strcmp(c->words[i] + 2, name))
+			return c->words[i + 1];
+	return NULL;
+}
+
+const char *completion_typed(const struct completion *c)
+{
+	return c->current;
+}
+
+const char *completion_verb(const struct completion *c)
+{
+	return c->verb ? c->verb->name : "";
+}
+
+static bool add_options(const struct option_def *defs, void *data)
+{
+	const struct completion *c = data;
+	char option[64];
+
+	for (; defs->name; defs++) {
+		snprintf(option, sizeof(option), "--%s", defs->name);
+		completion_add(c, option, defs->help);
+	}
+	return false;
+}
+
+/* The first words of verbs, each once, or the second ones of a first. */
+static void add_verbs(const struct completion *c)
+{
+	for (const struct verb *const *v = c->program->verbs; *v; v++) {
+		int len = strcspn((*v)->name, " ");
+		char word[32];
+
+		if (c->n_plain) {
+			if (verb_is_in_group(*v, c->plain[0]))
+				completion_add(c, (*v)->name + len + 1, (*v)->brief);
+			continue;
+		}
+		snprintf(word, sizeof(word), "%.*s", len, (*v)->name);
+		if (v == c->program->verbs || !verb_is_in_group(v[-1], word))
+			completion_add(c, word, (*v)->name[len] ? "" : (*v)->brief);
+	}
+}
+
+static bool complete_value(const struct completion *c, const char *of)
+{
+	for (const struct completer *known = c->program->completers; known && known->of; known++)
+		if (!strcmp(known->of, of)) {
+			known->complete(c);
+			return true;
+		}
+	return false;
+}
+
+static void add_values(const struct completion *c)
+{
+	char option[64];
+
+	snprintf(option, sizeof(option), "--%s", c->pending->name);
+	if (!complete_value(c, option))
+		complete_value(c, c->pending->arg);
+}
+
+/* "PROFILE" of "PROFILE [KEY=VALUE]...": what the k-th argument is called. The last one may be repeated. */
+static void add_arguments(const struct completion *c)
+{
+	int k = c->n_plain - verb_words(c->verb, c);
+	const char *args = c->verb->args;
+	char name[32];
+
+	for (; k && strchr(args, ' '); k--)
+		args = strchr(args, ' ') + 1;
+	if (c->n_plain - verb_words(c->verb, c) >= c->verb->max_args)
+		return;
+	args += *args == '[';
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(args, "]. "), args);
+	complete_value(c, name);
+}
+
+int completion_run(const struct program *program, int n, char **words)
+{
+	struct completion c = { .program = program,
+				.current = n ? words[n - 1] : "",
+				.words = words,
+				.n = n ? n - 1 : 0 };
+
+	read_words(&c);
+	privileges_begin(program->privileges, completion_verb(&c));
+	if (c.pending) {
+		add_values(&c);
+	} else if (c.current[0] == '-') {
+		for_each_own_table(c.verb, add_options, &c);
+		for_each_common_table(program, add_options, &c);
+	} else if (!c.verb) {
+		add_verbs(&c);
+	} else {
+		add_arguments(&c);
+	}
+	return EXIT_DONE;
+}

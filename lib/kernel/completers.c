@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/completion.h"
+#include "cli/privileges.h"
+#include "kernel/cgroup.h"
+#include "kernel/completers.h"
+#include "kernel/instance.h"
+#include "kernel/netns.h"
+
+void complete_instances(const struct completion *c)
+{
+	struct instance *list = NULL;
+	int n = privileges_take() ? 0 : instance_list(&list);
+
+	for (int i = 0; i < n; i++)
+		completion_add(c, list[i].name, "");
+	free(list);
+}
+
+void complete_congestion_controls(const struct completion *c)
+{
+	FILE *file = fopen("/proc/sys/net/ipv4/tcp_available_congestion_control", "re");
+	char name[BBR_NAME_LEN];
+
+	while (file && fscanf(file, "%15s", name) == 1)
+		completion_add(c, name, "");
+	if (file)
+		fclose(file);
+}
+
+/* The entries of a folder as words that begin with `before`; its folders only if they are to end in a slash. */
+static void add_entries(const struct completion *c, const char *folder, const char *before,
+			bool folders)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	char word[PATH_MAX];
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || (folders && entry->d_type != DT_DIR))
+			continue;
+		snprintf(word, sizeof(word), "%s%s%s", before, entry->d_name, folders ? "/" : "");
+		completion_add(c, word, "");
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void complete_netns(const struct completion *c)
+{
+	add_entries(c, NETNS_NAMED, "", false);
+}
+
+void complete_cgroups(const struct completion *c)
+{
+	const char *typed = completion_typed(c), *slash = strrchr(typed, '/');
+	char *mount = cgroup_mount(), before[PATH_MAX], folder[2 * PATH_MAX];
+
+	snprintf(before, sizeof(before), "%.*s", slash ? (int)(slash + 1 - typed) : 0, typed);
+	if (mount) {
+		snprintf(folder, sizeof(folder), "%s/%s", mount, before);
+		add_entries(c, folder, before, true);
+	}
+	free(mount);
+}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What is installed, and where. Included by the Makefile. Nothing that was built is run: it may be for another machine.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+sysconfdir ?= /etc
+sbindir ?= $(PREFIX)/sbin
+libdir ?= $(PREFIX)/lib
+datadir ?= $(PREFIX)/share
+mandir ?= $(datadir)/man
+docdir ?= $(datadir)/doc/bpf-bbr
+unitdir ?= $(libdir)/systemd/system
+zshdir ?= $(datadir)/zsh/site-functions
+
+# The compiler of the machine that builds, for what runs there.
+HOSTCC ?= cc
+
+# The one place that has the version.
+VERSION := $(shell sed -n 's/^\#define BBR_VERSION "\(.*\)"/\1/p' include/bpf_bbr/abi.h)
+
+# ---- the manual of each algorithm: manual.7 in its folder, with the table of its parameters
+
+MANUALS := $(patsubst %/manual.7,%,$(wildcard $(addsuffix /manual.7,$(ALGORITHMS))))
+MANUALS := $(patsubst %,$(BUILD)/man/bpf_%.7,$(notdir $(MANUALS)))
+$(foreach folder,$(ALGORITHMS),$(eval $(BUILD)/man/bpf_$(notdir $(folder)).7: $(folder)/manual.7))
+
+# What prints such a table. It runs here, wherever the programs are to run.
+DESCRIPTORS := $(addsuffix /descriptor.c,$(ALGORITHMS))
+$(BUILD)/man/params: $(BUILD)/algorithms.h lib/descriptor.h lib/cli/units.h loader/tuning/param.h
+$(BUILD)/man/params: $(wildcard include/bpf_bbr/*.h $(addsuffix /*.h,$(ALGORITHMS)))
+$(BUILD)/man/params: docs/man/params.c loader/tuning/param_text.c lib/cli/units.c lib/descriptor.c $(DESCRIPTORS)
+	@mkdir -p $(@D)
+	$(HOSTCC) -O1 $(OUR_CFLAGS) $(filter %.c,$^) -lm -o $@
+
+$(BUILD)/man/bpf_%.7: $(BUILD)/man/params
+	$< $* >$@.table
+	sed -e '/@PARAMETERS@/{r $@.table' -e 'd}' $(filter %/manual.7,$^) >$@
+	@rm $@.table
+
+# ---- units: they name the programs where they are installed
+
+UNITS := $(addprefix $(BUILD)/,$(wildcard packaging/systemd/*))
+# If sbindir changes, so do they.
+$(BUILD)/packaging/systemd/%: packaging/systemd/% FORCE
+	@mkdir -p $(@D)
+	$(call if_changed,sed 's|/usr/local/sbin|$(sbindir)|g' $<)
+
+# ---- completions: for each program the same, by its name
+
+COMPLETIONS := $(BUILD)/completions
+BASH_COMPLETIONS := $(addprefix $(COMPLETIONS)/bash/,bbrctl bbrmon)
+ZSH_COMPLETIONS := $(addprefix $(COMPLETIONS)/zsh/_,bbrctl bbrmon)
+FISH_COMPLETIONS := $(addprefix $(COMPLETIONS)/fish/,bbrctl.fish bbrmon.fish)
+for_program = @mkdir -p $(@D); sed 's/@PROGRAM@/$*/g' $< >$@
+$(COMPLETIONS)/bash/%: packaging/completions/bash.in
+	$(for_program)
+$(COMPLETIONS)/zsh/_%: packaging/completions/zsh.in
+	$(for_program)
+$(COMPLETIONS)/fish/%.fish: packaging/completions/fish.in
+	$(for_program)
+completions: $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS)
+
+# ---- install, uninstall
+
+# MODE:FOLDER:FILE of each file. A file keeps its name.
+placed = $(addprefix $1:$2:,$3)
+INSTALLED := \
+	$(call placed,755,$(sbindir),$(PROGRAMS)) \
+	$(call placed,644,$(libdir)/bpf-bbr,$(OBJECTS)) \
+	$(call placed,644,$(mandir)/man8,docs/man/bbrctl.8 docs/man/bbrmon.8) \
+	$(call placed,644,$(mandir)/man7,$(MANUALS)) \
+	$(call placed,644,$(unitdir),$(UNITS)) \
+	$(call placed,644,$(datadir)/bash-completion/completions,$(BASH_COMPLETIONS)) \
+	$(call placed,644,$(zshdir),$(ZSH_COMPLETIONS)) \
+	$(call placed,644,$(datadir)/fish/vendor_completions.d,$(FISH_COMPLETIONS)) \
+	$(call placed,644,$(datadir)/bpf-bbr,docs/grafana-dashboard.json packaging/prometheus/bpf-bbr.rules.yml) \
+	$(call placed,644,$(docdir),LICENSE README.md CHANGELOG.md SECURITY.md $(wildcard docs/*.md docs/*.svg))
+# Of these folders uninstall removes those that are empty then; all others belong to the system.
+OUR_FOLDERS := $(libdir)/bpf-bbr $(datadir)/bpf-bbr $(docdir) $(sysconfdir)/bpf-bbr
+
+# FOLDER:FILE of what the administrator changes: it is not overwritten, and stays if it was changed.
+CONFIGURATION := $(foreach file,$(shell [ ! -d packaging/etc ] || find packaging/etc -type f), \
+	$(patsubst packaging/etc%,$(sysconfdir)%,$(patsubst %/,%,$(dir $(file)))):$(file))
+
+install: all completions $(MANUALS) $(UNITS) ## install to PREFIX, by default /usr/local
+	@for entry in $(INSTALLED); do \
+		mode=$${entry%%:*} file=$${entry##*:} folder=$${entry#*:}; folder=$${folder%:*}; \
+		install -D -m $$mode -t "$(DESTDIR)$$folder" "$$file" || exit; \
+	done
+	@for entry in $(CONFIGURATION); do \
+		file=$${entry##*:} folder="$(DESTDIR)$${entry%:*}"; \
+		[ -e "$$folder/$${file##*/}" ] || install -D -m 644 -t "$$folder" "$$file" || exit; \
+	done
+
+uninstall: $(UNITS) ## remove what install has installed
+	@for entry in $(INSTALLED); do \
+		file=$${entry##*:} folder=$${entry#*:}; rm -f "$(DESTDIR)$${folder%:*}/$${file##*/}"; \
+	done
+	@for entry in $(CONFIGURATION); do \
+		file=$${entry##*:} installed="$(DESTDIR)$${entry%:*}/$${entry##*/}"; \
+		! cmp -s "$$file" "$$installed" || rm "$$installed"; \
+	done
+	@for folder in $(OUR_FOLDERS); do \
+		[ ! -d "$(DESTDIR)$$folder" ] || find "$(DESTDIR)$$folder" -depth -type d -empty -delete; \
+	done
+
+.PHONY: completions install uninstall

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# check_static.sh FOLDER: the fully static bbrctl and bbrmon of FOLDER, in a root that has nothing but them, /proc, /sys (with
+# a bpffs) and an empty /run. In mounts and a network of its own; the instance that it loads is unloaded again.
+set -eu
+programs=$(realpath "$1")
+if [ -z "${2:-}" ]; then
+	root=$(mktemp -d)
+	trap 'rmdir "$root"' EXIT
+	unshare --mount --net "$0" "$programs" "$root"
+	exit
+fi
+root=$2
+name=bbrstatic
+port=10227
+
+die() {
+	echo "check-static: $1" >&2
+	exit 1
+}
+
+inside() {
+	chroot "$root" "$@"
+}
+
+# So that nothing else is seen there: an empty file system that goes when its namespace does.
+mount -t tmpfs none "$root"
+mkdir "$root/proc" "$root/sys" "$root/run"
+mount --rbind /proc "$root/proc"
+mount --rbind /sys "$root/sys"
+findmnt -n -t bpf "$root/sys/fs/bpf" >/dev/null || mount -t bpf none "$root/sys/fs/bpf"
+for program in bbrctl bbrmon; do
+	! readelf -lW "$programs/$program" | grep -E 'INTERP|DYNAMIC' || die "$program is not static"
+	cp "$programs/$program" "$root/$program"
+done
+ip link set lo up
+
+cleanup() {
+	[ -z "${exporter:-}" ] || kill "$exporter" 2>/dev/null || true
+	inside /bbrctl unload --name $name 2>/dev/null || true
+}
+trap cleanup EXIT
+
+inside /bbrctl check
+inside /bbrctl load --name $name --set cwnd_gain=1.5
+inside /bbrctl status --name $name
+inside /bbrctl show --name $name cwnd_gain | grep -qw 1.5 || die "the parameter was not set"
+inside /bbrmon snapshot
+# A service's name, where there is no /etc/services; a terminal, where there is no description of any.
+! inside /bbrmon snapshot 'dport = :http' 2>"$root/said" || die "a service is known that is listed nowhere"
+grep -q 'not a port' "$root/said"
+chroot "$root" /bbrmon export --listen 127.0.0.1:$port &
+exporter=$!
+for ((i = 0; i < 100; i++)); do
+	exec {scrape}<>/dev/tcp/127.0.0.1/$port && break
+	sleep 0.1
+done 2>/dev/null
+printf 'GET /metrics HTTP/1.0\r\n\r\n' >&"$scrape"
+answer=$(cat <&"$scrape")
+grep '^bbrmon_build_info' <<<"$answer" || die "export does not answer: $answer"
+grep -q "bbr_instance=\"$name\"" <<<"$answer" || die "export does not know the instance"
+# No library was opened, neither by the loader nor later.
+! grep -F .so "/proc/$exporter/maps" || die "bbrmon has loaded a library"
+kill "$exporter"
+wait "$exporter"
+exporter=
+inside /bbrctl unload --name $name
+echo "check-static: done"

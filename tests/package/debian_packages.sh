@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# debian_packages.sh FOLDER: installs the packages of FOLDER in the root it runs in, tries what they contain, and purges
+# them; in a network namespace of its own. The instance that it loads is unloaded again.
+set -eu
+name=bbrpackage
+port=10227
+
+die() {
+	echo "$1" >&2
+	exit 1
+}
+
+# All files but those that dpkg itself changes.
+files() {
+	find / -xdev \( -path /var/lib/dpkg -o -path /var/log -o -path /var/cache -o -path /root -o -path /tmp -o -path /run \) -prune \
+		-o -print | sort
+}
+
+cleanup() {
+	[ -z "${exporter:-}" ] || kill "$exporter" 2>/dev/null || true
+	! command -v bbrctl >/dev/null || bbrctl unload --name $name >/dev/null 2>&1 || true
+}
+trap cleanup EXIT
+
+files >/tmp/before
+dpkg -i "$1"/*.deb
+! ldd /usr/sbin/bbrctl /usr/sbin/bbrmon | grep 'not found' || die "a library is missing"
+bbrctl check
+bbrctl load --name $name --set cwnd_gain=1.5
+bbrctl status --name $name
+bbrmon snapshot
+bbrmon export --listen 127.0.0.1:$port &
+exporter=$!
+for ((i = 0; i < 100; i++)); do
+	exec {scrape}<>/dev/tcp/127.0.0.1/$port && break
+	sleep 0.1
+done 2>/dev/null
+printf 'GET /metrics HTTP/1.0\r\n\r\n' >&"$scrape"
+answer=$(cat <&"$scrape")
+grep '^bbrmon_build_info' <<<"$answer" || die "export does not answer: $answer"
+grep -q "bbr_instance=\"$name\"" <<<"$answer" || die "export does not know the instance"
+kill "$exporter"
+wait "$exporter"
+exporter=
+bbrctl unload --name $name
+dpkg --purge bbrmon bpf-bbr
+files >/tmp/after
+diff /tmp/before /tmp/after || die "purging leaves something behind"
+echo "installed, ran, purged"

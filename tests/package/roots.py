@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Roots of Debian to build, install and run packages in: made once from the mirrors of this system, kept in the lab's cache as
+archives, unpacked for each use."""
+import contextlib
+import hashlib
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/lab"))
+import archive  # pylint: disable=wrong-import-position
+
+# A command in a root, in mounts and a network of its own. No namespace of processes: process 1 of the machine is what bbrctl
+# compares the mount of its pins with.
+ENTER = """
+root=$1 && shift
+ip link set lo up
+mount --rbind /dev "$root/dev" && mount --rbind /proc "$root/proc" && mount --rbind /sys "$root/sys"
+exec chroot "$root" "$@"
+"""
+
+
+def run(command, what=None, **kwargs):
+    """Its output, or an error that shows all of it."""
+    done = subprocess.run([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                          errors="replace", **kwargs)
+    if done.returncode:
+        raise SystemExit(f"{what or ' '.join(map(str, command))} failed ({done.returncode}):\n{done.stdout[-6000:]}")
+    return done.stdout
+
+
+def _made(suite, packages):
+    """The archive of a root with these packages."""
+    wanted = archive.sources((suite,), (f"{suite}-security",))
+    key = hashlib.sha256("\n".join([wanted, *sorted(packages)]).encode()).hexdigest()[:12]
+    target = archive.CACHE / "roots" / f"{suite}-{key}.tar"
+    with archive.locked():
+        target.parent.mkdir(exist_ok=True)
+        if not target.exists():
+            partial = target.with_suffix(".partial.tar")
+            include = [f"--include={','.join(sorted(packages))}"] if packages else []
+            run(["mmdebstrap", "--mode=root", "--variant=minbase", "--format=tar", *include, suite, partial, "-"],
+                f"making a root of {suite}", input=wanted)
+            partial.rename(target)
+    return target
+
+
+class Root:
+    def __init__(self, path):
+        self.path = path
+
+    def __call__(self, *command, what=None, **kwargs):
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/root",
+                       "DEBIAN_FRONTEND": "noninteractive", **kwargs.pop("env", {})}
+        return run(["unshare", "--mount", "--net", "sh", "-euc", ENTER, "sh", self.path, *command], what or command[0],
+                   env=environment, **kwargs)
+
+    def copy(self, source, target="root"):
+        """A file or a folder of this machine into a folder of the root."""
+        to = self.path / target / pathlib.Path(source).name
+        if pathlib.Path(source).is_dir():
+            shutil.copytree(source, to, symlinks=True)
+        else:
+            shutil.copy2(source, to)
+
+
+@contextlib.contextmanager
+def unpacked(suite, *packages):
+    """A root that may be changed, until the end of the block."""
+    made = _made(suite, packages)
+    with tempfile.TemporaryDirectory(prefix="bpf-bbr-root-") as folder:
+        run(["tar", "-C", folder, "-xf", made])
+        yield Root(pathlib.Path(folder))
+
+
+def field(text, name):
+    found = re.search(rf"^{name}: (.*(?:\n .*)*)", text, re.M)
+    return found[1] if found else ""
+
+
+def dependencies(text, name):
+    """The first alternative of each, without versions and architectures."""
+    return [re.match(r"\s*([a-z0-9.+-]+)", part)[1] for part in field(text, name).split(",")]
+
+
+def unpacked_to_build():
+    """One of Debian 12 to build the packages in."""
+    wanted = dependencies((ROOT / "packaging/debian/control").read_text(), "Build-Depends")
+    return unpacked("bookworm", "build-essential", "debhelper", "rpm", *(set(wanted) - {"debhelper-compat"}))

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What packagers rely on: `make install` and `make uninstall`, the version, their flags, and no trace of the build's folder."""
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = "bbrctl", "bbrmon"
+
+
+def make(*arguments, **variables):
+    command = ["make", "-s", "-C", ROOT, *arguments, *(f"{key}={value}" for key, value in variables.items())]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def files(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("installed")
+    make("install", DESTDIR=folder, PREFIX="/usr")
+    return folder
+
+
+def test_everything_is_installed(installed):
+    found = files(installed)
+    assert found >= {f"usr/sbin/{program}" for program in PROGRAMS} | {
+        "usr/lib/bpf-bbr/bpf_bbr.bpf.o", "usr/lib/bpf-bbr/bpf_bbr3.bpf.o", "usr/share/man/man8/bbrctl.8",
+        "usr/share/man/man8/bbrmon.8", "usr/share/man/man7/bpf_bbr.7", "usr/share/bpf-bbr/grafana-dashboard.json",
+        "usr/share/doc/bpf-bbr/LICENSE", "usr/share/doc/bpf-bbr/tuning.md"}
+    assert all(file.startswith(("usr/", "etc/bpf-bbr/")) for file in found)
+    for file in found:
+        assert (installed / file).stat().st_mode & 0o777 == (0o755 if "/sbin/" in file else 0o644), file
+
+
+def test_folders_can_be_chosen(installed, tmp_path):
+    make("install", DESTDIR=tmp_path, PREFIX="/opt/x", sbindir="/opt/bin", mandir="/opt/man", sysconfdir="/opt/etc")
+    moved = {"usr/sbin/": "opt/bin/", "usr/share/man/": "opt/man/", "etc/": "opt/etc/", "usr/": "opt/x/"}
+    expected = {next(new + file[len(old):] for old, new in moved.items() if file.startswith(old))
+                for file in files(installed)}
+    assert files(tmp_path) == expected
+    for unit in tmp_path.rglob("*.service"):
+        assert "/usr/local/" not in unit.read_text()
+
+
+def test_uninstall_removes_what_was_installed_and_nothing_else(tmp_path):
+    foreign = [tmp_path / "usr" / name for name in ("sbin/other", "lib/bpf-bbr/kept", "share/man/man8/other.8")]
+    for path in foreign:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("not ours")
+    make("install", DESTDIR=tmp_path, PREFIX="/usr")
+    assert len(files(tmp_path)) > 20
+    make("uninstall", DESTDIR=tmp_path, PREFIX="/usr")
+    assert files(tmp_path) == {path.relative_to(tmp_path).as_posix() for path in foreign}
+    assert not (tmp_path / "usr/share/doc/bpf-bbr").exists() and not (tmp_path / "usr/share/bpf-bbr").exists()
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_what_the_administrator_changed_stays(tmp_path, changed):
+    entry = {"DESTDIR": tmp_path, "CONFIGURATION": "/etc/bpf-bbr:docs/metrics.md"}
+    file = tmp_path / "etc/bpf-bbr/metrics.md"
+    make("install", **entry)
+    shipped = file.read_text()
+    if changed:
+        file.write_text("mine")
+    make("install", **entry)
+    assert file.read_text() == ("mine" if changed else shipped)
+    make("uninstall", **entry)
+    assert file.exists() == changed
+
+
+def test_one_version():
+    version = re.search(r'define BBR_VERSION "(\d+\.\d+\.\d+)"', (ROOT / "include/bpf_bbr/abi.h").read_text())[1]
+    for program in PROGRAMS:
+        said = subprocess.run([ROOT / "build" / program, "--version"], capture_output=True, text=True, timeout=30)
+        assert said.stdout == f"{program} {version}\n"
+    assert re.search(r"^## (\S+) \(\d{4}-\d\d-\d\d\)$", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == version
+
+
+@pytest.mark.parametrize("algorithm", ["bbr", "bbr3"])
+def test_the_manual_has_every_parameter(installed, algorithm):
+    page = (installed / f"usr/share/man/man7/bpf_{algorithm}.7").read_text()
+    shown = subprocess.run([ROOT / "build/bbrctl", "show", "--defaults", "--algorithm", algorithm], capture_output=True,
+                           text=True, timeout=30)
+    rows = [re.split(r"  +", line.strip()) for line in shown.stdout.splitlines()[1:]]
+    assert len(rows) > 40
+    for key, _, default, limits, unit, meaning in rows:
+        named = f"{unit}, " if default[-1].isdigit() else ""
+        assert f'.TP\n.BR {key} " ({named}default {default}, {limits})"\n{meaning}\n' in page
+
+
+def test_no_file_tells_where_it_was_built(installed):
+    where = str(ROOT).encode()
+    assert not [file for file in files(installed) if where in (installed / file).read_bytes()]
+
+
+def test_libraries_are_linked():
+    """So package tools find them."""
+    def read(option):
+        return subprocess.run(["readelf", "-W", option, ROOT / "build/bbrmon"], capture_output=True, text=True,
+                              check=True).stdout
+    needed = re.findall(r"NEEDED.*\[(\S+)\.so", read("-d"))
+    assert {"libbpf", "libmicrohttpd", "libncursesw", "libcap"} <= set(needed)
+    assert "dlopen" not in read("--dyn-syms")
+
+
+@pytest.mark.parametrize("variables, has, lacks", [
+    ({}, ["-std=gnu11", "-O2"], ["-Werror"]),
+    ({"WERROR": 1}, ["-std=gnu11", "-O2", "-Werror"], []),
+    ({"CFLAGS": "-O1", "CPPFLAGS": "-DX"}, ["-std=gnu11", "-Iinclude", "-O1", "-DX"], ["-Werror", "-O2"]),
+])
+def test_flags_of_the_packager(variables, has, lacks):
+    command = make("-n", "-W", "loader/main.c", "build/obj/loader/main.o", **variables).split()
+    assert not set(has) - set(command) and not set(lacks) & set(command)
