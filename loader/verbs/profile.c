@@ -42,8 +42,8 @@ static void print_change(const struct options *opt, const char *profile, const c
 	if (!opt->json) {
 		printf("%s: profile %s %s", opt->name, profile, what);
 		if (p)
-			printf(", differs from mainline in %d parameter%s", param_set_changed(p),
-			       plural(param_set_changed(p)));
+			printf(", differs from the defaults in %d parameter%s",
+			       param_set_changed(p), plural(param_set_changed(p)));
 		putchar('\n');
 		return;
 	}
@@ -160,7 +160,7 @@ static int delete(const struct options *opt, const char *name, struct target *t)
 		return ret;
 	if (!index) {
 		err("%s: cannot be deleted: connections without a rule use it", name);
-		remedy("set it back to mainline's values: bbrctl reset");
+		remedy("set it back to the defaults: bbrctl reset");
 		return EXIT_REFUSED;
 	}
 	ret = rule_list_read(&t->inst, &rules);
