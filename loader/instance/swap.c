@@ -126,7 +126,8 @@ int swap_code(const struct instance *old, struct bpf_object *obj, struct swap *s
 
 	memset(swap, 0, sizeof(*swap));
 	swap->atomic = old->link_id;
-	swap->why_plain = old->link_id ? NULL : pin_prepare(old->name);
+	if (!old->link_id && pin_prepare(old->name, &swap->why_plain))
+		return EXIT_REFUSED;
 	error = ops_make(&new, obj, old->name, !swap->why_plain);
 	swap->map_id = new.map_id;
 	if (!error && !swap->atomic)
