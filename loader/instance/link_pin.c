@@ -116,8 +116,8 @@ static bool is_first_namespace(void)
 	return first >= 0 && first == first_mount("/proc/self/mountinfo");
 }
 
-static const char in_container[] = "the host's bpffs is not at " BPFFS
-				   ", and what this container mounts itself ends with it";
+static const char in_container[] =
+	"the host's bpffs is not at " BPFFS ", and what this container mounts itself ends with it";
 static const char read_only[] = "the bpffs at " BPFFS " is mounted read-only";
 
 const char *pin_problem(void)
@@ -125,10 +125,10 @@ const char *pin_problem(void)
 	struct stat st;
 
 	if (!is_bpffs())
-		return !is_first_namespace() ?
-			       "this mount namespace has no bpffs, and a new one would end with it" :
-		       is_container() ? in_container :
-					NULL;
+		return !is_first_namespace() ? "this mount namespace has no bpffs, and a new one "
+					       "would end with it" :
+		       is_container()	     ? in_container :
+					       NULL;
 	if (is_read_only())
 		return read_only;
 	if (stat(BPFFS, &st) || !is_lasting(&st))
@@ -141,8 +141,8 @@ static int refuse(const char *name, const char *problem)
 {
 	err("%s: cannot be kept: %s", name, problem);
 	if (problem == in_container)
-		remedy("give the container the host's " BPFFS
-		       ": -v " BPFFS ":" BPFFS ", or a hostPath volume");
+		remedy("give the container the host's " BPFFS ": -v " BPFFS ":" BPFFS
+		       ", or a hostPath volume");
 	else
 		remedy("mount -o remount,rw " BPFFS
 		       "; in a systemd unit, leave out ProtectKernelTunables=");

@@ -140,3 +140,11 @@ int swap_code(const struct instance *old, struct bpf_object *obj, struct swap *s
 		pin_remove(old->name, 0); /* what was made for it */
 	return error ? err_bpf(error, "the kernel refused to register the new code") : EXIT_DONE;
 }
+
+int swap_back(const struct instance *old, int old_fd)
+{
+	const struct ops again = { .fd = old_fd };
+	int error = old->link_id ? replace(old, &again) : -EOPNOTSUPP;
+
+	return error ? err_bpf(error, "the old code cannot be registered again") : EXIT_DONE;
+}
