@@ -294,6 +294,8 @@ static int put(const struct netns *ns, void *data)
 		bpf_map_delete_elem(p->map, &ns->inode);
 	if (!error)
 		return EXIT_DONE;
+	if (p->previous)
+		bpf_map_delete_elem(p->map, &ns->inode);
 	err("network namespace %s: cannot change its default: %s", ns->name, strerror(-error));
 	return EXIT_REFUSED;
 }

@@ -224,7 +224,9 @@ static int replace_code(const struct step *s, struct work *w)
 	unsigned int n;
 	int ret = swap_code(&s->found->loaded, w->obj.bpf, &swap);
 
-	return ret ? ret : defaults_set_again(s->name, &n);
+	if (!ret)
+		defaults_set_again(s->name, &n); /* says what failed; the code is replaced */
+	return ret;
 }
 
 static int unload(const struct step *s)
@@ -284,9 +286,10 @@ static int undo_replace(const struct step *s, struct work *w)
 static int undo_default(const struct step *s, const struct machine *found)
 {
 	const struct machine_default *def = s->default_found;
-	const struct machine_note *note = machine_note(found, s->name, def->inode);
+	const struct machine_note *note = def ? machine_note(found, s->name, def->inode) : NULL;
 
-	return put_default(s, def->name, note ? note->previous : NULL);
+	/* Of one that could not be found before only put_default() knows a way back. */
+	return put_default(s, def ? def->name : "", note ? note->previous : NULL);
 }
 
 static int undo(const struct step *s, struct work *w, const struct machine *found)

@@ -236,30 +236,54 @@ static int read_file(struct reader *r)
 	return ret;
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 /* Its *.conf, in the order of their names. */
-static int read_folder(struct reader *r, const char *folder)
+static int read_folder(struct reader *r, const char *folder, int *n)
 {
 	char pattern[4096];
 	glob_t found;
 	int ret = EXIT_DONE;
 
+	*n = 0;
 	snprintf(pattern, sizeof(pattern), "%s/*.conf", folder);
 	if (glob(pattern, 0, NULL, &found))
 		return EXIT_DONE;
 	r->is_whole = false;
-	for (size_t i = 0; !ret && i < found.gl_pathc; i++) {
-		r->path = found.gl_pathv[i];
+	for (; !ret && *n < (int)found.gl_pathc; ++*n) {
+		r->path = found.gl_pathv[*n];
 		ret = read_file(r);
 	}
 	globfree(&found);
 	return ret;
 }
 
-static bool is_folder(const char *path)
+/* No file is not an empty file, by which all is taken away. */
+static int read_whole_folder(struct reader *r, const char *folder)
 {
-	struct stat st;
+	int n, ret = read_folder(r, folder, &n);
 
-	return !stat(path, &st) && S_ISDIR(st.st_mode);
+	if (ret || n)
+		return ret;
+	err("%s: has no *.conf", folder);
+	return EXIT_USAGE;
+}
+
+/* Either may be missing, but not both. */
+static int read_default(struct reader *r)
+{
+	int n, ret = EXIT_DONE;
+
+	if (!access(r->path, F_OK) || !is_folder(CONF_D))
+		ret = read_file(r);
+	else
+		return read_whole_folder(r, CONF_D);
+	return ret ? ret : read_folder(r, CONF_D, &n);
 }
 
 /* Every instance has a profile default, and what each profile needs is there. */
@@ -306,16 +330,11 @@ int machine_file_read(const char *path, const char *name, struct machine *m)
 	int ret;
 
 	*m = (struct machine){};
-	if (is_folder(r.path)) {
-		ret = read_folder(&r, path);
-	} else {
-		r.is_whole = path;
-		/* Either may be missing, but not both. */
-		ret = !path && access(r.path, F_OK) && is_folder(CONF_D) ? EXIT_DONE :
-									   read_file(&r);
-		if (!ret && !path)
-			ret = read_folder(&r, CONF_D);
-	}
+	r.is_whole = path;
+	if (!path)
+		ret = read_default(&r);
+	else
+		ret = is_folder(path) ? read_whole_folder(&r, path) : read_file(&r);
 	path = path ? path : DIR;
 	for (size_t i = 0; !ret && i < m->n_instances; i++)
 		ret = complete(&m->instance[i], path);

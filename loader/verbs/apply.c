@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl apply: makes the machine what a file says, or tells what is not so. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/units.h"
 #include "instance/lock.h"
+#include "instance/netns_default.h"
 #include "machine/carry_out.h"
 #include "machine/machine.h"
 #include "machine/machine_file.h"
@@ -48,6 +50,23 @@ static void print_json(const struct applying *a)
 	json_end(&j);
 }
 
+/*
+ * An apply, or an upgrade, that was killed between giving the name to new code and giving that to the namespaces whose default
+ * it is: while the old code has users, nothing tells that these are none of them.
+ */
+static void renew_defaults(const struct machine *wanted)
+{
+	struct instance *list;
+	int n = instance_list_alive(&list);
+	unsigned int times;
+
+	for (int i = 0; i < n; i++)
+		if (!list[i].registered && list[i].users && machine_instance(wanted, list[i].name))
+			defaults_set_again(list[i].name, &times);
+	if (n >= 0)
+		free(list);
+}
+
 static int apply(struct applying *a)
 {
 	const struct options *opt = a->opt;
@@ -63,6 +82,8 @@ static int apply(struct applying *a)
 		ret = plan_make(&a->wanted, &a->found, only, &a->plan);
 	if (!ret && !only_looks(opt))
 		ret = plan_carry_out(&a->plan, &a->found);
+	if (!ret && !only_looks(opt))
+		renew_defaults(&a->wanted);
 	if (ret)
 		return ret;
 	if (opt->json)

@@ -435,3 +435,25 @@ def test_killed_at_any_moment(build, machine, full, space, cgroup, free_name, nu
             assert killing.check() == which
     assert {"old", "new"} <= set(seen)
     wait_until(lambda: len(maps_of_ours(bbrctl)) <= len(before), "what was prepared is gone")
+
+
+def test_the_sample(bbrctl, machine, free_name, space, cgroup):
+    """The file that is installed, with what is behind a ; in it, but for the other algorithm."""
+    sample, name = (ROOT / "packaging/etc/bpf-bbr.conf").read_text(), free_name()
+    mine = sample.replace("[instance bpf_bbr]", f"[instance {name}]")
+    machine.apply(mine)
+    (profile,) = machine.saved()[name]["profiles"]
+    assert profile["profile"] == "default" and status_of(bbrctl, name)["params_changed"] == 0
+    mine = re.sub(r"^;(?=[a-z\[])(?!algorithm)", "", mine, flags=re.M)
+    machine.apply(mine.replace("/proc/1/ns/net", space.name).replace("system.slice", cgroup.relative))
+    saved = machine.saved()[name]
+    assert saved["default_in"] == [space.name] and saved["attach"] and saved["rules"]
+    assert [p["profile"] for p in saved["profiles"]] == ["default", "fast"]
+
+
+def test_the_service_has_what_apply_needs(bbrctl):
+    unit = (ROOT / "packaging/systemd/bpf-bbr.service").read_text()
+    has = set(re.search(r"^CapabilityBoundingSet=(.*)", unit, re.M)[1].split())
+    needs, _, may = re.search(r"^Needs (.*); gives up", bbrctl("apply", "--help").out, re.M)[1].partition(" and uses")
+    assert set(re.findall(r"CAP_[A-Z_]+", needs)) <= has <= set(re.findall(r"CAP_[A-Z_]+", needs + may))
+    assert not re.search("^ProtectKernelTunables", unit, re.M)

@@ -220,6 +220,8 @@ static void what_is_wrong_is_refused(void **state)
 		if (!read_text(wrong[i], NULL))
 			fail_msg("taken: %s", wrong[i]);
 	assert_int_equal(machine_file_read("/no/such/file", NULL, &m), EXIT_USAGE);
+	/* A folder without a file is not an empty file, which would take all away. */
+	assert_int_equal(machine_file_read(folder, NULL, &m), EXIT_USAGE);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
