@@ -204,7 +204,7 @@ void step_print_diff(const struct step *s, const struct machine *wanted,
 		diff_instance(s, wanted, found);
 		return;
 	}
-	if (!s->wanted || !s->found) /* it is among the lines of that */
+	if (!s->wanted != !s->found) /* the instance comes or goes, and this is among its lines */
 		return;
 	printf(" [instance %s]\n", s->name);
 	switch (s->kind) {
