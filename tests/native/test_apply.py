@@ -290,6 +290,7 @@ def next_bbrctl(build):
 def test_upgrade(bbrctl, next_bbrctl, machine, full, space, prefix):
     """The code is that of the bbrctl that applies; all else is the file's, and old connections stay."""
     text, one, two = full
+    text = text.replace("algorithm = bbr3", "algorithm = bbr")  # of which there is a later version
     machine.apply(text, prefix=prefix)
     sender, receiver = connect(space, listen(space))
     new = text.replace("cwnd_gain = 2.5", "cwnd_gain = 3")
@@ -400,41 +401,63 @@ class Killing:
 
 
 def run_and_kill(bbrctl, killing, which, delay, number):
+    """The status does not tell: bbrctl may have ended before."""
     process = bbrctl.start("apply", killing.path[which], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(delay)
     process.send_signal(number)
     process.wait()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["kill", "term"])
-def test_killed_at_any_moment(build, machine, full, space, cgroup, free_name, number):
+def kill_all_along(machine, old, new, names, space, kills, number):
     """
-    A hundred times. After SIGTERM it is the old state or the new one, as the kernel keeps signals away while steps are
-    taken. After SIGKILL each step is taken or not; a rule never names a profile that is not there. The next apply finishes it.
+    Back and forth, killed at moments all along. Returns which states were found: "old", "new", or None for one between. The
+    next apply finishes each.
     """
-    bbrctl = Tool(build.parent / "bbrctl")  # quick
-    old, one, two = full
-    three = free_name()
-    new = (old.replace("cwnd_gain = 2.5", "cwnd_gain = 3").replace("[fast]", "[quick]").replace("profile fast", "profile quick")
-           .replace("default_in", "; default_in").replace("attach", "; attach").replace(two, three))
-    new += f"default_in = {space.name}\nattach = {cgroup.relative}\n"  # of three
-    machine.bbrctl = bbrctl
-    killing = Killing(machine, old, new, [one, two, three], space)
+    killing = Killing(machine, old, new, names, space)
     begin = time.monotonic()
-    bbrctl("apply", killing.path["new"])
+    machine.bbrctl("apply", killing.path["new"])
     longest = time.monotonic() - begin
     rng, seen = random.Random(1), []
-    before = maps_of_ours(bbrctl)
-    for i in range(KILLS // 2):
+    before = maps_of_ours(machine.bbrctl)
+    for i in range(kills // 2):
         for which in "old", "new":
-            run_and_kill(bbrctl, killing, which, longest * 1.1 * (i + rng.random()) / (KILLS // 2), number)
+            delay = longest * 1.1 * (i + rng.random()) / (kills // 2)
+            run_and_kill(machine.bbrctl, killing, which, delay, number)
             seen.append(killing.check())
-            if number == signal.SIGTERM:
-                assert seen[-1]
-            bbrctl("apply", killing.path[which])
+            machine.bbrctl("apply", killing.path[which])
             assert killing.check() == which
+    wait_until(lambda: len(maps_of_ours(machine.bbrctl)) <= len(before), "what was prepared is gone")
     assert {"old", "new"} <= set(seen)
-    wait_until(lambda: len(maps_of_ours(bbrctl)) <= len(before), "what was prepared is gone")
+    return seen
+
+
+@pytest.fixture
+def quick(machine, build):
+    """By a bbrctl without the sanitizers."""
+    machine.bbrctl = Tool(build.parent / "bbrctl")
+    return machine
+
+
+def changed(text):
+    """Profiles, rules, default, attachment."""
+    return (text.replace("cwnd_gain = 2.5", "cwnd_gain = 3").replace("[fast]", "[quick]").replace("profile fast", "profile quick")
+            .replace("default_in", "; default_in").replace("attach", "; attach"))
+
+
+def test_killed_while_changing(quick, full, space):
+    """A hundred times: each thing is the old one or the new one, and a rule never names a profile that is not there."""
+    text, one, two = full
+    kill_all_along(quick, text, changed(text), [one, two], space, KILLS, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["kill", "term"])
+def test_killed_while_loading_and_taking_away(quick, full, space, cgroup, free_name, number):
+    """Signals wait until all is done, but for SIGKILL."""
+    text, one, two = full
+    three = free_name()
+    new = f"{changed(text).replace(two, three)}default_in = {space.name}\nattach = {cgroup.relative}\n"
+    seen = kill_all_along(quick, text, new, [one, two, three], space, KILLS // 5, number)
+    assert number == signal.SIGKILL or None not in seen
 
 
 def test_the_sample(bbrctl, machine, free_name, space, cgroup):
