@@ -462,7 +462,7 @@ def test_killed_while_loading_and_taking_away(quick, full, space, cgroup, free_n
 
 def test_the_sample(bbrctl, machine, free_name, space, cgroup):
     """The file that is installed, with what is behind a ; in it, but for the other algorithm."""
-    sample, name = (ROOT / "packaging/etc/bpf-bbr.conf").read_text(), free_name()
+    sample, name = (ROOT / "packaging/etc/bpf-bbr/bpf-bbr.conf").read_text(), free_name()
     mine = sample.replace("[instance bpf_bbr]", f"[instance {name}]")
     machine.apply(mine)
     (profile,) = machine.saved()[name]["profiles"]
