@@ -37,6 +37,9 @@ struct instance {
 	bool supported; /* ABI and algorithm are known to these tools; if not, only name and *_id are valid */
 };
 
+/* A name that the kernel takes for a congestion control, and that can be a file's. */
+bool instance_name_is_valid(const char *name);
+
 /*
  * The ABI record of an instance or an object, whatever its major: size bytes that the program wrote. false: they are
  * none.

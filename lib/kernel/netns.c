@@ -179,37 +179,61 @@ int netns_for_each(netns_visitor visit, void *data)
 	return w.result ? w.result : w.unreachable ? EXIT_REFUSED : EXIT_DONE;
 }
 
-static int refuse(const char *name, const char *why)
+static void refuse(const char *option, const char *name, const char *why)
 {
-	err("--netns %s: %s", name, why);
+	err("%s %s: %s", option, name, why);
 	remedy("a name of `ip netns list`, or a path such as /proc/PID/ns/net");
-	return EXIT_USAGE;
+}
+
+/* A file descriptor of ns->name, whose inode is filled in; or -1 after printing why not. */
+static int open_named(const char *option, struct netns *ns)
+{
+	char path[PATH_MAX];
+	struct statfs fs;
+	struct stat st;
+	int fd;
+
+	if (strchr(ns->name, '/'))
+		snprintf(path, sizeof(path), "%s", ns->name);
+	else
+		snprintf(path, sizeof(path), NETNS_NAMED "%s", ns->name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		refuse(option, ns->name, strerror(errno));
+		return -1;
+	}
+	if (fstatfs(fd, &fs) || fs.f_type != NSFS_MAGIC || fstat(fd, &st) ||
+	    ioctl(fd, NS_GET_NSTYPE) != CLONE_NEWNET) {
+		close(fd);
+		refuse(option, ns->name, "not a network namespace");
+		return -1;
+	}
+	ns->inode = st.st_ino;
+	return fd;
 }
 
 int netns_visit(const char *name, netns_visitor visit, void *data)
 {
 	struct netns ns = { .name = name ? name : OWN };
-	char path[PATH_MAX];
-	struct statfs fs;
-	struct stat st;
-	int fd, ret;
+	int ret, fd = open_named("--netns", &ns);
 
-	if (strchr(ns.name, '/'))
-		snprintf(path, sizeof(path), "%s", ns.name);
-	else
-		snprintf(path, sizeof(path), NETNS_NAMED "%s", ns.name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return refuse(ns.name, strerror(errno));
-	if (fstatfs(fd, &fs) || fs.f_type != NSFS_MAGIC || fstat(fd, &st) ||
-	    ioctl(fd, NS_GET_NSTYPE) != CLONE_NEWNET) {
-		close(fd);
-		return refuse(ns.name, "not a network namespace");
-	}
-	ns.inode = st.st_ino;
+		return EXIT_USAGE;
 	ret = visit_inside(fd, &ns, visit, data);
 	close(fd);
 	return ret;
+}
+
+int netns_inode(const char *option, const char *name, __u32 *inode)
+{
+	struct netns ns = { .name = name };
+	int fd = open_named(option, &ns);
+
+	if (fd < 0)
+		return EXIT_USAGE;
+	*inode = ns.inode;
+	close(fd);
+	return EXIT_DONE;
 }
 
 int netns_visit_all(const char *name, netns_visitor visit, void *data)

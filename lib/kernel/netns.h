@@ -34,6 +34,9 @@ int netns_for_each(netns_visitor visit, void *data);
  */
 int netns_visit(const char *name, netns_visitor visit, void *data);
 
+/* The inode of one, by a name of which messages say that it is of `option`. As netns_visit(). */
+int netns_inode(const char *option, const char *name, __u32 *inode);
+
 /* netns_visit(), or netns_for_each() for NULL. */
 int netns_visit_all(const char *name, netns_visitor visit, void *data);
 

@@ -51,8 +51,13 @@ static int carry_rules(const struct instance *from, int to)
 	return error;
 }
 
+static int prog_fd(const struct bpf_object *obj, const char *name)
+{
+	return bpf_program__fd(bpf_object__find_program_by_name(obj, name));
+}
+
 /* The map of what defaults were before lives as long as a program that it is tied to. */
-static int carry_defaults(const struct instance *from, int to_prog)
+int carry_defaults(const struct instance *from, const struct bpf_object *to)
 {
 	int error, map;
 
@@ -61,14 +66,9 @@ static int carry_defaults(const struct instance *from, int to_prog)
 	map = instance_map(from->defaults_id);
 	if (map < 0)
 		return map;
-	error = bpf_prog_bind_map(to_prog, map, NULL) ? -errno : 0;
+	error = bpf_prog_bind_map(prog_fd(to, "cong_control"), map, NULL) ? -errno : 0;
 	close(map);
 	return error;
-}
-
-static int prog_fd(const struct bpf_object *obj, const char *name)
-{
-	return bpf_program__fd(bpf_object__find_program_by_name(obj, name));
 }
 
 int carry_settings(const struct instance *from, const struct bpf_object *to,
@@ -91,6 +91,6 @@ int carry_settings(const struct instance *from, const struct bpf_object *to,
 		return ret;
 	error = carry_rules(from, object_map(to, BBR_MAP_RULES));
 	if (!error)
-		error = carry_defaults(from, prog_fd(to, "cong_control"));
+		error = carry_defaults(from, to);
 	return error ? err_bpf(error, "cannot carry the rules over") : EXIT_DONE;
 }

@@ -14,4 +14,7 @@ struct instance;
 int carry_settings(const struct instance *from, const struct bpf_object *to,
 		   const struct bbr_abi *abi);
 
+/* Only the last of these. 0 or -errno. */
+int carry_defaults(const struct instance *from, const struct bpf_object *to);
+
 #endif

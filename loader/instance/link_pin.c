@@ -9,6 +9,7 @@
 #include <linux/magic.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
@@ -84,27 +85,68 @@ static int first_mount(const char *mountinfo)
 	return id;
 }
 
-static const char *make_bpffs(void)
+#define INITIAL_PID_NS 0xEFFFFFFCu /* PROC_PID_INIT_INO: the same on every kernel */
+
+/* Is process 1 that of a container? Then its mounts end with it, and say nothing of the host's. */
+static bool is_container(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PID_NS;
+}
+
+static bool is_bpffs(void)
+{
+	struct statfs fs;
+
+	return !statfs(BPFFS, &fs) && fs.f_type == BPF_FS_MAGIC;
+}
+
+static bool is_read_only(void)
+{
+	struct statvfs fs;
+
+	return !statvfs(BPFFS, &fs) && fs.f_flag & ST_RDONLY;
+}
+
+static bool is_first_namespace(void)
 {
 	int first = first_mount("/proc/1/mountinfo");
 
-	if (first < 0 || first != first_mount("/proc/self/mountinfo"))
-		return "this mount namespace has no bpffs, and a new one would end with it";
-	return mount("bpf", BPFFS, "bpf", 0, "mode=0700") ? strerror(errno) : NULL;
+	return first >= 0 && first == first_mount("/proc/self/mountinfo");
 }
 
-/* NULL, or why there is no place for pins. */
-static const char *have_bpffs(void)
+static const char in_container[] =
+	"the host's bpffs is not at " BPFFS ", and what this container mounts itself ends with it";
+static const char read_only[] = "the bpffs at " BPFFS " is mounted read-only";
+
+const char *pin_problem(void)
 {
-	const char *why = NULL;
-	struct statfs fs;
 	struct stat st;
 
-	if (statfs(BPFFS, &fs) || fs.f_type != BPF_FS_MAGIC)
-		why = make_bpffs();
-	if (!why && (stat(BPFFS, &st) || !is_lasting(&st)))
-		why = "its bpffs would end with this mount namespace";
-	return why;
+	if (!is_bpffs())
+		return !is_first_namespace() ? "this mount namespace has no bpffs, and a new one "
+					       "would end with it" :
+		       is_container()	     ? in_container :
+					       NULL;
+	if (is_read_only())
+		return read_only;
+	if (stat(BPFFS, &st) || !is_lasting(&st))
+		return "its bpffs would end with this mount namespace";
+	return NULL;
+}
+
+/* What would be lost without a word, or end half way. */
+static int refuse(const char *name, const char *problem)
+{
+	err("%s: cannot be kept: %s", name, problem);
+	if (problem == in_container)
+		remedy("give the container the host's " BPFFS ": -v " BPFFS ":" BPFFS
+		       ", or a hostPath volume");
+	else
+		remedy("mount -o remount,rw " BPFFS
+		       "; in a systemd unit, leave out ProtectKernelTunables=");
+	return EXIT_REFUSED;
 }
 
 /* The link that is pinned there: its id, and in *map_id what it registers, 0 if it has ended. 0: none. */
@@ -139,17 +181,28 @@ static bool is_free(const char *path)
 	return access(path, F_OK) && errno == ENOENT;
 }
 
-const char *pin_prepare(const char *name)
+/* A bpffs, and in it the place of the pin. NULL, or why not. */
+static const char *make_place(const char *name)
 {
-	const char *why = kernel_has_links() ? have_bpffs() :
-					       "this kernel has no links of congestion controls";
-
-	if (why)
-		return why;
+	if (!is_bpffs() && mount("bpf", BPFFS, "bpf", 0, "mode=0700"))
+		return strerror(errno);
 	pin_remove(name, 0);
 	if (mkdir(PINS, 0700) && errno != EEXIST)
 		return strerror(errno);
 	return is_free(pin_path(name)) ? NULL : "the path of its pin is in use";
+}
+
+int pin_prepare(const char *name, const char **why_plain)
+{
+	*why_plain = "this kernel has no links of congestion controls";
+	if (!kernel_has_links())
+		return EXIT_DONE;
+	*why_plain = pin_problem();
+	if (*why_plain == in_container || *why_plain == read_only)
+		return refuse(name, *why_plain);
+	if (!*why_plain)
+		*why_plain = make_place(name);
+	return EXIT_DONE;
 }
 
 int pin_link(const char *name, int link_fd)

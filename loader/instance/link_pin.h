@@ -10,9 +10,13 @@
 
 /*
  * Can the kernel register by link, and is there a place for the pin that lasts? Mounts a bpffs and makes
- * the directory if need be, and takes away a pin of this name whose link has ended. NULL, or why not.
+ * the directory if need be, and takes away a pin of this name whose link has ended. EXIT_DONE, and *why_plain is NULL,
+ * or says why to register without a link. EXIT_REFUSED after printing why neither would do.
  */
-const char *pin_prepare(const char *name);
+int pin_prepare(const char *name, const char **why_plain);
+
+/* NULL, or in one sentence why a pin would not last, or could not be made: nothing is printed or changed. */
+const char *pin_problem(void);
 
 /* 0 or -errno. */
 int pin_link(const char *name, int link_fd);

@@ -193,6 +193,45 @@ int default_set(const char *instance, const char *netns, struct json *j)
 	return ret;
 }
 
+int default_notes(const struct instance *inst, struct default_note **list)
+{
+	int error = 0, n = 0, map = inst->defaults_id ? instance_map(inst->defaults_id) : -ENOENT;
+	struct default_note *grown;
+	__u32 *last = NULL, inode;
+
+	*list = NULL;
+	if (map == -ENOENT)
+		return 0;
+	if (map < 0)
+		return map;
+	while (!error && !bpf_map_get_next_key(map, last, &inode)) {
+		grown = realloc(*list, (n + 1) * sizeof(*grown));
+		if (!grown) {
+			error = -ENOMEM;
+			break;
+		}
+		*list = grown;
+		grown[n].inode = inode;
+		last = &grown[n].inode;
+		if (!bpf_map_lookup_elem(map, &inode, grown[n].previous)) {
+			grown[n].previous[BBR_NAME_LEN - 1] = 0;
+			n++;
+		}
+	}
+	close(map);
+	if (!error)
+		return n;
+	free(*list);
+	*list = NULL;
+	return error;
+}
+
+struct putting {
+	const char *name;
+	int map;
+	const char *previous;
+};
+
 struct restoring {
 	const struct instance *inst;
 	int map; /* -1: there is none */
@@ -234,6 +273,44 @@ static int write_fallback(const struct netns *ns, const char *previous, char now
 		err("network namespace %s: the previous default is unknown; the default is now %s",
 		    ns->name, now);
 	return error;
+}
+
+static int put(const struct netns *ns, void *data)
+{
+	const struct putting *p = data;
+	char previous[BBR_NAME_LEN] = "", now[BBR_NAME_LEN] = "";
+	int error = 0;
+
+	/* First, so that what is killed here can be undone. */
+	if (p->previous)
+		strcpy(previous, p->previous);
+	if (p->previous && bpf_map_update_elem(p->map, &ns->inode, previous, BPF_ANY))
+		error = -errno;
+	if (!error)
+		error = p->name[0] ? write_default(p->name) : -ENOENT;
+	if (error && !p->previous)
+		error = write_fallback(ns, p->name, now);
+	if (!error && !p->previous)
+		bpf_map_delete_elem(p->map, &ns->inode);
+	if (!error)
+		return EXIT_DONE;
+	if (p->previous)
+		bpf_map_delete_elem(p->map, &ns->inode);
+	err("network namespace %s: cannot change its default: %s", ns->name, strerror(-error));
+	return EXIT_REFUSED;
+}
+
+int default_put(const struct instance *inst, const char *netns, const char *name,
+		const char *previous)
+{
+	struct putting p = { .name = name, .map = open_map(inst), .previous = previous };
+	int ret;
+
+	if (p.map < 0)
+		return err_bpf(p.map, "cannot make a map for the previous default");
+	ret = netns_visit(netns, put, &p);
+	close(p.map);
+	return ret ? EXIT_REFUSED : EXIT_DONE;
 }
 
 static int restore(const struct netns *ns, void *data)

@@ -39,6 +39,23 @@ int default_check_netns(const char *netns);
  */
 int defaults_restore(const struct instance *inst, struct json *j);
 
+/* What the default of a namespace was before an instance was made it. */
+struct default_note {
+	__u32 inode;
+	char previous[BBR_NAME_LEN]; /* "": that is not known */
+};
+
+/* All of an instance; *list is to be freed. Their number, or -errno. */
+int default_notes(const struct instance *inst, struct default_note **list);
+
+/*
+ * Makes `name` the default of a namespace, and with it changes what the instance has noted there: `previous`, or nothing
+ * if that is NULL; in that case cubic or reno takes the place of a name that is gone. EXIT_DONE, or EXIT_REFUSED after
+ * printing why.
+ */
+int default_put(const struct instance *inst, const char *netns, const char *name,
+		const char *previous);
+
 /*
  * After other code was put under the name: each namespace that has it as its default is given that code, for until then it
  * goes on with the old. *n is their number. EXIT_DONE, or another after printing what failed.

@@ -111,11 +111,15 @@ int object_map(const struct bpf_object *obj, const char *name)
 
 int object_register(struct bpf_object *obj, const char *name, unsigned int *map_id)
 {
-	const char *why_not = pin_prepare(name);
-	bool by_link = !why_not;
+	const char *why_not;
 	struct ops ops;
-	int error = ops_make(&ops, obj, name, by_link);
+	bool by_link;
+	int error;
 
+	if (pin_prepare(name, &why_not))
+		return EXIT_REFUSED;
+	by_link = !why_not;
+	error = ops_make(&ops, obj, name, by_link);
 	if (why_not)
 		note("%s: not registered by a link: %s", name, why_not);
 	if (!error)
@@ -126,5 +130,10 @@ int object_register(struct bpf_object *obj, const char *name, unsigned int *map_
 	ops_free(&ops);
 	if (error && by_link)
 		pin_remove(name, 0); /* what was made for it */
-	return error;
+	if (error == -EEXIST) {
+		err("%s: the kernel already has another congestion control of this name", name);
+		remedy("choose another name with --name");
+		return EXIT_REFUSED;
+	}
+	return error ? err_bpf(error, "the kernel refused to register it") : EXIT_DONE;
 }

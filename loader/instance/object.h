@@ -35,7 +35,7 @@ int object_load(const struct object *obj);
 
 /*
  * Registers a loaded object as a congestion control of this name. It stays until it is unloaded, also
- * when the process ends. *map_id is the id of the struct_ops map. 0 or -errno: -EEXIST, the name is taken.
+ * when the process ends. *map_id is the id of the struct_ops map. EXIT_DONE, or EXIT_REFUSED after printing why not.
  */
 int object_register(struct bpf_object *obj, const char *name, unsigned int *map_id);
 

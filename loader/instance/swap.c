@@ -126,7 +126,8 @@ int swap_code(const struct instance *old, struct bpf_object *obj, struct swap *s
 
 	memset(swap, 0, sizeof(*swap));
 	swap->atomic = old->link_id;
-	swap->why_plain = old->link_id ? NULL : pin_prepare(old->name);
+	if (!old->link_id && pin_prepare(old->name, &swap->why_plain))
+		return EXIT_REFUSED;
 	error = ops_make(&new, obj, old->name, !swap->why_plain);
 	swap->map_id = new.map_id;
 	if (!error && !swap->atomic)
@@ -138,4 +139,12 @@ int swap_code(const struct instance *old, struct bpf_object *obj, struct swap *s
 	if (error && !old->link_id)
 		pin_remove(old->name, 0); /* what was made for it */
 	return error ? err_bpf(error, "the kernel refused to register the new code") : EXIT_DONE;
+}
+
+int swap_back(const struct instance *old, int old_fd)
+{
+	const struct ops again = { .fd = old_fd };
+	int error = old->link_id ? replace(old, &again) : -EOPNOTSUPP;
+
+	return error ? err_bpf(error, "the old code cannot be registered again") : EXIT_DONE;
 }

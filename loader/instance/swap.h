@@ -25,4 +25,10 @@ struct swap {
  */
 int swap_code(const struct instance *old, struct bpf_object *obj, struct swap *swap);
 
+/*
+ * Gives the name back to the old code, of whose map old_fd is. EXIT_DONE, or EXIT_REFUSED after printing why not; so
+ * it is without a link, for then the name would be missing again.
+ */
+int swap_back(const struct instance *old, int old_fd);
+
 #endif

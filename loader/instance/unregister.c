@@ -13,7 +13,7 @@
 
 #define AVAILABLE "/proc/sys/net/ipv4/tcp_available_congestion_control"
 
-static bool is_registered(const char *name)
+bool is_registered(const char *name)
 {
 	char word[64];
 	FILE *f = fopen(AVAILABLE, "re");

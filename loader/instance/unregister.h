@@ -2,7 +2,12 @@
 #ifndef LOADER_UNREGISTER_H
 #define LOADER_UNREGISTER_H
 
+#include <stdbool.h>
+
 struct instance;
+
+/* Can sockets have a congestion control of this name, of whatever kind? */
+bool is_registered(const char *name);
 
 /*
  * Frees the name, however it was registered; who uses the code keeps it. EXIT_DONE, or EXIT_REFUSED after

@@ -282,13 +282,19 @@ static bool is_assigned(const char *key, int n, const char *const *assignments)
 	return false;
 }
 
+static bool has_value(const struct profile_definition *def, const char *key)
+{
+	return !param_is_default(param_find(def->params.algorithm, key, strlen(key)), &def->params);
+}
+
+/* n < 0: what it needs may be among its values. */
 static int check_needs(const struct profile_definition *def, int n, const char *const *assignments)
 {
 	char *list = strdup(def->needs), *rest = list, *key;
 	int ret = list ? EXIT_DONE : out_of_memory();
 
 	while (!ret && (key = strsep(&rest, " "))) {
-		if (!*key || is_assigned(key, n, assignments))
+		if (!*key || is_assigned(key, n, assignments) || (n < 0 && has_value(def, key)))
 			continue;
 		err("%s: needs a value for %s", def->name, key);
 		remedy("add %s=VALUE; no default fits every path", key);
@@ -296,6 +302,11 @@ static int check_needs(const struct profile_definition *def, int n, const char *
 	}
 	free(list);
 	return ret;
+}
+
+int profile_definition_complete(const struct profile_definition *def)
+{
+	return check_needs(def, -1, NULL);
 }
 
 /* The one definition that is meant, among those that were read into defs. */
@@ -331,6 +342,37 @@ int profile_definition_params(const struct algorithm *algorithm,
 	return ret;
 }
 
+/* Finds it among those that are then in defs, to be freed in any case. */
+static int find_base(const struct algorithm *algorithm, const char *base,
+		     struct profile_definitions *defs, const struct profile_definition **def)
+{
+	int ret = strchr(base, '/') ? profile_definitions_file(base, algorithm, defs) :
+				      profile_definitions_known(algorithm, defs);
+
+	return ret ? ret : choose(base, defs, def);
+}
+
+int profile_definitions_base(struct profile_definitions *defs, const char *section,
+			     const char *base)
+{
+	struct profile_definition *def = find(defs, section);
+	const struct profile_definition *from;
+	struct profile_definitions known = {};
+	int ret;
+
+	if (param_set_changed(&def->params)) {
+		err("from: must be the first line of [%s]", section);
+		return EXIT_USAGE;
+	}
+	ret = find_base(defs->algorithm, base, &known, &from);
+	if (!ret)
+		def->params = from->params;
+	if (!ret)
+		ret = set_text(&def->needs, from->needs);
+	profile_definitions_free(&known);
+	return ret;
+}
+
 int profile_params(const struct algorithm *algorithm, const char *base, int n,
 		   const char *const *assignments, struct param_set *p)
 {
@@ -339,10 +381,7 @@ int profile_params(const struct algorithm *algorithm, const char *base, int n,
 	int ret = EXIT_DONE;
 
 	if (base)
-		ret = strchr(base, '/') ? profile_definitions_file(base, algorithm, &defs) :
-					  profile_definitions_known(algorithm, &defs);
-	if (base && !ret)
-		ret = choose(base, &defs, &def);
+		ret = find_base(algorithm, base, &defs, &def);
 	if (!ret)
 		ret = profile_definition_params(algorithm, def, n, assignments, p);
 	profile_definitions_free(&defs);

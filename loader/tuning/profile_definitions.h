@@ -57,6 +57,16 @@ int profile_definitions_begin(struct profile_definitions *defs, const char *orig
 int profile_definitions_line(struct profile_definitions *defs, const char *section, const char *key,
 			     const char *value);
 
+/*
+ * Another line of such files: "from = PROFILE", the values of a known profile or of the only one in a file, on which the
+ * lines that follow build. As profile_definitions_line().
+ */
+int profile_definitions_base(struct profile_definitions *defs, const char *section,
+			     const char *base);
+
+/* Has it what it needs? EXIT_DONE, or EXIT_USAGE after printing what is missing. */
+int profile_definition_complete(const struct profile_definition *def);
+
 void profile_definitions_free(struct profile_definitions *defs);
 
 /* The definition of a name, or NULL. */

@@ -206,7 +206,7 @@ bool profile_name_is_valid(const char *name)
 {
 	size_t len = strspn(name, name_chars);
 
-	if (!strcmp(name, RULES_SECTION)) {
+	if (!strcmp(name, RULES_SECTION) || !strcmp(name, INSTANCE_SECTION)) {
 		err("%s: a profile cannot have this name: saved files use it for a section", name);
 		return false;
 	}

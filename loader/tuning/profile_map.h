@@ -9,7 +9,9 @@
 
 #include "bpf_bbr/profiles.h"
 
-#define RULES_SECTION "rules" /* of saved files, beside those of profiles */
+/* Sections of files, beside those of profiles. */
+#define RULES_SECTION "rules"
+#define INSTANCE_SECTION "instance" /* with a name behind it */
 
 struct algorithm;
 struct instance;

@@ -229,18 +229,26 @@ static int replace_trie(int outer, const struct rule_list *rules)
 	return error;
 }
 
+int rule_list_write_map(int outer_fd, const struct rule_list *rules)
+{
+	int error;
+
+	if (rules->n)
+		error = replace_trie(outer_fd, rules);
+	else
+		error = bpf_map_delete_elem(outer_fd, &place) && errno != ENOENT ? -errno : 0;
+	return error ? err_bpf(error, "cannot write the instance's rules") : EXIT_DONE;
+}
+
 int rule_list_write(const struct instance *inst, const struct rule_list *rules)
 {
-	int error, outer = instance_map(inst->rules_id);
+	int ret, outer = instance_map(inst->rules_id);
 
 	if (outer < 0)
 		return err_bpf(outer, "cannot open the instance's rules");
-	if (rules->n)
-		error = replace_trie(outer, rules);
-	else
-		error = bpf_map_delete_elem(outer, &place) && errno != ENOENT ? -errno : 0;
+	ret = rule_list_write_map(outer, rules);
 	close(outer);
-	return error ? err_bpf(error, "cannot write the instance's rules") : EXIT_DONE;
+	return ret;
 }
 
 int rule_list_insert(struct rule_list *rules, __u32 place_of_rule, const struct bbr_rule *rule)

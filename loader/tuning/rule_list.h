@@ -26,6 +26,9 @@ int rule_list_try_read(const struct instance *inst, struct rule_list *rules);
 /* Puts all of them in force at once. EXIT_DONE or EXIT_REFUSED. The caller holds the lock. */
 int rule_list_write(const struct instance *inst, const struct rule_list *rules);
 
+/* The same of an object that is not registered yet: its map of this file descriptor. */
+int rule_list_write_map(int outer_fd, const struct rule_list *rules);
+
 void rule_list_free(struct rule_list *rules);
 
 /* Puts a rule at a place from 0 to n. EXIT_DONE or EXIT_REFUSED after printing why. */

@@ -6,20 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-
 #include "kernel/attachment.h"
 #include "kernel/cgroup.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
+#include "instance/attach_program.h"
 #include "instance/lock.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_list.h"
 #include "verbs/verbs.h"
-
-extern const char attach_object[], attach_object_end[];
 
 /* A file descriptor of the cgroup, *path is to be freed. EXIT_DONE, or another after printing why not. */
 static int open_cgroup(const struct options *opt, char **path, int *fd)
@@ -53,47 +49,15 @@ static void print_done(const struct options *opt, const char *path, const char *
 	json_end(&j);
 }
 
-/* The program with the name in it; nothing is attached yet. */
-static struct bpf_object *load_program(const char *name, int *prog_fd)
-{
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = BBR_ATTACH_PROG);
-	struct bbr_attach attach = { .magic = BBR_ATTACH_MAGIC };
-	struct bpf_object *obj =
-		bpf_object__open_mem(attach_object, attach_object_end - attach_object, &opts);
-	struct bpf_map *map = obj ? bpf_object__find_map_by_name(obj, BBR_MAP_ATTACH) : NULL;
-
-	strncpy(attach.name, name, sizeof(attach.name) - 1);
-	if (!map || bpf_map__set_initial_value(map, &attach, sizeof(attach)) ||
-	    bpf_object__load(obj)) {
-		err_bpf(errno, "the kernel refused the BPF program for cgroups");
-		remedy("bbrctl -v attach shows the kernel's reasons");
-		bpf_object__close(obj);
-		return NULL;
-	}
-	*prog_fd = bpf_program__fd(bpf_object__find_program_by_name(obj, BBR_ATTACH_PROG));
-	return obj;
-}
-
 static int attach_to(const struct options *opt, int cgroup_fd, const char *path)
 {
-	int prog_fd, error;
-	struct bpf_object *obj = load_program(opt->name, &prog_fd);
+	int ret, prog_fd = attach_program_load(opt->name);
 
-	if (!obj)
+	if (prog_fd < 0)
 		return EXIT_REFUSED;
-	/* Not by a link: with nothing pinned it stays, and it ends with the cgroup. */
-	error = bpf_prog_attach(prog_fd, cgroup_fd, BPF_CGROUP_SOCK_OPS, BPF_F_ALLOW_MULTI) ?
-			errno :
-			0;
-	bpf_object__close(obj);
-	if (error == EPERM) {
-		err("%s: another program is attached there or above, and allows no other "
-		    "beside it",
-		    path);
-		remedy("bpftool cgroup tree %s effective shows it; detach that one first", path);
-		return EXIT_REFUSED;
-	}
-	return error ? err_bpf(error, path) : EXIT_DONE;
+	ret = attach_program(prog_fd, cgroup_fd, -1, path);
+	close(prog_fd);
+	return ret;
 }
 
 static int refuse_if_attached(const struct options *opt, int cgroup_fd, const char *path)
@@ -225,7 +189,7 @@ int verb_attach(void *options, int argc, char **argv)
 static int detach_from(const struct options *opt, int cgroup_fd, const char *path)
 {
 	struct bbr_attach attach;
-	int error, fd = cgroup_program(cgroup_fd, &attach);
+	int ret, fd = cgroup_program(cgroup_fd, &attach);
 
 	if (fd < 0 && fd != -ENOENT)
 		return err_bpf(fd, path);
@@ -238,9 +202,9 @@ static int detach_from(const struct options *opt, int cgroup_fd, const char *pat
 		}
 		return EXIT_NOTHING;
 	}
-	error = bpf_prog_detach2(fd, cgroup_fd, BPF_CGROUP_SOCK_OPS) ? errno : 0;
+	ret = detach_program(fd, cgroup_fd, path);
 	close(fd);
-	return error ? err_bpf(error, path) : EXIT_DONE;
+	return ret;
 }
 
 /* They stay: whoever loads the name again wants them, and only detach says that nobody does. */

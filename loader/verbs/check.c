@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sys/utsname.h>
 
@@ -11,7 +13,9 @@
 #include "descriptor.h"
 #include "cli/err.h"
 #include "cli/json.h"
+#include "instance/link_pin.h"
 #include "instance/object.h"
+#include "kernel/qdisc.h"
 #include "verbs/verbs.h"
 
 /* How the running kernel differs from the newest, for those who want to know. */
@@ -63,7 +67,85 @@ static void read_traits(struct traits *t)
 	btf__free(btf);
 }
 
-static void print_json_check(const struct utsname *uts, const struct traits *t)
+#define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control"
+
+/* What this machine has, or lacks, for what bbrctl does beyond loading. */
+struct surroundings {
+	const char *pins; /* why a link cannot be pinned; NULL: it can */
+	bool can_set_default;
+	char lockdown[32]; /* "" if the kernel does not tell */
+	struct device_qdisc *qdisc;
+	int n_qdiscs; /* -errno: not known */
+};
+
+/* "none [integrity] confidentiality" */
+static void read_lockdown(char *mode, size_t size)
+{
+	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+	char line[128] = "", *begin;
+
+	*mode = 0;
+	if (f && fgets(line, sizeof(line), f) && (begin = strchr(line, '[')))
+		snprintf(mode, size, "%.*s", (int)strcspn(begin + 1, "]"), begin + 1);
+	if (f)
+		fclose(f);
+}
+
+static void read_surroundings(struct surroundings *s)
+{
+	s->pins = pin_problem();
+	s->can_set_default = !access(SYSCTL, W_OK);
+	read_lockdown(s->lockdown, sizeof(s->lockdown));
+	s->n_qdiscs = qdiscs_list(&s->qdisc);
+}
+
+static void add_surroundings(struct json *j, const struct surroundings *s)
+{
+	json_add_string(j, "pin_problem", s->pins);
+	json_add_bool(j, "can_set_default", s->can_set_default);
+	json_add_string(j, "lockdown", s->lockdown[0] ? s->lockdown : NULL);
+	json_open_array(j, "devices");
+	for (int i = 0; i < s->n_qdiscs; i++) {
+		json_open_object(j, NULL);
+		json_add_string(j, "device", s->qdisc[i].device);
+		json_add_string(j, "qdisc", s->qdisc[i].kind);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void print_pacing(const struct surroundings *s)
+{
+	for (int i = 0; i < s->n_qdiscs; i++) {
+		const struct device_qdisc *q = &s->qdisc[i];
+
+		if (!strcmp(q->kind, "fq"))
+			printf("  pacing on %s: by fq\n", q->device);
+		else
+			printf("  pacing on %s: by TCP, a timer for each connection (its queue is "
+			       "%s)\n"
+			       "    fq costs less: tc qdisc replace dev %s root fq\n",
+			       q->device, q->kind, q->device);
+	}
+}
+
+static void print_surroundings(const struct surroundings *s)
+{
+	printf("  pins: %s\n", s->pins ? s->pins : "they last");
+	if (s->can_set_default)
+		puts("  defaults of network namespaces: can be set");
+	else
+		puts("  defaults of network namespaces: cannot be set, for " SYSCTL
+		     " cannot be written\n"
+		     "    outside of a container it can; in a systemd unit leave out "
+		     "ProtectKernelTunables=");
+	if (s->lockdown[0])
+		printf("  kernel lockdown: %s\n", s->lockdown);
+	print_pacing(s);
+}
+
+static void print_json_check(const struct utsname *uts, const struct traits *t,
+			     const struct surroundings *s)
 {
 	struct json j;
 
@@ -74,7 +156,23 @@ static void print_json_check(const struct utsname *uts, const struct traits *t)
 	json_add_bool(&j, "tx_start_callback", t->tx_start);
 	json_add_bool(&j, "app_limited_writable", t->app_limited);
 	json_add_bool(&j, "atomic_upgrade", t->link);
+	add_surroundings(&j, s);
 	json_end(&j);
+}
+
+static void print_check(const struct utsname *uts, const struct traits *t,
+			const struct surroundings *s)
+{
+	printf("Linux %s can run bpf_bbr: its BPF program loads.\n", uts->release);
+	printf("  cong_control: %d arguments\n", t->ack_args ? 4 : 2);
+	printf("  restart from idle: %s\n",
+	       t->tx_start ? "bpf_bbr notices it before sending (no CA_EVENT_TX_START)" :
+			     "the kernel reports it");
+	printf("  app_limited: %s\n",
+	       t->app_limited ? "bpf_bbr sets it in the socket" :
+				"bpf_bbr keeps its own mark (the kernel's is read-only)");
+	printf("  upgrades: %s\n", t->link ? "atomic" : "they leave a gap of milliseconds");
+	print_surroundings(s);
 }
 
 /* Each is loaded for a moment. */
@@ -99,6 +197,7 @@ static int check_objects(void)
 int verb_check(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
+	struct surroundings s;
 	struct utsname uts;
 	struct traits t;
 	int ret;
@@ -110,18 +209,11 @@ int verb_check(void *options, int argc, char **argv)
 		return ret;
 	uname(&uts);
 	read_traits(&t);
-	if (opt->json) {
-		print_json_check(&uts, &t);
-		return EXIT_DONE;
-	}
-	printf("Linux %s can run bpf_bbr: its BPF program loads.\n", uts.release);
-	printf("  cong_control: %d arguments\n", t.ack_args ? 4 : 2);
-	printf("  restart from idle: %s\n",
-	       t.tx_start ? "bpf_bbr notices it before sending (no CA_EVENT_TX_START)" :
-			    "the kernel reports it");
-	printf("  app_limited: %s\n",
-	       t.app_limited ? "bpf_bbr sets it in the socket" :
-			       "bpf_bbr keeps its own mark (the kernel's is read-only)");
-	printf("  upgrades: %s\n", t.link ? "atomic" : "they leave a gap of milliseconds");
+	read_surroundings(&s);
+	if (opt->json)
+		print_json_check(&uts, &t, &s);
+	else
+		print_check(&uts, &t, &s);
+	free(s.qdisc);
 	return EXIT_DONE;
 }

@@ -59,19 +59,13 @@ static int register_as(const struct object *obj, const char *name, const struct 
 		       unsigned int *map_id)
 {
 	/* Before it is registered: the first connection finds the parameters in place. */
-	int error, ret = obj->algorithm ? write_params(obj, p) : EXIT_DONE;
+	int ret = obj->algorithm ? write_params(obj, p) : EXIT_DONE;
 
 	if (ret)
 		return ret;
 	if (bpf_map_freeze(object_map(obj->bpf, BBR_MAP_CLAMPED)))
 		return err_bpf(errno, "cannot freeze the program's own map");
-	error = object_register(obj->bpf, name, map_id);
-	if (error == -EEXIST) {
-		err("%s: the kernel already has another congestion control of this name", name);
-		remedy("choose another name with --name");
-		return EXIT_REFUSED;
-	}
-	return error ? err_bpf(error, "the kernel refused to register it") : EXIT_DONE;
+	return object_register(obj->bpf, name, map_id);
 }
 
 /* map_id 0: it was loaded before. */

@@ -7,6 +7,7 @@
 #include "completers.h"
 #include "descriptor.h"
 #include "cli/err.h"
+#include "kernel/instance.h"
 #include "verbs/verbs.h"
 
 #define MANY 64 /* keys, values */
@@ -15,10 +16,8 @@
 static bool option_name(const char *option, const char *name, void *to)
 {
 	struct options *opt = to;
-	size_t len =
-		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.");
 
-	if (!len || len >= BBR_NAME_LEN || name[len]) {
+	if (!instance_name_is_valid(name)) {
 		err("%s %s: a name has 1 to %d characters of A-Z a-z 0-9 _ .", option, name,
 		    BBR_NAME_LEN - 1);
 		return false;
@@ -132,6 +131,20 @@ static const struct option_def attach[] = {
 	END,
 };
 
+static const struct option_def apply[] = {
+	{ "name", 0, "NAME", option_name, 0, "only this instance; otherwise all" },
+	{ "check", 0, NULL, option_flag, MEMBER(check),
+	  "only tell what is not as the file says; exit with 3 then" },
+	{ "diff", 0, NULL, option_flag, MEMBER(diff),
+	  "only show what would change, as lines of the file" },
+	END,
+};
+
+static const struct option_def save[] = {
+	{ "name", 0, "NAME", option_name, 0, "only this instance; otherwise all" },
+	END,
+};
+
 static const struct option_def detach[] = { CGROUP("which one"), NAME, END };
 
 static void init(void *options)
@@ -184,10 +197,10 @@ static const struct verb *const verbs[] = {
 	VERB("rule flush", verb_rule_flush, "", 0, 0, "delete all rules", { instance, 0 }),
 	VERB("rule test", verb_rule_test, "ADDR", 1, 1,
 	     "show which rule and profile a connection would get", { instance, 0 }, { filter, 0 }),
-	VERB("save", verb_save, "", 0, 0, "print an instance's profiles and rules as text",
-	     { instance, 0 }),
-	VERB("restore", verb_restore, "FILE", 1, 1,
-	     "replace profiles and rules with a saved file's, all or nothing", { instance, 0 }),
+	VERB("apply", verb_apply, "[FILE]", 0, 1,
+	     "make the machine what a file says, all or nothing", { apply, 0 }),
+	VERB("save", verb_save, "", 0, 0, "print what the machine is, as a file for apply",
+	     { save, 0 }),
 	VERB("migrate", verb_migrate, "--from CC --to CC", 0, 0,
 	     "give live connections another congestion control", { migrate, 0 }, { dst, 0 },
 	     { filter, 0 }),
@@ -219,7 +232,12 @@ static const struct privileges_of privileges[] = {
 	{ "profile show", NULL, { .needs = LOOK } },
 	{ "rule list", NULL, { .needs = LOOK, .may = CAP(DAC_READ_SEARCH) } },
 	{ "rule test", NULL, { .needs = LOOK, .may = CAP(DAC_READ_SEARCH) } },
-	{ "save", NULL, { .needs = LOOK, .may = CAP(DAC_READ_SEARCH) } },
+	{ "save",
+	  NULL,
+	  { .needs = LOOK | CAP(NET_ADMIN), .may = CAP(DAC_READ_SEARCH) | EVERY_NETNS } },
+	{ "apply", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
+	{ "apply", "check", { .spares = CAP(BPF) | CAP(PERFMON) } },
+	{ "apply", "diff", { .spares = CAP(BPF) | CAP(PERFMON) } },
 	{ "check", NULL, { .needs = CHANGE } },
 	{ "load", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
 	{ "unload", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
@@ -231,7 +249,6 @@ static const struct privileges_of privileges[] = {
 	{ "rule add", NULL, { .needs = CHANGE, .may = FILES } },
 	{ "rule delete", NULL, { .needs = CHANGE, .may = FILES } },
 	{ "rule flush", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "restore", NULL, { .needs = CHANGE, .may = FILES } },
 	{ "migrate", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
 	{ "upgrade", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
 	{ "attach", NULL, { .needs = CHANGE, .may = FILES } },

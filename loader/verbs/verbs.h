@@ -29,6 +29,7 @@ struct options {
 	const char *migrate; /* unload --migrate */
 	bool listeners; /* migrate --listeners */
 	bool dry_run; /* migrate --dry-run */
+	bool check, diff; /* apply */
 };
 
 struct algorithm;
@@ -46,7 +47,7 @@ int verb_show(void *options, int argc, char **argv);
 int verb_set(void *options, int argc, char **argv);
 int verb_reset(void *options, int argc, char **argv);
 int verb_save(void *options, int argc, char **argv);
-int verb_restore(void *options, int argc, char **argv);
+int verb_apply(void *options, int argc, char **argv);
 int verb_rule_add(void *options, int argc, char **argv);
 int verb_rule_delete(void *options, int argc, char **argv);
 int verb_rule_list(void *options, int argc, char **argv);

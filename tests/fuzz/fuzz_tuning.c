@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What people write to tune: files of profiles, and rules. The input is a file; and its lines are rules, the
- * options of rule add, which go into a trie that is in this file instead of the kernel. There a connection must
+ * What people write to tune: files of profiles, files that say what a machine is, and rules. The input is a file of both
+ * kinds; and its lines are rules, the options of rule add, which go into a trie that is in this file instead of the kernel. There a connection must
  * find the rule that `rule test` finds.
  */
 #define _GNU_SOURCE /* asprintf() */
@@ -12,11 +12,17 @@
 
 #include <bpf/bpf.h>
 
+#include "kernel/attachment.h"
 #include "kernel/cgroup.h"
+#include "kernel/netns.h"
 #include "embedded.h"
 #include "cli/err.h"
 #include "fuzz.h"
 #include "kernel/instance.h"
+#include "machine/machine.h"
+#include "machine/machine_file.h"
+#include "machine/machine_text.h"
+#include "machine/plan.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"
@@ -35,13 +41,15 @@ struct embedded embedded_profiles(const struct algorithm *algorithm)
 	return (struct embedded){};
 }
 
-static unsigned long files, refused_files, definitions, parsed, refused_rules, tries, found,
-	not_found;
+static unsigned long files, refused_files, machines, refused_machines, definitions, parsed,
+	refused_rules, tries, found, not_found;
 
 static void report(void)
 {
 	say_reached("file of profiles", files);
 	say_reached("file that is refused", refused_files);
+	say_reached("file of a machine", machines);
+	say_reached("file of a machine that is refused", refused_machines);
 	say_reached("profile", definitions);
 	say_reached("rule", parsed);
 	say_reached("rule that is refused", refused_rules);
@@ -69,6 +77,29 @@ int cgroup_id(const char *option, const char *path, __u64 *id)
 void cgroup_path(__u64 id, char *path, size_t size)
 {
 	snprintf(path, size, "%0*d", (int)id, 0);
+}
+
+int cgroup_find(const char *option, const char *path, char **found)
+{
+	(void)option;
+	*found = *path ? strdup(path) : NULL;
+	return *found ? EXIT_DONE : EXIT_USAGE;
+}
+
+/* Instead of lib/attachment.c. */
+void attachments_free(struct attachment *list, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(list[i].path);
+	free(list);
+}
+
+/* Instead of lib/netns.c: as with cgroups. */
+int netns_inode(const char *option, const char *name, __u32 *inode)
+{
+	(void)option;
+	*inode = strlen(name);
+	return *inode ? EXIT_DONE : EXIT_USAGE;
 }
 
 /* Instead of the kernel: a trie, and the map that it is in. */
@@ -287,6 +318,82 @@ static void check_file(const uint8_t *data, size_t size)
 	stdin = real;
 }
 
+static int read_machine(const void *data, size_t size, struct machine *m)
+{
+	FILE *real = stdin;
+	int ret;
+
+	stdin = fmemopen((void *)data, size, "r");
+	CHECK(stdin);
+	ret = machine_file_read("-", NULL, m);
+	fclose(stdin);
+	stdin = real;
+	return ret;
+}
+
+static char *print_machine(const struct machine *m, bool all)
+{
+	FILE *real = stdout;
+	char *text;
+	size_t size;
+
+	stdout = open_memstream(&text, &size);
+	CHECK(stdout);
+	for (size_t i = 0; i < m->n_instances; i++)
+		machine_print(m, &m->instance[i], "", all);
+	fclose(stdout);
+	stdout = real;
+	return text;
+}
+
+/* As if it were what the kernel has. */
+static void make_found(struct machine *m, bool is_found)
+{
+	for (size_t i = 0; i < m->n_instances; i++)
+		m->instance[i].is_open = m->instance[i].is_ours = is_found;
+	for (size_t i = 0; is_found && i < m->n_defaults; i++) {
+		struct machine_note note = { .inode = m->def[i].inode };
+
+		strcpy(note.name, m->def[i].name);
+		CHECK(machine_add_note(m, &note));
+	}
+}
+
+/* What is printed is read back as the same: nothing is to be changed. */
+static void check_machine(const uint8_t *data, size_t size, bool all)
+{
+	struct machine m, back;
+	struct plan plan;
+	char *text;
+
+	if (read_machine(data, size, &m)) {
+		refused_machines++;
+		machine_free(&m);
+		return;
+	}
+	machines++;
+	m.is_tuning = false; /* it is printed with its name */
+	text = print_machine(&m, all);
+	CHECK(!*text || !read_machine(text, strlen(text), &back));
+	if (*text) {
+		make_found(&back, true);
+		CHECK(!plan_make(&m, &back, NULL, &plan) && !plan.n);
+		plan_free(&plan);
+		make_found(&back, false);
+		machine_free(&back);
+	}
+	free(text);
+	machine_free(&m);
+}
+
+/* Files of profiles that it names would be opened, and these can be any. */
+static bool names_a_file(const char *text)
+{
+	const char *from = strstr(text, "from");
+
+	return from && strchr(from, '/');
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = strndup((const char *)data, size);
@@ -294,6 +401,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(text);
 	if (size)
 		check_file(data, size);
+	if (size && !names_a_file(text))
+		check_machine(data, size, data[size - 1] & 1);
 	check_rules(text, (struct input){ data, size });
 	free(text);
 	return 0;

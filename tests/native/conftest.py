@@ -140,6 +140,23 @@ def cgroups():
     tree.close()
 
 
+@pytest.fixture
+def foreign_program(tmp_path):
+    """A sockops program of somebody else, pinned in a bpffs of its own."""
+    source, obj, pins = tmp_path / "p.c", tmp_path / "p.o", tmp_path / "bpf"
+    source.write_text('__attribute__((section("sockops"), used)) int nothing(void *ctx) { return 1; }\n'
+                      '__attribute__((section("license"), used)) char l[] = "GPL";\n')
+    clang = system.run(ROOT / "scripts/find-clang", "clang").stdout.strip()
+    system.run(clang, "-O2", "-target", "bpf", "-c", source, "-o", obj)
+    pins.mkdir()
+    system.run("mount", "-t", "bpf", "bpf", pins)
+    try:
+        system.run("bpftool", "prog", "load", obj, pins / "nothing", "type", "sockops")
+        yield pins / "nothing"
+    finally:
+        system.run("umount", pins)
+
+
 @pytest.fixture(scope="session")
 def write_rules():
     """Gives an instance many rules at once: lines of options of rule add, the profile an index."""

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """attach and detach: connections of a cgroup get a congestion control that nobody asked for."""
 import contextlib
-import pathlib
 import subprocess
 
 import pytest
@@ -11,7 +10,6 @@ from system import bpftool, cgroup_mount, run
 from tool import NOTHING, REFUSED, USAGE, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, set_cc
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -193,23 +191,6 @@ def test_without_cgroup_v2(bbrctl, load):
     err = bbrctl("attach", "--name", name, "--cgroup", "any", status=REFUSED, prefix=alone).err
     assert "no cgroup2 file system is mounted" in err and "mount -t cgroup2" in err
     assert bbrctl("-j", "status", prefix=alone).json()
-
-
-@pytest.fixture
-def foreign_program(tmp_path):
-    """A sockops program of somebody else, pinned in a bpffs of its own."""
-    source, obj, pins = tmp_path / "p.c", tmp_path / "p.o", tmp_path / "bpf"
-    source.write_text('__attribute__((section("sockops"), used)) int nothing(void *ctx) { return 1; }\n'
-                      '__attribute__((section("license"), used)) char l[] = "GPL";\n')
-    clang = run(ROOT / "scripts/find-clang", "clang").stdout.strip()
-    run(clang, "-O2", "-target", "bpf", "-c", source, "-o", obj)
-    pins.mkdir()
-    run("mount", "-t", "bpf", "bpf", pins)
-    try:
-        run("bpftool", "prog", "load", obj, pins / "nothing", "type", "sockops")
-        yield pins / "nothing"
-    finally:
-        run("umount", pins)
 
 
 def test_an_exclusive_program_of_somebody_else(bbrctl, load, ns, cgroup, new_cgroup, foreign_program):

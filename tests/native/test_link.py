@@ -2,8 +2,8 @@
 """Instances that a link registers, and the pin that keeps it."""
 import pytest
 
-from system import NO_BPFFS, PINS, pin, registered, run, struct_ops, wait_until
-from tool import NOTHING, status_of
+from system import BPFFS, NO_BPFFS, PINS, pin, registered, run, struct_ops, wait_until
+from tool import NOTHING, REFUSED, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified
 
 
@@ -73,6 +73,54 @@ def test_a_copy_of_the_mount_namespace_will_do(bbrctl, free_name):
     name = free_name()
     bbrctl("load", "--name", name, prefix=["unshare", "-m"])
     assert status_of(bbrctl, name)["link_id"] and pin(name).exists()
+
+
+# As in a container without the host's bpffs: its first process is its own, and its mounts end with it.
+CONTAINER = ["unshare", "-m", "-p", "-f", "--mount-proc", *NO_BPFFS[2:]]
+# As ProtectKernelTunables= of systemd.exec(5) makes it.
+READ_ONLY = ["unshare", "-m", "sh", "-c", f'mount -o remount,bind,ro {BPFFS}; exec "$@"', "sh"]
+
+
+def refused(bbrctl, name, prefix, *args):
+    """Nothing is loaded, nor left."""
+    before = set(struct_ops())
+    err = bbrctl("load", "--name", name, *args, prefix=prefix, status=REFUSED).err
+    assert len(err.splitlines()) == 2, "one sentence, and what to do about it"
+    assert name not in registered() and set(struct_ops()) == before and not pin(name).exists()
+    return err
+
+
+def test_what_would_end_with_a_container_is_refused(bbrctl, load, free_name):
+    load()  # there is a bpffs, but not in the container
+    err = refused(bbrctl, free_name(), CONTAINER)
+    assert "container" in err and f"-v {BPFFS}:{BPFFS}" in err
+
+
+def test_a_container_with_the_bpffs_of_the_host(bbrctl, load, free_name, ns):
+    load()
+    name = free_name()
+    bbrctl("load", "--name", name, prefix=["unshare", "-m", "-p", "-f", "--mount-proc"])
+    assert status_of(bbrctl, name)["link_id"] and pin(name).exists()
+    send_verified(ns, name)
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_read_only_bpffs_is_refused(bbrctl, load, free_name, others):
+    """Whether the folder of the pins is there, or would have to be made."""
+    names = [load() for _ in range(1 + others)]
+    bbrctl("unload", "--name", names[0])
+    err = refused(bbrctl, free_name(), READ_ONLY)
+    assert "read-only" in err and "ProtectKernelTunables" in err
+
+
+def test_upgrade_makes_no_link_that_ends_with_a_container(bbrctl, load, load_plain, ns):
+    load()
+    name = load_plain()
+    before = status_of(bbrctl, name)
+    for prefix in CONTAINER, READ_ONLY:
+        bbrctl("upgrade", "--name", name, prefix=prefix, status=REFUSED)
+        assert status_of(bbrctl, name) == before
+    send_verified(ns, name)
 
 
 def test_pin_removed_by_hand(bbrctl, load, ns):

@@ -201,14 +201,15 @@ def test_instances_of_other_majors(bbrctl, free_name, tmp_path, major, ns):
 
 def test_a_saved_file_of_another_algorithm(bbrctl, blank, tmp_path):
     saved = bbrctl("save", "--name", blank).out
-    assert "\nalgorithm = bbr\n\n[default]\n" in saved and bbrctl.json("save", "--name", blank)["algorithm"] == "bbr"
+    assert f"\n[instance {blank}]\nalgorithm = bbr\n\n[default]\n" in saved
+    assert bbrctl.json("save", "--name", blank)[0]["algorithm"] == "bbr"
     path = tmp_path / "saved"
     path.write_text(saved.replace("algorithm = bbr\n", "algorithm = cubic\n"))
-    err = bbrctl("restore", "--name", blank, path, status=USAGE).err
-    assert "algorithm cubic: this bbrctl does not know it" in err and f"at line 3 of {path}" in err
-    # Files of before there were several algorithms.
-    path.write_text(saved.replace("algorithm = bbr\n", "").replace("; bw_win = 10", "bw_win = 11"))
-    bbrctl("restore", "--name", blank, path)
+    err = bbrctl("apply", "--name", blank, path, status=USAGE).err
+    assert "algorithm cubic: this bbrctl does not know it" in err and f"at line 4 of {path}" in err
+    # Files of before there were several algorithms, or several instances.
+    path.write_text(saved[saved.index("[default]"):].replace("; bw_win = 10", "bw_win = 11"))
+    bbrctl("apply", "--name", blank, path)
     assert status_of(bbrctl, blank)["params_changed"] == 1
 
 

@@ -144,7 +144,7 @@ def test_help_says_what_it_needs(bbrmon, verb):
 
 
 def test_the_service_has_what_export_needs():
-    lines = (ROOT / "docs/bbrmon-export.service").read_text().splitlines()
+    lines = (ROOT / "packaging/systemd/bbrmon-export.service").read_text().splitlines()
     for setting in "AmbientCapabilities=", "CapabilityBoundingSet=":
         (line,) = [line for line in lines if line.startswith(setting)]
         assert set(line.removeprefix(setting).split()) == names(NEEDS["export"])

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbrctl save and restore: all of an instance as text, and back, all or nothing."""
+"""
+bbrctl save, and apply of one instance: all of it as text, and back, all or nothing. The files here without [instance NAME]
+are as bbrctl wrote them when save was of profiles and rules only.
+"""
 import random
 import signal
 import time
 
 import pytest
 
-from tool import NOTHING, REFUSED, USAGE
+from tool import REFUSED, USAGE
 from transfer import Transfer, connect, listen
 
 BROKEN = {
-    "no default": "[one]\nbw_win = 11\n",
     "unknown key": "[default]\nno_such_key = 1\n",
     "out of range": "[default]\nbw_win = 0\n",
     "not a line": "[default]\nbw_win\n",
@@ -37,12 +39,18 @@ def save(bbrctl, name):
     return bbrctl("save", "--name", name).out
 
 
+def save_json(bbrctl, name):
+    (saved,) = bbrctl.json("save", "--name", name)
+    assert saved["name"] == name
+    return saved
+
+
 @pytest.fixture
 def restore(bbrctl, tmp_path):
     def run(name, text, **kwargs):
         path = tmp_path / "saved.ini"
         path.write_text(text)
-        return bbrctl("restore", "--name", name, path, **kwargs)
+        return bbrctl("apply", "--name", name, path, **kwargs)
     return run
 
 
@@ -63,14 +71,17 @@ def test_it_comes_back_as_it_was(bbrctl, load, restore, furnished):
     other = load()
     bbrctl("profile", "add", "--name", other, "mine", "bw_win=3")
     bbrctl("rule", "add", "--name", other, "--dport", "1", "--profile", "mine")
-    assert "1 changed, 2 added, 1 deleted; 3 rules" in restore(other, text).out
+    out = restore(other, text.replace(furnished, other)).out
+    assert out == "".join(f"{other}: {line}\n" for line in (
+        "profile one added", "profile two added", "profile default: bw_win=11 (was 10)", "3 rules (before: 1)",
+        "profile mine deleted"))
     assert save(bbrctl, other).replace(other, furnished) == text
     assert bbrctl.json("rule", "list", "--name", other)["rules"] == rules
     assert len(rules) == 3
 
 
 def test_nothing_to_do(bbrctl, restore, furnished):
-    restore(furnished, save(bbrctl, furnished), status=NOTHING)
+    assert "nothing to change" in restore(furnished, save(bbrctl, furnished)).out
 
 
 def test_edited(bbrctl, restore, furnished):
@@ -80,7 +91,7 @@ def test_edited(bbrctl, restore, furnished):
 
 
 def test_json(bbrctl, restore, furnished):
-    saved = bbrctl.json("save", "--name", furnished)
+    saved = save_json(bbrctl, furnished)
     assert [p["profile"] for p in saved["profiles"]] == ["default", "one", "two"]
     assert saved["profiles"][0]["params"]["bw_win"] == 11 and saved["profiles"][1]["params"]["cwnd_gain"] == 3
     assert saved["rules"][0] == {"dst": "10.0.0.0/8", "dport": 443, "profile": "one"}
@@ -92,9 +103,8 @@ def test_json(bbrctl, restore, furnished):
 def test_from_standard_input(bbrctl, furnished):
     text = save(bbrctl, furnished)
     bbrctl("rule", "flush", "--name", furnished)
-    done = bbrctl.json("restore", "--name", furnished, "-", input=text)
-    assert done == {"name": furnished, "profiles_changed": 0, "profiles_added": 0, "profiles_deleted": 0,
-                    "rules": 3, "rules_changed": True}
+    done = bbrctl.json("apply", "--name", furnished, "-", input=text)
+    assert done == {"file": "-", "applied": True, "changes": [{"name": furnished, "change": "rules", "old_rules": 0, "new_rules": 3}]}
 
 
 @pytest.mark.parametrize("what", BROKEN)
@@ -105,10 +115,19 @@ def test_broken_files_change_nothing(bbrctl, restore, furnished, what):
     assert save(bbrctl, furnished) == before
 
 
+def test_what_a_file_of_before_leaves_out_stays(bbrctl, restore, furnished, ns):
+    """It says nothing of defaults of namespaces; a profile default that it lacks is at its defaults."""
+    bbrctl("load", "--name", furnished, "--default", "--netns", ns.name)
+    restore(furnished, "[one]\nbw_win = 12\n")
+    saved = save_json(bbrctl, furnished)
+    assert saved["default_in"] == [ns.name] and not saved["rules"]
+    assert [(p["profile"], p["params"]["bw_win"]) for p in saved["profiles"]] == [("default", 10), ("one", 12)]
+
+
 def test_missing_files_change_nothing(bbrctl, furnished, tmp_path):
     before = save(bbrctl, furnished)
     for path in tmp_path / "none", tmp_path:
-        bbrctl("restore", "--name", furnished, path, status=None)
+        bbrctl("apply", "--name", furnished, path, status=None)
     assert save(bbrctl, furnished) == before
 
 
@@ -144,17 +163,17 @@ def test_killed_half_way(bbrctl, restore, furnished, tmp_path):
     rng = random.Random(1)
     for _ in range(8):
         restore(furnished, old, status=None)
-        process = bbrctl.start("restore", "--name", furnished, path)
+        process = bbrctl.start("apply", "--name", furnished, path)
         time.sleep(rng.uniform(0, 0.15))
         process.send_signal(signal.SIGKILL)
         process.wait()
-        now = {p["profile"]: p["params"] for p in bbrctl.json("save", "--name", furnished)["profiles"]}
+        now = {p["profile"]: p["params"] for p in save_json(bbrctl, furnished)["profiles"]}
         assert now["default"]["bw_win"] in (11, 33) and now["one"]["cwnd_gain"] in (3, 4)
         assert now.get("three", {"bw_win": 5})["bw_win"] == 5
-        rules = [r["profile"] for r in bbrctl.json("save", "--name", furnished)["rules"]]
+        rules = [r["profile"] for r in save_json(bbrctl, furnished)["rules"]]
         assert rules in (["one", "two", "default"], ["three", "two", "default"])
-        bbrctl("restore", "--name", furnished, path, status=None)
-        assert bbrctl.json("save", "--name", furnished)["profiles"][0]["params"]["bw_win"] == 33
+        bbrctl("apply", "--name", furnished, path)
+        assert save_json(bbrctl, furnished)["profiles"][0]["params"]["bw_win"] == 33
 
 
 def test_many_rules(bbrctl, restore, load):

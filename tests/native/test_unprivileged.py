@@ -25,9 +25,9 @@ COMMANDS = [
               ["attach", "--cgroup", "bbrt_no"], ["detach", "--cgroup", "bbrt_no"],
               ["profile", "add", "a", "bw_win=11"], ["profile", "delete", "a"], ["profile", "copy", "a", "b"],
               ["rule", "add", "--dport", "1", "--profile", "a"], ["rule", "delete", "1"], ["rule", "flush"],
-              ["restore", "FILE"], ["migrate", "--from", "bbrt_no", "--to", "reno"]]),
-    (LOOK | {"CAP_NET_ADMIN"}, [["status"]]),
-    (LOOK, [["show"], ["save"], ["profile", "list"], ["profile", "show", "a"], ["rule", "list"], ["rule", "test", "::1"]]),
+              ["apply", "FILE"], ["migrate", "--from", "bbrt_no", "--to", "reno"]]),
+    (LOOK | {"CAP_NET_ADMIN"}, [["status"], ["save"]]),
+    (LOOK, [["show"], ["profile", "list"], ["profile", "show", "a"], ["rule", "list"], ["rule", "test", "::1"]]),
 ]
 ALL = [(needs, command) for needs, commands in COMMANDS for command in commands]
 
@@ -94,7 +94,7 @@ def test_one_that_is_missing_is_named(bbrctl, needs, command):
     assert "bbrt_no" not in registered()
 
 
-@pytest.mark.parametrize("args, needs", [(["show"], LOOK), (["save"], LOOK), (["profile", "list"], LOOK),
+@pytest.mark.parametrize("args, needs", [(["show"], LOOK), (["save"], LOOK | {"CAP_NET_ADMIN"}), (["profile", "list"], LOOK),
                                          (["rule", "list"], LOOK), (["rule", "test", "::1"], LOOK),
                                          (["status"], LOOK | {"CAP_NET_ADMIN"}), (["profile", "show", "default"], LOOK)])
 def test_nobody_with_just_what_it_needs_sees_what_root_sees(bbrctl, load, args, needs):

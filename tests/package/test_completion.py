@@ -86,7 +86,7 @@ def test_values(offered, tmp_path):
     assert {"tsunami", "bbrplus", "a.ini"} <= set(offered("bbrctl", "load", "--profile", "", cwd=tmp_path))
     assert set(offered("bbrctl", "migrate", "--from", "")) == \
         set(pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split())
-    assert offered("bbrctl", "restore", "", cwd=tmp_path) == ["a.ini"] == offered("bbrmon", "report", "", cwd=tmp_path)
+    assert offered("bbrctl", "apply", "", cwd=tmp_path) == ["a.ini"] == offered("bbrmon", "report", "", cwd=tmp_path)
     assert not offered("bbrctl", "rule", "add", "--mark", "")
     assert not offered("bbrctl", "check", "")
 

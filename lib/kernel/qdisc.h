@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef LIB_QDISC_H
+#define LIB_QDISC_H
+
+#include <net/if.h>
+
+struct device_qdisc {
+	char device[IF_NAMESIZE];
+	char kind
+		[16]; /* of its queue; of several (below mq) the first that is not fq, if there is one */
+};
+
+/*
+ * The devices of this network namespace that have a queue. Returns their number or -errno; *list is to be freed.
+ */
+int qdiscs_list(struct device_qdisc **list);
+
+#endif

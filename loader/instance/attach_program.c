@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf_bbr/attach.h"
+#include "cli/err.h"
+#include "instance/attach_program.h"
+
+extern const char attach_object[], attach_object_end[];
+
+int attach_program_load(const char *name)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = BBR_ATTACH_PROG);
+	struct bbr_attach attach = { .magic = BBR_ATTACH_MAGIC };
+	struct bpf_object *obj =
+		bpf_object__open_mem(attach_object, attach_object_end - attach_object, &opts);
+	struct bpf_map *map = obj ? bpf_object__find_map_by_name(obj, BBR_MAP_ATTACH) : NULL;
+	int fd = -1;
+
+	strncpy(attach.name, name, sizeof(attach.name) - 1);
+	if (map && !bpf_map__set_initial_value(map, &attach, sizeof(attach)) &&
+	    !bpf_object__load(obj))
+		fd = fcntl(bpf_program__fd(bpf_object__find_program_by_name(obj, BBR_ATTACH_PROG)),
+			   F_DUPFD_CLOEXEC, 0);
+	if (fd < 0) {
+		err_bpf(errno, "the kernel refused the BPF program for cgroups");
+		remedy("bbrctl -v attach shows the kernel's reasons");
+	}
+	bpf_object__close(obj);
+	return fd;
+}
+
+int attach_program(int prog_fd, int cgroup_fd, int replaced_fd, const char *path)
+{
+	LIBBPF_OPTS(bpf_prog_attach_opts, opts, .flags = BPF_F_ALLOW_MULTI);
+
+	if (replaced_fd >= 0) {
+		opts.flags |= BPF_F_REPLACE;
+		opts.replace_prog_fd = replaced_fd;
+	}
+	/* Not by a link: with nothing pinned it stays, and it ends with the cgroup. */
+	if (!bpf_prog_attach_opts(prog_fd, cgroup_fd, BPF_CGROUP_SOCK_OPS, &opts))
+		return EXIT_DONE;
+	if (errno != EPERM)
+		return err_bpf(errno, path);
+	err("%s: another program is attached there or above, and allows no other beside it", path);
+	remedy("bpftool cgroup tree %s effective shows it; detach that one first", path);
+	return EXIT_REFUSED;
+}
+
+int detach_program(int prog_fd, int cgroup_fd, const char *path)
+{
+	return bpf_prog_detach2(prog_fd, cgroup_fd, BPF_CGROUP_SOCK_OPS) ? err_bpf(errno, path) :
+									   EXIT_DONE;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/err.h"
+#include "machine/machine.h"
+
+/* Makes room for one more of size bytes, all zeros. */
+static void *grow(void *array, size_t *n, size_t size)
+{
+	char **list = array, *grown = realloc(*list, (*n + 1) * size);
+
+	if (!grown) {
+		err("out of memory");
+		return NULL;
+	}
+	*list = grown;
+	return memset(grown + (*n)++ * size, 0, size);
+}
+
+static char *copy(const char *text)
+{
+	char *made = strdup(text);
+
+	if (!made)
+		err("out of memory");
+	return made;
+}
+
+static void set_name(char to[BBR_NAME_LEN], const char *name)
+{
+	strncpy(to, name, BBR_NAME_LEN - 1);
+}
+
+struct machine_instance *machine_add_instance(struct machine *m, const char *name)
+{
+	struct machine_instance *inst = grow(&m->instance, &m->n_instances, sizeof(*m->instance));
+
+	if (inst)
+		set_name(inst->name, name);
+	return inst;
+}
+
+struct machine_default *machine_add_default(struct machine *m, const char *netns, __u32 inode,
+					    const char *name)
+{
+	struct machine_default *def = grow(&m->def, &m->n_defaults, sizeof(*m->def));
+
+	if (!def || !(def->netns = copy(netns)))
+		return NULL;
+	def->inode = inode;
+	set_name(def->name, name);
+	return def;
+}
+
+struct machine_note *machine_add_note(struct machine *m, const struct machine_note *from)
+{
+	struct machine_note *note = grow(&m->note, &m->n_notes, sizeof(*m->note));
+
+	if (note)
+		*note = *from;
+	return note;
+}
+
+struct attachment *machine_add_attachment(struct machine *m, const char *path, const char *name)
+{
+	struct attachment *at = grow(&m->attached, &m->n_attached, sizeof(*m->attached));
+
+	if (!at || !(at->path = copy(path)))
+		return NULL;
+	set_name(at->name, name);
+	return at;
+}
+
+static void free_instance(struct machine_instance *inst)
+{
+	profile_definitions_free(&inst->profiles);
+	rule_list_free(&inst->rules);
+	if (inst->is_open)
+		profile_map_close(&inst->map);
+}
+
+void machine_free(struct machine *m)
+{
+	for (size_t i = 0; i < m->n_instances; i++)
+		free_instance(&m->instance[i]);
+	free(m->instance);
+	for (size_t i = 0; i < m->n_defaults; i++)
+		free(m->def[i].netns);
+	free(m->def);
+	free(m->note);
+	attachments_free(m->attached, m->n_attached);
+	*m = (struct machine){};
+}
+
+struct machine_instance *machine_instance(const struct machine *m, const char *name)
+{
+	for (size_t i = 0; i < m->n_instances; i++)
+		if (!strcmp(m->instance[i].name, name))
+			return &m->instance[i];
+	return NULL;
+}
+
+const struct machine_default *machine_default(const struct machine *m, __u32 inode)
+{
+	for (size_t i = 0; i < m->n_defaults; i++)
+		if (m->def[i].inode == inode)
+			return &m->def[i];
+	return NULL;
+}
+
+const struct attachment *machine_attachment(const struct machine *m, const char *path)
+{
+	for (size_t i = 0; i < m->n_attached; i++)
+		if (!strcmp(m->attached[i].path, path))
+			return &m->attached[i];
+	return NULL;
+}
+
+const struct machine_note *machine_note(const struct machine *m, const char *name, __u32 inode)
+{
+	for (size_t i = 0; i < m->n_notes; i++)
+		if (m->note[i].inode == inode && !strcmp(m->note[i].name, name))
+			return &m->note[i];
+	return NULL;
+}
+
+void machine_narrow(struct machine *m, const char *name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_instances; i++)
+		if (strcmp(m->instance[i].name, name))
+			free_instance(&m->instance[i]);
+		else
+			m->instance[n++] = m->instance[i];
+	m->n_instances = n;
+	n = 0;
+	for (size_t i = 0; i < m->n_defaults; i++)
+		if (strcmp(m->def[i].name, name))
+			free(m->def[i].netns);
+		else
+			m->def[n++] = m->def[i];
+	m->n_defaults = n;
+	n = 0;
+	for (size_t i = 0; i < m->n_attached; i++)
+		if (strcmp(m->attached[i].name, name))
+			free(m->attached[i].path);
+		else
+			m->attached[n++] = m->attached[i];
+	m->n_attached = n;
+}
+
+const char *machine_rule_profile(const struct machine_instance *inst, const struct bbr_rule *rule)
+{
+	return inst->profiles.def[rule->profile].name;
+}
+
+bool machine_same_rule(const struct machine_instance *a, __u32 i, const struct machine_instance *b,
+		       __u32 k)
+{
+	const struct rule_list one = { &b->rules.rule[k], 1 };
+	const struct bbr_rule *rule = &a->rules.rule[i];
+
+	return !rule_list_find(&one, rule) &&
+	       !strcmp(machine_rule_profile(a, rule), machine_rule_profile(b, one.rule));
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+#include "cli/err.h"
+#include "descriptor.h"
+#include "kernel/cgroup.h"
+#include "kernel/netns.h"
+#include "machine/machine.h"
+#include "machine/machine_file.h"
+#include "tuning/ini_file.h"
+#include "tuning/param.h"
+#include "tuning/rule_text.h"
+
+#define DIR "/etc/bpf-bbr"
+#define CONF_D DIR "/conf.d"
+#define INSTANCE INSTANCE_SECTION " "
+
+const char machine_file_default[] = DIR "/bpf-bbr.conf";
+
+struct reader {
+	struct machine *m;
+	const char *path;
+	const char *name; /* of the instance, where the file does not say it */
+	struct machine_instance *inst; /* whose sections follow */
+	bool is_whole; /* no other file adds to it */
+};
+
+static int begin_instance(struct reader *r, const char *name)
+{
+	if (r->m->is_tuning) {
+		err("[instance %s]: what is before it belongs to no instance", name);
+		remedy("begin the file with [instance NAME]");
+		return EXIT_USAGE;
+	}
+	if (!instance_name_is_valid(name)) {
+		err("[instance %s]: a name has 1 to %d characters of A-Z a-z 0-9 _ .", name,
+		    BBR_NAME_LEN - 1);
+		return EXIT_USAGE;
+	}
+	r->inst = machine_instance(r->m, name);
+	if (r->inst && !strcmp(r->inst->file, r->path)) {
+		err("[instance %s]: appears twice", name);
+		remedy("put all of an instance behind one [instance %s]", name);
+		return EXIT_USAGE;
+	}
+	if (!r->inst) {
+		r->inst = machine_add_instance(r->m, name);
+		if (!r->inst)
+			return EXIT_REFUSED;
+		r->inst->algorithm = r->inst->profiles.algorithm = algorithms[0];
+		strcpy(r->inst->version, BBR_VERSION);
+	}
+	r->inst->file = r->path;
+	return EXIT_DONE;
+}
+
+/* A file without [instance NAME] is of one instance's profiles and rules. */
+static int need_instance(struct reader *r, const char *what)
+{
+	int ret;
+
+	if (r->inst)
+		return EXIT_DONE;
+	if (!r->is_whole || r->m->n_instances) {
+		err("%s: must follow [instance NAME]", what);
+		return EXIT_USAGE;
+	}
+	ret = begin_instance(r, r->name ? r->name : algorithms[0]->instance);
+	r->m->is_tuning = true;
+	return ret;
+}
+
+static int begin_section(void *user, const char *name)
+{
+	struct reader *r = user;
+	char title[64];
+
+	if (!strncmp(name, INSTANCE, strlen(INSTANCE)))
+		return begin_instance(r, name + strlen(INSTANCE));
+	snprintf(title, sizeof(title), "[%s]", name);
+	if (need_instance(r, title))
+		return EXIT_USAGE;
+	if (!strcmp(name, RULES_SECTION))
+		return EXIT_DONE;
+	if (r->inst->profiles.n == BBR_PROFILES &&
+	    !profile_definitions_find(&r->inst->profiles, name)) {
+		err("[%s]: an instance can have %d profiles at most", name, BBR_PROFILES);
+		return EXIT_USAGE;
+	}
+	return profile_definitions_begin(&r->inst->profiles, r->path, name);
+}
+
+static int take_rule(struct machine_instance *inst, const char *value)
+{
+	const struct profile_definition *def;
+	struct bbr_rule rule;
+	const char *profile;
+	char *line = strdup(value);
+	int ret;
+
+	if (!line) {
+		err("out of memory");
+		return EXIT_REFUSED;
+	}
+	ret = rule_parse_line(line, &rule, &profile);
+	def = ret ? NULL : profile_definitions_find(&inst->profiles, profile);
+	if (!ret && !def && !strcmp(profile, BBR_PROFILE_DEFAULT)) {
+		ret = profile_definitions_begin(&inst->profiles, "", profile);
+		def = profile_definitions_find(&inst->profiles, profile);
+	}
+	if (!ret && !def) {
+		err("rule: %s: no profile [%s] stands before it in the file", profile, profile);
+		ret = EXIT_USAGE;
+	}
+	if (!ret) {
+		rule.profile = def - inst->profiles.def;
+		ret = rule_list_insert(&inst->rules, inst->rules.n, &rule);
+	}
+	free(line);
+	return ret;
+}
+
+static int take_algorithm(struct reader *r, const char *name)
+{
+	const struct algorithm *algorithm = algorithm_find(name);
+
+	if (!algorithm) {
+		err("algorithm %s: this bbrctl does not know it", name);
+		return EXIT_USAGE;
+	}
+	if (r->inst->profiles.n && algorithm != r->inst->algorithm) {
+		err("algorithm %s: profiles of %s stand before it", name, r->inst->algorithm->name);
+		remedy("write it as the first line of the instance");
+		return EXIT_USAGE;
+	}
+	r->inst->algorithm = r->inst->profiles.algorithm = algorithm;
+	return EXIT_DONE;
+}
+
+static int take_default(struct reader *r, const char *netns)
+{
+	const struct machine_default *other;
+	__u32 inode;
+	int ret = netns_inode("default_in", netns, &inode);
+
+	if (ret)
+		return ret;
+	other = machine_default(r->m, inode);
+	if (!other)
+		return machine_add_default(r->m, netns, inode, r->inst->name) ? EXIT_DONE :
+										EXIT_REFUSED;
+	err("default_in %s: it has a default already: %s", netns, other->name);
+	remedy("a namespace is in one line default_in, of one instance");
+	return EXIT_USAGE;
+}
+
+static int take_attachment(struct reader *r, const char *value)
+{
+	const struct attachment *other;
+	char *path;
+	int ret = cgroup_find("attach", value, &path);
+
+	if (ret)
+		return ret;
+	other = machine_attachment(r->m, path);
+	if (other) {
+		err("attach %s: %s is attached to it already", value, other->name);
+		remedy("a cgroup is in one line attach, of one instance");
+		ret = EXIT_USAGE;
+	} else if (!machine_add_attachment(r->m, path, r->inst->name)) {
+		ret = EXIT_REFUSED;
+	}
+	free(path);
+	return ret;
+}
+
+/* A line of [instance NAME]. */
+static int take_property(struct reader *r, const char *key, const char *value)
+{
+	if (!strcmp(key, "algorithm"))
+		return take_algorithm(r, value);
+	if (!strcmp(key, "default_in"))
+		return take_default(r, value);
+	if (!strcmp(key, "attach"))
+		return take_attachment(r, value);
+	err("%s: no line of an instance is called so", key);
+	remedy("it takes algorithm, default_in and attach; parameters follow the [NAME] of a "
+	       "profile");
+	return EXIT_USAGE;
+}
+
+static int take_line(void *user, const char *section, const char *key, const char *value)
+{
+	struct reader *r = user;
+
+	if (!section[0] && !strcmp(key, "algorithm"))
+		return need_instance(r, key) ? EXIT_USAGE : take_algorithm(r, value);
+	if (!section[0]) {
+		err("%s: must follow [instance NAME]", key);
+		return EXIT_USAGE;
+	}
+	if (!strncmp(section, INSTANCE, strlen(INSTANCE)))
+		return take_property(r, key, value);
+	if (!strcmp(section, RULES_SECTION)) {
+		if (!strcmp(key, "rule"))
+			return take_rule(r->inst, value);
+		err("%s: [%s] may only contain lines rule = OPTIONS", key, section);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(key, "from"))
+		return profile_definitions_base(&r->inst->profiles, section, value);
+	return profile_definitions_line(&r->inst->profiles, section, key, value);
+}
+
+static int read_file(struct reader *r)
+{
+	static const struct ini_reader_ops ops = { begin_section, take_line };
+	FILE *f = strcmp(r->path, "-") ? fopen(r->path, "re") : stdin;
+	int ret;
+
+	if (!f) {
+		err("%s: cannot be opened: %s", r->path, strerror(errno));
+		return EXIT_USAGE;
+	}
+	r->inst = NULL;
+	ret = ini_file_read(f, r->path, &ops, r);
+	if (f != stdin)
+		fclose(f);
+	return ret;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* Its *.conf, in the order of their names. */
+static int read_folder(struct reader *r, const char *folder, int *n)
+{
+	char pattern[4096];
+	glob_t found;
+	int ret = EXIT_DONE;
+
+	*n = 0;
+	snprintf(pattern, sizeof(pattern), "%s/*.conf", folder);
+	if (glob(pattern, 0, NULL, &found))
+		return EXIT_DONE;
+	r->is_whole = false;
+	for (; !ret && *n < (int)found.gl_pathc; ++*n) {
+		r->path = found.gl_pathv[*n];
+		ret = read_file(r);
+	}
+	globfree(&found);
+	return ret;
+}
+
+/* No file is not an empty file, by which all is taken away. */
+static int read_whole_folder(struct reader *r, const char *folder)
+{
+	int n, ret = read_folder(r, folder, &n);
+
+	if (ret || n)
+		return ret;
+	err("%s: has no *.conf", folder);
+	return EXIT_USAGE;
+}
+
+/* Either may be missing, but not both. */
+static int read_default(struct reader *r)
+{
+	int n, ret = EXIT_DONE;
+
+	if (!access(r->path, F_OK) || !is_folder(CONF_D))
+		ret = read_file(r);
+	else
+		return read_whole_folder(r, CONF_D);
+	return ret ? ret : read_folder(r, CONF_D, &n);
+}
+
+/* Every instance has a profile default, and what each profile needs is there. */
+static int complete(struct machine_instance *inst, const char *path)
+{
+	__u32 first, second;
+
+	if (!profile_definitions_find(&inst->profiles, BBR_PROFILE_DEFAULT) &&
+	    profile_definitions_begin(&inst->profiles, "", BBR_PROFILE_DEFAULT))
+		return EXIT_REFUSED;
+	for (size_t i = 0; i < inst->profiles.n; i++)
+		if (profile_definition_complete(&inst->profiles.def[i])) {
+			remedy("in [%s] of [instance %s], %s", inst->profiles.def[i].name,
+			       inst->name, path);
+			return EXIT_USAGE;
+		}
+	if (inst->profiles.n > BBR_PROFILES) {
+		err("%s: instance %s has more than %d profiles", path, inst->name, BBR_PROFILES);
+		return EXIT_USAGE;
+	}
+	if (rule_list_find_twins(&inst->rules, &first, &second))
+		return EXIT_REFUSED;
+	if (first == second)
+		return EXIT_DONE;
+	err("%s: rules %u and %u of instance %s have the same options", path, first + 1, second + 1,
+	    inst->name);
+	return EXIT_USAGE;
+}
+
+static int narrow(struct machine *m, const char *name, const char *path)
+{
+	if (name)
+		machine_narrow(m, name);
+	if (!name || m->n_instances)
+		return EXIT_DONE;
+	err("%s: has no [instance %s]", path, name);
+	remedy("without --name all of the file counts");
+	return EXIT_USAGE;
+}
+
+int machine_file_read(const char *path, const char *name, struct machine *m)
+{
+	struct reader r = { .m = m, .name = name, .path = path ? path : machine_file_default };
+	int ret;
+
+	*m = (struct machine){};
+	r.is_whole = path;
+	if (!path)
+		ret = read_default(&r);
+	else
+		ret = is_folder(path) ? read_whole_folder(&r, path) : read_file(&r);
+	path = path ? path : DIR;
+	for (size_t i = 0; !ret && i < m->n_instances; i++)
+		ret = complete(&m->instance[i], path);
+	return ret ? ret : narrow(m, name, path);
+}

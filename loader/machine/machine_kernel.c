@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "cli/err.h"
+#include "instance/netns_default.h"
+#include "machine/machine.h"
+#include "machine/machine_kernel.h"
+
+/* Only bbrctl freezes the map of an instance's clamped parameters; the kernel tells that nowhere else. */
+static bool is_ours(const struct instance *inst)
+{
+	char path[64], line[128];
+	int fd = instance_map(inst->clamped_id), frozen = 0;
+	FILE *f;
+
+	if (fd < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "re");
+	while (f && !frozen && fgets(line, sizeof(line), f))
+		sscanf(line, "frozen: %d", &frozen);
+	if (f)
+		fclose(f);
+	close(fd);
+	return frozen;
+}
+
+static int read_profiles(struct machine_instance *inst, int index[BBR_PROFILES])
+{
+	char name[BBR_PROFILE_NAME_LEN];
+	int ret = EXIT_DONE;
+
+	for (int i = 0; !ret && i < BBR_PROFILES; i++) {
+		profile_name(&inst->map, i, name);
+		index[i] = 0; /* as the program has it: what is none is the default */
+		if (!name[0])
+			continue;
+		ret = profile_definitions_begin(&inst->profiles, "", name);
+		if (ret)
+			return ret;
+		index[i] = inst->profiles.n - 1;
+		profile_read(&inst->map, i, &inst->profiles.def[index[i]].params);
+	}
+	return ret;
+}
+
+static int read_tuning(struct machine_instance *inst)
+{
+	int index[BBR_PROFILES], ret = profile_map_open(&inst->loaded, &inst->map);
+
+	if (ret)
+		return ret;
+	inst->is_open = true;
+	inst->profiles.algorithm = inst->algorithm;
+	ret = read_profiles(inst, index);
+	if (!ret)
+		ret = rule_list_read(&inst->loaded, &inst->rules);
+	for (__u32 i = 0; !ret && i < inst->rules.n; i++) {
+		struct bbr_rule *rule = &inst->rules.rule[i];
+
+		rule->profile = rule->profile < BBR_PROFILES ? index[rule->profile] : 0;
+	}
+	return ret;
+}
+
+static int read_instance(struct machine *m, const struct instance *loaded, bool with_tuning)
+{
+	struct machine_instance *inst = machine_add_instance(m, loaded->name);
+
+	if (!inst)
+		return EXIT_REFUSED;
+	inst->loaded = *loaded;
+	inst->algorithm = loaded->algorithm;
+	memcpy(inst->version, loaded->abi.version, sizeof(inst->version));
+	inst->is_ours = is_ours(loaded);
+	return loaded->supported && with_tuning ? read_tuning(inst) : EXIT_DONE;
+}
+
+static int read_notes(struct machine *m, const struct instance *loaded)
+{
+	struct default_note *list;
+	int ret = EXIT_DONE, n = default_notes(loaded, &list);
+
+	if (n < 0)
+		return err_bpf(n, "cannot read what defaults were before");
+	for (int i = 0; !ret && i < n; i++) {
+		struct machine_note note = { .inode = list[i].inode };
+
+		strcpy(note.name, loaded->name);
+		strcpy(note.previous, list[i].previous);
+		ret = machine_add_note(m, &note) ? EXIT_DONE : EXIT_REFUSED;
+	}
+	free(list);
+	return ret;
+}
+
+static int read_instances(const char *only, struct machine *m)
+{
+	struct instance *list;
+	int ret = EXIT_DONE, n = instance_list(&list);
+
+	if (n < 0)
+		return err_bpf(n, "cannot look for instances");
+	for (int i = 0; !ret && i < n; i++) {
+		ret = read_instance(m, &list[i], !only || !strcmp(only, list[i].name));
+		if (!ret)
+			ret = read_notes(m, &list[i]);
+	}
+	free(list);
+	return ret;
+}
+
+static int read_defaults(struct machine *m)
+{
+	struct default_of *list;
+	int ret = EXIT_DONE, n = defaults_list(&list);
+
+	for (int i = 0; !ret && i < n; i++)
+		if (!machine_add_default(m, list[i].netns, list[i].inode, list[i].name))
+			ret = EXIT_REFUSED;
+	defaults_free(list, n);
+	return ret;
+}
+
+static int read_attached(struct machine *m)
+{
+	int n = attachments_list(&m->attached);
+
+	if (n < 0)
+		return err_bpf(n, "cannot look at the cgroups");
+	m->n_attached = n;
+	return EXIT_DONE;
+}
+
+int machine_kernel_read(const char *only, struct machine *m)
+{
+	int ret;
+
+	*m = (struct machine){ .is_found = true };
+	ret = read_instances(only, m);
+	if (!ret)
+		ret = read_defaults(m);
+	return ret ? ret : read_attached(m);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/json.h"
+#include "machine/machine.h"
+#include "machine/machine_text.h"
+#include "tuning/param.h"
+#include "tuning/rule_text.h"
+
+/* Those that bbrctl set. What others set, or what a namespace began with, is no wish. */
+static bool is_wanted_default(const struct machine *m, const struct machine_default *def,
+			      const char *name)
+{
+	return !strcmp(def->name, name) && (!m->is_found || machine_note(m, def->name, def->inode));
+}
+
+static void print_head(const struct machine *m, const struct machine_instance *inst,
+		       const char *prefix)
+{
+	printf("%s[instance %s]\n%salgorithm = %s\n", prefix, inst->name, prefix,
+	       inst->algorithm->name);
+	for (size_t i = 0; i < m->n_defaults; i++)
+		if (is_wanted_default(m, &m->def[i], inst->name))
+			printf("%sdefault_in = %s\n", prefix, m->def[i].netns);
+	for (size_t i = 0; i < m->n_attached; i++)
+		if (!strcmp(m->attached[i].name, inst->name))
+			printf("%sattach = %s\n", prefix, m->attached[i].path);
+}
+
+static void print_profile(const struct profile_definition *def, const char *prefix, bool all)
+{
+	char value[PARAM_TEXT_LEN];
+
+	printf("%s\n%s[%s]\n", prefix, prefix, def->name);
+	param_for_each (param, def->params.algorithm) {
+		bool is_default = param_is_default(param, &def->params);
+
+		if (is_default && !all)
+			continue;
+		param_format(param, &def->params, value, sizeof(value));
+		printf("%s%s%s = %s\n", prefix, is_default ? "; " : "", param->key, value);
+	}
+}
+
+void machine_print_rule(const struct machine_instance *inst, __u32 i, const char *prefix)
+{
+	struct bbr_rule cgroup = inst->rules.rule[i], without_cgroup = cgroup;
+	char text[RULE_TEXT_LEN];
+
+	without_cgroup.fields &= ~BBR_RULE_CGROUP;
+	rule_format(&without_cgroup, text, sizeof(text));
+	printf("%srule = %s%s--profile %s", prefix, text, text[0] ? " " : "",
+	       machine_rule_profile(inst, &cgroup));
+	if (cgroup.fields & BBR_RULE_CGROUP) {
+		cgroup.dst_len = 0;
+		cgroup.fields = BBR_RULE_CGROUP;
+		rule_format(&cgroup, text, sizeof(text));
+		printf(" %s", text);
+	}
+	putchar('\n');
+}
+
+void machine_print(const struct machine *m, const struct machine_instance *inst, const char *prefix,
+		   bool all)
+{
+	print_head(m, inst, prefix);
+	for (size_t i = 0; i < inst->profiles.n; i++)
+		print_profile(&inst->profiles.def[i], prefix, all);
+	if (all)
+		printf("%s\n%s; A new connection gets the profile of the first rule that "
+		       "matches.\n",
+		       prefix, prefix);
+	if (inst->rules.n || all)
+		printf("%s[%s]\n", prefix, RULES_SECTION);
+	for (__u32 i = 0; i < inst->rules.n; i++)
+		machine_print_rule(inst, i, prefix);
+}
+
+static void add_profile(struct json *j, const struct profile_definition *def)
+{
+	json_open_object(j, NULL);
+	json_add_string(j, "profile", def->name);
+	json_open_object(j, "params");
+	param_for_each (param, def->params.algorithm)
+		param_add_json(j, param->key, param, &def->params);
+	json_close(j);
+	json_close(j);
+}
+
+void machine_add_json(struct json *j, const struct machine *m, const struct machine_instance *inst)
+{
+	json_open_object(j, NULL);
+	json_add_string(j, "name", inst->name);
+	json_add_string(j, "version", inst->version);
+	json_add_string(j, "algorithm", inst->algorithm->name);
+	json_open_array(j, "default_in");
+	for (size_t i = 0; i < m->n_defaults; i++)
+		if (is_wanted_default(m, &m->def[i], inst->name))
+			json_add_string(j, NULL, m->def[i].netns);
+	json_close(j);
+	json_open_array(j, "attach");
+	for (size_t i = 0; i < m->n_attached; i++)
+		if (!strcmp(m->attached[i].name, inst->name))
+			json_add_string(j, NULL, m->attached[i].path);
+	json_close(j);
+	json_open_array(j, "profiles");
+	for (size_t i = 0; i < inst->profiles.n; i++)
+		add_profile(j, &inst->profiles.def[i]);
+	json_close(j);
+	json_open_array(j, "rules");
+	for (__u32 i = 0; i < inst->rules.n; i++) {
+		json_open_object(j, NULL);
+		rule_add_json(j, &inst->rules.rule[i]);
+		json_add_string(j, "profile", machine_rule_profile(inst, &inst->rules.rule[i]));
+		json_close(j);
+	}
+	json_close(j);
+	json_close(j);
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/err.h"
+#include "machine/plan.h"
+#include "tuning/param.h"
+
+struct planning {
+	const struct machine *wanted, *found;
+	const char *only;
+	struct plan *plan;
+	bool is_out_of_memory;
+};
+
+static struct step *add(struct planning *p, enum step_kind kind, const char *name)
+{
+	static struct step lost; /* where to write if there is no memory */
+	struct plan *plan = p->plan;
+	struct step *grown = realloc(plan->step, (plan->n + 1) * sizeof(*grown));
+	struct step *step = &lost;
+
+	if (grown) {
+		plan->step = grown;
+		step = &grown[plan->n++];
+	} else {
+		p->is_out_of_memory = true;
+	}
+	*step = (struct step){
+		.kind = kind,
+		.number = plan->n,
+		.name = name,
+		.wanted = machine_instance(p->wanted, name),
+		.found = machine_instance(p->found, name),
+	};
+	return step;
+}
+
+/* Does the file say what becomes of what is found of this instance, and is not wanted? */
+static bool is_subject(const struct planning *p, const char *name)
+{
+	return !p->wanted->is_tuning && (!p->only || !strcmp(p->only, name));
+}
+
+static bool is_replaced(const struct machine_instance *wanted, const struct machine_instance *found)
+{
+	return !found->is_open || found->algorithm != wanted->algorithm ||
+	       strcmp(found->version, wanted->version);
+}
+
+static bool same_rules(const struct machine_instance *a, const struct machine_instance *b)
+{
+	if (a->rules.n != b->rules.n)
+		return false;
+	for (__u32 i = 0; i < a->rules.n; i++)
+		if (!machine_same_rule(a, i, b, i))
+			return false;
+	return true;
+}
+
+static void plan_tuning(struct planning *p, const struct machine_instance *wanted,
+			const struct machine_instance *found)
+{
+	for (size_t i = 0; i < wanted->profiles.n; i++) {
+		const struct profile_definition *new = &wanted->profiles.def[i],
+						*old = profile_definitions_find(&found->profiles,
+										new->name);
+		struct step *step;
+
+		if (old && param_set_equal(&old->params, &new->params))
+			continue;
+		step = add(p, old ? STEP_PROFILE_CHANGE : STEP_PROFILE_ADD, wanted->name);
+		step->profile_wanted = new;
+		step->profile_found = old;
+	}
+	for (size_t i = 0; i < found->profiles.n; i++) {
+		const struct profile_definition *old = &found->profiles.def[i];
+
+		if (!profile_definitions_find(&wanted->profiles, old->name))
+			add(p, STEP_PROFILE_DELETE, wanted->name)->profile_found = old;
+	}
+	if (!same_rules(wanted, found))
+		add(p, STEP_RULES, wanted->name);
+}
+
+static void plan_instances(struct planning *p)
+{
+	for (size_t i = 0; i < p->wanted->n_instances; i++) {
+		const struct machine_instance *wanted = &p->wanted->instance[i],
+					      *found = machine_instance(p->found, wanted->name);
+
+		if (!found)
+			add(p, STEP_LOAD, wanted->name);
+		else if (is_replaced(wanted, found))
+			add(p, STEP_REPLACE, wanted->name);
+		else
+			plan_tuning(p, wanted, found);
+	}
+	for (size_t i = 0; i < p->found->n_instances; i++) {
+		const struct machine_instance *found = &p->found->instance[i];
+
+		if (found->is_ours && is_subject(p, found->name) &&
+		    !machine_instance(p->wanted, found->name))
+			add(p, STEP_UNLOAD, found->name);
+	}
+}
+
+/* What the default was before bbrctl made any instance it, one after the other. */
+static const char *without_us(const struct machine *found, const char *name, __u32 inode)
+{
+	const struct machine_note *note;
+
+	for (size_t i = 0; i < found->n_notes; i++) {
+		note = machine_note(found, name, inode);
+		if (!note)
+			break;
+		name = note->previous;
+	}
+	return name;
+}
+
+static struct step *add_default(struct planning *p, enum step_kind kind, const char *name,
+				const struct machine_default *wanted,
+				const struct machine_default *found)
+{
+	struct step *step = add(p, kind, name);
+
+	step->default_wanted = wanted;
+	step->default_found = found;
+	if (found)
+		strcpy(step->previous, without_us(p->found, found->name, found->inode));
+	if (!strcmp(step->previous,
+		    name)) /* by its name alone nothing is known of what was before */
+		step->previous[0] = 0;
+	return step;
+}
+
+static void plan_defaults(struct planning *p)
+{
+	for (size_t i = 0; i < p->wanted->n_defaults; i++) {
+		const struct machine_default *wanted = &p->wanted->def[i],
+					     *found = machine_default(p->found, wanted->inode);
+
+		if (!found || strcmp(found->name, wanted->name) ||
+		    !machine_note(p->found, found->name, found->inode))
+			add_default(p, STEP_DEFAULT, wanted->name, wanted, found);
+	}
+	for (size_t i = 0; i < p->found->n_defaults; i++) {
+		const struct machine_default *found = &p->found->def[i];
+
+		if (is_subject(p, found->name) && !machine_default(p->wanted, found->inode) &&
+		    machine_note(p->found, found->name, found->inode))
+			add_default(p, STEP_DEFAULT_BACK, found->name, NULL, found);
+	}
+}
+
+static void plan_attachments(struct planning *p)
+{
+	for (size_t i = 0; i < p->wanted->n_attached; i++) {
+		const struct attachment *wanted = &p->wanted->attached[i],
+					*found = machine_attachment(p->found, wanted->path);
+		struct step *step;
+
+		if (found && !strcmp(found->name, wanted->name))
+			continue;
+		step = add(p, STEP_ATTACH, wanted->name);
+		step->wanted_at = wanted;
+		step->found_at = found;
+	}
+	for (size_t i = 0; i < p->found->n_attached; i++) {
+		const struct attachment *found = &p->found->attached[i];
+
+		if (is_subject(p, found->name) && !machine_attachment(p->wanted, found->path))
+			add(p, STEP_DETACH, found->name)->found_at = found;
+	}
+}
+
+static int by_kind(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+int plan_make(const struct machine *wanted, const struct machine *found, const char *only,
+	      struct plan *plan)
+{
+	struct planning p = { .wanted = wanted, .found = found, .only = only, .plan = plan };
+
+	*plan = (struct plan){};
+	plan_instances(&p);
+	plan_defaults(&p);
+	plan_attachments(&p);
+	if (p.is_out_of_memory) {
+		err("out of memory");
+		return EXIT_REFUSED;
+	}
+	if (plan->n)
+		qsort(plan->step, plan->n, sizeof(*plan->step), by_kind);
+	return EXIT_DONE;
+}
+
+void plan_free(struct plan *plan)
+{
+	free(plan->step);
+	*plan = (struct plan){};
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/json.h"
+#include "cli/units.h"
+#include "machine/machine_text.h"
+#include "machine/plan.h"
+#include "machine/plan_text.h"
+#include "tuning/param.h"
+
+static const char *const kinds[STEP_KINDS] = {
+	[STEP_LOAD] = "load",
+	[STEP_REPLACE] = "upgrade",
+	[STEP_PROFILE_ADD] = "profile_add",
+	[STEP_PROFILE_CHANGE] = "profile_change",
+	[STEP_RULES] = "rules",
+	[STEP_DEFAULT] = "default",
+	[STEP_ATTACH] = "attach",
+	[STEP_DETACH] = "detach",
+	[STEP_DEFAULT_BACK] = "default_back",
+	[STEP_PROFILE_DELETE] = "profile_delete",
+	[STEP_UNLOAD] = "unload",
+};
+
+static const char *algorithm_of(const struct machine_instance *inst)
+{
+	return inst->algorithm ? inst->algorithm->name : inst->loaded.abi.algorithm;
+}
+
+static void print_replaced(const struct step *s, bool done)
+{
+	const struct machine_instance *old = s->found, *new = s->wanted;
+	bool same_version = !strcmp(old->version, new->version);
+	const char *was = same_version ? algorithm_of(old) : old->version,
+		   *is = same_version ? algorithm_of(new) : new->version;
+
+	if (done)
+		printf("upgraded from %.20s to %.20s\n", was, is);
+	else
+		printf("has the code of %.20s, not of %.20s\n", was, is);
+}
+
+static void print_changed(const struct step *s, bool done)
+{
+	const struct param_set *old = &s->profile_found->params, *new = &s->profile_wanted->params;
+	char was[PARAM_TEXT_LEN], is[PARAM_TEXT_LEN];
+	bool first = true;
+
+	param_for_each (param, new->algorithm) {
+		if (param_equal(param, old, new))
+			continue;
+		param_format(param, old, was, sizeof(was));
+		param_format(param, new, is, sizeof(is));
+		if (!first)
+			printf("%s: ", s->name);
+		first = false;
+		printf(done ? "profile %s: %s=%s (was %s)\n" : "profile %s: not %s=%s, but %s\n",
+		       s->profile_wanted->name, param->key, is, was);
+	}
+}
+
+static const char *current(const struct step *s)
+{
+	return s->default_found ? s->default_found->name : "not known";
+}
+
+static void print_default(const struct step *s, bool done)
+{
+	const char *netns = s->default_wanted->netns;
+
+	if (done)
+		printf("now the default of network namespace %s (was %s)\n", netns, current(s));
+	else if (!strcmp(current(s), s->name))
+		printf("was made the default of network namespace %s by other hands\n", netns);
+	else
+		printf("is not the default of network namespace %s, but %s\n", netns, current(s));
+}
+
+static void print_rules(const struct step *s, bool done)
+{
+	__u32 new = s->wanted->rules.n, old = s->found->rules.n;
+
+	if (done)
+		printf("%u rule%s (before: %u)\n", new, plural(new), old);
+	else
+		printf("has other rules: %u, the file %u\n", old, new);
+}
+
+void step_print(const struct step *s, bool done)
+{
+	printf("%s: ", s->name);
+	switch (s->kind) {
+	case STEP_LOAD:
+		puts(done ? "loaded" : "is not loaded");
+		break;
+	case STEP_REPLACE:
+		print_replaced(s, done);
+		break;
+	case STEP_PROFILE_ADD:
+		printf("profile %s %s\n", s->profile_wanted->name, done ? "added" : "is missing");
+		break;
+	case STEP_PROFILE_CHANGE:
+		print_changed(s, done);
+		break;
+	case STEP_RULES:
+		print_rules(s, done);
+		break;
+	case STEP_DEFAULT:
+		print_default(s, done);
+		break;
+	case STEP_ATTACH:
+		printf("%s %s\n", done ? "attached to" : "is not attached to", s->wanted_at->path);
+		break;
+	case STEP_DETACH:
+		printf("%s %s\n", done ? "detached from" : "is attached to", s->found_at->path);
+		break;
+	case STEP_DEFAULT_BACK:
+		printf(done ? "no longer the default of network namespace %s\n" :
+			      "is the default of network namespace %s\n",
+		       s->default_found->netns);
+		break;
+	case STEP_PROFILE_DELETE:
+		printf(done ? "profile %s deleted\n" : "has a profile %s\n",
+		       s->profile_found->name);
+		break;
+	default:
+		puts(done ? "unloaded" : "is loaded");
+	}
+}
+
+/* Those between the rules at the beginning and at the end that both have. */
+static void diff_rules(const struct machine_instance *old, const struct machine_instance *new)
+{
+	__u32 begin = 0, end = 0, least = old->rules.n < new->rules.n ? old->rules.n : new->rules.n;
+
+	while (begin < least && machine_same_rule(old, begin, new, begin))
+		begin++;
+	while (begin + end < least &&
+	       machine_same_rule(old, old->rules.n - end - 1, new, new->rules.n - end - 1))
+		end++;
+	for (__u32 i = begin; i < old->rules.n - end; i++)
+		machine_print_rule(old, i, "-");
+	for (__u32 i = begin; i < new->rules.n - end; i++)
+		machine_print_rule(new, i, "+");
+}
+
+/* NULL: there is none. */
+static void diff_profiles(const struct profile_definition *old,
+			  const struct profile_definition *new)
+{
+	const struct algorithm *algorithm = (new ? new : old)->params.algorithm;
+	char text[PARAM_TEXT_LEN];
+
+	if (old && new && param_set_equal(&old->params, &new->params))
+		return;
+	printf("%s[%s]\n", !old ? "+" : !new ? "-" : " ", (new ? new : old)->name);
+	param_for_each (param, algorithm) {
+		if (old && new && param_equal(param, &old->params, &new->params))
+			continue;
+		if (old && (new || !param_is_default(param, &old->params))) {
+			param_format(param, &old->params, text, sizeof(text));
+			printf("-%s = %s\n", param->key, text);
+		}
+		if (new && (old || !param_is_default(param, &new->params))) {
+			param_format(param, &new->params, text, sizeof(text));
+			printf("+%s = %s\n", param->key, text);
+		}
+	}
+}
+
+static void diff_instance(const struct step *s, const struct machine *wanted,
+			  const struct machine *found)
+{
+	if (s->wanted)
+		machine_print(wanted, s->wanted, "+", false);
+	else if (s->found->is_open)
+		machine_print(found, s->found, "-", false);
+	else
+		printf("-[instance %s]\n", s->name);
+}
+
+static void diff_code(const struct step *s)
+{
+	bool comparable = s->found->is_open && s->found->algorithm == s->wanted->algorithm;
+
+	printf("-; version %s\n+; version %s\n", s->found->version, s->wanted->version);
+	printf("-algorithm = %s\n+algorithm = %s\n", algorithm_of(s->found),
+	       algorithm_of(s->wanted));
+	if (!comparable)
+		return;
+	for (size_t i = 0; i < s->wanted->profiles.n; i++) {
+		const struct profile_definition *new = &s->wanted->profiles.def[i];
+
+		diff_profiles(profile_definitions_find(&s->found->profiles, new->name), new);
+	}
+	diff_rules(s->found, s->wanted);
+}
+
+void step_print_diff(const struct step *s, const struct machine *wanted,
+		     const struct machine *found)
+{
+	if (s->kind == STEP_LOAD || s->kind == STEP_UNLOAD) {
+		diff_instance(s, wanted, found);
+		return;
+	}
+	if (!s->wanted != !s->found) /* the instance comes or goes, and this is among its lines */
+		return;
+	printf(" [instance %s]\n", s->name);
+	switch (s->kind) {
+	case STEP_REPLACE:
+		diff_code(s);
+		break;
+	case STEP_PROFILE_ADD:
+	case STEP_PROFILE_CHANGE:
+	case STEP_PROFILE_DELETE:
+		diff_profiles(s->profile_found, s->profile_wanted);
+		break;
+	case STEP_RULES:
+		printf(" [%s]\n", RULES_SECTION);
+		diff_rules(s->found, s->wanted);
+		break;
+	case STEP_DEFAULT:
+		printf("+default_in = %s\n", s->default_wanted->netns);
+		break;
+	case STEP_DEFAULT_BACK:
+		printf("-default_in = %s\n", s->default_found->netns);
+		break;
+	case STEP_ATTACH:
+		printf("+attach = %s\n", s->wanted_at->path);
+		break;
+	default:
+		printf("-attach = %s\n", s->found_at->path);
+	}
+}
+
+static void add_params(struct json *j, const struct step *s)
+{
+	const struct param_set *old = &s->profile_found->params, *new = &s->profile_wanted->params;
+
+	json_open_object(j, "params");
+	param_for_each (param, new->algorithm) {
+		if (param_equal(param, old, new))
+			continue;
+		json_open_object(j, param->key);
+		param_add_json(j, "old", param, old);
+		param_add_json(j, "new", param, new);
+		json_add_string(j, "unit", param_unit_name(param));
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void add_code(struct json *j, const char *key, const struct machine_instance *inst)
+{
+	json_open_object(j, key);
+	json_add_string(j, "version", inst->version);
+	json_add_string(j, "algorithm", algorithm_of(inst));
+	json_close(j);
+}
+
+static void add_step(struct json *j, const struct step *s)
+{
+	const struct machine_default *def =
+		s->default_wanted ? s->default_wanted : s->default_found;
+	const struct attachment *at = s->wanted_at ? s->wanted_at : s->found_at;
+	const struct profile_definition *profile =
+		s->profile_wanted ? s->profile_wanted : s->profile_found;
+
+	json_open_object(j, NULL);
+	json_add_string(j, "name", s->name);
+	json_add_string(j, "change", kinds[s->kind]);
+	if (s->kind == STEP_REPLACE) {
+		add_code(j, "old", s->found);
+		add_code(j, "new", s->wanted);
+	}
+	if (profile)
+		json_add_string(j, "profile", profile->name);
+	if (s->kind == STEP_PROFILE_CHANGE)
+		add_params(j, s);
+	if (s->kind == STEP_RULES) {
+		json_add_int(j, "old_rules", s->found->rules.n);
+		json_add_int(j, "new_rules", s->wanted->rules.n);
+	}
+	if (def) {
+		json_add_string(j, "netns", def->netns);
+		json_add_int(j, "inode", def->inode);
+	}
+	if (s->default_found)
+		json_add_string(j, "old_default", s->default_found->name);
+	if (at)
+		json_add_string(j, "cgroup", at->path);
+	json_close(j);
+}
+
+void plan_add_json(struct json *j, const struct plan *plan)
+{
+	json_open_array(j, "changes");
+	for (size_t i = 0; i < plan->n; i++)
+		add_step(j, &plan->step[i]);
+	json_close(j);
+}

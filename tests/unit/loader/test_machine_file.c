@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Files that say what a machine shall be: what is read from them, and what is wrong with them. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+#include "fixture.h"
+
+#include "machine/machine.h"
+#include "machine/machine_file.h"
+
+static char folder[] = "/tmp/test_machine_file.XXXXXX";
+static struct machine m;
+
+static int begin(void **state)
+{
+	(void)state;
+	m = (struct machine){};
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	machine_free(&m);
+	return 0;
+}
+
+static const char *write_file(const char *name, const char *text)
+{
+	static char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	return path;
+}
+
+static int read_text(const char *text, const char *name)
+{
+	const char *path = write_file("file", text);
+	int ret;
+
+	machine_free(&m);
+	ret = machine_file_read(path, name, &m);
+	unlink(path);
+	return ret;
+}
+
+static const char *value(size_t instance, const char *profile, const char *key)
+{
+	static char text[PARAM_TEXT_LEN];
+	const struct profile_definition *def =
+		profile_definitions_find(&m.instance[instance].profiles, profile);
+
+	assert_non_null(def);
+	param_format(param_find(def->params.algorithm, key, strlen(key)), &def->params, text,
+		     sizeof(text));
+	return text;
+}
+
+static void all_of_a_file(void **state)
+{
+	(void)state;
+	assert_int_equal(read_text("; a comment\n"
+				   "[instance one]\n"
+				   "default_in = /proc/self/ns/net\n"
+				   "[default]\n"
+				   "cwnd_gain = 2.5\n"
+				   "[fast]\n"
+				   "bw_win = 11\n"
+				   "[rules]\n"
+				   "rule = --dport 443 --profile fast\n"
+				   "rule = --profile default\n"
+				   "[instance two]\n"
+				   "algorithm = bbr3\n",
+				   NULL),
+			 EXIT_DONE);
+	assert_int_equal(m.n_instances, 2);
+	assert_false(m.is_tuning);
+	assert_string_equal(m.instance[0].algorithm->name, "bbr");
+	assert_string_equal(m.instance[0].version, BBR_VERSION);
+	assert_int_equal(m.instance[0].profiles.n, 2);
+	assert_string_equal(value(0, "default", "cwnd_gain"), "2.5");
+	assert_string_equal(value(0, "fast", "bw_win"), "11");
+	assert_int_equal(m.instance[0].rules.n, 2);
+	assert_string_equal(machine_rule_profile(&m.instance[0], &m.instance[0].rules.rule[0]),
+			    "fast");
+	assert_int_equal(m.n_defaults, 1);
+	assert_string_equal(m.def[0].name, "one");
+	/* What is left out: a profile default at its defaults. */
+	assert_string_equal(m.instance[1].algorithm->name, "bbr3");
+	assert_int_equal(m.instance[1].profiles.n, 1);
+	assert_int_equal(param_set_changed(&m.instance[1].profiles.def[0].params), 0);
+}
+
+static void an_empty_file_wants_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(read_text("; nothing\n", NULL), EXIT_DONE);
+	assert_int_equal(m.n_instances, 0);
+	assert_false(m.is_tuning);
+}
+
+static void a_rule_may_name_the_default_before_it_is_there(void **state)
+{
+	(void)state;
+	assert_int_equal(read_text("[instance one]\n[rules]\nrule = --profile default\n"
+				   "[default]\nbw_win = 11\n",
+				   NULL),
+			 EXIT_DONE);
+	assert_int_equal(m.instance[0].profiles.n, 1);
+	assert_string_equal(value(0, "default", "bw_win"), "11");
+}
+
+static void known_profiles_are_built_on(void **state)
+{
+	(void)state;
+	assert_int_equal(read_text("[instance one]\n[p]\nfrom = tsunami\nbw_win = 11\n", NULL),
+			 EXIT_DONE);
+	assert_string_equal(value(0, "p", "bw_win"), "11");
+	assert_string_equal(value(0, "p", "min_rtt_win"), "20s");
+	/* bbrmo needs values. */
+	assert_int_equal(read_text("[instance one]\n[p]\nfrom = bbrmo\npin_bw = 10mbit\n", NULL),
+			 EXIT_USAGE);
+	assert_int_equal(
+		read_text("[instance one]\n[p]\nfrom = bbrmo\npin_bw = 10mbit\npin_min_rtt = 9ms\n",
+			  NULL),
+		EXIT_DONE);
+}
+
+static void only_one_instance(void **state)
+{
+	static const char text[] =
+		"[instance one]\ndefault_in = /proc/self/ns/net\n[instance two]\n";
+
+	(void)state;
+	assert_int_equal(read_text(text, "two"), EXIT_DONE);
+	assert_int_equal(m.n_instances, 1);
+	assert_string_equal(m.instance[0].name, "two");
+	assert_int_equal(m.n_defaults, 0);
+	assert_int_equal(read_text(text, "three"), EXIT_USAGE);
+}
+
+static void files_of_before_are_of_one_instance(void **state)
+{
+	static const char text[] = "algorithm = bbr\n[default]\nbw_win = 11\n[rules]\n";
+
+	(void)state;
+	assert_int_equal(read_text(text, "mine"), EXIT_DONE);
+	assert_true(m.is_tuning);
+	assert_string_equal(m.instance[0].name, "mine");
+	assert_string_equal(value(0, "default", "bw_win"), "11");
+	assert_int_equal(read_text(text + strlen("algorithm = bbr\n"), NULL), EXIT_DONE);
+	assert_string_equal(m.instance[0].name, "bpf_bbr");
+}
+
+static void a_folder_is_read_in_order(void **state)
+{
+	(void)state;
+	write_file("10.conf", "[instance one]\n[default]\nbw_win = 11\ncwnd_gain = 3\n[a]\n"
+			      "[rules]\nrule = --dport 1 --profile a\n");
+	write_file("20.conf", "[instance one]\n[default]\nbw_win = 12\n[rules]\n"
+			      "rule = --dport 2 --profile a\n[instance two]\n");
+	write_file("30.ini", "[this is no file of it\n");
+	assert_int_equal(machine_file_read(folder, NULL, &m), EXIT_DONE);
+	assert_int_equal(m.n_instances, 2);
+	/* A profile as a whole: what the later file does not say is at its default. */
+	assert_string_equal(value(0, "default", "bw_win"), "12");
+	assert_string_equal(value(0, "default", "cwnd_gain"), "2");
+	assert_int_equal(m.instance[0].rules.n, 2);
+	assert_int_equal(m.instance[0].profiles.n, 2);
+	/* No file of a folder is of one instance only. */
+	machine_free(&m);
+	write_file("30.conf", "[default]\n");
+	assert_int_equal(machine_file_read(folder, NULL, &m), EXIT_USAGE);
+	for (int i = 1; i <= 3; i++) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "%s/%d0.conf", folder, i);
+		unlink(path);
+	}
+	unlink(write_file("30.ini", ""));
+}
+
+static void what_is_wrong_is_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"[instance]\n",
+		"[instance ]\n",
+		"[instance a/b]\n",
+		"[instance abcdefghijklmnop]\n",
+		"[instance one]\n[instance one]\n",
+		"[default]\n[instance one]\n",
+		"[instance one]\nalgorithm = cubic\n",
+		"[instance one]\ncwnd_gain = 2\n",
+		"[instance one]\ndefault_in = nobody\n",
+		"[instance one]\ndefault_in = /dev/null\n",
+		"[instance one]\ndefault_in = /proc/self/ns/net\n"
+		"[instance two]\ndefault_in = /proc/self/ns/net\n",
+		"[instance one]\nattach = /no/such/cgroup\n",
+		"[instance one]\n[default]\nno_such_key = 1\n",
+		"[instance one]\n[default]\nbw_win = 0\n",
+		"[instance one]\n[p]\n[p]\n",
+		"[instance one]\n[p]\nfrom = nobody\n",
+		"[instance one]\n[p]\nbw_win = 11\nfrom = tsunami\n",
+		"[instance one]\n[rules]\nrule = --profile nobody\n",
+		"[instance one]\n[rules]\nbw_win = 11\n",
+		"[instance one]\n[rules]\nrule = --profile default\nrule = --profile default\n",
+		"default_in = /proc/self/ns/net\n",
+		"word\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		if (!read_text(wrong[i], NULL))
+			fail_msg("taken: %s", wrong[i]);
+	assert_int_equal(machine_file_read("/no/such/file", NULL, &m), EXIT_USAGE);
+	/* A folder without a file is not an empty file, which would take all away. */
+	assert_int_equal(machine_file_read(folder, NULL, &m), EXIT_USAGE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(all_of_a_file),
+		TEST(an_empty_file_wants_nothing),
+		TEST(a_rule_may_name_the_default_before_it_is_there),
+		TEST(known_profiles_are_built_on),
+		TEST(only_one_instance),
+		TEST(files_of_before_are_of_one_instance),
+		TEST(a_folder_is_read_in_order),
+		TEST(what_is_wrong_is_refused),
+	};
+	int failed;
+
+	if (!mkdtemp(folder))
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	return rmdir(folder) || failed;
+}

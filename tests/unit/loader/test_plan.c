@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From a machine as it is to one as it is wanted: which steps, in which order. No kernel is asked. */
+#include <stdlib.h>
+
+#include "fixture.h"
+
+#include "machine/plan.h"
+
+static struct machine wanted, found;
+static struct plan plan;
+
+static int begin(void **state)
+{
+	(void)state;
+	wanted = (struct machine){};
+	found = (struct machine){ .is_found = true };
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	/* Nothing is mapped. */
+	for (size_t i = 0; i < found.n_instances; i++)
+		found.instance[i].is_open = false;
+	machine_free(&wanted);
+	machine_free(&found);
+	plan_free(&plan);
+	return 0;
+}
+
+/* One of both machines, with a profile default. */
+static struct machine_instance *add(struct machine *m, const char *name)
+{
+	struct machine_instance *inst = machine_add_instance(m, name);
+
+	assert_non_null(inst);
+	inst->algorithm = inst->profiles.algorithm = &made_up;
+	inst->is_ours = inst->is_open = m->is_found;
+	strcpy(inst->version, "1");
+	assert_int_equal(profile_definitions_begin(&inst->profiles, "", "default"), EXIT_DONE);
+	return inst;
+}
+
+static void add_profile(struct machine_instance *inst, const char *name, const char *line)
+{
+	char key[32];
+
+	if (!profile_definitions_find(&inst->profiles, name))
+		assert_int_equal(profile_definitions_begin(&inst->profiles, "", name), EXIT_DONE);
+	snprintf(key, sizeof(key), "%.*s", (int)strcspn(line, "="), line);
+	assert_int_equal(
+		profile_definitions_line(&inst->profiles, name, key, strchr(line, '=') + 1),
+		EXIT_DONE);
+}
+
+static void add_rule(struct machine_instance *inst, __u16 dport, __u32 profile)
+{
+	const struct bbr_rule rule = { .fields = BBR_RULE_DPORT,
+				       .dport = dport,
+				       .profile = profile };
+
+	assert_int_equal(rule_list_insert(&inst->rules, inst->rules.n, &rule), EXIT_DONE);
+}
+
+static void add_note(const char *name, __u32 inode, const char *previous)
+{
+	struct machine_note note = { .inode = inode };
+
+	strcpy(note.name, name);
+	strcpy(note.previous, previous);
+	assert_non_null(machine_add_note(&found, &note));
+}
+
+static void make(const char *only)
+{
+	plan_free(&plan);
+	assert_int_equal(plan_make(&wanted, &found, only, &plan), EXIT_DONE);
+}
+
+/* The kinds of all steps, in order; -1 ends them. */
+static void expect(const int *kinds)
+{
+	size_t n = 0;
+
+	make(NULL);
+	for (; kinds[n] >= 0; n++) {
+		assert_true(n < plan.n);
+		assert_int_equal(plan.step[n].kind, kinds[n]);
+	}
+	assert_int_equal(plan.n, n);
+}
+
+#define EXPECT(...) expect((const int[]){ __VA_ARGS__ __VA_OPT__(, ) - 1 })
+
+static void nothing_is_to_be_done_for_nothing(void **state)
+{
+	(void)state;
+	EXPECT();
+}
+
+static void what_is_the_same_stays(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct machine *m = i ? &wanted : &found;
+		struct machine_instance *inst = add(m, "one");
+
+		add_profile(inst, "fast", "gain=2");
+		add_rule(inst, 1, 1);
+		assert_non_null(machine_add_default(m, i ? "x" : "/proc/9/ns/net", 7, "one"));
+		assert_non_null(machine_add_attachment(m, "/cg", "one"));
+	}
+	add_note("one", 7, "reno");
+	EXPECT();
+}
+
+static void instances_come_and_go(void **state)
+{
+	(void)state;
+	add(&wanted, "new");
+	add(&found, "old");
+	EXPECT(STEP_LOAD, STEP_UNLOAD);
+	assert_string_equal(plan.step[0].name, "new");
+	assert_null(plan.step[0].found);
+	assert_string_equal(plan.step[1].name, "old");
+}
+
+static void what_bpftool_registered_stays(void **state)
+{
+	(void)state;
+	add(&found, "old")->is_ours = false;
+	EXPECT();
+	/* Its parameters are those of the file if that has it. */
+	add_profile(add(&wanted, "old"), "default", "gain=2");
+	EXPECT(STEP_PROFILE_CHANGE);
+}
+
+static void other_code_is_replaced_with_all_settings(void **state)
+{
+	(void)state;
+	add_profile(add(&wanted, "one"), "fast", "gain=2");
+	strcpy(add(&found, "one")->version, "0");
+	EXPECT(STEP_REPLACE);
+	strcpy(found.instance[0].version, "1");
+	EXPECT(STEP_PROFILE_ADD);
+	found.instance[0].is_open = false; /* of an ABI that is not known */
+	EXPECT(STEP_REPLACE);
+	found.instance[0].algorithm = NULL;
+	EXPECT(STEP_REPLACE);
+}
+
+static void profiles_follow(void **state)
+{
+	struct machine_instance *new = add(&wanted, "one"), *old = add(&found, "one");
+
+	(void)state;
+	add_profile(new, "same", "gain=2");
+	add_profile(old, "same", "gain=2");
+	add_profile(new, "changed", "count=3");
+	add_profile(old, "changed", "count=2");
+	add_profile(new, "added", "gain=2");
+	add_profile(old, "gone", "gain=2");
+	EXPECT(STEP_PROFILE_ADD, STEP_PROFILE_CHANGE, STEP_PROFILE_DELETE);
+	assert_string_equal(plan.step[0].profile_wanted->name, "added");
+	assert_string_equal(plan.step[1].profile_wanted->name, "changed");
+	assert_string_equal(plan.step[1].profile_found->name, "changed");
+	assert_string_equal(plan.step[2].profile_found->name, "gone");
+}
+
+static void rules_follow_by_the_name_of_their_profile(void **state)
+{
+	struct machine_instance *new = add(&wanted, "one"), *old = add(&found, "one");
+
+	(void)state;
+	add_profile(new, "a", "gain=2");
+	add_profile(new, "b", "gain=3");
+	add_profile(old, "b", "gain=3"); /* at another place */
+	add_profile(old, "a", "gain=2");
+	add_rule(new, 1, 1);
+	add_rule(old, 1, 2);
+	EXPECT();
+	new->rules.rule[0].profile = 2;
+	EXPECT(STEP_RULES);
+	new->rules.rule[0].profile = 1;
+	new->rules.rule[0].dport = 2;
+	EXPECT(STEP_RULES);
+	new->rules.rule[0].dport = 1;
+	add_rule(new, 2, 1);
+	EXPECT(STEP_RULES);
+	add_rule(old, 2, 2);
+	EXPECT();
+}
+
+/* A rule must not name a profile that is not there yet, or no more. */
+static void rules_come_between_new_and_old_profiles(void **state)
+{
+	struct machine_instance *new = add(&wanted, "one"), *old = add(&found, "one");
+
+	(void)state;
+	add_profile(new, "new", "gain=2");
+	add_rule(new, 1, 1);
+	add_profile(old, "old", "gain=2");
+	add_rule(old, 1, 1);
+	EXPECT(STEP_PROFILE_ADD, STEP_RULES, STEP_PROFILE_DELETE);
+}
+
+static void defaults_are_noted(void **state)
+{
+	(void)state;
+	add(&wanted, "one");
+	add(&found, "one");
+	assert_non_null(machine_add_default(&wanted, "x", 7, "one"));
+	assert_non_null(machine_add_default(&found, "x", 7, "reno"));
+	EXPECT(STEP_DEFAULT);
+	assert_string_equal(plan.step[0].previous, "reno");
+	/* By other hands: what was before is not known. */
+	strcpy(found.def[0].name, "one");
+	EXPECT(STEP_DEFAULT);
+	assert_string_equal(plan.step[0].previous, "");
+	add_note("one", 7, "reno");
+	EXPECT();
+}
+
+static void defaults_go_back_to_what_was_before_any_of_us(void **state)
+{
+	(void)state;
+	add(&wanted, "one");
+	add(&found, "one");
+	add(&found, "two");
+	assert_non_null(machine_add_default(&found, "x", 7, "two"));
+	assert_non_null(machine_add_default(&found, "y", 8, "two")); /* by other hands: stays */
+	add_note("one", 7, "reno");
+	add_note("two", 7, "one");
+	EXPECT(STEP_DEFAULT_BACK, STEP_UNLOAD);
+	assert_string_equal(plan.step[0].previous, "reno");
+	/* From one of ours to another: the next that goes back must not go back to that. */
+	assert_non_null(machine_add_default(&wanted, "x", 7, "one"));
+	EXPECT(STEP_DEFAULT, STEP_UNLOAD);
+	assert_string_equal(plan.step[0].previous, "reno");
+	/* Notes that go round end. */
+	strcpy(found.note[0].previous, "two");
+	make(NULL);
+}
+
+static void attachments_follow(void **state)
+{
+	(void)state;
+	add(&wanted, "one");
+	add(&found, "one");
+	add(&found, "two");
+	assert_non_null(machine_add_attachment(&wanted, "/new", "one"));
+	assert_non_null(machine_add_attachment(&wanted, "/moved", "one"));
+	assert_non_null(machine_add_attachment(&found, "/moved", "two"));
+	assert_non_null(machine_add_attachment(&found, "/old", "gone"));
+	EXPECT(STEP_ATTACH, STEP_ATTACH, STEP_DETACH, STEP_UNLOAD);
+	assert_null(plan.step[0].found_at);
+	assert_string_equal(plan.step[1].found_at->name, "two");
+	assert_string_equal(plan.step[2].name, "gone");
+}
+
+static void only_one_instance(void **state)
+{
+	(void)state;
+	add_profile(add(&wanted, "one"), "default", "gain=2");
+	add(&found, "one");
+	add(&found, "two");
+	assert_non_null(machine_add_attachment(&found, "/a", "two"));
+	assert_non_null(machine_add_attachment(&found, "/b", "one"));
+	assert_non_null(machine_add_default(&found, "x", 7, "two"));
+	add_note("two", 7, "reno");
+	make("one");
+	assert_int_equal(plan.n, 2);
+	assert_int_equal(plan.step[0].kind, STEP_PROFILE_CHANGE);
+	assert_int_equal(plan.step[1].kind, STEP_DETACH);
+	assert_string_equal(plan.step[1].found_at->path, "/b");
+}
+
+/* As bbrctl once saved it: it says nothing of defaults and cgroups. */
+static void a_file_of_profiles_and_rules(void **state)
+{
+	(void)state;
+	wanted.is_tuning = true;
+	add_profile(add(&wanted, "one"), "default", "gain=2");
+	add_profile(add(&found, "one"), "old", "gain=2");
+	add(&found, "two");
+	assert_non_null(machine_add_attachment(&found, "/b", "one"));
+	assert_non_null(machine_add_default(&found, "x", 7, "one"));
+	add_note("one", 7, "reno");
+	EXPECT(STEP_PROFILE_CHANGE, STEP_PROFILE_DELETE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(nothing_is_to_be_done_for_nothing),
+		TEST(what_is_the_same_stays),
+		TEST(instances_come_and_go),
+		TEST(what_bpftool_registered_stays),
+		TEST(other_code_is_replaced_with_all_settings),
+		TEST(profiles_follow),
+		TEST(rules_follow_by_the_name_of_their_profile),
+		TEST(rules_come_between_new_and_old_profiles),
+		TEST(defaults_are_noted),
+		TEST(defaults_go_back_to_what_was_before_any_of_us),
+		TEST(attachments_follow),
+		TEST(only_one_instance),
+		TEST(a_file_of_profiles_and_rules),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
