@@ -71,9 +71,13 @@ static inline struct tcp_sock *tcp_sk(struct sock *sk)
 	return (struct tcp_sock *)sk;
 }
 
+/*
+ * The address of an element, not of the array: clang makes a load of it, which libbpf takes only from a field of the same
+ * size, and with BBR version 3's changes to the kernel the array is larger.
+ */
 static inline struct bbr *bbr_of(struct sock *sk)
 {
-	return (struct bbr *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
+	return (struct bbr *)&((struct inet_connection_sock *)sk)->icsk_ca_priv[0];
 }
 
 /* The index of the connection's profile. */
