@@ -34,6 +34,9 @@ $(BUILD)/unit/lib/%: tests/unit/lib/%.c $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
 	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(TEST_LIBS) -o $@
 
+# It loads them from there.
+$(BUILD)/unit/loader/test_patched_kernels: | $(BUILD)/probe.bpf.o $(patsubst %,$(BUILD)/snapshot_%.bpf.o,$(notdir $(ALGORITHMS)))
+
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*/test_*.c))
 
 unit: $(UNIT_TESTS)
