@@ -15,6 +15,7 @@
 #include "instance/object.h"
 #include "instance/struct_ops.h"
 #include "kernel/btf_path.h"
+#include "kernel/kernel_bbr.h"
 
 #define N_OURS 2
 
@@ -217,6 +218,18 @@ static void sockets_can_be_seen_from_outside(void **state)
 	}
 }
 
+/* That is to be known of the kernel's own: its struct bbr is not what bbrmon reads. */
+static void version_3_is_not_read_as_version_1(void **state)
+{
+	(void)state;
+	assert_true(make_kernel(0));
+	assert_false(kernel_bbr_is_other());
+	assert_true(make_kernel(ALL_CHANGES & ~OWN_BBR));
+	assert_false(kernel_bbr_is_other());
+	assert_true(make_kernel(OWN_BBR));
+	assert_true(kernel_bbr_is_other());
+}
+
 static int forget_all(void **state)
 {
 	(void)state;
@@ -236,6 +249,7 @@ int main(void)
 		cmocka_unit_test(bursts_may_be_asked_for_as_a_whole),
 		cmocka_unit_test(all_may_be_at_once),
 		cmocka_unit_test(sockets_can_be_seen_from_outside),
+		cmocka_unit_test(version_3_is_not_read_as_version_1),
 	};
 
 	return cmocka_run_group_tests(tests, load_stock, forget_all);
