@@ -37,6 +37,24 @@ struct bpf_struct_ops___6_4 {
 } __attribute__((preserve_access_index));
 
 /*
+ * With BBR version 3's changes it has tso_segs in place of min_tso_segs: the whole burst, and not the least of it. Apart
+ * from our tcp_congestion_ops, whose member bbrctl renames then (loader/instance/callbacks.h).
+ */
+struct tcp_congestion_ops___burst {
+	u32 (*min_tso_segs)(struct sock *sk);
+	u32 (*tso_segs)(struct sock *sk, unsigned int mss_now);
+} __attribute__((preserve_access_index));
+
+/* What only the whole burst depends on. */
+struct netns_ipv4___burst {
+	u8 sysctl_tcp_tso_rtt_log;
+} __attribute__((preserve_access_index));
+
+struct net___burst {
+	struct netns_ipv4___burst ipv4;
+} __attribute__((preserve_access_index));
+
+/*
  * The rate sample of cong_control's raw context. Each place has a load of its own, with a constant
  * offset: the verifier of kernels before 7.0 rejects a computed one.
  */
@@ -61,6 +79,13 @@ static inline bool tx_start_is_hidden(void)
 	return bpf_core_field_exists(((struct tcp_congestion_ops___7_1 *)0)->cwnd_event_tx_start);
 }
 
+static inline bool burst_is_asked(void)
+{
+	struct tcp_congestion_ops___burst *ops = 0;
+
+	return !bpf_core_field_exists(ops->min_tso_segs) && bpf_core_field_exists(ops->tso_segs);
+}
+
 static inline bool app_limited_is_writable(void)
 {
 	return bpf_core_field_exists(((struct bpf_struct_ops___6_4 *)0)->validate);
@@ -71,9 +96,13 @@ static inline struct tcp_sock *tcp_sk(struct sock *sk)
 	return (struct tcp_sock *)sk;
 }
 
+/*
+ * The address of an element, not of the array: clang makes a load of it, which libbpf takes only from a field of the same
+ * size, and with BBR version 3's changes to the kernel the array is larger.
+ */
 static inline struct bbr *bbr_of(struct sock *sk)
 {
-	return (struct bbr *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
+	return (struct bbr *)&((struct inet_connection_sock *)sk)->icsk_ca_priv[0];
 }
 
 /* The index of the connection's profile. */

@@ -232,16 +232,31 @@ void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		report_modes(sk, mode);
 }
 
+/* Segments of a burst, as tcp_tso_autosize() has it: a millisecond's at this rate, and more on a short path. */
+static __attribute__((noinline)) u32 burst_segs(struct sock *sk, u32 least)
+{
+	struct net___burst *net = (struct net___burst *)sk->__sk_common.skc_net.net;
+	u32 halvings = tcp_sk(sk)->rtt_min.s[0].v >> net->ipv4.sysctl_tcp_tso_rtt_log;
+	u64 bytes = sk->sk_pacing_rate >> sk->sk_pacing_shift;
+
+	if (halvings < 32)
+		bytes += sk->sk_gso_max_size >> halvings;
+	bytes = min_u64(bytes, sk->sk_gso_max_size);
+	return max_u32(quotient(bytes, tcp_sk(sk)->mss_cache), least);
+}
+
 /* The stack asks for this before it sends new data or retransmits in recovery. */
 SEC("struct_ops/min_tso_segs")
 u32 BPF_PROG(min_tso_segs, struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
 	struct bbr_sock s = sock_of(sk, last_params(b), true);
+	u32 segs;
 
 	if (tx_start_is_hidden() && !packets_in_flight(tcp_sk(sk)))
 		tx_start(sk);
-	return max_u32(bbr_min_tso_segs(b, &s), 1); /* with 0 the stack would send nothing */
+	segs = max_u32(bbr_min_tso_segs(b, &s), 1); /* with 0 the stack would send nothing */
+	return burst_is_asked() ? burst_segs(sk, segs) : segs;
 }
 
 static __attribute__((noinline)) void change_state(struct sock *sk, u8 new_state)

@@ -34,6 +34,9 @@ $(BUILD)/unit/lib/%: tests/unit/lib/%.c $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
 	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(TEST_LIBS) -o $@
 
+# It loads them from there.
+$(BUILD)/unit/loader/test_patched_kernels: | $(BUILD)/probe.bpf.o $(patsubst %,$(BUILD)/snapshot_%.bpf.o,$(notdir $(ALGORITHMS)))
+
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*/test_*.c))
 
 unit: $(UNIT_TESTS)
@@ -102,7 +105,7 @@ $(BUILD)/next/bbrmon: $(NEXT_MONITOR)
 
 # ---- fuzzers
 
-FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm params tuning events filter recording)
+FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm algorithm3 params tuning events filter recording)
 FUZZ_SECONDS ?= 600
 FUZZ_FLAGS := -O1 -g -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,float-cast-overflow \
 	-fno-sanitize-recover=all
@@ -118,6 +121,10 @@ $(BUILD)/fuzz/%:
 $(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c
 	@mkdir -p $(@D)
 	$(CLANG) -Iinclude -Ibpf -Ibpf/bbr $(FUZZ_FLAGS) $(DEPS) $< -o $@
+
+$(BUILD)/fuzz/algorithm3: tests/fuzz/fuzz_algorithm3.c
+	@mkdir -p $(@D)
+	$(CLANG) -Iinclude -Ibpf -Ibpf/bbr3 $(FUZZ_FLAGS) $(DEPS) $< -o $@
 
 # Of what speaks to the kernel they call nothing; the stand-ins for it are in the fuzzers.
 $(BUILD)/fuzz/obj/loader/main.o: DEFINES := -Dmain=bbrctl_main

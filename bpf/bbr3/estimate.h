@@ -162,7 +162,7 @@ static inline u32 bbr_inflight_by_send(const struct bbr_sock *sk, const struct b
 	if (beyond > 0)
 		inflight = send->inflight + quotient(beyond + mss - 1, mss);
 	else
-		inflight = send->inflight - min_u32(quotient(-beyond, mss), send->inflight);
+		inflight = send->inflight - min_u32(quotient(-(u32)beyond, mss), send->inflight);
 	return inflight > arrived ? inflight - arrived : 1;
 }
 

@@ -24,6 +24,7 @@ enum bbr_phase {
 	BBR_CRUISE, /* keep pace with what is delivered */
 	BBR_REFILL, /* fill the pipe, but no queue, before probing */
 	BBR_PHASES,
+	BBR_PHASE_NONE = BBR_PHASES, /* of an event: of the other modes */
 };
 
 /* Why a mode or phase was entered, in the order in which it can happen within one callback. */

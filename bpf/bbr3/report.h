@@ -69,7 +69,7 @@ static inline void bbr_fill_event(struct bbr_event *e, struct bbr_tail *tail, co
 	e->bw = bbr_bw(b);
 	e->min_rtt_us = b->min_rtt_us;
 	e->mode = b->mode;
-	e->phase = b->cycle_idx;
+	e->phase = b->mode == BBR_PROBE_BW ? b->cycle_idx : BBR_PHASE_NONE;
 	tail->bw_hi = bbr_max_bw(b);
 	tail->bw_lo = b->bw_lo;
 	tail->bw_latest = b->bw_latest;

@@ -15,6 +15,7 @@
 #include "kernel/btf_path.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
+#include "instance/callbacks.h"
 #include "instance/link_pin.h"
 #include "instance/object.h"
 #include "instance/struct_ops.h"
@@ -68,8 +69,12 @@ static bool explain_kernel(void)
 
 int object_load(const struct object *obj)
 {
+	struct btf *kernel = btf__load_vmlinux_btf();
 	int error;
 
+	if (kernel)
+		callbacks_rename(obj->bpf, kernel);
+	btf__free(kernel);
 	if (!bpf_object__load(obj->bpf))
 		return EXIT_DONE;
 	error = errno;

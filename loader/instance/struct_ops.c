@@ -10,6 +10,7 @@
 
 #include "kernel/btf_path.h"
 #include "kernel/instance.h"
+#include "instance/callbacks.h"
 #include "instance/struct_ops.h"
 
 #define TCP_CONG_NON_RESTRICTED 1 /* sockets without CAP_NET_ADMIN may use it */
@@ -114,8 +115,8 @@ int ops_make(struct ops *ops, struct bpf_object *obj, const char *name, bool by_
 		goto out;
 	bpf_object__for_each_program(prog, obj)
 	{
-		/* Each program has the name of the callback that it is. */
-		error = put_program(&l, bpf_program__name(prog), bpf_program__fd(prog));
+		error = put_program(&l, callback_name(l.btf, bpf_program__name(prog)),
+				    bpf_program__fd(prog));
 		if (error)
 			goto out;
 	}

@@ -7,9 +7,10 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build/fuzz"
-TARGETS = ("algorithm", "params", "tuning", "events", "filter", "recording")
+TARGETS = ("algorithm", "algorithm3", "params", "tuning", "events", "filter", "recording")
 OPTIONS = {
     "algorithm": ["-max_len=2048"],
+    "algorithm3": ["-max_len=8192"],
     "params": ["-max_len=1024", f"-dict={HERE / 'params.dict'}"],
     "tuning": ["-max_len=1024", f"-dict={HERE / 'tuning.dict'}"],
     "events": ["-max_len=2048"],

@@ -17,7 +17,7 @@ FULL_RTT_US, SAMPLE_US = 160000, 10000
 
 
 TOOLS = ["bpftool", BUILD / "bbrctl", BUILD / "bbrmon"]
-OBJECTS = {f"/{name}.bpf.o": BUILD / f"{name}.bpf.o" for name in ("bpf_bbr", "next_version")}
+OBJECTS = {f"/{name}.bpf.o": BUILD / f"{name}.bpf.o" for name in ("bpf_bbr", "bpf_bbr3", "next_version")}
 NEWER = "+debian13"  # of a key: with Debian 13's bpftool and libbpf, the other matrix has the host's
 NEWER_FOLDER = "/debian13"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Runs in the guest, after path.sh: everything that a kernel must be able to do with bpf_bbr. Prints
+# Runs in the guest, after path.sh: everything that a kernel must be able to do with bpf_bbr and bpf_bbr3. Prints
 # "== STEP" before what each step prints; test_matrix.py judges it. $PATH_KIND is netem, or pacing where the
 # kernel has no modules: there the flow over loopback is held to the rate by SO_MAX_PACING_RATE.
 step() {
@@ -150,6 +150,31 @@ bbrctl rule list --name lab_bbr
 bbrctl rule test --name lab_bbr $to --cgroup lab/below
 bbrctl rule flush --name lab_bbr
 rmdir /sys/fs/cgroup/lab/below /sys/fs/cgroup/lab
+
+# BBR version 3: a flow of it goes to version 1 and back.
+step bbr3
+bpftool struct_ops register /bpf_bbr3.bpf.o
+send -C bpf_bbr3 bytes:1000000
+bpftool struct_ops unregister name bpf_bbr3
+bbrctl load --algorithm bbr3 --name lab_v3
+bbrmon stream -j --name lab_v3 --every ack >/tmp/events 2>/tmp/bbrmon.err &
+monitor=$!
+sleep 0.2
+send -C lab_v3 send:8500 &
+flow=$!
+sleep 4
+bbrmon snapshot -j
+sleep 2.5
+bbrctl migrate --from lab_v3 --to lab_bbr
+sleep 1
+bbrctl migrate --from lab_bbr --to lab_v3
+wait $flow
+kill -INT $monitor
+wait $monitor
+bbrctl unload --name lab_v3
+cat /tmp/bbrmon.err
+grep -E '"event":"(mode|start|end)"|"summary"' /tmp/events
+grep -c '"event":"ack"' /tmp/events
 
 # From outside: an instance that is gone, one that is there, and the kernel's own bbr, whose module comes
 # while bbrmon runs.

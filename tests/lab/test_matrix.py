@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bpf_bbr on the kernels that are not running here: each boots once, the tests look at what it did."""
+"""bpf_bbr and bpf_bbr3 on the kernels that are not running here: each boots once, the tests look at what it did."""
 import os
 
 import pytest
@@ -134,6 +134,45 @@ def test_rules_choose_the_profile(steps):
         "nothing": "default", "cgroup": "by_cgroup", "prefix": "by_prefix", "mark": "by_mark", "port": "to_port"}
     assert "4: --sport 1 --profile by_port\n5: --cgroup /lab --profile by_cgroup\n" in text
     assert "2: --mark 0 --profile by_mark\nlab_bbr: 5 rules deleted" in text
+
+
+def test_version_3_is_registered_and_taken_away(steps):
+    text = steps["bbr3"]
+    assert "Registered tcp_congestion_ops bpf_bbr3" in text and "Unregistered tcp_congestion_ops bpf_bbr3" in text
+    assert "lab_v3: loaded" in text and "lab_v3: unloaded" in text and "bbrctl: " not in text, text
+    by_bpftool, by_bbrctl = matrix.ends(text)
+    assert by_bpftool["cc"] == "bpf_bbr3" and by_bpftool["received_bytes"] == 1000000
+    assert by_bbrctl["received_bytes"] == by_bbrctl["sent_bytes"] > 5_000_000
+    assert by_bpftool["wrong_bytes"] == by_bbrctl["wrong_bytes"] == 0
+
+
+def test_version_3_passes_all_modes_and_probes(steps):
+    """Until it is moved away, which the stream tells as its end."""
+    events = [o for o in matrix.objects(steps["bbr3"]) if o.get("event") in ("mode", "start", "end")]
+    kinds = [e["event"] for e in events]
+    assert kinds[0] == "start" and kinds.count("start") == kinds.count("end") == 2, kinds  # there and back
+    modes = [e for e in events[:kinds.index("end")] if e["event"] == "mode"]
+    way = [modes[0]["from"]] + [e["to"] for e in modes if e["from"] != e["to"]]
+    assert way == ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT", "PROBE_BW"], way
+    assert "refilled" in [e["reason"] for e in modes], modes
+
+
+def test_version_3_is_streamed_and_read_from_outside(steps):
+    """Also the second part of its state, which has the rounds."""
+    text = steps["bbr3"]
+    (summary,) = [o["summary"] for o in matrix.objects(text) if "summary" in o]
+    shown = int(text.strip().splitlines()[-1])
+    assert shown == summary["events"]["ack"] == summary["acks"] > 100 and summary["drops"]["total"] == 0
+    (state,) = [o for o in matrix.objects(text) if o.get("event") == "state"]
+    assert state["instance"] == "lab_v3" and state["second_part"]
+    assert state["mode"] == "PROBE_BW" and state["phase"] in ("UP", "DOWN", "CRUISE", "REFILL")
+    assert state["rounds"] > 5 and state["bw_bps"] > 1_000_000 and 0 < state["min_rtt_us"] <= matrix.FULL_RTT_US
+
+
+def test_connections_move_from_version_3_to_1_and_back(steps):
+    text = steps["bbr3"]
+    assert "moved 1 connection from lab_v3 to lab_bbr" in text and "moved 1 connection from lab_bbr to lab_v3" in text
+    assert matrix.ends(text)[-1]["cc"] == "lab_v3"
 
 
 def has_kernel_bbr(steps):

@@ -2,6 +2,7 @@
 """`make demo`: its whole run, and that nothing is left of one that ends half way."""
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -43,12 +44,13 @@ def wait_until(condition, what, seconds=60):
 
 
 @pytest.fixture
-def demo(tmp_path):
-    """Starts the demo as a job of its own, as a shell does; its output is in a file."""
+def demo(request, tmp_path):
+    """Starts the demo as a job of its own, as a shell does; its output is in a file. Parameter: the algorithm."""
+    env = dict(os.environ, ALGORITHM=request.param) if hasattr(request, "param") else None
     assert is_clean(), "a demo is running, or has left something"
     had_bpffs = system.has_bpffs()
     with open(tmp_path / "output", "w+", encoding="utf-8") as output:
-        started = subprocess.Popen(["scripts/demo"], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output,
+        started = subprocess.Popen(["scripts/demo"], cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.STDOUT, start_new_session=True)
         started.output = lambda: (tmp_path / "output").read_text()
         yield started
@@ -62,8 +64,25 @@ def test_the_whole_of_it(demo):
     assert demo.wait(120) == 0, demo.output()
     text = demo.output()
     assert "modes     STARTUP -> DRAIN -> PROBE_BW" in text and " 0 dropped" in text
+    assert "probes " not in text
     assert "Removed everything again." in text
     assert is_clean()
+
+
+@pytest.mark.parametrize("demo", ["bbr3"], indirect=True)
+def test_of_version_3(demo):
+    """It is shown with its phases, and why it stopped probing."""
+    assert demo.wait(120) == 0, demo.output()
+    text = demo.output()
+    assert "Loading BBR version 3 as a BPF program" in text
+    assert "modes     STARTUP -> DRAIN -> PROBE_BW" in text and " 0 dropped" in text
+    assert "PROBE_BW/" in text and re.search(r"^  probes    [1-9]\d*, ended by (loss|ecn|inflight|full_bw) \(", text, re.M)
+    assert is_clean()
+
+
+@pytest.mark.parametrize("demo", ["cubic"], indirect=True)
+def test_of_another_algorithm(demo):
+    assert demo.wait(30) == 1 and demo.output() == "demo: ALGORITHM=cubic: it is bbr or bbr3\n"
 
 
 def flows(demo):

@@ -69,10 +69,10 @@ class Instance:
 
 
 
-def without_slow_rates(bbrctl, value):
+def without_slow_rates(bbrctl, algorithm, value):
     """Profile 0 with no rate set: a connection does go on at 4 kbit/s, but not by megabytes."""
     keys = []
-    for param in bbrctl.json("show", "--defaults")["params"]:
+    for param in bbrctl.json("show", "--defaults", "--algorithm", algorithm)["params"]:
         keys += [param] * (len(param["value"]) if isinstance(param["value"], list) else 1)
     words = [value[i:i + 4] for i in range(0, len(value), 4)]
     first = 64 + 64 * 16 // 4  # behind the generations and names of all
@@ -83,13 +83,17 @@ def without_slow_rates(bbrctl, value):
     return b"".join(words)
 
 
+ALGORITHMS = pytest.mark.parametrize("algorithm", ["bbr", "bbr3"])
+
+
+@ALGORITHMS
 @pytest.mark.parametrize("make", [contents, small_values])
-def test_anything_in_the_parameters(bbrctl, load, ns, make):
-    name = load()
+def test_anything_in_the_parameters(bbrctl, load, ns, make, algorithm):
+    name = load(algorithm=algorithm)
     instance = Instance(bbrctl, name, ns)
     params, verbs = instance.maps[".data.params"], itertools.cycle(VERBS)
     for i, value in enumerate(make(size_of(params))):
-        write(params, without_slow_rates(bbrctl, value) if make is small_values else value)
+        write(params, without_slow_rates(bbrctl, algorithm, value) if make is small_values else value)
         instance.advance(f"{make.__name__}[{i}] as parameters")
         send_verified(ns, name)
         bbrctl("show", "--name", name)
@@ -103,8 +107,9 @@ def test_anything_in_the_parameters(bbrctl, load, ns, make):
     instance.finish()
 
 
-def test_anything_in_the_subscriptions(bbrctl, load, ns):
-    name = load()
+@ALGORITHMS
+def test_anything_in_the_subscriptions(bbrctl, load, ns, algorithm):
+    name = load(algorithm=algorithm)
     instance = Instance(bbrctl, name, ns)
     watch = instance.maps[".data.watch"]
     for i, value in enumerate(contents(size_of(watch))):
@@ -118,8 +123,9 @@ def test_anything_in_the_subscriptions(bbrctl, load, ns):
     instance.finish()
 
 
-def test_both_at_once_again_and_again(bbrctl, load, ns):
-    name = load()
+@ALGORITHMS
+def test_both_at_once_again_and_again(bbrctl, load, ns, algorithm):
+    name = load(algorithm=algorithm)
     instance = Instance(bbrctl, name, ns)
     params, watch = instance.maps[".data.params"], instance.maps[".data.watch"]
     rng = random.Random(6)
@@ -129,6 +135,22 @@ def test_both_at_once_again_and_again(bbrctl, load, ns):
     instance.advance("random bytes everywhere")
     bbrctl("reset", "--name", name, status=None)
     instance.advance("the defaults")
+    instance.finish()
+
+
+def test_anything_in_the_second_part_of_a_state(bbrctl, load, ns):
+    """Of BBR version 3: whoever has the socket may write the storage that belongs to it."""
+    name = load(algorithm="bbr3")
+    instance = Instance(bbrctl, name, ns)
+    with bpfmap.Map.of(instance.maps["bbr_more"]) as more:
+        for i, value in enumerate(contents(more.value_size)):
+            for transfer in instance.running:
+                more[struct.pack("i", transfer.sockets[0].fileno())] = value
+            instance.advance(f"contents[{i}] as the second part of the state", 200_000)
+            send_verified(ns, name)
+        for transfer in instance.running:
+            del more[struct.pack("i", transfer.sockets[0].fileno())]
+    instance.advance("no second part")
     instance.finish()
 
 
@@ -147,9 +169,10 @@ def test_the_clamped_parameters_cannot_be_written(bbrctl, load, ns):
     send_verified(ns, name)
 
 
-def test_anything_in_the_clamped_parameters(bbrctl, bpf_bbr, ns):
+@pytest.mark.parametrize("registered", ["bpf_bbr", "bpf_bbr3"])
+def test_anything_in_the_clamped_parameters(bbrctl, request, registered, ns):
     """Where bpftool registered it they are not frozen."""
-    instance = Instance(bbrctl, bpf_bbr, ns)
+    instance = Instance(bbrctl, request.getfixturevalue(registered), ns)
     instance.advance("the defaults")
     clamped = instance.maps[".data.clamped"]
     size = size_of(clamped) - 16

@@ -107,7 +107,7 @@ static void add_field(struct curves *c, const struct field *f, unsigned int befo
 
 bool curves_init(struct curves *c, const struct algorithm *a)
 {
-	unsigned int fields[LANES] = {};
+	unsigned int fields[LANES] = { [LANE_INFLIGHT] = 1 }; /* BDP has the first colour */
 
 	*c = (struct curves){ .algorithm = a };
 	c->curve = calloc(N(common) + a->n_fields, sizeof(*c->curve));

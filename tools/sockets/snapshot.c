@@ -17,6 +17,7 @@
 #include "cli/err.h"
 #include "filter/filter.h"
 #include "kernel/instance.h"
+#include "kernel/kernel_bbr.h"
 #include "stream/interrupt.h"
 #include "kernel/netns.h"
 #include "cli/options.h"
@@ -151,8 +152,13 @@ static int check_names(const struct taking *t)
 		struct instance inst;
 		int status;
 
-		if (t->is_seen[i] || !strcmp(t->names.arg[i], KERNEL_BBR))
+		if (t->is_seen[i])
 			continue;
+		if (!strcmp(t->names.arg[i], KERNEL_BBR)) {
+			if (kernel_bbr_is_other())
+				return kernel_bbr_refuse();
+			continue;
+		}
 		status = instance_get(t->names.arg[i], &inst);
 		if (status)
 			return status;

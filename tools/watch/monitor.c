@@ -12,6 +12,7 @@
 #include "kernel/clock.h"
 #include "cli/err.h"
 #include "event/event.h"
+#include "kernel/kernel_bbr.h"
 #include "monitor.h"
 #include "subscriber_slot.h"
 
@@ -188,7 +189,11 @@ static int follow_kernel(struct monitor *m)
 	error = probe_attach(&m->probe, &inst);
 	if (!error)
 		return follow(m, &inst, true);
-	return m->config.names.n ? err_bpf(error, "cannot watch the kernel's own bbr") : EXIT_DONE;
+	if (!m->config.names.n)
+		return EXIT_DONE;
+	if (error == -EPROTONOSUPPORT)
+		return kernel_bbr_refuse();
+	return err_bpf(error, "cannot watch the kernel's own bbr");
 }
 
 static void say_waiting(struct monitor *m)

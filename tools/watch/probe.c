@@ -10,6 +10,7 @@
 #include "descriptor.h"
 #include "cli/err.h"
 #include "event/origin.h"
+#include "kernel/kernel_bbr.h"
 #include "probe.h"
 
 extern const char probe_object[], probe_object_end[];
@@ -84,6 +85,10 @@ int probe_attach(struct probe *p, struct instance *inst)
 	memcpy(inst->name, KERNEL_BBR, sizeof(KERNEL_BBR));
 	inst->algorithm = algorithm_find(KERNEL_BBR);
 	inst->supported = true;
+	if (kernel_bbr_is_other()) { /* of a module that is known only when it is loaded */
+		p->refused = true;
+		return -EPROTONOSUPPORT;
+	}
 	p->obj = bpf_object__open_mem(probe_object, probe_object_end - probe_object, &opts);
 	error = p->obj ? attach(p, inst) : -errno;
 	if (!error)

@@ -26,7 +26,10 @@ void probe_init(struct probe *p);
 /* Does the kernel have its own bbr now, built in or as a module that is loaded? */
 bool probe_is_possible(const struct probe *p);
 
-/* Attaches the program; *inst is what to subscribe to. 0, or -errno after saying what failed, with -v. */
+/*
+ * Attaches the program; *inst is what to subscribe to. 0; -EPROTONOSUPPORT: it is not BBR version 1; or -errno after
+ * saying what failed, with -v.
+ */
 int probe_attach(struct probe *p, struct instance *inst);
 
 /* To be called after the subscription has ended. */

@@ -106,6 +106,21 @@ TEST(event_has_flags)
 					     BBR_T_SAMPLES | BBR_T_ECN | BBR_T_SECOND_PART);
 }
 
+TEST(only_probe_bw_has_phases)
+{
+	FIXTURE;
+
+	f->b.cycle_idx = BBR_DOWN;
+	for (u8 mode = 0; mode < BBR_MODES; mode++) {
+		struct bbr_event e = {};
+		struct bbr_tail tail = {};
+
+		f->b.mode = mode;
+		bbr_fill_event(&e, &tail, &f->b, NULL);
+		assert_int_equal(e.phase, mode == BBR_PROBE_BW ? BBR_DOWN : BBR_PHASE_NONE);
+	}
+}
+
 TEST(event_without_the_second_part)
 {
 	FIXTURE;
@@ -121,10 +136,8 @@ TEST(event_without_the_second_part)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(steps_lead_to_modes),
-		T(event_has_the_model),
-		T(event_has_flags),
-		T(event_without_the_second_part),
+		T(steps_lead_to_modes),	     T(event_has_the_model),	       T(event_has_flags),
+		T(only_probe_bw_has_phases), T(event_without_the_second_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

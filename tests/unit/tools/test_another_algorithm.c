@@ -262,7 +262,7 @@ static void the_report_has_them(void **state)
 	assert_has("\"algorithm\":\"made_up\"");
 	assert_has("\"curves\":{\"made_up\":[");
 	assert_has("{\"lane\":\"inflight\",\"values\":\"stamina\",\"name\":\"stamina\","
-		   "\"look\":\"step\",\"colour\":\"red\"");
+		   "\"look\":\"step\",\"colour\":\"green\"");
 	assert_has("{\"lane\":\"state\",\"values\":\"surface\",\"name\":\"surface\","
 		   "\"look\":\"states\",\"names\":[\"road\",\"sand\",\"snow\"],"
 		   "\"colours\":[\"pale\",\"sky\",\"red\"]");
