@@ -38,18 +38,36 @@ static inline void fill_endpoints(struct bbr_event *e, struct sock *sk)
 /* Bytes of an event in a ring. */
 #define EVENT_SIZE (BBR_EVENT_BASE + sizeof(struct bbr_tail))
 
-/* The state of a connection, in an event whose kind is still open. */
-static inline void fill_event(struct bbr_event *e, struct sock *sk, const struct bbr *b,
-			      const struct bbr_more *more, const volatile struct bbr_abi *abi)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
+#define EVENT_SOCKET_SIZE \
+	__builtin_offsetof(struct bbr_event, rtt_us) /* of them up to the sample */
 
+/* What all events of a connection have, and zeros for all the rest. */
+static inline void fill_connection(struct bbr_event *e, struct sock *sk,
+				   const volatile struct bbr_abi *abi)
+{
 	__builtin_memset(e, 0, EVENT_SIZE);
 	e->size = EVENT_SIZE;
 	e->major = abi->major;
 	e->minor = BBR_ABI_MINOR;
-	e->time_ns = bpf_ktime_get_ns();
 	fill_endpoints(e, sk);
+}
+
+/* There is no rate sample. */
+static inline void fill_no_sample(struct bbr_event *e)
+{
+	e->rtt_us = BBR_RTT_NONE;
+	e->rs_delivered = -1;
+	e->rs_interval_us = 0;
+	e->rs_losses = 0;
+	e->rs_acked = 0;
+	e->rs_prior_inflight = 0;
+}
+
+/* What the socket knows now. */
+static inline void fill_tcp(struct bbr_event *e, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
 	e->pacing_rate = sk->sk_pacing_rate;
 	e->bytes_sent = tp->bytes_sent;
 	e->bytes_acked = tp->bytes_acked;
@@ -64,11 +82,30 @@ static inline void fill_event(struct bbr_event *e, struct sock *sk, const struct
 	e->mss = tp->mss_cache;
 	e->delivered = tp->delivered;
 	e->lost = tp->lost;
-	e->rtt_us = BBR_RTT_NONE;
-	e->rs_delivered = -1;
-	e->ca_state = ca_state_of(sk);
+}
+
+/* What the algorithm knows now. */
+static inline void fill_model(struct bbr_event *e, const struct bbr *b, const struct bbr_more *more,
+			      u8 ca_state)
+{
+	e->flags = 0;
+	__builtin_memset(__builtin_assume_aligned(&e->min_rtt_us, 8), 0,
+			 EVENT_SIZE - __builtin_offsetof(struct bbr_event, min_rtt_us));
+	e->ca_state = ca_state;
 	e->profile = profile_of(b);
+	e->bw = 0;
 	bbr_fill_event(e, (struct bbr_tail *)e->tail, b, more);
+}
+
+/* All of an event whose kind is still open. */
+static inline void fill_event(struct bbr_event *e, struct sock *sk, const struct bbr *b,
+			      const struct bbr_more *more, const volatile struct bbr_abi *abi)
+{
+	fill_connection(e, sk, abi);
+	e->time_ns = bpf_ktime_get_ns();
+	fill_no_sample(e);
+	fill_tcp(e, sk);
+	fill_model(e, b, more, ca_state_of(sk));
 }
 
 #endif

@@ -87,12 +87,12 @@ static inline const struct bbr_params *params(const struct bbr *b)
 }
 
 /* The same if they are clamped already and use none of the options, else NULL. */
-static inline const struct bbr_params *plain_params(const struct bbr *b)
+static inline const struct bbr_params *plain_params(const struct bbr *b, u32 gen)
 {
 	struct bbr_clamped *c = clamped_of(profile_of(b));
 	u64 plain = *(volatile u64 *)&c->head.plain;
 
-	return unlikely(plain != params_gen(profile_of(b)) + 1ull) ? NULL : bank_of(c, plain);
+	return unlikely(plain != gen + 1ull) ? NULL : bank_of(c, plain);
 }
 
 /*

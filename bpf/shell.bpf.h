@@ -41,6 +41,7 @@
  * For monitors. The modes and reasons are the algorithm's, from 0:
  *
  *	u8 bbr_mode(b)
+ *	bool bbr_round_start(b)		did the last ACK start a round?
  *	BBR_STEPS			transitions that a callback can make at most, in the order of i:
  *	bool bbr_step(b, i, &to, &reason)  did the last callback make transition i (below BBR_STEPS)?
  *	bool bbr_has_steps(b)		did it make any? bbr_main(), bbr_tx_start(), bbr_set_state() and
@@ -135,23 +136,21 @@ void BPF_PROG(release, struct sock *sk)
 	free_more(sk);
 }
 
-/* Any ACK: with options, and monitors are told. Apart, so that who has neither pays a branch for it. */
-static __attribute__((noinline)) int control_any(unsigned long long *ctx)
+/* Any ACK, with options. Apart, so that who has none pays a branch for it. */
+static __attribute__((noinline)) int control_any(unsigned long long *ctx, u32 gen)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
-	u32 gen = params_gen(profile_of(b));
 	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen), true);
-	u8 mode = bbr_mode(b);
 
 	bbr_main(b, &s, ctx_rate_sample(ctx));
-	if (is_watched(b))
-		report_ack(ctx, mode, gen);
+	if (unlikely(bbr_watched(b) && !somebody_watches()))
+		forget_conn(sk, b);
 	return 0;
 }
 
 #ifdef BBR_HAS_COMMON
-/* One without either that is not like most. */
+/* One without options that is not like most. */
 static __attribute__((noinline)) int control_rare(unsigned long long *ctx,
 						  const struct bbr_params *plain)
 {
@@ -161,39 +160,63 @@ static __attribute__((noinline)) int control_rare(unsigned long long *ctx,
 	bbr_main_if_rare(bbr_of(sk), &s, ctx_rate_sample(ctx));
 	return 0;
 }
-#else
-static inline int control_rare(unsigned long long *ctx, const struct bbr_params *plain)
-{
-	return 0;
-}
 
-static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
-						      const struct bbr_rs *rs)
-{
-	if (bbr_watched(b))
-		return BBR_MAIN_ANY;
-	bbr_main(b, sk, rs);
-	return BBR_MAIN_DONE;
-}
-#endif
-
-SEC("struct_ops/cong_control")
-int cong_control(unsigned long long *ctx)
+static inline int control(unsigned long long *ctx, u32 gen)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, plain_params(b), false);
+	struct bbr_sock s = sock_of(sk, plain_params(b, gen), false);
 
-	if (unlikely(!s.param || somebody_watches()))
-		return control_any(ctx);
+	if (unlikely(!s.param))
+		return control_any(ctx, gen);
 	switch (bbr_main_if_common(b, &s, ctx_rate_sample(ctx))) {
 	case BBR_MAIN_DONE:
 		return 0;
 	case BBR_MAIN_RARE:
 		return control_rare(ctx, s.param);
 	default:
-		return control_any(ctx);
+		return control_any(ctx, gen);
 	}
+}
+#else
+static inline int control(unsigned long long *ctx, u32 gen)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct bbr *b = bbr_of(sk);
+	struct bbr_sock s = sock_of(sk, plain_params(b, gen), false);
+
+	if (unlikely(!s.param || bbr_watched(b)))
+		return control_any(ctx, gen);
+	bbr_main(b, &s, ctx_rate_sample(ctx));
+	return 0;
+}
+#endif
+
+/* While somebody watches. The algorithm sees no mark of that: then it does as it does for anybody. */
+static __attribute__((noinline)) int control_watched(unsigned long long *ctx)
+{
+	struct bbr *b = bbr_of((struct sock *)ctx[0]);
+	u32 gen = params_gen(profile_of(b));
+	u8 mode = bbr_mode(b);
+
+	bbr_set_watched(b, false);
+#ifdef BBR_HAS_COMMON
+	control(ctx, gen);
+#else /* once less to be verified */
+	control_any(ctx, gen);
+#endif
+	report_ack(ctx, mode, gen);
+	return 0;
+}
+
+SEC("struct_ops/cong_control")
+int cong_control(unsigned long long *ctx)
+{
+	struct bbr *b = bbr_of((struct sock *)ctx[0]);
+
+	if (unlikely(somebody_watches()))
+		return control_watched(ctx);
+	return control(ctx, params_gen(profile_of(b)));
 }
 
 static __attribute__((noinline)) void start_transmit(struct sock *sk)

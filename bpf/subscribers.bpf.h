@@ -23,7 +23,7 @@ struct {
 
 /*
  * What monitors need to know of a connection. Allocated while one watches, freed when none does. The
- * event is made here, not on the stack, of which the algorithm needs the most part; the socket's lock
+ * event is kept here, not on the stack, of which the algorithm needs the most part; the socket's lock
  * keeps callbacks of one connection apart.
  */
 struct watched_conn {
@@ -50,49 +50,83 @@ static inline u64 active_subscribers(void)
 	return *(volatile u64 *)&watch.active;
 }
 
-static inline bool addr_matches(const u32 *addr, const u32 *want, const u32 *mask)
+/* Do the bits agree that the mask has? Addresses are two words each. */
+static inline bool addrs_match(const u64 *addr, const u64 *want, const u64 *mask)
 {
-	return !(((addr[0] & mask[0]) ^ want[0]) | ((addr[1] & mask[1]) ^ want[1]) |
-		 ((addr[2] & mask[2]) ^ want[2]) | ((addr[3] & mask[3]) ^ want[3]));
+	return !(((addr[0] & mask[0]) ^ want[0]) | ((addr[1] & mask[1]) ^ want[1]));
 }
 
 static inline bool filter_matches(const struct bbr_filter *f, const struct bbr_event *e)
 {
-	return addr_matches(e->laddr, f->laddr, f->lmask) &&
-	       addr_matches(e->raddr, f->raddr, f->rmask) && (!f->lport || f->lport == e->lport) &&
-	       (!f->rport || f->rport == e->rport);
+	return addrs_match((const u64 *)e->laddr, (const u64 *)f->laddr, (const u64 *)f->lmask) &&
+	       addrs_match((const u64 *)e->raddr, (const u64 *)f->raddr, (const u64 *)f->rmask) &&
+	       (!f->lport || f->lport == e->lport) && (!f->rport || f->rport == e->rport);
 }
 
-/* Does the subscriber want this ACK? */
-static inline bool is_sampled(const struct bbr_subscriber *sub, const struct bbr_event *e,
-			      u64 *sampled_ns)
+/* For each subscriber i of those in the bits: most often there is one, in the first slot. */
+#define FOR_SUBSCRIBERS(i, bits)                                                        \
+	for (u64 left_ = (bits), i = 0; left_ && i < BBR_SUBSCRIBERS; left_ >>= 1, i++) \
+		if (left_ & 1)
+
+/* Does the connection of this event concern the subscriber? */
+static inline bool is_listening(u32 i, const struct bbr_event *e)
 {
+	const struct bbr_subscriber *sub = &watch.sub[i];
+
+	if (sub->lease_ns < e->time_ns) { /* its monitor is gone, or stopped */
+		__sync_fetch_and_and(&watch.active, ~(1ull << i));
+		return false;
+	}
+	return filter_matches(&sub->filter, e);
+}
+
+/* One that does wants to be told of this ACK? It counts in any case. */
+static inline bool is_sampled(u32 i, struct watched_conn *conn, bool starts_round)
+{
+	struct bbr_subscriber *sub = &watch.sub[i];
+
+	__sync_fetch_and_add(&sub->acks, 1);
 	switch (sub->sampling) {
 	case BBR_SAMPLE_ACK:
 		return true;
 	case BBR_SAMPLE_ROUND:
-		return e->flags & BBR_F_ROUND_START;
+		return starts_round;
 	case BBR_SAMPLE_TIME:
-		if (e->time_ns - *sampled_ns < sub->interval_ns)
+		if (conn->event.time_ns - conn->sampled_ns[i] < sub->interval_ns)
 			return false;
-		*sampled_ns = e->time_ns;
+		conn->sampled_ns[i] = conn->event.time_ns;
 		return true;
 	default:
 		return false;
 	}
 }
 
-static inline void send_event(u32 slot, struct bbr_subscriber *sub, struct bbr_event *e)
+/*
+ * Begins a record of this kind in the ring of a subscriber: the first `size` bytes are those of e, the others are to be
+ * set before end_record(). NULL: the ring is full, which is counted.
+ */
+static inline struct bbr_event *begin_record(u32 i, struct bbr_event *e, u32 size, u8 kind)
 {
-	u32 kind = e->kind & (BBR_EV_MAX - 1);
-	void *ring = bpf_map_lookup_elem(&bbr_rings, &slot);
+	struct bbr_subscriber *sub = &watch.sub[i];
+	void *ring = bpf_map_lookup_elem(&bbr_rings, &i);
+	struct bbr_event *record = ring ? bpf_ringbuf_reserve(ring, EVENT_SIZE, 0) : NULL;
 
+	e->kind = kind;
 	e->tag = sub->tag;
 	e->seq = __sync_fetch_and_add(&sub->seq, 1);
-	if (ring && !bpf_ringbuf_output(ring, e, EVENT_SIZE, 0))
-		__sync_fetch_and_add(&sub->events[kind], 1);
-	else
+	kind &= BBR_EV_MAX - 1;
+	if (!record) {
 		__sync_fetch_and_add(&sub->drops[kind], 1);
+		return NULL;
+	}
+	__sync_fetch_and_add(&sub->events[kind], 1);
+	__builtin_memcpy(record, e, size);
+	return record;
+}
+
+static inline void end_record(struct bbr_event *record)
+{
+	bpf_ringbuf_submit(record, 0);
 }
 
 /*
@@ -101,29 +135,20 @@ static inline void send_event(u32 slot, struct bbr_subscriber *sub, struct bbr_e
  */
 __attribute__((noinline)) int publish(struct watched_conn *conn)
 {
-	struct bbr_event *e;
 	u64 active = active_subscribers();
+	struct bbr_event *e, *record;
 
 	if (!conn) /* the verifier does not know who calls */
 		return 0;
 	e = &conn->event;
-	for (u32 i = 0; i < BBR_SUBSCRIBERS; i++) {
-		struct bbr_subscriber *sub = &watch.sub[i];
-
-		if (!(active & (1ull << i)))
+	FOR_SUBSCRIBERS(i, active)
+	{
+		if (!is_listening(i, e) ||
+		    (e->kind == BBR_EV_ACK && !is_sampled(i, conn, e->flags & BBR_F_ROUND_START)))
 			continue;
-		if (sub->lease_ns < e->time_ns) { /* its monitor is gone, or stopped */
-			__sync_fetch_and_and(&watch.active, ~(1ull << i));
-			continue;
-		}
-		if (!filter_matches(&sub->filter, e))
-			continue;
-		if (e->kind == BBR_EV_ACK) {
-			__sync_fetch_and_add(&sub->acks, 1);
-			if (!is_sampled(sub, e, &conn->sampled_ns[i]))
-				continue;
-		}
-		send_event(i, sub, e);
+		record = begin_record(i, e, EVENT_SIZE, e->kind);
+		if (record)
+			end_record(record);
 	}
 	return 0;
 }
@@ -133,11 +158,10 @@ static inline void lose_event(u8 kind)
 {
 	u64 active = active_subscribers();
 
-	for (u32 i = 0; i < BBR_SUBSCRIBERS; i++) {
+	FOR_SUBSCRIBERS(i, active)
+	{
 		struct bbr_subscriber *sub = &watch.sub[i];
 
-		if (!(active & (1ull << i)))
-			continue;
 		__sync_fetch_and_add(&sub->seq, 1);
 		__sync_fetch_and_add(&sub->drops[kind & (BBR_EV_MAX - 1)], 1);
 		if (kind == BBR_EV_ACK)

@@ -37,8 +37,7 @@ static inline void fill_sample(struct bbr_event *e, const struct rate_sample *rs
 {
 	e->flags |= BBR_F_SAMPLE | (bbr_is_app_limited(b, rs) ? BBR_F_APP_LIMITED : 0) |
 		    (rs->is_ack_delayed ? BBR_F_ACK_DELAYED : 0);
-	if (rs->rtt_us >= 0)
-		e->rtt_us = rs->rtt_us;
+	e->rtt_us = rs->rtt_us >= 0 ? rs->rtt_us : BBR_RTT_NONE;
 	e->rs_delivered = rs->delivered;
 	e->rs_interval_us = rs->interval_us;
 	e->rs_losses = rs->losses;
@@ -55,56 +54,80 @@ static inline void forget_conn(struct sock *sk, struct bbr *b)
 
 /*
  * tcp_disconnect(), by which an aborted connection ends as well (SO_LINGER of 0), has taken away ports, addresses,
- * window and counts before it calls release. The last event still has them: it is that of the last callback.
+ * window and counts before it calls release. The event still has them: as they were in the last callback.
  */
 static inline void fill_from_last(struct bbr_event *e, struct sock *sk)
 {
-	e->time_ns = bpf_ktime_get_ns();
-	e->flags &= ~(BBR_F_SAMPLE | BBR_F_APP_LIMITED | BBR_F_ACK_DELAYED);
 	e->bytes_sent = tcp_sk(sk)->bytes_sent;
 	e->bytes_acked = tcp_sk(sk)->bytes_acked;
 	e->bytes_retrans = tcp_sk(sk)->bytes_retrans;
-	e->from = 0;
-	e->to = 0;
-	e->reason = 0;
-	e->rtt_us = BBR_RTT_NONE;
-	e->rs_delivered = -1;
-	e->rs_interval_us = 0;
-	e->rs_losses = 0;
-	e->rs_acked = 0;
-	e->rs_prior_inflight = 0;
 	e->inflight = 0;
 }
 
-/* Begins an event of a kind about sk; NULL if there is nobody to tell, nothing to be told, or no memory. */
-static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *sk, u8 kind, u32 gen)
+/*
+ * The connection as monitors know it. NULL if there is no memory, which subscribers are told as a lost event of this
+ * kind.
+ */
+static inline struct watched_conn *watch_conn(struct sock *sk, u8 kind, u32 gen)
 {
-	struct bbr *b = bbr_of(sk);
-	struct watched_conn *conn;
+	struct watched_conn *conn =
+		bpf_sk_storage_get(&bbr_conns, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 
-	if (!active_subscribers()) {
-		forget_conn(sk, b);
-		return NULL;
-	}
-	if (kind != BBR_EV_START && !has_state(sk)) /* of a lost SYN, or after tcp_disconnect() */
-		return NULL;
-	conn = bpf_sk_storage_get(&bbr_conns, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!conn) {
 		lose_event(kind);
 		return NULL;
 	}
-	bbr_set_watched(b, true);
-	if (!conn->id) {
+	bbr_set_watched(bbr_of(sk), true);
+	if (unlikely(!conn->id)) {
 		conn->id = __sync_fetch_and_add(&watch.next_conn, 1) + 1;
 		conn->params_gen = gen;
+		fill_connection(&conn->event, sk, &abi);
+		conn->event.conn = conn->id;
 	}
-	if (sk->__sk_common.skc_dport || !conn->event.rport)
-		fill_event(&conn->event, sk, b, more_of(sk), &abi);
+	return conn;
+}
+
+/*
+ * The stack has read the clock for whatever makes it call us, except for a connection that begins or ends by a system
+ * call. So all events of a callback have one time, and reading the clock again would cost as much as a quarter of an ACK.
+ */
+static inline u64 now_of(struct sock *sk, u8 kind)
+{
+	return kind == BBR_EV_START || kind == BBR_EV_END ? bpf_ktime_get_ns() :
+							    tcp_sk(sk)->tcp_clock_cache;
+}
+
+/* The model, and whose parameters it goes by. */
+static inline void fill_state(struct bbr_event *e, struct sock *sk, u32 gen)
+{
+	fill_model(e, bbr_of(sk), more_of(sk), ca_state_of(sk));
+	e->params_gen = gen & 0xff;
+}
+
+/* Begins an event about sk that is no ACK; NULL if there is nobody to tell, nothing to be told, or no memory. */
+static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *sk, u8 kind)
+{
+	u32 gen = params_gen(profile_of(bbr_of(sk)));
+	struct watched_conn *conn;
+	struct bbr_event *e;
+
+	if (!active_subscribers()) {
+		forget_conn(sk, bbr_of(sk));
+		return NULL;
+	}
+	if (kind != BBR_EV_START && !has_state(sk)) /* of a lost SYN, or after tcp_disconnect() */
+		return NULL;
+	conn = watch_conn(sk, kind, gen);
+	if (!conn)
+		return NULL;
+	e = &conn->event;
+	e->time_ns = now_of(sk, kind);
+	fill_no_sample(e);
+	if (!sk->__sk_common.skc_dport && e->rport)
+		fill_from_last(e, sk);
 	else
-		fill_from_last(&conn->event, sk);
-	conn->event.conn = conn->id;
-	conn->event.params_gen = gen & 0xff;
-	conn->event.kind = kind;
+		fill_tcp(e, sk);
+	fill_state(e, sk, gen);
 	return conn;
 }
 
@@ -123,16 +146,15 @@ static inline void publish_steps(const struct bbr *b, struct watched_conn *conn,
 
 static __attribute__((noinline)) void report(struct sock *sk, u8 kind)
 {
-	struct watched_conn *conn = begin_event(sk, kind, params_gen(profile_of(bbr_of(sk))));
+	struct watched_conn *conn = begin_event(sk, kind);
 
 	if (conn)
-		publish(conn);
+		publish_step(conn, kind, 0, 0, 0);
 }
 
 static __attribute__((noinline)) void report_modes(struct sock *sk, u8 from)
 {
-	struct watched_conn *conn =
-		begin_event(sk, BBR_EV_MODE, params_gen(profile_of(bbr_of(sk))));
+	struct watched_conn *conn = begin_event(sk, BBR_EV_MODE);
 
 	if (conn)
 		publish_steps(bbr_of(sk), conn, from);
@@ -145,8 +167,7 @@ static __attribute__((noinline)) void report_ca_state(struct sock *sk, u8 from, 
 
 	if (from < TCP_CA_Recovery && to < TCP_CA_Recovery)
 		return;
-	conn = begin_event(sk, to == TCP_CA_Loss ? BBR_EV_RTO : BBR_EV_RECOVERY,
-			   params_gen(profile_of(bbr_of(sk))));
+	conn = begin_event(sk, to == TCP_CA_Loss ? BBR_EV_RTO : BBR_EV_RECOVERY);
 	if (!conn)
 		return;
 	if (to == TCP_CA_Loss)
@@ -155,26 +176,52 @@ static __attribute__((noinline)) void report_ca_state(struct sock *sk, u8 from, 
 		publish_step(conn, BBR_EV_RECOVERY, from, to, 0);
 }
 
-/*
- * After cong_control, with its raw context. Not inlined, and it reads the rate sample once more, so that
- * the unwatched ACK need not keep anything for it.
- */
-static __attribute__((noinline)) void report_ack(unsigned long long *ctx, u8 from, u32 gen)
+/* What an ACK brought about beside itself. */
+static __attribute__((noinline)) void report_with_ack(struct watched_conn *conn, struct sock *sk,
+						      u8 from, u32 gen)
 {
-	struct sock *sk = (struct sock *)ctx[0];
-	struct bbr *b = bbr_of(sk);
-	struct watched_conn *conn;
-
-	conn = begin_event(sk, BBR_EV_ACK, gen);
-	if (!conn)
-		return;
+	fill_no_sample(&conn->event);
+	fill_state(&conn->event, sk, gen);
 	if (conn->params_gen != gen) {
 		conn->params_gen = gen;
 		publish_step(conn, BBR_EV_PARAMS, 0, 0, 0);
 	}
-	publish_steps(b, conn, from);
-	fill_sample(&conn->event, ctx_rate_sample(ctx), b);
-	publish_step(conn, BBR_EV_ACK, 0, 0, 0);
+	publish_steps(bbr_of(sk), conn, from);
+}
+
+/*
+ * After cong_control, with its raw context. Most ACKs are told to nobody, or to one: the model and the sample are
+ * written straight into a subscriber's ring.
+ */
+static inline void report_ack(unsigned long long *ctx, u8 from, u32 gen)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct bbr *b = bbr_of(sk);
+	struct watched_conn *conn = watch_conn(sk, BBR_EV_ACK, gen);
+	u64 active = active_subscribers();
+	struct bbr_event *e, *record;
+
+	if (!conn)
+		return;
+	e = &conn->event;
+	e->time_ns = now_of(sk, BBR_EV_ACK);
+	fill_tcp(e, sk);
+	if (unlikely(conn->params_gen != gen || bbr_has_steps(b)))
+		report_with_ack(conn, sk, from, gen);
+	e->from = 0;
+	e->to = 0;
+	e->reason = 0;
+	FOR_SUBSCRIBERS(i, active)
+	{
+		if (!is_listening(i, e) || !is_sampled(i, conn, bbr_round_start(b)))
+			continue;
+		record = begin_record(i, e, EVENT_SOCKET_SIZE, BBR_EV_ACK);
+		if (!record)
+			continue;
+		fill_state(record, sk, gen);
+		fill_sample(record, ctx_rate_sample(ctx), b);
+		end_record(record);
+	}
 }
 
 #endif

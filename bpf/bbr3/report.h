@@ -15,6 +15,11 @@ static inline u8 bbr_mode(const struct bbr *b)
 	return b->mode;
 }
 
+static inline bool bbr_round_start(const struct bbr *b)
+{
+	return b->round_start;
+}
+
 static inline bool bbr_has_steps(const struct bbr *b)
 {
 	return b->steps;

@@ -4,60 +4,32 @@
 
 #include "json.h"
 
-#define DIGITS 20 /* of 2^64 */
-
-static void make_room(struct json *j, size_t len)
-{
-	if (len <= sizeof(j->buf) - j->n)
-		return;
-	fwrite(j->buf, 1, j->n, j->out);
-	j->n = 0;
-}
-
-static void put(struct json *j, const char *s, size_t len)
-{
-	make_room(j, len);
-	if (len > sizeof(j->buf)) {
-		fwrite(s, 1, len, j->out);
-		return;
-	}
-	memcpy(j->buf + j->n, s, len);
-	j->n += len;
-}
-
-static void put_text(struct json *j, const char *s)
-{
-	put(j, s, strlen(s));
-}
-
 /* The end of a line of a pretty one, and where the next begins. */
 static void put_indent(struct json *j)
 {
-	put(j, "\n", 1);
+	buffered_put(&j->to, "\n", 1);
 	for (unsigned int i = 0; i < j->depth; i++)
-		put(j, "  ", 2);
+		buffered_put(&j->to, "  ", 2);
 }
 
 static void put_pretty_key(struct json *j, const char *key)
 {
 	if (j->has_members)
-		put(j, ",", 1);
+		buffered_put(&j->to, ",", 1);
 	put_indent(j);
 	if (!key)
 		return;
-	put(j, "\"", 1);
-	put_text(j, key);
-	put(j, "\": ", 3);
+	buffered_put(&j->to, "\"", 1);
+	buffered_text(&j->to, key);
+	buffered_put(&j->to, "\": ", 3);
 }
 
 /* Straight into the buffer: most of a line is keys, which are short. */
 static void put_line_key(struct json *j, const char *key)
 {
 	size_t len = key ? strlen(key) : 0;
-	char *to;
+	char *to = buffered_room(&j->to, len + 5);
 
-	make_room(j, len + 5);
-	to = j->buf + j->n;
 	if (j->has_members) {
 		*to++ = ',';
 		if (j->breaks_line)
@@ -71,7 +43,7 @@ static void put_line_key(struct json *j, const char *key)
 		*to++ = '"';
 		*to++ = ':';
 	}
-	j->n = to - j->buf;
+	j->to.n = to - j->to.buf;
 }
 
 static void put_key(struct json *j, const char *key)
@@ -83,17 +55,6 @@ static void put_key(struct json *j, const char *key)
 	j->has_members = true;
 }
 
-static void put_int(struct json *j, __u64 value)
-{
-	char digits[DIGITS];
-	size_t at = DIGITS;
-
-	do
-		digits[--at] = '0' + value % 10;
-	while (value /= 10);
-	put(j, digits + at, DIGITS - at);
-}
-
 static bool is_array(const struct json *j)
 {
 	return j->arrays >> (j->depth - 1) & 1;
@@ -103,7 +64,7 @@ static void open_one(struct json *j, bool array)
 {
 	if (j->depth == JSON_DEPTH_MAX)
 		abort();
-	put(j, array ? "[" : "{", 1);
+	buffered_put(&j->to, array ? "[" : "{", 1);
 	j->arrays = (j->arrays & ~(1ull << j->depth)) | (__u64)array << j->depth;
 	j->depth++;
 	j->has_members = false;
@@ -111,13 +72,12 @@ static void open_one(struct json *j, bool array)
 
 static void begin(struct json *j, FILE *out, bool is_pretty, bool array)
 {
-	j->out = out;
+	buffered_begin(&j->to, out);
 	j->is_pretty = is_pretty;
 	j->is_in_script = false;
 	j->breaks_line = false;
 	j->depth = 0;
 	j->arrays = 0;
-	j->n = 0;
 	open_one(j, array);
 }
 
@@ -166,29 +126,29 @@ void json_close(struct json *j)
 	j->depth--;
 	if (j->is_pretty)
 		put_indent(j);
-	put(j, bracket, 1);
+	buffered_put(&j->to, bracket, 1);
 	j->has_members = true;
 }
 
 void json_end(struct json *j)
 {
 	json_close(j);
-	put(j, "\n", 1);
-	fwrite(j->buf, 1, j->n, j->out);
+	buffered_put(&j->to, "\n", 1);
+	buffered_end(&j->to);
 }
 
 void json_add_int(struct json *j, const char *key, __u64 value)
 {
 	put_key(j, key);
-	put_int(j, value);
+	buffered_count(&j->to, value);
 }
 
 void json_add_signed(struct json *j, const char *key, __s64 value)
 {
 	put_key(j, key);
 	if (value < 0)
-		put(j, "-", 1);
-	put_int(j, value < 0 ? -(__u64)value : (__u64)value);
+		buffered_put(&j->to, "-", 1);
+	buffered_count(&j->to, value < 0 ? -(__u64)value : (__u64)value);
 }
 
 void json_add_bool(struct json *j, const char *key, bool value)
@@ -213,8 +173,8 @@ void json_add_gain(struct json *j, const char *key, __u16 gain)
 	while (len > 1 && fraction[len - 1] == '0')
 		len--;
 	json_add_int(j, key, gain >> 8);
-	put(j, ".", 1);
-	put(j, fraction, len);
+	buffered_put(&j->to, ".", 1);
+	buffered_put(&j->to, fraction, len);
 }
 
 static void put_escape(struct json *j, char c)
@@ -227,7 +187,7 @@ static void put_escape(struct json *j, char c)
 		snprintf(escape, sizeof(escape), "\\%c", letters[found - chars]);
 	else
 		snprintf(escape, sizeof(escape), "\\u%04x", (unsigned char)c);
-	put_text(j, escape);
+	buffered_text(&j->to, escape);
 }
 
 static bool is_plain(const struct json *j, char c)
@@ -244,7 +204,7 @@ static void put_escaped(struct json *j, const char *text)
 
 		while (is_plain(j, text[plain]))
 			plain++;
-		put(j, text, plain);
+		buffered_put(&j->to, text, plain);
 		text += plain;
 		if (!*text)
 			break;
@@ -259,13 +219,13 @@ void json_add_string(struct json *j, const char *key, const char *text)
 		return;
 	}
 	put_key(j, key);
-	put(j, "\"", 1);
+	buffered_put(&j->to, "\"", 1);
 	put_escaped(j, text);
-	put(j, "\"", 1);
+	buffered_put(&j->to, "\"", 1);
 }
 
 void json_add_raw(struct json *j, const char *key, const char *json)
 {
 	put_key(j, key);
-	put_text(j, json);
+	buffered_text(&j->to, json);
 }

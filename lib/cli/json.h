@@ -13,18 +13,18 @@
 
 #include <linux/types.h>
 
+#include "buffered.h"
+
 #define JSON_DEPTH_MAX 64 /* objects and arrays in each other */
 
 struct json {
-	FILE *out;
+	struct buffered to;
 	bool is_pretty; /* a line for each member, indented; otherwise all on one line */
 	bool is_in_script; /* no string may end a <script>, or begin what changes its end */
 	bool breaks_line; /* see json_new_line() */
 	bool has_members; /* the innermost object or array */
 	unsigned int depth;
 	__u64 arrays; /* by depth: is it an array? */
-	size_t n;
-	char buf[4096];
 };
 
 /* Begins an object on one line; or a whole on several lines, which is an object or an array. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctype.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,17 +118,134 @@ void format_bitrate(char *buf, size_t size, __u64 bps)
 	format_unit(buf, size, bitrates, bps);
 }
 
+size_t format_count(char *buf, __u64 value)
+{
+	char digits[20];
+	size_t at = sizeof(digits), n;
+
+	do
+		digits[--at] = '0' + value % 10;
+	while (value /= 10);
+	n = sizeof(digits) - at;
+	memcpy(buf, digits + at, n);
+	buf[n] = 0;
+	return n;
+}
+
+/* So many digits of a fraction, those that are missing in front as zeros. */
+static void format_fraction(char *buf, __u64 value, unsigned int digits)
+{
+	while (digits) {
+		buf[--digits] = '0' + value % 10;
+		value /= 10;
+	}
+}
+
+/* The decimals of n / d that make up so many digits; false: it would have an exponent. */
+static bool count_decimals(__u64 n, __u64 d, unsigned int digits, unsigned int *decimals)
+{
+	__u64 whole = n / d;
+
+	*decimals = digits;
+	if (!whole) {
+		--*decimals;
+		for (unsigned int zeros = 0; n < d; zeros++, n *= 10, ++*decimals)
+			if (zeros == 4) /* 0.00001 is 1e-05 */
+				return false;
+		return true;
+	}
+	for (; whole; whole /= 10)
+		if (!(*decimals)--)
+			return false;
+	return true;
+}
+
+/*
+ * n / d rounded to so many decimals, as a count of the last one. A double is not quite n / d, by less than 2^-53 of it:
+ * where that decides, halfway between two, false. Only if d is a power of two it is; then the even one is right.
+ */
+static bool round_ratio(__u64 n, __u64 d, __u64 scale, __u64 *rounded)
+{
+	__u64 scaled = n % d * scale, rest = scaled % d;
+
+	*rounded = n / d * scale + scaled / d;
+	if (rest * 2 == d && d & (d - 1))
+		return false;
+	*rounded += rest * 2 > d || (rest * 2 == d && *rounded & 1);
+	return true;
+}
+
+size_t format_ratio(char *buf, __u64 n, __u64 d, unsigned int digits)
+{
+	static const __u64 powers[] = { 1,	10,	 100,	   1000,      10000,
+					100000, 1000000, 10000000, 100000000, 1000000000 };
+	unsigned int decimals;
+	__u64 rounded;
+	size_t len;
+
+	if (!n)
+		return format_count(buf, 0);
+	if (!count_decimals(n, d, digits, &decimals) ||
+	    !round_ratio(n, d, powers[decimals], &rounded) ||
+	    rounded >= powers[decimals] * powers[digits])
+		return snprintf(buf, UNITS_LEN, "%.*g", (int)digits, n / (double)d);
+	len = format_count(buf, rounded / powers[decimals]);
+	if (!decimals)
+		return len;
+	buf[len++] = '.';
+	format_fraction(buf + len, rounded % powers[decimals], decimals);
+	for (len += decimals; buf[len - 1] == '0'; len--)
+		;
+	if (buf[len - 1] == '.')
+		len--;
+	buf[len] = 0;
+	return len;
+}
+
+size_t format_seconds(char *buf, __s64 ns)
+{
+	__u64 left = ns < 0 ? -(__u64)ns : (__u64)ns, us = left / 1000, rest = left % 1000;
+	size_t len = 0;
+
+	if (rest == 500 || left >= 1ull << 53)
+		return snprintf(buf, UNITS_LEN, "%.6f", ns / 1e9);
+	us += rest > 500;
+	if (ns < 0)
+		buf[len++] = '-';
+	len += format_count(buf + len, us / 1000000);
+	buf[len++] = '.';
+	format_fraction(buf + len, us % 1000000, 6);
+	len += 6;
+	buf[len] = 0;
+	return len;
+}
+
 void format_rate_ss(char *buf, size_t size, double bps)
 {
-	static const struct unit prefixes[] = {
-		{ "T", 1e12 }, { "G", 1e9 }, { "M", 1e6 }, { "k", 1e3 }, { "", 1 },
+	static const struct {
+		const char *text;
+		__u64 factor;
+	} units[] = {
+		{ "Tbps", 1000000000000 }, { "Gbps", 1000000000 }, { "Mbps", 1000000 },
+		{ "kbps", 1000 },	   { "bps", 1 },
 	};
-	const struct unit *prefix = prefixes;
+	unsigned int i = 0;
+	char text[UNITS_LEN];
+	size_t len;
 
-	while (prefix->factor > 1 && bps < prefix->factor)
-		prefix++;
-	snprintf(buf, size, prefix->factor > 1 ? "%.3g%sbps" : "%g%sbps", bps / prefix->factor,
-		 prefix->name);
+	while (units[i].factor > 1 && bps < units[i].factor)
+		i++;
+	if (bps < 0x1p63 && bps == (__u64)bps)
+		len = format_ratio(text, bps, units[i].factor, units[i].factor > 1 ? 3 : 6);
+	else
+		len = snprintf(text, sizeof(text), units[i].factor > 1 ? "%.3g" : "%g",
+			       bps / units[i].factor);
+	if (!size)
+		return;
+	strcpy(text + len, units[i].text);
+	len = strnlen(text, size - 1);
+	memcpy(buf, text, len);
+	buf[len] = 0;
 }
 
 const char *plural(unsigned long long n)

@@ -42,6 +42,18 @@ void format_bitrate(char *buf, size_t size, __u64 bps);
  */
 void format_rate_ss(char *buf, size_t size, double bps);
 
+/* As "%llu", which takes three times as long. Returns the length; buf has UNITS_LEN bytes. */
+size_t format_count(char *buf, __u64 value);
+
+/*
+ * n / d as printf("%.*g", digits, n / (double)d) has it, but without a double most of the time, which takes a tenth.
+ * d * 10^digits is below 2^52. Returns the length; buf has UNITS_LEN bytes.
+ */
+size_t format_ratio(char *buf, __u64 n, __u64 d, unsigned int digits);
+
+/* The same of "%.6f", for nanoseconds as seconds. */
+size_t format_seconds(char *buf, __s64 ns);
+
 /* What a noun has after a number: "" after 1, otherwise "s". */
 const char *plural(unsigned long long n);
 

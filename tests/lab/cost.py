@@ -16,7 +16,7 @@ import matrix
 
 MODULES = ["veth", "sch_netem", "tcp_bbr"]
 BYTES = 100_000_000
-SHAPES = ("bursts", "packets")
+SHAPES = ("bursts", "packets", "losses")
 TURNS, TURN_BYTES = 16, 10_000_000
 IN_TURNS = "bbr", "no_telemetry", "bpf_bbr"
 # bbr_sndbuf_expand() returns a constant: what is measured of it beyond that is the instrument.

@@ -26,7 +26,8 @@ watched() {
 }
 
 for shape in $SHAPES; do
-	[ "$shape" = packets ] && ip -n snd link set s0 gso_max_segs 1
+	[ "$shape" = bursts ] || ip -n snd link set s0 gso_max_segs 1
+	[ "$shape" = losses ] && tc -n snd qdisc change dev s0 root netem rate 200mbit limit 10000 loss 1%
 
 	step no_telemetry
 	transfer -i "${callback[no_telemetry]}" no_telemetry

@@ -10,8 +10,13 @@ SIZE = 10_000_000
 
 
 @pytest.fixture(scope="module")
-def figures():
-    return cost.run("6.12", SIZE, ("bursts",))["shapes"]["bursts"]
+def shapes():
+    return cost.run("6.12", SIZE, ("bursts", "losses"))["shapes"]
+
+
+@pytest.fixture(scope="module")
+def figures(shapes):
+    return shapes["bursts"]
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +31,13 @@ def test_the_callback(figures, turns):
     assert figures["callback"]["bbr"]["calls"] > 400
     assert turns["bpf_bbr"]["ratio"] <= 0.85
     assert turns["bpf_bbr"]["ratio_median"] <= 0.84
+
+
+def test_the_callback_with_losses(shapes):
+    """Most ACKs of a path that loses one packet in a hundred come while a loss is being recovered."""
+    turns = shapes["losses"]["turns"]["bpf_bbr"]
+    assert turns["ratio"] <= 1.10
+    assert turns["ratio_median"] <= 1.10
 
 
 def test_the_callback_and_the_way_to_it(figures):

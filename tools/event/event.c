@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 
 #include "event.h"
+#include "cli/units.h"
 
 enum event_error event_check(const void *record, size_t size)
 {
@@ -62,15 +63,26 @@ const char *reason_name(const struct algorithm *a, unsigned int reason)
 	return name_of(a->reasons, a->n_reasons, reason);
 }
 
+/* As far as there is room. */
+static size_t append(char *buf, size_t size, size_t n, const char *text)
+{
+	size_t len = strnlen(text, size - 1 - n);
+
+	memcpy(buf + n, text, len);
+	buf[n + len] = 0;
+	return n + len;
+}
+
 void mode_text(char *buf, size_t size, const struct algorithm *a, const struct bbr_event *e)
 {
 	const struct algorithm_mode *mode = e->mode < a->n_modes ? &a->modes[e->mode] : NULL;
 
-	if (mode && mode->phases)
-		snprintf(buf, size, "%s/%s", mode->name,
-			 name_of(mode->phases, mode->n_phases, e->phase));
-	else
-		snprintf(buf, size, "%s", mode_name(a, e->mode));
+	size_t n = append(buf, size, 0, mode_name(a, e->mode));
+
+	if (!mode || !mode->phases)
+		return;
+	n = append(buf, size, n, "/");
+	append(buf, size, n, name_of(mode->phases, mode->n_phases, e->phase));
 }
 
 bool event_has_steps(const struct bbr_event *e)
@@ -84,10 +96,26 @@ const char *event_step_name(const struct algorithm *a, const struct bbr_event *e
 	return e->kind == BBR_EV_MODE ? mode_name(a, state) : event_ca_name(state);
 }
 
+/* inet_ntop() takes ten times as long, and each line has two of them. */
+static void format_v4(char buf[EVENT_ADDR_LEN], __u32 addr)
+{
+	const __u8 *byte = (const __u8 *)&addr;
+	char text[UNITS_LEN];
+	size_t n = 0;
+
+	for (int i = 0; i < 4; i++) {
+		size_t len = format_count(text, byte[i]);
+
+		memcpy(buf + n, text, len);
+		n += len;
+		buf[n++] = i < 3 ? '.' : 0;
+	}
+}
+
 void event_addr(char buf[EVENT_ADDR_LEN], const __u32 addr[4])
 {
 	if (!addr[0] && !addr[1] && addr[2] == htonl(0xffff))
-		inet_ntop(AF_INET, &addr[3], buf, EVENT_ADDR_LEN);
+		format_v4(buf, addr[3]);
 	else
 		inet_ntop(AF_INET6, addr, buf, EVENT_ADDR_LEN);
 }

@@ -5,11 +5,11 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "kernel/clock.h"
 #include "derived.h"
 #include "event.h"
 #include "field.h"
 #include "text_plan.h"
+#include "cli/buffered.h"
 #include "cli/units.h"
 
 #define RED "\033[31m"
@@ -36,59 +36,91 @@ static const char *colour_of(const struct bbr_event *e)
 	}
 }
 
-static void print_endpoint(FILE *out, const __u32 addr[4], __u16 port)
+static void put_char(struct buffered *to, char c)
 {
-	char buf[EVENT_ADDR_LEN];
-
-	event_addr(buf, addr);
-	fprintf(out, strchr(buf, ':') ? "[%s]:%u" : "%s:%u", buf, ntohs(port));
+	buffered_put(to, &c, 1);
 }
 
-static void print_kind(FILE *out, const struct text_style *style, const struct algorithm *a,
-		       const struct bbr_event *e)
+static void put_endpoint(struct buffered *to, const __u32 addr[4], __u16 port)
+{
+	char buf[EVENT_ADDR_LEN];
+	bool is_v6;
+
+	event_addr(buf, addr);
+	is_v6 = strchr(buf, ':');
+	if (is_v6)
+		put_char(to, '[');
+	buffered_text(to, buf);
+	if (is_v6)
+		put_char(to, ']');
+	put_char(to, ':');
+	buffered_count(to, ntohs(port));
+}
+
+static void put_kind(struct buffered *to, const struct text_style *style, const struct algorithm *a,
+		     const struct bbr_event *e)
 {
 	const char *colour = style->colour ? colour_of(e) : NULL;
 
 	if (colour)
-		fputs(colour, out);
-	fputs(event_kind_name(e->kind), out);
-	if (event_has_steps(e))
-		fprintf(out, " %s->%s", event_step_name(a, e, e->from),
-			event_step_name(a, e, e->to));
-	if (e->kind == BBR_EV_MODE && !(e->flags & BBR_F_KERNEL))
-		fprintf(out, " (%s)", reason_name(a, e->reason));
+		buffered_text(to, colour);
+	buffered_text(to, event_kind_name(e->kind));
+	if (event_has_steps(e)) {
+		put_char(to, ' ');
+		buffered_text(to, event_step_name(a, e, e->from));
+		buffered_text(to, "->");
+		buffered_text(to, event_step_name(a, e, e->to));
+	}
+	if (e->kind == BBR_EV_MODE && !(e->flags & BBR_F_KERNEL)) {
+		buffered_text(to, " (");
+		buffered_text(to, reason_name(a, e->reason));
+		put_char(to, ')');
+	}
 	if (colour)
-		fputs(PLAIN, out);
+		buffered_text(to, PLAIN);
+}
+
+static void put_ratio(struct buffered *to, const char *before, __u64 n, __u64 d)
+{
+	char buf[UNITS_LEN];
+
+	buffered_text(to, before);
+	buffered_put(to, buf, format_ratio(buf, n, d, 6));
 }
 
 /* What ss(8) prints, byte for byte; but a min_rtt that was never measured is "inf". */
-static void print_ss(FILE *out, const struct bbr_event *e)
+static void put_ss(struct buffered *to, const struct bbr_event *e)
 {
 	char bw[UNITS_LEN];
 
 	/* The kernel tells ss whole bytes per second. */
 	format_rate_ss(bw, sizeof(bw), event_bps(e, e->bw) / 8 * 8);
-	fprintf(out, "bbr:(bw:%s,mrtt:", bw);
+	buffered_text(to, "bbr:(bw:");
+	buffered_text(to, bw);
 	if (e->min_rtt_us == BBR_RTT_NONE)
-		fputs("inf", out);
+		buffered_text(to, ",mrtt:inf");
 	else
-		fprintf(out, "%g", e->min_rtt_us / 1000.0);
+		put_ratio(to, ",mrtt:", e->min_rtt_us, 1000);
 	if (e->pacing_gain)
-		fprintf(out, ",pacing_gain:%g", e->pacing_gain / 256.0);
+		put_ratio(to, ",pacing_gain:", e->pacing_gain, 256);
 	if (e->cwnd_gain)
-		fprintf(out, ",cwnd_gain:%g", e->cwnd_gain / 256.0);
-	fputc(')', out);
+		put_ratio(to, ",cwnd_gain:", e->cwnd_gain, 256);
+	put_char(to, ')');
 }
 
-static void print_mode(FILE *out, bool colour, const struct algorithm *a, const struct bbr_event *e)
+static void put_mode(struct buffered *to, bool colour, const struct algorithm *a,
+		     const struct bbr_event *e)
 {
 	char mode[MODE_TEXT_LEN];
 
 	mode_text(mode, sizeof(mode), a, e);
-	fprintf(out, colour ? " " CYAN "%s" PLAIN : " %s", mode);
+	buffered_text(to, colour ? " " CYAN : " ");
+	buffered_text(to, mode);
+	if (colour)
+		buffered_text(to, PLAIN);
 }
 
-static void print_field(FILE *out, const struct text_field *t, const struct bbr_event *e)
+static void put_field(struct buffered *to, const struct text_field *t, const struct bbr_event *e)
 {
 	const struct field *f = t->field;
 	char text[UNITS_LEN];
@@ -98,40 +130,57 @@ static void print_field(FILE *out, const struct text_field *t, const struct bbr_
 		return;
 	if (!field_value(f, e, &value) || (f->unit == FIELD_FLAG && !value))
 		return;
-	fwrite(f->text, 1, t->before, out);
+	buffered_put(to, f->text, t->before);
 	if (!f->text[t->before])
 		return;
 	if (f->unit == FIELD_NAME) {
-		fputs(field_name_of(f, value), out);
+		buffered_text(to, field_name_of(f, value));
 	} else {
 		field_text(text, sizeof(text), f, value);
-		fputs(text, out);
+		buffered_text(to, text);
 	}
 	if (f->text[t->before + 1])
-		fputs(f->text + t->before + 1, out);
+		buffered_text(to, f->text + t->before + 1);
+}
+
+static void put_state(struct buffered *to, bool colour, const struct algorithm *a,
+		      const struct bbr_event *e)
+{
+	const struct text_plan *plan = text_plan(a);
+
+	put_ss(to, e);
+	put_mode(to, colour, a, e);
+	for (size_t i = 0; i < plan->n; i++)
+		put_field(to, &plan->fields[i], e);
 }
 
 void event_print_state(FILE *out, bool colour, const struct algorithm *a, const struct bbr_event *e)
 {
-	const struct text_plan *plan = text_plan(a);
+	struct buffered to;
 
-	print_ss(out, e);
-	print_mode(out, colour, a, e);
-	for (size_t i = 0; i < plan->n; i++)
-		print_field(out, &plan->fields[i], e);
+	buffered_begin(&to, out);
+	put_state(&to, colour, a, e);
+	buffered_end(&to);
 }
 
 void event_print_text(FILE *out, const struct text_style *style, const struct origin *origin,
 		      const struct bbr_event *e)
 {
-	fprintf(out, "%.6f %s ", (__s64)(e->time_ns - style->start_ns) / (double)NS_PER_S,
-		origin->name);
-	print_endpoint(out, e->laddr, e->lport);
-	fputs(" > ", out);
-	print_endpoint(out, e->raddr, e->rport);
-	fputc(' ', out);
-	print_kind(out, style, origin->algorithm, e);
-	fputc(' ', out);
-	event_print_state(out, style->colour, origin->algorithm, e);
-	fputc('\n', out);
+	struct buffered to;
+	char time[UNITS_LEN];
+
+	buffered_begin(&to, out);
+	buffered_put(&to, time, format_seconds(time, e->time_ns - style->start_ns));
+	put_char(&to, ' ');
+	buffered_text(&to, origin->name);
+	put_char(&to, ' ');
+	put_endpoint(&to, e->laddr, e->lport);
+	buffered_text(&to, " > ");
+	put_endpoint(&to, e->raddr, e->rport);
+	put_char(&to, ' ');
+	put_kind(&to, style, origin->algorithm, e);
+	put_char(&to, ' ');
+	put_state(&to, style->colour, origin->algorithm, e);
+	put_char(&to, '\n');
+	buffered_end(&to);
 }

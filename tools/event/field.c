@@ -118,41 +118,39 @@ const char *field_name_of(const struct field *f, __u64 value)
 	return value < f->n_names && f->names[value] ? f->names[value] : "unknown";
 }
 
-/* As "%llu", which takes three times as long: most values of a line are counts. */
-static void format_count(char *buf, size_t size, __u64 value)
+/* A copy as far as it fits. */
+static void copy_text(char *buf, size_t size, const char *text)
 {
-	char digits[20];
-	size_t at = sizeof(digits), n;
+	size_t len = strnlen(text, size - 1);
 
-	do
-		digits[--at] = '0' + value % 10;
-	while (value /= 10);
-	n = sizeof(digits) - at < size ? sizeof(digits) - at : size - 1;
-	memcpy(buf, digits + at, n);
-	buf[n] = 0;
+	memcpy(buf, text, len);
+	buf[len] = 0;
 }
 
 void field_text(char *buf, size_t size, const struct field *f, __u64 value)
 {
+	char text[UNITS_LEN];
+
 	switch (f->unit) {
 	case FIELD_BW:
 	case FIELD_BYTE_RATE:
 	case FIELD_SAMPLE_RATE:
 		format_rate_ss(buf, size, value);
-		break;
+		return;
 	case FIELD_US:
-		snprintf(buf, size, "%gms", value / 1000.0);
+		strcpy(text + format_ratio(text, value, 1000, 6), "ms");
 		break;
 	case FIELD_GAIN:
-		snprintf(buf, size, "%g", value / 256.0);
+		format_ratio(text, value, 256, 6);
 		break;
 	case FIELD_NAME:
-		snprintf(buf, size, "%s", field_name_of(f, value));
-		break;
+		copy_text(buf, size, field_name_of(f, value));
+		return;
 	default:
-		format_count(buf, size, value);
+		format_count(text, value);
 		break;
 	}
+	copy_text(buf, size, text);
 }
 
 void field_add_json(struct json *j, const struct field *f, const struct bbr_event *e)

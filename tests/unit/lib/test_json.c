@@ -36,7 +36,7 @@ static struct json_object *end_and_read(void)
 	struct json_object *o;
 
 	json_end(&json);
-	fclose(json.out);
+	fclose(json.to.out);
 	assert_int_equal(text[len - 1], '\n');
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
 	o = json_tokener_parse_ex(tokener, text, len - 1);
@@ -183,7 +183,7 @@ static void test_each_gain(void **state)
 /* Strings that end just before, at and after the end of the buffer, and one that is longer than it. */
 static void test_around_the_buffers_end(void **state)
 {
-	const size_t size = sizeof(json.buf);
+	const size_t size = sizeof(json.to.buf);
 	char *string = malloc(2 * size + 1);
 
 	(void)state;
@@ -254,7 +254,7 @@ static void test_as_deep_as_it_goes(void **state)
 	for (int i = 1; i < JSON_DEPTH_MAX; i++)
 		json_close(&json);
 	json_end(&json);
-	fclose(json.out);
+	fclose(json.to.out);
 
 	struct json_tokener *tokener = json_tokener_new_ex(JSON_DEPTH_MAX + 1);
 	struct json_object *o = json_tokener_parse_ex(tokener, text, len - 1);

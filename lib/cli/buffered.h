@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Text that is handed to a file in few pieces: a call of stdio for each word takes longer than writing the word.
+ */
+#ifndef LIB_BUFFERED_H
+#define LIB_BUFFERED_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include <linux/types.h>
+
+struct buffered {
+	FILE *out;
+	size_t n;
+	char buf[4096];
+};
+
+void buffered_begin(struct buffered *b, FILE *out);
+void buffered_put(struct buffered *b, const char *s, size_t len);
+void buffered_text(struct buffered *b, const char *s);
+void buffered_count(struct buffered *b, __u64 value);
+/* Room for so many bytes (at most those of buf) behind those of the n before; to be filled before n is moved. */
+char *buffered_room(struct buffered *b, size_t len);
+/* Hands what is left to the file. */
+void buffered_end(struct buffered *b);
+
+#endif
