@@ -156,13 +156,14 @@ $(BUILD)/fuzz/obj/lib/descriptor.o: $(BUILD)/algorithms.h
 # ---- the lab's programs, which run in its guests
 
 $(BUILD)/flow: tests/lab/flow.c
+$(BUILD)/start: tests/lab/start.c
 $(BUILD)/measure: tests/native/measure.c
 $(BUILD)/cost: tests/lab/cost.c
 $(BUILD)/recorder: tests/lab/recorder.c
 $(BUILD)/recorder: LDLIBS := -lbpf -lmnl
 $(BUILD)/cost: LDLIBS := -lbpf
-$(BUILD)/flow $(BUILD)/measure: LDLIBS :=
-$(addprefix $(BUILD)/,flow measure cost recorder):
+$(BUILD)/flow $(BUILD)/start $(BUILD)/measure: LDLIBS :=
+$(addprefix $(BUILD)/,flow start measure cost recorder):
 	@mkdir -p $(@D)
 	$(CC) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) $< $(LDLIBS) -o $@
 
@@ -174,7 +175,7 @@ $(BUILD)/%.bpf.o: tests/lab/%.bpf.c
 $(BUILD)/write_rules: $(call objects,tests/lab/write_rules.c $(addprefix loader/,instance/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-LAB_PROGRAMS := $(addprefix $(BUILD)/,flow cost cost.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o write_rules measure)
+LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start cost cost.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o write_rules measure)
 
 # ---- the oracle: the recorder of the kernel's own BBR, and what feeds its recordings to the algorithm
 

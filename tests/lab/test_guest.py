@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The laboratory itself: a run is a function of its inputs."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 
 import guest
 import kernels
 import matrix
+import repeat
+import snapshot
+
+HERE = pathlib.Path(__file__).parent
 
 SCRIPT = """
 flow -l 5001 &
@@ -32,6 +43,114 @@ def test_same_inputs_same_bytes(kernel):
     assert first.status == 3 and first.data == b"data\n"
     assert '"wrong_bytes":0' in first.console
     assert first.console.splitlines()[-1].startswith("17672256")  # the first of January 2026
+
+
+def test_a_boot_gives_what_its_snapshot_gives(kernel):
+    assert guest.run(kernel, image(kernel)) == guest.run(kernel, image(kernel), boot=True)
+
+
+def test_busy_host_same_bytes(kernel):
+    """More of them: tests/lab/lab repeat 200."""
+    assert list(repeat.hashes(4, kernel.key).values()) == [4]
+
+
+RANDOM = """
+head -c 8 /dev/urandom | od -An -tx8
+echo $RANDOM
+cat /proc/sys/kernel/random/uuid
+for i in {1..64}; do ip link add v$i type veth; done
+cat /sys/class/net/v*/address
+"""
+
+
+def test_random_numbers_are_those_of_the_seed(kernel):
+    image = guest.initramfs(kernel, RANDOM, modules=["veth"])
+    first, same, other = (guest.run(kernel, image, seed=seed) for seed in (1, 1, 2))
+    assert first == same and first.inputs != other.inputs
+    pairs = list(zip(first.console.splitlines(), other.console.splitlines(), strict=True))
+    assert len(pairs) == 3 + 128 and not [one for one, two in pairs if one == two]
+
+
+@pytest.fixture
+def no_snapshots(tmp_path, monkeypatch):
+    """The folder where they will be."""
+    monkeypatch.setattr(snapshot, "FOLDER", tmp_path)
+    return tmp_path
+
+
+MAKE = "import kernels, pathlib, snapshot, sys; snapshot.FOLDER = pathlib.Path(sys.argv[1]); " \
+       "snapshot.find(kernels.find(sys.argv[2]))"
+
+
+def make(folder, kernel):
+    return subprocess.Popen([sys.executable, "-c", MAKE, folder, kernel.key], cwd=HERE)
+
+
+def snapshots(folder):
+    return [path for path in folder.iterdir() if path.is_dir()]
+
+
+def test_makers_of_a_snapshot_at_once_and_one_that_is_killed(kernel, no_snapshots):
+    expected = guest.run(kernel, image(kernel), boot=True)
+    killed = make(no_snapshots, kernel)
+    deadline = time.monotonic() + 600
+    while not list(no_snapshots.glob("*.partial/ram")):
+        assert killed.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    makers = [make(no_snapshots, kernel) for _ in range(2)]
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert all(path.suffix == ".partial" for path in snapshots(no_snapshots))
+    assert [maker.wait() for maker in makers] == [0, 0]
+    (made,) = snapshots(no_snapshots)
+    inode = made.stat().st_ino
+    assert guest.run(kernel, image(kernel)) == expected
+    assert made.stat().st_ino == inode
+    assert sum(file.stat().st_blocks * 512 for file in made.iterdir()) < 256 << 20
+
+
+@pytest.mark.parametrize("file", ["state", "ram", "initrd"])
+def test_a_damaged_snapshot_is_made_again(kernel, tmp_path, capsys, monkeypatch, file):
+    expected = guest.run(kernel, image(kernel))
+    good = snapshot.find(kernel)
+
+    def copy(_kernel, folder, _core):
+        subprocess.run(["cp", "-a", *good.iterdir(), folder], check=True)
+
+    monkeypatch.setattr(snapshot, "FOLDER", tmp_path)
+    monkeypatch.setattr(snapshot, "_make", copy)
+    damaged = snapshot.find(kernel) / file
+    if file == "initrd":
+        damaged.unlink()
+    else:
+        with open(damaged, "r+b") as cut:
+            cut.truncate(damaged.stat().st_size // 2)
+    assert guest.run(kernel, image(kernel)) == expected
+    assert "lab: a snapshot of kernel 6.12 cannot be loaded and is made again: " in capsys.readouterr().err
+    assert guest.run(kernel, image(kernel)) == expected
+    assert not capsys.readouterr().err
+
+
+def test_a_snapshot_that_is_always_damaged_is_an_error(kernel, tmp_path, monkeypatch):
+    def make_nothing(_kernel, folder, _core):
+        for name in ("initrd", "ram", "state"):
+            (folder / name).touch()
+
+    monkeypatch.setattr(snapshot, "FOLDER", tmp_path)
+    monkeypatch.setattr(snapshot, "_make", make_nothing)
+    with pytest.raises(kernels.LabError, match="the emulator (ended|could not)"):
+        guest.run(kernel, image(kernel))
+
+
+def test_snapshots_used_longest_ago_go(kernel, tmp_path, monkeypatch):
+    monkeypatch.setattr(snapshot, "FOLDER", tmp_path)
+    monkeypatch.setattr(snapshot, "_make", lambda *_: None)
+    for n in range(snapshot.MOST + 1):
+        (tmp_path / str(n)).mkdir()
+        os.utime(tmp_path / str(n), (n, n))
+    made = snapshot.find(kernel)
+    assert {path.name for path in snapshots(tmp_path)} == {
+        made.name, *(str(n) for n in range(2, snapshot.MOST + 1))}
 
 
 def test_other_inputs_another_hash(kernel):

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""QEMU, so that a guest is a function of its inputs: its command line, its processes, its monitor.
+
+TCG with -icount: guest time is the number of executed instructions, one nanosecond each, and idle time is
+skipped.
+"""
+import ctypes
+import functools
+import hashlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import initramfs
+from kernels import LabError
+
+QEMU = "qemu-system-x86_64"
+# One CPU and one thread: that is what makes it deterministic. nokaslr takes the last thing away that differs between
+# runs, and a CPU without random numbers leaves those that start.c asks for. -seed is for what is left to the emulator.
+ICOUNT = "shift=0,sleep=off"
+MEMORY_MB = 2048
+GIVEN_MB = 64  # memory of a PCI device, through which the guest is given what is its run's own: see start.c
+MACHINE = ["-accel", "tcg,thread=single", "-icount", ICOUNT, "-smp", "1", "-m", str(MEMORY_MB),
+           "-rtc", "base=2026-01-01,clock=vm", "-cpu", "max,rdrand=off,rdseed=off", "-seed", "1", "-nic", "none",
+           "-display", "none", "-no-reboot", "-machine", "pc,memory-backend=ram",
+           "-device", "ivshmem-plain,memdev=given,master=on,addr=0x1f", "-device", "pvpanic"]
+# slub_debug=F keeps the allocator from cmpxchg16b. TCG of QEMU 7.2 leaves bits of its operands in the
+# flags, and when an interrupt comes right behind it they include VM: the return from the interrupt is a
+# double fault (seen in 6.12's __kmalloc). A CPU without the instruction (cx16=off) would not do: from
+# 6.18 on allocations by BPF programs need it, unless the allocator is debugged.
+#
+# What is left out at boot is half of its instructions: tests of ciphers, the wait for noise from the CPU's jitter, and
+# the keys of signed modules, against which each module would be checked.
+CMDLINE = ("console=ttyS0 panic=-1 quiet nokaslr random.trust_bootloader=off slub_debug=F cryptomgr.notests "
+           "initcall_blacklist=jent_mod_init,load_system_certificate_list")
+PR_SET_PDEATHSIG = 1
+ANSWER_S = 600  # a monitor that says nothing for so long never will
+default_core = None  # of the host, for guests of which nobody says where they run; None: any
+
+
+class EmulatorError(LabError):
+    """It ended, or refused what it was told."""
+
+
+class Cancelled(Exception):
+    """The lab is being stopped."""
+
+
+def hash_of(*parts):
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(hashlib.sha256(part).digest())
+    return total.hexdigest()
+
+
+@functools.lru_cache
+def path_and_version():
+    """The emulator, and what it says of itself: an input of each run."""
+    path = initramfs.find_program(QEMU)
+    version = subprocess.run([path, "--version"], capture_output=True, check=True).stdout
+    return path, version.partition(b"\n")[0]
+
+
+@functools.lru_cache
+def kernel_hash(image):
+    return hash_of(image.read_bytes())
+
+
+def boot_hash(kernel):
+    """Of all that a boot is a function of."""
+    return hash_of(path_and_version()[1], kernel_hash(kernel.image).encode(), initramfs.base(),
+                   " ".join(MACHINE).encode(), CMDLINE.encode())
+
+
+def _file_memory(name, size_mb, path, shared):
+    path = str(path).replace(",", ",,")
+    return ["-object", f"memory-backend-file,id={name},size={size_mb}M,mem-path={path},"
+                       f"share={'on' if shared else 'off'}"]
+
+
+def words(kernel, initrd, given, ram=None, shared=False):
+    """QEMU's command line without its serial lines. ram and given are files, which the guest writes to if they are
+    shared; if not, its writes are its own. ram may be None: fresh memory."""
+    memory = (_file_memory("ram", MEMORY_MB, ram, shared) if ram else
+              ["-object", f"memory-backend-ram,id=ram,size={MEMORY_MB}M"])
+    return [path_and_version()[0], *MACHINE, *memory, *_file_memory("given", GIVEN_MB, given, shared),
+            "-kernel", str(kernel.image), "-initrd", str(initrd), "-append", CMDLINE]
+
+
+def write_given(file, seed=0, archive=b""):
+    """What start.c finds."""
+    if len(archive) > (GIVEN_MB << 20) - 16:
+        raise LabError(f"a guest can be given {GIVEN_MB} MB of programs and files, not {len(archive) >> 20}")
+    with open(file, "wb") as out:
+        out.write(len(archive).to_bytes(8, "little") + seed.to_bytes(8, "little") + archive)
+        out.truncate(GIVEN_MB << 20)
+
+
+_running = set()
+_cancelled = threading.Event()
+
+
+def cancel():
+    """Ends all guests; whoever waits for one gets Cancelled from now on."""
+    _cancelled.set()
+    for emulator in list(_running):
+        emulator.stop()
+
+
+def uncancel():
+    """Guests may run again."""
+    _cancelled.clear()
+
+
+@functools.lru_cache
+def _warn_of_scheduling(error):
+    print(f"lab: the emulator gets no real-time priority ({error.strerror}): on a busy host one input may give two "
+          "results", file=sys.stderr)
+
+
+class Emulator:
+    """A guest that stands still before its first instruction. close() ends it."""
+
+    def __init__(self, folder, command, core=None):
+        """folder: for the console, QEMU's messages, and what comes out of ttyS1. core: of the host."""
+        self.console, self.data, self._messages = (folder / name for name in ("console", "data", "messages"))
+        self._core = self._choose(core)
+        ours, theirs = socket.socketpair()
+        with open(self._messages, "wb") as messages, theirs:
+            self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+                [*command, "-S", "-serial", f"file:{self.console}", "-serial", f"file:{self.data}",
+                 "-chardev", f"socket,id=monitor,fd={theirs.fileno()}", "-mon", "chardev=monitor,mode=control"],
+                stdin=subprocess.DEVNULL, stdout=messages, stderr=messages, pass_fds=[theirs.fileno()],
+                preexec_fn=self._in_child)
+        ours.settimeout(ANSWER_S)
+        self._socket, self._answers = ours, ours.makefile("rb")
+        _running.add(self)
+        try:
+            self._line()  # its greeting
+            self.tell("qmp_capabilities")
+            self._schedule()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.stop()
+        _running.discard(self)
+        self._answers.close()
+        self._socket.close()
+
+    @staticmethod
+    def _choose(core):
+        if core is None:
+            core = default_core
+        if core is None:
+            cores = sorted(os.sched_getaffinity(0))
+            core = cores[os.getpid() % len(cores)]
+        return core
+
+    def _in_child(self):
+        """Whatever ends the lab, SIGKILL included, ends its guest. Of a session of its own, so that Ctrl-C
+        reaches the lab alone, which then ends its guests and cleans up."""
+        os.setsid()
+        os.sched_setaffinity(0, {self._core})
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    def _schedule(self):
+        """The emulator's two threads take turns: the main loop moves the clock on while the CPU is halted. QEMU marks
+        the CPU as halted before it has counted the last instructions. A main loop that looks in between moves the
+        clock too far. So it must run at once when it is woken, which only the CPU's thread does, and never later: on
+        the same core, with priority."""
+        try:
+            os.sched_setscheduler(self.process.pid, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+        except PermissionError as error:
+            _warn_of_scheduling(error)
+
+    def messages(self):
+        return self._messages.read_text(errors="replace")
+
+    def _line(self):
+        try:
+            line = self._answers.readline()
+        except TimeoutError as error:
+            raise EmulatorError(f"the emulator says nothing for {ANSWER_S} s") from error
+        except ConnectionResetError:
+            line = b""
+        if _cancelled.is_set():
+            raise Cancelled
+        if not line:
+            self.process.wait()
+            raise EmulatorError(f"the emulator ended: {self.messages().strip() or self.process.returncode}")
+        return json.loads(line)
+
+    def tell(self, command, **arguments):
+        """Returns the monitor's answer."""
+        return self._tell(command, arguments, [])
+
+    def pass_file(self, name, file):
+        """An open file, for commands that then know it by the name."""
+        self._tell("getfd", {"fdname": name}, [file.fileno()])
+
+    def _tell(self, command, arguments, fds):
+        request = json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n"
+        try:
+            socket.send_fds(self._socket, [request], fds)
+        except OSError as error:
+            raise EmulatorError(f"the emulator ended: {self.messages().strip() or error}") from error
+        while True:
+            line = self._line()
+            if "error" in line:
+                raise EmulatorError(f"the emulator refuses {command}: {line['error']['desc']}")
+            if "return" in line:
+                return line["return"]
+
+    def wait_for(self, event, *statuses):
+        """Until it happens, with one of these statuses if there are any. Returns it."""
+        while True:
+            line = self._line()
+            if line.get("event") == event and (not statuses or line["data"]["status"] in statuses):
+                return line
+
+    def wait(self, timeout_s):
+        """Until the guest has ended; raises subprocess.TimeoutExpired."""
+        if not _cancelled.is_set():
+            self.process.wait(timeout_s)
+        if _cancelled.is_set():
+            raise Cancelled
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()

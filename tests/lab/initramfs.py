@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Archives for guests: the initramfs that each kernel boots, and what a run unpacks over it."""
+import functools
+import gzip
+import lzma
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+
+from kernels import LabError
+
+TOOLS = ["bash", "ip", "tc", "ss"]
+START = pathlib.Path(__file__).parents[2] / "build/start"
+BEGIN, END = "@@BEGIN", "@@END"
+
+# What comes before start is part of the snapshot.
+INIT = f"""#!/bin/busybox sh
+export PATH=/bin:/sbin HOME=/root TERM=dumb
+mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev
+mount -t tmpfs t /tmp; mount -t tmpfs t /run
+mkdir -p /run/netns; rm -rf /var/run; ln -s /run /var/run
+mount -t bpf b /sys/fs/bpf; mount -t cgroup2 c /sys/fs/cgroup
+mount -t tracefs t /sys/kernel/tracing 2>/dev/null
+ip link set lo up
+stty -F /dev/ttyS1 raw 2>/dev/null
+start | cpio -idu 2>/dev/null
+for m in /mods/*.ko; do [ -e "$m" ] && insmod "$m"; done 2>/dev/null
+echo "{BEGIN} $(uname -r)"
+/bin/bash /run.sh </dev/null
+echo "{END} $?"
+poweroff -f
+"""
+
+
+def find_program(name):
+    if "/" in str(name):
+        if not os.path.exists(name):
+            raise LabError(f"{os.path.basename(name)} is not built: make tests")
+        return str(name)
+    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if not path:
+        raise LabError(f"the lab needs the program {name}, which is not installed")
+    return path
+
+
+def _shared_libraries(program):
+    done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
+    return re.findall(r"(/[^ )]+) \(0x", done.stdout)
+
+
+def _copy(source, target):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(os.path.realpath(source), target)
+
+
+def _add_program(root, name, present=()):
+    """With its libraries, but those that are present already."""
+    path = find_program(name)
+    target = root / "bin" / os.path.basename(path)
+    if target.is_symlink():  # busybox's
+        target.unlink()
+    _copy(path, target)
+    for library in _shared_libraries(path):
+        if library not in present:
+            _copy(library, root / library.lstrip("/"))
+
+
+def _add_busybox(root):
+    _add_program(root, "busybox")
+    applets = subprocess.run([find_program("busybox"), "--list"], capture_output=True, text=True,
+                             check=True).stdout.split()
+    for applet in applets:
+        # Its ip, tc and ss lack most options; the real ones come later.
+        if applet not in ("busybox", "sh", *TOOLS):
+            (root / "bin" / applet).symlink_to("busybox")
+    (root / "bin/sh").symlink_to("bash")
+
+
+def _add_module(root, kernel, index, name):
+    found = sorted(kernel.modules.rglob(f"{name}.ko*")) if kernel.modules else []
+    if not found:
+        return
+    data = found[0].read_bytes()
+    if found[0].suffix == ".xz":
+        data = lzma.decompress(data)
+    elif found[0].suffix == ".gz":
+        data = gzip.decompress(data)
+    (root / "mods" / f"{index:02d}-{name}.ko").write_bytes(data)
+
+
+def _padded(data):
+    return data + b"\0" * (-len(data) % 4)
+
+
+def _entry(name, mode, data):
+    """Of an archive (cpio, format newc)."""
+    fields = [0, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0]
+    header = b"070701" + b"".join(b"%08x" % field for field in fields)
+    return _padded(header + name.encode() + b"\0") + _padded(data)
+
+
+END_OF_ARCHIVE = _entry("TRAILER!!!", 0, b"")
+
+
+def _entries(root):
+    """All that is in a folder: the same folder gives the same bytes."""
+    out = []
+    for path in sorted(root.rglob("*")):
+        info = path.lstat()
+        if stat.S_ISLNK(info.st_mode):
+            mode, data = 0o120777, os.readlink(path).encode()
+        elif stat.S_ISDIR(info.st_mode):
+            mode, data = 0o040755, b""
+        else:
+            mode, data = 0o100755, path.read_bytes()
+        out.append(_entry(str(path.relative_to(root)), mode, data))
+    return b"".join(out)
+
+
+@functools.lru_cache
+def base():
+    """What every kernel boots: shell, tools of the network, and start."""
+    with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
+        root = pathlib.Path(folder)
+        for name in ("bin", "sbin", "proc", "sys", "dev", "tmp", "run", "mods", "etc", "var/run",
+                     "root"):
+            (root / name).mkdir(parents=True)
+        _add_busybox(root)
+        for name in [*TOOLS, START]:
+            _add_program(root, name)
+        (root / "init").write_text(INIT)
+        return _entries(root) + END_OF_ARCHIVE
+
+
+@functools.lru_cache
+def _base_libraries():
+    return {library for name in ["busybox", *TOOLS, START] for library in _shared_libraries(find_program(name))}
+
+
+@functools.lru_cache(maxsize=8)
+def _without_script(kernel, programs, files, modules):
+    with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
+        root = pathlib.Path(folder)
+        (root / "mods").mkdir()
+        for name in programs:
+            _add_program(root, name, _base_libraries())
+        for index, name in enumerate(modules):
+            _add_module(root, kernel, index, name)
+        for target, source in files:
+            _copy(source, root / target.lstrip("/"))
+        return _entries(root)
+
+
+def of_run(kernel, script, programs=(), files=None, modules=()):
+    """What a run on the kernel unpacks over the base: the bytes of an archive. script: text, which bash runs at its
+    end; files: path in the guest -> source."""
+    return (_without_script(kernel, tuple(programs), tuple((files or {}).items()), tuple(modules)) +
+            _entry("run.sh", 0o100755, script.encode()) + END_OF_ARCHIVE)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Guests that have booted, in the lab's cache: a boot is a function of its inputs, so one is enough.
+
+A snapshot is a folder, named after the hash of the inputs: the initramfs, the guest's memory as a file (with
+holes where it is zero), and the state of CPU and devices. A guest that starts from it maps the memory and writes to
+pages of its own.
+"""
+import contextlib
+import fcntl
+import os
+import pathlib
+import shutil
+import tempfile
+
+import emulator
+import initramfs
+from emulator import Emulator, EmulatorError
+from kernels import CACHE, LabError
+
+FOLDER = CACHE / "snapshots"
+MOST = 16  # of some 130 MB; those used longest ago go
+IGNORE_FILES = [{"capability": name, "state": True} for name in ("x-ignore-shared", "events")]
+
+
+@contextlib.contextmanager
+def _locked():
+    """One process makes snapshots, the others wait: it needs a core for some seconds."""
+    try:
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        lock = open(FOLDER / "lock", "w", encoding="ascii")  # pylint: disable=consider-using-with
+    except OSError as error:
+        raise LabError(f"the cache cannot be used: {error}; BBR_LAB_CACHE=FOLDER chooses another") from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _migrated(guest):
+    event = guest.wait_for("MIGRATION", "completed", "failed")
+    if event["data"]["status"] == "failed":
+        raise EmulatorError("the emulator could not move the guest's state")
+
+
+def _make(kernel, folder, core):
+    (folder / "initrd").write_bytes(initramfs.base())
+    with open(folder / "ram", "wb") as ram:
+        ram.truncate(emulator.MEMORY_MB << 20)
+    with tempfile.TemporaryDirectory(prefix="bbr-lab-") as outside:
+        outside = pathlib.Path(outside)
+        emulator.write_given(outside / "given")
+        command = emulator.words(kernel, folder / "initrd", outside / "given", folder / "ram", shared=True)
+        with Emulator(outside, [*command, "-action", "panic=pause"], core) as guest:
+            guest.tell("migrate-set-capabilities", capabilities=IGNORE_FILES)
+            guest.tell("cont")
+            try:
+                guest.wait_for("GUEST_PANICKED")
+                guest.wait_for("STOP")
+            except EmulatorError as error:
+                raise LabError(f"the guest did not boot ({error}); its console ended with:\n" +
+                               guest.console.read_text(errors="replace")[-2000:]) from error
+            with open(folder / "state", "wb") as state:
+                guest.pass_file("state", state)
+            guest.tell("migrate", uri="fd:state")
+            _migrated(guest)
+
+
+def _sync(folder):
+    """A crash of the host must not leave a whole folder with half of its bytes."""
+    for path in (*folder.iterdir(), folder):
+        fd = os.open(path, os.O_RDONLY)
+        os.fsync(fd)
+        os.close(fd)
+
+
+def _remove_old():
+    """Guests that run from one are not disturbed: they have its files open."""
+    found = sorted((path for path in FOLDER.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
+    for path in found[:-MOST]:
+        shutil.rmtree(path)
+
+
+def find(kernel, core=None):
+    """The folder of the kernel's snapshot, which is made if it is not there."""
+    folder = FOLDER / emulator.boot_hash(kernel)
+    with contextlib.suppress(FileNotFoundError):
+        os.utime(folder)
+        return folder
+    with _locked():
+        if not folder.exists():
+            for partial in FOLDER.glob("*.partial"):  # of one that was killed
+                shutil.rmtree(partial)
+            partial = folder.with_suffix(".partial")
+            partial.mkdir()
+            _make(kernel, partial, core)
+            _sync(partial)
+            partial.rename(folder)
+            _remove_old()
+    return folder
+
+
+def discard(folder):
+    with _locked():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def load(found, kernel, outside, given, extra=(), core=None):
+    """A guest that stands at the snapshot found. extra: more of QEMU's words."""
+    command = [*emulator.words(kernel, found / "initrd", given, found / "ram"), "-action", "panic=none",
+               "-incoming", "defer", *extra]
+    guest = Emulator(outside, command, core)
+    try:
+        guest.tell("migrate-set-capabilities", capabilities=IGNORE_FILES)
+        with open(found / "state", "rb") as state:
+            guest.pass_file("state", state)
+        guest.tell("migrate-incoming", uri="fd:state")
+        _migrated(guest)
+    except OSError as error:
+        guest.close()
+        raise EmulatorError(str(error)) from error
+    except BaseException:
+        guest.close()
+        raise
+    return guest
