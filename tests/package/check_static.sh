@@ -49,7 +49,7 @@ inside /bbrmon snapshot
 # A service's name, where there is no /etc/services; a terminal, where there is no description of any.
 ! inside /bbrmon snapshot 'dport = :http' 2>"$root/said" || die "a service is known that is listed nowhere"
 grep -q 'not a port' "$root/said"
-chroot "$root" /bbrmon export --listen 127.0.0.1:$port &
+setpriv --pdeathsig KILL chroot "$root" /bbrmon export --listen 127.0.0.1:$port &
 exporter=$!
 for ((i = 0; i < 100; i++)); do
 	exec {scrape}<>/dev/tcp/127.0.0.1/$port && break

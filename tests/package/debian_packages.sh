@@ -30,7 +30,7 @@ bbrctl check
 bbrctl load --name $name --set cwnd_gain=1.5
 bbrctl status --name $name
 bbrmon snapshot
-bbrmon export --listen 127.0.0.1:$port &
+setpriv --pdeathsig KILL bbrmon export --listen 127.0.0.1:$port &
 exporter=$!
 for ((i = 0; i < 100; i++)); do
 	exec {scrape}<>/dev/tcp/127.0.0.1/$port && break
