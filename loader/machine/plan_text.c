@@ -184,9 +184,11 @@ static void diff_code(const struct step *s)
 {
 	bool comparable = s->found->is_open && s->found->algorithm == s->wanted->algorithm;
 
-	printf("-; version %s\n+; version %s\n", s->found->version, s->wanted->version);
-	printf("-algorithm = %s\n+algorithm = %s\n", algorithm_of(s->found),
-	       algorithm_of(s->wanted));
+	if (strcmp(s->found->version, s->wanted->version))
+		printf("-; version %s\n+; version %s\n", s->found->version, s->wanted->version);
+	if (strcmp(algorithm_of(s->found), algorithm_of(s->wanted)))
+		printf("-algorithm = %s\n+algorithm = %s\n", algorithm_of(s->found),
+		       algorithm_of(s->wanted));
 	if (!comparable)
 		return;
 	for (size_t i = 0; i < s->wanted->profiles.n; i++) {
