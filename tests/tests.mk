@@ -132,13 +132,14 @@ $(BUILD)/fuzz/obj/loader/main.o: DEFINES := -Dmain=bbrctl_main
 FILTER := $(wildcard tools/filter/*.c) $(addprefix tools/event/,derived.c event.c field.c origin.c)
 $(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_options.c $(FILTER) \
 	$(addprefix loader/,main.c verbs/verbs.c verbs/algorithm.c verbs/set.c verbs/show.c tuning/param.c tuning/param_text.c tuning/socket_filter.c) \
-	$(addprefix lib/,address.c descriptor.c $(addprefix cli/,caps.c completion.c json.c options.c options_help.c units.c)) \
+	$(addprefix lib/,address.c descriptor.c kernel/instance_name.c \
+		$(addprefix cli/,caps.c completion.c json.c options.c options_help.c units.c)) \
 	$(addsuffix /descriptor.c,$(ALGORITHMS)))
 
 $(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \
 	$(addprefix loader/tuning/,ini_file.c param.c param_text.c profile_map.c profile_definitions.c rule_text.c rule_list.c) \
 	$(addprefix loader/machine/,machine.c machine_file.c machine_text.c plan.c) \
-	$(filter-out $(addprefix lib/kernel/,attachment.c cgroup.c netns.c),$(wildcard lib/*.c lib/*/*.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
+	$(filter-out $(addprefix lib/kernel/,attachment.c cgroup.c completers.c netns.c),$(wildcard lib/*.c lib/*/*.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 
 MONITOR_VERBS := $(addprefix tools/,main.c stream/stream.c sockets/snapshot.c stream/record.c export/export.c top/top%) \
 	tools/report/report%
