@@ -215,6 +215,8 @@ class Emulator:
         try:
             socket.send_fds(self._socket, [request], fds)
         except OSError as error:
+            if _cancelled.is_set():
+                raise Cancelled from error
             raise EmulatorError(f"the emulator ended: {self.messages().strip() or error}") from error
         while True:
             line = self._line()

@@ -40,8 +40,8 @@ def input_hash(kernel, image, seed=1):
 
 def input_parts(kernel, image):
     """The hashes of the larger parts, to see which of them made two runs differ."""
-    return {"kernel": emulator.kernel_hash(kernel.image), "base": emulator.hash_of(archives.base()),
-            "archive": emulator.hash_of(image), "qemu": emulator.path_and_version()[1].decode()}
+    return {"kernel": emulator.kernel_hash(kernel.image), "initramfs": emulator.hash_of(archives.base(), image),
+            "qemu": emulator.path_and_version()[1].decode()}
 
 
 def _lines(guest):

@@ -10,7 +10,7 @@ import time
 import experiment
 import guest
 
-BOOT_COST = 6.0  # seconds of host time, roughly: what a run takes beside its packets
+BOOT_COST = 2.0  # seconds of host time, roughly: what a run takes beside its packets
 PACKET_COST = 1e-4  # the same for a packet of full size at the bottleneck
 
 
