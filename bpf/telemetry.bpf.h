@@ -197,10 +197,13 @@ static inline void report_ack(unsigned long long *ctx, u8 from, u32 gen)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
-	struct watched_conn *conn = watch_conn(sk, BBR_EV_ACK, gen);
 	u64 active = active_subscribers();
 	struct bbr_event *e, *record;
+	struct watched_conn *conn;
 
+	if (!has_state(sk)) /* the ACK of the SYN */
+		return;
+	conn = watch_conn(sk, BBR_EV_ACK, gen);
 	if (!conn)
 		return;
 	e = &conn->event;
