@@ -74,7 +74,8 @@ static inline bool bbr_measure_min_rtt(struct bbr *b, const struct bbr_sock *sk,
 				       bool is_ack_delayed)
 {
 	u32 now = IN(sk, now_ms);
-	bool expired = after(now, b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win));
+	bool expired = !bbr_is_calm(sk) &&
+		       after(now, b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win));
 
 	/* A lower RTT counts even with the delay of a delayed ACK in it; an equal one does not, or a
 	 * standing queue could put PROBE_RTT off for ever. A higher one replaces an expired minimum,
@@ -96,6 +97,8 @@ static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const 
 {
 	bool expired = bbr_measure_min_rtt(b, sk, rs->rtt_us, rs->is_ack_delayed);
 
+	if (bbr_is_calm(sk))
+		return;
 	/* After a pause the queue is empty anyway: the next samples measure the path. */
 	if (expired && PARAM(sk, probe_rtt_duration) && !b->idle_restart &&
 	    b->mode != BBR_PROBE_RTT) {

@@ -40,6 +40,21 @@ static inline void replay_event(struct replay *r, struct bbr_sock *sk)
 	}
 }
 
+/* As bbr_main_if_common() has it. */
+static inline void replay_ack(struct replay *r, struct bbr_sock *sk)
+{
+	switch (bbr_is_clean(&r->rs, &r->ack) ? bbr_kind(&r->b, sk, &r->rs) : 0) {
+	case BBR_ORDINARY:
+		bbr_acked_of_kind(&r->b, sk, &r->rs, &r->ack, BBR_ORDINARY);
+		break;
+	case BBR_CALM | BBR_LOSSLESS:
+		bbr_acked_of_kind(&r->b, sk, &r->rs, &r->ack, BBR_CALM | BBR_LOSSLESS);
+		break;
+	default:
+		bbr_acked(&r->b, sk, &r->rs, &r->ack);
+	}
+}
+
 /* sk is a copy, because the verifier keeps track of its pointers only on the stack. */
 static inline void replay_callback(struct replay *r, const struct bbr_params *params)
 {
@@ -52,7 +67,7 @@ static inline void replay_callback(struct replay *r, const struct bbr_params *pa
 		bbr_start(&r->b, &sk);
 		break;
 	case KIND_MAIN:
-		bbr_acked(&r->b, &sk, &r->rs, &r->ack);
+		replay_ack(r, &sk);
 		break;
 	case KIND_LOST:
 		bbr_lose(&r->b, &sk, &r->ack.flight, r->packets);

@@ -179,15 +179,15 @@ TEST(counter_of_losses_has_20_bits)
 {
 	FIXTURE;
 
-	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 0);
+	assert_int_equal(bbr_take_newly_lost(&f->b, &f->sk), 0);
 	f->sk.lost = 42;
-	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 2);
-	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 0);
+	assert_int_equal(bbr_take_newly_lost(&f->b, &f->sk), 2);
+	assert_int_equal(bbr_take_newly_lost(&f->b, &f->sk), 0);
 	f->sk.lost = 0x100003;
-	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 0xfffd9);
+	assert_int_equal(bbr_take_newly_lost(&f->b, &f->sk), 0xfffd9);
 	f->sk.lost = 0x200003;
 	f->b.last_lost = 0xfffff;
-	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 4);
+	assert_int_equal(bbr_take_newly_lost(&f->b, &f->sk), 4);
 }
 
 TEST(ack_has_the_flight_of_its_packet)

@@ -47,12 +47,12 @@ TEST(sample_is_rounded_up)
 {
 	FIXTURE;
 
-	assert_int_equal(bbr_sample_bw(&f->rs), BW);
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), BW);
 	f->rs.interval_us = 1281;
-	assert_int_equal(bbr_sample_bw(&f->rs), 130970); /* 130969.68 */
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 130970); /* 130969.68 */
 	f->rs.delivered = 3;
 	f->rs.interval_us = 4;
-	assert_int_equal(bbr_sample_bw(&f->rs), 12582912);
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 12582912);
 }
 
 TEST(sample_needs_time_and_data)
@@ -60,27 +60,27 @@ TEST(sample_needs_time_and_data)
 	FIXTURE;
 
 	f->rs.interval_us = 0;
-	assert_int_equal(bbr_sample_bw(&f->rs), 0);
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 0);
 	f->rs.interval_us = -1;
 	f->rs.delivered = 1000;
-	assert_int_equal(bbr_sample_bw(&f->rs), 0);
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 0);
 	f->rs.interval_us = 1;
 	f->rs.delivered = -1;
-	assert_int_equal(bbr_sample_bw(&f->rs), 0);
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 0);
 	f->rs.delivered = 0;
-	assert_int_equal(bbr_sample_bw(&f->rs), 0);
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 0);
 }
 
 TEST(what_is_valid)
 {
 	FIXTURE;
 
-	assert_true(bbr_is_valid_sample(&f->rs));
+	assert_true(bbr_is_valid_sample(&f->sk, &f->rs));
 	f->rs.acked_sacked = 0;
-	assert_false(bbr_is_valid_sample(&f->rs));
+	assert_false(bbr_is_valid_sample(&f->sk, &f->rs));
 	f->rs.acked_sacked = 1;
 	f->rs.interval_us = 0;
-	assert_false(bbr_is_valid_sample(&f->rs));
+	assert_false(bbr_is_valid_sample(&f->sk, &f->rs));
 }
 
 TEST(newer_maximum_grows)
