@@ -563,6 +563,9 @@ TEST(shell_asks)
 	assert_int_equal(f->more.n_losses, 1);
 	f->sk.more = NULL;
 	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 19);
+	f->b.last_lost = 41; /* nothing new: nothing is noted */
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 19);
+	assert_int_equal(f->more.n_losses, 1);
 }
 
 int main(void)

@@ -54,6 +54,9 @@ TEST(most_acks_are_ordinary)
 		CHANGED(f->rs.prior_in_flight = 20, BBR_ORDINARY);
 		CHANGED(f->b.new_gains = 1, BBR_ORDINARY);
 		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true), BBR_ORDINARY);
+		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true,
+			 f->rs.interval_us++),
+			BBR_ORDINARY);
 	}
 	CHANGED(f->rs.rtt_us = MIN_RTT - 1, BBR_ORDINARY);
 }
@@ -65,6 +68,8 @@ TEST(startup_and_drain_are_lossless)
 	make_ordinary(f);
 	CHANGED(f->b.mode = BBR_STARTUP, BBR_CALM | BBR_LOSSLESS);
 	CHANGED((f->b.mode = BBR_STARTUP, f->b.full_bw_reached = 0), BBR_CALM | BBR_LOSSLESS);
+	CHANGED((f->b.mode = BBR_STARTUP, f->b.full_bw_reached = 0, f->rs.prior_delivered = 950),
+		BBR_CALM | BBR_LOSSLESS); /* a round and a loss round start */
 	CHANGED(f->b.mode = BBR_DRAIN, BBR_CALM | BBR_LOSSLESS);
 	CHANGED(f->b.full_bw_reached = 0, BBR_CALM | BBR_LOSSLESS);
 }
