@@ -139,6 +139,14 @@ static inline void bbr_note_send(struct bbr_more *more, const struct bbr_sock *s
 	more->n_sends++;
 }
 
+/* What the ACK left of a larger packet, if nothing is SACKed. */
+static inline u32 bbr_rest(const struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	if (!after(rs->last_end_seq, IN(sk, snd_una)))
+		return 0;
+	return quotient(rs->last_end_seq - IN(sk, snd_una), IN(sk, mss));
+}
+
 /*
  * What was in flight when the packet was sent has by now been delivered or lost, all of it: first in, first out. That
  * needs no history, but reordering spoils it. What the ACK left of a larger packet was in flight, too.
@@ -146,11 +154,7 @@ static inline void bbr_note_send(struct bbr_more *more, const struct bbr_sock *s
 static inline u32 bbr_inflight_by_delivery(const struct bbr_sock *sk, const struct bbr_rs *rs,
 					   u32 lost)
 {
-	u32 inflight = rs->delivered + lost;
-
-	if (!IN(sk, sacked_out) && after(rs->last_end_seq, IN(sk, snd_una)))
-		inflight += quotient(rs->last_end_seq - IN(sk, snd_una), IN(sk, mss));
-	return inflight;
+	return rs->delivered + lost + (IN(sk, sacked_out) ? 0 : bbr_rest(sk, rs));
 }
 
 /* The same for new data, from what was in flight at the last note before it: plus what was sent since, less what arrived. */
@@ -262,12 +266,12 @@ static inline void bbr_estimate_in_order(struct bbr *b, const struct bbr_sock *s
 	struct bbr_more *more;
 
 	*ack = (struct bbr_ack){
-		.flight.tx_in_flight = bbr_inflight_by_delivery(sk, rs, 0),
+		.flight.tx_in_flight = rs->delivered + bbr_rest(sk, rs),
 		.flight.is_app_limited = bbr_is_app_limited(b, rs),
 		.delivered_ce = IN(sk, uses_ecn) ? rs->delivered_ce : 0,
 	};
-	/* Losses that a timer marks are of the flight that was ACKed last: that matters while probing only. */
-	if (!b->probe_samples && b->cycle_idx != BBR_REFILL)
+	/* Losses that a timer marks are of the flight that was ACKed last. That matters only if probing sent it. */
+	if (b->acks == BBR_ACKS_INIT)
 		return;
 	more = MORE(sk);
 	if (!more)
