@@ -72,8 +72,8 @@
  *
  * the shell first calls the one that is for most: it does all that bbr_main() would (BBR_MAIN_DONE), or does nothing and
  * tells whether the one for rare ACKs is to be called, or bbr_main(). It must leave what is bbr_watched(b) to
- * bbr_main(). In both OPTION() is 0, and the second part of the state is what MORE(sk) finds: the first may only ask for
- * it where it is needed, which costs as much as a fifth of all else. Without BBR_HAS_RARE there is no
+ * bbr_main(). In both OPTION() is 0, and the second part of the state is what MORE(sk) finds: they
+ * ask for it only where it is needed, for that takes a call of the kernel. Without BBR_HAS_RARE there is no
  * bbr_main_if_rare(). sk->kind is for the algorithm to note what it knows of an ACK; it is 0 at first.
  *
  * For snapshots of the kernel's own connections, if the kernel has the same algorithm: with

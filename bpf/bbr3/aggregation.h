@@ -12,7 +12,8 @@
 /* In STARTUP bw doubles each round: what was measured against the bw of five rounds ago tells nothing. */
 static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return bbr_is_pipe_full(b, sk) ? PARAM(sk, extra_acked_win) : PARAM(sk, extra_acked_startup_win);
+	return bbr_is_pipe_full(b, sk) ? PARAM(sk, extra_acked_win) :
+					 PARAM(sk, extra_acked_startup_win);
 }
 
 #include "common/extra_acked.h"

@@ -102,12 +102,13 @@ struct bbr {
 		u64 flags; /* all of these at once: see kind.h */
 	};
 	u64 last_lost : BBR_MARK_BITS, /* `lost` at the last callback */
-		app_limited_mark : BBR_MARK_BITS, /* program: its own app_limited; 0: none */
-		ack_epoch_acked : 20, /* packets ACKed in this epoch */
-		full_bw_now : 1, /* does bandwidth not grow at present? */
-		probe_samples : 1, /* are samples of what probing sent? */
-		raising : 1, /* was the last pacing gain above 1? */
-		new_gains : 1; /* were mode or phase entered since the last ACK? */
+			app_limited_mark
+		: BBR_MARK_BITS, /* program: its own app_limited; 0: none */
+		  ack_epoch_acked : 20, /* packets ACKed in this epoch */
+		  full_bw_now : 1, /* does bandwidth not grow at present? */
+		  probe_samples : 1, /* are samples of what probing sent? */
+		  raising : 1, /* was the last pacing gain above 1? */
+		  new_gains : 1; /* were mode or phase entered since the last ACK? */
 };
 
 _Static_assert(sizeof(struct bbr) == 104, "struct bbr must fit icsk_ca_priv");
@@ -224,7 +225,8 @@ static inline u32 bbr_bw(const struct bbr *b)
 
 #include "common/kind.h"
 
-static inline bool bbr_is_phase(const struct bbr *b, const struct bbr_sock *sk, enum bbr_phase phase)
+static inline bool bbr_is_phase(const struct bbr *b, const struct bbr_sock *sk,
+				enum bbr_phase phase)
 {
 	return bbr_mode_of(b, sk) == BBR_PROBE_BW && b->cycle_idx == phase;
 }

@@ -306,8 +306,8 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 	flight = rs->delivered >= 0 ? ack->flight : bbr_last_flight(sk);
 	if (marked)
 		bbr_lose(b, sk, &flight, marked);
-	b->in_order = rs->delivered >= 0 && !marked && !ack->flight.lost &&
-		      !IN(sk, sacked_out) && IN(sk, ca_state) == TCP_CA_Open;
+	b->in_order = rs->delivered >= 0 && !marked && !ack->flight.lost && !IN(sk, sacked_out) &&
+		      IN(sk, ca_state) == TCP_CA_Open;
 }
 
 /* What an ACK tells; takes its losses. */

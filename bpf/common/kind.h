@@ -9,7 +9,8 @@
 
 #define BBR_CALM \
 	1 /* a valid sample; no PROBE_RTT, nor does it begin; no pause; the rate stems from an RTT */
-#define BBR_LOSSLESS 2 /* nothing lost, now or lately; version 1: no policer; version 3: nothing marked */
+#define BBR_LOSSLESS \
+	2 /* nothing lost, now or lately; version 1: no policer; version 3: nothing marked */
 #define BBR_CYCLING 4 /* in PROBE_BW, to stay there: the pipe was full */
 #define BBR_ORDINARY (BBR_CALM | BBR_LOSSLESS | BBR_CYCLING)
 

@@ -59,7 +59,8 @@ static void load_bpf(const char *path)
 	bpf.by_kind = bpf_program__fd(bpf_object__find_program_by_name(obj, "by_kind"));
 	bpf.as_any = bpf_program__fd(bpf_object__find_program_by_name(obj, "as_any"));
 	bpf.batch = mmap(NULL, sizeof(batch), PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
-	if (map < 0 || bpf.params < 0 || bpf.by_kind < 0 || bpf.as_any < 0 || bpf.batch == MAP_FAILED)
+	if (map < 0 || bpf.params < 0 || bpf.by_kind < 0 || bpf.as_any < 0 ||
+	    bpf.batch == MAP_FAILED)
 		die(path);
 }
 

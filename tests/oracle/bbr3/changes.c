@@ -76,8 +76,8 @@ static void change_sample(struct replay *r)
 			beside(below(2) ? r->b.next_round_delivered : r->b.loss_round_delivered);
 		break;
 	case 5:
-		r->rs.rtt_us = below(4) ? (__s64)beside(r->b.probe_rtt_min_us) :
-					  -(__s64)of_any_size();
+		r->rs.rtt_us =
+			below(4) ? (__s64)beside(r->b.probe_rtt_min_us) : -(__s64)of_any_size();
 		break;
 	case 6:
 		r->rs.last_end_seq = r->sk.snd_una + below(2) * below(1 << 20);
@@ -169,8 +169,8 @@ static void change_phase(struct replay *r)
 	b->full_bw_now = below(2);
 	b->full_bw_cnt = below(4);
 	r->rs.prior_in_flight = beside(bdp) + below(2) * below(20);
-	b->rounds_since_probe = below(2) ? beside(min_u64(bdp, params.probe_max_rounds[0])) :
-					   below(256);
+	b->rounds_since_probe =
+		below(2) ? beside(min_u64(bdp, params.probe_max_rounds[0])) : below(256);
 }
 
 static void change_bounds(struct replay *r)

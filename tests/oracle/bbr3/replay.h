@@ -41,14 +41,14 @@ static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_par
 	return sk;
 }
 
-#define REPLAY_ACK(name, kind)                                                      \
-	REPLAY_APART int name(struct replay *r, const struct bbr_params *params)    \
-	{                                                                           \
-		struct bbr_sock sk = replay_sock(r, params);                        \
-                                                                                    \
-		bbr_acked_of_kind(&r->b, &sk, &r->rs, &r->ack, kind);               \
-		r->sk = sk;                                                         \
-		return 0;                                                           \
+#define REPLAY_ACK(name, kind)                                                   \
+	REPLAY_APART int name(struct replay *r, const struct bbr_params *params) \
+	{                                                                        \
+		struct bbr_sock sk = replay_sock(r, params);                     \
+                                                                                 \
+		bbr_acked_of_kind(&r->b, &sk, &r->rs, &r->ack, kind);            \
+		r->sk = sk;                                                      \
+		return 0;                                                        \
 	}
 
 REPLAY_ACK(replay_ordinary_ack, BBR_ORDINARY)

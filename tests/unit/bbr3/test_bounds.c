@@ -8,7 +8,8 @@ TEST(probing_is_startup_refill_and_up)
 
 	for (int phase = BBR_UP; phase < BBR_PHASES; phase++) {
 		fixture_phase(f, phase);
-		assert_int_equal(bbr_is_probing_bw(&f->b, &f->sk), phase == BBR_UP || phase == BBR_REFILL);
+		assert_int_equal(bbr_is_probing_bw(&f->b, &f->sk),
+				 phase == BBR_UP || phase == BBR_REFILL);
 	}
 	f->b.cycle_idx = BBR_UP;
 	f->b.mode = BBR_DRAIN;

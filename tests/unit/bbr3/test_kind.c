@@ -20,8 +20,7 @@ static void assert_same(const struct fixture *f)
 
 	of_kind.sk.more = &of_kind.more;
 	of_any.sk.more = &of_any.more;
-	bbr_main_of_kind(&of_kind.b, &of_kind.sk, &of_kind.rs,
-			 bbr_kind(&f->b, &f->sk, &f->rs));
+	bbr_main_of_kind(&of_kind.b, &of_kind.sk, &of_kind.rs, bbr_kind(&f->b, &f->sk, &f->rs));
 	bbr_main(&of_any.b, &of_any.sk, &of_any.rs);
 	of_kind.sk.kind = 0;
 	of_kind.sk.more = of_any.sk.more;
@@ -54,8 +53,7 @@ TEST(most_acks_are_ordinary)
 		CHANGED(f->rs.prior_in_flight = 20, BBR_ORDINARY);
 		CHANGED(f->b.new_gains = 1, BBR_ORDINARY);
 		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true), BBR_ORDINARY);
-		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true,
-			 f->rs.interval_us++),
+		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true, f->rs.interval_us++),
 			BBR_ORDINARY);
 	}
 	CHANGED(f->rs.rtt_us = MIN_RTT - 1, BBR_ORDINARY);
@@ -156,9 +154,9 @@ TEST(time_of_reno_is_what_it_is_by_the_whole_target)
 				f->sk.cwnd = cwnd;
 				f->b.min_rtt_us = min_rtt;
 				f->b.rounds_since_probe = rounds;
-				assert_int_equal(bbr_is_reno_probe_time(&f->b, &f->sk),
-						 rounds >= min_u32(63, bbr_target_inflight(
-									       &f->b, &f->sk)));
+				assert_int_equal(
+					bbr_is_reno_probe_time(&f->b, &f->sk),
+					rounds >= min_u32(63, bbr_target_inflight(&f->b, &f->sk)));
 			}
 }
 
