@@ -132,6 +132,20 @@ static inline u32 packets_in_flight(const struct tcp_sock *tp)
 }
 
 /*
+ * Of variables: in an expression such as s->sk the macro would have s->sk relocated as well, and struct bbr_sock, whose
+ * members are constants, be kept in memory.
+ */
+static inline bool tlp_retrans_of(const struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(tp, tlp_retrans);
+}
+
+static inline bool is_cwnd_limited_of(const struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
+}
+
+/*
  * Where tp->app_limited cannot be written, the algorithm's mark is kept in our own state: the kernel would
  * mark the packets that are sent until `delivered` passes it, so a sample of a packet sent at or below
  * it is app-limited. (That takes in the packets already in flight when the mark was set, too.)
@@ -201,11 +215,11 @@ INPUT(u32, snd_una, tcp_sk(s->sk)->snd_una)
 INPUT(u32, snd_nxt, tcp_sk(s->sk)->snd_nxt)
 INPUT(u32, sacked_out, tcp_sk(s->sk)->sacked_out)
 INPUT(u32, tlp_high_seq, tcp_sk(s->sk)->tlp_high_seq)
-INPUT(bool, tlp_retrans, BPF_CORE_READ_BITFIELD(tcp_sk(s->sk), tlp_retrans))
+INPUT(bool, tlp_retrans, tlp_retrans_of(tcp_sk(s->sk)))
 INPUT(u32, gso_max_size, s->sk->sk_gso_max_size)
 INPUT(u32, max_tcp_header, BBR_MAX_TCP_HEADER)
 INPUT(u32, min_tso_segs, s->sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_min_tso_segs)
-INPUT(bool, is_cwnd_limited, BPF_CORE_READ_BITFIELD(tcp_sk(s->sk), is_cwnd_limited))
+INPUT(bool, is_cwnd_limited, is_cwnd_limited_of(tcp_sk(s->sk)))
 INPUT(bool, uses_ecn, false) /* that takes an instance that negotiates it */
 INPUT(u8, ack_pending, 0)
 

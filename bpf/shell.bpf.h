@@ -72,7 +72,9 @@
  *
  * the shell first calls the one that is for most: it does all that bbr_main() would (BBR_MAIN_DONE), or does nothing and
  * tells whether the one for rare ACKs is to be called, or bbr_main(). It must leave what is bbr_watched(b) to
- * bbr_main(). In both OPTION() is 0. sk->kind is for the algorithm to note what it knows of an ACK; it is 0 at first.
+ * bbr_main(). In both OPTION() is 0, and the second part of the state is what MORE(sk) finds: they
+ * ask for it only where it is needed, for that takes a call of the kernel. Without BBR_HAS_RARE there is no
+ * bbr_main_if_rare(). sk->kind is for the algorithm to note what it knows of an ACK; it is 0 at first.
  *
  * For snapshots of the kernel's own connections, if the kernel has the same algorithm: with
  *
@@ -94,6 +96,7 @@ _Static_assert(sizeof(struct bbr_tail) <= BBR_EVENT_TAIL_MAX, "struct bbr_tail m
 
 char LICENSE[] SEC("license") = "GPL";
 
+/* With all that a callback may ask for. */
 static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *param, bool options)
 {
 	return (struct bbr_sock){
@@ -102,6 +105,20 @@ static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *
 		.options = options,
 #ifdef BBR_HAS_MORE
 		.more = more_of(sk),
+#endif
+	};
+}
+
+/* The same for most ACKs: what takes long is found when it is asked for. */
+static inline struct bbr_sock common_sock_of(struct sock *sk, const struct bbr_params *param,
+					     bool options)
+{
+	return (struct bbr_sock){
+		.param = param,
+		.sk = sk,
+		.options = options,
+#ifdef BBR_HAS_MORE
+		.finds_more = true,
 #endif
 	};
 }
@@ -149,23 +166,30 @@ static __attribute__((noinline)) int control_any(unsigned long long *ctx, u32 ge
 	return 0;
 }
 
-#ifdef BBR_HAS_COMMON
+#ifdef BBR_HAS_RARE
 /* One without options that is not like most. */
 static __attribute__((noinline)) int control_rare(unsigned long long *ctx,
 						  const struct bbr_params *plain)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	struct bbr_sock s = sock_of(sk, plain, false);
+	struct bbr_sock s = common_sock_of(sk, plain, false);
 
 	bbr_main_if_rare(bbr_of(sk), &s, ctx_rate_sample(ctx));
 	return 0;
 }
+#else
+static inline int control_rare(unsigned long long *ctx, const struct bbr_params *plain)
+{
+	return 0;
+}
+#endif
 
+#ifdef BBR_HAS_COMMON
 static inline int control(unsigned long long *ctx, u32 gen)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, plain_params(b, gen), false);
+	struct bbr_sock s = common_sock_of(sk, plain_params(b, gen), false);
 
 	if (unlikely(!s.param))
 		return control_any(ctx, gen);
@@ -273,7 +297,7 @@ SEC("struct_ops/min_tso_segs")
 u32 BPF_PROG(min_tso_segs, struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, last_params(b), true);
+	struct bbr_sock s = common_sock_of(sk, last_params(b), true);
 	u32 segs;
 
 	if (tx_start_is_hidden() && !packets_in_flight(tcp_sk(sk)))

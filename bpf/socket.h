@@ -26,9 +26,12 @@ struct bbr_sock {
 	u8 kind; /* what the algorithm knows of this ACK, a constant, too; 0: nothing */
 #ifdef BBR_HAS_MORE
 	struct bbr_more *more; /* the second part of the state; NULL: there was no memory for it */
+	bool finds_more; /* it was not looked up: MORE() does. A constant, too */
 #endif
 };
 
+static inline struct bbr_more *more_of(struct sock *sk);
+#define MORE(s) ((s)->finds_more ? more_of((s)->sk) : (s)->more)
 #define OPTION_OR(s, key, off) ((s)->options ? PARAM(s, key) : (off))
 #define bbr_rs rate_sample
 #define IN(s, name) in_##name(s)
@@ -112,6 +115,7 @@ static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
 #ifndef OPTION_OR
 #define OPTION_OR(s, key, off) PARAM(s, key)
 #endif
+#define MORE(s) ((s)->more)
 #define IN(s, name) ((s)->name)
 #define SET(s, name, value) ((s)->name = (value))
 

@@ -219,9 +219,25 @@ $(ORACLE)/replay: $(call oracle_objects,$(REPLAY))
 $(BUILD)/asan/replay: $(call oracle_sanitized,$(REPLAY))
 	$(ORACLE_CC) $(SANITIZE) $^ $(REPLAY_LIBS) -o $@
 
-# Is an ACK the same by its kind and as any?
-$(ORACLE)/kinds: $(call oracle_objects,kinds.c mainline.c stream.c)
+# Is an ACK the same by its kind and as any? The fuzzer of each algorithm, and what it runs as BPF.
+KINDS_BBR := KINDS_H='"kinds.h"'
+KINDS_BBR3 := KINDS_H='"bbr3/kinds.h"'
+$(ORACLE)/changes.o: ORACLE_CC += -D$(KINDS_BBR)
+$(ORACLE)/bbr3/changes.o $(ORACLE)/bbr3/kinds.o: ORACLE_CC += -Itests/oracle -D$(KINDS_BBR3)
+$(ORACLE)/kinds.o: ORACLE_CC += -D$(KINDS_BBR)
+$(ORACLE)/bbr3/kinds.o: tests/oracle/kinds.c
+	$(ORACLE_CC) $(DEPS) -c $< -o $@
+
+$(ORACLE)/kinds: $(call oracle_objects,kinds.c changes.c mainline.c stream.c)
 	$(ORACLE_CC) $^ -lbpf -lz -o $@
+
+$(ORACLE)/kinds_bbr3: $(call oracle_objects,bbr3/kinds.c bbr3/changes.c bbr3/google.c bbr3/v3r.c)
+	$(ORACLE_CC) $^ -lbpf -lzstd -ljson-c -o $@
+
+$(ORACLE)/kinds.bpf.o: BPF_CFLAGS += -D$(KINDS_BBR)
+$(ORACLE)/kinds_bbr3.bpf.o: tests/oracle/kinds.bpf.c
+	@mkdir -p $(@D)
+	$(CLANG) $(BPF_CFLAGS) -Itests/oracle -D$(KINDS_BBR3) $(DEPS) -c $< -o $@
 
 # What makes small recordings of large ones: path.c calls path_trace.c at each branch and comparison.
 $(ORACLE)/path.o: ORACLE_CC += -O1 -fsanitize-coverage=trace-pc,trace-cmp
@@ -232,7 +248,7 @@ $(ORACLE)/select: $(call oracle_objects,select.c path_trace.c mainline.c stream.
 $(ORACLE)/test_replay: $(call oracle_sanitized,test_replay.c mainline.c stream.c)
 	$(ORACLE_CC) $(SANITIZE) $^ -lcmocka -lz -o $@
 
-ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record.bpf.o replay replay.bpf.o kinds kinds.bpf.o select test_replay) $(BUILD)/asan/replay
+ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record.bpf.o replay replay.bpf.o kinds kinds.bpf.o kinds_bbr3 kinds_bbr3.bpf.o select test_replay) $(BUILD)/asan/replay
 
 tests: all unit toy $(FUZZERS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o abi2.bpf.o next/bbrmon) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)

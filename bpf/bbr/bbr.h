@@ -30,6 +30,7 @@
 #include "minmax.h"
 
 #define BBR_HAS_COMMON /* bbr_main_if_common() */
+#define BBR_HAS_RARE /* bbr_main_if_rare() */
 #define BBR_HAS_KERNEL /* mainline has it as well: kernel_bbr.bpf.h reads the state of its sockets */
 
 #define BBR_CYCLE_LEN 8 /* phases of PROBE_BW's gain cycle */
@@ -142,35 +143,7 @@ static inline u32 bbr_max_bw(const struct bbr *b)
 	return minmax_get(&b->bw);
 }
 
-/*
- * What is known of an ACK before its first step: sk->kind, as kind.h decides it. bbr_main() is compiled for each kind,
- * so these are constants, and a step that has nothing to do for such an ACK says so at its head.
- */
-#define BBR_CALM \
-	1 /* a valid sample; no PROBE_RTT, nor does it begin; no pause; the rate stems from an RTT */
-#define BBR_LOSSLESS 2 /* nothing lost, now or lately; no policer */
-#define BBR_CYCLING 4 /* in PROBE_BW, to stay there: the pipe was full */
-#define BBR_ORDINARY (BBR_CALM | BBR_LOSSLESS | BBR_CYCLING)
-
-static inline bool bbr_is_calm(const struct bbr_sock *sk)
-{
-	return sk->kind & BBR_CALM;
-}
-
-static inline bool bbr_is_lossless(const struct bbr_sock *sk)
-{
-	return sk->kind & BBR_LOSSLESS;
-}
-
-static inline u8 bbr_mode_of(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return sk->kind & BBR_CYCLING ? BBR_PROBE_BW : b->mode;
-}
-
-static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return sk->kind & BBR_CYCLING || b->full_bw_reached;
-}
+#include "common/kind.h"
 
 /* The bandwidth to use: a policer's long-term rate once one was found. */
 static inline u32 bbr_bw(const struct bbr *b)

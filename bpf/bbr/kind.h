@@ -2,7 +2,7 @@
 /*
  * What kind of ACK is it? Most steps of BBR are about what hardly ever happens: losses, pauses, a policer,
  * PROBE_RTT. This decides the kind of an ACK once, before its first step, and bbr_main() is compiled for each kind
- * (bbr.h names them). A step may leave out only what would change nothing for any such ACK; then
+ * (common/kind.h names them). A step may leave out only what would change nothing for any such ACK; then
  * whatever it is compiled for, the result is the same, bit for bit.
  */
 #ifndef BBR_KIND_H
@@ -10,9 +10,6 @@
 
 #include "model.h"
 #include "probe_rtt.h"
-
-/* So many of struct bbr's flags as one word: they are compared at once. */
-#define BBR_FLAGS(...) (((struct bbr){ __VA_ARGS__ }).flags)
 
 #define BBR_CALM_FLAGS .idle_restart = 1, .has_seen_rtt = 1, .watched = 1
 #define BBR_LOSS_FLAGS \

@@ -12,7 +12,8 @@
 /* In STARTUP bw doubles each round: what was measured against the bw of five rounds ago tells nothing. */
 static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return b->full_bw_reached ? PARAM(sk, extra_acked_win) : PARAM(sk, extra_acked_startup_win);
+	return bbr_is_pipe_full(b, sk) ? PARAM(sk, extra_acked_win) :
+					 PARAM(sk, extra_acked_startup_win);
 }
 
 #include "common/extra_acked.h"
@@ -20,7 +21,7 @@ static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct bbr_sock
 static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
 					      const struct bbr_sample *s)
 {
-	if (!PARAM(sk, extra_acked_gain) || !bbr_is_valid_sample(s->rs))
+	if (!PARAM(sk, extra_acked_gain) || !bbr_is_valid_sample(sk, s->rs))
 		return;
 	if (b->round_start)
 		bbr_rotate_extra_acked(b, sk);

@@ -28,8 +28,36 @@ static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr
 	b->steps = 0;
 	bbr_estimate_ack(b, sk, rs, &ack);
 	bbr_acked(b, sk, rs, &ack);
-	if (sk->more)
+	if (sk->more && !b->in_order)
 		bbr_note_send(sk->more, sk);
+}
+
+static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
+				    u8 kind)
+{
+	struct bbr_ack ack;
+
+	b->steps = 0;
+	bbr_estimate_in_order(b, sk, rs, &ack);
+	bbr_acked_of_kind(b, sk, rs, &ack, kind);
+}
+
+/* The same if it is like most; else it does nothing. */
+static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
+						      const struct bbr_rs *rs)
+{
+	if (!bbr_is_in_order(b, sk, rs))
+		return BBR_MAIN_ANY;
+	switch (bbr_kind(b, sk, rs)) {
+	case BBR_ORDINARY:
+		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY);
+		return BBR_MAIN_DONE;
+	case BBR_CALM | BBR_LOSSLESS:
+		bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_LOSSLESS);
+		return BBR_MAIN_DONE;
+	default:
+		return BBR_MAIN_ANY;
+	}
 }
 
 static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)
@@ -70,8 +98,13 @@ static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
 /* The stack is about to send: what it sends knows of the losses so far. */
 static inline u32 bbr_min_tso_segs(const struct bbr *b, struct bbr_sock *sk)
 {
-	if (sk->more)
-		bbr_note_losses(sk->more, sk);
+	struct bbr_more *more;
+
+	if (bbr_newly_lost(b, sk)) {
+		more = MORE(sk);
+		if (more)
+			bbr_note_losses(more, sk);
+	}
 	return bbr_tso_segs(b, sk, IN(sk, gso_max_size));
 }
 

@@ -26,6 +26,7 @@
 #define BBR_BBR_H
 
 #define BBR_HAS_MORE /* what does not fit struct bbr: struct bbr_more */
+#define BBR_HAS_COMMON /* bbr_main_if_common() */
 
 #include "event.h"
 #include "params.h"
@@ -67,40 +68,47 @@ struct bbr {
 		acks : 3; /* enum bbr_acks */
 	u32 probe_up_acks : 24, /* packets ACKed since inflight_hi last grew */
 		loss_events_in_round : 4, /* ACKs that told of losses, in STARTUP */
-		prev_ca_state : 3, /* enum tcp_ca_state on the previous ACK */
-		round_start : 1; /* did this ACK start a round? */
+		round_done : 1, /* PROBE_RTT: did a whole round pass at the low window? */
+		loss_in_cycle : 1, /* was something lost since DOWN began? */
+		prev_probe_too_high : 1, /* did the last probe end by losses or marks? */
+		stopped_risky_probe : 1; /* did it end where one before it had? */
 	u32 probe_wait_us : 24, /* from the start of DOWN to the next probe */
 		extra_acked_win_rtts : 5, /* age of the current slot in rounds */
 		extra_acked_win_idx : 1, /* the current slot */
-		mode : 2; /* enum bbr_mode */
+		cycle_idx : 2; /* enum bbr_phase */
 	u64 inflight_lo : 24, /* bound of inflight by losses and marks; BBR_COUNT_NONE: none */
 		prior_cwnd : 24, /* the window to restore after recovery or PROBE_RTT */
 		steps : 16; /* transitions of this callback: a bit for each enum bbr_reason */
 	/* In this order the stamps, which each ACK reads, are one shift away. */
 	u64 profile : 8, /* program: the connection's profile */
 		full_bw_cnt : 2, /* rounds without large growth of bandwidth */
-		cycle_idx : 2, /* enum bbr_phase */
+		drain_rounds : 2, /* rounds of DRAIN */
 		cycle_mstamp : 52; /* us: start of UP or DOWN; 142 years of uptime */
-	u64 round_done : 1, /* PROBE_RTT: did a whole round pass at the low window? */
-		try_fast_path : 1, /* did cwnd reach its target? */
-		idle_restart : 1, /* restarting after idle? */
-		full_bw_reached : 1, /* was the pipe filled? */
-		full_bw_now : 1, /* does bandwidth not grow at present? */
-		has_seen_rtt : 1, /* was the pacing rate set from a measured RTT? */
-		loss_round_start : 1, /* did this ACK start a loss round? */
-		loss_in_round : 1, /* was something lost in this loss round? */
-		loss_in_cycle : 1, /* was something lost since DOWN began? */
-		probe_samples : 1, /* are samples of what probing sent? */
-		prev_probe_too_high : 1, /* did the last probe end by losses or marks? */
-		stopped_risky_probe : 1, /* did it end where one before it had? */
-		ack_epoch_mstamp : 52; /* us: start of this epoch of ACK aggregation */
-	u64 ack_epoch_acked : 20, /* packets ACKed in this epoch */
-		last_lost : BBR_MARK_BITS, /* `lost` at the last callback */
-			    app_limited_mark
+	union {
+		struct {
+			u64 mode : 2, /* enum bbr_mode */
+				prev_ca_state : 3, /* enum tcp_ca_state on the previous ACK */
+				idle_restart : 1, /* restarting after idle? */
+				full_bw_reached : 1, /* was the pipe filled? */
+				has_seen_rtt : 1, /* was the pacing rate set from a measured RTT? */
+				loss_in_round : 1, /* was something lost in this loss round? */
+				in_order : 1, /* nothing was lost or came early, of what is ACKed now */
+				watched : 1, /* program: a monitor made this connection allocate storage */
+				try_fast_path : 1, /* did cwnd reach its target? */
+				round_start : 1, /* did this ACK start a round? */
+				loss_round_start : 1, /* did this ACK start a loss round? */
+				ack_epoch_mstamp : 50; /* us: start of this epoch of ACK aggregation; 35 years */
+		};
+		u64 flags; /* all of these at once: see kind.h */
+	};
+	u64 last_lost : BBR_MARK_BITS, /* `lost` at the last callback */
+			app_limited_mark
 		: BBR_MARK_BITS, /* program: its own app_limited; 0: none */
-		  drain_rounds : 2, /* rounds of DRAIN */
+		  ack_epoch_acked : 20, /* packets ACKed in this epoch */
+		  full_bw_now : 1, /* does bandwidth not grow at present? */
+		  probe_samples : 1, /* are samples of what probing sent? */
 		  raising : 1, /* was the last pacing gain above 1? */
-		  watched : 1; /* program: a monitor made this connection allocate storage */
+		  new_gains : 1; /* were mode or phase entered since the last ACK? */
 };
 
 _Static_assert(sizeof(struct bbr) == 104, "struct bbr must fit icsk_ca_priv");
@@ -129,8 +137,8 @@ struct bbr_send {
 };
 
 struct bbr_more {
-	u32 rounds; /* packet-timed round trips since init */
-	u16 pacing_gain, cwnd_gain; /* gains in force, from the last ACK: for monitors */
+	u32 rounds; /* packet-timed round trips since init, less rounds_since_probe */
+	u16 pacing_gain, cwnd_gain; /* gains of the mode and phase: for monitors */
 
 	/* Bounds when recovery began, to go back to if it was a mistake. */
 	u32 undo_bw_lo, undo_inflight_lo, undo_inflight_hi;
@@ -215,21 +223,26 @@ static inline u32 bbr_bw(const struct bbr *b)
 	return min_u32(bbr_max_bw(b), b->bw_lo);
 }
 
-static inline bool bbr_is_phase(const struct bbr *b, enum bbr_phase phase)
+#include "common/kind.h"
+
+static inline bool bbr_is_phase(const struct bbr *b, const struct bbr_sock *sk,
+				enum bbr_phase phase)
 {
-	return b->mode == BBR_PROBE_BW && b->cycle_idx == phase;
+	return bbr_mode_of(b, sk) == BBR_PROBE_BW && b->cycle_idx == phase;
 }
 
 /* Each reason leads from known modes to a known one, so the bits tell monitors the way. */
 static inline void bbr_enter_mode(struct bbr *b, u8 mode, enum bbr_reason reason)
 {
 	b->mode = mode;
+	b->new_gains = 1;
 	b->steps |= 1 << reason;
 }
 
 static inline void bbr_enter_phase(struct bbr *b, enum bbr_phase phase)
 {
 	b->cycle_idx = phase;
+	b->new_gains = 1;
 	b->try_fast_path = 0; /* rate and window are those of the phase */
 }
 

@@ -10,9 +10,10 @@
 #include "ecn.h"
 
 /* Do we risk losses? Then they are no reason to slow down: what they mean is for the end of the probe. */
-static inline bool bbr_is_probing_bw(const struct bbr *b)
+static inline bool bbr_is_probing_bw(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return b->mode == BBR_STARTUP || bbr_is_phase(b, BBR_REFILL) || bbr_is_phase(b, BBR_UP);
+	return bbr_mode_of(b, sk) == BBR_STARTUP || bbr_is_phase(b, sk, BBR_REFILL) ||
+	       bbr_is_phase(b, sk, BBR_UP);
 }
 
 static inline void bbr_reset_lower_bounds(struct bbr *b)
@@ -50,7 +51,7 @@ static inline void bbr_adapt_lower_bounds(struct bbr *b, const struct bbr_sock *
 	const struct bbr_more *more = sk->more;
 	u32 by_ecn = BBR_COUNT_NONE;
 
-	if (bbr_is_probing_bw(b))
+	if (bbr_is_probing_bw(b, sk))
 		return;
 	if (more && more->ecn_in_round && PARAM(sk, ecn_factor)) {
 		bbr_init_inflight_lo(b, sk);
@@ -66,9 +67,11 @@ static inline void bbr_adapt_lower_bounds(struct bbr *b, const struct bbr_sock *
 static inline void bbr_update_congestion_signals(struct bbr *b, struct bbr_sock *sk,
 						 const struct bbr_sample *s)
 {
-	if (!bbr_is_valid_sample(s->rs))
+	if (!bbr_is_valid_sample(sk, s->rs))
 		return;
 	bbr_update_max_bw(b, s);
+	if (bbr_is_lossless(sk)) /* nothing to cut for, and a bw_lo that was cut is 1 or more */
+		return;
 	if (s->rs->losses > 0)
 		b->loss_in_round = 1;
 	if (!b->loss_round_start)
@@ -87,6 +90,8 @@ static inline bool bbr_is_loss_too_high(const struct bbr_sock *sk, const struct 
 {
 	u32 most = (u64)flight->tx_in_flight * PARAM(sk, loss_thresh) >> BBR_SCALE;
 
+	if (bbr_is_lossless(sk))
+		return false;
 	return flight->lost > 0 && flight->tx_in_flight && (u32)flight->lost > most;
 }
 
@@ -108,11 +113,11 @@ static inline u32 bbr_bound_cwnd(const struct bbr *b, const struct bbr_sock *sk,
 	u32 most = BBR_COUNT_NONE;
 
 	/* The ACK of our SYN comes before bbr_init(): there are no bounds yet. */
-	if (!b->initialized)
+	if (!bbr_is_calm(sk) && !b->initialized)
 		return cwnd;
-	if (b->mode == BBR_PROBE_RTT || bbr_is_phase(b, BBR_CRUISE))
+	if (bbr_mode_of(b, sk) == BBR_PROBE_RTT || bbr_is_phase(b, sk, BBR_CRUISE))
 		most = bbr_inflight_with_headroom(b, sk);
-	else if (b->mode == BBR_PROBE_BW)
+	else if (bbr_mode_of(b, sk) == BBR_PROBE_BW)
 		most = b->inflight_hi;
 	most = max_u32(min_u32(most, b->inflight_lo), PARAM(sk, cwnd_min_target));
 	return min_u32(cwnd, most);

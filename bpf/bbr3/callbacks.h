@@ -9,6 +9,7 @@
 #define BBR_CALLBACKS_H
 
 #include "aggregation.h"
+#include "kind.h"
 #include "probe_rtt.h"
 #include "startup.h"
 
@@ -98,7 +99,7 @@ static inline void bbr_restart(struct bbr *b, struct bbr_sock *sk)
 
 static inline u32 bbr_pacing_gain(const struct bbr *b, const struct bbr_sock *sk)
 {
-	switch (b->mode) {
+	switch (bbr_mode_of(b, sk)) {
 	case BBR_STARTUP:
 		return PARAM(sk, startup_pacing_gain);
 	case BBR_DRAIN:
@@ -112,7 +113,7 @@ static inline u32 bbr_pacing_gain(const struct bbr *b, const struct bbr_sock *sk
 
 static inline u32 bbr_cwnd_gain(const struct bbr *b, const struct bbr_sock *sk)
 {
-	switch (b->mode) {
+	switch (bbr_mode_of(b, sk)) {
 	case BBR_STARTUP:
 	case BBR_DRAIN: /* slower, but with the window kept open */
 		return PARAM(sk, startup_cwnd_gain);
@@ -138,10 +139,10 @@ static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *
 	u32 least = b->init_cwnd * PARAM(sk, startup_cwnd) >> BBR_SCALE;
 
 	target = bbr_quantization_budget(b, sk, target);
-	if (b->full_bw_reached) {
-		b->try_fast_path = cwnd + rs->acked_sacked >= target;
-		cwnd = min_u32(cwnd + rs->acked_sacked, target);
-	} else if (cwnd < target || cwnd < least) {
+	if (bbr_is_pipe_full(b, sk) && cwnd + rs->acked_sacked >= target) {
+		b->try_fast_path = 1;
+		cwnd = target;
+	} else if (bbr_is_pipe_full(b, sk) || cwnd < target || cwnd < least) {
 		b->try_fast_path = 0;
 		cwnd += rs->acked_sacked;
 	} else {
@@ -156,12 +157,25 @@ static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct
 	u32 cwnd = IN(sk, cwnd);
 
 	/* An ACK of nothing changes no window, but the caps hold for it as well. */
-	if (rs->acked_sacked)
+	if (bbr_is_calm(sk) || rs->acked_sacked)
 		cwnd = bbr_cwnd_towards_target(b, sk, rs, bw, gain);
 	cwnd = min_u32(cwnd, IN(sk, snd_cwnd_clamp));
-	if (unlikely(b->mode == BBR_PROBE_RTT))
+	if (!bbr_is_calm(sk) && unlikely(b->mode == BBR_PROBE_RTT))
 		cwnd = min_u32(cwnd, bbr_probe_rtt_cwnd(b, sk));
 	bbr_put_cwnd(sk, bbr_bound_cwnd(b, sk, cwnd));
+}
+
+static inline void bbr_note_gains(struct bbr *b, const struct bbr_sock *sk, u32 pacing_gain,
+				  u32 cwnd_gain)
+{
+	struct bbr_more *more = MORE(sk);
+
+	b->new_gains = 0;
+	b->raising = pacing_gain > BBR_UNIT;
+	if (more) {
+		more->pacing_gain = pacing_gain;
+		more->cwnd_gain = cwnd_gain;
+	}
 }
 
 /* Rate and window of the mode, phase and model that the ACK has led to. */
@@ -170,11 +184,8 @@ static inline void bbr_update_control(struct bbr *b, struct bbr_sock *sk, const 
 	u32 pacing_gain = bbr_pacing_gain(b, sk), cwnd_gain = bbr_cwnd_gain(b, sk);
 	u32 bw = bbr_bw(b);
 
-	b->raising = pacing_gain > BBR_UNIT;
-	if (sk->more) {
-		sk->more->pacing_gain = pacing_gain;
-		sk->more->cwnd_gain = cwnd_gain;
-	}
+	if (b->new_gains)
+		bbr_note_gains(b, sk, pacing_gain, cwnd_gain);
 	bbr_set_pacing_rate(b, sk, bw, pacing_gain);
 	bbr_set_cwnd(b, sk, rs, bw, cwnd_gain);
 }
@@ -194,8 +205,10 @@ static inline void bbr_update_mode(struct bbr *b, struct bbr_sock *sk, const str
 static inline bool bbr_is_fast_path(const struct bbr *b, const struct bbr_sock *sk,
 				    const struct bbr_sample *s)
 {
-	return PARAM(sk, fast_path) && b->try_fast_path && s->ack->flight.is_app_limited &&
-	       s->bw < bbr_max_bw(b) && !b->loss_in_round && !(sk->more && sk->more->ecn_in_round);
+	return s->ack->flight.is_app_limited && PARAM(sk, fast_path) && b->try_fast_path &&
+	       s->bw < bbr_max_bw(b) &&
+	       (bbr_is_lossless(sk) ||
+		(!b->loss_in_round && !(sk->more && sk->more->ecn_in_round)));
 }
 
 /*
@@ -219,11 +232,27 @@ static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct b
 	bbr_update_control(b, sk, s->rs);
 }
 
-static inline void bbr_acked(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
-			     const struct bbr_ack *ack)
+/* What concerns the cycle as a whole, and the next ACK. */
+static inline void bbr_end_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_ack *ack)
 {
-	struct bbr_sample s = { .rs = rs, .ack = ack, .bw = bbr_sample_bw(rs) };
+	if (bbr_is_lossless(sk))
+		return;
+	b->prev_ca_state = IN(sk, ca_state);
+	if (ack->flight.lost > 0)
+		b->loss_in_cycle = 1;
+	if (sk->more && ack->delivered_ce > 0)
+		sk->more->ecn_in_cycle = 1;
+}
 
+/* An ACK of a kind arrived. */
+static inline void bbr_acked_of_kind(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
+				     const struct bbr_ack *ack, u8 kind)
+{
+	struct bbr_sample s = { .rs = rs, .ack = ack };
+
+	sk->kind = kind;
+	s.bw = bbr_sample_bw(sk, rs);
+	b->flags &= ~BBR_FLAGS(.round_start = 1, .loss_round_start = 1);
 	bbr_update_round(b, sk, rs);
 	if (b->round_start)
 		bbr_update_ecn(b, sk);
@@ -233,11 +262,14 @@ static inline void bbr_acked(struct bbr *b, struct bbr_sock *sk, const struct bb
 	bbr_update(b, sk, &s);
 
 	bbr_advance_latest_delivery(b, &s);
-	b->prev_ca_state = IN(sk, ca_state);
-	if (ack->flight.lost > 0)
-		b->loss_in_cycle = 1;
-	if (sk->more && ack->delivered_ce > 0)
-		sk->more->ecn_in_cycle = 1;
+	bbr_end_ack(b, sk, ack);
+}
+
+/* An ACK arrived, of whatever kind. */
+static inline void bbr_acked(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
+			     const struct bbr_ack *ack)
+{
+	bbr_acked_of_kind(b, sk, rs, ack, 0);
 }
 
 #endif

@@ -29,6 +29,7 @@ static inline void bbr_init_estimate(struct bbr *b, const struct bbr_sock *sk)
 	struct bbr_more *more = sk->more;
 
 	b->last_lost = IN(sk, lost);
+	b->in_order = 1;
 	if (!more)
 		return;
 	more->tx_in_flight = 0;
@@ -138,6 +139,14 @@ static inline void bbr_note_send(struct bbr_more *more, const struct bbr_sock *s
 	more->n_sends++;
 }
 
+/* What the ACK left of a larger packet, if nothing is SACKed. */
+static inline u32 bbr_rest(const struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	if (!after(rs->last_end_seq, IN(sk, snd_una)))
+		return 0;
+	return quotient(rs->last_end_seq - IN(sk, snd_una), IN(sk, mss));
+}
+
 /*
  * What was in flight when the packet was sent has by now been delivered or lost, all of it: first in, first out. That
  * needs no history, but reordering spoils it. What the ACK left of a larger packet was in flight, too.
@@ -145,11 +154,7 @@ static inline void bbr_note_send(struct bbr_more *more, const struct bbr_sock *s
 static inline u32 bbr_inflight_by_delivery(const struct bbr_sock *sk, const struct bbr_rs *rs,
 					   u32 lost)
 {
-	u32 inflight = rs->delivered + lost;
-
-	if (!IN(sk, sacked_out) && after(rs->last_end_seq, IN(sk, snd_una)))
-		inflight += quotient(rs->last_end_seq - IN(sk, snd_una), IN(sk, mss));
-	return inflight;
+	return rs->delivered + lost + (IN(sk, sacked_out) ? 0 : bbr_rest(sk, rs));
 }
 
 /* The same for new data, from what was in flight at the last note before it: plus what was sent since, less what arrived. */
@@ -205,23 +210,37 @@ static inline struct bbr_flight bbr_rough_flight(const struct bbr_sock *sk, cons
 	return (struct bbr_flight){ inflight, marked ? inflight : 0, is_app_limited };
 }
 
-/* Packets marked lost since this was last asked. */
-static inline u32 bbr_newly_lost(struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_newly_lost(const struct bbr *b, const struct bbr_sock *sk)
 {
-	u32 lost = IN(sk, lost), marked = (lost - b->last_lost) & ((1u << BBR_MARK_BITS) - 1);
+	return (IN(sk, lost) - b->last_lost) & ((1u << BBR_MARK_BITS) - 1);
+}
 
-	b->last_lost = lost;
+/* Packets marked lost since this was last asked. */
+static inline u32 bbr_take_newly_lost(struct bbr *b, const struct bbr_sock *sk)
+{
+	u32 marked = bbr_newly_lost(b, sk);
+
+	b->last_lost = IN(sk, lost);
 	return marked;
+}
+
+/* From now on sends are noted. What was noted before is too old. */
+static inline void bbr_start_notes(struct bbr *b, struct bbr_more *more)
+{
+	if (b->in_order && more)
+		more->n_sends = 0;
+	b->in_order = 0;
 }
 
 /* Takes losses that a timer has marked, or an ACK that is not looked at yet. */
 static inline u32 bbr_catch_up(struct bbr *b, struct bbr_sock *sk)
 {
-	u32 marked = bbr_newly_lost(b, sk);
+	u32 marked = bbr_take_newly_lost(b, sk);
 	struct bbr_flight flight;
 
 	if (!marked)
 		return 0;
+	bbr_start_notes(b, sk->more);
 	if (sk->more)
 		bbr_note_losses(sk->more, sk);
 	flight = bbr_last_flight(sk);
@@ -229,20 +248,54 @@ static inline u32 bbr_catch_up(struct bbr *b, struct bbr_sock *sk)
 	return marked;
 }
 
-/* What an ACK tells; takes its losses. An ACK of nothing new is of no flight. */
-static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
-				    struct bbr_ack *ack)
+/*
+ * While packets come in the order in which they were sent, and none is lost, the flight needs no history and is no guess:
+ * all of it was delivered since, and nothing was lost of it. (No recovery can be under way: it began with losses, and
+ * they are of the flight until it is over.)
+ */
+static inline bool bbr_is_in_order(const struct bbr *b, const struct bbr_sock *sk,
+				   const struct bbr_rs *rs)
+{
+	return b->in_order && !IN(sk, sacked_out) && !IN(sk, tlp_high_seq) && rs->delivered >= 0 &&
+	       !bbr_newly_lost(b, sk);
+}
+
+static inline void bbr_estimate_in_order(struct bbr *b, const struct bbr_sock *sk,
+					 const struct bbr_rs *rs, struct bbr_ack *ack)
+{
+	struct bbr_more *more;
+
+	*ack = (struct bbr_ack){
+		.flight.tx_in_flight = rs->delivered + bbr_rest(sk, rs),
+		.flight.is_app_limited = bbr_is_app_limited(b, rs),
+		.delivered_ce = IN(sk, uses_ecn) ? rs->delivered_ce : 0,
+	};
+	/* Losses that a timer marks are of the flight that was ACKed last. That matters only if probing sent it. */
+	if (b->acks == BBR_ACKS_INIT)
+		return;
+	more = MORE(sk);
+	if (!more)
+		return;
+	more->tx_in_flight = ack->flight.tx_in_flight;
+	more->prior_lost = IN(sk, lost);
+	more->is_app_limited = ack->flight.is_app_limited;
+}
+
+/* The flight from the history, and the losses of this ACK. An ACK of nothing new is of no flight. */
+static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
+					   const struct bbr_rs *rs, struct bbr_ack *ack)
 {
 	struct bbr_more *more = sk->more;
 	bool is_app_limited = bbr_is_app_limited(b, rs);
-	u32 marked = bbr_newly_lost(b, sk);
+	u32 marked = bbr_take_newly_lost(b, sk);
 	struct bbr_flight flight;
 
 	*ack = (struct bbr_ack){
 		.flight.is_app_limited = is_app_limited,
-		.delivered_ce = rs->delivered_ce,
+		.delivered_ce = IN(sk, uses_ecn) ? rs->delivered_ce : 0,
 		.acks_tlp = IN(sk, tlp_high_seq) && !before(IN(sk, snd_una), IN(sk, tlp_high_seq)),
 	};
+	bbr_start_notes(b, more);
 	if (more)
 		bbr_note_losses(more, sk);
 	if (rs->delivered >= 0 && more)
@@ -253,6 +306,18 @@ static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const st
 	flight = rs->delivered >= 0 ? ack->flight : bbr_last_flight(sk);
 	if (marked)
 		bbr_lose(b, sk, &flight, marked);
+	b->in_order = rs->delivered >= 0 && !marked && !ack->flight.lost && !IN(sk, sacked_out) &&
+		      IN(sk, ca_state) == TCP_CA_Open;
+}
+
+/* What an ACK tells; takes its losses. */
+static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
+				    struct bbr_ack *ack)
+{
+	if (bbr_is_in_order(b, sk, rs))
+		bbr_estimate_in_order(b, sk, rs, ack);
+	else
+		bbr_estimate_by_history(b, sk, rs, ack);
 }
 
 /*

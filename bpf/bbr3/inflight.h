@@ -30,7 +30,7 @@ static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_
 	cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * bbr_tso_segs_goal(b, sk));
 	cwnd = max_u32(cwnd, PARAM(sk, cwnd_min_target));
 	/* With a BDP of a few packets 1.25 of it may round to the same: probe nevertheless. */
-	if (bbr_is_phase(b, BBR_UP))
+	if (bbr_is_phase(b, sk, BBR_UP))
 		cwnd += PARAM(sk, probe_up_extra);
 	return cwnd;
 }

@@ -22,6 +22,15 @@ static inline void bbr_start_round(struct bbr *b, const struct bbr_sock *sk)
 	b->next_round_delivered = IN(sk, delivered);
 }
 
+/* Rounds that rounds_since_probe has not, or will not have any more. */
+static inline void bbr_count_rounds(const struct bbr_sock *sk, u32 rounds)
+{
+	struct bbr_more *more = MORE(sk);
+
+	if (more)
+		more->rounds += rounds;
+}
+
 /*
  * A round lasts until a packet is ACKed that was sent after the round began: one RTT, whatever the
  * RTT is, counted without a clock.
@@ -29,29 +38,31 @@ static inline void bbr_start_round(struct bbr *b, const struct bbr_sock *sk)
 static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 				    const struct bbr_rs *rs)
 {
-	b->round_start =
-		rs->interval_us > 0 && !before(rs->prior_delivered, b->next_round_delivered);
-	if (!b->round_start)
+	if (!bbr_is_calm(sk) && rs->interval_us <= 0)
 		return;
+	if (before(rs->prior_delivered, b->next_round_delivered))
+		return;
+	b->round_start = 1;
 	bbr_start_round(b, sk);
-	b->rounds_since_probe = min_u32(b->rounds_since_probe + 1, 0xff);
-	if (sk->more)
-		sk->more->rounds++;
+	if (b->rounds_since_probe < 0xff)
+		b->rounds_since_probe++;
+	else
+		bbr_count_rounds(sk, 1);
 }
 
 /* A sample of bandwidth? An ACK of nothing new is none. */
-static inline bool bbr_is_valid_sample(const struct bbr_rs *rs)
+static inline bool bbr_is_valid_sample(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	return rs->interval_us > 0 && rs->acked_sacked;
+	return bbr_is_calm(sk) || (rs->interval_us > 0 && rs->acked_sacked);
 }
 
 /*
  * The delivery rate, rounded up: at a rate of a few units rounding down would lower the window, by that the
  * rate, and so on.
  */
-static inline u32 bbr_sample_bw(const struct bbr_rs *rs)
+static inline u32 bbr_sample_bw(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	if (rs->interval_us <= 0 || rs->delivered < 0)
+	if (!bbr_is_calm(sk) && (rs->interval_us <= 0 || rs->delivered < 0))
 		return 0;
 	return quotient((u32)rs->delivered * BW_UNIT + rs->interval_us - 1, rs->interval_us);
 }
@@ -85,11 +96,11 @@ static inline void bbr_advance_max_bw(struct bbr *b)
 static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_sock *sk,
 					      const struct bbr_sample *s)
 {
-	b->loss_round_start = 0;
-	if (!bbr_is_valid_sample(s->rs))
+	if (!bbr_is_valid_sample(sk, s->rs))
 		return;
 	b->bw_latest = max_u32(b->bw_latest, s->bw);
-	b->inflight_latest = bbr_count(max_u32(b->inflight_latest, s->rs->delivered));
+	if ((u32)s->rs->delivered > b->inflight_latest)
+		b->inflight_latest = bbr_count(s->rs->delivered);
 	if (before(s->rs->prior_delivered, b->loss_round_delivered))
 		return;
 	b->loss_round_delivered = IN(sk, delivered);
@@ -111,13 +122,15 @@ static inline void bbr_advance_latest_delivery(struct bbr *b, const struct bbr_s
 /* Losses and marks so far say nothing of the phase that begins. */
 static inline void bbr_reset_congestion_signals(struct bbr *b, struct bbr_sock *sk)
 {
+	struct bbr_more *more = MORE(sk);
+
 	b->loss_in_round = 0;
 	b->loss_in_cycle = 0;
 	b->bw_latest = 0;
 	b->inflight_latest = 0;
-	if (sk->more) {
-		sk->more->ecn_in_round = 0;
-		sk->more->ecn_in_cycle = 0;
+	if (more) {
+		more->ecn_in_round = 0;
+		more->ecn_in_cycle = 0;
 	}
 }
 

@@ -32,9 +32,9 @@ static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 b
 {
 	u64 rate = bbr_bw_to_pacing_rate(sk, bw, gain);
 
-	if (unlikely(!b->has_seen_rtt && IN(sk, srtt_us)))
+	if (!bbr_is_calm(sk) && unlikely(!b->has_seen_rtt && IN(sk, srtt_us)))
 		bbr_init_pacing_rate_from_rtt(b, sk);
-	if (b->full_bw_reached || rate > IN(sk, pacing_rate))
+	if (bbr_is_pipe_full(b, sk) || rate > IN(sk, pacing_rate))
 		SET(sk, pacing_rate, rate);
 }
 

@@ -26,6 +26,7 @@ static inline void bbr_pick_probe_wait(struct bbr *b, const struct bbr_sock *sk)
 {
 	u64 rounds = (u64)IN(sk, random) * PARAM(sk, probe_rand_rounds);
 
+	bbr_count_rounds(sk, b->rounds_since_probe - (u32)(rounds >> 32));
 	b->rounds_since_probe = rounds >> 32;
 	b->probe_wait_us =
 		PARAM(sk, probe_wait) + ((u64)(u32)rounds * PARAM(sk, probe_wait_rand) >> 32);
@@ -120,7 +121,7 @@ static inline void bbr_handle_too_high(struct bbr *b, struct bbr_sock *sk,
 	if (!flight->is_app_limited)
 		b->inflight_hi = bbr_count(
 			max_u32(flight->tx_in_flight, bbr_cut(sk, bbr_target_inflight(b, sk))));
-	if (bbr_is_phase(b, BBR_UP)) {
+	if (bbr_is_phase(b, sk, BBR_UP)) {
 		b->steps |= 1 << reason;
 		bbr_start_down(b, sk);
 	}
@@ -132,7 +133,7 @@ static inline void bbr_note_safe_inflight(struct bbr *b, const struct bbr_sock *
 {
 	if (s->ack->flight.tx_in_flight > b->inflight_hi)
 		b->inflight_hi = bbr_count(s->ack->flight.tx_in_flight);
-	if (bbr_is_phase(b, BBR_UP))
+	if (bbr_is_phase(b, sk, BBR_UP))
 		bbr_raise_inflight_hi(b, sk, s);
 }
 
@@ -146,7 +147,7 @@ static inline bool bbr_end_probe_feedback(struct bbr *b, const struct bbr_sock *
 {
 	b->probe_samples = 0;
 	b->acks = BBR_ACKS_INIT;
-	if (b->mode != BBR_PROBE_BW)
+	if (bbr_mode_of(b, sk) != BBR_PROBE_BW)
 		return false;
 	if (!s->ack->flight.is_app_limited)
 		bbr_advance_max_bw(b);
@@ -180,8 +181,14 @@ static inline bool bbr_adapt_upper_bounds(struct bbr *b, struct bbr_sock *sk,
 /* Would a Reno flow of this BDP have lost a packet since the last probe? */
 static inline bool bbr_is_reno_probe_time(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return b->rounds_since_probe >=
-	       min_u32(PARAM(sk, probe_max_rounds), bbr_target_inflight(b, sk));
+	u32 rounds = b->rounds_since_probe;
+
+	if (rounds >= PARAM(sk, probe_max_rounds))
+		return true;
+	/* The target is the BDP or more: while that is ahead there is no need of the rest. */
+	if (rounds < IN(sk, cwnd) && rounds < bbr_bdp(b, bbr_bw(b), BBR_UNIT))
+		return false;
+	return rounds >= bbr_target_inflight(b, sk);
 }
 
 /* Marks have ceased, and nothing was lost: who made the queue has gone, and what it had is to be taken. */
@@ -218,8 +225,10 @@ static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock 
 
 /* Has DOWN done its work: is there headroom, and no queue? */
 static inline bool bbr_is_time_to_cruise(const struct bbr *b, const struct bbr_sock *sk,
-					 u32 inflight)
+					 const struct bbr_rs *rs)
 {
+	u32 inflight = bbr_packets_in_net_at_edt(b, sk, rs->prior_in_flight);
+
 	return inflight <= bbr_inflight_with_headroom(b, sk) &&
 	       inflight <= bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT);
 }
@@ -228,9 +237,10 @@ static inline bool bbr_is_time_to_cruise(const struct bbr *b, const struct bbr_s
  * UP ends where the last one did if that went too far: by the time losses show, twice as much would be on
  * its way. And it ends when bandwidth does not grow, unless it is the window that keeps it from growing.
  */
-static inline void bbr_check_up_done(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s,
-				     u32 inflight)
+static inline void bbr_check_up_done(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
 {
+	u32 inflight = bbr_packets_in_net_at_edt(b, sk, s->rs->prior_in_flight);
+
 	if (b->prev_probe_too_high && inflight >= b->inflight_hi) {
 		b->stopped_risky_probe = 1;
 		b->steps |= 1 << BBR_R_PROBE_INFLIGHT;
@@ -249,8 +259,6 @@ static inline void bbr_check_up_done(struct bbr *b, struct bbr_sock *sk, const s
 static inline void bbr_check_phase_done(struct bbr *b, struct bbr_sock *sk,
 					const struct bbr_sample *s)
 {
-	u32 inflight = bbr_packets_in_net_at_edt(b, sk, s->rs->prior_in_flight);
-
 	switch (b->cycle_idx) {
 	case BBR_CRUISE:
 		bbr_check_time_to_probe(b, sk);
@@ -262,10 +270,10 @@ static inline void bbr_check_phase_done(struct bbr *b, struct bbr_sock *sk,
 		bbr_start_up(b, sk, s);
 		break;
 	case BBR_UP:
-		bbr_check_up_done(b, sk, s, inflight);
+		bbr_check_up_done(b, sk, s);
 		break;
 	default: /* BBR_DOWN */
-		if (bbr_check_time_to_probe(b, sk) || !bbr_is_time_to_cruise(b, sk, inflight))
+		if (bbr_check_time_to_probe(b, sk) || !bbr_is_time_to_cruise(b, sk, s->rs))
 			break;
 		b->steps |= 1 << BBR_R_HEADROOM;
 		bbr_start_cruise(b, sk);
@@ -276,9 +284,9 @@ static inline void bbr_check_phase_done(struct bbr *b, struct bbr_sock *sk,
 static inline void bbr_update_cycle_phase(struct bbr *b, struct bbr_sock *sk,
 					  const struct bbr_sample *s)
 {
-	if (!b->full_bw_reached || bbr_adapt_upper_bounds(b, sk, s))
+	if (!bbr_is_pipe_full(b, sk) || bbr_adapt_upper_bounds(b, sk, s))
 		return;
-	if (b->mode == BBR_PROBE_BW)
+	if (bbr_mode_of(b, sk) == BBR_PROBE_BW)
 		bbr_check_phase_done(b, sk, s);
 }
 

@@ -73,8 +73,8 @@ static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 static inline bool bbr_measure_min_rtt(struct bbr *b, const struct bbr_sock *sk, s64 rtt_us,
 				       bool is_ack_delayed)
 {
-	u32 now = IN(sk, now_ms);
-	bool expired = after(now, b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win));
+	bool expired = !bbr_is_calm(sk) &&
+		       after(IN(sk, now_ms), b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win));
 
 	/* A lower RTT counts even with the delay of a delayed ACK in it; an equal one does not, or a
 	 * standing queue could put PROBE_RTT off for ever. A higher one replaces an expired minimum,
@@ -82,10 +82,10 @@ static inline bool bbr_measure_min_rtt(struct bbr *b, const struct bbr_sock *sk,
 	 */
 	if (rtt_us >= 0 && (rtt_us < b->probe_rtt_min_us || (expired && !is_ack_delayed))) {
 		b->probe_rtt_min_us = rtt_us;
-		b->probe_rtt_min_stamp = now;
+		b->probe_rtt_min_stamp = IN(sk, now_ms);
 	}
 	if (b->probe_rtt_min_us <= b->min_rtt_us ||
-	    after(now, b->min_rtt_stamp + PARAM(sk, min_rtt_win))) {
+	    after(IN(sk, now_ms), b->min_rtt_stamp + PARAM(sk, min_rtt_win))) {
 		b->min_rtt_us = b->probe_rtt_min_us;
 		b->min_rtt_stamp = b->probe_rtt_min_stamp;
 	}
@@ -96,6 +96,8 @@ static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const 
 {
 	bool expired = bbr_measure_min_rtt(b, sk, rs->rtt_us, rs->is_ack_delayed);
 
+	if (bbr_is_calm(sk))
+		return;
 	/* After a pause the queue is empty anyway: the next samples measure the path. */
 	if (expired && PARAM(sk, probe_rtt_duration) && !b->idle_restart &&
 	    b->mode != BBR_PROBE_RTT) {

@@ -116,7 +116,7 @@ static inline void bbr_change_state(struct bbr *b, struct bbr_sock *sk, u8 ca_st
 	if (ca_state == TCP_CA_Loss) {
 		b->prev_ca_state = TCP_CA_Loss;
 		bbr_reset_full_bw(b, 0);
-		if (!bbr_is_probing_bw(b) && b->inflight_lo == BBR_COUNT_NONE)
+		if (!bbr_is_probing_bw(b, sk) && b->inflight_lo == BBR_COUNT_NONE)
 			b->inflight_lo = bbr_count(max_u32(IN(sk, cwnd), b->prior_cwnd));
 	} else if (b->prev_ca_state == TCP_CA_Loss) {
 		bbr_restore_cwnd(b, sk);

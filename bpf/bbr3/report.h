@@ -54,10 +54,10 @@ static inline u32 bbr_tail_count(u32 count)
 	return count == BBR_COUNT_NONE ? BBR_TAIL_NONE : count;
 }
 
-static inline void bbr_fill_more(struct bbr_event *e, struct bbr_tail *tail,
+static inline void bbr_fill_more(struct bbr_event *e, struct bbr_tail *tail, const struct bbr *b,
 				 const struct bbr_more *more)
 {
-	e->rounds = more->rounds;
+	e->rounds = more->rounds + b->rounds_since_probe;
 	e->pacing_gain = more->pacing_gain;
 	e->cwnd_gain = more->cwnd_gain;
 	tail->ecn_alpha = more->ecn_alpha;
@@ -93,7 +93,7 @@ static inline void bbr_fill_event(struct bbr_event *e, struct bbr_tail *tail, co
 		      (b->prev_probe_too_high ? BBR_T_TOO_HIGH : 0) |
 		      (b->probe_samples ? BBR_T_SAMPLES : 0);
 	if (more)
-		bbr_fill_more(e, tail, more);
+		bbr_fill_more(e, tail, b, more);
 }
 
 #endif

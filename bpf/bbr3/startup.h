@@ -22,12 +22,13 @@
 static inline void bbr_check_full_bw(struct bbr *b, const struct bbr_sock *sk,
 				     const struct bbr_sample *s)
 {
-	u32 thresh = (u64)b->full_bw * PARAM(sk, full_bw_thresh) >> BBR_SCALE;
+	u32 thresh;
 
 	if (b->full_bw_now || s->ack->flight.is_app_limited)
 		return;
 	if (OPTION(sk, full_bw_by_round) && !b->round_start)
 		return;
+	thresh = (u64)b->full_bw * PARAM(sk, full_bw_thresh) >> BBR_SCALE;
 	if (s->bw >= thresh) {
 		bbr_reset_full_bw(b, s->bw);
 		return;
@@ -60,7 +61,7 @@ static inline void bbr_update_ecn(struct bbr *b, struct bbr_sock *sk)
 	struct bbr_more *more = sk->more;
 	s32 ratio;
 
-	if (!more)
+	if (bbr_is_lossless(sk) || !more)
 		return;
 	ratio = bbr_update_ecn_alpha(b, more, sk);
 	if (ratio >= 0 && !b->full_bw_reached && bbr_is_startup_marked(more, sk, ratio))
@@ -80,13 +81,13 @@ static inline bool bbr_is_startup_lossy(const struct bbr *b, const struct bbr_so
 static inline void bbr_check_startup_loss(struct bbr *b, const struct bbr_sock *sk,
 					  const struct bbr_sample *s)
 {
-	if (b->full_bw_reached)
+	if (bbr_is_pipe_full(b, sk))
 		return;
-	if (s->rs->losses)
+	if (!bbr_is_lossless(sk) && s->rs->losses)
 		b->loss_events_in_round = min_u32(b->loss_events_in_round + 1, BBR_LOSS_EVENTS_MAX);
 	if (!b->loss_round_start)
 		return;
-	if (bbr_is_startup_lossy(b, sk)) {
+	if (!bbr_is_lossless(sk) && bbr_is_startup_lossy(b, sk)) {
 		if (bbr_is_loss_too_high(sk, &s->ack->flight))
 			bbr_end_startup(b, sk, BBR_R_STARTUP_LOSS);
 		else if (bbr_is_ecn_too_high(sk, s))
@@ -101,6 +102,7 @@ static inline void bbr_check_startup_loss(struct bbr *b, const struct bbr_sock *
 static inline void bbr_enter_drain(struct bbr *b, struct bbr_sock *sk)
 {
 	b->mode = BBR_DRAIN;
+	b->new_gains = 1;
 	if (!b->steps)
 		b->steps = 1 << BBR_R_FULL_BW;
 	b->drain_rounds = 0;
@@ -131,6 +133,8 @@ static inline void bbr_check_drain(struct bbr *b, struct bbr_sock *sk)
 {
 	bool is_overdue = false;
 
+	if (bbr_mode_of(b, sk) == BBR_PROBE_BW)
+		return;
 	if (unlikely(b->mode == BBR_STARTUP && b->full_bw_reached))
 		bbr_enter_drain(b, sk);
 	else if (unlikely(b->mode == BBR_DRAIN))

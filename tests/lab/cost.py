@@ -18,15 +18,15 @@ MODULES = ["veth", "sch_netem", "tcp_bbr"]
 BYTES = 100_000_000
 SHAPES = ("bursts", "packets", "losses")
 TURNS, TURN_BYTES = 16, 10_000_000
-IN_TURNS = "bbr", "no_telemetry", "bpf_bbr"
+IN_TURNS = "bbr", "no_telemetry", "bpf_bbr", "bpf_bbr3"
 # bbr_sndbuf_expand() returns a constant: what is measured of it beyond that is the instrument.
 NULL_FUNCTION, NULL_INSTRUCTIONS = "bbr_sndbuf_expand", 3
 CALLBACKS = {"bbr": ["bbr_main"], "cubic": ["cubictcp_cong_avoid", "cubictcp_acked"],
-             "bpf_bbr": ["cong_control"], "no_telemetry": ["cong_control"]}
+             "bpf_bbr": ["cong_control"], "no_telemetry": ["cong_control"], "bpf_bbr3": ["cong_control"]}
 RATIOS = {"mean": "ratio", "median": "ratio_median", "instructions": "ratio_transfer"}
 STEP = "tcp_rate_gen:tcp_ack"  # the congestion control's part of an ACK, with the way to it and back
 NAMES = {"bbr": "the kernel's bbr", "cubic": "cubic", "bpf_bbr": "bpf_bbr, nobody watching",
-         "no_telemetry": "bpf_bbr built without telemetry",
+         "no_telemetry": "bpf_bbr built without telemetry", "bpf_bbr3": "bpf_bbr3, nobody watching",
          "every_round": "bbrmon stream --every round", "every_ack": "bbrmon stream --every ack"}
 
 
@@ -40,7 +40,7 @@ def _console(key, variables, script, extra_files=None):
                             programs=["bpftool", *(matrix.BUILD / name for name in
                                                     ("bbrctl", "bbrmon", "cost", "write_rules"))],
                             files={f"/{name}": matrix.BUILD / name for name in
-                                   ("bpf_bbr.bpf.o", "no_telemetry.bpf.o", "cost.bpf.o")} | (extra_files or {}))
+                                   ("bpf_bbr.bpf.o", "bpf_bbr3.bpf.o", "no_telemetry.bpf.o", "cost.bpf.o")} | (extra_files or {}))
     result = guest.run(kernel, image)
     if result.status or not result.console.endswith("== end"):
         raise kernels.LabError(f"the measurement failed on kernel {key} (it needs the modules "

@@ -7,9 +7,9 @@ step() {
 	echo "== $shape $1"
 }
 
-# Each takes longer to load than many transfers do, so both are loaded once. Of each the id of its callback.
+# Each takes longer to load than many transfers do, so all are loaded once. Of each the id of its callback.
 declare -A callback
-for cc in no_telemetry bpf_bbr; do
+for cc in no_telemetry bpf_bbr bpf_bbr3; do
 	bbrctl load --name $cc --object /$cc.bpf.o >/dev/null
 	callback[$cc]=$(bpftool prog list | awk '/ name cong_control / { id = $1 } END { print id + 0 }')
 	transfer $cc >/dev/null # what is allocated and looked up for the first time
@@ -33,12 +33,12 @@ for shape in $SHAPES; do
 	transfer -i "${callback[no_telemetry]}" no_telemetry
 	transfer no_telemetry
 
-	for cc in bbr cubic bpf_bbr; do
+	for cc in bbr cubic bpf_bbr bpf_bbr3; do
 		step $cc
 		case $cc in
 		bbr) transfer -f bbr_main -f bbr_sndbuf_expand bbr ;;
 		cubic) transfer -f cubictcp_cong_avoid -f cubictcp_acked cubic ;;
-		bpf_bbr) transfer -i "${callback[bpf_bbr]}" bpf_bbr ;;
+		bpf_bbr*) transfer -i "${callback[$cc]}" $cc ;;
 		esac
 		transfer -s tcp_rate_gen:tcp_ack $cc
 		transfer $cc
@@ -50,7 +50,7 @@ for shape in $SHAPES; do
 	step turns
 	for ((i = 0; i < TURNS; i++)); do
 		BYTES=$TURN_BYTES transfer -f bbr_main bbr
-		for cc in no_telemetry bpf_bbr; do
+		for cc in no_telemetry bpf_bbr bpf_bbr3; do
 			BYTES=$TURN_BYTES transfer -i "${callback[$cc]}" $cc
 		done
 	done

@@ -14,6 +14,23 @@ struct twice {
 	struct replay of_kind, of_any;
 };
 
+static inline void run_of_kind(struct replay *r, const struct bbr_params *params)
+{
+	replay_callback(r, params);
+}
+
+/* Was it left to be dealt with as any? replay_callback() does that then. */
+static inline bool is_left(const struct replay *r)
+{
+	(void)r;
+	return false;
+}
+
+static inline void forget_kind(struct replay *r)
+{
+	r->sk.kind = 0;
+}
+
 static inline void run_of_any(struct replay *r, const struct bbr_params *params)
 {
 	struct bbr_sock sk = r->sk;

@@ -10,10 +10,12 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 REPO = HERE.parents[1]
 BUILD = REPO / "build/oracle"
-RECORDINGS = sorted((HERE / "recordings").glob("*.gz"))
-KINDS = "ordinary", "lossless", "cycling", "calm", "any"
-# Natively a million ACKs take a second, as BPF two. One million finds each of MISTAKES; docs/cost.md says how many were tried.
-MILLIONS = {"native": 5, "bpf": 2}
+RECORDINGS = {"kinds": sorted((HERE / "recordings").glob("*.gz")),
+              "kinds_bbr3": sorted((HERE / "recordings").glob("*.v3r.zst"))}
+KINDS = {"kinds": ("ordinary", "lossless", "cycling", "calm", "any"), "kinds_bbr3": ("ordinary", "lossless", "any")}
+# Of version 1, natively, a million ACKs take a second, as BPF two; of version 3 twice as long. One million finds each of
+# MISTAKES; docs/cost.md says how many were tried.
+MILLIONS = {("kinds", "native"): 5, ("kinds", "bpf"): 2, ("kinds_bbr3", "native"): 3, ("kinds_bbr3", "bpf"): 1}
 
 MISTAKES = {
     "a policer": ("kind.h", ".lt_is_sampling = 1, .lt_use_bw = 1", ".lt_is_sampling = 1"),
@@ -23,37 +25,67 @@ MISTAKES = {
     "the window of min_rtt": ("kind.h", " && !bbr_is_min_rtt_expired(b, sk)", ""),
     "the policed rate": ("bbr.h", "return !bbr_is_lossless(sk) && b->lt_use_bw", "return !sk->kind && b->lt_use_bw"),
 }
+# The same for version 3.
+MISTAKES3 = {
+    "the state before": ("kind.h", ".prev_ca_state = 7, ", ""),
+    "a loss in this round": ("kind.h", ", .loss_in_round = 1", ""),
+    "a pause": ("kind.h", ".idle_restart = 1, .has_seen_rtt", ".has_seen_rtt"),
+    "the window of the minimum": ("kind.h", "!after(IN(sk, now_ms), b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win))",
+                                  "true"),
+    "what is lost": ("estimate.h", "rs->delivered >= 0 &&\n\t       !bbr_newly_lost(b, sk)", "rs->delivered >= 0"),
+    "what was lost before": ("algorithm.h", "if (!bbr_is_in_order(b, sk, rs))", "if (!b->initialized)"),
+    "the BDP of a probe": ("probe_bw.h", "rounds < IN(sk, cwnd) && rounds", "rounds"),
+}
 
 
-def run(*words, program=BUILD / "kinds"):
-    done = subprocess.run([program, *map(str, words), *RECORDINGS], capture_output=True, text=True, timeout=600,
-                          check=False)
+def run(*words, name="kinds", program=None):
+    done = subprocess.run([program or BUILD / name, *map(str, words), *RECORDINGS[name]], capture_output=True, text=True,
+                          timeout=600, check=False)
     assert done.stdout, done.stderr
     return done, json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("how", ["native", "bpf"])
-def test_by_its_kind_an_ack_is_what_it_is_as_any(how):
-    options = ["-b", BUILD / "kinds.bpf.o"] if how == "bpf" else []
-    done, found = run("-n", MILLIONS[how], "-s", 1, *options)
+@pytest.mark.parametrize("name, how", MILLIONS)
+def test_by_its_kind_an_ack_is_what_it_is_as_any(name, how):
+    options = ["-b", BUILD / f"{name}.bpf.o"] if how == "bpf" else []
+    millions = MILLIONS[name, how]
+    done, found = run("-n", millions, "-s", 1, *options, name=name)
     assert done.returncode == 0 and found["different"] == 0, done.stderr
-    assert all(found[kind] > MILLIONS[how] * 10_000 for kind in KINDS), found
+    assert all(found[kind] > millions * 10_000 for kind in KINDS[name]), found
 
 
-def test_natively_and_as_bpf_all_results_are_the_same():
-    assert run("-n", 0.5, "-s", 2)[1] == run("-n", 0.5, "-s", 2, "-b", BUILD / "kinds.bpf.o")[1]
+@pytest.mark.parametrize("name", KINDS)
+def test_natively_and_as_bpf_all_results_are_the_same(name):
+    assert run("-n", 0.5, "-s", 2, name=name)[1] == run("-n", 0.5, "-s", 2, "-b", BUILD / f"{name}.bpf.o", name=name)[1]
+
+
+def build_with(tmp_path, mistake, folder, sources, options):
+    """The fuzzer with a mistake in the algorithm of a folder."""
+    file, text, becomes = mistake
+    for name in ("bpf", "include"):
+        shutil.copytree(REPO / name, tmp_path / name)
+    path = tmp_path / "bpf" / folder / file
+    source = path.read_text()
+    assert source.count(text) == 1
+    path.write_text(source.replace(text, becomes))
+    subprocess.run(["gcc", "-std=gnu11", "-O1", "-w", f"-I{tmp_path}/include", f"-I{tmp_path}/bpf", f"-I{HERE}",
+                    *(HERE / name for name in ("kinds.c", *sources)), *options, "-lbpf", "-o", tmp_path / "kinds"],
+                   check=True)
+    return tmp_path / "kinds"
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_found(mistake, tmp_path):
-    file, text, becomes = MISTAKES[mistake]
-    for name in ("bpf", "include"):
-        shutil.copytree(REPO / name, tmp_path / name)
-    path = tmp_path / "bpf/bbr" / file
-    source = path.read_text()
-    assert source.count(text) == 1
-    path.write_text(source.replace(text, becomes))
-    subprocess.run(["gcc", "-std=gnu11", "-O1", "-w", f"-I{tmp_path}/include", f"-I{tmp_path}/bpf", HERE / "kinds.c",
-                    BUILD / "mainline.o", BUILD / "stream.o", "-lbpf", "-lz", "-o", tmp_path / "kinds"], check=True)
-    done, found = run("-n", 1, program=tmp_path / "kinds")
+    program = build_with(tmp_path, MISTAKES[mistake], "bbr", ("changes.c", BUILD / "mainline.o", BUILD / "stream.o"),
+                         ['-DKINDS_H="kinds.h"', "-lz"])
+    done, found = run("-n", 1, program=program)
+    assert done.returncode == 1 and found["different"]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES3)
+def test_a_mistake_in_version_3_is_found(mistake, tmp_path):
+    program = build_with(tmp_path, MISTAKES3[mistake], "bbr3",
+                         ("bbr3/changes.c", "bbr3/google.c", BUILD / "bbr3/v3r.o"),
+                         ['-DKINDS_H="bbr3/kinds.h"', "-lzstd", "-ljson-c"])
+    done, found = run("-n", 1, name="kinds_bbr3", program=program)
     assert done.returncode == 1 and found["different"]

@@ -110,6 +110,9 @@ static u32 count_of(const u8 *state, unsigned int at)
 
 static void load_state(const u8 *state, struct replay *r)
 {
+	static const struct bbr_params params = BBR_PARAMS_DEFAULT;
+	const struct bbr_sock sk = { .param = &params };
+
 	r->b = (struct bbr){};
 	r->more = (struct bbr_more){};
 #define X(at, bits, ours) r->ours = bits_of(state, at, bits);
@@ -119,6 +122,8 @@ static void load_state(const u8 *state, struct replay *r)
 	COUNTS(X)
 #undef X
 	r->b.raising = r->more.pacing_gain > BBR_UNIT;
+	r->b.new_gains = r->more.pacing_gain != bbr_pacing_gain(&r->b, &sk) ||
+			 r->more.cwnd_gain != bbr_cwnd_gain(&r->b, &sk);
 }
 
 /* Google's constants, with those that are counted in jiffies in those of hz. */

@@ -24,6 +24,54 @@ struct replay {
 	u8 arg;
 };
 
+/* In BPF each of these is verified apart: sk is a copy, and with several of them on its stack it would have too much to do. */
+#ifdef __bpf__
+#define REPLAY_APART static __attribute__((noinline))
+#else
+#define REPLAY_APART static inline
+#endif
+
+/* sk is a copy, because the verifier keeps track of its pointers only on the stack. */
+static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_params *params)
+{
+	struct bbr_sock sk = r->sk;
+
+	sk.param = params;
+	sk.more = &r->more;
+	return sk;
+}
+
+#define REPLAY_ACK(name, kind)                                                   \
+	REPLAY_APART int name(struct replay *r, const struct bbr_params *params) \
+	{                                                                        \
+		struct bbr_sock sk = replay_sock(r, params);                     \
+                                                                                 \
+		bbr_acked_of_kind(&r->b, &sk, &r->rs, &r->ack, kind);            \
+		r->sk = sk;                                                      \
+		return 0;                                                        \
+	}
+
+REPLAY_ACK(replay_ordinary_ack, BBR_ORDINARY)
+REPLAY_ACK(replay_lossless_ack, BBR_CALM | BBR_LOSSLESS)
+REPLAY_ACK(replay_any_ack, 0)
+
+/* As bbr_main_if_common() has it. */
+static inline void replay_ack(struct replay *r, const struct bbr_params *params)
+{
+	struct bbr_sock sk = replay_sock(r, params);
+
+	switch (bbr_is_clean(&r->rs, &r->ack) ? bbr_kind(&r->b, &sk, &r->rs) : 0) {
+	case BBR_ORDINARY:
+		replay_ordinary_ack(r, params);
+		break;
+	case BBR_CALM | BBR_LOSSLESS:
+		replay_lossless_ack(r, params);
+		break;
+	default:
+		replay_any_ack(r, params);
+	}
+}
+
 static inline void replay_event(struct replay *r, struct bbr_sock *sk)
 {
 	switch (r->arg) {
@@ -40,19 +88,13 @@ static inline void replay_event(struct replay *r, struct bbr_sock *sk)
 	}
 }
 
-/* sk is a copy, because the verifier keeps track of its pointers only on the stack. */
-static inline void replay_callback(struct replay *r, const struct bbr_params *params)
+REPLAY_APART int replay_other(struct replay *r, const struct bbr_params *params)
 {
-	struct bbr_sock sk = r->sk;
+	struct bbr_sock sk = replay_sock(r, params);
 
-	sk.param = params;
-	sk.more = &r->more;
 	switch (r->kind) {
 	case KIND_INIT:
 		bbr_start(&r->b, &sk);
-		break;
-	case KIND_MAIN:
-		bbr_acked(&r->b, &sk, &r->rs, &r->ack);
 		break;
 	case KIND_LOST:
 		bbr_lose(&r->b, &sk, &r->ack.flight, r->packets);
@@ -77,6 +119,15 @@ static inline void replay_callback(struct replay *r, const struct bbr_params *pa
 		break;
 	}
 	r->sk = sk;
+	return 0;
+}
+
+static inline void replay_callback(struct replay *r, const struct bbr_params *params)
+{
+	if (r->kind == KIND_MAIN)
+		replay_ack(r, params);
+	else
+		replay_other(r, params);
 }
 
 #endif

@@ -8,16 +8,17 @@ TEST(probing_is_startup_refill_and_up)
 
 	for (int phase = BBR_UP; phase < BBR_PHASES; phase++) {
 		fixture_phase(f, phase);
-		assert_int_equal(bbr_is_probing_bw(&f->b), phase == BBR_UP || phase == BBR_REFILL);
+		assert_int_equal(bbr_is_probing_bw(&f->b, &f->sk),
+				 phase == BBR_UP || phase == BBR_REFILL);
 	}
 	f->b.cycle_idx = BBR_UP;
 	f->b.mode = BBR_DRAIN;
-	assert_false(bbr_is_probing_bw(&f->b));
+	assert_false(bbr_is_probing_bw(&f->b, &f->sk));
 	f->b.mode = BBR_PROBE_RTT;
-	assert_false(bbr_is_probing_bw(&f->b));
+	assert_false(bbr_is_probing_bw(&f->b, &f->sk));
 	f->b.mode = BBR_STARTUP;
 	f->b.cycle_idx = BBR_DOWN;
-	assert_true(bbr_is_probing_bw(&f->b));
+	assert_true(bbr_is_probing_bw(&f->b, &f->sk));
 }
 
 TEST(loss_cuts_by_three_tenths)

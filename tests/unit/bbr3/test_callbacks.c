@@ -37,6 +37,8 @@ TEST(connection_begins)
 	begun.last_lost = begun.app_limited_mark = 0xfffff;
 	begun.drain_rounds = 3;
 	begun.raising = 1;
+	begun.in_order = 1;
+	begun.new_gains = 1; /* of UP, where it seems to be */
 	assert_memory_equal(&f->b, &begun, sizeof(begun));
 	assert_int_equal(f->sk.ssthresh, 0x7fffffff);
 	assert_int_equal(f->sk.pacing_rate, 21450805);
@@ -241,13 +243,20 @@ TEST(control_follows_the_phase)
 
 	fixture_phase(f, BBR_UP);
 	bbr_update_control(&f->b, &f->sk, &f->rs);
+	assert_false(f->b.raising); /* the phase did not begin now */
+	assert_int_equal(f->more.pacing_gain, 0);
+	f->b.new_gains = 1;
+	f->sk.cwnd = 100;
+	bbr_update_control(&f->b, &f->sk, &f->rs);
 	assert_true(f->b.raising);
+	assert_false(f->b.new_gains);
 	assert_int_equal(f->more.pacing_gain, 320);
 	assert_int_equal(f->more.cwnd_gain, 576);
 	assert_int_equal(f->sk.pacing_rate, 9667968);
 	assert_int_equal(f->sk.cwnd, 110);
 	f->sk.more = NULL;
 	fixture_phase(f, BBR_REFILL);
+	f->b.new_gains = 1;
 	bbr_update_control(&f->b, &f->sk, &f->rs);
 	assert_false(f->b.raising);
 	assert_int_equal(f->more.pacing_gain, 320);

@@ -179,15 +179,15 @@ TEST(counter_of_losses_has_20_bits)
 {
 	FIXTURE;
 
-	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 0);
+	assert_int_equal(bbr_take_newly_lost(&f->b, &f->sk), 0);
 	f->sk.lost = 42;
-	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 2);
-	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 0);
+	assert_int_equal(bbr_take_newly_lost(&f->b, &f->sk), 2);
+	assert_int_equal(bbr_take_newly_lost(&f->b, &f->sk), 0);
 	f->sk.lost = 0x100003;
-	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 0xfffd9);
+	assert_int_equal(bbr_take_newly_lost(&f->b, &f->sk), 0xfffd9);
 	f->sk.lost = 0x200003;
 	f->b.last_lost = 0xfffff;
-	assert_int_equal(bbr_newly_lost(&f->b, &f->sk), 4);
+	assert_int_equal(bbr_take_newly_lost(&f->b, &f->sk), 4);
 }
 
 TEST(ack_has_the_flight_of_its_packet)
@@ -199,6 +199,7 @@ TEST(ack_has_the_flight_of_its_packet)
 	f->sk.lost = 43;
 	f->more.prior_lost = 7;
 	f->rs.is_app_limited = true;
+	f->sk.uses_ecn = true;
 	f->rs.delivered_ce = 4;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.flight.tx_in_flight, 70);
@@ -322,6 +323,132 @@ TEST(tail_loss_lowers_the_window_and_marks_nothing)
 	assert_false(bbr_is_tail_loss(&f->sk, TCP_CA_Recovery, 0));
 }
 
+/* In order: all of the flight was delivered since, so no history is asked, and none is kept. */
+TEST(flight_in_order_is_what_was_delivered)
+{
+	FIXTURE;
+
+	f->b.in_order = 1;
+	f->more.prior_lost = 7;
+	f->rs.is_app_limited = true;
+	f->sk.uses_ecn = true;
+	f->rs.delivered_ce = 4;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 10);
+	assert_int_equal(f->ack.flight.lost, 0);
+	assert_true(f->ack.flight.is_app_limited);
+	assert_int_equal(f->ack.delivered_ce, 4);
+	assert_false(f->ack.acks_tlp);
+	assert_int_equal(f->more.prior_lost, 7);
+	assert_int_equal(f->more.tx_in_flight, 0);
+	assert_true(f->b.in_order);
+	f->sk.uses_ecn = false;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.delivered_ce, 0);
+	f->b.in_order = 0;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.delivered_ce, 0);
+}
+
+/* Losses that a timer marks end a probe by the flight that was ACKed before: only then it is kept. */
+TEST(flight_in_order_is_kept_while_probing)
+{
+	FIXTURE;
+
+	f->b.in_order = 1;
+	f->b.acks = BBR_ACKS_PROBE_STOPPING;
+	f->rs.is_app_limited = true;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->more.tx_in_flight, 10);
+	assert_int_equal(f->more.prior_lost, 40);
+	assert_true(f->more.is_app_limited);
+	f->rs.delivered = 11;
+	f->b.acks = BBR_ACKS_REFILLING; /* the next ones may be of what probing sent */
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->more.tx_in_flight, 11);
+	f->sk.more = NULL;
+	f->rs.delivered = 12;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 12);
+	assert_int_equal(f->more.tx_in_flight, 11);
+}
+
+TEST(what_is_not_in_order)
+{
+	FIXTURE;
+
+	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	f->b.in_order = 1;
+	assert_true(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	f->sk.sacked_out = 1;
+	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	f->sk.sacked_out = 0;
+	f->sk.tlp_high_seq = 1;
+	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	f->sk.tlp_high_seq = 0;
+	f->rs.delivered = -1;
+	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	f->rs.delivered = 0;
+	f->sk.lost = 41;
+	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	f->sk.lost = 40;
+	assert_true(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+}
+
+/* One that is SACKed begins the notes anew, and they end when all of a flight came in order again. */
+TEST(sends_are_noted_until_order_returns)
+{
+	FIXTURE;
+
+	f->b.in_order = 1;
+	f->more.n_sends = 9;
+	f->sk.sacked_out = 1;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	assert_false(f->b.in_order);
+	assert_int_equal(f->more.n_sends, 1);
+	f->sk.sacked_out = 0;
+	f->sk.ca_state = TCP_CA_Disorder;
+	f->sk.delivered += 10;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	assert_false(f->b.in_order);
+	assert_int_equal(f->more.n_sends, 2);
+	f->sk.ca_state = TCP_CA_Open;
+	f->rs.delivered = -1;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	assert_false(f->b.in_order);
+	f->rs.delivered = 10;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	assert_true(f->b.in_order);
+	assert_int_equal(f->more.n_sends, 2);
+}
+
+TEST(losses_are_of_the_flight_until_order_returns)
+{
+	FIXTURE;
+
+	f->b.in_order = 1;
+	f->sk.lost = 41;
+	f->sk.more = NULL; /* nor is there a history to begin */
+	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 1);
+	assert_false(f->b.in_order);
+	f->sk.more = &f->more;
+	f->b.in_order = 1;
+	f->more.n_sends = 3;
+	f->sk.lost = 42;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.lost, 2);
+	assert_false(f->b.in_order);
+	assert_int_equal(f->more.n_sends, 0);
+	f->rs.prior_delivered = 990; /* sent before it was known */
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.lost, 2);
+	assert_false(f->b.in_order);
+	f->rs.prior_delivered = 1001;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.lost, 0);
+	assert_true(f->b.in_order);
+}
+
 /* What the shell calls. */
 TEST(shell_begins_a_connection)
 {
@@ -354,6 +481,7 @@ TEST(shell_brings_acks)
 
 	f->b.steps = STEP(WAITED);
 	f->b.rounds_since_probe = 63;
+	f->sk.sacked_out = 1;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.steps, STEP(WAITED_ROUNDS));
 	assert_int_equal(f->more.n_sends, 1);
@@ -434,11 +562,19 @@ TEST(shell_asks)
 	assert_int_equal(f->more.n_losses, 1);
 	f->sk.more = NULL;
 	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 19);
+	f->b.last_lost = 41; /* nothing new: nothing is noted */
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 19);
+	assert_int_equal(f->more.n_losses, 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		T(flight_in_order_is_what_was_delivered),
+		T(flight_in_order_is_kept_while_probing),
+		T(what_is_not_in_order),
+		T(sends_are_noted_until_order_returns),
+		T(losses_are_of_the_flight_until_order_returns),
 		T(nothing_lost_is_no_entry),
 		T(packet_knows_of_losses_before_it_was_sent),
 		T(packets_of_one_ack_are_told_by_their_sequence),

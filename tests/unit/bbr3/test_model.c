@@ -7,7 +7,6 @@ TEST(round_starts_with_a_packet_sent_in_it)
 	FIXTURE;
 
 	f->rs.prior_delivered = 949;
-	f->b.round_start = 1;
 	bbr_update_round(&f->b, &f->sk, &f->rs);
 	assert_false(f->b.round_start);
 	assert_int_equal(f->b.rounds_since_probe, 3);
@@ -16,7 +15,25 @@ TEST(round_starts_with_a_packet_sent_in_it)
 	assert_true(f->b.round_start);
 	assert_int_equal(f->b.next_round_delivered, 1000);
 	assert_int_equal(f->b.rounds_since_probe, 4);
-	assert_int_equal(f->more.rounds, 1);
+	assert_int_equal(f->more.rounds, 0);
+}
+
+/* Both counts together have all of them. */
+TEST(rounds_that_one_count_cannot_hold_are_in_the_other)
+{
+	FIXTURE;
+
+	fixture_start_round(f);
+	f->b.rounds_since_probe = 254;
+	for (u32 rounds = 255; rounds < 260; rounds++) {
+		bbr_update_round(&f->b, &f->sk, &f->rs);
+		f->b.next_round_delivered = f->rs.prior_delivered;
+		assert_int_equal(f->b.rounds_since_probe, 255);
+		assert_int_equal(f->more.rounds, rounds - 255);
+	}
+	f->sk.more = NULL;
+	bbr_update_round(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->more.rounds, 4);
 }
 
 TEST(round_needs_a_sample)
@@ -47,12 +64,12 @@ TEST(sample_is_rounded_up)
 {
 	FIXTURE;
 
-	assert_int_equal(bbr_sample_bw(&f->rs), BW);
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), BW);
 	f->rs.interval_us = 1281;
-	assert_int_equal(bbr_sample_bw(&f->rs), 130970); /* 130969.68 */
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 130970); /* 130969.68 */
 	f->rs.delivered = 3;
 	f->rs.interval_us = 4;
-	assert_int_equal(bbr_sample_bw(&f->rs), 12582912);
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 12582912);
 }
 
 TEST(sample_needs_time_and_data)
@@ -60,27 +77,27 @@ TEST(sample_needs_time_and_data)
 	FIXTURE;
 
 	f->rs.interval_us = 0;
-	assert_int_equal(bbr_sample_bw(&f->rs), 0);
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 0);
 	f->rs.interval_us = -1;
 	f->rs.delivered = 1000;
-	assert_int_equal(bbr_sample_bw(&f->rs), 0);
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 0);
 	f->rs.interval_us = 1;
 	f->rs.delivered = -1;
-	assert_int_equal(bbr_sample_bw(&f->rs), 0);
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 0);
 	f->rs.delivered = 0;
-	assert_int_equal(bbr_sample_bw(&f->rs), 0);
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 0);
 }
 
 TEST(what_is_valid)
 {
 	FIXTURE;
 
-	assert_true(bbr_is_valid_sample(&f->rs));
+	assert_true(bbr_is_valid_sample(&f->sk, &f->rs));
 	f->rs.acked_sacked = 0;
-	assert_false(bbr_is_valid_sample(&f->rs));
+	assert_false(bbr_is_valid_sample(&f->sk, &f->rs));
 	f->rs.acked_sacked = 1;
 	f->rs.interval_us = 0;
-	assert_false(bbr_is_valid_sample(&f->rs));
+	assert_false(bbr_is_valid_sample(&f->sk, &f->rs));
 }
 
 TEST(newer_maximum_grows)
@@ -128,7 +145,6 @@ TEST(latest_delivery_is_a_maximum)
 	FIXTURE;
 
 	f->rs.prior_delivered = 949;
-	f->b.loss_round_start = 1;
 	bbr_update_latest_delivery(&f->b, &f->sk, &f->s);
 	assert_int_equal(f->b.bw_latest, BW);
 	assert_int_equal(f->b.inflight_latest, 10);
@@ -156,7 +172,6 @@ TEST(ack_of_nothing_starts_no_loss_round)
 
 	f->rs.prior_delivered = 950;
 	f->rs.acked_sacked = 0;
-	f->b.loss_round_start = 1;
 	bbr_update_latest_delivery(&f->b, &f->sk, &f->s);
 	assert_false(f->b.loss_round_start);
 	assert_int_equal(f->b.bw_latest, 0);
@@ -265,6 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(round_starts_with_a_packet_sent_in_it),
+		T(rounds_that_one_count_cannot_hold_are_in_the_other),
 		T(round_needs_a_sample),
 		T(rounds_since_the_probe_saturate),
 		T(sample_is_rounded_up),

@@ -7,12 +7,15 @@ TEST(wait_is_drawn)
 	FIXTURE;
 
 	f->sk.random = 0;
+	f->more.rounds = 50;
 	bbr_pick_probe_wait(&f->b, &f->sk);
 	assert_int_equal(f->b.rounds_since_probe, 0);
+	assert_int_equal(f->more.rounds, 53);
 	assert_int_equal(f->b.probe_wait_us, 2000000);
 	f->sk.random = 0x80000000;
 	bbr_pick_probe_wait(&f->b, &f->sk);
 	assert_int_equal(f->b.rounds_since_probe, 1);
+	assert_int_equal(f->more.rounds, 52); /* 53 together */
 	assert_int_equal(f->b.probe_wait_us, 2000000);
 	f->sk.random = 0xffffffff;
 	bbr_pick_probe_wait(&f->b, &f->sk);
@@ -492,8 +495,10 @@ TEST(bdp_of_down_is_of_what_the_path_carries)
 	FIXTURE;
 
 	f->b.bw_lo = BW / 2;
-	assert_true(bbr_is_time_to_cruise(&f->b, &f->sk, 100));
-	assert_false(bbr_is_time_to_cruise(&f->b, &f->sk, 101));
+	f->rs.prior_in_flight = 100;
+	assert_true(bbr_is_time_to_cruise(&f->b, &f->sk, &f->rs));
+	f->rs.prior_in_flight = 101;
+	assert_false(bbr_is_time_to_cruise(&f->b, &f->sk, &f->rs));
 }
 
 TEST(down_may_end_in_a_probe)

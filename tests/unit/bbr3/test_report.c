@@ -61,7 +61,7 @@ TEST(event_has_the_model)
 	assert_int_equal(e.flags, BBR_F_SAMPLE | BBR_F_FULL_BW);
 	assert_int_equal(e.bw, BW / 2);
 	assert_int_equal(e.min_rtt_us, MIN_RTT);
-	assert_int_equal(e.rounds, 17);
+	assert_int_equal(e.rounds, 17 + 3);
 	assert_int_equal(e.pacing_gain, 18);
 	assert_int_equal(e.cwnd_gain, 19);
 	assert_int_equal(e.mode, bbr_mode(&f->b));

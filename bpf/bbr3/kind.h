@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What kind of ACK is it? Most of version 3 is about what hardly ever happens: losses, marks, pauses, PROBE_RTT. This
+ * decides the kind of an ACK once, before its first step (common/kind.h names them). A step may leave out only what would
+ * change nothing for any such ACK; then whatever it is compiled for, the result is the same, bit for bit.
+ */
+#ifndef BBR_KIND_H
+#define BBR_KIND_H
+
+#include "inputs.h"
+
+#define BBR_CALM_FLAGS .idle_restart = 1, .has_seen_rtt = 1, .watched = 1
+#define BBR_LOSS_FLAGS .prev_ca_state = 7, .loss_in_round = 1
+#define BBR_CYCLE_FLAGS .mode = 3, .full_bw_reached = 1
+
+/* Did packets arrive, is the sample valid, and does PROBE_RTT not begin? */
+static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock *sk,
+				      const struct bbr_rs *rs)
+{
+	return rs->acked_sacked && rs->interval_us > 0 && rs->delivered >= 0 &&
+	       !after(IN(sk, now_ms), b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win));
+}
+
+/*
+ * The kind of an ACK that tells of no losses and marks (bbr_is_clean()). 0: nothing is known, as of any that a monitor has
+ * left a mark on (the shell is to clear it). Where ECN is not used, nothing was marked before either.
+ */
+static inline u8 bbr_kind(const struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	const u64 calm = BBR_FLAGS(BBR_CALM_FLAGS), loss = BBR_FLAGS(BBR_LOSS_FLAGS),
+		  cycle = BBR_FLAGS(BBR_CYCLE_FLAGS);
+
+	if (!bbr_is_sample_calm(b, sk, rs) || IN(sk, ca_state) != TCP_CA_Open || IN(sk, uses_ecn))
+		return 0;
+	if ((b->flags & (calm | loss | cycle)) ==
+	    BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1))
+		return BBR_ORDINARY;
+	if ((b->flags & (calm | loss)) == BBR_FLAGS(.has_seen_rtt = 1) && b->mode != BBR_PROBE_RTT)
+		return BBR_CALM | BBR_LOSSLESS;
+	return 0;
+}
+
+/* Is nothing lost, nothing marked, and no tail loss probe ACKed? */
+static inline bool bbr_is_clean(const struct bbr_rs *rs, const struct bbr_ack *ack)
+{
+	return !rs->losses && ack->flight.lost <= 0 && ack->delivered_ce <= 0 && !ack->acks_tlp;
+}
+
+#endif

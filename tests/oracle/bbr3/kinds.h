@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * An ACK of BBR version 3 twice: as cong_control deals with it, and as any. ../kinds.h has the same for version 1. What is
+ * not common is left as it is here: bbr_main() is compiled once only, for the verifier has enough to do.
+ */
+#ifndef ORACLE_BBR3_KINDS_H
+#define ORACLE_BBR3_KINDS_H
+
+#include "bbr3/algorithm.h"
+#include "replay.h"
+
+#define KINDS_BATCH 1024 /* ACKs that the BPF program is given at once */
+
+struct twice {
+	struct replay of_kind, of_any;
+};
+
+/* Of `packets` the lowest bit tells whether there is memory for the second part of the state. */
+static inline struct bbr_sock kinds_sock(struct replay *r, const struct bbr_params *params)
+{
+	struct bbr_sock sk = replay_sock(r, params);
+
+	if (!(r->packets & 1))
+		sk.more = NULL;
+	return sk;
+}
+
+static inline void run_of_kind(struct replay *r, const struct bbr_params *params)
+{
+	struct bbr_sock sk = kinds_sock(r, params);
+
+	r->returned = bbr_main_if_common(&r->b, &sk, &r->rs);
+	r->sk = sk;
+}
+
+static inline void run_of_any(struct replay *r, const struct bbr_params *params)
+{
+	struct bbr_sock sk = kinds_sock(r, params);
+
+	bbr_main(&r->b, &sk, &r->rs);
+	r->sk = sk;
+}
+
+static inline bool is_left(const struct replay *r)
+{
+	return r->returned == BBR_MAIN_ANY;
+}
+
+static inline void forget_kind(struct replay *r)
+{
+	r->sk.kind = 0;
+	r->sk.param = NULL;
+	r->sk.more = NULL;
+	r->returned = 0;
+}
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The kinds of ACKs: which is which, and that what a kind leaves out would have changed nothing. */
+#include "fixture.h"
+
+static void make_ordinary(struct fixture *f)
+{
+	f->b.in_order = 1;
+	f->rs.prior_delivered = 940;
+}
+
+static void assert_kind(const struct fixture *f, u8 kind)
+{
+	assert_int_equal(bbr_kind(&f->b, &f->sk, &f->rs), kind);
+}
+
+/* By its kind it is what it is as any. */
+static void assert_same(const struct fixture *f)
+{
+	struct fixture of_kind = *f, of_any = *f;
+
+	of_kind.sk.more = &of_kind.more;
+	of_any.sk.more = &of_any.more;
+	bbr_main_of_kind(&of_kind.b, &of_kind.sk, &of_kind.rs, bbr_kind(&f->b, &f->sk, &f->rs));
+	bbr_main(&of_any.b, &of_any.sk, &of_any.rs);
+	of_kind.sk.kind = 0;
+	of_kind.sk.more = of_any.sk.more;
+	assert_memory_equal(&of_kind, &of_any, sizeof(of_any));
+}
+
+/* Of an ordinary ACK with one thing changed. */
+#define CHANGED(change, kind)            \
+	do {                             \
+		struct fixture was = *f; \
+		change;                  \
+		assert_kind(f, kind);    \
+		assert_same(f);          \
+		*f = was;                \
+	} while (0)
+
+TEST(most_acks_are_ordinary)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	for (int phase = BBR_UP; phase < BBR_PHASES; phase++) {
+		fixture_phase(f, phase);
+		CHANGED((void)0, BBR_ORDINARY);
+		CHANGED(f->rs.prior_delivered = f->b.next_round_delivered, BBR_ORDINARY);
+		CHANGED(f->rs.is_app_limited = true, BBR_ORDINARY);
+		CHANGED(f->b.probe_samples = 1, BBR_ORDINARY);
+		CHANGED(f->b.rounds_since_probe = 63, BBR_ORDINARY);
+		CHANGED(f->b.rounds_since_probe = 255, BBR_ORDINARY);
+		CHANGED(f->rs.prior_in_flight = 20, BBR_ORDINARY);
+		CHANGED(f->b.new_gains = 1, BBR_ORDINARY);
+		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true), BBR_ORDINARY);
+		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true, f->rs.interval_us++),
+			BBR_ORDINARY);
+	}
+	CHANGED(f->rs.rtt_us = MIN_RTT - 1, BBR_ORDINARY);
+}
+
+TEST(startup_and_drain_are_lossless)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	CHANGED(f->b.mode = BBR_STARTUP, BBR_CALM | BBR_LOSSLESS);
+	CHANGED((f->b.mode = BBR_STARTUP, f->b.full_bw_reached = 0), BBR_CALM | BBR_LOSSLESS);
+	CHANGED((f->b.mode = BBR_STARTUP, f->b.full_bw_reached = 0, f->rs.prior_delivered = 950),
+		BBR_CALM | BBR_LOSSLESS); /* a round and a loss round start */
+	CHANGED(f->b.mode = BBR_DRAIN, BBR_CALM | BBR_LOSSLESS);
+	CHANGED(f->b.full_bw_reached = 0, BBR_CALM | BBR_LOSSLESS);
+}
+
+TEST(what_is_not)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	CHANGED(f->sk.ca_state = TCP_CA_Disorder, 0);
+	CHANGED(f->sk.uses_ecn = true, 0);
+	CHANGED(f->b.prev_ca_state = TCP_CA_Loss, 0);
+	CHANGED(f->b.loss_in_round = 1, 0);
+	CHANGED(f->b.mode = BBR_PROBE_RTT, 0);
+	CHANGED(f->b.idle_restart = 1, 0);
+	CHANGED(f->b.has_seen_rtt = 0, 0);
+	CHANGED(f->b.watched = 1, 0);
+	CHANGED((f->b.watched = 1, f->b.mode = BBR_STARTUP), 0);
+	CHANGED(f->rs.acked_sacked = 0, 0);
+	CHANGED(f->rs.interval_us = 0, 0);
+	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5001, 0);
+	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5000, BBR_ORDINARY);
+	f->rs.delivered = -1;
+	assert_kind(f, 0);
+}
+
+TEST(ack_is_clean_without_losses_and_marks)
+{
+	FIXTURE;
+
+	assert_true(bbr_is_clean(&f->rs, &f->ack));
+	f->ack.flight.lost = -1;
+	f->ack.delivered_ce = -1;
+	assert_true(bbr_is_clean(&f->rs, &f->ack));
+	f->ack.flight.lost = 1;
+	assert_false(bbr_is_clean(&f->rs, &f->ack));
+	f->ack.flight.lost = 0;
+	f->ack.delivered_ce = 1;
+	assert_false(bbr_is_clean(&f->rs, &f->ack));
+	f->ack.delivered_ce = 0;
+	f->ack.acks_tlp = true;
+	assert_false(bbr_is_clean(&f->rs, &f->ack));
+	f->ack.acks_tlp = false;
+	f->rs.losses = 1;
+	assert_false(bbr_is_clean(&f->rs, &f->ack));
+}
+
+/* What is not common is left as it is. */
+static void assert_left(struct fixture *f)
+{
+	struct fixture was = *f;
+
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_ANY);
+	assert_memory_equal(f, &was, sizeof(was));
+}
+
+TEST(what_is_common_is_done_the_rest_is_left)
+{
+	FIXTURE;
+
+	assert_left(f); /* not in order */
+	make_ordinary(f);
+	f->b.watched = 1;
+	assert_left(f);
+	f->b.watched = 0;
+	f->sk.lost++;
+	assert_left(f);
+	f->sk.lost--;
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
+	assert_int_equal(f->sk.kind, BBR_ORDINARY);
+	f->b.mode = BBR_STARTUP;
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
+	assert_int_equal(f->sk.kind, BBR_CALM | BBR_LOSSLESS);
+}
+
+/* The BDP alone decides only if the whole target would decide the same. */
+TEST(time_of_reno_is_what_it_is_by_the_whole_target)
+{
+	FIXTURE;
+
+	for (u32 cwnd = 1; cwnd < 130; cwnd += 3)
+		for (u32 min_rtt = 100; min_rtt < 10000; min_rtt += 300)
+			for (u32 rounds = 0; rounds < 70; rounds++) {
+				f->sk.cwnd = cwnd;
+				f->b.min_rtt_us = min_rtt;
+				f->b.rounds_since_probe = rounds;
+				assert_int_equal(
+					bbr_is_reno_probe_time(&f->b, &f->sk),
+					rounds >= min_u32(63, bbr_target_inflight(&f->b, &f->sk)));
+			}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(most_acks_are_ordinary),
+		T(startup_and_drain_are_lossless),
+		T(what_is_not),
+		T(ack_is_clean_without_losses_and_marks),
+		T(what_is_common_is_done_the_rest_is_left),
+		T(time_of_reno_is_what_it_is_by_the_whole_target),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
