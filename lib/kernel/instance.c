@@ -26,14 +26,6 @@ void instance_know_layout(const struct bbr_ops_layout *layout)
 	known_layout = *layout;
 }
 
-bool instance_name_is_valid(const char *name)
-{
-	size_t len =
-		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.");
-
-	return len && len < BBR_NAME_LEN && !name[len];
-}
-
 static int find_layout(const struct btf *btf, struct bbr_ops_layout *l)
 {
 	/* The header of the value was wrapped into a struct `common` in 6.9. */
