@@ -338,7 +338,7 @@ static struct json_object *param_json(const struct param *param, const struct pa
 	json_begin(&j, open_memstream(&text, &len));
 	param_add_json(&j, "value", param, p);
 	json_end(&j);
-	fclose(j.out);
+	fclose(j.to.out);
 	o = json_tokener_parse(text);
 	value = json_object_get(json_object_object_get(o, "value"));
 	CHECK(value);

@@ -18,7 +18,7 @@ OPTIONS = {
     "recording": ["-max_len=4096"],
 }
 # Inputs that the tests try, the corpus included: some five seconds of one CPU each, on any machine. A search is `make fuzz`.
-UNITS = {"algorithm": 200_000, "params": 4_000, "tuning": 10_000, "events": 10_000, "filter": 30_000, "recording": 3_000}
+UNITS = {"algorithm": 200_000, "algorithm3": 100_000, "params": 4_000, "tuning": 10_000, "events": 10_000, "filter": 30_000, "recording": 3_000}
 
 
 def corpus(target):

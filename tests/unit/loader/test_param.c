@@ -145,7 +145,7 @@ static void json_has_numbers_of_the_unit(void **state)
 		param_add_json(&j, param->key, param, &set);
 	param_add_range_json(&j, "range", param_find(&made_up, "krate", 5));
 	json_end(&j);
-	fclose(j.out);
+	fclose(j.to.out);
 	assert_string_equal(text, "{\"gain\":1,\"gains\":[1.25,0.75,1],\"percent\":1,\"count\":3,"
 				  "\"packets\":4,\"rounds\":10,\"usec\":1000,\"msec\":10000,"
 				  "\"rate\":1200000,\"krate\":0,\"range\":[0,4000000000000]}\n");
