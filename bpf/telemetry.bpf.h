@@ -87,16 +87,6 @@ static inline struct watched_conn *watch_conn(struct sock *sk, u8 kind, u32 gen)
 	return conn;
 }
 
-/*
- * The stack has read the clock for whatever makes it call us, except for a connection that begins or ends by a system
- * call. So all events of a callback have one time, and reading the clock again would cost as much as a quarter of an ACK.
- */
-static inline u64 now_of(struct sock *sk, u8 kind)
-{
-	return kind == BBR_EV_START || kind == BBR_EV_END ? bpf_ktime_get_ns() :
-							    tcp_sk(sk)->tcp_clock_cache;
-}
-
 /* The model, and whose parameters it goes by. */
 static inline void fill_state(struct bbr_event *e, struct sock *sk, u32 gen)
 {
@@ -121,7 +111,7 @@ static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *s
 	if (!conn)
 		return NULL;
 	e = &conn->event;
-	e->time_ns = now_of(sk, kind);
+	e->time_ns = bpf_ktime_get_ns();
 	fill_no_sample(e);
 	if (!sk->__sk_common.skc_dport && e->rport)
 		fill_from_last(e, sk);
@@ -207,7 +197,7 @@ static inline void report_ack(unsigned long long *ctx, u8 from, u32 gen)
 	if (!conn)
 		return;
 	e = &conn->event;
-	e->time_ns = now_of(sk, BBR_EV_ACK);
+	e->time_ns = bpf_ktime_get_ns();
 	fill_tcp(e, sk);
 	if (unlikely(conn->params_gen != gen || bbr_has_steps(b)))
 		report_with_ack(conn, sk, from, gen);
