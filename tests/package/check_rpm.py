@@ -64,8 +64,11 @@ def main():
             contains = {line.removesuffix(".gz") for line in roots.run(["rpm", "-qp", "--list", path]).splitlines()}
             assert CONTAINS[package] <= contains, f"{package} contains {contains}"
             print(f"check-rpm: {package} needs", *sorted(needs), flush=True)
-        print(roots.run(["rpmlint", "--config", HERE.parents[1] / "packaging/rpm/rpmlint.toml", sources / "bpf-bbr.spec",
-                         *made[0].glob("*.rpm")], "rpmlint"), "check-rpm: done")
+        said = roots.run(["rpmlint", "--config", HERE.parents[1] / "packaging/rpm/rpmlint.toml", sources / "bpf-bbr.spec",
+                          *made[0].glob("*.rpm")], "rpmlint")
+        if "0 errors, 0 warnings" not in said:
+            raise SystemExit(f"check-rpm: {said}")
+        print(said, "check-rpm: done")
 
 
 main()
