@@ -148,6 +148,7 @@ struct tcp_sock {
 	u32 retrans_out;
 	u32 sacked_out;
 	u32 lost_out;
+	u32 reord_seen;
 	u32 snd_cwnd;
 	u32 snd_cwnd_clamp;
 	u32 snd_ssthresh;

@@ -218,6 +218,10 @@ $(ORACLE)/replay: $(call oracle_objects,$(REPLAY))
 $(BUILD)/asan/replay: $(call oracle_sanitized,$(REPLAY))
 	$(ORACLE_CC) $(SANITIZE) $^ $(REPLAY_LIBS) -o $@
 
+# How good are the inputs of BBR version 3 that a stock kernel does not have?
+$(ORACLE)/inputs: $(call oracle_objects,bbr3/inputs.c bbr3/distribution.c bbr3/google.c bbr3/v3r.c)
+	$(ORACLE_CC) $^ -lzstd -ljson-c -o $@
+
 # Is an ACK the same by its kind and as any?
 $(ORACLE)/kinds: $(call oracle_objects,kinds.c mainline.c stream.c)
 	$(ORACLE_CC) $^ -lbpf -lz -o $@
@@ -231,7 +235,7 @@ $(ORACLE)/select: $(call oracle_objects,select.c path_trace.c mainline.c stream.
 $(ORACLE)/test_replay: $(call oracle_sanitized,test_replay.c mainline.c stream.c)
 	$(ORACLE_CC) $(SANITIZE) $^ -lcmocka -lz -o $@
 
-ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record.bpf.o replay replay.bpf.o kinds kinds.bpf.o select test_replay) $(BUILD)/asan/replay
+ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record.bpf.o replay replay.bpf.o inputs kinds kinds.bpf.o select test_replay) $(BUILD)/asan/replay
 
 tests: all unit toy $(FUZZERS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o abi2.bpf.o next/bbrmon) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)

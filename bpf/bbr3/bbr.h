@@ -114,7 +114,7 @@ _Static_assert(BBR_REASONS <= 16, "struct bbr.steps has a bit for each");
  * version 3, only more careful.
  */
 #define BBR_LOSSES 128
-#define BBR_SENDS 32
+#define BBR_SENDS 64
 
 /* Packets were marked lost. What is sent after it knows of them. */
 struct bbr_loss {
@@ -122,10 +122,10 @@ struct bbr_loss {
 	u32 lost; /* packets so far */
 };
 
-/* An ACK was processed. */
+/* An ACK was processed, or a timeout. */
 struct bbr_send {
 	u32 delivered, snd_nxt; /* then */
-	u32 inflight; /* packets */
+	u32 sent; /* packets so far: each was delivered, or lost, or is in flight */
 };
 
 struct bbr_more {
@@ -150,6 +150,7 @@ struct bbr_more {
 	/* What estimate.h remembers. Of both rings the newest is at the count less 1. */
 	u32 tx_in_flight,
 		prior_lost; /* of the last ACK, as inputs.h; prior_lost: `lost` when its packet was sent */
+	u32 delivered_ce; /* at the last ACK */
 	u32 n_losses, n_sends; /* so far */
 	u32 lost_before; /* `lost` before the oldest of losses */
 	struct bbr_loss losses[BBR_LOSSES];
