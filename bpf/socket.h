@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What an algorithm sees of a socket, and what it decides: IN(sk, name) reads, SET(sk, name, value)
- * writes; RS(rs, name) reads of a rate sample what only few kernels have (bbr3/flight.bpf.h). In the BPF program that is a load or a store of the kernel's socket where it is needed, which is
+ * writes; RS(rs, name) reads of a rate sample what only few kernels have (bbr3/stack.bpf.h). In the BPF program that is a load or a store of the kernel's socket where it is needed, which is
  * cheaper than a copy (kernel.bpf.h has the functions); in the tests, and in a BPF program that defines
  * BBR_SOCKET_IS_A_COPY, it is the field of a struct. Nothing else of the kernel is there: the clock and the
  * random number are inputs, too. So the same source is compiled into the BPF program and into the tests, and a
@@ -64,8 +64,11 @@ struct bbr_sock {
 	u32 stack_prior_cwnd; /* prior_cwnd of the stack: cwnd before its last recovery */
 	u32 rcv_nxt; /* of what is received, the end that is contiguous */
 	u32 snd_una, snd_nxt; /* of what was sent: the oldest not ACKed, the end */
+	u32 write_seq; /* end of what the application has written */
+	u32 queued; /* bytes of packets, with all that belongs to them, in the qdisc and the device */
 	u32 sacked_out; /* packets SACKed and not ACKed */
 	u32 lost_out; /* packets marked lost and not ACKed */
+	u32 retrans_out; /* packets sent anew and not ACKed */
 	u32 reord_seen; /* times that packets were seen to be reordered */
 	u32 tlp_high_seq; /* snd_nxt when a tail loss probe was sent; 0: none is out */
 	bool tlp_retrans; /* was it a retransmission? */

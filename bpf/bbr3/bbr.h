@@ -31,6 +31,10 @@
 #include "params.h"
 #include "socket.h"
 
+#if defined(__bpf__) && !defined(BBR_SOCKET_IS_A_COPY)
+#include "stack.bpf.h"
+#endif
+
 /* In a count of 24 bits: none, so more than any other. No window of TCP (2^30 bytes) has so many packets. */
 #define BBR_COUNT_NONE 0xffffffu
 #define BBR_BW_NONE 0xffffffffu /* the same of bw_lo */

@@ -15,9 +15,7 @@
 
 #include "callbacks.h"
 
-#if defined(__bpf__) && !defined(BBR_SOCKET_IS_A_COPY)
-#include "flight.bpf.h"
-#endif
+#define BBR_SKB_TRUESIZE 512 /* no packet with data takes less memory; an ACK takes 2 bytes */
 
 static inline const struct bbr_loss *bbr_loss_at(const struct bbr_more *more, u32 age)
 {
@@ -339,6 +337,22 @@ static inline bool bbr_is_ece(struct bbr_more *more, const struct bbr_sock *sk,
 	return IN(sk, has_flight) ? RS(rs, is_ece) : is_ece;
 }
 
+/*
+ * Has the application nothing to send that this ACK lets the stack send? A stock kernel asks when it writes, Google's also
+ * before each ACK: what is sent anew when all was written would be taken for what the path can carry.
+ */
+static inline void bbr_check_app_limited(struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	u32 lost_out = IN(sk, lost_out) - rs->losses,
+	    delivered = IN(sk, delivered) - rs->acked_sacked;
+
+	if (IN(sk, has_flight) || IN(sk, write_seq) - IN(sk, snd_nxt) >= IN(sk, mss) ||
+	    IN(sk, queued) >= BBR_SKB_TRUESIZE || rs->prior_in_flight >= IN(sk, cwnd) ||
+	    (s32)(lost_out - IN(sk, retrans_out)) > 0)
+		return;
+	SET(sk, app_limited, max_u32(delivered + rs->prior_in_flight, 1));
+}
+
 /* What an ACK tells; takes its losses. An ACK of nothing new is of no flight. */
 static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
 				    struct bbr_ack *ack)
@@ -365,6 +379,7 @@ static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const st
 	flight = rs->delivered >= 0 ? ack->flight : bbr_last_flight(sk);
 	if (marked)
 		bbr_take_losses(b, sk, &flight, marked);
+	bbr_check_app_limited(sk, rs);
 }
 
 /* A timeout: what was in flight is lost, and what comes is sent anew. */
@@ -375,12 +390,14 @@ static inline void bbr_note_timeout(const struct bbr_sock *sk, u8 ca_state)
 }
 
 /*
- * The stack lowers the window for a loss that nothing was marked for: a tail loss probe that was a retransmission has
- * repaired it.
+ * The stack lowers the window for a loss that nothing was marked for, nor does the ACK tell of marks: a tail loss probe that
+ * was a retransmission has repaired it.
  */
 static inline bool bbr_is_tail_loss(const struct bbr_sock *sk, u8 ca_state, u32 marked)
 {
-	return ca_state == TCP_CA_CWR && IN(sk, tlp_retrans) && !marked;
+	if (ca_state != TCP_CA_CWR || !IN(sk, tlp_retrans) || marked)
+		return false;
+	return !sk->more || !IN(sk, uses_ecn) || IN(sk, delivered_ce) == sk->more->delivered_ce;
 }
 
 #endif

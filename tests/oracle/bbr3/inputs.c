@@ -44,7 +44,8 @@ enum {
 	ACKS_TLP,
 	IS_ECE,
 	TAIL_LOSS,
-	APP_LIMITED
+	APP_LIMITED,
+	CHECK
 };
 
 static struct decision decisions[] = {
@@ -56,6 +57,7 @@ static struct decision decisions[] = {
 	[IS_ECE] = { .name = "is_ece" },
 	[TAIL_LOSS] = { .name = "tail loss" },
 	[APP_LIMITED] = { .name = "is_app_limited of lost" },
+	[CHECK] = { .name = "app_limited by an ACK" },
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -187,17 +189,20 @@ static void compare_flights(const struct replay *r, const struct bbr_flight *est
 static void take_ack(struct connection *c, struct replay *r)
 {
 	u32 marked = newly_lost(&r->b, &r->sk);
+	u32 app_limited = r->sk.app_limited;
 	struct bbr b = r->b;
 	struct bbr_ack ack;
 	struct bbr_flight flight;
 
-	r->sk.uses_ecn = true;
+	r->sk.app_limited = 0;
 	bbr_estimate_ack(&b, &r->sk, &r->rs, &ack);
 	flight = r->rs.delivered >= 0 ? ack.flight : bbr_last_flight(&r->sk);
 	if (marked)
 		compare_losses(c, &r->sk, &flight, marked);
 	if (r->ack.flight.tx_in_flight && r->rs.delivered >= 0)
 		compare_flights(r, &ack.flight);
+	if (r->sk.app_limited)
+		decision_add(&decisions[CHECK], true, r->sk.app_limited == app_limited);
 	decision_add(&decisions[ACKS_TLP], ack.acks_tlp, r->ack.acks_tlp);
 	if (r->sk.more) {
 		decision_add(&decisions[IS_ECE], ack.is_ece, r->ack.is_ece);
@@ -248,6 +253,7 @@ static void take(const struct record *rec, const struct bbr_params *params)
 	c->has_more |= rec->kind == KIND_INIT && !without_more;
 	r.b.last_lost = c->last_lost;
 	r.sk.param = params;
+	r.sk.uses_ecn = true;
 	r.sk.more = c->has_more ? &c->more : NULL;
 	switch (rec->kind) {
 	case KIND_INIT:

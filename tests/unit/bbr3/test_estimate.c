@@ -494,6 +494,45 @@ TEST(what_the_kernel_knows_is_taken)
 	assert_true(f->ack.flight.is_app_limited);
 }
 
+/* An ACK of 10 packets of 50 in flight, when all was written, sent, and has left the host. */
+static u32 app_limited_after_ack(struct fixture *f)
+{
+	f->sk.app_limited = 0;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	return f->sk.app_limited;
+}
+
+TEST(ack_finds_that_there_is_nothing_to_send)
+{
+	FIXTURE;
+
+	f->sk.write_seq = f->sk.snd_nxt + 999;
+	f->sk.queued = 511;
+	f->rs.prior_in_flight = 99;
+	f->sk.lost_out = 5;
+	f->sk.retrans_out = 3;
+	f->rs.losses = 2;
+	assert_int_equal(app_limited_after_ack(f), 990 + 99);
+	f->sk.retrans_out = 2; /* something is to be sent anew */
+	assert_int_equal(app_limited_after_ack(f), 0);
+	f->sk.lost_out = 0; /* what this ACK lost is over */
+	assert_int_equal(app_limited_after_ack(f), 990 + 99);
+	f->rs.prior_in_flight = 100; /* the window was full */
+	assert_int_equal(app_limited_after_ack(f), 0);
+	f->rs.prior_in_flight = 99;
+	f->sk.queued = 512;
+	assert_int_equal(app_limited_after_ack(f), 0);
+	f->sk.queued = 0;
+	f->sk.write_seq++;
+	assert_int_equal(app_limited_after_ack(f), 0);
+	f->sk.write_seq--;
+	f->sk.delivered = 10;
+	f->rs.prior_in_flight = 0;
+	assert_int_equal(app_limited_after_ack(f), 1); /* 0 is none */
+	f->sk.has_flight = true; /* Google's stack has asked */
+	assert_int_equal(app_limited_after_ack(f), 0);
+}
+
 TEST(ack_of_nothing_is_of_no_flight)
 {
 	FIXTURE;
@@ -598,6 +637,16 @@ TEST(tail_loss_lowers_the_window_and_marks_nothing)
 	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
 	assert_false(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 1));
 	assert_false(bbr_is_tail_loss(&f->sk, TCP_CA_Recovery, 0));
+	/* Marks lower it, too. */
+	f->sk.delivered_ce = 1;
+	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
+	f->sk.uses_ecn = true;
+	assert_false(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
+	f->more.delivered_ce = 1;
+	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
+	f->more.delivered_ce = 0;
+	f->sk.more = NULL;
+	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
 }
 
 /* What the shell calls. */
@@ -752,6 +801,7 @@ int main(void)
 		T(bounds_of_an_undo_know_of_the_losses),
 		T(marks_are_told_by_the_count_of_the_stack),
 		T(what_the_kernel_knows_is_taken),
+		T(ack_finds_that_there_is_nothing_to_send),
 		T(ack_of_nothing_is_of_no_flight),
 		T(probe_that_was_repeated_is_acked),
 		T(without_history_any_loss_is_too_much),
