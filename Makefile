@@ -30,12 +30,14 @@ DEPS = -MMD -MF $@.d
 OURS := bpf/bbr bpf/bbr3
 override ALGORITHMS := $(OURS) $(filter-out $(OURS),$(sort $(ALGORITHMS)))
 OBJECTS := $(foreach name,$(notdir $(ALGORITHMS)),$(BUILD)/bpf_$(name).bpf.o)
+# FOLDER/NAME_*.bpf.c: the same algorithm with another op table, for bpftool.
+VARIANTS := $(foreach folder,$(ALGORITHMS),$(patsubst $(folder)/%,$(BUILD)/bpf_%,$(patsubst %.c,%.o,$(wildcard $(folder)/$(notdir $(folder))_*.bpf.c))))
 
 # STATIC=1: programs that need no library of the machine they run on.
 STATIC ?=
 PROGRAMS := $(addprefix $(BUILD)/$(if $(STATIC),static/),bbrctl bbrmon)
 
-all: $(OBJECTS) $(PROGRAMS) ## build everything (the default); with STATIC=1 fully static, in build/static
+all: $(OBJECTS) $(VARIANTS) $(PROGRAMS) ## build everything (the default); with STATIC=1 fully static, in build/static
 
 # ---- BPF
 
@@ -60,6 +62,9 @@ $(BUILD)/probe.bpf.o: bpf/bbr/probe.bpf.c
 # $(call algorithm_objects,FOLDER,NAME): the congestion control, and what reads its sockets.
 define algorithm_objects
 $(BUILD)/bpf_$2.bpf.o: $1/$2.bpf.c
+	$$(call bpf_object)
+
+$(BUILD)/bpf_$2_%.bpf.o: $1/$2_%.bpf.c
 	$$(call bpf_object)
 
 $(BUILD)/snapshot_$2.bpf.o: bpf/snapshot.bpf.c

@@ -25,6 +25,7 @@ typedef __s64 s64;
 #define SOL_TCP 6
 #define TCP_CONGESTION 13
 #define TCP_CONG_NON_RESTRICTED 1 /* sockets without CAP_NET_ADMIN may use it */
+#define TCP_CONG_NEEDS_ECN 2 /* connections negotiate ECN */
 
 #define SK_PACING_NONE 0 /* nobody paces */
 #define SK_PACING_NEEDED 1 /* TCP's own timer is to pace, unless fq does */
@@ -100,8 +101,17 @@ struct sock_cgroup_data {
 	struct cgroup *cgroup;
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+typedef struct {
+	atomic_t refs;
+} refcount_t;
+
 struct sock {
 	struct sock_common __sk_common;
+	refcount_t sk_wmem_alloc;
 	struct sock_cgroup_data sk_cgrp_data;
 	__u32 sk_mark;
 	unsigned long sk_pacing_rate;
@@ -119,6 +129,9 @@ struct inet_sock {
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	__u8 icsk_ca_state : 5, icsk_ca_setsockopt : 1;
+	struct {
+		__u8 pending;
+	} icsk_ack;
 	u64 icsk_ca_priv[13];
 };
 
@@ -148,6 +161,7 @@ struct tcp_sock {
 	u32 retrans_out;
 	u32 sacked_out;
 	u32 lost_out;
+	u32 reord_seen;
 	u32 snd_cwnd;
 	u32 snd_cwnd_clamp;
 	u32 snd_ssthresh;
@@ -159,7 +173,9 @@ struct tcp_sock {
 	u32 rcv_nxt;
 	u32 snd_una;
 	u32 snd_nxt;
+	u32 write_seq;
 	u32 tlp_high_seq;
+	u8 ecn_flags;
 	u8 tlp_retrans : 1, is_cwnd_limited : 1;
 };
 

@@ -16,6 +16,13 @@
 #include "bpf_bbr/abi.h"
 #include "bpf_bbr/profiles.h"
 
+/* Of the op table. An algorithm that BBR_NEEDS_ECN has it negotiated. */
+#ifdef BBR_NEEDS_ECN
+#define BBR_OPS_FLAGS (TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN)
+#else
+#define BBR_OPS_FLAGS TCP_CONG_NON_RESTRICTED
+#endif
+
 /* The shell's marks, which an algorithm keeps (shell.bpf.h). */
 static inline u32 bbr_profile(const struct bbr *b);
 static inline u32 bbr_app_limited_until(const struct bbr *b);
@@ -207,34 +214,24 @@ INPUT(u32, cwnd, tcp_sk(s->sk)->snd_cwnd)
 INPUT(u32, ssthresh, tcp_sk(s->sk)->snd_ssthresh)
 INPUT(u32, app_limited, app_limited_of(tcp_sk(s->sk), bbr_of(s->sk)))
 
-/* Of these BBR version 1 reads and sets none. */
+/* Of these BBR version 1 reads and sets none (version 3 has more: bbr3/stack.bpf.h). */
 INPUT(u32, delivered_ce, tcp_sk(s->sk)->delivered_ce)
 INPUT(u32, stack_prior_cwnd, tcp_sk(s->sk)->prior_cwnd)
 INPUT(u32, rcv_nxt, tcp_sk(s->sk)->rcv_nxt)
 INPUT(u32, snd_una, tcp_sk(s->sk)->snd_una)
 INPUT(u32, snd_nxt, tcp_sk(s->sk)->snd_nxt)
 INPUT(u32, sacked_out, tcp_sk(s->sk)->sacked_out)
+INPUT(u32, lost_out, tcp_sk(s->sk)->lost_out)
+INPUT(u32, retrans_out, tcp_sk(s->sk)->retrans_out)
+INPUT(u32, write_seq, tcp_sk(s->sk)->write_seq)
+INPUT(u32, queued, s->sk->sk_wmem_alloc.refs.counter - 1) /* it counts the socket itself as 1 */
+INPUT(u32, reord_seen, tcp_sk(s->sk)->reord_seen)
 INPUT(u32, tlp_high_seq, tcp_sk(s->sk)->tlp_high_seq)
 INPUT(bool, tlp_retrans, tlp_retrans_of(tcp_sk(s->sk)))
 INPUT(u32, gso_max_size, s->sk->sk_gso_max_size)
 INPUT(u32, max_tcp_header, BBR_MAX_TCP_HEADER)
 INPUT(u32, min_tso_segs, s->sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_min_tso_segs)
 INPUT(bool, is_cwnd_limited, is_cwnd_limited_of(tcp_sk(s->sk)))
-INPUT(bool, uses_ecn, false) /* that takes an instance that negotiates it */
-INPUT(u8, ack_pending, 0)
-
-static inline void set_ack_pending(struct bbr_sock *s, u8 pending)
-{
-}
-
-static inline void set_demand_cwr(struct bbr_sock *s, bool demand)
-{
-}
-
-static inline void bbr_send_ack(struct bbr_sock *s, u32 rcv_nxt)
-{
-}
-
 /* What only Google's stack has. The first concerns the ACKs that this host sends. */
 static inline void set_fast_ack_mode(struct bbr_sock *s, bool fast)
 {

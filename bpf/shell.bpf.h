@@ -371,7 +371,7 @@ u32 BPF_PROG(sndbuf_expand, struct sock *sk)
 		.undo_cwnd = (void *)undo_cwnd,         \
 		.min_tso_segs = (void *)min_tso_segs,   \
 		.sndbuf_expand = (void *)sndbuf_expand, \
-		.flags = TCP_CONG_NON_RESTRICTED,       \
+		.flags = BBR_OPS_FLAGS,                 \
 		.name = #ops,                           \
 	}
 

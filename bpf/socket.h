@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What an algorithm sees of a socket, and what it decides: IN(sk, name) reads, SET(sk, name, value)
- * writes. In the BPF program that is a load or a store of the kernel's socket where it is needed, which is
+ * writes; RS(rs, name) reads of a rate sample what only few kernels have (bbr3/stack.bpf.h). In the BPF program that is a load or a store of the kernel's socket where it is needed, which is
  * cheaper than a copy (kernel.bpf.h has the functions); in the tests, and in a BPF program that defines
  * BBR_SOCKET_IS_A_COPY, it is the field of a struct. Nothing else of the kernel is there: the clock and the
  * random number are inputs, too. So the same source is compiled into the BPF program and into the tests, and a
@@ -67,7 +67,12 @@ struct bbr_sock {
 	u32 stack_prior_cwnd; /* prior_cwnd of the stack: cwnd before its last recovery */
 	u32 rcv_nxt; /* of what is received, the end that is contiguous */
 	u32 snd_una, snd_nxt; /* of what was sent: the oldest not ACKed, the end */
+	u32 write_seq; /* end of what the application has written */
+	u32 queued; /* bytes of packets, with all that belongs to them, in the qdisc and the device */
 	u32 sacked_out; /* packets SACKed and not ACKed */
+	u32 lost_out; /* packets marked lost and not ACKed */
+	u32 retrans_out; /* packets sent anew and not ACKed */
+	u32 reord_seen; /* times that packets were seen to be reordered */
 	u32 tlp_high_seq; /* snd_nxt when a tail loss probe was sent; 0: none is out */
 	bool tlp_retrans; /* was it a retransmission? */
 	u32 gso_max_size; /* sk_gso_max_size: bytes that the device takes at once */
@@ -75,6 +80,7 @@ struct bbr_sock {
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
 	bool is_cwnd_limited; /* is the window what keeps the stack from sending more? */
 	bool uses_ecn; /* was ECN negotiated, and do marks here mean that a short queue stands? */
+	bool has_flight; /* does the stack know what RS() reads? */
 
 	/* Inputs that the algorithm may change: its outputs. */
 	u64 pacing_rate; /* bytes/s */
@@ -102,6 +108,12 @@ struct bbr_rs {
 	bool is_retrans; /* was that packet a retransmission? */
 	bool is_app_limited;
 	bool is_ack_delayed;
+
+	/* What only Google's stack knows. Of the packet that is ACKed now: */
+	u32 tx_in_flight; /* packets in flight when it had been sent, itself included */
+	s32 lost; /* packets marked lost since */
+	bool is_acking_tlp_retrans_seq; /* was a tail loss probe ACKed that was a retransmission? */
+	bool is_ece; /* does the ACK tell of marks? */
 };
 
 /* ACKs what was received up to rcv_nxt. Nothing is left to be ACKed if that is all. */
@@ -116,6 +128,7 @@ static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
 #define OPTION_OR(s, key, off) PARAM(s, key)
 #endif
 #define MORE(s) ((s)->more)
+#define RS(rs, name) ((rs)->name)
 #define IN(s, name) ((s)->name)
 #define SET(s, name, value) ((s)->name = (value))
 

@@ -66,7 +66,7 @@ completions: $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS)
 placed = $(addprefix $1:$2:,$3)
 INSTALLED := \
 	$(call placed,755,$(sbindir),$(PROGRAMS)) \
-	$(call placed,644,$(libdir)/bpf-bbr,$(OBJECTS)) \
+	$(call placed,644,$(libdir)/bpf-bbr,$(OBJECTS) $(VARIANTS)) \
 	$(call placed,644,$(mandir)/man8,docs/man/bbrctl.8 docs/man/bbrmon.8) \
 	$(call placed,644,$(mandir)/man7,$(MANUALS)) \
 	$(call placed,644,$(unitdir),$(UNITS)) \

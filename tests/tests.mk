@@ -176,7 +176,7 @@ $(BUILD)/%.bpf.o: tests/lab/%.bpf.c
 $(BUILD)/write_rules: $(call objects,tests/lab/write_rules.c $(addprefix loader/,instance/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start cost cost.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o write_rules measure)
+LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start cost cost.bpf.o mark_ce.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o write_rules measure)
 
 # ---- the oracle: the recorder of the kernel's own BBR, and what feeds its recordings to the algorithm
 
@@ -219,6 +219,10 @@ $(ORACLE)/replay: $(call oracle_objects,$(REPLAY))
 $(BUILD)/asan/replay: $(call oracle_sanitized,$(REPLAY))
 	$(ORACLE_CC) $(SANITIZE) $^ $(REPLAY_LIBS) -o $@
 
+# How good are the inputs of BBR version 3 that a stock kernel does not have?
+$(ORACLE)/inputs: $(call oracle_objects,bbr3/inputs.c bbr3/distribution.c bbr3/google.c bbr3/v3r.c)
+	$(ORACLE_CC) $^ -lzstd -ljson-c -o $@
+
 # Is an ACK the same by its kind and as any? The fuzzer of each algorithm, and what it runs as BPF.
 KINDS_BBR := KINDS_H='"kinds.h"'
 KINDS_BBR3 := KINDS_H='"bbr3/kinds.h"'
@@ -248,7 +252,7 @@ $(ORACLE)/select: $(call oracle_objects,select.c path_trace.c mainline.c stream.
 $(ORACLE)/test_replay: $(call oracle_sanitized,test_replay.c mainline.c stream.c)
 	$(ORACLE_CC) $(SANITIZE) $^ -lcmocka -lz -o $@
 
-ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record.bpf.o replay replay.bpf.o kinds kinds.bpf.o kinds_bbr3 kinds_bbr3.bpf.o select test_replay) $(BUILD)/asan/replay
+ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record.bpf.o replay replay.bpf.o inputs kinds kinds.bpf.o kinds_bbr3 kinds_bbr3.bpf.o select test_replay) $(BUILD)/asan/replay
 
 tests: all unit toy $(FUZZERS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o abi2.bpf.o next/bbrmon) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)

@@ -81,6 +81,7 @@ static inline void bbr_set_state(struct bbr *b, struct bbr_sock *sk, u8 ca_state
 	marked = bbr_catch_up(b, sk);
 	if (bbr_is_tail_loss(sk, ca_state, marked))
 		bbr_lose_tail(b, sk, sk->more && sk->more->is_app_limited);
+	bbr_note_timeout(sk, ca_state);
 	bbr_change_state(b, sk, ca_state);
 }
 

@@ -32,6 +32,10 @@
 #include "params.h"
 #include "socket.h"
 
+#if defined(__bpf__) && !defined(BBR_SOCKET_IS_A_COPY)
+#include "stack.bpf.h"
+#endif
+
 /* In a count of 24 bits: none, so more than any other. No window of TCP (2^30 bytes) has so many packets. */
 #define BBR_COUNT_NONE 0xffffffu
 #define BBR_BW_NONE 0xffffffffu /* the same of bw_lo */
@@ -122,7 +126,7 @@ _Static_assert(BBR_REASONS <= 16, "struct bbr.steps has a bit for each");
  * version 3, only more careful.
  */
 #define BBR_LOSSES 128
-#define BBR_SENDS 32
+#define BBR_SENDS 64
 
 /* Packets were marked lost. What is sent after it knows of them. */
 struct bbr_loss {
@@ -130,10 +134,10 @@ struct bbr_loss {
 	u32 lost; /* packets so far */
 };
 
-/* An ACK was processed. */
+/* An ACK was processed, or a timeout. */
 struct bbr_send {
 	u32 delivered, snd_nxt; /* then */
-	u32 inflight; /* packets */
+	u32 sent; /* packets so far: each was delivered, or lost, or is in flight */
 };
 
 struct bbr_more {
@@ -158,6 +162,7 @@ struct bbr_more {
 	/* What estimate.h remembers. Of both rings the newest is at the count less 1. */
 	u32 tx_in_flight,
 		prior_lost; /* of the last ACK, as inputs.h; prior_lost: `lost` when its packet was sent */
+	u32 delivered_ce; /* at the last ACK */
 	u32 n_losses, n_sends; /* so far */
 	u32 lost_before; /* `lost` before the oldest of losses */
 	struct bbr_loss losses[BBR_LOSSES];

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The inputs of inputs.h from what a stock kernel shows: the only place that guesses. Three are rebuilt, nearly exactly:
- * how much was lost since a packet was sent (from a history of losses), that a tail loss probe was ACKed, and that it repaired
- * a loss. Two are approximate: what was in flight when a packet was sent (from a history of sends), and which flight a lost
- * packet was of (that of the packet ACKed last, which was sent shortly before or after it).
+ * The inputs of inputs.h from what a stock kernel shows: the only place that guesses. Nearly exact are how much was lost
+ * since a packet was sent (from a history of losses), whether an ACK tells of marks, that a tail loss probe was ACKed, and that it
+ * repaired a loss. Two are approximate: what was in flight when a packet was sent (from what was delivered since, which a
+ * history of sends confirms), and which flight a lost packet was of (that of the packet ACKed last, which was sent shortly
+ * before or after it). docs/fidelity.md says how far off they are.
  *
  * A guess that is wrong must be wrong on the careful side: too little in flight and too much lost end a probe too soon, which
- * costs some bandwidth until the next one. Without the second part of the state there is no history: there
- * any loss is too much for a probe.
+ * costs some bandwidth until the next one. Without the second part of the state there is no history: there any loss is
+ * too much for a probe. Where the kernel knows what a packet's flight was, nothing is guessed (socket.h: rs_has_flight).
  */
 #ifndef BBR_ESTIMATE_H
 #define BBR_ESTIMATE_H
 
 #include "callbacks.h"
+
+#define BBR_SKB_TRUESIZE 512 /* no packet with data takes less memory; an ACK takes 2 bytes */
 
 static inline const struct bbr_loss *bbr_loss_at(const struct bbr_more *more, u32 age)
 {
@@ -37,7 +40,9 @@ static inline void bbr_init_estimate(struct bbr *b, const struct bbr_sock *sk)
 	more->is_app_limited = 0;
 	more->n_losses = 0;
 	more->n_sends = 0;
-	more->lost_before = IN(sk, lost);
+	/* What is marked now and not ACKed was marked since the packets in flight were sent. */
+	more->lost_before = IN(sk, lost) - IN(sk, lost_out);
+	more->delivered_ce = IN(sk, delivered_ce);
 }
 
 /*
@@ -126,17 +131,33 @@ static inline u32 bbr_prior_lost(const struct bbr_more *more, const struct bbr_r
 	return more->lost_before;
 }
 
-/* Notes what was in flight after an ACK, 32 times a round. */
+static inline u32 bbr_sent(const struct bbr_sock *sk)
+{
+	return IN(sk, delivered) + IN(sk, lost) + IN(sk, inflight);
+}
+
+/* Notes how much was sent, 32 times a round; so 64 notes last for two. Of those with the same count of deliveries the newer counts. */
 static inline void bbr_note_send(struct bbr_more *more, const struct bbr_sock *sk)
 {
-	const struct bbr_send *newest = bbr_send_at(more, 0);
-	u32 inflight = IN(sk, inflight), delivered = IN(sk, delivered);
+	u32 since = IN(sk, delivered) - bbr_send_at(more, 0)->delivered;
 
-	if (more->n_sends && delivered - newest->delivered <= inflight / BBR_SENDS)
+	if (!more->n_sends || since > IN(sk, inflight) / (BBR_SENDS / 2))
+		more->n_sends++;
+	else if (since)
 		return;
-	more->sends[more->n_sends % BBR_SENDS] =
-		(struct bbr_send){ delivered, IN(sk, snd_nxt), inflight };
-	more->n_sends++;
+	more->sends[(more->n_sends - 1) % BBR_SENDS] =
+		(struct bbr_send){ IN(sk, delivered), IN(sk, snd_nxt), bbr_sent(sk) };
+}
+
+/* Does it acknowledge a tail loss probe that was a retransmission? */
+static inline bool bbr_acks_tlp(const struct bbr_sock *sk)
+{
+	return IN(sk, tlp_high_seq) && !before(IN(sk, snd_una), IN(sk, tlp_high_seq));
+}
+
+static inline u32 bbr_segments(u32 bytes, u32 mss)
+{
+	return quotient(bytes + mss - 1, mss);
 }
 
 /* What the ACK left of a larger packet, if nothing is SACKed. */
@@ -144,41 +165,81 @@ static inline u32 bbr_rest(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	if (!after(rs->last_end_seq, IN(sk, snd_una)))
 		return 0;
-	return quotient(rs->last_end_seq - IN(sk, snd_una), IN(sk, mss));
+	return bbr_segments(rs->last_end_seq - IN(sk, snd_una), IN(sk, mss));
 }
 
 /*
- * What was in flight when the packet was sent has by now been delivered or lost, all of it: first in, first out. That
- * needs no history, but reordering spoils it. What the ACK left of a larger packet was in flight, too.
+ * What was in flight when the packet was sent has by now been delivered, or marked lost, or is a hole before the packet that is
+ * not marked yet: first in, first out. (A tail loss probe was in flight twice.) That needs no history, but
+ * reordering spoils it, and marks of what was not lost.
  */
 static inline u32 bbr_inflight_by_delivery(const struct bbr_sock *sk, const struct bbr_rs *rs,
 					   u32 lost)
 {
-	return rs->delivered + lost + (IN(sk, sacked_out) ? 0 : bbr_rest(sk, rs));
+	u32 inflight = rs->delivered + lost + bbr_acks_tlp(sk);
+	u32 known = IN(sk, sacked_out) + IN(sk, lost_out), left = bbr_rest(sk, rs);
+
+	return left > known ? inflight + left - known : inflight;
 }
 
-/* The same for new data, from what was in flight at the last note before it: plus what was sent since, less what arrived. */
-static inline u32 bbr_inflight_by_send(const struct bbr_sock *sk, const struct bbr_rs *rs,
-				       const struct bbr_send *send)
+/* Packets in flight: of `sent` so many are gone. Itself included, so at least one. */
+static inline u32 bbr_flight_of(u32 sent, u32 gone)
 {
-	s32 beyond = rs->last_end_seq - send->snd_nxt;
-	u32 arrived = rs->prior_delivered - send->delivered, mss = IN(sk, mss), inflight;
+	return (s32)(sent - gone) > 1 ? sent - gone : 1;
+}
 
-	if (beyond > 0)
-		inflight = send->inflight + quotient(beyond + mss - 1, mss);
-	else
-		inflight = send->inflight - min_u32(quotient(-(u32)beyond, mss), send->inflight);
-	return inflight > arrived ? inflight - arrived : 1;
+/*
+ * What was sent so far, less what of it was gone, was in flight. The notes before and after the packet bound what was sent until
+ * then: of new data the sequence tells, but between two notes also packets may have been sent anew. Within
+ * these bounds the count by delivery decides; with reordering it says nothing, and the lower bound is the careful one.
+ */
+static inline u32 bbr_inflight_by_send(const struct bbr_more *more, const struct bbr_sock *sk,
+				       const struct bbr_rs *rs, u32 later, u32 by_delivery)
+{
+	const struct bbr_send *note = bbr_send_at(more, later),
+			      *next = bbr_send_at(more, later - 1);
+	u32 gone = rs->prior_delivered + more->prior_lost, mss = IN(sk, mss);
+	u32 sent = bbr_sent(sk), snd_nxt = IN(sk, snd_nxt), least, most;
+	s32 beyond = rs->last_end_seq - note->snd_nxt, anew;
+
+	/* Loaded by now, or clang makes one load of this and the note's, which no verifier lets it. */
+	asm volatile("" : "+r"(snd_nxt));
+	if (later) {
+		sent = next->sent;
+		snd_nxt = next->snd_nxt;
+	}
+	anew = sent - note->sent - bbr_segments(snd_nxt - note->snd_nxt, mss);
+	if (rs->is_retrans) {
+		least = bbr_flight_of(note->sent + 1, gone);
+		most = bbr_flight_of(sent, gone);
+	} else if (beyond > 0) {
+		beyond = bbr_segments(beyond, mss);
+		least = bbr_flight_of(note->sent + beyond, gone);
+		most = least + (anew > 0 ? anew : 0);
+	} else {
+		beyond = quotient(-(u32)beyond, mss);
+		return bbr_flight_of(note->sent - beyond, gone);
+	}
+	/* Of what was sent since the last note all was in flight before this ACK that was not delivered since. */
+	if (!later)
+		most = min_u32(most, rs->prior_in_flight + IN(sk, delivered) - rs->acked_sacked -
+					     note->delivered);
+	if (IN(sk, reord_seen))
+		return least;
+	return max_u32(min_u32(by_delivery, most), least);
 }
 
 static inline u32 bbr_tx_in_flight(const struct bbr_more *more, const struct bbr_sock *sk,
 				   const struct bbr_rs *rs, u32 lost)
 {
-	u32 later = bbr_sends_after(more, rs->prior_delivered);
+	u32 by_delivery = bbr_inflight_by_delivery(sk, rs, lost), later;
 
-	if (rs->is_retrans || later >= min_u32(more->n_sends, BBR_SENDS))
-		return bbr_inflight_by_delivery(sk, rs, lost);
-	return bbr_inflight_by_send(sk, rs, bbr_send_at(more, later));
+	if (!lost && !rs->is_retrans && !IN(sk, reord_seen))
+		return by_delivery; /* that can be no mistake */
+	later = bbr_sends_after(more, rs->prior_delivered);
+	if (later >= min_u32(more->n_sends, BBR_SENDS))
+		return by_delivery;
+	return bbr_inflight_by_send(more, sk, rs, later, by_delivery);
 }
 
 /* The flight of the packet that was ACKed last. */
@@ -195,19 +256,34 @@ static inline struct bbr_flight bbr_last_flight(const struct bbr_sock *sk)
 static inline void bbr_remember_flight(struct bbr_more *more, const struct bbr_sock *sk,
 				       const struct bbr_rs *rs, bool is_app_limited)
 {
-	more->prior_lost = bbr_prior_lost(more, rs);
-	more->tx_in_flight = bbr_tx_in_flight(more, sk, rs, IN(sk, lost) - more->prior_lost);
+	if (IN(sk, has_flight)) {
+		more->prior_lost = IN(sk, lost) - RS(rs, lost);
+		more->tx_in_flight = RS(rs, tx_in_flight);
+	} else {
+		more->prior_lost = bbr_prior_lost(more, rs);
+		more->tx_in_flight =
+			bbr_tx_in_flight(more, sk, rs, IN(sk, lost) - more->prior_lost);
+	}
 	more->is_app_limited = is_app_limited;
 }
 
-/* Without history: no more than there was before this ACK, and if something is lost all of it is. */
-static inline struct bbr_flight bbr_rough_flight(const struct bbr_sock *sk, const struct bbr_rs *rs,
-						 u32 marked, bool is_app_limited)
+/*
+ * Without history: no more than there was before this ACK, and with reordering no reason to raise inflight_hi. What is
+ * marked and not ACKed yet was marked since the packet was sent; then all of its flight counts as lost.
+ */
+static inline struct bbr_flight bbr_rough_flight(const struct bbr *b, const struct bbr_sock *sk,
+						 const struct bbr_rs *rs, u32 marked,
+						 bool is_app_limited)
 {
 	u32 inflight = bbr_inflight_by_delivery(sk, rs, marked);
 
+	if (IN(sk, has_flight))
+		return (struct bbr_flight){ RS(rs, tx_in_flight), RS(rs, lost), is_app_limited };
 	inflight = min_u32(inflight, rs->prior_in_flight);
-	return (struct bbr_flight){ inflight, marked ? inflight : 0, is_app_limited };
+	if (IN(sk, reord_seen))
+		inflight = min_u32(inflight, b->inflight_hi);
+	return (struct bbr_flight){ inflight, marked || IN(sk, lost_out) ? inflight : 0,
+				    is_app_limited };
 }
 
 static inline u32 bbr_newly_lost(const struct bbr *b, const struct bbr_sock *sk)
@@ -232,10 +308,31 @@ static inline void bbr_start_notes(struct bbr *b, struct bbr_more *more)
 	b->in_order = 0;
 }
 
-/* Takes losses that a timer has marked, or an ACK that is not looked at yet. */
+/*
+ * Packets were marked lost, with the flight that is taken for theirs. Google's stack tells of each burst of them, and
+ * the first that was too much ends a probe. How many were a burst is not known: as many as are sent at once is
+ * careful. But a flight has lost no more than it had, nor than was lost.
+ */
+static inline void bbr_take_losses(struct bbr *b, struct bbr_sock *sk,
+				   const struct bbr_flight *flight, u32 marked)
+{
+	u32 burst = min_u32(marked, bbr_tso_segs(b, sk, IN(sk, gso_max_size)));
+	u32 lost = flight->lost, before = lost > marked ? lost - marked : 0;
+	struct bbr_flight first = *flight;
+
+	first.lost = min_u32(before + burst, lost);
+	if (!bbr_is_loss_too_high(sk, &first))
+		first.lost = lost;
+	bbr_lose(b, sk, &first, min_u32(min_u32(burst, lost), first.tx_in_flight));
+}
+
+/*
+ * Takes losses that a timer has marked, or an ACK that is not looked at yet. They come before what an undo goes back
+ * to: bounds that are too high are no mistake of the recovery.
+ */
 static inline u32 bbr_catch_up(struct bbr *b, struct bbr_sock *sk)
 {
-	u32 marked = bbr_take_newly_lost(b, sk);
+	u32 marked = bbr_take_newly_lost(b, sk), inflight_hi = b->inflight_hi;
 	struct bbr_flight flight;
 
 	if (!marked)
@@ -244,23 +341,53 @@ static inline u32 bbr_catch_up(struct bbr *b, struct bbr_sock *sk)
 	if (sk->more)
 		bbr_note_losses(sk->more, sk);
 	flight = bbr_last_flight(sk);
-	bbr_lose(b, sk, &flight, marked);
+	bbr_take_losses(b, sk, &flight, marked);
+	if (sk->more && sk->more->undo_inflight_hi == inflight_hi)
+		sk->more->undo_inflight_hi = b->inflight_hi;
 	return marked;
+}
+
+/* Does an ACK tell of marks? The stack counts those packets that it delivers. */
+static inline bool bbr_is_ece(struct bbr_more *more, const struct bbr_sock *sk,
+			      const struct bbr_rs *rs)
+{
+	bool is_ece = IN(sk, delivered_ce) != more->delivered_ce;
+
+	more->delivered_ce = IN(sk, delivered_ce);
+	return IN(sk, has_flight) ? RS(rs, is_ece) : is_ece;
+}
+
+/*
+ * Has the application nothing to send that this ACK lets the stack send? A stock kernel asks when it writes, Google's also
+ * before each ACK: what is sent anew when all was written would be taken for what the path can carry.
+ */
+static inline void bbr_check_app_limited(struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	u32 lost_out = IN(sk, lost_out) - rs->losses,
+	    delivered = IN(sk, delivered) - rs->acked_sacked;
+
+	if (IN(sk, has_flight) || IN(sk, write_seq) - IN(sk, snd_nxt) >= IN(sk, mss) ||
+	    IN(sk, queued) >= BBR_SKB_TRUESIZE || rs->prior_in_flight >= IN(sk, cwnd) ||
+	    (s32)(lost_out - IN(sk, retrans_out)) > 0)
+		return;
+	SET(sk, app_limited, max_u32(delivered + rs->prior_in_flight, 1));
 }
 
 /*
  * While packets come in the order in which they were sent, and none is lost, the flight needs no history and is no guess:
  * all of it was delivered since, and nothing was lost of it. (No recovery can be under way: it began with losses, and
- * they are of the flight until it is over.)
+ * they are of the flight until it is over.) Where reordering was seen it may come again, and needs a history from before.
+ * Marks need the second part of the state.
  */
 static inline bool bbr_is_in_order(const struct bbr *b, const struct bbr_sock *sk,
 				   const struct bbr_rs *rs)
 {
-	return b->in_order && !IN(sk, sacked_out) && !IN(sk, tlp_high_seq) && rs->delivered >= 0 &&
+	return b->in_order && !IN(sk, has_flight) && !IN(sk, uses_ecn) && !IN(sk, reord_seen) &&
+	       !IN(sk, sacked_out) && !IN(sk, tlp_high_seq) && rs->delivered >= 0 &&
 	       !bbr_newly_lost(b, sk);
 }
 
-static inline void bbr_estimate_in_order(struct bbr *b, const struct bbr_sock *sk,
+static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 					 const struct bbr_rs *rs, struct bbr_ack *ack)
 {
 	struct bbr_more *more;
@@ -268,8 +395,8 @@ static inline void bbr_estimate_in_order(struct bbr *b, const struct bbr_sock *s
 	*ack = (struct bbr_ack){
 		.flight.tx_in_flight = rs->delivered + bbr_rest(sk, rs),
 		.flight.is_app_limited = bbr_is_app_limited(b, rs),
-		.delivered_ce = IN(sk, uses_ecn) ? rs->delivered_ce : 0,
 	};
+	bbr_check_app_limited(sk, rs);
 	/* Losses that a timer marks are of the flight that was ACKed last. That matters only if probing sent it. */
 	if (b->acks == BBR_ACKS_INIT)
 		return;
@@ -293,7 +420,9 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 	*ack = (struct bbr_ack){
 		.flight.is_app_limited = is_app_limited,
 		.delivered_ce = IN(sk, uses_ecn) ? rs->delivered_ce : 0,
-		.acks_tlp = IN(sk, tlp_high_seq) && !before(IN(sk, snd_una), IN(sk, tlp_high_seq)),
+		.is_ece = more && IN(sk, uses_ecn) && bbr_is_ece(more, sk, rs),
+		.acks_tlp =
+			IN(sk, has_flight) ? RS(rs, is_acking_tlp_retrans_seq) : bbr_acks_tlp(sk),
 	};
 	bbr_start_notes(b, more);
 	if (more)
@@ -302,10 +431,11 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 		bbr_remember_flight(more, sk, rs, is_app_limited);
 	if (rs->delivered >= 0)
 		ack->flight = more ? bbr_last_flight(sk) :
-				     bbr_rough_flight(sk, rs, marked, is_app_limited);
+				     bbr_rough_flight(b, sk, rs, marked, is_app_limited);
 	flight = rs->delivered >= 0 ? ack->flight : bbr_last_flight(sk);
 	if (marked)
-		bbr_lose(b, sk, &flight, marked);
+		bbr_take_losses(b, sk, &flight, marked);
+	bbr_check_app_limited(sk, rs);
 	b->in_order = rs->delivered >= 0 && !marked && !ack->flight.lost && !IN(sk, sacked_out) &&
 		      IN(sk, ca_state) == TCP_CA_Open;
 }
@@ -320,13 +450,22 @@ static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const st
 		bbr_estimate_by_history(b, sk, rs, ack);
 }
 
+/* A timeout: what was in flight is lost, and what comes is sent anew. */
+static inline void bbr_note_timeout(const struct bbr_sock *sk, u8 ca_state)
+{
+	if (sk->more && ca_state == TCP_CA_Loss)
+		bbr_note_send(sk->more, sk);
+}
+
 /*
- * The stack lowers the window for a loss that nothing was marked for: a tail loss probe that was a retransmission has
- * repaired it.
+ * The stack lowers the window for a loss that nothing was marked for, nor does the ACK tell of marks: a tail loss probe that
+ * was a retransmission has repaired it.
  */
 static inline bool bbr_is_tail_loss(const struct bbr_sock *sk, u8 ca_state, u32 marked)
 {
-	return ca_state == TCP_CA_CWR && IN(sk, tlp_retrans) && !marked;
+	if (ca_state != TCP_CA_CWR || !IN(sk, tlp_retrans) || marked)
+		return false;
+	return !sk->more || !IN(sk, uses_ecn) || IN(sk, delivered_ce) == sk->more->delivered_ce;
 }
 
 #endif

@@ -40,6 +40,7 @@ struct bbr_abi {
 
 /* Kernel names of the maps of an instance (at most 15 characters). */
 #define BBR_MAP_ABI ".rodata.bbr_abi" /* struct bbr_abi, frozen */
+#define BBR_MAP_FLAGS ".rodata.flags" /* __u32: those of the op table, if they can be chosen */
 #define BBR_MAP_PARAMS ".data.params" /* struct bbr_profiles */
 #define BBR_MAP_WATCH ".data.watch" /* struct bbr_watch */
 #define BBR_MAP_CLAMPED ".data.clamped" /* struct bbr_clamped of each, not to be written */

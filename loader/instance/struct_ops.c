@@ -13,8 +13,6 @@
 #include "instance/callbacks.h"
 #include "instance/struct_ops.h"
 
-#define TCP_CONG_NON_RESTRICTED 1 /* sockets without CAP_NET_ADMIN may use it */
-
 /* Linux 6.4; the headers that this is built with may be older. */
 #define F_LINK (1U << 13) /* BPF_F_LINK */
 #define STRUCT_OPS ((enum bpf_attach_type)44) /* BPF_STRUCT_OPS */
@@ -69,9 +67,8 @@ static int put_program(struct layout *l, const char *callback, unsigned long fd)
 	return put(l, callback, &fd, sizeof(fd));
 }
 
-static int put_name(struct layout *l, const char *name)
+static int put_name(struct layout *l, const char *name, __u32 flags)
 {
-	static const __u32 flags = TCP_CONG_NON_RESTRICTED;
 	int error = put(l, "name", name, strlen(name));
 
 	return error ? error : put(l, "flags", &flags, sizeof(flags));
@@ -99,6 +96,61 @@ static int make_map(struct ops *ops, struct layout *l, const char *name, int btf
 	return 0;
 }
 
+__u32 object_flags(const struct bpf_object *obj)
+{
+	const struct bpf_map *map = bpf_object__find_map_by_name(obj, BBR_MAP_FLAGS);
+	size_t size = 0;
+	const __u32 *flags = map ? bpf_map__initial_value((struct bpf_map *)map, &size) : NULL;
+
+	return flags && size == sizeof(*flags) ? *flags : TCP_CONG_NON_RESTRICTED;
+}
+
+int object_set_flags(struct bpf_object *obj, __u32 flags)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(obj, BBR_MAP_FLAGS);
+
+	if (!map)
+		return flags == object_flags(obj) ? 0 : -ENOENT;
+	return bpf_map__set_initial_value(map, &flags, sizeof(flags));
+}
+
+/* Of an element of the struct_ops map. */
+static int flags_of(const struct layout *l, const char *value, __u32 *flags)
+{
+	static const char *const path[] = { "data", "flags", NULL };
+	__u32 offset;
+	int error = btf_member_path(l->btf, l->type, path, &offset);
+
+	if (!error)
+		memcpy(flags, value + offset, sizeof(*flags));
+	return error;
+}
+
+static int read_value(const struct instance *inst, char *value)
+{
+	int map_fd = instance_map(inst->map_id), error = 0;
+
+	if (map_fd < 0)
+		return map_fd;
+	if (bpf_map_lookup_elem(map_fd, &key, value))
+		error = -errno;
+	close(map_fd);
+	return error;
+}
+
+int ops_flags(const struct instance *inst, __u32 *flags)
+{
+	struct layout l;
+	int error = layout_open(&l);
+
+	if (!error)
+		error = read_value(inst, l.value);
+	if (!error)
+		error = flags_of(&l, l.value, flags);
+	layout_close(&l);
+	return error;
+}
+
 /*
  * libbpf registers a struct_ops map under the names that were compiled into the object, and its
  * versions differ in what they let one change. So leave libbpf's map alone, and make another one of the
@@ -120,7 +172,7 @@ int ops_make(struct ops *ops, struct bpf_object *obj, const char *name, bool by_
 		if (error)
 			goto out;
 	}
-	error = put_name(&l, name);
+	error = put_name(&l, name, object_flags(obj));
 	if (!error)
 		error = make_map(ops, &l, name, bpf_object__btf_fd(obj));
 out:
@@ -165,28 +217,27 @@ static int put_programs_of(struct layout *l, const char *value, int *fds, int *n
 
 int ops_remake(struct ops *ops, const struct instance *inst, int btf_fd)
 {
-	int fds[64], n = 0, map_fd = instance_map(inst->map_id); /* 64: the kernel's limit */
+	int fds[64], n = 0; /* 64: the kernel's limit */
+	__u32 flags = 0;
 	struct layout l;
 	char *value = NULL;
 	int error = layout_open(&l);
 
 	*ops = (struct ops){ .fd = -1, .link_fd = -1 };
-	if (!error && map_fd < 0)
-		error = map_fd;
 	if (!error && !(value = calloc(1, l.size)))
 		error = -ENOMEM;
-	if (!error && bpf_map_lookup_elem(map_fd, &key, value))
-		error = -errno;
+	if (!error)
+		error = read_value(inst, value);
+	if (!error)
+		error = flags_of(&l, value, &flags);
 	if (!error)
 		error = put_programs_of(&l, value, fds, &n);
 	if (!error)
-		error = put_name(&l, inst->name);
+		error = put_name(&l, inst->name, flags);
 	if (!error)
 		error = make_map(ops, &l, inst->name, btf_fd);
 	/* The programs' file descriptors stay open until the process ends: the value holds them. */
 	free(value);
-	if (map_fd >= 0)
-		close(map_fd);
 	layout_close(&l);
 	return error;
 }

@@ -14,6 +14,17 @@
 struct bpf_object;
 struct instance;
 
+/* Of struct tcp_congestion_ops. */
+#define TCP_CONG_NON_RESTRICTED 1 /* sockets without CAP_NET_ADMIN may use it */
+#define TCP_CONG_NEEDS_ECN 2 /* connections negotiate ECN */
+
+/* What the op table of an object has. Before it is loaded they can be set, if there is a choice: -ENOENT, there is none. */
+__u32 object_flags(const struct bpf_object *obj);
+int object_set_flags(struct bpf_object *obj, __u32 flags);
+
+/* The same of an instance. 0 or -errno. */
+int ops_flags(const struct instance *inst, __u32 *flags);
+
 struct ops {
 	bool by_link;
 	int fd; /* of the map */

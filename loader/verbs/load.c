@@ -14,6 +14,7 @@
 #include "instance/lock.h"
 #include "instance/netns_default.h"
 #include "instance/object.h"
+#include "instance/struct_ops.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"
@@ -133,6 +134,25 @@ static int load_once(const struct options *opt, const struct object *obj, const 
 	return refuse_loaded(opt->name, loaded);
 }
 
+/* One that negotiates ECN has a name of its own, to be used beside the other. */
+static void choose_name(struct options *opt, const struct object *obj)
+{
+	static char name[BBR_NAME_LEN];
+	bool ecn = object_flags(obj->bpf) & TCP_CONG_NEEDS_ECN;
+
+	snprintf(name, sizeof(name), "%s%s", obj->algorithm->instance, ecn ? "_ecn" : "");
+	opt->name = name;
+}
+
+static int choose_ecn(const struct options *opt, const struct object *obj)
+{
+	if (!opt->ecn || !object_set_flags(obj->bpf, TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN))
+		return EXIT_DONE;
+	err("%s: algorithm %s knows nothing of ECN", obj->file, obj->abi.algorithm);
+	remedy("leave --ecn out, or choose another --algorithm");
+	return EXIT_REFUSED;
+}
+
 static int load_object(struct options *opt, const struct object *obj)
 {
 	struct param_set p;
@@ -140,10 +160,12 @@ static int load_object(struct options *opt, const struct object *obj)
 
 	if (!ret && obj->algorithm)
 		ret = profile_params(obj->algorithm, opt->profile, opt->set.n, opt->set.arg, &p);
+	if (!ret)
+		ret = choose_ecn(opt, obj);
 	if (ret)
 		return ret;
 	if (!opt->name_given && obj->algorithm)
-		opt->name = obj->algorithm->instance;
+		choose_name(opt, obj);
 	return load_once(opt, obj, &p);
 }
 

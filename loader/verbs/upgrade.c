@@ -14,6 +14,7 @@
 #include "instance/lock.h"
 #include "instance/netns_default.h"
 #include "instance/object.h"
+#include "instance/struct_ops.h"
 #include "instance/swap.h"
 #include "cli/units.h"
 #include "verbs/verbs.h"
@@ -29,6 +30,17 @@ static int refuse_algorithm(const struct options *opt, const struct object *obj,
 	return EXIT_REFUSED;
 }
 
+/* Who negotiates ECN goes on to. */
+static int carry_flags(const struct instance *old, const struct object *obj)
+{
+	__u32 flags;
+	int error = ops_flags(old, &flags);
+
+	if (!error)
+		error = object_set_flags(obj->bpf, flags);
+	return error ? err_bpf(error, "the new code cannot have the flags of the old") : EXIT_DONE;
+}
+
 /* Everything that can fail without touching the name. */
 static int prepare(const struct options *opt, const struct instance *old, struct object *obj)
 {
@@ -38,6 +50,8 @@ static int prepare(const struct options *opt, const struct instance *old, struct
 		return ret;
 	if (obj->algorithm != old->algorithm)
 		ret = refuse_algorithm(opt, obj, old);
+	if (!ret)
+		ret = carry_flags(old, obj);
 	if (!ret)
 		ret = object_load(obj);
 	if (!ret)

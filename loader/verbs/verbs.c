@@ -67,6 +67,8 @@ static const struct option_def load[] = {
 	{ "set", 0, "KEY=VALUE", option_append, MEMBER(set),
 	  "a parameter (may be given more than once)" },
 	OBJECT("a BPF object instead of the one in bbrctl"),
+	{ "ecn", 0, NULL, option_flag, MEMBER(ecn),
+	  "negotiate ECN, and heed marks, of a network that marks at a short queue" },
 	{ "default", 0, NULL, option_flag, MEMBER(make_default),
 	  "make it the default of a network namespace, this one without --netns" },
 	NETNS("with --default: of this one, a name of /run/netns or a path"),

@@ -23,6 +23,7 @@ struct options {
 	struct value_list set; /* load --set */
 	struct socket_filter filter; /* --dst, --dport, --sport, --cgroup, --mark */
 	const char *before; /* rule add --before */
+	bool ecn; /* load --ecn */
 	bool make_default; /* load --default */
 	const char *netns; /* --netns: a name of /run/netns, or a path */
 	const char *from, *to; /* migrate */

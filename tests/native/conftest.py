@@ -196,9 +196,9 @@ def free_name(bbrctl):
 @pytest.fixture
 def load(bbrctl, free_name):
     """Loads instances, each under a new name, which is returned."""
-    def make(*assignments, algorithm="bbr"):
+    def make(*assignments, algorithm="bbr", options=()):
         name = free_name()
-        bbrctl("load", "--algorithm", algorithm, "--name", name,
+        bbrctl("load", "--algorithm", algorithm, "--name", name, *options,
                *itertools.chain(*(("--set", a) for a in assignments)))
         return name
     return make
@@ -254,6 +254,12 @@ def bpf_bbr(bbr_object):
 @pytest.fixture
 def bpf_bbr3():
     with registered("bpf_bbr3", ROOT / "build/bpf_bbr3.bpf.o") as name:
+        yield name
+
+
+@pytest.fixture
+def bpf_bbr3_ecn():
+    with registered("bpf_bbr3_ecn", ROOT / "build/bpf_bbr3_ecn.bpf.o") as name:
         yield name
 
 

@@ -106,39 +106,13 @@ TEST(entries_are_as_far_apart_as_a_round_needs)
 	assert_int_equal(f->more.n_losses, 2);
 }
 
-static u32 tx_in_flight(struct fixture *f, u32 prior_delivered, u32 end_seq)
+/* Of a packet, with so many delivered or lost since it was sent. */
+static u32 tx_in_flight(struct fixture *f, u32 prior_delivered, u32 end_seq, u32 by_delivery)
 {
 	f->rs.prior_delivered = prior_delivered;
 	f->rs.last_end_seq = end_seq;
-	return bbr_tx_in_flight(&f->more, &f->sk, &f->rs, 3);
-}
-
-TEST(inflight_is_what_was_sent_since_less_what_arrived)
-{
-	FIXTURE;
-
-	send(f, 800, 50000, 60);
-	assert_int_equal(tx_in_flight(f, 800, 55000), 65);
-	assert_int_equal(tx_in_flight(f, 800, 55001), 66);
-	assert_int_equal(tx_in_flight(f, 820, 55000), 45);
-	assert_int_equal(tx_in_flight(f, 800, 50000), 60);
-	assert_int_equal(tx_in_flight(f, 800, 48000), 58); /* sent before it */
-	assert_int_equal(tx_in_flight(f, 900, 50000), 1);
-	send(f, 810, 70000, 1);
-	assert_int_equal(tx_in_flight(f, 810, 50000), 1);
-}
-
-TEST(newest_note_before_the_packet_counts)
-{
-	FIXTURE;
-
-	for (u32 i = 0; i < 50; i++) {
-		send(f, 1000 + 10 * i, 100000 + 1000 * i, 100 + i);
-		for (u32 k = i < BBR_SENDS ? 0 : i - BBR_SENDS + 1; k <= i; k++)
-			assert_int_equal(tx_in_flight(f, 1000 + 10 * k + 1, 100000 + 1000 * k),
-					 100 + k - 1);
-	}
-	assert_int_equal(tx_in_flight(f, 1000, 90000), 10 + 3); /* too old */
+	f->rs.delivered = by_delivery - 1;
+	return bbr_tx_in_flight(&f->more, &f->sk, &f->rs, 1);
 }
 
 TEST(notes_are_32_in_a_round)
@@ -147,32 +121,200 @@ TEST(notes_are_32_in_a_round)
 
 	send(f, 5, 0, 320);
 	assert_int_equal(f->more.n_sends, 1);
-	send(f, 15, 0, 320);
+	send(f, 15, 7, 320);
 	assert_int_equal(f->more.n_sends, 1);
-	send(f, 16, 0, 320);
+	assert_int_equal(f->more.sends[0].snd_nxt, 0);
+	send(f, 16, 8, 320);
 	assert_int_equal(f->more.n_sends, 2);
+	assert_int_equal(f->more.sends[1].delivered, 16);
+	assert_int_equal(f->more.sends[1].snd_nxt, 8);
+	assert_int_equal(f->more.sends[1].sent, 320 + 40 + 16);
 }
 
-TEST(what_is_sent_anew_is_judged_by_delivery)
+TEST(newer_note_of_one_count_counts)
+{
+	FIXTURE;
+
+	send(f, 0, 100, 64); /* the first, though nothing was delivered since none */
+	send(f, 0, 200, 32);
+	assert_int_equal(f->more.n_sends, 1);
+	assert_int_equal(f->more.sends[0].snd_nxt, 200);
+	assert_int_equal(f->more.sends[0].sent, 32 + 40);
+}
+
+/* 60 in flight at 50000; then 20 packets of new data, and 3 were sent anew. */
+static void send_twice(struct fixture *f)
+{
+	send(f, 800, 50000, 60);
+	send(f, 810, 70000, 73);
+	f->more.prior_lost = 40;
+	f->sk.delivered = 840;
+	f->sk.snd_nxt = 90000;
+	f->rs.prior_in_flight = 10;
+}
+
+TEST(new_data_is_counted_by_its_sequence)
+{
+	FIXTURE;
+
+	send_twice(f);
+	assert_int_equal(tx_in_flight(f, 800, 55000, 0), 65);
+	assert_int_equal(tx_in_flight(f, 800, 55001, 0), 66);
+	assert_int_equal(tx_in_flight(f, 805, 55000, 0), 60);
+	f->more.prior_lost = 42;
+	assert_int_equal(tx_in_flight(f, 805, 55000, 0), 58);
+	assert_int_equal(tx_in_flight(f, 810, 71000, 0), 72);
+}
+
+TEST(what_was_sent_anew_between_notes_may_have_been_in_flight)
+{
+	FIXTURE;
+
+	send_twice(f);
+	assert_int_equal(tx_in_flight(f, 800, 55000, 64), 65);
+	assert_int_equal(tx_in_flight(f, 800, 55000, 67), 67);
+	assert_int_equal(tx_in_flight(f, 800, 55000, 70), 68);
+	f->more.sends[1].sent -=
+		80; /* fewer than the sequence tells: what was marked and not lost is counted twice */
+	assert_int_equal(tx_in_flight(f, 800, 55000, 70), 65);
+}
+
+TEST(what_was_sent_anew_is_between_two_notes)
+{
+	FIXTURE;
+
+	send_twice(f);
+	f->rs.is_retrans = true;
+	assert_int_equal(tx_in_flight(f, 802, 20000, 10), 59);
+	assert_int_equal(tx_in_flight(f, 802, 20000, 70), 70);
+	assert_int_equal(tx_in_flight(f, 802, 20000, 90), 81);
+}
+
+TEST(with_reordering_the_lower_bound_counts)
+{
+	FIXTURE;
+
+	send_twice(f);
+	f->sk.reord_seen = 1;
+	assert_int_equal(tx_in_flight(f, 800, 55000, 70), 65);
+	f->rs.is_retrans = true;
+	assert_int_equal(tx_in_flight(f, 802, 20000, 70), 59);
+	/* Even if nothing was lost. */
+	f->rs.is_retrans = false;
+	f->rs.prior_delivered = 800;
+	f->rs.last_end_seq = 55000;
+	assert_int_equal(bbr_tx_in_flight(&f->more, &f->sk, &f->rs, 0), 65);
+}
+
+TEST(without_losses_and_reordering_delivery_tells)
+{
+	FIXTURE;
+
+	send_twice(f);
+	f->rs.prior_delivered = 800;
+	f->rs.last_end_seq = 55000;
+	assert_int_equal(bbr_tx_in_flight(&f->more, &f->sk, &f->rs, 0), 10);
+	f->rs.is_retrans = true;
+	assert_int_equal(bbr_tx_in_flight(&f->more, &f->sk, &f->rs, 0), 61);
+}
+
+TEST(data_before_the_note_is_less_than_it)
+{
+	FIXTURE;
+
+	send_twice(f);
+	assert_int_equal(tx_in_flight(f, 800, 48000, 90), 58);
+	assert_int_equal(tx_in_flight(f, 800, 50000, 90), 60);
+	assert_int_equal(tx_in_flight(f, 805, 48000, 90), 53);
+}
+
+TEST(packet_was_in_flight_itself)
+{
+	FIXTURE;
+
+	send_twice(f);
+	assert_int_equal(bbr_flight_of(10, 8), 2);
+	assert_int_equal(bbr_flight_of(10, 10), 1);
+	assert_int_equal(bbr_flight_of(10, 11), 1);
+	assert_int_equal(bbr_flight_of(3, 0xfffffff0), 19);
+}
+
+/* After the last note: what is in flight now tells what was sent. */
+TEST(since_the_last_note_no_more_than_there_was)
 {
 	FIXTURE;
 
 	send(f, 800, 50000, 60);
+	f->more.prior_lost = 40;
+	f->sk.delivered = 806;
+	f->sk.snd_nxt = 55000;
+	f->sk.inflight = 62; /* 5 of new data, 3 anew */
+	f->rs.acked_sacked = 4;
+	f->rs.prior_in_flight = 100;
+	assert_int_equal(tx_in_flight(f, 800, 55000, 90), 68);
+	assert_int_equal(tx_in_flight(f, 800, 55000, 67), 67);
+	f->rs.prior_in_flight = 64;
+	assert_int_equal(tx_in_flight(f, 800, 55000, 90), 66);
+	f->rs.prior_in_flight = 10;
+	assert_int_equal(tx_in_flight(f, 800, 55000, 90), 65);
 	f->rs.is_retrans = true;
-	assert_int_equal(tx_in_flight(f, 800, 55000), 10 + 3);
+	f->rs.prior_in_flight = 100;
+	assert_int_equal(tx_in_flight(f, 800, 20000, 90), 68);
 }
 
-TEST(rest_of_a_packet_was_in_flight)
+TEST(newest_note_before_the_packet_counts)
+{
+	FIXTURE;
+
+	f->sk.reord_seen = 1;
+	f->more.prior_lost = 40;
+	for (u32 i = 0; i < 100; i++) {
+		send(f, 1000 + 10 * i, 100000 + 1000 * i, 100 + i);
+		for (u32 k = i < BBR_SENDS ? 0 : i - BBR_SENDS + 1; k <= i; k++)
+			assert_int_equal(tx_in_flight(f, 1000 + 10 * k + 1, 100000 + 1000 * k, 9),
+					 100 + k - 1);
+	}
+	assert_int_equal(tx_in_flight(f, 1000, 90000, 13), 13); /* too old */
+}
+
+TEST(timeout_is_noted)
+{
+	FIXTURE;
+
+	bbr_note_timeout(&f->sk, TCP_CA_Recovery);
+	assert_int_equal(f->more.n_sends, 0);
+	bbr_note_timeout(&f->sk, TCP_CA_Loss);
+	assert_int_equal(f->more.n_sends, 1);
+	f->sk.more = NULL;
+	bbr_note_timeout(&f->sk, TCP_CA_Loss);
+	assert_int_equal(f->more.n_sends, 1);
+}
+
+TEST(hole_before_a_packet_was_in_flight)
 {
 	FIXTURE;
 
 	f->rs.last_end_seq = f->sk.snd_una + 3500;
-	assert_int_equal(bbr_inflight_by_delivery(&f->sk, &f->rs, 0), 13);
+	assert_int_equal(bbr_inflight_by_delivery(&f->sk, &f->rs, 0), 14);
 	f->sk.sacked_out = 1;
+	assert_int_equal(bbr_inflight_by_delivery(&f->sk, &f->rs, 0), 13);
+	f->sk.lost_out = 1;
+	assert_int_equal(bbr_inflight_by_delivery(&f->sk, &f->rs, 0), 12);
+	f->sk.lost_out = 3;
 	assert_int_equal(bbr_inflight_by_delivery(&f->sk, &f->rs, 0), 10);
-	f->sk.sacked_out = 0;
+	f->sk.lost_out = 5;
+	assert_int_equal(bbr_inflight_by_delivery(&f->sk, &f->rs, 0), 10);
+	f->sk.lost_out = 0;
 	f->rs.last_end_seq = f->sk.snd_una;
 	assert_int_equal(bbr_inflight_by_delivery(&f->sk, &f->rs, 2), 12);
+}
+
+TEST(probe_that_repeated_a_packet_was_in_flight_with_it)
+{
+	FIXTURE;
+
+	f->sk.tlp_high_seq = 100000;
+	assert_int_equal(bbr_inflight_by_delivery(&f->sk, &f->rs, 0), 11);
 }
 
 TEST(counter_of_losses_has_20_bits)
@@ -197,6 +339,7 @@ TEST(ack_has_the_flight_of_its_packet)
 	send(f, 900, 90000, 60);
 	f->sk.delivered = 1000;
 	f->sk.lost = 43;
+	f->sk.reord_seen = 1;
 	f->more.prior_lost = 7;
 	f->rs.is_app_limited = true;
 	f->sk.uses_ecn = true;
@@ -221,6 +364,9 @@ TEST(ack_without_losses_has_none)
 	assert_int_equal(f->ack.flight.tx_in_flight, 10); /* no note yet */
 	assert_false(f->b.loss_in_round);
 	assert_int_equal(f->more.n_losses, 0);
+	f->sk.lost = 42;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 12);
 }
 
 TEST(loss_of_a_probe_is_of_the_flight_that_is_acked)
@@ -232,9 +378,160 @@ TEST(loss_of_a_probe_is_of_the_flight_that_is_acked)
 	send(f, 900, 90000, 140);
 	f->sk.delivered = 1000;
 	f->sk.lost = 45;
+	f->sk.reord_seen = 1;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->b.cycle_idx, BBR_DOWN);
-	assert_int_equal(f->b.inflight_hi, 148); /* 145, and 3 that may be lost */
+	assert_int_equal(f->b.inflight_hi, 148); /* 150, less the burst that was too much */
+}
+
+/* Marked packets of a flight that a probe sent; returns inflight_hi. */
+static u32 lose_of_flight(struct fixture *f, u32 inflight, s32 lost, u32 marked)
+{
+	struct bbr_flight flight = { .tx_in_flight = inflight, .lost = lost };
+
+	f->b.probe_samples = 1;
+	f->b.inflight_hi = 200;
+	f->b.prev_probe_too_high = 0;
+	bbr_take_losses(&f->b, &f->sk, &flight, marked);
+	return f->b.inflight_hi;
+}
+
+TEST(first_burst_that_is_too_much_ends_a_probe)
+{
+	FIXTURE;
+
+	f->sk.cwnd = 1; /* so that no cut is above it */
+	f->sk.gso_max_size = 5321;
+	f->sk.pacing_rate = 1u << 30; /* bursts of 5 */
+	assert_int_equal(lose_of_flight(f, 100, 9, 9), 95 + 2);
+	assert_int_equal(lose_of_flight(f, 100, 9, 2), 98); /* 7 were lost before */
+	assert_int_equal(lose_of_flight(f, 100, 1, 1), 200); /* not too much */
+	assert_true(f->b.probe_samples);
+	assert_true(f->b.loss_in_round);
+	assert_int_equal(lose_of_flight(f, 1000, 30, 25), 995); /* the first burst was not: all */
+	assert_true(f->b.prev_probe_too_high);
+}
+
+TEST(flight_lost_no_more_than_it_had)
+{
+	FIXTURE;
+
+	f->sk.cwnd = 1;
+	f->sk.gso_max_size = 65536;
+	f->sk.pacing_rate = 1u << 30;
+	assert_int_equal(lose_of_flight(f, 8, 20, 20), 0);
+	assert_int_equal(lose_of_flight(f, 50, 4, 20), 46 + 1);
+	assert_int_equal(lose_of_flight(f, 50, -1, 20), 200);
+	f->sk.gso_max_size = 1000; /* bursts of 2 */
+	assert_int_equal(lose_of_flight(f, 50, 4, 20), 48 + 1);
+	assert_int_equal(lose_of_flight(f, 0, 5, 5), 200);
+}
+
+TEST(bounds_of_an_undo_know_of_the_losses)
+{
+	FIXTURE;
+
+	f->sk.lost = 50;
+	f->more.tx_in_flight = 100;
+	f->more.undo_inflight_hi = 200;
+	f->b.probe_samples = 1;
+	bbr_catch_up(&f->b, &f->sk);
+	assert_true(f->b.inflight_hi < 200);
+	assert_int_equal(f->more.undo_inflight_hi, f->b.inflight_hi);
+	/* But what was noted before, when it was another, stays. */
+	f->sk.lost = 60;
+	f->b.inflight_hi = 150;
+	f->b.probe_samples = 1;
+	f->more.undo_inflight_hi = 170;
+	bbr_catch_up(&f->b, &f->sk);
+	assert_int_equal(f->more.undo_inflight_hi, 170);
+}
+
+TEST(marks_are_told_by_the_count_of_the_stack)
+{
+	FIXTURE;
+
+	f->sk.delivered_ce = 1;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_false(f->ack.is_ece); /* no ECN */
+	f->sk.uses_ecn = true;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_true(f->ack.is_ece);
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_false(f->ack.is_ece);
+	f->sk.more = NULL;
+	f->sk.delivered_ce = 2;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_false(f->ack.is_ece);
+}
+
+/* A kernel that knows needs no estimates. */
+TEST(what_the_kernel_knows_is_taken)
+{
+	FIXTURE;
+
+	f->sk.has_flight = true;
+	f->sk.uses_ecn = true;
+	f->sk.tlp_high_seq = 1;
+	f->sk.lost = 47;
+	f->rs.tx_in_flight = 77;
+	f->rs.lost = 5;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 77);
+	assert_int_equal(f->ack.flight.lost, 5);
+	assert_int_equal(f->more.prior_lost, 42);
+	assert_false(f->ack.acks_tlp);
+	assert_false(f->ack.is_ece);
+	f->rs.is_acking_tlp_retrans_seq = true;
+	f->rs.is_ece = true;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_true(f->ack.acks_tlp);
+	assert_true(f->ack.is_ece);
+	f->sk.more = NULL;
+	f->rs.is_app_limited = true;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 77);
+	assert_int_equal(f->ack.flight.lost, 5);
+	assert_true(f->ack.flight.is_app_limited);
+}
+
+/* An ACK of 10 packets of 50 in flight, when all was written, sent, and has left the host. */
+static u32 app_limited_after_ack(struct fixture *f)
+{
+	f->sk.app_limited = 0;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	return f->sk.app_limited;
+}
+
+TEST(ack_finds_that_there_is_nothing_to_send)
+{
+	FIXTURE;
+
+	f->sk.write_seq = f->sk.snd_nxt + 999;
+	f->sk.queued = 511;
+	f->rs.prior_in_flight = 99;
+	f->sk.lost_out = 5;
+	f->sk.retrans_out = 3;
+	f->rs.losses = 2;
+	assert_int_equal(app_limited_after_ack(f), 990 + 99);
+	f->sk.retrans_out = 2; /* something is to be sent anew */
+	assert_int_equal(app_limited_after_ack(f), 0);
+	f->sk.lost_out = 0; /* what this ACK lost is over */
+	assert_int_equal(app_limited_after_ack(f), 990 + 99);
+	f->rs.prior_in_flight = 100; /* the window was full */
+	assert_int_equal(app_limited_after_ack(f), 0);
+	f->rs.prior_in_flight = 99;
+	f->sk.queued = 512;
+	assert_int_equal(app_limited_after_ack(f), 0);
+	f->sk.queued = 0;
+	f->sk.write_seq++;
+	assert_int_equal(app_limited_after_ack(f), 0);
+	f->sk.write_seq--;
+	f->sk.delivered = 10;
+	f->rs.prior_in_flight = 0;
+	assert_int_equal(app_limited_after_ack(f), 1); /* 0 is none */
+	f->sk.has_flight = true; /* Google's stack has asked */
+	assert_int_equal(app_limited_after_ack(f), 0);
 }
 
 TEST(ack_of_nothing_is_of_no_flight)
@@ -284,6 +581,12 @@ TEST(without_history_any_loss_is_too_much)
 	assert_int_equal(f->ack.flight.tx_in_flight, 150); /* no more than there was */
 	assert_int_equal(f->ack.flight.lost, 150);
 	assert_true(f->b.prev_probe_too_high);
+	f->sk.lost_out = 1;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.lost, 150); /* until it is ACKed */
+	f->sk.lost_out = 0;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.lost, 0);
 	f->rs.delivered = -1;
 	f->sk.lost = 42;
 	f->b.prev_probe_too_high = 0;
@@ -291,6 +594,20 @@ TEST(without_history_any_loss_is_too_much)
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.flight.tx_in_flight, 0);
 	assert_false(f->b.prev_probe_too_high); /* of an unknown flight */
+}
+
+TEST(without_history_reordering_raises_nothing)
+{
+	FIXTURE;
+
+	f->sk.more = NULL;
+	f->rs.delivered = 140;
+	f->b.inflight_hi = 120;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 140);
+	f->sk.reord_seen = 1;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 120);
 }
 
 TEST(losses_of_timers_are_caught_up_with)
@@ -321,6 +638,16 @@ TEST(tail_loss_lowers_the_window_and_marks_nothing)
 	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
 	assert_false(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 1));
 	assert_false(bbr_is_tail_loss(&f->sk, TCP_CA_Recovery, 0));
+	/* Marks lower it, too. */
+	f->sk.delivered_ce = 1;
+	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
+	f->sk.uses_ecn = true;
+	assert_false(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
+	f->more.delivered_ce = 1;
+	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
+	f->more.delivered_ce = 0;
+	f->sk.more = NULL;
+	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
 }
 
 /* In order: all of the flight was delivered since, so no history is asked, and none is kept. */
@@ -469,6 +796,11 @@ TEST(shell_begins_a_connection)
 	assert_int_equal(f->more.tx_in_flight, 0);
 	assert_int_equal(f->more.is_app_limited, 0);
 	assert_int_equal(f->more.pacing_gain | f->more.cwnd_gain, 0);
+	f->sk.lost_out = 3;
+	f->sk.delivered_ce = 9;
+	bbr_init(&f->b, &f->sk);
+	assert_int_equal(f->more.lost_before, 37);
+	assert_int_equal(f->more.delivered_ce, 9);
 	f->sk.more = NULL;
 	f->sk.lost = 41;
 	bbr_init(&f->b, &f->sk);
@@ -485,7 +817,7 @@ TEST(shell_brings_acks)
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.steps, STEP(WAITED_ROUNDS));
 	assert_int_equal(f->more.n_sends, 1);
-	assert_int_equal(f->more.sends[0].inflight, 50);
+	assert_int_equal(f->more.sends[0].sent, 1000 + 40 + 50);
 	f->sk.more = NULL;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.steps, 0);
@@ -520,6 +852,7 @@ TEST(shell_brings_states)
 	bbr_set_state(&f->b, &f->sk, TCP_CA_Loss);
 	assert_int_equal(f->b.steps, 0);
 	assert_int_equal(f->b.prev_ca_state, TCP_CA_Loss);
+	assert_int_equal(f->more.n_sends, 1);
 	f->sk.lost = 41;
 	bbr_set_state(&f->b, &f->sk, TCP_CA_Recovery);
 	assert_true(f->b.loss_in_round);
@@ -581,18 +914,34 @@ int main(void)
 		T(without_history_there_are_no_entries),
 		T(history_holds_128_entries),
 		T(entries_are_as_far_apart_as_a_round_needs),
-		T(inflight_is_what_was_sent_since_less_what_arrived),
-		T(newest_note_before_the_packet_counts),
 		T(notes_are_32_in_a_round),
-		T(what_is_sent_anew_is_judged_by_delivery),
-		T(rest_of_a_packet_was_in_flight),
+		T(newer_note_of_one_count_counts),
+		T(new_data_is_counted_by_its_sequence),
+		T(what_was_sent_anew_between_notes_may_have_been_in_flight),
+		T(what_was_sent_anew_is_between_two_notes),
+		T(with_reordering_the_lower_bound_counts),
+		T(without_losses_and_reordering_delivery_tells),
+		T(data_before_the_note_is_less_than_it),
+		T(packet_was_in_flight_itself),
+		T(since_the_last_note_no_more_than_there_was),
+		T(newest_note_before_the_packet_counts),
+		T(timeout_is_noted),
+		T(hole_before_a_packet_was_in_flight),
+		T(probe_that_repeated_a_packet_was_in_flight_with_it),
 		T(counter_of_losses_has_20_bits),
 		T(ack_has_the_flight_of_its_packet),
 		T(ack_without_losses_has_none),
 		T(loss_of_a_probe_is_of_the_flight_that_is_acked),
+		T(first_burst_that_is_too_much_ends_a_probe),
+		T(flight_lost_no_more_than_it_had),
+		T(bounds_of_an_undo_know_of_the_losses),
+		T(marks_are_told_by_the_count_of_the_stack),
+		T(what_the_kernel_knows_is_taken),
+		T(ack_finds_that_there_is_nothing_to_send),
 		T(ack_of_nothing_is_of_no_flight),
 		T(probe_that_was_repeated_is_acked),
 		T(without_history_any_loss_is_too_much),
+		T(without_history_reordering_raises_nothing),
 		T(losses_of_timers_are_caught_up_with),
 		T(tail_loss_lowers_the_window_and_marks_nothing),
 		T(shell_begins_a_connection),

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * BBR version 3 for networks that mark packets at a short queue: it negotiates ECN, and heeds marks.
+ */
+#define BBR_NEEDS_ECN
+#include "algorithm.h"
+#include "shell.bpf.h"
+
+BBR_OPS(bpf_bbr3_ecn);

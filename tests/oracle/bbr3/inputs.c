@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How good are the estimates of what a stock kernel does not tell (bpf/bbr3/estimate.h)? Recordings of Google's BBR version 3 have
+ * both: what a stock kernel shows, which is all that the estimates are given here, and what Google's stack knew.
+ *
+ *	inputs [-j] [-w] RECORDING...
+ *
+ * -j: as JSON. -w: as without the second part of a connection's state, where there was no memory for it.
+ */
+#include <getopt.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../replayer.h"
+#include "bbr3/estimate.h"
+#include "distribution.h"
+#include "replay.h"
+
+enum {
+	TX_IN_FLIGHT,
+	TX_IN_FLIGHT_RETRANS,
+	LOST,
+	LOST_TX_IN_FLIGHT,
+	LOST_LOST,
+	INFLIGHT_HI
+};
+
+static struct distribution distributions[] = {
+	[TX_IN_FLIGHT] = { .name = "tx_in_flight", .in_permille = true },
+	[TX_IN_FLIGHT_RETRANS] = { .name = "tx_in_flight, sent anew", .in_permille = true },
+	[LOST] = { .name = "lost" },
+	[LOST_TX_IN_FLIGHT] = { .name = "tx_in_flight of lost", .in_permille = true },
+	[LOST_LOST] = { .name = "lost of lost" },
+	[INFLIGHT_HI] = { .name = "inflight_hi by a loss" },
+};
+
+enum {
+	TOO_HIGH,
+	TOO_HIGH_PROBING,
+	LOSS_ENDS_PROBE,
+	RAISES,
+	ACKS_TLP,
+	IS_ECE,
+	TAIL_LOSS,
+	APP_LIMITED,
+	CHECK
+};
+
+static struct decision decisions[] = {
+	[TOO_HIGH] = { .name = "too high" },
+	[TOO_HIGH_PROBING] = { .name = "too high while probing" },
+	[LOSS_ENDS_PROBE] = { .name = "a loss ends a probe" },
+	[RAISES] = { .name = "inflight_hi is raised" }, /* wrong: beyond the truth */
+	[ACKS_TLP] = { .name = "acks_tlp" },
+	[IS_ECE] = { .name = "is_ece" },
+	[TAIL_LOSS] = { .name = "tail loss" },
+	[APP_LIMITED] = { .name = "is_app_limited of lost" },
+	[CHECK] = { .name = "app_limited by an ACK" },
+};
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A connection: what of it is ours, and what Google's stack told since the last callback that a stock kernel has, too. */
+struct connection {
+	u64 cookie;
+	u32 last_lost;
+	bool has_more, tail_lost;
+	struct bbr_more more;
+	struct bbr before, after; /* the lost packets */
+	struct bbr_flight *lost;
+	u32 n_lost;
+};
+
+static void *connections;
+static bool without_more;
+
+static int compare_cookies(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void *allocate(void *old, size_t size)
+{
+	void *p = realloc(old, size);
+
+	if (!p) {
+		perror("inputs");
+		exit(2);
+	}
+	return p;
+}
+
+static struct connection *connection_of(u64 cookie)
+{
+	struct connection **found = tfind(&cookie, &connections, compare_cookies), *new;
+
+	if (found)
+		return *found;
+	new = allocate(NULL, sizeof(*new));
+	*new = (struct connection){ .cookie = cookie };
+	tsearch(new, &connections, compare_cookies);
+	return new;
+}
+
+static void free_connections(void)
+{
+	while (connections) {
+		struct connection *c = *(struct connection **)connections;
+
+		tdelete(c, &connections, compare_cookies);
+		free(c->lost);
+		free(c);
+	}
+}
+
+static bool is_probing(const struct bbr *b)
+{
+	return b->probe_samples || b->mode == BBR_STARTUP;
+}
+
+static bool has_ended_probe(const struct connection *c, const struct bbr *b)
+{
+	return c->before.probe_samples && !b->probe_samples;
+}
+
+/* Losses are taken, with one flight for all of them. */
+static void compare_losses(struct connection *c, const struct bbr_sock *sk,
+			   const struct bbr_flight *flight, u32 marked)
+{
+	struct bbr b = c->before;
+	struct bbr_sock copy = *sk;
+
+	for (u32 i = 0; i < c->n_lost; i++) {
+		if (!c->lost[i].tx_in_flight)
+			continue; /* nothing is known of it */
+		distribution_add(&distributions[LOST_TX_IN_FLIGHT], flight->tx_in_flight,
+				 c->lost[i].tx_in_flight);
+		distribution_add(&distributions[LOST_LOST], flight->lost, c->lost[i].lost);
+		decision_add(&decisions[APP_LIMITED], flight->is_app_limited,
+			     c->lost[i].is_app_limited);
+	}
+	if (c->n_lost && c->before.probe_samples) {
+		bbr_take_losses(&b, &copy, flight, marked);
+		decision_add(&decisions[LOSS_ENDS_PROBE], has_ended_probe(c, &b),
+			     has_ended_probe(c, &c->after));
+		if (has_ended_probe(c, &b) && has_ended_probe(c, &c->after))
+			distribution_add(&distributions[INFLIGHT_HI], b.inflight_hi,
+					 c->after.inflight_hi);
+	}
+	c->n_lost = 0;
+}
+
+static u32 newly_lost(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return (sk->lost - b->last_lost) & ((1u << BBR_MARK_BITS) - 1);
+}
+
+/* Of an ACK: would the flight raise inflight_hi, and to what? */
+static u32 raise(const struct bbr *b, const struct bbr_sock *sk, const struct bbr_flight *flight)
+{
+	return bbr_is_loss_too_high(sk, flight) ? b->inflight_hi :
+						  max_u32(b->inflight_hi, flight->tx_in_flight);
+}
+
+static void compare_flights(const struct replay *r, const struct bbr_flight *estimate)
+{
+	const struct bbr_flight *truth = &r->ack.flight;
+	bool is_too_high = bbr_is_loss_too_high(&r->sk, truth);
+	bool estimated_too_high = bbr_is_loss_too_high(&r->sk, estimate);
+
+	distribution_add(&distributions[TX_IN_FLIGHT], estimate->tx_in_flight, truth->tx_in_flight);
+	if (r->rs.is_retrans)
+		distribution_add(&distributions[TX_IN_FLIGHT_RETRANS], estimate->tx_in_flight,
+				 truth->tx_in_flight);
+	distribution_add(&distributions[LOST], estimate->lost, truth->lost);
+	decision_add(&decisions[TOO_HIGH], estimated_too_high, is_too_high);
+	if (is_probing(&r->b))
+		decision_add(&decisions[TOO_HIGH_PROBING], estimated_too_high, is_too_high);
+	if (r->b.inflight_hi != BBR_COUNT_NONE)
+		decision_add(&decisions[RAISES], raise(&r->b, &r->sk, estimate) > r->b.inflight_hi,
+			     raise(&r->b, &r->sk, truth) >= raise(&r->b, &r->sk, estimate) &&
+				     raise(&r->b, &r->sk, truth) > r->b.inflight_hi);
+}
+
+static void take_ack(struct connection *c, struct replay *r)
+{
+	u32 marked = newly_lost(&r->b, &r->sk);
+	u32 app_limited = r->sk.app_limited;
+	struct bbr b = r->b;
+	struct bbr_ack ack;
+	struct bbr_flight flight;
+
+	r->sk.app_limited = 0;
+	bbr_estimate_ack(&b, &r->sk, &r->rs, &ack);
+	flight = r->rs.delivered >= 0 ? ack.flight : bbr_last_flight(&r->sk);
+	if (marked)
+		compare_losses(c, &r->sk, &flight, marked);
+	if (r->ack.flight.tx_in_flight && r->rs.delivered >= 0)
+		compare_flights(r, &ack.flight);
+	if (r->sk.app_limited)
+		decision_add(&decisions[CHECK], true, r->sk.app_limited == app_limited);
+	decision_add(&decisions[ACKS_TLP], ack.acks_tlp, r->ack.acks_tlp);
+	if (r->sk.more) {
+		decision_add(&decisions[IS_ECE], ack.is_ece, r->ack.is_ece);
+		bbr_note_send(r->sk.more, &r->sk);
+	}
+	if (c->tail_lost)
+		decision_add(&decisions[TAIL_LOSS], false, true);
+	c->tail_lost = false;
+	r->b.last_lost = b.last_lost;
+}
+
+static void take_lost(struct connection *c, const struct record *rec, const struct replay *r)
+{
+	struct record next = *rec;
+	struct replay after;
+
+	if (!c->n_lost)
+		c->before = r->b;
+	memcpy(next.state_before, rec->state_after, sizeof(next.state_before));
+	replayer_bbr3.load(NULL, &next, false, &after);
+	c->after = after.b;
+	c->lost = allocate(c->lost, (c->n_lost + 1) * sizeof(*c->lost));
+	c->lost[c->n_lost++] = r->ack.flight;
+}
+
+static void take_state(struct connection *c, struct replay *r)
+{
+	u32 marked = newly_lost(&r->b, &r->sk);
+	struct bbr_flight flight = bbr_last_flight(&r->sk);
+	bool is_tail_loss;
+
+	bbr_catch_up(&r->b, &r->sk);
+	if (marked)
+		compare_losses(c, &r->sk, &flight, marked);
+	is_tail_loss = bbr_is_tail_loss(&r->sk, r->arg, marked);
+	if (is_tail_loss || c->tail_lost)
+		decision_add(&decisions[TAIL_LOSS], is_tail_loss, c->tail_lost);
+	c->tail_lost = false;
+	bbr_note_timeout(&r->sk, r->arg);
+}
+
+static void take(const struct record *rec, const struct bbr_params *params)
+{
+	struct connection *c = connection_of(rec->cookie);
+	struct replay r;
+
+	replayer_bbr3.load(NULL, rec, false, &r);
+	c->has_more |= rec->kind == KIND_INIT && !without_more;
+	r.b.last_lost = c->last_lost;
+	r.sk.param = params;
+	r.sk.uses_ecn = true;
+	r.sk.more = c->has_more ? &c->more : NULL;
+	switch (rec->kind) {
+	case KIND_INIT:
+		bbr_init_estimate(&r.b, &r.sk);
+		break;
+	case KIND_MAIN:
+		take_ack(c, &r);
+		break;
+	case KIND_LOST:
+		take_lost(c, rec, &r);
+		break;
+	case KIND_EVENT:
+		c->tail_lost |= rec->arg == EVENT_TLP_RECOVERY;
+		break;
+	case KIND_SET_STATE:
+		take_state(c, &r);
+		break;
+	case KIND_TSO_SEGS:
+		if (r.sk.more)
+			bbr_note_losses(r.sk.more, &r.sk);
+		break;
+	}
+	c->last_lost = r.b.last_lost;
+}
+
+static void take_file(const char *path)
+{
+	__u64 seen[MAX_KINDS] = {};
+	struct bbr_params params;
+	struct record rec;
+	void *recording = replayer_bbr3.open(path, &params);
+
+	while (replayer_bbr3.read(recording, &rec)) {
+		take(&rec, &params);
+		seen[rec.kind]++;
+	}
+	replayer_bbr3.close(recording, seen);
+	free_connections();
+}
+
+static void print(bool as_json)
+{
+	if (!as_json)
+		printf("%-26s%8s %8s %8s %8s %8s %8s %8s\n", "INPUT", "SAMPLES", "EXACT%", "IN2%",
+		       "LEAST", "0.5%", "99.5%", "MOST");
+	for (size_t i = 0; i < LENGTH(distributions); i++) {
+		if (as_json)
+			printf(i ? "," : "{");
+		distribution_print(&distributions[i], as_json);
+	}
+	if (!as_json)
+		printf("%-26s%8s %8s %8s %8s %8s\n", "DECISION", "ASKED", "YES", "MISSED", "WRONG",
+		       "DIFFER%");
+	for (size_t i = 0; i < LENGTH(decisions); i++) {
+		if (as_json)
+			printf(",");
+		decision_print(&decisions[i], as_json);
+	}
+	if (as_json)
+		printf("}\n");
+}
+
+int main(int argc, char **argv)
+{
+	bool as_json = false;
+	int c;
+
+	while ((c = getopt(argc, argv, "jw")) != -1) {
+		if (c == 'j')
+			as_json = true;
+		else if (c == 'w')
+			without_more = true;
+		else
+			optind = argc;
+	}
+	if (optind >= argc) {
+		fputs("usage: inputs [-j] [-w] RECORDING...\n", stderr);
+		return 2;
+	}
+	while (optind < argc)
+		take_file(argv[optind++]);
+	print(as_json);
+	return 0;
+}
