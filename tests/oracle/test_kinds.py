@@ -32,9 +32,8 @@ MISTAKES3 = {
     "a pause": ("kind.h", ".idle_restart = 1, .has_seen_rtt", ".has_seen_rtt"),
     "the window of the minimum": ("kind.h", "!after(IN(sk, now_ms), b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win))",
                                   "true"),
-    "what is lost": ("estimate.h", "rs->delivered >= 0 &&\n\t       !bbr_newly_lost(b, sk)", "rs->delivered >= 0"),
+    "the state now": ("kind.h", " || IN(sk, ca_state) != TCP_CA_Open", ""),
     "what was lost before": ("algorithm.h", "if (!bbr_is_in_order(b, sk, rs))", "if (!b->initialized)"),
-    "the BDP of a probe": ("probe_bw.h", "rounds < IN(sk, cwnd) && rounds", "rounds"),
 }
 
 
