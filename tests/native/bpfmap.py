@@ -58,7 +58,8 @@ class Map:
         self._element(UPDATE, key, ctypes.create_string_buffer(value, self.value_size))
 
     def __delitem__(self, key):
-        self._element(DELETE, key, ctypes.create_string_buffer(1))
+        key = ctypes.create_string_buffer(key, self.key_size)
+        bpf(DELETE, struct.pack("I4xQ", self.fd, ctypes.addressof(key)))  # the kernel wants no value
 
     def close(self):
         os.close(self.fd)
