@@ -28,8 +28,7 @@ static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr
 	b->steps = 0;
 	bbr_estimate_ack(b, sk, rs, &ack);
 	bbr_acked(b, sk, rs, &ack);
-	if (sk->more && !b->in_order)
-		bbr_note_send(sk->more, sk);
+	bbr_note_sends(b, sk);
 }
 
 static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
@@ -40,6 +39,7 @@ static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const st
 	b->steps = 0;
 	bbr_estimate_in_order(b, sk, rs, &ack);
 	bbr_acked_of_kind(b, sk, rs, &ack, kind);
+	bbr_note_sends(b, sk);
 }
 
 /* The same if it is like most; else it does nothing. */

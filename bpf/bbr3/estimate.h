@@ -300,14 +300,6 @@ static inline u32 bbr_take_newly_lost(struct bbr *b, const struct bbr_sock *sk)
 	return marked;
 }
 
-/* From now on sends are noted. What was noted before is too old. */
-static inline void bbr_start_notes(struct bbr *b, struct bbr_more *more)
-{
-	if (b->in_order && more)
-		more->n_sends = 0;
-	b->in_order = 0;
-}
-
 /*
  * Packets were marked lost, with the flight that is taken for theirs. Google's stack tells of each burst of them, and
  * the first that was too much ends a probe. How many were a burst is not known: as many as are sent at once is
@@ -337,7 +329,7 @@ static inline u32 bbr_catch_up(struct bbr *b, struct bbr_sock *sk)
 
 	if (!marked)
 		return 0;
-	bbr_start_notes(b, sk->more);
+	b->in_order = 0;
 	if (sk->more)
 		bbr_note_losses(sk->more, sk);
 	flight = bbr_last_flight(sk);
@@ -424,7 +416,6 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 		.acks_tlp =
 			IN(sk, has_flight) ? RS(rs, is_acking_tlp_retrans_seq) : bbr_acks_tlp(sk),
 	};
-	bbr_start_notes(b, more);
 	if (more)
 		bbr_note_losses(more, sk);
 	if (rs->delivered >= 0 && more)
@@ -436,8 +427,20 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 	if (marked)
 		bbr_take_losses(b, sk, &flight, marked);
 	bbr_check_app_limited(sk, rs);
-	b->in_order = rs->delivered >= 0 && !marked && !ack->flight.lost && !IN(sk, sacked_out) &&
-		      IN(sk, ca_state) == TCP_CA_Open;
+	b->in_order = rs->delivered >= 0 && !rs->is_retrans && !marked && !ack->flight.lost &&
+		      !IN(sk, sacked_out) && IN(sk, ca_state) == TCP_CA_Open;
+}
+
+/* After an ACK: in order, what was sent between two notes follows from the sequence, and one a round is enough. */
+static inline void bbr_note_sends(const struct bbr *b, const struct bbr_sock *sk)
+{
+	struct bbr_more *more;
+
+	if (b->in_order && !b->round_start)
+		return;
+	more = MORE(sk);
+	if (more)
+		bbr_note_send(more, sk);
 }
 
 /* What an ACK tells; takes its losses. */

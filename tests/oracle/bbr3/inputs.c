@@ -3,9 +3,10 @@
  * How good are the estimates of what a stock kernel does not tell (bpf/bbr3/estimate.h)? Recordings of Google's BBR version 3 have
  * both: what a stock kernel shows, which is all that the estimates are given here, and what Google's stack knew.
  *
- *	inputs [-j] [-w] RECORDING...
+ *	inputs [-e] [-j] [-w] RECORDING...
  *
- * -j: as JSON. -w: as without the second part of a connection's state, where there was no memory for it.
+ * -e: as an instance that negotiates ECN. -j: as JSON. -w: as without the second part of a connection's state, where there was no
+ * memory for it.
  */
 #include <getopt.h>
 #include <search.h>
@@ -66,6 +67,7 @@ static struct decision decisions[] = {
 struct connection {
 	u64 cookie;
 	u32 last_lost;
+	bool in_order;
 	bool has_more, tail_lost;
 	struct bbr_more more;
 	struct bbr before, after; /* the lost packets */
@@ -74,7 +76,7 @@ struct connection {
 };
 
 static void *connections;
-static bool without_more;
+static bool without_more, with_ecn;
 
 static int compare_cookies(const void *a, const void *b)
 {
@@ -186,7 +188,18 @@ static void compare_flights(const struct replay *r, const struct bbr_flight *est
 				     raise(&r->b, &r->sk, truth) > r->b.inflight_hi);
 }
 
-static void take_ack(struct connection *c, struct replay *r)
+/* Google's state after a callback. */
+static struct bbr state_after(const struct record *rec)
+{
+	struct record next = *rec;
+	struct replay after;
+
+	memcpy(next.state_before, rec->state_after, sizeof(next.state_before));
+	replayer_bbr3.load(NULL, &next, false, &after);
+	return after.b;
+}
+
+static void take_ack(struct connection *c, const struct record *rec, struct replay *r)
 {
 	u32 marked = newly_lost(&r->b, &r->sk);
 	u32 app_limited = r->sk.app_limited;
@@ -205,25 +218,23 @@ static void take_ack(struct connection *c, struct replay *r)
 		decision_add(&decisions[CHECK], true, r->sk.app_limited == app_limited);
 	decision_add(&decisions[ACKS_TLP], ack.acks_tlp, r->ack.acks_tlp);
 	if (r->sk.more) {
-		decision_add(&decisions[IS_ECE], ack.is_ece, r->ack.is_ece);
-		bbr_note_send(r->sk.more, &r->sk);
+		if (with_ecn)
+			decision_add(&decisions[IS_ECE], ack.is_ece, r->ack.is_ece);
+		b.round_start = state_after(rec).round_start;
+		bbr_note_sends(&b, &r->sk);
 	}
 	if (c->tail_lost)
 		decision_add(&decisions[TAIL_LOSS], false, true);
 	c->tail_lost = false;
 	r->b.last_lost = b.last_lost;
+	r->b.in_order = b.in_order;
 }
 
 static void take_lost(struct connection *c, const struct record *rec, const struct replay *r)
 {
-	struct record next = *rec;
-	struct replay after;
-
 	if (!c->n_lost)
 		c->before = r->b;
-	memcpy(next.state_before, rec->state_after, sizeof(next.state_before));
-	replayer_bbr3.load(NULL, &next, false, &after);
-	c->after = after.b;
+	c->after = state_after(rec);
 	c->lost = allocate(c->lost, (c->n_lost + 1) * sizeof(*c->lost));
 	c->lost[c->n_lost++] = r->ack.flight;
 }
@@ -252,15 +263,16 @@ static void take(const struct record *rec, const struct bbr_params *params)
 	replayer_bbr3.load(NULL, rec, false, &r);
 	c->has_more |= rec->kind == KIND_INIT && !without_more;
 	r.b.last_lost = c->last_lost;
+	r.b.in_order = c->in_order;
 	r.sk.param = params;
-	r.sk.uses_ecn = true;
+	r.sk.uses_ecn = with_ecn;
 	r.sk.more = c->has_more ? &c->more : NULL;
 	switch (rec->kind) {
 	case KIND_INIT:
 		bbr_init_estimate(&r.b, &r.sk);
 		break;
 	case KIND_MAIN:
-		take_ack(c, &r);
+		take_ack(c, rec, &r);
 		break;
 	case KIND_LOST:
 		take_lost(c, rec, &r);
@@ -277,6 +289,7 @@ static void take(const struct record *rec, const struct bbr_params *params)
 		break;
 	}
 	c->last_lost = r.b.last_lost;
+	c->in_order = r.b.in_order;
 }
 
 static void take_file(const char *path)
@@ -321,16 +334,18 @@ int main(int argc, char **argv)
 	bool as_json = false;
 	int c;
 
-	while ((c = getopt(argc, argv, "jw")) != -1) {
+	while ((c = getopt(argc, argv, "ejw")) != -1) {
 		if (c == 'j')
 			as_json = true;
+		else if (c == 'e')
+			with_ecn = true;
 		else if (c == 'w')
 			without_more = true;
 		else
 			optind = argc;
 	}
 	if (optind >= argc) {
-		fputs("usage: inputs [-j] [-w] RECORDING...\n", stderr);
+		fputs("usage: inputs [-e] [-j] [-w] RECORDING...\n", stderr);
 		return 2;
 	}
 	while (optind < argc)

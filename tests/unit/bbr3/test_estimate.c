@@ -650,7 +650,7 @@ TEST(tail_loss_lowers_the_window_and_marks_nothing)
 	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
 }
 
-/* In order: all of the flight was delivered since, so no history is asked, and none is kept. */
+/* In order: all of the flight was delivered since, so no history is asked. */
 TEST(flight_in_order_is_what_was_delivered)
 {
 	FIXTURE;
@@ -658,23 +658,27 @@ TEST(flight_in_order_is_what_was_delivered)
 	f->b.in_order = 1;
 	f->more.prior_lost = 7;
 	f->rs.is_app_limited = true;
-	f->sk.uses_ecn = true;
 	f->rs.delivered_ce = 4;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.flight.tx_in_flight, 10);
 	assert_int_equal(f->ack.flight.lost, 0);
 	assert_true(f->ack.flight.is_app_limited);
-	assert_int_equal(f->ack.delivered_ce, 4);
+	assert_int_equal(f->ack.delivered_ce, 0);
 	assert_false(f->ack.acks_tlp);
 	assert_int_equal(f->more.prior_lost, 7);
 	assert_int_equal(f->more.tx_in_flight, 0);
 	assert_true(f->b.in_order);
-	f->sk.uses_ecn = false;
+	f->sk.write_seq = f->sk.snd_nxt;
+	f->sk.queued = 0;
+	f->sk.cwnd = f->rs.prior_in_flight + 1;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
-	assert_int_equal(f->ack.delivered_ce, 0);
+	assert_true(f->sk.app_limited);
 	f->b.in_order = 0;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.delivered_ce, 0);
+	f->sk.uses_ecn = true;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.delivered_ce, 4);
 }
 
 /* Losses that a timer marks end a probe by the flight that was ACKed before: only then it is kept. */
@@ -719,34 +723,56 @@ TEST(what_is_not_in_order)
 	f->sk.lost = 41;
 	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
 	f->sk.lost = 40;
+	f->sk.reord_seen = 1;
+	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	f->sk.reord_seen = 0;
+	f->sk.uses_ecn = true;
+	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	f->sk.uses_ecn = false;
+	f->sk.has_flight = true;
+	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	f->sk.has_flight = false;
 	assert_true(bbr_is_in_order(&f->b, &f->sk, &f->rs));
 }
 
-/* One that is SACKed begins the notes anew, and they end when all of a flight came in order again. */
+/* In order once a round is enough, out of it each ACK may be noted, until all of a flight came in order again. */
 TEST(sends_are_noted_until_order_returns)
 {
 	FIXTURE;
 
 	f->b.in_order = 1;
-	f->more.n_sends = 9;
+	f->rs.prior_delivered = f->b.next_round_delivered - 1;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	assert_true(f->b.in_order);
+	assert_int_equal(f->more.n_sends, 0);
+	f->rs.prior_delivered = f->b.next_round_delivered;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	assert_true(f->b.in_order);
+	assert_int_equal(f->more.n_sends, 1);
+	f->sk.delivered += 10;
+	f->rs.prior_delivered = f->b.next_round_delivered - 1;
 	f->sk.sacked_out = 1;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_false(f->b.in_order);
-	assert_int_equal(f->more.n_sends, 1);
+	assert_int_equal(f->more.n_sends, 2);
 	f->sk.sacked_out = 0;
 	f->sk.ca_state = TCP_CA_Disorder;
 	f->sk.delivered += 10;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_false(f->b.in_order);
-	assert_int_equal(f->more.n_sends, 2);
+	assert_int_equal(f->more.n_sends, 3);
 	f->sk.ca_state = TCP_CA_Open;
 	f->rs.delivered = -1;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_false(f->b.in_order);
 	f->rs.delivered = 10;
+	f->rs.is_retrans = true;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	assert_false(f->b.in_order);
+	f->rs.is_retrans = false;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_true(f->b.in_order);
-	assert_int_equal(f->more.n_sends, 2);
+	assert_int_equal(f->more.n_sends, 3);
 }
 
 TEST(losses_are_of_the_flight_until_order_returns)
@@ -765,7 +791,7 @@ TEST(losses_are_of_the_flight_until_order_returns)
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.flight.lost, 2);
 	assert_false(f->b.in_order);
-	assert_int_equal(f->more.n_sends, 0);
+	assert_int_equal(f->more.n_sends, 3);
 	f->rs.prior_delivered = 990; /* sent before it was known */
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.flight.lost, 2);
