@@ -9,12 +9,18 @@
 
 #include "common/rate.h"
 
+#define BBR_LEAST_PACING_GAIN 16 /* 1/16: drain_gain's; those of the others are higher (params.h) */
+
+/*
+ * At 1 byte/s, Google's least, a connection stands still. A gain that is lower than a parameter can be was written past
+ * bbrctl: then nothing is paced.
+ */
 static inline u64 bbr_bw_to_pacing_rate(const struct bbr_sock *sk, u64 bw, u32 gain)
 {
-	/* A rate of 0 would be for ever. */
 	u64 rate = max_u64(bbr_rate_bytes_per_sec(sk, bw, gain), 1);
 
-	return min_u64(rate, IN(sk, max_pacing_rate));
+	return unlikely(gain < BBR_LEAST_PACING_GAIN) ? IN(sk, max_pacing_rate) :
+							min_u64(rate, IN(sk, max_pacing_rate));
 }
 
 static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct bbr_sock *sk)

@@ -120,6 +120,7 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 	MAKE_BOOL(sk->demand_cwr);
 	MAKE_BOOL(sk->ect_permanent);
 	MAKE_BOOL(sk->fast_ack_mode);
+	MAKE_BOOL(sk->has_flight);
 }
 
 static void take_rs(struct input *in, struct bbr_rs *rs)
@@ -128,6 +129,8 @@ static void take_rs(struct input *in, struct bbr_rs *rs)
 	MAKE_BOOL(rs->is_retrans);
 	MAKE_BOOL(rs->is_app_limited);
 	MAKE_BOOL(rs->is_ack_delayed);
+	MAKE_BOOL(rs->is_acking_tlp_retrans_seq);
+	MAKE_BOOL(rs->is_ece);
 }
 
 /* What the kernel takes for a window. */

@@ -17,7 +17,17 @@ TEST(no_rate_is_0)
 	FIXTURE;
 
 	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, 0, 256), 1);
-	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, 1, 1), 1);
+	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, 0, BBR_LEAST_PACING_GAIN), 1);
+}
+
+/* As zeros in the map of parameters are: the connection must go on. */
+TEST(gain_of_no_parameter_paces_nothing)
+{
+	FIXTURE;
+
+	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 0), f->sk.max_pacing_rate);
+	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 15), f->sk.max_pacing_rate);
+	assert_true(bbr_bw_to_pacing_rate(&f->sk, BW, 16) < RATE / 15);
 }
 
 TEST(rate_is_capped_at_the_sockets_maximum)
@@ -156,6 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(rate_is_bw_times_gain_less_one_percent),
 		T(no_rate_is_0),
+		T(gain_of_no_parameter_paces_nothing),
 		T(rate_is_capped_at_the_sockets_maximum),
 		T(first_rate_is_of_cwnd_and_srtt),
 		T(first_rate_without_rtt_is_of_1_ms),
