@@ -369,7 +369,7 @@ static inline void bbr_check_app_limited(struct bbr_sock *sk, const struct bbr_r
  * While packets come in the order in which they were sent, and none is lost, the flight needs no history and is no guess:
  * all of it was delivered since, and nothing was lost of it. (No recovery can be under way: it began with losses, and
  * they are of the flight until it is over.) Where reordering was seen it may come again, and needs a history from before.
- * Marks need the second part of the state.
+ * Without the second part of the state it is never known, and marks need that as well.
  */
 static inline bool bbr_is_in_order(const struct bbr *b, const struct bbr_sock *sk,
 				   const struct bbr_rs *rs)
@@ -427,8 +427,8 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 	if (marked)
 		bbr_take_losses(b, sk, &flight, marked);
 	bbr_check_app_limited(sk, rs);
-	b->in_order = rs->delivered >= 0 && !rs->is_retrans && !marked && !ack->flight.lost &&
-		      !IN(sk, sacked_out) && IN(sk, ca_state) == TCP_CA_Open;
+	b->in_order = more && rs->delivered >= 0 && !rs->is_retrans && !marked &&
+		      !ack->flight.lost && !IN(sk, sacked_out) && IN(sk, ca_state) == TCP_CA_Open;
 }
 
 /* After an ACK: in order, what was sent between two notes follows from the sequence, and one a round is enough. */

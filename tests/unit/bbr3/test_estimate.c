@@ -770,6 +770,10 @@ TEST(sends_are_noted_until_order_returns)
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_false(f->b.in_order);
 	f->rs.is_retrans = false;
+	f->sk.more = NULL;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	assert_false(f->b.in_order);
+	f->sk.more = &f->more;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_true(f->b.in_order);
 	assert_int_equal(f->more.n_sends, 3);
