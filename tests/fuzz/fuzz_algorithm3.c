@@ -181,8 +181,8 @@ static void check_any(const struct conn *was, const struct conn *is)
 	if (cwnd != was->sk.cwnd)
 		CHECK(is_window(cwnd));
 	if (rate != was->sk.pacing_rate)
-		CHECK(rate <= is->sk.max_pacing_rate && (rate || !is->sk.max_pacing_rate) &&
-		      !(rate >> RATE_BITS));
+		CHECK(rate == is->sk.max_pacing_rate ||
+		      (rate && rate < is->sk.max_pacing_rate && !(rate >> RATE_BITS)));
 	/* 0 would say that nothing is app-limited. */
 	if (is->sk.app_limited != was->sk.app_limited)
 		CHECK(is->sk.app_limited);
