@@ -387,7 +387,7 @@ class Killing:
             for profile in (found or {}).get("profiles", []):
                 parts[name, profile["profile"]] = json.dumps(profile["params"])
             parts[name, "rules"] = found and json.dumps(found["rules"])
-            parts[name, "attach"] = found and found["attach"]
+            parts[name, "attach"] = found["attach"] if found else []  # attached after it is loaded
         parts["default"] = default(self.space)
         return parts
 
