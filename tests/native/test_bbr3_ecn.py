@@ -6,9 +6,9 @@ import socket
 import pytest
 
 from test_bbrmon import check_accounts
-from test_paths import end, flow
+from test_paths import end
 from tool import REFUSED, status_of
-from transfer import MB, connect, listen, send_verified
+from transfer import MB, Transfer, connect, listen, send_verified
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ECN, ECN_SEEN = 8, 16  # TCPI_OPT_*
@@ -20,7 +20,8 @@ def ecn_options(sock):
 
 
 def options_of(ns, name):
-    sender, receiver = connect(ns, listen(ns, "127.0.0.1"), cc=name)
+    """Both ends have it: as with DCTCP a server answers a SYN that may be marked only if its own congestion control needs ECN."""
+    sender, receiver = connect(ns, listen(ns, "127.0.0.1", cc=name), cc=name)
     with sender, receiver:
         return ecn_options(sender)
 
@@ -34,8 +35,9 @@ def mark_all(path):
 
 
 def watched_flow(path, name, monitor):
-    watching = monitor(name, "--every", "ack")
-    flow(path, name, path.v4, size=8 * MB).finish()
+    listener = listen(path.receiver, path.v4, cc=name)
+    watching = monitor(name, "--every", "ack", f"dport = :{listener.getsockname()[1]}")
+    Transfer(*connect(path.sender, listener, cc=name), size=8 * MB).finish()
     check_accounts(watching, end(watching))
     return watching
 
