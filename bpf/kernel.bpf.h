@@ -214,7 +214,7 @@ INPUT(u32, cwnd, tcp_sk(s->sk)->snd_cwnd)
 INPUT(u32, ssthresh, tcp_sk(s->sk)->snd_ssthresh)
 INPUT(u32, app_limited, app_limited_of(tcp_sk(s->sk), bbr_of(s->sk)))
 
-/* Of these BBR version 1 reads and sets none (version 3 has more: bbr3/stack.bpf.h). */
+/* Of these BBR version 1 reads and sets none (version 3 has more: stack.bpf.h). */
 INPUT(u32, delivered_ce, tcp_sk(s->sk)->delivered_ce)
 INPUT(u32, stack_prior_cwnd, tcp_sk(s->sk)->prior_cwnd)
 INPUT(u32, rcv_nxt, tcp_sk(s->sk)->rcv_nxt)

@@ -20,7 +20,7 @@
  *	and from each of them --> PROBE_RTT --> CRUISE (or STARTUP, if the pipe was never full)
  *
  * Nothing here calls the kernel or knows of BPF: what a callback reads and changes is struct bbr, struct bbr_more, and
- * what bpf/socket.h and inputs.h have.
+ * what bpf/socket.h and struct bbr_ack have.
  */
 #ifndef BBR_BBR_H
 #define BBR_BBR_H
@@ -122,7 +122,7 @@ _Static_assert(BBR_REASONS <= 16, "struct bbr.steps has a bit for each");
 
 /*
  * The second part of a connection's state (bpf/more.bpf.h). Without memory for it a connection has no ECN, undoes of a
- * recovery only what it did to cwnd, and estimates more roughly what inputs.h wants to know: it is still BBR
+ * recovery only what it did to cwnd, and estimates more roughly what struct bbr_ack wants to know: it is still BBR
  * version 3, only more careful.
  */
 #define BBR_LOSSES 128
@@ -161,7 +161,7 @@ struct bbr_more {
 
 	/* What estimate.h remembers. Of both rings the newest is at the count less 1. */
 	u32 tx_in_flight,
-		prior_lost; /* of the last ACK, as inputs.h; prior_lost: `lost` when its packet was sent */
+		prior_lost; /* of the last ACK, as struct bbr_flight; prior_lost: `lost` when its packet was sent */
 	u32 delivered_ce; /* at the last ACK */
 	u32 n_losses, n_sends; /* so far */
 	u32 lost_before; /* `lost` before the oldest of losses */
@@ -250,5 +250,27 @@ static inline void bbr_enter_phase(struct bbr *b, enum bbr_phase phase)
 	b->new_gains = 1;
 	b->try_fast_path = 0; /* rate and window are those of the phase */
 }
+
+/*
+ * What the algorithm has to be told and a stock kernel does not know: Google's v3 changed the stack to note, for each
+ * packet, how much was in flight when it was sent and how much had been lost by then. All of that enters here and
+ * nowhere else, so "is the algorithm right?" and "are its inputs right?" are two questions. A replay fills these structs
+ * with what such a kernel recorded; in bpf_bbr3 estimate.h does.
+ */
+
+/* The flight of a packet: of the newest one that an ACK acknowledges, or of one that was lost. */
+struct bbr_flight {
+	u32 tx_in_flight; /* packets in flight when it had been sent, itself included; 0: not known */
+	s32 lost; /* packets marked lost since it was sent, itself included if it was */
+	bool is_app_limited; /* was it sent while the application had no more? */
+};
+
+/* What an ACK tells, beside its rate sample. */
+struct bbr_ack {
+	struct bbr_flight flight;
+	s32 delivered_ce; /* of the packets delivered over the sample, those that were marked */
+	bool is_ece; /* does it tell of marks? */
+	bool acks_tlp; /* does it acknowledge a tail loss probe that was a retransmission? */
+};
 
 #endif

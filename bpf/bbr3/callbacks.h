@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * BBR version 3 as a stack would call it that knows all of its inputs (inputs.h): one function for each occasion. The
+ * BBR version 3 as a stack would call it that knows all of its inputs (struct bbr_ack): one function for each occasion. The
  * tests and the replay of recordings call these; algorithm.h calls them for the shell, with what it knows. (The
  * others are in recovery.h: bbr_lose, bbr_lose_tail, bbr_enter_recovery, bbr_undo, bbr_change_state; in ecn.h:
  * bbr_receive_ce; and in pacing.h: bbr_tso_segs.)

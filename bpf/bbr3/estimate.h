@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The inputs of inputs.h from what a stock kernel shows: the only place that guesses. Nearly exact are how much was lost
+ * The inputs of struct bbr_ack from what a stock kernel shows: the only place that guesses. Nearly exact are how much was lost
  * since a packet was sent (from a history of losses), whether an ACK tells of marks, that a tail loss probe was ACKed, and that it
  * repaired a loss. Two are approximate: what was in flight when a packet was sent (from what was delivered since, which a
  * history of sends confirms), and which flight a lost packet was of (that of the packet ACKed last, which was sent shortly

@@ -7,7 +7,7 @@
 #ifndef BBR_KIND_H
 #define BBR_KIND_H
 
-#include "inputs.h"
+#include "bbr.h"
 
 #define BBR_CALM_FLAGS .idle_restart = 1, .has_seen_rtt = 1, .watched = 1
 #define BBR_LOSS_FLAGS .prev_ca_state = 7, .loss_in_round = 1

@@ -7,7 +7,6 @@
 #define BBR_MODEL_H
 
 #include "inflight.h"
-#include "inputs.h"
 
 /* An ACK: its rate sample, what else it tells, and the delivery rate that follows from it. */
 struct bbr_sample {

@@ -111,7 +111,7 @@ def mutant_of(rule):
 def mistaken(tmp_path_factory):
     """The fuzzer of the algorithm with all mistakes in it, and the number that chooses each."""
     folder = tmp_path_factory.mktemp("mistakes")
-    for name in ("bpf", "include", "scripts", "tests/fuzz"):
+    for name in ("bpf", "include", "packaging", "scripts", "tests/fuzz"):
         shutil.copytree(fuzzer.ROOT / name, folder / name)
     for name in ("Makefile", "tests/tests.mk"):
         shutil.copy(fuzzer.ROOT / name, folder / name)

@@ -127,7 +127,7 @@ def _everything(algorithm):
     a program does not use, and so they would not count as uncovered.
     """
     names = [name for header in algorithm.headers
-             for name in re.findall(r"^static inline [^\n(]*\b(\w+)\(", header.read_text(), re.M)]
+             for name in re.findall(r"^static inline [^\n(]*\b(\w+)\((?![^)]*\);)", header.read_text(), re.M)]
     includes = "".join(f'#include "{header}"\n' for header in algorithm.headers)
     return (f'#include "bbr.h"\n{includes}#include "clamp.h"\n'
             f"const void *const all[] = {{ {', '.join(names)} }};\n"

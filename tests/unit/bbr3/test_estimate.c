@@ -668,6 +668,9 @@ TEST(flight_in_order_is_what_was_delivered)
 	assert_int_equal(f->more.prior_lost, 7);
 	assert_int_equal(f->more.tx_in_flight, 0);
 	assert_true(f->b.in_order);
+	f->rs.last_end_seq = f->sk.snd_una + 2 * f->sk.mss - 1;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 12);
 	f->sk.write_seq = f->sk.snd_nxt;
 	f->sk.queued = 0;
 	f->sk.cwnd = f->rs.prior_in_flight + 1;
@@ -687,6 +690,7 @@ TEST(flight_in_order_is_kept_while_probing)
 	FIXTURE;
 
 	f->b.in_order = 1;
+	f->more.prior_lost = 7;
 	f->b.acks = BBR_ACKS_PROBE_STOPPING;
 	f->rs.is_app_limited = true;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
@@ -804,6 +808,12 @@ TEST(losses_are_of_the_flight_until_order_returns)
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.flight.lost, 0);
 	assert_true(f->b.in_order);
+	/* Sent after what is told now as lost. */
+	f->sk.lost = 43;
+	bbr_note_losses(&f->more, &f->sk);
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.lost, 0);
+	assert_false(f->b.in_order);
 }
 
 /* What the shell calls. */

@@ -52,6 +52,7 @@ TEST(most_acks_are_ordinary)
 		CHANGED(f->b.rounds_since_probe = 255, BBR_ORDINARY);
 		CHANGED(f->rs.prior_in_flight = 20, BBR_ORDINARY);
 		CHANGED(f->b.new_gains = 1, BBR_ORDINARY);
+		CHANGED(f->b.steps = 1, BBR_ORDINARY); /* of the callback before */
 		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true), BBR_ORDINARY);
 		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true, f->rs.interval_us++),
 			BBR_ORDINARY);

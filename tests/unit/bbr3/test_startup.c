@@ -285,6 +285,9 @@ TEST(drain_may_end_after_rounds)
 	f->p.drain_max_rounds[0] = 3;
 	bbr_check_drain(&f->b, &f->sk);
 	assert_int_equal(f->b.drain_rounds, 0);
+	f->b.mode = BBR_PROBE_RTT;
+	bbr_check_drain(&f->b, &f->sk);
+	assert_int_equal(f->b.drain_rounds, 0);
 	f->p.drain_max_rounds[0] = 0;
 	f->b.mode = BBR_DRAIN;
 	f->sk.inflight = 101;

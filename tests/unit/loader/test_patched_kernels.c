@@ -39,9 +39,12 @@ static bool is_in(int value, const int *list)
 	return false;
 }
 
+#define POISON 0xbad2310 /* libbpf calls that in place of what reads a member that is not there */
+
 /*
  * In how many instructions two loads of the same programs differ. Each does by an offset or a constant, and by one of
- * `shifts`, a list that ends with 0. (Those that load the address of a map have its file descriptor.)
+ * `shifts`, a list that ends with 0; or it read what the first kernel had not. (Those that load the address of a map have its
+ * file descriptor.)
  */
 static int shifted(const struct loaded *from, const struct loaded *to, const int *shifts)
 {
@@ -59,6 +62,10 @@ static int shifted(const struct loaded *from, const struct loaded *to, const int
 
 			if (a.code == (BPF_LD | BPF_DW | BPF_IMM)) {
 				i++;
+				continue;
+			}
+			if (a.code == (BPF_JMP | BPF_CALL) && a.imm == POISON) {
+				n += !!memcmp(&a, &b, sizeof(a));
 				continue;
 			}
 			assert_int_equal(a.code, b.code);
@@ -158,11 +165,11 @@ static void the_socket_may_be_larger(void **state)
 	check_load(LARGER_SOCKET, SHIFTS(64), 100, ANY);
 }
 
-/* Behind prior_lost; behind tx_in_flight and lost; behind is_acking_tlp_retrans_seq. */
+/* Behind prior_lost; behind tx_in_flight and lost; behind is_acking_tlp_retrans_seq. And version 3 knows that they are there. */
 static void the_rate_sample_may_be_larger(void **state)
 {
 	(void)state;
-	check_load(LARGER_SAMPLE, SHIFTS(8, 16, 17), 20, ANY);
+	check_load(LARGER_SAMPLE, SHIFTS(8, 16, 17, 1), 20, ANY);
 }
 
 /* Two constants: min_tso_segs is not there, tso_segs is. */
