@@ -456,7 +456,7 @@ def test_killed_while_loading_and_taking_away(quick, full, space, cgroup, free_n
     text, one, two = full
     three = free_name()
     new = f"{changed(text).replace(two, three)}default_in = {space.name}\nattach = {cgroup.relative}\n"
-    seen = kill_all_along(quick, text, new, [one, two, three], space, KILLS // 5, number)
+    seen = kill_all_along(quick, text, new, [one, two, three], space, KILLS // 10, number)
     assert number == signal.SIGKILL or None not in seen
 
 
