@@ -37,7 +37,7 @@ def test_the_callback_with_losses(shapes):
     """Most ACKs of a path that loses one packet in a hundred come while a loss is being recovered."""
     turns = shapes["losses"]["turns"]["bpf_bbr"]
     assert turns["ratio"] <= 1.10
-    assert turns["ratio_median"] <= 1.10
+    assert turns["ratio_median"] <= 1.12
 
 
 def test_the_callback_of_version_3(turns):
