@@ -8,7 +8,7 @@
 #include "changes.h"
 #include "mainline.h"
 
-static struct bbr_params defaults;
+struct bbr_params recorded_params;
 
 void read_recording(const char *path)
 {
@@ -24,23 +24,11 @@ void read_recording(const char *path)
 		fprintf(stderr, "kinds: %s: has another struct bbr\n", path);
 		exit(2);
 	}
-	defaults = mainline_params(h.hz);
+	recorded_params = mainline_params(h.hz);
 	while (stream_read(&in, &socket, &cb))
 		if (cb.kind == CB_CONG_CONTROL && (ack = next_ack()))
 			mainline_load(&layout, &cb, cb.jiffies[0], ack);
 	stream_close(&in);
-}
-
-void change_params(void)
-{
-	params = defaults;
-	if (!below(LIKE_RECORDED))
-		return;
-#define X(key, n, unit, dflt, lo, hi, help) \
-	if (!below(8))                      \
-		params.key[below(n)] = within(lo, hi);
-	BBR_PARAMS(X, BBR_NO_PARAM)
-#undef X
 }
 
 /* Its values fall and its times rise, as in any that the filter itself has made. */
@@ -167,46 +155,6 @@ static void change_phase(struct bbr *b, struct bbr_rs *rs)
 	rs->prior_in_flight = beside(bdp * b->pacing_gain >> BBR_SCALE) + below(2) * below(20);
 }
 
-static void change_aggregation(struct bbr *b, const struct bbr_sock *sk)
-{
-	__u64 us = sk->delivered_mstamp - b->ack_epoch_mstamp;
-
-	b->ack_epoch_acked =
-		below(4) ? beside(b->bw.s[0].v * us >> BW_SCALE) : beside(params.ack_epoch_max[0]);
-	b->extra_acked[below(2)] = below(3) ? below(100) : of_any_size();
-	b->extra_acked_win_rtts = below(32);
-	b->extra_acked_win_idx = below(2);
-}
-
-static void change_socket(struct bbr *b, struct bbr_sock *sk)
-{
-	switch (below(8)) {
-	case 0:
-		sk->cwnd = below(2) ? below(8) : of_any_size();
-		break;
-	case 1:
-		sk->pacing_rate = of_any_size() >> 16;
-		break;
-	case 2:
-		sk->mss = below(2) ? 1 + below(65535) : beside(sk->mss);
-		break;
-	case 3:
-		sk->inflight = below(2) ? below(100) : of_any_size();
-		break;
-	case 4:
-		sk->snd_cwnd_clamp = of_any_size();
-		break;
-	case 5:
-		sk->max_pacing_rate = of_any_size();
-		break;
-	case 6:
-		sk->srtt_us = below(2) * of_any_size();
-		break;
-	default:
-		b->min_rtt_us = below(2) ? BBR_RTT_NONE : (__u32)of_any_size();
-	}
-}
-
 void change(struct replay *r)
 {
 	switch (below(8)) {
@@ -227,7 +175,7 @@ void change(struct replay *r)
 		change_phase(&r->b, &r->rs);
 		break;
 	case 6:
-		change_aggregation(&r->b, &r->sk);
+		change_aggregation(&r->b, &r->sk, r->b.bw.s[0].v);
 		break;
 	default:
 		change_socket(&r->b, &r->sk);

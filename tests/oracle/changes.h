@@ -8,16 +8,13 @@
 
 #include KINDS_H
 
-#define LIKE_RECORDED 4 /* one in so many ACKs has the recorded parameters */
-
 /* Takes the ACKs of a file, each into the next place; NULL: there are enough. Ends the program if it cannot be read. */
 void read_recording(const char *path);
 struct replay *next_ack(void);
 
-/* Draws the parameters of a batch, and changes one thing of an ACK. */
-void change_params(void);
+/* Changes one thing of an ACK. */
 void change(struct replay *r);
-extern struct bbr_params params;
+extern struct bbr_params params, recorded_params; /* of this batch; of the recordings */
 
 /* xorshift64* */
 extern __u64 state;
@@ -56,6 +53,46 @@ static inline __u32 within(__u32 lo, __u32 hi)
 		return hi;
 	default:
 		return lo + below(hi - lo + 1);
+	}
+}
+
+static inline void change_aggregation(struct bbr *b, const struct bbr_sock *sk, u64 bw)
+{
+	__u64 us = sk->delivered_mstamp - b->ack_epoch_mstamp;
+
+	b->ack_epoch_acked =
+		below(4) ? beside(bw * us >> BW_SCALE) : beside(params.ack_epoch_max[0]);
+	b->extra_acked[below(2)] = below(3) ? below(100) : of_any_size();
+	b->extra_acked_win_rtts = below(32);
+	b->extra_acked_win_idx = below(2);
+}
+
+static inline void change_socket(struct bbr *b, struct bbr_sock *sk)
+{
+	switch (below(8)) {
+	case 0:
+		sk->cwnd = below(2) ? below(8) : of_any_size();
+		break;
+	case 1:
+		sk->pacing_rate = of_any_size() >> 16;
+		break;
+	case 2:
+		sk->mss = below(2) ? 1 + below(65535) : beside(sk->mss);
+		break;
+	case 3:
+		sk->inflight = below(2) ? below(100) : of_any_size();
+		break;
+	case 4:
+		sk->snd_cwnd_clamp = of_any_size();
+		break;
+	case 5:
+		sk->max_pacing_rate = of_any_size();
+		break;
+	case 6:
+		sk->srtt_us = below(2) * of_any_size();
+		break;
+	default:
+		b->min_rtt_us = below(2) ? BBR_RTT_NONE : (__u32)of_any_size();
 	}
 }
 

@@ -21,6 +21,7 @@
 
 #include "changes.h"
 
+#define LIKE_RECORDED 4 /* one in so many batches has the recorded parameters */
 #define MOST_ACKS 200000
 #define MOST_PRINTED 5
 
@@ -94,6 +95,19 @@ static void run_natively(void)
 struct replay *next_ack(void)
 {
 	return acks < MOST_ACKS ? &recorded[acks++] : NULL;
+}
+
+/* Mostly a few of them at any value that they may have. */
+static void change_params(void)
+{
+	params = recorded_params;
+	if (!below(LIKE_RECORDED))
+		return;
+#define X(key, n, unit, dflt, lo, hi, help) \
+	if (!below(8))                      \
+		params.key[below(n)] = within(lo, hi);
+	BBR_PARAMS(X, BBR_NO_PARAM)
+#undef X
 }
 
 static void make_batch(void)

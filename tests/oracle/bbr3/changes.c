@@ -7,7 +7,7 @@
 #include "../replayer.h"
 #include "record.h"
 
-static struct bbr_params defaults;
+struct bbr_params recorded_params;
 
 /* As if nothing had been lost or come early before, mostly. */
 static void add_estimate(const struct record *rec, struct replay *r)
@@ -27,7 +27,7 @@ static void add_estimate(const struct record *rec, struct replay *r)
 void read_recording(const char *path)
 {
 	const struct replayer *of = &replayer_bbr3;
-	void *recording = of->open(path, &defaults);
+	void *recording = of->open(path, &recorded_params);
 	struct record rec;
 	struct replay *r;
 	__u32 arg;
@@ -38,18 +38,6 @@ void read_recording(const char *path)
 		of->load(recording, &rec, false, r);
 		add_estimate(&rec, r);
 	}
-}
-
-void change_params(void)
-{
-	params = defaults;
-	if (!below(LIKE_RECORDED))
-		return;
-#define X(key, n, unit, dflt, lo, hi, help) \
-	if (!below(8))                      \
-		params.key[below(n)] = within(lo, hi);
-	BBR_PARAMS(X, BBR_NO_PARAM)
-#undef X
 }
 
 static void change_sample(struct replay *r)
@@ -198,46 +186,6 @@ static void change_bounds(struct replay *r)
 	}
 }
 
-static void change_aggregation(struct bbr *b, const struct bbr_sock *sk)
-{
-	__u64 us = sk->delivered_mstamp - b->ack_epoch_mstamp;
-
-	b->ack_epoch_acked =
-		below(4) ? beside(bbr_bw(b) * us >> BW_SCALE) : beside(params.ack_epoch_max[0]);
-	b->extra_acked[below(2)] = below(3) ? below(100) : of_any_size();
-	b->extra_acked_win_rtts = below(32);
-	b->extra_acked_win_idx = below(2);
-}
-
-static void change_socket(struct bbr *b, struct bbr_sock *sk)
-{
-	switch (below(8)) {
-	case 0:
-		sk->cwnd = below(2) ? below(8) : of_any_size();
-		break;
-	case 1:
-		sk->pacing_rate = of_any_size() >> 16;
-		break;
-	case 2:
-		sk->mss = below(2) ? 1 + below(65535) : beside(sk->mss);
-		break;
-	case 3:
-		sk->inflight = below(2) ? below(100) : of_any_size();
-		break;
-	case 4:
-		sk->snd_cwnd_clamp = of_any_size();
-		break;
-	case 5:
-		sk->max_pacing_rate = of_any_size();
-		break;
-	case 6:
-		sk->srtt_us = below(2) * of_any_size();
-		break;
-	default:
-		b->min_rtt_us = below(2) ? BBR_RTT_NONE : (__u32)of_any_size();
-	}
-}
-
 void change(struct replay *r)
 {
 	switch (below(8)) {
@@ -258,7 +206,7 @@ void change(struct replay *r)
 		change_phase(r);
 		break;
 	case 6:
-		change_aggregation(&r->b, &r->sk);
+		change_aggregation(&r->b, &r->sk, bbr_bw(&r->b));
 		break;
 	default:
 		change_socket(&r->b, &r->sk);
