@@ -9,12 +9,9 @@
  * is mainline's BBR.
  */
 #include "algorithm.h"
-#include "clamp.h"
-#include "fuzz.h"
+#include "fuzz_algorithm.h"
 
-#define MAX_CALLS 8
 #define MAX_GAIN 4095
-#define RATE_BITS 40 /* 64 less BW_SCALE: what any product comes down to */
 
 enum callback {
 	MAIN,
@@ -65,22 +62,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return atexit(report);
 }
 
-static void take_params(struct input *in, bool clamp, struct bbr_params *p)
-{
-	static const struct bbr_params defaults = BBR_PARAMS_DEFAULT;
-	const u32 *dflt = (const u32 *)&defaults;
-	struct bbr_params raw;
-	u32 *v = (u32 *)&raw;
-
-	input_take(in, &raw, sizeof(raw));
-	for (size_t i = 0; i < sizeof(raw) / sizeof(*v); i++)
-		v[i] ^= dflt[i];
-	if (clamp)
-		bbr_clamp_params(p, &raw);
-	else /* written by root into the program's own map */
-		*p = raw;
-}
-
 static void take_sock(struct input *in, struct bbr_sock *sk)
 {
 	const struct bbr_params *p = sk->param;
@@ -95,15 +76,8 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 static void take_rs(struct input *in, struct bbr_rs *rs)
 {
 	input_take(in, rs, sizeof(*rs));
-	/* The compiler of the kernel makes a bool 0 or 1. */
-	*(u8 *)&rs->is_app_limited &= 1;
-	*(u8 *)&rs->is_ack_delayed &= 1;
-}
-
-/* What the kernel takes for a window. */
-static bool is_window(u32 cwnd)
-{
-	return (s32)cwnd > 0;
+	MAKE_BOOL(rs->is_app_limited);
+	MAKE_BOOL(rs->is_ack_delayed);
 }
 
 /* The bits of `steps`, in their order, must be the way from one mode to the other. */

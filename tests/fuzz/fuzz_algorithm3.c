@@ -7,11 +7,7 @@
  * which, the socket and the rate sample. Parameters are XORed on the defaults.
  */
 #include "algorithm.h"
-#include "clamp.h"
-#include "fuzz.h"
-
-#define MAX_CALLS 8
-#define RATE_BITS 40 /* 64 less BW_SCALE: what any product comes down to */
+#include "fuzz_algorithm.h"
 
 enum callback {
 	MAIN,
@@ -84,25 +80,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return atexit(report);
 }
 
-static void take_params(struct input *in, bool clamp, struct bbr_params *p)
-{
-	static const struct bbr_params defaults = BBR_PARAMS_DEFAULT;
-	const u32 *dflt = (const u32 *)&defaults;
-	struct bbr_params raw;
-	u32 *v = (u32 *)&raw;
-
-	input_take(in, &raw, sizeof(raw));
-	for (size_t i = 0; i < sizeof(raw) / sizeof(*v); i++)
-		v[i] ^= dflt[i];
-	if (clamp)
-		bbr_clamp_params(p, &raw);
-	else /* written by root into the program's own map */
-		*p = raw;
-}
-
-/* The compiler of the kernel makes a bool 0 or 1. */
-#define MAKE_BOOL(value) (*(u8 *)&(value) &= 1)
-
 static void take_sock(struct input *in, struct bbr_sock *sk)
 {
 	const struct bbr_params *p = sk->param;
@@ -131,12 +108,6 @@ static void take_rs(struct input *in, struct bbr_rs *rs)
 	MAKE_BOOL(rs->is_ack_delayed);
 	MAKE_BOOL(rs->is_acking_tlp_retrans_seq);
 	MAKE_BOOL(rs->is_ece);
-}
-
-/* What the kernel takes for a window. */
-static bool is_window(u32 cwnd)
-{
-	return (s32)cwnd > 0;
 }
 
 /* The steps, in their order, must be the way from one mode to the other; monitors are told nothing else. */

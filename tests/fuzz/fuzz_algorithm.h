@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the fuzzers of the algorithms share, each compiled with its version's algorithm.h before this.
+ */
+#ifndef FUZZ_ALGORITHM_H
+#define FUZZ_ALGORITHM_H
+
+#include "clamp.h"
+#include "fuzz.h"
+
+#define MAX_CALLS 8
+#define RATE_BITS 40 /* 64 less BW_SCALE: what any product comes down to */
+
+/* The compiler of the kernel makes a bool 0 or 1. */
+#define MAKE_BOOL(value) (*(u8 *)&(value) &= 1)
+
+static inline void take_params(struct input *in, bool clamp, struct bbr_params *p)
+{
+	static const struct bbr_params defaults = BBR_PARAMS_DEFAULT;
+	const u32 *dflt = (const u32 *)&defaults;
+	struct bbr_params raw;
+	u32 *v = (u32 *)&raw;
+
+	input_take(in, &raw, sizeof(raw));
+	for (size_t i = 0; i < sizeof(raw) / sizeof(*v); i++)
+		v[i] ^= dflt[i];
+	if (clamp)
+		bbr_clamp_params(p, &raw);
+	else /* written by root into the program's own map */
+		*p = raw;
+}
+
+/* What the kernel takes for a window. */
+static inline bool is_window(u32 cwnd)
+{
+	return (s32)cwnd > 0;
+}
+
+#endif
