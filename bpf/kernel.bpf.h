@@ -230,7 +230,6 @@ INPUT(u32, tlp_high_seq, tcp_sk(s->sk)->tlp_high_seq)
 INPUT(bool, tlp_retrans, tlp_retrans_of(tcp_sk(s->sk)))
 INPUT(u32, gso_max_size, s->sk->sk_gso_max_size)
 INPUT(u32, max_tcp_header, BBR_MAX_TCP_HEADER)
-INPUT(u32, min_tso_segs, s->sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_min_tso_segs)
 INPUT(bool, is_cwnd_limited, is_cwnd_limited_of(tcp_sk(s->sk)))
 /* What only Google's stack has. The first concerns the ACKs that this host sends. */
 static inline void set_fast_ack_mode(struct bbr_sock *s, bool fast)

@@ -24,6 +24,9 @@ struct bbr_sock {
 	bool is_init; /* tcp_mstamp may be as old as the last packet */
 	bool options; /* is any option in use? A constant, so that who uses none pays for none */
 	u8 kind; /* what the algorithm knows of this ACK, a constant, too; 0: nothing */
+#ifdef BBR_READS_MIN_TSO_SEGS
+	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
+#endif
 #ifdef BBR_HAS_MORE
 	struct bbr_more *more; /* the second part of the state; NULL: there was no memory for it */
 	bool finds_more; /* it was not looked up: MORE() does. A constant, too */

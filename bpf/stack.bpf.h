@@ -29,6 +29,8 @@ INPUT(bool, has_flight,
       !estimate_always && RS_EXISTS(tx_in_flight) && RS_EXISTS(lost) &&
 	      RS_EXISTS(is_acking_tlp_retrans_seq) && RS_EXISTS(is_ece))
 
+INPUT(u32, min_tso_segs, s->min_tso_segs)
+
 /*
  * ---- ECN
  *

@@ -27,6 +27,7 @@
 
 #define BBR_HAS_MORE /* what does not fit struct bbr: struct bbr_more */
 #define BBR_HAS_COMMON /* bbr_main_if_common() */
+#define BBR_READS_MIN_TSO_SEGS /* version 1 has a parameter for it */
 
 #include "event.h"
 #include "params.h"

@@ -189,9 +189,9 @@ static inline u32 bbr_flight_of(u32 sent, u32 gone)
 }
 
 /*
- * What was sent so far, less what of it was gone, was in flight. The notes before and after the packet bound what was sent until
- * then: of new data the sequence tells, but between two notes also packets may have been sent anew. Within
- * these bounds the count by delivery decides; with reordering it says nothing, and the lower bound is the careful one.
+ * The packets in flight are those sent so far, less those delivered or lost. The notes before and after the packet bound how
+ * many were sent before it: the sequence counts new data, but some packets between two notes may have been sent again. The
+ * count by delivery decides within these bounds. With reordering it is worth nothing, and the lower bound is the careful one.
  */
 static inline u32 bbr_inflight_by_send(const struct bbr_more *more, const struct bbr_sock *sk,
 				       const struct bbr_rs *rs, u32 later, u32 by_delivery)
