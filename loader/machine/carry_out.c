@@ -165,7 +165,7 @@ static void release(struct work *w)
 			close(fds[i]);
 }
 
-/* Is there a place for each profile that is to be added to an instance? */
+/* Does the instance have room for every profile that the plan adds to it? */
 static int check_places(const struct plan *plan, const struct machine_instance *inst)
 {
 	char name[BBR_PROFILE_NAME_LEN];

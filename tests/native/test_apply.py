@@ -290,7 +290,7 @@ def next_bbrctl(build):
 def test_upgrade(bbrctl, next_bbrctl, machine, full, space, prefix):
     """The code is that of the bbrctl that applies; all else is the file's, and old connections stay."""
     text, one, two = full
-    text = text.replace("algorithm = bbr3", "algorithm = bbr")  # of which there is a later version
+    text = text.replace("algorithm = bbr3", "algorithm = bbr")  # next_bbrctl has a later version of bbr only
     machine.apply(text, prefix=prefix)
     sender, receiver = connect(space, listen(space))
     new = text.replace("cwnd_gain = 2.5", "cwnd_gain = 3")

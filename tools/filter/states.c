@@ -53,7 +53,7 @@ static bool parse_state(struct lexer *l, unsigned int *mask)
 		"closed, connected, synchronized, ...");
 }
 
-/* "state" adds to those that are wanted, of which there are none before the first; "exclude" takes away. */
+/* "state" adds states, the first one to none; "exclude" takes states away. Without either the filter takes all. */
 bool states_parse(struct expression *x)
 {
 	struct filter *f = x->f;

@@ -63,7 +63,7 @@ static struct decision decisions[] = {
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A connection: what of it is ours, and what Google's stack told since the last callback that a stock kernel has, too. */
+/* A connection: our part of its state, and what Google's stack has told since the last callback that stock kernels make, too. */
 struct connection {
 	u64 cookie;
 	u32 last_lost;
