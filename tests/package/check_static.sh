@@ -13,6 +13,8 @@ fi
 root=$2
 name=bbrstatic
 port=10227
+# shellcheck source=tests/package/exporter.sh
+. "$(dirname "$0")/exporter.sh"
 
 die() {
 	echo "check-static: $1" >&2
@@ -49,20 +51,9 @@ inside /bbrmon snapshot
 # A service's name, where there is no /etc/services; a terminal, where there is no description of any.
 ! inside /bbrmon snapshot 'dport = :http' 2>"$root/said" || die "a service is known that is listed nowhere"
 grep -q 'not a port' "$root/said"
-setpriv --pdeathsig KILL chroot "$root" /bbrmon export --listen 127.0.0.1:$port &
-exporter=$!
-for ((i = 0; i < 100; i++)); do
-	exec {scrape}<>/dev/tcp/127.0.0.1/$port && break
-	sleep 0.1
-done 2>/dev/null
-printf 'GET /metrics HTTP/1.0\r\n\r\n' >&"$scrape"
-answer=$(cat <&"$scrape")
-grep '^bbrmon_build_info' <<<"$answer" || die "export does not answer: $answer"
-grep -q "bbr_instance=\"$name\"" <<<"$answer" || die "export does not know the instance"
+start_exporter chroot "$root" /bbrmon
 # No library was opened, neither by the loader nor later.
 ! grep -F .so "/proc/$exporter/maps" || die "bbrmon has loaded a library"
-kill "$exporter"
-wait "$exporter"
-exporter=
+stop_exporter
 inside /bbrctl unload --name $name
 echo "check-static: done"

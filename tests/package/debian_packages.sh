@@ -5,6 +5,8 @@
 set -eu
 name=bbrpackage
 port=10227
+# shellcheck source=tests/package/exporter.sh
+. "$(dirname "$0")/exporter.sh"
 
 die() {
 	echo "$1" >&2
@@ -30,19 +32,8 @@ bbrctl check
 bbrctl load --name $name --set cwnd_gain=1.5
 bbrctl status --name $name
 bbrmon snapshot
-setpriv --pdeathsig KILL bbrmon export --listen 127.0.0.1:$port &
-exporter=$!
-for ((i = 0; i < 100; i++)); do
-	exec {scrape}<>/dev/tcp/127.0.0.1/$port && break
-	sleep 0.1
-done 2>/dev/null
-printf 'GET /metrics HTTP/1.0\r\n\r\n' >&"$scrape"
-answer=$(cat <&"$scrape")
-grep '^bbrmon_build_info' <<<"$answer" || die "export does not answer: $answer"
-grep -q "bbr_instance=\"$name\"" <<<"$answer" || die "export does not know the instance"
-kill "$exporter"
-wait "$exporter"
-exporter=
+start_exporter bbrmon
+stop_exporter
 bbrctl unload --name $name
 dpkg --purge bbrmon bpf-bbr
 files >/tmp/after

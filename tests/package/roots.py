@@ -2,6 +2,7 @@
 """Roots of Debian to build, install and run packages in: made once from the mirrors of this system, kept in the lab's cache as
 archives, unpacked for each use."""
 import contextlib
+import filecmp
 import hashlib
 import pathlib
 import re
@@ -91,3 +92,38 @@ def unpacked_to_build():
     """One of Debian 12 to build the packages in."""
     wanted = dependencies((ROOT / "packaging/debian/control").read_text(), "Build-Depends")
     return unpacked("bookworm", "build-essential", "debhelper", "rpm", *(set(wanted) - {"debhelper-compat"}))
+
+
+# Where packages are built, and with what: nothing of it may be in them.
+BUILDS = {
+    "/root": {"umask": "022", "env": {"TZ": "UTC", "LC_ALL": "C.UTF-8"}},
+    "/srv/some/where/else": {"umask": "002", "env": {"TZ": "Pacific/Kiritimati", "LC_ALL": "C", "DEB_BUILD_OPTIONS": "parallel=2"}},
+}
+
+
+def _build(sources, command, pattern, where, umask, env, to):
+    """What a build leaves, beside its sources or in them, as files of this machine."""
+    with unpacked_to_build() as root:
+        (root.path / where.lstrip("/")).mkdir(parents=True, exist_ok=True)
+        root.copy(sources, where.lstrip("/"))
+        root("sh", "-euc", f"umask {umask}; cd {where}/{sources.name}; exec {command}", what=command.split()[0], env=env)
+        for made in (root.path / where.lstrip("/")).rglob(pattern):
+            (to / made.name).write_bytes(made.read_bytes())
+
+
+def build_twice(check, sources, command, pattern, to):
+    """Builds packages in the circumstances of BUILDS, and compares them. Returns their paths in the folder `to`."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = []
+        for where, how in BUILDS.items():
+            made.append(pathlib.Path(folder) / str(len(made)))
+            made[-1].mkdir()
+            _build(sources, command, pattern, where, to=made[-1], **how)
+            print(f"{check}: built in {where}", flush=True)
+        names = sorted(path.name for path in made[0].iterdir())
+        for name in names:
+            if not filecmp.cmp(made[0] / name, made[1] / name, shallow=False):
+                raise SystemExit(f"{check}: the two builds of {name} differ")
+            shutil.copy2(made[0] / name, to / name)
+    print(f"{check}: both builds are equal", *names, flush=True)
+    return [to / name for name in names]
