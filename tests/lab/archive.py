@@ -116,6 +116,8 @@ def unpacked(folder, find_packages):
     """The folder of the cache with some packages unpacked, which find_packages() lists; they are fetched
     if it is not there yet."""
     target = CACHE / folder
+    if target.is_dir():  # it is whole: it got its name last
+        return target
     with locked():
         target.parent.mkdir(exist_ok=True)
         if target.is_dir():
