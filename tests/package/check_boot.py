@@ -62,9 +62,9 @@ def default_of(vm):
     return vm("sysctl -n net.ipv4.tcp_congestion_control")
 
 
-def version_of(vm):
-    (instance,) = json.loads(vm("bbrctl -j status"))
-    return instance["version"]
+def instance(vm):
+    (only,) = json.loads(vm("bbrctl -j status"))
+    return only
 
 
 class During:
@@ -110,16 +110,18 @@ def check_configured(vm):
 
 
 def check_upgrade(vm, suite):
-    before = version_of(vm)
+    before = instance(vm)
     with During(vm, "asking", "bpf_bbr") as asking, During(vm, "connection") as connection:
         vm("apt-get install ./next/*.deb")
-    equal(version_of(vm), NEXT, "the version that is loaded")
+    after = instance(vm)
+    say(f"upgraded from {before['version']} to {after['version']};", asking.said)
+    equal(after["version"], NEXT, "the version that is loaded")
     check_connection(connection.said)
     check_configured(vm)
-    say(f"upgraded from {before}:", asking.said)
     if asking.said["asked"] < 100:
         raise machine.Failed("nobody asked")
-    if suite != "bookworm":  # Linux 6.1 cannot exchange the code under a name
+    if suite != "bookworm":  # Linux 6.1 has no links, so it cannot exchange the code under a name
+        equal(after["link_id"], before["link_id"], "the link that registers the name")
         equal((asking.said["missing"], asking.said["other_default"]), (0, 0), "losses of the name, and of the default")
 
 

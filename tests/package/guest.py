@@ -12,8 +12,11 @@ import os
 import socket
 import sys
 import threading
+import time
 
-BLOCK = bytes(range(256)) * 256
+BLOCK = bytes(range(256)) * 64
+SO_MAX_PACING_RATE, RATE_BYTES_S = 47, 4_000_000  # the machine has other things to do
+PAUSE_S = 0.001
 
 
 def congestion(sock):
@@ -35,6 +38,7 @@ def send(sock, file):
 def connection(file):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = socket.create_connection(listener.getsockname())
+        client.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, RATE_BYTES_S)
         server = listener.accept()[0]
     sender = threading.Thread(target=send, args=(client, file))
     sender.start()
@@ -61,6 +65,7 @@ def asking(name, file):
                 missing += 1
             with socket.socket() as new:
                 other_default += congestion(new) != name
+            time.sleep(PAUSE_S)
     return {"asked": asked, "missing": missing, "other_default": other_default}
 
 
