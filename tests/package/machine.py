@@ -73,30 +73,28 @@ class Machine:
         try:
             line = self.line.readline().decode().strip()
         except TimeoutError:
-            line = None
+            line = ""
         if not line:
-            said = [(self.folder / name).read_text(errors="replace") for name in ("messages", "console")]
-            raise Failed(f"{to}: no answer" + (", and the machine has ended" if line == "" else "") + "\n" + "".join(said)[-6000:])
+            said = "".join((self.folder / name).read_text(errors="replace") for name in ("messages", "console"))
+            raise Failed(f"{to}: no answer, or the machine has ended\n{said[-6000:]}")
         return line
 
-    def status(self, command):
-        """Runs it; its exit status, and its output."""
+    def _tell(self, command):
         self.line.write(base64.b64encode(command.encode()) + b"\n")
         self.line.flush()
-        status, _, output = self._answer(command).partition(" ")
-        return int(status), base64.b64decode(output).decode(errors="replace").rstrip("\n")
 
     def __call__(self, command):
-        """Its output; it must succeed."""
-        status, output = self.status(command)
-        if status:
+        """Runs it with bash. Its output, errors included; it must succeed."""
+        self._tell(command)
+        status, _, output = self._answer(command).partition(" ")
+        output = base64.b64decode(output).decode(errors="replace").rstrip("\n")
+        if status != "0":
             raise Failed(f"{command}: exit status {status}\n{output}")
         return output
 
     def reboot(self, command):
-        """Runs a command that reboots it."""
-        self.line.write(base64.b64encode(command.encode()) + b"\n")
-        self.line.flush()
+        """Runs a command that reboots it. Returns what boot() does."""
+        self._tell(command)
         try:
             self.process.wait(COMMAND_S)
         except subprocess.TimeoutExpired as error:
