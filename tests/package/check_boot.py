@@ -3,6 +3,7 @@
 """check_boot.py SOURCES: a newcomer's way in machines of Debian 12 and 13. The packages of a folder with debian/ are installed as
 README.md says; the machine is booted three times; a later version is installed while connections run; at last the packages
 are purged."""
+import ast
 import json
 import pathlib
 import re
@@ -84,7 +85,7 @@ class During:
     def __exit__(self, kind, *_):
         if not kind:
             said = self.vm(f"rm {self.file}; while {self.runs()}; do sleep 0.1; done; cat {self.file}.out")
-            self.said = json.loads(said.splitlines()[-1])
+            self.said = ast.literal_eval(said.splitlines()[-1])
 
 
 def check_connection(said):
