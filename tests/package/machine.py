@@ -119,6 +119,7 @@ def made(suite, packages, files):
             (root.path / "root/shell").write_text(SHELL)
             (root.path / "etc/systemd/system/shell.service").write_text(UNIT)
             root("systemctl", "enable", "shell.service", "systemd-networkd.service")
+            root("systemctl", "mask", "getty.target")  # nobody logs in
             (root.path / "etc/apt/apt.conf.d/yes").write_text('APT::Get::Assume-Yes "true";\n')
             for file in "vmlinuz", "initrd.img":
                 shutil.copy(root.path / file, folder)
