@@ -225,6 +225,7 @@ lab-matrix: ## test every kernel of the lab, not only those of make check
 
 C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* docs/man packaging/static include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run packaging/changelog packaging/completions/bash.in \
+	packaging/debian/bpf-bbr.postinst packaging/debian/bpf-bbr.prerm \
 	$(wildcard tests/lab/*.sh tests/oracle/*.sh tests/package/*.sh tests/toy/*.sh)
 
 lint: ## check the formatting and the shell scripts

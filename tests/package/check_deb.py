@@ -19,8 +19,7 @@ def main():
     print(roots.run(["lintian", "--fail-on", "error,warning", "--info", *packages], "lintian"), "check-deb: lintian is content",
           flush=True)
 
-    texts = [roots.run(["dpkg-deb", "-f", package]) for package in packages]
-    needed = {name for text in texts for name in roots.dependencies(text, "Depends")}
+    needed = roots.needed_by(*packages)
     print("check-deb: needs", *sorted(needed))
     assert {"libbpf1", "libmicrohttpd12", "libcap2"} <= needed
     for suite in "bookworm", "trixie":

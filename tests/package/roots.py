@@ -88,6 +88,12 @@ def dependencies(text, name):
     return [re.match(r"\s*([a-z0-9.+-]+)", part)[1] for part in field(text, name).split(",")]
 
 
+def needed_by(*packages):
+    """The packages that some files *.deb depend on."""
+    texts = [run(["dpkg-deb", "-f", package]) for package in packages]
+    return {name for text in texts for name in dependencies(text, "Depends")}
+
+
 def unpacked_to_build():
     """One of Debian 12 to build the packages in."""
     wanted = dependencies((ROOT / "packaging/debian/control").read_text(), "Build-Depends")
@@ -101,12 +107,14 @@ BUILDS = {
 }
 
 
-def _build(sources, command, pattern, where, umask, env, to):
-    """What a build leaves, beside its sources or in them, as files of this machine."""
+def build(sources, command, pattern, to, where="/root"):
+    """What a build leaves, beside its sources or in them, as files of this machine in the folder `to`. where: one of BUILDS."""
+    how = BUILDS[where]
     with unpacked_to_build() as root:
         (root.path / where.lstrip("/")).mkdir(parents=True, exist_ok=True)
         root.copy(sources, where.lstrip("/"))
-        root("sh", "-euc", f"umask {umask}; cd {where}/{sources.name}; exec {command}", what=command.split()[0], env=env)
+        root("sh", "-euc", f"umask {how['umask']}; cd {where}/{sources.name}; exec {command}", what=command.split()[0],
+             env=how["env"])
         for made in (root.path / where.lstrip("/")).rglob(pattern):
             (to / made.name).write_bytes(made.read_bytes())
 
@@ -115,10 +123,10 @@ def build_twice(check, sources, command, pattern, to):
     """Builds packages in the circumstances of BUILDS, and compares them. Returns their paths in the folder `to`."""
     with tempfile.TemporaryDirectory() as folder:
         made = []
-        for where, how in BUILDS.items():
+        for where in BUILDS:
             made.append(pathlib.Path(folder) / str(len(made)))
             made[-1].mkdir()
-            _build(sources, command, pattern, where, to=made[-1], **how)
+            build(sources, command, pattern, made[-1], where)
             print(f"{check}: built in {where}", flush=True)
         names = sorted(path.name for path in made[0].iterdir())
         for name in names:

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A virtual machine that boots a root with systemd from a disk, and runs commands. It has no network: a shell on its second
+serial line takes them."""
+import base64
+import contextlib
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+
+import roots
+
+QEMU = "qemu-system-x86_64"
+# More than the kernel and systemd, for the root to be one that boots and is talked to.
+PACKAGES = {"linux-image-cloud-amd64", "initramfs-tools", "systemd-sysv", "udev", "procps", "python3-minimal"}
+# Why slub_debug=F, and what is left out at boot, tests/lab/emulator.py says; retpolines only cost time here.
+CMDLINE = ("root=/dev/vda rw console=ttyS0 panic=-1 slub_debug=F mitigations=off cryptomgr.notests "
+           "initcall_blacklist=jent_mod_init,load_system_certificate_list")
+MACHINE = ["-accel", "tcg,thread=multi", "-smp", "2", "-m", "1024", "-cpu", "max", "-nic", "none", "-display", "none",
+           "-no-reboot"]
+DISK_MB = 1500
+BOOT_S, COMMAND_S = 900, 600  # far more than either takes
+
+SHELL = """\
+exec 3<>/dev/ttyS1
+stty -F /dev/ttyS1 raw -echo
+systemctl is-system-running --wait >&3
+while read -r command <&3; do
+	output=$(bash -c "$(base64 -d <<<"$command")" 2>&1 </dev/null)
+	echo "$? $(base64 -w0 <<<"$output")" >&3
+done
+"""
+UNIT = """\
+[Service]
+ExecStart=/bin/bash /root/shell
+WorkingDirectory=/root
+Environment=HOME=/root
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+class Failed(Exception):
+    """The machine did not do what it was told; the text says what it said."""
+
+
+class Machine:
+    """It stands still until boot()."""
+
+    def __init__(self, folder):
+        self.folder, self.process, self.line = folder, None, None
+
+    def boot(self):
+        """Until systemd has started all that it starts. Returns what it says of itself: running, or degraded."""
+        ours, theirs = socket.socketpair()
+        with theirs, open(self.folder / "messages", "wb") as messages:
+            # Whatever ends this program ends the machine.
+            self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+                ["setpriv", "--pdeathsig", "KILL", QEMU, *MACHINE, "-kernel", self.folder / "vmlinuz",
+                 "-initrd", self.folder / "initrd.img", "-append", CMDLINE,
+                 "-drive", f"file={self.folder}/disk,if=virtio,format=raw,cache=unsafe",
+                 "-serial", f"file:{self.folder}/console",
+                 "-chardev", f"socket,id=shell,fd={theirs.fileno()}", "-serial", "chardev:shell"],
+                stdin=subprocess.DEVNULL, stdout=messages, stderr=messages, pass_fds=[theirs.fileno()])
+        self.line = ours.makefile("rwb")
+        ours.settimeout(BOOT_S)
+        state = self._answer("booting")
+        ours.settimeout(COMMAND_S)
+        return state
+
+    def _answer(self, to):
+        try:
+            line = self.line.readline().decode().strip()
+        except TimeoutError:
+            line = ""
+        if not line:
+            said = "".join((self.folder / name).read_text(errors="replace") for name in ("messages", "console"))
+            raise Failed(f"{to}: no answer, or the machine has ended\n{said[-6000:]}")
+        return line
+
+    def _tell(self, command):
+        self.line.write(base64.b64encode(command.encode()) + b"\n")
+        self.line.flush()
+
+    def __call__(self, command):
+        """Runs it with bash. Its output, errors included; it must succeed."""
+        self._tell(command)
+        status, _, output = self._answer(command).partition(" ")
+        output = base64.b64decode(output).decode(errors="replace").rstrip("\n")
+        if status != "0":
+            raise Failed(f"{command}: exit status {status}\n{output}")
+        return output
+
+    def reboot(self, command):
+        """Runs a command that reboots it. Returns what boot() does."""
+        self._tell(command)
+        try:
+            self.process.wait(COMMAND_S)
+        except subprocess.TimeoutExpired as error:
+            raise Failed(f"{command}: it does not end") from error
+        return self.boot()
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+@contextlib.contextmanager
+def made(suite, packages, files):
+    """One that was never booted, of a suite of Debian, with these packages installed, and these files and folders in its /root.
+    It ends with the block."""
+    with tempfile.TemporaryDirectory(prefix="bpf-bbr-machine-") as name:
+        folder = pathlib.Path(name)
+        with roots.unpacked(suite, *PACKAGES, *packages) as root:
+            for file in files:
+                root.copy(file)
+            (root.path / "root/shell").write_text(SHELL)
+            (root.path / "etc/systemd/system/shell.service").write_text(UNIT)
+            root("systemctl", "enable", "shell.service", "systemd-networkd.service")
+            root("systemctl", "mask", "getty.target")  # nobody logs in
+            (root.path / "etc/apt/apt.conf.d/yes").write_text('APT::Get::Assume-Yes "true";\n')
+            for file in "vmlinuz", "initrd.img":
+                shutil.copy(root.path / file, folder)
+            roots.run(["mke2fs", "-q", "-t", "ext4", "-d", root.path, folder / "disk", f"{DISK_MB}M"])
+        machine = Machine(folder)
+        try:
+            yield machine
+        finally:
+            machine.close()
