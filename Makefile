@@ -224,7 +224,7 @@ lab-matrix: ## test every kernel of the lab, not only those of make check
 	$(PYTHON) tests/lab/lab matrix
 
 C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* docs/man packaging/static include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
-SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run packaging/changelog packaging/completions/bash.in \
+SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run packaging/changelog packaging/completions/bash.in packaging/image/archive \
 	$(wildcard tests/lab/*.sh tests/oracle/*.sh tests/package/*.sh tests/toy/*.sh)
 
 lint: ## check the formatting and the shell scripts
@@ -234,7 +234,7 @@ lint: ## check the formatting and the shell scripts
 fmt: ## format the C files
 	$(CLANG_FORMAT) -i $(C_FILES)
 
-include packaging/install.mk packaging/packages.mk
+include packaging/install.mk packaging/packages.mk packaging/containers.mk
 
 clean: ## remove build/
 	rm -rf $(BUILD)
