@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Image and chart, and the checks of them that take minutes: included by the Makefile.
+# Image, chart and role, and the checks of them that take minutes: included by the Makefile.
 
 # ---- image: the static programs, the configuration, and nothing else
 
@@ -19,12 +19,26 @@ image: ## make an image for containers with the static programs, in build/dist
 	packaging/image/archive $(IMAGE_ROOT) $(VERSION) $(ARCHITECTURE) $(RELEASED) $(IMAGE)
 	@echo $(IMAGE)
 
+# ---- what STATIC=1 install puts below PREFIX, for machines without packages
+
+# Files in an archive whose bytes go by their names and contents alone.
+SAME_BYTES := --sort=name --mtime=@$(RELEASED) --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r-w,a+X --format=gnu
+STATIC_ROOT := $(BUILD)/static-root
+STATIC_TARBALL := $(DIST)/bpf-bbr-$(VERSION)-static-$(ARCHITECTURE).tar.gz
+
+static-tarball: ## pack the static programs and what belongs to them, to unpack in /, in build/dist
+	rm -rf $(STATIC_ROOT)
+	@mkdir -p $(DIST)
+	$(MAKE) STATIC=1 DESTDIR=$(STATIC_ROOT) install
+	$(STRIP) $(STATIC_ROOT)$(sbindir)/bbrctl $(STATIC_ROOT)$(sbindir)/bbrmon
+	cd $(STATIC_ROOT) && find .$(PREFIX) -type f -printf '%P\n' | sed 's|^|.$(PREFIX)/|' | LC_ALL=C sort | \
+		tar $(SAME_BYTES) --transform='s|^\./||' -c -T - | gzip -9n >$(CURDIR)/$(STATIC_TARBALL)
+	@echo $(STATIC_TARBALL)
+
 # ---- chart: with the version, and the alerts
 
 CHART_ROOT := $(BUILD)/helm/bpf-bbr
 CHART := $(DIST)/bpf-bbr-chart-$(VERSION).tgz
-# Files in an archive whose bytes go by their names and contents alone.
-SAME_BYTES := --sort=name --mtime=@$(RELEASED) --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r-w,a+X --format=gnu
 
 chart: ## make the Helm chart, in build/dist
 	rm -rf $(CHART_ROOT)
@@ -38,13 +52,18 @@ chart: ## make the Helm chart, in build/dist
 # ---- checks; each loads an instance into the running kernel, and takes it away
 
 check-image: image dist ## make the image twice, and try it in podman; needs root: minutes
-	scripts/deps build container
+	scripts/deps build deploy
 	$(MAKE) WERROR=1 $(BUILD)/bbrctl
-	$(PYTHON) -B tests/package/check_image.py $(IMAGE) $(TARBALL)
+	$(PYTHON) -B tests/deploy/check_image.py $(IMAGE) $(TARBALL)
 
 check-kube: chart image ## hold the chart against Kubernetes' schemas, and run its pod in podman; needs root: minutes
-	scripts/deps build container
+	scripts/deps build deploy
 	$(MAKE) WERROR=1 $(BUILD)/bbrctl
-	$(PYTHON) -B tests/package/check_kube.py $(CHART) $(IMAGE)
+	$(PYTHON) -B tests/deploy/check_kube.py $(CHART) $(IMAGE)
 
-.PHONY: image chart check-image check-kube
+check-ansible: static-tarball ## the role for Ansible, twice and in check mode, and a rollout that an alert stops; needs root: minutes
+	scripts/deps build deploy
+	$(MAKE) WERROR=1 $(BUILD)/bbrctl
+	$(PYTHON) -B tests/deploy/check_ansible.py $(STATIC_TARBALL)
+
+.PHONY: image static-tarball chart check-image check-kube check-ansible

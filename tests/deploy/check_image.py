@@ -7,7 +7,7 @@ import pathlib
 import sys
 import tempfile
 
-import engine
+import engine  # it finds roots
 import roots
 from engine import bbrctl, expect, wait_until
 

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 
-import roots
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "package"))
+import roots  # pylint: disable=wrong-import-position
 
 PACKAGES = ("podman", "crun", "catatonit", "iproute2")
 # In namespaces of their own: makes the root the first mount. The machine may have version 1 of cgroups; podman gets version 2.

@@ -11,7 +11,7 @@ import tempfile
 
 import yaml
 
-import chart_tools
+import chart_tools  # it finds roots
 import engine
 import roots
 from engine import bbrctl, expect, wait_until
