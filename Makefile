@@ -225,8 +225,8 @@ lab-matrix: ## test every kernel of the lab, not only those of make check
 
 C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* docs/man packaging/static include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run packaging/changelog packaging/completions/bash.in \
-	packaging/debian/bpf-bbr.postinst packaging/debian/bpf-bbr.prerm \
-	$(wildcard tests/lab/*.sh tests/oracle/*.sh tests/package/*.sh tests/toy/*.sh)
+	packaging/debian/bpf-bbr.postinst packaging/debian/bpf-bbr.prerm packaging/image/archive \
+	$(wildcard tests/lab/*.sh tests/oracle/*.sh tests/deploy/*.sh tests/package/*.sh tests/toy/*.sh)
 
 lint: ## check the formatting and the shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)
@@ -235,7 +235,7 @@ lint: ## check the formatting and the shell scripts
 fmt: ## format the C files
 	$(CLANG_FORMAT) -i $(C_FILES)
 
-include packaging/install.mk packaging/packages.mk
+include packaging/install.mk packaging/packages.mk packaging/deploy.mk
 
 clean: ## remove build/
 	rm -rf $(BUILD)
@@ -247,7 +247,7 @@ help: ## list these targets
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-NOTES := $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d')
+NOTES := $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d' -type f)
 -include $(NOTES)
 # A source that was noted and is gone, or elsewhere now, is no reason to fail, but to compile again.
 NOTED := $(if $(NOTES),$(shell sed 's/^[^ ]*://; s/\\$$//' $(NOTES) | tr ' ' '\n' | sort -u))

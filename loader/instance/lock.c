@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE /* F_OFD_SETLK */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <sys/file.h>
@@ -10,14 +12,49 @@
 
 #define LOCK_FILE "/run/bbrctl.lock"
 
+/* Never closed: its locks end with the process, however that ends. */
+static int lock_file = -1;
+
 int lock_instances(void)
 {
-	/* Never closed: the lock ends with the process, however that ends. */
-	int fd = open(LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-	if (fd < 0 || flock(fd, LOCK_EX)) {
+	if (lock_file < 0)
+		lock_file = open(LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (lock_file < 0 || flock(lock_file, LOCK_EX)) {
 		err("cannot lock %s: %s", LOCK_FILE, strerror(errno));
 		return EXIT_REFUSED;
 	}
 	return EXIT_DONE;
+}
+
+void unlock_instances(void)
+{
+	flock(lock_file, LOCK_UN);
+}
+
+/* Holders have a lock of the other kind on the same file, at a place that goes by the name: its hash, FNV-1a. */
+static bool lock_place(const char *name, short type)
+{
+	struct flock place = { .l_type = type, .l_whence = SEEK_SET, .l_len = 1 };
+	unsigned long long hash = 0xcbf29ce484222325ull;
+
+	for (; name && *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 0x100000001b3ull;
+	place.l_start = hash >> 2;
+	return !fcntl(lock_file, F_OFD_SETLK, &place);
+}
+
+int holder_begin(const char *name)
+{
+	if (lock_place(name, F_RDLCK))
+		return EXIT_DONE;
+	err("cannot lock %s: %s", LOCK_FILE, strerror(errno));
+	return EXIT_REFUSED;
+}
+
+bool holder_end(const char *name)
+{
+	bool is_last = lock_place(name, F_WRLCK);
+
+	lock_place(name, F_UNLCK);
+	return is_last;
 }

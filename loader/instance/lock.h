@@ -5,7 +5,18 @@
 #ifndef LOADER_LOCK_H
 #define LOADER_LOCK_H
 
-/* Takes the lock until the process ends. EXIT_DONE, or EXIT_REFUSED after printing why. */
+#include <stdbool.h>
+
+/* Takes the lock until the process ends, or unlocks. EXIT_DONE, or EXIT_REFUSED after printing why. */
 int lock_instances(void);
+void unlock_instances(void);
+
+/*
+ * Who holds an instance (NULL: all of them) keeps it loaded; any number may, until they end. Both are called with the lock, so
+ * that of those who end one after the other exactly one is the last. EXIT_DONE, or EXIT_REFUSED after printing why.
+ */
+int holder_begin(const char *name);
+/* Was it the last? */
+bool holder_end(const char *name);
 
 #endif

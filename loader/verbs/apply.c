@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl apply: makes the machine what a file says, or tells what is not so. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@
 struct applying {
 	const struct options *opt;
 	const char *path;
+	const char *only; /* this instance; NULL: all */
 	struct machine wanted, found;
 	struct plan plan;
 };
@@ -67,45 +69,106 @@ static void renew_defaults(const struct machine *wanted)
 		free(list);
 }
 
+/* Makes the machine what was read of the file, or only looks at what is not so. */
 static int apply(struct applying *a)
 {
-	const struct options *opt = a->opt;
-	const char *only = opt->name_given ? opt->name : NULL;
-	int ret;
+	bool changes = !only_looks(a->opt);
+	int ret = machine_kernel_read(a->only, &a->found);
 
-	if (a->wanted.is_tuning)
-		only = a->wanted.instance[0].name;
-	if (privileges_take() || (!only_looks(opt) && lock_instances()))
-		return EXIT_REFUSED;
-	ret = machine_kernel_read(only, &a->found);
 	if (!ret)
-		ret = plan_make(&a->wanted, &a->found, only, &a->plan);
-	if (!ret && !only_looks(opt))
+		ret = plan_make(&a->wanted, &a->found, a->only, &a->plan);
+	if (!ret && changes)
 		ret = plan_carry_out(&a->plan, &a->found);
-	if (!ret && !only_looks(opt))
+	if (!ret && changes)
 		renew_defaults(&a->wanted);
 	if (ret)
 		return ret;
-	if (opt->json)
+	if (a->opt->json)
 		print_json(a);
 	else
 		print_text(a);
-	if (!opt->check || !a->plan.n)
+	return EXIT_DONE;
+}
+
+/* What it is told to end by, and what may come at any time from the beginning. */
+static void block_ends(sigset_t *ends)
+{
+	sigemptyset(ends);
+	sigaddset(ends, SIGTERM);
+	sigaddset(ends, SIGINT);
+	sigprocmask(SIG_BLOCK, ends, NULL);
+}
+
+/* Waits until it is told to end; then takes everything away, unless somebody else holds it too. */
+static int hold(const struct applying *held, const sigset_t *ends)
+{
+	struct applying nothing = { .opt = held->opt, .path = "an empty file", .only = held->only };
+	int ret = holder_begin(held->only), got;
+
+	if (ret)
+		return ret;
+	unlock_instances();
+	fflush(stdout);
+	sigwait(ends, &got);
+	ret = lock_instances();
+	if (ret)
+		return ret;
+	if (!holder_end(held->only)) {
+		err("another bbrctl holds it: nothing is taken away");
 		return EXIT_DONE;
+	}
+	ret = apply(&nothing);
+	plan_free(&nothing.plan);
+	machine_free(&nothing.found);
+	return ret;
+}
+
+static int apply_as_asked(struct applying *a)
+{
+	const struct options *opt = a->opt;
+	sigset_t ends;
+	int ret;
+
+	if (a->wanted.is_tuning)
+		a->only = a->wanted.instance[0].name;
+	if (opt->hold)
+		block_ends(&ends);
+	if (privileges_take() || (!only_looks(opt) && lock_instances()))
+		return EXIT_REFUSED;
+	ret = apply(a);
+	if (!ret && opt->hold)
+		return hold(a, &ends);
+	if (ret || !opt->check || !a->plan.n)
+		return ret;
 	err("%s: %zu difference%s", a->path, a->plan.n, plural(a->plan.n));
 	remedy("bbrctl apply makes it so");
 	return EXIT_NOTHING;
 }
 
+/* What is held is taken away at the end: it must have been made here. */
+static bool can_hold(const struct applying *a)
+{
+	if (only_looks(a->opt))
+		err("--hold: not with --check or --diff");
+	else if (a->wanted.is_tuning)
+		err("%s: --hold needs [instance NAME] in it", a->path);
+	else
+		return true;
+	return false;
+}
+
 int verb_apply(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
-	struct applying a = { .opt = opt, .path = argc > 1 ? argv[1] : machine_file_default };
-	int ret = machine_file_read(argc > 1 ? argv[1] : NULL, opt->name_given ? opt->name : NULL,
-				    &a.wanted);
+	struct applying a = { .opt = opt,
+			      .path = argc > 1 ? argv[1] : machine_file_default,
+			      .only = opt->name_given ? opt->name : NULL };
+	int ret = machine_file_read(argc > 1 ? argv[1] : NULL, a.only, &a.wanted);
 
+	if (!ret && opt->hold && !can_hold(&a))
+		ret = EXIT_USAGE;
 	if (!ret)
-		ret = apply(&a);
+		ret = apply_as_asked(&a);
 	plan_free(&a.plan);
 	machine_free(&a.found);
 	machine_free(&a.wanted);

@@ -139,6 +139,8 @@ static const struct option_def apply[] = {
 	  "only tell what is not as the file says; exit with 3 then" },
 	{ "diff", 0, NULL, option_flag, MEMBER(diff),
 	  "only show what would change, as lines of the file" },
+	{ "hold", 0, NULL, option_flag, MEMBER(hold),
+	  "stay; on SIGTERM or SIGINT take away what was applied" },
 	END,
 };
 

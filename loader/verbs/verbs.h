@@ -30,7 +30,7 @@ struct options {
 	const char *migrate; /* unload --migrate */
 	bool listeners; /* migrate --listeners */
 	bool dry_run; /* migrate --dry-run */
-	bool check, diff; /* apply */
+	bool check, diff, hold; /* apply */
 };
 
 struct algorithm;

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Image, chart and role, and the checks of them that take minutes: included by the Makefile.
+
+# ---- image: the static programs, the configuration, and nothing else
+
+STRIP ?= strip
+# As registries name the architecture that CC compiles for.
+ARCHITECTURE := $(patsubst x86_64-%,amd64,$(patsubst aarch64-%,arm64,$(shell $(CC) -dumpmachine)))
+IMAGE := $(DIST)/bpf-bbr-$(VERSION)-image-$(ARCHITECTURE).tar
+IMAGE_ROOT := $(BUILD)/image/root
+
+# bbrctl locks a file in /run.
+image: ## make an image for containers with the static programs, in build/dist
+	$(MAKE) STATIC=1 all
+	rm -rf $(IMAGE_ROOT)
+	mkdir -p $(DIST) $(addprefix $(IMAGE_ROOT)/,run usr/sbin usr/share/doc/bpf-bbr)
+	$(foreach program,bbrctl bbrmon,$(STRIP) -o $(IMAGE_ROOT)/usr/sbin/$(program) $(BUILD)/static/$(program) &&) \
+		cp -r packaging/etc $(IMAGE_ROOT)/ && cp LICENSE $(IMAGE_ROOT)/usr/share/doc/bpf-bbr/
+	packaging/image/archive $(IMAGE_ROOT) $(VERSION) $(ARCHITECTURE) $(RELEASED) $(IMAGE)
+	@echo $(IMAGE)
+
+# ---- what STATIC=1 install puts below PREFIX, for machines without packages
+
+# Files in an archive whose bytes go by their names and contents alone.
+SAME_BYTES := --sort=name --mtime=@$(RELEASED) --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r-w,a+X --format=gnu
+STATIC_ROOT := $(BUILD)/static-root
+STATIC_TARBALL := $(DIST)/bpf-bbr-$(VERSION)-static-$(ARCHITECTURE).tar.gz
+
+static-tarball: ## pack the static programs and what belongs to them, to unpack in /, in build/dist
+	rm -rf $(STATIC_ROOT)
+	@mkdir -p $(DIST)
+	$(MAKE) STATIC=1 DESTDIR=$(STATIC_ROOT) install
+	$(STRIP) $(STATIC_ROOT)$(sbindir)/bbrctl $(STATIC_ROOT)$(sbindir)/bbrmon
+	cd $(STATIC_ROOT) && find .$(PREFIX) -type f -printf '%P\n' | sed 's|^|.$(PREFIX)/|' | LC_ALL=C sort | \
+		tar $(SAME_BYTES) --transform='s|^\./||' -c -T - | gzip -9n >$(CURDIR)/$(STATIC_TARBALL)
+	@echo $(STATIC_TARBALL)
+
+# ---- chart: with the version, and the alerts
+
+CHART_ROOT := $(BUILD)/helm/bpf-bbr
+CHART := $(DIST)/bpf-bbr-chart-$(VERSION).tgz
+
+chart: ## make the Helm chart, in build/dist
+	rm -rf $(CHART_ROOT)
+	@mkdir -p $(DIST) $(dir $(CHART_ROOT))
+	cp -r packaging/helm/bpf-bbr $(dir $(CHART_ROOT))
+	cp packaging/prometheus/bpf-bbr.rules.yml LICENSE $(CHART_ROOT)/
+	sed -i 's/@VERSION@/$(VERSION)/' $(CHART_ROOT)/Chart.yaml
+	tar -C $(dir $(CHART_ROOT)) $(SAME_BYTES) -c bpf-bbr | gzip -9n >$(CHART)
+	@echo $(CHART)
+
+# ---- checks; each loads an instance into the running kernel, and takes it away
+
+check-image: image dist ## make the image twice, and try it in podman; needs root: minutes
+	scripts/deps build deploy
+	$(MAKE) WERROR=1 $(BUILD)/bbrctl
+	$(PYTHON) -B tests/deploy/check_image.py $(IMAGE) $(TARBALL)
+
+check-kube: chart image ## hold the chart against Kubernetes' schemas, and run its pod in podman; needs root: minutes
+	scripts/deps build deploy
+	$(MAKE) WERROR=1 $(BUILD)/bbrctl
+	$(PYTHON) -B tests/deploy/check_kube.py $(CHART) $(IMAGE)
+
+check-ansible: static-tarball ## the role for Ansible, twice and in check mode, and a rollout that an alert stops; needs root: minutes
+	scripts/deps build deploy
+	$(MAKE) WERROR=1 $(BUILD)/bbrctl
+	$(PYTHON) -B tests/deploy/check_ansible.py $(STATIC_TARBALL)
+
+.PHONY: image static-tarball chart check-image check-kube check-ansible

