@@ -107,7 +107,7 @@ static inline u32 bbr_pacing_gain(const struct bbr *b, const struct bbr_sock *sk
 	case BBR_PROBE_RTT:
 		return PARAM(sk, probe_rtt_gain);
 	default:
-		return PARAM_AT(sk, probe_bw_gains, b->cycle_idx);
+		return PARAM_AT(sk, probe_bw_gains, bbr_phase_of(b, sk));
 	}
 }
 
@@ -121,7 +121,7 @@ static inline u32 bbr_cwnd_gain(const struct bbr *b, const struct bbr_sock *sk)
 		return PARAM(sk, probe_rtt_gain);
 	default:
 		return PARAM(sk, cwnd_gain) +
-		       (b->cycle_idx == BBR_UP ? PARAM(sk, probe_up_cwnd_gain) : 0);
+		       (bbr_is_phase(b, sk, BBR_UP) ? PARAM(sk, probe_up_cwnd_gain) : 0);
 	}
 }
 
@@ -133,8 +133,8 @@ static inline u32 bbr_cwnd_gain(const struct bbr *b, const struct bbr_sock *sk)
 static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *sk,
 					  const struct bbr_rs *rs, u32 bw, u32 gain)
 {
-	u32 target =
-		bbr_bdp(b, bw, gain) + bbr_extra_acked_cwnd(b, sk, bw, PARAM(sk, extra_acked_gain));
+	u32 target = bbr_bdp(b, sk, bw, gain) +
+		     bbr_extra_acked_cwnd(b, sk, bw, PARAM(sk, extra_acked_gain));
 	u32 cwnd = IN(sk, cwnd);
 	u32 least = b->init_cwnd * PARAM(sk, startup_cwnd) >> BBR_SCALE;
 

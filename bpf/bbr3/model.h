@@ -75,8 +75,8 @@ static inline void bbr_update_max_bw(struct bbr *b, const struct bbr_sample *s)
 	/* An app-limited sample shows what the application sent, not what the path could carry. It
 	 * counts only if the path turns out to carry more than was known.
 	 */
-	if (!s->ack->flight.is_app_limited || s->bw >= bbr_max_bw(b))
-		b->bw_hi[1] = max_u32(b->bw_hi[1], s->bw);
+	if (s->bw > b->bw_hi[1] && (!s->ack->flight.is_app_limited || s->bw >= bbr_max_bw(b)))
+		b->bw_hi[1] = s->bw;
 }
 
 static inline void bbr_advance_max_bw(struct bbr *b)
@@ -97,7 +97,8 @@ static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_so
 {
 	if (!bbr_is_valid_sample(sk, s->rs))
 		return;
-	b->bw_latest = max_u32(b->bw_latest, s->bw);
+	if (s->bw > b->bw_latest)
+		b->bw_latest = s->bw;
 	if ((u32)s->rs->delivered > b->inflight_latest)
 		b->inflight_latest = bbr_count(s->rs->delivered);
 	if (before(s->rs->prior_delivered, b->loss_round_delivered))
