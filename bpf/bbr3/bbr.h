@@ -88,9 +88,17 @@ struct bbr {
 		extra_acked_win_idx : 1, /* the current slot */
 		cycle_idx : 2, /* enum bbr_phase */
 		: 0;
-	u64 inflight_lo : 24, /* bound of inflight by losses and marks; BBR_COUNT_NONE: none */
-		prior_cwnd : 24; /* the window to restore after recovery or PROBE_RTT */
-	u16 steps; /* transitions of this callback: a bit for each enum bbr_reason */
+	union {
+		struct {
+			u64 inflight_lo : 24, /* bound of inflight by losses and marks; BBR_COUNT_NONE: none */
+				prior_cwnd : 24, /* the window to restore after recovery or PROBE_RTT */
+				: 16;
+		};
+		struct {
+			u16 pad[3];
+			u16 steps; /* transitions of this callback: a bit for each enum bbr_reason */
+		};
+	};
 	/* In this order the stamps, which each ACK reads, are one shift away. */
 	u64 profile : 8, /* program: the connection's profile */
 		full_bw_cnt : 2, /* rounds without large growth of bandwidth */
@@ -240,7 +248,7 @@ static inline u32 bbr_bw(const struct bbr *b)
 
 #include "common/kind.h"
 
-/* Of the ordinary ACKs most: in CRUISE, to stay there, with no ACK of what a probe sent to come any more. */
+/* Of the ordinary ACKs most: in CRUISE, to stay there, past the ACKs of what a probe sent; not app-limited. */
 #define BBR_CRUISING 8
 
 static inline bool bbr_is_cruising(const struct bbr_sock *sk)

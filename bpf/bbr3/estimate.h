@@ -385,7 +385,7 @@ static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 
 	*ack = (struct bbr_ack){
 		.flight.tx_in_flight = rs->delivered + bbr_rest(sk, rs),
-		.flight.is_app_limited = bbr_is_app_limited(b, rs),
+		.flight.is_app_limited = !bbr_is_cruising(sk) && bbr_is_app_limited(b, rs),
 	};
 	bbr_check_app_limited(sk, rs);
 	/* Losses that a timer marks are of the flight that was ACKed last. That matters only if probing sent it. */
@@ -435,7 +435,7 @@ static inline void bbr_note_sends(const struct bbr *b, const struct bbr_sock *sk
 {
 	struct bbr_more *more;
 
-	if (b->in_order && !b->round_start)
+	if ((bbr_is_lossless(sk) || b->in_order) && !b->round_start)
 		return;
 	more = MORE(sk);
 	if (more)

@@ -26,7 +26,7 @@ static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock
  * 0: nothing is known, as of any that a monitor has left a mark on (the shell is to clear it). Where ECN is not used, nothing was
  * marked before either.
  */
-static inline u8 bbr_kind(const struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	const u64 calm = BBR_FLAGS(BBR_CALM_FLAGS), loss = BBR_FLAGS(BBR_LOSS_FLAGS),
 		  cycle = BBR_FLAGS(BBR_CYCLE_FLAGS);
@@ -36,7 +36,9 @@ static inline u8 bbr_kind(const struct bbr *b, const struct bbr_sock *sk, const 
 		return 0;
 	if (flags ==
 	    BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1, .in_order = 1))
-		return bbr_stays_in_cruise(b, sk) ? BBR_ORDINARY | BBR_CRUISING : BBR_ORDINARY;
+		return bbr_stays_in_cruise(b, sk) && !bbr_is_app_limited(b, rs) ?
+			       BBR_ORDINARY | BBR_CRUISING :
+			       BBR_ORDINARY;
 	if ((flags & ~cycle) == BBR_FLAGS(.has_seen_rtt = 1, .in_order = 1) &&
 	    b->mode != BBR_PROBE_RTT)
 		return BBR_CALM | BBR_LOSSLESS;

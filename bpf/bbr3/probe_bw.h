@@ -233,11 +233,12 @@ static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock 
  */
 static inline bool bbr_stays_in_cruise(const struct bbr *b, const struct bbr_sock *sk)
 {
+	u64 bw = min_u32(b->bw_hi[1], b->bw_lo); /* at most what bbr_bw() is */
 	u32 rounds = b->rounds_since_probe + 1;
 
-	return b->cycle_idx == BBR_CRUISE && b->acks == BBR_ACKS_INIT &&
+	return b->cycle_idx == BBR_CRUISE && b->acks == BBR_ACKS_INIT && !b->new_gains &&
 	       b->min_rtt_us < BBR_RTT_LONG && rounds < PARAM(sk, probe_max_rounds) &&
-	       rounds < IN(sk, cwnd) && rounds < bbr_bdp(b, sk, bbr_bw(b), BBR_UNIT) &&
+	       rounds < IN(sk, cwnd) && rounds < bw * b->min_rtt_us >> BW_SCALE &&
 	       !stamp_us_delta(IN(sk, tcp_mstamp), b->cycle_mstamp + b->probe_wait_us);
 }
 
