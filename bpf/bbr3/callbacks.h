@@ -230,8 +230,8 @@ static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct b
 	bbr_update_mode(b, sk, s);
 	if (is_fast && b->mode == mode && b->min_rtt_us == min_rtt_us && b->try_fast_path)
 		return;
-	if (!bbr_is_cruising(
-		    sk)) /* phases change the bandwidth: what was probed, and the lower bound */
+	/* Phases change it: the maximum of what was probed, and the lower bound. Who cruises stays in one. */
+	if (!bbr_is_cruising(sk))
 		bw = bbr_bw(b);
 	bbr_update_control(b, sk, s->rs, bw);
 }
