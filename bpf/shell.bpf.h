@@ -102,17 +102,6 @@ _Static_assert(sizeof(struct bbr_tail) <= BBR_EVENT_TAIL_MAX, "struct bbr_tail m
 
 char LICENSE[] SEC("license") = "GPL";
 
-#ifdef BBR_READS_MIN_TSO_SEGS
-/*
- * Read once in a callback. At each load of a pointer from one of its structures the kernel's verifier searches all types by
- * name; with this where it is needed, version 3 took 3.9 s of a CPU to load, and takes 1.0 s so.
- */
-static inline u8 min_tso_segs_of(const struct sock *sk)
-{
-	return sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_min_tso_segs;
-}
-#endif
-
 /* With all that a callback may ask for. */
 static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *param, bool options)
 {
@@ -137,12 +126,7 @@ static inline struct bbr_sock common_sock_of(struct sock *sk, const struct bbr_p
 		.param = param,
 		.sk = sk,
 		.options = options,
-#ifdef BBR_READS_MIN_TSO_SEGS
-		.min_tso_segs = min_tso_segs_of(sk),
-#endif
-#ifdef BBR_HAS_MORE
-		.finds_more = true,
-#endif
+		.finds_late = true,
 	};
 }
 
@@ -376,7 +360,7 @@ SEC("struct_ops/sndbuf_expand")
 u32 BPF_PROG(sndbuf_expand, struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, last_params(b), true);
+	struct bbr_sock s = common_sock_of(sk, last_params(b), true);
 
 	return bbr_sndbuf_expand(b, &s);
 }

@@ -29,12 +29,12 @@ struct bbr_sock {
 #endif
 #ifdef BBR_HAS_MORE
 	struct bbr_more *more; /* the second part of the state; NULL: there was no memory for it */
-	bool finds_more; /* it was not looked up: MORE() does. A constant, too */
 #endif
+	bool finds_late; /* what takes long was not looked up: who asks for it does. A constant, too */
 };
 
 static inline struct bbr_more *more_of(struct sock *sk);
-#define MORE(s) ((s)->finds_more ? more_of((s)->sk) : (s)->more)
+#define MORE(s) ((s)->finds_late ? more_of((s)->sk) : (s)->more)
 #define OPTION_OR(s, key, off) ((s)->options ? PARAM(s, key) : (off))
 #define bbr_rs rate_sample
 #define IN(s, name) in_##name(s)

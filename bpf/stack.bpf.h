@@ -26,10 +26,19 @@ struct rate_sample___v3 {
 #define RS_EXISTS(name) bpf_core_field_exists(((struct rate_sample___v3 *)0)->name)
 
 INPUT(bool, has_flight,
-      !estimate_always && RS_EXISTS(tx_in_flight) && RS_EXISTS(lost) &&
-	      RS_EXISTS(is_acking_tlp_retrans_seq) && RS_EXISTS(is_ece))
+      RS_EXISTS(tx_in_flight) && RS_EXISTS(lost) && RS_EXISTS(is_acking_tlp_retrans_seq) &&
+	      RS_EXISTS(is_ece) && !estimate_always) /* last, or all others load it */
 
-INPUT(u32, min_tso_segs, s->min_tso_segs)
+/*
+ * Read once in a callback, or late where few ACKs of few kinds come to it. At each load of a pointer from one of its structures
+ * the kernel's verifier searches all types by name: with this wherever it is needed, version 3 took 3.9 s of a CPU to load.
+ */
+static inline u8 min_tso_segs_of(const struct sock *sk)
+{
+	return sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_min_tso_segs;
+}
+
+INPUT(u32, min_tso_segs, s->finds_late ? min_tso_segs_of(s->sk) : s->min_tso_segs)
 
 /*
  * ---- ECN

@@ -19,13 +19,13 @@ static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct bbr_sock
 #include "common/extra_acked.h"
 
 static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
-					      const struct bbr_sample *s)
+					      const struct bbr_sample *s, u32 bw)
 {
 	if (!PARAM(sk, extra_acked_gain) || !bbr_is_valid_sample(sk, s->rs))
 		return;
 	if (b->round_start)
 		bbr_rotate_extra_acked(b, sk);
-	bbr_measure_extra_acked(b, sk, s->rs, bbr_bw(b));
+	bbr_measure_extra_acked(b, sk, s->rs, bw);
 }
 
 #endif

@@ -36,6 +36,7 @@ static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const st
 {
 	struct bbr_ack ack;
 
+	sk->kind = kind;
 	b->steps = 0;
 	bbr_estimate_in_order(b, sk, rs, &ack);
 	bbr_acked_of_kind(b, sk, rs, &ack, kind);
@@ -46,9 +47,12 @@ static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const st
 static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
 						      const struct bbr_rs *rs)
 {
-	if (!bbr_is_in_order(b, sk, rs))
+	if (!bbr_stays_in_order(b, sk))
 		return BBR_MAIN_ANY;
 	switch (bbr_kind(b, sk, rs)) {
+	case BBR_ORDINARY | BBR_CRUISING:
+		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY | BBR_CRUISING);
+		return BBR_MAIN_DONE;
 	case BBR_ORDINARY:
 		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY);
 		return BBR_MAIN_DONE;

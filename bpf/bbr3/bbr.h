@@ -40,6 +40,7 @@
 /* In a count of 24 bits: none, so more than any other. No window of TCP (2^30 bytes) has so many packets. */
 #define BBR_COUNT_NONE 0xffffffu
 #define BBR_BW_NONE 0xffffffffu /* the same of bw_lo */
+#define BBR_RTT_LONG (1u << 24) /* us: up to here bw * RTT * BBR_UNIT has 64 bits */
 #define BBR_MARK_BITS 20 /* of counters of which only differences matter */
 
 /*
@@ -63,27 +64,41 @@ struct bbr {
 	u32 bw_lo; /* bound of bw by losses; BBR_BW_NONE: none */
 	u32 bw_hi[2]; /* maximum delivery rate of the last probe, and since */
 	u16 extra_acked[2]; /* most packets ACKed beyond what bw explains, in two slots */
+	/* Each word ends with `: 0`, or clang takes two at once, for which its masks have no room in an instruction. */
 	u32 inflight_latest : 24, /* most packets delivered over one sample of the loss round */
-		rounds_since_probe : 8; /* since the wait for the next one began */
+		rounds_since_probe : 8, /* since the wait for the next one began */
+		: 0;
 	u32 inflight_hi : 24, /* packets in flight that were safe; BBR_COUNT_NONE: no limit is known */
 		init_cwnd : 7, /* packets */
-		initialized : 1; /* was bbr_init() called? */
+		initialized : 1, /* was bbr_init() called? */
+		: 0;
 	u32 probe_up_cnt : 24, /* packets ACKed for one more of inflight_hi; BBR_COUNT_NONE: it stays */
 		probe_up_rounds : 5, /* rounds of UP: each doubles the growth */
-		acks : 3; /* enum bbr_acks */
+		acks : 3, /* enum bbr_acks */
+		: 0;
 	u32 probe_up_acks : 24, /* packets ACKed since inflight_hi last grew */
 		loss_events_in_round : 4, /* ACKs that told of losses, in STARTUP */
 		round_done : 1, /* PROBE_RTT: did a whole round pass at the low window? */
 		loss_in_cycle : 1, /* was something lost since DOWN began? */
 		prev_probe_too_high : 1, /* did the last probe end by losses or marks? */
-		stopped_risky_probe : 1; /* did it end where one before it had? */
+		stopped_risky_probe : 1, /* did it end where one before it had? */
+		: 0;
 	u32 probe_wait_us : 24, /* from the start of DOWN to the next probe */
 		extra_acked_win_rtts : 5, /* age of the current slot in rounds */
 		extra_acked_win_idx : 1, /* the current slot */
-		cycle_idx : 2; /* enum bbr_phase */
-	u64 inflight_lo : 24, /* bound of inflight by losses and marks; BBR_COUNT_NONE: none */
-		prior_cwnd : 24, /* the window to restore after recovery or PROBE_RTT */
-		steps : 16; /* transitions of this callback: a bit for each enum bbr_reason */
+		cycle_idx : 2, /* enum bbr_phase */
+		: 0;
+	union {
+		struct {
+			u64 inflight_lo : 24, /* bound of inflight by losses and marks; BBR_COUNT_NONE: none */
+				prior_cwnd : 24, /* the window to restore after recovery or PROBE_RTT */
+				: 16;
+		};
+		struct {
+			u16 pad[3];
+			u16 steps; /* transitions of this callback: a bit for each enum bbr_reason */
+		};
+	};
 	/* In this order the stamps, which each ACK reads, are one shift away. */
 	u64 profile : 8, /* program: the connection's profile */
 		full_bw_cnt : 2, /* rounds without large growth of bandwidth */
@@ -119,6 +134,8 @@ struct bbr {
 _Static_assert(sizeof(struct bbr) == 104, "struct bbr must fit icsk_ca_priv");
 _Static_assert(__builtin_offsetof(struct bbr, bw_hi) == 40, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, extra_acked) == 48, "struct bbr is ABI");
+_Static_assert(__builtin_offsetof(struct bbr, steps) == 78, "struct bbr is ABI");
+_Static_assert(__builtin_offsetof(struct bbr, flags) == 88, "struct bbr is ABI");
 _Static_assert(BBR_REASONS <= 16, "struct bbr.steps has a bit for each");
 
 /*
@@ -231,10 +248,28 @@ static inline u32 bbr_bw(const struct bbr *b)
 
 #include "common/kind.h"
 
+/* Of the ordinary ACKs most: in CRUISE, to stay there, past the ACKs of what a probe sent; not app-limited. */
+#define BBR_CRUISING 8
+
+static inline bool bbr_is_cruising(const struct bbr_sock *sk)
+{
+	return sk->kind & BBR_CRUISING;
+}
+
+static inline u8 bbr_phase_of(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return bbr_is_cruising(sk) ? BBR_CRUISE : b->cycle_idx;
+}
+
+static inline u8 bbr_acks_of(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return bbr_is_cruising(sk) ? BBR_ACKS_INIT : b->acks;
+}
+
 static inline bool bbr_is_phase(const struct bbr *b, const struct bbr_sock *sk,
 				enum bbr_phase phase)
 {
-	return bbr_mode_of(b, sk) == BBR_PROBE_BW && b->cycle_idx == phase;
+	return bbr_mode_of(b, sk) == BBR_PROBE_BW && bbr_phase_of(b, sk) == phase;
 }
 
 /* Each reason leads from known modes to a known one, so the bits tell monitors the way. */

@@ -69,7 +69,7 @@ static inline void bbr_update_congestion_signals(struct bbr *b, struct bbr_sock 
 {
 	if (!bbr_is_valid_sample(sk, s->rs))
 		return;
-	bbr_update_max_bw(b, s);
+	bbr_update_max_bw(b, sk, s);
 	if (bbr_is_lossless(sk)) /* nothing to cut for, and a bw_lo that was cut is 1 or more */
 		return;
 	if (s->rs->losses > 0)

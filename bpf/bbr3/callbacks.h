@@ -107,7 +107,7 @@ static inline u32 bbr_pacing_gain(const struct bbr *b, const struct bbr_sock *sk
 	case BBR_PROBE_RTT:
 		return PARAM(sk, probe_rtt_gain);
 	default:
-		return PARAM_AT(sk, probe_bw_gains, b->cycle_idx);
+		return PARAM_AT(sk, probe_bw_gains, bbr_phase_of(b, sk));
 	}
 }
 
@@ -121,7 +121,7 @@ static inline u32 bbr_cwnd_gain(const struct bbr *b, const struct bbr_sock *sk)
 		return PARAM(sk, probe_rtt_gain);
 	default:
 		return PARAM(sk, cwnd_gain) +
-		       (b->cycle_idx == BBR_UP ? PARAM(sk, probe_up_cwnd_gain) : 0);
+		       (bbr_is_phase(b, sk, BBR_UP) ? PARAM(sk, probe_up_cwnd_gain) : 0);
 	}
 }
 
@@ -133,15 +133,15 @@ static inline u32 bbr_cwnd_gain(const struct bbr *b, const struct bbr_sock *sk)
 static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *sk,
 					  const struct bbr_rs *rs, u32 bw, u32 gain)
 {
-	u32 target =
-		bbr_bdp(b, bw, gain) + bbr_extra_acked_cwnd(b, sk, bw, PARAM(sk, extra_acked_gain));
-	u32 cwnd = IN(sk, cwnd);
 	u32 least = b->init_cwnd * PARAM(sk, startup_cwnd) >> BBR_SCALE;
+	u32 target = bbr_bdp(b, sk, bw, gain), cwnd;
 
+	target += bbr_extra_acked_cwnd(b, sk, bw, PARAM(sk, extra_acked_gain));
 	target = bbr_quantization_budget(b, sk, target);
+	cwnd = IN(sk, cwnd);
 	if (bbr_is_pipe_full(b, sk) && cwnd + rs->acked_sacked >= target) {
 		b->try_fast_path = 1;
-		cwnd = target;
+		return target; /* that is cwnd_min_target or more */
 	} else if (bbr_is_pipe_full(b, sk) || cwnd < target || cwnd < least) {
 		b->try_fast_path = 0;
 		cwnd += rs->acked_sacked;
@@ -179,12 +179,12 @@ static inline void bbr_note_gains(struct bbr *b, const struct bbr_sock *sk, u32 
 }
 
 /* Rate and window of the mode, phase and model that the ACK has led to. */
-static inline void bbr_update_control(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline void bbr_update_control(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
+				      u32 bw)
 {
 	u32 pacing_gain = bbr_pacing_gain(b, sk), cwnd_gain = bbr_cwnd_gain(b, sk);
-	u32 bw = bbr_bw(b);
 
-	if (b->new_gains)
+	if (!bbr_is_cruising(sk) && b->new_gains)
 		bbr_note_gains(b, sk, pacing_gain, cwnd_gain);
 	bbr_set_pacing_rate(b, sk, bw, pacing_gain);
 	bbr_set_cwnd(b, sk, rs, bw, cwnd_gain);
@@ -205,7 +205,7 @@ static inline void bbr_update_mode(struct bbr *b, struct bbr_sock *sk, const str
 static inline bool bbr_is_fast_path(const struct bbr *b, const struct bbr_sock *sk,
 				    const struct bbr_sample *s)
 {
-	return s->ack->flight.is_app_limited && PARAM(sk, fast_path) && b->try_fast_path &&
+	return bbr_is_sample_limited(sk, s) && PARAM(sk, fast_path) && b->try_fast_path &&
 	       s->bw < bbr_max_bw(b) &&
 	       (bbr_is_lossless(sk) ||
 		(!b->loss_in_round && !(sk->more && sk->more->ecn_in_round)));
@@ -217,24 +217,32 @@ static inline bool bbr_is_fast_path(const struct bbr *b, const struct bbr_sock *
  */
 static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
 {
-	u32 mode = b->mode, min_rtt_us = b->min_rtt_us;
+	u32 mode = b->mode, min_rtt_us = b->min_rtt_us, bw = 0;
 	bool is_fast = bbr_is_fast_path(b, sk, s);
 
 	if (!is_fast) {
 		bbr_update_congestion_signals(b, sk, s);
-		bbr_update_ack_aggregation(b, sk, s);
+		bw = bbr_bw(b);
+		bbr_update_ack_aggregation(b, sk, s, bw);
 		bbr_check_startup_loss(b, sk, s);
 		bbr_check_full_bw(b, sk, s);
 	}
 	bbr_update_mode(b, sk, s);
 	if (is_fast && b->mode == mode && b->min_rtt_us == min_rtt_us && b->try_fast_path)
 		return;
-	bbr_update_control(b, sk, s->rs);
+	/* Phases change it: the maximum of what was probed, and the lower bound. Who cruises stays in one. */
+	if (!bbr_is_cruising(sk))
+		bw = bbr_bw(b);
+	bbr_update_control(b, sk, s->rs, bw);
 }
 
 /* What concerns the cycle as a whole, and the next ACK. */
-static inline void bbr_end_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_ack *ack)
+static inline void bbr_end_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
 {
+	const struct bbr_ack *ack = s->ack;
+
+	if (!bbr_is_cruising(sk))
+		bbr_advance_latest_delivery(b, s);
 	if (bbr_is_lossless(sk))
 		return;
 	b->prev_ca_state = IN(sk, ca_state);
@@ -261,8 +269,7 @@ static inline void bbr_acked_of_kind(struct bbr *b, struct bbr_sock *sk, const s
 
 	bbr_update(b, sk, &s);
 
-	bbr_advance_latest_delivery(b, &s);
-	bbr_end_ack(b, sk, ack);
+	bbr_end_ack(b, sk, &s);
 }
 
 /* An ACK arrived, of whatever kind. */

@@ -355,13 +355,13 @@ static inline bool bbr_is_ece(struct bbr_more *more, const struct bbr_sock *sk,
  */
 static inline void bbr_check_app_limited(struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	u32 lost_out = IN(sk, lost_out) - rs->losses,
-	    delivered = IN(sk, delivered) - rs->acked_sacked;
+	u32 delivered;
 
 	if (IN(sk, has_flight) || IN(sk, write_seq) - IN(sk, snd_nxt) >= IN(sk, mss) ||
 	    IN(sk, queued) >= BBR_SKB_TRUESIZE || rs->prior_in_flight >= IN(sk, cwnd) ||
-	    (s32)(lost_out - IN(sk, retrans_out)) > 0)
+	    (s32)(IN(sk, lost_out) - rs->losses - IN(sk, retrans_out)) > 0)
 		return;
+	delivered = IN(sk, delivered) - rs->acked_sacked;
 	SET(sk, app_limited, max_u32(delivered + rs->prior_in_flight, 1));
 }
 
@@ -371,12 +371,11 @@ static inline void bbr_check_app_limited(struct bbr_sock *sk, const struct bbr_r
  * they are of the flight until it is over.) Where reordering was seen it may come again, and needs a history from before.
  * Without the second part of the state it is never known, and marks need that as well.
  */
-static inline bool bbr_is_in_order(const struct bbr *b, const struct bbr_sock *sk,
-				   const struct bbr_rs *rs)
+static inline bool bbr_stays_in_order(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return b->in_order && !IN(sk, has_flight) && !IN(sk, uses_ecn) && !IN(sk, reord_seen) &&
-	       !IN(sk, sacked_out) && !IN(sk, tlp_high_seq) && rs->delivered >= 0 &&
-	       !bbr_newly_lost(b, sk);
+	return !IN(sk, has_flight) && !IN(sk, uses_ecn) &&
+	       !(IN(sk, reord_seen) | IN(sk, sacked_out) | IN(sk, tlp_high_seq) |
+		 bbr_newly_lost(b, sk));
 }
 
 static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
@@ -386,11 +385,11 @@ static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 
 	*ack = (struct bbr_ack){
 		.flight.tx_in_flight = rs->delivered + bbr_rest(sk, rs),
-		.flight.is_app_limited = bbr_is_app_limited(b, rs),
+		.flight.is_app_limited = !bbr_is_cruising(sk) && bbr_is_app_limited(b, rs),
 	};
 	bbr_check_app_limited(sk, rs);
 	/* Losses that a timer marks are of the flight that was ACKed last. That matters only if probing sent it. */
-	if (b->acks == BBR_ACKS_INIT)
+	if (bbr_acks_of(b, sk) == BBR_ACKS_INIT)
 		return;
 	more = MORE(sk);
 	if (!more)
@@ -436,7 +435,7 @@ static inline void bbr_note_sends(const struct bbr *b, const struct bbr_sock *sk
 {
 	struct bbr_more *more;
 
-	if (b->in_order && !b->round_start)
+	if ((bbr_is_lossless(sk) || b->in_order) && !b->round_start)
 		return;
 	more = MORE(sk);
 	if (more)
@@ -447,7 +446,7 @@ static inline void bbr_note_sends(const struct bbr *b, const struct bbr_sock *sk
 static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
 				    struct bbr_ack *ack)
 {
-	if (bbr_is_in_order(b, sk, rs))
+	if (b->in_order && rs->delivered >= 0 && bbr_stays_in_order(b, sk))
 		bbr_estimate_in_order(b, sk, rs, ack);
 	else
 		bbr_estimate_by_history(b, sk, rs, ack);

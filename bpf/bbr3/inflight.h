@@ -11,12 +11,12 @@
 #include "common/window.h"
 
 /* gain * bw * min_rtt in packets. */
-static inline u32 bbr_bdp(const struct bbr *b, u32 bw, u32 gain)
+static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw, u32 gain)
 {
 	/* No RTT was ever measured: all so far was retransmitted and there are no timestamps. Stay at
 	 * what the connection started with.
 	 */
-	if (unlikely(b->min_rtt_us == BBR_RTT_NONE))
+	if (!bbr_is_cruising(sk) && unlikely(b->min_rtt_us == BBR_RTT_NONE))
 		return b->init_cwnd;
 	return bbr_packets((u64)bw * b->min_rtt_us, gain);
 }
@@ -27,7 +27,10 @@ static inline u32 bbr_bdp(const struct bbr *b, u32 bw, u32 gain)
  */
 static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
 {
-	cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * bbr_tso_segs_goal(b, sk));
+	cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * IN(sk, min_tso_segs));
+	/* No burst has more bytes than that: then its length need not be known. */
+	if (unlikely((u64)cwnd * IN(sk, mss) < PARAM(sk, tso_budget) * BBR_GSO_MAX_SIZE))
+		cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * bbr_tso_segs_goal(b, sk));
 	cwnd = max_u32(cwnd, PARAM(sk, cwnd_min_target));
 	/* With a BDP of a few packets 1.25 of it may round to the same: probe nevertheless. */
 	if (bbr_is_phase(b, sk, BBR_UP))
@@ -38,7 +41,7 @@ static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_
 /* The inflight that a gain aims at. */
 static inline u32 bbr_inflight(const struct bbr *b, const struct bbr_sock *sk, u32 bw, u32 gain)
 {
-	return bbr_quantization_budget(b, sk, bbr_bdp(b, bw, gain));
+	return bbr_quantization_budget(b, sk, bbr_bdp(b, sk, bw, gain));
 }
 
 /* The inflight that is wanted: the BDP, unless the window is kept below it. */

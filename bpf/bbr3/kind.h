@@ -7,10 +7,10 @@
 #ifndef BBR_KIND_H
 #define BBR_KIND_H
 
-#include "bbr.h"
+#include "probe_bw.h"
 
 #define BBR_CALM_FLAGS .idle_restart = 1, .has_seen_rtt = 1, .watched = 1
-#define BBR_LOSS_FLAGS .prev_ca_state = 7, .loss_in_round = 1
+#define BBR_LOSS_FLAGS .prev_ca_state = 7, .loss_in_round = 1, .in_order = 1
 #define BBR_CYCLE_FLAGS .mode = 3, .full_bw_reached = 1
 
 /* Did packets arrive, is the sample valid, and does PROBE_RTT not begin? */
@@ -22,28 +22,35 @@ static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock
 }
 
 /*
- * The kind of an ACK that tells of no losses and marks (bbr_is_clean()). 0: nothing is known, as of any that a monitor has
- * left a mark on (the shell is to clear it). Where ECN is not used, nothing was marked before either.
+ * The kind of an ACK that tells of no losses and marks: where in_order is set, as bbr_is_in_order() or bbr_is_clean() have found.
+ * 0: nothing is known, as of any that a monitor has left a mark on (the shell is to clear it). Where ECN is not used, nothing was
+ * marked before either.
  */
-static inline u8 bbr_kind(const struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	const u64 calm = BBR_FLAGS(BBR_CALM_FLAGS), loss = BBR_FLAGS(BBR_LOSS_FLAGS),
 		  cycle = BBR_FLAGS(BBR_CYCLE_FLAGS);
+	u64 flags = b->flags & (calm | loss | cycle);
 
-	if (!bbr_is_sample_calm(b, sk, rs) || IN(sk, ca_state) != TCP_CA_Open || IN(sk, uses_ecn))
+	if (!bbr_is_sample_calm(b, sk, rs) || IN(sk, ca_state) != TCP_CA_Open)
 		return 0;
-	if ((b->flags & (calm | loss | cycle)) ==
-	    BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1))
-		return BBR_ORDINARY;
-	if ((b->flags & (calm | loss)) == BBR_FLAGS(.has_seen_rtt = 1) && b->mode != BBR_PROBE_RTT)
+	if (flags ==
+	    BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1, .in_order = 1))
+		return bbr_stays_in_cruise(b, sk) && !bbr_is_app_limited(b, rs) ?
+			       BBR_ORDINARY | BBR_CRUISING :
+			       BBR_ORDINARY;
+	if ((flags & ~cycle) == BBR_FLAGS(.has_seen_rtt = 1, .in_order = 1) &&
+	    b->mode != BBR_PROBE_RTT)
 		return BBR_CALM | BBR_LOSSLESS;
 	return 0;
 }
 
 /* Is nothing lost, nothing marked, and no tail loss probe ACKed? */
-static inline bool bbr_is_clean(const struct bbr_rs *rs, const struct bbr_ack *ack)
+static inline bool bbr_is_clean(const struct bbr_sock *sk, const struct bbr_rs *rs,
+				const struct bbr_ack *ack)
 {
-	return !rs->losses && ack->flight.lost <= 0 && ack->delivered_ce <= 0 && !ack->acks_tlp;
+	return !IN(sk, uses_ecn) && !rs->losses && ack->flight.lost <= 0 &&
+	       ack->delivered_ce <= 0 && !ack->acks_tlp;
 }
 
 #endif

@@ -15,6 +15,12 @@ struct bbr_sample {
 	u32 bw; /* 0: none */
 };
 
+/* Was the packet sent while the application had no more? */
+static inline bool bbr_is_sample_limited(const struct bbr_sock *sk, const struct bbr_sample *s)
+{
+	return !bbr_is_cruising(sk) && s->ack->flight.is_app_limited;
+}
+
 /* A new round begins with what is sent from here on. */
 static inline void bbr_start_round(struct bbr *b, const struct bbr_sock *sk)
 {
@@ -43,7 +49,7 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 		return;
 	b->round_start = 1;
 	bbr_start_round(b, sk);
-	if (b->rounds_since_probe < 0xff)
+	if (bbr_is_cruising(sk) || b->rounds_since_probe < 0xff)
 		b->rounds_since_probe++;
 	else
 		bbr_count_rounds(sk, 1);
@@ -70,13 +76,14 @@ static inline u32 bbr_sample_bw(const struct bbr_sock *sk, const struct bbr_rs *
  * The maximum filter. bw_hi[1] grows from probe to probe, bw_hi[0] is that of the probe before: so a maximum
  * lasts for one to two probes, however long these take.
  */
-static inline void bbr_update_max_bw(struct bbr *b, const struct bbr_sample *s)
+static inline void bbr_update_max_bw(struct bbr *b, const struct bbr_sock *sk,
+				     const struct bbr_sample *s)
 {
 	/* An app-limited sample shows what the application sent, not what the path could carry. It
 	 * counts only if the path turns out to carry more than was known.
 	 */
-	if (!s->ack->flight.is_app_limited || s->bw >= bbr_max_bw(b))
-		b->bw_hi[1] = max_u32(b->bw_hi[1], s->bw);
+	if (s->bw > b->bw_hi[1] && (!bbr_is_sample_limited(sk, s) || s->bw >= bbr_max_bw(b)))
+		b->bw_hi[1] = s->bw;
 }
 
 static inline void bbr_advance_max_bw(struct bbr *b)
@@ -85,25 +92,6 @@ static inline void bbr_advance_max_bw(struct bbr *b)
 		return; /* nothing was sampled since: what is known stays */
 	b->bw_hi[0] = b->bw_hi[1];
 	b->bw_hi[1] = 0;
-}
-
-/*
- * The maximum of what was delivered in a loss round: losses need not cut the bounds below that, because the
- * path has just carried it. The loss round begins with the first loss, not with the round, so that
- * it covers all of the flight in which something was lost.
- */
-static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_sock *sk,
-					      const struct bbr_sample *s)
-{
-	if (!bbr_is_valid_sample(sk, s->rs))
-		return;
-	b->bw_latest = max_u32(b->bw_latest, s->bw);
-	if ((u32)s->rs->delivered > b->inflight_latest)
-		b->inflight_latest = bbr_count(s->rs->delivered);
-	if (before(s->rs->prior_delivered, b->loss_round_delivered))
-		return;
-	b->loss_round_delivered = IN(sk, delivered);
-	b->loss_round_start = 1;
 }
 
 /*
@@ -116,6 +104,28 @@ static inline void bbr_advance_latest_delivery(struct bbr *b, const struct bbr_s
 		return;
 	b->bw_latest = s->bw;
 	b->inflight_latest = bbr_count(s->rs->delivered);
+}
+
+/*
+ * The maximum of what was delivered in a loss round: losses need not cut the bounds below that, because the
+ * path has just carried it. The loss round begins with the first loss, not with the round, so that
+ * it covers all of the flight in which something was lost.
+ */
+static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_sock *sk,
+					      const struct bbr_sample *s)
+{
+	if (!bbr_is_valid_sample(sk, s->rs))
+		return;
+	if (s->bw > b->bw_latest)
+		b->bw_latest = s->bw;
+	if ((u32)s->rs->delivered > b->inflight_latest)
+		b->inflight_latest = bbr_count(s->rs->delivered);
+	if (before(s->rs->prior_delivered, b->loss_round_delivered))
+		return;
+	b->loss_round_delivered = IN(sk, delivered);
+	b->loss_round_start = 1;
+	if (bbr_is_cruising(sk)) /* nobody asks for the maxima until the end, nor begins a phase */
+		bbr_advance_latest_delivery(b, s);
 }
 
 /* Losses and marks so far say nothing of the phase that begins. */

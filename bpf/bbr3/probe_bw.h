@@ -163,9 +163,9 @@ static inline bool bbr_adapt_upper_bounds(struct bbr *b, struct bbr_sock *sk,
 {
 	bool is_lossy;
 
-	if (b->round_start && b->acks == BBR_ACKS_PROBE_STARTING)
+	if (b->round_start && bbr_acks_of(b, sk) == BBR_ACKS_PROBE_STARTING)
 		b->acks = BBR_ACKS_PROBE_FEEDBACK;
-	else if (b->round_start && b->acks == BBR_ACKS_PROBE_STOPPING &&
+	else if (b->round_start && bbr_acks_of(b, sk) == BBR_ACKS_PROBE_STOPPING &&
 		 bbr_end_probe_feedback(b, sk, s))
 		return true;
 
@@ -186,7 +186,7 @@ static inline bool bbr_is_reno_probe_time(const struct bbr *b, const struct bbr_
 	if (rounds >= PARAM(sk, probe_max_rounds))
 		return true;
 	/* The target is the BDP or more: while that is ahead there is no need of the rest. */
-	if (rounds < IN(sk, cwnd) && rounds < bbr_bdp(b, bbr_bw(b), BBR_UNIT))
+	if (rounds < IN(sk, cwnd) && rounds < bbr_bdp(b, sk, bbr_bw(b), BBR_UNIT))
 		return false;
 	return rounds >= bbr_target_inflight(b, sk);
 }
@@ -214,6 +214,8 @@ static inline u32 bbr_reprobe_rounds(const struct bbr *b, const struct bbr_sock 
 /* Is it time to probe? Then the refill begins. */
 static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock *sk)
 {
+	if (bbr_is_cruising(sk)) /* bbr_stays_in_cruise() */
+		return false;
 	if (bbr_have_marks_ceased(b, sk))
 		bbr_start_refill(b, sk, bbr_reprobe_rounds(b, sk), BBR_R_MARKS_CEASED);
 	else if (stamp_us_delta(IN(sk, tcp_mstamp), b->cycle_mstamp + b->probe_wait_us))
@@ -221,6 +223,23 @@ static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock 
 	else if (bbr_is_reno_probe_time(b, sk))
 		bbr_start_refill(b, sk, 0, BBR_R_WAITED_ROUNDS);
 	return b->cycle_idx == BBR_REFILL;
+}
+
+/*
+ * In CRUISE, with no probe to be ACKed: is the next one not due, whatever this ACK tells, if that is no loss and no mark? A
+ * round may begin with it. It cannot make the target lower than what this compares with: until the phase is
+ * updated cwnd and min_rtt_us stay, and of bw only the maximum may change, upwards. So the BDP grows or stays, because of an RTT
+ * below 2^24 us and a bandwidth of 32 bits the product has no more than 56.
+ */
+static inline bool bbr_stays_in_cruise(const struct bbr *b, const struct bbr_sock *sk)
+{
+	u64 bw = min_u32(b->bw_hi[1], b->bw_lo); /* at most what bbr_bw() is */
+	u32 rounds = b->rounds_since_probe + 1;
+
+	return b->cycle_idx == BBR_CRUISE && b->acks == BBR_ACKS_INIT && !b->new_gains &&
+	       b->min_rtt_us < BBR_RTT_LONG && rounds < PARAM(sk, probe_max_rounds) &&
+	       rounds < IN(sk, cwnd) && rounds < bw * b->min_rtt_us >> BW_SCALE &&
+	       !stamp_us_delta(IN(sk, tcp_mstamp), b->cycle_mstamp + b->probe_wait_us);
 }
 
 /* Has DOWN done its work: is there headroom, and no queue? */
@@ -259,7 +278,7 @@ static inline void bbr_check_up_done(struct bbr *b, struct bbr_sock *sk, const s
 static inline void bbr_check_phase_done(struct bbr *b, struct bbr_sock *sk,
 					const struct bbr_sample *s)
 {
-	switch (b->cycle_idx) {
+	switch (bbr_phase_of(b, sk)) {
 	case BBR_CRUISE:
 		bbr_check_time_to_probe(b, sk);
 		break;

@@ -21,7 +21,7 @@
 static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct bbr_sock *sk)
 {
 	return max_u32(PARAM(sk, cwnd_min_target),
-		       bbr_bdp(b, bbr_bw(b), PARAM(sk, probe_rtt_cwnd_gain)));
+		       bbr_bdp(b, sk, bbr_bw(b), PARAM(sk, probe_rtt_cwnd_gain)));
 }
 
 /*

@@ -51,6 +51,7 @@ static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_par
 		return 0;                                                        \
 	}
 
+REPLAY_ACK(replay_cruising_ack, BBR_ORDINARY | BBR_CRUISING)
 REPLAY_ACK(replay_ordinary_ack, BBR_ORDINARY)
 REPLAY_ACK(replay_lossless_ack, BBR_CALM | BBR_LOSSLESS)
 REPLAY_ACK(replay_any_ack, 0)
@@ -60,7 +61,11 @@ static inline void replay_ack(struct replay *r, const struct bbr_params *params)
 {
 	struct bbr_sock sk = replay_sock(r, params);
 
-	switch (bbr_is_clean(&r->rs, &r->ack) ? bbr_kind(&r->b, &sk, &r->rs) : 0) {
+	r->b.in_order = bbr_is_clean(&sk, &r->rs, &r->ack);
+	switch (bbr_kind(&r->b, &sk, &r->rs)) {
+	case BBR_ORDINARY | BBR_CRUISING:
+		replay_cruising_ack(r, params);
+		break;
 	case BBR_ORDINARY:
 		replay_ordinary_ack(r, params);
 		break;

@@ -242,12 +242,12 @@ TEST(control_follows_the_phase)
 	FIXTURE;
 
 	fixture_phase(f, BBR_UP);
-	bbr_update_control(&f->b, &f->sk, &f->rs);
+	bbr_update_control(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
 	assert_false(f->b.raising); /* the phase did not begin now */
 	assert_int_equal(f->more.pacing_gain, 0);
 	f->b.new_gains = 1;
 	f->sk.cwnd = 100;
-	bbr_update_control(&f->b, &f->sk, &f->rs);
+	bbr_update_control(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
 	assert_true(f->b.raising);
 	assert_false(f->b.new_gains);
 	assert_int_equal(f->more.pacing_gain, 320);
@@ -257,11 +257,11 @@ TEST(control_follows_the_phase)
 	f->sk.more = NULL;
 	fixture_phase(f, BBR_REFILL);
 	f->b.new_gains = 1;
-	bbr_update_control(&f->b, &f->sk, &f->rs);
+	bbr_update_control(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
 	assert_false(f->b.raising);
 	assert_int_equal(f->more.pacing_gain, 320);
 	f->b.bw_lo = BW / 2;
-	bbr_update_control(&f->b, &f->sk, &f->rs);
+	bbr_update_control(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
 	assert_int_equal(f->sk.pacing_rate, RATE / 2);
 }
 

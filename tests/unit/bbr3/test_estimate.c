@@ -708,35 +708,48 @@ TEST(flight_in_order_is_kept_while_probing)
 	assert_int_equal(f->more.tx_in_flight, 11);
 }
 
+/* Is the flight taken to be in order, so that no history is asked and noted? */
+static bool is_in_order(const struct fixture *f)
+{
+	struct fixture is = *f;
+
+	is.sk.more = &is.more;
+	is.more.tx_in_flight = 77;
+	bbr_estimate_ack(&is.b, &is.sk, &is.rs, &is.ack);
+	return is.more.tx_in_flight == 77;
+}
+
 TEST(what_is_not_in_order)
 {
 	FIXTURE;
 
-	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	assert_false(is_in_order(f));
 	f->b.in_order = 1;
-	assert_true(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	assert_true(is_in_order(f));
+	assert_true(bbr_stays_in_order(&f->b, &f->sk));
 	f->sk.sacked_out = 1;
-	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	assert_false(bbr_stays_in_order(&f->b, &f->sk));
+	assert_false(is_in_order(f));
 	f->sk.sacked_out = 0;
 	f->sk.tlp_high_seq = 1;
-	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	assert_false(bbr_stays_in_order(&f->b, &f->sk));
 	f->sk.tlp_high_seq = 0;
-	f->rs.delivered = -1;
-	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
-	f->rs.delivered = 0;
 	f->sk.lost = 41;
-	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	assert_false(bbr_stays_in_order(&f->b, &f->sk));
 	f->sk.lost = 40;
 	f->sk.reord_seen = 1;
-	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	assert_false(bbr_stays_in_order(&f->b, &f->sk));
 	f->sk.reord_seen = 0;
 	f->sk.uses_ecn = true;
-	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	assert_false(bbr_stays_in_order(&f->b, &f->sk));
 	f->sk.uses_ecn = false;
 	f->sk.has_flight = true;
-	assert_false(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	assert_false(bbr_stays_in_order(&f->b, &f->sk));
 	f->sk.has_flight = false;
-	assert_true(bbr_is_in_order(&f->b, &f->sk, &f->rs));
+	assert_true(bbr_stays_in_order(&f->b, &f->sk));
+	f->rs.delivered = -1;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_false(f->b.in_order); /* an ACK of nothing new is of no flight */
 }
 
 /* In order once a round is enough, out of it each ACK may be noted, until all of a flight came in order again. */

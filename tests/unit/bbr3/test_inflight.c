@@ -6,10 +6,10 @@ TEST(bdp_is_bw_times_min_rtt_times_gain_rounded_up)
 {
 	FIXTURE;
 
-	assert_int_equal(bbr_bdp(&f->b, BW, 256), 100);
-	assert_int_equal(bbr_bdp(&f->b, BW + 1, 256), 101);
-	assert_int_equal(bbr_bdp(&f->b, BW, 512), 200);
-	assert_int_equal(bbr_bdp(&f->b, 1u << 30, 256), 819200); /* 64 packets in a us */
+	assert_int_equal(bbr_bdp(&f->b, &f->sk, BW, 256), 100);
+	assert_int_equal(bbr_bdp(&f->b, &f->sk, BW + 1, 256), 101);
+	assert_int_equal(bbr_bdp(&f->b, &f->sk, BW, 512), 200);
+	assert_int_equal(bbr_bdp(&f->b, &f->sk, 1u << 30, 256), 819200); /* 64 packets in a us */
 }
 
 TEST(bdp_without_rtt_is_the_initial_window)
@@ -17,7 +17,7 @@ TEST(bdp_without_rtt_is_the_initial_window)
 	FIXTURE;
 
 	f->b.min_rtt_us = BBR_RTT_NONE;
-	assert_int_equal(bbr_bdp(&f->b, BW, 256), 10);
+	assert_int_equal(bbr_bdp(&f->b, &f->sk, BW, 256), 10);
 }
 
 TEST(window_holds_three_bursts)
@@ -28,6 +28,21 @@ TEST(window_holds_three_bursts)
 	assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, 7), 7);
 	f->p.tso_budget[0] = 4;
 	assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, 5), 8);
+}
+
+/* Whether a window is so large that no burst can matter is asked first: to three bursts of 64 KB that is 196.6 packets. */
+TEST(window_holds_three_bursts_of_any_length)
+{
+	FIXTURE;
+
+	f->sk.pacing_rate = 1u << 30; /* bursts of 65 packets */
+	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 65);
+	for (u32 cwnd = 1; cwnd < 300; cwnd++)
+		assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, cwnd), max_u32(cwnd, 195));
+	f->sk.mss = 100000; /* no burst has one */
+	assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, 5), 6);
+	f->sk.min_tso_segs = 255;
+	assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, 300), 765);
 }
 
 TEST(window_is_four_at_least)
@@ -139,6 +154,7 @@ int main(void)
 		T(bdp_is_bw_times_min_rtt_times_gain_rounded_up),
 		T(bdp_without_rtt_is_the_initial_window),
 		T(window_holds_three_bursts),
+		T(window_holds_three_bursts_of_any_length),
 		T(window_is_four_at_least),
 		T(up_has_two_more),
 		T(target_is_the_bdp_or_the_window),

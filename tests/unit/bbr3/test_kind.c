@@ -8,13 +8,13 @@ static void make_ordinary(struct fixture *f)
 	f->rs.prior_delivered = 940;
 }
 
-static void assert_kind(const struct fixture *f, u8 kind)
+static void assert_kind(struct fixture *f, u8 kind)
 {
 	assert_int_equal(bbr_kind(&f->b, &f->sk, &f->rs), kind);
 }
 
 /* By its kind it is what it is as any. */
-static void assert_same(const struct fixture *f)
+static void assert_same(struct fixture *f)
 {
 	struct fixture of_kind = *f, of_any = *f;
 
@@ -37,27 +37,86 @@ static void assert_same(const struct fixture *f)
 		*f = was;                \
 	} while (0)
 
+#define CRUISING (BBR_ORDINARY | BBR_CRUISING)
+
 TEST(most_acks_are_ordinary)
 {
 	FIXTURE;
 
 	make_ordinary(f);
 	for (int phase = BBR_UP; phase < BBR_PHASES; phase++) {
+		u8 kind = phase == BBR_CRUISE ? CRUISING : BBR_ORDINARY;
+
 		fixture_phase(f, phase);
-		CHANGED((void)0, BBR_ORDINARY);
-		CHANGED(f->rs.prior_delivered = f->b.next_round_delivered, BBR_ORDINARY);
+		CHANGED((void)0, kind);
+		CHANGED(f->rs.prior_delivered = f->b.next_round_delivered, kind);
 		CHANGED(f->rs.is_app_limited = true, BBR_ORDINARY);
-		CHANGED(f->b.probe_samples = 1, BBR_ORDINARY);
+		CHANGED(f->b.probe_samples = 1, kind);
 		CHANGED(f->b.rounds_since_probe = 63, BBR_ORDINARY);
 		CHANGED(f->b.rounds_since_probe = 255, BBR_ORDINARY);
-		CHANGED(f->rs.prior_in_flight = 20, BBR_ORDINARY);
+		CHANGED(f->rs.prior_in_flight = 20, kind);
 		CHANGED(f->b.new_gains = 1, BBR_ORDINARY);
-		CHANGED(f->b.steps = 1, BBR_ORDINARY); /* of the callback before */
+		CHANGED(f->b.steps = 1, kind); /* of the callback before */
 		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true), BBR_ORDINARY);
 		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true, f->rs.interval_us++),
 			BBR_ORDINARY);
+		CHANGED(f->rs.rtt_us = MIN_RTT - 1, kind);
 	}
-	CHANGED(f->rs.rtt_us = MIN_RTT - 1, BBR_ORDINARY);
+}
+
+/* While the next probe is not due, and neither would be if a round began with this ACK. */
+TEST(who_cruises_stays_in_cruise)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	fixture_phase(f, BBR_CRUISE);
+	CHANGED(f->b.acks = BBR_ACKS_PROBE_STOPPING, BBR_ORDINARY);
+	CHANGED(f->b.rounds_since_probe = 61, CRUISING);
+	CHANGED((f->b.rounds_since_probe = 61, fixture_start_round(f)), CRUISING);
+	CHANGED(f->b.rounds_since_probe = 62, BBR_ORDINARY);
+	CHANGED((f->b.rounds_since_probe = 62, fixture_start_round(f)), BBR_ORDINARY);
+	CHANGED((f->b.rounds_since_probe = 20, f->sk.cwnd = 22), CRUISING);
+	CHANGED((f->b.rounds_since_probe = 20, f->sk.cwnd = 21), BBR_ORDINARY);
+	/* 52 packets of BDP, and 51 */
+	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_hi[1] = 68158), CRUISING);
+	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_hi[1] = 68157), BBR_ORDINARY);
+	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_lo = 68158), CRUISING);
+	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_lo = 68157), BBR_ORDINARY);
+	CHANGED(f->b.min_rtt_us = BBR_RTT_LONG - 1, CRUISING);
+	CHANGED(f->b.min_rtt_us = BBR_RTT_LONG, BBR_ORDINARY);
+	CHANGED(f->b.min_rtt_us = BBR_RTT_NONE, BBR_ORDINARY);
+	CHANGED(f->sk.tcp_mstamp = f->b.cycle_mstamp + f->b.probe_wait_us, CRUISING);
+	CHANGED(f->sk.tcp_mstamp = f->b.cycle_mstamp + f->b.probe_wait_us + 1, BBR_ORDINARY);
+}
+
+TEST(cruising_is_as_any_other)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	fixture_phase(f, BBR_CRUISE);
+	for (int i = 0; i < 2; i++) {
+		CHANGED(f->b.bw_latest = 2 * BW, CRUISING);
+		CHANGED(f->b.bw_hi[1] = BW / 2, CRUISING);
+		CHANGED(f->b.inflight_latest = 9, CRUISING);
+		CHANGED(f->b.inflight_latest = 11, CRUISING);
+		CHANGED(f->b.inflight_hi = 9, CRUISING);
+		CHANGED((f->rs.last_end_seq = f->sk.snd_una + 1001, f->b.inflight_hi = 11),
+			CRUISING);
+		CHANGED(f->b.inflight_hi = BBR_COUNT_NONE, CRUISING);
+		CHANGED(f->b.inflight_lo = 50, CRUISING);
+		CHANGED(f->b.full_bw = 2 * BW, CRUISING);
+		CHANGED(f->b.full_bw_now = 1, CRUISING);
+		CHANGED(f->b.ack_epoch_acked = 1, CRUISING);
+		CHANGED(f->b.extra_acked_win_idx = 1, CRUISING);
+		CHANGED(f->b.extra_acked_win_rtts = 10, CRUISING);
+		CHANGED(f->sk.cwnd = 500, CRUISING);
+		CHANGED(f->sk.mss = 100, CRUISING);
+		CHANGED(f->p.extra_acked_gain[0] = 0, CRUISING);
+		CHANGED(f->b.acks = BBR_ACKS_INIT, CRUISING);
+		fixture_start_round(f); /* and a loss round */
+	}
 }
 
 TEST(startup_and_drain_are_lossless)
@@ -89,12 +148,14 @@ TEST(what_is_not)
 	CHANGED(f->rs.acked_sacked = 0, 0);
 	CHANGED(f->rs.interval_us = 0, 0);
 	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5001, 0);
-	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5000, BBR_ORDINARY);
-	/* These two are not in order either: only as any are they estimated. */
-	f->sk.uses_ecn = true;
-	assert_kind(f, 0);
-	f->sk.uses_ecn = false;
+	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5000, CRUISING);
+	/* These are not in order either: only as any are they estimated. */
 	f->rs.delivered = -1;
+	assert_kind(f, 0);
+	f->rs.delivered = 10;
+	f->b.in_order = 0;
+	assert_kind(f, 0);
+	f->b.mode = BBR_STARTUP;
 	assert_kind(f, 0);
 }
 
@@ -102,21 +163,24 @@ TEST(ack_is_clean_without_losses_and_marks)
 {
 	FIXTURE;
 
-	assert_true(bbr_is_clean(&f->rs, &f->ack));
+	assert_true(bbr_is_clean(&f->sk, &f->rs, &f->ack));
 	f->ack.flight.lost = -1;
 	f->ack.delivered_ce = -1;
-	assert_true(bbr_is_clean(&f->rs, &f->ack));
+	assert_true(bbr_is_clean(&f->sk, &f->rs, &f->ack));
 	f->ack.flight.lost = 1;
-	assert_false(bbr_is_clean(&f->rs, &f->ack));
+	assert_false(bbr_is_clean(&f->sk, &f->rs, &f->ack));
 	f->ack.flight.lost = 0;
 	f->ack.delivered_ce = 1;
-	assert_false(bbr_is_clean(&f->rs, &f->ack));
+	assert_false(bbr_is_clean(&f->sk, &f->rs, &f->ack));
 	f->ack.delivered_ce = 0;
 	f->ack.acks_tlp = true;
-	assert_false(bbr_is_clean(&f->rs, &f->ack));
+	assert_false(bbr_is_clean(&f->sk, &f->rs, &f->ack));
 	f->ack.acks_tlp = false;
 	f->rs.losses = 1;
-	assert_false(bbr_is_clean(&f->rs, &f->ack));
+	assert_false(bbr_is_clean(&f->sk, &f->rs, &f->ack));
+	f->rs.losses = 0;
+	f->sk.uses_ecn = true;
+	assert_false(bbr_is_clean(&f->sk, &f->rs, &f->ack));
 }
 
 /* What is not common is left as it is. */
@@ -140,6 +204,12 @@ TEST(what_is_common_is_done_the_rest_is_left)
 	f->sk.lost++;
 	assert_left(f);
 	f->sk.lost--;
+	f->sk.uses_ecn = true;
+	assert_left(f);
+	f->sk.uses_ecn = false;
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
+	assert_int_equal(f->sk.kind, CRUISING);
+	fixture_phase(f, BBR_REFILL);
 	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
 	assert_int_equal(f->sk.kind, BBR_ORDINARY);
 	f->b.mode = BBR_STARTUP;
@@ -168,6 +238,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(most_acks_are_ordinary),
+		T(who_cruises_stays_in_cruise),
+		T(cruising_is_as_any_other),
 		T(startup_and_drain_are_lossless),
 		T(what_is_not),
 		T(ack_is_clean_without_losses_and_marks),

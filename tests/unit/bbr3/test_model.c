@@ -106,10 +106,10 @@ TEST(newer_maximum_grows)
 
 	f->b.bw_hi[1] = BW / 2;
 	f->s.bw = BW - 1;
-	bbr_update_max_bw(&f->b, &f->s);
+	bbr_update_max_bw(&f->b, &f->sk, &f->s);
 	assert_int_equal(f->b.bw_hi[1], BW - 1);
 	f->s.bw = BW - 2;
-	bbr_update_max_bw(&f->b, &f->s);
+	bbr_update_max_bw(&f->b, &f->sk, &f->s);
 	assert_int_equal(f->b.bw_hi[1], BW - 1);
 	assert_int_equal(f->b.bw_hi[0], BW);
 }
@@ -121,10 +121,10 @@ TEST(app_limited_sample_counts_if_it_is_the_maximum)
 	f->b.bw_hi[1] = BW / 2;
 	f->ack.flight.is_app_limited = true;
 	f->s.bw = BW - 1;
-	bbr_update_max_bw(&f->b, &f->s);
+	bbr_update_max_bw(&f->b, &f->sk, &f->s);
 	assert_int_equal(f->b.bw_hi[1], BW / 2);
 	f->s.bw = BW;
-	bbr_update_max_bw(&f->b, &f->s);
+	bbr_update_max_bw(&f->b, &f->sk, &f->s);
 	assert_int_equal(f->b.bw_hi[1], BW);
 }
 
@@ -229,7 +229,7 @@ TEST(aggregation_is_measured)
 {
 	FIXTURE;
 
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s);
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
 	assert_int_equal(f->b.ack_epoch_acked, 10);
 	assert_int_equal(f->b.extra_acked[0], 10);
 }
@@ -241,7 +241,7 @@ TEST(aggregation_is_against_the_bw_in_use)
 	f->b.ack_epoch_acked = 20;
 	f->b.ack_epoch_mstamp = NOW_US - 1280;
 	f->b.bw_lo = BW / 2;
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s);
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
 	assert_int_equal(f->b.extra_acked[0], 25);
 }
 
@@ -250,11 +250,11 @@ TEST(aggregation_can_be_off_and_needs_a_sample)
 	FIXTURE;
 
 	f->rs.acked_sacked = 0;
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s);
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
 	assert_int_equal(f->b.ack_epoch_acked, 0);
 	f->rs.acked_sacked = 10;
 	f->p.extra_acked_gain[0] = 0;
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s);
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
 	assert_int_equal(f->b.ack_epoch_acked, 0);
 }
 
@@ -264,15 +264,15 @@ TEST(slots_of_aggregation_last_five_rounds_or_one_in_startup)
 
 	f->b.round_start = 1;
 	f->b.extra_acked_win_rtts = 3;
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s);
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
 	assert_int_equal(f->b.extra_acked_win_idx, 0);
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s);
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
 	assert_int_equal(f->b.extra_acked_win_idx, 1);
 	f->b.full_bw_reached = 0;
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s);
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
 	assert_int_equal(f->b.extra_acked_win_idx, 0);
 	f->b.round_start = 0;
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s);
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
 	assert_int_equal(f->b.extra_acked_win_idx, 0);
 }
 
