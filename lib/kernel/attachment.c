@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE /* asprintf() */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,9 +9,7 @@
 #include <bpf/bpf.h>
 
 #include "attachment.h"
-#include "cgroup.h"
-
-#define MAX_PROGS 64 /* sockops programs of one cgroup; the kernel allows no more */
+#include "sockops.h"
 
 static int read_attach(__u32 map_id, struct bbr_attach *attach)
 {
@@ -34,41 +30,38 @@ static int read_attach(__u32 map_id, struct bbr_attach *attach)
 	return error;
 }
 
-/* Is the program of this file descriptor ours? 0: yes. */
-static int inspect(int fd, struct bbr_attach *attach)
+/* Is the program ours? */
+static bool is_ours(const struct sockops_prog *prog, struct bbr_attach *attach)
 {
-	__u32 ids[4], len = sizeof(struct bpf_prog_info);
-	struct bpf_prog_info info = {
-		.map_ids = (__u64)(unsigned long)ids,
-		.nr_map_ids = 4,
-	};
+	for (__u32 i = 0; i < prog->maps; i++)
+		if (!read_attach(prog->map_ids[i], attach))
+			return true;
+	return false;
+}
 
-	if (bpf_obj_get_info_by_fd(fd, &info, &len))
-		return -errno;
-	if (strcmp(info.name, BBR_ATTACH_PROG))
-		return -ENOENT;
-	for (__u32 i = 0; i < info.nr_map_ids && i < 4; i++)
-		if (!read_attach(ids[i], attach))
-			return 0;
-	return -ENOENT;
+struct search {
+	struct bbr_attach *attach;
+	int fd;
+};
+
+static int take_first(const struct sockops_prog *prog, void *data)
+{
+	struct search *s = data;
+
+	if (!is_ours(prog, s->attach))
+		return 0;
+	s->fd = fcntl(prog->fd, F_DUPFD_CLOEXEC, 0);
+	return s->fd < 0 ? -errno : 1;
 }
 
 int cgroup_program(int cgroup_fd, struct bbr_attach *attach)
 {
-	__u32 ids[MAX_PROGS], flags, n = MAX_PROGS;
+	struct search s = { .attach = attach };
+	int ret = sockops_visit(cgroup_fd, "", BBR_ATTACH_PROG, take_first, &s);
 
-	if (bpf_prog_query(cgroup_fd, BPF_CGROUP_SOCK_OPS, 0, &flags, ids, &n))
-		return errno == EINVAL ? -ENOENT : -errno; /* this kernel has none for cgroups */
-	for (__u32 i = 0; i < n; i++) {
-		int fd = bpf_prog_get_fd_by_id(ids[i]);
-
-		if (fd < 0)
-			continue; /* detached since */
-		if (!inspect(fd, attach))
-			return fd;
-		close(fd);
-	}
-	return -ENOENT;
+	if (ret < 0)
+		return ret;
+	return ret ? s.fd : -ENOENT;
 }
 
 struct list {
@@ -76,59 +69,30 @@ struct list {
 	int n;
 };
 
-static int note(int dir_fd, const char *path, struct list *list)
+static int note(const struct sockops_prog *prog, void *data)
 {
+	struct list *list = data;
 	struct bbr_attach attach;
 	struct attachment *grown;
-	int fd = cgroup_program(dir_fd, &attach);
 
-	if (fd == -ENOENT || fd == -ENODEV) /* none, or removed meanwhile */
+	if (!is_ours(prog, &attach))
 		return 0;
-	if (fd < 0)
-		return fd;
-	close(fd);
+	if (list->n && !strcmp(list->at[list->n - 1].path, prog->cgroup))
+		return 0; /* the first one of a cgroup counts */
 	grown = realloc(list->at, (list->n + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	list->at = grown;
-	grown[list->n].path = strdup(path);
+	grown[list->n].path = strdup(prog->cgroup);
 	memcpy(grown[list->n].name, attach.name, BBR_NAME_LEN);
 	return grown[list->n++].path ? 0 : -ENOMEM;
-}
-
-static int walk(const char *path, struct list *list)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-	int error;
-
-	if (!dir) /* cgroups come and go */
-		return errno == ENOENT || errno == ENODEV ? 0 : -errno;
-	error = note(dirfd(dir), path, list);
-	while (!error && (entry = readdir(dir))) {
-		char *below;
-
-		if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") ||
-		    !strcmp(entry->d_name, ".."))
-			continue;
-		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0) {
-			error = -ENOMEM;
-			break;
-		}
-		error = walk(below, list);
-		free(below);
-	}
-	closedir(dir);
-	return error;
 }
 
 int attachments_list(struct attachment **list)
 {
 	struct list found = {};
-	char *mount = cgroup_mount();
-	int error = mount ? walk(mount, &found) : 0;
+	int error = sockops_visit_all(BBR_ATTACH_PROG, note, &found);
 
-	free(mount);
 	if (error) {
 		attachments_free(found.at, found.n);
 		found.at = NULL;
