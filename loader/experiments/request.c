@@ -9,8 +9,9 @@
 #include "bpf_bbr/rules.h"
 #include "cli/err.h"
 #include "cli/units.h"
-#include "experiment/request.h"
-#include "experiment/shares.h"
+#include "experiment/guard.h"
+#include "experiments/request.h"
+#include "experiments/shares.h"
 #include "kernel/clock.h"
 #include "kernel/experiment.h"
 #include "kernel/instance.h"
@@ -188,6 +189,8 @@ static int parse_blocks(const struct experiment_options *opt, struct experiment 
 
 static int parse_guards(const struct value_list *guards, struct experiment *e)
 {
+	struct guard guard;
+
 	if (!guards->n) {
 		err("--guard is missing: a canary grows only while its guards hold");
 		remedy("for example --guard 'retransmitted < 1.2x' --guard 'goodput_p50 > 0.97x'");
@@ -203,6 +206,8 @@ static int parse_guards(const struct value_list *guards, struct experiment *e)
 			    sizeof(e->guard[i]) - 1);
 			return EXIT_USAGE;
 		}
+		if (!guard_parse("--guard", guards->arg[i], &guard))
+			return EXIT_USAGE;
 		strcpy(e->guard[i], guards->arg[i]);
 	}
 	return EXIT_DONE;
@@ -261,6 +266,21 @@ static int parse_ring(const struct experiment_options *opt, struct experiment *e
 	return EXIT_REFUSED;
 }
 
+/* The connections of the first step that who watches wants to see are a part of all that are kept. */
+static int check_ring(const struct experiment *e)
+{
+	__u64 needed =
+		2ull * e->step_connections * EXPERIMENT_SHARES / (e->step[0] ? e->step[0] : 1);
+
+	if (e->design != EXPERIMENT_CANARY || needed <= e->outcomes)
+		return EXIT_DONE;
+	err("--step-connections %u: so many of the first step's share are more than are kept",
+	    e->step_connections);
+	remedy("ask for fewer, or for a larger first step, or keep more: --keep %llu",
+	       (unsigned long long)needed);
+	return EXIT_USAGE;
+}
+
 /* Shares at the start. A canary's first step waits for who watches. */
 static int begin_shares(const struct experiment_options *opt, struct experiment_request *r)
 {
@@ -300,5 +320,7 @@ int experiment_request_parse(const char *name, const struct experiment_options *
 		ret = parse_scope(filter, &e->scope);
 	if (!ret)
 		ret = parse_ring(opt, e);
+	if (!ret)
+		ret = check_ring(e);
 	return ret ? ret : begin_shares(opt, r);
 }
