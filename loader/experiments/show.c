@@ -77,7 +77,7 @@ static void print_canary(const struct experiment_handle *h)
 	char share[SHARE_TEXT_LEN], since[UNITS_LEN], began[UNITS_LEN + 8] = "";
 
 	share_format(e->step[step], share, sizeof(share));
-	if (h->control->step_since) {
+	if (h->control->step_since && h->control->lease) {
 		format_duration(since, sizeof(since),
 				(now_ns() - h->control->step_since) / NS_PER_S * NS_PER_S);
 		snprintf(began, sizeof(began), ", for %s", since);
