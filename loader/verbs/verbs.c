@@ -322,9 +322,9 @@ static const struct privileges_of privileges[] = {
 	{ "experiment start", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
 	{ "experiment list", NULL, { .needs = LOOK | CAP(NET_ADMIN) } },
 	{ "experiment status", NULL, { .needs = LOOK | CAP(NET_ADMIN) } },
-	{ "experiment pause", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "experiment resume", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "experiment watch", NULL, { .needs = LOOK | CAP(NET_ADMIN) | CAP(BPF), .may = FILES } },
+	{ "experiment pause", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = FILES } },
+	{ "experiment resume", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = FILES } },
+	{ "experiment watch", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = FILES } },
 	{ "experiment stop", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
 	{},
 };
