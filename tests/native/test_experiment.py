@@ -270,6 +270,24 @@ def test_what_is_not_there_is_refused(bbrctl, load, experiments, cgroup):
     assert experiments.running() & {*experiments.names} == {name}
 
 
+def test_an_instance_that_knows_no_experiments_is_refused(bbrctl, free_name, bbr_object, experiments, ns, cgroup, server, tmp_path):
+    """Loaded by an older version: its object has no map of this name. An upgrade brings it."""
+    older = tmp_path / "older.bpf.o"
+    older.write_bytes(bbr_object.read_bytes().replace(b".data.assigned", b".data.renamed_"))
+    instance = free_name()
+    bbrctl("load", "--name", instance, "--object", older)
+    bbrctl("profile", "add", "--name", instance, "gentle")
+    profile_arms = *arms(a="cubic", b=f"{instance}:gentle"), "--share", "b=99.99%"
+    done = bbrctl("experiment", "start", new_name(), "--cgroup", cgroup.path, *profile_arms, status=REFUSED)
+    assert f"bbrctl upgrade --name {instance}" in done.err
+    name = experiments.start(cgroup, *arms(a="cubic", b=instance), "--share", "b=99.99%")  # any profile: no map is needed
+    assert ccs(ns, cgroup, server, 2) == [instance] * 2
+    bbrctl("experiment", "stop", name)
+    bbrctl("upgrade", "--name", instance)
+    experiments.start(cgroup, *profile_arms)
+    assert ccs(ns, cgroup, server, 2) == [instance] * 2
+
+
 def test_an_arm_is_not_taken_away(bbrctl, load, experiments, ns, cgroup, server, tmp_path):
     instance = load()
     bbrctl("profile", "add", "--name", instance, "gentle")
