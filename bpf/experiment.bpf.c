@@ -72,6 +72,8 @@ struct subject {
 	bool counts; /* false: the washout is not over, and there is no outcome */
 };
 
+_Static_assert(!(EXPERIMENT_ARMS & (EXPERIMENT_ARMS - 1)), "a mask");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -265,9 +267,14 @@ static inline u32 arm_of_share(u32 drawn)
 static inline u32 choose_arm(struct sock *sk, u64 now)
 {
 	u64 lease = *(volatile u64 *)&control.lease;
+	u32 arm;
 
-	if (experiment.design == EXPERIMENT_SWITCHBACK)
-		return experiment_block_arm(experiment.seed, experiment.arms, block_at(now));
+	if (experiment.design == EXPERIMENT_SWITCHBACK) {
+		arm = experiment_block_arm(experiment.seed, experiment.arms, block_at(now));
+		/* The verifier does not know how small a remainder is. The compiler does, and would drop the mask. */
+		barrier_var(arm);
+		return arm & (EXPERIMENT_ARMS - 1);
+	}
 	if (lease && now > lease)
 		return 0;
 	return arm_of_share(draw(sk));

@@ -168,7 +168,8 @@ struct experiment_outcome {
 	__u32 version;
 	__u8 arm;
 	__u8 end; /* enum experiment_end */
-	__u16 family;
+	__u8 family;
+	__u8 continued; /* switchback: 1 if it did not begin when the connection was established */
 	__u64 number; /* 1 + how many were begun before: place (number - 1) % outcomes. Another number: overwritten */
 	__u64 connection; /* socket cookie */
 	__u64 begin; /* established, or the end of the washout */
