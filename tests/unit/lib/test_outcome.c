@@ -179,9 +179,7 @@ static void test_units(void **state)
 /* IPv6 prefixes have the bits of prefix6, whatever IPv4's are. */
 static void test_units_of_ipv6(void **state)
 {
-	const struct experiment e = { .prefix4 = 128,
-				      .prefix6 = 48,
-				      .unit = EXPERIMENT_BY_PREFIX };
+	const struct experiment e = { .prefix4 = 128, .prefix6 = 48, .unit = EXPERIMENT_BY_PREFIX };
 	struct row row = { .raddr = { htonl(0x20010db8), htonl(0x00010000), 0, htonl(1) } };
 	struct rows_units units;
 	struct rows rows = {};
