@@ -118,8 +118,9 @@ $(BUILD)/carried.inc: FORCE | $(BUILD)
 		printf 'carry %s "%s"\n' $(foreach folder,$(ALGORITHMS),$(call carry_profiles,$(folder))))
 
 # The assembler finds them in build/, which INCLUDES name.
-$(BUILD)/obj/loader/carried.o: EMBEDDED := -DMIGRATE_OBJECT='"migrate.bpf.o"' -DATTACH_OBJECT='"attach.bpf.o"'
-$(BUILD)/obj/loader/carried.o: $(OBJECTS) $(PROFILES) $(addprefix $(BUILD)/,carried.inc migrate.bpf.o attach.bpf.o) lib/carry.inc
+$(BUILD)/obj/loader/carried.o: EMBEDDED := -DMIGRATE_OBJECT='"migrate.bpf.o"' -DATTACH_OBJECT='"attach.bpf.o"' \
+	-DEXPERIMENT_OBJECT='"experiment.bpf.o"'
+$(BUILD)/obj/loader/carried.o: $(OBJECTS) $(PROFILES) $(addprefix $(BUILD)/,carried.inc migrate.bpf.o attach.bpf.o experiment.bpf.o) lib/carry.inc
 
 $(BUILD)/obj/tools/watch/embedded.o: EMBEDDED := -DPROBE_OBJECT='"$(BUILD)/probe.bpf.o"'
 $(BUILD)/obj/tools/watch/embedded.o: $(BUILD)/probe.bpf.o lib/carry.inc

@@ -139,7 +139,7 @@ $(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_
 $(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \
 	$(addprefix loader/tuning/,ini_file.c param.c param_text.c profile_map.c profile_definitions.c rule_text.c rule_list.c) \
 	$(addprefix loader/machine/,machine.c machine_file.c machine_text.c plan.c) \
-	$(filter-out $(addprefix lib/kernel/,attachment.c cgroup.c completers.c netns.c),$(wildcard lib/*.c lib/*/*.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
+	$(filter-out lib/cgroup/% $(addprefix lib/kernel/,completers.c experiment.c netns.c),$(wildcard lib/*.c lib/*/*.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 
 MONITOR_VERBS := $(addprefix tools/,main.c stream/stream.c sockets/snapshot.c stream/record.c export/export.c top/top%) \
 	tools/report/report%

@@ -124,7 +124,7 @@ struct experiment_control {
 		[EXPERIMENT_ARMS]; /* the kernel did not give them the arm: they are left alone */
 	__u64 chosen; /* the application had chosen for itself: left alone */
 	__u64 no_memory; /* left alone */
-	__u64 moved; /* switchback: connections that went over to another arm at a seam */
+	__u64 moved; /* open connections that went over to another arm, at a seam or because of `stop --to` */
 	__u64 outcomes; /* begun so far: more than the ring holds are overwritten */
 	__u64 lost; /* updates of outcomes whose place had been given away */
 };

@@ -6,7 +6,7 @@
 
 #include "cli/completion.h"
 #include "cli/privileges.h"
-#include "kernel/cgroup.h"
+#include "cgroup/cgroup.h"
 #include "kernel/completers.h"
 #include "kernel/instance.h"
 #include "kernel/netns.h"

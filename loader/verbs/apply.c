@@ -6,6 +6,7 @@
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/units.h"
+#include "experiment/plan_use.h"
 #include "instance/lock.h"
 #include "instance/netns_default.h"
 #include "machine/carry_out.h"
@@ -80,6 +81,8 @@ static int apply(struct applying *a)
 	ret = machine_kernel_read(only, &a->found);
 	if (!ret)
 		ret = plan_make(&a->wanted, &a->found, only, &a->plan);
+	if (!ret && !only_looks(opt))
+		ret = plan_refuse_use(&a->plan);
 	if (!ret && !only_looks(opt))
 		ret = plan_carry_out(&a->plan, &a->found);
 	if (!ret && !only_looks(opt))
