@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <arpa/inet.h>
+
 #include "address.h"
 #include "analysis.h"
 #include "cli/units.h"
@@ -16,22 +18,31 @@ static void print_scope(FILE *out, const struct study *s)
 	char address[ADDRESS_TEXT_LEN];
 	bool is_v4 = !scope->dst[0] && !scope->dst[1] && scope->dst[2];
 
-	fputs("scope:", out);
+	fputs("scope: remote ", out);
+	format_address(address, sizeof(address), scope->dst);
+	if (scope->dst_len)
+		fprintf(out, "%s/%u", address, scope->dst_len - (is_v4 ? 96 : 0));
+	else
+		fputs("any", out);
 	if (s->cgroup)
-		fprintf(out, " cgroup %s", s->cgroup);
-	if (scope->dst_len) {
-		format_address(address, sizeof(address), scope->dst);
-		fprintf(out, " remote %s/%u", address, scope->dst_len - (is_v4 ? 96 : 0));
-	}
+		fprintf(out, ", cgroup %s", s->cgroup);
 	if (scope->dport)
-		fprintf(out, " remote port %u", __builtin_bswap16(scope->dport));
+		fprintf(out, ", remote port %u", ntohs(scope->dport));
 	if (scope->sport)
-		fprintf(out, " local port %u", __builtin_bswap16(scope->sport));
+		fprintf(out, ", local port %u", ntohs(scope->sport));
 	if (scope->has_mark)
-		fprintf(out, " mark %u", scope->mark);
+		fprintf(out, ", mark %u", scope->mark);
 	if (scope->netns_name[0])
-		fprintf(out, " network namespace %s", scope->netns_name);
+		fprintf(out, ", network namespace %s", scope->netns_name);
 	fputc('\n', out);
+}
+
+static void format_time(char *buf, size_t size, __u64 seconds)
+{
+	if (seconds >= 3600)
+		snprintf(buf, size, "%lluh %llum", seconds / 3600, seconds / 60 % 60);
+	else
+		snprintf(buf, size, "%llum %llus", seconds / 60, seconds % 60);
 }
 
 static void print_head(FILE *out, const struct analysis *a)
@@ -40,7 +51,7 @@ static void print_head(FILE *out, const struct analysis *a)
 	const struct experiment *e = &s->experiment;
 	char time[UNITS_LEN], block[UNITS_LEN], washout[UNITS_LEN];
 
-	format_duration(time, sizeof(time), s->until_ns / NS_PER_S * NS_PER_S);
+	format_time(time, sizeof(time), s->until_ns / NS_PER_S);
 	fprintf(out, "%s: %s", e->name, experiment_design_name(e->design));
 	if (e->design == EXPERIMENT_SWITCHBACK) {
 		format_duration(block, sizeof(block), e->block);
@@ -74,9 +85,7 @@ static void print_arms(FILE *out, const struct analysis *a)
 		n->overwritten, n->lost, n->no_memory);
 	if (s->is_cut)
 		fputs("The file ends within a line: whoever wrote it was stopped.\n", out);
-	fprintf(out, "Units of analysis: %u %s.\n",
-		a->units.by == ROWS_BY_BLOCK ? a->units.n : a->units.n,
-		analysis_units_name(a->units.by));
+	fprintf(out, "Units of analysis: %u %s.\n", a->units.n, analysis_units_name(a->units.by));
 	if (a->units.by == ROWS_BY_CONNECTION)
 		fprintf(out,
 			"There are %u remote prefixes, too few to be units: what the connections "
@@ -137,7 +146,7 @@ static void print_comparison(FILE *out, const struct analysis *a, const struct c
 	metric_format_difference(low, sizeof(low), unit, c->low);
 	metric_format_difference(high, sizeof(high), unit, c->high);
 	snprintf(interval, sizeof(interval), "%s to %s", low, high);
-	metric_format(detectable, sizeof(detectable), unit, c->detectable);
+	metric_format_amount(detectable, sizeof(detectable), unit, c->detectable);
 	fprintf(out, " %26s %12s%s\n", interval, detectable, verdict_text(c));
 }
 
