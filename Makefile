@@ -118,14 +118,17 @@ $(BUILD)/carried.inc: FORCE | $(BUILD)
 		printf 'carry %s "%s"\n' $(foreach folder,$(ALGORITHMS),$(call carry_profiles,$(folder))))
 
 # The assembler finds them in build/, which INCLUDES name.
-$(BUILD)/obj/loader/carried.o: EMBEDDED := -DMIGRATE_OBJECT='"migrate.bpf.o"' -DATTACH_OBJECT='"attach.bpf.o"'
-$(BUILD)/obj/loader/carried.o: $(OBJECTS) $(PROFILES) $(addprefix $(BUILD)/,carried.inc migrate.bpf.o attach.bpf.o) lib/carry.inc
+$(BUILD)/obj/loader/carried.o: EMBEDDED := -DMIGRATE_OBJECT='"migrate.bpf.o"' -DATTACH_OBJECT='"attach.bpf.o"' \
+	-DEXPERIMENT_OBJECT='"experiment.bpf.o"'
+$(BUILD)/obj/loader/carried.o: $(OBJECTS) $(PROFILES) $(addprefix $(BUILD)/,carried.inc migrate.bpf.o attach.bpf.o experiment.bpf.o) lib/carry.inc
 
 $(BUILD)/obj/tools/watch/embedded.o: EMBEDDED := -DPROBE_OBJECT='"$(BUILD)/probe.bpf.o"'
 $(BUILD)/obj/tools/watch/embedded.o: $(BUILD)/probe.bpf.o lib/carry.inc
 
-$(BUILD)/obj/tools/report/page.o: EMBEDDED := -DDYGRAPHS_JS='"$(BUILD)/dygraphs.js"' -DDYGRAPHS_CSS='"$(BUILD)/dygraphs.css"'
-$(BUILD)/obj/tools/report/page.o: $(BUILD)/dygraphs.js $(BUILD)/dygraphs.css $(wildcard tools/report/page/*) lib/carry.inc
+$(BUILD)/obj/tools/report/carried.o: EMBEDDED := -DDYGRAPHS_JS='"$(BUILD)/dygraphs.js"' -DDYGRAPHS_CSS='"$(BUILD)/dygraphs.css"'
+$(BUILD)/obj/tools/report/carried.o: $(BUILD)/dygraphs.js $(BUILD)/dygraphs.css $(wildcard tools/report/page/*) lib/carry.inc
+
+$(BUILD)/obj/tools/experiment/carried.o: $(wildcard tools/experiment/page/*) lib/carry.inc
 
 # What reads the sockets of each algorithm: a program with a skeleton of its own.
 SKELETONS := $(patsubst %,$(BUILD)/snapshot_%.lskel.h,$(notdir $(ALGORITHMS)))

@@ -5,15 +5,8 @@
 #ifndef EVENT_BPF_H
 #define EVENT_BPF_H
 
+#include "address.bpf.h"
 #include "kernel.bpf.h"
-
-static inline void set_addr(u32 *addr, u32 v4)
-{
-	addr[0] = 0;
-	addr[1] = 0;
-	addr[2] = bpf_htonl(0xffff);
-	addr[3] = v4;
-}
 
 static inline void fill_endpoints(struct bbr_event *e, struct sock *sk)
 {
@@ -24,15 +17,8 @@ static inline void fill_endpoints(struct bbr_event *e, struct sock *sk)
 	/* Not skc_num: that is taken away before release. */
 	e->lport = ((struct inet_sock *)sk)->inet_sport;
 	e->rport = skc->skc_dport;
-	if (e->family == AF_INET6) {
-		for (int i = 0; i < 4; i++) {
-			e->laddr[i] = skc->skc_v6_rcv_saddr.in6_u.u6_addr32[i];
-			e->raddr[i] = skc->skc_v6_daddr.in6_u.u6_addr32[i];
-		}
-	} else {
-		set_addr(e->laddr, skc->skc_rcv_saddr);
-		set_addr(e->raddr, skc->skc_daddr);
-	}
+	local_address(e->laddr, sk);
+	remote_address(e->raddr, sk);
 }
 
 /* Bytes of an event in a ring. */

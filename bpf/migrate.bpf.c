@@ -5,9 +5,9 @@
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
-#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "address.bpf.h"
 #include "bpf_bbr/migrate.h"
 
 #define MAX_CGROUP_DEPTH 64
@@ -57,17 +57,8 @@ static inline void fill_endpoints(struct migrate_record *r, struct sock *sk)
 	r->state = skc->skc_state;
 	r->lport = ((struct inet_sock *)sk)->inet_sport;
 	r->rport = skc->skc_dport;
-	if (r->family == AF_INET6) {
-		for (int i = 0; i < 4; i++) {
-			r->laddr[i] = skc->skc_v6_rcv_saddr.in6_u.u6_addr32[i];
-			r->raddr[i] = skc->skc_v6_daddr.in6_u.u6_addr32[i];
-		}
-	} else {
-		r->laddr[2] = bpf_htonl(0xffff);
-		r->laddr[3] = skc->skc_rcv_saddr;
-		r->raddr[2] = bpf_htonl(0xffff);
-		r->raddr[3] = skc->skc_daddr;
-	}
+	local_address(r->laddr, sk);
+	remote_address(r->raddr, sk);
 }
 
 static inline bool matches(const struct migrate_record *r, struct sock *sk)

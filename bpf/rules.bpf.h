@@ -5,6 +5,7 @@
 #ifndef RULES_BPF_H
 #define RULES_BPF_H
 
+#include "address.bpf.h"
 #include "kernel.bpf.h"
 #include "bpf_bbr/rules.h"
 
@@ -93,13 +94,7 @@ static inline void fill_rule_key(struct bbr_rule_key *key, struct sock *sk)
 	key->mark = sk->sk_mark;
 	key->dport = skc->skc_dport;
 	key->sport = ((struct inet_sock *)sk)->inet_sport;
-	if (skc->skc_family == AF_INET6) {
-		for (int i = 0; i < 4; i++)
-			key->addr[i] = skc->skc_v6_daddr.in6_u.u6_addr32[i];
-	} else {
-		key->addr[2] = bpf_htonl(0xffff);
-		key->addr[3] = skc->skc_daddr;
-	}
+	remote_address(key->addr, sk);
 }
 
 /* The profile of the first rule that matches, or 0. */

@@ -94,7 +94,7 @@
 #include "kernel.bpf.h"
 #include "more.bpf.h"
 #include "params.bpf.h"
-#include "rules.bpf.h"
+#include "assigned.bpf.h"
 #include "telemetry.bpf.h"
 
 _Static_assert(sizeof(struct bbr) <= 104, "struct bbr must fit icsk_ca_priv");
@@ -136,7 +136,7 @@ void BPF_PROG(init, struct sock *sk)
 	struct bbr *b = bbr_of(sk);
 	struct bbr_sock s;
 
-	enter_profile(b, choose_profile(sk));
+	enter_profile(b, profile_for(sk));
 	make_more(sk);
 	s = sock_of(sk, params(b), true);
 	s.is_init = true;

@@ -5,3 +5,4 @@
 
 	carry migrate_object, MIGRATE_OBJECT
 	carry attach_object, ATTACH_OBJECT
+	carry experiment_object, EXPERIMENT_OBJECT

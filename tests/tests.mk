@@ -87,7 +87,8 @@ $(BUILD)/next/obj/bpf/bbr/descriptor.o: $(NEXT_BBR)/descriptor.c
 $(BUILD)/next/bpf_bbr.bpf.o: $(BUILD)/next_version.bpf.o
 	cp $< $@
 $(BUILD)/next/obj/loader/carried.o: EMBEDDED = -I$(BUILD)/next \
-	-DMIGRATE_OBJECT='"migrate.bpf.o"' -DATTACH_OBJECT='"attach.bpf.o"'
+	-DMIGRATE_OBJECT='"migrate.bpf.o"' -DATTACH_OBJECT='"attach.bpf.o"' \
+	-DEXPERIMENT_OBJECT='"experiment.bpf.o"'
 $(BUILD)/next/obj/loader/carried.o: loader/carried.S $(BUILD)/next/bpf_bbr.bpf.o $(BUILD)/obj/loader/carried.o
 	@mkdir -p $(@D)
 	$(CC) $(EMBEDDED) $(INCLUDES) -c $< -o $@
@@ -139,7 +140,7 @@ $(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_
 $(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \
 	$(addprefix loader/tuning/,ini_file.c param.c param_text.c profile_map.c profile_definitions.c rule_text.c rule_list.c) \
 	$(addprefix loader/machine/,machine.c machine_file.c machine_text.c plan.c) \
-	$(filter-out $(addprefix lib/kernel/,attachment.c cgroup.c completers.c netns.c),$(wildcard lib/*.c lib/*/*.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
+	$(filter-out lib/cgroup/% $(addprefix lib/kernel/,completers.c experiment.c netns.c),$(wildcard lib/*.c lib/*/*.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 
 MONITOR_VERBS := $(addprefix tools/,main.c stream/stream.c sockets/snapshot.c stream/record.c export/export.c top/top%) \
 	tools/report/report%

@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
+#include "bpf_bbr/experiment.h"
 #include "bpf_bbr/snapshot.h"
 #include "btf_path.h"
 #include "descriptor.h"
@@ -149,6 +150,8 @@ static int note_map(__u32 id, struct instance *inst)
 		inst->rings_id = id;
 	else if (!strcmp(info.name, BBR_MAP_DEFAULTS))
 		inst->defaults_id = id;
+	else if (!strcmp(info.name, INSTANCE_MAP_ASSIGNED))
+		inst->assigned_id = id;
 	else if (!strcmp(info.name, BBR_MAP_ABI))
 		err = read_abi(fd, info.value_size, &inst->abi);
 out:

@@ -30,6 +30,7 @@ struct instance {
 	__u32 watch_id;
 	__u32 rings_id;
 	__u32 defaults_id; /* 0: there is none */
+	__u32 assigned_id; /* 0: it was loaded by a version that knew no experiments */
 	__u32 link_id; /* of the link that registers it; 0: it is registered without one */
 	__u32 users; /* sockets and namespace defaults that use it now, as far as the kernel tells */
 	__u64 loaded_ns; /* CLOCK_BOOTTIME */

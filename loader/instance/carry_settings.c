@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "bpf_bbr/experiment.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "instance/carry_settings.h"
@@ -68,6 +69,21 @@ int carry_defaults(const struct instance *from, const struct bpf_object *to)
 		return map;
 	error = bpf_prog_bind_map(prog_fd(to, "cong_control"), map, NULL) ? -errno : 0;
 	close(map);
+	return error;
+}
+
+int carry_assigned(const struct instance *from, const struct bpf_object *to)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(to, INSTANCE_MAP_ASSIGNED);
+	int error, fd;
+
+	if (!from->assigned_id || !map)
+		return 0;
+	fd = instance_map(from->assigned_id);
+	if (fd < 0)
+		return fd;
+	error = bpf_map__reuse_fd(map, fd) ? -errno : 0;
+	close(fd);
 	return error;
 }
 

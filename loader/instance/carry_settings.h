@@ -14,7 +14,13 @@ struct instance;
 int carry_settings(const struct instance *from, const struct bpf_object *to,
 		   const struct bbr_abi *abi);
 
-/* Only the last of these. 0 or -errno. */
+/*
+ * Before the object is loaded: it will use the map in which experiments tell the instance a connection's profile, so that
+ * they go on. 0 or -errno.
+ */
+int carry_assigned(const struct instance *from, const struct bpf_object *to);
+
+/* Only what the defaults of namespaces were before. 0 or -errno. */
 int carry_defaults(const struct instance *from, const struct bpf_object *to);
 
 #endif

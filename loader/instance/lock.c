@@ -4,26 +4,49 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sys/file.h>
 
 #include "cli/err.h"
 #include "instance/lock.h"
 
+/* The whole of it by flock(2) for instances; a byte for each experiment by fcntl(2), which is another kind of lock. */
 #define LOCK_FILE "/run/bbrctl.lock"
 
 /* Never closed: its locks end with the process, however that ends. */
 static int lock_file = -1;
 
-int lock_instances(void)
+static bool open_lock(void)
 {
 	if (lock_file < 0)
 		lock_file = open(LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (lock_file < 0 || flock(lock_file, LOCK_EX)) {
-		err("cannot lock %s: %s", LOCK_FILE, strerror(errno));
-		return EXIT_REFUSED;
-	}
-	return EXIT_DONE;
+	return lock_file >= 0;
+}
+
+static int refuse(void)
+{
+	err("cannot lock %s: %s", LOCK_FILE, strerror(errno));
+	return EXIT_REFUSED;
+}
+
+int lock_instances(void)
+{
+	return !open_lock() || flock(lock_file, LOCK_EX) ? refuse() : EXIT_DONE;
+}
+
+int lock_watch(const char *experiment, unsigned int prog_id)
+{
+	struct flock byte = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = prog_id, .l_len = 1
+	};
+
+	if (open_lock() && !fcntl(lock_file, F_OFD_SETLK, &byte))
+		return EXIT_DONE;
+	if (lock_file < 0 || (errno != EAGAIN && errno != EACCES))
+		return refuse();
+	err("%s: another process watches it already", experiment);
+	return EXIT_NOTHING;
 }
 
 void unlock_instances(void)
@@ -47,8 +70,7 @@ int holder_begin(const char *name)
 {
 	if (lock_place(name, F_RDLCK))
 		return EXIT_DONE;
-	err("cannot lock %s: %s", LOCK_FILE, strerror(errno));
-	return EXIT_REFUSED;
+	return refuse();
 }
 
 bool holder_end(const char *name)

@@ -19,4 +19,10 @@ int holder_begin(const char *name);
 /* Was it the last? */
 bool holder_end(const char *name);
 
+/*
+ * Only one process watches an experiment: it holds this until it ends. EXIT_DONE, EXIT_NOTHING after printing that another
+ * one does, or EXIT_REFUSED.
+ */
+int lock_watch(const char *experiment, unsigned int prog_id);
+
 #endif

@@ -10,7 +10,7 @@
 
 #include "cli/err.h"
 #include "descriptor.h"
-#include "kernel/cgroup.h"
+#include "cgroup/cgroup.h"
 #include "kernel/netns.h"
 #include "machine/machine.h"
 #include "machine/machine_file.h"

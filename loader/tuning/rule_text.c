@@ -7,7 +7,7 @@
 #include "bpf_bbr/rules.h"
 
 #include "address.h"
-#include "kernel/cgroup.h"
+#include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "cli/json.h"
 #include "tuning/rule_text.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "address.h"
-#include "kernel/cgroup.h"
+#include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "tuning/socket_filter.h"
 

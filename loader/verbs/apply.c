@@ -7,6 +7,7 @@
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/units.h"
+#include "experiments/plan_use.h"
 #include "instance/lock.h"
 #include "instance/netns_default.h"
 #include "machine/carry_out.h"
@@ -77,6 +78,8 @@ static int apply(struct applying *a)
 
 	if (!ret)
 		ret = plan_make(&a->wanted, &a->found, a->only, &a->plan);
+	if (!ret && changes)
+		ret = plan_refuse_use(&a->plan);
 	if (!ret && changes)
 		ret = plan_carry_out(&a->plan, &a->found);
 	if (!ret && changes)

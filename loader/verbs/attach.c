@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel/attachment.h"
-#include "kernel/cgroup.h"
+#include "cgroup/attachment.h"
+#include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "cli/json.h"

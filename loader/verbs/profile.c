@@ -8,6 +8,7 @@
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
+#include "experiments/arms.h"
 #include "instance/lock.h"
 #include "tuning/instance_tuning.h"
 #include "tuning/param.h"
@@ -163,7 +164,9 @@ static int delete(const struct options *opt, const char *name, struct target *t)
 		remedy("set it back to the defaults: bbrctl reset");
 		return EXIT_REFUSED;
 	}
-	ret = rule_list_read(&t->inst, &rules);
+	ret = arms_refuse_use(opt->name, name);
+	if (!ret)
+		ret = rule_list_read(&t->inst, &rules);
 	if (ret)
 		return ret;
 	n = rule_list_count(&rules, index);

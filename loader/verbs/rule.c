@@ -7,7 +7,7 @@
 #include <arpa/inet.h>
 
 #include "address.h"
-#include "kernel/cgroup.h"
+#include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "instance/lock.h"
 #include "tuning/instance_tuning.h"

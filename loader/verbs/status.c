@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernel/attachment.h"
+#include "cgroup/attachment.h"
 #include "descriptor.h"
 #include "cli/err.h"
 #include "kernel/instance.h"

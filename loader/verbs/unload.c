@@ -5,6 +5,7 @@
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
+#include "experiments/arms.h"
 #include "instance/link_pin.h"
 #include "instance/lock.h"
 #include "instance/netns_default.h"
@@ -97,6 +98,8 @@ int verb_unload(void *options, int argc, char **argv)
 	ret = instance_find(opt->name, &inst);
 	if (ret == EXIT_NOTHING)
 		pin_remove(opt->name, 0); /* of a link that somebody detached */
+	if (!ret)
+		ret = arms_refuse_use(opt->name, NULL);
 	if (ret)
 		return ret;
 	if (opt->json) {

@@ -44,7 +44,7 @@ static int carry_flags(const struct instance *old, const struct object *obj)
 /* Everything that can fail without touching the name. */
 static int prepare(const struct options *opt, const struct instance *old, struct object *obj)
 {
-	int ret = object_open(opt->object, old->algorithm, obj);
+	int error, ret = object_open(opt->object, old->algorithm, obj);
 
 	if (ret)
 		return ret;
@@ -52,6 +52,8 @@ static int prepare(const struct options *opt, const struct instance *old, struct
 		ret = refuse_algorithm(opt, obj, old);
 	if (!ret)
 		ret = carry_flags(old, obj);
+	if (!ret && (error = carry_assigned(old, obj->bpf)))
+		ret = err_bpf(error, "cannot carry the arms of experiments over");
 	if (!ret)
 		ret = object_load(obj);
 	if (!ret)

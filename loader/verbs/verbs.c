@@ -149,6 +149,54 @@ static const struct option_def save[] = {
 	END,
 };
 
+#define EXPERIMENT(m) MEMBER(experiment.m)
+
+static const struct option_def experiment_start[] = {
+	{ "arm", 0, "LABEL=CC[:PROFILE]", option_append, EXPERIMENT(arms),
+	  "a congestion control, or a profile of an instance; two to four of these. The others\n"
+	  "are compared with the first" },
+	{ "design", 0, "DESIGN", option_text, EXPERIMENT(design),
+	  "ab (each connection draws its arm), switchback (all have one arm at a time) or canary\n"
+	  "(the share of the second arm grows while guards hold); by default ab" },
+	{ "share", 0, "LABEL=PERCENT", option_append, EXPERIMENT(shares),
+	  "ab: of new connections, 5%; the other arms get equal parts of what is left" },
+	{ "by", 0, "UNIT", option_text, EXPERIMENT(by),
+	  "who draws: connection (the default) or prefix (all connections with one remote prefix\n"
+	  "have the same arm)" },
+	{ "prefix", 0, "N,N", option_text, EXPERIMENT(prefix),
+	  "length of a remote prefix that counts as one, of IPv4 and of IPv6; by default 24,48" },
+	NETNS("connections of this network namespace; otherwise of all"),
+	{ "block", 0, "DURATION", option_text, EXPERIMENT(block),
+	  "switchback: how long all have one arm; by default 60s" },
+	{ "washout", 0, "DURATION", option_text, EXPERIMENT(washout),
+	  "switchback: what does not count of a block's begin; by default a sixth of it" },
+	{ "guard", 0, "GUARD", option_append, EXPERIMENT(guards),
+	  "canary: what must hold, such as 'retransmitted < 1.2x' (may be given more than once)" },
+	{ "steps", 0, "PERCENT,...", option_text, EXPERIMENT(steps),
+	  "canary: shares of the second arm, one after the other; by default 1,5,25,50,100" },
+	{ "step-connections", 0, "N", option_text, EXPERIMENT(step_connections),
+	  "canary: so many must have ended in the second arm before the next step; by default "
+	  "100" },
+	{ "step-time", 0, "DURATION", option_text, EXPERIMENT(step_time),
+	  "canary: and so long must a step last; by default 60s" },
+	{ "keep", 0, "N", option_text, EXPERIMENT(keep),
+	  "outcomes that the kernel keeps until they are read; by default 65536" },
+	{ "seed", 0, "N", option_text, EXPERIMENT(seed),
+	  "for the draws by prefix and the order of blocks; by default a random one" },
+	END,
+};
+
+static const struct option_def experiment_watch[] = {
+	{ "every", 0, "DURATION", option_text, EXPERIMENT(every),
+	  "look so often, from 1s; by default every 10s" },
+	END,
+};
+
+static const struct option_def experiment_stop[] = {
+	{ "to", 0, "ARM", option_text, MEMBER(to), "give its open connections this arm first" },
+	END,
+};
+
 static const struct option_def detach[] = { CGROUP("which one"), NAME, END };
 
 static void init(void *options)
@@ -214,6 +262,22 @@ static const struct verb *const verbs[] = {
 	     "make new connections of a cgroup use it, whatever the application", { attach, 0 }),
 	VERB("detach", verb_detach, "--cgroup PATH", 0, 0,
 	     "new connections of the cgroup no longer use it", { detach, 0 }),
+	VERB("experiment start", verb_experiment_start, "EXPERIMENT --arm LABEL=CC[:PROFILE]...", 1,
+	     1, "give each new connection of a scope one of several arms, to compare them",
+	     { experiment_start, 0 }, { dst, 0 }, { filter, 0 }),
+	VERB("experiment list", verb_experiment_list, "", 0, 0, "list the experiments that run",
+	     {}),
+	VERB("experiment status", verb_experiment_status, "[EXPERIMENT]", 0, 1,
+	     "show arms, counts, guards and the log of one or all", {}),
+	VERB("experiment pause", verb_experiment_pause, "EXPERIMENT", 1, 1,
+	     "leave new connections alone for a while", {}),
+	VERB("experiment resume", verb_experiment_resume, "EXPERIMENT", 1, 1,
+	     "go on with what was paused", {}),
+	VERB("experiment watch", verb_experiment_watch, "EXPERIMENT", 1, 1,
+	     "of a canary: take each step when it is time, or take it back; runs until then",
+	     { experiment_watch, 0 }),
+	VERB("experiment stop", verb_experiment_stop, "EXPERIMENT", 1, 1,
+	     "end it: new connections get what they got before", { experiment_stop, 0 }),
 	NULL,
 };
 
@@ -257,6 +321,13 @@ static const struct privileges_of privileges[] = {
 	{ "upgrade", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
 	{ "attach", NULL, { .needs = CHANGE, .may = FILES } },
 	{ "detach", NULL, { .needs = CHANGE, .may = FILES } },
+	{ "experiment start", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
+	{ "experiment list", NULL, { .needs = LOOK | CAP(NET_ADMIN) } },
+	{ "experiment status", NULL, { .needs = LOOK | CAP(NET_ADMIN) } },
+	{ "experiment pause", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = FILES } },
+	{ "experiment resume", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = FILES } },
+	{ "experiment watch", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = FILES } },
+	{ "experiment stop", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
 	{},
 };
 
@@ -267,7 +338,7 @@ static void print_notes(FILE *out)
 		fprintf(out, " %s%s", i ? "or " : "", algorithms[i]->name);
 	fputs(".\nExit status: 0 done, 1 wrong command line, 2 refused by the kernel or the "
 	      "system,\n"
-	      "3 nothing to do.\n",
+	      "3 nothing to do, 4 a canary was taken back.\n",
 	      out);
 }
 

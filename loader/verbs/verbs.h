@@ -9,6 +9,7 @@
 
 #include "bpf_bbr/abi.h"
 #include "cli/options.h"
+#include "experiments/request.h"
 #include "tuning/socket_filter.h"
 
 /* The options of all verbs; verbs.c has the table of which takes which. */
@@ -31,6 +32,7 @@ struct options {
 	bool listeners; /* migrate --listeners */
 	bool dry_run; /* migrate --dry-run */
 	bool check, diff, hold; /* apply */
+	struct experiment_options experiment;
 };
 
 struct algorithm;
@@ -62,6 +64,13 @@ int verb_profile_copy(void *options, int argc, char **argv);
 int verb_profile_delete(void *options, int argc, char **argv);
 int verb_attach(void *options, int argc, char **argv);
 int verb_detach(void *options, int argc, char **argv);
+int verb_experiment_start(void *options, int argc, char **argv);
+int verb_experiment_list(void *options, int argc, char **argv);
+int verb_experiment_status(void *options, int argc, char **argv);
+int verb_experiment_pause(void *options, int argc, char **argv);
+int verb_experiment_resume(void *options, int argc, char **argv);
+int verb_experiment_watch(void *options, int argc, char **argv);
+int verb_experiment_stop(void *options, int argc, char **argv);
 int verb_upgrade(void *options, int argc, char **argv);
 
 /* After unloading: warns of the cgroups that are still attached to the name. */

@@ -292,6 +292,13 @@ OTHER(profile_add)
 OTHER(profile_copy)
 OTHER(profile_delete)
 
+OTHER(experiment_start)
+OTHER(experiment_list)
+OTHER(experiment_status)
+OTHER(experiment_pause)
+OTHER(experiment_resume)
+OTHER(experiment_stop)
+OTHER(experiment_watch)
 OTHER(attach)
 OTHER(detach)
 

@@ -12,8 +12,8 @@
 
 #include <bpf/bpf.h>
 
-#include "kernel/attachment.h"
-#include "kernel/cgroup.h"
+#include "cgroup/attachment.h"
+#include "cgroup/cgroup.h"
 #include "kernel/netns.h"
 #include "embedded.h"
 #include "cli/err.h"

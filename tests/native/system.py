@@ -15,7 +15,8 @@ PREFIX = f"bbrt{os.getpid()}"
 MARK = "BBR_TESTS"  # environment variable of every process that the tests start
 
 MAP_NAMES = {".data.params", ".data.watch", ".rodata.bbr_abi", "bbr_rings", "bbr_conns",
-             ".data.clamped", "bbr_rules", "bbr_defaults", ".rodata.bbr_att"}
+             ".data.clamped", "bbr_rules", "bbr_defaults", ".rodata.bbr_att", ".data.assigned",
+             ".rodata.bbr_exp", ".data.bbr_exp", "bbr_outcomes", "bbr_exp_log", "bbr_exp_conns", "bbr_arms"}
 
 
 def run(*args, timeout=60, check=True, **kwargs):

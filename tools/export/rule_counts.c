@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/cgroup.h"
+#include "cgroup/cgroup.h"
 #include "rule_counts.h"
 #include "kernel/rule_lookup.h"
 

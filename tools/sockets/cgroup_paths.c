@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/cgroup.h"
+#include "cgroup/cgroup.h"
 #include "cgroup_paths.h"
 
 struct known_path {

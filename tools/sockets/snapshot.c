@@ -12,7 +12,7 @@
 #include <net/if.h>
 #include <sys/stat.h>
 
-#include "kernel/cgroup.h"
+#include "cgroup/cgroup.h"
 #include "cgroup_paths.h"
 #include "cli/err.h"
 #include "filter/filter.h"

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * An experiment gives each new connection of its scope one of several arms, and keeps what became of each. It is a
+ * sockops program of this name in a cgroup, with the maps below; nothing else knows of it, so it goes on without any tool
+ * and ends when it is detached. An arm is a congestion control, ours or not, and with one of ours a profile.
+ *
+ * Times are CLOCK_MONOTONIC in nanoseconds, addresses and ports in network byte order, IPv4 as ::ffff:a.b.c.d.
+ */
+#ifndef BPF_BBR_EXPERIMENT_H
+#define BPF_BBR_EXPERIMENT_H
+
+#include <linux/types.h>
+
+#include "abi.h"
+#include "profiles.h"
+
+#define EXPERIMENT_PROG "bbr_experiment"
+#define EXPERIMENT_MAP_CONFIG ".rodata.bbr_exp" /* struct experiment, frozen */
+#define EXPERIMENT_MAP_CONTROL \
+	".data.bbr_exp" /* struct experiment_control, to be mapped into memory */
+#define EXPERIMENT_MAP_OUTCOMES \
+	"bbr_outcomes" /* array of struct experiment_outcome, to be mapped */
+#define EXPERIMENT_MAP_LOG \
+	"bbr_exp_log" /* array of struct experiment_decision; only tools use it */
+#define EXPERIMENT_MAP_ASSIGNED "bbr_arms" /* array of the maps INSTANCE_MAP_ASSIGNED of each arm */
+#define EXPERIMENT_MAGIC 0x65726262 /* "bbre" */
+#define EXPERIMENT_VERSION 1 /* rises when a tool of before would misread the maps */
+
+/*
+ * In an instance: who gives a connection this congestion control writes here, for as long as that takes, which profile
+ * the connection gets in place of that of a rule. Its place is found by the socket's ports; a place that another
+ * connection has is waited for. So a connection that nobody writes of looks at one word.
+ */
+#define INSTANCE_MAP_ASSIGNED ".data.assigned" /* struct assigned_profile[ASSIGNED_PLACES] */
+#define ASSIGNED_PLACES 64
+
+struct assigned_profile {
+	__u64 sk; /* the kernel's address of the socket; 0: free */
+	__u32 profile; /* index */
+	__u32 pad;
+};
+
+static inline __u32 assigned_place(__u16 lport, __u16 rport)
+{
+	__u32 ports = lport ^ rport;
+
+	return (ports ^ ports >> 8) & (ASSIGNED_PLACES - 1);
+}
+
+#define EXPERIMENT_NAME_LEN 16 /* 15 characters and the closing 0 */
+#define EXPERIMENT_ARMS 4
+#define EXPERIMENT_SHARES 10000 /* a share is a ten-thousandth of all connections */
+#define EXPERIMENT_GUARDS 8
+#define EXPERIMENT_STEPS 8
+#define EXPERIMENT_NO_PROFILE 0xffffffffu /* the instance's rules choose */
+#define EXPERIMENT_NO_ARM 0xff
+#define EXPERIMENT_RING 65536 /* outcomes that are kept, if nothing else is asked for */
+
+enum experiment_design {
+	EXPERIMENT_AB, /* each connection draws its arm */
+	EXPERIMENT_SWITCHBACK, /* all have the same arm, another one in the next block */
+	EXPERIMENT_CANARY, /* as AB; who watches changes the shares */
+	EXPERIMENT_DESIGNS,
+};
+
+/* Who shares a draw. */
+enum experiment_unit {
+	EXPERIMENT_BY_CONNECTION,
+	EXPERIMENT_BY_PREFIX, /* all connections with one remote prefix have the same arm */
+};
+
+struct experiment_arm {
+	char label[EXPERIMENT_NAME_LEN];
+	char cc[BBR_NAME_LEN];
+	char profile_name[BBR_PROFILE_NAME_LEN]; /* "": none */
+	__u32 profile; /* index, or EXPERIMENT_NO_PROFILE */
+};
+
+/* Which connections; what is 0 matches any. All are below the cgroup where the program is. */
+struct experiment_scope {
+	__u32 dst[4]; /* remote prefix */
+	__u32 dst_len; /* its bits; IPv4 has 96 more than its own */
+	__u32 mark;
+	__u32 has_mark;
+	__u16 dport; /* remote */
+	__u16 sport; /* local */
+	__u64 netns; /* cookie of the network namespace */
+	char netns_name[64]; /* as it was given, for people */
+};
+
+/* What does not change while an experiment runs. Arm 0 is what the others are compared with. */
+struct experiment {
+	__u32 magic;
+	__u16 version;
+	__u16 size; /* bytes of this */
+	char name[EXPERIMENT_NAME_LEN];
+	__u32 design; /* enum experiment_design */
+	__u32 unit; /* enum experiment_unit */
+	__u32 arms; /* 2 to EXPERIMENT_ARMS */
+	__u32 seed; /* of the draws by prefix and of the blocks' order */
+	__u32 prefix4, prefix6; /* bits of a remote prefix that is one unit, each of 128 */
+	__u32 outcomes; /* places in the ring, a power of two */
+	__u32 hz; /* the kernel's ticks in a second: unit of experiment_outcome's *_ticks */
+	__u64 started; /* block 0 begins */
+	__u64 started_realtime; /* the same, ns of CLOCK_REALTIME, for people */
+	__u64 block; /* ns, switchback */
+	__u64 washout; /* ns of a block's begin that count for nobody */
+	struct experiment_scope scope;
+	struct experiment_arm arm[EXPERIMENT_ARMS];
+	/*
+	 * Congestion controls that bbrctl attached to cgroups of the scope. They count as chosen by nobody: the
+	 * experiment stands above them.
+	 */
+	char attached[EXPERIMENT_ARMS][BBR_NAME_LEN];
+	/* canary: for who watches. Guards as they were given; shares of the last arm, ascending, the last one 10,000. */
+	char guard[EXPERIMENT_GUARDS][64];
+	__u32 step[EXPERIMENT_STEPS]; /* 0: no more */
+	__u32 step_connections; /* ended in the new arm since the step, before the next one */
+	__u32 step_seconds; /* at least, before the next one */
+};
+
+/* What changes. Anything may be written here: a connection then gets one of the arms or none. */
+struct experiment_control {
+	__u32 share[EXPERIMENT_ARMS]; /* sum EXPERIMENT_SHARES; what is missing is arm 0's */
+	__u32 paused; /* 1: new connections are left alone; switchback leaves open ones where they are */
+	__u32 step; /* canary: index of the current step */
+	__u64 lease; /* canary: without a watcher since this time all new connections get arm 0; 0: never */
+	__u64 step_since; /* canary: when the step began */
+	__u64 decisions; /* written to the log so far */
+	/* Counted by the program. */
+	__u64 assigned[EXPERIMENT_ARMS]; /* connections */
+	__u64 refused
+		[EXPERIMENT_ARMS]; /* the kernel did not give them the arm: they are left alone */
+	__u64 chosen; /* the application had chosen for itself: left alone */
+	__u64 no_memory; /* left alone */
+	__u64 moved; /* open connections that went over to another arm, at a seam or because of `stop --to` */
+	__u64 outcomes; /* begun so far: more than the ring holds are overwritten */
+	__u64 lost; /* updates of outcomes whose place had been given away */
+};
+
+/* Why a connection's outcome ended. */
+enum experiment_end {
+	EXPERIMENT_OPEN, /* it has not */
+	EXPERIMENT_CLOSED, /* both sides were done */
+	EXPERIMENT_RESET, /* by the peer */
+	EXPERIMENT_TIMED_OUT,
+	EXPERIMENT_ABORTED, /* by this host, with data in either direction unsent or unread, or otherwise */
+	EXPERIMENT_SEAM, /* switchback: it went on in another arm, with another outcome */
+	EXPERIMENT_ENDS,
+};
+
+/*
+ * A histogram of round trips, by how much each is above the least so far of its connection: bucket 0 is below 64 us; four
+ * buckets for each doubling, so bucket i > 0 begins at 64 us * 2^((i-1)/4), rounded as experiment_bucket() does.
+ */
+#define EXPERIMENT_RTT_BUCKETS 72
+#define EXPERIMENT_RTT_FIRST_US 64
+
+/* Bytes after which a transfer's time is noted. */
+#define EXPERIMENT_FIRSTS 3
+#define EXPERIMENT_FIRST_BYTES { 16384, 65536, 1048576 }
+
+/*
+ * What became of a connection, or of its part in one block. Times and bytes count from `begin`. The connection writes it once
+ * a second at most, at a round trip, and when it ends. `version` is odd meanwhile: who reads takes it again.
+ */
+struct experiment_outcome {
+	__u32 version;
+	__u8 arm;
+	__u8 end; /* enum experiment_end */
+	__u8 family;
+	__u8 continued; /* switchback: 1 if it did not begin when the connection was established */
+	__u64 number; /* 1 + how many were begun before: place (number - 1) % outcomes. Another number: overwritten */
+	__u64 connection; /* socket cookie */
+	__u64 begin; /* established, or the end of the washout */
+	__u64 last; /* of this update */
+	__u32 block; /* switchback: of the experiment, from 0 */
+	__u32 netns; /* inode number */
+	__u32 raddr[4];
+	__u32 laddr[4];
+	__u16 rport, lport;
+	__u32 timeouts; /* of retransmission */
+	__u64 acked; /* bytes */
+	__u64 sent; /* bytes, those sent again as well */
+	__u64 retransmitted; /* bytes */
+	__u32 busy_ticks; /* there was something to send or unacknowledged; the two below are part of it */
+	__u32 rwnd_ticks; /* the receiver's window was the limit */
+	__u32 sndbuf_ticks; /* the send buffer was */
+	__u32 rtt_min_us; /* 0: no round trip yet */
+	__u64 rtt_sum_us; /* one of each round trip */
+	__u32 rtts; /* how many */
+	__u32 first_us
+		[EXPERIMENT_FIRSTS]; /* since begin; noted once a round trip; 0: not so many bytes yet */
+	__u16 rtt_above[EXPERIMENT_RTT_BUCKETS]; /* stops at 65535 */
+};
+
+/* A line of the log: what a tool decided, and why. */
+struct experiment_decision {
+	__u64 time; /* ns of CLOCK_REALTIME; 0: none */
+	char text[184];
+};
+
+#define EXPERIMENT_LOG 256
+
+_Static_assert(sizeof(struct assigned_profile) == 16, "is ABI");
+_Static_assert(sizeof(struct experiment_outcome) == 296, "has no gaps");
+_Static_assert(sizeof(struct experiment_decision) == 192, "is ABI");
+
+/* The bucket of a round trip this much above the least. */
+static inline __u32 experiment_bucket(__u32 above_us)
+{
+	__u32 v = above_us / (EXPERIMENT_RTT_FIRST_US / 4), doublings = 0, bucket;
+
+	if (v < 4)
+		return 0;
+	/* v is 4 to 2^28: how often can it be halved before it is below 8? */
+	for (__u32 shift = 16; shift; shift /= 2)
+		if (v >> (shift + 2)) {
+			v >>= shift;
+			doublings += shift;
+		}
+	bucket = 1 + 4 * doublings + (v & 3);
+	return bucket < EXPERIMENT_RTT_BUCKETS ? bucket : EXPERIMENT_RTT_BUCKETS - 1;
+}
+
+/* The least of a bucket, in us. */
+static inline __u32 experiment_bucket_us(__u32 bucket)
+{
+	if (!bucket)
+		return 0;
+	return (4 + (bucket - 1) % 4) * (EXPERIMENT_RTT_FIRST_US / 4) << (bucket - 1) / 4;
+}
+
+/* A number of 32 bits that has nothing to do with that of a neighbour: the finisher of MurmurHash3. */
+static inline __u32 experiment_mix(__u32 h)
+{
+	h ^= h >> 16;
+	h *= 0x85ebca6b;
+	h ^= h >> 13;
+	h *= 0xc2b2ae35;
+	return h ^ h >> 16;
+}
+
+/* Switchback: the arm of a block. Every `arms` blocks have each arm once, in an order drawn for them. */
+static inline __u32 experiment_block_arm(__u32 seed, __u32 arms, __u32 block)
+{
+	__u32 draw, at;
+
+	if (!arms)
+		return 0;
+	draw = experiment_mix(seed ^ experiment_mix(block / arms));
+	at = draw & 0x10000 ? arms - 1 - block % arms : block % arms;
+	return (at + (draw & 0xffff) % arms) % arms;
+}
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "attachment.h"
+#include "sockops.h"
+
+static int read_attach(__u32 map_id, struct bbr_attach *attach)
+{
+	static const __u32 key;
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+	int error = -ENOENT, fd = bpf_map_get_fd_by_id(map_id);
+
+	if (fd < 0)
+		return -errno;
+	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && !strcmp(info.name, BBR_MAP_ATTACH) &&
+	    info.value_size == sizeof(*attach) && !bpf_map_lookup_elem(fd, &key, attach) &&
+	    attach->magic == BBR_ATTACH_MAGIC) {
+		attach->name[BBR_NAME_LEN - 1] = 0;
+		error = 0;
+	}
+	close(fd);
+	return error;
+}
+
+/* Is the program ours? */
+static bool is_ours(const struct sockops_prog *prog, struct bbr_attach *attach)
+{
+	for (__u32 i = 0; i < prog->maps; i++)
+		if (!read_attach(prog->map_ids[i], attach))
+			return true;
+	return false;
+}
+
+struct search {
+	struct bbr_attach *attach;
+	int fd;
+};
+
+static int take_first(const struct sockops_prog *prog, void *data)
+{
+	struct search *s = data;
+
+	if (!is_ours(prog, s->attach))
+		return 0;
+	s->fd = fcntl(prog->fd, F_DUPFD_CLOEXEC, 0);
+	return s->fd < 0 ? -errno : 1;
+}
+
+int cgroup_program(int cgroup_fd, struct bbr_attach *attach)
+{
+	struct search s = { .attach = attach };
+	int ret = sockops_visit(cgroup_fd, "", BBR_ATTACH_PROG, take_first, &s);
+
+	if (ret < 0)
+		return ret;
+	return ret ? s.fd : -ENOENT;
+}
+
+struct list {
+	struct attachment *at;
+	int n;
+};
+
+static int note(const struct sockops_prog *prog, void *data)
+{
+	struct list *list = data;
+	struct bbr_attach attach;
+	struct attachment *grown;
+
+	if (!is_ours(prog, &attach))
+		return 0;
+	if (list->n && !strcmp(list->at[list->n - 1].path, prog->cgroup))
+		return 0; /* the first one of a cgroup counts */
+	grown = realloc(list->at, (list->n + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	list->at = grown;
+	grown[list->n].path = strdup(prog->cgroup);
+	memcpy(grown[list->n].name, attach.name, BBR_NAME_LEN);
+	return grown[list->n++].path ? 0 : -ENOMEM;
+}
+
+int attachments_list(struct attachment **list)
+{
+	struct list found = {};
+	int error = sockops_visit_all(BBR_ATTACH_PROG, note, &found);
+
+	if (error) {
+		attachments_free(found.at, found.n);
+		found.at = NULL;
+	}
+	*list = found.at;
+	return error ? error : found.n;
+}
+
+void attachments_free(struct attachment *list, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(list[i].path);
+	free(list);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The sockops programs that are attached to cgroups, found by asking the kernel, cgroup by cgroup.
+ */
+#ifndef LIB_SOCKOPS_H
+#define LIB_SOCKOPS_H
+
+#include <linux/types.h>
+
+#define SOCKOPS_MAPS 16 /* maps of one program that are looked at */
+
+struct sockops_prog {
+	const char *cgroup; /* its path */
+	int fd; /* of the program, closed after the visit */
+	__u32 id;
+	__u32 map_ids[SOCKOPS_MAPS];
+	__u32 maps; /* how many */
+};
+
+/* Anything but 0 ends the walk, which returns it. */
+typedef int (*sockops_visitor)(const struct sockops_prog *prog, void *data);
+
+/* Visits the programs of this name in one cgroup; path is for the visitor. What the last visit returned, 0, or -errno. */
+int sockops_visit(int cgroup_fd, const char *path, const char *name, sockops_visitor visit,
+		  void *data);
+
+/* The same for all cgroups, in the order of the tree. */
+int sockops_visit_all(const char *name, sockops_visitor visit, void *data);
+
+#endif

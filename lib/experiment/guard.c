@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/err.h"
+#include "cli/units.h"
+#include "contrast.h"
+#include "guard.h"
+#include "metric_text.h"
+
+/* ---- as text */
+
+static bool refuse(const char *option, const char *text, const char *why)
+{
+	err("%s \"%s\": %s", option, text, why);
+	remedy("METRIC < FACTORx, or METRIC < +AMOUNT: \"retransmitted < 1.2x\", "
+	       "\"rtt_p95 < +10ms\", \"goodput_p50 > 0.97x\"");
+	return false;
+}
+
+/* "1.2x" */
+static bool parse_factor(const char *s, double *factor)
+{
+	char number[UNITS_LEN];
+	size_t len = strlen(s);
+
+	if (len < 2 || len > sizeof(number) || s[len - 1] != 'x')
+		return false;
+	memcpy(number, s, len - 1);
+	number[len - 1] = 0;
+	return parse_number(number, factor) == PARSE_OK;
+}
+
+/* "0.5%" */
+static bool parse_share(const char *s, double *share)
+{
+	char number[UNITS_LEN];
+	size_t len = strlen(s);
+
+	if (len < 2 || len > sizeof(number) || s[len - 1] != '%')
+		return false;
+	memcpy(number, s, len - 1);
+	number[len - 1] = 0;
+	if (parse_number(number, share) != PARSE_OK)
+		return false;
+	*share /= 100;
+	return true;
+}
+
+/* In the unit of the metric. */
+static bool parse_amount(const char *s, enum metric_unit unit, double *amount)
+{
+	switch (unit) {
+	case METRIC_BPS:
+		return parse_bitrate(s, amount) == PARSE_OK;
+	case METRIC_US:
+		if (parse_duration(s, amount) != PARSE_OK)
+			return false;
+		*amount /= 1000;
+		return true;
+	case METRIC_SHARE:
+		return parse_share(s, amount);
+	default:
+		return parse_number(s, amount) == PARSE_OK;
+	}
+}
+
+static bool parse_bound(const char *s, struct guard *guard)
+{
+	double sign = *s == '-' ? -1 : 1;
+
+	guard->factor = 1;
+	guard->amount = 0;
+	if (*s != '+' && *s != '-')
+		return parse_factor(s, &guard->factor) && guard->factor > 0;
+	if (!parse_amount(s + 1, guard->metric->of->unit, &guard->amount))
+		return false;
+	guard->amount *= sign;
+	return true;
+}
+
+static size_t without_blanks(char *to, size_t size, const char *text)
+{
+	size_t n = 0;
+
+	for (; *text && n + 1 < size; text++)
+		if (!isspace((unsigned char)*text))
+			to[n++] = *text;
+	to[n] = 0;
+	return n;
+}
+
+bool guard_parse(const char *option, const char *text, struct guard *guard)
+{
+	char s[sizeof(((struct experiment *)0)->guard[0])];
+	size_t name;
+
+	if (strlen(text) >= sizeof(s))
+		return refuse(option, text, "too long");
+	without_blanks(s, sizeof(s), text);
+	name = strcspn(s, "<>");
+	guard->metric = metric_find(s, name);
+	if (!guard->metric)
+		return refuse(option, text, "no such metric (bbrmon(8) lists them)");
+	if (!s[name])
+		return refuse(option, text, "it has neither < nor >");
+	guard->is_upper = s[name] == '<';
+	if (!parse_bound(s + name + 1, guard))
+		return refuse(option, text, "not a factor, and not an amount of this metric");
+	if (guard->is_upper ? guard->factor < 1 || guard->amount < 0 :
+			      guard->factor > 1 || guard->amount > 0)
+		return refuse(option, text, "arms that are equal would not keep it");
+	return true;
+}
+
+static void group_thousands(char *buf, size_t size, __u64 n)
+{
+	char plain[UNITS_LEN];
+	int len = snprintf(plain, sizeof(plain), "%llu", n), at = 0;
+
+	for (int i = 0; i < len && at + 2 < (int)size; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf[at++] = ',';
+		buf[at++] = plain[i];
+	}
+	buf[at] = 0;
+}
+
+void guard_text(char *buf, size_t size, const struct guard *guard,
+		const struct guard_result *result)
+{
+	const struct metric *m = guard->metric;
+	char value[2][METRIC_TEXT_LEN], allowed[METRIC_TEXT_LEN], n[2][UNITS_LEN];
+
+	for (int i = 0; i < 2; i++) {
+		group_thousands(n[i], sizeof(n[i]), result->connections[i]);
+		metric_format(value[i], sizeof(value[i]), m->of->unit, result->value[i]);
+	}
+	if (!result->connections[0] || !result->connections[1]) {
+		snprintf(buf, size, "%s: no connections to compare yet", m->name);
+		return;
+	}
+	metric_format(allowed, sizeof(allowed), m->of->unit,
+		      guard->factor * result->value[0] + guard->amount);
+	snprintf(buf, size, "%s %s (control %s, allowed %s), %s and %s connections", m->name,
+		 value[1], value[0], allowed, n[1], n[0]);
+}
+
+const char *guard_verdict_name(enum guard_verdict verdict)
+{
+	static const char *const names[] = { "holds", "failed", "proven" };
+
+	return names[verdict];
+}
+
+/* ---- the test */
+
+double guard_level(const struct experiment *e)
+{
+	int guards = 0, steps = 0;
+
+	for (int i = 0; i < EXPERIMENT_GUARDS; i++)
+		guards += !!e->guard[i][0];
+	for (int i = 0; i < EXPERIMENT_STEPS; i++)
+		steps += !!e->step[i];
+	return GUARD_LEVEL / (guards ? guards : 1) / (steps ? steps : 1);
+}
+
+/*
+ * The one-sided boundary of Robbins' normal mixture, in standard errors after n draws: the test passes it at any time, ever,
+ * with a chance of `level`, if the arms keep the guard by nothing. Howard, Ramdas, McAuliffe and Sekhon, Annals of Statistics
+ * 49, 2021; for means of anything and with an estimated variance it holds asymptotically: Waudby-Smith, Arbour, Sinha,
+ * Kennedy and Ramdas, Annals of Statistics 52, 2024, who give rho as well, for which it is tightest after BEST draws.
+ */
+#define BEST 500
+
+static double boundary(double n, double level)
+{
+	double log2 = -2 * log(2 * level);
+	double rho2 = (log2 + log(log2 + 1)) / BEST, mixed = n * rho2 + 1;
+
+	return sqrt(2 * mixed / (n * rho2) * log(1 + sqrt(mixed) / (2 * level)));
+}
+
+static void judge(struct guard_result *to, const struct guard *guard, const struct contrast *c,
+		  double level)
+{
+	double test = contrast_test(c, guard->factor, guard->amount);
+
+	to->errors = guard->is_upper ? test : -test;
+	for (int i = 0; i < 2; i++) {
+		to->value[i] = c->arm[i].estimate;
+		if (c->arm[i].all.n < GUARD_MIN_CONNECTIONS)
+			return;
+	}
+	to->allowed_errors = boundary(c->effective, level);
+	if (to->errors > to->allowed_errors)
+		to->verdict = GUARD_FAILED;
+	else if (-to->errors > to->allowed_errors)
+		to->verdict = GUARD_PROVEN;
+}
+
+bool guard_judge(struct guard_result *to, const struct guard *guard, const struct rows *rows,
+		 const struct rows_units *units, const struct experiment *e, int arm, double level)
+{
+	struct contrast c;
+	bool done = contrast_init(&c, guard->metric, rows, units, e, arm, SIZE_ALL);
+
+	*to = (struct guard_result){
+		.value = { NAN, NAN },
+		.connections = { c.arm[0].all.n, c.arm[1].all.n },
+		.allowed_errors = INFINITY,
+	};
+	if (done && to->connections[0] && to->connections[1])
+		judge(to, guard, &c, level);
+	contrast_free(&c);
+	return done;
+}

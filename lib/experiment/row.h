@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What an experiment knows of a connection that has ended, or of its part in one block, in units that need no kernel: a
+ * line of a file, and what is compared.
+ */
+#ifndef LIB_ROW_H
+#define LIB_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf_bbr/experiment.h"
+
+struct row {
+	__u64 number;
+	__u64 connection;
+	__u64 begin_ns, last_ns; /* since the experiment's begin */
+	__u64 acked, sent, retransmitted; /* bytes */
+	__u64 busy_us, rwnd_us, sndbuf_us; /* in steps of the kernel's tick */
+	__u32 block, netns, timeouts;
+	__u32 raddr[4], laddr[4];
+	__u16 rport, lport; /* network byte order */
+	__u8 arm, end;
+	bool continued; /* switchback: it was established before this part of it began */
+	__u32 rtts; /* round trips; 0: the four below are not known */
+	__u32 rtt_min_us, rtt_mean_us;
+	__u32 rtt_above_p50_us, rtt_above_p95_us; /* above the least */
+	__u32 first_us[EXPERIMENT_FIRSTS]; /* 0: not known */
+	__u32 unit; /* see rows_find_units() */
+};
+
+struct rows {
+	struct row *at;
+	size_t n, room;
+};
+
+void row_from_outcome(struct row *row, const struct experiment *e,
+		      const struct experiment_outcome *outcome);
+
+/* false: no memory */
+bool rows_add(struct rows *rows, const struct row *row);
+void rows_free(struct rows *rows);
+
+enum rows_unit {
+	ROWS_BY_CONNECTION,
+	ROWS_BY_PREFIX,
+	ROWS_BY_BLOCK,
+};
+
+struct rows_units {
+	enum rows_unit by;
+	__u32 n; /* the rows' units are 0 to n - 1 */
+	__u32 prefixes; /* remote prefixes among the rows, whatever the unit is */
+};
+
+/*
+ * What is independent of each other by the experiment's design: blocks; remote prefixes, if the draw was by prefix or if there
+ * are at least EXPERIMENT_CLUSTERS of them; otherwise connections. Notes in each row which unit it belongs to. false: no memory.
+ */
+#define EXPERIMENT_CLUSTERS 20
+bool rows_find_units(struct rows *rows, const struct experiment *e, struct rows_units *units);
+
+#endif

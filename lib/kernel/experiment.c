@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+
+#include "cli/err.h"
+#include "experiment.h"
+#include "instance.h"
+#include "cgroup/sockops.h"
+
+static const char *const design_names[EXPERIMENT_DESIGNS] = {
+	[EXPERIMENT_AB] = "ab",
+	[EXPERIMENT_SWITCHBACK] = "switchback",
+	[EXPERIMENT_CANARY] = "canary",
+};
+
+const char *experiment_design_name(__u32 design)
+{
+	return design < EXPERIMENT_DESIGNS ? design_names[design] : "unknown";
+}
+
+bool experiment_name_is_valid(const char *name)
+{
+	return strlen(name) < EXPERIMENT_NAME_LEN && instance_name_is_valid(name);
+}
+
+/* Others can have written anything there: it must not reach a terminal, or JSON. */
+static void make_printable(char *text, size_t size)
+{
+	text[size - 1] = 0;
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~' || *text == '"' || *text == '\\')
+			*text = '?';
+}
+
+static bool is_sound(struct experiment *e)
+{
+	if (e->magic != EXPERIMENT_MAGIC || e->version != EXPERIMENT_VERSION ||
+	    e->size != sizeof(*e) || e->design >= EXPERIMENT_DESIGNS || e->arms < 2 ||
+	    e->arms > EXPERIMENT_ARMS || !e->outcomes || e->outcomes & (e->outcomes - 1) ||
+	    (e->design == EXPERIMENT_SWITCHBACK && !e->block) || e->scope.dst_len > 128)
+		return false;
+	make_printable(e->name, sizeof(e->name));
+	make_printable(e->scope.netns_name, sizeof(e->scope.netns_name));
+	for (int i = 0; i < EXPERIMENT_ARMS; i++) {
+		make_printable(e->arm[i].label, sizeof(e->arm[i].label));
+		make_printable(e->arm[i].cc, sizeof(e->arm[i].cc));
+		make_printable(e->arm[i].profile_name, sizeof(e->arm[i].profile_name));
+		make_printable(e->attached[i], sizeof(e->attached[i]));
+	}
+	for (int i = 0; i < EXPERIMENT_GUARDS; i++)
+		make_printable(e->guard[i], sizeof(e->guard[i]));
+	return true;
+}
+
+static int read_config(int fd, const struct bpf_map_info *info, struct experiment *e)
+{
+	static const __u32 key;
+	void *value;
+	int error;
+
+	if (info->value_size < sizeof(*e))
+		return -ENOENT;
+	value = malloc(info->value_size);
+	if (!value)
+		return -ENOMEM;
+	error = bpf_map_lookup_elem(fd, &key, value) ? -errno : 0;
+	memcpy(e, value, sizeof(*e));
+	free(value);
+	return error;
+}
+
+static size_t outcomes_size(const struct experiment_handle *h)
+{
+	return (size_t)h->config.outcomes * sizeof(*h->outcomes);
+}
+
+/* An array of so many values of this size, in memory. NULL with errno set. */
+static void *map_array(int fd, const struct bpf_map_info *info, size_t size, __u32 n,
+		       int protection)
+{
+	void *p;
+
+	if (info->value_size < size || info->max_entries != n) {
+		errno = ENOENT;
+		return NULL;
+	}
+	p = mmap(NULL, size * n, protection, MAP_SHARED, fd, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* The ids of the maps that an experiment's program uses, by what they are. */
+struct maps {
+	int config, control, outcomes, log; /* file descriptors, -1 if there is none */
+	struct bpf_map_info config_info, control_info, outcomes_info, log_info;
+};
+
+static void note_map(struct maps *m, __u32 id)
+{
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+	int fd = bpf_map_get_fd_by_id(id);
+	const struct {
+		const char *name;
+		int *fd;
+		struct bpf_map_info *info;
+	} ours[] = {
+		{ EXPERIMENT_MAP_CONFIG, &m->config, &m->config_info },
+		{ EXPERIMENT_MAP_CONTROL, &m->control, &m->control_info },
+		{ EXPERIMENT_MAP_OUTCOMES, &m->outcomes, &m->outcomes_info },
+		{ EXPERIMENT_MAP_LOG, &m->log, &m->log_info },
+	};
+
+	if (fd < 0)
+		return;
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		if (bpf_obj_get_info_by_fd(fd, &info, &len) || strcmp(info.name, ours[i].name) ||
+		    *ours[i].fd >= 0)
+			continue;
+		*ours[i].fd = fd;
+		*ours[i].info = info;
+		return;
+	}
+	close(fd);
+}
+
+static int map_all(const struct maps *m, struct experiment_handle *h)
+{
+	const int both = PROT_READ | PROT_WRITE;
+	int error;
+
+	if (m->config < 0 || m->control < 0 || m->outcomes < 0 || m->log < 0)
+		return -ENOENT;
+	error = read_config(m->config, &m->config_info, &h->config);
+	if (!error && !is_sound(&h->config))
+		error = -ENOENT;
+	if (error)
+		return error;
+	h->control = map_array(m->control, &m->control_info, sizeof(*h->control), 1, both);
+	if (h->control)
+		h->outcomes = map_array(m->outcomes, &m->outcomes_info, sizeof(*h->outcomes),
+					h->config.outcomes, PROT_READ);
+	if (h->outcomes)
+		h->log = map_array(m->log, &m->log_info, sizeof(*h->log), EXPERIMENT_LOG, both);
+	return h->log ? 0 : -errno;
+}
+
+void experiment_close(struct experiment_handle *h)
+{
+	if (h->control)
+		munmap(h->control, sizeof(*h->control));
+	if (h->outcomes)
+		munmap((void *)h->outcomes, outcomes_size(h));
+	if (h->log)
+		munmap(h->log, EXPERIMENT_LOG * sizeof(*h->log));
+	free(h->path);
+	*h = (struct experiment_handle){};
+}
+
+static int open_handle(const struct sockops_prog *prog, struct experiment_handle *h)
+{
+	struct maps m = { .config = -1, .control = -1, .outcomes = -1, .log = -1 };
+	int error;
+
+	*h = (struct experiment_handle){ .prog_id = prog->id, .path = strdup(prog->cgroup) };
+	for (__u32 i = 0; i < prog->maps; i++)
+		note_map(&m, prog->map_ids[i]);
+	error = h->path ? map_all(&m, h) : -ENOMEM;
+	for (size_t i = 0; i < 4; i++) {
+		const int fds[] = { m.config, m.control, m.outcomes, m.log };
+
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+	if (error)
+		experiment_close(h);
+	return error;
+}
+
+struct list {
+	struct experiment_handle *handle;
+	int n;
+};
+
+/* -ENOENT: it is none of ours, or of another version. */
+static int take(const struct sockops_prog *prog, void *data)
+{
+	struct list *list = data;
+	struct experiment_handle *grown;
+	int error;
+
+	grown = realloc(list->handle, (list->n + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	list->handle = grown;
+	error = open_handle(prog, &grown[list->n]);
+	if (!error)
+		list->n++;
+	return error == -ENOENT ? 0 : error;
+}
+
+int experiments_list(struct experiment_handle **list)
+{
+	struct list found = {};
+	int error = sockops_visit_all(EXPERIMENT_PROG, take, &found);
+
+	if (error || !found.n) {
+		experiments_free(found.handle, found.n);
+		found.handle = NULL;
+	}
+	*list = found.handle;
+	return error ? error : found.n;
+}
+
+void experiments_free(struct experiment_handle *list, int n)
+{
+	for (int i = 0; i < n; i++)
+		experiment_close(&list[i]);
+	free(list);
+}
+
+static void say_not_running(const char *name, const struct experiment_handle *list, int n)
+{
+	err("%s: no experiment with this name runs", name);
+	if (!n) {
+		remedy("there is none at all; start one: bbrctl experiment start %s --arm ...",
+		       name);
+		return;
+	}
+	fputs("  there are:", stderr);
+	for (int i = 0; i < n; i++)
+		fprintf(stderr, " %s", list[i].config.name);
+	fputc('\n', stderr);
+}
+
+int experiment_find(const char *name, struct experiment_handle *h)
+{
+	struct experiment_handle *list;
+	int n = experiments_list(&list), ret = EXIT_NOTHING;
+
+	if (n < 0)
+		return err_bpf(n, "cannot look for experiments");
+	for (int i = 0; ret && i < n; i++) {
+		if (strcmp(list[i].config.name, name))
+			continue;
+		*h = list[i];
+		list[i] = (struct experiment_handle){};
+		ret = EXIT_DONE;
+	}
+	if (ret)
+		say_not_running(name, list, n);
+	experiments_free(list, n);
+	return ret;
+}
+
+static int is_it(const struct sockops_prog *prog, void *data)
+{
+	return prog->id == *(const __u32 *)data;
+}
+
+bool experiment_is_running(const struct experiment_handle *h)
+{
+	int fd = open(h->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	__u32 id = h->prog_id;
+	bool found;
+
+	if (fd < 0)
+		return false;
+	found = sockops_visit(fd, h->path, EXPERIMENT_PROG, is_it, &id) == 1;
+	close(fd);
+	return found;
+}
+
+void experiment_shares(const struct experiment_handle *h, __u32 share[EXPERIMENT_ARMS])
+{
+	__u32 rest = EXPERIMENT_SHARES;
+
+	memset(share, 0, EXPERIMENT_ARMS * sizeof(*share));
+	for (__u32 i = 1; i < h->config.arms; i++) {
+		__u32 wanted = h->control->share[i];
+
+		share[i] = wanted < rest ? wanted : rest;
+		rest -= share[i];
+	}
+	share[0] = rest;
+}

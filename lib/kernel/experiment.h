@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The experiments that run now, found by asking the kernel, cgroup by cgroup (see bpf_bbr/experiment.h).
+ */
+#ifndef LIB_EXPERIMENT_H
+#define LIB_EXPERIMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf_bbr/experiment.h"
+
+struct experiment_handle {
+	char *path; /* of its cgroup */
+	__u32 prog_id;
+	/* As it was started: texts are printable and end in 0, numbers are within their arrays. */
+	struct experiment config;
+	/* Shared memory. What changes may hold anything; only bbrctl writes here. */
+	struct experiment_control *control;
+	const struct experiment_outcome *outcomes; /* config.outcomes places */
+	struct experiment_decision
+		*log; /* EXPERIMENT_LOG places, line n in place n % EXPERIMENT_LOG */
+};
+
+/*
+ * All of them, in the order of the tree of cgroups. Returns their number or -errno (-EPERM: not allowed to ask); *list
+ * is for experiments_free().
+ */
+int experiments_list(struct experiment_handle **list);
+void experiments_free(struct experiment_handle *list, int n);
+
+/*
+ * The one of a name, for experiment_close(). EXIT_DONE; or prints why not: EXIT_NOTHING if there is none (and which there
+ * are), EXIT_REFUSED if the kernel does not tell.
+ */
+int experiment_find(const char *name, struct experiment_handle *h);
+void experiment_close(struct experiment_handle *h);
+
+/* Is it still attached? It may have been stopped since it was found, or its cgroup removed. */
+bool experiment_is_running(const struct experiment_handle *h);
+
+/* A name that an experiment and an arm can have: 1 to 15 characters of A-Z a-z 0-9 _ . */
+bool experiment_name_is_valid(const char *name);
+
+/* Shares of the arms as the program takes them: what is missing to EXPERIMENT_SHARES is arm 0's. */
+void experiment_shares(const struct experiment_handle *h, __u32 share[EXPERIMENT_ARMS]);
+
+/* "ab", "switchback", "canary" */
+const char *experiment_design_name(__u32 design);
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "cli/err.h"
+#include "experiments/arms.h"
+#include "kernel/instance.h"
+#include "migration/migration.h"
+#include "tuning/profile_map.h"
+
+/* Can a socket have it? The kernel loads a module for it, if there is one. */
+static int check_available(const char *cc)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error = 0, ret;
+
+	if (fd < 0 || setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc)))
+		error = errno;
+	if (fd >= 0)
+		close(fd);
+	if (!error)
+		return EXIT_DONE;
+	ret = migration_check_to("--arm", cc);
+	return ret ? ret : err_bpf(error, cc);
+}
+
+static bool is_loaded(const char *name)
+{
+	struct instance *list;
+	int n = instance_list(&list);
+	bool found = false;
+
+	for (int i = 0; i < n; i++)
+		found |= !strcmp(list[i].name, name);
+	if (n >= 0)
+		free(list);
+	return found;
+}
+
+/* The place of its profile in an instance; *fd is of the map in which the instance is told. */
+static int find_profile(struct experiment_arm *arm, int *fd)
+{
+	struct profile_map profiles;
+	struct instance inst;
+	int ret, index;
+
+	if (!is_loaded(arm->cc)) {
+		err("--arm %s=%s:%s: %s is not a loaded instance, so it has no profiles",
+		    arm->label, arm->cc, arm->profile_name, arm->cc);
+		remedy("bbrctl status lists instances; load one: bbrctl load");
+		return EXIT_REFUSED;
+	}
+	ret = instance_get(arm->cc, &inst);
+	if (!ret && !inst.assigned_id) {
+		err("%s: was loaded by a version that knew no experiments", arm->cc);
+		remedy("bring it up to date, connections stay: bbrctl upgrade --name %s", arm->cc);
+		return EXIT_REFUSED;
+	}
+	if (!ret)
+		ret = profile_map_open(&inst, &profiles);
+	if (ret)
+		return ret;
+	ret = profile_get(&profiles, arm->profile_name, &index);
+	profile_map_close(&profiles);
+	if (ret)
+		return ret;
+	arm->profile = index;
+	*fd = instance_map(inst.assigned_id);
+	return *fd < 0 ? err_bpf(*fd, arm->cc) : EXIT_DONE;
+}
+
+void arms_close(int assigned[EXPERIMENT_ARMS])
+{
+	for (int i = 0; i < EXPERIMENT_ARMS; i++)
+		if (assigned[i] >= 0)
+			close(assigned[i]);
+}
+
+int arms_open(struct experiment *e, int assigned[EXPERIMENT_ARMS])
+{
+	int ret = EXIT_DONE;
+
+	for (int i = 0; i < EXPERIMENT_ARMS; i++)
+		assigned[i] = -1;
+	for (__u32 i = 0; !ret && i < e->arms; i++) {
+		if (e->arm[i].profile != EXPERIMENT_NO_PROFILE)
+			ret = find_profile(&e->arm[i], &assigned[i]);
+		if (!ret)
+			ret = check_available(e->arm[i].cc);
+	}
+	if (ret)
+		arms_close(assigned);
+	return ret;
+}
+
+void arm_format(const struct experiment_arm *arm, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s=%s%s%s", arm->label, arm->cc, arm->profile_name[0] ? ":" : "",
+		 arm->profile_name);
+}
+
+const struct experiment_handle *experiment_with(const struct experiment_handle *list, int n,
+						const char *cc, const char *profile)
+{
+	for (int i = 0; i < n; i++)
+		for (__u32 k = 0; k < list[i].config.arms; k++) {
+			const struct experiment_arm *arm = &list[i].config.arm[k];
+
+			if (!strcmp(arm->cc, cc) &&
+			    (!profile || (arm->profile != EXPERIMENT_NO_PROFILE &&
+					  !strcmp(arm->profile_name, profile))))
+				return &list[i];
+		}
+	return NULL;
+}
+
+int arms_refuse_use(const char *cc, const char *profile)
+{
+	const struct experiment_handle *user;
+	struct experiment_handle *list;
+	int n = experiments_list(&list);
+
+	if (n < 0)
+		return err_bpf(n, "cannot look for experiments");
+	user = experiment_with(list, n, cc, profile);
+	if (user) {
+		err("%s: is an arm of the experiment %s", profile ? profile : cc,
+		    user->config.name);
+		remedy("stop that first: bbrctl experiment stop %s", user->config.name);
+	}
+	experiments_free(list, n);
+	return user ? EXIT_REFUSED : EXIT_DONE;
+}

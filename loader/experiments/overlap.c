@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include <arpa/inet.h>
+
+#include "experiments/overlap.h"
+
+bool cgroup_is_within(const char *path, const char *above)
+{
+	size_t len = strlen(above);
+
+	if (len && above[len - 1] == '/')
+		len--;
+	return !strncmp(path, above, len) && (!path[len] || path[len] == '/');
+}
+
+bool cgroups_are_nested(const char *a, const char *b)
+{
+	return cgroup_is_within(a, b) || cgroup_is_within(b, a);
+}
+
+/* Two prefixes have an address in common if the longer one begins as the shorter one. */
+static bool prefixes_overlap(const struct experiment_scope *a, const struct experiment_scope *b)
+{
+	__u32 bits = a->dst_len < b->dst_len ? a->dst_len : b->dst_len;
+
+	for (__u32 i = 0; i < 4 && bits > 32 * i; i++) {
+		__u32 here = bits - 32 * i;
+		__u32 mask = here >= 32 ? ~0u : htonl(~0u << (32 - here));
+
+		if ((a->dst[i] ^ b->dst[i]) & mask)
+			return false;
+	}
+	return true;
+}
+
+/* What is 0 matches any. */
+static bool meet(__u64 a, __u64 b)
+{
+	return !a || !b || a == b;
+}
+
+bool scopes_overlap(const struct experiment_scope *a, const char *a_cgroup,
+		    const struct experiment_scope *b, const char *b_cgroup)
+{
+	return cgroups_are_nested(a_cgroup, b_cgroup) && meet(a->dport, b->dport) &&
+	       meet(a->sport, b->sport) && meet(a->netns, b->netns) &&
+	       (!a->has_mark || !b->has_mark || a->mark == b->mark) && prefixes_overlap(a, b);
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <sys/random.h>
+
+#include "bpf_bbr/rules.h"
+#include "cli/err.h"
+#include "cli/units.h"
+#include "experiment/guard.h"
+#include "experiments/request.h"
+#include "experiments/shares.h"
+#include "kernel/clock.h"
+#include "kernel/experiment.h"
+#include "kernel/instance.h"
+#include "tuning/profile_map.h"
+#include "tuning/rule_text.h"
+#include "tuning/socket_filter.h"
+
+#define V4_BITS 96 /* of ::ffff:0:0/96 */
+#define DAY (86400 * NS_PER_S)
+#define LEAST_KEPT 1024
+#define MOST_KEPT (1u << 20)
+
+bool experiment_duration_parse(const char *option, const char *text, __u64 least, __u64 most,
+			       __u64 *ns)
+{
+	char low[UNITS_LEN], high[UNITS_LEN];
+	enum parse_error error;
+	double value;
+
+	error = parse_duration(text, &value);
+	if (error) {
+		err("%s %s: %s", option, text, parse_error_text(error));
+		remedy("a duration such as 10s or 500ms");
+		return false;
+	}
+	if (value >= least && value <= most) {
+		*ns = value;
+		return true;
+	}
+	format_duration(low, sizeof(low), least);
+	format_duration(high, sizeof(high), most);
+	err("%s %s: out of range", option, text);
+	remedy("%s to %s", low, high);
+	return false;
+}
+
+/* A whole number. */
+static bool parse_whole(const char *option, const char *text, __u32 least, __u32 most, __u32 *to)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 0);
+
+	if (*text >= '0' && *text <= '9' && !*end && value >= least && value <= most) {
+		*to = value;
+		return true;
+	}
+	err("%s %s: expected a whole number of %u to %u", option, text, least, most);
+	return false;
+}
+
+static bool has_only(const char *given, const char *option, const char *design)
+{
+	if (!given)
+		return true;
+	err("%s: is only for --design %s", option, design);
+	return false;
+}
+
+static int parse_design(const struct experiment_options *opt, struct experiment *e)
+{
+	const char *given = opt->design ? opt->design : experiment_design_name(EXPERIMENT_AB);
+	const char *guard = opt->guards.n ? opt->guards.arg[0] : NULL;
+
+	while (strcmp(given, experiment_design_name(e->design)))
+		if (++e->design == EXPERIMENT_DESIGNS) {
+			err("--design %s: there is no such design", given);
+			remedy("ab, switchback or canary");
+			return EXIT_USAGE;
+		}
+	if (e->design != EXPERIMENT_SWITCHBACK &&
+	    (!has_only(opt->block, "--block", "switchback") ||
+	     !has_only(opt->washout, "--washout", "switchback")))
+		return EXIT_USAGE;
+	if (e->design != EXPERIMENT_CANARY &&
+	    (!has_only(opt->steps, "--steps", "canary") || !has_only(guard, "--guard", "canary") ||
+	     !has_only(opt->step_connections, "--step-connections", "canary") ||
+	     !has_only(opt->step_time, "--step-time", "canary")))
+		return EXIT_USAGE;
+	if (e->design != EXPERIMENT_AB &&
+	    !has_only(opt->shares.n ? opt->shares.arg[0] : NULL, "--share", "ab"))
+		return EXIT_USAGE;
+	return EXIT_DONE;
+}
+
+static int refuse_arm(const char *text, const char *why)
+{
+	err("--arm %s: %s", text, why);
+	remedy("LABEL=CC or LABEL=CC:PROFILE, such as new=bpf_bbr:gentle");
+	return EXIT_USAGE;
+}
+
+/* So many characters; false: they do not fit, or there are none. */
+static bool take_word(char *to, size_t size, const char *from, size_t len)
+{
+	if (!len || len >= size)
+		return false;
+	memcpy(to, from, len);
+	to[len] = 0;
+	return true;
+}
+
+static int parse_arm(const char *text, struct experiment_arm *arm)
+{
+	size_t label = strcspn(text, "="), cc;
+	const char *rest = text + label;
+
+	if (!*rest++)
+		return refuse_arm(text, "expected a label and a congestion control");
+	cc = strcspn(rest, ":");
+	if (!take_word(arm->label, sizeof(arm->label), text, label) ||
+	    !experiment_name_is_valid(arm->label))
+		return refuse_arm(text, "a label has 1 to 15 characters of A-Z a-z 0-9 _ .");
+	if (!take_word(arm->cc, sizeof(arm->cc), rest, cc))
+		return refuse_arm(text, "a congestion control's name has 1 to 15 characters");
+	arm->profile = EXPERIMENT_NO_PROFILE;
+	if (!rest[cc])
+		return EXIT_DONE;
+	arm->profile = 0;
+	rest += cc + 1;
+	if (!profile_name_is_valid(rest))
+		return EXIT_USAGE;
+	strcpy(arm->profile_name, rest);
+	return EXIT_DONE;
+}
+
+static int parse_arms(const struct value_list *arms, struct experiment *e)
+{
+	int ret;
+
+	if (arms->n < 2 || arms->n > EXPERIMENT_ARMS ||
+	    (e->design == EXPERIMENT_CANARY && arms->n != 2)) {
+		err("%d arm%s: %s needs %s", arms->n, plural(arms->n),
+		    experiment_design_name(e->design),
+		    e->design == EXPERIMENT_CANARY ? "two" : "2 to 4");
+		remedy("give --arm LABEL=CC[:PROFILE] for each; the first is what others are "
+		       "compared with");
+		return EXIT_USAGE;
+	}
+	for (int i = 0; i < arms->n; i++) {
+		ret = parse_arm(arms->arg[i], &e->arm[i]);
+		if (ret)
+			return ret;
+		for (int k = 0; k < i; k++)
+			if (!strcmp(e->arm[i].label, e->arm[k].label))
+				return refuse_arm(arms->arg[i], "another arm has this label");
+	}
+	e->arms = arms->n;
+	return EXIT_DONE;
+}
+
+static int parse_unit(const struct experiment_options *opt, struct experiment *e)
+{
+	__u32 v4 = 24, v6 = 48;
+	int end = 0;
+
+	if (opt->by && strcmp(opt->by, "connection") && strcmp(opt->by, "prefix")) {
+		err("--by %s: expected connection or prefix", opt->by);
+		return EXIT_USAGE;
+	}
+	e->unit = opt->by && !strcmp(opt->by, "prefix") ? EXPERIMENT_BY_PREFIX :
+							  EXPERIMENT_BY_CONNECTION;
+	if (opt->prefix && (sscanf(opt->prefix, "%2u,%3u%n", &v4, &v6, &end) != 2 ||
+			    opt->prefix[end] || !v4 || v4 > 32 || !v6 || v6 > 128)) {
+		err("--prefix %s: expected two lengths, such as 24,48", opt->prefix);
+		remedy("the first is for IPv4, 1 to 32; the second is for IPv6, 1 to 128");
+		return EXIT_USAGE;
+	}
+	e->prefix4 = V4_BITS + v4;
+	e->prefix6 = v6;
+	return EXIT_DONE;
+}
+
+/* Of a switchback. Without --washout a sixth of a block. */
+static int parse_blocks(const struct experiment_options *opt, struct experiment *e)
+{
+	e->block = 60 * NS_PER_S;
+	if (opt->block &&
+	    !experiment_duration_parse("--block", opt->block, NS_PER_S, 7 * DAY, &e->block))
+		return EXIT_USAGE;
+	e->washout = e->block / 6;
+	if (opt->washout &&
+	    !experiment_duration_parse("--washout", opt->washout, 0, 7 * DAY, &e->washout))
+		return EXIT_USAGE;
+	if (e->washout < e->block)
+		return EXIT_DONE;
+	err("--washout %s: is not shorter than a block", opt->washout);
+	remedy("connections count only in what is left of each block");
+	return EXIT_USAGE;
+}
+
+static int parse_guards(const struct value_list *guards, struct experiment *e)
+{
+	struct guard guard;
+
+	if (!guards->n) {
+		err("--guard is missing: a canary grows only while its guards hold");
+		remedy("for example --guard 'retransmitted < 1.2x' --guard 'goodput_p50 > 0.97x'");
+		return EXIT_USAGE;
+	}
+	if (guards->n > EXPERIMENT_GUARDS) {
+		err("%d guards: an experiment has at most %d", guards->n, EXPERIMENT_GUARDS);
+		return EXIT_USAGE;
+	}
+	for (int i = 0; i < guards->n; i++) {
+		if (!*guards->arg[i] || strlen(guards->arg[i]) >= sizeof(e->guard[i])) {
+			err("--guard '%s': expected 1 to %zu characters", guards->arg[i],
+			    sizeof(e->guard[i]) - 1);
+			return EXIT_USAGE;
+		}
+		if (!guard_parse("--guard", guards->arg[i], &guard))
+			return EXIT_USAGE;
+		strcpy(e->guard[i], guards->arg[i]);
+	}
+	return EXIT_DONE;
+}
+
+static int parse_steps(const struct experiment_options *opt, struct experiment *e)
+{
+	__u64 time = 60 * NS_PER_S;
+
+	if (parse_guards(&opt->guards, e) ||
+	    experiment_steps_parse(opt->steps ? opt->steps : "1,5,25,50,100", e->step))
+		return EXIT_USAGE;
+	e->step_connections = 100;
+	if (opt->step_connections && !parse_whole("--step-connections", opt->step_connections, 1,
+						  1000000000, &e->step_connections))
+		return EXIT_USAGE;
+	if (opt->step_time &&
+	    !experiment_duration_parse("--step-time", opt->step_time, NS_PER_S, 7 * DAY, &time))
+		return EXIT_USAGE;
+	e->step_seconds = (time + NS_PER_S - 1) / NS_PER_S;
+	return EXIT_DONE;
+}
+
+static int parse_scope(const struct socket_filter *filter, struct experiment_scope *scope)
+{
+	struct socket_filter of_connections = *filter;
+	struct bbr_rule rule;
+	int ret;
+
+	of_connections.cgroup = NULL; /* the program itself is in the cgroup */
+	ret = rule_parse(&of_connections, &rule);
+	if (ret)
+		return ret;
+	memcpy(scope->dst, rule.dst, sizeof(scope->dst));
+	scope->dst_len = rule.dst_len;
+	scope->dport = rule.dport;
+	scope->sport = rule.sport;
+	scope->mark = rule.mark;
+	scope->has_mark = !!(rule.fields & BBR_RULE_MARK);
+	return EXIT_DONE;
+}
+
+static int parse_ring(const struct experiment_options *opt, struct experiment *e)
+{
+	__u32 wanted = EXPERIMENT_RING;
+
+	if (opt->keep && !parse_whole("--keep", opt->keep, 1, MOST_KEPT, &wanted))
+		return EXIT_USAGE;
+	for (e->outcomes = LEAST_KEPT; e->outcomes < wanted;)
+		e->outcomes *= 2;
+	if (opt->seed)
+		return parse_whole("--seed", opt->seed, 0, ~0u, &e->seed) ? EXIT_DONE : EXIT_USAGE;
+	if (getrandom(&e->seed, sizeof(e->seed), 0) == sizeof(e->seed))
+		return EXIT_DONE;
+	err("cannot draw a seed: the kernel has no random numbers");
+	return EXIT_REFUSED;
+}
+
+/* The connections of the first step that who watches wants to see are a part of all that are kept. */
+static int check_ring(const struct experiment *e)
+{
+	__u64 needed =
+		2ull * e->step_connections * EXPERIMENT_SHARES / (e->step[0] ? e->step[0] : 1);
+
+	if (e->design != EXPERIMENT_CANARY || needed <= e->outcomes)
+		return EXIT_DONE;
+	err("--step-connections %u: so many of the first step's share are more than are kept",
+	    e->step_connections);
+	remedy("ask for fewer, or for a larger first step, or keep more: --keep %llu",
+	       (unsigned long long)needed);
+	return EXIT_USAGE;
+}
+
+/* Shares at the start. A canary's first step waits for who watches. */
+static int begin_shares(const struct experiment_options *opt, struct experiment_request *r)
+{
+	if (r->config.design != EXPERIMENT_CANARY)
+		return experiment_shares_parse(&opt->shares, &r->config, r->share);
+	r->share[1] = r->config.step[0];
+	r->share[0] = EXPERIMENT_SHARES - r->share[1];
+	return EXIT_DONE;
+}
+
+int experiment_request_parse(const char *name, const struct experiment_options *opt,
+			     const struct socket_filter *filter, struct experiment_request *r)
+{
+	struct experiment *e = &r->config;
+	int ret;
+
+	*r = (struct experiment_request){
+		.config = { .magic = EXPERIMENT_MAGIC,
+			    .version = EXPERIMENT_VERSION,
+			    .size = sizeof(*e) },
+	};
+	if (!experiment_name_is_valid(name)) {
+		err("%s: an experiment's name has 1 to 15 characters of A-Z a-z 0-9 _ .", name);
+		return EXIT_USAGE;
+	}
+	strcpy(e->name, name);
+	ret = parse_design(opt, e);
+	if (!ret)
+		ret = parse_arms(&opt->arms, e);
+	if (!ret)
+		ret = parse_unit(opt, e);
+	if (!ret && e->design == EXPERIMENT_SWITCHBACK)
+		ret = parse_blocks(opt, e);
+	if (!ret && e->design == EXPERIMENT_CANARY)
+		ret = parse_steps(opt, e);
+	if (!ret)
+		ret = parse_scope(filter, &e->scope);
+	if (!ret)
+		ret = parse_ring(opt, e);
+	if (!ret)
+		ret = check_ring(e);
+	return ret ? ret : begin_shares(opt, r);
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "bpf_bbr/rules.h"
+#include "cli/json.h"
+#include "cli/units.h"
+#include "experiments/arms.h"
+#include "experiments/decision.h"
+#include "experiments/shares.h"
+#include "experiments/show.h"
+#include "experiments/state.h"
+#include "kernel/clock.h"
+#include "tuning/rule_text.h"
+
+#define V4_BITS 96 /* of ::ffff:0:0/96 */
+
+/* What the scope asks for, as a rule does; the cgroup and the namespace are no part of it. */
+static struct bbr_rule rule_of(const struct experiment_scope *scope)
+{
+	struct bbr_rule rule = {
+		.dst_len = scope->dst_len,
+		.mark = scope->mark,
+		.dport = scope->dport,
+		.sport = scope->sport,
+		.fields = (scope->dport ? BBR_RULE_DPORT : 0) |
+			  (scope->sport ? BBR_RULE_SPORT : 0) |
+			  (scope->has_mark ? BBR_RULE_MARK : 0),
+	};
+
+	memcpy(rule.dst, scope->dst, sizeof(rule.dst));
+	return rule;
+}
+
+static void format_time(__u64 realtime, char *buf, size_t size)
+{
+	time_t seconds = realtime / NS_PER_S;
+
+	strftime(buf, size, "%F %T", localtime(&seconds));
+}
+
+static void print_arms(const struct experiment_handle *h)
+{
+	const struct experiment *e = &h->config;
+	char text[ARM_TEXT_LEN], share[SHARE_TEXT_LEN];
+	__u32 shares[EXPERIMENT_ARMS];
+
+	experiment_shares(h, shares);
+	printf("  %-31s %8s %12s %8s\n", "ARM", "SHARE", "CONNECTIONS", "REFUSED");
+	for (__u32 i = 0; i < e->arms; i++) {
+		arm_format(&e->arm[i], text, sizeof(text));
+		share_format(shares[i], share, sizeof(share));
+		printf("  %-31s %8s %12llu %8llu\n", text,
+		       e->design == EXPERIMENT_SWITCHBACK ? "-" : share,
+		       (unsigned long long)h->control->assigned[i],
+		       (unsigned long long)h->control->refused[i]);
+	}
+}
+
+static void print_switchback(const struct experiment *e)
+{
+	struct experiment_block b = experiment_block_now(e, now_ns());
+	char block[UNITS_LEN], washout[UNITS_LEN], left[UNITS_LEN];
+
+	format_duration(block, sizeof(block), e->block);
+	format_duration(washout, sizeof(washout), e->washout);
+	format_duration(left, sizeof(left), b.left / NS_PER_MS * NS_PER_MS);
+	printf("  block %u of %s (washout %s): arm %s for another %s%s\n", b.number, block, washout,
+	       e->arm[b.arm].label, left, b.washout ? ", in its washout" : "");
+}
+
+static void print_canary(const struct experiment_handle *h)
+{
+	const struct experiment *e = &h->config;
+	__u32 n = experiment_steps(e), step = experiment_step(h);
+	char share[SHARE_TEXT_LEN], since[UNITS_LEN], began[UNITS_LEN + 8] = "";
+
+	share_format(e->step[step], share, sizeof(share));
+	if (h->control->step_since && h->control->lease) {
+		format_duration(since, sizeof(since),
+				(now_ns() - h->control->step_since) / NS_PER_S * NS_PER_S);
+		snprintf(began, sizeof(began), ", for %s", since);
+	}
+	printf("  step %u of %u: %s%s; at least %u s and %u connections each\n", step + 1, n, share,
+	       began, e->step_seconds, e->step_connections);
+	for (int i = 0; i < EXPERIMENT_GUARDS && e->guard[i][0]; i++)
+		printf("  guard %s\n", e->guard[i]);
+}
+
+static void print_counts(const struct experiment_control *c)
+{
+	printf("  %llu connection%s of the scope chose for themselves",
+	       (unsigned long long)c->chosen, plural(c->chosen));
+	if (c->moved)
+		printf(", %llu went to another arm at a seam", (unsigned long long)c->moved);
+	if (c->no_memory)
+		printf(", %llu were left alone for lack of memory",
+		       (unsigned long long)c->no_memory);
+	printf("\n  %llu outcome%s begun", (unsigned long long)c->outcomes, plural(c->outcomes));
+	if (c->lost)
+		printf(", %llu were overwritten before they ended", (unsigned long long)c->lost);
+	putchar('\n');
+}
+
+static void print_log(const struct experiment_handle *h)
+{
+	struct experiment_decision d;
+	char when[UNITS_LEN];
+	__u64 first, end;
+
+	decisions(h, &first, &end);
+	for (; first < end; first++) {
+		if (!decision_read(h, first, &d))
+			continue;
+		format_time(d.time, when, sizeof(when));
+		printf("  %s  %s\n", when, d.text);
+	}
+}
+
+void experiment_print(const struct experiment_handle *h)
+{
+	const struct experiment *e = &h->config;
+	struct bbr_rule rule = rule_of(&e->scope);
+	char text[RULE_TEXT_LEN];
+
+	rule_format(&rule, text, sizeof(text));
+	printf("%s: %s, %s\n", e->name, experiment_design_name(e->design),
+	       experiment_state_text(experiment_state(h)));
+	printf("  scope --cgroup %s%s%s%s%s\n", h->path, *text ? " " : "", text,
+	       e->scope.netns_name[0] ? " --netns " : "", e->scope.netns_name);
+	if (e->unit == EXPERIMENT_BY_PREFIX)
+		printf("  one arm for each remote prefix, /%u of IPv4 and /%u of IPv6\n",
+		       e->prefix4 - V4_BITS, e->prefix6);
+	print_arms(h);
+	if (e->design == EXPERIMENT_SWITCHBACK)
+		print_switchback(e);
+	if (e->design == EXPERIMENT_CANARY)
+		print_canary(h);
+	print_counts(h->control);
+	print_log(h);
+}
+
+void experiments_print(const struct experiment_handle *list, int n)
+{
+	char arms[EXPERIMENT_ARMS * ARM_TEXT_LEN], text[ARM_TEXT_LEN];
+
+	printf("%-15s  %-10s  %-10s  %-40s  %s\n", "NAME", "DESIGN", "STATE", "ARMS", "CGROUP");
+	for (int i = 0; i < n; i++) {
+		const struct experiment *e = &list[i].config;
+
+		arms[0] = 0;
+		for (__u32 k = 0; k < e->arms; k++) {
+			arm_format(&e->arm[k], text, sizeof(text));
+			strcat(strcat(arms, k ? " " : ""), text);
+		}
+		printf("%-15s  %-10s  %-10s  %-40s  %s\n", e->name,
+		       experiment_design_name(e->design),
+		       experiment_state_text(experiment_state(&list[i])), arms, list[i].path);
+	}
+}
+
+static void add_percent(struct json *j, const char *key, __u32 share)
+{
+	char text[SHARE_TEXT_LEN];
+
+	snprintf(text, sizeof(text), "%g", share * 100.0 / EXPERIMENT_SHARES);
+	json_add_raw(j, key, text);
+}
+
+static void add_head(struct json *j, const struct experiment_handle *h)
+{
+	json_add_string(j, "name", h->config.name);
+	json_add_string(j, "design", experiment_design_name(h->config.design));
+	json_add_string(j, "state", experiment_state_text(experiment_state(h)));
+	json_add_string(j, "cgroup", h->path);
+}
+
+static void add_arms(struct json *j, const struct experiment_handle *h, bool counts)
+{
+	const struct experiment *e = &h->config;
+	__u32 share[EXPERIMENT_ARMS];
+
+	experiment_shares(h, share);
+	json_open_array(j, "arms");
+	for (__u32 i = 0; i < e->arms; i++) {
+		const struct experiment_arm *arm = &e->arm[i];
+
+		json_open_object(j, NULL);
+		json_add_string(j, "label", arm->label);
+		json_add_string(j, "cc", arm->cc);
+		json_add_string(j, "profile",
+				arm->profile == EXPERIMENT_NO_PROFILE ? NULL : arm->profile_name);
+		if (e->design != EXPERIMENT_SWITCHBACK)
+			add_percent(j, "share_percent", share[i]);
+		if (counts) {
+			json_add_int(j, "connections", h->control->assigned[i]);
+			json_add_int(j, "refused", h->control->refused[i]);
+		}
+		json_close(j);
+	}
+	json_close(j);
+}
+
+void experiment_add_short_json(struct json *j, const struct experiment_handle *h)
+{
+	add_head(j, h);
+	add_arms(j, h, false);
+}
+
+static void add_scope(struct json *j, const struct experiment_scope *scope)
+{
+	struct bbr_rule rule = rule_of(scope);
+
+	json_open_object(j, "scope");
+	rule_add_json(j, &rule);
+	if (scope->netns)
+		json_add_string(j, "netns", scope->netns_name);
+	json_close(j);
+}
+
+static void add_switchback(struct json *j, const struct experiment *e)
+{
+	struct experiment_block b = experiment_block_now(e, now_ns());
+
+	json_add_int(j, "block_ns", e->block);
+	json_add_int(j, "washout_ns", e->washout);
+	json_open_object(j, "block");
+	json_add_int(j, "number", b.number);
+	json_add_string(j, "arm", e->arm[b.arm].label);
+	json_add_bool(j, "washout", b.washout);
+	json_add_int(j, "left_ns", b.left);
+	json_close(j);
+}
+
+static void add_canary(struct json *j, const struct experiment_handle *h)
+{
+	const struct experiment *e = &h->config;
+
+	json_open_array(j, "guards");
+	for (int i = 0; i < EXPERIMENT_GUARDS && e->guard[i][0]; i++)
+		json_add_string(j, NULL, e->guard[i]);
+	json_close(j);
+	json_open_array(j, "steps_percent");
+	for (__u32 i = 0; i < experiment_steps(e); i++)
+		add_percent(j, NULL, e->step[i]);
+	json_close(j);
+	json_add_int(j, "step", experiment_step(h));
+	json_add_int(j, "step_connections", e->step_connections);
+	json_add_int(j, "step_seconds", e->step_seconds);
+}
+
+static void add_log(struct json *j, const struct experiment_handle *h)
+{
+	struct experiment_decision d;
+	__u64 first, end;
+
+	json_open_array(j, "log");
+	decisions(h, &first, &end);
+	for (; first < end; first++) {
+		if (!decision_read(h, first, &d))
+			continue;
+		json_open_object(j, NULL);
+		json_add_int(j, "time_ns", d.time);
+		json_add_string(j, "decision", d.text);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+void experiment_add_json(struct json *j, const struct experiment_handle *h)
+{
+	const struct experiment *e = &h->config;
+	const struct experiment_control *c = h->control;
+
+	add_head(j, h);
+	add_scope(j, &e->scope);
+	json_add_int(j, "started_ns", e->started_realtime);
+	json_add_string(j, "by", e->unit == EXPERIMENT_BY_PREFIX ? "prefix" : "connection");
+	json_add_int(j, "prefix4", e->prefix4 - V4_BITS);
+	json_add_int(j, "prefix6", e->prefix6);
+	json_add_int(j, "seed", e->seed);
+	json_add_int(j, "keep", e->outcomes);
+	add_arms(j, h, true);
+	if (e->design == EXPERIMENT_SWITCHBACK)
+		add_switchback(j, e);
+	if (e->design == EXPERIMENT_CANARY)
+		add_canary(j, h);
+	json_add_int(j, "chosen", c->chosen);
+	json_add_int(j, "no_memory", c->no_memory);
+	json_add_int(j, "moved", c->moved);
+	json_add_int(j, "outcomes", c->outcomes);
+	json_add_int(j, "lost", c->lost);
+	add_log(j, h);
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* bbrctl experiment list, status, pause, resume, stop. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/err.h"
+#include "cli/json.h"
+#include "cli/units.h"
+#include "experiments/decision.h"
+#include "experiments/move.h"
+#include "experiments/program.h"
+#include "experiments/shares.h"
+#include "experiments/show.h"
+#include "instance/lock.h"
+#include "kernel/clock.h"
+#include "verbs/verbs.h"
+
+static void print_json(const struct experiment_handle *list, int n,
+		       void (*add)(struct json *j, const struct experiment_handle *h))
+{
+	struct json j;
+
+	json_begin_pretty_array(&j, stdout);
+	for (int i = 0; i < n; i++) {
+		json_open_object(&j, NULL);
+		add(&j, &list[i]);
+		json_close(&j);
+	}
+	json_end(&j);
+}
+
+/* Of all; EXIT_DONE: *list is to be freed. */
+static int take_all(struct experiment_handle **list, int *n)
+{
+	if (!clock_init() || privileges_take())
+		return EXIT_REFUSED;
+	*n = experiments_list(list);
+	return *n < 0 ? err_bpf(*n, "cannot look for experiments") : EXIT_DONE;
+}
+
+int verb_experiment_list(void *options, int argc, char **argv)
+{
+	const struct options *opt = options;
+	struct experiment_handle *list;
+	int n, ret = take_all(&list, &n);
+
+	(void)argc;
+	(void)argv;
+	if (ret)
+		return ret;
+	if (opt->json)
+		print_json(list, n, experiment_add_short_json);
+	else
+		experiments_print(list, n);
+	experiments_free(list, n);
+	return EXIT_DONE;
+}
+
+static int status_of_all(const struct options *opt)
+{
+	struct experiment_handle *list;
+	int n, ret = take_all(&list, &n);
+
+	if (ret)
+		return ret;
+	if (opt->json)
+		print_json(list, n, experiment_add_json);
+	for (int i = 0; !opt->json && i < n; i++)
+		experiment_print(&list[i]);
+	if (!opt->json && !n)
+		puts("no experiment runs");
+	experiments_free(list, n);
+	return EXIT_DONE;
+}
+
+int verb_experiment_status(void *options, int argc, char **argv)
+{
+	const struct options *opt = options;
+	struct experiment_handle h;
+	struct json j;
+	int ret;
+
+	if (argc < 2)
+		return status_of_all(opt);
+	if (!clock_init() || privileges_take())
+		return EXIT_REFUSED;
+	ret = experiment_find(argv[1], &h);
+	if (ret)
+		return ret;
+	if (opt->json) {
+		json_begin_pretty(&j, stdout);
+		experiment_add_json(&j, &h);
+		json_end(&j);
+	} else {
+		experiment_print(&h);
+	}
+	experiment_close(&h);
+	return EXIT_DONE;
+}
+
+/* One that is to be changed. EXIT_DONE: the lock is held, and h is to be closed. */
+static int take_one(const char *name, struct experiment_handle *h)
+{
+	if (!clock_init() || privileges_take() || lock_instances())
+		return EXIT_REFUSED;
+	return experiment_find(name, h);
+}
+
+static int set_paused(const struct options *opt, const char *name, bool paused)
+{
+	struct experiment_decision d =
+		decision_make(paused ? "paused: new connections are left alone" : "resumed");
+	struct experiment_handle h;
+	int ret = take_one(name, &h);
+
+	if (ret)
+		return ret;
+	if (!!h.control->paused == paused) {
+		err("%s: is %spaused", name, paused ? "already " : "not ");
+		ret = EXIT_NOTHING;
+	} else {
+		h.control->paused = paused;
+		decision_take(&h, &d, opt->json);
+	}
+	experiment_close(&h);
+	return ret;
+}
+
+int verb_experiment_pause(void *options, int argc, char **argv)
+{
+	(void)argc;
+	return set_paused(options, argv[1], true);
+}
+
+int verb_experiment_resume(void *options, int argc, char **argv)
+{
+	(void)argc;
+	return set_paused(options, argv[1], false);
+}
+
+/* New connections are left alone from here on; the open ones go over, if that was asked for. */
+static int move_to(const struct experiment_handle *h, const char *label, __u64 *moved)
+{
+	__u32 paused = h->control->paused;
+	int ret, arm = experiment_arm(&h->config, label);
+
+	if (arm < 0) {
+		err("--to %s: no arm of %s has this label", label, h->config.name);
+		remedy("bbrctl experiment status %s lists them", h->config.name);
+		return EXIT_USAGE;
+	}
+	h->control->paused = 1;
+	ret = experiment_move(h, arm, moved);
+	if (ret)
+		h->control->paused = paused;
+	return ret;
+}
+
+int verb_experiment_stop(void *options, int argc, char **argv)
+{
+	const struct options *opt = options;
+	const char *to = opt->to;
+	struct experiment_decision d;
+	struct experiment_handle h;
+	__u64 moved;
+	int ret;
+
+	(void)argc;
+	ret = take_one(argv[1], &h);
+	if (ret)
+		return ret;
+	if (to)
+		ret = move_to(&h, to, &moved);
+	if (!ret)
+		ret = experiment_program_stop(&h);
+	if (!ret && to)
+		d = decision_make("stopped; %llu connection%s went over to %s",
+				  (unsigned long long)moved, plural(moved), to);
+	else if (!ret)
+		d = decision_make("stopped; its connections keep their congestion control");
+	if (!ret)
+		decision_print(h.config.name, &d, opt->json); /* the log has ended with it */
+	experiment_close(&h);
+	return ret;
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* bbrctl experiment start */
+#define _GNU_SOURCE /* asprintf() */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/socket.h>
+
+#include "cgroup/attachment.h"
+#include "cgroup/cgroup.h"
+#include "cli/err.h"
+#include "experiments/arms.h"
+#include "experiments/decision.h"
+#include "experiments/overlap.h"
+#include "experiments/program.h"
+#include "experiments/request.h"
+#include "experiments/shares.h"
+#include "instance/lock.h"
+#include "kernel/clock.h"
+#include "kernel/netns.h"
+#include "verbs/verbs.h"
+
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+
+static int read_cookie(const struct netns *ns, void *cookie)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error = 0;
+	socklen_t len = sizeof(__u64);
+
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, cookie, &len))
+		error = errno;
+	if (fd >= 0)
+		close(fd);
+	return error ? err_bpf(error, ns->name) : EXIT_DONE;
+}
+
+static int take_netns(const char *name, struct experiment_scope *scope)
+{
+	if (!name)
+		return EXIT_DONE;
+	if (strlen(name) >= sizeof(scope->netns_name)) {
+		err("--netns %s: longer than %zu characters", name, sizeof(scope->netns_name) - 1);
+		return EXIT_USAGE;
+	}
+	strcpy(scope->netns_name, name);
+	return netns_visit(name, read_cookie, &scope->netns);
+}
+
+/*
+ * Its path below the mount of cgroup2, as a walk over all cgroups finds it, if it is mounted elsewhere as well. Without
+ * --cgroup the root.
+ */
+static int find_cgroup(const char *given, char **path)
+{
+	const char *named = given ? given : "/";
+	char below[PATH_MAX], *mount, *found;
+	__u64 id;
+	int ret = cgroup_find("--cgroup", named, path);
+
+	if (!ret && (ret = cgroup_id("--cgroup", named, &id)))
+		free(*path);
+	if (ret)
+		return ret;
+	mount = cgroup_mount();
+	cgroup_path(id, below, sizeof(below)); /* "" without the privilege to ask for it */
+	if (mount && *below &&
+	    asprintf(&found, "%s%s", mount, strcmp(below, "/") ? below : "") >= 0) {
+		free(*path);
+		*path = found;
+	}
+	free(mount);
+	return EXIT_DONE;
+}
+
+/* Others that stand in its way. */
+static int check_others(const struct experiment *e, const char *cgroup)
+{
+	struct experiment_handle *list;
+	int n = experiments_list(&list), ret = EXIT_DONE;
+
+	if (n < 0)
+		return err_bpf(n, "cannot look for experiments");
+	for (int i = 0; !ret && i < n; i++) {
+		const struct experiment *other = &list[i].config;
+
+		if (!strcmp(other->name, e->name)) {
+			err("%s: an experiment with this name runs already", e->name);
+			remedy("choose another name, or stop it: bbrctl experiment stop %s",
+			       e->name);
+			ret = EXIT_NOTHING;
+		} else if (scopes_overlap(&e->scope, cgroup, &other->scope, list[i].path)) {
+			err("%s: there are connections that the experiment %s covers as well",
+			    e->name, other->name);
+			remedy("make the scopes differ in a prefix, port, mark, cgroup or network "
+			       "namespace");
+			ret = EXIT_REFUSED;
+		}
+	}
+	experiments_free(list, n);
+	return ret;
+}
+
+/* Notes a name that bbrctl attached, once; false: there are too many. */
+static bool add_attached(struct experiment *e, const char *name)
+{
+	for (int i = 0; i < EXPERIMENT_ARMS; i++) {
+		if (!e->attached[i][0])
+			strcpy(e->attached[i], name);
+		if (!strcmp(e->attached[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* The kernel runs what is attached to the cgroup, or below it, before the experiment: that is no application's choice. */
+static int take_attached(struct experiment *e, const char *cgroup)
+{
+	struct attachment *list;
+	int n = attachments_list(&list), ret = EXIT_DONE;
+
+	if (n < 0)
+		return err_bpf(n, "cannot look for what is attached to cgroups");
+	for (int i = 0; !ret && i < n; i++) {
+		if (!cgroup_is_within(list[i].path, cgroup) || add_attached(e, list[i].name))
+			continue;
+		err("%s: more than %d congestion controls are attached to cgroups below", cgroup,
+		    EXPERIMENT_ARMS);
+		remedy("choose a cgroup with fewer; bbrctl status lists them");
+		ret = EXIT_REFUSED;
+	}
+	attachments_free(list, n);
+	return ret;
+}
+
+/* The first line of its log. */
+static struct experiment_decision describe(const struct experiment_request *r)
+{
+	char all[128] = "", arm[ARM_TEXT_LEN], share[SHARE_TEXT_LEN];
+	size_t len = 0;
+
+	for (__u32 i = 0; i < r->config.arms && len < sizeof(all); i++) {
+		arm_format(&r->config.arm[i], arm, sizeof(arm));
+		len += snprintf(all + len, sizeof(all) - len, "%s %s", i ? "," : "", arm);
+		share_format(r->share[i], share, sizeof(share));
+		if (r->config.design == EXPERIMENT_AB && len < sizeof(all))
+			len += snprintf(all + len, sizeof(all) - len, " %s", share);
+	}
+	return decision_make("started: %s of%s%s", experiment_design_name(r->config.design), all,
+			     r->config.design == EXPERIMENT_CANARY ? "; waits for who watches" :
+								     "");
+}
+
+static int start_in(const struct options *opt, struct experiment_request *r, const char *cgroup)
+{
+	int assigned[EXPERIMENT_ARMS], fd, ret;
+	struct experiment_decision first;
+
+	ret = check_others(&r->config, cgroup);
+	if (!ret)
+		ret = take_attached(&r->config, cgroup);
+	if (!ret)
+		ret = arms_open(&r->config, assigned);
+	if (ret)
+		return ret;
+	fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		ret = err_bpf(errno, cgroup);
+	} else {
+		first = describe(r);
+		ret = experiment_program_start(r, assigned, &first, fd, cgroup);
+		close(fd);
+	}
+	arms_close(assigned);
+	if (ret)
+		return ret;
+	decision_print(r->config.name, &first, opt->json);
+	if (r->config.design == EXPERIMENT_CANARY)
+		note("next: bbrctl experiment watch %s", r->config.name);
+	return EXIT_DONE;
+}
+
+int verb_experiment_start(void *options, int argc, char **argv)
+{
+	const struct options *opt = options;
+	struct experiment_request request;
+	char *cgroup;
+	int ret;
+
+	(void)argc;
+	ret = experiment_request_parse(argv[1], &opt->experiment, &opt->filter, &request);
+	if (ret)
+		return ret;
+	if (!clock_init() || privileges_take() || lock_instances())
+		return EXIT_REFUSED;
+	ret = take_netns(opt->netns, &request.config.scope);
+	if (!ret)
+		ret = find_cgroup(opt->filter.cgroup, &cgroup);
+	if (ret)
+		return ret;
+	ret = start_in(opt, &request, cgroup);
+	free(cgroup);
+	return ret;
+}
