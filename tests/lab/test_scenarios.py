@@ -52,5 +52,5 @@ def test_what_arrived_is_what_was_sent(name):
 
 
 def test_every_scenario_of_the_literature_has_a_claim():
-    of_our_own = {name for name in scenario.all_names() if name.startswith(("profile-", "bbr3-"))}
+    of_our_own = {name for name in scenario.all_names() if name.startswith("profile-")}
     assert set(claims.CHECKS) == set(scenario.all_names()) - of_our_own
