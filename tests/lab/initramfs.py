@@ -121,6 +121,11 @@ def _entries(root):
     return b"".join(out)
 
 
+def of_folder(root):
+    """An archive with all that is in a folder."""
+    return _entries(root) + END_OF_ARCHIVE
+
+
 @functools.lru_cache
 def base():
     """What every kernel boots: shell, tools of the network, and start."""
@@ -133,7 +138,7 @@ def base():
         for name in [*TOOLS, START]:
             _add_program(root, name)
         (root / "init").write_text(INIT)
-        return _entries(root) + END_OF_ARCHIVE
+        return of_folder(root)
 
 
 @functools.lru_cache

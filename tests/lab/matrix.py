@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import arm64
 import archive
 import guest
 import kernels
@@ -20,6 +21,7 @@ TOOLS = ["bpftool", BUILD / "bbrctl", BUILD / "bbrmon"]
 OBJECTS = {f"/{name}.bpf.o": BUILD / f"{name}.bpf.o" for name in ("bpf_bbr", "bpf_bbr3", "next_version")}
 NEWER = "+debian13"  # of a key: with Debian 13's bpftool and libbpf, the other matrix has the host's
 NEWER_FOLDER = "/debian13"
+ARM64 = "+arm64"  # of a key: a kernel of arm64.SUITES
 
 
 def _newer_tools():
@@ -41,14 +43,19 @@ def _newer_tools():
     return files, "\n".join(lines) + "\n"
 
 
+def _script(kind):
+    return f"PATH_KIND={kind}\n" + "".join((HERE / part).read_text() for part in ("path.sh", "matrix.sh"))
+
+
 def run(key):
-    """What matrix.sh prints on a kernel; key may end in NEWER."""
+    """What matrix.sh prints on a kernel; key may end in NEWER or ARM64."""
+    if key.endswith(ARM64):
+        return arm64.run(key.removesuffix(ARM64), _script("netem"), MODULES, ["static/bbrctl", "static/bbrmon", "static/flow"],
+                         {path: source.name for path, source in OBJECTS.items()})
     kernel = kernels.find(key.removesuffix(NEWER))
     files, first = _newer_tools() if key.endswith(NEWER) else ({}, "")
     kind = "netem" if kernel.modules else "pacing"
-    script = f"{first}PATH_KIND={kind}\n" + "".join(
-        (HERE / part).read_text() for part in ("path.sh", "matrix.sh"))
-    image = guest.initramfs(kernel, script, modules=MODULES, programs=[*TOOLS, BUILD / "flow"],
+    image = guest.initramfs(kernel, first + _script(kind), modules=MODULES, programs=[*TOOLS, BUILD / "flow"],
                             files={**OBJECTS, **files})
     return guest.run(kernel, image)
 
