@@ -12,7 +12,7 @@ REPO = HERE.parents[1]
 BUILD = REPO / "build/oracle"
 RECORDINGS = {"kinds": sorted((HERE / "recordings").glob("*.gz")),
               "kinds_bbr3": sorted((HERE / "recordings").glob("*.v3r.zst"))}
-KINDS = {"kinds": ("ordinary", "lossless", "cycling", "calm", "any"), "kinds_bbr3": ("ordinary", "lossless", "any")}
+KINDS = {"kinds": ("ordinary", "lossless", "cycling", "calm", "any"), "kinds_bbr3": ("cruising", "ordinary", "lossless", "any")}
 # Of version 1, natively, a million ACKs take a second, as BPF two; of version 3 twice as long. One million finds each of
 # MISTAKES; docs/cost.md says how many were tried.
 MILLIONS = {("kinds", "native"): 5, ("kinds", "bpf"): 2, ("kinds_bbr3", "native"): 3, ("kinds_bbr3", "bpf"): 1}
@@ -33,7 +33,11 @@ MISTAKES3 = {
     "the window of the minimum": ("kind.h", "!after(IN(sk, now_ms), b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win))",
                                   "true"),
     "the state now": ("kind.h", " || IN(sk, ca_state) != TCP_CA_Open", ""),
-    "what was lost before": ("algorithm.h", "if (!bbr_is_in_order(b, sk, rs))", "if (!b->initialized)"),
+    "what was lost before": ("algorithm.h", "if (!bbr_stays_in_order(b, sk))", "if (!b->initialized)"),
+    "the wait for a probe": ("probe_bw.h", "!stamp_us_delta(IN(sk, tcp_mstamp), b->cycle_mstamp + b->probe_wait_us);",
+                             "true;"),
+    "the rounds until a probe": ("probe_bw.h", "rounds < IN(sk, cwnd) && rounds < bw * b->min_rtt_us >> BW_SCALE &&", ""),
+    "the end of a loss round": ("model.h", "if (bbr_is_cruising(sk)) /*", "if (bbr_is_lossless(sk)) /*"),
 }
 
 
