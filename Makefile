@@ -125,8 +125,10 @@ $(BUILD)/obj/loader/carried.o: $(OBJECTS) $(PROFILES) $(addprefix $(BUILD)/,carr
 $(BUILD)/obj/tools/watch/embedded.o: EMBEDDED := -DPROBE_OBJECT='"$(BUILD)/probe.bpf.o"'
 $(BUILD)/obj/tools/watch/embedded.o: $(BUILD)/probe.bpf.o lib/carry.inc
 
-$(BUILD)/obj/tools/report/page.o: EMBEDDED := -DDYGRAPHS_JS='"$(BUILD)/dygraphs.js"' -DDYGRAPHS_CSS='"$(BUILD)/dygraphs.css"'
-$(BUILD)/obj/tools/report/page.o: $(BUILD)/dygraphs.js $(BUILD)/dygraphs.css $(wildcard tools/report/page/*) lib/carry.inc
+$(BUILD)/obj/tools/report/carried.o: EMBEDDED := -DDYGRAPHS_JS='"$(BUILD)/dygraphs.js"' -DDYGRAPHS_CSS='"$(BUILD)/dygraphs.css"'
+$(BUILD)/obj/tools/report/carried.o: $(BUILD)/dygraphs.js $(BUILD)/dygraphs.css $(wildcard tools/report/page/*) lib/carry.inc
+
+$(BUILD)/obj/tools/experiment/carried.o: $(wildcard tools/experiment/page/*) lib/carry.inc
 
 # What reads the sockets of each algorithm: a program with a skeleton of its own.
 SKELETONS := $(patsubst %,$(BUILD)/snapshot_%.lskel.h,$(notdir $(ALGORITHMS)))

@@ -482,8 +482,10 @@ static inline void look(struct bpf_sock_ops *ops, struct bpf_sock *bsk, struct t
 		bpf_sk_storage_delete(&bbr_exp_conns, bsk);
 		return;
 	}
-	if (!s->counts && !is_washout(now))
+	if (!s->counts && !is_washout(now)) {
 		begin_outcome(s, (struct sock *)tp, bpf_get_socket_cookie(ops), now);
+		s->outcome.continued = 1;
+	}
 	if (!s->counts)
 		return;
 	take_rtt(&s->outcome, tp);

@@ -9,7 +9,8 @@
 #include "verbs.h"
 
 static const struct verb *const verbs[] = {
-	&verb_stream, &verb_snapshot, &verb_record, &verb_top, &verb_report, &verb_export, NULL,
+	&verb_stream, &verb_snapshot,	&verb_record, &verb_top,
+	&verb_report, &verb_experiment, &verb_export, NULL,
 };
 
 /*
@@ -34,6 +35,7 @@ static const struct privileges_of privileges[] = {
 	{ "top", NULL, { .needs = WATCH, .may = EVERY_NETNS } },
 	{ "record", NULL, { .needs = WATCH, .may = WRITE_FILE } },
 	{ "report", NULL, { .may = READ_FILE | WRITE_FILE } },
+	{ "experiment", NULL, { .may = WATCH | READ_FILE | WRITE_FILE } },
 	/* The last is for a cgroup by its id, which rules may ask for: open_by_handle_at(2). */
 	{ "export",
 	  NULL,

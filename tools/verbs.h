@@ -8,6 +8,6 @@
 #include "cli/options.h"
 
 extern const struct verb verb_snapshot, verb_stream, verb_record, verb_top, verb_report,
-	verb_export;
+	verb_experiment, verb_export;
 
 #endif

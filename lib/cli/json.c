@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,6 +150,14 @@ void json_add_signed(struct json *j, const char *key, __s64 value)
 	if (value < 0)
 		buffered_put(&j->to, "-", 1);
 	buffered_count(&j->to, value < 0 ? -(__u64)value : (__u64)value);
+}
+
+void json_add_number(struct json *j, const char *key, double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.9g", value);
+	json_add_raw(j, key, isfinite(value) ? text : "null");
 }
 
 void json_add_bool(struct json *j, const char *key, bool value)

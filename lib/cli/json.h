@@ -46,6 +46,8 @@ void json_close(struct json *j);
 
 void json_add_int(struct json *j, const char *key, __u64 value);
 void json_add_signed(struct json *j, const char *key, __s64 value);
+/* With nine digits; what is no number is null. */
+void json_add_number(struct json *j, const char *key, double value);
 void json_add_bool(struct json *j, const char *key, bool value);
 void json_add_null(struct json *j, const char *key);
 /* So many 256ths. */

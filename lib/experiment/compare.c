@@ -35,6 +35,9 @@ static void compare_units(struct comparison *to, const struct contrast *c,
 	to->treated.value = c->arm[1].estimate;
 	to->control.has_value = to->treated.has_value = true;
 	to->difference = to->treated.value - to->control.value;
+	to->lack = COMPARE_NOTHING;
+	if (!to->control.value && !to->treated.value)
+		return;
 	to->lack = COMPARE_FEW_UNITS;
 	if (c->arm[0].units < COMPARE_MIN_UNITS || c->arm[1].units < COMPARE_MIN_UNITS ||
 	    (df < 1 && !c->draws_units))
@@ -117,6 +120,9 @@ static void compare_rounds(struct comparison *to, const struct experiment *e,
 	to->difference = sum;
 	if (n < COMPARE_MIN_ROUNDS)
 		return;
+	to->lack = COMPARE_NOTHING;
+	if (!to->control.value && !to->treated.value)
+		return;
 	errors = student_quantile(TWO_SIDED, n - 1);
 	error = sqrt(squares / (n - 1) / n);
 	to->low = sum - errors * error;
@@ -167,11 +173,12 @@ const char *compare_lack_text(enum compare_lack lack, enum rows_unit by)
 	switch (lack) {
 	case COMPARE_NO_CONNECTIONS:
 		return "no connections to compare";
+	case COMPARE_NOTHING:
+		return "0 in both arms";
 	case COMPARE_FEW_UNITS:
 		return by_prefix ? "too few prefixes" : "too few connections";
 	case COMPARE_FEW_CONNECTIONS:
-		return by_prefix ? "a few prefixes have too many of the connections" :
-				   "too few connections for this quantile";
+		return "too few connections for this quantile";
 	case COMPARE_FEW_ROUNDS:
 		return "too few rounds of blocks";
 	default:

@@ -16,6 +16,7 @@
 enum compare_lack {
 	COMPARE_HAS_ALL,
 	COMPARE_NO_CONNECTIONS, /* one of the arms has none with this metric; there is no difference either */
+	COMPARE_NOTHING, /* it is 0 of all connections */
 	COMPARE_FEW_UNITS, /* connections or prefixes */
 	COMPARE_FEW_CONNECTIONS, /* for this quantile */
 	COMPARE_FEW_ROUNDS,

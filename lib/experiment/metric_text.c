@@ -51,11 +51,16 @@ void metric_format(char *buf, size_t size, enum metric_unit unit, double value)
 	format(buf, size, unit, value, "%");
 }
 
+void metric_format_amount(char *buf, size_t size, enum metric_unit unit, double value)
+{
+	format(buf, size, unit, value, "pp");
+}
+
 void metric_format_difference(char *buf, size_t size, enum metric_unit unit, double value)
 {
 	if (value >= 0)
 		snprintf(buf, size, "+");
 	else
 		buf[0] = 0;
-	format(buf + strlen(buf), size - strlen(buf), unit, value, "pp");
+	metric_format_amount(buf + strlen(buf), size - strlen(buf), unit, value);
 }

@@ -14,7 +14,9 @@
 /* "94.5Mbit/s", "12.3ms", "0.52%", "0.031". */
 void metric_format(char *buf, size_t size, enum metric_unit unit, double value);
 
-/* The same with a sign, of a difference; of a share in "pp", percentage points. */
+/* The same of a difference: of a share in "pp", percentage points. */
+void metric_format_amount(char *buf, size_t size, enum metric_unit unit, double value);
+/* With its sign. */
 void metric_format_difference(char *buf, size_t size, enum metric_unit unit, double value);
 
 #endif

@@ -16,7 +16,7 @@ enum outcome_state {
 	OUTCOME_TORN, /* it was being written each time that we looked */
 };
 
-/* Copies one by its number (from 1), as it was at one moment. */
+/* Copies one by its number (from 1), as it was at one moment; or what is in its place, unless it is torn. */
 enum outcome_state outcome_read(const struct experiment_outcome *ring, __u32 places, __u64 number,
 				struct experiment_outcome *to);
 

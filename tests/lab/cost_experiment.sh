@@ -15,7 +15,7 @@ measure() { # name
 }
 
 in_experiment() { # name, arms
-	bbrctl experiment start cost --dst 10.0.0.2 --arm "control=$2" --arm "new=$3" --share new=100% >/dev/null
+	bbrctl experiment start cost --dst 10.0.0.2 --arm "control=$2" --arm "new=$3" --share control=0% --share new=100%
 	measure "$1"
 	bbrctl experiment stop cost >/dev/null
 }

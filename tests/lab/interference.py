@@ -24,8 +24,8 @@ PAIRS = {  # label -> arms: the one that is compared with, the other
 }
 SECONDS, BLOCK, WASHOUT, BLOCKS = 60, 10, 3, 16
 DESIGNS = {  # label -> seconds, options of `bbrctl experiment start`
-    "everybody in the first": (SECONDS, "--share new=0%"),
-    "everybody in the second": (SECONDS, "--share new=100%"),
+    "everybody in the first": (SECONDS, "--share control=100% --share new=0%"),
+    "everybody in the second": (SECONDS, "--share control=0% --share new=100%"),
     "ab, 5 %": (SECONDS, "--share new=5%"),
     "ab, 50 %": (SECONDS, "--share new=50%"),
     "ab, 95 %": (SECONDS, "--share new=95%"),

@@ -7,7 +7,7 @@ import pytest
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 MOST_FILES = 21
-TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "sockets", "top", "report", "export"]
+TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "sockets", "top", "report", "experiment", "export"]
 
 
 def folders(of):

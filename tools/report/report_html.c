@@ -1,56 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The page of a report: report/page.html with its parts put in.
+ * The page of a report: page/page.html with its parts put in.
  */
-#include <string.h>
-
+#include "page.h"
 #include "report.h"
 
-/* Of report/page.S. */
+/* Of carried.S. */
 extern const char page_html[], page_html_end[], page_css[], page_css_end[], page_js[],
 	page_js_end[];
 extern const char plots_js[], plots_js_end[], dygraphs_js[], dygraphs_js_end[];
 extern const char dygraphs_css[], dygraphs_css_end[], dygraphs_licence[], dygraphs_licence_end[];
 
-#define PART(name) { "@" #name "@", name, name##_end }
-
-static const struct {
-	const char *mark, *begin, *end;
-} parts[] = {
-	PART(page_css),	   PART(page_js),      PART(plots_js),
-	PART(dygraphs_js), PART(dygraphs_css), PART(dygraphs_licence),
+static const struct page_part parts[] = {
+	PAGE_PART(page_css),	PAGE_PART(page_js),	 PAGE_PART(plots_js),
+	PAGE_PART(dygraphs_js), PAGE_PART(dygraphs_css), PAGE_PART(dygraphs_licence),
 };
 
-#define N_PARTS (sizeof(parts) / sizeof(parts[0]))
-
-/* What stands for the mark at `at`; returns what comes after the mark, or NULL if it is none. */
-static const char *put_part(FILE *out, const struct report *r, const char *at)
+static void write_data(FILE *out, const void *report)
 {
-	static const char data[] = "@data@";
-
-	if (!strncmp(at, data, strlen(data))) {
-		report_write_json(out, r);
-		return at + strlen(data);
-	}
-	for (size_t i = 0; i < N_PARTS; i++) {
-		if (strncmp(at, parts[i].mark, strlen(parts[i].mark)))
-			continue;
-		fwrite(parts[i].begin, 1, parts[i].end - parts[i].begin, out);
-		return at + strlen(parts[i].mark);
-	}
-	return NULL;
+	report_write_json(out, report);
 }
 
 void report_write_html(FILE *out, const struct report *r)
 {
-	const char *at = page_html;
-
-	while (at < page_html_end) {
-		const char *after = *at == '@' ? put_part(out, r, at) : NULL;
-
-		if (!after)
-			fputc(*at++, out);
-		else
-			at = after;
-	}
+	page_write(out, page_html, page_html_end, parts, sizeof(parts) / sizeof(parts[0]),
+		   write_data, r);
 }

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""bbrmon experiment: the same answer live and from a file, and nothing is lost while it follows."""
+import contextlib
+import csv
+import io
+import json
+import signal
+import socket
+import threading
+
+import pytest
+
+from cgroups import Cgroup
+from experiments import Experiments, arms, new_name, short_connection
+from report_page import data_of
+from system import wait_until
+from test_experiment import client
+from tool import NOTHING, REFUSED, USAGE
+
+pytestmark = pytest.mark.xdist_group("experiment")
+AB = arms(old="cubic", new="reno")
+
+
+@pytest.fixture
+def cgroup():
+    with contextlib.closing(Cgroup()) as made:
+        made.close = made.delete
+        yield made
+
+
+@pytest.fixture
+def experiments(bbrctl, cgroup):
+    running = Experiments(bbrctl)
+    yield running
+    running.close()
+
+
+class Sink:
+    """Reads all that each connection sends, then closes it."""
+
+    def __init__(self, ns):
+        with ns.entered():
+            self.socket = socket.create_server(("127.0.0.1", 0), backlog=4096)
+        self.port = self.socket.getsockname()[1]
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                conn = self.socket.accept()[0]
+                with conn:
+                    while conn.recv(65536):
+                        pass
+
+    def close(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.socket.close()
+
+
+@pytest.fixture
+def sink(ns):
+    sink = Sink(ns)
+    yield sink
+    sink.close()
+
+
+def transfer(sink, size):
+    """Both ends are closed in order, so the outcome is complete when this returns."""
+    with socket.create_connection(("127.0.0.1", sink.port)) as sock:
+        sock.sendall(bytes(size))
+        sock.shutdown(socket.SHUT_WR)
+        assert sock.recv(1) == b""
+
+
+def transfers(ns, cgroup, sink, sizes):
+    with client(ns, cgroup):
+        for size in sizes:
+            transfer(sink, size)
+
+
+SIZES = [1000, 20_000, 200_000, 2_000_000] * 10
+SAME = "name", "design", "drawn_by", "arms", "units", "n_units", "prefixes", "metrics", "curves"
+
+
+def ended(bbrmon, name):
+    return sum(arm["ended"] for arm in bbrmon.json("experiment", name)["arms"])
+
+
+def test_live_and_from_a_file(bbrmon, experiments, ns, cgroup, sink, tmp_path):
+    name, path, page = experiments.start(cgroup, *AB), tmp_path / "a.csv", tmp_path / "a.html"
+    transfers(ns, cgroup, sink, SIZES)
+    wait_until(lambda: ended(bbrmon, name) == len(SIZES), "all to have ended")
+    live = bbrmon("experiment", name, "-j", "-w", path, "--html", page).json()
+    assert live["design"] == "ab" and live["units"] == "connections" and live["prefixes"] == 1
+    assert [arm["cc"] for arm in live["arms"]] == ["cubic", "reno"]
+    assert sum(arm["connections"] for arm in live["arms"]) == len(SIZES) == live["outcomes"]
+    assert live["overwritten"] == live["lost"] == live["open"] == 0
+    assert "switchback" in live["warning"]
+    metrics = {(m["metric"], m["size"]): m for m in live["metrics"]}
+    assert metrics["rtt_min", "all"]["low"] is not None
+    assert sum(metrics["rtt_min", "all"][arm]["connections"] for arm in ("control", "treated")) == len(SIZES)
+    counts = [metrics["first_16k_p50", "all"][arm]["connections"] for arm in ("control", "treated")]
+    assert sum(counts) == 30
+    assert sum(metrics["timeouts", "1m"][arm]["connections"] for arm in ("control", "treated")) == 10
+    for m in live["metrics"]:
+        assert (m["low"] is None) == (m["no_interval"] is not None)
+        if m["verdict"]:
+            assert m["low"] > 0 or m["high"] < 0
+        elif m["low"] is not None:
+            assert m["low"] <= 0 <= m["high"]
+
+    again = bbrmon.json("experiment", path)
+    assert {key: again[key] for key in SAME} == {key: live[key] for key in SAME}
+    assert data_of(page.read_text())["metrics"] == live["metrics"]
+    text = bbrmon("experiment", path).out
+    assert "retransmitted bytes" in text and name in text and live["warning"] in text
+    assert "cubic" in bbrmon("experiment", name).out
+
+    rows = list(csv.DictReader(line for line in path.read_text().splitlines() if not line.startswith("#")))
+    assert sorted(int(row["acked_bytes"]) for row in rows) == sorted(SIZES)
+    assert {row["end"] for row in rows} == {"closed"}
+    assert {row["remote"] for row in rows} == {"127.0.0.1"}
+    assert {row["remote_port"] for row in rows} == {str(sink.port)}
+
+
+def test_files_that_are_other_ones(bbrmon, experiments, ns, cgroup, sink, tmp_path):
+    name, path, other = experiments.start(cgroup, *AB), tmp_path / "a.csv", tmp_path / "b.csv"
+    transfers(ns, cgroup, sink, SIZES[:8])
+    wait_until(lambda: ended(bbrmon, name) == 8, "all to have ended")
+    bbrmon("experiment", name, "-w", path)
+    lines = path.read_text().splitlines(keepends=True)
+    answer = bbrmon.json("experiment", path)["metrics"]
+    head = next(i for i, line in enumerate(lines) if not line.startswith("#"))
+
+    # A column and a key of a later version, and columns in another order.
+    read = list(csv.reader(line for line in lines if not line.startswith("#")))
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(
+        [["later", *reversed(row)] if i == 0 else ["?", *reversed(row)] for i, row in enumerate(read)])
+    other.write_text("# of_later=1\n" + "".join(line for line in lines if line.startswith("#")) + out.getvalue())
+    assert bbrmon.json("experiment", other)["metrics"] == answer
+
+    # Whoever wrote it was killed.
+    other.write_text("".join(lines)[:-20])
+    cut = bbrmon.json("experiment", other)
+    assert cut["cut_off"] and sum(arm["ended"] for arm in cut["arms"]) == 7
+    assert "ends within a line" in bbrmon("experiment", other).out
+
+    for wrong in (lines[:head], lines[1:], [*lines[:-1], "1,2,3\n"], [*lines, lines[-1].replace(",", ",x", 1)],
+                  [line.replace("arms=2", "arms=9") for line in lines], [lines[0], lines[0].replace("=", "=x")],
+                  [line.replace("timeouts", "timeout") for line in lines]):
+        other.write_text("".join(wrong))
+        assert str(other) in bbrmon("experiment", other, status=REFUSED).err, wrong
+
+
+def test_following_a_ring_that_goes_round(bbrmon, experiments, ns, cgroup, sink, tmp_path):
+    name, path = experiments.start(cgroup, *AB, "--keep", 1024), tmp_path / "a.csv"
+    bbrmon_runs = bbrmon.start("experiment", name, "--follow", "-w", path, "-j",
+                               stdout=(tmp_path / "out").open("w"))
+    n = 0
+    with client(ns, cgroup):
+        for _ in range(5):
+            for _ in range(500):
+                short_connection("127.0.0.1", sink.port)
+            n += 500
+            wait_until(lambda: path.exists() and path.read_text().count("\n") > n, "all to be in the file")
+    experiments.bbrctl("experiment", "stop", name)
+    assert bbrmon_runs.wait(30) == 0
+    followed = json.loads((tmp_path / "out").read_text())
+    assert sum(arm["ended"] for arm in followed["arms"]) == n and followed["overwritten"] == 0
+    assert {key: bbrmon.json("experiment", path)[key] for key in SAME} == {key: followed[key] for key in SAME}
+
+
+def test_what_was_overwritten_is_counted(bbrmon, experiments, ns, cgroup, sink):
+    name = experiments.start(cgroup, *AB, "--keep", 1024)
+    with client(ns, cgroup):
+        for _ in range(1500):
+            short_connection("127.0.0.1", sink.port)
+    shown = bbrmon.json("experiment", name)
+    assert shown["outcomes"] == 1500 and shown["overwritten"] == 476
+    assert sum(arm["ended"] for arm in shown["arms"]) == 1024
+
+
+def test_an_interrupt_ends_following(bbrmon, experiments, cgroup, tmp_path):
+    name = experiments.start(cgroup, *AB)
+    running = bbrmon.start("experiment", name, "-f", "-w", tmp_path / "a.csv")
+    wait_until((tmp_path / "a.csv").exists, "the file")
+    running.send_signal(signal.SIGINT)
+    assert running.wait(30) == 0
+    assert name in bbrmon("experiment", tmp_path / "a.csv").out
+
+
+def test_what_does_not_exist(bbrmon, tmp_path):
+    assert "no experiment" in bbrmon("experiment", new_name(), status=NOTHING).err
+    bbrmon("experiment", tmp_path / "none.csv", status=REFUSED)
+    (tmp_path / "a.csv").write_text("")
+    bbrmon("experiment", tmp_path / "a.csv", status=REFUSED)
+    bbrmon("experiment", tmp_path / "a.csv", "--follow", status=USAGE)

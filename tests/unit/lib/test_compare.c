@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Differences that are there: are they in the intervals, and what is said where there is none? */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "experiment/compare.h"
+#include "made_up_traffic.h"
+
+static const struct experiment ab = { .design = EXPERIMENT_AB, .arms = 2, .prefix4 = 96 + 24 };
+static const struct experiment switchback = {
+	.design = EXPERIMENT_SWITCHBACK,
+	.arms = 2,
+	.seed = 3,
+	.prefix4 = 96 + 24,
+};
+
+static const struct metric *metric(const char *name)
+{
+	const struct metric *m = metric_find(name, strlen(name));
+
+	assert_non_null(m);
+	return m;
+}
+
+static struct comparison compare_rows(const char *name, struct rows *rows,
+				      const struct experiment *e, int arm)
+{
+	struct rows_units units;
+	struct comparison c;
+
+	assert_true(rows_find_units(rows, e, &units));
+	assert_true(compare(&c, metric(name), rows, &units, e, arm, SIZE_ALL));
+	return c;
+}
+
+/* The same traffic once in arm 0, and once better: what the difference is, with next to no error. */
+#define MANY 200000
+#define RATE 1.3
+
+static double truth(const char *name)
+{
+	struct rows rows = {};
+	struct comparison c;
+	struct traffic t;
+
+	traffic_begin(&t, 1, 60, 0.7, 0.3);
+	for (int i = 0; i < MANY; i++) {
+		struct row row;
+
+		traffic_next(&t, &row, 1);
+		assert_true(rows_add(&rows, &row));
+		row.busy_us /= RATE;
+		row.rtt_above_p95_us /= RATE;
+		row.timeouts *= 2;
+		row.arm = 1;
+		assert_true(rows_add(&rows, &row));
+	}
+	c = compare_rows(name, &rows, &ab, 1);
+	rows_free(&rows);
+	return c.difference;
+}
+
+/* The prefixes are those of the truth, the connections are not. */
+static struct comparison once(const char *name, __u64 seed)
+{
+	struct rows rows = {};
+	struct comparison c;
+	struct traffic t;
+
+	traffic_begin(&t, 1, 60, 0.7, 0.3);
+	t.random = seed * 88172645463325252ull + 1;
+	for (int i = 0; i < 1000; i++) {
+		struct row row;
+
+		traffic_next(&t, &row, 1);
+		row.arm = traffic_uniform(&t) < 0.3;
+		if (row.arm) {
+			row.busy_us /= RATE;
+			row.rtt_above_p95_us /= RATE;
+			row.timeouts *= 2;
+		}
+		assert_true(rows_add(&rows, &row));
+	}
+	c = compare_rows(name, &rows, &ab, 1);
+	rows_free(&rows);
+	assert_int_equal(c.lack, COMPARE_HAS_ALL);
+	return c;
+}
+
+#define TIMES 150
+
+/* 95 % of the intervals, within what chance makes of so many (three standard deviations). */
+static void covers(const char *name)
+{
+	double is = truth(name);
+	int n = 0;
+
+	for (int i = 0; i < TIMES; i++) {
+		struct comparison c = once(name, 100 + i);
+
+		n += c.low <= is && is <= c.high;
+		assert_true(c.low < c.high);
+	}
+	printf("%s: %d of %d\n", name, n, TIMES);
+	assert_true(n >= TIMES * (0.95 - 3 * sqrt(0.95 * 0.05 / TIMES)));
+}
+
+static void test_intervals_hold_the_truth(void **state)
+{
+	(void)state;
+	covers("goodput_p50");
+	covers("goodput_p10");
+	covers("rtt_p95");
+	covers("timeouts");
+}
+
+/* What could be shown is what is shown in most experiments if it is there: neither never, nor always. */
+static void test_what_can_be_shown(void **state)
+{
+	double is = truth("goodput_p50"), detectable = 0;
+	int shown = 0;
+
+	(void)state;
+	for (int i = 0; i < TIMES; i++) {
+		struct comparison c = once("goodput_p50", 700 + i);
+
+		detectable += c.detectable / TIMES;
+		shown += c.verdict == COMPARE_BETTER;
+		assert_int_not_equal(c.verdict, COMPARE_WORSE);
+	}
+	/* The power is 80 % at what is detectable, and by a normal distribution at other differences. */
+	double errors = is / detectable * (1.96 + 0.8416) - 1.96;
+	double expected = 0.5 * erfc(-errors / sqrt(2));
+
+	printf("%.2f of what is detectable: %d of %d, expected %.0f\n", is / detectable, shown,
+	       TIMES, expected * TIMES);
+	assert_true(fabs(shown / (double)TIMES - expected) < 0.12);
+}
+
+static void add(struct rows *rows, int arm, __u32 block, __u32 us)
+{
+	struct row row = {
+		.arm = arm,
+		.block = block,
+		.rtts = 1,
+		.rtt_min_us = us,
+		.end = EXPERIMENT_CLOSED,
+		.raddr = { 0, 0, htonl(0xffff), htonl(rows->n << 8) },
+	};
+
+	assert_true(rows_add(rows, &row));
+}
+
+/* The load changes from round to round by much more than the arms differ: the pairs see it. */
+static void test_rounds_are_pairs(void **state)
+{
+	struct rows rows = {};
+	struct comparison c;
+
+	(void)state;
+	for (__u32 block = 0; block < 10; block++) {
+		int arm = experiment_block_arm(switchback.seed, 2, block);
+
+		for (int i = 0; i < 3; i++)
+			add(&rows, arm, block,
+			    10000 * (1 + block / 2) + 100 * arm + (block / 2 % 2) * 10 * arm);
+	}
+	c = compare_rows("rtt_min", &rows, &switchback, 1);
+	assert_int_equal(c.lack, COMPARE_HAS_ALL);
+	assert_int_equal(c.control.units, 5);
+	assert_true(fabs(c.difference - 104) < 1e-6);
+	/* The paired t test of 100, 110, 100, 110, 100. */
+	assert_true(fabs(c.high - (104 + 2.7764 * 5.4772 / sqrt(5))) < 0.01);
+	assert_int_equal(c.verdict, COMPARE_WORSE);
+	assert_true(fabs(c.control.value - 30000) < 1e-6);
+	rows_free(&rows);
+}
+
+static void test_a_round_without_its_pair_does_not_count(void **state)
+{
+	struct rows rows = {};
+	struct comparison c;
+
+	(void)state;
+	for (__u32 block = 0; block < 7; block++)
+		add(&rows, experiment_block_arm(switchback.seed, 2, block), block, 10000);
+	c = compare_rows("rtt_min", &rows, &switchback, 1);
+	assert_int_equal(c.lack, COMPARE_FEW_ROUNDS);
+	assert_int_equal(c.control.units, 3);
+	assert_int_equal(c.verdict, COMPARE_UNDECIDED);
+	rows_free(&rows);
+}
+
+static void test_lacks(void **state)
+{
+	struct rows rows = {};
+
+	(void)state;
+	assert_int_equal(compare_rows("rtt_min", &rows, &ab, 1).lack, COMPARE_NO_CONNECTIONS);
+	add(&rows, 0, 0, 1000);
+	assert_int_equal(compare_rows("rtt_min", &rows, &ab, 1).lack, COMPARE_NO_CONNECTIONS);
+	for (int i = 0; i < 8; i++)
+		add(&rows, i % 2, 0, 1000 + i);
+	assert_int_equal(compare_rows("rtt_min", &rows, &ab, 1).lack, COMPARE_FEW_UNITS);
+	for (int i = 0; i < 6; i++)
+		add(&rows, i % 2, 0, 1000 + i);
+	/* With the others: none has a byte, so none has goodput. */
+	assert_int_equal(compare_rows("goodput_p50", &rows, &ab, 1).lack, COMPARE_NO_CONNECTIONS);
+	for (int i = 0; i < 40; i++)
+		add(&rows, i % 2, 0, 1000 + i);
+	assert_int_equal(compare_rows("rtt_min", &rows, &ab, 1).lack, COMPARE_HAS_ALL);
+	for (int lack = COMPARE_NO_CONNECTIONS; lack < COMPARE_LACKS; lack++)
+		for (int by = ROWS_BY_CONNECTION; by <= ROWS_BY_BLOCK; by++)
+			assert_non_null(compare_lack_text(lack, by));
+	assert_null(compare_lack_text(COMPARE_HAS_ALL, ROWS_BY_BLOCK));
+	rows_free(&rows);
+}
+
+/* Arms that are exactly alike: the interval has 0 in it, whatever rounding does. */
+static void test_equal_values(void **state)
+{
+	struct rows rows = {};
+	struct comparison c;
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		add(&rows, i % 2, 0, 4000 * (1 + i % 3 / 2));
+	c = compare_rows("rtt_min", &rows, &ab, 1);
+	assert_true(c.low <= 0 && c.high >= 0);
+	assert_int_equal(c.verdict, COMPARE_UNDECIDED);
+	c = compare_rows("failed", &rows, &ab, 1);
+	assert_int_equal(c.verdict, COMPARE_UNDECIDED);
+	assert_true(c.lack != COMPARE_HAS_ALL || (c.low <= 0 && c.high >= 0));
+	rows_free(&rows);
+}
+
+/* Each arm is compared with arm 0 alone. */
+static void test_more_arms(void **state)
+{
+	struct rows rows = {};
+	struct experiment e = ab;
+
+	(void)state;
+	e.arms = 3;
+	for (int i = 0; i < 600; i++)
+		add(&rows, i % 3, 0, 10000 + (i % 3 == 2) * 5000 + i % 7 * 100);
+	assert_int_equal(compare_rows("rtt_min", &rows, &e, 1).verdict, COMPARE_UNDECIDED);
+	assert_int_equal(compare_rows("rtt_min", &rows, &e, 2).verdict, COMPARE_WORSE);
+	rows_free(&rows);
+}
+
+static void test_size_classes(void **state)
+{
+	static const __u64 sizes[] = { 0,	16383,	 16384,	   65535,   65536,
+				       1048575, 1048576, 10485759, 10485760 };
+	static const int classes[] = { 0, 0, 1, 1, 2, 2, 3, 3, 4 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const struct row row = { .acked = sizes[i] };
+
+		assert_int_equal(size_class_of(&row), classes[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_intervals_hold_the_truth),
+		cmocka_unit_test(test_what_can_be_shown),
+		cmocka_unit_test(test_rounds_are_pairs),
+		cmocka_unit_test(test_a_round_without_its_pair_does_not_count),
+		cmocka_unit_test(test_lacks),
+		cmocka_unit_test(test_equal_values),
+		cmocka_unit_test(test_more_arms),
+		cmocka_unit_test(test_size_classes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

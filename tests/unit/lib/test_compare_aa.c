@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Experiments with the same thing in all arms: how often are they called different? Should be 5 % at the level of 95 %; fewer
+ * than 3 % would be a test that sees nothing. Traffic has heavy tails, and prefixes of very different weight whose
+ * connections are alike.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "experiment/compare.h"
+#include "made_up_traffic.h"
+
+struct setting {
+	const char *name;
+	__u32 design, unit;
+	int connections, prefixes;
+	double zipf, alike;
+	double share; /* of arm 1 */
+	__u32 blocks;
+	int experiments;
+};
+
+static const struct setting by_connection[] = {
+	{ "200, few prefixes", EXPERIMENT_AB, 0, 200, 5, 0, 0.5, 0.5, 0, 200 },
+	{ "1000, few prefixes, 10 %", EXPERIMENT_AB, 0, 1000, 10, 1, 0.5, 0.1, 0, 100 },
+	{ "2000, few prefixes", EXPERIMENT_AB, 0, 2000, 10, 1, 0.5, 0.5, 0, 60 },
+	{ "300 of 30 prefixes", EXPERIMENT_AB, 0, 300, 30, 1, 0.5, 0.5, 0, 150 },
+	{ "1000 of 100 prefixes, 10 %", EXPERIMENT_AB, 0, 1000, 100, 1, 0.5, 0.1, 0, 100 },
+	{ "2000 of 40 prefixes, very alike", EXPERIMENT_AB, 0, 2000, 40, 1, 1, 0.5, 0, 60 },
+};
+
+static const struct setting by_prefix[] = {
+	{ "200 of 40", EXPERIMENT_AB, 1, 200, 40, 0.5, 0.5, 0.5, 0, 150 },
+	{ "500 of 100, equal", EXPERIMENT_AB, 1, 500, 100, 0, 0.5, 0.5, 0, 80 },
+	{ "1000 of 100, very unequal", EXPERIMENT_AB, 1, 1000, 100, 1, 0.5, 0.5, 0, 80 },
+	{ "1000 of 40, very alike", EXPERIMENT_AB, 1, 1000, 40, 0.5, 1, 0.5, 0, 80 },
+	{ "2000 of 300, 20 %", EXPERIMENT_AB, 1, 2000, 300, 0.8, 0.5, 0.2, 0, 40 },
+};
+
+static const struct setting by_block[] = {
+	{ "8 blocks", EXPERIMENT_SWITCHBACK, 0, 400, 50, 1, 0.5, 0, 8, 200 },
+	{ "16 blocks", EXPERIMENT_SWITCHBACK, 0, 800, 50, 1, 0.5, 0, 16, 120 },
+	{ "40 blocks", EXPERIMENT_SWITCHBACK, 0, 2000, 50, 1, 0.5, 0, 40, 60 },
+};
+
+struct tally {
+	int compared, different;
+};
+
+static __u8 draw_arm(struct traffic *t, const struct setting *s, const struct experiment *e,
+		     const struct row *row)
+{
+	if (s->blocks)
+		return experiment_block_arm(e->seed, e->arms, row->block);
+	if (s->unit)
+		return experiment_mix(e->seed ^ row->raddr[3]) < s->share * 4294967296.0;
+	return traffic_uniform(t) < s->share;
+}
+
+/* One experiment, all its metrics. */
+static void run(const struct setting *s, __u64 seed, struct tally *tally)
+{
+	const struct experiment e = {
+		.design = s->design,
+		.unit = s->unit,
+		.arms = 2,
+		.seed = experiment_mix(seed),
+		.prefix4 = 96 + 24,
+	};
+	struct rows_units units;
+	struct traffic traffic;
+	struct rows rows = {};
+	struct comparison c;
+	double slow = 1;
+
+	traffic_begin(&traffic, seed, s->prefixes, s->zipf, s->alike);
+	for (int i = 0; i < s->connections; i++) {
+		__u32 block = (__u64)i * s->blocks / s->connections;
+		struct row row;
+
+		if (s->blocks && (!i || block != rows.at[i - 1].block))
+			slow = exp(0.3 * traffic_normal(&traffic)); /* the network's load now */
+		traffic_next(&traffic, &row, slow);
+		row.block = block;
+		row.arm = draw_arm(&traffic, s, &e, &row);
+		assert_true(rows_add(&rows, &row));
+	}
+	assert_true(rows_find_units(&rows, &e, &units));
+	for (int m = 0; m < n_metrics; m++) {
+		assert_true(compare(&c, &metrics[m], &rows, &units, &e, 1, SIZE_ALL));
+		tally[m].compared += c.lack == COMPARE_HAS_ALL;
+		tally[m].different += c.verdict != COMPARE_UNDECIDED;
+	}
+	rows_free(&rows);
+}
+
+static double share(const struct tally *t)
+{
+	return t->compared ? 100.0 * t->different / t->compared : 0;
+}
+
+/*
+ * Between 3 and 7 % of all. Of one metric within what chance makes of so many experiments (three standard deviations), as
+ * these are not the same experiments that the settings were chosen by.
+ */
+static void check(const struct setting *settings, int n)
+{
+	struct tally tally[32] = {}, all = {}, before;
+
+	assert_true(n_metrics <= 32);
+	for (int i = 0; i < n; i++) {
+		before = all;
+		for (int k = 0; k < settings[i].experiments; k++)
+			run(&settings[i], 1000 * i + k, tally);
+		all = (struct tally){};
+		for (int m = 0; m < n_metrics; m++) {
+			all.compared += tally[m].compared;
+			all.different += tally[m].different;
+		}
+		before = (struct tally){ all.compared - before.compared,
+					 all.different - before.different };
+		printf("%-34s %5.1f %% of %d\n", settings[i].name, share(&before), before.compared);
+	}
+	for (int m = 0; m < n_metrics; m++) {
+		printf("%-34s %5.1f %% of %d\n", metrics[m].name, share(&tally[m]),
+		       tally[m].compared);
+		if (tally[m].compared >= 100)
+			assert_true(share(&tally[m]) <
+				    5 + 300 * sqrt(0.05 * 0.95 / tally[m].compared));
+	}
+	printf("%-34s %5.1f %% of %d\n", "all", share(&all), all.compared);
+	assert_true(share(&all) > 3 && share(&all) < 7);
+}
+
+#define CHECK(settings) check(settings, sizeof(settings) / sizeof(settings[0]))
+
+static void test_by_connection(void **state)
+{
+	(void)state;
+	CHECK(by_connection);
+}
+
+static void test_by_prefix(void **state)
+{
+	(void)state;
+	CHECK(by_prefix);
+}
+
+static void test_by_block(void **state)
+{
+	(void)state;
+	CHECK(by_block);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_connection),
+		cmocka_unit_test(test_by_prefix),
+		cmocka_unit_test(test_by_block),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

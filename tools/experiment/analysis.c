@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis.h"
+#include "experiment/observation.h"
+
+static int by_number(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static bool compare_class(struct analysis *a, int arm, int size_class)
+{
+	const struct study *s = a->study;
+
+	for (int i = 0; i < n_metrics; i++) {
+		if (size_class != SIZE_ALL && !metrics[i].by_class)
+			continue;
+		if (!compare(&a->comparison[a->n++], &metrics[i], &s->rows, &a->units,
+			     &s->experiment, arm, size_class))
+			return false;
+	}
+	return true;
+}
+
+static bool find_curve(struct curve *curve, const struct rows *rows)
+{
+	const struct metric metric = { .of = curve->of };
+	struct observations all;
+	bool done = observations_collect(&all, &metric, rows, curve->arm, SIZE_ALL);
+
+	if (done) {
+		observations_sort(&all);
+		curve->connections = all.n;
+		for (int i = 0; all.n && i < CURVE_POINTS; i++)
+			curve->point[i] = observations_quantile(all.at, all.n, (i + 1) / 100.0);
+	}
+	observations_free(&all);
+	return done;
+}
+
+bool analyse(struct analysis *a, struct study *s)
+{
+	int arms = s->experiment.arms;
+
+	*a = (struct analysis){ .study = s };
+	a->comparison = calloc(arms * (1 + SIZE_CLASSES) * n_metrics, sizeof(*a->comparison));
+	a->curve = calloc(arms * n_quantities, sizeof(*a->curve));
+	if (!a->comparison || !a->curve)
+		return false;
+	if (s->rows.n)
+		qsort(s->rows.at, s->rows.n, sizeof(*s->rows.at), by_number);
+	for (size_t i = 0; i < s->rows.n; i++)
+		a->ended[s->rows.at[i].arm]++;
+	if (!rows_find_units(&s->rows, &s->experiment, &a->units))
+		return false;
+	for (int arm = 1; arm < arms; arm++)
+		for (int i = SIZE_ALL; i < SIZE_CLASSES; i++)
+			if (!compare_class(a, arm, i))
+				return false;
+	for (int i = 0; i < n_quantities; i++)
+		for (int arm = 0; arm < arms; arm++) {
+			struct curve *curve = &a->curve[a->curves++];
+
+			*curve = (struct curve){ .of = quantities[i], .arm = arm };
+			if (!find_curve(curve, &s->rows))
+				return false;
+		}
+	return true;
+}
+
+void analysis_free(struct analysis *a)
+{
+	free(a->comparison);
+	free(a->curve);
+}
+
+const char *analysis_units_name(enum rows_unit by)
+{
+	static const char *const names[] = { "connections", "prefixes", "blocks" };
+
+	return names[by];
+}
+
+const char *analysis_warning(const struct study *s)
+{
+	if (s->experiment.design == EXPERIMENT_SWITCHBACK)
+		return NULL;
+	return "Arms that share a bottleneck are not independent: what one takes, the other lacks. "
+	       "A switchback tells what it would be if all had one arm.";
+}
+
+bool analysis_is_empty(const struct comparison *c)
+{
+	return !c->control.connections && !c->treated.connections;
+}

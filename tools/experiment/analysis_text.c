@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+
+#include "address.h"
+#include "analysis.h"
+#include "cli/units.h"
+#include "experiment/metric_text.h"
+#include "kernel/clock.h"
+
+#define INTERVAL_LEN (2 * METRIC_TEXT_LEN + 8)
+
+static void print_scope(FILE *out, const struct study *s)
+{
+	const struct experiment_scope *scope = &s->experiment.scope;
+	char address[ADDRESS_TEXT_LEN];
+	bool is_v4 = !scope->dst[0] && !scope->dst[1] && scope->dst[2];
+
+	fputs("scope: remote ", out);
+	format_address(address, sizeof(address), scope->dst);
+	if (scope->dst_len)
+		fprintf(out, "%s/%u", address, scope->dst_len - (is_v4 ? 96 : 0));
+	else
+		fputs("any", out);
+	if (s->cgroup)
+		fprintf(out, ", cgroup %s", s->cgroup);
+	if (scope->dport)
+		fprintf(out, ", remote port %u", ntohs(scope->dport));
+	if (scope->sport)
+		fprintf(out, ", local port %u", ntohs(scope->sport));
+	if (scope->has_mark)
+		fprintf(out, ", mark %u", scope->mark);
+	if (scope->netns_name[0])
+		fprintf(out, ", network namespace %s", scope->netns_name);
+	fputc('\n', out);
+}
+
+static void format_time(char *buf, size_t size, __u64 seconds)
+{
+	if (seconds >= 3600)
+		snprintf(buf, size, "%lluh %llum", seconds / 3600, seconds / 60 % 60);
+	else
+		snprintf(buf, size, "%llum %llus", seconds / 60, seconds % 60);
+}
+
+static void print_head(FILE *out, const struct analysis *a)
+{
+	const struct study *s = a->study;
+	const struct experiment *e = &s->experiment;
+	char time[UNITS_LEN], block[UNITS_LEN], washout[UNITS_LEN];
+
+	format_time(time, sizeof(time), s->until_ns / NS_PER_S);
+	fprintf(out, "%s: %s", e->name, experiment_design_name(e->design));
+	if (e->design == EXPERIMENT_SWITCHBACK) {
+		format_duration(block, sizeof(block), e->block);
+		format_duration(washout, sizeof(washout), e->washout);
+		fprintf(out, ", blocks of %s after a washout of %s", block, washout);
+	} else {
+		fprintf(out, ", by %s", e->unit == EXPERIMENT_BY_PREFIX ? "prefix" : "connection");
+	}
+	fprintf(out, ", for %s\n", time);
+	print_scope(out, s);
+}
+
+static void print_arms(FILE *out, const struct analysis *a)
+{
+	const struct study *s = a->study;
+	const struct study_counters *n = &s->counters;
+
+	fprintf(out, "\n%-16s %-16s %-16s %11s %11s %9s\n", "arm", "algorithm", "profile",
+		"connections", "ended", "refused");
+	for (__u32 i = 0; i < s->experiment.arms; i++) {
+		const struct experiment_arm *arm = &s->experiment.arm[i];
+
+		fprintf(out, "%-16s %-16s %-16s %11llu %11llu %9llu\n", arm->label, arm->cc,
+			arm->profile_name[0] ? arm->profile_name : "-", n->assigned[i], a->ended[i],
+			n->refused[i]);
+	}
+	fprintf(out, "\nopen %llu, chosen by the application %llu", n->open, n->chosen);
+	if (s->experiment.design == EXPERIMENT_SWITCHBACK)
+		fprintf(out, ", moved at a seam %llu", n->moved);
+	fprintf(out, "; missing here: overwritten %llu, lost updates %llu, no memory %llu\n",
+		n->overwritten, n->lost, n->no_memory);
+	if (s->is_cut)
+		fputs("The file ends within a line: whoever wrote it was stopped.\n", out);
+	fprintf(out, "Units of analysis: %u %s.\n", a->units.n, analysis_units_name(a->units.by));
+	if (a->units.by == ROWS_BY_CONNECTION)
+		fprintf(out,
+			"There are %u remote prefixes, too few to be units: what the connections "
+			"of "
+			"one have in common is not accounted for.\n",
+			a->units.prefixes);
+	if (analysis_warning(s))
+		fprintf(out, "%s\n", analysis_warning(s));
+}
+
+static void print_table_head(FILE *out, const struct study *s, int arm)
+{
+	fprintf(out, "\n%-24s %12s %12s %13s %8s %26s %12s\n", "", s->experiment.arm[0].label,
+		s->experiment.arm[arm].label, "difference", "", "95 % interval", "could show");
+}
+
+static const char *verdict_text(const struct comparison *c)
+{
+	switch (c->verdict) {
+	case COMPARE_BETTER:
+		return "  better";
+	case COMPARE_WORSE:
+		return "  worse";
+	default:
+		return "";
+	}
+}
+
+static void print_value(FILE *out, const struct comparison *c, const struct compare_arm *arm)
+{
+	char text[METRIC_TEXT_LEN] = "-";
+
+	if (arm->has_value)
+		metric_format(text, sizeof(text), c->metric->of->unit, arm->value);
+	fprintf(out, " %12s", text);
+}
+
+static void print_comparison(FILE *out, const struct analysis *a, const struct comparison *c)
+{
+	enum metric_unit unit = c->metric->of->unit;
+	char difference[METRIC_TEXT_LEN] = "-", low[METRIC_TEXT_LEN], high[METRIC_TEXT_LEN];
+	char interval[INTERVAL_LEN], detectable[METRIC_TEXT_LEN], percent[METRIC_TEXT_LEN] = "";
+
+	fprintf(out, "%-24s", c->metric->title);
+	print_value(out, c, &c->control);
+	print_value(out, c, &c->treated);
+	if (c->lack != COMPARE_NO_CONNECTIONS) {
+		metric_format_difference(difference, sizeof(difference), unit, c->difference);
+		if (c->control.value > 0)
+			snprintf(percent, sizeof(percent), "%+.1f%%",
+				 100 * c->difference / c->control.value);
+	}
+	fprintf(out, " %13s %8s", difference, percent);
+	if (c->lack != COMPARE_HAS_ALL) {
+		fprintf(out, "  no interval: %s\n", compare_lack_text(c->lack, a->units.by));
+		return;
+	}
+	metric_format_difference(low, sizeof(low), unit, c->low);
+	metric_format_difference(high, sizeof(high), unit, c->high);
+	snprintf(interval, sizeof(interval), "%s to %s", low, high);
+	metric_format_amount(detectable, sizeof(detectable), unit, c->detectable);
+	fprintf(out, " %26s %12s%s\n", interval, detectable, verdict_text(c));
+}
+
+void analysis_print_text(FILE *out, const struct analysis *a)
+{
+	int arm = 0, size_class = SIZE_ALL;
+
+	print_head(out, a);
+	print_arms(out, a);
+	for (int i = 0; i < a->n; i++) {
+		const struct comparison *c = &a->comparison[i];
+
+		if (c->arm != arm)
+			print_table_head(out, a->study, c->arm);
+		if (c->size_class != size_class && c->size_class != SIZE_ALL &&
+		    c->control.connections && c->treated.connections)
+			fprintf(out, "\n%s\n", size_classes[c->size_class].title);
+		if (c->size_class == SIZE_ALL ||
+		    (c->control.connections && c->treated.connections)) {
+			print_comparison(out, a, c);
+			size_class = c->size_class;
+		}
+		arm = c->arm;
+	}
+	fputs("\n\"could show\": a difference of this size would be seen in four of five such "
+	      "experiments.\n"
+	      "Of 20 lines without any difference one has an interval without 0, by chance.\n",
+	      out);
+}

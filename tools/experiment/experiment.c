@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bbrmon experiment: what an experiment has shown so far, of one that runs or of a file.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analysis.h"
+#include "cli/err.h"
+#include "cli/options.h"
+#include "file.h"
+#include "kernel/clock.h"
+#include "stream/interrupt.h"
+#include "verbs.h"
+
+#define LOOK_MS 500 /* of --follow: a ring of 1,024 lasts for 2,000 connections a second */
+
+struct request {
+	bool as_json, follow;
+	const char *html, *write;
+};
+
+static int no_memory(void)
+{
+	err("cannot compare the arms: %s", strerror(ENOMEM));
+	return EXIT_REFUSED;
+}
+
+static FILE *open_output(const char *path)
+{
+	FILE *out = !strcmp(path, "-") ? stdout : fopen(path, "we");
+
+	if (!out)
+		err("cannot write %s: %s", path, strerror(errno));
+	return out;
+}
+
+static int close_output(FILE *out, const char *path)
+{
+	bool failed = fflush(out) || ferror(out);
+
+	if (out != stdout && fclose(out))
+		failed = true;
+	if (!failed)
+		return EXIT_DONE;
+	err("cannot write %s: %s", path, strerror(errno ? errno : EIO));
+	return EXIT_REFUSED;
+}
+
+/* ---- one that runs */
+
+static void wait_a_while(void)
+{
+	const struct timespec while_ = { 0, LOOK_MS * 1000000l };
+
+	nanosleep(&while_, NULL);
+}
+
+/* Until it is stopped, or we are. What has ended is in the file at each moment. */
+static int follow(struct collector *c, struct study *s, FILE *out)
+{
+	size_t written = s->rows.n;
+
+	while (!is_interrupted() && experiment_is_running(&c->handle)) {
+		wait_a_while();
+		if (!collector_read(c, s))
+			return no_memory();
+		if (!out)
+			continue;
+		file_write_rows(out, s, written);
+		written = s->rows.n;
+		if (fflush(out))
+			return EXIT_DONE; /* closing says so */
+	}
+	return EXIT_DONE;
+}
+
+static int collect(const struct request *r, struct collector *c, struct study *s)
+{
+	FILE *out = r->write ? open_output(r->write) : NULL;
+	int status = EXIT_DONE, closed;
+
+	if (r->write && !out)
+		return EXIT_REFUSED;
+	if (!collector_read(c, s))
+		status = no_memory();
+	if (out && !status) {
+		file_write_head(out, s);
+		file_write_counters(out, s);
+		file_write_rows(out, s, 0);
+	}
+	if (r->follow && !status)
+		status = follow(c, s, out);
+	if (!out)
+		return status;
+	if (r->follow)
+		file_write_counters(out, s);
+	closed = close_output(out, r->write);
+	return status ? status : closed;
+}
+
+static int read_live(const struct request *r, struct study *s, const char *name)
+{
+	struct collector c;
+	int status = collector_open(&c, s, name);
+
+	if (status)
+		return status;
+	status = collect(r, &c, s);
+	collector_close(&c);
+	return status;
+}
+
+/* ---- the answer */
+
+static int print(const struct request *r, struct study *s)
+{
+	struct analysis a;
+	int status = EXIT_DONE;
+	FILE *out;
+
+	if (!analyse(&a, s)) {
+		analysis_free(&a);
+		return no_memory();
+	}
+	if (r->html) {
+		out = open_output(r->html);
+		if (out)
+			analysis_print_page(out, &a);
+		status = out ? close_output(out, r->html) : EXIT_REFUSED;
+	}
+	if (!status && r->as_json)
+		analysis_print_json(stdout, &a);
+	else if (!status && !r->html && (!r->write || strcmp(r->write, "-")))
+		analysis_print_text(stdout, &a);
+	analysis_free(&a);
+	return status ? status : close_output(stdout, "stdout");
+}
+
+/* A file has a "." or a "/" in its name, or there is one: a name of an experiment may be that of a file as well. */
+static bool is_file(const char *what)
+{
+	return strchr(what, '/') || !experiment_name_is_valid(what) || !access(what, F_OK);
+}
+
+static int run_verb(void *options, int argc, char **argv)
+{
+	const struct request *r = options;
+	const char *what = argc > 1 ? argv[1] : NULL;
+	bool from_file = what && is_file(what);
+	struct study s = {};
+	int status;
+
+	if (from_file && (r->write || r->follow)) {
+		err("%s is a file: %s is of an experiment that runs", what,
+		    r->write ? "--write" : "--follow");
+		return EXIT_USAGE;
+	}
+	interrupt_catch();
+	status = from_file ? file_read(what, &s) : read_live(r, &s, what);
+	if (!status)
+		status = print(r, &s);
+	study_free(&s);
+	return status;
+}
+
+#define OPTION(member) offsetof(struct request, member)
+
+static const struct option_def options[] = {
+	{ "json", 'j', NULL, option_flag, OPTION(as_json), "print JSON" },
+	{ "html", 0, "FILE", option_text, OPTION(html),
+	  "write one HTML page that needs nothing else; - is stdout" },
+	{ "write", 'w', "FILE", option_text, OPTION(write),
+	  "write what became of each connection, as comma-separated values\n"
+	  "that bbrmon, R and pandas read; - is stdout" },
+	{ "follow", 'f', NULL, option_flag, OPTION(follow),
+	  "go on until the experiment is stopped, or this is interrupted,\n"
+	  "and answer then: so the kernel's memory is no limit" },
+	{},
+};
+
+static const struct option_group groups[] = { { options, 0 }, {} };
+
+const struct verb verb_experiment = {
+	.name = "experiment",
+	.args = "[NAME|FILE]",
+	.brief = "say what an experiment has shown so far",
+	.about = "Says what an experiment of `bbrctl experiment` has shown so far: the one of this "
+		 "name, the\n"
+		 "only one, or one in a file of --write.",
+	.groups = groups,
+	.max_args = 1,
+	.size = sizeof(struct request),
+	.run = run_verb,
+};
