@@ -2,8 +2,8 @@
 /*
  * Arms of an experiment and what they are made of: instances, their profiles, congestion controls of the kernel.
  */
-#ifndef LOADER_EXPERIMENT_ARMS_H
-#define LOADER_EXPERIMENT_ARMS_H
+#ifndef LOADER_EXPERIMENTS_ARMS_H
+#define LOADER_EXPERIMENTS_ARMS_H
 
 #include "kernel/experiment.h"
 

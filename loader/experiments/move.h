@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef LOADER_EXPERIMENT_MOVE_H
-#define LOADER_EXPERIMENT_MOVE_H
+#ifndef LOADER_EXPERIMENTS_MOVE_H
+#define LOADER_EXPERIMENTS_MOVE_H
 
 #include "kernel/experiment.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef LOADER_EXPERIMENT_PLAN_USE_H
-#define LOADER_EXPERIMENT_PLAN_USE_H
+#ifndef LOADER_EXPERIMENTS_PLAN_USE_H
+#define LOADER_EXPERIMENTS_PLAN_USE_H
 
 struct plan;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* An experiment's program in the kernel (bpf/experiment.bpf.c). */
-#ifndef LOADER_EXPERIMENT_PROGRAM_H
-#define LOADER_EXPERIMENT_PROGRAM_H
+#ifndef LOADER_EXPERIMENTS_PROGRAM_H
+#define LOADER_EXPERIMENTS_PROGRAM_H
 
 #include "experiments/request.h"
 #include "kernel/experiment.h"

@@ -11,6 +11,7 @@
 #include "cli/units.h"
 #include "experiment/guard.h"
 #include "experiments/request.h"
+#include "experiments/scope.h"
 #include "experiments/shares.h"
 #include "kernel/clock.h"
 #include "kernel/experiment.h"
@@ -19,7 +20,6 @@
 #include "tuning/rule_text.h"
 #include "tuning/socket_filter.h"
 
-#define V4_BITS 96 /* of ::ffff:0:0/96 */
 #define DAY (86400 * NS_PER_S)
 #define LEAST_KEPT 1024
 #define MOST_KEPT (1u << 20)
@@ -179,7 +179,7 @@ static int parse_unit(const struct experiment_options *opt, struct experiment *e
 		remedy("the first is for IPv4, 1 to 32; the second is for IPv6, 1 to 128");
 		return EXIT_USAGE;
 	}
-	e->prefix4 = V4_BITS + v4;
+	e->prefix4 = SCOPE_V4_BITS + v4;
 	e->prefix6 = v6;
 	return EXIT_DONE;
 }

@@ -2,8 +2,8 @@
 /*
  * What `bbrctl experiment start` is asked for. Nothing here asks the kernel.
  */
-#ifndef LOADER_EXPERIMENT_REQUEST_H
-#define LOADER_EXPERIMENT_REQUEST_H
+#ifndef LOADER_EXPERIMENTS_REQUEST_H
+#define LOADER_EXPERIMENTS_REQUEST_H
 
 #include "bpf_bbr/experiment.h"
 #include "cli/options.h"

@@ -2,8 +2,8 @@
 /*
  * Shares of an experiment's arms, in ten-thousandths (EXPERIMENT_SHARES), as people write them: "2.5%".
  */
-#ifndef LOADER_EXPERIMENT_SHARES_H
-#define LOADER_EXPERIMENT_SHARES_H
+#ifndef LOADER_EXPERIMENTS_SHARES_H
+#define LOADER_EXPERIMENTS_SHARES_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl experiment watch */
 #include "cli/err.h"
-#include "experiments/canary.h"
+#include "running/canary.h"
 #include "instance/lock.h"
 #include "kernel/clock.h"
 #include "verbs/verbs.h"

@@ -2,8 +2,8 @@
 /*
  * What was decided about an experiment, when and why: lines in a log that lives as long as it does.
  */
-#ifndef LOADER_EXPERIMENT_DECISION_H
-#define LOADER_EXPERIMENT_DECISION_H
+#ifndef LOADER_RUNNING_DECISION_H
+#define LOADER_RUNNING_DECISION_H
 
 #include <stdbool.h>
 

@@ -4,90 +4,20 @@
 #include <time.h>
 
 #include "cli/err.h"
-#include "experiments/canary.h"
-#include "experiments/decision.h"
-#include "experiment/guard.h"
-#include "experiment/outcome.h"
-#include "experiment/row.h"
+#include "running/canary.h"
+#include "running/decision.h"
+#include "running/look.h"
 #include "experiments/shares.h"
-#include "experiments/state.h"
+#include "running/state.h"
 #include "kernel/clock.h"
 
 #define WATCHING -1 /* no exit status yet */
 
 struct canary {
 	const struct experiment_handle *h;
-	struct guard guard[EXPERIMENT_GUARDS];
-	int guards;
 	int arm; /* the new one */
 	bool json;
-	bool failed; /* a guard did; which one, and by how much: */
-	char why[128];
-	__u64 ended; /* connections of the new arm that began in this step */
 };
-
-static int read_guards(struct canary *c)
-{
-	const struct experiment *e = &c->h->config;
-
-	for (; c->guards < EXPERIMENT_GUARDS && e->guard[c->guards][0]; c->guards++)
-		if (!guard_parse("--guard", e->guard[c->guards], &c->guard[c->guards]))
-			return EXIT_REFUSED;
-	return EXIT_DONE;
-}
-
-/* Connections that began in this step and have ended. false: no memory. */
-static bool collect(struct canary *c, struct rows *rows)
-{
-	const struct experiment *e = &c->h->config;
-	__u64 n = c->h->control->outcomes, number = n > e->outcomes ? n - e->outcomes : 0;
-	struct experiment_outcome o;
-	struct row row;
-
-	c->ended = 0;
-	while (++number <= n) {
-		if (outcome_read(c->h->outcomes, e->outcomes, number, &o) != OUTCOME_READ ||
-		    o.end == EXPERIMENT_OPEN || o.arm >= e->arms ||
-		    o.begin < c->h->control->step_since)
-			continue;
-		c->ended += o.arm == c->arm;
-		row_from_outcome(&row, e, &o);
-		if (!rows_add(rows, &row))
-			return false;
-	}
-	return true;
-}
-
-/* false: no memory */
-static bool judge(struct canary *c, struct rows *rows)
-{
-	const struct experiment *e = &c->h->config;
-	struct guard_result result;
-	struct rows_units units;
-
-	if (!rows_find_units(rows, e, &units))
-		return false;
-	for (int i = 0; i < c->guards && !c->failed; i++) {
-		if (!guard_judge(&result, &c->guard[i], rows, &units, e, c->arm, guard_level(e)))
-			return false;
-		c->failed = result.verdict == GUARD_FAILED;
-		if (c->failed)
-			guard_text(c->why, sizeof(c->why), &c->guard[i], &result);
-	}
-	return true;
-}
-
-static int look(struct canary *c)
-{
-	struct rows rows = {};
-	bool done = collect(c, &rows) && judge(c, &rows);
-
-	rows_free(&rows);
-	if (done)
-		return EXIT_DONE;
-	err("%s: out of memory", c->h->config.name);
-	return EXIT_REFUSED;
-}
 
 static void say_step(const struct canary *c, const char *more)
 {
@@ -102,11 +32,15 @@ static void say_step(const struct canary *c, const char *more)
 	decision_take(c->h, &d, c->json);
 }
 
-static int take_back(const struct canary *c)
+static int take_back(const struct canary *c, const struct look *look)
 {
 	struct experiment_control *control = c->h->control;
-	struct experiment_decision d = decision_make("taken back at step %u, a guard failed: %s",
-						     experiment_step(c->h) + 1, c->why);
+	struct experiment_decision d;
+	char why[LOOK_TEXT_LEN];
+
+	look_format(look, look_failed(look), why);
+	d = decision_make("taken back at step %u, a guard failed: %s", experiment_step(c->h) + 1,
+			  why);
 
 	control->share[c->arm] = 0;
 	control->lease = 0; /* there is nothing left to watch */
@@ -114,15 +48,15 @@ static int take_back(const struct canary *c)
 	return EXIT_TAKEN_BACK;
 }
 
-static bool step_is_over(const struct canary *c)
+static bool step_is_over(const struct canary *c, const struct look *look)
 {
 	const struct experiment *e = &c->h->config;
 
 	return now_ns() - c->h->control->step_since >= e->step_seconds * NS_PER_S &&
-	       c->ended >= e->step_connections;
+	       look->ended >= e->step_connections;
 }
 
-static int end_step(const struct canary *c)
+static int end_step(const struct canary *c, const struct look *look)
 {
 	const struct experiment *e = &c->h->config;
 	struct experiment_control *control = c->h->control;
@@ -139,7 +73,7 @@ static int end_step(const struct canary *c)
 		return EXIT_DONE;
 	}
 	snprintf(after, sizeof(after), ", after %llu s and %llu connections",
-		 (unsigned long long)seconds, (unsigned long long)c->ended);
+		 (unsigned long long)seconds, (unsigned long long)look->ended);
 	control->step = next;
 	control->step_since = now_ns();
 	control->share[c->arm] = e->step[next];
@@ -173,8 +107,10 @@ static void sleep_until(__u64 *then, __u64 every)
 }
 
 /* One look. An exit status, or WATCHING. */
-static int watch_once(struct canary *c, __u64 every)
+static int watch_once(const struct canary *c, __u64 every)
 {
+	struct look look;
+
 	if (!experiment_is_running(c->h)) {
 		err("%s: was stopped", c->h->config.name);
 		return EXIT_NOTHING;
@@ -184,11 +120,11 @@ static int watch_once(struct canary *c, __u64 every)
 		c->h->control->step_since += every;
 		return WATCHING;
 	}
-	if (look(c))
+	if (look_take(c->h, &look))
 		return EXIT_REFUSED;
-	if (c->failed)
-		return take_back(c);
-	return step_is_over(c) ? end_step(c) : WATCHING;
+	if (look_failed(&look) >= 0)
+		return take_back(c, &look);
+	return step_is_over(c, &look) ? end_step(c, &look) : WATCHING;
 }
 
 /* Is there something to watch? */
@@ -211,16 +147,15 @@ static int check_state(const struct experiment_handle *h)
 
 int canary_watch(const struct experiment_handle *h, __u64 every, bool json)
 {
-	struct canary c = { .h = h, .arm = h->config.arms - 1, .json = json };
+	const struct canary c = { .h = h, .arm = h->config.arms - 1, .json = json };
 	bool again = h->control->step_since;
 	__u64 then = now_ns();
 	int ret = check_state(h);
 
-	if (!ret)
-		ret = read_guards(&c);
 	if (ret)
 		return ret;
 	renew_lease(&c, true);
+	h->control->share[c.arm] = h->config.step[experiment_step(h)]; /* killed between both */
 	say_step(&c, again ? "; watched again" : "");
 	do {
 		sleep_until(&then, every);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Experiments as text and as JSON. */
-#ifndef LOADER_EXPERIMENT_SHOW_H
-#define LOADER_EXPERIMENT_SHOW_H
+#ifndef LOADER_RUNNING_SHOW_H
+#define LOADER_RUNNING_SHOW_H
 
 #include "kernel/experiment.h"
 

@@ -3,8 +3,8 @@
  * Who watches a canary: gives the new arm a larger share, step by step, while all guards hold, and takes it back when one
  * fails. What it needs to go on after it was killed is in the experiment itself.
  */
-#ifndef LOADER_EXPERIMENT_CANARY_H
-#define LOADER_EXPERIMENT_CANARY_H
+#ifndef LOADER_RUNNING_CANARY_H
+#define LOADER_RUNNING_CANARY_H
 
 #include <stdbool.h>
 

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef LOADER_EXPERIMENT_OVERLAP_H
-#define LOADER_EXPERIMENT_OVERLAP_H
+/* Which connections an experiment is about. */
+#ifndef LOADER_EXPERIMENTS_SCOPE_H
+#define LOADER_EXPERIMENTS_SCOPE_H
 
 #include <stdbool.h>
 
 #include "bpf_bbr/experiment.h"
+#include "bpf_bbr/rules.h"
+
+#define SCOPE_V4_BITS 96 /* of ::ffff:0:0/96 */
 
 /* Is one of two cgroups below the other, or the same? Paths without a slash at their end, the root's may be "/". */
 bool cgroups_are_nested(const char *a, const char *b);
@@ -15,5 +19,8 @@ bool cgroup_is_within(const char *path, const char *above);
 /* Is there a connection that both scopes match, of experiments in these cgroups? */
 bool scopes_overlap(const struct experiment_scope *a, const char *a_cgroup,
 		    const struct experiment_scope *b, const char *b_cgroup);
+
+/* What it asks for, as a rule does; the cgroup and the namespace are no part of it. */
+struct bbr_rule scope_rule(const struct experiment_scope *scope);
 
 #endif

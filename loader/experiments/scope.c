@@ -3,7 +3,7 @@
 
 #include <arpa/inet.h>
 
-#include "experiments/overlap.h"
+#include "experiments/scope.h"
 
 bool cgroup_is_within(const char *path, const char *above)
 {
@@ -46,4 +46,20 @@ bool scopes_overlap(const struct experiment_scope *a, const char *a_cgroup,
 	return cgroups_are_nested(a_cgroup, b_cgroup) && meet(a->dport, b->dport) &&
 	       meet(a->sport, b->sport) && meet(a->netns, b->netns) &&
 	       (!a->has_mark || !b->has_mark || a->mark == b->mark) && prefixes_overlap(a, b);
+}
+
+struct bbr_rule scope_rule(const struct experiment_scope *scope)
+{
+	struct bbr_rule rule = {
+		.dst_len = scope->dst_len,
+		.mark = scope->mark,
+		.dport = scope->dport,
+		.sport = scope->sport,
+		.fields = (scope->dport ? BBR_RULE_DPORT : 0) |
+			  (scope->sport ? BBR_RULE_SPORT : 0) |
+			  (scope->has_mark ? BBR_RULE_MARK : 0),
+	};
+
+	memcpy(rule.dst, scope->dst, sizeof(rule.dst));
+	return rule;
 }

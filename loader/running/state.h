@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where an experiment stands at this moment. */
-#ifndef LOADER_EXPERIMENT_STATE_H
-#define LOADER_EXPERIMENT_STATE_H
+#ifndef LOADER_RUNNING_STATE_H
+#define LOADER_RUNNING_STATE_H
 
 #include "kernel/experiment.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Do the scopes of two experiments have a connection in common? */
 #include "fixture.h"
-#include "experiments/overlap.h"
+#include "experiments/scope.h"
 #include "experiments/request.h"
 #include "tuning/socket_filter.h"
 

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "bpf_bbr/rules.h"
+#include "cli/units.h"
+#include "experiments/arms.h"
+#include "running/decision.h"
+#include "running/look.h"
+#include "experiments/scope.h"
+#include "experiments/shares.h"
+#include "running/show.h"
+#include "running/state.h"
+#include "kernel/clock.h"
+#include "tuning/rule_text.h"
+
+static void format_time(__u64 realtime, char *buf, size_t size)
+{
+	time_t seconds = realtime / NS_PER_S;
+
+	strftime(buf, size, "%F %T", localtime(&seconds));
+}
+
+static void print_arms(const struct experiment_handle *h)
+{
+	const struct experiment *e = &h->config;
+	char text[ARM_TEXT_LEN], share[SHARE_TEXT_LEN];
+	__u32 shares[EXPERIMENT_ARMS];
+
+	experiment_shares(h, shares);
+	printf("  %-31s %8s %12s %8s\n", "ARM", "SHARE", "CONNECTIONS", "REFUSED");
+	for (__u32 i = 0; i < e->arms; i++) {
+		arm_format(&e->arm[i], text, sizeof(text));
+		share_format(shares[i], share, sizeof(share));
+		printf("  %-31s %8s %12llu %8llu\n", text,
+		       e->design == EXPERIMENT_SWITCHBACK ? "-" : share,
+		       (unsigned long long)h->control->assigned[i],
+		       (unsigned long long)h->control->refused[i]);
+	}
+}
+
+static void print_switchback(const struct experiment *e)
+{
+	struct experiment_block b = experiment_block_now(e, now_ns());
+	char block[UNITS_LEN], washout[UNITS_LEN], left[UNITS_LEN];
+
+	format_duration(block, sizeof(block), e->block);
+	format_duration(washout, sizeof(washout), e->washout);
+	format_duration(left, sizeof(left), b.left / NS_PER_MS * NS_PER_MS);
+	printf("  block %u of %s (washout %s): arm %s for another %s%s\n", b.number, block, washout,
+	       e->arm[b.arm].label, left, b.washout ? ", in its washout" : "");
+}
+
+static void print_guards(const struct experiment_handle *h)
+{
+	char now[LOOK_TEXT_LEN];
+	struct look look;
+
+	if (look_take(h, &look))
+		return;
+	for (int i = 0; i < look.guards; i++) {
+		look_format(&look, i, now);
+		printf("  guard %s %s: %s\n", h->config.guard[i],
+		       guard_verdict_name(look.result[i].verdict), now);
+	}
+}
+
+static void print_canary(const struct experiment_handle *h)
+{
+	const struct experiment *e = &h->config;
+	__u32 n = experiment_steps(e), step = experiment_step(h);
+	char share[SHARE_TEXT_LEN], since[UNITS_LEN], began[UNITS_LEN + 8] = "";
+
+	share_format(e->step[step], share, sizeof(share));
+	if (h->control->step_since && h->control->lease) {
+		format_duration(since, sizeof(since),
+				(now_ns() - h->control->step_since) / NS_PER_S * NS_PER_S);
+		snprintf(began, sizeof(began), ", for %s", since);
+	}
+	printf("  step %u of %u: %s%s; at least %u s and %u connections each\n", step + 1, n, share,
+	       began, e->step_seconds, e->step_connections);
+	print_guards(h);
+}
+
+static void print_counts(const struct experiment_control *c)
+{
+	printf("  %llu connection%s of the scope chose for themselves",
+	       (unsigned long long)c->chosen, plural(c->chosen));
+	if (c->moved)
+		printf(", %llu went to another arm at a seam", (unsigned long long)c->moved);
+	if (c->no_memory)
+		printf(", %llu were left alone for lack of memory",
+		       (unsigned long long)c->no_memory);
+	printf("\n  %llu outcome%s begun", (unsigned long long)c->outcomes, plural(c->outcomes));
+	if (c->lost)
+		printf(", %llu were overwritten before they ended", (unsigned long long)c->lost);
+	putchar('\n');
+}
+
+static void print_log(const struct experiment_handle *h)
+{
+	struct experiment_decision d;
+	char when[UNITS_LEN];
+	__u64 first, end;
+
+	decisions(h, &first, &end);
+	for (; first < end; first++) {
+		if (!decision_read(h, first, &d))
+			continue;
+		format_time(d.time, when, sizeof(when));
+		printf("  %s  %s\n", when, d.text);
+	}
+}
+
+void experiment_print(const struct experiment_handle *h)
+{
+	const struct experiment *e = &h->config;
+	struct bbr_rule rule = scope_rule(&e->scope);
+	char text[RULE_TEXT_LEN];
+
+	rule_format(&rule, text, sizeof(text));
+	printf("%s: %s, %s\n", e->name, experiment_design_name(e->design),
+	       experiment_state_text(experiment_state(h)));
+	printf("  scope --cgroup %s%s%s%s%s\n", h->path, *text ? " " : "", text,
+	       e->scope.netns_name[0] ? " --netns " : "", e->scope.netns_name);
+	if (e->unit == EXPERIMENT_BY_PREFIX)
+		printf("  one arm for each remote prefix, /%u of IPv4 and /%u of IPv6\n",
+		       e->prefix4 - SCOPE_V4_BITS, e->prefix6);
+	print_arms(h);
+	if (e->design == EXPERIMENT_SWITCHBACK)
+		print_switchback(e);
+	if (e->design == EXPERIMENT_CANARY)
+		print_canary(h);
+	print_counts(h->control);
+	print_log(h);
+}
+
+void experiments_print(const struct experiment_handle *list, int n)
+{
+	char arms[EXPERIMENT_ARMS * ARM_TEXT_LEN], text[ARM_TEXT_LEN];
+
+	printf("%-15s  %-10s  %-10s  %-40s  %s\n", "NAME", "DESIGN", "STATE", "ARMS", "CGROUP");
+	for (int i = 0; i < n; i++) {
+		const struct experiment *e = &list[i].config;
+
+		arms[0] = 0;
+		for (__u32 k = 0; k < e->arms; k++) {
+			arm_format(&e->arm[k], text, sizeof(text));
+			strcat(strcat(arms, k ? " " : ""), text);
+		}
+		printf("%-15s  %-10s  %-10s  %-40s  %s\n", e->name,
+		       experiment_design_name(e->design),
+		       experiment_state_text(experiment_state(&list[i])), arms, list[i].path);
+	}
+}
