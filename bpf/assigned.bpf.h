@@ -9,20 +9,14 @@
 #include "rules.bpf.h"
 #include "bpf_bbr/experiment.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct assigned_profile);
-} bbr_assigned SEC(".maps"); /* INSTANCE_MAP_ASSIGNED */
+struct assigned_profile assigned[ASSIGNED_PLACES] SEC(INSTANCE_MAP_ASSIGNED) = {};
 
 static inline u32 profile_for(struct sock *sk)
 {
-	struct assigned_profile *assigned = bpf_map_lookup_elem(&bbr_assigned, &(u32){ 0 });
+	volatile struct assigned_profile *a = &assigned[assigned_place(
+		((struct inet_sock *)sk)->inet_sport, sk->__sk_common.skc_dport)];
 
-	if (assigned && assigned->sk == (u64)sk)
-		return assigned->profile;
-	return choose_profile(sk);
+	return unlikely(a->sk == (u64)sk) ? a->profile : choose_profile(sk);
 }
 
 #endif

@@ -15,7 +15,10 @@
 #define NSEC_PER_SEC 1000000000ull
 #define ECONNABORTED 103
 #define ECONNRESET 104
+#define EBUSY 16
+#define EINVAL 22
 #define EPIPE 32
+#define PLACE_TRIES 256 /* another CPU leaves a place after some microseconds */
 #define CALLBACKS (BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG | BPF_SOCK_OPS_STATE_CB_FLAG)
 
 char LICENSE[] SEC("license") = "GPL";
@@ -40,10 +43,11 @@ struct {
 } bbr_exp_log SEC(".maps"); /* EXPERIMENT_MAP_LOG */
 
 struct assigned_of_instance {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE); /* as libbpf makes global data */
 	__uint(key_size, sizeof(u32));
-	__uint(value_size, sizeof(struct assigned_profile));
+	__uint(value_size, sizeof(struct assigned_profile[ASSIGNED_PLACES]));
 };
 
 struct {
@@ -309,27 +313,41 @@ static inline int begin_anew(void *socket, const volatile char *name)
 	return error ? error : set_congestion_control(socket, name);
 }
 
+/* The place of a connection in the instance, or NULL: it has none, or another connection does not leave it. */
+static inline struct assigned_profile *take_place(u32 arm, struct sock *sk)
+{
+	void *of_instance = bpf_map_lookup_elem(&bbr_arms, &arm);
+	struct assigned_profile *places =
+		of_instance ? bpf_map_lookup_elem(of_instance, &(u32){ 0 }) : NULL;
+	struct assigned_profile *place;
+
+	if (!places)
+		return NULL;
+	place = &places[assigned_place(((struct inet_sock *)sk)->inet_sport,
+				       sk->__sk_common.skc_dport)];
+	for (int i = 0; i < PLACE_TRIES; i++)
+		if (!__sync_val_compare_and_swap(&place->sk, 0, (u64)sk))
+			return place;
+	return NULL;
+}
+
 static inline int give_arm(void *socket, struct sock *sk, u32 arm)
 {
 	const volatile struct experiment_arm *a;
-	struct assigned_profile *assigned, before;
-	void *of_instance;
+	struct assigned_profile *place;
 	int error;
 
 	if (arm >= EXPERIMENT_ARMS)
-		return -1;
+		return -EINVAL;
 	a = &experiment.arm[arm];
 	if (a->profile == EXPERIMENT_NO_PROFILE)
 		return set_congestion_control(socket, a->cc);
-	of_instance = bpf_map_lookup_elem(&bbr_arms, &arm);
-	assigned = of_instance ? bpf_map_lookup_elem(of_instance, &(u32){ 0 }) : NULL;
-	if (!assigned)
-		return -1;
-	before = *assigned; /* an interrupt may be here for another connection: it puts back ours */
-	assigned->profile = a->profile;
-	assigned->sk = (u64)sk;
+	place = take_place(arm, sk);
+	if (!place)
+		return -EBUSY;
+	place->profile = a->profile;
 	error = begin_anew(socket, a->cc);
-	*assigned = before;
+	__sync_lock_test_and_set(&place->sk, 0);
 	return error;
 }
 

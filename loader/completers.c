@@ -7,6 +7,7 @@
 #include "completers.h"
 #include "descriptor.h"
 #include "kernel/completers.h"
+#include "kernel/experiment.h"
 #include "kernel/instance.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"
@@ -24,6 +25,38 @@ static void add_algorithms(const struct completion *c)
 {
 	for (size_t i = 0; i < n_algorithms; i++)
 		completion_add(c, algorithms[i]->name, algorithms[i]->title);
+}
+
+static void add_designs(const struct completion *c)
+{
+	for (__u32 i = 0; i < EXPERIMENT_DESIGNS; i++)
+		completion_add(c, experiment_design_name(i), "");
+}
+
+static void add_units(const struct completion *c)
+{
+	completion_add(c, "connection", "each draws its arm");
+	completion_add(c, "prefix", "all with one remote prefix have the same arm");
+}
+
+/* Labels of those that run. */
+static void add_arms(const struct completion *c)
+{
+	struct experiment_handle *list;
+	int n = privileges_take() ? 0 : experiments_list(&list);
+
+	for (int i = 0; i < n; i++)
+		for (__u32 k = 0; k < list[i].config.arms; k++)
+			completion_add(c, list[i].config.arm[k].label, list[i].config.name);
+	if (n > 0)
+		experiments_free(list, n);
+}
+
+/* Not for a name that is to be given to a new one. */
+static void add_experiments(const struct completion *c)
+{
+	if (strcmp(completion_verb(c), "experiment start"))
+		complete_experiments(c);
 }
 
 static void add_keys(const struct completion *c)
@@ -85,7 +118,10 @@ static void add_known_profiles_and_files(const struct completion *c)
 
 const struct completer bbrctl_completers[] = {
 	{ "ALGORITHM", add_algorithms },
+	{ "ARM", add_arms },
 	{ "CC", complete_congestion_controls },
+	{ "DESIGN", add_designs },
+	{ "EXPERIMENT", add_experiments },
 	{ "FILE", completion_add_files },
 	{ "KEY", add_keys },
 	{ "KEY=VALUE", add_assignments },
@@ -93,6 +129,7 @@ const struct completer bbrctl_completers[] = {
 	{ "PATH", complete_cgroups },
 	{ "PROFILE", add_profiles },
 	{ "PROFILE|FILE", add_known_profiles_and_files },
+	{ "UNIT", add_units },
 	{ "--netns", complete_netns },
 	{},
 };

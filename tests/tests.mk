@@ -87,7 +87,8 @@ $(BUILD)/next/obj/bpf/bbr/descriptor.o: $(NEXT_BBR)/descriptor.c
 $(BUILD)/next/bpf_bbr.bpf.o: $(BUILD)/next_version.bpf.o
 	cp $< $@
 $(BUILD)/next/obj/loader/carried.o: EMBEDDED = -I$(BUILD)/next \
-	-DMIGRATE_OBJECT='"migrate.bpf.o"' -DATTACH_OBJECT='"attach.bpf.o"'
+	-DMIGRATE_OBJECT='"migrate.bpf.o"' -DATTACH_OBJECT='"attach.bpf.o"' \
+	-DEXPERIMENT_OBJECT='"experiment.bpf.o"'
 $(BUILD)/next/obj/loader/carried.o: loader/carried.S $(BUILD)/next/bpf_bbr.bpf.o $(BUILD)/obj/loader/carried.o
 	@mkdir -p $(@D)
 	$(CC) $(EMBEDDED) $(INCLUDES) -c $< -o $@

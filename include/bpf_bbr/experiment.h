@@ -27,16 +27,25 @@
 #define EXPERIMENT_VERSION 1 /* rises when a tool of before would misread the maps */
 
 /*
- * In an instance: one struct assigned_profile for each CPU. Who gives a connection this congestion control writes
- * here which profile it gets in place of that of a rule, right before, on the same CPU.
+ * In an instance: who gives a connection this congestion control writes here, for as long as that takes, which profile
+ * the connection gets in place of that of a rule. Its place is found by the socket's ports; a place that another
+ * connection has is waited for. So a connection that nobody writes of looks at one word.
  */
-#define INSTANCE_MAP_ASSIGNED "bbr_assigned"
+#define INSTANCE_MAP_ASSIGNED ".data.assigned" /* struct assigned_profile[ASSIGNED_PLACES] */
+#define ASSIGNED_PLACES 64
 
 struct assigned_profile {
-	__u64 sk; /* the kernel's address of the socket; 0: nobody's */
+	__u64 sk; /* the kernel's address of the socket; 0: free */
 	__u32 profile; /* index */
 	__u32 pad;
 };
+
+static inline __u32 assigned_place(__u16 lport, __u16 rport)
+{
+	__u32 ports = lport ^ rport;
+
+	return (ports ^ ports >> 8) & (ASSIGNED_PLACES - 1);
+}
 
 #define EXPERIMENT_NAME_LEN 16 /* 15 characters and the closing 0 */
 #define EXPERIMENT_ARMS 4

@@ -86,6 +86,18 @@ static const struct option_def *find_option(const struct program *program, const
 	return search.found;
 }
 
+/* The verb's own option that has the name of another one; that one if it has none. */
+static const struct option_def *find_own_option(const struct verb *verb,
+						const struct option_def *other)
+{
+	char word[64];
+	struct search search = { .word = word };
+
+	snprintf(word, sizeof(word), "--%s", other->name);
+	for_each_own_table(verb, search_table, &search);
+	return search.found ? search.found : other;
+}
+
 static void read_words(struct completion *c)
 {
 	for (int i = 0; i < c->n; i++) {
@@ -106,6 +118,8 @@ static void read_words(struct completion *c)
 	for (const struct verb *const *v = c->program->verbs; *v && !c->verb; v++)
 		if (verb_words(*v, c))
 			c->verb = *v;
+	if (c->pending && c->verb) /* another verb's of this name may take something else */
+		c->pending = find_own_option(c->verb, c->pending);
 }
 
 void completion_add(const struct completion *c, const char *word, const char *about)

@@ -7,6 +7,8 @@ struct completion;
 
 void complete_instances(const struct completion *c);
 void complete_congestion_controls(const struct completion *c);
+/* Those that run. */
+void complete_experiments(const struct completion *c);
 /* Those of /run/netns. */
 void complete_netns(const struct completion *c);
 /* The folders of cgroup2, one level at a time. */

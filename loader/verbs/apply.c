@@ -6,7 +6,7 @@
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/units.h"
-#include "experiment/plan_use.h"
+#include "experiments/plan_use.h"
 #include "instance/lock.h"
 #include "instance/netns_default.h"
 #include "machine/carry_out.h"

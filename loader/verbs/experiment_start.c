@@ -14,12 +14,12 @@
 #include "cgroup/attachment.h"
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
-#include "experiment/arms.h"
-#include "experiment/decision.h"
-#include "experiment/overlap.h"
-#include "experiment/program.h"
-#include "experiment/request.h"
-#include "experiment/shares.h"
+#include "experiments/arms.h"
+#include "experiments/decision.h"
+#include "experiments/overlap.h"
+#include "experiments/program.h"
+#include "experiments/request.h"
+#include "experiments/shares.h"
 #include "instance/lock.h"
 #include "kernel/clock.h"
 #include "kernel/netns.h"
@@ -53,28 +53,30 @@ static int take_netns(const char *name, struct experiment_scope *scope)
 	return netns_visit(name, read_cookie, &scope->netns);
 }
 
-/* The path below the mount of cgroup2, as a walk over all cgroups finds it. Without --cgroup the root. */
+/*
+ * Its path below the mount of cgroup2, as a walk over all cgroups finds it, if it is mounted elsewhere as well. Without
+ * --cgroup the root.
+ */
 static int find_cgroup(const char *given, char **path)
 {
-	char below[PATH_MAX], *mount;
+	const char *named = given ? given : "/";
+	char below[PATH_MAX], *mount, *found;
 	__u64 id;
-	int ret = cgroup_id("--cgroup", given ? given : "/", &id);
+	int ret = cgroup_find("--cgroup", named, path);
 
+	if (!ret && (ret = cgroup_id("--cgroup", named, &id)))
+		free(*path);
 	if (ret)
 		return ret;
 	mount = cgroup_mount();
-	cgroup_path(id, below, sizeof(below));
-	*path = NULL;
-	if (!mount || asprintf(path, "%s%s", mount, strcmp(below, "/") ? below : "") < 0 ||
-	    !*below) {
+	cgroup_path(id, below, sizeof(below)); /* "" without the privilege to ask for it */
+	if (mount && *below &&
+	    asprintf(&found, "%s%s", mount, strcmp(below, "/") ? below : "") >= 0) {
 		free(*path);
-		*path = NULL;
+		*path = found;
 	}
 	free(mount);
-	if (*path)
-		return EXIT_DONE;
-	err("--cgroup %s: its path cannot be found", given ? given : "/");
-	return EXIT_REFUSED;
+	return EXIT_DONE;
 }
 
 /* Others that stand in its way. */

@@ -8,7 +8,7 @@
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
-#include "experiment/arms.h"
+#include "experiments/arms.h"
 #include "instance/lock.h"
 #include "tuning/instance_tuning.h"
 #include "tuning/param.h"

@@ -5,7 +5,7 @@
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
-#include "experiment/arms.h"
+#include "experiments/arms.h"
 #include "instance/link_pin.h"
 #include "instance/lock.h"
 #include "instance/netns_default.h"

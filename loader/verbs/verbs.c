@@ -184,6 +184,12 @@ static const struct option_def experiment_start[] = {
 	END,
 };
 
+static const struct option_def experiment_watch[] = {
+	{ "every", 0, "DURATION", option_text, EXPERIMENT(every),
+	  "look so often, from 1s; by default every 10s" },
+	END,
+};
+
 static const struct option_def experiment_stop[] = {
 	{ "to", 0, "ARM", option_text, MEMBER(to), "give its open connections this arm first" },
 	END,
@@ -265,6 +271,9 @@ static const struct verb *const verbs[] = {
 	     "leave new connections alone for a while", {}),
 	VERB("experiment resume", verb_experiment_resume, "EXPERIMENT", 1, 1,
 	     "go on with what was paused", {}),
+	VERB("experiment watch", verb_experiment_watch, "EXPERIMENT", 1, 1,
+	     "of a canary: take each step when it is time, or take it back; runs until then",
+	     { experiment_watch, 0 }),
 	VERB("experiment stop", verb_experiment_stop, "EXPERIMENT", 1, 1,
 	     "end it: new connections get what they got before", { experiment_stop, 0 }),
 	NULL,
@@ -313,8 +322,9 @@ static const struct privileges_of privileges[] = {
 	{ "experiment start", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
 	{ "experiment list", NULL, { .needs = LOOK | CAP(NET_ADMIN) } },
 	{ "experiment status", NULL, { .needs = LOOK | CAP(NET_ADMIN) } },
-	{ "experiment pause", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "experiment resume", NULL, { .needs = CHANGE, .may = FILES } },
+	{ "experiment pause", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = FILES } },
+	{ "experiment resume", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = FILES } },
+	{ "experiment watch", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = FILES } },
 	{ "experiment stop", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
 	{},
 };
@@ -326,7 +336,7 @@ static void print_notes(FILE *out)
 		fprintf(out, " %s%s", i ? "or " : "", algorithms[i]->name);
 	fputs(".\nExit status: 0 done, 1 wrong command line, 2 refused by the kernel or the "
 	      "system,\n"
-	      "3 nothing to do.\n",
+	      "3 nothing to do, 4 a canary was taken back.\n",
 	      out);
 }
 

@@ -9,7 +9,7 @@
 
 #include "bpf_bbr/abi.h"
 #include "cli/options.h"
-#include "experiment/request.h"
+#include "experiments/request.h"
 #include "tuning/socket_filter.h"
 
 /* The options of all verbs; verbs.c has the table of which takes which. */
@@ -69,6 +69,7 @@ int verb_experiment_list(void *options, int argc, char **argv);
 int verb_experiment_status(void *options, int argc, char **argv);
 int verb_experiment_pause(void *options, int argc, char **argv);
 int verb_experiment_resume(void *options, int argc, char **argv);
+int verb_experiment_watch(void *options, int argc, char **argv);
 int verb_experiment_stop(void *options, int argc, char **argv);
 int verb_upgrade(void *options, int argc, char **argv);
 

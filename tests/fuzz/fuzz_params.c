@@ -298,6 +298,7 @@ OTHER(experiment_status)
 OTHER(experiment_pause)
 OTHER(experiment_resume)
 OTHER(experiment_stop)
+OTHER(experiment_watch)
 OTHER(attach)
 OTHER(detach)
 

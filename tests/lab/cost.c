@@ -4,7 +4,7 @@
  *
  *	cost [-w] [-f FUNC]... [-p PROG]... [-i ID]... [-s FROM:TO]... CC BYTES ADDR NETNS
  *
- * Sends BYTES to ADDR in the named network namespace. -f records each call of a kernel function, -p of
+ * Sends BYTES to ADDR in the named network namespace, with the default congestion control if CC is "-". -f records each call of a kernel function, -p of
  * the newest BPF program of that name, -i of the BPF program of that id, -s each way from the return of a kernel
  * function to the return of another. With -w long calls count as well, in which an interrupt came: that wakes somebody
  * up. Prints JSON lines: one for the transfer, of which busy_ns is the time that the CPU was not idle, and one for each
@@ -267,7 +267,7 @@ static void transfer(const char *cc, uint64_t bytes, const char *to, const char 
 	receiver = fork();
 	if (!receiver)
 		receive(netns, &addr);
-	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc)))
+	if (strcmp(cc, "-") && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc)))
 		die(cc);
 	usleep(REST_US);
 

@@ -165,6 +165,28 @@ def rules(key, size, names=tuple(RULES)):
                    "ack_least": steps[name]["cong_control"]["min"] - instrument} for name in names}
 
 
+ARMS = "none", "cubic", "instance", "profile"
+
+
+def experiment(key, size):
+    """
+    Instructions of the stack for a connection's start and for its changes of state, which its end is, without an
+    experiment and with the arm that each of ARMS names; and of the experiment's program for all of the connection.
+    name -> figures
+    """
+    result = _console(key, {"BYTES": size}, "cost_experiment.sh")
+    steps = {name: {line["span"]: line for line in matrix.objects(text) if "span" in line}
+             for name, text in matrix.steps(result.console).items()}
+    instrument = steps["instrument"][NULL_FUNCTION]["median"] - NULL_INSTRUCTIONS
+    total = {name: {span: line["calls"] * (line["mean"] - instrument) for span, line in spans.items()}
+             for name, spans in steps.items()}
+    return {name: {"start": steps[name]["tcp_init_transfer"]["max"] - instrument,
+                   "init": steps[name]["init"]["max"] - instrument if "init" in steps[name] else None,
+                   "states": round(total[name]["tcp_set_state"]),
+                   "program": round(total[name].get("bbr_experiment", 0)),
+                   "calls": steps[name].get("bbr_experiment", {"calls": 0})["calls"]} for name in ARMS}
+
+
 EVERY = "transition", "round", "ack"
 WATCHED = ("nobody", *(f"{every}_{count}" for every in EVERY for count in (1, 8)),
            *(f"kernel_{every}" for every in EVERY), "snapshot")

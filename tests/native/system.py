@@ -15,7 +15,7 @@ PREFIX = f"bbrt{os.getpid()}"
 MARK = "BBR_TESTS"  # environment variable of every process that the tests start
 
 MAP_NAMES = {".data.params", ".data.watch", ".rodata.bbr_abi", "bbr_rings", "bbr_conns",
-             ".data.clamped", "bbr_rules", "bbr_defaults", ".rodata.bbr_att", "bbr_assigned",
+             ".data.clamped", "bbr_rules", "bbr_defaults", ".rodata.bbr_att", ".data.assigned",
              ".rodata.bbr_exp", ".data.bbr_exp", "bbr_outcomes", "bbr_exp_log", "bbr_exp_conns", "bbr_arms"}
 
 

@@ -11,6 +11,7 @@ import tempfile
 
 import pytest
 
+from cgroups import Cgroup
 from system import registered
 from tool import REFUSED, USAGE, Tool
 
@@ -25,8 +26,12 @@ COMMANDS = [
               ["attach", "--cgroup", "bbrt_no"], ["detach", "--cgroup", "bbrt_no"],
               ["profile", "add", "a", "bw_win=11"], ["profile", "delete", "a"], ["profile", "copy", "a", "b"],
               ["rule", "add", "--dport", "1", "--profile", "a"], ["rule", "delete", "1"], ["rule", "flush"],
-              ["apply", "FILE"], ["migrate", "--from", "bbrt_no", "--to", "reno"]]),
-    (LOOK | {"CAP_NET_ADMIN"}, [["status"], ["save"]]),
+              ["apply", "FILE"], ["migrate", "--from", "bbrt_no", "--to", "reno"],
+              ["experiment", "start", "bbrt_no", "--arm", "a=cubic", "--arm", "b=reno"],
+              ["experiment", "stop", "bbrt_no"]]),
+    (LOOK | {"CAP_NET_ADMIN"}, [["status"], ["save"], ["experiment", "list"], ["experiment", "status"],
+                                ["experiment", "pause", "bbrt_no"], ["experiment", "resume", "bbrt_no"],
+                                ["experiment", "watch", "bbrt_no"]]),
     (LOOK, [["show"], ["profile", "list"], ["profile", "show", "a"], ["rule", "list"], ["rule", "test", "::1"]]),
 ]
 ALL = [(needs, command) for needs, commands in COMMANDS for command in commands]
@@ -34,7 +39,7 @@ ALL = [(needs, command) for needs, commands in COMMANDS for command in commands]
 
 def words(command):
     """The verb's: those before its options and arguments."""
-    return command[:2] if command[0] in ("profile", "rule") else command[:1]
+    return command[:2] if command[0] in ("profile", "rule", "experiment") else command[:1]
 
 
 @pytest.fixture(scope="session")
@@ -107,6 +112,20 @@ def test_nobody_with_just_what_it_needs_sees_what_root_sees(bbrctl, load, args, 
         if args == ["status"]:  # of all namespaces, which it takes one more to find
             seen[0].pop("default_in")
     assert as_nobody == as_root and as_root
+
+
+def test_nobody_with_just_what_it_needs_runs_an_experiment(bbrctl):
+    """The lock belongs to root: hence one more."""
+    cgroup, name = Cgroup(), f"e{os.getpid()}_n"
+    change = {"prefix": nobody_with(CHANGE | {"CAP_DAC_OVERRIDE"})}
+    try:
+        bbrctl("experiment", "start", name, "--arm", "a=cubic", "--arm", "b=reno", "--cgroup", cgroup.path, **change)
+        shown = bbrctl.json("experiment", "status", name, prefix=nobody_with(LOOK | {"CAP_NET_ADMIN"}))
+        assert shown == bbrctl.json("experiment", "status", name) and shown["cgroup"] == str(cgroup.path)
+        bbrctl("experiment", "pause", name, prefix=nobody_with(LOOK | {"CAP_NET_ADMIN", "CAP_DAC_OVERRIDE"}))
+        bbrctl("experiment", "stop", name, **change)
+    finally:
+        cgroup.delete()  # and with it what runs there
 
 
 def test_nobody_may_ask_for_the_defaults_and_help(bbrctl):

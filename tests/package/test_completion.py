@@ -88,6 +88,8 @@ def test_values(offered, tmp_path):
         set(pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split())
     assert offered("bbrctl", "apply", "", cwd=tmp_path) == ["a.ini"] == offered("bbrmon", "report", "", cwd=tmp_path)
     assert not offered("bbrctl", "rule", "add", "--mark", "")
+    assert set(offered("bbrctl", "experiment", "start", "x", "--design", "")) == {"ab", "switchback", "canary"}
+    assert not offered("bbrctl", "experiment", "start", "")
     assert not offered("bbrctl", "check", "")
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "experiment/state.h"
+#include "experiments/state.h"
 #include "kernel/clock.h"
 
 __u32 experiment_steps(const struct experiment *e)

@@ -3,7 +3,7 @@
 #ifndef LOADER_EXPERIMENT_PROGRAM_H
 #define LOADER_EXPERIMENT_PROGRAM_H
 
-#include "experiment/request.h"
+#include "experiments/request.h"
 #include "kernel/experiment.h"
 
 /*

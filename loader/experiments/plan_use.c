@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/err.h"
-#include "experiment/plan_use.h"
+#include "experiments/plan_use.h"
 #include "kernel/experiment.h"
 #include "machine/plan.h"
 

@@ -6,11 +6,11 @@
 #include "bpf_bbr/rules.h"
 #include "cli/json.h"
 #include "cli/units.h"
-#include "experiment/arms.h"
-#include "experiment/decision.h"
-#include "experiment/shares.h"
-#include "experiment/show.h"
-#include "experiment/state.h"
+#include "experiments/arms.h"
+#include "experiments/decision.h"
+#include "experiments/shares.h"
+#include "experiments/show.h"
+#include "experiments/state.h"
 #include "kernel/clock.h"
 #include "tuning/rule_text.h"
 
@@ -77,7 +77,7 @@ static void print_canary(const struct experiment_handle *h)
 	char share[SHARE_TEXT_LEN], since[UNITS_LEN], began[UNITS_LEN + 8] = "";
 
 	share_format(e->step[step], share, sizeof(share));
-	if (h->control->step_since) {
+	if (h->control->step_since && h->control->lease) {
 		format_duration(since, sizeof(since),
 				(now_ns() - h->control->step_since) / NS_PER_S * NS_PER_S);
 		snprintf(began, sizeof(began), ", for %s", since);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/json.h"
-#include "experiment/decision.h"
+#include "experiments/decision.h"
 #include "kernel/clock.h"
 
 struct experiment_decision decision_make(const char *fmt, ...)

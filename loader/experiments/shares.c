@@ -6,7 +6,7 @@
 
 #include "cli/err.h"
 #include "cli/units.h"
-#include "experiment/shares.h"
+#include "experiments/shares.h"
 
 #define PER_PERCENT (EXPERIMENT_SHARES / 100)
 

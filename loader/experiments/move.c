@@ -7,7 +7,7 @@
 #include <bpf/libbpf.h>
 
 #include "cli/err.h"
-#include "experiment/move.h"
+#include "experiments/move.h"
 #include "kernel/netns.h"
 
 #define MOVE_PROG "bbr_exp_move"

@@ -10,7 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "cli/err.h"
-#include "experiment/program.h"
+#include "experiments/program.h"
 #include "instance/attach_program.h"
 #include "kernel/clock.h"
 

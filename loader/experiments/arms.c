@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #include "cli/err.h"
-#include "experiment/arms.h"
+#include "experiments/arms.h"
 #include "kernel/instance.h"
 #include "migration/migration.h"
 #include "tuning/profile_map.h"

@@ -3,7 +3,7 @@
 
 #include <arpa/inet.h>
 
-#include "experiment/overlap.h"
+#include "experiments/overlap.h"
 
 bool cgroup_is_within(const char *path, const char *above)
 {

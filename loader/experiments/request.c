@@ -9,8 +9,9 @@
 #include "bpf_bbr/rules.h"
 #include "cli/err.h"
 #include "cli/units.h"
-#include "experiment/request.h"
-#include "experiment/shares.h"
+#include "experiment/guard.h"
+#include "experiments/request.h"
+#include "experiments/shares.h"
 #include "kernel/clock.h"
 #include "kernel/experiment.h"
 #include "kernel/instance.h"
@@ -102,23 +103,37 @@ static int refuse_arm(const char *text, const char *why)
 	return EXIT_USAGE;
 }
 
+/* So many characters; false: they do not fit, or there are none. */
+static bool take_word(char *to, size_t size, const char *from, size_t len)
+{
+	if (!len || len >= size)
+		return false;
+	memcpy(to, from, len);
+	to[len] = 0;
+	return true;
+}
+
 static int parse_arm(const char *text, struct experiment_arm *arm)
 {
-	char label[64], cc[64], profile[64] = "";
-	int n = sscanf(text, "%63[^=]=%63[^:]:%63s", label, cc, profile);
+	size_t label = strcspn(text, "="), cc;
+	const char *rest = text + label;
 
-	if (n < 2 || (strchr(text, ':') && n < 3))
+	if (!*rest++)
 		return refuse_arm(text, "expected a label and a congestion control");
-	if (!experiment_name_is_valid(label))
+	cc = strcspn(rest, ":");
+	if (!take_word(arm->label, sizeof(arm->label), text, label) ||
+	    !experiment_name_is_valid(arm->label))
 		return refuse_arm(text, "a label has 1 to 15 characters of A-Z a-z 0-9 _ .");
-	if (strlen(cc) >= BBR_NAME_LEN)
-		return refuse_arm(text, "a congestion control's name has at most 15 characters");
-	if (*profile && !profile_name_is_valid(profile))
+	if (!take_word(arm->cc, sizeof(arm->cc), rest, cc))
+		return refuse_arm(text, "a congestion control's name has 1 to 15 characters");
+	arm->profile = EXPERIMENT_NO_PROFILE;
+	if (!rest[cc])
+		return EXIT_DONE;
+	arm->profile = 0;
+	rest += cc + 1;
+	if (!profile_name_is_valid(rest))
 		return EXIT_USAGE;
-	memcpy(arm->label, label, strlen(label) + 1);
-	memcpy(arm->cc, cc, strlen(cc) + 1);
-	memcpy(arm->profile_name, profile, strlen(profile) + 1);
-	arm->profile = *profile ? 0 : EXPERIMENT_NO_PROFILE;
+	strcpy(arm->profile_name, rest);
 	return EXIT_DONE;
 }
 
@@ -128,7 +143,8 @@ static int parse_arms(const struct value_list *arms, struct experiment *e)
 
 	if (arms->n < 2 || arms->n > EXPERIMENT_ARMS ||
 	    (e->design == EXPERIMENT_CANARY && arms->n != 2)) {
-		err("%d arms: %s needs %s", arms->n, experiment_design_name(e->design),
+		err("%d arm%s: %s needs %s", arms->n, plural(arms->n),
+		    experiment_design_name(e->design),
 		    e->design == EXPERIMENT_CANARY ? "two" : "2 to 4");
 		remedy("give --arm LABEL=CC[:PROFILE] for each; the first is what others are "
 		       "compared with");
@@ -188,6 +204,8 @@ static int parse_blocks(const struct experiment_options *opt, struct experiment 
 
 static int parse_guards(const struct value_list *guards, struct experiment *e)
 {
+	struct guard guard;
+
 	if (!guards->n) {
 		err("--guard is missing: a canary grows only while its guards hold");
 		remedy("for example --guard 'retransmitted < 1.2x' --guard 'goodput_p50 > 0.97x'");
@@ -203,6 +221,8 @@ static int parse_guards(const struct value_list *guards, struct experiment *e)
 			    sizeof(e->guard[i]) - 1);
 			return EXIT_USAGE;
 		}
+		if (!guard_parse("--guard", guards->arg[i], &guard))
+			return EXIT_USAGE;
 		strcpy(e->guard[i], guards->arg[i]);
 	}
 	return EXIT_DONE;
@@ -261,6 +281,21 @@ static int parse_ring(const struct experiment_options *opt, struct experiment *e
 	return EXIT_REFUSED;
 }
 
+/* The connections of the first step that who watches wants to see are a part of all that are kept. */
+static int check_ring(const struct experiment *e)
+{
+	__u64 needed =
+		2ull * e->step_connections * EXPERIMENT_SHARES / (e->step[0] ? e->step[0] : 1);
+
+	if (e->design != EXPERIMENT_CANARY || needed <= e->outcomes)
+		return EXIT_DONE;
+	err("--step-connections %u: so many of the first step's share are more than are kept",
+	    e->step_connections);
+	remedy("ask for fewer, or for a larger first step, or keep more: --keep %llu",
+	       (unsigned long long)needed);
+	return EXIT_USAGE;
+}
+
 /* Shares at the start. A canary's first step waits for who watches. */
 static int begin_shares(const struct experiment_options *opt, struct experiment_request *r)
 {
@@ -300,5 +335,7 @@ int experiment_request_parse(const char *name, const struct experiment_options *
 		ret = parse_scope(filter, &e->scope);
 	if (!ret)
 		ret = parse_ring(opt, e);
+	if (!ret)
+		ret = check_ring(e);
 	return ret ? ret : begin_shares(opt, r);
 }
