@@ -12,6 +12,7 @@ import pytest
 
 from cgroups import Cgroup
 from experiments import Experiments, arms, new_name, short_connection
+from exporter import Exporter
 from report_page import data_of
 from system import wait_until
 from test_experiment import client
@@ -190,6 +191,26 @@ def test_an_interrupt_ends_following(bbrmon, experiments, cgroup, tmp_path):
     running.send_signal(signal.SIGINT)
     assert running.wait(30) == 0
     assert name in bbrmon("experiment", tmp_path / "a.csv").out
+
+
+def test_export(bbrmon, experiments, ns, cgroup, sink, tmp_path):
+    name = experiments.start(cgroup, *AB, "--share", "new=30%")
+    with contextlib.closing(Exporter(bbrmon, tmp_path)) as exporter:
+        exporter.close = exporter.kill
+        exporter.scrape()
+        transfers(ns, cgroup, sink, SIZES)
+        s = exporter.wait_for(lambda s: s.sum("bbr_experiment_ended_connections_total", experiment=name) == len(SIZES),
+                              "all have ended")
+        assert s.sum("bbr_experiment_acked_bytes_total", experiment=name) == sum(SIZES)
+        assert s.sum("bbr_experiment_failed_connections_total", experiment=name) == 0
+        got = {x.labels["arm"]: x.value for x in s.of("bbr_experiment_connections_total", experiment=name)}
+        assert got == experiments.counts(name)
+        assert s.sum("bbr_experiment_share_ratio", experiment=name, arm="new") == 0.3
+        assert not s.of("bbr_experiment_step", experiment=name)
+        experiments.bbrctl("experiment", "pause", name)
+        exporter.wait_for(lambda s: s.sum("bbr_experiment_paused", experiment=name) == 1, "it is paused")
+        experiments.bbrctl("experiment", "stop", name)
+        exporter.wait_for(lambda s: not s.of("bbr_experiment_paused", experiment=name), "it is gone")
 
 
 def test_what_does_not_exist(bbrmon, tmp_path):

@@ -18,6 +18,8 @@ import bpfmap
 import system
 from crowd import BYTES, Crowd
 from export_cost import Usage
+from cgroups import Cgroup
+from experiments import Experiments, arms
 from exporter import OPENMETRICS, Exporter, Prometheus, classic
 from system import run, wait_until
 from tool import DONE, REFUSED, USAGE, status_of
@@ -598,6 +600,16 @@ def test_of_a_recording(bbrctl, bbrmon, load, ns, tmp_path):
     close(*pair)
 
 
+@pytest.fixture
+def canary(bbrctl):
+    """An experiment with all that an experiment can have."""
+    cgroup, running = Cgroup(), Experiments(bbrctl)
+    running.start(cgroup, *arms(old="cubic", new="reno"), "--design", "canary", "--guard", "retransmitted < 1.2x")
+    yield
+    running.close()
+    cgroup.delete()
+
+
 def dashboard():
     """(expression, legend) of all panels, the dashboard's variables filled in."""
     board = json.loads(DASHBOARD.read_text())
@@ -653,7 +665,7 @@ def check_dashboard(samples):
             assert label in labels[metric] and label == variable["name"]
 
 
-def test_prometheus_and_the_dashboard(load, monitor, export, prometheus, new_path):
+def test_prometheus_and_the_dashboard(load, monitor, export, prometheus, new_path, canary):
     path = new_path(rate="20mbit", limit="30k")
     name = load("min_rtt_win=300ms", "probe_rtt_duration=50ms")
     stream, exporter = monitor(name), export(name)

@@ -23,8 +23,8 @@ BUILD = pathlib.Path(os.environ.get("BBR_BUILD", ROOT / "build/asan"))
 
 # What each needs, and what it keeps where it has it: see capabilities(7).
 NEEDS = {"stream": {"sys_admin"}, "snapshot": {"sys_admin", "sys_ptrace"}, "top": {"sys_admin"},
-         "record": {"sys_admin"}, "report": set(), "export": {"sys_admin", "sys_ptrace"}}
-MAY = {"record": {"dac_override"}, "report": {"dac_read_search", "dac_override"},
+         "record": {"sys_admin"}, "report": set(), "experiment": set(), "export": {"sys_admin", "sys_ptrace"}}
+MAY = {"record": {"dac_override"}, "experiment": {"sys_admin", "dac_read_search", "dac_override"}, "report": {"dac_read_search", "dac_override"},
        "top": {"sys_ptrace"}, "export": {"net_bind_service", "dac_read_search"}}
 # Command lines that watch until they are interrupted: the instance and the kernel's own bbr; FILE may be written.
 NAMES = ["--name", "NAME", "--name", "bbr"]

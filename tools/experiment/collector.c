@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,21 +45,29 @@ static int find_only(struct experiment_handle *h)
 	return n ? EXIT_USAGE : EXIT_NOTHING;
 }
 
-int collector_open(struct collector *c, struct study *s, const char *name)
+int collector_take(struct collector *c, struct study *s, struct experiment_handle *handle)
 {
-	int status;
-
-	memset(c, 0, sizeof(*c));
-	status = name ? experiment_find(name, &c->handle) : find_only(&c->handle);
-	if (status)
-		return status;
+	*c = (struct collector){ .handle = *handle };
+	*handle = (struct experiment_handle){};
 	s->experiment = c->handle.config;
 	s->cgroup = strdup(c->handle.path);
 	c->places = calloc(s->experiment.outcomes, sizeof(*c->places));
 	if (s->cgroup && c->places)
-		return EXIT_DONE;
+		return 0;
 	collector_close(c);
-	err("cannot read the experiment: out of memory");
+	return -ENOMEM;
+}
+
+int collector_open(struct collector *c, struct study *s, const char *name)
+{
+	struct experiment_handle handle;
+	int status = name ? experiment_find(name, &handle) : find_only(&handle);
+
+	if (status)
+		return status;
+	if (!collector_take(c, s, &handle))
+		return EXIT_DONE;
+	err("cannot read the experiment: %s", strerror(ENOMEM));
 	return EXIT_REFUSED;
 }
 

@@ -35,6 +35,8 @@ struct collector {
 
 /* NULL: the only one. Exit status; has printed what failed. */
 int collector_open(struct collector *c, struct study *s, const char *name);
+/* The same of a handle, which it takes over. 0 or -ENOMEM. */
+int collector_take(struct collector *c, struct study *s, struct experiment_handle *handle);
 /* false: no memory */
 bool collector_read(struct collector *c, struct study *s);
 void collector_close(struct collector *c);

@@ -13,6 +13,7 @@
 #include "kernel/clock.h"
 #include "cli/err.h"
 #include "event/event.h"
+#include "experiments.h"
 #include "http.h"
 #include "stream/interrupt.h"
 #include "metrics.h"
@@ -41,6 +42,7 @@ struct export
 
 	struct metrics metrics;
 	struct rule_counts rules;
+	struct experiments experiments;
 	struct event_source source;
 	struct sockets sockets;
 	struct http http;
@@ -90,7 +92,7 @@ static void read_sockets(struct export *x)
 	metrics_begin_reading(&x->metrics, now_ns());
 	status = sockets_read(&x->sockets, NULL, handle_socket, x);
 	metrics_end_reading(&x->metrics, !status);
-	x->read_all = has_rules && !status;
+	x->read_all = has_rules && !experiments_update(&x->experiments) && !status;
 	x->read_ns = now_ns();
 }
 
@@ -177,6 +179,7 @@ static void print_live(struct export *x, struct openmetrics *om)
 		read_sockets(x);
 	metrics_print(&x->metrics, om, !x->once);
 	rule_counts_print(&x->rules, om);
+	experiments_print(&x->experiments, om, !x->once);
 	if (!x->once) {
 		event_source_totals_now(&x->source, &totals);
 		print_watching(x, om, &totals);
@@ -350,6 +353,7 @@ static int run(struct export *x)
 		status = x->once ? run_once(x) : run_live(x);
 	metrics_free(&x->metrics);
 	rule_counts_free(&x->rules);
+	experiments_close(&x->experiments);
 	return status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the writer writes is what json-c would print of a tree, and what json-c reads back. */
 #include <limits.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,6 +56,28 @@ static void end_and_compare(int how)
 	assert_string_equal(text, json_object_to_json_string_ext(o, how));
 	json_object_put(o);
 	free(text);
+}
+
+static void test_numbers(void **state)
+{
+	static const double numbers[] = { 0, -1.5, 1e-9, 123456789, 1.23456789e20 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct json_object *o, *value;
+
+		json_begin(&json, open_text());
+		json_add_number(&json, "a", numbers[i]);
+		json_add_number(&json, "nan", 0 * INFINITY);
+		json_add_number(&json, "inf", INFINITY);
+		o = end_and_read();
+		assert_true(json_object_object_get_ex(o, "a", &value));
+		assert_true(json_object_get_double(value) == numbers[i]);
+		assert_true(json_object_object_get_ex(o, "nan", &value) && !value);
+		assert_true(json_object_object_get_ex(o, "inf", &value) && !value);
+		json_object_put(o);
+		free(text);
+	}
 }
 
 static void add_all_kinds(void)
@@ -321,6 +344,7 @@ static void test_trees_by_chance(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_one_line),
 		cmocka_unit_test(test_pretty),
 		cmocka_unit_test(test_pretty_array),

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/err.h"
+#include "experiment/guard.h"
+#include "experiment/study.h"
+#include "experiments.h"
+
+#define ROWS_MAX 200000 /* that guards are judged by */
+
+struct outcomes {
+	__u64 ended, failed;
+	__u64 acked, sent, retransmitted; /* bytes */
+};
+
+struct guard_state {
+	bool is_known;
+	enum guard_verdict verdict;
+};
+
+struct exported_experiment {
+	struct collector collector;
+	struct study study; /* a canary's rows are those since its step began */
+	struct outcomes outcomes[EXPERIMENT_ARMS];
+	struct guard_state guard[EXPERIMENT_GUARDS];
+	bool is_running;
+};
+
+static void forget(struct exported_experiment *e)
+{
+	collector_close(&e->collector);
+	study_free(&e->study);
+}
+
+void experiments_close(struct experiments *x)
+{
+	for (int i = 0; i < x->n; i++)
+		forget(&x->at[i]);
+	free(x->at);
+	*x = (struct experiments){};
+}
+
+static void add_outcomes(struct exported_experiment *e, size_t from)
+{
+	for (size_t i = from; i < e->study.rows.n; i++) {
+		const struct row *row = &e->study.rows.at[i];
+		struct outcomes *to = &e->outcomes[row->arm];
+
+		to->ended++;
+		to->failed += row->end == EXPERIMENT_RESET || row->end == EXPERIMENT_TIMED_OUT;
+		to->acked += row->acked;
+		to->sent += row->sent;
+		to->retransmitted += row->retransmitted;
+	}
+}
+
+/* Only those that began since the step did: before, the shares were other ones. */
+static void keep_rows_of_step(struct exported_experiment *e)
+{
+	const struct experiment *config = &e->study.experiment;
+	__u64 since = e->collector.handle.control->step_since;
+	struct rows *rows = &e->study.rows;
+	size_t n = 0;
+
+	if (config->design == EXPERIMENT_CANARY && rows->n <= ROWS_MAX)
+		for (size_t i = 0; i < rows->n; i++)
+			if (config->started + rows->at[i].begin_ns >= since)
+				rows->at[n++] = rows->at[i];
+	rows->n = n;
+}
+
+static void judge_guards(struct exported_experiment *e)
+{
+	const struct experiment *config = &e->study.experiment;
+	struct rows_units units;
+
+	memset(e->guard, 0, sizeof(e->guard));
+	if (config->design != EXPERIMENT_CANARY || !rows_find_units(&e->study.rows, config, &units))
+		return;
+	for (int i = 0; i < EXPERIMENT_GUARDS && config->guard[i][0]; i++) {
+		struct guard_result result;
+		struct guard guard;
+
+		if (!guard_parse("guard", config->guard[i], &guard) ||
+		    !guard_judge(&result, &guard, &e->study.rows, &units, config, config->arms - 1,
+				 guard_level(config)))
+			continue;
+		e->guard[i] = (struct guard_state){ true, result.verdict };
+	}
+}
+
+static int read_one(struct exported_experiment *e)
+{
+	size_t before = e->study.rows.n;
+
+	if (!collector_read(&e->collector, &e->study))
+		return -ENOMEM;
+	add_outcomes(e, before);
+	keep_rows_of_step(e);
+	judge_guards(e);
+	return 0;
+}
+
+static struct exported_experiment *find(struct experiments *x, __u32 prog_id)
+{
+	for (int i = 0; i < x->n; i++)
+		if (x->at[i].collector.handle.prog_id == prog_id)
+			return &x->at[i];
+	return NULL;
+}
+
+/* Takes the handle over. */
+static int add(struct experiments *x, struct experiment_handle *handle)
+{
+	struct exported_experiment *grown = realloc(x->at, (x->n + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	x->at = grown;
+	grown[x->n] = (struct exported_experiment){ .is_running = true };
+	if (collector_take(&grown[x->n].collector, &grown[x->n].study, handle))
+		return -ENOMEM;
+	x->n++;
+	return 0;
+}
+
+int experiments_update(struct experiments *x)
+{
+	struct experiment_handle *list;
+	int n = experiments_list(&list), error = n < 0 ? n : 0, kept = 0;
+
+	for (int i = 0; i < x->n; i++)
+		x->at[i].is_running = false;
+	for (int i = 0; i < n && !error; i++) {
+		struct exported_experiment *known = find(x, list[i].prog_id);
+
+		if (known)
+			known->is_running = true;
+		else if (x->n < EXPERIMENTS_TOLD)
+			error = add(x, &list[i]);
+	}
+	if (n >= 0)
+		experiments_free(list, n);
+	for (int i = 0; i < x->n; i++) {
+		if (x->at[i].is_running)
+			x->at[kept++] = x->at[i];
+		else
+			forget(&x->at[i]);
+	}
+	x->n = kept;
+	for (int i = 0; i < x->n && !error; i++)
+		error = read_one(&x->at[i]);
+	return error;
+}
+
+/* ---- as metrics */
+
+static void print(struct openmetrics *om, const struct om_family *family,
+		  const struct exported_experiment *e, const char *name, const char *value,
+		  double number)
+{
+	const struct om_label labels[] = { { "experiment", e->study.experiment.name },
+					   { name, value },
+					   {} };
+
+	om_number(om, family, labels, number);
+}
+
+/* A number of an arm. */
+static __u64 of_arm(const struct exported_experiment *e, int arm, int which)
+{
+	const struct outcomes *o = &e->outcomes[arm];
+	const __u64 numbers[] = { e->study.counters.assigned[arm],
+				  e->study.counters.refused[arm],
+				  o->ended,
+				  o->failed,
+				  o->acked,
+				  o->sent,
+				  o->retransmitted };
+
+	return numbers[which];
+}
+
+#define COUNTED 2 /* the first two are counted by the kernel */
+
+static const struct om_family by_arm[] = {
+	{ "bbr_experiment_connections", OM_COUNTER, NULL, "Connections that got the arm." },
+	{ "bbr_experiment_refused_connections", OM_COUNTER, NULL,
+	  "Connections that the kernel did not give the arm." },
+	{ "bbr_experiment_ended_connections", OM_COUNTER, NULL,
+	  "Connections that have ended, or left a block." },
+	{ "bbr_experiment_failed_connections", OM_COUNTER, NULL,
+	  "Of these, those that were reset by the peer or timed out." },
+	{ "bbr_experiment_acked_bytes", OM_COUNTER, "bytes",
+	  "Bytes that were acknowledged, of connections that have ended." },
+	{ "bbr_experiment_sent_bytes", OM_COUNTER, "bytes",
+	  "Bytes that were sent, of connections that have ended." },
+	{ "bbr_experiment_retransmitted_bytes", OM_COUNTER, "bytes",
+	  "Bytes that were sent again, of connections that have ended." },
+};
+
+static void print_by_arm(const struct experiments *x, struct openmetrics *om, bool has_outcomes)
+{
+	static const struct om_family shares = { "bbr_experiment_share_ratio", OM_GAUGE, "ratio",
+						 "Share of new connections that get the arm." };
+	int n = has_outcomes ? sizeof(by_arm) / sizeof(by_arm[0]) : COUNTED;
+
+	for (int which = 0; which < n; which++) {
+		om_family(om, &by_arm[which]);
+		for (int i = 0; i < x->n; i++) {
+			const struct experiment *e = &x->at[i].study.experiment;
+
+			for (__u32 arm = 0; arm < e->arms; arm++)
+				print(om, &by_arm[which], &x->at[i], "arm", e->arm[arm].label,
+				      of_arm(&x->at[i], arm, which));
+		}
+	}
+	om_family(om, &shares);
+	for (int i = 0; i < x->n; i++) {
+		const struct experiment *e = &x->at[i].study.experiment;
+		__u32 share[EXPERIMENT_ARMS];
+
+		if (e->design == EXPERIMENT_SWITCHBACK)
+			continue;
+		experiment_shares(&x->at[i].collector.handle, share);
+		for (__u32 arm = 0; arm < e->arms; arm++)
+			print(om, &shares, &x->at[i], "arm", e->arm[arm].label,
+			      share[arm] / (double)EXPERIMENT_SHARES);
+	}
+}
+
+static void print_state(const struct experiments *x, struct openmetrics *om)
+{
+	static const struct om_family chosen = {
+		"bbr_experiment_chosen_connections", OM_COUNTER, NULL,
+		"Connections that were left alone, as the application had chosen for itself."
+	};
+	static const struct om_family missed = { "bbr_experiment_missed_connections", OM_COUNTER,
+						 NULL, "Connections whose outcome is not known." };
+	static const struct om_family paused = { "bbr_experiment_paused", OM_GAUGE, NULL,
+						 "1 if new connections are left alone." };
+	static const struct om_family step = { "bbr_experiment_step", OM_GAUGE, NULL,
+					       "The step of a canary, from 1." };
+
+	om_family(om, &chosen);
+	for (int i = 0; i < x->n; i++)
+		print(om, &chosen, &x->at[i], NULL, NULL, x->at[i].study.counters.chosen);
+	om_family(om, &missed);
+	for (int i = 0; i < x->n; i++) {
+		const struct study_counters *n = &x->at[i].study.counters;
+
+		print(om, &missed, &x->at[i], "why", "overwritten", n->overwritten);
+		print(om, &missed, &x->at[i], "why", "lost", n->lost);
+		print(om, &missed, &x->at[i], "why", "no_memory", n->no_memory);
+	}
+	om_family(om, &paused);
+	for (int i = 0; i < x->n; i++)
+		print(om, &paused, &x->at[i], NULL, NULL,
+		      !!x->at[i].collector.handle.control->paused);
+	om_family(om, &step);
+	for (int i = 0; i < x->n; i++)
+		if (x->at[i].study.experiment.design == EXPERIMENT_CANARY)
+			print(om, &step, &x->at[i], NULL, NULL,
+			      x->at[i].collector.handle.control->step + 1.0);
+}
+
+static void print_guards(const struct experiments *x, struct openmetrics *om)
+{
+	static const struct om_family family = {
+		"bbr_experiment_guard", OM_GAUGE, NULL,
+		"1 for what a canary's guard says at this step: holds, failed or proven."
+	};
+
+	om_family(om, &family);
+	for (int i = 0; i < x->n; i++)
+		for (int k = 0; k < EXPERIMENT_GUARDS; k++) {
+			const struct exported_experiment *e = &x->at[i];
+
+			for (int v = GUARD_HOLDS; v <= GUARD_PROVEN && e->guard[k].is_known; v++) {
+				const struct om_label labels[] = {
+					{ "experiment", e->study.experiment.name },
+					{ "guard", e->study.experiment.guard[k] },
+					{ "verdict", guard_verdict_name(v) },
+					{}
+				};
+
+				om_number(om, &family, labels, (int)e->guard[k].verdict == v);
+			}
+		}
+}
+
+void experiments_print(const struct experiments *x, struct openmetrics *om, bool has_outcomes)
+{
+	print_by_arm(x, om, has_outcomes);
+	print_state(x, om);
+	if (has_outcomes)
+		print_guards(x, om);
+}
