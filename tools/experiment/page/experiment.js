@@ -38,7 +38,9 @@ function format(value, unit) {
 }
 
 function signed(value, unit) {
-	return value === null ? "–" : (value > 0 ? "+" : "") + format(value, unit);
+	if (value === null)
+		return "–";
+	return (value > 0 ? "+" : "") + format(value, unit).replace("%", "pp");
 }
 
 function row(cells, name) {
