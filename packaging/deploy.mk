@@ -66,7 +66,7 @@ check-ansible: static-tarball ## the role for Ansible, twice and in check mode, 
 	$(MAKE) WERROR=1 $(BUILD)/bbrctl
 	$(PYTHON) -B tests/deploy/check_ansible.py $(STATIC_TARBALL)
 
-ARM64_KERNELS := 6.1+arm64 6.12+arm64 newest+arm64
+ARM64_KERNELS := 6.12+arm64
 # Not sooner than the programs are there: the matrix takes them from there.
 check-arm64: dist ## compile for arm64, run its unit tests, and test its kernels under emulation; needs root: most of an hour
 	scripts/deps build run test deploy

@@ -37,6 +37,7 @@ def _unpacked(folder, suite, packages):
         if not target.exists():
             partial = target.with_name(target.name + ".partial")
             shutil.rmtree(partial, ignore_errors=True)
+            target.parent.mkdir(exist_ok=True)
             base = suite.removesuffix("-backports")
             sources = archive.sources(dict.fromkeys((base, suite)), (f"{base}-security",))
             done = subprocess.run(["mmdebstrap", "--mode=root", "--variant=extract", "--architectures=arm64",

@@ -16,6 +16,8 @@ from kernels import LabError
 TOOLS = ["bash", "ip", "tc", "ss"]
 START = pathlib.Path(__file__).parents[2] / "build/start"
 BEGIN, END = "@@BEGIN", "@@END"
+# Bash makes its random numbers of the time, its number as a process, and its addresses: the same for each seed.
+SEED_BASH = "RANDOM=$SRANDOM\n"
 
 # What comes before start is part of the snapshot.
 INIT = f"""#!/bin/busybox sh
@@ -164,4 +166,4 @@ def of_run(kernel, script, programs=(), files=None, modules=()):
     """What a run on the kernel unpacks over the base: the bytes of an archive. script: text, which bash runs at its
     end; files: path in the guest -> source."""
     return (_without_script(kernel, tuple(programs), tuple((files or {}).items()), tuple(modules)) +
-            _entry("run.sh", 0o100755, script.encode()) + END_OF_ARCHIVE)
+            _entry("run.sh", 0o100755, (SEED_BASH + script).encode()) + END_OF_ARCHIVE)
