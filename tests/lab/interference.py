@@ -6,12 +6,8 @@ Arms that share a queue are not independent. "Unbiased Experiments in Congested 
 connections of one algorithm that get 150 % more while few use it, of two that are equal when everybody uses one. The
 difference that counts is that between everybody in the one arm and everybody in the other; it is measured here, too.
 """
-import csv
 import dataclasses
-import gzip
-import io
 import json
-import statistics
 
 import guest
 import kernels
@@ -64,39 +60,60 @@ def _image(run, kernel):
     lines = "".join(f"{name}='{value}'\n" for name, value in variables.items())
     script = lines + "".join((matrix.HERE / part).read_text() for part in ("path.sh", "interference.sh"))
     return guest.initramfs(kernel, script, modules=MODULES,
-                           programs=["gzip", *(matrix.BUILD / name for name in ("bbrctl", "bbrmon", "flow"))])
-
-
-def goodputs(outcomes):
-    """arm -> Mbit/s of each connection that ended, while it had something to send"""
-    lines = [line for line in outcomes.splitlines() if not line.startswith("#")]
-    found = {}
-    for row in csv.DictReader(io.StringIO("\n".join(lines))):
-        if row["end"] not in ("open", "seam") and int(row["busy_us"]):
-            found.setdefault(row["arm"], []).append(8 * int(row["acked_bytes"]) / int(row["busy_us"]))
-    return found
+                           programs=[matrix.BUILD / name for name in ("bbrctl", "bbrmon", "flow")])
 
 
 def execute(run, on_time=None, fresh=False, core=None):
-    """What bbrmon said, and the outcomes as it writes them. (Nothing is kept: there is always a fresh run.)"""
+    """What bbrmon says of the experiment. (Nothing is kept: there is always a fresh run.)"""
     del on_time, fresh
     kernel = kernels.find(run.kernel)
     result = guest.run(kernel, _image(run, kernel), seed=run.seed, core=core)
     if result.status:
         raise kernels.LabError(f"{run} failed:\n{result.console}")
-    start = result.console.index("{")
-    return {"answer": json.loads(result.console[start:]), "outcomes": gzip.decompress(result.data).decode()}
+    return json.loads(result.console[result.console.index("{"):])
 
 
-def measure(kernel, seeds=1, pairs=None):
-    """pair -> design -> results over the seeds"""
-    runs = [Run(pair, design, seed, kernel) for pair in pairs or PAIRS for design in DESIGNS for seed in range(1, seeds + 1)]
+def measure(kernel, pairs=None, jobs=None, seed=1):
+    """pair -> design -> bbrmon's answer"""
+    runs = [Run(pair, design, seed, kernel) for pair in pairs or PAIRS for design in DESIGNS]
     found = {}
-    pool.execute_all(runs, lambda run, result: found.setdefault(run.pair, {}).setdefault(run.design, []).append(result),
-                     execute=execute)
+    pool.execute_all(runs, lambda run, answer: found.setdefault(run.pair, {}).update({run.design: answer}), jobs, execute=execute)
     return found
 
 
-def median_goodput(results, arm):
-    values = [value for result in results for value in goodputs(result["outcomes"]).get(arm, [])]
-    return statistics.median(values) if values else None
+def metric(answer, name):
+    """A line of the answer, of connections of all sizes."""
+    (line,) = [line for line in answer["metrics"] if line["metric"] == name and line["size"] == "all"]
+    return line
+
+
+def truth(answers, name):
+    """The metric with everybody in the first arm, with everybody in the second, and the difference."""
+    first = metric(answers["everybody in the first"], name)["control"]["value"]
+    second = metric(answers["everybody in the second"], name)["treated"]["value"]
+    return first, second, second - first
+
+
+def rows(answers, name, scale):
+    """Of each design that compares: label, both arms, the difference, its interval, and whether the truth is in it."""
+    difference = truth(answers, name)[2]
+    for design, answer in answers.items():
+        if design.startswith("everybody"):
+            continue
+        line = metric(answer, name)
+        low, high = line["low"], line["high"]
+        yield (design, line["control"]["value"] / scale, line["treated"]["value"] / scale, line["difference"] / scale,
+               None if low is None else (low / scale, high / scale), None if low is None else low <= difference <= high)
+
+
+def table(answers, name="goodput_p50", scale=1e6, unit="Mbit/s"):
+    """As Markdown."""
+    first, second, difference = (value / scale for value in truth(answers, name))
+    title = metric(answers["switchback"], name)["title"]
+    lines = [f"| {title}, {unit} | first arm | second arm | difference | 95 % interval | has the truth |", "|---|---|---|---|---|---|",
+             f"| **everybody in one arm: the truth** | {first:.3g} | {second:.3g} | **{difference:+.3g}** | | |"]
+    for design, control, new, found, interval, holds in rows(answers, name, scale):
+        between = "none" if interval is None else f"{interval[0]:+.3g} to {interval[1]:+.3g}"
+        lines.append(f"| {design} | {control:.3g} | {new:.3g} | {found:+.3g} | {between} | "
+                     f"{'' if holds is None else 'yes' if holds else 'no'} |")
+    return "\n".join(lines)

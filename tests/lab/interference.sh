@@ -28,6 +28,4 @@ for ((n = 0; n < FLOWS; n++)); do
 done
 sleep "$SECONDS_OF_IT"
 bbrmon experiment shared -j || fail "bbrmon experiment"
-bbrmon experiment shared -w /tmp/outcomes >/dev/null || fail "bbrmon experiment -w"
 bbrctl experiment stop shared >/dev/null || fail "bbrctl experiment stop"
-gzip -c /tmp/outcomes | cat >/dev/ttyS1

@@ -111,6 +111,24 @@ bbrctl detach --cgroup lab --name lab_bbr
 in_cgroup bytes:1000
 rmdir /sys/fs/cgroup/lab
 
+# Twenty connections draw; then one goes from arm to arm, and at the end to the first.
+step experiment
+bbrctl profile add --name lab_bbr calm cwnd_gain=1.5
+bbrctl experiment start lab_ab --dport 5001 --arm control=cubic --arm new=lab_bbr:calm
+send -n 20 bytes:20000
+send -C reno bytes:1000
+bbrmon experiment lab_ab -w -
+bbrctl experiment stop lab_ab
+bbrctl experiment start lab_turns --design switchback --dport 5001 --arm control=cubic --arm new=lab_bbr:calm \
+	--block 1s --washout 200ms
+send send:4500 &
+flow=$!
+sleep 4.2
+bbrctl -j experiment status lab_turns | grep '"moved"'
+bbrctl experiment stop lab_turns --to control
+wait $flow
+bbrctl profile delete --name lab_bbr calm
+
 step upgrade
 bbrctl set --name lab_two bw_win=33
 send -C lab_two send:3000 &

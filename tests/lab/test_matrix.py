@@ -94,6 +94,21 @@ def test_live_connections_move_there_and_back(steps):
     assert end["received_bytes"] == end["sent_bytes"] > 5_000_000
 
 
+def test_an_experiment_draws_and_turns(steps):
+    text = steps["experiment"]
+    rows = [line.split(",") for line in text.splitlines() if line.count(",") > 10]
+    columns = rows.pop(0)
+    found = [dict(zip(columns, row)) for row in rows]
+    assert len(found) == 20 and {row["arm"] for row in found} == {"0", "1"}, text
+    assert {(row["acked_bytes"], row["end"]) for row in found} == {("20000", "closed")}, text
+    chosen, turned = matrix.ends(text)
+    assert chosen["cc"] == "reno"
+    assert turned["cc"] == "cubic" and turned["received_bytes"] == turned["sent_bytes"] and turned["wrong_bytes"] == 0
+    (moved,) = [int(line.split(":")[1].strip(" ,")) for line in text.splitlines() if '"moved"' in line]
+    assert 1 <= moved <= 4, text  # two blocks one after the other have different arms, or the same two
+    assert "bbrctl: " not in text and "deleted" in text, text
+
+
 def test_moving_does_not_stall(steps):
     """At most a loss is repaired, which takes a round trip; docs/migration.md has the figures."""
     series = matrix.acked(steps["migrate"])
