@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Whole transfers of bpf_bbr3 against those of Google's version 3: recordings of that (tests/oracle/bbr3) say which path they
+were made on, in the words of scenario.sh. The same path with bpf_bbr3 on a stock kernel, over many seeds: is the rate of
+Google's among these?
+
+The random numbers are not the same, for the kernels differ. So a recording is one draw, and each seed is another.
+"""
+import dataclasses
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+
+import experiment
+import guest
+import kernels
+import pool
+
+HERE = pathlib.Path(__file__).parent
+OURS = "bpf_bbr3"
+BITS = 8e-6  # of a byte, in Mbit
+WITH_ECN = re.compile(r"tune \d+ [^0]")
+SENDS = re.compile(r"flow_to (\d+) -s (\d+) -C (\w+) send:(\d+)$")
+
+
+@dataclasses.dataclass(frozen=True)
+class Recording:
+    name: str
+    commands: tuple  # of its first point
+    duration_s: float
+    goodput: float  # Mbit/s, of all flows with version 3 together
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    recording: Recording
+    seed: int
+    kernel: str
+
+    @property
+    def duration_s(self):
+        return self.recording.duration_s
+
+    @property
+    def packets(self):
+        return self.recording.goodput * self.duration_s / (1514 * BITS)
+
+    def __str__(self):
+        return f"{self.recording.name} seed {self.seed}"
+
+
+def _stream(path):
+    return subprocess.Popen(["zstd", "-dc", "--long=31", path], stdout=subprocess.PIPE)
+
+
+def _acked(source, head, duration_s):
+    """
+    Bytes that the sockets of the first point got through while its flows sent, by snd_una at their first and last ACK of that
+    time. It begins a round trip before the first of all ACKs. (What was in the sockets then still went out, later.)
+    """
+    place = {name: (offset, offset + width) for name, offset, width, _ in head["fields"]}
+    span, end = {}, None
+
+    def field(record, name):
+        return int.from_bytes(record[slice(*place[name])], "little")
+
+    while record := source.read(head["record_size"]):
+        if head["kinds"][field(record, "kind")] != "main":
+            continue
+        now, una = field(record, "tcp_mstamp"), field(record, "snd_una")
+        end = end or now - field(record, "srtt_us") // 8 + duration_s * 1e6
+        if now <= end:
+            first, _ = span.setdefault(field(record, "cookie"), (una, una))
+            span[field(record, "cookie")] = first, una
+    return sum((last - first) % 2**32 for first, last in span.values())
+
+
+def read(path):
+    """A recording whose one point has flows that send all the time, else None."""
+    path = pathlib.Path(path)
+    with _stream(path) as process:
+        head = json.loads(process.stdout.readline())
+        commands = head["points"][0]["commands"]
+        flows = [SENDS.match(command) for command in commands if command.startswith("flow_to ")]
+        usable = len(head["points"]) == 1 and all(flows) and {flow[3] for flow in flows} in ({"bbr"}, {"bbr", "cubic"})
+        if not usable or any(command.startswith(("ecnlow", "wait_for_uptime", "clamp_cwnd")) or WITH_ECN.match(command)
+                             for command in commands):
+            process.kill()
+            return None
+        duration = max(int(flow[2]) + int(flow[4]) for flow in flows) / 1e3
+        acked = _acked(process.stdout, head, duration)
+    return Recording(path.name.partition(".v3r")[0], tuple(commands), duration, acked * BITS / duration)
+
+
+def script(run):
+    """The commands of the recording, between what every run of the lab does."""
+    lines = []
+    for command in run.recording.commands:
+        lines.append(command.replace("-C bbr ", f"-C {OURS} "))
+        if command.startswith("tune "):
+            lines.append(f"load bbr3 --name {OURS}")
+        if command.startswith("serve "):
+            lines.append(f"record 0 {round(run.duration_s * 1000)} 1000")
+    return "".join((HERE / part).read_text() for part in ("path.sh", "scenario.sh")) + "\n".join([*lines, "collect"]) + "\n"
+
+
+def execute(run, on_time=None, fresh=False, core=None):
+    """Mbit/s of all flows of bpf_bbr3 together."""
+    del on_time, fresh
+    kernel = kernels.find(run.kernel)
+    image = guest.initramfs(kernel, script(run), programs=["tar", "gzip", "killall", *experiment.PROGRAMS],
+                            modules=experiment.MODULES, files=experiment.FILES)
+    result = guest.run(kernel, image, seed=run.seed, core=core)
+    if result.status or "scenario: " in result.console:
+        raise kernels.LabError(f"{run} failed:\n{result.console}")
+    files = experiment.unpack(result.data)
+    ends = [json.loads(text.splitlines()[-1])["end"] for name, text in files.items() if name.startswith("flow.")]
+    return sum(end["received_bytes"] for end in ends if end["cc"] == OURS) * BITS / run.duration_s
+
+
+def measure(paths, kernel, seeds, jobs=None):
+    """recording -> Mbit/s over the seeds"""
+    recordings = [found for found in map(read, paths) if found]
+    runs = [Run(recording, seed, kernel) for recording in recordings for seed in range(1, seeds + 1)]
+    found = {recording: [] for recording in recordings}
+    pool.execute_all(runs, lambda run, goodput: found[run.recording].append(goodput), jobs, execute=execute)
+    return found
+
+
+def table(found):
+    """As Markdown."""
+    lines = ["| recording | Google's | bpf_bbr3, median | least | most | Google's is among them |", "|---|---|---|---|---|---|"]
+    for recording, ours in found.items():
+        among = min(ours) <= recording.goodput <= max(ours)
+        lines.append(f"| {recording.name} | {recording.goodput:.2f} | {statistics.median(ours):.2f} | {min(ours):.2f} | "
+                     f"{max(ours):.2f} | {'yes' if among else 'no'} |")
+    return "\n".join(lines)
