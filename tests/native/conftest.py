@@ -19,6 +19,8 @@ import netns
 import system
 import tool
 import transfer
+from cgroups import Cgroup
+from experiments import Experiments
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEST_LIMIT = 240  # seconds; none takes nearly as long
@@ -141,6 +143,21 @@ def cgroups():
 
 
 @pytest.fixture
+def new_cgroup():
+    with contextlib.ExitStack() as stack:
+        def make(parent=None):
+            cgroup = Cgroup(parent)
+            stack.callback(cgroup.delete)
+            return cgroup
+        yield make
+
+
+@pytest.fixture
+def cgroup(new_cgroup):
+    return new_cgroup()
+
+
+@pytest.fixture
 def foreign_program(tmp_path):
     """A sockops program of somebody else, pinned in a bpffs of its own."""
     source, obj, pins = tmp_path / "p.c", tmp_path / "p.o", tmp_path / "bpf"
@@ -191,6 +208,14 @@ def free_name(bbrctl):
             stack.callback(unload_if_loaded, bbrctl, name)
             return name
         yield make
+
+
+@pytest.fixture
+def experiments(bbrctl, free_name, cgroup):
+    """Stopped before the instances that are their arms are unloaded, which is why this asks for free_name."""
+    running = Experiments(bbrctl)
+    yield running
+    running.close()
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ class Experiments:
 
 
 class Server:
-    """Takes connections to any address of a namespace and closes them at once; its own sockets are in no experiment."""
+    """Takes connections to an address of a namespace and closes them at once; its own sockets are in no experiment."""
 
     def __init__(self, ns, address="::"):
         with ns.entered():
@@ -66,7 +66,10 @@ class Server:
     def _serve(self):
         with contextlib.suppress(OSError):
             while True:
-                self.socket.accept()[0].close()
+                self.take(self.socket.accept()[0])
+
+    def take(self, conn):
+        conn.close()
 
     def close(self):
         self.socket.shutdown(socket.SHUT_RDWR)

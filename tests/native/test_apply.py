@@ -67,13 +67,6 @@ def space(new_ns):
 
 
 @pytest.fixture
-def cgroup():
-    made = Cgroup()
-    yield made
-    made.delete()
-
-
-@pytest.fixture
 def full(free_name, space, cgroup):
     """A file with all there is, the names of its instances."""
     one, two = free_name(), free_name()

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """attach and detach: connections of a cgroup get a congestion control that nobody asked for."""
-import contextlib
 import subprocess
 
 import pytest
@@ -10,21 +9,6 @@ from system import bpftool, cgroup_mount, run
 from tool import NOTHING, REFUSED, USAGE, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, set_cc
 
-
-
-@pytest.fixture
-def new_cgroup():
-    with contextlib.ExitStack() as stack:
-        def make(parent=None):
-            cgroup = Cgroup(parent)
-            stack.callback(cgroup.delete)
-            return cgroup
-        yield make
-
-
-@pytest.fixture
-def cgroup(new_cgroup):
-    return new_cgroup()
 
 
 def attach(bbrctl, name, cgroup, **kwargs):

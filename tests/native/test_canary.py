@@ -9,28 +9,13 @@ import time
 
 import pytest
 
-from cgroups import Cgroup
-from experiments import Experiments, Server, arms, new_name, short_connection
+from experiments import Server, arms, new_name, short_connection
 from system import wait_until
 from tool import NOTHING, REFUSED, SANITIZER, USAGE
 
 pytestmark = pytest.mark.xdist_group("experiment")
 TAKEN_BACK = 4
 EVERY = "--every", "1s"
-
-
-@pytest.fixture
-def cgroup():
-    made = Cgroup()
-    yield made
-    made.delete()
-
-
-@pytest.fixture
-def experiments(bbrctl, free_name, cgroup):
-    running = Experiments(bbrctl)
-    yield running
-    running.close()
 
 
 class Sink:

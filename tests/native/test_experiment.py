@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from cgroups import Cgroup, default_of
-from experiments import Experiments, Server, arms, chance, new_name, short_connection
+from cgroups import default_of
+from experiments import Server, arms, chance, new_name, short_connection
 from system import bpftool, maps_of_ours, wait_until
 from test_killed_loader import delays, duration_of, kill_after
 from tool import NOTHING, REFUSED, USAGE, status_of
@@ -17,29 +17,6 @@ from transfer import MB, Transfer, connect, get_cc, listen, set_cc
 pytestmark = pytest.mark.xdist_group("experiment")
 UNLIKELY = 1e-6  # of a right program to fail
 MANY = int(os.environ.get("BBR_SHORT_CONNECTIONS", 3000))
-
-
-@pytest.fixture
-def new_cgroup():
-    with contextlib.ExitStack() as stack:
-        def make(parent=None):
-            cgroup = Cgroup(parent)
-            stack.callback(cgroup.delete)
-            return cgroup
-        yield make
-
-
-@pytest.fixture
-def cgroup(new_cgroup):
-    return new_cgroup()
-
-
-@pytest.fixture
-def experiments(bbrctl, free_name, cgroup):
-    """Stopped before the instances that are their arms are unloaded, which is why this asks for free_name."""
-    running = Experiments(bbrctl)
-    yield running
-    running.close()
 
 
 @pytest.fixture

@@ -6,12 +6,10 @@ import io
 import json
 import signal
 import socket
-import threading
 
 import pytest
 
-from cgroups import Cgroup
-from experiments import Experiments, arms, new_name, short_connection
+from experiments import Server, arms, new_name, short_connection
 from exporter import Exporter
 from report_page import data_of
 from system import wait_until
@@ -22,47 +20,18 @@ pytestmark = pytest.mark.xdist_group("experiment")
 AB = arms(old="cubic", new="reno")
 
 
-@pytest.fixture
-def cgroup():
-    with contextlib.closing(Cgroup()) as made:
-        made.close = made.delete
-        yield made
-
-
-@pytest.fixture
-def experiments(bbrctl, cgroup):
-    running = Experiments(bbrctl)
-    yield running
-    running.close()
-
-
-class Sink:
+class Sink(Server):
     """Reads all that each connection sends, then closes it."""
 
-    def __init__(self, ns):
-        with ns.entered():
-            self.socket = socket.create_server(("127.0.0.1", 0), backlog=4096)
-        self.port = self.socket.getsockname()[1]
-        self.thread = threading.Thread(target=self._serve, daemon=True)
-        self.thread.start()
-
-    def _serve(self):
-        with contextlib.suppress(OSError):
-            while True:
-                conn = self.socket.accept()[0]
-                with conn:
-                    while conn.recv(65536):
-                        pass
-
-    def close(self):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.thread.join()
-        self.socket.close()
+    def take(self, conn):
+        with conn:
+            while conn.recv(65536):
+                pass
 
 
 @pytest.fixture
 def sink(ns):
-    sink = Sink(ns)
+    sink = Sink(ns, "127.0.0.1")
     yield sink
     sink.close()
 
