@@ -37,7 +37,7 @@ MISTAKES3 = {
     "the wait for a probe": ("probe_bw.h", "!stamp_us_delta(IN(sk, tcp_mstamp), b->cycle_mstamp + b->probe_wait_us);",
                              "true;"),
     "the rounds until a probe": ("probe_bw.h", "rounds < IN(sk, cwnd) && rounds < bw * b->min_rtt_us >> BW_SCALE &&", ""),
-    "the end of a loss round": ("model.h", "if (bbr_is_cruising(sk)) /*", "if (bbr_is_lossless(sk)) /*"),
+    "the end of a loss round": ("model.h", "if (bbr_is_cruising(sk)) /*", "if (0) /*"),
 }
 
 
