@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A socket's addresses, network byte order, IPv4 as ::ffff:a.b.c.d.
+ * A socket's ports, and its addresses in network byte order, IPv4 as ::ffff:a.b.c.d.
  */
 #ifndef ADDRESS_BPF_H
 #define ADDRESS_BPF_H
 
 #include "types.h"
 #include <bpf/bpf_endian.h>
+
+struct sock_common___ports {
+	__u32 skc_portpair; /* skc_dport and skc_num */
+} __attribute__((preserve_access_index));
+
+static inline u32 ports_of(struct sock *sk)
+{
+	return ((struct sock_common___ports *)sk)->skc_portpair;
+}
 
 static inline void mapped_address(u32 addr[4], __be32 v4)
 {

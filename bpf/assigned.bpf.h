@@ -13,8 +13,7 @@ struct assigned_profile assigned[ASSIGNED_PLACES] SEC(INSTANCE_MAP_ASSIGNED) = {
 
 static inline u32 profile_for(struct sock *sk)
 {
-	volatile struct assigned_profile *a = &assigned[assigned_place(
-		((struct inet_sock *)sk)->inet_sport, sk->__sk_common.skc_dport)];
+	volatile struct assigned_profile *a = &assigned[assigned_place(ports_of(sk))];
 
 	return unlikely(a->sk == (u64)sk) ? a->profile : choose_profile(sk);
 }

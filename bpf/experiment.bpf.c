@@ -323,8 +323,7 @@ static inline struct assigned_profile *take_place(u32 arm, struct sock *sk)
 
 	if (!places)
 		return NULL;
-	place = &places[assigned_place(((struct inet_sock *)sk)->inet_sport,
-				       sk->__sk_common.skc_dport)];
+	place = &places[assigned_place(ports_of(sk))];
 	for (int i = 0; i < PLACE_TRIES; i++)
 		if (!__sync_val_compare_and_swap(&place->sk, 0, (u64)sk))
 			return place;

@@ -40,11 +40,10 @@ struct assigned_profile {
 	__u32 pad;
 };
 
-static inline __u32 assigned_place(__u16 lport, __u16 rport)
+/* Of skc_portpair: the remote port in network byte order, the local one in the host's. */
+static inline __u32 assigned_place(__u32 ports)
 {
-	__u32 ports = lport ^ rport;
-
-	return (ports ^ ports >> 8) & (ASSIGNED_PLACES - 1);
+	return (ports ^ ports >> 16) & (ASSIGNED_PLACES - 1);
 }
 
 #define EXPERIMENT_NAME_LEN 16 /* 15 characters and the closing 0 */

@@ -170,21 +170,16 @@ ARMS = "none", "cubic", "instance", "profile"
 
 def experiment(key, size):
     """
-    Instructions of the stack for a connection's start and for its changes of state, which its end is, without an
-    experiment and with the arm that each of ARMS names; and of the experiment's program for all of the connection.
-    name -> figures
+    Instructions of the stack for a connection's start, and for its changes of state, of which the last is its end: without an
+    experiment, and in one whose arm is what ARMS says. name -> figures
     """
     result = _console(key, {"BYTES": size}, "cost_experiment.sh")
     steps = {name: {line["span"]: line for line in matrix.objects(text) if "span" in line}
              for name, text in matrix.steps(result.console).items()}
     instrument = steps["instrument"][NULL_FUNCTION]["median"] - NULL_INSTRUCTIONS
-    total = {name: {span: line["calls"] * (line["mean"] - instrument) for span, line in spans.items()}
-             for name, spans in steps.items()}
+    states = {name: steps[name]["tcp_set_state"] for name in ARMS}
     return {name: {"start": steps[name]["tcp_init_transfer"]["max"] - instrument,
-                   "init": steps[name]["init"]["max"] - instrument if "init" in steps[name] else None,
-                   "states": round(total[name]["tcp_set_state"]),
-                   "program": round(total[name].get("bbr_experiment", 0)),
-                   "calls": steps[name].get("bbr_experiment", {"calls": 0})["calls"]} for name in ARMS}
+                   "states": round(states[name]["calls"] * (states[name]["mean"] - instrument))} for name in ARMS}
 
 
 EVERY = "transition", "round", "ack"

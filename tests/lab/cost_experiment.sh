@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Runs in the guest, after cost_path.sh: what the start, a round trip and the end of a connection take without an experiment, and
+# Runs in the guest, after cost_path.sh: what the start and the end of a connection take without an experiment, and
 # in one with each pair of arms. Prints "== NAME" before each; cost.py reads it.
 bbrctl load >/dev/null
 bbrctl profile add gentle >/dev/null
@@ -11,11 +11,10 @@ measure() { # name
 	transfer - >/dev/null # what is allocated and looked up for the first time
 	echo "== $1"
 	transfer -f tcp_init_transfer -f tcp_set_state - # with all that the stack calls meanwhile
-	transfer -p bbr_experiment -p init - 2>/dev/null || transfer -p init -
 }
 
 in_experiment() { # name, arms
-	bbrctl experiment start cost --dst 10.0.0.2 --arm "control=$2" --arm "new=$3" --share control=0% --share new=100%
+	bbrctl experiment start cost --dst 10.0.0.2 --arm "control=$2" --arm "new=$3" --share new=99.99%
 	measure "$1"
 	bbrctl experiment stop cost >/dev/null
 }

@@ -20,8 +20,8 @@ PAIRS = {  # label -> arms: the one that is compared with, the other
 }
 SECONDS, BLOCK, WASHOUT, BLOCKS = 60, 10, 3, 16
 DESIGNS = {  # label -> seconds, options of `bbrctl experiment start`
-    "everybody in the first": (SECONDS, "--share control=100% --share new=0%"),
-    "everybody in the second": (SECONDS, "--share control=0% --share new=100%"),
+    "everybody in the first": (SECONDS, ""),  # both arms are the same
+    "everybody in the second": (SECONDS, ""),
     "ab, 5 %": (SECONDS, "--share new=5%"),
     "ab, 50 %": (SECONDS, "--share new=50%"),
     "ab, 95 %": (SECONDS, "--share new=95%"),
@@ -54,6 +54,8 @@ class Run:
 
 def _image(run, kernel):
     control, new = PAIRS[run.pair]
+    if run.design.startswith("everybody"):
+        control = new = new if run.design.endswith("second") else control
     variables = {"FLOWS": FLOWS, "BYTES": BYTES, "RATE": f"{RATE_MBIT}mbit", "QUEUE": QUEUE, "DELAY": f"{DELAY_MS}ms",
                  "SECONDS_OF_IT": run.duration_s,
                  "OPTIONS": f"--arm control={control} --arm new={new} --seed {run.seed} {DESIGNS[run.design][1]}"}
@@ -89,8 +91,7 @@ def metric(answer, name):
 
 def truth(answers, name):
     """The metric with everybody in the first arm, with everybody in the second, and the difference."""
-    first = metric(answers["everybody in the first"], name)["control"]["value"]
-    second = metric(answers["everybody in the second"], name)["treated"]["value"]
+    first, second = (metric(answers[f"everybody in the {which}"], name)["control"]["value"] for which in ("first", "second"))
     return first, second, second - first
 
 

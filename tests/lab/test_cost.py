@@ -28,7 +28,7 @@ def turns(figures):
 
 
 def test_the_callback(figures, turns):
-    assert figures["callback"]["bbr"]["calls"] > 400
+    assert figures["callback"]["bbr"]["calls"] > 300
     assert turns["bpf_bbr"]["ratio"] <= 0.85
     assert turns["bpf_bbr"]["ratio_median"] <= 0.84
 
@@ -81,10 +81,34 @@ def rules():
 
 
 def test_the_start_of_a_connection_with_many_rules(rules):
-    """Prefixes: a level of the trie more for each doubling, of some 170 instructions."""
-    assert rules["none"]["start"] <= 310
+    """
+    Prefixes: a level of the trie more for each doubling, of some 170 instructions. Without rules 318, of which 11 are the look
+    for what an experiment assigns.
+    """
+    assert rules["none"]["start"] <= 325
     assert rules["16"]["start"] <= 2000
     assert rules["4096"]["start"] <= 2 * rules["16"]["start"]
+
+
+@pytest.fixture(scope="module")
+def experiment():
+    return cost.experiment("6.12", SIZE)
+
+
+def more(experiment, what):
+    return {arm: experiment[arm][what] - experiment["none"][what] for arm in cost.ARMS[1:]}
+
+
+def test_the_start_of_a_connection_in_an_experiment(experiment):
+    """All that the stack does then, more than without one: 2,950, 3,327 and 4,316 instructions (docs/cost.md)."""
+    found = more(experiment, "start")
+    assert 1000 < found["cubic"] <= 3100 and found["instance"] <= 3500 and found["profile"] <= 4500, found
+
+
+def test_the_end_of_a_connection_in_an_experiment(experiment):
+    """Of all changes of state: 2,555 to 4,073 in three runs; they are long, and what they free is not always the same."""
+    found = more(experiment, "states")
+    assert 1000 < min(found.values()) and max(found.values()) <= 4500, found
 
 
 def test_the_start_of_a_connection_with_rules_of_all_combinations(rules):

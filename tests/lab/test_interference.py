@@ -11,7 +11,7 @@ def answer(control, treated, low=None, high=None):
     return {"metrics": [{**line, "size": "1m", "low": -1}, line]}
 
 
-ANSWERS = {"everybody in the first": answer(1e6, None), "everybody in the second": answer(None, 1.1e6),
+ANSWERS = {"everybody in the first": answer(1e6, 1e6), "everybody in the second": answer(1.1e6, 1.1e6),
            "ab, 5 %": answer(1e6, 3e6, 1.8e6, 2.2e6), "ab, 50 %": answer(1e6, 2e6),
            "switchback": answer(1e6, 1.08e6, 0.02e6, 0.14e6)}
 

@@ -190,11 +190,11 @@ class Imagined(Results):
         point = self.points[label]
         assert cc in point["cc"]
         until = point["duration"]
-        flow = {"share": 0.5, "rtt_us": {"median": 1000}, "retransmits": 10, "probe_rtt_us": [[2e6, 2.2e6]],
+        flow = {"share": 0.5, "rtt_us": {"median": 1000, "p95": 2000}, "retransmits": 10, "probe_rtt_us": [[2e6, 2.2e6]],
                 "goodput_bps": self.rate / 2}
         rows = [[t, n, 1, 1000, 1000, 1000, 1000, 1000, 10, 10, 0, 0, int(self.rate / 2 * t / 8e6), 1, 1, 0]
                 for t in range(0, until, 100_000) for n in (0, 1)]
-        return [{"flows": [flow, flow], "goodput_bps": self.rate, "received_bytes": 10 ** 6, "seed": 1, "cc": cc,
+        return [{"flows": [flow, flow], "jain": 1.0, "goodput_bps": self.rate, "received_bytes": 10 ** 6, "seed": 1, "cc": cc,
                  "window_us": [0, until], "series": {"flow": rows}}]
 
 
