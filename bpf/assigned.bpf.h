@@ -9,11 +9,11 @@
 #include "rules.bpf.h"
 #include "bpf_bbr/experiment.h"
 
-struct assigned_profile assigned[ASSIGNED_PLACES] SEC(INSTANCE_MAP_ASSIGNED) = {};
+struct assigned_places assigned SEC(INSTANCE_MAP_ASSIGNED) = {};
 
 static inline u32 profile_for(struct sock *sk)
 {
-	volatile struct assigned_profile *a = &assigned[assigned_place(ports_of(sk))];
+	volatile struct assigned_profile *a = &assigned.place[assigned_place(ports_of(sk))];
 
 	return unlikely(a->sk == (u64)sk) ? a->profile : choose_profile(sk);
 }

@@ -46,9 +46,10 @@ struct assigned_of_instance {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__uint(map_flags, BPF_F_MMAPABLE); /* as libbpf makes global data */
-	__uint(key_size, sizeof(u32));
-	__uint(value_size, sizeof(struct assigned_profile[ASSIGNED_PLACES]));
-};
+	__type(key, u32);
+	__type(value, struct assigned_places);
+} bbr_no_arm SEC(
+	".maps"); /* a map of its own, for clang describes the value only then; Linux 6.1 compares that */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
@@ -317,13 +318,13 @@ static inline int begin_anew(void *socket, const volatile char *name)
 static inline struct assigned_profile *take_place(u32 arm, struct sock *sk)
 {
 	void *of_instance = bpf_map_lookup_elem(&bbr_arms, &arm);
-	struct assigned_profile *places =
+	struct assigned_places *places =
 		of_instance ? bpf_map_lookup_elem(of_instance, &(u32){ 0 }) : NULL;
 	struct assigned_profile *place;
 
 	if (!places)
 		return NULL;
-	place = &places[assigned_place(ports_of(sk))];
+	place = &places->place[assigned_place(ports_of(sk))];
 	for (int i = 0; i < PLACE_TRIES; i++)
 		if (!__sync_val_compare_and_swap(&place->sk, 0, (u64)sk))
 			return place;

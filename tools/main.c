@@ -20,6 +20,8 @@ static const struct verb *const verbs[] = {
  */
 #define WATCH CAP(SYS_ADMIN)
 #define EVERY_NETNS CAP(SYS_PTRACE)
+#define CGROUP_PROGRAMS \
+	CAP(NET_ADMIN) /* before Linux 6.10: asking which a cgroup has, to find experiments */
 
 /* Root reads and writes the files that it names as it is used to. */
 #define READ_FILE CAP(DAC_READ_SEARCH)
@@ -35,11 +37,12 @@ static const struct privileges_of privileges[] = {
 	{ "top", NULL, { .needs = WATCH, .may = EVERY_NETNS } },
 	{ "record", NULL, { .needs = WATCH, .may = WRITE_FILE } },
 	{ "report", NULL, { .may = READ_FILE | WRITE_FILE } },
-	{ "experiment", NULL, { .may = WATCH | READ_FILE | WRITE_FILE } },
+	{ "experiment", NULL, { .may = WATCH | CGROUP_PROGRAMS | READ_FILE | WRITE_FILE } },
 	/* The last is for a cgroup by its id, which rules may ask for: open_by_handle_at(2). */
 	{ "export",
 	  NULL,
-	  { .needs = WATCH | EVERY_NETNS, .may = CAP(NET_BIND_SERVICE) | CAP(DAC_READ_SEARCH) } },
+	  { .needs = WATCH | EVERY_NETNS,
+	    .may = CAP(NET_BIND_SERVICE) | CGROUP_PROGRAMS | CAP(DAC_READ_SEARCH) } },
 	{ NULL, "netns", { .spares = EVERY_NETNS } },
 	{ NULL, "read", { .spares = PRIVILEGES_ALL, .may = READ_FILE } },
 	{},

@@ -31,13 +31,17 @@
  * the connection gets in place of that of a rule. Its place is found by the socket's ports; a place that another
  * connection has is waited for. So a connection that nobody writes of looks at one word.
  */
-#define INSTANCE_MAP_ASSIGNED ".data.assigned" /* struct assigned_profile[ASSIGNED_PLACES] */
+#define INSTANCE_MAP_ASSIGNED ".data.assigned" /* struct assigned_places */
 #define ASSIGNED_PLACES 64
 
 struct assigned_profile {
 	__u64 sk; /* the kernel's address of the socket; 0: free */
 	__u32 profile; /* index */
 	__u32 pad;
+};
+
+struct assigned_places {
+	struct assigned_profile place[ASSIGNED_PLACES];
 };
 
 /* Of skc_portpair: the remote port in network byte order, the local one in the host's. */

@@ -24,15 +24,15 @@ BUILD = pathlib.Path(os.environ.get("BBR_BUILD", ROOT / "build/asan"))
 # What each needs, and what it keeps where it has it: see capabilities(7).
 NEEDS = {"stream": {"sys_admin"}, "snapshot": {"sys_admin", "sys_ptrace"}, "top": {"sys_admin"},
          "record": {"sys_admin"}, "report": set(), "experiment": set(), "export": {"sys_admin", "sys_ptrace"}}
-MAY = {"record": {"dac_override"}, "experiment": {"sys_admin", "dac_read_search", "dac_override"}, "report": {"dac_read_search", "dac_override"},
-       "top": {"sys_ptrace"}, "export": {"net_bind_service", "dac_read_search"}}
+MAY = {"record": {"dac_override"}, "experiment": {"sys_admin", "net_admin", "dac_read_search", "dac_override"}, "report": {"dac_read_search", "dac_override"},
+       "top": {"sys_ptrace"}, "export": {"net_bind_service", "net_admin", "dac_read_search"}}
 # Command lines that watch until they are interrupted: the instance and the kernel's own bbr; FILE may be written.
 NAMES = ["--name", "NAME", "--name", "bbr"]
 WATCHING = {"stream": ["--every", "ack", *NAMES], "top": ["--batch", *NAMES], "record": ["-o", "FILE", *NAMES],
             "export": ["--listen", "127.0.0.1:0", *NAMES]}
 OTHER_ARGS = {"record": ["-o", "-"], "top": ["--batch"]}  # what --read does not go without
 GUARDED = {"stream", "top", "record", "export"}  # have a child that gives back their places
-BITS = {"dac_override": 1, "dac_read_search": 2, "net_bind_service": 10, "sys_ptrace": 19, "sys_admin": 21}
+BITS = {"dac_override": 1, "dac_read_search": 2, "net_bind_service": 10, "net_admin": 12, "sys_ptrace": 19, "sys_admin": 21}
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 ADDRESS = re.compile(r"ffff[0-9a-f]{12}|\b1844[67]\d{15,16}\b")
 

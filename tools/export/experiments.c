@@ -129,8 +129,12 @@ static int add(struct experiments *x, struct experiment_handle *handle)
 int experiments_update(struct experiments *x)
 {
 	struct experiment_handle *list;
-	int n = experiments_list(&list), error = n < 0 ? n : 0, kept = 0;
+	int n = experiments_list(&list), error, kept = 0;
 
+	if (n ==
+	    -EPERM) /* before Linux 6.10 without CAP_NET_ADMIN: export goes on without experiments */
+		n = 0;
+	error = n < 0 ? n : 0;
 	for (int i = 0; i < x->n; i++)
 		x->at[i].is_running = false;
 	for (int i = 0; i < n && !error; i++) {
@@ -141,7 +145,7 @@ int experiments_update(struct experiments *x)
 		else if (x->n < EXPERIMENTS_TOLD)
 			error = add(x, &list[i]);
 	}
-	if (n >= 0)
+	if (n > 0)
 		experiments_free(list, n);
 	for (int i = 0; i < x->n; i++) {
 		if (x->at[i].is_running)
