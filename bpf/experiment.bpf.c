@@ -160,7 +160,6 @@ static inline struct experiment_outcome *place_of(u64 number)
  */
 static inline void write_outcome(struct subject *s)
 {
-	const u32 skip = sizeof(u32); /* version */
 	struct experiment_outcome *place = place_of(s->outcome.number);
 
 	if (!place)
@@ -169,9 +168,8 @@ static inline void write_outcome(struct subject *s)
 		__sync_fetch_and_add(&control.lost, 1);
 		return;
 	}
-	__sync_fetch_and_add(&place->version, 1);
-	__builtin_memcpy((char *)place + skip, (char *)&s->outcome + skip,
-			 sizeof(s->outcome) - skip);
+	s->outcome.version = __sync_fetch_and_add(&place->version, 1) + 1; /* odd */
+	*place = s->outcome;
 	__sync_fetch_and_add(&place->version, 1);
 }
 
