@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which profile does a new connection get? bpf_bbr/rules.h says how the rules are laid out.
+ * Which profile does a new connection get? That which an experiment assigns to it (bpf_bbr/experiment.h), else that
+ * of the first rule that matches (bpf_bbr/rules.h says how the rules are laid out).
  */
 #ifndef RULES_BPF_H
 #define RULES_BPF_H
 
 #include "address.bpf.h"
 #include "kernel.bpf.h"
+#include "bpf_bbr/experiment.h"
 #include "bpf_bbr/rules.h"
 
 struct rules_trie {
@@ -120,6 +122,15 @@ static __attribute__((noinline)) u32 choose_profile(struct sock *sk)
 		bpf_loop(BBR_RULE_CGROUP_LEVELS, try_cgroup, &search, 0);
 	}
 	return search.profile;
+}
+
+struct assigned_places assigned SEC(INSTANCE_MAP_ASSIGNED) = {};
+
+static inline u32 profile_for(struct sock *sk)
+{
+	volatile struct assigned_profile *a = &assigned.place[assigned_place(ports_of(sk))];
+
+	return unlikely(a->sk == (u64)sk) ? a->profile : choose_profile(sk);
 }
 
 #endif

@@ -94,7 +94,7 @@
 #include "kernel.bpf.h"
 #include "more.bpf.h"
 #include "params.bpf.h"
-#include "assigned.bpf.h"
+#include "rules.bpf.h"
 #include "telemetry.bpf.h"
 
 _Static_assert(sizeof(struct bbr) <= 104, "struct bbr must fit icsk_ca_priv");
