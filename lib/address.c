@@ -27,7 +27,7 @@ static int prefix_len(const char *s, int max)
 	return len;
 }
 
-static void set_mask(__u32 mask[4], int len)
+void prefix_mask(__u32 mask[4], int len)
 {
 	for (int i = 0; i < 4; i++, len -= 32)
 		mask[i] = len >= 32 ? ~0u : len > 0 ? htonl(~0u << (32 - len)) : 0;
@@ -58,7 +58,7 @@ bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4
 		return refuse(option, s,
 			      bits == 32 ? "a prefix length is 0 to 32" :
 					   "a prefix length is 0 to 128");
-	set_mask(mask, 128 - bits + len);
+	prefix_mask(mask, 128 - bits + len);
 	/* The program compares what the mask leaves of an address with this. */
 	for (int i = 0; i < 4; i++)
 		addr[i] &= mask[i];

@@ -16,6 +16,9 @@
 /* "10.1.0.0/16", "2001:db8::1": into a filter's masked address and mask. */
 bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4]);
 
+/* The bits of a prefix, network byte order; len from 0 to 128, that of IPv4 with 96 more than its own. */
+void prefix_mask(__u32 mask[4], int len);
+
 /* In network byte order. */
 bool parse_port(const char *option, const char *s, __u16 *port);
 

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 
+#include "address.h"
 #include "row.h"
 
 #define US_PER_S 1000000ull
@@ -102,10 +103,11 @@ struct keyed {
 static void cut(__u32 to[4], const __u32 addr[4], const struct experiment *e)
 {
 	bool is_v4 = !addr[0] && !addr[1] && addr[2] == htonl(0xffff);
-	int bits = is_v4 ? e->prefix4 : e->prefix6;
+	__u32 mask[4];
 
-	for (int i = 0; i < 4; i++, bits -= 32)
-		to[i] = bits >= 32 ? addr[i] : bits <= 0 ? 0 : addr[i] & htonl(~0u << (32 - bits));
+	prefix_mask(mask, is_v4 ? e->prefix4 : e->prefix6);
+	for (int i = 0; i < 4; i++)
+		to[i] = addr[i] & mask[i];
 }
 
 static int by_prefix(const void *a, const void *b)

@@ -60,18 +60,39 @@ static bool is_sound(struct experiment *e)
 	return true;
 }
 
-static int read_config(int fd, const struct bpf_map_info *info, struct experiment *e)
+/* The maps of an experiment's program that tools use. */
+enum {
+	CONFIG,
+	CONTROL,
+	OUTCOMES,
+	LOG,
+	MAPS
+};
+
+static const char *const map_names[MAPS] = {
+	[CONFIG] = EXPERIMENT_MAP_CONFIG,
+	[CONTROL] = EXPERIMENT_MAP_CONTROL,
+	[OUTCOMES] = EXPERIMENT_MAP_OUTCOMES,
+	[LOG] = EXPERIMENT_MAP_LOG,
+};
+
+struct map {
+	int fd; /* -1: there is none */
+	struct bpf_map_info info;
+};
+
+static int read_config(const struct map *map, struct experiment *e)
 {
 	static const __u32 key;
 	void *value;
 	int error;
 
-	if (info->value_size < sizeof(*e))
+	if (map->info.value_size < sizeof(*e))
 		return -ENOENT;
-	value = malloc(info->value_size);
+	value = malloc(map->info.value_size);
 	if (!value)
 		return -ENOMEM;
-	error = bpf_map_lookup_elem(fd, &key, value) ? -errno : 0;
+	error = bpf_map_lookup_elem(map->fd, &key, value) ? -errno : 0;
 	memcpy(e, value, sizeof(*e));
 	free(value);
 	return error;
@@ -83,72 +104,53 @@ static size_t outcomes_size(const struct experiment_handle *h)
 }
 
 /* An array of so many values of this size, in memory. NULL with errno set. */
-static void *map_array(int fd, const struct bpf_map_info *info, size_t size, __u32 n,
-		       int protection)
+static void *map_array(const struct map *map, size_t size, __u32 n, int protection)
 {
 	void *p;
 
-	if (info->value_size < size || info->max_entries != n) {
+	if (map->info.value_size < size || map->info.max_entries != n) {
 		errno = ENOENT;
 		return NULL;
 	}
-	p = mmap(NULL, size * n, protection, MAP_SHARED, fd, 0);
+	p = mmap(NULL, size * n, protection, MAP_SHARED, map->fd, 0);
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* The ids of the maps that an experiment's program uses, by what they are. */
-struct maps {
-	int config, control, outcomes, log; /* file descriptors, -1 if there is none */
-	struct bpf_map_info config_info, control_info, outcomes_info, log_info;
-};
-
-static void note_map(struct maps *m, __u32 id)
+static void note_map(struct map maps[MAPS], __u32 id)
 {
-	struct bpf_map_info info = {};
-	__u32 len = sizeof(info);
-	int fd = bpf_map_get_fd_by_id(id);
-	const struct {
-		const char *name;
-		int *fd;
-		struct bpf_map_info *info;
-	} ours[] = {
-		{ EXPERIMENT_MAP_CONFIG, &m->config, &m->config_info },
-		{ EXPERIMENT_MAP_CONTROL, &m->control, &m->control_info },
-		{ EXPERIMENT_MAP_OUTCOMES, &m->outcomes, &m->outcomes_info },
-		{ EXPERIMENT_MAP_LOG, &m->log, &m->log_info },
-	};
+	struct map found = { .fd = bpf_map_get_fd_by_id(id) };
+	__u32 len = sizeof(found.info);
 
-	if (fd < 0)
+	if (found.fd < 0)
 		return;
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-		if (bpf_obj_get_info_by_fd(fd, &info, &len) || strcmp(info.name, ours[i].name) ||
-		    *ours[i].fd >= 0)
-			continue;
-		*ours[i].fd = fd;
-		*ours[i].info = info;
-		return;
-	}
-	close(fd);
+	if (!bpf_obj_get_info_by_fd(found.fd, &found.info, &len))
+		for (int i = 0; i < MAPS; i++)
+			if (maps[i].fd < 0 && !strcmp(found.info.name, map_names[i])) {
+				maps[i] = found;
+				return;
+			}
+	close(found.fd);
 }
 
-static int map_all(const struct maps *m, struct experiment_handle *h)
+static int map_all(const struct map maps[MAPS], struct experiment_handle *h)
 {
 	const int both = PROT_READ | PROT_WRITE;
 	int error;
 
-	if (m->config < 0 || m->control < 0 || m->outcomes < 0 || m->log < 0)
-		return -ENOENT;
-	error = read_config(m->config, &m->config_info, &h->config);
+	for (int i = 0; i < MAPS; i++)
+		if (maps[i].fd < 0)
+			return -ENOENT;
+	error = read_config(&maps[CONFIG], &h->config);
 	if (!error && !is_sound(&h->config))
 		error = -ENOENT;
 	if (error)
 		return error;
-	h->control = map_array(m->control, &m->control_info, sizeof(*h->control), 1, both);
+	h->control = map_array(&maps[CONTROL], sizeof(*h->control), 1, both);
 	if (h->control)
-		h->outcomes = map_array(m->outcomes, &m->outcomes_info, sizeof(*h->outcomes),
-					h->config.outcomes, PROT_READ);
+		h->outcomes = map_array(&maps[OUTCOMES], sizeof(*h->outcomes), h->config.outcomes,
+					PROT_READ);
 	if (h->outcomes)
-		h->log = map_array(m->log, &m->log_info, sizeof(*h->log), EXPERIMENT_LOG, both);
+		h->log = map_array(&maps[LOG], sizeof(*h->log), EXPERIMENT_LOG, both);
 	return h->log ? 0 : -errno;
 }
 
@@ -166,19 +168,16 @@ void experiment_close(struct experiment_handle *h)
 
 static int open_handle(const struct sockops_prog *prog, struct experiment_handle *h)
 {
-	struct maps m = { .config = -1, .control = -1, .outcomes = -1, .log = -1 };
+	struct map maps[MAPS] = { { .fd = -1 }, { .fd = -1 }, { .fd = -1 }, { .fd = -1 } };
 	int error;
 
 	*h = (struct experiment_handle){ .prog_id = prog->id, .path = strdup(prog->cgroup) };
 	for (__u32 i = 0; i < prog->maps; i++)
-		note_map(&m, prog->map_ids[i]);
-	error = h->path ? map_all(&m, h) : -ENOMEM;
-	for (size_t i = 0; i < 4; i++) {
-		const int fds[] = { m.config, m.control, m.outcomes, m.log };
-
-		if (fds[i] >= 0)
-			close(fds[i]);
-	}
+		note_map(maps, prog->map_ids[i]);
+	error = h->path ? map_all(maps, h) : -ENOMEM;
+	for (int i = 0; i < MAPS; i++)
+		if (maps[i].fd >= 0)
+			close(maps[i].fd);
 	if (error)
 		experiment_close(h);
 	return error;

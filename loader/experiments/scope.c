@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include <arpa/inet.h>
-
+#include "address.h"
 #include "experiments/scope.h"
 
 bool cgroup_is_within(const char *path, const char *above)
@@ -22,15 +21,12 @@ bool cgroups_are_nested(const char *a, const char *b)
 /* Two prefixes have an address in common if the longer one begins as the shorter one. */
 static bool prefixes_overlap(const struct experiment_scope *a, const struct experiment_scope *b)
 {
-	__u32 bits = a->dst_len < b->dst_len ? a->dst_len : b->dst_len;
+	__u32 mask[4];
 
-	for (__u32 i = 0; i < 4 && bits > 32 * i; i++) {
-		__u32 here = bits - 32 * i;
-		__u32 mask = here >= 32 ? ~0u : htonl(~0u << (32 - here));
-
-		if ((a->dst[i] ^ b->dst[i]) & mask)
+	prefix_mask(mask, a->dst_len < b->dst_len ? a->dst_len : b->dst_len);
+	for (int i = 0; i < 4; i++)
+		if ((a->dst[i] ^ b->dst[i]) & mask[i])
 			return false;
-	}
 	return true;
 }
 

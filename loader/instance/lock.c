@@ -11,7 +11,10 @@
 #include "cli/err.h"
 #include "instance/lock.h"
 
-/* The whole of it by flock(2) for instances; a byte for each experiment by fcntl(2), which is another kind of lock. */
+/*
+ * Who changes instances locks the whole file by flock(2). A lock of fcntl(2) is of another kind: a byte is for who watches an
+ * experiment, another for those who hold an instance.
+ */
 #define LOCK_FILE "/run/bbrctl.lock"
 
 /* Never closed: its locks end with the process, however that ends. */
@@ -35,13 +38,22 @@ int lock_instances(void)
 	return !open_lock() || flock(lock_file, LOCK_EX) ? refuse() : EXIT_DONE;
 }
 
+void unlock_instances(void)
+{
+	flock(lock_file, LOCK_UN);
+}
+
+/* A lock of the other kind, of one byte. */
+static bool lock_byte(off_t place, short type)
+{
+	struct flock byte = { .l_type = type, .l_whence = SEEK_SET, .l_start = place, .l_len = 1 };
+
+	return !fcntl(lock_file, F_OFD_SETLK, &byte);
+}
+
 int lock_watch(const char *experiment, unsigned int prog_id)
 {
-	struct flock byte = {
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = prog_id, .l_len = 1
-	};
-
-	if (open_lock() && !fcntl(lock_file, F_OFD_SETLK, &byte))
+	if (open_lock() && lock_byte(prog_id, F_WRLCK))
 		return EXIT_DONE;
 	if (lock_file < 0 || (errno != EAGAIN && errno != EACCES))
 		return refuse();
@@ -49,28 +61,19 @@ int lock_watch(const char *experiment, unsigned int prog_id)
 	return EXIT_NOTHING;
 }
 
-void unlock_instances(void)
-{
-	flock(lock_file, LOCK_UN);
-}
-
-/* Holders have a lock of the other kind on the same file, at a place that goes by the name: its hash, FNV-1a. */
+/* The place goes by the name: its hash, FNV-1a. */
 static bool lock_place(const char *name, short type)
 {
-	struct flock place = { .l_type = type, .l_whence = SEEK_SET, .l_len = 1 };
 	unsigned long long hash = 0xcbf29ce484222325ull;
 
 	for (; name && *name; name++)
 		hash = (hash ^ (unsigned char)*name) * 0x100000001b3ull;
-	place.l_start = hash >> 2;
-	return !fcntl(lock_file, F_OFD_SETLK, &place);
+	return lock_byte(hash >> 2, type);
 }
 
 int holder_begin(const char *name)
 {
-	if (lock_place(name, F_RDLCK))
-		return EXIT_DONE;
-	return refuse();
+	return lock_place(name, F_RDLCK) ? EXIT_DONE : refuse();
 }
 
 bool holder_end(const char *name)
