@@ -52,7 +52,7 @@ static void add_arms(const struct completion *c)
 		experiments_free(list, n);
 }
 
-/* Not for a name that is to be given to a new one. */
+/* `start` names a new experiment: there is nothing to complete. */
 static void add_experiments(const struct completion *c)
 {
 	if (strcmp(completion_verb(c), "experiment start"))

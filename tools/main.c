@@ -17,11 +17,11 @@ static const struct verb *const verbs[] = {
  * CAP_SYS_ADMIN: finding a loaded instance, by bpf(2)'s *_GET_NEXT_ID and *_GET_FD_BY_ID, and entering a
  * network namespace. For the kernel it includes CAP_BPF and CAP_PERFMON (bpf_capable(), perfmon_capable()).
  * CAP_SYS_PTRACE: finding the namespaces of other users' processes, through /proc/PID/ns.
+ * CAP_NET_ADMIN: before Linux 6.10, asking which programs a cgroup has, to find experiments.
  */
 #define WATCH CAP(SYS_ADMIN)
 #define EVERY_NETNS CAP(SYS_PTRACE)
-#define CGROUP_PROGRAMS \
-	CAP(NET_ADMIN) /* before Linux 6.10: asking which a cgroup has, to find experiments */
+#define CGROUP_PROGRAMS CAP(NET_ADMIN)
 
 /* Root reads and writes the files that it names as it is used to. */
 #define READ_FILE CAP(DAC_READ_SEARCH)

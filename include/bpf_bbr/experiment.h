@@ -62,7 +62,7 @@ static inline __u32 assigned_place(__u32 ports)
 enum experiment_design {
 	EXPERIMENT_AB, /* each connection draws its arm */
 	EXPERIMENT_SWITCHBACK, /* all have the same arm, another one in the next block */
-	EXPERIMENT_CANARY, /* as AB; who watches changes the shares */
+	EXPERIMENT_CANARY, /* as AB; `bbrctl experiment watch` changes the shares */
 	EXPERIMENT_DESIGNS,
 };
 
@@ -115,7 +115,7 @@ struct experiment {
 	 * experiment stands above them.
 	 */
 	char attached[EXPERIMENT_ARMS][BBR_NAME_LEN];
-	/* canary: for who watches. Guards as they were given; shares of the last arm, ascending, the last one 10,000. */
+	/* Of a canary, for `bbrctl experiment watch`: guards as text, and the last arm's shares, which rise to 10,000. */
 	char guard[EXPERIMENT_GUARDS][64];
 	__u32 step[EXPERIMENT_STEPS]; /* 0: no more */
 	__u32 step_connections; /* ended in the new arm since the step, before the next one */

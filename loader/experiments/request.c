@@ -281,7 +281,7 @@ static int parse_ring(const struct experiment_options *opt, struct experiment *e
 	return EXIT_REFUSED;
 }
 
-/* The connections of the first step that who watches wants to see are a part of all that are kept. */
+/* The ring must hold all connections of the first step until enough of the new arm have ended. */
 static int check_ring(const struct experiment *e)
 {
 	__u64 needed =
@@ -296,7 +296,7 @@ static int check_ring(const struct experiment *e)
 	return EXIT_USAGE;
 }
 
-/* Shares at the start. A canary's first step waits for who watches. */
+/* Shares at the start. A canary has its first step's, once somebody watches it. */
 static int begin_shares(const struct experiment_options *opt, struct experiment_request *r)
 {
 	if (r->config.design != EXPERIMENT_CANARY)

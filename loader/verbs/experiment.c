@@ -99,7 +99,7 @@ int verb_experiment_status(void *options, int argc, char **argv)
 	return EXIT_DONE;
 }
 
-/* One that is to be changed. EXIT_DONE: the lock is held, and h is to be closed. */
+/* Finds an experiment to change it. EXIT_DONE: the lock is held, and the caller closes h. */
 static int take_one(const char *name, struct experiment_handle *h)
 {
 	if (!clock_init() || privileges_take() || lock_instances())

@@ -153,8 +153,7 @@ static struct experiment_decision describe(const struct experiment_request *r)
 			len += snprintf(all + len, sizeof(all) - len, " %s", share);
 	}
 	return decision_make("started: %s of%s%s", experiment_design_name(r->config.design), all,
-			     r->config.design == EXPERIMENT_CANARY ? "; waits for who watches" :
-								     "");
+			     r->config.design == EXPERIMENT_CANARY ? "; waits for a watcher" : "");
 }
 
 static int start_in(const struct options *opt, struct experiment_request *r, const char *cgroup)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Differences that are there: are they in the intervals, and what is said where there is none? */
+/* Do intervals hold differences that are known? What does a comparison say if it has no interval? */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
