@@ -17,7 +17,7 @@ RUNNING_KERNEL = ("native/", "oracle/test_oracle.py")
 # First what is quick; then what takes longest, so that no process is left with it in the end.
 FIRST = ("unit/", "lab/test_matrix.py", "lab/test_cost.py", "fuzz/", "oracle/test_mutants.py", "lab/test_lab.py")
 # Files whose tests need not all be in one process: each of these fixtures, with each of its parameters, is a guest.
-GUESTS = {"lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("figures", "rules")}
+GUESTS = {"lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("shapes", "rules", "experiment")}
 TOLD_AFTER_S = 5
 
 
