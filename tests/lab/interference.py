@@ -65,9 +65,9 @@ def _image(run, kernel):
                            programs=[matrix.BUILD / name for name in ("bbrctl", "bbrmon", "flow")])
 
 
-def execute(run, on_time=None, fresh=False, core=None):
+def execute(run, on_time, _, core):
     """What bbrmon says of the experiment. (Nothing is kept: there is always a fresh run.)"""
-    del on_time, fresh
+    on_time(0)  # the guest says no times, but its end is told
     kernel = kernels.find(run.kernel)
     result = guest.run(kernel, _image(run, kernel), seed=run.seed, core=core)
     if result.status:

@@ -106,9 +106,9 @@ def script(run):
     return "".join((HERE / part).read_text() for part in ("path.sh", "scenario.sh")) + "\n".join([*lines, "collect"]) + "\n"
 
 
-def execute(run, on_time=None, fresh=False, core=None):
+def execute(run, on_time, _, core):
     """Mbit/s of all flows of bpf_bbr3 together."""
-    del on_time, fresh
+    on_time(0)  # the guest says no times, but its end is told
     kernel = kernels.find(run.kernel)
     image = guest.initramfs(kernel, script(run), programs=["tar", "gzip", "killall", *experiment.PROGRAMS],
                             modules=experiment.MODULES, files=experiment.FILES)
