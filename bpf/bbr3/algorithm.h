@@ -22,7 +22,7 @@ static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 }
 
 /*
- * Any ACK. The verifier would follow each combination of what the ACK may tell through all of the algorithm: 4 times as many
+ * Any ACK. The verifier would follow each combination of what the ACK may tell through all of the algorithm: three times as many
  * instructions, and a second for each load. It cannot know which of the two the ACK is in, and so knows nothing of either.
  */
 static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
