@@ -2,13 +2,15 @@
 /*
  * Does the algorithm as compiled for a kind of ACK do what it does for any? A differential fuzzer:
  *
- *	kinds [-b OBJECT] [-n MILLIONS] [-s SEED] RECORDING...
+ *	kinds [-f] [-b OBJECT] [-n MILLIONS] [-s SEED] RECORDING...
  *	kinds_bbr3 ...
  *
- * Takes recorded ACKs of the kernel's own BBR, or of Google's version 3, changes some values of each (to the values that rules compare with, and
- * those beside; flags; nonsense), and has each computed twice (kinds.h), natively or with -b as BPF in the running
- * kernel. Prints as JSON how many there were of each kind, how many differed, and a digest of all results: that of two
- * builds is the same if they do the same. Exit status: 0 nothing differs, 1 something does, 2 it cannot run.
+ * Takes recorded ACKs of the kernel's own BBR, or of Google's version 3, and changes some values of each: to the values
+ * that rules compare with, and those beside; flags; nonsense. Computes each twice (kinds.h), natively or with -b as BPF
+ * in the running kernel. Prints as JSON how many there were of each kind, how many differed, and a digest of all results:
+ * that of two builds is the same if they do the same. With -f it ends where something differs.
+ *
+ * Exit status: 0 nothing differs, 1 something does, 2 it cannot run.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -160,10 +162,10 @@ static void compare(struct twice *t, const struct replay *before)
 		print_difference(&of_kind, &expected);
 }
 
-static void run_batches(__u64 count)
+static void run_batches(__u64 count, bool until_one_differs)
 {
 	total.digest = 0xcbf29ce484222325ull;
-	while (count--) {
+	while (count-- && !(until_one_differs && total.different)) {
 		make_batch();
 		if (bpf.batch)
 			run_as_bpf();
@@ -176,14 +178,18 @@ static void run_batches(__u64 count)
 
 int main(int argc, char **argv)
 {
+	bool until_one_differs = false;
 	double millions = 1;
 	int c;
 
 	state = 1;
-	while ((c = getopt(argc, argv, "b:n:s:")) != -1) {
+	while ((c = getopt(argc, argv, "b:fn:s:")) != -1) {
 		switch (c) {
 		case 'b':
 			load_bpf(optarg);
+			break;
+		case 'f':
+			until_one_differs = true;
 			break;
 		case 'n':
 			millions = strtod(optarg, NULL);
@@ -196,12 +202,12 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind >= argc) {
-		fputs("usage: kinds [-b OBJECT] [-n MILLIONS] [-s SEED] RECORDING...\n", stderr);
+		fputs("usage: kinds [-f] [-b OBJECT] [-n MILLIONS] [-s SEED] RECORDING...\n", stderr);
 		return 2;
 	}
 	while (optind < argc)
 		read_recording(argv[optind++]);
-	run_batches(millions * 1000000 / KINDS_BATCH + 1);
+	run_batches(millions * 1000000 / KINDS_BATCH + 1, until_one_differs);
 	printf("{\"cruising\":%llu,\"ordinary\":%llu,\"lossless\":%llu,\"cycling\":%llu,\"calm\":%"
 	       "llu,\"any\":%llu,"
 	       "\"different\":%llu,"

@@ -81,7 +81,7 @@ def build_with(tmp_path, mistake, folder, sources, options):
 def test_a_mistake_is_found(mistake, tmp_path):
     program = build_with(tmp_path, MISTAKES[mistake], "bbr", ("changes.c", BUILD / "mainline.o", BUILD / "stream.o"),
                          ['-DKINDS_H="kinds.h"', "-lz"])
-    done, found = run("-n", 1, program=program)
+    done, found = run("-f", "-n", 1, program=program)
     assert done.returncode == 1 and found["different"]
 
 
@@ -90,5 +90,5 @@ def test_a_mistake_in_version_3_is_found(mistake, tmp_path):
     program = build_with(tmp_path, MISTAKES3[mistake], "bbr3",
                          ("bbr3/changes.c", "bbr3/google.c", BUILD / "bbr3/v3r.o"),
                          ['-DKINDS_H="bbr3/kinds.h"', "-lzstd", "-ljson-c"])
-    done, found = run("-n", 4, name="kinds_bbr3", program=program)
+    done, found = run("-f", "-n", 4, name="kinds_bbr3", program=program)
     assert done.returncode == 1 and found["different"]
