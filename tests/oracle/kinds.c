@@ -202,7 +202,8 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind >= argc) {
-		fputs("usage: kinds [-f] [-b OBJECT] [-n MILLIONS] [-s SEED] RECORDING...\n", stderr);
+		fputs("usage: kinds [-f] [-b OBJECT] [-n MILLIONS] [-s SEED] RECORDING...\n",
+		      stderr);
 		return 2;
 	}
 	while (optind < argc)
