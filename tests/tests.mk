@@ -159,13 +159,15 @@ $(BUILD)/fuzz/obj/lib/descriptor.o: $(BUILD)/algorithms.h
 
 $(BUILD)/flow: tests/lab/flow.c
 $(BUILD)/start: tests/lab/start.c
+$(BUILD)/flags: tests/lab/flags.c
+$(BUILD)/flags: CFLAGS += -static
 $(BUILD)/measure: tests/native/measure.c
 $(BUILD)/cost: tests/lab/cost.c
 $(BUILD)/recorder: tests/lab/recorder.c
 $(BUILD)/recorder: LDLIBS := -lbpf -lmnl
 $(BUILD)/cost: LDLIBS := -lbpf
-$(BUILD)/flow $(BUILD)/start $(BUILD)/measure: LDLIBS :=
-$(addprefix $(BUILD)/,flow start measure cost recorder):
+$(BUILD)/flow $(BUILD)/start $(BUILD)/flags $(BUILD)/measure: LDLIBS :=
+$(addprefix $(BUILD)/,flow start flags measure cost recorder):
 	@mkdir -p $(@D)
 	$(CC) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) $< $(LDLIBS) -o $@
 
@@ -177,7 +179,7 @@ $(BUILD)/%.bpf.o: tests/lab/%.bpf.c
 $(BUILD)/write_rules: $(call objects,tests/lab/write_rules.c $(addprefix loader/,instance/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start cost cost.bpf.o mark_ce.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o write_rules measure)
+LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start flags cost cost.bpf.o mark_ce.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o write_rules measure)
 
 # ---- the oracle: the recorder of the kernel's own BBR, and what feeds its recordings to the algorithm
 

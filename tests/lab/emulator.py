@@ -9,14 +9,16 @@ import functools
 import hashlib
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 
 import initramfs
-from kernels import LabError
+from kernels import CACHE, LabError
 
 QEMU = "qemu-system-x86_64"
 # One CPU and one thread: that is what makes it deterministic. nokaslr takes the last thing away that differs between
@@ -28,19 +30,20 @@ MACHINE = ["-accel", "tcg,thread=single", "-icount", ICOUNT, "-smp", "1", "-m", 
            "-rtc", "base=2026-01-01,clock=vm", "-cpu", "max,rdrand=off,rdseed=off,erms=off", "-seed", "1", "-nic", "none",
            "-display", "none", "-no-reboot", "-machine", "pc,memory-backend=ram",
            "-device", "ivshmem-plain,memdev=given,master=on,addr=0x1f", "-device", "pvpanic"]
-# slub_debug=F keeps the allocator from cmpxchg16b. TCG of QEMU 7.2 leaves bits of its operands in the
-# flags, and when an interrupt comes right behind it they include VM: the return from the interrupt is a
-# double fault (seen in 6.12's __kmalloc). A CPU without the instruction (cx16=off) would not do: from
-# 6.18 on allocations by BPF programs need it, unless the allocator is debugged.
-#
 # What is left out at boot is half of its instructions: tests of ciphers, the wait for noise from the CPU's jitter, and
 # the keys of signed modules, against which each module would be checked.
 #
 # norandmaps: a program is at the same addresses each time, so that TCG translates bash and its libraries once and not
 # for each process. init_on_alloc=0, psi=0 and a CPU without erms (a `rep movsb` is an instruction for each byte) leave
 # out a sixth of the instructions of a flow.
-CMDLINE = ("console=ttyS0 panic=-1 quiet nokaslr random.trust_bootloader=off slub_debug=F cryptomgr.notests "
+CMDLINE = ("console=ttyS0 panic=-1 quiet nokaslr random.trust_bootloader=off cryptomgr.notests "
            "initcall_blacklist=jent_mod_init,load_system_certificate_list norandmaps init_on_alloc=0 psi=0")
+# Keeps the allocator from cmpxchg16b, for emulators that lose their flags behind it: flags.c. When an interrupt comes then, the
+# return from it is a double fault (seen in 6.12's __kmalloc). A CPU without the instruction (cx16=off) would not do: from
+# 6.18 on allocations by BPF programs need it, unless the allocator is debugged.
+NO_CMPXCHG16B = "slub_debug=F"
+FLAGS = pathlib.Path(__file__).parents[2] / "build/flags"
+FLAGS_S = 600  # it takes three; a host may be busy
 PR_SET_PDEATHSIG = 1
 ANSWER_S = 600  # a monitor that says nothing for so long never will
 default_core = None  # of the host, for guests of which nobody says where they run; None: any
@@ -74,10 +77,45 @@ def kernel_hash(image):
     return hash_of(image.read_bytes())
 
 
+def _lose_flags(kernel):
+    """What flags.c says in a guest."""
+    with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
+        folder = pathlib.Path(folder)
+        (folder / "initrd").write_bytes(initramfs.of_init(FLAGS))
+        write_given(folder / "given")
+        command = _words(kernel, folder / "initrd", folder / "given", f"{CMDLINE} {NO_CMPXCHG16B}")
+        with Emulator(folder, command) as guest:
+            guest.tell("cont")
+            guest.wait(FLAGS_S)
+            console = guest.console.read_text(errors="replace")
+    for answer, lost in (("flags: lost", True), ("flags: kept", False)):
+        if answer in console:
+            return lost
+    raise LabError(f"the guest does not say whether the emulator keeps its flags; its console ended with:\n{console[-2000:]}")
+
+
+@functools.lru_cache
+def loses_flags(kernel):
+    """Does the emulator? It is asked once, and the cache keeps the answer."""
+    known = CACHE / "loses_flags" / hash_of(path_and_version()[1], FLAGS.read_bytes())
+    if not known.exists():
+        answer = str(_lose_flags(kernel))
+        known.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=known.parent, delete=False) as new:
+            new.write(answer)
+        os.rename(new.name, known)
+    return known.read_text() == "True"
+
+
+def cmdline(kernel):
+    """The kernel's."""
+    return f"{CMDLINE} {NO_CMPXCHG16B}" if loses_flags(kernel) else CMDLINE
+
+
 def boot_hash(kernel):
     """Of all that a boot is a function of."""
     return hash_of(path_and_version()[1], kernel_hash(kernel.image).encode(), initramfs.base(),
-                   " ".join(MACHINE).encode(), CMDLINE.encode())
+                   " ".join(MACHINE).encode(), cmdline(kernel).encode())
 
 
 def _file_memory(name, size_mb, path, shared):
@@ -89,10 +127,14 @@ def _file_memory(name, size_mb, path, shared):
 def words(kernel, initrd, given, ram=None, shared=False):
     """QEMU's command line without its serial lines. ram and given are files, which the guest writes to if they are
     shared; if not, its writes are its own. ram may be None: fresh memory."""
+    return _words(kernel, initrd, given, cmdline(kernel), ram, shared)
+
+
+def _words(kernel, initrd, given, line, ram=None, shared=False):
     memory = (_file_memory("ram", MEMORY_MB, ram, shared) if ram else
               ["-object", f"memory-backend-ram,id=ram,size={MEMORY_MB}M"])
     return [path_and_version()[0], *MACHINE, *memory, *_file_memory("given", GIVEN_MB, given, shared),
-            "-kernel", str(kernel.image), "-initrd", str(initrd), "-append", CMDLINE]
+            "-kernel", str(kernel.image), "-initrd", str(initrd), "-append", line]
 
 
 def write_given(file, seed=0, archive=b""):

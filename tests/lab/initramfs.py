@@ -162,6 +162,11 @@ def _without_script(kernel, programs, files, modules):
         return _entries(root)
 
 
+def of_init(program):
+    """An archive with one program, which needs no library and is all that the kernel starts."""
+    return _entry("init", 0o100755, program.read_bytes()) + END_OF_ARCHIVE
+
+
 def of_run(kernel, script, programs=(), files=None, modules=()):
     """What a run on the kernel unpacks over the base: the bytes of an archive. script: text, which bash runs at its
     end; files: path in the guest -> source."""

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import emulator
 import guest
 import kernels
 import matrix
@@ -61,6 +62,21 @@ cat /proc/sys/kernel/random/uuid
 for i in {1..64}; do ip link add v$i type veth; done
 cat /sys/class/net/v*/address
 """
+
+
+def test_the_setting_for_lost_flags_is_there_where_they_are_lost(kernel, tmp_path, monkeypatch):
+    assert subprocess.run(emulator.FLAGS, check=False).returncode == 0  # this machine's CPU keeps them
+    monkeypatch.setattr(emulator, "CACHE", tmp_path)
+    emulator.loses_flags.cache_clear()
+    loses = emulator.loses_flags(kernel)
+    if b"version 7.2." in emulator.path_and_version()[1]:
+        assert loses
+    assert (emulator.NO_CMPXCHG16B in emulator.cmdline(kernel)) == loses
+    (known,) = (tmp_path / "loses_flags").iterdir()
+    known.write_text(str(not loses))
+    emulator.loses_flags.cache_clear()
+    assert (emulator.NO_CMPXCHG16B in emulator.cmdline(kernel)) != loses
+    emulator.loses_flags.cache_clear()
 
 
 def test_random_numbers_are_those_of_the_seed(kernel):
