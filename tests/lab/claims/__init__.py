@@ -16,4 +16,4 @@ def claim(scenario):
     return register
 
 
-from claims import bbr3, bbr_paper, bbrmo, evaluation, textbook  # noqa: E402,F401 pylint: disable=wrong-import-position
+from claims import bbr3, bbr_paper, bbrmo, evaluation, quiche, textbook  # noqa: E402,F401 pylint: disable=wrong-import-position

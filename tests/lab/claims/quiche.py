@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""BBRv3 by the criteria of quiche's bbr2_simulator_test.cc. Those look into its sender. Seen from outside, its estimate of the
+bandwidth is the rate at which data arrives, and what it lost is what was sent again."""
+from claims import claim
+from claims.results import acked_rate, median_of, of_column, rows_between
+
+V3 = "bpf_bbr3"
+SEGMENT = 1448
+SECOND = 1_000_000
+PATH_US = 64000
+MB = 1 << 20  # as the pattern of a flow counts
+
+
+def _flows(results, label=""):
+    """The first flow of each seed."""
+    return [result["flows"][0] for result in results.of(V3, label)]
+
+
+def _resent(results, label=""):
+    return median_of(_flows(results, label), lambda flow: flow["retransmits"])
+
+
+def _srtt_us(results):
+    """The most that the smoothed RTT was, of the first flow."""
+    return median_of(results, lambda result: max(of_column(rows_between(result, 0, result["window_us"][1]), "srtt_us")))
+
+
+def _least_acked(results, label=""):
+    """The least that a flow got through, of all seeds."""
+    return min(flow["acked_bytes"] for result in results.of(V3, label) for flow in result["flows"])
+
+
+@claim("quiche-transfer")
+def nothing_is_lost_in_two_bdps(results):
+    """in a buffer of 2 BDP nothing is resent, all of 12 MB arrive in 30 s, and the smoothed RTT stays under three times the
+    path's (quiche: about twice, at the end)"""
+    label = "queue=42"
+    resent, srtt = _resent(results, label), _srtt_us(results.of(V3, label))
+    return resent == 0 and srtt < 3 * PATH_US and _least_acked(results, label) == 12 * MB, \
+        f"{resent} resent, {srtt / 1000:.0f} ms"
+
+
+@claim("quiche-transfer")
+def half_a_bdp_carries_the_rate(results):
+    """in a buffer of 0.5 BDP the rate is within 2 % of the link's from 10 to 20 s, and at most 5 % is resent"""
+    label = "queue=11"
+    rate = median_of(results.of(V3, label), lambda r: acked_rate(r, 10 * SECOND, 20 * SECOND)) / results.capacity(label)
+    resent = _resent(results, label) * SEGMENT / (12 * MB)
+    return rate > 0.98 and resent <= 0.05, f"{100 * rate:.1f} %, {100 * resent:.2f} % resent"
+
+
+@claim("quiche-aggregation")
+def acks_in_bursts_lose_nothing(results):
+    """with ACKs once in two round trips nothing is resent, and the smoothed RTT stays under five times the path's"""
+    resent, srtt = _resent(results), _srtt_us(results.of(V3))
+    return resent == 0 and srtt < 5 * PATH_US, f"{resent} resent, {srtt / 1000:.0f} ms"
+
+
+@claim("quiche-decrease")
+def a_link_that_gets_slow_delivers(results):
+    """from 2 to 10 s the rate is within 10 % of the link's, and 20 MB have arrived in 800 s"""
+    rate = median_of(results.of(V3), lambda r: acked_rate(r, 2 * SECOND, 10 * SECOND)) / results.capacity()
+    acked = _least_acked(results)
+    return rate > 0.9 and acked == 20 * MB, f"{100 * rate:.1f} %, {acked / MB:.1f} MB"
+
+
+@claim("quiche-increase")
+def a_link_that_gets_fast_is_used(results):
+    """10 MB have arrived 50 s after the link got 100 times as fast, and in one second of the first 10 of these the rate
+    is within 2 % of the link's"""
+    def best(result):
+        return max(acked_rate(result, at * SECOND, (at + 1) * SECOND) for at in range(15, 25))
+    rate = median_of(results.of(V3), best) / (100 * results.capacity())
+    acked = _least_acked(results)
+    return rate > 0.98 and acked == 10 * MB, f"{100 * rate:.1f} %, {acked / MB:.1f} MB"
+
+
+@claim("quiche-policer")
+def a_policer_lets_three_megabytes_through(results):
+    """behind a policer 3 MB have arrived in 30 s, and at most 30 % are resent"""
+    resent = _resent(results) * SEGMENT / (3 * MB)
+    acked = _least_acked(results)
+    return acked == 3 * MB and resent <= 0.3, f"{acked / MB:.1f} MB, {100 * resent:.1f} % resent"
+
+
+def _both_arrive(mb):
+    def check(results):
+        """both flows have arrived in three times what one alone would take"""
+        acked = _least_acked(results)
+        return acked == mb * MB, f"the slower one has {acked / MB:.1f} of {mb} MB"
+    return check
+
+
+for _other, _mb in (("itself", 10), ("bbr1", 10), ("reno", 50), ("cubic", 50)):
+    _check = _both_arrive(_mb)
+    _check.__name__ = f"both_arrive_beside_{_other}"
+    claim(f"quiche-beside-{_other}")(_check)
