@@ -66,7 +66,7 @@ check-ansible: static-tarball ## the role for Ansible, twice and in check mode, 
 	$(MAKE) WERROR=1 $(BUILD)/bbrctl
 	$(PYTHON) -B tests/deploy/check_ansible.py $(STATIC_TARBALL)
 
-# FASTER=1: with the alerts as they are, which take ten times as long.
+# How many times as fast alerts fire, and the playbook waits for them. 1: as they are, two hours.
 FASTER ?= 10
 check-rollout: static-tarball ## a rollout by Ansible over three virtual machines, which an alert stops, and one that gets through; needs root: half an hour
 	scripts/deps build run test deploy

@@ -31,7 +31,6 @@ MEMORY_MB = 512
 SSH = {name: 2200 + i for i, name in enumerate(MACHINES)}  # ports on loopback
 METRICS = {name: 10200 + i for i, name in enumerate(MACHINES)}
 WATCH_S = 1200  # the playbook's
-LIMIT_S = 5400
 CLONE_NEWNET = 0x40000000
 BEGUN = time.monotonic()
 
@@ -51,6 +50,11 @@ sysctl -n net.ipv4.tcp_congestion_control
 systemctl show --property=InvocationID,ActiveState bpf-bbr bbrmon-export sshd
 journalctl --quiet --identifier=sshd --output=cat | grep --count Accepted
 """
+
+
+def limit_s(factor):
+    """For all of it: four batches wait for alerts."""
+    return 5400 + 4 * WATCH_S // factor
 
 
 def say(*words):
@@ -140,10 +144,10 @@ def bad_profile(vms, ansible, prometheus):
     first, *others = vms
     before, before_others = first("bbrctl save"), [vm(STATE) for vm in others]
     well, said, seconds = ansible(ANSIBLE / "rollout.yml", "bad")
-    fired = prometheus.fired(seconds)
+    fired, resent = prometheus.fired(seconds), prometheus.resent_percent("first", seconds)
     say("alerts that fired:", *(f"{name} on {where}" for name, where in sorted(fired)))
     expect((ALERT, "first") in fired and {where for _, where in fired} == {"first"},
-           f"a bad profile on the first machine, which resends up to {prometheus.resent_percent('first', seconds):.0f} % there, fires {ALERT}", said)
+           f"a bad profile on the first machine, which resends up to {resent:.0f} % there, fires {ALERT}", said)
     expect(not well and ALERT in said.partition("taken back on first: ")[2], "the alert stops the rollout, and Ansible says so", said)
     expect_configured(first, OLD)
     expect(first("bbrctl save") == before, "it is taken back: the first machine is as it was before")
@@ -156,8 +160,8 @@ def good_profile(vms, ansible, prometheus):
     for vm in vms:
         expect_configured(vm, GOOD)
         expect(re.search(r"\b2\.5\b", vm("bbrctl show cwnd_gain")), f"it has reached the {vm.name} machine")
-    expect(not prometheus.fired(seconds), "no alert has fired; the first machine has resent at most "
-           f"{prometheus.resent_percent('first', seconds):.1f} % of the same transfers")
+    resent = prometheus.resent_percent("first", seconds)
+    expect(not prometheus.fired(seconds), f"no alert has fired; the first machine has resent at most {resent:.1f} % of the same transfers")
 
 
 def check(folder, disk, tarball, factor):
@@ -176,12 +180,14 @@ def check(folder, disk, tarball, factor):
         for vm in vms:
             expect_configured(vm, OLD)
             say(f"the {vm.name} machine uses bpf_bbr; memory used, in MB:", vm("free --mega | awk '/Mem/ { print $3 \" of \" $2 }'"))
-        vms[0](f"bash rollout_path.sh {LIMIT_S} >/run/path 2>&1 & until grep begun /run/path; do kill -0 $! || exit 1; sleep 0.1; done")
+        vms[0](f"bash rollout_path.sh {limit_s(factor)} >/run/path 2>&1 &"
+               "until grep begun /run/path; do kill -0 $! || exit 1; sleep 0.1; done")
         for name in MACHINES:
             stack.enter_context(process(*ansible.tunnel(name)))
         stack.enter_context(process(*prometheus.command()))
         wait_until(lambda: prometheus.reads() == len(MACHINES), "Prometheus reads the metrics of all three")
-        wait_until(lambda: prometheus('sum(rate(bbr_sent_bytes_total{instance="first:10227"}[30s])) > 125000'), "transfers run on the first")
+        sent = 'sum(rate(bbr_sent_bytes_total{instance="first:10227"}[30s]))'
+        wait_until(lambda: prometheus(f"{sent} > 125000"), "transfers run on the first machine")
 
         bad_profile(vms, ansible, prometheus)
         wait_until(lambda: not prometheus.fire(), "the alert is over")
@@ -189,10 +195,10 @@ def check(folder, disk, tarball, factor):
 
 
 def main():
-    for number, why in (signal.SIGTERM, "told to end"), (signal.SIGALRM, f"not done after {LIMIT_S} s"):
-        signal.signal(number, lambda *_, why=why: sys.exit(f"check-rollout: {why}"))
-    signal.alarm(LIMIT_S)
     tarball, factor = pathlib.Path(sys.argv[1]).resolve(), int((sys.argv[2:] or ["10"])[0])
+    for number, why in (signal.SIGTERM, "told to end"), (signal.SIGALRM, f"not done after {limit_s(factor)} s"):
+        signal.signal(number, lambda *_, why=why: sys.exit(f"check-rollout: {why}"))
+    signal.alarm(limit_s(factor))
     with tempfile.TemporaryDirectory(prefix="bpf-bbr-rollout-") as name:
         folder = pathlib.Path(name)
         roots.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key"])

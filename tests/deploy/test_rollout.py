@@ -147,6 +147,6 @@ def test_faster_alerts_differ_in_their_times_only(tmp_path):
     file.write_text(faster(text, 10))
     subprocess.run(["promtool", "check", "rules", file], check=True, capture_output=True)
     assert re.sub(DURATION, "", file.read_text()) == re.sub(DURATION, "", text)
-    assert faster("rate(x_total[5m]) offset 15m\n        for: 1d\n", 10) == "rate(x_total[30000ms]) offset 90000ms\n        for: 8640000ms\n"
+    assert faster("rate(x[5m]) offset 15m\n  for: 1d\n", 10) == "rate(x[30000ms]) offset 90000ms\n  for: 8640000ms\n"
     asked = re.sub(r"^ *(summary|action): .*$", "", text, flags=re.M)
     assert re.search(r"\d[smhd]\b", asked) and not re.search(r"\d[smhd]\b", re.sub(DURATION, "", asked))
