@@ -34,10 +34,18 @@ WATCH_S = 1200  # the playbook's
 CLONE_NEWNET = 0x40000000
 BEGUN = time.monotonic()
 
-OLD = "[instance bpf_bbr]\ndefault_in = /proc/1/ns/net\n"
+# The transfers have a profile of their own. The default one has what else the machine sends: what Ansible and Prometheus ask for.
+CONFIGURATION = """[instance bpf_bbr]
+default_in = /proc/1/ns/net
+[wan]
+{}
+[rules]
+rule = --dst 10.0.2.1/32 --profile wan
+"""
+OLD = CONFIGURATION.format("")
 # It sends at twice what the path takes, whatever is lost, and does not look for a policer.
-BAD = OLD + "[default]\npacing_rate = 8mbit\npin_bw = 8mbit\nignore_loss = 1\n"
-GOOD = OLD + "[default]\ncwnd_gain = 2.5\n"
+BAD = CONFIGURATION.format("pacing_rate = 8mbit\npin_bw = 8mbit\nignore_loss = 1")
+GOOD = CONFIGURATION.format("cwnd_gain = 2.5")
 ALERT = "BbrRetransmitsTooMuch"
 
 NETWORK = "[Match]\nName=en*\n[Network]\nAddress=10.0.2.15/24\n"
@@ -140,13 +148,19 @@ def expect_configured(vm, configuration):
         raise SystemExit(f"check-rollout: {vm.name} is not as configured: {found}")
 
 
+def alerted(prometheus, seconds):
+    """The machines on which ALERT fired in this time. Others may: on a host that is busy a machine may be late with its metrics."""
+    fired = prometheus.fired(seconds)
+    say("alerts that fired:", ", ".join(f"{name} on {where}" for name, where in sorted(fired)) or "none")
+    return {where for name, where in fired if name == ALERT}
+
+
 def bad_profile(vms, ansible, prometheus):
     first, *others = vms
     before, before_others = first("bbrctl save"), [vm(STATE) for vm in others]
     well, said, seconds = ansible(ANSIBLE / "rollout.yml", "bad")
-    fired, resent = prometheus.fired(seconds), prometheus.resent_percent("first", seconds)
-    say("alerts that fired:", *(f"{name} on {where}" for name, where in sorted(fired)))
-    expect((ALERT, "first") in fired and {where for _, where in fired} == {"first"},
+    resent = prometheus.resent_percent("first", seconds)
+    expect(alerted(prometheus, seconds) == {"first"},
            f"a bad profile on the first machine, which resends up to {resent:.0f} % there, fires {ALERT}", said)
     expect(not well and ALERT in said.partition("taken back on first: ")[2], "the alert stops the rollout, and Ansible says so", said)
     expect_configured(first, OLD)
@@ -159,9 +173,9 @@ def good_profile(vms, ansible, prometheus):
     expect(well, "a good profile gets through", said)
     for vm in vms:
         expect_configured(vm, GOOD)
-        expect(re.search(r"\b2\.5\b", vm("bbrctl show cwnd_gain")), f"it has reached the {vm.name} machine")
+        expect(re.search(r"\b2\.5\b", vm("bbrctl show --profile wan cwnd_gain")), f"it has reached the {vm.name} machine")
     resent = prometheus.resent_percent("first", seconds)
-    expect(not prometheus.fired(seconds), f"no alert has fired; the first machine has resent at most {resent:.1f} % of the same transfers")
+    expect(not alerted(prometheus, seconds), f"no {ALERT}: the first machine has resent at most {resent:.1f} % of the same transfers")
 
 
 def check(folder, disk, tarball, factor):
