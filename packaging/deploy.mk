@@ -66,6 +66,12 @@ check-ansible: static-tarball ## the role for Ansible, twice and in check mode, 
 	$(MAKE) WERROR=1 $(BUILD)/bbrctl
 	$(PYTHON) -B tests/deploy/check_ansible.py $(STATIC_TARBALL)
 
+# How many times as fast alerts fire, and the playbook waits for them. 1: as they are, two hours.
+FASTER ?= 10
+check-rollout: static-tarball ## a rollout by Ansible over three virtual machines, which an alert stops, and one that gets through; needs root: half an hour
+	scripts/deps build run test deploy
+	$(PYTHON) -B tests/deploy/check_rollout.py $(STATIC_TARBALL) $(FASTER)
+
 ARM64_KERNELS := 6.12+arm64
 # Not sooner than the programs are there: the matrix takes them from there.
 check-arm64: dist ## compile for arm64, run its unit tests, and test its kernels under emulation; needs root: most of an hour
@@ -74,4 +80,4 @@ check-arm64: dist ## compile for arm64, run its unit tests, and test its kernels
 	BBR_LAB_KERNELS="$(ARM64_KERNELS)" $(PYTHON) -m pytest -q -p no:cacheprovider tests/lab/test_matrix.py \
 		-k 'not refused'
 
-.PHONY: image static-tarball chart check-image check-kube check-ansible check-arm64
+.PHONY: image static-tarball chart check-image check-kube check-ansible check-rollout check-arm64

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A virtual machine that boots a root with systemd from a disk, and runs commands. It has no network: a shell on its second
-serial line takes them."""
+"""Virtual machines that boot a root with systemd from a disk, and run commands. They need no network for that: a shell on their
+second serial line takes them."""
 import base64
 import contextlib
 import pathlib
@@ -17,8 +17,7 @@ PACKAGES = {"linux-image-cloud-amd64", "initramfs-tools", "systemd-sysv", "udev"
 # tests/lab/emulator.py says why slub_debug=F, and what is left out at boot; retpolines only cost time here.
 CMDLINE = ("root=/dev/vda rw console=ttyS0 panic=-1 slub_debug=F mitigations=off cryptomgr.notests "
            "initcall_blacklist=jent_mod_init,load_system_certificate_list")
-MACHINE = ["-accel", "tcg,thread=multi", "-smp", "2", "-m", "1024", "-cpu", "max", "-nic", "none", "-display", "none",
-           "-no-reboot"]
+MACHINE = ["-accel", "tcg,thread=multi", "-cpu", "max", "-display", "none", "-no-reboot"]
 DISK_MB = 1500
 BOOT_S = COMMAND_S = 1800  # ten times what the slowest takes on a host that has nothing else to do
 
@@ -46,27 +45,38 @@ class Failed(Exception):
 
 
 class Machine:
-    """It stands still until boot()."""
+    """It stands still until boot(), or start() and booted(). folder: what disk() gives. forgets: several may run from one disk; each
+    forgets what it wrote when it ends. nic: as qemu(1) has it."""
 
-    def __init__(self, folder):
-        self.folder, self.process, self.line = folder, None, None
+    def __init__(self, folder, name="machine", cpus=2, memory_mb=1024, nic="none", forgets=False):
+        self.folder, self.name, self.process, self.line, self._socket = folder, name, None, None, None
+        self._options = ["-smp", str(cpus), "-m", str(memory_mb), "-nic", nic,
+                         "-drive", f"file={folder}/disk,if=virtio,format=raw,cache=unsafe,snapshot={'on' if forgets else 'off'}"]
 
     def boot(self):
         """Until systemd has started all that it starts. Returns what it says of itself: running, or degraded."""
+        self.start()
+        return self.booted()
+
+    def start(self):
+        """Returns at once; booted() waits."""
         ours, theirs = socket.socketpair()
-        with theirs, open(self.folder / "messages", "wb") as messages:
+        with theirs, open(self.folder / f"{self.name}.messages", "wb") as messages:
             # Whatever ends this program ends the machine.
             self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-                ["setpriv", "--pdeathsig", "KILL", QEMU, *MACHINE, "-kernel", self.folder / "vmlinuz",
+                ["setpriv", "--pdeathsig", "KILL", QEMU, *MACHINE, *self._options, "-kernel", self.folder / "vmlinuz",
                  "-initrd", self.folder / "initrd.img", "-append", CMDLINE,
-                 "-drive", f"file={self.folder}/disk,if=virtio,format=raw,cache=unsafe",
-                 "-serial", f"file:{self.folder}/console",
+                 "-serial", f"file:{self.folder}/{self.name}.console",
                  "-chardev", f"socket,id=shell,fd={theirs.fileno()}", "-serial", "chardev:shell"],
                 stdin=subprocess.DEVNULL, stdout=messages, stderr=messages, pass_fds=[theirs.fileno()])
         self.line = ours.makefile("rwb")
         ours.settimeout(BOOT_S)
+        self._socket = ours
+
+    def booted(self):
+        """What boot() returns."""
         state = self._answer("booting")
-        ours.settimeout(COMMAND_S)
+        self._socket.settimeout(COMMAND_S)
         return state
 
     def _answer(self, to):
@@ -75,8 +85,8 @@ class Machine:
         except TimeoutError:
             line = ""
         if not line:
-            said = "".join((self.folder / name).read_text(errors="replace") for name in ("messages", "console"))
-            raise Failed(f"{to}: no answer, or the machine has ended\n{said[-6000:]}")
+            said = "".join((self.folder / f"{self.name}.{what}").read_text(errors="replace") for what in ("messages", "console"))
+            raise Failed(f"{self.name}: {to}: no answer, or the machine has ended\n{said[-6000:]}")
         return line
 
     def _tell(self, command):
@@ -89,7 +99,7 @@ class Machine:
         status, _, output = self._answer(command).partition(" ")
         output = base64.b64decode(output).decode(errors="replace").rstrip("\n")
         if status != "0":
-            raise Failed(f"{command}: exit status {status}\n{output}")
+            raise Failed(f"{self.name}: {command}: exit status {status}\n{output}")
         return output
 
     def reboot(self, command):
@@ -108,9 +118,9 @@ class Machine:
 
 
 @contextlib.contextmanager
-def made(suite, packages, files):
-    """One that was never booted, of a suite of Debian, with these packages installed, and these files and folders in its /root.
-    It ends with the block."""
+def disk(suite, packages, files, prepare=lambda root: None):
+    """A folder with the disk of a machine that was never booted, of a suite of Debian, with these packages installed, and these files
+    and folders in its /root; prepare() may change its root before. It is gone after the block."""
     with tempfile.TemporaryDirectory(prefix="bpf-bbr-machine-") as name:
         folder = pathlib.Path(name)
         with roots.unpacked(suite, *PACKAGES, *packages) as root:
@@ -121,9 +131,17 @@ def made(suite, packages, files):
             root("systemctl", "enable", "shell.service", "systemd-networkd.service")
             root("systemctl", "mask", "getty.target")  # nobody logs in
             (root.path / "etc/apt/apt.conf.d/yes").write_text('APT::Get::Assume-Yes "true";\n')
+            prepare(root)
             for file in "vmlinuz", "initrd.img":
                 shutil.copy(root.path / file, folder)
             roots.run(["mke2fs", "-q", "-t", "ext4", "-d", root.path, folder / "disk", f"{DISK_MB}M"])
+        yield folder
+
+
+@contextlib.contextmanager
+def made(suite, packages, files):
+    """A machine with a disk as above. It ends with the block."""
+    with disk(suite, packages, files) as folder:
         machine = Machine(folder)
         try:
             yield machine
