@@ -328,6 +328,24 @@ def test_killed_while_starting(bbrctl, experiments, ns, cgroup, server):
     wait_until(lambda: not maps_of_ours(bbrctl) - before, "the maps are freed")
 
 
+def test_as_many_as_are_kept_are_open_at_a_time(experiments, many_files, ns, cgroup):
+    default, outside = default_of(ns), listen(ns)
+    name = experiments.start(cgroup, *AB, *only("b"), "--keep", 1024)
+    with client(ns, cgroup):
+        held = [connect(ns, outside) for _ in range(1024 + 6)]
+    assert [get_cc(ends[0]) for ends in held] == ["reno"] * 1024 + [default] * 6
+    shown = experiments.status(name)
+    assert shown["no_memory"] == 6 and shown["outcomes"] == shown["arms"][1]["connections"] == 1024
+    for end in held.pop():  # one of those that were left alone makes no room
+        end.close()
+    with client(ns, cgroup):
+        assert get_cc(connect(ns, outside)[0]) == default
+    for end in held[0]:
+        end.close()
+    with client(ns, cgroup):
+        wait_until(lambda: get_cc(connect(ns, outside)[0]) == "reno", "there is room again")
+
+
 def test_switchback_moves_connections_at_seams(experiments, ns, cgroup):
     """All connections have the arm of the block, those that were there before as well."""
     outside = listen(ns)
