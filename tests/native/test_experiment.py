@@ -192,6 +192,26 @@ def test_what_bbrctl_attached_gives_way(bbrctl, load, experiments, ns, cgroup, n
         bbrctl("detach", "--cgroup", where.path, "--name", instance)
 
 
+def test_what_is_attached_later_is_told_of(bbrctl, load, experiments, ns, cgroup, new_cgroup, server):
+    """Below the experiment's cgroup it goes first, at it the experiment does."""
+    instance, below = load(), new_cgroup(cgroup)
+    name = experiments.start(cgroup, *AB, *only("b"))
+    for where, said, cc in (below, "leave the experiment", instance), (cgroup, "no effect", "reno"):
+        said_of_it, = bbrctl("attach", "--cgroup", where.path, "--name", instance).err.splitlines()
+        assert said in said_of_it and name in said_of_it
+        assert ccs(ns, where, server, 2) == [cc] * 2
+    assert experiments.status(name)["chosen"] == 2
+    for where in below, cgroup:
+        bbrctl("detach", "--cgroup", where.path, "--name", instance)
+
+
+def test_names_are_completed(bbrmon, experiments, cgroup, tmp_path):
+    name = experiments.start(cgroup, *AB)
+    assert name in bbrmon("--complete", "experiment", "").out
+    assert name in bbrmon("--complete", "experiment", name[:2]).out
+    assert name not in bbrmon("--complete", "experiment", "x").out
+
+
 def test_profiles_are_arms(bbrctl, bbrmon, load, experiments, ns, cgroup):
     """Whatever the rules say, and also where the connection has the instance already."""
     instance = load()
