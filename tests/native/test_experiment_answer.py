@@ -119,7 +119,7 @@ def test_a_connection_that_spans_seams(bbrmon, experiments, ns, cgroup, tmp_path
     for row in rows:
         begin, last, of = int(row["begin_ns"]), int(row["last_ns"]), int(row["block"])
         assert of * block + washout <= begin < last < (of + 1) * block + washout
-        assert int(row["acked_bytes"]) > 0
+        assert int(row["acked_bytes"]) > 0 or row is rows[-1]  # it ended as soon as that had begun
     assert all(int(a["last_ns"]) < int(b["begin_ns"]) for a, b in zip(rows, rows[1:]))
 
 
