@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A socket's ports, and its addresses in network byte order, IPv4 as ::ffff:a.b.c.d.
+ * A socket's cookie, ports, and addresses in network byte order, IPv4 as ::ffff:a.b.c.d.
  */
 #ifndef ADDRESS_BPF_H
 #define ADDRESS_BPF_H
@@ -8,9 +8,23 @@
 #include "types.h"
 #include <bpf/bpf_endian.h>
 
+struct atomic64___cookie {
+	s64 counter;
+} __attribute__((preserve_access_index));
+
+struct sock_common___cookie {
+	struct atomic64___cookie skc_cookie;
+} __attribute__((preserve_access_index));
+
 struct sock_common___ports {
 	__u32 skc_portpair; /* skc_dport and skc_num */
 } __attribute__((preserve_access_index));
+
+/* 0: nobody asked for it yet. */
+static inline u64 cookie_of(struct sock *sk)
+{
+	return ((struct sock_common___cookie *)sk)->skc_cookie.counter;
+}
 
 static inline u32 ports_of(struct sock *sk)
 {

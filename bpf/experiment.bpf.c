@@ -64,28 +64,38 @@ struct counts {
 	u32 busy, rwnd, sndbuf; /* ticks */
 };
 
+/* An open connection. */
 struct subject {
-	struct experiment_outcome
-		outcome; /* as it would be now; the ring has it as it was a second ago */
-	struct counts before; /* at its beginning */
+	u64 number; /* of its outcome; 0: it has none */
+	struct counts before; /* at the outcome's beginning */
 	u32 block; /* that it has the arm of */
 	u8 arm;
-	bool counts; /* false: the washout is not over, and there is no outcome */
+	bool waits; /* for the end of the washout: then its outcome begins */
 };
 
 _Static_assert(!(EXPERIMENT_ARMS & (EXPERIMENT_ARMS - 1)), "a mask");
 
+/* By socket cookie. A storage of the socket would take two allocations at its start, and half of all that a start costs. */
 struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EXPERIMENT_RING); /* bbrctl sets experiment.outcomes */
+	__type(key, u64);
 	__type(value, struct subject);
-} bbr_exp_conns SEC(".maps");
+} bbr_exp_conns SEC(".maps"); /* EXPERIMENT_MAP_CONNECTIONS */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct sock___experiment {
 	int sk_err;
+};
+
+struct tcp_congestion_ops___name {
+	char name[BBR_NAME_LEN];
+};
+
+struct inet_connection_sock___experiment {
+	const struct tcp_congestion_ops___name *icsk_ca_ops;
+	u8 icsk_ca_initialized : 1;
 };
 
 struct tcp_rack {
@@ -109,34 +119,35 @@ enum {
 
 /* ---- what a connection has done */
 
-/* As TCP_INFO has it: the ticks of a state, and those of the present one so far. */
-static inline u32 ticks_in(struct tcp_sock *tp, u32 state)
-{
-	struct tcp_sock___experiment *e = (struct tcp_sock___experiment *)tp;
-	u32 ticks = e->chrono_stat[state - 1];
-
-	if (BPF_CORE_READ_BITFIELD(e, chrono_type) == state)
-		ticks += (u32)bpf_jiffies64() - e->chrono_start;
-	return ticks;
-}
-
+/* As TCP_INFO has it: the ticks of each state, with those of the present one so far. */
 static inline struct counts counts_of(struct tcp_sock *tp)
 {
+	struct tcp_sock___experiment *e = (struct tcp_sock___experiment *)tp;
 	struct counts now = {
 		.acked = tp->bytes_acked,
 		.sent = tp->bytes_sent,
 		.retransmitted = tp->bytes_retrans,
-		.rwnd = ticks_in(tp, CHRONO_RWND),
-		.sndbuf = ticks_in(tp, CHRONO_SNDBUF),
+		.rwnd = e->chrono_stat[CHRONO_RWND - 1],
+		.sndbuf = e->chrono_stat[CHRONO_SNDBUF - 1],
 	};
+	u32 state = BPF_CORE_READ_BITFIELD(e, chrono_type), ticks = 0;
 
-	now.busy = ticks_in(tp, CHRONO_BUSY) + now.rwnd + now.sndbuf;
+	if (state) {
+		ticks = (u32)bpf_jiffies64() - e->chrono_start;
+		if (state == CHRONO_RWND)
+			now.rwnd += ticks;
+		else if (state == CHRONO_SNDBUF)
+			now.sndbuf += ticks;
+	}
+	now.busy = e->chrono_stat[CHRONO_BUSY - 1] + now.rwnd + now.sndbuf;
+	if (state == CHRONO_BUSY)
+		now.busy += ticks;
 	return now;
 }
 
-static inline void count(struct subject *s, struct tcp_sock *tp, u64 now)
+static inline void count(struct experiment_outcome *o, const struct subject *s, struct tcp_sock *tp,
+			 u64 now)
 {
-	struct experiment_outcome *o = &s->outcome;
 	struct counts is = counts_of(tp);
 
 	o->acked = is.acked - s->before.acked;
@@ -155,54 +166,94 @@ static inline struct experiment_outcome *place_of(u64 number)
 }
 
 /*
- * Into the ring. Two connections have one place at once only if the ring went round while one of them was between these
- * lines; bbrctl makes none smaller than 1024.
+ * From here to unlock_outcome() readers see that it changes. Two connections have one place at once only if the ring went round
+ * while one of them was between these lines; bbrctl makes none smaller than 1024.
  */
-static inline void write_outcome(struct subject *s)
+static inline void lock_outcome(struct experiment_outcome *o)
 {
-	struct experiment_outcome *place = place_of(s->outcome.number);
+	__sync_fetch_and_add(&o->version, 1); /* odd */
+}
 
-	if (!place)
+static inline void unlock_outcome(struct experiment_outcome *o)
+{
+	__sync_fetch_and_add(&o->version, 1);
+}
+
+/* A connection's outcome, locked. NULL: it has none, or has it no more because its place was given away. */
+static inline struct experiment_outcome *outcome_of(struct subject *s)
+{
+	struct experiment_outcome *o = s->number ? place_of(s->number) : NULL;
+
+	if (!o)
+		return NULL;
+	if (o->number != s->number) {
+		__sync_fetch_and_add(&control.lost, 1);
+		s->number = 0;
+		return NULL;
+	}
+	lock_outcome(o);
+	return o;
+}
+
+static inline void begin_outcome(struct subject *s, struct sock *sk, u64 now, bool continued)
+{
+	struct sock_common *skc = &sk->__sk_common;
+	u64 number = __sync_fetch_and_add(&control.outcomes, 1) + 1;
+	struct experiment_outcome *o = place_of(number);
+
+	s->waits = false;
+	if (!o)
 		return;
-	if (place->number > s->outcome.number) {
+	if (o->number > number) {
 		__sync_fetch_and_add(&control.lost, 1);
 		return;
 	}
-	s->outcome.version = __sync_fetch_and_add(&place->version, 1) + 1; /* odd */
-	*place = s->outcome;
-	__sync_fetch_and_add(&place->version, 1);
-}
-
-static inline void begin_outcome(struct subject *s, struct sock *sk, u64 connection, u64 now)
-{
-	struct sock_common *skc = &sk->__sk_common;
-	struct experiment_outcome *o = &s->outcome;
-
-	__builtin_memset(o, 0, sizeof(*o));
-	o->number = __sync_fetch_and_add(&control.outcomes, 1) + 1;
+	s->before = counts_of((struct tcp_sock *)sk);
+	s->number = number;
+	lock_outcome(o);
+	__builtin_memset(&o->acked, 0, sizeof(*o) - offsetof(struct experiment_outcome, acked));
+	o->number = number;
 	o->arm = s->arm;
+	o->end = EXPERIMENT_OPEN;
+	o->family = skc->skc_family;
+	o->continued = continued;
 	o->block = s->block;
-	o->connection = connection;
+	o->connection = cookie_of(sk);
 	o->begin = o->last = now;
 	o->netns = skc->skc_net.net->ns.inum;
-	o->family = skc->skc_family;
 	o->lport = ((struct inet_sock *)sk)->inet_sport;
 	o->rport = skc->skc_dport;
 	local_address(o->laddr, sk);
 	remote_address(o->raddr, sk);
-	s->before = counts_of((struct tcp_sock *)sk);
-	s->counts = true;
-	write_outcome(s);
+	o->timeouts = 0;
+	unlock_outcome(o);
+}
+
+/* Has it just got as many bytes through? */
+static inline void take_firsts(struct experiment_outcome *o, const struct subject *s,
+			       struct tcp_sock *tp, u64 now)
+{
+	const u32 bytes[EXPERIMENT_FIRSTS] = EXPERIMENT_FIRST_BYTES;
+	u64 acked = tp->bytes_acked - s->before.acked, us = (now - o->begin) / 1000;
+
+	for (int i = 0; i < EXPERIMENT_FIRSTS; i++)
+		if (!o->first_us[i] && acked >= bytes[i])
+			o->first_us[i] = us < ~0u ? us : ~0u;
 }
 
 static inline void end_outcome(struct subject *s, struct tcp_sock *tp, u64 now, u8 end)
 {
-	if (!s->counts)
+	struct experiment_outcome *o = outcome_of(s);
+
+	s->number = 0;
+	if (!o)
 		return;
-	count(s, tp, now);
-	s->outcome.end = end;
-	write_outcome(s);
-	s->counts = false;
+	take_firsts(o, s, tp, now);
+	if (end == EXPERIMENT_CLOSED) /* our FIN counts as a byte that was acknowledged */
+		s->before.acked++;
+	count(o, s, tp, now);
+	o->end = end;
+	unlock_outcome(o);
 }
 
 /* ---- which arm */
@@ -281,14 +332,17 @@ static inline u32 choose_arm(struct sock *sk, u64 now)
 
 /* ---- giving it */
 
-static inline bool is_same(const char *a, const volatile char *b)
+/* Names of congestion controls are filled up with zeros, everywhere. */
+static inline bool has_name(struct tcp_sock *tp, const volatile char name[BBR_NAME_LEN])
 {
-	for (int i = 0; i < BBR_NAME_LEN; i++) {
-		if (a[i] != b[i])
+	const struct tcp_congestion_ops___name *ops =
+		((struct inet_connection_sock___experiment *)tp)->icsk_ca_ops;
+	const u32 *has = (const u32 *)&ops->name[0];
+	const volatile u32 *is = (const volatile u32 *)name;
+
+	for (u32 i = 0; i < BBR_NAME_LEN / sizeof(*has); i++)
+		if (has[i] != is[i])
 			return false;
-		if (!a[i])
-			break;
-	}
 	return true;
 }
 
@@ -299,21 +353,22 @@ static inline int set_congestion_control(void *socket, const volatile char *name
 }
 
 /*
- * The stack begins a congestion control, which is when it takes a profile, only in the place of another. reno is in every
- * kernel.
+ * The stack begins a congestion control, which is when it takes a profile, in the place of another, or else right after this
+ * program if the connection has just been established. reno is in every kernel.
  */
-static inline int begin_anew(void *socket, const volatile char *name)
+static inline int begin_anew(void *socket, struct tcp_sock *tp, const volatile char *name)
 {
-	char has[BBR_NAME_LEN] = {};
-	int error = bpf_getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, has, sizeof(has));
+	struct inet_connection_sock___experiment *icsk =
+		(struct inet_connection_sock___experiment *)tp;
+	int error = 0;
 
-	if (!error && is_same(has, name))
+	if (has_name(tp, name) && BPF_CORE_READ_BITFIELD(icsk, icsk_ca_initialized))
 		error = set_congestion_control(socket, "reno\0\0\0\0\0\0\0\0\0\0\0");
 	return error ? error : set_congestion_control(socket, name);
 }
 
 /* The place of a connection in the instance, or NULL: it has none, or another connection does not leave it. */
-static inline struct assigned_profile *take_place(u32 arm, struct sock *sk)
+static inline struct assigned_profile *take_place(u32 arm, struct sock *sk, u64 mine)
 {
 	void *of_instance = bpf_map_lookup_elem(&bbr_arms, &arm);
 	struct assigned_places *places =
@@ -323,14 +378,19 @@ static inline struct assigned_profile *take_place(u32 arm, struct sock *sk)
 	if (!places)
 		return NULL;
 	place = &places->place[assigned_place(ports_of(sk))];
-	for (int i = 0; i < PLACE_TRIES; i++)
-		if (!__sync_val_compare_and_swap(&place->sk, 0, (u64)sk))
+	for (int i = 0; i < PLACE_TRIES; i++) {
+		u64 owner = *(volatile u64 *)&place->owner;
+
+		if (assigned_is_free(owner, mine) &&
+		    __sync_val_compare_and_swap(&place->owner, owner, mine) == owner)
 			return place;
+	}
 	return NULL;
 }
 
-static inline int give_arm(void *socket, struct sock *sk, u32 arm)
+static inline int give_arm(void *socket, struct sock *sk, u32 arm, u64 now)
 {
+	u64 mine = assigned_owner(cookie_of(sk), now);
 	const volatile struct experiment_arm *a;
 	struct assigned_profile *place;
 	int error;
@@ -340,12 +400,13 @@ static inline int give_arm(void *socket, struct sock *sk, u32 arm)
 	a = &experiment.arm[arm];
 	if (a->profile == EXPERIMENT_NO_PROFILE)
 		return set_congestion_control(socket, a->cc);
-	place = take_place(arm, sk);
+	place = take_place(arm, sk, mine);
 	if (!place)
 		return -EBUSY;
 	place->profile = a->profile;
-	error = begin_anew(socket, a->cc);
-	__sync_lock_test_and_set(&place->sk, 0);
+	error = begin_anew(socket, (struct tcp_sock *)sk, a->cc);
+	if (error)
+		__sync_val_compare_and_swap(&place->owner, mine, 0);
 	return error;
 }
 
@@ -372,21 +433,37 @@ static inline bool is_in_scope(struct bpf_sock_ops *ops, struct sock *sk)
  * By the application, for this socket or for its listener. What bbrctl attached to a cgroup sets the same bit: then
  * the name tells.
  */
-static inline bool has_chosen(struct bpf_sock_ops *ops, struct tcp_sock *tp)
+static inline bool has_chosen(struct tcp_sock *tp)
 {
-	char has[BBR_NAME_LEN] = {};
-
 	if (!BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_setsockopt))
 		return false;
-	if (bpf_getsockopt(ops, IPPROTO_TCP, TCP_CONGESTION, has, sizeof(has)))
-		return true;
 	for (int i = 0; i < EXPERIMENT_ARMS; i++)
-		if (experiment.attached[i][0] && is_same(has, experiment.attached[i]))
+		if (experiment.attached[i][0] && has_name(tp, experiment.attached[i]))
 			return false;
 	return true;
 }
 
 /* ---- the life of a connection */
+
+static inline struct subject *subject_of(struct sock *sk)
+{
+	return bpf_map_lookup_elem(&bbr_exp_conns, &(u64){ cookie_of(sk) });
+}
+
+static inline void forget(struct sock *sk)
+{
+	bpf_map_delete_elem(&bbr_exp_conns, &(u64){ cookie_of(sk) });
+}
+
+/* NULL: there is no room for another. */
+static inline struct subject *add_subject(struct bpf_sock_ops *ops, u32 arm, u64 now)
+{
+	struct subject new = { .arm = arm, .block = block_at(now), .waits = is_washout(now) };
+	u64 cookie = bpf_get_socket_cookie(ops);
+
+	bpf_map_update_elem(&bbr_exp_conns, &cookie, &new, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&bbr_exp_conns, &cookie);
+}
 
 static inline void begin(struct bpf_sock_ops *ops)
 {
@@ -399,28 +476,26 @@ static inline void begin(struct bpf_sock_ops *ops)
 
 	if (!tp || *(volatile u32 *)&control.paused || !is_in_scope(ops, sk))
 		return;
-	if (has_chosen(ops, tp)) {
+	if (has_chosen(tp)) {
 		__sync_fetch_and_add(&control.chosen, 1);
-		return;
-	}
-	s = bpf_sk_storage_get(&bbr_exp_conns, bsk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!s) {
-		__sync_fetch_and_add(&control.no_memory, 1);
 		return;
 	}
 	arm = choose_arm(sk, now);
 	if (arm >= EXPERIMENT_ARMS)
 		return;
-	if (give_arm(ops, sk, arm)) {
+	s = add_subject(ops, arm, now);
+	if (!s) {
+		__sync_fetch_and_add(&control.no_memory, 1);
+		return;
+	}
+	if (give_arm(ops, sk, arm, now)) {
 		__sync_fetch_and_add(&control.refused[arm], 1);
-		bpf_sk_storage_delete(&bbr_exp_conns, bsk);
+		forget(sk);
 		return;
 	}
 	__sync_fetch_and_add(&control.assigned[arm], 1);
-	s->arm = arm;
-	s->block = block_at(now);
-	if (!is_washout(now))
-		begin_outcome(s, sk, bpf_get_socket_cookie(ops), now);
+	if (!s->waits)
+		begin_outcome(s, sk, now, false);
 	bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | CALLBACKS);
 }
 
@@ -439,17 +514,6 @@ static inline void take_rtt(struct experiment_outcome *o, struct tcp_sock *tp)
 		o->rtt_above[bucket]++;
 }
 
-/* Has it just got as many bytes through? */
-static inline void take_firsts(struct subject *s, struct tcp_sock *tp, u64 now)
-{
-	const u32 bytes[EXPERIMENT_FIRSTS] = EXPERIMENT_FIRST_BYTES;
-	u64 acked = tp->bytes_acked - s->before.acked, us = (now - s->outcome.begin) / 1000;
-
-	for (int i = 0; i < EXPERIMENT_FIRSTS; i++)
-		if (!s->outcome.first_us[i] && acked >= bytes[i])
-			s->outcome.first_us[i] = us < ~0u ? us : ~0u;
-}
-
 /* Switchback: the block has changed since this connection was looked at. false: it has left the experiment. */
 static inline bool cross_seam(struct bpf_sock_ops *ops, struct subject *s, struct sock *sk, u64 now)
 {
@@ -457,11 +521,12 @@ static inline bool cross_seam(struct bpf_sock_ops *ops, struct subject *s, struc
 
 	end_outcome(s, (struct tcp_sock *)sk, now, EXPERIMENT_SEAM);
 	s->block = block_at(now);
+	s->waits = true;
 	if (arm == s->arm)
 		return true;
 	if (arm >= EXPERIMENT_ARMS)
 		return false;
-	if (give_arm(ops, sk, arm)) {
+	if (give_arm(ops, sk, arm, now)) {
 		__sync_fetch_and_add(&control.refused[arm], 1);
 		return false;
 	}
@@ -470,28 +535,26 @@ static inline bool cross_seam(struct bpf_sock_ops *ops, struct subject *s, struc
 	return true;
 }
 
-static inline void look(struct bpf_sock_ops *ops, struct bpf_sock *bsk, struct tcp_sock *tp,
-			struct subject *s)
+static inline void look(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct subject *s)
 {
 	u64 now = bpf_ktime_get_ns();
+	struct experiment_outcome *o;
 
 	if (s->block != block_at(now) && !*(volatile u32 *)&control.paused &&
 	    !cross_seam(ops, s, (struct sock *)tp, now)) {
-		bpf_sk_storage_delete(&bbr_exp_conns, bsk);
+		forget((struct sock *)tp);
 		return;
 	}
-	if (!s->counts && !is_washout(now)) {
-		begin_outcome(s, (struct sock *)tp, bpf_get_socket_cookie(ops), now);
-		s->outcome.continued = 1;
-	}
-	if (!s->counts)
+	if (s->waits && !is_washout(now))
+		begin_outcome(s, (struct sock *)tp, now, true);
+	o = outcome_of(s);
+	if (!o)
 		return;
-	take_rtt(&s->outcome, tp);
-	take_firsts(s, tp, now);
-	if (now - s->outcome.last < NSEC_PER_SEC)
-		return;
-	count(s, tp, now);
-	write_outcome(s);
+	take_rtt(o, tp);
+	take_firsts(o, s, tp, now);
+	if (now - o->last >= NSEC_PER_SEC)
+		count(o, s, tp, now);
+	unlock_outcome(o);
 }
 
 /* Why did a socket close that was in this state? */
@@ -516,16 +579,14 @@ static inline u8 why_closed(struct sock *sk, u32 state)
 	}
 }
 
-static inline void end(struct bpf_sock *bsk, struct tcp_sock *tp, struct subject *s, u32 state)
+static inline void take_timeout(struct subject *s)
 {
-	u64 now = bpf_ktime_get_ns();
-	u8 why = why_closed((struct sock *)tp, state);
+	struct experiment_outcome *o = outcome_of(s);
 
-	take_firsts(s, tp, now);
-	if (why == EXPERIMENT_CLOSED) /* our FIN counts as a byte that was acknowledged */
-		s->before.acked++;
-	end_outcome(s, tp, now, why);
-	bpf_sk_storage_delete(&bbr_exp_conns, bsk);
+	if (!o)
+		return;
+	o->timeouts++;
+	unlock_outcome(o);
 }
 
 SEC("sockops")
@@ -544,15 +605,17 @@ int bbr_experiment(struct bpf_sock_ops *ops)
 	    !(ops->op == BPF_SOCK_OPS_STATE_CB && ops->args[1] == BPF_TCP_CLOSE))
 		return 1;
 	tp = bsk ? bpf_skc_to_tcp_sock(bsk) : NULL;
-	s = bsk && tp ? bpf_sk_storage_get(&bbr_exp_conns, bsk, NULL, 0) : NULL;
+	s = tp ? subject_of((struct sock *)tp) : NULL;
 	if (!s) /* another program asked for these callbacks */
 		return 1;
-	if (ops->op == BPF_SOCK_OPS_RTT_CB)
-		look(ops, bsk, tp, s);
-	else if (ops->op == BPF_SOCK_OPS_RTO_CB)
-		s->outcome.timeouts++;
-	else
-		end(bsk, tp, s, ops->args[0]);
+	if (ops->op == BPF_SOCK_OPS_RTT_CB) {
+		look(ops, tp, s);
+	} else if (ops->op == BPF_SOCK_OPS_RTO_CB) {
+		take_timeout(s);
+	} else {
+		end_outcome(s, tp, bpf_ktime_get_ns(), why_closed((struct sock *)tp, ops->args[0]));
+		forget((struct sock *)tp);
+	}
 	return 1;
 }
 
@@ -569,11 +632,11 @@ int bbr_exp_move(struct bpf_iter__tcp *ctx)
 {
 	struct sock_common *skc = ctx->sk_common;
 	struct tcp_sock *tp = skc ? bpf_skc_to_tcp_sock(skc) : NULL;
-	struct subject *s = tp ? bpf_sk_storage_get(&bbr_exp_conns, tp, NULL, 0) : NULL;
+	struct subject *s = tp ? subject_of((struct sock *)tp) : NULL;
 
 	if (!s || s->arm == move_to)
 		return 0;
-	if (give_arm(tp, (struct sock *)tp, move_to)) {
+	if (give_arm(tp, (struct sock *)tp, move_to, bpf_ktime_get_ns())) {
 		__sync_fetch_and_add(&control.refused[move_to % EXPERIMENT_ARMS], 1);
 		return 0;
 	}

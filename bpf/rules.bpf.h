@@ -126,11 +126,25 @@ static __attribute__((noinline)) u32 choose_profile(struct sock *sk)
 
 struct assigned_places assigned SEC(INSTANCE_MAP_ASSIGNED) = {};
 
+/* Of a connection that the place seems to belong to: its profile, and the place is free. */
+static __attribute__((noinline)) u32 take_assigned(struct assigned_profile *a, struct sock *sk)
+{
+	u64 mine = assigned_owner(cookie_of(sk), bpf_ktime_get_ns()), owner = a->owner;
+	u32 profile = a->profile;
+
+	if (assigned_is_free(owner, mine) ||
+	    __sync_val_compare_and_swap(&a->owner, owner, 0) != owner)
+		return choose_profile(sk);
+	return profile;
+}
+
 static inline u32 profile_for(struct sock *sk)
 {
-	volatile struct assigned_profile *a = &assigned.place[assigned_place(ports_of(sk))];
+	struct assigned_profile *a = &assigned.place[assigned_place(ports_of(sk))];
 
-	return unlikely(a->sk == (u64)sk) ? a->profile : choose_profile(sk);
+	if (unlikely(*(volatile u32 *)&a->owner == (u32)~cookie_of(sk)))
+		return take_assigned(a, sk);
+	return choose_profile(sk);
 }
 
 #endif

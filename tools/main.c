@@ -48,7 +48,14 @@ static const struct privileges_of privileges[] = {
 	{},
 };
 
+static void complete_experiments_and_files(const struct completion *c)
+{
+	complete_experiments(c);
+	completion_add_files(c);
+}
+
 static const struct completer completers[] = {
+	{ "NAME|FILE", complete_experiments_and_files },
 	{ "FILE", completion_add_files },
 	{ "NAME", complete_instances },
 	{ "--netns", complete_netns },

@@ -20,6 +20,8 @@
 	".data.bbr_exp" /* struct experiment_control, to be mapped into memory */
 #define EXPERIMENT_MAP_OUTCOMES \
 	"bbr_outcomes" /* array of struct experiment_outcome, to be mapped */
+#define EXPERIMENT_MAP_CONNECTIONS \
+	"bbr_exp_conns" /* hash of those that are open; only the program uses it */
 #define EXPERIMENT_MAP_LOG \
 	"bbr_exp_log" /* array of struct experiment_decision; only tools use it */
 #define EXPERIMENT_MAP_ASSIGNED "bbr_arms" /* array of the maps INSTANCE_MAP_ASSIGNED of each arm */
@@ -27,18 +29,34 @@
 #define EXPERIMENT_VERSION 1 /* rises when a tool of before would misread the maps */
 
 /*
- * In an instance: who gives a connection this congestion control writes here, for as long as that takes, which profile
- * the connection gets in place of that of a rule. Its place is found by the socket's ports; a place that another
+ * In an instance: who gives a connection this congestion control writes here which profile the connection gets in place of that
+ * of a rule. The connection takes it, and the place is free again. Its place is found by the socket's ports; a place that another
  * connection has is waited for. So a connection that nobody writes of looks at one word.
  */
 #define INSTANCE_MAP_ASSIGNED ".data.assigned" /* struct assigned_places */
 #define ASSIGNED_PLACES 64
+#define ASSIGNED_LASTS_MS 1000 /* what no connection took by then, none will take */
 
 struct assigned_profile {
-	__u64 sk; /* the kernel's address of the socket; 0: free */
+	__u64 owner; /* see assigned_owner(); 0: free */
 	__u32 profile; /* index */
 	__u32 pad;
 };
+
+/*
+ * The low half is the socket's cookie without its high half, turned round: a socket without a cookie does not own a free place.
+ * The high half is the time in ms (of 2^20 ns).
+ */
+static inline __u64 assigned_owner(__u64 cookie, __u64 now_ns)
+{
+	return (now_ns >> 20) << 32 | (__u32)~cookie;
+}
+
+/* Is the place free, with this owner, for the other one? */
+static inline int assigned_is_free(__u64 owner, __u64 other)
+{
+	return !owner || (__u32)((other >> 32) - (owner >> 32)) > ASSIGNED_LASTS_MS;
+}
 
 struct assigned_places {
 	struct assigned_profile place[ASSIGNED_PLACES];
@@ -135,10 +153,10 @@ struct experiment_control {
 	__u64 refused
 		[EXPERIMENT_ARMS]; /* the kernel did not give them the arm: they are left alone */
 	__u64 chosen; /* the application had chosen for itself: left alone */
-	__u64 no_memory; /* left alone */
+	__u64 no_memory; /* as many as the ring has places were open: left alone */
 	__u64 moved; /* open connections that went over to another arm, at a seam or because of `stop --to` */
 	__u64 outcomes; /* begun so far: more than the ring holds are overwritten */
-	__u64 lost; /* updates of outcomes whose place had been given away */
+	__u64 lost; /* outcomes whose place was given away before they ended */
 };
 
 /* Why a connection's outcome ended. */
@@ -164,8 +182,9 @@ enum experiment_end {
 #define EXPERIMENT_FIRST_BYTES { 16384, 65536, 1048576 }
 
 /*
- * What became of a connection, or of its part in one block. Times and bytes count from `begin`. The connection writes it once
- * a second at most, at a round trip, and when it ends. `version` is odd meanwhile: who reads takes it again.
+ * What became of a connection, or of its part in one block. Times and bytes count from `begin`. Round trips and timeouts are
+ * noted as they come; bytes and ticks once a second at most, at a round trip, and when it ends. `version` is odd meanwhile: who
+ * reads takes it again.
  */
 struct experiment_outcome {
 	__u32 version;
@@ -176,7 +195,7 @@ struct experiment_outcome {
 	__u64 number; /* 1 + how many were begun before: place (number - 1) % outcomes. Another number: overwritten */
 	__u64 connection; /* socket cookie */
 	__u64 begin; /* established, or the end of the washout */
-	__u64 last; /* of this update */
+	__u64 last; /* when bytes and ticks were noted */
 	__u32 block; /* switchback: of the experiment, from 0 */
 	__u32 netns; /* inode number */
 	__u32 raddr[4];

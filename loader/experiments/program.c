@@ -31,6 +31,7 @@ static int set_values(struct bpf_object *obj, struct experiment_request *r)
 	struct bpf_map *config = bpf_object__find_map_by_name(obj, EXPERIMENT_MAP_CONFIG);
 	struct bpf_map *control = bpf_object__find_map_by_name(obj, EXPERIMENT_MAP_CONTROL);
 	struct bpf_map *outcomes = bpf_object__find_map_by_name(obj, EXPERIMENT_MAP_OUTCOMES);
+	struct bpf_map *connections = bpf_object__find_map_by_name(obj, EXPERIMENT_MAP_CONNECTIONS);
 	struct experiment_control begin = { .decisions = 1 };
 
 	r->config.hz = kernel_hz();
@@ -39,11 +40,12 @@ static int set_values(struct bpf_object *obj, struct experiment_request *r)
 	memcpy(begin.share, r->share, sizeof(begin.share));
 	if (r->config.design == EXPERIMENT_CANARY)
 		begin.lease = r->config.started; /* until somebody watches */
-	if (!config || !control || !outcomes)
+	if (!config || !control || !outcomes || !connections)
 		return -ENOENT;
 	if (bpf_map__set_initial_value(config, &r->config, sizeof(r->config)) ||
 	    bpf_map__set_initial_value(control, &begin, sizeof(begin)) ||
-	    bpf_map__set_max_entries(outcomes, r->config.outcomes))
+	    bpf_map__set_max_entries(outcomes, r->config.outcomes) ||
+	    bpf_map__set_max_entries(connections, r->config.outcomes))
 		return -errno;
 	return 0;
 }

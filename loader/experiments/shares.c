@@ -10,8 +10,8 @@
 
 #define PER_PERCENT (EXPERIMENT_SHARES / 100)
 
-/* "5%" or "5", from 0.01 to 100. */
-static bool parse_percent(const char *text, __u32 *share)
+/* "5%" or "5", from 0.01 to 100; *is_none: it is 0. */
+static bool parse_percent(const char *text, __u32 *share, bool *is_none)
 {
 	size_t len = strlen(text);
 	char number[32];
@@ -25,6 +25,7 @@ static bool parse_percent(const char *text, __u32 *share)
 	if (parse_number(number, &percent) || !(percent <= 100))
 		return false;
 	*share = lround(percent * PER_PERCENT);
+	*is_none = !percent;
 	return *share > 0;
 }
 
@@ -48,6 +49,7 @@ static int take(const char *text, const struct experiment *e, __u32 share[EXPERI
 {
 	char label[64];
 	const char *percent = strchr(text, '=');
+	bool is_none = false;
 	int arm = -1;
 
 	if (percent) {
@@ -58,8 +60,10 @@ static int take(const char *text, const struct experiment *e, __u32 share[EXPERI
 		return refuse(text, "no arm has this label");
 	if (share[arm])
 		return refuse(text, "the arm has a share already");
-	return parse_percent(percent + 1, &share[arm]) ? EXIT_DONE :
-							 refuse(text, "not a percentage");
+	if (parse_percent(percent + 1, &share[arm], &is_none))
+		return EXIT_DONE;
+	return refuse(text, is_none ? "an arm without a share never gets a connection" :
+				      "not a percentage");
 }
 
 int experiment_shares_parse(const struct value_list *shares, const struct experiment *e,
@@ -95,6 +99,7 @@ int experiment_shares_parse(const struct value_list *shares, const struct experi
 int experiment_steps_parse(const char *text, __u32 step[EXPERIMENT_STEPS])
 {
 	const char *begin = text;
+	bool is_none = false;
 	char word[16];
 	size_t len;
 	int n = 0;
@@ -102,7 +107,7 @@ int experiment_steps_parse(const char *text, __u32 step[EXPERIMENT_STEPS])
 	for (;; text += len + 1) {
 		len = strcspn(text, ",");
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
-		if (n == EXPERIMENT_STEPS || !parse_percent(word, &step[n]) ||
+		if (n == EXPERIMENT_STEPS || !parse_percent(word, &step[n], &is_none) ||
 		    (n && step[n] <= step[n - 1]))
 			break;
 		n++;

@@ -90,7 +90,7 @@ static void print_counts(const struct experiment_control *c)
 	if (c->moved)
 		printf(", %llu went to another arm at a seam", (unsigned long long)c->moved);
 	if (c->no_memory)
-		printf(", %llu were left alone for lack of memory",
+		printf(", %llu were left alone because --keep others were open",
 		       (unsigned long long)c->no_memory);
 	printf("\n  %llu outcome%s begun", (unsigned long long)c->outcomes, plural(c->outcomes));
 	if (c->lost)

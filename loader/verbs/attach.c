@@ -9,6 +9,8 @@
 #include "cgroup/attachment.h"
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
+#include "experiments/scope.h"
+#include "kernel/experiment.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
 #include "instance/attach_program.h"
@@ -161,6 +163,33 @@ static int attach(const struct options *opt, const struct instance *inst, int fd
 	return ret;
 }
 
+/*
+ * The kernel runs an attachment below an experiment's cgroup first, and the experiment takes the name for the application's
+ * choice. At its cgroup the experiment is the first.
+ */
+static void warn_of_experiments(const char *path, const char *name)
+{
+	struct experiment_handle *list;
+	int n = experiments_list(&list);
+
+	for (int i = 0; i < n; i++) {
+		const char *experiment = list[i].config.name;
+
+		if (!strcmp(path, list[i].path))
+			err("%s: has no effect on the connections of the experiment %s until that "
+			    "is "
+			    "stopped",
+			    name, experiment);
+		else if (cgroup_is_within(path, list[i].path))
+			err("%s: new connections here leave the experiment %s, which takes it for "
+			    "the "
+			    "application's choice",
+			    name, experiment);
+	}
+	if (n > 0)
+		experiments_free(list, n);
+}
+
 int verb_attach(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
@@ -179,8 +208,10 @@ int verb_attach(void *options, int argc, char **argv)
 	if (ret)
 		return ret;
 	ret = attach(opt, &inst, fd, path);
-	if (!ret)
+	if (!ret) {
 		print_done(opt, path, "attached to");
+		warn_of_experiments(path, opt->name);
+	}
 	close(fd);
 	free(path);
 	return ret;

@@ -10,7 +10,11 @@ ip netns exec snd sysctl -qw net.ipv4.tcp_congestion_control=bpf_bbr
 measure() { # name
 	transfer - >/dev/null # what is allocated and looked up for the first time
 	echo "== $1"
-	transfer -f tcp_init_transfer -f tcp_set_state - # with all that the stack calls meanwhile
+	for rate in 100 130 170 400 1000; do # an interrupt comes at another moment of the end
+		sleep 70 # so long others that have closed are in the way, in TIME_WAIT
+		tc -n snd qdisc change dev s0 root netem rate "${rate}mbit" limit 10000
+		transfer -f tcp_init_transfer -f tcp_set_state - # with all that the stack calls meanwhile
+	done
 }
 
 in_experiment() { # name, arms

@@ -21,6 +21,14 @@ def arms(**kwargs):
     return [word for label, cc in kwargs.items() for word in ("--arm", f"{label}={cc}")]
 
 
+def only(label):
+    """
+    Options by which every connection of a test gets this arm. An arm has less than 100 %, and one connection in 10,000 was
+    another's. By prefix the draw is the seed's, always the same: with this one it is this arm's for all addresses of the tests.
+    """
+    return "--share", f"{label}=99.99%", "--by", "prefix", "--seed", 1
+
+
 class Experiments:
     """Starts experiments in cgroups of the test; close() stops those that still run."""
 

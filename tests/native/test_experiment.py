@@ -8,7 +8,7 @@ import time
 import pytest
 
 from cgroups import default_of
-from experiments import Server, arms, chance, new_name, short_connection
+from experiments import Server, arms, chance, new_name, only, short_connection
 from system import bpftool, maps_of_ours, wait_until
 from test_killed_loader import delays, duration_of, kill_after
 from tool import NOTHING, REFUSED, USAGE, status_of
@@ -44,7 +44,7 @@ AB = arms(a="cubic", b="reno")
 def test_its_life(bbrctl, experiments, ns, cgroup, server):
     default = default_of(ns)
     name = experiments.start(cgroup, *AB, "--share", "b=100%", status=USAGE)  # nothing is left for a
-    name = experiments.start(cgroup, *AB, "--share", "b=99.99%")
+    name = experiments.start(cgroup, *AB, *only("b"))
     listed, = [e for e in bbrctl.json("experiment", "list") if e["name"] == name]
     assert listed["design"] == "ab" and listed["cgroup"] == str(cgroup.path) and listed["state"] == "running"
     assert ccs(ns, cgroup, server, 5) == ["reno"] * 5
@@ -127,7 +127,7 @@ def test_shares_by_prefix(experiments, ns, cgroup, server, version):
 def test_what_is_outside_of_the_scope_is_left_alone(experiments, ns, new_ns, cgroup, new_cgroup, server):
     default, other_ns, outside, below = default_of(ns), new_ns(), new_cgroup(), new_cgroup(cgroup)
     ns.ip("-6", "addr", "add", "fd98::1/128", "dev", "lo", "nodad")
-    b = [*AB, "--share", "b=99.99%"]
+    b = [*AB, *only("b")]
 
     name = experiments.start(cgroup, *b)
     assert ccs(ns, outside, server, 3) == [default] * 3
@@ -183,13 +183,33 @@ def test_what_bbrctl_attached_gives_way(bbrctl, load, experiments, ns, cgroup, n
     instance, below = load(), new_cgroup(cgroup)
     bbrctl("attach", "--cgroup", below.path, "--name", instance)
     bbrctl("attach", "--cgroup", cgroup.path, "--name", instance)
-    name = experiments.start(cgroup, *AB, "--share", "b=99.99%")
+    name = experiments.start(cgroup, *AB, *only("b"))
     assert ccs(ns, below, server, 3) == ccs(ns, cgroup, server, 3) == ["reno"] * 3
     assert experiments.status(name)["chosen"] == 0
     bbrctl("experiment", "stop", name)
     assert ccs(ns, below, server, 2) == ccs(ns, cgroup, server, 2) == [instance] * 2
     for where in below, cgroup:
         bbrctl("detach", "--cgroup", where.path, "--name", instance)
+
+
+def test_what_is_attached_later_is_told_of(bbrctl, load, experiments, ns, cgroup, new_cgroup, server):
+    """Below the experiment's cgroup it goes first, at it the experiment does."""
+    instance, below = load(), new_cgroup(cgroup)
+    name = experiments.start(cgroup, *AB, *only("b"))
+    for where, said, cc in (below, "leave the experiment", instance), (cgroup, "no effect", "reno"):
+        said_of_it, = bbrctl("attach", "--cgroup", where.path, "--name", instance).err.splitlines()
+        assert said in said_of_it and name in said_of_it
+        assert ccs(ns, where, server, 2) == [cc] * 2
+    assert experiments.status(name)["chosen"] == 2
+    for where in below, cgroup:
+        bbrctl("detach", "--cgroup", where.path, "--name", instance)
+
+
+def test_names_are_completed(bbrmon, experiments, cgroup, tmp_path):
+    name = experiments.start(cgroup, *AB)
+    assert name in bbrmon("--complete", "experiment", "").out
+    assert name in bbrmon("--complete", "experiment", name[:2]).out
+    assert name not in bbrmon("--complete", "experiment", "x").out
 
 
 def test_profiles_are_arms(bbrctl, bbrmon, load, experiments, ns, cgroup):
@@ -199,7 +219,7 @@ def test_profiles_are_arms(bbrctl, bbrmon, load, experiments, ns, cgroup):
         bbrctl("profile", "add", "--name", instance, profile, "cwnd_gain=3")
     bbrctl("rule", "add", "--name", instance, "--profile", "other", "--dst", "127.0.0.0/8")
     ns.default_congestion_control(instance)
-    experiments.start(cgroup, *arms(a="cubic", b=f"{instance}:gentle"), "--share", "b=99.99%")
+    experiments.start(cgroup, *arms(a="cubic", b=f"{instance}:gentle"), *only("b"))
     outside = listen(ns)
     with cgroup.entered():
         ends = connect(ns, outside)
@@ -254,10 +274,10 @@ def test_an_instance_that_knows_no_experiments_is_refused(bbrctl, free_name, bbr
     instance = free_name()
     bbrctl("load", "--name", instance, "--object", older)
     bbrctl("profile", "add", "--name", instance, "gentle")
-    profile_arms = *arms(a="cubic", b=f"{instance}:gentle"), "--share", "b=99.99%"
+    profile_arms = *arms(a="cubic", b=f"{instance}:gentle"), *only("b")
     done = bbrctl("experiment", "start", new_name(), "--cgroup", cgroup.path, *profile_arms, status=REFUSED)
     assert f"bbrctl upgrade --name {instance}" in done.err
-    name = experiments.start(cgroup, *arms(a="cubic", b=instance), "--share", "b=99.99%")  # any profile: no map is needed
+    name = experiments.start(cgroup, *arms(a="cubic", b=instance), *only("b"))  # any profile: no map is needed
     assert ccs(ns, cgroup, server, 2) == [instance] * 2
     bbrctl("experiment", "stop", name)
     bbrctl("upgrade", "--name", instance)
@@ -312,7 +332,7 @@ def test_killed_while_starting(bbrctl, experiments, ns, cgroup, server):
     default, before = default_of(ns), maps_of_ours(bbrctl)
     name = new_name()
     experiments.names.append(name)
-    start = "experiment", "start", name, *AB, "--share", "b=99.99%", "--cgroup", cgroup.path
+    start = "experiment", "start", name, *AB, *only("b"), "--cgroup", cgroup.path
     longest = duration_of(bbrctl, *start)
     bbrctl("experiment", "stop", name)
     seen = set()
@@ -326,6 +346,24 @@ def test_killed_while_starting(bbrctl, experiments, ns, cgroup, server):
             bbrctl("experiment", "stop", name)
     assert False in seen
     wait_until(lambda: not maps_of_ours(bbrctl) - before, "the maps are freed")
+
+
+def test_as_many_as_are_kept_are_open_at_a_time(experiments, many_files, ns, cgroup):
+    default, outside = default_of(ns), listen(ns)
+    name = experiments.start(cgroup, *AB, *only("b"), "--keep", 1024)
+    with client(ns, cgroup):
+        held = [connect(ns, outside) for _ in range(1024 + 6)]
+    assert [get_cc(ends[0]) for ends in held] == ["reno"] * 1024 + [default] * 6
+    shown = experiments.status(name)
+    assert shown["no_memory"] == 6 and shown["outcomes"] == shown["arms"][1]["connections"] == 1024
+    for end in held.pop():  # one of those that were left alone makes no room
+        end.close()
+    with client(ns, cgroup):
+        assert get_cc(connect(ns, outside)[0]) == default
+    for end in held[0]:
+        end.close()
+    with client(ns, cgroup):
+        wait_until(lambda: get_cc(connect(ns, outside)[0]) == "reno", "there is room again")
 
 
 def test_switchback_moves_connections_at_seams(experiments, ns, cgroup):

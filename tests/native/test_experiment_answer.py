@@ -15,6 +15,7 @@ from report_page import data_of
 from system import wait_until
 from test_experiment import client
 from tool import NOTHING, REFUSED, USAGE
+from transfer import Transfer, connect, listen
 
 pytestmark = pytest.mark.xdist_group("experiment")
 AB = arms(old="cubic", new="reno")
@@ -93,6 +94,33 @@ def test_live_and_from_a_file(bbrmon, experiments, ns, cgroup, sink, tmp_path):
     assert {row["end"] for row in rows} == {"closed"}
     assert {row["remote"] for row in rows} == {"127.0.0.1"}
     assert {row["remote_port"] for row in rows} == {str(sink.port)}
+
+
+def test_a_connection_that_spans_seams(bbrmon, experiments, ns, cgroup, tmp_path):
+    """Of a switchback: it counts in each block anew, from the end of the washout to the seam, with the block's arm."""
+    outside, path, block, washout = listen(ns), tmp_path / "a.csv", 2_000_000_000, 500_000_000
+    name = experiments.start(cgroup, *AB, "--design", "switchback", "--block", "2s", "--washout", "500ms")
+    with client(ns, cgroup):
+        ends = connect(ns, outside)
+    running = Transfer(*ends, gap=0.02)
+    wait_until(lambda: experiments.status(name)["outcomes"] >= 5, "some blocks to begin")
+    running.stop()
+    running.finish()
+    for end in ends:
+        end.close()
+    wait_until(lambda: not bbrmon.json("experiment", name)["open"], "its end")
+    bbrmon("experiment", name, "-w", path)
+    rows = list(csv.DictReader(line for line in path.read_text().splitlines() if not line.startswith("#")))
+    assert len(rows) >= 4 and len({row["connection"] for row in rows}) == 1
+    assert [row["end"] for row in rows[:-1]] == ["seam"] * (len(rows) - 1) and rows[-1]["end"] != "seam"
+    assert {row["continued"] for row in rows[1:]} == {"1"}
+    assert [int(row["block"]) for row in rows] == list(range(int(rows[0]["block"]), int(rows[0]["block"]) + len(rows)))
+    assert {row["arm"] for row in rows} == {"0", "1"}
+    for row in rows:
+        begin, last, of = int(row["begin_ns"]), int(row["last_ns"]), int(row["block"])
+        assert of * block + washout <= begin < last < (of + 1) * block + washout
+        assert int(row["acked_bytes"]) > 0 or row is rows[-1]  # it ended as soon as that had begun
+    assert all(int(a["last_ns"]) < int(b["begin_ns"]) for a, b in zip(rows, rows[1:]))
 
 
 def test_files_that_are_other_ones(bbrmon, experiments, ns, cgroup, sink, tmp_path):

@@ -81,8 +81,8 @@ static void print_arms(FILE *out, const struct analysis *a)
 	fprintf(out, "\nopen %llu, chosen by the application %llu", n->open, n->chosen);
 	if (s->experiment.design == EXPERIMENT_SWITCHBACK)
 		fprintf(out, ", moved at a seam %llu", n->moved);
-	fprintf(out, "; missing here: overwritten %llu, lost updates %llu, no memory %llu\n",
-		n->overwritten, n->lost, n->no_memory);
+	fprintf(out, "; missing here: overwritten %llu, lost %llu, no room %llu\n", n->overwritten,
+		n->lost, n->no_memory);
 	if (s->is_cut)
 		fputs("The file ends within a line: whoever wrote it was stopped.\n", out);
 	fprintf(out, "Units of analysis: %u %s.\n", a->units.n, analysis_units_name(a->units.by));

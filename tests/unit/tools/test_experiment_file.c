@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The file of an experiment: written and read back, what it is not, and experiments made of recorded connections. */
+#define _GNU_SOURCE /* asprintf() */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+
+#include <cmocka.h>
+
+#include "cli/err.h"
+#include "experiment/compare.h"
+#include "experiment/file.h"
+#include "experiment/guard.h"
+
+#define RECORDED "tests/unit/tools/recorded_connections.csv"
+
+extern const char recorded[], recorded_end[];
+/* What bbrmon experiment -w wrote of 8 experiments with CUBIC in both arms (tests/native/test_experiment_aa.py). */
+__asm__(".section .rodata\n"
+	"recorded: .incbin \"" RECORDED "\"\n"
+	"recorded_end: .byte 0\n"
+	".previous");
+
+/* A file with this in it. */
+static void make_file(char path[32], const char *text, size_t len)
+{
+	int fd;
+
+	strcpy(path, "/tmp/bbr_unit_XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, len), len);
+	close(fd);
+}
+
+static int read_text(const char *text, size_t len, struct study *s)
+{
+	char path[32];
+	int status;
+
+	*s = (struct study){};
+	make_file(path, text, len);
+	status = file_read(path, s);
+	unlink(path);
+	return status;
+}
+
+/* What it writes of a study; to be freed. */
+static char *text_of(const struct study *s, size_t *len)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, len);
+
+	file_write_head(out, s);
+	file_write_rows(out, s, 0);
+	file_write_counters(out, s);
+	fclose(out);
+	return text;
+}
+
+static struct study make_study(void)
+{
+	struct study s = {
+		.experiment = { .name = "e",
+				.design = EXPERIMENT_SWITCHBACK,
+				.unit = EXPERIMENT_BY_PREFIX,
+				.arms = 2,
+				.seed = 7,
+				.prefix4 = 96 + 24,
+				.prefix6 = 48,
+				.block = 60000000000ull,
+				.arm = { { .label = "a", .cc = "cubic" },
+					 { .label = "b", .cc = "bpf_bbr", .profile_name = "p" } } },
+		.until_ns = ~0ull,
+		.counters = { .assigned = { 3, 1ull << 40 }, .lost = 5, .open = 6 },
+	};
+	struct row row = {
+		.number = 1,
+		.connection = ~0ull,
+		.begin_ns = 10,
+		.last_ns = 1ull << 50,
+		.acked = 1ull << 45,
+		.sent = 2,
+		.retransmitted = 3,
+		.busy_us = 4,
+		.rwnd_us = 5,
+		.sndbuf_us = 6,
+		.block = 7,
+		.netns = ~0u,
+		.timeouts = 8,
+		.raddr = { 0, 0, htonl(0xffff), htonl(0x0a000001) },
+		.laddr = { htonl(0xfd000000), 0, 0, htonl(1) },
+		.rport = htons(443),
+		.lport = htons(65535),
+		.arm = 1,
+		.end = EXPERIMENT_SEAM,
+		.continued = true,
+		.rtts = 9,
+		.rtt_min_us = 10,
+		.rtt_mean_us = 11,
+		.rtt_above_p50_us = 12,
+		.rtt_above_p95_us = 13,
+		.first_us = { 14, 15, 0 },
+	};
+
+	assert_true(rows_add(&s.rows, &row));
+	/* Another without round trips. */
+	row.number = 2;
+	row.end = EXPERIMENT_RESET;
+	row.continued = false;
+	row.rtts = row.rtt_min_us = row.rtt_mean_us = 0;
+	row.rtt_above_p50_us = row.rtt_above_p95_us = 0;
+	assert_true(rows_add(&s.rows, &row));
+	return s;
+}
+
+static void test_written_and_read_back(void **state)
+{
+	struct study s = make_study(), back;
+	size_t len;
+	char *text = text_of(&s, &len);
+
+	(void)state;
+	assert_int_equal(read_text(text, len, &back), EXIT_DONE);
+	assert_false(back.is_cut);
+	assert_memory_equal(&back.experiment.arm, &s.experiment.arm, sizeof(s.experiment.arm));
+	assert_int_equal(back.experiment.design, s.experiment.design);
+	assert_int_equal(back.experiment.unit, s.experiment.unit);
+	assert_int_equal(back.experiment.block, s.experiment.block);
+	assert_int_equal(back.experiment.prefix4, s.experiment.prefix4);
+	assert_int_equal(back.until_ns, s.until_ns);
+	assert_memory_equal(&back.counters, &s.counters, sizeof(s.counters));
+	assert_int_equal(back.rows.n, 2);
+	for (int i = 0; i < 2; i++)
+		assert_memory_equal(&back.rows.at[i], &s.rows.at[i], sizeof(struct row));
+	study_free(&back);
+	/* Each byte may be the last that its writer wrote: never is there a row that it did not write. */
+	for (size_t cut = 0; cut < len; cut++) {
+		if (read_text(text, cut, &back) == EXIT_DONE)
+			assert_true(back.rows.n <= 2 && (text[cut - 1] == '\n') == !back.is_cut);
+		for (size_t i = 0; i < back.rows.n; i++)
+			assert_int_equal(back.rows.at[i].number, i + 1);
+		study_free(&back);
+	}
+	free(text);
+	study_free(&s);
+}
+
+/* The text with `what` in place of the first `of`. */
+static void refuses(const char *text, const char *of, const char *what)
+{
+	const char *at = strstr(text, of);
+	struct study s;
+	char *wrong;
+
+	assert_non_null(at);
+	assert_true(asprintf(&wrong, "%.*s%s%s", (int)(at - text), text, what, at + strlen(of)) >
+		    0);
+	assert_int_equal(read_text(wrong, strlen(wrong), &s), EXIT_REFUSED);
+	study_free(&s);
+	free(wrong);
+}
+
+static void test_what_it_is_not(void **state)
+{
+	struct study s = make_study(), none;
+	size_t len;
+	char *text = text_of(&s, &len);
+
+	(void)state;
+	assert_int_equal(file_read("/nothing/such", &none), EXIT_REFUSED);
+	assert_int_equal(read_text("", 0, &none), EXIT_REFUSED);
+	refuses(text, "bpf-bbr experiment", "something else");
+	refuses(text, "arms=2", "arms=1");
+	refuses(text, "arms=2", "arms=5");
+	refuses(text, "arms=2", "arms=-2");
+	refuses(text, "design=switchback", "design=none");
+	refuses(text, ",timeouts,", ",");
+	refuses(text, ",timeouts,", ",timeout,");
+	refuses(text, "seam", "end");
+	refuses(text, "10.0.0.1", "10.0.0.256");
+	refuses(text, "10.0.0.1", "");
+	refuses(text, ",443,", ",65536,");
+	refuses(text, ",443,", ",443x,");
+	refuses(text, ",443,", ",443,1,");
+	refuses(text, ",443,", ",");
+	refuses(text, "18446744073709551615,1,", "18446744073709551616,1,");
+	refuses(text, "18446744073709551615,1,", "18446744073709551615,2,");
+	free(text);
+	study_free(&s);
+}
+
+/* ---- experiments made of recorded connections, with the same in both arms */
+
+#define EXPERIMENTS 500
+#define PER_LOOK 48 /* connections that end between two looks at the guards */
+
+static void draw_arms(struct rows *rows, __u32 seed)
+{
+	for (size_t i = 0; i < rows->n; i++)
+		rows->at[i].arm = experiment_mix(seed ^ experiment_mix(i + 1)) & 1;
+}
+
+static void test_recorded_connections(void **state)
+{
+	int compared = 0, different = 0;
+	struct rows_units units;
+	struct comparison c;
+	struct study s;
+
+	(void)state;
+	assert_int_equal(read_text(recorded, recorded_end - recorded, &s), EXIT_DONE);
+	assert_true(s.rows.n > 500 && rows_find_units(&s.rows, &s.experiment, &units));
+	for (__u32 k = 0; k < EXPERIMENTS; k++) {
+		draw_arms(&s.rows, experiment_mix(k + 1));
+		for (int m = 0; m < n_metrics; m++) {
+			assert_true(compare(&c, &metrics[m], &s.rows, &units, &s.experiment, 1,
+					    SIZE_ALL));
+			compared += c.lack == COMPARE_HAS_ALL;
+			different += c.verdict != COMPARE_UNDECIDED;
+		}
+	}
+	printf("%d of %d are called different: %.1f %%\n", different, compared,
+	       100.0 * different / compared);
+	assert_true(compared > 5 * EXPERIMENTS);
+	assert_true(different <= 0.07 * compared && different >= 0.03 * compared);
+	study_free(&s);
+}
+
+/* Three guards at the strictest level, looked at again and again. */
+static bool is_taken_back(const struct study *s)
+{
+	static const char *const guards[] = { "retransmitted < 1x", "goodput_p50 > 1x",
+					      "rtt_p95 < 1x" };
+	struct rows rows = { .at = s->rows.at };
+	struct guard_result result;
+	struct rows_units units;
+	struct guard guard;
+
+	for (rows.n = PER_LOOK; rows.n <= s->rows.n; rows.n += PER_LOOK) {
+		assert_true(rows_find_units(&rows, &s->experiment, &units));
+		for (int i = 0; i < 3; i++) {
+			assert_true(guard_parse("--guard", guards[i], &guard));
+			assert_true(guard_judge(&result, &guard, &rows, &units, &s->experiment, 1,
+						GUARD_LEVEL / 3));
+			if (result.verdict == GUARD_FAILED)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void test_guards_on_recorded_connections(void **state)
+{
+	struct study s;
+	int n = 0;
+
+	(void)state;
+	assert_int_equal(read_text(recorded, recorded_end - recorded, &s), EXIT_DONE);
+	for (__u32 k = 0; k < EXPERIMENTS; k++) {
+		draw_arms(&s.rows, experiment_mix(k + 1));
+		n += is_taken_back(&s);
+	}
+	printf("%d of %d are taken back\n", n, EXPERIMENTS);
+	assert_true(n <= 0.07 * EXPERIMENTS);
+	study_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_written_and_read_back),
+		cmocka_unit_test(test_what_it_is_not),
+		cmocka_unit_test(test_recorded_connections),
+		cmocka_unit_test(test_guards_on_recorded_connections),
+	};
+
+	err_init("test", false);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
