@@ -20,7 +20,7 @@ static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct bbr_sock
 
 static inline bool bbr_is_aggregation_measured(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	return PARAM(sk, extra_acked_gain) && bbr_is_valid_sample(sk, rs);
+	return IS_ON(sk) && bbr_is_valid_sample(sk, rs);
 }
 
 /* A round begins. */
