@@ -36,6 +36,7 @@ struct bbr_sock {
 static inline struct bbr_more *more_of(struct sock *sk);
 #define MORE(s) ((s)->finds_late ? more_of((s)->sk) : (s)->more)
 #define OPTION_OR(s, key, off) ((s)->options ? PARAM(s, key) : (off))
+#define IS_ON(s) (!(s)->options || PARAM(s, BBR_MOSTLY_ON))
 #define bbr_rs rate_sample
 #define IN(s, name) in_##name(s)
 #define SET(s, name, value) set_##name(s, value)
@@ -129,6 +130,7 @@ static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
 
 #ifndef OPTION_OR
 #define OPTION_OR(s, key, off) PARAM(s, key)
+#define IS_ON(s) PARAM(s, BBR_MOSTLY_ON)
 #endif
 #define MORE(s) ((s)->more)
 #define RS(rs, name) ((rs)->name)
@@ -153,7 +155,7 @@ enum bbr_main_result {
 #define PARAM(s, key) PARAM_AT(s, key, 0)
 #define PARAM_AT(s, key, i) ((s)->param->key[i])
 
-/* An option, 0 if it is off. */
+/* An option, 0 if it is off; and IS_ON(): is BBR_MOSTLY_ON, the constant that is mostly not 0? */
 #define OPTION(s, key) OPTION_OR(s, key, 0)
 
 #endif

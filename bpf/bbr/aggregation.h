@@ -19,7 +19,7 @@ static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct bbr_sock
 
 static inline bool bbr_is_aggregation_measured(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	return PARAM(sk, extra_acked_gain) && (bbr_is_calm(sk) || rs->acked_sacked);
+	return IS_ON(sk) && (bbr_is_calm(sk) || rs->acked_sacked);
 }
 
 /* A round begins. */

@@ -89,12 +89,12 @@ struct bbr {
 	u32 prior_cwnd; /* the window to restore after recovery or PROBE_RTT */
 	u32 full_bw; /* bandwidth that further growth is compared with */
 	u64 ack_epoch_mstamp; /* us: start of this epoch of ACK aggregation */
-	u16 extra_acked[2]; /* most packets ACKed beyond what bw explains, in two slots */
+	u16 extra_acked
+		[2]; /* most packets ACKed beyond what bw explains: in this window and in that before it */
 	u32 ack_epoch_acked : 20, /* packets ACKed in this epoch */
-		extra_acked_win_rtts : 5, /* age of the current slot in rounds */
-		extra_acked_win_idx : 1, /* the current slot */
-		full_bw_cnt : 5, /* rounds without large growth of bandwidth */
-		unused_b : 1;
+		extra_acked_win_rtts : 5, /* age of this window in rounds */
+		unused_b : 1, full_bw_cnt : 5, /* rounds without large growth of bandwidth */
+		unused_c : 1;
 };
 
 _Static_assert(sizeof(struct bbr) == 104, "struct bbr must fit icsk_ca_priv");

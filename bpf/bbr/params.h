@@ -111,6 +111,8 @@
 	  "1: losses and timeouts neither shrink cwnd nor end probing")
 /* clang-format on */
 
+#define BBR_MOSTLY_ON extra_acked_gain /* clamp.h */
+
 /* One full set of parameters, each in the unit of its line above. */
 struct bbr_params {
 	BBR_PARAMS(BBR_PARAM_MEMBER, BBR_PARAM_MEMBER)

@@ -7,7 +7,7 @@
 #ifndef BBR_AGGREGATION_H
 #define BBR_AGGREGATION_H
 
-#include "model.h"
+#include "bbr.h"
 
 /* In STARTUP bw doubles each round: what was measured against the bw of five rounds ago tells nothing. */
 static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct bbr_sock *sk)
@@ -18,14 +18,26 @@ static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct bbr_sock
 
 #include "common/extra_acked.h"
 
-static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
-					      const struct bbr_sample *s, u32 bw)
+static inline bool bbr_is_aggregation_measured(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	if (!PARAM(sk, extra_acked_gain) || !bbr_is_valid_sample(sk, s->rs))
-		return;
-	if (b->round_start)
+	return IS_ON(sk) && bbr_is_valid_sample(sk, rs);
+}
+
+/* A round begins. */
+static inline void bbr_age_extra_acked(struct bbr *b, const struct bbr_sock *sk,
+				       const struct bbr_rs *rs)
+{
+	if (bbr_is_aggregation_measured(sk, rs))
 		bbr_rotate_extra_acked(b, sk);
-	bbr_measure_extra_acked(b, sk, s->rs, bw);
+}
+
+static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
+					      const struct bbr_rs *rs, u32 bw)
+{
+	if (!bbr_is_cruising(sk) && b->round_start)
+		bbr_age_extra_acked(b, sk, rs);
+	if (bbr_is_aggregation_measured(sk, rs))
+		bbr_measure_extra_acked(b, sk, rs, bw);
 }
 
 #endif

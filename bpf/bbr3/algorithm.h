@@ -47,7 +47,16 @@ static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const st
 	bbr_note_sends(b, sk);
 }
 
-/* The same if it is like most; else it does nothing. */
+/* The same for what bbr_main_if_common() calls rare. */
+static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	if (b->mode == BBR_PROBE_BW && b->full_bw_reached)
+		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY);
+	else
+		bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_LOSSLESS);
+}
+
+/* The same if it is like most; else it does nothing, and tells which of the two is to be called. */
 static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
 						      const struct bbr_rs *rs)
 {
@@ -58,11 +67,8 @@ static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_
 		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY | BBR_CRUISING);
 		return BBR_MAIN_DONE;
 	case BBR_ORDINARY:
-		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY);
-		return BBR_MAIN_DONE;
 	case BBR_CALM | BBR_LOSSLESS:
-		bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_LOSSLESS);
-		return BBR_MAIN_DONE;
+		return BBR_MAIN_RARE;
 	default:
 		return BBR_MAIN_ANY;
 	}

@@ -27,6 +27,7 @@
 
 #define BBR_HAS_MORE /* what does not fit struct bbr: struct bbr_more */
 #define BBR_HAS_COMMON /* bbr_main_if_common() */
+#define BBR_HAS_RARE /* bbr_main_if_rare() */
 #define BBR_READS_MIN_TSO_SEGS /* version 1 has a parameter for it */
 
 #include "event.h"
@@ -63,7 +64,8 @@ struct bbr {
 	u32 bw_latest; /* maximum delivery rate of the loss round */
 	u32 bw_lo; /* bound of bw by losses; BBR_BW_NONE: none */
 	u32 bw_hi[2]; /* maximum delivery rate of the last probe, and since */
-	u16 extra_acked[2]; /* most packets ACKed beyond what bw explains, in two slots */
+	u16 extra_acked
+		[2]; /* most packets ACKed beyond what bw explains: in this window and in that before it */
 	/* Each word ends with `: 0`, or clang takes two at once, for which its masks have no room in an instruction. */
 	u32 inflight_latest : 24, /* most packets delivered over one sample of the loss round */
 		rounds_since_probe : 8, /* since the wait for the next one began */
@@ -74,19 +76,22 @@ struct bbr {
 		: 0;
 	u32 probe_up_cnt : 24, /* packets ACKed for one more of inflight_hi; BBR_COUNT_NONE: it stays */
 		probe_up_rounds : 5, /* rounds of UP: each doubles the growth */
-		acks : 3, /* enum bbr_acks */
+		probe_samples : 1, /* are samples of what probing sent? */
+		raising : 1, /* was the last pacing gain above 1? */
+		stopped_risky_probe : 1, /* did the last probe end where one before it went too far? */
 		: 0;
 	u32 probe_up_acks : 24, /* packets ACKed since inflight_hi last grew */
-		loss_events_in_round : 4, /* ACKs that told of losses, in STARTUP */
+		extra_acked_win_rtts : 5, /* age of this window in rounds */
 		round_done : 1, /* PROBE_RTT: did a whole round pass at the low window? */
 		loss_in_cycle : 1, /* was something lost since DOWN began? */
 		prev_probe_too_high : 1, /* did the last probe end by losses or marks? */
-		stopped_risky_probe : 1, /* did it end where one before it had? */
 		: 0;
-	u32 probe_wait_us : 24, /* from the start of DOWN to the next probe */
-		extra_acked_win_rtts : 5, /* age of the current slot in rounds */
-		extra_acked_win_idx : 1, /* the current slot */
+	/* Next to each other what tells that nothing but the clock can end CRUISE: one comparison. */
+	u32 probe_wait_us : 25, /* from the start of DOWN to the next probe */
 		cycle_idx : 2, /* enum bbr_phase */
+		acks : 3, /* enum bbr_acks */
+		full_bw_now : 1, /* does bandwidth not grow at present? */
+		new_gains : 1, /* were mode or phase entered since the last ACK? */
 		: 0;
 	union {
 		struct {
@@ -121,14 +126,12 @@ struct bbr {
 		};
 		u64 flags; /* all of these at once: see kind.h */
 	};
+	/* ack_epoch_acked, which each ACK sets, is one shift away. */
 	u64 last_lost : BBR_MARK_BITS, /* `lost` at the last callback */
 			app_limited_mark
 		: BBR_MARK_BITS, /* program: its own app_limited; 0: none */
-		  ack_epoch_acked : 20, /* packets ACKed in this epoch */
-		  full_bw_now : 1, /* does bandwidth not grow at present? */
-		  probe_samples : 1, /* are samples of what probing sent? */
-		  raising : 1, /* was the last pacing gain above 1? */
-		  new_gains : 1; /* were mode or phase entered since the last ACK? */
+		  loss_events_in_round : 4, /* ACKs that told of losses, in STARTUP */
+		  ack_epoch_acked : 20; /* packets ACKed in this epoch */
 };
 
 _Static_assert(sizeof(struct bbr) == 104, "struct bbr must fit icsk_ca_priv");
@@ -254,6 +257,12 @@ static inline u32 bbr_bw(const struct bbr *b)
 static inline bool bbr_is_cruising(const struct bbr_sock *sk)
 {
 	return sk->kind & BBR_CRUISING;
+}
+
+/* A sample of bandwidth? An ACK of nothing new is none. */
+static inline bool bbr_is_valid_sample(const struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	return bbr_is_calm(sk) || (rs->interval_us > 0 && rs->acked_sacked);
 }
 
 static inline u8 bbr_phase_of(const struct bbr *b, const struct bbr_sock *sk)

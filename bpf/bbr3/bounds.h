@@ -119,8 +119,8 @@ static inline u32 bbr_bound_cwnd(const struct bbr *b, const struct bbr_sock *sk,
 		most = bbr_inflight_with_headroom(b, sk);
 	else if (bbr_mode_of(b, sk) == BBR_PROBE_BW)
 		most = b->inflight_hi;
-	most = max_u32(min_u32(most, b->inflight_lo), PARAM(sk, cwnd_min_target));
-	return min_u32(cwnd, most);
+	most = min_u32(most, b->inflight_lo);
+	return cwnd <= most ? cwnd : min_u32(cwnd, max_u32(most, PARAM(sk, cwnd_min_target)));
 }
 
 #endif

@@ -8,7 +8,6 @@
 #ifndef BBR_CALLBACKS_H
 #define BBR_CALLBACKS_H
 
-#include "aggregation.h"
 #include "kind.h"
 #include "probe_rtt.h"
 #include "startup.h"
@@ -128,7 +127,7 @@ static inline u32 bbr_cwnd_gain(const struct bbr *b, const struct bbr_sock *sk)
 /*
  * Grows the window by what was ACKed up to the target, like slow start; takes it down to the target
  * only after the pipe was full, because before that the target is too low. At the target nothing is left to do
- * for an ACK that tells nothing new.
+ * for an ACK that tells nothing new. Bursts only add to the target: who is to grow without them need not know them.
  */
 static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *sk,
 					  const struct bbr_rs *rs, u32 bw, u32 gain)
@@ -137,8 +136,9 @@ static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *
 	u32 target = bbr_bdp(b, sk, bw, gain), cwnd;
 
 	target += bbr_extra_acked_cwnd(b, sk, bw, PARAM(sk, extra_acked_gain));
-	target = bbr_quantization_budget(b, sk, target);
 	cwnd = IN(sk, cwnd);
+	if (bbr_is_pipe_full(b, sk) || cwnd >= target)
+		target = bbr_quantization_budget(b, sk, target);
 	if (bbr_is_pipe_full(b, sk) && cwnd + rs->acked_sacked >= target) {
 		b->try_fast_path = 1;
 		return target; /* that is cwnd_min_target or more */
@@ -223,7 +223,7 @@ static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct b
 	if (!is_fast) {
 		bbr_update_congestion_signals(b, sk, s);
 		bw = bbr_bw(b);
-		bbr_update_ack_aggregation(b, sk, s, bw);
+		bbr_update_ack_aggregation(b, sk, s->rs, bw);
 		bbr_check_startup_loss(b, sk, s);
 		bbr_check_full_bw(b, sk, s);
 	}
@@ -242,7 +242,7 @@ static inline void bbr_end_ack(struct bbr *b, struct bbr_sock *sk, const struct 
 	const struct bbr_ack *ack = s->ack;
 
 	if (!bbr_is_cruising(sk))
-		bbr_advance_latest_delivery(b, s);
+		bbr_advance_latest_delivery(b, sk, s);
 	if (bbr_is_lossless(sk))
 		return;
 	b->prev_ca_state = IN(sk, ca_state);
@@ -259,7 +259,11 @@ static inline void bbr_acked_of_kind(struct bbr *b, struct bbr_sock *sk, const s
 	struct bbr_sample s = { .rs = rs, .ack = ack };
 
 	sk->kind = kind;
-	s.bw = bbr_sample_bw(sk, rs);
+	/* Here the flight is at hand, and nobody asks for inflight_hi before the window does. */
+	if (bbr_is_cruising(sk))
+		bbr_note_safe_inflight(b, sk, &s);
+	else
+		s.bw = bbr_sample_bw(sk, rs);
 	b->flags &= ~BBR_FLAGS(.round_start = 1, .loss_round_start = 1);
 	bbr_update_round(b, sk, rs);
 	if (b->round_start)

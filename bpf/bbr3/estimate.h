@@ -15,6 +15,7 @@
 
 #include "callbacks.h"
 
+#define BBR_CRUISE_ROUNDS 4
 #define BBR_SKB_TRUESIZE 512 /* no packet with data takes less memory; an ACK takes 2 bytes */
 
 static inline const struct bbr_loss *bbr_loss_at(const struct bbr_more *more, u32 age)
@@ -357,7 +358,8 @@ static inline void bbr_check_app_limited(struct bbr_sock *sk, const struct bbr_r
 {
 	u32 delivered;
 
-	if (IN(sk, has_flight) || IN(sk, write_seq) - IN(sk, snd_nxt) >= IN(sk, mss) ||
+	if ((!bbr_is_lossless(sk) && IN(sk, has_flight)) || /* bbr_stays_in_order() */
+	    IN(sk, write_seq) - IN(sk, snd_nxt) >= IN(sk, mss) ||
 	    IN(sk, queued) >= BBR_SKB_TRUESIZE || rs->prior_in_flight >= IN(sk, cwnd) ||
 	    (s32)(IN(sk, lost_out) - rs->losses - IN(sk, retrans_out)) > 0)
 		return;
@@ -384,10 +386,10 @@ static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 	struct bbr_more *more;
 
 	*ack = (struct bbr_ack){
-		.flight.tx_in_flight = rs->delivered + bbr_rest(sk, rs),
 		.flight.is_app_limited = !bbr_is_cruising(sk) && bbr_is_app_limited(b, rs),
 	};
 	bbr_check_app_limited(sk, rs);
+	ack->flight.tx_in_flight = rs->delivered + bbr_rest(sk, rs);
 	/* Losses that a timer marks are of the flight that was ACKed last. That matters only if probing sent it. */
 	if (bbr_acks_of(b, sk) == BBR_ACKS_INIT)
 		return;
@@ -430,12 +432,23 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 		      !ack->flight.lost && !IN(sk, sacked_out) && IN(sk, ca_state) == TCP_CA_Open;
 }
 
-/* After an ACK: in order, what was sent between two notes follows from the sequence, and one a round is enough. */
+/*
+ * In order, what was sent between two notes follows from the sequence, and one a round is enough; in CRUISE, where nothing is
+ * probed, one in four rounds.
+ */
+static inline bool bbr_is_round_noted(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return b->round_start &&
+	       (!bbr_is_phase(b, sk, BBR_CRUISE) ||
+		b->rounds_since_probe % BBR_CRUISE_ROUNDS == BBR_CRUISE_ROUNDS - 1);
+}
+
+/* After an ACK. */
 static inline void bbr_note_sends(const struct bbr *b, const struct bbr_sock *sk)
 {
 	struct bbr_more *more;
 
-	if ((bbr_is_lossless(sk) || b->in_order) && !b->round_start)
+	if ((bbr_is_lossless(sk) || b->in_order) && !bbr_is_round_noted(b, sk))
 		return;
 	more = MORE(sk);
 	if (more)

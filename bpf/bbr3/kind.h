@@ -13,12 +13,21 @@
 #define BBR_LOSS_FLAGS .prev_ca_state = 7, .loss_in_round = 1, .in_order = 1
 #define BBR_CYCLE_FLAGS .mode = 3, .full_bw_reached = 1
 
-/* Did packets arrive, is the sample valid, and does PROBE_RTT not begin? */
+/* 31 bits. An interval has 36 minutes then: of longer ones nothing sensible comes anyway. */
+#define BBR_CALM_MAX 0x7fffffffu
+
+/*
+ * Did packets arrive, is the sample valid, and does PROBE_RTT not begin? One comparison: each of these numbers has 31 bits if so,
+ * and more if not, for what is below 0 wraps around.
+ */
 static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock *sk,
 				      const struct bbr_rs *rs)
 {
-	return rs->acked_sacked && rs->interval_us > 0 && rs->delivered >= 0 &&
-	       !after(IN(sk, now_ms), b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win));
+	u64 interval = rs->interval_us - 1;
+	u32 acked = rs->acked_sacked - 1, delivered = rs->delivered;
+	u32 left_ms = b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win) - IN(sk, now_ms);
+
+	return (interval | acked | delivered | left_ms) <= BBR_CALM_MAX;
 }
 
 /*

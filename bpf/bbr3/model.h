@@ -6,13 +6,14 @@
 #ifndef BBR_MODEL_H
 #define BBR_MODEL_H
 
+#include "aggregation.h"
 #include "inflight.h"
 
 /* An ACK: its rate sample, what else it tells, and the delivery rate that follows from it. */
 struct bbr_sample {
 	const struct bbr_rs *rs;
 	const struct bbr_ack *ack;
-	u32 bw; /* 0: none */
+	u32 bw; /* 0: none; in CRUISE see bbr_rate_of() */
 };
 
 /* Was the packet sent while the application had no more? */
@@ -49,16 +50,13 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 		return;
 	b->round_start = 1;
 	bbr_start_round(b, sk);
+	/* Which is never the fast path, in which slots do not age. */
+	if (bbr_is_cruising(sk))
+		bbr_age_extra_acked(b, sk, rs);
 	if (bbr_is_cruising(sk) || b->rounds_since_probe < 0xff)
 		b->rounds_since_probe++;
 	else
 		bbr_count_rounds(sk, 1);
-}
-
-/* A sample of bandwidth? An ACK of nothing new is none. */
-static inline bool bbr_is_valid_sample(const struct bbr_sock *sk, const struct bbr_rs *rs)
-{
-	return bbr_is_calm(sk) || (rs->interval_us > 0 && rs->acked_sacked);
 }
 
 /*
@@ -73,6 +71,24 @@ static inline u32 bbr_sample_bw(const struct bbr_sock *sk, const struct bbr_rs *
 }
 
 /*
+ * Is the rate above bw? As ceil(a / b) > v exactly if a > v * b, there is no need to divide. (A calm sample's interval has
+ * 31 bits or is 2^31, so the product has 63.) A rate that does not fit 32 bits is above here, and may be below then.
+ */
+static inline bool bbr_is_sample_above(const struct bbr_sock *sk, const struct bbr_sample *s,
+				       u32 bw)
+{
+	if (!bbr_is_cruising(sk))
+		return s->bw > bw;
+	return (u32)s->rs->delivered * BW_UNIT > (u64)bw * s->rs->interval_us;
+}
+
+/* The rate, where most ACKs need not know it. */
+static inline u32 bbr_rate_of(const struct bbr_sock *sk, const struct bbr_sample *s)
+{
+	return bbr_is_cruising(sk) ? bbr_sample_bw(sk, s->rs) : s->bw;
+}
+
+/*
  * The maximum filter. bw_hi[1] grows from probe to probe, bw_hi[0] is that of the probe before: so a maximum
  * lasts for one to two probes, however long these take.
  */
@@ -82,8 +98,9 @@ static inline void bbr_update_max_bw(struct bbr *b, const struct bbr_sock *sk,
 	/* An app-limited sample shows what the application sent, not what the path could carry. It
 	 * counts only if the path turns out to carry more than was known.
 	 */
-	if (s->bw > b->bw_hi[1] && (!bbr_is_sample_limited(sk, s) || s->bw >= bbr_max_bw(b)))
-		b->bw_hi[1] = s->bw;
+	if (bbr_is_sample_above(sk, s, b->bw_hi[1]) &&
+	    (!bbr_is_sample_limited(sk, s) || s->bw >= bbr_max_bw(b)))
+		b->bw_hi[1] = max_u32(b->bw_hi[1], bbr_rate_of(sk, s));
 }
 
 static inline void bbr_advance_max_bw(struct bbr *b)
@@ -98,11 +115,12 @@ static inline void bbr_advance_max_bw(struct bbr *b)
  * At the end of the ACK that starts a loss round: from now on maxima are of this one. But a tail loss probe
  * had to wait for its timer, in a pause in which nothing was delivered: keep what was before it.
  */
-static inline void bbr_advance_latest_delivery(struct bbr *b, const struct bbr_sample *s)
+static inline void bbr_advance_latest_delivery(struct bbr *b, const struct bbr_sock *sk,
+					       const struct bbr_sample *s)
 {
 	if (!b->loss_round_start || s->ack->acks_tlp)
 		return;
-	b->bw_latest = s->bw;
+	b->bw_latest = bbr_rate_of(sk, s);
 	b->inflight_latest = bbr_count(s->rs->delivered);
 }
 
@@ -116,8 +134,8 @@ static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_so
 {
 	if (!bbr_is_valid_sample(sk, s->rs))
 		return;
-	if (s->bw > b->bw_latest)
-		b->bw_latest = s->bw;
+	if (bbr_is_sample_above(sk, s, b->bw_latest))
+		b->bw_latest = max_u32(b->bw_latest, bbr_rate_of(sk, s));
 	if ((u32)s->rs->delivered > b->inflight_latest)
 		b->inflight_latest = bbr_count(s->rs->delivered);
 	if (before(s->rs->prior_delivered, b->loss_round_delivered))
@@ -125,7 +143,7 @@ static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_so
 	b->loss_round_delivered = IN(sk, delivered);
 	b->loss_round_start = 1;
 	if (bbr_is_cruising(sk)) /* nobody asks for the maxima until the end, nor begins a phase */
-		bbr_advance_latest_delivery(b, s);
+		bbr_advance_latest_delivery(b, sk, s);
 }
 
 /* Losses and marks so far say nothing of the phase that begins. */

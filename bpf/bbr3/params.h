@@ -114,6 +114,8 @@
 	  "1: CRUISE leaves inflight_lo as it is (the draft); 0: takes it down to inflight_hi")
 /* clang-format on */
 
+#define BBR_MOSTLY_ON extra_acked_gain /* clamp.h */
+
 /* One full set of parameters, each in the unit of its line above. */
 struct bbr_params {
 	BBR_PARAMS(BBR_PARAM_MEMBER, BBR_PARAM_MEMBER)

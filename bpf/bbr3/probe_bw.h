@@ -163,9 +163,12 @@ static inline bool bbr_adapt_upper_bounds(struct bbr *b, struct bbr_sock *sk,
 {
 	bool is_lossy;
 
-	if (b->round_start && bbr_acks_of(b, sk) == BBR_ACKS_PROBE_STARTING)
+	/* bbr_acked_of_kind() has done all of it that is left. */
+	if (bbr_is_cruising(sk))
+		return false;
+	if (b->round_start && b->acks == BBR_ACKS_PROBE_STARTING)
 		b->acks = BBR_ACKS_PROBE_FEEDBACK;
-	else if (b->round_start && bbr_acks_of(b, sk) == BBR_ACKS_PROBE_STOPPING &&
+	else if (b->round_start && b->acks == BBR_ACKS_PROBE_STOPPING &&
 		 bbr_end_probe_feedback(b, sk, s))
 		return true;
 
@@ -226,8 +229,8 @@ static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock 
 }
 
 /*
- * In CRUISE, with no probe to be ACKed: is the next one not due, whatever this ACK tells, if that is no loss and no mark? A
- * round may begin with it. It cannot make the target lower than what this compares with: until the phase is
+ * In CRUISE, with no probe to be ACKed, and no search for the full bandwidth: is the next probe not due, whatever this ACK
+ * tells, if that is no loss and no mark? A round may begin with it. It cannot make the target lower than what this compares with: until the phase is
  * updated cwnd and min_rtt_us stay, and of bw only the maximum may change, upwards. So the BDP grows or stays, because of an RTT
  * below 2^24 us and a bandwidth of 32 bits the product has no more than 56.
  */
@@ -236,9 +239,10 @@ static inline bool bbr_stays_in_cruise(const struct bbr *b, const struct bbr_soc
 	u64 bw = min_u32(b->bw_hi[1], b->bw_lo); /* at most what bbr_bw() is */
 	u32 rounds = b->rounds_since_probe + 1;
 
-	return b->cycle_idx == BBR_CRUISE && b->acks == BBR_ACKS_INIT && !b->new_gains &&
-	       b->min_rtt_us < BBR_RTT_LONG && rounds < PARAM(sk, probe_max_rounds) &&
-	       rounds < IN(sk, cwnd) && rounds < bw * b->min_rtt_us >> BW_SCALE &&
+	return b->cycle_idx == BBR_CRUISE && b->acks == BBR_ACKS_INIT && b->full_bw_now &&
+	       !b->new_gains && b->min_rtt_us < BBR_RTT_LONG &&
+	       rounds < PARAM(sk, probe_max_rounds) && rounds < IN(sk, cwnd) &&
+	       rounds < bw * b->min_rtt_us >> BW_SCALE &&
 	       !stamp_us_delta(IN(sk, tcp_mstamp), b->cycle_mstamp + b->probe_wait_us);
 }
 

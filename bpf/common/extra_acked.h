@@ -25,12 +25,14 @@ static inline void bbr_reset_extra_acked(struct bbr *b, const struct bbr_sock *s
 {
 	bbr_start_ack_epoch(b, sk);
 	b->extra_acked_win_rtts = 0;
-	b->extra_acked_win_idx = 0;
 	b->extra_acked[0] = 0;
 	b->extra_acked[1] = 0;
 }
 
-/* A round begins. The filter holds a maximum over one to two windows: two slots that take turns. */
+/*
+ * A round begins. The filter holds a maximum over one to two windows: that of the current one, and of the one before. (Mainline
+ * and Google leave them where they are, and note which one is current, which each ACK would have to ask.)
+ */
 static inline void bbr_rotate_extra_acked(struct bbr *b, const struct bbr_sock *sk)
 {
 	b->extra_acked_win_rtts =
@@ -38,19 +40,15 @@ static inline void bbr_rotate_extra_acked(struct bbr *b, const struct bbr_sock *
 	if (b->extra_acked_win_rtts < bbr_extra_acked_win(b, sk))
 		return;
 	b->extra_acked_win_rtts = 0;
-	b->extra_acked_win_idx = !b->extra_acked_win_idx;
-	/* Two constant places: the verifier allows no computed index into icsk_ca_priv. */
-	if (b->extra_acked_win_idx)
-		b->extra_acked[1] = 0;
-	else
-		b->extra_acked[0] = 0;
+	b->extra_acked[1] = b->extra_acked[0];
+	b->extra_acked[0] = 0;
 }
 
 /* A maximum, of no more than the window. */
-static inline void bbr_note_extra_acked(u16 *slot, u32 extra, const struct bbr_sock *sk)
+static inline void bbr_note_extra_acked(struct bbr *b, const struct bbr_sock *sk, u32 extra)
 {
-	if (extra > *slot)
-		*slot = max_u32(*slot, min_u32(extra, IN(sk, cwnd)));
+	if (extra > b->extra_acked[0])
+		b->extra_acked[0] = max_u32(b->extra_acked[0], min_u32(extra, IN(sk, cwnd)));
 }
 
 static inline void bbr_measure_extra_acked(struct bbr *b, const struct bbr_sock *sk,
@@ -70,10 +68,7 @@ static inline void bbr_measure_extra_acked(struct bbr *b, const struct bbr_sock 
 	}
 
 	b->ack_epoch_acked = acked;
-	if (b->extra_acked_win_idx)
-		bbr_note_extra_acked(&b->extra_acked[1], acked - expected, sk);
-	else
-		bbr_note_extra_acked(&b->extra_acked[0], acked - expected, sk);
+	bbr_note_extra_acked(b, sk, acked - expected);
 }
 
 /* Packets to add to the window, so that it does not run dry while ACKs are held back. */

@@ -41,7 +41,7 @@ EXPANSION = 1  # llvm-cov's kind of a region that is a macro's
 # What no connection with mainline's constants comes to: (file, code) -> outcomes.
 NOT_MAINLINE = {
     ("arithmetic.h", "divisor"): ("false",),  # mainline would divide by 0
-    ("aggregation.h", "PARAM(sk, extra_acked_gain)"): ("false",),
+    ("aggregation.h", "IS_ON(sk)"): ("false",),
     ("probe_rtt.h", "PARAM(sk, probe_rtt_duration)"): ("false",),
     ("window.h", "SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1)"): ("false",),
     ("algorithm.h", "bbr_mode_of(b, sk)"): ("true",),  # a mode that is none of the four

@@ -64,7 +64,6 @@ static inline void change_aggregation(struct bbr *b, const struct bbr_sock *sk, 
 		below(4) ? beside(bw * us >> BW_SCALE) : beside(params.ack_epoch_max[0]);
 	b->extra_acked[below(2)] = below(3) ? below(100) : of_any_size();
 	b->extra_acked_win_rtts = below(32);
-	b->extra_acked_win_idx = below(2);
 }
 
 static inline void change_socket(struct bbr *b, struct bbr_sock *sk)

@@ -49,11 +49,14 @@
 	X("prior_cwnd", 0, 0, prior_cwnd)                     \
 	X("full_bw", 0, 0, full_bw)                           \
 	X("ack_epoch_mstamp", 0, 0, ack_epoch_mstamp)         \
-	X("extra_acked", 0, 16, extra_acked[0])               \
-	X("extra_acked", 16, 16, extra_acked[1])              \
 	X("ack_epoch_acked", 0, 0, ack_epoch_acked)           \
-	X("extra_acked_win_rtts", 0, 0, extra_acked_win_rtts) \
-	X("extra_acked_win_idx", 0, 0, extra_acked_win_idx)
+	X("extra_acked_win_rtts", 0, 0, extra_acked_win_rtts)
+
+/* X(field, offset, width): two slots, and which of them is the current one, which is the first here. */
+#define SLOTS(X)                 \
+	X("extra_acked", 0, 16)  \
+	X("extra_acked", 16, 16) \
+	X("extra_acked_win_idx", 0, 0)
 
 static const struct field *find(const struct header *h, const char *name)
 {
@@ -69,6 +72,9 @@ static const struct {
 } places[] = {
 #define X(kernel, at, width, ours) { kernel, at, width },
 	FIELDS(X)
+#undef X
+#define X(kernel, at, width) { kernel, at, width },
+		SLOTS(X)
 #undef X
 };
 #define PLACES (sizeof(places) / sizeof(places[0]))
@@ -113,6 +119,14 @@ static u64 bits_of(const u8 *ca_priv, const struct field *f)
 	return f->bits < 64 ? value & ((1ull << f->bits) - 1) : value;
 }
 
+/* What the current slot has, or the other one. */
+static u16 slot_of(const struct layout *l, const u8 *ca_priv, bool other)
+{
+	const struct field *slots = &l->field[PLACES - 3], *idx = &slots[2];
+
+	return bits_of(ca_priv, &slots[bits_of(ca_priv, idx) ^ other]);
+}
+
 static void load_state(const struct layout *l, const u8 *ca_priv, struct bbr *b)
 {
 	const struct field *f = l->field;
@@ -121,6 +135,8 @@ static void load_state(const struct layout *l, const u8 *ca_priv, struct bbr *b)
 #define X(kernel, at, width, ours) b->ours = bits_of(ca_priv, f++);
 	FIELDS(X)
 #undef X
+	b->extra_acked[0] = slot_of(l, ca_priv, false);
+	b->extra_acked[1] = slot_of(l, ca_priv, true);
 }
 
 struct bbr_params mainline_params(unsigned int hz)
@@ -207,6 +223,8 @@ int mainline_compare(const struct layout *l, const struct callback *cb, const st
 	COMPARE(#ours, kernel, r->b.ours)
 	FIELDS(X)
 #undef X
+	COMPARE("extra_acked[0]", slot_of(l, cb->after.ca_priv, false), r->b.extra_acked[0])
+	COMPARE("extra_acked[1]", slot_of(l, cb->after.ca_priv, true), r->b.extra_acked[1])
 	COMPARE("pacing_rate", cb->after.pacing_rate, r->sk.pacing_rate)
 	COMPARE("cwnd", cb->after.cwnd, r->sk.cwnd)
 	COMPARE("ssthresh", cb->after.ssthresh, r->sk.ssthresh)

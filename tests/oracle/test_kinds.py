@@ -30,13 +30,14 @@ MISTAKES3 = {
     "the state before": ("kind.h", ".prev_ca_state = 7, ", ""),
     "a loss in this round": ("kind.h", ", .loss_in_round = 1", ""),
     "a pause": ("kind.h", ".idle_restart = 1, .has_seen_rtt", ".has_seen_rtt"),
-    "the window of the minimum": ("kind.h", "!after(IN(sk, now_ms), b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win))",
-                                  "true"),
+    "the window of the minimum": ("kind.h", " | left_ms", ""),
     "the state now": ("kind.h", " || IN(sk, ca_state) != TCP_CA_Open", ""),
+    "a long interval": ("kind.h", "(interval | ", "(interval << 33 | "),
+    "the search for the full bandwidth": ("probe_bw.h", " && b->full_bw_now", ""),
     "what was lost before": ("algorithm.h", "if (!bbr_stays_in_order(b, sk))", "if (!b->initialized)"),
     "the wait for a probe": ("probe_bw.h", "!stamp_us_delta(IN(sk, tcp_mstamp), b->cycle_mstamp + b->probe_wait_us);",
                              "true;"),
-    "the rounds until a probe": ("probe_bw.h", "rounds < IN(sk, cwnd) && rounds < bw * b->min_rtt_us >> BW_SCALE &&", ""),
+    "the rounds until a probe": ("probe_bw.h", "rounds < bw * b->min_rtt_us >> BW_SCALE &&", ""),
     "the end of a loss round": ("model.h", "if (bbr_is_cruising(sk)) /*", "if (0) /*"),
 }
 

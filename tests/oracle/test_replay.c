@@ -13,6 +13,8 @@
 #include "mainline.h"
 
 /* struct bbr of the kernels from 6.1 to 7.3. */
+#define CURRENT_SLOT 825 /* the bit of extra_acked_win_idx */
+
 static const struct header header = {
 	.release = "0.0-test",
 	.hz = 250,
@@ -52,7 +54,7 @@ static const struct header header = {
 		{ "extra_acked", 768, 32 },
 		{ "ack_epoch_acked", 800, 20 },
 		{ "extra_acked_win_rtts", 820, 5 },
-		{ "extra_acked_win_idx", 825, 1 },
+		{ "extra_acked_win_idx", CURRENT_SLOT, 1 },
 		{ "unused_c", 826, 6 },
 		{ "unused_d", 352, 32 }, /* the hole before cycle_mstamp */
 	},
@@ -86,7 +88,7 @@ static void fixture(struct layout *l, struct callback *cb, struct replay *r)
 	assert_int_equal(mainline_compare(l, cb, r, NULL), 0);
 }
 
-/* Every bit of the kernel's state has its place in ours, and in no other place. */
+/* Every bit of the kernel's state has its place in ours, and in no other place. That of the current slot exchanges two. */
 static void every_bit_of_the_state_is_compared(void **state)
 {
 	struct layout l;
@@ -97,7 +99,8 @@ static void every_bit_of_the_state_is_compared(void **state)
 	fixture(&l, &cb, &r);
 	for (unsigned int bit = 0; bit < 8 * CA_PRIV_SIZE; bit++) {
 		cb.after.ca_priv[bit / 8] ^= 1 << bit % 8;
-		assert_int_equal(mainline_compare(&l, &cb, &r, NULL), is_unused(bit) ? 0 : 1);
+		assert_int_equal(mainline_compare(&l, &cb, &r, NULL),
+				 is_unused(bit) ? 0 : 1 + (bit == CURRENT_SLOT));
 		cb.after.ca_priv[bit / 8] ^= 1 << bit % 8;
 	}
 }

@@ -9,7 +9,7 @@
 
 struct bbr_params recorded_params;
 
-/* As if nothing had been lost or come early before, mostly. */
+/* As if nothing had been lost or come early before, mostly; and in CRUISE as if the search for the full bandwidth were over. */
 static void add_estimate(const struct record *rec, struct replay *r)
 {
 	r->sk.snd_una = rec->snd_una;
@@ -18,6 +18,7 @@ static void add_estimate(const struct record *rec, struct replay *r)
 	r->sk.tlp_high_seq = rec->tlp_high_seq;
 	r->rs.last_end_seq = rec->rs_last_end_seq;
 	r->rs.is_retrans = rec->rs_is_retrans;
+	r->b.full_bw_now |= r->b.cycle_idx == BBR_CRUISE;
 	r->b.in_order = r->ack.flight.lost <= 0;
 	r->b.last_lost = rec->lost;
 	r->more.lost_before = r->more.prior_lost = rec->lost;
@@ -148,13 +149,13 @@ static void change_phase(struct replay *r)
 	__u64 bdp = (__u64)bbr_max_bw(b) * b->min_rtt_us >> BW_SCALE;
 
 	b->cycle_idx = below(4);
-	b->acks = below(BBR_ACKS);
+	b->acks = below(2) ? BBR_ACKS_INIT : below(BBR_ACKS);
 	b->probe_samples = below(2);
 	b->new_gains = below(2);
 	b->raising = below(2);
 	b->prev_probe_too_high = below(2);
 	b->stopped_risky_probe = below(2);
-	b->full_bw_now = below(2);
+	b->full_bw_now = below(4) > 0;
 	b->full_bw_cnt = below(4);
 	r->rs.prior_in_flight = beside(bdp) + below(2) * below(20);
 	b->rounds_since_probe =

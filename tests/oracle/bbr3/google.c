@@ -50,11 +50,8 @@ static const char *const kinds[] = KIND_NAMES;
 	X(320, 32, b.prior_cwnd)               \
 	X(352, 32, b.full_bw)                  \
 	X(384, 64, b.ack_epoch_mstamp)         \
-	X(448, 16, b.extra_acked[0])           \
-	X(464, 16, b.extra_acked[1])           \
 	X(480, 20, b.ack_epoch_acked)          \
 	X(500, 5, b.extra_acked_win_rtts)      \
-	X(505, 1, b.extra_acked_win_idx)       \
 	X(506, 1, b.full_bw_now)               \
 	X(507, 2, more.startup_ecn_rounds)     \
 	X(509, 1, b.loss_in_cycle)             \
@@ -108,6 +105,12 @@ static u32 count_of(const u8 *state, unsigned int at)
 	return count == ~0u ? BBR_COUNT_NONE : count;
 }
 
+/* What the current slot of ACK aggregation has, or the other one: the current one is the first here. */
+static u16 slot_of(const u8 *state, bool other)
+{
+	return bits_of(state, 448 + 16 * (bits_of(state, 505, 1) ^ other), 16);
+}
+
 static void load_state(const u8 *state, struct replay *r)
 {
 	static const struct bbr_params params = BBR_PARAMS_DEFAULT;
@@ -121,6 +124,8 @@ static void load_state(const u8 *state, struct replay *r)
 #define X(at, ours) r->ours = count_of(state, at);
 	COUNTS(X)
 #undef X
+	r->b.extra_acked[0] = slot_of(state, false);
+	r->b.extra_acked[1] = slot_of(state, true);
 	r->b.raising = r->more.pacing_gain > BBR_UNIT;
 	r->b.new_gains = r->more.pacing_gain != bbr_pacing_gain(&r->b, &sk) ||
 			 r->more.cwnd_gain != bbr_cwnd_gain(&r->b, &sk);
@@ -286,6 +291,8 @@ static int compare(void *recording, const void *callback, const void *replay,
 #define X(at, ours) COMPARE(#ours, count_of(rec->state_after, at), r->ours)
 	COUNTS(X)
 #undef X
+	COMPARE("extra_acked[0]", slot_of(rec->state_after, false), r->b.extra_acked[0])
+	COMPARE("extra_acked[1]", slot_of(rec->state_after, true), r->b.extra_acked[1])
 	COMPARE("pacing_rate", rec->after_sk_pacing_rate, r->sk.pacing_rate)
 	COMPARE("cwnd", rec->after_snd_cwnd, r->sk.cwnd)
 	COMPARE("ssthresh", rec->after_snd_ssthresh, r->sk.ssthresh)

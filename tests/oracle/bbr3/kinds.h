@@ -30,6 +30,8 @@ static inline void run_of_kind(struct replay *r, const struct bbr_params *params
 	struct bbr_sock sk = kinds_sock(r, params);
 
 	r->returned = bbr_main_if_common(&r->b, &sk, &r->rs);
+	if (r->returned == BBR_MAIN_RARE)
+		bbr_main_if_rare(&r->b, &sk, &r->rs);
 	r->sk = sk;
 }
 

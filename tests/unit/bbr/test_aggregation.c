@@ -153,28 +153,22 @@ TEST(extra_acked_is_cut_to_16_bits)
 	epoch(f, 70000);
 	update(f);
 	assert_int_equal(f->b.extra_acked[0], 4464);
-	f->b.extra_acked_win_idx = 1;
-	f->b.extra_acked[1] = 65535;
-	epoch(f, 70000);
-	update(f);
-	assert_int_equal(f->b.extra_acked[1], 4464);
 }
 
 TEST(the_current_slot_is_the_one_that_grows)
 {
 	FIXTURE;
 
-	f->b.extra_acked_win_idx = 1;
-	f->b.extra_acked[0] = 5;
-	f->b.extra_acked[1] = 29;
+	f->b.extra_acked[0] = 29;
+	f->b.extra_acked[1] = 5;
 	epoch(f, 30);
 	update(f);
-	assert_int_equal(f->b.extra_acked[0], 5);
-	assert_int_equal(f->b.extra_acked[1], 30);
-	f->b.extra_acked[1] = 31;
+	assert_int_equal(f->b.extra_acked[0], 30);
+	assert_int_equal(f->b.extra_acked[1], 5);
+	f->b.extra_acked[0] = 31;
 	epoch(f, 30);
 	update(f);
-	assert_int_equal(f->b.extra_acked[1], 31);
+	assert_int_equal(f->b.extra_acked[0], 31);
 }
 
 TEST(slots_rotate_every_5_rounds)
@@ -187,20 +181,18 @@ TEST(slots_rotate_every_5_rounds)
 		epoch(f, 30);
 		update_in_new_round(f);
 		assert_int_equal(f->b.extra_acked_win_rtts, i);
-		assert_int_equal(f->b.extra_acked_win_idx, 0);
+		assert_int_equal(f->b.extra_acked[0], 50);
 		assert_int_equal(f->b.extra_acked[1], 60);
 	}
 	epoch(f, 30);
 	update_in_new_round(f);
 	assert_int_equal(f->b.extra_acked_win_rtts, 0);
-	assert_int_equal(f->b.extra_acked_win_idx, 1);
-	assert_int_equal(f->b.extra_acked[0], 50);
-	assert_int_equal(f->b.extra_acked[1], 30); /* emptied first, then this ACK's */
+	assert_int_equal(f->b.extra_acked[0], 30); /* emptied first, then this ACK's */
+	assert_int_equal(f->b.extra_acked[1], 50);
 
 	f->b.extra_acked_win_rtts = 4;
 	epoch(f, 20);
 	update_in_new_round(f);
-	assert_int_equal(f->b.extra_acked_win_idx, 0);
 	assert_int_equal(f->b.extra_acked[0], 20);
 	assert_int_equal(f->b.extra_acked[1], 30);
 }
@@ -213,10 +205,11 @@ TEST(a_slot_is_empty_when_its_turn_comes)
 	f->b.extra_acked[1] = 60;
 	f->b.extra_acked_win_rtts = 4;
 	bbr_age_extra_acked(&f->b, &f->sk, &f->rs);
-	assert_int_equal(f->b.extra_acked[1], 0);
+	assert_int_equal(f->b.extra_acked[0], 0);
+	assert_int_equal(f->b.extra_acked[1], 50);
 	f->b.extra_acked_win_rtts = 4;
 	bbr_age_extra_acked(&f->b, &f->sk, &f->rs);
-	assert_int_equal(f->b.extra_acked[0], 0);
+	assert_int_equal(f->b.extra_acked[1], 0);
 }
 
 TEST(slots_rotate_at_the_start_of_a_round_only)
@@ -227,7 +220,6 @@ TEST(slots_rotate_at_the_start_of_a_round_only)
 	epoch(f, 30);
 	bbr_take_sample(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.extra_acked_win_rtts, 4);
-	assert_int_equal(f->b.extra_acked_win_idx, 0);
 }
 
 TEST(extra_acked_win_is_the_life_of_a_slot)
@@ -237,9 +229,9 @@ TEST(extra_acked_win_is_the_life_of_a_slot)
 	f->p.extra_acked_win[0] = 10;
 	f->b.extra_acked_win_rtts = 8;
 	update_in_new_round(f);
-	assert_int_equal(f->b.extra_acked_win_idx, 0);
+	assert_int_equal(f->b.extra_acked_win_rtts, 9);
 	update_in_new_round(f);
-	assert_int_equal(f->b.extra_acked_win_idx, 1);
+	assert_int_equal(f->b.extra_acked_win_rtts, 0);
 }
 
 /* The age has 5 bits. It can be beyond a window that has just been shortened. */
@@ -249,9 +241,10 @@ TEST(the_age_of_a_slot_saturates)
 
 	f->p.extra_acked_win[0] = 31;
 	f->b.extra_acked_win_rtts = 31;
+	f->b.extra_acked[0] = 50;
 	update_in_new_round(f);
 	assert_int_equal(f->b.extra_acked_win_rtts, 0);
-	assert_int_equal(f->b.extra_acked_win_idx, 1);
+	assert_int_equal(f->b.extra_acked[1], 50);
 }
 
 static void assert_ignored(struct fixture *f)

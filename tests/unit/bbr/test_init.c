@@ -143,7 +143,6 @@ TEST(init_begins_the_ack_epoch_at_tcp_mstamp)
 	assert_int_equal(f->b.ack_epoch_mstamp, NOW_US + 77);
 	assert_int_equal(f->b.ack_epoch_acked, 0);
 	assert_int_equal(f->b.extra_acked_win_rtts, 0);
-	assert_int_equal(f->b.extra_acked_win_idx, 0);
 	assert_int_equal(f->b.extra_acked[0], 0);
 	assert_int_equal(f->b.extra_acked[1], 0);
 }

@@ -24,9 +24,11 @@ TEST(a_new_round_rotates_ack_aggregation_at_once)
 	FIXTURE;
 
 	f->b.extra_acked_win_rtts = 4;
+	f->b.extra_acked[0] = 50;
 	fixture_start_round(f);
 	ack(f);
-	assert_int_equal(f->b.extra_acked_win_idx, 1);
+	assert_int_equal(f->b.extra_acked_win_rtts, 0);
+	assert_int_equal(f->b.extra_acked[1], 50);
 }
 
 /* 150 in flight are above the old bw's target, but below the new one's. */

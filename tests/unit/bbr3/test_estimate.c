@@ -762,6 +762,17 @@ TEST(sends_are_noted_until_order_returns)
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_true(f->b.in_order);
 	assert_int_equal(f->more.n_sends, 0);
+	for (u32 rounds = 0; rounds < 8; rounds++) { /* in CRUISE one of four */
+		f->b.rounds_since_probe = rounds;
+		f->sk.delivered += 10;
+		f->rs.prior_delivered = f->b.next_round_delivered;
+		bbr_main(&f->b, &f->sk, &f->rs);
+		assert_true(f->b.in_order);
+		assert_int_equal(f->more.n_sends, (rounds + 2) / 4);
+	}
+	f->more.n_sends = 0;
+	f->b.rounds_since_probe = 4;
+	f->b.cycle_idx = BBR_UP; /* all */
 	f->rs.prior_delivered = f->b.next_round_delivered;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_true(f->b.in_order);

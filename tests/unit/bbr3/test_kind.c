@@ -5,6 +5,7 @@
 static void make_ordinary(struct fixture *f)
 {
 	f->b.in_order = 1;
+	f->b.full_bw_now = 1;
 	f->rs.prior_delivered = 940;
 }
 
@@ -72,6 +73,8 @@ TEST(who_cruises_stays_in_cruise)
 	make_ordinary(f);
 	fixture_phase(f, BBR_CRUISE);
 	CHANGED(f->b.acks = BBR_ACKS_PROBE_STOPPING, BBR_ORDINARY);
+	CHANGED(f->b.full_bw_now = 0, BBR_ORDINARY);
+	CHANGED((f->b.full_bw_now = 0, fixture_start_round(f)), BBR_ORDINARY);
 	CHANGED(f->b.rounds_since_probe = 61, CRUISING);
 	CHANGED((f->b.rounds_since_probe = 61, fixture_start_round(f)), CRUISING);
 	CHANGED(f->b.rounds_since_probe = 62, BBR_ORDINARY);
@@ -107,10 +110,25 @@ TEST(cruising_is_as_any_other)
 		CHANGED(f->b.inflight_hi = BBR_COUNT_NONE, CRUISING);
 		CHANGED(f->b.inflight_lo = 50, CRUISING);
 		CHANGED(f->b.full_bw = 2 * BW, CRUISING);
-		CHANGED(f->b.full_bw_now = 1, CRUISING);
+		CHANGED((f->b.bw_latest = 2 * BW, f->b.bw_hi[1] = 2 * BW), CRUISING);
+		CHANGED((f->b.bw_latest = 2 * BW, f->b.bw_hi[1] = BW - 1), CRUISING);
+		CHANGED((f->b.bw_latest = BW - 1, f->b.bw_hi[1] = 2 * BW), CRUISING);
+		CHANGED((f->rs.interval_us = 1281, f->b.bw_latest = BW - 102), CRUISING);
+		CHANGED((f->rs.interval_us = 1281, f->b.bw_latest = BW - 103), CRUISING);
+		CHANGED((f->rs.interval_us = 1281, f->b.bw_hi[1] = BW - 103), CRUISING);
+		/* Products of more than 32 bits, and a rate of more, of which 2^24 are left. */
+		CHANGED((f->rs.delivered = 300, f->rs.interval_us = 38400, f->b.bw_latest = BW / 2),
+			CRUISING);
+		CHANGED((f->rs.delivered = 257, f->rs.interval_us = 1,
+			 f->b.bw_latest = f->b.bw_hi[1] = 2 << 24),
+			CRUISING);
 		CHANGED(f->b.ack_epoch_acked = 1, CRUISING);
-		CHANGED(f->b.extra_acked_win_idx = 1, CRUISING);
+		CHANGED((f->b.extra_acked[0] = 20, f->b.extra_acked[1] = 30), CRUISING);
+		CHANGED((f->b.extra_acked_win_rtts = 4, f->b.extra_acked[0] = 20), CRUISING);
 		CHANGED(f->b.extra_acked_win_rtts = 10, CRUISING);
+		CHANGED((f->b.extra_acked_win_rtts = 10, f->p.extra_acked_gain[0] = 0), CRUISING);
+		CHANGED(f->b.rounds_since_probe = 2, CRUISING); /* the next one is noted */
+		CHANGED(f->b.rounds_since_probe = 3, CRUISING);
 		CHANGED(f->sk.cwnd = 500, CRUISING);
 		CHANGED(f->sk.mss = 100, CRUISING);
 		CHANGED(f->p.extra_acked_gain[0] = 0, CRUISING);
@@ -146,7 +164,13 @@ TEST(what_is_not)
 	CHANGED(f->b.watched = 1, 0);
 	CHANGED((f->b.watched = 1, f->b.mode = BBR_STARTUP), 0);
 	CHANGED(f->rs.acked_sacked = 0, 0);
+	CHANGED(f->rs.acked_sacked = 0x80000000u, CRUISING);
+	CHANGED(f->rs.acked_sacked = 0x80000001u, 0);
 	CHANGED(f->rs.interval_us = 0, 0);
+	CHANGED(f->rs.interval_us = 1, CRUISING);
+	CHANGED(f->rs.interval_us = 0x80000000ll, CRUISING);
+	CHANGED(f->rs.interval_us = 0x80000001ll, 0);
+	CHANGED(f->rs.interval_us = (1ll << 32) + 1280, 0);
 	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5001, 0);
 	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5000, CRUISING);
 	/* These are not in order either: only as any are they estimated. */
@@ -192,6 +216,18 @@ static void assert_left(struct fixture *f)
 	assert_memory_equal(f, &was, sizeof(was));
 }
 
+/* What is rare is left as it is, too; then it is done by its kind. */
+static void assert_rare(struct fixture *f, u8 kind)
+{
+	struct fixture was = *f;
+
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_RARE);
+	assert_memory_equal(f, &was, sizeof(was));
+	bbr_main_if_rare(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->sk.kind, kind);
+	*f = was;
+}
+
 TEST(what_is_common_is_done_the_rest_is_left)
 {
 	FIXTURE;
@@ -210,11 +246,12 @@ TEST(what_is_common_is_done_the_rest_is_left)
 	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
 	assert_int_equal(f->sk.kind, CRUISING);
 	fixture_phase(f, BBR_REFILL);
-	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
-	assert_int_equal(f->sk.kind, BBR_ORDINARY);
+	assert_rare(f, BBR_ORDINARY);
+	f->b.full_bw_reached = 0;
+	assert_rare(f, BBR_CALM | BBR_LOSSLESS);
+	f->b.full_bw_reached = 1;
 	f->b.mode = BBR_STARTUP;
-	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
-	assert_int_equal(f->sk.kind, BBR_CALM | BBR_LOSSLESS);
+	assert_rare(f, BBR_CALM | BBR_LOSSLESS);
 }
 
 /* The BDP alone decides only if the whole target would decide the same. */

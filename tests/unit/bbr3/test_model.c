@@ -183,14 +183,14 @@ TEST(loss_round_forgets_the_one_before)
 
 	f->b.bw_latest = 3 * BW;
 	f->b.inflight_latest = 77;
-	bbr_advance_latest_delivery(&f->b, &f->s);
+	bbr_advance_latest_delivery(&f->b, &f->sk, &f->s);
 	assert_int_equal(f->b.inflight_latest, 77);
 	f->b.loss_round_start = 1;
 	f->ack.acks_tlp = true;
-	bbr_advance_latest_delivery(&f->b, &f->s);
+	bbr_advance_latest_delivery(&f->b, &f->sk, &f->s);
 	assert_int_equal(f->b.inflight_latest, 77);
 	f->ack.acks_tlp = false;
-	bbr_advance_latest_delivery(&f->b, &f->s);
+	bbr_advance_latest_delivery(&f->b, &f->sk, &f->s);
 	assert_int_equal(f->b.bw_latest, BW);
 	assert_int_equal(f->b.inflight_latest, 10);
 }
@@ -229,7 +229,7 @@ TEST(aggregation_is_measured)
 {
 	FIXTURE;
 
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
 	assert_int_equal(f->b.ack_epoch_acked, 10);
 	assert_int_equal(f->b.extra_acked[0], 10);
 }
@@ -241,7 +241,7 @@ TEST(aggregation_is_against_the_bw_in_use)
 	f->b.ack_epoch_acked = 20;
 	f->b.ack_epoch_mstamp = NOW_US - 1280;
 	f->b.bw_lo = BW / 2;
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
 	assert_int_equal(f->b.extra_acked[0], 25);
 }
 
@@ -250,12 +250,14 @@ TEST(aggregation_can_be_off_and_needs_a_sample)
 	FIXTURE;
 
 	f->rs.acked_sacked = 0;
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
 	assert_int_equal(f->b.ack_epoch_acked, 0);
 	f->rs.acked_sacked = 10;
 	f->p.extra_acked_gain[0] = 0;
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
+	f->b.round_start = 1;
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
 	assert_int_equal(f->b.ack_epoch_acked, 0);
+	assert_int_equal(f->b.extra_acked_win_rtts, 0);
 }
 
 TEST(slots_of_aggregation_last_five_rounds_or_one_in_startup)
@@ -264,16 +266,19 @@ TEST(slots_of_aggregation_last_five_rounds_or_one_in_startup)
 
 	f->b.round_start = 1;
 	f->b.extra_acked_win_rtts = 3;
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
-	assert_int_equal(f->b.extra_acked_win_idx, 0);
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
-	assert_int_equal(f->b.extra_acked_win_idx, 1);
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
+	assert_int_equal(f->b.extra_acked_win_rtts, 4);
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
+	assert_int_equal(f->b.extra_acked_win_rtts, 0);
 	f->b.full_bw_reached = 0;
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
-	assert_int_equal(f->b.extra_acked_win_idx, 0);
+	f->b.extra_acked[0] = 50;
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
+	assert_int_equal(f->b.extra_acked_win_rtts, 0);
+	assert_int_equal(f->b.extra_acked[1], 50);
 	f->b.round_start = 0;
-	bbr_update_ack_aggregation(&f->b, &f->sk, &f->s, bbr_bw(&f->b));
-	assert_int_equal(f->b.extra_acked_win_idx, 0);
+	f->b.extra_acked[1] = 60;
+	bbr_update_ack_aggregation(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
+	assert_int_equal(f->b.extra_acked[1], 60);
 }
 
 int main(void)

@@ -64,6 +64,9 @@ TEST(defaults_are_googles_constants)
 	assert_false(bbr_has_options(&f->p));
 	f->p.cruise_above_hi[0] = 1;
 	assert_true(bbr_has_options(&f->p));
+	f->p.cruise_above_hi[0] = 0;
+	f->p.extra_acked_gain[0] = 0;
+	assert_true(bbr_has_options(&f->p));
 }
 
 /* By all ones: the clamps must leave what the fields of struct bbr can hold. */
