@@ -130,8 +130,8 @@ static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
 
 #ifndef OPTION_OR
 #define OPTION_OR(s, key, off) PARAM(s, key)
-#define IS_ON(s) PARAM(s, BBR_MOSTLY_ON)
 #endif
+#define IS_ON(s) PARAM(s, BBR_MOSTLY_ON)
 #define MORE(s) ((s)->more)
 #define RS(rs, name) ((rs)->name)
 #define IN(s, name) ((s)->name)
