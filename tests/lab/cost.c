@@ -225,11 +225,13 @@ static void enter_netns(const char *name)
 static void receive(const char *netns, const struct sockaddr_in *addr)
 {
 	static char buf[CHUNK];
-	int listener, fd;
+	int listener, fd, on = 1;
 
 	enter_netns(netns);
 	listener = socket(AF_INET, SOCK_STREAM, 0);
-	if (bind(listener, (const void *)addr, sizeof(*addr)) || listen(listener, 1))
+	/* After losses it may be this end that keeps the last connection in TIME_WAIT. */
+	if (setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+	    bind(listener, (const void *)addr, sizeof(*addr)) || listen(listener, 1))
 		die("listen");
 	fd = accept(listener, NULL, NULL);
 	while (read(fd, buf, sizeof(buf)) > 0)

@@ -50,11 +50,15 @@ def _console(key, variables, script, extra_files=None):
 
 def _turns(lines):
     """name of IN_TURNS -> of each transfer the instructions, and the mean, the median and the least of the callback"""
-    busy = [line["busy_ns"] for line in lines if "transfer" in line]
-    spans = [line for line in lines if "span" in line]
-    return {name: {"busy": busy[i::len(IN_TURNS)],
-                   **{which: [span[which] for span in spans[i::len(IN_TURNS)]] for which in ("mean", "median", "min")}}
-            for i, name in enumerate(IN_TURNS)}
+    found = {name: {"busy": [], "mean": [], "median": [], "min": []} for name in IN_TURNS}
+    for transfer, span in zip(lines[::2], lines[1::2]):
+        figures = found[transfer["transfer"]]
+        figures["busy"].append(transfer["busy_ns"])
+        for which in ("mean", "median", "min"):
+            figures[which].append(span[which])
+    if {len(figures["busy"]) for figures in found.values()} != {TURNS}:
+        raise kernels.LabError(f"not each of {', '.join(IN_TURNS)} made {TURNS} transfers")
+    return found
 
 
 def _parse(console):

@@ -27,7 +27,11 @@ watched() {
 
 for shape in $SHAPES; do
 	[ "$shape" = bursts ] || ip -n snd link set s0 gso_max_segs 1
-	[ "$shape" = losses ] && tc -n snd qdisc change dev s0 root netem rate 200mbit limit 10000 loss 1%
+	size=$TURN_BYTES
+	if [ "$shape" = losses ]; then
+		tc -n snd qdisc change dev s0 root netem rate 200mbit limit 10000 loss 1%
+		size=$((TURN_BYTES * 3 / 10)) # so many instructions a byte
+	fi
 
 	step no_telemetry
 	transfer -i "${callback[no_telemetry]}" no_telemetry
@@ -49,9 +53,9 @@ for shape in $SHAPES; do
 	# One transfer differs from the next, and its mix of ACKs, by more than what is to be seen: take many, in turns.
 	step turns
 	for ((i = 0; i < TURNS; i++)); do
-		BYTES=$TURN_BYTES transfer -f bbr_main bbr
+		BYTES=$size transfer -f bbr_main bbr
 		for cc in no_telemetry bpf_bbr bpf_bbr3; do
-			BYTES=$TURN_BYTES transfer -i "${callback[$cc]}" $cc
+			BYTES=$size transfer -i "${callback[$cc]}" $cc
 		done
 	done
 done
