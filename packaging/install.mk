@@ -74,7 +74,7 @@ INSTALLED := \
 	$(call placed,644,$(zshdir),$(ZSH_COMPLETIONS)) \
 	$(call placed,644,$(datadir)/fish/vendor_completions.d,$(FISH_COMPLETIONS)) \
 	$(call placed,644,$(datadir)/bpf-bbr,docs/grafana-dashboard.json packaging/prometheus/bpf-bbr.rules.yml) \
-	$(call placed,644,$(docdir),LICENSE README.md CHANGELOG.md SECURITY.md $(wildcard docs/*.md docs/*.svg))
+	$(call placed,644,$(docdir),LICENSE README.md CHANGELOG.md SECURITY.md $(wildcard docs/*.md docs/*.svg docs/*.png))
 # Of these folders uninstall removes those that are empty then; all others belong to the system.
 OUR_FOLDERS := $(libdir)/bpf-bbr $(datadir)/bpf-bbr $(docdir) $(sysconfdir)/bpf-bbr
 

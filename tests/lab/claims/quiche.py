@@ -33,7 +33,7 @@ def _best_rate(results, label, begin_s, end_s):
 
 
 def _least_acked(results, label=""):
-    """The least that a flow got through, of all seeds."""
+    """The least that a flow got through, of all seeds. (Its FIN may count as one byte more.)"""
     return min(flow["acked_bytes"] for result in results.of(V3, label) for flow in result["flows"])
 
 
@@ -43,7 +43,7 @@ def nothing_is_lost_in_two_bdps(results):
     path's (quiche: about twice, at the end)"""
     label = "queue=42"
     resent, srtt = _resent(results, label), _srtt_us(results.of(V3, label))
-    return resent == 0 and srtt < 3 * PATH_US and _least_acked(results, label) == 12 * MB, \
+    return resent == 0 and srtt < 3 * PATH_US and _least_acked(results, label) >= 12 * MB, \
         f"{resent} resent, {srtt / 1000:.0f} ms"
 
 
@@ -68,7 +68,7 @@ def a_link_that_gets_slow_delivers(results):
     """in the first 10 s one second's rate is within 10 % of the link's, and 20 MB have arrived in 800 s"""
     rate = _best_rate(results, "", 2, 10)
     acked = _least_acked(results)
-    return rate > 0.9 and acked == 20 * MB, f"{100 * rate:.1f} %, {acked / MB:.1f} MB"
+    return rate > 0.9 and acked >= 20 * MB, f"{100 * rate:.1f} %, {acked / MB:.1f} MB"
 
 
 @claim("quiche-increase")
@@ -77,7 +77,7 @@ def a_link_that_gets_fast_is_used(results):
     is within 2 % of the link's"""
     rate = _best_rate(results, "", 15, 25) / 100
     acked = _least_acked(results)
-    return rate > 0.98 and acked == 10 * MB, f"{100 * rate:.1f} %, {acked / MB:.1f} MB"
+    return rate > 0.98 and acked >= 10 * MB, f"{100 * rate:.1f} %, {acked / MB:.1f} MB"
 
 
 @claim("quiche-policer")
@@ -85,14 +85,14 @@ def a_policer_lets_three_megabytes_through(results):
     """behind a policer 3 MB have arrived in 30 s, and at most 30 % are resent"""
     resent = _resent(results) * SEGMENT / (3 * MB)
     acked = _least_acked(results)
-    return acked == 3 * MB and resent <= 0.3, f"{acked / MB:.1f} MB, {100 * resent:.1f} % resent"
+    return acked >= 3 * MB and resent <= 0.3, f"{acked / MB:.1f} MB, {100 * resent:.1f} % resent"
 
 
 def _both_arrive(mb):
     def check(results):
         """both flows have arrived in three times what one alone would take"""
         acked = _least_acked(results)
-        return acked == mb * MB, f"the slower one has {acked / MB:.1f} of {mb} MB"
+        return acked >= mb * MB, f"the slower one has {acked / MB:.1f} of {mb} MB"
     return check
 
 
