@@ -21,17 +21,13 @@ static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 	bbr_start(b, sk);
 }
 
-/*
- * Any ACK. The verifier would follow each combination of what the ACK may tell through all of the algorithm: three times as many
- * instructions, and a second for each load. It cannot know which of the two the ACK is in, and so knows nothing of either.
- */
 static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	struct bbr_ack either[2] = {}, *ack = &either[b->round_start];
+	struct bbr_ack ack;
 
 	b->steps = 0;
-	bbr_estimate_ack(b, sk, rs, ack);
-	bbr_acked(b, sk, rs, ack);
+	bbr_estimate_ack(b, sk, rs, &ack);
+	bbr_acked(b, sk, rs, &ack);
 	bbr_note_sends(b, sk);
 }
 
