@@ -191,7 +191,7 @@ class Imagined(Results):
         assert cc in point["cc"]
         until = point["duration"]
         flow = {"share": 0.5, "rtt_us": {"median": 1000, "p95": 2000}, "retransmits": 10, "probe_rtt_us": [[2e6, 2.2e6]],
-                "goodput_bps": self.rate / 2}
+                "goodput_bps": self.rate / 2, "acked_bytes": int(self.rate / 2 * until / 8e6)}
         rows = [[t, n, 1, 1000, 1000, 1000, 1000, 1000, 10, 10, 0, 0, int(self.rate / 2 * t / 8e6), 1, 1, 0]
                 for t in range(0, until, 100_000) for n in (0, 1)]
         return [{"flows": [flow, flow], "jain": 1.0, "goodput_bps": self.rate, "received_bytes": 10 ** 6, "seed": 1, "cc": cc,
