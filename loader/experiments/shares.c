@@ -10,8 +10,8 @@
 
 #define PER_PERCENT (EXPERIMENT_SHARES / 100)
 
-/* "5%" or "5", from 0.01 to 100; *is_none: it is 0. */
-static bool parse_percent(const char *text, __u32 *share, bool *is_none)
+/* "5%" or "5": 0, or from 0.01 to 100. */
+static bool parse_percent(const char *text, __u32 *share)
 {
 	size_t len = strlen(text);
 	char number[32];
@@ -25,8 +25,7 @@ static bool parse_percent(const char *text, __u32 *share, bool *is_none)
 	if (parse_number(number, &percent) || !(percent <= 100))
 		return false;
 	*share = lround(percent * PER_PERCENT);
-	*is_none = !percent;
-	return *share > 0;
+	return *share || !percent;
 }
 
 int experiment_arm(const struct experiment *e, const char *label)
@@ -49,7 +48,6 @@ static int take(const char *text, const struct experiment *e, __u32 share[EXPERI
 {
 	char label[64];
 	const char *percent = strchr(text, '=');
-	bool is_none = false;
 	int arm = -1;
 
 	if (percent) {
@@ -60,10 +58,11 @@ static int take(const char *text, const struct experiment *e, __u32 share[EXPERI
 		return refuse(text, "no arm has this label");
 	if (share[arm])
 		return refuse(text, "the arm has a share already");
-	if (parse_percent(percent + 1, &share[arm], &is_none))
-		return EXIT_DONE;
-	return refuse(text, is_none ? "an arm without a share never gets a connection" :
-				      "not a percentage");
+	if (!parse_percent(percent + 1, &share[arm]))
+		return refuse(text, "not a percentage");
+	if (!share[arm])
+		return refuse(text, "an arm without a share never gets a connection");
+	return EXIT_DONE;
 }
 
 int experiment_shares_parse(const struct value_list *shares, const struct experiment *e,
@@ -99,7 +98,6 @@ int experiment_shares_parse(const struct value_list *shares, const struct experi
 int experiment_steps_parse(const char *text, __u32 step[EXPERIMENT_STEPS])
 {
 	const char *begin = text;
-	bool is_none = false;
 	char word[16];
 	size_t len;
 	int n = 0;
@@ -107,8 +105,8 @@ int experiment_steps_parse(const char *text, __u32 step[EXPERIMENT_STEPS])
 	for (;; text += len + 1) {
 		len = strcspn(text, ",");
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
-		if (n == EXPERIMENT_STEPS || !parse_percent(word, &step[n], &is_none) ||
-		    (n && step[n] <= step[n - 1]))
+		if (n == EXPERIMENT_STEPS || !parse_percent(word, &step[n]) ||
+		    step[n] <= (n ? step[n - 1] : 0))
 			break;
 		n++;
 		if (text[len])

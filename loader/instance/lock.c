@@ -12,8 +12,8 @@
 #include "instance/lock.h"
 
 /*
- * Who changes instances locks the whole file by flock(2). A lock of fcntl(2) is of another kind: a byte is for who watches an
- * experiment, another for those who hold an instance.
+ * flock(2) locks the whole file, while instances are changed. fcntl(2) locks single bytes: one for each experiment that is
+ * watched, one for each instance that is held. The two kinds of locks do not see each other.
  */
 #define LOCK_FILE "/run/bbrctl.lock"
 

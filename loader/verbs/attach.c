@@ -173,18 +173,12 @@ static void warn_of_experiments(const char *path, const char *name)
 	int n = experiments_list(&list);
 
 	for (int i = 0; i < n; i++) {
-		const char *experiment = list[i].config.name;
+		const char *of = list[i].config.name;
 
 		if (!strcmp(path, list[i].path))
-			err("%s: has no effect on the connections of the experiment %s until that "
-			    "is "
-			    "stopped",
-			    name, experiment);
+			err("%s: has no effect in the experiment %s until it stops", name, of);
 		else if (cgroup_is_within(path, list[i].path))
-			err("%s: new connections here leave the experiment %s, which takes it for "
-			    "the "
-			    "application's choice",
-			    name, experiment);
+			err("%s: new connections here leave the experiment %s", name, of);
 	}
 	if (n > 0)
 		experiments_free(list, n);

@@ -97,6 +97,15 @@ def short_connection(address, port, cc=None, mark=None):
         return get_cc(sock)
 
 
+def whole_transfer(address, size):
+    """One from where this thread is, to who reads it to its end and then closes."""
+    with socket.create_connection(address) as sock:
+        sock.settimeout(60)
+        sock.sendall(bytes(size))
+        sock.shutdown(socket.SHUT_WR)
+        sock.recv(1)
+
+
 def chance(counts, shares):
     """The chance of counts that are at least as far from the shares, of two or three arms: the chi-squared test."""
     n, whole = sum(counts), sum(shares)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from experiments import Server, arms, new_name, short_connection
+from experiments import Server, arms, new_name, short_connection, whole_transfer
 from system import wait_until
 from tool import NOTHING, REFUSED, SANITIZER, USAGE
 
@@ -57,11 +57,7 @@ class Traffic:
         try:
             with ns.entered():
                 while not self.stopping.is_set():
-                    with socket.create_connection(address) as sock:
-                        sock.settimeout(60)
-                        sock.sendall(bytes(size))
-                        sock.shutdown(socket.SHUT_WR)
-                        sock.recv(1)
+                    whole_transfer(address, size)
         except OSError as error:
             self.errors.append(error)
 

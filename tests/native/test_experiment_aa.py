@@ -5,12 +5,11 @@ be called different. BBR_AA_EXPERIMENTS asks for more of them than `make check` 
 """
 import os
 import random
-import socket
 import threading
 
 import pytest
 
-from experiments import arms
+from experiments import arms, whole_transfer
 from system import wait_until
 from test_canary import Sink
 
@@ -28,11 +27,7 @@ def transfers(ns, todo, errors):
                     address, size = todo.pop()
                 except IndexError:
                     return
-                with socket.create_connection(address) as sock:
-                    sock.settimeout(60)
-                    sock.sendall(bytes(size))
-                    sock.shutdown(socket.SHUT_WR)
-                    sock.recv(1)
+                whole_transfer(address, size)
     except OSError as error:
         errors.append(error)
 
