@@ -9,9 +9,13 @@
 
 #include "kernel.bpf.h"
 
-/* Both are constants once the object is loaded; who loads it may set them before. */
+/* A constant once the object is loaded; who loads it may set it before. */
 static const volatile u32 ops_flags SEC(BBR_MAP_FLAGS) = BBR_OPS_FLAGS;
-static const volatile bool estimate_always SEC(".rodata.estimate") = false; /* to compare */
+
+/* To compare: an object that guesses on a kernel that knows. */
+#ifndef BBR_ESTIMATES_ALWAYS
+#define BBR_ESTIMATES_ALWAYS false
+#endif
 
 /* ---- the flight of each packet */
 
@@ -27,7 +31,7 @@ struct rate_sample___v3 {
 
 INPUT(bool, has_flight,
       RS_EXISTS(tx_in_flight) && RS_EXISTS(lost) && RS_EXISTS(is_acking_tlp_retrans_seq) &&
-	      RS_EXISTS(is_ece) && !estimate_always) /* last, or all others load it */
+	      RS_EXISTS(is_ece) && !BBR_ESTIMATES_ALWAYS) /* last, or all others load it */
 
 /*
  * Read once in a callback, or late where few ACKs of few kinds come to it. At each load of a pointer from one of its structures

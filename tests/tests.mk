@@ -47,6 +47,10 @@ unit: $(UNIT_TESTS)
 $(BUILD)/no_telemetry.bpf.o: bpf/bbr/bbr.bpf.c
 	$(call bpf_object,-DBBR_NO_TELEMETRY)
 
+# It estimates flights on a kernel that knows them, too.
+$(BUILD)/bbr3_estimates.bpf.o: bpf/bbr3/bbr3.bpf.c
+	$(call bpf_object,-DBBR_ESTIMATES_ALWAYS=true)
+
 # A later version with one more parameter and one more field of its events, which this one does not know, made by the
 # recipes of docs/internals.md: to upgrade to, and the tools for it. And one of an ABI that no tool knows.
 NEXT_BBR := $(BUILD)/next/bpf/bbr
@@ -179,7 +183,7 @@ $(BUILD)/%.bpf.o: tests/lab/%.bpf.c
 $(BUILD)/write_rules: $(call objects,tests/lab/write_rules.c $(addprefix loader/,instance/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start flags cost cost.bpf.o mark_ce.bpf.o no_telemetry.bpf.o recorder recorder.bpf.o write_rules measure)
+LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start flags cost cost.bpf.o mark_ce.bpf.o no_telemetry.bpf.o bbr3_estimates.bpf.o recorder recorder.bpf.o write_rules measure)
 
 # ---- the oracle: the recorder of the kernel's own BBR, and what feeds its recordings to the algorithm
 

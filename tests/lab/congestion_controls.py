@@ -2,7 +2,7 @@
 """What a run can name as a congestion control:
 
 - ours: bpf_bbr, bpf_bbr3, ... for each object that is built;
-- a file: NAME.bpf.o, which bpftool can register, or tcp_NAME.ko, a module of the guest's kernel;
+- a file: NAME.bpf.o, which bpftool can register or this tree has built, or tcp_NAME.ko, a module of the guest's kernel;
 - any other name: one that the kernel has built in or as its module tcp_NAME.
 """
 import pathlib
@@ -14,6 +14,17 @@ MODULE_FILE = re.compile(r"(?:.*/)?tcp_(\w+)\.ko")
 
 def is_object(cc):
     return cc.endswith(".bpf.o")
+
+
+def is_built_here(cc):
+    """An object for comparisons, such as bbr3_estimates.bpf.o: bbrctl loads it, also on kernels whose table of operations
+    bpftool does not find it to match."""
+    return is_object(cc) and pathlib.Path(cc).parent == BUILD
+
+
+def name_of_object(cc):
+    """The instance's, of an object that is built here."""
+    return pathlib.Path(cc).name.removesuffix(".bpf.o")
 
 
 def is_file(cc):
@@ -42,6 +53,8 @@ def guest_path(cc):
 def word(cc):
     """The name under which a flow asks for it, as a word of the guest's shell. The guest knows an object's name when
     it has registered it."""
+    if is_built_here(cc):
+        return name_of_object(cc)
     if is_object(cc):
         return f'"${{registered[{guest_path(cc)}]}}"'
     module = MODULE_FILE.fullmatch(cc)

@@ -243,7 +243,7 @@ def _load_line(name, params):
     """Of the profile the first word is the name, the others are values that it needs."""
     profile, *needs = params.get("profile", "default").split()
     values = [*needs, *(f"{key}={value}" for key, value in params.items() if key != "profile")]
-    return " ".join(["load", congestion_controls.algorithm(name),
+    return " ".join(["load", f"--algorithm={congestion_controls.algorithm(name)}",
                      *([f"--profile={profile}"] if profile != "default" else []),
                      *(shlex.quote(f"--set={value}") for value in values)])
 
@@ -255,6 +255,9 @@ def load_lines(run):
     for cc in sorted({"bpf_bbr", *loaded_ccs(run)}):
         if congestion_controls.is_ours(cc):
             lines.append(_load_line(cc, run.point.params.get(cc, {})))
+        elif congestion_controls.is_built_here(cc):
+            lines.append(f"load --object={congestion_controls.guest_path(cc)} "
+                         f"--name={congestion_controls.name_of_object(cc)}")
         elif congestion_controls.is_object(cc):
             lines.append(f"register {congestion_controls.guest_path(cc)}")
     return lines

@@ -21,8 +21,8 @@ tune() { # receive buffer's limit in bytes, ECN 0 or 1, more sysctls as NAME=VAL
 	done
 }
 
-load() { # algorithm, bbrctl's options
-	bbrctl load --algorithm "$@" >$OUT/bbrctl 2>&1 || fail "$(cat $OUT/bbrctl)"
+load() { # bbrctl's options
+	bbrctl load "$@" >$OUT/bbrctl 2>&1 || fail "$(cat $OUT/bbrctl)"
 }
 
 declare -A registered=() # the name of each object

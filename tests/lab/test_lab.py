@@ -349,6 +349,10 @@ def test_an_object_of_ones_own(small, tmp_path):
     # The toy's window is ten packets, whatever the path does; each adds its own time at the bottleneck to the RTT.
     assert toy["figures"]["goodput_bps"]["median"] == pytest.approx(10 * 1448 * 8 / 0.103, rel=0.05)
     assert bbr3["figures"]["goodput_bps"]["median"] > 2 * toy["figures"]["goodput_bps"]["median"]
+    done = lab("run", small(), "--cc", f"{experiment.BUILD}/bbr3_estimates.bpf.o,bpf_bbr3", "-j")
+    assert done.returncode == 0, done.stderr
+    estimates, bbr3 = (answer["figures"]["goodput_bps"]["median"] for answer in json.loads(done.stdout))
+    assert estimates == pytest.approx(bbr3, rel=0.05)  # this kernel knows no flights, so both estimate them
     done = lab("run", small(), "--cc", f"{tmp_path}/other.bpf.o")
     assert done.returncode == 2 and "other.bpf.o' is not there" in done.stderr
 

@@ -24,7 +24,7 @@ def test_not_of_the_same_kind(name):
 def test_the_same_path_with_ours():
     text = whole.script(whole.Run(whole.read(RECORDINGS / "reorder.v3r.zst"), 1, "6.12"))
     lines = text.splitlines()
-    assert "load bbr3 --name bpf_bbr3" in lines and "flow_to 0 -s 0 -C bpf_bbr3 send:5000" in lines
+    assert "load --algorithm bbr3 --name bpf_bbr3" in lines and "flow_to 0 -s 0 -C bpf_bbr3 send:5000" in lines
     assert lines.index("record 0 5000 1000") == lines.index("serve 1") + 1 and lines[-1] == "collect"
     assert not [line for line in lines if "-C bbr " in line]
 

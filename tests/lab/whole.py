@@ -100,7 +100,7 @@ def script(run):
     for command in run.recording.commands:
         lines.append(command.replace("-C bbr ", f"-C {OURS} "))
         if command.startswith("tune "):
-            lines.append(f"load bbr3 --name {OURS}")
+            lines.append(f"load --algorithm bbr3 --name {OURS}")
         if command.startswith("serve "):
             lines.append(f"record 0 {round(run.duration_s * 1000)} 1000")
     return "".join((HERE / part).read_text() for part in ("path.sh", "scenario.sh")) + "\n".join([*lines, "collect"]) + "\n"
