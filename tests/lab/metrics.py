@@ -6,13 +6,14 @@ end, retransmits and drops of the whole run.
 """
 import json
 
+import congestion_controls
 import kernels
 
 FLOW_COLUMNS = ["t_us", "flow", "acks", "rtt_min_us", "rtt_max_us", "rtt_us", "srtt_us", "min_rtt_us",
                 "cwnd", "inflight", "lost", "retrans", "acked_bytes", "rate_bps", "pacing_bps",
                 "ca_state"]
 QUEUE_COLUMNS = ["t_us", "packets", "bytes", "drops", "sent_packets", "sent_bytes"]
-BBR_V1 = ("bpf_bbr", "bbr")  # whose mode the recorder knows
+BBRS = ("bpf_bbr", "bbr", "bpf_bbr3", "bbr3_estimates.bpf.o")  # whose mode the recorder knows
 MODES = ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]
 PROBE_RTT = 3
 
@@ -88,7 +89,7 @@ def _flow(point, cc, number, kinds, files):
     lost = [line["lost"] for line in _lines(files.get(f"flow.{number}")) if "lost" in line]
     if lost:
         found["connection_lost"] = lost[0]  # why; it sent nothing more
-    if cc in BBR_V1:
+    if congestion_controls.label(cc) in BBRS:
         changes = [c for c in kinds["mode"] if c[1] == number]
         found["probe_rtt_us"] = probe_rtt_times(changes, end)
     return found
@@ -150,7 +151,7 @@ def of_run(point, ccs, files):
         "series": {"columns": {"flow": FLOW_COLUMNS, "queue": QUEUE_COLUMNS,
                                "mode": ["t_us", "flow", "mode"]},
                    "flow": kinds["flow"], "queue": kinds["queue"],
-                   "mode": [c for c in kinds["mode"] if ccs[c[1]] in BBR_V1]},
+                   "mode": [c for c in kinds["mode"] if congestion_controls.label(ccs[c[1]]) in BBRS]},
         "bbrmon": _lines(files.get("bbrmon")),
         "processes": sorted(files.get("processes", "").split("\n")[:-1]),
     }

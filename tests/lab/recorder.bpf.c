@@ -4,6 +4,7 @@
  * tcp_rcv_established() the ACK is worked in and the socket is still locked.
  */
 #include <linux/types.h>
+#include <stdbool.h>
 
 typedef __u8 u8;
 typedef __u16 u16;
@@ -18,7 +19,7 @@ typedef __u64 u64;
 
 #define BPF_MAP_TYPE_RINGBUF 27
 #define BPF_RB_NO_WAKEUP 1
-#define MODE_OFFSET 56 /* of the word in struct bbr whose low three bits are the mode */
+#define NAME8(name) (*(const u64 *)(name)) /* eight characters of a name, to compare */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -31,7 +32,12 @@ struct sock {
 	unsigned long sk_pacing_rate;
 };
 
+struct tcp_congestion_ops {
+	char name[16];
+};
+
 struct inet_connection_sock {
+	const struct tcp_congestion_ops *icsk_ca_ops;
 	u8 icsk_ca_state : 5;
 	u64 icsk_ca_priv[13];
 };
@@ -76,6 +82,23 @@ struct {
 __u64 acks_dropped SEC(".bss.drops"); /* that found the ring full */
 static u32 delivered[FLOWS];
 
+/*
+ * Where each BBR has its mode: offset in icsk_ca_priv of the word that begins with it (bbr.h of bpf/bbr and of bpf/bbr3;
+ * version 3 in the kernel is known by its larger state), and its bits.
+ */
+static u8 mode_of(const struct inet_connection_sock *icsk)
+{
+	bool is_large = bpf_core_field_size(icsk->icsk_ca_priv) > 104;
+	const u64 *priv = icsk->icsk_ca_priv;
+	u64 name = NAME8(icsk->icsk_ca_ops->name);
+
+	if (name == NAME8("bpf_bbr3") || (u32)name == (u32)NAME8("bbr3    "))
+		return priv[88 / 8] & 3;
+	if (is_large && (u32)name == (u32)NAME8("bbr\0    "))
+		return priv[32 / 8] & 7;
+	return priv[56 / 8] & 7;
+}
+
 SEC("fexit/tcp_rcv_established")
 int BPF_PROG(on_segment, struct sock *sk)
 {
@@ -111,7 +134,7 @@ int BPF_PROG(on_segment, struct sock *sk)
 	a->retrans = tp->total_retrans;
 	a->flow = flow;
 	a->ca_state = BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state);
-	a->mode = icsk->icsk_ca_priv[MODE_OFFSET / 8] & 7;
+	a->mode = mode_of(icsk);
 	bpf_ringbuf_submit(a, BPF_RB_NO_WAKEUP); /* the recorder comes by with each sample */
 	return 0;
 }

@@ -20,7 +20,7 @@ struct ack {
 	__u32 retrans; /* packets resent since the start */
 	__u8 flow;
 	__u8 ca_state; /* enum tcp_ca_state */
-	__u8 mode; /* of BBR, the kernel's or ours: the same bits of icsk_ca_priv; else without meaning */
+	__u8 mode; /* of BBR, the kernel's or ours; else without meaning */
 };
 
 #endif

@@ -357,6 +357,19 @@ def test_an_object_of_ones_own(small, tmp_path):
     assert done.returncode == 2 and "other.bpf.o' is not there" in done.stderr
 
 
+@pytest.mark.parametrize("cc", ["bpf_bbr", "bpf_bbr3"])
+def test_the_recorder_knows_each_ones_mode(small, cc):
+    """Those that it reads at each ACK are those that bbrmon tells of, a PROBE_RTT among them."""
+    file = scenario.load(small(), [("duration", "12s"), ("path.loss", "0.5%"), ("link.rate", "2mbit")])
+    (point,) = file.points()
+    result = experiment.execute(experiment.Run(point, cc, 1, "6.12"))
+    told = [line["mode"] for line in result["bbrmon"] if "mode" in line]
+    told = [mode for mode, before in zip(told, [None, *told]) if mode != before]
+    modes = ["STARTUP", *(metrics.MODES[mode] for _, _, mode in result["series"]["mode"])]
+    assert "PROBE_RTT" in told and modes == told
+    assert len(result["flows"][0]["probe_rtt_us"]) == told.count("PROBE_RTT")
+
+
 # The same again, and being stopped
 
 
