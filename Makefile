@@ -56,9 +56,6 @@ endef
 $(BUILD)/%.bpf.o: bpf/%.bpf.c
 	$(call bpf_object)
 
-$(BUILD)/probe.bpf.o: bpf/bbr/probe.bpf.c
-	$(call bpf_object)
-
 # $(call algorithm_objects,FOLDER,NAME): the congestion control, and what reads its sockets.
 define algorithm_objects
 $(BUILD)/bpf_$2.bpf.o: $1/$2.bpf.c
@@ -68,6 +65,9 @@ $(BUILD)/bpf_$2_%.bpf.o: $1/$2_%.bpf.c
 	$$(call bpf_object)
 
 $(BUILD)/snapshot_$2.bpf.o: bpf/snapshot.bpf.c
+	$$(call bpf_object,-I$1)
+
+$(BUILD)/probe_$2.bpf.o: bpf/probe.bpf.c
 	$$(call bpf_object,-I$1)
 
 endef
@@ -103,7 +103,7 @@ if_changed = @($1) >$@.tmp; if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp 
 # A line X(name) for each algorithm. It changes when they do, so what depends on them depends on it.
 $(BUILD)/algorithms.h: FORCE | $(BUILD)
 	$(call if_changed,printf 'X(%s)\n' $(notdir $(ALGORITHMS)))
-$(foreach dir,obj asan/obj fuzz/obj next/obj,$(addprefix $(BUILD)/$(dir)/,lib/descriptor.o loader/embedded.o)): $(BUILD)/algorithms.h
+$(foreach dir,obj asan/obj fuzz/obj next/obj,$(addprefix $(BUILD)/$(dir)/,lib/descriptor.o loader/embedded.o tools/watch/probe.o)): $(BUILD)/algorithms.h
 
 LIB := $(call objects,$(wildcard lib/*.c lib/*/*.c) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 LOADER := $(call objects,$(wildcard loader/*.c loader/*/*.c) loader/carried.S)
@@ -122,8 +122,12 @@ $(BUILD)/obj/loader/carried.o: EMBEDDED := -DMIGRATE_OBJECT='"migrate.bpf.o"' -D
 	-DEXPERIMENT_OBJECT='"experiment.bpf.o"'
 $(BUILD)/obj/loader/carried.o: $(OBJECTS) $(PROFILES) $(addprefix $(BUILD)/,carried.inc migrate.bpf.o attach.bpf.o experiment.bpf.o) lib/carry.inc
 
-$(BUILD)/obj/tools/watch/embedded.o: EMBEDDED := -DPROBE_OBJECT='"$(BUILD)/probe.bpf.o"'
-$(BUILD)/obj/tools/watch/embedded.o: $(BUILD)/probe.bpf.o lib/carry.inc
+# What watches the kernel's own bbr, of each algorithm that it may be.
+PROBES := $(patsubst %,$(BUILD)/probe_%.bpf.o,$(notdir $(patsubst %/kernel_bbr.bpf.h,%,$(wildcard $(addsuffix /kernel_bbr.bpf.h,$(ALGORITHMS))))))
+carry_probe = probe_$1 '$(notdir $(filter %/probe_$1.bpf.o,$(PROBES)))'
+$(BUILD)/probes.inc: FORCE | $(BUILD)
+	$(call if_changed,printf 'carry %s "%s"\n' $(foreach name,$(notdir $(ALGORITHMS)),$(call carry_probe,$(name))))
+$(BUILD)/obj/tools/watch/embedded.o: $(PROBES) $(BUILD)/probes.inc lib/carry.inc
 
 $(BUILD)/obj/tools/report/carried.o: EMBEDDED := -DDYGRAPHS_JS='"$(BUILD)/dygraphs.js"' -DDYGRAPHS_CSS='"$(BUILD)/dygraphs.css"'
 $(BUILD)/obj/tools/report/carried.o: $(BUILD)/dygraphs.js $(BUILD)/dygraphs.css $(wildcard tools/report/page/*) lib/carry.inc

@@ -116,6 +116,16 @@ static inline const struct tcp_congestion_ops___outside *ca_ops_of(struct sock *
 	return ((struct inet_connection_sock___outside *)sk)->icsk_ca_ops;
 }
 
+/* The low half of BPF_MODULE_OWNER; no struct module is at such an address, for these are aligned. */
+#define BPF_OWNER_LOW (0xeB9Fu << 2)
+
+/* Are these the kernel's bbr's, and not something in BPF that took the name? */
+static inline bool is_kernel_bbr(const struct tcp_congestion_ops___outside *ops)
+{
+	return ops->name[0] == 'b' && ops->name[1] == 'b' && ops->name[2] == 'r' && !ops->name[3] &&
+	       (u32)(u64)ops->owner != BPF_OWNER_LOW;
+}
+
 /* Before init there is no state: of a listener, and of a connection that is not established yet. */
 static inline bool has_state(struct sock *sk)
 {

@@ -82,11 +82,13 @@
  *
  * an algorithm has net.ipv4.tcp_min_tso_segs as sk->min_tso_segs.
  *
- * For snapshots of the kernel's own connections, if the kernel has the same algorithm: with
+ * For the kernel's own connections, if a kernel may have the same algorithm as its bbr: with
  *
  *	#define BBR_HAS_KERNEL
  *
- * the folder's kernel_bbr.bpf.h has kernel_bbr_is_known(), is_kernel_bbr(ops) and read_kernel_bbr(b, sk).
+ * the folder's kernel_bbr.bpf.h has struct bbr___kernel, kernel_bbr_is_known(), read_kernel_bbr(b, sk), what is missing in b
+ * as add_kernel_bbr(e, sk), and kernel_bbr_round(b) and kernel_bbr_place(b) for probe.bpf.c. The descriptor names a member of
+ * the kernel's struct bbr by which it is told.
  */
 #ifndef SHELL_BPF_H
 #define SHELL_BPF_H

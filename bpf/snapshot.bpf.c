@@ -86,6 +86,12 @@ static inline void tell_layout(void)
 	layout.init = OFFSET(common, data.init);
 	layout.value_type =
 		bpf_core_type_id_kernel(struct bpf_struct_ops_tcp_congestion_ops___common);
+#ifdef BBR_HAS_KERNEL
+	layout.kernel_bbr = bpf_core_type_exists(struct bbr___kernel) ? KERNEL_BBR_IS_OTHER :
+									KERNEL_BBR_IS_NONE;
+	if (kernel_bbr_is_known())
+		layout.kernel_bbr = KERNEL_BBR_IS_KNOWN;
+#endif
 }
 
 /* Runs once for each map of the machine. */
@@ -149,6 +155,7 @@ static inline bool fill_kernels(struct scratch *to, struct sock *sk)
 		return false;
 	read_kernel_bbr(&to->b, sk);
 	fill_event(&to->snap.event, sk, &to->b, NULL, &abi);
+	add_kernel_bbr(&to->snap.event, sk);
 	to->snap.event.flags |= BBR_F_KERNEL;
 	return true;
 #else

@@ -119,6 +119,8 @@ struct algorithm {
 	const char *name; /* as in struct bbr_abi: "bbr" */
 	const char *instance; /* the name that an instance gets if none is given */
 	const char *title; /* for people: "BBR version 1" */
+	/* A member of the struct bbr of kernels whose own bbr is this algorithm, and only of those; NULL: none is. */
+	const char *kernel_member;
 
 	const struct param *params;
 	__u32 n_params;

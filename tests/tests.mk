@@ -35,7 +35,7 @@ $(BUILD)/unit/lib/%: tests/unit/lib/%.c $(BUILD)/asan/lib.a
 	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(TEST_LIBS) -o $@
 
 # It loads them from there.
-$(BUILD)/unit/loader/test_patched_kernels: | $(BUILD)/probe.bpf.o $(patsubst %,$(BUILD)/snapshot_%.bpf.o,$(notdir $(ALGORITHMS)))
+$(BUILD)/unit/loader/test_patched_kernels: | $(PROBES) $(BUILD)/oracle/record_bbr3.bpf.o $(patsubst %,$(BUILD)/snapshot_%.bpf.o,$(notdir $(ALGORITHMS)))
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*/test_*.c))
 
@@ -199,8 +199,13 @@ $(ORACLE)/%.o: tests/oracle/%.c
 $(ORACLE)/asan/%.o: tests/oracle/%.c
 	$(ORACLE_CC) $(SANITIZE) $(DEPS) -c $< -o $@
 
-$(ORACLE)/record: $(call oracle_objects,record.c stream.c)
-	$(ORACLE_CC) $^ -lbpf -lz -lm -o $@
+$(ORACLE)/record: $(call oracle_objects,record.c bbr/recorder.c stream.c bbr3/recorder.c bbr3/v3r_write.c)
+	$(ORACLE_CC) $^ -lbpf -lz -lzstd -ljson-c -lm -o $@
+
+# The recorder's programs for each algorithm.
+$(ORACLE)/record_%.bpf.o: tests/oracle/record.bpf.c
+	@mkdir -p $(@D)
+	$(CLANG) $(BPF_CFLAGS) -Itests/oracle -DRECORD_H='"$*/record.bpf.h"' $(DEPS) -c $< -o $@
 
 $(ORACLE)/%.bpf.o: tests/oracle/%.bpf.c
 	@mkdir -p $(@D)
@@ -259,7 +264,10 @@ $(ORACLE)/select: $(call oracle_objects,select.c path_trace.c mainline.c stream.
 $(ORACLE)/test_replay: $(call oracle_sanitized,test_replay.c mainline.c stream.c)
 	$(ORACLE_CC) $(SANITIZE) $^ -lcmocka -lz -o $@
 
-ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record.bpf.o replay replay.bpf.o inputs kinds kinds.bpf.o kinds_bbr3 kinds_bbr3.bpf.o select test_replay) $(BUILD)/asan/replay
+$(ORACLE)/test_recorder: $(call oracle_sanitized,bbr3/test_recorder.c bbr3/recorder.c bbr3/v3r_write.c bbr3/v3r.c)
+	$(ORACLE_CC) $(SANITIZE) $^ -lcmocka -lbpf -lzstd -ljson-c -o $@
+
+ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record_bbr.bpf.o record_bbr3.bpf.o replay replay.bpf.o inputs kinds kinds.bpf.o kinds_bbr3 kinds_bbr3.bpf.o select test_replay test_recorder) $(BUILD)/asan/replay
 
 tests: all unit toy $(FUZZERS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o abi2.bpf.o next/bbrmon) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)

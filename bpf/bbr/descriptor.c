@@ -84,6 +84,7 @@ static const struct field fields[] = {
 const struct algorithm algorithm_bbr = {
 	.name = "bbr",
 	.instance = "bpf_bbr",
+	.kernel_member = "lt_bw",
 	.title = "BBR version 1, as in mainline Linux",
 	.params = params,
 	.n_params = sizeof(params) / sizeof(params[0]),

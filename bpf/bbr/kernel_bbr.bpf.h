@@ -34,16 +34,6 @@ static inline bool kernel_bbr_is_known(void)
 #undef HAS
 }
 
-/* The low half of BPF_MODULE_OWNER; no struct module is at such an address, for these are aligned. */
-#define BPF_OWNER_LOW (0xeB9Fu << 2)
-
-/* Are these the kernel's bbr's, and not something in BPF that took the name? */
-static inline bool is_kernel_bbr(const struct tcp_congestion_ops___outside *ops)
-{
-	return ops->name[0] == 'b' && ops->name[1] == 'b' && ops->name[2] == 'r' && !ops->name[3] &&
-	       (u32)(u64)ops->owner != BPF_OWNER_LOW;
-}
-
 static inline void read_kernel_bbr(struct bbr *to, struct sock *sk)
 {
 	struct bbr___kernel *b = (void *)bbr_of(sk);
@@ -69,6 +59,23 @@ static inline void read_kernel_bbr(struct bbr *to, struct sock *sk)
 	to->full_bw = b->full_bw;
 	to->extra_acked[0] = b->extra_acked[0];
 	to->extra_acked[1] = b->extra_acked[1];
+}
+
+/* All that monitors see is in struct bbr. */
+static inline void add_kernel_bbr(struct bbr_event *e, struct sock *sk)
+{
+}
+
+/* What is another with each round. */
+static inline u32 kernel_bbr_round(const struct bbr *b)
+{
+	return b->round_count;
+}
+
+/* What an event of a mode tells the change of. */
+static inline u8 kernel_bbr_place(const struct bbr *b)
+{
+	return b->mode;
 }
 
 #endif

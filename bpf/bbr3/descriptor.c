@@ -82,7 +82,7 @@ static const struct field fields[] = {
 	  .page = "pacing_gain %", .page_order = PAGE_PACING + 1 },
 	{ "cwnd_gain", FIELD_AT(cwnd_gain), FIELD_GAIN, .has_unknown = true, .unknown = 0,
 	  .page = "cwnd_gain %", .page_order = PAGE_PACING + 2 },
-	{ "rounds", FIELD_AT(rounds), FIELD_COUNT, .text = " round:%", .order = TEXT_MODEL,
+	{ "rounds", FIELD_AT(rounds), FIELD_COUNT, BOUND, .text = " round:%", .order = TEXT_MODEL,
 	  .page = "rounds %", .page_order = PAGE_SSTHRESH + 2 },
 	{ "round_start", FIELD_AT(flags), FIELD_FLAG, BBR_F_ROUND_START },
 	{ "full_bw_reached", FIELD_AT(flags), FIELD_FLAG, BBR_F_FULL_BW, .text = " full",
@@ -126,6 +126,7 @@ static const struct field fields[] = {
 const struct algorithm algorithm_bbr3 = {
 	.name = "bbr3",
 	.instance = "bpf_bbr3",
+	.kernel_member = "full_bw_now",
 	.title = "BBR version 3, as Google has it",
 	.params = params,
 	.n_params = sizeof(params) / sizeof(params[0]),

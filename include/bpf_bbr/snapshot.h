@@ -31,6 +31,13 @@ struct bbr_snapshot {
 	struct bbr_event event;
 };
 
+/* What a program of snapshots finds of the kernel's own bbr, built in or as a module that is loaded. */
+enum kernel_bbr {
+	KERNEL_BBR_IS_NONE, /* there is none, or this algorithm cannot be one */
+	KERNEL_BBR_IS_KNOWN, /* it is this algorithm */
+	KERNEL_BBR_IS_OTHER,
+};
+
 /*
  * Where the running kernel keeps what is of interest in the value of a struct_ops map for TCP: offsets in bytes.
  */
@@ -38,6 +45,7 @@ struct bbr_ops_layout {
 	__u32 value_type; /* BTF id of struct bpf_struct_ops_tcp_congestion_ops; 0: there is none */
 	__u32 refcnt, state;
 	__u32 name, cong_control, init;
+	__u32 kernel_bbr; /* enum kernel_bbr */
 };
 
 _Static_assert(__builtin_offsetof(struct bbr_snapshot, event) == 48, "bbr_snapshot has no gaps");

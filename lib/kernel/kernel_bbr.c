@@ -1,48 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+
 #include <bpf/btf.h>
 
 #include "btf_path.h"
 #include "cli/err.h"
+#include "descriptor.h"
 #include "kernel_bbr.h"
 
 #define MODULE_BTF "/sys/kernel/btf/tcp_bbr"
 
-/* Version 1 estimates the rate of a policer, version 3 has bounds instead. */
-static bool lacks_policer(const struct btf *btf, int type)
+static int find_by_member(const struct btf *btf, int type, const struct algorithm **algorithm)
 {
-	static const char *const path[] = { "lt_bw", NULL };
-	__u32 offset;
+	for (size_t i = 0; i < n_algorithms; i++) {
+		const char *const path[] = { algorithms[i]->kernel_member, NULL };
+		__u32 offset;
 
-	return btf_member_path(btf, type, path, &offset);
+		if (!path[0] || btf_member_path(btf, type, path, &offset))
+			continue;
+		*algorithm = algorithms[i];
+		return 0;
+	}
+	return -EPROTONOSUPPORT;
 }
 
-static bool is_other(struct btf *kernel)
+static int find(struct btf *kernel, const struct algorithm **algorithm)
 {
-	int type = btf__find_by_name_kind(kernel, "bbr", BTF_KIND_STRUCT);
+	int type = btf__find_by_name_kind(kernel, "bbr", BTF_KIND_STRUCT), error;
 	struct btf *module;
-	bool other;
 
 	if (type > 0)
-		return lacks_policer(kernel, type);
+		return find_by_member(kernel, type, algorithm);
 	module = btf__parse_split(MODULE_BTF, kernel);
 	type = module ? btf__find_by_name_kind(module, "bbr", BTF_KIND_STRUCT) : -1;
-	other = type > 0 && lacks_policer(module, type);
+	error = type > 0 ? find_by_member(module, type, algorithm) : -ENOENT;
 	btf__free(module);
-	return other;
+	return error;
 }
 
-bool kernel_bbr_is_other(void)
+int kernel_bbr_find(const struct algorithm **algorithm)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();
-	bool other = kernel && is_other(kernel);
+	int error = kernel ? find(kernel, algorithm) : -ENOENT;
 
 	btf__free(kernel);
-	return other;
+	return error;
 }
 
 int kernel_bbr_refuse(void)
 {
-	err("the kernel's own bbr is not BBR version 1, the only one that bbrmon can read there");
+	err("the kernel's own bbr is not a version of BBR that bbrmon can read there");
 	remedy("BBR version 3 can be watched as a BPF program: bbrctl load --algorithm bbr3");
 	return EXIT_REFUSED;
 }

@@ -6,10 +6,13 @@
 #ifndef LIB_KERNEL_BBR_H
 #define LIB_KERNEL_BBR_H
 
-#include <stdbool.h>
+struct algorithm;
 
-/* Is there one, built in or as a module that is loaded, and is it not version 1? By its types. */
-bool kernel_bbr_is_other(void);
+/*
+ * Finds its algorithm by its types: it is built in, or a module that is loaded. 0; -ENOENT: there is none;
+ * -EPROTONOSUPPORT: it is none of those that were compiled in.
+ */
+int kernel_bbr_find(const struct algorithm **algorithm);
 
 /* Says that such a one cannot be watched. EXIT_REFUSED */
 int kernel_bbr_refuse(void);

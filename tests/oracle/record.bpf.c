@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Records the callbacks of the kernel's own BBR: fentry sees what a callback can read, fexit what it
- * changed. What is read, and how, are the inputs of bpf/kernel.bpf.h: those of the BPF program.
+ * changed. It is compiled once for each algorithm, with its RECORD_H, which has
+ *
+ *	RECORD			a record, with a member `kind`
+ *	RECORD_DEPTH		how many callbacks of a socket may have begun at a time
+ *	CALLBACKS(X)		X(function, kind, argument, what it returns) for each
+ *	nests(kind)		may it begin within another of its socket?
+ *	most_of(kind)		how many are enough
+ *	read_before(record, s, ctx, kind, arg), read_after(record, s, returned, jiffies)
  *
  * The socket is locked all through a callback, so the first half can be kept by the socket's address.
  *
@@ -9,18 +16,21 @@
  * preempts, for another socket. So there are several copies of each program, and of those that run for
  * a half of a callback the first records it.
  */
-#include "bbr/bbr.h"
-#include "kernel.bpf.h"
+#include RECORD_H
+#include "recorded.h"
 
-#include "record.h"
+/* A callback on its way from the kernel to the recorder. */
+struct recorded {
+	u64 socket; /* its address, to tell sockets apart */
+	RECORD record;
+	bool is_omitted;
+};
+#define RECORDED_SIZE __builtin_offsetof(struct recorded, is_omitted)
 
-/*
- * Callbacks that have begun, of one socket. bbr_main() itself calls bbr_min_tso_segs(): a recorded call like any
- * other, and the only one within another.
- */
+/* Callbacks that have begun, of one socket. */
 struct pending {
 	u32 depth;
-	struct recorded rec[2];
+	struct recorded rec[RECORD_DEPTH];
 };
 
 static const struct pending nothing;
@@ -43,9 +53,9 @@ struct {
 
 struct counts counts SEC(".bss.counts");
 
-static inline void drop(void)
+static inline void count(u64 *counter)
 {
-	__sync_fetch_and_add(&counts.dropped, 1);
+	__sync_fetch_and_add(counter, 1);
 }
 
 /* Came with 6.3, a release after bpf_rdonly_cast(). */
@@ -70,48 +80,6 @@ static inline struct bbr_sock sock_to_read(struct sock *sk)
 	return (struct bbr_sock){ .sk = tp };
 }
 
-static inline void read_outputs(struct outputs *out, const struct bbr_sock *s)
-{
-	out->pacing_rate = IN(s, pacing_rate);
-	out->cwnd = IN(s, cwnd);
-	out->ssthresh = IN(s, ssthresh);
-	out->app_limited = tcp_sk(s->sk)->app_limited; /* IN() may answer from bpf_bbr's state */
-	out->returned = 0;
-	for (int i = 0; i < CA_PRIV_SIZE / 8; i++)
-		((u64 *)out->ca_priv)[i] = ((struct inet_connection_sock *)s->sk)->icsk_ca_priv[i];
-}
-
-static inline void read_inputs(struct callback *cb, const struct bbr_sock *s)
-{
-	cb->ca_state = IN(s, ca_state);
-	cb->pacing_shift = IN(s, pacing_shift);
-	cb->delivered = IN(s, delivered);
-	cb->lost = IN(s, lost);
-	cb->inflight = IN(s, inflight);
-	cb->mss = IN(s, mss);
-	cb->srtt_us = IN(s, srtt_us);
-	cb->min_rtt_us = IN(s, min_rtt_us);
-	cb->snd_cwnd_clamp = IN(s, snd_cwnd_clamp);
-	cb->tcp_mstamp = IN(s, tcp_mstamp);
-	cb->delivered_mstamp = IN(s, delivered_mstamp);
-	cb->tcp_clock_cache = IN(s, tcp_clock_cache);
-	cb->tcp_wstamp_ns = IN(s, tcp_wstamp_ns);
-	cb->max_pacing_rate = IN(s, max_pacing_rate);
-}
-
-static inline void read_rate_sample(struct callback *cb, const struct rate_sample *rs)
-{
-	cb->rs_interval_us = rs->interval_us;
-	cb->rs_rtt_us = rs->rtt_us;
-	cb->rs_delivered = rs->delivered;
-	cb->rs_losses = rs->losses;
-	cb->rs_prior_delivered = rs->prior_delivered;
-	cb->rs_prior_in_flight = rs->prior_in_flight;
-	cb->rs_acked_sacked = rs->acked_sacked;
-	cb->rs_is_app_limited = rs->is_app_limited;
-	cb->rs_is_ack_delayed = rs->is_ack_delayed;
-}
-
 static inline struct pending *pending_of(struct sock *sk)
 {
 	u64 key = (u64)sk;
@@ -123,81 +91,83 @@ static inline struct pending *pending_of(struct sock *sk)
 	return bpf_map_lookup_elem(&pending, &key);
 }
 
+/* The callback that is so many deep, of those of a socket that have begun; from 1 on. */
+static inline struct recorded *at_depth(struct pending *p, u32 depth)
+{
+	return depth > 1 ? &p->rec[RECORD_DEPTH - 1] : &p->rec[0];
+}
+
 /* The innermost callback that has begun; NULL: there is none. */
 static inline struct recorded *innermost(struct pending *p)
 {
-	if (!p->depth)
-		return NULL;
-	return p->depth > 1 ? &p->rec[1] : &p->rec[0];
+	return p->depth ? at_depth(p, p->depth) : NULL;
 }
 
-/* The first half of a callback; rs: the rate sample, if it has one. */
-static inline void begin(struct sock *sk, u8 kind, u8 arg, const struct rate_sample *rs)
+/* The first half of a callback. */
+static inline void begin(unsigned long long *ctx, u8 kind, u32 arg)
 {
+	struct sock *sk = (struct sock *)ctx[0];
 	struct pending *p = pending_of(sk);
 	struct bbr_sock s;
 	struct recorded *rec;
-	struct callback *cb;
 
 	if (!p)
 		return; /* it will be missing */
 	rec = innermost(p);
-	if (rec && rec->cb.kind == kind)
+	if (rec && rec->record.kind == kind)
 		return; /* another copy was here */
 	s = sock_to_read(sk);
 	if (!s.sk)
 		return;
-	if (rec && (p->depth > 1 || kind != CB_MIN_TSO_SEGS))
+	if (rec && (p->depth >= RECORD_DEPTH || !nests(kind)))
 		p->depth = 0; /* no copy saw the second half of the last one: that is missing */
-	rec = p->depth++ ? &p->rec[1] : &p->rec[0];
-	cb = &rec->cb;
-	__builtin_memset(cb, 0, sizeof(*cb));
+	rec = at_depth(p, ++p->depth);
+	__builtin_memset(&rec->record, 0, sizeof(rec->record));
 	rec->socket = (u64)sk;
-	cb->kind = kind;
-	cb->arg = arg;
-	read_inputs(cb, &s);
-	if (rs)
-		read_rate_sample(cb, rs);
-	read_outputs(&cb->before, &s);
-	cb->jiffies[0] = bpf_jiffies64(); /* last: as near to the callback as can be */
+	rec->record.kind = kind;
+	rec->is_omitted = counts.recorded[kind] >= most_of(kind);
+	if (!rec->is_omitted)
+		read_before(&rec->record, &s, ctx, kind, arg);
 }
 
 static inline void end(struct sock *sk, u8 kind, u32 returned)
 {
-	u32 jiffies = bpf_jiffies64(); /* first, for the same reason */
+	u32 jiffies = bpf_jiffies64(); /* first: as near to the callback as can be */
 	struct pending *p = pending_of(sk);
 	struct recorded *rec;
 	struct bbr_sock s;
 
 	rec = p ? innermost(p) : NULL;
-	if (!rec || rec->cb.kind != kind)
+	if (!rec || rec->record.kind != kind)
 		return; /* another copy was here, or none saw the first half */
 	s = sock_to_read(sk);
 	if (!s.sk)
 		return;
 	p->depth--;
-	rec->cb.jiffies[1] = jiffies;
-	read_outputs(&rec->cb.after, &s);
-	rec->cb.after.returned = returned;
-	if (bpf_ringbuf_output(&ring, rec, sizeof(*rec), BPF_RB_NO_WAKEUP))
-		drop();
+	if (rec->is_omitted) {
+		count(&counts.omitted[kind]);
+		return;
+	}
+	read_after(&rec->record, &s, returned, jiffies);
+	if (bpf_ringbuf_output(&ring, rec, RECORDED_SIZE, BPF_RB_NO_WAKEUP))
+		count(&counts.dropped);
 	else
-		__sync_fetch_and_add(&counts.recorded[kind], 1);
+		count(&counts.recorded[kind]);
 }
 
 /* Both halves of a function of tcp_bbr.c: what it is given, and what it returns. */
-#define COPY(n, function, kind, arg, rs, returned)           \
-	SEC("fentry/" #function)                             \
-	int function##_begin##n(unsigned long long *ctx)     \
-	{                                                    \
-		begin((struct sock *)ctx[0], kind, arg, rs); \
-		return 0;                                    \
-	}                                                    \
-	SEC("fexit/" #function)                              \
-	int function##_end##n(unsigned long long *ctx)       \
-	{                                                    \
-		end((struct sock *)ctx[0], kind, returned);  \
-		return 0;                                    \
+#define COPY(n, function, kind, arg, returned)              \
+	SEC("fentry/" #function)                            \
+	int function##_begin##n(unsigned long long *ctx)    \
+	{                                                   \
+		begin(ctx, kind, arg);                      \
+		return 0;                                   \
+	}                                                   \
+	SEC("fexit/" #function)                             \
+	int function##_end##n(unsigned long long *ctx)      \
+	{                                                   \
+		end((struct sock *)ctx[0], kind, returned); \
+		return 0;                                   \
 	}
 #define CALLBACK(...)        \
 	COPY(0, __VA_ARGS__) \
@@ -205,15 +175,7 @@ static inline void end(struct sock *sk, u8 kind, u32 returned)
 	COPY(2, __VA_ARGS__)
 _Static_assert(COPIES == 3, "of each program");
 
-CALLBACK(bbr_init, CB_INIT, 0, NULL, 0)
-CALLBACK(bbr_main, CB_CONG_CONTROL, 0, ctx_rate_sample(ctx), 0)
-CALLBACK(bbr_cwnd_event, CB_CWND_EVENT, ctx[1], NULL, 0)
-CALLBACK(bbr_cwnd_event_tx_start, CB_CWND_EVENT, EVENT_TX_START, NULL, 0) /* from 7.1 on */
-CALLBACK(bbr_set_state, CB_SET_STATE, ctx[1], NULL, 0)
-CALLBACK(bbr_ssthresh, CB_SSTHRESH, 0, NULL, ctx[1])
-CALLBACK(bbr_undo_cwnd, CB_UNDO_CWND, 0, NULL, ctx[1])
-CALLBACK(bbr_min_tso_segs, CB_MIN_TSO_SEGS, 0, NULL, ctx[1])
-CALLBACK(bbr_sndbuf_expand, CB_SNDBUF_EXPAND, 0, NULL, ctx[1])
+CALLBACKS(CALLBACK)
 
 /* Asks both clocks at once. */
 SEC("syscall")

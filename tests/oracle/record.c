@@ -2,12 +2,14 @@
 /*
  * Records all callbacks of the kernel's own BBR, in a guest of the lab:
  *
- *	record OBJECT OUT READY
+ *	record FOLDER OUT READY [ABOUT]
  *	record -p
  *
- * OBJECT is record.bpf.o, OUT the recording (stream.h). The file READY appears when every callback from then
- * on is recorded. SIGTERM ends it. Prints what was called, recorded and lost as JSON. How often the
- * functions were called is counted by probes of the kernel's tracing, which have nothing to do with BPF.
+ * FOLDER has record_bbr.bpf.o and record_bbr3.bpf.o: the kernel's functions say which of them it needs. OUT is the recording
+ * (of version 1 stream.h, of version 3 bbr3/v3r.h). The file READY appears when every callback from then on is recorded.
+ * SIGTERM ends it. Prints what was called, recorded and omitted as JSON. How often the functions were called is counted by
+ * probes of the kernel's tracing, which have nothing to do with BPF. ABOUT is a file with a JSON object: what is to be said
+ * of a recording of version 3 in its header.
  *
  * -p prints instead where a debugger finds a socket that changes its congestion control, and the
  * socket's counters.
@@ -27,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "stream.h"
+#include "recorder.h"
 
 #define MODULE "tcp_bbr"
 #define CHANGE \
@@ -35,11 +37,12 @@
 #define POLL_NS 20000000
 #define HZ_NS 400000000 /* over which HZ is measured */
 #define TRACING "/sys/kernel/tracing/"
-#define SOCKETS (1 << 16) /* slots of the table of addresses */
+
+static const struct recorder *const recorders[] = { &recorder_bbr, &recorder_bbr3 };
 
 static volatile sig_atomic_t stopped;
 
-static void die(const char *what)
+void record_die(const char *what)
 {
 	fprintf(stderr, "record: %s: %s\n", what, strerror(errno));
 	exit(1);
@@ -50,33 +53,13 @@ static void rest(long ns)
 	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
 }
 
-/* The members of the kernel's struct bbr, as its BTF has them. */
-static void read_layout(const struct btf *btf, struct header *h)
-{
-	int id = btf__find_by_name_kind(btf, "bbr", BTF_KIND_STRUCT);
-	const struct btf_type *t = btf__type_by_id(btf, id);
-
-	if (id < 0 || t->size != CA_PRIV_SIZE || btf_vlen(t) > MAX_FIELDS)
-		die("struct bbr of " MODULE);
-	for (int i = 0; i < btf_vlen(t); i++) {
-		const struct btf_member *m = &btf_members(t)[i];
-		struct field *f = &h->field[h->fields++];
-
-		snprintf(f->name, sizeof(f->name), "%s", btf__name_by_offset(btf, m->name_off));
-		f->offset = btf_member_bit_offset(t, i);
-		f->bits = btf_member_bitfield_size(t, i);
-		if (!f->bits)
-			f->bits = 8 * btf__resolve_size(btf, m->type);
-	}
-}
-
 /* Without O_TRUNC: opening kprobe_events with it removes all probes. */
 static void write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY);
 
 	if (fd < 0 || write(fd, text, strlen(text)) < 0 || close(fd))
-		die(path);
+		record_die(path);
 }
 
 /*
@@ -93,35 +76,46 @@ static void count_calls(const char *function)
 	write_text(text, "1");
 }
 
-/* In the order of enum callback_kind; the last one is what cwnd_event became in part. */
-static const struct {
-	const char *function;
-	enum callback_kind kind;
-} functions[] = {
-	{ "bbr_init", CB_INIT },
-	{ "bbr_main", CB_CONG_CONTROL },
-	{ "bbr_cwnd_event", CB_CWND_EVENT },
-	{ "bbr_cwnd_event_tx_start", CB_CWND_EVENT },
-	{ "bbr_set_state", CB_SET_STATE },
-	{ "bbr_ssthresh", CB_SSTHRESH },
-	{ "bbr_undo_cwnd", CB_UNDO_CWND },
-	{ "bbr_min_tso_segs", CB_MIN_TSO_SEGS },
-	{ "bbr_sndbuf_expand", CB_SNDBUF_EXPAND },
-};
-#define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
-
-static void read_calls(__u64 calls[CALLBACK_KINDS])
+static void read_calls(const struct recorder *r, __u64 calls[MAX_KINDS])
 {
 	FILE *f = fopen(TRACING "kprobe_profile", "r");
 	unsigned long long met, missed;
 	char function[64];
 
 	while (f && fscanf(f, "%63s %llu %llu", function, &met, &missed) == 3)
-		for (size_t i = 0; i < FUNCTIONS; i++)
-			if (!strcmp(function, functions[i].function))
-				calls[functions[i].kind] += met + missed;
+		for (unsigned int i = 0; i < r->n_functions; i++)
+			if (!strcmp(function, r->functions[i].name))
+				calls[r->functions[i].kind] += met + missed;
 	if (!f || fclose(f))
-		die("number of calls");
+		record_die("number of calls");
+}
+
+static bool has_function(const struct btf *btf, const char *name)
+{
+	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
+}
+
+/* Does the kernel have callbacks of each kind? Of cwnd_event there is one, or two. */
+static bool is_of(const struct recorder *r, const struct btf *btf)
+{
+	bool found[MAX_KINDS] = {};
+
+	for (unsigned int i = 0; i < r->n_functions; i++)
+		found[r->functions[i].kind] |= has_function(btf, r->functions[i].name);
+	for (unsigned int i = 0; i < r->n_kinds; i++)
+		if (!found[i])
+			return false;
+	return true;
+}
+
+/* Which BBR the kernel has. */
+static const struct recorder *find_recorder(const struct btf *btf)
+{
+	for (size_t i = 0; i < sizeof(recorders) / sizeof(recorders[0]); i++)
+		if (is_of(recorders[i], btf))
+			return recorders[i];
+	errno = EPROTO;
+	record_die("the functions of module " MODULE);
 }
 
 static void choose(struct bpf_object *obj, const char *function, const char *half, bool exists)
@@ -133,31 +127,24 @@ static void choose(struct bpf_object *obj, const char *function, const char *hal
 		snprintf(name, sizeof(name), "%s_%s%d", function, half, i);
 		prog = bpf_object__find_program_by_name(obj, name);
 		if (!prog)
-			die(name);
+			record_die(name);
 		bpf_program__set_autoload(prog, exists);
 	}
 }
 
-/* Leaves those out that this kernel's BBR does not have; each kind must be there, though. */
-static void choose_functions(struct bpf_object *obj, const struct btf *btf)
+/* Leaves those out that this kernel's BBR does not have. */
+static void choose_functions(const struct recorder *r, struct bpf_object *obj,
+			     const struct btf *btf)
 {
-	bool found[CALLBACK_KINDS] = {};
-
-	for (size_t i = 0; i < FUNCTIONS; i++) {
-		const char *function = functions[i].function;
-		bool exists = btf__find_by_name_kind(btf, function, BTF_KIND_FUNC) > 0;
+	for (unsigned int i = 0; i < r->n_functions; i++) {
+		const char *function = r->functions[i].name;
+		bool exists = has_function(btf, function);
 
 		choose(obj, function, "begin", exists);
 		choose(obj, function, "end", exists);
-		found[functions[i].kind] |= exists;
 		if (exists)
 			count_calls(function);
 	}
-	for (int i = 0; i < CALLBACK_KINDS; i++)
-		if (!found[i]) {
-			errno = ENOENT;
-			die(functions[i].function);
-		}
 }
 
 static void attach_all(struct bpf_object *obj, const char *kind)
@@ -170,7 +157,7 @@ static void attach_all(struct bpf_object *obj, const char *kind)
 
 		if (bpf_program__autoload(prog) && !strncmp(section, kind, strlen(kind)) &&
 		    !bpf_program__attach(prog))
-			die(section);
+			record_die(section);
 	}
 }
 
@@ -181,7 +168,7 @@ static struct clocks read_clocks(const struct bpf_object *obj)
 	struct bpf_program *prog = bpf_object__find_program_by_name(obj, "read_clocks");
 
 	if (!prog || bpf_prog_test_run_opts(bpf_program__fd(prog), &opts))
-		die("clocks");
+		record_die("clocks");
 	return clocks;
 }
 
@@ -199,36 +186,17 @@ static unsigned int measure_hz(const struct bpf_object *obj)
 		if (fabs(hz / usual[i] - 1) < 0.05)
 			return usual[i];
 	errno = ERANGE;
-	die("HZ");
-	return 0;
+	record_die("HZ");
 }
 
-/* Sockets get numbers by their addresses, which later ones may have again. */
-static unsigned int number_of(__u64 address)
+/* A callback is its socket's address, and the record. */
+static int on_callback(void *ctx, void *data, size_t size)
 {
-	static __u64 addresses[SOCKETS];
-	static unsigned int numbers[SOCKETS], count;
-	unsigned int slot = (address >> 6) * 0x9e3779b1u % SOCKETS;
-
-	while (addresses[slot] && addresses[slot] != address)
-		slot = (slot + 1) % SOCKETS;
-	if (!addresses[slot]) {
-		if (count == SOCKETS / 2) {
-			errno = ENOSPC;
-			die("table of sockets");
-		}
-		addresses[slot] = address;
-		numbers[slot] = ++count;
-	}
-	return numbers[slot];
-}
-
-static int on_callback(void *out, void *data, size_t size)
-{
-	const struct recorded *rec = data;
+	const struct recorder *r = ctx;
+	const __u64 *socket = data;
 
 	(void)size;
-	stream_write(out, number_of(rec->socket), &rec->cb);
+	r->write(*socket, socket + 1);
 	return 0;
 }
 
@@ -243,29 +211,40 @@ static void create(const char *path)
 	int fd = open(path, O_CREAT | O_WRONLY, 0644);
 
 	if (fd < 0 || close(fd))
-		die(path);
+		record_die(path);
 }
 
-/* Returns how many callbacks are missing. */
-static __u64 print_counts(const struct bpf_object *obj, const __u64 calls[CALLBACK_KINDS])
+static struct totals read_totals(const struct recorder *r, const struct bpf_object *obj)
 {
-	static const char *const names[] = CALLBACK_NAMES;
 	int fd = bpf_object__find_map_fd_by_name(obj, ".bss.counts"), key = 0;
-	__u64 called = 0, recorded = 0, missing = 0;
+	struct totals totals = {};
 	struct counts counts;
 
 	if (bpf_map_lookup_elem(fd, &key, &counts))
-		die("counters");
-	printf("{\"calls\":{");
-	for (int i = 0; i < CALLBACK_KINDS; i++) {
-		printf("%s\"%s\":%llu", i ? "," : "", names[i], calls[i]);
-		called += calls[i];
-		recorded += counts.recorded[i];
-		missing += calls[i] - counts.recorded[i];
+		record_die("counters");
+	read_calls(r, totals.calls);
+	memcpy(totals.recorded, counts.recorded, sizeof(counts.recorded));
+	memcpy(totals.omitted, counts.omitted, sizeof(counts.omitted));
+	for (unsigned int i = 0; i < r->n_kinds; i++)
+		totals.missing += totals.calls[i] - totals.recorded[i] - totals.omitted[i];
+	return totals;
+}
+
+static void print_totals(const struct recorder *r, const struct totals *totals)
+{
+	__u64 called = 0, recorded = 0, omitted = 0;
+
+	printf("{\"algorithm\":\"%s\",\"calls\":{", r->name);
+	for (unsigned int i = 0; i < r->n_kinds; i++) {
+		printf("%s\"%s\":%llu", i ? "," : "", r->kinds[i], totals->calls[i]);
+		called += totals->calls[i];
+		recorded += totals->recorded[i];
+		omitted += totals->omitted[i];
 	}
-	printf("},\"called\":%llu,\"recorded\":%llu,\"dropped\":%llu}\n", called, recorded,
-	       counts.dropped);
-	return missing;
+	printf("},\"called\":%llu,\"recorded\":%llu,\"omitted\":%llu}\n", called, recorded,
+	       omitted);
+	if (totals->missing)
+		fprintf(stderr, "record: %llu callbacks are missing\n", totals->missing);
 }
 
 static unsigned int offset_of(const struct btf *btf, const char *type, const char *member)
@@ -276,8 +255,7 @@ static unsigned int offset_of(const struct btf *btf, const char *type, const cha
 	for (int i = 0; t && i < btf_vlen(t); i++)
 		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), member))
 			return btf_member_bit_offset(t, i) / 8;
-	die(member);
-	return 0;
+	record_die(member);
 }
 
 static int print_places(const struct btf *vmlinux)
@@ -293,58 +271,78 @@ static int print_places(const struct btf *vmlinux)
 			       offset_of(vmlinux, "tcp_sock", "lost"));
 			return 0;
 		}
-	die("the address of " CHANGE);
-	return 1;
+	record_die("the address of " CHANGE);
+}
+
+/* The programs of an algorithm, which are not loaded yet. */
+static struct bpf_object *open_programs(const struct recorder *r, const char *folder)
+{
+	char path[4096];
+	struct bpf_object *obj;
+
+	snprintf(path, sizeof(path), "%s/record_%s.bpf.o", folder, r->name);
+	obj = bpf_object__open_file(path, NULL);
+	if (!obj)
+		record_die(path);
+	return obj;
+}
+
+static void begin(const struct recorder *r, struct bpf_object *obj, const struct btf *btf,
+		  const char *path, const char *about)
+{
+	struct utsname name;
+
+	uname(&name);
+	write_text(TRACING "tracing_on", "0"); /* the probes are to count only */
+	choose_functions(r, obj, btf);
+	if (bpf_object__load(obj))
+		record_die(r->name);
+	r->create(path, &(struct recorded_kernel){ .btf = btf,
+						   .programs = bpf_object__btf(obj),
+						   .release = name.release,
+						   .hz = measure_hz(obj),
+						   .about = about });
+	attach_all(obj, "fexit");
+	attach_all(obj, "fentry");
+}
+
+static int record(const struct btf *btf, char **argv)
+{
+	const struct recorder *r = find_recorder(btf);
+	struct bpf_object *obj = open_programs(r, argv[1]);
+	struct ring_buffer *ring;
+	struct totals totals;
+
+	begin(r, obj, btf, argv[2], argv[4]);
+	ring = ring_buffer__new(bpf_object__find_map_fd_by_name(obj, "ring"), on_callback,
+				(void *)r, NULL);
+	if (!ring)
+		record_die("ring buffer");
+	create(argv[3]);
+	while (!stopped) {
+		ring_buffer__consume(ring);
+		rest(POLL_NS);
+	}
+	totals = read_totals(r, obj);
+	ring_buffer__consume(ring);
+	r->finish(&totals);
+	print_totals(r, &totals);
+	return totals.missing || fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
 	struct btf *vmlinux = btf__load_vmlinux_btf();
 	struct btf *btf = btf__load_module_btf(MODULE, vmlinux);
-	struct header header = {};
-	struct bpf_object *obj;
-	struct ring_buffer *ring;
-	struct stream out;
-	struct utsname name;
-	__u64 calls[CALLBACK_KINDS] = {}, missing;
 
 	if (argc == 2 && !strcmp(argv[1], "-p"))
 		return print_places(vmlinux);
-	if (argc != 4) {
-		fputs("usage: record OBJECT OUT READY | record -p\n", stderr);
+	if (argc != 4 && argc != 5) {
+		fputs("usage: record FOLDER OUT READY [ABOUT] | record -p\n", stderr);
 		return 1;
 	}
 	if (!btf)
-		die("the BTF of module " MODULE);
+		record_die("the BTF of module " MODULE);
 	signal(SIGTERM, on_signal);
-	read_layout(btf, &header);
-	uname(&name);
-	snprintf(header.release, sizeof(header.release), "%.63s", name.release);
-	obj = bpf_object__open_file(argv[1], NULL);
-	if (!obj)
-		die(argv[1]);
-	write_text(TRACING "tracing_on", "0"); /* the probes are to count only */
-	choose_functions(obj, btf);
-	if (bpf_object__load(obj))
-		die(argv[1]);
-	header.hz = measure_hz(obj);
-	stream_create(&out, argv[2], &header, Z_BEST_SPEED);
-	ring = ring_buffer__new(bpf_object__find_map_fd_by_name(obj, "ring"), on_callback, &out,
-				NULL);
-	if (!ring)
-		die("ring buffer");
-	attach_all(obj, "fexit");
-	attach_all(obj, "fentry");
-	create(argv[3]);
-	while (!stopped) {
-		ring_buffer__consume(ring);
-		rest(POLL_NS);
-	}
-	read_calls(calls);
-	ring_buffer__consume(ring);
-	stream_finish(&out, calls);
-	missing = print_counts(obj, calls);
-	if (missing)
-		fprintf(stderr, "record: %llu callbacks are missing\n", missing);
-	return missing || fflush(stdout);
+	return record(btf, argv);
 }

@@ -73,23 +73,4 @@ struct callback {
 	struct outputs before, after;
 };
 
-#define COPIES 3 /* of each program that records a half of a callback */
-
-/* A callback on its way from the kernel to the recorder. */
-struct recorded {
-	__u64 socket; /* its address, to tell sockets apart */
-	struct callback cb;
-};
-
-/* The recorder's counters in the kernel. */
-struct counts {
-	__u64 recorded[CALLBACK_KINDS];
-	__u64 dropped; /* no memory, a full ring, or a half that did not run */
-};
-
-struct clocks {
-	__u64 jiffies;
-	__u64 ns;
-};
-
 #endif

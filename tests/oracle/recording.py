@@ -23,7 +23,7 @@ CC = "bbr"
 RECORDINGS = kernels.CACHE / "recordings"
 SCENARIOS = HERE / "scenarios"
 RECORDER = experiment.BUILD / "oracle/record"
-FILES = {"/record.bpf.o": experiment.BUILD / "oracle/record.bpf.o"}
+FILES = {f"/record_{name}.bpf.o": experiment.BUILD / f"oracle/record_{name}.bpf.o" for name in ("bbr", "bbr3")}
 PROGRAMS = [experiment.BUILD / "flow", RECORDER]
 COUNTS = "@@COUNTS "
 MOST_PACKETS = 500000  # of a guest that runs several points
@@ -87,11 +87,25 @@ def runs_of(found, kernel, seeds):
             yield Run(group, seed, kernel)
 
 
+def _commands(run, point):
+    """What makes a point's path and its flows."""
+    return experiment.path_lines(point), experiment.flow_lines(experiment.Run(point, CC, run.seed, run.kernel))
+
+
+def _about(run):
+    """What the header of a recording of version 3 says of where it is from."""
+    points = [{"point": point.label, "virtual_s": point["duration"] / 1e6,
+               "commands": [line.partition(" || ")[0] for lines in _commands(run, point) for line in lines]}
+              for point in run.points]
+    return json.dumps({"scenario": run.scenario, "about": run.points[0]["title"], "seed": run.seed, "points": points})
+
+
 def script(run):
-    lines = [f"# counters: {_counters(run)}", "start_recording"]  # an input of the run, too
+    lines = [f"# counters: {_counters(run)}",  # an input of the run, too
+             f"cat >/tmp/about <<'END'\n{_about(run)}\nEND", "start_recording"]
     for point in run.points:
-        lines += [*experiment.path_lines(point), "begin_point",
-                  *experiment.flow_lines(experiment.Run(point, CC, run.seed, run.kernel)), "end_point"]
+        path, flows = _commands(run, point)
+        lines += [*path, "begin_point", *flows, "end_point"]
     lines.append("end_recording")
     return experiment.words() + (HERE / "recording.sh").read_text() + "\n".join(lines) + "\n"
 
@@ -115,7 +129,7 @@ def _counts(run, result):
     if result.status != 0 or not lines or any("scenario: " in line for line in console):
         raise LabError(f"{run}: the run failed in the guest:\n  " + "\n  ".join(console[-15:]))
     counts = json.loads(lines[0].removeprefix(COUNTS))
-    if counts["dropped"] or counts["called"] != counts["recorded"]:
+    if counts["called"] != counts["recorded"] + counts["omitted"]:
         raise LabError(f"{run}: the recording is not complete: {counts}")
     if not counts["recorded"]:
         raise LabError(f"{run}: nothing called {CC}")
@@ -177,6 +191,6 @@ def execute(run, on_time=None, fresh=False, core=None):
         found = {"release": result.release, **counts, "bytes": len(result.data),
                  "host_s": round(time.monotonic() - begin, 1)}
         experiment.store(facts, json.dumps(found).encode())
-    return {"scenario": run.scenario, "points": run.labels, "seed": run.seed, "kernel": run.kernel,
+    return {"scenario": run.scenario, "points": run.labels, "seed": run.seed, "kernel": kernel.key,
             "virtual_s": run.duration_s, "inputs": inputs, "file": str(file),
             **json.loads(facts.read_text())}

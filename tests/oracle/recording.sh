@@ -3,7 +3,7 @@
 # Runs in the guest, after the lab's path.sh and scenario.sh, of which it takes the path and the flows, and
 # before the lines that recording.py writes.
 start_recording() {
-	/bin/record /record.bpf.o "$OUT/recording" /tmp/ready >"$OUT/counts" &
+	/bin/record / "$OUT/recording" /tmp/ready /tmp/about >"$OUT/counts" &
 	recorder=$!
 	until [ -e /tmp/ready ]; do
 		kill -0 "$recorder" 2>/dev/null || fail "the recorder of callbacks did not start"

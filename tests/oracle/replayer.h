@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <linux/types.h>
 
-#define MAX_KINDS 16
+#include "recorded.h"
 
 typedef void on_difference_fn(const char *name, __u64 kernel, __u64 ours);
 

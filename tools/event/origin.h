@@ -23,7 +23,7 @@ struct origin {
 	const char (*profiles)[BBR_PROFILE_NAME_LEN];
 };
 
-/* What the kernel's own bbr is called, and its algorithm in the tools' table. */
+/* What the kernel's own bbr is called, whichever version it is. */
 #define KERNEL_BBR "bbr"
 
 /* Returns false: no more events for now, please. */

@@ -149,13 +149,14 @@ static int take_recorded(struct taking *t)
 static int check_names(const struct taking *t)
 {
 	for (int i = 0; i < t->names.n; i++) {
+		const struct algorithm *algorithm;
 		struct instance inst;
 		int status;
 
 		if (t->is_seen[i])
 			continue;
 		if (!strcmp(t->names.arg[i], KERNEL_BBR)) {
-			if (kernel_bbr_is_other())
+			if (kernel_bbr_find(&algorithm) == -EPROTONOSUPPORT)
 				return kernel_bbr_refuse();
 			continue;
 		}

@@ -97,17 +97,37 @@ static int load(struct sockets *s, size_t i)
 	return EXIT_DONE;
 }
 
-/* The program that reads the kernel's own bbr, too, is always there. */
+/* The program of another algorithm, if the kernel's own bbr is that one. Exit status. */
+static int load_other(struct sockets *s)
+{
+	for (size_t i = 1; i < n_algorithms; i++) {
+		int status = algorithms[i]->kernel_member ? load(s, i) : EXIT_DONE;
+
+		if (status)
+			return status;
+		if (!s->programs[i].skel)
+			continue;
+		if (s->programs[i].layout->kernel_bbr == KERNEL_BBR_IS_KNOWN) {
+			s->kernel_bbr.algorithm = algorithms[i];
+			return EXIT_DONE;
+		}
+		unload(s, i);
+	}
+	return EXIT_DONE;
+}
+
+/* The program that reads the kernel's own bbr, too, is always there: of the first algorithm, which is mainline's. */
 static int load_first(struct sockets *s)
 {
-	size_t i = index_of(s->kernel_bbr.algorithm);
 	int status;
 
+	s->kernel_bbr.algorithm = algorithms[0];
 	s->knows_module = !access(BBR_MODULE_BTF, F_OK);
-	status = load(s, i);
-	if (!status)
-		instance_know_layout(s->programs[i].layout);
-	return status;
+	status = load(s, 0);
+	if (status)
+		return status;
+	instance_know_layout(s->programs[0].layout);
+	return s->programs[0].layout->kernel_bbr == KERNEL_BBR_IS_OTHER ? load_other(s) : EXIT_DONE;
 }
 
 int sockets_open(struct sockets *s)
@@ -115,9 +135,7 @@ int sockets_open(struct sockets *s)
 	int status;
 
 	memset(s, 0, sizeof(*s));
-	s->kernel_bbr = (struct origin){ .name = KERNEL_BBR,
-					 .is_kernel = true,
-					 .algorithm = algorithm_find(KERNEL_BBR) };
+	s->kernel_bbr = (struct origin){ .name = KERNEL_BBR, .is_kernel = true };
 	s->programs = calloc(n_algorithms, sizeof(*s->programs));
 	s->buffer = malloc(BUFFER_SIZE);
 	if (!s->programs || !s->buffer) {
@@ -136,7 +154,8 @@ static int notice_module(struct sockets *s)
 {
 	if (s->knows_module || access(BBR_MODULE_BTF, F_OK))
 		return EXIT_DONE;
-	unload(s, index_of(s->kernel_bbr.algorithm));
+	for (size_t i = 0; i < n_algorithms; i++)
+		unload(s, i);
 	return load_first(s);
 }
 

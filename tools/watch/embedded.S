@@ -2,4 +2,4 @@
 /* What bbrmon carries along. */
 #include "carry.inc"
 
-	carry probe_object, PROBE_OBJECT
+#include "probes.inc"

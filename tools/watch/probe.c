@@ -13,7 +13,19 @@
 #include "kernel/kernel_bbr.h"
 #include "probe.h"
 
-extern const char probe_object[], probe_object_end[];
+/* Of an algorithm that no kernel has there is no object. */
+#define X(name) extern const char probe_##name[], probe_##name##_end[];
+#include "algorithms.h"
+#undef X
+
+/* In the order of the tools' table. */
+static const struct object {
+	const char *begin, *end;
+} objects[] = {
+#define X(name) { probe_##name, probe_##name##_end },
+#include "algorithms.h"
+#undef X
+};
 
 void probe_init(struct probe *p)
 {
@@ -76,6 +88,17 @@ static int attach(struct probe *p, struct instance *inst)
 	return error;
 }
 
+static int open_object(struct probe *p, const struct algorithm *algorithm,
+		       const struct bpf_object_open_opts *opts)
+{
+	const struct object *object = objects;
+
+	for (size_t i = 0; algorithms[i] != algorithm; i++)
+		object++;
+	p->obj = bpf_object__open_mem(object->begin, object->end - object->begin, opts);
+	return p->obj ? 0 : -errno;
+}
+
 int probe_attach(struct probe *p, struct instance *inst)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "bbr_probe");
@@ -83,14 +106,17 @@ int probe_attach(struct probe *p, struct instance *inst)
 
 	memset(inst, 0, sizeof(*inst));
 	memcpy(inst->name, KERNEL_BBR, sizeof(KERNEL_BBR));
-	inst->algorithm = algorithm_find(KERNEL_BBR);
 	inst->supported = true;
-	if (kernel_bbr_is_other()) { /* of a module that is known only when it is loaded */
+	error = kernel_bbr_find(
+		&inst->algorithm); /* of a module that is known only when it is loaded */
+	if (error == -EPROTONOSUPPORT) {
 		p->refused = true;
-		return -EPROTONOSUPPORT;
+		return error;
 	}
-	p->obj = bpf_object__open_mem(probe_object, probe_object_end - probe_object, &opts);
-	error = p->obj ? attach(p, inst) : -errno;
+	if (!error)
+		error = open_object(p, inst->algorithm, &opts);
+	if (!error)
+		error = attach(p, inst);
 	if (!error)
 		return 0;
 	note("the kernel's own bbr cannot be watched: %s", strerror(-error));

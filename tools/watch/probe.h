@@ -27,7 +27,7 @@ void probe_init(struct probe *p);
 bool probe_is_possible(const struct probe *p);
 
 /*
- * Attaches the program; *inst is what to subscribe to. 0; -EPROTONOSUPPORT: it is not BBR version 1; or -errno after
+ * Attaches the program; *inst is what to subscribe to. 0; -EPROTONOSUPPORT: it is no BBR that is known; or -errno after
  * saying what failed, with -v.
  */
 int probe_attach(struct probe *p, struct instance *inst);

@@ -192,7 +192,7 @@ static void load_sock(const struct record *rec, u32 clock, struct bbr_sock *sk)
 		.tlp_retrans = rec->tlp_retrans,
 		.gso_max_size = rec->sk_gso_max_size,
 		.max_tcp_header = MAX_TCP_HEADER,
-		.min_tso_segs = rec->min_tso_segs,
+		.min_tso_segs = rec->sysctl_tcp_min_tso_segs,
 		.is_cwnd_limited = rec->is_cwnd_limited,
 		.uses_ecn = rec->ecn_flags & ECN_OK && rec->ecn_flags & ECN_LOW,
 		.pacing_rate = rec->sk_pacing_rate,
@@ -249,7 +249,7 @@ static void load(void *recording, const void *callback, bool after, void *replay
 
 	(void)recording;
 	load_state(rec->state_before, r);
-	load_sock(rec, rec->jiffies[after], &r->sk);
+	load_sock(rec, after ? rec->jiffies_after : rec->jiffies_before, &r->sk);
 	load_sample(rec, &r->rs);
 	r->ack = (struct bbr_ack){
 		.flight = rec->kind == KIND_LOST ? flight_of_lost(rec) : flight_of_acked(rec),
@@ -342,7 +342,7 @@ static bool is_ticked(const void *callback)
 {
 	const struct record *rec = callback;
 
-	return rec->jiffies[0] != rec->jiffies[1];
+	return rec->jiffies_before != rec->jiffies_after;
 }
 
 static void run(void *replay, const void *params)

@@ -2,7 +2,7 @@
 /*
  * A record of a recording of BBR version 3: one callback of Google's, in a kernel that has it. Little-endian, without
  * padding. Names are those of the kernel: of struct tcp_sock, of struct sock, of struct rate_sample (rs_), of the packet that
- * was lost (skb_).
+ * was lost (skb_). The header of a recording has them as they are here.
  */
 #ifndef ORACLE_BBR3_RECORD_H
 #define ORACLE_BBR3_RECORD_H
@@ -39,7 +39,7 @@ struct record {
 	__u64 cookie;
 	__u32 begin_seq, end_seq;
 	__u8 kind, ca_state, ack_pending, ecn_flags;
-	__u32 arg, returned, jiffies[2], sk_sndbuf;
+	__u32 arg, returned, jiffies_before, jiffies_after, sk_sndbuf;
 
 	__u64 tcp_mstamp, delivered_mstamp, tcp_clock_cache, tcp_wstamp_ns;
 	__u64 sk_pacing_rate, sk_max_pacing_rate;
@@ -47,13 +47,14 @@ struct record {
 	__u32 packets_out, sacked_out, lost_out, retrans_out, delivered, delivered_ce, lost;
 	__u32 app_limited, tp_prior_cwnd, snd_una, snd_nxt, write_seq, rcv_nxt, tlp_high_seq,
 		high_seq;
-	__u32 undo_marker, undo_retrans, reord_seen, sk_wmem_alloc, snd_wnd, segs_out,
-		sk_gso_max_size;
+	__u32 undo_marker;
+	__s32 undo_retrans;
+	__u32 reord_seen, sk_wmem_alloc, snd_wnd, segs_out, sk_gso_max_size;
 	__u32 sk_pacing_status;
 	__u8 sk_pacing_shift, tlp_retrans, tlp_orig_data_app_limited, is_cwnd_limited,
 		is_sack_reneg;
-	__u8 fast_ack_mode, sack_ok, tstamp_ok, retransmits, ca_setsockopt, min_tso_segs,
-		plb_enabled;
+	__u8 fast_ack_mode, sack_ok, tstamp_ok, retransmits, ca_setsockopt;
+	__u8 sysctl_tcp_min_tso_segs, sysctl_tcp_plb_enabled;
 
 	__u64 rs_prior_mstamp;
 	__s64 rs_interval_us, rs_rtt_us;

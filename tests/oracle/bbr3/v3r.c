@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT "v3-callbacks 1"
 #define WINDOW_LOG_MAX 27 /* 128 MiB */
 #define HEADER_MAX (1 << 20)
 
@@ -80,7 +79,7 @@ void v3r_open(struct v3r *r, const char *path)
 	ZSTD_DCtx_setParameter(r->zstd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
 
 	header = read_header(r);
-	if (strcmp(json_object_get_string(member(r, header, "format")), FORMAT) ||
+	if (strcmp(json_object_get_string(member(r, header, "format")), V3R_FORMAT) ||
 	    json_object_get_int(member(r, header, "record_size")) != sizeof(struct record))
 		fail(r, "is not a recording of this version");
 	r->hz = json_object_get_int(member(r, header, "hz"));

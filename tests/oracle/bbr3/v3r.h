@@ -12,6 +12,8 @@
 
 #include "record.h"
 
+#define V3R_FORMAT "v3-callbacks 1"
+
 struct v3r {
 	const char *path;
 	FILE *file;

@@ -37,6 +37,9 @@ enum change {
 #define STATE_WORDS 18
 #define STATE_GROWTH (STATE_WORDS * 8 - 104)
 
+/* What is noted of a packet when it is sent: a structure without a name, in a union of struct tcp_skb_cb. */
+#define SENT "tcp_skb_cb.tx"
+
 /* Bytes behind a member (NULL: behind all), with a name if it is a member that the made kernel has. */
 static const struct insertion {
 	enum change change;
@@ -45,12 +48,15 @@ static const struct insertion {
 } insertions[] = {
 	{ LARGER_STATE, "inet_connection_sock", NULL, NULL, STATE_GROWTH },
 	{ LARGER_STATE, "tcp_sock", "inet_conn", NULL, STATE_GROWTH },
-	{ LARGER_SOCKET, "tcp_sock", "inet_conn", "fast_ack_mode", 64 },
+	{ LARGER_SOCKET, "tcp_sock", "inet_conn", "fast_ack_mode", 8 },
+	{ LARGER_SOCKET, "tcp_sock", "inet_conn", "tlp_orig_data_app_limited", 56 },
 	{ LARGER_SAMPLE, "rate_sample", "prior_mstamp", "prior_lost", 8 },
 	{ LARGER_SAMPLE, "rate_sample", "prior_delivered_ce", "tx_in_flight", 4 },
 	{ LARGER_SAMPLE, "rate_sample", "prior_delivered_ce", "lost", 4 },
 	{ LARGER_SAMPLE, "rate_sample", "is_retrans", "is_acking_tlp_retrans_seq", 1 },
 	{ LARGER_SAMPLE, "rate_sample", "is_ack_delayed", "is_ece", 1 },
+	{ LARGER_SAMPLE, SENT, "delivered_mstamp", "in_flight", 4 },
+	{ LARGER_SAMPLE, SENT, "delivered_mstamp", "lost", 4 },
 	{ WHOLE_BURSTS, "tcp_congestion_ops", "cong_avoid", "skb_marked_lost", 8 },
 	{ WHOLE_BURSTS, "tcp_congestion_ops", NULL, NULL, 56 }, /* to whole cache lines */
 	{ WHOLE_BURSTS, "bpf_struct_ops_tcp_congestion_ops", NULL, NULL, 64 },
@@ -127,6 +133,13 @@ static const struct {
 	{ "initialized", 4, 1 },
 };
 
+/* The callbacks, which tracing programs attach to. */
+static const char *const own_functions[] = {
+	"bbr_init",	  "bbr_main",	  "bbr_skb_marked_lost",
+	"bbr_cwnd_event", "bbr_ssthresh", "bbr_undo_cwnd",
+	"bbr_set_state",  "bbr_tso_segs", "bbr_sndbuf_expand",
+};
+
 /* Types that the made kernel has beside those of the running one, behind all of them. */
 struct more_types {
 	int u8, u16, u32, u64, two_u16, two_u32, state, tso_segs;
@@ -164,10 +177,9 @@ static inline unsigned insert(const struct more_types *more, enum change changes
 	return bytes;
 }
 
-static inline void add_changed(const struct btf *from, const struct btf_type *t,
+static inline void add_changed(const struct btf *from, const struct btf_type *t, const char *type,
 			       const struct more_types *more, enum change changes)
 {
-	const char *type = btf__name_by_offset(from, t->name_off);
 	unsigned shift = 0;
 
 	btf__add_struct(made_kernel, type, t->size + growth(changes, type));
@@ -231,12 +243,28 @@ static inline bool is_changed(const char *type, enum change changes)
 	return false;
 }
 
+/* Of what a union in struct tcp_skb_cb has as tx; 0: there is none. */
+static inline int find_sent(const struct btf *from)
+{
+	const struct btf_type *cb =
+		btf__type_by_id(from, btf__find_by_name_kind(from, "tcp_skb_cb", BTF_KIND_STRUCT));
+
+	for (int i = 0; i < btf_vlen(cb); i++) {
+		const struct btf_type *u = btf__type_by_id(from, btf_members(cb)[i].type);
+
+		for (int k = 0; btf_is_union(u) && k < btf_vlen(u); k++)
+			if (!strcmp(btf__name_by_offset(from, btf_members(u)[k].name_off), "tx"))
+				return btf_members(u)[k].type;
+	}
+	return 0;
+}
+
 /* Each type keeps its id. False: the running kernel has no types. */
 static inline bool make_kernel(enum change changes)
 {
 	struct btf *from = running_kernel;
 	struct more_types more;
-	int n, sock, index;
+	int n, sock, index, sent;
 
 	if (!from)
 		from = running_kernel = btf__parse("/sys/kernel/btf/vmlinux", NULL);
@@ -246,14 +274,15 @@ static inline bool make_kernel(enum change changes)
 	more = (struct more_types){ n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7 };
 	sock = btf__find_by_name_kind(from, "sock", BTF_KIND_STRUCT);
 	index = btf__find_by_name_kind(from, "unsigned int", BTF_KIND_INT);
+	sent = find_sent(from);
 	btf__free(made_kernel);
 	made_kernel = btf__new_empty();
 	for (int id = 1; id < n; id++) {
 		const struct btf_type *t = btf__type_by_id(from, id);
-		const char *name = btf__name_by_offset(from, t->name_off);
+		const char *name = id == sent ? SENT : btf__name_by_offset(from, t->name_off);
 
 		if (btf_is_struct(t) && is_changed(name, changes))
-			add_changed(from, t, &more, changes);
+			add_changed(from, t, name, &more, changes);
 		else if (btf_is_struct(t) && changes & OWN_BBR && !strcmp(name, "bbr"))
 			add_own_bbr(&more);
 		else
@@ -262,6 +291,8 @@ static inline bool make_kernel(enum change changes)
 	add_more_types(&more, sock, index);
 	if (changes & OWN_BBR && btf__find_by_name(from, "bbr") < 0) /* it is in a module */
 		add_own_bbr(&more);
+	for (size_t i = 0; changes & OWN_BBR && i < ARRAY_SIZE(own_functions); i++)
+		btf__add_func(made_kernel, own_functions[i], BTF_FUNC_STATIC, more.tso_segs + 1);
 	return true;
 }
 
@@ -290,7 +321,7 @@ struct loaded_program {
 };
 
 struct loaded {
-	struct loaded_program programs[16];
+	struct loaded_program programs[64];
 	unsigned n;
 };
 

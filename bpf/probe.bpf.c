@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Events of the kernel's own bbr, looked at from outside: at each tracepoint that its connections come by, what has
- * changed since the last look is told. Monitors subscribe as they do to an instance. Attached only while bbrmon runs.
+ * changed since the last look is told. Monitors subscribe as they do to an instance. Attached only while bbrmon runs. One
+ * object for each algorithm that a kernel may have as its bbr (kernel_bbr.bpf.h in its folder).
  */
 #include "algorithm.h"
 #include "event.bpf.h"
 #include "kernel_bbr.bpf.h"
+#include "more_outside.bpf.h"
 #include "subscribers.bpf.h"
 
 #define TCP_ESTABLISHED 1
@@ -15,8 +17,9 @@ char LICENSE[] SEC("license") = "GPL";
 
 struct seen_conn {
 	struct watched_conn conn;
-	u32 rounds; /* as of the last ACK */
-	u8 mode; /* as of the last look */
+	u32 round; /* as of the last ACK: kernel_bbr_round() */
+	u32 round_now; /* as of the last look */
+	u8 mode, place; /* as of the last look */
 	bool known; /* was there a last look? */
 	bool starts; /* it was established, and nobody was told yet */
 };
@@ -64,18 +67,21 @@ static __attribute__((noinline)) struct seen_conn *look(struct sock *sk, u8 kind
 	e = &seen->conn.event;
 	read_kernel_bbr(&b, sk);
 	fill_event(e, sk, &b, NULL, &abi);
+	add_kernel_bbr(e, sk);
 	e->conn = seen->conn.id;
 	e->flags |= BBR_F_KERNEL;
 	e->rtt_us = latest_rtt_us(sk);
 	if (seen->starts)
 		publish_step(&seen->conn, BBR_EV_START, 0, 0, 0);
-	else if (seen->known && seen->mode != e->mode)
+	else if (seen->known && seen->place != kernel_bbr_place(&b))
 		publish_step(&seen->conn, BBR_EV_MODE, seen->mode, e->mode, 0);
+	seen->round_now = kernel_bbr_round(&b);
 	if (!seen->known)
-		seen->rounds = e->rounds;
+		seen->round = seen->round_now;
 	seen->starts = false;
 	seen->known = true;
 	seen->mode = e->mode;
+	seen->place = kernel_bbr_place(&b);
 	return seen;
 }
 
@@ -98,9 +104,9 @@ int segment(unsigned long long *ctx)
 	e = &seen->conn.event;
 	/* BBR's own mark is of its last ACK, which may not have been the one of our last look. */
 	e->flags &= ~BBR_F_ROUND_START;
-	if (seen->rounds != e->rounds)
+	if (seen->round != seen->round_now)
 		e->flags |= BBR_F_ROUND_START;
-	seen->rounds = e->rounds;
+	seen->round = seen->round_now;
 	publish_step(&seen->conn, BBR_EV_ACK, 0, 0, 0);
 	return 0;
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Writes a recording of BBR version 3 (v3r.h). What it holds is known at its end, but stands at its begin: so the records
+ * are written to a file of their own first, PATH.records, which is removed.
+ */
+#ifndef ORACLE_BBR3_V3R_WRITE_H
+#define ORACLE_BBR3_V3R_WRITE_H
+
+#include <stdio.h>
+#include <zstd.h>
+
+#include "record.h"
+
+struct json_object;
+
+struct v3r_writer {
+	const char *path;
+	char records_path[4096];
+	FILE *records;
+	ZSTD_CStream *zstd;
+};
+
+/* All of these end the program with a message if the file cannot be written. */
+void v3r_create(struct v3r_writer *w, const char *path);
+void v3r_write(struct v3r_writer *w, const struct record *record);
+void v3r_finish(struct v3r_writer *w, struct json_object *header);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the recorder's programs in the kernel and the recorder tell each other, whatever the algorithm. A callback
+ * comes through the ring as struct recorded of record.bpf.c: its socket's address, and the algorithm's record.
+ */
+#ifndef ORACLE_RECORDED_H
+#define ORACLE_RECORDED_H
+
+#include <linux/types.h>
+
+#define MAX_KINDS 16 /* of callbacks */
+#define COPIES 3 /* of each program that records a half of a callback */
+
+/* The recorder's counters in the kernel, by kind of callback. */
+struct counts {
+	__u64 recorded[MAX_KINDS];
+	__u64 omitted[MAX_KINDS]; /* of kinds of which there are enough */
+	__u64 dropped; /* a full ring */
+};
+
+struct clocks {
+	__u64 jiffies;
+	__u64 ns;
+};
+
+#endif

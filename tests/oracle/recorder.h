@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What record.c has to know of an algorithm: which functions of the kernel are its callbacks, and how its recordings are
+ * written. A record is bytes to record.c.
+ */
+#ifndef ORACLE_RECORDER_H
+#define ORACLE_RECORDER_H
+
+#include <bpf/btf.h>
+#include <linux/types.h>
+
+#include "recorded.h"
+
+/* A callback of the kernel's BBR. Several may be of one kind. */
+struct callback_function {
+	const char *name;
+	unsigned int kind;
+};
+
+/* What a recording is of. */
+struct recorded_kernel {
+	const struct btf *btf; /* the types of its module */
+	const struct btf *programs; /* those of our programs: what a record consists of */
+	const char *release; /* as uname -r has it */
+	unsigned int hz; /* jiffies a second */
+	const char *
+		about; /* a file: what the caller says of the recording, a JSON object; NULL: nothing */
+};
+
+/* How many callbacks there were, by kind. */
+struct totals {
+	__u64 calls[MAX_KINDS], recorded[MAX_KINDS], omitted[MAX_KINDS];
+	__u64 missing; /* neither recorded nor omitted, of all kinds */
+};
+
+struct recorder {
+	const char *name; /* of the algorithm */
+	const char *const *kinds; /* names of its callbacks */
+	unsigned int n_kinds;
+	const struct callback_function *functions;
+	unsigned int n_functions;
+
+	/* All of these end the program with a message if the file cannot be written. */
+	void (*create)(const char *path, const struct recorded_kernel *kernel);
+	void (*write)(__u64 socket, const void *record); /* socket: its address */
+	void (*finish)(const struct totals *totals);
+};
+
+extern const struct recorder recorder_bbr, recorder_bbr3;
+
+/* Says what failed, by errno. */
+_Noreturn void record_die(const char *what);
+
+#endif
