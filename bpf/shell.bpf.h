@@ -74,7 +74,7 @@
  * tells whether the one for rare ACKs is to be called, or bbr_main(). It must leave what is bbr_watched(b) to
  * bbr_main(). In both OPTION() is 0, and the second part of the state is what MORE(sk) finds: they
  * ask for it only where it is needed, for that takes a call of the kernel. Without BBR_HAS_RARE there is no
- * bbr_main_if_rare(). sk->kind is for the algorithm to note what it knows of an ACK; it is 0 at first.
+ * bbr_main_if_rare(). With BBR_HAS_STARTING there is a bbr_main_if_starting() as well: the same for another kind. sk->kind is for the algorithm to note what it knows of an ACK; it is 0 at first.
  *
  * With
  *
@@ -193,6 +193,24 @@ static inline int control_rare(unsigned long long *ctx, const struct bbr_params 
 }
 #endif
 
+#ifdef BBR_HAS_STARTING
+/* One without options of a connection that starts. */
+static __attribute__((noinline)) int control_starting(unsigned long long *ctx,
+						      const struct bbr_params *plain)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct bbr_sock s = common_sock_of(sk, plain, false);
+
+	bbr_main_if_starting(bbr_of(sk), &s, ctx_rate_sample(ctx));
+	return 0;
+}
+#else
+static inline int control_starting(unsigned long long *ctx, const struct bbr_params *plain)
+{
+	return 0;
+}
+#endif
+
 #ifdef BBR_HAS_COMMON
 static inline int control(unsigned long long *ctx, u32 gen)
 {
@@ -207,6 +225,8 @@ static inline int control(unsigned long long *ctx, u32 gen)
 		return 0;
 	case BBR_MAIN_RARE:
 		return control_rare(ctx, s.param);
+	case BBR_MAIN_STARTING:
+		return control_starting(ctx, s.param);
 	default:
 		return control_any(ctx, gen);
 	}

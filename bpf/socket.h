@@ -148,6 +148,7 @@ static inline bool bbr_is_app_limited(const struct bbr *b, const struct bbr_rs *
 enum bbr_main_result {
 	BBR_MAIN_DONE,
 	BBR_MAIN_RARE, /* it is for bbr_main_if_rare() */
+	BBR_MAIN_STARTING, /* it is for bbr_main_if_starting() */
 	BBR_MAIN_ANY, /* it is for bbr_main() */
 };
 

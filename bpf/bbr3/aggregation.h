@@ -34,7 +34,7 @@ static inline void bbr_age_extra_acked(struct bbr *b, const struct bbr_sock *sk,
 static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
 					      const struct bbr_rs *rs, u32 bw)
 {
-	if (!bbr_is_cruising(sk) && b->round_start)
+	if (!bbr_is_staying(sk) && b->round_start)
 		bbr_age_extra_acked(b, sk, rs);
 	if (bbr_is_aggregation_measured(sk, rs))
 		bbr_measure_extra_acked(b, sk, rs, bw);

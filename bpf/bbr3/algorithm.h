@@ -43,7 +43,13 @@ static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const st
 	bbr_note_sends(b, sk);
 }
 
-/* The same for what bbr_main_if_common() calls rare. */
+/* The same for what bbr_main_if_common() says is of a connection that starts. */
+static inline void bbr_main_if_starting(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_LOSSLESS | BBR_STARTING);
+}
+
+/* The same for what it calls rare. */
 static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	if (b->mode == BBR_PROBE_BW && b->full_bw_reached)
@@ -52,22 +58,22 @@ static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const st
 		bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_LOSSLESS);
 }
 
-/* The same if it is like most; else it does nothing, and tells which of the two is to be called. */
+/* The same if it is like most; else it does nothing, and tells which of these is to be called. */
 static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
 						      const struct bbr_rs *rs)
 {
+	u8 kind;
+
 	if (!bbr_stays_in_order(b, sk))
 		return BBR_MAIN_ANY;
-	switch (bbr_kind(b, sk, rs)) {
-	case BBR_ORDINARY | BBR_CRUISING:
+	kind = bbr_kind(b, sk, rs);
+	if (kind & BBR_CRUISING) {
 		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY | BBR_CRUISING);
 		return BBR_MAIN_DONE;
-	case BBR_ORDINARY:
-	case BBR_CALM | BBR_LOSSLESS:
-		return BBR_MAIN_RARE;
-	default:
-		return BBR_MAIN_ANY;
 	}
+	if (kind & BBR_STARTING)
+		return BBR_MAIN_STARTING;
+	return kind ? BBR_MAIN_RARE : BBR_MAIN_ANY;
 }
 
 static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)

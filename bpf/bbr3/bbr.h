@@ -29,6 +29,7 @@
 #define BBR_HAS_COMMON /* bbr_main_if_common() */
 #define BBR_HAS_RARE /* bbr_main_if_rare() */
 #define BBR_HAS_KERNEL /* some distributions' kernels have it as their bbr: kernel_bbr.bpf.h */
+#define BBR_HAS_STARTING /* bbr_main_if_starting() */
 #define BBR_READS_MIN_TSO_SEGS /* version 1 has a parameter for it */
 
 #include "event.h"
@@ -42,7 +43,6 @@
 /* In a count of 24 bits: none, so more than any other. No window of TCP (2^30 bytes) has so many packets. */
 #define BBR_COUNT_NONE 0xffffffu
 #define BBR_BW_NONE 0xffffffffu /* the same of bw_lo */
-#define BBR_RTT_LONG (1u << 24) /* us: up to here bw * RTT * BBR_UNIT has 64 bits */
 #define BBR_MARK_BITS 20 /* of counters of which only differences matter */
 
 /*
@@ -260,6 +260,17 @@ static inline bool bbr_is_cruising(const struct bbr_sock *sk)
 	return sk->kind & BBR_CRUISING;
 }
 
+static inline bool bbr_is_starting(const struct bbr_sock *sk)
+{
+	return sk->kind & BBR_STARTING;
+}
+
+/* Does the ACK of itself begin no mode and no phase? Then neither is probing, and the application does not limit the flow. */
+static inline bool bbr_is_staying(const struct bbr_sock *sk)
+{
+	return sk->kind & (BBR_CRUISING | BBR_STARTING);
+}
+
 /* A sample of bandwidth? An ACK of nothing new is none. */
 static inline bool bbr_is_valid_sample(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
@@ -273,7 +284,7 @@ static inline u8 bbr_phase_of(const struct bbr *b, const struct bbr_sock *sk)
 
 static inline u8 bbr_acks_of(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return bbr_is_cruising(sk) ? BBR_ACKS_INIT : b->acks;
+	return bbr_is_staying(sk) ? BBR_ACKS_INIT : b->acks;
 }
 
 static inline bool bbr_is_phase(const struct bbr *b, const struct bbr_sock *sk,

@@ -184,7 +184,7 @@ static inline void bbr_update_control(struct bbr *b, struct bbr_sock *sk, const 
 {
 	u32 pacing_gain = bbr_pacing_gain(b, sk), cwnd_gain = bbr_cwnd_gain(b, sk);
 
-	if (!bbr_is_cruising(sk) && b->new_gains)
+	if (!bbr_is_staying(sk) && b->new_gains)
 		bbr_note_gains(b, sk, pacing_gain, cwnd_gain);
 	bbr_set_pacing_rate(b, sk, bw, pacing_gain);
 	bbr_set_cwnd(b, sk, rs, bw, cwnd_gain);
@@ -230,8 +230,8 @@ static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct b
 	bbr_update_mode(b, sk, s);
 	if (is_fast && b->mode == mode && b->min_rtt_us == min_rtt_us && b->try_fast_path)
 		return;
-	/* Phases change it: the maximum of what was probed, and the lower bound. Who cruises stays in one. */
-	if (!bbr_is_cruising(sk))
+	/* Phases change it: the maximum of what was probed, and the lower bound. */
+	if (!bbr_is_staying(sk))
 		bw = bbr_bw(b);
 	bbr_update_control(b, sk, s->rs, bw);
 }
@@ -241,7 +241,7 @@ static inline void bbr_end_ack(struct bbr *b, struct bbr_sock *sk, const struct 
 {
 	const struct bbr_ack *ack = s->ack;
 
-	if (!bbr_is_cruising(sk))
+	if (!bbr_is_staying(sk))
 		bbr_advance_latest_delivery(b, sk, s);
 	if (bbr_is_lossless(sk))
 		return;

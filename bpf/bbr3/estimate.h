@@ -28,12 +28,21 @@ static inline const struct bbr_send *bbr_send_at(const struct bbr_more *more, u3
 	return &more->sends[(more->n_sends - 1 - age) % BBR_SENDS];
 }
 
+/*
+ * Is the flight to be estimated, and is there no ECN? Otherwise in_order is never set, so an ACK that finds it set need not ask: what
+ * the kernel knows stays, and a connection that has no ECN when bbr_init() is called gets none later.
+ */
+static inline bool bbr_can_be_in_order(const struct bbr_sock *sk)
+{
+	return !IN(sk, has_flight) && !IN(sk, uses_ecn);
+}
+
 static inline void bbr_init_estimate(struct bbr *b, const struct bbr_sock *sk)
 {
 	struct bbr_more *more = sk->more;
 
 	b->last_lost = IN(sk, lost);
-	b->in_order = 1;
+	b->in_order = bbr_can_be_in_order(sk);
 	if (!more)
 		return;
 	more->tx_in_flight = 0;
@@ -371,13 +380,20 @@ static inline void bbr_check_app_limited(struct bbr_sock *sk, const struct bbr_r
  * While packets come in the order in which they were sent, and none is lost, the flight needs no history and is no guess:
  * all of it was delivered since, and nothing was lost of it. (No recovery can be under way: it began with losses, and
  * they are of the flight until it is over.) Where reordering was seen it may come again, and needs a history from before.
- * Without the second part of the state it is never known, and marks need that as well.
+ * Without the second part of the state it is never known, and marks need that as well. To be asked where in_order is set.
  */
 static inline bool bbr_stays_in_order(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return !IN(sk, has_flight) && !IN(sk, uses_ecn) &&
-	       !(IN(sk, reord_seen) | IN(sk, sacked_out) | IN(sk, tlp_high_seq) |
+	return !(IN(sk, reord_seen) | IN(sk, sacked_out) | IN(sk, tlp_high_seq) |
 		 bbr_newly_lost(b, sk));
+}
+
+/* Did probing send what is ACKed now, or may the next ACK find that it did? */
+static inline bool bbr_is_flight_probed(const struct bbr *b, const struct bbr_sock *sk)
+{
+	u8 acks = bbr_acks_of(b, sk);
+
+	return acks == BBR_ACKS_REFILLING || (acks != BBR_ACKS_INIT && b->probe_samples);
 }
 
 static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
@@ -386,12 +402,12 @@ static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 	struct bbr_more *more;
 
 	*ack = (struct bbr_ack){
-		.flight.is_app_limited = !bbr_is_cruising(sk) && bbr_is_app_limited(b, rs),
+		.flight.is_app_limited = !bbr_is_staying(sk) && bbr_is_app_limited(b, rs),
 	};
 	bbr_check_app_limited(sk, rs);
 	ack->flight.tx_in_flight = rs->delivered + bbr_rest(sk, rs);
 	/* Losses that a timer marks are of the flight that was ACKed last. That matters only if probing sent it. */
-	if (bbr_acks_of(b, sk) == BBR_ACKS_INIT)
+	if (!bbr_is_flight_probed(b, sk))
 		return;
 	more = MORE(sk);
 	if (!more)
@@ -428,8 +444,9 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 	if (marked)
 		bbr_take_losses(b, sk, &flight, marked);
 	bbr_check_app_limited(sk, rs);
-	b->in_order = more && rs->delivered >= 0 && !rs->is_retrans && !marked &&
-		      !ack->flight.lost && !IN(sk, sacked_out) && IN(sk, ca_state) == TCP_CA_Open;
+	b->in_order = bbr_can_be_in_order(sk) && more && rs->delivered >= 0 && !rs->is_retrans &&
+		      !marked && !ack->flight.lost && !IN(sk, sacked_out) &&
+		      IN(sk, ca_state) == TCP_CA_Open;
 }
 
 /*

@@ -16,7 +16,7 @@ static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw
 	/* No RTT was ever measured: all so far was retransmitted and there are no timestamps. Stay at
 	 * what the connection started with.
 	 */
-	if (!bbr_is_cruising(sk) && unlikely(b->min_rtt_us == BBR_RTT_NONE))
+	if (!bbr_is_calm(sk) && unlikely(b->min_rtt_us == BBR_RTT_NONE))
 		return b->init_cwnd;
 	return bbr_packets((u64)bw * b->min_rtt_us, gain);
 }

@@ -7,18 +7,21 @@
 #ifndef BBR_KIND_H
 #define BBR_KIND_H
 
-#include "probe_bw.h"
+#include "startup.h"
 
 #define BBR_CALM_FLAGS .idle_restart = 1, .has_seen_rtt = 1, .watched = 1
 #define BBR_LOSS_FLAGS .prev_ca_state = 7, .loss_in_round = 1, .in_order = 1
 #define BBR_CYCLE_FLAGS .mode = 3, .full_bw_reached = 1
 
-/* 31 bits. An interval has 36 minutes then: of longer ones nothing sensible comes anyway. */
-#define BBR_CALM_MAX 0x7fffffffu
+/*
+ * 24 bits. An interval or RTT has 17 seconds then, which few have, and probe_rtt_win at most an hour. Up to here a bandwidth times
+ * RTT times BBR_UNIT has 64 bits.
+ */
+#define BBR_CALM_MAX 0xffffffu
 
 /*
- * Did packets arrive, is the sample valid, and does PROBE_RTT not begin? One comparison: each of these numbers has 31 bits if so,
- * and more if not, for what is below 0 wraps around.
+ * Did packets arrive, is the sample valid, is an RTT known, and does PROBE_RTT not begin? One comparison: each of these numbers
+ * has 24 bits if so, and more if not, for what is below 0 wraps around.
  */
 static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock *sk,
 				      const struct bbr_rs *rs)
@@ -27,7 +30,7 @@ static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock
 	u32 acked = rs->acked_sacked - 1, delivered = rs->delivered;
 	u32 left_ms = b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win) - IN(sk, now_ms);
 
-	return (interval | acked | delivered | left_ms) <= BBR_CALM_MAX;
+	return (interval | acked | delivered | left_ms | b->min_rtt_us) <= BBR_CALM_MAX;
 }
 
 /*
@@ -48,6 +51,9 @@ static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct
 		return bbr_stays_in_cruise(b, sk) && !bbr_is_app_limited(b, rs) ?
 			       BBR_ORDINARY | BBR_CRUISING :
 			       BBR_ORDINARY;
+	if (flags == BBR_FLAGS(.mode = BBR_STARTUP, .has_seen_rtt = 1, .in_order = 1) &&
+	    bbr_stays_in_startup(b, sk, rs) && !bbr_is_app_limited(b, rs))
+		return BBR_CALM | BBR_LOSSLESS | BBR_STARTING;
 	if ((flags & ~cycle) == BBR_FLAGS(.has_seen_rtt = 1, .in_order = 1) &&
 	    b->mode != BBR_PROBE_RTT)
 		return BBR_CALM | BBR_LOSSLESS;

@@ -19,7 +19,7 @@ struct bbr_sample {
 /* Was the packet sent while the application had no more? */
 static inline bool bbr_is_sample_limited(const struct bbr_sock *sk, const struct bbr_sample *s)
 {
-	return !bbr_is_cruising(sk) && s->ack->flight.is_app_limited;
+	return !bbr_is_staying(sk) && s->ack->flight.is_app_limited;
 }
 
 /* A new round begins with what is sent from here on. */
@@ -51,7 +51,7 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 	b->round_start = 1;
 	bbr_start_round(b, sk);
 	/* Which is never the fast path, in which slots do not age. */
-	if (bbr_is_cruising(sk))
+	if (bbr_is_staying(sk))
 		bbr_age_extra_acked(b, sk, rs);
 	if (bbr_is_cruising(sk) || b->rounds_since_probe < 0xff)
 		b->rounds_since_probe++;
@@ -72,7 +72,7 @@ static inline u32 bbr_sample_bw(const struct bbr_sock *sk, const struct bbr_rs *
 
 /*
  * Is the rate above bw? As ceil(a / b) > v exactly if a > v * b, there is no need to divide. (A calm sample's interval has
- * 31 bits or is 2^31, so the product has 63.) A rate that does not fit 32 bits is above here, and may be below then.
+ * 24 bits or is 2^24, so the product has 57.) A rate that does not fit 32 bits is above here, and may be below then.
  */
 static inline bool bbr_is_sample_above(const struct bbr_sock *sk, const struct bbr_sample *s,
 				       u32 bw)
@@ -125,9 +125,22 @@ static inline void bbr_advance_latest_delivery(struct bbr *b, const struct bbr_s
 }
 
 /*
+ * Does a loss round begin? It begins with the first loss, not with the round, so that it covers all of the flight in which
+ * something was lost.
+ */
+static inline bool bbr_update_loss_round(struct bbr *b, const struct bbr_sock *sk,
+					 const struct bbr_rs *rs)
+{
+	if (before(rs->prior_delivered, b->loss_round_delivered))
+		return false;
+	b->loss_round_delivered = IN(sk, delivered);
+	b->loss_round_start = 1;
+	return true;
+}
+
+/*
  * The maximum of what was delivered in a loss round: losses need not cut the bounds below that, because the
- * path has just carried it. The loss round begins with the first loss, not with the round, so that
- * it covers all of the flight in which something was lost.
+ * path has just carried it.
  */
 static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_sock *sk,
 					      const struct bbr_sample *s)
@@ -136,14 +149,15 @@ static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_so
 		return;
 	if (bbr_is_sample_above(sk, s, b->bw_latest))
 		b->bw_latest = max_u32(b->bw_latest, bbr_rate_of(sk, s));
+	/* Nobody asks for the maxima between here and the end, nor begins a phase: so they begin anew at once. */
+	if (bbr_is_staying(sk) && bbr_update_loss_round(b, sk, s->rs)) {
+		bbr_advance_latest_delivery(b, sk, s);
+		return;
+	}
 	if ((u32)s->rs->delivered > b->inflight_latest)
 		b->inflight_latest = bbr_count(s->rs->delivered);
-	if (before(s->rs->prior_delivered, b->loss_round_delivered))
-		return;
-	b->loss_round_delivered = IN(sk, delivered);
-	b->loss_round_start = 1;
-	if (bbr_is_cruising(sk)) /* nobody asks for the maxima until the end, nor begins a phase */
-		bbr_advance_latest_delivery(b, sk, s);
+	if (!bbr_is_staying(sk))
+		bbr_update_loss_round(b, sk, s->rs);
 }
 
 /* Losses and marks so far say nothing of the phase that begins. */

@@ -231,8 +231,8 @@ static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock 
 /*
  * In CRUISE, with no probe to be ACKed, and no search for the full bandwidth: is the next probe not due, whatever this ACK
  * tells, if that is no loss and no mark? A round may begin with it. It cannot make the target lower than what this compares with: until the phase is
- * updated cwnd and min_rtt_us stay, and of bw only the maximum may change, upwards. So the BDP grows or stays, because of an RTT
- * below 2^24 us and a bandwidth of 32 bits the product has no more than 56.
+ * updated cwnd and min_rtt_us stay, and of bw only the maximum may change, upwards. So the BDP grows or stays, because with a calm
+ * sample's RTT the product does not overflow.
  */
 static inline bool bbr_stays_in_cruise(const struct bbr *b, const struct bbr_sock *sk)
 {
@@ -240,8 +240,7 @@ static inline bool bbr_stays_in_cruise(const struct bbr *b, const struct bbr_soc
 	u32 rounds = b->rounds_since_probe + 1;
 
 	return b->cycle_idx == BBR_CRUISE && b->acks == BBR_ACKS_INIT && b->full_bw_now &&
-	       !b->new_gains && b->min_rtt_us < BBR_RTT_LONG &&
-	       rounds < PARAM(sk, probe_max_rounds) && rounds < IN(sk, cwnd) &&
+	       !b->new_gains && rounds < PARAM(sk, probe_max_rounds) && rounds < IN(sk, cwnd) &&
 	       rounds < bw * b->min_rtt_us >> BW_SCALE &&
 	       !stamp_us_delta(IN(sk, tcp_mstamp), b->cycle_mstamp + b->probe_wait_us);
 }

@@ -78,9 +78,9 @@ static inline bool bbr_measure_min_rtt(struct bbr *b, const struct bbr_sock *sk,
 
 	/* A lower RTT counts even with the delay of a delayed ACK in it; an equal one does not, or a
 	 * standing queue could put PROBE_RTT off for ever. A higher one replaces an expired minimum,
-	 * but not with the receiver's delay.
+	 * but not with the receiver's delay. (No sample is below 0, so without a sign it is above all.)
 	 */
-	if (rtt_us >= 0 && (rtt_us < b->probe_rtt_min_us || (expired && !is_ack_delayed))) {
+	if ((u64)rtt_us < b->probe_rtt_min_us || (expired && !is_ack_delayed && rtt_us >= 0)) {
 		b->probe_rtt_min_us = rtt_us;
 		b->probe_rtt_min_stamp = IN(sk, now_ms);
 	}

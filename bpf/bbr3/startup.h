@@ -24,7 +24,8 @@ static inline void bbr_check_full_bw(struct bbr *b, const struct bbr_sock *sk,
 {
 	u32 thresh;
 
-	if (bbr_is_cruising(sk) || b->full_bw_now || bbr_is_sample_limited(sk, s))
+	if (bbr_is_cruising(sk) || (!bbr_is_starting(sk) && b->full_bw_now) ||
+	    bbr_is_sample_limited(sk, s))
 		return;
 	if (OPTION(sk, full_bw_by_round) && !b->round_start)
 		return;
@@ -36,9 +37,23 @@ static inline void bbr_check_full_bw(struct bbr *b, const struct bbr_sock *sk,
 	if (!b->round_start)
 		return;
 	b->full_bw_cnt++;
+	if (bbr_is_starting(sk)) /* bbr_stays_in_startup() */
+		return;
 	b->full_bw_now = b->full_bw_cnt >= PARAM(sk, full_bw_rounds);
 	if (b->full_bw_now)
 		b->full_bw_reached = 1;
+}
+
+/*
+ * In STARTUP: does it go on, whatever this ACK tells, if that is no loss and no mark? It ends by no growth, of which rounds are
+ * counted: one that does not begin, or is not the last of them, ends nothing.
+ */
+static inline bool bbr_stays_in_startup(const struct bbr *b, const struct bbr_sock *sk,
+					const struct bbr_rs *rs)
+{
+	return b->acks == BBR_ACKS_INIT && !b->full_bw_now && !b->new_gains &&
+	       (b->full_bw_cnt + 1u < PARAM(sk, full_bw_rounds) ||
+		before(rs->prior_delivered, b->next_round_delivered));
 }
 
 /*
@@ -133,7 +148,7 @@ static inline void bbr_check_drain(struct bbr *b, struct bbr_sock *sk)
 {
 	bool is_overdue = false;
 
-	if (bbr_mode_of(b, sk) == BBR_PROBE_BW)
+	if (bbr_mode_of(b, sk) == BBR_PROBE_BW || bbr_is_starting(sk))
 		return;
 	if (unlikely(b->mode == BBR_STARTUP && b->full_bw_reached))
 		bbr_enter_drain(b, sk);

@@ -12,6 +12,7 @@
 #define BBR_LOSSLESS \
 	2 /* nothing lost, now or lately; version 1: no policer; version 3: nothing marked */
 #define BBR_CYCLING 4 /* in PROBE_BW, to stay there: the pipe was full */
+#define BBR_STARTING 16 /* version 3: in STARTUP, to stay there: the pipe is not full */
 #define BBR_ORDINARY (BBR_CALM | BBR_LOSSLESS | BBR_CYCLING)
 
 /* So many of struct bbr's flags as one word: they are compared at once. */
@@ -29,12 +30,14 @@ static inline bool bbr_is_lossless(const struct bbr_sock *sk)
 
 static inline u8 bbr_mode_of(const struct bbr *b, const struct bbr_sock *sk)
 {
+	if (sk->kind & BBR_STARTING)
+		return BBR_STARTUP;
 	return sk->kind & BBR_CYCLING ? BBR_PROBE_BW : b->mode;
 }
 
 static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return sk->kind & BBR_CYCLING || b->full_bw_reached;
+	return sk->kind & BBR_CYCLING || (!(sk->kind & BBR_STARTING) && b->full_bw_reached);
 }
 
 #endif

@@ -29,7 +29,7 @@
 #ifndef BBR_CRUISING
 #define BBR_CRUISING 0 /* version 1 has no such kind */
 #endif
-#define ALL_KINDS (BBR_ORDINARY | BBR_CRUISING)
+#define ALL_KINDS (BBR_ORDINARY | BBR_CRUISING | BBR_STARTING)
 
 static struct replay recorded[MOST_ACKS];
 static unsigned int acks;
@@ -209,11 +209,13 @@ int main(int argc, char **argv)
 	while (optind < argc)
 		read_recording(argv[optind++]);
 	run_batches(millions * 1000000 / KINDS_BATCH + 1, until_one_differs);
-	printf("{\"cruising\":%llu,\"ordinary\":%llu,\"lossless\":%llu,\"cycling\":%llu,\"calm\":%"
+	printf("{\"cruising\":%llu,\"starting\":%llu,\"ordinary\":%llu,\"lossless\":%llu,"
+	       "\"cycling\":%llu,\"calm\":%"
 	       "llu,\"any\":%llu,"
 	       "\"different\":%llu,"
 	       "\"digest\":\"%016llx\"}\n",
-	       BBR_CRUISING ? total.of_kind[ALL_KINDS] : 0, total.of_kind[BBR_ORDINARY],
+	       BBR_CRUISING ? total.of_kind[BBR_ORDINARY | BBR_CRUISING] : 0,
+	       total.of_kind[BBR_CALM | BBR_LOSSLESS | BBR_STARTING], total.of_kind[BBR_ORDINARY],
 	       total.of_kind[BBR_CALM | BBR_LOSSLESS], total.of_kind[BBR_CALM | BBR_CYCLING],
 	       total.of_kind[BBR_CALM], total.of_kind[0], total.different, total.digest);
 	return total.different ? 1 : 0;

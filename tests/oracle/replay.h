@@ -40,7 +40,7 @@ static inline void replay_callback(struct replay *r, const struct bbr_params *pa
 		case BBR_MAIN_RARE:
 			bbr_main_if_rare(&r->b, &sk, &r->rs);
 			break;
-		case BBR_MAIN_ANY:
+		default:
 			bbr_main(&r->b, &sk, &r->rs);
 		}
 		break;

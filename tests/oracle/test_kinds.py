@@ -12,7 +12,7 @@ REPO = HERE.parents[1]
 BUILD = REPO / "build/oracle"
 RECORDINGS = {"kinds": sorted((HERE / "recordings").glob("*.gz")),
               "kinds_bbr3": sorted((HERE / "recordings").glob("*.v3r.zst"))}
-KINDS = {"kinds": ("ordinary", "lossless", "cycling", "calm", "any"), "kinds_bbr3": ("cruising", "ordinary", "lossless", "any")}
+KINDS = {"kinds": ("ordinary", "lossless", "cycling", "calm", "any"), "kinds_bbr3": ("cruising", "starting", "ordinary", "lossless", "any")}
 # Of version 1, natively, a million ACKs take a second, as BPF two; of version 3 twice as long. One million finds each of
 # MISTAKES; docs/cost.md says how many were tried.
 MILLIONS = {("kinds", "native"): 5, ("kinds", "bpf"): 2, ("kinds_bbr3", "native"): 3, ("kinds_bbr3", "bpf"): 1}
@@ -32,8 +32,10 @@ MISTAKES3 = {
     "a pause": ("kind.h", ".idle_restart = 1, .has_seen_rtt", ".has_seen_rtt"),
     "the window of the minimum": ("kind.h", " | left_ms", ""),
     "the state now": ("kind.h", " || IN(sk, ca_state) != TCP_CA_Open", ""),
-    "a long interval": ("kind.h", "(interval | ", "(interval << 33 | "),
+    "a long interval": ("kind.h", "(interval | ", "(interval << 40 | "),
     "the search for the full bandwidth": ("probe_bw.h", " && b->full_bw_now", ""),
+    "the last round of STARTUP": ("startup.h", "b->full_bw_cnt + 1u < PARAM", "b->full_bw_cnt < PARAM"),
+    "the search in STARTUP": ("startup.h", " && !b->full_bw_now && !b->new_gains &&", " && !b->new_gains &&"),
     "what was lost before": ("algorithm.h", "if (!bbr_stays_in_order(b, sk))", "if (!b->initialized)"),
     "the wait for a probe": ("probe_bw.h", "!stamp_us_delta(IN(sk, tcp_mstamp), b->cycle_mstamp + b->probe_wait_us);",
                              "true;"),

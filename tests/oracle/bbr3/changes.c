@@ -9,7 +9,7 @@
 
 struct bbr_params recorded_params;
 
-/* As if nothing had been lost or come early before, mostly; and in CRUISE as if the search for the full bandwidth were over. */
+/* As if nothing had been lost or come early before, mostly, where there is no ECN; and in CRUISE as if the search for the full bandwidth were over. */
 static void add_estimate(const struct record *rec, struct replay *r)
 {
 	r->sk.snd_una = rec->snd_una;
@@ -19,7 +19,7 @@ static void add_estimate(const struct record *rec, struct replay *r)
 	r->rs.last_end_seq = rec->rs_last_end_seq;
 	r->rs.is_retrans = rec->rs_is_retrans;
 	r->b.full_bw_now |= r->b.cycle_idx == BBR_CRUISE;
-	r->b.in_order = r->ack.flight.lost <= 0;
+	r->b.in_order = r->ack.flight.lost <= 0 && bbr_can_be_in_order(&r->sk);
 	r->b.last_lost = rec->lost;
 	r->more.lost_before = r->more.prior_lost = rec->lost;
 	r->packets = 1;
@@ -109,7 +109,7 @@ static void change_flags(struct replay *r)
 		b->full_bw_reached ^= 1;
 		break;
 	case 8:
-		b->in_order ^= 1;
+		b->in_order = !b->in_order && bbr_can_be_in_order(sk);
 		break;
 	case 9:
 		sk->lost = beside(sk->lost);

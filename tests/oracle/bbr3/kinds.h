@@ -32,6 +32,8 @@ static inline void run_of_kind(struct replay *r, const struct bbr_params *params
 	r->returned = bbr_main_if_common(&r->b, &sk, &r->rs);
 	if (r->returned == BBR_MAIN_RARE)
 		bbr_main_if_rare(&r->b, &sk, &r->rs);
+	else if (r->returned == BBR_MAIN_STARTING)
+		bbr_main_if_starting(&r->b, &sk, &r->rs);
 	r->sk = sk;
 }
 

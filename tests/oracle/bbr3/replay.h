@@ -68,6 +68,7 @@ static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_par
 	}
 
 REPLAY_ACK(replay_cruising_ack, BBR_ORDINARY | BBR_CRUISING)
+REPLAY_ACK(replay_starting_ack, BBR_CALM | BBR_LOSSLESS | BBR_STARTING)
 REPLAY_ACK(replay_ordinary_ack, BBR_ORDINARY)
 REPLAY_ACK(replay_lossless_ack, BBR_CALM | BBR_LOSSLESS)
 REPLAY_ACK(replay_any_ack, 0)
@@ -81,6 +82,9 @@ static inline void replay_ack(struct replay *r, const struct bbr_params *params)
 	switch (bbr_kind(&r->b, &sk, &r->rs)) {
 	case BBR_ORDINARY | BBR_CRUISING:
 		replay_cruising_ack(r, params);
+		break;
+	case BBR_CALM | BBR_LOSSLESS | BBR_STARTING:
+		replay_starting_ack(r, params);
 		break;
 	case BBR_ORDINARY:
 		replay_ordinary_ack(r, params);

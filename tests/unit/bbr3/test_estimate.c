@@ -455,6 +455,7 @@ TEST(marks_are_told_by_the_count_of_the_stack)
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_false(f->ack.is_ece); /* no ECN */
 	f->sk.uses_ecn = true;
+	f->b.in_order = 0;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_true(f->ack.is_ece);
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
@@ -680,6 +681,7 @@ TEST(flight_in_order_is_what_was_delivered)
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.delivered_ce, 0);
 	f->sk.uses_ecn = true;
+	f->b.in_order = 0;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.delivered_ce, 4);
 }
@@ -693,11 +695,18 @@ TEST(flight_in_order_is_kept_while_probing)
 	f->more.prior_lost = 7;
 	f->b.acks = BBR_ACKS_PROBE_STOPPING;
 	f->rs.is_app_limited = true;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack); /* of DRAIN */
+	assert_int_equal(f->more.tx_in_flight, 0);
+	f->b.probe_samples = 1;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->more.tx_in_flight, 10);
 	assert_int_equal(f->more.prior_lost, 40);
 	assert_true(f->more.is_app_limited);
 	f->rs.delivered = 11;
+	f->b.acks = BBR_ACKS_INIT;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->more.tx_in_flight, 10);
+	f->b.probe_samples = 0;
 	f->b.acks = BBR_ACKS_REFILLING; /* the next ones may be of what probing sent */
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->more.tx_in_flight, 11);
@@ -740,16 +749,37 @@ TEST(what_is_not_in_order)
 	f->sk.reord_seen = 1;
 	assert_false(bbr_stays_in_order(&f->b, &f->sk));
 	f->sk.reord_seen = 0;
-	f->sk.uses_ecn = true;
-	assert_false(bbr_stays_in_order(&f->b, &f->sk));
-	f->sk.uses_ecn = false;
-	f->sk.has_flight = true;
-	assert_false(bbr_stays_in_order(&f->b, &f->sk));
-	f->sk.has_flight = false;
 	assert_true(bbr_stays_in_order(&f->b, &f->sk));
 	f->rs.delivered = -1;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_false(f->b.in_order); /* an ACK of nothing new is of no flight */
+}
+
+static void assert_never_in_order(struct fixture *f)
+{
+	f->b.in_order = 1;
+	bbr_init_estimate(&f->b, &f->sk);
+	assert_false(f->b.in_order);
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_false(f->b.in_order);
+}
+
+/* A connection with ECN, or of a stack that knows the flight, begins so and stays so. */
+TEST(some_are_never_in_order)
+{
+	FIXTURE;
+
+	f->sk.uses_ecn = true;
+	assert_never_in_order(f);
+	f->sk.uses_ecn = false;
+	f->sk.has_flight = true;
+	assert_never_in_order(f);
+	f->sk.has_flight = false;
+	bbr_init_estimate(&f->b, &f->sk);
+	assert_true(f->b.in_order);
+	f->b.in_order = 0;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_true(f->b.in_order);
 }
 
 /* In order once a round is enough, out of it each ACK may be noted, until all of a flight came in order again. */
@@ -970,6 +1000,7 @@ int main(void)
 		T(flight_in_order_is_what_was_delivered),
 		T(flight_in_order_is_kept_while_probing),
 		T(what_is_not_in_order),
+		T(some_are_never_in_order),
 		T(sends_are_noted_until_order_returns),
 		T(losses_are_of_the_flight_until_order_returns),
 		T(nothing_lost_is_no_entry),

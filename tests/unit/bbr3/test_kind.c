@@ -39,6 +39,8 @@ static void assert_same(struct fixture *f)
 	} while (0)
 
 #define CRUISING (BBR_ORDINARY | BBR_CRUISING)
+#define LOSSLESS (BBR_CALM | BBR_LOSSLESS)
+#define STARTING (LOSSLESS | BBR_STARTING)
 
 TEST(most_acks_are_ordinary)
 {
@@ -86,9 +88,6 @@ TEST(who_cruises_stays_in_cruise)
 	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_hi[1] = 68157), BBR_ORDINARY);
 	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_lo = 68158), CRUISING);
 	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_lo = 68157), BBR_ORDINARY);
-	CHANGED(f->b.min_rtt_us = BBR_RTT_LONG - 1, CRUISING);
-	CHANGED(f->b.min_rtt_us = BBR_RTT_LONG, BBR_ORDINARY);
-	CHANGED(f->b.min_rtt_us = BBR_RTT_NONE, BBR_ORDINARY);
 	CHANGED(f->sk.tcp_mstamp = f->b.cycle_mstamp + f->b.probe_wait_us, CRUISING);
 	CHANGED(f->sk.tcp_mstamp = f->b.cycle_mstamp + f->b.probe_wait_us + 1, BBR_ORDINARY);
 }
@@ -142,12 +141,49 @@ TEST(startup_and_drain_are_lossless)
 	FIXTURE;
 
 	make_ordinary(f);
-	CHANGED(f->b.mode = BBR_STARTUP, BBR_CALM | BBR_LOSSLESS);
-	CHANGED((f->b.mode = BBR_STARTUP, f->b.full_bw_reached = 0), BBR_CALM | BBR_LOSSLESS);
+	CHANGED(f->b.mode = BBR_STARTUP, LOSSLESS);
+	CHANGED((f->b.mode = BBR_STARTUP, f->b.full_bw_reached = 0), LOSSLESS);
 	CHANGED((f->b.mode = BBR_STARTUP, f->b.full_bw_reached = 0, f->rs.prior_delivered = 950),
-		BBR_CALM | BBR_LOSSLESS); /* a round and a loss round start */
-	CHANGED(f->b.mode = BBR_DRAIN, BBR_CALM | BBR_LOSSLESS);
-	CHANGED(f->b.full_bw_reached = 0, BBR_CALM | BBR_LOSSLESS);
+		LOSSLESS); /* a round and a loss round start */
+	CHANGED(f->b.mode = BBR_DRAIN, LOSSLESS);
+	CHANGED(f->b.full_bw_reached = 0, LOSSLESS);
+}
+
+/* While the bandwidth grows, and up to the round that may be the last without growth. */
+TEST(who_starts_stays_in_startup)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	f->b.mode = BBR_STARTUP;
+	f->b.full_bw_reached = 0;
+	f->b.full_bw_now = 0;
+	for (int i = 0; i < 2; i++) {
+		CHANGED((void)0, STARTING);
+		CHANGED(f->b.full_bw = 2 * BW, STARTING);
+		CHANGED((f->b.full_bw = 2 * BW, f->b.full_bw_cnt = 1), STARTING);
+		CHANGED((f->b.full_bw = 2 * BW, f->b.full_bw_cnt = 2), i ? LOSSLESS : STARTING);
+		CHANGED(f->b.full_bw_cnt = 2, i ? LOSSLESS : STARTING); /* it may grow now */
+		CHANGED((f->p.full_bw_rounds[0] = 1, f->b.full_bw = 2 * BW),
+			i ? LOSSLESS : STARTING);
+		CHANGED((f->p.full_bw_rounds[0] = 2, f->b.full_bw = 2 * BW), STARTING);
+		CHANGED(f->b.full_bw_now = 1, LOSSLESS);
+		CHANGED(f->b.new_gains = 1, LOSSLESS);
+		CHANGED(f->b.acks = BBR_ACKS_PROBE_STOPPING, LOSSLESS);
+		CHANGED(f->rs.is_app_limited = true, LOSSLESS);
+		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true), LOSSLESS);
+		CHANGED(f->b.min_rtt_us = 0xffffff, STARTING);
+		CHANGED(f->b.bw_latest = 2 * BW, STARTING);
+		CHANGED(f->b.bw_lo = BW / 2, STARTING);
+		CHANGED(f->b.inflight_lo = 50, STARTING);
+		CHANGED(f->b.loss_events_in_round = 5, STARTING);
+		CHANGED(f->b.rounds_since_probe = 255, STARTING);
+		CHANGED(f->b.extra_acked[0] = 20, STARTING);
+		CHANGED(f->sk.cwnd = 500, STARTING);
+		CHANGED(f->sk.pacing_rate = 1, STARTING);
+		CHANGED(f->rs.rtt_us = MIN_RTT - 1, STARTING);
+		fixture_start_round(f); /* and a loss round */
+	}
 }
 
 TEST(what_is_not)
@@ -164,12 +200,15 @@ TEST(what_is_not)
 	CHANGED(f->b.watched = 1, 0);
 	CHANGED((f->b.watched = 1, f->b.mode = BBR_STARTUP), 0);
 	CHANGED(f->rs.acked_sacked = 0, 0);
-	CHANGED(f->rs.acked_sacked = 0x80000000u, CRUISING);
-	CHANGED(f->rs.acked_sacked = 0x80000001u, 0);
+	CHANGED(f->rs.acked_sacked = 0x1000000u, CRUISING);
+	CHANGED(f->rs.acked_sacked = 0x1000001u, 0);
 	CHANGED(f->rs.interval_us = 0, 0);
 	CHANGED(f->rs.interval_us = 1, CRUISING);
-	CHANGED(f->rs.interval_us = 0x80000000ll, CRUISING);
-	CHANGED(f->rs.interval_us = 0x80000001ll, 0);
+	CHANGED(f->rs.interval_us = 0x1000000ll, CRUISING);
+	CHANGED(f->rs.interval_us = 0x1000001ll, 0);
+	CHANGED(f->b.min_rtt_us = 0xffffff, CRUISING);
+	CHANGED(f->b.min_rtt_us = 0x1000000, 0);
+	CHANGED(f->b.min_rtt_us = BBR_RTT_NONE, 0);
 	CHANGED(f->rs.interval_us = (1ll << 32) + 1280, 0);
 	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5001, 0);
 	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5000, CRUISING);
@@ -231,6 +270,7 @@ static void assert_rare(struct fixture *f, u8 kind)
 TEST(what_is_common_is_done_the_rest_is_left)
 {
 	FIXTURE;
+	struct fixture was;
 
 	assert_left(f); /* not in order */
 	make_ordinary(f);
@@ -240,9 +280,6 @@ TEST(what_is_common_is_done_the_rest_is_left)
 	f->sk.lost++;
 	assert_left(f);
 	f->sk.lost--;
-	f->sk.uses_ecn = true;
-	assert_left(f);
-	f->sk.uses_ecn = false;
 	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
 	assert_int_equal(f->sk.kind, CRUISING);
 	fixture_phase(f, BBR_REFILL);
@@ -252,6 +289,12 @@ TEST(what_is_common_is_done_the_rest_is_left)
 	f->b.full_bw_reached = 1;
 	f->b.mode = BBR_STARTUP;
 	assert_rare(f, BBR_CALM | BBR_LOSSLESS);
+	f->b.full_bw_reached = f->b.full_bw_now = 0;
+	was = *f;
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_STARTING);
+	assert_memory_equal(f, &was, sizeof(was));
+	bbr_main_if_starting(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->sk.kind, STARTING);
 }
 
 /* The BDP alone decides only if the whole target would decide the same. */
@@ -278,6 +321,7 @@ int main(void)
 		T(who_cruises_stays_in_cruise),
 		T(cruising_is_as_any_other),
 		T(startup_and_drain_are_lossless),
+		T(who_starts_stays_in_startup),
 		T(what_is_not),
 		T(ack_is_clean_without_losses_and_marks),
 		T(what_is_common_is_done_the_rest_is_left),
