@@ -34,6 +34,11 @@ def _text(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def _tics(labels):
+    """Of (label, where)."""
+    return "(" + ", ".join(f"{_text(label.replace('%', '%%'))} {at}" for label, at in labels) + ")"
+
+
 def _terminal(height):
     return (f"set terminal svg noenhanced size {WIDTH},{height} dynamic background 'white' font 'sans-serif,11'\n"
             "set grid lc '#dddddd'\nset border 3 lc '#888888'\nset tics nomirror\n")
@@ -102,7 +107,7 @@ def over_seeds(groups):
     """groups: congestion control -> figures over seeds (compare.over_seeds()). A dot for each seed, a bar at the
     median."""
     blocks, panels = [], []
-    names = ", ".join(f"{_text(congestion_controls.label(cc))} {n}" for n, cc in enumerate(groups))
+    names = _tics((congestion_controls.label(cc), n) for n, cc in enumerate(groups))
     for panel, (title, key, scale) in enumerate(FIGURES):
         lines = []
         for n, found in enumerate(groups.values()):
@@ -120,7 +125,7 @@ def over_seeds(groups):
         if lines:
             panels.append(f"set title {_text(title)}\nplot [-0.6:{len(groups) - 0.4}] [0:] " +
                           ", ".join(lines) + "\n")
-    return _gnuplot("".join(blocks) + _terminal(260) + f"set xtics ({names}) rotate by -20\n" +
+    return _gnuplot("".join(blocks) + _terminal(260) + f"set xtics {names} rotate by -20\n" +
                     f"set multiplot layout 1,{len(panels)}\n" + "".join(panels))
 
 
@@ -135,8 +140,8 @@ def over_points(groups):
         blocks.append(_block(f"p{n}", rows))
         colour = COLOURS[n % len(COLOURS)]
         lines += [f"$p{n} with yerrorlines lw 1.5 pt 7 ps 0.5 lc '{colour}' title {_text(congestion_controls.label(cc))}"]
-    names = ", ".join(f"{_text(label)} {n}" for n, label in enumerate(labels))
-    return _gnuplot("".join(blocks) + _terminal(340) + f"set xtics ({names}) rotate by -30\nset bmargin 7\n"
+    names = _tics((label, n) for n, label in enumerate(labels))
+    return _gnuplot("".join(blocks) + _terminal(340) + f"set xtics {names} rotate by -30\nset bmargin 7\n"
                     "set key outside top center horizontal\nset ylabel 'goodput, Mbit/s'\n"
                     f"plot [-0.5:{len(labels) - 0.5}] [0:] " + ", ".join(lines) + "\n")
 
