@@ -9,14 +9,15 @@ difference that counts is that between everybody in the one arm and everybody in
 import dataclasses
 import json
 
+import experiment
 import guest
 import kernels
 import matrix
 import pool
 
 PAIRS = {  # label -> arms: the one that is compared with, the other
-    "CUBIC and BBR": ("cubic", "bpf_bbr"),
-    "BBR and its profile gentle": ("bpf_bbr", "bpf_bbr:gentle"),
+    "CUBIC and bpf_bbr": ("cubic", "bpf_bbr"),
+    "the kernel's BBR and bpf_bbr's profile gentle": ("bbr", "bpf_bbr:gentle"),
 }
 SECONDS, BLOCK, WASHOUT, BLOCKS = 60, 10, 3, 16
 DESIGNS = {  # label -> seconds, options of `bbrctl experiment start`
@@ -29,7 +30,7 @@ DESIGNS = {  # label -> seconds, options of `bbrctl experiment start`
 }
 FLOWS, BYTES = 20, 300_000
 RATE_MBIT, DELAY_MS, QUEUE = 20, 40, 134  # two BDPs
-MODULES = ["veth", "sch_fq", "sch_netem"]
+MODULES = ["veth", "sch_fq", "sch_netem", "tcp_bbr"]
 MSS_WIRE = 1514
 
 
@@ -65,21 +66,19 @@ def _image(run, kernel):
                            programs=[matrix.BUILD / name for name in ("bbrctl", "bbrmon", "flow")])
 
 
-def execute(run, on_time, _, core):
-    """What bbrmon says of the experiment. (Nothing is kept: there is always a fresh run.)"""
-    on_time(0)  # the guest says no times, but its end is told
+def execute(run, on_time=None, fresh=False, core=None):
+    """What bbrmon says of the experiment; from the cache if all inputs are the same."""
     kernel = kernels.find(run.kernel)
-    result = guest.run(kernel, _image(run, kernel), seed=run.seed, core=core)
-    if result.status:
-        raise kernels.LabError(f"{run} failed:\n{result.console}")
-    return json.loads(result.console[result.console.index("{"):])
+    _, _, files = experiment.files_of(run, kernel, _image(run, kernel), on_time, fresh, core)
+    return json.loads(files["answer.json"])
 
 
-def measure(kernel, pairs=None, jobs=None, seed=1):
+def measure(kernel, pairs=None, jobs=None, seed=1, fresh=False):
     """pair -> design -> bbrmon's answer"""
     runs = [Run(pair, design, seed, kernel) for pair in pairs or PAIRS for design in DESIGNS]
     found = {}
-    pool.execute_all(runs, lambda run, answer: found.setdefault(run.pair, {}).update({run.design: answer}), jobs, execute=execute)
+    pool.execute_all(runs, lambda run, answer: found.setdefault(run.pair, {}).update({run.design: answer}), jobs, fresh,
+                     execute=execute)
     return found
 
 
