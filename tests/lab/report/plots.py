@@ -146,6 +146,32 @@ def over_points(groups):
                     f"plot [-0.5:{len(labels) - 0.5}] [0:] " + ", ".join(lines) + "\n")
 
 
+def differences(panels, title):
+    """panels: title -> (label, difference, its interval or None), the truth first. A dot for each, from top to bottom, and a
+    bar if there is an interval; the truth's goes through as a band. 0 is dashed."""
+    blocks, drawn = [], []
+    left, gap = 0.19, 0.04  # of the width: for the labels, which are beside the first panel, and between panels
+    width = (1 - left) / len(panels)
+    for n, (name, rows) in enumerate(panels.items()):
+        blocks += [_block(f"d{n}", [(difference, -row) for row, (_, difference, _) in enumerate(rows)]),
+                   _block(f"i{n}", [(difference, -row, *interval) for row, (_, difference, interval) in enumerate(rows) if interval])]
+        _, true, (low, high) = rows[0]
+        tics = _tics((label if n == 0 else "", -row) for row, (label, _, _) in enumerate(rows))
+        drawn.append(
+            f"set title {_text(name)}\nset ytics {tics}\n"
+            f"set lmargin at screen {left + n * width}\nset rmargin at screen {left + (n + 1) * width - gap}\n"
+            f"set object 1 rectangle from {low}, graph 0 to {high}, graph 1 behind fc '{COLOURS[5]}' "
+            "fs transparent solid 0.3 noborder\n"
+            f"set arrow 1 from {true}, graph 0 to {true}, graph 1 nohead lc '{COLOURS[0]}'\n"
+            "set arrow 2 from 0, graph 0 to 0, graph 1 nohead dt 2 lc '#555555'\n"
+            f"plot [] [{0.5 - len(rows)}:0.5] " + ", ".join(
+                f"${what}{n} {which} with {style} lw 2 lc '{colour}' notitle"
+                for which, colour in (("every ::0::0", COLOURS[0]), ("every ::1", COLOURS[1]))
+                for what, style in (("d", "points pt 7 ps 0.7"), ("i", "xerrorbars pt 7 ps 0"))) + "\n")
+    return _gnuplot("".join(blocks) + _terminal(280) + f"set xlabel {_text(title)}\n"
+                    f"set multiplot layout 1,{len(panels)}\n" + "".join(drawn))
+
+
 def shares(groups):
     """groups: congestion control -> median share of each flow, in order. A bar for each congestion control, a part of
     it for each flow."""
