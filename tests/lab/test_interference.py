@@ -120,15 +120,15 @@ def test_goes_on_where_it_was_stopped(monkeypatch, tmp_path):
     monkeypatch.setattr(experiment, "RESULTS", tmp_path)
     guests.until = 3
     with pytest.raises(LabError):
-        interference.measure("6.12", [PAIR], jobs=1)
+        interference.measure("6.12", [PAIR], jobs=1, seeds=2)
     guest.uncancel()
     guests.until = None
-    found = interference.measure("6.12", [PAIR], jobs=1)
+    found = interference.measure("6.12", [PAIR], jobs=1, seeds=2)
     # Each run once: two seeds of each truth, and the other designs.
     assert len(guests.started) == len(set(guests.started)) == 8
     assert interference.block_medians(found[PAIR]["everybody in the first"][1]["outcomes"])[0] == pytest.approx(2)
     assert found[PAIR]["switchback"][0]["answer"] == answer(1e6, 2e6)
-    interference.measure("6.12", [PAIR], jobs=1)
+    interference.measure("6.12", [PAIR], jobs=1, seeds=2)
     assert len(guests.started) == 8
-    interference.measure("6.12", [PAIR], jobs=1, fresh=True)
+    interference.measure("6.12", [PAIR], jobs=1, seeds=2, fresh=True)
     assert len(guests.started) == 16
