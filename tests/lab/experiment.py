@@ -362,11 +362,9 @@ def store(file, data):
     os.replace(partial.name, file)
 
 
-def execute(run, on_time=None, fresh=False, core=None):
-    """The result of a run: its guest's files from the cache if all inputs are the same. on_time is
-    given the virtual time in seconds, as it passes. "recording", if there is one, is bbrmon's."""
-    kernel = kernels.find(run.kernel)
-    image = _image(run, kernel)
+def files_of(run, kernel, image, on_time=None, fresh=False, core=None):
+    """What the guest of a run leaves, from the cache if all inputs are the same: their hash, release of the kernel, file
+    name -> bytes. It is kept as soon as the guest has ended. on_time is given the virtual time in seconds, as it passes."""
     inputs = guest.input_hash(kernel, image, seed=run.seed)
     file = _cache_file(inputs)
     if file.exists() and not fresh:
@@ -374,7 +372,14 @@ def execute(run, on_time=None, fresh=False, core=None):
     else:
         release, data = _execute(run, kernel, image, on_time, core)
         store(file, release.encode() + b"\n" + data)
-    files = unpack(data)
+    return inputs, release, unpack(data)
+
+
+def execute(run, on_time=None, fresh=False, core=None):
+    """The result of a run. "recording", if there is one, is bbrmon's."""
+    kernel = kernels.find(run.kernel)
+    image = _image(run, kernel)
+    inputs, release, files = files_of(run, kernel, image, on_time, fresh, core)
     recording = {"recording": files.pop("bbr.rec")} if run.recorded else {}
     found = metrics.of_run(run.point, flow_ccs(run),
                            {name: text.decode(errors="replace") for name, text in files.items()})

@@ -6,30 +6,36 @@ Arms that share a queue are not independent. "Unbiased Experiments in Congested 
 connections of one algorithm that get 150 % more while few use it, of two that are equal when everybody uses one. The
 difference that counts is that between everybody in the one arm and everybody in the other; it is measured here, too.
 """
+import csv
 import dataclasses
 import json
+import math
+import statistics
 
+import experiment
 import guest
 import kernels
 import matrix
 import pool
+from report import plots
 
 PAIRS = {  # label -> arms: the one that is compared with, the other
-    "CUBIC and BBR": ("cubic", "bpf_bbr"),
-    "BBR and its profile gentle": ("bpf_bbr", "bpf_bbr:gentle"),
+    "CUBIC and bpf_bbr": ("cubic", "bpf_bbr"),
+    "the kernel's BBR and bpf_bbr's profile gentle": ("bbr", "bpf_bbr:gentle"),
 }
 SECONDS, BLOCK, WASHOUT, BLOCKS = 60, 10, 3, 16
+EVERYBODY = ("everybody in the first", "everybody in the second")
 DESIGNS = {  # label -> seconds, options of `bbrctl experiment start`
-    "everybody in the first": (SECONDS, ""),  # both arms are the same
-    "everybody in the second": (SECONDS, ""),
+    **dict.fromkeys(EVERYBODY, (SECONDS, "")),  # both arms are the same
     "ab, 5 %": (SECONDS, "--share new=5%"),
     "ab, 50 %": (SECONDS, "--share new=50%"),
     "ab, 95 %": (SECONDS, "--share new=95%"),
     "switchback": (BLOCK * BLOCKS, f"--design switchback --block {BLOCK}s --washout {WASHOUT}s"),
 }
+METRIC, SCALE, UNIT = "goodput_p50", 1e6, "Mbit/s"
 FLOWS, BYTES = 20, 300_000
 RATE_MBIT, DELAY_MS, QUEUE = 20, 40, 134  # two BDPs
-MODULES = ["veth", "sch_fq", "sch_netem"]
+MODULES = ["veth", "sch_fq", "sch_netem", "tcp_bbr"]
 MSS_WIRE = 1514
 
 
@@ -52,10 +58,23 @@ class Run:
         return f"{self.pair}, {self.design}, seed {self.seed}"
 
 
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """The median goodput of the connections of both arms, in UNIT."""
+    label: str
+    control: float
+    treated: float
+    difference: float
+    interval: tuple | None  # of the difference, 95 %; None: it cannot be said
+
+    def has(self, value):
+        return None if self.interval is None else self.interval[0] <= value <= self.interval[1]
+
+
 def _image(run, kernel):
     control, new = PAIRS[run.pair]
-    if run.design.startswith("everybody"):
-        control = new = new if run.design.endswith("second") else control
+    if run.design in EVERYBODY:
+        control = new = PAIRS[run.pair][EVERYBODY.index(run.design)]
     variables = {"FLOWS": FLOWS, "BYTES": BYTES, "RATE": f"{RATE_MBIT}mbit", "QUEUE": QUEUE, "DELAY": f"{DELAY_MS}ms",
                  "SECONDS_OF_IT": run.duration_s,
                  "OPTIONS": f"--arm control={control} --arm new={new} --seed {run.seed} {DESIGNS[run.design][1]}"}
@@ -65,56 +84,90 @@ def _image(run, kernel):
                            programs=[matrix.BUILD / name for name in ("bbrctl", "bbrmon", "flow")])
 
 
-def execute(run, on_time, _, core):
-    """What bbrmon says of the experiment. (Nothing is kept: there is always a fresh run.)"""
-    on_time(0)  # the guest says no times, but its end is told
+def execute(run, on_time=None, fresh=False, core=None):
+    """What bbrmon says of the experiment, and its file of outcomes; from the cache if all inputs are the same."""
     kernel = kernels.find(run.kernel)
-    result = guest.run(kernel, _image(run, kernel), seed=run.seed, core=core)
-    if result.status:
-        raise kernels.LabError(f"{run} failed:\n{result.console}")
-    return json.loads(result.console[result.console.index("{"):])
+    _, _, files = experiment.files_of(run, kernel, _image(run, kernel), on_time, fresh, core)
+    return {"answer": json.loads(files["answer.json"]), "outcomes": files["outcomes.csv"].decode()}
 
 
-def measure(kernel, pairs=None, jobs=None, seed=1):
-    """pair -> design -> bbrmon's answer"""
-    runs = [Run(pair, design, seed, kernel) for pair in pairs or PAIRS for design in DESIGNS]
+def measure(kernel, pairs=None, jobs=None, seeds=1, fresh=False):
+    """pair -> design -> execute() of each seed. Only the truth has more than one: each design says its own interval."""
+    runs = [Run(pair, design, seed, kernel) for pair in pairs or PAIRS for design in DESIGNS
+            for seed in range(1, 1 + (seeds if design in EVERYBODY else 1))]
     found = {}
-    pool.execute_all(runs, lambda run, answer: found.setdefault(run.pair, {}).update({run.design: answer}), jobs, execute=execute)
+
+    def on_result(run, result):
+        found.setdefault(run.pair, {}).setdefault(run.design, []).append(result)
+
+    pool.execute_all(runs, on_result, jobs, fresh, execute=execute)
     return found
 
 
-def metric(answer, name):
-    """A line of the answer, of connections of all sizes."""
-    (line,) = [line for line in answer["metrics"] if line["metric"] == name and line["size"] == "all"]
-    return line
+def block_medians(outcomes):
+    """
+    The median goodput of the connections that ended in each block of BLOCK seconds, as in a switchback: connections that
+    share a queue are not independent of each other. Without the first block, in which all begin at once.
+    """
+    blocks = {block: [] for block in range(1, SECONDS // BLOCK)}
+    for row in csv.DictReader(line for line in outcomes.splitlines() if not line.startswith("#")):
+        block = int(row["last_ns"]) // (BLOCK * 10**9)
+        if block in blocks and int(row["busy_us"]):
+            blocks[block].append(8e6 * int(row["acked_bytes"]) / int(row["busy_us"]) / SCALE)
+    return [statistics.median(values) for values in blocks.values()]
 
 
-def truth(answers, name):
-    """The metric with everybody in the first arm, with everybody in the second, and the difference."""
-    first, second = (metric(answers[f"everybody in the {which}"], name)["control"]["value"] for which in ("first", "second"))
-    return first, second, second - first
+def student(freedom):
+    """Its 97.5 % quantile, for at least four degrees of freedom to 0.3 % (Abramowitz and Stegun 26.7.5)."""
+    z = statistics.NormalDist().inv_cdf(0.975)
+    return (z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2) +
+            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3))
 
 
-def rows(answers, name, scale):
-    """Of each design that compares: label, both arms, the difference, its interval, and whether the truth is in it."""
-    difference = truth(answers, name)[2]
-    for design, answer in answers.items():
-        if design.startswith("everybody"):
-            continue
-        line = metric(answer, name)
-        low, high = line["low"], line["high"]
-        yield (design, line["control"]["value"] / scale, line["treated"]["value"] / scale, line["difference"] / scale,
-               None if low is None else (low / scale, high / scale), None if low is None else low <= difference <= high)
+def truth(runs):
+    """Everybody in the one arm against everybody in the other; the interval is Welch's, of blocks."""
+    blocks = [[median for run in runs[design] for median in block_medians(run["outcomes"])] for design in EVERYBODY]
+    control, treated = map(statistics.mean, blocks)
+    errors = [statistics.variance(values) / len(values) for values in blocks]
+    freedom = sum(errors)**2 / sum(error**2 / (len(values) - 1) for error, values in zip(errors, blocks))
+    half = student(freedom) * math.sqrt(sum(errors))
+    difference = treated - control
+    return Finding("everybody: the truth", control, treated, difference, (difference - half, difference + half))
 
 
-def table(answers, name="goodput_p50", scale=1e6, unit="Mbit/s"):
+def _said(design, answer):
+    """What bbrmon says of connections of all sizes."""
+    (line,) = [line for line in answer["metrics"] if line["metric"] == METRIC and line["size"] == "all"]
+    interval = None if line["low"] is None else (line["low"] / SCALE, line["high"] / SCALE)
+    return Finding(design, line["control"]["value"] / SCALE, line["treated"]["value"] / SCALE, line["difference"] / SCALE, interval)
+
+
+def findings(runs):
+    """The truth, and what each design says."""
+    return [truth(runs), *(_said(design, of_seeds[0]["answer"]) for design, of_seeds in runs.items() if design not in EVERYBODY)]
+
+
+def table(pair, runs):
     """As Markdown."""
-    first, second, difference = (value / scale for value in truth(answers, name))
-    title = metric(answers["switchback"], name)["title"]
-    lines = [f"| {title}, {unit} | first arm | second arm | difference | 95 % interval | has the truth |", "|---|---|---|---|---|---|",
-             f"| **everybody in one arm: the truth** | {first:.3g} | {second:.3g} | **{difference:+.3g}** | | |"]
-    for design, control, new, found, interval, holds in rows(answers, name, scale):
-        between = "none" if interval is None else f"{interval[0]:+.3g} to {interval[1]:+.3g}"
-        lines.append(f"| {design} | {control:.3g} | {new:.3g} | {found:+.3g} | {between} | "
-                     f"{'' if holds is None else 'yes' if holds else 'no'} |")
+    true, *designs = findings(runs)
+    control, new = PAIRS[pair]
+    lines = [f"| median goodput, {UNIT} | {control} | {new} | difference | 95 % interval | has the truth |", "|---|---|---|---|---|---|"]
+    for one in (true, *designs):
+        between = "none" if one.interval is None else f"{one.interval[0]:+.2f} to {one.interval[1]:+.2f}"
+        holds = {None: "", True: "yes", False: "no"}[None if one is true else one.has(true.difference)]
+        lines.append(f"| {one.label} | {one.control:.2f} | {one.treated:.2f} | {one.difference:+.2f} | {between} | {holds} |")
     return "\n".join(lines)
+
+
+def picture(found):
+    """The text of an SVG: each pair's truth, and what each design says."""
+    return plots.differences({f"{PAIRS[pair][1]} against {PAIRS[pair][0]}":
+                              [(one.label, one.difference, one.interval) for one in findings(runs)]
+                              for pair, runs in found.items()}, f"difference of the median goodput, {UNIT}")
+
+
+def as_json(found):
+    """What the table says, and bbrmon's answers of each seed."""
+    return {pair: {"findings": [dataclasses.asdict(one) for one in findings(runs)],
+                   "answers": {design: [result["answer"] for result in of_seeds] for design, of_seeds in runs.items()}}
+            for pair, runs in found.items()}

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # Runs in the guest, after path.sh: $FLOWS applications share a bottleneck, each sends one transfer of $BYTES after
-# the other, and an experiment with $OPTIONS runs for $SECONDS_OF_IT. Prints what bbrmon says of it.
+# the other, and an experiment with $OPTIONS runs for $SECONDS_OF_IT. Leaves what bbrmon says of it, and the outcome of each
+# connection.
+OUT=/tmp/interference
+
 fail() {
 	echo "interference: $1" >&2
 	exit 1
 }
 
+mkdir $OUT
 make_path 1500 1 fq
 tc -n rtr qdisc add dev r1 root handle 1: netem rate "$RATE" limit "$QUEUE"
 tc -n rcv qdisc add dev c0 root handle 1: netem delay "$DELAY" limit 1000000
@@ -26,6 +30,8 @@ bbrctl experiment start shared --dst 10.0.2.1 $OPTIONS >/dev/null || fail "bbrct
 for ((n = 0; n < FLOWS; n++)); do
 	ip netns exec snd flow -c 10.0.2.1 -p $((5201 + n)) -n 1000000 "bytes:$BYTES" >/dev/null &
 done
+echo "@@T 0"
 sleep "$SECONDS_OF_IT"
-bbrmon experiment shared -j || fail "bbrmon experiment"
+bbrmon experiment shared -j -w $OUT/outcomes.csv >$OUT/answer.json || fail "bbrmon experiment"
 bbrctl experiment stop shared >/dev/null || fail "bbrctl experiment stop"
+tar -C $OUT -cz -f - . | cat >/dev/ttyS1

@@ -1,33 +1,134 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What `lab interference` makes of bbrmon's answers. The runs themselves take minutes: docs/experiment.md has their figures."""
+import io
+import json
+import re
+import tarfile
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import experiment
+import guest
 import interference
+from kernels import LabError
+
+PAIR = "CUBIC and bpf_bbr"
+HEAD = "# format=1\nlast_ns,acked_bytes,busy_us\n"
 
 
 def answer(control, treated, low=None, high=None):
     def arm(value):
-        return {"value": value, "connections": 0 if value is None else 100}
+        return {"value": value, "connections": 100}
     line = {"metric": "goodput_p50", "size": "all", "title": "goodput, p50", "control": arm(control), "treated": arm(treated),
-            "difference": None if None in (control, treated) else treated - control, "low": low, "high": high}
+            "difference": treated - control, "low": low, "high": high}
     return {"metrics": [{**line, "size": "1m", "low": -1}, line]}
 
 
-ANSWERS = {"everybody in the first": answer(1e6, 1e6), "everybody in the second": answer(1.1e6, 1.1e6),
-           "ab, 5 %": answer(1e6, 3e6, 1.8e6, 2.2e6), "ab, 50 %": answer(1e6, 2e6),
-           "switchback": answer(1e6, 1.08e6, 0.02e6, 0.14e6)}
+def outcomes(*medians):
+    """Three connections that end in each block, from the second on, and others that do not count."""
+    ends = [(5, 9e6, 1), (60.5, 9e6, 1), (15, 9e6, 0)]  # in the first block, after the last, never busy
+    for block, median in enumerate(medians, 1):
+        ends += [(10 * block + 1, median * 0.1, 1), (10 * block + 2, median, 2), (10 * block + 9, median * 7, 1)]
+    return HEAD + "".join(f"{int(at * 1e9)},{int(rate * 1e6 / 8 * seconds)},{int(seconds * 1e6)}\n" for at, rate, seconds in ends)
 
 
-def test_the_truth_is_of_everybody():
-    first, second, difference = interference.truth(ANSWERS, "goodput_p50")
-    assert (first, second, round(difference)) == (1e6, 1.1e6, 100000)
+def result(text="", **kwargs):
+    return {"outcomes": text, "answer": kwargs.get("answer")}
+
+
+RUNS = {"everybody in the first": [result(outcomes(1, 1.2, 0.8, 1, 1)), result(outcomes(1, 1, 1.2, 0.8, 1))],
+        "everybody in the second": [result(outcomes(1.1, 1.1, 1.1, 1, 1.2)), result(outcomes(1.1, 1.1, 1.1, 1.2, 1))],
+        "ab, 5 %": [result(answer=answer(1e6, 3e6, 1.8e6, 2.2e6))], "ab, 50 %": [result(answer=answer(1e6, 2e6))],
+        "switchback": [result(answer=answer(1e6, 1.08e6, 0.02e6, 0.14e6))]}
+
+
+def test_the_truth_is_of_everybody_by_blocks():
+    assert interference.block_medians(RUNS["everybody in the first"][0]["outcomes"]) == pytest.approx([1, 1.2, 0.8, 1, 1])
+    true = interference.truth(RUNS)
+    assert (true.control, true.treated, true.difference) == pytest.approx((1, 1.1, 0.1))
+    # Welch: variances 0.16 / 9 and 0.04 / 9 of ten blocks each, 13.24 degrees of freedom, whose quantile is 2.157
+    assert true.interval == pytest.approx((0.1 - 0.10167, 0.1 + 0.10167), abs=2e-4)
+
+
+@pytest.mark.parametrize("freedom, quantile", [(4, 2.776), (10, 2.228), (30, 2.042), (1000, 1.962)])
+def test_students_quantile(freedom, quantile):
+    assert interference.student(freedom) == pytest.approx(quantile, rel=0.003)
 
 
 def test_an_interval_has_the_truth_or_not():
-    found = {row[0]: row[4:] for row in interference.rows(ANSWERS, "goodput_p50", 1e6)}
-    assert found["ab, 5 %"][1] is False and found["switchback"][1] is True
-    assert found["ab, 50 %"] == (None, None)
+    true, few, half, switchback = interference.findings(RUNS)
+    assert few.has(true.difference) is False and switchback.has(true.difference) is True
+    assert half.interval is None and half.has(true.difference) is None
 
 
 def test_as_a_table():
-    text = interference.table(ANSWERS)
-    assert "| ab, 5 % | 1 | 3 | +2 | +1.8 to +2.2 | no |" in text
-    assert "| ab, 50 % | 1 | 2 | +1 | none |  |" in text
+    text = interference.table(PAIR, RUNS)
+    assert "| cubic | bpf_bbr |" in text
+    assert "| everybody: the truth | 1.00 | 1.10 | +0.10 | -0.00 to +0.20 |  |" in text
+    assert "| ab, 5 % | 1.00 | 3.00 | +2.00 | +1.80 to +2.20 | no |" in text
+    assert "| ab, 50 % | 1.00 | 2.00 | +1.00 | none |  |" in text
+    assert "| switchback | 1.00 | 1.08 | +0.08 | +0.02 to +0.14 | yes |" in text
+
+
+def test_as_a_picture():
+    svg = interference.picture({PAIR: RUNS})
+    texts = {"".join(text.itertext()).strip() for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")}
+    assert {"bpf_bbr against cubic", "everybody: the truth", "ab, 5 %", "ab, 50 %", "switchback"} <= texts
+    drawn = svg.partition("gnuplot_plot_1a")[2]  # behind the axes
+    dots = [(float(x), float(y)) for x, y in re.findall(r"<use .*translate\(([\d.]+),([\d.]+)\) scale\([1-9]", drawn)]
+    (true, top), (first, _) = dots[:2]
+    pixels = (first - true) / 1.9  # of a Mbit/s
+    assert pixels > 50
+    # The truth, 5 %, 50 %, switchback, from top to bottom; each is where its value is.
+    assert [x for x, _ in dots] == pytest.approx([true + (value - 0.1) * pixels for value in (0.1, 2, 1, 0.08)], abs=0.1)
+    heights = [y for _, y in dots]
+    assert heights == sorted(set(heights)) and top == heights[0]
+    # A bar for each that has an interval; the truth's is a band, too.
+    bars = {float(y): (float(low), float(high)) for low, y, high in re.findall(r"M([\d.]+),([\d.]+) L([\d.]+),\2\s", drawn)}
+    intervals = {heights[0]: (0.1 - 0.10167, 0.1 + 0.10167), heights[1]: (1.8, 2.2), heights[3]: (0.02, 0.14)}
+    for height, interval in intervals.items():
+        assert bars.pop(height) == pytest.approx([true + (value - 0.1) * pixels for value in interval], abs=0.1)
+    assert heights[2] not in bars
+    (band,) = re.findall(r"<polygon .*points = '([^']*)'", svg)
+    edges = sorted({float(point.split(",")[0]) for point in band.split()})
+    assert edges == pytest.approx([true + side * 0.10167 * pixels for side in (-1, 1)], abs=0.1)
+
+
+class Guests:
+    """Instead of guests; those of a stopped lab fail."""
+
+    def __init__(self):
+        self.started, self.until = [], None
+
+    def run(self, kernel, image, seed=1, **_):
+        if self.until is not None and len(self.started) >= self.until:
+            raise LabError("stopped")
+        self.started.append(re.search(rb"OPTIONS='.*'", image)[0])
+        with io.BytesIO() as out:
+            with tarfile.open(fileobj=out, mode="w:gz") as archive:
+                for name, text in (("./answer.json", json.dumps(answer(1e6, 2e6))), ("./outcomes.csv", outcomes(seed, 1, 1, 1, 1))):
+                    member = tarfile.TarInfo(name)
+                    member.size = len(text)
+                    archive.addfile(member, io.BytesIO(text.encode()))
+            return guest.Result("6.12", 0, "", out.getvalue(), guest.input_hash(kernel, image, seed))
+
+
+def test_goes_on_where_it_was_stopped(monkeypatch, tmp_path):
+    guests = Guests()
+    monkeypatch.setattr(guest, "run", guests.run)
+    monkeypatch.setattr(experiment, "RESULTS", tmp_path)
+    guests.until = 3
+    with pytest.raises(LabError):
+        interference.measure("6.12", [PAIR], jobs=1, seeds=2)
+    guest.uncancel()
+    guests.until = None
+    found = interference.measure("6.12", [PAIR], jobs=1, seeds=2)
+    # Each run once: two seeds of each truth, and the other designs.
+    assert len(guests.started) == len(set(guests.started)) == 8
+    assert interference.block_medians(found[PAIR]["everybody in the first"][1]["outcomes"])[0] == pytest.approx(2)
+    assert found[PAIR]["switchback"][0]["answer"] == answer(1e6, 2e6)
+    interference.measure("6.12", [PAIR], jobs=1, seeds=2)
+    assert len(guests.started) == 8
+    interference.measure("6.12", [PAIR], jobs=1, seeds=2, fresh=True)
+    assert len(guests.started) == 16

@@ -34,6 +34,11 @@ def _text(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def _tics(labels):
+    """Of (label, where)."""
+    return "(" + ", ".join(f"{_text(label.replace('%', '%%'))} {at}" for label, at in labels) + ")"
+
+
 def _terminal(height):
     return (f"set terminal svg noenhanced size {WIDTH},{height} dynamic background 'white' font 'sans-serif,11'\n"
             "set grid lc '#dddddd'\nset border 3 lc '#888888'\nset tics nomirror\n")
@@ -102,7 +107,7 @@ def over_seeds(groups):
     """groups: congestion control -> figures over seeds (compare.over_seeds()). A dot for each seed, a bar at the
     median."""
     blocks, panels = [], []
-    names = ", ".join(f"{_text(congestion_controls.label(cc))} {n}" for n, cc in enumerate(groups))
+    names = _tics((congestion_controls.label(cc), n) for n, cc in enumerate(groups))
     for panel, (title, key, scale) in enumerate(FIGURES):
         lines = []
         for n, found in enumerate(groups.values()):
@@ -120,7 +125,7 @@ def over_seeds(groups):
         if lines:
             panels.append(f"set title {_text(title)}\nplot [-0.6:{len(groups) - 0.4}] [0:] " +
                           ", ".join(lines) + "\n")
-    return _gnuplot("".join(blocks) + _terminal(260) + f"set xtics ({names}) rotate by -20\n" +
+    return _gnuplot("".join(blocks) + _terminal(260) + f"set xtics {names} rotate by -20\n" +
                     f"set multiplot layout 1,{len(panels)}\n" + "".join(panels))
 
 
@@ -135,10 +140,36 @@ def over_points(groups):
         blocks.append(_block(f"p{n}", rows))
         colour = COLOURS[n % len(COLOURS)]
         lines += [f"$p{n} with yerrorlines lw 1.5 pt 7 ps 0.5 lc '{colour}' title {_text(congestion_controls.label(cc))}"]
-    names = ", ".join(f"{_text(label)} {n}" for n, label in enumerate(labels))
-    return _gnuplot("".join(blocks) + _terminal(340) + f"set xtics ({names}) rotate by -30\nset bmargin 7\n"
+    names = _tics((label, n) for n, label in enumerate(labels))
+    return _gnuplot("".join(blocks) + _terminal(340) + f"set xtics {names} rotate by -30\nset bmargin 7\n"
                     "set key outside top center horizontal\nset ylabel 'goodput, Mbit/s'\n"
                     f"plot [-0.5:{len(labels) - 0.5}] [0:] " + ", ".join(lines) + "\n")
+
+
+def differences(panels, title):
+    """panels: title -> (label, difference, its interval or None), the truth first. A dot for each, from top to bottom, and a
+    bar if there is an interval; the truth's goes through as a band. 0 is dashed."""
+    blocks, drawn = [], []
+    left, gap = 0.19, 0.04  # of the width: for the labels, which are beside the first panel, and between panels
+    width = (1 - left) / len(panels)
+    for n, (name, rows) in enumerate(panels.items()):
+        blocks += [_block(f"d{n}", [(difference, -row) for row, (_, difference, _) in enumerate(rows)]),
+                   _block(f"i{n}", [(difference, -row, *interval) for row, (_, difference, interval) in enumerate(rows) if interval])]
+        _, true, (low, high) = rows[0]
+        tics = _tics((label if n == 0 else "", -row) for row, (label, _, _) in enumerate(rows))
+        drawn.append(
+            f"set title {_text(name)}\nset ytics {tics}\n"
+            f"set lmargin at screen {left + n * width}\nset rmargin at screen {left + (n + 1) * width - gap}\n"
+            f"set object 1 rectangle from {low}, graph 0 to {high}, graph 1 behind fc '{COLOURS[5]}' "
+            "fs transparent solid 0.3 noborder\n"
+            f"set arrow 1 from {true}, graph 0 to {true}, graph 1 nohead lc '{COLOURS[0]}'\n"
+            "set arrow 2 from 0, graph 0 to 0, graph 1 nohead dt 2 lc '#555555'\n"
+            f"plot [] [{0.5 - len(rows)}:0.5] " + ", ".join(
+                f"${what}{n} {which} with {style} lw 2 lc '{colour}' notitle"
+                for which, colour in (("every ::0::0", COLOURS[0]), ("every ::1", COLOURS[1]))
+                for what, style in (("d", "points pt 7 ps 0.7"), ("i", "xerrorbars pt 7 ps 0"))) + "\n")
+    return _gnuplot("".join(blocks) + _terminal(280) + f"set xlabel {_text(title)}\n"
+                    f"set multiplot layout 1,{len(panels)}\n" + "".join(drawn))
 
 
 def shares(groups):
