@@ -93,11 +93,11 @@ def with_dependencies(*packages):
 
 
 @contextlib.contextmanager
-def locked():
-    """The cache, for one process at a time."""
+def locked(name="lock"):
+    """The cache, or what has a lock of its own in it, for one process at a time."""
     try:
         CACHE.mkdir(parents=True, exist_ok=True)
-        lock = open(CACHE / "lock", "w", encoding="ascii")  # pylint: disable=consider-using-with
+        lock = open(CACHE / name, "w", encoding="ascii")  # pylint: disable=consider-using-with
     except OSError as error:
         raise LabError(f"the cache cannot be used: {error}; BBR_LAB_CACHE=FOLDER chooses another") \
             from error
