@@ -49,8 +49,12 @@ def _folder():
     return target
 
 
+def helm_program():
+    return _folder() / "helm"
+
+
 def helm(*arguments, input=None):  # pylint: disable=redefined-builtin
-    return subprocess.run([_folder() / "helm", *arguments], input=input, capture_output=True, text=True, check=False)
+    return subprocess.run([helm_program(), *arguments], input=input, capture_output=True, text=True, check=False)
 
 
 def validate(version, path):
