@@ -19,8 +19,14 @@ labels:
   helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- end }}
 
+{{- /* Once it was privileged it stays so: what has set a default must also set it back. */}}
 {{- define "bpf-bbr.privileged" -}}
-{{- if kindIs "bool" .Values.privileged }}{{ .Values.privileged }}{{ else }}{{ regexMatch "(?m)^\\s*default_in\\s*=" .Values.config }}{{ end }}
+{{- $is := regexMatch "(?m)^\\s*default_in\\s*=" .Values.config }}
+{{- $now := lookup "apps/v1" "DaemonSet" .Release.Namespace (include "bpf-bbr.name" .) }}
+{{- range dig "spec" "template" "spec" "containers" list $now }}
+{{- $is = or $is (dig "securityContext" "privileged" false .) }}
+{{- end }}
+{{- if kindIs "bool" .Values.privileged }}{{ .Values.privileged }}{{ else }}{{ $is }}{{ end }}
 {{- end }}
 
 {{- /* bbrctl apply with its options, as the items of a list. */}}
