@@ -61,6 +61,11 @@ check-kube: chart image ## hold the chart against Kubernetes' schemas, and run i
 	$(MAKE) WERROR=1 $(BUILD)/bbrctl
 	$(PYTHON) -B tests/deploy/check_kube.py $(CHART) $(IMAGE)
 
+check-cluster: chart image ## the chart in a cluster of Kubernetes of one node, its own, in namespaces; needs root: minutes, and to build Kubernetes once
+	scripts/deps build run deploy
+	$(MAKE) WERROR=1 $(BUILD)/bbrctl
+	$(PYTHON) -B tests/deploy/check_cluster.py $(CHART) $(IMAGE)
+
 check-ansible: static-tarball ## the role for Ansible, twice and in check mode, and a rollout that an alert stops; needs root: minutes
 	scripts/deps build deploy
 	$(MAKE) WERROR=1 $(BUILD)/bbrctl
@@ -80,4 +85,4 @@ check-arm64: dist ## compile for arm64, run its unit tests, and test its kernels
 	BBR_LAB_KERNELS="$(ARM64_KERNELS)" $(PYTHON) -m pytest -q -p no:cacheprovider tests/lab/test_matrix.py \
 		-k 'not refused'
 
-.PHONY: image static-tarball chart check-image check-kube check-ansible check-rollout check-arm64
+.PHONY: image static-tarball chart check-image check-kube check-cluster check-ansible check-rollout check-arm64
