@@ -30,14 +30,20 @@ static inline bool bbr_is_lossless(const struct bbr_sock *sk)
 
 static inline u8 bbr_mode_of(const struct bbr *b, const struct bbr_sock *sk)
 {
+#ifdef BBR_HAS_STARTING
 	if (sk->kind & BBR_STARTING)
 		return BBR_STARTUP;
+#endif
 	return sk->kind & BBR_CYCLING ? BBR_PROBE_BW : b->mode;
 }
 
 static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return sk->kind & BBR_CYCLING || (!(sk->kind & BBR_STARTING) && b->full_bw_reached);
+#ifdef BBR_HAS_STARTING
+	if (sk->kind & BBR_STARTING)
+		return false;
+#endif
+	return sk->kind & BBR_CYCLING || b->full_bw_reached;
 }
 
 #endif

@@ -40,7 +40,7 @@ MISTAKES3 = {
     "the wait for a probe": ("probe_bw.h", "!stamp_us_delta(IN(sk, tcp_mstamp), b->cycle_mstamp + b->probe_wait_us);",
                              "true;"),
     "the rounds until a probe": ("probe_bw.h", "rounds < bw * b->min_rtt_us >> BW_SCALE &&", ""),
-    "the end of a loss round": ("model.h", "if (bbr_is_cruising(sk)) /*", "if (0) /*"),
+    "the end of a loss round": ("model.h", "bbr_is_staying(sk) && bbr_update_loss_round(", "0 && bbr_update_loss_round("),
 }
 
 
