@@ -265,6 +265,18 @@ static inline bool bbr_is_starting(const struct bbr_sock *sk)
 	return sk->kind & BBR_STARTING;
 }
 
+static inline u8 bbr_mode_of(const struct bbr *b, const struct bbr_sock *sk)
+{
+	if (bbr_is_starting(sk))
+		return BBR_STARTUP;
+	return sk->kind & BBR_CYCLING ? BBR_PROBE_BW : b->mode;
+}
+
+static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return !bbr_is_starting(sk) && (sk->kind & BBR_CYCLING || b->full_bw_reached);
+}
+
 /* Does the ACK of itself begin no mode and no phase? Then neither is probing, and the application does not limit the flow. */
 static inline bool bbr_is_staying(const struct bbr_sock *sk)
 {

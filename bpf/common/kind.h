@@ -28,22 +28,16 @@ static inline bool bbr_is_lossless(const struct bbr_sock *sk)
 	return sk->kind & BBR_LOSSLESS;
 }
 
+#ifndef BBR_HAS_STARTING /* which has its own */
 static inline u8 bbr_mode_of(const struct bbr *b, const struct bbr_sock *sk)
 {
-#ifdef BBR_HAS_STARTING
-	if (sk->kind & BBR_STARTING)
-		return BBR_STARTUP;
-#endif
 	return sk->kind & BBR_CYCLING ? BBR_PROBE_BW : b->mode;
 }
 
 static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *sk)
 {
-#ifdef BBR_HAS_STARTING
-	if (sk->kind & BBR_STARTING)
-		return false;
-#endif
 	return sk->kind & BBR_CYCLING || b->full_bw_reached;
 }
+#endif
 
 #endif
