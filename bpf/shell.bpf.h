@@ -71,10 +71,11 @@
  *	void bbr_main_if_rare(b, sk, rs)
  *
  * the shell first calls the one that is for most: it does all that bbr_main() would (BBR_MAIN_DONE), or does nothing and
- * tells whether the one for rare ACKs is to be called, or bbr_main(). It must leave what is bbr_watched(b) to
- * bbr_main(). In both OPTION() is 0, and the second part of the state is what MORE(sk) finds: they
- * ask for it only where it is needed, for that takes a call of the kernel. Without BBR_HAS_RARE there is no
- * bbr_main_if_rare(). With BBR_HAS_STARTING there is a bbr_main_if_starting() as well: the same for another kind. sk->kind is for the algorithm to note what it knows of an ACK; it is 0 at first.
+ * tells which one is to be called: that for rare ACKs (BBR_MAIN_RARE, with BBR_HAS_RARE), another of its kind for a connection
+ * that starts, bbr_main_if_starting() (BBR_MAIN_STARTING, with BBR_HAS_STARTING), or bbr_main(). It must leave what is
+ * bbr_watched(b) to bbr_main(). In all but that OPTION() is 0, and the second part of the state is what MORE(sk) finds: they
+ * ask for it only where it is needed, for that takes a call of the kernel. sk->kind is for the algorithm to note what it knows
+ * of an ACK; it is 0 at first.
  *
  * With
  *
@@ -175,40 +176,23 @@ static __attribute__((noinline)) int control_any(unsigned long long *ctx, u32 ge
 	return 0;
 }
 
+/* One without options that is not like most. It is apart from those that are, which would pay for it. */
+#define CONTROL_IF(kind)                                                                    \
+	static __attribute__((noinline)) int control_##kind(unsigned long long *ctx,        \
+							    const struct bbr_params *plain) \
+	{                                                                                   \
+		struct sock *sk = (struct sock *)ctx[0];                                    \
+		struct bbr_sock s = common_sock_of(sk, plain, false);                       \
+                                                                                            \
+		bbr_main_if_##kind(bbr_of(sk), &s, ctx_rate_sample(ctx));                   \
+		return 0;                                                                   \
+	}
+
 #ifdef BBR_HAS_RARE
-/* One without options that is not like most. */
-static __attribute__((noinline)) int control_rare(unsigned long long *ctx,
-						  const struct bbr_params *plain)
-{
-	struct sock *sk = (struct sock *)ctx[0];
-	struct bbr_sock s = common_sock_of(sk, plain, false);
-
-	bbr_main_if_rare(bbr_of(sk), &s, ctx_rate_sample(ctx));
-	return 0;
-}
-#else
-static inline int control_rare(unsigned long long *ctx, const struct bbr_params *plain)
-{
-	return 0;
-}
+CONTROL_IF(rare)
 #endif
-
 #ifdef BBR_HAS_STARTING
-/* One without options of a connection that starts. */
-static __attribute__((noinline)) int control_starting(unsigned long long *ctx,
-						      const struct bbr_params *plain)
-{
-	struct sock *sk = (struct sock *)ctx[0];
-	struct bbr_sock s = common_sock_of(sk, plain, false);
-
-	bbr_main_if_starting(bbr_of(sk), &s, ctx_rate_sample(ctx));
-	return 0;
-}
-#else
-static inline int control_starting(unsigned long long *ctx, const struct bbr_params *plain)
-{
-	return 0;
-}
+CONTROL_IF(starting)
 #endif
 
 #ifdef BBR_HAS_COMMON
@@ -223,10 +207,14 @@ static inline int control(unsigned long long *ctx, u32 gen)
 	switch (bbr_main_if_common(b, &s, ctx_rate_sample(ctx))) {
 	case BBR_MAIN_DONE:
 		return 0;
+#ifdef BBR_HAS_RARE
 	case BBR_MAIN_RARE:
 		return control_rare(ctx, s.param);
+#endif
+#ifdef BBR_HAS_STARTING
 	case BBR_MAIN_STARTING:
 		return control_starting(ctx, s.param);
+#endif
 	default:
 		return control_any(ctx, gen);
 	}

@@ -10,7 +10,7 @@
 #ifndef SOCKET_H
 #define SOCKET_H
 
-#include "arithmetic.h"
+#include "common/arithmetic.h"
 #include "bpf_bbr/params.h"
 
 struct bbr; /* the state of a connection: the algorithm's, as are the other two */

@@ -23,3 +23,12 @@ const struct algorithm *algorithm_find(const char *name)
 			return algorithms[i];
 	return NULL;
 }
+
+size_t algorithm_index(const struct algorithm *algorithm)
+{
+	size_t i = 0;
+
+	while (algorithms[i] != algorithm)
+		i++;
+	return i;
+}

@@ -146,6 +146,9 @@ extern const size_t n_algorithms;
 /* By its name; NULL: these tools do not know it. */
 const struct algorithm *algorithm_find(const char *name);
 
+/* Where algorithms[] has it. */
+size_t algorithm_index(const struct algorithm *algorithm);
+
 /* Lines of the table of fields. TAIL_FIELD's member is one of the algorithm's struct bbr_tail. */
 #define FIELD_AT(member)                              \
 	.offset = offsetof(struct bbr_event, member), \

@@ -18,21 +18,12 @@ static const struct {
 #undef X
 };
 
-static int place(const struct algorithm *algorithm)
-{
-	int i = 0;
-
-	while (algorithms[i] != algorithm)
-		i++;
-	return i;
-}
-
 struct embedded embedded_object(const struct algorithm *algorithm)
 {
-	return carried[place(algorithm)].object;
+	return carried[algorithm_index(algorithm)].object;
 }
 
 struct embedded embedded_profiles(const struct algorithm *algorithm)
 {
-	return carried[place(algorithm)].profiles;
+	return carried[algorithm_index(algorithm)].profiles;
 }

@@ -15,20 +15,12 @@ static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct bbr_sock
 	return PARAM(sk, extra_acked_win);
 }
 
-#include "common/extra_acked.h"
-
 static inline bool bbr_is_aggregation_measured(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	return IS_ON(sk) && (bbr_is_calm(sk) || rs->acked_sacked);
 }
 
-/* A round begins. */
-static inline void bbr_age_extra_acked(struct bbr *b, const struct bbr_sock *sk,
-				       const struct bbr_rs *rs)
-{
-	if (bbr_is_aggregation_measured(sk, rs))
-		bbr_rotate_extra_acked(b, sk);
-}
+#include "common/extra_acked.h"
 
 static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
 					      const struct bbr_rs *rs, u32 bw)

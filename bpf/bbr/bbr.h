@@ -145,6 +145,16 @@ static inline u32 bbr_max_bw(const struct bbr *b)
 
 #include "common/kind.h"
 
+static inline u8 bbr_mode_of(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return sk->kind & BBR_CYCLING ? BBR_PROBE_BW : b->mode;
+}
+
+static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return sk->kind & BBR_CYCLING || b->full_bw_reached;
+}
+
 /* The bandwidth to use: a policer's long-term rate once one was found. */
 static inline u32 bbr_bw(const struct bbr *b)
 {

@@ -28,8 +28,8 @@
 #define BBR_HAS_MORE /* what does not fit struct bbr: struct bbr_more */
 #define BBR_HAS_COMMON /* bbr_main_if_common() */
 #define BBR_HAS_RARE /* bbr_main_if_rare() */
-#define BBR_HAS_KERNEL /* some distributions' kernels have it as their bbr: kernel_bbr.bpf.h */
 #define BBR_HAS_STARTING /* bbr_main_if_starting() */
+#define BBR_HAS_KERNEL /* some distributions' kernels have it as their bbr: kernel_bbr.bpf.h */
 #define BBR_READS_MIN_TSO_SEGS /* version 1 has a parameter for it */
 
 #include "event.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How far ACKs come ahead of what bw explains: the measurement, and the filter that keeps its maximum. Every BBR has
- * it; its aggregation.h says when. To be included after its struct bbr and bbr_extra_acked_win(), the window in rounds.
+ * it. To be included after its struct bbr, bbr_extra_acked_win(), the window in rounds, and bbr_is_aggregation_measured(), which
+ * says of an ACK whether it counts.
  */
 #ifndef COMMON_EXTRA_ACKED_H
 #define COMMON_EXTRA_ACKED_H
@@ -42,6 +43,14 @@ static inline void bbr_rotate_extra_acked(struct bbr *b, const struct bbr_sock *
 	b->extra_acked_win_rtts = 0;
 	b->extra_acked[1] = b->extra_acked[0];
 	b->extra_acked[0] = 0;
+}
+
+/* A round begins. */
+static inline void bbr_age_extra_acked(struct bbr *b, const struct bbr_sock *sk,
+				       const struct bbr_rs *rs)
+{
+	if (bbr_is_aggregation_measured(sk, rs))
+		bbr_rotate_extra_acked(b, sk);
 }
 
 /* A maximum, of no more than the window. */

@@ -2,7 +2,7 @@
 /*
  * What is known of an ACK before its first step: sk->kind, as the version's kind.h decides it. The algorithm is compiled
  * for each kind, so these are constants, and a step that has nothing to do for such an ACK says so at its head. To be
- * included after struct bbr, which has a flag full_bw_reached, and enum bbr_mode.
+ * included after struct bbr.
  */
 #ifndef COMMON_KIND_H
 #define COMMON_KIND_H
@@ -27,17 +27,5 @@ static inline bool bbr_is_lossless(const struct bbr_sock *sk)
 {
 	return sk->kind & BBR_LOSSLESS;
 }
-
-#ifndef BBR_HAS_STARTING /* which has its own */
-static inline u8 bbr_mode_of(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return sk->kind & BBR_CYCLING ? BBR_PROBE_BW : b->mode;
-}
-
-static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return sk->kind & BBR_CYCLING || b->full_bw_reached;
-}
-#endif
 
 #endif

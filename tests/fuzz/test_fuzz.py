@@ -38,7 +38,7 @@ MISTAKES = {
     "pin_min_rtt ends PROBE_RTT": ("probe_rtt.h", "if (b->mode == BBR_PROBE_RTT) bbr_leave_probe_rtt(b, sk)",
                                    ""),
     "ignore_loss": ("recovery.h", "b->packet_conservation = 0; b->prev_ca_state", "b->prev_ca_state"),
-    "no quotient by 0": ("../arithmetic.h", "divisor ? dividend / divisor : 0", "dividend / divisor"),
+    "no quotient by 0": ("../common/arithmetic.h", "divisor ? dividend / divisor : 0", "dividend / divisor"),
     "no interval of 0": ("policer.h", "quotient(delivered * BW_UNIT, t * USEC_PER_MSEC)",
                          "delivered * BW_UNIT / (t * USEC_PER_MSEC)"),
     "not the draining phase": ("probe_bw.h", "b->cycle_idx = last - r", "b->cycle_idx = r"),

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 COMMON = REPO / "bpf" / "common"
-SHARED = [*(REPO / "bpf" / name for name in ("arithmetic.h", "clamp.h", "socket.h")), *COMMON.glob("*.h")]
+SHARED = [*(REPO / "bpf" / name for name in ("clamp.h", "socket.h")), *COMMON.glob("*.h")]
 
 
 class Algorithm(NamedTuple):

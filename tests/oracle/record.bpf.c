@@ -5,7 +5,7 @@
  *
  *	RECORD			a record, with a member `kind`
  *	RECORD_DEPTH		how many callbacks of a socket may have begun at a time
- *	CALLBACKS(X)		X(function, kind, argument, what it returns) for each
+ *	CALLBACKS(X)		record.h
  *	nests(kind)		may it begin within another of its socket?
  *	most_of(kind)		how many are enough
  *	read_before(record, s, ctx, kind, arg), read_after(record, s, returned, jiffies)

@@ -24,6 +24,21 @@ enum callback_kind {
 	{ "init",     "cong_control", "cwnd_event",   "set_state", \
 	  "ssthresh", "undo_cwnd",    "min_tso_segs", "sndbuf_expand" }
 
+/*
+ * The functions of the kernel that are callbacks: X(name, kind, argument, what it returns). The last two are for programs that
+ * the kernel runs there, which have ctx.
+ */
+#define CALLBACKS(X)                                                                   \
+	X(bbr_init, CB_INIT, 0, 0)                                                     \
+	X(bbr_main, CB_CONG_CONTROL, 0, 0)                                             \
+	X(bbr_cwnd_event, CB_CWND_EVENT, ctx[1], 0)                                    \
+	X(bbr_cwnd_event_tx_start, CB_CWND_EVENT, EVENT_TX_START, 0) /* from 7.1 on */ \
+	X(bbr_set_state, CB_SET_STATE, ctx[1], 0)                                      \
+	X(bbr_ssthresh, CB_SSTHRESH, 0, ctx[1])                                        \
+	X(bbr_undo_cwnd, CB_UNDO_CWND, 0, ctx[1])                                      \
+	X(bbr_min_tso_segs, CB_MIN_TSO_SEGS, 0, ctx[1])                                \
+	X(bbr_sndbuf_expand, CB_SNDBUF_EXPAND, 0, ctx[1])
+
 #define EVENT_TX_START 0 /* CA_EVENT_TX_START, on all kernels that have it */
 #define CA_PRIV_SIZE 104 /* icsk_ca_priv: struct bbr of tcp_bbr.c */
 

@@ -14,7 +14,7 @@
 /* The recorder's counters in the kernel, by kind of callback. */
 struct counts {
 	__u64 recorded[MAX_KINDS];
-	__u64 omitted[MAX_KINDS]; /* of kinds of which there are enough */
+	__u64 omitted[MAX_KINDS]; /* counted only, because enough of their kind were recorded */
 	__u64 dropped; /* a full ring */
 };
 

@@ -16,6 +16,7 @@ NOT_RECORDED = {
     ("aggregation.h", "rs->acked_sacked", "false"),
     ("aggregation.h", "bbr_is_aggregation_measured(sk, rs)", "false"),
     ("extra_acked.h", "acked >= PARAM(sk, ack_epoch_max)", "true"),
+    ("extra_acked.h", "bbr_is_aggregation_measured(sk, rs)", "false"),
     ("inflight.h", "bdp <= BBR_BDP_MAX", "false"),
     ("kind.h", "!rs->losses", "false"),
     ("policer.h", "t >= ~0u / USEC_PER_MSEC", "true"),

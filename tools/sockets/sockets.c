@@ -34,16 +34,6 @@ struct reading {
 	bool enough;
 };
 
-/* The place of an algorithm in the tables. */
-static size_t index_of(const struct algorithm *a)
-{
-	size_t i;
-
-	for (i = 0; i < n_algorithms && algorithms[i] != a; i++)
-		;
-	return i;
-}
-
 /* Once more, for what the kernel has to say. */
 static void explain(const struct snapshot_program_type *type)
 {
@@ -277,7 +267,7 @@ static int prepare_programs(struct sockets *s)
 	int status, error;
 
 	for (int k = 0; k < s->n_instances; k++) {
-		size_t i = index_of(s->instances[k].origin.algorithm);
+		size_t i = algorithm_index(s->instances[k].origin.algorithm);
 
 		status = s->programs[i].skel ? EXIT_DONE : load(s, i);
 		if (status)

@@ -91,10 +91,8 @@ static int attach(struct probe *p, struct instance *inst)
 static int open_object(struct probe *p, const struct algorithm *algorithm,
 		       const struct bpf_object_open_opts *opts)
 {
-	const struct object *object = objects;
+	const struct object *object = &objects[algorithm_index(algorithm)];
 
-	for (size_t i = 0; algorithms[i] != algorithm; i++)
-		object++;
 	p->obj = bpf_object__open_mem(object->begin, object->end - object->begin, opts);
 	return p->obj ? 0 : -errno;
 }

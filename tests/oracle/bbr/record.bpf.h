@@ -14,17 +14,6 @@
 #define RECORD struct callback
 #define RECORD_DEPTH 2
 
-#define CALLBACKS(X)                                                                   \
-	X(bbr_init, CB_INIT, 0, 0)                                                     \
-	X(bbr_main, CB_CONG_CONTROL, 0, 0)                                             \
-	X(bbr_cwnd_event, CB_CWND_EVENT, ctx[1], 0)                                    \
-	X(bbr_cwnd_event_tx_start, CB_CWND_EVENT, EVENT_TX_START, 0) /* from 7.1 on */ \
-	X(bbr_set_state, CB_SET_STATE, ctx[1], 0)                                      \
-	X(bbr_ssthresh, CB_SSTHRESH, 0, ctx[1])                                        \
-	X(bbr_undo_cwnd, CB_UNDO_CWND, 0, ctx[1])                                      \
-	X(bbr_min_tso_segs, CB_MIN_TSO_SEGS, 0, ctx[1])                                \
-	X(bbr_sndbuf_expand, CB_SNDBUF_EXPAND, 0, ctx[1])
-
 /* bbr_main() itself calls bbr_min_tso_segs(): a recorded call like any other, and the only one within another. */
 static inline bool nests(u8 kind)
 {

@@ -14,15 +14,9 @@
 static const char *const kinds[] = CALLBACK_NAMES;
 
 static const struct callback_function functions[] = {
-	{ "bbr_init", CB_INIT },
-	{ "bbr_main", CB_CONG_CONTROL },
-	{ "bbr_cwnd_event", CB_CWND_EVENT },
-	{ "bbr_cwnd_event_tx_start", CB_CWND_EVENT },
-	{ "bbr_set_state", CB_SET_STATE },
-	{ "bbr_ssthresh", CB_SSTHRESH },
-	{ "bbr_undo_cwnd", CB_UNDO_CWND },
-	{ "bbr_min_tso_segs", CB_MIN_TSO_SEGS },
-	{ "bbr_sndbuf_expand", CB_SNDBUF_EXPAND },
+#define FUNCTION(function, kind, arg, returned) { #function, kind },
+	CALLBACKS(FUNCTION)
+#undef FUNCTION
 };
 
 static struct stream out;

@@ -14,17 +14,6 @@
 #define RECORD struct record
 #define RECORD_DEPTH 1
 
-#define CALLBACKS(X)                                    \
-	X(bbr_init, KIND_INIT, 0, 0)                    \
-	X(bbr_main, KIND_MAIN, 0, 0)                    \
-	X(bbr_skb_marked_lost, KIND_LOST, 0, 0)         \
-	X(bbr_cwnd_event, KIND_EVENT, ctx[1], 0)        \
-	X(bbr_ssthresh, KIND_SSTHRESH, 0, ctx[1])       \
-	X(bbr_undo_cwnd, KIND_UNDO_CWND, 0, ctx[1])     \
-	X(bbr_set_state, KIND_SET_STATE, (u8)ctx[1], 0) \
-	X(bbr_tso_segs, KIND_TSO_SEGS, ctx[1], ctx[2])  \
-	X(bbr_sndbuf_expand, KIND_SNDBUF_EXPAND, 0, ctx[1])
-
 /* Of what changes no state there is enough; and it is most of all. */
 #define MOST_TSO_SEGS 20000
 #define MOST_SNDBUF_EXPAND 1000

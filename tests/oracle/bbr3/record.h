@@ -26,6 +26,21 @@ enum kind {
 	{ "init",      "main",	    "skb_marked_lost", "cwnd_event",   "ssthresh", \
 	  "undo_cwnd", "set_state", "tso_segs",	       "sndbuf_expand" }
 
+/*
+ * The functions of the kernel that are callbacks: X(name, kind, argument, what it returns). The last two are for programs that
+ * the kernel runs there, which have ctx.
+ */
+#define CALLBACKS(X)                                    \
+	X(bbr_init, KIND_INIT, 0, 0)                    \
+	X(bbr_main, KIND_MAIN, 0, 0)                    \
+	X(bbr_skb_marked_lost, KIND_LOST, 0, 0)         \
+	X(bbr_cwnd_event, KIND_EVENT, ctx[1], 0)        \
+	X(bbr_ssthresh, KIND_SSTHRESH, 0, ctx[1])       \
+	X(bbr_undo_cwnd, KIND_UNDO_CWND, 0, ctx[1])     \
+	X(bbr_set_state, KIND_SET_STATE, (u8)ctx[1], 0) \
+	X(bbr_tso_segs, KIND_TSO_SEGS, ctx[1], ctx[2])  \
+	X(bbr_sndbuf_expand, KIND_SNDBUF_EXPAND, 0, ctx[1])
+
 enum event {
 	EVENT_TX_START,
 	EVENT_ECN_NO_CE = 4,

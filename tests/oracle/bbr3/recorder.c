@@ -15,15 +15,9 @@
 static const char *const kinds[] = KIND_NAMES;
 
 static const struct callback_function functions[] = {
-	{ "bbr_init", KIND_INIT },
-	{ "bbr_main", KIND_MAIN },
-	{ "bbr_skb_marked_lost", KIND_LOST },
-	{ "bbr_cwnd_event", KIND_EVENT },
-	{ "bbr_ssthresh", KIND_SSTHRESH },
-	{ "bbr_undo_cwnd", KIND_UNDO_CWND },
-	{ "bbr_set_state", KIND_SET_STATE },
-	{ "bbr_tso_segs", KIND_TSO_SEGS },
-	{ "bbr_sndbuf_expand", KIND_SNDBUF_EXPAND },
+#define FUNCTION(function, kind, arg, returned) { #function, kind },
+	CALLBACKS(FUNCTION)
+#undef FUNCTION
 };
 
 static struct v3r_writer out;
