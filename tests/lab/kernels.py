@@ -64,11 +64,19 @@ def release(key):
     return name.name.removeprefix("vmlinuz-") if "-" in name.name else name.parent.name
 
 
+def _own(key):
+    image, _, modules = key.partition(":")
+    if not pathlib.Path(image).is_file():
+        raise LabError(f"kernel {key}: there is no file {image}; a kernel of your own is BZIMAGE:MODULES")
+    if modules and not pathlib.Path(modules).is_dir():
+        raise LabError(f"kernel {key}: there is no folder {modules} of its modules")
+    return Kernel("own", pathlib.Path(image), pathlib.Path(modules) if modules else None)
+
+
 def find(key):
     """The kernel of a key of PACKAGES, fetched if it is not in the cache yet."""
     if ":" in key:
-        image, _, modules = key.partition(":")
-        return Kernel("own", pathlib.Path(image), pathlib.Path(modules) if modules else None)
+        return _own(key)
     if key not in PACKAGES:
         raise LabError(f"{key}: not a kernel of the lab; known are {', '.join(PACKAGES)}")
     target = archive.unpacked(f"kernels/{key}", lambda: _packages(key))

@@ -541,6 +541,14 @@ def test_list_and_kernels():
     assert keys == list(kernels.PACKAGES)
 
 
+def test_a_kernel_of_ones_own_that_is_not_there(small, tmp_path):
+    (tmp_path / "bzImage").touch()
+    for key, missing in ((f"{tmp_path}/none:{tmp_path}", f"no file {tmp_path}/none"),
+                         (f"{tmp_path}/bzImage:{tmp_path}/none", f"no folder {tmp_path}/none")):
+        done = lab("run", small(), "--kernel", key, "--cc", "bbr")
+        assert done.returncode == 1 and missing in done.stderr and "Traceback" not in done.stderr
+
+
 def test_a_parameter_that_bbrctl_refuses_is_told(small):
     (point,) = scenario.load(small(), [("bpf_bbr.no_such", "1")]).points()
     with pytest.raises(LabError, match="no_such"):
