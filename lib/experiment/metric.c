@@ -16,6 +16,7 @@ static bool get_goodput(const struct row *row, double *value, double *of)
 	return true;
 }
 
+/* A part's time would begin in the middle of a connection. */
 static bool get_first(const struct row *row, int which, double *value)
 {
 	*value = row->first_us[which];

@@ -17,7 +17,7 @@ bool observations_collect(struct observations *to, const struct metric *metric,
 		const struct row *row = &rows->at[i];
 		struct observation o = { .of = 1, .unit = row->unit };
 
-		if (row->arm == arm &&
+		if (row->arm == arm && (!row->continued || rows->with_continued) &&
 		    (size_class == SIZE_ALL || size_class_of(row) == size_class) &&
 		    metric->of->get(row, &o.value, &o.of))
 			to->at[to->n++] = o;

@@ -17,7 +17,7 @@ struct observations {
 	size_t n;
 };
 
-/* Of an arm's rows that have this metric, of one size class or SIZE_ALL. false: no memory. To be freed in either case. */
+/* Of an arm's rows that count and have this metric, of one size class or SIZE_ALL. false: no memory. To be freed in either case. */
 bool observations_collect(struct observations *to, const struct metric *metric,
 			  const struct rows *rows, int arm, int size_class);
 void observations_free(struct observations *o);

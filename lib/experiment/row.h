@@ -21,7 +21,7 @@ struct row {
 	__u32 raddr[4], laddr[4];
 	__u16 rport, lport; /* network byte order */
 	__u8 arm, end;
-	bool continued; /* switchback: it was established before this part of it began */
+	bool continued; /* switchback: established before this part of it began; see rows.with_continued */
 	__u32 rtts; /* round trips; 0: the four below are not known */
 	__u32 rtt_min_us, rtt_mean_us;
 	__u32 rtt_above_p50_us, rtt_above_p95_us; /* above the least */
@@ -32,6 +32,11 @@ struct row {
 struct rows {
 	struct row *at;
 	size_t n, room;
+	/*
+	 * Which connections are still open when a block begins is the doing of the arm before: where that one is slow, the slow
+	 * ones. So what they do in the new block counts only if this is set.
+	 */
+	bool with_continued;
 };
 
 void row_from_outcome(struct row *row, const struct experiment *e,

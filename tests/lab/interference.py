@@ -11,6 +11,8 @@ import dataclasses
 import json
 import math
 import statistics
+import subprocess
+import tempfile
 
 import experiment
 import guest
@@ -23,10 +25,10 @@ PAIRS = {  # label -> arms: the one that is compared with, the other
     "CUBIC and bpf_bbr": ("cubic", "bpf_bbr"),
     "the kernel's BBR and bpf_bbr's profile gentle": ("bbr", "bpf_bbr:gentle"),
 }
-SECONDS, BLOCK, WASHOUT, BLOCKS = 60, 10, 3, 16
+SECONDS, TRUTH_SECONDS, BLOCK, WASHOUT, BLOCKS = 60, 80, 10, 3, 16
 EVERYBODY = ("everybody in the first", "everybody in the second")
 DESIGNS = {  # label -> seconds, options of `bbrctl experiment start`
-    **dict.fromkeys(EVERYBODY, (SECONDS, "")),  # both arms are the same
+    **dict.fromkeys(EVERYBODY, (TRUTH_SECONDS, "")),  # both arms are the same
     "ab, 5 %": (SECONDS, "--share new=5%"),
     "ab, 50 %": (SECONDS, "--share new=50%"),
     "ab, 95 %": (SECONDS, "--share new=95%"),
@@ -84,11 +86,20 @@ def _image(run, kernel):
                            programs=[matrix.BUILD / name for name in ("bbrctl", "bbrmon", "flow")])
 
 
+def answer(outcomes):
+    """What bbrmon says of an experiment's file of outcomes."""
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        file.write(outcomes)
+        file.flush()
+        return json.loads(subprocess.run([experiment.MONITOR, "experiment", "-j", file.name], check=True, capture_output=True).stdout)
+
+
 def execute(run, on_time=None, fresh=False, core=None):
-    """What bbrmon says of the experiment, and its file of outcomes; from the cache if all inputs are the same."""
+    """An experiment's file of outcomes, from the cache if all inputs are the same, and what bbrmon says of it."""
     kernel = kernels.find(run.kernel)
     _, _, files = experiment.files_of(run, kernel, _image(run, kernel), on_time, fresh, core)
-    return {"answer": json.loads(files["answer.json"]), "outcomes": files["outcomes.csv"].decode()}
+    outcomes = files["outcomes.csv"]
+    return {"answer": answer(outcomes), "outcomes": outcomes.decode()}
 
 
 def measure(kernel, pairs=None, jobs=None, seeds=1, fresh=False):
@@ -106,13 +117,14 @@ def measure(kernel, pairs=None, jobs=None, seeds=1, fresh=False):
 
 def block_medians(outcomes):
     """
-    The median goodput of the connections that ended in each block of BLOCK seconds, as in a switchback: connections that
-    share a queue are not independent of each other. Without the first block, in which all begin at once.
+    The median goodput of the connections that began in each block of BLOCK seconds after the washout, as in a switchback:
+    connections that share a queue are not independent of each other. Without the first block, in which all begin at once, and
+    the last, of whose connections only the quick ones have ended.
     """
-    blocks = {block: [] for block in range(1, SECONDS // BLOCK)}
+    blocks = {block: [] for block in range(1, TRUTH_SECONDS // BLOCK - 1)}
     for row in csv.DictReader(line for line in outcomes.splitlines() if not line.startswith("#")):
-        block = int(row["last_ns"]) // (BLOCK * 10**9)
-        if block in blocks and int(row["busy_us"]):
+        block, since_seam = divmod(int(row["begin_ns"]) / 10**9, BLOCK)
+        if block in blocks and since_seam >= WASHOUT and int(row["busy_us"]):
             blocks[block].append(8e6 * int(row["acked_bytes"]) / int(row["busy_us"]) / SCALE)
     return [statistics.median(values) for values in blocks.values()]
 

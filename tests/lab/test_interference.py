@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What `lab interference` makes of bbrmon's answers. The runs themselves take minutes: docs/experiment.md has their figures."""
 import io
-import json
+import pathlib
 import re
 import tarfile
 import xml.etree.ElementTree as ElementTree
@@ -14,7 +14,7 @@ import interference
 from kernels import LabError
 
 PAIR = "CUBIC and bpf_bbr"
-HEAD = "# format=1\nlast_ns,acked_bytes,busy_us\n"
+HEAD = "# format=1\nbegin_ns,acked_bytes,busy_us\n"
 
 
 def answer(control, treated, low=None, high=None):
@@ -26,34 +26,40 @@ def answer(control, treated, low=None, high=None):
 
 
 def outcomes(*medians):
-    """Three connections that end in each block, from the second on, and others that do not count."""
-    ends = [(5, 9e6, 1), (60.5, 9e6, 1), (15, 9e6, 0)]  # in the first block, after the last, never busy
+    """Three connections that begin in each block after the washout, from the second block on, and others that do not count."""
+    begins = [(5, 9e6, 1), (12.9, 9e6, 1), (75, 9e6, 1), (15, 9e6, 0)]  # in the first block, a washout, the last; never busy
     for block, median in enumerate(medians, 1):
-        ends += [(10 * block + 1, median * 0.1, 1), (10 * block + 2, median, 2), (10 * block + 9, median * 7, 1)]
-    return HEAD + "".join(f"{int(at * 1e9)},{int(rate * 1e6 / 8 * seconds)},{int(seconds * 1e6)}\n" for at, rate, seconds in ends)
+        begins += [(10 * block + 3, median * 0.1, 1), (10 * block + 5, median, 2), (10 * block + 9.9, median * 7, 1)]
+    return HEAD + "".join(f"{int(at * 1e9)},{int(rate * 1e6 / 8 * seconds)},{int(seconds * 1e6)}\n" for at, rate, seconds in begins)
 
 
 def result(text="", **kwargs):
     return {"outcomes": text, "answer": kwargs.get("answer")}
 
 
-RUNS = {"everybody in the first": [result(outcomes(1, 1.2, 0.8, 1, 1)), result(outcomes(1, 1, 1.2, 0.8, 1))],
-        "everybody in the second": [result(outcomes(1.1, 1.1, 1.1, 1, 1.2)), result(outcomes(1.1, 1.1, 1.1, 1.2, 1))],
+RUNS = {"everybody in the first": [result(outcomes(1, 1.2, 0.8, 1, 1, 1)), result(outcomes(1, 1, 1.2, 0.8, 1, 1))],
+        "everybody in the second": [result(outcomes(1.1, 1.1, 1.1, 1, 1.2, 1.1)), result(outcomes(1.1, 1.1, 1.1, 1.2, 1, 1.1))],
         "ab, 5 %": [result(answer=answer(1e6, 3e6, 1.8e6, 2.2e6))], "ab, 50 %": [result(answer=answer(1e6, 2e6))],
         "switchback": [result(answer=answer(1e6, 1.08e6, 0.02e6, 0.14e6))]}
 
 
 def test_the_truth_is_of_everybody_by_blocks():
-    assert interference.block_medians(RUNS["everybody in the first"][0]["outcomes"]) == pytest.approx([1, 1.2, 0.8, 1, 1])
+    assert interference.block_medians(RUNS["everybody in the first"][0]["outcomes"]) == pytest.approx([1, 1.2, 0.8, 1, 1, 1])
     true = interference.truth(RUNS)
     assert (true.control, true.treated, true.difference) == pytest.approx((1, 1.1, 0.1))
-    # Welch: variances 0.16 / 9 and 0.04 / 9 of ten blocks each, 13.24 degrees of freedom, whose quantile is 2.157
-    assert true.interval == pytest.approx((0.1 - 0.10167, 0.1 + 0.10167), abs=2e-4)
+    # Welch: variances 0.16 / 11 and 0.04 / 11 of twelve blocks each, 16.18 degrees of freedom, whose quantile is 2.118
+    assert true.interval == pytest.approx((0.1 - 0.08244, 0.1 + 0.08244), abs=2e-4)
 
 
 @pytest.mark.parametrize("freedom, quantile", [(4, 2.776), (10, 2.228), (30, 2.042), (1000, 1.962)])
 def test_students_quantile(freedom, quantile):
     assert interference.student(freedom) == pytest.approx(quantile, rel=0.003)
+
+
+def test_bbrmon_answers_from_the_outcomes():
+    recorded = pathlib.Path(__file__).parents[1] / "unit/tools/recorded_connections.csv"
+    found = interference.answer(recorded.read_bytes())
+    assert found["design"] == "ab" and [line for line in found["metrics"] if line["metric"] == interference.METRIC]
 
 
 def test_an_interval_has_the_truth_or_not():
@@ -65,7 +71,7 @@ def test_an_interval_has_the_truth_or_not():
 def test_as_a_table():
     text = interference.table(PAIR, RUNS)
     assert "| cubic | bpf_bbr |" in text
-    assert "| everybody: the truth | 1.00 | 1.10 | +0.10 | -0.00 to +0.20 |  |" in text
+    assert "| everybody: the truth | 1.00 | 1.10 | +0.10 | +0.02 to +0.18 |  |" in text
     assert "| ab, 5 % | 1.00 | 3.00 | +2.00 | +1.80 to +2.20 | no |" in text
     assert "| ab, 50 % | 1.00 | 2.00 | +1.00 | none |  |" in text
     assert "| switchback | 1.00 | 1.08 | +0.08 | +0.02 to +0.14 | yes |" in text
@@ -86,13 +92,13 @@ def test_as_a_picture():
     assert heights == sorted(set(heights)) and top == heights[0]
     # A bar for each that has an interval; the truth's is a band, too.
     bars = {float(y): (float(low), float(high)) for low, y, high in re.findall(r"M([\d.]+),([\d.]+) L([\d.]+),\2\s", drawn)}
-    intervals = {heights[0]: (0.1 - 0.10167, 0.1 + 0.10167), heights[1]: (1.8, 2.2), heights[3]: (0.02, 0.14)}
+    intervals = {heights[0]: (0.1 - 0.08244, 0.1 + 0.08244), heights[1]: (1.8, 2.2), heights[3]: (0.02, 0.14)}
     for height, interval in intervals.items():
         assert bars.pop(height) == pytest.approx([true + (value - 0.1) * pixels for value in interval], abs=0.1)
     assert heights[2] not in bars
     (band,) = re.findall(r"<polygon .*points = '([^']*)'", svg)
     edges = sorted({float(point.split(",")[0]) for point in band.split()})
-    assert edges == pytest.approx([true + side * 0.10167 * pixels for side in (-1, 1)], abs=0.1)
+    assert edges == pytest.approx([true + side * 0.08244 * pixels for side in (-1, 1)], abs=0.1)
 
 
 class Guests:
@@ -107,10 +113,10 @@ class Guests:
         self.started.append(re.search(rb"OPTIONS='.*'", image)[0])
         with io.BytesIO() as out:
             with tarfile.open(fileobj=out, mode="w:gz") as archive:
-                for name, text in (("./answer.json", json.dumps(answer(1e6, 2e6))), ("./outcomes.csv", outcomes(seed, 1, 1, 1, 1))):
-                    member = tarfile.TarInfo(name)
-                    member.size = len(text)
-                    archive.addfile(member, io.BytesIO(text.encode()))
+                text = outcomes(seed, 1, 1, 1, 1, 1).encode()
+                member = tarfile.TarInfo("./outcomes.csv")
+                member.size = len(text)
+                archive.addfile(member, io.BytesIO(text))
             return guest.Result("6.12", 0, "", out.getvalue(), guest.input_hash(kernel, image, seed))
 
 
@@ -118,6 +124,7 @@ def test_goes_on_where_it_was_stopped(monkeypatch, tmp_path):
     guests = Guests()
     monkeypatch.setattr(guest, "run", guests.run)
     monkeypatch.setattr(experiment, "RESULTS", tmp_path)
+    monkeypatch.setattr(interference, "answer", lambda outcomes: answer(1e6, 2e6))
     guests.until = 3
     with pytest.raises(LabError):
         interference.measure("6.12", [PAIR], jobs=1, seeds=2)

@@ -111,6 +111,16 @@ def test_a_connection_that_spans_seams(bbrmon, experiments, ns, cgroup, tmp_path
     wait_until(lambda: not bbrmon.json("experiment", name)["open"], "its end")
     bbrmon("experiment", name, "-w", path)
     rows = list(csv.DictReader(line for line in path.read_text().splitlines() if not line.startswith("#")))
+    counted, before = {}, [row for row in rows if row["continued"] == "1"]
+    for options in ([], ["--continued"]):
+        answer = bbrmon.json("experiment", path, *options)
+        assert answer["continued"] == len(before) and answer["continued_counted"] == bool(options)
+        assert answer["continued_acked_bytes"] == sum(int(row["acked_bytes"]) for row in before)
+        (timeouts,) = [m for m in answer["metrics"] if m["metric"] == "timeouts" and m["size"] == "all"]
+        counted[bool(options)] = timeouts["control"]["connections"] + timeouts["treated"]["connections"]
+    assert counted == {False: len(rows) - len(before), True: len(rows)}
+    assert f"Left out: {len(before)} parts of connections" in bbrmon("experiment", path).out
+    assert f"Counted: {len(before)} parts of connections" in bbrmon("experiment", path, "--continued").out
     assert len(rows) >= 4 and len({row["connection"] for row in rows}) == 1
     assert [row["end"] for row in rows[:-1]] == ["seam"] * (len(rows) - 1) and rows[-1]["end"] != "seam"
     assert {row["continued"] for row in rows[1:]} == {"1"}

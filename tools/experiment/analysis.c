@@ -53,8 +53,16 @@ bool analyse(struct analysis *a, struct study *s)
 		return false;
 	if (s->rows.n)
 		qsort(s->rows.at, s->rows.n, sizeof(*s->rows.at), by_number);
-	for (size_t i = 0; i < s->rows.n; i++)
-		a->ended[s->rows.at[i].arm]++;
+	for (size_t i = 0; i < s->rows.n; i++) {
+		const struct row *row = &s->rows.at[i];
+
+		a->ended[row->arm]++;
+		a->bytes += row->acked;
+		if (!row->continued)
+			continue;
+		a->continued++;
+		a->continued_bytes += row->acked;
+	}
 	if (!rows_find_units(&s->rows, &s->experiment, &a->units))
 		return false;
 	for (int arm = 1; arm < arms; arm++)

@@ -24,6 +24,8 @@ struct analysis {
 	const struct study *study;
 	struct rows_units units;
 	__u64 ended[EXPERIMENT_ARMS]; /* rows */
+	__u64 continued; /* rows of connections that began before their block's washout ended */
+	__u64 continued_bytes, bytes; /* acknowledged: by these, by all */
 	struct comparison *comparison; /* by arm, size class, metric; of SIZE_ALL first */
 	int n;
 	struct curve *curve; /* by quantity, arm */

@@ -60,6 +60,9 @@ static void add_head(struct json *j, const struct analysis *a)
 	json_add_int(j, "lost", n->lost);
 	json_add_int(j, "no_memory", n->no_memory);
 	json_add_bool(j, "cut_off", s->is_cut);
+	json_add_int(j, "continued", a->continued);
+	json_add_int(j, "continued_acked_bytes", a->continued_bytes);
+	json_add_bool(j, "continued_counted", s->rows.with_continued);
 	json_add_string(j, "units", analysis_units_name(a->units.by));
 	json_add_int(j, "n_units", a->units.n);
 	json_add_int(j, "prefixes", a->units.prefixes);

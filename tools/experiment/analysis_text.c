@@ -64,6 +64,18 @@ static void print_head(FILE *out, const struct analysis *a)
 	print_scope(out, s);
 }
 
+static void print_continued(FILE *out, const struct analysis *a)
+{
+	bool is_counted = a->study->rows.with_continued;
+
+	fprintf(out,
+		"%s: %llu parts of connections that began before a washout ended, %.1f %% of all "
+		"bytes%s.\n",
+		is_counted ? "Counted" : "Left out", a->continued,
+		a->bytes ? 100.0 * a->continued_bytes / a->bytes : 0,
+		is_counted ? "" : "; --continued counts them");
+}
+
 static void print_arms(FILE *out, const struct analysis *a)
 {
 	const struct study *s = a->study;
@@ -83,6 +95,8 @@ static void print_arms(FILE *out, const struct analysis *a)
 		fprintf(out, ", moved at a seam %llu", n->moved);
 	fprintf(out, "; missing here: overwritten %llu, lost %llu, no room %llu\n", n->overwritten,
 		n->lost, n->no_memory);
+	if (a->continued)
+		print_continued(out, a);
 	if (s->is_cut)
 		fputs("The file ends within a line: whoever wrote it was stopped.\n", out);
 	fprintf(out, "Units of analysis: %u %s.\n", a->units.n, analysis_units_name(a->units.by));

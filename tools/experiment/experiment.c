@@ -20,7 +20,7 @@
 #define LOOK_MS 500 /* of --follow: a ring of 1,024 lasts for 2,000 connections a second */
 
 struct request {
-	bool as_json, follow;
+	bool as_json, follow, continued;
 	const char *html, *write;
 };
 
@@ -152,7 +152,7 @@ static int run_verb(void *options, int argc, char **argv)
 	const struct request *r = options;
 	const char *what = argc > 1 ? argv[1] : NULL;
 	bool from_file = what && is_file(what);
-	struct study s = {};
+	struct study s = { .rows.with_continued = r->continued };
 	int status;
 
 	if (from_file && (r->write || r->follow)) {
@@ -180,6 +180,9 @@ static const struct option_def options[] = {
 	{ "follow", 'f', NULL, option_flag, OPTION(follow),
 	  "go on until the experiment is stopped, or this is interrupted,\n"
 	  "and answer then: so the kernel's memory is no limit" },
+	{ "continued", 0, NULL, option_flag, OPTION(continued),
+	  "of a switchback: count also what connections did in a block that\n"
+	  "began before its washout ended" },
 	{},
 };
 

@@ -196,6 +196,34 @@ static void test_a_round_without_its_pair_does_not_count(void **state)
 	rows_free(&rows);
 }
 
+/* What an arm left over to the next one is no difference between them, unless it is asked for. */
+static void test_parts_of_connections_from_before_their_block(void **state)
+{
+	struct rows rows = {};
+	struct comparison c;
+
+	(void)state;
+	for (__u32 block = 0; block < 10; block++) {
+		int arm = experiment_block_arm(switchback.seed, 2, block);
+
+		add(&rows, arm, block, 10000 + block);
+		for (int i = 0; i < 2; i++) {
+			add(&rows, arm, block, arm ? 20000 + block : 10000 + block);
+			rows.at[rows.n - 1].continued = true;
+		}
+	}
+	c = compare_rows("rtt_min", &rows, &switchback, 1);
+	assert_int_equal(c.control.connections, 5);
+	assert_int_equal(c.treated.connections, 5);
+	assert_int_equal(c.verdict, COMPARE_UNDECIDED);
+	rows.with_continued = true;
+	c = compare_rows("rtt_min", &rows, &switchback, 1);
+	assert_int_equal(c.control.connections, 15);
+	assert_int_equal(c.treated.connections, 15);
+	assert_int_equal(c.verdict, COMPARE_WORSE);
+	rows_free(&rows);
+}
+
 static void test_lacks(void **state)
 {
 	struct rows rows = {};
@@ -275,6 +303,7 @@ int main(void)
 		cmocka_unit_test(test_what_can_be_shown),
 		cmocka_unit_test(test_rounds_are_pairs),
 		cmocka_unit_test(test_a_round_without_its_pair_does_not_count),
+		cmocka_unit_test(test_parts_of_connections_from_before_their_block),
 		cmocka_unit_test(test_lacks),
 		cmocka_unit_test(test_equal_values),
 		cmocka_unit_test(test_more_arms),

@@ -143,7 +143,9 @@ by_id("arms").append(row(["arm", "algorithm", "profile", "connections", "ended",
 for (const arm of data.arms)
 	by_id("arms").append(row([arm.label, arm.cc, arm.profile || "–", arm.connections, arm.ended, arm.refused]));
 by_id("missing").textContent = `Open ${data.open}, chosen by the application ${data.chosen}; missing here: ` +
-	`overwritten ${data.overwritten}, lost ${data.lost}, no room ${data.no_memory}.`;
+	`overwritten ${data.overwritten}, lost ${data.lost}, no room ${data.no_memory}.` +
+	(data.continued ? ` ${data.continued} parts of connections that began before a washout ended are ` +
+		`${data.continued_counted ? "counted" : "left out"}.` : "");
 for (const size of new Set(data.metrics.map((m) => m.size)))
 	if (data.metrics.some((m) => m.size === size && m.difference !== null))
 		by_id("size").append(element("option", { value: size }, size));
