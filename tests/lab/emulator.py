@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 
+import cores
 import initramfs
 from kernels import CACHE, LabError
 
@@ -46,7 +47,6 @@ FLAGS = pathlib.Path(__file__).parents[2] / "build/flags"
 FLAGS_S = 600  # it takes three; a host may be busy
 PR_SET_PDEATHSIG = 1
 ANSWER_S = 600  # a monitor that says nothing for so long never will
-default_core = None  # of the host, for guests of which nobody says where they run; None: any
 
 
 class EmulatorError(LabError):
@@ -171,10 +171,10 @@ def _warn_of_scheduling(error):
 class Emulator:
     """A guest that stands still before its first instruction. close() ends it."""
 
-    def __init__(self, folder, command, core=None):
-        """folder: for the console, QEMU's messages, and what comes out of ttyS1. core: of the host."""
+    def __init__(self, folder, command):
+        """folder: for the console, QEMU's messages, and what comes out of ttyS1."""
         self.console, self.data, self._messages = (folder / name for name in ("console", "data", "messages"))
-        self._core = self._choose(core)
+        self._core, self._place = cores.take()
         ours, theirs = socket.socketpair()
         with open(self._messages, "wb") as messages, theirs:
             self.process = subprocess.Popen(  # pylint: disable=consider-using-with
@@ -204,15 +204,7 @@ class Emulator:
         _running.discard(self)
         self._answers.close()
         self._socket.close()
-
-    @staticmethod
-    def _choose(core):
-        if core is None:
-            core = default_core
-        if core is None:
-            cores = sorted(os.sched_getaffinity(0))
-            core = cores[os.getpid() % len(cores)]
-        return core
+        self._place.close()
 
     def _in_child(self):
         """Whatever ends the lab, SIGKILL included, ends its guest. Of a session of its own, so that Ctrl-C

@@ -326,23 +326,23 @@ def unpack(data):
     return files
 
 
-def _execute(run, kernel, image, on_time, core):
+def _execute(run, kernel, image, on_time):
     """What the guest left: release of its kernel, and the archive of its files."""
     def on_line(line):
         if line.startswith("@@T ") and on_time:
             on_time(int(line.split()[1]) / 1e3)
 
-    result = guest.run(kernel, image, seed=run.seed, on_line=on_line, core=core)
+    result = guest.run(kernel, image, seed=run.seed, on_line=on_line)
     console = [line for line in result.console.splitlines() if not line.startswith("@@T ")]
     if result.status != 0 or not result.data or any("scenario: " in line for line in console):
         raise LabError(f"{run}: the run failed in the guest:\n  " + "\n  ".join(console[-15:]))
     return result.release, result.data
 
 
-def in_guest(run, on_time=None, core=None):
+def in_guest(run, on_time=None):
     """What the guest of a run leaves, whatever the cache has: release of the kernel, archive of its files."""
     kernel = kernels.find(run.kernel)
-    return _execute(run, kernel, _image(run, kernel), on_time, core)
+    return _execute(run, kernel, _image(run, kernel), on_time)
 
 
 def _cache_file(inputs):
@@ -362,7 +362,7 @@ def store(file, data):
     os.replace(partial.name, file)
 
 
-def files_of(run, kernel, image, on_time=None, fresh=False, core=None):
+def files_of(run, kernel, image, on_time=None, fresh=False):
     """What the guest of a run leaves, from the cache if all inputs are the same: their hash, release of the kernel, file
     name -> bytes. It is kept as soon as the guest has ended. on_time is given the virtual time in seconds, as it passes."""
     inputs = guest.input_hash(kernel, image, seed=run.seed)
@@ -370,16 +370,16 @@ def files_of(run, kernel, image, on_time=None, fresh=False, core=None):
     if file.exists() and not fresh:
         release, data = _cached(file)
     else:
-        release, data = _execute(run, kernel, image, on_time, core)
+        release, data = _execute(run, kernel, image, on_time)
         store(file, release.encode() + b"\n" + data)
     return inputs, release, unpack(data)
 
 
-def execute(run, on_time=None, fresh=False, core=None):
+def execute(run, on_time=None, fresh=False):
     """The result of a run. "recording", if there is one, is bbrmon's."""
     kernel = kernels.find(run.kernel)
     image = _image(run, kernel)
-    inputs, release, files = files_of(run, kernel, image, on_time, fresh, core)
+    inputs, release, files = files_of(run, kernel, image, on_time, fresh)
     recording = {"recording": files.pop("bbr.rec")} if run.recorded else {}
     found = metrics.of_run(run.point, flow_ccs(run),
                            {name: text.decode(errors="replace") for name, text in files.items()})

@@ -76,36 +76,35 @@ def _debug(debug, stub, guest, lines):
         guest.stop()
 
 
-def _booting(kernel, folder, given, extra, core):
+def _booting(kernel, folder, given, extra):
     """A guest that stands before its first instruction."""
     (folder / "initrd").write_bytes(archives.base())
     command = [*emulator.words(kernel, folder / "initrd", given), "-action", "panic=none", *extra]
-    return Emulator(folder, command, core)
+    return Emulator(folder, command)
 
 
-def _loaded(kernel, folder, given, extra, core):
+def _loaded(kernel, folder, given, extra):
     """A guest that stands at the snapshot. One that cannot be loaded is made again, once."""
-    found = snapshot.find(kernel, core)
+    found = snapshot.find(kernel)
     try:
-        return snapshot.load(found, kernel, folder, given, extra, core)
+        return snapshot.load(found, kernel, folder, given, extra)
     except EmulatorError as error:
         print(f"lab: a snapshot of kernel {kernel.key} cannot be loaded and is made again: {error}",
               file=sys.stderr, flush=True)
         snapshot.discard(found)
-    return snapshot.load(snapshot.find(kernel, core), kernel, folder, given, extra, core)
+    return snapshot.load(snapshot.find(kernel), kernel, folder, given, extra)
 
 
-def run(kernel, image, timeout_s=1800, seed=1, on_line=None, core=None, debug=None, boot=False):
-    """Runs an image (of initramfs()) on the kernel, on a core of the host if there is a choice to be made.
-    on_line is given each line of the console as it comes. debug is given the path of the socket of QEMU's
-    gdb stub, which the guest then waits for, in a thread of its own. boot: without a snapshot, for the same
-    result."""
+def run(kernel, image, timeout_s=1800, seed=1, on_line=None, debug=None, boot=False):
+    """Runs an image (of initramfs()) on the kernel. on_line is given each line of the console as it comes. debug is given
+    the path of the socket of QEMU's gdb stub, which the guest then waits for, in a thread of its own. boot: without
+    a snapshot, for the same result."""
     with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
         folder = pathlib.Path(folder)
         given = folder / "given"
         emulator.write_given(given, seed, image)
         stub = ["-gdb", f"unix:{folder}/gdb,server=on,wait=off"] if debug else []
-        with (_booting if boot else _loaded)(kernel, folder, given, stub, core) as guest:
+        with (_booting if boot else _loaded)(kernel, folder, given, stub) as guest:
             lines = []
             reader = threading.Thread(target=_read_console, args=(guest, lines, on_line))
             reader.start()

@@ -94,10 +94,10 @@ def answer(outcomes):
         return json.loads(subprocess.run([experiment.MONITOR, "experiment", "-j", file.name], check=True, capture_output=True).stdout)
 
 
-def execute(run, on_time=None, fresh=False, core=None):
+def execute(run, on_time=None, fresh=False):
     """An experiment's file of outcomes, from the cache if all inputs are the same, and what bbrmon says of it."""
     kernel = kernels.find(run.kernel)
-    _, _, files = experiment.files_of(run, kernel, _image(run, kernel), on_time, fresh, core)
+    _, _, files = experiment.files_of(run, kernel, _image(run, kernel), on_time, fresh)
     outcomes = files["outcomes.csv"]
     return {"answer": answer(outcomes), "outcomes": outcomes.decode()}
 

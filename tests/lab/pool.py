@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Many runs, a guest on each core, with progress on stderr."""
+"""Many runs at once, with progress on stderr."""
 import concurrent.futures
 import os
-import queue
 import sys
 import threading
 import time
@@ -79,19 +78,10 @@ def execute_all(runs, on_result=lambda run, result: None, jobs=None, fresh=False
     """Calls on_result(run, result) in the order of runs; execute makes the one of the other. Whatever
     ends it early ends the guests."""
     progress = Progress(runs)
-    cores = sorted(os.sched_getaffinity(0))
-    jobs = jobs or len(cores)
-    executor = concurrent.futures.ThreadPoolExecutor(jobs)
-    free = queue.SimpleQueue()
-    for job in range(jobs):
-        free.put(cores[job % len(cores)])
+    executor = concurrent.futures.ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0)))
 
     def one(run):
-        core = free.get()
-        try:
-            result = execute(run, lambda at: progress.at(run, at), fresh, core)
-        finally:
-            free.put(core)
+        result = execute(run, lambda at: progress.at(run, at), fresh)
         progress.finish(run)
         return result
 

@@ -31,8 +31,8 @@ def hashes(times, kernel, name=str(SCENARIO), jobs=JOBS, load=LOAD):
     runs = [experiment.Run(point, point["cc"][0], 1, kernel) for _ in range(times)]
     found = collections.Counter()
 
-    def execute(run, on_time, _, core):
-        release, data = experiment.in_guest(run, on_time, core)
+    def execute(run, on_time, _):
+        release, data = experiment.in_guest(run, on_time)
         return hashlib.sha256(release.encode() + data).hexdigest()
 
     with _load(load):

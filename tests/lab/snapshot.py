@@ -41,7 +41,7 @@ def _migrated(guest):
         raise EmulatorError("the emulator could not move the guest's state")
 
 
-def _make(kernel, folder, core):
+def _make(kernel, folder):
     (folder / "initrd").write_bytes(initramfs.base())
     with open(folder / "ram", "wb") as ram:
         ram.truncate(emulator.MEMORY_MB << 20)
@@ -49,7 +49,7 @@ def _make(kernel, folder, core):
         outside = pathlib.Path(outside)
         emulator.write_given(outside / "given")
         command = emulator.words(kernel, folder / "initrd", outside / "given", folder / "ram", shared=True)
-        with Emulator(outside, [*command, "-action", "panic=pause"], core) as guest:
+        with Emulator(outside, [*command, "-action", "panic=pause"]) as guest:
             guest.tell("migrate-set-capabilities", capabilities=IGNORE_FILES)
             guest.tell("cont")
             try:
@@ -79,7 +79,7 @@ def _remove_old():
         shutil.rmtree(path)
 
 
-def find(kernel, core=None):
+def find(kernel):
     """The folder of the kernel's snapshot, which is made if it is not there."""
     folder = FOLDER / emulator.boot_hash(kernel)
     with contextlib.suppress(FileNotFoundError):
@@ -91,7 +91,7 @@ def find(kernel, core=None):
                 shutil.rmtree(partial)
             partial = folder.with_suffix(".partial")
             partial.mkdir()
-            _make(kernel, partial, core)
+            _make(kernel, partial)
             _sync(partial)
             partial.rename(folder)
             _remove_old()
@@ -103,11 +103,11 @@ def discard(folder):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def load(found, kernel, outside, given, extra=(), core=None):
+def load(found, kernel, outside, given, extra=()):
     """A guest that stands at the snapshot found. extra: more of QEMU's words."""
     command = [*emulator.words(kernel, found / "initrd", given, found / "ram"), "-action", "panic=none",
                "-incoming", "defer", *extra]
-    guest = Emulator(outside, command, core)
+    guest = Emulator(outside, command)
     try:
         guest.tell("migrate-set-capabilities", capabilities=IGNORE_FILES)
         with open(found / "state", "rb") as state:

@@ -130,7 +130,7 @@ def test_a_damaged_snapshot_is_made_again(kernel, tmp_path, capsys, monkeypatch,
     expected = guest.run(kernel, image(kernel))
     good = snapshot.find(kernel)
 
-    def copy(_kernel, folder, _core):
+    def copy(_kernel, folder):
         subprocess.run(["cp", "-a", *good.iterdir(), folder], check=True)
 
     monkeypatch.setattr(snapshot, "FOLDER", tmp_path)
@@ -148,7 +148,7 @@ def test_a_damaged_snapshot_is_made_again(kernel, tmp_path, capsys, monkeypatch,
 
 
 def test_a_snapshot_that_is_always_damaged_is_an_error(kernel, tmp_path, monkeypatch):
-    def make_nothing(_kernel, folder, _core):
+    def make_nothing(_kernel, folder):
         for name in ("initrd", "ram", "state"):
             (folder / name).touch()
 

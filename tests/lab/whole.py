@@ -106,13 +106,13 @@ def script(run):
     return "".join((HERE / part).read_text() for part in ("path.sh", "scenario.sh")) + "\n".join([*lines, "collect"]) + "\n"
 
 
-def execute(run, on_time, _, core):
+def execute(run, on_time, _):
     """Mbit/s of all flows of bpf_bbr3 together."""
     on_time(0)  # the guest says no times, but its end is told
     kernel = kernels.find(run.kernel)
     image = guest.initramfs(kernel, script(run), programs=["tar", "gzip", "killall", *experiment.PROGRAMS],
                             modules=experiment.MODULES, files=experiment.FILES)
-    result = guest.run(kernel, image, seed=run.seed, core=core)
+    result = guest.run(kernel, image, seed=run.seed)
     if result.status or "scenario: " in result.console:
         raise kernels.LabError(f"{run} failed:\n{result.console}")
     files = experiment.unpack(result.data)

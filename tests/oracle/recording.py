@@ -173,7 +173,7 @@ def _debug(run):
     return debug
 
 
-def execute(run, on_time=None, fresh=False, core=None):
+def execute(run, on_time=None, fresh=False):
     """What is known of a recording, its file included; from the cache if all inputs are the same.
     on_time is told that the guest runs."""
     kernel = kernels.find(run.kernel)
@@ -185,7 +185,7 @@ def execute(run, on_time=None, fresh=False, core=None):
         if on_time:
             on_time(0)
         begin = time.monotonic()
-        result = guest.run(kernel, image, seed=run.seed, core=core, debug=_debug(run))
+        result = guest.run(kernel, image, seed=run.seed, debug=_debug(run))
         counts = _counts(run, result)
         experiment.store(file, result.data)
         found = {"release": result.release, **counts, "bytes": len(result.data),

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Which core of the host a guest runs on. All labs of this machine and cache, in whatever process, spread their guests: each
+guest has a place on its core, and the second place of a core is taken when no core has a first one left. A place is a locked
+file, so a lab that is killed leaves none taken.
+"""
+import fcntl
+import itertools
+import os
+
+from kernels import CACHE, LabError
+
+FOLDER = CACHE / "cores"
+
+
+def _locked(path):
+    """The open file, or None if another guest has it."""
+    file = open(path, "w", encoding="ascii")  # pylint: disable=consider-using-with
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file
+
+
+def take():
+    """A core's number, and what is to be closed when the guest has ended."""
+    cores = sorted(os.sched_getaffinity(0))
+    try:
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        for place in itertools.count():
+            for core in cores:
+                if file := _locked(FOLDER / f"{core}.{place}"):
+                    return core, file
+    except OSError as error:
+        raise LabError(f"the cache cannot be used: {error}; BBR_LAB_CACHE=FOLDER chooses another") from error
