@@ -142,8 +142,8 @@ TEST(drain_ends_by_inflight_as_google_has_it)
 }
 
 /*
- * The draft's link loses 10 % of its bandwidth. But then a gain of 0.5 drains it in less than 3 rounds; this one keeps 30 %. The
- * rule lets the third round after the one in which DRAIN began pass as well.
+ * The draft's link loses 10 % of its bandwidth, but that is drained at a gain of 0.5 before three rounds are over; this one loses
+ * 70 %. By the draft's rule DRAIN ends when a fourth round starts.
  */
 static void drain_slow_link(struct path *p)
 {
