@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The test cases of the draft (draft-ietf-ccwg-bbr, appendix "BBR Example Test Cases"), in its order, one test each: BBR with the
- * parameters of the profile draft runs on a model path. Where Google's code, and so ours, differs from the draft, a
- * comment says so, and the test holds ours to what Google's does.
+ * The test cases of the draft (draft-ietf-ccwg-bbr, appendix "BBR Example Test Cases"), in groups: BBR with the parameters of
+ * the profile draft runs on a model path. Each case has a test, and some have a second one, for what must not happen. Where
+ * Google's code, and so ours, differs from the draft, a comment says so, and the test holds ours to what Google's does.
  */
 #include "model_path.h"
 
@@ -41,7 +41,7 @@ TEST(startup_ends_by_a_plateau)
 {
 	PATH;
 
-	/* 10, 20, 33, 59 and 99 packets a round, then all that the link carries. */
+	/* Six rounds until the link is full: from 10 packets to 100, nearly doubled each time. */
 	while (path_percent(p, bbr_max_bw(&p->b)) < 98) {
 		assert_int_equal(p->b.full_bw_cnt, 0);
 		path_run_round(p);
@@ -514,6 +514,7 @@ TEST(bdp_of_less_than_a_packet)
 TEST(tenfold_bandwidth_is_found)
 {
 	u32 cwnd, raises = 1;
+	u64 since_us;
 	PATH;
 
 	p->slot_us = 10 * SLOT_US;
@@ -523,6 +524,7 @@ TEST(tenfold_bandwidth_is_found)
 	p->slot_us = SLOT_US;
 	p->buffer = 0;
 	path_run_to(p, UP);
+	since_us = p->now_us;
 	/* First it grows by one for each window that is ACKed. Each round that the window limits doubles that. */
 	assert_int_equal(p->b.probe_up_cnt, p->sk.cwnd);
 	while (p->place == UP) {
@@ -533,7 +535,7 @@ TEST(tenfold_bandwidth_is_found)
 	}
 	assert_in_range(raises, 8, 20);
 	/* At 1.25 a round 11 rounds are the least. */
-	assert_in_range(p->now_us - 100 * SEC, 11 * RTT_US, 40 * RTT_US);
+	assert_in_range(p->now_us - since_us, 11 * RTT_US, 22 * RTT_US);
 	assert_in_range(path_percent(p, bbr_max_bw(&p->b)), 98, 102);
 	assert_true(p->b.inflight_hi > BDP);
 }
