@@ -16,7 +16,8 @@ import cluster
 import engine
 import host_state
 import roots
-from engine import bbrctl, expect
+from engine import bbrctl
+from progress import expect, say
 
 NAME = "bbrcluster"
 RELEASE = NAMESPACE = "bbr"
@@ -26,11 +27,6 @@ CHECK_SECONDS = 2
 HELD = pathlib.Path(__file__).with_name("held_connection.py")
 # In the node's processes. A probe that is killed too fails, no more.
 KILL = "for c in /proc/[0-9]*/comm; do if grep -q '^bbrctl$' $c; then p=${c%/comm}; kill -KILL ${p#/proc/}; fi; done"
-BEGUN = time.monotonic()
-
-
-def say(what):
-    print(f"check-cluster: {time.monotonic() - BEGUN:4.0f} s: {what}", flush=True)
 
 
 def config(cwnd_gain, more=""):

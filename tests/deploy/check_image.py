@@ -9,7 +9,8 @@ import tempfile
 
 import engine  # it finds roots
 import roots
-from engine import bbrctl, expect, wait_until
+from engine import bbrctl
+from progress import expect, wait_until
 
 NAME = "bbrimage"
 CAPABILITIES = "--cap-drop=all", "--cap-add=sys_admin,bpf,perfmon,net_admin"

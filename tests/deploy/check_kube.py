@@ -14,7 +14,8 @@ import yaml
 import chart_tools  # it finds roots
 import engine
 import roots
-from engine import bbrctl, expect, wait_until
+from engine import bbrctl
+from progress import expect, wait_until
 
 NAME = "bbrkube"
 VERSIONS = "1.30", "1.37"  # the oldest that Chart.yaml allows, and the newest that there are schemas of

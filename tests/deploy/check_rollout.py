@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "package"))
 import machine  # pylint: disable=wrong-import-position
 import roots  # pylint: disable=wrong-import-position
+from progress import expect, say, wait_until  # pylint: disable=wrong-import-position
 
 ANSIBLE = roots.ROOT / "packaging/ansible"
 PACKAGES = {"openssh-server", "python3", "iproute2", "iperf3"}
@@ -31,8 +32,8 @@ MEMORY_MB = 512
 SSH = {name: 2200 + i for i, name in enumerate(MACHINES)}  # ports on loopback
 METRICS = {name: 10200 + i for i, name in enumerate(MACHINES)}
 WATCH_S = 1200  # the playbook's
+SEEN_S = 600  # at most until Prometheus sees what is so
 CLONE_NEWNET = 0x40000000
-BEGUN = time.monotonic()
 
 # The transfers have a profile of their own. The default one has what else the machine sends: what Ansible and Prometheus ask for.
 CONFIGURATION = """[instance bpf_bbr]
@@ -63,25 +64,6 @@ journalctl --quiet --identifier=sshd --output=cat | grep --count Accepted
 def limit_s(factor):
     """For all of it: four batches wait for alerts."""
     return 5400 + 4 * WATCH_S // factor
-
-
-def say(*words):
-    print(f"check-rollout: {time.monotonic() - BEGUN:4.0f} s", *words, flush=True)
-
-
-def expect(condition, what, why=""):
-    if not condition:
-        raise SystemExit(f"check-rollout: not so: {what}\n{why[-6000:]}")
-    say(what)
-
-
-def wait_until(condition, what, seconds=600):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise SystemExit(f"check-rollout: waited in vain: {what}")
-        time.sleep(0.5)
-    say(what)
 
 
 @contextlib.contextmanager
@@ -199,12 +181,12 @@ def check(folder, disk, tarball, factor):
         for name in MACHINES:
             stack.enter_context(process(*ansible.tunnel(name)))
         stack.enter_context(process(*prometheus.command()))
-        wait_until(lambda: prometheus.reads() == len(MACHINES), "Prometheus reads the metrics of all three")
+        wait_until(lambda: prometheus.reads() == len(MACHINES), "Prometheus reads the metrics of all three", SEEN_S)
         sent = 'sum(rate(bbr_sent_bytes_total{instance="first:10227"}[30s]))'
-        wait_until(lambda: prometheus(f"{sent} > 125000"), "transfers run on the first machine")
+        wait_until(lambda: prometheus(f"{sent} > 125000"), "transfers run on the first machine", SEEN_S)
 
         bad_profile(vms, ansible, prometheus)
-        wait_until(lambda: not prometheus.fire(), "the alert is over")
+        wait_until(lambda: not prometheus.fire(), "the alert is over", SEEN_S)
         good_profile(vms, ansible, prometheus)
 
 

@@ -6,10 +6,10 @@ import json
 import pathlib
 import subprocess
 import sys
-import time
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "package"))
 import roots  # pylint: disable=wrong-import-position
+from progress import expect  # pylint: disable=wrong-import-position
 
 PACKAGES = ("podman", "crun", "catatonit", "iproute2")
 # In namespaces of their own: makes the root the first mount. The machine may have version 1 of cgroups; podman gets version 2.
@@ -36,23 +36,6 @@ CONFIGURATION = {
 
 
 BBRCTL = roots.ROOT / "build/bbrctl"
-CHECK = pathlib.Path(sys.argv[0]).stem.replace("_", "-")
-
-
-def expect(condition, what):
-    if not condition:
-        raise SystemExit(f"{CHECK}: not so: {what}")
-    print(f"{CHECK}: {what}", flush=True)
-
-
-def wait_until(condition, what, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise SystemExit(f"{CHECK}: waited in vain: {what}")
-        time.sleep(0.1)
-    print(f"{CHECK}: {what}", flush=True)
-
 
 def bbrctl(*arguments):
     """This machine's own, outside of all containers."""

@@ -11,19 +11,14 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 
 import machine
 import roots
+from progress import say
 
 HERE = pathlib.Path(__file__).parent
 NEXT = "9.9.9"
 SUITES = "bookworm", "trixie"
-BEGUN = time.monotonic()
-
-
-def say(*words):
-    print(f"check-boot: {time.monotonic() - BEGUN:4.0f} s", *words, flush=True)
 
 
 def equal(found, expected, what):
