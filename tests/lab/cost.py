@@ -25,6 +25,9 @@ CALLBACKS = {"bbr": ["bbr_main"], "cubic": ["cubictcp_cong_avoid", "cubictcp_ack
              "bpf_bbr": ["cong_control"], "no_telemetry": ["cong_control"], "bpf_bbr3": ["cong_control"]}
 RATIOS = {"mean": "ratio", "median": "ratio_median", "instructions": "ratio_transfer"}
 STEP = "tcp_rate_gen:tcp_ack"  # the congestion control's part of an ACK, with the way to it and back
+# Of each callback of bpf_bbr the kernel's own, and the span of the stack that it is in, which has the way to it and back as well.
+ALL_CALLBACKS = {"cong_control": ("bbr_main", STEP), "min_tso_segs": ("bbr_min_tso_segs", "tcp_tso_segs"),
+                 "sndbuf_expand": ("bbr_sndbuf_expand", "tcp_sndbuf_expand")}
 NAMES = {"bbr": "the kernel's bbr", "cubic": "cubic", "bpf_bbr": "bpf_bbr, nobody watching",
          "no_telemetry": "bpf_bbr built without telemetry", "bpf_bbr3": "bpf_bbr3, nobody watching",
          "every_round": "bbrmon stream --every round", "every_ack": "bbrmon stream --every ack"}
@@ -80,6 +83,28 @@ def _parse(console):
     return found
 
 
+def all_callbacks(bbr, bpf_bbr, instrument):
+    """
+    callback -> its mean, the trampoline of a call, and its calls for each ACK; of the kernel's the same, which has no
+    trampoline. "all": the instructions of all for an ACK, with their trampolines. bbr and bpf_bbr: name -> span
+    """
+    def calls(spans, name):
+        return spans[name]["calls"] + spans[name]["interrupted"]
+
+    found, total, kernels_total = {}, 0, 0
+    for name, (own, around) in ALL_CALLBACKS.items():
+        mean, kernels_mean = bpf_bbr[name]["mean"] - instrument, bbr[own]["mean"] - instrument
+        # What the stack does beyond the callback is the same for both, but for the trampoline.
+        trampoline = bpf_bbr[around]["mean"] - mean - (bbr[around]["mean"] - kernels_mean)
+        an_ack = calls(bpf_bbr, name) / calls(bpf_bbr, "cong_control")
+        kernels_an_ack = calls(bbr, own) / calls(bbr, "bbr_main")
+        total += an_ack * (mean + trampoline)
+        kernels_total += kernels_an_ack * kernels_mean
+        found[name] = {"mean": round(mean, 1), "trampoline": round(trampoline, 1), "calls": round(an_ack, 2),
+                       "kernels_mean": round(kernels_mean, 1), "kernels_calls": round(kernels_an_ack, 2)}
+    return found | {"all": round(total, 1), "kernels_all": round(kernels_total, 1)}
+
+
 def _shape(found):
     """The figures of one shape, the instrument's cost taken off."""
     null = found["bbr"]["spans"][NULL_FUNCTION]
@@ -103,6 +128,7 @@ def _shape(found):
             "ratio": round(callback(name) / callback("bbr"), 3)}
         if way is not None and STEP in found[name]["spans"]:
             figures["callback"][name]["with_call"] = round(found[name]["spans"][STEP]["mean"] - way, 1)
+    figures["all_callbacks"] = all_callbacks(found["bbr"]["spans"], found["bpf_bbr"]["spans"], instrument)
     for name in NAMES:
         figures["transfer"][name] = {
             "instructions": found[name]["busy"], "acks": found[name]["acks"],
@@ -208,6 +234,16 @@ def watched(key, size):
                **{q: spans[name][q] - instrument for q in ("min", "median", "p90", "p99")}} for name in WATCHED}}
 
 
+def _table_of_callbacks(figures):
+    yield (f"  {'all callbacks of bpf_bbr':34}{'mean':>8}{'trampoline':>12}{'calls an ACK':>14}"
+           f"{'the kernel:':>13}{'mean':>6}{'calls an ACK':>14}")
+    for name in ALL_CALLBACKS:
+        cost = figures[name]
+        yield (f"  {name:34}{cost['mean']:8.1f}{cost['trampoline']:12.1f}{cost['calls']:14.2f}"
+               f"{cost['kernels_mean']:19.1f}{cost['kernels_calls']:14.2f}")
+    yield f"  {'all for an ACK, with trampolines':34}{figures['all']:8.1f}{figures['kernels_all']:45.1f}"
+
+
 def table(result):
     """The figures as text."""
     lines = [f"Linux {result['kernel']}, {result['bytes'] / 1e6:g} MB at 200 Mbit/s and 5 ms, in instructions"]
@@ -219,6 +255,7 @@ def table(result):
             lines.append(f"  {NAMES[name]:34}{cost['mean']:8.1f}{cost['median']:8}{cost['ratio']:8.3f}"
                          f"{cost.get('with_call', '-'):>11}")
         lines.append(f"  ({figures['instrument']} for the instrument are taken off)")
+        lines += _table_of_callbacks(figures["all_callbacks"])
         lines.append(f"  {'whole transfer, both ends':34}{'million':>12}{'x bbr':>8}")
         for name, cost in figures["transfer"].items():
             lines.append(f"  {NAMES[name]:34}{cost['instructions'] / 1e6:12.3f}{cost['ratio']:8.4f}")
