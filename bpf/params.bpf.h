@@ -95,13 +95,21 @@ static inline const struct bbr_params *plain_params(const struct bbr *b, u32 gen
 	return unlikely(plain != gen + 1ull) ? NULL : bank_of(c, plain);
 }
 
+/* The same as bbr_of(), by way of the element that has the profile, which clang then reads by one load. */
+static inline const struct bbr *bbr_at_profile(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
+
+	return (const struct bbr *)(&icsk->icsk_ca_priv[BBR_PROFILE_AT] - BBR_PROFILE_AT);
+}
+
 /*
  * Those that were clamped last: until the next ACK of the profile it may be the generation before. For what the stack
  * asks more often than ACKs come.
  */
-static inline const struct bbr_params *last_params(const struct bbr *b)
+static inline const struct bbr_params *last_params(struct sock *sk)
 {
-	struct bbr_clamped *c = clamped_of(profile_of(b));
+	struct bbr_clamped *c = clamped_of(profile_of(bbr_at_profile(sk)));
 
 	return bank_of(c, *(volatile u64 *)&c->head.done);
 }
