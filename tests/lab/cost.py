@@ -25,7 +25,7 @@ CALLBACKS = {"bbr": ["bbr_main"], "cubic": ["cubictcp_cong_avoid", "cubictcp_ack
              "bpf_bbr": ["cong_control"], "no_telemetry": ["cong_control"], "bpf_bbr3": ["cong_control"]}
 RATIOS = {"mean": "ratio", "median": "ratio_median", "instructions": "ratio_transfer"}
 STEP = "tcp_rate_gen:tcp_ack"  # the congestion control's part of an ACK, with the way to it and back
-# Of each callback of bpf_bbr the kernel's own, and the span of the stack that it is in, which has the way to it and back as well.
+# Of each callback of bpf_bbr the kernel's own, and the span of the stack that calls it once, with the way to it and back.
 ALL_CALLBACKS = {"cong_control": ("bbr_main", STEP), "min_tso_segs": ("bbr_min_tso_segs", "tcp_tso_segs"),
                  "sndbuf_expand": ("bbr_sndbuf_expand", "tcp_sndbuf_expand")}
 NAMES = {"bbr": "the kernel's bbr", "cubic": "cubic", "bpf_bbr": "bpf_bbr, nobody watching",
@@ -83,21 +83,22 @@ def _parse(console):
     return found
 
 
+def _calls(span):
+    return span["calls"] + span["interrupted"]
+
+
 def all_callbacks(bbr, bpf_bbr, instrument):
     """
     callback -> its mean, the trampoline of a call, and its calls for each ACK; of the kernel's the same, which has no
     trampoline. "all": the instructions of all for an ACK, with their trampolines. bbr and bpf_bbr: name -> span
     """
-    def calls(spans, name):
-        return spans[name]["calls"] + spans[name]["interrupted"]
-
     found, total, kernels_total = {}, 0, 0
     for name, (own, around) in ALL_CALLBACKS.items():
         mean, kernels_mean = bpf_bbr[name]["mean"] - instrument, bbr[own]["mean"] - instrument
         # What the stack does beyond the callback is the same for both, but for the trampoline.
         trampoline = bpf_bbr[around]["mean"] - mean - (bbr[around]["mean"] - kernels_mean)
-        an_ack = calls(bpf_bbr, name) / calls(bpf_bbr, "cong_control")
-        kernels_an_ack = calls(bbr, own) / calls(bbr, "bbr_main")
+        an_ack, kernels_an_ack = (1 if around == STEP else _calls(spans[around]) / _calls(spans[main])
+                                  for spans, main in ((bpf_bbr, "cong_control"), (bbr, "bbr_main")))
         total += an_ack * (mean + trampoline)
         kernels_total += kernels_an_ack * kernels_mean
         found[name] = {"mean": round(mean, 1), "trampoline": round(trampoline, 1), "calls": round(an_ack, 2),

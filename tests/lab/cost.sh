@@ -47,11 +47,16 @@ for shape in $SHAPES; do
 	for cc in bbr cubic bpf_bbr bpf_bbr3; do
 		step $cc
 		case $cc in
-		bbr) transfer -f bbr_main -f bbr_min_tso_segs -f bbr_sndbuf_expand bbr ;;
+		bbr)
+			transfer -f bbr_main -f tcp_tso_segs -f tcp_sndbuf_expand bbr
+			transfer -f bbr_min_tso_segs -f bbr_sndbuf_expand bbr # bbr_main calls the first of them, too
+			;;
 		cubic) transfer -f cubictcp_cong_avoid -f cubictcp_acked cubic ;;
-		bpf_bbr*) transfer -i "${callback[$cc]}" -i "${burst[$cc]}" -i "${buffer[$cc]}" $cc ;;
+		bpf_bbr*)
+			transfer -i "${callback[$cc]}" -f tcp_tso_segs -f tcp_sndbuf_expand $cc
+			transfer -i "${burst[$cc]}" -i "${buffer[$cc]}" $cc
+			;;
 		esac
-		transfer -f tcp_tso_segs -f tcp_sndbuf_expand $cc
 		transfer -s tcp_rate_gen:tcp_ack $cc
 		transfer $cc
 	done

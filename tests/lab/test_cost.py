@@ -57,10 +57,10 @@ def span(mean, calls, interrupted=0):
 
 def test_the_sum_of_all_callbacks_counts_each_call_with_its_trampoline():
     """Of made-up spans, in each of which 100 instructions are the instrument's."""
-    stack = {cost.STEP: span(900, 10), "tcp_tso_segs": span(150, 20), "tcp_sndbuf_expand": span(140, 10)}
-    bbr = stack | {"bbr_main": span(400, 10), "bbr_min_tso_segs": span(110, 20), "bbr_sndbuf_expand": span(103, 10)}
-    ours = {cost.STEP: span(1000, 10), "tcp_tso_segs": span(260, 20), "tcp_sndbuf_expand": span(240, 10),
-            "cong_control": span(390, 9, interrupted=1), "min_tso_segs": span(122, 30), "sndbuf_expand": span(108, 5)}
+    bbr = {"bbr_main": span(400, 10), "bbr_min_tso_segs": span(110, 35), "bbr_sndbuf_expand": span(103, 10),
+           cost.STEP: span(900, 11), "tcp_tso_segs": span(150, 20), "tcp_sndbuf_expand": span(140, 10)}
+    ours = {"cong_control": span(390, 9, interrupted=1), "min_tso_segs": span(122, 31), "sndbuf_expand": span(108, 6),
+            cost.STEP: span(1000, 11), "tcp_tso_segs": span(260, 30), "tcp_sndbuf_expand": span(240, 4, interrupted=1)}
     found = cost.all_callbacks(bbr, ours, 100)
     assert found["cong_control"] == {"mean": 290, "trampoline": 110, "calls": 1, "kernels_mean": 300, "kernels_calls": 1}
     assert found["min_tso_segs"] == {"mean": 22, "trampoline": 98, "calls": 3, "kernels_mean": 10, "kernels_calls": 2}
