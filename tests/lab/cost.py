@@ -89,20 +89,22 @@ def _calls(span):
 
 def all_callbacks(bbr, bpf_bbr, instrument):
     """
-    callback -> its mean, the trampoline of a call, and its calls for each ACK; of the kernel's the same, which has no
-    trampoline. "all": the instructions of all for an ACK, with their trampolines. bbr and bpf_bbr: name -> span
+    callback -> its instructions, those of its trampoline, and its calls for each ACK; of the kernel's the same, which has
+    no trampoline. "all": all of them for an ACK. Means of cong_control; of the others medians, for each of their calls goes
+    the same way, and an interrupt is no part of it. bbr and bpf_bbr: name -> span
     """
     found, total, kernels_total = {}, 0, 0
     for name, (own, around) in ALL_CALLBACKS.items():
-        mean, kernels_mean = bpf_bbr[name]["mean"] - instrument, bbr[own]["mean"] - instrument
+        which = "mean" if name == "cong_control" else "median"
+        cost, kernels = bpf_bbr[name][which] - instrument, bbr[own][which] - instrument
         # What the stack does beyond the callback is the same for both, but for the trampoline.
-        trampoline = bpf_bbr[around]["mean"] - mean - (bbr[around]["mean"] - kernels_mean)
-        an_ack, kernels_an_ack = (1 if around == STEP else _calls(spans[around]) / _calls(spans[main])
-                                  for spans, main in ((bpf_bbr, "cong_control"), (bbr, "bbr_main")))
-        total += an_ack * (mean + trampoline)
-        kernels_total += kernels_an_ack * kernels_mean
-        found[name] = {"mean": round(mean, 1), "trampoline": round(trampoline, 1), "calls": round(an_ack, 2),
-                       "kernels_mean": round(kernels_mean, 1), "kernels_calls": round(kernels_an_ack, 2)}
+        trampoline = bpf_bbr[around][which] - cost - (bbr[around][which] - kernels)
+        calls, kernels_calls = (1 if name == "cong_control" else _calls(spans[around]) / _calls(spans[main])
+                                for spans, main in ((bpf_bbr, "cong_control"), (bbr, "bbr_main")))
+        total += calls * (cost + trampoline)
+        kernels_total += kernels_calls * kernels
+        found[name] = {"instructions": round(cost, 1), "trampoline": round(trampoline, 1), "calls": round(calls, 2),
+                       "kernels_instructions": round(kernels, 1), "kernels_calls": round(kernels_calls, 2)}
     return found | {"all": round(total, 1), "kernels_all": round(kernels_total, 1)}
 
 
@@ -129,7 +131,8 @@ def _shape(found):
             "ratio": round(callback(name) / callback("bbr"), 3)}
         if way is not None and STEP in found[name]["spans"]:
             figures["callback"][name]["with_call"] = round(found[name]["spans"][STEP]["mean"] - way, 1)
-    figures["all_callbacks"] = all_callbacks(found["bbr"]["spans"], found["bpf_bbr"]["spans"], instrument)
+    figures["all_callbacks"] = all_callbacks(found["bbr"]["spans"], found["bpf_bbr"]["spans"],
+                                             null["median"] - NULL_INSTRUCTIONS)
     for name in NAMES:
         figures["transfer"][name] = {
             "instructions": found[name]["busy"], "acks": found[name]["acks"],
@@ -236,13 +239,12 @@ def watched(key, size):
 
 
 def _table_of_callbacks(figures):
-    yield (f"  {'all callbacks of bpf_bbr':34}{'mean':>8}{'trampoline':>12}{'calls an ACK':>14}"
-           f"{'the kernel:':>13}{'mean':>6}{'calls an ACK':>14}")
+    yield f"  {'all callbacks, an ACK':34}{'bpf_bbr':>8}{'trampoline':>12}{'calls':>7}{'the kernel':>14}{'calls':>7}"
     for name in ALL_CALLBACKS:
         cost = figures[name]
-        yield (f"  {name:34}{cost['mean']:8.1f}{cost['trampoline']:12.1f}{cost['calls']:14.2f}"
-               f"{cost['kernels_mean']:19.1f}{cost['kernels_calls']:14.2f}")
-    yield f"  {'all for an ACK, with trampolines':34}{figures['all']:8.1f}{figures['kernels_all']:45.1f}"
+        yield (f"  {name:34}{cost['instructions']:8g}{cost['trampoline']:12g}{cost['calls']:7.2f}"
+               f"{cost['kernels_instructions']:14g}{cost['kernels_calls']:7.2f}")
+    yield f"  {'all, with trampolines':34}{figures['all']:8.1f}{figures['kernels_all']:33.1f}"
 
 
 def table(result):
