@@ -18,6 +18,7 @@ struct bbr_profiles {
 struct bbr_clamped {
 	struct bbr_clamped_head head;
 	struct bbr_params bank[2]; /* of generation gen: bank[(gen + 1) & 1] */
+	struct bbr_params last; /* those that were clamped last: see last_params() */
 };
 
 struct bbr_profiles profiles SEC(BBR_MAP_PARAMS) = {
@@ -48,14 +49,20 @@ static __attribute__((noinline)) u64 clamp_params(u32 profile, u64 want)
 {
 	struct bbr_clamped *c = clamped_of(profile);
 	struct bbr_params *bank = &c->bank[want & 1];
-	u64 gen = want - 1;
+	u64 gen = want - 1, before = *(volatile u64 *)&c->head.done, done;
 
 	barrier_var(gen);
 	barrier_var(profile);
 	bbr_clamp_params(bank, &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
+	c->last = *bank;
 	/* After all that was written before them. */
 	__sync_lock_test_and_set(&c->head.plain, bbr_has_options(bank) ? 0 : want);
-	__sync_lock_test_and_set(&c->head.done, want);
+	done = __sync_lock_test_and_set(&c->head.done, want);
+	/* Another CPU clamped another generation meanwhile, so `last` may have some of both: the next ACK does it again. */
+	if (done != before && done != want) {
+		__sync_lock_test_and_set(&c->head.plain, 0);
+		__sync_lock_test_and_set(&c->head.done, 0);
+	}
 	return want;
 }
 
@@ -104,14 +111,12 @@ static inline const struct bbr *bbr_at_profile(struct sock *sk)
 }
 
 /*
- * Those that were clamped last: until the next ACK of the profile it may be the generation before. For what the stack
- * asks more often than ACKs come.
+ * Those that were clamped last: until the next ACK of the profile it may be the generation before, and some of each while
+ * an ACK clamps. For what the stack asks more often than ACKs come: no generation and no bank has to be looked up.
  */
 static inline const struct bbr_params *last_params(struct sock *sk)
 {
-	struct bbr_clamped *c = clamped_of(profile_of(bbr_at_profile(sk)));
-
-	return bank_of(c, *(volatile u64 *)&c->head.done);
+	return &clamped_of(profile_of(bbr_at_profile(sk)))->last;
 }
 
 /* A connection takes a profile, or gives it back. */
