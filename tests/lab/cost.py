@@ -94,11 +94,13 @@ def all_callbacks(bbr, bpf_bbr, instrument):
     the same way, and an interrupt is no part of it. bbr and bpf_bbr: name -> span
     """
     found, total, kernels_total = {}, 0, 0
-    for name, (own, around) in ALL_CALLBACKS.items():
+    for name, (own, around) in reversed(ALL_CALLBACKS.items()):
         which = "mean" if name == "cong_control" else "median"
         cost, kernels = bpf_bbr[name][which] - instrument, bbr[own][which] - instrument
-        # What the stack does beyond the callback is the same for both, but for the trampoline.
-        trampoline = bpf_bbr[around][which] - cost - (bbr[around][which] - kernels)
+        # What the stack does beyond the callback is the same for both, but for the trampoline. cong_control comes last: where
+        # the way to it cannot be measured (7.3 has no function tcp_rate_gen), it counts with that of min_tso_segs.
+        if around in bpf_bbr:
+            trampoline = bpf_bbr[around][which] - cost - (bbr[around][which] - kernels)
         calls, kernels_calls = (1 if name == "cong_control" else _calls(spans[around]) / _calls(spans[main])
                                 for spans, main in ((bpf_bbr, "cong_control"), (bbr, "bbr_main")))
         total += calls * (cost + trampoline)
