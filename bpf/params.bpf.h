@@ -18,6 +18,7 @@ struct bbr_profiles {
 struct bbr_clamped {
 	struct bbr_clamped_head head;
 	struct bbr_params bank[2]; /* of generation gen: bank[(gen + 1) & 1] */
+	struct bbr_params last; /* those that were clamped last: see last_params() */
 };
 
 struct bbr_profiles profiles SEC(BBR_MAP_PARAMS) = {
@@ -48,14 +49,20 @@ static __attribute__((noinline)) u64 clamp_params(u32 profile, u64 want)
 {
 	struct bbr_clamped *c = clamped_of(profile);
 	struct bbr_params *bank = &c->bank[want & 1];
-	u64 gen = want - 1;
+	u64 gen = want - 1, before = *(volatile u64 *)&c->head.done, done;
 
 	barrier_var(gen);
 	barrier_var(profile);
 	bbr_clamp_params(bank, &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
+	c->last = *bank;
 	/* After all that was written before them. */
 	__sync_lock_test_and_set(&c->head.plain, bbr_has_options(bank) ? 0 : want);
-	__sync_lock_test_and_set(&c->head.done, want);
+	done = __sync_lock_test_and_set(&c->head.done, want);
+	/* Another CPU clamped another generation meanwhile, so `last` may have some of both: the next ACK does it again. */
+	if (done != before && done != want) {
+		__sync_lock_test_and_set(&c->head.plain, 0);
+		__sync_lock_test_and_set(&c->head.done, 0);
+	}
 	return want;
 }
 
@@ -95,15 +102,21 @@ static inline const struct bbr_params *plain_params(const struct bbr *b, u32 gen
 	return unlikely(plain != gen + 1ull) ? NULL : bank_of(c, plain);
 }
 
-/*
- * Those that were clamped last: until the next ACK of the profile it may be the generation before. For what the stack
- * asks more often than ACKs come.
- */
-static inline const struct bbr_params *last_params(const struct bbr *b)
+/* The same as bbr_of(), by way of the element that has the profile, which clang then reads by one load. */
+static inline const struct bbr *bbr_at_profile(struct sock *sk)
 {
-	struct bbr_clamped *c = clamped_of(profile_of(b));
+	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
 
-	return bank_of(c, *(volatile u64 *)&c->head.done);
+	return (const struct bbr *)(&icsk->icsk_ca_priv[BBR_PROFILE_AT] - BBR_PROFILE_AT);
+}
+
+/*
+ * Those that were clamped last: until the next ACK of the profile it may be the generation before, and some of each while
+ * an ACK clamps. For what the stack asks more often than ACKs come: no generation and no bank has to be looked up.
+ */
+static inline const struct bbr_params *last_params(struct sock *sk)
+{
+	return &clamped_of(profile_of(bbr_at_profile(sk)))->last;
 }
 
 /* A connection takes a profile, or gives it back. */

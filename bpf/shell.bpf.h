@@ -53,6 +53,7 @@
  * bbr_init() is part of that), each with a getter and a setter:
  *
  *	u32 bbr_profile(b)		8 bits:  bbr_set_profile(b, profile)
+ *	BBR_PROFILE_AT			its element of icsk_ca_priv, each of which has 8 bytes
  *	bool bbr_watched(b)		1 bit:   bbr_set_watched(b, watched)
  *	u32 bbr_app_limited_until(b)	32 bits: bbr_set_app_limited_until(b, delivered)
  *
@@ -309,18 +310,32 @@ static __attribute__((noinline)) u32 burst_segs(struct sock *sk, u32 least)
 	return max_u32(quotient(bytes, tcp_sk(sk)->mss_cache), least);
 }
 
-/* The stack asks for this before it sends new data or retransmits in recovery. */
+/* Least segments of a burst; where the stack asks for the whole of it, all. */
+static inline u32 least_burst(struct sock *sk)
+{
+	struct bbr_sock s = common_sock_of(sk, last_params(sk), true);
+	u32 segs = bbr_min_tso_segs(bbr_of(sk), &s);
+
+	segs = max_u32(segs, 1); /* with 0 the stack would send nothing */
+	return burst_is_asked() ? burst_segs(sk, segs) : segs;
+}
+
+static __attribute__((noinline)) u32 least_burst_after_start(struct sock *sk)
+{
+	tx_start(sk);
+	return least_burst(sk);
+}
+
+/*
+ * The stack asks for this before it sends new data or retransmits in recovery: more often than ACKs come. What is rare is
+ * called last, so that nothing has to be kept over a call.
+ */
 SEC("struct_ops/min_tso_segs")
 u32 BPF_PROG(min_tso_segs, struct sock *sk)
 {
-	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = common_sock_of(sk, last_params(b), true);
-	u32 segs;
-
 	if (tx_start_is_hidden() && !packets_in_flight(tcp_sk(sk)))
-		tx_start(sk);
-	segs = max_u32(bbr_min_tso_segs(b, &s), 1); /* with 0 the stack would send nothing */
-	return burst_is_asked() ? burst_segs(sk, segs) : segs;
+		return least_burst_after_start(sk);
+	return least_burst(sk);
 }
 
 static __attribute__((noinline)) void change_state(struct sock *sk, u8 new_state)
@@ -369,10 +384,9 @@ u32 BPF_PROG(undo_cwnd, struct sock *sk)
 SEC("struct_ops/sndbuf_expand")
 u32 BPF_PROG(sndbuf_expand, struct sock *sk)
 {
-	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = common_sock_of(sk, last_params(b), true);
+	struct bbr_sock s = common_sock_of(sk, last_params(sk), true);
 
-	return bbr_sndbuf_expand(b, &s);
+	return bbr_sndbuf_expand(bbr_of(sk), &s);
 }
 
 /* The op table. Its name is that of the struct_ops map and of the congestion control, 15 characters at most. */

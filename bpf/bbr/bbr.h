@@ -97,9 +97,13 @@ struct bbr {
 		unused_c : 1;
 };
 
+#define BBR_PROFILE_AT 6
+
 _Static_assert(sizeof(struct bbr) == 104, "struct bbr must fit icsk_ca_priv");
 _Static_assert(__builtin_offsetof(struct bbr, bw) == 12, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, round_count) == 36, "struct bbr is ABI");
+_Static_assert(__builtin_offsetof(struct bbr, flags) == 8 * (BBR_PROFILE_AT + 1),
+	       "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, lt_bw) == 60, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, pacing_gain) == 76, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, full_bw) == 84, "struct bbr is ABI");

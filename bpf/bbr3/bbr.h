@@ -135,11 +135,14 @@ struct bbr {
 		  ack_epoch_acked : 20; /* packets ACKed in this epoch */
 };
 
+#define BBR_PROFILE_AT 10
+
 _Static_assert(sizeof(struct bbr) == 104, "struct bbr must fit icsk_ca_priv");
 _Static_assert(__builtin_offsetof(struct bbr, bw_hi) == 40, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, extra_acked) == 48, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, steps) == 78, "struct bbr is ABI");
-_Static_assert(__builtin_offsetof(struct bbr, flags) == 88, "struct bbr is ABI");
+_Static_assert(__builtin_offsetof(struct bbr, flags) == 8 * (BBR_PROFILE_AT + 1),
+	       "struct bbr is ABI");
 _Static_assert(BBR_REASONS <= 16, "struct bbr.steps has a bit for each");
 
 /*

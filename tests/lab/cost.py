@@ -25,6 +25,9 @@ CALLBACKS = {"bbr": ["bbr_main"], "cubic": ["cubictcp_cong_avoid", "cubictcp_ack
              "bpf_bbr": ["cong_control"], "no_telemetry": ["cong_control"], "bpf_bbr3": ["cong_control"]}
 RATIOS = {"mean": "ratio", "median": "ratio_median", "instructions": "ratio_transfer"}
 STEP = "tcp_rate_gen:tcp_ack"  # the congestion control's part of an ACK, with the way to it and back
+# Of each callback of bpf_bbr the kernel's own, and the span of the stack that calls it once, with the way to it and back.
+ALL_CALLBACKS = {"cong_control": ("bbr_main", STEP), "min_tso_segs": ("bbr_min_tso_segs", "tcp_tso_segs"),
+                 "sndbuf_expand": ("bbr_sndbuf_expand", "tcp_sndbuf_expand")}
 NAMES = {"bbr": "the kernel's bbr", "cubic": "cubic", "bpf_bbr": "bpf_bbr, nobody watching",
          "no_telemetry": "bpf_bbr built without telemetry", "bpf_bbr3": "bpf_bbr3, nobody watching",
          "every_round": "bbrmon stream --every round", "every_ack": "bbrmon stream --every ack"}
@@ -80,6 +83,33 @@ def _parse(console):
     return found
 
 
+def _calls(span):
+    return span["calls"] + span["interrupted"]
+
+
+def all_callbacks(bbr, bpf_bbr, instrument):
+    """
+    callback -> its instructions, those of its trampoline, and its calls for each ACK; of the kernel's the same, which has
+    no trampoline. "all": all of them for an ACK. Means of cong_control; of the others medians, for each of their calls goes
+    the same way, and an interrupt is no part of it. bbr and bpf_bbr: name -> span
+    """
+    found, total, kernels_total = {}, 0, 0
+    for name, (own, around) in reversed(ALL_CALLBACKS.items()):
+        which = "mean" if name == "cong_control" else "median"
+        cost, kernels = bpf_bbr[name][which] - instrument, bbr[own][which] - instrument
+        # What the stack does beyond the callback is the same for both, but for the trampoline. cong_control comes last: where
+        # the way to it cannot be measured (7.3 has no function tcp_rate_gen), it counts with that of min_tso_segs.
+        if around in bpf_bbr:
+            trampoline = bpf_bbr[around][which] - cost - (bbr[around][which] - kernels)
+        calls, kernels_calls = (1 if name == "cong_control" else _calls(spans[around]) / _calls(spans[main])
+                                for spans, main in ((bpf_bbr, "cong_control"), (bbr, "bbr_main")))
+        total += calls * (cost + trampoline)
+        kernels_total += kernels_calls * kernels
+        found[name] = {"instructions": round(cost, 1), "trampoline": round(trampoline, 1), "calls": round(calls, 2),
+                       "kernels_instructions": round(kernels, 1), "kernels_calls": round(kernels_calls, 2)}
+    return found | {"all": round(total, 1), "kernels_all": round(kernels_total, 1)}
+
+
 def _shape(found):
     """The figures of one shape, the instrument's cost taken off."""
     null = found["bbr"]["spans"][NULL_FUNCTION]
@@ -103,6 +133,8 @@ def _shape(found):
             "ratio": round(callback(name) / callback("bbr"), 3)}
         if way is not None and STEP in found[name]["spans"]:
             figures["callback"][name]["with_call"] = round(found[name]["spans"][STEP]["mean"] - way, 1)
+    figures["all_callbacks"] = all_callbacks(found["bbr"]["spans"], found["bpf_bbr"]["spans"],
+                                             null["median"] - NULL_INSTRUCTIONS)
     for name in NAMES:
         figures["transfer"][name] = {
             "instructions": found[name]["busy"], "acks": found[name]["acks"],
@@ -208,6 +240,15 @@ def watched(key, size):
                **{q: spans[name][q] - instrument for q in ("min", "median", "p90", "p99")}} for name in WATCHED}}
 
 
+def _table_of_callbacks(figures):
+    yield f"  {'all callbacks, an ACK':34}{'bpf_bbr':>8}{'trampoline':>12}{'calls':>7}{'the kernel':>14}{'calls':>7}"
+    for name in ALL_CALLBACKS:
+        cost = figures[name]
+        yield (f"  {name:34}{cost['instructions']:8g}{cost['trampoline']:12g}{cost['calls']:7.2f}"
+               f"{cost['kernels_instructions']:14g}{cost['kernels_calls']:7.2f}")
+    yield f"  {'all, with trampolines':34}{figures['all']:8.1f}{figures['kernels_all']:33.1f}"
+
+
 def table(result):
     """The figures as text."""
     lines = [f"Linux {result['kernel']}, {result['bytes'] / 1e6:g} MB at 200 Mbit/s and 5 ms, in instructions"]
@@ -219,6 +260,7 @@ def table(result):
             lines.append(f"  {NAMES[name]:34}{cost['mean']:8.1f}{cost['median']:8}{cost['ratio']:8.3f}"
                          f"{cost.get('with_call', '-'):>11}")
         lines.append(f"  ({figures['instrument']} for the instrument are taken off)")
+        lines += _table_of_callbacks(figures["all_callbacks"])
         lines.append(f"  {'whole transfer, both ends':34}{'million':>12}{'x bbr':>8}")
         for name, cost in figures["transfer"].items():
             lines.append(f"  {NAMES[name]:34}{cost['instructions'] / 1e6:12.3f}{cost['ratio']:8.4f}")

@@ -7,11 +7,18 @@ step() {
 	echo "== $shape $1"
 }
 
-# Each takes longer to load than many transfers do, so all are loaded once. Of each the id of its callback.
-declare -A callback
+# The id of the newest program of a name.
+newest() {
+	bpftool prog list | awk -v name="$1" '$0 ~ " name " name " " { id = $1 } END { print id + 0 }'
+}
+
+# Each takes longer to load than many transfers do, so all are loaded once. Of each the ids of its callbacks.
+declare -A callback burst buffer
 for cc in no_telemetry bpf_bbr bpf_bbr3; do
 	bbrctl load --name $cc --object /$cc.bpf.o >/dev/null
-	callback[$cc]=$(bpftool prog list | awk '/ name cong_control / { id = $1 } END { print id + 0 }')
+	callback[$cc]=$(newest cong_control)
+	burst[$cc]=$(newest min_tso_segs)
+	buffer[$cc]=$(newest sndbuf_expand)
 	transfer $cc >/dev/null # what is allocated and looked up for the first time
 done
 transfer bbr >/dev/null
@@ -40,9 +47,15 @@ for shape in $SHAPES; do
 	for cc in bbr cubic bpf_bbr bpf_bbr3; do
 		step $cc
 		case $cc in
-		bbr) transfer -f bbr_main -f bbr_sndbuf_expand bbr ;;
+		bbr)
+			transfer -f bbr_main -f tcp_tso_segs -f tcp_sndbuf_expand bbr
+			transfer -f bbr_min_tso_segs -f bbr_sndbuf_expand bbr # bbr_main calls the first of them, too
+			;;
 		cubic) transfer -f cubictcp_cong_avoid -f cubictcp_acked cubic ;;
-		bpf_bbr*) transfer -i "${callback[$cc]}" $cc ;;
+		bpf_bbr*)
+			transfer -i "${callback[$cc]}" -f tcp_tso_segs -f tcp_sndbuf_expand $cc
+			transfer -i "${burst[$cc]}" -i "${buffer[$cc]}" $cc
+			;;
 		esac
 		transfer -s tcp_rate_gen:tcp_ack $cc
 		transfer $cc

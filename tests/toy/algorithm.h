@@ -20,6 +20,7 @@ struct bbr_more {
 	u32 n; /* samples so far */
 };
 
+#define BBR_PROFILE_AT 0
 struct bbr {
 	u32 profile : 8, watched : 1; /* the shell's marks, with the next */
 	u32 app_limited_until;
