@@ -39,9 +39,10 @@ def is_kernels(cc):
     return not is_file(cc) and not is_ours(cc)
 
 
-def algorithm(cc):
-    """The name that bbrctl load --algorithm takes, of one of ours."""
-    return cc.removeprefix("bpf_")
+def load_options(cc):
+    """Of bbrctl load, for one of ours: bpf_NAME, or bpf_NAME_ecn, which negotiates ECN."""
+    algorithm = cc.removeprefix("bpf_").removesuffix("_ecn")
+    return [f"--algorithm={algorithm}", *(["--ecn"] if cc.endswith("_ecn") else [])]
 
 
 def guest_path(cc):

@@ -243,7 +243,7 @@ def _load_line(name, params):
     """Of the profile the first word is the name, the others are values that it needs."""
     profile, *needs = params.get("profile", "default").split()
     values = [*needs, *(f"{key}={value}" for key, value in params.items() if key != "profile")]
-    return " ".join(["load", f"--algorithm={congestion_controls.algorithm(name)}",
+    return " ".join(["load", *congestion_controls.load_options(name),
                      *([f"--profile={profile}"] if profile != "default" else []),
                      *(shlex.quote(f"--set={value}") for value in values)])
 

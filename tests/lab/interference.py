@@ -25,14 +25,15 @@ PAIRS = {  # label -> arms: the one that is compared with, the other
     "CUBIC and bpf_bbr": ("cubic", "bpf_bbr"),
     "the kernel's BBR and bpf_bbr's profile gentle": ("bbr", "bpf_bbr:gentle"),
 }
-SECONDS, TRUTH_SECONDS, BLOCK, WASHOUT, BLOCKS = 60, 80, 10, 3, 16
+SECONDS, BLOCK, WASHOUT, BLOCKS = 60, 10, 3, 16
+SWITCHBACK = BLOCK * BLOCKS, f"--design switchback --block {BLOCK}s --washout {WASHOUT}s"
 EVERYBODY = ("everybody in the first", "everybody in the second")
 DESIGNS = {  # label -> seconds, options of `bbrctl experiment start`
-    **dict.fromkeys(EVERYBODY, (TRUTH_SECONDS, "")),  # both arms are the same
+    **dict.fromkeys(EVERYBODY, SWITCHBACK),  # both arms are the same
     "ab, 5 %": (SECONDS, "--share new=5%"),
     "ab, 50 %": (SECONDS, "--share new=50%"),
     "ab, 95 %": (SECONDS, "--share new=95%"),
-    "switchback": (BLOCK * BLOCKS, f"--design switchback --block {BLOCK}s --washout {WASHOUT}s"),
+    "switchback": SWITCHBACK,
 }
 METRIC, SCALE, UNIT = "goodput_p50", 1e6, "Mbit/s"
 FLOWS, BYTES = 20, 300_000
@@ -117,16 +118,14 @@ def measure(kernel, pairs=None, jobs=None, seeds=1, fresh=False):
 
 def block_medians(outcomes):
     """
-    The median goodput of the connections that began in each block of BLOCK seconds after the washout, as in a switchback:
-    connections that share a queue are not independent of each other. Without the first block, in which all begin at once, and
-    the last, of whose connections only the quick ones have ended.
+    The median goodput of each block, of the same connections as in a switchback: those that began in it after the washout, up
+    to its end. Connections that share a queue are not independent of each other, blocks nearly are.
     """
-    blocks = {block: [] for block in range(1, TRUTH_SECONDS // BLOCK - 1)}
+    blocks = {}
     for row in csv.DictReader(line for line in outcomes.splitlines() if not line.startswith("#")):
-        block, since_seam = divmod(int(row["begin_ns"]) / 10**9, BLOCK)
-        if block in blocks and since_seam >= WASHOUT and int(row["busy_us"]):
-            blocks[block].append(8e6 * int(row["acked_bytes"]) / int(row["busy_us"]) / SCALE)
-    return [statistics.median(values) for values in blocks.values()]
+        if row["continued"] == "0" and int(row["busy_us"]):
+            blocks.setdefault(int(row["block"]), []).append(8e6 * int(row["acked_bytes"]) / int(row["busy_us"]) / SCALE)
+    return [statistics.median(values) for _, values in sorted(blocks.items())]
 
 
 def student(freedom):

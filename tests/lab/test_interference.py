@@ -14,7 +14,7 @@ import interference
 from kernels import LabError
 
 PAIR = "CUBIC and bpf_bbr"
-HEAD = "# format=1\nbegin_ns,acked_bytes,busy_us\n"
+HEAD = "# format=1\nblock,continued,acked_bytes,busy_us\n"
 
 
 def answer(control, treated, low=None, high=None):
@@ -26,11 +26,12 @@ def answer(control, treated, low=None, high=None):
 
 
 def outcomes(*medians):
-    """Three connections that begin in each block after the washout, from the second block on, and others that do not count."""
-    begins = [(5, 9e6, 1), (12.9, 9e6, 1), (75, 9e6, 1), (15, 9e6, 0)]  # in the first block, a washout, the last; never busy
-    for block, median in enumerate(medians, 1):
-        begins += [(10 * block + 3, median * 0.1, 1), (10 * block + 5, median, 2), (10 * block + 9.9, median * 7, 1)]
-    return HEAD + "".join(f"{int(at * 1e9)},{int(rate * 1e6 / 8 * seconds)},{int(seconds * 1e6)}\n" for at, rate, seconds in begins)
+    """Three connections of each block that count, and others that do not: older than the washout's end, or never busy."""
+    rows = []
+    for block, median in enumerate(medians):
+        rows += [(block, 0, median * 0.1, 1), (block, 0, median, 2), (block, 0, median * 7, 1), (block, 1, 9e6, 1), (block, 0, 9e6, 0)]
+    return HEAD + "".join(f"{block},{continued},{int(rate * 1e6 / 8 * seconds)},{int(seconds * 1e6)}\n"
+                          for block, continued, rate, seconds in rows)
 
 
 def result(text="", **kwargs):

@@ -315,9 +315,10 @@ path.loss = "2%"
     assert result["wrong_bytes"] == 0 and result["link"]["lost"] > 0
 
 
-def test_ecn_marks_and_does_not_drop(small):
+@pytest.mark.parametrize("cc", ["cubic", "bpf_bbr3_ecn"])
+def test_ecn_marks_and_does_not_drop(small, cc):
     (point,) = scenario.load(small(), [("link.ecn", "5ms"), ("link.queue", "500")]).points()
-    result = experiment.execute(experiment.Run(point, "cubic", 1, "6.12"))
+    result = experiment.execute(experiment.Run(point, cc, 1, "6.12"))
     (flow,) = result["flows"]
     assert flow["retransmits"] == 0 and result["link"]["drops"] == 0
     assert flow["rtt_us"]["median"] < 40000  # without the marks it is some 400 ms
