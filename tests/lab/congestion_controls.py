@@ -45,6 +45,11 @@ def load_options(cc):
     return [f"--algorithm={algorithm}", *(["--ecn"] if cc.endswith("_ecn") else [])]
 
 
+def needs_ecn(cc):
+    """Does it negotiate ECN by itself? Its SYN is marked then, and a listener without one that does so, too, refuses ECN."""
+    return cc == "dctcp" or cc.endswith("_ecn")
+
+
 def guest_path(cc):
     """Where the guest has a file."""
     name = pathlib.Path(cc).name

@@ -219,7 +219,13 @@ def _flow_line(run, number, flow):
     return " ".join(words)
 
 
-def path_lines(point):
+def receivers_of(run):
+    """The congestion controls of the flows' receivers, which matter only to one that negotiates ECN."""
+    ccs = flow_ccs(run)
+    return map(congestion_controls.word, ccs) if all(map(congestion_controls.needs_ecn, ccs)) else []
+
+
+def path_lines(point, receivers=()):
     """Makes the path, with receivers at its end."""
     values = point.values
     wan = _needs_wan(point)
@@ -231,7 +237,7 @@ def path_lines(point):
              *(_wan("add", point, values) if wan else []),
              *_return("add", point, values),
              *_policer(point),
-             f"serve {len(point.flows)}"]
+             " ".join([f"serve {len(point.flows)}", *receivers])]
     if point["sender.cwnd_clamp"]:
         lines.append(f"clamp_cwnd {point['sender.cwnd_clamp']}")
     if point["uptime"]:
@@ -278,7 +284,7 @@ def script(run):
     """What the guest runs. Runs of a comparison have the same processes in their guests: whatever watches one of
     them watches all."""
     point = run.point
-    lines = [*load_lines(run), *path_lines(point)]
+    lines = [*load_lines(run), *path_lines(point, receivers_of(run))]
     if is_streamed(run):
         lines.append(f"stream_bbr {point['stream']}")
     if run.recorded:
@@ -405,7 +411,7 @@ def shell(found, key):
     kernel = kernels.find(key)
     point = next(found.points())
     run = Run(point, point["cc"][0], 1, key)
-    lines = [*load_lines(run), *path_lines(point)]
+    lines = [*load_lines(run), *path_lines(point, receivers_of(run))]
     text = words() + "\n".join(lines) + SHELL.format(name=found.name)
     image = guest.initramfs(kernel, text, programs=[*PROGRAMS, "bpftool"], files=FILES,
                             modules=modules(run))

@@ -2,7 +2,7 @@
 /*
  * One TCP flow of the lab: a receiver that checks every byte, and a sender that samples its own socket.
  *
- *	flow -l PORT [-r RCVBUF]                        receive one flow after another, for ever
+ *	flow -l PORT [-r RCVBUF] [-C CC]                receive one flow after another, for ever
  *	flow -c ADDR -p PORT [-C CC] [-m KBIT] [-M MSS] [-i MS] [-e NS] [-s MS] [-a] [-n N] PATTERN...
  *	flow -u -c ADDR -p PORT [-e NS] [-s MS] PATTERN...         UDP that nobody answers, as load
  *
@@ -121,7 +121,7 @@ static void serve(int fd)
 	fflush(stdout);
 }
 
-static void listen_for_ever(int port, int rcvbuf)
+static void listen_for_ever(int port, int rcvbuf, const char *cc)
 {
 	struct sockaddr_in6 addr = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
 	int one = 1, fd = socket(AF_INET6, SOCK_STREAM, 0);
@@ -129,6 +129,8 @@ static void listen_for_ever(int port, int rcvbuf)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (rcvbuf)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf));
+	if (cc && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc)))
+		die(cc);
 	if (fd < 0 || bind(fd, (void *)&addr, sizeof(addr)) || listen(fd, 128))
 		die("listen");
 	signal(SIGCHLD, SIG_IGN);
@@ -421,9 +423,10 @@ int main(int argc, char **argv)
 	}
 	make_stream();
 	if (listen_port)
-		listen_for_ever(listen_port, rcvbuf);
+		listen_for_ever(listen_port, rcvbuf, target.cc);
 	if (!target.addr || optind == argc) {
-		fputs("usage: flow -l PORT | flow -c ADDR -p PORT [-C CC] PATTERN...\n", stderr);
+		fputs("usage: flow -l PORT [-C CC] | flow -c ADDR -p PORT [-C CC] PATTERN...\n",
+		      stderr);
 		return 1;
 	}
 	s.chunk = s.udp ? DATAGRAM : CHUNK;

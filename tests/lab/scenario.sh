@@ -42,11 +42,12 @@ record_bbr() {
 	bbr_recorder=$!
 }
 
-serve() { # number of flows
-	local n
+serve() { # number of flows, the congestion controls of their receivers if they need one
+	local n cc
 
 	for ((n = 0; n < $1; n++)); do
-		ip netns exec rcv flow -l $((5201 + n)) >>$OUT/received &
+		cc=${*:n+2:1}
+		ip netns exec rcv flow -l $((5201 + n)) ${cc:+-C "$cc"} >>$OUT/received &
 	done
 	until [ "$(ss -N rcv -Hltn | wc -l)" -ge "$1" ]; do
 		sleep 0.01
