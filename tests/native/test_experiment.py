@@ -348,6 +348,40 @@ def test_killed_while_starting(bbrctl, experiments, ns, cgroup, server):
     wait_until(lambda: not maps_of_ours(bbrctl) - before, "the maps are freed")
 
 
+def test_killed_while_stopping(bbrctl, experiments, ns, cgroup, server):
+    """It goes on whole, or there is nothing of it, and stopping it again ends it."""
+    default, before = default_of(ns), maps_of_ours(bbrctl)
+
+    def started():
+        return experiments.start(cgroup, *AB, *only("b"))
+    longest = duration_of(bbrctl, "experiment", "stop", started())
+    name, seen = started(), set()
+    for delay in delays(longest, 6):
+        kill_after(bbrctl, delay, "experiment", "stop", name)
+        runs = name in experiments.running()
+        seen.add(runs)
+        assert ccs(ns, cgroup, server, 2) == ["reno" if runs else default] * 2
+        if not runs:
+            name = started()
+    assert True in seen
+    bbrctl("experiment", "stop", name)
+    assert ccs(ns, cgroup, server, 2) == [default] * 2
+    wait_until(lambda: not maps_of_ours(bbrctl) - before, "the maps are freed")
+
+
+def test_a_monitor_that_is_killed_is_nothing_to_it(bbrmon, experiments, ns, cgroup, server, tmp_path):
+    name = experiments.start(cgroup, *AB, *only("b"))
+    for i in range(10):
+        with open(tmp_path / "out", "w", encoding="utf-8") as out:
+            following = bbrmon.start("experiment", name, "--follow", "-w", tmp_path / "a.csv", stdout=out)
+        assert ccs(ns, cgroup, server, 2) == ["reno"] * 2
+        time.sleep(i / 20)
+        following.kill()
+        following.wait()
+    assert experiments.counts(name) == {"a": 0, "b": 20}
+    wait_until(lambda: sum(arm["ended"] for arm in bbrmon.json("experiment", name)["arms"]) == 20, "all to have ended")
+
+
 def test_as_many_as_are_kept_are_open_at_a_time(experiments, many_files, ns, cgroup):
     default, outside = default_of(ns), listen(ns)
     name = experiments.start(cgroup, *AB, *only("b"), "--keep", 1024)
