@@ -37,6 +37,7 @@ CONFIGURATION = {
 
 BBRCTL = roots.ROOT / "build/bbrctl"
 
+
 def bbrctl(*arguments):
     """This machine's own, outside of all containers."""
     return roots.run([BBRCTL, *arguments])

@@ -26,6 +26,11 @@ class LabError(Exception):
     """Something that the user can do something about; the text says what."""
 
 
+def cache_error(error):
+    """A LabError of an OSError."""
+    return LabError(f"the cache cannot be used: {error}; BBR_LAB_CACHE=FOLDER chooses another")
+
+
 def _apt_uris():
     """The URIs of Debian's main and security archive in this system's apt sources."""
     texts = [pathlib.Path(f).read_text() for f in glob.glob("/etc/apt/sources.list.d/*.sources")]
@@ -99,8 +104,7 @@ def locked(name="lock"):
         CACHE.mkdir(parents=True, exist_ok=True)
         lock = open(CACHE / name, "w", encoding="ascii")  # pylint: disable=consider-using-with
     except OSError as error:
-        raise LabError(f"the cache cannot be used: {error}; BBR_LAB_CACHE=FOLDER chooses another") \
-            from error
+        raise cache_error(error) from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

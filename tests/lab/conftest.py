@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""
-What the lab leaves is read with what the tests of the running kernel have for that.
-"""
+"""What the lab leaves is read with what the tests of the running kernel have for that."""
 import pathlib
 import sys
 

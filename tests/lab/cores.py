@@ -8,7 +8,7 @@ import fcntl
 import itertools
 import os
 
-from kernels import CACHE, LabError
+from archive import CACHE, cache_error
 
 FOLDER = CACHE / "cores"
 
@@ -34,4 +34,4 @@ def take():
                 if file := _locked(FOLDER / f"{core}.{place}"):
                     return core, file
     except OSError as error:
-        raise LabError(f"the cache cannot be used: {error}; BBR_LAB_CACHE=FOLDER chooses another") from error
+        raise cache_error(error) from error

@@ -12,7 +12,6 @@ import json
 import math
 import statistics
 import subprocess
-import tempfile
 
 import experiment
 import guest
@@ -89,10 +88,8 @@ def _image(run, kernel):
 
 def answer(outcomes):
     """What bbrmon says of an experiment's file of outcomes."""
-    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        file.write(outcomes)
-        file.flush()
-        return json.loads(subprocess.run([experiment.MONITOR, "experiment", "-j", file.name], check=True, capture_output=True).stdout)
+    said = subprocess.run([experiment.MONITOR, "experiment", "-j", "/dev/stdin"], input=outcomes, check=True, capture_output=True)
+    return json.loads(said.stdout)
 
 
 def execute(run, on_time=None, fresh=False):

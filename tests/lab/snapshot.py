@@ -6,12 +6,12 @@ holes where it is zero), and the state of CPU and devices. A guest that starts f
 pages of its own.
 """
 import contextlib
-import fcntl
 import os
 import pathlib
 import shutil
 import tempfile
 
+import archive
 import emulator
 import initramfs
 from emulator import Emulator, EmulatorError
@@ -25,13 +25,8 @@ IGNORE_FILES = [{"capability": name, "state": True} for name in ("x-ignore-share
 @contextlib.contextmanager
 def _locked():
     """One process makes snapshots, the others wait: it needs a core for some seconds."""
-    try:
+    with archive.locked("snapshots.lock"):
         FOLDER.mkdir(parents=True, exist_ok=True)
-        lock = open(FOLDER / "lock", "w", encoding="ascii")  # pylint: disable=consider-using-with
-    except OSError as error:
-        raise LabError(f"the cache cannot be used: {error}; BBR_LAB_CACHE=FOLDER chooses another") from error
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

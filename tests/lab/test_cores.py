@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import cores
+from kernels import LabError
 
 HOLD = "import sys; sys.path.insert(0, sys.argv[1]); import cores; print(cores.take()[0], flush=True); sys.stdin.read()"
 
@@ -56,5 +57,5 @@ def test_a_lab_that_is_killed_holds_nothing(cache):
 def test_a_cache_that_cannot_be_used_is_told(monkeypatch, cache):
     (cache / "file").touch()
     monkeypatch.setattr(cores, "FOLDER", cache / "file")
-    with pytest.raises(cores.LabError, match="BBR_LAB_CACHE"):
+    with pytest.raises(LabError, match="BBR_LAB_CACHE"):
         cores.take()

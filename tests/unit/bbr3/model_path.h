@@ -96,11 +96,6 @@ static inline struct packet *path_packet(struct path *p, u64 number)
 	return &p->packets[number % MAX_PACKETS];
 }
 
-static inline u64 path_max(u64 a, u64 b)
-{
-	return a > b ? a : b;
-}
-
 /* ---- the algorithm */
 
 static inline enum place path_place(const struct bbr *b)
@@ -145,7 +140,7 @@ static inline bool path_is_policed(struct path *p)
 {
 	if (!p->token_us)
 		return false;
-	p->tokens_us = path_max(p->tokens_us, p->now_us - (u64)TOKENS * p->token_us);
+	p->tokens_us = max_u64(p->tokens_us, p->now_us - (u64)TOKENS * p->token_us);
 	if (p->tokens_us + p->token_us > p->now_us)
 		return true;
 	p->tokens_us += p->token_us;
@@ -166,7 +161,7 @@ static inline void path_carry(struct path *p)
 {
 	for (; p->carried < p->sent; p->carried++) {
 		struct packet *packet = path_packet(p, p->carried + 1);
-		u64 starts_us = path_max(p->link_free_us, packet->sent_us);
+		u64 starts_us = max_u64(p->link_free_us, packet->sent_us);
 
 		if (packet->arrives_us == NEVER)
 			continue;
@@ -209,8 +204,8 @@ static inline void path_send(struct path *p)
 	p->dropped += packet->arrives_us == NEVER;
 	p->queued += packet->arrives_us == QUEUED;
 	p->pending--;
-	p->next_send_ns = path_max(p->next_send_ns, (p->now_us - TICK_US) * 1000) +
-			  MSS * 1000000000ull / path_max(sk->pacing_rate, 1);
+	p->next_send_ns = max_u64(p->next_send_ns, (p->now_us - TICK_US) * 1000) +
+			  MSS * 1000000000ull / max_u64(sk->pacing_rate, 1);
 }
 
 static inline bool path_is_app_limited(const struct path *p)
@@ -340,7 +335,7 @@ static inline struct bbr_rs path_sample(struct path *p, const struct packet *new
 	u64 ack_us = p->now_us - newest->delivered_us;
 	struct bbr_rs rs = {
 		.delivered = p->sk.delivered - newest->delivered,
-		.interval_us = path_max(send_us, ack_us),
+		.interval_us = max_u64(send_us, ack_us),
 		.rtt_us = p->now_us - newest->sent_us,
 		.prior_delivered = newest->delivered,
 		.is_app_limited = newest->is_app_limited,
@@ -381,7 +376,7 @@ static inline void path_receive(struct path *p)
 		spurious += packet->is_marked;
 		sk->inflight -= !packet->is_marked;
 		newest = packet;
-		p->newest_acked = path_max(p->newest_acked, n);
+		p->newest_acked = max_u64(p->newest_acked, n);
 	}
 	if (!acked)
 		return;
