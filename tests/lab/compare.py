@@ -106,3 +106,15 @@ def against(ours, kernels):
     """Figure of TOLERANCE -> Difference, of the values over seeds (over_seeds())."""
     return {key: difference(ours[key]["values"], kernels[key]["values"])
             for key in TOLERANCE if ours[key] and kernels[key]}
+
+
+def seeds_of(found):
+    """Runs that over_seeds() had."""
+    return len(found["goodput_bps"]["values"])
+
+
+def halves(found):
+    """The later and the earlier seeds of over_seeds(), as two samples of one thing."""
+    middle = seeds_of(found) // 2
+    return [{key: entry and {"values": entry["values"][part]} for key, entry in found.items()}
+            for part in (slice(middle, None), slice(middle))]

@@ -4,6 +4,9 @@ import compare
 import congestion_controls
 
 
+ITSELF_SEEDS = 20  # ten of each half: fewer say nothing
+
+
 def align(header, rows):
     """Columns: the first two are text and stand left, the others are numbers."""
     widths = [max(len(str(row[n])) for row in [header, *rows]) for n in range(len(header))]
@@ -61,12 +64,23 @@ def _verdict(name, found):
             f"{'' if verdict == 'same' else f' (sees {100 * found.visible:.0f} %)'}", verdict == "differs")
 
 
+def _compared(what, label, pairs):
+    """(line, does something differ?)"""
+    verdicts = [_verdict(name, found) for name, found in pairs.items()]
+    return (f"{what}{' at ' + label if label else ''}: " + ", ".join(words for words, _ in verdicts),
+            any(differs for _, differs in verdicts))
+
+
 def verdict_lines(groups, ours="bpf_bbr", kernels="bbr"):
-    """(line, does something differ?) for each point that has both."""
+    """
+    (line, does something differ?) for each point that has both. From ITSELF_SEEDS seeds on the kernel's is held against
+    itself as well: what does the comparison make of two samples of one thing?
+    """
     for label in dict.fromkeys(label for label, _ in groups):
         if (label, ours) not in groups or (label, kernels) not in groups:
             continue
-        verdicts = [_verdict(name, found)
-                    for name, found in compare.against(groups[label, ours], groups[label, kernels]).items()]
-        yield (f"{ours} / {kernels}{' at ' + label if label else ''}: " + ", ".join(words for words, _ in verdicts),
-               any(differs for _, differs in verdicts))
+        its = groups[label, kernels]
+        yield _compared(f"{ours} / {kernels}", label, compare.against(groups[label, ours], its))
+        if compare.seeds_of(its) >= ITSELF_SEEDS:
+            line, _ = _compared(f"{kernels} / itself, later seeds / earlier ones", label, compare.against(*compare.halves(its)))
+            yield line, False

@@ -25,6 +25,7 @@ import metrics
 import pool
 import scenario
 import suite
+import tables
 from claims.results import Results
 from kernels import LabError
 from report_page import data_of
@@ -173,6 +174,22 @@ def test_the_same_thing_is_rarely_called_different():
     source = random.Random(1)
     draws = ([[source.gauss(100, 10) for _ in range(8)] for _ in range(2)] for _ in range(200))
     assert 3 <= sum(compare.difference(*two).probability < 0.05 for two in draws) <= 20
+
+
+def samples(*goodputs):
+    """What over_seeds() says of runs with these rates."""
+    return {key: {"values": list(goodputs)} for key in compare.TOLERANCE}
+
+
+def test_many_seeds_are_compared_with_themselves():
+    """And a difference between these, which is chance, is none of the algorithm's."""
+    halves = samples(*[100, 101] * 5, *[200, 201] * 5)
+    (ours, differs), (itself, counts) = tables.verdict_lines({("", "bpf_bbr"): halves, ("", "bbr"): halves})
+    assert ours.startswith("bpf_bbr / bbr: goodput_bps 1.000") and not differs
+    assert itself.startswith("bbr / itself, later seeds / earlier ones: goodput_bps 1.995 ") and " differs" in itself
+    assert not counts
+    few = samples(*range(100, 119))
+    assert len(list(tables.verdict_lines({("", "bpf_bbr"): few, ("", "bbr"): few}))) == 1
 
 
 # The documents' claims
