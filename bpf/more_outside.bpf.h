@@ -53,7 +53,7 @@ struct sock___storing {
 
 static inline bool is_more(struct bpf_local_storage_map *smap)
 {
-	const struct bpf_map___named *map = (void *)__builtin_preserve_access_index(&smap->map);
+	struct bpf_map___named *map = (void *)__builtin_preserve_access_index(&smap->map);
 	char name[] = BBR_MAP_MORE, has[sizeof(name)] = {};
 
 	if (BPF_CORE_READ(map, value_size) != sizeof(struct bbr_more))
