@@ -199,7 +199,7 @@ $(ORACLE)/%.o: tests/oracle/%.c
 $(ORACLE)/asan/%.o: tests/oracle/%.c
 	$(ORACLE_CC) $(SANITIZE) $(DEPS) -c $< -o $@
 
-$(ORACLE)/record: $(call oracle_objects,record.c bbr/recorder.c stream.c bbr3/recorder.c bbr3/v3r_write.c)
+$(ORACLE)/record: $(call oracle_objects,record.c bbr/recorder.c bbr/stream.c bbr3/recorder.c bbr3/v3r_write.c)
 	$(ORACLE_CC) $^ -lbpf -lz -lzstd -ljson-c -lm -o $@
 
 # The recorder's programs for each algorithm.
@@ -218,12 +218,12 @@ $(ORACLE)/replay_$1.bpf.o: tests/oracle/replay.bpf.c
 	$$(CLANG) $$(BPF_CFLAGS) -Itests/oracle -DNAME=$1 -DREPLAY_H='"$2"' $$(DEPS) -c $$< -o $$@
 
 endef
-$(eval $(call replayed,bbr,replay.h))
+$(eval $(call replayed,bbr,bbr/replay.h))
 $(eval $(call replayed,bbr3,bbr3/replay.h))
 $(ORACLE)/replay.bpf.o: $(ORACLE)/replay_bbr.bpf.o $(ORACLE)/replay_bbr3.bpf.o
 	$(BPFTOOL) gen object $@ $^
 
-REPLAY := replay.c replayer_bbr.c mainline.c stream.c bbr3/google.c bbr3/v3r.c
+REPLAY := replay.c bbr/replayer.c bbr/mainline.c bbr/stream.c bbr3/google.c bbr3/v3r.c
 REPLAY_LIBS := -lbpf -lz -lzstd -ljson-c
 $(ORACLE)/replay: $(call oracle_objects,$(REPLAY))
 	$(ORACLE_CC) $^ $(REPLAY_LIBS) -o $@
@@ -236,15 +236,14 @@ $(ORACLE)/inputs: $(call oracle_objects,bbr3/inputs.c bbr3/distribution.c bbr3/g
 	$(ORACLE_CC) $^ -lzstd -ljson-c -o $@
 
 # Is an ACK the same by its kind and as any? The fuzzer of each algorithm, and what it runs as BPF.
-KINDS_BBR := KINDS_H='"kinds.h"'
+KINDS_BBR := KINDS_H='"bbr/kinds.h"'
 KINDS_BBR3 := KINDS_H='"bbr3/kinds.h"'
-$(ORACLE)/changes.o: ORACLE_CC += -D$(KINDS_BBR)
+$(ORACLE)/bbr/changes.o $(ORACLE)/kinds.o: ORACLE_CC += -Itests/oracle -D$(KINDS_BBR)
 $(ORACLE)/bbr3/changes.o $(ORACLE)/bbr3/kinds.o: ORACLE_CC += -Itests/oracle -D$(KINDS_BBR3)
-$(ORACLE)/kinds.o: ORACLE_CC += -D$(KINDS_BBR)
 $(ORACLE)/bbr3/kinds.o: tests/oracle/kinds.c
 	$(ORACLE_CC) $(DEPS) -c $< -o $@
 
-$(ORACLE)/kinds: $(call oracle_objects,kinds.c changes.c mainline.c stream.c)
+$(ORACLE)/kinds: $(call oracle_objects,kinds.c bbr/changes.c bbr/mainline.c bbr/stream.c)
 	$(ORACLE_CC) $^ -lbpf -lz -o $@
 
 $(ORACLE)/kinds_bbr3: $(call oracle_objects,bbr3/kinds.c bbr3/changes.c bbr3/google.c bbr3/v3r.c)
@@ -255,13 +254,13 @@ $(ORACLE)/kinds_bbr3.bpf.o: tests/oracle/kinds.bpf.c
 	@mkdir -p $(@D)
 	$(CLANG) $(BPF_CFLAGS) -Itests/oracle -D$(KINDS_BBR3) $(DEPS) -c $< -o $@
 
-# What makes small recordings of large ones: path.c calls path_trace.c at each branch and comparison.
-$(ORACLE)/path.o: ORACLE_CC += -O1 -fsanitize-coverage=trace-pc,trace-cmp
+# What makes small recordings of large ones: bbr/path.c calls bbr/path_trace.c at each branch and comparison.
+$(ORACLE)/bbr/path.o: ORACLE_CC += -O1 -fsanitize-coverage=trace-pc,trace-cmp
 
-$(ORACLE)/select: $(call oracle_objects,select.c path_trace.c mainline.c stream.c path.c)
+$(ORACLE)/select: $(call oracle_objects,$(addprefix bbr/,select.c path_trace.c mainline.c stream.c path.c))
 	$(ORACLE_CC) $^ -lz -o $@
 
-$(ORACLE)/test_replay: $(call oracle_sanitized,test_replay.c mainline.c stream.c)
+$(ORACLE)/test_replay: $(call oracle_sanitized,$(addprefix bbr/,test_replay.c mainline.c stream.c))
 	$(ORACLE_CC) $(SANITIZE) $^ -lcmocka -lz -o $@
 
 $(ORACLE)/test_recorder: $(call oracle_sanitized,bbr3/test_recorder.c bbr3/recorder.c bbr3/v3r_write.c bbr3/v3r.c)

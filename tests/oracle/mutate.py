@@ -21,7 +21,7 @@ import schemata
 from mutants import HERE, REPO, MutantError
 
 SOURCES = ("bpf", "include")
-REPLAY = [HERE / name for name in ("replay.c", "replayer_bbr.c", "mainline.c", "stream.c", "bbr3/google.c",
+REPLAY = [HERE / name for name in ("replay.c", "bbr/replayer.c", "bbr/mainline.c", "bbr/stream.c", "bbr3/google.c",
                                    "bbr3/v3r.c")]
 REPLAY_LIBS = ["-lbpf", "-lz", "-lzstd", "-ljson-c"]
 RECORDINGS = {"bbr": "*.gz", "bbr3": "*.v3r.zst"}  # in the folder recordings, of each algorithm

@@ -82,8 +82,8 @@ def build_with(tmp_path, mistake, folder, sources, options):
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_found(mistake, tmp_path):
-    program = build_with(tmp_path, MISTAKES[mistake], "bbr", ("changes.c", BUILD / "mainline.o", BUILD / "stream.o"),
-                         ['-DKINDS_H="kinds.h"', "-lz"])
+    program = build_with(tmp_path, MISTAKES[mistake], "bbr", ("bbr/changes.c", BUILD / "bbr/mainline.o", BUILD / "bbr/stream.o"),
+                         ['-DKINDS_H="bbr/kinds.h"', "-lz"])
     done, found = run("-f", "-n", 1, program=program)
     assert done.returncode == 1 and found["different"]
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "../recorder.h"
-#include "../stream.h"
+#include "stream.h"
 
 #define SOCKETS (1 << 16) /* slots of the table of addresses */
 

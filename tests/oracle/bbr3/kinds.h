@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An ACK of BBR version 3 twice: as cong_control deals with it, and as any. ../kinds.h has the same for version 1. What is
+ * An ACK of BBR version 3 twice: as cong_control deals with it, and as any. ../bbr/kinds.h has the same for version 1. What is
  * not common is left as it is here: bbr_main() is compiled once only, for the verifier has enough to do.
  */
 #ifndef ORACLE_BBR3_KINDS_H

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * BBR version 1 for kinds.c: its recorded ACKs, and what becomes of them.
+ * BBR version 1 for ../kinds.c: its recorded ACKs, and what becomes of them.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "changes.h"
+#include "../changes.h"
 #include "mainline.h"
 
 struct bbr_params recorded_params;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "replay.h"
-#include "replayer.h"
+#include "../replayer.h"
 #include "stream.h"
 
 /* Where the members of this recording's struct bbr are, in the order of FIELDS in mainline.c. */
