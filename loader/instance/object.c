@@ -67,6 +67,22 @@ static bool explain_kernel(void)
 	return false;
 }
 
+/* With -v: what it took the kernel to see that the programs are safe. It refuses one that takes 1,000,000. */
+static void note_verified(const struct bpf_object *obj)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, obj)
+	{
+		struct bpf_prog_info info = {};
+		__u32 len = sizeof(info);
+
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+			note("%s: the verifier went through %u instructions",
+			     bpf_program__name(prog), info.verified_insns);
+	}
+}
+
 int object_load(const struct object *obj)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();
@@ -75,8 +91,10 @@ int object_load(const struct object *obj)
 	if (kernel)
 		callbacks_rename(obj->bpf, kernel);
 	btf__free(kernel);
-	if (!bpf_object__load(obj->bpf))
+	if (!bpf_object__load(obj->bpf)) {
+		note_verified(obj->bpf);
 		return EXIT_DONE;
+	}
 	error = errno;
 	if (!explain_kernel()) {
 		err_bpf(error, "the kernel refused the BPF program");

@@ -127,8 +127,7 @@ def unpacked(folder, find_packages):
         if target.is_dir():
             return target
         _update()
-        for package in find_packages():
-            _apt("apt-get", "download", package)
+        _apt("apt-get", "download", *find_packages())
         partial = target.with_name(target.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
         for deb in (CACHE / "apt").glob("*.deb"):

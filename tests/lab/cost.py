@@ -18,6 +18,7 @@ MODULES = ["veth", "sch_netem", "tcp_bbr"]
 BYTES = 100_000_000
 SHAPES = ("bursts", "packets", "losses")
 TURNS, TURN_BYTES = 16, 10_000_000
+COMPILER_TURNS = 4
 IN_TURNS = "bbr", "no_telemetry", "bpf_bbr", "bpf_bbr3"
 # bbr_sndbuf_expand() returns a constant: what is measured of it beyond that is the instrument.
 NULL_FUNCTION, NULL_INSTRUCTIONS = "bbr_sndbuf_expand", 3
@@ -238,6 +239,31 @@ def watched(key, size):
     return {"kernel": result.release, "bytes": size, "instrument": instrument, "watched": {
         name: {"calls": spans[name]["calls"], "mean": round(spans[name]["mean"] - instrument, 1),
                **{q: spans[name][q] - instrument for q in ("min", "median", "p90", "p99")}} for name in WATCHED}}
+
+
+def compilers(key, objects, size=TURN_BYTES, turns=COMPILER_TURNS):
+    """
+    Instructions of cong_control in the objects of several compilers, against the kernel's bbr_main, in bursts. objects: version ->
+    name -> file, as Compiled has it. Returns version -> name -> "mean", "median", "ratio" and "ratio_median"
+    """
+    files = {f"/{name}_{version}.bpf.o": file for version, named in objects.items() for name, file in named.items()}
+    result = _console(key, {"BYTES": size, "TURNS": turns, "VERSIONS": " ".join(map(str, objects))}, "cost_compilers.sh", files)
+    spans = {}
+    for title, text in matrix.steps(result.console).items():
+        spans.setdefault(title.split()[0], []).extend(line for line in matrix.objects(text) if "span" in line)
+    instrument = spans["instrument"][0]["median"] - NULL_INSTRUCTIONS
+
+    def figures(cc):
+        return [which([span[key] - instrument for span in spans[cc]])
+                for key, which in (("mean", statistics.mean), ("median", statistics.median))]
+    kernels_mean, kernels_median = figures("bbr")
+    found = {}
+    for version, named in objects.items():
+        for name in named:
+            mean, median = figures(f"{name.removeprefix('bpf_')}_{version}")
+            found.setdefault(version, {})[name] = {"mean": round(mean, 1), "median": median, "ratio": round(mean / kernels_mean, 3),
+                                                   "ratio_median": round(median / kernels_median, 3)}
+    return found
 
 
 def _table_of_callbacks(figures):

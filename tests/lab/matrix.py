@@ -2,6 +2,7 @@
 """The kernel matrix: matrix.sh in the guest of each kernel, and what must come out of it."""
 import json
 import pathlib
+import re
 
 import arm64
 import archive
@@ -73,6 +74,12 @@ def objects(text):
         if line.startswith("{") and line.endswith("}"):
             found.append(json.loads(line))
     return found
+
+
+def verified(text):
+    """Program -> the instructions that the verifier went through, as bbrctl -v says."""
+    return {name: int(count) for name, count in
+            re.findall(r"^(\w+): the verifier went through (\d+) instructions$", text, re.MULTILINE)}
 
 
 def ends(text):

@@ -35,7 +35,7 @@ send -C bpf_bbr bytes:1 2>&1
 step load
 bbrctl check -j
 bbrctl load --name lab_bbr --set high_gain=2.885
-bbrctl load --name lab_two
+bbrctl load --name lab_two -v 2>&1
 bbrctl -j status
 
 step modes
@@ -174,7 +174,7 @@ step bbr3
 bpftool struct_ops register /bpf_bbr3.bpf.o
 send -C bpf_bbr3 bytes:1000000
 bpftool struct_ops unregister name bpf_bbr3
-bbrctl load --algorithm bbr3 --name lab_v3
+bbrctl load --algorithm bbr3 --name lab_v3 -v 2>&1
 bbrmon stream -j --name lab_v3 --every ack >/tmp/events 2>/tmp/bbrmon.err &
 monitor=$!
 sleep 0.2

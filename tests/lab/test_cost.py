@@ -4,9 +4,12 @@ becomes cheaper, lower the limits.
 """
 import pytest
 
+import compilers
 import cost
 
 SIZE = 10_000_000
+# Up to clang 18 an ACK costs a tenth more: `lab compilers`.
+IS_OLD = compilers.used() < 19
 
 
 @pytest.fixture(scope="module")
@@ -29,15 +32,15 @@ def turns(figures):
 
 def test_the_callback(figures, turns):
     assert figures["callback"]["bbr"]["calls"] > 300
-    assert turns["bpf_bbr"]["ratio"] <= 0.85
-    assert turns["bpf_bbr"]["ratio_median"] <= 0.84
+    assert turns["bpf_bbr"]["ratio"] <= (0.95 if IS_OLD else 0.85)
+    assert turns["bpf_bbr"]["ratio_median"] <= (0.97 if IS_OLD else 0.84)
 
 
 def test_the_callback_with_losses(shapes):
     """Most ACKs of a path that loses one packet in a hundred come while a loss is being recovered."""
     turns = shapes["losses"]["turns"]["bpf_bbr"]
-    assert turns["ratio"] <= 1.10
-    assert turns["ratio_median"] <= 1.12
+    assert turns["ratio"] <= (1.13 if IS_OLD else 1.10)
+    assert turns["ratio_median"] <= (1.14 if IS_OLD else 1.12)
 
 
 def test_the_callback_of_version_3(turns):

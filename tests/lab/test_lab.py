@@ -18,6 +18,7 @@ import pytest
 
 import claims
 import compare
+import compilers
 import experiment
 import guest
 import kernels
@@ -190,6 +191,19 @@ def test_many_seeds_are_compared_with_themselves():
     assert not counts
     few = samples(*range(100, 119))
     assert len(list(tables.verdict_lines({("", "bpf_bbr"): few, ("", "bbr"): few}))) == 1
+
+
+def test_what_compilers_make_of_it_as_text():
+    figures = {"mean": 290.3, "median": 270.5, "ratio": 0.817, "ratio_median": 0.807}
+    header, row = compilers.table({19: {name: figures for name in compilers.OBJECTS}}).splitlines()
+    assert header.split()[:4] == ["CLANG", "bpf_bbr", "mean", "bpf_bbr"]
+    assert row.split() == ["19", *["290.3", "270.5", "0.817", "0.807"] * 2]
+
+
+def test_a_compiler_that_fails_is_an_error(monkeypatch, tmp_path):
+    monkeypatch.setattr(compilers, "_command", lambda version: "false")
+    with pytest.raises(LabError, match="clang 16 does not compile it:\n.*Error 1"):
+        compilers.objects(16, tmp_path)
 
 
 # The documents' claims

@@ -43,6 +43,14 @@ def test_bbrctl_loads_two_instances(steps):
     assert "bbrctl: " not in steps["load"], steps["load"]
 
 
+def test_the_verifier_has_much_left(steps):
+    """A kernel refuses a program for which it goes through a million instructions; docs/cost.md has what each takes."""
+    for step in "load", "bbr3":
+        programs = matrix.verified(steps[step])
+        assert programs["cong_control"] == max(programs.values()) < 600_000, programs
+        assert len(programs) == 9
+
+
 def test_a_flow_passes_all_modes_and_arrives_whole(steps):
     text = steps["modes"]
     (end,) = matrix.ends(text)

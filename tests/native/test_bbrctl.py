@@ -34,6 +34,14 @@ def test_load_then_use_then_unload(bbrctl, free_name, ns):
     assert refused.value.errno == errno.ENOENT
 
 
+def test_load_says_what_the_verifier_went_through(bbrctl, free_name):
+    name = free_name()
+    done = bbrctl("-v", "load", "--name", name)
+    counts = dict(re.findall(r"^(\w+): the verifier went through (\d+) instructions$", done.err, re.M))
+    assert name in done.out and {"init", "cong_control", "ssthresh"} < counts.keys()
+    assert int(counts["cong_control"]) == max(map(int, counts.values()))
+
+
 def test_load_and_unload_in_json(bbrctl, free_name):
     name = free_name()
     loaded = bbrctl.json("load", "--name", name)
