@@ -164,15 +164,21 @@ void BPF_PROG(release, struct sock *sk)
 	free_more(sk);
 }
 
-/* Any ACK, with options. Apart, so that who has none pays a branch for it. */
+/*
+ * Any ACK, with options, and for monitors. Apart, so that who has none pays a branch for it. Whether somebody watches is
+ * looked up behind the algorithm, and not told: the verifier would go through all of it once for yes and once for no.
+ */
 static __attribute__((noinline)) int control_any(unsigned long long *ctx, u32 gen)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
 	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen), true);
+	u8 mode = bbr_mode(b);
 
 	bbr_main(b, &s, ctx_rate_sample(ctx));
-	if (unlikely(bbr_watched(b) && !somebody_watches()))
+	if (unlikely(somebody_watches()))
+		report_ack(ctx, mode, gen);
+	else if (unlikely(bbr_watched(b)))
 		forget_conn(sk, b);
 	return 0;
 }
@@ -196,69 +202,77 @@ CONTROL_IF(rare)
 CONTROL_IF(starting)
 #endif
 
+/* An ACK without options: false if control_any() has to do it. */
 #ifdef BBR_HAS_COMMON
-static inline int control(unsigned long long *ctx, u32 gen)
+static inline bool control_plain(unsigned long long *ctx, u32 gen)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
 	struct bbr_sock s = common_sock_of(sk, plain_params(b, gen), false);
 
 	if (unlikely(!s.param))
-		return control_any(ctx, gen);
+		return false;
 	switch (bbr_main_if_common(b, &s, ctx_rate_sample(ctx))) {
 	case BBR_MAIN_DONE:
-		return 0;
+		return true;
 #ifdef BBR_HAS_RARE
 	case BBR_MAIN_RARE:
-		return control_rare(ctx, s.param);
+		control_rare(ctx, s.param);
+		return true;
 #endif
 #ifdef BBR_HAS_STARTING
 	case BBR_MAIN_STARTING:
-		return control_starting(ctx, s.param);
+		control_starting(ctx, s.param);
+		return true;
 #endif
 	default:
-		return control_any(ctx, gen);
+		return false;
 	}
 }
 #else
-static inline int control(unsigned long long *ctx, u32 gen)
+static inline bool control_plain(unsigned long long *ctx, u32 gen)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
 	struct bbr_sock s = sock_of(sk, plain_params(b, gen), false);
 
 	if (unlikely(!s.param || bbr_watched(b)))
-		return control_any(ctx, gen);
+		return false;
 	bbr_main(b, &s, ctx_rate_sample(ctx));
-	return 0;
+	return true;
 }
 #endif
 
-/* While somebody watches. The algorithm sees no mark of that: then it does as it does for anybody. */
-static __attribute__((noinline)) int control_watched(unsigned long long *ctx)
+/* The same while somebody watches. */
+#if defined(BBR_HAS_COMMON) && !defined(BBR_HAS_MORE)
+static __attribute__((noinline)) bool control_watched(unsigned long long *ctx, u32 gen)
 {
 	struct bbr *b = bbr_of((struct sock *)ctx[0]);
-	u32 gen = params_gen(profile_of(b));
 	u8 mode = bbr_mode(b);
 
-	bbr_set_watched(b, false);
-#if defined(BBR_HAS_COMMON) && !defined(BBR_HAS_MORE)
-	control(ctx, gen);
-#else /* once less to be verified; who has a second part looks it up for the event anyway */
-	control_any(ctx, gen);
-#endif
+	bbr_set_watched(
+		b,
+		false); /* the algorithm sees no mark of it: then it does as it does for anybody */
+	if (!control_plain(ctx, gen))
+		return false;
 	report_ack(ctx, mode, gen);
-	return 0;
+	return true;
 }
+#else /* any ACK: who has a second part of the state looks it up for the event anyway */
+static inline bool control_watched(unsigned long long *ctx, u32 gen)
+{
+	return false;
+}
+#endif
 
 SEC("struct_ops/cong_control")
 int cong_control(unsigned long long *ctx)
 {
-	struct bbr *b = bbr_of((struct sock *)ctx[0]);
+	u32 gen = params_gen(profile_of(bbr_of((struct sock *)ctx[0])));
 
-	if (unlikely(somebody_watches()))
-		return control_watched(ctx);
-	return control(ctx, params_gen(profile_of(b)));
+	if (unlikely(somebody_watches()) ? control_watched(ctx, gen) : control_plain(ctx, gen))
+		return 0;
+	return control_any(ctx, gen);
 }
 
 static __attribute__((noinline)) void start_transmit(struct sock *sk)
