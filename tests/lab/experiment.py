@@ -315,8 +315,8 @@ def modules(run):
 
 def _image(run, kernel):
     if not kernel.modules:
-        raise LabError(f"kernel {run.kernel} has no modules in the archive any more, so no path can "
-                       "be made there")
+        raise LabError(f"kernel {run.kernel} comes without its modules, so no path can be made there (Debian's archive has lost those "
+                       "of some kernels)")
     files = [cc for cc in loaded_ccs(run) if congestion_controls.is_file(cc)]
     return guest.initramfs(kernel, script(run), programs=_programs(run, files), modules=modules(run),
                            files={**FILES, **{congestion_controls.guest_path(cc): cc for cc in sorted(files)}})

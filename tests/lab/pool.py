@@ -69,8 +69,9 @@ class Progress:
     def end(self):
         if self.terminal:
             print("\r\033[K", end="", file=sys.stderr)
-        print(f"lab: {self.done} runs in {_clock(time.monotonic() - self.start)}, {self.cached} of "
-              "them from the cache", file=sys.stderr, flush=True)
+        if self.done:
+            print(f"lab: {self.done} runs in {_clock(time.monotonic() - self.start)}, {self.cached} of "
+                  "them from the cache", file=sys.stderr, flush=True)
 
 
 def execute_all(runs, on_result=lambda run, result: None, jobs=None, fresh=False,
