@@ -243,18 +243,18 @@ static inline bool control_plain(unsigned long long *ctx, u32 gen)
 }
 #endif
 
-/* The same while somebody watches. */
+/* The same while somebody watches. The algorithm sees no mark of that: then it does as it does for anybody. */
 #if defined(BBR_HAS_COMMON) && !defined(BBR_HAS_MORE)
 static __attribute__((noinline)) bool control_watched(unsigned long long *ctx, u32 gen)
 {
 	struct bbr *b = bbr_of((struct sock *)ctx[0]);
 	u8 mode = bbr_mode(b);
 
-	bbr_set_watched(
-		b,
-		false); /* the algorithm sees no mark of it: then it does as it does for anybody */
-	if (!control_plain(ctx, gen))
+	bbr_set_watched(b, false);
+	if (!control_plain(ctx, gen)) {
+		bbr_set_watched(b, true); /* if nobody watches any more, control_any() tidies up */
 		return false;
+	}
 	report_ack(ctx, mode, gen);
 	return true;
 }
