@@ -77,9 +77,10 @@ check-rollout: static-tarball ## a rollout by Ansible over three virtual machine
 	scripts/deps build run test deploy
 	$(PYTHON) -B tests/deploy/check_rollout.py $(STATIC_TARBALL) $(FASTER)
 
-ARM64_KERNELS := 6.12+arm64
+# Of SUITES in tests/lab/arm64.py.
+ARM64_KERNELS := 6.1+arm64 6.12+arm64 newest+arm64
 # Not sooner than the programs are there: the matrix takes them from there.
-check-arm64: dist ## compile for arm64, run its unit tests, and test its kernels under emulation; needs root: most of an hour
+check-arm64: dist ## compile for arm64, run its unit tests, and test its kernels under emulation; needs root: half an hour
 	scripts/deps build run test deploy
 	$(PYTHON) -B tests/package/check_arm64.py $(TARBALL) $(BUILD)/arm64
 	BBR_LAB_KERNELS="$(ARM64_KERNELS)" $(PYTHON) -m pytest -q -p no:cacheprovider tests/lab/test_matrix.py \

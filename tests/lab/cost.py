@@ -10,6 +10,7 @@ import random
 import statistics
 import tempfile
 
+import compare
 import guest
 import kernels
 import matrix
@@ -148,9 +149,11 @@ def _shape(found):
             "median": statistics.median(turns["median"]) - ordinary,
             "least": min(turns["min"]) - ordinary,
             "instructions": round(statistics.mean(turns["busy"]))}
-    for turns in figures["turns"].values():
+    for name, turns in figures["turns"].items():
         for which, ratio in RATIOS.items():
             turns[ratio] = round(turns[which] / figures["turns"]["bbr"][which], 4)
+        whole = compare.difference(found["turns"][name]["busy"], found["turns"]["bbr"]["busy"])
+        turns["interval_transfer"] = [round(whole.low, 4), round(whole.high, 4)]
     return figures
 
 
@@ -293,8 +296,9 @@ def table(result):
         lines.append(f"  {f'{TURNS} transfers of {TURN_BYTES / 1e6:g} MB each, in turns':34}"
                      f"{'mean':>8}{'median':>8}{'x bbr':>8}{'transfer':>11}{'x bbr':>8}")
         for name, cost in figures["turns"].items():
+            low, high = cost["interval_transfer"]
             lines.append(f"  {NAMES[name]:34}{cost['mean']:8.1f}{cost['median']:8g}{cost['ratio']:8.3f}"
-                         f"{cost['instructions'] / 1e6:11.3f}{cost['ratio_transfer']:8.4f}")
+                         f"{cost['instructions'] / 1e6:11.3f}{cost['ratio_transfer']:8.4f} [{low:.4f}..{high:.4f}]")
     return "\n".join(lines)
 
 

@@ -86,7 +86,10 @@ def test_asking_whether_anybody_watches(turns):
 
 
 def test_a_whole_transfer(turns):
-    assert turns["bpf_bbr"]["ratio_transfer"] <= 1.01
+    """Seen 0.996 to 1.000."""
+    low, high = turns["bpf_bbr"]["interval_transfer"]
+    assert low <= turns["bpf_bbr"]["ratio_transfer"] <= 1.005
+    assert high < 1.02
 
 
 def test_asking_does_not_show_in_a_whole_transfer(turns):
