@@ -72,6 +72,8 @@ static void note_verified(const struct bpf_object *obj)
 {
 	struct bpf_program *prog;
 
+	if (!err_is_verbose())
+		return;
 	bpf_object__for_each_program(prog, obj)
 	{
 		struct bpf_prog_info info = {};

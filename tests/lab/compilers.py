@@ -3,6 +3,7 @@
 The versions of clang that Debian has, from 15 on: does each compile bpf_bbr and bpf_bbr3 so that a kernel takes them, and what
 does an ACK cost then? Nothing is installed.
 """
+import contextlib
 import json
 import pathlib
 import re
@@ -63,15 +64,11 @@ def objects(version, build):
     return paths
 
 
-class Compiled:
-    """version -> its objects, in a folder that goes with it."""
-
-    def __enter__(self):
-        self._folder = tempfile.TemporaryDirectory(prefix="bbr-compilers-")
-        return {version: objects(version, pathlib.Path(self._folder.name) / str(version)) for version in versions()}
-
-    def __exit__(self, *_):
-        self._folder.cleanup()
+@contextlib.contextmanager
+def compiled():
+    """version -> its objects, in a folder that goes with the block."""
+    with tempfile.TemporaryDirectory(prefix="bbr-compilers-") as folder:
+        yield {version: objects(version, pathlib.Path(folder) / str(version)) for version in versions()}
 
 
 def table(found):
@@ -83,7 +80,7 @@ def table(found):
 
 
 def main(kernel, as_json):
-    with Compiled() as objects_of:
+    with compiled() as objects_of:
         found = cost.compilers(kernel, objects_of)
     print(json.dumps(found, indent=2) if as_json else table(found))
     return 0

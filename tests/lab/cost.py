@@ -247,7 +247,7 @@ def watched(key, size):
 def compilers(key, objects, size=TURN_BYTES, turns=COMPILER_TURNS):
     """
     Instructions of cong_control in the objects of several compilers, against the kernel's bbr_main, in bursts. objects: version ->
-    name -> file, as Compiled has it. Returns version -> name -> "mean", "median", "ratio" and "ratio_median"
+    name -> file, as compiled() has it. Returns version -> name -> "mean", "median", "ratio" and "ratio_median"
     """
     files = {f"/{name}_{version}.bpf.o": file for version, named in objects.items() for name, file in named.items()}
     result = _console(key, {"BYTES": size, "TURNS": turns, "VERSIONS": " ".join(map(str, objects))}, "cost_compilers.sh", files)
