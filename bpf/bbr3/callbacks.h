@@ -260,10 +260,13 @@ static inline void bbr_acked_of_kind(struct bbr *b, struct bbr_sock *sk, const s
 
 	sk->kind = kind;
 	/* Here the flight is at hand, and nobody asks for inflight_hi before the window does. */
-	if (bbr_is_cruising(sk))
+	if (bbr_is_cruising(sk)) {
 		bbr_note_safe_inflight(b, sk, &s);
-	else
+		s.delivered_bw = (u32)rs->delivered * BW_UNIT;
+		s.interval_us = rs->interval_us;
+	} else {
 		s.bw = bbr_sample_bw(sk, rs);
+	}
 	b->flags &= ~BBR_FLAGS(.round_start = 1, .loss_round_start = 1);
 	bbr_update_round(b, sk, rs);
 	if (b->round_start)

@@ -45,6 +45,7 @@ struct bbr_sample {
 	const struct bbr_rs *rs;
 	const struct bbr_ack *ack;
 	u32 bw; /* 0: none; in CRUISE see bbr_rate_of() */
+	u64 delivered_bw, interval_us; /* CRUISE: the rate is delivered_bw / interval_us */
 };
 
 /* Was the packet sent while the application had no more? */
@@ -110,7 +111,7 @@ static inline bool bbr_is_sample_above(const struct bbr_sock *sk, const struct b
 {
 	if (!bbr_is_cruising(sk))
 		return s->bw > bw;
-	return (u32)s->rs->delivered * BW_UNIT > (u64)bw * s->rs->interval_us;
+	return s->delivered_bw > bw * s->interval_us;
 }
 
 /* The rate, where most ACKs need not know it. */

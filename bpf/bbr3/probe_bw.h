@@ -88,13 +88,19 @@ static inline void bbr_start_up(struct bbr *b, const struct bbr_sock *sk,
 	bbr_raise_probe_slope(b, sk);
 }
 
+/* Is it the window that limits inflight, and inflight_hi that limits the window? */
+static inline bool bbr_is_inflight_hi_limiting(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return IN(sk, cwnd) >= b->inflight_hi && IN(sk, is_cwnd_limited);
+}
+
 /* Nothing is too high: inflight_hi grows, if it is what limits inflight. */
 static inline void bbr_raise_inflight_hi(struct bbr *b, const struct bbr_sock *sk,
 					 const struct bbr_sample *s)
 {
 	u32 acks, more;
 
-	if (!IN(sk, is_cwnd_limited) || IN(sk, cwnd) < b->inflight_hi)
+	if (!bbr_is_inflight_hi_limiting(b, sk))
 		return;
 	acks = b->probe_up_acks + s->rs->acked_sacked;
 	if (acks >= b->probe_up_cnt) {
@@ -238,11 +244,11 @@ static inline bool bbr_stays_in_cruise(const struct bbr *b, const struct bbr_soc
 {
 	u64 bw = min_u32(b->bw_hi[1], b->bw_lo); /* at most what bbr_bw() is */
 	u32 rounds = b->rounds_since_probe + 1;
+	s64 left_us = b->cycle_mstamp + b->probe_wait_us - IN(sk, tcp_mstamp);
 
 	return b->cycle_idx == BBR_CRUISE && b->acks == BBR_ACKS_INIT && b->full_bw_now &&
 	       !b->new_gains && rounds < PARAM(sk, probe_max_rounds) && rounds < IN(sk, cwnd) &&
-	       rounds < bw * b->min_rtt_us >> BW_SCALE &&
-	       !stamp_us_delta(IN(sk, tcp_mstamp), b->cycle_mstamp + b->probe_wait_us);
+	       rounds < bw * b->min_rtt_us >> BW_SCALE && left_us >= 0;
 }
 
 /* Has DOWN done its work: is there headroom, and no queue? */
@@ -261,12 +267,11 @@ static inline bool bbr_is_time_to_cruise(const struct bbr *b, const struct bbr_s
  */
 static inline void bbr_check_up_done(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
 {
-	u32 inflight = bbr_packets_in_net_at_edt(b, sk, s->rs->prior_in_flight);
-
-	if (b->prev_probe_too_high && inflight >= b->inflight_hi) {
+	if (b->prev_probe_too_high &&
+	    bbr_packets_in_net_at_edt(b, sk, s->rs->prior_in_flight) >= b->inflight_hi) {
 		b->stopped_risky_probe = 1;
 		b->steps |= 1 << BBR_R_PROBE_INFLIGHT;
-	} else if (IN(sk, is_cwnd_limited) && IN(sk, cwnd) >= b->inflight_hi) {
+	} else if (bbr_is_inflight_hi_limiting(b, sk)) {
 		bbr_reset_full_bw(b, s->bw);
 		return;
 	} else if (b->full_bw_now) {

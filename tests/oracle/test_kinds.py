@@ -37,8 +37,7 @@ MISTAKES3 = {
     "the last round of STARTUP": ("startup.h", "b->full_bw_cnt + 1u < PARAM", "b->full_bw_cnt < PARAM"),
     "the search in STARTUP": ("startup.h", " && !b->full_bw_now && !b->new_gains &&", " && !b->new_gains &&"),
     "what was lost before": ("algorithm.h", "if (!bbr_stays_in_order(b, sk))", "if (!b->initialized)"),
-    "the wait for a probe": ("probe_bw.h", "!stamp_us_delta(IN(sk, tcp_mstamp), b->cycle_mstamp + b->probe_wait_us);",
-                             "true;"),
+    "the wait for a probe": ("probe_bw.h", " && left_us >= 0", ""),
     "the rounds until a probe": ("probe_bw.h", "rounds < bw * b->min_rtt_us >> BW_SCALE &&", ""),
     "the end of a loss round": ("model.h", "bbr_is_staying(sk) && bbr_update_loss_round(", "0 && bbr_update_loss_round("),
 }
