@@ -49,13 +49,15 @@ static inline void bbr_main_if_starting(struct bbr *b, struct bbr_sock *sk, cons
 	bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_LOSSLESS | BBR_STARTING);
 }
 
-/* The same for what it calls rare. */
+/* The same for what it calls rare. DOWN lasts as long as CRUISE where a few bursts are as much as the BDP. */
 static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	if (b->mode == BBR_PROBE_BW && b->full_bw_reached)
-		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY);
-	else
+	if (b->mode != BBR_PROBE_BW || !b->full_bw_reached)
 		bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_LOSSLESS);
+	else if (bbr_waits_in_down(b, sk, rs))
+		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY | BBR_WAITING);
+	else
+		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY);
 }
 
 /* The same if it is like most; else it does nothing, and tells which of these is to be called. */
@@ -67,7 +69,7 @@ static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_
 	if (!bbr_stays_in_order(b, sk))
 		return BBR_MAIN_ANY;
 	kind = bbr_kind(b, sk, rs);
-	if (kind & BBR_CRUISING) {
+	if (kind & BBR_WAITING) {
 		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY | BBR_CRUISING);
 		return BBR_MAIN_DONE;
 	}

@@ -255,12 +255,19 @@ static inline u32 bbr_bw(const struct bbr *b)
 
 #include "common/kind.h"
 
-/* Of the ordinary ACKs most: in CRUISE, to stay there, past the ACKs of what a probe sent; not app-limited. */
-#define BBR_CRUISING 8
+/* Of the ordinary ACKs most: in DOWN or CRUISE, past the ACKs of what a probe sent, the next one not due; not app-limited. */
+#define BBR_WAITING 8
+/* Most of these: in CRUISE, to stay there. */
+#define BBR_CRUISING (BBR_WAITING | 32)
+
+static inline bool bbr_is_waiting(const struct bbr_sock *sk)
+{
+	return sk->kind & BBR_WAITING;
+}
 
 static inline bool bbr_is_cruising(const struct bbr_sock *sk)
 {
-	return sk->kind & BBR_CRUISING;
+	return (sk->kind & BBR_CRUISING) == BBR_CRUISING;
 }
 
 static inline bool bbr_is_starting(const struct bbr_sock *sk)
@@ -280,10 +287,10 @@ static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *
 	return !bbr_is_starting(sk) && (sk->kind & BBR_CYCLING || b->full_bw_reached);
 }
 
-/* Does the ACK of itself begin no mode and no phase? Then neither is probing, and the application does not limit the flow. */
+/* Does the ACK of itself begin no mode, and at most CRUISE? Then nothing is probed, and the application does not limit the flow. */
 static inline bool bbr_is_staying(const struct bbr_sock *sk)
 {
-	return sk->kind & (BBR_CRUISING | BBR_STARTING);
+	return sk->kind & (BBR_WAITING | BBR_STARTING);
 }
 
 /* A sample of bandwidth? An ACK of nothing new is none. */
@@ -305,6 +312,8 @@ static inline u8 bbr_acks_of(const struct bbr *b, const struct bbr_sock *sk)
 static inline bool bbr_is_phase(const struct bbr *b, const struct bbr_sock *sk,
 				enum bbr_phase phase)
 {
+	if (bbr_is_waiting(sk) && phase == BBR_UP)
+		return false;
 	return bbr_mode_of(b, sk) == BBR_PROBE_BW && bbr_phase_of(b, sk) == phase;
 }
 

@@ -184,7 +184,7 @@ static inline void bbr_update_control(struct bbr *b, struct bbr_sock *sk, const 
 {
 	u32 pacing_gain = bbr_pacing_gain(b, sk), cwnd_gain = bbr_cwnd_gain(b, sk);
 
-	if (!bbr_is_staying(sk) && b->new_gains)
+	if (!bbr_is_cruising(sk) && !bbr_is_starting(sk) && b->new_gains)
 		bbr_note_gains(b, sk, pacing_gain, cwnd_gain);
 	bbr_set_pacing_rate(b, sk, bw, pacing_gain);
 	bbr_set_cwnd(b, sk, rs, bw, cwnd_gain);
@@ -230,7 +230,7 @@ static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct b
 	bbr_update_mode(b, sk, s);
 	if (is_fast && b->mode == mode && b->min_rtt_us == min_rtt_us && b->try_fast_path)
 		return;
-	/* Phases change it: the maximum of what was probed, and the lower bound. */
+	/* Phases that probe change it: the maximum of what was probed, and the lower bound. */
 	if (!bbr_is_staying(sk))
 		bw = bbr_bw(b);
 	bbr_update_control(b, sk, s->rs, bw);
@@ -259,8 +259,8 @@ static inline void bbr_acked_of_kind(struct bbr *b, struct bbr_sock *sk, const s
 	struct bbr_sample s = { .rs = rs, .ack = ack };
 
 	sk->kind = kind;
-	/* Here the flight is at hand, and nobody asks for inflight_hi before the window does. */
-	if (bbr_is_cruising(sk)) {
+	/* Here the flight is at hand, and nobody asks for inflight_hi before the phase or the window do. */
+	if (bbr_is_waiting(sk)) {
 		bbr_note_safe_inflight(b, sk, &s);
 		s.delivered_bw = (u32)rs->delivered * BW_UNIT;
 		s.interval_us = rs->interval_us;

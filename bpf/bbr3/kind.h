@@ -48,7 +48,7 @@ static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct
 		return 0;
 	if (flags ==
 	    BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1, .in_order = 1))
-		return bbr_stays_in_cruise(b, sk) && !bbr_is_app_limited(b, rs) ?
+		return bbr_waits_in(b, sk, BBR_CRUISE) && !bbr_is_app_limited(b, rs) ?
 			       BBR_ORDINARY | BBR_CRUISING :
 			       BBR_ORDINARY;
 	if (flags == BBR_FLAGS(.mode = BBR_STARTUP, .has_seen_rtt = 1, .in_order = 1) &&
@@ -58,6 +58,13 @@ static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct
 	    b->mode != BBR_PROBE_RTT)
 		return BBR_CALM | BBR_LOSSLESS;
 	return 0;
+}
+
+/* Of an ordinary ACK that is not of CRUISE: is the next probe not due, and does the application not limit the flow? */
+static inline bool bbr_waits_in_down(struct bbr *b, const struct bbr_sock *sk,
+				     const struct bbr_rs *rs)
+{
+	return bbr_waits_in(b, sk, BBR_DOWN) && !bbr_is_app_limited(b, rs);
 }
 
 /* Is nothing lost, nothing marked, and no tail loss probe ACKed? */

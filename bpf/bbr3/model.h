@@ -44,8 +44,8 @@ static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_so
 struct bbr_sample {
 	const struct bbr_rs *rs;
 	const struct bbr_ack *ack;
-	u32 bw; /* 0: none; in CRUISE see bbr_rate_of() */
-	u64 delivered_bw, interval_us; /* CRUISE: the rate is delivered_bw / interval_us */
+	u32 bw; /* 0: none; if bbr_is_waiting() see bbr_rate_of() */
+	u64 delivered_bw, interval_us; /* then the rate is delivered_bw / interval_us */
 };
 
 /* Was the packet sent while the application had no more? */
@@ -85,7 +85,7 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 	/* Which is never the fast path, in which slots do not age. */
 	if (bbr_is_staying(sk))
 		bbr_age_extra_acked(b, sk, rs);
-	if (bbr_is_cruising(sk) || b->rounds_since_probe < 0xff)
+	if (bbr_is_waiting(sk) || b->rounds_since_probe < 0xff)
 		b->rounds_since_probe++;
 	else
 		bbr_count_rounds(sk, 1);
@@ -109,7 +109,7 @@ static inline u32 bbr_sample_bw(const struct bbr_sock *sk, const struct bbr_rs *
 static inline bool bbr_is_sample_above(const struct bbr_sock *sk, const struct bbr_sample *s,
 				       u32 bw)
 {
-	if (!bbr_is_cruising(sk))
+	if (!bbr_is_waiting(sk))
 		return s->bw > bw;
 	return s->delivered_bw > bw * s->interval_us;
 }
@@ -117,7 +117,7 @@ static inline bool bbr_is_sample_above(const struct bbr_sock *sk, const struct b
 /* The rate, where most ACKs need not know it. */
 static inline u32 bbr_rate_of(const struct bbr_sock *sk, const struct bbr_sample *s)
 {
-	return bbr_is_cruising(sk) ? bbr_sample_bw(sk, s->rs) : s->bw;
+	return bbr_is_waiting(sk) ? bbr_sample_bw(sk, s->rs) : s->bw;
 }
 
 /*
@@ -181,7 +181,7 @@ static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_so
 		return;
 	if (bbr_is_sample_above(sk, s, b->bw_latest))
 		b->bw_latest = max_u32(b->bw_latest, bbr_rate_of(sk, s));
-	/* Nobody asks for the maxima between here and the end, nor begins a phase: so they begin anew at once. */
+	/* Nobody asks for the maxima between here and the end, not even CRUISE if it begins: so they begin anew at once. */
 	if (bbr_is_staying(sk) && bbr_update_loss_round(b, sk, s->rs)) {
 		bbr_advance_latest_delivery(b, sk, s);
 		return;

@@ -170,7 +170,7 @@ static inline bool bbr_adapt_upper_bounds(struct bbr *b, struct bbr_sock *sk,
 	bool is_lossy;
 
 	/* bbr_acked_of_kind() has done all of it that is left. */
-	if (bbr_is_cruising(sk))
+	if (bbr_is_waiting(sk))
 		return false;
 	if (b->round_start && b->acks == BBR_ACKS_PROBE_STARTING)
 		b->acks = BBR_ACKS_PROBE_FEEDBACK;
@@ -223,7 +223,7 @@ static inline u32 bbr_reprobe_rounds(const struct bbr *b, const struct bbr_sock 
 /* Is it time to probe? Then the refill begins. */
 static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock *sk)
 {
-	if (bbr_is_cruising(sk)) /* bbr_stays_in_cruise() */
+	if (bbr_is_waiting(sk)) /* bbr_waits_in() */
 		return false;
 	if (bbr_have_marks_ceased(b, sk))
 		bbr_start_refill(b, sk, bbr_reprobe_rounds(b, sk), BBR_R_MARKS_CEASED);
@@ -235,18 +235,19 @@ static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock 
 }
 
 /*
- * In CRUISE, with no probe to be ACKed, and no search for the full bandwidth: is the next probe not due, whatever this ACK
- * tells, if that is no loss and no mark? A round may begin with it. It cannot make the target lower than what this compares with: until the phase is
- * updated cwnd and min_rtt_us stay, and of bw only the maximum may change, upwards. So the BDP grows or stays, because with a calm
- * sample's RTT the product does not overflow.
+ * In this phase, DOWN or CRUISE, with no probe to be ACKed, and no search for the full bandwidth: is the next probe not due,
+ * whatever this ACK tells, if that is no loss and no mark? A round may begin with it. It cannot make the target lower than what this
+ * compares with: until the phase is updated cwnd and min_rtt_us stay, and of bw only the maximum may change, upwards. So the BDP grows
+ * or stays, because with a calm sample's RTT the product does not overflow.
  */
-static inline bool bbr_stays_in_cruise(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_waits_in(const struct bbr *b, const struct bbr_sock *sk,
+				enum bbr_phase phase)
 {
 	u64 bw = min_u32(b->bw_hi[1], b->bw_lo); /* at most what bbr_bw() is */
 	u32 rounds = b->rounds_since_probe + 1;
 	s64 left_us = b->cycle_mstamp + b->probe_wait_us - IN(sk, tcp_mstamp);
 
-	return b->cycle_idx == BBR_CRUISE && b->acks == BBR_ACKS_INIT && b->full_bw_now &&
+	return b->cycle_idx == phase && b->acks == BBR_ACKS_INIT && b->full_bw_now &&
 	       !b->new_gains && rounds < PARAM(sk, probe_max_rounds) && rounds < IN(sk, cwnd) &&
 	       rounds < bw * b->min_rtt_us >> BW_SCALE && left_us >= 0;
 }

@@ -24,7 +24,7 @@ static inline void bbr_check_full_bw(struct bbr *b, const struct bbr_sock *sk,
 {
 	u32 thresh;
 
-	if (bbr_is_cruising(sk) || (!bbr_is_starting(sk) && b->full_bw_now) ||
+	if (bbr_is_waiting(sk) || (!bbr_is_starting(sk) && b->full_bw_now) ||
 	    bbr_is_sample_limited(sk, s))
 		return;
 	if (OPTION(sk, full_bw_by_round) && !b->round_start)

@@ -18,13 +18,15 @@ static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bb
 {
 	u64 now_ns = IN(sk, tcp_clock_cache), edt_ns = IN(sk, tcp_wstamp_ns);
 	u32 delivered;
+	s64 left;
 
 	if (bbr_is_raising(b))
 		inflight += bbr_tso_segs_goal(b, sk);
 	if (edt_ns <= now_ns)
 		return inflight;
 	delivered = bbr_bw_of(b, sk) * ((edt_ns - now_ns) / NSEC_PER_USEC) >> BW_SCALE;
-	return delivered >= inflight ? 0 : inflight - delivered;
+	left = (s64)inflight - delivered; /* unsigned it would take clang 7 more instructions */
+	return left > 0 ? left : 0;
 }
 
 #endif

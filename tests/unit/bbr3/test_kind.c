@@ -2,6 +2,11 @@
 /* The kinds of ACKs: which is which, and that what a kind leaves out would have changed nothing. */
 #include "fixture.h"
 
+#define CRUISING (BBR_ORDINARY | BBR_CRUISING)
+#define WAITING (BBR_ORDINARY | BBR_WAITING)
+#define LOSSLESS (BBR_CALM | BBR_LOSSLESS)
+#define STARTING (LOSSLESS | BBR_STARTING)
+
 static void make_ordinary(struct fixture *f)
 {
 	f->b.in_order = 1;
@@ -9,9 +14,17 @@ static void make_ordinary(struct fixture *f)
 	f->rs.prior_delivered = 940;
 }
 
+/* Of an ACK that is in order: as bbr_main_if_common() and bbr_main_if_rare() decide it. */
+static u8 kind_of(struct fixture *f)
+{
+	u8 kind = bbr_kind(&f->b, &f->sk, &f->rs);
+
+	return kind == BBR_ORDINARY && bbr_waits_in_down(&f->b, &f->sk, &f->rs) ? WAITING : kind;
+}
+
 static void assert_kind(struct fixture *f, u8 kind)
 {
-	assert_int_equal(bbr_kind(&f->b, &f->sk, &f->rs), kind);
+	assert_int_equal(kind_of(f), kind);
 }
 
 /* By its kind it is what it is as any. */
@@ -21,7 +34,7 @@ static void assert_same(struct fixture *f)
 
 	of_kind.sk.more = &of_kind.more;
 	of_any.sk.more = &of_any.more;
-	bbr_main_of_kind(&of_kind.b, &of_kind.sk, &of_kind.rs, bbr_kind(&f->b, &f->sk, &f->rs));
+	bbr_main_of_kind(&of_kind.b, &of_kind.sk, &of_kind.rs, kind_of(f));
 	bbr_main(&of_any.b, &of_any.sk, &of_any.rs);
 	of_kind.sk.kind = 0;
 	of_kind.sk.more = of_any.sk.more;
@@ -38,17 +51,15 @@ static void assert_same(struct fixture *f)
 		*f = was;                \
 	} while (0)
 
-#define CRUISING (BBR_ORDINARY | BBR_CRUISING)
-#define LOSSLESS (BBR_CALM | BBR_LOSSLESS)
-#define STARTING (LOSSLESS | BBR_STARTING)
-
 TEST(most_acks_are_ordinary)
 {
 	FIXTURE;
 
 	make_ordinary(f);
 	for (int phase = BBR_UP; phase < BBR_PHASES; phase++) {
-		u8 kind = phase == BBR_CRUISE ? CRUISING : BBR_ORDINARY;
+		u8 kind = phase == BBR_CRUISE ? CRUISING :
+			  phase == BBR_DOWN   ? WAITING :
+						BBR_ORDINARY;
 
 		fixture_phase(f, phase);
 		CHANGED((void)0, kind);
@@ -68,72 +79,92 @@ TEST(most_acks_are_ordinary)
 }
 
 /* While the next probe is not due, and neither would be if a round began with this ACK. */
-TEST(who_cruises_stays_in_cruise)
+static void check_wait(struct fixture *f, enum bbr_phase phase, u8 kind)
 {
-	FIXTURE;
-
 	make_ordinary(f);
-	fixture_phase(f, BBR_CRUISE);
+	fixture_phase(f, phase);
 	CHANGED(f->b.acks = BBR_ACKS_PROBE_STOPPING, BBR_ORDINARY);
 	CHANGED(f->b.full_bw_now = 0, BBR_ORDINARY);
 	CHANGED((f->b.full_bw_now = 0, fixture_start_round(f)), BBR_ORDINARY);
-	CHANGED(f->b.rounds_since_probe = 61, CRUISING);
-	CHANGED((f->b.rounds_since_probe = 61, fixture_start_round(f)), CRUISING);
+	CHANGED(f->b.rounds_since_probe = 61, kind);
+	CHANGED((f->b.rounds_since_probe = 61, fixture_start_round(f)), kind);
 	CHANGED(f->b.rounds_since_probe = 62, BBR_ORDINARY);
 	CHANGED((f->b.rounds_since_probe = 62, fixture_start_round(f)), BBR_ORDINARY);
-	CHANGED((f->b.rounds_since_probe = 20, f->sk.cwnd = 22), CRUISING);
+	CHANGED((f->b.rounds_since_probe = 20, f->sk.cwnd = 22), kind);
 	CHANGED((f->b.rounds_since_probe = 20, f->sk.cwnd = 21), BBR_ORDINARY);
 	/* 52 packets of BDP, and 51 */
-	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_hi[1] = 68158), CRUISING);
+	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_hi[1] = 68158), kind);
 	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_hi[1] = 68157), BBR_ORDINARY);
-	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_lo = 68158), CRUISING);
+	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_lo = 68158), kind);
 	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_lo = 68157), BBR_ORDINARY);
-	CHANGED(f->sk.tcp_mstamp = f->b.cycle_mstamp + f->b.probe_wait_us, CRUISING);
+	CHANGED(f->sk.tcp_mstamp = f->b.cycle_mstamp + f->b.probe_wait_us, kind);
 	CHANGED(f->sk.tcp_mstamp = f->b.cycle_mstamp + f->b.probe_wait_us + 1, BBR_ORDINARY);
 }
 
-TEST(cruising_is_as_any_other)
+TEST(who_waits_waits_on)
 {
 	FIXTURE;
 
+	check_wait(f, BBR_CRUISE, CRUISING);
+	check_wait(f, BBR_DOWN, WAITING);
+}
+
+static void check_waiting(struct fixture *f, enum bbr_phase phase, u8 kind)
+{
+	struct fixture begin = *f;
+
 	make_ordinary(f);
-	fixture_phase(f, BBR_CRUISE);
+	fixture_phase(f, phase);
 	for (int i = 0; i < 2; i++) {
-		CHANGED(f->b.bw_latest = 2 * BW, CRUISING);
-		CHANGED(f->b.bw_hi[1] = BW / 2, CRUISING);
-		CHANGED(f->b.inflight_latest = 9, CRUISING);
-		CHANGED(f->b.inflight_latest = 11, CRUISING);
-		CHANGED(f->b.inflight_hi = 9, CRUISING);
-		CHANGED((f->rs.last_end_seq = f->sk.snd_una + 1001, f->b.inflight_hi = 11),
-			CRUISING);
-		CHANGED(f->b.inflight_hi = BBR_COUNT_NONE, CRUISING);
-		CHANGED(f->b.inflight_lo = 50, CRUISING);
-		CHANGED(f->b.full_bw = 2 * BW, CRUISING);
-		CHANGED((f->b.bw_latest = 2 * BW, f->b.bw_hi[1] = 2 * BW), CRUISING);
-		CHANGED((f->b.bw_latest = 2 * BW, f->b.bw_hi[1] = BW - 1), CRUISING);
-		CHANGED((f->b.bw_latest = BW - 1, f->b.bw_hi[1] = 2 * BW), CRUISING);
-		CHANGED((f->rs.interval_us = 1281, f->b.bw_latest = BW - 102), CRUISING);
-		CHANGED((f->rs.interval_us = 1281, f->b.bw_latest = BW - 103), CRUISING);
-		CHANGED((f->rs.interval_us = 1281, f->b.bw_hi[1] = BW - 103), CRUISING);
+		CHANGED(f->b.bw_latest = 2 * BW, kind);
+		CHANGED(f->b.bw_hi[1] = BW / 2, kind);
+		CHANGED(f->b.inflight_latest = 9, kind);
+		CHANGED(f->b.inflight_latest = 11, kind);
+		CHANGED(f->b.inflight_hi = 9, kind);
+		CHANGED((f->rs.last_end_seq = f->sk.snd_una + 1001, f->b.inflight_hi = 11), kind);
+		CHANGED(f->b.inflight_hi = BBR_COUNT_NONE, kind);
+		CHANGED(f->b.inflight_lo = 50, kind);
+		CHANGED(f->b.full_bw = 2 * BW, kind);
+		CHANGED((f->b.bw_latest = 2 * BW, f->b.bw_hi[1] = 2 * BW), kind);
+		CHANGED((f->b.bw_latest = 2 * BW, f->b.bw_hi[1] = BW - 1), kind);
+		CHANGED((f->b.bw_latest = BW - 1, f->b.bw_hi[1] = 2 * BW), kind);
+		CHANGED((f->rs.interval_us = 1281, f->b.bw_latest = BW - 102), kind);
+		CHANGED((f->rs.interval_us = 1281, f->b.bw_latest = BW - 103), kind);
+		CHANGED((f->rs.interval_us = 1281, f->b.bw_hi[1] = BW - 103), kind);
 		/* Products of more than 32 bits, and a rate of more, of which 2^24 are left. */
 		CHANGED((f->rs.delivered = 300, f->rs.interval_us = 38400, f->b.bw_latest = BW / 2),
-			CRUISING);
+			kind);
 		CHANGED((f->rs.delivered = 257, f->rs.interval_us = 1,
 			 f->b.bw_latest = f->b.bw_hi[1] = 2 << 24),
-			CRUISING);
-		CHANGED(f->b.ack_epoch_acked = 1, CRUISING);
-		CHANGED((f->b.extra_acked[0] = 20, f->b.extra_acked[1] = 30), CRUISING);
-		CHANGED((f->b.extra_acked_win_rtts = 4, f->b.extra_acked[0] = 20), CRUISING);
-		CHANGED(f->b.extra_acked_win_rtts = 10, CRUISING);
-		CHANGED((f->b.extra_acked_win_rtts = 10, f->p.extra_acked_gain[0] = 0), CRUISING);
-		CHANGED(f->b.rounds_since_probe = 2, CRUISING); /* the next one is noted */
-		CHANGED(f->b.rounds_since_probe = 3, CRUISING);
-		CHANGED(f->sk.cwnd = 500, CRUISING);
-		CHANGED(f->sk.mss = 100, CRUISING);
-		CHANGED(f->p.extra_acked_gain[0] = 0, CRUISING);
-		CHANGED(f->b.acks = BBR_ACKS_INIT, CRUISING);
+			kind);
+		CHANGED(f->b.ack_epoch_acked = 1, kind);
+		CHANGED((f->b.extra_acked[0] = 20, f->b.extra_acked[1] = 30), kind);
+		CHANGED((f->b.extra_acked_win_rtts = 4, f->b.extra_acked[0] = 20), kind);
+		CHANGED(f->b.extra_acked_win_rtts = 10, kind);
+		CHANGED((f->b.extra_acked_win_rtts = 10, f->p.extra_acked_gain[0] = 0), kind);
+		CHANGED(f->b.rounds_since_probe = 2, kind); /* the next one is noted */
+		CHANGED(f->b.rounds_since_probe = 3, kind);
+		CHANGED(f->sk.cwnd = 500, kind);
+		CHANGED(f->sk.mss = 100, kind);
+		CHANGED(f->p.extra_acked_gain[0] = 0, kind);
+		CHANGED(f->b.acks = BBR_ACKS_INIT, kind);
 		fixture_start_round(f); /* and a loss round */
 	}
+	*f = begin;
+}
+
+TEST(waiting_is_as_any_other)
+{
+	FIXTURE;
+
+	check_waiting(f, BBR_CRUISE, CRUISING);
+	check_waiting(f, BBR_DOWN, WAITING);
+	f->rs.prior_in_flight = 100; /* all fits the pipe: CRUISE begins */
+	check_waiting(f, BBR_DOWN, WAITING);
+	f->rs.prior_in_flight = 101;
+	check_waiting(f, BBR_DOWN, WAITING);
+	f->b.inflight_hi = 110; /* of which 93 are the rest without headroom */
+	check_waiting(f, BBR_DOWN, WAITING);
 }
 
 TEST(startup_and_drain_are_lossless)
@@ -284,6 +315,8 @@ TEST(what_is_common_is_done_the_rest_is_left)
 	assert_int_equal(f->sk.kind, CRUISING);
 	fixture_phase(f, BBR_REFILL);
 	assert_rare(f, BBR_ORDINARY);
+	fixture_phase(f, BBR_DOWN);
+	assert_rare(f, WAITING);
 	f->b.full_bw_reached = 0;
 	assert_rare(f, BBR_CALM | BBR_LOSSLESS);
 	f->b.full_bw_reached = 1;
@@ -318,8 +351,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(most_acks_are_ordinary),
-		T(who_cruises_stays_in_cruise),
-		T(cruising_is_as_any_other),
+		T(who_waits_waits_on),
+		T(waiting_is_as_any_other),
 		T(startup_and_drain_are_lossless),
 		T(who_starts_stays_in_startup),
 		T(what_is_not),
