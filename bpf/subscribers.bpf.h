@@ -58,9 +58,10 @@ static inline bool addrs_match(const u64 *addr, const u64 *want, const u64 *mask
 
 static inline bool filter_matches(const struct bbr_filter *f, const struct bbr_event *e)
 {
-	return addrs_match((const u64 *)e->laddr, (const u64 *)f->laddr, (const u64 *)f->lmask) &&
-	       addrs_match((const u64 *)e->raddr, (const u64 *)f->raddr, (const u64 *)f->rmask) &&
-	       (!f->lport || f->lport == e->lport) && (!f->rport || f->rport == e->rport);
+	return f->matches_all ||
+	       (addrs_match((const u64 *)e->laddr, (const u64 *)f->laddr, (const u64 *)f->lmask) &&
+		addrs_match((const u64 *)e->raddr, (const u64 *)f->raddr, (const u64 *)f->rmask) &&
+		(!f->lport || f->lport == e->lport) && (!f->rport || f->rport == e->rport));
 }
 
 /* For each subscriber i of those in the bits: most often there is one, in the first slot. */

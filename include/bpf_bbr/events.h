@@ -144,7 +144,7 @@ struct bbr_filter {
 	__u32 laddr[4], lmask[4];
 	__u32 raddr[4], rmask[4];
 	__u16 lport, rport; /* network byte order */
-	__u32 pad;
+	__u32 matches_all; /* not 0: all match, and nothing has to be compared. It may be 0 all the same */
 };
 
 struct bbr_subscriber {

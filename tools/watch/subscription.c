@@ -77,6 +77,13 @@ static int ring_put(const struct subscription *s, int slot, int ring_fd)
 	return bpf_map_update_elem(s->rings_fd, &slot, &ring_fd, BPF_ANY) ? -errno : 0;
 }
 
+static bool matches_all(const struct bbr_filter *filter)
+{
+	static const struct bbr_filter all;
+
+	return !memcmp(filter, &all, sizeof(all));
+}
+
 static void write_request(const struct subscription *s, struct bbr_subscriber *sub,
 			  const struct watch_request *request)
 {
@@ -84,6 +91,7 @@ static void write_request(const struct subscription *s, struct bbr_subscriber *s
 	sub->sampling = request->sampling;
 	sub->tag = s->origin.id;
 	sub->filter = request->filter;
+	sub->filter.matches_all = matches_all(&request->filter);
 	sub->seq = 0;
 	sub->acks = 0;
 	memset(sub->events, 0, sizeof(sub->events));
