@@ -48,6 +48,7 @@
  *					bbr_cwnd_event() forget those of the callback before
  *	void bbr_fill_event(e, tail, b, more)  sets what the model has: bw, min_rtt_us, rounds, gains, mode, phase, flags by
  *					|=, and all of tail. Everything is 0 before. more as below
+ *	BBR_FILLS_ALL			if defined: it need not be, for the function sets all but the flags, and what pads tail
  *
  * The shell's marks, which the algorithm keeps for it in struct bbr and never changes (that it stays the same over
  * bbr_init() is part of that), each with a getter and a setter:
@@ -74,9 +75,9 @@
  * the shell first calls the one that is for most: it does all that bbr_main() would (BBR_MAIN_DONE), or does nothing and
  * tells which one is to be called: that for rare ACKs (BBR_MAIN_RARE, with BBR_HAS_RARE), another of its kind for a connection
  * that starts, bbr_main_if_starting() (BBR_MAIN_STARTING, with BBR_HAS_STARTING), or bbr_main(). It must leave what is
- * bbr_watched(b) to bbr_main(). In all but that OPTION() is 0, and the second part of the state is what MORE(sk) finds: they
- * ask for it only where it is needed, for that takes a call of the kernel. sk->kind is for the algorithm to note what it knows
- * of an ACK; it is 0 at first.
+ * bbr_watched(b) to bbr_main(), unless sk->is_reported: then the shell tells monitors of this ACK. In all but bbr_main()
+ * OPTION() is 0, and the second part of the state is what MORE(sk) finds: they ask for it only where it is needed, for that
+ * takes a call of the kernel. sk->kind is for the algorithm to note what it knows of an ACK; it is 0 at first.
  *
  * With
  *
@@ -204,7 +205,7 @@ CONTROL_IF(starting)
 
 /* An ACK without options: false if control_any() has to do it. */
 #ifdef BBR_HAS_COMMON
-static inline bool control_plain(unsigned long long *ctx, u32 gen)
+static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_reported)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
@@ -212,6 +213,7 @@ static inline bool control_plain(unsigned long long *ctx, u32 gen)
 
 	if (unlikely(!s.param))
 		return false;
+	s.is_reported = is_reported;
 	switch (bbr_main_if_common(b, &s, ctx_rate_sample(ctx))) {
 	case BBR_MAIN_DONE:
 		return true;
@@ -230,7 +232,7 @@ static inline bool control_plain(unsigned long long *ctx, u32 gen)
 	}
 }
 #else
-static inline bool control_plain(unsigned long long *ctx, u32 gen)
+static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_reported)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
@@ -243,19 +245,19 @@ static inline bool control_plain(unsigned long long *ctx, u32 gen)
 }
 #endif
 
-/* The same while somebody watches. The algorithm sees no mark of that: then it does as it does for anybody. */
+/*
+ * The same while somebody watches. Not a function of its own, of which the call alone would take 30 instructions. gen is kept
+ * in memory, because the algorithm has more use for a register.
+ */
 #if defined(BBR_HAS_COMMON) && !defined(BBR_HAS_MORE)
-static __attribute__((noinline)) bool control_watched(unsigned long long *ctx, u32 gen)
+static inline bool control_watched(unsigned long long *ctx, u32 gen)
 {
-	struct bbr *b = bbr_of((struct sock *)ctx[0]);
-	u8 mode = bbr_mode(b);
+	const volatile u32 kept_gen = gen;
+	u8 mode = bbr_mode(bbr_of((struct sock *)ctx[0]));
 
-	bbr_set_watched(b, false);
-	if (!control_plain(ctx, gen)) {
-		bbr_set_watched(b, true); /* if nobody watches any more, control_any() tidies up */
+	if (!control_plain(ctx, gen, true))
 		return false;
-	}
-	report_ack(ctx, mode, gen);
+	report_ack(ctx, mode, kept_gen);
 	return true;
 }
 #else /* any ACK: who has a second part of the state looks it up for the event anyway */
@@ -270,7 +272,8 @@ int cong_control(unsigned long long *ctx)
 {
 	u32 gen = params_gen(profile_of(bbr_of((struct sock *)ctx[0])));
 
-	if (unlikely(somebody_watches()) ? control_watched(ctx, gen) : control_plain(ctx, gen))
+	if (unlikely(somebody_watches()) ? control_watched(ctx, gen) :
+					   control_plain(ctx, gen, false))
 		return 0;
 	return control_any(ctx, gen);
 }

@@ -24,6 +24,7 @@ struct bbr_sock {
 	bool is_init; /* tcp_mstamp may be as old as the last packet */
 	bool options; /* is any option in use? A constant, so that who uses none pays for none */
 	u8 kind; /* what the algorithm knows of this ACK, a constant, too; 0: nothing */
+	bool is_reported; /* does whoever calls tell monitors of this ACK? Then their mark makes it no other kind. A constant, too */
 #ifdef BBR_READS_MIN_TSO_SEGS
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
 #endif
@@ -66,6 +67,7 @@ struct bbr_sock {
 	u8 pacing_shift; /* sk_pacing_shift: a TSO burst lasts 2^-shift seconds */
 	u8 ca_state; /* enum tcp_ca_state */
 	u8 kind; /* no input: what the algorithm knows of this ACK; 0: nothing */
+	bool is_reported; /* nor is this: is the mark of monitors to be overlooked? */
 	/* Of these BBR version 1 reads none. */
 	u32 delivered_ce; /* of those delivered, packets that were marked (ECN) */
 	u32 stack_prior_cwnd; /* prior_cwnd of the stack: cwnd before its last recovery */

@@ -11,7 +11,7 @@
 #include "model.h"
 #include "probe_rtt.h"
 
-#define BBR_CALM_FLAGS .idle_restart = 1, .has_seen_rtt = 1, .watched = 1
+#define BBR_CALM_FLAGS(sk) .idle_restart = 1, .has_seen_rtt = 1, .watched = !(sk)->is_reported
 #define BBR_LOSS_FLAGS \
 	.prev_ca_state = 7, .packet_conservation = 1, .lt_is_sampling = 1, .lt_use_bw = 1
 #define BBR_CYCLE_FLAGS .mode = 7, .full_bw_reached = 1
@@ -30,10 +30,10 @@ static inline bool bbr_is_cycling(const struct bbr *b)
 	       BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1);
 }
 
-/* 0: nothing is known, as of any that a monitor has left a mark on (the shell is to clear it). */
+/* 0: nothing is known, as of any that monitors have left a mark on and are not told of (the shell is to clear it). */
 static inline u8 bbr_kind(const struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	const u32 calm = BBR_FLAGS(BBR_CALM_FLAGS), loss = BBR_FLAGS(BBR_LOSS_FLAGS),
+	const u32 calm = BBR_FLAGS(BBR_CALM_FLAGS(sk)), loss = BBR_FLAGS(BBR_LOSS_FLAGS),
 		  cycle = BBR_FLAGS(BBR_CYCLE_FLAGS);
 
 	if (!bbr_is_sample_calm(b, sk, rs))

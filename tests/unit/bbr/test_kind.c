@@ -97,6 +97,20 @@ TEST(what_is_not_calm)
 	CHANGED((f->rs.losses = 1, f->b.watched = 1), 0);
 }
 
+TEST(what_is_reported_is_of_its_kind)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	f->b.watched = 1;
+	f->sk.is_reported = true;
+	CHANGED(f->b.watched = 1, BBR_ORDINARY);
+	CHANGED(f->b.watched = 0, BBR_ORDINARY);
+	CHANGED(f->b.mode = BBR_STARTUP, BBR_CALM | BBR_LOSSLESS);
+	CHANGED(f->b.idle_restart = 1, 0);
+	CHANGED(f->b.has_seen_rtt = 0, 0);
+}
+
 TEST(what_is_common_is_done_the_rest_is_left)
 {
 	FIXTURE;
@@ -211,6 +225,7 @@ int main(void)
 		T(startup_and_drain_are_lossless),
 		T(losses_now_and_lately),
 		T(what_is_not_calm),
+		T(what_is_reported_is_of_its_kind),
 		T(what_is_common_is_done_the_rest_is_left),
 		T(an_ordinary_ack_ends_probing_at_the_target),
 		T(losses_are_rare_in_probe_bw_and_elsewhere),
