@@ -24,8 +24,16 @@ static inline void fill_endpoints(struct bbr_event *e, struct sock *sk)
 /* Bytes of an event in a ring. */
 #define EVENT_SIZE (BBR_EVENT_BASE + sizeof(struct bbr_tail))
 
-#define EVENT_SOCKET_SIZE \
-	__builtin_offsetof(struct bbr_event, rtt_us) /* of them up to the sample */
+#define EVENT_CONNECTION_SIZE \
+	__builtin_offsetof(struct bbr_event, pacing_rate) /* of them up to the socket's state */
+
+/* The members of an event from one offset to another, in words of 8 bytes. */
+static inline void copy_members(struct bbr_event *to, const struct bbr_event *from, u32 begin,
+				u32 end)
+{
+	__builtin_memcpy(__builtin_assume_aligned((char *)to + begin, 8),
+			 __builtin_assume_aligned((const char *)from + begin, 8), end - begin);
+}
 
 /* What all events of a connection have, and zeros for all the rest. */
 static inline void fill_connection(struct bbr_event *e, struct sock *sk,
@@ -49,8 +57,26 @@ static inline void fill_no_sample(struct bbr_event *e)
 	e->rs_prior_inflight = 0;
 }
 
-/* What the socket knows now. */
-static inline void fill_tcp(struct bbr_event *e, struct sock *sk)
+/* Of what the socket knows now, that which tcp_disconnect() takes away before it calls release. */
+static inline void fill_tcp_passing(struct bbr_event *e, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	e->srtt_us = tp->srtt_us >> 3;
+	e->cwnd = tp->snd_cwnd;
+	e->ssthresh = tp->snd_ssthresh;
+	e->delivered = tp->delivered;
+}
+
+/* The same as it was noted in an event before; inflight and mss, which are between, are to be set afterwards. */
+static inline void fill_noted(struct bbr_event *e, const struct bbr_event *noted)
+{
+	copy_members(e, noted, __builtin_offsetof(struct bbr_event, srtt_us),
+		     __builtin_offsetof(struct bbr_event, lost));
+}
+
+/* That which it leaves there until then. */
+static inline void fill_tcp_lasting(struct bbr_event *e, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
@@ -58,28 +84,35 @@ static inline void fill_tcp(struct bbr_event *e, struct sock *sk)
 	e->bytes_sent = tp->bytes_sent;
 	e->bytes_acked = tp->bytes_acked;
 	e->bytes_retrans = tp->bytes_retrans;
-	e->srtt_us = tp->srtt_us >> 3;
-	e->cwnd = tp->snd_cwnd;
-	e->ssthresh = tp->snd_ssthresh;
-	e->inflight = packets_in_flight(tp);
-	if ((s32)e->inflight <
-	    0) /* a closing socket has forgotten what it sent, but not what was SACKed */
-		e->inflight = 0;
 	e->mss = tp->mss_cache;
-	e->delivered = tp->delivered;
 	e->lost = tp->lost;
 }
 
-/* What the algorithm knows now. */
-static inline void fill_model(struct bbr_event *e, const struct bbr *b, const struct bbr_more *more,
-			      u8 ca_state)
+/* What the socket knows now. */
+static inline void fill_tcp(struct bbr_event *e, struct sock *sk)
 {
-	e->flags = 0;
+	s32 inflight = packets_in_flight(tcp_sk(sk));
+
+	fill_tcp_lasting(e, sk);
+	fill_tcp_passing(e, sk);
+	/* A closing socket has forgotten what it sent, but not what was SACKed. */
+	e->inflight = inflight < 0 ? 0 : inflight;
+}
+
+/* What the algorithm knows now. `flags` are those that it has no part in. */
+static inline void fill_model(struct bbr_event *e, const struct bbr *b, const struct bbr_more *more,
+			      u8 ca_state, u16 flags)
+{
+	e->flags = flags;
+#ifdef BBR_FILLS_ALL
+	__builtin_memset(__builtin_assume_aligned(e->pad, 4), 0, sizeof(e->pad));
+#else
 	__builtin_memset(__builtin_assume_aligned(&e->min_rtt_us, 8), 0,
 			 EVENT_SIZE - __builtin_offsetof(struct bbr_event, min_rtt_us));
+	e->bw = 0;
+#endif
 	e->ca_state = ca_state;
 	e->profile = profile_of(b);
-	e->bw = 0;
 	bbr_fill_event(e, (struct bbr_tail *)e->tail, b, more);
 }
 
@@ -91,7 +124,7 @@ static inline void fill_event(struct bbr_event *e, struct sock *sk, const struct
 	e->time_ns = bpf_ktime_get_ns();
 	fill_no_sample(e);
 	fill_tcp(e, sk);
-	fill_model(e, b, more, ca_state_of(sk));
+	fill_model(e, b, more, ca_state_of(sk), 0);
 }
 
 #endif

@@ -81,18 +81,25 @@ static inline bool is_listening(u32 i, const struct bbr_event *e)
 	return filter_matches(&sub->filter, e);
 }
 
-/* One that does wants to be told of this ACK? It counts in any case. */
+/* An ACK of a connection that does counts, also if it is not told. */
+static inline void count_ack(u32 i)
+{
+	__sync_fetch_and_add(&watch.sub[i].acks, 1);
+}
+
+/* One that does wants to be told of this ACK? */
 static inline bool is_sampled(u32 i, struct watched_conn *conn, bool starts_round)
 {
-	struct bbr_subscriber *sub = &watch.sub[i];
+	const struct bbr_subscriber *sub = &watch.sub[i];
 
-	__sync_fetch_and_add(&sub->acks, 1);
 	switch (sub->sampling) {
 	case BBR_SAMPLE_ACK:
 		return true;
 	case BBR_SAMPLE_ROUND:
 		return starts_round;
 	case BBR_SAMPLE_TIME:
+		barrier_var(i); /* or the compiler would prepare the index for each ACK */
+		barrier_var(conn);
 		if (conn->event.time_ns - conn->sampled_ns[i] < sub->interval_ns)
 			return false;
 		conn->sampled_ns[i] = conn->event.time_ns;
@@ -103,25 +110,26 @@ static inline bool is_sampled(u32 i, struct watched_conn *conn, bool starts_roun
 }
 
 /*
- * Begins a record of this kind in the ring of a subscriber: the first `size` bytes are those of e, the others are to be
- * set before end_record(). NULL: the ring is full, which is counted.
+ * Begins a record in the ring of a subscriber: the first `size` bytes are those of e, which is of this kind, the others are
+ * to be set before end_record(). NULL: the ring is full, which is counted.
  */
-static inline struct bbr_event *begin_record(u32 i, struct bbr_event *e, u32 size, u8 kind)
+static inline struct bbr_event *begin_record(u32 i, const struct bbr_event *e, u32 size, u8 kind)
 {
 	struct bbr_subscriber *sub = &watch.sub[i];
 	void *ring = bpf_map_lookup_elem(&bbr_rings, &i);
 	struct bbr_event *record = ring ? bpf_ringbuf_reserve(ring, EVENT_SIZE, 0) : NULL;
+	u64 seq = __sync_fetch_and_add(&sub->seq, 1);
 
-	e->kind = kind;
-	e->tag = sub->tag;
-	e->seq = __sync_fetch_and_add(&sub->seq, 1);
 	kind &= BBR_EV_MAX - 1;
 	if (!record) {
 		__sync_fetch_and_add(&sub->drops[kind], 1);
 		return NULL;
 	}
 	__sync_fetch_and_add(&sub->events[kind], 1);
-	__builtin_memcpy(record, e, size);
+	copy_members(record, e, 0, __builtin_offsetof(struct bbr_event, seq));
+	record->seq = seq;
+	copy_members(record, e, __builtin_offsetof(struct bbr_event, time_ns), size);
+	record->tag = sub->tag;
 	return record;
 }
 
@@ -144,9 +152,13 @@ __attribute__((noinline)) int publish(struct watched_conn *conn)
 	e = &conn->event;
 	FOR_SUBSCRIBERS(i, active)
 	{
-		if (!is_listening(i, e) ||
-		    (e->kind == BBR_EV_ACK && !is_sampled(i, conn, e->flags & BBR_F_ROUND_START)))
+		if (!is_listening(i, e))
 			continue;
+		if (e->kind == BBR_EV_ACK) {
+			count_ack(i);
+			if (!is_sampled(i, conn, e->flags & BBR_F_ROUND_START))
+				continue;
+		}
 		record = begin_record(i, e, EVENT_SIZE, e->kind);
 		if (record)
 			end_record(record);
@@ -166,17 +178,24 @@ static inline void lose_event(u8 kind)
 		__sync_fetch_and_add(&sub->seq, 1);
 		__sync_fetch_and_add(&sub->drops[kind & (BBR_EV_MAX - 1)], 1);
 		if (kind == BBR_EV_ACK)
-			__sync_fetch_and_add(&sub->acks, 1);
+			count_ack(i);
 	}
 }
 
+static inline void set_kind(struct bbr_event *e, u8 kind, u8 from, u8 to, u8 reason)
+{
+	e->kind = kind;
+	e->from = from;
+	e->to = to;
+	e->reason = reason;
+}
+
+/* Afterwards the event is an ACK's again, as most are. */
 static inline void publish_step(struct watched_conn *conn, u8 kind, u8 from, u8 to, u8 reason)
 {
-	conn->event.kind = kind;
-	conn->event.from = from;
-	conn->event.to = to;
-	conn->event.reason = reason;
+	set_kind(&conn->event, kind, from, to, reason);
 	publish(conn);
+	set_kind(&conn->event, BBR_EV_ACK, 0, 0, 0);
 }
 
 #endif

@@ -33,16 +33,19 @@ static inline bool is_watched(const struct bbr *b)
 	return somebody_watches() || unlikely(bbr_watched(b));
 }
 
-static inline void fill_sample(struct bbr_event *e, const struct rate_sample *rs, struct bbr *b)
+/* Returns the flags that go with it. */
+static inline u16 fill_sample(struct bbr_event *e, const struct rate_sample *rs, struct bbr *b)
 {
-	e->flags |= BBR_F_SAMPLE | (bbr_is_app_limited(b, rs) ? BBR_F_APP_LIMITED : 0) |
-		    (rs->is_ack_delayed ? BBR_F_ACK_DELAYED : 0);
-	e->rtt_us = rs->rtt_us >= 0 ? rs->rtt_us : BBR_RTT_NONE;
+	s64 rtt_us = rs->rtt_us;
+
+	e->rtt_us = rtt_us >= 0 ? rtt_us : BBR_RTT_NONE;
 	e->rs_delivered = rs->delivered;
 	e->rs_interval_us = rs->interval_us;
 	e->rs_losses = rs->losses;
 	e->rs_acked = rs->acked_sacked;
 	e->rs_prior_inflight = rs->prior_in_flight;
+	return BBR_F_SAMPLE | (bbr_is_app_limited(b, rs) ? BBR_F_APP_LIMITED : 0) |
+	       (rs->is_ack_delayed ? BBR_F_ACK_DELAYED : 0);
 }
 
 /* The last monitor went away: give back what was allocated for them. */
@@ -58,9 +61,7 @@ static inline void forget_conn(struct sock *sk, struct bbr *b)
  */
 static inline void fill_from_last(struct bbr_event *e, struct sock *sk)
 {
-	e->bytes_sent = tcp_sk(sk)->bytes_sent;
-	e->bytes_acked = tcp_sk(sk)->bytes_acked;
-	e->bytes_retrans = tcp_sk(sk)->bytes_retrans;
+	fill_tcp_lasting(e, sk);
 	e->inflight = 0;
 }
 
@@ -68,7 +69,7 @@ static inline void fill_from_last(struct bbr_event *e, struct sock *sk)
  * The connection as monitors know it. NULL if there is no memory, which subscribers are told as a lost event of this
  * kind.
  */
-static inline struct watched_conn *watch_conn(struct sock *sk, u8 kind, u32 gen)
+static __attribute__((noinline)) struct watched_conn *watch_conn(struct sock *sk, u8 kind, u32 gen)
 {
 	struct watched_conn *conn =
 		bpf_sk_storage_get(&bbr_conns, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
@@ -83,14 +84,16 @@ static inline struct watched_conn *watch_conn(struct sock *sk, u8 kind, u32 gen)
 		conn->params_gen = gen;
 		fill_connection(&conn->event, sk, &abi);
 		conn->event.conn = conn->id;
+		set_kind(&conn->event, BBR_EV_ACK, 0, 0, 0);
 	}
 	return conn;
 }
 
 /* The model, and whose parameters it goes by. */
-static inline void fill_state(struct bbr_event *e, struct sock *sk, u32 gen)
+static inline void fill_state(struct bbr_event *e, const struct bbr *b, const struct bbr_more *more,
+			      u8 ca_state, u32 gen, u16 flags)
 {
-	fill_model(e, bbr_of(sk), more_of(sk), ca_state_of(sk));
+	fill_model(e, b, more, ca_state, flags);
 	e->params_gen = gen & 0xff;
 }
 
@@ -117,7 +120,7 @@ static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *s
 		fill_from_last(e, sk);
 	else
 		fill_tcp(e, sk);
-	fill_state(e, sk, gen);
+	fill_state(e, bbr_of(sk), more_of(sk), ca_state_of(sk), gen, 0);
 	return conn;
 }
 
@@ -170,8 +173,9 @@ static __attribute__((noinline)) void report_ca_state(struct sock *sk, u8 from, 
 static __attribute__((noinline)) void report_with_ack(struct watched_conn *conn, struct sock *sk,
 						      u8 from, u32 gen)
 {
+	fill_tcp(&conn->event, sk);
 	fill_no_sample(&conn->event);
-	fill_state(&conn->event, sk, gen);
+	fill_state(&conn->event, bbr_of(sk), more_of(sk), ca_state_of(sk), gen, 0);
 	if (conn->params_gen != gen) {
 		conn->params_gen = gen;
 		publish_step(conn, BBR_EV_PARAMS, 0, 0, 0);
@@ -180,40 +184,78 @@ static __attribute__((noinline)) void report_with_ack(struct watched_conn *conn,
 }
 
 /*
- * After cong_control, with its raw context. Most ACKs are told to nobody, or to one: the model and the sample are
- * written straight into a subscriber's ring.
+ * When the stack began with this ACK: it reads the clock for each, and bpf_ktime_get_ns() would take 64 instructions to read
+ * it again. Not before the connection's last event, which may be of this ACK as well, and says when it happened.
+ */
+static inline u64 ack_time_ns(const struct bbr_event *last, struct sock *sk)
+{
+	return max_u64(last->time_ns, tcp_sk(sk)->tcp_clock_cache);
+}
+
+/* The rest of an ACK's record, behind what all events of the connection have. */
+static inline void fill_ack(struct bbr_event *record, const struct watched_conn *conn,
+			    unsigned long long *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct bbr *b = bbr_of(sk);
+	u8 ca_state = ca_state_of(sk);
+	u16 flags;
+
+	fill_noted(record, &conn->event);
+	fill_tcp_lasting(record, sk);
+	record->inflight = packets_in_flight(tcp_sk(sk));
+	flags = fill_sample(record, ctx_rate_sample(ctx), b);
+	barrier_var(b); /* or sk would be kept as well, to read b by */
+	fill_state(record, b, more_of(sk), ca_state, conn->params_gen, flags);
+}
+
+/*
+ * Tells a subscriber of an ACK. The barriers are for the ACKs that nobody is told of: the compiler would compute for them as
+ * well, ahead of the loop over subscribers, what is needed here.
+ */
+static inline void tell_ack(u32 i, const struct watched_conn *conn, unsigned long long *ctx)
+{
+	struct bbr_event *record;
+
+	barrier_var(conn);
+	record = begin_record(i, &conn->event, EVENT_CONNECTION_SIZE, BBR_EV_ACK);
+	if (!record)
+		return;
+	barrier_var(ctx);
+	fill_ack(record, conn, ctx);
+	end_record(record);
+}
+
+/*
+ * After cong_control, with its raw context. Most ACKs are told to nobody, or to one: all that changes from one to the next is
+ * written straight into a subscriber's ring, and of it only what the connection's end may need is noted.
  */
 static inline void report_ack(unsigned long long *ctx, u8 from, u32 gen)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
-	u64 active = active_subscribers();
-	struct bbr_event *e, *record;
-	struct watched_conn *conn;
+	struct watched_conn *conn = bpf_sk_storage_get(&bbr_conns, sk, NULL, 0);
+	struct bbr_event *e;
 
-	if (!has_state(sk)) /* the ACK of the SYN */
-		return;
-	conn = watch_conn(sk, BBR_EV_ACK, gen);
-	if (!conn)
-		return;
+	if (unlikely(!conn)) {
+		if (!has_state(sk)) /* the ACK of the SYN */
+			return;
+		conn = watch_conn(sk, BBR_EV_ACK, gen);
+		if (!conn)
+			return;
+	}
 	e = &conn->event;
-	e->time_ns = bpf_ktime_get_ns();
-	fill_tcp(e, sk);
+	e->time_ns = ack_time_ns(e, sk);
+	fill_tcp_passing(e, sk);
 	if (unlikely(conn->params_gen != gen || bbr_has_steps(b)))
 		report_with_ack(conn, sk, from, gen);
-	e->from = 0;
-	e->to = 0;
-	e->reason = 0;
-	FOR_SUBSCRIBERS(i, active)
+	FOR_SUBSCRIBERS(i, active_subscribers())
 	{
-		if (!is_listening(i, e) || !is_sampled(i, conn, bbr_round_start(b)))
+		if (!is_listening(i, e))
 			continue;
-		record = begin_record(i, e, EVENT_SOCKET_SIZE, BBR_EV_ACK);
-		if (!record)
-			continue;
-		fill_state(record, sk, gen);
-		fill_sample(record, ctx_rate_sample(ctx), b);
-		end_record(record);
+		count_ack(i);
+		if (is_sampled(i, conn, bbr_round_start(b)))
+			tell_ack(i, conn, ctx);
 	}
 }
 

@@ -31,6 +31,7 @@
 
 #define BBR_HAS_COMMON /* bbr_main_if_common() */
 #define BBR_HAS_RARE /* bbr_main_if_rare() */
+#define BBR_FILLS_ALL /* of an event: bbr_fill_event() */
 #define BBR_HAS_KERNEL /* mainline has it as well: kernel_bbr.bpf.h reads the state of its sockets */
 
 #define BBR_CYCLE_LEN 8 /* phases of PROBE_BW's gain cycle */

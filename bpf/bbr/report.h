@@ -53,29 +53,31 @@ static inline u8 bbr_policer(const struct bbr *b)
 	return b->lt_is_sampling ? BBR_POLICER_SAMPLING : BBR_POLICER_OFF;
 }
 
-static inline void bbr_fill_event(struct bbr_event *e, struct bbr_tail *tail, const struct bbr *b,
-				  const struct bbr_more *more)
+/* Nothing is written through one of the pointers that is read through another: so each word of b is read once. */
+static inline void bbr_fill_event(struct bbr_event *restrict e, struct bbr_tail *restrict tail,
+				  const struct bbr *restrict b, const struct bbr_more *more)
 {
 	(void)more; /* there is none */
+	tail->max_bw = bbr_max_bw(b);
+	tail->lt_bw = b->lt_bw;
+	e->bw = bbr_bw(b);
 	e->flags |= (b->round_start ? BBR_F_ROUND_START : 0) |
 		    (b->full_bw_reached ? BBR_F_FULL_BW : 0) |
 		    (b->idle_restart ? BBR_F_IDLE_RESTART : 0) |
 		    (b->packet_conservation ? BBR_F_CONSERVATION : 0);
-	e->bw = bbr_bw(b);
+	e->mode = b->mode;
+	e->phase = b->cycle_idx;
+	tail->lt_rtt_cnt = b->lt_rtt_cnt;
+	tail->policer = bbr_policer(b);
+	tail->pad = 0;
+	tail->full_bw = b->full_bw;
+	tail->prior_cwnd = b->prior_cwnd;
+	tail->extra_acked = bbr_extra_acked(b);
+	tail->full_bw_cnt = b->full_bw_cnt;
 	e->min_rtt_us = b->min_rtt_us;
 	e->rounds = b->round_count;
 	e->pacing_gain = b->pacing_gain;
 	e->cwnd_gain = b->cwnd_gain;
-	e->mode = b->mode;
-	e->phase = b->cycle_idx;
-	tail->max_bw = bbr_max_bw(b);
-	tail->full_bw = b->full_bw;
-	tail->lt_bw = b->lt_bw;
-	tail->prior_cwnd = b->prior_cwnd;
-	tail->extra_acked = bbr_extra_acked(b);
-	tail->full_bw_cnt = b->full_bw_cnt;
-	tail->lt_rtt_cnt = b->lt_rtt_cnt;
-	tail->policer = bbr_policer(b);
 }
 
 #endif

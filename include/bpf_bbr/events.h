@@ -70,7 +70,7 @@ struct bbr_event {
 	__u8 reason; /* BBR_EV_MODE: why; the algorithm's */
 
 	__u64 seq; /* of this subscriber, from 0; a gap is what a full ring dropped */
-	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 time_ns; /* CLOCK_MONOTONIC; BBR_EV_ACK: when the stack began with it. Never goes back within a connection */
 	__u64 conn; /* unique within an instance from the first watched event on */
 	__u32 tag; /* of the subscription */
 	__u32 netns; /* inode number of the network namespace, as lsns(8) shows it */

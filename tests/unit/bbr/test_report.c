@@ -107,6 +107,26 @@ TEST(an_event_has_the_model)
 	assert_int_equal(tail.extra_acked, 23);
 }
 
+/* BBR_FILLS_ALL: all but what the shell sets. */
+TEST(an_event_has_nothing_of_what_was_there_before)
+{
+	struct bbr_event e = {}, dirty;
+	struct bbr_tail tail = {}, dirty_tail;
+	FIXTURE;
+
+	memset(&dirty, 0xff, sizeof(dirty));
+	memset(&dirty_tail, 0xff, sizeof(dirty_tail));
+	bbr_fill_event(&e, &tail, &f->b, NULL);
+	bbr_fill_event(&dirty, &dirty_tail, &f->b, NULL);
+	assert_memory_equal(&dirty_tail, &tail, sizeof(tail));
+	assert_memory_equal(&dirty.bw, &e.bw,
+			    offsetof(struct bbr_event, params_gen) -
+				    offsetof(struct bbr_event, bw));
+	assert_memory_equal(&dirty.pacing_gain, &e.pacing_gain,
+			    offsetof(struct bbr_event, ca_state) -
+				    offsetof(struct bbr_event, pacing_gain));
+}
+
 TEST(an_event_has_flags_beside_those_of_the_socket)
 {
 	struct bbr_event e = { .flags = BBR_F_ACK_DELAYED };
@@ -178,6 +198,7 @@ int main(void)
 		T(only_what_happened_is_a_step),
 		T(callbacks_forget_the_steps_before),
 		T(an_event_has_the_model),
+		T(an_event_has_nothing_of_what_was_there_before),
 		T(an_event_has_flags_beside_those_of_the_socket),
 		T(an_event_says_what_is_known_of_a_policer),
 		T(marks_are_kept_apart),
