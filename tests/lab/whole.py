@@ -16,6 +16,7 @@ import subprocess
 import experiment
 import guest
 import kernels
+import metrics
 import pool
 
 HERE = pathlib.Path(__file__).parent
@@ -106,6 +107,15 @@ def script(run):
     return "".join((HERE / part).read_text() for part in ("path.sh", "scenario.sh")) + "\n".join([*lines, "collect"]) + "\n"
 
 
+def goodput(recording, text):
+    """Of what the lab's recorder wrote: Mbit/s of all flows of bpf_bbr3 together, by their last ACKs. A flow counts from its
+    first byte on, as those of _acked() do, and its socket is reset at its end: no ACK comes later."""
+    last = {row[1]: row for row in metrics.read_recording(text)["flow"]}
+    flows = filter(None, map(SENDS.match, recording.commands))
+    ours = [int(flow[1]) for flow in flows if flow[3] == "bbr"]
+    return sum(metrics.column(last[n], "acked_bytes") for n in ours if n in last) * BITS / recording.duration_s
+
+
 def execute(run, on_time, _):
     """Mbit/s of all flows of bpf_bbr3 together."""
     on_time(0)  # the guest says no times, but its end is told
@@ -115,9 +125,7 @@ def execute(run, on_time, _):
     result = guest.run(kernel, image, seed=run.seed)
     if result.status or "scenario: " in result.console:
         raise kernels.LabError(f"{run} failed:\n{result.console}")
-    files = experiment.unpack(result.data)
-    ends = [json.loads(text.splitlines()[-1])["end"] for name, text in files.items() if name.startswith("flow.")]
-    return sum(end["received_bytes"] for end in ends if end["cc"] == OURS) * BITS / run.duration_s
+    return goodput(run.recording, experiment.unpack(result.data)["recording"])
 
 
 def measure(paths, kernel, seeds, jobs=None):
