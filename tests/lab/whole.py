@@ -59,7 +59,8 @@ def _stream(path):
 def _acked(source, head, duration_s):
     """
     Bytes that the sockets of the first point got through while its flows sent, by snd_una at their first and last ACK of that
-    time. It begins a round trip before the first of all ACKs. (What was in the sockets then still went out, later.)
+    time. It begins with the first of all ACKs, which is that of a handshake. (What was in the sockets at the end still went out,
+    later.)
     """
     place = {name: (offset, offset + width) for name, offset, width, _ in head["fields"]}
     span, end = {}, None
@@ -71,7 +72,7 @@ def _acked(source, head, duration_s):
         if head["kinds"][field(record, "kind")] != "main":
             continue
         now, una = field(record, "tcp_mstamp"), field(record, "snd_una")
-        end = end or now - field(record, "srtt_us") // 8 + duration_s * 1e6
+        end = end or now + duration_s * 1e6
         if now <= end:
             first, _ = span.setdefault(field(record, "cookie"), (una, una))
             span[field(record, "cookie")] = first, una
