@@ -13,7 +13,7 @@ import pytest
 import ss
 from crowd import Crowd
 from system import run, wait_until
-from tool import DONE, NOTHING, REFUSED, SANITIZER, USAGE, sanitizer_environment
+from tool import DONE, NOTHING, REFUSED, SANITIZER, USAGE, sanitizer_environment, status_of
 from transfer import MB, accept, connect, listen, new_socket, send_verified
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -434,12 +434,13 @@ def test_while_connections_come_and_go(bbrmon, shared, ns, many_files):
     assert not errors
 
 
-def test_the_end_of_a_recording(bbrmon, load, tmp_path, ns):
+def test_the_end_of_a_recording(bbrctl, bbrmon, load, tmp_path, ns):
     """Connections that go on are in it as their last event had them; those that ended are not."""
     name, path = load(), tmp_path / "recording"
     recording = bbrmon.start("record", "-o", path, "--every", "ack", "--name", name, stderr=subprocess.PIPE, text=True)
     try:
-        wait_until(lambda: send_verified(ns, name) and path.exists() and path.stat().st_size, "the recording begins")
+        wait_until(lambda: status_of(bbrctl, name)["monitors"] == 1, "bbrmon subscribes")
+        send_verified(ns, name)
         live, _ = pair(ns, name, MB)
         send_verified(ns, name, MB, seed=3)
         taken = json.loads(bbrmon("snapshot", "-j", "--netns", ns.name).out)
