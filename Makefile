@@ -233,7 +233,7 @@ lab-matrix: ## test every kernel of the lab, not only those of make check
 C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* docs/man packaging/static include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run packaging/changelog packaging/completions/bash.in \
 	packaging/debian/bpf-bbr.postinst packaging/debian/bpf-bbr.prerm packaging/image/archive \
-	$(wildcard tests/lab/*.sh tests/oracle/*.sh tests/deploy/*.sh tests/package/*.sh tests/toy/*.sh)
+	$(wildcard tests/lab/*.sh tests/lab/*/*.sh tests/oracle/*.sh tests/deploy/*.sh tests/package/*.sh tests/toy/*.sh)
 
 lint: ## check the formatting and the shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)

@@ -77,7 +77,7 @@ check-rollout: static-tarball ## a rollout by Ansible over three virtual machine
 	scripts/deps build run test deploy
 	$(PYTHON) -B tests/deploy/check_rollout.py $(STATIC_TARBALL) $(FASTER)
 
-# Of SUITES in tests/lab/arm64.py.
+# Of SUITES in tests/lab/vm/arm64.py.
 ARM64_KERNELS := 6.1+arm64 6.12+arm64 newest+arm64
 # Not sooner than the programs are there: the matrix takes them from there.
 check-arm64: dist ## compile for arm64, run its unit tests, and test its kernels under emulation; needs root: half an hour

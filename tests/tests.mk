@@ -161,13 +161,13 @@ $(BUILD)/fuzz/obj/lib/descriptor.o: $(BUILD)/algorithms.h
 
 # ---- the lab's programs, which run in its guests
 
-$(BUILD)/flow: tests/lab/flow.c
-$(BUILD)/start: tests/lab/start.c
-$(BUILD)/flags: tests/lab/flags.c
+$(BUILD)/flow: tests/lab/runs/flow.c
+$(BUILD)/start: tests/lab/vm/start.c
+$(BUILD)/flags: tests/lab/vm/flags.c
 $(BUILD)/flags: CFLAGS += -static
 $(BUILD)/measure: tests/native/measure.c
-$(BUILD)/cost: tests/lab/cost.c
-$(BUILD)/recorder: tests/lab/recorder.c
+$(BUILD)/cost: tests/lab/cost/cost.c
+$(BUILD)/recorder: tests/lab/runs/recorder.c
 $(BUILD)/recorder: LDLIBS := -lbpf -lmnl
 $(BUILD)/cost: LDLIBS := -lbpf
 $(BUILD)/flow $(BUILD)/start $(BUILD)/flags $(BUILD)/measure: LDLIBS :=
@@ -175,12 +175,15 @@ $(addprefix $(BUILD)/,flow start flags measure cost recorder):
 	@mkdir -p $(@D)
 	$(CC) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) $< $(LDLIBS) -o $@
 
-$(BUILD)/%.bpf.o: tests/lab/%.bpf.c
+$(BUILD)/cost.bpf.o: tests/lab/cost/cost.bpf.c
+$(BUILD)/recorder.bpf.o: tests/lab/runs/recorder.bpf.c
+$(BUILD)/mark_ce.bpf.o: tests/lab/runs/mark_ce.bpf.c
+$(addprefix $(BUILD)/,cost.bpf.o recorder.bpf.o mark_ce.bpf.o):
 	@mkdir -p $(@D)
 	$(CLANG) $(BPF_CFLAGS) $(DEPS) -c $< -o $@
 
 # Many rules at once.
-$(BUILD)/write_rules: $(call objects,tests/lab/write_rules.c $(addprefix loader/,instance/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
+$(BUILD)/write_rules: $(call objects,tests/lab/cost/write_rules.c $(addprefix loader/,instance/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start flags cost cost.bpf.o mark_ce.bpf.o no_telemetry.bpf.o bbr3_estimates.bpf.o recorder recorder.bpf.o write_rules measure)

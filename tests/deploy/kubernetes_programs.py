@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lab"))
-import archive  # pylint: disable=wrong-import-position
+from vm import archive  # pylint: disable=wrong-import-position
 
 MODULE = pathlib.Path(__file__).parent / "kubernetes"
 GO = "1.24"  # Debian 13's

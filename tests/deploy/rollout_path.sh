@@ -3,7 +3,7 @@
 # rollout_path.sh SECONDS: runs in a machine of check_rollout.py: for so long, transfers of a few seconds, one after the other, with
 # bpf_bbr, from a network namespace through a bottleneck into another. Path and transfers end with it.
 set -eu
-# shellcheck source=tests/lab/path.sh
+# shellcheck source=tests/lab/runs/path.sh
 . "$(dirname "$0")/path.sh"
 RATE=4mbit # and 40 ms, so 20 kB are in flight
 QUEUE=40   # packets, three times that

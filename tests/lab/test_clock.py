@@ -4,17 +4,18 @@ The time of day is set while a connection runs and bbrmon watches: back by 26 ho
 bbrmon shows may be another for it, but for the time of day itself. clock.sh has what happens in the guest.
 """
 import json
+import pathlib
 import subprocess
 
 import pytest
 
-import experiment
-import guest
-import kernels
-import matrix
 import recording_format as fmt
 from report_page import data_of
+from runs import experiment
+from studies import matrix
+from vm import guest, kernels
 
+CLOCK = pathlib.Path(__file__).with_name("clock.sh")
 SECOND = 10**9
 DAY_S = 86400
 BACK_S, FORWARD_S = -26 * 3600, 51 * 3600
@@ -75,7 +76,7 @@ class Run:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     kernel = kernels.find("6.12")
-    script = "".join((matrix.HERE / part).read_text() for part in ("path.sh", "clock.sh"))
+    script = "".join(part.read_text() for part in (experiment.PATH, CLOCK))
     image = guest.initramfs(kernel, script, modules=matrix.MODULES, programs=[*matrix.TOOLS, matrix.BUILD / "flow"])
     result = guest.run(kernel, image)
     assert result.status == 0, result.console

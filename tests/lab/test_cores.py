@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-import cores
-from kernels import LabError
+from vm import cores
+from vm.kernels import LabError
 
-HOLD = "import sys; sys.path.insert(0, sys.argv[1]); import cores; print(cores.take()[0], flush=True); sys.stdin.read()"
+HOLD = "import sys; sys.path.insert(0, sys.argv[1]); from vm import cores; print(cores.take()[0], flush=True); sys.stdin.read()"
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def test_a_place_is_free_again():
 def test_a_lab_that_is_killed_holds_nothing(cache):
     allowed = subprocess.check_output([sys.executable, "-c", "import os; print(min(os.sched_getaffinity(0)))"], text=True)
     env = {**os.environ, "BBR_LAB_CACHE": str(cache)}
-    lab = pathlib.Path(cores.__file__).parent
+    lab = pathlib.Path(cores.__file__).parents[1]
 
     def holder():
         process = subprocess.Popen([sys.executable, "-c", HOLD, lab], env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

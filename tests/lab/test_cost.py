@@ -4,8 +4,7 @@ becomes cheaper, lower the limits.
 """
 import pytest
 
-import compilers
-import cost
+from cost import compilers, cost
 
 SIZE = 10_000_000
 # Up to clang 18 an ACK costs a tenth more: `lab compilers`.

@@ -9,12 +9,8 @@ import time
 
 import pytest
 
-import emulator
-import guest
-import kernels
-import matrix
-import repeat
-import snapshot
+from studies import matrix, repeat
+from vm import emulator, guest, kernels, snapshot
 
 HERE = pathlib.Path(__file__).parent
 
@@ -94,7 +90,7 @@ def no_snapshots(tmp_path, monkeypatch):
     return tmp_path
 
 
-MAKE = "import kernels, pathlib, snapshot, sys; snapshot.FOLDER = pathlib.Path(sys.argv[1]); " \
+MAKE = "import pathlib, sys; from vm import kernels, snapshot; snapshot.FOLDER = pathlib.Path(sys.argv[1]); " \
        "snapshot.find(kernels.find(sys.argv[2]))"
 
 

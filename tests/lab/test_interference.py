@@ -8,10 +8,10 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-import experiment
-import guest
-import interference
-from kernels import LabError
+from runs import experiment
+from studies import interference
+from vm import guest
+from vm.kernels import LabError
 
 PAIR = "CUBIC and bpf_bbr"
 HEAD = "# format=1\nblock,continued,acked_bytes,busy_us\n"

@@ -17,19 +17,13 @@ from xml.etree import ElementTree
 import pytest
 
 import claims
-import compare
-import compilers
-import experiment
-import guest
-import kernels
-import metrics
-import pool
-import scenario
-import suite
-import tables
+from claims import suite
 from claims.results import Results
-from kernels import LabError
+from cost import compilers
 from report_page import data_of
+from runs import compare, experiment, metrics, pool, scenario, tables
+from vm import guest, kernels
+from vm.kernels import LabError
 
 HERE = pathlib.Path(__file__).parent
 SMALL = """
@@ -570,6 +564,14 @@ def test_a_cache_that_cannot_be_made_is_told(tmp_path):
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("lab: the cache cannot be used: ") and "BBR_LAB_CACHE=FOLDER" in last
+
+
+def test_who_reads_may_have_read_enough():
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([HERE / "lab", "list"], stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
 def test_list_and_kernels():

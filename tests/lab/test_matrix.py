@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-import kernels
-import matrix
+from studies import matrix
+from vm import kernels
 
 # `make lab-matrix` has all of them.
 KERNELS = os.environ.get("BBR_LAB_KERNELS",

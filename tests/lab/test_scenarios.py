@@ -5,12 +5,10 @@ import functools
 
 import pytest
 
-import compare
 import claims
+from claims import suite
 from claims.results import BBRS
-import pool
-import scenario
-import suite
+from runs import compare, pool, scenario
 
 KERNEL = "6.12"
 CCS = ["bpf_bbr", "bbr", "cubic"]

@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-import guest
-import kernels
+from vm import guest, kernels
 
 TOY = pathlib.Path(__file__).resolve().parents[1] / "toy"
 BUILD = TOY.parents[1] / "build"

@@ -5,8 +5,8 @@ import pathlib
 
 import pytest
 
-import metrics
-import whole
+from runs import metrics
+from studies import whole
 
 RECORDINGS = pathlib.Path(__file__).resolve().parents[1] / "oracle/recordings"
 

@@ -12,12 +12,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lab"))
 
 # pylint: disable=wrong-import-position
-import experiment
-import guest
-import kernels
-import scenario
 from debugger import Debugger
-from kernels import LabError
+from runs import experiment, scenario
+from vm import guest, kernels
+from vm.kernels import LabError
 
 CC = "bbr"
 RECORDINGS = kernels.CACHE / "recordings"

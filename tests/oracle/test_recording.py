@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 
 import recording
-import scenario
+from runs import scenario
 
 HERE = pathlib.Path(__file__).resolve().parent
 TWO_POINTS = """

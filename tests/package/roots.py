@@ -13,7 +13,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/lab"))
-import archive  # pylint: disable=wrong-import-position
+from vm import archive  # pylint: disable=wrong-import-position
 
 # A command in a root, in mounts and a network of its own. No namespace of processes: process 1 of the machine is what bbrctl
 # compares the mount of its pins with.

@@ -28,17 +28,17 @@ def test_a_source_may_move(tree):
     """Its dependency file still names the old place."""
     make(tree, TARGET)
     (tree / "tests/lab/elsewhere").mkdir()
-    (tree / "tests/lab/flow.c").rename(tree / "tests/lab/elsewhere/sender.c")
+    (tree / "tests/lab/runs/flow.c").rename(tree / "tests/lab/elsewhere/sender.c")
     rules = tree / "tests/tests.mk"
-    rules.write_text(rules.read_text().replace("tests/lab/flow.c", "tests/lab/elsewhere/sender.c"))
+    rules.write_text(rules.read_text().replace("tests/lab/runs/flow.c", "tests/lab/elsewhere/sender.c"))
     assert "tests/lab/elsewhere/sender.c" in make(tree, TARGET)
     assert "up to date" in make(tree, TARGET)
 
 
 def test_a_header_may_be_deleted(tree):
-    header = tree / "tests/lab/one.h"
+    header = tree / "tests/lab/runs/one.h"
     header.write_text("")
-    source = tree / "tests/lab/flow.c"
+    source = tree / "tests/lab/runs/flow.c"
     before = source.read_text()
     source.write_text('#include "one.h"\n' + before)
     make(tree, TARGET)

@@ -10,6 +10,9 @@ MOST_FILES = 21
 TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "sockets", "top", "report", "experiment", "export"]
 
 
+LAB = ["vm", "runs", "claims", "report", "studies", "cost"]
+
+
 def folders(of):
     return [folder for folder in (REPO / of).iterdir() if folder.is_dir()]
 
@@ -33,8 +36,21 @@ def test_arrows_go_up_the_list(room):
     assert not set(included(REPO / "tools" / room)) & set(below)
 
 
-@pytest.mark.parametrize("place", ["lib", "loader", "tools", "bpf"])
+def test_every_room_of_the_lab_has_its_place():
+    listed = re.findall(r"^\| `([a-z]+)/` \|", (REPO / "docs/lab.md").read_text(), re.M)
+    assert listed == LAB
+    assert {folder.name for folder in folders("tests/lab") if any(folder.glob("*.py"))} == set(LAB)
+
+
+@pytest.mark.parametrize("room", LAB)
+def test_arrows_of_the_lab_go_up_the_list(room):
+    below = LAB[LAB.index(room) + 1:]
+    for source in (REPO / "tests/lab" / room).glob("*.py"):
+        assert not set(re.findall(r"^(?:from|import) ([a-z]+)", source.read_text(), re.M)) & set(below), source
+
+
+@pytest.mark.parametrize("place", ["lib", "loader", "tools", "bpf", "tests/lab"])
 def test_a_room_can_be_overlooked(place):
     for folder in folders(place):
-        files = [*folder.glob("*.[ch]")]
+        files = [file for file in folder.iterdir() if file.suffix in (".c", ".h", ".py", ".sh")]
         assert len(files) <= MOST_FILES, folder

@@ -2,8 +2,8 @@
 """Document 002, the BBR paper."""
 import statistics
 
-import metrics
 from claims import claim
+from runs import metrics
 from claims.results import (BBRS, PAYLOAD, acked_rate, mbit, median_of, ms, of_column, rows_between, usual)
 
 

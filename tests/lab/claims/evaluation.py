@@ -2,9 +2,9 @@
 """Document 001, an evaluation of BBR against CUBIC: efficiency, convergence, fairness. Links of 1 Gbit/s there."""
 import statistics
 
-import metrics
 from claims import claim
-from claims.results import BBRS, acked_rate, mbit, median_of
+from claims.results import acked_rate, BBRS, mbit, median_of
+from runs import metrics
 
 
 def _rate(results, cc, label=""):

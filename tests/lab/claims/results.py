@@ -2,7 +2,7 @@
 """The runs of a scenario as the checks see them, and what several checks measure."""
 import statistics
 
-import metrics
+from runs import metrics
 
 PAYLOAD = 1448 / 1514  # share of data in a full packet, as it takes time at the bottleneck
 BBRS = ("bpf_bbr", "bbr")

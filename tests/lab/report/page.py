@@ -10,13 +10,11 @@ import json
 import pathlib
 import statistics
 
-import compare
 import claims
 from claims.results import BBRS, Results
-import scenario
-import tables
-from kernels import LabError
 from report import plots
+from runs import compare, scenario, tables
+from vm.kernels import LabError
 
 STYLE = pathlib.Path(__file__).with_name("page.css")
 

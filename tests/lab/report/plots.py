@@ -4,9 +4,8 @@ import collections
 import statistics
 import subprocess
 
-import congestion_controls
-import metrics
-from kernels import LabError
+from runs import congestion_controls, metrics
+from vm.kernels import LabError
 
 WIDTH = 920  # pixels
 RATES = 100  # that a curve of the goodput has

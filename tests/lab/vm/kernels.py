@@ -7,8 +7,8 @@ import dataclasses
 import pathlib
 import re
 
-import archive
-from archive import CACHE, LabError
+from vm import archive
+from vm.archive import CACHE, LabError
 
 # The package that carries vmlinuz. Versions vanish from the archive as new ones come, so the newest
 # match is taken. From 6.19 on the modules are in a package of their own, which the archive has lost of

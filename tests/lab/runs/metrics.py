@@ -6,8 +6,8 @@ end, retransmits and drops of the whole run.
 """
 import json
 
-import congestion_controls
-import kernels
+from runs import congestion_controls
+from vm import kernels
 
 FLOW_COLUMNS = ["t_us", "flow", "acks", "rtt_min_us", "rtt_max_us", "rtt_us", "srtt_us", "min_rtt_us",
                 "cwnd", "inflight", "lost", "retrans", "acked_bytes", "rate_bps", "pacing_bps",

@@ -13,12 +13,10 @@ import math
 import statistics
 import subprocess
 
-import experiment
-import guest
-import kernels
-import matrix
-import pool
 from report import plots
+from runs import experiment, pool
+from studies import matrix
+from vm import guest, kernels
 
 PAIRS = {  # label -> arms: the one that is compared with, the other
     "CUBIC and bpf_bbr": ("cubic", "bpf_bbr"),
@@ -81,7 +79,7 @@ def _image(run, kernel):
                  "SECONDS_OF_IT": run.duration_s,
                  "OPTIONS": f"--arm control={control} --arm new={new} --seed {run.seed} {DESIGNS[run.design][1]}"}
     lines = "".join(f"{name}='{value}'\n" for name, value in variables.items())
-    script = lines + "".join((matrix.HERE / part).read_text() for part in ("path.sh", "interference.sh"))
+    script = lines + "".join(part.read_text() for part in (experiment.PATH, matrix.HERE / "interference.sh"))
     return guest.initramfs(kernel, script, modules=MODULES,
                            programs=[matrix.BUILD / name for name in ("bbrctl", "bbrmon", "flow")])
 

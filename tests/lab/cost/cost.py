@@ -10,11 +10,12 @@ import random
 import statistics
 import tempfile
 
-import compare
-import guest
-import kernels
-import matrix
+from runs import compare
+from studies import matrix
+from vm import guest, kernels
+from vm.initramfs import BUILD
 
+HERE = pathlib.Path(__file__).parent
 MODULES = ["veth", "sch_netem", "tcp_bbr"]
 BYTES = 100_000_000
 SHAPES = ("bursts", "packets", "losses")
@@ -39,12 +40,12 @@ def _console(key, variables, script, extra_files=None):
     """What a script prints in a guest; the variables come first, then the path."""
     kernel = kernels.find(key)
     lines = [f"{name}='{value}'\n" for name, value in variables.items()]
-    image = guest.initramfs(kernel, "".join(lines) + "".join((matrix.HERE / part).read_text()
-                                                            for part in ("cost_path.sh", script)),
+    image = guest.initramfs(kernel, "".join(lines) + "".join((HERE / part).read_text()
+                                                            for part in ("path.sh", script)),
                             modules=MODULES,
-                            programs=["bpftool", *(matrix.BUILD / name for name in
+                            programs=["bpftool", *(BUILD / name for name in
                                                     ("bbrctl", "bbrmon", "cost", "write_rules"))],
-                            files={f"/{name}": matrix.BUILD / name for name in
+                            files={f"/{name}": BUILD / name for name in
                                    ("bpf_bbr.bpf.o", "bpf_bbr3.bpf.o", "no_telemetry.bpf.o", "cost.bpf.o")} | (extra_files or {}))
     result = guest.run(kernel, image)
     if result.status or not result.console.endswith("== end"):
@@ -195,7 +196,7 @@ def rules(key, size, names=tuple(RULES)):
             path = pathlib.Path(folder, name)
             path.write_text("".join(f"{line}\n" for line in RULES[name]))
             files[f"/rules/{name}"] = path
-        result = _console(key, {"BYTES": size, "NAMES": " ".join(names)}, "cost_rules.sh", files)
+        result = _console(key, {"BYTES": size, "NAMES": " ".join(names)}, "rules.sh", files)
     steps = {name: {line["span"]: line for line in matrix.objects(text) if "span" in line}
              for name, text in matrix.steps(result.console).items()}
     instrument = steps["instrument"][NULL_FUNCTION]["median"] - NULL_INSTRUCTIONS
@@ -213,7 +214,7 @@ def experiment(key, size):
     Instructions of the stack for a connection's start, and for its changes of state, of which the last is its end: without an
     experiment, and in one whose arm is what ARMS says; the least of five connections. name -> figures
     """
-    result = _console(key, {"BYTES": size}, "cost_experiment.sh")
+    result = _console(key, {"BYTES": size}, "experiment.sh")
     steps = {name: [line for line in matrix.objects(text) if "span" in line]
              for name, text in matrix.steps(result.console).items()}
     instrument = steps["instrument"][0]["median"] - NULL_INSTRUCTIONS
@@ -235,7 +236,7 @@ def watched(key, size):
     Instructions of an ACK: nobody watching, one monitor and eight, and of the program that looks at the kernel's
     bbr, which also runs for what the receiver gets; and of a socket in a snapshot. name -> figures
     """
-    result = _console(key, {"BYTES": size, "SNAPSHOT_BYTES": 10 * size}, "cost_watch.sh")
+    result = _console(key, {"BYTES": size, "SNAPSHOT_BYTES": 10 * size}, "watch.sh")
     spans = {name: line for name, text in matrix.steps(result.console).items()
              for line in matrix.objects(text) if "span" in line}
     instrument = spans["instrument"]["median"] - NULL_INSTRUCTIONS
@@ -250,7 +251,7 @@ def compilers(key, objects, size=TURN_BYTES, turns=COMPILER_TURNS):
     name -> file, as compiled() has it. Returns version -> name -> "mean", "median", "ratio" and "ratio_median"
     """
     files = {f"/{name}_{version}.bpf.o": file for version, named in objects.items() for name, file in named.items()}
-    result = _console(key, {"BYTES": size, "TURNS": turns, "VERSIONS": " ".join(map(str, objects))}, "cost_compilers.sh", files)
+    result = _console(key, {"BYTES": size, "TURNS": turns, "VERSIONS": " ".join(map(str, objects))}, "compilers.sh", files)
     spans = {}
     for title, text in matrix.steps(result.console).items():
         spans.setdefault(title.split()[0], []).extend(line for line in matrix.objects(text) if "span" in line)

@@ -9,12 +9,10 @@ import shutil
 import subprocess
 import tempfile
 
-import archive
-import guest
-import initramfs
-from archive import LabError
+from vm import archive, guest, initramfs
+from vm.archive import LabError
 
-BUILD = pathlib.Path(__file__).parents[2] / "build/arm64"
+BUILD = initramfs.BUILD / "arm64"
 QEMU = "qemu-system-aarch64"
 MACHINE = ["-machine", "virt", "-cpu", "max,pauth-impdef=on", "-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off",
            "-smp", "1", "-m", "1536", "-rtc", "base=2026-01-01,clock=vm", "-seed", "1", "-nic", "none", "-display", "none",

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The scenarios of a suite, and the checks on them."""
-import experiment
 import claims
 from claims.results import BBRS, Results
-import scenario
+from runs import experiment, scenario
 
 PEER_SEEDS = 2  # of CUBIC and Reno, which nothing is compared with to the percent
 

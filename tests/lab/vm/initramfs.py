@@ -11,10 +11,11 @@ import stat
 import subprocess
 import tempfile
 
-from kernels import LabError
+from vm.kernels import LabError
 
 TOOLS = ["bash", "ip", "tc", "ss"]
-START = pathlib.Path(__file__).parents[2] / "build/start"
+BUILD = pathlib.Path(__file__).parents[3] / "build"
+START = BUILD / "start"
 BEGIN, END = "@@BEGIN", "@@END"
 # Bash makes its random numbers of the time, its number as a process, and its addresses: the same for each seed.
 SEED_BASH = "RANDOM=$SRANDOM\n"

@@ -6,9 +6,7 @@ import hashlib
 import pathlib
 import subprocess
 
-import experiment
-import pool
-import scenario
+from runs import experiment, pool, scenario
 
 SCENARIO = pathlib.Path(__file__).parent / "repeat.toml"
 JOBS, LOAD = 4, 2

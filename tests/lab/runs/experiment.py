@@ -8,15 +8,13 @@ import shlex
 import tarfile
 import tempfile
 
-import congestion_controls
-import guest
-import kernels
-import metrics
-import scenario
-from kernels import LabError
+from runs import congestion_controls, metrics, scenario
+from vm import guest, kernels
+from vm.initramfs import BUILD
+from vm.kernels import LabError
 
 HERE = pathlib.Path(__file__).parent
-BUILD = HERE.parents[1] / "build"
+PATH = HERE / "path.sh"  # makes a path of network namespaces
 RESULTS = kernels.CACHE / "results"
 BUILT_IN = {"cubic", "reno"}
 MODULES = ["veth", "sch_fq", "sch_fq_codel", "sch_netem", "sch_tbf", "sch_codel", "sch_prio", "sch_ingress",
@@ -277,7 +275,7 @@ def flow_lines(run):
 
 def words():
     """The guest's commands of which a script is made."""
-    return "".join((HERE / part).read_text() for part in ("path.sh", "scenario.sh"))
+    return "".join(part.read_text() for part in (PATH, HERE / "scenario.sh"))
 
 
 def script(run):

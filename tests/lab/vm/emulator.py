@@ -17,9 +17,8 @@ import sys
 import tempfile
 import threading
 
-import cores
-import initramfs
-from kernels import CACHE, LabError
+from vm import cores, initramfs
+from vm.kernels import CACHE, LabError
 
 QEMU = "qemu-system-x86_64"
 # One CPU and one thread: that is what makes it deterministic. nokaslr takes the last thing away that differs between
@@ -43,7 +42,7 @@ CMDLINE = ("console=ttyS0 panic=-1 quiet nokaslr random.trust_bootloader=off cry
 # return from it is a double fault (seen in 6.12's __kmalloc). A CPU without the instruction (cx16=off) would not do: from
 # 6.18 on allocations by BPF programs need it, unless the allocator is debugged.
 NO_CMPXCHG16B = "slub_debug=F"
-FLAGS = pathlib.Path(__file__).parents[2] / "build/flags"
+FLAGS = initramfs.BUILD / "flags"
 FLAGS_S = 600  # it takes three; a host may be busy
 PR_SET_PDEATHSIG = 1
 ANSWER_S = 600  # a monitor that says nothing for so long never will

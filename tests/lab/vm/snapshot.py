@@ -11,11 +11,9 @@ import pathlib
 import shutil
 import tempfile
 
-import archive
-import emulator
-import initramfs
-from emulator import Emulator, EmulatorError
-from kernels import CACHE, LabError
+from vm import archive, emulator, initramfs
+from vm.emulator import Emulator, EmulatorError
+from vm.kernels import CACHE, LabError
 
 FOLDER = CACHE / "snapshots"
 MOST = 16  # of some 130 MB; those used longest ago go

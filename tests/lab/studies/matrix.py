@@ -4,13 +4,11 @@ import json
 import pathlib
 import re
 
-import arm64
-import archive
-import guest
-import kernels
+from runs.experiment import PATH
+from vm import archive, arm64, guest, kernels
+from vm.initramfs import BUILD
 
 HERE = pathlib.Path(__file__).parent
-BUILD = HERE.parents[1] / "build"
 MODULES = ["veth", "sch_fq", "sch_netem", "tcp_bbr"]
 OLD = "5.10"  # refused
 
@@ -45,7 +43,7 @@ def _newer_tools():
 
 
 def _script(kind):
-    return f"PATH_KIND={kind}\n" + "".join((HERE / part).read_text() for part in ("path.sh", "matrix.sh"))
+    return f"PATH_KIND={kind}\n" + "".join(part.read_text() for part in (PATH, HERE / "matrix.sh"))
 
 
 def run(key):

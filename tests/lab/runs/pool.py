@@ -6,8 +6,8 @@ import sys
 import threading
 import time
 
-import experiment
-import guest
+from runs import experiment
+from vm import guest
 
 BOOT_COST = 2.0  # seconds of host time, roughly: what a run takes beside its packets
 PACKET_COST = 1e-4  # the same for a packet of full size at the bottleneck

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Runs in the guest, after cost_path.sh: what the start and the end of a connection take without an experiment, and
+# Runs in the guest, after path.sh: what the start and the end of a connection take without an experiment, and
 # in one with each pair of arms. Prints "== NAME" before each; cost.py reads it.
 bbrctl load >/dev/null
 bbrctl profile add gentle >/dev/null

@@ -12,10 +12,10 @@ import pathlib
 import re
 import tomllib
 
-import congestion_controls
-from kernels import LabError
+from runs import congestion_controls
+from vm.kernels import LabError
 
-FOLDER = pathlib.Path(__file__).parent / "scenarios"
+FOLDER = pathlib.Path(__file__).parents[1] / "scenarios"
 
 SUITES = ("check", "lab", "long")
 QDISCS = ("fq", "fq_codel", "none")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Runs in the guest, after cost_path.sh: what an ACK costs with some monitors, each of which wants $EVERY of
+# Runs in the guest, after path.sh: what an ACK costs with some monitors, each of which wants $EVERY of
 # "ack", "round" and "transition", and what the kernel's own bbr costs that is looked at. Prints
 # "== NAME" before what each prints; cost.py reads it.
 step() {

@@ -13,13 +13,9 @@ import re
 import statistics
 import subprocess
 
-import experiment
-import guest
-import kernels
-import metrics
-import pool
+from runs import experiment, metrics, pool
+from vm import guest, kernels
 
-HERE = pathlib.Path(__file__).parent
 OURS = "bpf_bbr3"
 BITS = 8e-6  # of a byte, in Mbit
 WITH_ECN = re.compile(r"tune \d+ [^0]")
@@ -105,7 +101,7 @@ def script(run):
             lines.append(f"load --algorithm bbr3 --name {OURS}")
         if command.startswith("serve "):
             lines.append(f"record 0 {round(run.duration_s * 1000)} 1000")
-    return "".join((HERE / part).read_text() for part in ("path.sh", "scenario.sh")) + "\n".join([*lines, "collect"]) + "\n"
+    return experiment.words() + "\n".join([*lines, "collect"]) + "\n"
 
 
 def goodput(recording, text):

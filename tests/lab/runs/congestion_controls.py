@@ -8,7 +8,8 @@
 import pathlib
 import re
 
-BUILD = pathlib.Path(__file__).parents[2] / "build"
+from vm.initramfs import BUILD
+
 MODULE_FILE = re.compile(r"(?:.*/)?tcp_(\w+)\.ko")
 
 

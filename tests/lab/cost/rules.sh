@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Runs in the guest, after cost_path.sh: what the start of a connection and an ACK take with the rules of each
+# Runs in the guest, after path.sh: what the start of a connection and an ACK take with the rules of each
 # file /rules/NAME. Prints "== NAME" before each; cost.py reads it.
 bpftool struct_ops register /bpf_bbr.bpf.o >/dev/null
 transfer bbr >/dev/null # what is allocated and looked up for the first time

@@ -8,7 +8,7 @@ import fcntl
 import itertools
 import os
 
-from archive import CACHE, cache_error
+from vm.archive import CACHE, cache_error
 
 FOLDER = CACHE / "cores"
 

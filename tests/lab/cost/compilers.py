@@ -10,12 +10,12 @@ import re
 import subprocess
 import tempfile
 
-import archive
-import cost
-import tables
-from archive import LabError
+from cost import cost
+from runs import tables
+from vm import archive
+from vm.archive import LabError
 
-REPO = pathlib.Path(__file__).parents[2]
+REPO = pathlib.Path(__file__).parents[3]
 OLDEST = 15
 OBJECTS = "bpf_bbr", "bpf_bbr3"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Figures as text for people."""
-import compare
-import congestion_controls
+from runs import compare, congestion_controls
 
 
 ITSELF_SEEDS = 20  # ten of each half: fewer say nothing

@@ -11,12 +11,10 @@ import tempfile
 import threading
 import time
 
-import emulator
-import initramfs as archives
-import snapshot
-from emulator import Cancelled, Emulator, EmulatorError, cancel, uncancel  # pylint: disable=unused-import
-from initramfs import BEGIN, END
-from kernels import LabError
+from vm import emulator, initramfs as archives, snapshot
+from vm.emulator import Cancelled, Emulator, EmulatorError, cancel, uncancel  # pylint: disable=unused-import
+from vm.initramfs import BEGIN, END
+from vm.kernels import LabError
 
 LOOK_S = 0.05  # how often the console is read
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Runs in the guest, after cost_path.sh: transfers of $BYTES bytes, and what they take. Prints
+# Runs in the guest, after path.sh: transfers of $BYTES bytes, and what they take. Prints
 # "== SHAPE NAME" before what each prints; cost.py reads it. $SHAPES are "bursts" (packets travel in TSO
 # bursts, with one ACK for each) and "packets" (one by one, with an ACK for every other one).
 step() {

@@ -3,11 +3,9 @@
 import json
 import statistics
 
-from claims.results import PAYLOAD, acked_rate
-import pool
-import scenario
-import suite
-import tables
+from claims import suite
+from claims.results import acked_rate, PAYLOAD
+from runs import pool, scenario, tables
 
 SCENARIOS = ("profile-alone", "profile-cubic", "profile-rtt", "profile-step")
 SEEDS = 3

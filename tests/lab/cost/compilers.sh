@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Runs in the guest, after cost_path.sh: what an ACK takes with the objects /NAME_VERSION.bpf.o of each compiler in $VERSIONS, NAME
+# Runs in the guest, after path.sh: what an ACK takes with the objects /NAME_VERSION.bpf.o of each compiler in $VERSIONS, NAME
 # being bpf_bbr or bpf_bbr3, in turns with the kernel's bbr. Prints "== NAME_VERSION" before each; cost.py reads it.
 declare -A id
 for version in $VERSIONS; do

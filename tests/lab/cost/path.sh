@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Makes the path of cost.sh and cost_rules.sh, 200 Mbit/s and 5 ms, over which transfer sends $BYTES bytes.
+# Makes the path of cost.sh and rules.sh, 200 Mbit/s and 5 ms, over which transfer sends $BYTES bytes.
 transfer() {
 	ip netns exec snd cost "$@" "$BYTES" 10.0.0.2 rcv
 }
