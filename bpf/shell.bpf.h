@@ -167,12 +167,14 @@ void BPF_PROG(release, struct sock *sk)
 
 /*
  * Any ACK, with options, and for monitors. Apart, so that who has none pays a branch for it. Whether somebody watches is
- * looked up behind the algorithm, and not told: the verifier would go through all of it once for yes and once for no.
+ * looked up behind the algorithm, and not told: the verifier would go through all of it once for yes and once for no. The
+ * generation is read anew, for whoever calls this has computed nothing with it, and has no register to keep it in.
  */
-static __attribute__((noinline)) int control_any(unsigned long long *ctx, u32 gen)
+static __attribute__((noinline)) int control_any(unsigned long long *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
+	u32 gen = params_gen(profile_of(b));
 	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen), true);
 	u8 mode = bbr_mode(b);
 
@@ -275,7 +277,7 @@ int cong_control(unsigned long long *ctx)
 	if (unlikely(somebody_watches()) ? control_watched(ctx, gen) :
 					   control_plain(ctx, gen, false))
 		return 0;
-	return control_any(ctx, gen);
+	return control_any(ctx);
 }
 
 static __attribute__((noinline)) void start_transmit(struct sock *sk)

@@ -46,8 +46,8 @@ static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct
 
 	if (!bbr_is_sample_calm(b, sk, rs) || IN(sk, ca_state) != TCP_CA_Open)
 		return 0;
-	if (flags ==
-	    BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1, .in_order = 1))
+	if (likely(flags == BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1,
+				      .in_order = 1)))
 		return bbr_waits_in(b, sk, BBR_CRUISE) && !bbr_is_app_limited(b, rs) ?
 			       BBR_ORDINARY | BBR_CRUISING :
 			       BBR_ORDINARY;

@@ -32,6 +32,7 @@
 
 /* What most ACKs do not come to: the compiler keeps its registers for those that do not. */
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
+#define likely(condition) __builtin_expect(!!(condition), 1)
 
 /* The low 32 bits: in BPF one instruction, of which the compiler would make two shifts. */
 static inline u64 low_u32(u64 v)
