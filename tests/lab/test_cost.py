@@ -7,8 +7,12 @@ import pytest
 from cost import compilers, cost
 
 SIZE = 10_000_000
-# Up to clang 18 an ACK costs a tenth more: `lab compilers`.
-IS_OLD = compilers.used() < 19
+CLANG = compilers.used()
+
+
+def limit(newest, clang_18, older):
+    """Up to clang 18 an ACK costs a tenth more, and up to 17 it is dearer to ask who watches: `lab compilers`."""
+    return newest if CLANG >= 19 else clang_18 if CLANG == 18 else older
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +35,15 @@ def turns(figures):
 
 def test_the_callback(figures, turns):
     assert figures["callback"]["bbr"]["calls"] > 300
-    assert turns["bpf_bbr"]["ratio"] <= (0.95 if IS_OLD else 0.85)
-    assert turns["bpf_bbr"]["ratio_median"] <= (0.97 if IS_OLD else 0.84)
+    assert turns["bpf_bbr"]["ratio"] <= limit(0.85, 0.92, 0.95)
+    assert turns["bpf_bbr"]["ratio_median"] <= limit(0.84, 0.93, 0.96)
 
 
 def test_the_callback_with_losses(shapes):
     """Most ACKs of a path that loses one packet in a hundred come while a loss is being recovered."""
     turns = shapes["losses"]["turns"]["bpf_bbr"]
-    assert turns["ratio"] <= (1.13 if IS_OLD else 1.10)
-    assert turns["ratio_median"] <= (1.14 if IS_OLD else 1.12)
+    assert turns["ratio"] <= limit(1.10, 1.13, 1.13)
+    assert turns["ratio_median"] <= limit(1.12, 1.14, 1.14)
 
 
 def test_the_callback_of_version_3(turns):
@@ -58,10 +62,7 @@ def test_all_callbacks_with_their_trampolines(figures):
     callbacks = figures["all_callbacks"]
     assert callbacks["all"] <= 2.5 * callbacks["kernels_all"]
     assert callbacks["min_tso_segs"]["instructions"] <= 20 and callbacks["sndbuf_expand"]["instructions"] <= 9
-    way = {name: callbacks[name]["trampoline"] for name in cost.ALL_CALLBACKS}
-    assert 110 < way["min_tso_segs"] < 130 and 110 < way["sndbuf_expand"] < 130, way
-    # This one is the sum and difference of four transfers' means. Each is off by 0.6 %, some 2 instructions, so all are by 4.
-    assert abs(way["cong_control"] - way["min_tso_segs"]) <= 3 * 4, way
+    assert all(110 < callbacks[name]["trampoline"] < 130 for name in cost.ALL_CALLBACKS), callbacks
 
 
 def span(mean, median, calls, interrupted=0):
@@ -84,7 +85,7 @@ def test_the_sum_of_all_callbacks_counts_each_call_with_its_trampoline():
 
 def test_asking_whether_anybody_watches(turns):
     """Of the cheapest ACK, which is of one kind in every transfer: medians differ by more, with the mixes of ACKs."""
-    assert 0 < turns["bpf_bbr"]["least"] - turns["no_telemetry"]["least"] <= 7
+    assert 0 < turns["bpf_bbr"]["least"] - turns["no_telemetry"]["least"] <= limit(7, 7, 9)
 
 
 def test_a_whole_transfer(turns):
@@ -117,14 +118,14 @@ def watched():
 
 def test_an_ack_that_a_monitor_looks_at(watched):
     """Median 392, and 267 if nobody watches; it was 562, and the cheapest 435 (docs/monitoring-cost.md)."""
-    assert watched["transition_1"]["median"] <= (430 if IS_OLD else 400)
-    assert watched["transition_1"]["min"] <= (420 if IS_OLD else 376)
+    assert watched["transition_1"]["median"] <= limit(400, 440, 470)
+    assert watched["transition_1"]["min"] <= limit(376, 420, 430)
 
 
 def test_an_ack_that_a_monitor_is_told_of(watched):
     """Median 719; it was 915, with eight monitors 3,688."""
-    assert watched["ack_1"]["median"] <= (800 if IS_OLD else 735)
-    assert watched["ack_8"]["median"] <= (3700 if IS_OLD else 3300)
+    assert watched["ack_1"]["median"] <= limit(735, 800, 800)
+    assert watched["ack_8"]["median"] <= limit(3300, 3300, 3350)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ for version in $VERSIONS; do
 	for name in bpf_bbr bpf_bbr3; do
 		cc=${name#bpf_}_$version
 		bbrctl load --name "$cc" --object "/${name}_$version.bpf.o" >/dev/null
-		id[$cc]=$(bpftool prog list | awk '/ name cong_control / { id = $1 } END { print id + 0 }')
+		id[$cc]=$(newest cong_control)
 		transfer "$cc" >/dev/null # what is allocated and looked up for the first time
 	done
 done

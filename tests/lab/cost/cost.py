@@ -20,7 +20,6 @@ MODULES = ["veth", "sch_netem", "tcp_bbr"]
 BYTES = 100_000_000
 SHAPES = ("bursts", "packets", "losses")
 TURNS, TURN_BYTES = 16, 10_000_000
-COMPILER_TURNS = 4
 IN_TURNS = "bbr", "no_telemetry", "bpf_bbr", "bpf_bbr3"
 # bbr_sndbuf_expand() returns a constant: what is measured of it beyond that is the instrument.
 NULL_FUNCTION, NULL_INSTRUCTIONS = "bbr_sndbuf_expand", 3
@@ -67,8 +66,16 @@ def _turns(lines):
     return found
 
 
+def _ways(lines):
+    """name -> the mean of STEP in all transfers; none where the kernel has no such functions"""
+    means = {}
+    for transfer, span in zip(lines[::2], lines[1::2]):
+        means.setdefault(transfer["transfer"], []).append(span["mean"])
+    return {name: statistics.mean(of_each) for name, of_each in means.items()}
+
+
 def _parse(console):
-    """shape -> name -> {"busy": instructions of the transfer, "spans": name -> span}; "turns": see _turns()"""
+    """shape -> name -> {"busy": instructions of the transfer, "spans": name -> span}; "turns": _turns(); "ways": _ways()"""
     found = {}
     for title, text in matrix.steps(console).items():
         shape, _, name = title.partition(" ")
@@ -78,6 +85,9 @@ def _parse(console):
         lines = matrix.objects(text)
         if name == "turns":
             entry.update(_turns(lines))
+            continue
+        if name == "ways":
+            entry.update(_ways(lines))
             continue
         entry["spans"] = {line["span"]: line for line in lines if "span" in line}
         # The last transfer is the one without instruments.
@@ -113,6 +123,16 @@ def all_callbacks(bbr, bpf_bbr, instrument):
     return found | {"all": round(total, 1), "kernels_all": round(kernels_total, 1)}
 
 
+def _averaged(found, name):
+    """Spans of a congestion control, with the means of many transfers for its part of an ACK."""
+    (callback,) = CALLBACKS[name]
+    spans = dict(found[name]["spans"])
+    spans[callback] = spans[callback] | {"mean": statistics.mean(found["turns"][name]["mean"])}
+    if STEP in spans:
+        spans[STEP] = spans[STEP] | {"mean": found["ways"][name]}
+    return spans
+
+
 def _shape(found):
     """The figures of one shape, the instrument's cost taken off."""
     null = found["bbr"]["spans"][NULL_FUNCTION]
@@ -136,7 +156,7 @@ def _shape(found):
             "ratio": round(callback(name) / callback("bbr"), 3)}
         if way is not None and STEP in found[name]["spans"]:
             figures["callback"][name]["with_call"] = round(found[name]["spans"][STEP]["mean"] - way, 1)
-    figures["all_callbacks"] = all_callbacks(found["bbr"]["spans"], found["bpf_bbr"]["spans"],
+    figures["all_callbacks"] = all_callbacks(_averaged(found, "bbr"), _averaged(found, "bpf_bbr"),
                                              null["median"] - NULL_INSTRUCTIONS)
     for name in NAMES:
         figures["transfer"][name] = {
@@ -245,7 +265,7 @@ def watched(key, size):
                **{q: spans[name][q] - instrument for q in ("min", "median", "p90", "p99")}} for name in WATCHED}}
 
 
-def compilers(key, objects, size=TURN_BYTES, turns=COMPILER_TURNS):
+def compilers(key, objects, size=TURN_BYTES, turns=TURNS):
     """
     Instructions of cong_control in the objects of several compilers, against the kernel's bbr_main, in bursts. objects: version ->
     name -> file, as compiled() has it. Returns version -> name -> "mean", "median", "ratio" and "ratio_median"

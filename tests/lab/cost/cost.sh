@@ -7,11 +7,6 @@ step() {
 	echo "== $shape $1"
 }
 
-# The id of the newest program of a name.
-newest() {
-	bpftool prog list | awk -v name="$1" '$0 ~ " name " name " " { id = $1 } END { print id + 0 }'
-}
-
 # Each takes longer to load than many transfers do, so all are loaded once. Of each the ids of its callbacks.
 declare -A callback burst buffer
 for cc in no_telemetry bpf_bbr bpf_bbr3; do
@@ -69,6 +64,14 @@ for shape in $SHAPES; do
 		BYTES=$size transfer -f bbr_main bbr
 		for cc in no_telemetry bpf_bbr bpf_bbr3; do
 			BYTES=$size transfer -i "${callback[$cc]}" $cc
+		done
+	done
+
+	# The same of the way to the callback and back, for the trampoline is a difference of means.
+	step ways
+	for ((i = 0; i < TURNS; i++)); do
+		for cc in bbr bpf_bbr; do
+			BYTES=$size transfer -s tcp_rate_gen:tcp_ack $cc
 		done
 	done
 done

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Makes the path of cost.sh and rules.sh, 200 Mbit/s and 5 ms, over which transfer sends $BYTES bytes.
+# Comes before each of the other scripts. Makes the path, 200 Mbit/s and 5 ms, over which transfer sends $BYTES bytes.
 transfer() {
 	ip netns exec snd cost "$@" "$BYTES" 10.0.0.2 rcv
+}
+
+# The id of the newest program of a name.
+newest() {
+	bpftool prog list | awk -v name="$1" '$0 ~ " name " name " " { id = $1 } END { print id + 0 }'
 }
 
 ip netns add snd
