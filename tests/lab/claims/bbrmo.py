@@ -2,9 +2,9 @@
 """Document 003, a variant of BBR (BBRMO), with two measures of BBR against CUBIC: the gain of goodput GpGain = (BBR -
 CUBIC) / CUBIC, and the decrease of latency LatDec = (CUBIC - BBR) / CUBIC."""
 from claims import claim
-from claims.results import mbit, median_of
+from claims.results import HEADERS, mbit, median_of
 
-SHALLOW, DEEP = 66, 6600  # packets of 1514 bytes: 100 KB and 10 MB
+SHALLOW, DEEP = 33, 3333  # packets of 3014 bytes: 100 KB and 10 MB
 
 
 def _goodput(results, cc, label):
@@ -13,7 +13,8 @@ def _goodput(results, cc, label):
 
 def _resent(results, cc, label):
     """The share of all packets that were sent again."""
-    return median_of(results.of(cc, label), lambda r: r["flows"][0]["retransmits"] * 1448 / (r["received_bytes"] or 1))
+    segment = results.points[label]["path.mtu"] - HEADERS
+    return median_of(results.of(cc, label), lambda r: r["flows"][0]["retransmits"] * segment / (r["received_bytes"] or 1))
 
 
 def _label(delay, rate, queue):

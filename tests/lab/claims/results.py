@@ -4,7 +4,15 @@ import statistics
 
 from runs import metrics
 
-PAYLOAD = 1448 / 1514  # share of data in a full packet, as it takes time at the bottleneck
+HEADERS, FRAME = 52, 14  # bytes: of IP and TCP with timestamps, of Ethernet
+
+
+def payload(mtu):
+    """The share of data in a full packet, as it takes time at the bottleneck."""
+    return (mtu - HEADERS) / (mtu + FRAME)
+
+
+PAYLOAD = payload(1500)
 BBRS = ("bpf_bbr", "bbr")
 
 
@@ -24,7 +32,7 @@ class Results:
 
     def capacity(self, label=""):
         """Bits per second of data that the bottleneck carries."""
-        return self.points[label]["link.rate"] * PAYLOAD
+        return self.points[label]["link.rate"] * payload(self.points[label]["path.mtu"])
 
 
 def median_of(results, get):
