@@ -264,6 +264,12 @@ link.rate = "1mbit"
         assert words in script, words
 
 
+@pytest.mark.parametrize("delay, is_large", [("64ms", False), ("65ms", True)])
+def test_tcp_has_memory_for_a_large_bdp(small, delay, is_large):
+    (point,) = scenario.load(small(), [("link.rate", "1gbit"), ("path.delay", delay)]).points()
+    assert ("net.ipv4.tcp_mem" in experiment.script(experiment.Run(point, "bpf_bbr", 1, "6.12"))) == is_large
+
+
 def test_what_is_asked_of_the_hosts_is_in_the_script(small):
     text = """
 [[flow]]

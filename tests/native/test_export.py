@@ -205,6 +205,16 @@ def check_growth(before, after):
     return after
 
 
+def test_an_instance_tells_its_algorithm(load, export):
+    one, three = load(), load(algorithm="bbr3")
+    names = {one: "bbr", three: "bbr3"}
+    s = export(one, "--name", three).wait_for(lambda s: all(s.of("bbr_instance_info", bbr_instance=name) for name in names),
+                                              "both are found")
+    for name, algorithm in names.items():
+        (info,) = s.of("bbr_instance_info", bbr_instance=name)
+        assert info.labels["algorithm"] == algorithm and info.labels["version"]
+
+
 def test_counters_outlive_connections_and_instances(bbrctl, bbrmon, load, export, ns):
     """Unloaded while a connection uses it, and loaded again under the same name."""
     name = load()

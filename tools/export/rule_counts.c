@@ -131,9 +131,11 @@ static void print_instances(const struct rule_counts *r, struct openmetrics *om)
 	for (int i = 0; i < r->n; i++) {
 		const struct instance *inst = &r->instances[i];
 		char version[sizeof(inst->abi.version) + 1], abi[NUMBER_LEN];
-		const struct om_label labels[] = {
-			{ "bbr_instance", inst->name }, { "version", version }, { "abi", abi }, {}
-		};
+		const struct om_label labels[] = { { "bbr_instance", inst->name },
+						   { "algorithm", inst->abi.algorithm },
+						   { "version", version },
+						   { "abi", abi },
+						   {} };
 
 		snprintf(version, sizeof(version), "%.*s", (int)sizeof(inst->abi.version),
 			 inst->abi.version);

@@ -25,9 +25,9 @@ FILES = {"/recorder.bpf.o": BUILD / "recorder.bpf.o"}
 ETHERNET = 14  # bytes of its header, which a qdisc counts
 MOST_PACKETS = 60000  # that a guest can pass in a second
 UNLIMITED = 1000000  # packets: a qdisc that is not to drop
-# By itself the kernel gives TCP 128 MB of a guest's 2 GB. Sender and receiver of a larger window have more in their queues, and
-# then the sender stays at the least window.
-LARGE_BUFFER, TCP_MEM = 64 << 20, "300000 350000 400000"  # bytes; pages: net.ipv4.tcp_mem
+# By itself the kernel gives TCP 128 MB of a guest's 2 GB. Sender and receiver of a large BDP have more in their queues; the
+# receiver's window is four packets from then on.
+LARGE_BDP, TCP_MEM = 8e6, "300000 350000 400000"  # bytes; pages: net.ipv4.tcp_mem
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -226,6 +226,11 @@ def receivers_of(run):
     return map(congestion_controls.word, ccs) if all(map(congestion_controls.needs_ecn, ccs)) else []
 
 
+def _bdp(point):
+    """Bytes."""
+    return point["link.rate"] / 8 * point["path.delay"] / 1e6
+
+
 def path_lines(point, receivers=()):
     """Makes the path, with receivers at its end."""
     values = point.values
@@ -233,7 +238,7 @@ def path_lines(point, receivers=()):
     sysctls = [shlex.quote(f"net.ipv4.{name}={value}") for name, value in point.sysctls.items()]
     lines = [f"make_path {point['path.mtu']} {point['path.gso']} {point['sender.qdisc']} "
              f"{'wan' if wan else ''}",
-             *([f"sysctl -qw net.ipv4.tcp_mem='{TCP_MEM}'"] if point["receiver.buffer"] > LARGE_BUFFER else []),
+             *([f"sysctl -qw net.ipv4.tcp_mem='{TCP_MEM}'"] if _bdp(point) > LARGE_BDP else []),
              f"tune {point['receiver.buffer']} {1 if point['link.ecn'] else 0} {' '.join(sysctls)}",
              *_bottleneck("add", point, values),
              *(_wan("add", point, values) if wan else []),
