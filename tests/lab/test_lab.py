@@ -264,6 +264,15 @@ link.rate = "1mbit"
         assert words in script, words
 
 
+def test_a_rate_beyond_the_guest_is_told(small):
+    def lines(*settings):
+        return [*experiment.warnings(scenario.load(small(), settings).points())]
+    assert not lines(("link.rate", "363mbit")) and not lines(("link.rate", "2gbit"), ("path.mtu", "9000"))
+    assert not lines(("link.rate", "1gbit"), ("path.gso", "44"))
+    (line,) = lines(("link.rate", "364mbit"))
+    assert "30053 packets a second" in line and "path.mtu" in line
+
+
 @pytest.mark.parametrize("delay, is_large", [("64ms", False), ("65ms", True)])
 def test_tcp_has_memory_for_a_large_bdp(small, delay, is_large):
     (point,) = scenario.load(small(), [("link.rate", "1gbit"), ("path.delay", delay)]).points()

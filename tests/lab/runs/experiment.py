@@ -23,7 +23,7 @@ MONITOR = BUILD / "bbrmon"
 PROGRAMS = [BUILD / "bbrctl", MONITOR, BUILD / "flow", BUILD / "recorder"]
 FILES = {"/recorder.bpf.o": BUILD / "recorder.bpf.o"}
 ETHERNET = 14  # bytes of its header, which a qdisc counts
-MOST_PACKETS = 60000  # that a guest can pass in a second
+MOST_PACKETS = 30000  # that a guest passes in a second: its CPU takes a nanosecond an instruction
 UNLIMITED = 1000000  # packets: a qdisc that is not to drop
 # By itself the kernel gives TCP 128 MB of a guest's 2 GB. Sender and receiver of a large BDP have more in their queues; the
 # receiver's window is four packets from then on.
@@ -52,10 +52,23 @@ class Run:
         return " ".join(part for part in parts if part)
 
 
+def packets_per_second(point):
+    """Of a link that is always busy."""
+    return point["link.rate"] / 8 / (point["path.mtu"] * point["path.gso"] + ETHERNET)
+
+
 def packets_of(point):
     """How many there would be if the link was always busy."""
-    packet_bits = (point["path.mtu"] + ETHERNET) * 8
-    return min(point["link.rate"] / packet_bits, MOST_PACKETS) * point["duration"] / 1e6
+    return min(packets_per_second(point), MOST_PACKETS) * point["duration"] / 1e6
+
+
+def warnings(points):
+    """What limits a run although its scenario does not say so: a line for each point."""
+    for point in points:
+        packets = packets_per_second(point)
+        if packets > MOST_PACKETS:
+            yield f"{point.scenario} {point.label}".strip() + f": its link carries {packets:.0f} packets a second, a guest's CPU some " \
+                f"{MOST_PACKETS}. So the CPU is the limit; with a larger path.mtu the link is"
 
 
 def ccs_of(point, cc):
