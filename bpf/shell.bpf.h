@@ -247,19 +247,15 @@ static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_repor
 }
 #endif
 
-/*
- * The same while somebody watches. Not a function of its own, of which the call alone would take 30 instructions. gen is kept
- * in memory, because the algorithm has more use for a register.
- */
+/* The same while somebody watches. Not a function of its own, of which the call alone would take 30 instructions. */
 #if defined(BBR_HAS_COMMON) && !defined(BBR_HAS_MORE)
 static inline bool control_watched(unsigned long long *ctx, u32 gen)
 {
-	const volatile u32 kept_gen = gen;
 	u8 mode = bbr_mode(bbr_of((struct sock *)ctx[0]));
 
 	if (!control_plain(ctx, gen, true))
 		return false;
-	report_ack(ctx, mode, kept_gen);
+	report_ack(ctx, mode, gen);
 	return true;
 }
 #else /* any ACK: who has a second part of the state looks it up for the event anyway */

@@ -136,9 +136,10 @@ static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *
 	u32 target = bbr_bdp(b, sk, bw, gain), cwnd;
 
 	target += bbr_extra_acked_cwnd(b, sk, bw, PARAM(sk, extra_acked_gain));
-	cwnd = IN(sk, cwnd);
-	if (bbr_is_pipe_full(b, sk) || cwnd >= target)
+	if (bbr_is_pipe_full(b, sk) || IN(sk, cwnd) >= target)
 		target = bbr_quantization_budget(b, sk, target);
+	READ_AGAIN();
+	cwnd = IN(sk, cwnd);
 	if (bbr_is_pipe_full(b, sk) && cwnd + rs->acked_sacked >= target) {
 		b->try_fast_path = 1;
 		return target; /* that is cwnd_min_target or more */

@@ -29,8 +29,10 @@ static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_
 {
 	cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * IN(sk, min_tso_segs));
 	/* No burst has more bytes than that: then its length need not be known. */
-	if (unlikely((u64)cwnd * IN(sk, mss) < PARAM(sk, tso_budget) * BBR_GSO_MAX_SIZE))
+	if (unlikely((u64)cwnd * IN(sk, mss) < PARAM(sk, tso_budget) * BBR_GSO_MAX_SIZE)) {
+		READ_AGAIN();
 		cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * bbr_tso_segs_goal(b, sk));
+	}
 	cwnd = max_u32(cwnd, PARAM(sk, cwnd_min_target));
 	/* With a BDP of a few packets 1.25 of it may round to the same: probe nevertheless. */
 	if (bbr_is_phase(b, sk, BBR_UP))

@@ -179,13 +179,13 @@ static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_so
 {
 	if (!bbr_is_valid_sample(sk, s->rs))
 		return;
-	if (bbr_is_sample_above(sk, s, b->bw_latest))
-		b->bw_latest = max_u32(b->bw_latest, bbr_rate_of(sk, s));
 	/* Nobody asks for the maxima between here and the end, not even CRUISE if it begins: so they begin anew at once. */
 	if (bbr_is_staying(sk) && bbr_update_loss_round(b, sk, s->rs)) {
 		bbr_advance_latest_delivery(b, sk, s);
 		return;
 	}
+	if (bbr_is_sample_above(sk, s, b->bw_latest))
+		b->bw_latest = max_u32(b->bw_latest, bbr_rate_of(sk, s));
 	if ((u32)s->rs->delivered > b->inflight_latest)
 		b->inflight_latest = bbr_count(s->rs->delivered);
 	if (!bbr_is_staying(sk))
