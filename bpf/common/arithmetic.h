@@ -32,9 +32,10 @@
 
 /* What most ACKs do not come to: the compiler keeps its registers for those that do not. */
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
+#define likely(condition) __builtin_expect(!!(condition), 1)
+
 /* What was read before is read again behind it, if it is needed: so no register, and no memory, has to keep it up to here. */
 #define READ_AGAIN() asm volatile("" ::: "memory")
-#define likely(condition) __builtin_expect(!!(condition), 1)
 
 /* The low 32 bits: in BPF one instruction, of which the compiler would make two shifts. */
 static inline u64 low_u32(u64 v)

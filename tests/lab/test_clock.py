@@ -14,6 +14,7 @@ from report_page import data_of
 from runs import experiment
 from studies import matrix
 from vm import guest, kernels
+from vm.initramfs import BUILD
 
 CLOCK = pathlib.Path(__file__).with_name("clock.sh")
 SECOND = 10**9
@@ -55,7 +56,7 @@ class Run:
 
     def read(self, *args):
         """What a verb prints of a recording."""
-        done = subprocess.run([matrix.BUILD / "bbrmon", *args], capture_output=True, text=True, check=True)
+        done = subprocess.run([BUILD / "bbrmon", *args], capture_output=True, text=True, check=True)
         assert not done.stderr, done.stderr
         return done.stdout
 
@@ -77,7 +78,7 @@ class Run:
 def run(tmp_path_factory):
     kernel = kernels.find("6.12")
     script = "".join(part.read_text() for part in (experiment.PATH, CLOCK))
-    image = guest.initramfs(kernel, script, modules=matrix.MODULES, programs=[*matrix.TOOLS, matrix.BUILD / "flow"])
+    image = guest.initramfs(kernel, script, modules=matrix.MODULES, programs=[*matrix.TOOLS, BUILD / "flow"])
     result = guest.run(kernel, image)
     assert result.status == 0, result.console
     for name in BY_ITSELF_S:

@@ -9,8 +9,9 @@ import time
 
 import pytest
 
-from studies import matrix, repeat
+from studies import repeat
 from vm import emulator, guest, kernels, snapshot
+from vm.initramfs import BUILD
 
 HERE = pathlib.Path(__file__).parent
 
@@ -30,7 +31,7 @@ def kernel():
 
 
 def image(kernel, script=SCRIPT):
-    return guest.initramfs(kernel, script, programs=[matrix.BUILD / "flow"])
+    return guest.initramfs(kernel, script, programs=[BUILD / "flow"])
 
 
 def test_same_inputs_same_bytes(kernel):

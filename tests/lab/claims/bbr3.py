@@ -2,7 +2,7 @@
 """BBRv3: figures of Google's own, and the criteria of other people's tests (nsperf, transperf). Most of those are
 words; where a claim has a number that they do not say, it is the design's or a comparison with version 1."""
 from claims import claim
-from claims.results import mbit, median_of, ms, PAYLOAD
+from claims.results import PAYLOAD, mbit, median_of, ms
 
 V3, V1 = "bpf_bbr3", "bpf_bbr"
 SEGMENT_BITS = 1448 * 8

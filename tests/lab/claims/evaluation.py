@@ -3,7 +3,7 @@
 import statistics
 
 from claims import claim
-from claims.results import acked_rate, BBRS, mbit, median_of
+from claims.results import BBRS, acked_rate, mbit, median_of
 from runs import metrics
 
 

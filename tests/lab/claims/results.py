@@ -3,13 +3,14 @@
 import statistics
 
 from runs import metrics
+from runs.experiment import ETHERNET
 
-HEADERS, FRAME = 52, 14  # bytes: of IP and TCP with timestamps, of Ethernet
+HEADERS = 52  # bytes of IP and TCP with timestamps
 
 
 def payload(mtu):
     """The share of data in a full packet, as it takes time at the bottleneck."""
-    return (mtu - HEADERS) / (mtu + FRAME)
+    return (mtu - HEADERS) / (mtu + ETHERNET)
 
 
 PAYLOAD = payload(1500)

@@ -17,6 +17,7 @@ from report import plots
 from runs import experiment, pool
 from studies import matrix
 from vm import guest, kernels
+from vm.initramfs import BUILD
 
 PAIRS = {  # label -> arms: the one that is compared with, the other
     "CUBIC and bpf_bbr": ("cubic", "bpf_bbr"),
@@ -81,7 +82,7 @@ def _image(run, kernel):
     lines = "".join(f"{name}='{value}'\n" for name, value in variables.items())
     script = lines + "".join(part.read_text() for part in (experiment.PATH, matrix.HERE / "interference.sh"))
     return guest.initramfs(kernel, script, modules=MODULES,
-                           programs=[matrix.BUILD / name for name in ("bbrctl", "bbrmon", "flow")])
+                           programs=[BUILD / name for name in ("bbrctl", "bbrmon", "flow")])
 
 
 def answer(outcomes):

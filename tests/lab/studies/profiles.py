@@ -4,7 +4,7 @@ import json
 import statistics
 
 from claims import suite
-from claims.results import acked_rate, PAYLOAD
+from claims.results import PAYLOAD, acked_rate
 from runs import pool, scenario, tables
 
 SCENARIOS = ("profile-alone", "profile-cubic", "profile-rtt", "profile-step")
