@@ -3,7 +3,7 @@
  * BBR version 3 as a stack would call it that knows all of its inputs (struct bbr_ack): one function for each occasion. The
  * tests and the replay of recordings call these; algorithm.h calls them for the shell, with what it knows. (The
  * others are in recovery.h: bbr_lose, bbr_lose_tail, bbr_enter_recovery, bbr_undo, bbr_change_state; in ecn.h:
- * bbr_receive_ce; and in pacing.h: bbr_tso_segs.)
+ * bbr_receive_ce; and in control.h: bbr_tso_segs.)
  */
 #ifndef BBR_CALLBACKS_H
 #define BBR_CALLBACKS_H

@@ -6,7 +6,7 @@
 #ifndef BBR_MODEL_H
 #define BBR_MODEL_H
 
-#include "inflight.h"
+#include "control.h"
 
 /*
  * ---- ACK aggregation
