@@ -20,6 +20,7 @@ MODULES = ["veth", "sch_netem", "tcp_bbr"]
 BYTES = 100_000_000
 SHAPES = ("bursts", "packets", "losses")
 TURNS, TURN_BYTES = 16, 10_000_000
+WATCH_TURNS = 8
 IN_TURNS = "bbr", "no_telemetry", "bpf_bbr", "bpf_bbr3"
 # bbr_sndbuf_expand() returns a constant: what is measured of it beyond that is the instrument.
 NULL_FUNCTION, NULL_INSTRUCTIONS = "bbr_sndbuf_expand", 3
@@ -128,8 +129,8 @@ def _averaged(found, name):
     (callback,) = CALLBACKS[name]
     spans = dict(found[name]["spans"])
     spans[callback] = spans[callback] | {"mean": statistics.mean(found["turns"][name]["mean"])}
-    if STEP in spans:
-        spans[STEP] = spans[STEP] | {"mean": found["ways"][name]}
+    if name in found["ways"]:
+        spans[STEP] = {"mean": found["ways"][name]}
     return spans
 
 
@@ -146,16 +147,12 @@ def _shape(found):
         spans = [found[name]["spans"][span] for span in CALLBACKS[name]]
         return sum(span["median"] - null["median"] + NULL_INSTRUCTIONS for span in spans)
 
-    # The way from the stack to bbr_main() and back, which the struct_ops trampoline makes longer.
-    way = found["bbr"]["spans"][STEP]["mean"] - callback("bbr") if STEP in found["bbr"]["spans"] else None
     figures = {"instrument": round(instrument, 1), "callback": {}, "transfer": {}, "turns": {}}
     for name in CALLBACKS:
         figures["callback"][name] = {
             "mean": round(callback(name), 1), "median": median(name),
             "calls": found[name]["spans"][CALLBACKS[name][0]]["calls"],
             "ratio": round(callback(name) / callback("bbr"), 3)}
-        if way is not None and STEP in found[name]["spans"]:
-            figures["callback"][name]["with_call"] = round(found[name]["spans"][STEP]["mean"] - way, 1)
     figures["all_callbacks"] = all_callbacks(_averaged(found, "bbr"), _averaged(found, "bpf_bbr"),
                                              null["median"] - NULL_INSTRUCTIONS)
     for name in NAMES:
@@ -251,18 +248,25 @@ WATCHED = ("nobody", *(f"{every}_{count}" for every in EVERY for count in (1, 8)
            *(f"kernel_{every}" for every in EVERY), "snapshot")
 
 
-def watched(key, size):
+def watched(key, size, turns=WATCH_TURNS):
     """
     Instructions of an ACK: nobody watching, one monitor and eight, and of the program that looks at the kernel's
-    bbr, which also runs for what the receiver gets; and of a socket in a snapshot. name -> figures
+    bbr, which also runs for what the receiver gets; and of a socket in a snapshot. Means over the transfers of each: the
+    median of a single one differs by 8 (standard deviation), with its mix of ACKs. name -> figures
     """
-    result = _console(key, {"BYTES": size, "SNAPSHOT_BYTES": 10 * size}, "watch.sh")
-    spans = {name: line for name, text in matrix.steps(result.console).items()
-             for line in matrix.objects(text) if "span" in line}
-    instrument = spans["instrument"]["median"] - NULL_INSTRUCTIONS
-    return {"kernel": result.release, "bytes": size, "instrument": instrument, "watched": {
-        name: {"calls": spans[name]["calls"], "mean": round(spans[name]["mean"] - instrument, 1),
-               **{q: spans[name][q] - instrument for q in ("min", "median", "p90", "p99")}} for name in WATCHED}}
+    result = _console(key, {"BYTES": size, "SNAPSHOT_BYTES": 10 * size, "TURNS": turns}, "watch.sh")
+    spans = {name: [line for line in matrix.objects(text) if "span" in line]
+             for name, text in matrix.steps(result.console).items()}
+    instrument = spans["instrument"][0]["median"] - NULL_INSTRUCTIONS
+
+    def figures(lines):
+        return {"transfers": len(lines), "calls": sum(line["calls"] for line in lines),
+                "least": min(line["min"] for line in lines) - instrument,
+                **{figure: round(statistics.mean(line[figure] for line in lines) - instrument, 1)
+                   for figure in ("mean", "median", "p90", "p99")}}
+    return {"kernel": result.release, "bytes": size, "instrument": instrument,
+            "watched": {name: figures(spans[name]) for name in WATCHED},
+            "medians": {name: [line["median"] - instrument for line in spans[name]] for name in WATCHED}}
 
 
 def compilers(key, objects, size=TURN_BYTES, turns=TURNS):
@@ -305,10 +309,9 @@ def table(result):
     for shape, figures in result["shapes"].items():
         acks = figures["transfer"]["bbr"]["acks"]
         lines += ["", f"{shape}: {acks} ACKs",
-                  f"  {'callback, an ACK':34}{'mean':>8}{'median':>8}{'x bbr':>8}{'with call':>11}"]
+                  f"  {'callback, an ACK':34}{'mean':>8}{'median':>8}{'x bbr':>8}"]
         for name, cost in figures["callback"].items():
-            lines.append(f"  {NAMES[name]:34}{cost['mean']:8.1f}{cost['median']:8}{cost['ratio']:8.3f}"
-                         f"{cost.get('with_call', '-'):>11}")
+            lines.append(f"  {NAMES[name]:34}{cost['mean']:8.1f}{cost['median']:8}{cost['ratio']:8.3f}")
         lines.append(f"  ({figures['instrument']} for the instrument are taken off)")
         lines += _table_of_callbacks(figures["all_callbacks"])
         lines.append(f"  {'whole transfer, both ends':34}{'million':>12}{'x bbr':>8}")

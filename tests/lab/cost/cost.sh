@@ -52,7 +52,6 @@ for shape in $SHAPES; do
 			transfer -i "${burst[$cc]}" -i "${buffer[$cc]}" $cc
 			;;
 		esac
-		transfer -s tcp_rate_gen:tcp_ack $cc
 		transfer $cc
 	done
 	watched round

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # Runs in the guest, after path.sh: what an ACK costs with some monitors, each of which wants $EVERY of
-# "ack", "round" and "transition", and what the kernel's own bbr costs that is looked at. Prints
-# "== NAME" before what each prints; cost.py reads it.
+# "ack", "round" and "transition", and what the kernel's own bbr costs that is looked at, in $TURNS
+# transfers each. Prints "== NAME" before what each prints; cost.py reads it.
 step() {
 	echo "== $1"
+}
+
+turns() {
+	local i
+
+	for ((i = 0; i < TURNS; i++)); do
+		transfer "$@"
+	done
 }
 
 # start COUNT EVERY NAME: so many bbrmon, all of which are subscribed when it returns.
@@ -32,12 +40,12 @@ transfer -f bbr_sndbuf_expand bbr
 bpftool struct_ops register /bpf_bbr.bpf.o >/dev/null
 step nobody
 transfer bpf_bbr >/dev/null
-transfer -p cong_control bpf_bbr
+turns -p cong_control bpf_bbr
 for every in transition round ack; do
 	for count in 1 8; do
 		start $count $every bpf_bbr
 		step "${every}_$count"
-		transfer -w -p cong_control bpf_bbr
+		turns -w -p cong_control bpf_bbr
 		stop
 	done
 done
@@ -55,7 +63,7 @@ for every in transition round ack; do
 	start 1 $every bbr
 	transfer bbr >/dev/null
 	step "kernel_$every"
-	transfer -w -p segment bbr
+	turns -w -p segment bbr
 	stop
 done
 echo "== end"
