@@ -139,6 +139,12 @@ static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
 #define IN(s, name) ((s)->name)
 #define SET(s, name, value) ((s)->name = (value))
 
+/* Is nothing lost, SACKed or marked at present, as the stack sees it? */
+static inline bool bbr_is_open(const struct bbr_sock *sk)
+{
+	return sk->ca_state == TCP_CA_Open;
+}
+
 static inline bool bbr_is_app_limited(const struct bbr *b, const struct bbr_rs *rs)
 {
 	(void)b;

@@ -148,6 +148,11 @@ static inline u32 bbr_max_bw(const struct bbr *b)
 	return minmax_get(&b->bw);
 }
 
+static inline void bbr_set_ack_epoch(struct bbr *b, u64 mstamp)
+{
+	b->ack_epoch_mstamp = mstamp;
+}
+
 #include "common/kind.h"
 
 static inline u8 bbr_mode_of(const struct bbr *b, const struct bbr_sock *sk)

@@ -38,7 +38,7 @@ static inline u8 bbr_kind(const struct bbr *b, const struct bbr_sock *sk, const 
 
 	if (!bbr_is_sample_calm(b, sk, rs))
 		return 0;
-	if (IN(sk, ca_state) == TCP_CA_Open && !rs->losses) {
+	if (bbr_is_open(sk) && !rs->losses) {
 		if ((b->flags & (calm | loss | cycle)) ==
 		    BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1))
 			return BBR_ORDINARY;

@@ -66,7 +66,7 @@ static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_
 {
 	u8 kind;
 
-	if (!bbr_stays_in_order(b, sk))
+	if (!bbr_stays_in_order(b, sk, rs))
 		return BBR_MAIN_ANY;
 	kind = bbr_kind(b, sk, rs);
 	if (kind & BBR_WAITING) {

@@ -253,6 +253,13 @@ static inline u32 bbr_bw(const struct bbr *b)
 	return min_u32(bbr_max_bw(b), b->bw_lo);
 }
 
+/* It shares a word with flags that are read long before: read it again, or a register keeps them for what few ACKs do. */
+static inline void bbr_set_ack_epoch(struct bbr *b, u64 mstamp)
+{
+	READ_AGAIN();
+	b->ack_epoch_mstamp = mstamp;
+}
+
 #include "common/kind.h"
 
 /* Of the ordinary ACKs most: in DOWN or CRUISE, past the ACKs of what a probe sent, the next one not due; not app-limited. */

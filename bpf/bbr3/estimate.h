@@ -29,12 +29,12 @@ static inline const struct bbr_send *bbr_send_at(const struct bbr_more *more, u3
 }
 
 /*
- * Is the flight to be estimated, and is there no ECN? Otherwise in_order is never set, so an ACK that finds it set need not ask: what
- * the kernel knows stays, and a connection that has no ECN when bbr_init() is called gets none later.
+ * Is there no ECN? Otherwise in_order is never set, so an ACK that finds it set need not ask: a connection that has none when
+ * bbr_init() is called gets none later.
  */
 static inline bool bbr_can_be_in_order(const struct bbr_sock *sk)
 {
-	return !IN(sk, has_flight) && !IN(sk, uses_ecn);
+	return !IN(sk, uses_ecn);
 }
 
 static inline void bbr_init_estimate(struct bbr *b, const struct bbr_sock *sk)
@@ -367,8 +367,7 @@ static inline void bbr_check_app_limited(struct bbr_sock *sk, const struct bbr_r
 {
 	u32 delivered;
 
-	if ((!bbr_is_lossless(sk) && IN(sk, has_flight)) || /* bbr_stays_in_order() */
-	    IN(sk, write_seq) - IN(sk, snd_nxt) >= IN(sk, mss) ||
+	if (IN(sk, write_seq) - IN(sk, snd_nxt) >= IN(sk, mss) ||
 	    IN(sk, queued) >= BBR_SKB_TRUESIZE || rs->prior_in_flight >= IN(sk, cwnd) ||
 	    (s32)(IN(sk, lost_out) - rs->losses - IN(sk, retrans_out)) > 0)
 		return;
@@ -380,10 +379,14 @@ static inline void bbr_check_app_limited(struct bbr_sock *sk, const struct bbr_r
  * While packets come in the order in which they were sent, and none is lost, the flight needs no history and is no guess:
  * all of it was delivered since, and nothing was lost of it. (No recovery can be under way: it began with losses, and
  * they are of the flight until it is over.) Where reordering was seen it may come again, and needs a history from before.
- * Without the second part of the state it is never known, and marks need that as well. To be asked where in_order is set.
+ * Without the second part of the state it is never known, and marks need that as well. A kernel that knows the flight has the last
+ * word. To be asked where in_order is set.
  */
-static inline bool bbr_stays_in_order(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_stays_in_order(const struct bbr *b, const struct bbr_sock *sk,
+				      const struct bbr_rs *rs)
 {
+	if (IN(sk, has_flight) && (RS(rs, lost) || RS(rs, is_acking_tlp_retrans_seq)))
+		return false;
 	return !(IN(sk, reord_seen) | IN(sk, sacked_out) | IN(sk, tlp_high_seq) |
 		 bbr_newly_lost(b, sk));
 }
@@ -404,8 +407,12 @@ static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 	*ack = (struct bbr_ack){
 		.flight.is_app_limited = !bbr_is_staying(sk) && bbr_is_app_limited(b, rs),
 	};
-	bbr_check_app_limited(sk, rs);
-	ack->flight.tx_in_flight = rs->delivered + bbr_rest(sk, rs);
+	if (IN(sk, has_flight)) {
+		ack->flight.tx_in_flight = RS(rs, tx_in_flight);
+	} else {
+		bbr_check_app_limited(sk, rs);
+		ack->flight.tx_in_flight = rs->delivered + bbr_rest(sk, rs);
+	}
 	/* Losses that a timer marks are of the flight that was ACKed last. That matters only if probing sent it. */
 	if (!bbr_is_flight_probed(b, sk))
 		return;
@@ -433,7 +440,7 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 		.acks_tlp =
 			IN(sk, has_flight) ? RS(rs, is_acking_tlp_retrans_seq) : bbr_acks_tlp(sk),
 	};
-	if (more)
+	if (more && !IN(sk, has_flight))
 		bbr_note_losses(more, sk);
 	if (rs->delivered >= 0 && more)
 		bbr_remember_flight(more, sk, rs, is_app_limited);
@@ -443,7 +450,8 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 	flight = rs->delivered >= 0 ? ack->flight : bbr_last_flight(sk);
 	if (marked)
 		bbr_take_losses(b, sk, &flight, marked);
-	bbr_check_app_limited(sk, rs);
+	if (!IN(sk, has_flight))
+		bbr_check_app_limited(sk, rs);
 	b->in_order = bbr_can_be_in_order(sk) && more && rs->delivered >= 0 && !rs->is_retrans &&
 		      !marked && !ack->flight.lost && !IN(sk, sacked_out) &&
 		      IN(sk, ca_state) == TCP_CA_Open;
@@ -467,6 +475,8 @@ static inline void bbr_note_sends(const struct bbr *b, const struct bbr_sock *sk
 
 	if ((bbr_is_lossless(sk) || b->in_order) && !bbr_is_round_noted(b, sk))
 		return;
+	if (IN(sk, has_flight))
+		return;
 	more = MORE(sk);
 	if (more)
 		bbr_note_send(more, sk);
@@ -476,7 +486,7 @@ static inline void bbr_note_sends(const struct bbr *b, const struct bbr_sock *sk
 static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
 				    struct bbr_ack *ack)
 {
-	if (b->in_order && rs->delivered >= 0 && bbr_stays_in_order(b, sk))
+	if (b->in_order && rs->delivered >= 0 && bbr_stays_in_order(b, sk, rs))
 		bbr_estimate_in_order(b, sk, rs, ack);
 	else
 		bbr_estimate_by_history(b, sk, rs, ack);

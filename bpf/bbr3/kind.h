@@ -44,11 +44,11 @@ static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct
 		  cycle = BBR_FLAGS(BBR_CYCLE_FLAGS);
 	u64 flags = b->flags & (calm | loss | cycle);
 
-	if (!bbr_is_sample_calm(b, sk, rs) || IN(sk, ca_state) != TCP_CA_Open)
+	if (!bbr_is_sample_calm(b, sk, rs) || !bbr_is_open(sk))
 		return 0;
 	if (likely(flags == BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1,
 				      .in_order = 1)))
-		return bbr_waits_in(b, sk, BBR_CRUISE) && !bbr_is_app_limited(b, rs) ?
+		return likely(bbr_waits_in(b, sk, BBR_CRUISE) && !bbr_is_app_limited(b, rs)) ?
 			       BBR_ORDINARY | BBR_CRUISING :
 			       BBR_ORDINARY;
 	if (flags == BBR_FLAGS(.mode = BBR_STARTUP, .has_seen_rtt = 1, .in_order = 1) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How far ACKs come ahead of what bw explains: the measurement, and the filter that keeps its maximum. Every BBR has
- * it. To be included after its struct bbr, bbr_extra_acked_win(), the window in rounds, and bbr_is_aggregation_measured(), which
+ * it. To be included after its struct bbr, bbr_set_ack_epoch(), bbr_extra_acked_win(), the window in rounds, and bbr_is_aggregation_measured(), which
  * says of an ACK whether it counts.
  */
 #ifndef COMMON_EXTRA_ACKED_H
@@ -18,7 +18,7 @@ static inline u16 bbr_extra_acked(const struct bbr *b)
 /* What comes next is measured from now on: of a new connection, or after a pause. */
 static inline void bbr_start_ack_epoch(struct bbr *b, const struct bbr_sock *sk)
 {
-	b->ack_epoch_mstamp = IN(sk, tcp_mstamp);
+	bbr_set_ack_epoch(b, IN(sk, tcp_mstamp));
 	b->ack_epoch_acked = 0;
 }
 
@@ -71,7 +71,7 @@ static inline void bbr_measure_extra_acked(struct bbr *b, const struct bbr_sock 
 	 * has left behind. (Up to ack_epoch_max it fits the 20 bits.)
 	 */
 	if (b->ack_epoch_acked <= expected || acked >= PARAM(sk, ack_epoch_max)) {
-		b->ack_epoch_mstamp = now;
+		bbr_set_ack_epoch(b, now);
 		acked = min_u32(BBR_ACK_EPOCH_ACKED_MAX, rs->acked_sacked);
 		expected = 0;
 	}

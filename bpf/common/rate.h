@@ -17,7 +17,7 @@ static inline u64 bbr_rate_bytes_per_sec(const struct bbr_sock *sk, u64 bw, u32 
 	rate *= IN(sk, mss);
 	rate *= gain;
 	rate >>= BBR_SCALE;
-	rate *= USEC_PER_SEC / 100 * (100 - PARAM(sk, pacing_margin));
+	rate *= USEC_PER_SEC - USEC_PER_SEC / 100 * PARAM(sk, pacing_margin);
 	return rate >> BW_SCALE;
 }
 

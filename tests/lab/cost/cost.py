@@ -153,8 +153,9 @@ def _shape(found):
             "mean": round(callback(name), 1), "median": median(name),
             "calls": found[name]["spans"][CALLBACKS[name][0]]["calls"],
             "ratio": round(callback(name) / callback("bbr"), 3)}
-    figures["all_callbacks"] = all_callbacks(_averaged(found, "bbr"), _averaged(found, "bpf_bbr"),
-                                             null["median"] - NULL_INSTRUCTIONS)
+    if all(own in found["bbr"]["spans"] for own, _ in ALL_CALLBACKS.values()):
+        figures["all_callbacks"] = all_callbacks(_averaged(found, "bbr"), _averaged(found, "bpf_bbr"),
+                                                 null["median"] - NULL_INSTRUCTIONS)
     for name in NAMES:
         figures["transfer"][name] = {
             "instructions": found[name]["busy"], "acks": found[name]["acks"],
@@ -313,7 +314,8 @@ def table(result):
         for name, cost in figures["callback"].items():
             lines.append(f"  {NAMES[name]:34}{cost['mean']:8.1f}{cost['median']:8}{cost['ratio']:8.3f}")
         lines.append(f"  ({figures['instrument']} for the instrument are taken off)")
-        lines += _table_of_callbacks(figures["all_callbacks"])
+        if "all_callbacks" in figures:
+            lines += _table_of_callbacks(figures["all_callbacks"])
         lines.append(f"  {'whole transfer, both ends':34}{'million':>12}{'x bbr':>8}")
         for name, cost in figures["transfer"].items():
             lines.append(f"  {NAMES[name]:34}{cost['instructions'] / 1e6:12.3f}{cost['ratio']:8.4f}")

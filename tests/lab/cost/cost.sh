@@ -18,6 +18,10 @@ for cc in no_telemetry bpf_bbr bpf_bbr3; do
 done
 transfer bbr >/dev/null
 
+# A kernel whose own bbr is version 3 has another function for bursts.
+own=(-f bbr_sndbuf_expand)
+! grep -qw bbr_min_tso_segs /proc/kallsyms || own+=(-f bbr_min_tso_segs)
+
 watched() {
 	bbrmon stream --every "$1" >/dev/null 2>&1 &
 	sleep 1 # until it has started
@@ -44,7 +48,7 @@ for shape in $SHAPES; do
 		case $cc in
 		bbr)
 			transfer -f bbr_main -f tcp_tso_segs -f tcp_sndbuf_expand bbr
-			transfer -f bbr_min_tso_segs -f bbr_sndbuf_expand bbr # bbr_main calls the first of them, too
+			transfer "${own[@]}" bbr # bbr_main calls one of them, too
 			;;
 		cubic) transfer -f cubictcp_cong_avoid -f cubictcp_acked cubic ;;
 		bpf_bbr*)

@@ -18,6 +18,8 @@ static void add_estimate(const struct record *rec, struct replay *r)
 	r->sk.tlp_high_seq = rec->tlp_high_seq;
 	r->rs.last_end_seq = rec->rs_last_end_seq;
 	r->rs.is_retrans = rec->rs_is_retrans;
+	r->rs.tx_in_flight = r->ack.flight.tx_in_flight;
+	r->rs.lost = r->ack.flight.lost;
 	r->b.full_bw_now |= r->b.cycle_idx == BBR_CRUISE;
 	r->b.in_order = r->ack.flight.lost <= 0 && bbr_can_be_in_order(&r->sk);
 	r->b.last_lost = rec->lost;
@@ -77,13 +79,13 @@ static void change_sample(struct replay *r)
 	}
 }
 
-/* What is not in order, lossless or calm. Without ECN nothing was marked. */
+/* What is not in order, lossless or calm; and a kernel that knows the flight. Without ECN nothing was marked. */
 static void change_flags(struct replay *r)
 {
 	struct bbr *b = &r->b;
 	struct bbr_sock *sk = &r->sk;
 
-	switch (below(12)) {
+	switch (below(13)) {
 	case 0:
 		b->mode = below(4);
 		break;
@@ -117,6 +119,12 @@ static void change_flags(struct replay *r)
 	case 10:
 		sk->sacked_out = below(2) * below(5);
 		sk->tlp_high_seq = below(2) * beside(sk->snd_una);
+		break;
+	case 11:
+		sk->has_flight = true;
+		r->rs.tx_in_flight = beside(r->rs.tx_in_flight);
+		r->rs.lost = below(2) * beside(0);
+		r->rs.is_acking_tlp_retrans_seq = !below(4);
 		break;
 	default:
 		r->packets ^= 1;

@@ -532,7 +532,10 @@ TEST(ack_finds_that_there_is_nothing_to_send)
 	f->rs.prior_in_flight = 0;
 	assert_int_equal(app_limited_after_ack(f), 1); /* 0 is none */
 	f->sk.has_flight = true; /* Google's stack has asked */
-	assert_int_equal(app_limited_after_ack(f), 0);
+	for (u32 in_order = 0; in_order < 2; in_order++) {
+		f->b.in_order = in_order;
+		assert_int_equal(app_limited_after_ack(f), 0);
+	}
 }
 
 TEST(ack_of_nothing_is_of_no_flight)
@@ -717,6 +720,52 @@ TEST(flight_in_order_is_kept_while_probing)
 	assert_int_equal(f->more.tx_in_flight, 11);
 }
 
+/* In order, too: its flight, and that something was lost of it, or repaired by a tail loss probe. */
+TEST(what_the_kernel_knows_is_taken_in_order)
+{
+	FIXTURE;
+
+	f->b.in_order = 1;
+	f->rs.tx_in_flight = 77;
+	f->rs.lost = 5;
+	f->rs.is_acking_tlp_retrans_seq = true;
+	assert_true(bbr_stays_in_order(&f->b, &f->sk, &f->rs)); /* another does not ask */
+	f->sk.has_flight = true;
+	assert_false(bbr_stays_in_order(&f->b, &f->sk, &f->rs));
+	f->rs.lost = 0;
+	assert_false(bbr_stays_in_order(&f->b, &f->sk, &f->rs));
+	f->rs.is_acking_tlp_retrans_seq = false;
+	f->rs.lost = 5;
+	assert_false(bbr_stays_in_order(&f->b, &f->sk, &f->rs));
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.lost, 5);
+	assert_false(f->b.in_order);
+	f->rs.lost = 0;
+	assert_true(bbr_stays_in_order(&f->b, &f->sk, &f->rs));
+	f->b.in_order = 1;
+	f->b.probe_samples = 1;
+	f->b.acks = BBR_ACKS_PROBE_STARTING;
+	f->more.tx_in_flight = 0;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 77);
+	assert_int_equal(f->ack.flight.lost, 0);
+	assert_int_equal(f->more.tx_in_flight, 77);
+	assert_int_equal(f->more.prior_lost, f->sk.lost);
+}
+
+/* Nobody would ask what it notes. */
+TEST(who_knows_the_flight_keeps_no_history)
+{
+	FIXTURE;
+
+	f->sk.has_flight = true;
+	f->sk.lost = 47;
+	f->rs.prior_delivered = f->b.next_round_delivered;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->more.n_losses, 0);
+	assert_int_equal(f->more.n_sends, 0);
+}
+
 /* Is the flight taken to be in order, so that no history is asked and noted? */
 static bool is_in_order(const struct fixture *f)
 {
@@ -735,21 +784,21 @@ TEST(what_is_not_in_order)
 	assert_false(is_in_order(f));
 	f->b.in_order = 1;
 	assert_true(is_in_order(f));
-	assert_true(bbr_stays_in_order(&f->b, &f->sk));
+	assert_true(bbr_stays_in_order(&f->b, &f->sk, &f->rs));
 	f->sk.sacked_out = 1;
-	assert_false(bbr_stays_in_order(&f->b, &f->sk));
+	assert_false(bbr_stays_in_order(&f->b, &f->sk, &f->rs));
 	assert_false(is_in_order(f));
 	f->sk.sacked_out = 0;
 	f->sk.tlp_high_seq = 1;
-	assert_false(bbr_stays_in_order(&f->b, &f->sk));
+	assert_false(bbr_stays_in_order(&f->b, &f->sk, &f->rs));
 	f->sk.tlp_high_seq = 0;
 	f->sk.lost = 41;
-	assert_false(bbr_stays_in_order(&f->b, &f->sk));
+	assert_false(bbr_stays_in_order(&f->b, &f->sk, &f->rs));
 	f->sk.lost = 40;
 	f->sk.reord_seen = 1;
-	assert_false(bbr_stays_in_order(&f->b, &f->sk));
+	assert_false(bbr_stays_in_order(&f->b, &f->sk, &f->rs));
 	f->sk.reord_seen = 0;
-	assert_true(bbr_stays_in_order(&f->b, &f->sk));
+	assert_true(bbr_stays_in_order(&f->b, &f->sk, &f->rs));
 	f->rs.delivered = -1;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_false(f->b.in_order); /* an ACK of nothing new is of no flight */
@@ -764,7 +813,7 @@ static void assert_never_in_order(struct fixture *f)
 	assert_false(f->b.in_order);
 }
 
-/* A connection with ECN, or of a stack that knows the flight, begins so and stays so. */
+/* A connection with ECN begins so and stays so. */
 TEST(some_are_never_in_order)
 {
 	FIXTURE;
@@ -772,9 +821,6 @@ TEST(some_are_never_in_order)
 	f->sk.uses_ecn = true;
 	assert_never_in_order(f);
 	f->sk.uses_ecn = false;
-	f->sk.has_flight = true;
-	assert_never_in_order(f);
-	f->sk.has_flight = false;
 	bbr_init_estimate(&f->b, &f->sk);
 	assert_true(f->b.in_order);
 	f->b.in_order = 0;
@@ -1032,6 +1078,8 @@ int main(void)
 		T(bounds_of_an_undo_know_of_the_losses),
 		T(marks_are_told_by_the_count_of_the_stack),
 		T(what_the_kernel_knows_is_taken),
+		T(what_the_kernel_knows_is_taken_in_order),
+		T(who_knows_the_flight_keeps_no_history),
 		T(ack_finds_that_there_is_nothing_to_send),
 		T(ack_of_nothing_is_of_no_flight),
 		T(probe_that_was_repeated_is_acked),
