@@ -183,7 +183,7 @@ $(addprefix $(BUILD)/,cost.bpf.o recorder.bpf.o mark_ce.bpf.o):
 	$(CLANG) $(BPF_CFLAGS) $(DEPS) -c $< -o $@
 
 # Many rules at once.
-$(BUILD)/write_rules: $(call objects,tests/lab/cost/write_rules.c $(addprefix loader/,instance/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
+$(BUILD)/write_rules: $(call objects,tests/lab/cost/write_rules.c $(addprefix loader/,lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start flags cost cost.bpf.o mark_ce.bpf.o no_telemetry.bpf.o bbr3_estimates.bpf.o recorder recorder.bpf.o write_rules measure)

@@ -8,7 +8,7 @@
 #include "cli/json.h"
 #include "cli/units.h"
 #include "experiments/plan_use.h"
-#include "instance/lock.h"
+#include "lock.h"
 #include "instance/netns_default.h"
 #include "machine/carry_out.h"
 #include "machine/machine.h"

@@ -2,7 +2,7 @@
 /* bbrctl experiment watch */
 #include "cli/err.h"
 #include "running/canary.h"
-#include "instance/lock.h"
+#include "lock.h"
 #include "kernel/clock.h"
 #include "verbs/verbs.h"
 

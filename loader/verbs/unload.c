@@ -7,7 +7,7 @@
 #include "cli/json.h"
 #include "experiments/arms.h"
 #include "instance/link_pin.h"
-#include "instance/lock.h"
+#include "lock.h"
 #include "instance/netns_default.h"
 #include "instance/unregister.h"
 #include "migration/migration.h"

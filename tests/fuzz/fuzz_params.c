@@ -20,7 +20,7 @@
 #include "fuzz.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
-#include "instance/lock.h"
+#include "lock.h"
 #include "stream/watch_options.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"

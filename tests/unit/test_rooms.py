@@ -6,7 +6,7 @@ import re
 import pytest
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
-MOST_FILES = 21
+MOST_FILES = 20
 TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "sockets", "top", "report", "experiment", "export"]
 
 

@@ -73,7 +73,7 @@ static int run(struct top *t)
 	if (status)
 		return status;
 	if (!t->config.read) {
-		top_sockets_open(&t->sockets, &t->config, &t->table);
+		quiet_sockets_open(&t->sockets, &t->config, &t->table);
 		t->next_ns = event_source_now_ns(&t->source);
 	}
 	errno = 0;
@@ -83,7 +83,7 @@ static int run(struct top *t)
 	if (!status)
 		print_summary(t);
 	event_source_close(&t->source);
-	top_sockets_close(&t->sockets);
+	quiet_sockets_close(&t->sockets);
 	conn_table_free(&t->table);
 	view_free(&t->view);
 	if (!status && t->batch && ferror(stdout) && errno != EPIPE) {

@@ -6,7 +6,7 @@
 #define TOOLS_TOP_H
 
 #include "stream/event_source.h"
-#include "top_sockets.h"
+#include "sockets/quiet_sockets.h"
 #include "top_view.h"
 
 struct top {
@@ -17,7 +17,7 @@ struct top {
 	__u64 interval_ns;
 
 	struct event_source source;
-	struct top_sockets sockets; /* of what happens now */
+	struct quiet_sockets sockets; /* of what happens now */
 	struct conn_table table;
 	struct view view;
 	struct cell_style style;

@@ -16,7 +16,7 @@ bool top_is_done(const struct top *t)
 void top_refresh(struct top *t, __u64 now)
 {
 	if (t->sockets.is_open)
-		top_sockets_read(&t->sockets);
+		quiet_sockets_read(&t->sockets);
 	conn_table_tick(&t->table, now);
 	t->style.now_ns = now;
 	view_build(&t->view, &t->table);

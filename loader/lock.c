@@ -9,7 +9,7 @@
 #include <sys/file.h>
 
 #include "cli/err.h"
-#include "instance/lock.h"
+#include "lock.h"
 
 /*
  * flock(2) locks the whole file, while instances are changed. fcntl(2) locks single bytes: one for each experiment that is

@@ -3,7 +3,7 @@
 
 #include "kernel/clock.h"
 #include "cli/err.h"
-#include "top_sockets.h"
+#include "sockets/quiet_sockets.h"
 #include "filter/request.h"
 
 /* Reading takes a tenth of the time, unless it takes more than a second; it is not done more often than this. */
@@ -11,8 +11,8 @@
 #define PAUSE_NS (900 * NS_PER_MS)
 #define PAUSE_MAX_NS (10 * NS_PER_S)
 
-void top_sockets_open(struct top_sockets *s, const struct watch_config *config,
-		      struct conn_table *table)
+void quiet_sockets_open(struct quiet_sockets *s, const struct watch_config *config,
+			struct conn_table *table)
 {
 	memset(s, 0, sizeof(*s));
 	s->config = config;
@@ -22,7 +22,7 @@ void top_sockets_open(struct top_sockets *s, const struct watch_config *config,
 
 static bool note_socket(void *ctx, const struct origin *origin, const struct bbr_snapshot *snap)
 {
-	struct top_sockets *s = ctx;
+	struct quiet_sockets *s = ctx;
 
 	if (is_wanted(s->config, origin, &snap->event))
 		conn_table_note_snapshot(s->table, origin, snap);
@@ -31,7 +31,7 @@ static bool note_socket(void *ctx, const struct origin *origin, const struct bbr
 	return true;
 }
 
-void top_sockets_read(struct top_sockets *s)
+void quiet_sockets_read(struct quiet_sockets *s)
 {
 	__u64 now = now_ns(), pause;
 
@@ -46,7 +46,7 @@ void top_sockets_read(struct top_sockets *s)
 	s->next_ns = now_ns() + (pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS);
 }
 
-void top_sockets_close(struct top_sockets *s)
+void quiet_sockets_close(struct quiet_sockets *s)
 {
 	if (s->is_open)
 		sockets_close(&s->sockets);
