@@ -47,9 +47,13 @@ def test_the_callback_with_losses(shapes):
 
 
 def test_the_callback_of_version_3(turns):
-    """Against that of version 1: 1.23, of medians 1.20 (docs/cost.md)."""
-    assert turns["bpf_bbr3"]["mean"] <= 1.25 * turns["bpf_bbr"]["mean"]
+    """
+    Against that of version 1: 1.24, of medians 1.21 (docs/cost.md). Both means are of 16, so 1.25 is exceeded if the whole of
+    their ratio's interval is above it. Against the kernel's bbr, which differs least from guest to guest: 1.00.
+    """
+    assert turns["bpf_bbr3"]["interval_version_1"][0] <= 1.25
     assert turns["bpf_bbr3"]["median"] <= 1.25 * turns["bpf_bbr"]["median"]
+    assert turns["bpf_bbr3"]["ratio"] <= limit(1.02, 1.10, 1.10)
 
 
 def test_all_callbacks_with_their_trampolines(figures):

@@ -173,6 +173,8 @@ def _shape(found):
             turns[ratio] = round(turns[which] / figures["turns"]["bbr"][which], 4)
         whole = compare.difference(found["turns"][name]["busy"], found["turns"]["bbr"]["busy"])
         turns["interval_transfer"] = [round(whole.low, 4), round(whole.high, 4)]
+    versions = compare.difference(*([mean - ordinary for mean in found["turns"][name]["mean"]] for name in ("bpf_bbr3", "bpf_bbr")))
+    figures["turns"]["bpf_bbr3"]["interval_version_1"] = [round(versions.low, 3), round(versions.high, 3)]
     return figures
 
 
