@@ -88,9 +88,12 @@ def test_asking_whether_anybody_watches(turns):
 
 
 def test_a_whole_transfer(turns):
-    """Seen 0.996 to 1.000."""
+    """
+    Seen 0.996 to 1.0025, each a mean of 16 with an interval of 0.0025 to both sides: 1.005 is exceeded if all of the interval is
+    above it.
+    """
     low, high = turns["bpf_bbr"]["interval_transfer"]
-    assert low <= turns["bpf_bbr"]["ratio_transfer"] <= 1.005
+    assert low <= min(turns["bpf_bbr"]["ratio_transfer"], 1.005)
     assert high < 1.02
 
 
