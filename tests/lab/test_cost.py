@@ -47,11 +47,8 @@ def test_the_callback_with_losses(shapes):
 
 
 def test_the_callback_of_version_3(turns):
-    """
-    Against that of version 1: 1.24, of medians 1.21 (docs/cost.md). Both means are of 16, so 1.25 is exceeded if the whole of
-    their ratio's interval is above it. Against the kernel's bbr, which differs least from guest to guest: 1.00.
-    """
-    assert turns["bpf_bbr3"]["interval_version_1"][0] <= 1.25
+    """Against that of version 1: 1.24, of medians 1.21 (docs/cost.md). Against the kernel's bbr, which differs least: 1.00."""
+    assert turns["bpf_bbr3"]["mean"] <= 1.25 * turns["bpf_bbr"]["mean"]
     assert turns["bpf_bbr3"]["median"] <= 1.25 * turns["bpf_bbr"]["median"]
     assert turns["bpf_bbr3"]["ratio"] <= limit(1.02, 1.10, 1.10)
 
@@ -88,12 +85,9 @@ def test_asking_whether_anybody_watches(turns):
 
 
 def test_a_whole_transfer(turns):
-    """
-    Seen 0.996 to 1.0025, each a mean of 16 with an interval of 0.0025 to both sides: 1.005 is exceeded if all of the interval is
-    above it.
-    """
+    """Seen 0.996 to 1.0025."""
     low, high = turns["bpf_bbr"]["interval_transfer"]
-    assert low <= min(turns["bpf_bbr"]["ratio_transfer"], 1.005)
+    assert low <= turns["bpf_bbr"]["ratio_transfer"] <= 1.005
     assert high < 1.02
 
 
@@ -120,17 +114,17 @@ def watched():
 
 def test_an_ack_that_a_monitor_looks_at(watched):
     """
-    402, and 269 if nobody watches; it was 562, and the cheapest 435 (docs/monitoring-cost.md). The means of eight medians are
-    398 to 405 with other guests, single medians 389 to 418.
+    Median 398, and 272 if nobody watches; it was 562, and the cheapest 435 (docs/monitoring-cost.md). Of single transfers it is
+    389 to 418.
     """
-    assert watched["transition_1"]["median"] <= limit(410, 446, 470)
+    assert watched["transition_1"]["median"] <= limit(400, 440, 470)
     assert watched["transition_1"]["least"] <= limit(376, 420, 440)
 
 
 def test_an_ack_that_a_monitor_is_told_of(watched):
-    """729 (726 to 732), with eight monitors 3,280 (3,250 to 3,311); it was 915, with eight 3,688."""
-    assert watched["ack_1"]["median"] <= limit(738, 780, 810)
-    assert watched["ack_8"]["median"] <= limit(3400, 3420, 3540)
+    """Median 726, with eight monitors 3,178; it was 915, with eight 3,688."""
+    assert watched["ack_1"]["median"] <= limit(735, 780, 800)
+    assert watched["ack_8"]["median"] <= limit(3300, 3300, 3350)
 
 
 @pytest.fixture(scope="module")

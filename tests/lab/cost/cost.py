@@ -173,8 +173,6 @@ def _shape(found):
             turns[ratio] = round(turns[which] / figures["turns"]["bbr"][which], 4)
         whole = compare.difference(found["turns"][name]["busy"], found["turns"]["bbr"]["busy"])
         turns["interval_transfer"] = [round(whole.low, 4), round(whole.high, 4)]
-    versions = compare.difference(*([mean - ordinary for mean in found["turns"][name]["mean"]] for name in ("bpf_bbr3", "bpf_bbr")))
-    figures["turns"]["bpf_bbr3"]["interval_version_1"] = [round(versions.low, 3), round(versions.high, 3)]
     return figures
 
 
@@ -254,7 +252,7 @@ WATCHED = ("nobody", *(f"{every}_{count}" for every in EVERY for count in (1, 8)
 def watched(key, size, turns=WATCH_TURNS):
     """
     Instructions of an ACK: nobody watching, one monitor and eight, and of the program that looks at the kernel's
-    bbr, which also runs for what the receiver gets; and of a socket in a snapshot. Means over the transfers of each: the
+    bbr, which also runs for what the receiver gets; and of a socket in a snapshot. Of all transfers of each, as in turns: the
     median of a single one differs by 8 (standard deviation), with its mix of ACKs. name -> figures
     """
     result = _console(key, {"BYTES": size, "SNAPSHOT_BYTES": 10 * size, "TURNS": turns}, "watch.sh")
@@ -265,11 +263,10 @@ def watched(key, size, turns=WATCH_TURNS):
     def figures(lines):
         return {"transfers": len(lines), "calls": sum(line["calls"] for line in lines),
                 "least": min(line["min"] for line in lines) - instrument,
-                **{figure: round(statistics.mean(line[figure] for line in lines) - instrument, 1)
-                   for figure in ("mean", "median", "p90", "p99")}}
+                "mean": round(statistics.mean(line["mean"] for line in lines) - instrument, 1),
+                **{q: statistics.median(line[q] for line in lines) - instrument for q in ("median", "p90", "p99")}}
     return {"kernel": result.release, "bytes": size, "instrument": instrument,
-            "watched": {name: figures(spans[name]) for name in WATCHED},
-            "medians": {name: [line["median"] - instrument for line in spans[name]] for name in WATCHED}}
+            "watched": {name: figures(spans[name]) for name in WATCHED}}
 
 
 def compilers(key, objects, size=TURN_BYTES, turns=TURNS):
