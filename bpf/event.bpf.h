@@ -99,9 +99,9 @@ static inline void fill_tcp(struct bbr_event *e, struct sock *sk)
 	e->inflight = inflight < 0 ? 0 : inflight;
 }
 
-/* What the algorithm knows now. `flags` are those that it has no part in. */
+/* What the algorithm knows now, by which generation of parameters. `flags` are those that it has no part in. */
 static inline void fill_model(struct bbr_event *e, const struct bbr *b, const struct bbr_more *more,
-			      u8 ca_state, u16 flags)
+			      u8 ca_state, u32 gen, u16 flags)
 {
 	e->flags = flags;
 #ifdef BBR_FILLS_ALL
@@ -111,6 +111,7 @@ static inline void fill_model(struct bbr_event *e, const struct bbr *b, const st
 			 EVENT_SIZE - __builtin_offsetof(struct bbr_event, min_rtt_us));
 	e->bw = 0;
 #endif
+	e->params_gen = gen & 0xff;
 	e->ca_state = ca_state;
 	e->profile = profile_of(b);
 	bbr_fill_event(e, (struct bbr_tail *)e->tail, b, more);
@@ -124,7 +125,7 @@ static inline void fill_event(struct bbr_event *e, struct sock *sk, const struct
 	e->time_ns = bpf_ktime_get_ns();
 	fill_no_sample(e);
 	fill_tcp(e, sk);
-	fill_model(e, b, more, ca_state_of(sk), 0);
+	fill_model(e, b, more, ca_state_of(sk), 0, 0);
 }
 
 #endif

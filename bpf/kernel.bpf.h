@@ -132,18 +132,6 @@ static inline u32 ca_state_of(struct sock *sk)
 	return byte << CA_STATE(icsk, LSHIFT_U64) >> CA_STATE(icsk, RSHIFT_U64);
 }
 
-/* Is that TCP_CA_Open, which is 0? */
-static inline bool is_open(struct sock *sk)
-{
-	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
-	u64 byte;
-
-	if (CA_STATE(icsk, BYTE_SIZE) != 1)
-		return BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state) == TCP_CA_Open;
-	byte = *((u8 *)icsk + CA_STATE(icsk, BYTE_OFFSET));
-	return !(byte << CA_STATE(icsk, LSHIFT_U64));
-}
-
 /* tcp_packets_in_flight() */
 static inline u32 packets_in_flight(const struct tcp_sock *tp)
 {
@@ -177,9 +165,16 @@ static inline u32 app_limited_of(const struct tcp_sock *tp, const struct bbr *b)
 	return tp->app_limited;
 }
 
+/* Is the stack in TCP_CA_Open, which is 0? Not by ca_state_of(), which has a shift more. */
 static inline bool bbr_is_open(const struct bbr_sock *s)
 {
-	return is_open(s->sk);
+	struct inet_connection_sock *icsk = (struct inet_connection_sock *)s->sk;
+	u64 byte;
+
+	if (CA_STATE(icsk, BYTE_SIZE) != 1)
+		return BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state) == TCP_CA_Open;
+	byte = *((u8 *)icsk + CA_STATE(icsk, BYTE_OFFSET));
+	return !(byte << CA_STATE(icsk, LSHIFT_U64));
 }
 
 static inline bool bbr_is_app_limited(struct bbr *b, const struct rate_sample *rs)

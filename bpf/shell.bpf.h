@@ -180,7 +180,7 @@ static __attribute__((noinline)) int control_any(unsigned long long *ctx)
 
 	bbr_main(b, &s, ctx_rate_sample(ctx));
 	if (unlikely(somebody_watches()))
-		report_ack(ctx, mode, gen);
+		report_ack(ctx, sk, mode, gen);
 	else if (unlikely(bbr_watched(b)))
 		forget_conn(sk, b);
 	return 0;
@@ -251,11 +251,13 @@ static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_repor
 #if defined(BBR_HAS_COMMON) && !defined(BBR_HAS_MORE)
 static inline bool control_watched(unsigned long long *ctx, u32 gen)
 {
-	u8 mode = bbr_mode(bbr_of((struct sock *)ctx[0]));
+	struct sock *sk = (struct sock *)ctx[0];
+	u8 mode = bbr_mode(bbr_of(sk));
+	volatile u32 used = gen; /* on the stack: the algorithm needs the register */
 
 	if (!control_plain(ctx, gen, true))
 		return false;
-	report_ack(ctx, mode, gen);
+	report_ack(ctx, sk, mode, used);
 	return true;
 }
 #else /* any ACK: who has a second part of the state looks it up for the event anyway */

@@ -36,16 +36,14 @@ static inline bool is_watched(const struct bbr *b)
 /* Returns the flags that go with it. */
 static inline u16 fill_sample(struct bbr_event *e, const struct rate_sample *rs, struct bbr *b)
 {
-	s64 rtt_us = rs->rtt_us;
-
-	e->rtt_us = rtt_us >= 0 ? rtt_us : BBR_RTT_NONE;
+	e->rtt_us = rs->rtt_us; /* -1, which is BBR_RTT_NONE: there is none */
 	e->rs_delivered = rs->delivered;
 	e->rs_interval_us = rs->interval_us;
 	e->rs_losses = rs->losses;
 	e->rs_acked = rs->acked_sacked;
 	e->rs_prior_inflight = rs->prior_in_flight;
-	return BBR_F_SAMPLE | (bbr_is_app_limited(b, rs) ? BBR_F_APP_LIMITED : 0) |
-	       (rs->is_ack_delayed ? BBR_F_ACK_DELAYED : 0);
+	return BBR_F_SAMPLE | bbr_is_app_limited(b, rs) * BBR_F_APP_LIMITED |
+	       rs->is_ack_delayed * BBR_F_ACK_DELAYED;
 }
 
 /* The last monitor went away: give back what was allocated for them. */
@@ -89,14 +87,6 @@ static __attribute__((noinline)) struct watched_conn *watch_conn(struct sock *sk
 	return conn;
 }
 
-/* The model, and whose parameters it goes by. */
-static inline void fill_state(struct bbr_event *e, const struct bbr *b, const struct bbr_more *more,
-			      u8 ca_state, u32 gen, u16 flags)
-{
-	fill_model(e, b, more, ca_state, flags);
-	e->params_gen = gen & 0xff;
-}
-
 /* Begins an event about sk that is no ACK; NULL if there is nobody to tell, nothing to be told, or no memory. */
 static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *sk, u8 kind)
 {
@@ -120,7 +110,7 @@ static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *s
 		fill_from_last(e, sk);
 	else
 		fill_tcp(e, sk);
-	fill_state(e, bbr_of(sk), more_of(sk), ca_state_of(sk), gen, 0);
+	fill_model(e, bbr_of(sk), more_of(sk), ca_state_of(sk), gen, 0);
 	return conn;
 }
 
@@ -175,7 +165,7 @@ static __attribute__((noinline)) void report_with_ack(struct watched_conn *conn,
 {
 	fill_tcp(&conn->event, sk);
 	fill_no_sample(&conn->event);
-	fill_state(&conn->event, bbr_of(sk), more_of(sk), ca_state_of(sk), gen, 0);
+	fill_model(&conn->event, bbr_of(sk), more_of(sk), ca_state_of(sk), gen, 0);
 	if (conn->params_gen != gen) {
 		conn->params_gen = gen;
 		publish_step(conn, BBR_EV_PARAMS, 0, 0, 0);
@@ -206,7 +196,7 @@ static inline void fill_ack(struct bbr_event *record, const struct watched_conn 
 	record->inflight = packets_in_flight(tcp_sk(sk));
 	flags = fill_sample(record, ctx_rate_sample(ctx), b);
 	barrier_var(b); /* or sk would be kept as well, to read b by */
-	fill_state(record, b, more_of(sk), ca_state, conn->params_gen, flags);
+	fill_model(record, b, more_of(sk), ca_state, conn->params_gen, flags);
 }
 
 /*
@@ -230,10 +220,8 @@ static inline void tell_ack(u32 i, const struct watched_conn *conn, unsigned lon
  * After cong_control, with its raw context. Most ACKs are told to nobody, or to one: all that changes from one to the next is
  * written straight into a subscriber's ring, and of it only what the connection's end may need is noted.
  */
-static inline void report_ack(unsigned long long *ctx, u8 from, u32 gen)
+static inline void report_ack(unsigned long long *ctx, struct sock *sk, u8 from, u32 gen)
 {
-	struct sock *sk = (struct sock *)ctx[0];
-	struct bbr *b = bbr_of(sk);
 	struct watched_conn *conn = bpf_sk_storage_get(&bbr_conns, sk, NULL, 0);
 	struct bbr_event *e;
 
@@ -247,14 +235,15 @@ static inline void report_ack(unsigned long long *ctx, u8 from, u32 gen)
 	e = &conn->event;
 	e->time_ns = ack_time_ns(e, sk);
 	fill_tcp_passing(e, sk);
-	if (unlikely(conn->params_gen != gen || bbr_has_steps(b)))
+	if (unlikely(conn->params_gen != gen || bbr_has_steps(bbr_of(sk))))
 		report_with_ack(conn, sk, from, gen);
 	FOR_SUBSCRIBERS(i, active_subscribers())
 	{
 		if (!is_listening(i, e))
 			continue;
 		count_ack(i);
-		if (is_sampled(i, conn, bbr_round_start(b)))
+		barrier_var(ctx); /* or b would be computed for each ACK */
+		if (is_sampled(i, conn, bbr_round_start(bbr_of((struct sock *)ctx[0]))))
 			tell_ack(i, conn, ctx);
 	}
 }

@@ -76,8 +76,8 @@ static inline void bbr_fill_event(struct bbr_event *restrict e, struct bbr_tail 
 	tail->full_bw_cnt = b->full_bw_cnt;
 	e->min_rtt_us = b->min_rtt_us;
 	e->rounds = b->round_count;
-	e->pacing_gain = b->pacing_gain;
-	e->cwnd_gain = b->cwnd_gain;
+	/* And cwnd_gain: they are next to each other in both. */
+	__builtin_memcpy(&e->pacing_gain, &b->pacing_gain, sizeof(u32));
 }
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How far ACKs come ahead of what bw explains: the measurement, and the filter that keeps its maximum. Every BBR has
- * it. To be included after its struct bbr, bbr_set_ack_epoch(), bbr_extra_acked_win(), the window in rounds, and bbr_is_aggregation_measured(), which
- * says of an ACK whether it counts.
+ * it. To be included after its struct bbr, bbr_set_ack_epoch(), bbr_extra_acked_win(), the window in rounds, and
+ * bbr_is_aggregation_measured(), which says of an ACK whether it counts.
  */
 #ifndef COMMON_EXTRA_ACKED_H
 #define COMMON_EXTRA_ACKED_H

@@ -20,7 +20,9 @@ transfer bbr >/dev/null
 
 # A kernel whose own bbr is version 3 has another function for bursts.
 own=(-f bbr_sndbuf_expand)
-! grep -qw bbr_min_tso_segs /proc/kallsyms || own+=(-f bbr_min_tso_segs)
+if grep -qw bbr_min_tso_segs /proc/kallsyms; then
+	own+=(-f bbr_min_tso_segs)
+fi
 
 watched() {
 	bbrmon stream --every "$1" >/dev/null 2>&1 &
