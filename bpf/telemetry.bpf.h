@@ -184,9 +184,8 @@ static inline u64 ack_time_ns(const struct bbr_event *last, struct sock *sk)
 
 /* The rest of an ACK's record, behind what all events of the connection have. */
 static inline void fill_ack(struct bbr_event *record, const struct watched_conn *conn,
-			    unsigned long long *ctx)
+			    struct sock *sk, unsigned long long *ctx)
 {
-	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
 	u8 ca_state = ca_state_of(sk);
 	u16 flags;
@@ -199,11 +198,9 @@ static inline void fill_ack(struct bbr_event *record, const struct watched_conn 
 	fill_model(record, b, more_of(sk), ca_state, conn->params_gen, flags);
 }
 
-/*
- * Tells a subscriber of an ACK. The barriers are for the ACKs that nobody is told of: the compiler would compute for them as
- * well, ahead of the loop over subscribers, what is needed here.
- */
-static inline void tell_ack(u32 i, const struct watched_conn *conn, unsigned long long *ctx)
+/* The barrier keeps the compiler from computing for each ACK what only one that is told needs. */
+static inline void tell_ack(u32 i, const struct watched_conn *conn, struct sock *sk,
+			    unsigned long long *ctx)
 {
 	struct bbr_event *record;
 
@@ -211,9 +208,28 @@ static inline void tell_ack(u32 i, const struct watched_conn *conn, unsigned lon
 	record = begin_record(i, &conn->event, EVENT_CONNECTION_SIZE, BBR_EV_ACK);
 	if (!record)
 		return;
-	barrier_var(ctx);
-	fill_ack(record, conn, ctx);
+	fill_ack(record, conn, sk, ctx);
 	end_record(record);
+}
+
+/* An ACK of a connection that has been noted, to a subscriber if it wants that. */
+static inline void report_ack_to(u32 i, struct watched_conn *conn, struct sock *sk,
+				 unsigned long long *ctx)
+{
+	if (!is_listening(i, &conn->event))
+		return;
+	count_ack(i);
+	if (is_sampled(i, conn, bbr_round_start(bbr_of(sk))))
+		tell_ack(i, conn, sk, ctx);
+}
+
+static __attribute__((noinline)) void report_ack_to_all(struct watched_conn *conn, struct sock *sk,
+							unsigned long long *ctx, u64 active)
+{
+	FOR_SUBSCRIBERS(i, active)
+	{
+		report_ack_to(i, conn, sk, ctx);
+	}
 }
 
 /*
@@ -224,6 +240,7 @@ static inline void report_ack(unsigned long long *ctx, struct sock *sk, u8 from,
 {
 	struct watched_conn *conn = bpf_sk_storage_get(&bbr_conns, sk, NULL, 0);
 	struct bbr_event *e;
+	u64 active;
 
 	if (unlikely(!conn)) {
 		if (!has_state(sk)) /* the ACK of the SYN */
@@ -237,15 +254,11 @@ static inline void report_ack(unsigned long long *ctx, struct sock *sk, u8 from,
 	fill_tcp_passing(e, sk);
 	if (unlikely(conn->params_gen != gen || bbr_has_steps(bbr_of(sk))))
 		report_with_ack(conn, sk, from, gen);
-	FOR_SUBSCRIBERS(i, active_subscribers())
-	{
-		if (!is_listening(i, e))
-			continue;
-		count_ack(i);
-		barrier_var(ctx); /* or b would be computed for each ACK */
-		if (is_sampled(i, conn, bbr_round_start(bbr_of((struct sock *)ctx[0]))))
-			tell_ack(i, conn, ctx);
-	}
+	active = active_subscribers();
+	if (likely(active == 1)) /* one monitor takes the first slot, and needs no loop */
+		report_ack_to(0, conn, sk, ctx);
+	else
+		report_ack_to_all(conn, sk, ctx, active);
 }
 
 #endif
