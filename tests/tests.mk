@@ -165,7 +165,7 @@ $(BUILD)/flow: tests/lab/runs/flow.c
 $(BUILD)/start: tests/lab/vm/start.c
 $(BUILD)/flags: tests/lab/vm/flags.c
 $(BUILD)/flags: CFLAGS += -static
-$(BUILD)/measure: tests/native/measure.c
+$(BUILD)/measure: tests/native/cost/measure.c
 $(BUILD)/cost: tests/lab/cost/cost.c
 $(BUILD)/recorder: tests/lab/runs/recorder.c
 $(BUILD)/recorder: LDLIBS := -lbpf -lmnl

@@ -2,6 +2,7 @@
 """bbrmon export in the background, and a Prometheus of the test's own that scrapes it."""
 import http.client
 import json
+import pathlib
 import signal
 import socket
 import subprocess
@@ -15,6 +16,15 @@ from system import wait_until
 from tool import DONE, SANITIZER
 
 OPENMETRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+
+
+class Usage:
+    """What a process has used up to now: seconds of the CPU; kilobytes, now and at the most."""
+
+    def __init__(self, pid):
+        self.cpu = int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+        status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
+        self.rss, self.most = (int(status[key].split()[0]) for key in ("VmRSS", "VmHWM"))
 
 
 class Samples:

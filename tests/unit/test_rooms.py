@@ -49,7 +49,7 @@ def test_arrows_of_the_lab_go_up_the_list(room):
         assert not set(re.findall(r"^(?:from|import) ([a-z]+)", source.read_text(), re.M)) & set(below), source
 
 
-@pytest.mark.parametrize("place", ["lib", "loader", "tools", "bpf", "tests/lab"])
+@pytest.mark.parametrize("place", ["lib", "loader", "tools", "bpf", "tests/lab", "tests/native"])
 def test_a_room_can_be_overlooked(place):
     for folder in folders(place):
         files = [file for file in folder.iterdir() if file.suffix in (".c", ".h", ".py", ".sh")]

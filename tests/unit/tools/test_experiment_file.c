@@ -22,7 +22,7 @@
 #define RECORDED "tests/unit/tools/recorded_connections.csv"
 
 extern const char recorded[], recorded_end[];
-/* What bbrmon experiment -w wrote of 8 experiments with CUBIC in both arms (tests/native/test_experiment_aa.py). */
+/* What bbrmon experiment -w wrote of 8 experiments with CUBIC in both arms (tests/native/experiment/test_experiment_aa.py). */
 __asm__(".section .rodata\n"
 	".globl recorded, recorded_end\n" /* the linker for arm64 takes two local ones for one */
 	"recorded: .incbin \"" RECORDED "\"\n"

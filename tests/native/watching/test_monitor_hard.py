@@ -15,13 +15,13 @@ import time
 import pytest
 
 from busy import busy_connections
-from system import map_exists, maps_held_by, maps_of_program, run, wait_until
-from test_bbrmon import check_accounts, endless, finish, go_on_watching, goes_on, is_in_order, \
+from stream import check_accounts, endless, finish, go_on_watching, goes_on, is_in_order, \
     stop_past_its_lease, wait_for_ends
+from system import map_exists, maps_held_by, maps_of_program, run, wait_until
 from tool import DONE, REFUSED, Tool, sanitizer_environment, status_of
 from transfer import MB, Transfer, accept, connect, listen, new_socket, send_verified, set_cc
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 NEXT = ROOT / "build/next_version.bpf.o"
 PLACES = 8
 LEASE_S = 3

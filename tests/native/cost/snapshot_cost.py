@@ -3,19 +3,22 @@
 """
 What `bbrmon snapshot` costs, against `ss -ti` on the same sockets. As a program, as root:
 
-    tests/native/snapshot_cost.py [CONNECTIONS [RUNS]]
+    tests/native/cost/snapshot_cost.py [CONNECTIONS [RUNS]]
 """
 import argparse
 import os
 import pathlib
 import statistics
+import sys
 import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 from crowd import Crowd
 from netns import Link, Namespace
 from system import run
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 MEASURE = ROOT / "build/measure"

@@ -8,7 +8,7 @@ import bpfmap
 import objects
 import pytest
 
-from system import maps_of_program, registered, run, wait_until
+from system import maps_of_program, registered, wait_until
 from tool import NOTHING, REFUSED, USAGE, status_of
 from transfer import MB, Transfer, connect, listen, opened, send_verified, set_cc
 

@@ -3,18 +3,21 @@
 """
 What `bbrmon export` costs with many connections. As a program, as root:
 
-    tests/native/export_cost.py [CONNECTIONS [RUNS]]
+    tests/native/cost/export_cost.py [CONNECTIONS [RUNS]]
 """
 import argparse
 import contextlib
 import os
 import pathlib
 import statistics
+import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
 from crowd import Crowd
-from exporter import OPENMETRICS, Exporter, Samples, classic
+from exporter import OPENMETRICS, Exporter, Samples, Usage, classic
 from netns import Link, Namespace
 from snapshot_cost import ROOT, Cost, median
 from system import run
@@ -22,15 +25,6 @@ from tool import Tool
 
 LATER = 20  # scrapes of one exporter after its first
 IDLE_S = 20
-
-
-class Usage:
-    """What a process has used up to now: seconds of the CPU; kilobytes, now and at the most."""
-
-    def __init__(self, pid):
-        self.cpu = int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
-        status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
-        self.rss, self.most = (int(status[key].split()[0]) for key in ("VmRSS", "VmHWM"))
 
 
 class Scrape:

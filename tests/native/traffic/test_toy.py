@@ -8,7 +8,7 @@ import pytest
 
 import system
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests/toy"))
 import toy_steps  # noqa: E402
 

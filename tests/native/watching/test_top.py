@@ -13,7 +13,7 @@ import netns
 from system import wait_until
 from terminal import COLOUR, Terminal
 from tool import DONE, REFUSED, USAGE, Monitor, lose_reader, status_of
-from transfer import MB, Transfer, connect, listen
+from transfer import Transfer, connect, listen
 
 CONNECTIONS = 4
 PATIENCE = 2_000_000_000  # ns without news after which a rate is not known

@@ -15,11 +15,11 @@ import pytest
 
 import system
 from cgroups import Cgroup, default_of
-from system import NO_BPFFS, maps_of_ours, registered, run, struct_ops, wait_until
+from system import NO_BPFFS, maps_of_ours, registered, run, wait_until
 from tool import DONE, NOTHING, REFUSED, USAGE, Tool, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 KILLS = 100
 
 

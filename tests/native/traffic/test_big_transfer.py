@@ -5,8 +5,8 @@ import pathlib
 import subprocess
 import sys
 
+from stream import check_accounts
 from system import RunCounts
-from test_bbrmon import check_accounts
 from tool import status_of
 
 SIZE = 2_000_000_000

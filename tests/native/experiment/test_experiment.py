@@ -9,9 +9,9 @@ import pytest
 
 from cgroups import default_of
 from experiments import Server, arms, chance, new_name, only, short_connection
+from kills import delays, duration_of, kill_after
 from system import bpftool, maps_of_ours, wait_until
-from test_killed_loader import delays, duration_of, kill_after
-from tool import NOTHING, REFUSED, USAGE, status_of
+from tool import NOTHING, REFUSED, USAGE
 from transfer import MB, Transfer, connect, get_cc, listen, set_cc
 
 pytestmark = pytest.mark.xdist_group("experiment")

@@ -12,11 +12,11 @@ import pytest
 
 import objects
 from cgroups import Cgroup, default_of
-from system import NO_BPFFS, maps_of_ours, pin, registered, run, struct_ops, wait_until
+from system import NO_BPFFS, maps_of_ours, pin, registered, struct_ops, wait_until
 from tool import DONE, NOTHING, REFUSED, Tool, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified, set_cc
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 NEXT = ROOT / "build/next_version.bpf.o"  # 9.9.9
 KINDS = ["link", "gap"]
 TRIES = 12

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from test_bbrmon import check_accounts
+from stream import check_accounts
 from transfer import MB, Transfer, connect, get_cc, listen, new_socket, set_cc
 
 CALM = {"open", "disorder", "cwr"}

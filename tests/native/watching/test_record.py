@@ -14,8 +14,8 @@ import pytest
 
 import recording_file as made
 import recording_format as fmt
+from stream import endless, finish, is_in_order, wait_for_ends
 from system import wait_until
-from test_bbrmon import endless, finish, is_in_order, wait_for_ends
 from tool import DONE, REFUSED, USAGE, sanitizer_environment, status_of
 from transfer import MB, send_verified
 

@@ -17,15 +17,14 @@ import pytest
 import bpfmap
 import system
 from crowd import BYTES, Crowd
-from export_cost import Usage
 from cgroups import Cgroup
 from experiments import Experiments, arms
-from exporter import OPENMETRICS, Exporter, Prometheus, classic
+from exporter import OPENMETRICS, Exporter, Prometheus, Usage, classic
 from system import run, wait_until
 from tool import DONE, REFUSED, USAGE, status_of
-from transfer import MB, Transfer, connect, get_cc, listen, send_verified, set_cc
+from transfer import MB, Transfer, connect, listen, send_verified, set_cc
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 DASHBOARD = ROOT / "docs/grafana-dashboard.json"
 MODES = ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]
 RULES_TOLD, SERIES_MAX, NETNS_MAX = 100, 256, 32  # as the man page says

@@ -18,7 +18,7 @@ from system import run, wait_until
 from tool import DONE, REFUSED, SANITIZER, Tool, sanitizer_environment, status_of
 from transfer import connect, listen, send_verified
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("BBR_BUILD", ROOT / "build/asan"))
 
 # What each needs, and what it keeps where it has it: see capabilities(7).

@@ -12,10 +12,10 @@ import threading
 
 import pytest
 
-import system
 from bpfmap import Map
+from stream import check_accounts, endless, finish, tuple_of, tuples, wait_for_ends
+import system
 from system import maps_held_by, wait_until
-from test_bbrmon import check_accounts, endless, finish, tuple_of, tuples, wait_for_ends
 from tool import NOTHING, Monitor
 from transfer import MB, Transfer, close, connect, listen, new_socket, set_cc
 

@@ -1,38 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """bbrctl is killed at any moment of its work: what it was to do is done whole, or not at all."""
-import random
-import subprocess
-import time
-
+from kills import delays, duration_of, kill_after, start
 from system import maps_of_ours, registered, struct_ops, wait_until
 from tool import status_of
 from transfer import send_verified
-
-TRIES = 20
-
-
-def start(bbrctl, *args):
-    return bbrctl.start(*args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def duration_of(bbrctl, *args):
-    """How long bbrctl takes for this, on this machine now."""
-    begin = time.monotonic()
-    bbrctl(*args)
-    return time.monotonic() - begin
-
-
-def kill_after(bbrctl, delay, *args):
-    process = start(bbrctl, *args)
-    time.sleep(delay)
-    process.kill()
-    process.wait()
-
-
-def delays(longest, seed):
-    """From nothing to a little more than all of it, spread evenly with some chance."""
-    rng = random.Random(seed)
-    return [longest * 1.1 * (i + rng.random()) / TRIES for i in range(TRIES)]
 
 
 def test_killed_while_loading(bbrctl, free_name, ns):

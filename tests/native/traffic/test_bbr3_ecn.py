@@ -6,13 +6,13 @@ import socket
 
 import pytest
 
-from test_bbrmon import check_accounts
+from stream import check_accounts
 from system import wait_until
 from test_paths import end
 from tool import REFUSED, status_of
 from transfer import MB, Transfer, connect, listen, send_verified
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 ECN, ECN_SEEN = 8, 16  # TCPI_OPT_*
 OPTIONS = 5  # their place in struct tcp_info
 

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What several tests ask of a stream of bbrmon, and traffic that goes on while it watches."""
+import collections
+import signal
+
+from system import wait_until
+from tool import status_of
+from transfer import Transfer, connect, listen
+
+KINDS = {"start", "end", "ack", "mode", "recovery", "rto", "params"}
+
+
+def is_in_order(events):
+    """
+    Each event has a number of its own, and each connection's are in their order. Those of connections on different
+    CPUs may come in another order than their numbers: see docs/internals.md.
+    """
+    last = {}
+    for e in events:
+        if e["seq"] <= last.get(e["conn"], -1):
+            return False
+        last[e["conn"]] = e["seq"]
+    return len({e["seq"] for e in events}) == len(events)
+
+
+def check_accounts(monitor, summary):
+    """What was seen and what was dropped is all that there was."""
+    seen = collections.Counter(e["event"] for e in monitor.events)
+    assert set(seen) <= KINDS
+    assert dict(seen) == {k: n for k, n in summary["events"].items() if n and k != "total"}
+    assert summary["events"]["total"] == len(monitor.events)
+    assert summary["drops"]["total"] == sum(n for k, n in summary["drops"].items() if k != "total")
+    assert summary["acks"] == seen["ack"] + summary["drops"]["ack"]
+    assert is_in_order(monitor.events), "an event came twice, or out of order"
+    assert all(e["seq"] < len(monitor.events) + summary["drops"]["total"] for e in monitor.events)
+
+
+def tuples(events):
+    return {(e["local"], e["lport"], e["remote"], e["rport"]) for e in events}
+
+
+def tuple_of(sock):
+    local, remote = sock.getsockname(), sock.getpeername()
+    return local[0], local[1], remote[0], remote[1]
+
+
+def wait_for_ends(monitor, n):
+    monitor.wait_for(lambda m: len(m.of("end")) >= n, f"the end of {n} connections")
+
+
+def endless(ns, name, n=2):
+    listener = listen(ns)
+    return [Transfer(*connect(ns, listener, cc=name), seed=i, gap=0.005) for i in range(n)]
+
+
+def finish(transfers):
+    for transfer in transfers:
+        transfer.stop()
+    for transfer in transfers:
+        transfer.finish()
+
+
+def goes_on(transfers):
+    before = [t.received for t in transfers]
+    wait_until(lambda: all(t.received > b for t, b in zip(transfers, before)), "the traffic goes on")
+
+
+def stop_past_its_lease(bbrctl, name, monitor):
+    monitor.process.send_signal(signal.SIGSTOP)
+    wait_until(lambda: status_of(bbrctl, name)["monitors"] == 0, "the lease runs out")
+
+
+def go_on_watching(bbrctl, name, monitor):
+    """Of one that was stopped."""
+    monitor.process.send_signal(signal.SIGCONT)
+    wait_until(lambda: status_of(bbrctl, name)["monitors"] == 1, "the monitor comes back")
+    seen = len(monitor.of("ack"))
+    monitor.wait_for(lambda m: len(m.of("ack")) > seen, "ACKs after it")
