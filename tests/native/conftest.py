@@ -13,6 +13,8 @@ import time
 
 import pytest
 
+pytest.register_assert_rewrite("stream")  # its assertions say what they saw, as those of a test
+
 import bpfmap
 import cgroup_tree
 import netns

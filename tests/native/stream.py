@@ -5,7 +5,7 @@ import signal
 
 from system import wait_until
 from tool import status_of
-from transfer import Transfer, connect, listen
+from transfer import flows
 
 KINDS = {"start", "end", "ack", "mode", "recovery", "rto", "params"}
 
@@ -49,20 +49,8 @@ def wait_for_ends(monitor, n):
 
 
 def endless(ns, name, n=2):
-    listener = listen(ns)
-    return [Transfer(*connect(ns, listener, cc=name), seed=i, gap=0.005) for i in range(n)]
-
-
-def finish(transfers):
-    for transfer in transfers:
-        transfer.stop()
-    for transfer in transfers:
-        transfer.finish()
-
-
-def goes_on(transfers):
-    before = [t.received for t in transfers]
-    wait_until(lambda: all(t.received > b for t, b in zip(transfers, before)), "the traffic goes on")
+    """Flows that are slow: of each ACK there is an event."""
+    return flows(ns, name, n, gap=0.005)
 
 
 def stop_past_its_lease(bbrctl, name, monitor):

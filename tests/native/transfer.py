@@ -7,6 +7,8 @@ import struct
 import threading
 import time
 
+from system import wait_until
+
 BLOCK = 256 * 1024
 # Far more than any transfer here takes: these limits are against hanging for ever only.
 STALLED = 90
@@ -167,3 +169,22 @@ def send_verified(ns, cc, size=MB, address="127.0.0.1", seed=1):
         sender, receiver = connect(ns, listener, cc=cc)
         assert get_cc(sender) == cc
         return Transfer(sender, receiver, size, seed).finish()
+
+
+def flows(ns, name, n, gap=0.002):
+    """Transfers that go on until they are stopped."""
+    listener = listen(ns, backlog=n)
+    return [Transfer(*connect(ns, listener, cc=name), seed=i, gap=gap) for i in range(n)]
+
+
+def advance(transfers):
+    """Every transfer gets on from where it is now."""
+    before = [t.received for t in transfers]
+    wait_until(lambda: all(t.received > b for t, b in zip(transfers, before)), "every transfer gets on")
+
+
+def finish(transfers):
+    for transfer in transfers:
+        transfer.stop()
+    for transfer in transfers:
+        transfer.finish()

@@ -17,9 +17,8 @@ import time
 import pytest
 
 from system import PREFIX, registered, run, struct_ops, wait_until
-from test_unload import advance, finish, flows
 from tool import DONE, NOTHING, REFUSED, USAGE, status_of
-from transfer import MB, Transfer, connect, get_cc, listen, new_socket, set_cc
+from transfer import MB, Transfer, advance, connect, finish, flows, get_cc, listen, new_socket, set_cc
 
 COUNTS = "moved", "listeners_moved", "listeners_left", "failed"
 KEYS = {"from", "to", "dry_run", "namespaces", *COUNTS, "errors", "unfinished"}

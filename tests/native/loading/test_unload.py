@@ -6,26 +6,7 @@ import pytest
 
 from system import map_exists, maps_of_program, registered, wait_until
 from tool import pause, status_of
-from transfer import Transfer, connect, get_cc, listen, send_verified
-
-
-def flows(ns, name, n, gap=0.002):
-    """Transfers that go on until they are stopped."""
-    listener = listen(ns, backlog=n)
-    return [Transfer(*connect(ns, listener, cc=name), seed=i, gap=gap) for i in range(n)]
-
-
-def advance(transfers):
-    """Every transfer gets on from where it is now."""
-    before = [t.received for t in transfers]
-    wait_until(lambda: all(t.received > b for t, b in zip(transfers, before)), "every transfer gets on")
-
-
-def finish(transfers):
-    for transfer in transfers:
-        transfer.stop()
-    for transfer in transfers:
-        transfer.finish()
+from transfer import Transfer, advance, connect, finish, flows, get_cc, listen, send_verified
 
 
 def test_unload_under_traffic(bbrctl, load, ns):

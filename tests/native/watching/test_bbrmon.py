@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 
-from stream import check_accounts, endless, finish, go_on_watching, goes_on, stop_past_its_lease, tuple_of, tuples, wait_for_ends
+from stream import check_accounts, endless, go_on_watching, stop_past_its_lease, tuple_of, tuples, wait_for_ends
 from system import RunCounts, map_exists, maps_held_by, maps_of_program, wait_until
 from tool import NOTHING, REFUSED, USAGE, lose_reader, status_of
-from transfer import MB, Transfer, connect, get_cc, listen, send_verified, set_cc
+from transfer import MB, Transfer, advance, connect, finish, get_cc, listen, send_verified, set_cc
 
 
 def test_every_ack_is_accounted_for(bbrctl, load, monitor, ns):
@@ -225,7 +225,7 @@ def test_killed(bbrctl, load, monitor, ns):
     watching.wait_for(lambda m: m.of("ack"), "ACKs")
     watching.process.kill()
     watching.process.wait()
-    goes_on(running)
+    advance(running)
     wait_until(lambda: status_of(bbrctl, name)["monitors"] == 0, "the place of a killed monitor is free")
     wait_until(lambda: not any(map_exists(i) for i in rings), "the ring of a killed monitor is freed")
     watching = monitor(name, "--every", "ack")
@@ -243,7 +243,7 @@ def test_killed_again_and_again(bbrctl, load, monitor, ns):
         watching.process.kill()
         watching.process.wait()
         wait_until(lambda: status_of(bbrctl, name)["monitors"] == 0, "the place of a killed monitor is free")
-    goes_on(running)
+    advance(running)
     finish(running)
 
 
@@ -254,9 +254,9 @@ def test_stopped_for_a_moment(bbrctl, load, monitor, ns):
     running = endless(ns, name)
     watching.wait_for(lambda m: m.of("ack"), "ACKs")
     watching.process.send_signal(signal.SIGSTOP)
-    goes_on(running)
+    advance(running)
     watching.process.send_signal(signal.SIGCONT)
-    goes_on(running)
+    advance(running)
     finish(running)
     wait_for_ends(watching, 2)
     check_accounts(watching, watching.stop())
@@ -269,7 +269,7 @@ def test_stopped_until_its_lease_has_run_out(bbrctl, load, monitor, ns):
     running = endless(ns, name)
     watching.wait_for(lambda m: m.of("ack"), "ACKs")
     stop_past_its_lease(bbrctl, name, watching)
-    goes_on(running)
+    advance(running)
     go_on_watching(bbrctl, name, watching)
     finish(running)
     wait_for_ends(watching, 2)

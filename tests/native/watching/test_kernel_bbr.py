@@ -13,11 +13,11 @@ import threading
 import pytest
 
 from bpfmap import Map
-from stream import check_accounts, endless, finish, tuple_of, tuples, wait_for_ends
+from stream import check_accounts, endless, tuple_of, tuples, wait_for_ends
 import system
 from system import maps_held_by, wait_until
 from tool import NOTHING, Monitor
-from transfer import MB, Transfer, close, connect, listen, new_socket, set_cc
+from transfer import MB, Transfer, close, connect, finish, listen, new_socket, set_cc
 
 UNKNOWN = ("profile", "profile_index", "params_gen", "delivery_rate_bps", "app_limited", "losses", "acked",
            "prior_inflight")

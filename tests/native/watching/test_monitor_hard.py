@@ -15,11 +15,10 @@ import time
 import pytest
 
 from busy import busy_connections
-from stream import check_accounts, endless, finish, go_on_watching, goes_on, is_in_order, \
-    stop_past_its_lease, wait_for_ends
+from stream import check_accounts, endless, go_on_watching, is_in_order, stop_past_its_lease, wait_for_ends
 from system import map_exists, maps_held_by, maps_of_program, run, wait_until
 from tool import DONE, REFUSED, Tool, sanitizer_environment, status_of
-from transfer import MB, Transfer, accept, connect, listen, new_socket, send_verified, set_cc
+from transfer import MB, Transfer, accept, advance, connect, finish, listen, new_socket, send_verified, set_cc
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NEXT = ROOT / "build/next_version.bpf.o"
@@ -118,7 +117,7 @@ def test_ten_at_once(plain_bbrmon, bbrctl, load, monitor, ns):
     for _ in range(2):
         err = plain_bbrmon("stream", "--name", name, status=REFUSED).err
         assert f"{name}: all {PLACES} monitor slots are in use" in err and "end another bbrmon" in err
-    goes_on(running)
+    advance(running)
     finish(running)
     for watching in eight:
         wait_for_ends(watching, 3)
@@ -384,7 +383,7 @@ def test_on_a_terminal_that_is_closed(bbrctl, bbrmon, load, ns):
     assert os.waitstatus_to_exitcode(status) in (DONE, REFUSED)
     wait_until(lambda: status_of(bbrctl, name)["monitors"] == 0, "its place is free")
     wait_until(lambda: not os.path.exists(f"/proc/{guardian}"), "its guardian ends")
-    goes_on(running)
+    advance(running)
     finish(running)
 
 
@@ -398,7 +397,7 @@ def test_killed_with_its_guardian(bbrctl, load, monitor, ns):
     os.kill(guardian_of(watching.process.pid), signal.SIGKILL)
     watching.process.kill()
     watching.process.wait()
-    goes_on(running)
+    advance(running)
     wait_until(lambda: status_of(bbrctl, name)["monitors"] == 0, "the lease runs out")
     assert map_exists(ring)
     another = monitor(name, "--every", "ack")

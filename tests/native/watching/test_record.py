@@ -14,10 +14,10 @@ import pytest
 
 import recording_file as made
 import recording_format as fmt
-from stream import endless, finish, is_in_order, wait_for_ends
+from stream import endless, is_in_order, wait_for_ends
 from system import wait_until
 from tool import DONE, REFUSED, USAGE, sanitizer_environment, status_of
-from transfer import MB, send_verified
+from transfer import MB, finish, send_verified
 
 START, END, ACK, MODE = range(4)
 KINDS = "start", "end", "ack", "mode", "recovery", "rto", "params"
@@ -269,7 +269,7 @@ def test_cut_at_every_byte(plain_bbrmon, bbrmon, write, tmp_path):
 
 def test_cut_at_any_byte_of_a_longer_one(plain_bbrmon, tmp_path):
     chunks = three_chunks(1500)
-    data, path, before = b"".join(chunks), tmp_path / "cut", {}
+    data, path = b"".join(chunks), tmp_path / "cut"
     offsets = [sum(map(len, chunks[:i])) for i in range(3)]
     known = [essence(fmt.events(chunk)) for chunk in chunks]
     for n in random.Random(2).sample(range(len(data)), 40):
