@@ -187,8 +187,8 @@ struct rate_sample {
 	int losses;
 	u32 acked_sacked;
 	u32 prior_in_flight;
-	bool is_app_limited;
-	bool is_ack_delayed;
+	u8 is_app_limited; /* bool in the kernel, as the next one */
+	u8 is_ack_delayed;
 	bool is_retrans;
 	u32 last_end_seq;
 	s32 delivered_ce;

@@ -103,7 +103,6 @@ static inline void fill_tcp(struct bbr_event *e, struct sock *sk)
 static inline void fill_model(struct bbr_event *e, const struct bbr *b, const struct bbr_more *more,
 			      u8 ca_state, u32 gen, u16 flags)
 {
-	e->flags = flags;
 #ifdef BBR_FILLS_ALL
 	__builtin_memset(__builtin_assume_aligned(e->pad, 4), 0, sizeof(e->pad));
 #else
@@ -114,7 +113,7 @@ static inline void fill_model(struct bbr_event *e, const struct bbr *b, const st
 	e->params_gen = gen & 0xff;
 	e->ca_state = ca_state;
 	e->profile = profile_of(b);
-	bbr_fill_event(e, (struct bbr_tail *)e->tail, b, more);
+	e->flags = flags | bbr_fill_event(e, (struct bbr_tail *)e->tail, b, more);
 }
 
 /* All of an event whose kind is still open. */

@@ -177,7 +177,8 @@ static inline bool bbr_is_open(const struct bbr_sock *s)
 	return !(byte << CA_STATE(icsk, LSHIFT_U64));
 }
 
-static inline bool bbr_is_app_limited(struct bbr *b, const struct rate_sample *rs)
+/* 0 or 1. Neither this nor the members of rate_sample are bool, of which clang masks what it has read. */
+static inline u8 bbr_is_app_limited(struct bbr *b, const struct rate_sample *rs)
 {
 	if (!app_limited_is_writable() && bbr_app_limited_until(b)) {
 		if (!after(rs->prior_delivered, bbr_app_limited_until(b)))

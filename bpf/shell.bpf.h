@@ -46,8 +46,8 @@
  *	bool bbr_step(b, i, &to, &reason)  did the last callback make transition i (below BBR_STEPS)?
  *	bool bbr_has_steps(b)		did it make any? bbr_main(), bbr_tx_start(), bbr_set_state() and
  *					bbr_cwnd_event() forget those of the callback before
- *	void bbr_fill_event(e, tail, b, more)  sets what the model has: bw, min_rtt_us, rounds, gains, mode, phase, flags by
- *					|=, and all of tail. Everything is 0 before. more as below
+ *	u16 bbr_fill_event(e, tail, b, more)  sets what the model has: bw, min_rtt_us, rounds, gains, mode, phase, and all of
+ *					tail. Everything is 0 before. Returns the flags of the model. more as below
  *	BBR_FILLS_ALL			if defined: it need not be, for the function sets all but the flags, and what pads tail
  *
  * The shell's marks, which the algorithm keeps for it in struct bbr and never changes (that it stays the same over
@@ -180,7 +180,7 @@ static __attribute__((noinline)) int control_any(unsigned long long *ctx)
 
 	bbr_main(b, &s, ctx_rate_sample(ctx));
 	if (unlikely(somebody_watches()))
-		report_ack(ctx, sk, mode, gen);
+		report_ack(ctx, sk, b, mode, gen);
 	else if (unlikely(bbr_watched(b)))
 		forget_conn(sk, b);
 	return 0;
@@ -252,12 +252,13 @@ static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_repor
 static inline bool control_watched(unsigned long long *ctx, u32 gen)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	u8 mode = bbr_mode(bbr_of(sk));
+	struct bbr *b = bbr_of(sk);
+	u8 mode = bbr_mode(b);
 	volatile u32 used = gen; /* on the stack: the algorithm needs the register */
 
 	if (!control_plain(ctx, gen, true))
 		return false;
-	report_ack(ctx, sk, mode, used);
+	report_ack(ctx, sk, b, mode, used);
 	return true;
 }
 #else /* any ACK: who has a second part of the state looks it up for the event anyway */

@@ -184,9 +184,8 @@ static inline u64 ack_time_ns(const struct bbr_event *last, struct sock *sk)
 
 /* The rest of an ACK's record, behind what all events of the connection have. */
 static inline void fill_ack(struct bbr_event *record, const struct watched_conn *conn,
-			    struct sock *sk, unsigned long long *ctx)
+			    struct sock *sk, struct bbr *b, unsigned long long *ctx)
 {
-	struct bbr *b = bbr_of(sk);
 	u8 ca_state = ca_state_of(sk);
 	u16 flags;
 
@@ -194,33 +193,34 @@ static inline void fill_ack(struct bbr_event *record, const struct watched_conn 
 	fill_tcp_lasting(record, sk);
 	record->inflight = packets_in_flight(tcp_sk(sk));
 	flags = fill_sample(record, ctx_rate_sample(ctx), b);
-	barrier_var(b); /* or sk would be kept as well, to read b by */
 	fill_model(record, b, more_of(sk), ca_state, conn->params_gen, flags);
 }
 
 /* The barrier keeps the compiler from computing for each ACK what only one that is told needs. */
-static inline void tell_ack(u32 i, const struct watched_conn *conn, struct sock *sk,
-			    unsigned long long *ctx)
+static inline void tell_ack(u32 i, struct bbr_subscriber *sub, const struct watched_conn *conn,
+			    struct sock *sk, struct bbr *b, unsigned long long *ctx)
 {
 	struct bbr_event *record;
 
 	barrier_var(conn);
-	record = begin_record(i, &conn->event, EVENT_CONNECTION_SIZE, BBR_EV_ACK);
+	record = begin_record(i, sub, &conn->event, EVENT_CONNECTION_SIZE, BBR_EV_ACK);
 	if (!record)
 		return;
-	fill_ack(record, conn, sk, ctx);
+	fill_ack(record, conn, sk, b, ctx);
 	end_record(record);
 }
 
 /* An ACK of a connection that has been noted, to a subscriber if it wants that. */
-static inline void report_ack_to(u32 i, struct watched_conn *conn, struct sock *sk,
+static inline void report_ack_to(u32 i, struct watched_conn *conn, struct sock *sk, struct bbr *b,
 				 unsigned long long *ctx)
 {
-	if (!is_listening(i, &conn->event))
+	struct bbr_subscriber *sub = subscriber(i);
+
+	if (!is_listening(i, sub, &conn->event))
 		return;
-	count_ack(i);
-	if (is_sampled(i, conn, bbr_round_start(bbr_of(sk))))
-		tell_ack(i, conn, sk, ctx);
+	count_ack(sub);
+	if (is_sampled(i, sub, conn, bbr_round_start(b)))
+		tell_ack(i, sub, conn, sk, b, ctx);
 }
 
 static __attribute__((noinline)) void report_ack_to_all(struct watched_conn *conn, struct sock *sk,
@@ -228,7 +228,7 @@ static __attribute__((noinline)) void report_ack_to_all(struct watched_conn *con
 {
 	FOR_SUBSCRIBERS(i, active)
 	{
-		report_ack_to(i, conn, sk, ctx);
+		report_ack_to(i, conn, sk, bbr_of(sk), ctx);
 	}
 }
 
@@ -236,7 +236,8 @@ static __attribute__((noinline)) void report_ack_to_all(struct watched_conn *con
  * After cong_control, with its raw context. Most ACKs are told to nobody, or to one: all that changes from one to the next is
  * written straight into a subscriber's ring, and of it only what the connection's end may need is noted.
  */
-static inline void report_ack(unsigned long long *ctx, struct sock *sk, u8 from, u32 gen)
+static inline void report_ack(unsigned long long *ctx, struct sock *sk, struct bbr *b, u8 from,
+			      u32 gen)
 {
 	struct watched_conn *conn = bpf_sk_storage_get(&bbr_conns, sk, NULL, 0);
 	struct bbr_event *e;
@@ -252,11 +253,11 @@ static inline void report_ack(unsigned long long *ctx, struct sock *sk, u8 from,
 	e = &conn->event;
 	e->time_ns = ack_time_ns(e, sk);
 	fill_tcp_passing(e, sk);
-	if (unlikely(conn->params_gen != gen || bbr_has_steps(bbr_of(sk))))
+	if (unlikely(conn->params_gen != gen || bbr_has_steps(b)))
 		report_with_ack(conn, sk, from, gen);
 	active = active_subscribers();
 	if (likely(active == 1)) /* one monitor takes the first slot, and needs no loop */
-		report_ack_to(0, conn, sk, ctx);
+		report_ack_to(0, conn, sk, b, ctx);
 	else
 		report_ack_to_all(conn, sk, ctx, active);
 }

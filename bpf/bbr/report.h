@@ -54,22 +54,18 @@ static inline u8 bbr_policer(const struct bbr *b)
 }
 
 /* Nothing is written through one of the pointers that is read through another: so each word of b is read once. */
-static inline void bbr_fill_event(struct bbr_event *restrict e, struct bbr_tail *restrict tail,
-				  const struct bbr *restrict b, const struct bbr_more *more)
+static inline u16 bbr_fill_event(struct bbr_event *restrict e, struct bbr_tail *restrict tail,
+				 const struct bbr *restrict b, const struct bbr_more *more)
 {
 	(void)more; /* there is none */
+	tail->pad = 0;
 	tail->max_bw = bbr_max_bw(b);
 	tail->lt_bw = b->lt_bw;
 	e->bw = bbr_bw(b);
-	e->flags |= (b->round_start ? BBR_F_ROUND_START : 0) |
-		    (b->full_bw_reached ? BBR_F_FULL_BW : 0) |
-		    (b->idle_restart ? BBR_F_IDLE_RESTART : 0) |
-		    (b->packet_conservation ? BBR_F_CONSERVATION : 0);
 	e->mode = b->mode;
 	e->phase = b->cycle_idx;
 	tail->lt_rtt_cnt = b->lt_rtt_cnt;
 	tail->policer = bbr_policer(b);
-	tail->pad = 0;
 	tail->full_bw = b->full_bw;
 	tail->prior_cwnd = b->prior_cwnd;
 	tail->extra_acked = bbr_extra_acked(b);
@@ -78,6 +74,9 @@ static inline void bbr_fill_event(struct bbr_event *restrict e, struct bbr_tail 
 	e->rounds = b->round_count;
 	/* And cwnd_gain: they are next to each other in both. */
 	__builtin_memcpy(&e->pacing_gain, &b->pacing_gain, sizeof(u32));
+	return (b->round_start ? BBR_F_ROUND_START : 0) | (b->full_bw_reached ? BBR_F_FULL_BW : 0) |
+	       (b->idle_restart ? BBR_F_IDLE_RESTART : 0) |
+	       (b->packet_conservation ? BBR_F_CONSERVATION : 0);
 }
 
 #endif

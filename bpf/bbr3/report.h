@@ -65,12 +65,9 @@ static inline void bbr_fill_more(struct bbr_event *e, struct bbr_tail *tail, con
 		       (more->ecn_eligible ? BBR_T_ECN : 0);
 }
 
-static inline void bbr_fill_event(struct bbr_event *e, struct bbr_tail *tail, const struct bbr *b,
-				  const struct bbr_more *more)
+static inline u16 bbr_fill_event(struct bbr_event *e, struct bbr_tail *tail, const struct bbr *b,
+				 const struct bbr_more *more)
 {
-	e->flags |= (b->round_start ? BBR_F_ROUND_START : 0) |
-		    (b->full_bw_reached ? BBR_F_FULL_BW : 0) |
-		    (b->idle_restart ? BBR_F_IDLE_RESTART : 0);
 	e->bw = bbr_bw(b);
 	e->min_rtt_us = b->min_rtt_us;
 	e->mode = b->mode;
@@ -94,6 +91,8 @@ static inline void bbr_fill_event(struct bbr_event *e, struct bbr_tail *tail, co
 		      (b->probe_samples ? BBR_T_SAMPLES : 0);
 	if (more)
 		bbr_fill_more(e, tail, b, more);
+	return (b->round_start ? BBR_F_ROUND_START : 0) | (b->full_bw_reached ? BBR_F_FULL_BW : 0) |
+	       (b->idle_restart ? BBR_F_IDLE_RESTART : 0);
 }
 
 #endif

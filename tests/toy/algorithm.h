@@ -134,10 +134,9 @@ static inline u32 toy_worst_rtt(const struct bbr_more *more)
 	return worst;
 }
 
-static inline void bbr_fill_event(struct bbr_event *e, struct bbr_tail *tail, const struct bbr *b,
-				  const struct bbr_more *more)
+static inline u16 bbr_fill_event(struct bbr_event *e, struct bbr_tail *tail, const struct bbr *b,
+				 const struct bbr_more *more)
 {
-	e->flags |= b->round_start ? BBR_F_ROUND_START : 0;
 	e->bw = b->bw;
 	e->min_rtt_us = b->min_rtt_us;
 	e->rounds = b->rounds;
@@ -146,6 +145,7 @@ static inline void bbr_fill_event(struct bbr_event *e, struct bbr_tail *tail, co
 	e->mode = BBR_FIXED;
 	tail->acks = b->acks;
 	tail->worst_rtt_us = toy_worst_rtt(more);
+	return b->round_start ? BBR_F_ROUND_START : 0;
 }
 
 static inline u32 bbr_profile(const struct bbr *b)
