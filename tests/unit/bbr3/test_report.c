@@ -40,7 +40,7 @@ TEST(steps_lead_to_modes)
 TEST(event_has_the_model)
 {
 	FIXTURE;
-	struct bbr_event e = {};
+	struct bbr_event e = { .flags = BBR_F_SAMPLE };
 	struct bbr_tail tail = {};
 
 	f->b.bw_lo = BW / 2;
@@ -57,8 +57,8 @@ TEST(event_has_the_model)
 	f->more.pacing_gain = 18;
 	f->more.cwnd_gain = 19;
 	f->more.ecn_alpha = 20;
-	e.flags = bbr_fill_event(&e, &tail, &f->b, &f->more);
-	assert_int_equal(e.flags, BBR_F_FULL_BW);
+	assert_int_equal(bbr_fill_event(&e, &tail, &f->b, &f->more), BBR_F_FULL_BW);
+	assert_int_equal(e.flags, BBR_F_SAMPLE);
 	assert_int_equal(e.bw, BW / 2);
 	assert_int_equal(e.min_rtt_us, MIN_RTT);
 	assert_int_equal(e.rounds, 17 + 3);
@@ -85,7 +85,7 @@ TEST(event_has_the_model)
 	assert_int_equal(tail.flags, BBR_T_SECOND_PART);
 	f->b.extra_acked[1] = 21;
 	f->b.inflight_lo = 22;
-	e.flags = bbr_fill_event(&e, &tail, &f->b, &f->more);
+	bbr_fill_event(&e, &tail, &f->b, &f->more);
 	assert_int_equal(tail.extra_acked, 21);
 	assert_int_equal(tail.inflight_lo, 22);
 }
@@ -100,8 +100,8 @@ TEST(event_has_flags)
 	f->b.round_start = f->b.idle_restart = 1;
 	f->b.loss_in_round = f->b.prev_probe_too_high = f->b.probe_samples = 1;
 	f->more.ecn_in_round = f->more.ecn_eligible = 1;
-	e.flags = bbr_fill_event(&e, &tail, &f->b, &f->more);
-	assert_int_equal(e.flags, BBR_F_ROUND_START | BBR_F_IDLE_RESTART);
+	assert_int_equal(bbr_fill_event(&e, &tail, &f->b, &f->more),
+			 BBR_F_ROUND_START | BBR_F_IDLE_RESTART);
 	assert_int_equal(tail.flags, BBR_T_LOSS_IN_ROUND | BBR_T_ECN_IN_ROUND | BBR_T_TOO_HIGH |
 					     BBR_T_SAMPLES | BBR_T_ECN | BBR_T_SECOND_PART);
 }
