@@ -14,6 +14,10 @@ from tool import NOTHING, REFUSED, USAGE, lose_reader, status_of
 from transfer import MB, Transfer, advance, connect, finish, get_cc, listen, send_verified, set_cc
 
 
+def have_samples(acks):
+    return all(e[key] is not None for e in acks for key in ("app_limited", "losses", "acked", "prior_inflight"))
+
+
 def test_every_ack_is_accounted_for(bbrctl, load, monitor, ns):
     """Against the kernel's own count of how often the program ran."""
     name, connections = load(), 5
@@ -29,6 +33,7 @@ def test_every_ack_is_accounted_for(bbrctl, load, monitor, ns):
     check_accounts(watching, summary)
     # It also runs for the ACK of the SYN, before there is any state to show.
     assert summary["acks"] == counted - connections
+    assert have_samples(watching.of("ack"))
     assert summary["connections"] == connections == summary["events"]["start"]
     for end in watching.of("end"):
         assert end["bytes_sent"] - end["bytes_retrans"] == 8 * MB
@@ -171,6 +176,7 @@ def test_every_round(load, monitor, ns):
     assert summary["acks"] == of_all["acks"] == len(acks.of("ack")) + of_all["drops"]["ack"]
     assert 0 < summary["events"]["ack"] <= summary["acks"]
     assert all(e["round_start"] for e in rounds.of("ack"))
+    assert have_samples(rounds.of("ack")) and have_samples(acks.of("ack"))
     if not of_all["drops"]["total"] and not summary["drops"]["total"]:
         starts = [e["time_ns"] for e in acks.of("ack") if e["round_start"]]
         assert [e["time_ns"] for e in rounds.of("ack")] == starts
