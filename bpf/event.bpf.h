@@ -99,7 +99,13 @@ static inline void fill_tcp(struct bbr_event *e, struct sock *sk)
 	e->inflight = inflight < 0 ? 0 : inflight;
 }
 
-/* What the algorithm knows now, by which generation of parameters. `flags` are those that it has no part in. */
+/* What an event has of a generation of parameters. */
+static inline u32 event_gen(u32 gen)
+{
+	return gen & 0xff;
+}
+
+/* What the algorithm knows now, by which event_gen(). `flags` are those that it has no part in. */
 static inline void fill_model(struct bbr_event *e, const struct bbr *b, const struct bbr_more *more,
 			      u8 ca_state, u32 gen, u16 flags)
 {
@@ -110,7 +116,7 @@ static inline void fill_model(struct bbr_event *e, const struct bbr *b, const st
 			 EVENT_SIZE - __builtin_offsetof(struct bbr_event, min_rtt_us));
 	e->bw = 0;
 #endif
-	e->params_gen = gen & 0xff;
+	e->params_gen = gen;
 	e->ca_state = ca_state;
 	e->profile = profile_of(b);
 	e->flags = flags | bbr_fill_event(e, (struct bbr_tail *)e->tail, b, more);

@@ -82,6 +82,7 @@ static __attribute__((noinline)) struct watched_conn *watch_conn(struct sock *sk
 		conn->params_gen = gen;
 		fill_connection(&conn->event, sk, &abi);
 		conn->event.conn = conn->id;
+		conn->event.params_gen = event_gen(gen);
 		set_kind(&conn->event, BBR_EV_ACK, 0, 0, 0);
 	}
 	return conn;
@@ -110,7 +111,7 @@ static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *s
 		fill_from_last(e, sk);
 	else
 		fill_tcp(e, sk);
-	fill_model(e, bbr_of(sk), more_of(sk), ca_state_of(sk), gen, 0);
+	fill_model(e, bbr_of(sk), more_of(sk), ca_state_of(sk), event_gen(gen), 0);
 	return conn;
 }
 
@@ -165,7 +166,7 @@ static __attribute__((noinline)) void report_with_ack(struct watched_conn *conn,
 {
 	fill_tcp(&conn->event, sk);
 	fill_no_sample(&conn->event);
-	fill_model(&conn->event, bbr_of(sk), more_of(sk), ca_state_of(sk), gen, 0);
+	fill_model(&conn->event, bbr_of(sk), more_of(sk), ca_state_of(sk), event_gen(gen), 0);
 	if (conn->params_gen != gen) {
 		conn->params_gen = gen;
 		publish_step(conn, BBR_EV_PARAMS, 0, 0, 0);
@@ -193,7 +194,7 @@ static inline void fill_ack(struct bbr_event *record, const struct watched_conn 
 	fill_tcp_lasting(record, sk);
 	record->inflight = packets_in_flight(tcp_sk(sk));
 	flags = fill_sample(record, ctx_rate_sample(ctx), b);
-	fill_model(record, b, more_of(sk), ca_state, conn->params_gen, flags);
+	fill_model(record, b, more_of(sk), ca_state, conn->event.params_gen, flags);
 }
 
 /* The barrier keeps the compiler from computing for each ACK what only one that is told needs. */

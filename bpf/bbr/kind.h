@@ -30,6 +30,18 @@ static inline bool bbr_is_cycling(const struct bbr *b)
 	       BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1);
 }
 
+/*
+ * Is has_seen_rtt the only one of these flags that is set, outside PROBE_RTT? One comparison: PROBE_RTT is the last mode, 3, so
+ * it is the only one of which one more has this bit.
+ */
+static inline bool bbr_has_only_seen_rtt(const struct bbr *b, u32 flags)
+{
+	const u32 one_more = BBR_FLAGS(.mode = 1),
+		  after_last = BBR_FLAGS(.mode = BBR_PROBE_RTT + 1);
+
+	return ((b->flags + one_more) & (flags | after_last)) == BBR_FLAGS(.has_seen_rtt = 1);
+}
+
 /* 0: nothing is known, as of any that monitors have left a mark on and are not told of (the shell is to clear it). */
 static inline u8 bbr_kind(const struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
@@ -42,11 +54,10 @@ static inline u8 bbr_kind(const struct bbr *b, const struct bbr_sock *sk, const 
 		if ((b->flags & (calm | loss | cycle)) ==
 		    BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1))
 			return BBR_ORDINARY;
-		if ((b->flags & (calm | loss)) == BBR_FLAGS(.has_seen_rtt = 1) &&
-		    b->mode != BBR_PROBE_RTT)
+		if (bbr_has_only_seen_rtt(b, calm | loss))
 			return BBR_CALM | BBR_LOSSLESS;
 	}
-	if ((b->flags & calm) == BBR_FLAGS(.has_seen_rtt = 1) && b->mode != BBR_PROBE_RTT)
+	if (bbr_has_only_seen_rtt(b, calm))
 		return BBR_CALM;
 	return 0;
 }

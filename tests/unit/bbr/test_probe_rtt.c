@@ -115,6 +115,18 @@ TEST(an_rtt_of_zero_is_a_sample)
 	assert_int_equal(f->b.min_rtt_us, 0);
 }
 
+TEST(an_rtt_of_zero_replaces_an_expired_one)
+{
+	FIXTURE;
+
+	expire(f);
+	f->b.min_rtt_us = 0;
+	f->rs.rtt_us = 0;
+	update(f);
+	assert_int_equal(f->b.min_rtt_us, 0);
+	assert_int_equal(f->b.min_rtt_stamp, NOW_MS);
+}
+
 TEST(any_rtt_is_lower_than_unknown)
 {
 	FIXTURE;
@@ -535,6 +547,7 @@ int main(void)
 		T(a_delayed_ack_does_not_replace_an_expired_minimum),
 		T(a_negative_rtt_is_no_sample),
 		T(an_rtt_of_zero_is_a_sample),
+		T(an_rtt_of_zero_replaces_an_expired_one),
 		T(any_rtt_is_lower_than_unknown),
 		T(rtts_are_compared_in_64_bits),
 		T(the_window_survives_the_wrap_of_the_clock),
