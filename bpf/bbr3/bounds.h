@@ -115,6 +115,9 @@ static inline u32 bbr_bound_cwnd(const struct bbr *b, const struct bbr_sock *sk,
 	/* The ACK of our SYN comes before bbr_init(): there are no bounds yet. */
 	if (!bbr_is_calm(sk) && !b->initialized)
 		return cwnd;
+	/* All of its bits are set: so it is both of them that have no bound. */
+	if ((b->inflight_hi & b->inflight_lo) == BBR_COUNT_NONE)
+		return cwnd;
 	if (bbr_mode_of(b, sk) == BBR_PROBE_RTT || bbr_is_phase(b, sk, BBR_CRUISE))
 		most = bbr_inflight_with_headroom(b, sk);
 	else if (bbr_mode_of(b, sk) == BBR_PROBE_BW)

@@ -98,7 +98,7 @@ static inline u32 stamp_us_delta(u64 t1, u64 t0)
 {
 	s64 delta = t1 - t0;
 
-	return delta > 0 ? low_u32(delta) : 0;
+	return low_u32(delta > 0 ? delta : 0);
 }
 
 #endif

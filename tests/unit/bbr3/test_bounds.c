@@ -259,6 +259,21 @@ TEST(window_is_bound_by_inflight_lo)
 	assert_int_equal(bbr_bound_cwnd(&f->b, &f->sk, 3), 3);
 }
 
+/* Nothing bounds a window of more than 24 bits either. */
+TEST(window_without_bounds_is_as_it_is)
+{
+	FIXTURE;
+
+	f->b.initialized = 1;
+	f->b.inflight_hi = BBR_COUNT_NONE;
+	f->b.inflight_lo = BBR_COUNT_NONE;
+	for (u32 mode = BBR_STARTUP; mode <= BBR_PROBE_RTT; mode++) {
+		f->b.mode = mode;
+		assert_int_equal(bbr_bound_cwnd(&f->b, &f->sk, BBR_COUNT_NONE + 1),
+				 BBR_COUNT_NONE + 1);
+	}
+}
+
 TEST(what_was_never_begun_has_no_bounds)
 {
 	FIXTURE;
@@ -288,6 +303,7 @@ int main(void)
 		T(headroom_is_15_percent),
 		T(window_is_bound_by_the_phase),
 		T(window_is_bound_by_inflight_lo),
+		T(window_without_bounds_is_as_it_is),
 		T(what_was_never_begun_has_no_bounds),
 	};
 
