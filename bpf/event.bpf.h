@@ -99,7 +99,7 @@ static inline void fill_tcp(struct bbr_event *e, struct sock *sk)
 	e->inflight = inflight < 0 ? 0 : inflight;
 }
 
-/* What an event has of a generation of parameters. */
+/* The part of a generation that an event has: its low 8 bits. */
 static inline u32 event_gen(u32 gen)
 {
 	return gen & 0xff;

@@ -31,8 +31,8 @@ static inline bool bbr_is_cycling(const struct bbr *b)
 }
 
 /*
- * Is has_seen_rtt the only one of these flags that is set, outside PROBE_RTT? One comparison: PROBE_RTT is the last mode, 3, so
- * it is the only one of which one more has this bit.
+ * Outside PROBE_RTT, is has_seen_rtt the only one of these flags that is set? One comparison tells both: PROBE_RTT is the last
+ * mode, 3, so adding 1 to the mode sets a bit that no other mode comes to.
  */
 static inline bool bbr_has_only_seen_rtt(const struct bbr *b, u32 flags)
 {

@@ -86,7 +86,7 @@ static inline void bbr_measure_min_rtt(struct bbr *b, struct bbr_sock *sk, const
 
 	/* A lower RTT counts even with the delay of a delayed ACK in it; an equal one does not, or a
 	 * standing queue could put PROBE_RTT off for ever. A higher one replaces an expired minimum,
-	 * but not with the receiver's delay. None, which is -1, is above all as u64.
+	 * but not with the receiver's delay. No sample is -1, which as u64 is above any.
 	 */
 	if ((u64)rtt_us < b->min_rtt_us || (expired && rtt_us >= 0 && !rs->is_ack_delayed)) {
 		b->min_rtt_us = rtt_us;

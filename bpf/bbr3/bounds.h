@@ -115,7 +115,7 @@ static inline u32 bbr_bound_cwnd(const struct bbr *b, const struct bbr_sock *sk,
 	/* The ACK of our SYN comes before bbr_init(): there are no bounds yet. */
 	if (!bbr_is_calm(sk) && !b->initialized)
 		return cwnd;
-	/* All of its bits are set: so it is both of them that have no bound. */
+	/* BBR_COUNT_NONE has all bits set, so this is it only if neither bound is known. */
 	if ((b->inflight_hi & b->inflight_lo) == BBR_COUNT_NONE)
 		return cwnd;
 	if (bbr_mode_of(b, sk) == BBR_PROBE_RTT || bbr_is_phase(b, sk, BBR_CRUISE))
