@@ -20,6 +20,7 @@ MODULES = ["veth", "sch_netem", "tcp_bbr"]
 BYTES = 100_000_000
 SHAPES = ("bursts", "packets", "losses")
 TURNS, TURN_BYTES = 16, 10_000_000
+LOSS_TURN_BYTES = TURN_BYTES * 3 // 10  # as in cost.sh
 WATCH_TURNS = 8
 IN_TURNS = "bbr", "no_telemetry", "bpf_bbr", "bpf_bbr3"
 # bbr_sndbuf_expand() returns a constant: what is measured of it beyond that is the instrument.
@@ -318,7 +319,8 @@ def table(result):
         lines.append(f"  {'whole transfer, both ends':34}{'million':>12}{'x bbr':>8}")
         for name, cost in figures["transfer"].items():
             lines.append(f"  {NAMES[name]:34}{cost['instructions'] / 1e6:12.3f}{cost['ratio']:8.4f}")
-        lines.append(f"  {f'{TURNS} transfers of {TURN_BYTES / 1e6:g} MB each, in turns':34}"
+        size = LOSS_TURN_BYTES if shape == "losses" else TURN_BYTES
+        lines.append(f"  {f'{TURNS} transfers of {size / 1e6:g} MB each, in turns':34}"
                      f"{'mean':>8}{'median':>8}{'x bbr':>8}{'transfer':>11}{'x bbr':>8}")
         for name, cost in figures["turns"].items():
             low, high = cost["interval_transfer"]
