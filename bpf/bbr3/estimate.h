@@ -15,7 +15,7 @@
 
 #include "callbacks.h"
 
-#define BBR_CRUISE_ROUNDS 4
+#define BBR_CRUISE_ROUNDS 8
 #define BBR_SKB_TRUESIZE 512 /* no packet with data takes less memory; an ACK takes 2 bytes */
 
 static inline const struct bbr_loss *bbr_loss_at(const struct bbr_more *more, u32 age)
@@ -459,7 +459,7 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 
 /*
  * In order, what was sent between two notes follows from the sequence, and one a round is enough; in CRUISE, where nothing is
- * probed, one in four rounds.
+ * probed, one in eight rounds.
  */
 static inline bool bbr_is_round_noted(const struct bbr *b, const struct bbr_sock *sk)
 {
