@@ -834,6 +834,7 @@ TEST(sends_are_noted_until_order_returns)
 	FIXTURE;
 
 	f->b.in_order = 1;
+	f->b.rounds_since_probe = 7; /* its begin would be noted, this ACK is within it */
 	f->rs.prior_delivered = f->b.next_round_delivered - 1;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_true(f->b.in_order);
