@@ -3,19 +3,23 @@
 import contextlib
 import json
 import socket
+import struct
 import subprocess
 import threading
 import time
 
 import pytest
 
+from bpfmap import Map
 from experiments import Server, arms, new_name, short_connection, whole_transfer
-from system import wait_until
+from system import bpftool, maps_of_program, wait_until
 from tool import NOTHING, REFUSED, SANITIZER, USAGE
 
 pytestmark = pytest.mark.xdist_group("experiment")
 TAKEN_BACK = 4
 EVERY = "--every", "1s"
+LEASE_S = 30
+LEASE_AT = 4 * 4 + 4 + 4  # in struct experiment_control: after the shares of four arms, `paused` and `step`
 
 
 class Sink:
@@ -114,6 +118,17 @@ def start(experiments, cgroup, new, *options, guards=("retransmitted < 1.5x",)):
                              *(word for guard in guards for word in ("--guard", guard)))
 
 
+def let_lease_run_out(cgroup):
+    """As if nobody had watched the experiment of this cgroup since LEASE_S ago: its lease is moved into the past."""
+    (program,) = bpftool("cgroup", "show", cgroup.path)
+    with Map.of(maps_of_program(program["id"])[".data.bbr_exp"]) as control:
+        value, now = bytearray(control[bytes(4)]), time.monotonic_ns()
+        (lease,) = struct.unpack_from("Q", value, LEASE_AT)
+        assert 0 < lease - now <= LEASE_S * 1e9
+        struct.pack_into("Q", value, LEASE_AT, lease - int(LEASE_S * 1e9))
+        control[bytes(4)] = bytes(value)
+
+
 def test_a_good_one_gets_everything(experiments, watch, ns, cgroup):
     guards = "retransmitted < 1.5x", "goodput_p50 > 0.5x", "failed < +5%"
     name = start(experiments, cgroup, "cubic", "--steps", "5,50,100", "--step-connections", "20", guards=guards)
@@ -164,7 +179,7 @@ def test_without_a_watcher_all_get_the_old_one(experiments, watch, ns, cgroup):
     experiments.bbrctl("experiment", "watch", name, status=NOTHING)  # one is enough
     first.kill()
     assert experiments.status(name)["state"] == "running" and news() > 150  # the lease
-    time.sleep(31)
+    let_lease_run_out(cgroup)
     assert experiments.status(name)["state"] == "unwatched" and news() == 0
     second = watch(name)
     wait_until(lambda: experiments.status(name)["state"] == "running", "it is watched again")

@@ -457,9 +457,10 @@ def test_a_deleted_profile_stays_with_its_connections(bbrctl, load, ns, monitor)
     instance = Instance(bbrctl, load(), ns)
     watching = monitor(instance.name, "--every", "ack")
     sender, receiver = instance.connect()
-    running = Transfer(sender, receiver, gap=0.002)
+    running = Transfer(sender, receiver)
     index = instance.profile()["index"]
     watching.wait_for(lambda m: any(e["mode"] == "PROBE_BW" for e in m.of("ack")), "PROBE_BW")
+    running.gap = 0.002  # with pauses from the start it would take most of a minute to find the bandwidth
     bbrctl("profile", "delete", "--name", instance.name, "mine", status=REFUSED)
     bbrctl("rule", "flush", "--name", instance.name)
     bbrctl("profile", "delete", "--name", instance.name, "mine")
