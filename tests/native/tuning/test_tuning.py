@@ -50,13 +50,14 @@ class Flow:
 
 
 @pytest.fixture
-def run(load, monitor, new_path):
+def run(bbrctl, load, monitor, new_path):
     """Starts a flow with some parameters, and ends it."""
     @contextlib.contextmanager
     def start(*assignments, **kwargs):
         name = load(*assignments)
         flow = Flow(monitor, new_path(**kwargs), name)
         yield flow
+        bbrctl("reset", "--name", name, status=None)  # or what the socket still has to send would go as slowly as the test had it
         flow.finish()
     return start
 

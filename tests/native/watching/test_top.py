@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -51,7 +52,7 @@ def recorded(bbrctl, bbrmon, shared, tmp_path_factory):
             listener = listen(spaces[2], [road.v4, road.v6][i % 2])
             transfers.append(Transfer(*connect(spaces[0], listener, cc=shared), seed=i))
         monitor.wait_for(lambda m: m.of("recovery") and any(e["to"] == "PROBE_BW" for e in m.of("mode")) and
-                         m.events[-1]["time_ns"] - m.events[0]["time_ns"] > 3_000_000_000,
+                         time.monotonic_ns() - m.events[0]["time_ns"] > 3_000_000_000,
                          "losses, the bandwidth is found, and some seconds of it")
         for transfer in transfers:
             transfer.stop()
