@@ -19,16 +19,21 @@ FIRST = ("unit/", "lab/test_matrix.py", "lab/test_cost.py", "fuzz/", "oracle/tes
 # Files whose tests need not all be in one process: each of these fixtures, with each of its parameters, is a guest.
 GUESTS = {"lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("shapes", "rules", "experiment")}
 TOLD_AFTER_S = 5
+NICE, OTHERS_NICER = os.getpriority(os.PRIO_PROCESS, 0), 10
 
 
 def place_of(item):
     return item.path.relative_to(HERE).as_posix()
 
 
+def is_of_running_kernel(item):
+    return place_of(item).startswith(RUNNING_KERNEL)
+
+
 def group_of(item):
     """Tests of one group run in one process, one after the other."""
     place = place_of(item)
-    if place.startswith(RUNNING_KERNEL):
+    if is_of_running_kernel(item):
         return "the running kernel"
     for fixture in GUESTS.get(place, ()):
         if fixture in item.fixturenames:
@@ -39,9 +44,9 @@ def group_of(item):
 
 def rank(item):
     """The order of groups: that which has to be one process from the beginning to the end, then FIRST."""
-    place = place_of(item)
-    if place.startswith(RUNNING_KERNEL):
+    if is_of_running_kernel(item):
         return -1
+    place = place_of(item)
     return next((i for i, first in enumerate(FIRST) if place.startswith(first)), len(FIRST))
 
 
@@ -50,6 +55,12 @@ def pytest_collection_modifyitems(items):
     items.sort(key=rank)
     for item in items:
         item.add_marker(pytest.mark.xdist_group(group_of(item)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Where there are fewer CPUs than processes, the one that has the most left is not to wait for the others."""
+    os.setpriority(os.PRIO_PROCESS, 0, NICE + (0 if is_of_running_kernel(item) else OTHERS_NICER))
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -22,6 +22,7 @@ import system
 import tool
 import transfer
 from cgroups import Cgroup
+from cleaner import Cleaner
 from experiments import Experiments
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -69,8 +70,10 @@ def nothing_is_left(bbrctl):
     """After the last test the kernel holds what it held before the first one."""
     assert os.geteuid() == 0, "these tests need root"
     before = system.Traces(bbrctl)
+    cleaner = Cleaner(bbrctl.path)
     os.environ[system.MARK] = system.PREFIX
     yield
+    cleaner.dismiss()
     # Namespaces, maps and programs are freed a little after their last user is gone.
     deadline = time.monotonic() + 30
     while (left := system.Traces(bbrctl).since(before)) and time.monotonic() < deadline:

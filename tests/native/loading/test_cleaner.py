@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The tests' own process is killed: what it made goes."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import system
+from system import wait_until
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+# As the tests do it, in a process of its own. Its first word says what it is called, and then it waits to be killed.
+MAKE_ALL = """
+import os, subprocess, sys, time
+import cleaner, netns, system, tool
+from cgroups import Cgroup
+bbrctl = tool.Tool(sys.argv[1])
+started = cleaner.Cleaner(bbrctl.path)
+os.environ[system.MARK] = system.PREFIX
+ns, outer = netns.Namespace(), Cgroup()
+inner = Cgroup(outer)
+name = f"{system.PREFIX}_0"
+bbrctl("load", "--name", name)
+bbrctl("attach", "--name", name, "--cgroup", outer.path)
+bbrctl("experiment", "start", f"e{os.getpid()}_0", "--cgroup", inner.path, "--arm", "a=cubic", "--arm", f"b={name}")
+subprocess.Popen(ns.command("sleep", "1000"), start_new_session=True)
+print(system.PREFIX, flush=True)
+time.sleep(1000)
+"""
+
+
+def made_by(prefix):
+    """What there is now of a process's things, in words."""
+    def is_its(name):
+        return name.startswith((f"{prefix}_", f"{prefix}-"))
+    processes = [pid for pid in filter(str.isdigit, os.listdir("/proc")) if is_marked(pid, prefix)]
+    cgroups = [path.name for path in system.cgroup_mount().rglob(f"{prefix}-*")]
+    return {"instances": sorted(filter(is_its, system.registered())), "namespaces": sorted(filter(is_its, system.namespaces())),
+            "cgroups": sorted(cgroups), "processes": processes}
+
+
+def is_marked(pid, prefix):
+    try:
+        return f"{system.MARK}={prefix}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def test_what_was_made_is_removed(bbrctl):
+    making = subprocess.Popen([sys.executable, "-c", MAKE_ALL, bbrctl.path], cwd=TESTS, stdout=subprocess.PIPE, text=True)
+    try:
+        prefix = making.stdout.readline().strip()
+        made = made_by(prefix)
+        assert {what: len(names) for what, names in made.items()} == \
+            {"instances": 1, "namespaces": 1, "cgroups": 2, "processes": 1}, made
+    finally:
+        making.send_signal(signal.SIGKILL)
+        making.communicate()
+    wait_until(lambda: not any(made_by(prefix).values()), "the cleaner removes it")
+    assert prefix[4:] not in str(bbrctl.json("experiment", "list"))
