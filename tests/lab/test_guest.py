@@ -95,22 +95,24 @@ MAKE = "import pathlib, sys; from vm import kernels, snapshot; snapshot.FOLDER =
        "snapshot.find(kernels.find(sys.argv[2]))"
 
 
-def make(folder, kernel):
-    return subprocess.Popen([sys.executable, "-c", MAKE, folder, kernel.key], cwd=HERE)
+def make(folder, kernel, temporary):
+    return subprocess.Popen([sys.executable, "-c", MAKE, folder, kernel.key], cwd=HERE,
+                            env={**os.environ, "TMPDIR": str(temporary)})
 
 
 def snapshots(folder):
     return [path for path in folder.iterdir() if path.is_dir()]
 
 
-def test_makers_of_a_snapshot_at_once_and_one_that_is_killed(kernel, no_snapshots):
+def test_makers_of_a_snapshot_at_once_and_one_that_is_killed(kernel, no_snapshots, tmp_path_factory):
     expected = guest.run(kernel, image(kernel), boot=True)
-    killed = make(no_snapshots, kernel)
+    temporary = tmp_path_factory.mktemp("tmp")  # the one that is killed leaves its folder there
+    killed = make(no_snapshots, kernel, temporary)
     deadline = time.monotonic() + 600
     while not list(no_snapshots.glob("*.partial/ram")):
         assert killed.poll() is None and time.monotonic() < deadline
         time.sleep(0.01)
-    makers = [make(no_snapshots, kernel) for _ in range(2)]
+    makers = [make(no_snapshots, kernel, temporary) for _ in range(2)]
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     assert all(path.suffix == ".partial" for path in snapshots(no_snapshots))
