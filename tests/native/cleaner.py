@@ -3,7 +3,7 @@
 A second process that removes what the tests made if theirs is killed. It reads a pipe whose other end only the tests hold
 open, so it notices even SIGKILL. Tests that fail clean up by themselves.
 
-What it removes has PREFIX in its name, or the mark in its environment. An object that registers itself under a name of its own
+What it removes has their prefix in its name, or the mark in its environment. An object that registers itself under a name of its own
 (bpf_bbr, with bpftool) stays: that may be somebody else's.
 """
 import contextlib
@@ -32,9 +32,26 @@ class Cleaner:
         self.process.communicate(ALL_DONE)
 
 
-def marked():
+def is_of(prefix, name):
+    """Of these tests, and not of some whose process id only begins alike."""
+    return name.startswith(prefix) and not name[len(prefix):][:1].isdigit()
+
+
+def cgroups(prefix):
+    return [path for path in system.cgroup_mount().rglob(f"{prefix}*") if path.is_dir() and is_of(prefix, path.name)]
+
+
+def namespaces(prefix):
+    return [name for name in system.namespaces() if is_of(prefix, name)]
+
+
+def instances(prefix):
+    return [name for name in system.registered() if is_of(prefix, name)]
+
+
+def processes(prefix):
     """`make demo` has a cleaner of its own, which needs a moment."""
-    for pid in system.processes():
+    for pid in system.processes(prefix):
         with contextlib.suppress(OSError):
             if b"--clean-after" not in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
                 yield pid
@@ -46,45 +63,40 @@ def kill(pid):
     return True
 
 
-def no_process_is_left():
-    return not [pid for pid in marked() if kill(pid)]
+def no_process_is_left(prefix):
+    return not [pid for pid in processes(prefix) if kill(pid)]
 
 
-def stop_experiments(bbrctl):
+def stop_experiments(prefix, bbrctl):
     for running in json.loads(system.run(bbrctl, "-j", "experiment", "list", check=False).stdout or "[]"):
-        if system.PREFIX in running["cgroup"]:
+        if any(is_of(prefix, part) for part in pathlib.Path(running["cgroup"]).parts):
             system.run(bbrctl, "experiment", "stop", running["name"], check=False)
 
 
-def is_tests(name):
-    """Of these tests, and not of some whose process id only begins alike."""
-    return name.startswith(system.PREFIX) and not name[len(system.PREFIX):][:1].isdigit()
-
-
-def remove_cgroups():
+def remove_cgroups(prefix):
     """Those within others first."""
-    for top in [path for path in system.cgroup_mount().rglob(f"{system.PREFIX}*") if path.is_dir() and is_tests(path.name)]:
+    for top in cgroups(prefix):
         for path in sorted([top, *filter(pathlib.Path.is_dir, top.rglob("*"))], reverse=True):
             with contextlib.suppress(OSError):
                 path.rmdir()
 
 
-def clean(bbrctl, had_bpffs):
-    system.wait_until(no_process_is_left, "all processes end")
-    stop_experiments(bbrctl)
-    remove_cgroups()
-    for name in filter(is_tests, system.namespaces()):
+def clean(prefix, bbrctl, had_bpffs):
+    system.wait_until(lambda: no_process_is_left(prefix), "all processes end")
+    stop_experiments(prefix, bbrctl)
+    remove_cgroups(prefix)
+    for name in namespaces(prefix):
         system.run("ip", "netns", "del", name, check=False)
-    for name in filter(is_tests, system.registered()):
+    for name in instances(prefix):
         system.run(bbrctl, "unload", "--name", name, check=False)
     if not had_bpffs:
         system.unmount_bpffs()
 
 
 def main():
-    system.PREFIX = sys.argv[1]
+    prefix, bbrctl, bpffs = sys.argv[1:]
     if sys.stdin.buffer.read() != ALL_DONE:
-        clean(sys.argv[2], sys.argv[3] == "had-bpffs")
+        clean(prefix, bbrctl, bpffs == "had-bpffs")
 
 
 if __name__ == "__main__":

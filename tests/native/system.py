@@ -149,13 +149,13 @@ def namespaces():
     return {line.split()[0] for line in run("ip", "netns", "list").stdout.splitlines() if line.strip()}
 
 
-def processes():
-    """Those that the tests started, whoever is their parent now: they carry a mark in their environment."""
+def processes(prefix=PREFIX):
+    """Those that the tests of this prefix started, whoever is their parent now: they carry a mark in their environment."""
     found = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/environ", "rb") as f:
-                if f"{MARK}={PREFIX}".encode() in f.read().split(b"\0"):
+                if f"{MARK}={prefix}".encode() in f.read().split(b"\0"):
                     found.add(int(pid))
         except OSError:  # it has ended, or is a zombie
             pass

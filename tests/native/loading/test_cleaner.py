@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The tests' own process is killed: what it made goes."""
-import os
 import pathlib
 import signal
 import subprocess
 import sys
 
-import system
+import cleaner
 from system import wait_until
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
@@ -31,20 +30,8 @@ time.sleep(1000)
 
 
 def made_by(prefix):
-    """What there is now of a process's things, in words."""
-    def is_its(name):
-        return name.startswith((f"{prefix}_", f"{prefix}-"))
-    processes = [pid for pid in filter(str.isdigit, os.listdir("/proc")) if is_marked(pid, prefix)]
-    cgroups = [path.name for path in system.cgroup_mount().rglob(f"{prefix}-*")]
-    return {"instances": sorted(filter(is_its, system.registered())), "namespaces": sorted(filter(is_its, system.namespaces())),
-            "cgroups": sorted(cgroups), "processes": processes}
-
-
-def is_marked(pid, prefix):
-    try:
-        return f"{system.MARK}={prefix}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return False
+    return {"instances": cleaner.instances(prefix), "namespaces": cleaner.namespaces(prefix), "cgroups": cleaner.cgroups(prefix),
+            "processes": list(cleaner.processes(prefix))}
 
 
 def test_what_was_made_is_removed(bbrctl):
