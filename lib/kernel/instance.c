@@ -12,7 +12,7 @@
 
 #include "bpf_bbr/experiment.h"
 #include "bpf_bbr/snapshot.h"
-#include "btf_path.h"
+#include "kernel_types.h"
 #include "descriptor.h"
 #include "cli/err.h"
 #include "instance.h"
@@ -52,21 +52,15 @@ static int find_layout(const struct btf *btf, struct bbr_ops_layout *l)
 	return 0;
 }
 
-static int read_layout(struct bbr_ops_layout *l)
+/* Once: it is the kernel's. */
+static int know_layout(void)
 {
-	struct btf *btf;
-	int error;
+	const struct btf *btf;
 
-	if (known_layout.value_type) {
-		*l = known_layout;
+	if (known_layout.value_type)
 		return 0;
-	}
-	btf = btf__load_vmlinux_btf();
-	if (!btf)
-		return -errno;
-	error = find_layout(btf, l);
-	btf__free(btf);
-	return error;
+	btf = kernel_types();
+	return btf ? find_layout(btf, &known_layout) : -errno;
 }
 
 int instance_map(__u32 id)
@@ -290,12 +284,11 @@ static bool is_listed(struct instance *list, int n, const struct instance *inst)
 
 static int list_instances(struct instance **list, bool registered)
 {
-	struct bbr_ops_layout layout;
 	__u32 id = 0;
 	int err, n = 0;
 
 	*list = NULL;
-	err = read_layout(&layout);
+	err = know_layout();
 	if (err == -ENOTSUP) /* this kernel cannot have any */
 		return 0;
 	if (err)
@@ -308,7 +301,7 @@ static int list_instances(struct instance **list, bool registered)
 		if (fd < 0) {
 			err = fd;
 		} else {
-			err = inspect(fd, &layout, &inst);
+			err = inspect(fd, &known_layout, &inst);
 			close(fd);
 		}
 		if (err < 0 && !has_vanished(err))

@@ -3,7 +3,7 @@
 
 #include <bpf/btf.h>
 
-#include "btf_path.h"
+#include "kernel_types.h"
 #include "cli/err.h"
 #include "descriptor.h"
 #include "kernel_bbr.h"
@@ -40,11 +40,9 @@ static int find(struct btf *kernel, const struct algorithm **algorithm)
 
 int kernel_bbr_find(const struct algorithm **algorithm)
 {
-	struct btf *kernel = btf__load_vmlinux_btf();
-	int error = kernel ? find(kernel, algorithm) : -ENOENT;
+	struct btf *kernel = kernel_types();
 
-	btf__free(kernel);
-	return error;
+	return kernel ? find(kernel, algorithm) : -ENOENT;
 }
 
 int kernel_bbr_refuse(void)

@@ -16,7 +16,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
-#include "kernel/btf_path.h"
+#include "kernel/kernel_types.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "instance/link_pin.h"
@@ -41,13 +41,11 @@ const char *pin_path(const char *name)
 static bool kernel_has_links(void)
 {
 	static const char *const update[] = { "update", NULL };
-	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf *btf = kernel_types();
 	int id = btf ? btf__find_by_name_kind(btf, "bpf_struct_ops", BTF_KIND_STRUCT) : -1;
 	__u32 offset;
-	bool found = id > 0 && !btf_member_path(btf, id, update, &offset);
 
-	btf__free(btf);
-	return found;
+	return id > 0 && !btf_member_path(btf, id, update, &offset);
 }
 
 /*

@@ -12,7 +12,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpf_bbr/migrate.h"
-#include "kernel/btf_path.h"
+#include "kernel/kernel_types.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "instance/callbacks.h"
@@ -27,7 +27,7 @@ static bool explain_kernel(void)
 {
 	struct utsname uts = {};
 	int major = 0, minor = 0, jit = 1;
-	struct btf *btf;
+	const struct btf *btf;
 	FILE *f;
 
 	uname(&uts);
@@ -50,15 +50,13 @@ static bool explain_kernel(void)
 		remedy("turn it on: sysctl net.core.bpf_jit_enable=1");
 		return true;
 	}
-	btf = btf__load_vmlinux_btf();
+	btf = kernel_types();
 	if (!btf) {
 		err("this kernel has no type information (/sys/kernel/btf/vmlinux)");
 		remedy("use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 		return true;
 	}
-	jit = btf__find_by_name_kind(btf, TCP_OPS_VALUE, BTF_KIND_STRUCT);
-	btf__free(btf);
-	if (jit < 0) {
+	if (btf__find_by_name_kind(btf, TCP_OPS_VALUE, BTF_KIND_STRUCT) < 0) {
 		err("this kernel does not support TCP congestion control in BPF");
 		remedy("use a kernel built with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y "
 		       "and CONFIG_INET=y");
@@ -87,12 +85,11 @@ static void note_verified(const struct bpf_object *obj)
 
 int object_load(const struct object *obj)
 {
-	struct btf *kernel = btf__load_vmlinux_btf();
+	const struct btf *kernel = kernel_types();
 	int error;
 
 	if (kernel)
 		callbacks_rename(obj->bpf, kernel);
-	btf__free(kernel);
 	if (!bpf_object__load(obj->bpf)) {
 		note_verified(obj->bpf);
 		return EXIT_DONE;

@@ -8,7 +8,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "kernel/btf_path.h"
+#include "kernel/kernel_types.h"
 #include "kernel/instance.h"
 #include "instance/callbacks.h"
 #include "instance/struct_ops.h"
@@ -21,7 +21,7 @@ static const __u32 key;
 
 /* The element's type, and the value that is being made. */
 struct layout {
-	struct btf *btf;
+	const struct btf *btf;
 	__u32 type;
 	char *value;
 	__u32 size;
@@ -32,7 +32,7 @@ static int layout_open(struct layout *l)
 	int type;
 
 	l->value = NULL;
-	l->btf = btf__load_vmlinux_btf();
+	l->btf = kernel_types();
 	if (!l->btf)
 		return -errno;
 	type = btf__find_by_name_kind(l->btf, TCP_OPS_VALUE, BTF_KIND_STRUCT);
@@ -48,7 +48,6 @@ static int layout_open(struct layout *l)
 static void layout_close(struct layout *l)
 {
 	free(l->value);
-	btf__free(l->btf);
 }
 
 static int put(struct layout *l, const char *member, const void *data, size_t len)

@@ -10,6 +10,7 @@
 #include "experiments/shares.h"
 #include "running/state.h"
 #include "kernel/clock.h"
+#include "kernel/kernel_types.h"
 
 #define WATCHING -1 /* no exit status yet */
 
@@ -157,6 +158,7 @@ int canary_watch(const struct experiment_handle *h, __u64 every, bool json)
 	renew_lease(&c, true);
 	h->control->share[c.arm] = h->config.step[experiment_step(h)]; /* killed between both */
 	say_step(&c, again ? "; watched again" : "");
+	kernel_types_forget(); /* this takes days */
 	do {
 		sleep_until(&then, every);
 		ret = watch_once(&c, every);

@@ -10,6 +10,7 @@
 #include "experiments/plan_use.h"
 #include "lock.h"
 #include "instance/netns_default.h"
+#include "kernel/kernel_types.h"
 #include "machine/carry_out.h"
 #include "machine/machine.h"
 #include "machine/machine_file.h"
@@ -112,6 +113,7 @@ static int hold(const struct applying *held, const sigset_t *ends)
 		return ret;
 	unlock_instances();
 	fflush(stdout);
+	kernel_types_forget(); /* this may take months */
 	sigwait(ends, &got);
 	ret = lock_instances();
 	if (ret)

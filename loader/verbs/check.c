@@ -9,7 +9,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "kernel/btf_path.h"
+#include "kernel/kernel_types.h"
 #include "descriptor.h"
 #include "cli/err.h"
 #include "cli/json.h"
@@ -55,7 +55,7 @@ static int cong_control_args(const struct btf *btf)
 
 static void read_traits(struct traits *t)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf *btf = kernel_types();
 
 	memset(t, 0, sizeof(*t));
 	if (!btf)
@@ -64,7 +64,6 @@ static void read_traits(struct traits *t)
 	t->tx_start = has_member(btf, "tcp_congestion_ops", "cwnd_event_tx_start");
 	t->app_limited = has_member(btf, "bpf_struct_ops", "validate");
 	t->link = has_member(btf, "bpf_struct_ops", "update");
-	btf__free(btf);
 }
 
 #define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control"

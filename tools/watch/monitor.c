@@ -13,6 +13,7 @@
 #include "cli/err.h"
 #include "event/event.h"
 #include "kernel/kernel_bbr.h"
+#include "kernel/kernel_types.h"
 #include "monitor.h"
 #include "subscriber_slot.h"
 
@@ -234,6 +235,7 @@ static int scan(struct monitor *m)
 	for (int i = n_before; i < m->n_subs; i++)
 		subscription_begin(&m->subs[i]);
 	say_waiting(m);
+	kernel_types_forget(); /* they are large, and most scans find nothing new */
 	return status ? status : kernel;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/err.h"
 #include "event/origin.h"
 #include "kernel/kernel_bbr.h"
+#include "kernel/kernel_types.h"
 #include "probe.h"
 
 /* Of an algorithm that no kernel has there is no object. */
@@ -29,12 +30,11 @@ static const struct object {
 
 void probe_init(struct probe *p)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf *btf = kernel_types();
 
 	memset(p, 0, sizeof(*p));
 	memset(p->links, -1, sizeof(p->links));
 	p->built_in = btf && btf__find_by_name_kind(btf, "bbr", BTF_KIND_STRUCT) > 0;
-	btf__free(btf);
 }
 
 bool probe_is_possible(const struct probe *p)

@@ -20,6 +20,8 @@
 #include <bpf/btf.h>
 #include <linux/bpf.h>
 
+#include "kernel/kernel_types.h"
+
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- its types */
@@ -259,6 +261,14 @@ static inline int find_sent(const struct btf *from)
 	return 0;
 }
 
+/* One without any types, and the tools forget those of the last one. */
+static inline void begin_kernel(void)
+{
+	btf__free(made_kernel);
+	kernel_types_forget();
+	made_kernel = btf__new_empty();
+}
+
 /* Each type keeps its id. False: the running kernel has no types. */
 static inline bool make_kernel(enum change changes)
 {
@@ -275,8 +285,7 @@ static inline bool make_kernel(enum change changes)
 	sock = btf__find_by_name_kind(from, "sock", BTF_KIND_STRUCT);
 	index = btf__find_by_name_kind(from, "unsigned int", BTF_KIND_INT);
 	sent = find_sent(from);
-	btf__free(made_kernel);
-	made_kernel = btf__new_empty();
+	begin_kernel();
 	for (int id = 1; id < n; id++) {
 		const struct btf_type *t = btf__type_by_id(from, id);
 		const char *name = id == sent ? SENT : btf__name_by_offset(from, t->name_off);
@@ -300,6 +309,7 @@ static inline void forget_kernel(void)
 {
 	btf__free(made_kernel);
 	btf__free(running_kernel);
+	kernel_types_forget();
 }
 
 /* In place of libbpf's. */

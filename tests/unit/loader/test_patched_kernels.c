@@ -14,7 +14,7 @@
 #include "cli/options.h"
 #include "instance/object.h"
 #include "instance/struct_ops.h"
-#include "kernel/btf_path.h"
+#include "kernel/kernel_types.h"
 #include "kernel/kernel_bbr.h"
 
 #define N_OURS 2
@@ -269,8 +269,7 @@ static void make_bbr_with(const char *member)
 {
 	int id;
 
-	btf__free(made_kernel);
-	made_kernel = btf__new_empty();
+	begin_kernel();
 	id = btf__add_int(made_kernel, "unsigned int", 4, 0);
 	btf__add_struct(made_kernel, "bbr", 8);
 	btf__add_field(made_kernel, "min_rtt_us", id, 0, 0);

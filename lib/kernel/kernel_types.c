@@ -4,7 +4,22 @@
 
 #include <bpf/btf.h>
 
-#include "btf_path.h"
+#include "kernel_types.h"
+
+static struct btf *types;
+
+struct btf *kernel_types(void)
+{
+	if (!types)
+		types = btf__load_vmlinux_btf();
+	return types;
+}
+
+void kernel_types_forget(void)
+{
+	btf__free(types);
+	types = NULL;
+}
 
 int btf_member_path(const struct btf *btf, __u32 type_id, const char *const *path, __u32 *offset)
 {
