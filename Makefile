@@ -92,8 +92,13 @@ $(BUILD)/obj/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(INCLUDES) $(EMBEDDED) -c $< -o $@
 
+# What names the algorithms or carries their programs. All other objects are the same for any algorithms: a build with others
+# takes them from SHARED.
+OF_ALGORITHMS := lib/descriptor loader/embedded tools/watch/probe tools/watch/embedded tools/sockets/snapshot_programs %/carried \
+	$(addsuffix /descriptor,$(filter-out $(OURS),$(ALGORITHMS)))
+SHARED ?= $(BUILD)
 # $(call objects,SOURCES): those sources' plain objects.
-objects = $(patsubst %,$(BUILD)/obj/%.o,$(basename $1))
+objects = $(foreach name,$(basename $1),$(if $(filter $(OF_ALGORITHMS),$(name)),$(BUILD),$(SHARED))/obj/$(name).o)
 # Of plain objects, those with the sanitizers. What is carried along is the same.
 sanitized = $(patsubst $(BUILD)/obj/%,$(BUILD)/asan/obj/%,$(filter-out $(CARRIED),$1)) $(filter $(CARRIED),$1)
 

@@ -276,5 +276,5 @@ tests: all unit toy $(FUZZERS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(
 
 # ---- the tools with an algorithm that only its folder knows
 
-toy:
-	$(MAKE) BUILD=$(BUILD)/toy ALGORITHMS=tests/toy all
+toy: all
+	$(MAKE) BUILD=$(BUILD)/toy SHARED=$(BUILD) ALGORITHMS=tests/toy all
