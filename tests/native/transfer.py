@@ -14,6 +14,8 @@ BLOCK = 256 * 1024
 STALLED = 90
 
 MB = 1_000_000
+BUSY_RATE = 25 * MB  # bytes a second: thousands of ACKs, and a tenth of the CPU time that loopback takes without a limit
+SO_MAX_PACING_RATE = 47
 
 opened = []  # every socket of the running test, so that a test that failed does not leave traffic behind
 
@@ -58,6 +60,11 @@ def set_cc(sock, name):
 
 def get_cc(sock):
     return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).split(b"\0")[0].decode()
+
+
+def limit_rate(sock, rate=BUSY_RATE):
+    """The stack paces it, so BBR has always more to send; a `gap` of Transfer's is the application's."""
+    sock.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, rate)
 
 
 def family_of(address):
@@ -171,10 +178,13 @@ def send_verified(ns, cc, size=MB, address="127.0.0.1", seed=1):
         return Transfer(sender, receiver, size, seed).finish()
 
 
-def flows(ns, name, n, gap=0.002):
+def flows(ns, name, n, gap=0.002, rate=None):
     """Transfers that go on until they are stopped."""
     listener = listen(ns, backlog=n)
-    return [Transfer(*connect(ns, listener, cc=name), seed=i, gap=gap) for i in range(n)]
+    ends = [connect(ns, listener, cc=name) for _ in range(n)]
+    for sender, _ in ends if rate else []:
+        limit_rate(sender, rate)
+    return [Transfer(*pair, seed=i, gap=gap) for i, pair in enumerate(ends)]
 
 
 def advance(transfers):

@@ -6,7 +6,7 @@ import pytest
 
 from system import map_exists, maps_of_program, registered, wait_until
 from tool import pause, status_of
-from transfer import Transfer, advance, connect, finish, flows, get_cc, listen, send_verified
+from transfer import BUSY_RATE, Transfer, advance, connect, finish, flows, get_cc, listen, send_verified
 
 
 def test_unload_under_traffic(bbrctl, load, ns):
@@ -87,7 +87,7 @@ def test_listener_outlives_the_unload(bbrctl, load, ns):
 
 def test_parameters_change_under_traffic(bbrctl, load, ns):
     name = load()
-    running = flows(ns, name, 4, gap=0)
+    running = flows(ns, name, 4, gap=0, rate=BUSY_RATE)
     for i in range(30):
         bbrctl("set", "--name", name, f"bw_win={i % 5 + 5}", f"cwnd_gain={1 + i % 7}", f"high_gain={2 + i % 3}")
     pause()

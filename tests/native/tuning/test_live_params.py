@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Parameters change while connections run: theirs follow, others' do not."""
-from transfer import Transfer, connect, listen
+from transfer import BUSY_RATE, Transfer, connect, flows, listen
 
 
 def settled(monitor):
@@ -50,8 +50,7 @@ def test_no_ack_sees_half_of_a_change(bbrctl, load, monitor, ns):
     """Two gains that are always changed together are always seen together."""
     name = load("cwnd_gain=2", "high_gain=2")
     watching = monitor(name, "--every", "ack")
-    listener = listen(ns)
-    running = [Transfer(*connect(ns, listener, cc=name), seed=i) for i in range(2)]
+    running = flows(ns, name, 2, gap=0, rate=BUSY_RATE)
     # In STARTUP both gains are high_gain; a bandwidth that may never stop growing keeps it there.
     for i in range(20):
         gain = 2 + i % 5

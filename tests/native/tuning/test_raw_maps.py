@@ -13,7 +13,7 @@ import pytest
 
 from system import maps_of_instance, maps_of_program, run, wait_until
 from tool import REFUSED, status_of
-from transfer import MB, Transfer, connect, listen, send_verified
+from transfer import BUSY_RATE, MB, Transfer, connect, flows, listen, send_verified
 
 CONNECTIONS = 4
 ROUNDS = 8
@@ -52,8 +52,7 @@ VERBS = [["profile", "list"], ["-j", "profile", "list"], ["profile", "show", "p1
 class Instance:
     def __init__(self, bbrctl, name, ns):
         self.maps = maps_of_instance(status_of(bbrctl, name)["prog_id"])
-        listener = listen(ns, backlog=CONNECTIONS)
-        self.running = [Transfer(*connect(ns, listener, cc=name), seed=i) for i in range(CONNECTIONS)]
+        self.running = flows(ns, name, CONNECTIONS, gap=0, rate=BUSY_RATE)
 
     def advance(self, what, size=2 * MB):
         """Every connection gets two megabytes further than it is."""
