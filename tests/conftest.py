@@ -2,8 +2,8 @@
 """
 How the processes of pytest-xdist share the tests, and what is told of them while they run.
 
-Those that load something into the running kernel must not see each other's: one process has all of them, one after the
-other. The others take what is left, a file or the guest of a kernel at a time.
+Each process takes a file at a time, or the guest of a kernel. Two processes may have tests that load something into the running
+kernel; those with the mark machine_alone must not see what others load, so one process has all of them.
 """
 import os
 import pathlib
@@ -13,12 +13,15 @@ import time
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-RUNNING_KERNEL = ("native/", "oracle/test_oracle.py")
-# First what is quick; then what takes longest, so that no process is left with it in the end.
-FIRST = ("unit/", "lab/test_matrix.py", "lab/test_cost.py", "fuzz/", "oracle/test_mutants.py", "lab/test_lab.py")
+RUNNING_KERNEL = "native/"
+# First what is quick; then by turns what waits and what computes; what is left is short, so that all processes end at about the
+# same time.
+FIRST = ("unit/", "lab/test_matrix.py", "native/loading/", "lab/test_cost.py", "native/tuning/", "fuzz/", "native/watching/",
+         "oracle/test_mutants.py", "lab/test_lab.py", "native/")
 # Files whose tests need not all be in one process: each of these fixtures, with each of its parameters, is a guest.
 GUESTS = {"lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("shapes", "rules", "experiment")}
 TOLD_AFTER_S = 5
+ALONE = "machine_alone"
 NICE, OTHERS_NICER = os.getpriority(os.PRIO_PROCESS, 0), 10
 
 
@@ -33,8 +36,8 @@ def is_of_running_kernel(item):
 def group_of(item):
     """Tests of one group run in one process, one after the other."""
     place = place_of(item)
-    if is_of_running_kernel(item):
-        return "the running kernel"
+    if item.get_closest_marker(ALONE):
+        return ALONE
     for fixture in GUESTS.get(place, ()):
         if fixture in item.fixturenames:
             params = getattr(item, "callspec", None) and item.callspec.params
@@ -43,8 +46,8 @@ def group_of(item):
 
 
 def rank(item):
-    """The order of groups: that which has to be one process from the beginning to the end, then FIRST."""
-    if is_of_running_kernel(item):
+    """The order of groups: first the one that is longest, then FIRST."""
+    if item.get_closest_marker(ALONE):
         return -1
     place = place_of(item)
     return next((i for i, first in enumerate(FIRST) if place.startswith(first)), len(FIRST))
@@ -109,6 +112,7 @@ class Watch:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
+    config.addinivalue_line("markers", f"{ALONE}: what tests of other processes load must not be seen (native/conftest.py)")
     # Where the tests are run in this process itself its output is captured while they are.
     if config.pluginmanager.hasplugin("dsession"):
         config.pluginmanager.register(Watch(config.pluginmanager.get_plugin("terminalreporter")))

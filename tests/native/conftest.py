@@ -69,18 +69,27 @@ def plain_bbrmon(build):
 def nothing_is_left(bbrctl):
     """After the last test the kernel holds what it held before the first one."""
     assert os.geteuid() == 0, "these tests need root"
-    before = system.Traces(bbrctl)
+    with system.machine(alone=True):
+        before = system.Traces(bbrctl)
     cleaner = Cleaner(bbrctl.path)
     os.environ[system.MARK] = system.PREFIX
     yield
     cleaner.dismiss()
-    # Namespaces, maps and programs are freed a little after their last user is gone.
-    deadline = time.monotonic() + 30
-    while (left := system.Traces(bbrctl).since(before)) and time.monotonic() < deadline:
-        time.sleep(0.5)
+    with system.machine(alone=True):  # a map does not say whose it is
+        # Namespaces, maps and programs are freed a little after their last user is gone.
+        deadline = time.monotonic() + 30
+        while (left := system.Traces(bbrctl).since(before)) and time.monotonic() < deadline:
+            time.sleep(0.5)
     if not before.bpffs:
         system.unmount_bpffs()
     assert not left, "the tests left behind: " + "; ".join(left)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def its_turn(request):
+    """Tests of other processes may load something meanwhile, unless a file has the mark."""
+    with system.machine(alone=request.node.get_closest_marker("machine_alone") is not None):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -267,12 +276,13 @@ def load_plain(bbrctl, free_name):
 @contextlib.contextmanager
 def registered(name, path):
     """The instance that the object has, registered with bpftool."""
-    assert name not in system.registered(), \
-        f"somebody else has {name} loaded, and this test would have to replace it: unload it first"
-    system.run("bpftool", "struct_ops", "register", path)
-    yield name
-    if name in system.registered():
-        system.run("bpftool", "struct_ops", "unregister", "name", name)
+    with system.locked(name):
+        assert name not in system.registered(), \
+            f"somebody else has {name} loaded, and this test would have to replace it: unload it first"
+        system.run("bpftool", "struct_ops", "register", path)
+        yield name
+        if name in system.registered():
+            system.run("bpftool", "struct_ops", "unregister", "name", name)
 
 
 @pytest.fixture

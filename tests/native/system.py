@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the tests ask of the running system: commands, BPF objects, traces that they left."""
+import contextlib
 import ctypes
 import fcntl
 import json
@@ -190,6 +191,23 @@ def maps_of_ours(bbrctl):
         if not is_ours(instance["name"]):
             others |= set(maps_of_instance(instance["prog_id"]).values())
     return {(i, name) for i, name in maps().items() if i not in others}
+
+
+@contextlib.contextmanager
+def locked(what, how=fcntl.LOCK_EX):
+    """Against tests in other processes: those of this run, and of another."""
+    with open(f"/run/lock/bbr-tests-{what}", "w") as lock:
+        fcntl.flock(lock, how)
+        yield lock
+
+
+@contextlib.contextmanager
+def machine(alone):
+    """The tests of several processes share the machine, or one has it alone. Who waits for that lets nobody else begin."""
+    with locked("machine", fcntl.LOCK_UN) as lock:
+        with locked("turn"):
+            fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
 
 
 class Traces:

@@ -19,6 +19,8 @@ from system import NO_BPFFS, maps_of_ours, registered, run, wait_until
 from tool import DONE, NOTHING, REFUSED, USAGE, Tool, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified
 
+pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 KILLS = 100
 

@@ -10,6 +10,8 @@ from system import registered
 from tool import NOTHING, REFUSED, USAGE, status_of
 from transfer import connect, get_cc, listen, send_verified
 
+pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+
 UNITS = {"ratio", "percent", "count", "packets", "rounds", "us", "ms", "bps"}
 
 

@@ -9,6 +9,8 @@ import pytest
 from system import wait_until
 from tool import DONE, USAGE, status_of
 
+pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+
 
 class Holder:
     """It runs until it is told to end."""

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """bbrctl is killed at any moment of its work: what it was to do is done whole, or not at all."""
+import pytest
+
 from kills import delays, duration_of, kill_after, start
 from system import maps_of_ours, registered, struct_ops, wait_until
 from tool import status_of
 from transfer import send_verified
+
+pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
 
 
 def test_killed_while_loading(bbrctl, free_name, ns):

@@ -6,6 +6,8 @@ from system import BPFFS, NO_BPFFS, PINS, pin, registered, run, struct_ops, wait
 from tool import NOTHING, REFUSED, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified
 
+pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+
 
 def is_gone(name):
     return name not in registered() and name not in struct_ops().values()

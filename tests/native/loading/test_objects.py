@@ -9,6 +9,8 @@ from system import registered, struct_ops, wait_until
 from tool import NOTHING, REFUSED, USAGE, status_of
 from transfer import send_verified
 
+pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+
 ABI = '#include "bpf_bbr/abi.h"\nconst struct bbr_abi abi __attribute__((section(".rodata.bbr_abi"), used)) = {%s};\n'
 PROGRAM = '__attribute__((section("sockops"), used)) int p(void *c) { return 1; }\n' \
           '__attribute__((section("license"), used)) char l[] = "GPL";\n'

@@ -16,6 +16,8 @@ from system import NO_BPFFS, maps_of_ours, pin, registered, struct_ops, wait_unt
 from tool import DONE, NOTHING, REFUSED, Tool, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified, set_cc
 
+pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NEXT = ROOT / "build/next_version.bpf.o"  # 9.9.9
 KINDS = ["link", "gap"]
