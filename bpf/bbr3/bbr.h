@@ -192,6 +192,7 @@ struct bbr_more {
 	u32 lost_before; /* `lost` before the oldest of losses */
 	struct bbr_loss losses[BBR_LOSSES];
 	struct bbr_send sends[BBR_SENDS];
+	u32 sends_before; /* of n_sends those up to the one that was found last: where to look first */
 };
 
 /* The marks of the program around the algorithm (shell.bpf.h): they are only kept here. */

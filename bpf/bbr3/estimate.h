@@ -16,6 +16,7 @@
 #include "callbacks.h"
 
 #define BBR_CRUISE_ROUNDS 8
+#define BBR_FEW_LOSSES 4
 #define BBR_SKB_TRUESIZE 512 /* no packet with data takes less memory; an ACK takes 2 bytes */
 
 static inline const struct bbr_loss *bbr_loss_at(const struct bbr_more *more, u32 age)
@@ -50,6 +51,7 @@ static inline void bbr_init_estimate(struct bbr *b, const struct bbr_sock *sk)
 	more->is_app_limited = 0;
 	more->n_losses = 0;
 	more->n_sends = 0;
+	more->sends_before = 0;
 	/* What is marked now and not ACKed was marked since the packets in flight were sent. */
 	more->lost_before = IN(sk, lost) - IN(sk, lost_out);
 	more->delivered_ce = IN(sk, delivered_ce);
@@ -86,15 +88,22 @@ static inline bool bbr_is_later(const struct bbr_loss *loss, u32 prior_delivered
 	return !is_retrans && !after(end_seq, loss->snd_nxt);
 }
 
+/* Were so many entries, or more, made after the packet that is ACKed was sent? */
+static inline bool bbr_are_losses_later(const struct bbr_more *more, u32 later, u32 prior_delivered,
+					u32 end_seq, bool is_retrans)
+{
+	return later <= min_u32(more->n_losses, BBR_LOSSES) &&
+	       bbr_is_later(bbr_loss_at(more, later - 1), prior_delivered, end_seq, is_retrans);
+}
+
 /* The number of entries after the packet that is ACKed: a binary search. */
 static inline u32 bbr_search_losses(const struct bbr_more *more, u32 prior_delivered, u32 end_seq,
 				    bool is_retrans)
 {
-	u32 n = min_u32(more->n_losses, BBR_LOSSES), later = 0;
+	u32 later = 0;
 
 	for (u32 step = BBR_LOSSES; step; step /= 2)
-		if (later + step <= n && bbr_is_later(bbr_loss_at(more, later + step - 1),
-						      prior_delivered, end_seq, is_retrans))
+		if (bbr_are_losses_later(more, later + step, prior_delivered, end_seq, is_retrans))
 			later += step;
 	return later;
 }
@@ -111,7 +120,7 @@ static inline u32 bbr_search_sends(const struct bbr_more *more, u32 prior_delive
 }
 
 /*
- * In BPF both are functions that the verifier goes through apart, once: or it would go through all that follows for each
+ * In BPF these are functions that the verifier goes through apart, once: or it would go through all that follows for each
  * way through them. It thinks that more may be NULL.
  */
 #ifdef __bpf__
@@ -120,15 +129,58 @@ static inline u32 bbr_search_sends(const struct bbr_more *more, u32 prior_delive
 #define BBR_APART static inline
 #endif
 
-BBR_APART u32 bbr_losses_after(const struct bbr_more *more, u32 prior_delivered, u32 end_seq,
-			       bool is_retrans)
+BBR_APART u32 bbr_losses_searched(const struct bbr_more *more, u32 prior_delivered, u32 end_seq,
+				  bool is_retrans)
 {
 	return more ? bbr_search_losses(more, prior_delivered, end_seq, is_retrans) : 0;
 }
 
-BBR_APART u32 bbr_sends_after(const struct bbr_more *more, u32 prior_delivered)
+BBR_APART u32 bbr_sends_searched(const struct bbr_more *more, u32 prior_delivered)
 {
 	return more ? bbr_search_sends(more, prior_delivered) : 0;
+}
+
+/* Little of a flight is lost, so this looks at the newest entries first: that mostly saves 90 of the search's 130 instructions. */
+static inline u32 bbr_find_losses(const struct bbr_more *more, u32 prior_delivered, u32 end_seq,
+				  bool is_retrans)
+{
+	for (u32 later = 0; later < BBR_FEW_LOSSES; later++)
+		if (!bbr_are_losses_later(more, later + 1, prior_delivered, end_seq, is_retrans))
+			return later;
+	return bbr_losses_searched(more, prior_delivered, end_seq, is_retrans);
+}
+
+/* Is it so many notes that were made after the packet? That there is none from before it this does not say. */
+static inline bool bbr_are_sends_after(const struct bbr_more *more, u32 later, u32 prior_delivered)
+{
+	return later < min_u32(more->n_sends, BBR_SENDS) &&
+	       !after(bbr_send_at(more, later)->delivered, prior_delivered) &&
+	       (!later || after(bbr_send_at(more, later - 1)->delivered, prior_delivered));
+}
+
+/*
+ * Mostly the packet was sent shortly after the one that was ACKed before it: then the note before it is that of the last search, or
+ * the next one, which saves half of the search's 90 instructions.
+ */
+static inline u32 bbr_find_sends(const struct bbr_more *more, u32 prior_delivered)
+{
+	u32 later = more->n_sends - more->sends_before;
+
+	if (!bbr_are_sends_after(more, later, prior_delivered) &&
+	    !bbr_are_sends_after(more, --later, prior_delivered))
+		return bbr_sends_searched(more, prior_delivered);
+	return later;
+}
+
+BBR_APART u32 bbr_losses_after(const struct bbr_more *more, u32 prior_delivered, u32 end_seq,
+			       bool is_retrans)
+{
+	return more ? bbr_find_losses(more, prior_delivered, end_seq, is_retrans) : 0;
+}
+
+BBR_APART u32 bbr_sends_after(const struct bbr_more *more, u32 prior_delivered)
+{
+	return more ? bbr_find_sends(more, prior_delivered) : 0;
 }
 
 /* `lost` when the packet that is ACKed was sent: that of the newest entry before it. */
@@ -239,7 +291,7 @@ static inline u32 bbr_inflight_by_send(const struct bbr_more *more, const struct
 	return max_u32(min_u32(by_delivery, most), least);
 }
 
-static inline u32 bbr_tx_in_flight(const struct bbr_more *more, const struct bbr_sock *sk,
+static inline u32 bbr_tx_in_flight(struct bbr_more *more, const struct bbr_sock *sk,
 				   const struct bbr_rs *rs, u32 lost)
 {
 	u32 by_delivery = bbr_inflight_by_delivery(sk, rs, lost), later;
@@ -247,6 +299,8 @@ static inline u32 bbr_tx_in_flight(const struct bbr_more *more, const struct bbr
 	if (!lost && !rs->is_retrans && !IN(sk, reord_seen))
 		return by_delivery; /* that can be no mistake */
 	later = bbr_sends_after(more, rs->prior_delivered);
+	/* Here, for of a function that changes nothing clang makes what takes the verifier a fifth less. */
+	more->sends_before = more->n_sends - later;
 	if (later >= min_u32(more->n_sends, BBR_SENDS))
 		return by_delivery;
 	return bbr_inflight_by_send(more, sk, rs, later, by_delivery);

@@ -131,6 +131,23 @@ TEST(notes_are_32_in_a_round)
 	assert_int_equal(f->more.sends[1].sent, 320 + 40 + 16);
 }
 
+/* Wherever the last search ended, or is said to have. */
+TEST(search_of_notes_finds_each)
+{
+	FIXTURE;
+
+	for (u32 i = 0; i < 100; i++)
+		send(f, 10 * i, 0, 32);
+	assert_int_equal(f->more.n_sends, 100);
+	for (u32 before = 0; before <= 100; before++)
+		for (u32 k = 100 - BBR_SENDS - 1; k < 100; k++)
+			for (u32 since = 0; since < 10; since += 9) {
+				f->more.sends_before = before;
+				assert_int_equal(bbr_sends_after(&f->more, 10 * k + since),
+						 min_u32(99 - k, BBR_SENDS));
+			}
+}
+
 TEST(newer_note_of_one_count_counts)
 {
 	FIXTURE;
@@ -1057,6 +1074,7 @@ int main(void)
 		T(history_holds_128_entries),
 		T(entries_are_as_far_apart_as_a_round_needs),
 		T(notes_are_32_in_a_round),
+		T(search_of_notes_finds_each),
 		T(newer_note_of_one_count_counts),
 		T(new_data_is_counted_by_its_sequence),
 		T(what_was_sent_anew_between_notes_may_have_been_in_flight),
