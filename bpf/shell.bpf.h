@@ -116,6 +116,7 @@ static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *
 		.options = options,
 #ifdef BBR_READS_MIN_TSO_SEGS
 		.min_tso_segs = min_tso_segs_of(sk),
+		.has_min_tso_segs = true,
 #endif
 #ifdef BBR_HAS_MORE
 		.more = more_of(sk),
@@ -186,13 +187,31 @@ static __attribute__((noinline)) int control_any(unsigned long long *ctx)
 	return 0;
 }
 
+/* A connection that starts: as most. */
+static inline struct bbr_sock starting_sock_of(struct sock *sk, const struct bbr_params *plain)
+{
+	return common_sock_of(sk, plain, false);
+}
+
+/* What is rare may ask for tcp_min_tso_segs up to three times, of which each took 9 instructions. */
+static inline struct bbr_sock rare_sock_of(struct sock *sk, const struct bbr_params *plain)
+{
+	struct bbr_sock s = common_sock_of(sk, plain, false);
+
+#ifdef BBR_READS_MIN_TSO_SEGS
+	s.min_tso_segs = min_tso_segs_of(sk);
+	s.has_min_tso_segs = true;
+#endif
+	return s;
+}
+
 /* One without options that is not like most. It is apart from those that are, which would pay for it. */
 #define CONTROL_IF(kind)                                                                    \
 	static __attribute__((noinline)) int control_##kind(unsigned long long *ctx,        \
 							    const struct bbr_params *plain) \
 	{                                                                                   \
 		struct sock *sk = (struct sock *)ctx[0];                                    \
-		struct bbr_sock s = common_sock_of(sk, plain, false);                       \
+		struct bbr_sock s = kind##_sock_of(sk, plain);                              \
                                                                                             \
 		bbr_main_if_##kind(bbr_of(sk), &s, ctx_rate_sample(ctx));                   \
 		return 0;                                                                   \

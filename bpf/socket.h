@@ -27,6 +27,7 @@ struct bbr_sock {
 	bool is_reported; /* does whoever calls tell monitors of this ACK? Then their mark makes it no other kind. A constant, too */
 #ifdef BBR_READS_MIN_TSO_SEGS
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
+	bool has_min_tso_segs; /* was it read? Else who asks for it reads it. A constant, too */
 #endif
 #ifdef BBR_HAS_MORE
 	struct bbr_more *more; /* the second part of the state; NULL: there was no memory for it */

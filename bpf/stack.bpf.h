@@ -42,7 +42,7 @@ static inline u8 min_tso_segs_of(const struct sock *sk)
 	return sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_min_tso_segs;
 }
 
-INPUT(u32, min_tso_segs, s->finds_late ? min_tso_segs_of(s->sk) : s->min_tso_segs)
+INPUT(u32, min_tso_segs, s->has_min_tso_segs ? s->min_tso_segs : min_tso_segs_of(s->sk))
 
 /*
  * ---- ECN
