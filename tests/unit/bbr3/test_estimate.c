@@ -78,6 +78,8 @@ TEST(without_history_there_are_no_entries)
 	assert_int_equal(bbr_sends_after(&f->more, 900), 1);
 	assert_int_equal(bbr_losses_after(NULL, 1, 2, false), 0);
 	assert_int_equal(bbr_sends_after(NULL, 1), 0);
+	assert_int_equal(bbr_losses_searched(NULL, 1, 2, false), 0);
+	assert_int_equal(bbr_sends_searched(NULL, 1), 0);
 }
 
 TEST(history_holds_128_entries)
