@@ -14,7 +14,7 @@ import pytest
 
 import fuzzer
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "oracle"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "mutants"))
 
 import mutants  # noqa: E402
 import schemata  # noqa: E402

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every mistake of mutants.txt is noticed, and what looks for them notices when one is not."""
+"""Every mistake of the lists is noticed, and what looks for them notices when one is not."""
 import json
 import pathlib
 import subprocess
@@ -12,7 +12,7 @@ import mutants
 
 HERE = pathlib.Path(__file__).resolve().parent
 AT_LEAST = 60
-BBR3_LIST, BBR3_AT_LEAST = HERE / "bbr3" / "mutants.txt", 400
+BBR3_LIST, BBR3_AT_LEAST = HERE / "bbr3.txt", 400
 PLACE = "@ bpf/bbr/minmax.h minmax_running_max\n"
 NOTICED = PLACE + "an equal sample is a new maximum\n- v >= m->s[0].v\n+ v > m->s[0].v\n"
 HARMLESS = PLACE + "nothing is broken\n- v >= m->s[0].v\n+ !(v < m->s[0].v)\n"
@@ -63,7 +63,7 @@ def test_every_file_of_the_algorithm_has_mutants(algorithm, path, decide_nothing
 def test_the_page_has_every_mutant(path, page):
     text = (mutants.REPO / "docs" / page).read_text()
     missing = [mutant.name for mutant in mutants.load(path) if f"| {mutant.rule} |" not in text]
-    assert not missing, f"make docs/{page} anew with tests/oracle/mutate.py"
+    assert not missing, f"make docs/{page} anew with tests/mutants/mutate.py"
 
 
 def test_who_noticed_is_told(mutate_list):

@@ -18,10 +18,11 @@ from typing import NamedTuple
 
 import mutants
 import schemata
-from mutants import HERE, REPO, MutantError
+from mutants import REPO, MutantError
 
 SOURCES = ("bpf", "include")
-REPLAY = [HERE / name for name in ("replay.c", "bbr/replayer.c", "bbr/mainline.c", "bbr/stream.c", "bbr3/google.c",
+ORACLE = REPO / "tests/oracle"
+REPLAY = [ORACLE / name for name in ("replay.c", "bbr/replayer.c", "bbr/mainline.c", "bbr/stream.c", "bbr3/google.c",
                                    "bbr3/v3r.c")]
 REPLAY_LIBS = ["-lbpf", "-lz", "-lzstd", "-ljson-c"]
 RECORDINGS = {"bbr": "*.gz", "bbr3": "*.v3r.zst"}  # in the folder recordings, of each algorithm
@@ -32,7 +33,7 @@ Each line is a mistake that was made in a copy of the algorithm: the rule that i
 unit tests that failed, and the number of recorded callbacks of the kernel's own BBR that replay no longer
 reproduced. A test that never fails proves nothing; these do. `make check` repeats it and fails if a mistake
 goes unnoticed. The list is [{list}](../{list}); this page is the output
-of `tests/oracle/mutate.py{arguments}`.
+of `tests/mutants/mutate.py{arguments}`.
 """
 
 
@@ -118,7 +119,7 @@ def unit_programs(algorithm, mutant=None):
 
 def replay_program(algorithm):
     """None while there is nothing to replay."""
-    recordings = sorted((HERE / "recordings").glob(RECORDINGS[algorithm]))
+    recordings = sorted((ORACLE / "recordings").glob(RECORDINGS[algorithm]))
     if not recordings or not all(source.exists() for source in REPLAY):
         return None
     return Program("replay", ["-O0", *REPLAY, *REPLAY_LIBS], ["-m", "0", *recordings], 2, REPLAY_LIMIT_S)
@@ -257,7 +258,7 @@ def main():
     parser.add_argument("--quick", action="store_true",
                         help="ask replay only where the unit tests notice nothing")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--list", type=pathlib.Path, default=mutants.LIST, help="other than bbr/mutants.txt")
+    parser.add_argument("--list", type=pathlib.Path, default=mutants.LIST, help="other than bbr.txt")
     options = parser.parse_args()
     try:
         chosen = [mutant for mutant in mutants.load(options.list)

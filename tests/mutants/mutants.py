@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A list of mutants, mutants.txt of an algorithm: what each one changes, and the changing."""
+"""A list of mutants, ALGORITHM.txt: what each one changes, and the changing."""
 import pathlib
 import re
 from typing import NamedTuple
 
 HERE = pathlib.Path(__file__).resolve().parent
 REPO = HERE.parents[1]
-LIST = HERE / "bbr" / "mutants.txt"
+LIST = HERE / "bbr.txt"
 
 
 class MutantError(Exception):
@@ -26,7 +26,7 @@ class Mutant(NamedTuple):
 
 
 def parse(text):
-    """The mutants of a list, see the head of mutants.txt."""
+    """The mutants of a list, see the head of bbr.txt."""
     found, place, rule, sides = [], None, None, None
 
     def finish():

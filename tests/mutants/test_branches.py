@@ -79,7 +79,7 @@ def test_programs_of_the_command_line():
 
 
 def test_a_program_that_fails_is_an_error():
-    script = branches.REPO / "tests" / "oracle" / "branches.py"
+    script = branches.REPO / "tests" / "mutants" / "branches.py"
     result = subprocess.run([sys.executable, script, "a", "/nonexistent.c"], capture_output=True, text=True,
                             check=False)
     assert result.returncode == 2 and "clang" in result.stderr
