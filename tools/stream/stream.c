@@ -180,8 +180,10 @@ static int run(struct stream *s)
 
 	interrupt_catch();
 	status = event_source_open(&source, &s->config);
-	if (status)
+	if (status) { /* of what it could follow there may have been events */
+		connections_free(&s->connections);
 		return status;
+	}
 	s->style.start_ns = event_source_start_ns(&source);
 	if (s->duration_ns)
 		s->end_ns = event_source_now_ns(&source) + s->duration_ns;

@@ -11,7 +11,9 @@ import pytest
 from stream import check_accounts, endless, go_on_watching, stop_past_its_lease, tuple_of, tuples, wait_for_ends
 from system import RunCounts, map_exists, maps_held_by, maps_of_program, wait_until
 from tool import NOTHING, REFUSED, USAGE, lose_reader, status_of
-from transfer import MB, Transfer, advance, connect, finish, get_cc, listen, send_verified, set_cc
+from transfer import BUSY_RATE, MB, Transfer, advance, connect, finish, flows, get_cc, listen, send_verified, set_cc
+
+pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
 
 
 def have_samples(acks):
@@ -313,6 +315,17 @@ def test_nine_monitors(bbrctl, bbrmon, load, monitor):
     for watching in eight[1:]:
         watching.stop()
     assert status_of(bbrctl, name)["monitors"] == 0
+
+
+def test_one_of_two_has_no_place_left(bbrmon, load, monitor, ns):
+    """Events of the other one have come already: what is kept of them is freed, too."""
+    busy, full = load(), load()
+    running = flows(ns, busy, 4, gap=0, rate=BUSY_RATE)
+    eight = [monitor(full) for _ in range(8)]
+    assert full in bbrmon("stream", "--every", "ack", "--name", busy, "--name", full, status=REFUSED).err
+    for watching in eight:
+        watching.stop()
+    finish(running)
 
 
 def test_unloaded_while_it_watches(bbrctl, load, monitor, ns):
