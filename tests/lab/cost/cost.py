@@ -20,7 +20,7 @@ MODULES = ["veth", "sch_netem", "tcp_bbr"]
 BYTES = 100_000_000
 SHAPES = ("bursts", "packets", "losses")
 TURNS, TURN_BYTES = 16, 10_000_000
-LOSS_TURN_BYTES = TURN_BYTES * 3 // 10  # as in cost.sh
+LOSS_TURN_BYTES = TURN_BYTES * 3 // 10
 WATCH_TURNS = 8
 IN_TURNS = "bbr", "no_telemetry", "bpf_bbr", "bpf_bbr3"
 # bbr_sndbuf_expand() returns a constant: what is measured of it beyond that is the instrument.
@@ -179,7 +179,7 @@ def _shape(found):
 
 def run(key, size=BYTES, shapes=SHAPES):
     """The figures of a kernel of the lab."""
-    result = _console(key, {"BYTES": size, "TURNS": TURNS, "TURN_BYTES": TURN_BYTES,
+    result = _console(key, {"BYTES": size, "TURNS": TURNS, "TURN_BYTES": TURN_BYTES, "LOSS_TURN_BYTES": LOSS_TURN_BYTES,
                             "SHAPES": " ".join(shapes)}, "cost.sh")
     found = _parse(result.console)
     return {"kernel": result.release, "bytes": size,

@@ -38,7 +38,7 @@ for shape in $SHAPES; do
 	size=$TURN_BYTES
 	if [ "$shape" = losses ]; then
 		tc -n snd qdisc change dev s0 root netem rate 200mbit limit 10000 loss 1%
-		size=$((TURN_BYTES * 3 / 10)) # so many instructions a byte
+		size=$LOSS_TURN_BYTES # so many instructions a byte
 	fi
 
 	step no_telemetry
@@ -76,7 +76,7 @@ for shape in $SHAPES; do
 	step ways
 	for ((i = 0; i < TURNS; i++)); do
 		for cc in bbr bpf_bbr; do
-			BYTES=$size transfer -s tcp_rate_gen:tcp_ack $cc
+			BYTES=$size BYTES=$size transfer -s tcp_rate_gen:tcp_ack $cc
 		done
 	done
 done

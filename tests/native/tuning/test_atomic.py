@@ -13,7 +13,7 @@ import pytest
 
 from system import maps_of_program
 from tool import status_of
-from transfer import Transfer, connect, listen
+from transfer import Transfer, connect, limit_rate, listen
 
 PROFILES = 16  # of which the first two are bbrctl's, and the others are written past it
 CHANGES = 4000
@@ -38,8 +38,10 @@ class Hammer:
             self.maps.set_name(i, f"p{i}")
         write_rules(name, (f"--dst 127.0.0.{i + 1} --profile {i}" for i in range(PROFILES)))
         listener = listen(ns, "0.0.0.0", backlog=PROFILES)
-        self.running = [Transfer(*connect(ns, listener, f"127.0.0.{i + 1}", cc=name), seed=i, gap=0.001)
-                        for i in range(PROFILES)]
+        ends = [connect(ns, listener, f"127.0.0.{i + 1}", cc=name) for i in range(PROFILES)]
+        for sender, _ in ends:
+            limit_rate(sender)
+        self.running = [Transfer(*pair, seed=i) for i, pair in enumerate(ends)]
         for i in range(PROFILES):
             watching.wait_for(lambda m: i in {e["profile_index"] for e in self.acks()}, f"PROBE_BW with profile {i}")
 
