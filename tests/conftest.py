@@ -17,7 +17,7 @@ RUNNING_KERNEL = "native/"
 # First what is quick; then by turns what waits and what computes; what is left is short, so that all processes end at about the
 # same time.
 FIRST = ("unit/", "lab/test_matrix.py", "native/loading/", "lab/test_cost.py", "native/tuning/", "fuzz/", "native/watching/",
-         "oracle/test_mutants.py", "lab/test_lab.py", "native/")
+         "mutants/test_mutants.py", "lab/test_lab.py", "native/")
 # Files whose tests need not all be in one process: each of these fixtures, with each of its parameters, is a guest.
 GUESTS = {"lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("shapes", "rules", "experiment")}
 TOLD_AFTER_S = 5

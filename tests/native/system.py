@@ -201,13 +201,19 @@ def locked(what, how=fcntl.LOCK_EX):
         yield lock
 
 
+is_alone = False  # do no other tests use the machine?
+
+
 @contextlib.contextmanager
 def machine(alone):
     """The tests of several processes share the machine, or one has it alone. Who waits for that lets nobody else begin."""
+    global is_alone
     with locked("machine", fcntl.LOCK_UN) as lock:
         with locked("turn"):
             fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        is_alone = alone
         yield
+        is_alone = False
 
 
 class Traces:

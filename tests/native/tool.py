@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+import system
 from system import wait_until
 
 SANITIZER = re.compile(r"ERROR: AddressSanitizer|runtime error|LeakSanitizer|AddressSanitizer:")
@@ -31,6 +32,13 @@ class Result:
         return f"{' '.join(map(str, self.args))}: exit {self.status}\n{self.out}{self.err}"
 
 
+def check_reach(path, args):
+    """Without --name these watch all instances, those of the tests of other processes as well."""
+    watches = os.path.basename(path) == "bbrmon" and {"stream", "top", "record", "export"} & {*args}
+    assert not watches or system.is_alone or {"--name", "--read", "-r"} & {*args}, \
+        f"give its file the mark machine_alone, or --name: bbrmon {' '.join(args)}"
+
+
 class Tool:
     """One of the two programs. Calling it runs it and checks that no sanitizer had anything to say."""
 
@@ -41,6 +49,8 @@ class Tool:
     def __call__(self, *args, status=DONE, prefix=(), timeout=60, **kwargs):
         """Fails unless it ends with `status`; None: any that the tool has."""
         command = [*prefix, self.path, *map(str, args)]
+        if status != USAGE:
+            check_reach(self.path, command)
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout,
                               env=sanitizer_environment(), **kwargs)
         result = Result(command, done.returncode, done.stdout, done.stderr)
@@ -57,6 +67,7 @@ class Tool:
 
     def start(self, *args, **kwargs):
         """In the background; whoever calls this has to wait for it."""
+        check_reach(self.path, [*map(str, args)])
         return subprocess.Popen([*self.prefix, self.path, *map(str, args)], env=sanitizer_environment(), **kwargs)
 
 

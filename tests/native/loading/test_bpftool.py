@@ -8,6 +8,8 @@ from system import bpftool, maps_of_program, pin, run, struct_ops
 from tool import NOTHING, status_of
 from transfer import MB, get_cc, listen, connect, send_verified, set_cc
 
+pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+
 
 def unregister(name):
     run("bpftool", "struct_ops", "unregister", "name", name)

@@ -19,6 +19,8 @@ from system import maps_held_by, wait_until
 from tool import NOTHING, Monitor
 from transfer import MB, Transfer, close, connect, finish, listen, new_socket, set_cc
 
+pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+
 UNKNOWN = ("profile", "profile_index", "params_gen", "delivery_rate_bps", "app_limited", "losses", "acked",
            "prior_inflight")
 numbers = itertools.count(1000)

@@ -20,6 +20,8 @@ from system import map_exists, maps_held_by, maps_of_program, run, wait_until
 from tool import DONE, REFUSED, Tool, sanitizer_environment, status_of
 from transfer import MB, Transfer, accept, advance, connect, finish, listen, new_socket, send_verified, set_cc
 
+pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NEXT = ROOT / "build/next_version.bpf.o"
 PLACES = 8

@@ -19,6 +19,8 @@ from system import wait_until
 from tool import DONE, REFUSED, USAGE, sanitizer_environment, status_of
 from transfer import MB, finish, send_verified
 
+pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+
 START, END, ACK, MODE = range(4)
 KINDS = "start", "end", "ack", "mode", "recovery", "rto", "params"
 ROUND_START = 1 << 1

@@ -16,6 +16,8 @@ from system import run, wait_until
 from tool import DONE, NOTHING, REFUSED, SANITIZER, USAGE, sanitizer_environment, status_of
 from transfer import MB, accept, connect, listen, new_socket, send_verified
 
+pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SO_COOKIE, SO_MARK = 57, 36
 STATE = {"ESTAB": 1, "FIN-WAIT-2": 5, "CLOSE-WAIT": 8}

@@ -16,6 +16,8 @@ from terminal import COLOUR, Terminal
 from tool import DONE, REFUSED, USAGE, Monitor, lose_reader, status_of
 from transfer import Transfer, connect, listen
 
+pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+
 CONNECTIONS = 4
 PATIENCE = 2_000_000_000  # ns without news after which a rate is not known
 
