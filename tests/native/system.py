@@ -13,6 +13,8 @@ import time
 # Every name that a test gives to something starts so, and holds our process id: nobody else's can be meant.
 PREFIX = f"bbrt{os.getpid()}"
 
+is_alone = False  # do no other tests use the machine? See machine().
+
 MARK = "BBR_TESTS"  # environment variable of every process that the tests start
 
 MAP_NAMES = {".data.params", ".data.watch", ".rodata.bbr_abi", "bbr_rings", "bbr_conns",
@@ -186,6 +188,7 @@ def maps_of_ours(bbrctl):
     (id, name) of the maps with our names that no instance of somebody else uses. One that is loaded
     has maps of the same names.
     """
+    assert is_alone, "give the file of this test the mark machine_alone"
     others = set()
     for instance in bbrctl.json("status"):
         if not is_ours(instance["name"]):
@@ -199,9 +202,6 @@ def locked(what, how=fcntl.LOCK_EX):
     with open(f"/run/lock/bbr-tests-{what}", "w") as lock:
         fcntl.flock(lock, how)
         yield lock
-
-
-is_alone = False  # do no other tests use the machine?
 
 
 @contextlib.contextmanager

@@ -35,7 +35,7 @@ class Result:
 def check_reach(path, args):
     """Without --name these watch all instances, those of the tests of other processes as well."""
     watches = os.path.basename(path) == "bbrmon" and {"stream", "top", "record", "export"} & {*args}
-    assert not watches or system.is_alone or {"--name", "--read", "-r"} & {*args}, \
+    assert not watches or system.is_alone or {"--name", "--read", "-r", "--help"} & {*args}, \
         f"give its file the mark machine_alone, or --name: bbrmon {' '.join(args)}"
 
 

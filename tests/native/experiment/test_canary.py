@@ -15,7 +15,6 @@ from experiments import Server, arms, new_name, short_connection, whole_transfer
 from system import bpftool, maps_of_program, wait_until
 from tool import NOTHING, REFUSED, SANITIZER, USAGE
 
-pytestmark = pytest.mark.xdist_group("experiment")
 TAKEN_BACK = 4
 EVERY = "--every", "1s"
 LEASE_S = 30

@@ -14,7 +14,8 @@ from system import bpftool, maps_of_ours, wait_until
 from tool import NOTHING, REFUSED, USAGE
 from transfer import MB, Transfer, connect, get_cc, listen, set_cc
 
-pytestmark = pytest.mark.xdist_group("experiment")
+pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+
 UNLIKELY = 1e-6  # of a right program to fail
 MANY = int(os.environ.get("BBR_SHORT_CONNECTIONS", 3000))
 

@@ -7,13 +7,10 @@ import os
 import random
 import threading
 
-import pytest
-
 from experiments import arms, whole_transfer
 from system import wait_until
 from test_canary import Sink
 
-pytestmark = pytest.mark.xdist_group("experiment")
 EXPERIMENTS = int(os.environ.get("BBR_AA_EXPERIMENTS", 8))
 CONNECTIONS = 300  # of each
 THREADS = 8

@@ -17,7 +17,8 @@ from test_experiment import client
 from tool import NOTHING, REFUSED, USAGE
 from transfer import Transfer, connect, listen
 
-pytestmark = pytest.mark.xdist_group("experiment")
+pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+
 AB = arms(old="cubic", new="reno")
 
 
