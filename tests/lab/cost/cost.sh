@@ -76,7 +76,7 @@ for shape in $SHAPES; do
 	step ways
 	for ((i = 0; i < TURNS; i++)); do
 		for cc in bbr bpf_bbr; do
-			BYTES=$size BYTES=$size transfer -s tcp_rate_gen:tcp_ack $cc
+			BYTES=$size transfer -s tcp_rate_gen:tcp_ack $cc
 		done
 	done
 done
