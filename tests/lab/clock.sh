@@ -41,13 +41,13 @@ watch text stream --every round --duration 5s &
 ended+=($!)
 watch record record -j --every ack --duration 12s -o $OUT/recording &
 ended+=($!)
-watch rotated record -j --every round --rotate-time 2s --duration 12s -o $OUT/rotating &
+watch rotated record -j --every round --rotate-time 2s --duration 13s -o $OUT/rotating &
 ended+=($!)
 watch top top --batch --interval 500ms --count 22 &
 ended+=($!)
 watch top.json top --json --interval 500ms --count 22 &
 ended+=($!)
-sleep 1.5
+sleep 1.2
 
 # The whole of it in less than the window of min_rtt: no PROBE_RTT.
 ip netns exec snd flow -c 10.0.2.1 -p 5001 -C lab_bbr send:9000 >$OUT/flow &

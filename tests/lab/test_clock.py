@@ -22,7 +22,7 @@ DAY_S = 86400
 BACK_S, FORWARD_S = -26 * 3600, 51 * 3600
 LINK_BPS = 4_000_000 * 1448 / 1514  # of payload
 FULL_RTT_NS = 160 * 10**6  # 40 ms, and 50 packets at 4 Mbit/s
-BY_ITSELF_S = {"stream": 12, "text": 5, "record": 12, "rotated": 12, "top": 11, "top.json": 11}
+BY_ITSELF_S = {"stream": 12, "text": 5, "record": 12, "rotated": 13, "top": 11, "top.json": 11}
 START_AND_END_S = 1.5  # programs are loaded, and the kernel waits for grace periods
 ROTATE_S = 2
 POLL_S = 0.5  # bbrmon record looks at the clocks at least so often
@@ -108,14 +108,15 @@ def test_every_event_comes_in_its_order(run):
 def test_text_has_the_time_since_the_start(run):
     """Its monitor ends while the clock is a day behind."""
     times = [float(line.split()[0]) for line in run.text("text").splitlines()]
-    assert len(times) > 40 and times == sorted(times)
+    assert len(times) > 50 and times == sorted(times)
     assert 0 < times[0] and 4.5 < times[-1] <= 5.1
 
 
 def test_the_lease_is_kept(run):
-    for summary in (run.summary, *(json.loads(run.text(name))["summary"] for name in ("record", "rotated"))):
+    summaries = {"stream": run.summary, **{name: json.loads(run.text(name))["summary"] for name in ("record", "rotated")}}
+    for name, summary in summaries.items():
         assert summary["unwatched_ms"] == 0
-        assert 12000 <= summary["watched_ms"] < 12000 + START_AND_END_S * 1000
+        assert BY_ITSELF_S[name] <= summary["watched_ms"] / 1000 < BY_ITSELF_S[name] + START_AND_END_S
     assert "not watched" not in run.text("text.err")
 
 
@@ -146,9 +147,7 @@ def test_each_chunk_has_the_time_of_day(run):
 def test_files_are_rotated_in_time(run):
     files = run.rotated()
     summary = json.loads(run.text("rotated"))["summary"]
-    assert len(files) == summary["files"]
-    whole = BY_ITSELF_S["rotated"] // ROTATE_S
-    assert whole <= len(files) <= whole + 1  # the last one would begin when all ends: a moment before it, or after
+    assert len(files) == summary["files"] == BY_ITSELF_S["rotated"] // ROTATE_S + 1
     (run.folder / "whole").write_bytes(b"".join(path.read_bytes() for path in files))
     shown = [e for e in run.events if e["event"] != "ack" or e["round_start"]]
     found = run.read_events(run.folder / "whole")
