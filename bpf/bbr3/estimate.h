@@ -88,7 +88,7 @@ static inline bool bbr_is_later(const struct bbr_loss *loss, u32 prior_delivered
 	return !is_retrans && !after(end_seq, loss->snd_nxt);
 }
 
-/* Were so many entries, or more, made after the packet that is ACKed was sent? */
+/* Were at least so many entries made after the packet that is ACKed was sent? */
 static inline bool bbr_are_losses_later(const struct bbr_more *more, u32 later, u32 prior_delivered,
 					u32 end_seq, bool is_retrans)
 {
@@ -150,7 +150,7 @@ static inline u32 bbr_find_losses(const struct bbr_more *more, u32 prior_deliver
 	return bbr_losses_searched(more, prior_delivered, end_seq, is_retrans);
 }
 
-/* Is it so many notes that were made after the packet? That there is none from before it this does not say. */
+/* Were exactly so many notes made after the packet? False as well if no note is from before it. */
 static inline bool bbr_are_sends_after(const struct bbr_more *more, u32 later, u32 prior_delivered)
 {
 	return later < min_u32(more->n_sends, BBR_SENDS) &&
@@ -299,7 +299,7 @@ static inline u32 bbr_tx_in_flight(struct bbr_more *more, const struct bbr_sock 
 	if (!lost && !rs->is_retrans && !IN(sk, reord_seen))
 		return by_delivery; /* that can be no mistake */
 	later = bbr_sends_after(more, rs->prior_delivered);
-	/* Here, for of a function that changes nothing clang makes what takes the verifier a fifth less. */
+	/* It is noted here: a search that changes nothing itself costs the verifier a fifth less. */
 	more->sends_before = more->n_sends - later;
 	if (later >= min_u32(more->n_sends, BBR_SENDS))
 		return by_delivery;

@@ -133,7 +133,7 @@ TEST(notes_are_32_in_a_round)
 	assert_int_equal(f->more.sends[1].sent, 320 + 40 + 16);
 }
 
-/* Wherever the last search ended, or is said to have. */
+/* The search finds the same note wherever it begins to look. */
 TEST(search_of_notes_finds_each)
 {
 	FIXTURE;
