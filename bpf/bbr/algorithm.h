@@ -137,6 +137,9 @@ static inline u32 bbr_update_model(struct bbr *b, struct bbr_sock *sk, const str
 {
 	u32 bw = bbr_take_sample(b, sk, rs);
 
+	/* Or clang keeps the flags in a register, and the verifier goes through the rest for each value that they may have. */
+	if (!bbr_is_lossless(sk))
+		READ_AGAIN();
 	bbr_update_cycle_phase(b, sk, rs);
 	bbr_check_full_bw_reached(b, sk, rs);
 	bbr_check_drain(b, sk);

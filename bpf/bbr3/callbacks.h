@@ -228,6 +228,10 @@ static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct b
 		bbr_check_startup_loss(b, sk, s);
 		bbr_check_full_bw(b, sk, s);
 	}
+	if (!bbr_is_calm(sk)) {
+		is_fast = unknown_to_verifier(is_fast, IN(sk, delivered));
+		bw = unknown_to_verifier(bw, IN(sk, delivered));
+	}
 	bbr_update_mode(b, sk, s);
 	if (is_fast && b->mode == mode && b->min_rtt_us == min_rtt_us && b->try_fast_path)
 		return;

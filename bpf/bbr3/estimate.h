@@ -102,9 +102,12 @@ static inline u32 bbr_search_losses(const struct bbr_more *more, u32 prior_deliv
 {
 	u32 later = 0;
 
-	for (u32 step = BBR_LOSSES; step; step /= 2)
+	for (u32 step = BBR_LOSSES; step; step /= 2) {
 		if (bbr_are_losses_later(more, later + step, prior_delivered, end_seq, is_retrans))
 			later += step;
+		if (step == BBR_LOSSES / 8) /* half way: 16 and 16 ways, not 256 */
+			later = unknown_to_verifier(later, prior_delivered);
+	}
 	return later;
 }
 
@@ -544,6 +547,9 @@ static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const st
 		bbr_estimate_in_order(b, sk, rs, ack);
 	else
 		bbr_estimate_by_history(b, sk, rs, ack);
+	/* From here on no verifier cares which way led here: that halves its work for cong_control. */
+	ack->acks_tlp = unknown_to_verifier(ack->acks_tlp, IN(sk, delivered));
+	ack->flight.tx_in_flight = unknown_to_verifier(ack->flight.tx_in_flight, IN(sk, delivered));
 }
 
 /* A timeout: what was in flight is lost, and what comes is sent anew. */

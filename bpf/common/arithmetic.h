@@ -62,6 +62,26 @@ static inline u64 quotient(u64 dividend, u32 divisor)
 #endif
 }
 
+/*
+ * The same value, but the kernel's verifier does not know what it is. Of a bool that it knows it goes through all that follows
+ * once for true and once for false, and two of those are four ways. It takes 2 instructions. other: a number that the verifier
+ * does not know.
+ */
+static inline u32 unknown_to_verifier(u32 value, u64 other)
+{
+#ifdef __bpf__
+	u64 wide = value;
+
+	asm volatile("%[wide] ^= %[other]\n\t%[wide] ^= %[other]"
+		     : [wide] "+r"(wide)
+		     : [other] "r"(other));
+	return wide;
+#else
+	(void)other;
+	return value;
+#endif
+}
+
 static inline u32 min_u32(u32 a, u32 b)
 {
 	return a < b ? a : b;
