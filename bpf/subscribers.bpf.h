@@ -150,49 +150,61 @@ static inline void end_record(struct bbr_event *record)
 }
 
 /*
+ * The loops over subscribers that no ACK comes to are bpf_loop()s, whose bodies the verifier goes through once and not once for each
+ * subscriber. They return whether to end. Who calls them knows that a subscriber's number has 3 bits, the verifier does not.
+ */
+
+static long publish_to(u32 number, struct watched_conn **of)
+{
+	u32 i = number & (BBR_SUBSCRIBERS - 1);
+	struct bbr_subscriber *sub = subscriber(i);
+	struct watched_conn *conn = *of;
+	struct bbr_event *e = &conn->event, *record;
+	u64 left = active_subscribers() >> i;
+
+	if (!(left & 1) || !is_listening(i, sub, e))
+		return !left;
+	if (e->kind == BBR_EV_ACK) {
+		count_ack(sub);
+		if (!is_sampled(i, sub, conn, e->flags & BBR_F_ROUND_START))
+			return false;
+	}
+	record = begin_record(i, sub, e, EVENT_SIZE, e->kind);
+	if (record)
+		end_record(record);
+	return false;
+}
+
+/*
  * Gives the event to each subscriber that wants it. Not static: so the verifier goes through it once a program, and not
  * once for each place that calls it.
  */
 __attribute__((noinline)) int publish(struct watched_conn *conn)
 {
-	u64 active = active_subscribers();
-	struct bbr_event *e, *record;
-
-	if (!conn) /* the verifier does not know who calls */
-		return 0;
-	e = &conn->event;
-	FOR_SUBSCRIBERS(i, active)
-	{
-		struct bbr_subscriber *sub = subscriber(i);
-
-		if (!is_listening(i, sub, e))
-			continue;
-		if (e->kind == BBR_EV_ACK) {
-			count_ack(sub);
-			if (!is_sampled(i, sub, conn, e->flags & BBR_F_ROUND_START))
-				continue;
-		}
-		record = begin_record(i, sub, e, EVENT_SIZE, e->kind);
-		if (record)
-			end_record(record);
-	}
+	if (conn) /* the verifier does not know who calls */
+		bpf_loop(BBR_SUBSCRIBERS, publish_to, &conn, 0);
 	return 0;
+}
+
+static long lose_event_of(u32 number, const u8 *kind)
+{
+	u32 i = number & (BBR_SUBSCRIBERS - 1);
+	struct bbr_subscriber *sub = subscriber(i);
+	u64 left = active_subscribers() >> i;
+
+	if (!(left & 1))
+		return !left;
+	__sync_fetch_and_add(&sub->seq, 1);
+	__sync_fetch_and_add(&sub->drops[*kind & (BBR_EV_MAX - 1)], 1);
+	if (*kind == BBR_EV_ACK)
+		count_ack(sub);
+	return false;
 }
 
 /* There was no memory for a connection: each subscriber is told that it missed an event. */
 static inline void lose_event(u8 kind)
 {
-	u64 active = active_subscribers();
-
-	FOR_SUBSCRIBERS(i, active)
-	{
-		struct bbr_subscriber *sub = subscriber(i);
-
-		__sync_fetch_and_add(&sub->seq, 1);
-		__sync_fetch_and_add(&sub->drops[kind & (BBR_EV_MAX - 1)], 1);
-		if (kind == BBR_EV_ACK)
-			count_ack(sub);
-	}
+	bpf_loop(BBR_SUBSCRIBERS, lose_event_of, &kind, 0);
 }
 
 static inline void set_kind(struct bbr_event *e, u8 kind, u8 from, u8 to, u8 reason)

@@ -198,7 +198,6 @@ grep -c '"event":"ack"' /tmp/events
 # while bbrmon runs.
 step outside
 [ "$PATH_KIND" = netem ] && rmmod tcp_bbr
-bbrctl load --name lab_gone
 bbrmon snapshot -j
 bbrmon stream -j --every ack >/tmp/events 2>/tmp/bbrmon.err &
 monitor=$!
@@ -206,14 +205,14 @@ sleep 0.2
 [ "$PATH_KIND" = netem ] && insmod /mods/*-tcp_bbr.ko
 sleep 2
 flows=()
-for cc in lab_gone lab_bbr bbr; do
+for cc in lab_two lab_bbr bbr; do
 	if grep -qw $cc /proc/sys/net/ipv4/tcp_available_congestion_control; then
 		send -C $cc send:4000 >/dev/null &
 		flows+=($!)
 	fi
 done
 sleep 2
-bbrctl unload --name lab_gone
+bbrctl unload --name lab_two
 bbrmon snapshot -j
 wait "${flows[@]}"
 kill -INT $monitor
@@ -247,9 +246,17 @@ if [ "$PATH_KIND" = netem ]; then
 	grep -E '"event":"(rto|recovery)"|"summary"' /tmp/events
 fi
 
+# A link ends with its pin, and that with its bpffs. The next load mounts another one.
+step bpffs
+umount /sys/fs/bpf
+sleep 1
+bbrctl -j status --name lab_bbr >/dev/null 2>&1
+echo "status $?"
+bbrctl load --name lab_bbr 2>&1
+grep -c ' /sys/fs/bpf bpf ' /proc/mounts
+
 step unload
 bbrctl unload --name lab_bbr
-bbrctl unload --name lab_two
 # The kernel frees a struct_ops map and its programs after a grace period of RCU tasks.
 for _ in 1 2 3 4 5 6 7 8 9 10; do
 	bpftool map list | grep -qE 'bbr|params|watch' || break
@@ -258,16 +265,4 @@ done
 ls -d /sys/fs/bpf/bpf_bbr 2>/dev/null
 bpftool struct_ops list
 bpftool map list | grep -E 'bbr|params|watch'
-
-# A link ends with its pin, and that with its bpffs: so this comes when all else is unloaded. The next
-# load mounts another one.
-step bpffs
-bbrctl load --name lab_fs
-umount /sys/fs/bpf
-sleep 1
-bbrctl -j status --name lab_fs >/dev/null 2>&1
-echo "status $?"
-bbrctl load --name lab_fs 2>&1
-bbrctl unload --name lab_fs
-grep -c ' /sys/fs/bpf bpf ' /proc/mounts
 step end
