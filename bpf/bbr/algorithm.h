@@ -125,6 +125,9 @@ static inline u32 bbr_take_sample(struct bbr *b, const struct bbr_sock *sk, cons
 	bbr_update_bw(b, sk, rs);
 	bw = bbr_bw_of(b, sk);
 	bbr_update_ack_aggregation(b, sk, rs, bw);
+	/* Or clang keeps the flags in a register, and the verifier goes through what follows for each value that they may have. */
+	if (!bbr_is_lossless(sk))
+		READ_AGAIN();
 	return bw;
 }
 
@@ -137,9 +140,6 @@ static inline u32 bbr_update_model(struct bbr *b, struct bbr_sock *sk, const str
 {
 	u32 bw = bbr_take_sample(b, sk, rs);
 
-	/* Or clang keeps the flags in a register, and the verifier goes through the rest for each value that they may have. */
-	if (!bbr_is_lossless(sk))
-		READ_AGAIN();
 	bbr_update_cycle_phase(b, sk, rs);
 	bbr_check_full_bw_reached(b, sk, rs);
 	bbr_check_drain(b, sk);

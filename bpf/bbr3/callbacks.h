@@ -228,7 +228,7 @@ static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct b
 		bbr_check_startup_loss(b, sk, s);
 		bbr_check_full_bw(b, sk, s);
 	}
-	if (!bbr_is_calm(sk)) {
+	if (!bbr_is_calm(sk)) { /* as in bbr_estimate_ack() */
 		is_fast = unknown_to_verifier(is_fast, IN(sk, delivered));
 		bw = unknown_to_verifier(bw, IN(sk, delivered));
 	}

@@ -105,7 +105,8 @@ static inline u32 bbr_search_losses(const struct bbr_more *more, u32 prior_deliv
 	for (u32 step = BBR_LOSSES; step; step /= 2) {
 		if (bbr_are_losses_later(more, later + step, prior_delivered, end_seq, is_retrans))
 			later += step;
-		if (step == BBR_LOSSES / 8) /* half way: 16 and 16 ways, not 256 */
+		if (step ==
+		    BBR_LOSSES / 8) /* half way: the verifier goes 16 and 16 ways, not 256 */
 			later = unknown_to_verifier(later, prior_delivered);
 	}
 	return later;
@@ -547,7 +548,7 @@ static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const st
 		bbr_estimate_in_order(b, sk, rs, ack);
 	else
 		bbr_estimate_by_history(b, sk, rs, ack);
-	/* From here on no verifier cares which way led here: that halves its work for cong_control. */
+	/* Whatever led here, the verifier goes on once from here: that halves its work for cong_control. */
 	ack->acks_tlp = unknown_to_verifier(ack->acks_tlp, IN(sk, delivered));
 	ack->flight.tx_in_flight = unknown_to_verifier(ack->flight.tx_in_flight, IN(sk, delivered));
 }

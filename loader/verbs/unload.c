@@ -45,8 +45,12 @@ static void print_result(const struct options *opt, const struct instance *inst,
 		migration_print(m);
 	if (!is_unloaded)
 		err("%s: not unloaded", inst->name);
+	else if (inst->users == 1)
+		printf("%s: unloaded; 1 user (a socket, or a namespace's default) keeps it until "
+		       "it ends\n",
+		       inst->name);
 	else if (inst->users)
-		printf("%s: unloaded; its users (%u sockets and namespace defaults) keep it until "
+		printf("%s: unloaded; %u users (sockets and namespaces' defaults) keep it until "
 		       "they end\n",
 		       inst->name, inst->users);
 	else

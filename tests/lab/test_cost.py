@@ -109,7 +109,7 @@ def test_as_text(figures):
 
 @pytest.fixture(scope="module")
 def watched():
-    return cost.watched("6.12", SIZE // 2)["watched"]
+    return cost.watched("6.12", SIZE // 2, names=("transition_1", "ack_1", "ack_8"))["watched"]
 
 
 def test_an_ack_that_a_monitor_looks_at(watched):

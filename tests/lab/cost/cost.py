@@ -20,7 +20,7 @@ MODULES = ["veth", "sch_netem", "tcp_bbr"]
 BYTES = 100_000_000
 SHAPES = ("bursts", "packets", "losses")
 TURNS, TURN_BYTES = 16, 10_000_000
-LOSS_TURN_BYTES = TURN_BYTES * 3 // 10
+LOSSES_OF_TEN = 3  # a transfer with losses has so many tenths of the bytes of others
 WATCH_TURNS = 8
 IN_TURNS = "bbr", "no_telemetry", "bpf_bbr", "bpf_bbr3"
 # bbr_sndbuf_expand() returns a constant: what is measured of it beyond that is the instrument.
@@ -177,10 +177,14 @@ def _shape(found):
     return figures
 
 
+def _bytes(shape, size):
+    return size * LOSSES_OF_TEN // 10 if shape == "losses" else size
+
+
 def run(key, size=BYTES, shapes=SHAPES):
-    """The figures of a kernel of the lab."""
-    result = _console(key, {"BYTES": size, "TURNS": TURNS, "TURN_BYTES": TURN_BYTES, "LOSS_TURN_BYTES": LOSS_TURN_BYTES,
-                            "SHAPES": " ".join(shapes)}, "cost.sh")
+    """The figures of a kernel of the lab, in the order of SHAPES."""
+    result = _console(key, {"BYTES": size, "LOSS_BYTES": _bytes("losses", size), "TURNS": TURNS, "TURN_BYTES": TURN_BYTES,
+                            "LOSS_TURN_BYTES": _bytes("losses", TURN_BYTES), "SHAPES": " ".join(shapes)}, "cost.sh")
     found = _parse(result.console)
     return {"kernel": result.release, "bytes": size,
             "shapes": {shape: _shape(found[shape]) for shape in shapes}}
@@ -250,13 +254,13 @@ WATCHED = ("nobody", *(f"{every}_{count}" for every in EVERY for count in (1, 8)
            *(f"kernel_{every}" for every in EVERY), "snapshot")
 
 
-def watched(key, size, turns=WATCH_TURNS):
+def watched(key, size, turns=WATCH_TURNS, names=WATCHED):
     """
     Instructions of an ACK: nobody watching, one monitor and eight, and of the program that looks at the kernel's
     bbr, which also runs for what the receiver gets; and of a socket in a snapshot. Of all transfers of each, as in turns: the
     median of a single one differs by 8 (standard deviation), with its mix of ACKs. name -> figures
     """
-    result = _console(key, {"BYTES": size, "SNAPSHOT_BYTES": 10 * size, "TURNS": turns}, "watch.sh")
+    result = _console(key, {"BYTES": size, "SNAPSHOT_BYTES": 10 * size, "TURNS": turns, "NAMES": " ".join(names)}, "watch.sh")
     spans = {name: [line for line in matrix.objects(text) if "span" in line]
              for name, text in matrix.steps(result.console).items()}
     instrument = spans["instrument"][0]["median"] - NULL_INSTRUCTIONS
@@ -267,7 +271,7 @@ def watched(key, size, turns=WATCH_TURNS):
                 "mean": round(statistics.mean(line["mean"] for line in lines) - instrument, 1),
                 **{q: statistics.median(line[q] for line in lines) - instrument for q in ("median", "p90", "p99")}}
     return {"kernel": result.release, "bytes": size, "instrument": instrument,
-            "watched": {name: figures(spans[name]) for name in WATCHED}}
+            "watched": {name: figures(spans[name]) for name in names}}
 
 
 def compilers(key, objects, size=TURN_BYTES, turns=TURNS):
@@ -319,8 +323,7 @@ def table(result):
         lines.append(f"  {'whole transfer, both ends':34}{'million':>12}{'x bbr':>8}")
         for name, cost in figures["transfer"].items():
             lines.append(f"  {NAMES[name]:34}{cost['instructions'] / 1e6:12.3f}{cost['ratio']:8.4f}")
-        size = LOSS_TURN_BYTES if shape == "losses" else TURN_BYTES
-        lines.append(f"  {f'{TURNS} transfers of {size / 1e6:g} MB each, in turns':34}"
+        lines.append(f"  {f'{TURNS} transfers of {_bytes(shape, TURN_BYTES) / 1e6:g} MB each, in turns':34}"
                      f"{'mean':>8}{'median':>8}{'x bbr':>8}{'transfer':>11}{'x bbr':>8}")
         for name, cost in figures["turns"].items():
             low, high = cost["interval_transfer"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # Runs in the guest, after path.sh: transfers of $BYTES bytes, and what they take. Prints
-# "== SHAPE NAME" before what each prints; cost.py reads it. $SHAPES are "bursts" (packets travel in TSO
-# bursts, with one ACK for each) and "packets" (one by one, with an ACK for every other one).
+# "== SHAPE NAME" before what each prints; cost.py reads it. $SHAPES are, in this order, "bursts" (packets travel in TSO
+# bursts, with one ACK for each), "packets" (one by one, with an ACK for every other one) and "losses" (of 1 % of these).
 step() {
 	echo "== $shape $1"
 }
@@ -35,10 +35,11 @@ watched() {
 
 for shape in $SHAPES; do
 	[ "$shape" = bursts ] || ip -n snd link set s0 gso_max_segs 1
-	size=$TURN_BYTES
 	if [ "$shape" = losses ]; then
 		tc -n snd qdisc change dev s0 root netem rate 200mbit limit 10000 loss 1%
-		size=$LOSS_TURN_BYTES # so many instructions a byte
+		# So many instructions a byte.
+		# shellcheck disable=SC2034 # transfer() reads it
+		BYTES=$LOSS_BYTES TURN_BYTES=$LOSS_TURN_BYTES
 	fi
 
 	step no_telemetry
@@ -66,9 +67,9 @@ for shape in $SHAPES; do
 	# One transfer differs from the next, and its mix of ACKs, by more than what is to be seen: take many, in turns.
 	step turns
 	for ((i = 0; i < TURNS; i++)); do
-		BYTES=$size transfer -f bbr_main bbr
+		BYTES=$TURN_BYTES transfer -f bbr_main bbr
 		for cc in no_telemetry bpf_bbr bpf_bbr3; do
-			BYTES=$size transfer -i "${callback[$cc]}" $cc
+			BYTES=$TURN_BYTES transfer -i "${callback[$cc]}" $cc
 		done
 	done
 
@@ -76,7 +77,7 @@ for shape in $SHAPES; do
 	step ways
 	for ((i = 0; i < TURNS; i++)); do
 		for cc in bbr bpf_bbr; do
-			BYTES=$size transfer -s tcp_rate_gen:tcp_ack $cc
+			BYTES=$TURN_BYTES transfer -s tcp_rate_gen:tcp_ack $cc
 		done
 	done
 done

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Runs in the guest, after path.sh: what an ACK costs with some monitors, each of which wants $EVERY of
-# "ack", "round" and "transition", and what the kernel's own bbr costs that is looked at, in $TURNS
-# transfers each. Prints "== NAME" before what each prints; cost.py reads it.
+# Runs in the guest, after path.sh: what an ACK costs in each of $NAMES, in $TURNS transfers: "nobody" watches; EVERY_COUNT, so
+# many monitors do, which want every "ack", "round" or "transition"; kernel_EVERY, one looks at the kernel's own bbr; and what a
+# socket costs in a "snapshot". Prints "== NAME" before what each prints; cost.py reads it.
 step() {
 	echo "== $1"
 }
@@ -38,32 +38,30 @@ step instrument
 transfer -f bbr_sndbuf_expand bbr
 
 bpftool struct_ops register /bpf_bbr.bpf.o >/dev/null
-step nobody
 transfer bpf_bbr >/dev/null
-turns -p cong_control bpf_bbr
-for every in transition round ack; do
-	for count in 1 8; do
-		start $count $every bpf_bbr
-		step "${every}_$count"
+for name in $NAMES; do
+	step "$name"
+	case $name in
+	nobody) turns -p cong_control bpf_bbr ;;
+	snapshot)
+		BYTES=$SNAPSHOT_BYTES transfer -w -f bpf_iter_tcp_seq_show bpf_bbr &
+		sleep 1
+		for ((i = 0; i < 10; i++)); do
+			bbrmon snapshot -H >/dev/null
+		done
+		wait
+		;;
+	kernel_*)
+		start 1 "${name#kernel_}" bbr
+		transfer bbr >/dev/null
+		turns -w -p segment bbr
+		stop
+		;;
+	*) # EVERY_COUNT
+		start "${name#*_}" "${name%_*}" bpf_bbr
 		turns -w -p cong_control bpf_bbr
 		stop
-	done
-done
-
-step snapshot
-BYTES=$SNAPSHOT_BYTES transfer -w -f bpf_iter_tcp_seq_show bpf_bbr &
-sleep 1
-for ((i = 0; i < 10; i++)); do
-	bbrmon snapshot -H >/dev/null
-done
-wait
-bpftool struct_ops unregister name bpf_bbr >/dev/null
-
-for every in transition round ack; do
-	start 1 $every bbr
-	transfer bbr >/dev/null
-	step "kernel_$every"
-	turns -w -p segment bbr
-	stop
+		;;
+	esac
 done
 echo "== end"
