@@ -112,19 +112,19 @@ def watched():
     return cost.watched("6.12", SIZE // 2, names=("transition_1", "ack_1", "ack_8"))["watched"]
 
 
+# Means, which differ by 0.2 % from one measurement to the next; medians differ by 2 %, with the mixes of ACKs.
+
+
 def test_an_ack_that_a_monitor_looks_at(watched):
-    """
-    Median 365.5, and 255 if nobody watches; it was 562, and the cheapest 435 (docs/monitoring-cost.md). Of single transfers it
-    differs by 7 (standard deviation).
-    """
-    assert watched["transition_1"]["median"] <= limit(390, 440, 470)
+    """Mean 407 to 409, and 275 if nobody watches; the cheapest was 435 once (docs/monitoring-cost.md)."""
+    assert watched["transition_1"]["mean"] <= limit(415, 462, 475)
     assert watched["transition_1"]["least"] <= limit(347, 420, 440)
 
 
 def test_an_ack_that_a_monitor_is_told_of(watched):
-    """Median 669.5, with eight monitors 3,190.5; it was 915, with eight 3,688."""
-    assert watched["ack_1"]["median"] <= limit(682, 780, 800)
-    assert watched["ack_8"]["median"] <= limit(3300, 3300, 3350)
+    """Mean 773 to 775, with eight monitors 3,854 to 3,862."""
+    assert watched["ack_1"]["mean"] <= limit(785, 828, 845)
+    assert watched["ack_8"]["mean"] <= limit(3920, 3970, 3980)
 
 
 @pytest.fixture(scope="module")
