@@ -124,6 +124,24 @@ def test_makers_of_a_snapshot_at_once_and_one_that_is_killed(kernel, no_snapshot
     assert sum(file.stat().st_blocks * 512 for file in made.iterdir()) < 256 << 20
 
 
+# A lab that is killed right after it made the process of its guest.
+ORPHAN = """import os, sys, time
+from vm import emulator
+guest = object.__new__(emulator.Emulator)
+guest._lab, guest._core = os.getpid(), min(os.sched_getaffinity(0))
+if os.fork():
+    os._exit(0)
+while os.getppid() == guest._lab:
+    time.sleep(0.01)
+guest._in_child()
+print("it goes on without the lab")"""
+
+
+def test_a_guest_whose_lab_was_killed_before_it_began_ends():
+    done = subprocess.run([sys.executable, "-c", ORPHAN], cwd=HERE, capture_output=True, text=True, check=True)
+    assert done.stdout == done.stderr == ""
+
+
 @pytest.mark.parametrize("file", ["state", "ram", "initrd"])
 def test_a_damaged_snapshot_is_made_again(kernel, tmp_path, capsys, monkeypatch, file):
     expected = guest.run(kernel, image(kernel))

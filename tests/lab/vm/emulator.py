@@ -45,6 +45,7 @@ NO_CMPXCHG16B = "slub_debug=F"
 FLAGS = initramfs.BUILD / "flags"
 FLAGS_S = 600  # it takes three; a host may be busy
 PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None)
 ANSWER_S = 600  # a monitor that says nothing for so long never will
 
 
@@ -174,6 +175,7 @@ class Emulator:
         """folder: for the console, QEMU's messages, and what comes out of ttyS1."""
         self.console, self.data, self._messages = (folder / name for name in ("console", "data", "messages"))
         self._core, self._place = cores.take()
+        self._lab = os.getpid()
         ours, theirs = socket.socketpair()
         with open(self._messages, "wb") as messages, theirs:
             self.process = subprocess.Popen(  # pylint: disable=consider-using-with
@@ -206,11 +208,13 @@ class Emulator:
         self._place.close()
 
     def _in_child(self):
-        """Whatever ends the lab, SIGKILL included, ends its guest. Of a session of its own, so that Ctrl-C
-        reaches the lab alone, which then ends its guests and cleans up."""
+        """Whatever ends the lab, SIGKILL included, ends its guest, even if the lab ended before it could ask for that. Of a
+        session of its own, so that Ctrl-C reaches the lab alone, which then ends its guests and cleans up."""
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != self._lab:
+            os._exit(1)
         os.setsid()
         os.sched_setaffinity(0, {self._core})
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def _schedule(self):
         """The emulator's two threads take turns: the main loop moves the clock on while the CPU is halted. QEMU marks
