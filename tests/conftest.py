@@ -14,10 +14,10 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNNING_KERNEL = "native/"
-# First what is quick; then by turns what waits and what computes; what is left is short, so that all processes end at about the
-# same time.
-FIRST = ("unit/", "lab/test_matrix.py", "native/loading/", "lab/test_cost.py", "native/tuning/", "fuzz/", "native/watching/",
-         "mutants/test_mutants.py", "lab/test_lab.py", "native/")
+# First what is quick. Then what computes, for as long as one process has the tests that must be alone: those of other files that use the
+# running kernel would wait for it. Then these, two at a time; what is left is short, so that all processes end at about the same time.
+FIRST = ("unit/", "lab/test_matrix.py", "lab/test_cost.py", "mutants/test_mutants.py", "lab/test_lab.py", "native/loading/",
+         "native/tuning/", "native/watching/", "native/", "fuzz/")
 # Files whose tests need not all be in one process: each of these fixtures, with each of its parameters, is a guest.
 GUESTS = {"lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("shapes", "rules", "experiment")}
 TOLD_AFTER_S = 5
