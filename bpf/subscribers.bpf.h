@@ -150,7 +150,7 @@ static inline void end_record(struct bbr_event *record)
 }
 
 /*
- * The loops over subscribers that no ACK comes to are bpf_loop()s, whose bodies the verifier goes through once and not once for each
+ * The loops over subscribers that no ACK of ours comes to are bpf_loop()s, whose bodies the verifier goes through once and not once for each
  * subscriber. They return whether to end. Who calls them knows that a subscriber's number has 3 bits, the verifier does not.
  */
 
@@ -181,7 +181,12 @@ static long publish_to(u32 number, struct watched_conn **of)
  */
 __attribute__((noinline)) int publish(struct watched_conn *conn)
 {
-	if (conn) /* the verifier does not know who calls */
+	if (!conn) /* the verifier does not know who calls */
+		return 0;
+	if (likely(active_subscribers() ==
+		   1)) /* one monitor takes the first slot, and needs no loop */
+		publish_to(0, &conn);
+	else
 		bpf_loop(BBR_SUBSCRIBERS, publish_to, &conn, 0);
 	return 0;
 }
