@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What an algorithm sees of a socket, and what it decides: IN(sk, name) reads, SET(sk, name, value)
- * writes; RS(rs, name) reads of a rate sample what only few kernels have (stack.bpf.h). In the BPF program that is a load or a store of the kernel's socket where it is needed, which is
- * cheaper than a copy (kernel.bpf.h has the functions); in the tests, and in a BPF program that defines
- * BBR_SOCKET_IS_A_COPY, it is the field of a struct. Nothing else of the kernel is there: the clock and the
+ * writes; RS(rs, name) reads of a rate sample what only few kernels have (stack.bpf.h). In the BPF program
+ * that is a load or a store of the kernel's socket where it is needed, which is cheaper than a copy
+ * (kernel.bpf.h has the functions); in the tests, and in a BPF program that defines BBR_SOCKET_IS_A_COPY, it
+ * is the field of a struct. Nothing else of the kernel is there: the clock and the
  * random number are inputs, too. So the same source is compiled into the BPF program and into the tests, and a
  * recorded callback can be replayed.
  */

@@ -69,11 +69,6 @@ static inline bool filter_matches(const struct bbr_filter *f, const struct bbr_e
 		(!f->lport || f->lport == e->lport) && (!f->rport || f->rport == e->rport));
 }
 
-/* For each subscriber i of those in the bits: most often there is one, in the first slot. */
-#define FOR_SUBSCRIBERS(i, bits)                                                        \
-	for (u64 left_ = (bits), i = 0; left_ && i < BBR_SUBSCRIBERS; left_ >>= 1, i++) \
-		if (left_ & 1)
-
 /* By the barrier the address stays in a register: the compiler would load it anew for each use, which is an instruction. */
 static inline struct bbr_subscriber *subscriber(u32 i)
 {
@@ -150,8 +145,9 @@ static inline void end_record(struct bbr_event *record)
 }
 
 /*
- * The loops over subscribers that no ACK of ours comes to are bpf_loop()s, whose bodies the verifier goes through once and not once for each
- * subscriber. They return whether to end. Who calls them knows that a subscriber's number has 3 bits, the verifier does not.
+ * The loops over subscribers that no ACK of ours comes to are bpf_loop()s, whose bodies the verifier goes through once and
+ * not once for each subscriber. They return whether to end. Who calls them knows that a subscriber's number has 3 bits, the
+ * verifier does not.
  */
 
 static long publish_to(u32 number, struct watched_conn **of)
@@ -183,8 +179,8 @@ __attribute__((noinline)) int publish(struct watched_conn *conn)
 {
 	if (!conn) /* the verifier does not know who calls */
 		return 0;
-	if (likely(active_subscribers() ==
-		   1)) /* one monitor takes the first slot, and needs no loop */
+	/* One monitor takes the first slot, and needs no loop. */
+	if (likely(active_subscribers() == 1))
 		publish_to(0, &conn);
 	else
 		bpf_loop(BBR_SUBSCRIBERS, publish_to, &conn, 0);

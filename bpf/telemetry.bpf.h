@@ -227,10 +227,9 @@ static inline void report_ack_to(u32 i, struct watched_conn *conn, struct sock *
 static __attribute__((noinline)) void report_ack_to_all(struct watched_conn *conn, struct sock *sk,
 							unsigned long long *ctx, u64 active)
 {
-	FOR_SUBSCRIBERS(i, active)
-	{
-		report_ack_to(i, conn, sk, bbr_of(sk), ctx);
-	}
+	for (u64 left = active, i = 0; left && i < BBR_SUBSCRIBERS; left >>= 1, i++)
+		if (left & 1)
+			report_ack_to(i, conn, sk, bbr_of(sk), ctx);
 }
 
 /*

@@ -105,8 +105,8 @@ static inline u32 bbr_search_losses(const struct bbr_more *more, u32 prior_deliv
 	for (u32 step = BBR_LOSSES; step; step /= 2) {
 		if (bbr_are_losses_later(more, later + step, prior_delivered, end_seq, is_retrans))
 			later += step;
-		if (step ==
-		    BBR_LOSSES / 8) /* half way: the verifier goes 16 and 16 ways, not 256 */
+		/* Half way: so the verifier goes 16 and 16 ways, not 256. */
+		if (step == BBR_LOSSES / 8)
 			later = unknown_to_verifier(later, prior_delivered);
 	}
 	return later;

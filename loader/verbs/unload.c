@@ -5,6 +5,7 @@
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
+#include "cli/units.h"
 #include "experiments/arms.h"
 #include "instance/link_pin.h"
 #include "lock.h"
@@ -45,14 +46,10 @@ static void print_result(const struct options *opt, const struct instance *inst,
 		migration_print(m);
 	if (!is_unloaded)
 		err("%s: not unloaded", inst->name);
-	else if (inst->users == 1)
-		printf("%s: unloaded; 1 user (a socket, or a namespace's default) keeps it until "
-		       "it ends\n",
-		       inst->name);
 	else if (inst->users)
-		printf("%s: unloaded; %u users (sockets and namespaces' defaults) keep it until "
-		       "they end\n",
-		       inst->name, inst->users);
+		printf("%s: unloaded; it stays in the kernel for %u user%s (sockets and "
+		       "namespaces' defaults) until the last has ended\n",
+		       inst->name, inst->users, plural(inst->users));
 	else
 		printf("%s: unloaded\n", inst->name);
 }

@@ -109,22 +109,32 @@ def test_as_text(figures):
 
 @pytest.fixture(scope="module")
 def watched():
-    return cost.watched("6.12", SIZE // 2, names=("transition_1", "ack_1", "ack_8"))["watched"]
+    return cost.watched("6.12", SIZE // 2, names=("transition_1", "ack_1", "ack_8", "kernel_ack"))["watched"]
 
 
-# Means, which differ by 0.2 % from one measurement to the next; medians differ by 2 %, with the mixes of ACKs.
+# Means differ by 0.2 % from one measurement to the next; medians by 2 %, with the mixes of ACKs.
 
 
 def test_an_ack_that_a_monitor_looks_at(watched):
     """Mean 407 to 409, and 275 if nobody watches; the cheapest was 435 once (docs/monitoring-cost.md)."""
     assert watched["transition_1"]["mean"] <= limit(415, 462, 475)
+    assert watched["transition_1"]["median"] <= limit(390, 440, 470)
     assert watched["transition_1"]["least"] <= limit(347, 420, 440)
 
 
 def test_an_ack_that_a_monitor_is_told_of(watched):
-    """Mean 773 to 775, with eight monitors 3,854 to 3,862."""
+    """Mean 771 to 775, median 668 to 684, with eight monitors 3,854 to 3,862 and 3,185."""
     assert watched["ack_1"]["mean"] <= limit(785, 828, 845)
+    assert watched["ack_1"]["median"] <= limit(690, 780, 800)
     assert watched["ack_8"]["mean"] <= limit(3920, 3970, 3980)
+    assert watched["ack_8"]["median"] <= limit(3300, 3300, 3350)
+
+
+@pytest.mark.skipif(CLANG < 19, reason="measured with clang 19 only")
+def test_an_ack_of_the_kernels_bbr_that_a_monitor_is_told_of(watched):
+    """One in ten is told of and takes 1262; by a loop over one monitor it was 1314. The others take as good as nothing."""
+    assert watched["kernel_ack"]["p90"] <= 1280
+    assert watched["kernel_ack"]["median"] <= 120
 
 
 @pytest.fixture(scope="module")
