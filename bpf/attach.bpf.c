@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For a cgroup: gives each new connection the congestion control whose name bbrctl wrote here. Needs
- * nothing of the instance but its name: while no congestion control has it, connections keep theirs.
+ * For a cgroup: gives each new connection the congestion control whose name bbrctl wrote here. It
+ * needs nothing of the instance but its name: while no congestion control has this name,
+ * connections keep theirs.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
@@ -29,8 +30,8 @@ static inline bool has_chosen(struct bpf_sock_ops *ops)
 }
 
 /*
- * When the handshake is done, not when the first SYN goes: the stack initialises a socket's congestion
- * control then, and BBR takes its first pacing rate from the handshake's RTT.
+ * Runs when the handshake is done, not when the first SYN is sent: the stack initialises a socket's
+ * congestion control only then, and BBR takes its first pacing rate from the handshake's RTT.
  */
 SEC("sockops")
 int bbr_attach(struct bpf_sock_ops *ops)

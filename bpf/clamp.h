@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is done with an algorithm's table of parameters before the algorithm sees them. To be included after its
- * params.h.
+ * What happens to an algorithm's table of parameters before the algorithm sees them. Include this
+ * after the algorithm's params.h.
  */
 #ifndef CLAMP_H
 #define CLAMP_H
@@ -9,7 +9,9 @@
 #include "types.h"
 #include "bpf_bbr/params.h"
 
-/* x if it is below 0, else 0. Not by a branch, nor may the compiler make one of it. */
+/*
+ * x if it is below 0, else 0. It takes no branch, and the asm keeps the compiler from making one.
+ */
 static inline s64 negative_part(s64 x)
 {
 	s64 sign = x >> 63;
@@ -19,8 +21,9 @@ static inline s64 negative_part(s64 x)
 }
 
 /*
- * Loads a value once, for it may change at any moment, and clamps it to its range. Without branches: with them more
- * than half of what the verifier does for the whole program is to follow those of all parameters.
+ * Loads a value once, because it may change at any moment, and clamps it to its range. It takes no
+ * branches: otherwise more than half of the verifier's work for the whole program would be to
+ * follow those of all parameters.
  */
 static inline u32 param_clamp(const u32 *value, u32 lo, u32 hi)
 {
@@ -31,8 +34,8 @@ static inline u32 param_clamp(const u32 *value, u32 lo, u32 hi)
 }
 
 /*
- * Anybody with the right to write the map of parameters can have written anything. The algorithm gets
- * to see only what has gone through here.
+ * Anybody with the right to write the map of parameters may have written anything. The algorithm
+ * sees only values that were clamped here.
  */
 static inline void bbr_clamp_params(struct bbr_params *to, const struct bbr_params *from)
 {
@@ -44,7 +47,8 @@ static inline void bbr_clamp_params(struct bbr_params *to, const struct bbr_para
 }
 
 /*
- * Is any of the table's options on? The opposite of one is the constant BBR_MOSTLY_ON: 0 turns a step off that most have.
+ * Is any option of the table on? The constant BBR_MOSTLY_ON is the opposite of an option: 0 turns
+ * off a step that is mostly on.
  */
 static inline bool bbr_has_options(const struct bbr_params *p)
 {

@@ -14,7 +14,7 @@ static inline void fill_endpoints(struct bbr_event *e, struct sock *sk)
 
 	e->netns = skc->skc_net.net->ns.inum;
 	e->family = skc->skc_family;
-	/* Not skc_num: that is taken away before release. */
+	/* Not skc_num: the stack clears it before release. */
 	e->lport = ((struct inet_sock *)sk)->inet_sport;
 	e->rport = skc->skc_dport;
 	local_address(e->laddr, sk);
@@ -25,9 +25,9 @@ static inline void fill_endpoints(struct bbr_event *e, struct sock *sk)
 #define EVENT_SIZE (BBR_EVENT_BASE + sizeof(struct bbr_tail))
 
 #define EVENT_CONNECTION_SIZE \
-	__builtin_offsetof(struct bbr_event, pacing_rate) /* of them up to the socket's state */
+	__builtin_offsetof(struct bbr_event, pacing_rate) /* of these, up to the socket's state */
 
-/* The members of an event from one offset to another, in words of 8 bytes. */
+/* Copies the members of an event from one offset up to another, in words of 8 bytes. */
 static inline void copy_members(struct bbr_event *to, const struct bbr_event *from, u32 begin,
 				u32 end)
 {
@@ -35,7 +35,7 @@ static inline void copy_members(struct bbr_event *to, const struct bbr_event *fr
 			 __builtin_assume_aligned((const char *)from + begin, 8), end - begin);
 }
 
-/* What all events of a connection have, and zeros for all the rest. */
+/* Sets what all events of a connection have, and the rest to zero. */
 static inline void fill_connection(struct bbr_event *e, struct sock *sk,
 				   const volatile struct bbr_abi *abi)
 {
@@ -57,7 +57,7 @@ static inline void fill_no_sample(struct bbr_event *e)
 	e->rs_prior_inflight = 0;
 }
 
-/* Of what the socket knows now, that which tcp_disconnect() takes away before it calls release. */
+/* Sets the socket's present values that tcp_disconnect() clears before it calls release. */
 static inline void fill_tcp_passing(struct bbr_event *e, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -68,14 +68,17 @@ static inline void fill_tcp_passing(struct bbr_event *e, struct sock *sk)
 	e->delivered = tp->delivered;
 }
 
-/* The same as it was noted in an event before; inflight and mss, which are between, are to be set afterwards. */
+/*
+ * Copies the same values from an event that noted them. inflight and mss lie between them: the
+ * caller must set these two afterwards.
+ */
 static inline void fill_noted(struct bbr_event *e, const struct bbr_event *noted)
 {
 	copy_members(e, noted, __builtin_offsetof(struct bbr_event, srtt_us),
 		     __builtin_offsetof(struct bbr_event, lost));
 }
 
-/* That which it leaves there until then. */
+/* Sets the present values that tcp_disconnect() leaves as they are until release. */
 static inline void fill_tcp_lasting(struct bbr_event *e, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -88,7 +91,7 @@ static inline void fill_tcp_lasting(struct bbr_event *e, struct sock *sk)
 	e->lost = tp->lost;
 }
 
-/* What the socket knows now. */
+/* Sets all of the socket's present values. */
 static inline void fill_tcp(struct bbr_event *e, struct sock *sk)
 {
 	s32 inflight = packets_in_flight(tcp_sk(sk));
@@ -99,13 +102,16 @@ static inline void fill_tcp(struct bbr_event *e, struct sock *sk)
 	e->inflight = inflight < 0 ? 0 : inflight;
 }
 
-/* The part of a generation that an event has: its low 8 bits. */
+/* The part of a generation that an event has: the low 8 bits. */
 static inline u32 event_gen(u32 gen)
 {
 	return gen & 0xff;
 }
 
-/* What the algorithm knows now, by which event_gen(). `flags` are those that it has no part in. */
+/*
+ * Sets what the algorithm knows now. gen: event_gen() of the parameters in use. flags: those that
+ * do not come from the algorithm.
+ */
 static inline void fill_model(struct bbr_event *e, const struct bbr *b, const struct bbr_more *more,
 			      u8 ca_state, u32 gen, u16 flags)
 {
@@ -122,7 +128,7 @@ static inline void fill_model(struct bbr_event *e, const struct bbr *b, const st
 	e->flags = flags | bbr_fill_event(e, (struct bbr_tail *)e->tail, b, more);
 }
 
-/* All of an event whose kind is still open. */
+/* Sets all of an event but its kind. */
 static inline void fill_event(struct bbr_event *e, struct sock *sk, const struct bbr *b,
 			      const struct bbr_more *more, const volatile struct bbr_abi *abi)
 {

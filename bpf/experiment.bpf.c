@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An experiment (bpf_bbr/experiment.h), for a cgroup: gives each new connection of its scope an arm, and writes down
- * what becomes of it. After the handshake it looks at a connection once a round trip, at timeouts, and at its end; an ACK
- * costs nothing more.
+ * An experiment (bpf_bbr/experiment.h), for a cgroup: gives each new connection of its scope an
+ * arm, and records what becomes of it. After the handshake it looks at a connection once a round
+ * trip, at timeouts, and at its end. It adds nothing to the cost of an ACK.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
@@ -49,7 +49,7 @@ struct assigned_of_instance {
 	__type(key, u32);
 	__type(value, struct assigned_places);
 } bbr_no_arm SEC(
-	".maps"); /* a map of its own, for clang describes the value only then; Linux 6.1 compares that */
+	".maps"); /* a map of its own: clang describes the value only then, which 6.1 compares */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
@@ -68,14 +68,17 @@ struct counts {
 struct subject {
 	u64 number; /* of its outcome; 0: it has none */
 	struct counts before; /* at the outcome's beginning */
-	u32 block; /* that it has the arm of */
+	u32 block; /* the block whose arm it has */
 	u8 arm;
 	bool waits; /* for the end of the washout: then its outcome begins */
 };
 
 _Static_assert(!(EXPERIMENT_ARMS & (EXPERIMENT_ARMS - 1)), "a mask");
 
-/* By socket cookie. A storage of the socket would take two allocations at its start, and half of all that a start costs. */
+/*
+ * By socket cookie. A socket storage would take two allocations when a connection starts, which is
+ * half of all that a start costs.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, EXPERIMENT_RING); /* bbrctl sets experiment.outcomes */
@@ -119,7 +122,7 @@ enum {
 
 /* ---- what a connection has done */
 
-/* As TCP_INFO has it: the ticks of each state, with those of the present one so far. */
+/* As in TCP_INFO: the ticks of each state, including the present one so far. */
 static inline struct counts counts_of(struct tcp_sock *tp)
 {
 	struct tcp_sock___experiment *e = (struct tcp_sock___experiment *)tp;
@@ -166,8 +169,9 @@ static inline struct experiment_outcome *place_of(u64 number)
 }
 
 /*
- * From here to unlock_outcome() readers see that it changes. Two connections have one place at once only if the ring went round
- * while one of them was between these lines; bbrctl makes none smaller than 1024.
+ * From here to unlock_outcome() readers see that the outcome is changing. Two connections have the
+ * same place at once only if the ring went round while one of them was between these two calls;
+ * bbrctl makes no ring smaller than 1024.
  */
 static inline void lock_outcome(struct experiment_outcome *o)
 {
@@ -179,7 +183,10 @@ static inline void unlock_outcome(struct experiment_outcome *o)
 	__sync_fetch_and_add(&o->version, 1);
 }
 
-/* A connection's outcome, locked. NULL: it has none, or has it no more because its place was given away. */
+/*
+ * A connection's outcome, locked. Returns NULL if it has none, or has none any more because its
+ * place was given away.
+ */
 static inline struct experiment_outcome *outcome_of(struct subject *s)
 {
 	struct experiment_outcome *o = s->number ? place_of(s->number) : NULL;
@@ -229,7 +236,7 @@ static inline void begin_outcome(struct subject *s, struct sock *sk, u64 now, bo
 	unlock_outcome(o);
 }
 
-/* Has it just got as many bytes through? */
+/* Notes the time when each of these numbers of bytes is first ACKed. */
 static inline void take_firsts(struct experiment_outcome *o, const struct subject *s,
 			       struct tcp_sock *tp, u64 now)
 {
@@ -269,7 +276,7 @@ static inline bool is_washout(u64 now)
 	       (now - experiment.started) % experiment.block < experiment.washout;
 }
 
-/* Of the bits of a prefix those in word i of an address, network byte order. */
+/* The bits of a prefix that are in word i of an address, as a mask in network byte order. */
 static inline u32 mask_of(u32 bits, u32 i)
 {
 	s32 here = (s32)bits - 32 * (s32)i;
@@ -279,7 +286,7 @@ static inline u32 mask_of(u32 bits, u32 i)
 	return here >= 32 ? ~0u : bpf_htonl(~0u << (32 - here));
 }
 
-/* Where a connection stands among all, from 0 to EXPERIMENT_SHARES - 1. */
+/* Draws a connection's position among all, from 0 to EXPERIMENT_SHARES - 1. */
 static inline u32 draw(struct sock *sk)
 {
 	u32 addr[4], drawn = experiment.seed, bits;
@@ -297,8 +304,8 @@ static inline u32 draw(struct sock *sk)
 }
 
 /*
- * From the top downwards, the last arm first: if its share grows, it keeps the prefixes that it has. What no share
- * covers is arm 0's.
+ * From the top downwards, the last arm first: if its share grows, it keeps the prefixes that it
+ * has. Arm 0 gets what no share covers.
  */
 static inline u32 arm_of_share(u32 drawn)
 {
@@ -321,7 +328,10 @@ static inline u32 choose_arm(struct sock *sk, u64 now)
 
 	if (experiment.design == EXPERIMENT_SWITCHBACK) {
 		arm = experiment_block_arm(experiment.seed, experiment.arms, block_at(now));
-		/* The verifier does not know how small a remainder is. The compiler does, and would drop the mask. */
+		/*
+		 * The verifier does not know how small a remainder is. The compiler does, and would
+		 * drop the mask.
+		 */
 		barrier_var(arm);
 		return arm & (EXPERIMENT_ARMS - 1);
 	}
@@ -332,7 +342,7 @@ static inline u32 choose_arm(struct sock *sk, u64 now)
 
 /* ---- giving it */
 
-/* Names of congestion controls are filled up with zeros, everywhere. */
+/* Names of congestion controls are padded with zeros, everywhere. */
 static inline bool has_name(struct tcp_sock *tp, const volatile char name[BBR_NAME_LEN])
 {
 	const struct tcp_congestion_ops___name *ops =
@@ -346,15 +356,17 @@ static inline bool has_name(struct tcp_sock *tp, const volatile char name[BBR_NA
 	return true;
 }
 
-/* socket is what the helpers of this kind of program take; 0 or -errno. */
+/* socket: what the helpers of this type of program take. Returns 0 or -errno. */
 static inline int set_congestion_control(void *socket, const volatile char *name)
 {
 	return bpf_setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, (void *)name, BBR_NAME_LEN);
 }
 
 /*
- * The stack begins a congestion control, which is when it takes a profile, in the place of another, or else right after this
- * program if the connection has just been established. reno is in every kernel.
+ * Makes the stack begin a congestion control, which is when the connection takes a profile. The
+ * stack does so when it replaces another one, or right after this program if the connection has
+ * just been established. A connection that has begun it already gets reno in between, which is in
+ * every kernel.
  */
 static inline int begin_anew(void *socket, struct tcp_sock *tp, const volatile char *name)
 {
@@ -367,7 +379,10 @@ static inline int begin_anew(void *socket, struct tcp_sock *tp, const volatile c
 	return error ? error : set_congestion_control(socket, name);
 }
 
-/* The place of a connection in the instance, or NULL: it has none, or another connection does not leave it. */
+/*
+ * The place of a connection in the instance. Returns NULL if it has none, or if another connection
+ * does not leave it.
+ */
 static inline struct assigned_profile *take_place(u32 arm, struct sock *sk, u64 mine)
 {
 	void *of_instance = bpf_map_lookup_elem(&bbr_arms, &arm);
@@ -430,8 +445,8 @@ static inline bool is_in_scope(struct bpf_sock_ops *ops, struct sock *sk)
 }
 
 /*
- * By the application, for this socket or for its listener. What bbrctl attached to a cgroup sets the same bit: then
- * the name tells.
+ * Has the application chosen, for this socket or for its listener? What bbrctl attached to a cgroup
+ * sets the same bit: then the name tells which it was.
  */
 static inline bool has_chosen(struct tcp_sock *tp)
 {
@@ -455,7 +470,7 @@ static inline void forget(struct sock *sk)
 	bpf_map_delete_elem(&bbr_exp_conns, &(u64){ cookie_of(sk) });
 }
 
-/* NULL: there is no room for another. */
+/* Returns NULL if there is no room for another. */
 static inline struct subject *add_subject(struct bpf_sock_ops *ops, u32 arm, u64 now)
 {
 	struct subject new = { .arm = arm, .block = block_at(now), .waits = is_washout(now) };
@@ -514,7 +529,10 @@ static inline void take_rtt(struct experiment_outcome *o, struct tcp_sock *tp)
 		o->rtt_above[bucket]++;
 }
 
-/* Switchback: the block has changed since this connection was looked at. false: it has left the experiment. */
+/*
+ * Switchback: the block has changed since the last look at this connection. Returns false if it has
+ * left the experiment.
+ */
 static inline bool cross_seam(struct bpf_sock_ops *ops, struct subject *s, struct sock *sk, u64 now)
 {
 	u32 arm = choose_arm(sk, now);
@@ -566,7 +584,7 @@ static inline u8 why_closed(struct sock *sk, u32 state)
 		return EXPERIMENT_RESET;
 	if (error == ECONNABORTED)
 		return EXPERIMENT_ABORTED;
-	if (error) /* ETIMEDOUT, or what a router said why nothing comes back */
+	if (error) /* ETIMEDOUT, or what a router reported */
 		return EXPERIMENT_TIMED_OUT;
 	switch (state) {
 	case BPF_TCP_FIN_WAIT2:
@@ -622,8 +640,8 @@ int bbr_experiment(struct bpf_sock_ops *ops)
 /* ---- its end */
 
 /*
- * For who stops an experiment: its open connections go over to an arm. The kernel runs this once for each socket of a
- * network namespace, with the socket locked.
+ * To stop an experiment: moves its open connections to one arm. The kernel runs this once for each
+ * socket of a network namespace, with the socket locked.
  */
 const volatile u32 move_to SEC(".rodata.move_to") = 0;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's socket, and every difference between kernel versions: decided when the program is
- * loaded, by what the running kernel's BTF has, never by a version number. The branch that does
- * not apply is dead code to the verifier.
+ * The kernel's socket, and every difference between kernel versions. Each is decided when the
+ * program is loaded, by what the running kernel's BTF has, never by a version number. The branch
+ * that does not apply is dead code to the verifier.
  */
 #ifndef KERNEL_BPF_H
 #define KERNEL_BPF_H
@@ -16,7 +16,7 @@
 #include "bpf_bbr/abi.h"
 #include "bpf_bbr/profiles.h"
 
-/* Of the op table. An algorithm that BBR_NEEDS_ECN has it negotiated. */
+/* Flags of the op table. With BBR_NEEDS_ECN the stack negotiates ECN. */
 #ifdef BBR_NEEDS_ECN
 #define BBR_OPS_FLAGS (TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN)
 #else
@@ -44,15 +44,16 @@ struct bpf_struct_ops___6_4 {
 } __attribute__((preserve_access_index));
 
 /*
- * With BBR version 3's changes it has tso_segs in place of min_tso_segs: the whole burst, and not the least of it. Apart
- * from our tcp_congestion_ops, whose member bbrctl renames then (loader/instance/callbacks.h).
+ * Kernels with BBR version 3's changes have tso_segs in place of min_tso_segs: the whole burst, not
+ * the least of it. A type of its own, because bbrctl then renames the member of our
+ * tcp_congestion_ops (loader/instance/callbacks.h).
  */
 struct tcp_congestion_ops___burst {
 	u32 (*min_tso_segs)(struct sock *sk);
 	u32 (*tso_segs)(struct sock *sk, unsigned int mss_now);
 } __attribute__((preserve_access_index));
 
-/* What only the whole burst depends on. */
+/* Only the size of a whole burst depends on this. */
 struct netns_ipv4___burst {
 	u8 sysctl_tcp_tso_rtt_log;
 } __attribute__((preserve_access_index));
@@ -62,8 +63,8 @@ struct net___burst {
 } __attribute__((preserve_access_index));
 
 /*
- * The rate sample of cong_control's raw context. Each place has a load of its own, with a constant
- * offset: the verifier of kernels before 7.0 rejects a computed one.
+ * The rate sample in the raw context of cong_control. Each place has a load of its own, with a
+ * constant offset: the verifier of kernels before 7.0 rejects a computed one.
  */
 static inline const struct rate_sample *ctx_rate_sample(unsigned long long *ctx)
 {
@@ -77,9 +78,10 @@ static inline const struct rate_sample *ctx_rate_sample(unsigned long long *ctx)
 }
 
 /*
- * Must the program find out by itself that the first packet after a pause goes out? An object that
- * named cwnd_event_tx_start could not be loaded on older kernels, nor by older libbpf. Instead look where
- * the stack comes by just before it sends: min_tso_segs(), and set_state() of an RTO.
+ * Must the program find out by itself that it sends the first packet after a pause? An object that
+ * named cwnd_event_tx_start could not be loaded on older kernels, nor by older libbpf. Instead the
+ * program checks in the callbacks just before the stack sends: min_tso_segs(), and set_state() of
+ * an RTO.
  */
 static inline bool tx_start_is_hidden(void)
 {
@@ -104,8 +106,9 @@ static inline struct tcp_sock *tcp_sk(struct sock *sk)
 }
 
 /*
- * The address of an element, not of the array: clang makes a load of it, which libbpf takes only from a field of the same
- * size, and with BBR version 3's changes to the kernel the array is larger.
+ * Takes the address of an element, not of the array. clang makes a load of it, which libbpf accepts
+ * only for a field of the same size, and the array is larger with BBR version 3's changes to the
+ * kernel.
  */
 static inline struct bbr *bbr_of(struct sock *sk)
 {
@@ -118,7 +121,7 @@ static inline u32 profile_of(const struct bbr *b)
 	return bbr_profile(b) & (BBR_PROFILES - 1);
 }
 
-/* What is known of it is known at load time: mostly it is in one byte. */
+/* What CO-RE knows of the bit field at load time. Mostly it is in one byte. */
 #define CA_STATE(icsk, info) __CORE_RELO(icsk, icsk_ca_state, info)
 
 static inline u32 ca_state_of(struct sock *sk)
@@ -139,8 +142,8 @@ static inline u32 packets_in_flight(const struct tcp_sock *tp)
 }
 
 /*
- * Of variables: in an expression such as s->sk the macro would have s->sk relocated as well, and struct bbr_sock, whose
- * members are constants, be kept in memory.
+ * These take a variable. With an expression such as s->sk, the macro would relocate s->sk as well,
+ * and so keep in memory the struct bbr_sock, whose members are constants.
  */
 static inline bool tlp_retrans_of(const struct tcp_sock *tp)
 {
@@ -153,9 +156,10 @@ static inline bool is_cwnd_limited_of(const struct tcp_sock *tp)
 }
 
 /*
- * Where tp->app_limited cannot be written, the algorithm's mark is kept in our own state: the kernel would
- * mark the packets that are sent until `delivered` passes it, so a sample of a packet sent at or below
- * it is app-limited. (That takes in the packets already in flight when the mark was set, too.)
+ * Where tp->app_limited cannot be written, our own state has the algorithm's mark. The kernel would
+ * mark the packets that are sent until `delivered` passes it. So a sample of a packet sent at or
+ * below the mark is app-limited. (This includes the packets already in flight when the mark was
+ * set.)
  */
 static inline u32 app_limited_of(const struct tcp_sock *tp, const struct bbr *b)
 {
@@ -165,7 +169,7 @@ static inline u32 app_limited_of(const struct tcp_sock *tp, const struct bbr *b)
 	return tp->app_limited;
 }
 
-/* Is the stack in TCP_CA_Open, which is 0? Not by ca_state_of(), which has a shift more. */
+/* Is the stack in TCP_CA_Open, which is 0? ca_state_of() would take one shift more. */
 static inline bool bbr_is_open(const struct bbr_sock *s)
 {
 	struct inet_connection_sock *icsk = (struct inet_connection_sock *)s->sk;
@@ -177,7 +181,10 @@ static inline bool bbr_is_open(const struct bbr_sock *s)
 	return !(byte << CA_STATE(icsk, LSHIFT_U64));
 }
 
-/* 0 or 1. Neither this nor the members of rate_sample are bool, of which clang masks what it has read. */
+/*
+ * Returns 0 or 1. Neither this nor the members of rate_sample are bool, because clang masks a bool
+ * that it has read.
+ */
 static inline u8 bbr_is_app_limited(struct bbr *b, const struct rate_sample *rs)
 {
 	if (!app_limited_is_writable() && bbr_app_limited_until(b)) {
@@ -189,8 +196,9 @@ static inline u8 bbr_is_app_limited(struct bbr *b, const struct rate_sample *rs)
 }
 
 /*
- * The clock of the long stamps. In all callbacks of the data path tcp_mstamp was refreshed just
- * before; init can come at any time (setsockopt), when it may be as old as the last packet.
+ * The clock of the long stamps. The stack refreshes tcp_mstamp just before all callbacks of the
+ * data path. init may come at any time (setsockopt), when tcp_mstamp may be as old as the last
+ * packet.
  */
 static inline u32 now_ms(const struct bbr_sock *s)
 {
@@ -227,7 +235,7 @@ INPUT(u32, cwnd, tcp_sk(s->sk)->snd_cwnd)
 INPUT(u32, ssthresh, tcp_sk(s->sk)->snd_ssthresh)
 INPUT(u32, app_limited, app_limited_of(tcp_sk(s->sk), bbr_of(s->sk)))
 
-/* Of these BBR version 1 reads and sets none (version 3 has more: stack.bpf.h). */
+/* BBR version 1 neither reads nor sets these (version 3 has more: stack.bpf.h). */
 INPUT(u32, delivered_ce, tcp_sk(s->sk)->delivered_ce)
 INPUT(u32, stack_prior_cwnd, tcp_sk(s->sk)->prior_cwnd)
 INPUT(u32, rcv_nxt, tcp_sk(s->sk)->rcv_nxt)
@@ -244,7 +252,7 @@ INPUT(bool, tlp_retrans, tlp_retrans_of(tcp_sk(s->sk)))
 INPUT(u32, gso_max_size, s->sk->sk_gso_max_size)
 INPUT(u32, max_tcp_header, BBR_MAX_TCP_HEADER)
 INPUT(bool, is_cwnd_limited, is_cwnd_limited_of(tcp_sk(s->sk)))
-/* What only Google's stack has. The first concerns the ACKs that this host sends. */
+/* Only Google's stack has these. The first concerns the ACKs that this host sends. */
 static inline void set_fast_ack_mode(struct bbr_sock *s, bool fast)
 {
 }
@@ -277,8 +285,9 @@ static inline void set_app_limited(struct bbr_sock *s, u32 app_limited)
 }
 
 /*
- * Pace by TCP's own timer, unless fq does it already. The kernel's bbr uses cmpxchg here, which a BPF
- * program cannot; fq sets its mark again with the next packet, should it come in between.
+ * Asks for pacing by TCP's own timer, unless fq paces already. The kernel's bbr uses cmpxchg here,
+ * which a BPF program cannot. If fq sets its mark in between, it sets it again with the next
+ * packet.
  */
 static inline void request_pacing(struct sock *sk)
 {

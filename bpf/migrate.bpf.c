@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Gives live TCP sockets another congestion control. The kernel runs this once for each socket of a
- * network namespace, with the socket locked, as setsockopt(TCP_CONGESTION) of its owner would be.
+ * network namespace, with the socket locked as in its owner's setsockopt(TCP_CONGESTION).
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
@@ -93,8 +93,8 @@ static inline void move(struct migrate_record *r, struct tcp_sock *tp)
 }
 
 /*
- * A record that does not fit into what is left of the reader's buffer is dropped, and the kernel shows
- * the same socket again with the next read(): so it must not have been moved by then.
+ * A record that does not fit into the rest of the reader's buffer is dropped, and the kernel shows
+ * the same socket again at the next read(). So it must not have been moved by then.
  */
 static inline bool has_room(struct seq_file *seq)
 {

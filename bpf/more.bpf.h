@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The second part of a connection's state, for an algorithm that BBR_HAS_MORE than fits icsk_ca_priv. It is made
- * in init and freed with the socket, or when that is switched to something else. Without memory for it there is
- * none: NULL.
+ * The second part of a connection's state, for an algorithm that BBR_HAS_MORE than fits
+ * icsk_ca_priv. init allocates it. It is freed with the socket, or when that is switched to
+ * something else. It is NULL if there was no memory for it.
  */
 #ifndef MORE_BPF_H
 #define MORE_BPF_H

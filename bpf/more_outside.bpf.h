@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The second part of a connection's state (more.bpf.h), read from outside: a program of another object cannot
- * ask for it, as each instance has a map of its own. So it goes through the socket's storages. One that uses an instance
- * has one of that name and size, for a switch to another takes it away.
+ * The second part of a connection's state (more.bpf.h), read from outside. A program of another
+ * object cannot look it up, because each instance has a map of its own. So it walks the socket's
+ * storages. A socket that uses an instance has only one of this name and size, because a switch to
+ * another instance takes it away.
  */
 #ifndef MORE_OUTSIDE_BPF_H
 #define MORE_OUTSIDE_BPF_H
@@ -10,7 +11,7 @@
 #include "outside.bpf.h"
 
 #ifdef BBR_HAS_MORE
-#define MAX_STORAGES 64 /* of a socket: each is some program's */
+#define MAX_STORAGES 64 /* of a socket; each belongs to some program */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -65,13 +66,16 @@ static inline bool is_more(struct bpf_local_storage_map *smap)
 	return true;
 }
 
-/* The rules of the algorithm name it, and nobody calls them here. */
+/* MORE() in the algorithm's code names it, but nothing here calls that code. */
 static inline struct bbr_more *more_of(struct sock *sk)
 {
 	return NULL;
 }
 
-/* A copy of it in `to`; NULL: it has none, or it cannot be read. */
+/*
+ * Copies the second part of a socket's state into `to`, and returns `to`. Returns NULL if there is
+ * none, or if it cannot be read.
+ */
 static inline struct bbr_more *copy_more(struct bbr_more *to, struct sock *sk)
 {
 	struct bpf_local_storage *storage =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What only those who look at a socket from outside read of it. These are flavours of the kernel's types, apart
- * from vmlinux.h: the compiler's choices depend on how large and how full its structs are, and the cost of an ACK
- * is to stay what was measured.
+ * What only programs that look at a socket from outside read of it. These are flavours of the
+ * kernel's types, separate from vmlinux.h: the compiler's choices depend on how large and how full
+ * its structs are, and the cost of an ACK must stay as it was measured.
  */
 #ifndef OUTSIDE_BPF_H
 #define OUTSIDE_BPF_H
@@ -33,7 +33,7 @@ struct bpf_struct_ops_common_value {
 	enum bpf_struct_ops_state state;
 };
 
-/* From 6.9 and before. */
+/* From 6.9 on, and before. */
 struct bpf_struct_ops_tcp_congestion_ops___common {
 	struct bpf_struct_ops_common_value common;
 	struct tcp_congestion_ops___outside data;
@@ -99,7 +99,7 @@ struct bpf_iter__bpf_map {
 	struct bpf_map *map;
 };
 
-/* What BPF registers is the value of a map: here the tcp_congestion_ops are its data. */
+/* BPF registers the value of a map. Here the tcp_congestion_ops are its data. */
 struct bpf_struct_ops_value {
 	char data[0];
 };
@@ -116,17 +116,21 @@ static inline const struct tcp_congestion_ops___outside *ca_ops_of(struct sock *
 	return ((struct inet_connection_sock___outside *)sk)->icsk_ca_ops;
 }
 
-/* The low half of BPF_MODULE_OWNER; no struct module is at such an address, for these are aligned. */
+/*
+ * The low half of BPF_MODULE_OWNER. No struct module has such an address, because they are aligned.
+ */
 #define BPF_OWNER_LOW (0xeB9Fu << 2)
 
-/* Are these the kernel's bbr's, and not something in BPF that took the name? */
+/* Do these belong to the kernel's bbr, and not to something in BPF that took the name? */
 static inline bool is_kernel_bbr(const struct tcp_congestion_ops___outside *ops)
 {
 	return ops->name[0] == 'b' && ops->name[1] == 'b' && ops->name[2] == 'r' && !ops->name[3] &&
 	       (u32)(u64)ops->owner != BPF_OWNER_LOW;
 }
 
-/* Before init there is no state: of a listener, and of a connection that is not established yet. */
+/*
+ * Before init there is no state: a listener, or a connection that is not established yet, has none.
+ */
 static inline bool has_state(struct sock *sk)
 {
 	struct inet_connection_sock___outside *icsk = (void *)sk;

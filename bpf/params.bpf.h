@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The instance's profiles: global data that bbrctl writes (bpf_bbr/profiles.h says how). The defaults are in the
- * object, so that bpftool alone registers a complete instance.
+ * The instance's profiles: global data that bbrctl writes (bpf_bbr/profiles.h says how). The object
+ * has the defaults, so that bpftool alone registers a complete instance.
  */
 #ifndef PARAMS_BPF_H
 #define PARAMS_BPF_H
@@ -18,7 +18,7 @@ struct bbr_profiles {
 struct bbr_clamped {
 	struct bbr_clamped_head head;
 	struct bbr_params bank[2]; /* of generation gen: bank[(gen + 1) & 1] */
-	struct bbr_params last; /* those that were clamped last: see last_params() */
+	struct bbr_params last; /* the values clamped last: see last_params() */
 };
 
 struct bbr_profiles profiles SEC(BBR_MAP_PARAMS) = {
@@ -27,12 +27,13 @@ struct bbr_profiles profiles SEC(BBR_MAP_PARAMS) = {
 };
 
 /*
- * The program's own; bbrctl freezes it, which keeps user space from writing it, but not the program. Loaded by other
- * means root can write it, so the algorithm must keep a connection going with anything in it.
+ * The program's own values. bbrctl freezes the map: then user space cannot write it, but the
+ * program can. If the object was loaded by other means, root can write it, so the algorithm must
+ * keep a connection going with any values.
  */
 struct bbr_clamped clamped[BBR_PROFILES] SEC(BBR_MAP_CLAMPED) = {};
 
-/* In an algorithm's mark of the profile: also whether the connection was counted in its profile. */
+/* A bit of the algorithm's mark of the profile: the connection was counted in its profile. */
 #define PROFILE_COUNTED 0x80
 
 static inline u32 params_gen(u32 profile)
@@ -55,10 +56,13 @@ static __attribute__((noinline)) u64 clamp_params(u32 profile, u64 want)
 	barrier_var(profile);
 	bbr_clamp_params(bank, &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
 	c->last = *bank;
-	/* After all that was written before them. */
+	/* These two change after all that was written above. */
 	__sync_lock_test_and_set(&c->head.plain, bbr_has_options(bank) ? 0 : want);
 	done = __sync_lock_test_and_set(&c->head.done, want);
-	/* Another CPU clamped another generation meanwhile, so `last` may have some of both: the next ACK does it again. */
+	/*
+	 * Another CPU clamped another generation meanwhile, so `last` may have some of both: the
+	 * next ACK clamps again.
+	 */
 	if (done != before && done != want) {
 		__sync_lock_test_and_set(&c->head.plain, 0);
 		__sync_lock_test_and_set(&c->head.done, 0);
@@ -67,9 +71,10 @@ static __attribute__((noinline)) u64 clamp_params(u32 profile, u64 want)
 }
 
 /*
- * The bank of a generation, as `done` or `plain` has it. The barrier keeps the compiler from branching on the bit,
- * for then the verifier would go through all that follows once for each bank; and it makes the address depend on what
- * was read, so that no CPU can read the bank as it was before.
+ * The bank of a generation, as `done` or `plain` has it. The barrier keeps the compiler from
+ * branching on the bit: otherwise the verifier would explore all that follows once for each bank.
+ * It also makes the address depend on the value that was read, so that no CPU can read the bank as
+ * it was before.
  */
 static inline const struct bbr_params *bank_of(const struct bbr_clamped *c, u64 done)
 {
@@ -77,7 +82,10 @@ static inline const struct bbr_params *bank_of(const struct bbr_clamped *c, u64 
 	return &c->bank[done & 1];
 }
 
-/* The parameters of a generation: read gen once a callback, so that the callback sees one bank only. */
+/*
+ * The parameters of a generation. Read gen once in a callback, so that the callback sees one bank
+ * only.
+ */
 static inline const struct bbr_params *params_of(u32 profile, u32 gen)
 {
 	struct bbr_clamped *c = clamped_of(profile);
@@ -102,7 +110,10 @@ static inline const struct bbr_params *plain_params(const struct bbr *b, u32 gen
 	return unlikely(plain != gen + 1ull) ? NULL : bank_of(c, plain);
 }
 
-/* The same as bbr_of(), by way of the element that has the profile, which clang then reads by one load. */
+/*
+ * The same as bbr_of(), computed from the element that has the profile: so clang reads the profile
+ * with one load.
+ */
 static inline const struct bbr *bbr_at_profile(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
@@ -111,15 +122,16 @@ static inline const struct bbr *bbr_at_profile(struct sock *sk)
 }
 
 /*
- * Those that were clamped last: until the next ACK of the profile it may be the generation before, and some of each while
- * an ACK clamps. For what the stack asks more often than ACKs come: no generation and no bank has to be looked up.
+ * The parameters that were clamped last. Until the next ACK of the profile they may be those of the
+ * generation before, and a mix of both while an ACK clamps. For callbacks that run more often than
+ * ACKs arrive: they need not look up a generation or a bank.
  */
 static inline const struct bbr_params *last_params(struct sock *sk)
 {
 	return &clamped_of(profile_of(bbr_at_profile(sk)))->last;
 }
 
-/* A connection takes a profile, or gives it back. */
+/* Counts a connection that takes a profile or gives it back. */
 static inline void count_connection(u32 profile, s64 change)
 {
 	__sync_fetch_and_add(&clamped_of(profile)->head.connections, change);
@@ -133,7 +145,10 @@ static inline void leave_profile(struct bbr *b)
 	bbr_set_profile(b, 0);
 }
 
-/* The profile that no rule names, and that a rule names which was written by hand: the default. */
+/*
+ * Gives the connection a profile. If there is none with this index, which a rule written by hand
+ * may have, it gets the default.
+ */
 static inline void enter_profile(struct bbr *b, u32 profile)
 {
 	if (profile >= BBR_PROFILES || !profiles.head.name[profile & (BBR_PROFILES - 1)][0])

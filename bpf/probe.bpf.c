@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Events of the kernel's own bbr, looked at from outside: at each tracepoint that its connections come by, what has
- * changed since the last look is told. Monitors subscribe as they do to an instance. Attached only while bbrmon runs. One
- * object for each algorithm that a kernel may have as its bbr (kernel_bbr.bpf.h in its folder).
+ * Events of the kernel's own bbr, seen from outside: at each tracepoint that a connection passes,
+ * this reports what has changed since its last look. Monitors subscribe as they do to an instance.
+ * Attached only while bbrmon runs. One object for each algorithm that a kernel may have as its bbr
+ * (kernel_bbr.bpf.h in its folder).
  */
 #include "algorithm.h"
 #include "event.bpf.h"
@@ -21,7 +22,7 @@ struct seen_conn {
 	u32 round_now; /* as of the last look */
 	u8 mode, place; /* as of the last look */
 	bool known; /* was there a last look? */
-	bool starts; /* it was established, and nobody was told yet */
+	bool starts; /* it was established, and no monitor was told yet */
 };
 
 struct {
@@ -31,7 +32,7 @@ struct {
 	__type(value, struct seen_conn);
 } seen_conns SEC(".maps");
 
-/* A socket that uses the kernel's bbr, while somebody watches; or NULL. */
+/* Returns the socket if it uses the kernel's bbr and somebody watches, else NULL. */
 static inline struct sock *sock_of_bbr(struct sock *sk)
 {
 	struct tcp_sock *tp;
@@ -42,7 +43,9 @@ static inline struct sock *sock_of_bbr(struct sock *sk)
 	return tp && is_kernel_bbr(ca_ops_of((struct sock *)tp)) ? (struct sock *)tp : NULL;
 }
 
-/* NULL: there was no memory, which subscribers are told as a lost event of this kind. */
+/*
+ * Returns NULL if there was no memory; then subscribers learn that they lost an event of this kind.
+ */
 static inline struct seen_conn *seen_conn(struct sock *sk, u8 kind)
 {
 	struct seen_conn *seen =
@@ -55,7 +58,10 @@ static inline struct seen_conn *seen_conn(struct sock *sk, u8 kind)
 	return seen;
 }
 
-/* Looks at a connection because of an event of some kind, and tells first what has changed since the last look. */
+/*
+ * Looks at a connection because of an event of this kind, and first reports what has changed since
+ * the last look.
+ */
 static __attribute__((noinline)) struct seen_conn *look(struct sock *sk, u8 kind)
 {
 	struct seen_conn *seen = seen_conn(sk, kind);
@@ -86,8 +92,8 @@ static __attribute__((noinline)) struct seen_conn *look(struct sock *sk, u8 kind
 }
 
 /*
- * A segment has arrived on an established connection, and is not processed yet. It counts as an ACK if there is
- * something in flight: with nothing, congestion control would not see it either.
+ * A segment has arrived on an established connection, and is not processed yet. It counts as an ACK
+ * if something is in flight: otherwise congestion control would not see it either.
  */
 SEC("tp_btf/tcp_probe")
 int segment(unsigned long long *ctx)
@@ -102,7 +108,7 @@ int segment(unsigned long long *ctx)
 	if (!seen)
 		return 0;
 	e = &seen->conn.event;
-	/* BBR's own mark is of its last ACK, which may not have been the one of our last look. */
+	/* BBR's own mark is of its last ACK, which may not be the ACK of our last look. */
 	e->flags &= ~BBR_F_ROUND_START;
 	if (seen->round != seen->round_now)
 		e->flags |= BBR_F_ROUND_START;
@@ -135,8 +141,8 @@ int ca_state(unsigned long long *ctx)
 }
 
 /*
- * The side that accepts has its congestion control ready when it gets established, the one that connects right after
- * that: its start is told at the first look.
+ * The side that accepts has its congestion control ready when it gets established. The side that
+ * connects has it right after that, so its start is reported at the first look.
  */
 static inline void established(struct sock *sk)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which profile does a new connection get? That which an experiment assigns to it (bpf_bbr/experiment.h), else that
- * of the first rule that matches (bpf_bbr/rules.h says how the rules are laid out).
+ * Which profile does a new connection get? The one that an experiment assigns to it
+ * (bpf_bbr/experiment.h), else the one of the first rule that matches (bpf_bbr/rules.h says how the
+ * rules are laid out).
  */
 #ifndef RULES_BPF_H
 #define RULES_BPF_H
@@ -13,7 +14,7 @@
 
 struct rules_trie {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(max_entries, 2 * BBR_MAX_RULES + 1); /* each may have two places, and the index */
+	__uint(max_entries, 2 * BBR_MAX_RULES + 1); /* each may have two entries, and the index */
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(key_size, sizeof(struct bbr_rule_key));
 	__uint(value_size, sizeof(struct bbr_rule));
@@ -26,11 +27,11 @@ struct {
 	__array(values, struct rules_trie);
 } bbr_rules SEC(".maps"); /* BBR_MAP_RULES */
 
-/* What is looked for, and the best rule so far. */
+/* The search for a connection's rule, and the best rule so far. */
 struct rule_search {
 	void *trie;
 	u64 combinations; /* a bit for each that has rules */
-	struct cgroup *cgroup; /* whose level is looked at */
+	struct cgroup *cgroup; /* the level that is tried */
 	u32 cgroup_field; /* of the combinations that are tried: BBR_RULE_CGROUP or 0 */
 	struct bbr_rule_key key; /* the connection's values; fields is set for each lookup */
 	u32 order; /* of the best rule */
@@ -38,8 +39,8 @@ struct rule_search {
 };
 
 /*
- * The loops are bpf_loop()s, whose bodies the verifier goes through once and not once for each combination of each
- * level. They return whether to end.
+ * The loops are bpf_loop()s: the verifier explores a body once, and not once for each combination
+ * of each level. A body returns 1 to stop the loop.
  */
 
 /* Takes the best rule of one combination of fields, if it is better than what was found before. */
@@ -126,7 +127,10 @@ static __attribute__((noinline)) u32 choose_profile(struct sock *sk)
 
 struct assigned_places assigned SEC(INSTANCE_MAP_ASSIGNED) = {};
 
-/* Of a connection that the place seems to belong to: its profile, and the place is free. */
+/*
+ * Takes the profile from a place that seems to be this connection's, and frees the place. If it is
+ * not, the rules choose.
+ */
 static __attribute__((noinline)) u32 take_assigned(struct assigned_profile *a, struct sock *sk)
 {
 	u64 mine = assigned_owner(cookie_of(sk), bpf_ktime_get_ns()), owner = a->owner;

@@ -1,97 +1,116 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The shell: a BPF TCP congestion control around an algorithm. It reads the kernel's socket, calls the algorithm,
- * keeps parameters and profiles, and tells the monitors; it knows no algorithm. Which one it is, is decided when the
- * object is compiled: FOLDER/NAME.bpf.c includes the folder's algorithm.h, then this, and names its instance:
+ * The shell: a BPF TCP congestion control around an algorithm. It reads the kernel's socket, calls
+ * the algorithm, keeps parameters and profiles, and reports to monitors. It knows no algorithm:
+ * which one it runs is decided when the object is compiled. FOLDER/NAME.bpf.c includes the folder's
+ * algorithm.h, then this file, and names its instance:
  *
  *	#include "algorithm.h"
  *	#include "shell.bpf.h"
  *
  *	BBR_OPS(bpf_bbr);
  *
- * To be loaded with `bpftool struct_ops register build/bpf_NAME.bpf.o`, or with bbrctl. Linux 6.1 and newer.
+ * Load it with `bpftool struct_ops register build/bpf_NAME.bpf.o`, or with bbrctl. It needs Linux
+ * 6.1 or newer.
  *
- * What the folder has to define, all of it behind its algorithm.h:
+ * The folder must define the following, all of it in algorithm.h or in what that includes:
  *
- *	struct bbr			the state of a connection, at most 104 bytes (icsk_ca_priv). It is all zeros
- *					before the first bbr_init(), which may come twice
+ *	struct bbr			the state of a connection, at most 104 bytes (icsk_ca_priv).
+ *					It is all zeros before the first bbr_init(), which may be
+ *					called twice
  *	params.h: BBR_PARAMS(C, O)	the table of parameters (bpf_bbr/params.h)
  *	  struct bbr_params, BBR_PARAMS_DEFAULT
- *	event.h: BBR_ALGORITHM		its name
+ *	event.h: BBR_ALGORITHM		the algorithm's name
  *	  struct bbr_tail		its own part of an event, at most BBR_EVENT_TAIL_MAX bytes
  *
- * A callback is a function of the state and of the socket (socket.h: IN, SET, PARAM, OPTION). Except bbr_init() each
- * may find a state that was never begun: some kernels tell of the loss of a SYN.
+ * A callback is a function of the state and of the socket (socket.h: IN, SET, PARAM, OPTION). Every
+ * callback but bbr_init() may find a state that bbr_init() never set: some kernels report the loss
+ * of a SYN.
  *
- *	void bbr_init(b, sk)		a connection begins, or is switched to this. It sets all of the state but the
- *					marks below, and of the second part all. Its clock now_ms is right; tcp_mstamp may
- *					be as old as the last packet
- *	void bbr_main(b, sk, rs)	an ACK: sets window and pacing rate. bbr_is_app_limited(b, rs) tells about rs
- *	void bbr_tx_start(b, sk)	a packet is about to be sent, with nothing in flight (CA_EVENT_TX_START). From
- *					7.1 on it may come several times before the packet does
- *	void bbr_cwnd_event(b, sk, e)	each other enum tcp_ca_event, as the stack has it
- *	void bbr_set_state(b, sk, s)	each change of enum tcp_ca_state, before IN(ca_state) has it
+ *	void bbr_init(b, sk)		a connection begins, or is switched to this algorithm. Sets
+ *					all of the state except the marks below, and all of the
+ *					second part. Its clock now_ms is right; tcp_mstamp may be as
+ *					old as the last packet
+ *	void bbr_main(b, sk, rs)	an ACK: sets window and pacing rate. Use
+ *					bbr_is_app_limited(b, rs), not the member of rs
+ *	void bbr_tx_start(b, sk)	a packet is about to be sent, with nothing in flight
+ *					(CA_EVENT_TX_START). From 7.1 on it may be called several
+ *					times before the packet is sent
+ *	void bbr_cwnd_event(b, sk, e)	every other enum tcp_ca_event, as the stack passes it
+ *	void bbr_set_state(b, sk, s)	enum tcp_ca_state changes to s; IN(ca_state) is still the
+ *					old one
  *	u32 bbr_ssthresh(b, sk)		losses: recovery begins. Returns ssthresh
  *	u32 bbr_undo_cwnd(b, sk)	recovery was a mistake. Returns the window
  *	u32 bbr_min_tso_segs(b, sk)	least segments of a burst
  *	u32 bbr_sndbuf_expand(b, sk)	send buffer in multiples of the window
  *
- * In bbr_main() an OPTION() is 0 at compile time for a connection that uses none.
+ * For connections that use no option, bbr_main() is compiled a second time, with each OPTION() a
+ * constant 0 (with BBR_HAS_COMMON: see below).
  *
  * For monitors. The modes and reasons are the algorithm's, from 0:
  *
  *	u8 bbr_mode(b)
  *	bool bbr_round_start(b)		did the last ACK start a round?
- *	BBR_STEPS			transitions that a callback can make at most, in the order of i:
- *	bool bbr_step(b, i, &to, &reason)  did the last callback make transition i (below BBR_STEPS)?
- *	bool bbr_has_steps(b)		did it make any? bbr_main(), bbr_tx_start(), bbr_set_state() and
- *					bbr_cwnd_event() forget those of the callback before
- *	u16 bbr_fill_event(e, tail, b, more)  sets what the model has: bw, min_rtt_us, rounds, gains, mode, phase, and all of
- *					tail. Everything is 0 before. Returns the flags of the model. more as below
- *	BBR_FILLS_ALL			if defined: it need not be, for the function sets all but the flags, and what pads tail
+ *	BBR_STEPS			most transitions of one callback. They are made in the order
+ *					of i, which is below BBR_STEPS:
+ *	bool bbr_step(b, i, &to, &reason)  did the last callback make transition i?
+ *	bool bbr_has_steps(b)		did it make any? bbr_main(), bbr_tx_start(), bbr_set_state()
+ *					and bbr_cwnd_event() first clear those of the previous
+ *					callback
+ *	u16 bbr_fill_event(e, tail, b, more)  sets what the model has: bw, min_rtt_us, rounds,
+ *					gains, mode, phase, and all of tail. All of these are 0
+ *					before. Returns the flags of the model. more: see below
+ *	BBR_FILLS_ALL			defined if bbr_fill_event() sets every one of these, and the
+ *					padding of tail: then they are not set to 0 before
  *
- * The shell's marks, which the algorithm keeps for it in struct bbr and never changes (that it stays the same over
- * bbr_init() is part of that), each with a getter and a setter:
+ * The shell's marks. The algorithm keeps them in struct bbr for the shell and never changes them,
+ * not even in bbr_init(). Each has a getter and a setter:
  *
  *	u32 bbr_profile(b)		8 bits:  bbr_set_profile(b, profile)
- *	BBR_PROFILE_AT			its element of icsk_ca_priv, each of which has 8 bytes
+ *	BBR_PROFILE_AT			the element of icsk_ca_priv (8 bytes each) that it is in
  *	bool bbr_watched(b)		1 bit:   bbr_set_watched(b, watched)
  *	u32 bbr_app_limited_until(b)	32 bits: bbr_set_app_limited_until(b, delivered)
  *
- * A state that does not fit: with
+ * If the state does not fit struct bbr: with
  *
  *	#define BBR_HAS_MORE
  *	struct bbr_more { ... };
  *
- * a connection has a second part, sk->more (more.bpf.h). It is NULL where there was no memory, and in a state that was
- * never begun: the algorithm must go on without. Others pay nothing for this. snapshot.bpf.c reads it, too.
+ * a connection has a second part of its state, sk->more (more.bpf.h). It is NULL if there was no
+ * memory for it, and if bbr_init() was never called: the algorithm must work without it. Other
+ * algorithms pay nothing for this. snapshot.bpf.c reads it, too.
  *
- * An algorithm may have less to do for most ACKs than for any. With
+ * If most ACKs need less work than the others: with
  *
  *	#define BBR_HAS_COMMON
  *	enum bbr_main_result bbr_main_if_common(b, sk, rs)
  *	void bbr_main_if_rare(b, sk, rs)
  *
- * the shell first calls the one that is for most: it does all that bbr_main() would (BBR_MAIN_DONE), or does nothing and
- * tells which one is to be called: that for rare ACKs (BBR_MAIN_RARE, with BBR_HAS_RARE), another of its kind for a connection
- * that starts, bbr_main_if_starting() (BBR_MAIN_STARTING, with BBR_HAS_STARTING), or bbr_main(). It must leave what is
- * bbr_watched(b) to bbr_main(), unless sk->is_reported: then the shell tells monitors of this ACK. In all but bbr_main()
- * OPTION() is 0, and the second part of the state is what MORE(sk) finds: they ask for it only where it is needed, for that
- * takes a call of the kernel. sk->kind is for the algorithm to note what it knows of an ACK; it is 0 at first.
+ * the shell first calls bbr_main_if_common(). It either does all that bbr_main() would do and
+ * returns BBR_MAIN_DONE, or does nothing and returns which function the shell must call:
+ * bbr_main_if_rare() (BBR_MAIN_RARE, with BBR_HAS_RARE), bbr_main_if_starting() for a connection
+ * that starts (BBR_MAIN_STARTING, with BBR_HAS_STARTING), or bbr_main() (BBR_MAIN_ANY). It must
+ * return BBR_MAIN_ANY for a connection that is bbr_watched(b), unless sk->is_reported: then the
+ * shell reports this ACK to monitors. In all of these but bbr_main(), each OPTION() is 0, and
+ * MORE(sk) finds the second part of the state. They use it only where they need it, because it
+ * costs a call of the kernel. The algorithm may note in sk->kind what it knows of an ACK; it is 0
+ * at first.
  *
  * With
  *
  *	#define BBR_READS_MIN_TSO_SEGS
  *
- * an algorithm has net.ipv4.tcp_min_tso_segs as sk->min_tso_segs.
+ * an algorithm reads net.ipv4.tcp_min_tso_segs as IN(sk, min_tso_segs) (stack.bpf.h).
  *
- * For the kernel's own connections, if a kernel may have the same algorithm as its bbr: with
+ * If a kernel may have the same algorithm as its bbr, monitors can show the kernel's own
+ * connections: with
  *
  *	#define BBR_HAS_KERNEL
  *
- * the folder's kernel_bbr.bpf.h has struct bbr___kernel, kernel_bbr_is_known(), read_kernel_bbr(b, sk), what is missing in b
- * as add_kernel_bbr(e, sk), and kernel_bbr_round(b) and kernel_bbr_place(b) for probe.bpf.c. The descriptor names a member of
- * the kernel's struct bbr by which it is told.
+ * the folder's kernel_bbr.bpf.h has struct bbr___kernel, kernel_bbr_is_known(),
+ * read_kernel_bbr(b, sk), add_kernel_bbr(e, sk) for what b has no place for, and
+ * kernel_bbr_round(b) and kernel_bbr_place(b) for probe.bpf.c. The descriptor names a member of the
+ * kernel's struct bbr that tells this algorithm from others.
  */
 #ifndef SHELL_BPF_H
 #define SHELL_BPF_H
@@ -107,7 +126,7 @@ _Static_assert(sizeof(struct bbr_tail) <= BBR_EVENT_TAIL_MAX, "struct bbr_tail m
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* With all that a callback may ask for. */
+/* A socket with all that a callback may read. */
 static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *param, bool options)
 {
 	return (struct bbr_sock){
@@ -124,7 +143,7 @@ static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *
 	};
 }
 
-/* The same for most ACKs: what takes long is found when it is asked for. */
+/* The same for most ACKs: what is slow to find is looked up when it is read. */
 static inline struct bbr_sock common_sock_of(struct sock *sk, const struct bbr_params *param,
 					     bool options)
 {
@@ -159,7 +178,7 @@ void BPF_PROG(release, struct sock *sk)
 
 	leave_profile(b);
 	if (bbr_watched(
-		    b)) { /* or no monitor has heard of it: older kernels release what was never init */
+		    b)) { /* else no monitor knows it: older kernels release what was never init */
 		report(sk, BBR_EV_END);
 		forget_conn(sk, b);
 	}
@@ -167,9 +186,11 @@ void BPF_PROG(release, struct sock *sk)
 }
 
 /*
- * Any ACK, with options, and for monitors. Apart, so that who has none pays a branch for it. Whether somebody watches is
- * looked up behind the algorithm, and not told: the verifier would go through all of it once for yes and once for no. The
- * generation is read anew, for whoever calls this has computed nothing with it, and has no register to keep it in.
+ * Any ACK, with options and with reports to monitors. A function of its own, so that an ACK that
+ * needs neither pays only a branch. It checks for monitors after the algorithm, and takes no
+ * argument for it: otherwise the verifier would explore the whole algorithm once for yes and once
+ * for no. It reads the generation again, because its caller has computed nothing with it, and has
+ * no register to keep it in.
  */
 static __attribute__((noinline)) int control_any(unsigned long long *ctx)
 {
@@ -187,13 +208,13 @@ static __attribute__((noinline)) int control_any(unsigned long long *ctx)
 	return 0;
 }
 
-/* A connection that starts: as most. */
+/* A connection that starts: the same as for most ACKs. */
 static inline struct bbr_sock starting_sock_of(struct sock *sk, const struct bbr_params *plain)
 {
 	return common_sock_of(sk, plain, false);
 }
 
-/* What is rare may ask for tcp_min_tso_segs up to three times, of which each took 9 instructions. */
+/* A rare ACK may read tcp_min_tso_segs up to three times, at 9 instructions each: read it once. */
 static inline struct bbr_sock rare_sock_of(struct sock *sk, const struct bbr_params *plain)
 {
 	struct bbr_sock s = common_sock_of(sk, plain, false);
@@ -205,7 +226,10 @@ static inline struct bbr_sock rare_sock_of(struct sock *sk, const struct bbr_par
 	return s;
 }
 
-/* One without options that is not like most. It is apart from those that are, which would pay for it. */
+/*
+ * An ACK without options that is not like most. It has a function of its own: otherwise most ACKs
+ * would pay for it.
+ */
 #define CONTROL_IF(kind)                                                                    \
 	static __attribute__((noinline)) int control_##kind(unsigned long long *ctx,        \
 							    const struct bbr_params *plain) \
@@ -224,7 +248,7 @@ CONTROL_IF(rare)
 CONTROL_IF(starting)
 #endif
 
-/* An ACK without options: false if control_any() has to do it. */
+/* Processes an ACK without options. Returns false if control_any() must do it. */
 #ifdef BBR_HAS_COMMON
 static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_reported)
 {
@@ -266,7 +290,10 @@ static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_repor
 }
 #endif
 
-/* The same while somebody watches. Not a function of its own, of which the call alone would take 30 instructions. */
+/*
+ * The same while somebody watches. Inlined: the call of a function alone would take 30
+ * instructions.
+ */
 #if defined(BBR_HAS_COMMON) && !defined(BBR_HAS_MORE)
 static inline bool control_watched(unsigned long long *ctx, u32 gen)
 {
@@ -280,7 +307,7 @@ static inline bool control_watched(unsigned long long *ctx, u32 gen)
 	report_ack(ctx, sk, b, mode, used);
 	return true;
 }
-#else /* any ACK: who has a second part of the state looks it up for the event anyway */
+#else /* control_any(): for the event it looks up a second part of the state anyway */
 static inline bool control_watched(unsigned long long *ctx, u32 gen)
 {
 	return false;
@@ -306,7 +333,7 @@ static __attribute__((noinline)) void start_transmit(struct sock *sk)
 	bbr_tx_start(b, &s);
 }
 
-/* The first packet after nothing was in flight is about to be sent. */
+/* A packet is about to be sent, with nothing in flight. */
 static inline void tx_start(struct sock *sk)
 {
 	struct bbr *b = bbr_of(sk);
@@ -334,7 +361,10 @@ void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		report_modes(sk, mode);
 }
 
-/* Segments of a burst, as tcp_tso_autosize() has it: a millisecond's at this rate, and more on a short path. */
+/*
+ * Segments of a burst, as in tcp_tso_autosize(): a millisecond's at this rate, and more on a short
+ * path.
+ */
 static __attribute__((noinline)) u32 burst_segs(struct sock *sk, u32 least)
 {
 	struct net___burst *net = (struct net___burst *)sk->__sk_common.skc_net.net;
@@ -347,7 +377,7 @@ static __attribute__((noinline)) u32 burst_segs(struct sock *sk, u32 least)
 	return max_u32(quotient(bytes, tcp_sk(sk)->mss_cache), least);
 }
 
-/* Least segments of a burst; where the stack asks for the whole of it, all. */
+/* Least segments of a burst; all of them on a kernel that asks for the whole burst. */
 static inline u32 least_burst(struct sock *sk)
 {
 	struct bbr_sock s = common_sock_of(sk, last_params(sk), true);
@@ -364,8 +394,8 @@ static __attribute__((noinline)) u32 least_burst_after_start(struct sock *sk)
 }
 
 /*
- * The stack asks for this before it sends new data or retransmits in recovery: more often than ACKs come. What is rare is
- * called last, so that nothing has to be kept over a call.
+ * The stack asks for this before it sends new data or retransmits in recovery: more often than ACKs
+ * arrive. The rare case is called last, so that nothing has to be kept across a call.
  */
 SEC("struct_ops/min_tso_segs")
 u32 BPF_PROG(min_tso_segs, struct sock *sk)
@@ -395,7 +425,10 @@ void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 			report_modes(sk, mode);
 		report_ca_state(sk, ca_state_of(sk), new_state);
 	}
-	/* All in flight is marked lost now, and the first of it is sent again right after this. */
+	/*
+	 * All packets in flight are marked lost now, and the first is retransmitted right after
+	 * this.
+	 */
 	if (tx_start_is_hidden() && new_state == TCP_CA_Loss && !packets_in_flight(tcp_sk(sk)))
 		tx_start(sk);
 }
@@ -426,7 +459,7 @@ u32 BPF_PROG(sndbuf_expand, struct sock *sk)
 	return bbr_sndbuf_expand(bbr_of(sk), &s);
 }
 
-/* The op table. Its name is that of the struct_ops map and of the congestion control, 15 characters at most. */
+/* The op table. ops names the struct_ops map and the congestion control: at most 15 characters. */
 #define BBR_OPS(ops)                                    \
 	SEC(".struct_ops")                              \
 	struct tcp_congestion_ops ops = {               \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes the state of each socket that uses an algorithm: of every instance of it whose layout the reader knows,
- * and the kernel's own, if it has this algorithm, too. One object for each algorithm, whose folder is where the
- * compiler looks for headers. The kernel runs this once for each socket of a network namespace, with the socket
- * locked.
+ * Writes the state of each socket that uses an algorithm: all instances of it whose layout the
+ * reader knows, and the kernel's own bbr, if that is this algorithm. There is one object for each
+ * algorithm; the compiler looks for headers in the algorithm's folder. The kernel runs this once
+ * for each socket of a network namespace, with the socket locked.
  */
 #include "algorithm.h"
 #include "event.bpf.h"
@@ -23,7 +23,10 @@ const volatile struct bbr_abi abi = {
 	.major = BBR_ABI_MAJOR,
 };
 
-/* From user space: ids of struct_ops maps, instances of our ABI and of this algorithm. The values mean nothing. */
+/*
+ * From user space: ids of the struct_ops maps that are instances of our ABI and of this algorithm.
+ * The values mean nothing.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -33,9 +36,9 @@ struct {
 } instances SEC(".maps");
 
 /*
- * The same instances: where the kernel has their tcp_congestion_ops, to which their sockets point, and the id.
- * Names would not do: after an upgrade two have the same. No address is reused while this is, as the reader holds
- * the maps open.
+ * The same instances: the address of their tcp_congestion_ops in the kernel, to which their sockets
+ * point, and the id. Names would not do: after an upgrade two instances have the same. No address
+ * is reused during a snapshot, because the reader holds the maps open.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -46,12 +49,12 @@ struct {
 } instance_ops SEC(".maps");
 
 /*
- * What is written, and what is read for it: too large for the stack. The reader reads with one thread, so that no
- * two runs share it.
+ * What is written, and what is read for it: too large for the stack. The reader uses one thread, so
+ * that no two runs share it.
  */
 struct scratch {
 	struct bbr_snapshot snap;
-	struct bbr b; /* the kernel's state as ours */
+	struct bbr b; /* the kernel's state, converted to ours */
 #ifdef BBR_HAS_MORE
 	struct bbr_more more;
 #endif
@@ -66,7 +69,10 @@ struct {
 
 #define SNAPSHOT_SIZE (__builtin_offsetof(struct bbr_snapshot, event) + EVENT_SIZE)
 
-/* To user space, which then need not read it from the kernel's BTF: megabytes, and most of the time of a snapshot. */
+/*
+ * For user space, which then need not read it from the kernel's BTF. That is megabytes, and would
+ * take most of the time of a snapshot.
+ */
 struct bbr_ops_layout layout;
 
 #define OFFSET(type, member) \
@@ -119,7 +125,7 @@ static inline u64 inode_of(struct sock *sk)
 	return s ? BPF_CORE_READ(s, vfs_inode.i_ino) : 0; /* beyond struct socket: not by a load */
 }
 
-/* As tcp_diag_get_info() has it. */
+/* As in tcp_diag_get_info(). */
 static inline u32 recv_q_of(struct sock *sk)
 {
 	struct tcp_sock___outside *tp = (void *)sk;
@@ -135,7 +141,7 @@ static inline u32 send_q_of(struct sock *sk)
 	return tp->write_seq - tp->snd_una;
 }
 
-/* The algorithm's state of a socket that uses the instance. */
+/* Sets the state of a socket that uses an instance. */
 static inline void fill_ours(struct scratch *to, struct sock *sk)
 {
 #ifdef BBR_HAS_MORE
@@ -147,7 +153,7 @@ static inline void fill_ours(struct scratch *to, struct sock *sk)
 	fill_event(&to->snap.event, sk, bbr_of(sk), more, &abi);
 }
 
-/* Of the kernel's own; false: it is none of these sockets. */
+/* The same for the kernel's own bbr. Returns false if the socket does not use it. */
 static inline bool fill_kernels(struct scratch *to, struct sock *sk)
 {
 #ifdef BBR_HAS_KERNEL

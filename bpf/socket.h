@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an algorithm sees of a socket, and what it decides: IN(sk, name) reads, SET(sk, name, value)
- * writes; RS(rs, name) reads of a rate sample what only few kernels have (stack.bpf.h). In the BPF program
- * that is a load or a store of the kernel's socket where it is needed, which is cheaper than a copy
- * (kernel.bpf.h has the functions); in the tests, and in a BPF program that defines BBR_SOCKET_IS_A_COPY, it
- * is the field of a struct. Nothing else of the kernel is there: the clock and the
- * random number are inputs, too. So the same source is compiled into the BPF program and into the tests, and a
- * recorded callback can be replayed.
+ * The part of a socket that an algorithm reads, and the part that it sets. IN(sk, name) reads,
+ * SET(sk, name, value) writes, and RS(rs, name) reads those members of a rate sample that only few
+ * kernels have (stack.bpf.h). In the BPF program each is a load or a store of the kernel's socket
+ * where it is needed, which is cheaper than a copy (kernel.bpf.h has the functions). In the tests,
+ * and in a BPF program that defines BBR_SOCKET_IS_A_COPY, each is the field of a struct. An
+ * algorithm uses nothing else of the kernel: the clock and the random number are inputs, too. So
+ * the same source is compiled into the BPF program and into the tests, and a recorded callback can
+ * be replayed.
  */
 #ifndef SOCKET_H
 #define SOCKET_H
@@ -14,7 +15,7 @@
 #include "common/arithmetic.h"
 #include "bpf_bbr/params.h"
 
-struct bbr; /* the state of a connection: the algorithm's, as are the other two */
+struct bbr; /* the state of a connection; the algorithm defines it, and the other two */
 struct bbr_params;
 struct bbr_more;
 
@@ -23,17 +24,21 @@ struct bbr_sock {
 	const struct bbr_params *param;
 	struct sock *sk;
 	bool is_init; /* tcp_mstamp may be as old as the last packet */
-	bool options; /* is any option in use? A constant, so that who uses none pays for none */
-	u8 kind; /* what the algorithm knows of this ACK, a constant, too; 0: nothing */
-	bool is_reported; /* does whoever calls tell monitors of this ACK? Then their mark makes it no other kind. A constant, too */
+	bool options; /* is any option in use? A constant, so unused options cost nothing */
+	u8 kind; /* what the algorithm knows of this ACK; 0: nothing. A constant, too */
+	/*
+	 * Does the caller report this ACK to monitors? Then their mark does not change its kind. A
+	 * constant, too.
+	 */
+	bool is_reported;
 #ifdef BBR_READS_MIN_TSO_SEGS
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
-	bool has_min_tso_segs; /* was it read? Else who asks for it reads it. A constant, too */
+	bool has_min_tso_segs; /* was it read? If not, IN() reads it. A constant, too */
 #endif
 #ifdef BBR_HAS_MORE
 	struct bbr_more *more; /* the second part of the state; NULL: there was no memory for it */
 #endif
-	bool finds_late; /* what takes long was not looked up: who asks for it does. A constant, too */
+	bool finds_late; /* MORE() looks up what is slow to find when it is read. A constant, too */
 };
 
 static inline struct bbr_more *more_of(struct sock *sk);
@@ -58,7 +63,7 @@ struct bbr_sock {
 	u64 tcp_wstamp_ns; /* ns: departure time of the next packet */
 	u64 max_pacing_rate; /* bytes/s: SO_MAX_PACING_RATE */
 	u32 now_ms; /* the clock of stamps that mainline keeps in jiffies */
-	u32 random; /* uniform over 32 bits; read when PROBE_BW is entered, or draws a cycle */
+	u32 random; /* uniform over 32 bits; read on entry to PROBE_BW, or to draw a cycle */
 	u32 delivered; /* packets delivered since the start */
 	u32 lost; /* packets marked lost since the start */
 	u32 inflight; /* tcp_packets_in_flight() */
@@ -68,26 +73,26 @@ struct bbr_sock {
 	u32 snd_cwnd_clamp;
 	u8 pacing_shift; /* sk_pacing_shift: a TSO burst lasts 2^-shift seconds */
 	u8 ca_state; /* enum tcp_ca_state */
-	u8 kind; /* no input: what the algorithm knows of this ACK; 0: nothing */
-	bool is_reported; /* nor is this: is the mark of monitors to be overlooked? */
-	/* Of these BBR version 1 reads none. */
-	u32 delivered_ce; /* of those delivered, packets that were marked (ECN) */
+	u8 kind; /* not an input: what the algorithm knows of this ACK; 0: nothing */
+	bool is_reported; /* not an input either: ignore the mark of monitors? */
+	/* BBR version 1 reads none of these. */
+	u32 delivered_ce; /* packets delivered that were marked (ECN) */
 	u32 stack_prior_cwnd; /* prior_cwnd of the stack: cwnd before its last recovery */
-	u32 rcv_nxt; /* of what is received, the end that is contiguous */
-	u32 snd_una, snd_nxt; /* of what was sent: the oldest not ACKed, the end */
+	u32 rcv_nxt; /* end of the data received without a gap */
+	u32 snd_una, snd_nxt; /* of the data sent: the oldest not ACKed, the end */
 	u32 write_seq; /* end of what the application has written */
-	u32 queued; /* bytes of packets, with all that belongs to them, in the qdisc and the device */
+	u32 queued; /* bytes of packets in the qdisc and the device, overhead included */
 	u32 sacked_out; /* packets SACKed and not ACKed */
 	u32 lost_out; /* packets marked lost and not ACKed */
-	u32 retrans_out; /* packets sent anew and not ACKed */
-	u32 reord_seen; /* times that packets were seen to be reordered */
+	u32 retrans_out; /* packets retransmitted and not ACKed */
+	u32 reord_seen; /* how often packets were seen reordered */
 	u32 tlp_high_seq; /* snd_nxt when a tail loss probe was sent; 0: none is out */
 	bool tlp_retrans; /* was it a retransmission? */
 	u32 gso_max_size; /* sk_gso_max_size: bytes that the device takes at once */
 	u32 max_tcp_header; /* MAX_TCP_HEADER: bytes that the stack keeps for headers */
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
-	bool is_cwnd_limited; /* is the window what keeps the stack from sending more? */
-	bool uses_ecn; /* was ECN negotiated, and do marks here mean that a short queue stands? */
+	bool is_cwnd_limited; /* does the window keep the stack from sending more? */
+	bool uses_ecn; /* was ECN negotiated, and do marks mean a short queue here? */
 	bool has_flight; /* does the stack know what RS() reads? */
 
 	/* Inputs that the algorithm may change: its outputs. */
@@ -95,11 +100,11 @@ struct bbr_sock {
 	u32 cwnd;
 	u32 ssthresh;
 	u32 app_limited; /* delivered count up to which packets are app-limited; 0: not limited */
-	u32 acks_sent, ece_acks_sent; /* by bbr_send_ack(); those that told of marks */
+	u32 acks_sent, ece_acks_sent; /* by bbr_send_ack(); those that reported marks */
 	u8 ack_pending; /* icsk_ack.pending: ICSK_ACK_* */
-	bool demand_cwr; /* TCP_ECN_DEMAND_CWR: ACKs tell of marks */
+	bool demand_cwr; /* TCP_ECN_DEMAND_CWR: ACKs report marks */
 	bool ect_permanent; /* all packets may be marked, retransmissions included */
-	bool fast_ack_mode; /* ACK as soon as data came, even if nobody has read it yet */
+	bool fast_ack_mode; /* ACK as soon as data arrives, even if nobody has read it yet */
 };
 
 /* The rate sample of an ACK, named as in struct rate_sample. */
@@ -112,19 +117,19 @@ struct bbr_rs {
 	u32 prior_in_flight;
 	u32 acked_sacked; /* packets newly ACKed or SACKed */
 	u32 last_end_seq; /* end of the newest packet that is ACKed now */
-	s32 delivered_ce; /* of those delivered, packets that were marked (ECN) */
-	bool is_retrans; /* was that packet a retransmission? */
+	s32 delivered_ce; /* packets delivered that were marked (ECN) */
+	bool is_retrans; /* was the packet that is ACKed now a retransmission? */
 	bool is_app_limited;
 	bool is_ack_delayed;
 
 	/* What only Google's stack knows. Of the packet that is ACKed now: */
-	u32 tx_in_flight; /* packets in flight when it had been sent, itself included */
-	s32 lost; /* packets marked lost since */
+	u32 tx_in_flight; /* packets in flight when it was sent, itself included */
+	s32 lost; /* packets marked lost since then */
 	bool is_acking_tlp_retrans_seq; /* was a tail loss probe ACKed that was a retransmission? */
-	bool is_ece; /* does the ACK tell of marks? */
+	bool is_ece; /* does the ACK report marks? */
 };
 
-/* ACKs what was received up to rcv_nxt. Nothing is left to be ACKed if that is all. */
+/* Sends an ACK of what was received up to rcv_nxt. If that is all, no ACK is pending any more. */
 static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
 {
 	sk->acks_sent++;
@@ -154,7 +159,7 @@ static inline bool bbr_is_app_limited(const struct bbr *b, const struct bbr_rs *
 }
 #endif
 
-/* What has become of an ACK that bbr_main_if_common() was given (shell.bpf.h). */
+/* What bbr_main_if_common() did with an ACK (shell.bpf.h). */
 enum bbr_main_result {
 	BBR_MAIN_DONE,
 	BBR_MAIN_RARE, /* it is for bbr_main_if_rare() */
@@ -166,7 +171,7 @@ enum bbr_main_result {
 #define PARAM(s, key) PARAM_AT(s, key, 0)
 #define PARAM_AT(s, key, i) ((s)->param->key[i])
 
-/* An option, 0 if it is off; and IS_ON(): is BBR_MOSTLY_ON, the constant that is mostly not 0? */
+/* An option, 0 if it is off. IS_ON(): is BBR_MOSTLY_ON, a constant that is rarely 0, not 0? */
 #define OPTION(s, key) OPTION_OR(s, key, 0)
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Of the kernel's socket what only version 3 reads and changes: ECN; and what only Google's stack knows, which some
- * distributions build into their kernels. What does not apply is dead code to the verifier, as all that differs between kernels
- * (kernel.bpf.h).
+ * The parts of the kernel's socket that only version 3 reads and changes: ECN, and what only
+ * Google's stack knows, which some distributions build into their kernels. What does not apply is
+ * dead code to the verifier, like all differences between kernels (kernel.bpf.h).
  */
 #ifndef BBR_STACK_BPF_H
 #define BBR_STACK_BPF_H
 
 #include "kernel.bpf.h"
 
-/* A constant once the object is loaded; who loads it may set it before. */
+/* A constant once the object is loaded; the loader may set it before. */
 static const volatile u32 ops_flags SEC(BBR_MAP_FLAGS) = BBR_OPS_FLAGS;
 
-/* To compare: an object that guesses on a kernel that knows. */
+/* To compare: an object that estimates even on a kernel that knows. */
 #ifndef BBR_ESTIMATES_ALWAYS
 #define BBR_ESTIMATES_ALWAYS false
 #endif
@@ -31,11 +31,12 @@ struct rate_sample___v3 {
 
 INPUT(bool, has_flight,
       RS_EXISTS(tx_in_flight) && RS_EXISTS(lost) && RS_EXISTS(is_acking_tlp_retrans_seq) &&
-	      RS_EXISTS(is_ece) && !BBR_ESTIMATES_ALWAYS) /* last, or all others load it */
+	      RS_EXISTS(is_ece) && !BBR_ESTIMATES_ALWAYS)
 
 /*
- * Read once in a callback, or late where few ACKs of few kinds come to it. At each load of a pointer from one of its structures
- * the kernel's verifier searches all types by name: with this wherever it is needed, version 3 took 3.9 s of a CPU to load.
+ * Read once in a callback, or later where only few ACKs of few kinds need it. At each load of a
+ * pointer from one of its structures the kernel's verifier searches all types by name: with this
+ * read wherever it is needed, version 3 took 3.9 s of CPU time to load.
  */
 static inline u8 min_tso_segs_of(const struct sock *sk)
 {
@@ -47,11 +48,12 @@ INPUT(u32, min_tso_segs, s->has_min_tso_segs ? s->min_tso_segs : min_tso_segs_of
 /*
  * ---- ECN
  *
- * TCP_CONG_NEEDS_ECN makes the stack negotiate it, send every packet as capable of it, and tell of marks that it receives
- * (CA_EVENT_ECN_*). Whether the network marks at a short queue nobody can know: who loads such an instance says so.
+ * TCP_CONG_NEEDS_ECN makes the stack negotiate ECN, send every packet as capable of it, and report
+ * the marks that it receives (CA_EVENT_ECN_*). Nobody can know whether the network marks at a short
+ * queue: whoever loads such an instance says so.
  */
 #define TCP_ECN_OK 1
-#define TCP_ECN_MODE_ACCECN 16 /* from 6.18 on: the more accurate one */
+#define TCP_ECN_MODE_ACCECN 16 /* from 6.18 on: more accurate ECN (AccECN) */
 #define TCP_ECN_DEMAND_CWR 4
 
 struct tcp_sock___accecn {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who watches, and how an event gets to them; bpf_bbr/events.h says how monitors subscribe.
+ * Who watches, and how an event reaches them. bpf_bbr/events.h says how monitors subscribe.
  */
 #ifndef SUBSCRIBERS_BPF_H
 #define SUBSCRIBERS_BPF_H
@@ -21,19 +21,21 @@ struct {
 	__array(values, struct ring);
 } bbr_rings SEC(".maps");
 
-/* Keys of bbr_rings: one that is here already saves an event the 3 instructions that put it onto the stack. */
+/*
+ * Keys of bbr_rings. A constant saves each event the 3 instructions that put a key onto the stack.
+ */
 static const u32 ring_key[BBR_SUBSCRIBERS] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
 _Static_assert(BBR_SUBSCRIBERS == 8, "each subscriber's ring has a key");
 
 /*
- * What monitors need to know of a connection. Allocated while one watches, freed when none does. The
- * event is kept here, not on the stack, of which the algorithm needs the most part; the socket's lock
- * keeps callbacks of one connection apart.
+ * What monitors need to know of a connection. Allocated while somebody watches, freed when nobody
+ * does. The event is kept here and not on the stack, because the algorithm needs most of the stack.
+ * The socket's lock keeps callbacks of one connection apart.
  */
 struct watched_conn {
 	u64 id;
-	u64 sampled_ns[BBR_SUBSCRIBERS]; /* of BBR_SAMPLE_TIME: the last sample */
+	u64 sampled_ns[BBR_SUBSCRIBERS]; /* BBR_SAMPLE_TIME: time of the last sample */
 	u32 params_gen; /* generation of the parameters that monitors know of */
 	struct bbr_event event;
 };
@@ -55,7 +57,7 @@ static inline u64 active_subscribers(void)
 	return *(volatile u64 *)&watch.active;
 }
 
-/* Do the bits agree that the mask has? Addresses are two words each. */
+/* Do the bits in the mask agree? Addresses are two words each. */
 static inline bool addrs_match(const u64 *addr, const u64 *want, const u64 *mask)
 {
 	return !(((addr[0] & mask[0]) ^ want[0]) | ((addr[1] & mask[1]) ^ want[1]));
@@ -69,7 +71,10 @@ static inline bool filter_matches(const struct bbr_filter *f, const struct bbr_e
 		(!f->lport || f->lport == e->lport) && (!f->rport || f->rport == e->rport));
 }
 
-/* By the barrier the address stays in a register: the compiler would load it anew for each use, which is an instruction. */
+/*
+ * The barrier keeps the address in a register. Otherwise the compiler loads it at each use: one
+ * more instruction.
+ */
 static inline struct bbr_subscriber *subscriber(u32 i)
 {
 	struct bbr_watch *w = &watch;
@@ -88,13 +93,13 @@ static inline bool is_listening(u32 i, const struct bbr_subscriber *sub, const s
 	return filter_matches(&sub->filter, e);
 }
 
-/* An ACK of a connection that does counts, also if it is not told. */
+/* Counts an ACK of such a connection, reported or not. */
 static inline void count_ack(struct bbr_subscriber *sub)
 {
 	__sync_fetch_and_add(&sub->acks, 1);
 }
 
-/* One that does wants to be told of this ACK? */
+/* Does a subscriber that is listening want a report of this ACK? */
 static inline bool is_sampled(u32 i, const struct bbr_subscriber *sub, struct watched_conn *conn,
 			      bool starts_round)
 {
@@ -104,7 +109,7 @@ static inline bool is_sampled(u32 i, const struct bbr_subscriber *sub, struct wa
 	case BBR_SAMPLE_ROUND:
 		return starts_round;
 	case BBR_SAMPLE_TIME:
-		barrier_var(i); /* or the compiler would prepare the index for each ACK */
+		barrier_var(i); /* otherwise the compiler computes the index for each ACK */
 		barrier_var(conn);
 		if (conn->event.time_ns - conn->sampled_ns[i] < sub->interval_ns)
 			return false;
@@ -116,8 +121,9 @@ static inline bool is_sampled(u32 i, const struct bbr_subscriber *sub, struct wa
 }
 
 /*
- * Begins a record in the ring of a subscriber: the first `size` bytes are those of e, which is of this kind, the others are
- * to be set before end_record(). NULL: the ring is full, which is counted.
+ * Begins a record in the ring of a subscriber, for e, which is of this kind. Copies the first
+ * `size` bytes of e; the caller sets the others before end_record(). Returns NULL if the ring is
+ * full, and counts that.
  */
 static inline struct bbr_event *begin_record(u32 i, struct bbr_subscriber *sub,
 					     const struct bbr_event *e, u32 size, u8 kind)
@@ -145,9 +151,9 @@ static inline void end_record(struct bbr_event *record)
 }
 
 /*
- * The loops over subscribers that no ACK of ours comes to are bpf_loop()s, whose bodies the verifier goes through once and
- * not once for each subscriber. They return whether to end. Who calls them knows that a subscriber's number has 3 bits, the
- * verifier does not.
+ * No ACK of our own connections comes to these loops over subscribers. They are bpf_loop()s: the
+ * verifier explores a body once, and not once for each subscriber. A body returns 1 to stop the
+ * loop. The masks are for the verifier, which does not know that a subscriber's number has 3 bits.
  */
 
 static long publish_to(u32 number, struct watched_conn **of)
@@ -172,12 +178,12 @@ static long publish_to(u32 number, struct watched_conn **of)
 }
 
 /*
- * Gives the event to each subscriber that wants it. Not static: so the verifier goes through it once a program, and not
- * once for each place that calls it.
+ * Gives the event to each subscriber that wants it. Not static, so that the verifier explores it
+ * once for a program, and not once for each call.
  */
 __attribute__((noinline)) int publish(struct watched_conn *conn)
 {
-	if (!conn) /* the verifier does not know who calls */
+	if (!conn) /* the verifier does not know the callers */
 		return 0;
 	/* One monitor takes the first slot, and needs no loop. */
 	if (likely(active_subscribers() == 1))
@@ -202,7 +208,7 @@ static long lose_event_of(u32 number, const u8 *kind)
 	return false;
 }
 
-/* There was no memory for a connection: each subscriber is told that it missed an event. */
+/* There was no memory for a connection: tells each subscriber that it missed an event. */
 static inline void lose_event(u8 kind)
 {
 	bpf_loop(BBR_SUBSCRIBERS, lose_event_of, &kind, 0);
@@ -216,7 +222,7 @@ static inline void set_kind(struct bbr_event *e, u8 kind, u8 from, u8 to, u8 rea
 	e->reason = reason;
 }
 
-/* Afterwards the event is an ACK's again, as most are. */
+/* Publishes an event of this kind. Afterwards it is an ACK's again, as most are. */
 static inline void publish_step(struct watched_conn *conn, u8 kind, u8 from, u8 to, u8 reason)
 {
 	set_kind(&conn->event, kind, from, to, reason);

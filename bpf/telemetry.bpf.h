@@ -21,22 +21,22 @@ struct {
 
 static inline bool somebody_watches(void)
 {
-#ifdef BBR_NO_TELEMETRY /* a build to measure what asking costs */
+#ifdef BBR_NO_TELEMETRY /* a build to measure what the check costs */
 	return false;
 #endif
 	return unlikely(active_subscribers());
 }
 
-/* Is there anything to do for monitors? The bit of b is theirs to be cleaned up after them. */
+/* Is there anything to do for monitors? The mark in b says that there is something to free. */
 static inline bool is_watched(const struct bbr *b)
 {
 	return somebody_watches() || unlikely(bbr_watched(b));
 }
 
-/* Returns the flags that go with it. */
+/* Sets the rate sample. Returns the flags that belong to it. */
 static inline u16 fill_sample(struct bbr_event *e, const struct rate_sample *rs, struct bbr *b)
 {
-	e->rtt_us = rs->rtt_us; /* -1, which is BBR_RTT_NONE: there is none */
+	e->rtt_us = rs->rtt_us; /* -1 if there is none, which is BBR_RTT_NONE */
 	e->rs_delivered = rs->delivered;
 	e->rs_interval_us = rs->interval_us;
 	e->rs_losses = rs->losses;
@@ -46,7 +46,7 @@ static inline u16 fill_sample(struct bbr_event *e, const struct rate_sample *rs,
 	       rs->is_ack_delayed * BBR_F_ACK_DELAYED;
 }
 
-/* The last monitor went away: give back what was allocated for them. */
+/* The last monitor has left, or the connection ends: frees what was allocated for monitors. */
 static inline void forget_conn(struct sock *sk, struct bbr *b)
 {
 	bpf_sk_storage_delete(&bbr_conns, sk);
@@ -54,8 +54,8 @@ static inline void forget_conn(struct sock *sk, struct bbr *b)
 }
 
 /*
- * tcp_disconnect(), by which an aborted connection ends as well (SO_LINGER of 0), has taken away ports, addresses,
- * window and counts before it calls release. The event still has them: as they were in the last callback.
+ * tcp_disconnect() also ends an aborted connection (SO_LINGER of 0). It clears ports, addresses,
+ * window and counts before it calls release. The event still has them as of the last callback.
  */
 static inline void fill_from_last(struct bbr_event *e, struct sock *sk)
 {
@@ -64,8 +64,8 @@ static inline void fill_from_last(struct bbr_event *e, struct sock *sk)
 }
 
 /*
- * The connection as monitors know it. NULL if there is no memory, which subscribers are told as a lost event of this
- * kind.
+ * The connection as monitors know it. Returns NULL if there is no memory; then subscribers learn
+ * that they lost an event of this kind.
  */
 static __attribute__((noinline)) struct watched_conn *watch_conn(struct sock *sk, u8 kind, u32 gen)
 {
@@ -88,7 +88,10 @@ static __attribute__((noinline)) struct watched_conn *watch_conn(struct sock *sk
 	return conn;
 }
 
-/* Begins an event about sk that is no ACK; NULL if there is nobody to tell, nothing to be told, or no memory. */
+/*
+ * Begins an event about sk that is no ACK. Returns NULL if nobody watches, if there is nothing to
+ * report, or if there is no memory.
+ */
 static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *sk, u8 kind)
 {
 	u32 gen = params_gen(profile_of(bbr_of(sk)));
@@ -99,7 +102,7 @@ static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *s
 		forget_conn(sk, bbr_of(sk));
 		return NULL;
 	}
-	if (kind != BBR_EV_START && !has_state(sk)) /* of a lost SYN, or after tcp_disconnect() */
+	if (kind != BBR_EV_START && !has_state(sk)) /* a lost SYN, or after tcp_disconnect() */
 		return NULL;
 	conn = watch_conn(sk, kind, gen);
 	if (!conn)
@@ -115,7 +118,7 @@ static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *s
 	return conn;
 }
 
-/* The transitions of this callback, which began in mode `from`. */
+/* Publishes the transitions of this callback, which began in mode `from`. */
 static inline void publish_steps(const struct bbr *b, struct watched_conn *conn, u8 from)
 {
 	for (u32 i = 0; i < BBR_STEPS; i++) {
@@ -144,7 +147,10 @@ static __attribute__((noinline)) void report_modes(struct sock *sk, u8 from)
 		publish_steps(bbr_of(sk), conn, from);
 }
 
-/* The stack goes from one congestion state to another: the losses' side of it is an event. */
+/*
+ * The stack goes from one congestion state to another. This is an event if either is Recovery or
+ * Loss.
+ */
 static __attribute__((noinline)) void report_ca_state(struct sock *sk, u8 from, u8 to)
 {
 	struct watched_conn *conn;
@@ -160,7 +166,7 @@ static __attribute__((noinline)) void report_ca_state(struct sock *sk, u8 from, 
 		publish_step(conn, BBR_EV_RECOVERY, from, to, 0);
 }
 
-/* What an ACK brought about beside itself. */
+/* Reports what else an ACK caused: the use of changed parameters, and transitions. */
 static __attribute__((noinline)) void report_with_ack(struct watched_conn *conn, struct sock *sk,
 						      u8 from, u32 gen)
 {
@@ -175,15 +181,16 @@ static __attribute__((noinline)) void report_with_ack(struct watched_conn *conn,
 }
 
 /*
- * When the stack began with this ACK: it reads the clock for each, and bpf_ktime_get_ns() would take 64 instructions to read
- * it again. Not before the connection's last event, which may be of this ACK as well, and says when it happened.
+ * The time when the stack began to process this ACK. The stack reads the clock for each ACK, and
+ * bpf_ktime_get_ns() would take 64 instructions to read it again. It is never before the
+ * connection's last event, which may belong to this ACK as well, and has the time when it happened.
  */
 static inline u64 ack_time_ns(const struct bbr_event *last, struct sock *sk)
 {
 	return max_u64(last->time_ns, tcp_sk(sk)->tcp_clock_cache);
 }
 
-/* The rest of an ACK's record, behind what all events of the connection have. */
+/* Sets the rest of an ACK's record, after the part that all events of the connection have. */
 static inline void fill_ack(struct bbr_event *record, const struct watched_conn *conn,
 			    struct sock *sk, struct bbr *b, unsigned long long *ctx)
 {
@@ -197,7 +204,7 @@ static inline void fill_ack(struct bbr_event *record, const struct watched_conn 
 	fill_model(record, b, more_of(sk), ca_state, conn->event.params_gen, flags);
 }
 
-/* The barrier keeps the compiler from computing for each ACK what only one that is told needs. */
+/* The barrier keeps the compiler from computing for each ACK what only a reported ACK needs. */
 static inline void tell_ack(u32 i, struct bbr_subscriber *sub, const struct watched_conn *conn,
 			    struct sock *sk, struct bbr *b, unsigned long long *ctx)
 {
@@ -211,7 +218,7 @@ static inline void tell_ack(u32 i, struct bbr_subscriber *sub, const struct watc
 	end_record(record);
 }
 
-/* An ACK of a connection that has been noted, to a subscriber if it wants that. */
+/* Reports an ACK to a subscriber that wants it. conn has noted the ACK already. */
 static inline void report_ack_to(u32 i, struct watched_conn *conn, struct sock *sk, struct bbr *b,
 				 unsigned long long *ctx)
 {
@@ -233,8 +240,9 @@ static __attribute__((noinline)) void report_ack_to_all(struct watched_conn *con
 }
 
 /*
- * After cong_control, with its raw context. Most ACKs are told to nobody, or to one: all that changes from one to the next is
- * written straight into a subscriber's ring, and of it only what the connection's end may need is noted.
+ * Runs after the algorithm, with the raw context of cong_control. Most ACKs are reported to nobody,
+ * or to one subscriber. So what changes from one ACK to the next is written straight into a
+ * subscriber's ring, and conn notes only what the connection's end may need.
  */
 static inline void report_ack(unsigned long long *ctx, struct sock *sk, struct bbr *b, u8 from,
 			      u32 gen)

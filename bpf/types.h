@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's short names of types, so that the same source is BPF and a native program.
+ * The kernel's short names of types, so that the same source compiles as BPF and natively.
  */
 #ifndef TYPES_H
 #define TYPES_H
@@ -21,7 +21,7 @@ typedef __u64 u64;
 typedef __s32 s32;
 typedef __s64 s64;
 
-enum tcp_ca_event { /* not of the kernel's user space headers, as those of vmlinux.h are */
+enum tcp_ca_event { /* not in the kernel's user space headers; as in vmlinux.h */
 	CA_EVENT_TX_START,
 	CA_EVENT_CWND_RESTART,
 	CA_EVENT_COMPLETE_CWR,

@@ -2,8 +2,8 @@
 /*
  * Units, and the few helpers that every algorithm uses.
  *
- * Bandwidth is in packets per microsecond << 24 (BW_SCALE), gains in 1/256 (BBR_UNIT), windows in packets, pacing
- * rates in bytes per second.
+ * Bandwidth is in packets per microsecond << 24 (BW_SCALE), gains in 1/256 (BBR_UNIT), windows in
+ * packets, pacing rates in bytes per second.
  */
 #ifndef ARITHMETIC_H
 #define ARITHMETIC_H
@@ -11,8 +11,9 @@
 #include "types.h"
 
 /*
- * At 1500 bytes a packet the unit of bandwidth is about 715 bit/s, and a u32 of it reaches 3 Tbit/s:
- * fine enough for the slowest path that four packets in flight can keep busy, and beyond the fastest.
+ * At 1500 bytes a packet the unit of bandwidth is about 715 bit/s, and a u32 of it reaches 3
+ * Tbit/s: fine enough for the slowest path that four packets in flight can keep busy, and beyond
+ * the fastest.
  */
 #define BW_SCALE 24
 #define BW_UNIT (1ull << BW_SCALE)
@@ -24,20 +25,23 @@
 
 /*
  * MAX_TCP_HEADER of distribution kernels (with wireless or Hyper-V, and tunnels). It depends on the
- * kernel's configuration, which a BPF program cannot read. It only matters where a burst of 64 KB is
- * divided into segments, and there less than one full-sized segment.
+ * kernel's configuration, which a BPF program cannot read. It matters only where a burst of 64 KB
+ * is divided into segments, and there by less than one full-sized segment.
  */
 #define BBR_MAX_TCP_HEADER 320
 #define BBR_GSO_MAX_SIZE 65536 /* GSO_LEGACY_MAX_SIZE */
 
-/* What most ACKs do not come to: the compiler keeps its registers for those that do not. */
+/* Most ACKs do not run unlikely code: the compiler keeps its registers for the rest. */
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 #define likely(condition) __builtin_expect(!!(condition), 1)
 
-/* What was read before is read again behind it, if it is needed: so no register, and no memory, has to keep it up to here. */
+/*
+ * What was read before is read again after this, if it is needed. So nothing has to keep it until
+ * then, neither a register nor memory.
+ */
 #define READ_AGAIN() asm volatile("" ::: "memory")
 
-/* The low 32 bits: in BPF one instruction, of which the compiler would make two shifts. */
+/* The low 32 bits, by one BPF instruction. The compiler would make two shifts of it. */
 static inline u64 low_u32(u64 v)
 {
 	u32 low = v;
@@ -48,12 +52,12 @@ static inline u64 low_u32(u64 v)
 	return low;
 }
 
-/* A quotient, 0 if there is none: as the BPF instruction has it, which needs no branch for that. */
+/* A quotient, 0 if the divisor is 0: this is what the BPF instruction does, without a branch. */
 static inline u64 quotient(u64 dividend, u32 divisor)
 {
 #ifdef __bpf__
 	u64 wide = divisor;
-	register u64 q asm("r0") = dividend; /* there it takes the JIT the least */
+	register u64 q asm("r0") = dividend; /* the register for which the JIT needs least code */
 
 	asm("%[q] /= %[d]" : [q] "+r"(q) : [d] "ri"(wide));
 	return q;
@@ -63,9 +67,9 @@ static inline u64 quotient(u64 dividend, u32 divisor)
 }
 
 /*
- * The same value, but the kernel's verifier does not know what it is. Of a bool that it knows it goes through all that follows
- * once for true and once for false, and two of those are four ways. It takes 2 instructions. other: a number that the verifier
- * does not know.
+ * The same value, but the kernel's verifier does not know it. If the verifier knows a bool, it
+ * explores all that follows once for true and once for false, and with two of them four times. This
+ * takes 2 instructions. other: a number that the verifier does not know.
  */
 static inline u32 unknown_to_verifier(u32 value, u64 other)
 {
@@ -113,7 +117,7 @@ static inline bool after(u32 a, u32 b)
 	return before(b, a);
 }
 
-/* Microseconds from t0 to t1, 0 if t1 is earlier: tcp_stamp_us_delta() of the kernel, u32 included. */
+/* Microseconds from t0 to t1, 0 if t1 is earlier: the kernel's tcp_stamp_us_delta(), also a u32. */
 static inline u32 stamp_us_delta(u64 t1, u64 t0)
 {
 	s64 delta = t1 - t0;

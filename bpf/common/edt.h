@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How much of what is in flight is in the network. To be included after struct bbr, bbr_tso_segs_goal(), bbr_bw_of():
- * the bandwidth in use, and bbr_is_raising(): is inflight to grow?
+ * How many of the packets in flight are in the network. Include this after struct bbr,
+ * bbr_tso_segs_goal(), bbr_bw_of() (the bandwidth in use) and bbr_is_raising() (is inflight to
+ * grow?).
  */
 #ifndef COMMON_EDT_H
 #define COMMON_EDT_H
 
 /*
- * Of `inflight` packets, how many will be in the network at the earliest departure time (EDT) of the
- * next one? Those that wait for their departure time in fq are in flight, but fill no queue; until
- * the EDT the network will have delivered bw * (EDT - now). When inflight is to grow, the burst that
- * leaves at the EDT is the one that may reach the target, so it counts; when it is to shrink, what
- * matters is how low it gets just before.
+ * Of `inflight` packets, how many will be in the network at the earliest departure time (EDT) of
+ * the next one? Packets that wait in fq for their departure time are in flight, but fill no queue.
+ * Until the EDT the network will have delivered bw * (EDT - now). When inflight is to grow, the
+ * burst that leaves at the EDT may be the one that reaches the target, so it counts. When it is to
+ * shrink, what matters is how low it gets just before.
  */
 static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bbr_sock *sk,
 					    u32 inflight)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How far ACKs come ahead of what bw explains: the measurement, and the filter that keeps its maximum. Every BBR has
- * it. To be included after its struct bbr, bbr_set_ack_epoch(), bbr_extra_acked_win(), the window in rounds, and
- * bbr_is_aggregation_measured(), which says of an ACK whether it counts.
+ * How far ACKs come ahead of what bw explains: the measurement, and the filter that keeps its
+ * maximum. Every BBR has it. Include this after the version's struct bbr, bbr_set_ack_epoch(),
+ * bbr_extra_acked_win() (the window in rounds) and bbr_is_aggregation_measured() (does an ACK
+ * count?).
  */
 #ifndef COMMON_EXTRA_ACKED_H
 #define COMMON_EXTRA_ACKED_H
@@ -15,7 +16,7 @@ static inline u16 bbr_extra_acked(const struct bbr *b)
 	return max_u32(b->extra_acked[0], b->extra_acked[1]);
 }
 
-/* What comes next is measured from now on: of a new connection, or after a pause. */
+/* Starts the measurement again: for a new connection, or after a pause. */
 static inline void bbr_start_ack_epoch(struct bbr *b, const struct bbr_sock *sk)
 {
 	bbr_set_ack_epoch(b, IN(sk, tcp_mstamp));
@@ -31,8 +32,9 @@ static inline void bbr_reset_extra_acked(struct bbr *b, const struct bbr_sock *s
 }
 
 /*
- * A round begins. The filter holds a maximum over one to two windows: that of the current one, and of the one before. (Mainline
- * and Google leave them where they are, and note which one is current, which each ACK would have to ask.)
+ * A round begins. The filter holds a maximum over one to two windows: that of the current window,
+ * and that of the one before. (Mainline and Google leave them where they are and note which one is
+ * current, which each ACK would have to check.)
  */
 static inline void bbr_rotate_extra_acked(struct bbr *b, const struct bbr_sock *sk)
 {
@@ -53,7 +55,7 @@ static inline void bbr_age_extra_acked(struct bbr *b, const struct bbr_sock *sk,
 		bbr_rotate_extra_acked(b, sk);
 }
 
-/* A maximum, of no more than the window. */
+/* Keeps the maximum, but no more than the window. */
 static inline void bbr_note_extra_acked(struct bbr *b, const struct bbr_sock *sk, u32 extra)
 {
 	if (extra > b->extra_acked[0])
@@ -67,8 +69,9 @@ static inline void bbr_measure_extra_acked(struct bbr *b, const struct bbr_sock 
 	u32 expected = (u64)bw * stamp_us_delta(now, b->ack_epoch_mstamp) / BW_UNIT;
 	u32 acked = b->ack_epoch_acked + rs->acked_sacked;
 
-	/* A burst is over when the ACKs are no longer ahead of bw; so is a very long epoch, which bw
-	 * has left behind. (Up to ack_epoch_max it fits the 20 bits.)
+	/*
+	 * A burst is over when the ACKs are no longer ahead of bw. So is a very long epoch, because
+	 * bw may have changed since it began. (Up to ack_epoch_max it fits the 20 bits.)
 	 */
 	if (b->ack_epoch_acked <= expected || acked >= PARAM(sk, ack_epoch_max)) {
 		bbr_set_ack_epoch(b, now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * From bandwidth to a pacing rate, and to packets: the arithmetic that every BBR has. To be included after its
- * struct bbr.
+ * From bandwidth to a pacing rate, and to packets: the arithmetic that every BBR has. Include this
+ * after the version's struct bbr.
  */
 #ifndef COMMON_RATE_H
 #define COMMON_RATE_H
@@ -21,7 +21,7 @@ static inline u64 bbr_rate_bytes_per_sec(const struct bbr_sock *sk, u64 bw, u32 
 	return rate >> BW_SCALE;
 }
 
-/* The bandwidth to begin with: the window that is there, once per RTT. */
+/* The bandwidth to begin with: the present window, once per RTT. */
 static inline u64 bbr_first_bw(struct bbr *b, const struct bbr_sock *sk)
 {
 	u32 rtt_us;
@@ -36,8 +36,8 @@ static inline u64 bbr_first_bw(struct bbr *b, const struct bbr_sock *sk)
 }
 
 /*
- * The packets that a gain makes of bw * RTT, rounded up: rounding down would lower the window, by that the
- * delivery rate, by that bw, and so on.
+ * The packets of bw * RTT at a gain, rounded up. Rounding down would lower the window, thereby the
+ * delivery rate, thereby bw, and so on.
  */
 static inline u32 bbr_packets(u64 bw_rtt, u32 gain)
 {

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The window as every BBR sets it and remembers it. To be included after its struct bbr.
- */
+/* The window, as every BBR sets and remembers it. Include this after the version's struct bbr. */
 #ifndef COMMON_WINDOW_H
 #define COMMON_WINDOW_H
 
 /*
- * Whatever the parameters are: a window of 0 is for ever, and the kernel takes those that are negative
- * as an int for a mistake.
+ * Keeps the window valid whatever the parameters are: a window of 0 would stay for ever, and the
+ * kernel takes one that is negative as an int for a mistake.
  */
 static inline void bbr_put_cwnd(struct bbr_sock *sk, u32 cwnd)
 {
 	SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1);
 }
 
-/* Remembers the window. In recovery or PROBE_RTT it has been cut: the larger one is the good one. */
+/* Remembers the window; the larger one if recovery or PROBE_RTT has cut it. */
 static inline void bbr_save_cwnd(struct bbr *b, const struct bbr_sock *sk)
 {
 	if (b->prev_ca_state < TCP_CA_Recovery && b->mode != BBR_PROBE_RTT)

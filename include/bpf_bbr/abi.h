@@ -16,9 +16,9 @@
 
 #define BBR_ABI_MAGIC 0x31726262 /* "bbr1" */
 /*
- * Major: layouts that older tools would misread, the state of a connection (an algorithm's struct bbr) among
- * them. Minor: fields added at the end of an algorithm's tail of bbr_event or of its bbr_params; tools accept
- * those.
+ * Major rises with layouts that older tools would misread, among them the state of a connection (an
+ * algorithm's struct bbr). Minor rises with fields added at the end of an algorithm's tail of
+ * bbr_event or of its bbr_params; tools accept these.
  */
 #ifndef BBR_ABI_MAJOR
 #define BBR_ABI_MAJOR 3
@@ -40,10 +40,10 @@ struct bbr_abi {
 
 /* Kernel names of the maps of an instance (at most 15 characters). */
 #define BBR_MAP_ABI ".rodata.bbr_abi" /* struct bbr_abi, frozen */
-#define BBR_MAP_FLAGS ".rodata.flags" /* __u32: those of the op table, if they can be chosen */
+#define BBR_MAP_FLAGS ".rodata.flags" /* __u32: the flags of the op table, if they can be chosen */
 #define BBR_MAP_PARAMS ".data.params" /* struct bbr_profiles */
 #define BBR_MAP_WATCH ".data.watch" /* struct bbr_watch */
-#define BBR_MAP_CLAMPED ".data.clamped" /* struct bbr_clamped of each, not to be written */
+#define BBR_MAP_CLAMPED ".data.clamped" /* a struct bbr_clamped for each profile; read only */
 #define BBR_MAP_RULES "bbr_rules" /* which profile a new connection gets: see rules.h */
 #define BBR_MAP_DEFAULTS \
 	"bbr_defaults" /* bbrctl's, if any: inode of a namespace -> its default before */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How the tools recognise the program that gives a cgroup's connections a congestion control: one of this
- * name that uses a map BBR_MAP_ATTACH, which holds a struct bbr_attach with this magic.
+ * How the tools recognise the program that gives a cgroup's connections a congestion control: it is
+ * named BBR_ATTACH_PROG and uses a map BBR_MAP_ATTACH, which holds a struct bbr_attach with this
+ * magic.
  */
 #ifndef BPF_BBR_ATTACH_H
 #define BPF_BBR_ATTACH_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the BPF program tells monitors, and how a monitor subscribes.
+ * What the BPF program reports to monitors, and how a monitor subscribes.
  *
  * A monitor takes a slot of struct bbr_watch (map .data.watch, which it maps into memory), puts a
- * ring buffer of its own into the same slot of bbr_rings, sets the slot's bit in `active`, and renews
- * the lease while it lives. The first callback that finds a lease run out clears the bit; with no bit
- * set a callback costs two loads and a branch. tools/watch/subscriber_slot.h has the rules between monitors.
+ * ring buffer of its own into the same slot of bbr_rings, sets the slot's bit in `active`, and
+ * renews the lease while it lives. The first callback that finds an expired lease clears the bit.
+ * While no bit is set, a callback costs two loads and a branch. tools/watch/subscriber_slot.h has
+ * the rules between monitors.
  */
 #ifndef BPF_BBR_EVENTS_H
 #define BPF_BBR_EVENTS_H
@@ -41,8 +42,8 @@ enum bbr_event_flag {
 	/* rs_* and rtt_us are of this ACK: set in BBR_EV_ACK of our instances and only there. */
 	BBR_F_SAMPLE = 1 << 8,
 	/*
-	 * The kernel's own bbr, seen from outside. Its events have no rs_*, APP_LIMITED, ACK_DELAYED, SAMPLE,
-	 * reason, profile and params_gen.
+	 * The kernel's own bbr, seen from outside. Its events have no rs_*, APP_LIMITED,
+	 * ACK_DELAYED, SAMPLE, reason, profile and params_gen.
 	 */
 	BBR_F_KERNEL = 1 << 9,
 };
@@ -56,11 +57,11 @@ enum bbr_event_flag {
  * One event. Addresses and ports are in network byte order, IPv4 as ::ffff:a.b.c.d. All bandwidths
  * are packets per microsecond << 24, as BBR keeps them: times mss gives bytes.
  *
- * A record in a ring ends where the algorithm's tail does (`size`). Readers copy it into a whole struct, with
- * zeros behind it.
+ * A record in a ring ends where the algorithm's tail does (`size`). Readers copy it into a whole
+ * struct, with zeros behind it.
  */
 struct bbr_event {
-	/* Head: the same in each major up to and with `minor`. */
+	/* Head: the same in each major, up to and including `minor`. */
 	__u16 size; /* of this record in bytes; those of a later minor are longer */
 	__u8 major; /* BBR_ABI_MAJOR */
 	__u8 minor;
@@ -69,8 +70,12 @@ struct bbr_event {
 	__u8 to;
 	__u8 reason; /* BBR_EV_MODE: why; the algorithm's */
 
-	__u64 seq; /* of this subscriber, from 0; a gap is what a full ring dropped */
-	__u64 time_ns; /* CLOCK_MONOTONIC; BBR_EV_ACK: when the stack began with it. Never goes back within a connection */
+	__u64 seq; /* of this subscriber, from 0; a gap is what was lost */
+	/*
+	 * CLOCK_MONOTONIC. BBR_EV_ACK: when the stack began to process the ACK. Never goes back
+	 * within a connection.
+	 */
+	__u64 time_ns;
 	__u64 conn; /* unique within an instance from the first watched event on */
 	__u32 tag; /* of the subscription */
 	__u32 netns; /* inode number of the network namespace, as lsns(8) shows it */
@@ -97,11 +102,11 @@ struct bbr_event {
 	__u32 lost; /* since the start */
 
 	/*
-	 * Sample. rtt_us is BBR_RTT_NONE if there is none; in BBR_EV_STATE and with BBR_F_KERNEL it is the
-	 * stack's latest, of whatever ACK that was.
+	 * Sample. rtt_us is BBR_RTT_NONE if there is none. In BBR_EV_STATE and with BBR_F_KERNEL it
+	 * is the stack's latest, from any ACK.
 	 */
 	__u32 rtt_us;
-	__s32 rs_delivered; /* delivery rate sample: so many in rs_interval_us; < 0: not valid */
+	__s32 rs_delivered; /* delivery rate sample: packets in rs_interval_us; < 0: not valid */
 	__s32 rs_interval_us;
 	__u32 rs_losses; /* marked lost by this ACK */
 	__u32 rs_acked; /* newly ACKed or SACKed by this ACK */
@@ -121,7 +126,7 @@ struct bbr_event {
 	__u8 pad[4];
 
 	__u8 tail
-		[BBR_EVENT_TAIL_MAX]; /* the algorithm's own: bbr_abi.tail_size bytes of it are written */
+		[BBR_EVENT_TAIL_MAX]; /* the algorithm's own: bbr_abi.tail_size bytes are written */
 };
 
 #define BBR_EVENT_BASE \
@@ -136,7 +141,7 @@ enum bbr_sampling {
 	BBR_SAMPLE_NONE, /* transitions only: everything but BBR_EV_ACK */
 	BBR_SAMPLE_ACK, /* every ACK */
 	BBR_SAMPLE_ROUND, /* the first ACK of each round */
-	BBR_SAMPLE_TIME, /* of each connection at most one ACK in interval_ns */
+	BBR_SAMPLE_TIME, /* at most one ACK of each connection in interval_ns */
 };
 
 /* Connections whose masked addresses are equal and whose ports are equal or not asked for (0). */
@@ -144,7 +149,7 @@ struct bbr_filter {
 	__u32 laddr[4], lmask[4];
 	__u32 raddr[4], rmask[4];
 	__u16 lport, rport; /* network byte order */
-	__u32 matches_all; /* not 0: all match, and nothing has to be compared. It may be 0 all the same */
+	__u32 matches_all; /* not 0: all match, and nothing is compared; 0 is always allowed */
 };
 
 struct bbr_subscriber {
@@ -156,11 +161,14 @@ struct bbr_subscriber {
 	__u32 tag; /* copied to each event */
 	struct bbr_filter filter;
 
-	/* Written by the BPF program, with atomic additions; set to 0 by the monitor when it enters. */
+	/*
+	 * Written by the BPF program, with atomic additions. The monitor sets them to 0 when it
+	 * enters.
+	 */
 	__u64 seq; /* events and drops so far: the next event's number */
 	__u64 acks; /* ACKs of the connections that the filter lets through */
 	__u64 events[BBR_EV_MAX]; /* written to the ring, by kind */
-	__u64 drops[BBR_EV_MAX]; /* lost, the ring was full or there was no memory, by kind */
+	__u64 drops[BBR_EV_MAX]; /* lost for lack of ring space or memory, by kind */
 	__u64 pad;
 };
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An experiment gives each new connection of its scope one of several arms, and keeps what became of each. It is a
- * sockops program of this name in a cgroup, with the maps below; nothing else knows of it, so it goes on without any tool
- * and ends when it is detached. An arm is a congestion control, ours or not, and with one of ours a profile.
+ * An experiment gives each new connection of its scope one of several arms, and records what became
+ * of it. It is a sockops program EXPERIMENT_PROG in a cgroup, with the maps below. Nothing else
+ * knows of it, so it goes on without any tool, and ends when it is detached. An arm is a congestion
+ * control, ours or not, and with one of ours a profile.
  *
- * Times are CLOCK_MONOTONIC in nanoseconds, addresses and ports in network byte order, IPv4 as ::ffff:a.b.c.d.
+ * Times are CLOCK_MONOTONIC in nanoseconds, addresses and ports in network byte order, IPv4 as
+ * ::ffff:a.b.c.d.
  */
 #ifndef BPF_BBR_EXPERIMENT_H
 #define BPF_BBR_EXPERIMENT_H
@@ -17,25 +19,26 @@
 #define EXPERIMENT_PROG "bbr_experiment"
 #define EXPERIMENT_MAP_CONFIG ".rodata.bbr_exp" /* struct experiment, frozen */
 #define EXPERIMENT_MAP_CONTROL \
-	".data.bbr_exp" /* struct experiment_control, to be mapped into memory */
+	".data.bbr_exp" /* struct experiment_control, which tools map into memory */
 #define EXPERIMENT_MAP_OUTCOMES \
-	"bbr_outcomes" /* array of struct experiment_outcome, to be mapped */
+	"bbr_outcomes" /* array of struct experiment_outcome, which tools map */
 #define EXPERIMENT_MAP_CONNECTIONS \
-	"bbr_exp_conns" /* hash of those that are open; only the program uses it */
+	"bbr_exp_conns" /* hash of the open connections; only the program uses it */
 #define EXPERIMENT_MAP_LOG \
 	"bbr_exp_log" /* array of struct experiment_decision; only tools use it */
 #define EXPERIMENT_MAP_ASSIGNED "bbr_arms" /* array of the maps INSTANCE_MAP_ASSIGNED of each arm */
 #define EXPERIMENT_MAGIC 0x65726262 /* "bbre" */
-#define EXPERIMENT_VERSION 1 /* rises when a tool of before would misread the maps */
+#define EXPERIMENT_VERSION 1 /* rises when an older tool would misread the maps */
 
 /*
- * In an instance: who gives a connection this congestion control writes here which profile the connection gets in place of that
- * of a rule. The connection takes it, and the place is free again. Its place is found by the socket's ports; a place that another
- * connection has is waited for. So a connection that nobody writes of looks at one word.
+ * In an instance: whoever gives a connection this congestion control writes here which profile it
+ * gets in place of a rule's. The connection takes the profile, and the place is free again. The
+ * socket's ports select the place; if another connection has it, the writer waits. So a connection
+ * that nobody writes for checks one word.
  */
 #define INSTANCE_MAP_ASSIGNED ".data.assigned" /* struct assigned_places */
 #define ASSIGNED_PLACES 64
-#define ASSIGNED_LASTS_MS 1000 /* what no connection took by then, none will take */
+#define ASSIGNED_LASTS_MS 1000 /* a profile that no connection has taken by then expires */
 
 struct assigned_profile {
 	__u64 owner; /* see assigned_owner(); 0: free */
@@ -44,15 +47,15 @@ struct assigned_profile {
 };
 
 /*
- * The low half is the socket's cookie without its high half, turned round: a socket without a cookie does not own a free place.
- * The high half is the time in ms (of 2^20 ns).
+ * The low half is the low half of the socket's cookie, inverted: so a socket without a cookie does
+ * not own a free place. The high half is the time in ms (of 2^20 ns).
  */
 static inline __u64 assigned_owner(__u64 cookie, __u64 now_ns)
 {
 	return (now_ns >> 20) << 32 | (__u32)~cookie;
 }
 
-/* Is the place free, with this owner, for the other one? */
+/* Is a place with this owner free for the other one? */
 static inline int assigned_is_free(__u64 owner, __u64 other)
 {
 	return !owner || (__u32)((other >> 32) - (owner >> 32)) > ASSIGNED_LASTS_MS;
@@ -62,7 +65,7 @@ struct assigned_places {
 	struct assigned_profile place[ASSIGNED_PLACES];
 };
 
-/* Of skc_portpair: the remote port in network byte order, the local one in the host's. */
+/* ports: skc_portpair, the remote port in network byte order, the local one in the host's. */
 static inline __u32 assigned_place(__u32 ports)
 {
 	return (ports ^ ports >> 16) & (ASSIGNED_PLACES - 1);
@@ -75,7 +78,7 @@ static inline __u32 assigned_place(__u32 ports)
 #define EXPERIMENT_STEPS 8
 #define EXPERIMENT_NO_PROFILE 0xffffffffu /* the instance's rules choose */
 #define EXPERIMENT_NO_ARM 0xff
-#define EXPERIMENT_RING 65536 /* outcomes that are kept, if nothing else is asked for */
+#define EXPERIMENT_RING 65536 /* outcomes that are kept by default */
 
 enum experiment_design {
 	EXPERIMENT_AB, /* each connection draws its arm */
@@ -84,7 +87,7 @@ enum experiment_design {
 	EXPERIMENT_DESIGNS,
 };
 
-/* Who shares a draw. */
+/* Which connections share a draw. */
 enum experiment_unit {
 	EXPERIMENT_BY_CONNECTION,
 	EXPERIMENT_BY_PREFIX, /* all connections with one remote prefix have the same arm */
@@ -97,7 +100,7 @@ struct experiment_arm {
 	__u32 profile; /* index, or EXPERIMENT_NO_PROFILE */
 };
 
-/* Which connections; what is 0 matches any. All are below the cgroup where the program is. */
+/* Which connections. A member that is 0 matches any. All are below the cgroup of the program. */
 struct experiment_scope {
 	__u32 dst[4]; /* remote prefix */
 	__u32 dst_len; /* its bits; IPv4 has 96 more than its own */
@@ -109,7 +112,7 @@ struct experiment_scope {
 	char netns_name[64]; /* as it was given, for people */
 };
 
-/* What does not change while an experiment runs. Arm 0 is what the others are compared with. */
+/* What does not change while an experiment runs. The other arms are compared with arm 0. */
 struct experiment {
 	__u32 magic;
 	__u16 version;
@@ -118,34 +121,37 @@ struct experiment {
 	__u32 design; /* enum experiment_design */
 	__u32 unit; /* enum experiment_unit */
 	__u32 arms; /* 2 to EXPERIMENT_ARMS */
-	__u32 seed; /* of the draws by prefix and of the blocks' order */
-	__u32 prefix4, prefix6; /* bits of a remote prefix that is one unit, each of 128 */
+	__u32 seed; /* for the draws by prefix and the order of the blocks */
+	__u32 prefix4, prefix6; /* bits of a remote prefix that is one unit, of 128 */
 	__u32 outcomes; /* places in the ring, a power of two */
 	__u32 hz; /* the kernel's ticks in a second: unit of experiment_outcome's *_ticks */
 	__u64 started; /* block 0 begins */
 	__u64 started_realtime; /* the same, ns of CLOCK_REALTIME, for people */
 	__u64 block; /* ns, switchback */
-	__u64 washout; /* ns of a block's begin that count for nobody */
+	__u64 washout; /* ns at a block's begin that count for no arm */
 	struct experiment_scope scope;
 	struct experiment_arm arm[EXPERIMENT_ARMS];
 	/*
-	 * Congestion controls that bbrctl attached to cgroups of the scope. They count as chosen by nobody: the
-	 * experiment stands above them.
+	 * Congestion controls that bbrctl attached to cgroups of the scope. They count as chosen by
+	 * nobody: the experiment takes precedence.
 	 */
 	char attached[EXPERIMENT_ARMS][BBR_NAME_LEN];
-	/* Of a canary, for `bbrctl experiment watch`: guards as text, and the last arm's shares, which rise to 10,000. */
+	/*
+	 * For a canary (`bbrctl experiment watch`): guards as text, and the last arm's shares,
+	 * which rise to 10,000.
+	 */
 	char guard[EXPERIMENT_GUARDS][64];
 	__u32 step[EXPERIMENT_STEPS]; /* 0: no more */
-	__u32 step_connections; /* ended in the new arm since the step, before the next one */
-	__u32 step_seconds; /* at least, before the next one */
+	__u32 step_connections; /* that must end in the new arm before the next step */
+	__u32 step_seconds; /* at least, before the next step */
 };
 
 /* What changes. Anything may be written here: a connection then gets one of the arms or none. */
 struct experiment_control {
 	__u32 share[EXPERIMENT_ARMS]; /* sum EXPERIMENT_SHARES; what is missing is arm 0's */
-	__u32 paused; /* 1: new connections are left alone; switchback leaves open ones where they are */
+	__u32 paused; /* 1: leaves new connections alone; switchback moves no open ones */
 	__u32 step; /* canary: index of the current step */
-	__u64 lease; /* canary: without a watcher since this time all new connections get arm 0; 0: never */
+	__u64 lease; /* canary: new connections get arm 0 after it; watchers renew it; 0: never */
 	__u64 step_since; /* canary: when the step began */
 	__u64 decisions; /* written to the log so far */
 	/* Counted by the program. */
@@ -153,9 +159,9 @@ struct experiment_control {
 	__u64 refused
 		[EXPERIMENT_ARMS]; /* the kernel did not give them the arm: they are left alone */
 	__u64 chosen; /* the application had chosen for itself: left alone */
-	__u64 no_memory; /* as many as the ring has places were open: left alone */
-	__u64 moved; /* open connections that went over to another arm, at a seam or because of `stop --to` */
-	__u64 outcomes; /* begun so far: more than the ring holds are overwritten */
+	__u64 no_memory; /* more were open than the ring has places: left alone */
+	__u64 moved; /* open connections that went to another arm, at a seam or by `stop --to` */
+	__u64 outcomes; /* begun so far; the ring overwrites those that it cannot hold */
 	__u64 lost; /* outcomes whose place was given away before they ended */
 };
 
@@ -165,14 +171,15 @@ enum experiment_end {
 	EXPERIMENT_CLOSED, /* both sides were done */
 	EXPERIMENT_RESET, /* by the peer */
 	EXPERIMENT_TIMED_OUT,
-	EXPERIMENT_ABORTED, /* by this host, with data in either direction unsent or unread, or otherwise */
-	EXPERIMENT_SEAM, /* switchback: it went on in another arm, with another outcome */
+	EXPERIMENT_ABORTED, /* by this host, with data unsent or unread, or otherwise */
+	EXPERIMENT_SEAM, /* switchback: its block ended; it may go on with another outcome */
 	EXPERIMENT_ENDS,
 };
 
 /*
- * A histogram of round trips, by how much each is above the least so far of its connection: bucket 0 is below 64 us; four
- * buckets for each doubling, so bucket i > 0 begins at 64 us * 2^((i-1)/4), rounded as experiment_bucket() does.
+ * A histogram of round trips, by how much each is above its connection's least so far. Bucket 0 is
+ * below 64 us. Each doubling has four buckets, so bucket i > 0 begins at 64 us * 2^((i-1)/4),
+ * rounded as experiment_bucket() does.
  */
 #define EXPERIMENT_RTT_BUCKETS 72
 #define EXPERIMENT_RTT_FIRST_US 64
@@ -182,9 +189,10 @@ enum experiment_end {
 #define EXPERIMENT_FIRST_BYTES { 16384, 65536, 1048576 }
 
 /*
- * What became of a connection, or of its part in one block. Times and bytes count from `begin`. Round trips and timeouts are
- * noted as they come; bytes and ticks once a second at most, at a round trip, and when it ends. `version` is odd meanwhile: who
- * reads takes it again.
+ * What became of a connection, or of its part in one block. Times and bytes count from `begin`.
+ * Round trips and timeouts are noted as they come. Bytes and ticks are noted at a round trip, once
+ * a second at most, and when the connection ends. `version` is odd during a change: then the reader
+ * reads again.
  */
 struct experiment_outcome {
 	__u32 version;
@@ -192,27 +200,31 @@ struct experiment_outcome {
 	__u8 end; /* enum experiment_end */
 	__u8 family;
 	__u8 continued; /* switchback: 1 if it did not begin when the connection was established */
-	__u64 number; /* 1 + how many were begun before: place (number - 1) % outcomes. Another number: overwritten */
+	/*
+	 * 1 + the number of outcomes begun before. Its place is (number - 1) % outcomes; another
+	 * number there means that it was overwritten.
+	 */
+	__u64 number;
 	__u64 connection; /* socket cookie */
 	__u64 begin; /* established, or the end of the washout */
-	__u64 last; /* when bytes and ticks were noted */
-	__u32 block; /* switchback: of the experiment, from 0 */
+	__u64 last; /* when bytes and ticks were last noted */
+	__u32 block; /* switchback: number of the block, from 0 */
 	__u32 netns; /* inode number */
 	__u32 raddr[4];
 	__u32 laddr[4];
 	__u16 rport, lport;
 	__u32 timeouts; /* of retransmission */
 	__u64 acked; /* bytes */
-	__u64 sent; /* bytes, those sent again as well */
+	__u64 sent; /* bytes, retransmissions included */
 	__u64 retransmitted; /* bytes */
-	__u32 busy_ticks; /* there was something to send or unacknowledged; the two below are part of it */
+	__u32 busy_ticks; /* something was unsent or not ACKed; includes the two below */
 	__u32 rwnd_ticks; /* the receiver's window was the limit */
 	__u32 sndbuf_ticks; /* the send buffer was */
 	__u32 rtt_min_us; /* 0: no round trip yet */
-	__u64 rtt_sum_us; /* one of each round trip */
+	__u64 rtt_sum_us; /* the sum of one RTT for each round trip */
 	__u32 rtts; /* how many */
 	__u32 first_us
-		[EXPERIMENT_FIRSTS]; /* since begin; noted once a round trip; 0: not so many bytes yet */
+		[EXPERIMENT_FIRSTS]; /* since begin; noted once a round trip; 0: not reached */
 	__u16 rtt_above[EXPERIMENT_RTT_BUCKETS]; /* stops at 65535 */
 };
 
@@ -245,7 +257,7 @@ static inline __u32 experiment_bucket(__u32 above_us)
 	return bucket < EXPERIMENT_RTT_BUCKETS ? bucket : EXPERIMENT_RTT_BUCKETS - 1;
 }
 
-/* The least of a bucket, in us. */
+/* The lower bound of a bucket, in us. */
 static inline __u32 experiment_bucket_us(__u32 bucket)
 {
 	if (!bucket)
@@ -253,7 +265,7 @@ static inline __u32 experiment_bucket_us(__u32 bucket)
 	return (4 + (bucket - 1) % 4) * (EXPERIMENT_RTT_FIRST_US / 4) << (bucket - 1) / 4;
 }
 
-/* A number of 32 bits that has nothing to do with that of a neighbour: the finisher of MurmurHash3. */
+/* Mixes 32 bits, so that neighbours get unrelated numbers: the finisher of MurmurHash3. */
 static inline __u32 experiment_mix(__u32 h)
 {
 	h ^= h >> 16;
@@ -263,7 +275,7 @@ static inline __u32 experiment_mix(__u32 h)
 	return h ^ h >> 16;
 }
 
-/* Switchback: the arm of a block. Every `arms` blocks have each arm once, in an order drawn for them. */
+/* Switchback: the arm of a block. Every `arms` blocks have each arm once, in a drawn order. */
 static inline __u32 experiment_block_arm(__u32 seed, __u32 arms, __u32 block)
 {
 	__u32 draw, at;

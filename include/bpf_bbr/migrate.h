@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What bpf/migrate.bpf.c is told, and what it tells of each socket that it found.
+ * What bpf/migrate.bpf.c gets from bbrctl, and its record of each socket that it found.
  */
 #ifndef BPF_BBR_MIGRATE_H
 #define BPF_BBR_MIGRATE_H

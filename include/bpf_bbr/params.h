@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How an algorithm says what there is to set: one table, its folder's params.h. The struct, its defaults, the clamps
- * of the BPF program, bbrctl's parser, `bbrctl show` and the man page all come from it.
+ * How an algorithm declares what can be set: one table, in its folder's params.h. The struct, its
+ * defaults, the clamps of the BPF program, bbrctl's parser, `bbrctl show` and the man page all come
+ * from it.
  *
  *	#define BBR_PARAMS(CONSTANT, OPTION) \
  *		CONSTANT(key, n, unit, default, lowest, highest, meaning) \
  *		OPTION(key, n, unit, default, lowest, highest, meaning)
  *
- * n is the count of values (1, or the length of a list), all of them with the same unit and range. What an algorithm
- * computes with is a CONSTANT; an OPTION is off by default, and a connection that uses none pays nothing for it.
- * The order is that of the struct and so ABI: a new parameter goes to the end, whichever it is.
+ * n is the number of values (1, or the length of a list), which share unit and range. The algorithm
+ * computes with a CONSTANT. An OPTION is off by default, and costs nothing for a connection that
+ * uses no option. The order is that of the struct and therefore ABI: a new parameter of either kind
+ * goes to the end.
  */
 #ifndef BPF_BBR_PARAMS_H
 #define BPF_BBR_PARAMS_H
@@ -29,7 +31,7 @@ enum bbr_param_unit {
 	BBR_U_USEC, /* microseconds: 100ms */
 	BBR_U_MSEC, /* milliseconds: 10s */
 	BBR_U_BITRATE, /* bits per second: 1.2mbit */
-	BBR_U_KBITRATE, /* kilobits per second, for what 32 bits of the former cannot hold: 10gbit */
+	BBR_U_KBITRATE, /* kilobits per second, for what 32 bits of the above cannot hold: 10gbit */
 };
 
 #define BBR_V(...) { __VA_ARGS__ }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the iterator of snapshots (bpf/snapshot.bpf.c) writes for each socket that uses an algorithm: of any of our
- * instances, or the kernel's own.
+ * What the snapshot iterator (bpf/snapshot.bpf.c) writes for each socket that uses an algorithm, in
+ * any of our instances or as the kernel's own bbr.
  *
- * There is one object for each algorithm, with the same maps and programs. User space puts the ids of the struct_ops
- * maps of that algorithm's instances (bbr_abi.algorithm, and the reader's own major) into `instances`, runs find_ops,
- * and then snapshot in each network namespace, with one thread. There is nothing more to do for an algorithm whose
- * state has a second part: the iterator finds it by itself, and what it cannot read has its value for "not known".
+ * There is one object for each algorithm, with the same maps and programs. User space puts the ids
+ * of the struct_ops maps of that algorithm's instances (bbr_abi.algorithm, and the reader's own
+ * major) into `instances`, runs find_ops, and then snapshot in each network namespace, with one
+ * thread. An algorithm whose state has a second part needs nothing more: the iterator finds it by
+ * itself, and what it cannot read has its value for "not known".
  */
 #ifndef BPF_BBR_SNAPSHOT_H
 #define BPF_BBR_SNAPSHOT_H
@@ -15,7 +16,7 @@
 
 struct bbr_snapshot {
 	__u64 cookie; /* SO_COOKIE: unique while the machine runs */
-	__u64 cgroup; /* id of the socket's cgroup of version 2 */
+	__u64 cgroup; /* id of the socket's cgroup (version 2) */
 	__u64 inode; /* of the socket in /proc/PID/fd; 0: no process has it any more */
 	__u32 uid; /* of its owner, in the initial user namespace */
 	__u32 mark; /* SO_MARK */
@@ -24,14 +25,14 @@ struct bbr_snapshot {
 	__u8 state; /* TCP_ESTABLISHED, ... */
 	__u8 pad[3];
 	/*
-	 * BBR_EV_STATE. Without conn, seq and params_gen; tag is the id of the struct_ops map that the
-	 * socket's congestion control is registered by, 0 with BBR_F_KERNEL. Last, because a record ends where the
-	 * event does (event.size).
+	 * BBR_EV_STATE, without conn, seq and params_gen. tag is the id of the struct_ops map that
+	 * registers the socket's congestion control, 0 with BBR_F_KERNEL. Last, because a record
+	 * ends where the event does (event.size).
 	 */
 	struct bbr_event event;
 };
 
-/* What a program of snapshots finds of the kernel's own bbr, built in or as a module that is loaded. */
+/* What a snapshot program finds of the kernel's own bbr, built in or as a loaded module. */
 enum kernel_bbr {
 	KERNEL_BBR_IS_NONE, /* there is none, or this algorithm cannot be one */
 	KERNEL_BBR_IS_KNOWN, /* it is this algorithm */
@@ -39,7 +40,8 @@ enum kernel_bbr {
 };
 
 /*
- * Where the running kernel keeps what is of interest in the value of a struct_ops map for TCP: offsets in bytes.
+ * Where the running kernel keeps what the tools read of the value of a struct_ops map for TCP:
+ * offsets in bytes.
  */
 struct bbr_ops_layout {
 	__u32 value_type; /* BTF id of struct bpf_struct_ops_tcp_congestion_ops; 0: there is none */
