@@ -14,31 +14,32 @@ static const struct verb *const verbs[] = {
 };
 
 /*
- * CAP_SYS_ADMIN: finding a loaded instance, by bpf(2)'s *_GET_NEXT_ID and *_GET_FD_BY_ID, and entering a
- * network namespace. For the kernel it includes CAP_BPF and CAP_PERFMON (bpf_capable(), perfmon_capable()).
- * CAP_SYS_PTRACE: finding the namespaces of other users' processes, through /proc/PID/ns.
- * CAP_NET_ADMIN: before Linux 6.10, asking which programs a cgroup has, to find experiments.
+ * CAP_SYS_ADMIN: find a loaded instance, with bpf(2)'s *_GET_NEXT_ID and *_GET_FD_BY_ID, and enter
+ * a network namespace. In the kernel it includes CAP_BPF and CAP_PERFMON (bpf_capable(),
+ * perfmon_capable()).
+ * CAP_SYS_PTRACE: find the namespaces of other users' processes, through /proc/PID/ns.
+ * CAP_NET_ADMIN: before Linux 6.10, query the programs of a cgroup, to find experiments.
  */
 #define WATCH CAP(SYS_ADMIN)
 #define EVERY_NETNS CAP(SYS_PTRACE)
 #define CGROUP_PROGRAMS CAP(NET_ADMIN)
 
-/* Root reads and writes the files that it names as it is used to. */
+/* Lets root read and write the named files whatever their permissions, as usual. */
 #define READ_FILE CAP(DAC_READ_SEARCH)
 #define WRITE_FILE CAP(DAC_OVERRIDE)
 
-/* What a verb needs to look at what happens now, and what its options change. */
+/* What a verb needs to watch the running system, and how its options change that. */
 static const struct privileges_of privileges[] = {
 	{ "stream", NULL, { .needs = WATCH } },
 	{ "snapshot", NULL, { .needs = WATCH | EVERY_NETNS } },
-	/* The second is for /proc/PID/fd, which only its owner can list. */
+	/* CAP_DAC_READ_SEARCH is for /proc/PID/fd, which only its owner can list. */
 	{ "snapshot", "processes", { .more = CAP(SYS_PTRACE) | CAP(DAC_READ_SEARCH) } },
 	{ "snapshot", "cgroup", { .more = CAP(DAC_READ_SEARCH) } }, /* open_by_handle_at() */
 	{ "top", NULL, { .needs = WATCH, .may = EVERY_NETNS } },
 	{ "record", NULL, { .needs = WATCH, .may = WRITE_FILE } },
 	{ "report", NULL, { .may = READ_FILE | WRITE_FILE } },
 	{ "experiment", NULL, { .may = WATCH | CGROUP_PROGRAMS | READ_FILE | WRITE_FILE } },
-	/* The last is for a cgroup by its id, which rules may ask for: open_by_handle_at(2). */
+	/* CAP_DAC_READ_SEARCH is to open a cgroup by id, for rules: open_by_handle_at(2). */
 	{ "export",
 	  NULL,
 	  { .needs = WATCH | EVERY_NETNS,

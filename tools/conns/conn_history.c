@@ -5,7 +5,7 @@
 #include "conn_history.h"
 #include "event/derived.h"
 
-/* Between two looks at a connection that are further apart nothing is said to have gone on. */
+/* If two events of a connection are more slots apart, its state between them is unknown. */
 #define HOLD_SLOTS 10
 
 static __u32 mode_bit(const struct bbr_event *e)
@@ -23,7 +23,7 @@ static struct sample *slot_of(struct history *h, __u64 n)
 	return &h->slot[n % HISTORY_SLOTS];
 }
 
-/* Slots up to n, which have no event: as the last one, if it is not too long ago. */
+/* Fills the slots up to n, which have no event, with the last state unless it is too old. */
 static void advance(struct history *h, __u64 n, const struct bbr_event *before)
 {
 	struct sample held = *slot_of(h, h->last);
@@ -39,7 +39,7 @@ static void advance(struct history *h, __u64 n, const struct bbr_event *before)
 		h->last = n - HISTORY_SLOTS;
 	while (h->last < n)
 		*slot_of(h, ++h->last) = held;
-	slot_of(h, n)->modes = 0; /* the event will say */
+	slot_of(h, n)->modes = 0; /* the event sets them */
 	slot_of(h, n)->ca_states = 0;
 	h->has_base &= hold;
 	h->rtts = 0;
@@ -57,7 +57,7 @@ static void note_rtt(struct history *h, struct sample *s, const struct bbr_event
 	s->rtt_us = h->rtts == 1 ? rtt : s->rtt_us + (rtt - s->rtt_us) / h->rtts;
 }
 
-/* The rate is that since the last event before this slot, so it is that of the slots between, too. */
+/* The rate counts from the last event before this slot, so it holds for the slots between, too. */
 static void note_rate(struct history *h, __u64 first, const struct bbr_event *e)
 {
 	float rate = NAN;
@@ -85,7 +85,7 @@ void history_note(struct history *h, const struct bbr_event *before, const struc
 	__u64 n = e->time_ns / SLOT_NS, first;
 	struct sample *s;
 
-	/* An older one: a recording may be of several boots. */
+	/* An older event: a recording may span several boots. */
 	if (n < h->last)
 		n = h->last;
 	first = n;

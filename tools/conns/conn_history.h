@@ -14,21 +14,24 @@
 #define HISTORY_SLOTS 120 /* a minute */
 #define TRANSITIONS 16
 
-/* The bit of a mode in a slot's modes; those that have none of their own share the last one. */
+/* The bit of a mode in a slot's modes. Modes without a bit of their own share the last one. */
 #define HISTORY_MODES 31
 static inline __u32 mode_history_bit(unsigned int mode)
 {
 	return 1u << (mode < HISTORY_MODES ? mode : HISTORY_MODES);
 }
 
-/* A slot of the history. Bandwidths are bits per second, unknown ones NAN; inflight, bdp and cwnd packets. */
+/*
+ * A slot of the history. Bandwidths are in bits per second, NAN if unknown; inflight, bdp and cwnd
+ * are in packets.
+ */
 struct sample {
 	float rate, bw, pacing;
 	float rtt_us; /* the samples' mean */
 	__u32 min_rtt_us; /* BBR_RTT_NONE: unknown */
-	__u32 inflight; /* the most */
+	__u32 inflight; /* the maximum */
 	__u32 bdp, cwnd; /* bdp 0: unknown */
-	__u32 modes; /* bits of the algorithm's modes; 0: nothing is known of this slot */
+	__u32 modes; /* bits of the algorithm's modes; 0: nothing is known about this slot */
 	__u16 lost; /* packets, in this slot */
 	__u8 ca_states; /* bits of enum tcp_ca_state */
 };
@@ -42,20 +45,20 @@ struct transition {
 struct history {
 	struct sample slot[HISTORY_SLOTS]; /* slot n of time at n % HISTORY_SLOTS */
 	__u64 last; /* the newest slot's number in time */
-	__u64 base_ns; /* the last event before that slot, */
-	__u32 base_delivered; /* what had been delivered then */
+	__u64 base_ns; /* time of the last event before that slot, */
+	__u32 base_delivered; /* and what had been delivered then */
 	bool has_base;
 	__u32 rtts; /* samples in the newest slot's rtt_us */
 	struct transition transitions[TRANSITIONS]; /* number n at n % TRANSITIONS */
 	__u32 n_transitions;
 };
 
-/* Takes in an event; before: the connection's last one, NULL: there is none. */
+/* Adds an event. `before` is the connection's previous event; NULL: there is none. */
 void history_note(struct history *h, const struct bbr_event *before, const struct bbr_event *e);
 
 /*
- * What the history has of the slots first to first + n - 1 of time: the mean of each value that is known,
- * the sum of losses, and all modes and states. False if it has nothing.
+ * Summarizes the slots first to first + n - 1 of time: the mean of each value that is known, the
+ * lowest min_rtt_us, the sum of losses, and all modes and states. False: nothing is known.
  */
 bool history_get(const struct history *h, __u64 first, unsigned int n, struct sample *out);
 

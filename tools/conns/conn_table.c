@@ -6,9 +6,9 @@
 #include "conn_table.h"
 #include "event/derived.h"
 
-/* A socket may be read a moment before its first event is, and after its last. */
+/* A snapshot may see a socket a moment before its first event is read, or after its last. */
 #define SNAPSHOT_SLACK_NS NS_PER_S
-/* One whose end was dropped: no event for so long, and no socket is found. */
+/* No event for so long and never in a snapshot: the event of its end was dropped. */
 #define QUIET_NS (60 * NS_PER_S)
 
 static struct conn *conn_at(struct conn_key *key, size_t member)
@@ -26,7 +26,7 @@ static struct conn *find_tuple(const struct conn_table *t, const struct conn_key
 	return conn_at(conn_map_find(&t->by_tuple, key), offsetof(struct conn, by_tuple));
 }
 
-/* A socket that is switched to another congestion control is another row. */
+/* A socket that is switched to another congestion control becomes another row. */
 static struct conn_key tuple_of(const struct origin *origin, const struct bbr_event *e)
 {
 	struct conn_key key = conn_key_of_tuple(e);
@@ -56,7 +56,7 @@ static bool grow(struct conn_table *t)
 	return true;
 }
 
-/* Under its tuple there may be one before it, which is over then. */
+/* An earlier connection that still has the tuple has ended. */
 static bool index_tuple(struct conn_table *t, struct conn *c)
 {
 	struct conn *before = find_tuple(t, &c->by_tuple);
@@ -68,7 +68,7 @@ static bool index_tuple(struct conn_table *t, struct conn *c)
 	return conn_map_add(&t->by_tuple, &c->by_tuple);
 }
 
-/* From now on events of this id are its own. */
+/* From now on events with this id belong to the row. */
 static void index_id(struct conn_table *t, struct conn *c, const struct conn_key *id)
 {
 	c->by_id = *id;
@@ -153,7 +153,7 @@ static void update(struct conn *c, const struct origin *origin, const struct bbr
 	c->is_left_out = false;
 	c->algorithm = origin->algorithm;
 	c->e = *e;
-	/* What the maps go by stays as it is, whatever a recording may hold; and a snapshot has no conn. */
+	/* The maps' keys stay, whatever a recording may contain; and a snapshot has no conn. */
 	c->e.conn = before.conn;
 	c->e.netns = before.netns;
 	memcpy(c->e.laddr, before.laddr, sizeof(before.laddr));
@@ -164,7 +164,10 @@ static void update(struct conn *c, const struct origin *origin, const struct bbr
 		set_mark(c);
 }
 
-/* A row that only snapshots have seen until now, or whatever has its addresses if that is all we know. */
+/*
+ * Finds the row of an event whose id has none: a row with its addresses that only snapshots have
+ * fed so far or, if the event has no id, any row with its addresses.
+ */
 static struct conn *adopt(struct conn_table *t, const struct conn_key *id,
 			  const struct conn_key *tuple)
 {
@@ -172,7 +175,7 @@ static struct conn *adopt(struct conn_table *t, const struct conn_key *id,
 
 	if (!c || c->ended_ns || (c->e.conn && id->conn))
 		return NULL;
-	if (id->conn) /* or the program had no memory to tell it from others */
+	if (id->conn) /* 0: the program had no memory for an id */
 		index_id(t, c, id);
 	return c;
 }
@@ -187,7 +190,7 @@ void conn_table_note(struct conn_table *t, const struct origin *origin, const st
 		c = find_id(t, &id);
 	if (!c)
 		c = adopt(t, &id, &tuple);
-	/* The last of one whose row is gone already makes no other. */
+	/* The end of a connection whose row is already gone does not make a new one. */
 	if (!c && e->kind != BBR_EV_END) {
 		c = add(t, origin, &id, &tuple, e);
 		is_new = true;
@@ -218,7 +221,7 @@ void conn_table_leave_out(struct conn_table *t, const struct origin *origin,
 	const struct conn_key id = conn_key_of_id(origin->id, e->conn), tuple = tuple_of(origin, e);
 	struct conn *c = e->conn ? find_id(t, &id) : NULL;
 
-	if (!c) /* its row is of snapshots, or this is one */
+	if (!c) /* its row came from snapshots, or this is one */
 		c = find_tuple(t, &tuple);
 	if (c && !c->ended_ns && e->time_ns >= c->e.time_ns &&
 	    (!c->e.conn || !e->conn || c->e.conn == e->conn))
@@ -237,13 +240,13 @@ void conn_table_note_snapshot(struct conn_table *t, const struct origin *origin,
 			      const struct bbr_snapshot *snap)
 {
 	const struct bbr_event *e = &snap->event;
-	const struct conn_key none = {}; /* a snapshot's ids are not those of events */
+	const struct conn_key none = {}; /* a snapshot has none of the ids of events */
 	const struct conn_key tuple = tuple_of(origin, e);
 	struct conn *c = find_tuple(t, &tuple);
 	bool is_new = false;
 
 	if (c && (c->ended_ns || (c->cookie && c->cookie != snap->cookie))) {
-		/* Its end may have been read before this, which is from before its end. */
+		/* The event of its end may have been read before this older snapshot. */
 		if (c->ended_ns && e->time_ns <= c->ended_ns + SNAPSHOT_SLACK_NS &&
 		    (!c->cookie || c->cookie == snap->cookie))
 			return;
@@ -265,7 +268,7 @@ void conn_table_end_snapshot(struct conn_table *t)
 {
 	for (__u32 i = 0; i < t->n; i++) {
 		struct conn *c = t->all[i];
-		/* What was never seen in one may be where we cannot look. */
+		/* A socket that no snapshot ever had may be where snapshots cannot look. */
 		__u64 slack = c->cookie ? SNAPSHOT_SLACK_NS : QUIET_NS;
 
 		if (c->generation != t->generation && c->e.time_ns + slack < t->reading_ns)
@@ -273,7 +276,7 @@ void conn_table_end_snapshot(struct conn_table *t)
 	}
 }
 
-/* Without news for so long nothing can be said of a connection's rate. */
+/* Without news for so long, a connection's rate is unknown. */
 static __u64 patience_ns(const struct conn_table *t, const struct conn *c)
 {
 	__u64 rtts = 4ull * c->e.srtt_us * 1000, readings = 2 * t->between_readings_ns;
@@ -296,7 +299,7 @@ static void tick_conn(const struct conn_table *t, struct conn *c, __u64 now_ns)
 	} else if (now_ns > e->time_ns + patience_ns(t, c)) {
 		c->rate = NAN;
 		set_mark(c);
-		c->mark_ns = 0; /* or the next rate were that of the pause, too */
+		c->mark_ns = 0; /* else the next rate would include the pause */
 	} else if (!c->mark_ns) {
 		set_mark(c);
 	}
@@ -325,7 +328,7 @@ void conn_table_go_on(struct conn_table *t)
 	}
 }
 
-/* The place of a name among the totals' modes; MODE_NAMES_MAX: there is no room for it. */
+/* Index of a name among the totals' modes; MODE_NAMES_MAX: there is no room for it. */
 static __u32 mode_place(struct conn_totals *totals, const char *name)
 {
 	__u32 k = 0;

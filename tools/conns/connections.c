@@ -22,7 +22,7 @@ void connections_note(struct connections *c, const struct bbr_event *e)
 {
 	struct conn_key key = conn_key_of_id(e->tag, e->conn), *live;
 
-	if (!e->conn) /* the program had no memory to tell it from others */
+	if (!e->conn) /* the program had no memory for an id */
 		return;
 	live = conn_map_find(&c->live, &key);
 	if (!live)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counts the connections that events tell of. Remembers only those that still live. After a time in
- * which no monitor watched, the program gives a connection a new id, and it counts again.
+ * Counts the connections that events belong to. Remembers only those that are still open. After a
+ * time without a monitor the program gives a connection a new id, and it is counted again.
  */
 #ifndef TOOLS_CONNECTIONS_H
 #define TOOLS_CONNECTIONS_H
@@ -13,7 +13,7 @@ struct connections {
 	__u64 seen;
 };
 
-/* The id of a connection is unique within its subscription, whose tag the event has. */
+/* A connection's id is unique within its subscription, whose tag is in the event. */
 void connections_note(struct connections *c, const struct bbr_event *e);
 void connections_free(struct connections *c);
 

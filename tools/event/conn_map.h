@@ -9,7 +9,7 @@
 
 #include "origin.h"
 
-/* What is not part of a key is 0 in it. */
+/* Members that are not part of a key are 0. */
 struct conn_key {
 	__u64 conn; /* event.conn */
 	__u32 origin; /* origin.id */
@@ -20,16 +20,16 @@ struct conn_key {
 	__u32 pad;
 };
 
-/* By event.conn, which is unique within an origin. The program had no memory to give one if it is 0. */
+/* By event.conn, which is unique within an origin; 0: the program had no memory for an id. */
 struct conn_key conn_key_of_id(__u32 origin, __u64 conn);
-/* By addresses, ports and network namespace: only one of the connections that are open has these. */
+/* By addresses, ports and network namespace: only one open connection has these. */
 struct conn_key conn_key_of_tuple(const struct bbr_event *e);
-/* By its id within the origin, or by its tuple there if it has none. */
+/* By the event's conn within the origin, or by its tuple there if it has no conn. */
 struct conn_key conn_key_of(const struct origin *origin, const struct bbr_event *e);
 
 /*
- * A search tree of keys. Each key is a member of what is kept for a connection, must not change while it is in a map, and
- * is the caller's to free.
+ * A search tree of keys. Each key is a member of what is kept for a connection. It must not change
+ * while it is in a map, and the caller frees it.
  */
 struct conn_map {
 	void *root;

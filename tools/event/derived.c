@@ -25,7 +25,7 @@ __u64 event_delivery_bps(const struct bbr_event *e)
 {
 	double bps = (double)e->rs_delivered * e->mss * 8e6 / e->rs_interval_us;
 
-	if (bps >= 0x1p64) /* not of this world, but C does not say what it would become */
+	if (bps >= 0x1p64) /* absurd, but the conversion would be undefined */
 		return ~0ull;
 	return bps;
 }

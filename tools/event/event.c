@@ -10,7 +10,7 @@ enum event_error event_check(const void *record, size_t size)
 {
 	const struct bbr_event *e = record;
 
-	/* The head is the same in each major, or nobody could tell them apart. */
+	/* The head is the same in every major: else nobody could tell them apart. */
 	if (size < offsetof(struct bbr_event, kind))
 		return EVENT_SHORT;
 	if (e->major != BBR_ABI_MAJOR)
@@ -63,7 +63,7 @@ const char *reason_name(const struct algorithm *a, unsigned int reason)
 	return name_of(a->reasons, a->n_reasons, reason);
 }
 
-/* As far as there is room. */
+/* Appends as much of the text as there is room for. */
 static size_t append(char *buf, size_t size, size_t n, const char *text)
 {
 	size_t len = strnlen(text, size - 1 - n);

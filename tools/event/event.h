@@ -20,14 +20,20 @@
 
 enum event_error {
 	EVENT_OK,
-	EVENT_SHORT, /* no record of ours */
+	EVENT_SHORT, /* not a record of ours */
 	EVENT_OTHER_MAJOR,
 };
 
-/* Is this record one that we can read? Its tail may have any length: that of another algorithm, or a later minor's. */
+/*
+ * Can we read this record? Its tail may have any length: that of another algorithm, or of a later
+ * minor.
+ */
 enum event_error event_check(const void *record, size_t size);
 
-/* A whole event of a record that was checked: zeros behind its tail, and what we know nothing of cut off. */
+/*
+ * Copies a checked record into a whole event: zeros follow a shorter tail, and what a longer record
+ * has beyond the event is cut off.
+ */
 void event_copy(struct bbr_event *e, const void *record);
 
 /* Names; "unknown" for what a later minor may have added. */
@@ -36,15 +42,15 @@ const char *event_ca_name(unsigned int ca_state);
 const char *mode_name(const struct algorithm *a, unsigned int mode);
 const char *reason_name(const struct algorithm *a, unsigned int reason);
 
-/* The mode and, of one that has phases, the phase: "PROBE_BW/3". */
+/* The mode and, if it has phases, the phase: "PROBE_BW/3". */
 void mode_text(char *buf, size_t size, const struct algorithm *a, const struct bbr_event *e);
 
 #define N_CA_STATES 5
 extern const char *const ca_state_names[N_CA_STATES]; /* enum tcp_ca_state of linux/tcp.h */
 
-/* Does the kind say from what to what? */
+/* Does an event of this kind have `from` and `to`? */
 bool event_has_steps(const struct bbr_event *e);
-/* Names of event->from or ->to, which are modes or congestion states. */
+/* The name of event->from or ->to, which are modes or congestion states. */
 const char *event_step_name(const struct algorithm *a, const struct bbr_event *e,
 			    unsigned int state);
 
@@ -56,16 +62,16 @@ struct text_style {
 	bool colour;
 };
 
-/* What the state is, beginning as in ss(8): a part of a line. */
+/* Prints the state, as a part of a line that begins as in ss(8). */
 void event_print_state(FILE *out, bool colour, const struct algorithm *a,
 		       const struct bbr_event *e);
 
 struct json;
 
-/* The members of an event. */
+/* Adds the members of an event. */
 void event_add_json(struct json *j, const struct origin *origin, const struct bbr_event *e);
 
-/* One line. */
+/* Both print one line. */
 void event_print_text(FILE *out, const struct text_style *style, const struct origin *origin,
 		      const struct bbr_event *e);
 void event_print_json(FILE *out, const struct origin *origin, const struct bbr_event *e);

@@ -62,7 +62,7 @@ void event_add_json(struct json *j, const struct origin *origin, const struct bb
 	json_add_int(j, "time_ns", e->time_ns);
 	json_add_string(j, "instance", origin->name);
 	json_add_string(j, "event", event_kind_name(e->kind));
-	/* The state of a socket is not of the stream of a monitor. */
+	/* The state of a socket is not part of a monitor's stream. */
 	add_int_if(j, "conn", e->kind != BBR_EV_STATE || e->conn, e->conn);
 	add_int_if(j, "seq", e->kind != BBR_EV_STATE, e->seq);
 	add_endpoints(j, e);

@@ -88,12 +88,12 @@ static void put_ratio(struct buffered *to, const char *before, __u64 n, __u64 d)
 	buffered_put(to, buf, format_ratio(buf, n, d, 6));
 }
 
-/* What ss(8) prints, byte for byte; but a min_rtt that was never measured is "inf". */
+/* What ss(8) prints, byte for byte, except that a min_rtt that was never measured is "inf". */
 static void put_ss(struct buffered *to, const struct bbr_event *e)
 {
 	char bw[UNITS_LEN];
 
-	/* The kernel tells ss whole bytes per second. */
+	/* The kernel gives ss whole bytes per second. */
 	format_rate_ss(bw, sizeof(bw), event_bps(e, e->bw) / 8 * 8);
 	buffered_text(to, "bbr:(bw:");
 	buffered_text(to, bw);

@@ -118,7 +118,7 @@ const char *field_name_of(const struct field *f, __u64 value)
 	return value < f->n_names && f->names[value] ? f->names[value] : "unknown";
 }
 
-/* A copy as far as it fits. */
+/* Copies as much of the text as there is room for. */
 static void copy_text(char *buf, size_t size, const char *text)
 {
 	size_t len = strnlen(text, size - 1);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The values of an event by the table of its algorithm's fields (lib/descriptor.h), and of those that every event has.
+ * The values of an event, by the table of its algorithm's fields (lib/descriptor.h) and by that of
+ * the fields that every event has.
  */
 #ifndef TOOLS_FIELD_H
 #define TOOLS_FIELD_H
 
 #include "descriptor.h"
 
-/* The rate sample and the socket, in the order of JSON; they come behind the algorithm's. */
+/* Fields of the rate sample and the socket, in the order of JSON, after the algorithm's. */
 extern const struct field common_fields[];
 extern const size_t n_common_fields;
 
@@ -15,8 +16,9 @@ extern const size_t n_common_fields;
 const struct field *field_find(const struct algorithm *a, const char *key);
 
 /*
- * The value in the unit that is shown: bandwidths and rates in bits per second, a flag as 0 or 1, a name as its index,
- * everything else as the event has it. False: not known. A field that the event is too short for is not known.
+ * The value in the unit that is shown: bandwidths and rates in bits per second, a flag as 0 or 1, a
+ * name as its index, everything else as the event has it. False: not known. If the event is too
+ * short to have the field, it is not known.
  */
 bool field_value(const struct field *f, const struct bbr_event *e, __u64 *value);
 
@@ -26,12 +28,15 @@ bool field_is_rate(const struct field *f);
 /* The name of a FIELD_NAME's value; "unknown" for what a later minor may have added. */
 const char *field_name_of(const struct field *f, __u64 value);
 
-/* A value that is known as text shows it: "94.5Mbps", "1.5ms", "2.885", "sampling". A flag is "0" or "1". */
+/*
+ * Formats a known value as text shows it: "94.5Mbps", "1.5ms", "2.885", "sampling". A flag is "0"
+ * or "1".
+ */
 void field_text(char *buf, size_t size, const struct field *f, __u64 value);
 
 struct json;
 
-/* The field as a member; null if it is not known. */
+/* Adds the field as a member; null if it is not known. */
 void field_add_json(struct json *j, const struct field *f, const struct bbr_event *e);
 
 #endif

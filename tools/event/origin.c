@@ -3,7 +3,7 @@
 
 #include "origin.h"
 
-/* Whoever may write the map may write anything: only what a name can have reaches the terminal. */
+/* The map may contain anything: only characters that a name can have reach the terminal. */
 static const char name_chars[] =
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 

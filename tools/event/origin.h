@@ -15,18 +15,18 @@ struct algorithm;
 
 struct origin {
 	char name[BBR_NAME_LEN]; /* of the congestion control */
-	/* Unlike the name, never given again while one source is open: an upgraded instance has another. */
+	/* Unlike the name, never reused while a source is open: an upgrade gets another. */
 	__u32 id;
-	const struct algorithm *algorithm; /* what its events have and mean; never NULL */
-	bool is_kernel; /* the kernel's own bbr: an event has less, see BBR_F_KERNEL */
-	/* Names of BBR_PROFILES profiles, which change while we look; NULL: not known. */
+	const struct algorithm *algorithm; /* what its events contain and mean; never NULL */
+	bool is_kernel; /* the kernel's own bbr: its events have less, see BBR_F_KERNEL */
+	/* Names of BBR_PROFILES profiles, which may change at any time; NULL: not known. */
 	const char (*profiles)[BBR_PROFILE_NAME_LEN];
 };
 
 /* What the kernel's own bbr is called, whichever version it is. */
 #define KERNEL_BBR "bbr"
 
-/* Returns false: no more events for now, please. */
+/* Returns false to get no more events for now. */
 typedef bool (*event_handler)(void *ctx, const struct origin *origin, const struct bbr_event *e);
 
 /* The name of the event's profile; NULL if it is not known. Valid until the next call. */

@@ -4,7 +4,7 @@
 
 enum policer event_policer(const struct algorithm *a, const struct bbr_event *e)
 {
-	/* Events of one algorithm come one after another: its field is looked for once. */
+	/* Events of one algorithm come in sequence: the field is looked up once for these. */
 	static const struct algorithm *last;
 	static const struct field *policer;
 	__u64 value;

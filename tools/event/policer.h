@@ -13,7 +13,7 @@ enum policer {
 	POLICER_DETECTED,
 };
 
-/* What the algorithm's field "policer" says; POLICER_OFF of an algorithm without this field. */
+/* What the algorithm's field "policer" says; POLICER_OFF for an algorithm without it. */
 enum policer event_policer(const struct algorithm *a, const struct bbr_event *e);
 
 #endif

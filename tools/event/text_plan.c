@@ -20,7 +20,7 @@ static void add(struct text_plan *plan, const struct field *fields, size_t n)
 	}
 }
 
-/* Equal ones as they are in their table: there are few, and this is done once. */
+/* Fields of equal order stay in table order. Insertion sort: they are few, and it runs once. */
 static void sort(struct text_plan *plan)
 {
 	for (size_t i = 1; i < plan->n; i++) {

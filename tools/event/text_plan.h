@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which fields a line of text shows, in which order: worked out once for each algorithm and not for each event.
+ * Which fields a line of text shows, and in which order: worked out once for each algorithm, not
+ * for each event.
  */
 #ifndef TOOLS_TEXT_PLAN_H
 #define TOOLS_TEXT_PLAN_H
@@ -20,7 +21,7 @@ struct text_plan {
 	struct text_field fields[];
 };
 
-/* Of this algorithm's events. It stays until the program ends. */
+/* The plan for this algorithm's events. It stays until the program ends. */
 const struct text_plan *text_plan(const struct algorithm *a);
 
 #endif

@@ -25,27 +25,27 @@ struct analysis {
 	struct rows_units units;
 	__u64 ended[EXPERIMENT_ARMS]; /* rows */
 	__u64 continued; /* rows of connections that began before their block's washout ended */
-	__u64 continued_bytes, bytes; /* acknowledged: by these, by all */
+	__u64 continued_bytes, bytes; /* acknowledged: of these, of all */
 	struct comparison *comparison; /* by arm, size class, metric; of SIZE_ALL first */
 	int n;
 	struct curve *curve; /* by quantity, arm */
 	int curves;
 };
 
-/* Sorts the rows. false: no memory. To be freed in any case. */
+/* Sorts the rows. False: no memory. The caller frees it in any case. */
 bool analyse(struct analysis *a, struct study *s);
 void analysis_free(struct analysis *a);
 
-/* "prefixes" */
+/* The name of the units: "prefixes". */
 const char *analysis_units_name(enum rows_unit by);
-/* Where arms share queues an A/B test is not what it seems: a line that says so; NULL for a switchback. */
+/* A line that says that an A/B test misleads if arms share queues; NULL for a switchback. */
 const char *analysis_warning(const struct study *s);
-/* Where a fact of the comparison is known: whether it is of a size class that nobody has. */
+/* Does neither arm have a connection in the comparison? */
 bool analysis_is_empty(const struct comparison *c);
 
 void analysis_print_text(FILE *out, const struct analysis *a);
 void analysis_print_json(FILE *out, const struct analysis *a);
-/* As one page that needs nothing else. */
+/* As one page of HTML that needs nothing else. */
 void analysis_print_page(FILE *out, const struct analysis *a);
 
 #endif

@@ -5,7 +5,7 @@
 #include "analysis.h"
 #include "cli/json.h"
 
-/* Members of an object that is open. */
+/* Adds the members to an open object. */
 void analysis_add_json(struct json *j, const struct analysis *a);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The page of an experiment: page/experiment.html with its parts put in.
+ * The page of an experiment: page/experiment.html with its parts filled in.
  */
 #include "analysis_json.h"
 #include "report/page.h"
 
-/* Of carried.S; the first style is that of the reports. */
+/* From carried.S; the first style is that of the reports. */
 extern const char page_css[], page_css_end[];
 extern const char experiment_html[], experiment_html_end[];
 extern const char experiment_css[], experiment_css_end[], experiment_js[], experiment_js_end[];

@@ -20,7 +20,7 @@ void study_free(struct study *s)
 	free(s->cgroup);
 }
 
-/* The only one that runs. */
+/* Finds the only experiment that runs. */
 static int find_only(struct experiment_handle *h)
 {
 	struct experiment_handle *list;
@@ -77,7 +77,7 @@ void collector_close(struct collector *c)
 	free(c->places);
 }
 
-/* Those before it in this place that are lost: never seen, or seen before they ended. */
+/* Earlier outcomes in this place that are lost: never seen, or last seen before they ended. */
 static __u64 overwritten(const struct place *place, __u64 number, __u32 places)
 {
 	__u64 before =
@@ -124,7 +124,7 @@ bool collector_read(struct collector *c, struct study *s)
 	s->until_ns = now_ns() - s->experiment.started;
 	s->counters.open = 0;
 	for (__u32 i = 0; i < places; i++) {
-		/* A number of this place; what it has is read whatever its number is. */
+		/* i + 1 is one number of this place. The place is read whatever number it has. */
 		if (outcome_read(c->handle.outcomes, places, i + 1, &o) == OUTCOME_TORN) {
 			s->counters.open++;
 			continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bbrmon experiment: what an experiment has shown so far, of one that runs or of a file.
+ * bbrmon experiment: what a running experiment, or one in a file, has shown so far.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static void wait_a_while(void)
 	nanosleep(&while_, NULL);
 }
 
-/* Until it is stopped, or we are. What has ended is in the file at each moment. */
+/* Goes on until the experiment or bbrmon is stopped. The file always has what has ended so far. */
 static int follow(struct collector *c, struct study *s, FILE *out)
 {
 	size_t written = s->rows.n;
@@ -74,7 +74,7 @@ static int follow(struct collector *c, struct study *s, FILE *out)
 		file_write_rows(out, s, written);
 		written = s->rows.n;
 		if (fflush(out))
-			return EXIT_DONE; /* closing says so */
+			return EXIT_DONE; /* close_output() prints why */
 	}
 	return EXIT_DONE;
 }
@@ -141,7 +141,10 @@ static int print(const struct request *r, struct study *s)
 	return status ? status : close_output(stdout, "stdout");
 }
 
-/* A file has a "." or a "/" in its name, or there is one: a name of an experiment may be that of a file as well. */
+/*
+ * Is it a file? It is if it has a "/", cannot be the name of an experiment, or exists: a valid name
+ * of an experiment may be that of a file as well.
+ */
 static bool is_file(const char *what)
 {
 	return strchr(what, '/') || !experiment_name_is_valid(what) || !access(what, F_OK);

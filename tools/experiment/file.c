@@ -55,7 +55,7 @@ struct reading {
 	const char *path;
 	unsigned long long line;
 	const struct file_field *column[COLUMNS_MAX]; /* NULL: not known */
-	int columns; /* 0: the line with their names has not come */
+	int columns; /* 0: the line with their names is still to come */
 	bool has_format;
 	struct study *study;
 };
@@ -79,7 +79,7 @@ static int read_key(struct reading *r, char *key)
 	char *value = strchr(key, '=');
 
 	if (!value)
-		return EXIT_DONE; /* a remark */
+		return EXIT_DONE; /* a comment */
 	*value++ = 0;
 	if (!strcmp(key, "format")) {
 		r->has_format = !strcmp(value, FORMAT);
@@ -135,7 +135,7 @@ static int read_row(struct reading *r, char *line)
 	return refuse(r, strerror(ENOMEM), NULL);
 }
 
-/* What the rest takes for granted. */
+/* Checks what the rest relies on. */
 static int check_head(const struct reading *r)
 {
 	const struct experiment *e = &r->study->experiment;
@@ -179,7 +179,7 @@ int file_read(const char *path, struct study *s)
 	while (!status && (len = getline(&line, &room, in)) > 0) {
 		s->is_cut = line[len - 1] != '\n';
 		if (s->is_cut)
-			break; /* whoever wrote it was stopped: the numbers may be cut, too */
+			break; /* the writer was stopped: the numbers may be cut, too */
 		line[len - 1] = 0;
 		status = read_line(&r, line);
 	}

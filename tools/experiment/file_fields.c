@@ -225,7 +225,7 @@ static bool parse_digits(const char *text, size_t bytes, __u64 *value)
 	return !errno && (bytes == 8 || *value >> (8 * bytes) == 0);
 }
 
-/* It reaches a terminal. */
+/* Allows only printable ASCII: the text reaches a terminal. */
 static bool parse_text(const char *text, char *to, size_t size)
 {
 	if (strlen(text) >= size)

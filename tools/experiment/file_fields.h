@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a file has, by name: columns of rows, and keys of the experiment.
+ * The names in a file: columns of rows, and keys of the experiment.
  */
 #ifndef TOOLS_EXPERIMENT_FILE_FIELDS_H
 #define TOOLS_EXPERIMENT_FILE_FIELDS_H
@@ -30,7 +30,7 @@ struct file_field {
 	enum file_kind kind;
 	size_t at; /* offset */
 	size_t size; /* of FILE_TEXT */
-	bool may_be_unknown; /* 0 is written as nothing */
+	bool may_be_unknown; /* 0 is unknown, and written as nothing */
 };
 
 extern const struct file_field file_columns[]; /* of struct row */
@@ -40,7 +40,7 @@ extern const struct file_field file_counters[]; /* of struct study */
 #define FILE_VALUE_LEN 96
 
 void file_format_value(char *buf, size_t size, const struct file_field *f, const void *in);
-/* false: it is no such value */
+/* False: it is not such a value. */
 bool file_parse_value(const char *text, const struct file_field *f, void *in);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An experiment and all that is known of its connections, from the kernel or from a file.
+ * An experiment and all that is known about its connections, from the kernel or from a file.
  */
 #ifndef TOOLS_STUDY_H
 #define TOOLS_STUDY_H
@@ -12,14 +12,14 @@ struct study_counters {
 	__u64 assigned[EXPERIMENT_ARMS], refused[EXPERIMENT_ARMS];
 	__u64 chosen, no_memory, moved, lost; /* as in struct experiment_control */
 	__u64 outcomes; /* begun */
-	__u64 overwritten; /* that ended, but the ring has them no more, or never had their end */
+	__u64 overwritten; /* gone from the ring before they were read, or before they ended */
 	__u64 open; /* not ended yet */
 };
 
 struct study {
 	struct experiment experiment;
 	char *cgroup; /* or NULL */
-	__u64 until_ns; /* when this was read, since the experiment's begin */
+	__u64 until_ns; /* when this was read, since the experiment began */
 	struct study_counters counters;
 	struct rows rows; /* what has ended, by number */
 	bool is_cut; /* the file ends within a line, which is left out */
@@ -27,17 +27,17 @@ struct study {
 
 void study_free(struct study *s);
 
-/* Reads what runs; more than once, it adds what has ended since. */
+/* Reads a running experiment. Each further reading adds what has ended since. */
 struct collector {
 	struct experiment_handle handle;
 	struct place *places;
 };
 
-/* NULL: the only one. Exit status; has printed what failed. */
+/* Name NULL: the only experiment. Returns an exit status, after printing what failed. */
 int collector_open(struct collector *c, struct study *s, const char *name);
-/* The same of a handle, which it takes over. 0 or -ENOMEM. */
+/* The same for a handle, which it takes over. Returns 0 or -ENOMEM. */
 int collector_take(struct collector *c, struct study *s, struct experiment_handle *handle);
-/* false: no memory */
+/* False: no memory. */
 bool collector_read(struct collector *c, struct study *s);
 void collector_close(struct collector *c);
 

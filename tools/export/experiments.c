@@ -56,7 +56,7 @@ static void add_outcomes(struct exported_experiment *e, size_t from)
 	}
 }
 
-/* Only those that began since the step did: before, the shares were other ones. */
+/* Keeps only a canary's rows that began in its step: earlier ones had other shares. */
 static void keep_rows_of_step(struct exported_experiment *e)
 {
 	const struct experiment *config = &e->study.experiment;
@@ -111,7 +111,7 @@ static struct exported_experiment *find(struct experiments *x, __u32 prog_id)
 	return NULL;
 }
 
-/* Takes the handle over. */
+/* Takes over the handle. */
 static int add(struct experiments *x, struct experiment_handle *handle)
 {
 	struct exported_experiment *grown = realloc(x->at, (x->n + 1) * sizeof(*grown));
@@ -132,7 +132,7 @@ int experiments_update(struct experiments *x)
 	int n = experiments_list(&list), error, kept = 0;
 
 	if (n ==
-	    -EPERM) /* before Linux 6.10 without CAP_NET_ADMIN: export goes on without experiments */
+	    -EPERM) /* before Linux 6.10 without CAP_NET_ADMIN: export works without experiments */
 		n = 0;
 	error = n < 0 ? n : 0;
 	for (int i = 0; i < x->n; i++)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The experiments that run, by arm. What the kernel counts is as it counts it; what came of connections is what has ended
- * since the exporter first saw the experiment.
+ * The running experiments, by arm. The kernel's counters are passed on. Outcomes are those that
+ * have ended, beginning with the oldest in the ring when the exporter found the experiment.
  */
 #ifndef TOOLS_EXPERIMENTS_H
 #define TOOLS_EXPERIMENTS_H
 
 #include "openmetrics.h"
 
-#define EXPERIMENTS_TOLD 16 /* more are not told of */
+#define EXPERIMENTS_TOLD 16 /* more are left out */
 
 struct exported_experiment;
 
@@ -19,7 +19,7 @@ struct experiments {
 
 /* 0 or -errno */
 int experiments_update(struct experiments *x);
-/* has_outcomes: what has ended as well, and guards */
+/* has_outcomes: with outcomes and guards */
 void experiments_print(const struct experiments *x, struct openmetrics *om, bool has_outcomes);
 void experiments_close(struct experiments *x);
 

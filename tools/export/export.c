@@ -2,7 +2,8 @@
 /*
  * bbrmon export: metrics for Prometheus.
  *
- * One thread reads the ring, answers HTTP and reads the connections' state when somebody asks for metrics.
+ * One thread reads the ring, answers HTTP and reads the connections' state when a client asks for
+ * metrics.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,12 +27,12 @@
 #include "filter/request.h"
 #include "stream/watch_options.h"
 
-/* Not among those that other exporters are known to have: Prometheus' list of 9100 to 9999 is full. */
+/* Not a port of another known exporter: Prometheus' list of 9100 to 9999 is full. */
 #define DEFAULT_LISTEN "127.0.0.1:10227"
 #define SETTLE_NS NS_PER_S
 #define READING_NS NS_PER_S /* at most one reading of all connections in this time */
-#define LOOP_MS 250 /* the lease of the ring must be kept */
-#define DRAIN_STEP 64 /* connections that are read between two looks at the ring */
+#define LOOP_MS 250 /* short enough to keep the lease of the ring */
+#define DRAIN_STEP 64 /* connections that are read between two polls of the ring */
 #define DRAIN_POLLS 64 /* of the ring at once: it may never be empty */
 
 struct export
@@ -47,7 +48,7 @@ struct export
 	struct sockets sockets;
 	struct http http;
 	__u64 settled_ns, read_ns; /* when that was done last */
-	__u64 read; /* connections, of the reading that goes on */
+	__u64 read; /* connections, by all readings so far */
 	bool read_all; /* could the last reading be done, and was it complete? */
 	int status; /* of the source */
 };
@@ -73,12 +74,12 @@ static bool handle_socket(void *ctx, const struct origin *origin, const struct b
 {
 	struct export *x = ctx;
 
-	/* A reading has all connections; events are only of those that were asked for. */
+	/* A reading has all connections; events come only from those that were asked for. */
 	if (is_wanted(&x->config, origin, &snap->event)) {
 		metrics_note(&x->metrics, origin, &snap->event);
 		rule_counts_note(&x->rules, origin->id, snap);
 	}
-	/* A reading of very many must not make the ring overflow. */
+	/* A reading of very many connections must not make the ring overflow. */
 	if (!x->once && ++x->read % DRAIN_STEP == 0 && !monitor_rest_ms(x->source.monitor))
 		drain(x);
 	return true;
@@ -96,7 +97,7 @@ static void read_sockets(struct export *x)
 	x->read_ns = now_ns();
 }
 
-/* If we were stopped, nobody watched in the meantime. */
+/* If bbrmon was stopped, nobody watched in the meantime. */
 static void settle(struct export *x)
 {
 	__u64 now = now_ns(), since = now - x->settled_ns;
@@ -139,7 +140,7 @@ static void print_plain(struct openmetrics *om, const char *name, enum om_type t
 	om_number(om, &family, &none, value);
 }
 
-/* What of the events there was we got. */
+/* How many events were received, and how many were missed. */
 static void print_watching(struct export *x, struct openmetrics *om, const struct watch_totals *t)
 {
 	static const struct om_family events = { "bbrmon_events", OM_COUNTER, NULL,
@@ -193,7 +194,7 @@ static void print_live(struct export *x, struct openmetrics *om)
 	om_end(om);
 }
 
-/* "a, b;q=0.5": is one of the types ours, in this version, and not refused? */
+/* "a, b;q=0.5": is one of the types ours, in our version, and not refused? */
 static bool accepts_openmetrics(const char *accept)
 {
 	static const char type[] = "application/openmetrics-text";

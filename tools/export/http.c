@@ -16,7 +16,7 @@
 
 #define IDLE_S 5u /* that a client may be silent */
 #define LIFE_NS \
-	(20 * NS_PER_S) /* that a connection may last, for those who send a byte now and then */
+	(20 * NS_PER_S) /* that a connection may last, if a client sends a byte now and then */
 #define REQUEST_MEMORY (16u << 10) /* for the head of a request; more is refused */
 #define BACKLOG 16
 
@@ -143,7 +143,7 @@ static enum MHD_Result send_page(struct MHD_Connection *connection, unsigned int
 		return MHD_NO;
 	}
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, page->type);
-	/* One request a connection: none of them has to last. */
+	/* One request per connection: none of them has to last. */
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A small HTTP server for GET, in the caller's thread: it waits for nobody, so that a client which is slow
- * costs a connection for some seconds, and nothing else.
+ * A small HTTP server for GET, in the caller's thread. It never waits for a client: a slow one
+ * occupies a connection for some seconds, and costs nothing else.
  */
 #ifndef TOOLS_HTTP_H
 #define TOOLS_HTTP_H
@@ -24,7 +24,7 @@ struct http_address {
 
 struct http_page {
 	const char *type;
-	char *text; /* to be freed */
+	char *text; /* the server frees it */
 	size_t size;
 };
 
@@ -37,7 +37,7 @@ struct http {
 	http_handler handle;
 	void *ctx;
 	char url[80]; /* "http://127.0.0.1:10227" */
-	/* Those that are open, and since when: nobody may have one for long. */
+	/* Open connections, and since when: none may last long. */
 	struct {
 		int fd; /* -1: unused */
 		__u64 since_ns;
@@ -47,10 +47,10 @@ struct http {
 /* Parser of an option (options.h) whose value is a struct http_address. */
 bool http_parse_address(const char *option, const char *s, void *to);
 
-/* Listens there. Must not be moved then. Exit status. */
+/* Listens at the address; *h must not be moved afterwards. Returns an exit status. */
 int http_open(struct http *h, const struct http_address *address, http_handler handle, void *ctx);
 
-/* Readable when there is something to be done; and the most that may be waited for it. */
+/* A descriptor that is readable when http_run() has work, and the longest wait for that. */
 int http_fd(const struct http *h);
 int http_wait_ms(const struct http *h, int most);
 void http_run(struct http *h);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The values that a label has had, and no more than so many: whatever comes after them is "other". So who
- * makes namespaces or instances one after the other does not fill the memory of those who collect metrics.
+ * The values that a label has had, up to a limit: every value after that is "other". So nobody can
+ * fill the memory of those who collect metrics by making namespaces or instances one after another.
  */
 #ifndef TOOLS_LABELS_H
 #define TOOLS_LABELS_H
@@ -17,8 +17,8 @@ struct labels {
 #define LABEL_OTHER 0 /* the index of "other" */
 
 /*
- * The index of a value, which is remembered. What a metric should not have, control characters and bytes
- * that are not ASCII, become "?" in it.
+ * The index of a value, which is remembered. Control characters and bytes that are not ASCII, which
+ * a metric should not have, become "?" in it.
  */
 int labels_index(struct labels *l, const char *value);
 const char *labels_value(const struct labels *l, int index);

@@ -52,7 +52,7 @@ static int find_mode(const struct metric_series *s, const char *name)
 	return -1;
 }
 
-/* Without memory they are missing, as if they were not known. */
+/* Without memory the modes are missing, as if they were unknown. */
 static void add_modes(struct metric_series *s, const struct algorithm *a)
 {
 	struct mode_counts *grown = realloc(s->modes, (s->n_modes + a->n_modes) * sizeof(*grown));
@@ -77,7 +77,7 @@ struct metric_series *metric_series_get(struct metric_table *t, const struct alg
 	int p = labels_index(&t->profiles, profile);
 	struct metric_series *s = find(t, i, p, netns);
 
-	/* The last place is for all that have none. */
+	/* The last place is for all that get none of their own. */
 	if (!s && t->n >= SERIES_MAX - 1) {
 		i = p = netns = LABEL_OTHER;
 		s = find(t, i, p, netns);

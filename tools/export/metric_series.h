@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is counted for each instance, profile and network namespace that occur together. What was counted
- * once stays, whatever becomes of the connections and of the instance.
+ * What is counted for each combination of instance, profile and network namespace that occurs.
+ * Counts stay, whatever becomes of the connections and of the instance.
  */
 #ifndef TOOLS_METRIC_SERIES_H
 #define TOOLS_METRIC_SERIES_H
@@ -48,12 +48,13 @@ void metric_table_init(struct metric_table *t);
 void metric_table_free(struct metric_table *t);
 
 /*
- * Of these labels, or of "other" if there are too many; it has the modes of this algorithm. Valid as long as the table.
+ * The series with these labels, or with "other" if there are too many. It has the modes of this
+ * algorithm. Valid as long as the table.
  */
 struct metric_series *metric_series_get(struct metric_table *t, const struct algorithm *a,
 					const char *instance, const char *profile, int netns);
 
-/* The place of a mode of the algorithm in series->modes; -1: it is not known. */
+/* Index of a mode of the algorithm in series->modes; -1: it is not known. */
 int metric_series_mode(const struct metric_series *s, const struct algorithm *a, unsigned int mode);
 
 #endif

@@ -14,11 +14,11 @@
 #include "kernel/netns.h"
 
 /*
- * A connection that is not found any more has ended, if it was silent for so long: a namespace that lives
- * by a socket only is not found either, but its connections' events come.
+ * A connection that is no longer found has ended if it was silent for so long. A namespace that
+ * only a socket keeps alive is not found either, but events of its connections still come.
  */
 #define SILENT_NS (5 * NS_PER_S)
-#define NOT_READ_NS (300 * NS_PER_S) /* and it could not be told whether its namespace was read */
+#define NOT_READ_NS (300 * NS_PER_S) /* the same, if its namespace may not have been read */
 
 struct totals {
 	__u64 sent, acked, retrans;
@@ -35,9 +35,9 @@ struct tracked {
 	__u32 generation; /* of the last reading that found it */
 	int mode; /* its place among the series' modes; -1: not known */
 	bool policed;
-	__u64 unpoliced_ns; /* when it was seen for the first time that it is not any more */
-	bool has_events; /* and is not only read */
-	bool ended; /* kept until the end of a reading, which may still hand out what it read before */
+	__u64 unpoliced_ns; /* when it was first seen not policed any more */
+	bool has_events; /* it is not only read */
+	bool ended; /* kept until the reading ends, which may still hand out its old state */
 };
 
 static struct totals totals_of(const struct bbr_event *e)
@@ -72,7 +72,7 @@ static int netns_label(struct metrics *m, __u32 inode)
 	return l->of[i].label;
 }
 
-/* A name may have come or gone, and the kernel gives an inode's number again. */
+/* A name may have come or gone, and the kernel reuses inode numbers. */
 static void forget_old_names(struct netns_labels *l)
 {
 	struct stat st;
@@ -170,9 +170,10 @@ static struct tracked *add(struct metrics *m, const struct conn_key *tuple,
 }
 
 /*
- * Is it another connection than that which was seen before? Then the end of that was lost. What happened
- * before the last reading is told after it, if it was still in the ring; and the start of one of the kernel's
- * own is told with its first ACK, when a reading may have found it already.
+ * Is this another connection than the one that was seen before? Then the end of that one was lost.
+ * Events from before the last reading come after it if they were still in the ring. The start of a
+ * connection of the kernel's own bbr comes with its first ACK, when a reading may have found it
+ * already.
  */
 static bool is_another(const struct tracked *c, const struct metric_series *series,
 		       const struct bbr_event *e)
@@ -192,7 +193,7 @@ static void add_difference(struct metric_series *s, const struct totals *from,
 	s->lost += to->lost - from->lost; /* modulo 2^32, as the kernel counts */
 }
 
-/* The state after what was seen before. */
+/* Takes a state that is newer than what was seen before. */
 static void take_state(struct tracked *c, const struct algorithm *a, struct metric_series *series,
 		       const struct bbr_event *e)
 {
@@ -211,7 +212,7 @@ static void take_state(struct tracked *c, const struct algorithm *a, struct metr
 	c->policed = policed;
 }
 
-/* A reading had found the connection before its start was told. */
+/* A reading had found the connection before the event of its start came. */
 static void take_late_start(struct tracked *c, const struct bbr_event *e)
 {
 	struct totals totals = totals_of(e);
@@ -240,7 +241,7 @@ static void take_mode(struct tracked *c, const struct algorithm *a, const struct
 
 	if (mode >= 0)
 		s->modes[mode].entered++;
-	/* A policer whose rate was in use between two samples only. */
+	/* Counts a policer whose rate was in use only between two samples. */
 	if (!(e->flags & BBR_F_KERNEL) && e->reason < 32 && a->policer_reasons & 1u << e->reason)
 		s->policed += c->unpoliced_ns < e->time_ns;
 }
@@ -273,7 +274,7 @@ static struct tracked *find(struct metrics *m, const struct conn_key *tuple)
 	return (struct tracked *)conn_map_find(&m->by_tuple, tuple);
 }
 
-/* What is known of the connection of this event; NULL: it is new. */
+/* What is known about the connection of this event; NULL: it is new. */
 static struct tracked *known(struct metrics *m, const struct conn_key *tuple,
 			     const struct metric_series *series, const struct bbr_event *e)
 {

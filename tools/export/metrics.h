@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counts what connections do, from their events and from readings of their state, in any mixture. What a
- * connection did before it was first seen is not counted.
+ * Counts what connections do, from their events and from readings of their state, in any mixture.
+ * What a connection did before it was first seen is not counted.
  */
 #ifndef TOOLS_METRICS_H
 #define TOOLS_METRICS_H
@@ -26,8 +26,8 @@ struct netns_labels {
 		int label;
 		__u32 generation; /* of the last reading that found a connection in it */
 	} of[NETNS_CACHED];
-	__u64 changed_ns; /* /run/netns, by its mtime */
-	bool again; /* what was just made there may not have been mounted yet */
+	__u64 changed_ns; /* mtime of /run/netns */
+	bool again; /* a name that was just made there may not be mounted yet */
 };
 
 struct metrics {
@@ -43,7 +43,7 @@ struct metrics {
 	__u64 reading_ns;
 };
 
-/* live: of this machine, now. */
+/* live: of this machine, now; else of a recording. */
 void metrics_init(struct metrics *m, bool live);
 void metrics_free(struct metrics *m);
 
@@ -51,19 +51,19 @@ void metrics_free(struct metrics *m);
 void metrics_note(struct metrics *m, const struct origin *origin, const struct bbr_event *e);
 
 /*
- * A reading of all connections, during which events may go on. What it does not find has ended; if it was
- * not complete, what it does not find in a namespace where it found others.
+ * A reading of all connections, during which events may go on. Connections that it does not find
+ * have ended; if it was incomplete, only those in a namespace where it found others.
  */
 void metrics_begin_reading(struct metrics *m, __u64 now_ns);
 void metrics_end_reading(struct metrics *m, bool complete);
 
 /*
- * Counts the time in each mode until now; to be called every second. Not counted: nobody watched, so nobody
- * knows in which mode it was spent.
+ * Counts the time in each mode until now. The caller does so every second. Time in which nobody
+ * watched is not counted: its mode is unknown.
  */
 void metrics_settle(struct metrics *m, __u64 now_ns, bool watched);
 
-/* All families that have a connection's labels. Counters only if they were counted. */
+/* Prints all families that have a connection's labels; counters only if they were counted. */
 void metrics_print(struct metrics *m, struct openmetrics *om, bool counters);
 
 /* For metrics_print(): sets how many connections are in each mode of each series. */

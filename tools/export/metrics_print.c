@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is told of each series, by family. */
+/* Prints each series, by family. */
 #include <stddef.h>
 
 #include "kernel/clock.h"
@@ -67,7 +67,7 @@ static const struct {
 
 #define N(a) (sizeof(a) / sizeof(a[0]))
 
-/* More room than three labels, the mode and the end need is not there. */
+/* There is room for three labels, the mode and the end, and for no more. */
 struct shown_labels {
 	struct om_label label[5];
 };

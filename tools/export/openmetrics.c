@@ -36,7 +36,7 @@ void om_family(struct openmetrics *om, const struct om_family *family)
 		[OM_HISTOGRAM] = "histogram",
 		[OM_INFO] = "info",
 	};
-	/* 0.0.4 speaks of the samples' name, and knows neither infos nor units. */
+	/* 0.0.4 describes the samples' full name, and knows neither infos nor units. */
 	const char *suffix = om->classic ? type_suffix(family) : "";
 	const char *type = om->classic && family->type == OM_INFO ? "gauge" : types[family->type];
 
@@ -46,7 +46,7 @@ void om_family(struct openmetrics *om, const struct om_family *family)
 		fprintf(om->out, "# UNIT %s %s\n", family->name, family->unit);
 }
 
-/* The shortest that is read back as the same. */
+/* Formats the shortest number that is read back as the same. */
 static void format_number(char buf[NUMBER_LEN], double value)
 {
 	for (int digits = 15; digits <= 17; digits++) {
@@ -56,7 +56,7 @@ static void format_number(char buf[NUMBER_LEN], double value)
 	}
 }
 
-/* As Go writes it: OpenMetrics wants "1.0" of a bound, not "1". */
+/* Formats a bound as Go does: OpenMetrics wants "1.0", not "1". */
 static void format_bound(char buf[NUMBER_LEN], double value)
 {
 	if (value >= 1e6) {
@@ -73,12 +73,12 @@ static void print_value(FILE *out, const char *value)
 	for (; *value; value++) {
 		if (*value == '\\' || *value == '"')
 			fputc('\\', out);
-		/* Nothing that would not be UTF-8, or end the line. */
+		/* Nothing that is not UTF-8 or ends the line. */
 		fputc(*value < ' ' || *value > '~' ? '?' : *value, out);
 	}
 }
 
-/* le: of a bucket, or NULL. */
+/* le: the bound of a bucket, or NULL. */
 static void print_sample(struct openmetrics *om, const struct om_family *family, const char *suffix,
 			 const struct om_label *labels, const char *le, double value)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Metrics as Prometheus reads them: OpenMetrics 1.0.0, or the text format 0.0.4 that came before it.
+ * Metrics as Prometheus reads them: OpenMetrics 1.0.0, or the older text format 0.0.4.
  */
 #ifndef TOOLS_OPENMETRICS_H
 #define TOOLS_OPENMETRICS_H
@@ -52,7 +52,7 @@ struct om_histogram {
 
 void om_observe(struct om_histogram *h, const struct om_bounds *bounds, double value);
 
-/* Begins a family: all its samples follow, and then no other of that name. */
+/* Begins a family: all its samples follow, before those of any other family. */
 void om_family(struct openmetrics *om, const struct om_family *family);
 void om_number(struct openmetrics *om, const struct om_family *family,
 	       const struct om_label *labels, double value);

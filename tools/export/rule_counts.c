@@ -16,14 +16,14 @@ struct instance_rules {
 	__u32 profile[RULES_TOLD]; /* of the rule, its index */
 	__u64 connections[RULES_TOLD];
 	__u64 other, none; /* connections of a later rule, and of no rule */
-	__u64 unknown; /* there are rules by cgroup, but the connection's was not to be found */
+	__u64 unknown; /* there are rules by cgroup, but the connection's was not found */
 };
 
 static void open_rules(struct instance_rules *rules, const struct instance *inst)
 {
 	struct bbr_rule rule;
 
-	/* Rules that bbrctl did not write have no numbers: nothing is said of them. */
+	/* Rules that bbrctl did not write have no numbers and are left out. */
 	if (rule_lookup_open(&rules->lookup, inst))
 		rule_lookup_close(&rules->lookup);
 	rules->profiles = instance_profile_names_map(inst);
@@ -159,7 +159,7 @@ static void print_rule(struct openmetrics *om, const struct instance *inst, cons
 	om_number(om, &rules_family, labels, connections);
 }
 
-/* What the program makes of the index that a rule has. */
+/* The profile that the program uses for the index in a rule. */
 static const char *profile_name(const struct instance_rules *rules, __u32 index)
 {
 	struct bbr_event e = { .profile = index };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Of each loaded instance: how many connections match which rule now. A connection keeps no rule but the
- * profile it was given by one, so this is by the rules as they are.
+ * For each loaded instance, how many connections match which rule now. A connection keeps the
+ * profile that its rule gave it, but not the rule, so the current rules are applied.
  */
 #ifndef TOOLS_RULE_COUNTS_H
 #define TOOLS_RULE_COUNTS_H
@@ -30,12 +30,12 @@ struct rule_counts {
 	} cgroups[RULE_CGROUPS_CACHED];
 };
 
-/* Counts anew, by the rules of now, of these instances or (none) of all. 0 or -errno. */
+/* Restarts the counts, by the current rules of these instances (none: all). 0 or -errno. */
 int rule_counts_begin(struct rule_counts *r, const struct value_list *names);
 /* instance_id: of the struct_ops map */
 void rule_counts_note(struct rule_counts *r, __u32 instance_id, const struct bbr_snapshot *snap);
 
-/* The loaded instances, and the connections of their rules. */
+/* Prints the loaded instances, and the connections of their rules. */
 void rule_counts_print(const struct rule_counts *r, struct openmetrics *om);
 void rule_counts_free(struct rule_counts *r);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * FIELD [ COMPARE ] VALUE. FIELD is one of ss(8), one of a few of ours, or the key that a value of an event has in JSON.
+ * FIELD [ COMPARE ] VALUE. FIELD is one of ss(8)'s, one of a few of ours, or the JSON key of a
+ * value of an event.
  */
 #include "event/field.h"
 #include "expression.h"
@@ -31,7 +32,7 @@ static const struct {
 	const char *word;
 	enum filter_compare compare;
 } compares[] = {
-	/* Signs: the longer before those that they begin with. */
+	/* Longer signs come before the signs that they begin with. */
 	{ "==", FILTER_EQ }, { "!=", FILTER_NE },  { ">=", FILTER_GE }, { "<=", FILTER_LE },
 	{ "=", FILTER_EQ },  { ">", FILTER_GT },   { "<", FILTER_LT },	{ "eq", FILTER_EQ },
 	{ "ne", FILTER_NE }, { "neq", FILTER_NE }, { "ge", FILTER_GE }, { "geq", FILTER_GE },
@@ -97,7 +98,7 @@ static const struct word *take_word(struct lexer *l)
 	return NULL;
 }
 
-/* Behind its word. */
+/* Parses what follows the word. */
 static int parse_word(struct expression *x, const struct word *word)
 {
 	struct filter_node *node;
@@ -115,7 +116,7 @@ static int parse_word(struct expression *x, const struct word *word)
 	return parse_value(x, word->word, node) ? n : -1;
 }
 
-/* A field that any algorithm has: the first that has it says what its values are. */
+/* Takes a field of any algorithm. The first algorithm that has it defines its values. */
 static const struct field *take_field(struct lexer *l)
 {
 	char key[FILTER_NAME_LEN];
@@ -130,7 +131,7 @@ static const struct field *take_field(struct lexer *l)
 	return f;
 }
 
-/* Behind its key. */
+/* Parses what follows the key. */
 static int parse_field(struct expression *x, const struct field *f)
 {
 	int n = expression_node(x, FILTER_FIELD, -1, -1);

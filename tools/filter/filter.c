@@ -29,7 +29,7 @@ static bool has_room(const struct filter *f, int nodes)
 	return false;
 }
 
-/* The condition, which is a node of it, must be true as well. */
+/* Makes the filter require this condition, one of its nodes, as well. */
 static bool require(struct filter *f, int condition)
 {
 	if (f->root < 0) {
@@ -62,7 +62,7 @@ bool filter_add_names(struct filter *f, const char *const *names, int n)
 		if (!has_room(f, 2))
 			return false;
 		node[0] = (struct filter_node){ .op = FILTER_NAME };
-		/* A name that is cut off is none: they are shorter. */
+		/* No instance has a name so long that it is cut off here. */
 		snprintf(node->name, sizeof(node->name), "%s", names[i]);
 		node[1] = (struct filter_node){ .op = FILTER_OR, .left = any, .right = f->n };
 		any = any < 0 ? f->n : f->n + 1;

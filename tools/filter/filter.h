@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Filter expressions as ss(8) has them, and some of our own: which connections and events to show.
+ * Filter expressions as in ss(8), with some additions: which connections and events to show.
  */
 #ifndef TOOLS_FILTER_H
 #define TOOLS_FILTER_H
@@ -31,7 +31,7 @@ enum filter_op {
 	FILTER_NAME,
 	FILTER_PROFILE,
 	FILTER_MODE,
-	FILTER_FIELD, /* a value that JSON has */
+	FILTER_FIELD, /* a value that has a key in JSON */
 };
 
 enum filter_compare {
@@ -58,7 +58,7 @@ struct filter_node {
 		struct {
 			__u32 addr[4], mask[4];
 			bool any; /* "*" */
-			bool is_inet6; /* only sockets of IPv6, as in ss */
+			bool is_inet6; /* only IPv6 sockets, as in ss */
 			int port; /* -1: any */
 		} host;
 		__u16 port; /* host byte order */
@@ -74,8 +74,8 @@ struct filter_node {
 		struct {
 			const char *key;
 			__u64 value;
-			const char *name; /* of a FIELD_NAME, to be compared instead of the value */
-			/* Looked up by key, of the algorithm that the last event was of. */
+			const char *name; /* of a FIELD_NAME; compared instead of the value */
+			/* Looked up by key, for the algorithm of the last event. */
 			const struct algorithm *algorithm;
 			const struct field *field;
 		} field;
@@ -87,17 +87,18 @@ struct filter {
 	struct filter_node nodes[FILTER_NODES];
 	int n;
 	int root; /* -1: no expression */
-	bool needs_socket; /* asks for what only a socket has, and no event */
-	__u16 needs; /* enum bbr_event_flag: it asks for what only events with one of these have; 0: it does not */
+	bool needs_socket; /* tests what only a socket has, and no event */
+	/* enum bbr_event_flag: it tests what only events with one of these have; 0: it does not. */
+	__u16 needs;
 };
 
 /*
- * Where names of the system are looked up: cgroups by path, devices by name. Each is given the word before
- * the value for its message, and returns false after printing what is wrong.
+ * Looks up names of the system: cgroups by path, devices by name. Each function gets the word
+ * before the value for its message, and returns false after printing what is wrong.
  */
 struct filter_system {
 	bool (*cgroup)(const char *option, const char *path, __u64 *id);
-	/* *list is to be freed. */
+	/* The caller frees *list. */
 	bool (*device)(void *ctx, const char *option, const char *name, struct filter_device **list,
 		       int *n);
 	void *ctx;
@@ -107,33 +108,38 @@ struct filter_system {
 void filter_init(struct filter *f);
 
 /*
- * False after printing what is wrong, where, and what to do. f is for filter_free() in either case. System NULL: the
- * expression is for events, and must not ask for what only a socket has.
+ * Returns false after printing what is wrong, where, and what to do. In either case f needs
+ * filter_free(). If system is NULL, the expression is for events and must not test what only a
+ * socket has.
  */
 bool filter_parse(struct filter *f, const char *text, const struct filter_system *system);
-/* The same of words, with a blank between them. */
+/* The same for words, joined by blanks. */
 bool filter_parse_words(struct filter *f, int n, char **words, const struct filter_system *system);
 
 /*
- * Adds a condition, or one that is true for any of these names, that must be true as well. False after printing that
- * the expression is too long.
+ * Adds a condition that must be true as well; filter_add_names() one that is true for any of these
+ * names. Returns false after printing that the expression is too long.
  */
 bool filter_add(struct filter *f, const struct filter_node *condition);
 bool filter_add_names(struct filter *f, const char *const *names, int n);
 
-/* The socket is NULL for an event out of a ring or a recording. */
+/* The socket is NULL for an event from a ring or a recording. */
 bool filter_matches(struct filter *f, const struct origin *origin, const struct bbr_event *e,
 		    const struct bbr_snapshot *socket);
 
 /* May a connection match at one time and not at another? */
 bool filter_has_state(const struct filter *f);
 
-/* Does the event have the values that the expression asks for? A sample, for instance, has only some of them. */
+/*
+ * Does the event have the values that the expression tests? Only some events, for instance, have a
+ * rate sample.
+ */
 bool filter_knows(const struct filter *f, const struct bbr_event *e);
 
 /*
- * Adds to a filter of the BPF program what it can do of the expression: addresses and ports that every connection must
- * have. True: that is all of the expression, and nothing is left for filter_matches().
+ * Adds to the BPF program's filter what it can test of the expression: addresses and ports that
+ * every connection must have. Returns true if that is the whole expression, so that nothing is left
+ * for filter_matches().
  */
 bool filter_push_down(const struct filter *f, struct bbr_filter *to);
 

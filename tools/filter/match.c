@@ -9,7 +9,7 @@
 #include "event/field.h"
 #include "filter.h"
 
-/* What a filter is asked about. */
+/* What a filter is matched against. */
 struct filter_subject {
 	const struct origin *origin;
 	const struct bbr_event *e;
@@ -72,7 +72,7 @@ static bool compare(enum filter_compare compare, __u64 is, __u64 wanted)
 	return false;
 }
 
-/* What is not known is neither equal to anything nor more or less. */
+/* An unknown value is neither equal to anything nor more or less: only != is true of it. */
 static bool matches_field(struct filter_node *node, const struct filter_subject *c)
 {
 	const struct algorithm *a = c->origin->algorithm;

@@ -9,7 +9,7 @@
 #include "event/field.h"
 #include "value.h"
 
-/* A number as JSON has it, or as people write it. */
+/* Parses a number as JSON has it, or as people write it. */
 static enum parse_error parse_field_number(const struct field *f, const char *s, double *value)
 {
 	enum parse_error error = parse_number(s, value);
@@ -36,7 +36,10 @@ static bool parse_flag(const struct lexer *l, struct filter_node *node, const ch
 	       lexer_refuse(l, l->word_at, "not true or false", "true, false, 1 or 0");
 }
 
-/* Rounded up for < and >=, down for > and <=, so that whole numbers compare with it as it is. */
+/*
+ * Rounds up for < and >=, down for > and <=, so that whole numbers compare as with the value
+ * itself. False: = or != with a fraction, or the value is too large.
+ */
 static bool set_number(struct filter_node *node, double value)
 {
 	bool up = node->compare == FILTER_LT || node->compare == FILTER_GE;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The grammar of ss(8), as it is there and not as its manual says: "and", "or" and nothing at all between two
- * conditions bind alike, from left to right.
+ * The grammar of ss(8), as ss implements it and not as its manual says: "and", "or" and nothing at
+ * all between two conditions bind alike, from left to right.
  *
  *   filter  = { ( "state" | "exclude" ) STATE } [ list ]
  *   list    = term { [ "and" | "or" ] term }

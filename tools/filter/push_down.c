@@ -10,7 +10,7 @@ static bool is_zero(const __u32 words[4])
 	return !(words[0] | words[1] | words[2] | words[3]);
 }
 
-/* False: there is one already, and the BPF program has room for no more. */
+/* False: the BPF program cannot test all of it. Its filter has room for one prefix. */
 static bool push_address(const struct filter_node *node, __u32 addr[4], __u32 mask[4])
 {
 	if (node->host.any)
@@ -20,10 +20,10 @@ static bool push_address(const struct filter_node *node, __u32 addr[4], __u32 ma
 		       !memcmp(mask, node->host.mask, 4 * sizeof(*mask));
 	memcpy(addr, node->host.addr, 4 * sizeof(*addr));
 	memcpy(mask, node->host.mask, 4 * sizeof(*mask));
-	return !node->host.is_inet6; /* which sockets of IPv4 are not, whatever the prefix */
+	return !node->host.is_inet6; /* the program does not tell IPv4 sockets from IPv6 ones */
 }
 
-/* Port 0 means any there; no connection has it. */
+/* In the program's filter port 0 means any. No connection has it. */
 static bool push_port(int port, __u16 *to)
 {
 	__u16 wanted = htons(port);

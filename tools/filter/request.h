@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which events a verb asks for, and how many it got: of what happens now, or of a recording.
+ * Which events a verb asks for, and how many it got, from the running system or from a recording.
  */
 #ifndef TOOLS_REQUEST_H
 #define TOOLS_REQUEST_H
@@ -17,7 +17,7 @@ struct watch_request {
 	struct bbr_filter filter;
 	enum bbr_sampling sampling;
 	__u64 interval_ns; /* BBR_SAMPLE_TIME */
-	bool is_sampling_given; /* by the user: a recording shows no ACKs but these of those it has */
+	bool is_sampling_given; /* by the user: of a recording's ACKs show only these */
 };
 
 /*
@@ -25,12 +25,12 @@ struct watch_request {
  * seq == all of received + all of drops + drops_unknown.
  */
 struct counters {
-	__u64 seq; /* events that there were, those that the filter did not match left out */
-	__u64 acks; /* of the connections that the BPF program told of, whether sampled or not */
+	__u64 seq; /* events that occurred, without those that the filter did not match */
+	__u64 acks; /* of the connections that the BPF program reports, sampled or not */
 	__u64 received[BBR_EV_MAX];
 	__u64 drops[BBR_EV_MAX];
-	__u64 drops_unknown; /* gaps in seq of a slot that was taken from us with its counters */
-	__u64 not_matched; /* read, but not what the filter asks for: in none of the others but acks */
+	__u64 drops_unknown; /* gaps in seq, when our slot and its counters were taken over */
+	__u64 not_matched; /* read, but the filter did not match; only `acks` counts them as well */
 };
 
 void counters_add(struct counters *sum, const struct counters *c);
@@ -46,19 +46,19 @@ enum filter_option {
 	FILTER_OPTIONS,
 };
 
-/* What a verb is to be handed. */
+/* What a verb asks for. */
 struct watch_config {
 	struct watch_request request;
 	struct filter *
-		filter; /* all that says which connections and events, options as well; NULL: all of them */
-	bool has_rest; /* the request's filter, which the BPF program does, is not all of it */
+		filter; /* which connections and events to watch, by words and options; NULL: all */
+	bool has_rest; /* request.filter, which the BPF program applies, is not all of it */
 	struct filter_node
-		options[FILTER_OPTIONS]; /* from which it is made; FILTER_AND: was not given */
-	struct value_list names; /* the same, of instances; none: all that are loaded */
-	event_handler handle; /* false: monitor_poll() or replay_poll() is to return */
+		options[FILTER_OPTIONS]; /* conditions that it gets, too; FILTER_AND: not given */
+	struct value_list names; /* of instances; they become part of it, too; none: all loaded */
+	event_handler handle; /* false: monitor_poll() or replay_poll() returns */
 	void *ctx;
-	size_t ring_size; /* bytes: a power of two, whole pages; of what happens now */
-	const char *read; /* a recording; NULL: what happens now */
+	size_t ring_size; /* bytes: a power of two, whole pages; not for a recording */
+	const char *read; /* a recording; NULL: the running system */
 	double speed; /* of a recording: 1 as fast as it happened, 0 as fast as it can be read */
 };
 
@@ -67,7 +67,7 @@ struct watch_totals {
 	__u64 watched_ns, unwatched_ns;
 };
 
-/* Is the event, or the state of a connection, what the filter asks for? */
+/* Does the event, or the state of a connection, match the filter? */
 bool is_wanted(const struct watch_config *config, const struct origin *origin,
 	       const struct bbr_event *e);
 

@@ -9,7 +9,7 @@
 #include "expression.h"
 
 #define BIT(n) (1u << (n))
-/* Those of which the kernel keeps no full socket. */
+/* States in which the kernel keeps no full socket. */
 #define BUCKET (BIT(TCP_SYN_RECV) | BIT(TCP_TIME_WAIT))
 #define CONNECTED (FILTER_ALL_STATES & ~(BIT(TCP_LISTEN) | BIT(TCP_CLOSE)))
 
@@ -53,7 +53,10 @@ static bool parse_state(struct lexer *l, unsigned int *mask)
 		"closed, connected, synchronized, ...");
 }
 
-/* "state" adds states, the first one to none; "exclude" takes states away. Without either the filter takes all. */
+/*
+ * "state" adds states, the first one to none; "exclude" removes states. Without either the filter
+ * takes all.
+ */
 bool states_parse(struct expression *x)
 {
 	struct filter *f = x->f;

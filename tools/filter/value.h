@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The values of a filter's conditions. Each function puts the value that the lexer has read last into a condition, or
- * prints what is wrong and returns false. It may change the text of the value.
+ * The values of a filter's conditions. Each function puts the value that the lexer read last into a
+ * condition, or prints what is wrong and returns false. It may change the text of the value.
  */
 #ifndef TOOLS_VALUE_H
 #define TOOLS_VALUE_H
@@ -10,18 +10,18 @@
 #include "filter.h"
 #include "lexer.h"
 
-/* The word is that of the condition, for messages. */
+/* `word` is the condition's word, for messages. */
 bool value_host(const struct lexer *l, const char *word, struct filter_node *node, char *value);
 bool value_port(const struct lexer *l, struct filter_node *node, const char *value);
 bool value_mark(const struct lexer *l, const char *word, struct filter_node *node, char *value);
 
-/* A name that is shorter than `size`. */
+/* A name, which must be shorter than `size`. */
 bool value_name(const struct lexer *l, struct filter_node *node, const char *value, size_t size);
 bool value_mode(const struct lexer *l, struct filter_node *node, const char *value);
 
 /* The name of a value of the field whose key the condition has, in any of the algorithms. */
 bool value_field_name(const struct lexer *l, struct filter_node *node, const char *value);
-/* Any value of this field: a name, a flag, or a number to compare with as the condition says. */
+/* Any value of this field: a name, a flag, or a number for the condition to compare with. */
 bool value_field(const struct lexer *l, struct filter_node *node, const struct field *f,
 		 const char *value);
 

@@ -9,7 +9,7 @@
 #define MAJOR 2
 #define EVENT_SIZE 216
 
-/* Bits of flags that have become a field of their own. */
+/* Bits of flags that are a field of their own today. */
 #define LT_SAMPLING (1 << 5)
 #define LT_USE_BW (1 << 6)
 #define POLICER "policer"
@@ -28,11 +28,14 @@ enum extra {
 	EXTRA_END = EXTRA_PAD + 8,
 };
 
-/* A member: of every event, if key is NULL, under today's name; or that of the algorithm's field of this key. */
+/*
+ * A member. Without a key it is one that every event has, by today's name; with a key that of the
+ * algorithm's field of this key.
+ */
 static const struct {
 	const char *name, *key;
 	__u8 width;
-	__u16 extra; /* or where it goes instead */
+	__u16 extra; /* where it goes if today's event has no place for it */
 } members[] = {
 	{ .name = "bytes_acked", .width = 8 },	 { .name = "delivered", .width = 4 },
 	{ .name = "rtt_us", .width = 4 },	 { .name = "rs_interval_us", .width = 4 },
@@ -70,7 +73,7 @@ static const struct {
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
 _Static_assert(N_MEMBERS == 62 && EXTRA_END <= LAYOUT_ROOM, "the members of ABI 2");
 
-/* A field of the algorithm's own. NULL: it has none of this key and width today. */
+/* One of the algorithm's own fields. NULL: it has none with this key and width today. */
 static const struct field *find_field(const struct algorithm *a, const char *key, __u8 width)
 {
 	for (unsigned int i = 0; i < a->n_fields; i++)
@@ -79,7 +82,7 @@ static const struct field *find_field(const struct algorithm *a, const char *key
 	return NULL;
 }
 
-/* False: today it has another width, or is no more. */
+/* False: today it has another width, or does not exist. */
 static bool find_member(const struct algorithm *a, size_t i, struct member *m)
 {
 	const struct field *f;

@@ -130,7 +130,7 @@ size_t description_write(const struct layout *l, __u8 *to)
 
 /* ---- reading */
 
-/* All that one algorithm needs. */
+/* A piece of the memory that one algorithm needs. */
 struct block {
 	struct block *next;
 	max_align_t bytes[];
@@ -164,7 +164,7 @@ void description_free(void *memory)
 	}
 }
 
-/* What it counts takes a byte each at least. */
+/* Each element that it counts takes at least a byte. */
 static bool read_count(struct parser *p, __u64 max, __u64 *n)
 {
 	return get_varint(&p->in, n) && *n <= max && *n <= (__u64)(p->in.end - p->in.p);
@@ -175,7 +175,7 @@ static bool read_at_most(struct parser *p, __u64 max, __u64 *value)
 	return get_varint(&p->in, value) && *value <= max;
 }
 
-/* What people get to see, on a terminal or on a page. */
+/* Allows only `chars`: people see the text, on a terminal or on a page. */
 static bool read_text(struct parser *p, const char *chars, const char **text)
 {
 	__u64 len;
@@ -197,7 +197,7 @@ static bool read_key(struct parser *p, const char **text)
 	return read_text(p, KEY_CHARS, text) && **text;
 }
 
-/* NULL: it is empty. */
+/* *text is NULL if the text is empty. */
 static bool read_option(struct parser *p, const char *chars, const char **text)
 {
 	if (!read_text(p, chars, text))
@@ -225,7 +225,10 @@ static bool read_texts(struct parser *p, const char *const **texts, __u8 *n)
 	return list;
 }
 
-/* Those that every event has go to where they are today, others behind all that has a place. */
+/*
+ * A member of every event goes where it is today. If today's event has none of its name and width,
+ * it goes behind everything that has a place.
+ */
 static bool place_common(struct parser *p, struct member *m)
 {
 	const struct member *today = layout_common(m->name);
@@ -316,7 +319,7 @@ static bool is_lane_of(const struct field *f, __u64 lane)
 	return f->curve && lane < LANES && (lane != LANE_STATE || f->unit == FIELD_NAME);
 }
 
-/* Units, places and lanes of a later minor are shown as what is nearest. */
+/* A later minor's unit becomes a count, its lane none. */
 static bool read_field_body(struct parser *p, struct field *f, const struct member **member)
 {
 	__u64 at, unit, mask, has_unknown, unknown = 0, needs, order, lane;
@@ -357,7 +360,7 @@ static bool read_field(struct parser *p, struct field *f, const struct member **
 	return ok;
 }
 
-/* Fields of members that struct bbr_event has no room for are carried and not shown. */
+/* Leaves out fields that struct bbr_event has no room for: their members are only decoded. */
 static bool read_fields(struct parser *p, struct algorithm *a)
 {
 	const struct member *member;

@@ -11,8 +11,8 @@
 #define NET(member) MEMBER(#member, member, true)
 
 /*
- * Members of struct bbr_event but time_ns, tag and major, those that change most often first; the tail's come in
- * between. A member of another width, or meaning, gets another name.
+ * The members of struct bbr_event except time_ns, tag and major, those that change most often
+ * first; the tail's come in between. A member that gets another width or meaning gets another name.
  */
 /* clang-format off */
 #define OFTEN(HOST, NET, MEMBER) \
@@ -68,7 +68,7 @@ static void add_member(struct layout *l, const char *name, __u16 offset, __u8 wi
 		(struct member){ .name = name, .offset = offset, .width = width };
 }
 
-/* The members of the tail that fields of the algorithm show. `shown` notes whose bytes they are. */
+/* Adds the members of the tail that the algorithm's fields show. Marks their bytes in `shown`. */
 static bool add_shown(struct layout *l, bool shown[BBR_EVENT_TAIL_MAX])
 {
 	const struct algorithm *a = l->algorithm;
@@ -87,7 +87,7 @@ static bool add_shown(struct layout *l, bool shown[BBR_EVENT_TAIL_MAX])
 	return true;
 }
 
-/* The bytes of the tail that no field shows: a later minor may use them. */
+/* Adds the bytes of the tail that no field shows: a later minor may use them. */
 static void add_rest(struct layout *l, const bool shown[BBR_EVENT_TAIL_MAX])
 {
 	static const bool none[sizeof(__u64)];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the events of one algorithm consist of, in the order in which a recording has it.
+ * The members that the events of one algorithm consist of, in the order of a recording.
  */
 #ifndef TOOLS_LAYOUT_H
 #define TOOLS_LAYOUT_H
@@ -17,7 +17,7 @@ struct member {
 	__u8 width; /* bytes: 1, 2, 4 or 8 */
 	bool is_common; /* every event has it; the others are in the tail */
 	bool is_net; /* in network byte order */
-	__u64 words; /* which 8 bytes of the event it lies in, a bit each; not in the file */
+	__u64 words; /* 8-byte words of the event that it lies in, a bit each; not in the file */
 };
 
 struct layout {
@@ -33,17 +33,23 @@ struct layout {
 	void *memory; /* of an algorithm that was read */
 };
 
-/* An event, and behind it members that struct bbr_event has no place for. Its size is that of its tail. */
+/*
+ * An event, followed by members that struct bbr_event has no place for. event.size is the size of
+ * its tail.
+ */
 union recording_event {
 	struct bbr_event event;
 	__u8 bytes[LAYOUT_ROOM];
 	__u64 words[LAYOUT_ROOM / 8];
 };
 
-/* The member of every event of this name; NULL: there is none. */
+/* The member of this name that every event has; NULL: there is none. */
 const struct member *layout_common(const char *name);
 
-/* Finds the members and the size for its algorithm. False: there is no memory, or no room in a layout. */
+/*
+ * Sets the members and the size for the layout's algorithm. False: there is no memory, or no room
+ * in a layout.
+ */
 bool layout_fill(struct layout *l);
 
 #endif

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All layouts: one for each algorithm that the tools know, and one for each other description that was read. They and
- * their algorithms live as long as the process: what was read is shown after its file was closed.
+ * All layouts: one for each algorithm that the tools know, and one for each other description that
+ * was read. They and their algorithms live as long as the process, as events that were read are
+ * shown after their file was closed; only tests call layout_forget().
  */
 #ifndef TOOLS_LAYOUTS_H
 #define TOOLS_LAYOUTS_H
 
 #include "layout.h"
 
-/* The layout of an algorithm's events. NULL: there is no memory. */
+/* The layout of an algorithm's events. NULL: no memory, or it cannot be described. */
 const struct layout *layout_of(const struct algorithm *algorithm);
 
 /* The layout that has this id. NULL: there is none. */
 const struct layout *layout_find(__u32 id);
 
-/* The layout that is described so. NULL: it is no description, or there were too many. */
+/* The layout with this description. NULL: no memory, not a description, or too many were read. */
 const struct layout *layout_read(const __u8 *description, size_t size);
 
 /* Forgets all layouts that were read. */

@@ -11,7 +11,7 @@
 
 #define VARINT_MAX 10 /* bytes of one */
 
-/* What is left to be read. */
+/* What is left to read. */
 struct cursor {
 	const __u8 *p, *end;
 };

@@ -18,7 +18,11 @@ static bool is_of_same_boot(const struct run_clock *clock, const struct recordin
 	       memcmp(run->boot_id, unknown, sizeof(unknown));
 }
 
-/* More than before it is when the machine slept meanwhile, or the clock was set forward: then it is taken. */
+/*
+ * The run's offset, or that of an earlier run of the same boot if it is higher. The offset rises,
+ * and is used, if the machine slept or the clock was set forward; it falls if the clock was set
+ * back.
+ */
 static __s64 epoch_of(const struct run_clocks *c, const struct recording_run *run)
 {
 	__s64 epoch_ns = run->epoch_ns;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The clocks of a recording's runs, put together: events of different runs have the time of day in common. It may
- * be set within a run, so what it was at the first event of a run holds for all of them. It may be set back
- * between two runs of the same boot, whose own clock goes on: there the later run keeps the time of the earlier.
+ * Puts the events of a recording's runs on one clock, the time of day. It may be set within a run,
+ * so its offset at the first event of a run holds for the whole run. It may be set back between two
+ * runs of the same boot, whose own clock goes on: then the later run keeps the offset of the
+ * earlier.
  */
 #ifndef TOOLS_RECORDING_CLOCKS_H
 #define TOOLS_RECORDING_CLOCKS_H
@@ -18,7 +19,7 @@ struct run_clocks {
 	unsigned int n;
 };
 
-/* Makes the time of an event of this run the time since 1970; false: no memory. */
+/* Converts the time of an event of this run to nanoseconds since 1970. False: no memory. */
 bool run_clocks_date(struct run_clocks *c, const struct recording_run *run, __u64 *time_ns);
 
 void run_clocks_free(struct run_clocks *c);

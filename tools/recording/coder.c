@@ -103,7 +103,7 @@ static struct recording_algorithm *algorithm_of(struct recording_chunk *c, int o
 	return &c->algorithms[c->origins[origin].algorithm];
 }
 
-/* What the next event of a connection is expected to be, but for its time: in the place of its last one. */
+/* Predicts the next event of a connection, except for its time, in place of its last one. */
 static union recording_event *predict(struct recording_chunk *c, int conn, int origin)
 {
 	const struct recording_algorithm *a = algorithm_of(c, origin);
@@ -128,7 +128,7 @@ static void note(struct recording_chunk *c, int conn, int origin, __u64 time_ns)
 	c->last_ns = time_ns;
 }
 
-/* In which words two events differ, a bit each. Most are equal, and so are the members in them. */
+/* The words in which two events differ, a bit each. Most are equal, and so are their members. */
 static __u64 words_differing(const struct layout *l, const union recording_event *e,
 			     const union recording_event *base)
 {
@@ -140,7 +140,10 @@ static __u64 words_differing(const struct layout *l, const union recording_event
 	return differing;
 }
 
-/* Makes `base` the event `e` at the same time, one after the other as a reader does: members may lie in each other. */
+/*
+ * Writes the members that differ, and makes `base` the event `e` member by member, as a reader
+ * does: members may overlap.
+ */
 static __u8 *put_members(const struct layout *l, const union recording_event *e,
 			 union recording_event *base, __u8 *to)
 {
@@ -210,7 +213,7 @@ size_t recording_put_event(struct recording_chunk *c, int conn, int origin,
 	__u8 *p = to + 3;
 
 	next.event.size -= BBR_EVENT_BASE;
-	/* These are no members: their words are not to differ by them. */
+	/* These are not members: they must not make their words differ. */
 	base->event.time_ns = e->time_ns;
 	base->event.tag = e->tag;
 	base->event.major = e->major;
@@ -268,7 +271,7 @@ size_t recording_put_profiles(struct recording_chunk *c, int origin,
 	struct recording_origin *o = &c->origins[origin];
 	__u8 *p = to + 3, *end;
 
-	/* They may change under our hands: what is compared with next time is what was written. */
+	/* They may change at any time. What is written is copied first, for the next comparison. */
 	memcpy(o->names, names, sizeof(o->names));
 	*p++ = RECORDING_PROFILES;
 	p = put_varint(p, origin);
@@ -321,7 +324,7 @@ size_t recording_record_size(const __u8 *from, size_t size, bool *bad)
 	return body <= (size_t)(in.end - in.p) ? in.p - from + body : 0;
 }
 
-/* An event as a recording has it becomes one as verbs have it. */
+/* Converts an event as a recording has it to one as verbs use it. */
 static bool finish_event(const struct recording_chunk *c, const union recording_event *coded,
 			 size_t rest, struct bbr_event *e)
 {
@@ -383,7 +386,7 @@ static bool get_algorithm(struct recording_chunk *c, struct cursor *in)
 	return true;
 }
 
-/* What the terminal gets to see. */
+/* Is it a valid name? The terminal shows it. */
 static bool is_name(const __u8 *name, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Records of a recording's chunk, as bytes and back. What a record means depends on those before it in
- * the chunk: writer and reader keep the same struct recording_chunk.
+ * Converts the records of a recording's chunk to bytes and back. What a record means depends on
+ * those before it in the chunk: writer and reader keep the same struct recording_chunk.
  */
 #ifndef TOOLS_RECORDING_CODER_H
 #define TOOLS_RECORDING_CODER_H
@@ -19,7 +19,7 @@ struct recording_algorithm {
 
 struct recording_origin {
 	struct origin origin; /* its profiles point to names */
-	__u32 id; /* as recorded; that of origin is unique in the file */
+	__u32 id; /* as recorded; origin.id is unique in the file */
 	int algorithm;
 	__u64 next_seq;
 	char names[BBR_PROFILES][BBR_PROFILE_NAME_LEN];
@@ -43,16 +43,16 @@ struct recording_chunk {
 struct recording_record {
 	unsigned int type;
 	int origin; /* RECORDING_EVENT */
-	const struct bbr_event *event; /* the same; NULL: nobody said what it consists of */
+	const struct bbr_event *event; /* the same; NULL: its description is missing */
 	struct watch_totals totals; /* RECORDING_TOTALS, RECORDING_END */
 };
 
 void recording_chunk_init(struct recording_chunk *c, __u8 major);
 
 /*
- * Appends a record to `to`, which has room for RECORDING_RECORD_MAX bytes. Returns its size. The event is of
- * connection `conn`, n_conns being a new one of this origin; the origin's algorithm is the number that it has in this
- * chunk.
+ * Each function appends a record to `to`, which has room for RECORDING_RECORD_MAX bytes, and
+ * returns its size. `conn` is the number of the event's connection in this chunk, n_conns that of a
+ * new one of this origin; `algorithm` is the number of the origin's algorithm in this chunk.
  */
 size_t recording_put_algorithm(struct recording_chunk *c, const struct layout *layout,
 			       bool is_whole, __u8 *to);
@@ -64,10 +64,13 @@ size_t recording_put_profiles(struct recording_chunk *c, int origin,
 			      const char (*names)[BBR_PROFILE_NAME_LEN], __u8 *to);
 size_t recording_put_totals(const struct watch_totals *totals, enum recording_type type, __u8 *to);
 
-/* The size of a record with that of its size; 0: it is not whole, or *bad. */
+/* The size of a record, including its size field. 0: it is not whole, or damaged if *bad. */
 size_t recording_record_size(const __u8 *from, size_t size, bool *bad);
 
-/* Reads a whole record. An event's tag is that of origin->id. False: it is none that this format has. */
+/*
+ * Reads a whole record. An event's tag becomes the id of its origin. False: this format has no such
+ * record.
+ */
 bool recording_get(struct recording_chunk *c, const __u8 *from, size_t size,
 		   struct recording_record *record, struct bbr_event *event);
 

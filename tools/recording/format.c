@@ -138,7 +138,7 @@ enum recording_head_error recording_head_read(struct recording_head *head, const
 		return RECORDING_HEAD_BAD;
 	if (size < head->head_size)
 		return RECORDING_HEAD_SHORT;
-	/* Of another major, or the byte that says so is damaged. */
+	/* The CRC covers `major`: a damaged one does not pass for another major. */
 	if (get32(from + 12) != head_crc(from, head->head_size))
 		return RECORDING_HEAD_BAD;
 	if (head->major != RECORDING_MAJOR && head->major != RECORDING_MAJOR_ABI2)

@@ -2,34 +2,34 @@
 /*
  * The file format of recordings.
  *
- * A file is a sequence of chunks: a head, then deflated records (raw deflate, RFC 1951). Each chunk can be
- * read without the others. A monitor writes chunks one after the other, at least one a second while there
- * are events; a file that was cut off in the middle of one still has that chunk's first records. A file
- * may hold several runs of monitors, of different boots or machines: each has its own clock, and its
- * own numbers of origins and connections.
+ * A file is a sequence of chunks: a head, then deflated records (raw deflate, RFC 1951). Each chunk
+ * can be read without the others. A monitor writes one chunk after the other, at least one a second
+ * while there are events; a file that was cut off in the middle of a chunk still has that chunk's
+ * first records. A file may hold several runs of monitors, of different boots or machines: each has
+ * its own clock, and its own numbers of origins and connections.
  *
- * Numbers are little endian, bytes at these offsets of the head:
+ * Numbers are little endian. The bytes of the head, with their offset and size:
  *
  *	 0  8  magic, RECORDING_MAGIC
  *	 8  1  major; of another major only these first 16 bytes are known
  *	 9  1  minor; a later one may have longer heads, longer records and more types of them
  *	10  2  size of the head in bytes
- *	12  4  CRC-32 of the head, taken with 0 here
+ *	12  4  CRC-32 of the head, computed with 0 here
  *	16  4  size of the deflated records in bytes, at most RECORDING_SIZE_MAX
  *	20  4  their size inflated, at most RECORDING_SIZE_MAX
  *	24  4  CRC-32 of the deflated records
  *	28  4  number of records
  *	32  4  how many of them are events
- *	36  4  enum bbr_sampling that was asked for
+ *	36  4  the requested enum bbr_sampling
  *	40  8  its interval in nanoseconds, with BBR_SAMPLE_TIME
  *	48  8  CLOCK_MONOTONIC of the first event in nanoseconds; 0 without events
  *	56  8  and of the last one
  *	64  8  what to add to CLOCK_MONOTONIC for the time of day, nanoseconds since 1970, signed
- *	72  8  number of the run: another one, other clock, origins and connections
+ *	72  8  number of the run: each has its own clock, origins and connections
  *	80 16  boot id of the machine
  *
- * A varint has 7 bits a byte, lowest first, bit 7 set in all but the last. A difference is a varint whose lowest
- * bit is the sign: 0, -1, 1, -2 are 0, 1, 2, 3. A record is
+ * A varint has 7 bits a byte, lowest first, bit 7 set in all but the last. A difference is a varint
+ * whose lowest bit is the sign: 0, -1, 1, -2 are 0, 1, 2, 3. A record is
  *
  *	varint	size of what follows in bytes, the type included
  *	byte	type, enum recording_type; unknown ones are skipped
@@ -37,35 +37,38 @@
  *
  * RECORDING_ALGORITHM	What the events of the origins after it consist of, and how they are shown:
  *	4 bytes		CRC-32 of the description
- *	...		the description (description.h says how it is made), or nothing: then it is the one of this CRC
- *			that stands in a chunk before. A file's first chunk with an algorithm has its description, so
- *			has the first one after what was appended, and one in every RECORDING_DESCRIBE_EVERY bytes: who
- *			lost the first one to damage finds another one there.
+ *	...		the description (see description.h), or nothing: then it is the one with
+ *			this CRC in an earlier chunk. A file's first chunk with an algorithm has its
+ *			description. So has the first one that is appended to a file, and one in
+ *			every RECORDING_DESCRIBE_EVERY bytes: if the first one is damaged, readers
+ *			find another one there.
  * RECORDING_ORIGIN	Where the events after it come from:
  *	varint		its id
- *	byte		bits: 1, the kernel's own bbr
+ *	byte		bits; 1: the kernel's own bbr
  *	varint		its algorithm, in the order of RECORDING_ALGORITHM in this chunk, from 0
  *	...		name
- * RECORDING_EVENT	An event, as what differs from the last one of its connection in this chunk:
- *	varint		connection, in the order in which the chunk has them; the next number is a new one
+ * RECORDING_EVENT	An event, as its differences from the connection's last one in this chunk:
+ *	varint		connection, in the order of the chunk; the next unused number is a new one
  *	varint		only of a new one: its origin, in the order of RECORDING_ORIGIN, from 0
  *	difference	of time_ns from the event before it in the chunk (the first: from 0)
- *	bits		which members differ, in the order of the description: as in a varint of any length, the first
- *			member is the lowest bit
- *	difference...	of each of these, the shortest one modulo its width. seq differs from 1 more than the
- *			origin's last event in this chunk has, 0 without one; all others from the connection's last
- *			event, and of a new connection from the last event of any of the same algorithm, or 0
- *	Addresses and ports are numbers as people write them, "tail_size" is how many bytes of the algorithm's tail the
- *	event has.
- * RECORDING_PROFILES	Names of an origin's profiles from here on; until the first one nothing is known:
+ *	bits		which members differ, in the order of the description: as in a varint of any
+ *			length, the first member is the lowest bit
+ *	difference...	of each of these, the shortest one modulo its width. seq differs from 1 more
+ *			than the seq of the origin's last event in this chunk, or from 0 without
+ *			one. All others differ from the connection's last event or, for a new
+ *			connection, from the last event of any of the same algorithm, or 0
+ *	Addresses and ports are numbers as people write them. "tail_size" is how many bytes of the
+ *	algorithm's tail the event has.
+ * RECORDING_PROFILES	Names of an origin's profiles from here on; unknown before the first record:
  *	varint		the origin's number
- *	...		names, each with a closing 0; the others have none
- * RECORDING_TOTALS	What there was of this run in this file so far. Varints:
- *			seq (0: not known yet), acks, drops without a kind, watched and not watched in
- *			nanoseconds; the number n of kinds; received by kind, n times; drops by kind, n times
- * RECORDING_END	The same at the run's end or the file's, exact.
+ *	...		names, each with a closing 0; the other profiles have none
+ * RECORDING_TOTALS	Totals of this run in this file so far. Varints:
+ *			seq (0: not known yet), acks, drops without a kind, watched and unwatched
+ *			time in nanoseconds; the number n of kinds; received by kind, n times; drops
+ *			by kind, n times
+ * RECORDING_END	The same at the end of the run or of the file, exact.
  *
- * Chunks of major 1 are read as well, wherever they stand: abi2.h says what is different.
+ * Chunks of major 1 are read as well, anywhere in a file: abi2.h says what differs.
  */
 #ifndef TOOLS_RECORDING_FORMAT_H
 #define TOOLS_RECORDING_FORMAT_H
@@ -81,7 +84,7 @@
 #define RECORDING_MAJOR 2
 #define RECORDING_MINOR 0
 #define RECORDING_MAJOR_ABI2 1
-#define RECORDING_PREFIX 16 /* bytes that each major has */
+#define RECORDING_PREFIX 16 /* bytes of the head that each major has */
 #define RECORDING_HEAD 96
 #define RECORDING_HEAD_MAX 4096
 #define RECORDING_SIZE_MAX (1 << 20)
@@ -103,7 +106,7 @@ enum recording_type {
 struct recording_run {
 	__u64 id;
 	__u8 boot_id[16];
-	__s64 epoch_ns; /* the time of day minus CLOCK_MONOTONIC, which changes when the clock is set */
+	__s64 epoch_ns; /* time of day minus CLOCK_MONOTONIC; changes when the clock is set */
 	enum bbr_sampling sampling;
 	__u64 interval_ns;
 };

@@ -14,7 +14,7 @@
 #include "output.h"
 #include "reader.h"
 
-/* What may still come to a file after it was looked at: a full chunk, and the one that ends it. */
+/* What a file may still get after its size was checked: a full chunk, and the one that ends it. */
 #define ROTATE_ROOM (RECORDING_FULL + (64 << 10))
 
 static int refuse(const char *path, const char *why)
@@ -36,7 +36,7 @@ static int refuse_type(const struct record_output *o, const struct stat *st)
 	return EXIT_REFUSED;
 }
 
-/* An open file that nobody else records to, its contents untouched. */
+/* Opens the file, unless another bbrmon records to it. Keeps its contents. */
 static int open_file(struct record_output *o)
 {
 	struct stat st;
@@ -67,7 +67,7 @@ static bool name_file(char name[PATH_MAX], const struct record_output *o, __u64 
 	return len < PATH_MAX;
 }
 
-/* Removes those that are too many. Returns the first number that is free. */
+/* Removes files beyond `keep`. Returns the first free number. */
 static __u64 free_number(const struct record_output *o, bool *ok)
 {
 	char name[PATH_MAX];
@@ -83,7 +83,7 @@ static __u64 free_number(const struct record_output *o, bool *ok)
 	return o->keep && n > o->keep - 1 ? o->keep - 1 : n;
 }
 
-/* FILE becomes FILE.1, that FILE.2 and so on. */
+/* Renames FILE to FILE.1, that to FILE.2 and so on. */
 static int shift_files(const struct record_output *o)
 {
 	char from[PATH_MAX], to[PATH_MAX];
@@ -106,7 +106,7 @@ static bool has_contents(const struct record_output *o)
 	return !fstat(o->fd, &st) && S_ISREG(st.st_mode) && st.st_size;
 }
 
-/* An empty file. */
+/* Opens an empty file. */
 static int open_new(struct record_output *o)
 {
 	int status = open_file(o);
@@ -130,8 +130,8 @@ static int open_new(struct record_output *o)
 }
 
 /*
- * Looks for the end of what can be read. A chunk that was cut is written once more with what is left of it,
- * as a whole one: readers would take what comes after it for the rest.
+ * Finds the end of what can be read. What is left of a cut chunk is written again as a whole chunk:
+ * otherwise readers would take what comes after it for its rest.
  */
 static int find_end(struct record_output *o, struct recording_reader *r)
 {

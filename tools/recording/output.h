@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The file, or the files one after the other, that a recording is written to.
+ * The file that a recording is written to, or the files, one after another.
  */
 #ifndef TOOLS_RECORDING_OUTPUT_H
 #define TOOLS_RECORDING_OUTPUT_H
@@ -14,8 +14,8 @@ struct record_output {
 	const char *path; /* "-": standard output */
 	bool append;
 	__u64 rotate_size; /* bytes of a file; 0: no limit */
-	__u64 rotate_ns; /* time that it is written to; 0: no limit */
-	__u64 keep; /* so many files; 0: all */
+	__u64 rotate_ns; /* time for which a file is written to; 0: no limit */
+	__u64 keep; /* number of files; 0: all */
 
 	struct recording_writer *writer;
 	int fd;
@@ -24,10 +24,10 @@ struct record_output {
 	__u64 bytes, files; /* of the files before this one */
 };
 
-/* Gives the writer its file. Exit status. */
+/* Opens the writer's file. Returns an exit status. */
 int record_output_open(struct record_output *o);
 
-/* Begins another file when it is time to. Exit status. */
+/* Begins another file if this one is large or old enough. Returns an exit status. */
 int record_output_rotate(struct record_output *o);
 
 /* Has the reader of our pipe gone? */

@@ -15,7 +15,7 @@
 #include "reader.h"
 
 #define MAGIC_LEN (sizeof(RECORDING_MAGIC) - 1)
-#define MAX_SAID 5 /* places that cannot be read */
+#define MAX_SAID 5 /* messages about places that cannot be read */
 
 static void free_buffers(struct recording_reader *r)
 {
@@ -81,7 +81,7 @@ static void use(struct recording_reader *r, size_t n)
 	r->offset += n;
 }
 
-/* Takes in more of the file. RECORDING_NEXT_EVENT: there is more now, or it is known that it is the end. */
+/* Reads more of the file. RECORDING_NEXT_EVENT: there is more now, or it is at its end. */
 static enum recording_next fill(struct recording_reader *r, int wait_ms)
 {
 	struct pollfd fd = { .fd = r->fd, .events = POLLIN };
@@ -114,7 +114,7 @@ static void say_skipped(struct recording_reader *r)
 	r->skipped = 0;
 }
 
-/* Goes on to the next place that may be a head. */
+/* Skips to the next place that may be a head. */
 static void skip(struct recording_reader *r)
 {
 	const __u8 *from = r->buffer + r->start + 1;
@@ -123,7 +123,7 @@ static void skip(struct recording_reader *r)
 
 	if (found)
 		n = found - from + 1;
-	else if (!r->at_eof) /* the last ones may be the beginning of one */
+	else if (!r->at_eof) /* the last bytes may begin one */
 		n -= n < MAGIC_LEN ? n - 1 : MAGIC_LEN - 1;
 	r->skipped += n;
 	use(r, n);
@@ -154,7 +154,7 @@ void recording_totals(const struct recording_reader *r, struct watch_totals *tot
 	*totals = t;
 }
 
-/* What was counted until now is final: the numbers of the records to come begin at 0 again. */
+/* What was counted so far is final: the counts in the next records begin at 0 again. */
 static void end_run(struct recording_reader *r)
 {
 	if (!r->run_ended && !r->skim)
@@ -164,7 +164,7 @@ static void end_run(struct recording_reader *r)
 	r->drops_here = 0;
 }
 
-/* A run may have several ends, when its files were put together. */
+/* A run has several ends if its files were concatenated. */
 static void enter_run(struct recording_reader *r)
 {
 	bool is_other = r->run.id != r->head.run.id ||
@@ -179,7 +179,7 @@ static void enter_run(struct recording_reader *r)
 	r->has_run = true;
 }
 
-/* Inflates the chunk at start, of which there are so many bytes. False: it is damaged. */
+/* Inflates the chunk at start, which has `size` deflated bytes. False: it is damaged. */
 static bool inflate_chunk(struct recording_reader *r, size_t size)
 {
 	int result;
@@ -199,13 +199,13 @@ static bool is_damaged(const struct recording_reader *r)
 {
 	const __u8 *from = r->buffer + r->start + r->head.head_size;
 
-	/* Within what is left of a cut one there is no other. */
+	/* What is left of a cut chunk contains no other one. */
 	if (r->is_cut)
 		return memmem(from, r->chunk_size - r->head.head_size, RECORDING_MAGIC, MAGIC_LEN);
 	return crc32(0, from, r->head.size) != r->head.crc;
 }
 
-/* A head was read, and its chunk is here, or as much of it as there is. */
+/* Begins the chunk whose head was read. The buffer has all of it, or all that there is. */
 static void begin_chunk(struct recording_reader *r)
 {
 	size_t whole = r->head.head_size + r->head.size;
@@ -280,7 +280,7 @@ static enum recording_next take_event(struct recording_reader *r,
 	return RECORDING_NEXT_EVENT;
 }
 
-/* RECORDING_NEXT_NONE: it was no event, or the chunk is at its end. */
+/* RECORDING_NEXT_NONE: it was not an event, or the chunk is at its end. */
 static enum recording_next next_record(struct recording_reader *r)
 {
 	struct recording_record record;
@@ -354,7 +354,7 @@ static enum recording_next finish(struct recording_reader *r)
 
 	if (r->skipped && !r->has_run)
 		return refuse(r);
-	if (r->skipped) /* of what is damaged nothing is cut off */
+	if (r->skipped) /* damaged bytes are kept, not cut off */
 		r->whole_end = r->offset;
 	use(r, held(r));
 	say_skipped(r);
@@ -374,7 +374,7 @@ static enum recording_next refuse_major(const struct recording_reader *r)
 	return RECORDING_NEXT_FAILED;
 }
 
-/* Goes on to the next chunk. RECORDING_NEXT_EVENT: it, or a part of the way, was done. */
+/* Goes on towards the next chunk. RECORDING_NEXT_EVENT: it made progress. */
 static enum recording_next next_chunk(struct recording_reader *r, int wait_ms)
 {
 	enum recording_head_error error =

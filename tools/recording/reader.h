@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads a recording (see format.h), from a file or a pipe. What cannot be read is skipped, and said; where it
- * was cut off its last whole record is the end.
+ * Reads a recording (see format.h), from a file or a pipe. Skips what cannot be read, and reports
+ * it. A recording that was cut off ends with its last whole record.
  */
 #ifndef TOOLS_RECORDING_READER_H
 #define TOOLS_RECORDING_READER_H
@@ -14,22 +14,23 @@
 
 enum recording_next {
 	RECORDING_NEXT_EVENT, /* origin and event are valid until the next call */
-	RECORDING_NEXT_NONE, /* no more for now: a pipe, or a signal came */
+	RECORDING_NEXT_NONE, /* no more for now: a pipe is empty, or a signal came */
 	RECORDING_NEXT_OVER,
-	RECORDING_NEXT_FAILED, /* which was said */
+	RECORDING_NEXT_FAILED, /* after printing why */
 };
 
 struct recording_reader {
 	int fd;
 	const char *name; /* for messages */
 	/*
-	 * For who wants to write after it: whole chunks are passed over, only the events of one that was cut are told of, and
-	 * whole_end is where what can be read ends without them. Says nothing of cuts.
+	 * For a caller that appends: skips whole chunks, returns only the events of a cut one,
+	 * and sets whole_end to where what can be read ends without them. Prints nothing about
+	 * cuts.
 	 */
 	bool skim;
 	__u64 whole_end;
 
-	/* Bytes of the file that are not used up yet. */
+	/* Bytes of the file that are not consumed yet. */
 	__u8 *buffer;
 	size_t start, end; /* in the buffer */
 	__u64 offset; /* of start in the file */
@@ -39,41 +40,41 @@ struct recording_reader {
 	bool in_chunk;
 	__u64 chunk_offset;
 	size_t chunk_size; /* in the buffer */
-	bool is_cut; /* the chunk is the last one, and not whole */
+	bool is_cut; /* the chunk is the last one and incomplete */
 	__u8 *raw;
 	size_t raw_start, raw_end;
 	z_stream inflate;
 	struct recording_chunk *chunk;
-	bool said_unknown; /* that there are events of which nobody says what they consist of */
+	bool said_unknown; /* printed that some events have no description */
 
 	struct recording_run run;
 	bool has_run, run_ended;
-	__u32 id_base, id_max; /* origins of a run get the numbers after those of the runs before */
+	__u32 id_base, id_max; /* origins of a run are numbered after those of earlier runs */
 	struct watch_totals before; /* of runs that are over */
 	struct watch_totals now; /* of this run, as last read; received as counted here */
 	__u64 drops_here; /* of this run: events that were recorded but could not be read */
 
 	__u64 records, events; /* read */
 	__u64 last_ns; /* of the last event */
-	__u64 skipped; /* bytes in a row that cannot be read, before offset */
-	__u64 places; /* so many times */
+	__u64 skipped; /* consecutive bytes before offset that cannot be read */
+	__u64 places; /* how many places cannot be read */
 
 	const struct origin *origin;
 	struct bbr_event event;
 };
 
-/* "-": standard input. Exit status. */
+/* "-": standard input. Returns an exit status. */
 int recording_open(struct recording_reader *r, const char *name);
 void recording_close(struct recording_reader *r);
 
-/* The same for a file that is open and stays the caller's. */
+/* The same for an open file, which the caller closes. */
 int recording_read_fd(struct recording_reader *r, int fd, const char *name);
 void recording_release(struct recording_reader *r);
 
-/* Waits for at most so long. */
+/* Reads up to the next event. Waits at most wait_ms. */
 enum recording_next recording_next(struct recording_reader *r, int wait_ms);
 
-/* Of all that was read until now. Events that were recorded but could not be read are drops. */
+/* Of all that was read so far. Events that were recorded but could not be read count as drops. */
 void recording_totals(const struct recording_reader *r, struct watch_totals *totals);
 
 #endif

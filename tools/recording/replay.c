@@ -29,7 +29,7 @@ static void free_sampled(void *key)
 	free(sampled_of(key));
 }
 
-/* Of a connection at most one ACK in the interval. */
+/* A connection has at most one ACK due in each interval. */
 static bool is_due(struct replay *p, const struct origin *origin, const struct bbr_event *e)
 {
 	struct conn_key key = conn_key_of(origin, e), *known = conn_map_find(&p->sampled, &key);
@@ -91,7 +91,7 @@ static bool is_shown(struct replay *p, const struct origin *origin, const struct
 	return is_ack_wanted(p, origin, e);
 }
 
-/* Can these ACKs be told from those that were recorded? */
+/* Do the recorded ACKs contain all that the request asks for? */
 static bool is_fine_enough(const struct recording_run *run, const struct watch_request *request)
 {
 	if (run->sampling == BBR_SAMPLE_ACK || request->sampling == BBR_SAMPLE_NONE)
@@ -117,7 +117,7 @@ static void begin_run(struct replay *p)
 	p->said_coarse = true;
 }
 
-/* Looks for the next event that is wanted. Exit status. */
+/* Reads up to the next wanted event, within the budget. Returns an exit status. */
 static int look(struct replay *p, int wait_ms, int *budget)
 {
 	while (!p->has_event && !p->is_over && (*budget)-- > 0) {
@@ -161,7 +161,7 @@ void replay_close(struct replay *p)
 	recording_close(&p->reader);
 }
 
-/* How long until the event is to be handed on. */
+/* How long until the event is due. */
 static __u64 ns_to_wait(const struct replay *p)
 {
 	double at, elapsed = now_ns() - p->started_ns;
@@ -189,7 +189,7 @@ static void sleep_ms(__u64 ns, int most_ms)
 {
 	__u64 ms = ns / NS_PER_MS + 1;
 
-	poll(NULL, 0, ms < (__u64)most_ms ? (int)ms : most_ms); /* which a signal ends */
+	poll(NULL, 0, ms < (__u64)most_ms ? (int)ms : most_ms); /* a signal ends it */
 }
 
 int replay_poll(struct replay *p, int wait_ms, bool *idle)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A recording as a source of events: what was asked for of what it holds, at the speed that was asked for.
+ * A recording as a source of events: hands on those that were asked for, at the requested speed.
  */
 #ifndef TOOLS_RECORDING_REPLAY_H
 #define TOOLS_RECORDING_REPLAY_H
@@ -27,7 +27,7 @@ struct replay {
 	__u64 received[BBR_EV_MAX]; /* handed on */
 };
 
-/* Exit status. Reads up to the first event, unless there is none yet. */
+/* Reads up to the first event, unless there is none yet. Returns an exit status. */
 int replay_open(struct replay *p, const struct watch_config *config);
 void replay_close(struct replay *p);
 

@@ -9,7 +9,7 @@
 #include "layout/layouts.h"
 #include "writer.h"
 
-/* Two readings of two clocks differ by less, unless one was set. */
+/* Between two readings of both clocks their offset changes by less, unless one was set. */
 #define CLOCK_STEP_NS NS_PER_MS
 #define LEVEL 6
 
@@ -87,7 +87,7 @@ static void write_chunk(struct recording_writer *w)
 	w->deflate.avail_in = w->raw_size;
 	w->deflate.next_out = w->out + RECORDING_HEAD;
 	w->deflate.avail_out = RECORDING_SIZE_MAX;
-	deflate(&w->deflate, Z_FINISH); /* the room is more than any such input needs */
+	deflate(&w->deflate, Z_FINISH); /* there is more room than any such input needs */
 	w->head.size = w->deflate.total_out;
 	w->head.raw_size = w->raw_size;
 	w->head.crc = crc32(0, w->out + RECORDING_HEAD, w->head.size);
@@ -106,7 +106,7 @@ static __u8 *room(struct recording_writer *w)
 	return w->raw + w->raw_size;
 }
 
-/* Of the run in this file. */
+/* Totals of the run in this file. */
 static struct watch_totals totals_here(const struct recording_writer *w, bool exact)
 {
 	struct watch_totals t = w->now;
@@ -129,7 +129,7 @@ static void put_totals(struct recording_writer *w, enum recording_type type, boo
 {
 	struct watch_totals t = totals_here(w, exact);
 
-	/* A file that another one follows ends with what is known by then. */
+	/* A file that another one follows ends with what is known so far. */
 	if (type == RECORDING_END && !exact)
 		t.counters.seq = counters_received(&t.counters) + counters_drops(&t.counters);
 	added(w, recording_put_totals(&t, type, room(w)));
@@ -197,7 +197,7 @@ void recording_writer_totals(struct recording_writer *w, const struct watch_tota
 	w->now = *totals;
 }
 
-/* Is the algorithm to be described in this chunk? Of more than there is room for, all are, in each. */
+/* Must this chunk describe the algorithm? Each chunk does if `described` has no room for it. */
 static bool is_to_be_described(struct recording_writer *w, const struct layout *layout)
 {
 	unsigned int i = 0;

@@ -56,7 +56,7 @@ function row(cells, name) {
 	return tr;
 }
 
-/* Where a difference is in the picture: relative to the control's value, and no more than all of it. */
+/* Draws a difference as a share of the control's value, no more than `most`. */
 const WIDTH = 352, HEIGHT = 22;
 
 function interval(m, most) {
