@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ACK aggregation. Wireless and cable links, and receivers with offloads, hold ACKs back and send them
- * all at once; a window of a few BDP runs dry in the meantime. So measure how many packets are ACKed
- * beyond what bw explains, and keep so many more in flight.
+ * ACK aggregation. Wireless and cable links, and receivers with offloads, hold ACKs back and then
+ * send them all at once. Meanwhile a window of a few BDP runs dry. So BBR measures how many packets
+ * are ACKed beyond what bw explains (extra_acked), and keeps that many more in flight.
  */
 #ifndef BBR_AGGREGATION_H
 #define BBR_AGGREGATION_H
@@ -29,7 +29,10 @@ static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_so
 		bbr_measure_extra_acked(b, sk, rs, bw);
 }
 
-/* Packets to add to the window for it. In STARTUP the gain leaves room enough. */
+/*
+ * Packets to add to the window for ACK aggregation. None until the pipe is full: STARTUP's
+ * cwnd_gain leaves enough room.
+ */
 static inline u32 bbr_ack_aggregation_cwnd(const struct bbr *b, const struct bbr_sock *sk, u32 bw)
 {
 	if (!bbr_is_pipe_full(b, sk))

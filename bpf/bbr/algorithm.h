@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * BBR's callbacks, one function each: what the shell (shell.bpf.h) and the tests call.
- */
+/* The callbacks of BBR, one function each. The shell (shell.bpf.h) and the tests call them. */
 #ifndef BBR_ALGORITHM_H
 #define BBR_ALGORITHM_H
 
@@ -16,8 +14,9 @@
 #define BBR_INFINITE_SSTHRESH 0x7fffffff /* TCP_INFINITE_SSTHRESH */
 
 /*
- * The window to begin with. Only if nothing was sent but the SYN, which may count as delivered; and not if
- * that was lost, for which the stack sets a window of 1.
+ * Sets the initial window: start_cwnd, within min_cwnd and max_cwnd. Only if nothing but the SYN
+ * was sent (it may count as delivered), and not if the SYN was lost: then the stack sets a window
+ * of 1.
  */
 static inline void bbr_init_cwnd(struct bbr_sock *sk)
 {
@@ -28,7 +27,7 @@ static inline void bbr_init_cwnd(struct bbr_sock *sk)
 		bbr_put_cwnd(sk, min_u32(cwnd, IN(sk, snd_cwnd_clamp)));
 }
 
-/* A connection begins, or an old one is switched to BBR. */
+/* A connection begins, or an existing one switches to BBR. */
 static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 {
 	b->steps = 0;
@@ -65,8 +64,9 @@ static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 }
 
 /*
- * The first packet goes out after a pause. If the pause was the application's, the pipe is empty: pace
- * at the estimated rate instead of probing, so that no queue is built that nobody asked for.
+ * The first packet after a pause is about to be sent. If the application paused, the pipe is empty:
+ * pace at the estimated bandwidth (idle_restart_gain) rather than at a gain that probes, which
+ * would build a needless queue.
  */
 static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)
 {
@@ -82,7 +82,7 @@ static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)
 		bbr_check_probe_rtt_done(b, sk);
 }
 
-/* BBR takes no notice of what else the stack tells of the window. */
+/* BBR ignores the other events of the congestion window. */
 static inline void bbr_cwnd_event(struct bbr *b, struct bbr_sock *sk, u8 event)
 {
 	(void)sk;
@@ -90,7 +90,7 @@ static inline void bbr_cwnd_event(struct bbr *b, struct bbr_sock *sk, u8 event)
 	b->steps = 0;
 }
 
-/* The gains of the mode that the model has come to. */
+/* Sets the gains of the current mode. */
 static inline void bbr_update_gains(struct bbr *b, const struct bbr_sock *sk)
 {
 	switch (bbr_mode_of(b, sk)) {
@@ -114,7 +114,10 @@ static inline void bbr_update_gains(struct bbr *b, const struct bbr_sock *sk)
 	}
 }
 
-/* What an ACK tells about delivery. Returns the bandwidth to use from here on. */
+/*
+ * Takes the rate sample of an ACK into the model: rounds, bw and ACK aggregation. Returns the
+ * bandwidth to use from here on.
+ */
 static inline u32 bbr_take_sample(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	u32 bw;
@@ -125,16 +128,19 @@ static inline u32 bbr_take_sample(struct bbr *b, const struct bbr_sock *sk, cons
 	bbr_update_bw(b, sk, rs);
 	bw = bbr_bw_of(b, sk);
 	bbr_update_ack_aggregation(b, sk, rs, bw);
-	/* Or clang keeps the flags in a register, and the verifier goes through what follows for each value that they may have. */
+	/*
+	 * Otherwise clang keeps the flags in a register, and the verifier explores the rest once
+	 * for each value that they may have.
+	 */
 	if (!bbr_is_lossless(sk))
 		READ_AGAIN();
 	return bw;
 }
 
 /*
- * The order matters: bandwidth before what is computed from it, the cycle before the state machine so
- * that a phase which begins now is not ended at once, the gains when the mode is known. Returns the
- * bandwidth to use, which stays what it is after the first step.
+ * The order matters: bandwidth first, because the other steps use it; the gain cycle before the
+ * state machine, so that a phase that begins on this ACK does not end on it; the gains last, when
+ * the mode is known. Returns the bandwidth to use, which no step after the first changes.
  */
 static inline u32 bbr_update_model(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
@@ -149,8 +155,8 @@ static inline u32 bbr_update_model(struct bbr *b, struct bbr_sock *sk, const str
 }
 
 /*
- * Grows the window by what was ACKed up to the target, like slow start; takes it down to the target
- * only after the pipe was full, because before that the target is too low.
+ * Grows the window towards the target by the number of packets ACKed, like slow start. Cuts it to
+ * the target only once the pipe was full, because before that the target is too low.
  */
 static inline u32 bbr_cwnd_towards_target(const struct bbr *b, const struct bbr_sock *sk,
 					  const struct bbr_rs *rs, u32 cwnd, u32 bw)
@@ -173,7 +179,7 @@ static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct
 {
 	u32 cwnd = IN(sk, cwnd);
 
-	/* An ACK of nothing changes no window, but the caps hold for it as well. */
+	/* An ACK that delivers nothing does not change the window, but the caps still apply. */
 	if ((bbr_is_calm(sk) || rs->acked_sacked) &&
 	    !bbr_set_cwnd_to_recover_or_restore(b, sk, rs, &cwnd))
 		cwnd = bbr_cwnd_towards_target(b, sk, rs, cwnd, bw);
@@ -184,7 +190,7 @@ static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct
 	bbr_put_cwnd(sk, cwnd);
 }
 
-/* An ACK of a kind arrived: model first, then pacing rate, then window. */
+/* Handles an ACK of a known kind (kind.h): model first, then pacing rate, then window. */
 static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
 				    u8 kind)
 {
@@ -197,13 +203,13 @@ static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const st
 	bbr_set_cwnd(b, sk, rs, bw);
 }
 
-/* An ACK arrived, of whatever kind. */
+/* Handles an ACK of any kind. */
 static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	bbr_main_of_kind(b, sk, rs, 0);
 }
 
-/* The same for what bbr_main_if_common() calls rare. */
+/* Handles an ACK for which bbr_main_if_common() returned BBR_MAIN_RARE. */
 static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	if (bbr_is_cycling(b))
@@ -212,7 +218,10 @@ static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const st
 		bbr_main_of_kind(b, sk, rs, BBR_CALM);
 }
 
-/* The same if it is like most; else it does nothing, and tells which of the two above is to be called. */
+/*
+ * Handles an ACK of a common kind. For any other it does nothing, and returns which of the two
+ * functions above to call.
+ */
 static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
 						      const struct bbr_rs *rs)
 {
@@ -231,8 +240,9 @@ static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_
 }
 
 /*
- * Recovery was a mistake: nothing was lost. What STARTUP concluded meanwhile, and the losses that a
- * policer was suspected for, are void. Returns the window, which BBR has not reduced for it.
+ * The recovery was spurious: nothing was lost. Forgets what STARTUP concluded meanwhile, and the
+ * losses that suggested a policer. Returns the window as it is: once recovery is over, the next ACK
+ * restores prior_cwnd.
  */
 static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
 {
@@ -242,7 +252,10 @@ static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
 	return IN(sk, cwnd);
 }
 
-/* Recovery begins: note the window to come back to. Returns ssthresh, which BBR does not use. */
+/*
+ * Recovery begins: saves the window to restore afterwards. Returns ssthresh unchanged: BBR does not
+ * use it.
+ */
 static inline u32 bbr_ssthresh(struct bbr *b, const struct bbr_sock *sk)
 {
 	bbr_save_cwnd(b, sk);
@@ -250,8 +263,9 @@ static inline u32 bbr_ssthresh(struct bbr *b, const struct bbr_sock *sk)
 }
 
 /*
- * The stack changes to ca_state. Only the RTO (Loss) concerns BBR: it ends a round, for no ACK of this
- * round may come any more; the plateau search begins anew; and it is a loss to the policer's sampling.
+ * The stack enters ca_state. Only an RTO (TCP_CA_Loss) matters to BBR. It ends the round, because
+ * no ACK of this round may arrive any more; it restarts the search for the bandwidth plateau
+ * (full_bw); and it counts as a loss in the long-term sampling for a policer.
  */
 static inline void bbr_set_state(struct bbr *b, const struct bbr_sock *sk, u8 ca_state)
 {
@@ -264,7 +278,7 @@ static inline void bbr_set_state(struct bbr *b, const struct bbr_sock *sk, u8 ca
 	bbr_lt_bw_sampling(b, sk, 1, false);
 }
 
-/* The send buffer in multiples of the window. */
+/* Send buffer in multiples of the window. */
 static inline u32 bbr_sndbuf_expand(const struct bbr *b, const struct bbr_sock *sk)
 {
 	(void)b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * BBR version 1, as mainline Linux does it: the state of a connection, and the few helpers that all of its
+ * BBR version 1, as in mainline Linux: the state of a connection, and the few helpers that all
  * parts use.
  *
  * BBR ("BBR: Congestion-Based Congestion Control", Cardwell et al., ACM Queue 14(5), 2016) keeps a
@@ -14,12 +14,12 @@
  *	pacing_rate = pacing_gain * bw
  *	cwnd        = cwnd_gain * bw * min_rtt
  *
- * Neither estimate can be measured while the other is, so the gains run through a state machine:
+ * The two cannot be measured at the same time, so the gains follow a state machine:
  *
  *	STARTUP --> DRAIN --> PROBE_BW <--> PROBE_RTT --> STARTUP (if the pipe was never full)
  *
- * Nothing here calls the kernel or knows of BPF: what a callback reads and changes is struct bbr, and what
- * bpf/socket.h has.
+ * Nothing here calls the kernel or depends on BPF: a callback reads and changes only struct bbr and
+ * what bpf/socket.h offers.
  */
 #ifndef BBR_BBR_H
 #define BBR_BBR_H
@@ -31,24 +31,24 @@
 
 #define BBR_HAS_COMMON /* bbr_main_if_common() */
 #define BBR_HAS_RARE /* bbr_main_if_rare() */
-#define BBR_FILLS_ALL /* of an event: bbr_fill_event() */
-#define BBR_HAS_KERNEL /* mainline has it as well: kernel_bbr.bpf.h reads the state of its sockets */
+#define BBR_FILLS_ALL /* bbr_fill_event() sets all of an event */
+#define BBR_HAS_KERNEL /* mainline has it, too: kernel_bbr.bpf.h reads the state of its sockets */
 
 #define BBR_CYCLE_LEN 8 /* phases of PROBE_BW's gain cycle */
 enum bbr_phase {
 	BBR_PHASE_PROBE, /* index of the gain that probes for more bandwidth */
-	BBR_PHASE_DRAIN, /* index of the one that drains what probing queued */
-	BBR_PHASE_CRUISE, /* index of the first of the others */
+	BBR_PHASE_DRAIN, /* index of the gain that drains the queue built by probing */
+	BBR_PHASE_CRUISE, /* index of the first gain that cruises */
 };
 
 /*
- * The state of a connection: all of icsk_ca_priv, which is 104 bytes on every kernel. The kernel's own
- * struct bbr has the same fields. Ours counts time in milliseconds where that one uses jiffies (a
- * BPF program cannot know HZ), has wider gains and counters for the sake of parameters, and keeps
- * marks of the program around the algorithm in the bits that were left.
+ * The state of a connection. It fills icsk_ca_priv, which has 104 bytes on every kernel. The
+ * kernel's own struct bbr has the same fields. This one keeps time in milliseconds instead of
+ * jiffies (a BPF program does not know HZ), has wider gains and counters to make room for
+ * parameters, and keeps the shell's marks in the spare bits.
  *
- * bbrmon reads it from the sockets of every instance of its ABI major (bpf/snapshot.bpf.c), whatever their
- * minor is: what is moved, or given another meaning, is another major.
+ * bbrmon reads it from the sockets of every instance of its ABI major, of any minor
+ * (bpf/snapshot.bpf.c). So to move a field, or to change its meaning, takes a new major.
  */
 struct bbr {
 	u32 min_rtt_us; /* minimum RTT of the last min_rtt_win; BBR_RTT_NONE: no sample yet */
@@ -57,11 +57,11 @@ struct bbr {
 	struct minmax bw; /* maximum delivery rate of the last bw_win rounds */
 	u32 round_count; /* packet-timed round trips since init */
 	u32 next_round_delivered; /* the round ends when a packet sent at this count is ACKed */
-	u32 app_limited_until; /* program: its own app_limited where the kernel's cannot be written */
-	/* In this order the stamp, which each ACK reads, is one shift away. */
-	u64 profile : 8, /* program: the connection's profile */
+	u32 app_limited_until; /* shell: its own app_limited where the kernel's is read-only */
+	/* In this order one shift extracts the stamp, which every ACK reads. */
+	u64 profile : 8, /* shell: the connection's profile */
 		cycle_len : 4, /* drain_to_target: min_rtts that this cycle lasts */
-		cycle_mstamp : 52; /* us: start of this phase of the gain cycle; 142 years of uptime */
+		cycle_mstamp : 52; /* us: start of this phase of the gain cycle; 142 years */
 	union {
 		struct {
 			u32 mode : 3, /* enum bbr_mode */
@@ -69,15 +69,15 @@ struct bbr {
 				packet_conservation : 1, /* first round of recovery */
 				round_start : 1, /* did this ACK start a round? */
 				idle_restart : 1, /* restarting after idle? */
-				probe_rtt_round_done : 1, /* a whole round passed at probe_rtt_cwnd? */
-				lt_is_sampling : 1, /* taking samples of a possible policer's rate? */
-				lt_rtt_cnt : 7, /* rounds in this sampling interval, or of using lt_bw */
+				probe_rtt_round_done : 1, /* a whole round at probe_rtt_cwnd? */
+				lt_is_sampling : 1, /* taking long-term (lt) samples? */
+				lt_rtt_cnt : 7, /* rounds of this interval, or of using lt_bw */
 				lt_use_bw : 1, /* is lt_bw the estimate of bandwidth? */
 				full_bw_reached : 1, /* was the pipe filled? */
-				steps : 5, /* transitions of this callback: a bit for each enum bbr_reason */
+				steps : 5, /* transitions of this callback: bit per reason */
 				cycle_idx : 3, /* phase of PROBE_BW's gain cycle */
 				has_seen_rtt : 1, /* was the pacing rate set from a measured RTT? */
-				watched : 1, /* program: a monitor made this connection allocate storage */
+				watched : 1, /* shell: a monitor made it allocate storage */
 				unused : 1;
 		};
 		u32 flags; /* all of these at once: see kind.h */
@@ -90,8 +90,7 @@ struct bbr {
 	u32 prior_cwnd; /* the window to restore after recovery or PROBE_RTT */
 	u32 full_bw; /* bandwidth that further growth is compared with */
 	u64 ack_epoch_mstamp; /* us: start of this epoch of ACK aggregation */
-	u16 extra_acked
-		[2]; /* most packets ACKed beyond what bw explains: in this window and in that before it */
+	u16 extra_acked[2]; /* most ACKed beyond what bw explains: in this window, in the last */
 	u32 ack_epoch_acked : 20, /* packets ACKed in this epoch */
 		extra_acked_win_rtts : 5, /* age of this window in rounds */
 		unused_b : 1, full_bw_cnt : 5, /* rounds without large growth of bandwidth */
@@ -111,7 +110,7 @@ _Static_assert(__builtin_offsetof(struct bbr, full_bw) == 84, "struct bbr is ABI
 _Static_assert(__builtin_offsetof(struct bbr, extra_acked) == 96, "struct bbr is ABI");
 _Static_assert(BBR_REASONS <= 5, "struct bbr.steps has a bit for each");
 
-/* The marks of the program around the algorithm (shell.bpf.h): they are only kept here. */
+/* The shell's marks (shell.bpf.h): the algorithm only stores them. */
 static inline u32 bbr_profile(const struct bbr *b)
 {
 	return b->profile;
@@ -165,7 +164,7 @@ static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *
 	return sk->kind & BBR_CYCLING || b->full_bw_reached;
 }
 
-/* The bandwidth to use: a policer's long-term rate once one was found. */
+/* The bandwidth to use: the long-term rate (lt_bw) once a policer was detected. */
 static inline u32 bbr_bw(const struct bbr *b)
 {
 	return b->lt_use_bw ? b->lt_bw : bbr_max_bw(b);
@@ -181,7 +180,7 @@ static inline u32 bbr_bw_of(const struct bbr *b, const struct bbr_sock *sk)
 	return bbr_is_policed(b, sk) ? b->lt_bw : bbr_max_bw(b);
 }
 
-/* Each reason leads from known modes to a known one, so the bits tell monitors the way. */
+/* Each reason leads from known modes to a known one, so the bits tell monitors every transition. */
 static inline void bbr_enter_mode(struct bbr *b, u8 mode, enum bbr_reason reason)
 {
 	b->mode = mode;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an event of BBR version 1 has of its own: its modes, why it changes them, and the tail of
- * struct bbr_event. bpf/bbr/descriptor.c says how the tools show them.
+ * The parts of an event that are specific to BBR version 1: its modes, the reasons for entering
+ * them, and the tail of struct bbr_event. bpf/bbr/descriptor.c defines how the tools show them.
  */
 #ifndef BBR_EVENT_H
 #define BBR_EVENT_H
@@ -20,7 +20,7 @@ enum bbr_mode {
 
 /* Why a mode was entered, in the order in which it can happen on one ACK. */
 enum bbr_reason {
-	BBR_R_LT_BW_EXPIRED, /* PROBE_BW anew: the policed rate was used for long enough */
+	BBR_R_LT_BW_EXPIRED, /* PROBE_BW again: the policed rate was used for long enough */
 	BBR_R_FULL_BW, /* STARTUP to DRAIN: bandwidth stopped growing */
 	BBR_R_DRAINED, /* DRAIN to PROBE_BW: inflight is down to the BDP */
 	BBR_R_MIN_RTT_EXPIRED, /* to PROBE_RTT: no lower RTT for min_rtt_win */
@@ -28,7 +28,7 @@ enum bbr_reason {
 	BBR_REASONS,
 };
 
-/* What is known of a policer. */
+/* What BBR knows about a policer. */
 enum bbr_policer {
 	BBR_POLICER_OFF,
 	BBR_POLICER_SAMPLING, /* looking for one */
@@ -36,15 +36,15 @@ enum bbr_policer {
 	BBR_POLICERS,
 };
 
-/* bbr_event.tail. Values are only added, at the end. */
+/* bbr_event.tail. New members are only added at the end. */
 struct bbr_tail {
 	__u32 max_bw; /* maximum of the last bw_win rounds */
-	__u32 full_bw; /* what full_bw_thresh compares with */
+	__u32 full_bw; /* bandwidth that further growth is compared with */
 	__u32 lt_bw; /* long-term rate of a policer, or of the last interval */
-	__u32 prior_cwnd; /* to be restored after recovery or PROBE_RTT */
-	__u32 extra_acked; /* maximum of the filter of ACK aggregation */
+	__u32 prior_cwnd; /* window to restore after recovery or PROBE_RTT */
+	__u32 extra_acked; /* maximum of the ACK aggregation filter */
 	__u8 full_bw_cnt; /* rounds without growth */
-	__u8 lt_rtt_cnt; /* rounds of the policer's interval, or with its rate */
+	__u8 lt_rtt_cnt; /* rounds of the sampling interval, or of using lt_bw */
 	__u8 policer; /* enum bbr_policer */
 	__u8 pad;
 };

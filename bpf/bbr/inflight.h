@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Control, second half: how much may be in flight for a given model, and how much of what is in
- * flight is in the network.
+ * Control, second half: how much may be in flight for a given model, and how much of that is in the
+ * network.
  */
 #ifndef BBR_INFLIGHT_H
 #define BBR_INFLIGHT_H
@@ -10,11 +10,11 @@
 
 #include "common/window.h"
 
-/* More packets than any window of TCP (2^30 bytes) holds, and times any gain less than 2^31. */
+/* More packets than any TCP window (2^30 bytes) holds. Times any gain this is below 2^31. */
 #define BBR_BDP_MAX (1u << 26)
-#define BBR_SRTT_MAX (1u << 24) /* us: times any pacing rate that a parameter can set, 63 bits */
+#define BBR_SRTT_MAX (1u << 24) /* us: times any rate that a parameter can set, 63 bits */
 
-/* Is an estimate given, not measured? */
+/* Is bw or min_rtt pinned rather than measured? */
 static inline bool bbr_is_pinned(const struct bbr_sock *sk)
 {
 	return OPTION(sk, pin_bw) | OPTION(sk, pin_min_rtt);
@@ -25,22 +25,25 @@ static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw
 {
 	u64 w;
 
-	/* No RTT was ever measured: all so far was retransmitted and there are no timestamps. Stay at
-	 * what any connection may start with.
+	/*
+	 * No RTT sample yet: everything so far was retransmitted, without timestamps. Stay at the
+	 * window that any connection may start with (init_cwnd, 10 packets).
 	 */
 	if (b->min_rtt_us == BBR_RTT_NONE)
 		return PARAM(sk, init_cwnd);
 
 	w = (u64)bw * b->min_rtt_us;
-	/* What was given may be what no path ever was. */
+	/*
+	 * Pinned values need not fit any real path: keep the product with the gain within 64 bits.
+	 */
 	if (bbr_is_pinned(sk))
 		w = min_u64(w, BBR_BDP_MAX * BW_UNIT);
 	return bbr_packets(w, gain);
 }
 
 /*
- * The same for a rate that is fixed: by the RTT as it is, for a queue must not slow it down. The rate
- * is in force already, with its bounds.
+ * The same for a fixed pacing rate, with the smoothed RTT instead of min_rtt, because a queue must
+ * not slow it down. The socket's pacing rate already is the fixed rate within its bounds.
  */
 static inline u32 bbr_fixed_rate_inflight(const struct bbr *b, const struct bbr_sock *sk)
 {
@@ -50,7 +53,7 @@ static inline u32 bbr_fixed_rate_inflight(const struct bbr *b, const struct bbr_
 	return min_u64(quotient(bytes, IN(sk, mss)), BBR_BDP_MAX) * b->cwnd_gain >> BBR_SCALE;
 }
 
-/* The bounds of the window, in whatever state. */
+/* Bounds the window by min_cwnd and max_cwnd, which hold in every state. */
 static inline u32 bbr_bound_cwnd(const struct bbr_sock *sk, u32 cwnd)
 {
 	cwnd = max_u32(cwnd, OPTION(sk, min_cwnd));
@@ -60,8 +63,9 @@ static inline u32 bbr_bound_cwnd(const struct bbr_sock *sk, u32 cwnd)
 }
 
 /*
- * The BDP counts packets of a fluid; real ones travel in bursts. Leave room for a burst in each of
- * the places that hold one back, and do not leave a single packet for a delayed ACK to wait for.
+ * The BDP is a fluid model; real packets travel in bursts. So leave room for a burst in each place
+ * that holds one back (tso_budget, 3: the sender's qdisc and NIC, the receiver's GRO). And round up
+ * to an even number, so that no single packet waits for a delayed ACK.
  */
 static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
 {
@@ -79,7 +83,7 @@ static inline u32 bbr_inflight(const struct bbr *b, const struct bbr_sock *sk, u
 	return bbr_quantization_budget(b, sk, bbr_bdp(b, sk, bw, gain));
 }
 
-/* Is inflight to grow? */
+/* Does the pacing gain raise inflight? */
 static inline bool bbr_is_raising(const struct bbr *b)
 {
 	return b->pacing_gain > BBR_UNIT;
@@ -88,8 +92,8 @@ static inline bool bbr_is_raising(const struct bbr *b)
 #include "common/edt.h"
 
 /*
- * Does inflight reach at the EDT what a gain above 1 aims at? Not if it is below the BDP already: then it gets but one
- * burst more, and the target has at least one, too.
+ * Will inflight at the EDT reach the target of a gain above 1? Not if it is below gain * BDP now:
+ * it gains at most one burst, and the target includes at least one, too (tso_budget).
  */
 static inline bool bbr_is_inflight_at_least(const struct bbr *b, const struct bbr_sock *sk,
 					    u32 inflight, u32 bw, u32 gain)

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's own bbr, from outside: which sockets use it, and their struct bbr as ours. Its type is in the
- * kernel's BTF or in that of the module tcp_bbr; while the module is not loaded there is neither the type nor
- * a socket.
+ * Reads the kernel's own bbr from outside: converts the struct bbr of its sockets to ours. The type
+ * is in the BTF of the kernel or of the module tcp_bbr. While that module is not loaded there is
+ * neither the type nor such a socket.
  */
 #ifndef KERNEL_BBR_BPF_H
 #define KERNEL_BBR_BPF_H
 
 #include "outside.bpf.h"
 
-/* What is read of it: the same in each mainline kernel, but not in those that have BBR version 3 under its name. */
+/*
+ * The members that are read. They are the same in every mainline kernel, but not in kernels that
+ * have BBR version 3 under this name.
+ */
 struct bbr___kernel {
 	u32 min_rtt_us;
 	struct minmax___kernel bw;
@@ -61,18 +64,18 @@ static inline void read_kernel_bbr(struct bbr *to, struct sock *sk)
 	to->extra_acked[1] = b->extra_acked[1];
 }
 
-/* All that monitors see is in struct bbr. */
+/* Nothing to add: struct bbr has all that monitors see. */
 static inline void add_kernel_bbr(struct bbr_event *e, struct sock *sk)
 {
 }
 
-/* What is another with each round. */
+/* A value that changes with each round. */
 static inline u32 kernel_bbr_round(const struct bbr *b)
 {
 	return b->round_count;
 }
 
-/* What an event of a mode tells the change of. */
+/* A mode event reports a change of this value. */
 static inline u8 kernel_bbr_place(const struct bbr *b)
 {
 	return b->mode;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What kind of ACK is it? Most steps of BBR are about what hardly ever happens: losses, pauses, a policer,
- * PROBE_RTT. This decides the kind of an ACK once, before its first step, and bbr_main() is compiled for each kind
- * (common/kind.h names them). A step may leave out only what would change nothing for any such ACK; then
- * whatever it is compiled for, the result is the same, bit for bit.
+ * The kind of an ACK. Most steps of BBR deal with rare things: losses, pauses, a policer,
+ * PROBE_RTT. bbr_kind() decides the kind of an ACK once, before its first step, and bbr_main() is
+ * compiled for each kind (common/kind.h lists them). A step may skip only what would change nothing
+ * for any ACK of the kind. So the result is the same, bit for bit, whichever kind it is compiled
+ * for.
  */
 #ifndef BBR_KIND_H
 #define BBR_KIND_H
@@ -16,14 +17,14 @@
 	.prev_ca_state = 7, .packet_conservation = 1, .lt_is_sampling = 1, .lt_use_bw = 1
 #define BBR_CYCLE_FLAGS .mode = 7, .full_bw_reached = 1
 
-/* Did packets arrive, is the sample valid, and does PROBE_RTT not begin? */
+/* Were packets ACKed, is the sample valid, and does PROBE_RTT not begin? */
 static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock *sk,
 				      const struct bbr_rs *rs)
 {
 	return rs->acked_sacked && bbr_is_valid_sample(rs) && !bbr_is_min_rtt_expired(b, sk);
 }
 
-/* In PROBE_BW, whose ACKs find the pipe full? */
+/* Is the connection in PROBE_BW, with the pipe full? */
 static inline bool bbr_is_cycling(const struct bbr *b)
 {
 	return (b->flags & BBR_FLAGS(BBR_CYCLE_FLAGS)) ==
@@ -31,8 +32,9 @@ static inline bool bbr_is_cycling(const struct bbr *b)
 }
 
 /*
- * Outside PROBE_RTT, is has_seen_rtt the only one of these flags that is set? One comparison tells both: PROBE_RTT is the last
- * mode, 3, so adding 1 to the mode sets a bit that no other mode comes to.
+ * Is has_seen_rtt the only one of these flags that is set, and the mode not PROBE_RTT? One
+ * comparison checks both: PROBE_RTT is the last mode, 3, so adding 1 to the mode sets a bit that no
+ * other mode reaches.
  */
 static inline bool bbr_has_only_seen_rtt(const struct bbr *b, u32 flags)
 {
@@ -42,7 +44,10 @@ static inline bool bbr_has_only_seen_rtt(const struct bbr *b, u32 flags)
 	return ((b->flags + one_more) & (flags | after_last)) == BBR_FLAGS(.has_seen_rtt = 1);
 }
 
-/* 0: nothing is known, as of any that monitors have left a mark on and are not told of (the shell is to clear it). */
+/*
+ * Returns the kind of the ACK. 0: nothing is known, for instance if a monitor has marked the
+ * connection but this ACK is not reported (the shell must clear the mark).
+ */
 static inline u8 bbr_kind(const struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	const u32 calm = BBR_FLAGS(BBR_CALM_FLAGS(sk)), loss = BBR_FLAGS(BBR_LOSS_FLAGS),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Windowed maximum of a stream of samples in constant space, after Kathleen Nichols' algorithm that the
- * kernel keeps in lib/win_minmax.c: the best sample of the window, the best after it, and the best
- * after that. Whenever the first grows older than the window, the next one takes its place. Samples
- * in the second and third place are renewed from the second quarter and second half of the window, so
- * that they do not all stem from its beginning.
+ * Windowed maximum of a stream of samples in constant space: Kathleen Nichols' algorithm, as in the
+ * kernel's lib/win_minmax.c. It keeps the best sample of the window, the best one after that, and
+ * the best one after both. When the first becomes older than the window, the next one takes its
+ * place. The second and third are renewed in the second quarter and the second half of the window,
+ * so that they do not all come from its beginning.
  */
 #ifndef BBR_MINMAX_H
 #define BBR_MINMAX_H
@@ -30,7 +30,7 @@ static inline void minmax_reset(struct minmax *m, u32 t, u32 v)
 	m->s[0] = m->s[1] = m->s[2] = sample;
 }
 
-/* The maximum left the window: everybody moves up, the new sample takes the last place. */
+/* The maximum left the window: the others move up, and the new sample takes the last place. */
 static inline void minmax_promote(struct minmax *m, struct minmax_sample sample)
 {
 	m->s[0] = m->s[1];
@@ -39,9 +39,9 @@ static inline void minmax_promote(struct minmax *m, struct minmax_sample sample)
 }
 
 /*
- * Does a sample of time t that is below all three leave them as they are? Not if the first is older than the window,
- * and so none of the others is (their times rise), nor if one is to be renewed, for which it must be as old as that
- * before it.
+ * Does a sample of time t that is below all three leave them as they are? Not if the first is older
+ * than the window. (If it is not, neither are the others: their times rise.) Nor if one is due for
+ * renewal, which happens only while it is as old as the one before it.
  */
 static inline bool minmax_is_settled(const struct minmax *m, u32 win, u32 t)
 {
@@ -52,13 +52,13 @@ static inline bool minmax_is_settled(const struct minmax *m, u32 win, u32 t)
 	return age <= win && m->s[1].t != m->s[0].t && (m->s[2].t != m->s[1].t || age <= win / 2);
 }
 
-/* Takes sample v of time t into a window that is win long. */
+/* Adds sample v of time t to a window of length win. */
 static inline void minmax_running_max(struct minmax *m, u32 win, u32 t, u32 v)
 {
 	struct minmax_sample sample = { .t = t, .v = v };
 	u32 age;
 
-	/* A new maximum, or nothing in the window is still valid: forget what was. */
+	/* A new maximum, or all samples have left the window: start again. */
 	if (v >= m->s[0].v || t - m->s[2].t > win) {
 		minmax_reset(m, t, v);
 		return;

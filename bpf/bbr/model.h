@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The model of the path, as far as any BBR needs it: packet-timed rounds and the maximum filter of
- * bandwidth. (The minimum filter of RTT is with PROBE_RTT, which refreshes it.)
+ * The model of the path: packet-timed rounds and the max filter of bandwidth. (The min filter of
+ * RTT is in probe_rtt.h: PROBE_RTT refreshes it.)
  */
 #ifndef BBR_MODEL_H
 #define BBR_MODEL_H
@@ -10,8 +10,8 @@
 #include "policer.h"
 
 /*
- * A round lasts until a packet is ACKed that was sent after the round began: one RTT, whatever the
- * RTT is, counted without a clock.
+ * A round lasts until a packet is ACKed that was sent after the round began: one RTT, however long
+ * that is, measured without a clock.
  */
 static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 				    const struct bbr_rs *rs)
@@ -30,8 +30,10 @@ static inline bool bbr_is_valid_sample(const struct bbr_rs *rs)
 	return rs->delivered >= 0 && rs->interval_us > 0;
 }
 
-/* The delivery rate of a valid sample: never above the bottleneck's rate. The divisor is 32 bits wide, as
- * mainline's do_div() has it; over an interval of 71 minutes nothing sensible comes out anyway.
+/*
+ * The delivery rate of a valid sample. It is never above the bottleneck's rate. The divisor has 32
+ * bits, as in mainline's do_div(): an interval of more than 71 minutes gives no sensible rate
+ * anyway.
  */
 static inline u64 bbr_sample_bw(const struct bbr_rs *rs)
 {
@@ -39,15 +41,16 @@ static inline u64 bbr_sample_bw(const struct bbr_rs *rs)
 }
 
 /*
- * Is it below bw? As floor(a / b) < v exactly if a < v * b, there is no need to divide. (Nor if b is 0: the rate is 0
- * then, and 0 < v, but it is dealt with as if it were not below.)
+ * Is the delivery rate below bw? floor(a / b) < v exactly if a < v * b, so there is no need to
+ * divide. (Not if b is 0: the rate is then 0, which is below, but this returns false. The caller
+ * then takes the long way, to the same result.)
  */
 static inline bool bbr_is_sample_below(const struct bbr_rs *rs, u32 bw)
 {
 	return (u32)rs->delivered * BW_UNIT < bw * low_u32(rs->interval_us);
 }
 
-/* Payload at so many kbit/s, as bandwidth; at least one unit of it, for with none nothing would move. */
+/* pin_bw, in kbit/s of payload, as bandwidth. At least one unit: at 0 nothing would be sent. */
 static inline u32 bbr_pinned_bw(const struct bbr_sock *sk)
 {
 	u64 bytes = OPTION(sk, pin_bw) * BYTES_PER_KBIT; /* a second */
@@ -57,8 +60,8 @@ static inline u32 bbr_pinned_bw(const struct bbr_sock *sk)
 }
 
 /*
- * The bandwidth is given: nothing is to be searched for. The filter holds it, so that what is sampled
- * when it is given no longer replaces it within a window.
+ * The bandwidth is pinned, so there is nothing to search for. The filter keeps it, so that samples
+ * replace it within bw_win once it is no longer pinned.
  */
 static inline void bbr_pin_bw(struct bbr *b, const struct bbr_sock *sk)
 {
@@ -77,7 +80,7 @@ static inline void bbr_update_bw(struct bbr *b, const struct bbr_sock *sk, const
 		bbr_pin_bw(b, sk);
 		return;
 	}
-	/* Most samples are below the maxima of the window, and change nothing. */
+	/* Most samples are below all maxima of the window, and change nothing. */
 	if (bbr_is_sample_below(rs, b->bw.s[2].v) &&
 	    minmax_is_settled(&b->bw, PARAM(sk, bw_win), b->round_count))
 		return;

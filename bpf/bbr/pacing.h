@@ -9,13 +9,15 @@
 
 #include "common/rate.h"
 
-/* Is there a rate that holds whatever the model says? */
+/* Does a parameter set or bound the rate, whatever the model says? */
 static inline bool bbr_is_rate_bounded(const struct bbr_sock *sk)
 {
 	return OPTION(sk, pacing_rate) | OPTION(sk, min_pacing_rate) | OPTION(sk, max_pacing_rate);
 }
 
-/* What becomes of the model's rate. The later ones win: the owner of the socket over all. */
+/*
+ * Applies the parameters to the model's rate. Later ones win, and SO_MAX_PACING_RATE wins over all.
+ */
 static inline u64 bbr_bound_rate(const struct bbr_sock *sk, u64 rate)
 {
 	if (OPTION(sk, pacing_rate))
@@ -31,7 +33,7 @@ static inline u64 bbr_bw_to_pacing_rate(const struct bbr_sock *sk, u32 bw, u32 g
 	return bbr_bound_rate(sk, bbr_rate_bytes_per_sec(sk, bw, gain));
 }
 
-/* The first pacing rate: the window that is there, once per RTT, times STARTUP's gain. */
+/* Sets the first pacing rate: high_gain * cwnd / RTT (init_rtt, 1 ms, until one is measured). */
 static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct bbr_sock *sk)
 {
 	u64 bw = bbr_first_bw(b, sk);
@@ -40,8 +42,9 @@ static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct bbr_sock 
 }
 
 /*
- * Until the pipe was full the rate only grows: a low first sample (of a connection that had little to
- * send, say) must not undo the rate that STARTUP began with. But it may be older than a bound.
+ * Until the pipe is full the rate only grows: a low first sample (say, of a connection that had
+ * little to send) must not undo STARTUP's first rate. A bound still applies, because it may be
+ * newer than the rate.
  */
 static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 bw, u32 gain)
 {
@@ -55,14 +58,14 @@ static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 b
 		SET(sk, pacing_rate, bbr_bound_rate(sk, IN(sk, pacing_rate)));
 }
 
-/* Below min_tso_rate even two packets back to back would be a burst that is felt. */
+/* Below min_tso_rate (1.2 Mbit/s) even two packets back to back would be a noticeable burst. */
 static inline u32 bbr_min_tso_segs(const struct bbr *b, const struct bbr_sock *sk)
 {
-	(void)b; /* the rate says it all */
+	(void)b; /* only the rate matters */
 	return IN(sk, pacing_rate) < PARAM(sk, min_tso_rate) >> 3 ? 1 : PARAM(sk, min_tso_segs);
 }
 
-/* Segments of the bursts that the stack will send at this rate: what tcp_tso_autosize() makes of it. */
+/* Segments of a burst that the stack sends at this rate: the result of tcp_tso_autosize(). */
 static inline u32 bbr_tso_segs_goal(const struct bbr *b, const struct bbr_sock *sk)
 {
 	u64 bytes = IN(sk, pacing_rate) >> IN(sk, pacing_shift);

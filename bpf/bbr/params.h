@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Every constant of BBR version 1, and what else there is to set (bpf_bbr/params.h explains the table).
+ * Every constant of BBR version 1, and every option (bpf_bbr/params.h explains the table).
  *
- * The defaults are those of mainline Linux (net/ipv4/tcp_bbr.c, 5.10 to 7.3), exactly; where mainline
- * has no name for a constant that it uses, the meaning says so. "Round" is a packet-timed round trip.
- * An option is what mainline does not have: 0 is off, and mainline (8 phases are, for cycle_len).
+ * The defaults are exactly those of mainline Linux (net/ipv4/tcp_bbr.c, 5.10 to 7.3). Where
+ * mainline uses a constant without a name, the help text says so. "Round" is a packet-timed round
+ * trip. Options do not exist in mainline: 0 turns one off, as in mainline (for cycle_len, 8 phases
+ * do).
  *
- * A constant is read with PARAM(), an option with OPTION(). The highest values keep the 12-bit gains, 7-bit and
- * 5-bit round counters of struct bbr and all 64-bit products from overflowing; the lowest ones keep a
- * connection moving.
+ * Read a constant with PARAM(), an option with OPTION(). The maxima keep the gains within 12 bits,
+ * and keep the 7-bit and 5-bit round counters of struct bbr and all 64-bit products from
+ * overflowing. The minima keep a connection moving.
  */
 #ifndef BBR_PARAMS_H
 #define BBR_PARAMS_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Token-bucket policers ("An Internet-Wide Analysis of Traffic Policing", Flach et al., SIGCOMM 2016)
- * let a burst pass at the speed of the link, then drop whatever exceeds their rate. The maximum filter
- * would remember the burst for ten rounds and lose packets all along. So average the delivery rate
- * over longer intervals ("lt", long-term); two consecutive ones that both lost a fifth or more and
- * agree on the rate are taken for a policer, and its rate is used as bw for a while.
+ * Token-bucket policers ("An Internet-Wide Analysis of Traffic Policing", Flach et al., SIGCOMM
+ * 2016) let a burst pass at the speed of the link, then drop whatever exceeds their rate. The max
+ * filter would remember the burst for ten rounds, and packets would be lost all that time. So BBR
+ * averages the delivery rate over longer intervals ("lt", long-term). If two consecutive intervals
+ * both lost a fifth or more and agree on the rate, BBR assumes a policer, and uses its rate as bw
+ * for 48 rounds.
  */
 #ifndef BBR_POLICER_H
 #define BBR_POLICER_H
@@ -28,8 +29,9 @@ static inline void bbr_reset_lt_bw_sampling(struct bbr *b, const struct bbr_sock
 }
 
 /*
- * Do two rates agree, to an eighth of the older one or to 4 kbit/s? The products are of 32 bits, as
- * mainline's are: they wrap from a difference of one, and a rate of eight packets a microsecond.
+ * Do two rates agree within an eighth of the older one, or within 4 kbit/s? The products have 32
+ * bits, as in mainline: they wrap from a difference of 1 packet per microsecond on, and from a rate
+ * of 8.
  */
 static inline bool bbr_lt_bw_is_consistent(const struct bbr_sock *sk, u32 old, u32 bw)
 {
@@ -39,13 +41,13 @@ static inline bool bbr_lt_bw_is_consistent(const struct bbr_sock *sk, u32 old, u
 	       bbr_rate_bytes_per_sec(sk, diff, BBR_UNIT) <= PARAM(sk, lt_bw_diff) >> 3;
 }
 
-/* A lossy interval is over, its rate was bw. */
+/* A lossy interval is complete; its rate is bw. */
 static inline void bbr_lt_bw_interval_done(struct bbr *b, const struct bbr_sock *sk, u32 bw)
 {
 	if (b->lt_bw && bbr_lt_bw_is_consistent(sk, b->lt_bw, bw)) {
 		b->lt_bw = (bw + b->lt_bw) >> 1;
 		b->lt_use_bw = 1;
-		b->pacing_gain = PARAM(sk, lt_gain); /* probing would only be dropped */
+		b->pacing_gain = PARAM(sk, lt_gain); /* the policer would drop a probe */
 		b->lt_rtt_cnt = 0;
 		return;
 	}
@@ -53,7 +55,10 @@ static inline void bbr_lt_bw_interval_done(struct bbr *b, const struct bbr_sock 
 	bbr_reset_lt_bw_sampling_interval(b, sk);
 }
 
-/* Uses the policed rate for lt_bw_max_rtts rounds of PROBE_BW, then looks whether it is gone. */
+/*
+ * Uses the policed rate for lt_bw_max_rtts (48) rounds of PROBE_BW, then probes again: the policer
+ * may be gone.
+ */
 static inline void bbr_lt_bw_use(struct bbr *b, const struct bbr_sock *sk)
 {
 	if (b->mode != BBR_PROBE_BW || !b->round_start)
@@ -70,7 +75,7 @@ static inline void bbr_lt_bw_sample(struct bbr *b, const struct bbr_sock *sk, u3
 {
 	u32 lost, delivered, t;
 
-	/* An application that has nothing to send would look like a low rate. */
+	/* An application with nothing to send would look like a low rate. */
 	if (is_app_limited) {
 		bbr_reset_lt_bw_sampling(b, sk);
 		return;
@@ -85,7 +90,10 @@ static inline void bbr_lt_bw_sample(struct bbr *b, const struct bbr_sock *sk, u3
 		return;
 	}
 
-	/* End at a loss as well: again the bucket is empty, or the rate would be underestimated. */
+	/*
+	 * End at a loss, too, when the bucket is empty again. Otherwise the rate would be
+	 * underestimated.
+	 */
 	if (!losses)
 		return;
 
@@ -107,7 +115,7 @@ static inline void bbr_lt_bw_sample(struct bbr *b, const struct bbr_sock *sk, u3
 static inline void bbr_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk, u32 losses,
 				      bool is_app_limited)
 {
-	/* What is given overrides a policer's rate as well. */
+	/* A pinned bandwidth overrides a policer's rate as well. */
 	if (OPTION(sk, pin_bw)) {
 		bbr_reset_lt_bw_sampling(b, sk);
 		return;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * PROBE_BW, where BBR lives: a cycle of pacing gains that probes for more bandwidth (1.25), drains
- * the queue which that made if there was no more (0.75), and cruises (1.0) with a full pipe and an
- * empty queue. A phase lasts about one min_rtt. While bw grows, 1.25 of it is more each cycle, so that
- * new bandwidth is found exponentially fast; other flows get a share in the phases below 1.0.
+ * PROBE_BW, where BBR spends most of its time: a cycle of eight pacing gains. It probes for more
+ * bandwidth (1.25), drains the queue that the probe built if there was no more (0.75), and cruises
+ * (1.0, six phases) with a full pipe and an empty queue. A phase lasts about one min_rtt. While bw
+ * grows, each probe is 1.25 of a higher bw, so BBR finds new bandwidth exponentially fast. Other
+ * flows get their share in the phase below 1.0.
  */
 #ifndef BBR_PROBE_BW_H
 #define BBR_PROBE_BW_H
 
 #include "inflight.h"
 
-/* The phases that are in use. */
+/* Number of phases in use. */
 static inline u32 bbr_cycle_phases(const struct bbr_sock *sk)
 {
 	return OPTION_OR(sk, cycle_len, BBR_CYCLE_LEN);
@@ -24,7 +25,10 @@ static inline void bbr_advance_cycle_phase(struct bbr *b, const struct bbr_sock 
 	b->cycle_mstamp = IN(sk, delivered_mstamp);
 }
 
-/* With drain_to_target phases differ in length, so a cycle gets one: 2 min_rtts to one for each phase. */
+/*
+ * Begins a cycle of drain_to_target. Its phases differ in length, so the cycle gets one: 2 to
+ * cycle_len min_rtts, at random.
+ */
 static inline void bbr_begin_cycle(struct bbr *b, const struct bbr_sock *sk, enum bbr_phase phase)
 {
 	b->cycle_idx = phase;
@@ -33,8 +37,8 @@ static inline void bbr_begin_cycle(struct bbr *b, const struct bbr_sock *sk, enu
 }
 
 /*
- * Starts at a random phase, so that flows that share a bottleneck do not probe all at once. Only the
- * draining phase is left out: there is nothing to drain yet, it would but lose throughput.
+ * Starts at a random phase, so that flows that share a bottleneck do not all probe at once. Only
+ * the draining phase is left out: there is nothing to drain yet, so it would only lose throughput.
  */
 static inline void bbr_enter_probe_bw(struct bbr *b, const struct bbr_sock *sk,
 				      enum bbr_reason reason)
@@ -43,20 +47,23 @@ static inline void bbr_enter_probe_bw(struct bbr *b, const struct bbr_sock *sk,
 	u32 r = (u64)IN(sk, random) * last >> 32; /* 0 to 6 */
 
 	bbr_enter_mode(b, BBR_PROBE_BW, reason);
-	b->cycle_idx = last - r; /* 1 to 7, and on to 2 to 7 or 0 */
+	b->cycle_idx = last - r; /* 1 to 7; advanced below: 2 to 7, or 0 */
 	bbr_advance_cycle_phase(b, sk);
 	if (OPTION(sk, drain_to_target))
 		bbr_begin_cycle(b, sk, min_u32(b->cycle_idx, BBR_PHASE_CRUISE));
 }
 
-/* Has this phase (with drain_to_target: this cycle) lasted for more than so many min_rtts? */
+/* Has this phase (with drain_to_target: this cycle) lasted longer than `min_rtts` times min_rtt? */
 static inline bool bbr_is_cycle_older(const struct bbr *b, const struct bbr_sock *sk, u32 min_rtts)
 {
 	return stamp_us_delta(IN(sk, delivered_mstamp), b->cycle_mstamp) >
 	       (u64)b->min_rtt_us * min_rtts;
 }
 
-/* Has probing met its end? Losses that are ignored must not let it go on for ever, though. */
+/*
+ * Must probing stop? It does at a loss. With ignore_loss it stops after as many min_rtts as the
+ * cycle has phases, so that it does not go on for ever.
+ */
 static inline bool bbr_is_path_full(const struct bbr *b, const struct bbr_sock *sk,
 				    const struct bbr_rs *rs)
 {
@@ -67,26 +74,31 @@ static inline bool bbr_is_path_full(const struct bbr *b, const struct bbr_sock *
 	return rs->losses;
 }
 
-/* Has inflight come to where a phase that probes or drains wants it? */
+/* Has inflight reached the target of a phase that probes or drains? */
 static inline bool bbr_is_inflight_reached(const struct bbr *b, const struct bbr_sock *sk,
 					   const struct bbr_rs *rs, bool is_full_length)
 {
 	u32 bw = bbr_max_bw(b);
 
-	/* Probe until inflight got as high as the gain aims at, which on a short path takes more than
-	 * one min_rtt; but not if the path cannot hold so much.
+	/*
+	 * Probe for one min_rtt, and on until inflight reaches pacing_gain * BDP, which takes
+	 * longer on a short path. But do not wait for that after a loss: the path cannot hold so
+	 * much.
 	 */
 	if (b->pacing_gain > BBR_UNIT)
 		return is_full_length &&
 		       (bbr_is_path_full(b, sk, rs) ||
 			bbr_is_inflight_at_least(b, sk, rs->prior_in_flight, bw, b->pacing_gain));
 
-	/* Drain until the queue is gone. Longer would leave the pipe unfilled. */
+	/*
+	 * Drain until the queue is gone, for at most one min_rtt. Longer would leave the pipe
+	 * unfilled.
+	 */
 	return is_full_length || bbr_packets_in_net_at_edt(b, sk, rs->prior_in_flight) <=
 					 bbr_inflight(b, sk, bw, BBR_UNIT);
 }
 
-/* Is it time for the next phase? Cruising changes no queue: there the clock decides alone. */
+/* Is it time for the next phase? Cruising does not change the queue, so only the clock decides. */
 static inline bool bbr_is_next_cycle_phase(const struct bbr *b, const struct bbr_sock *sk,
 					   const struct bbr_rs *rs)
 {
@@ -98,8 +110,8 @@ static inline bool bbr_is_next_cycle_phase(const struct bbr *b, const struct bbr
 }
 
 /*
- * The cycle of drain_to_target: probes as always, drains until the queue is gone however long that takes,
- * and cruises for what is left of the cycle's time.
+ * The cycle of drain_to_target: probes as usual, drains until the queue is gone, and cruises for
+ * the rest of the cycle. The cycle's end ends any phase.
  */
 static inline void bbr_update_drain_to_target(struct bbr *b, const struct bbr_sock *sk,
 					      const struct bbr_rs *rs)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The minimum filter of RTT, and PROBE_RTT, which refreshes it.
+ * The min filter of RTT, and PROBE_RTT, which refreshes it.
  *
- * A sender that keeps a queue, or several that share one, never see the RTT of the empty path. If the
- * minimum was not met for 10 s, cut inflight to 4 packets for 200 ms and at least one round: flows that
- * share a bottleneck see the RTT fall together, so their windows expire together, their PROBE_RTTs
- * meet, and the queue becomes empty for all of them. It costs 200 ms of 10 s, 2 %. Connections
- * with pauses get their minimum for nothing and never come here.
+ * A sender that keeps a queue, or several that share one, never see the RTT of the empty path. So
+ * if no lower RTT was measured for 10 s, BBR cuts inflight to 4 packets for 200 ms and at least one
+ * round. Flows that share a bottleneck see the RTT fall together, so their filters expire together,
+ * their PROBE_RTTs coincide, and the queue empties for all of them. This costs 200 ms of 10 s, 2 %.
+ * Connections with pauses get their min_rtt for free and never enter PROBE_RTT.
  */
 #ifndef BBR_PROBE_RTT_H
 #define BBR_PROBE_RTT_H
@@ -14,7 +14,7 @@
 #include "probe_bw.h"
 #include "recovery.h"
 
-/* The window while the queue empties, which inflight has to come down to. */
+/* The window in PROBE_RTT, to which inflight has to fall so that the queue empties. */
 static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct bbr_sock *sk)
 {
 	u32 cwnd = PARAM(sk, probe_rtt_cwnd);
@@ -27,7 +27,7 @@ static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct bbr_sock 
 
 static inline void bbr_leave_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 {
-	b->min_rtt_stamp = IN(sk, now_ms); /* whatever was measured holds for a window from now */
+	b->min_rtt_stamp = IN(sk, now_ms); /* min_rtt is valid for min_rtt_win from now on */
 	bbr_put_cwnd(sk, bbr_bound_cwnd(sk, max_u32(IN(sk, cwnd), b->prior_cwnd)));
 	if (b->full_bw_reached)
 		bbr_enter_probe_bw(b, sk, BBR_R_PROBE_RTT_DONE);
@@ -44,13 +44,16 @@ static inline void bbr_check_probe_rtt_done(struct bbr *b, struct bbr_sock *sk)
 /* On each ACK in PROBE_RTT. */
 static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 {
-	/* Samples of the low rate are ours, not the path's: mark what is sent as app-limited. */
+	/*
+	 * The low rate is ours, not the path's: mark what is sent as app-limited, so that bw
+	 * ignores it.
+	 */
 	SET(sk, app_limited, max_u32(IN(sk, delivered) + IN(sk, inflight), 1));
 
 	if (!b->probe_rtt_done_stamp) {
 		if (IN(sk, inflight) > bbr_probe_rtt_cwnd(b, sk))
 			return;
-		/* Low enough: the clock runs from here, and a round begins. */
+		/* Low enough: the clock starts here, and a round begins. */
 		b->probe_rtt_done_stamp = IN(sk, now_ms) + PARAM(sk, probe_rtt_duration);
 		b->probe_rtt_round_done = 0;
 		b->next_round_delivered = IN(sk, delivered);
@@ -68,8 +71,8 @@ static inline bool bbr_is_min_rtt_expired(const struct bbr *b, const struct bbr_
 }
 
 /*
- * min_rtt is given: there is nothing that PROBE_RTT could find. It counts as measured now, so when it is
- * given no longer it lasts for a window, like any other.
+ * min_rtt is pinned, so PROBE_RTT has nothing to find. The value counts as measured now: when it is
+ * no longer pinned, it lasts for min_rtt_win, like any other.
  */
 static inline void bbr_pin_min_rtt(struct bbr *b, struct bbr_sock *sk)
 {
@@ -84,9 +87,11 @@ static inline void bbr_measure_min_rtt(struct bbr *b, struct bbr_sock *sk, const
 	bool expired = !bbr_is_calm(sk) && bbr_is_min_rtt_expired(b, sk);
 	s64 rtt_us = rs->rtt_us;
 
-	/* A lower RTT counts even with the delay of a delayed ACK in it; an equal one does not, or a
-	 * standing queue could put PROBE_RTT off for ever. A higher one replaces an expired minimum,
-	 * but not with the receiver's delay. No sample is -1, which as u64 is above any.
+	/*
+	 * A lower RTT counts even if it includes the delay of a delayed ACK. An equal one does not,
+	 * or a standing queue could put PROBE_RTT off for ever. A higher one replaces an expired
+	 * minimum, but not if the ACK was delayed. No sample is -1, which as a u64 is above any
+	 * RTT.
 	 */
 	if ((u64)rtt_us < b->min_rtt_us || (expired && rtt_us >= 0 && !rs->is_ack_delayed)) {
 		b->min_rtt_us = rtt_us;
@@ -114,8 +119,8 @@ static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const 
 	else
 		bbr_measure_min_rtt(b, sk, rs);
 
-	if (!bbr_is_calm(sk) &&
-	    rs->delivered > 0) /* the restart is over with the first data delivered after it */
+	/* The first data delivered after a restart ends it. */
+	if (!bbr_is_calm(sk) && rs->delivered > 0)
 		b->idle_restart = 0;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Loss recovery. BBR's model does not react to a loss, but a sender that just lost packets does not
- * know whether its model still holds: so for one round it conserves packets (one out for one in),
- * afterwards grows at most like slow start, and when recovery is over it returns to the last window
- * that was known to be good.
+ * Loss recovery. A loss does not change BBR's model, but a sender that has just lost packets does
+ * not know whether its model still holds. So for one round BBR conserves packets (sends one for
+ * each one that leaves the network), then grows the window at most like slow start, and after
+ * recovery restores the last window known to be good (prior_cwnd).
  */
 #ifndef BBR_RECOVERY_H
 #define BBR_RECOVERY_H
@@ -13,8 +13,8 @@
 #include "common/window.h"
 
 /*
- * With ignore_loss: the window before it grows. What the stack made of it at a timeout, or we did before
- * losses were ignored, is put back.
+ * With ignore_loss: returns the window before it grows. Restores prior_cwnd if the stack cut the
+ * window at a timeout, or BBR did before ignore_loss was set.
  */
 static inline u32 bbr_cwnd_despite_loss(struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
 {
@@ -26,7 +26,8 @@ static inline u32 bbr_cwnd_despite_loss(struct bbr *b, const struct bbr_sock *sk
 }
 
 /*
- * The window before it grows, in *cwnd. True while packets are conserved: then it must not grow.
+ * Sets *cwnd to the window before it grows. Returns true during packet conservation: then it must
+ * not grow.
  */
 static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struct bbr_sock *sk,
 						      const struct bbr_rs *rs, u32 *cwnd)
@@ -43,8 +44,9 @@ static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struc
 
 	prev_state = b->prev_ca_state;
 	state = IN(sk, ca_state);
-	/* An ACK of P packets may release 2 P: take away what is lost here, what was ACKed is added
-	 * when the window grows.
+	/*
+	 * An ACK of P packets may release up to 2 P packets. Subtract the losses here; what was
+	 * ACKed is added when the window grows.
 	 */
 	if (rs->losses > 0) {
 		s32 left = window - (u32)rs->losses;
@@ -55,7 +57,7 @@ static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struc
 	if (state == TCP_CA_Recovery && prev_state != TCP_CA_Recovery) {
 		b->packet_conservation = 1;
 		b->next_round_delivered = IN(sk, delivered); /* conserve for one round from here */
-		/* What the application left unused of the window is not to be sent now. */
+		/* Do not send now what the application had left unused of the window. */
 		window = IN(sk, inflight) + rs->acked_sacked;
 	} else if (prev_state >= TCP_CA_Recovery && state < TCP_CA_Recovery) {
 		window = max_u32(window, b->prior_cwnd);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What monitors get to see of a connection (event.h).
- */
+/* What monitors see of a connection (event.h). */
 #ifndef BBR_REPORT_H
 #define BBR_REPORT_H
 
 #include "bbr.h"
 
-/* A callback makes each transition once at most, in the order of enum bbr_reason. */
+/* A callback makes each transition at most once, in the order of enum bbr_reason. */
 #define BBR_STEPS BBR_REASONS
 
 static inline u8 bbr_mode(const struct bbr *b)
@@ -53,11 +51,11 @@ static inline u8 bbr_policer(const struct bbr *b)
 	return b->lt_is_sampling ? BBR_POLICER_SAMPLING : BBR_POLICER_OFF;
 }
 
-/* Nothing is written through one of the pointers that is read through another: so each word of b is read once. */
+/* The pointers do not alias (restrict), so the compiler reads each word of b only once. */
 static inline u16 bbr_fill_event(struct bbr_event *restrict e, struct bbr_tail *restrict tail,
 				 const struct bbr *restrict b, const struct bbr_more *more)
 {
-	(void)more; /* there is none */
+	(void)more; /* version 1 has none */
 	tail->pad = 0;
 	tail->max_bw = bbr_max_bw(b);
 	tail->lt_bw = b->lt_bw;
@@ -72,7 +70,7 @@ static inline u16 bbr_fill_event(struct bbr_event *restrict e, struct bbr_tail *
 	tail->full_bw_cnt = b->full_bw_cnt;
 	e->min_rtt_us = b->min_rtt_us;
 	e->rounds = b->round_count;
-	/* And cwnd_gain: they are next to each other in both. */
+	/* Copies cwnd_gain, too: the two are adjacent in both structs. */
 	__builtin_memcpy(&e->pacing_gain, &b->pacing_gain, sizeof(u32));
 	return (b->round_start ? BBR_F_ROUND_START : 0) | (b->full_bw_reached ? BBR_F_FULL_BW : 0) |
 	       (b->idle_restart ? BBR_F_IDLE_RESTART : 0) |

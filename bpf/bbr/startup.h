@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * STARTUP and DRAIN: a binary search for the bandwidth of the path, which doubles the rate each round
- * and so finds it in log2(BDP) rounds, whatever it is between a modem and a data centre; and the
- * draining of the queue that the last doublings made.
+ * STARTUP and DRAIN. STARTUP is a binary search for the bandwidth of the path: it doubles the rate
+ * each round, so it needs log2(BDP) rounds, whether the path is a modem or a data centre. DRAIN
+ * then drains the queue that the last doublings built.
  */
 #ifndef BBR_STARTUP_H
 #define BBR_STARTUP_H
@@ -10,9 +10,9 @@
 #include "probe_bw.h"
 
 /*
- * The pipe is full when doubling the rate no longer makes the delivery rate grow by a quarter. Wait
- * for three rounds of it: the receive window may be what limits, and takes one round to be enlarged,
- * one to be filled, and one to be measured.
+ * The pipe is full when doubling the rate no longer raises the delivery rate by a quarter
+ * (full_bw_thresh). Wait for three such rounds (full_bw_rounds): if the receive window was the
+ * limit, it takes one round to enlarge it, one to fill it, and one to measure the result.
  */
 static inline void bbr_check_full_bw_reached(struct bbr *b, const struct bbr_sock *sk,
 					     const struct bbr_rs *rs)
@@ -32,14 +32,17 @@ static inline void bbr_check_full_bw_reached(struct bbr *b, const struct bbr_soc
 	b->full_bw_reached = b->full_bw_cnt >= PARAM(sk, full_bw_rounds);
 }
 
-/* Does a parameter keep the rate at what the path carries, or above? Then no queue ever drains. */
+/*
+ * Does a parameter keep the pacing rate at or above the path's bandwidth? Then no queue ever
+ * drains.
+ */
 static inline bool bbr_is_drain_in_vain(const struct bbr *b, const struct bbr_sock *sk)
 {
 	return bbr_is_rate_bounded(sk) &&
 	       bbr_bound_rate(sk, 0) >= bbr_rate_bytes_per_sec(sk, bbr_max_bw(b), BBR_UNIT);
 }
 
-/* Drains until inflight fits the pipe; at once, on the same ACK, if there is no queue. */
+/* Ends DRAIN when inflight is down to the BDP: on the ACK that began it, if there is no queue. */
 static inline void bbr_drain(struct bbr *b, const struct bbr_sock *sk)
 {
 	if (bbr_is_drain_in_vain(b, sk) || bbr_packets_in_net_at_edt(b, sk, IN(sk, inflight)) <=

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the shell calls (shell.bpf.h): BBR version 3 (callbacks.h) with the inputs of a stock kernel (estimate.h).
+ * The callbacks that the shell calls (shell.bpf.h): BBR version 3 (callbacks.h) with the inputs of
+ * a stock kernel (estimate.h).
  */
 #ifndef BBR_ALGORITHM_H
 #define BBR_ALGORITHM_H
@@ -43,13 +44,16 @@ static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const st
 	bbr_note_sends(b, sk);
 }
 
-/* The same for what bbr_main_if_common() says is of a connection that starts. */
+/* Handles an ACK for which bbr_main_if_common() returned BBR_MAIN_STARTING. */
 static inline void bbr_main_if_starting(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_LOSSLESS | BBR_STARTING);
 }
 
-/* The same for what it calls rare. DOWN lasts as long as CRUISE where a few bursts are as much as the BDP. */
+/*
+ * Handles an ACK for which it returned BBR_MAIN_RARE. DOWN has its own case, because it lasts as
+ * long as CRUISE where the BDP is only a few bursts.
+ */
 static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	if (b->mode != BBR_PROBE_BW || !b->full_bw_reached)
@@ -60,7 +64,10 @@ static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const st
 		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY);
 }
 
-/* The same if it is like most; else it does nothing, and tells which of these is to be called. */
+/*
+ * Handles an ACK of the most common kind. For any other it does nothing, and returns which of these
+ * functions to call.
+ */
 static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
 						      const struct bbr_rs *rs)
 {
@@ -103,7 +110,7 @@ static inline void bbr_set_state(struct bbr *b, struct bbr_sock *sk, u8 ca_state
 	bbr_change_state(b, sk, ca_state);
 }
 
-/* Losses of this ACK are taken after it: what is noted for an undo is from before them. */
+/* The losses of this ACK are handled after it, so what is saved for an undo is from before them. */
 static inline u32 bbr_ssthresh(struct bbr *b, const struct bbr_sock *sk)
 {
 	return bbr_enter_recovery(b, sk);
@@ -114,7 +121,10 @@ static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
 	return bbr_undo(b, sk);
 }
 
-/* The stack is about to send: what it sends knows of the losses so far. */
+/*
+ * The stack is about to send: record the losses so far, so that what it sends counts as sent after
+ * them.
+ */
 static inline u32 bbr_min_tso_segs(const struct bbr *b, struct bbr_sock *sk)
 {
 	struct bbr_more *more;

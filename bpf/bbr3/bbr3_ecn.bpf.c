@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * BBR version 3 for networks that mark packets at a short queue: it negotiates ECN, and heeds marks.
+ * BBR version 3 for networks that mark packets at a short queue: it negotiates ECN, and reacts to
+ * marks.
  */
 #define BBR_NEEDS_ECN
 #include "algorithm.h"

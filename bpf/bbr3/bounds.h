@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The bounds around the model. Those below 1.0 of it (bw_lo, inflight_lo) are cut once a loss round while something
- * is lost or marked, and hold until the next probe. That above (inflight_hi) is what a probe found too
- * much; it grows again with whatever turns out to be safe.
+ * The bounds of the model. The lower bounds (bw_lo, inflight_lo) are cut once per loss round in
+ * which packets were lost or marked, and hold until the next probe. The upper bound (inflight_hi)
+ * is where a probe went too far. It grows again with whatever proves safe.
  */
 #ifndef BBR_BOUNDS_H
 #define BBR_BOUNDS_H
 
 #include "ecn.h"
 
-/* Do we risk losses? Then they are no reason to slow down: what they mean is for the end of the probe. */
+/*
+ * Are we probing for bandwidth, and so risking losses? Then losses do not cut the lower bounds:
+ * they only end the probe.
+ */
 static inline bool bbr_is_probing_bw(const struct bbr *b, const struct bbr_sock *sk)
 {
 	return bbr_mode_of(b, sk) == BBR_STARTUP || bbr_is_phase(b, sk, BBR_REFILL) ||
@@ -43,8 +46,9 @@ static inline void bbr_cut_by_loss(struct bbr *b, const struct bbr_sock *sk)
 }
 
 /*
- * Losses and marks of the loss round that is over. Cuts by a factor, so that a much lower capacity is met
- * within few rounds; but losses never cut below what was delivered meanwhile. What both say is not added up.
+ * Cuts the lower bounds for losses and marks of the loss round that is over. A cut by a factor
+ * reaches a much lower capacity within few rounds, but losses never cut below what was delivered
+ * meanwhile (bw_latest, inflight_latest). The cuts for losses and for marks do not add up.
  */
 static inline void bbr_adapt_lower_bounds(struct bbr *b, const struct bbr_sock *sk)
 {
@@ -63,14 +67,14 @@ static inline void bbr_adapt_lower_bounds(struct bbr *b, const struct bbr_sock *
 	b->bw_lo = max_u32(b->bw_lo, 1);
 }
 
-/* The signals of an ACK; once a loss round, what follows from them. */
+/* Takes the congestion signals of an ACK. Once per loss round, adapts the lower bounds. */
 static inline void bbr_update_congestion_signals(struct bbr *b, struct bbr_sock *sk,
 						 const struct bbr_sample *s)
 {
 	if (!bbr_is_valid_sample(sk, s->rs))
 		return;
 	bbr_update_max_bw(b, sk, s);
-	if (bbr_is_lossless(sk)) /* nothing to cut for, and a bw_lo that was cut is 1 or more */
+	if (bbr_is_lossless(sk)) /* nothing to cut for; a bw_lo that was cut is 1 or more */
 		return;
 	if (s->rs->losses > 0)
 		b->loss_in_round = 1;
@@ -83,8 +87,8 @@ static inline void bbr_update_congestion_signals(struct bbr *b, struct bbr_sock 
 }
 
 /*
- * Was more lost of a packet's flight than random losses explain? What Reno does at 1 % BBR does at 2 %: below that
- * it keeps its inflight.
+ * Was more than loss_thresh (2 %) of a packet's flight lost? Random losses below that do not reduce
+ * inflight.
  */
 static inline bool bbr_is_loss_too_high(const struct bbr_sock *sk, const struct bbr_flight *flight)
 {
@@ -95,7 +99,7 @@ static inline bool bbr_is_loss_too_high(const struct bbr_sock *sk, const struct 
 	return flight->lost > 0 && flight->tx_in_flight && (u32)flight->lost > most;
 }
 
-/* inflight_hi, less what is left to others so that they find room to start, and the queue room to empty. */
+/* inflight_hi less the headroom (15 %) that lets other flows start and the queue empty. */
 static inline u32 bbr_inflight_with_headroom(const struct bbr *b, const struct bbr_sock *sk)
 {
 	u32 headroom = b->inflight_hi * PARAM(sk, inflight_headroom) >> BBR_SCALE;
@@ -107,7 +111,7 @@ static inline u32 bbr_inflight_with_headroom(const struct bbr *b, const struct b
 	return b->inflight_hi > headroom + least ? b->inflight_hi - headroom : least;
 }
 
-/* What the bounds leave of a window. */
+/* Bounds a window by inflight_lo and inflight_hi (in CRUISE and PROBE_RTT less the headroom). */
 static inline u32 bbr_bound_cwnd(const struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
 {
 	u32 most = BBR_COUNT_NONE;
@@ -115,7 +119,7 @@ static inline u32 bbr_bound_cwnd(const struct bbr *b, const struct bbr_sock *sk,
 	/* The ACK of our SYN comes before bbr_init(): there are no bounds yet. */
 	if (!bbr_is_calm(sk) && !b->initialized)
 		return cwnd;
-	/* BBR_COUNT_NONE has all bits set, so this is it only if neither bound is known. */
+	/* BBR_COUNT_NONE has all bits set, so the two give it only if neither bound is known. */
 	if ((b->inflight_hi & b->inflight_lo) == BBR_COUNT_NONE)
 		return cwnd;
 	if (bbr_mode_of(b, sk) == BBR_PROBE_RTT || bbr_is_phase(b, sk, BBR_CRUISE))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * BBR version 3 as a stack would call it that knows all of its inputs (struct bbr_ack): one function for each occasion. The
- * tests and the replay of recordings call these; algorithm.h calls them for the shell, with what it knows. (The
- * others are in recovery.h: bbr_lose, bbr_lose_tail, bbr_enter_recovery, bbr_undo, bbr_change_state; in ecn.h:
- * bbr_receive_ce; and in control.h: bbr_tso_segs.)
+ * The callbacks of BBR version 3 for a stack that knows all of its inputs (struct bbr_ack). The
+ * tests and the replay of recordings call them; algorithm.h calls them for the shell, with what it
+ * knows. (The others are in recovery.h: bbr_lose, bbr_lose_tail, bbr_enter_recovery, bbr_undo,
+ * bbr_change_state; in ecn.h: bbr_receive_ce; and in control.h: bbr_tso_segs.)
  */
 #ifndef BBR_CALLBACKS_H
 #define BBR_CALLBACKS_H
@@ -24,7 +24,7 @@ static inline void bbr_init_more(struct bbr_more *more, struct bbr_sock *sk)
 	bbr_init_ecn(more, sk);
 }
 
-/* A connection begins, or an old one is switched to BBR. */
+/* A connection begins, or an existing one switches to BBR. */
 static inline void bbr_start(struct bbr *b, struct bbr_sock *sk)
 {
 	b->initialized = 1;
@@ -80,8 +80,9 @@ static inline void bbr_start(struct bbr *b, struct bbr_sock *sk)
 }
 
 /*
- * The first packet goes out after a pause. If the pause was the application's, the pipe is empty: pace
- * at the estimated rate instead of probing, so that no queue is built that nobody asked for.
+ * The first packet after a pause is about to be sent. If the application paused, the pipe is empty:
+ * pace at the estimated bandwidth (idle_restart_gain) rather than at a gain that probes, which
+ * would build a needless queue.
  */
 static inline void bbr_restart(struct bbr *b, struct bbr_sock *sk)
 {
@@ -125,9 +126,10 @@ static inline u32 bbr_cwnd_gain(const struct bbr *b, const struct bbr_sock *sk)
 }
 
 /*
- * Grows the window by what was ACKed up to the target, like slow start; takes it down to the target
- * only after the pipe was full, because before that the target is too low. At the target nothing is left to do
- * for an ACK that tells nothing new. Bursts only add to the target: who is to grow without them need not know them.
+ * Grows the window towards the target by the number of packets ACKed, like slow start. Cuts it to
+ * the target only once the pipe was full, because before that the target is too low. At the target
+ * there is nothing left to do for an ACK that reports nothing new (try_fast_path). The quantization
+ * budget only raises the target: a window that grows without it need not know it.
  */
 static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *sk,
 					  const struct bbr_rs *rs, u32 bw, u32 gain)
@@ -157,7 +159,7 @@ static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct
 {
 	u32 cwnd = IN(sk, cwnd);
 
-	/* An ACK of nothing changes no window, but the caps hold for it as well. */
+	/* An ACK that delivers nothing does not change the window, but the caps still apply. */
 	if (bbr_is_calm(sk) || rs->acked_sacked)
 		cwnd = bbr_cwnd_towards_target(b, sk, rs, bw, gain);
 	cwnd = min_u32(cwnd, IN(sk, snd_cwnd_clamp));
@@ -179,7 +181,7 @@ static inline void bbr_note_gains(struct bbr *b, const struct bbr_sock *sk, u32 
 	}
 }
 
-/* Rate and window of the mode, phase and model that the ACK has led to. */
+/* Sets rate and window for the mode, phase and model after this ACK. */
 static inline void bbr_update_control(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
 				      u32 bw)
 {
@@ -191,7 +193,7 @@ static inline void bbr_update_control(struct bbr *b, struct bbr_sock *sk, const 
 	bbr_set_cwnd(b, sk, rs, bw, cwnd_gain);
 }
 
-/* What the clock or the next phase may have to do with, on any ACK. */
+/* Updates mode, phase and min_rtt: on any ACK, because the clock alone can change them. */
 static inline void bbr_update_mode(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
 {
 	bbr_check_drain(b, sk);
@@ -200,8 +202,8 @@ static inline void bbr_update_mode(struct bbr *b, struct bbr_sock *sk, const str
 }
 
 /*
- * Can the ACK tell nothing new? The application is what limits the flow, which carries less than is known, without
- * losses and marks, and the window is where it should be.
+ * Does the ACK report nothing new? The flow is app-limited, its rate is below max_bw, nothing was
+ * lost or marked in this loss round, and the window has reached its target.
  */
 static inline bool bbr_is_fast_path(const struct bbr *b, const struct bbr_sock *sk,
 				    const struct bbr_sample *s)
@@ -213,8 +215,9 @@ static inline bool bbr_is_fast_path(const struct bbr *b, const struct bbr_sock *
 }
 
 /*
- * The order matters: signals before the bounds that follow from them, what ends STARTUP before DRAIN, and the
- * mode before its rate and window. Google's fast path leaves out the rest only if the ACK has changed nothing after all.
+ * The order matters: signals before the bounds that follow from them, the end of STARTUP before
+ * DRAIN, and the mode before its rate and window. The fast path, as in Google's code, skips the
+ * first steps; it skips rate and window only if the ACK has changed nothing after all.
  */
 static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
 {
@@ -235,13 +238,13 @@ static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct b
 	bbr_update_mode(b, sk, s);
 	if (is_fast && b->mode == mode && b->min_rtt_us == min_rtt_us && b->try_fast_path)
 		return;
-	/* Phases that probe change it: the maximum of what was probed, and the lower bound. */
+	/* A phase that probes changes bw: it advances the max filter, and resets bw_lo. */
 	if (!bbr_is_staying(sk))
 		bw = bbr_bw(b);
 	bbr_update_control(b, sk, s->rs, bw);
 }
 
-/* What concerns the cycle as a whole, and the next ACK. */
+/* Ends an ACK: notes what the cycle and the next ACK need. */
 static inline void bbr_end_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
 {
 	const struct bbr_ack *ack = s->ack;
@@ -257,14 +260,17 @@ static inline void bbr_end_ack(struct bbr *b, struct bbr_sock *sk, const struct 
 		sk->more->ecn_in_cycle = 1;
 }
 
-/* An ACK of a kind arrived. */
+/* Handles an ACK of a known kind (kind.h). */
 static inline void bbr_acked_of_kind(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
 				     const struct bbr_ack *ack, u8 kind)
 {
 	struct bbr_sample s = { .rs = rs, .ack = ack };
 
 	sk->kind = kind;
-	/* Here the flight is at hand, and nobody asks for inflight_hi before the phase or the window do. */
+	/*
+	 * Done here, where the flight is at hand: nothing reads inflight_hi before the phase and
+	 * the window do.
+	 */
 	if (bbr_is_waiting(sk)) {
 		bbr_note_safe_inflight(b, sk, &s);
 		s.delivered_bw = (u32)rs->delivered * BW_UNIT;
@@ -284,7 +290,7 @@ static inline void bbr_acked_of_kind(struct bbr *b, struct bbr_sock *sk, const s
 	bbr_end_ack(b, sk, &s);
 }
 
-/* An ACK arrived, of whatever kind. */
+/* Handles an ACK of any kind. */
 static inline void bbr_acked(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
 			     const struct bbr_ack *ack)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Control, for a given model: how fast to send, and in which bursts; how much may be in flight, and how much of what is in
- * flight is in the network.
+ * Control for a given model: how fast to send, and in which bursts; how much may be in flight, and
+ * how much of that is in the network.
  */
 #ifndef BBR_CONTROL_H
 #define BBR_CONTROL_H
@@ -13,11 +13,11 @@
 
 /* ---- how fast to send, and in which bursts */
 
-#define BBR_LEAST_PACING_GAIN 16 /* 1/16: drain_gain's; those of the others are higher (params.h) */
+#define BBR_LEAST_PACING_GAIN 16 /* 1/16: the minimum of drain_gain, the lowest of all (params.h) */
 
 /*
- * At 1 byte/s, Google's least, a connection stands still. A gain that is lower than a parameter can be was written past
- * bbrctl: then nothing is paced.
+ * At Google's minimum of 1 byte/s a connection stands still. A gain below a parameter's minimum was
+ * written past bbrctl: then only SO_MAX_PACING_RATE limits the rate.
  */
 static inline u64 bbr_bw_to_pacing_rate(const struct bbr_sock *sk, u64 bw, u32 gain)
 {
@@ -35,8 +35,8 @@ static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct bbr_sock 
 }
 
 /*
- * Until the pipe was full the rate only grows: a low first sample (of a connection that had little to
- * send, say) must not undo the rate that STARTUP began with.
+ * Until the pipe is full the rate only grows: a low first sample (say, of a connection that had
+ * little to send) must not undo STARTUP's first rate.
  */
 static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 bw, u32 gain)
 {
@@ -49,8 +49,9 @@ static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 b
 }
 
 /*
- * On a short path a burst may be long. Its queue lasts no longer than the path's own RTT, and fewer and
- * larger packets save both hosts work. 64 KB, halved for each 512 us, are less than a packet from 3 ms on.
+ * On a short path a burst may be long: its queue lasts no longer than the path's own RTT, and fewer
+ * and larger packets save both hosts work. 64 KB, halved for each 512 us of min_rtt (tso_rtt), is
+ * less than a packet from 3 ms on.
  */
 static inline u32 bbr_burst_of_rtt(const struct bbr *b, const struct bbr_sock *sk)
 {
@@ -62,7 +63,7 @@ static inline u32 bbr_burst_of_rtt(const struct bbr *b, const struct bbr_sock *s
 	return halvings < 32 ? BBR_GSO_MAX_SIZE >> halvings : 0;
 }
 
-/* Segments of a burst that may have so many bytes and is cut at most. */
+/* Segments of a burst, which has at most gso_max_size bytes. */
 static inline u32 bbr_tso_segs(const struct bbr *b, const struct bbr_sock *sk, u32 gso_max_size)
 {
 	u32 bytes = (IN(sk, pacing_rate) >> IN(sk, pacing_shift)) + bbr_burst_of_rtt(b, sk);
@@ -71,7 +72,7 @@ static inline u32 bbr_tso_segs(const struct bbr *b, const struct bbr_sock *sk, u
 	return max_u32(quotient(bytes, IN(sk, mss)), IN(sk, min_tso_segs));
 }
 
-/* The same for any device: what the window has to have room for. */
+/* The same for any device: the burst that the window must have room for. */
 static inline u32 bbr_tso_segs_goal(const struct bbr *b, const struct bbr_sock *sk)
 {
 	return bbr_tso_segs(b, sk, BBR_GSO_MAX_SIZE);
@@ -82,8 +83,9 @@ static inline u32 bbr_tso_segs_goal(const struct bbr *b, const struct bbr_sock *
 /* gain * bw * min_rtt in packets. */
 static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw, u32 gain)
 {
-	/* No RTT was ever measured: all so far was retransmitted and there are no timestamps. Stay at
-	 * what the connection started with.
+	/*
+	 * No RTT sample yet: everything so far was retransmitted, without timestamps. Stay at the
+	 * window that the connection started with.
 	 */
 	if (!bbr_is_calm(sk) && unlikely(b->min_rtt_us == BBR_RTT_NONE))
 		return b->init_cwnd;
@@ -91,13 +93,17 @@ static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw
 }
 
 /*
- * The BDP counts packets of a fluid; real ones travel in bursts. A window that is less than a burst in each
- * of the places that hold one back would leave the pipe empty in between.
+ * The BDP is a fluid model; real packets travel in bursts. A window of less than a burst in each
+ * place that holds one back (tso_budget, 3: the sender's qdisc and NIC, the receiver's GRO) would
+ * leave the pipe empty in between.
  */
 static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
 {
 	cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * IN(sk, min_tso_segs));
-	/* No burst has more bytes than that: then its length need not be known. */
+	/*
+	 * No burst has more than BBR_GSO_MAX_SIZE bytes. A window with room for such bursts need
+	 * not know their actual length.
+	 */
 	if (unlikely((u64)cwnd * IN(sk, mss) < PARAM(sk, tso_budget) * BBR_GSO_MAX_SIZE)) {
 		READ_AGAIN();
 		cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * bbr_tso_segs_goal(b, sk));
@@ -115,7 +121,7 @@ static inline u32 bbr_inflight(const struct bbr *b, const struct bbr_sock *sk, u
 	return bbr_quantization_budget(b, sk, bbr_bdp(b, sk, bw, gain));
 }
 
-/* The inflight that is wanted: the BDP, unless the window is kept below it. */
+/* The target inflight: the BDP, or the window if that is lower. */
 static inline u32 bbr_target_inflight(const struct bbr *b, const struct bbr_sock *sk)
 {
 	return min_u32(bbr_inflight(b, sk, bbr_bw(b), BBR_UNIT), IN(sk, cwnd));
@@ -127,7 +133,7 @@ static inline u32 bbr_bw_of(const struct bbr *b, const struct bbr_sock *sk)
 	return bbr_bw(b);
 }
 
-/* Is inflight to grow? */
+/* Does the pacing gain raise inflight? */
 static inline bool bbr_is_raising(const struct bbr *b)
 {
 	return b->raising;

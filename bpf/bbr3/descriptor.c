@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * BBR version 3 as the tools know it (lib/descriptor.h).
- */
+/* Describes BBR version 3 to the tools (lib/descriptor.h). */
 #include "descriptor.h"
 
 #include "event.h"

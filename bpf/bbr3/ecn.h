@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Marks (ECN). Where a network marks packets as soon as a short queue stands (some 100 us), which the shell
- * knows and a path of few ms makes likely, the share of marked packets tells how far inflight is above the BDP. Like
- * DCTCP, the sender keeps its average, alpha, and cuts inflight_lo in proportion. As a receiver it ACKs at once
- * when marks begin or end, so that each ACK is about packets of one kind.
+ * ECN marks. In a network that marks packets as soon as a short queue (some 100 us) stands, the
+ * share of marked packets shows how far inflight is above the BDP. (The shell knows whether the
+ * network is of this kind; a path of a few ms makes it likely.) Like DCTCP, the sender keeps a
+ * moving average of the share, alpha, and cuts inflight_lo in proportion. The receiver ACKs at once
+ * when marks begin or end, so that each ACK covers only marked or only unmarked packets.
  */
 #ifndef BBR_ECN_H
 #define BBR_ECN_H
@@ -11,7 +12,7 @@
 #include "model.h"
 
 #define BBR_ACK_TIMER 2 /* ICSK_ACK_TIMER: an ACK is delayed */
-#define BBR_ACK_NOW 16 /* ICSK_ACK_NOW: send one soon */
+#define BBR_ACK_NOW 16 /* ICSK_ACK_NOW: send the next ACK at once */
 
 static inline bool bbr_is_ecn_eligible(const struct bbr_sock *sk)
 {
@@ -29,7 +30,10 @@ static inline void bbr_init_ecn(struct bbr_more *more, struct bbr_sock *sk)
 	more->prior_rcv_nxt = IN(sk, rcv_nxt);
 }
 
-/* Is the path short enough for marks to be of short queues? Once it was it stays so. */
+/*
+ * Sets ecn_eligible if the path is short enough (ecn_max_rtt, 5 ms) for marks to mean short queues.
+ * It stays set.
+ */
 static inline void bbr_check_ecn_eligible(const struct bbr *b, struct bbr_more *more,
 					  const struct bbr_sock *sk)
 {
@@ -39,7 +43,7 @@ static inline void bbr_check_ecn_eligible(const struct bbr *b, struct bbr_more *
 		more->ecn_eligible = 1;
 }
 
-/* The share of marked packets since the last round, /256; negative: there was none. */
+/* The share of marked packets since the last round, in 1/256. Negative if nothing was delivered. */
 static inline s32 bbr_ce_ratio(const struct bbr_more *more, const struct bbr_sock *sk)
 {
 	s32 delivered = IN(sk, delivered) - more->alpha_last_delivered;
@@ -50,7 +54,10 @@ static inline s32 bbr_ce_ratio(const struct bbr_more *more, const struct bbr_soc
 	return quotient((u64)delivered_ce << BBR_SCALE, delivered);
 }
 
-/* STARTUP is over after two rounds of many marks. */
+/*
+ * Have ecn_thresh (half) of the packets been marked in two rounds in a row (full_ecn_cnt)? Then
+ * STARTUP ends.
+ */
 static inline bool bbr_is_startup_marked(struct bbr_more *more, const struct bbr_sock *sk,
 					 u32 ce_ratio)
 {
@@ -63,7 +70,10 @@ static inline bool bbr_is_startup_marked(struct bbr_more *more, const struct bbr
 	return more->startup_ecn_rounds >= PARAM(sk, full_ecn_cnt);
 }
 
-/* Once a round. Returns the share of marked packets, negative if marks are not heeded. */
+/*
+ * Updates alpha once a round. Returns the share of marked packets in 1/256, negative if BBR does
+ * not react to marks or nothing was delivered.
+ */
 static inline s32 bbr_update_ecn_alpha(const struct bbr *b, struct bbr_more *more,
 				       const struct bbr_sock *sk)
 {
@@ -86,16 +96,16 @@ static inline s32 bbr_update_ecn_alpha(const struct bbr *b, struct bbr_more *mor
 	return ratio;
 }
 
-/* What marks of this loss round leave of inflight. */
+/* The inflight that remains after a cut for marks: less alpha * ecn_factor (1/3) of it. */
 static inline u32 bbr_cut_by_ecn(const struct bbr_more *more, const struct bbr_sock *sk,
 				 u32 inflight)
 {
 	u32 cut = more->ecn_alpha * PARAM(sk, ecn_factor) >> BBR_SCALE;
 
-	return inflight * (BBR_UNIT - cut) >> BBR_SCALE; /* of 24 bits */
+	return inflight * (BBR_UNIT - cut) >> BBR_SCALE; /* 24 bits, so no overflow */
 }
 
-/* Are more packets of a sample marked than a path that is merely full would mark? */
+/* Are more packets of a sample marked (ecn_thresh, half) than on a path that is merely full? */
 static inline bool bbr_is_ecn_too_high(const struct bbr_sock *sk, const struct bbr_sample *s)
 {
 	u32 most;
@@ -114,8 +124,8 @@ static inline void bbr_note_marks(struct bbr_sock *sk, const struct bbr_ack *ack
 }
 
 /*
- * As a receiver: a packet came, marked or not. Where that changes, packets so far must be ACKed as what they
- * were: at once, with the flag (ECE, that we send while demand_cwr is set) as it was.
+ * Receiver: a packet arrived, marked or not. When that changes, ACK the packets so far at once,
+ * with the ECE flag that is right for them. (We send ECE while demand_cwr is set.)
  */
 static inline void bbr_receive_ce(struct bbr_sock *sk, bool is_ce)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The inputs of struct bbr_ack from what a stock kernel shows: the only place that guesses. Nearly exact are how much was lost
- * since a packet was sent (from a history of losses), whether an ACK tells of marks, that a tail loss probe was ACKed, and that it
- * repaired a loss. Two are approximate: what was in flight when a packet was sent (from what was delivered since, which a
- * history of sends confirms), and which flight a lost packet was of (that of the packet ACKed last, which was sent shortly
- * before or after it). docs/fidelity.md says how far off they are.
+ * Estimates the inputs of struct bbr_ack from what a stock kernel shows. Only this file guesses.
+ * Nearly exact are: how much was lost since a packet was sent (from a history of losses), whether
+ * an ACK reports marks, that a tail loss probe was ACKed, and that it repaired a loss. Two are
+ * approximate: what was in flight when a packet was sent (from what was delivered since, checked
+ * against a history of sends), and the flight of a lost packet (that of the packet ACKed last,
+ * which was sent shortly before or after it). docs/fidelity.md says how far off they are.
  *
- * A guess that is wrong must be wrong on the careful side: too little in flight and too much lost end a probe too soon, which
- * costs some bandwidth until the next one. Without the second part of the state there is no history: there any loss is
- * too much for a probe. Where the kernel knows what a packet's flight was, nothing is guessed (socket.h: rs_has_flight).
+ * A wrong guess must be wrong on the careful side: too little in flight and too much lost end a
+ * probe too soon, which costs some bandwidth until the next one. Without the second part of the
+ * state there is no history; then any loss is too much for a probe. If the kernel knows a packet's
+ * flight, nothing is guessed (socket.h: has_flight).
  */
 #ifndef BBR_ESTIMATE_H
 #define BBR_ESTIMATE_H
@@ -17,7 +19,7 @@
 
 #define BBR_CRUISE_ROUNDS 8
 #define BBR_FEW_LOSSES 4
-#define BBR_SKB_TRUESIZE 512 /* no packet with data takes less memory; an ACK takes 2 bytes */
+#define BBR_SKB_TRUESIZE 512 /* the least memory of a packet with data; an ACK takes 2 bytes */
 
 static inline const struct bbr_loss *bbr_loss_at(const struct bbr_more *more, u32 age)
 {
@@ -30,8 +32,8 @@ static inline const struct bbr_send *bbr_send_at(const struct bbr_more *more, u3
 }
 
 /*
- * Is there no ECN? Otherwise in_order is never set, so an ACK that finds it set need not ask: a connection that has none when
- * bbr_init() is called gets none later.
+ * Is ECN off? With ECN, in_order is never set, so an ACK that finds it set need not check for ECN:
+ * a connection without it at bbr_init() does not get it later.
  */
 static inline bool bbr_can_be_in_order(const struct bbr_sock *sk)
 {
@@ -52,14 +54,18 @@ static inline void bbr_init_estimate(struct bbr *b, const struct bbr_sock *sk)
 	more->n_losses = 0;
 	more->n_sends = 0;
 	more->sends_before = 0;
-	/* What is marked now and not ACKed was marked since the packets in flight were sent. */
+	/*
+	 * Packets that are marked lost now and not yet ACKed were marked after the packets in
+	 * flight were sent.
+	 */
 	more->lost_before = IN(sk, lost) - IN(sk, lost_out);
 	more->delivered_ce = IN(sk, delivered_ce);
 }
 
 /*
- * Notes that something was marked lost. 128 entries last for more than a round: those that are nearer to each other
- * than that share one, which keeps the newer count, so that too little may seem lost, but soon no more.
+ * Adds an entry if packets were marked lost. The 128 entries last for more than a round: losses
+ * that are nearer to each other than that share an entry, which keeps the newer count. So for
+ * packets sent in between too little seems lost, but not for later ones.
  */
 static inline void bbr_note_losses(struct bbr_more *more, const struct bbr_sock *sk)
 {
@@ -79,7 +85,10 @@ static inline void bbr_note_losses(struct bbr_more *more, const struct bbr_sock 
 	*loss = (struct bbr_loss){ delivered, IN(sk, snd_nxt), lost };
 }
 
-/* Was the packet that is ACKed sent before this entry? What is sent anew comes after what was sent for the first time. */
+/*
+ * Was the ACKed packet sent before this entry was made? If the counts of deliveries are the same,
+ * the sequence decides; a retransmission counts as sent after it.
+ */
 static inline bool bbr_is_later(const struct bbr_loss *loss, u32 prior_delivered, u32 end_seq,
 				bool is_retrans)
 {
@@ -88,7 +97,7 @@ static inline bool bbr_is_later(const struct bbr_loss *loss, u32 prior_delivered
 	return !is_retrans && !after(end_seq, loss->snd_nxt);
 }
 
-/* Were at least so many entries made after the packet that is ACKed was sent? */
+/* Were at least `later` entries made after the ACKed packet was sent? */
 static inline bool bbr_are_losses_later(const struct bbr_more *more, u32 later, u32 prior_delivered,
 					u32 end_seq, bool is_retrans)
 {
@@ -96,7 +105,7 @@ static inline bool bbr_are_losses_later(const struct bbr_more *more, u32 later, 
 	       bbr_is_later(bbr_loss_at(more, later - 1), prior_delivered, end_seq, is_retrans);
 }
 
-/* The number of entries after the packet that is ACKed: a binary search. */
+/* Number of entries made after the ACKed packet was sent, by a binary search. */
 static inline u32 bbr_search_losses(const struct bbr_more *more, u32 prior_delivered, u32 end_seq,
 				    bool is_retrans)
 {
@@ -105,7 +114,7 @@ static inline u32 bbr_search_losses(const struct bbr_more *more, u32 prior_deliv
 	for (u32 step = BBR_LOSSES; step; step /= 2) {
 		if (bbr_are_losses_later(more, later + step, prior_delivered, end_seq, is_retrans))
 			later += step;
-		/* Half way: so the verifier goes 16 and 16 ways, not 256. */
+		/* Half way: the verifier explores 16 and 16 paths, not 256. */
 		if (step == BBR_LOSSES / 8)
 			later = unknown_to_verifier(later, prior_delivered);
 	}
@@ -124,8 +133,9 @@ static inline u32 bbr_search_sends(const struct bbr_more *more, u32 prior_delive
 }
 
 /*
- * In BPF these are functions that the verifier goes through apart, once: or it would go through all that follows for each
- * way through them. It thinks that more may be NULL.
+ * In BPF these are global functions, which the verifier verifies once, on their own. Otherwise it
+ * would explore all that follows once for each path through them. It assumes that `more` may be
+ * NULL.
  */
 #ifdef __bpf__
 #define BBR_APART __attribute__((noinline))
@@ -144,7 +154,10 @@ BBR_APART u32 bbr_sends_searched(const struct bbr_more *more, u32 prior_delivere
 	return more ? bbr_search_sends(more, prior_delivered) : 0;
 }
 
-/* Little of a flight is lost, so this looks at the newest entries first: that mostly saves 90 of the search's 130 instructions. */
+/*
+ * Little of a flight is lost, so this checks the newest entries first. That usually saves 90 of the
+ * search's 130 instructions.
+ */
 static inline u32 bbr_find_losses(const struct bbr_more *more, u32 prior_delivered, u32 end_seq,
 				  bool is_retrans)
 {
@@ -154,7 +167,10 @@ static inline u32 bbr_find_losses(const struct bbr_more *more, u32 prior_deliver
 	return bbr_losses_searched(more, prior_delivered, end_seq, is_retrans);
 }
 
-/* Were exactly so many notes made after the packet? False as well if no note is from before it. */
+/*
+ * Were exactly `later` entries made after the packet was sent? Also false if no entry is from
+ * before it.
+ */
 static inline bool bbr_are_sends_after(const struct bbr_more *more, u32 later, u32 prior_delivered)
 {
 	return later < min_u32(more->n_sends, BBR_SENDS) &&
@@ -163,8 +179,8 @@ static inline bool bbr_are_sends_after(const struct bbr_more *more, u32 later, u
 }
 
 /*
- * Mostly the packet was sent shortly after the one that was ACKed before it: then the note before it is that of the last search, or
- * the next one, which saves half of the search's 90 instructions.
+ * Usually the packet was sent shortly after the one ACKed before it. Then the entry before it is
+ * the one found last, or the next one. That saves half of the search's 90 instructions.
  */
 static inline u32 bbr_find_sends(const struct bbr_more *more, u32 prior_delivered)
 {
@@ -187,7 +203,7 @@ BBR_APART u32 bbr_sends_after(const struct bbr_more *more, u32 prior_delivered)
 	return more ? bbr_find_sends(more, prior_delivered) : 0;
 }
 
-/* `lost` when the packet that is ACKed was sent: that of the newest entry before it. */
+/* `lost` when the ACKed packet was sent: that of the newest entry before it. */
 static inline u32 bbr_prior_lost(const struct bbr_more *more, const struct bbr_rs *rs)
 {
 	u32 later = bbr_losses_after(more, rs->prior_delivered, rs->last_end_seq, rs->is_retrans);
@@ -202,7 +218,10 @@ static inline u32 bbr_sent(const struct bbr_sock *sk)
 	return IN(sk, delivered) + IN(sk, lost) + IN(sk, inflight);
 }
 
-/* Notes how much was sent, 32 times a round; so 64 notes last for two. Of those with the same count of deliveries the newer counts. */
+/*
+ * Adds an entry of how much was sent, 32 times a round, so the 64 entries last for two rounds. Of
+ * entries with the same count of deliveries the newest counts.
+ */
 static inline void bbr_note_send(struct bbr_more *more, const struct bbr_sock *sk)
 {
 	u32 since = IN(sk, delivered) - bbr_send_at(more, 0)->delivered;
@@ -215,7 +234,7 @@ static inline void bbr_note_send(struct bbr_more *more, const struct bbr_sock *s
 		(struct bbr_send){ IN(sk, delivered), IN(sk, snd_nxt), bbr_sent(sk) };
 }
 
-/* Does it acknowledge a tail loss probe that was a retransmission? */
+/* Does the ACK acknowledge a tail loss probe that was a retransmission? */
 static inline bool bbr_acks_tlp(const struct bbr_sock *sk)
 {
 	return IN(sk, tlp_high_seq) && !before(IN(sk, snd_una), IN(sk, tlp_high_seq));
@@ -226,7 +245,7 @@ static inline u32 bbr_segments(u32 bytes, u32 mss)
 	return quotient(bytes + mss - 1, mss);
 }
 
-/* What the ACK left of a larger packet, if nothing is SACKed. */
+/* Segments that the ACK left of a larger packet, if nothing is SACKed. */
 static inline u32 bbr_rest(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	if (!after(rs->last_end_seq, IN(sk, snd_una)))
@@ -235,9 +254,9 @@ static inline u32 bbr_rest(const struct bbr_sock *sk, const struct bbr_rs *rs)
 }
 
 /*
- * What was in flight when the packet was sent has by now been delivered, or marked lost, or is a hole before the packet that is
- * not marked yet: first in, first out. (A tail loss probe was in flight twice.) That needs no history, but
- * reordering spoils it, and marks of what was not lost.
+ * Everything that was in flight when the packet was sent has by now been delivered, or marked lost,
+ * or is a hole before the packet that is not marked yet: first in, first out. (A tail loss probe
+ * was in flight twice.) This needs no history, but reordering and spurious marks spoil it.
  */
 static inline u32 bbr_inflight_by_delivery(const struct bbr_sock *sk, const struct bbr_rs *rs,
 					   u32 lost)
@@ -248,16 +267,17 @@ static inline u32 bbr_inflight_by_delivery(const struct bbr_sock *sk, const stru
 	return left > known ? inflight + left - known : inflight;
 }
 
-/* Packets in flight: of `sent` so many are gone. Itself included, so at least one. */
+/* Packets in flight: `sent` less `gone`. At least one, the packet itself. */
 static inline u32 bbr_flight_of(u32 sent, u32 gone)
 {
 	return (s32)(sent - gone) > 1 ? sent - gone : 1;
 }
 
 /*
- * The packets in flight are those sent so far, less those delivered or lost. The notes before and after the packet bound how
- * many were sent before it: the sequence counts new data, but some packets between two notes may have been sent again. The
- * count by delivery decides within these bounds. With reordering it is worth nothing, and the lower bound is the careful one.
+ * The packets in flight are those sent so far, less those delivered or lost. The entries before and
+ * after the packet bound how many were sent before it: the sequence counts new data, but some
+ * packets between two entries may be retransmissions. The estimate by delivery decides within these
+ * bounds. With reordering it is worthless, and the lower bound is the careful one.
  */
 static inline u32 bbr_inflight_by_send(const struct bbr_more *more, const struct bbr_sock *sk,
 				       const struct bbr_rs *rs, u32 later, u32 by_delivery)
@@ -268,7 +288,10 @@ static inline u32 bbr_inflight_by_send(const struct bbr_more *more, const struct
 	u32 sent = bbr_sent(sk), snd_nxt = IN(sk, snd_nxt), least, most;
 	s32 beyond = rs->last_end_seq - note->snd_nxt, anew;
 
-	/* Loaded by now, or clang makes one load of this and the note's, which no verifier lets it. */
+	/*
+	 * Load it now. Otherwise clang makes one load of this and the entry's, which the verifier
+	 * rejects.
+	 */
 	asm volatile("" : "+r"(snd_nxt));
 	if (later) {
 		sent = next->sent;
@@ -286,7 +309,10 @@ static inline u32 bbr_inflight_by_send(const struct bbr_more *more, const struct
 		beyond = quotient(-(u32)beyond, mss);
 		return bbr_flight_of(note->sent - beyond, gone);
 	}
-	/* Of what was sent since the last note all was in flight before this ACK that was not delivered since. */
+	/*
+	 * All that was sent since the last entry was either delivered since, or in flight before
+	 * this ACK.
+	 */
 	if (!later)
 		most = min_u32(most, rs->prior_in_flight + IN(sk, delivered) - rs->acked_sacked -
 					     note->delivered);
@@ -301,16 +327,19 @@ static inline u32 bbr_tx_in_flight(struct bbr_more *more, const struct bbr_sock 
 	u32 by_delivery = bbr_inflight_by_delivery(sk, rs, lost), later;
 
 	if (!lost && !rs->is_retrans && !IN(sk, reord_seen))
-		return by_delivery; /* that can be no mistake */
+		return by_delivery; /* this cannot be wrong */
 	later = bbr_sends_after(more, rs->prior_delivered);
-	/* It is noted here: a search that changes nothing itself costs the verifier a fifth less. */
+	/*
+	 * Stored here, not by the search: a search without side effects costs the verifier a fifth
+	 * less.
+	 */
 	more->sends_before = more->n_sends - later;
 	if (later >= min_u32(more->n_sends, BBR_SENDS))
 		return by_delivery;
 	return bbr_inflight_by_send(more, sk, rs, later, by_delivery);
 }
 
-/* The flight of the packet that was ACKed last. */
+/* The flight of the packet ACKed last. */
 static inline struct bbr_flight bbr_last_flight(const struct bbr_sock *sk)
 {
 	const struct bbr_more *more = sk->more;
@@ -336,8 +365,9 @@ static inline void bbr_remember_flight(struct bbr_more *more, const struct bbr_s
 }
 
 /*
- * Without history: no more than there was before this ACK, and with reordering no reason to raise inflight_hi. What is
- * marked and not ACKed yet was marked since the packet was sent; then all of its flight counts as lost.
+ * Without history: the flight is at most what was in flight before this ACK, and with reordering it
+ * does not raise inflight_hi. Packets marked lost and not yet ACKed count as marked after the
+ * packet was sent; then its whole flight counts as lost.
  */
 static inline struct bbr_flight bbr_rough_flight(const struct bbr *b, const struct bbr_sock *sk,
 						 const struct bbr_rs *rs, u32 marked,
@@ -359,7 +389,7 @@ static inline u32 bbr_newly_lost(const struct bbr *b, const struct bbr_sock *sk)
 	return (IN(sk, lost) - b->last_lost) & ((1u << BBR_MARK_BITS) - 1);
 }
 
-/* Packets marked lost since this was last asked. */
+/* Number of packets marked lost since the last call. */
 static inline u32 bbr_take_newly_lost(struct bbr *b, const struct bbr_sock *sk)
 {
 	u32 marked = bbr_newly_lost(b, sk);
@@ -369,9 +399,10 @@ static inline u32 bbr_take_newly_lost(struct bbr *b, const struct bbr_sock *sk)
 }
 
 /*
- * Packets were marked lost, with the flight that is taken for theirs. Google's stack tells of each burst of them, and
- * the first that was too much ends a probe. How many were a burst is not known: as many as are sent at once is
- * careful. But a flight has lost no more than it had, nor than was lost.
+ * Handles packets marked lost, with the flight that is assumed for them. Google's stack reports
+ * each burst of them, and the first one that was too much ends a probe. How many packets were a
+ * burst is unknown: as many as are sent at once is careful. But a flight has lost no more than it
+ * had, and no more than was lost.
  */
 static inline void bbr_take_losses(struct bbr *b, struct bbr_sock *sk,
 				   const struct bbr_flight *flight, u32 marked)
@@ -387,8 +418,9 @@ static inline void bbr_take_losses(struct bbr *b, struct bbr_sock *sk,
 }
 
 /*
- * Takes losses that a timer has marked, or an ACK that is not looked at yet. They come before what an undo goes back
- * to: bounds that are too high are no mistake of the recovery.
+ * Handles losses marked by a timer, or by an ACK that BBR has not seen yet. They come before what
+ * an undo restores: if they show that inflight_hi is too high, that is no mistake of the recovery.
+ * Returns how many packets they are.
  */
 static inline u32 bbr_catch_up(struct bbr *b, struct bbr_sock *sk)
 {
@@ -407,7 +439,7 @@ static inline u32 bbr_catch_up(struct bbr *b, struct bbr_sock *sk)
 	return marked;
 }
 
-/* Does an ACK tell of marks? The stack counts those packets that it delivers. */
+/* Does an ACK report marks? The stack counts the marked packets that it delivers. */
 static inline bool bbr_is_ece(struct bbr_more *more, const struct bbr_sock *sk,
 			      const struct bbr_rs *rs)
 {
@@ -418,8 +450,10 @@ static inline bool bbr_is_ece(struct bbr_more *more, const struct bbr_sock *sk,
 }
 
 /*
- * Has the application nothing to send that this ACK lets the stack send? A stock kernel asks when it writes, Google's also
- * before each ACK: what is sent anew when all was written would be taken for what the path can carry.
+ * Has the application nothing to send that this ACK lets the stack send? Then the flow is
+ * app-limited. A stock kernel checks that when the application writes, Google's also before each
+ * ACK. Otherwise the rate of retransmissions after the last write would pass for what the path can
+ * carry.
  */
 static inline void bbr_check_app_limited(struct bbr_sock *sk, const struct bbr_rs *rs)
 {
@@ -434,11 +468,12 @@ static inline void bbr_check_app_limited(struct bbr_sock *sk, const struct bbr_r
 }
 
 /*
- * While packets come in the order in which they were sent, and none is lost, the flight needs no history and is no guess:
- * all of it was delivered since, and nothing was lost of it. (No recovery can be under way: it began with losses, and
- * they are of the flight until it is over.) Where reordering was seen it may come again, and needs a history from before.
- * Without the second part of the state it is never known, and marks need that as well. A kernel that knows the flight has the last
- * word. To be asked where in_order is set.
+ * While packets arrive in the order in which they were sent, and none is lost, the flight needs no
+ * history and is no guess: all of it was delivered since, and none of it was lost. (No recovery can
+ * be under way: its losses belong to the flight until it is over.) Where reordering was seen it may
+ * come again, and needs a history from before. in_order is never set without the second part of the
+ * state, nor with ECN, which needs that part as well. If the kernel knows the flight, what it says
+ * counts. Call this only where in_order is set.
  */
 static inline bool bbr_stays_in_order(const struct bbr *b, const struct bbr_sock *sk,
 				      const struct bbr_rs *rs)
@@ -449,7 +484,7 @@ static inline bool bbr_stays_in_order(const struct bbr *b, const struct bbr_sock
 		 bbr_newly_lost(b, sk));
 }
 
-/* Did probing send what is ACKed now, or may the next ACK find that it did? */
+/* Did a probe send what is ACKed now, or may the next ACK show that it did? */
 static inline bool bbr_is_flight_probed(const struct bbr *b, const struct bbr_sock *sk)
 {
 	u8 acks = bbr_acks_of(b, sk);
@@ -471,7 +506,10 @@ static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 		bbr_check_app_limited(sk, rs);
 		ack->flight.tx_in_flight = rs->delivered + bbr_rest(sk, rs);
 	}
-	/* Losses that a timer marks are of the flight that was ACKed last. That matters only if probing sent it. */
+	/*
+	 * Losses marked by a timer count as losses of the flight ACKed last. That matters only if a
+	 * probe sent it.
+	 */
 	if (!bbr_is_flight_probed(b, sk))
 		return;
 	more = MORE(sk);
@@ -482,7 +520,10 @@ static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 	more->is_app_limited = ack->flight.is_app_limited;
 }
 
-/* The flight from the history, and the losses of this ACK. An ACK of nothing new is of no flight. */
+/*
+ * Takes the flight from the history, and handles the losses of this ACK. An ACK that delivers
+ * nothing new has no flight.
+ */
 static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 					   const struct bbr_rs *rs, struct bbr_ack *ack)
 {
@@ -516,8 +557,8 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 }
 
 /*
- * In order, what was sent between two notes follows from the sequence, and one a round is enough; in CRUISE, where nothing is
- * probed, one in eight rounds.
+ * While in order, the sequence tells what was sent between two entries, so one entry a round is
+ * enough. In CRUISE, where nothing is probed, one in eight rounds is.
  */
 static inline bool bbr_is_round_noted(const struct bbr *b, const struct bbr_sock *sk)
 {
@@ -526,7 +567,7 @@ static inline bool bbr_is_round_noted(const struct bbr *b, const struct bbr_sock
 		b->rounds_since_probe % BBR_CRUISE_ROUNDS == BBR_CRUISE_ROUNDS - 1);
 }
 
-/* After an ACK. */
+/* Adds an entry to the send history after an ACK, if one is due. */
 static inline void bbr_note_sends(const struct bbr *b, const struct bbr_sock *sk)
 {
 	struct bbr_more *more;
@@ -540,7 +581,7 @@ static inline void bbr_note_sends(const struct bbr *b, const struct bbr_sock *sk
 		bbr_note_send(more, sk);
 }
 
-/* What an ACK tells; takes its losses. */
+/* Fills *ack with what an ACK reports, and handles its losses. */
 static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
 				    struct bbr_ack *ack)
 {
@@ -548,12 +589,15 @@ static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const st
 		bbr_estimate_in_order(b, sk, rs, ack);
 	else
 		bbr_estimate_by_history(b, sk, rs, ack);
-	/* Whatever led here, the verifier goes on once from here: that halves its work for cong_control. */
+	/*
+	 * From here on the verifier explores one path, whatever led here: that halves its work for
+	 * cong_control.
+	 */
 	ack->acks_tlp = unknown_to_verifier(ack->acks_tlp, IN(sk, delivered));
 	ack->flight.tx_in_flight = unknown_to_verifier(ack->flight.tx_in_flight, IN(sk, delivered));
 }
 
-/* A timeout: what was in flight is lost, and what comes is sent anew. */
+/* A timeout: what was in flight is lost, and what follows are retransmissions. */
 static inline void bbr_note_timeout(const struct bbr_sock *sk, u8 ca_state)
 {
 	if (sk->more && ca_state == TCP_CA_Loss)
@@ -561,8 +605,8 @@ static inline void bbr_note_timeout(const struct bbr_sock *sk, u8 ca_state)
 }
 
 /*
- * The stack lowers the window for a loss that nothing was marked for, nor does the ACK tell of marks: a tail loss probe that
- * was a retransmission has repaired it.
+ * Has a tail loss probe that was a retransmission repaired a loss? Then the stack reduces the
+ * window although nothing was marked lost and the ACK reports no marks.
  */
 static inline bool bbr_is_tail_loss(const struct bbr_sock *sk, u8 ca_state, u32 marked)
 {

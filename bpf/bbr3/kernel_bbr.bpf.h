@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's own bbr where that is version 3, as some distributions build it: its struct bbr as ours, from outside. Its
- * type is in the kernel's BTF or in that of the module tcp_bbr.
+ * Reads the kernel's own bbr from outside where that is version 3, as some distributions build it:
+ * converts its struct bbr to ours. The type is in the BTF of the kernel or of the module tcp_bbr.
  */
 #ifndef KERNEL_BBR_BPF_H
 #define KERNEL_BBR_BPF_H
 
 #include "outside.bpf.h"
 
-/* What is read of it. Version 2 has no full_bw_now, version 1 hardly any of these. */
+/* The members that are read. Version 2 has no full_bw_now, version 1 hardly any of these. */
 struct bbr___kernel {
 	u32 min_rtt_us;
 	u32 next_rtt_delivered;
@@ -78,7 +78,10 @@ static inline void read_kernel_bbr(struct bbr *to, struct sock *sk)
 	to->acks = BPF_CORE_READ_BITFIELD(b, ack_phase);
 }
 
-/* What ours has in the second part of its state, which is too large to be made up. The kernel's counts no rounds. */
+/*
+ * Adds what ours keeps in the second part of its state, which is too large to build here. The
+ * kernel's bbr does not count rounds.
+ */
 static inline void add_kernel_bbr(struct bbr_event *e, struct sock *sk)
 {
 	struct bbr_tail *tail = (struct bbr_tail *)e->tail;
@@ -95,13 +98,13 @@ static inline void add_kernel_bbr(struct bbr_event *e, struct sock *sk)
 		tail->flags |= BBR_T_ECN;
 }
 
-/* What is another with each round. */
+/* A value that changes with each round. */
 static inline u32 kernel_bbr_round(const struct bbr *b)
 {
 	return b->next_round_delivered;
 }
 
-/* What an event of a mode tells the change of: a phase of PROBE_BW is another one as well. */
+/* A mode event reports a change of this value, so of a phase of PROBE_BW as well. */
 static inline u8 kernel_bbr_place(const struct bbr *b)
 {
 	return b->mode == BBR_PROBE_BW ? BBR_MODES + b->cycle_idx : b->mode;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What kind of ACK is it? Most of version 3 is about what hardly ever happens: losses, marks, pauses, PROBE_RTT. This
- * decides the kind of an ACK once, before its first step (common/kind.h names them). A step may leave out only what would
- * change nothing for any such ACK; then whatever it is compiled for, the result is the same, bit for bit.
+ * The kind of an ACK. Most of version 3 deals with rare things: losses, marks, pauses, PROBE_RTT.
+ * bbr_kind() decides the kind of an ACK once, before its first step (common/kind.h lists them). A
+ * step may skip only what would change nothing for any ACK of the kind. So the result is the same,
+ * bit for bit, whichever kind it is compiled for.
  */
 #ifndef BBR_KIND_H
 #define BBR_KIND_H
@@ -14,14 +15,15 @@
 #define BBR_CYCLE_FLAGS .mode = 3, .full_bw_reached = 1
 
 /*
- * 24 bits. An interval or RTT has 17 seconds then, which few have, and probe_rtt_win at most an hour. Up to here a bandwidth times
- * RTT times BBR_UNIT has 64 bits.
+ * 24 bits. That is 17 seconds for an interval or RTT, which few exceed, and more than the hour that
+ * probe_rtt_win may have. Up to here bandwidth * RTT * BBR_UNIT fits 64 bits.
  */
 #define BBR_CALM_MAX 0xffffffu
 
 /*
- * Did packets arrive, is the sample valid, is an RTT known, and does PROBE_RTT not begin? One comparison: each of these numbers
- * has 24 bits if so, and more if not, for what is below 0 wraps around.
+ * Were packets ACKed, is the sample valid, is an RTT known, and does PROBE_RTT not begin? One
+ * comparison checks all: if so each of these numbers has 24 bits, and if not more, because values
+ * below 0 wrap around.
  */
 static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock *sk,
 				      const struct bbr_rs *rs)
@@ -34,9 +36,10 @@ static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock
 }
 
 /*
- * The kind of an ACK that tells of no losses and marks: where in_order is set, as bbr_is_in_order() or bbr_is_clean() have found.
- * 0: nothing is known, as of any that a monitor has left a mark on (the shell is to clear it). Where ECN is not used, nothing was
- * marked before either.
+ * Returns the kind of an ACK that reports no losses and no marks: in_order is set, and
+ * bbr_stays_in_order() or bbr_is_clean() was true. 0: nothing is known, for instance if a monitor
+ * has marked the connection (the shell must clear the mark). Without ECN, nothing was marked before
+ * either.
  */
 static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
@@ -60,7 +63,10 @@ static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct
 	return 0;
 }
 
-/* Of an ordinary ACK that is not of CRUISE: is the next probe not due, and does the application not limit the flow? */
+/*
+ * For an ordinary ACK outside CRUISE: is this DOWN, with the next probe not due and the flow not
+ * app-limited?
+ */
 static inline bool bbr_waits_in_down(struct bbr *b, const struct bbr_sock *sk,
 				     const struct bbr_rs *rs)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What ACKs tell of the path: how much they come at once, packet-timed rounds, the maximum filter of bandwidth, and what was
- * delivered in the latest round. (The minimum filter of RTT is with PROBE_RTT, which refreshes it.)
+ * The model of the path, from ACKs: ACK aggregation, packet-timed rounds, the max filter of
+ * bandwidth, and what was delivered in the latest loss round. (The min filter of RTT is in
+ * probe_rtt.h: PROBE_RTT refreshes it.)
  */
 #ifndef BBR_MODEL_H
 #define BBR_MODEL_H
@@ -11,11 +12,12 @@
 /*
  * ---- ACK aggregation
  *
- * Wireless and cable links, and receivers with offloads, hold ACKs back and send them all at once; a window of a few BDP runs dry
- * in the meantime. So measure how many packets are ACKed beyond what bw explains, and keep so many more in flight.
+ * Wireless and cable links, and receivers with offloads, hold ACKs back and then send them all at
+ * once. Meanwhile a window of a few BDP runs dry. So BBR measures how many packets are ACKed beyond
+ * what bw explains (extra_acked), and keeps that many more in flight.
  */
 
-/* In STARTUP bw doubles each round: what was measured against the bw of five rounds ago tells nothing. */
+/* In STARTUP bw doubles each round, so an excess over the bw of five rounds ago means nothing. */
 static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct bbr_sock *sk)
 {
 	return bbr_is_pipe_full(b, sk) ? PARAM(sk, extra_acked_win) :
@@ -40,15 +42,15 @@ static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_so
 
 /* ---- rounds and samples */
 
-/* An ACK: its rate sample, what else it tells, and the delivery rate that follows from it. */
+/* An ACK: its rate sample, what else it reports, and its delivery rate. */
 struct bbr_sample {
 	const struct bbr_rs *rs;
 	const struct bbr_ack *ack;
 	u32 bw; /* 0: none; if bbr_is_waiting() see bbr_rate_of() */
-	u64 delivered_bw, interval_us; /* then the rate is delivered_bw / interval_us */
+	u64 delivered_bw, interval_us; /* if so, the rate is delivered_bw / interval_us */
 };
 
-/* Was the packet sent while the application had no more? */
+/* Is the sample app-limited? */
 static inline bool bbr_is_sample_limited(const struct bbr_sock *sk, const struct bbr_sample *s)
 {
 	return !bbr_is_staying(sk) && s->ack->flight.is_app_limited;
@@ -60,7 +62,7 @@ static inline void bbr_start_round(struct bbr *b, const struct bbr_sock *sk)
 	b->next_round_delivered = IN(sk, delivered);
 }
 
-/* Rounds that rounds_since_probe has not, or will not have any more. */
+/* Counts rounds that rounds_since_probe does not count, or is about to lose. */
 static inline void bbr_count_rounds(const struct bbr_sock *sk, u32 rounds)
 {
 	struct bbr_more *more = MORE(sk);
@@ -70,8 +72,8 @@ static inline void bbr_count_rounds(const struct bbr_sock *sk, u32 rounds)
 }
 
 /*
- * A round lasts until a packet is ACKed that was sent after the round began: one RTT, whatever the
- * RTT is, counted without a clock.
+ * A round lasts until a packet is ACKed that was sent after the round began: one RTT, however long
+ * that is, measured without a clock.
  */
 static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 				    const struct bbr_rs *rs)
@@ -82,7 +84,7 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 		return;
 	b->round_start = 1;
 	bbr_start_round(b, sk);
-	/* Which is never the fast path, in which slots do not age. */
+	/* Such an ACK is never on the fast path, in which slots do not age. */
 	if (bbr_is_staying(sk))
 		bbr_age_extra_acked(b, sk, rs);
 	if (bbr_is_waiting(sk) || b->rounds_since_probe < 0xff)
@@ -92,8 +94,8 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 }
 
 /*
- * The delivery rate, rounded up: at a rate of a few units rounding down would lower the window, by that the
- * rate, and so on.
+ * The delivery rate, rounded up: at a rate of a few units, rounding down would lower the window,
+ * which would lower the rate, and so on. 0: no sample.
  */
 static inline u32 bbr_sample_bw(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
@@ -103,8 +105,9 @@ static inline u32 bbr_sample_bw(const struct bbr_sock *sk, const struct bbr_rs *
 }
 
 /*
- * Is the rate above bw? As ceil(a / b) > v exactly if a > v * b, there is no need to divide. (A calm sample's interval has
- * 24 bits or is 2^24, so the product has 57.) A rate that does not fit 32 bits is above here, and may be below then.
+ * Is the delivery rate above bw? ceil(a / b) > v exactly if a > v * b, so there is no need to
+ * divide. (The interval of a calm sample has 24 bits or is 2^24, so the product has 57 bits.) A
+ * rate that does not fit 32 bits is above bw here, but may be below once it is cut to 32 bits.
  */
 static inline bool bbr_is_sample_above(const struct bbr_sock *sk, const struct bbr_sample *s,
 				       u32 bw)
@@ -114,15 +117,15 @@ static inline bool bbr_is_sample_above(const struct bbr_sock *sk, const struct b
 	return s->delivered_bw > bw * s->interval_us;
 }
 
-/* The rate, where most ACKs need not know it. */
+/* The delivery rate, calculated only now if most ACKs do not need it. */
 static inline u32 bbr_rate_of(const struct bbr_sock *sk, const struct bbr_sample *s)
 {
 	return bbr_is_waiting(sk) ? bbr_sample_bw(sk, s->rs) : s->bw;
 }
 
 /*
- * The maximum filter. bw_hi[1] grows from probe to probe, bw_hi[0] is that of the probe before: so a maximum
- * lasts for one to two probes, however long these take.
+ * The max filter of bandwidth. bw_hi[1] is the maximum of the current probing cycle, bw_hi[0] that
+ * of the one before. So a maximum lasts for one to two cycles, however long these are.
  */
 static inline void bbr_update_max_bw(struct bbr *b, const struct bbr_sock *sk,
 				     const struct bbr_sample *s)
@@ -144,8 +147,9 @@ static inline void bbr_advance_max_bw(struct bbr *b)
 }
 
 /*
- * At the end of the ACK that starts a loss round: from now on maxima are of this one. But a tail loss probe
- * had to wait for its timer, in a pause in which nothing was delivered: keep what was before it.
+ * At the end of the ACK that starts a loss round: from now on the maxima are of the new round. Not
+ * on the ACK of a tail loss probe: nothing was delivered while it waited for its timer, so keep the
+ * maxima from before.
  */
 static inline void bbr_advance_latest_delivery(struct bbr *b, const struct bbr_sock *sk,
 					       const struct bbr_sample *s)
@@ -157,8 +161,8 @@ static inline void bbr_advance_latest_delivery(struct bbr *b, const struct bbr_s
 }
 
 /*
- * Does a loss round begin? It begins with the first loss, not with the round, so that it covers all of the flight in which
- * something was lost.
+ * Does a loss round begin? The first loss starts one, independently of the packet-timed round, so
+ * that it covers the whole flight in which something was lost.
  */
 static inline bool bbr_update_loss_round(struct bbr *b, const struct bbr_sock *sk,
 					 const struct bbr_rs *rs)
@@ -171,15 +175,18 @@ static inline bool bbr_update_loss_round(struct bbr *b, const struct bbr_sock *s
 }
 
 /*
- * The maximum of what was delivered in a loss round: losses need not cut the bounds below that, because the
- * path has just carried it.
+ * The maximum of what was delivered in a loss round (bw_latest, inflight_latest). Losses do not cut
+ * the bounds below that, because the path has just carried it.
  */
 static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_sock *sk,
 					      const struct bbr_sample *s)
 {
 	if (!bbr_is_valid_sample(sk, s->rs))
 		return;
-	/* Nobody asks for the maxima between here and the end, not even CRUISE if it begins: so they begin anew at once. */
+	/*
+	 * Nothing reads the maxima between here and the end of the ACK, not even CRUISE if it
+	 * begins: restart them at once.
+	 */
 	if (bbr_is_staying(sk) && bbr_update_loss_round(b, sk, s->rs)) {
 		bbr_advance_latest_delivery(b, sk, s);
 		return;
@@ -192,7 +199,7 @@ static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_so
 		bbr_update_loss_round(b, sk, s->rs);
 }
 
-/* Losses and marks so far say nothing of the phase that begins. */
+/* Losses and marks so far say nothing about the phase that begins. */
 static inline void bbr_reset_congestion_signals(struct bbr *b, struct bbr_sock *sk)
 {
 	struct bbr_more *more = MORE(sk);
@@ -207,7 +214,7 @@ static inline void bbr_reset_congestion_signals(struct bbr *b, struct bbr_sock *
 	}
 }
 
-/* The search for the bandwidth at which the delivery rate stops growing begins anew from bw. */
+/* Restarts the search for the bandwidth plateau, where the delivery rate stops growing, from bw. */
 static inline void bbr_reset_full_bw(struct bbr *b, u32 bw)
 {
 	b->full_bw = bw;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Every constant of BBR version 3, and what else there is to set (bpf_bbr/params.h explains the table).
+ * Every constant of BBR version 3, and every option (bpf_bbr/params.h explains the table).
  *
- * The defaults are those of Google's v3 (branch v3 of github.com/google/bbr); "the draft" is draft-ietf-ccwg-bbr. Where
- * Google has no name for a constant that it uses, the meaning says so. "Round" is a packet-timed round trip.
- * An option is what Google does not have: 0 is off, and Google.
+ * The defaults are those of Google's v3 (branch v3 of github.com/google/bbr); "the draft" is
+ * draft-ietf-ccwg-bbr. Where Google uses a constant without a name, the help text says so. "Round"
+ * is a packet-timed round trip. Options do not exist in Google's code: 0 turns one off, as in
+ * Google's.
  *
- * The highest values keep the counters of struct bbr and all 64-bit products from overflowing; the lowest
- * ones keep a connection moving.
+ * The maxima keep the counters of struct bbr and all 64-bit products from overflowing. The minima
+ * keep a connection moving.
  */
 #ifndef BBR_PARAMS_H
 #define BBR_PARAMS_H

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * PROBE_BW, where BBR lives, in four phases:
+ * PROBE_BW, where BBR spends most of its time, in four phases:
  *
- *	DOWN	(0.91) gives back what probing queued, until inflight leaves headroom below inflight_hi
- *	CRUISE	(1.0) keeps pace with what is delivered, and gives way to losses and marks
- *	REFILL	(1.0, a round) fills the pipe again: or UP would fill a queue before the pipe, and see losses too early
- *	UP	(1.25) raises inflight until the path says stop: losses, marks, or no more bandwidth
+ *	DOWN	(0.91) drains what probing queued, until inflight leaves headroom below inflight_hi
+ *	CRUISE	(1.0) sends at the delivery rate, and slows down on losses and marks
+ *	REFILL	(1.0, a round) refills the pipe, so that UP does not lose packets too early
+ *	UP	(1.25) raises inflight until it meets losses, marks, or no more bandwidth
  *
- * How long DOWN and CRUISE last is a compromise. A probe may cost losses, so Reno and CUBIC must have the
- * time to get back what it took: at 25 Mbit/s and 30 ms, which is a film in 4K, they need 62 packets of BDP, 62
- * rounds and 1.9 s. So wait for as many rounds as the BDP has packets, at most 63, or for 2 to 3 s, whichever is shorter.
+ * The length of DOWN and CRUISE is a compromise. A probe may cost losses, so Reno and CUBIC must
+ * have the time to regain what it took: at 25 Mbit/s and 30 ms, which is a film in 4K, the BDP is
+ * 62 packets, so they need 62 rounds, 1.9 s. So wait for as many rounds as the BDP has packets, at
+ * most 63, or for 2 to 3 s, whichever is shorter.
  */
 #ifndef BBR_PROBE_BW_H
 #define BBR_PROBE_BW_H
@@ -19,8 +20,9 @@
 #define BBR_PROBE_UP_ROUNDS_MAX 30 /* 2^30 packets are more than any window */
 
 /*
- * The wait for the next probe begins. One random number gives both: the integer part of r * rounds, and of the
- * fraction that is left times probe_wait_rand.
+ * Starts the wait for the next probe. One random number gives both random parts. The integer part
+ * of r * probe_rand_rounds is the first count of rounds; what is left, a fraction, times
+ * probe_wait_rand is added to probe_wait.
  */
 static inline void bbr_pick_probe_wait(struct bbr *b, const struct bbr_sock *sk)
 {
@@ -50,7 +52,7 @@ static inline void bbr_start_cruise(struct bbr *b, const struct bbr_sock *sk)
 	bbr_enter_phase(b, BBR_CRUISE);
 }
 
-/* UP will begin as after so many rounds of it. */
+/* up_rounds: UP begins with the slope that it has after so many rounds. */
 static inline void bbr_start_refill(struct bbr *b, const struct bbr_sock *sk, u32 up_rounds,
 				    enum bbr_reason reason)
 {
@@ -65,8 +67,8 @@ static inline void bbr_start_refill(struct bbr *b, const struct bbr_sock *sk, u3
 }
 
 /*
- * In UP inflight_hi grows by 1 packet in the first round, 2 in the second, 4 in the third: careful near to what was
- * too high, fast where there is much room.
+ * In UP inflight_hi grows by 1 packet in the first round, 2 in the second, 4 in the third: slowly
+ * near what was too high, fast where there is much room.
  */
 static inline void bbr_raise_probe_slope(struct bbr *b, const struct bbr_sock *sk)
 {
@@ -88,13 +90,13 @@ static inline void bbr_start_up(struct bbr *b, const struct bbr_sock *sk,
 	bbr_raise_probe_slope(b, sk);
 }
 
-/* Is it the window that limits inflight, and inflight_hi that limits the window? */
+/* Does the window limit inflight, and inflight_hi the window? */
 static inline bool bbr_is_inflight_hi_limiting(const struct bbr *b, const struct bbr_sock *sk)
 {
 	return IN(sk, cwnd) >= b->inflight_hi && IN(sk, is_cwnd_limited);
 }
 
-/* Nothing is too high: inflight_hi grows, if it is what limits inflight. */
+/* Nothing was too high: raises inflight_hi, if it is what limits inflight. */
 static inline void bbr_raise_inflight_hi(struct bbr *b, const struct bbr_sock *sk,
 					 const struct bbr_sample *s)
 {
@@ -115,9 +117,9 @@ static inline void bbr_raise_inflight_hi(struct bbr *b, const struct bbr_sock *s
 }
 
 /*
- * A probe went too far: it ends, and inflight_hi is where that began, but not below what a loss would leave of
- * inflight. Only once for each probe, for its losses come in one after the other. If the application had nothing more to
- * send, its little inflight is no bound.
+ * A probe went too far: ends it, and sets inflight_hi to the inflight at which that began, but at
+ * least to the target inflight cut by beta (0.3). Only once per probe, because its losses arrive
+ * one after another. An app-limited flight sets no bound: its inflight is low for lack of data.
  */
 static inline void bbr_handle_too_high(struct bbr *b, struct bbr_sock *sk,
 				       const struct bbr_flight *flight, enum bbr_reason reason)
@@ -133,7 +135,10 @@ static inline void bbr_handle_too_high(struct bbr *b, struct bbr_sock *sk,
 	}
 }
 
-/* What more than the bound was in flight, without harm, raises it: in each phase, or random losses would wear it down. */
+/*
+ * Inflight above the bound that did no harm raises the bound: in every phase, or random losses
+ * would wear it down.
+ */
 static inline void bbr_note_safe_inflight(struct bbr *b, const struct bbr_sock *sk,
 					  const struct bbr_sample *s)
 {
@@ -144,9 +149,9 @@ static inline void bbr_note_safe_inflight(struct bbr *b, const struct bbr_sock *
 }
 
 /*
- * The last ACKs of what UP sent are in. Now is the time to forget the maximum of the probe before: that of this one is
- * complete. If UP stopped only because inflight came to what was too high the last time, and nothing was
- * lost by that, it is not too high any more: probe again at once. Returns whether it does.
+ * All ACKs of what UP sent have arrived, so the maximum of this probe is complete: forget that of
+ * the probe before. If UP stopped only because inflight reached what was too high last time, and
+ * nothing was lost, it is no longer too high: probe again at once. Returns true if so.
  */
 static inline bool bbr_end_probe_feedback(struct bbr *b, const struct bbr_sock *sk,
 					  const struct bbr_sample *s)
@@ -163,13 +168,13 @@ static inline bool bbr_end_probe_feedback(struct bbr *b, const struct bbr_sock *
 	return true;
 }
 
-/* On each ACK once the pipe was full. Returns whether a phase was entered that this ACK must not end. */
+/* On each ACK once the pipe was full. Returns true if a phase began that this ACK must not end. */
 static inline bool bbr_adapt_upper_bounds(struct bbr *b, struct bbr_sock *sk,
 					  const struct bbr_sample *s)
 {
 	bool is_lossy;
 
-	/* bbr_acked_of_kind() has done all of it that is left. */
+	/* bbr_acked_of_kind() has done what such an ACK needs. */
 	if (bbr_is_waiting(sk))
 		return false;
 	if (b->round_start && b->acks == BBR_ACKS_PROBE_STARTING)
@@ -194,20 +199,23 @@ static inline bool bbr_is_reno_probe_time(const struct bbr *b, const struct bbr_
 
 	if (rounds >= PARAM(sk, probe_max_rounds))
 		return true;
-	/* The target is the BDP or more: while that is ahead there is no need of the rest. */
+	/* The target is the BDP or more, so below the BDP there is no need to calculate it. */
 	if (rounds < IN(sk, cwnd) && rounds < bbr_bdp(b, sk, bbr_bw(b), BBR_UNIT))
 		return false;
 	return rounds >= bbr_target_inflight(b, sk);
 }
 
-/* Marks have ceased, and nothing was lost: who made the queue has gone, and what it had is to be taken. */
+/*
+ * Have marks ceased, with nothing lost? Then the flow that built the queue is gone, and its share
+ * is free.
+ */
 static inline bool bbr_have_marks_ceased(const struct bbr *b, const struct bbr_sock *sk)
 {
 	return PARAM(sk, ecn_reprobe_gain) && bbr_is_ecn_eligible(sk) && sk->more->ecn_in_cycle &&
 	       !b->loss_in_cycle && IN(sk, ca_state) == TCP_CA_Open;
 }
 
-/* The rounds after which UP grows by ecn_reprobe_gain of inflight_hi in one. */
+/* Number of rounds after which UP grows by ecn_reprobe_gain (half) of inflight_hi in one round. */
 static inline u32 bbr_reprobe_rounds(const struct bbr *b, const struct bbr_sock *sk)
 {
 	u32 hi = b->inflight_hi == BBR_COUNT_NONE ? ~0u : b->inflight_hi;
@@ -220,7 +228,7 @@ static inline u32 bbr_reprobe_rounds(const struct bbr *b, const struct bbr_sock 
 	return min_u32(rounds, BBR_PROBE_UP_ROUNDS_MAX);
 }
 
-/* Is it time to probe? Then the refill begins. */
+/* Is it time to probe? If so, starts REFILL. */
 static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock *sk)
 {
 	if (bbr_is_waiting(sk)) /* bbr_waits_in() */
@@ -235,15 +243,16 @@ static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock 
 }
 
 /*
- * In this phase, DOWN or CRUISE, with no probe to be ACKed, and no search for the full bandwidth: is the next probe not due,
- * whatever this ACK tells, if that is no loss and no mark? A round may begin with it. It cannot make the target lower than what this
- * compares with: until the phase is updated cwnd and min_rtt_us stay, and of bw only the maximum may change, upwards. So the BDP grows
- * or stays, because with a calm sample's RTT the product does not overflow.
+ * Is this `phase` (DOWN or CRUISE), with no probe left to ACK and no search for the full bandwidth,
+ * and is the next probe not due whatever this ACK reports, except losses and marks? The ACK may
+ * begin a round, so that one counts. It cannot make the target lower than what is compared here:
+ * until the phase is updated, cwnd and min_rtt_us stay, and bw can only rise, with its maximum. So
+ * the BDP does not fall: with the RTT of a calm sample the product does not overflow.
  */
 static inline bool bbr_waits_in(const struct bbr *b, const struct bbr_sock *sk,
 				enum bbr_phase phase)
 {
-	u64 bw = min_u32(b->bw_hi[1], b->bw_lo); /* at most what bbr_bw() is */
+	u64 bw = min_u32(b->bw_hi[1], b->bw_lo); /* at most bbr_bw(b) */
 	u32 rounds = b->rounds_since_probe + 1;
 	s64 left_us = b->cycle_mstamp + b->probe_wait_us - IN(sk, tcp_mstamp);
 
@@ -263,8 +272,9 @@ static inline bool bbr_is_time_to_cruise(const struct bbr *b, const struct bbr_s
 }
 
 /*
- * UP ends where the last one did if that went too far: by the time losses show, twice as much would be on
- * its way. And it ends when bandwidth does not grow, unless it is the window that keeps it from growing.
+ * UP ends where the last probe ended if that went too far: by the time losses show, twice as much
+ * would be on its way. It also ends when bandwidth stops growing, unless the window keeps it from
+ * growing.
  */
 static inline void bbr_check_up_done(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
 {
@@ -294,7 +304,7 @@ static inline void bbr_check_phase_done(struct bbr *b, struct bbr_sock *sk,
 	case BBR_REFILL:
 		if (!b->round_start)
 			break;
-		b->probe_samples = 1; /* from now on they may be of too much in flight */
+		b->probe_samples = 1; /* from now on samples may show too much in flight */
 		bbr_start_up(b, sk, s);
 		break;
 	case BBR_UP:

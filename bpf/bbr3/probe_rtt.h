@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The minimum filters of RTT, and PROBE_RTT, which refreshes them.
+ * The min filters of RTT, and PROBE_RTT, which refreshes them.
  *
- * A sender that keeps a queue, or several that share one, never see the RTT of the empty path. If the
- * minimum was not met for 5 s, cut inflight to half of the BDP for 200 ms and at least one round: flows that
- * share a bottleneck see the RTT fall together, so their windows expire together, their PROBE_RTTs
- * meet, and the queue becomes empty for all of them. It costs half of 200 ms of 5 s, 2 %. Connections
- * with pauses get their minimum for nothing and never come here.
+ * A sender that keeps a queue, or several that share one, never see the RTT of the empty path. So
+ * if no lower RTT was measured for 5 s, BBR cuts inflight to half of the BDP for 200 ms and at
+ * least one round. Flows that share a bottleneck see the RTT fall together, so their filters expire
+ * together, their PROBE_RTTs coincide, and the queue empties for all of them. This costs half of
+ * 200 ms of 5 s, 2 %. Connections with pauses get their min_rtt for free and never enter PROBE_RTT.
  *
- * There are two filters: that of 5 s says when, and the minimum that the model uses is of 10 s, so that one
- * PROBE_RTT that did not empty the queue does not spoil it.
+ * There are two filters. That of 5 s (probe_rtt_win) decides when to enter PROBE_RTT. The model
+ * uses the minimum of 10 s (min_rtt_win), so that one PROBE_RTT that did not empty the queue does
+ * not spoil it.
  */
 #ifndef BBR_PROBE_RTT_H
 #define BBR_PROBE_RTT_H
@@ -17,7 +18,7 @@
 #include "probe_bw.h"
 #include "recovery.h"
 
-/* The window while the queue empties, which inflight has to come down to. */
+/* The window in PROBE_RTT, to which inflight has to fall so that the queue empties. */
 static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct bbr_sock *sk)
 {
 	return max_u32(PARAM(sk, cwnd_min_target),
@@ -25,8 +26,8 @@ static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct bbr_sock 
 }
 
 /*
- * The window grows again, which may cost losses: so the wait for the next probe begins here. Inflight is below
- * the BDP, there is nothing for DOWN to drain.
+ * The window grows again, which may cost losses, so the wait for the next probe begins here.
+ * Inflight is below the BDP, so there is nothing for DOWN to drain.
  */
 static inline void bbr_leave_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 {
@@ -51,13 +52,16 @@ static inline void bbr_check_probe_rtt_done(struct bbr *b, struct bbr_sock *sk)
 /* On each ACK in PROBE_RTT. */
 static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 {
-	/* Samples of the low rate are ours, not the path's: mark what is sent as app-limited. */
+	/*
+	 * The low rate is ours, not the path's: mark what is sent as app-limited, so that bw
+	 * ignores it.
+	 */
 	SET(sk, app_limited, max_u32(IN(sk, delivered) + IN(sk, inflight), 1));
 
 	if (!b->probe_rtt_done_stamp) {
 		if (IN(sk, inflight) > bbr_probe_rtt_cwnd(b, sk))
 			return;
-		/* Low enough: the clock runs from here, and a round begins. */
+		/* Low enough: the clock starts here, and a round begins. */
 		b->probe_rtt_done_stamp = IN(sk, now_ms) + PARAM(sk, probe_rtt_duration);
 		b->round_done = 0;
 		bbr_start_round(b, sk);
@@ -69,16 +73,18 @@ static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 		bbr_check_probe_rtt_done(b, sk);
 }
 
-/* Takes the RTT into both filters. Returns whether that of probe_rtt_win had expired. */
+/* Adds the RTT to both filters. Returns true if that of probe_rtt_win had expired. */
 static inline bool bbr_measure_min_rtt(struct bbr *b, const struct bbr_sock *sk, s64 rtt_us,
 				       bool is_ack_delayed)
 {
 	bool expired = !bbr_is_calm(sk) &&
 		       after(IN(sk, now_ms), b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win));
 
-	/* A lower RTT counts even with the delay of a delayed ACK in it; an equal one does not, or a
-	 * standing queue could put PROBE_RTT off for ever. A higher one replaces an expired minimum,
-	 * but not with the receiver's delay. (No sample is below 0, so without a sign it is above all.)
+	/*
+	 * A lower RTT counts even if it includes the delay of a delayed ACK. An equal one does not,
+	 * or a standing queue could put PROBE_RTT off for ever. A higher one replaces an expired
+	 * minimum, but not if the ACK was delayed. (No sample is below 0, which as a u64 is above
+	 * any RTT.)
 	 */
 	if ((u64)rtt_us < b->probe_rtt_min_us || (expired && !is_ack_delayed && rtt_us >= 0)) {
 		b->probe_rtt_min_us = rtt_us;
@@ -102,14 +108,14 @@ static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const 
 	if (expired && PARAM(sk, probe_rtt_duration) && !b->idle_restart &&
 	    b->mode != BBR_PROBE_RTT) {
 		bbr_enter_mode(b, BBR_PROBE_RTT, BBR_R_MIN_RTT_EXPIRED);
-		bbr_save_cwnd(b, sk); /* the larger one, in case that recovery has cut it */
+		bbr_save_cwnd(b, sk); /* the larger one, in case recovery has cut it */
 		b->probe_rtt_done_stamp = 0;
 		b->acks = BBR_ACKS_PROBE_STOPPING;
 		bbr_start_round(b, sk);
 	}
 	if (unlikely(b->mode == BBR_PROBE_RTT))
 		bbr_probe_rtt(b, sk);
-	if (rs->delivered > 0) /* the restart is over with the first data delivered after it */
+	if (rs->delivered > 0) /* the first data delivered ends the restart */
 		b->idle_restart = 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Losses: what is noted when a packet is marked lost, which the stack does before the ACK that tells of it is
- * looked at; and what becomes of bounds and window over a recovery or a timeout.
+ * Losses: what happens when a packet is marked lost, which the stack does before BBR sees the ACK
+ * that reports it; and how the bounds and the window change over a recovery or a timeout.
  */
 #ifndef BBR_RECOVERY_H
 #define BBR_RECOVERY_H
@@ -18,8 +18,9 @@ static inline void bbr_note_loss(struct bbr *b, const struct bbr_sock *sk)
 }
 
 /*
- * The inflight at which loss_thresh was crossed, of a flight whose last `packets` were lost: that before them, P, with L
- * lost of it, and x of them, so that (L + x) / (P + x) = thresh. Solved for x, rounded up to whole packets.
+ * The inflight at which losses crossed loss_thresh, of a flight whose last `packets` were lost.
+ * Before these, it had P packets, L of them lost. Solves (L + x) / (P + x) = thresh for x, with
+ * thresh * P rounded up to whole packets. Returns P + x.
  */
 static inline u32 bbr_inflight_of_lost(const struct bbr_sock *sk, const struct bbr_flight *flight,
 				       u32 packets)
@@ -29,7 +30,7 @@ static inline u32 bbr_inflight_of_lost(const struct bbr_sock *sk, const struct b
 	u32 allowed, within = 0;
 
 	if (before < 0 || lost < 0)
-		return BBR_COUNT_NONE; /* it went by more than it had: nothing is known */
+		return BBR_COUNT_NONE; /* more lost than the flight had: nothing is known */
 	allowed = ((u64)(u32)before * thresh + BBR_UNIT - 1) >> BBR_SCALE;
 	if ((u32)lost < allowed)
 		within = quotient((u64)(allowed - lost) << BBR_SCALE, BBR_UNIT - thresh);
@@ -37,8 +38,8 @@ static inline u32 bbr_inflight_of_lost(const struct bbr_sock *sk, const struct b
 }
 
 /*
- * A packet was marked lost, which stood for so many. If probing sent it, no need to wait for an ACK that tells the same:
- * its own flight says how much was too much.
+ * A packet was marked lost, which counts as `packets`. If a probe sent it, there is no need to wait
+ * for an ACK that reports the same: its own flight shows how much was too much.
  */
 static inline void bbr_lose(struct bbr *b, struct bbr_sock *sk, const struct bbr_flight *flight,
 			    u32 packets)
@@ -53,8 +54,9 @@ static inline void bbr_lose(struct bbr *b, struct bbr_sock *sk, const struct bbr
 }
 
 /*
- * A tail loss probe has repaired a loss: the last packet of a flight, that nobody marked. Of its flight it is known how
- * much was delivered, and one was lost; and whether the application had more to send.
+ * A tail loss probe has repaired a loss: the last packet of a flight, which was never marked lost.
+ * Known of its flight: how much was delivered, that one packet was lost, and whether the
+ * application limited it.
  */
 static inline void bbr_lose_tail(struct bbr *b, struct bbr_sock *sk, bool is_app_limited)
 {
@@ -76,7 +78,10 @@ static inline void bbr_restore_cwnd(struct bbr *b, struct bbr_sock *sk)
 	bbr_put_cwnd(sk, max_u32(IN(sk, cwnd), b->prior_cwnd));
 }
 
-/* Recovery begins: note what to come back to. Returns ssthresh, which BBR does not use. */
+/*
+ * Recovery begins: saves the window and the bounds to restore. Returns ssthresh unchanged: BBR does
+ * not use it.
+ */
 static inline u32 bbr_enter_recovery(struct bbr *b, const struct bbr_sock *sk)
 {
 	struct bbr_more *more = sk->more;
@@ -90,7 +95,10 @@ static inline u32 bbr_enter_recovery(struct bbr *b, const struct bbr_sock *sk)
 	return IN(sk, ssthresh);
 }
 
-/* Recovery was a mistake: nothing was lost. What followed from it is void. Returns the window. */
+/*
+ * The recovery was spurious: nothing was lost. Undoes what followed from it. Returns the window to
+ * restore.
+ */
 static inline u32 bbr_undo(struct bbr *b, const struct bbr_sock *sk)
 {
 	const struct bbr_more *more = sk->more;
@@ -107,9 +115,9 @@ static inline u32 bbr_undo(struct bbr *b, const struct bbr_sock *sk)
 }
 
 /*
- * The stack changes to ca_state. A timeout (Loss) may have come with another path, for the stack then chooses another
- * hash: look for its bandwidth anew. Its cut of inflight_lo starts from the window before it; the
- * stack's own, of 1 packet, is over with the timeout.
+ * The stack enters ca_state. A timeout (TCP_CA_Loss) may mean another path, because the stack then
+ * chooses another hash: search for its bandwidth again. inflight_lo starts from the window before
+ * the timeout; the stack's own cut, to 1 packet, ends with the recovery from it.
  */
 static inline void bbr_change_state(struct bbr *b, struct bbr_sock *sk, u8 ca_state)
 {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What monitors get to see of a connection (event.h).
- */
+/* What monitors see of a connection (event.h). */
 #ifndef BBR_REPORT_H
 #define BBR_REPORT_H
 
 #include "bbr.h"
 
-/* A callback makes each transition once at most, in the order of enum bbr_reason. */
+/* A callback makes each transition at most once, in the order of enum bbr_reason. */
 #define BBR_STEPS BBR_REASONS
 
 static inline u8 bbr_mode(const struct bbr *b)
@@ -48,7 +46,7 @@ static inline bool bbr_step(const struct bbr *b, u32 i, u8 *to, u8 *reason)
 	return true;
 }
 
-/* A count of 24 bits as monitors see it. */
+/* A 24-bit count as monitors see it. */
 static inline u32 bbr_tail_count(u32 count)
 {
 	return count == BBR_COUNT_NONE ? BBR_TAIL_NONE : count;

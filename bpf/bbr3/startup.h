@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * STARTUP and DRAIN: a binary search for the bandwidth of the path, which doubles the rate each round
- * and so finds it in log2(BDP) rounds, whatever it is between a modem and a data centre; and the
- * draining of the queue that the last doublings made.
+ * STARTUP and DRAIN. STARTUP is a binary search for the bandwidth of the path: it doubles the rate
+ * each round, so it needs log2(BDP) rounds, whether the path is a modem or a data centre. DRAIN
+ * then drains the queue that the last doublings built.
  *
- * STARTUP ends when bandwidth stops growing. In a buffer that is less than the BDP, or with neighbours, losses
- * and marks come first: then it ends by these, and what was in flight is the first inflight_hi.
+ * STARTUP ends when bandwidth stops growing. If the buffer is smaller than the BDP, or other flows
+ * share it, losses and marks come first: then they end STARTUP, and what was in flight becomes the
+ * first inflight_hi.
  */
 #ifndef BBR_STARTUP_H
 #define BBR_STARTUP_H
@@ -15,9 +16,10 @@
 #define BBR_LOSS_EVENTS_MAX 15 /* 4 bits */
 
 /*
- * The pipe is full when raising the rate no longer makes the delivery rate grow by a quarter. Wait
- * for three rounds of it: the receive window may be what limits, and takes one round to be enlarged,
- * one to be filled, and one to be measured. UP searches again: full_bw_now is of this search.
+ * The pipe is full when raising the rate no longer raises the delivery rate by a quarter
+ * (full_bw_thresh). Wait for three such rounds (full_bw_rounds): if the receive window was the
+ * limit, it takes one round to enlarge it, one to fill it, and one to measure the result. UP
+ * searches again: full_bw_now is the result of the latest search.
  */
 static inline void bbr_check_full_bw(struct bbr *b, const struct bbr_sock *sk,
 				     const struct bbr_sample *s)
@@ -45,8 +47,9 @@ static inline void bbr_check_full_bw(struct bbr *b, const struct bbr_sock *sk,
 }
 
 /*
- * In STARTUP: does it go on, whatever this ACK tells, if that is no loss and no mark? It ends by no growth, of which rounds are
- * counted: one that does not begin, or is not the last of them, ends nothing.
+ * In STARTUP: does it go on whatever this ACK reports, except losses and marks? It ends after
+ * rounds without growth. So an ACK that begins no round, or not the last one needed, does not end
+ * it.
  */
 static inline bool bbr_stays_in_startup(const struct bbr *b, const struct bbr_sock *sk,
 					const struct bbr_rs *rs)
@@ -57,8 +60,8 @@ static inline bool bbr_stays_in_startup(const struct bbr *b, const struct bbr_so
 }
 
 /*
- * The pipe is more than full: what it was seen to hold at once is the bound. It can happen in PROBE_RTT, too, if that
- * came before the pipe was full.
+ * The pipe is more than full: the most that was delivered at once, but at least the BDP, is the
+ * first inflight_hi. This can happen in PROBE_RTT, too, if that came before the pipe was full.
  */
 static inline void bbr_end_startup(struct bbr *b, const struct bbr_sock *sk, enum bbr_reason reason)
 {
@@ -70,7 +73,7 @@ static inline void bbr_end_startup(struct bbr *b, const struct bbr_sock *sk, enu
 		b->steps |= 1 << reason;
 }
 
-/* Once a round. Marks end STARTUP, too. */
+/* Once a round. Marks can end STARTUP, too. */
 static inline void bbr_update_ecn(struct bbr *b, struct bbr_sock *sk)
 {
 	struct bbr_more *more = sk->more;
@@ -84,8 +87,9 @@ static inline void bbr_update_ecn(struct bbr *b, struct bbr_sock *sk)
 }
 
 /*
- * Losses end STARTUP if they are more than chance: in recovery, on 6 ACKs of a round, and above 2 % of the
- * flight. They are judged when the round is over, for by then it is known how much was lost.
+ * Losses end STARTUP if they are more than chance: in recovery, on 6 ACKs of a round
+ * (full_loss_cnt), and above 2 % of the flight (loss_thresh). They are judged when the round is
+ * over, because only then is it known how much was lost.
  */
 static inline bool bbr_is_startup_lossy(const struct bbr *b, const struct bbr_sock *sk)
 {
@@ -113,7 +117,7 @@ static inline void bbr_check_startup_loss(struct bbr *b, const struct bbr_sock *
 	b->loss_events_in_round = 0;
 }
 
-/* If nothing else has ended STARTUP, bandwidth stopped growing. */
+/* Starts DRAIN. If nothing else has ended STARTUP, bandwidth stopped growing. */
 static inline void bbr_enter_drain(struct bbr *b, struct bbr_sock *sk)
 {
 	b->mode = BBR_DRAIN;
@@ -125,7 +129,7 @@ static inline void bbr_enter_drain(struct bbr *b, struct bbr_sock *sk)
 	bbr_reset_congestion_signals(b, sk);
 }
 
-/* Has DRAIN lasted for too long? What keeps inflight up then may be others. */
+/* Has DRAIN lasted too long (drain_max_rounds)? Then other flows may be what keeps the queue up. */
 static inline bool bbr_is_drain_overdue(struct bbr *b, const struct bbr_sock *sk)
 {
 	if (!OPTION(sk, drain_max_rounds) || !b->round_start)
@@ -136,7 +140,7 @@ static inline bool bbr_is_drain_overdue(struct bbr *b, const struct bbr_sock *sk
 	return false;
 }
 
-/* Drains until inflight fits the pipe; at once, on the same ACK, if there is no queue. */
+/* Is inflight down to the BDP? Without a queue it is, on the ACK that began DRAIN. */
 static inline bool bbr_is_drained(const struct bbr *b, const struct bbr_sock *sk)
 {
 	return bbr_packets_in_net_at_edt(b, sk, IN(sk, inflight)) <=

@@ -2,6 +2,6 @@
 #ifndef ORACLE_BATCH_H
 #define ORACLE_BATCH_H
 
-#define BATCH 1024 /* callbacks that the BPF program is given at once */
+#define BATCH 1024 /* callbacks passed to the BPF program at once */
 
 #endif

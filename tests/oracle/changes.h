@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What kinds.c has to know of an algorithm: how its recorded ACKs are read, and what is worth to be changed of them. It is
- * compiled once for each, with its KINDS_H.
+ * What kinds.c needs from an algorithm: how to read its recorded ACKs, and what to change in them.
+ * It is compiled once for each algorithm, with its KINDS_H.
  */
 #ifndef ORACLE_CHANGES_H
 #define ORACLE_CHANGES_H
 
 #include KINDS_H
 
-/* Takes the ACKs of a file, each into the next place; NULL: there are enough. Ends the program if it cannot be read. */
+/*
+ * Reads the ACKs of a file, each into next_ack(). That is NULL if there are enough. Ends the
+ * program if the file cannot be read.
+ */
 void read_recording(const char *path);
 struct replay *next_ack(void);
 
-/* Changes one thing of an ACK. */
+/* Changes one thing in an ACK. */
 void change(struct replay *r);
 extern struct bbr_params params, recorded_params; /* of this batch; of the recordings */
 
@@ -37,13 +40,13 @@ static inline __u64 beside(__u64 v)
 	return v + below(5) - 2;
 }
 
-/* Of any order of magnitude. */
+/* A number of any order of magnitude. */
 static inline __u64 of_any_size(void)
 {
 	return any() >> below(64);
 }
 
-/* Within its range, more often at its ends than not. */
+/* A number within the range, at one of its ends half of the time. */
 static inline __u32 within(__u32 lo, __u32 hi)
 {
 	switch (below(4)) {

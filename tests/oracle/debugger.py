@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Writes a guest's memory at a breakpoint, through QEMU's gdb stub.
 
-There is no other way to a counter that is close to wrapping: four billion packets take too long, and the kernel
-lets nobody write tp->delivered. A breakpoint is an instruction, so the run stays the same each time.
+There is no other way to bring a counter close to wrapping: four billion packets take too long, and the kernel
+lets nobody write tp->delivered. A breakpoint is at an instruction, so each run stays the same.
 """
 import socket
 import time
 
-REGISTERS = {"rsi": 4, "rdi": 5}  # their places in what the stub answers to "g" on x86-64
+REGISTERS = {"rsi": 4, "rdi": 5}  # their places in the stub's answer to "g" on x86-64
 CONNECT_S = 10
 
 
 class Debugger:
-    """The guest must wait for it (-S). Addresses are the kernel's virtual ones."""
+    """A connection to the stub. The guest must wait for it (-S). Addresses are the kernel's virtual ones."""
 
     def __init__(self, path):
         self._socket = socket.socket(socket.AF_UNIX)
@@ -70,7 +70,7 @@ class Debugger:
         self._ask(f"M{address:x},{len(data):x}:{data.hex()}")
 
     def run(self, address, on_stop):
-        """Lets the guest run; calls on_stop(self) each time it comes to the address, until it ends."""
+        """Lets the guest run; calls on_stop(self) each time it reaches the address, until the guest ends."""
         self._ask("?")
         self._ask(f"Z0,{address:x},1")
         while True:
@@ -79,7 +79,7 @@ class Debugger:
                 return
             self._socket.sendall(b"+")
             on_stop(self)
-            # Over the breakpoint by one step, or it would stop there again at once.
+            # Steps over the breakpoint. Otherwise the guest would stop there again at once.
             for words in (f"z0,{address:x},1", "s", f"Z0,{address:x},1"):
                 self._ask(words)
 

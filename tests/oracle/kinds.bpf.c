@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An algorithm as BPF on ACKs that kinds.c has made up: for the kind that each is of, and for any. It is compiled once for
- * each, with its KINDS_H.
+ * An algorithm as BPF, run on ACKs that kinds.c has made up: compiled for the kind of each ACK, and
+ * for any ACK. This file is compiled once for each algorithm, with its KINDS_H.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -38,7 +38,7 @@ static long of_any(u32 i, void *ctx)
 	return 0;
 }
 
-/* Two programs: one would be too much for the verifier. */
+/* Two programs: a single one would be too much for the verifier. */
 SEC("syscall")
 int by_kind(u32 *count)
 {

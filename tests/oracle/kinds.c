@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Does the algorithm as compiled for a kind of ACK do what it does for any? A differential fuzzer:
+ * Does the algorithm as compiled for a kind of ACK do the same as the algorithm for any ACK? A
+ * differential fuzzer:
  *
  *	kinds [-f] [-b OBJECT] [-n MILLIONS] [-s SEED] RECORDING...
  *	kinds_bbr3 ...
  *
- * Takes recorded ACKs of the kernel's own BBR, or of Google's version 3, and changes some values of each: to the values
- * that rules compare with, and those beside; flags; nonsense. Computes each twice (kinds.h), natively or with -b as BPF
- * in the running kernel. Prints as JSON how many there were of each kind, how many differed, and a digest of all results:
- * that of two builds is the same if they do the same. With -f it ends where something differs.
+ * Takes recorded ACKs of the kernel's own BBR, or of Google's version 3, and changes some values of
+ * each: to values that the rules compare with, and to those next to them; flags; nonsense. Runs
+ * each twice (kinds.h), natively or with -b as BPF in the running kernel. Prints as JSON how many
+ * ACKs of each kind there were, how many differed, and a digest of all results: two builds that do
+ * the same have the same digest. With -f it stops at the first batch with a difference.
  *
  * Exit status: 0 nothing differs, 1 something does, 2 it cannot run.
  */
@@ -23,7 +25,7 @@
 
 #include "changes.h"
 
-#define LIKE_RECORDED 4 /* one in so many batches has the recorded parameters */
+#define LIKE_RECORDED 4 /* one in this many batches has the recorded parameters */
 #define MOST_ACKS 200000
 #define MOST_PRINTED 5
 #ifndef BBR_CRUISING
@@ -34,7 +36,7 @@
 static struct replay recorded[MOST_ACKS];
 static unsigned int acks;
 static struct twice batch[KINDS_BATCH];
-static struct replay made[KINDS_BATCH]; /* as they were made */
+static struct replay made[KINDS_BATCH]; /* before they are run */
 struct bbr_params params;
 __u64 state;
 
@@ -103,7 +105,7 @@ struct replay *next_ack(void)
 	return acks < MOST_ACKS ? &recorded[acks++] : NULL;
 }
 
-/* Mostly a few of them at any value that they may have. */
+/* Sets a few parameters to any value in their range, in most batches. */
 static void change_params(void)
 {
 	params = recorded_params;
@@ -145,7 +147,7 @@ static void print_difference(const struct replay *of_kind, const struct replay *
 	fprintf(stderr, " of struct replay\n");
 }
 
-/* What is left to be dealt with as any must be as it was. */
+/* An ACK that the algorithm leaves to bbr_main() must be unchanged. */
 static void compare(struct twice *t, const struct replay *before)
 {
 	struct replay of_kind = t->of_kind, expected = is_left(&t->of_kind) ? *before : t->of_any;

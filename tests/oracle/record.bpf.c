@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Records the callbacks of the kernel's own BBR: fentry sees what a callback can read, fexit what it
- * changed. It is compiled once for each algorithm, with its RECORD_H, which has
+ * Records the callbacks of the kernel's own BBR: fentry sees what a callback can read, fexit what
+ * it changed. This file is compiled once for each algorithm, with its RECORD_H, which has
  *
  *	RECORD			a record, with a member `kind`
- *	RECORD_DEPTH		how many callbacks of a socket may have begun at a time
+ *	RECORD_DEPTH		how many callbacks of a socket may be under way at a time
  *	CALLBACKS(X)		record.h
- *	nests(kind)		may it begin within another of its socket?
- *	most_of(kind)		how many are enough
+ *	nests(kind)		may it begin within another callback of its socket?
+ *	most_of(kind)		how many to record
  *	read_before(record, s, ctx, kind, arg), read_after(record, s, returned, jiffies)
  *
- * The socket is locked all through a callback, so the first half can be kept by the socket's address.
+ * The socket is locked all through a callback, so the first half can be stored under the socket's
+ * address.
  *
- * The kernel skips a tracing program that it would run within itself: in an interrupt, or on a kernel that
- * preempts, for another socket. So there are several copies of each program, and of those that run for
- * a half of a callback the first records it.
+ * The kernel skips a tracing program that would run within itself: in an interrupt, or, on a kernel
+ * that preempts, for another socket. So there are several copies of each program, and the first one
+ * that runs for a half of a callback records it.
  */
 #include RECORD_H
 #include "recorded.h"
@@ -27,7 +28,7 @@ struct recorded {
 };
 #define RECORDED_SIZE __builtin_offsetof(struct recorded, is_omitted)
 
-/* Callbacks that have begun, of one socket. */
+/* Callbacks of one socket that have begun. */
 struct pending {
 	u32 depth;
 	struct recorded rec[RECORD_DEPTH];
@@ -36,8 +37,8 @@ struct pending {
 static const struct pending nothing;
 
 /*
- * By the socket's address. Not a socket storage: kernels crash when a program on a module's function asks
- * for that (6.12: bpf_sk_storage_tracing_allowed() looks for the function in vmlinux).
+ * Keyed by the socket's address. Not a socket storage: kernels crash when a program on a module's
+ * function uses one (6.12: bpf_sk_storage_tracing_allowed() searches vmlinux for the function).
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -58,7 +59,7 @@ static inline void count(u64 *counter)
 	__sync_fetch_and_add(counter, 1);
 }
 
-/* Came with 6.3, a release after bpf_rdonly_cast(). */
+/* Exists from 6.3 on, a release after bpf_rdonly_cast(). */
 struct bpf_rb_root {
 	u64 root;
 } __attribute__((preserve_access_index));
@@ -66,8 +67,9 @@ struct bpf_rb_root {
 extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
 
 /*
- * sk as a tcp_sock: only so does the verifier let a tracing program read beyond struct sock. Some kernels' modules
- * have a struct sock of their own in their BTF, which bpf_skc_to_tcp_sock() does not take for one.
+ * sk as a tcp_sock: otherwise the verifier does not let a tracing program read beyond struct sock.
+ * Some kernels' modules have a struct sock of their own in their BTF, which bpf_skc_to_tcp_sock()
+ * rejects.
  */
 static inline struct bbr_sock sock_to_read(struct sock *sk)
 {
@@ -91,7 +93,7 @@ static inline struct pending *pending_of(struct sock *sk)
 	return bpf_map_lookup_elem(&pending, &key);
 }
 
-/* The callback that is so many deep, of those of a socket that have begun; from 1 on. */
+/* The callback at this depth, from 1 on, of those of a socket that have begun. */
 static inline struct recorded *at_depth(struct pending *p, u32 depth)
 {
 	return depth > 1 ? &p->rec[RECORD_DEPTH - 1] : &p->rec[0];
@@ -103,7 +105,7 @@ static inline struct recorded *innermost(struct pending *p)
 	return p->depth ? at_depth(p, p->depth) : NULL;
 }
 
-/* The first half of a callback. */
+/* Records the first half of a callback. */
 static inline void begin(unsigned long long *ctx, u8 kind, u32 arg)
 {
 	struct sock *sk = (struct sock *)ctx[0];
@@ -112,7 +114,7 @@ static inline void begin(unsigned long long *ctx, u8 kind, u32 arg)
 	struct recorded *rec;
 
 	if (!p)
-		return; /* it will be missing */
+		return; /* counted as missing */
 	rec = innermost(p);
 	if (rec && rec->record.kind == kind)
 		return; /* another copy was here */
@@ -120,7 +122,7 @@ static inline void begin(unsigned long long *ctx, u8 kind, u32 arg)
 	if (!s.sk)
 		return;
 	if (rec && (p->depth >= RECORD_DEPTH || !nests(kind)))
-		p->depth = 0; /* no copy saw the second half of the last one: that is missing */
+		p->depth = 0; /* no copy saw the second half of the last one, which is missing */
 	rec = at_depth(p, ++p->depth);
 	__builtin_memset(&rec->record, 0, sizeof(rec->record));
 	rec->socket = (u64)sk;
@@ -132,7 +134,7 @@ static inline void begin(unsigned long long *ctx, u8 kind, u32 arg)
 
 static inline void end(struct sock *sk, u8 kind, u32 returned)
 {
-	u32 jiffies = bpf_jiffies64(); /* first: as near to the callback as can be */
+	u32 jiffies = bpf_jiffies64(); /* first: as close to the callback as possible */
 	struct pending *p = pending_of(sk);
 	struct recorded *rec;
 	struct bbr_sock s;
@@ -155,7 +157,7 @@ static inline void end(struct sock *sk, u8 kind, u32 returned)
 		count(&counts.recorded[kind]);
 }
 
-/* Both halves of a function of tcp_bbr.c: what it is given, and what it returns. */
+/* Both halves of a function of tcp_bbr.c: its argument, and what it returns. */
 #define COPY(n, function, kind, arg, returned)              \
 	SEC("fentry/" #function)                            \
 	int function##_begin##n(unsigned long long *ctx)    \
@@ -177,7 +179,7 @@ _Static_assert(COPIES == 3, "of each program");
 
 CALLBACKS(CALLBACK)
 
-/* Asks both clocks at once. */
+/* Reads both clocks at once. */
 SEC("syscall")
 int read_clocks(struct clocks *clocks)
 {

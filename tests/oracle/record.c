@@ -5,11 +5,11 @@
  *	record FOLDER OUT READY [ABOUT]
  *	record -p
  *
- * FOLDER has record_bbr.bpf.o and record_bbr3.bpf.o: the kernel's functions say which of them it needs. OUT is the recording
- * (of version 1 stream.h, of version 3 bbr3/v3r.h). The file READY appears when every callback from then on is recorded.
- * SIGTERM ends it. Prints what was called, recorded and omitted as JSON. How often the functions were called is counted by
- * probes of the kernel's tracing, which have nothing to do with BPF. ABOUT is a file with a JSON object: what is to be said
- * of a recording of version 3 in its header.
+ * FOLDER has record_bbr.bpf.o and record_bbr3.bpf.o: the kernel's functions decide which of them is
+ * used. OUT is the recording (version 1: stream.h; version 3: bbr3/v3r.h). The file READY appears
+ * once every callback is recorded. SIGTERM ends the recording. Prints as JSON what was called,
+ * recorded and omitted. Kprobes count the calls, independently of BPF. ABOUT is a file with a JSON
+ * object that goes into the header of a recording of version 3.
  *
  * -p prints instead where a debugger finds a socket that changes its congestion control, and the
  * socket's counters.
@@ -35,7 +35,7 @@
 #define CHANGE \
 	"tcp_set_congestion_control" /* its first argument is the socket, the second the name */
 #define POLL_NS 20000000
-#define HZ_NS 400000000 /* over which HZ is measured */
+#define HZ_NS 400000000 /* time over which HZ is measured */
 #define TRACING "/sys/kernel/tracing/"
 
 static const struct recorder *const recorders[] = { &recorder_bbr, &recorder_bbr3 };
@@ -63,8 +63,8 @@ static void write_text(const char *path, const char *text)
 }
 
 /*
- * From now on the kernel's own probes count the calls: those that they met, and those that they missed as
- * they were busy in what an interrupt came into.
+ * Makes kprobes count the calls from now on: those that they hit, and those that they missed
+ * because they were running when an interrupt came.
  */
 static void count_calls(const char *function)
 {
@@ -95,7 +95,7 @@ static bool has_function(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
 }
 
-/* Does the kernel have callbacks of each kind? Of cwnd_event there is one, or two. */
+/* Does the kernel have callbacks of each kind? It has one cwnd_event, or two. */
 static bool is_of(const struct recorder *r, const struct btf *btf)
 {
 	bool found[MAX_KINDS] = {};
@@ -108,7 +108,7 @@ static bool is_of(const struct recorder *r, const struct btf *btf)
 	return true;
 }
 
-/* Which BBR the kernel has. */
+/* The recorder for the kernel's BBR. */
 static const struct recorder *find_recorder(const struct btf *btf)
 {
 	for (size_t i = 0; i < sizeof(recorders) / sizeof(recorders[0]); i++)
@@ -132,7 +132,7 @@ static void choose(struct bpf_object *obj, const char *function, const char *hal
 	}
 }
 
-/* Leaves those out that this kernel's BBR does not have. */
+/* Leaves out the functions that this kernel's BBR does not have. */
 static void choose_functions(const struct recorder *r, struct bpf_object *obj,
 			     const struct btf *btf)
 {
@@ -172,7 +172,7 @@ static struct clocks read_clocks(const struct bpf_object *obj)
 	return clocks;
 }
 
-/* Jiffies a second, which no BPF program of a kernel without /proc/config.gz can know. */
+/* Jiffies per second. Without /proc/config.gz no BPF program can know them. */
 static unsigned int measure_hz(const struct bpf_object *obj)
 {
 	static const unsigned int usual[] = { 100, 250, 300, 1000 };
@@ -189,7 +189,7 @@ static unsigned int measure_hz(const struct bpf_object *obj)
 	record_die("HZ");
 }
 
-/* A callback is its socket's address, and the record. */
+/* A callback consists of its socket's address and the record. */
 static int on_callback(void *ctx, void *data, size_t size)
 {
 	const struct recorder *r = ctx;
@@ -274,7 +274,7 @@ static int print_places(const struct btf *vmlinux)
 	record_die("the address of " CHANGE);
 }
 
-/* The programs of an algorithm, which are not loaded yet. */
+/* Opens the programs of an algorithm. They are not loaded yet. */
 static struct bpf_object *open_programs(const struct recorder *r, const char *folder)
 {
 	char path[4096];
@@ -293,7 +293,7 @@ static void begin(const struct recorder *r, struct bpf_object *obj, const struct
 	struct utsname name;
 
 	uname(&name);
-	write_text(TRACING "tracing_on", "0"); /* the probes are to count only */
+	write_text(TRACING "tracing_on", "0"); /* the kprobes only count */
 	choose_functions(r, obj, btf);
 	if (bpf_object__load(obj))
 		record_die(r->name);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the recorder's programs in the kernel and the recorder tell each other, whatever the algorithm. A callback
- * comes through the ring as struct recorded of record.bpf.c: its socket's address, and the algorithm's record.
+ * What the recorder and its programs in the kernel exchange, for any algorithm. A callback comes
+ * through the ring buffer as struct recorded of record.bpf.c: its socket's address, and the
+ * algorithm's record.
  */
 #ifndef ORACLE_RECORDED_H
 #define ORACLE_RECORDED_H
@@ -9,13 +10,13 @@
 #include <linux/types.h>
 
 #define MAX_KINDS 16 /* of callbacks */
-#define COPIES 3 /* of each program that records a half of a callback */
+#define COPIES 3 /* of each program that records half of a callback */
 
 /* The recorder's counters in the kernel, by kind of callback. */
 struct counts {
 	__u64 recorded[MAX_KINDS];
-	__u64 omitted[MAX_KINDS]; /* counted only, because enough of their kind were recorded */
-	__u64 dropped; /* a full ring */
+	__u64 omitted[MAX_KINDS]; /* only counted, because enough of their kind were recorded */
+	__u64 dropped; /* lost because the ring buffer was full */
 };
 
 struct clocks {

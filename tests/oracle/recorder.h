@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What record.c has to know of an algorithm: which functions of the kernel are its callbacks, and how its recordings are
- * written. A record is bytes to record.c.
+ * What record.c needs from an algorithm: which functions of the kernel are its callbacks, and how
+ * to write its recordings. To record.c a record is only bytes.
  */
 #ifndef ORACLE_RECORDER_H
 #define ORACLE_RECORDER_H
@@ -17,20 +17,19 @@ struct callback_function {
 	unsigned int kind;
 };
 
-/* What a recording is of. */
+/* The kernel that a recording is from. */
 struct recorded_kernel {
 	const struct btf *btf; /* the types of its module */
-	const struct btf *programs; /* those of our programs: what a record consists of */
-	const char *release; /* as uname -r has it */
-	unsigned int hz; /* jiffies a second */
-	const char *
-		about; /* a file: what the caller says of the recording, a JSON object; NULL: nothing */
+	const struct btf *programs; /* those of our programs: the layout of a record */
+	const char *release; /* uname -r */
+	unsigned int hz; /* jiffies per second */
+	const char *about; /* a file with the caller's JSON object; NULL: none */
 };
 
 /* How many callbacks there were, by kind. */
 struct totals {
 	__u64 calls[MAX_KINDS], recorded[MAX_KINDS], omitted[MAX_KINDS];
-	__u64 missing; /* neither recorded nor omitted, of all kinds */
+	__u64 missing; /* of all kinds: neither recorded nor omitted */
 };
 
 struct recorder {
@@ -48,7 +47,7 @@ struct recorder {
 
 extern const struct recorder recorder_bbr, recorder_bbr3;
 
-/* Says what failed, by errno. */
+/* Prints what failed, with the message of errno, and exits. */
 _Noreturn void record_die(const char *what);
 
 #endif

@@ -24,7 +24,7 @@ RECORDER = experiment.BUILD / "oracle/record"
 FILES = {f"/record_{name}.bpf.o": experiment.BUILD / f"oracle/record_{name}.bpf.o" for name in ("bbr", "bbr3")}
 PROGRAMS = [experiment.BUILD / "flow", RECORDER]
 COUNTS = "@@COUNTS "
-MOST_PACKETS = 500000  # of a guest that runs several points
+MOST_PACKETS = 500000  # in a guest that runs several points
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -55,20 +55,19 @@ class Run:
 
 
 def names():
-    """Of the oracle's own scenarios."""
+    """The names of the oracle's own scenarios."""
     return sorted(path.stem for path in SCENARIOS.glob("*.toml"))
 
 
 def load(name):
-    """A scenario of the oracle, of the lab, or of a path to a file."""
+    """Loads a scenario of the oracle, of the lab, or from a path to a file."""
     own = SCENARIOS / f"{name}.toml"
     return scenario.load(str(own) if own.exists() else name)
 
 
 def runs_of(found, kernel, seeds):
-    """All points of a scenario, over some seeds, with as many in one guest as make a run of a minute or
-    so: booting one takes as long as many a point. Points that differ in parameters of bpf_bbr only are
-    the same to the kernel's bbr."""
+    """All points of a scenario, for each seed. Each run has enough points in one guest for a minute or so, because booting
+    a guest takes as long as many a point. Points that differ only in parameters of bpf_bbr are the same to the kernel's bbr."""
     groups, packets, seen = [[]], 0, []
     for point in found.points():
         path = (point.values, point.sysctls)
@@ -86,12 +85,12 @@ def runs_of(found, kernel, seeds):
 
 
 def _commands(run, point):
-    """What makes a point's path and its flows."""
+    """The commands that set up a point's path and its flows."""
     return experiment.path_lines(point), experiment.flow_lines(experiment.Run(point, CC, run.seed, run.kernel))
 
 
 def _about(run):
-    """What the header of a recording of version 3 says of where it is from."""
+    """What the header of a recording of version 3 says about its origin."""
     points = [{"point": point.label, "virtual_s": point["duration"] / 1e6,
                "commands": [line.partition(" || ")[0] for lines in _commands(run, point) for line in lines]}
               for point in run.points]
@@ -99,7 +98,7 @@ def _about(run):
 
 
 def script(run):
-    lines = [f"# counters: {_counters(run)}",  # an input of the run, too
+    lines = [f"# counters: {_counters(run)}",  # they are an input of the run, too
              f"cat >/tmp/about <<'END'\n{_about(run)}\nEND", "start_recording"]
     for point in run.points:
         path, flows = _commands(run, point)
@@ -121,7 +120,7 @@ def _image(run, kernel):
 
 
 def _counts(run, result):
-    """What the recorder says, if all that was called is in its recording."""
+    """The recorder's counts, if its recording has every call."""
     console = result.console.splitlines()
     lines = [line for line in console if line.startswith(COUNTS)]
     if result.status != 0 or not lines or any("scenario: " in line for line in console):
@@ -146,13 +145,13 @@ def _places(key):
 
 
 def _counters(run):
-    """What sockets are to have counted; for all points that share the guest."""
+    """The counts that sockets start with; for all points that share the guest."""
     return {name: run.points[0][f"counters.{name}"] for name in ("delivered", "lost")
             if run.points[0][f"counters.{name}"]}
 
 
 def _debug(run):
-    """What sets the counters of a socket that changes to bbr; None if none are to be set."""
+    """A function that sets the counters of a socket that changes to bbr; None if the scenario sets none."""
     counters = _counters(run)
     if not counters:
         return None
@@ -172,8 +171,8 @@ def _debug(run):
 
 
 def execute(run, on_time=None, fresh=False):
-    """What is known of a recording, its file included; from the cache if all inputs are the same.
-    on_time is told that the guest runs."""
+    """Makes a recording and returns the facts about it, with its file; from the cache if all inputs are the same.
+    on_time is called when the guest runs."""
     kernel = kernels.find(run.kernel)
     image = _image(run, kernel)
     inputs = guest.input_hash(kernel, image, seed=run.seed)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Runs in the guest, after the lab's path.sh and scenario.sh, of which it takes the path and the flows, and
-# before the lines that recording.py writes.
+# Runs in the guest, after the lab's path.sh and scenario.sh, which set up the path and the flows, and before
+# the lines that recording.py writes.
 start_recording() {
 	/bin/record / "$OUT/recording" /tmp/ready /tmp/about >"$OUT/counts" &
 	recorder=$!
@@ -20,7 +20,7 @@ begin_point() {
 	epoch=$((10#${uptime/./} * 10000000 + 100000000)) # nanoseconds; flows need some time to start
 }
 
-# No socket of the point is left after it: the callbacks of their ends are part of the recording.
+# Leaves no socket of the point: the callbacks of their ends are part of the recording.
 end_point() {
 	local n
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An algorithm as BPF, on recorded callbacks instead of sockets: compiled, verified and translated by the
- * running kernel like bpf/bbr/bbr.bpf.c. It is compiled once for each algorithm, with its NAME and its REPLAY_H; replay.bpf.o
- * has all of them.
+ * An algorithm as BPF, on recorded callbacks instead of sockets: compiled, verified and translated
+ * by the running kernel like bpf/bbr/bbr.bpf.c. It is compiled once for each algorithm, with its
+ * NAME and its REPLAY_H; replay.bpf.o contains all of them.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
-/* Runs the ACK path of a connection that uses no option; with the options the verifier has too much to do. */
+/*
+ * Runs the ACK path of a connection that uses no option: with options it is too much for the
+ * verifier.
+ */
 #define BBR_SOCKET_IS_A_COPY
 #define OPTION_OR(s, key, off) (off)
 #include REPLAY_H

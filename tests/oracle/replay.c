@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Feeds recorded callbacks of a kernel's own BBR to the algorithm, and compares everything that it
- * leaves behind, bit for bit:
+ * Feeds recorded callbacks of a kernel's own BBR to the algorithm, and compares all that it leaves
+ * behind, bit for bit:
  *
  *	replay [-b OBJECT] [-j] [-m MOST] RECORDING...
  *
- * Natively, or with -b as BPF in the running kernel (replay.bpf.o). Prints the first MOST (10) callbacks that
- * differ, and what was compared. Exit status: 0 nothing differs, 1 something does, 2 a recording or the
- * kernel refuses.
+ * Natively, or with -b as BPF in the running kernel (replay.bpf.o). Prints the first MOST (10)
+ * callbacks that differ, and what was compared. Exit status: 0 nothing differs, 1 something does, 2
+ * a recording or the kernel refuses.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -24,7 +24,7 @@
 static const struct replayer *const replayers[] = { &replayer_bbr, &replayer_bbr3 };
 #define REPLAYERS (sizeof(replayers) / sizeof(replayers[0]))
 
-/* An algorithm as BPF: its program, and the two maps that it works on. */
+/* An algorithm as BPF: its program, and the two maps that it uses. */
 static struct engine {
 	int program, params;
 	char *batch; /* NULL: none, run natively */
@@ -70,7 +70,7 @@ static void load_bpf(const char *path)
 		find_engine(&engines[i], obj, replayers[i], path);
 }
 
-/* A recording that is being replayed, a batch at a time. */
+/* A recording during its replay, a batch at a time. */
 struct session {
 	const struct replayer *of;
 	struct engine *engine;
@@ -120,8 +120,8 @@ static void print_difference(const char *name, __u64 kernel, __u64 ours)
 }
 
 /*
- * A jiffy may have passed in mid-callback, and the kernel have read the clock on either side of that. So
- * such a callback must agree with one of the two.
+ * If a jiffy passed during the callback, the kernel may have read the clock before or after that.
+ * So such a callback must agree with one of the two.
  */
 static bool agrees_after_tick(struct session *s, __u32 i, void *scratch)
 {
@@ -173,7 +173,10 @@ static void take(struct session *s)
 		replay_batch(s);
 }
 
-/* Those of version 1 are files of gzip, those of version 3 of zstd. What is neither, version 1's reader refuses. */
+/*
+ * Recordings of version 1 are gzip files, those of version 3 zstd files. Version 1's reader refuses
+ * all others.
+ */
 static unsigned int algorithm_of(const char *path)
 {
 	static const unsigned char zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
@@ -217,7 +220,7 @@ static void replay_file(const char *path)
 	free(s.replays);
 }
 
-/* Callbacks of a kind, of all algorithms that call one so. */
+/* Number of callbacks of a kind, over all algorithms that have one of this name. */
 static __u64 callbacks_of(const char *kind)
 {
 	__u64 sum = 0;
@@ -229,7 +232,10 @@ static __u64 callbacks_of(const char *kind)
 	return sum;
 }
 
-/* Is the kind of an algorithm that nothing was replayed of, or was it printed with one before? */
+/*
+ * Is there nothing left to print for this kind? Either its algorithm was not replayed, or the kind
+ * was printed with an earlier algorithm.
+ */
 static bool is_printed(unsigned int algorithm, const char *kind)
 {
 	__u64 sum = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What replay.c has to know of an algorithm: how its recordings are read, and how a callback of one is given to the
- * algorithm and compared. Callbacks, what is replayed of them (struct replay) and parameters are bytes to replay.c.
+ * What replay.c needs from an algorithm: how to read its recordings, and how to give a callback to
+ * the algorithm and compare it. To replay.c callbacks, what is replayed of them (struct replay) and
+ * parameters are only bytes.
  *
- * All of these end the program with a message if the file cannot be read, or is damaged.
+ * All of these functions end the program with a message if the file cannot be read, or is damaged.
  */
 #ifndef ORACLE_REPLAYER_H
 #define ORACLE_REPLAYER_H
@@ -22,22 +23,31 @@ struct replayer {
 	unsigned int n_kinds;
 	size_t callback_size, replay_size, params_size; /* bytes */
 
-	/* Begins to read a file. Returns what the others are given, and sets the parameters to replay it with. */
+	/*
+	 * Opens a file. Returns the recording, for the other functions, and sets the parameters to
+	 * replay it with.
+	 */
 	void *(*open)(const char *path, void *params);
-	/* The next callback; false at the end. */
+	/* Reads the next callback; false at the end. */
 	bool (*read)(void *recording, void *callback);
-	/* All were read, so many of each kind. Are they what was recorded? Frees the recording. */
+	/*
+	 * All callbacks were read: `seen` of each kind. Ends the program if others were recorded.
+	 * Frees the recording.
+	 */
 	void (*close)(void *recording, const __u64 *seen);
 
-	/* What it was: returns the kind, sets its argument. */
+	/* Returns the kind of a callback, and sets its argument. */
 	unsigned int (*kind)(const void *callback, __u32 *arg);
-	/* Did a jiffy pass in mid-callback? */
+	/* Did a jiffy pass during the callback? */
 	bool (*is_ticked)(const void *callback);
-	/* The callback as the algorithm takes it, with the clock as before or after it. */
+	/* Converts the callback to the algorithm's form, with the clock from before or after it. */
 	void (*load)(void *recording, const void *callback, bool after, void *replay);
 	/* Runs it. */
 	void (*run)(void *replay, const void *params);
-	/* Returns how many values differ from the kernel's. Tells of each, unless on_difference is NULL. */
+	/*
+	 * Returns how many values differ from the kernel's. Reports each, unless on_difference is
+	 * NULL.
+	 */
 	int (*compare)(void *recording, const void *callback, const void *replay,
 		       on_difference_fn *on_difference);
 };

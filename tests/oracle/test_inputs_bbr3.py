@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The inputs of BBR version 3 that a stock kernel does not have: how far estimates are from what Google's stack knew.
 
-The sample of recordings has the hard ones: reordering, changes of the algorithm in mid-connection, and timeouts. docs/fidelity.md has
-the figures of all recordings."""
+The sample includes the hard recordings: reordering, changes of the algorithm in mid-connection, and timeouts.
+docs/fidelity.md has the figures for all recordings."""
 import json
 import subprocess
 

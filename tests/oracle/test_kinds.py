@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The algorithm as compiled for a kind of ACK against itself as it is for any: kinds.c, over all recordings."""
+"""The algorithm as compiled for a kind of ACK against the algorithm for any ACK: kinds.c, over all recordings."""
 import json
 import pathlib
 import shutil
@@ -13,7 +13,7 @@ BUILD = REPO / "build/oracle"
 RECORDINGS = {"kinds": sorted((HERE / "recordings").glob("*.gz")),
               "kinds_bbr3": sorted((HERE / "recordings").glob("*.v3r.zst"))}
 KINDS = {"kinds": ("ordinary", "lossless", "cycling", "calm", "any"), "kinds_bbr3": ("cruising", "starting", "ordinary", "lossless", "any")}
-# Of version 1, natively, a million ACKs take a second, as BPF two; of version 3 twice as long. One million finds each of
+# A million ACKs of version 1 take a second natively and two as BPF, those of version 3 twice as long. One million finds each of
 # MISTAKES; docs/cost.md says how many were tried.
 MILLIONS = {("kinds", "native"): 5, ("kinds", "bpf"): 2, ("kinds_bbr3", "native"): 3, ("kinds_bbr3", "bpf"): 1}
 
@@ -65,7 +65,7 @@ def test_natively_and_as_bpf_all_results_are_the_same(name):
 
 
 def build_with(tmp_path, mistake, folder, sources, options):
-    """The fuzzer with a mistake in the algorithm of a folder."""
+    """Builds the fuzzer with a mistake in the algorithm of a folder."""
     file, text, becomes = mistake
     for name in ("bpf", "include"):
         shutil.copytree(REPO / name, tmp_path / name)

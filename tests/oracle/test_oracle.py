@@ -85,8 +85,8 @@ def test_a_damaged_recording_is_refused(tmp_path):
 
 
 def test_nonsense_does_no_harm(tmp_path):
-    """Without gzip's checksum in the way: a changed byte may be one that does not matter, or a number of a
-    socket, a length or an input that no kernel has."""
+    """Damage that gzip's checksum does not notice: the changed byte may not matter, or may make a number of a socket, a length
+    or an input that no kernel has."""
     whole = _bytes(RECORDINGS[0])
     start = whole.index(b"\n\n") + 2
     found = set()

@@ -58,7 +58,7 @@ def test_what_the_recorder_writes_can_be_replayed(tmp_path, smallest):
 
 
 def refusal(tmp_path, data):
-    """The one line by which what is no recording is refused."""
+    """The one line with which replay refuses data that is no recording."""
     path = tmp_path / "damaged.v3r.zst"
     path.write_bytes(data)
     done = replay("-j", path, program=SANITIZED)
@@ -100,7 +100,7 @@ def test_another_header_is_refused(tmp_path, smallest):
 
 
 def test_what_differs_is_told(tmp_path, smallest):
-    """The last record's state after it: min_rtt_us."""
+    """The change is in the last record's state after the callback: min_rtt_us."""
     damaged = bytearray(unpack(smallest))
     damaged[-144] ^= 1
     path = tmp_path / "changed.v3r.zst"

@@ -29,7 +29,7 @@ def oracle(*words):
 
 
 def test_all_scenarios_can_be_recorded():
-    """Those of the lab, too; and no name is that of another."""
+    """Those of the lab, too; and all names are different."""
     assert len(recording.names()) >= 30
     assert not set(recording.names()) & set(scenario.all_names())
     for name in [*recording.names(), *scenario.all_names()]:
@@ -50,7 +50,7 @@ def test_only_parameters_of_bpf_bbr_make_no_other_recording():
 
 
 def test_points_share_a_guest_and_the_recording_is_complete(tmp_path):
-    """On the oldest and the newest kernel: recorded afresh, and replayed natively and as BPF."""
+    """On the oldest and the newest kernel: recorded again, and replayed natively and as BPF."""
     file = tmp_path / "two.toml"
     file.write_text(TWO_POINTS)
     done = oracle("replay", str(file), "--kernels", "6.1,7.3", "--fresh", "-j")

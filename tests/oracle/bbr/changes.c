@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * BBR version 1 for ../kinds.c: its recorded ACKs, and what becomes of them.
- */
+/* BBR version 1 for ../kinds.c: reads its recorded ACKs, and changes them. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,7 +29,10 @@ void read_recording(const char *path)
 	stream_close(&in);
 }
 
-/* Its values fall and its times rise, as in any that the filter itself has made. */
+/*
+ * Changes the filter. Its values fall and its times rise, as in any filter that the algorithm has
+ * filled.
+ */
 static void change_filter(struct bbr *b)
 {
 	__u32 win = params.bw_win[0], ages[3] = { win, win / 2, win / 4 };
@@ -45,7 +46,7 @@ static void change_filter(struct bbr *b)
 	}
 }
 
-/* A rate at one of the filter's values. */
+/* Sets the sample's rate to one of the filter's values. */
 static void change_rate(struct replay *r)
 {
 	__u64 v = r->b.bw.s[below(3)].v;

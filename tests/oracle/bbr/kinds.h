@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An ACK twice: as cong_control deals with it, by its kind (bpf/bbr/kind.h), and by the algorithm as it is for any ACK.
- * Both must come to the same. kinds.c says what is done with it.
+ * An ACK, run twice: by its kind (bpf/bbr/kind.h), as in cong_control, and by the algorithm for any
+ * ACK. Both must give the same result. kinds.c describes what it does with this.
  */
 #ifndef ORACLE_KINDS_H
 #define ORACLE_KINDS_H
 
 #include "replay.h"
 
-#define KINDS_BATCH 1024 /* ACKs that the BPF program is given at once */
+#define KINDS_BATCH 1024 /* ACKs passed to the BPF program at once */
 
 struct twice {
 	struct replay of_kind, of_any;
@@ -19,7 +19,7 @@ static inline void run_of_kind(struct replay *r, const struct bbr_params *params
 	replay_callback(r, params);
 }
 
-/* Was it left to be dealt with as any? replay_callback() does that then. */
+/* Was the ACK left to bbr_main()? Here replay_callback() then calls that. */
 static inline bool is_left(const struct replay *r)
 {
 	(void)r;

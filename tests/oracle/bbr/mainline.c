@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The conversions between the kernel's BBR and ours, all of them:
+ * All conversions between the kernel's BBR and ours:
  *
- * - Members of struct bbr are taken from where the kernel's BTF says that they are. Ours has some of
- *   them in more bits and cycle_mstamp in fewer (bbr.h); what does not fit both shows as a difference.
- * - The kernel keeps min_rtt_stamp and probe_rtt_done_stamp in jiffies, we keep them in milliseconds.
- *   The algorithm only compares and adds them, so here it is given the kernel's clock as it is, and
- *   the two parameters that are counted in it (10 s and 200 ms) in jiffies as well.
- * - The random number of PROBE_BW's first phase is read off the phase that the kernel chose.
+ * - The kernel's BTF says where the members of its struct bbr are. Ours has more bits for some
+ *   of them and fewer for cycle_mstamp (bbr.h); a value that does not fit both shows as a
+ *   difference.
+ * - The kernel keeps min_rtt_stamp and probe_rtt_done_stamp in jiffies, we keep them in
+ *   milliseconds. The algorithm only compares and adds them. So here it gets the kernel's clock
+ *   as it is, and the two parameters that are counted by it (10 s and 200 ms) in jiffies as
+ *   well.
+ * - The random number of PROBE_BW's first phase follows from the phase that the kernel chose.
  */
 #include "mainline.h"
 
@@ -52,7 +54,10 @@
 	X("ack_epoch_acked", 0, 0, ack_epoch_acked)           \
 	X("extra_acked_win_rtts", 0, 0, extra_acked_win_rtts)
 
-/* X(field, offset, width): two slots, and which of them is the current one, which is the first here. */
+/*
+ * X(field, offset, width): two slots, and which of them is the current one. That is the first in
+ * ours.
+ */
 #define SLOTS(X)                 \
 	X("extra_acked", 0, 16)  \
 	X("extra_acked", 16, 16) \
@@ -119,7 +124,7 @@ static u64 bits_of(const u8 *ca_priv, const struct field *f)
 	return f->bits < 64 ? value & ((1ull << f->bits) - 1) : value;
 }
 
-/* What the current slot has, or the other one. */
+/* The value of the current slot, or of the other one. */
 static u16 slot_of(const struct layout *l, const u8 *ca_priv, bool other)
 {
 	const struct field *slots = &l->field[PLACES - 3], *idx = &slots[2];
@@ -146,13 +151,14 @@ struct bbr_params mainline_params(unsigned int hz)
 	p.min_rtt_win[0] = p.min_rtt_win[0] / 1000 * hz; /* bbr_min_rtt_win_sec * HZ */
 	p.probe_rtt_duration[0] =
 		(p.probe_rtt_duration[0] * hz + 999) / 1000; /* msecs_to_jiffies() */
-	bbr_clamp_params(&clamped, &p); /* as all parameters are */
+	bbr_clamp_params(&clamped, &p); /* as for all parameters */
 	return clamped;
 }
 
 /*
- * bbr_reset_probe_bw_mode() sets cycle_idx to 7 - random (0 to 6) and goes on to the next phase. The
- * least number of 32 bits that leads to the same. Any, if the callback drew none.
+ * bbr_reset_probe_bw_mode() sets cycle_idx to 7 - random (0 to 6) and advances to the next phase.
+ * Returns the lowest 32-bit number that leads to the same phase. If the callback drew no number,
+ * any will do.
  */
 static u32 random_of(const struct bbr *after)
 {

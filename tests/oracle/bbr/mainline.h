@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between the kernel's struct bbr, as a recording has it, and ours. See mainline.c for the conversions.
+ * Converts the kernel's struct bbr, as it is in a recording, to ours. mainline.c lists the
+ * conversions.
  */
 #ifndef ORACLE_MAINLINE_H
 #define ORACLE_MAINLINE_H
@@ -11,24 +12,24 @@
 #include "../replayer.h"
 #include "stream.h"
 
-/* Where the members of this recording's struct bbr are, in the order of FIELDS in mainline.c. */
+/* Where the members of a recording's struct bbr are, in the order of FIELDS in mainline.c. */
 struct layout {
 	struct field field[MAX_FIELDS];
 };
 
-/* NULL, or the name of a field that only one of the two has. */
+/* Returns NULL, or the name of a field that only one of the two has. */
 const char *layout_init(struct layout *l, const struct header *h);
 
-/* Mainline's constants, with the two that it counts in jiffies in those of hz. */
+/* Mainline's constants, with the two that it counts in jiffies converted for hz. */
 struct bbr_params mainline_params(unsigned int hz);
 
-/* The callback as the algorithm takes it; clock: its time in jiffies. */
+/* Converts the callback to the algorithm's form. clock: its time in jiffies. */
 void mainline_load(const struct layout *l, const struct callback *cb, __u32 clock,
 		   struct replay *r);
 
 /*
- * Compares what the algorithm made of cb with what the kernel did. Calls on_difference, if it is not NULL,
- * with each value that differs. Returns their number.
+ * Compares the algorithm's result for cb with the kernel's. Calls on_difference, unless it is NULL,
+ * for each value that differs. Returns the number of differences.
  */
 int mainline_compare(const struct layout *l, const struct callback *cb, const struct replay *r,
 		     on_difference_fn *on_difference);

@@ -7,9 +7,9 @@
 #define MAX_KEYS 256
 
 /*
- * Runs the callback, and puts into keys what is special about it: a number for its way through the
- * algorithm's branches, and one for each comparison of it whose two values are equal or differ by one.
- * Returns how many keys there are.
+ * Runs the callback, and fills keys with what is special about it: a number for its path through
+ * the algorithm's branches, and one for each comparison of two values that are equal or differ by
+ * one. Returns the number of keys.
  */
 unsigned int path_of(struct replay *r, const struct bbr_params *params, u64 keys[MAX_KEYS]);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the compiler has called at each basic block and comparison of path.c: its sanitizers' interface. */
+/*
+ * The functions that the compiler calls at each basic block and comparison of path.c: its
+ * sanitizers' interface.
+ */
 #include "path_trace.h"
 
-static __u64 nowhere; /* before and after */
-static __u64 *keys = &nowhere; /* the first one is the way */
+static __u64 nowhere; /* unused: written outside of path_begin() and path_end() */
+static __u64 *keys = &nowhere; /* the first one is the path */
 static unsigned int count, most;
 
 static __u64 mix(__u64 a, __u64 b)
@@ -32,7 +35,7 @@ void __sanitizer_cov_trace_pc(void)
 	keys[0] = mix(keys[0], (__u64)__builtin_return_address(0));
 }
 
-/* place: of the comparison */
+/* place: the address of the comparison */
 static void compare(void *place, __u64 a, __u64 b)
 {
 	__u64 difference = a - b + 1;
@@ -55,7 +58,7 @@ TRACE(__sanitizer_cov_trace_const_cmp2, __u16)
 TRACE(__sanitizer_cov_trace_const_cmp4, __u32)
 TRACE(__sanitizer_cov_trace_const_cmp8, __u64)
 
-/* The branches of a switch are told apart by their blocks. */
+/* The basic blocks tell the branches of a switch apart. */
 void __sanitizer_cov_trace_switch(__u64 value, __u64 *cases)
 {
 	(void)value;

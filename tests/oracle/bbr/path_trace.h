@@ -4,7 +4,9 @@
 
 #include <linux/types.h>
 
-/* Between the two calls, keys is filled with what path.h says; path_end() returns how many there are. */
+/*
+ * Between the two calls, keys is filled as path.h describes. path_end() returns the number of keys.
+ */
 void path_begin(__u64 *keys, unsigned int most);
 unsigned int path_end(void);
 

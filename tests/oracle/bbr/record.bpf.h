@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What record.bpf.c records of BBR version 1. What is read, and how, are the inputs of bpf/kernel.bpf.h: those of the
- * BPF program.
+ * What record.bpf.c records of BBR version 1. It reads the inputs with the functions of
+ * bpf/kernel.bpf.h, as the BPF program does.
  */
 #ifndef ORACLE_BBR_RECORD_BPF_H
 #define ORACLE_BBR_RECORD_BPF_H
@@ -14,7 +14,10 @@
 #define RECORD struct callback
 #define RECORD_DEPTH 2
 
-/* bbr_main() itself calls bbr_min_tso_segs(): a recorded call like any other, and the only one within another. */
+/*
+ * bbr_main() itself calls bbr_min_tso_segs(). That is recorded like any other callback, and is the
+ * only one within another.
+ */
 static inline bool nests(u8 kind)
 {
 	return kind == CB_MIN_TSO_SEGS;
@@ -30,7 +33,7 @@ static inline void read_outputs(struct outputs *out, const struct bbr_sock *s)
 	out->pacing_rate = IN(s, pacing_rate);
 	out->cwnd = IN(s, cwnd);
 	out->ssthresh = IN(s, ssthresh);
-	out->app_limited = tcp_sk(s->sk)->app_limited; /* IN() may answer from bpf_bbr's state */
+	out->app_limited = tcp_sk(s->sk)->app_limited; /* IN() may return that of bpf_bbr's state */
 	out->returned = 0;
 	for (int i = 0; i < CA_PRIV_SIZE / 8; i++)
 		((u64 *)out->ca_priv)[i] = ((struct inet_connection_sock *)s->sk)->icsk_ca_priv[i];
@@ -75,7 +78,7 @@ static inline void read_before(struct callback *cb, const struct bbr_sock *s,
 	if (kind == CB_CONG_CONTROL)
 		read_rate_sample(cb, ctx_rate_sample(ctx));
 	read_outputs(&cb->before, s);
-	cb->jiffies[0] = bpf_jiffies64(); /* last: as near to the callback as can be */
+	cb->jiffies[0] = bpf_jiffies64(); /* last: as close to the callback as possible */
 }
 
 static inline void read_after(struct callback *cb, const struct bbr_sock *s, u32 returned,

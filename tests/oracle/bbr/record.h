@@ -25,8 +25,8 @@ enum callback_kind {
 	  "ssthresh", "undo_cwnd",    "min_tso_segs", "sndbuf_expand" }
 
 /*
- * The functions of the kernel that are callbacks: X(name, kind, argument, what it returns). The last two are for programs that
- * the kernel runs there, which have ctx.
+ * The functions of the kernel that are callbacks: X(name, kind, argument, return value). The last
+ * two are expressions for programs that the kernel runs there, which have ctx.
  */
 #define CALLBACKS(X)                                                                   \
 	X(bbr_init, CB_INIT, 0, 0)                                                     \
@@ -57,7 +57,7 @@ struct callback {
 	__u8 arg;
 	__u8 ca_state;
 	__u8 pacing_shift;
-	__u32 jiffies[2]; /* just before it and just after it */
+	__u32 jiffies[2]; /* just before and just after it */
 
 	/* Inputs, named and with the units of struct bbr_sock. */
 	__u32 delivered;
@@ -73,7 +73,7 @@ struct callback {
 	__u64 tcp_wstamp_ns;
 	__u64 max_pacing_rate;
 
-	/* The rate sample, as in struct bbr_rs; only of cong_control. */
+	/* The rate sample, as in struct bbr_rs; only for cong_control. */
 	__s64 rs_interval_us;
 	__s64 rs_rtt_us;
 	__s32 rs_delivered;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Recordings of BBR version 1: ../stream.h.
- */
+/* Writes recordings of BBR version 1: stream.h. */
 #include <bpf/btf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +7,7 @@
 #include "../recorder.h"
 #include "stream.h"
 
-#define SOCKETS (1 << 16) /* slots of the table of addresses */
+#define SOCKETS (1 << 16) /* slots in the table of addresses */
 
 static const char *const kinds[] = CALLBACK_NAMES;
 
@@ -21,7 +19,7 @@ static const struct callback_function functions[] = {
 
 static struct stream out;
 
-/* The members of the kernel's struct bbr, as its BTF has them. */
+/* Reads the members of the kernel's struct bbr from its BTF. */
 static void read_layout(const struct btf *btf, struct header *h)
 {
 	int id = btf__find_by_name_kind(btf, "bbr", BTF_KIND_STRUCT);
@@ -50,7 +48,7 @@ static void create(const char *path, const struct recorded_kernel *kernel)
 	stream_create(&out, path, &header, Z_BEST_SPEED);
 }
 
-/* Sockets get numbers by their addresses, which later ones may have again. */
+/* The number of a socket, by its address, which a later socket may have again. */
 static unsigned int number_of(__u64 address)
 {
 	static __u64 addresses[SOCKETS];

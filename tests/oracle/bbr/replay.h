@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * A callback as the algorithm takes it: natively and as BPF the same source and the same data.
- */
+/* A callback in the algorithm's form: the same source and the same data natively and as BPF. */
 #ifndef ORACLE_REPLAY_H
 #define ORACLE_REPLAY_H
 
@@ -21,8 +19,8 @@ struct replay {
 };
 
 /*
- * What bpf/shell.bpf.h does with the algorithm. sk is a copy, because the verifier keeps
- * track of its pointer only on the stack.
+ * Does what bpf/shell.bpf.h does with the algorithm. sk is a copy, because the verifier tracks its
+ * pointer only on the stack.
  */
 static inline void replay_callback(struct replay *r, const struct bbr_params *params)
 {

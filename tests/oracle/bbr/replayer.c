@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* BBR version 1: recordings of the kernel's own (stream.h), compared by mainline.c. */
+/*
+ * The replayer of BBR version 1: recordings of the kernel's own (stream.h), compared by mainline.c.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

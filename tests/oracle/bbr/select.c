@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes a small recording out of large ones of the same kernel:
+ * Makes a small recording from large ones of the same kernel:
  *
  *	select MOST OUT RECORDING...
  *
- * Takes the first MOST callbacks of each key (path.h): way through the algorithm, or comparison of values
- * that hardly differ. Prints how many keys and callbacks there are, as JSON.
+ * Takes the first MOST callbacks of each key (path.h): a path through the algorithm, or a
+ * comparison of nearly equal values. Prints as JSON how many keys and callbacks there are.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void fail(const char *path, const char *why)
 	exit(1);
 }
 
-/* How many callbacks with this key were taken before. */
+/* Where the number of callbacks taken so far with this key is counted. */
 static unsigned int *taken_of(u64 key)
 {
 	unsigned int slot = key % SLOTS;
@@ -40,7 +40,7 @@ static unsigned int *taken_of(u64 key)
 	return &slots[slot].taken;
 }
 
-/* Is one of the keys still wanted? Then the callback counts for all of them. */
+/* Is one of the keys still wanted? Then the callback counts for all of its keys. */
 static bool take(const u64 *keys, unsigned int count, unsigned int most)
 {
 	bool wanted = false;
@@ -54,7 +54,7 @@ static bool take(const u64 *keys, unsigned int count, unsigned int most)
 }
 
 struct selection {
-	unsigned int most, sockets; /* sockets: in the files before this one */
+	unsigned int most, sockets; /* sockets: those of the files before this one */
 	struct header header;
 	struct stream out;
 	__u64 taken[CALLBACK_KINDS], callbacks;

@@ -26,7 +26,7 @@ static void fail(const struct stream *s, const char *why)
 	exit(2);
 }
 
-/* The socket's last callback, zeros if there was none. */
+/* The socket's last callback; zeros if there was none. */
 static struct callback *last_of(struct stream *s, unsigned int socket)
 {
 	if (socket >= MAX_SOCKETS)
@@ -43,7 +43,7 @@ static struct callback *last_of(struct stream *s, unsigned int socket)
 	return &s->last[socket];
 }
 
-/* What is to be expected before the callback is known: nothing happened since the last one. */
+/* The expectation before the callback is known: nothing has happened since the last one. */
 static struct callback expected_after(const struct callback *last)
 {
 	struct callback expected = *last;
@@ -53,7 +53,10 @@ static struct callback expected_after(const struct callback *last)
 	return expected;
 }
 
-/* Once all before `after` is known: the callback changes nothing, and returns what the last one did. */
+/*
+ * The expectation once all before `after` is known: the callback changes nothing, and returns what
+ * the last one did.
+ */
 static void expect_no_change(struct callback *expected, const struct callback *cb)
 {
 	__u32 returned = expected->after.returned;
@@ -98,7 +101,10 @@ void stream_write(struct stream *s, unsigned int socket, const struct callback *
 	unsigned char out[5 + BITMAP + 5 * WORDS] = {}, *bitmap, *at;
 	const __u32 *want = (__u32 *)&expected, *have = (__u32 *)&cb;
 
-	/* Only cong_control has a rate sample: keep that of the last one, to compare the next with. */
+	/*
+	 * Only cong_control has a rate sample. Keep that of the last one, to compare the next one
+	 * with.
+	 */
 	if (cb.kind != CB_CONG_CONTROL)
 		memcpy((char *)&cb + RS_FIRST, (char *)last + RS_FIRST, RS_SIZE);
 	expect_no_change(&expected, &cb);

@@ -71,7 +71,7 @@ static bool is_unused(unsigned int bit)
 	return false;
 }
 
-/* A callback that changes nothing, and what a replay makes of it. */
+/* A callback that changes nothing, and the result of its replay. */
 static void fixture(struct layout *l, struct callback *cb, struct replay *r)
 {
 	*cb = (struct callback){ .kind = CB_CWND_EVENT, .arg = 1, .mss = 1448 };
@@ -88,7 +88,10 @@ static void fixture(struct layout *l, struct callback *cb, struct replay *r)
 	assert_int_equal(mainline_compare(l, cb, r, NULL), 0);
 }
 
-/* Every bit of the kernel's state has its place in ours, and in no other place. That of the current slot exchanges two. */
+/*
+ * Every bit of the kernel's state has exactly one place in ours. The bit for the current slot
+ * exchanges two values.
+ */
 static void every_bit_of_the_state_is_compared(void **state)
 {
 	struct layout l;
@@ -151,7 +154,7 @@ static void a_difference_is_reported_by_name(void **state)
 	assert_string_equal(reported, "cwnd");
 }
 
-/* Fields that only one side knows cannot be compared: say so. */
+/* Fields that only one side has cannot be compared: they must be reported. */
 static void an_unknown_or_missing_field_is_refused(void **state)
 {
 	struct header h = header;
@@ -161,14 +164,14 @@ static void an_unknown_or_missing_field_is_refused(void **state)
 	h.field[h.fields++] = (struct field){ "bbr2_something", 352, 4 };
 	assert_string_equal(layout_init(&l, &h), "bbr2_something");
 	h = header;
-	strcpy(h.field[13].name, "mode"); /* which it was called before */
+	strcpy(h.field[13].name, "mode"); /* its former name */
 	strcpy(h.field[7].name, "unused");
 	assert_null(layout_init(&l, &h));
 	strcpy(h.field[13].name, "unused");
 	assert_string_equal(layout_init(&l, &h), "mode");
 }
 
-/* The two parameters that the kernel counts in jiffies, at the usual rates of them. */
+/* The two parameters that the kernel counts in jiffies, at the usual values of HZ. */
 static void clock_parameters_are_in_jiffies(void **state)
 {
 	(void)state;
@@ -179,7 +182,10 @@ static void clock_parameters_are_in_jiffies(void **state)
 	assert_int_equal(mainline_params(300).probe_rtt_duration[0], 60);
 }
 
-/* A first phase of the kernel comes out of the same random number in bbr_enter_probe_bw(). */
+/*
+ * The random number that mainline_load() derives gives the kernel's first phase in
+ * bbr_enter_probe_bw().
+ */
 static void each_first_phase_of_probe_bw_is_met(void **state)
 {
 	static const u8 phases[] = { 0, 2, 3, 4, 5, 6, 7 };
@@ -213,7 +219,7 @@ static void randomize(struct callback *cb)
 	}
 }
 
-/* What is written is what is read, of several sockets and with any contents. */
+/* What is written is read back, for several sockets and any contents. */
 static void a_recording_keeps_every_bit(void **state)
 {
 	enum {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * BBR version 3 for ../kinds.c: recorded ACKs of Google's, and what becomes of them. What estimate.h asks of the socket is
- * as it was recorded, too.
+ * BBR version 3 for ../kinds.c: reads recorded ACKs of Google's, and changes them. What estimate.h
+ * reads of the socket is as it was recorded, too.
  */
 #include "../changes.h"
 #include "../replayer.h"
@@ -9,7 +9,10 @@
 
 struct bbr_params recorded_params;
 
-/* As if nothing had been lost or come early before, mostly, where there is no ECN; and in CRUISE as if the search for the full bandwidth were over. */
+/*
+ * As if before most ACKs nothing had been lost or reordered, where there is no ECN; and in CRUISE
+ * as if the search for the full bandwidth were over.
+ */
 static void add_estimate(const struct record *rec, struct replay *r)
 {
 	r->sk.snd_una = rec->snd_una;
@@ -73,13 +76,16 @@ static void change_sample(struct replay *r)
 	case 6:
 		r->rs.last_end_seq = r->sk.snd_una + below(2) * below(1 << 20);
 		break;
-	default: /* a rate at one that it is compared with */
+	default: /* a rate equal to one that it is compared with */
 		r->rs.interval_us = 1 + below(1 << (1 + below(20)));
 		r->rs.delivered = beside(bws[below(4)] * r->rs.interval_us >> BW_SCALE);
 	}
 }
 
-/* What is not in order, lossless or calm; and a kernel that knows the flight. Without ECN nothing was marked. */
+/*
+ * Makes an ACK one that is not in order, lossless or calm, or one of a kernel that knows the
+ * flight. Without ECN nothing is marked.
+ */
 static void change_flags(struct replay *r)
 {
 	struct bbr *b = &r->b;
@@ -99,7 +105,7 @@ static void change_flags(struct replay *r)
 		b->idle_restart ^= 1;
 		break;
 	case 4:
-		b->has_seen_rtt = b->initialized && below(2); /* which bbr_init() comes before */
+		b->has_seen_rtt = b->initialized && below(2); /* bbr_init() comes first */
 		break;
 	case 5:
 		b->watched ^= 1;

@@ -20,7 +20,7 @@ void distribution_add(struct distribution *d, __u32 estimate, __u32 truth)
 	d->by[ERROR_MAX + (error < 0 ? -size : size)]++;
 }
 
-/* So many of 1000 errors are at most this. 1000: all are. */
+/* This many of 1000 errors are at most the returned value. 1000: all of them. */
 static int quantile(const struct distribution *d, unsigned int permille)
 {
 	__u64 sum = 0, most = (d->n * permille + 999) / 1000;
@@ -41,7 +41,7 @@ static double percent(__u64 part, __u64 of)
 
 void distribution_print(const struct distribution *d, bool as_json)
 {
-	double unit = d->in_permille ? 10 : 1; /* of what is printed: percent, packets */
+	double unit = d->in_permille ? 10 : 1; /* unit of the output: percent, packets */
 
 	if (as_json)
 		printf("\"%s\":{\"samples\":%llu,\"exact_percent\":%.3f,\"within_2_percent\":%.3f,"

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The conversions between Google's BBR version 3 and ours, all of them:
+ * All conversions between Google's BBR version 3 and ours:
  *
- * - Ours has counts of packets in 24 bits where that one has 32; all ones mean "none" in both.
- * - It keeps stamps in jiffies, we keep them in milliseconds. The algorithm only compares and adds them, so
- *   here it is given the kernel's clock as it is, and the parameters that are counted in it in jiffies as well.
- * - It keeps both gains in force. Of these the algorithm reads only whether the pacing gain is above 1.0.
- * - The random number of a probe's wait is read off what the kernel drew.
+ * - Ours has 24 bits for counts of packets, Google's 32; all ones mean "none" in both.
+ * - Google's keeps stamps in jiffies, ours in milliseconds. The algorithm only compares and adds
+ *   them. So here it gets the kernel's clock as it is, and the parameters that are counted by it
+ *   in jiffies as well.
+ * - Google's keeps both gains in force. The algorithm only needs to know whether the pacing gain
+ *   is above 1.0.
+ * - The random number of a probe's wait follows from what the kernel drew.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +107,10 @@ static u32 count_of(const u8 *state, unsigned int at)
 	return count == ~0u ? BBR_COUNT_NONE : count;
 }
 
-/* What the current slot of ACK aggregation has, or the other one: the current one is the first here. */
+/*
+ * The value of the current slot of ACK aggregation, or of the other one. The current one is the
+ * first in ours.
+ */
 static u16 slot_of(const u8 *state, bool other)
 {
 	return bits_of(state, 448 + 16 * (bits_of(state, 505, 1) ^ other), 16);
@@ -131,7 +136,7 @@ static void load_state(const u8 *state, struct replay *r)
 			 r->more.cwnd_gain != bbr_cwnd_gain(&r->b, &sk);
 }
 
-/* Google's constants, with those that are counted in jiffies in those of hz. */
+/* Google's constants, with those that are counted in jiffies converted for hz. */
 static struct bbr_params google_params(unsigned int hz)
 {
 	struct bbr_params p = BBR_PARAMS_DEFAULT, clamped;
@@ -139,13 +144,14 @@ static struct bbr_params google_params(unsigned int hz)
 	p.min_rtt_win[0] = p.min_rtt_win[0] / 1000 * hz; /* bbr_min_rtt_win_sec * HZ */
 	p.probe_rtt_win[0] = (p.probe_rtt_win[0] * hz + 999) / 1000; /* msecs_to_jiffies() */
 	p.probe_rtt_duration[0] = (p.probe_rtt_duration[0] * hz + 999) / 1000;
-	bbr_clamp_params(&clamped, &p); /* as all parameters are */
+	bbr_clamp_params(&clamped, &p); /* as for all parameters */
 	return clamped;
 }
 
 /*
- * A number that leads to the draws that the state after the callback has (bbr_pick_probe_wait()): the count of rounds,
- * 0 or 1, is its highest bit; the wait is its other 31 bits as a fraction. Any, if the callback drew none.
+ * A number that leads to the random values in the state after the callback (bbr_pick_probe_wait()):
+ * its highest bit is the count of rounds, 0 or 1; its other 31 bits are the wait as a fraction. If
+ * the callback drew no number, any will do.
  */
 static u32 random_of(const u8 *state)
 {
@@ -153,7 +159,7 @@ static u32 random_of(const u8 *state)
 	u32 rounds = bits_of(state, 1005, 8), rand = p.probe_wait_rand[0];
 	u64 wait = (u32)(bits_of(state, 928, 32) - p.probe_wait[0]);
 	u64 fraction =
-		((wait << 32) + rand - 1) / rand; /* the least that gives the wait, of 32 bits */
+		((wait << 32) + rand - 1) / rand; /* the lowest 32-bit one that gives the wait */
 
 	return rounds << 31 | (u32)((fraction + 1) / 2);
 }
@@ -232,7 +238,7 @@ static struct bbr_flight flight_of_acked(const struct record *rec)
 	};
 }
 
-/* Of a packet that was SACKed before nothing is known. */
+/* Nothing is known about a packet that was SACKed before. */
 static struct bbr_flight flight_of_lost(const struct record *rec)
 {
 	return (struct bbr_flight){

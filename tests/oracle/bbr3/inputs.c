@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How good are the estimates of what a stock kernel does not tell (bpf/bbr3/estimate.h)? Recordings of Google's BBR version 3 have
- * both: what a stock kernel shows, which is all that the estimates are given here, and what Google's stack knew.
+ * How good are the estimates of what a stock kernel does not provide (bpf/bbr3/estimate.h)?
+ * Recordings of Google's BBR version 3 have both: what a stock kernel shows, which is all that the
+ * estimates get here, and what Google's stack knew.
  *
  *	inputs [-e] [-j] [-w] RECORDING...
  *
- * -e: as an instance that negotiates ECN. -j: as JSON. -w: as without the second part of a connection's state, where there was no
- * memory for it.
+ * -e: as an instance that negotiates ECN. -j: prints JSON. -w: without the second part of a
+ * connection's state, as if there was no memory for it.
  */
 #include <getopt.h>
 #include <search.h>
@@ -53,7 +54,7 @@ static struct decision decisions[] = {
 	[TOO_HIGH] = { .name = "too high" },
 	[TOO_HIGH_PROBING] = { .name = "too high while probing" },
 	[LOSS_ENDS_PROBE] = { .name = "a loss ends a probe" },
-	[RAISES] = { .name = "inflight_hi is raised" }, /* wrong: beyond the truth */
+	[RAISES] = { .name = "inflight_hi is raised" }, /* wrong: higher than the truth */
 	[ACKS_TLP] = { .name = "acks_tlp" },
 	[IS_ECE] = { .name = "is_ece" },
 	[TAIL_LOSS] = { .name = "tail loss" },
@@ -63,7 +64,10 @@ static struct decision decisions[] = {
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A connection: our part of its state, and what Google's stack has told since the last callback that stock kernels make, too. */
+/*
+ * A connection: our part of its state, and what Google's stack has reported since the last callback
+ * that stock kernels make, too.
+ */
 struct connection {
 	u64 cookie;
 	u32 last_lost;
@@ -129,7 +133,7 @@ static bool has_ended_probe(const struct connection *c, const struct bbr *b)
 	return c->before.probe_samples && !b->probe_samples;
 }
 
-/* Losses are taken, with one flight for all of them. */
+/* Compares losses. The estimate has one flight for all of them. */
 static void compare_losses(struct connection *c, const struct bbr_sock *sk,
 			   const struct bbr_flight *flight, u32 marked)
 {
@@ -161,7 +165,7 @@ static u32 newly_lost(const struct bbr *b, const struct bbr_sock *sk)
 	return (sk->lost - b->last_lost) & ((1u << BBR_MARK_BITS) - 1);
 }
 
-/* Of an ACK: would the flight raise inflight_hi, and to what? */
+/* The inflight_hi after an ACK with this flight, which may raise it. */
 static u32 raise(const struct bbr *b, const struct bbr_sock *sk, const struct bbr_flight *flight)
 {
 	return bbr_is_loss_too_high(sk, flight) ? b->inflight_hi :

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An ACK of BBR version 3 twice: as cong_control deals with it, and as any. ../bbr/kinds.h has the same for version 1. What is
- * not common is left as it is here: bbr_main() is compiled once only, for the verifier has enough to do.
+ * An ACK of BBR version 3, run twice: as in cong_control, and as any ACK. ../bbr/kinds.h has the
+ * same for version 1. An ACK that is not common is left unchanged here: bbr_main() is compiled only
+ * once, because the verifier has enough to do.
  */
 #ifndef ORACLE_BBR3_KINDS_H
 #define ORACLE_BBR3_KINDS_H
@@ -9,13 +10,13 @@
 #include "bbr3/algorithm.h"
 #include "replay.h"
 
-#define KINDS_BATCH 1024 /* ACKs that the BPF program is given at once */
+#define KINDS_BATCH 1024 /* ACKs passed to the BPF program at once */
 
 struct twice {
 	struct replay of_kind, of_any;
 };
 
-/* Of `packets` the lowest bit tells whether there is memory for the second part of the state. */
+/* The lowest bit of `packets` says whether there is memory for the second part of the state. */
 static inline struct bbr_sock kinds_sock(struct replay *r, const struct bbr_params *params)
 {
 	struct bbr_sock sk = replay_sock(r, params);
@@ -38,7 +39,10 @@ static inline void run_of_kind(struct replay *r, const struct bbr_params *params
 }
 
 #ifdef __bpf__
-/* bbr_main() in two halves. They are global, so the verifier goes through each apart: as one they are too much for it. */
+/*
+ * bbr_main() in two halves. They are global functions, so the verifier verifies each on its own:
+ * together they are too much for it.
+ */
 extern struct bbr_params params;
 static struct bbr_ack ack_of_any;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What record.bpf.c records of BBR version 3, on a kernel that has Google's: record.h. Many of these members are in no
- * stock kernel, so their types are here. A kernel that lacks one is refused when the programs are loaded.
+ * What record.bpf.c records of BBR version 3, on a kernel that has Google's: record.h. No stock
+ * kernel has many of these members, so their types are here. A kernel that lacks one rejects the
+ * programs at load.
  */
 #ifndef ORACLE_BBR3_RECORD_BPF_H
 #define ORACLE_BBR3_RECORD_BPF_H
@@ -14,7 +15,7 @@
 #define RECORD struct record
 #define RECORD_DEPTH 1
 
-/* Of what changes no state there is enough; and it is most of all. */
+/* Callbacks that change no state are most of all: this many are enough. */
 #define MOST_TSO_SEGS 20000
 #define MOST_SNDBUF_EXPAND 1000
 
@@ -112,7 +113,7 @@ struct tcp_skb_cb___v3 {
 
 #pragma clang attribute pop
 
-u32 positions SEC(".bss.positions"); /* begins and ends so far */
+u32 positions SEC(".bss.positions"); /* halves of callbacks so far */
 
 static inline u32 next_position(void)
 {
@@ -125,7 +126,7 @@ static inline void read_state(u8 *to, const struct bbr_sock *s)
 		((u64 *)to)[i] = ((struct inet_connection_sock___v3 *)s->sk)->icsk_ca_priv[i];
 }
 
-/* Of struct sock, and of the namespace. */
+/* Reads from struct sock, and from the network namespace. */
 static inline void read_sock(struct record *r, const struct bbr_sock *s)
 {
 	struct net___v3 *net = (void *)s->sk->__sk_common.skc_net.net;
@@ -151,7 +152,7 @@ static inline void read_icsk(struct record *r, const struct bbr_sock *s)
 	r->ca_setsockopt = BPF_CORE_READ_BITFIELD(icsk, icsk_ca_setsockopt);
 }
 
-/* Of struct tcp_sock: what stock kernels have, and version 3 reads there. */
+/* Reads from struct tcp_sock what stock kernels have and version 3 uses. */
 static inline void read_inputs(struct record *r, const struct bbr_sock *s)
 {
 	r->tcp_mstamp = IN(s, tcp_mstamp);
@@ -184,7 +185,7 @@ static inline void read_inputs(struct record *r, const struct bbr_sock *s)
 	r->is_cwnd_limited = IN(s, is_cwnd_limited);
 }
 
-/* The rest of struct tcp_sock. */
+/* Reads the rest of struct tcp_sock. */
 static inline void read_tcp_sock(struct record *r, const struct bbr_sock *s)
 {
 	struct tcp_sock___v3 *tp = (void *)s->sk;
@@ -230,7 +231,10 @@ static inline void read_rate_sample(struct record *r, unsigned long long *ctx)
 	r->flag = ctx[2];
 }
 
-/* What the stack noted of a packet. Its bytes have no type, so the verifier has these read by a helper. */
+/*
+ * Reads what the stack has recorded about a packet. These bytes have no type, so a helper has to
+ * read them.
+ */
 static inline void read_skb(struct record *r, struct sk_buff___v3 *skb)
 {
 	struct tcp_skb_cb___v3 *cb = (void *)skb + bpf_core_field_offset(struct sk_buff___v3, cb);
@@ -263,7 +267,7 @@ static inline void read_before(struct record *r, const struct bbr_sock *s, unsig
 	if (kind == KIND_LOST)
 		read_skb(r, (void *)ctx[1]);
 	read_state(r->state_before, s);
-	r->jiffies_before = bpf_jiffies64(); /* last: as near to the callback as can be */
+	r->jiffies_before = bpf_jiffies64(); /* last: as close to the callback as possible */
 }
 
 static inline void read_after(struct record *r, const struct bbr_sock *s, u32 returned, u32 jiffies)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A record of a recording of BBR version 3: one callback of Google's, in a kernel that has it. Little-endian, without
- * padding. Names are those of the kernel: of struct tcp_sock, of struct sock, of struct rate_sample (rs_), of the packet that
- * was lost (skb_). The header of a recording has them as they are here.
+ * A record in a recording of BBR version 3: one callback of Google's, in a kernel that has it.
+ * Little-endian, without padding. The names are the kernel's: members of struct tcp_sock, of struct
+ * sock, of struct rate_sample (rs_), and of the lost packet (skb_). The header of a recording lists
+ * them as they are here.
  */
 #ifndef ORACLE_BBR3_RECORD_H
 #define ORACLE_BBR3_RECORD_H
@@ -27,8 +28,8 @@ enum kind {
 	  "undo_cwnd", "set_state", "tso_segs",	       "sndbuf_expand" }
 
 /*
- * The functions of the kernel that are callbacks: X(name, kind, argument, what it returns). The last two are for programs that
- * the kernel runs there, which have ctx.
+ * The functions of the kernel that are callbacks: X(name, kind, argument, return value). The last
+ * two are expressions for programs that the kernel runs there, which have ctx.
  */
 #define CALLBACKS(X)                                    \
 	X(bbr_init, KIND_INIT, 0, 0)                    \
@@ -45,7 +46,7 @@ enum event {
 	EVENT_TX_START,
 	EVENT_ECN_NO_CE = 4,
 	EVENT_ECN_IS_CE,
-	EVENT_TLP_RECOVERY, /* of Google's stack only */
+	EVENT_TLP_RECOVERY, /* only in Google's stack */
 };
 
 #define STATE_SIZE 144 /* struct bbr of Google's tcp_bbr.c */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recordings of BBR version 3: v3r.h. The header describes the records and the state by the types that they were recorded
- * with: those of our programs, and the kernel's.
+ * Writes recordings of BBR version 3: v3r.h. The header describes the records and the state by the
+ * types with which they were recorded: those of our programs, and the kernel's.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -54,13 +54,13 @@ static const struct btf_type *find_struct(const struct btf *btf, const char *nam
 	record_die(name);
 }
 
-/* Without typedefs and qualifiers. */
+/* The type without typedefs and qualifiers. */
 static const struct btf_type *plain_type(const struct btf *btf, __u32 id)
 {
 	return btf__type_by_id(btf, btf__resolve_type(btf, id));
 }
 
-/* "unsigned", "signed", or "state" of bytes that are described apart. */
+/* "unsigned", "signed", or "state" for bytes that are described separately. */
 static const char *what_of(const struct btf *btf, __u32 id)
 {
 	const struct btf_type *t = plain_type(btf, id);
@@ -92,7 +92,7 @@ static struct json_object *fields_of(const struct btf *btf)
 static void add_member(struct json_object *to, const struct btf *btf, __u32 id, const char *name,
 		       unsigned int at, unsigned int bits);
 
-/* Those of a structure within the state have its name before theirs. */
+/* Adds the members of a structure. Within the state, its name precedes theirs. */
 static void add_members(struct json_object *to, const struct btf *btf, const struct btf_type *t,
 			const char *of, unsigned int at)
 {
@@ -107,7 +107,7 @@ static void add_members(struct json_object *to, const struct btf *btf, const str
 	}
 }
 
-/* An element of an array has its number behind its name. */
+/* Adds the elements of an array. Each has its number after its name. */
 static void add_elements(struct json_object *to, const struct btf *btf, const struct btf_array *a,
 			 const char *of, unsigned int at)
 {
@@ -119,7 +119,7 @@ static void add_elements(struct json_object *to, const struct btf *btf, const st
 	}
 }
 
-/* bits: 0 if it is no bit field. */
+/* bits: 0 if it is not a bit field. */
 static void add_member(struct json_object *to, const struct btf *btf, __u32 id, const char *name,
 		       unsigned int at, unsigned int bits)
 {
@@ -150,7 +150,7 @@ static struct json_object *state_of(const struct btf *btf)
 	return state;
 }
 
-/* What the caller says of the recording. */
+/* Adds what the caller says about the recording. */
 static void add_about(struct json_object *to, const char *path)
 {
 	struct json_object *about = json_object_from_file(path);
@@ -208,7 +208,7 @@ static void finish(const struct totals *totals)
 	json_object_object_add(header, "recorded", by_kind(totals->recorded, true));
 	json_object_object_add(header, "omitted", by_kind(totals->omitted, false));
 	add_number(header, "dropped", totals->missing);
-	add_number(header, "overlap", 0); /* such callbacks would be missing */
+	add_number(header, "overlap", 0); /* such callbacks count as missing */
 	json_object_object_add(header, "kinds", names);
 	v3r_finish(&out, header);
 	json_object_put(header);

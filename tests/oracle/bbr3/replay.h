@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A callback of BBR version 3 as the algorithm takes it, with all of its inputs: natively and as BPF the same source and
- * the same data.
+ * A callback of BBR version 3 in the algorithm's form, with all of its inputs: the same source and
+ * the same data natively and as BPF.
  */
 #ifndef ORACLE_BBR3_REPLAY_H
 #define ORACLE_BBR3_REPLAY_H
@@ -18,20 +18,23 @@ struct replay {
 	struct bbr_rs rs;
 	struct bbr_ack
 		ack; /* of a lost packet, or one that a tail loss probe repeated: its flight */
-	u32 packets; /* that the lost packet stood for */
+	u32 packets; /* number of packets that the lost one counts as */
 	u32 returned;
 	u8 kind; /* enum kind */
 	u8 arg;
 };
 
-/* In BPF each of these is verified apart: sk is a copy, and with several of them on its stack it would have too much to do. */
+/*
+ * In BPF this is a function with a stack frame of its own: sk is a copy, and with several copies on
+ * one stack the verifier has too much to do.
+ */
 #ifdef __bpf__
 #define REPLAY_APART static __attribute__((noinline))
 #else
 #define REPLAY_APART static inline
 #endif
 
-/* sk is a copy, because the verifier keeps track of its pointers only on the stack. */
+/* sk is a copy, because the verifier tracks its pointers only on the stack. */
 static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_params *params)
 {
 	struct bbr_sock sk = r->sk;
@@ -42,8 +45,10 @@ static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_par
 }
 
 /*
- * An ACK of each kind is more than all else: global, so that the verifier goes through each once, not after each way to it.
- * That there is a second part of the state is hidden from clang: with its tests left out the verifier does not come to an end.
+ * An ACK of each kind is more code than all the rest: these functions are global, so that the
+ * verifier explores each once, not once for each path to it. clang must not know that there is a
+ * second part of the state: if it leaves out the tests for it, the verifier does not come to an
+ * end.
  */
 #ifdef __bpf__
 #define REPLAY_ACK_APART __attribute__((noinline))
@@ -73,7 +78,7 @@ REPLAY_ACK(replay_ordinary_ack, BBR_ORDINARY)
 REPLAY_ACK(replay_lossless_ack, BBR_CALM | BBR_LOSSLESS)
 REPLAY_ACK(replay_any_ack, 0)
 
-/* As bbr_main_if_common() has it. */
+/* Chooses the kind as bbr_main_if_common() does. */
 static inline void replay_ack(struct replay *r, const struct bbr_params *params)
 {
 	struct bbr_sock sk = replay_sock(r, params);

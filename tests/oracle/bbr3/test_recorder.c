@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the recorder writes of version 3: a recording again, written anew, is the same.
+ * What the recorder writes for version 3: a recording that is read and written again stays the
+ * same.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@
 #include "../recorder.h"
 #include "v3r.h"
 
-/* The recorder's programs, a recording, and one to be written. */
+/* The recorder's programs, a recording, and the path of the one to write. */
 static const char *programs, *recording, *written;
 
 _Noreturn void record_die(const char *what)
@@ -27,7 +28,10 @@ _Noreturn void record_die(const char *what)
 	exit(1);
 }
 
-/* A kernel's struct bbr with what there can be in one: words, bit fields, an array, a structure. */
+/*
+ * A kernel's struct bbr with everything that one can contain: words, bit fields, an array, a
+ * structure.
+ */
 static struct btf *make_types(void)
 {
 	struct btf *btf = btf__new_empty();
@@ -62,7 +66,7 @@ static void write_about(const char *path)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* The header that the file has at its begin. */
+/* The header at the start of the file. */
 static struct json_object *read_header(const char *path)
 {
 	char command[512], *line = NULL;
@@ -89,7 +93,7 @@ static const char *text_of(struct json_object *header, const char *key)
 	return json_object_to_json_string_ext(found, JSON_C_TO_STRING_PLAIN);
 }
 
-/* Writes all records of the recording. Returns how many there are. */
+/* Writes all records of the recording again. Returns how many there are. */
 static __u64 write_again(void)
 {
 	struct totals totals = { .omitted[KIND_TSO_SEGS] = 3 };
@@ -144,7 +148,10 @@ static void records_are_written_as_they_are(void **unused)
 	v3r_close(&from, seen);
 }
 
-/* Names, places and kinds of the fields of a record are those of the recording that was made elsewhere. */
+/*
+ * Names, offsets and types of a record's fields are those of the recording, which was made
+ * elsewhere.
+ */
 static void the_header_describes_what_follows(void **unused)
 {
 	struct json_object *was = read_header(recording), *is;

@@ -17,7 +17,7 @@ static void fail(const struct v3r *r, const char *why)
 	exit(2);
 }
 
-/* Reads so many bytes, or fewer at the end of the file. */
+/* Reads `size` bytes, or fewer at the end of the file. Returns how many. */
 static size_t read_bytes(struct v3r *r, void *to, size_t size)
 {
 	ZSTD_outBuffer out = { .dst = to, .size = size };

@@ -13,7 +13,7 @@ static void fail(const struct v3r_writer *w, const char *why)
 	exit(2);
 }
 
-/* Compresses so many bytes; at the end of a frame all that is left of it. */
+/* Compresses `size` bytes, and at the end of a frame all that is left of it. */
 static void compress(struct v3r_writer *w, FILE *to, const void *data, size_t size,
 		     ZSTD_EndDirective end)
 {

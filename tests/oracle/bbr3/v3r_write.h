@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes a recording of BBR version 3 (v3r.h). What it holds is known at its end, but stands at its begin: so the records
- * are written to a file of their own first, PATH.records, which is removed.
+ * Writes a recording of BBR version 3 (v3r.h). The header is at the start, but its content is known
+ * only at the end. So the records first go to a file of their own, PATH.records, which is removed
+ * afterwards.
  */
 #ifndef ORACLE_BBR3_V3R_WRITE_H
 #define ORACLE_BBR3_V3R_WRITE_H
