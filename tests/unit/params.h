@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What holds of the table of parameters of any algorithm. To be included after its fixture.h. */
+/* Rules for any algorithm's table of parameters. Include this after the algorithm's fixture.h. */
 #ifndef UNIT_PARAMS_H
 #define UNIT_PARAMS_H
 
-/* Each line of the table is where the lines before it end: the order of the table is that of the struct. */
+/*
+ * Each line of the table is where the lines before it end: the table has the order of the struct.
+ */
 TEST(parameters_are_in_the_order_of_the_table)
 {
 	size_t end = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the Makefile promises whoever goes on with an old build/."""
+"""What the Makefile promises to anyone who keeps an old build/."""
 import pathlib
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The rooms of the code as docs/internals.md lists them: arrows go one way, and a room can be overlooked."""
+"""The rooms of the code, as docs/internals.md lists them: arrows go one way, and no room is too large to survey."""
 import pathlib
 import re
 
@@ -18,7 +18,7 @@ def folders(of):
 
 
 def included(folder):
-    """The rooms of tools/ that the files of a folder name."""
+    """The rooms of tools/ from which the files of a folder include headers."""
     for source in folder.glob("*.[ch]"):
         yield from re.findall(r'^#include "([a-z]+)/[^"]*"', source.read_text(), re.M)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A connection in mid-life that all tests start from, with numbers that are easy to reckon with:
+ * A connection in mid-life that all tests start from, with numbers that are easy to calculate with:
  * bw 1/128 packet per microsecond and min_rtt 12800 us make a BDP of 100 packets; the TSO goal is
  * 2, which makes a budget of 6. This ACK starts no round and its sample equals bw.
  */

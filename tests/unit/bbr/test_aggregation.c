@@ -2,7 +2,7 @@
 /* The filter of ACK aggregation and what it adds to the window. */
 #include "fixture.h"
 
-/* An epoch of 1280 us, in which bw explains 10 packets, with so many ACKed before this ACK's 10. */
+/* An epoch of 1280 us, in which bw explains 10 packets; `acked` came before this ACK's 10. */
 static void epoch(struct fixture *f, u32 acked)
 {
 	f->b.ack_epoch_mstamp = NOW_US - 1280;
@@ -14,7 +14,7 @@ static void update(struct fixture *f)
 	bbr_update_ack_aggregation(&f->b, &f->sk, &f->rs, bbr_bw(&f->b));
 }
 
-/* The same of an ACK that starts a round. */
+/* The same with an ACK that starts a round. */
 static void update_in_new_round(struct fixture *f)
 {
 	f->b.next_round_delivered = f->rs.prior_delivered;
@@ -110,7 +110,7 @@ TEST(ack_epoch_max_ends_an_epoch)
 	assert_int_equal(f->b.ack_epoch_acked, 10);
 }
 
-/* The counter has 20 bits; a single ACK may be of more. */
+/* The counter has 20 bits; a single ACK may cover more. */
 TEST(the_count_of_an_epoch_saturates)
 {
 	FIXTURE;

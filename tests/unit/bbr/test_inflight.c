@@ -24,7 +24,7 @@ TEST(bdp_is_rounded_up)
 	assert_int_equal(bbr_bdp(&f->b, &f->sk, 1, 256), 1);
 }
 
-/* What the gain's shift drops is dropped before: 255/256 of the smallest unit is nothing. */
+/* The gain's shift comes first and drops its fraction: 255/256 of the smallest unit is nothing. */
 TEST(bdp_applies_the_gain_before_it_rounds_up)
 {
 	FIXTURE;
@@ -68,7 +68,7 @@ TEST(target_adds_three_tso_bursts)
 	assert_int_equal(bbr_inflight(&f->b, &f->sk, BW, 256), 106);
 	f->sk.pacing_rate = 10240000; /* bursts of 10 */
 	assert_int_equal(bbr_inflight(&f->b, &f->sk, BW, 256), 130);
-	f->sk.pacing_rate = 1000; /* of 1: 103 */
+	f->sk.pacing_rate = 1000; /* bursts of 1: 103 */
 	assert_int_equal(bbr_inflight(&f->b, &f->sk, BW, 256), 104);
 }
 
@@ -121,7 +121,7 @@ TEST(target_adds_nothing_in_other_modes)
 	}
 }
 
-/* After the rounding, so an odd one makes an odd target. */
+/* It is added after the rounding, so an odd value makes an odd target. */
 TEST(probe_bw_extra_is_what_the_probing_phase_adds)
 {
 	FIXTURE;

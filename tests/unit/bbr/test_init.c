@@ -2,7 +2,7 @@
 /* What a connection starts with, whatever the memory held before. */
 #include "fixture.h"
 
-/* A state of all ones: a reset that is left out shows. */
+/* Starts with a state of all ones, so that a missing reset shows. */
 static void init_over_garbage(struct fixture *f)
 {
 	memset(&f->b, 0xff, sizeof(f->b));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kinds of ACKs: which is which, and that what a kind leaves out would have changed nothing. */
+/* The kinds of ACKs: which ACK has which kind, and that what a kind leaves out changes nothing. */
 #include "fixture.h"
 
 /* An ACK like most. */
@@ -18,7 +18,7 @@ static void assert_kind(const struct fixture *f, u8 kind)
 	assert_int_equal(bbr_kind(&f->b, &f->sk, &f->rs), kind);
 }
 
-/* By its kind it is what it is as any. */
+/* The ACK has the same effect by its kind as it has as any ACK. */
 static void assert_same(const struct fixture *f)
 {
 	struct fixture of_kind = *f, of_any = *f;
@@ -43,7 +43,7 @@ TEST(most_acks_are_ordinary)
 	assert_same(f);
 }
 
-/* Of an ordinary ACK with one thing changed. */
+/* An ordinary ACK with one thing changed has this kind. */
 #define CHANGED(change, kind)            \
 	do {                             \
 		struct fixture was = *f; \
@@ -144,7 +144,7 @@ TEST(an_ordinary_ack_ends_probing_at_the_target)
 	f->b.pacing_gain = 320;
 	f->b.cycle_mstamp = NOW_US - MIN_RTT - 1;
 	assert_kind(f, BBR_ORDINARY);
-	assert_same(f); /* far from it */
+	assert_same(f); /* far from the target */
 	f->rs.prior_in_flight = 200;
 	assert_same(f);
 	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
@@ -168,7 +168,7 @@ TEST(losses_are_rare_in_probe_bw_and_elsewhere)
 	assert_int_equal(f->sk.kind, BBR_CALM);
 }
 
-/* floor(a / b) < v exactly if a < v * b: beside each quotient. */
+/* floor(a / b) < v if and only if a < v * b: tested around each quotient. */
 TEST(a_sample_is_below_as_its_rate_is)
 {
 	FIXTURE;
@@ -194,7 +194,7 @@ TEST(a_sample_is_below_as_its_rate_is)
 	}
 }
 
-/* The early answer is that of the rule. */
+/* The early answer is the same as the rule's. */
 TEST(inflight_is_compared_with_the_bdp_first)
 {
 	FIXTURE;

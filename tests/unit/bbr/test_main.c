@@ -7,7 +7,7 @@ static void ack(struct fixture *f)
 	bbr_main(&f->b, &f->sk, &f->rs);
 }
 
-/* The old bw explains 10 packets of the epoch, twice as much 20. */
+/* The old bw explains 10 packets of the epoch; twice that bw explains 20. */
 TEST(bandwidth_comes_before_ack_aggregation)
 {
 	FIXTURE;
@@ -61,7 +61,7 @@ TEST(bandwidth_comes_before_the_search_for_a_plateau)
 	assert_int_equal(f->b.full_bw, 2 * BW);
 }
 
-/* With DRAIN's gain and so little in flight the phase that begins now would be over at once. */
+/* With DRAIN's gain and so little in flight, the phase that begins now would end at once. */
 TEST(the_cycle_comes_before_drain)
 {
 	FIXTURE;
@@ -148,7 +148,7 @@ TEST(startup_to_probe_rtt_by_way_of_drain_and_probe_bw_in_one_ack)
 	assert_int_equal(f->sk.app_limited, 1050);
 }
 
-/* Of the old min_rtt, 12800 us; the new one is half of it. */
+/* DRAIN uses the old min_rtt, 12800 us; the new one is half of it. */
 TEST(drain_comes_before_min_rtt)
 {
 	FIXTURE;
@@ -194,9 +194,9 @@ TEST(each_step_has_a_bit_of_its_own)
 }
 
 /*
- * The rate of 1.0 x bw makes TSO bursts of 7: 200 + 21, and the 10 packets by which this ACK is
- * ahead of bw: 231, made even. With the old rate it would be 216. The gains are of this ACK: the
- * state still had those of STARTUP.
+ * A rate of 1.0 x bw makes TSO bursts of 7: 200 + 21, plus the 10 packets by which this ACK is
+ * ahead of bw: 231, made even. With the old rate it would be 216. The gains are those of this ACK:
+ * the state still had those of STARTUP.
  */
 TEST(gains_come_before_the_pacing_rate_and_that_before_cwnd)
 {
@@ -266,7 +266,7 @@ TEST(an_invalid_sample_changes_no_bandwidth_but_the_rest_goes_on)
 	assert_int_equal(f->sk.cwnd, 110);
 }
 
-/* The gains in struct bbr are those of the parameters of this ACK, whatever they were before. */
+/* The gains in struct bbr follow the parameters at this ACK, whatever they were before. */
 TEST(changed_parameters_hold_from_the_next_ack)
 {
 	FIXTURE;
@@ -280,7 +280,7 @@ TEST(changed_parameters_hold_from_the_next_ack)
 
 /*
  * 26 s of an ideal path: 1/128 packet a microsecond, 12800 us, and never more than 100 packets in
- * flight. Each ACK is of 10 packets, sent ten ACKs ago.
+ * flight. Each ACK covers 10 packets, sent ten ACKs ago.
  */
 TEST(a_connection_finds_the_path_and_stays_with_it)
 {
@@ -306,7 +306,7 @@ TEST(a_connection_finds_the_path_and_stays_with_it)
 		sent_at[i % 10] = f->sk.delivered;
 		ack(f);
 		probe_rtts += !!(f->b.steps & STEP(MIN_RTT_EXPIRED));
-		/* rounds start at 0, 10, 20, 30: the first finds bw, three find no more */
+		/* rounds start at 0, 10, 20, 30: the first finds bw, the next three no more */
 		assert_int_equal(f->b.full_bw_reached, i >= 30);
 		if (f->b.mode != BBR_PROBE_BW)
 			continue;
@@ -329,7 +329,7 @@ static u64 rnd(void)
 	return seed * 2685821657736338717ull;
 }
 
-/* Small numbers as often as large ones, and the edges. */
+/* Small numbers as often as large ones, and edge cases. */
 static u64 odd_number(void)
 {
 	switch (rnd() % 8) {
@@ -359,7 +359,7 @@ static void random_params(struct bbr_params *p)
 	bbr_clamp_params(p, p);
 }
 
-/* Whatever the kernel may hand over: windows and counts of packets in flight are below 2^30. */
+/* Anything that the kernel may pass in: windows and counts of packets in flight are below 2^30. */
 static void random_inputs(struct fixture *f)
 {
 	f->sk.tcp_mstamp = odd_number();
@@ -480,7 +480,7 @@ TEST(an_arbitrary_state_breaks_nothing)
 	}
 }
 
-/* Real values that are only large: none of it may end in a window that grows beyond the target. */
+/* Real but large values: none may make the window grow beyond the target. */
 TEST(the_fastest_path_overflows_nothing)
 {
 	FIXTURE;

@@ -125,7 +125,7 @@ static void nothing_is_kept_of_an_empty_window(void **state)
 	assert_filter(&m, 113, 5, 113, 5, 113, 5);
 }
 
-/* With the third just inside the window it is the maximum. */
+/* The third is just inside the window, so it becomes the maximum. */
 static void the_third_keeps_the_window_from_being_empty(void **state)
 {
 	struct minmax m = filter(100, 50, 101, 40, 102, 30);
@@ -202,7 +202,10 @@ static void time_wraps_around(void **state)
 	assert_filter(&m, 0xffffffff, 40, 2, 30, 6, 1);
 }
 
-/* All states of three rising times in a window, all ages: a lower sample leaves a settled filter alone, and only that. */
+/*
+ * All states of three rising times in a window, at all ages: a lower sample leaves a settled filter
+ * unchanged, and only that.
+ */
 TEST(a_settled_filter_does_not_change)
 {
 	u32 count = 0;

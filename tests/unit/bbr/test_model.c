@@ -105,7 +105,7 @@ TEST(bw_of_a_sample_is_delivered_by_interval)
 	assert_int_equal(bbr_sample_bw(&f->rs), 131072);
 	f->rs.delivered = 3;
 	f->rs.interval_us = 7;
-	assert_int_equal(bbr_sample_bw(&f->rs), 7190235); /* 50331648 / 7, of .43 */
+	assert_int_equal(bbr_sample_bw(&f->rs), 7190235); /* 50331648 / 7 = 7190235.43 */
 	f->rs.delivered = 1000;
 	f->rs.interval_us = 1;
 	assert_int_equal(bbr_sample_bw(&f->rs), 16777216000); /* 64 bits */
@@ -179,7 +179,7 @@ TEST(a_sample_that_is_not_app_limited_always_counts)
 	assert_int_equal(bbr_max_bw(&f->b), BW / 2);
 }
 
-/* 300 packets a microsecond are compared in 64 bits, but 44 are what 32 bits keep: as mainline. */
+/* 300 packets a microsecond are compared in 64 bits, but 32 bits keep only 44, as in mainline. */
 TEST(a_sample_is_compared_in_64_bits_and_kept_in_32)
 {
 	FIXTURE;

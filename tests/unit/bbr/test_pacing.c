@@ -7,7 +7,7 @@ TEST(pacing_rate_is_bw_times_mss_times_gain_less_one_percent)
 	FIXTURE;
 
 	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 256), 7734375);
-	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 320), 9667968); /* of .75 */
+	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 320), 9667968); /* 9667968.75 */
 	f->sk.mss = 2000;
 	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 256), 15468750);
 }
@@ -130,7 +130,7 @@ TEST(first_rate_is_capped_as_well)
 	assert_int_equal(f->sk.pacing_rate, 12345);
 }
 
-/* 300 packets a microsecond do not fit 32 bits of bandwidth: 44 are left, in mainline too. */
+/* 300 packets a microsecond do not fit into 32 bits of bandwidth: 44 are left, as in mainline. */
 TEST(first_rate_truncates_bw_to_32_bits)
 {
 	FIXTURE;
@@ -168,13 +168,13 @@ TEST(rate_starts_anew_with_the_first_rtt_sample)
 	FIXTURE;
 
 	f->b.has_seen_rtt = 0;
-	f->sk.pacing_rate = 1ull << 40; /* of the 1 ms that was assumed */
+	f->sk.pacing_rate = 1ull << 40; /* from the assumed RTT of 1 ms */
 	bbr_set_pacing_rate(&f->b, &f->sk, BW, 256);
 	assert_int_equal(f->sk.pacing_rate, 22326965);
 	assert_int_equal(f->b.has_seen_rtt, 1);
 }
 
-/* What is measured still replaces it on the same ACK, if it is more. */
+/* A measured rate still replaces it on the same ACK, if it is higher. */
 TEST(rate_of_the_first_rtt_sample_yields_to_a_higher_one)
 {
 	FIXTURE;
@@ -297,7 +297,7 @@ TEST(tso_goal_counts_bursts_of_64_kilobytes_less_the_headers)
 	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 5);
 }
 
-/* Shifted it is 2^33 + 3000: taken for 32 bits too early, three segments would be left. */
+/* Shifted, the rate is 2^33 + 3000. Cut to 32 bits too early, it would leave three segments. */
 TEST(tso_goal_is_capped_before_it_is_cut_to_32_bits)
 {
 	FIXTURE;

@@ -13,8 +13,9 @@ struct row {
 };
 
 /*
- * What net/ipv4/tcp_bbr.c has, in our units, and after it what that does not have, which is off: the table of the first
- * minor version, by hand, so that no slip of it goes unseen. Later parameters follow it, and need no row here.
+ * The constants of net/ipv4/tcp_bbr.c, in our units, followed by what it does not have, which is
+ * off. This is the table of the first minor version, written by hand so that no slip goes unseen.
+ * Later parameters follow it and need no row here.
  */
 static const struct row first_version[] = {
 	{ "high_gain", 1, BBR_U_GAIN, { 739 } },
@@ -91,7 +92,7 @@ TEST(defaults_are_mainlines_constants)
 	}
 }
 
-/* By all ones: the clamps must leave what the fields of struct bbr can hold. */
+/* With all bits set, the clamps must leave values that fit into the fields of struct bbr. */
 TEST(the_highest_values_fit_where_they_go)
 {
 	FIXTURE;
@@ -108,7 +109,7 @@ TEST(the_highest_values_fit_where_they_go)
 	assert_in_range(PARAM(&f->sk, full_bw_rounds), 3, 31); /* 5 bits */
 	assert_in_range(PARAM(&f->sk, extra_acked_win), 5, 31); /* 5 bits */
 	assert_in_range(PARAM(&f->sk, lt_bw_max_rtts), 48, 127); /* 7 bits */
-	assert_in_range(PARAM(&f->sk, lt_intvl_min_rtts), 4, 126); /* 7 bits, and one more */
+	assert_in_range(PARAM(&f->sk, lt_intvl_min_rtts), 4, 126); /* 7 bits must exceed it */
 	assert_in_range(PARAM(&f->sk, lt_intvl_max_rtts), 16, 126);
 	assert_in_range(PARAM(&f->sk, ack_epoch_max), 1 << 20, 1 << 20); /* 20 bits, exceeded */
 	assert_in_range(PARAM(&f->sk, pacing_margin), 1, 99);
@@ -116,7 +117,7 @@ TEST(the_highest_values_fit_where_they_go)
 	assert_in_range(PARAM(&f->sk, max_cwnd), 1, 1 << 30);
 }
 
-/* What a connection cannot do without: it sends, it ends phases, nothing is divided by 0. */
+/* What a connection needs in any case: it sends, it ends phases, nothing is divided by 0. */
 TEST(the_lowest_values_keep_a_connection_moving)
 {
 	FIXTURE;
@@ -137,7 +138,7 @@ TEST(the_lowest_values_keep_a_connection_moving)
 		assert_in_range(PARAM_AT(&f->sk, probe_bw_gains, i), 1, 256);
 }
 
-/* The stack gets it as it is. */
+/* The stack gets the value unchanged. */
 TEST(sndbuf_expand_is_3_unless_changed)
 {
 	FIXTURE;

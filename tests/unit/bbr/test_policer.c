@@ -3,8 +3,8 @@
 #include "fixture.h"
 
 /*
- * An interval of four rounds that may end on this ACK: in ms milliseconds `delivered` packets were
- * delivered and `lost` were lost. 125 in 16 ms are BW.
+ * An interval of four rounds that may end on this ACK: `delivered` packets were delivered and
+ * `lost` were lost in `ms` milliseconds. 125 in 16 ms are BW.
  */
 static void interval(struct fixture *f, u32 delivered, u32 lost, u32 ms)
 {
@@ -252,7 +252,7 @@ TEST(counters_of_an_interval_may_wrap)
 	assert_int_equal(f->b.lt_last_lost, 10);
 }
 
-/* 2^24 losses shifted by 8 are 0 in 32 bits: as mainline. */
+/* 2^24 losses shifted by 8 are 0 in 32 bits, as in mainline. */
 TEST(the_share_of_losses_is_reckoned_in_32_bits)
 {
 	FIXTURE;
@@ -289,7 +289,7 @@ TEST(lt_intvl_min_time_is_the_least_duration)
 	assert_int_equal(f->b.lt_bw, 209715);
 }
 
-/* A least duration below its range: 0, or what is negative where it is compared. */
+/* A minimum duration below its range: 0, or a value that is negative in the comparison. */
 TEST(an_interval_of_no_duration_has_no_rate)
 {
 	FIXTURE;
@@ -407,7 +407,7 @@ TEST(rates_within_an_eighth_of_the_older_are_alike)
 	assert_false(consistent(f, BW, BW - 16385));
 }
 
-/* 8 units of 1060 bytes are 500.4 bytes a second less the margin, of 1062 bytes 501.3. */
+/* Less the margin, 8 units of 1060 bytes are 500.4 bytes a second; of 1062 bytes, 501.3. */
 TEST(rates_within_4_kbit_are_alike)
 {
 	FIXTURE;
@@ -440,7 +440,7 @@ TEST(lt_bw_diff_is_the_difference_that_is_alike)
 	assert_false(consistent(f, BW, 2 * BW));
 }
 
-/* Mainline's abs() is of a signed difference. 0x90000008 and 9 are 0x70000001 apart in it. */
+/* Mainline takes abs() of a signed difference, in which 0x90000008 and 9 are 0x70000001 apart. */
 TEST(the_difference_of_rates_is_signed)
 {
 	FIXTURE;
@@ -449,7 +449,7 @@ TEST(the_difference_of_rates_is_signed)
 	assert_int_equal(f->b.lt_bw, 0x48000008);
 }
 
-/* 32 x 2^27 is 0 in 32 bits, and so is 256 x 2^24: as mainline. */
+/* 32 x 2^27 is 0 in 32 bits, and so is 256 x 2^24, as in mainline. */
 TEST(the_share_that_is_alike_is_reckoned_in_32_bits)
 {
 	FIXTURE;

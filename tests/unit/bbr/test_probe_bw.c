@@ -13,7 +13,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* The phase has lasted us microseconds. */
+/* The phase has lasted `us` microseconds. */
 static bool next(struct fixture *f, u32 us)
 {
 	f->b.cycle_mstamp = f->sk.delivered_mstamp - us;
@@ -71,7 +71,7 @@ TEST(the_length_of_a_phase_is_cut_to_32_bits)
 	assert_true(bbr_is_next_cycle_phase(&f->b, &f->sk, &f->rs));
 }
 
-/* The target at 1.25 is 125 + 6, made even, + 2 = 134; of it 2 are the burst that leaves next. */
+/* The target at 1.25 is 125 + 6, made even, + 2 = 134; 2 of it are the burst that leaves next. */
 TEST(probing_ends_when_inflight_is_at_the_target)
 {
 	FIXTURE;

@@ -14,7 +14,7 @@ static void expire(struct fixture *f)
 	f->b.min_rtt_stamp = NOW_MS - 10001;
 }
 
-/* In PROBE_RTT, whose time is over by one millisecond, and so is its round. */
+/* In PROBE_RTT, whose time ended a millisecond ago, and whose round is over. */
 static void finish(struct fixture *f)
 {
 	fixture_full_pipe(f, BBR_PROBE_RTT);
@@ -92,7 +92,7 @@ TEST(a_delayed_ack_does_not_replace_an_expired_minimum)
 	update(f);
 	assert_int_equal(f->b.min_rtt_us, MIN_RTT);
 	assert_int_equal(f->b.min_rtt_stamp, NOW_MS - 10001);
-	assert_int_equal(f->b.mode, BBR_PROBE_RTT); /* expired it is */
+	assert_int_equal(f->b.mode, BBR_PROBE_RTT); /* it has expired all the same */
 }
 
 TEST(a_negative_rtt_is_no_sample)
@@ -187,7 +187,7 @@ TEST(probe_rtt_begins_when_min_rtt_has_expired)
 	}
 }
 
-/* The mode is PROBE_RTT when the window is saved, so the larger one is kept: as in mainline. */
+/* The mode is PROBE_RTT when the window is saved, so the larger one is kept, as in mainline. */
 TEST(probe_rtt_notes_the_larger_cwnd_on_entry)
 {
 	FIXTURE;
@@ -497,7 +497,7 @@ TEST(restart_from_idle_may_end_probe_rtt)
 	FIXTURE;
 
 	finish(f);
-	f->b.probe_rtt_round_done = 0; /* the pause was round enough */
+	f->b.probe_rtt_round_done = 0; /* the pause counts as the round */
 	f->sk.app_limited = 1;
 	bbr_tx_start(&f->b, &f->sk);
 	assert_int_equal(f->b.mode, BBR_PROBE_BW);

@@ -2,7 +2,7 @@
 /* Loss recovery: what is saved, cut and restored, and what an RTO or an undo resets. */
 #include "fixture.h"
 
-/* The window that recovery hands on; conserved: whether it must not grow. */
+/* Returns the window that recovery hands on; conserved: it must not grow. */
 static u32 recover(struct fixture *f, bool conserved)
 {
 	u32 cwnd = f->sk.cwnd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What monitors get to see: the transitions of a callback, and the model's part of an event. */
+/* What monitors see: the transitions of a callback, and the model's part of an event. */
 #include "fixture.h"
 
 static void assert_step(const struct fixture *f, u32 i, u8 to)
@@ -50,7 +50,7 @@ TEST(only_what_happened_is_a_step)
 	assert_false(bbr_step(&f->b, BBR_R_PROBE_RTT_DONE, &to, &reason));
 }
 
-/* What is not a transition of this callback is not told for it. */
+/* A transition of an earlier callback is not reported for this one. */
 TEST(callbacks_forget_the_steps_before)
 {
 	FIXTURE;
@@ -107,7 +107,7 @@ TEST(an_event_has_the_model)
 	assert_int_equal(tail.extra_acked, 23);
 }
 
-/* BBR_FILLS_ALL: all but what the shell sets. */
+/* BBR_FILLS_ALL: everything except what the shell sets. */
 TEST(an_event_has_nothing_of_what_was_there_before)
 {
 	struct bbr_event e = {}, dirty;
@@ -127,7 +127,7 @@ TEST(an_event_has_nothing_of_what_was_there_before)
 				    offsetof(struct bbr_event, pacing_gain));
 }
 
-/* It returns those of the model; those of the socket stay. */
+/* The function returns the model's flags; the socket's flags stay. */
 TEST(an_event_has_flags)
 {
 	struct bbr_event e = { .flags = BBR_F_ACK_DELAYED };
@@ -169,7 +169,7 @@ TEST(an_event_says_what_is_known_of_a_policer)
 	assert_int_equal(tail.lt_bw, 11);
 }
 
-/* Marks of the program around the algorithm: each is in a place of its own. */
+/* Marks of the program around the algorithm: each has a place of its own. */
 TEST(marks_are_kept_apart)
 {
 	FIXTURE;

@@ -118,7 +118,7 @@ TEST(growth_is_multiplied_in_64_bits)
 	assert_int_equal(f->b.full_bw, 0xb4000000);
 }
 
-/* 0xf0000000 x 1.25 = 0x12c000000, of which 32 bits are compared: as mainline. */
+/* 0xf0000000 x 1.25 = 0x12c000000, of which 32 bits are compared, as in mainline. */
 TEST(growth_threshold_is_cut_to_32_bits)
 {
 	FIXTURE;
@@ -282,7 +282,7 @@ TEST(drain_aims_at_max_bw_not_at_the_policed_rate)
 	assert_int_equal(f->b.mode, BBR_DRAIN);
 }
 
-/* The gain is STARTUP's still, so the burst of 2 that leaves next is counted: 104 + 2 = 106. */
+/* The gain is still STARTUP's, so the burst of 2 that leaves next is counted: 104 + 2 = 106. */
 TEST(startup_may_skip_drain)
 {
 	FIXTURE;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A connection in mid-life that all tests start from, with numbers that are easy to reckon with:
+ * A connection in mid-life that all tests start from, with numbers that are easy to calculate with:
  * bw 1/128 packet per microsecond and min_rtt 12800 us make a BDP of 100 packets; the TSO goal is
- * 2, so no window is less than 6. It cruises, with a full pipe, 200 packets as what was safe, and half of a second of its
- * wait of 2.5 s. This ACK starts no round, nothing is lost, and its sample equals bw.
+ * 2, so no window is less than 6. It cruises with a full pipe and an inflight_hi of 200 packets,
+ * and has waited half a second of its 2.5 s. This ACK starts no round, nothing is lost, and its
+ * sample equals bw.
  */
 #ifndef BBR3_TEST_FIXTURE_H
 #define BBR3_TEST_FIXTURE_H
@@ -105,8 +106,8 @@ static inline int fixture_setup(void **state)
 		.ack_epoch_mstamp = NOW_US,
 		.last_lost = 40,
 	};
-	f.b.steps =
-		0; /* it lies in the padding of what the initializer names, whose bits may be anything */
+	/* It lies in the padding of what the initializer names, whose bits may be anything. */
+	f.b.steps = 0;
 	f.more.lost_before = f.more.prior_lost = 40;
 	*state = &f;
 	return 0;
@@ -124,7 +125,7 @@ static inline void fixture_phase(struct fixture *f, enum bbr_phase phase)
 	f->b.cycle_idx = phase;
 }
 
-/* As before the pipe was full. */
+/* The pipe is not full yet. */
 static inline void fixture_startup(struct fixture *f)
 {
 	f->b.mode = BBR_STARTUP;
@@ -133,13 +134,13 @@ static inline void fixture_startup(struct fixture *f)
 	f->b.inflight_hi = BBR_COUNT_NONE;
 }
 
-/* More is lost than 5/256 of the flight. */
+/* More than 5/256 of the flight is lost. */
 static inline void fixture_lossy(struct fixture *f)
 {
-	f->ack.flight.lost = 2; /* of 100 packets 1 is allowed */
+	f->ack.flight.lost = 2; /* 1 of 100 packets is allowed */
 }
 
-/* On a short path with few marks, which are heeded. */
+/* A short path with few marks, which BBR heeds. */
 static inline void fixture_ecn(struct fixture *f)
 {
 	f->sk.uses_ecn = true;

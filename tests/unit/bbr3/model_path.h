@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A path to run BBR on: a sender, a link with a queue in front of it, and a receiver that ACKs each packet. The sender is
- * a stack that knows all that Google's knows (callbacks.h), and calls in its order: what is marked lost, the recovery, the
- * ACK. What it sends anew it takes for new packets, so no ACK is ambiguous. Nothing is random, and the clock goes on in ticks.
+ * A path to run BBR on: a sender, a link with a queue in front of it, and a receiver that ACKs each
+ * packet. The sender is a stack that knows all that Google's stack knows (callbacks.h) and calls
+ * BBR in the same order: packets marked lost, recovery, ACK. It sends retransmissions as new
+ * packets, so no ACK is ambiguous. Nothing is random, and the clock advances in ticks.
  *
- * Packets have 1000 bytes. Unless a test says otherwise the link takes 400 us for one, 20 Mbit/s, and the RTT is 40 ms: a
- * BDP of 100 packets. The queue is as long as need be, and the application always has data.
+ * Packets have 1000 bytes. Unless a test says otherwise, the link takes 400 us per packet, 20
+ * Mbit/s, and the RTT is 40 ms: a BDP of 100 packets. The queue is unlimited, and the application
+ * always has data.
  */
 #ifndef BBR3_TEST_MODEL_PATH_H
 #define BBR3_TEST_MODEL_PATH_H
@@ -28,7 +30,7 @@
 #define SLOT_US 400
 #define RTT_US 40000
 #define BDP 100
-#define REORDERING 3 /* a packet is lost when that many after it were ACKed */
+#define REORDERING 3 /* a packet is lost once one sent this many later is ACKed */
 #define MAX_PACKETS 2048 /* outstanding */
 #define BEGIN_US (100 * SEC)
 #define END_US (160 * SEC) /* no test takes so long, unless it waits in vain */
@@ -45,8 +47,8 @@ enum place {
 
 struct packet {
 	u64 sent_us, late_us;
-	u64 arrives_us; /* its ACK does; NEVER: it was dropped; QUEUED: that is not known yet */
-	u64 first_sent_us, delivered_us; /* of the flight, when it was sent */
+	u64 arrives_us; /* when its ACK arrives; NEVER: dropped; QUEUED: not known yet */
+	u64 first_sent_us, delivered_us; /* of the flight, when the packet was sent */
 	u32 delivered, lost, tx_in_flight; /* likewise */
 	bool is_app_limited, is_gone, is_marked;
 };
@@ -58,16 +60,16 @@ struct path {
 	struct bbr_params p;
 
 	/* What a test may change at any time. */
-	u32 slot_us; /* of the link, for a packet */
-	u32 buffer; /* packets before the link; 0: any number */
-	u32 ack_every_us; /* ACKs are held back up to multiples of this; 0: none is */
-	u32 drop_every; /* of the packets each n-th is lost; 0: none is */
-	u32 late_us; /* what is sent now is so late, and others overtake it */
-	u32 app_slot_us; /* the application writes a packet each so often; 0: always enough */
-	u32 token_us; /* a policer lets one packet pass each so often, and some at once; 0: there is none */
+	u32 slot_us; /* the link's time per packet */
+	u32 buffer; /* packets before the link; 0: unlimited */
+	u32 ack_every_us; /* ACKs are held back to multiples of this; 0: no ACK is */
+	u32 drop_every; /* every n-th packet is lost; 0: none is */
+	u32 late_us; /* what is sent now arrives this much late, and others overtake it */
+	u32 app_slot_us; /* the application writes a packet this often; 0: it always has enough */
+	u32 token_us; /* a policer passes one packet this often, plus a bucket; 0: none */
 	bool is_app_paused;
 
-	/* Where BBR is, since when, and by what steps it got there: all of that time. */
+	/* The place where BBR is, since when, and all the steps of that moment that led there. */
 	enum place place;
 	u64 entered_us;
 	u32 rounds; /* begun there */
@@ -76,10 +78,10 @@ struct path {
 	/* The sender. */
 	u64 now_us, next_send_ns, app_next_us, first_sent_us, last_progress_us;
 	u64 sent, oldest, newest_acked; /* packets by number, from 1 */
-	u64 limited_at; /* the last packet that had to wait for the window */
+	u64 limited_at; /* the last packet sent when the window was full */
 	u64 recovery_from, recovery_until; /* packets */
-	u32 pending; /* written, and not sent */
-	u32 episode_lost; /* packets marked since recovery began, that did not arrive after all */
+	u32 pending; /* written, not yet sent */
+	u32 episode_lost; /* marked since recovery began, less those that arrived after all */
 	u32 timeouts, undone;
 
 	/* The link. */
@@ -112,7 +114,7 @@ static inline enum place path_place(const struct bbr *b)
 	return b->mode == BBR_STARTUP ? STARTUP : b->mode == BBR_DRAIN ? DRAIN : PROBE_RTT;
 }
 
-/* After each callback. */
+/* Called after each callback: notes where BBR is. */
 static inline void path_look(struct path *p)
 {
 	enum place place = path_place(&p->b);
@@ -135,7 +137,7 @@ static inline void path_change_state(struct path *p, u8 ca_state)
 
 /* ---- the link */
 
-/* The policer's bucket is full after so many packets' time. */
+/* Does the policer drop this packet? Its bucket fills up in the time of TOKENS packets. */
 static inline bool path_is_policed(struct path *p)
 {
 	if (!p->token_us)
@@ -147,7 +149,7 @@ static inline bool path_is_policed(struct path *p)
 	return false;
 }
 
-/* A packet comes to the queue. Is it dropped? */
+/* Is a packet that comes to the queue dropped? */
 static inline bool path_drops(struct path *p)
 {
 	if (path_is_policed(p))
@@ -156,7 +158,7 @@ static inline bool path_drops(struct path *p)
 	       (p->buffer && p->queued >= p->buffer);
 }
 
-/* The link takes what it has time for from the queue. */
+/* Takes from the queue what the link has time for. */
 static inline void path_carry(struct path *p)
 {
 	for (; p->carried < p->sent; p->carried++) {
@@ -213,7 +215,7 @@ static inline bool path_is_app_limited(const struct path *p)
 	return p->app_slot_us || p->is_app_paused;
 }
 
-/* What was written, and what window and rate allow of it goes out. */
+/* Lets the application write, and sends what window and rate allow. */
 static inline void path_send_all(struct path *p)
 {
 	struct bbr_sock *sk = &p->sk;
@@ -250,7 +252,7 @@ static inline void path_mark_lost(struct path *p, struct packet *packet)
 	path_look(p);
 }
 
-/* The packets that were overtaken. Returns how many were marked. */
+/* Marks packets lost that were overtaken. Returns how many. */
 static inline u32 path_find_losses(struct path *p)
 {
 	u32 losses = 0;
@@ -262,7 +264,7 @@ static inline u32 path_find_losses(struct path *p)
 			continue;
 		path_mark_lost(p, packet);
 		losses++;
-		/* What is sent anew goes out after all that was sent so far. */
+		/* The retransmission goes out after all that was sent so far. */
 		if (n <= p->recovery_from)
 			p->recovery_until = p->sent + 1;
 	}
@@ -280,7 +282,10 @@ static inline void path_recover(struct path *p, u8 ca_state)
 	path_change_state(p, ca_state);
 }
 
-/* What was marked lost has arrived: the recovery was a mistake, and nothing counts as lost any more. */
+/*
+ * Packets that were marked lost have arrived: the recovery was a mistake, and nothing counts as
+ * lost any more.
+ */
 static inline void path_undo(struct path *p)
 {
 	for (u64 n = p->oldest; n <= p->sent; n++) {
@@ -312,7 +317,7 @@ static inline void path_update_state(struct path *p, u32 losses, u32 spurious)
 		p->episode_lost = 0;
 }
 
-/* No ACK for 200 ms more than an RTT. */
+/* The timeout: no ACK for 200 ms more than an RTT. */
 static inline void path_check_timeout(struct path *p)
 {
 	if (!p->sk.inflight || p->now_us < p->last_progress_us + (p->sk.srtt_us >> 3) + 200 * MSEC)
@@ -328,7 +333,7 @@ static inline void path_check_timeout(struct path *p)
 	path_recover(p, TCP_CA_Loss);
 }
 
-/* The rate sample, as tcp_rate.c of the kernel has it. */
+/* The rate sample, as the kernel's tcp_rate.c takes it. */
 static inline struct bbr_rs path_sample(struct path *p, const struct packet *newest)
 {
 	u64 send_us = newest->sent_us - newest->first_sent_us;
@@ -349,7 +354,7 @@ static inline struct bbr_rs path_sample(struct path *p, const struct packet *new
 	return rs;
 }
 
-/* All that arrives now is one ACK. */
+/* All packets that arrive now make one ACK. */
 static inline void path_receive(struct path *p)
 {
 	struct bbr_sock *sk = &p->sk;
@@ -467,7 +472,7 @@ static inline void path_run(struct path *p, u64 us)
 		path_tick(p);
 }
 
-/* Until a round begins, or something else. */
+/* Runs until a round begins or BBR changes its place. */
 static inline void path_run_round(struct path *p)
 {
 	enum place place = p->place;
@@ -476,7 +481,7 @@ static inline void path_run_round(struct path *p)
 		path_tick(p);
 }
 
-/* Until it leaves where it is. */
+/* Runs until BBR leaves its place. Returns the new one. */
 static inline enum place path_run_on(struct path *p)
 {
 	enum place place = p->place;
@@ -492,13 +497,13 @@ static inline void path_run_to(struct path *p, enum place place)
 		path_run_on(p);
 }
 
-/* Since it is where it is. */
+/* Time since BBR entered its place. */
 static inline u64 path_since(const struct path *p)
 {
 	return p->now_us - p->entered_us;
 }
 
-/* Of the link's bandwidth, in percent. */
+/* bw in percent of the link's bandwidth. */
 static inline u32 path_percent(const struct path *p, u32 bw)
 {
 	return (u64)bw * p->slot_us * 100 >> BW_SCALE;

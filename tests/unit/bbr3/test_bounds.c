@@ -159,7 +159,7 @@ TEST(signals_have_their_effect_once_a_loss_round)
 	assert_false(f->more.ecn_in_round);
 }
 
-/* What the ACK shows of bandwidth is what its loss cuts. */
+/* The loss of an ACK cuts the bandwidth that the ACK itself shows. */
 TEST(maximum_is_known_before_it_is_cut)
 {
 	FIXTURE;

@@ -38,7 +38,7 @@ TEST(connection_begins)
 	begun.drain_rounds = 3;
 	begun.raising = 1;
 	begun.in_order = 1;
-	begun.new_gains = 1; /* of UP, where it seems to be */
+	begun.new_gains = 1; /* of UP, the phase that it seems to be in */
 	assert_memory_equal(&f->b, &begun, sizeof(begun));
 	assert_int_equal(f->sk.ssthresh, 0x7fffffff);
 	assert_int_equal(f->sk.pacing_rate, 21450805);
@@ -387,7 +387,7 @@ TEST(bounds_are_of_the_round_before)
 {
 	FIXTURE;
 
-	/* What was lost until now cuts, before the maxima of the round are forgotten. */
+	/* Losses so far cut the bounds before the maxima of the round are forgotten. */
 	fixture_start_round(f);
 	f->b.loss_in_round = 1;
 	f->b.inflight_latest = 90;

@@ -188,7 +188,7 @@ static void receive(struct fixture *f, bool is_ce)
 	bbr_receive_ce(&f->sk, is_ce);
 }
 
-/* What came before the mark is ACKed as not marked, if it was not yet. */
+/* What came before the mark is ACKed as not marked, if it is not ACKed yet. */
 TEST(ack_is_sent_when_marks_begin)
 {
 	FIXTURE;
@@ -213,7 +213,7 @@ TEST(ack_is_sent_when_marks_begin)
 	assert_false(f->sk.demand_cwr);
 }
 
-/* The ACK for all that came leaves none pending. */
+/* An ACK for everything that came leaves no other pending. */
 TEST(ack_of_everything_is_the_last)
 {
 	FIXTURE;
@@ -225,7 +225,7 @@ TEST(ack_of_everything_is_the_last)
 	assert_int_equal(f->sk.ack_pending, BBR_ACK_NOW);
 }
 
-/* The ACK that is sent tells of the packets before. */
+/* The ACK that is sent reports on the packets before. */
 TEST(ack_tells_of_marks_as_they_were)
 {
 	FIXTURE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a stock kernel does not tell, from what it does. */
+/* The estimates of what a stock kernel does not report, from what it does. */
 #include "fixture.h"
 
-/* Losses: at `delivered` it was known that so many were lost. */
+/* Notes losses: at `delivered`, this many were known to be lost. */
 static void lose(struct fixture *f, u32 delivered, u32 snd_nxt, u32 lost)
 {
 	f->sk.delivered = delivered;
@@ -51,7 +51,10 @@ TEST(packet_knows_of_losses_before_it_was_sent)
 	assert_int_equal(prior_lost(f, 1201, 0), 50);
 }
 
-/* Of packets with the same count of deliveries the sequence tells which was sent before the loss was known. */
+/*
+ * Of packets with the same count of deliveries, the sequence tells which were sent before the loss
+ * was known.
+ */
 TEST(packets_of_one_ack_are_told_by_their_sequence)
 {
 	FIXTURE;
@@ -68,7 +71,7 @@ TEST(without_history_there_are_no_entries)
 {
 	FIXTURE;
 
-	/* What the memory had before, of another connection, does not count. */
+	/* What the memory held before, of another connection, does not count. */
 	memset(f->more.losses, 0x7f, sizeof(f->more.losses));
 	memset(f->more.sends, 0x7f, sizeof(f->more.sends));
 	lose(f, 1000, 0, 41);
@@ -99,7 +102,7 @@ TEST(entries_are_as_far_apart_as_a_round_needs)
 {
 	FIXTURE;
 
-	f->sk.inflight = 1280; /* ten packets */
+	f->sk.inflight = 1280; /* an entry every ten packets */
 	lose(f, 1000, 5000, 41);
 	lose(f, 1009, 6000, 42);
 	assert_int_equal(f->more.n_losses, 1);
@@ -108,7 +111,7 @@ TEST(entries_are_as_far_apart_as_a_round_needs)
 	assert_int_equal(f->more.n_losses, 2);
 }
 
-/* Of a packet, with so many delivered or lost since it was sent. */
+/* The estimate for a packet with by_delivery packets delivered or lost since it was sent. */
 static u32 tx_in_flight(struct fixture *f, u32 prior_delivered, u32 end_seq, u32 by_delivery)
 {
 	f->rs.prior_delivered = prior_delivered;
@@ -133,7 +136,7 @@ TEST(notes_are_32_in_a_round)
 	assert_int_equal(f->more.sends[1].sent, 320 + 40 + 16);
 }
 
-/* The search finds the same note wherever it begins to look. */
+/* The search finds the same note wherever it starts. */
 TEST(search_of_notes_finds_each)
 {
 	FIXTURE;
@@ -154,14 +157,14 @@ TEST(newer_note_of_one_count_counts)
 {
 	FIXTURE;
 
-	send(f, 0, 100, 64); /* the first, though nothing was delivered since none */
+	send(f, 0, 100, 64); /* the first is noted though nothing was delivered */
 	send(f, 0, 200, 32);
 	assert_int_equal(f->more.n_sends, 1);
 	assert_int_equal(f->more.sends[0].snd_nxt, 200);
 	assert_int_equal(f->more.sends[0].sent, 32 + 40);
 }
 
-/* 60 in flight at 50000; then 20 packets of new data, and 3 were sent anew. */
+/* 60 in flight at sequence 50000; then 20 packets of new data and 3 retransmissions. */
 static void send_twice(struct fixture *f)
 {
 	send(f, 800, 50000, 60);
@@ -193,8 +196,8 @@ TEST(what_was_sent_anew_between_notes_may_have_been_in_flight)
 	assert_int_equal(tx_in_flight(f, 800, 55000, 64), 65);
 	assert_int_equal(tx_in_flight(f, 800, 55000, 67), 67);
 	assert_int_equal(tx_in_flight(f, 800, 55000, 70), 68);
-	f->more.sends[1].sent -=
-		80; /* fewer than the sequence tells: what was marked and not lost is counted twice */
+	/* Fewer than the sequence says: packets that were marked but not lost are counted twice. */
+	f->more.sends[1].sent -= 80;
 	assert_int_equal(tx_in_flight(f, 800, 55000, 70), 65);
 }
 
@@ -258,7 +261,7 @@ TEST(packet_was_in_flight_itself)
 	assert_int_equal(bbr_flight_of(3, 0xfffffff0), 19);
 }
 
-/* After the last note: what is in flight now tells what was sent. */
+/* After the last note, what is in flight now shows how much was sent. */
 TEST(since_the_last_note_no_more_than_there_was)
 {
 	FIXTURE;
@@ -267,7 +270,7 @@ TEST(since_the_last_note_no_more_than_there_was)
 	f->more.prior_lost = 40;
 	f->sk.delivered = 806;
 	f->sk.snd_nxt = 55000;
-	f->sk.inflight = 62; /* 5 of new data, 3 anew */
+	f->sk.inflight = 62; /* 5 of new data, 3 retransmitted */
 	f->rs.acked_sacked = 4;
 	f->rs.prior_in_flight = 100;
 	assert_int_equal(tx_in_flight(f, 800, 55000, 90), 68);
@@ -403,7 +406,7 @@ TEST(loss_of_a_probe_is_of_the_flight_that_is_acked)
 	assert_int_equal(f->b.inflight_hi, 148); /* 150, less the burst that was too much */
 }
 
-/* Marked packets of a flight that a probe sent; returns inflight_hi. */
+/* Takes the loss of packets of a flight that a probe sent. Returns inflight_hi. */
 static u32 lose_of_flight(struct fixture *f, u32 inflight, s32 lost, u32 marked)
 {
 	struct bbr_flight flight = { .tx_in_flight = inflight, .lost = lost };
@@ -419,7 +422,7 @@ TEST(first_burst_that_is_too_much_ends_a_probe)
 {
 	FIXTURE;
 
-	f->sk.cwnd = 1; /* so that no cut is above it */
+	f->sk.cwnd = 1; /* so that the cut of the target is never above the flight */
 	f->sk.gso_max_size = 5321;
 	f->sk.pacing_rate = 1u << 30; /* bursts of 5 */
 	assert_int_equal(lose_of_flight(f, 100, 9, 9), 95 + 2);
@@ -427,7 +430,7 @@ TEST(first_burst_that_is_too_much_ends_a_probe)
 	assert_int_equal(lose_of_flight(f, 100, 1, 1), 200); /* not too much */
 	assert_true(f->b.probe_samples);
 	assert_true(f->b.loss_in_round);
-	assert_int_equal(lose_of_flight(f, 1000, 30, 25), 995); /* the first burst was not: all */
+	assert_int_equal(lose_of_flight(f, 1000, 30, 25), 995); /* first burst is not, all are */
 	assert_true(f->b.prev_probe_too_high);
 }
 
@@ -457,7 +460,7 @@ TEST(bounds_of_an_undo_know_of_the_losses)
 	bbr_catch_up(&f->b, &f->sk);
 	assert_true(f->b.inflight_hi < 200);
 	assert_int_equal(f->more.undo_inflight_hi, f->b.inflight_hi);
-	/* But what was noted before, when it was another, stays. */
+	/* But a note from before, when inflight_hi was different, stays. */
 	f->sk.lost = 60;
 	f->b.inflight_hi = 150;
 	f->b.probe_samples = 1;
@@ -485,7 +488,7 @@ TEST(marks_are_told_by_the_count_of_the_stack)
 	assert_false(f->ack.is_ece);
 }
 
-/* A kernel that knows needs no estimates. */
+/* A kernel that knows the flight needs no estimates. */
 TEST(what_the_kernel_knows_is_taken)
 {
 	FIXTURE;
@@ -515,7 +518,7 @@ TEST(what_the_kernel_knows_is_taken)
 	assert_true(f->ack.flight.is_app_limited);
 }
 
-/* An ACK of 10 packets of 50 in flight, when all was written, sent, and has left the host. */
+/* Returns app_limited after an ACK; 0: there is something to send. */
 static u32 app_limited_after_ack(struct fixture *f)
 {
 	f->sk.app_limited = 0;
@@ -534,9 +537,9 @@ TEST(ack_finds_that_there_is_nothing_to_send)
 	f->sk.retrans_out = 3;
 	f->rs.losses = 2;
 	assert_int_equal(app_limited_after_ack(f), 990 + 99);
-	f->sk.retrans_out = 2; /* something is to be sent anew */
+	f->sk.retrans_out = 2; /* something must be retransmitted */
 	assert_int_equal(app_limited_after_ack(f), 0);
-	f->sk.lost_out = 0; /* what this ACK lost is over */
+	f->sk.lost_out = 0; /* nothing is lost any more */
 	assert_int_equal(app_limited_after_ack(f), 990 + 99);
 	f->rs.prior_in_flight = 100; /* the window was full */
 	assert_int_equal(app_limited_after_ack(f), 0);
@@ -549,8 +552,8 @@ TEST(ack_finds_that_there_is_nothing_to_send)
 	f->sk.write_seq--;
 	f->sk.delivered = 10;
 	f->rs.prior_in_flight = 0;
-	assert_int_equal(app_limited_after_ack(f), 1); /* 0 is none */
-	f->sk.has_flight = true; /* Google's stack has asked */
+	assert_int_equal(app_limited_after_ack(f), 1); /* 0 means none */
+	f->sk.has_flight = true; /* Google's stack has checked already */
 	for (u32 in_order = 0; in_order < 2; in_order++) {
 		f->b.in_order = in_order;
 		assert_int_equal(app_limited_after_ack(f), 0);
@@ -569,7 +572,7 @@ TEST(ack_of_nothing_is_of_no_flight)
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.flight.tx_in_flight, 0);
 	assert_int_equal(f->ack.flight.lost, 0);
-	assert_true(f->b.prev_probe_too_high); /* its losses are of the last one: 3 of 100 */
+	assert_true(f->b.prev_probe_too_high); /* its losses belong to the last flight: 3 of 100 */
 	assert_int_equal(f->more.tx_in_flight, 100);
 }
 
@@ -601,7 +604,7 @@ TEST(without_history_any_loss_is_too_much)
 	f->rs.delivered = 500;
 	f->sk.lost = 41;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
-	assert_int_equal(f->ack.flight.tx_in_flight, 150); /* no more than there was */
+	assert_int_equal(f->ack.flight.tx_in_flight, 150); /* no more than were in flight */
 	assert_int_equal(f->ack.flight.lost, 150);
 	assert_true(f->b.prev_probe_too_high);
 	f->sk.lost_out = 1;
@@ -616,7 +619,7 @@ TEST(without_history_any_loss_is_too_much)
 	f->b.probe_samples = 1;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.flight.tx_in_flight, 0);
-	assert_false(f->b.prev_probe_too_high); /* of an unknown flight */
+	assert_false(f->b.prev_probe_too_high); /* the flight is unknown */
 }
 
 TEST(without_history_reordering_raises_nothing)
@@ -661,7 +664,7 @@ TEST(tail_loss_lowers_the_window_and_marks_nothing)
 	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
 	assert_false(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 1));
 	assert_false(bbr_is_tail_loss(&f->sk, TCP_CA_Recovery, 0));
-	/* Marks lower it, too. */
+	/* Marks lower the window, too. */
 	f->sk.delivered_ce = 1;
 	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
 	f->sk.uses_ecn = true;
@@ -673,7 +676,7 @@ TEST(tail_loss_lowers_the_window_and_marks_nothing)
 	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
 }
 
-/* In order: all of the flight was delivered since, so no history is asked. */
+/* In order, all of the flight was delivered since, so the history is not read. */
 TEST(flight_in_order_is_what_was_delivered)
 {
 	FIXTURE;
@@ -708,7 +711,10 @@ TEST(flight_in_order_is_what_was_delivered)
 	assert_int_equal(f->ack.delivered_ce, 4);
 }
 
-/* Losses that a timer marks end a probe by the flight that was ACKed before: only then it is kept. */
+/*
+ * Losses that a timer marks belong to the flight that was ACKed last. That flight is kept only if
+ * probing sent it.
+ */
 TEST(flight_in_order_is_kept_while_probing)
 {
 	FIXTURE;
@@ -717,7 +723,7 @@ TEST(flight_in_order_is_kept_while_probing)
 	f->more.prior_lost = 7;
 	f->b.acks = BBR_ACKS_PROBE_STOPPING;
 	f->rs.is_app_limited = true;
-	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack); /* of DRAIN */
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack); /* not sent by probing */
 	assert_int_equal(f->more.tx_in_flight, 0);
 	f->b.probe_samples = 1;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
@@ -729,7 +735,7 @@ TEST(flight_in_order_is_kept_while_probing)
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->more.tx_in_flight, 10);
 	f->b.probe_samples = 0;
-	f->b.acks = BBR_ACKS_REFILLING; /* the next ones may be of what probing sent */
+	f->b.acks = BBR_ACKS_REFILLING; /* the next ACKs may be of what probing sent */
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->more.tx_in_flight, 11);
 	f->sk.more = NULL;
@@ -739,7 +745,10 @@ TEST(flight_in_order_is_kept_while_probing)
 	assert_int_equal(f->more.tx_in_flight, 11);
 }
 
-/* In order, too: its flight, and that something was lost of it, or repaired by a tail loss probe. */
+/*
+ * In order, too: the kernel's flight, and whether any of it was lost or repaired by a tail loss
+ * probe.
+ */
 TEST(what_the_kernel_knows_is_taken_in_order)
 {
 	FIXTURE;
@@ -748,7 +757,7 @@ TEST(what_the_kernel_knows_is_taken_in_order)
 	f->rs.tx_in_flight = 77;
 	f->rs.lost = 5;
 	f->rs.is_acking_tlp_retrans_seq = true;
-	assert_true(bbr_stays_in_order(&f->b, &f->sk, &f->rs)); /* another does not ask */
+	assert_true(bbr_stays_in_order(&f->b, &f->sk, &f->rs)); /* not read without has_flight */
 	f->sk.has_flight = true;
 	assert_false(bbr_stays_in_order(&f->b, &f->sk, &f->rs));
 	f->rs.lost = 0;
@@ -772,7 +781,7 @@ TEST(what_the_kernel_knows_is_taken_in_order)
 	assert_int_equal(f->more.prior_lost, f->sk.lost);
 }
 
-/* Nobody would ask what it notes. */
+/* Nothing would read the history. */
 TEST(who_knows_the_flight_keeps_no_history)
 {
 	FIXTURE;
@@ -785,7 +794,7 @@ TEST(who_knows_the_flight_keeps_no_history)
 	assert_int_equal(f->more.n_sends, 0);
 }
 
-/* Is the flight taken to be in order, so that no history is asked and noted? */
+/* Is the flight taken to be in order, so that the history is neither read nor written? */
 static bool is_in_order(const struct fixture *f)
 {
 	struct fixture is = *f;
@@ -832,7 +841,7 @@ static void assert_never_in_order(struct fixture *f)
 	assert_false(f->b.in_order);
 }
 
-/* A connection with ECN begins so and stays so. */
+/* A connection with ECN is never in order: neither at its start nor later. */
 TEST(some_are_never_in_order)
 {
 	FIXTURE;
@@ -847,18 +856,21 @@ TEST(some_are_never_in_order)
 	assert_true(f->b.in_order);
 }
 
-/* In order once a round is enough, out of it each ACK may be noted, until all of a flight came in order again. */
+/*
+ * In order, one note a round is enough. Out of order, each ACK may be noted, until a whole flight
+ * has come in order again.
+ */
 TEST(sends_are_noted_until_order_returns)
 {
 	FIXTURE;
 
 	f->b.in_order = 1;
-	f->b.rounds_since_probe = 7; /* its begin would be noted, this ACK is within it */
+	f->b.rounds_since_probe = 7; /* the round's start would be noted; this ACK is within it */
 	f->rs.prior_delivered = f->b.next_round_delivered - 1;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_true(f->b.in_order);
 	assert_int_equal(f->more.n_sends, 0);
-	for (u32 rounds = 0; rounds < 16; rounds++) { /* in CRUISE one of eight */
+	for (u32 rounds = 0; rounds < 16; rounds++) { /* in CRUISE, one of eight */
 		f->b.rounds_since_probe = rounds;
 		f->sk.delivered += 10;
 		f->rs.prior_delivered = f->b.next_round_delivered;
@@ -868,7 +880,7 @@ TEST(sends_are_noted_until_order_returns)
 	}
 	f->more.n_sends = 0;
 	f->b.rounds_since_probe = 4;
-	f->b.cycle_idx = BBR_UP; /* all */
+	f->b.cycle_idx = BBR_UP; /* every round is noted */
 	f->rs.prior_delivered = f->b.next_round_delivered;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_true(f->b.in_order);
@@ -909,7 +921,7 @@ TEST(losses_are_of_the_flight_until_order_returns)
 
 	f->b.in_order = 1;
 	f->sk.lost = 41;
-	f->sk.more = NULL; /* nor is there a history to begin */
+	f->sk.more = NULL; /* and there is no history to begin */
 	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 1);
 	assert_false(f->b.in_order);
 	f->sk.more = &f->more;
@@ -920,7 +932,7 @@ TEST(losses_are_of_the_flight_until_order_returns)
 	assert_int_equal(f->ack.flight.lost, 2);
 	assert_false(f->b.in_order);
 	assert_int_equal(f->more.n_sends, 3);
-	f->rs.prior_delivered = 990; /* sent before it was known */
+	f->rs.prior_delivered = 990; /* sent before the loss was known */
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.flight.lost, 2);
 	assert_false(f->b.in_order);
@@ -928,7 +940,7 @@ TEST(losses_are_of_the_flight_until_order_returns)
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.flight.lost, 0);
 	assert_true(f->b.in_order);
-	/* Sent after what is told now as lost. */
+	/* Sent after the loss that is noted now. */
 	f->sk.lost = 43;
 	bbr_note_losses(&f->more, &f->sk);
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
@@ -936,7 +948,7 @@ TEST(losses_are_of_the_flight_until_order_returns)
 	assert_false(f->b.in_order);
 }
 
-/* What the shell calls. */
+/* The callbacks as the shell calls them. */
 TEST(shell_begins_a_connection)
 {
 	FIXTURE;

@@ -30,7 +30,10 @@ TEST(window_holds_three_bursts)
 	assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, 5), 8);
 }
 
-/* Whether a window is so large that no burst can matter is asked first: to three bursts of 64 KB that is 196.6 packets. */
+/*
+ * The code first checks whether a window is so large that no burst can matter. Three bursts of 64
+ * KB are 196.6 packets.
+ */
 TEST(window_holds_three_bursts_of_any_length)
 {
 	FIXTURE;
@@ -39,7 +42,7 @@ TEST(window_holds_three_bursts_of_any_length)
 	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 65);
 	for (u32 cwnd = 1; cwnd < 300; cwnd++)
 		assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, cwnd), max_u32(cwnd, 195));
-	f->sk.mss = 100000; /* no burst has one */
+	f->sk.mss = 100000; /* no burst holds one packet */
 	assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, 5), 6);
 	f->sk.min_tso_segs = 255;
 	assert_int_equal(bbr_quantization_budget(&f->b, &f->sk, 300), 765);
@@ -90,7 +93,7 @@ TEST(what_waits_in_fq_is_not_in_the_network)
 	assert_int_equal(bbr_packets_in_net_at_edt(&f->b, &f->sk, 50), 0);
 }
 
-/* 20 bits of a counter are enough to tell it, near to another. */
+/* 20 bits of a counter are enough to identify it if it is near another one. */
 TEST(mark_of_app_limited_is_kept_in_20_bits)
 {
 	FIXTURE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kinds of ACKs: which is which, and that what a kind leaves out would have changed nothing. */
+/* The kinds of ACKs: which ACK has which kind, and that what a kind leaves out changes nothing. */
 #include "fixture.h"
 
 #define CRUISING (BBR_ORDINARY | BBR_CRUISING)
@@ -14,7 +14,7 @@ static void make_ordinary(struct fixture *f)
 	f->rs.prior_delivered = 940;
 }
 
-/* Of an ACK that is in order: as bbr_main_if_common() and bbr_main_if_rare() decide it. */
+/* The kind of an ACK that is in order, as bbr_main_if_common() and bbr_main_if_rare() decide it. */
 static u8 kind_of(struct fixture *f)
 {
 	u8 kind = bbr_kind(&f->b, &f->sk, &f->rs);
@@ -27,7 +27,7 @@ static void assert_kind(struct fixture *f, u8 kind)
 	assert_int_equal(kind_of(f), kind);
 }
 
-/* By its kind it is what it is as any. */
+/* The ACK has the same effect by its kind as it has as any ACK. */
 static void assert_same(struct fixture *f)
 {
 	struct fixture of_kind = *f, of_any = *f;
@@ -41,7 +41,7 @@ static void assert_same(struct fixture *f)
 	assert_memory_equal(&of_kind, &of_any, sizeof(of_any));
 }
 
-/* Of an ordinary ACK with one thing changed. */
+/* An ordinary ACK with one thing changed has this kind. */
 #define CHANGED(change, kind)            \
 	do {                             \
 		struct fixture was = *f; \
@@ -70,7 +70,7 @@ TEST(most_acks_are_ordinary)
 		CHANGED(f->b.rounds_since_probe = 255, BBR_ORDINARY);
 		CHANGED(f->rs.prior_in_flight = 20, kind);
 		CHANGED(f->b.new_gains = 1, BBR_ORDINARY);
-		CHANGED(f->b.steps = 1, kind); /* of the callback before */
+		CHANGED(f->b.steps = 1, kind); /* of the previous callback */
 		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true), BBR_ORDINARY);
 		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true, f->rs.interval_us++),
 			BBR_ORDINARY);
@@ -78,7 +78,10 @@ TEST(most_acks_are_ordinary)
 	}
 }
 
-/* While the next probe is not due, and neither would be if a round began with this ACK. */
+/*
+ * The ACK has this kind while the next probe is not due, and would not be due either if a round
+ * began with this ACK.
+ */
 static void check_wait(struct fixture *f, enum bbr_phase phase, u8 kind)
 {
 	make_ordinary(f);
@@ -131,7 +134,7 @@ static void check_waiting(struct fixture *f, enum bbr_phase phase, u8 kind)
 		CHANGED((f->rs.interval_us = 1281, f->b.bw_latest = BW - 102), kind);
 		CHANGED((f->rs.interval_us = 1281, f->b.bw_latest = BW - 103), kind);
 		CHANGED((f->rs.interval_us = 1281, f->b.bw_hi[1] = BW - 103), kind);
-		/* Products of more than 32 bits, and a rate of more, of which 2^24 are left. */
+		/* Products of more than 32 bits, and a rate beyond them of which 2^24 is left. */
 		CHANGED((f->rs.delivered = 300, f->rs.interval_us = 38400, f->b.bw_latest = BW / 2),
 			kind);
 		CHANGED((f->rs.delivered = 257, f->rs.interval_us = 1,
@@ -142,7 +145,7 @@ static void check_waiting(struct fixture *f, enum bbr_phase phase, u8 kind)
 		CHANGED((f->b.extra_acked_win_rtts = 4, f->b.extra_acked[0] = 20), kind);
 		CHANGED(f->b.extra_acked_win_rtts = 10, kind);
 		CHANGED((f->b.extra_acked_win_rtts = 10, f->p.extra_acked_gain[0] = 0), kind);
-		CHANGED(f->b.rounds_since_probe = 2, kind); /* the next one is noted */
+		CHANGED(f->b.rounds_since_probe = 2, kind);
 		CHANGED(f->b.rounds_since_probe = 3, kind);
 		CHANGED(f->sk.cwnd = 500, kind);
 		CHANGED(f->sk.mss = 100, kind);
@@ -163,7 +166,7 @@ TEST(waiting_is_as_any_other)
 	check_waiting(f, BBR_DOWN, WAITING);
 	f->rs.prior_in_flight = 101;
 	check_waiting(f, BBR_DOWN, WAITING);
-	f->b.inflight_hi = 110; /* of which 93 are the rest without headroom */
+	f->b.inflight_hi = 110; /* 94 without the headroom */
 	check_waiting(f, BBR_DOWN, WAITING);
 }
 
@@ -180,7 +183,7 @@ TEST(startup_and_drain_are_lossless)
 	CHANGED(f->b.full_bw_reached = 0, LOSSLESS);
 }
 
-/* While the bandwidth grows, and up to the round that may be the last without growth. */
+/* While bandwidth grows, and until the round begins that may be the last without growth. */
 TEST(who_starts_stays_in_startup)
 {
 	FIXTURE;
@@ -243,7 +246,7 @@ TEST(what_is_not)
 	CHANGED(f->rs.interval_us = (1ll << 32) + 1280, 0);
 	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5001, 0);
 	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5000, CRUISING);
-	/* These are not in order either: only as any are they estimated. */
+	/* These are not in order either: they are estimated only as any ACK. */
 	f->rs.delivered = -1;
 	assert_kind(f, 0);
 	f->rs.delivered = 10;
@@ -277,7 +280,7 @@ TEST(ack_is_clean_without_losses_and_marks)
 	assert_false(bbr_is_clean(&f->sk, &f->rs, &f->ack));
 }
 
-/* What is not common is left as it is. */
+/* What is not common is left unchanged. */
 static void assert_left(struct fixture *f)
 {
 	struct fixture was = *f;
@@ -286,7 +289,7 @@ static void assert_left(struct fixture *f)
 	assert_memory_equal(f, &was, sizeof(was));
 }
 
-/* What is rare is left as it is, too; then it is done by its kind. */
+/* What is rare is left unchanged, too; then it is handled by its kind. */
 static void assert_rare(struct fixture *f, u8 kind)
 {
 	struct fixture was = *f;

@@ -18,7 +18,7 @@ TEST(round_starts_with_a_packet_sent_in_it)
 	assert_int_equal(f->more.rounds, 0);
 }
 
-/* Both counts together have all of them. */
+/* The two counts together count all rounds. */
 TEST(rounds_that_one_count_cannot_hold_are_in_the_other)
 {
 	FIXTURE;
@@ -66,7 +66,7 @@ TEST(sample_is_rounded_up)
 
 	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), BW);
 	f->rs.interval_us = 1281;
-	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 130970); /* 130969.68 */
+	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 130970); /* 130969.68, rounded up */
 	f->rs.delivered = 3;
 	f->rs.interval_us = 4;
 	assert_int_equal(bbr_sample_bw(&f->sk, &f->rs), 12582912);

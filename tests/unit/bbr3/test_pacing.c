@@ -7,7 +7,7 @@ TEST(rate_is_bw_times_gain_less_one_percent)
 	FIXTURE;
 
 	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 256), RATE);
-	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 320), 9667968); /* of .75 */
+	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 320), 9667968); /* 9667968.75 */
 	f->p.pacing_margin[0] = 0;
 	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 256), 7812500);
 }
@@ -20,7 +20,7 @@ TEST(no_rate_is_0)
 	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, 0, BBR_LEAST_PACING_GAIN), 1);
 }
 
-/* As zeros in the map of parameters are: the connection must go on. */
+/* Zeros in the map of parameters give a gain of 0: the connection must go on. */
 TEST(gain_of_no_parameter_paces_nothing)
 {
 	FIXTURE;

@@ -3,8 +3,9 @@
 #include "fixture.h"
 #include "../params.h"
 
-/* What Google's tcp_bbr.c has, in our units; and after it what that does not have, which is off: by hand, so that no slip
- * goes unseen.
+/*
+ * The constants of Google's tcp_bbr.c, in our units, followed by what it does not have, which is
+ * off: written by hand, so that no slip goes unseen.
  */
 TEST(defaults_are_googles_constants)
 {
@@ -69,7 +70,7 @@ TEST(defaults_are_googles_constants)
 	assert_true(bbr_has_options(&f->p));
 }
 
-/* By all ones: the clamps must leave what the fields of struct bbr can hold. */
+/* With all bits set, the clamps must leave values that fit into the fields of struct bbr. */
 TEST(the_highest_values_fit_where_they_go)
 {
 	FIXTURE;
@@ -99,7 +100,7 @@ TEST(the_highest_values_fit_where_they_go)
 	assert_in_range(PARAM(&f->sk, pacing_margin), 1, 99);
 }
 
-/* What a connection cannot do without: it sends, it ends phases, nothing is divided by 0. */
+/* What a connection needs in any case: it sends, it ends phases, nothing is divided by 0. */
 TEST(the_lowest_values_keep_a_connection_moving)
 {
 	FIXTURE;

@@ -357,7 +357,7 @@ TEST(marks_end_the_probe)
 	assert_int_equal(f->b.steps, STEP(PROBE_ECN));
 }
 
-/* What is safe raises the bound, what is not does not. */
+/* Inflight that is safe raises the bound; inflight that is not does not. */
 TEST(only_safe_inflight_raises_the_bound)
 {
 	FIXTURE;

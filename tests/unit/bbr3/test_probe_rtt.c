@@ -56,7 +56,7 @@ TEST(model_keeps_its_minimum_for_10_s)
 	assert_int_equal(f->b.min_rtt_stamp, NOW_MS - 7);
 }
 
-/* The minimum of 5 s is met again: that of 10 s is as fresh. */
+/* The minimum of 5 s is met again, so the one of 10 s is as fresh. */
 TEST(equal_minimum_renews_the_models)
 {
 	FIXTURE;
@@ -109,7 +109,7 @@ TEST(probe_rtt_need_not_begin)
 	bbr_update_min_rtt(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.mode, BBR_PROBE_RTT);
 	f->b.acks = BBR_ACKS_INIT;
-	bbr_update_min_rtt(&f->b, &f->sk, &f->rs); /* it has begun */
+	bbr_update_min_rtt(&f->b, &f->sk, &f->rs); /* PROBE_RTT has begun */
 	assert_int_equal(f->b.acks, BBR_ACKS_INIT);
 }
 

@@ -31,10 +31,10 @@ TEST(too_much_begins_where_two_percent_were_lost)
 	/* 990 before it, none lost: 19.33, so 20 may be. 20 x 256 / 251 = 20.4 */
 	assert_int_equal(bbr_inflight_of_lost(&f->sk, &flight, 10), 1010);
 	flight = flight_of(1000, 30);
-	/* 10 of those before, 10 more: 10.2 */
+	/* 10 of them before, 10 more: 10.2 */
 	assert_int_equal(bbr_inflight_of_lost(&f->sk, &flight, 20), 980 + 10);
 	flight = flight_of(1000, 51);
-	assert_int_equal(bbr_inflight_of_lost(&f->sk, &flight, 1), 999); /* it was crossed before */
+	assert_int_equal(bbr_inflight_of_lost(&f->sk, &flight, 1), 999); /* exceeded before */
 	flight = flight_of(1000, 21);
 	assert_int_equal(bbr_inflight_of_lost(&f->sk, &flight, 1), 999); /* 20 of 20 */
 	flight = flight_of(1000, 20);

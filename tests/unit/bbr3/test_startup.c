@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* STARTUP ends by a plateau, by losses, by marks; and DRAIN. */
+/* The ends of STARTUP by a plateau, by losses and by marks; and DRAIN. */
 #include "fixture.h"
 
 TEST(growth_by_a_quarter_goes_on)
@@ -97,7 +97,7 @@ TEST(losses_end_startup)
 	assert_int_equal(f->b.steps, STEP(STARTUP_LOSS));
 	assert_int_equal(f->b.loss_events_in_round, 6);
 	f->rs.losses = 1;
-	bbr_check_startup_loss(&f->b, &f->sk, &f->s); /* it is over */
+	bbr_check_startup_loss(&f->b, &f->sk, &f->s); /* STARTUP is over */
 	assert_int_equal(f->b.loss_events_in_round, 6);
 }
 

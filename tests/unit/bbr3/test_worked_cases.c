@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The test cases of the draft (draft-ietf-ccwg-bbr, appendix "BBR Example Test Cases"), in groups: BBR with the parameters of
- * the profile draft runs on a model path. Each case has a test, and some have a second one, for what must not happen. Where
- * Google's code, and so ours, differs from the draft, a comment says so, and the test holds ours to what Google's does.
+ * The test cases of the draft (draft-ietf-ccwg-bbr, appendix "BBR Example Test Cases"), in groups.
+ * BBR runs on a model path with the parameters of profile draft. Each case has a test; some have a
+ * second one for what must not happen. Where Google's code, and so ours, differs from the draft, a
+ * comment says so, and the test expects what Google's code does.
  */
 #include "model_path.h"
 
@@ -21,7 +22,7 @@ static int start(void **state)
 #define PATH struct path *p = *state
 #define T(name) cmocka_unit_test_setup(name, start)
 
-/* The pacing rate that the link's own bandwidth makes at a gain, within the rounding of bandwidth. */
+/* The pacing rate is the link's bandwidth times the gain, within the rounding of bandwidth. */
 static void assert_paced(const struct path *p, u32 gain)
 {
 	u64 rate = (u64)MSS * SEC / p->slot_us * gain / BBR_UNIT * 99 / 100;
@@ -41,7 +42,7 @@ TEST(startup_ends_by_a_plateau)
 {
 	PATH;
 
-	/* Six rounds until the link is full: from 10 packets to 100, nearly doubled each time. */
+	/* Six rounds fill the link, from 10 to 100 packets, nearly doubled each time. */
 	while (path_percent(p, bbr_max_bw(&p->b)) < 98) {
 		assert_int_equal(p->b.full_bw_cnt, 0);
 		path_run_round(p);
@@ -62,7 +63,7 @@ TEST(startup_ends_by_a_plateau)
 	assert_in_range(path_percent(p, bbr_max_bw(&p->b)), 98, 102);
 }
 
-/* Half of what the link carries, for so long that the window no longer matters. */
+/* The application writes half of what the link carries, until the window no longer matters. */
 static void limit_startup(struct path *p)
 {
 	p->app_slot_us = 2 * SLOT_US;
@@ -71,22 +72,23 @@ static void limit_startup(struct path *p)
 }
 
 /*
- * The draft's case sets full_bw_now as well, its rules do not, nor does Google's code: UP sets it to 0 before it asks. For
- * the six ranges of packets that must be lost, Google's code counts ACKs that tell of losses.
+ * The draft's case sets full_bw_now as well. Its rules do not, nor does Google's code: UP clears it
+ * before checking it. The draft counts six ranges of lost packets, Google's code counts six ACKs
+ * that report losses.
  */
 TEST(startup_ends_by_losses_when_app_limited)
 {
 	PATH;
 
 	limit_startup(p);
-	p->drop_every = 7; /* of 50 packets a round 7 */
+	p->drop_every = 7; /* 7 of 50 packets a round */
 	path_run_on(p);
 	assert_true(p->steps & STEP(STARTUP_LOSS));
 	assert_true(p->b.full_bw_reached);
 	assert_int_equal(p->b.full_bw_cnt, 0);
-	/* Not in the round in which the losses began, but after a whole one. */
+	/* STARTUP does not end in the round in which losses begin, but after a whole one. */
 	assert_in_range(p->entered_us, 101 * SEC + 2 * RTT_US, 101 * SEC + 3 * RTT_US);
-	/* The BDP, of which the application has not even sent the half. */
+	/* The BDP, although the application has sent not even half of it. */
 	assert_in_range(p->b.inflight_hi, BDP, BDP + 1);
 	/* With so little in flight there is nothing to drain. */
 	assert_true(p->steps & STEP(DRAINED));
@@ -97,7 +99,7 @@ TEST(startup_does_not_end_by_few_losses)
 	PATH;
 
 	limit_startup(p);
-	p->drop_every = 14; /* of 50 packets a round 4: more than 2 %, but on fewer than 6 ACKs */
+	p->drop_every = 14; /* 4 of 50 packets a round: more than 2 %, but on fewer than 6 ACKs */
 	path_run(p, SEC);
 	assert_int_equal(p->place, STARTUP);
 	assert_true(p->sk.lost > 50);
@@ -111,7 +113,7 @@ TEST(startup_does_not_end_by_a_small_share_of_losses)
 	for (p->app_slot_us = 64 * SLOT_US; p->app_slot_us > 2 * SLOT_US; p->app_slot_us /= 2)
 		path_run(p, 500 * MSEC);
 	path_run(p, 600 * MSEC);
-	p->drop_every = 55; /* of 375 packets a round 6 or 7, but less than 2 % */
+	p->drop_every = 55; /* 6 or 7 of 375 packets a round, but less than 2 % */
 	path_run(p, 1500 * MSEC);
 	assert_int_equal(p->place, STARTUP);
 	assert_in_range(p->sk.inflight, 360, 390);
@@ -120,7 +122,7 @@ TEST(startup_does_not_end_by_a_small_share_of_losses)
 
 /* ---- DRAIN */
 
-/* There is no queue any more when DRAIN ends. */
+/* DRAIN ends when the queue is gone. */
 static void assert_drains(struct path *p, u32 gain)
 {
 	u32 inflight;
@@ -147,7 +149,7 @@ TEST(drain_ends_by_inflight)
 	assert_drains(p, 128);
 }
 
-/* Google's gain is lower, 1/2.885, the rule the same. */
+/* Google's gain is lower, 1/2.885; the rule is the same. */
 TEST(drain_ends_by_inflight_as_google_has_it)
 {
 	PATH;
@@ -157,8 +159,8 @@ TEST(drain_ends_by_inflight_as_google_has_it)
 }
 
 /*
- * The draft's link loses 10 % of its bandwidth, but that is drained at a gain of 0.5 before three rounds are over; this one loses
- * 70 %. By the draft's rule DRAIN ends when a fourth round starts.
+ * The draft's link loses 10 % of its bandwidth, but a gain of 0.5 drains that before three rounds
+ * are over, so this link loses 70 %. By the draft's rule DRAIN ends when a fourth round starts.
  */
 static void drain_slow_link(struct path *p)
 {
@@ -216,8 +218,8 @@ TEST(up_ends_by_a_plateau)
 }
 
 /*
- * Losses of a short queue have set inflight_hi, and the queue becomes long: what keeps bandwidth from growing is inflight_hi, until
- * that is more than the window that UP aims at. A few losses change nothing.
+ * Losses of a short queue have set inflight_hi, then the queue becomes long. inflight_hi keeps
+ * bandwidth from growing until it exceeds the window that UP aims at. A few losses change nothing.
  */
 TEST(up_does_not_end_by_the_plateau_of_inflight_hi)
 {
@@ -246,8 +248,9 @@ static void limit_app(struct path *p)
 }
 
 /*
- * The case says that inflight_longterm is updated whatever the application does, but the draft's rules, as Google's code,
- * leave it as it is if the application limits the flow: its little inflight is no bound.
+ * The case says that inflight_longterm is updated whatever the application does. The draft's rules
+ * and Google's code leave it unchanged while the application limits the flow: the little that is in
+ * flight then is no bound.
  */
 TEST(up_ends_by_losses_when_app_limited)
 {
@@ -267,7 +270,7 @@ TEST(up_ends_by_losses_when_app_limited)
 	assert_int_equal(p->b.inflight_hi, BBR_COUNT_NONE);
 }
 
-/* "Indefinitely" is here until PROBE_RTT comes after 5 s. */
+/* "Indefinitely" means here until PROBE_RTT comes after 5 s. */
 TEST(up_goes_on_while_app_limited)
 {
 	PATH;
@@ -292,7 +295,7 @@ TEST(startup_goes_on_while_app_limited)
 
 /* ---- PROBE_DOWN */
 
-/* A short queue: there inflight_hi, less the headroom, is less than the BDP. */
+/* With a short queue, inflight_hi less the headroom is less than the BDP. */
 TEST(down_ends_by_inflight)
 {
 	u32 inflight, target;
@@ -316,7 +319,7 @@ TEST(down_ends_by_inflight)
 	assert_paced(p, 256);
 }
 
-/* Without inflight_hi it is the BDP. */
+/* Without inflight_hi, the target is the BDP. */
 TEST(down_ends_at_the_bdp)
 {
 	PATH;
@@ -328,13 +331,13 @@ TEST(down_ends_at_the_bdp)
 	assert_in_range(p->sk.inflight, BDP, BDP + 1);
 }
 
-/* 2 s, and of a random second a sixteenth here. */
+/* DOWN lasts 2 s plus a random part of a second, here a sixteenth. */
 TEST(down_ends_after_its_longest_time)
 {
 	u64 since_us;
 	PATH;
 
-	p->sk.random = 1u << 27; /* its upper bit is for the rounds */
+	p->sk.random = 1u << 27; /* its top bit picks the rounds */
 	path_run_to(p, UP);
 	path_run_to(p, DOWN);
 	p->slot_us = SLOT_US * 10 / 9;
@@ -348,8 +351,8 @@ TEST(down_ends_after_its_longest_time)
 /* ---- PROBE_RTT */
 
 /*
- * Where the draft halves cwnd_gain, Google's code leaves it at 1 and bounds the window: with half of the BDP both are the same. The
- * clock of the draft and of Google starts when inflight is down at the window.
+ * The draft halves cwnd_gain. Google's code leaves it at 1 and bounds the window: with half of the
+ * BDP both are the same. In both, the clock starts when inflight is down to the window.
  */
 TEST(probe_rtt_comes_and_goes)
 {
@@ -357,7 +360,7 @@ TEST(probe_rtt_comes_and_goes)
 	u32 cwnd;
 	PATH;
 
-	/* Nothing on the way there was below the 40 ms of the handshake. */
+	/* Until then no RTT is below the 40 ms of the handshake. */
 	do {
 		cwnd = p->sk.cwnd;
 		path_tick(p);
@@ -379,7 +382,7 @@ TEST(probe_rtt_comes_and_goes)
 	assert_in_range(p->sk.inflight, BDP - 2, BDP + 2);
 }
 
-/* Where the RTT is longer than 200 ms it takes a round. */
+/* With an RTT above 200 ms, PROBE_RTT takes a round. */
 TEST(probe_rtt_lasts_a_round)
 {
 	u64 low_us;
@@ -424,7 +427,10 @@ TEST(probe_rtt_is_skipped_after_a_pause)
 	assert_int_equal(p->sk.inflight, 1);
 	assert_true(p->b.idle_restart);
 	assert_paced(p, 256);
-	/* The first ACK ends the restart, and its RTT is the new minimum. The wait of 2 s is over as well. */
+	/*
+	 * The first ACK ends the restart, and its RTT is the new minimum. The wait of 2 s is over,
+	 * too.
+	 */
 	assert_int_equal(path_run_on(p), REFILL);
 	assert_false(p->b.idle_restart);
 	assert_int_equal(p->b.probe_rtt_min_stamp, p->now_us / MSEC);
@@ -435,7 +441,7 @@ TEST(probe_rtt_is_skipped_after_a_pause)
 
 /* ---- aggregation */
 
-/* ACKs come every 20 ms only: half of a BDP at once. */
+/* ACKs come only every 20 ms, each for half of a BDP. */
 static void aggregate(struct path *p)
 {
 	p->ack_every_us = RTT_US / 2;
@@ -452,7 +458,10 @@ TEST(aggregation_does_not_end_startup_early)
 	assert_in_range(p->sk.cwnd, 2 * BDP + BDP / 2 - 1, 2 * BDP + BDP / 2 + 3);
 }
 
-/* The draft's filter is of 10 rounds. Google's has two slots, and forgets after one to two of them. */
+/*
+ * The draft's filter spans 10 rounds. Google's has two slots of, here, 10 rounds each, and forgets
+ * a value after one to two slots.
+ */
 TEST(aggregation_does_not_stop_cruise)
 {
 	u32 delivered;
@@ -484,8 +493,9 @@ TEST(aggregation_does_not_stop_cruise)
 /* ---- links that are slow, or change */
 
 /*
- * 1 Mbit/s and 4 ms, as the handshake's small packets saw it: half a packet. The draft's floor and offload budget come to 4
- * packets, as ours do with bursts of one packet (net.ipv4.tcp_min_tso_segs). Four packets make an RTT of 32 ms.
+ * 1 Mbit/s and an RTT of 4 ms, as the handshake's small packets saw it: half a packet. The draft's
+ * floor and offload budget come to 4 packets, as ours do with bursts of one packet
+ * (net.ipv4.tcp_min_tso_segs). Four packets make an RTT of 32 ms.
  */
 TEST(bdp_of_less_than_a_packet)
 {
@@ -501,7 +511,10 @@ TEST(bdp_of_less_than_a_packet)
 		assert_in_range(p->sk.inflight, 2, 4); /* it is never idle */
 		path_run_round(p);
 	}
-	/* As often as Reno would, each 4 rounds. UP has two more packets, or 1.25 of so few would be the same. */
+	/*
+	 * BBR probes as often as Reno would, every 4 rounds. UP adds two packets, because 1.25
+	 * times so few would be the same.
+	 */
 	path_run_round(p);
 	assert_int_equal(p->place, REFILL);
 	assert_int_equal(p->steps, STEP(WAITED_ROUNDS));
@@ -510,7 +523,7 @@ TEST(bdp_of_less_than_a_packet)
 	assert_int_equal(p->sk.cwnd, 6);
 }
 
-/* 2 Mbit/s with a short queue, whose losses set inflight_hi, and then 20 Mbit/s. */
+/* 2 Mbit/s with a short queue, whose losses set inflight_hi, then 20 Mbit/s. */
 TEST(tenfold_bandwidth_is_found)
 {
 	u32 cwnd, raises = 1;
@@ -525,7 +538,10 @@ TEST(tenfold_bandwidth_is_found)
 	p->buffer = 0;
 	path_run_to(p, UP);
 	since_us = p->now_us;
-	/* First it grows by one for each window that is ACKed. Each round that the window limits doubles that. */
+	/*
+	 * inflight_hi first grows by one for each window that is ACKed. Each round that the window
+	 * limits doubles that.
+	 */
 	assert_int_equal(p->b.probe_up_cnt, p->sk.cwnd);
 	while (p->place == UP) {
 		cwnd = p->sk.cwnd;
@@ -534,7 +550,7 @@ TEST(tenfold_bandwidth_is_found)
 			assert_int_equal(p->b.probe_up_cnt, max_u32(cwnd >> raises++, 1));
 	}
 	assert_in_range(raises, 8, 20);
-	/* At 1.25 a round 11 rounds are the least. */
+	/* At 1.25 a round, it takes at least 11 rounds. */
 	assert_in_range(p->now_us - since_us, 11 * RTT_US, 22 * RTT_US);
 	assert_in_range(path_percent(p, bbr_max_bw(&p->b)), 98, 102);
 	assert_true(p->b.inflight_hi > BDP);
@@ -545,7 +561,7 @@ static void assert_cut(u32 bound, u32 was)
 	assert_in_range(bound, was * 7 / 10, was * 71 / 100);
 }
 
-/* 20 Mbit/s, and then 2. */
+/* 20 Mbit/s, then 2. */
 TEST(tenth_of_the_bandwidth_is_adapted_to)
 {
 	u32 full, lower;
@@ -556,7 +572,7 @@ TEST(tenth_of_the_bandwidth_is_adapted_to)
 	path_run(p, 500 * MSEC);
 	full = bbr_max_bw(&p->b);
 	p->slot_us = 10 * SLOT_US;
-	/* Once a round with losses it is cut, by 0.3 at most. */
+	/* Each round with losses cuts bw_lo once, by 0.3 at most. */
 	while (p->b.bw_lo == BBR_BW_NONE)
 		path_run_round(p);
 	assert_cut(p->b.bw_lo, full);
@@ -567,7 +583,10 @@ TEST(tenth_of_the_bandwidth_is_adapted_to)
 	lower = p->b.bw_lo;
 	path_run_round(p);
 	assert_cut(p->b.bw_lo, lower);
-	/* The maximum is of two probes, the last of which began when the link was slow: the next one is the second. */
+	/*
+	 * The maximum spans two probes. The last one began when the link was already slow, so the
+	 * next is the second.
+	 */
 	assert_true(path_percent(p, bbr_max_bw(&p->b)) > 900);
 	path_run_to(p, UP);
 	path_run_to(p, DOWN);
@@ -576,7 +595,7 @@ TEST(tenth_of_the_bandwidth_is_adapted_to)
 	assert_in_range(path_percent(p, bbr_max_bw(&p->b)), 98, 103);
 }
 
-/* Half of the bandwidth, and a bucket of 50 packets, without a queue. */
+/* A policer passes half of the bandwidth, with a bucket of 50 packets and no queue. */
 TEST(policer_is_conformed_to)
 {
 	u32 dropped;
@@ -590,7 +609,7 @@ TEST(policer_is_conformed_to)
 	assert_in_range(p->b.inflight_lo, BDP / 2, BDP / 2 + 2);
 	dropped = p->dropped;
 	path_run_to(p, REFILL);
-	assert_int_equal(p->dropped, dropped); /* nothing more */
+	assert_int_equal(p->dropped, dropped); /* no more drops */
 	/* From then on only probes cost packets: here less than 5 % of 10 s. */
 	path_run(p, 10 * SEC);
 	assert_true(p->dropped - dropped < 10 * SEC / p->token_us / 20);
@@ -608,8 +627,9 @@ static void reorder(struct path *p)
 }
 
 /*
- * The draft returns to the probe. Google's code knows no undo_state: UP has ended, and what the losses made of inflight_hi
- * before recovery began is not taken back, because the stack marks losses before it asks for ssthresh.
+ * The draft returns to the probe. Google's code has no undo_state: UP has ended. If losses changed
+ * inflight_hi before recovery began, that is not taken back, because the stack marks losses before
+ * it asks for ssthresh.
  */
 TEST(spurious_recovery_ends_a_probe)
 {
@@ -633,7 +653,10 @@ TEST(spurious_recovery_ends_a_probe)
 	assert_no_lower_bounds(p);
 }
 
-/* Outside of a probe nothing is left of it. If the packets are lost, the bounds are cut: a round later. */
+/*
+ * Outside of a probe it leaves no trace. If packets are really lost, the bounds are cut a round
+ * later.
+ */
 TEST(spurious_recovery_leaves_no_trace)
 {
 	PATH;
@@ -652,7 +675,7 @@ TEST(spurious_recovery_leaves_no_trace)
 	assert_true(p->b.bw_lo != BBR_BW_NONE);
 }
 
-/* All ACKs are half a second late, and come after the timeout. The same differs from the draft as above. */
+/* All ACKs come half a second late, after the timeout. This differs from the draft as above. */
 TEST(spurious_timeout_is_undone)
 {
 	u32 cwnd;
@@ -677,7 +700,7 @@ TEST(spurious_timeout_is_undone)
 	assert_int_equal(p->sk.ca_state, TCP_CA_Open);
 	assert_no_lower_bounds(p);
 	assert_in_range(p->b.inflight_hi, BDP, BDP + BDP / 2);
-	/* The window is back, within inflight_hi of the probe. */
+	/* The window is restored, within the inflight_hi of the probe. */
 	assert_in_range(p->sk.cwnd, BDP, p->b.inflight_hi);
 	assert_true(p->place == DOWN || p->place == CRUISE);
 	assert_true(path_percent(p, bbr_bw(&p->b)) >= 98);
@@ -685,7 +708,7 @@ TEST(spurious_timeout_is_undone)
 
 /* ---- the rest */
 
-/* An application that limits the flow for 5 s: see above. */
+/* The application limits the flow for 5 s, as above. */
 TEST(probe_rtt_leads_back_to_startup)
 {
 	PATH;
@@ -697,7 +720,7 @@ TEST(probe_rtt_leads_back_to_startup)
 	assert_true(path_since(p) < RTT_US);
 	assert_false(p->b.full_bw_reached);
 	assert_int_equal(p->more.pacing_gain, 710);
-	/* It goes on searching, and finds. */
+	/* STARTUP goes on searching, and finds the bandwidth. */
 	p->app_slot_us = 0;
 	assert_int_equal(path_run_on(p), DRAIN);
 	assert_int_equal(p->steps, STEP(FULL_BW));
@@ -705,8 +728,8 @@ TEST(probe_rtt_leads_back_to_startup)
 }
 
 /*
- * The losses of a short queue end STARTUP and set inflight_hi. It becomes what was in flight when 2 % were lost; beta, as in
- * the draft's rules, is how far it may fall.
+ * The losses of a short queue end STARTUP and set inflight_hi. UP's losses set it to what was in
+ * flight when 2 % were lost. As in the draft's rules, beta limits how far it may fall.
  */
 TEST(losses_in_up_lower_inflight_hi)
 {
@@ -730,13 +753,13 @@ TEST(losses_in_up_lower_inflight_hi)
 	assert_true(p->b.inflight_hi < hi);
 	assert_true(p->b.inflight_hi >= BDP * 7 / 10);
 	assert_true(p->sk.cwnd <= p->b.inflight_hi);
-	/* Once for a probe: its other losses do not lower it. */
+	/* A probe lowers it once: its other losses do not lower it. */
 	hi = p->b.inflight_hi;
 	path_run(p, 4 * RTT_US);
 	assert_true(p->b.inflight_hi >= hi);
 }
 
-/* The application pauses but for a packet each 2 ms: a fifth. */
+/* The application writes only a packet every 2 ms, a fifth of what the link carries. */
 TEST(app_limited_refill_is_no_less_bandwidth)
 {
 	u32 bw;
@@ -750,7 +773,7 @@ TEST(app_limited_refill_is_no_less_bandwidth)
 	assert_int_equal(p->place, UP);
 	assert_true(p->sk.app_limited);
 	assert_int_equal(bbr_max_bw(&p->b), bw);
-	/* Then it has data again, and the probe goes its way. */
+	/* Then it has data again, and the probe runs its course. */
 	p->app_slot_us = 0;
 	assert_int_equal(path_run_on(p), DOWN);
 	assert_int_equal(p->steps, STEP(PROBE_FULL_BW));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Connections as an experiment sees them: sizes with a heavy tail, remote prefixes of very different weight, each with its own
- * rate, round trip and loss, and rare resets and timeouts. All from a seed.
+ * Connections as an experiment sees them: sizes with a heavy tail, remote prefixes of very
+ * different weight, each with its own rate, round trip and loss, and rare resets and timeouts. A
+ * seed determines all of them.
  */
 #ifndef TESTS_MADE_UP_TRAFFIC_H
 #define TESTS_MADE_UP_TRAFFIC_H
@@ -40,7 +41,10 @@ static inline double traffic_normal(struct traffic *t)
 	return radius * cos(2 * M_PI * traffic_uniform(t));
 }
 
-/* zipf: the weight of the nth is n^-zipf; alike: the standard deviation of what a prefix's connections have in common. */
+/*
+ * zipf: the weight of the nth is n^-zipf; alike: the standard deviation of what a prefix's
+ * connections have in common.
+ */
 static inline void traffic_begin(struct traffic *t, __u64 seed, int prefixes, double zipf,
 				 double alike)
 {
@@ -59,7 +63,10 @@ static inline void traffic_begin(struct traffic *t, __u64 seed, int prefixes, do
 		t->prefix[i].below /= sum;
 }
 
-/* One more connection, without its arm. slow: times all rates and queues take, as of the whole network at this time. */
+/*
+ * One more connection, without its arm. slow: a factor on all rates and queues, for the load of the
+ * whole network at this time.
+ */
 static inline void traffic_next(struct traffic *t, struct row *row, double slow)
 {
 	static const double firsts[] = EXPERIMENT_FIRST_BYTES;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The ABI record of whatever version. */
+/* The ABI record of any version. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

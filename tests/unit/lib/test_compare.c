@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Do intervals hold differences that are known? What does a comparison say if it has no interval? */
+/* Do intervals contain known differences? What does a comparison report without an interval? */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,10 @@ static struct comparison compare_rows(const char *name, struct rows *rows,
 	return c;
 }
 
-/* The same traffic once in arm 0, and once better: what the difference is, with next to no error. */
+/*
+ * The difference between traffic in arm 0 and the same traffic, changed, in arm 1: nearly without
+ * error.
+ */
 #define MANY 200000
 #define RATE 1.3
 
@@ -65,7 +68,7 @@ static double truth(const char *name)
 	return c.difference;
 }
 
-/* The prefixes are those of the truth, the connections are not. */
+/* The prefixes are those of truth(), the connections are not. */
 static struct comparison once(const char *name, __u64 seed)
 {
 	struct rows rows = {};
@@ -94,7 +97,10 @@ static struct comparison once(const char *name, __u64 seed)
 
 #define TIMES 150
 
-/* 95 % of the intervals, within what chance makes of so many (three standard deviations). */
+/*
+ * 95 % of the intervals contain the truth, within the chance of so many (three standard
+ * deviations).
+ */
 static void covers(const char *name)
 {
 	double is = truth(name);
@@ -119,7 +125,10 @@ static void test_intervals_hold_the_truth(void **state)
 	covers("timeouts");
 }
 
-/* What could be shown is what is shown in most experiments if it is there: neither never, nor always. */
+/*
+ * A difference that is detectable is shown in most experiments that have it: neither never nor
+ * always.
+ */
 static void test_what_can_be_shown(void **state)
 {
 	double is = truth("goodput_p50"), detectable = 0;
@@ -133,7 +142,10 @@ static void test_what_can_be_shown(void **state)
 		shown += c.verdict == COMPARE_BETTER;
 		assert_int_not_equal(c.verdict, COMPARE_WORSE);
 	}
-	/* The power is 80 % at what is detectable, and by a normal distribution at other differences. */
+	/*
+	 * The power is 80 % at the detectable difference, and follows a normal distribution at
+	 * others.
+	 */
 	double errors = is / detectable * (1.96 + 0.8416) - 1.96;
 	double expected = 0.5 * erfc(-errors / sqrt(2));
 
@@ -156,7 +168,7 @@ static void add(struct rows *rows, int arm, __u32 block, __u32 us)
 	assert_true(rows_add(rows, &row));
 }
 
-/* The load changes from round to round by much more than the arms differ: the pairs see it. */
+/* The load changes from round to round much more than the arms differ: the pairs show it. */
 static void test_rounds_are_pairs(void **state)
 {
 	struct rows rows = {};
@@ -196,7 +208,10 @@ static void test_a_round_without_its_pair_does_not_count(void **state)
 	rows_free(&rows);
 }
 
-/* What an arm left over to the next one is no difference between them, unless it is asked for. */
+/*
+ * A connection from before its block shows what the previous arm did. It does not count, unless
+ * asked for.
+ */
 static void test_parts_of_connections_from_before_their_block(void **state)
 {
 	struct rows rows = {};
@@ -237,7 +252,7 @@ static void test_lacks(void **state)
 	assert_int_equal(compare_rows("rtt_min", &rows, &ab, 1).lack, COMPARE_FEW_UNITS);
 	for (int i = 0; i < 6; i++)
 		add(&rows, i % 2, 0, 1000 + i);
-	/* With the others: none has a byte, so none has goodput. */
+	/* None of the connections so far has a byte, so none has goodput. */
 	assert_int_equal(compare_rows("goodput_p50", &rows, &ab, 1).lack, COMPARE_NO_CONNECTIONS);
 	for (int i = 0; i < 40; i++)
 		add(&rows, i % 2, 0, 1000 + i);
@@ -249,7 +264,7 @@ static void test_lacks(void **state)
 	rows_free(&rows);
 }
 
-/* Arms that are exactly alike: the interval has 0 in it, whatever rounding does. */
+/* Arms that are exactly alike: the interval contains 0, whatever rounding does. */
 static void test_equal_values(void **state)
 {
 	struct rows rows = {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Experiments with the same thing in all arms: how often are they called different? Should be 5 % at the level of 95 %; fewer
- * than 3 % would be a test that sees nothing. Traffic has heavy tails, and prefixes of very different weight whose
- * connections are alike.
+ * How often do experiments with the same thing in all arms find a difference? It should be 5 % at
+ * the level of 95 %; a test with fewer than 3 % would see nothing. Traffic has heavy tails, and
+ * prefixes of very different weight whose connections are alike.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,8 +105,9 @@ static double share(const struct tally *t)
 }
 
 /*
- * Between 3 and 7 % of all. Of one metric within what chance makes of so many experiments (three standard deviations), as
- * these are not the same experiments that the settings were chosen by.
+ * Over all metrics, between 3 and 7 %. For one metric, within the chance of so many experiments
+ * (three standard deviations), because these are not the experiments that the settings were chosen
+ * by.
  */
 static void check(const struct setting *settings, int n)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Guards: their text, what they say, and how often they take back what is no different. */
+/* Guards: their text, their verdicts, and how often they take back what is no different. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static void test_text_that_is_none(void **state)
 		"goodput_p50 > -x",
 		"retransmitted < infx",
 		"retransmitted < 1.2x1.2x",
-		/* Equal arms would not keep these. */
+		/* Equal arms would violate these. */
 		"retransmitted < 0.9x",
 		"goodput_p50 > 1.1x",
 		"rtt_p95 < -1ms",
@@ -93,7 +93,7 @@ static const struct experiment canary_by_prefix = {
 
 struct world {
 	struct traffic traffic;
-	double loss; /* the new arm's retransmitted bytes, times */
+	double loss; /* factor on the new arm's retransmitted bytes */
 	double rate; /* and its goodput */
 	double queue; /* and its time above the least RTT */
 	__u32 seed;
@@ -201,7 +201,7 @@ static void test_line_of_the_log(void **state)
 				  "412 and 79,030 connections");
 }
 
-/* All guards at all steps have the level together. */
+/* All guards share the level over all steps. */
 static void test_level(void **state)
 {
 	const struct experiment none = {};
@@ -217,7 +217,7 @@ static void test_level(void **state)
 #define PER_LOOK 100 /* connections that end in ten seconds */
 #define PER_STEP 120 /* of the new arm */
 
-/* Does any guard fail before the canary has the last share? */
+/* Does any guard fail before the canary gets the last share? */
 static bool is_taken_back(struct world *w, const struct experiment *e)
 {
 	bool failed = false;
@@ -259,7 +259,7 @@ static void test_equal_arms_are_not_taken_back(void **state)
 	assert_true(count_taken_back(&canary_by_prefix, 1, CANARIES) <= CANARIES * 0.07);
 }
 
-/* And what loses a lot is, always. */
+/* A canary that loses a lot is always taken back. */
 static void test_a_bad_one_is_taken_back(void **state)
 {
 	(void)state;

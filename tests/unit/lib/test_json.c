@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the writer writes is what json-c would print of a tree, and what json-c reads back. */
+/* The writer writes what json-c would print for a tree, and json-c reads it back. */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static FILE *open_text(void)
 	return out;
 }
 
-/* The whole of it as json-c reads it; strictly, and to its end. */
+/* Reads all of it with json-c, strictly and to its end. */
 static struct json_object *end_and_read(void)
 {
 	struct json_tokener *tokener = json_tokener_new();
@@ -47,7 +47,7 @@ static struct json_object *end_and_read(void)
 	return o;
 }
 
-/* It is printed by json-c as it was written. */
+/* json-c prints it as it was written. */
 static void end_and_compare(int how)
 {
 	struct json_object *o = end_and_read();
@@ -157,7 +157,7 @@ static void test_nothing_in_it(void **state)
 	end_and_compare(PRETTY);
 }
 
-/* Above what a signed number has room for json-c's parser stops, not its trees. */
+/* json-c's parser stops at the largest signed number; its trees do not. */
 static void test_largest_number(void **state)
 {
 	(void)state;
@@ -203,7 +203,9 @@ static void test_each_gain(void **state)
 	free(text);
 }
 
-/* Strings that end just before, at and after the end of the buffer, and one that is longer than it. */
+/*
+ * Strings that end just before, at and after the end of the buffer, and one that is longer than it.
+ */
 static void test_around_the_buffers_end(void **state)
 {
 	const size_t size = sizeof(json.to.buf);
@@ -245,7 +247,7 @@ static void test_in_a_script(void **state)
 	free(text);
 }
 
-/* Behind a comma only, and once. */
+/* A new line comes only after a comma, and once. */
 static void test_new_lines(void **state)
 {
 	(void)state;
@@ -290,7 +292,7 @@ static void test_as_deep_as_it_goes(void **state)
 	free(text);
 }
 
-/* Any tree, kinds and nesting by chance. */
+/* Any tree: random kinds, randomly nested. */
 static void add_by_chance(unsigned int *seed, int depth)
 {
 	bool in_array = json.arrays >> (json.depth - 1) & 1;

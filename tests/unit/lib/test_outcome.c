@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Outcomes out of the ring, as rows. */
+/* Outcomes from the ring, as rows. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -57,7 +57,7 @@ static void test_one_that_is_being_written(void **state)
 
 static bool stop;
 
-/* All of an outcome's counters are the same number, but for the time between two odd versions. */
+/* All counters of an outcome are the same number, except while its version is odd. */
 static void *write_all_the_time(void *unused)
 {
 	struct experiment_outcome *place = &ring[0];

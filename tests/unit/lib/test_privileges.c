@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a verb and its options need, by a table; what is missing is named. Without any capability, so that nobody needs root. */
+/*
+ * What a verb and its options need, by a table, and that what is missing is named. The test runs
+ * without any capability, so nobody needs root.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +27,7 @@ static const struct privileges_of table[] = {
 	{},
 };
 
-/* Takes what a verb needs with these options; the text is what it prints. */
+/* Takes what a verb needs with these options; *text is what it prints. */
 static int take(const char *verb, const char *const *options, char **text)
 {
 	FILE *real = stderr;
@@ -72,7 +75,7 @@ static void test_what_is_missing(void **state)
 	expect_missing("watch", NULL, "CAP_SYS_PTRACE, CAP_SYS_ADMIN");
 	expect_missing("watch", OPTIONS("other"), "CAP_SYS_PTRACE, CAP_SYS_ADMIN");
 	expect_missing("watch", OPTIONS("here"), "CAP_SYS_ADMIN");
-	/* What one option needs another does not spare. */
+	/* An option does not spare what another option needs. */
 	expect_missing("watch", OPTIONS("here", "more"),
 		       "CAP_CHOWN, CAP_SYS_PTRACE, CAP_SYS_ADMIN");
 }

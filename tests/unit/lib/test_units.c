@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rates as ss(8) prints them: the expected texts are what ss of iproute2 6.1 printed for these rates. And numbers as
- * printf() does, which is asked.
+ * Rates as ss(8) prints them: the expected texts are what ss of iproute2 6.1 printed for these
+ * rates. And numbers as printf() prints them: the tests compare with it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static void test_three_digits(void **state)
 	prints(98765431209872, "98.8Tbps");
 }
 
-/* No zeros behind the point. */
+/* No trailing zeros after the point. */
 static void test_whole_values(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An algorithm that does not exist, and input as files have it. */
+/* An algorithm that does not exist, and input as it comes from files. */
 #ifndef UNIT_LOADER_FIXTURE_H
 #define UNIT_LOADER_FIXTURE_H
 
@@ -44,7 +44,7 @@ static const struct algorithm made_up = {
 	.params_size = sizeof(made_up_defaults),
 };
 
-/* As a string literal, a file that is at its beginning. */
+/* A file with this text, at its beginning. */
 static inline FILE *file_of(const char *text)
 {
 	FILE *f = tmpfile();

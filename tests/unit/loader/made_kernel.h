@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A kernel that is not there: its types are those of the running one with changes, and bpf() does nothing but note what
- * it is asked for. To be included once in a program, for it takes the place of two functions that libbpf calls.
+ * A kernel that does not exist: its types are those of the running kernel with changes, and bpf()
+ * only records what it is asked for. Include this once in a program, because it replaces two
+ * functions that libbpf calls.
  */
 #ifndef UNIT_MADE_KERNEL_H
 #define UNIT_MADE_KERNEL_H
@@ -26,12 +27,12 @@
 
 /* ---- its types */
 
-/* What a kernel with BBR version 3 has otherwise. */
+/* What is different in a kernel with BBR version 3. */
 enum change {
 	LARGER_STATE = 1 << 0, /* 144 bytes of icsk_ca_priv */
 	LARGER_SOCKET = 1 << 1, /* struct tcp_sock has more members */
 	LARGER_SAMPLE = 1 << 2, /* so has struct rate_sample */
-	WHOLE_BURSTS = 1 << 3, /* tso_segs and no min_tso_segs, and one more callback */
+	WHOLE_BURSTS = 1 << 3, /* tso_segs instead of min_tso_segs, and one more callback */
 	OWN_BBR = 1 << 4, /* struct bbr is that of version 3 */
 	ALL_CHANGES = (1 << 5) - 1,
 };
@@ -39,10 +40,16 @@ enum change {
 #define STATE_WORDS 18
 #define STATE_GROWTH (STATE_WORDS * 8 - 104)
 
-/* What is noted of a packet when it is sent: a structure without a name, in a union of struct tcp_skb_cb. */
+/*
+ * What the stack notes in a packet when it sends it: an unnamed structure in a union of struct
+ * tcp_skb_cb.
+ */
 #define SENT "tcp_skb_cb.tx"
 
-/* Bytes behind a member (NULL: behind all), with a name if it is a member that the made kernel has. */
+/*
+ * Bytes inserted after a member (NULL: after all), with a name if the made kernel has a member
+ * there.
+ */
 static const struct insertion {
 	enum change change;
 	const char *type, *after, *name;
@@ -60,7 +67,7 @@ static const struct insertion {
 	{ LARGER_SAMPLE, SENT, "delivered_mstamp", "in_flight", 4 },
 	{ LARGER_SAMPLE, SENT, "delivered_mstamp", "lost", 4 },
 	{ WHOLE_BURSTS, "tcp_congestion_ops", "cong_avoid", "skb_marked_lost", 8 },
-	{ WHOLE_BURSTS, "tcp_congestion_ops", NULL, NULL, 56 }, /* to whole cache lines */
+	{ WHOLE_BURSTS, "tcp_congestion_ops", NULL, NULL, 56 }, /* up to whole cache lines */
 	{ WHOLE_BURSTS, "bpf_struct_ops_tcp_congestion_ops", NULL, NULL, 64 },
 };
 
@@ -142,7 +149,7 @@ static const char *const own_functions[] = {
 	"bbr_set_state",  "bbr_tso_segs", "bbr_sndbuf_expand",
 };
 
-/* Types that the made kernel has beside those of the running one, behind all of them. */
+/* Types that the made kernel has in addition, after all of the running kernel's. */
 struct more_types {
 	int u8, u16, u32, u64, two_u16, two_u32, state, tso_segs;
 };
@@ -159,7 +166,7 @@ static inline unsigned growth(enum change changes, const char *type)
 	return bytes;
 }
 
-/* The bytes that were put behind this member. */
+/* Inserts what belongs after this member. Returns the number of bytes. */
 static inline unsigned insert(const struct more_types *more, enum change changes, const char *type,
 			      const char *after, unsigned at)
 {
@@ -245,7 +252,7 @@ static inline bool is_changed(const char *type, enum change changes)
 	return false;
 }
 
-/* Of what a union in struct tcp_skb_cb has as tx; 0: there is none. */
+/* Type of the member tx of a union in struct tcp_skb_cb; 0: there is none. */
 static inline int find_sent(const struct btf *from)
 {
 	const struct btf_type *cb =
@@ -261,7 +268,7 @@ static inline int find_sent(const struct btf *from)
 	return 0;
 }
 
-/* One without any types, and the tools forget those of the last one. */
+/* Begins a kernel without any types. The tools forget those of the last one. */
 static inline void begin_kernel(void)
 {
 	btf__free(made_kernel);
@@ -269,7 +276,7 @@ static inline void begin_kernel(void)
 	made_kernel = btf__new_empty();
 }
 
-/* Each type keeps its id. False: the running kernel has no types. */
+/* Each type keeps its id. Returns false if the running kernel has no types. */
 static inline bool make_kernel(enum change changes)
 {
 	struct btf *from = running_kernel;
@@ -312,7 +319,7 @@ static inline void forget_kernel(void)
 	kernel_types_forget();
 }
 
-/* In place of libbpf's. */
+/* Replaces libbpf's function. */
 struct btf *btf__load_vmlinux_btf(void)
 {
 	__u32 size;
@@ -325,7 +332,7 @@ struct btf *btf__load_vmlinux_btf(void)
 
 struct loaded_program {
 	char name[BPF_OBJ_NAME_LEN];
-	__u32 callback, of_type; /* member of what, as the kernel's types have it */
+	__u32 callback, of_type; /* index of the member, and the id of its struct */
 	__u32 n;
 	struct bpf_insn *insns;
 };
@@ -354,7 +361,10 @@ static inline void move_loaded(struct loaded *to, struct loaded *from)
 	from->n = 0;
 }
 
-/* A file descriptor that can be mapped, as a map's may be; libbpf replaces those of standard streams. */
+/*
+ * A file descriptor that can be mapped, as a map's can. It is not that of a standard stream, which
+ * libbpf would replace.
+ */
 static inline int new_fd(void)
 {
 	int low = memfd_create("bpf", MFD_CLOEXEC), fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
@@ -370,7 +380,7 @@ static inline int note_program(const union bpf_attr *attr)
 	int fd = new_fd();
 
 	if (!attr->attach_btf_id ||
-	    loaded.n == ARRAY_SIZE(loaded.programs)) /* libbpf tries what the kernel can */
+	    loaded.n == ARRAY_SIZE(loaded.programs)) /* libbpf probes kernel features */
 		return fd;
 	*p = (struct loaded_program){ .callback = attr->expected_attach_type,
 				      .of_type = attr->attach_btf_id,
@@ -407,7 +417,7 @@ static inline long made_bpf(int cmd, union bpf_attr *attr)
 	}
 }
 
-/* In place of the C library's. From 1.4 on libbpf calls the last two of these as well. */
+/* Replaces the C library's function. From 1.4 on, libbpf also calls the last two of these. */
 long syscall(long number, ...)
 {
 	long arg[3];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Files that say what a machine shall be: what is read from them, and what is wrong with them. */
+/*
+ * Files that describe how a machine should be: what is read from them, and which mistakes are
+ * found.
+ */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -92,7 +95,7 @@ static void all_of_a_file(void **state)
 			    "fast");
 	assert_int_equal(m.n_defaults, 1);
 	assert_string_equal(m.def[0].name, "one");
-	/* What is left out: a profile default at its defaults. */
+	/* What the file leaves out: a profile default with default values. */
 	assert_string_equal(m.instance[1].algorithm->name, "bbr3");
 	assert_int_equal(m.instance[1].profiles.n, 1);
 	assert_int_equal(param_set_changed(&m.instance[1].profiles.def[0].params), 0);
@@ -169,12 +172,12 @@ static void a_folder_is_read_in_order(void **state)
 	write_file("30.ini", "[this is no file of it\n");
 	assert_int_equal(machine_file_read(folder, NULL, &m), EXIT_DONE);
 	assert_int_equal(m.n_instances, 2);
-	/* A profile as a whole: what the later file does not say is at its default. */
+	/* A later file replaces a profile as a whole: what it leaves out is at its default. */
 	assert_string_equal(value(0, "default", "bw_win"), "12");
 	assert_string_equal(value(0, "default", "cwnd_gain"), "2");
 	assert_int_equal(m.instance[0].rules.n, 2);
 	assert_int_equal(m.instance[0].profiles.n, 2);
-	/* No file of a folder is of one instance only. */
+	/* No file in a folder may be for one instance only. */
 	machine_free(&m);
 	write_file("30.conf", "[default]\n");
 	assert_int_equal(machine_file_read(folder, NULL, &m), EXIT_USAGE);
@@ -220,7 +223,7 @@ static void what_is_wrong_is_refused(void **state)
 		if (!read_text(wrong[i], NULL))
 			fail_msg("taken: %s", wrong[i]);
 	assert_int_equal(machine_file_read("/no/such/file", NULL, &m), EXIT_USAGE);
-	/* A folder without a file is not an empty file, which would take all away. */
+	/* A folder without a file is not an empty file, which would take everything away. */
 	assert_int_equal(machine_file_read(folder, NULL, &m), EXIT_USAGE);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parameters as text: every one of every algorithm's table, and of a table with each unit. */
+/* Parameters as text: every one in every algorithm's table, and in a table with each unit. */
 #include <stdlib.h>
 
 #include "fixture.h"
@@ -152,7 +152,7 @@ static void json_has_numbers_of_the_unit(void **state)
 	free(text);
 }
 
-/* The value that is printed comes back, and its neighbours are told apart. */
+/* A printed value is read back exactly, so its neighbours print differently. */
 static void assert_round_trip(const struct param *param, const struct param_set *set)
 {
 	struct param_set back = param_set_default(set->algorithm);

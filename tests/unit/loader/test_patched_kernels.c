@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernels that were patched with BBR version 3: our objects fit their types. libbpf does all that it does before the
- * kernel gets the programs; what the kernel would say of them is not asked.
+ * Our objects fit the types of kernels that were patched with BBR version 3. libbpf does all that
+ * it does before the kernel gets the programs; what the kernel would say about them is not tested.
  */
 #define _GNU_SOURCE /* memfd_create() */
 #include "fixture.h"
@@ -19,7 +19,7 @@
 
 #define N_OURS 2
 
-/* The algorithms whose loads on the running kernel, unchanged, others are compared with. */
+/* Loads are compared with the loads of these algorithms on the unchanged running kernel. */
 static const char *const ours[N_OURS] = { "bbr", "bbr3" };
 static struct loaded stock[N_OURS];
 
@@ -39,11 +39,12 @@ static bool is_in(int value, const int *list)
 	return false;
 }
 
-#define POISON 0xbad2310 /* libbpf calls that in place of what reads a member that is not there */
+#define POISON 0xbad2310 /* libbpf makes a read of a missing member a call to this */
 
 /*
- * In how many instructions two loads of the same programs differ. Each does by an offset or a constant, and by one of
- * `shifts`, a list that ends with 0; or it read what the first kernel had not. (Those that load the address of a map have its
+ * Number of instructions in which two loads of the same programs differ. Each differs by an offset
+ * or a constant, by one of `shifts`, a list that ends with 0; or it reads a member that the first
+ * kernel does not have. (Instructions that load the address of a map are skipped: they contain its
  * file descriptor.)
  */
 static int shifted(const struct loaded *from, const struct loaded *to, const int *shifts)
@@ -91,7 +92,7 @@ static __u32 place_in_value(const char *callback)
 	return at;
 }
 
-/* Each program is the callback of its name, for the verifier and in what is registered. */
+/* Each program is the callback of its name, both for the verifier and in what is registered. */
 static void check_callbacks(struct bpf_object *obj, enum change changes)
 {
 	int type = btf__find_by_name(made_kernel, "tcp_congestion_ops");
@@ -115,7 +116,7 @@ static void check_callbacks(struct bpf_object *obj, enum change changes)
 	ops_free(&ops);
 }
 
-/* Loads an object that bbrctl has inside into the kernel that was made. */
+/* Loads an object that bbrctl contains into the made kernel. */
 static void load(const char *algorithm, enum change changes)
 {
 	struct object obj;
@@ -138,7 +139,7 @@ static int load_stock(void **state)
 	return 0;
 }
 
-/* Loads all with these changes: by so many instructions at least they differ from the stock ones. */
+/* Loads all with these changes: `least` to `most` instructions differ from the stock loads. */
 static void check_load(enum change changes, const int *shifts, int least, int most)
 {
 	assert_true(make_kernel(changes));
@@ -152,7 +153,7 @@ static void check_load(enum change changes, const int *shifts, int least, int mo
 #define SHIFTS(...) ((const int[]){ __VA_ARGS__, 0 })
 #define ANY 100000
 
-/* All of struct tcp_sock is behind the state, and so is shifted. */
+/* All of struct tcp_sock comes after the state, so it is shifted. */
 static void the_state_may_be_larger(void **state)
 {
 	(void)state;
@@ -165,14 +166,20 @@ static void the_socket_may_be_larger(void **state)
 	check_load(LARGER_SOCKET, SHIFTS(64), 100, ANY);
 }
 
-/* Behind prior_lost; behind tx_in_flight and lost; behind is_acking_tlp_retrans_seq. And version 3 knows that they are there. */
+/*
+ * Shifts after prior_lost, after tx_in_flight and lost, and after is_acking_tlp_retrans_seq. And
+ * version 3 learns that the members exist.
+ */
 static void the_rate_sample_may_be_larger(void **state)
 {
 	(void)state;
 	check_load(LARGER_SAMPLE, SHIFTS(8, 16, 17, 1), 20, ANY);
 }
 
-/* Two constants, in min_tso_segs and where it starts anew after nothing was in flight: min_tso_segs is not there, tso_segs is. */
+/*
+ * Two constants, in min_tso_segs and in the restart after nothing was in flight: min_tso_segs does
+ * not exist, tso_segs does.
+ */
 static void bursts_may_be_asked_for_as_a_whole(void **state)
 {
 	(void)state;
@@ -185,7 +192,10 @@ static void all_may_be_at_once(void **state)
 	check_load(ALL_CHANGES, SHIFTS(STATE_GROWTH + 64, 8, 16, 17, 1, -1), 122, ANY);
 }
 
-/* Programs that look at sockets from outside; they are not carried as objects, so these are files of build/. */
+/*
+ * Programs that look at sockets from outside. bbrctl does not contain them, so they are files in
+ * build/.
+ */
 static const char *const outside[] = { "snapshot_bbr.bpf.o", "snapshot_bbr3.bpf.o",
 				       "probe_bbr.bpf.o", "probe_bbr3.bpf.o" };
 
@@ -202,7 +212,7 @@ static void load_file(const char *name)
 	bpf_object__close(obj);
 }
 
-/* Also by how much what is behind skb_marked_lost in tcp_congestion_ops is shifted. */
+/* The 8 is the shift of what comes after skb_marked_lost in tcp_congestion_ops. */
 static void sockets_can_be_seen_from_outside(void **state)
 {
 	struct loaded before[ARRAY_SIZE(outside)];
@@ -226,7 +236,7 @@ static void sockets_can_be_seen_from_outside(void **state)
 	}
 }
 
-/* How many instructions read what the kernel has not. */
+/* Number of instructions that read what the kernel does not have. */
 static int poisoned(const struct loaded *l)
 {
 	int n = 0;
@@ -243,7 +253,10 @@ static int poisoned(const struct loaded *l)
 #define HALVES 2
 #define COPIES 3
 
-/* The programs that record the callbacks of the kernel's own version 3: each member that they read is there. */
+/*
+ * The programs that record the callbacks of the kernel's own version 3 find each member that they
+ * read.
+ */
 static void callbacks_can_be_recorded(void **state)
 {
 	static const enum change needed[] = { LARGER_STATE, LARGER_SOCKET, LARGER_SAMPLE };
@@ -255,7 +268,7 @@ static void callbacks_can_be_recorded(void **state)
 	load_file(programs);
 	assert_int_equal(loaded.n, ARRAY_SIZE(own_functions) * HALVES * COPIES);
 	assert_int_equal(poisoned(&loaded), 0);
-	libbpf_set_print(NULL); /* it says what is missing */
+	libbpf_set_print(NULL); /* it would report what is missing */
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
 		assert_true(make_kernel(ALL_CHANGES & ~needed[i]));
 		forget_loaded(&loaded);
@@ -264,7 +277,7 @@ static void callbacks_can_be_recorded(void **state)
 	}
 }
 
-/* A kernel whose types are struct bbr, with this member. */
+/* A kernel whose types are only struct bbr, with this member. */
 static void make_bbr_with(const char *member)
 {
 	int id;
@@ -276,7 +289,7 @@ static void make_bbr_with(const char *member)
 	btf__add_field(made_kernel, member, id, 32, 0);
 }
 
-/* Which one the kernel's own is, bbrmon knows by its struct bbr. */
+/* bbrmon tells the version of the kernel's own BBR by its struct bbr. */
 static void version_3_is_not_read_as_version_1(void **state)
 {
 	const struct algorithm *found = NULL;

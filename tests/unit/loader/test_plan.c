@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From a machine as it is to one as it is wanted: which steps, in which order. No kernel is asked. */
+/*
+ * Which steps, in which order, lead from a machine as it is to the one that is wanted. No kernel is
+ * involved.
+ */
 #include <stdlib.h>
 
 #include "fixture.h"
@@ -29,7 +32,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* One of both machines, with a profile default. */
+/* Adds an instance with a profile default to one of the two machines. */
 static struct machine_instance *add(struct machine *m, const char *name)
 {
 	struct machine_instance *inst = machine_add_instance(m, name);
@@ -78,7 +81,7 @@ static void make(const char *only)
 	assert_int_equal(plan_make(&wanted, &found, only, &plan), EXIT_DONE);
 }
 
-/* The kinds of all steps, in order; -1 ends them. */
+/* Expects steps of these kinds, in order; -1 ends them. */
 static void expect(const int *kinds)
 {
 	size_t n = 0;
@@ -144,7 +147,7 @@ static void other_code_is_replaced_with_all_settings(void **state)
 	EXPECT(STEP_REPLACE);
 	strcpy(found.instance[0].version, "1");
 	EXPECT(STEP_PROFILE_ADD);
-	found.instance[0].is_open = false; /* of an ABI that is not known */
+	found.instance[0].is_open = false; /* its ABI is not known */
 	EXPECT(STEP_REPLACE);
 	found.instance[0].algorithm = NULL;
 	EXPECT(STEP_REPLACE);
@@ -192,7 +195,7 @@ static void rules_follow_by_the_name_of_their_profile(void **state)
 	EXPECT();
 }
 
-/* A rule must not name a profile that is not there yet, or no more. */
+/* A rule must not name a profile that does not exist yet, or no longer exists. */
 static void rules_come_between_new_and_old_profiles(void **state)
 {
 	struct machine_instance *new = add(&wanted, "one"), *old = add(&found, "one");
@@ -214,7 +217,7 @@ static void defaults_are_noted(void **state)
 	assert_non_null(machine_add_default(&found, "x", 7, "reno"));
 	EXPECT(STEP_DEFAULT);
 	assert_string_equal(plan.step[0].previous, "reno");
-	/* By other hands: what was before is not known. */
+	/* Set by others: what was there before is not known. */
 	strcpy(found.def[0].name, "one");
 	EXPECT(STEP_DEFAULT);
 	assert_string_equal(plan.step[0].previous, "");
@@ -229,16 +232,16 @@ static void defaults_go_back_to_what_was_before_any_of_us(void **state)
 	add(&found, "one");
 	add(&found, "two");
 	assert_non_null(machine_add_default(&found, "x", 7, "two"));
-	assert_non_null(machine_add_default(&found, "y", 8, "two")); /* by other hands: stays */
+	assert_non_null(machine_add_default(&found, "y", 8, "two")); /* set by others: stays */
 	add_note("one", 7, "reno");
 	add_note("two", 7, "one");
 	EXPECT(STEP_DEFAULT_BACK, STEP_UNLOAD);
 	assert_string_equal(plan.step[0].previous, "reno");
-	/* From one of ours to another: the next that goes back must not go back to that. */
+	/* From one of ours to another: the next way back must not lead to the former. */
 	assert_non_null(machine_add_default(&wanted, "x", 7, "one"));
 	EXPECT(STEP_DEFAULT, STEP_UNLOAD);
 	assert_string_equal(plan.step[0].previous, "reno");
-	/* Notes that go round end. */
+	/* Notes that form a loop come to an end. */
 	strcpy(found.note[0].previous, "two");
 	make(NULL);
 }
@@ -276,7 +279,7 @@ static void only_one_instance(void **state)
 	assert_string_equal(plan.step[1].found_at->path, "/b");
 }
 
-/* As bbrctl once saved it: it says nothing of defaults and cgroups. */
+/* A file that an old bbrctl saved: it has nothing about defaults and cgroups. */
 static void a_file_of_profiles_and_rules(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Profiles in files: what they come to, and of which algorithm they are. */
+/* Profiles in files: what they contain, and which algorithm they belong to. */
 #include "fixture.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "tuning/profile_definitions.h"
 
-/* As a file of this text; *defs is to be freed. */
+/* Reads a file with this text. The caller frees *defs. */
 static int read_text(const struct algorithm *algorithm, const char *text,
 		     struct profile_definitions *defs)
 {
@@ -57,7 +57,7 @@ static void what_a_file_names_is_set_and_the_rest_at_its_default(void **state)
 	profile_definitions_free(&defs);
 }
 
-/* A file of before there were several algorithms names none: it is of the first. */
+/* A file from before there were several algorithms names none: it belongs to the first. */
 static void a_file_is_of_one_algorithm(void **state)
 {
 	struct profile_definitions defs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rules as text, as a list, and as the trie in which a program looks them up; the trie is in this file instead of the
- * kernel.
+ * Rules as text, as a list, and as the trie in which a program looks them up. Here the trie is in
+ * this file, not in the kernel.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -229,7 +229,7 @@ static void what_is_written_is_read(void **state)
 	rule_list_free(&rules);
 }
 
-/* What bbrctl did not write. */
+/* A rule that bbrctl did not write. */
 static void a_rule_that_makes_no_sense_is_not_read(void **state)
 {
 	struct rule_list rules = {}, back;

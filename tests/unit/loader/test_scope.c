@@ -5,7 +5,7 @@
 #include "experiments/request.h"
 #include "tuning/socket_filter.h"
 
-/* Of the options of a command line. */
+/* The scope that a command line's options ask for. */
 static struct experiment_scope scope(struct socket_filter filter)
 {
 	const char *arms[] = { "a=cubic", "b=reno" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An algorithm that nothing in the tools knows: five modes, one of them with phases, and two fields of its own. */
+/* An algorithm that no tool knows: five modes, one with phases, and two fields of its own. */
 #ifndef MADE_UP_H
 #define MADE_UP_H
 

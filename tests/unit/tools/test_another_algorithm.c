@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The table, the page of a connection, the metrics and the report of an algorithm that none of them knows. */
+/*
+ * The table, the connection page, the metrics and the report of an algorithm that none of them
+ * knows.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -136,7 +139,7 @@ static void a_row_and_the_page_have_its_modes_and_fields(void **state)
 	conn_table_free(&table);
 }
 
-/* In the order in which the page of a connection has had it since its first version. */
+/* The order that the page of a connection has had since its first version. */
 static void the_page_of_v1_is_as_ever(void **state)
 {
 	struct bbr_event e = made_up_event(1, 2, 0, 0);

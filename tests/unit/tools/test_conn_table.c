@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The connections of bbrmon top: who is who, what is known of the last interval and of the last minute. */
+/*
+ * The connections of bbrmon top: which is which, and what is known about the last interval and the
+ * last minute.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -133,7 +136,7 @@ static void the_rate_is_what_was_delivered_in_the_interval(void **state)
 	assert_int_equal(only()->lost, 0);
 }
 
-/* Neither 0, as nobody looked, nor the mean with the pause in it once it goes on. */
+/* Not 0, because nothing was measured; nor, when events come again, the mean over the pause. */
 static void of_a_quiet_connection_the_rate_is_unknown(void **state)
 {
 	struct bbr_event e = event(1, 1000, 0);
@@ -222,7 +225,7 @@ static void a_socket_with_another_cookie_is_another_row(void **state)
 	assert_int_equal(alive(), 1);
 }
 
-/* The socket was read before its end was; it is not there again. */
+/* The socket was read before the connection ended: it does not bring the connection back. */
 static void an_old_state_of_a_socket_does_not_bring_it_back(void **state)
 {
 	struct bbr_event e = event(1, 1000, 10);
@@ -245,12 +248,12 @@ static void a_socket_that_is_gone_has_ended(void **state)
 	conn_table_end_snapshot(&table);
 	conn_table_begin_snapshot(&table, START + 5000 * MS);
 	note_socket(event(0, 1000, 5000), 99);
-	assert_int_equal(alive(), 2); /* not before the end of the reading */
+	assert_int_equal(alive(), 2); /* not before the snapshot ends */
 	conn_table_end_snapshot(&table);
 	assert_int_equal(alive(), 1);
 }
 
-/* Where sockets cannot be read its events are all we have. */
+/* Where sockets cannot be read, only events show that a connection goes on. */
 static void one_that_no_reading_has_goes_on_while_it_has_events(void **state)
 {
 	(void)state;
@@ -400,7 +403,7 @@ static void a_short_mode_is_not_lost_in_its_slot(void **state)
 	assert_int_equal(slot(0).inflight, 25);
 }
 
-/* A recording of two boots. */
+/* A recording that spans two boots. */
 static void time_that_goes_back_is_the_newest_slot(void **state)
 {
 	(void)state;
@@ -448,7 +451,7 @@ static void leave_out(struct bbr_event e)
 	conn_table_leave_out(&table, &ours, &e);
 }
 
-/* With the end of the interval, and it may come back. */
+/* A connection that is left out disappears at the end of the interval, and may come back. */
 static void what_is_left_out_is_gone(void **state)
 {
 	(void)state;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The file of an experiment: written and read back, what it is not, and experiments made of recorded connections. */
+/*
+ * The file of an experiment is written and read back, and wrong files are refused; and experiments
+ * made of recorded connections.
+ */
 #define _GNU_SOURCE /* asprintf() */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,14 +25,17 @@
 #define RECORDED "tests/unit/tools/recorded_connections.csv"
 
 extern const char recorded[], recorded_end[];
-/* What bbrmon experiment -w wrote of 8 experiments with CUBIC in both arms (tests/native/experiment/test_experiment_aa.py). */
+/*
+ * What bbrmon experiment -w wrote about 8 experiments with CUBIC in both arms
+ * (tests/native/experiment/test_experiment_aa.py).
+ */
 __asm__(".section .rodata\n"
-	".globl recorded, recorded_end\n" /* the linker for arm64 takes two local ones for one */
+	".globl recorded, recorded_end\n" /* the arm64 linker takes two local symbols for one */
 	"recorded: .incbin \"" RECORDED "\"\n"
 	"recorded_end: .byte 0\n"
 	".previous");
 
-/* A file with this in it. */
+/* Makes a file with this text. */
 static void make_file(char path[32], const char *text, size_t len)
 {
 	int fd;
@@ -53,7 +59,7 @@ static int read_text(const char *text, size_t len, struct study *s)
 	return status;
 }
 
-/* What it writes of a study; to be freed. */
+/* The file's text for a study. The caller frees it. */
 static char *text_of(const struct study *s, size_t *len)
 {
 	char *text = NULL;
@@ -142,7 +148,7 @@ static void test_written_and_read_back(void **state)
 	for (int i = 0; i < 2; i++)
 		assert_memory_equal(&back.rows.at[i], &s.rows.at[i], sizeof(struct row));
 	study_free(&back);
-	/* Each byte may be the last that its writer wrote: never is there a row that it did not write. */
+	/* Any byte may be the last one written: a row that was not written never appears. */
 	for (size_t cut = 0; cut < len; cut++) {
 		if (read_text(text, cut, &back) == EXIT_DONE)
 			assert_true(back.rows.n <= 2 && (text[cut - 1] == '\n') == !back.is_cut);
@@ -154,7 +160,7 @@ static void test_written_and_read_back(void **state)
 	study_free(&s);
 }
 
-/* The text with `what` in place of the first `of`. */
+/* Refuses the text with the first `of` replaced by `what`. */
 static void refuses(const char *text, const char *of, const char *what)
 {
 	const char *at = strstr(text, of);
@@ -235,7 +241,7 @@ static void test_recorded_connections(void **state)
 	study_free(&s);
 }
 
-/* Three guards at the strictest level, looked at again and again. */
+/* Three guards at the strictest level, evaluated again and again. */
 static bool is_taken_back(const struct study *s)
 {
 	static const char *const guards[] = { "retransmitted < 1x", "goodput_p50 > 1x",

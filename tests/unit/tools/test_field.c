@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fields of an event: values, names, JSON and text; and what follows from them. BBR version 1 is the example, and an
- * algorithm that has nothing of it.
+ * Fields of an event: values, names, JSON and text, and what follows from them. The examples are
+ * BBR version 1 and an algorithm that has nothing in common with it.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@
 
 static const struct algorithm *v1;
 
-/* One with its own modes and a tail. */
+/* An algorithm with its own modes and a tail. */
 struct other_tail {
 	__u32 window;
 	__u8 colour;
@@ -317,7 +317,7 @@ static void values_are_derived_in_one_place(void **state)
 	e.pacing_gain = e.cwnd_gain = 0;
 	assert_false(event_has_state(&e));
 	e.time_ns = 3000000000;
-	e.delivered = 5; /* the counter has gone round */
+	e.delivered = 5; /* the counter has wrapped around */
 	assert_true(event_delivered_bps(&e, -5, 1000000000) == 10 * 1000 * 8 / 2.);
 }
 

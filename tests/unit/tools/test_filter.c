@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Filter expressions of events: values of any field, and what of them the BPF program does.
- */
+/* Filter expressions on events: values of any field, and the part that the BPF program checks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,7 +101,7 @@ static void wrong_values_are_refused(void **state)
 		assert_true(is_refused(texts[i]));
 }
 
-/* What the BPF program is asked for, and whether that is all. */
+/* What the BPF program is asked to check; returns whether that is all. */
 static bool pushed(const char *text, struct bbr_filter *k)
 {
 	static struct filter f;
@@ -128,7 +126,7 @@ static void the_program_does_addresses_and_ports_of_all(void **state)
 	assert_int_equal(k.raddr[3], htonl(0x0a000000));
 	assert_int_equal(k.rmask[3], htonl(0xff000000));
 	assert_int_equal(k.lmask[3], 0xffffffff);
-	/* One of two that must both match, and what it cannot do. */
+	/* One of two that must both match, and what the program cannot check. */
 	assert_false(pushed("dport 443 and cwnd > 5", &k));
 	assert_int_equal(k.rport, htons(443));
 	assert_false(pushed("dport 443 dport 80", &k));
@@ -155,7 +153,7 @@ static void state_is_told_from_what_stays(void **state)
 	}
 }
 
-/* An event without a sample does not say that a condition on one is not met. */
+/* An event without a sample does not show that a condition on a sample is not met. */
 static void only_samples_know_samples(void **state)
 {
 	static struct filter f;

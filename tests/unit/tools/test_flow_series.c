@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The curves of a flow: which there are in which lane, and what is kept of a long flow. */
+/* The curves of a flow: which curves are in which lane, and what is kept of a long flow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,7 +94,7 @@ static void the_lanes_of_v1(void **state)
 	}
 }
 
-/* As pages and figures have had them since the first version. */
+/* The colours that pages and figures have had since the first version. */
 static void the_colours_of_v1(void **state)
 {
 	static const struct {
@@ -163,7 +163,7 @@ static void what_is_not_known_has_no_value(void **state)
 	assert_true(value(0, "bdp_milli") == VALUE_NONE);
 	assert_true(value(0, "mode") == VALUE_NONE);
 	assert_int_equal(value(0, "bw_bps"), 7812500);
-	e.pacing_gain = e.cwnd_gain = 0; /* the stack tells of losses before there is BBR state */
+	e.pacing_gain = e.cwnd_gain = 0; /* the stack reports losses before there is BBR state */
 	assert_true(flow_series_add(s, &e));
 	assert_true(value(1, "bw_bps") == VALUE_NONE);
 	assert_true(value(1, "policer") == VALUE_NONE);
@@ -181,7 +181,10 @@ static void time_never_goes_back(void **state)
 	assert_int_equal(flow_series_time_ns(s, 1), 5 * NS_PER_MS);
 }
 
-/* 50,000 events, of which one has the highest cwnd, one the lowest bw, and one another state of the policer. */
+/*
+ * 50,000 events, of which one has the highest cwnd, one the lowest bw, and one another policer
+ * state.
+ */
 static void of_a_long_flow_all_extremes_are_kept(void **state)
 {
 	unsigned int highest = 0, lowest = 0, policed = 0;

@@ -92,7 +92,7 @@ static void a_policer_counts_each_time_it_is_found(void **state)
 	assert_int_equal(only()->policed, 2);
 }
 
-/* Between two samples: only that its rate has expired says that there was one. */
+/* A policer between two samples: only the expiry of its rate shows that there was one. */
 static void a_policer_that_no_sample_has_counts_by_its_end(void **state)
 {
 	struct bbr_event e = event(BBR_EV_MODE, 2, BBR_PROBE_BW, BBR_POLICER_OFF);

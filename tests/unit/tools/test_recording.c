@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Recordings: what is written is read, of any algorithm, whole or cut off, and what the tools do not know as well. */
+/*
+ * Recordings of any algorithm, whole or cut off: what is written is read back, even what the tools
+ * do not know.
+ */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +59,7 @@ static void fill_many(void)
 		*f = (struct field){ .key = many_keys[i], .width = 1, .unit = FIELD_COUNT };
 		f->offset = BBR_EVENT_BASE + i % BBR_EVENT_TAIL_MAX;
 	}
-	many_fields[0].offset = BBR_EVENT_BASE; /* over those of the next seven */
+	many_fields[0].offset = BBR_EVENT_BASE; /* overlaps the next seven */
 	many_fields[0].width = 8;
 	many_fields[1] = (struct field){ .key = "mode", FIELD_AT(mode), .unit = FIELD_COUNT };
 	many_fields[2].unit = FIELD_FLAG;
@@ -87,7 +90,7 @@ static __u64 chance(void)
 	return seed >> 33;
 }
 
-/* The tail of a later minor is longer than the algorithm's fields say, and is kept. */
+/* The tail of a later minor is longer than the algorithm's fields, and is kept. */
 static struct bbr_event an_event(unsigned int i, const struct bbr_event *before)
 {
 	struct bbr_event e = *before;
@@ -124,7 +127,7 @@ static int memory_file(void)
 	return fd;
 }
 
-/* Chunks end every so many events. */
+/* A chunk ends after every `each` events. */
 static void write_made(int fd, int each)
 {
 	static const struct recording_run run = { .id = 1, .sampling = BBR_SAMPLE_ACK };
@@ -162,7 +165,7 @@ static int file_of(const void *from, size_t size)
 	return fd;
 }
 
-/* Before a member that no verb may rely on: what the recorder's subscription is called. */
+/* They may differ in the tag of the recorder's subscription, which no verb may rely on. */
 static void assert_same_event(const struct bbr_event *a, const struct bbr_event *b)
 {
 	struct bbr_event x = *a;
@@ -186,7 +189,7 @@ struct reading {
 	unsigned long places;
 };
 
-/* Reads it; the events must be the first ones, or some, of those that were made. */
+/* Reads the file. Its events must be the first ones that were made or, with_gaps, some of them. */
 static struct reading read_made(int fd, bool with_gaps)
 {
 	struct recording_reader *r = calloc(1, sizeof(*r));
@@ -261,7 +264,7 @@ static void assert_same_algorithm(const struct algorithm *a, const struct algori
 		assert_same_field(&a->fields[i], &b->fields[i]);
 }
 
-/* An algorithm of this description, read as if nobody knew it. */
+/* Reads the description as if nobody knew its algorithm. */
 static struct layout *layout_from(const struct layout *l, size_t size)
 {
 	struct layout *read = calloc(1, sizeof(*read));
@@ -317,7 +320,7 @@ static void an_algorithm_that_is_known_is_that_one(void **state)
 	assert_null(layout_find(l->id + 1));
 }
 
-/* Every byte of a description wrong: refused, or read as something that is fit for a terminal. */
+/* Each byte of a description is wrong in turn: it is refused, or what is read suits a terminal. */
 static void a_description_with_a_wrong_byte(void **state)
 {
 	const struct layout *l = layout_of(&many);
@@ -385,7 +388,7 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(r.totals.counters.seq, EVENTS);
 }
 
-/* Whoever reads does not know `many`: it is all there, from the file. */
+/* The reader does not know `many`, but the file describes all of it. */
 static void an_unknown_algorithm_is_shown(void **state)
 {
 	const struct layout *l = layout_of(&many);
@@ -421,7 +424,10 @@ static void cut_off_anywhere(void **state)
 	}
 }
 
-/* A reader that has not met `many` before loses it with the first chunk until it is described anew. */
+/*
+ * A reader that has not met `many` before loses it with the first chunk until it is described
+ * again.
+ */
 static void the_first_chunk_is_damaged(void **state)
 {
 	struct reading r;
@@ -438,7 +444,10 @@ static void the_first_chunk_is_damaged(void **state)
 			 EVENTS);
 }
 
-/* The same, of an algorithm that nobody knows: its events are counted as lost, all others are read. */
+/*
+ * The same with an algorithm that nobody knows: its events are counted as lost, all others are
+ * read.
+ */
 static void nobody_says_what_events_consist_of(void **state)
 {
 	static __u8 chunk[RECORDING_HEAD + 8192];

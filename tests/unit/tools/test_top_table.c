@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What bbrmon top writes into its columns, which of them a width has room for, order and filter. */
+/* What bbrmon top writes into its columns, which columns fit a width, the order and the filter. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,7 +143,7 @@ static void assert_endpoint(const char *addr, int width, const char *text)
 	assert_string_equal(buf, text);
 }
 
-/* The port and as many whole groups as there is room for stay; of both ends. */
+/* The port and as many whole groups of both ends as fit stay. */
 static void long_addresses_lose_groups_in_their_middle(void **state)
 {
 	(void)state;
@@ -176,7 +176,7 @@ static int columns_of(const char *s)
 	return n;
 }
 
-/* Also with the longest values that there are, each column, sorted by any, at any width. */
+/* Even with the longest values, in each column, sorted by any of them, at any width. */
 static void no_row_is_wider_than_the_screen(void **state)
 {
 	(void)state;

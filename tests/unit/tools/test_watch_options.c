@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which connections a command line asks for: the options are short forms of conditions, and the BPF program gets what
- * it can do.
+ * Which connections a command line asks for: options are short forms of conditions, and the BPF
+ * program gets those that it can check.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	watch_config_free(&config);
-	free(config.names.arg); /* the parser of options does */
+	free(config.names.arg); /* in a tool, the option parser does this */
 	return 0;
 }
 
@@ -98,7 +98,7 @@ static void options_are_conditions_that_the_program_does(void **state)
 	assert_false(matches("any", 5001));
 }
 
-/* IPv6 has IPv4 in it: the prefix alone counts, so the program does all of it. */
+/* IPv6 contains IPv4: only the prefix counts, so the program checks all of it. */
 static void a_remote_of_ipv6_is_left_to_the_program(void **state)
 {
 	(void)state;
@@ -117,7 +117,7 @@ static void the_last_of_an_option_counts(void **state)
 	assert_false(matches("any", 1));
 }
 
-/* The instances are chosen before there are events of them. */
+/* Instances are chosen before there are events from them. */
 static void any_of_the_names(void **state)
 {
 	(void)state;
