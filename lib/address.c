@@ -17,7 +17,7 @@ static bool refuse(const char *option, const char *s, const char *why)
 	return false;
 }
 
-/* The number after the slash; -1 if it is none or above max. */
+/* The number after the slash; -1 if it is not a number or is above max. */
 static int prefix_len(const char *s, int max)
 {
 	double len;
@@ -41,7 +41,7 @@ bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4
 	int bits, len;
 
 	if (n >= sizeof(text))
-		return refuse(option, s, "not an address");
+		return refuse(option, s, "not an IPv4 or IPv6 address or prefix");
 	memcpy(text, s, n);
 	text[n] = 0;
 	if (inet_pton(AF_INET, text, &addr[3]) == 1) {
@@ -56,10 +56,10 @@ bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4
 	len = slash ? prefix_len(slash + 1, bits) : bits;
 	if (len < 0)
 		return refuse(option, s,
-			      bits == 32 ? "a prefix length is 0 to 32" :
-					   "a prefix length is 0 to 128");
+			      bits == 32 ? "a prefix length must be 0 to 32" :
+					   "a prefix length must be 0 to 128");
 	prefix_mask(mask, 128 - bits + len);
-	/* The program compares what the mask leaves of an address with this. */
+	/* The BPF program masks an address and compares the result with this. */
 	for (int i = 0; i < 4; i++)
 		addr[i] &= mask[i];
 	return true;
@@ -70,7 +70,7 @@ bool parse_port(const char *option, const char *s, __u16 *port)
 	double value;
 
 	if (strchr(s, '.') || parse_number(s, &value) || value < 1 || value > 65535)
-		return refuse(option, s, "a port is 1 to 65535");
+		return refuse(option, s, "a port must be 1 to 65535");
 	*port = htons(value);
 	return true;
 }
@@ -88,7 +88,7 @@ bool parse_mark(const char *option, const char *s, __u32 *mark)
 	return true;
 }
 
-/* Of a line "name port/tcp alias... # remark"; -1: of another service. */
+/* The port in a line "name port/tcp alias... # remark"; -1 if it is not for this service. */
 static int port_in_line(char *line, const char *wanted)
 {
 	const char *blanks = " \t\n", *name, *word;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Addresses and ports of the command line. Each parser prints what is wrong with its value, as of the
- * option, and returns false.
+ * Addresses and ports on the command line. If a value is wrong, each parser prints why, with the
+ * option's name, and returns false.
  */
 #ifndef LIB_ADDRESS_H
 #define LIB_ADDRESS_H
@@ -13,28 +13,31 @@
 
 #define ADDRESS_TEXT_LEN 64 /* room for "[address]:port" */
 
-/* "10.1.0.0/16", "2001:db8::1": into a filter's masked address and mask. */
+/* Reads "10.1.0.0/16" or "2001:db8::1" into a filter's masked address and mask. */
 bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4]);
 
-/* The bits of a prefix, network byte order; len from 0 to 128, that of IPv4 with 96 more than its own. */
+/*
+ * The mask of a prefix of len bits, 0 to 128, in network byte order. For IPv4, len is 96 more than
+ * the prefix's own length.
+ */
 void prefix_mask(__u32 mask[4], int len);
 
 /* In network byte order. */
 bool parse_port(const char *option, const char *s, __u16 *port);
 
 /*
- * The port of a TCP service in /etc/services, by its name or an alias; -1: it has none of this name. getservbyname(3) would
- * load libraries, which a static program must not.
+ * The port of a TCP service in /etc/services, by its name or an alias; -1 if there is none of this
+ * name. getservbyname(3) would load libraries, which a static program must not do.
  */
 int find_service(const char *name);
 
-/* A whole number, decimal or with 0x, of 32 bits. */
+/* A 32-bit number, decimal or hexadecimal with 0x. */
 bool parse_mark(const char *option, const char *s, __u32 *mark);
 
-/* "10.0.0.1:80", "[fd00::1]:80"; "*:80" if the address is none. */
+/* "10.0.0.1:80", "[fd00::1]:80"; "*:80" if the address is all zeros. */
 void format_endpoint(char *buf, size_t size, const __u32 addr[4], __u16 port);
 
-/* Without a port, "10.0.0.1". */
+/* The address without a port: "10.0.0.1". */
 void format_address(char *buf, size_t size, const __u32 addr[4]);
 
 #endif

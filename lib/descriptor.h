@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tools know of an algorithm: a descriptor, which is a file of the algorithm's folder (bpf/bbr/descriptor.c).
- * Everything that shows, sorts, records, draws or tunes loops over its tables.
+ * What the tools know about an algorithm: its descriptor, a file in the algorithm's folder
+ * (bpf/bbr/descriptor.c). All code that shows, sorts, records, draws or tunes loops over its
+ * tables.
  */
 #ifndef LIB_DESCRIPTOR_H
 #define LIB_DESCRIPTOR_H
@@ -18,36 +19,36 @@ struct param {
 	__u32 n; /* values; 1 unless it is a list */
 	enum bbr_param_unit unit;
 	__u32 lo, hi; /* of each value */
-	__u32 first; /* index of its first value among those of struct bbr_params, which are all __u32 */
+	__u32 first; /* index of its first value in struct bbr_params, where all are __u32 */
 	const char *help;
 };
 
 #define PARAM_VALUES_MAX 256 /* of one algorithm */
 
-/* How a number of an event is to be read. */
+/* How to read a number of an event. */
 enum field_unit {
-	FIELD_COUNT, /* as it is: packets, rounds, bytes, what the key says */
+	FIELD_COUNT, /* as it is: packets, rounds, bytes; the key says which */
 	FIELD_US, /* microseconds */
 	FIELD_BW, /* packets per microsecond << 24; shown in bits per second, by the event's mss */
 	FIELD_BYTE_RATE, /* bytes per second; shown in bits per second */
-	FIELD_SAMPLE_RATE, /* the rate sample, rs_delivered in rs_interval_us; shown in bits per second */
+	FIELD_SAMPLE_RATE, /* rate sample: rs_delivered in rs_interval_us; in bits per second */
 	FIELD_GAIN, /* 256 = 1.0 */
 	FIELD_FLAG, /* are any of the bits of `mask` set? */
 	FIELD_NAME, /* an index of `names` */
 };
 
-/* A plot of a report that a field is drawn in. */
+/* The plot of a report in which a field is drawn. */
 enum field_lane {
 	LANE_NONE,
 	LANE_RATE, /* bits per second */
 	LANE_RTT, /* milliseconds */
 	LANE_INFLIGHT, /* packets */
-	LANE_STATE, /* a strip: FIELD_NAME */
+	LANE_STATE, /* a strip, for a FIELD_NAME */
 	LANE_LOSSES, /* packets since the flow's start */
 	LANES,
 };
 
-/* Field `text` is shown only if the field `key` of the same event has a value of at least `least`. */
+/* `text` is shown only if the event's field `key` has a value of at least `least`. */
 struct field_condition {
 	const char *key;
 	__u64 least;
@@ -62,30 +63,31 @@ struct field {
 	__u64 mask; /* FIELD_FLAG */
 	bool has_unknown; /* is there a value that means "not measured"? JSON shows it as null */
 	__u64 unknown;
-	__u16 needs; /* enum bbr_event_flag: not known in an event that has none of these; 0: always known */
+	__u16 needs; /* enum bbr_event_flag: unknown in an event that has none; 0: always known */
 	const char *const *names; /* FIELD_NAME */
 	__u8 n_names;
 
 	/*
-	 * How a line of text shows it: "%" stands for the value, and a flag that is not set shows nothing. NULL: it
-	 * does not. Of the fields that are shown, those with the lowest `order` come first.
+	 * How a line of text shows it; NULL: not at all. "%" stands for the value. A flag that is
+	 * not set shows nothing. Fields with a lower `order` come first.
 	 */
 	const char *text;
 	__u8 order;
 	struct field_condition text_if; /* key NULL: always */
 
 	/*
-	 * The same on the page of a connection in bbrmon top: "max_bw %". Text that begins with a blank stays with what is
-	 * before it. NULL: as `text`. page_order 0: after the window.
+	 * How the page of a connection in bbrmon top shows it: "max_bw %". Text that begins with a
+	 * blank stays with the text before it. NULL: as `text`. page_order 0: just before the
+	 * recovery state.
 	 */
 	const char *page;
 	__u8 page_order;
 
-	__u8 lane; /* enum field_lane. Those that have one are in the rows of bbrmon top --json, too. */
-	const char *curve; /* its name there */
+	__u8 lane; /* enum field_lane. bbrmon top --json shows an algorithm's own ones, too */
+	const char *curve; /* its name in that plot; NULL: `key` */
 };
 
-/* Where that page shows what every event has. */
+/* Where that page shows the values that every event has. */
 enum page_order {
 	PAGE_RATE = 10, /* delivery rate */
 	PAGE_PACING = 20,
@@ -98,7 +100,7 @@ enum page_order {
 	PAGE_END = 90,
 };
 
-/* Where text shows what every event has, so that an algorithm's fields can be placed between. */
+/* Where text shows the values that every event has. An algorithm's fields go between them. */
 enum text_order {
 	TEXT_SAMPLE = 0, /* RTT, delivery rate, losses of this ACK */
 	TEXT_WINDOW = 10, /* inflight, cwnd, pacing rate */
@@ -111,45 +113,48 @@ struct algorithm_mode {
 	const char *name;
 	const char *const *phases; /* names, shown as MODE/PHASE; NULL: it has none */
 	__u8 n_phases;
-	char mark; /* in a strip of one character for each moment; 0: the first of its name */
-	__u8 rarity; /* of several modes within such a moment the one with the highest is shown */
+	char mark; /* in a strip, where one character stands for a moment; 0: its first letter */
+	__u8 rarity; /* of several modes in one moment, the highest rarity is shown */
 };
 
 struct algorithm {
 	const char *name; /* as in struct bbr_abi: "bbr" */
 	const char *instance; /* the name that an instance gets if none is given */
 	const char *title; /* for people: "BBR version 1" */
-	/* A member of the struct bbr of kernels whose own bbr is this algorithm, and only of those; NULL: none is. */
+	/*
+	 * A member that struct bbr has only in kernels whose own bbr is this algorithm; NULL: there
+	 * are no such kernels.
+	 */
 	const char *kernel_member;
 
 	const struct param *params;
 	__u32 n_params;
 	const __u32 *defaults; /* the values of all parameters, in the order of the table */
-	__u32 params_size; /* bytes of them */
+	__u32 params_size; /* their size in bytes */
 
 	const struct algorithm_mode *modes;
 	__u8 n_modes;
 	const char *const *reasons; /* why a mode was entered */
 	__u8 n_reasons;
-	__u32 policer_reasons; /* bits of those that say that a policer had been detected until now */
+	__u32 policer_reasons; /* bits of those that mean that a policer had been detected so far */
 
-	/* The model, its own and what it shares with all, in the order of JSON. */
+	/* The model: its own fields and those that all algorithms share, in the order of JSON. */
 	const struct field *fields;
 	__u16 n_fields;
 	__u16 tail_size; /* bytes of its own part of an event */
 };
 
-/* All that were compiled in, the first of which is meant if none is named. */
+/* All algorithms that were compiled in. The first is the default. */
 extern const struct algorithm *const algorithms[];
 extern const size_t n_algorithms;
 
-/* By its name; NULL: these tools do not know it. */
+/* Finds an algorithm by its name; NULL: these tools do not know it. */
 const struct algorithm *algorithm_find(const char *name);
 
-/* Where algorithms[] has it. */
+/* Its index in algorithms[]. */
 size_t algorithm_index(const struct algorithm *algorithm);
 
-/* Lines of the table of fields. TAIL_FIELD's member is one of the algorithm's struct bbr_tail. */
+/* For lines of the table of fields. TAIL_AT's member is one of the algorithm's struct bbr_tail. */
 #define FIELD_AT(member)                              \
 	.offset = offsetof(struct bbr_event, member), \
 	.width = sizeof(((struct bbr_event *)0)->member)

@@ -78,7 +78,7 @@ static int note(const struct sockops_prog *prog, void *data)
 	if (!is_ours(prog, &attach))
 		return 0;
 	if (list->n && !strcmp(list->at[list->n - 1].path, prog->cgroup))
-		return 0; /* the first one of a cgroup counts */
+		return 0; /* only the first one of a cgroup counts */
 	grown = realloc(list->at, (list->n + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The cgroups whose connections are given one of our congestion controls: found by asking the kernel,
+ * The cgroups whose connections get one of our congestion controls, found by asking the kernel,
  * cgroup by cgroup (see bpf_bbr/attach.h).
  */
 #ifndef LIB_ATTACHMENT_H
@@ -14,14 +14,14 @@ struct attachment {
 };
 
 /*
- * Our program in one cgroup: its file descriptor, what it says in *attach; -ENOENT if there is none, or
- * -errno.
+ * Finds our program in one cgroup. Returns its file descriptor and fills in *attach; -ENOENT if
+ * there is none, or another -errno.
  */
 int cgroup_program(int cgroup_fd, struct bbr_attach *attach);
 
 /*
- * All attachments below the mount, in the order of the tree. Returns their number or -errno; *list is for
- * attachments_free().
+ * Lists all attachments below the mount, in tree order. Returns their number or -errno. Free *list
+ * with attachments_free().
  */
 int attachments_list(struct attachment **list);
 void attachments_free(struct attachment *list, int n);

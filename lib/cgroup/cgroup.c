@@ -23,7 +23,10 @@ char *cgroup_mount(void)
 	const struct mntent *m;
 	char *found = NULL;
 
-	/* Also where v1 has the other controllers: systemd's hybrid hierarchy has it at an unusual place. */
+	/*
+	 * Also finds the unusual place where systemd's hybrid hierarchy, with v1 controllers,
+	 * mounts it.
+	 */
 	while (f && !found && (m = getmntent(f)))
 		if (!strcmp(m->mnt_type, "cgroup2"))
 			found = strdup(m->mnt_dir);
@@ -43,7 +46,7 @@ static bool is_cgroup(const char *path)
 
 #define KERNFS_HANDLE 0xfe /* FILEID_KERNFS */
 
-/* In kernfs the handle of a directory is its id. */
+/* The kernfs file handle of a directory is its id. */
 static bool handle_of(const char *path, __u64 *id)
 {
 	struct {
@@ -129,7 +132,7 @@ int cgroup_ids(const char *option, const char *path, __u64 ids[BBR_RULE_CGROUP_L
 	return ret;
 }
 
-/* An O_PATH descriptor of the cgroup of an id, or -1. */
+/* An O_PATH descriptor of the cgroup with this id, or -1. */
 static int open_by_id(__u64 id, const char *mount)
 {
 	struct {
@@ -145,7 +148,7 @@ static int open_by_id(__u64 id, const char *mount)
 	return fd;
 }
 
-/* Its path in full; false if there is none of this id any more. */
+/* Reads the full path of a cgroup; false if there is no cgroup with this id any more. */
 static bool path_of(__u64 id, const char *mount, char path[PATH_MAX])
 {
 	int fd = open_by_id(id, mount);

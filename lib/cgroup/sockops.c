@@ -14,7 +14,7 @@
 
 #define MAX_PROGS 64 /* sockops programs of one cgroup; the kernel allows no more */
 
-/* Has the program of this file descriptor the name? 0: no. */
+/* Fills in *prog. Returns 1 if the program has this name, 0 if not, or -errno. */
 static int inspect(int fd, const char *name, struct sockops_prog *prog)
 {
 	__u32 len = sizeof(struct bpf_prog_info);
@@ -38,7 +38,7 @@ int sockops_visit(int cgroup_fd, const char *path, const char *name, sockops_vis
 	int ret = 0;
 
 	if (bpf_prog_query(cgroup_fd, BPF_CGROUP_SOCK_OPS, 0, &flags, ids, &n))
-		return errno == EINVAL ? 0 : -errno; /* EINVAL: this kernel has none for cgroups */
+		return errno == EINVAL ? 0 : -errno; /* EINVAL: a kernel without cgroup sockops */
 	for (__u32 i = 0; !ret && i < n; i++) {
 		struct sockops_prog prog = { .cgroup = path };
 		int fd = bpf_prog_get_fd_by_id(ids[i]);

@@ -17,14 +17,17 @@ struct sockops_prog {
 	__u32 maps; /* how many */
 };
 
-/* Anything but 0 ends the walk, which returns it. */
+/* A return value other than 0 ends the walk, which returns it. */
 typedef int (*sockops_visitor)(const struct sockops_prog *prog, void *data);
 
-/* Visits the programs of this name in one cgroup; path is for the visitor. What the last visit returned, 0, or -errno. */
+/*
+ * Visits the programs with this name in one cgroup; path is handed to the visitor. Returns what the
+ * last visit returned, 0 without a visit, or -errno.
+ */
 int sockops_visit(int cgroup_fd, const char *path, const char *name, sockops_visitor visit,
 		  void *data);
 
-/* The same for all cgroups, in the order of the tree. */
+/* The same for all cgroups, in tree order. */
 int sockops_visit_all(const char *name, sockops_visitor visit, void *data);
 
 #endif

@@ -21,7 +21,7 @@ const char *caps_text(char buf[CAPS_TEXT_LEN], __u64 caps)
 
 		if (!(caps >> cap & 1))
 			continue;
-		name = cap_to_name(cap); /* in small letters */
+		name = cap_to_name(cap); /* in lower case */
 		if (buf[0])
 			append(buf, ", ");
 		append(buf, name ? name : "?");

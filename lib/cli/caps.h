@@ -15,7 +15,10 @@
 /* "CAP_BPF, CAP_SYS_ADMIN"; what does not fit is left out. Returns buf. */
 const char *caps_text(char buf[CAPS_TEXT_LEN], __u64 caps);
 
-/* Those of this process: CAP_EFFECTIVE, which it has now, or CAP_PERMITTED, which it may take. */
+/*
+ * The capabilities of this process: CAP_EFFECTIVE, in force now, or CAP_PERMITTED, which it may
+ * take.
+ */
 __u64 caps_of_process(cap_flag_t set);
 
 #endif

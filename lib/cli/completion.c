@@ -7,25 +7,28 @@
 #include "options.h"
 #include "options_help.h"
 
-#define MAX_WORDS 3 /* that decide: the one or two of a verb, and one more */
+#define MAX_WORDS 3 /* that matter: the one or two of a verb, and one more */
 
 struct completion {
 	const struct program *program;
 	const struct verb *verb; /* NULL: not known yet */
-	const char *current; /* the word to be completed */
-	char **words; /* all before it */
+	const char *current; /* the word to complete */
+	char **words; /* all words before it */
 	int n;
 	const char *
-		plain[MAX_WORDS]; /* the first of those that are neither options nor their values */
+		plain[MAX_WORDS]; /* the first words that are neither options nor their values */
 	int n_plain;
 	const struct option_def
 		*pending; /* the option whose value the current word is; NULL: none */
 };
 
-/* A table of options of the program; NULL after the last. */
+/* Visits one table of options, which a NULL name ends. Returns true to stop. */
 typedef bool (*table_visitor)(const struct option_def *defs, void *data);
 
-/* Visits a verb's tables (verb NULL: none), or those that every verb has. True, and the end, when a visit returns that. */
+/*
+ * Visits a verb's own tables (verb NULL: none), or those that every verb has. Returns true as soon
+ * as a visit does.
+ */
 static bool for_each_own_table(const struct verb *verb, table_visitor visit, void *data)
 {
 	for (const struct option_group *g = verb ? verb->groups : NULL; g && g->defs; g++)
@@ -63,7 +66,7 @@ static bool search_table(const struct option_def *defs, void *data)
 	return false;
 }
 
-/* How many of the plain words name this verb; 0: they name another. */
+/* How many of the plain words name this verb; 0: they name another one. */
 static int verb_words(const struct verb *verb, const struct completion *c)
 {
 	if (c->n_plain && !strcmp(verb->name, c->plain[0]))
@@ -74,7 +77,10 @@ static int verb_words(const struct verb *verb, const struct completion *c)
 		       0;
 }
 
-/* An option of any verb: whether it takes a value has to be known before the verb is. NULL: there is none. */
+/*
+ * Finds an option of any verb, or NULL. We must know whether an option takes a value before we know
+ * the verb.
+ */
 static const struct option_def *find_option(const struct program *program, const char *word)
 {
 	struct search search = { .word = word };
@@ -86,7 +92,7 @@ static const struct option_def *find_option(const struct program *program, const
 	return search.found;
 }
 
-/* The verb's own option that has the name of another one; that one if it has none. */
+/* The verb's own option with the same name as another verb's; the other one if it has none. */
 static const struct option_def *find_own_option(const struct verb *verb,
 						const struct option_def *other)
 {
@@ -118,7 +124,7 @@ static void read_words(struct completion *c)
 	for (const struct verb *const *v = c->program->verbs; *v && !c->verb; v++)
 		if (verb_words(*v, c))
 			c->verb = *v;
-	if (c->pending && c->verb) /* another verb's of this name may take something else */
+	if (c->pending && c->verb) /* another verb's option of this name may take another value */
 		c->pending = find_own_option(c->verb, c->pending);
 }
 
@@ -164,7 +170,7 @@ static bool add_options(const struct option_def *defs, void *data)
 	return false;
 }
 
-/* The first words of verbs, each once, or the second ones of a first. */
+/* Adds the first words of verbs, each once, or the second words that follow a first word. */
 static void add_verbs(const struct completion *c)
 {
 	for (const struct verb *const *v = c->program->verbs; *v; v++) {
@@ -201,7 +207,10 @@ static void add_values(const struct completion *c)
 		complete_value(c, c->pending->arg);
 }
 
-/* "PROFILE" of "PROFILE [KEY=VALUE]...": what the k-th argument is called. The last one may be repeated. */
+/*
+ * Adds candidates for the k-th argument by its name in --help: "PROFILE" of "PROFILE
+ * [KEY=VALUE]...". The last one may be repeated.
+ */
 static void add_arguments(const struct completion *c)
 {
 	int k = c->n_plain - verb_words(c->verb, c);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What can stand where the cursor is, for the completion of shells (packaging/completions): `PROGRAM --complete WORD...`
- * prints the candidates for the last of these words, which may be empty. Verbs and options come from the program's
+ * Completion for shells (packaging/completions): `PROGRAM --complete WORD...` prints the candidates
+ * for the last of these words, which may be empty. Verbs and options come from the program's
  * tables, values from its completers.
  *
- * A line for each: the word, a tab, what it means. The line ":files" stands for all files. After a word that ends in = or / the
- * user goes on without a blank.
+ * Each candidate is a line: the word, a tab, what it means. The line ":files" stands for all files.
+ * After a word that ends in = or / the user continues without a blank.
  */
 #ifndef LIB_COMPLETION_H
 #define LIB_COMPLETION_H
@@ -13,7 +13,10 @@
 struct completion;
 struct program;
 
-/* Of the values that --help calls by a name: "NAME", "FILE"; or of one option: "--netns". */
+/*
+ * Completes the values that --help calls by a name ("NAME", "FILE"), or the values of one option
+ * ("--netns").
+ */
 struct completer {
 	const char *of; /* NULL ends a table */
 	void (*complete)(const struct completion *c);
@@ -22,13 +25,16 @@ struct completer {
 /* Prints the candidates. Returns an exit status. */
 int completion_run(const struct program *program, int n, char **words);
 
-/* For completers: one candidate, which is left out if it does not begin with what the user has typed. about: "" for none. */
+/*
+ * For completers: adds one candidate, unless it does not begin with what the user has typed. about
+ * may be "".
+ */
 void completion_add(const struct completion *c, const char *word, const char *about);
 
-/* All files. */
+/* Adds all files. */
 void completion_add_files(const struct completion *c);
 
-/* The value of an option that stands on the command line; NULL: it does not. */
+/* The value of an option on the command line; NULL if the option is not there. */
 const char *completion_option(const struct completion *c, const char *name);
 
 /* What the user has typed of the word, and the name of the verb ("" before there is one). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How the tools end and complain.
+ * Exit statuses and messages of the tools.
  */
 #ifndef LIB_ERR_H
 #define LIB_ERR_H
@@ -12,10 +12,10 @@ enum {
 	EXIT_DONE = 0,
 	EXIT_USAGE = 1, /* the command line is wrong */
 	EXIT_REFUSED = 2, /* the kernel or the system refused */
-	EXIT_NOTHING = 3, /* nothing to do that was asked to be done: already loaded, not loaded */
+	EXIT_NOTHING = 3, /* there was nothing to do: already loaded, not loaded */
 };
 
-/* Set by main(): the program's name in messages, and whether libbpf may speak for itself (-v). */
+/* main() sets the program's name for messages, and whether to show libbpf's own messages (-v). */
 void err_init(const char *program, bool verbose);
 
 /* One line on stderr: "program: what failed: why". */

@@ -5,7 +5,7 @@
 
 #include "json.h"
 
-/* The end of a line of a pretty one, and where the next begins. */
+/* Ends a line of pretty JSON, and indents the next one. */
 static void put_indent(struct json *j)
 {
 	buffered_put(&j->to, "\n", 1);
@@ -25,7 +25,7 @@ static void put_pretty_key(struct json *j, const char *key)
 	buffered_put(&j->to, "\": ", 3);
 }
 
-/* Straight into the buffer: most of a line is keys, which are short. */
+/* Writes straight into the buffer: most of a line is keys, which are short. */
 static void put_line_key(struct json *j, const char *key)
 {
 	size_t len = key ? strlen(key) : 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * JSON, written as it comes: a tree of json-c takes five times as long, most of that to allocate and to free.
+ * JSON that is written as it is produced: a tree of json-c takes five times as long, most of it to
+ * allocate and free.
  *
- * Keys are short literals with nothing in them that would have to be escaped; elements of an array have the key NULL.
+ * Keys are short literals that need no escaping. Elements of an array have the key NULL.
  */
 #ifndef LIB_JSON_H
 #define LIB_JSON_H
@@ -15,28 +16,28 @@
 
 #include "buffered.h"
 
-#define JSON_DEPTH_MAX 64 /* objects and arrays in each other */
+#define JSON_DEPTH_MAX 64 /* nested objects and arrays */
 
 struct json {
 	struct buffered to;
 	bool is_pretty; /* a line for each member, indented; otherwise all on one line */
-	bool is_in_script; /* no string may end a <script>, or begin what changes its end */
+	bool is_in_script; /* escape what could end a <script>, or change where it ends */
 	bool breaks_line; /* see json_new_line() */
-	bool has_members; /* the innermost object or array */
+	bool has_members; /* the innermost object or array has some */
 	unsigned int depth;
-	__u64 arrays; /* by depth: is it an array? */
+	__u64 arrays; /* a bit for each depth: is it an array? */
 };
 
-/* Begins an object on one line; or a whole on several lines, which is an object or an array. */
+/* Begins an object on one line, or an object or array over several lines. */
 void json_begin(struct json *j, FILE *out);
 void json_begin_pretty(struct json *j, FILE *out);
 void json_begin_pretty_array(struct json *j, FILE *out);
-/* The same as json_begin(), for a <script> of HTML. */
+/* Like json_begin(), for a <script> in HTML. */
 void json_begin_in_script(struct json *j, FILE *out);
-/* Ends it and its last line, and hands what is left to the file. */
+/* Ends it and its last line, and writes what is left to the file. */
 void json_end(struct json *j);
 
-/* The next member of one that is not pretty begins a line, unless it is the first. */
+/* Makes the next member begin a line, unless it is the first. Not for pretty JSON. */
 void json_new_line(struct json *j);
 
 /* Objects and arrays within it. */
@@ -46,11 +47,11 @@ void json_close(struct json *j);
 
 void json_add_int(struct json *j, const char *key, __u64 value);
 void json_add_signed(struct json *j, const char *key, __s64 value);
-/* With nine digits; what is no number is null. */
+/* With nine digits; null if it is not finite. */
 void json_add_number(struct json *j, const char *key, double value);
 void json_add_bool(struct json *j, const char *key, bool value);
 void json_add_null(struct json *j, const char *key);
-/* So many 256ths. */
+/* The gain is in 256ths. */
 void json_add_gain(struct json *j, const char *key, __u16 gain);
 /* The text is UTF-8; NULL is null. */
 void json_add_string(struct json *j, const char *key, const char *text);

@@ -10,7 +10,7 @@
 #include "options_help.h"
 
 #define MAX_OPTIONS 128
-#define FIRST 256 /* what getopt_long() returns for the first of the table */
+#define FIRST 256 /* what getopt_long() returns for the first option of the table */
 
 /* What getopt_long() needs, and where each of its options comes from. */
 struct parser {
@@ -29,7 +29,7 @@ static bool is_known(const struct parser *p, const char *name)
 	return false;
 }
 
-/* The first of a name counts, and the first of a letter. */
+/* The first option with a name counts, and the first with a letter. */
 static void add_options(struct parser *p, const struct option_def *defs, size_t offset)
 {
 	for (const struct option_def *d = defs; d->name; d++) {
@@ -57,7 +57,7 @@ static void add_verb(struct parser *p, const struct program *program, const stru
 		add_options(p, program->options, 0);
 }
 
-/* The place of what getopt_long() found; -1: it is none of ours. */
+/* The index of the option that getopt_long() found; -1 if it is none of ours. */
 static int find(const struct parser *p, int c)
 {
 	if (c >= FIRST)
@@ -70,14 +70,14 @@ static int find(const struct parser *p, int c)
 
 /* A command line, and what was found on it without knowing the verb. */
 struct line {
-	const struct verb *verb; /* NULL: there is none of this name */
-	char **words; /* what is no option */
+	const struct verb *verb; /* NULL: no verb has this name */
+	char **words; /* that are not options */
 	int n_words;
 	bool wants_help, wants_version;
 	const char *unknown; /* an option that no verb has, or whose value is missing */
 };
 
-/* How many of the words are the verb's name; 0: it is another. */
+/* How many of the words are the verb's name; 0: they name another one. */
 static int matches(const struct verb *verb, const struct line *line)
 {
 	const char *blank = strchr(verb->name, ' ');
@@ -91,8 +91,8 @@ static int matches(const struct verb *verb, const struct line *line)
 }
 
 /*
- * The words are found with the options of all verbs, for those before the verb: which of them take a value? copy is
- * put into another order, and keeps the words at its end.
+ * Parses with the options of all verbs, because options may come before the verb and some take a
+ * value. Reorders copy: the words come last.
  */
 static void read_line(const struct program *program, int argc, char **copy, struct line *line)
 {
@@ -103,8 +103,8 @@ static void read_line(const struct program *program, int argc, char **copy, stru
 	add_options(&p, common_options, 0);
 	for (const struct verb *const *v = program->verbs; *v; v++)
 		add_verb(&p, program, *v);
-	opterr = 0; /* our messages have our form */
-	optind = 0; /* getopt begins anew */
+	opterr = 0; /* we print our own messages */
+	optind = 0; /* getopt starts again */
 	while ((c = getopt_long(argc, copy, p.letters, p.long_options, NULL)) != -1) {
 		int i = c == '?' || c == ':' ? -1 : find(&p, c);
 
@@ -141,11 +141,11 @@ static int refuse_words(const struct program *program, const struct line *line)
 		err("%s %s: no such verb", word, line->words[1]);
 	else
 		err("%s: its second word is missing", word);
-	remedy("%s %s --help lists the verbs that begin so", program->name, word);
+	remedy("%s %s --help lists the verbs that begin with it", program->name, word);
 	return EXIT_USAGE;
 }
 
-/* A command line without a verb. */
+/* Runs a command line without a verb. */
 static int run_none(const struct program *program, const struct line *line)
 {
 	if (line->wants_version) {
@@ -165,7 +165,7 @@ static int run_none(const struct program *program, const struct line *line)
 		help_print_program(stderr, program);
 		return EXIT_USAGE;
 	}
-	err("%s: not an option, or its value is missing", line->unknown);
+	err("%s: unknown option, or its value is missing", line->unknown);
 	remedy("%s --help lists verbs and options", program->name);
 	return EXIT_USAGE;
 }
@@ -178,7 +178,7 @@ static int refuse(const struct program *program, const struct verb *verb, const 
 	return EXIT_USAGE;
 }
 
-/* One of ours that was found; -1 to go on. */
+/* Handles one of our options. Returns -1 to go on, or an exit status. */
 static int take(const struct program *program, const struct verb *verb, const struct parser *p,
 		int i, void *options)
 {
@@ -204,7 +204,7 @@ static int take(const struct program *program, const struct verb *verb, const st
 	return -1;
 }
 
-/* What is missing is the word behind those that were given: FILE of "FILE [FILTER]". */
+/* The missing word is the one after those that were given: FILE of "FILE [FILTER]". */
 static int refuse_missing(const struct program *program, const struct verb *verb, int n_given)
 {
 	const char *word = verb->args;
@@ -216,7 +216,10 @@ static int refuse_missing(const struct program *program, const struct verb *verb
 	return refuse(program, verb, missing, "is missing");
 }
 
-/* The verb's command line, argv[0] being its name. -1 to go on with what is no option, from optind on. */
+/*
+ * Parses the verb's command line; argv[0] is its name. Returns -1 to go on with the arguments from
+ * optind on, or an exit status.
+ */
 static int parse(const struct program *program, const struct verb *verb, void *options, int argc,
 		 char **argv)
 {
@@ -239,7 +242,7 @@ static int parse(const struct program *program, const struct verb *verb, void *o
 	n_args = argc - optind;
 	if (n_args > verb->max_args)
 		return refuse(program, verb, argv[optind + verb->max_args],
-			      verb->max_args ? "unexpected argument" : "takes no arguments");
+			      verb->max_args ? "unexpected argument" : "this verb takes no arguments");
 	if (n_args < verb->min_args)
 		return refuse_missing(program, verb, n_args);
 	return program->verbs_take_privileges || !privileges_take() ? -1 : EXIT_REFUSED;
@@ -280,7 +283,7 @@ static int run_verb(const struct program *program, const struct verb *verb, int 
 	return status;
 }
 
-/* argv without the words that name the verb, which takes the place of the program's name. */
+/* Copies argv without the words that name the verb. The verb's name replaces the program's name. */
 static int take_out_words(int argc, char **argv, const struct line *line, char **to)
 {
 	int n = 0, n_words = matches(line->verb, line);

@@ -7,7 +7,7 @@
 
 const struct option_def common_options[] = {
 	[COMMON_VERBOSE] = { "verbose", 'v', NULL, NULL, 0,
-			     "show messages of libbpf and of the verifier" },
+			     "show messages from libbpf and the verifier" },
 	[COMMON_HELP] = { "help", 'h', NULL, NULL, 0, "print this help" },
 	[COMMON_VERSION] = { "version", 0, NULL, NULL, 0, "print the version" },
 	{},
@@ -20,7 +20,10 @@ bool verb_is_in_group(const struct verb *verb, const char *word)
 	return len && !strncmp(verb->name, word, len) && verb->name[len] == ' ';
 }
 
-/* A text of several lines in a column; width: what its first line has before it. */
+/*
+ * Prints a text in a column, on one or more lines. width: what its first line already has before
+ * it.
+ */
 static void print_column(FILE *out, int column, int width, const char *text)
 {
 	if (width >= column) {
@@ -52,7 +55,7 @@ static void print_options(FILE *out, const struct option_def *defs)
 	}
 }
 
-/* All of them, or if `word` is not NULL those of a group. */
+/* Prints all verbs or, if `word` is not NULL, those of its group. */
 static void print_verbs(FILE *out, const struct program *program, const char *word)
 {
 	int column = 0;

@@ -7,7 +7,7 @@
 
 #include "options.h"
 
-/* Those that every verb has. */
+/* The options that every verb has. */
 enum common_option {
 	COMMON_VERBOSE,
 	COMMON_HELP,
@@ -17,11 +17,11 @@ enum common_option {
 extern const struct option_def common_options[];
 
 void help_print_program(FILE *out, const struct program *program);
-/* Of all verbs whose first word is this one. */
+/* The help of all verbs whose first word is this one. */
 void help_print_group(const struct program *program, const char *word);
 void help_print_verb(const struct program *program, const struct verb *verb);
 
-/* Is the verb's first word of two this one? */
+/* Does the verb have two words, and is this the first of them? */
 bool verb_is_in_group(const struct verb *verb, const char *word);
 
 #endif

@@ -10,14 +10,17 @@
 #include "err.h"
 #include "privileges.h"
 
-/* The command line that is read. */
+/* The command line being read. */
 static struct {
 	const struct privileges_of *table;
 	const char *verb;
 	struct privileges is;
 } command;
 
-/* The line of the command's verb; or that of its option, which may be of any verb. NULL: there is none. */
+/*
+ * The table's line for the command's verb or, if option is not NULL, for this option of the verb or
+ * of any verb. NULL: there is none.
+ */
 static const struct privileges *find(const char *option)
 {
 	for (const struct privileges_of *p = command.table; p->verb || p->option; p++) {
@@ -58,8 +61,9 @@ static __u64 needed(const struct privileges *p)
 }
 
 /*
- * Lowering the bounding set takes CAP_SETPCAP, which others than root rarely have; without it no_new_privs
- * alone keeps what was given up from coming back. With the inheritable set the ambient one is cleared.
+ * Lowering the bounding set takes CAP_SETPCAP, which users other than root rarely have. Without it,
+ * no_new_privs alone keeps what was given up from coming back. Clearing the inheritable set also
+ * clears the ambient set.
  */
 static bool give_up_all_but(__u64 keep)
 {
@@ -86,8 +90,7 @@ int privileges_take(void)
 
 	if (missing) {
 		err("%s: missing %s", command.verb, caps_text(text, missing));
-		remedy("run it as root, or give it only %s: with setcap(8), or "
-		       "AmbientCapabilities= of systemd",
+		remedy("run it as root, or give it only %s, with setcap(8) or systemd's AmbientCapabilities=",
 		       caps_text(text, needs));
 		return EXIT_REFUSED;
 	}

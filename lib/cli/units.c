@@ -132,7 +132,7 @@ size_t format_count(char *buf, __u64 value)
 	return n;
 }
 
-/* So many digits of a fraction, those that are missing in front as zeros. */
+/* Writes a fraction with this many digits, with zeros in front. */
 static void format_fraction(char *buf, __u64 value, unsigned int digits)
 {
 	while (digits) {
@@ -141,7 +141,7 @@ static void format_fraction(char *buf, __u64 value, unsigned int digits)
 	}
 }
 
-/* The decimals of n / d that make up so many digits; false: it would have an exponent. */
+/* Finds how many decimals of n / d make up this many digits; false: %g would print an exponent. */
 static bool count_decimals(__u64 n, __u64 d, unsigned int digits, unsigned int *decimals)
 {
 	__u64 whole = n / d;
@@ -161,8 +161,9 @@ static bool count_decimals(__u64 n, __u64 d, unsigned int digits, unsigned int *
 }
 
 /*
- * n / d rounded to so many decimals, as a count of the last one. A double is not quite n / d, by less than 2^-53 of it:
- * where that decides, halfway between two, false. Only if d is a power of two it is; then the even one is right.
+ * Rounds n / d to the decimals of `scale`, as a count of the last one. The double is not exactly n
+ * / d, but off by less than 2^-53 of it. That matters only halfway between two counts: false then.
+ * If d is a power of two the double is exact, and the even count is right.
  */
 static bool round_ratio(__u64 n, __u64 d, __u64 scale, __u64 *rounded)
 {

@@ -20,7 +20,7 @@ enum parse_error {
 /* "10s", "200ms", "50us", "7ns", decimals allowed ("1.5ms"), in nanoseconds. */
 enum parse_error parse_duration(const char *s, double *ns);
 
-/* "1.2mbit", "64kbit", "10gbit", "512bit": SI steps as tc(8) has them, in bits per second. */
+/* "1.2mbit", "64kbit", "10gbit", "512bit": SI steps as in tc(8), in bits per second. */
 enum parse_error parse_bitrate(const char *s, double *bps);
 
 /* "64k", "16m", "1g": binary steps, a bare number is bytes. */
@@ -29,7 +29,7 @@ enum parse_error parse_size(const char *s, double *bytes);
 /* A number without a unit, decimals allowed. */
 enum parse_error parse_number(const char *s, double *value);
 
-/* Why an error, in words: "a unit is missing". */
+/* The error in words: "a unit is missing". */
 const char *parse_error_text(enum parse_error error);
 
 /* The shortest exact form in the largest unit that is not above it: "10s", "1.5ms", "0s". */
@@ -37,24 +37,25 @@ void format_duration(char *buf, size_t size, __u64 ns);
 void format_bitrate(char *buf, size_t size, __u64 bps);
 
 /*
- * Rounded to three digits, byte for byte as ss(8) of iproute2 prints it: "94.5Mbps", "37Gbps". Where rounding makes
- * a fourth digit ss changes to an exponent, and so does this: 999.5 Mbit/s is "1e+03Mbps".
+ * Rounded to three digits, byte for byte as ss(8) of iproute2 prints it: "94.5Mbps", "37Gbps". If
+ * rounding gives a fourth digit, ss changes to an exponent, and so does this: 999.5 Mbit/s is
+ * "1e+03Mbps".
  */
 void format_rate_ss(char *buf, size_t size, double bps);
 
-/* As "%llu", which takes three times as long. Returns the length; buf has UNITS_LEN bytes. */
+/* Like "%llu", which takes three times as long. Returns the length; buf has UNITS_LEN bytes. */
 size_t format_count(char *buf, __u64 value);
 
 /*
- * n / d as printf("%.*g", digits, n / (double)d) has it, but without a double most of the time, which takes a tenth.
- * d * 10^digits is below 2^52. Returns the length; buf has UNITS_LEN bytes.
+ * n / d as printf("%.*g", digits, n / (double)d) prints it, but mostly without a double, in a tenth
+ * of the time. d * 10^digits is below 2^52. Returns the length; buf has UNITS_LEN bytes.
  */
 size_t format_ratio(char *buf, __u64 n, __u64 d, unsigned int digits);
 
-/* The same of "%.6f", for nanoseconds as seconds. */
+/* Like "%.6f", for nanoseconds as seconds. */
 size_t format_seconds(char *buf, __s64 ns);
 
-/* What a noun has after a number: "" after 1, otherwise "s". */
+/* The ending of a noun after a number: "" after 1, otherwise "s". */
 const char *plural(unsigned long long n);
 
 #endif

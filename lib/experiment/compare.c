@@ -14,7 +14,7 @@ static void note_arm(struct compare_arm *to, const struct contrast_arm *from)
 	to->units = from->units;
 }
 
-/* The interval is known, as so many standard errors: what does it say? */
+/* Draws the conclusion from an interval of `errors` standard errors to each side. */
 static void conclude(struct comparison *to, double errors, double errors_of_power)
 {
 	bool is_more = to->low > 0;
@@ -50,13 +50,13 @@ static void compare_units(struct comparison *to, const struct contrast *c,
 		to->lack = COMPARE_FEW_CONNECTIONS;
 }
 
-/* A block's metric, if it had any connection with it. */
+/* The metric of a block, if any of its connections has it. */
 struct block_value {
 	double value;
 	bool is_known;
 };
 
-/* The values of an arm's blocks. false: no memory. */
+/* Finds the values of an arm's blocks. false: no memory. */
 static bool find_block_values(struct block_value *values, const struct metric *metric,
 			      const struct rows *rows, int arm, int size_class,
 			      struct compare_arm *to)
@@ -78,7 +78,7 @@ static bool find_block_values(struct block_value *values, const struct metric *m
 	return done;
 }
 
-/* The block of a round that had an arm. */
+/* The block of this round in which the arm ran. */
 static __u32 block_of_round(const struct experiment *e, __u32 round, __u32 arm)
 {
 	__u32 block = round * e->arms;
@@ -89,8 +89,8 @@ static __u32 block_of_round(const struct experiment *e, __u32 round, __u32 arm)
 }
 
 /*
- * The paired t test: each round of blocks had each arm once, so what differs from round to round is in both. A round is left
- * out if one of both blocks has no value.
+ * The paired t test. Each round of blocks has each arm once, so what differs from round to round is
+ * in both arms. A round is left out if either block has no value.
  */
 static void compare_rounds(struct comparison *to, const struct experiment *e,
 			   const struct block_value *control, const struct block_value *treated,

@@ -7,7 +7,7 @@
 
 #define BISECTIONS 64
 #define DRAW_WEIGHT 500
-#define DRAWS 999 /* with the one that was made, a thousand */
+#define DRAWS 999 /* with the actual draw, a thousand */
 
 struct contrast_part {
 	double value, of; /* sums */
@@ -19,7 +19,7 @@ static bool is_mean(const struct contrast *c)
 	return c->metric->quantile == METRIC_MEAN;
 }
 
-/* ---- what is known once */
+/* ---- what is computed once */
 
 static void add_square(struct contrast_sums *sums, double value, double of)
 {
@@ -49,8 +49,9 @@ static void sum_up(struct contrast *c, struct contrast_arm *arm, struct contrast
 }
 
 /*
- * What one unit adds to the error of an arm's mean. In that mean, its residual is smaller than it should be by the unit's own
- * weight. 0 of the only unit, of which nothing is known.
+ * What one unit adds to the error of an arm's mean. The unit is itself part of that mean, so its
+ * residual is too small, by the unit's own weight. 0 for the only unit of an arm, about which
+ * nothing is known.
  */
 static double influence(double residual, double of, double all)
 {
@@ -74,7 +75,10 @@ static void find_variances(struct contrast *c)
 	}
 }
 
-/* The sum of squares of parts of different size is like that of so many equal ones (Satterthwaite). */
+/*
+ * Finds how many equal parts have a sum of squares like these parts of different size
+ * (Satterthwaite).
+ */
 static void find_effective(struct contrast *c)
 {
 	double sum = 0, squares = 0;
@@ -136,13 +140,13 @@ void contrast_free(struct contrast *c)
 
 /* ---- the test of means */
 
-/* The sum of squares of the draws' residuals: value - mean * of. */
+/* The sum of squared residuals, value - mean * of, over what was drawn. */
 static double squares(const struct contrast_sums *sums, double mean)
 {
 	return sums->value2 - 2 * mean * sums->value_of + mean * mean * sums->of2;
 }
 
-/* The variance that the draw would make, were all values these, whose residuals' squares are given. */
+/* The variance that the draw of the arms alone causes, from the sum of squared residuals. */
 static double variance_of_draw(const struct contrast *c, double squares)
 {
 	double of[2] = { c->arm[0].of, c->arm[1].of };
@@ -150,7 +154,10 @@ static double variance_of_draw(const struct contrast *c, double squares)
 	return squares / (of[0] * of[1]);
 }
 
-/* Both variances, the second one as if that many equal units had gone into it. */
+/*
+ * The difference in standard errors. Averages both variances; by_draw weighs as much as DRAW_WEIGHT
+ * equal units.
+ */
 static double standardised(const struct contrast *c, double difference, double by_units,
 			   double by_draw)
 {
@@ -191,7 +198,10 @@ static size_t at_most(const struct observations *all, double x)
 	return low;
 }
 
-/* How many of each arm are at most the quantile of both, arm 0 multiplied and the other shifted. */
+/*
+ * Counts the values of each arm that are at most the quantile of both arms together, with arm 0
+ * multiplied and the other one shifted.
+ */
 static void count_below(const struct contrast *c, double factor, double shift, size_t below[2])
 {
 	const struct observations *a = &c->arm[0].all, *b = &c->arm[1].all;
@@ -211,7 +221,7 @@ static void count_below(const struct contrast *c, double factor, double shift, s
 	below[1] = at_most(b, high + shift);
 }
 
-/* How many of the first so many of the arm are of each unit: the value of its part. */
+/* Counts, in the value of each unit's part, how many of the arm's first `below` values it has. */
 static void count_in_parts(const struct contrast *c, int arm, size_t below)
 {
 	struct contrast_part *parts = c->parts + arm * (size_t)c->n_units;
@@ -222,7 +232,10 @@ static void count_in_parts(const struct contrast *c, int arm, size_t below)
 		parts[c->arm[arm].all.at[i].unit].value++;
 }
 
-/* Returns that of the draws' residuals of p; variance: of the difference of the shares, by unit. */
+/*
+ * Returns the sum of squared residuals from p, over what was drawn. *variance is that of the
+ * difference of the shares, by unit.
+ */
 static double sum_of_squares(const struct contrast *c, const size_t below[2], const double share[2],
 			     double p, double *variance)
 {
@@ -278,14 +291,17 @@ double contrast_test(const struct contrast *c, double factor, double shift)
 	return is_mean(c) ? test_means(c, factor, shift) : test_quantiles(c, factor, shift);
 }
 
-/* ---- what the draw alone makes of it */
+/* ---- the distribution that the draw alone causes */
 
-/* A unit, as what is compared is a ratio of sums. */
+/* The sums of a unit, whose ratio is compared. */
 struct drawn {
 	double value, of;
 };
 
-/* Of all units that have connections; the first are arm 0's. Returns how many, and in `first` how many arm 0 has. */
+/*
+ * Finds the units that have connections, arm 0's first. Returns how many; *first is how many of
+ * them are arm 0's.
+ */
 static __u32 find_drawn(const struct contrast *c, struct drawn *drawn, __u32 *first)
 {
 	size_t below[2] = {};
@@ -307,7 +323,7 @@ static __u32 find_drawn(const struct contrast *c, struct drawn *drawn, __u32 *fi
 	return n;
 }
 
-/* The test of the first so many against the rest. */
+/* The test of the first `first` units against the rest. */
 static double test_drawn(const struct contrast *c, const struct drawn *drawn, __u32 n, __u32 first)
 {
 	double value[2] = {}, of[2] = {}, variance = 0, squares = 0, all;
@@ -345,7 +361,7 @@ double contrast_drawn_errors(const struct contrast *c, __u32 seed, double level)
 
 	if (drawn && (n = find_drawn(c, drawn, &first))) {
 		for (int i = 0; i < DRAWS; i++) {
-			/* Fisher and Yates: the first so many are any of them. */
+			/* Fisher and Yates: the first `first` units become a random choice. */
 			for (__u32 k = 0; k < first; k++) {
 				__u32 other = k + experiment_mix(seed ^ experiment_mix(++random)) %
 							  (n - k);
@@ -380,7 +396,7 @@ static double largest_shift(const struct contrast *c)
 	return 2 * (high - low) + 1;
 }
 
-/* The test falls as the shift grows: where does it get below so many errors? */
+/* The test falls as the shift grows. Finds the shift from which on it is not above `errors`. */
 static double find_shift(const struct contrast *c, double from, double to, double errors)
 {
 	for (int i = 0; i < BISECTIONS; i++) {
@@ -402,7 +418,9 @@ bool contrast_interval(const struct contrast *c, double errors, double *low, dou
 		return false;
 	*low = find_shift(c, -most, most, errors);
 	*high = find_shift(c, -most, most, -errors);
-	/* Where many values are equal, the end of an interval is one of them, and that may be 0. */
+	/*
+	 * If many values are equal, an end of the interval is a difference of two, which may be 0.
+	 */
 	if (here <= errors && *low > 0)
 		*low = 0;
 	if (here >= -errors && *high < 0)

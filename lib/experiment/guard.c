@@ -50,7 +50,7 @@ static bool parse_share(const char *s, double *share)
 	return true;
 }
 
-/* In the unit of the metric. */
+/* Reads an amount in the unit of the metric. */
 static bool parse_amount(const char *s, enum metric_unit unit, double *amount)
 {
 	switch (unit) {
@@ -106,13 +106,13 @@ bool guard_parse(const char *option, const char *text, struct guard *guard)
 	if (!guard->metric)
 		return refuse(option, text, "no such metric (bbrmon(8) lists them)");
 	if (!s[name])
-		return refuse(option, text, "it has neither < nor >");
+		return refuse(option, text, "it needs < or >");
 	guard->is_upper = s[name] == '<';
 	if (!parse_bound(s + name + 1, guard))
-		return refuse(option, text, "not a factor, and not an amount of this metric");
+		return refuse(option, text, "neither a factor nor an amount of this metric");
 	if (guard->is_upper ? guard->factor < 1 || guard->amount < 0 :
 			      guard->factor > 1 || guard->amount > 0)
-		return refuse(option, text, "arms that are equal would not keep it");
+		return refuse(option, text, "equal arms would already violate it");
 	return true;
 }
 
@@ -170,10 +170,12 @@ double guard_level(const struct experiment *e)
 }
 
 /*
- * The one-sided boundary of Robbins' normal mixture, in standard errors after n draws: the test passes it at any time, ever,
- * with a chance of `level`, if the arms keep the guard by nothing. Howard, Ramdas, McAuliffe and Sekhon, Annals of Statistics
- * 49, 2021; for means of anything and with an estimated variance it holds asymptotically: Waudby-Smith, Arbour, Sinha,
- * Kennedy and Ramdas, Annals of Statistics 52, 2024, who give rho as well, for which it is tightest after BEST draws.
+ * The one-sided boundary of Robbins' normal mixture, in standard errors after n draws. If the arms
+ * only just keep the guard, the test ever passes the boundary, at any time, with a chance of
+ * `level` (Howard, Ramdas, McAuliffe and Sekhon, Annals of Statistics 49, 2021). For means of
+ * anything and with an estimated variance this holds asymptotically (Waudby-Smith, Arbour, Sinha,
+ * Kennedy and Ramdas, Annals of Statistics 52, 2024). They also give rho, for which the boundary is
+ * tightest after BEST draws.
  */
 #define BEST 500
 

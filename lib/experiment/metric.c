@@ -6,7 +6,7 @@
 #define US_PER_S 1e6
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Below a tick of the kernel the time is not known. */
+/* A time below one tick of the kernel is not known. */
 static bool get_goodput(const struct row *row, double *value, double *of)
 {
 	(void)of;
@@ -76,7 +76,7 @@ static bool get_timeouts(const struct row *row, double *value, double *of)
 	return true;
 }
 
-/* A part that ended at a seam says nothing of how the connection ended. */
+/* A part that ended at a seam says nothing about how the connection ended. */
 static bool get_failed(const struct row *row, double *value, double *of)
 {
 	(void)of;
@@ -110,11 +110,11 @@ const struct metric metrics[] = {
 	{ "first_64k_p95", "first 64 KB, p95", &first_64k, 0.95, false, false },
 	{ "first_1m_p50", "first 1 MB, p50", &first_1m, 0.50, false, false },
 	{ "first_1m_p95", "first 1 MB, p95", &first_1m, 0.95, false, false },
-	{ "rtt_min", "least RTT, p50", &rtt_min, 0.50, false, false },
+	{ "rtt_min", "minimum RTT, p50", &rtt_min, 0.50, false, false },
 	{ "rtt_mean", "mean RTT, p50", &rtt_mean, 0.50, false, false },
-	{ "rtt_p95", "RTT p95 above least", &rtt_p95, METRIC_MEAN, false, true },
+	{ "rtt_p95", "RTT p95 above minimum", &rtt_p95, METRIC_MEAN, false, true },
 	{ "retransmitted", "retransmitted bytes", &retransmitted, METRIC_MEAN, false, true },
-	{ "timeouts", "timeouts a connection", &timeouts, METRIC_MEAN, false, true },
+	{ "timeouts", "timeouts per connection", &timeouts, METRIC_MEAN, false, true },
 	{ "failed", "reset or timed out", &failed, METRIC_MEAN, false, true },
 };
 /* clang-format on */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * By what the arms of an experiment are compared. A metric is a statistic of one number that each connection has.
+ * The metrics by which the arms of an experiment are compared. A metric is a statistic of one
+ * number that each connection has.
  */
 #ifndef LIB_METRIC_H
 #define LIB_METRIC_H
@@ -19,8 +20,9 @@ struct quantity {
 	const char *name;
 	enum metric_unit unit;
 	/*
-	 * false: this connection has none. Where `of` stays 1, it is *value; otherwise it is *value / *of, and a mean over
-	 * connections is the sum of the values over the sum of those.
+	 * Returns false if this connection does not have it. If `of` stays 1, it is *value.
+	 * Otherwise it is *value / *of, and a mean over connections is the sum of the values
+	 * divided by the sum of `of`.
 	 */
 	bool (*get)(const struct row *row, double *value, double *of);
 };
@@ -28,21 +30,21 @@ struct quantity {
 #define METRIC_MEAN 0.0 /* in place of a quantile */
 
 struct metric {
-	const char *name; /* of guards, JSON and files */
+	const char *name; /* in guards, JSON and files */
 	const char *title; /* for people */
 	const struct quantity *of;
-	double quantile; /* over connections, 0 to 1 without both; or METRIC_MEAN */
+	double quantile; /* over connections, between 0 and 1; or METRIC_MEAN */
 	bool more_is_better;
-	bool by_class; /* also of each size class */
+	bool by_class; /* compared for each size class, too */
 };
 
 extern const struct metric metrics[];
 extern const int n_metrics;
 
-/* NULL: there is none of this name (len characters). */
+/* Finds a metric by its name of len characters; NULL: there is none. */
 const struct metric *metric_find(const char *name, size_t len);
 
-/* Those of which a quantile is taken: what has a curve. */
+/* The quantities that have a curve of quantiles. */
 extern const struct quantity *const quantities[];
 extern const int n_quantities;
 
@@ -52,7 +54,7 @@ extern const int n_quantities;
 struct size_class {
 	const char *name; /* for JSON */
 	const char *title;
-	__u64 from; /* bytes; until the next one's */
+	__u64 from; /* bytes; up to the next one's */
 };
 extern const struct size_class size_classes[SIZE_CLASSES];
 int size_class_of(const struct row *row);

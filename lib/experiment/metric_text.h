@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Values of metrics for people.
+ * Formats values of metrics for people.
  */
 #ifndef LIB_METRIC_TEXT_H
 #define LIB_METRIC_TEXT_H
@@ -14,7 +14,7 @@
 /* "94.5Mbit/s", "12.3ms", "0.52%", "0.031". */
 void metric_format(char *buf, size_t size, enum metric_unit unit, double value);
 
-/* The same of a difference: of a share in "pp", percentage points. */
+/* The same for a difference; a share is in "pp", percentage points. */
 void metric_format_amount(char *buf, size_t size, enum metric_unit unit, double value);
 /* With its sign. */
 void metric_format_difference(char *buf, size_t size, enum metric_unit unit, double value);

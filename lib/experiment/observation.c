@@ -65,7 +65,7 @@ double observations_mean(const struct observation *at, size_t n)
 	return value / of;
 }
 
-/* Between two of them it is interpolated: type 7 of Hyndman and Fan (American Statistician 50, 1996). */
+/* Interpolates: type 7 of Hyndman and Fan (American Statistician 50, 1996). */
 double observations_quantile(const struct observation *at, size_t n, double p)
 {
 	double place = p * (n - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The numbers that a metric is a statistic of.
+ * The numbers from which a metric is computed.
  */
 #ifndef LIB_OBSERVATION_H
 #define LIB_OBSERVATION_H
@@ -17,16 +17,19 @@ struct observations {
 	size_t n;
 };
 
-/* Of an arm's rows that count and have this metric, of one size class or SIZE_ALL. false: no memory. To be freed in either case. */
+/*
+ * Collects them from an arm's rows that count and have this metric, of one size class or SIZE_ALL.
+ * false: no memory. Call observations_free() in either case.
+ */
 bool observations_collect(struct observations *to, const struct metric *metric,
 			  const struct rows *rows, int arm, int size_class);
 void observations_free(struct observations *o);
 
-/* By value; or by unit, those of each by value. */
+/* Sorts by value; or by unit, and within each unit by value. */
 void observations_sort(struct observations *o);
 void observations_sort_by_unit(struct observations *o);
 
-/* The mean, or a quantile of what is sorted by value. n > 0 */
+/* The mean, or a quantile of observations sorted by value. n > 0 */
 double observations_mean(const struct observation *at, size_t n);
 double observations_quantile(const struct observation *at, size_t n, double p);
 double observations_estimate(const struct metric *metric, const struct observation *at, size_t n);

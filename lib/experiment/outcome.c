@@ -3,9 +3,9 @@
 
 #include "outcome.h"
 
-#define TRIES 1000 /* an update takes less than a microsecond, but its CPU may be taken away */
+#define TRIES 1000 /* an update takes less than a microsecond, but may be preempted */
 
-/* What the kernel's seqcount does on the side of the reader. */
+/* Copies it like a reader of the kernel's seqcount. */
 static bool copy(const struct experiment_outcome *place, struct experiment_outcome *to)
 {
 	__u32 version = __atomic_load_n(&place->version, __ATOMIC_ACQUIRE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Outcomes out of the ring that the experiment's program writes to at the same time.
+ * Reads outcomes from the ring while the experiment's program writes to it.
  */
 #ifndef LIB_OUTCOME_H
 #define LIB_OUTCOME_H
@@ -11,12 +11,15 @@
 
 enum outcome_state {
 	OUTCOME_READ,
-	OUTCOME_OVERWRITTEN, /* its place is another's */
-	OUTCOME_NOT_YET, /* its place was not written since the one before in it */
-	OUTCOME_TORN, /* it was being written each time that we looked */
+	OUTCOME_OVERWRITTEN, /* its place has a later one */
+	OUTCOME_NOT_YET, /* its place still has an earlier one, or none */
+	OUTCOME_TORN, /* it was being written whenever we looked */
 };
 
-/* Copies one by its number (from 1), as it was at one moment; or what is in its place, unless it is torn. */
+/*
+ * Copies the one with this number (from 1), as it was at one moment. If its place has another one,
+ * copies that, unless it is torn.
+ */
 enum outcome_state outcome_read(const struct experiment_outcome *ring, __u32 places, __u64 number,
 				struct experiment_outcome *to);
 

@@ -99,7 +99,10 @@ struct keyed {
 	size_t row;
 };
 
-/* The address without the bits after the prefix. IPv4 is ::ffff:a.b.c.d, and its prefix has 96 bits more. */
+/*
+ * Clears the bits of an address after the prefix. IPv4 is ::ffff:a.b.c.d, so its prefix has 96 bits
+ * more.
+ */
 static void cut(__u32 to[4], const __u32 addr[4], const struct experiment *e)
 {
 	bool is_v4 = !addr[0] && !addr[1] && addr[2] == htonl(0xffff);

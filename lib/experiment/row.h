@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an experiment knows of a connection that has ended, or of its part in one block, in units that need no kernel: a
- * line of a file, and what is compared.
+ * What an experiment knows about a connection that has ended, or about its part in one block, in
+ * units that need no kernel. A row is a line of a file, and what is compared.
  */
 #ifndef LIB_ROW_H
 #define LIB_ROW_H
@@ -14,14 +14,14 @@
 struct row {
 	__u64 number;
 	__u64 connection;
-	__u64 begin_ns, last_ns; /* since the experiment's begin */
+	__u64 begin_ns, last_ns; /* since the experiment began */
 	__u64 acked, sent, retransmitted; /* bytes */
 	__u64 busy_us, rwnd_us, sndbuf_us; /* in steps of the kernel's tick */
 	__u32 block, netns, timeouts;
 	__u32 raddr[4], laddr[4];
 	__u16 rport, lport; /* network byte order */
 	__u8 arm, end;
-	bool continued; /* switchback: established before this part of it began; see rows.with_continued */
+	bool continued; /* switchback: established before this part; see rows.with_continued */
 	__u32 rtts; /* round trips; 0: the four below are not known */
 	__u32 rtt_min_us, rtt_mean_us;
 	__u32 rtt_above_p50_us, rtt_above_p95_us; /* above the least */
@@ -33,8 +33,8 @@ struct rows {
 	struct row *at;
 	size_t n, room;
 	/*
-	 * Which connections are still open when a block begins is the doing of the arm before: where that one is slow, the slow
-	 * ones. So what they do in the new block counts only if this is set.
+	 * Which connections are still open when a block begins depends on the arm before: if it is
+	 * slow, the slow ones are. So what they do in the new block counts only if this is set.
 	 */
 	bool with_continued;
 };
@@ -59,8 +59,9 @@ struct rows_units {
 };
 
 /*
- * What is independent of each other by the experiment's design: blocks; remote prefixes, if the draw was by prefix or if there
- * are at least EXPERIMENT_CLUSTERS of them; otherwise connections. Notes in each row which unit it belongs to. false: no memory.
+ * Finds the units, which are independent of each other by the experiment's design: blocks; remote
+ * prefixes, if the draw was by prefix or if there are at least EXPERIMENT_CLUSTERS of them;
+ * otherwise connections. Notes in each row which unit it belongs to. false: no memory.
  */
 #define EXPERIMENT_CLUSTERS 20
 bool rows_find_units(struct rows *rows, const struct experiment *e, struct rows_units *units);

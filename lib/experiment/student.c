@@ -8,8 +8,8 @@
 #define BISECTIONS 200
 
 /*
- * The continued fraction of the incomplete beta function (DLMF 8.17.22), evaluated by Lentz's method as modified by
- * Thompson and Barnett (1986). Converges fast for x < (a + 1) / (a + b + 2).
+ * The continued fraction of the incomplete beta function (DLMF 8.17.22), evaluated by Lentz's
+ * method as modified by Thompson and Barnett (1986). Converges fast for x < (a + 1) / (a + b + 2).
  */
 static double beta_fraction(double a, double b, double x)
 {

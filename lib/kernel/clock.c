@@ -24,7 +24,7 @@ bool clock_init(void)
 		return true;
 	n = fscanf(f, "monotonic %lld %lld", &s, &ns);
 	fclose(f);
-	/* The file is about the namespace of our children, if that is another. */
+	/* If our children get another namespace, the file is about that one. */
 	if (n == 2 && is_same("/proc/self/ns/time", "/proc/self/ns/time_for_children")) {
 		offset_ns = s * (__s64)NS_PER_S + ns;
 		return true;

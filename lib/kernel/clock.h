@@ -9,7 +9,7 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 
-/* Finds out by how much a time namespace moves our clock; false after saying that it cannot. */
+/* Finds by how much a time namespace shifts our clock; false after printing that it cannot. */
 bool clock_init(void);
 
 /* CLOCK_MONOTONIC of the kernel, as in leases and events. */

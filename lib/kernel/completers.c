@@ -45,7 +45,10 @@ void complete_congestion_controls(const struct completion *c)
 		fclose(file);
 }
 
-/* The entries of a folder as words that begin with `before`; its folders only if they are to end in a slash. */
+/*
+ * Adds the entries of a directory, with `before` in front. With `folders`, adds only its
+ * directories, with a slash at the end.
+ */
 static void add_entries(const struct completion *c, const char *folder, const char *before,
 			bool folders)
 {

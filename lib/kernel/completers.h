@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Candidates that the kernel knows, for the completion of shells (cli/completion.h). */
+/* Candidates from the kernel, for the completion of shells (cli/completion.h). */
 #ifndef LIB_COMPLETERS_H
 #define LIB_COMPLETERS_H
 
@@ -7,11 +7,11 @@ struct completion;
 
 void complete_instances(const struct completion *c);
 void complete_congestion_controls(const struct completion *c);
-/* Those that run. */
+/* The running ones. */
 void complete_experiments(const struct completion *c);
-/* Those of /run/netns. */
+/* The names in /run/netns. */
 void complete_netns(const struct completion *c);
-/* The folders of cgroup2, one level at a time. */
+/* The directories of cgroup2, one level at a time. */
 void complete_cgroups(const struct completion *c);
 
 #endif

@@ -31,7 +31,7 @@ bool experiment_name_is_valid(const char *name)
 	return strlen(name) < EXPERIMENT_NAME_LEN && instance_name_is_valid(name);
 }
 
-/* Others can have written anything there: it must not reach a terminal, or JSON. */
+/* Others may have written anything there. It must not reach a terminal or JSON as it is. */
 static void make_printable(char *text, size_t size)
 {
 	text[size - 1] = 0;
@@ -103,7 +103,7 @@ static size_t outcomes_size(const struct experiment_handle *h)
 	return (size_t)h->config.outcomes * sizeof(*h->outcomes);
 }
 
-/* An array of so many values of this size, in memory. NULL with errno set. */
+/* Maps an array of n values of this size into memory. NULL with errno set. */
 static void *map_array(const struct map *map, size_t size, __u32 n, int protection)
 {
 	void *p;
@@ -188,7 +188,7 @@ struct list {
 	int n;
 };
 
-/* -ENOENT: it is none of ours, or of another version. */
+/* Adds a program to the list. -ENOENT: it is not ours, or is of another version. */
 static int take(const struct sockops_prog *prog, void *data)
 {
 	struct list *list = data;
@@ -227,9 +227,9 @@ void experiments_free(struct experiment_handle *list, int n)
 
 static void say_not_running(const char *name, const struct experiment_handle *list, int n)
 {
-	err("%s: no experiment with this name runs", name);
+	err("%s: no running experiment has this name", name);
 	if (!n) {
-		remedy("there is none at all; start one: bbrctl experiment start %s --arm ...",
+		remedy("no experiment is running; start one: bbrctl experiment start %s --arm ...",
 		       name);
 		return;
 	}
@@ -245,7 +245,7 @@ int experiment_find(const char *name, struct experiment_handle *h)
 	int n = experiments_list(&list), ret = EXIT_NOTHING;
 
 	if (n < 0)
-		return err_bpf(n, "cannot look for experiments");
+		return err_bpf(n, "cannot list experiments");
 	for (int i = 0; ret && i < n; i++) {
 		if (strcmp(list[i].config.name, name))
 			continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The experiments that run now, found by asking the kernel, cgroup by cgroup (see bpf_bbr/experiment.h).
+ * The running experiments, found by asking the kernel, cgroup by cgroup (see bpf_bbr/experiment.h).
  */
 #ifndef LIB_EXPERIMENT_H
 #define LIB_EXPERIMENT_H
@@ -15,7 +15,7 @@ struct experiment_handle {
 	__u32 prog_id;
 	/* As it was started: texts are printable and end in 0, numbers are within their arrays. */
 	struct experiment config;
-	/* Shared memory. What changes may hold anything; only bbrctl writes here. */
+	/* Shared memory. What changes may be anything. Of the tools, only bbrctl writes here. */
 	struct experiment_control *control;
 	const struct experiment_outcome *outcomes; /* config.outcomes places */
 	struct experiment_decision
@@ -23,15 +23,16 @@ struct experiment_handle {
 };
 
 /*
- * All of them, in the order of the tree of cgroups. Returns their number or -errno (-EPERM: not allowed to ask); *list
- * is for experiments_free().
+ * Lists all of them, in the order of the cgroup tree. Returns their number or -errno (-EPERM: not
+ * allowed to ask). Free *list with experiments_free().
  */
 int experiments_list(struct experiment_handle **list);
 void experiments_free(struct experiment_handle *list, int n);
 
 /*
- * The one of a name, for experiment_close(). EXIT_DONE; or prints why not: EXIT_NOTHING if there is none (and which there
- * are), EXIT_REFUSED if the kernel does not tell.
+ * Finds the one with this name, for experiment_close(). Returns EXIT_DONE; or prints why not and
+ * returns EXIT_NOTHING if there is none (and prints which there are), EXIT_REFUSED if the kernel
+ * does not answer.
  */
 int experiment_find(const char *name, struct experiment_handle *h);
 void experiment_close(struct experiment_handle *h);
@@ -39,10 +40,10 @@ void experiment_close(struct experiment_handle *h);
 /* Is it still attached? It may have been stopped since it was found, or its cgroup removed. */
 bool experiment_is_running(const struct experiment_handle *h);
 
-/* A name that an experiment and an arm can have: 1 to 15 characters of A-Z a-z 0-9 _ . */
+/* Can an experiment or an arm have this name: 1 to 15 characters of A-Z a-z 0-9 _ . ? */
 bool experiment_name_is_valid(const char *name);
 
-/* Shares of the arms as the program takes them: what is missing to EXPERIMENT_SHARES is arm 0's. */
+/* The arms' shares as the program uses them: arm 0 gets the rest of EXPERIMENT_SHARES. */
 void experiment_shares(const struct experiment_handle *h, __u32 share[EXPERIMENT_ARMS]);
 
 /* "ab", "switchback", "canary" */

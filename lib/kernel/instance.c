@@ -29,7 +29,7 @@ void instance_know_layout(const struct bbr_ops_layout *layout)
 
 static int find_layout(const struct btf *btf, struct bbr_ops_layout *l)
 {
-	/* The header of the value was wrapped into a struct `common` in 6.9. */
+	/* 6.9 wrapped the header of the value into a struct `common`. */
 	static const char *const state_new[] = { "common", "state", NULL };
 	static const char *const state_old[] = { "state", NULL };
 	static const char *const refcnt_new[] = { "common", "refcnt", NULL };
@@ -52,7 +52,7 @@ static int find_layout(const struct btf *btf, struct bbr_ops_layout *l)
 	return 0;
 }
 
-/* Once: it is the kernel's. */
+/* Finds the layout once: it is the kernel's. */
 static int know_layout(void)
 {
 	const struct btf *btf;
@@ -78,7 +78,7 @@ static int map_info(int fd, struct bpf_map_info *info)
 	return bpf_obj_get_info_by_fd(fd, info, &len) ? -errno : 0;
 }
 
-/* Others can have written anything there: it must not reach a terminal, or JSON. */
+/* Others may have written anything there. It must not reach a terminal or JSON as it is. */
 static void make_printable(char *text, size_t size)
 {
 	text[size - 1] = 0;
@@ -90,7 +90,7 @@ static void make_printable(char *text, size_t size)
 bool abi_read(const void *record, size_t size, struct bbr_abi *abi)
 {
 	memset(abi, 0, sizeof(*abi));
-	if (size < offsetof(struct bbr_abi, algorithm)) /* the record of major 1 and 2 */
+	if (size < offsetof(struct bbr_abi, algorithm)) /* shorter than that of major 1 and 2 */
 		return false;
 	memcpy(abi, record, size < sizeof(*abi) ? size : sizeof(*abi));
 	make_printable(abi->version, sizeof(abi->version));
@@ -177,13 +177,16 @@ static int note_maps(__u32 prog_id, struct instance *inst)
 	return 0;
 }
 
-/* Kernels that have such links (6.4) begin this member with its map's id; headers of 6.1 lack that. */
+/*
+ * Kernels that have such links (6.4 and later) begin this member with the id of the link's map. The
+ * headers of 6.1 do not declare it.
+ */
 __u32 link_map_id(const struct bpf_link_info *info)
 {
 	return info->tracing.attach_type;
 }
 
-/* The link that registers the map: its id, 0 if there is none, or -errno. */
+/* The id of the link that registers the map, 0 if there is none, or -errno. */
 static int find_link(__u32 map_id)
 {
 	__u32 id = 0;
@@ -203,7 +206,10 @@ static int find_link(__u32 map_id)
 	return errno == ENOENT ? 0 : -errno;
 }
 
-/* Is the struct_ops map of this file descriptor an instance, registered now or before? 1: yes, 0: no. */
+/*
+ * Is the struct_ops map of this file descriptor an instance, registered now or before? Returns 1 if
+ * it is, 0 if not, or -errno.
+ */
 static int inspect(int fd, const struct bbr_ops_layout *l, struct instance *inst)
 {
 	enum {
@@ -249,7 +255,7 @@ static int inspect(int fd, const struct bbr_ops_layout *l, struct instance *inst
 	inst->prog_id = prog_id;
 	inst->users = refcnt > 0 ? refcnt - 1 : 0;
 	err = note_maps(prog_id, inst);
-	if (!err && init_id) /* which is the one that reads the rules */
+	if (!err && init_id) /* init is what reads the rules */
 		err = note_maps(init_id, inst);
 	if (err)
 		return err;
@@ -265,7 +271,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct instance *)a)->name, ((const struct instance *)b)->name);
 }
 
-/* Objects come and go while we look: what vanished between two calls is not an error. */
+/* BPF objects come and go while we look: it is no error if one vanishes between two calls. */
 static bool has_vanished(int err)
 {
 	return err == -ENOENT;
@@ -308,7 +314,7 @@ static int list_instances(struct instance **list, bool registered)
 			goto out;
 		if (err != 1)
 			continue;
-		/* Replaced while we look: the newer one has the name. */
+		/* If it is replaced while we look, the newer one has the name. */
 		if (registered && (!inst.registered || is_listed(*list, n, &inst)))
 			continue;
 		grown = realloc(*list, (n + 1) * sizeof(inst));
@@ -362,7 +368,7 @@ int instance_find(const char *name, struct instance *inst)
 	int i, n = instance_list(&list), ret = EXIT_DONE;
 
 	if (n < 0)
-		return err_bpf(n, "cannot look for instances");
+		return err_bpf(n, "cannot list instances");
 	for (i = 0; i < n; i++)
 		if (!strcmp(list[i].name, name))
 			break;
@@ -384,7 +390,7 @@ int instance_get(const char *name, struct instance *inst)
 		return ret;
 	if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm) {
 		err("%s: these tools do not know its algorithm, %s", name, inst->abi.algorithm);
-		remedy("use the tools that it was loaded by");
+		remedy("use the tools that loaded it");
 		return EXIT_REFUSED;
 	}
 	err("%s: was loaded by another version (%.20s, ABI %u; this tool has %s, ABI %u)", name,
@@ -417,7 +423,7 @@ void instance_watch_unmap(struct bbr_watch *watch)
 	munmap(watch, sizeof(*watch));
 }
 
-/* What comes before the banks, whose size a later minor changes. */
+/* The part before the banks; a later minor changes the size of the banks. */
 #define NAMES_SIZE sizeof(struct bbr_profiles_head)
 
 const char (*instance_profile_names_map(const struct instance *inst))[BBR_PROFILE_NAME_LEN]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Loaded instances of bpf_bbr, found by asking the kernel: a registered struct_ops map whose programs
- * use a map that says so (see bpf_bbr/abi.h). Whoever registered it, bpftool or bbrctl.
+ * Loaded instances of bpf_bbr, found by asking the kernel: registered struct_ops maps whose
+ * programs use a map that says so (see bpf_bbr/abi.h), whether bpftool or bbrctl registered them.
  */
 #ifndef LIB_INSTANCE_H
 #define LIB_INSTANCE_H
@@ -30,20 +30,20 @@ struct instance {
 	__u32 watch_id;
 	__u32 rings_id;
 	__u32 defaults_id; /* 0: there is none */
-	__u32 assigned_id; /* 0: it was loaded by a version that knew no experiments */
+	__u32 assigned_id; /* 0: loaded by a version without experiments */
 	__u32 link_id; /* of the link that registers it; 0: it is registered without one */
-	__u32 users; /* sockets and namespace defaults that use it now, as far as the kernel tells */
+	__u32 users; /* sockets and namespace defaults that use it now, as the kernel counts them */
 	__u64 loaded_ns; /* CLOCK_BOOTTIME */
 	bool registered; /* new sockets can choose it */
-	bool supported; /* ABI and algorithm are known to these tools; if not, only name and *_id are valid */
+	bool supported; /* ABI and algorithm are known here; else only name and *_id are valid */
 };
 
-/* A name that the kernel takes for a congestion control, and that can be a file's. */
+/* Can a congestion control, and a file, have this name? */
 bool instance_name_is_valid(const char *name);
 
 /*
- * The ABI record of an instance or an object, whatever its major: size bytes that the program wrote. false: they are
- * none.
+ * Reads the ABI record of an instance or a BPF object, of any major, from the size bytes that the
+ * program wrote. false: they are not an ABI record.
  */
 bool abi_read(const void *record, size_t size, struct bbr_abi *abi);
 
@@ -51,40 +51,46 @@ bool abi_read(const void *record, size_t size, struct bbr_abi *abi);
 bool abi_is_sound(const struct bbr_abi *abi);
 
 /*
- * All registered instances, by name; *list is to be freed. Returns their number or -errno (-EPERM:
- * not allowed to ask).
+ * Lists all registered instances, by name; the caller frees *list. Returns their number or -errno
+ * (-EPERM: not allowed to ask).
  */
 int instance_list(struct instance **list);
 
 /*
- * The same, and with them those that are registered no more but live on in their connections. Several can have
- * one name.
+ * The same, and those that are no longer registered but live on in their connections. Several can
+ * have one name.
  */
 int instance_list_alive(struct instance **list);
 
 /*
- * The instance of a name. Prints the error otherwise: EXIT_NOTHING if it is not loaded (and which are),
- * EXIT_REFUSED if the kernel does not tell. EXIT_DONE: found.
+ * Finds the instance with this name. Returns EXIT_DONE; or prints why not and returns EXIT_NOTHING
+ * if it is not loaded (and prints which are), EXIT_REFUSED if the kernel does not answer.
  */
 int instance_find(const char *name, struct instance *inst);
 
-/* The same, of an ABI that these tools know; EXIT_REFUSED if it is another. */
+/* The same, but returns EXIT_REFUSED if these tools do not know its ABI and algorithm. */
 int instance_get(const char *name, struct instance *inst);
 
-/* For who has it from elsewhere: what is otherwise looked up in the kernel's BTF, all of it, each time. */
+/*
+ * Sets the layout, for callers that have it from elsewhere. Otherwise each process reads the
+ * kernel's whole BTF for it.
+ */
 void instance_know_layout(const struct bbr_ops_layout *layout);
 
-/* A file descriptor of a map by its id, or -errno. */
+/* Opens a map by its id. Returns a file descriptor or -errno. */
 int instance_map(__u32 id);
 
-/* The map that a struct_ops link registers; 0: it has been detached. */
+/* The id of the map that a struct_ops link registers; 0: it has been detached. */
 __u32 link_map_id(const struct bpf_link_info *info);
 
 /* Maps the instance's struct bbr_watch into memory; NULL with errno set. */
 struct bbr_watch *instance_watch_map(const struct instance *inst);
 void instance_watch_unmap(struct bbr_watch *watch);
 
-/* Maps the names of its BBR_PROFILES profiles into memory, to be read as they change; NULL with errno set. */
+/*
+ * Maps the names of its BBR_PROFILES profiles into memory, where later changes show; NULL with
+ * errno set.
+ */
 const char (*instance_profile_names_map(const struct instance *inst))[BBR_PROFILE_NAME_LEN];
 void instance_profile_names_unmap(const char (*names)[BBR_PROFILE_NAME_LEN]);
 

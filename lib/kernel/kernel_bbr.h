@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which BBR the kernel's own `bbr` is. Mainline has version 1; some distributions build their kernels with version 3 under
- * the same name, whose state is another one.
+ * Which BBR the kernel's own `bbr` is. Mainline has version 1. Some distributions build their
+ * kernels with version 3 under the same name, with a different state.
  */
 #ifndef LIB_KERNEL_BBR_H
 #define LIB_KERNEL_BBR_H
@@ -9,12 +9,12 @@
 struct algorithm;
 
 /*
- * Finds its algorithm by its types: it is built in, or a module that is loaded. 0; -ENOENT: there is none;
- * -EPROTONOSUPPORT: it is none of those that were compiled in.
+ * Finds its algorithm by its types, whether it is built in or a loaded module. Returns 0; -ENOENT
+ * if there is none; -EPROTONOSUPPORT if it is none of the algorithms that were compiled in.
  */
 int kernel_bbr_find(const struct algorithm **algorithm);
 
-/* Says that such a one cannot be watched. EXIT_REFUSED */
+/* Prints that such a bbr cannot be watched. Returns EXIT_REFUSED. */
 int kernel_bbr_refuse(void);
 
 #endif

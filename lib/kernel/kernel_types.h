@@ -11,16 +11,20 @@ struct btf;
 #define TCP_OPS_VALUE "bpf_struct_ops_tcp_congestion_ops"
 
 /*
- * Read when they are first asked for (6 MB, several milliseconds), and kept. NULL with errno if the kernel has none. They are not
- * the caller's to free.
+ * Reads them on the first call (6 MB, several milliseconds), and keeps them. NULL with errno if the
+ * kernel has none. The caller must not free them.
  */
 struct btf *kernel_types(void);
 
-/* For a process that goes on for long, or has more to ask of another kernel. Nobody may use them any more. */
+/*
+ * Frees them, for a process that runs for long or goes on with another kernel's types. Earlier
+ * pointers to them become invalid.
+ */
 void kernel_types_forget(void);
 
 /*
- * The offset in bytes of a member of a type, down a path of names that ends with NULL. 0 or -ENOENT.
+ * Finds the offset in bytes of a member of a type, along a path of names that ends with NULL.
+ * Returns 0 or -ENOENT.
  */
 int btf_member_path(const struct btf *btf, __u32 type_id, const char *const *path, __u32 *offset);
 

@@ -47,15 +47,15 @@ static bool is_seen(const struct walk *w, ino_t inode)
 	return tfind((void *)inode, &w->seen, compare);
 }
 
-/* What ends between two looks at it is no error. */
+/* It is no error if a namespace ends between two looks at it. */
 static bool has_vanished(int error)
 {
 	return error == ENOENT || error == ESRCH || error == ENOTDIR;
 }
 
 /*
- * Our only thread changes its namespace and comes back. If it could not, whatever was done after that
- * would be done in the wrong one.
+ * Our only thread enters the namespace and comes back. If it cannot come back we exit: everything
+ * after that would happen in the wrong namespace.
  */
 static int visit_inside(int fd, const struct netns *ns, netns_visitor visit, void *data)
 {
@@ -76,7 +76,7 @@ static int visit_inside(int fd, const struct netns *ns, netns_visitor visit, voi
 	return ret;
 }
 
-/* inode: what must be there, 0 if that is not known before. */
+/* inode: the one that must be there, 0 if it is not known. */
 static void visit_path(struct walk *w, const char *path, ino_t inode)
 {
 	struct netns ns = { .name = path };
@@ -102,7 +102,7 @@ static void visit_path(struct walk *w, const char *path, ino_t inode)
 		close(fd);
 }
 
-/* In mountinfo blanks and backslashes are \ooo. */
+/* mountinfo writes blanks and backslashes as \ooo. */
 static void unescape(char *s)
 {
 	char *to = s;
@@ -136,7 +136,7 @@ static void visit_mounts(struct walk *w)
 		fclose(f);
 }
 
-/* The namespaces of the threads of a process, of which each can have one of its own. */
+/* Visits the namespaces of the threads of a process: each thread can have its own. */
 static void visit_threads(struct walk *w, const char *pid)
 {
 	char path[sizeof("/proc//task//ns/net") + 2 * NAME_MAX];
@@ -185,7 +185,7 @@ static void refuse(const char *option, const char *name, const char *why)
 	remedy("a name of `ip netns list`, or a path such as /proc/PID/ns/net");
 }
 
-/* A file descriptor of ns->name, whose inode is filled in; or -1 after printing why not. */
+/* Opens ns->name and fills in its inode. Returns a descriptor, or -1 after printing why not. */
 static int open_named(const char *option, struct netns *ns)
 {
 	char path[PATH_MAX];
@@ -251,7 +251,7 @@ bool netns_name(__u32 inode, char name[NAME_MAX + 1])
 	if (stat(OWN, &own))
 		own.st_dev = 0;
 	while (dir && !found && (e = readdir(dir))) {
-		/* A name whose mount has gone is a file of another file system. */
+		/* A name whose mount is gone is a file of another file system. */
 		found = !fstatat(dirfd(dir), e->d_name, &st, 0) && st.st_ino == inode &&
 			st.st_dev == own.st_dev;
 		if (found)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The network namespaces of this machine, as far as they can be found: those of processes, of their
- * threads, and those mounted somewhere in our mount namespace, as in /run/netns. One that lives only by
- * a socket, an open file, or a mount in another mount namespace is not among them.
+ * threads, and those mounted somewhere in our mount namespace, as in /run/netns. A namespace that
+ * only a socket, an open file or a mount in another mount namespace keeps alive is not among them.
  */
 #ifndef LIB_NETNS_H
 #define LIB_NETNS_H
@@ -12,35 +12,38 @@
 
 #include <linux/types.h>
 
-#define NETNS_NAMED "/run/netns/" /* where ip-netns(8) has them */
+#define NETNS_NAMED "/run/netns/" /* where ip-netns(8) keeps them */
 
 struct netns {
 	const char *name; /* as --netns takes it: of /run/netns, or a path such as /proc/1/ns/net */
 	__u32 inode;
 };
 
-/* Called inside of the namespace; anything but EXIT_DONE ends the walk. */
+/* Called inside the namespace; a return value other than EXIT_DONE ends the walk. */
 typedef int (*netns_visitor)(const struct netns *ns, void *data);
 
 /*
- * Visits every namespace once. Returns what the last visit did, or EXIT_REFUSED after printing which
- * could not be entered; the others have been visited then.
+ * Visits every namespace once. Returns what the last visit returned, or EXIT_REFUSED after printing
+ * which ones could not be opened; it still visits the others.
  */
 int netns_for_each(netns_visitor visit, void *data);
 
 /*
- * Visits one, by a name in /run/netns or a path; NULL is the one that we are in. EXIT_USAGE after
- * printing why if there is none of this name.
+ * Visits one, by a name in /run/netns or a path; NULL is our own. Returns EXIT_USAGE, after
+ * printing why, if there is none with this name.
  */
 int netns_visit(const char *name, netns_visitor visit, void *data);
 
-/* The inode of one, by a name of which messages say that it is of `option`. As netns_visit(). */
+/*
+ * Reads the inode of one by its name, for which messages name `option`. Otherwise like
+ * netns_visit().
+ */
 int netns_inode(const char *option, const char *name, __u32 *inode);
 
-/* netns_visit(), or netns_for_each() for NULL. */
+/* netns_visit() or, if name is NULL, netns_for_each(). */
 int netns_visit_all(const char *name, netns_visitor visit, void *data);
 
-/* The first name in /run/netns of a namespace; false if it has none there. */
+/* Reads the first name of a namespace in /run/netns; false if it has none there. */
 bool netns_name(__u32 inode, char name[NAME_MAX + 1]);
 
 #endif

@@ -16,7 +16,7 @@
 struct reading {
 	struct device_qdisc *list;
 	int n;
-	int mq_index; /* the device whose root is mq, of whose queues we read */
+	int mq_index; /* the device with an mq root whose queues we read */
 	__u32 mq_handle;
 	int error;
 };
@@ -58,7 +58,7 @@ static void note(struct reading *r, int index, const char *kind)
 	snprintf(grown[r->n++].kind, sizeof(grown->kind), "%s", kind);
 }
 
-/* The root of a device, or below an mq the queues of its CPUs. */
+/* Takes the root of a device or, below mq, each of its queues. */
 static void take(struct reading *r, const struct nlmsghdr *head)
 {
 	const struct tcmsg *tc = NLMSG_DATA(head);

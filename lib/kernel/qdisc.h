@@ -7,11 +7,12 @@
 struct device_qdisc {
 	char device[IF_NAMESIZE];
 	char kind
-		[16]; /* of its queue; of several (below mq) the first that is not fq, if there is one */
+		[16]; /* of its queue; of several (below mq), the first that is not fq, if any is */
 };
 
 /*
- * The devices of this network namespace that have a queue. Returns their number or -errno; *list is to be freed.
+ * Lists the devices of this network namespace that have a queue. Returns their number or -errno;
+ * the caller frees *list.
  */
 int qdiscs_list(struct device_qdisc **list);
 

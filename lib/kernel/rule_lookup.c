@@ -47,7 +47,7 @@ int rule_lookup_open(struct rule_lookup *l, const struct instance *inst)
 	*l = (struct rule_lookup){ .fd = -1 };
 	if (outer < 0)
 		return outer;
-	/* Somebody who looks has no lock: the trie can be replaced before it is opened. */
+	/* A reader has no lock: the trie can be replaced before it is opened. */
 	do
 		error = open_trie(l, outer);
 	while (error == -ENOENT && ++tries < 100);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The rules in force of a loaded instance, looked up as its program does (bpf/rules.bpf.h).
+ * Looks up the rules in force of a loaded instance, as its program does (bpf/rules.bpf.h).
  */
 #ifndef LIB_RULE_LOOKUP_H
 #define LIB_RULE_LOOKUP_H
@@ -17,7 +17,7 @@ struct rule_lookup {
 	__u32 combinations; /* a bit for each combination of fields that has rules */
 };
 
-/* What rules look at of a connection. */
+/* The values of a connection that rules look at. */
 struct rule_test {
 	__u32 addr[4]; /* as in struct bbr_rule_key */
 	__u16 dport, sport;
@@ -27,20 +27,22 @@ struct rule_test {
 };
 
 /*
- * To be closed, whatever it returns: 0, -EINVAL if bbrctl did not write the rules, or another -errno. They
- * stay as they are now, also when the instance is given others.
+ * Opens the rules as they are now; later changes do not affect them. Returns 0, -EINVAL if bbrctl
+ * did not write the rules, or another -errno. Call rule_lookup_close() in any case.
  */
 int rule_lookup_open(struct rule_lookup *l, const struct instance *inst);
 void rule_lookup_close(struct rule_lookup *l);
 
-/* The rule of an order, from 0. 0 or -errno. */
+/* Reads the rule with this order, from 0. Returns 0 or -errno. */
 int rule_lookup_get(const struct rule_lookup *l, __u32 order, struct bbr_rule *rule);
 
-/* The first rule in order that matches; false: none does. */
+/* Finds the first rule, by order, that matches; false: none does. */
 bool rule_lookup_match(const struct rule_lookup *l, const struct rule_test *test,
 		       struct bbr_rule *rule);
 
-/* The trie's key of what has no address: BBR_RULE_INDEX, or BBR_RULE_LISTED with an order. */
+/*
+ * The trie's key for an entry without an address: BBR_RULE_INDEX, or BBR_RULE_LISTED with an order.
+ */
 struct bbr_rule_key rule_special_key(__u32 fields, __u32 order);
 
 #endif

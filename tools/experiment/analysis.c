@@ -97,11 +97,5 @@ const char *analysis_warning(const struct study *s)
 {
 	if (s->experiment.design == EXPERIMENT_SWITCHBACK)
 		return NULL;
-	return "Arms that share a bottleneck are not independent: what one takes, the other lacks. "
-	       "A switchback tells what it would be if all had one arm.";
-}
-
-bool analysis_is_empty(const struct comparison *c)
-{
-	return !c->control.connections && !c->treated.connections;
+	return "Arms that share a bottleneck are not independent: what one takes, the others lose. A switchback shows what happens if all connections have one arm.";
 }

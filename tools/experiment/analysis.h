@@ -40,8 +40,6 @@ void analysis_free(struct analysis *a);
 const char *analysis_units_name(enum rows_unit by);
 /* A line that says that an A/B test misleads if arms share queues; NULL for a switchback. */
 const char *analysis_warning(const struct study *s);
-/* Does neither arm have a connection in the comparison? */
-bool analysis_is_empty(const struct comparison *c);
 
 void analysis_print_text(FILE *out, const struct analysis *a);
 void analysis_print_json(FILE *out, const struct analysis *a);

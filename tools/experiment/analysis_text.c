@@ -98,7 +98,7 @@ static void print_arms(FILE *out, const struct analysis *a)
 	if (a->continued)
 		print_continued(out, a);
 	if (s->is_cut)
-		fputs("The file ends within a line: whoever wrote it was stopped.\n", out);
+		fputs("The file ends within a line: its writer was stopped.\n", out);
 	fprintf(out, "Units of analysis: %u %s.\n", a->units.n, analysis_units_name(a->units.by));
 	if (a->units.by == ROWS_BY_CONNECTION)
 		fprintf(out,
@@ -187,6 +187,6 @@ void analysis_print_text(FILE *out, const struct analysis *a)
 	}
 	fputs("\n\"could show\": a difference of this size would be seen in four of five such "
 	      "experiments.\n"
-	      "Of 20 lines without any difference one has an interval without 0, by chance.\n",
+	      "By chance, 1 in 20 lines without a real difference has an interval that excludes 0.\n",
 	      out);
 }

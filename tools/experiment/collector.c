@@ -34,10 +34,10 @@ static int find_only(struct experiment_handle *h)
 		return EXIT_DONE;
 	}
 	if (!n) {
-		err("no experiment runs");
+		err("no experiment is running");
 		remedy("bbrctl experiment start NAME starts one");
 	} else {
-		err("%d experiments run: which one?", n);
+		err("%d experiments are running: name one of them", n);
 		for (int i = 0; i < n; i++)
 			remedy("bbrmon experiment %s", list[i].config.name);
 	}
@@ -55,6 +55,8 @@ int collector_take(struct collector *c, struct study *s, struct experiment_handl
 	if (s->cgroup && c->places)
 		return 0;
 	collector_close(c);
+	free(s->cgroup);
+	s->cgroup = NULL;
 	return -ENOMEM;
 }
 

@@ -176,7 +176,7 @@ static int run_verb(void *options, int argc, char **argv)
 static const struct option_def options[] = {
 	{ "json", 'j', NULL, option_flag, OPTION(as_json), "print JSON" },
 	{ "html", 0, "FILE", option_text, OPTION(html),
-	  "write one HTML page that needs nothing else; - is stdout" },
+	  "write a self-contained HTML page; - is stdout" },
 	{ "write", 'w', "FILE", option_text, OPTION(write),
 	  "write what became of each connection, as comma-separated values\n"
 	  "that bbrmon, R and pandas read; - is stdout" },
@@ -194,10 +194,9 @@ static const struct option_group groups[] = { { options, 0 }, {} };
 const struct verb verb_experiment = {
 	.name = "experiment",
 	.args = "[NAME|FILE]",
-	.brief = "say what an experiment has shown so far",
-	.about = "Says what an experiment of `bbrctl experiment` has shown so far: the one of this "
-		 "name, the\n"
-		 "only one, or one in a file of --write.",
+	.brief = "show the results of an experiment so far",
+	.about = "Shows the results so far of an experiment of `bbrctl experiment`: the named one, the only\n"
+		 "one that is running, or one in a file from --write.",
 	.groups = groups,
 	.max_args = 1,
 	.size = sizeof(struct request),

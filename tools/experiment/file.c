@@ -127,9 +127,9 @@ static int read_row(struct reading *r, char *line)
 	if (i < r->columns)
 		return refuse(r, "too few values", NULL);
 	if (row.arm >= r->study->experiment.arms)
-		return refuse(r, "there is no such arm", NULL);
+		return refuse(r, "the arm's number is too large", NULL);
 	if (row.block > BLOCKS_MAX)
-		return refuse(r, "there are not so many blocks", NULL);
+		return refuse(r, "the block's number is too large", NULL);
 	if (rows_add(&r->study->rows, &row))
 		return EXIT_DONE;
 	return refuse(r, strerror(ENOMEM), NULL);

@@ -190,9 +190,9 @@ static __u64 of_arm(const struct exported_experiment *e, int arm, int which)
 #define COUNTED 2 /* the first two are counted by the kernel */
 
 static const struct om_family by_arm[] = {
-	{ "bbr_experiment_connections", OM_COUNTER, NULL, "Connections that got the arm." },
+	{ "bbr_experiment_connections", OM_COUNTER, NULL, "Connections assigned to the arm." },
 	{ "bbr_experiment_refused_connections", OM_COUNTER, NULL,
-	  "Connections that the kernel did not give the arm." },
+	  "Connections for which the kernel refused the arm." },
 	{ "bbr_experiment_ended_connections", OM_COUNTER, NULL,
 	  "Connections that have ended, or left a block." },
 	{ "bbr_experiment_failed_connections", OM_COUNTER, NULL,
@@ -239,7 +239,7 @@ static void print_state(const struct experiments *x, struct openmetrics *om)
 {
 	static const struct om_family chosen = {
 		"bbr_experiment_chosen_connections", OM_COUNTER, NULL,
-		"Connections that were left alone, as the application had chosen for itself."
+		"Connections left alone because the application had chosen its congestion control itself."
 	};
 	static const struct om_family missed = { "bbr_experiment_missed_connections", OM_COUNTER,
 						 NULL, "Connections whose outcome is not known." };
@@ -274,7 +274,7 @@ static void print_guards(const struct experiments *x, struct openmetrics *om)
 {
 	static const struct om_family family = {
 		"bbr_experiment_guard", OM_GAUGE, NULL,
-		"1 for what a canary's guard says at this step: holds, failed or proven."
+		"1 for the verdict of a canary's guard at this step: holds, failed or proven."
 	};
 
 	om_family(om, &family);

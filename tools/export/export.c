@@ -161,7 +161,7 @@ static void print_watching(struct export *x, struct openmetrics *om, const struc
 	print_plain(om, "bbrmon_watched_seconds", OM_COUNTER, "seconds",
 		    "Time in which instances were watched.", t->watched_ns / (double)NS_PER_S);
 	print_plain(om, "bbrmon_unwatched_seconds", OM_COUNTER, "seconds",
-		    "Time in which they were not, because bbrmon was stopped or had no place.",
+		    "Time in which they were not, because bbrmon was stopped or had no subscriber slot.",
 		    t->unwatched_ns / (double)NS_PER_S);
 	print_plain(
 		om, "bbrmon_untracked_events", OM_COUNTER, NULL,
@@ -188,7 +188,7 @@ static void print_live(struct export *x, struct openmetrics *om)
 	print_plain(om, "bbrmon_reading_complete", OM_GAUGE, NULL,
 		    "1 if the state of all connections could be read.", x->read_all);
 	print_plain(om, "bbrmon_scrape_duration_seconds", OM_GAUGE, "seconds",
-		    "Time that it took to make these metrics.",
+		    "Time taken to make these metrics.",
 		    (now_ns() - began) / (double)NS_PER_S);
 	print_build(om);
 	om_end(om);
@@ -219,7 +219,7 @@ static const char index_page[] =
 	"<!DOCTYPE html>\n"
 	"<html lang=\"en\"><head><meta charset=\"utf-8\"><title>bbrmon export</title></head>\n"
 	"<body><h1>bbrmon export</h1>\n"
-	"<p>What TCP connections that use BBR do: <a href=\"/metrics\">/metrics</a></p>\n"
+	"<p>Metrics of the TCP connections that use BBR: <a href=\"/metrics\">/metrics</a></p>\n"
 	"<p>bpf-bbr " BBR_VERSION "</p></body></html>\n";
 
 static bool make_page(void *ctx, const char *path, const char *accept, struct http_page *page)
@@ -363,7 +363,7 @@ static const struct option_def options[] = {
 	  "address to listen on: " DEFAULT_LISTEN " by default, [::1]:9000;\n"
 	  "port 0 picks a free one and prints it" },
 	{ "once", 0, NULL, option_flag, offsetof(struct export, once),
-	  "print the gauges, which need no watching, and end" },
+	  "print the gauges, which need no watching, and exit" },
 	{},
 };
 

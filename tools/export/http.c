@@ -42,7 +42,7 @@ static bool split(const char *address, char *host, size_t size, const char **por
 static bool refuse_address(const char *option, const char *s, const char *why)
 {
 	err("%s %s: %s", option, s, why);
-	remedy("an address of this machine with a port: 127.0.0.1:10227, [::1]:10227");
+	remedy("give an address of this machine with a port: 127.0.0.1:10227, [::1]:10227");
 	return false;
 }
 
@@ -107,7 +107,7 @@ static int listen_at(const struct http_address *address)
 
 static int refuse_listening(const struct http_address *address, int error)
 {
-	err("--listen %s: cannot listen there: %s", address->text, strerror(-error));
+	err("--listen %s: cannot listen on this address: %s", address->text, strerror(-error));
 	if (error == -EADDRINUSE)
 		remedy("another program uses this port (ss -tlnp shows it); choose another: "
 		       "--listen ADDR:PORT, with port 0 for any free one");
@@ -177,7 +177,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				  "only GET and HEAD are allowed\n");
 	if (!h->handle(h->ctx, path, accept ? accept : "", &page))
-		return send_error(connection, MHD_HTTP_NOT_FOUND, "only /metrics exists\n");
+		return send_error(connection, MHD_HTTP_NOT_FOUND, "not found: the metrics are at /metrics\n");
 	if (!page.text)
 		return send_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
 	return send_page(connection, MHD_HTTP_OK, &page);

@@ -53,7 +53,7 @@ static bool take_ordered(struct lexer *l, struct filter_node *node, bool has_ord
 
 	node->compare = take_compare(l);
 	return node->compare <= FILTER_NE || has_order ||
-	       lexer_refuse(l, l->word_at > at ? l->word_at : at, "this cannot be ordered",
+	       lexer_refuse(l, l->word_at > at ? l->word_at : at, "this field has no order",
 			    "use = or !=; < and > work for ports and numbers");
 }
 
@@ -78,7 +78,7 @@ static bool parse_value(struct expression *x, const char *word, struct filter_no
 	case FILTER_DEVICE:
 		return system->device(system->ctx, word, value, &node->device.list,
 				      &node->device.n) ||
-		       lexer_point(l, l->word_at, "the name of a network device, or its index");
+		       lexer_point(l, l->word_at, "give the name or the index of a network device");
 	case FILTER_NAME:
 		return value_name(l, node, value, BBR_NAME_LEN);
 	case FILTER_PROFILE:

@@ -24,7 +24,7 @@ static bool has_room(const struct filter *f, int nodes)
 {
 	if (f->n + nodes <= FILTER_NODES)
 		return true;
-	err("filter: with the options it is too long");
+	err("filter: too long together with the options");
 	remedy("at most %d conditions and operators", FILTER_NODES);
 	return false;
 }

@@ -64,5 +64,5 @@ bool value_field_name(const struct lexer *l, struct filter_node *node, const cha
 			list_name(&list, f->names[k]);
 		}
 	}
-	return lexer_refuse(l, l->word_at, "not one of its values", list.text);
+	return lexer_refuse(l, l->word_at, "not a value of this field", list.text);
 }

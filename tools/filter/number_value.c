@@ -33,7 +33,7 @@ static bool parse_flag(const struct lexer *l, struct filter_node *node, const ch
 {
 	node->field.value = !strcasecmp(value, "true") || !strcmp(value, "1");
 	return node->field.value || !strcasecmp(value, "false") || !strcmp(value, "0") ||
-	       lexer_refuse(l, l->word_at, "not true or false", "true, false, 1 or 0");
+	       lexer_refuse(l, l->word_at, "neither true nor false", "true, false, 1 or 0");
 }
 
 /*
@@ -70,5 +70,5 @@ bool value_field(const struct lexer *l, struct filter_node *node, const struct f
 				    f->unit == FIELD_GAIN ? "a decimal: 1.25" :
 							    "a number: 10, 64k");
 	return set_number(node, number) ||
-	       lexer_refuse(l, l->word_at, "it never has this value", "compare with < or >");
+	       lexer_refuse(l, l->word_at, "this field never has this value", "compare with < or >");
 }

@@ -91,7 +91,7 @@ bool filter_parse(struct filter *f, const char *text, const struct filter_system
 
 	filter_init(f);
 	if (!is_printable(text)) {
-		err("filter: it contains an unprintable character");
+		err("filter: unprintable character");
 		remedy("write filters in ASCII");
 		return false;
 	}

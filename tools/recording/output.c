@@ -46,13 +46,18 @@ static int open_file(struct record_output *o)
 	o->fd = open(o->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
 	if (o->fd < 0)
 		return refuse(o->path, strerror(errno));
-	if (fstat(o->fd, &st) || !is_plain(&st)) {
+	if (fstat(o->fd, &st)) {
+		refuse(o->path, strerror(errno));
+		close(o->fd);
+		return EXIT_REFUSED;
+	}
+	if (!is_plain(&st)) {
 		close(o->fd);
 		return refuse_type(o, &st);
 	}
 	if (flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 		close(o->fd);
-		return refuse(o->path, "another bbrmon writes to it");
+		return refuse(o->path, "another bbrmon is writing to it");
 	}
 	return EXIT_DONE;
 }

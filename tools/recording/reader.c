@@ -270,7 +270,7 @@ static enum recording_next take_event(struct recording_reader *r,
 	if (r->event.major != BBR_ABI_MAJOR) {
 		err("cannot read %s: its events have ABI %u, this tool has ABI %u", r->name,
 		    r->event.major, BBR_ABI_MAJOR);
-		remedy("use bbrmon of the version that recorded it");
+		remedy("use the version of bbrmon that recorded it");
 		return RECORDING_NEXT_FAILED;
 	}
 	r->events++;
@@ -370,7 +370,7 @@ static enum recording_next refuse_major(const struct recording_reader *r)
 {
 	err("cannot read %s: from byte %llu on it has format %u, this tool has format %u", r->name,
 	    r->offset, r->head.major, RECORDING_MAJOR);
-	remedy("use bbrmon of the version that recorded it");
+	remedy("use the version of bbrmon that recorded it");
 	return RECORDING_NEXT_FAILED;
 }
 

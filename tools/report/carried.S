@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The parts of a report's page, which bbrmon carries along. */
+/* The parts of a report's page, embedded in bbrmon. */
 #include "carry.inc"
 
 	carry page_html, "tools/report/page/page.html"

@@ -18,7 +18,7 @@ static __s64 pacing_of(const struct algorithm *a, const struct bbr_event *e)
 	return value_if(e->pacing_rate < EVENT_UNLIMITED / 16, e->pacing_rate * 8);
 }
 
-/* Of the delivery rate. */
+/* Is the delivery rate application-limited? */
 static __s64 app_limited_of(const struct algorithm *a, const struct bbr_event *e)
 {
 	(void)a;
@@ -31,7 +31,7 @@ static __s64 srtt_of(const struct algorithm *a, const struct bbr_event *e)
 	return value_if(e->srtt_us, e->srtt_us);
 }
 
-/* When a connection ends the stack may have cleared one of the counts that inflight is made of. */
+/* When a connection ends, the stack may have cleared one of the counts that make up inflight. */
 static __s64 inflight_of(const struct algorithm *a, const struct bbr_event *e)
 {
 	(void)a;
@@ -50,7 +50,10 @@ static __s64 mode_of(const struct algorithm *a, const struct bbr_event *e)
 	return value_if(event_has_state(e) && e->mode < a->n_modes, e->mode);
 }
 
-/* What every flow has; without `value` it is the field of this key. In each lane the algorithm's come behind. */
+/*
+ * The curves that every flow has. Without `value`, a curve is the field with this key. In each lane
+ * the algorithm's curves come after these.
+ */
 static const struct curve common[] = {
 	{ "pacing_rate_bps", "pacing rate", LANE_RATE, LOOK_STEP, .colour = COLOUR_PINK,
 	  .value = pacing_of, .may_be_far_off = true },
@@ -74,7 +77,7 @@ static const struct curve common[] = {
 
 #define N(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Of the algorithm's own fields in a lane, one after the other. */
+/* For the algorithm's own fields in a lane, one after the other. */
 static const enum colour field_colours[] = { COLOUR_RED, COLOUR_GREEN, COLOUR_SKY, COLOUR_YELLOW };
 
 static void add_common(struct curves *c)
@@ -146,7 +149,7 @@ const char *curve_state_name(const struct curves *c, unsigned int curve, unsigne
 	return of->states ? of->states[state] : c->algorithm->modes[state].name;
 }
 
-/* The first state of most is that in which nothing happens: pale. */
+/* The first state of most curves means that nothing happens: it is pale. */
 enum colour curve_state_colour(const struct curves *c, unsigned int curve, unsigned int state)
 {
 	static const enum colour modes[] = { COLOUR_YELLOW, COLOUR_PINK, COLOUR_BLUE,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The curves of a flow, and the lane that each is drawn in: those that every flow has, and those of the fields of its
- * algorithm that have a lane. The page and the figure draw what is in this list.
+ * The curves of a flow, and the lane in which each is drawn: those that every flow has, and those
+ * of the fields of its algorithm that have a lane. The page and the figure draw what is in this
+ * list.
  */
 #ifndef TOOLS_CURVES_H
 #define TOOLS_CURVES_H
@@ -34,23 +35,23 @@ enum colour {
 };
 
 struct curve {
-	const char *key; /* of its values; as in JSON of bbrmon stream where that has them */
+	const char *key; /* of its values; as in bbrmon stream --json if that has them */
 	const char *name; /* for people */
 	enum field_lane lane;
 	enum curve_look look;
 	enum colour colour;
-	unsigned int divisor; /* of the values, to have the lane's unit; 0: 1 */
+	unsigned int divisor; /* divides the values, to get the lane's unit; 0: 1 */
 	bool is_bytes; /* in a lane of packets: divided by the flow's mss */
-	bool may_be_far_off; /* above all else in its lane: unit and top of the lane go by the others */
+	bool may_be_far_off; /* above all else in its lane: its unit and top ignore this curve */
 	const char *
-		split_by; /* key of a curve without a look: where that is 1, points are of this name, in grey */
+		split_by; /* key of a LOOK_NONE curve: where it is 1, points are grey: split_name */
 	const char *split_name;
 
 	/* LOOK_STATES */
 	unsigned int n_states;
 	const char *const *states; /* NULL: the algorithm's modes */
 
-	/* The value of an event, and if it has any, in the unit of the key. */
+	/* The value in an event, if there is any, in the unit of the key. */
 	const struct field *field; /* NULL: `value` */
 	__s64 (*value)(const struct algorithm *a, const struct bbr_event *e);
 	bool needs_state; /* see event_has_state() */
@@ -69,7 +70,7 @@ void curves_free(struct curves *c);
 /* The value of a curve in an event, or VALUE_NONE. */
 __s64 curve_value(const struct curves *c, unsigned int curve, const struct bbr_event *e);
 
-/* Of one of the states of a curve. */
+/* The name and the colour of a state of a curve. */
 const char *curve_state_name(const struct curves *c, unsigned int curve, unsigned int state);
 enum colour curve_state_colour(const struct curves *c, unsigned int curve, unsigned int state);
 

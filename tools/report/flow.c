@@ -154,7 +154,7 @@ unsigned int flows_sending(const struct flows *f)
 	return n;
 }
 
-/* A socket that is disconnected begins its counters anew. */
+/* A socket that is disconnected starts its counters again. */
 static __u64 growth(__u64 first, __u64 last)
 {
 	return last > first ? last - first : 0;

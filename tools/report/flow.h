@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The flows of a recording and the totals of each: a flow is a connection from its first event to its
- * last one.
+ * The flows of a recording and the totals of each. A flow is a connection from its first event to
+ * its last one.
  */
 #ifndef TOOLS_FLOW_H
 #define TOOLS_FLOW_H
@@ -28,7 +28,7 @@ struct flow {
 	__u64 acks;
 	__u64 samples, app_limited; /* of these ACKs */
 	__u64 rtos;
-	__u64 policers; /* times that one was found */
+	__u64 policers; /* how often one was found */
 	__u64 *mode_ns; /* of each of the algorithm's modes */
 	__u32 min_rtt_us; /* the lowest of all */
 	struct percentiles rtt_us;
@@ -43,19 +43,19 @@ struct flows {
 	__u64 start_ns, end_ns; /* of the earliest and the latest event */
 };
 
-/* The flow that an event is of; NULL: not one of those that were seen, or no memory. */
+/* The flow that an event belongs to; NULL: it was not seen, or there was no memory for it. */
 struct flow *flows_find(const struct flows *f, const struct origin *origin,
 			const struct bbr_event *e);
 /* Adds an event to its flow's totals. False: no memory. */
 bool flows_note(struct flows *f, const struct origin *origin, const struct bbr_event *e);
 /*
- * After the last event: the n first flows are those that have BBR state. The others are connections that the
- * stack tells of before or after that, in recovery or at an RTO.
+ * After the last event: makes those that have BBR state the n first flows. The others are
+ * connections that the stack reported only before or after they had it, in recovery or at an RTO.
  */
 void flows_choose(struct flows *f);
 void flows_free(struct flows *f);
 
-/* Has the connection ever sent payload? The end that only receives is a BBR socket, too. */
+/* Has the connection ever sent payload? An end that only receives is a BBR socket, too. */
 bool flow_sends(const struct flow *flow);
 unsigned int flows_sending(const struct flows *f);
 

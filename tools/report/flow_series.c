@@ -41,7 +41,7 @@ struct flow_series *flow_series_new(const struct algorithm *a, size_t max)
 	return s;
 }
 
-/* Of the rows of one interval, marks those with the lowest and the highest value of a curve. */
+/* Marks the rows of one interval with the lowest and the highest value of a curve. */
 static void mark_extremes(const struct flow_series *s, size_t from, size_t n, unsigned int curve,
 			  bool *keep)
 {
@@ -61,7 +61,9 @@ static void mark_extremes(const struct flow_series *s, size_t from, size_t n, un
 		keep[lowest] = keep[highest] = true;
 }
 
-/* Moves what is kept of an interval's rows to row `to`, which is not behind them. Returns how many these are. */
+/*
+ * Moves the kept rows of an interval to row `to`, which is not behind them. Returns their number.
+ */
 static size_t thin_interval(struct flow_series *s, size_t to, size_t from, size_t n, bool *keep)
 {
 	size_t kept = 0;
@@ -95,10 +97,7 @@ static void thin(struct flow_series *s, bool *keep)
 	s->n = kept;
 }
 
-/*
- * Thins what has come since the last time as well; if that is not enough, with longer intervals, each of two
- * of those before.
- */
+/* Thins what has come since the last time, too. If that is not enough, doubles the intervals. */
 static bool make_room_by_thinning(struct flow_series *s)
 {
 	bool *keep = malloc(s->n * sizeof(*keep));
@@ -146,7 +145,7 @@ bool flow_series_add(struct flow_series *s, const struct bbr_event *e)
 	row[0] = e->time_ns;
 	for (unsigned int curve = 0; curve < s->curves.n; curve++)
 		row[1 + curve] = curve_value(&s->curves, curve, e);
-	/* Events of one socket come in order; whoever wrote others shall not get us out of step. */
+	/* Events of one socket come in order. If a file's do not, our rows still must. */
 	if (s->n && e->time_ns < flow_series_time_ns(s, s->n - 1))
 		row[0] = flow_series_time_ns(s, s->n - 1);
 	s->n++;
@@ -174,7 +173,7 @@ static int by_value(const void *a, const void *b)
 	return (x->value > y->value) - (x->value < y->value);
 }
 
-/* What 99.5 % of a series are not above. */
+/* The value that 99.5 % of a series are not above. */
 static double usual_top(struct weighted *list, size_t n)
 {
 	double total = 0, seen = 0;
@@ -191,7 +190,7 @@ static double usual_top(struct weighted *list, size_t n)
 	return n ? list[i].value : 0;
 }
 
-/* Of the samples, or by the time for which a value was in force. */
+/* Samples count equally, other values by the time for which they were in force. */
 static double usual_top_of(const struct flow_series *s, unsigned int curve, struct weighted *list)
 {
 	bool is_sampled = s->curves.curve[curve].look == LOOK_POINTS;

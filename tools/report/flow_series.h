@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a flow's events tell, over time, in bounded memory.
+ * The values in a flow's events, over time, in bounded memory.
  *
- * Up to `max` events are kept as they are. Of more, time is cut into equal intervals, and of each
- * interval those events are kept that are its first or last one or have the lowest or highest value of a
- * series. So each value that is shown was one, when it was, and no extreme is lost. The intervals are as
- * short as `max` allows, to within a factor of two.
+ * Up to `max` events are kept as they are. If there are more, time is cut into equal intervals. Of
+ * each interval, the first and the last event are kept, and those with the lowest or highest value
+ * of a curve. So each value that is shown is a real one at its real time, and no extreme is lost.
+ * The intervals are as short as `max` allows, to within a factor of two.
  */
 #ifndef TOOLS_FLOW_SERIES_H
 #define TOOLS_FLOW_SERIES_H
@@ -17,23 +17,24 @@
 
 struct flow_series {
 	struct curves curves;
-	__s64 *rows; /* in the order of time: of each its time, and a value for each curve */
+	__s64 *rows; /* in the order of time; each has its time, and a value for each curve */
 	size_t n, room, max;
 	__u64 interval_ns; /* 0: all events are there */
 };
 
-/* Of at most `max` events, or as many as the rule above needs. NULL: no memory. */
+/* Keeps at most `max` events, or as many as the rule above needs. NULL: no memory. */
 struct flow_series *flow_series_new(const struct algorithm *a, size_t max);
 __u64 flow_series_time_ns(const struct flow_series *s, size_t row);
 __s64 flow_series_value(const struct flow_series *s, size_t row, unsigned int curve);
 
 /* False: no memory. */
 bool flow_series_add(struct flow_series *s, const struct bbr_event *e);
-/* After the last one: the same rule for all of the time. */
+/* After the last event: applies the same rule to all of the time. */
 void flow_series_finish(struct flow_series *s);
 /*
- * Up to which rate a plot should go to be readable, in bits per second; 0: to the highest. The first pacing
- * rates of a path can be a thousand times what it carries: the handshake's RTT is of an empty queue.
+ * The highest rate in a readable plot, in bits per second; 0: the highest that there is. The first
+ * pacing rates of a path can be a thousand times what it carries, because the handshake measures
+ * the RTT of an empty queue.
  */
 double flow_series_rate_top(const struct flow_series *s);
 void flow_series_free(struct flow_series *s);

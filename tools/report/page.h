@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A page of HTML with its parts put in, so that it is one file.
+ * An HTML page with its parts put in, so that it is one file.
  */
 #ifndef TOOLS_PAGE_H
 #define TOOLS_PAGE_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* In the page, "@name@" stands for it. What is carried along has the symbols name and name_end. */
+/* "@name@" in the page stands for a part. An embedded file has the symbols name and name_end. */
 struct page_part {
 	const char *mark, *begin, *end;
 };

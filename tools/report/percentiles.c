@@ -5,7 +5,7 @@
 
 #include "percentiles.h"
 
-/* Each power of two has so many buckets; a number has 6 bits after its highest one. */
+/* Each power of two has this many buckets: they tell 6 bits after a number's highest one. */
 #define STEPS 64
 
 static __u32 bucket_of(__u32 value)
@@ -26,7 +26,7 @@ static __u32 value_of(__u32 bucket)
 	return ((bucket - shift * STEPS) << shift) + (1u << shift) / 2;
 }
 
-/* Makes room for a bucket: there are few, because what is measured has few orders of magnitude. */
+/* Makes room for a bucket. There are few, because what is measured has few orders of magnitude. */
 static bool reach(struct percentiles *p, __u32 bucket)
 {
 	__u32 lowest = p->n_buckets && p->lowest < bucket ? p->lowest : bucket;

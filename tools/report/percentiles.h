@@ -16,7 +16,7 @@ struct percentiles {
 
 /* False: no memory. */
 bool percentiles_add(struct percentiles *p, __u32 value);
-/* The nearest rank; there must be a number. */
+/* The nearest rank; there must be at least one number. */
 __u32 percentiles_get(const struct percentiles *p, double percent);
 void percentiles_free(struct percentiles *p);
 

@@ -32,7 +32,7 @@ static int interval_of(const struct rate_shares *r, __u64 time_ns)
 	return interval < RATE_INTERVALS ? interval : RATE_INTERVALS - 1;
 }
 
-/* The flow's bytes of this interval are known; it was there until the interval's end or not. */
+/* Closes a flow's interval, whose bytes are known. until_end: was the flow there until its end? */
 static void close_interval(struct rate_shares *r, struct share *share, bool until_end)
 {
 	double bytes = share->now_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What rate each flow had in each of equal intervals of a recording, and how fair that was. The bytes
+ * The rate of each flow in equal intervals of a recording, and how fair the rates were. The bytes
  * that were ACKed between two events of a flow count as evenly spread over the time between them.
  */
 #ifndef TOOLS_RATE_SHARES_H
@@ -15,7 +15,7 @@
 struct share {
 	float *bytes; /* of each interval; NULL: counted among the others */
 	__u64 time_ns, acked; /* of the flow's latest event */
-	double now_bytes; /* in the interval of that */
+	double now_bytes; /* in the interval of that event */
 	int now;
 	bool whole; /* was the flow there when this interval began? */
 };
@@ -28,12 +28,14 @@ struct rate_shares {
 	/* Of the flows that send and are there for all of an interval. */
 	double sum[RATE_INTERVALS], squares[RATE_INTERVALS];
 	unsigned int whole[RATE_INTERVALS];
-	/* What the recording says that it has not: events, in the intervals in which it noticed; time. */
+	/*
+	 * What the recording says is missing: events, in the intervals in which it noticed; time.
+	 */
 	__u64 drops[RATE_INTERVALS];
 	__u64 unwatched_ns[RATE_INTERVALS];
 };
 
-/* Flows that have series are told apart, all others are taken together. False: no memory. */
+/* Flows that have series are told apart; all others are taken together. False: no memory. */
 bool rate_shares_init(struct rate_shares *r, const struct flows *flows);
 void rate_shares_note(struct rate_shares *r, const struct flow *flow, const struct bbr_event *e);
 void rate_shares_note_drops(struct rate_shares *r, __u64 time_ns, __u64 drops);
@@ -41,9 +43,9 @@ void rate_shares_note_unwatched(struct rate_shares *r, __u64 from_ns, __u64 unti
 void rate_shares_finish(struct rate_shares *r);
 void rate_shares_free(struct rate_shares *r);
 
-/* (sum x)^2 / (n * sum x^2) of an interval's rates, below 0 if there were none. */
+/* Jain's index, (sum x)^2 / (n * sum x^2), of an interval's rates; below 0 if there were none. */
 double rate_shares_jain(const struct rate_shares *r, int interval);
-/* The same of the mean rates of the flows that send. */
+/* The same for the mean rates of the flows that send. */
 double flows_jain(const struct flows *flows);
 
 #endif

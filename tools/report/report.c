@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bbrmon report: pictures of a recording. It is read twice: for the totals, which say which flows are
+ * bbrmon report: plots of a recording. It is read twice: for the totals, which show which flows are
  * the largest, and for the series of these. So memory is bounded by what is shown.
  */
 #define _GNU_SOURCE
@@ -27,21 +27,21 @@ struct reading {
 	struct report report;
 	struct watch_config config;
 	const char *out, *svg;
-	__u64 flow; /* of the figure, as people count; 0: the largest */
+	__u64 flow; /* of the figure, counted from 1; 0: the largest */
 	__u64 max_flows;
 	__u64 from_ns, until_ns; /* since the first event; 0: no limit */
 
 	struct event_source *source;
 	struct run_clocks clocks; /* the same in both readings */
 	__u64 first_ns;
-	/* The second reading. */
+	/* In the second reading. */
 	__u64 run; /* of the latest event */
 	__u64 newest_ns;
-	__u64 drops, unwatched_ns; /* until it */
+	__u64 drops, unwatched_ns; /* until that event */
 	bool no_memory;
 };
 
-/* The event with its time since 1970; false: it is not in the time that was asked for. */
+/* Copies the event with its time since 1970. False: not in the requested time, or no memory. */
 static bool take(struct reading *r, const struct bbr_event *e, struct bbr_event *dated)
 {
 	struct recording_run run;
@@ -54,7 +54,10 @@ static bool take(struct reading *r, const struct bbr_event *e, struct bbr_event 
 	}
 	if (!r->first_ns)
 		r->first_ns = dated->time_ns;
-	/* The first one need not be the earliest: CPUs shuffle a little, and another boot may have another clock. */
+	/*
+	 * The first event need not be the earliest: CPUs shuffle a little, and another boot may
+	 * have another clock.
+	 */
 	return (!r->from_ns || dated->time_ns >= r->first_ns + r->from_ns) &&
 	       (!r->until_ns || dated->time_ns <= r->first_ns + r->until_ns);
 }
@@ -69,7 +72,7 @@ static bool note_totals(void *ctx, const struct origin *origin, const struct bbr
 	return !r->no_memory;
 }
 
-/* What the recording says that it has not; between two runs nobody watched. */
+/* Notes what the recording says is missing. Between two runs nobody watched. */
 static void note_missing(struct reading *r, const struct bbr_event *dated)
 {
 	struct rate_shares *shares = &r->report.shares;
@@ -104,7 +107,7 @@ static bool note_series(void *ctx, const struct origin *origin, const struct bbr
 		return !r->no_memory;
 	note_missing(r, &dated);
 	flow = flows_find(&r->report.flows, origin, &dated);
-	/* A recording that goes on has more than it had at the first reading. */
+	/* A recording that is still written has more than at the first reading. */
 	if (!flow || flow->number >= r->report.flows.n || dated.time_ns > flow->last.time_ns)
 		return true;
 	rate_shares_note(&r->report.shares, flow, &dated);
@@ -113,7 +116,7 @@ static bool note_series(void *ctx, const struct origin *origin, const struct bbr
 	return !r->no_memory;
 }
 
-/* Hands on all events of the recording. Exit status. */
+/* Hands on all events of the recording. Returns an exit status. */
 static int read_recording(struct reading *r, event_handler handle)
 {
 	struct event_source source;
@@ -155,7 +158,7 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* The largest flows get series, and one that was asked for. */
+/* Gives series to the largest flows, and to one that was asked for. */
 static bool choose_flows(struct reading *r)
 {
 	struct flows *flows = &r->report.flows;
@@ -226,7 +229,7 @@ static bool is_same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* The page, to a file or, if it is "-", to stdout. */
+/* Writes the page to a file or, if it is "-", to stdout. */
 static int write_page(struct reading *r)
 {
 	bool to_stdout = !strcmp(r->out, "-");
@@ -270,7 +273,7 @@ static void free_reading(struct reading *r)
 	run_clocks_free(&r->clocks);
 }
 
-/* Without -o or --svg the page is beside the recording. */
+/* Without -o and --svg the page goes beside the recording. */
 static int make_report(struct reading *r)
 {
 	char *beside = NULL;
@@ -279,16 +282,18 @@ static int make_report(struct reading *r)
 	if (!r->report.points)
 		r->report.points = r->svg && !r->out ? POINTS_FIGURE : POINTS_DEFAULT;
 	if (!r->out && !r->svg) {
-		if (asprintf(&beside, "%s.html", r->report.file) < 0)
+		if (asprintf(&beside, "%s.html", r->report.file) < 0) {
+			err("cannot make the report: %s", strerror(ENOMEM));
 			return EXIT_REFUSED;
+		}
 		r->out = beside;
 	}
 	if (!strcmp(r->report.file, "-")) {
-		err("report reads the recording twice, so it must be a file");
+		err("report reads the recording twice, so it must be a file, not standard input");
 		status = EXIT_USAGE;
 	} else if ((r->out && is_same_file(r->out, r->report.file)) ||
 		   (r->svg && is_same_file(r->svg, r->report.file))) {
-		err("%s is the recording itself", r->report.file);
+		err("%s is the recording: the output would overwrite it", r->report.file);
 		status = EXIT_USAGE;
 	} else {
 		status = read_totals(r);
@@ -367,7 +372,7 @@ const struct verb verb_report = {
 	.name = "report",
 	.args = "FILE [FILTER]",
 	.brief = "draw a recording: a page, or a figure",
-	.about = "Draws a recording of `bbrmon record` as one HTML page that needs nothing else.",
+	.about = "Draws a recording of `bbrmon record` as one self-contained HTML page.",
 	.groups = groups,
 	.min_args = 1,
 	.max_args = 1 + FILTER_WORDS,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What was read of a recording, for those who draw it.
+ * What was read from a recording, for the code that draws it.
  */
 #ifndef TOOLS_REPORT_H
 #define TOOLS_REPORT_H
@@ -21,11 +21,11 @@ struct report {
 	struct watch_totals totals; /* of the whole recording */
 };
 
-/* All that the page shows, as JSON that may stand in a <script>. */
+/* Writes all that the page shows, as JSON that may stand in a <script>. */
 void report_write_json(FILE *out, const struct report *r);
-/* The page. */
+/* Writes the page. */
 void report_write_html(FILE *out, const struct report *r);
-/* A figure of one flow, of gnuplot. Exit status; has printed what failed. */
+/* Draws a figure of one flow with gnuplot. Returns an exit status; has printed what failed. */
 int report_write_svg(const char *path, const struct report *r, const struct flow *flow);
 
 #endif

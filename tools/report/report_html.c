@@ -5,7 +5,7 @@
 #include "page.h"
 #include "report.h"
 
-/* Of carried.S. */
+/* From carried.S. */
 extern const char page_html[], page_html_end[], page_css[], page_css_end[], page_js[],
 	page_js_end[];
 extern const char plots_js[], plots_js_end[], dygraphs_js[], dygraphs_js_end[];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The data of a report's page. Times are microseconds since the recording's first event. Series are
- * arrays of differences, the first to 0, and null where there is no value: that is short.
+ * arrays of differences, the first one to 0, with null where there is no value: that is short.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -23,10 +23,10 @@ static void add_number_if(struct json *j, const char *key, bool has, __u64 value
 		json_add_null(j, key);
 }
 
-/* With so many digits behind the point. */
+/* With this many digits after the point. */
 static void add_rounded(struct json *j, const char *key, double value, int digits)
 {
-	char text[512]; /* that of DBL_MAX has 309 digits */
+	char text[512]; /* DBL_MAX has 309 digits */
 
 	snprintf(text, sizeof(text), "%.*f", digits, value);
 	json_add_raw(j, key, text);
@@ -69,7 +69,7 @@ static bool is_known(const struct report *r, unsigned int flow)
 	return false;
 }
 
-/* Has one of the flows before this one, or a mode before this one of its algorithm, this name? */
+/* Does a mode of a flow before this one, or an earlier mode of its own, have this name? */
 static bool is_named(const struct report *r, unsigned int flow, int mode)
 {
 	const char *name = r->shown[flow]->algorithm->modes[mode].name;
@@ -85,7 +85,7 @@ static bool is_named(const struct report *r, unsigned int flow, int mode)
 	return false;
 }
 
-/* Of all algorithms that there are, each once. */
+/* Adds the modes of all algorithms, each name once. */
 static void add_mode_names(struct json *j, const struct report *r)
 {
 	json_open_array(j, "modes");
@@ -126,7 +126,7 @@ static const char *const lane_names[LANES] = {
 	[LANE_STATE] = "state", [LANE_LOSSES] = "losses",
 };
 
-/* As the page's scripts know them. */
+/* The names that the page's scripts know. */
 static const char *const look_names[] = {
 	[LOOK_STEP] = "step",
 	[LOOK_LINE] = "line",
@@ -175,7 +175,7 @@ static void add_curve(struct json *j, const struct curves *c, unsigned int curve
 	json_close(j);
 }
 
-/* What is drawn of the flows of each algorithm, in which lane. */
+/* Adds what is drawn of the flows of each algorithm, and in which lane. */
 static void add_curves(struct json *j, const struct report *r)
 {
 	json_open_object(j, "curves");
@@ -277,7 +277,7 @@ static void add_flows(struct json *j, const struct report *r)
 	json_close(j);
 }
 
-/* Those that have no series, as one. */
+/* Adds the flows without series as one. */
 static void add_others(struct json *j, const struct report *r)
 {
 	__u64 n = 0, sending = 0, acked = 0, sent = 0, retrans = 0, lost = 0, rtos = 0,

@@ -60,7 +60,7 @@ static double seconds(const struct report *r, __u64 time_ns)
 	return (time_ns - r->flows.start_ns) / (double)NS_PER_S;
 }
 
-/* A curve needs no points between equal ones; of samples each is to be seen. */
+/* A curve needs no points between equal ones, but each sample must be visible. */
 static bool is_needed(const struct flow_series *s, unsigned int curve, size_t i)
 {
 	__s64 value = flow_series_value(s, i, curve);
@@ -147,7 +147,7 @@ static void write_rates(FILE *out, const struct report *r)
 	fputs("END\n", out);
 }
 
-/* What is in a recording is not to be taken for gnuplot's commands. */
+/* gnuplot must not take what is in a recording for commands. */
 static void put_words(FILE *out, const char *words)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -223,13 +223,13 @@ static bool has_values(const struct flow_series *s, enum field_lane lane)
 	return false;
 }
 
-/* From 0 on. Without a value gnuplot does not know up to where, and gives up. */
+/* Sets a range from 0. Without a value gnuplot does not know its upper end, and gives up. */
 static void set_range(FILE *out, bool has_any)
 {
 	fputs(has_any ? "set yrange [0:0.001<*]\n" : "set yrange [0:1]\n", out);
 }
 
-/* The curves of a lane, in so many of their own units. */
+/* Plots the curves of a lane, divided by `unit`. */
 static void put_lane(FILE *out, const struct flow *flow, enum field_lane lane, double unit)
 {
 	const struct curves *c = &flow->series->curves;
@@ -318,7 +318,7 @@ static void put_rates(FILE *out, const struct report *r)
 			continue;
 		fprintf(out, ", $rates using 1:%u with lines lc rgb %s dt %zu ", i + 2,
 			rgb[colours[n % COUNT(colours)]], n / COUNT(colours) % 5 + 1);
-		/* The panel has room for so many names. */
+		/* The panel has room for only so many names. */
 		if (n++ < 7)
 			fprintf(out, "title 'flow %u'", r->shown[i]->number + 1);
 		else
@@ -356,10 +356,10 @@ static void write_commands(FILE *out, const struct report *r, const struct flow 
 	fputs("unset multiplot\n", out);
 }
 
-/* Starts gnuplot, which reads commands from *to and writes to these files. 0 or an errno. */
+/* Starts gnuplot, which reads from *to and writes to these files. Returns 0 or an errno. */
 static int start_gnuplot(int out, int messages, pid_t *pid, FILE **to)
 {
-	/* -d: whatever ~/.gnuplot may say. */
+	/* -d: ignore ~/.gnuplot. */
 	char *const argv[] = { "gnuplot", "-d", NULL };
 	posix_spawn_file_actions_t actions;
 	int pipe_fds[2], error;
@@ -385,7 +385,10 @@ static int start_gnuplot(int out, int messages, pid_t *pid, FILE **to)
 	return error;
 }
 
-/* It warns of curves without a point, which are none of the user's business: shown if it fails. */
+/*
+ * Shows gnuplot's messages, if it failed. Otherwise they do not concern the user: it warns of
+ * curves without a point.
+ */
 static void show_messages(FILE *messages)
 {
 	char line[256];
@@ -419,23 +422,43 @@ static int run_gnuplot(int out, FILE *messages, const struct report *r, const st
 	return EXIT_REFUSED;
 }
 
+/* Returns false and sets errno if it fails. */
+static bool copy_to(const char *path, FILE *drawn)
+{
+	FILE *out = fopen(path, "we");
+	char part[BUFSIZ];
+	bool is_written;
+	size_t len;
+
+	if (!out)
+		return false;
+	rewind(drawn);
+	while ((len = fread(part, 1, sizeof(part), drawn)))
+		fwrite(part, 1, len, out);
+	is_written = !ferror(drawn) && !ferror(out);
+	return !fclose(out) && is_written;
+}
+
+/* A file that exists stays as it is unless gnuplot has drawn the whole figure. */
 int report_write_svg(const char *path, const struct report *r, const struct flow *flow)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), status;
-	FILE *messages = fd < 0 ? NULL : tmpfile();
+	FILE *drawn = tmpfile(), *messages = tmpfile();
+	int status = EXIT_REFUSED;
 
-	if (!messages) {
-		err("cannot write %s: %s", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return EXIT_REFUSED;
+	if (!drawn || !messages) {
+		err("cannot make a temporary file: %s", strerror(errno));
+	} else {
+		/* If gnuplot ends early, its status says so. */
+		signal(SIGPIPE, SIG_IGN);
+		status = run_gnuplot(fileno(drawn), messages, r, flow);
+		if (!status && !copy_to(path, drawn)) {
+			err("cannot write %s: %s", path, strerror(errno));
+			status = EXIT_REFUSED;
+		}
 	}
-	/* If gnuplot ends early, its status says so. */
-	signal(SIGPIPE, SIG_IGN);
-	status = run_gnuplot(fd, messages, r, flow);
-	fclose(messages);
-	close(fd);
-	if (status)
-		unlink(path);
+	if (drawn)
+		fclose(drawn);
+	if (messages)
+		fclose(messages);
 	return status;
 }

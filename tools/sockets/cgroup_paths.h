@@ -11,7 +11,10 @@ struct cgroup_paths {
 	void *found; /* a tree of search.h */
 };
 
-/* Below the mount of cgroup2; NULL if there is none of this id any more. Valid until cgroup_paths_free(). */
+/*
+ * The path below the cgroup2 mount; NULL if there is no cgroup with this id any more. Valid until
+ * cgroup_paths_free().
+ */
 const char *cgroup_paths_get(struct cgroup_paths *paths, __u64 id);
 void cgroup_paths_free(struct cgroup_paths *paths);
 

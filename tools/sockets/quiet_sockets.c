@@ -6,7 +6,10 @@
 #include "sockets/quiet_sockets.h"
 #include "filter/request.h"
 
-/* Reading takes a tenth of the time, unless it takes more than a second; it is not done more often than this. */
+/*
+ * Reading takes a tenth of the time, unless it takes more than a second. There is at least this
+ * time between two readings.
+ */
 #define SHARE 10
 #define PAUSE_NS (900 * NS_PER_MS)
 #define PAUSE_MAX_NS (10 * NS_PER_S)

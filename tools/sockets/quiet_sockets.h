@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Connections that are quiet: all sockets are read now and then.
+ * Connections without events: all sockets are read now and then.
  */
 #ifndef TOOLS_QUIET_SOCKETS_H
 #define TOOLS_QUIET_SOCKETS_H
@@ -10,17 +10,17 @@
 #include "sockets/sockets.h"
 
 struct quiet_sockets {
-	const struct watch_config *config; /* whom to show */
+	const struct watch_config *config; /* which connections to show */
 	struct conn_table *table;
 	struct sockets sockets;
 	bool is_open;
-	__u64 next_ns; /* not to be read before */
+	__u64 next_ns; /* no reading before this */
 };
 
-/* Without them one goes on with what has events; that it is so has been said then. */
+/* If this fails it has printed why, and the caller goes on with connections that have events. */
 void quiet_sockets_open(struct quiet_sockets *s, const struct watch_config *config,
 			struct conn_table *table);
-/* Reads them, unless it was a moment ago. */
+/* Reads them, unless the last reading was a moment ago. */
 void quiet_sockets_read(struct quiet_sockets *s);
 void quiet_sockets_close(struct quiet_sockets *s);
 

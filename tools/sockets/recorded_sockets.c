@@ -24,7 +24,7 @@ struct connection {
 	struct bbr_event last;
 };
 
-/* A copy: a source may move its own. */
+/* A copy: the source may move its own. */
 struct known_origin {
 	struct origin origin;
 	struct known_origin *next;

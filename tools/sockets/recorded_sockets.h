@@ -17,18 +17,22 @@ struct recorded {
 	struct known_origin *origins;
 	__u64 run; /* of the connections in the tree */
 	struct run_clocks clocks;
-	__u64 after_ns; /* the first event, */
-	__u64 until_ns; /* which is this time since 1970 */
+	__u64 after_ns; /* the end, since the first event */
+	__u64 until_ns; /* the same, since 1970 */
 	bool is_past, no_memory;
 };
 
 /*
- * Reads a recording until at_ns after its start; ~0 is its end. A connection is as its last event has it, and
- * left out if that is its end, or if a later run of the recorder, which did not see it end, has begun. Exit status; has printed what failed unless it is EXIT_DONE.
+ * Reads a recording until at_ns after its start; ~0 is its end. A connection is as in its last
+ * event. It is left out if that is its end, or if a later run of the recorder, which did not see it
+ * end, has begun. Returns an exit status; has printed what failed unless it is EXIT_DONE.
  */
 int recorded_open(struct recorded *r, const char *file, __u64 at_ns);
 
-/* False: no more, please. The state is valid until it returns, the origin until recorded_close(). */
+/*
+ * Returns false to get no more. The state is valid until it returns, the origin until
+ * recorded_close().
+ */
 typedef bool (*recorded_handler)(void *ctx, const struct snapshot *c);
 
 void recorded_for_each(const struct recorded *r, recorded_handler handle, void *ctx);

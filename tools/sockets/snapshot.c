@@ -50,7 +50,10 @@ struct taking {
 	int write_error; /* errno of stdout, or 0 */
 };
 
-/* Before the first connection, or when it is known that there is none: not before what is wrong. */
+/*
+ * Prints the header before the first connection, or when it is known that there is none: never
+ * before an error message.
+ */
 static void print_header(struct taking *t)
 {
 	if (!t->json && !t->no_header && !t->summed && !t->has_header)
@@ -106,7 +109,7 @@ static int no_memory(void)
 	return EXIT_REFUSED;
 }
 
-/* What was kept until all of it was there. */
+/* Prints what was kept until all connections were read. */
 static int print_rest(struct taking *t)
 {
 	__u32 *sorted;
@@ -145,7 +148,7 @@ static int take_recorded(struct taking *t)
 	return status;
 }
 
-/* A name of which there is no connection is of something that is loaded, or it is wrong. */
+/* Checks that names without a connection are names of something that is loaded. */
 static int check_names(const struct taking *t)
 {
 	for (int i = 0; i < t->names.n; i++) {
@@ -175,7 +178,7 @@ static int take_live(struct taking *t)
 	if (status)
 		return status;
 	status = sockets_read(&sockets, t->netns, take_socket, t);
-	/* What could be read is shown also if a namespace could not be entered. */
+	/* Show what could be read even if a namespace could not be entered. */
 	failed = print_rest(t);
 	if (!status)
 		status = failed;
@@ -187,7 +190,7 @@ static int take_live(struct taking *t)
 	return status;
 }
 
-/* Those that do not say where they are: ours, unless there is only one to be seen. */
+/* Connections of our own namespace do not show it. With --netns or --read, none does. */
 static void set_own_netns(struct taking *t)
 {
 	struct stat st;
@@ -268,7 +271,10 @@ static int find_in_netns(const struct netns *ns, void *data)
 	return EXIT_DONE;
 }
 
-/* By its index, which is the same in any namespace, or by its name in each of those that are looked at. */
+/*
+ * Finds a device by its index, which then means any namespace, or by its name in each namespace
+ * that is read.
+ */
 static bool find_device(void *ctx, const char *option, const char *name,
 			struct filter_device **list, int *n)
 {
@@ -310,7 +316,7 @@ static int refuse(const char *what, const char *why, const char *what_to_do)
 	return EXIT_USAGE;
 }
 
-/* What does not go together. */
+/* Refuses options that do not go together. */
 static int check_options(const struct taking *t)
 {
 	static const char not_recorded[] = "recordings do not have it";
@@ -326,11 +332,11 @@ static int check_options(const struct taking *t)
 			      leave_away);
 	if (t->read && t->filter.needs_socket)
 		return refuse("filter", "recordings have no state, fwmark, cgroup or dev",
-			      "remove that, or --read");
+			      "remove these conditions, or --read");
 	if (!t->read && t->at_ns)
 		return refuse("--at", "it is a time in a recording", "add --read FILE");
 	if (t->order.reverse && !t->order.n)
-		return refuse("--reverse", "it reverses an order, and there is none",
+		return refuse("--reverse", "there is no order to reverse",
 			      "add --sort KEY");
 	if (t->summed && t->order.n)
 		return refuse("--sort", "totals are always in the same order",
@@ -386,7 +392,7 @@ const struct verb verb_snapshot = {
 	.brief = "print the state of all connections once",
 	.about = "Shows the state of each connection that uses BBR: those of any bpf_bbr instance, "
 		 "and\n"
-		 "of the kernel's own bbr. FILTER is in the language of ss(8): dst 10.0.0.0/8 and "
+		 "of the kernel's own bbr. FILTER uses the syntax of ss(8): dst 10.0.0.0/8 and "
 		 "dport = :443.",
 	.groups = groups,
 	.max_args = FILTER_WORDS,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One connection of a snapshot, as what chooses, sorts and prints them gets it.
+ * One connection of a snapshot, for the code that filters, sorts and prints them.
  */
 #ifndef TOOLS_SNAPSHOT_H
 #define TOOLS_SNAPSHOT_H
@@ -17,23 +17,24 @@ struct owners;
 struct snapshot {
 	const struct origin *origin;
 	const struct bbr_snapshot *state;
-	bool is_recorded; /* out of a recording: there is only state->event */
+	bool is_recorded; /* from a recording: there is only state->event */
 };
 
 struct snapshot_style {
 	bool colour;
-	bool oneline; /* as of ss: the state on the line of the addresses */
-	__u32 own_netns; /* whose connections need not say where they are; 0: none does say it */
+	bool oneline; /* like ss -O: the state on the line of the addresses */
+	__u32 own_netns; /* connections of this namespace do not show it; 0: none do */
 	struct owners *owners; /* NULL: not asked for */
 	struct cgroup_paths *cgroups; /* NULL: not asked for */
 };
 
-/* Names of TCP states, as ss(8) prints them; "unknown" for those that it has no name for. */
+/* The name of a TCP state, as ss(8) prints it; "unknown" if ss has no name for it. */
 const char *tcp_state_name(unsigned int state);
 
 /*
- * What a process or whoever makes a cgroup called it: in buf, of `size` bytes, with anything but printable ASCII
- * as '?'. It may be in no encoding, and neither harm a terminal nor make JSON invalid.
+ * Copies the name of a process or cgroup into buf, of `size` bytes, with '?' for anything but
+ * printable ASCII. The name may be in no encoding; it must neither harm a terminal nor make JSON
+ * invalid.
  */
 const char *printable_name(char *buf, size_t size, const char *name);
 

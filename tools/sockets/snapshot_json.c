@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A connection as one JSON object: the keys of an event, and those of a socket.
+ * A connection as one JSON object: the keys of an event and of a socket.
  */
 #include <limits.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The BPF program that reads the sockets of one algorithm (bpf/snapshot.bpf.c): there is one for each that was compiled
- * in, with the same maps and another layout of what it reads.
+ * The BPF program that reads the sockets of one algorithm (bpf/snapshot.bpf.c). Each algorithm that
+ * was compiled in has one, with the same maps and another layout of what it reads.
  */
 #ifndef TOOLS_SNAPSHOT_PROGRAM_H
 #define TOOLS_SNAPSHOT_PROGRAM_H
@@ -10,7 +10,7 @@
 #include "bpf_bbr/snapshot.h"
 #include "descriptor.h"
 
-/* Loaded into the kernel. */
+/* A program that is loaded into the kernel. */
 struct snapshot_program {
 	void *skel; /* NULL: not loaded */
 	int find_ops_fd, snapshot_fd; /* links of its iterators: over maps, over sockets */
@@ -20,7 +20,7 @@ struct snapshot_program {
 
 struct snapshot_program_type {
 	const struct algorithm *algorithm;
-	/* 0 or -errno; what the kernel has to say of a refusal goes to log, if that is not NULL. */
+	/* Returns 0 or -errno. The kernel's reasons to refuse it go to log, unless that is NULL. */
 	int (*load)(struct snapshot_program *p, char *log, size_t size);
 	void (*unload)(struct snapshot_program *p);
 };

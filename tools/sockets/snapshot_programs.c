@@ -12,7 +12,7 @@
 #define JOIN_(a, b, c) a##b##c
 #define JOIN(a, b, c) JOIN_(a, b, c)
 
-/* A name of the algorithm's skeleton, and of the functions here. */
+/* A name in the algorithm's skeleton. */
 #define SKEL(what) JOIN(snapshot_, ALGORITHM, what)
 
 #include "snapshot_programs.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A connection as text, in the manner of ss(8): its addresses, and on the next line its state. The widths of
- * the columns are fixed, so that a line can be printed as soon as it is read.
+ * A connection as text, in the style of ss(8): its addresses, and on the next line its state. The
+ * widths of the columns are fixed, so that a line can be printed as soon as it is read.
  */
 #include <ctype.h>
 #include <limits.h>
@@ -105,7 +105,7 @@ static void print_cgroup(FILE *out, struct cgroup_paths *paths, __u64 id)
 	if (path)
 		fprintf(out, " cgroup:%s", printable_name(name, sizeof(name), path));
 	else
-		fprintf(out, " cgroup:unreachable:%llx", id); /* as ss says it */
+		fprintf(out, " cgroup:unreachable:%llx", id); /* as ss prints it */
 }
 
 static void print_origin(FILE *out, const struct snapshot_style *style, const struct snapshot *c)

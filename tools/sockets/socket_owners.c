@@ -11,7 +11,7 @@
 
 #include "socket_owners.h"
 
-/* Room for one element more; false: no memory. */
+/* Makes room for one more element; false: no memory. */
 static bool grow(void **list, size_t n, size_t *room, size_t size)
 {
 	size_t wanted = *room ? 2 * *room : 256;
@@ -43,13 +43,13 @@ static int add_name(struct owners *o, __u32 pid, int proc_pid)
 		len = read(fd, name->name, sizeof(name->name) - 1);
 		close(fd);
 	}
-	/* The line's end is not of the name. */
+	/* The newline is not part of the name. */
 	if (len > 0 && name->name[len - 1] == '\n')
 		name->name[len - 1] = 0;
 	return 0;
 }
 
-/* The inode of a link "socket:[1234]"; false if it is to something else. */
+/* The inode of a link to "socket:[1234]"; false if it is to something else. */
 static bool socket_inode(int dir, const char *name, __u64 *inode)
 {
 	static const char prefix[] = "socket:[";

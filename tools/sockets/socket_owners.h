@@ -18,7 +18,7 @@ struct owner {
 
 struct process_name {
 	__u32 pid;
-	char name[PROCESS_NAME_LEN]; /* as it is: anything but 0 may be in it */
+	char name[PROCESS_NAME_LEN]; /* as it is: any bytes but 0 */
 };
 
 struct owners {
@@ -28,10 +28,13 @@ struct owners {
 	size_t n_names, names_room;
 };
 
-/* Looks at all processes, once. 0 or -ENOMEM; what cannot be seen or has ended is left out. */
+/*
+ * Looks at all processes once. Returns 0 or -ENOMEM; processes that cannot be seen or have ended
+ * are left out.
+ */
 int owners_read(struct owners *o);
 
-/* The first owner of a socket, *n of them; NULL if there is none. */
+/* The owners of a socket, *n of them; NULL if there are none. */
 const struct owner *owners_of(const struct owners *o, __u64 inode, size_t *n);
 
 const char *owners_name(const struct owners *o, __u32 pid);

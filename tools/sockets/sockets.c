@@ -18,11 +18,11 @@
 #define BUFFER_SIZE (64 << 10) /* the kernel hands out 32 KiB at a time */
 #define LOG_SIZE (1 << 20)
 #define BBR_MODULE_BTF "/sys/kernel/btf/tcp_bbr"
-#define EVENT_AT offsetof(struct bbr_snapshot, event) /* in a record, which ends where it does */
+#define EVENT_AT offsetof(struct bbr_snapshot, event) /* in a record, which ends with the event */
 
 struct sockets_instance {
 	struct origin origin;
-	int map_fd; /* while connections are read: keeps its addresses from being used anew */
+	int map_fd; /* held while connections are read, so that its addresses are not reused */
 	bool alive;
 };
 
@@ -34,7 +34,7 @@ struct reading {
 	bool enough;
 };
 
-/* Once more, for what the kernel has to say. */
+/* Loads it again, for the kernel's reasons. */
 static void explain(const struct snapshot_program_type *type)
 {
 	struct snapshot_program p;
@@ -87,7 +87,7 @@ static int load(struct sockets *s, size_t i)
 	return EXIT_DONE;
 }
 
-/* The program of another algorithm, if the kernel's own bbr is that one. Exit status. */
+/* Loads the program of another algorithm, if that is the kernel's own bbr. Exit status. */
 static int load_other(struct sockets *s)
 {
 	for (size_t i = 1; i < n_algorithms; i++) {
@@ -106,7 +106,10 @@ static int load_other(struct sockets *s)
 	return EXIT_DONE;
 }
 
-/* The program that reads the kernel's own bbr, too, is always there: of the first algorithm, which is mainline's. */
+/*
+ * Loads the program of the first algorithm, which is mainline's. It is always loaded, because it
+ * also reads the kernel's own bbr.
+ */
 static int load_first(struct sockets *s)
 {
 	int status;
@@ -139,7 +142,7 @@ int sockets_open(struct sockets *s)
 	return status;
 }
 
-/* The module of the kernel's bbr was loaded since: only now is its layout known. */
+/* Starts again if the module of the kernel's bbr was loaded since: only now is its layout known. */
 static int notice_module(struct sockets *s)
 {
 	if (s->knows_module || access(BBR_MODULE_BTF, F_OK))
@@ -157,7 +160,7 @@ static struct sockets_instance *known_instance(const struct sockets *s, __u32 id
 	return NULL;
 }
 
-/* 0; -ENOENT: it has gone in the meantime; -errno. */
+/* Returns 0; -ENOENT if it has gone in the meantime; or another -errno. */
 static int add_instance(struct sockets *s, const struct instance *inst)
 {
 	struct sockets_instance *grown, *known = known_instance(s, inst->map_id);
@@ -177,7 +180,7 @@ static int add_instance(struct sockets *s, const struct instance *inst)
 		known->origin.id = inst->map_id;
 		memcpy(known->origin.name, inst->name, sizeof(known->origin.name));
 		known->origin.algorithm = inst->algorithm;
-		known->origin.profiles = instance_profile_names_map(inst); /* or only numbers */
+		known->origin.profiles = instance_profile_names_map(inst); /* NULL: only numbers */
 	}
 	known->map_fd = fd;
 	known->alive = true;
@@ -204,7 +207,7 @@ static void let_go(struct sockets *s)
 			close(s->instances[i].map_fd);
 }
 
-/* Whether its connections can be read; if not that is said once, as a later instance has a higher id. */
+/* Can its connections be read? An unknown algorithm is reported once: later ids are higher. */
 static bool can_read(struct sockets *s, const struct instance *inst)
 {
 	if (inst->supported)
@@ -217,7 +220,7 @@ static bool can_read(struct sockets *s, const struct instance *inst)
 	return false;
 }
 
-/* Finds the instances that there are now, and holds them. */
+/* Finds the current instances, and holds them. */
 static int find_instances(struct sockets *s)
 {
 	struct instance *list;
@@ -242,7 +245,7 @@ static void clear(int map_fd, void *key)
 		bpf_map_delete_elem(map_fd, key);
 }
 
-/* Tells a program which connections are of its algorithm. */
+/* Tells a program which connections use its algorithm. */
 static int tell_program(const struct sockets *s, size_t i)
 {
 	const struct snapshot_program *p = &s->programs[i];
@@ -261,7 +264,10 @@ static int tell_program(const struct sockets *s, size_t i)
 	return find_ops(p);
 }
 
-/* Loads the programs of algorithms that have an instance only now, and tells each. Exit status. */
+/*
+ * Loads the programs of algorithms that only now have an instance, and tells each program. Returns
+ * an exit status.
+ */
 static int prepare_programs(struct sockets *s)
 {
 	int status, error;
@@ -276,7 +282,7 @@ static int prepare_programs(struct sockets *s)
 	for (size_t i = 0; i < n_algorithms; i++) {
 		error = s->programs[i].skel ? tell_program(s, i) : 0;
 		if (error)
-			return err_bpf(error, "cannot look for instances");
+			return err_bpf(error, "cannot list instances");
 	}
 	return EXIT_DONE;
 }
@@ -323,7 +329,7 @@ static int read_all(struct reading *r, int fd)
 		n = read(fd, buffer + held, BUFFER_SIZE - held);
 		if (!n)
 			break;
-		if (n < 0 && (errno == EAGAIN || errno == EINTR)) /* a million others in between */
+		if (n < 0 && (errno == EAGAIN || errno == EINTR)) /* after a million others */
 			continue;
 		if (n < 0)
 			return -errno;
@@ -371,7 +377,7 @@ int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, v
 		return status;
 	error = find_instances(s);
 	if (error)
-		status = err_bpf(error, "cannot look for instances");
+		status = err_bpf(error, "cannot list instances");
 	else
 		status = prepare_programs(s);
 	if (!status)

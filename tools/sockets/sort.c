@@ -14,7 +14,7 @@
 #define IF(has, value) ((has) ? (__u64)(value) : NONE)
 #define IS_OURS (!(e->flags & BBR_F_KERNEL))
 
-/* Numbers that are no field of an event, by their key of JSON. e is the event, s the socket. */
+/* Numbers that are not in a table of fields, by their JSON key. e is the event, s the socket. */
 #define NUMBERS(X)                                \
 	X(time_ns, e->time_ns)                    \
 	X(event, e->kind)                         \
@@ -58,7 +58,7 @@ static const char *const keys[N_KEYS] = {
 	"remote",
 };
 
-/* What the columns of the text are called. */
+/* Names of columns of the text. */
 static const struct {
 	const char *column;
 	int key;
@@ -73,7 +73,7 @@ static bool is_key(const char *key, const char *s, size_t len)
 	return strlen(key) == len && !strncmp(s, key, len);
 }
 
-/* The key of a field, of any algorithm or common; NULL: there is none. */
+/* The key of a field, of any algorithm or of all; NULL: there is none. */
 static const char *find_field_key(const char *s, size_t len)
 {
 	for (size_t i = 0; i < n_algorithms; i++)
@@ -121,7 +121,7 @@ static void list_key(struct key_lines *l, const char *key)
 			   key);
 }
 
-/* Has an algorithm before this one the key as well? */
+/* Does an algorithm before this one have the key as well? */
 static bool is_listed(size_t algorithm, const char *key)
 {
 	for (size_t i = 0; i < algorithm; i++)
@@ -223,7 +223,7 @@ static int compare_numbers(__u64 x, __u64 y, int sign)
 struct sorting {
 	const struct kept_snapshots *kept;
 	const struct sort_order *order;
-	__u64 *numbers; /* of each connection, those of the keys */
+	__u64 *numbers; /* for each connection, a number for each key */
 };
 
 static int compare_key(const struct sorting *sorting, int k, __u32 i, __u32 j)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The order in which connections of a snapshot are shown, when one was asked for: they are kept until then.
+ * The order of a snapshot's connections, if one was asked for: they are kept until all are read.
  */
 #ifndef TOOLS_SORT_H
 #define TOOLS_SORT_H
@@ -13,15 +13,15 @@
 #define SORT_KEYS 16 /* of one order */
 
 struct sort_key {
-	int what; /* of sort.c: a number, a name, or a field, */
-	const char *field; /* of this key: not known of an algorithm that has none */
+	int what; /* a number of sort.c, a name, or a field */
+	const char *field; /* its key: not known in an algorithm that has none */
 	bool descending;
 };
 
 struct sort_order {
 	struct sort_key keys[SORT_KEYS];
 	int n; /* 0: as they come */
-	bool reverse; /* turns all keys around */
+	bool reverse; /* reverses all keys */
 };
 
 /* Parser of struct option_def for a struct sort_order: "bw_bps,-lport". */
@@ -40,7 +40,9 @@ struct kept_snapshots {
 
 bool kept_add(struct kept_snapshots *kept, const struct snapshot *c); /* false: no memory */
 
-/* The indexes of the list in their order, equal ones as they came; to be freed. NULL: no memory. */
+/*
+ * The sorted indexes of the list, equal ones as they came; the caller frees them. NULL: no memory.
+ */
 __u32 *kept_sort(const struct kept_snapshots *kept, const struct sort_order *order);
 
 #endif

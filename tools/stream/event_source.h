@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where a verb's events come from: what happens now (monitor.h), or a recording of it. Verbs that use
+ * Where a verb's events come from: the running system (monitor.h) or a recording. Verbs that use
  * this need not know which.
  */
 #ifndef TOOLS_EVENT_SOURCE_H
@@ -15,40 +15,46 @@ struct replay;
 
 struct event_source {
 	struct watch_config config;
-	struct monitor *monitor; /* of what happens now */
+	struct monitor *monitor; /* of the running system; NULL with a recording */
 	struct recording_run run; /* the same */
-	struct replay *replay; /* of a recording */
+	struct replay *replay; /* of a recording; NULL without one */
 	struct watch_totals totals; /* final */
 };
 
-/* Exit status; has printed what failed unless it is EXIT_DONE. The source must not be moved after it. */
+/*
+ * Returns an exit status; has printed what failed unless it is EXIT_DONE. The source must not move
+ * in memory after that.
+ */
 int event_source_open(struct event_source *s, const struct watch_config *config);
 
-/* Waits for events and hands them on, at most for wait_ms. *idle: nothing more to be read now. Exit status. */
+/*
+ * Waits for events, at most for wait_ms, and hands them on. *idle: there is nothing more to read
+ * now. Returns an exit status.
+ */
 int event_source_poll(struct event_source *s, int wait_ms, bool *idle);
 
-/* Has a recording come to its end? What happens now has none. */
+/* Has the recording come to its end? The running system has none. */
 bool event_source_is_over(const struct event_source *s);
 
-/* The time of events now, as event.time_ns: CLOCK_MONOTONIC of the machine they are of. */
+/* The time of events now, as in event.time_ns: CLOCK_MONOTONIC of the machine they are from. */
 __u64 event_source_now_ns(const struct event_source *s);
 
-/* No event is older: when it began to watch, as event.time_ns, or where a recording begins. */
+/* When watching began, or where the recording begins, as in event.time_ns. No event is older. */
 __u64 event_source_start_ns(const struct event_source *s);
 
-/* What to add to event.time_ns for the time of day, nanoseconds since 1970. */
+/* What to add to event.time_ns to get the time of day, in nanoseconds since 1970. */
 __s64 event_source_epoch_ns(const struct event_source *s);
 
-/* Who recorded, or would, what is handed on now. */
+/* The run that recorded the current events or, for live ones, would record them. */
 void event_source_run(const struct event_source *s, struct recording_run *run);
 
-/* Drops until now, as of half a second ago. */
+/* Drops so far; may be half a second old. */
 __u64 event_source_drops(const struct event_source *s);
 
-/* What there was until now, as of half a second ago; seq is exact only after event_source_stop(). */
+/* The totals so far; may be half a second old. seq is exact only after event_source_stop(). */
 void event_source_totals_now(const struct event_source *s, struct watch_totals *totals);
 
-/* Hands on what there still is and ends; then the totals are final and exact. */
+/* Hands on the remaining events and ends. Then the totals are final and exact. */
 void event_source_stop(struct event_source *s);
 const struct watch_totals *event_source_totals(const struct event_source *s);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bbrmon record: events into a file.
+ * bbrmon record: writes events to a file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +35,8 @@ struct record {
 	struct recording_writer *writer;
 	__u64 written; /* events */
 	__u64 not_written; /* received after the last one: what --count cut off */
-	__u64 end_ns; /* of the duration, in the time of events; 0: no limit */
-	bool is_past_end; /* an event of a recording was */
+	__u64 end_ns; /* end of the duration, in the time of events; 0: no limit */
+	bool is_past_end; /* an event of the recording was past end_ns */
 	bool shows_progress; /* on stderr, which is a terminal */
 };
 
@@ -80,7 +80,7 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 	return !is_done(r);
 }
 
-/* One line, over and over; what comes next on stderr is written over it. */
+/* Rewrites the same line; the next output on stderr overwrites it. */
 static void show_progress(const struct record *r)
 {
 	if (r->shows_progress)
@@ -170,7 +170,7 @@ static int record(struct record *r)
 	return status;
 }
 
-/* Reading the file that is written would have no end, or nothing to read. */
+/* Does it read the file that it writes? That would have no end, or nothing to read. */
 static bool reads_itself(const struct record *r)
 {
 	struct stat in, out;
@@ -231,7 +231,7 @@ static int refuse(const char *what)
 	return EXIT_USAGE;
 }
 
-/* What fits together; -1 to go on. */
+/* Checks that the options fit together. Returns -1 to go on. */
 static int check_options(const struct record *r)
 {
 	const struct record_output *o = &r->output;
@@ -254,7 +254,7 @@ static const struct option_def options[] = {
 	{ "append", 0, NULL, option_flag, offsetof(struct record, output.append),
 	  "append to FILE, if it is a recording" },
 	{ "rotate-size", 0, "SIZE", option_rotate_size, offsetof(struct record, output.rotate_size),
-	  "begin another file before one gets longer: 100m" },
+	  "start a new file before one gets longer: 100m" },
 	{ "rotate-time", 0, "TIME", option_time, offsetof(struct record, output.rotate_ns),
 	  "begin another file after this time: 3600s; FILE becomes FILE.1,\n"
 	  "FILE.1 becomes FILE.2, and so on" },
@@ -300,7 +300,7 @@ static int run_verb(void *options, int argc, char **argv)
 const struct verb verb_record = {
 	.name = "record",
 	.args = "[FILTER]",
-	.brief = "write the events to a file that the other verbs --read",
+	.brief = "write the events to a file that the other verbs can --read",
 	.about = "Writes the events of the connections that use BBR to a file, until it is\n"
 		 "interrupted. The other verbs read it with --read.",
 	.groups = groups,

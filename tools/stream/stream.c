@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bbrmon stream: one line for each event.
+ * bbrmon stream: prints one line for each event.
  */
 #include <errno.h>
 #include <poll.h>
@@ -33,11 +33,11 @@ struct stream {
 
 	struct text_style style;
 	struct connections connections;
-	__u64 end_ns; /* of the duration, in the time of events; 0: no limit */
-	bool is_past_end; /* an event of a recording was */
+	__u64 end_ns; /* end of the duration, in the time of events; 0: no limit */
+	bool is_past_end; /* an event of the recording was past end_ns */
 	__u64 shown;
-	__u64 not_shown; /* received after the last line: what --count cut off, or a closed stdout */
-	__u64 said_drops; /* so many have been reported */
+	__u64 not_shown; /* received after the last line: --count or a closed stdout cut them off */
+	__u64 said_drops; /* how many have been reported */
 	__u64 said_ns;
 	int write_error; /* errno of stdout, or 0 */
 };
@@ -161,7 +161,7 @@ static void print_summary(struct stream *s, const struct watch_totals *t)
 		print_summary_text(s, t);
 	else if (!s->write_error)
 		print_summary_json(s, t);
-	/* Not even a full ring or a stop explains that; somebody else writes to our slot. */
+	/* Neither a full ring nor a stop explains that: somebody else writes to our slot. */
 	if (accounted != t->counters.seq)
 		err("%llu events were counted, but %llu were received or dropped", t->counters.seq,
 		    accounted);
@@ -180,7 +180,7 @@ static int run(struct stream *s)
 
 	interrupt_catch();
 	status = event_source_open(&source, &s->config);
-	if (status) { /* of what it could follow there may have been events */
+	if (status) { /* events of some instances may have come already */
 		connections_free(&s->connections);
 		return status;
 	}
@@ -242,9 +242,8 @@ const struct verb verb_stream = {
 	.name = "stream",
 	.args = "[FILTER]",
 	.brief = "print one line for each event, live or from a recording",
-	.about = "Prints one line for each event of connections that use BBR: those of "
-		 "bpf_bbr's\n"
-		 "instances and of the kernel's own, or of a recording; at the end a summary.",
+	.about = "Prints one line for each event of connections that use an instance of bpf_bbr or the\n"
+		 "kernel's own bbr, or of those in a recording, and a summary at the end.",
 	.groups = groups,
 	.max_args = FILTER_WORDS,
 	.size = sizeof(struct stream),

@@ -151,7 +151,7 @@ static bool option_speed(const char *option, const char *s, void *to)
 	return true;
 }
 
-/* The expression of the words and of what the options are short forms of. */
+/* Makes the filter from the words and from the options that are short forms of conditions. */
 static bool make_filter(struct watch_config *config, int n, char **words)
 {
 	struct filter *f = config->filter;
@@ -161,7 +161,7 @@ static bool make_filter(struct watch_config *config, int n, char **words)
 	for (int i = 0; i < FILTER_OPTIONS; i++)
 		if (config->options[i].op != FILTER_AND && !filter_add(f, &config->options[i]))
 			return false;
-	/* Instances with other names are not followed. */
+	/* Names are no part of the rest: instances with other names are not followed. */
 	config->has_rest = !filter_push_down(f, &config->request.filter);
 	return filter_add_names(f, config->names.arg, config->names.n);
 }
@@ -221,6 +221,6 @@ const struct option_def read_options[] = {
 	{ "read", 'r', "FILE", option_text, MEMBER(read),
 	  "read a recording instead of live connections" },
 	{ "speed", 0, "N", option_speed, MEMBER(speed),
-	  "speed of a recording: 1 as it happened, 0 as fast as possible" },
+	  "speed of a recording: 1 is real time, 0 is as fast as possible" },
 	{},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What to watch, as options and as a filter expression, and numbers of the command line. Each prints what is wrong
- * with its value.
+ * What to watch, as options and as a filter expression, and numbers on the command line. Each
+ * parser prints what is wrong with its value.
  */
 #ifndef TOOLS_WATCH_OPTIONS_H
 #define TOOLS_WATCH_OPTIONS_H
@@ -11,13 +11,13 @@
 
 #define RING_SIZE_DEFAULT (4 << 20)
 
-/* For a struct watch_config: how to watch, which connections, and that it may be a recording. */
+/* Options for a struct watch_config: how to watch, which connections, and reading a recording. */
 extern const struct option_def watch_options[], connection_options[], read_options[];
 
 /*
- * Makes the filter out of the expression, which is what is no option, and of the options that are short forms of it. The
- * BPF program gets of it what it can do. -1 to go on, or an exit status; config is for watch_config_free() in either
- * case.
+ * Makes the filter from the expression (the words that are not options) and from the options that
+ * are short forms of it. The BPF program gets the part of it that it can check. Returns -1 to go
+ * on, or an exit status. Call watch_config_free() in either case.
  */
 int watch_filter(struct watch_config *config, int n, char **words);
 

@@ -65,7 +65,7 @@ static int run(struct top *t)
 	interrupt_catch();
 	config = t->config;
 	if (config.filter && filter_has_state(config.filter)) {
-		/* Also events that do not match: by them a connection leaves the table. */
+		/* Take events that do not match as well: they make a connection leave the table. */
 		config.filter = NULL;
 		config.has_rest = false;
 	}
@@ -156,7 +156,7 @@ static const struct option_def options[] = {
 	{ "batch", 'b', NULL, option_flag, offsetof(struct top, batch),
 	  "print a block of text at each refresh" },
 	{ "json", 'j', NULL, option_flag, offsetof(struct top, json),
-	  "print an object for each connection and refresh" },
+	  "print a JSON object for each connection and refresh" },
 	{ "count", 'n', "N", option_count, offsetof(struct top, count),
 	  "with --batch: end after N blocks" },
 	{ "width", 'w', "N", option_width, offsetof(struct top, width),
@@ -190,7 +190,7 @@ static int run_verb(void *options, int argc, char **argv)
 	int status = watch_filter(&t->config, argc - 1, argv + 1);
 
 	t->batch |= t->json;
-	if (t->config.speed < 0) /* as it happened, for people */
+	if (t->config.speed < 0) /* for people: as it happened */
 		t->config.speed = !t->batch;
 	if (status < 0 && !t->batch && (t->count || t->width)) {
 		err("top: --count and --width need --batch");

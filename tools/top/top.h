@@ -12,12 +12,12 @@
 struct top {
 	struct watch_config config;
 	bool batch, json, no_colour;
-	__u64 count; /* of batch: blocks; 0: no limit */
-	__u64 width; /* of batch: columns; 0: no limit */
+	__u64 count; /* with --batch: blocks; 0: no limit */
+	__u64 width; /* with --batch: columns; 0: no limit */
 	__u64 interval_ns;
 
 	struct event_source source;
-	struct quiet_sockets sockets; /* of what happens now */
+	struct quiet_sockets sockets; /* not with a recording */
 	struct conn_table table;
 	struct view view;
 	struct cell_style style;
@@ -25,9 +25,9 @@ struct top {
 	__u64 next_ns; /* the next refresh, in the time of events */
 	__u64 last_ns; /* the latest event */
 	bool has_news; /* since the last refresh */
-	bool is_over; /* a recording; its last events are shown */
-	__u64 blocks; /* of batch, so far */
-	__u64 events, unseen; /* those that came, and of them those since the pause began */
+	bool is_over; /* the recording is, and its last events are shown */
+	__u64 blocks; /* printed so far, with --batch */
+	__u64 events, unseen; /* received, and those of them since the pause began */
 	bool paused;
 };
 
@@ -36,22 +36,22 @@ struct top {
 /* An event_handler; ctx is the struct top. */
 bool top_handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e);
 
-/* The end of an interval. */
+/* Ends an interval. */
 void top_refresh(struct top *t, __u64 now);
-/* The same if it is time. */
+/* Ends the interval if it is time. */
 void top_follow_now(struct top *t);
-/* Until then, at most so long. */
+/* The time until then, at most `most`. */
 int top_wait_ms(const struct top *t, int most);
 
 /* Have --count, a signal or a closed pipe ended it? */
 bool top_is_done(const struct top *t);
 
-/* On a terminal, until a key ends it. Exit status. */
+/* Runs on a terminal, until a key ends it. Returns an exit status. */
 int top_run_screen(struct top *t);
 
 struct line {
 	char text[512];
-	int width; /* columns that there are; 0: any number */
+	int width; /* columns available; 0: any number */
 };
 
 /* Appends "  piece" if all of it fits. */
@@ -60,7 +60,7 @@ void line_add(struct line *l, const char *fmt, ...) __attribute__((format(printf
 /* The two lines above the table, in ASCII. */
 void top_header(const struct top *t, struct line *first, struct line *second, int width);
 
-/* A block of --batch. */
+/* Prints a block of --batch. */
 void top_print_block(struct top *t);
 
 #endif

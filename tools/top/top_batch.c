@@ -13,7 +13,7 @@
 #include "cli/json.h"
 #include "top.h"
 
-/* Blanks at the end tell nothing. */
+/* Prints a line without the blanks at its end. */
 static void print_line(char *line)
 {
 	size_t len = strlen(line);
@@ -69,7 +69,7 @@ static void add_int_if(struct json *j, const char *key, bool has, __u64 value)
 		json_add_null(j, key);
 }
 
-/* Whole numbers: what follows the point is noise. */
+/* Adds a whole number: the decimals are noise. */
 static void add_number(struct json *j, const char *key, double value)
 {
 	bool known = value >= 0 && value < 0x1p63;
@@ -100,7 +100,7 @@ static void add_identity(struct json *j, const struct conn *c)
 	json_add_bool(j, "ended", c->ended_ns);
 }
 
-/* The mode and, of an algorithm that shows it, the phase. */
+/* Adds the mode and, if the algorithm shows it, the phase. */
 static void add_mode(struct json *j, const struct conn *c)
 {
 	const struct algorithm *a = c->algorithm;
@@ -111,7 +111,7 @@ static void add_mode(struct json *j, const struct conn *c)
 			field_add_json(j, &a->fields[i], &c->e);
 }
 
-/* Of what the algorithm has of its own, that which a plot shows. */
+/* Adds the algorithm's own fields that a plot shows. */
 static void add_own(struct json *j, const struct conn *c)
 {
 	const struct algorithm *a = c->algorithm;

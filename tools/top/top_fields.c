@@ -15,7 +15,7 @@
 struct pieces {
 	void (*put)(void *ctx, const char *piece);
 	void *ctx;
-	char last[PIECE_LEN]; /* not handed on yet: more may stay with it */
+	char last[PIECE_LEN]; /* not handed on yet: the next text may stay with it */
 };
 
 static void flush(struct pieces *p)
@@ -127,7 +127,7 @@ static void add_counts(struct pieces *p, const struct conn *c)
 	add(p, "mss %u", c->e.mss);
 }
 
-/* What every connection has, by the place in front of the fields of the same place. */
+/* The values that every connection has, by page_order: before the fields with the same one. */
 static void (*const common[PAGE_END])(struct pieces *p, const struct conn *c) = {
 	[PAGE_RATE] = add_rate,
 	[PAGE_PACING] = add_pacing,
@@ -165,7 +165,7 @@ static bool is_shown(const struct field *f, const struct conn *c)
 	return !condition || (field_value(condition, &c->e, &value) && value >= f->text_if.least);
 }
 
-/* "bw %" with its value. Of a field without a text of its own here, " bw:%" is the same. */
+/* Adds "bw %" with its value. Without `page`, a field's `text` serves: " bw:%" is the same. */
 static void add_field(struct pieces *p, const struct field *f, const struct conn *c)
 {
 	const char *from = f->page ? f->page : f->text + strspn(f->text, " ");

@@ -76,7 +76,7 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The address without some groups in its middle, as many as it must be: "2001:db8:…:7:1". */
+/* Leaves out groups in the middle of an address, as few as possible: "2001:db8:…:7:1". */
 static void shorten_address(char *addr, size_t room, const char *gap)
 {
 	size_t len = strlen(addr), best_head = 0, best_tail = 0;
@@ -91,7 +91,7 @@ static void shorten_address(char *addr, size_t room, const char *gap)
 
 			if (whole[tail] != ':')
 				continue;
-			/* Of two of the same length the one that leaves more of both ends. */
+			/* Of two with the same length, take the one whose shorter end is longer. */
 			if (head + n + 1 <= room &&
 			    (head + n > best_head + best_tail ||
 			     (head + n == best_head + best_tail &&
@@ -161,7 +161,7 @@ void sparkline(char *buf, const float *values, int n, double lowest, double high
 	for (int i = 0; i < n; i++) {
 		int height = bar_height(values[i], lowest, highest, 1);
 
-		/* What is known is seen, however small it is. */
+		/* A known value is visible, however small it is. */
 		if (!isnan(values[i]) && !height)
 			height = 1;
 		strcpy(buf, bar(height, utf8));

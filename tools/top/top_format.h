@@ -11,31 +11,31 @@
 #include "conns/conn_table.h"
 
 #define BAR_STEPS 8
-#define BAR_BYTES 4 /* of one, with its closing 0 */
+#define BAR_BYTES 4 /* of one bar, with its closing 0 */
 
 /* "94.5M", at most 5 columns; "-" for NAN. */
 void format_short(char *buf, size_t size, double value);
 /* Packets, in four columns. */
 void format_packets(char *buf, size_t size, double value);
-/* Milliseconds of microseconds: "12.3", "0.045". */
+/* Microseconds as milliseconds: "12.3", "0.045". */
 void format_ms(char *buf, size_t size, double us);
-/* A time: "1.5s", "3m04", "2h15". */
+/* A duration: "1.5s", "3m04", "2h15". */
 void format_age(char *buf, size_t size, __u64 ns);
-/* An endpoint in so many columns, at least 21: of an IPv6 address groups may be left out. */
+/* An endpoint in `width` columns, at least 21: groups of an IPv6 address may be left out. */
 void format_endpoint_in(char *buf, size_t size, const __u32 addr[4], __u16 port, int width,
 			bool utf8);
-/* A name as far as a terminal may have it. */
+/* A name, with '?' for what a terminal must not get; "-" if it is empty. */
 void format_name(char *buf, size_t size, const char *name);
 
-/* A bar of so many eighths of a cell's height, 0 to 8. Without UTF-8 a character that looks as heavy. */
+/* A bar of this many eighths of a cell's height, 0 to 8; without UTF-8, a character as heavy. */
 const char *bar(int eighths, bool utf8);
 
-/* How many eighths of `cells` cells a value is, at least one if it is above lowest. NAN: 0. */
+/* The height of a value in eighths of `cells` cells, at least one if it is above lowest. NAN: 0. */
 int bar_height(double value, double lowest, double highest, int cells);
 
 /*
- * n values scaled between lowest and highest into buf, which has room for n * 3 + 1 bytes; unknown ones
- * (NAN) are blanks.
+ * Draws n values, scaled between lowest and highest, into buf, which has room for n * 3 + 1 bytes.
+ * Unknown values (NAN) are blanks.
  */
 void sparkline(char *buf, const float *values, int n, double lowest, double highest, bool utf8);
 

@@ -10,7 +10,7 @@
 /* Rows of the list that the screen has room for. */
 int list_height(void);
 
-/* The footer is the caller's. */
+/* The caller draws the footer. */
 void list_draw(struct top *t);
 void page_draw(const struct top *t, const struct conn *c);
 void help_draw(void);

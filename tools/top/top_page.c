@@ -20,11 +20,11 @@
 
 #define LABEL_WIDTH 9
 #define CHARTS 3
-#define CHART_MAX 12 /* lines of one */
+#define CHART_MAX 12 /* lines of one chart */
 #define STRIP_LINES 5 /* modes, recovery, losses, time, legend */
-#define TRANSITIONS_MIN 2 /* lines that are left for them */
+#define TRANSITIONS_MIN 2 /* lines that are left for transitions */
 #define PLOT_MAX 512
-#define CURVE_LIMIT 3 /* times the rest */
+#define CURVE_LIMIT 3 /* times the highest of the rest */
 
 /* A line of a chart, over its bars. */
 struct curve {
@@ -101,7 +101,7 @@ static const struct chart charts[CHARTS] = {
 
 static const char legend[] = "b bw  p pacing  m min_rtt  D bdp  w cwnd";
 
-/* Lines of pieces, two blanks between them; a piece is never cut. */
+/* Lines of pieces, with two blanks between them. A piece is never cut. */
 struct lines {
 	int y, last_y;
 	struct line line;
@@ -163,7 +163,7 @@ static void draw_title(const struct top *t, const struct conn *c)
 	screen_put(0, 0, t->paused ? HUE_CURSOR : HUE_TITLE, l.text);
 }
 
-/* The last minute, in as many columns as there are. */
+/* Takes the last minute, in as many columns as there are. */
 static void take_plot(struct plot *p, const struct top *t, const struct history *h)
 {
 	__u64 start = t->style.now_ns / SLOT_NS + 1 - HISTORY_SLOTS;
@@ -188,7 +188,7 @@ static double most(const struct plot *p, double (*value)(const struct sample *s)
 	return highest;
 }
 
-/* A curve that is far above all else, as the first pacing rate, is at the upper edge instead. */
+/* The top of a chart. A curve far above the rest, like the first pacing rate, stays at the edge. */
 static double highest_of(const struct plot *p, const struct chart *chart)
 {
 	double highest =
@@ -235,7 +235,7 @@ static void draw_chart(const struct plot *p, const struct chart *chart, int y, i
 			draw_column(p, chart, y, height, i, highest);
 }
 
-/* The rarest of the modes that were seen: one that is short is not lost among others. */
+/* The rarest of the modes that were seen, so that a short one is not lost among others. */
 static char mode_mark(const struct algorithm *a, const struct sample *s, enum hue *hue)
 {
 	const struct algorithm_mode *rarest = NULL;
@@ -311,7 +311,7 @@ static void draw_times(const struct plot *p, int y)
 	screen_put(y, LABEL_WIDTH + p->width - strlen(now), HUE_DIM, now);
 }
 
-/* Returns the line after them. */
+/* Draws charts and strips. Returns the line after them. */
 static int draw_history(const struct top *t, const struct conn *c, int y, int height)
 {
 	static struct plot p;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What each event and the end of each interval do to what is shown.
+ * Updates what is shown, on each event and at the end of each interval.
  */
 #include <stdio.h>
 
@@ -27,13 +27,13 @@ void top_refresh(struct top *t, __u64 now)
 }
 
 /*
- * Intervals are of the time of events, so that a recording shows the same however fast it is read. Where
- * it has nothing for long, no interval is shown but the first.
+ * Intervals are in the time of events, so a recording shows the same however fast it is read. In a
+ * long time without events, only the first interval is shown.
  */
 static void refresh_until(struct top *t, __u64 time_ns)
 {
 	if (!t->next_ns ||
-	    time_ns + 2 * t->interval_ns < t->next_ns) /* the first, or of another boot */
+	    time_ns + 2 * t->interval_ns < t->next_ns) /* the first one, or of another boot */
 		t->next_ns = time_ns + t->interval_ns;
 	if (time_ns < t->next_ns)
 		return;

@@ -29,12 +29,12 @@ static SCREEN *screen;
 static bool has_colour;
 static bool is_gone;
 
-/* To give the terminal back where curses cannot be called any more. */
+/* To restore the terminal where curses cannot be called any more. */
 static struct termios termios_before;
 static char way_out[128];
 static struct sigaction actions_before[N_DEADLY];
 
-/* What is said on stderr would be written across the screen: it is kept until that is closed. */
+/* Messages on stderr would be written across the screen: they are kept until it is closed. */
 static int stderr_before = -1, said_fd = -1;
 static char said[SAID_SIZE];
 static size_t said_len;
@@ -60,7 +60,7 @@ static bool has_capability(const char *name)
 	return s && s != (char *)-1;
 }
 
-/* A capability without its padding, which only terminals of old need. */
+/* Adds a capability without its padding, which only old terminals need. */
 static void add_way_out(const char *name)
 {
 	const char *s = tigetstr((char *)name);
@@ -126,7 +126,7 @@ static void read_said(void)
 	}
 }
 
-/* The last line that is no remedy: those are indented. */
+/* Finds the last line that is not a remedy: remedies are indented. */
 static void find_message(void)
 {
 	const char *from = said, *found = said, *end = said + said_len, *line;
@@ -184,7 +184,10 @@ static void choose_colours(void)
 		init_pair(i, colours[i], -1);
 }
 
-/* Is its kind known, and is it more than a teletype? Asked before newterm(), which leaks what it refuses. */
+/*
+ * Is the terminal's type known, and can it move the cursor? Checked before newterm(), which leaks
+ * when it refuses a terminal.
+ */
 static bool can_show(void)
 {
 	bool can;
@@ -236,7 +239,7 @@ void screen_close(void)
 	release_stderr();
 }
 
-/* A terminal that has gone is always ready to be read, and there is nothing to read. */
+/* A terminal that is gone is always ready to be read, but there is nothing to read. */
 int screen_key(void)
 {
 	struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The terminal of bbrmon top: taken, given back whatever happens, and what is said on stderr meanwhile.
+ * The terminal of bbrmon top. It is given back whatever happens; messages on stderr are kept
+ * meanwhile.
  */
 #ifndef TOOLS_TOP_SCREEN_H
 #define TOOLS_TOP_SCREEN_H
@@ -30,20 +31,20 @@ enum hue {
 int screen_open(bool colour);
 void screen_close(void);
 
-/* Keys, those of curses among them; -1: none now. */
+/* The next key, which may be one of curses' keys; -1: none now. */
 int screen_key(void);
 
-/* Is nobody there any more? */
+/* Has the terminal gone? */
 bool screen_is_gone(void);
 
-/* Text at a place; more than one hue may be in a line. Nothing is written beyond the screen. */
+/* Writes text at a place; a line may have several hues. Writes nothing beyond the screen. */
 void screen_put(int y, int x, enum hue hue, const char *text);
 int screen_attributes(enum hue hue);
 
-/* Of an algorithm's modes, by their numbers. */
+/* The hue of an algorithm's mode, by its number. */
 enum hue mode_hue(const struct algorithm *a, unsigned int mode);
 
-/* The last line that was said on stderr, for some seconds; NULL: nothing. */
+/* The last message on stderr, for some seconds; NULL: none. */
 const char *screen_message(void);
 
 #endif

@@ -22,7 +22,7 @@ struct column_def {
 	const char *name, *title;
 	int min, max; /* width */
 	int priority; /* 1 is chosen first */
-	bool left; /* aligned so, and sorted as text */
+	bool left; /* left-aligned */
 	void (*format)(char *buf, size_t size, int width, const struct cell_style *style,
 		       const struct conn *c);
 	double (*value)(const struct conn *c); /* to sort by; NULL: the text, or not at all */
@@ -151,7 +151,7 @@ static double value_netns(const struct conn *c)
 	return c->e.netns;
 }
 
-/* The longest in its mode, at the same time: the earliest. */
+/* The longest in its mode comes first: the one that entered it earliest. */
 static double value_time(const struct conn *c)
 {
 	return c->mode_since_ns ? -(double)c->mode_since_ns : NAN;
@@ -192,7 +192,7 @@ CELL(cell_netns)
 	snprintf(buf, size, "%u", c->e.netns);
 }
 
-/* The rate from 0 on; the RTT between its lowest and its highest, as it is never near 0. */
+/* The rate from 0; the RTT between its lowest and its highest, because it is never near 0. */
 CELL(cell_spark)
 {
 	float values[SPARK_MAX];
@@ -322,7 +322,7 @@ int column_compare(enum column column, const struct conn *a, const struct conn *
 	return x > y ? -1 : x < y;
 }
 
-/* Columns that the width has room for, at their least width. */
+/* Chooses the columns that the width has room for. Returns the width that they use. */
 static int choose(bool chosen[COLUMNS], const int wide[COLUMNS], int width, enum column sort)
 {
 	int used = wide[sort];
@@ -399,7 +399,7 @@ void layout_choose(struct layout *l, int width, enum column sort, struct conn *c
 	}
 }
 
-/* What is not one byte a column is UTF-8: bytes that continue a character have none. */
+/* The columns of a UTF-8 text: bytes that continue a character have none. */
 static int columns_of(const char *s)
 {
 	int n = 0;

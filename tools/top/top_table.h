@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The columns of bbrmon top: what they show, how wide they are, and which of them a width has room for.
+ * The columns of bbrmon top: what they show, how wide they are, and which of them fit into a width.
  */
 #ifndef TOOLS_TOP_TABLE_H
 #define TOOLS_TOP_TABLE_H
@@ -38,11 +38,11 @@ enum column {
 
 #define CELL_BYTES 256 /* of the widest cell in UTF-8 */
 
-/* How cells are to look. */
+/* How cells look. */
 struct cell_style {
 	__u64 now_ns;
 	bool utf8;
-	bool rtt_line; /* the sparkline is of the RTT, not of the rate */
+	bool rtt_line; /* the sparkline shows the RTT, not the rate */
 };
 
 struct layout {
@@ -54,23 +54,23 @@ struct layout {
 };
 
 const char *column_title(enum column c, const struct cell_style *style);
-/* By what --sort calls it; COLUMNS if there is none, or it cannot be sorted by. */
+/* Finds a column by its name for --sort; COLUMNS: there is none, or it cannot be sorted by. */
 enum column column_by_name(const char *name);
 /* The next or previous one that can be sorted by. */
 enum column column_next(enum column c, int step);
 void print_column_names(char *buf, size_t size);
 
-/* In the order of the column: numbers from the highest, what is unknown at the end. */
+/* Compares by a column: the highest number comes first, what is unknown last. */
 int column_compare(enum column c, const struct conn *a, const struct conn *b);
 
 /*
- * Chooses columns for a width, those by which rows tell most first, always the one that is sorted by; and
- * widens some to what these rows need. Width 0: all of them.
+ * Chooses columns for a width: always the one that is sorted by, then by priority. Widens some to
+ * what these rows need. Width 0: all columns.
  */
 void layout_choose(struct layout *l, int width, enum column sort, struct conn *const *rows,
 		   size_t n_rows);
 
-/* A cell padded to its width, without what is beyond it. Returns its bytes. */
+/* A cell padded to its width. Returns its bytes. */
 int cell_format(char buf[CELL_BYTES], const struct layout *l, int place,
 		const struct cell_style *style, const struct conn *c);
 int title_format(char buf[CELL_BYTES], const struct layout *l, int place,

@@ -15,7 +15,7 @@
 #include "top_screen.h"
 
 #define KEY_MS 50 /* between two looks at the keyboard */
-#define DRAW_NS (50 * NS_PER_MS) /* between two drawings, at least */
+#define DRAW_NS (50 * NS_PER_MS) /* between two drawings of the screen, at least */
 #define KEY_ESCAPE 27
 #define KEY_DELETE 127
 
@@ -32,7 +32,7 @@ struct ui {
 	bool typing; /* a filter */
 	char filter_before[FILTER_LEN];
 	bool quit;
-	bool changed; /* the screen is to be drawn */
+	bool changed; /* the screen must be drawn */
 };
 
 static struct conn *page_conn(const struct top *t, const struct ui *ui)
@@ -100,7 +100,7 @@ static void draw(struct top *t, struct ui *ui)
 			list_draw(t);
 		draw_footer(t, ui);
 	}
-	/* Before curses' own: it would write its hidden cursor's place after each change. */
+	/* Parks the hidden cursor: otherwise curses writes its place after each change. */
 	move(LINES - 1, 0);
 	wnoutrefresh(stdscr);
 	doupdate();
@@ -269,7 +269,7 @@ static void take_key(struct top *t, struct ui *ui, int key)
 	}
 }
 
-/* One look at the keys, the events and the time. */
+/* Looks once at the keys, the events and the time. */
 static int step(struct top *t, struct ui *ui)
 {
 	__u64 shown = t->style.now_ns, unseen = t->unseen;
@@ -278,7 +278,7 @@ static int step(struct top *t, struct ui *ui)
 
 	while (!ui->quit && (key = screen_key()) >= 0)
 		take_key(t, ui, key);
-	if (event_source_is_over(&t->source)) /* which would not wait */
+	if (event_source_is_over(&t->source)) /* polling it would not wait */
 		poll(&(struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN }, 1, KEY_MS);
 	else
 		status = event_source_poll(&t->source, top_wait_ms(t, KEY_MS), &idle);

@@ -39,7 +39,7 @@ static int compare(const void *a, const void *b, void *ctx)
 	return x->serial < y->serial ? -1 : x->serial > y->serial;
 }
 
-/* Finds the row that the cursor is to stay on; if it is gone, the one in its place is chosen. */
+/* Finds the row that the cursor stays on. If it is gone, chooses the one in its place. */
 static void follow(struct view *v)
 {
 	if (v->cursor >= v->n)

@@ -15,24 +15,24 @@ struct view {
 	enum column sort;
 	bool reverse;
 	char filter
-		[FILTER_LEN]; /* words that all must be somewhere in a row's names and addresses */
+		[FILTER_LEN]; /* words that must all be somewhere in a row's names and addresses */
 
 	__u64 chosen; /* serial of the row that the cursor stays on; 0: it stays where it is */
 	size_t cursor, top; /* rows */
 };
 
-/* After each change of the table, the order or the filter. */
+/* Call this after each change of the table, the order or the filter. */
 void view_build(struct view *v, const struct conn_table *t);
 
 /* Moves the cursor; it stays on its connection from then on. */
 void view_move(struct view *v, long rows);
-/* To the first row, whoever is there. */
+/* Moves it to the first row, whichever connection is there. */
 void view_home(struct view *v);
 
-/* What the cursor is on; NULL: nothing is shown. */
+/* The connection that the cursor is on; NULL: none is shown. */
 struct conn *view_chosen(const struct view *v);
 
-/* Has the cursor among those `height` rows that are seen. */
+/* Scrolls so that the cursor is among the `height` rows that are visible. */
 void view_scroll(struct view *v, size_t height);
 
 void view_free(struct view *v);

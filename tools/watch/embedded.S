@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What bbrmon carries along. */
+/* The BPF objects embedded in bbrmon. */
 #include "carry.inc"
 
 #include "probes.inc"

@@ -31,7 +31,7 @@ static void release_slots(const struct guarded *g, struct bbr_watch *watch, int 
 	}
 }
 
-/* The maps are opened by id, now: if they are gone, so is what was to be given back. */
+/* Opens the maps by id, only now: if they are gone, there is nothing to give back. */
 static void release(const struct guarded *g)
 {
 	struct instance inst = { .watch_id = g->watch_id };
@@ -48,7 +48,7 @@ static void release(const struct guarded *g)
 	close(rings_fd);
 }
 
-/* A signal meant for the monitor, from its terminal or its job's end, must not take both. */
+/* A signal meant for the monitor, from its terminal or when its job ends, must not end both. */
 static void outlive_parent(void)
 {
 	setsid();
@@ -64,7 +64,7 @@ static void guard(const struct guarded *table, int pipe)
 	outlive_parent();
 	privileges_narrow(CAP(SYS_ADMIN)); /* to open the maps */
 	prctl(PR_SET_NAME, "bbrmon-guard");
-	/* Keep nothing of the parent's open: whoever reads its output waits for the end of it. */
+	/* Keep no file of the parent open: a reader of its output waits until all are closed. */
 	if (pipe != 0)
 		dup2(pipe, 0);
 	close_range(1, ~0u, 0);

@@ -25,8 +25,9 @@
  */
 #define BATCH 256
 /*
- * The program interrupts its CPU to wake a reader that has read everything: that takes twice what the rest of an
- * event does. So a reader that has is not back before some events have gathered; a small ring has no room for them.
+ * To wake a reader that has read everything, the BPF program interrupts its CPU, which takes twice
+ * as long as the rest of an event. So such a reader rests until some events have gathered. A small
+ * ring has less room for them, so the rest is shorter.
  */
 #define REST_NS (10 * NS_PER_MS)
 #define REST_RING (1 << 20)
@@ -72,17 +73,17 @@ int monitor_take_record(void *ctx, void *record, size_t size)
 	s = find_sub(m, e.tag);
 	if (!s)
 		return 0;
-	/* The BPF program has done its part. */
+	/* The BPF program has already checked its part of the filter. */
 	wanted = !m->config.has_rest || is_wanted(&m->config, &s->origin, &e);
 	subscription_note(s, &e, wanted);
 	more = !wanted || m->config.handle(m->config.ctx, &s->origin, &e);
 	return --m->batch > 0 && more ? 0 : -EAGAIN;
 }
 
-/* All that is in the ring by now, and not what comes while it is read. */
+/* Reads all that is in the ring by now, but not what comes meanwhile. */
 static void drain(struct monitor *m)
 {
-	int held = m->config.ring_size / BBR_EVENT_BASE + 1; /* none is shorter */
+	int held = m->config.ring_size / BBR_EVENT_BASE + 1; /* no event is shorter */
 	int n;
 
 	do {
@@ -120,7 +121,10 @@ static struct guarded *free_guarded(struct monitor *m)
 	return NULL;
 }
 
-/* Makes ready to watch an instance, or what is like one. What fails now is tried again at each tick. */
+/*
+ * Prepares to watch an instance, or the kernel's own bbr as if it were one. What fails now is tried
+ * again later.
+ */
 static int follow(struct monitor *m, const struct instance *inst, bool is_kernel)
 {
 	struct subscription *s = &m->subs[m->n_subs];
@@ -161,7 +165,7 @@ static bool can_follow(struct monitor *m, const struct instance *inst)
 		return false;
 	m->warned_id = inst->map_id;
 	if (inst->supported)
-		err("%s: not watched: more than %d instances", inst->name, GUARDED_MAX);
+		err("%s: not watched: %d instances are watched already", inst->name, GUARDED_MAX);
 	else if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm)
 		err("%s: not watched: this bbrmon does not know its algorithm, %s", inst->name,
 		    inst->abi.algorithm);
@@ -178,7 +182,10 @@ static int compare_map_id(const void *a, const void *b)
 	return x->map_id < y->map_id ? -1 : x->map_id > y->map_id;
 }
 
-/* Follows the kernel's own bbr from when there is one on. Where that is impossible, who did not ask need not know. */
+/*
+ * Follows the kernel's own bbr as soon as there is one. If that is impossible, only a user who
+ * named it gets an error.
+ */
 static int follow_kernel(struct monitor *m)
 {
 	struct instance inst;
@@ -207,8 +214,8 @@ static void say_waiting(struct monitor *m)
 }
 
 /*
- * Follows instances that are new; the first error. To attach to the kernel's own bbr takes longer than all else, so
- * events begin when everything is ready: at one moment for all.
+ * Follows new instances. Returns the first error. Attaching to the kernel's own bbr takes longer
+ * than all else, so events begin when everything is ready: at one moment for all.
  */
 static int scan(struct monitor *m)
 {
@@ -218,7 +225,7 @@ static int scan(struct monitor *m)
 	m->scanned_ns = now_ns();
 	n = instance_list(&list);
 	if (n < 0)
-		return err_bpf(n, "cannot look for instances");
+		return err_bpf(n, "cannot list instances");
 	if (n) /* oldest first: warned_id needs it */
 		qsort(list, n, sizeof(*list), compare_map_id);
 	for (int i = 0; i < n; i++) {
@@ -239,7 +246,7 @@ static int scan(struct monitor *m)
 	return status ? status : kernel;
 }
 
-/* An instance whose last connection has ended after it was unloaded. */
+/* Ends subscriptions to unloaded instances whose last connection has ended. */
 static void end_those_over(struct monitor *m)
 {
 	for (int i = m->n_subs - 1; i >= 0; i--)
@@ -247,7 +254,7 @@ static void end_those_over(struct monitor *m)
 			end_sub(m, i);
 }
 
-/* Returns for how long the instance was not watched. */
+/* Keeps one subscription alive. Returns for how long the instance was not watched. */
 static __u64 keep(struct monitor *m, struct subscription *s, __u64 now)
 {
 	__u64 lapse;
@@ -292,7 +299,7 @@ static void tick(struct monitor *m)
 	if (m->ticked_ns - m->scanned_ns < SCAN_NS)
 		return;
 	end_those_over(m);
-	scan(m); /* what fails has been said, and what we have goes on */
+	scan(m); /* errors have been printed, and what we watch goes on */
 }
 
 static int open_ring(struct monitor *m)
@@ -311,7 +318,7 @@ static int open_ring(struct monitor *m)
 	return EXIT_DONE;
 }
 
-/* Those that were named must be there. */
+/* Instances that were named must be loaded. */
 static int check_names(const struct monitor *m)
 {
 	for (int i = 0; i < m->config.names.n; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Watches instances and the kernel's own bbr, all that are loaded or those named, including ones that are
- * loaded later, and hands each event on. One ring buffer serves all of them.
+ * Watches instances and the kernel's own bbr, all of them or those named, including ones that are
+ * loaded later, and hands on each event. One ring buffer serves all of them.
  */
 #ifndef TOOLS_MONITOR_H
 #define TOOLS_MONITOR_H
@@ -23,47 +23,50 @@ struct monitor {
 	int ring_fd;
 	struct ring_buffer *ring;
 	int batch; /* events that may still be read in this call */
-	int error; /* exit status of the record that we cannot read, or 0 */
+	int error; /* exit status for a record that we cannot read, or 0 */
 
-	struct probe probe; /* of the kernel's own bbr, if it is to be watched and exists */
+	struct probe probe; /* of the kernel's own bbr, if it is watched and exists */
 	struct subscription subs[GUARDED_MAX];
 	int n_subs;
 	__u32 last_tag;
-	__u32 warned_id; /* highest map id of an instance that we said we cannot watch */
+	__u32 warned_id; /* highest map id of an instance that we reported as not watched */
 	bool said_waiting;
 
 	__u64 began_ns; /* no event is older */
 	__u64 ticked_ns, scanned_ns;
-	__u64 rest_until_ns; /* all was read: time for some events to gather */
-	/* Totals; those of a subscription that goes on are added when it ends. */
+	__u64 rest_until_ns; /* after reading everything, so that some events gather */
+	/* Totals. Those of a running subscription are added when it ends. */
 	struct watch_totals total;
 };
 
-/* Exit status; has printed what failed unless it is EXIT_DONE. */
+/* Returns an exit status; has printed what failed unless it is EXIT_DONE. */
 int monitor_open(struct monitor *m, const struct watch_config *config);
 
 /*
- * Waits for events, hands them on, keeps the leases alive and looks for new instances; at most for
- * wait_ms, and not longer than half a second. *idle: there is nothing more to be read. Exit status.
+ * Waits for events, hands them on, keeps the leases alive and looks for new instances. Waits at
+ * most for wait_ms, and not longer than half a second. *idle: there is nothing more to read.
+ * Returns an exit status.
  */
 int monitor_poll(struct monitor *m, int wait_ms, bool *idle);
 
-/* For so long monitor_poll() would rest before it reads, so that reading is worth it; 0: not at all. */
+/*
+ * How long monitor_poll() still rests before it reads, so that reading is worth it; 0: not at all.
+ */
 int monitor_rest_ms(const struct monitor *m);
 
 /*
- * A record out of the ring, as libbpf hands it over; ctx is the monitor. 0; -EAGAIN: no more for now;
- * -EPROTO: not to be read, which was said, and m->error is set.
+ * Takes a record from the ring, as libbpf hands it over; ctx is the monitor. Returns 0; -EAGAIN for
+ * no more now; -EPROTO if the record cannot be read: it has printed why, and set m->error.
  */
 int monitor_take_record(void *ctx, void *record, size_t size);
 
-/* Until now; what the program counts is as of half a second ago. */
+/* The totals so far; what the BPF program counts may be half a second old. */
 void monitor_totals(const struct monitor *m, struct watch_totals *totals);
 
 /* A descriptor that is readable when monitor_poll() has something to read. */
 int monitor_fd(const struct monitor *m);
 
-/* Ends all subscriptions, handing on what is still in the ring: then total is final and exact. */
+/* Ends all subscriptions and hands on what is in the ring. Then `total` is final and exact. */
 void monitor_stop(struct monitor *m);
 void monitor_close(struct monitor *m);
 

@@ -14,7 +14,7 @@
 #include "kernel/kernel_types.h"
 #include "probe.h"
 
-/* Of an algorithm that no kernel has there is no object. */
+/* The object of an algorithm that no kernel has is empty. */
 #define X(name) extern const char probe_##name[], probe_##name##_end[];
 #include "algorithms.h"
 #undef X
@@ -106,7 +106,7 @@ int probe_attach(struct probe *p, struct instance *inst)
 	memcpy(inst->name, KERNEL_BBR, sizeof(KERNEL_BBR));
 	inst->supported = true;
 	error = kernel_bbr_find(
-		&inst->algorithm); /* of a module that is known only when it is loaded */
+		&inst->algorithm); /* a module's algorithm is known only when it is loaded */
 	if (error == -EPROTONOSUPPORT) {
 		p->refused = true;
 		return error;

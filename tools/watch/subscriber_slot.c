@@ -12,7 +12,7 @@ __u64 slot_new_owner(void)
 {
 	__u64 random = 0;
 
-	/* At worst the number is not unique among monitors that come in the same 4 ms. */
+	/* At worst the number is not unique among monitors that start in the same 4 ms. */
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
 		random = now_ns();
 	return (now_ns() & ~OWNER_RANDOM) | (random & OWNER_RANDOM);

@@ -43,7 +43,7 @@ int subscription_open(struct subscription *s, const struct instance *inst, struc
 	return 0;
 }
 
-/* Makes the slot ours under a new number, which the guardian knows before the slot has it. */
+/* Takes the slot with a new number, which the guardian knows before the slot has it. */
 static bool take(struct subscription *s, int slot, __u64 from)
 {
 	__u64 owner = slot_new_owner();
@@ -68,9 +68,9 @@ static int take_any(struct subscription *s, __u64 now)
 }
 
 /*
- * Puts our ring into the slot. Updating or deleting in a map of maps returns after an RCU grace period
- * (maybe_wait_bpf_programs() in the kernel's syscall.c): every program that began before has ended.
- * Unlike membarrier(2) it does so on one CPU, too, where a program may be preempted.
+ * Puts our ring into the slot. An update or delete in a map of maps returns after an RCU grace
+ * period (maybe_wait_bpf_programs() in the kernel's syscall.c): every program that began before has
+ * ended. Unlike membarrier(2) this also works with one CPU, where a program may be preempted.
  */
 static int ring_put(const struct subscription *s, int slot, int ring_fd)
 {
@@ -105,13 +105,13 @@ int subscription_enter(struct subscription *s, const struct watch_request *reque
 
 	if (slot < 0)
 		return -EBUSY;
-	/* A dead monitor may have left its bit and its ring: no program may use them with our counters. */
+	/* A dead monitor may have left bit and ring: no program may use them with our counters. */
 	slot_mute(s->watch, slot);
 	bpf_map_delete_elem(s->rings_fd, &slot);
 	write_request(s, &s->watch->sub[slot], request);
 	s->lease_ns = now + LEASE_NS;
 	__atomic_store_n(&s->watch->sub[slot].lease_ns, s->lease_ns, __ATOMIC_RELEASE);
-	/* What began before has ended when the ring is there. */
+	/* Programs that began before this have ended when the ring is there. */
 	s->since_ns = now_ns();
 	error = ring_put(s, slot, ring_fd);
 	if (error) {
@@ -136,7 +136,7 @@ static bool is_ours(const struct subscription *s)
 	return __atomic_load_n(&slot_of(s)->owner, __ATOMIC_ACQUIRE) == s->guarded->owner;
 }
 
-/* Takes the counters over, unless they are another monitor's by now. */
+/* Reads the counters, unless they are another monitor's by now. */
 static void read_counters(struct subscription *s)
 {
 	const struct bbr_subscriber *sub = slot_of(s);
@@ -154,7 +154,7 @@ static void read_counters(struct subscription *s)
 	memcpy(s->now.drops, drops, sizeof(drops));
 }
 
-/* Sets the lease, if it is still the one that we wrote; we may have been stopped since `now`. */
+/* Extends the lease, if it is still the one that we wrote: we may have been stopped since `now`. */
 static bool extend_lease(struct subscription *s, __u64 now)
 {
 	__u64 lease = s->lease_ns;
@@ -199,7 +199,7 @@ void subscription_lost(struct subscription *s)
 {
 	__u64 seen = counters_received(&s->now) + counters_drops(&s->now) + s->now.not_matched;
 
-	/* The counters are as of our last look at them: more has happened since. */
+	/* The counters are from our last look at them: more has happened since. */
 	raise_to(&s->now.acks, s->now.received[BBR_EV_ACK] + s->now.drops[BBR_EV_ACK]);
 	raise_to(&s->now.seq, s->next_seq);
 	raise_to(&s->now.seq, seen);
@@ -235,7 +235,7 @@ void subscription_counters(const struct subscription *s, struct counters *sum)
 
 	counters_add(&c, &s->before);
 	counters_add(&c, &s->now);
-	/* More was read than the program had counted at the last renewal. */
+	/* We may have read more than the program had counted at the last renewal. */
 	c.seq -= c.not_matched < c.seq ? c.not_matched : c.seq;
 	counters_add(sum, &c);
 }

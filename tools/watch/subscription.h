@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Our subscription to one instance: a slot of its struct bbr_watch, our ring buffer in it, the lease.
+ * Our subscription to one instance: a slot of its struct bbr_watch, our ring buffer in it, and the
+ * lease.
  */
 #ifndef TOOLS_SUBSCRIPTION_H
 #define TOOLS_SUBSCRIPTION_H
@@ -29,13 +30,13 @@ struct subscription {
 };
 
 /*
- * Opens the maps of an instance that these tools support; the tag is in its events. 0 or -errno. Renewing counts as not
- * watched until a slot is found.
+ * Opens the maps of an instance that these tools support; its events will have the tag. Returns 0
+ * or -errno. Until it has a slot, renewing counts the time as not watched.
  */
 int subscription_open(struct subscription *s, const struct instance *inst, struct guarded *guarded,
 		      __u32 tag);
 
-/* Takes a slot and makes it ready. 0; -EBUSY: all slots are taken; -errno. */
+/* Takes a slot and prepares it. Returns 0; -EBUSY if all slots are taken; or another -errno. */
 int subscription_enter(struct subscription *s, const struct watch_request *request, int ring_fd);
 
 /* Lets events into the ring, if there is a slot. */
@@ -43,8 +44,8 @@ void subscription_begin(struct subscription *s);
 
 /*
  * Extends the lease and reads the counters. *lapse_ns is for how long nothing was watched since the
- * last time. False: the slot was taken from us; what is left of it in the ring is to be read, then
- * subscription_lost() to be called.
+ * last time. False: the slot was taken from us. The caller then reads what is left of it in the
+ * ring and calls subscription_lost().
  */
 bool subscription_renew(struct subscription *s, __u64 now, __u64 *lapse_ns);
 void subscription_lost(struct subscription *s);
@@ -52,15 +53,16 @@ void subscription_lost(struct subscription *s);
 /* Has every connection of the instance ended, and its programs been freed? */
 bool subscription_is_over(const struct subscription *s);
 
-/* Notes an event that came out of the ring, and whether it is one that was asked for. */
+/* Notes an event from the ring, and whether it is one that was asked for. */
 void subscription_note(struct subscription *s, const struct bbr_event *e, bool is_wanted);
 
-/* What there was, until now; seq is as of the last renewal. */
+/* Adds the counters so far to *sum; seq is as of the last renewal. */
 void subscription_counters(const struct subscription *s, struct counters *sum);
 
 /*
- * The end, in two steps: when the first returns no program writes to our ring any more. After the
- * ring was read to its end, the second makes the counters final in *total and gives all back.
+ * The end, in two steps. When subscription_stop() returns, no program writes to our ring any more.
+ * After the caller has read the ring to its end, subscription_close() adds the final counters to
+ * *total and releases everything.
  */
 void subscription_stop(struct subscription *s, int ring_fd);
 void subscription_close(struct subscription *s, struct counters *total);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbrmon export: what it counts, how Prometheus gets it, and clients that mean it ill."""
+"""bbrmon export: what it counts, how Prometheus gets it, and hostile clients."""
 import collections
 import contextlib
 import itertools
@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 DASHBOARD = ROOT / "docs/grafana-dashboard.json"
 MODES = ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]
 RULES_TOLD, SERIES_MAX, NETNS_MAX = 100, 256, 32  # as the man page says
-LEASE = 3  # seconds, of a monitor
+LEASE = 3  # seconds, of a monitor's subscription
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def lint(text):
 
 
 def test_counters_are_what_the_stream_says(load, monitor, export, new_path):
-    """Losses, recoveries and PROBE_RTT among them: a bottleneck with a short queue."""
+    """Counters include losses, recoveries and PROBE_RTT, by a bottleneck with a short queue."""
     path = new_path(rate="20mbit", limit="30k")
     name = load("min_rtt_win=300ms", "probe_rtt_duration=50ms")
     stream, exporter = monitor(name, "--every", "1s"), export(name)
@@ -109,7 +109,7 @@ def test_counters_are_what_the_stream_says(load, monitor, export, new_path):
     assert seconds["PROBE_RTT"] > 0 and seconds["STARTUP"] > 0
     for kind in "start", "end", "mode", "recovery", "rto":
         assert s.sum("bbrmon_events_total", kind=kind) == summary["events"][kind], kind
-    # The program's own count, which is read twice a second.
+    # The program's own count, which bbrmon reads twice a second.
     exporter.wait_for(lambda s: s.sum("bbrmon_acks_total") == summary["acks"], "all ACKs are told of")
     check_histograms(s, own, s.sum("bbrmon_events_total", kind="ack"))
     assert not s.sum("bbr_connections", bbr_instance=name)
@@ -127,7 +127,7 @@ def check_histograms(s, own, samples):
 
 
 def test_sampled_values_are_those_of_the_stream(load, monitor, export, new_path):
-    """Each ACK, so that both see the same ones. A short queue of a slow bottleneck is a policer to BBR."""
+    """Each ACK, so that both see the same ones. To BBR a slow bottleneck with a short queue is a policer."""
     path, name = new_path(rate="4mbit", limit="4k"), load()
     every = "--every", "ack"
     stream, exporter = monitor(name, *every), export(name, *every)
@@ -156,7 +156,7 @@ def test_sampled_values_are_those_of_the_stream(load, monitor, export, new_path)
 
 
 def exchange(sender, receiver, size):
-    """Bytes over a connection that stays open."""
+    """Sends size bytes over a connection that stays open."""
     chunk = bytes(50_000)
     for _ in range(size // len(chunk)):
         sender.sendall(chunk)
@@ -194,7 +194,7 @@ def test_the_past_of_a_connection_is_not_counted(load, export, ns):
 
 
 def counters(samples):
-    """Of everything that may only grow."""
+    """All samples that may only grow."""
     return {(s.name, tuple(sorted(s.labels.items()))): s.value for s in samples.samples
             if s.name.endswith(("_total", "_bucket", "_count", "_sum"))}
 
@@ -217,7 +217,7 @@ def test_an_instance_tells_its_algorithm(load, export):
 
 
 def test_counters_outlive_connections_and_instances(bbrctl, bbrmon, load, export, ns):
-    """Unloaded while a connection uses it, and loaded again under the same name."""
+    """An instance is unloaded while a connection uses it, and loaded again under the same name."""
     name = load()
     exporter = export(name)
     sender, receiver = open_connection(ns, name)
@@ -234,7 +234,7 @@ def test_counters_outlive_connections_and_instances(bbrctl, bbrmon, load, export
     third = check_growth(second, exporter.wait_for(ended(name), "the new one's end"))
     close(sender, receiver)
     last = check_growth(third, exporter.wait_for(ended(name, 2), "the old one's end"))
-    # Each has a FIN, and none the SYN, which came before.
+    # Each connection counts its FIN, and none its SYN, which came before.
     assert last.sum("bbr_acked_bytes_total", bbr_instance=name) == 5 * MB + 2
     assert last.sum("bbr_connections_started_total", bbr_instance=name) == 2
     assert not last.sum("bbr_connections", bbr_instance=name)
@@ -262,7 +262,7 @@ def test_a_switched_connection_counts_where_it_is(load, monitor, bbrmon, bbrctl,
 
 
 def test_the_kernels_own(load, bbrmon, tmp_path, ns):
-    """It is read only, so what happened is counted from one scrape to the next."""
+    """bbrmon only reads the kernel's own bbr, so it counts what changed from one scrape to the next."""
     exporter = Exporter(bbrmon, tmp_path)
     try:
         own = {"bbr_instance": "bbr", "netns": ns.name, "profile": ""}
@@ -281,7 +281,7 @@ def test_the_kernels_own(load, bbrmon, tmp_path, ns):
 
 
 def test_dropped_events_are_accounted_for(bbrctl, load, export, ns):
-    """A ring of a page, and bbrmon stopped while it fills."""
+    """A ring of one page fills while bbrmon is stopped."""
     name = load()
     exporter = export(name, "--every", "ack", "--ring", "4k")
     sender, receiver = open_connection(ns, name)
@@ -300,7 +300,7 @@ def test_dropped_events_are_accounted_for(bbrctl, load, export, ns):
 
 
 def test_a_lost_end_is_noticed(bbrctl, load, export, ns):
-    """Its event was dropped, but the next reading of all connections does not find it."""
+    """The end event was dropped, but the next reading of all connections shows that this one is gone."""
     name = load()
     exporter = export(name, "--ring", "4k", "--every", "ack")
     watched = open_connection(ns, name)
@@ -316,7 +316,7 @@ def test_a_lost_end_is_noticed(bbrctl, load, export, ns):
 
 
 def test_time_that_nobody_watched(bbrctl, load, export, ns):
-    """No mode gets it: who knows which it was?"""
+    """Unwatched time counts for no mode, because the mode is unknown."""
     name = load()
     exporter = export(name)
     watching = status_of(bbrctl, name)["monitors"]
@@ -328,7 +328,7 @@ def test_time_that_nobody_watched(bbrctl, load, export, ns):
     stopped = time.monotonic()
 
     def nobody_watches():
-        exchange(sender, receiver, 50_000)  # the program notices it when it is called
+        exchange(sender, receiver, 50_000)  # the program checks the lease when it runs
         return status_of(bbrctl, name)["monitors"] < watching and time.monotonic() - stopped > LEASE
     wait_until(nobody_watches, "the lease runs out")
     gap = time.monotonic() - stopped
@@ -339,7 +339,7 @@ def test_time_that_nobody_watched(bbrctl, load, export, ns):
 
 
 def test_rules(bbrctl, load, export, ns, cgroups, write_rules):
-    """By address, port, mark and cgroup; the first in order; and more than are told one by one."""
+    """Rules by address, port, mark and cgroup: the first match counts. There are more rules than get their own series."""
     name = load()
     cgroups.make("a")
     cgroups.make("a/b")
@@ -369,7 +369,7 @@ def test_rules(bbrctl, load, export, ns, cgroups, write_rules):
         tested = bbrctl.json("rule", "test", "127.0.0.1", "--dport", ports[0 if not mark else 1], "--name", name,
                              *(["--mark", "7"] if mark else []))
         assert str(tested["rule"]) == rule
-    # A connection got its profile from the rules of then; the metric is by those of now.
+    # A connection has the profile by the rules at its start; the metric follows the rules of now.
     bbrctl("rule", "flush", "--name", name)
     s = exporter.wait_for(lambda s: len(s.of("bbr_rule_connections", bbr_instance=name)) == 1, "no rules")
     assert s.sum("bbr_rule_connections", rule="none", bbr_instance=name) == len(pairs)
@@ -386,7 +386,7 @@ def connect_marked(ns, listener, name, mark):
 
 
 def test_cardinality_is_bounded(bbrctl, bbrmon, load, new_ns, write_rules, tmp_path):
-    """300 connections of 20 profiles of 2 instances in 40 namespaces: more than is told apart."""
+    """300 connections of 20 profiles of 2 instances in 40 namespaces: more than the metrics distinguish."""
     names = [load() for _ in range(2)]
     profiles = ["default", *(f"p{i}" for i in range(1, 10))]
     spaces = [new_ns() for _ in range(40)]
@@ -422,7 +422,7 @@ def test_cardinality_is_bounded(bbrctl, bbrmon, load, new_ns, write_rules, tmp_p
 
 
 def test_many(plain_bbrmon, load, link, tmp_path):
-    """5,000 that come and go, twice: all are counted, and no memory stays behind."""
+    """Twice 5,000 connections come and go: all are counted, and no memory stays behind."""
     name, n, memory_kb = load(), 5000, []
     exporter = Exporter(plain_bbrmon, tmp_path, "--name", name)
     try:
@@ -502,7 +502,7 @@ def test_clients_that_send_nonsense(load, export):
 
 
 def test_slow_clients_hold_up_nobody(bbrctl, load, export, ns):
-    """More than may connect at once say nothing, one does not read; the ring is read all the time."""
+    """More clients than may connect say nothing, and one does not read. The ring is read all the time."""
     name = load()
     exporter = export(name)
     with contextlib.ExitStack() as stack:
@@ -513,7 +513,7 @@ def test_slow_clients_hold_up_nobody(bbrctl, load, export, ns):
         for sock in silent[::2]:
             sock.sendall(b"GET /metrics HTTP/1.1\r\nHos")
         send_verified(ns, name, 4 * MB)
-        # They are cut off one after the other, and then we get ours.
+        # bbrmon cuts them off one after the other, and then answers us.
         s = exporter.wait_for(ended(name), "the end is counted")
         assert s.sum("bbrmon_dropped_events_total") == 0 == s.sum("bbrmon_unwatched_seconds_total")
         assert all(first_line(sock) == b"" or b" 408 " in first_line(sock) for sock in silent[:16:2])
@@ -537,7 +537,7 @@ def test_where_it_listens(bbrmon, load, export):
     assert exporter.url.startswith("http://[::1]:") and exporter.scrape().of("bbrmon_build_info")
     taken = exporter.address[1]
     err = bbrmon("export", "--listen", f"[::1]:{taken}", status=REFUSED).err
-    assert f"--listen [::1]:{taken}: cannot listen there: Address already in use" in err and "ss -tlnp" in err
+    assert f"--listen [::1]:{taken}: cannot listen on this address: Address already in use" in err and "ss -tlnp" in err
     for wrong in "127.0.0.1:65536", "9000", "127.0.0.1", "127.0.0.1:", ":9000", "::1:9000", "localhost:9000", "127.0.0.1:http", "1.2.3.4.5:1", "[]:1":
         assert wrong in bbrmon("export", "--listen", wrong, status=USAGE).err
     assert "ip address" in bbrmon("export", "--listen", "192.0.2.1:9000", status=REFUSED).err
@@ -546,7 +546,7 @@ def test_where_it_listens(bbrmon, load, export):
 
 
 def test_once(bbrmon, load, ns):
-    """For the textfile collector: what can be said without watching."""
+    """For the textfile collector: the metrics that need no watching."""
     name = load()
     pair = open_connection(ns, name)
     text = bbrmon("export", "--once", "--name", name).out
@@ -560,7 +560,7 @@ def test_once(bbrmon, load, ns):
 
 
 def test_an_expression(bbrmon, load, ns):
-    """Of the connections just those that it asks for."""
+    """Exports only the connections that match an expression."""
     name = load()
     pairs = [open_connection(ns, name) for _ in range(3)]
     port = pairs[0][0].getsockname()[1]
@@ -577,7 +577,7 @@ def test_an_expression(bbrmon, load, ns):
 
 
 def test_of_a_recording(bbrctl, bbrmon, load, ns, tmp_path):
-    """At its end; the namespaces of another machine have no names here."""
+    """The metrics at the recording's end. The namespaces of another machine have no names here."""
     name = load("min_rtt_win=300ms", "probe_rtt_duration=50ms")
     file = tmp_path / "recording"
     before = status_of(bbrctl, name)["monitors"]
@@ -601,7 +601,7 @@ def test_of_a_recording(bbrctl, bbrmon, load, ns, tmp_path):
     assert sum(x.value for x in families["bbr_connections"].samples) == 1
     kinds = {x.labels["kind"]: x.value for x in families["bbrmon_events"].samples}
     assert kinds["ack"] == sum(e["event"] == "ack" for e in events)
-    # Exactly: the times are all in the recording.
+    # Exactly, as all times are in the recording.
     modes = collections.Counter()
     for list_ in ([e for e in events if e["conn"] == c] for c in {e["conn"] for e in events}):
         until = list_[-1]["time_ns"] if list_[-1]["event"] == "end" else events[-1]["time_ns"]
@@ -614,7 +614,7 @@ def test_of_a_recording(bbrctl, bbrmon, load, ns, tmp_path):
 
 @pytest.fixture
 def canary(bbrctl):
-    """An experiment with all that an experiment can have."""
+    """An experiment with everything that an experiment can have."""
     cgroup, running = Cgroup(), Experiments(bbrctl)
     running.start(cgroup, *arms(old="cubic", new="reno"), "--design", "canary", "--guard", "retransmitted < 1.2x")
     yield
@@ -623,7 +623,7 @@ def canary(bbrctl):
 
 
 def dashboard():
-    """(expression, legend) of all panels, the dashboard's variables filled in."""
+    """(expression, legend) of all panels, with the dashboard's variables filled in."""
     board = json.loads(DASHBOARD.read_text())
     found = [(t["expr"], t["legendFormat"]) for p in board["panels"] for t in p.get("targets", [])]
     assert len(found) > 20
@@ -635,7 +635,7 @@ def dashboard():
 
 
 def names_in(expression):
-    """({metric: labels that are selected by}, labels that are grouped by)"""
+    """({metric: labels of its selector}, labels of the groupings)"""
     expression = re.sub(r'"[^"]*"', '""', expression)
     grouped = set()
 
@@ -656,7 +656,7 @@ def names_in(expression):
 
 
 def check_dashboard(samples):
-    """It uses just what there is."""
+    """The dashboard uses only what exists."""
     labels = collections.defaultdict(set)
     for s in samples.samples:
         labels[s.name] |= set(s.labels)
@@ -669,7 +669,7 @@ def check_dashboard(samples):
         known = set().union(*(labels[m] for m in metrics))
         assert grouped <= known and set(re.findall(r"{{(\w+)}}", legend)) <= known, expression
         used |= {re.sub(r"_(bucket|sum|count)$", "", m) for m in metrics}
-    # And all of it is in one of its panels.
+    # Every metric is in one of its panels.
     assert used == {re.sub(r"_(bucket|sum|count)$", "", m) for m in labels}
     for variable in json.loads(DASHBOARD.read_text())["templating"]["list"]:
         if variable["type"] == "query":

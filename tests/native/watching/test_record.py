@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbrmon record, and recordings read back: as it happened, cut off, damaged, newer, too long for the disk."""
+"""bbrmon record, and reading recordings back: complete, cut off, damaged, newer, too large for the disk."""
 import collections
 import json
 import os
@@ -29,7 +29,7 @@ EPOCH = 1_700_000_000 * 10**9
 
 
 def a_chunk(n=40, conns=3, first_ns=10**9, last=True, before=0, name="one", run=1):
-    """n events of some connections; also how many of each kind there were until its end."""
+    """A chunk with n events of some connections, and the number of events of each kind up to its end."""
     encode, records, received = fmt.Encoder(), [fmt.origin(7, name)], [0, 0, before, 0]
     chance = random.Random(first_ns)
     for i in range(n):
@@ -63,18 +63,18 @@ def parse(lines):
 
 
 def read(bbrmon, path, *args, **kwargs):
-    """The events, the summary, and what was said."""
+    """Returns the events, the summary and the messages."""
     result = bbrmon("stream", "-j", "--read", path, *args, **kwargs)
     return *parse(result.out), result.err
 
 
 def essence(events):
-    """What both readers tell of an event."""
+    """The part of an event that both readers return."""
     return [(e["time_ns"], e["conn"], e["seq"], e["instance"], e["bytes_acked"], e["rport"]) for e in events]
 
 
 def by_conn(events):
-    """Those of each connection, in order; of several they come in another order to each monitor, with other numbers."""
+    """The events of each connection, in order. The order between connections, and the numbers, differ between monitors."""
     found = collections.defaultdict(list)
     for e in events:
         found[e["conn"]].append({key: value for key, value in e.items() if key != "seq"})
@@ -110,7 +110,7 @@ def interrupt(process):
 
 @pytest.mark.parametrize("every", ["ack", "round", "20ms", "transition"])
 def test_as_it_happened(bbrmon, bbrctl, load, monitor, start_record, ns, tmp_path, every):
-    """What a stream at the same time printed is what is read back, by bbrmon and by the format's description."""
+    """bbrmon, and a reader by the format's description, read back what a stream printed at the same time."""
     name, path = load(), tmp_path / "a.rec"
     watching = monitor(name, "--every", every)
     process = start_record(name, "-o", path, "--every", every)
@@ -133,7 +133,7 @@ def test_as_it_happened(bbrmon, bbrctl, load, monitor, start_record, ns, tmp_pat
 
 
 def test_compact(bbrctl, load, start_record, ns, tmp_path):
-    """A fifth of what the events take at most, with all that is around them."""
+    """A recording takes at most a fifth of its events' size, including all that is around them."""
     name = load()
     for every in "ack", "round":
         path = tmp_path / f"{every}.rec"
@@ -147,7 +147,7 @@ def test_compact(bbrctl, load, start_record, ns, tmp_path):
 
 
 def test_less_of_a_recording(bbrmon, write):
-    """The filters and --every choose from what was recorded as they would have from what happened."""
+    """The filters and --every choose from a recording as they would have from the live events."""
     path = write(b"".join(three_chunks()))
     everything, _, _ = read(bbrmon, path)
     assert len(everything) == 120
@@ -191,7 +191,7 @@ def test_text_begins_at_the_first_event(bbrmon, write):
 
 
 def test_profile_names_change(bbrmon, write):
-    """Each event has the name that its profile had then."""
+    """Each event has the name that its profile had at the time."""
     encode, records = fmt.Encoder(), [fmt.origin(1, "one")]
     for i, names in enumerate([b"", b"default\0fast\0", b"default\0slow\0", b"default\0"]):
         records.append(fmt.record(fmt.PROFILES, fmt.varint(0) + names))
@@ -204,7 +204,7 @@ def test_profile_names_change(bbrmon, write):
 
 
 def test_events_out_of_order(bbrmon, write):
-    """As they stood in the ring: those of several CPUs may be a little out of order."""
+    """Events stay in the order of the ring: those of several CPUs may be a little out of order."""
     encode, times = fmt.Encoder(), [50, 40, 60, 10, 2**63, 5]
     records = [encode(t, 1 + i % 2, kind=ACK, family=2) for i, t in enumerate(times)]
     path = write(fmt.chunk(fmt.Head(run=1, sampling=1),
@@ -215,7 +215,7 @@ def test_events_out_of_order(bbrmon, write):
 
 
 def test_clock_set_back(bbrmon, bbrctl, load, start_record, write, tmp_path, ns):
-    """Each chunk has its own offset, which a copy keeps; a live one that of this machine."""
+    """Each chunk has its own clock offset, which a copy keeps. A live recording has that of this machine."""
     epochs = [EPOCH, EPOCH - 3600 * 10**9, EPOCH + 10**9]
     chunks = [a_chunk(5, first_ns=(1 + i) * 10**9, last=i == 2, before=5 * i) for i in range(3)]
     data = b""
@@ -254,7 +254,7 @@ def check_cut(bbrmon, path, data, n, expected):
 
 
 def test_cut_at_every_byte(plain_bbrmon, bbrmon, write, tmp_path):
-    """Exactly what is whole is read, also of the chunk that is cut; and that this is not all is said."""
+    """All whole records are read, also those of the cut chunk, and a message says that the recording is cut off."""
     data = b"".join(three_chunks(6))
     path = tmp_path / "cut"
     for n in range(len(data)):
@@ -296,7 +296,7 @@ def test_from_a_pipe(bbrmon, plain_bbrmon, write):
 
 @pytest.mark.parametrize("cut", [None, 1, 60, 100, 1500, -1])
 def test_append(bbrmon, write, tmp_path, cut):
-    """To a whole one and to one that was cut: of that all whole records are still read, and what is new."""
+    """To a whole recording and to a cut one: all whole records of the old one are still read, then the new ones."""
     old, new = b"".join(three_chunks())[:cut], write(a_chunk(50, first_ns=5, name="two", run=2), "new.rec")
     expected = essence(fmt.events(old))
     path = write(old)
@@ -323,7 +323,7 @@ def test_append_to_what_is_no_recording(bbrmon, write):
 
 
 def test_append_after_damage(bbrmon, write):
-    """Bytes after the last chunk that are none of ours are skipped, not removed."""
+    """Foreign bytes after the last chunk are skipped, not removed."""
     old, new = a_chunk(last=True), write(a_chunk(9, first_ns=7), "new.rec")
     path = write(old + b"what is this")
     bbrmon("record", "--read", new, "--append", "-o", path)
@@ -332,7 +332,7 @@ def test_append_after_damage(bbrmon, write):
 
 
 def test_rotation_by_size(bbrmon, plain_bbrmon, tmp_path, write):
-    """Files that are each whole, no longer than asked, the newest of them; and one that was there is kept."""
+    """Each file is whole and no larger than asked. The newest ones are kept, and a file that was there counts as one."""
     big = write(b"".join(a_chunk(2000, first_ns=(1 + i) * 10**9 * 20, last=i == 24, before=i * 2000)
                          for i in range(25)), "big.rec")
     everything, _, _ = read(plain_bbrmon, big)
@@ -381,7 +381,7 @@ def test_rotation_by_time(bbrmon, load, start_record, monitor, ns, tmp_path):
 
 
 def test_killed(bbrmon, load, start_record, monitor, ns, tmp_path):
-    """What had been written by then is read: all events up to some moment, and not one of them is missing."""
+    """All that was written before the kill is read: all events up to some moment, and none of them is missing."""
     name, out = load(), tmp_path / "out"
     running = endless(ns, name)
     watching = monitor(name, "--every", "ack")
@@ -409,7 +409,7 @@ def test_ended_is_an_orderly_end(load, start_record, tmp_path, sig):
 
 
 def hang_up(process):
-    """Returns when it has been handed the signal, or died of it."""
+    """Sends SIGHUP. Returns when the process has taken the signal, or died of it."""
     process.send_signal(signal.SIGHUP)
     status = pathlib.Path(f"/proc/{process.pid}/status")
     taken = re.compile(r"^ShdPnd:\s*\w*[02468ace]$", re.M)
@@ -419,7 +419,7 @@ def hang_up(process):
 @pytest.mark.parametrize("command", [["stream", "-j"], ["top", "-j", "-i", "100ms"], ["record", "-o", "-"]],
                          ids=lambda command: command[0])
 def test_hung_up_twice(bbrmon, write, command):
-    """As by a terminal that is closed. Here it cannot end yet when the second one comes: nobody reads its output."""
+    """As by a terminal that is closed. bbrmon cannot end before the second signal: nobody reads its output."""
     process = bbrmon.start(*command, "--read", write(b"".join(three_chunks(3000))), stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE)
     waits_in = pathlib.Path(f"/proc/{process.pid}/wchan")
@@ -436,7 +436,7 @@ def test_hung_up_twice(bbrmon, write, command):
 
 
 def test_disk_full(bbrmon, plain_bbrmon, tmp_path, write):
-    """One message, and what there was room for can be read."""
+    """bbrmon prints one message, and what fitted can be read."""
     big = write(b"".join(three_chunks(3000)))
     script = ('mount -t tmpfs -o size=64k bbrt "$1" && { "$2" record --read "$3" -o "$1/out"; status=$?; ls "$1"; '
               '"$4" stream -j --read "$1/out" >"$5"; exit $status; }')
@@ -487,12 +487,12 @@ def test_two_recorders_of_one_file(bbrmon, load, start_record, tmp_path):
     name = load()
     process = start_record(name, "-o", tmp_path / "out")
     said = bbrmon("record", "--name", name, "-o", tmp_path / "out", "--append", status=REFUSED).err
-    assert "another bbrmon writes to it" in said
+    assert "another bbrmon is writing to it" in said
     interrupt(process)
 
 
 def test_of_a_later_version(bbrmon, write, tmp_path):
-    """Longer heads, events and descriptions, types of records and kinds that we do not know: the rest is read."""
+    """Longer heads, events and descriptions, unknown types of records and unknown kinds: the rest is read."""
     encode = fmt.Encoder()
     later = {"of a later version": 7}
     records = [fmt.origin(1, "one", more=b"of a field"), encode(1, 1, kind=ACK, family=2, more=b"12345678", **later),
@@ -509,7 +509,7 @@ def test_of_a_later_version(bbrmon, write, tmp_path):
 
 
 def test_an_algorithm_that_only_the_file_knows(bbrmon, write):
-    """It is shown by the file's description: modes, phases and fields by their names, in their units."""
+    """The file's description is enough to show it: modes, phases and fields by their names, in their units."""
     encode = fmt.Encoder()
     records = [fmt.origin(1, "one"), encode(1, 1, kind=ACK, family=2, mode=1, phase=1, colour=1, weight_us=2500),
                encode(2, 1, kind=ACK, mode=0, colour=9), fmt.totals_record(fmt.END, 2, [0, 0, 2])]
@@ -549,10 +549,10 @@ def test_damaged(bbrmon, write):
         data = b"".join(chunks[:hit]) + bytes(bad) + b"".join(chunks[hit + 1:])
         events, summary, said = read(bbrmon, write(data))
         others = sum(known[:hit] + known[hit + 1:], [])
-        if len(essence(events)) == 120:  # bytes that were put before a head, or after the last chunk
+        if len(essence(events)) == 120:  # bytes were inserted before a head, or after the last chunk
             assert i % 3 == 2
             continue
-        if hit == 2:  # what the last chunk held is known to nobody; a part may look like one that was cut off
+        if hit == 2:  # nothing says what the last chunk held; a part of it may look cut off
             assert essence(events)[:80] == others, i
         else:
             assert essence(events) == others and "damaged" in said, (i, said)
@@ -561,7 +561,7 @@ def test_damaged(bbrmon, write):
 
 
 def test_names_are_fit_for_a_terminal(bbrmon, write):
-    """An origin whose name is none makes its chunk a damaged one; a profile's name ends before what is none."""
+    """An origin with an invalid name makes its chunk a damaged one. A profile's name ends before an invalid byte."""
     encode = fmt.Encoder()
     event = encode(1, 1, kind=ACK, family=2, profile=1)
     for name in "\033[31mred", "a b", "", "é":
@@ -582,7 +582,7 @@ def test_not_a_recording(bbrmon, write, tmp_path):
 
 
 def test_at_the_speed_it_happened(bbrmon, write, tmp_path):
-    """The second event is due an hour after the first one: until then bbrmon waits, and can be interrupted."""
+    """The second event is due an hour after the first. Until then bbrmon waits, and can be interrupted."""
     encode, hour = fmt.Encoder(), 3600 * 10**9
     records = [encode(t, 1, kind=ACK, family=2) for t in (10, 10 + hour)]
     path = write(fmt.chunk(fmt.Head(run=1, sampling=1),
@@ -611,7 +611,7 @@ def come_and_go(conns):
 
 
 def most_memory(tool, *args):
-    """Kilobytes that a run of it had at most."""
+    """The most memory that a run of the tool had, in kilobytes."""
     process = subprocess.Popen([tool.path, *map(str, args)], stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -620,7 +620,7 @@ def most_memory(tool, *args):
 
 
 def test_memory_is_bounded(plain_bbrmon, write, tmp_path):
-    """Two million events of half a million connections take what ten thousand take."""
+    """Two million events of half a million connections take as much memory as twelve thousand events."""
     one = come_and_go(1000)
     few, many = write(one * 3, "few"), write(one * 500, "many")
     for args in [], ["--every", "1ms"]:
@@ -631,7 +631,7 @@ def test_memory_is_bounded(plain_bbrmon, write, tmp_path):
 
 
 def test_says_how_it_goes(bbrmon, load, ns):
-    """On a terminal one line that is written over, and a summary with what each event took."""
+    """On a terminal bbrmon rewrites one line, and the summary says what each event took."""
     name = load()
     ours, terminal = pty.openpty()
     running = endless(ns, name)

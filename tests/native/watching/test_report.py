@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbrmon report: what the page shows, in a real browser, is what the recording has."""
+"""bbrmon report: the page, in a real browser, shows what the recording has."""
 import contextlib
 import html.parser
 import json
@@ -27,8 +27,8 @@ MODES = ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]
 CA_STATES = ["open", "disorder", "cwr", "recovery", "loss"]
 POLICER = ["off", "sampling", "detected"]
 UNITS = {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1, "ms": 1e3, "µs": 1}
-# Of the page's scripts: all values that a plot has, as its library has them; without the rows that only
-# give all plots the same extent.
+# Run in the page: all values of a plot, as its library has them, without the rows that only give all plots
+# the same extent.
 ROWS = """
 const g = report.plots[arguments[0]], rows = [];
 for (let i = 1; i < g.numRows() - 1; i++)
@@ -46,7 +46,7 @@ def chromium():
 
 @pytest.fixture
 def browser(chromium):
-    """The browser; in the end nothing was wrong with the page, and it asked nobody for anything."""
+    """The browser. Afterwards checks that nothing was wrong with the page and that it requested nothing else."""
     yield chromium
     assert not chromium.complaints()
     assert all(url.startswith("file:///") and url.endswith(".html") for url in chromium.requests())
@@ -55,7 +55,7 @@ def browser(chromium):
 
 @pytest.fixture(scope="module")
 def recorded(bbrctl, bbrmon, shared, tmp_path_factory):
-    """A recording of three flows that share a bottleneck with a short queue, each ACK of them."""
+    """A recording of each ACK of three flows that share a bottleneck with a short queue."""
     folder = tmp_path_factory.mktemp("report")
     file = folder / "real.rec"
     with contextlib.ExitStack() as stack:
@@ -72,7 +72,7 @@ def recorded(bbrctl, bbrmon, shared, tmp_path_factory):
         for i in range(3):
             running.append(Transfer(*connect(ends[0], listen(ends[2], path.v6 if i == 1 else path.v4), cc=shared),
                                     seed=i, gap=0.2 if i == 2 else 0))
-            time.sleep(0.7)  # so that there is something to be seen; nothing depends on how much
+            time.sleep(0.7)  # so that there is something to see; nothing depends on how much
         for transfer in running:
             transfer.stop()
         for transfer in running:
@@ -84,13 +84,13 @@ def recorded(bbrctl, bbrmon, shared, tmp_path_factory):
 
 
 def events_of(bbrmon, file):
-    """What `bbrmon stream --read -j` has of it: events, and the summary."""
+    """The events, and the summary, of `bbrmon stream --read -j`."""
     lines = [json.loads(line) for line in bbrmon("stream", "--read", file, "-j").out.splitlines()]
     return lines[:-1], lines[-1]["summary"]
 
 
 def by_flow(events):
-    """The events of each flow, in the order of their first ones."""
+    """The events of each flow, in the order of the flows' first events."""
     flows = {}
     for e in events:
         flows.setdefault((e["instance"], e["conn"]), []).append(e)
@@ -108,7 +108,7 @@ def real(bbrmon, recorded):
 
 @pytest.fixture
 def report(bbrmon, tmp_path):
-    """Makes the page of events that never happened."""
+    """Makes the page of made-up events."""
     def make(events, *args, **kwargs):
         made.write(tmp_path / "made.rec", events, **kwargs)
         bbrmon("report", tmp_path / "made.rec", *args)
@@ -177,7 +177,7 @@ def test_every_event_is_in_the_page(browser, real):
         same(of["inflight"][1], [e["cwnd"] for e in events])
         same(of["inflight"][2], [e["inflight"] for e in events])
         for shown, e in zip(of["inflight"][3], events):
-            # The stream's bw is rounded to bits, ours is not.
+            # The stream's bw is rounded to bits, the page's is not.
             assert (shown is None) == (bdp(e) is None) and (shown or 0) == pytest.approx(bdp(e) or 0, abs=2e-3)
         same(of["state"][1], [state(e, MODES.index(e["mode"])) for e in events])
         same(of["state"][2], [CA_STATES.index(e["ca_state"]) for e in events])
@@ -245,7 +245,7 @@ def test_totals_are_those_of_the_events(browser, real):
     browser.open(page)
     for found, events in zip(data_of(page.read_text())["flows"], flows, strict=True):
         for key, value in expected_totals(events).items():
-            # In the order of magnitude of an RTT percentiles are to within 1/128.
+            # In the order of magnitude of an RTT, percentiles are exact to 1/128.
             assert found[key] == (pytest.approx(value, rel=1 / 128) if key.startswith("rtt_") else value), key
     *rows, everything = table(browser)
     for row, events in zip(rows, flows, strict=True):
@@ -273,7 +273,7 @@ def area(browser, plot):
 
 
 def drag(browser, plot, begin, end, key=None):
-    """From one place to another, both as shares of the plot's width."""
+    """Drags the mouse from one place to another, both as shares of the plot's width."""
     left, top, width, height = area(browser, plot)
     place = browser.element(f"#plot-{plot} .area")
     size = place.size
@@ -291,7 +291,7 @@ def drag(browser, plot, begin, end, key=None):
 
 @pytest.mark.parametrize("plot", ["rtt", "state", "shares"])
 def test_zoom_move_and_back(browser, real, plot):
-    """By the mouse, in whichever plot: all of them go along."""
+    """The mouse zooms and moves in any plot, and all plots follow."""
     browser.open(real[0])
     whole = windows(browser)
     assert len(whole) == 8 and all(window == whole[0] and window[0] == 0 for window in whole)
@@ -346,7 +346,7 @@ def test_hidden_by_its_name(browser, real):
 
 
 def shown(value):
-    """As the page writes numbers: four digits."""
+    """A number as the page writes it, with four digits."""
     if value is None:
         return "–"
     if abs(value) >= 1000:
@@ -355,7 +355,7 @@ def shown(value):
 
 
 def test_values_under_the_pointer(browser, real):
-    """In all plots of the flow, wherever the pointer is."""
+    """All plots of the flow show their values, wherever the pointer is."""
     browser.open(real[0])
     rows = browser.run(ROWS, "rtt")
     row = next(i for i in range(len(rows) // 2, len(rows)) if rows[i][1] is not None)
@@ -364,7 +364,7 @@ def test_values_under_the_pointer(browser, real):
     place = browser.element("#plot-rtt .area")
     browser.mouse().move_to_element_with_offset(place, int(x - place.size["width"] / 2),
                                                 int(y - place.size["height"] / 2)).perform()
-    # The nearest one to a whole pixel need not be the one that was aimed at.
+    # The row nearest to a whole pixel may be another one than the target.
     pointed = browser.run("return report.plots.rtt.getSelection()") - 1
     assert browser.text("#pointer") == f"{rows[pointed][0]:.6f} s"
     for plot in FLOW_PLOTS[:-1]:
@@ -399,7 +399,7 @@ def test_dark(browser, real):
 
 
 class Checker(html.parser.HTMLParser):
-    """Elements that are not closed, or closed twice; what asks for something else."""
+    """Finds elements that are not closed, or closed twice, and attributes that refer to other files."""
     VOID = {"meta", "input", "link", "br"}
 
     def __init__(self):
@@ -458,12 +458,12 @@ def test_thinned_without_losing_an_extreme(browser, report):
     page = report(events, "--points", "1000")
     found = series(page)
     assert 250 <= len(found["time_us"]) <= 1000
-    # Each row is an event, whole.
+    # Each row is one whole event.
     kept = [t // 100 for t in found["time_us"]]
     for key in ("rtt_us", "inflight", "cwnd", "mode", "lost", "ca_state"):
         assert found[key] == [events[i][key] for i in kept], key
     assert set(odd) <= set(kept) and {0, n - 1} <= set(kept)
-    # And so in each interval.
+    # The extremes are kept in each interval.
     width = data_of(page.read_text())["series"][0]["interval_ns"]
     intervals, kept_rows = {}, set(kept)
     for i in range(n):
@@ -485,7 +485,7 @@ def test_short_flows_are_not_thinned(report):
 
 
 def colours_at(browser, plot, seconds):
-    """What is painted near the upper edge of a plot, where it has no curve."""
+    """The colours near the upper edge of a plot, where it has no curve."""
     return browser.run(
         "const g = report.plots[arguments[0]], a = g.getArea(), copy = document.createElement('canvas');"
         "copy.width = g.hidden_.width; copy.height = g.hidden_.height;"
@@ -495,7 +495,7 @@ def colours_at(browser, plot, seconds):
 
 
 def test_what_is_missing_is_shown(browser, report):
-    """Events that were dropped, and times that nobody watched."""
+    """The page shows events that were dropped, and times that nobody watched."""
     times = [NS + i * NS // 100 for i in range(300)] + [NS * 6 + i * NS // 100 for i in range(400)]
     page = report(acks(times, rtt_us=100), drops=[(500, 123)], unwatched=[(300, 2 * NS)])
     data = data_of(page.read_text())["recording"]
@@ -520,7 +520,7 @@ def test_nothing_missing_says_nothing(browser, report):
 
 
 def test_two_runs_of_other_clocks(browser, tmp_path, bbrmon):
-    """The time of day is what they have in common; nobody watched between them."""
+    """The runs have only the time of day in common, and nobody watched between them."""
     file = tmp_path / "two.rec"
     made.write(file, acks([50 * NS + i * NS // 10 for i in range(11)], rtt_us=100), run=1)
     made.write(file, acks([2 * NS + i * NS // 10 for i in range(11)], rtt_us=300), run=2, epoch_ns=10 ** 18 + 52 * NS)
@@ -608,7 +608,7 @@ def test_figure_of_nothing_but_events(report, bbrmon, tmp_path):
 
 
 def test_before_there_is_state(browser, report):
-    """A SYN that was lost is told of before BBR begins: its zeros are no measurements."""
+    """A lost SYN is reported before BBR begins: the zeros of that event are no measurements."""
     before = [made.event(NS, made.RTO, cwnd_gain=0, pacing_gain=0, min_rtt_us=0)]
     page = report(before + acks([2 * NS, 3 * NS], min_rtt_us=700, rtt_us=800, bw=1 << 20))
     found = series(page)
@@ -620,7 +620,7 @@ def test_before_there_is_state(browser, report):
 
 
 def test_what_the_stack_tells_after_the_end(browser, report):
-    """A socket that is disconnected leaves recovery without BBR state: that is no flow."""
+    """A disconnected socket leaves recovery without BBR state: that is no flow."""
     events = acks([NS, 2 * NS], rtt_us=100, bytes_acked=lambda i: 5000 * i, inflight=7)
     events += [made.event(3 * NS, made.STOP, inflight=2 ** 32 - 48, lost=3, bytes_acked=5000),
                *(made.event(3 * NS + 1, kind, conn=2, rport=0, cwnd_gain=0, pacing_gain=0, bytes_acked=n)
@@ -634,7 +634,7 @@ def test_what_the_stack_tells_after_the_end(browser, report):
 
 
 def test_receiving_ends_are_left_out(browser, report):
-    """They are BBR sockets, too, but nobody competes with them."""
+    """Receiving ends use BBR, too, but do not compete."""
     times = [NS + i * NS // 50 for i in range(101)]
     receiving = [made.event(t, made.ACK, conn=9, flags=made.SAMPLE, rtt_us=50, bytes_acked=1) for t in times]
     page = report(sorted(rated(1, 10 ** 6, times) + rated(2, 10 ** 6, times) + receiving, key=lambda e: e["time_ns"]))
@@ -647,7 +647,7 @@ def test_receiving_ends_are_left_out(browser, report):
 
 
 def test_first_pacing_rates_do_not_hide_the_others(browser, report, bbrmon, tmp_path):
-    """As after a handshake of a few microseconds. It is said, and all of it can be seen."""
+    """As after a handshake of a few microseconds. The page says that it cuts them off, and can show all of them."""
     mbit = 10 ** 6 // 8
     events = acks((NS + i * NS // 100 for i in range(500)), rtt_us=10000, bw=(20 * mbit << 24) // 1000 // 10 ** 6,
                   rs_delivered=25, rs_interval_us=10000,
@@ -669,7 +669,7 @@ def test_first_pacing_rates_do_not_hide_the_others(browser, report, bbrmon, tmp_
 
 
 def test_names_are_only_names(browser, bbrmon, tmp_path):
-    """Whatever a recording and its file are called, it stays text."""
+    """Names of recordings and files stay text, whatever they contain."""
     file = tmp_path / "<img src=x onerror=alert(1)>&amp;'\".rec"
     made.write(file, acks([NS, 2 * NS], rtt_us=100), origins=[("</script><b>x", False)])
     page = tmp_path / "page.html"
@@ -684,7 +684,7 @@ def test_names_are_only_names(browser, bbrmon, tmp_path):
 
 
 def test_a_recording_that_was_cut_off(browser, report, bbrmon, tmp_path, recorded):
-    """Its whole records are drawn."""
+    """The page draws the complete records."""
     file = tmp_path / "cut.rec"
     file.write_bytes(recorded.read_bytes()[:-len(recorded.read_bytes()) // 3])
     assert "cut off" in bbrmon("report", file).err
@@ -751,6 +751,10 @@ def test_gnuplot_fails(bbrmon, recorded, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert "gnuplot: out of paper" in bbrmon("report", recorded, "--svg", tmp_path / "a.svg", status=REFUSED).err
     assert list(tmp_path.iterdir()) == [broken]
+    older = tmp_path / "older.svg"
+    older.write_text("older")
+    bbrmon("report", recorded, "--svg", older, status=REFUSED)
+    assert older.read_text() == "older"
 
 
 def test_refused(bbrmon, recorded, tmp_path):
@@ -758,6 +762,7 @@ def test_refused(bbrmon, recorded, tmp_path):
     assert "cannot write" in bbrmon("report", recorded, "-o", tmp_path / "none/a.html", status=REFUSED).err
     assert "cannot write" in bbrmon("report", recorded, "--svg", tmp_path / "none/a.svg", status=REFUSED).err
     assert "cannot write" in bbrmon("report", recorded, "-o", "/dev/full", status=REFUSED).err
+    assert "cannot write" in bbrmon("report", recorded, "--svg", "/dev/full", status=REFUSED).err
     assert bbrmon("report", recorded, "--rport", "1", status=NOTHING).err
     assert bbrmon("report", recorded, "--from", "1000s", status=NOTHING).err
     (tmp_path / "text").write_text("no recording\n" * 100)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What mainline does not have: each option, and what they do together. */
+/* The options that mainline does not have: each alone, and all together. */
 #include "fixture.h"
 
 #define PINNED 31250u /* kbit/s: half of BW */
@@ -30,7 +30,7 @@ TEST(none_is_on_by_default)
 	assert_false(bbr_has_options(&f->p));
 }
 
-/* A connection without this step is not like most. */
+/* This option is on by default, so a connection that turns it off is not like most. */
 TEST(what_is_mostly_on_is_noticed_if_it_is_off)
 {
 	FIXTURE;
@@ -195,7 +195,7 @@ TEST(the_estimate_leaves_the_pinned_bandwidth_within_a_window)
 		assert_in_range(++rounds, 1, 11);
 	}
 	assert_int_equal(rounds, 11);
-	f->p.pin_bw[0] = PINNED; /* and at once if the path carries more */
+	f->p.pin_bw[0] = PINNED; /* and at once if the path carries more than the pin */
 	bbr_update_bw(&f->b, &f->sk, &f->rs);
 	f->p.pin_bw[0] = 0;
 	bbr_update_bw(&f->b, &f->sk, &f->rs);
@@ -266,7 +266,7 @@ TEST(min_rtt_is_measured_again_a_window_after_it_was_pinned)
 	assert_int_equal(f->b.mode, BBR_PROBE_RTT);
 }
 
-/* What no path is must not become a small window by an overflow. */
+/* Values that no path has must not overflow into a small window. */
 TEST(the_bdp_of_what_is_pinned_has_an_end)
 {
 	FIXTURE;
@@ -289,7 +289,7 @@ TEST(a_fixed_rate_is_the_rate)
 {
 	FIXTURE;
 
-	f->p.pacing_rate[0] = 80; /* below the one of now, and in STARTUP */
+	f->p.pacing_rate[0] = 80; /* below the current rate, and in STARTUP */
 	set_rate(f);
 	assert_int_equal(f->sk.pacing_rate, 10000);
 	f->p.pacing_rate[0] = 4000000000; /* above */
@@ -326,17 +326,17 @@ TEST(the_rate_has_bounds)
 	f->p.min_pacing_rate[0] = 80000;
 	set_rate(f);
 	assert_int_equal(f->sk.pacing_rate, 10000000);
-	f->p.min_pacing_rate[0] = 8000; /* what is within is left alone */
+	f->p.min_pacing_rate[0] = 8000; /* a rate within the bounds is left alone */
 	f->p.max_pacing_rate[0] = 80000;
 	set_rate(f);
 	assert_int_equal(f->sk.pacing_rate, RATE);
 	f->p.max_pacing_rate[0] = 8000;
 	set_rate(f);
 	assert_int_equal(f->sk.pacing_rate, 1000000);
-	f->p.min_pacing_rate[0] = 16000; /* the upper one wins */
+	f->p.min_pacing_rate[0] = 16000; /* the upper bound wins */
 	set_rate(f);
 	assert_int_equal(f->sk.pacing_rate, 1000000);
-	f->sk.max_pacing_rate = 999; /* and the socket's over both */
+	f->sk.max_pacing_rate = 999; /* and the socket's wins over both */
 	set_rate(f);
 	assert_int_equal(f->sk.pacing_rate, 999);
 }
@@ -358,7 +358,7 @@ TEST(a_fixed_rate_has_bounds_too)
 	assert_int_equal(f->sk.pacing_rate, 5);
 }
 
-/* Until the pipe was full the rate is kept, but not outside of bounds that came in the meantime. */
+/* Until the pipe is full the rate is kept, but not outside bounds that were set in the meantime. */
 TEST(the_rate_that_startup_keeps_has_bounds)
 {
 	FIXTURE;
@@ -375,7 +375,7 @@ TEST(the_rate_that_startup_keeps_has_bounds)
 	set_rate(f);
 	assert_int_equal(f->sk.pacing_rate, RATE - 1);
 	f->p.min_pacing_rate[0] = 0;
-	f->sk.max_pacing_rate = 1; /* without a bound of ours it is the stack's to lower it */
+	f->sk.max_pacing_rate = 1; /* without our bounds, the stack must lower it */
 	set_rate(f);
 	assert_int_equal(f->sk.pacing_rate, RATE - 1);
 }
@@ -414,7 +414,7 @@ TEST(drain_ends_if_the_rate_cannot_drain)
 	assert_int_equal(mode_after_drain(f), BBR_DRAIN);
 	f->p.pacing_rate[0] = 61875;
 	assert_int_equal(mode_after_drain(f), BBR_PROBE_BW);
-	f->p.max_pacing_rate[0] = 61874; /* it can after all */
+	f->p.max_pacing_rate[0] = 61874; /* so it can drain after all */
 	assert_int_equal(mode_after_drain(f), BBR_DRAIN);
 	f->p.pacing_rate[0] = f->p.min_pacing_rate[0] = 0;
 	assert_int_equal(mode_after_drain(f), BBR_DRAIN);
@@ -435,16 +435,16 @@ TEST(the_window_permits_the_fixed_rate)
 	set_cwnd(f);
 	assert_int_equal(f->sk.cwnd, 2 * 200 + 46);
 	f->sk.cwnd = 1000;
-	f->sk.srtt_us *= 2; /* by the RTT as it is */
+	f->sk.srtt_us *= 2; /* the current RTT counts */
 	set_cwnd(f);
 	assert_int_equal(f->sk.cwnd, 2 * 400 + 46);
 	f->sk.cwnd = 1000;
-	f->p.max_pacing_rate[0] = 62500; /* by the rate that is in force; a TSO goal of 7 */
+	f->p.max_pacing_rate[0] = 62500; /* the rate in force counts; a TSO goal of 7 */
 	set_rate(f);
 	set_cwnd(f);
 	assert_int_equal(f->sk.cwnd, 2 * 200 + 22);
 	f->sk.cwnd = 1000;
-	f->p.pacing_rate[0] = 8; /* below the model the model holds */
+	f->p.pacing_rate[0] = 8; /* below the model's window, the model's holds */
 	set_rate(f);
 	set_cwnd(f);
 	assert_int_equal(f->sk.cwnd, 2 * 100 + 4);
@@ -488,7 +488,7 @@ TEST(the_window_has_bounds)
 
 	fixture_full_pipe(f, BBR_PROBE_BW);
 	f->b.cycle_idx = 2;
-	f->p.min_cwnd[0] = 50; /* what is within is left alone */
+	f->p.min_cwnd[0] = 50; /* a window within the bounds is left alone */
 	f->p.max_cwnd[0] = 500;
 	set_cwnd(f);
 	assert_int_equal(f->sk.cwnd, 110);
@@ -500,10 +500,10 @@ TEST(the_window_has_bounds)
 	f->p.max_cwnd[0] = 60;
 	set_cwnd(f);
 	assert_int_equal(f->sk.cwnd, 60);
-	f->p.min_cwnd[0] = 70; /* the upper one wins */
+	f->p.min_cwnd[0] = 70; /* the upper bound wins */
 	set_cwnd(f);
 	assert_int_equal(f->sk.cwnd, 60);
-	f->sk.snd_cwnd_clamp = 50; /* and the kernel's over both */
+	f->sk.snd_cwnd_clamp = 50; /* and the kernel's wins over both */
 	set_cwnd(f);
 	assert_int_equal(f->sk.cwnd, 50);
 	f->p.max_cwnd[0] = 1; /* below cwnd_min_target */
@@ -552,7 +552,7 @@ TEST(the_window_has_bounds_in_probe_rtt)
 	assert_int_equal(f->sk.cwnd, 3);
 }
 
-/* Or a window that may not come down to probe_rtt_cwnd would be waited for for ever. */
+/* Otherwise PROBE_RTT would wait forever for a window that may not come down to probe_rtt_cwnd. */
 TEST(the_clock_of_probe_rtt_starts_at_the_bounds)
 {
 	FIXTURE;
@@ -601,7 +601,7 @@ TEST(probe_rtt_may_keep_a_share_of_the_bdp)
 	f->p.probe_rtt_bdp_gain[0] = 256;
 	f->b.lt_use_bw = 1;
 	f->b.lt_bw = BW / 4;
-	assert_int_equal(probe_rtt_cwnd(f), 25); /* of the bandwidth in use */
+	assert_int_equal(probe_rtt_cwnd(f), 25); /* follows the bandwidth in use */
 	f->b.min_rtt_us = BBR_RTT_NONE;
 	assert_int_equal(probe_rtt_cwnd(f), 10);
 	f->p.probe_rtt_bdp_gain[0] = 0;
@@ -742,7 +742,7 @@ TEST(drain_to_target_probes_as_always)
 	f->rs.prior_in_flight = 1000;
 	update_cycle(f);
 	assert_int_equal(f->b.cycle_idx, BBR_PHASE_DRAIN);
-	assert_int_equal(f->b.cycle_mstamp, NOW_US - MIN_RTT - 1); /* of the cycle */
+	assert_int_equal(f->b.cycle_mstamp, NOW_US - MIN_RTT - 1); /* when the cycle began */
 }
 
 TEST(drain_to_target_drains_until_the_queue_is_gone)
@@ -750,7 +750,7 @@ TEST(drain_to_target_drains_until_the_queue_is_gone)
 	FIXTURE;
 
 	cycle(f, BBR_PHASE_DRAIN, 3, INFLIGHT_AT_1 + 1);
-	update_cycle(f); /* min_rtt is long over */
+	update_cycle(f); /* min_rtt has long passed */
 	assert_int_equal(f->b.cycle_idx, BBR_PHASE_DRAIN);
 	f->rs.prior_in_flight = INFLIGHT_AT_1;
 	update_cycle(f);
@@ -900,11 +900,11 @@ TEST(a_new_connection_starts_with_start_cwnd)
 	assert_int_equal(f->sk.cwnd, 50);
 	rate = f->sk.pacing_rate;
 	f->p.start_cwnd[0] = 0;
-	bbr_init(&f->b, &f->sk); /* the rate is of this window */
+	bbr_init(&f->b, &f->sk); /* the rate was that of this window */
 	assert_int_equal(f->sk.pacing_rate, rate);
 	start(f);
 	f->sk.delivered = 0;
-	f->sk.cwnd = 100; /* of a route's initcwnd, perhaps */
+	f->sk.cwnd = 100; /* perhaps from a route's initcwnd */
 	bbr_init(&f->b, &f->sk);
 	assert_int_equal(f->sk.cwnd, 50);
 }
@@ -948,7 +948,7 @@ TEST(the_first_window_has_bounds)
 	f->sk.snd_cwnd_clamp = 20;
 	bbr_init(&f->b, &f->sk);
 	assert_int_equal(f->sk.cwnd, 20);
-	f->sk.snd_cwnd_clamp = 0; /* none of the kernel's */
+	f->sk.snd_cwnd_clamp = 0; /* the kernel allows no window */
 	bbr_init(&f->b, &f->sk);
 	assert_int_equal(f->sk.cwnd, 1);
 	f->sk.snd_cwnd_clamp = NO_LIMIT;
@@ -1016,7 +1016,7 @@ TEST(the_window_is_back_on_the_first_ack_after_a_timeout)
 	set_cwnd(f);
 	assert_int_equal(f->sk.cwnd, 110);
 	assert_int_equal(f->b.prev_ca_state, TCP_CA_Open);
-	f->sk.cwnd = 90; /* nothing is put back later on */
+	f->sk.cwnd = 90; /* nothing is restored later on */
 	set_cwnd(f);
 	assert_int_equal(f->sk.cwnd, 100);
 }
@@ -1082,10 +1082,10 @@ TEST(probing_ends_though_losses_are_ignored)
 	assert_false(is_probing_over(f, 4 * MIN_RTT, 1));
 	assert_true(is_probing_over(f, 4 * MIN_RTT + 1, 1));
 	f->p.ignore_loss[0] = 0;
-	assert_false(is_probing_over(f, 8 * MIN_RTT + 1, 0)); /* mainline's has no such end */
+	assert_false(is_probing_over(f, 8 * MIN_RTT + 1, 0)); /* mainline has no such end */
 }
 
-/* Together. */
+/* All together. */
 
 TEST(all_that_is_given_holds_at_once)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Command lines of a program that exists only here: what its verbs get of them, and what is refused. */
+/* Command lines of a program that exists only here: what its verbs get, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static struct {
 	char set[64]; /* joined by blanks */
 	int argc;
 	const char *args[MAX_ARGS];
-	int status; /* that it returns */
+	int status; /* what it returns */
 } ran;
 
 static char *out, *errors;
@@ -148,7 +148,7 @@ static char *finish(FILE *file, char **text)
 	return *text;
 }
 
-/* The command line, its words divided by blanks. */
+/* Runs the command line, whose words are separated by blanks. */
 static int call(const char *line)
 {
 	FILE *real_out = stdout, *real_errors = stderr;
@@ -170,7 +170,7 @@ static int call(const char *line)
 	finish(stderr, &errors);
 	stdout = real_out;
 	stderr = real_errors;
-	if (ran.verb) { /* what it was given points there */
+	if (ran.verb) { /* its arguments point there */
 		static char *last;
 
 		free(last);
@@ -190,7 +190,7 @@ static void expect_run(const char *line, const char *verb)
 	assert_string_equal(errors, "");
 }
 
-/* The verb does not run; one line, and one with what to do. */
+/* The verb does not run. The message is one line, and one with what to do. */
 static void expect_refusal(const char *line, const char *message)
 {
 	assert_int_equal(call(line), EXIT_USAGE);
@@ -294,16 +294,16 @@ static void test_wrong_options(void **state)
 						       "  tool load --help lists the options\n");
 	expect_refusal("tool load --set a --set b -N y",
 		       "tool: --number y: not a number\n  tool load --help lists the options\n");
-	expect_refusal("tool --no", "tool: --no: not an option, or its value is missing\n"
+	expect_refusal("tool --no", "tool: --no: unknown option, or its value is missing\n"
 				    "  tool --help lists verbs and options\n");
-	expect_refusal("tool --name", "tool: --name: not an option, or its value is missing\n"
+	expect_refusal("tool --name", "tool: --name: unknown option, or its value is missing\n"
 				      "  tool --help lists verbs and options\n");
 }
 
 static void test_wrong_arguments(void **state)
 {
 	(void)state;
-	expect_refusal("tool look a", "tool: look: a: takes no arguments\n"
+	expect_refusal("tool look a", "tool: look: a: this verb takes no arguments\n"
 				      "  tool look --help lists the options\n");
 	expect_refusal("tool rule add a b c d", "tool: rule add: c: unexpected argument\n"
 						"  tool rule add --help lists the options\n");
@@ -319,11 +319,11 @@ static void test_wrong_verbs(void **state)
 		       "tool: looks: no such verb\n  tool --help lists them\n");
 	expect_refusal("tool add rule", "tool: add: no such verb\n  tool --help lists them\n");
 	expect_refusal("tool rule", "tool: rule: its second word is missing\n"
-				    "  tool rule --help lists the verbs that begin so\n");
+				    "  tool rule --help lists the verbs that begin with it\n");
 	expect_refusal("tool rule such", "tool: rule such: no such verb\n"
-					 "  tool rule --help lists the verbs that begin so\n");
+					 "  tool rule --help lists the verbs that begin with it\n");
 	expect_refusal("tool rule ad x", "tool: rule ad: no such verb\n"
-					 "  tool rule --help lists the verbs that begin so\n");
+					 "  tool rule --help lists the verbs that begin with it\n");
 	expect_refusal("tool ", "tool: : no such verb\n  tool --help lists them\n");
 }
 
@@ -354,7 +354,7 @@ static void test_help_of_the_program(void **state)
 			     "  ruler      does ruler\n"
 			     "\nOptions of every verb; `tool VERB --help` lists its own:\n"
 			     "  -j, --json          JSON\n"
-			     "  -v, --verbose       show messages of libbpf and of the verifier\n"
+			     "  -v, --verbose       show messages from libbpf and the verifier\n"
 			     "  -h, --help          print this help\n"
 			     "      --version       print the version\n"
 			     "\nIts notes.\n");
@@ -388,7 +388,7 @@ static void test_help_of_a_verb(void **state)
 			     "  -w, --where PLACE   the place\n"
 			     "  -n, --name NAME     the name\n"
 			     "  -j, --json          JSON\n"
-			     "  -v, --verbose       show messages of libbpf and of the verifier\n"
+			     "  -v, --verbose       show messages from libbpf and the verifier\n"
 			     "  -h, --help          print this help\n"
 			     "      --version       print the version\n"
 			     "\nNeeds CAP_NET_ADMIN; gives up all others.\n");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The page: which plots there are of what, one time axis for all of them, the table.
+// The page: its plots, one time axis for all of them, and the table.
 const data = JSON.parse(document.getElementById("data").textContent);
 const { recording } = data;
 const END = Math.max(recording.duration_us / 1e6, 1e-6);
 const INTERVAL = recording.interval_ns / 1e9;
-// What tests and curious people may use.
+// For tests and for curious people.
 const report = { data, plots: {}, flow: null };
 window.report = report;
 let synchronized = [];
@@ -62,7 +62,7 @@ function rowsOf(time, ...values)
 	return time.map((us, i) => [us / 1e6, ...values.map(list => list[i])]);
 }
 
-// The curves of a lane, as the flow's algorithm has them, with their values in the lane's unit.
+// The curves of a lane for the flow's algorithm, with their values in the lane's unit.
 function laneOf(id, of, flow)
 {
 	return data.curves[data.flows[flow].algorithm].filter(curve => curve.lane === id).map(curve => {
@@ -72,7 +72,7 @@ function laneOf(id, of, flow)
 	});
 }
 
-// One curve or, of one that is split, two: where the other column is not 1, and where it is.
+// One series or, for a curve that is split, two: where the other column is not 1, and where it is.
 function seriesOf(curve, of, unit)
 {
 	const values = scaled(curve.values, unit);
@@ -134,7 +134,7 @@ function lossPlot(of, flow)
 		{ className: "low" });
 }
 
-// What counters grew by in each interval.
+// By how much counters grew in each interval.
 function growth(time, counters, width)
 {
 	const rows = Array.from({ length: Math.ceil(END / width) },
@@ -195,7 +195,7 @@ function jainPlot()
 
 // Time
 
-// Where events were lost, and where nobody watched.
+// Shades where events were dropped, and where nobody watched.
 function shadeMissing(context, area, graph)
 {
 	const shade = (intervals, name) => intervals.forEach((missing, k) => {
@@ -227,7 +227,7 @@ function setTimeWindow(from, to)
 {
 	const whole = from <= 0 && to >= END;
 
-	// The first one takes the others along.
+	// The first plot moves the others along.
 	plots()[0].updateOptions({ dateWindow: whole ? null : [Math.max(from, 0), Math.min(to, END)] });
 }
 
@@ -245,7 +245,7 @@ function zoomOut()
 	setTimeWindow(from - more, to + more);
 }
 
-// One time axis for all; one pointer for those that have the same rows.
+// One time axis for all plots; one pointer for plots with the same rows.
 function synchronize()
 {
 	const ofFlow = ["rate", "rtt", "inflight", "state", "losses"].map(id => report.plots[id]);
@@ -364,7 +364,7 @@ function per(value, unit)
 }
 
 const sum = key => flows => flows.reduce((total, flow) => total + flow[key], 0);
-// Name, unit, of a flow, and of all together where that means something.
+// Name, unit, value of a flow, and value of all flows where that means something.
 const TABLE = [
 	["flow", "", flow => nameOf(flow), () => "all"],
 	["start", "s", flow => bracketed((flow.start_us / 1e6).toFixed(3), flow.start_seen)],

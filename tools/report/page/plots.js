@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Plots on one time axis: what a plot is, how it looks, what it says under the pointer.
+// Plots on one time axis: what a plot is, how it looks, what it shows at the pointer.
 
 // Okabe and Ito's colours, which colour-blind people can tell apart; lighter ones on a dark page.
 const COLOURS = {
@@ -33,7 +33,7 @@ function digits(value)
 	return String(Number(value.toPrecision(4)));
 }
 
-// The name of a value, or as it is.
+// The name of a value, or its digits.
 function show(series, value)
 {
 	if (series.names && value !== null)
@@ -64,7 +64,7 @@ class Cursor {
 		this.deselect();
 		if (!point)
 			return;
-		// The row has more than the points that are drawn: those of hidden curves are there, too.
+		// The row also has the values of hidden curves, whose points are not drawn.
 		this.plot.series.forEach((series, i) => {
 			const value = this.graph.getValue(event.selectedRow, i + 1);
 
@@ -138,7 +138,7 @@ function drawStrip(plot)
 	};
 }
 
-// A bar for each row that is as wide as the rows are apart, shared by the series.
+// A bar for each row, as wide as the rows are apart. The series share it.
 function drawBars(plot)
 {
 	return drawing => {
@@ -177,14 +177,14 @@ function timeLabel(time, graph)
 	return Number(time.toFixed(places)).toString();
 }
 
-// Names of the lanes, in the middle of each, whatever the values are between.
+// Names of the lanes, each in the middle of its lane, whatever the range of the values.
 function laneTicks(plot)
 {
 	return (from, to) => plot.series.map((series, i) => (
 		{ v: from + (to - from) * (plot.series.length - i - 0.5) / plot.series.length, label: series.name }));
 }
 
-// A plot that is cut off at `top` to be readable: says so, and has a button that shows all.
+// For a plot that is cut off at `top` to be readable: a button that says so, and shows all.
 function cutControl(plot, graph)
 {
 	const button = element("button", { type: "button", className: "cut" });
@@ -200,7 +200,7 @@ function cutControl(plot, graph)
 	return button;
 }
 
-// { id, title, series: [{ name, colour, kind }], rows, ... }: a plot at the end of `place`.
+// Adds a plot { id, title, series: [{ name, colour, kind }], rows, ... } at the end of `place`.
 function makePlot(place, plot, end, shade)
 {
 	const area = element("div", { className: `area ${plot.className ?? ""}` });
