@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What bbrctl carries along; build/carried.inc has the objects and profiles of each algorithm. */
+/*
+ * The files embedded in bbrctl. build/carried.inc has the objects and profiles of each algorithm.
+ */
 #include "carry.inc"
 #include "carried.inc"
 

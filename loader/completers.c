@@ -39,7 +39,7 @@ static void add_units(const struct completion *c)
 	completion_add(c, "prefix", "all with one remote prefix have the same arm");
 }
 
-/* Labels of those that run. */
+/* Labels of the arms of running experiments. */
 static void add_arms(const struct completion *c)
 {
 	struct experiment_handle *list;
@@ -75,7 +75,7 @@ static void add_assignments(const struct completion *c)
 	}
 }
 
-/* Those that an instance can get. */
+/* Profiles that an instance can get. */
 static void add_known_profiles(const struct completion *c)
 {
 	struct profile_definitions defs = {};
@@ -86,7 +86,7 @@ static void add_known_profiles(const struct completion *c)
 	profile_definitions_free(&defs);
 }
 
-/* Those that the instance of the command line has. */
+/* Profiles that the instance on the command line has. */
 static void add_profiles(const struct completion *c)
 {
 	const char *instance = completion_option(c, "name");

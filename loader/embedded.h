@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The files that bbrctl carries along (carried.S).
+ * The files embedded in bbrctl (carried.S).
  */
 #ifndef LOADER_EMBEDDED_H
 #define LOADER_EMBEDDED_H
@@ -11,7 +11,7 @@ struct embedded {
 	const char *begin, *end;
 };
 
-/* The BPF object of an algorithm of the tools' table, and its profiles.ini (empty if it has none). */
+/* The BPF object of one of the tools' algorithms, and its profiles.ini (empty if it has none). */
 struct embedded embedded_object(const struct algorithm *algorithm);
 struct embedded embedded_profiles(const struct algorithm *algorithm);
 

@@ -12,8 +12,8 @@
 #include "lock.h"
 
 /*
- * flock(2) locks the whole file, while instances are changed. fcntl(2) locks single bytes: one for each experiment that is
- * watched, one for each instance that is held. The two kinds of locks do not see each other.
+ * flock(2) locks the whole file while instances change. fcntl(2) locks single bytes: one for each
+ * watched experiment, one for each held instance. The two kinds of locks do not see each other.
  */
 #define LOCK_FILE "/run/bbrctl.lock"
 
@@ -43,7 +43,7 @@ void unlock_instances(void)
 	flock(lock_file, LOCK_UN);
 }
 
-/* A lock of the other kind, of one byte. */
+/* Sets or releases the other kind of lock, on one byte; false with errno if that fails. */
 static bool lock_byte(off_t place, short type)
 {
 	struct flock byte = { .l_type = type, .l_whence = SEEK_SET, .l_start = place, .l_len = 1 };
@@ -61,7 +61,7 @@ int lock_watch(const char *experiment, unsigned int prog_id)
 	return EXIT_NOTHING;
 }
 
-/* The place goes by the name: its hash, FNV-1a. */
+/* The byte's place is a hash of the name (FNV-1a). */
 static bool lock_place(const char *name, short type)
 {
 	unsigned long long hash = 0xcbf29ce484222325ull;

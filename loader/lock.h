@@ -7,21 +7,25 @@
 
 #include <stdbool.h>
 
-/* Takes the lock until the process ends, or unlocks. EXIT_DONE, or EXIT_REFUSED after printing why. */
+/*
+ * Takes the lock until unlock_instances() or the end of the process. Returns EXIT_DONE, or
+ * EXIT_REFUSED after printing why.
+ */
 int lock_instances(void);
 void unlock_instances(void);
 
 /*
- * Who holds an instance (NULL: all of them) keeps it loaded; any number may, until they end. Both are called with the lock, so
- * that of those who end one after the other exactly one is the last. EXIT_DONE, or EXIT_REFUSED after printing why.
+ * A process that holds an instance (NULL: all of them) keeps it loaded until the process ends. Any
+ * number of processes may hold it. Call both functions with the lock, so that exactly one of
+ * several holders that end is the last. Returns EXIT_DONE, or EXIT_REFUSED after printing why.
  */
 int holder_begin(const char *name);
-/* Was it the last? */
+/* Was this process the last holder? */
 bool holder_end(const char *name);
 
 /*
- * Only one process watches an experiment: it holds this until it ends. EXIT_DONE, EXIT_NOTHING after printing that another
- * one does, or EXIT_REFUSED.
+ * Takes an experiment's watch lock until the process ends, so that only one process watches it.
+ * Returns EXIT_DONE, EXIT_NOTHING after printing that another process does, or EXIT_REFUSED.
  */
 int lock_watch(const char *experiment, unsigned int prog_id);
 

@@ -66,7 +66,8 @@ static const struct completer completers[] = {
 static const struct program bbrmon = {
 	.name = "bbrmon",
 	.version = BBR_VERSION,
-	.about = "Shows what BBR does on each TCP connection that uses an instance of bpf_bbr or the\n"
+	.about = "Shows what BBR does on each TCP connection that uses an instance of bpf_bbr or "
+		 "the\n"
 		 "kernel's own bbr.",
 	.verbs = verbs,
 	.privileges = privileges,

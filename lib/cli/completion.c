@@ -15,8 +15,8 @@ struct completion {
 	const char *current; /* the word to complete */
 	char **words; /* all words before it */
 	int n;
-	const char *
-		plain[MAX_WORDS]; /* the first words that are neither options nor their values */
+	const char
+		*plain[MAX_WORDS]; /* the first words that are neither options nor their values */
 	int n_plain;
 	const struct option_def
 		*pending; /* the option whose value the current word is; NULL: none */

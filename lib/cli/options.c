@@ -242,7 +242,8 @@ static int parse(const struct program *program, const struct verb *verb, void *o
 	n_args = argc - optind;
 	if (n_args > verb->max_args)
 		return refuse(program, verb, argv[optind + verb->max_args],
-			      verb->max_args ? "unexpected argument" : "this verb takes no arguments");
+			      verb->max_args ? "unexpected argument" :
+					       "this verb takes no arguments");
 	if (n_args < verb->min_args)
 		return refuse_missing(program, verb, n_args);
 	return program->verbs_take_privileges || !privileges_take() ? -1 : EXIT_REFUSED;

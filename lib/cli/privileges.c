@@ -90,7 +90,8 @@ int privileges_take(void)
 
 	if (missing) {
 		err("%s: missing %s", command.verb, caps_text(text, missing));
-		remedy("run it as root, or give it only %s, with setcap(8) or systemd's AmbientCapabilities=",
+		remedy("run it as root, or give it only %s, with setcap(8) or systemd's "
+		       "AmbientCapabilities=",
 		       caps_text(text, needs));
 		return EXIT_REFUSED;
 	}

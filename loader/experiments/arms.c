@@ -15,7 +15,7 @@
 #include "migration/migration.h"
 #include "tuning/profile_map.h"
 
-/* Can a socket have it? The kernel loads a module for it, if there is one. */
+/* Can a socket get it? The kernel loads a module for it if there is one. */
 static int check_available(const char *cc)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error = 0, ret;
@@ -43,7 +43,9 @@ static bool is_loaded(const char *name)
 	return found;
 }
 
-/* The place of its profile in an instance; *fd is of the map in which the instance is told. */
+/*
+ * Finds the index of the arm's profile in its instance. *fd: the map in which experiments write it.
+ */
 static int find_profile(struct experiment_arm *arm, int *fd)
 {
 	struct profile_map profiles;
@@ -58,7 +60,7 @@ static int find_profile(struct experiment_arm *arm, int *fd)
 	}
 	ret = instance_get(arm->cc, &inst);
 	if (!ret && !inst.assigned_id) {
-		err("%s: was loaded by a version that knew no experiments", arm->cc);
+		err("%s: was loaded by a version without experiments", arm->cc);
 		remedy("bring it up to date, connections stay: bbrctl upgrade --name %s", arm->cc);
 		return EXIT_REFUSED;
 	}
@@ -127,7 +129,7 @@ int arms_refuse_use(const char *cc, const char *profile)
 	int n = experiments_list(&list);
 
 	if (n < 0)
-		return err_bpf(n, "cannot look for experiments");
+		return err_bpf(n, "cannot list experiments");
 	user = experiment_with(list, n, cc, profile);
 	if (user) {
 		err("%s: is an arm of the experiment %s", profile ? profile : cc,

@@ -13,11 +13,11 @@
 #define MOVE_PROG "bbr_exp_move"
 #define MOVE_MAP_TO ".rodata.move_to"
 #define MAX_MAPS 16
-#define MAX_PASSES 8 /* a walk misses what a hash table moves meanwhile */
+#define MAX_PASSES 8 /* a walk misses sockets that the hash table moves meanwhile */
 
 extern const char experiment_object[], experiment_object_end[]; /* carried.S */
 
-/* The object's map of this name is to be the one of the running experiment. */
+/* Makes the object use this map of the running experiment, if it has one with the same name. */
 static int reuse(struct bpf_object *obj, __u32 id)
 {
 	struct bpf_map_info info = {};
@@ -53,7 +53,7 @@ static int reuse_all(struct bpf_object *obj, __u32 prog_id)
 	return error;
 }
 
-/* Only the program that moves: the other one runs already. */
+/* Loads only the program that moves connections: the other one runs already. */
 static int load(struct bpf_object *obj, __u32 prog_id, __u32 arm)
 {
 	struct bpf_map *to = bpf_object__find_map_by_name(obj, MOVE_MAP_TO);

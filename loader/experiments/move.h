@@ -5,8 +5,8 @@
 #include "kernel/experiment.h"
 
 /*
- * Gives the experiment's open connections, of all network namespaces, an arm; new ones are not touched. *moved: how many.
- * EXIT_DONE, or EXIT_REFUSED after printing why not.
+ * Moves the experiment's open connections, in all network namespaces, to an arm. Does not touch new
+ * ones. *moved: how many. Returns EXIT_DONE, or EXIT_REFUSED after printing why not.
  */
 int experiment_move(const struct experiment_handle *h, int arm, __u64 *moved);
 

@@ -6,7 +6,7 @@
 #include "kernel/experiment.h"
 #include "machine/plan.h"
 
-/* New code keeps the name, but gives profiles other places. */
+/* New code keeps the name, but may give profiles other indexes. */
 static bool replaces(const struct step *s, const struct experiment_arm *arm)
 {
 	return arm->profile != EXPERIMENT_NO_PROFILE || s->wanted->algorithm != s->found->algorithm;
@@ -56,7 +56,7 @@ int plan_refuse_use(const struct plan *plan)
 	int n = experiments_list(&list), ret = EXIT_DONE;
 
 	if (n < 0)
-		return err_bpf(n, "cannot look for experiments");
+		return err_bpf(n, "cannot list experiments");
 	for (size_t i = 0; i < plan->n; i++)
 		for (int k = 0; !ret && k < n; k++)
 			ret = refuse_step(&plan->step[i], &list[k].config);

@@ -4,7 +4,10 @@
 
 struct plan;
 
-/* EXIT_REFUSED, after printing it, if a step would take away what is an arm of a running experiment. */
+/*
+ * Returns EXIT_REFUSED, after printing which, if a step would take away an arm of a running
+ * experiment.
+ */
 int plan_refuse_use(const struct plan *plan);
 
 #endif

@@ -58,7 +58,10 @@ static int fill_maps(struct bpf_object *obj, const struct experiment_request *r,
 	int prog = bpf_program__fd(bpf_object__find_program_by_name(obj, EXPERIMENT_PROG));
 	__u32 place = 0;
 
-	/* The program does not use the log: it lives, and is found, by being tied to it. */
+	/*
+	 * The program does not use the log. Binding the log to it keeps the log alive and lets
+	 * tools find it.
+	 */
 	if (bpf_map_update_elem(log, &place, first, BPF_ANY) || bpf_prog_bind_map(prog, log, NULL))
 		return -errno;
 	for (; place < r->config.arms; place++)

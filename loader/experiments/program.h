@@ -7,15 +7,15 @@
 #include "kernel/experiment.h"
 
 /*
- * Loads it with what is asked for, and `first` as the log's first line, then attaches it to the cgroup, which is when the
- * experiment begins: before that there is nothing that would outlive this process. EXIT_DONE, or EXIT_REFUSED after printing
- * why not.
+ * Loads it with the request's values and `first` as the log's first line, then attaches it to the
+ * cgroup. That begins the experiment: nothing from before would outlive this process. Returns
+ * EXIT_DONE, or EXIT_REFUSED after printing why not.
  */
 int experiment_program_start(struct experiment_request *r, const int assigned[EXPERIMENT_ARMS],
 			     const struct experiment_decision *first, int cgroup_fd,
 			     const char *cgroup);
 
-/* Detaches it, which is the experiment's end. As experiment_program_start(). */
+/* Detaches it, which ends the experiment. Returns as experiment_program_start(). */
 int experiment_program_stop(const struct experiment_handle *h);
 
 #endif

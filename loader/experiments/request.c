@@ -48,7 +48,7 @@ bool experiment_duration_parse(const char *option, const char *text, __u64 least
 	return false;
 }
 
-/* A whole number. */
+/* Parses a whole number. */
 static bool parse_whole(const char *option, const char *text, __u32 least, __u32 most, __u32 *to)
 {
 	char *end;
@@ -103,7 +103,7 @@ static int refuse_arm(const char *text, const char *why)
 	return EXIT_USAGE;
 }
 
-/* So many characters; false: they do not fit, or there are none. */
+/* Copies len characters; false: they do not fit, or there are none. */
 static bool take_word(char *to, size_t size, const char *from, size_t len)
 {
 	if (!len || len >= size)
@@ -184,7 +184,7 @@ static int parse_unit(const struct experiment_options *opt, struct experiment *e
 	return EXIT_DONE;
 }
 
-/* Of a switchback. Without --washout a sixth of a block. */
+/* For a switchback. By default the washout is a sixth of a block. */
 static int parse_blocks(const struct experiment_options *opt, struct experiment *e)
 {
 	e->block = 60 * NS_PER_S;
@@ -252,7 +252,7 @@ static int parse_scope(const struct socket_filter *filter, struct experiment_sco
 	struct bbr_rule rule;
 	int ret;
 
-	of_connections.cgroup = NULL; /* the program itself is in the cgroup */
+	of_connections.cgroup = NULL; /* the program is attached to the cgroup */
 	ret = rule_parse(&of_connections, &rule);
 	if (ret)
 		return ret;
@@ -281,7 +281,7 @@ static int parse_ring(const struct experiment_options *opt, struct experiment *e
 	return EXIT_REFUSED;
 }
 
-/* The ring must hold all connections of the first step until enough of the new arm have ended. */
+/* The ring must hold all connections of the first step until enough in the new arm have ended. */
 static int check_ring(const struct experiment *e)
 {
 	__u64 needed =
@@ -289,14 +289,15 @@ static int check_ring(const struct experiment *e)
 
 	if (e->design != EXPERIMENT_CANARY || needed <= e->outcomes)
 		return EXIT_DONE;
-	err("--step-connections %u: so many of the first step's share are more than are kept",
+	err("--step-connections %u: at the first step's share these are more outcomes than --keep "
+	    "holds",
 	    e->step_connections);
 	remedy("ask for fewer, or for a larger first step, or keep more: --keep %llu",
 	       (unsigned long long)needed);
 	return EXIT_USAGE;
 }
 
-/* Shares at the start. A canary has its first step's, once somebody watches it. */
+/* The shares at the start. A canary uses its first step's once somebody watches it. */
 static int begin_shares(const struct experiment_options *opt, struct experiment_request *r)
 {
 	if (r->config.design != EXPERIMENT_CANARY)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What `bbrctl experiment start` is asked for. Nothing here asks the kernel.
+ * Parses what `bbrctl experiment start` is asked for. Nothing here asks the kernel.
  */
 #ifndef LOADER_EXPERIMENTS_REQUEST_H
 #define LOADER_EXPERIMENTS_REQUEST_H
@@ -17,24 +17,24 @@ struct experiment_options {
 	struct value_list guards;
 	const char *design, *by, *prefix, *block, *washout, *steps, *step_connections, *step_time,
 		*keep, *seed;
-	const char *to; /* stop: a label */
 	const char *every; /* watch */
 };
 
 struct experiment_request {
 	/*
-	 * All but what the kernel knows: indexes of profiles, the cookie of the network namespace, attached, hz, when it
-	 * started. An arm with a profile's name has index 0 until then.
+	 * All but what the kernel knows: indexes of profiles, the cookie of the network namespace,
+	 * `attached`, hz, when it started. Until the index is known, an arm with a profile's name
+	 * has index 0.
 	 */
 	struct experiment config;
 	__u32 share[EXPERIMENT_ARMS]; /* at the start; sum EXPERIMENT_SHARES */
 };
 
-/* EXIT_DONE, or EXIT_USAGE after printing what is wrong. */
+/* Returns EXIT_DONE, or another status after printing what is wrong. */
 int experiment_request_parse(const char *name, const struct experiment_options *opt,
 			     const struct socket_filter *filter, struct experiment_request *r);
 
-/* An interval of watch, "10s", in ns. false after printing what is wrong. */
+/* Parses a duration, such as "10s", into ns. Returns false after printing what is wrong. */
 bool experiment_duration_parse(const char *option, const char *text, __u64 least, __u64 most,
 			       __u64 *ns);
 

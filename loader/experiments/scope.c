@@ -18,7 +18,7 @@ bool cgroups_are_nested(const char *a, const char *b)
 	return cgroup_is_within(a, b) || cgroup_is_within(b, a);
 }
 
-/* Two prefixes have an address in common if the longer one begins as the shorter one. */
+/* Two prefixes have an address in common if the longer one begins like the shorter one. */
 static bool prefixes_overlap(const struct experiment_scope *a, const struct experiment_scope *b)
 {
 	__u32 mask[4];
@@ -30,7 +30,7 @@ static bool prefixes_overlap(const struct experiment_scope *a, const struct expe
 	return true;
 }
 
-/* What is 0 matches any. */
+/* 0 matches any value. */
 static bool meet(__u64 a, __u64 b)
 {
 	return !a || !b || a == b;

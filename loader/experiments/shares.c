@@ -43,17 +43,17 @@ static int refuse(const char *text, const char *why)
 	return EXIT_USAGE;
 }
 
-/* One --share. */
+/* Takes one --share. */
 static int take(const char *text, const struct experiment *e, __u32 share[EXPERIMENT_ARMS])
 {
 	char label[64];
 	const char *percent = strchr(text, '=');
-	int arm = -1;
+	int arm;
 
-	if (percent) {
-		snprintf(label, sizeof(label), "%.*s", (int)(percent - text), text);
-		arm = experiment_arm(e, label);
-	}
+	if (!percent)
+		return refuse(text, "the arm's percentage is missing");
+	snprintf(label, sizeof(label), "%.*s", (int)(percent - text), text);
+	arm = experiment_arm(e, label);
 	if (arm < 0)
 		return refuse(text, "no arm has this label");
 	if (share[arm])

@@ -42,7 +42,9 @@ int attach_program(int prog_fd, int cgroup_fd, int replaced_fd, const char *path
 		opts.flags |= BPF_F_REPLACE;
 		opts.replace_prog_fd = replaced_fd;
 	}
-	/* Not by a link: with nothing pinned it stays, and it ends with the cgroup. */
+	/*
+	 * Attached without a link, it stays although nothing is pinned, and ends with the cgroup.
+	 */
 	if (!bpf_prog_attach_opts(prog_fd, cgroup_fd, BPF_CGROUP_SOCK_OPS, &opts))
 		return EXIT_DONE;
 	if (errno != EPERM)

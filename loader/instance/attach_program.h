@@ -3,12 +3,15 @@
 #ifndef LOADER_ATTACH_PROGRAM_H
 #define LOADER_ATTACH_PROGRAM_H
 
-/* With the name of the congestion control in it; nothing is attached yet. A file descriptor, or -1 after printing why. */
+/*
+ * Loads it with the congestion control's name; attaches nothing yet. Returns a file descriptor, or
+ * -1 after printing why.
+ */
 int attach_program_load(const char *name);
 
 /*
- * Attaches it to a cgroup, in place of another that is attached there (replaced_fd, -1: beside any). EXIT_DONE, or
- * EXIT_REFUSED after printing why not.
+ * Attaches it to a cgroup, in place of the attached program replaced_fd (-1: beside any). Returns
+ * EXIT_DONE, or EXIT_REFUSED after printing why not.
  */
 int attach_program(int prog_fd, int cgroup_fd, int replaced_fd, const char *path);
 int detach_program(int prog_fd, int cgroup_fd, const char *path);

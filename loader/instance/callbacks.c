@@ -33,8 +33,8 @@ const char *callback_name(const struct btf *kernel, const char *program)
 }
 
 /*
- * In place, for libbpf holds pointers into these types. The name is there already: the program asks whether the
- * kernel has such a member.
+ * Renames in place, because libbpf holds pointers into these types. The object already has the new
+ * name: its program checks whether the kernel has such a member.
  */
 void callbacks_rename(struct bpf_object *obj, const struct btf *kernel)
 {

@@ -13,7 +13,7 @@
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 
-/* Each to the same place, for rules go by it. */
+/* Each keeps its index, because rules refer to it. */
 static int carry_profiles(const struct profile_map *from, struct profile_map *to)
 {
 	char name[BBR_PROFILE_NAME_LEN];
@@ -31,7 +31,7 @@ static int carry_profiles(const struct profile_map *from, struct profile_map *to
 	return EXIT_DONE;
 }
 
-/* The trie itself: from now on nobody changes it, for a change makes a new one. */
+/* Passes on the trie itself. Nobody changes it from now on, because a change makes a new one. */
 static int carry_rules(const struct instance *from, int to)
 {
 	static const __u32 place;
@@ -57,7 +57,7 @@ static int prog_fd(const struct bpf_object *obj, const char *name)
 	return bpf_program__fd(bpf_object__find_program_by_name(obj, name));
 }
 
-/* The map of what defaults were before lives as long as a program that it is tied to. */
+/* The map of previous defaults lives as long as a program that it is bound to. */
 int carry_defaults(const struct instance *from, const struct bpf_object *to)
 {
 	int error, map;
@@ -108,5 +108,6 @@ int carry_settings(const struct instance *from, const struct bpf_object *to,
 	error = carry_rules(from, object_map(to, BBR_MAP_RULES));
 	if (!error)
 		error = carry_defaults(from, to);
-	return error ? err_bpf(error, "cannot carry the rules over") : EXIT_DONE;
+	return error ? err_bpf(error, "cannot pass on the rules or the previous defaults") :
+		       EXIT_DONE;
 }

@@ -30,14 +30,14 @@ const char *pin_path(const char *name)
 	char *c;
 
 	snprintf(path, sizeof(path), PINS "/%s", name);
-	/* bpffs wants no dots; a name has no hyphens. */
+	/* bpffs allows no dots; a name has no hyphens. */
 	for (c = path + strlen(PINS); *c; c++)
 		if (*c == '.')
 			*c = '-';
 	return path;
 }
 
-/* Came with 6.4, as did links that register. */
+/* Member `update` came with 6.4, as did links of congestion controls. */
 static bool kernel_has_links(void)
 {
 	static const char *const update[] = { "update", NULL };
@@ -49,9 +49,10 @@ static bool kernel_has_links(void)
 }
 
 /*
- * A bpffs ends with its last mount, and its pins with it. One that is only in a mount namespace of our own
- * may end with us: `ip netns exec` makes a new one with a new /sys for each command. One that the first
- * process has as well is there to stay. (/proc/1/ns/mnt would need the right to trace that process.)
+ * A bpffs ends with its last mount, and its pins with it. One that is mounted only in our own mount
+ * namespace may end with us: `ip netns exec` makes a new namespace with a new /sys for each
+ * command. One that process 1 has mounted as well stays. (/proc/1/ns/mnt would need the right to
+ * trace that process.)
  */
 static bool is_lasting(const struct stat *bpffs)
 {
@@ -70,7 +71,7 @@ static bool is_lasting(const struct stat *bpffs)
 	return found;
 }
 
-/* The id of the first mount of a process. No two mount namespaces have the same. */
+/* The id of a process's first mount, -1 if unknown. No two mount namespaces have the same one. */
 static int first_mount(const char *mountinfo)
 {
 	FILE *f = fopen(mountinfo, "re");
@@ -85,7 +86,9 @@ static int first_mount(const char *mountinfo)
 
 #define INITIAL_PID_NS 0xEFFFFFFCu /* PROC_PID_INIT_INO: the same on every kernel */
 
-/* Is process 1 that of a container? Then its mounts end with it, and say nothing of the host's. */
+/*
+ * Is process 1 that of a container? Then its mounts end with it, and tell nothing about the host's.
+ */
 static bool is_container(void)
 {
 	struct stat st;
@@ -114,8 +117,8 @@ static bool is_first_namespace(void)
 	return first >= 0 && first == first_mount("/proc/self/mountinfo");
 }
 
-static const char in_container[] =
-	"the host's bpffs is not at " BPFFS ", and what this container mounts itself ends with it";
+static const char in_container[] = "the host's bpffs is not at " BPFFS
+				   ", and a bpffs that this container mounted would end with it";
 static const char read_only[] = "the bpffs at " BPFFS " is mounted read-only";
 
 const char *pin_problem(void)
@@ -134,7 +137,7 @@ const char *pin_problem(void)
 	return NULL;
 }
 
-/* What would be lost without a word, or end half way. */
+/* Refuses what would be lost silently or fail half way. */
 static int refuse(const char *name, const char *problem)
 {
 	err("%s: cannot be kept: %s", name, problem);
@@ -147,7 +150,7 @@ static int refuse(const char *name, const char *problem)
 	return EXIT_REFUSED;
 }
 
-/* The link that is pinned there: its id, and in *map_id what it registers, 0 if it has ended. 0: none. */
+/* The id of the link pinned there; 0: none. *map_id: the map that it registers; 0: it has ended. */
 static __u32 pinned_link(const char *path, __u32 *map_id)
 {
 	struct bpf_link_info info = {};
@@ -179,7 +182,7 @@ static bool is_free(const char *path)
 	return access(path, F_OK) && errno == ENOENT;
 }
 
-/* A bpffs, and in it the place of the pin. NULL, or why not. */
+/* Mounts a bpffs if need be, and makes room for the pin in it. Returns NULL, or why not. */
 static const char *make_place(const char *name)
 {
 	if (!is_bpffs() && mount("bpf", BPFFS, "bpf", 0, "mode=0700"))

@@ -94,7 +94,7 @@ int default_check_netns(const char *netns)
 	return netns_visit(netns, no_visit, NULL);
 }
 
-/* The instance's map of namespaces, made if it has none yet. */
+/* Opens the instance's map of namespaces; makes it if there is none yet. */
 static int open_map(const struct instance *inst)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
@@ -107,7 +107,7 @@ static int open_map(const struct instance *inst)
 		return -errno;
 	map = bpf_map_create(BPF_MAP_TYPE_HASH, BBR_MAP_DEFAULTS, sizeof(__u32), BBR_NAME_LEN,
 			     MAX_DEFAULTS, &opts);
-	/* From here on it lives as long as the program, and is found by it. */
+	/* From here on it lives as long as the program, through which it can be found. */
 	if (map < 0 || bpf_prog_bind_map(prog, map, NULL))
 		error = -errno;
 	close(prog);
@@ -120,7 +120,7 @@ struct setting {
 	const char *instance;
 	int map;
 	struct json *j; /* NULL: text */
-	const char *netns; /* as it was asked for */
+	const char *netns; /* as the user gave it */
 };
 
 static void say_set(const struct setting *s, const struct netns *ns, const char *previous)
@@ -153,13 +153,13 @@ static int set(const struct netns *ns, void *data)
 		return EXIT_NOTHING;
 	}
 	/*
-	 * Its name alone may be of an instance that was unloaded, and that nothing else shows. So it is set
-	 * once more, and what was before that is not known.
+	 * With the name but no note, the default may be the old code of an unloaded instance, which
+	 * nothing else shows. So set it again. What was before that is not known.
 	 */
 	memset(previous, 0, sizeof(previous));
 	if (!is_named)
 		strcpy(previous, now);
-	/* First, so that what is killed here can be undone. */
+	/* Note it first: if we are killed here, it can be undone. */
 	if (bpf_map_update_elem(s->map, &ns->inode, previous, BPF_ANY)) {
 		error = -errno;
 		goto refused;
@@ -255,7 +255,7 @@ static void say_restored(const struct restoring *r, const struct netns *ns, cons
 	json_close(r->j);
 }
 
-/* cubic, or reno: that is in every kernel. */
+/* Makes the default cubic, or reno, which is in every kernel. */
 static int write_fallback(const struct netns *ns, const char *previous, char now[BBR_NAME_LEN])
 {
 	int error;
@@ -281,7 +281,7 @@ static int put(const struct netns *ns, void *data)
 	char previous[BBR_NAME_LEN] = "", now[BBR_NAME_LEN] = "";
 	int error = 0;
 
-	/* First, so that what is killed here can be undone. */
+	/* Note it first: if we are killed here, it can be undone. */
 	if (p->previous)
 		strcpy(previous, p->previous);
 	if (p->previous && bpf_map_update_elem(p->map, &ns->inode, previous, BPF_ANY))

@@ -22,7 +22,7 @@
 
 extern const char migrate_object[], migrate_object_end[]; /* carried.S */
 
-/* A kernel that is known to be unable to run it: says why. */
+/* If this kernel is known to be unable to run it, prints why and returns true. */
 static bool explain_kernel(void)
 {
 	struct utsname uts = {};
@@ -65,7 +65,9 @@ static bool explain_kernel(void)
 	return false;
 }
 
-/* With -v: what it took the kernel to see that the programs are safe. It refuses one that takes 1,000,000. */
+/*
+ * With -v: how many instructions the verifier processed for each program. Its limit is 1,000,000.
+ */
 static void note_verified(const struct bpf_object *obj)
 {
 	struct bpf_program *prog;

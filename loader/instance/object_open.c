@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a file must be before the kernel gets it: a BPF object of an ABI and with the maps that bbrctl knows. */
+/*
+ * Checks files before the kernel gets them: each must be a BPF object whose ABI and maps bbrctl
+ * knows.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,12 +24,12 @@
 static int refuse(const struct object *obj, const char *why)
 {
 	err("%s: %s", obj->file, why);
-	remedy("bbrctl takes objects that bpf-bbr was built with; without --object it takes its "
+	remedy("--object takes an object that a build of bpf-bbr made; without it bbrctl uses its "
 	       "own");
 	return EXIT_REFUSED;
 }
 
-/* libbpf would only say that something is wrong. */
+/* Says what is wrong; libbpf would only say that something is. */
 static int check_elf(const struct object *obj)
 {
 	Elf64_Ehdr header = {};
@@ -40,7 +43,7 @@ static int check_elf(const struct object *obj)
 	n = fread(&header, 1, sizeof(header), f);
 	fclose(f);
 	if (n < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG))
-		return refuse(obj, "it is not a BPF object, but no ELF file at all");
+		return refuse(obj, "it is not a BPF object: it is not even an ELF file");
 	if (n == sizeof(header) && header.e_machine != EM_BPF)
 		return refuse(obj, "it is not a BPF object, but an ELF file of another kind");
 	return EXIT_DONE;
@@ -93,7 +96,7 @@ static int check_abi(struct object *obj)
 	struct bpf_map *clamped;
 
 	if (!record || !abi_read(record, size, &obj->abi))
-		return refuse(obj, "it is not bpf_bbr, for it has no ABI record");
+		return refuse(obj, "it is not a bpf_bbr object: it has no ABI record");
 	if (obj->abi.major != BBR_ABI_MAJOR) {
 		err("%s: it is of another version (%s, ABI %u; this tool has %s, ABI %u)",
 		    obj->file, obj->abi.version, obj->abi.major, BBR_VERSION, BBR_ABI_MAJOR);
@@ -102,7 +105,10 @@ static int check_abi(struct object *obj)
 	}
 	if (!abi_is_sound(&obj->abi) || !has_maps(obj))
 		return refuse(obj, "its ABI record does not fit what is in it");
-	/* The kernel does not freeze what is mapped, and from version 1.6 on libbpf maps it if it can. */
+	/*
+	 * The kernel does not freeze a map that is mapped into memory, and libbpf from version 1.6
+	 * on maps it if it can.
+	 */
 	clamped = bpf_object__find_map_by_name(obj->bpf, BBR_MAP_CLAMPED);
 	bpf_map__set_map_flags(clamped, bpf_map__map_flags(clamped) & ~BPF_F_MMAPABLE);
 	obj->algorithm = algorithm_find(obj->abi.algorithm);

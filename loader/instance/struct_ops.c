@@ -44,7 +44,7 @@ static int layout_open(struct layout *l)
 	return l->value ? 0 : -ENOMEM;
 }
 
-/* But for the value, which is the caller's if it is not NULL. */
+/* Frees the value, unless make_map() has taken it over. */
 static void layout_close(struct layout *l)
 {
 	free(l->value);
@@ -74,8 +74,8 @@ static int put_name(struct layout *l, const char *name, __u32 flags)
 }
 
 /*
- * Makes the map, which takes over the value. For a link the kernel already takes in the programs here, so
- * that it can only be the name that it refuses later.
+ * Makes the map and takes over the value. For a link, the kernel accepts the programs already here,
+ * so that later it can only refuse the name.
  */
 static int make_map(struct ops *ops, struct layout *l, const char *name, int btf_fd)
 {
@@ -113,7 +113,7 @@ int object_set_flags(struct bpf_object *obj, __u32 flags)
 	return bpf_map__set_initial_value(map, &flags, sizeof(flags));
 }
 
-/* Of an element of the struct_ops map. */
+/* Reads the flags in an element of the struct_ops map. */
 static int flags_of(const struct layout *l, const char *value, __u32 *flags)
 {
 	static const char *const path[] = { "data", "flags", NULL };
@@ -151,9 +151,9 @@ int ops_flags(const struct instance *inst, __u32 *flags)
 }
 
 /*
- * libbpf registers a struct_ops map under the names that were compiled into the object, and its
- * versions differ in what they let one change. So leave libbpf's map alone, and make another one of the
- * same programs.
+ * libbpf registers a struct_ops map under the name that was compiled into the object, and its
+ * versions differ in what they allow to change. So leave libbpf's map alone, and make another one
+ * from the same programs.
  */
 int ops_make(struct ops *ops, struct bpf_object *obj, const char *name, bool by_link)
 {
@@ -179,7 +179,7 @@ out:
 	return error;
 }
 
-/* The kernel gives program ids where it takes their file descriptors. */
+/* The kernel returns program ids where it takes file descriptors. */
 static int put_programs_of(struct layout *l, const char *value, int *fds, int *n)
 {
 	static const char *const data[] = { "data", NULL };
@@ -235,7 +235,10 @@ int ops_remake(struct ops *ops, const struct instance *inst, int btf_fd)
 		error = put_name(&l, inst->name, flags);
 	if (!error)
 		error = make_map(ops, &l, inst->name, btf_fd);
-	/* The programs' file descriptors stay open until the process ends: the value holds them. */
+	/*
+	 * The programs' file descriptors stay open until the process ends: the value refers to
+	 * them.
+	 */
 	free(value);
 	layout_close(&l);
 	return error;

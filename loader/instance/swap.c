@@ -53,9 +53,9 @@ static void *run_unregister(void *arg)
 }
 
 /*
- * The kernel takes the name away, then waits for a grace period of RCU before it returns from that. So another
- * thread asks it to, while this one tries to register: it succeeds as soon as the name is free. -EEXIST:
- * it still is taken.
+ * The kernel removes the name, then waits for an RCU grace period before it returns. So another
+ * thread unregisters the old code while this one tries to register the new code, which succeeds as
+ * soon as the name is free. -EEXIST: the name is still taken.
  */
 static int register_behind(const struct instance *old, struct ops *new, __u64 *gap_ns)
 {
@@ -69,7 +69,7 @@ static int register_behind(const struct instance *old, struct ops *new, __u64 *g
 		return -error;
 	do {
 		done = atomic_load(&u.done);
-		begin = try; /* of the last time that the name was there */
+		begin = try; /* when the name was last there */
 		try = now_ns();
 		error = ops_register(new);
 		if (error)
@@ -80,7 +80,7 @@ static int register_behind(const struct instance *old, struct ops *new, __u64 *g
 	return error;
 }
 
-/* `again` holds the old programs. */
+/* Registers the old programs again, which `again` holds. */
 static void put_back(const struct instance *old, struct ops *again)
 {
 	int error = ops_register(again);
@@ -94,16 +94,16 @@ static void put_back(const struct instance *old, struct ops *again)
 		remedy("load it: bbrctl load --name %s", old->name);
 }
 
-/* Without a link: the name has to be given up before it can be taken. */
+/* Without a link, the old code must give up the name before the new code can take it. */
 static int swap_with_gap(const struct instance *old, struct ops *new, struct ops *again,
 			 struct swap *swap)
 {
 	sigset_t all, before;
 	int error = ops_register(new);
 
-	/* All but the name is checked by this, before anything is changed. */
+	/* The kernel has now checked all but the name, and nothing has changed yet. */
 	if (error != -EEXIST)
-		return error ? error : -ESTALE; /* it has just been unregistered by somebody */
+		return error ? error : -ESTALE; /* somebody has just unregistered the old code */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	error = register_behind(old, new, &swap->gap_ns);

@@ -16,18 +16,18 @@ struct swap {
 	__u32 map_id; /* of the new code */
 	bool atomic;
 	const char *why_plain; /* why the new code is not registered by a link; NULL: it is */
-	__u64 gap_ns; /* if not: for no longer than this the name was missing */
+	__u64 gap_ns; /* if not atomic: the name was missing for at most this long */
 };
 
 /*
- * EXIT_DONE; or EXIT_REFUSED after printing why, and then the old code has the name, unless it is said that
- * it could not be put back.
+ * Returns EXIT_DONE; or EXIT_REFUSED after printing why. Then the old code has the name, unless the
+ * message says that it could not be registered again.
  */
 int swap_code(const struct instance *old, struct bpf_object *obj, struct swap *swap);
 
 /*
- * Gives the name back to the old code, of whose map old_fd is. EXIT_DONE, or EXIT_REFUSED after printing why not; so
- * it is without a link, for then the name would be missing again.
+ * Gives the name back to the old code, whose map old_fd is. Returns EXIT_DONE, or EXIT_REFUSED
+ * after printing why not. It refuses without a link, because the name would be missing again.
  */
 int swap_back(const struct instance *old, int old_fd);
 

@@ -26,7 +26,10 @@ bool is_registered(const char *name)
 	return found;
 }
 
-/* Before 6.11 a link cannot be detached: it ends with its last holder, and the kernel does that later. */
+/*
+ * Before 6.11 a link cannot be detached: the kernel ends it some time after its last holder is
+ * gone.
+ */
 static int wait_for_end(const struct instance *inst)
 {
 	for (int i = 0; i < 500; i++) {
@@ -47,8 +50,8 @@ static int end_link(const struct instance *inst)
 	if (fd < 0)
 		return err_bpf(errno, "cannot open the instance's link");
 	/*
-	 * The pin first: killed after that, our file descriptor is the last that holds the link. The other way
-	 * round a pin would be left that holds nothing.
+	 * Remove the pin first: if we are killed after that, the link ends with our file
+	 * descriptor. The other way round, a pin would be left whose link has ended.
 	 */
 	pin_remove(inst->name, inst->link_id);
 	error = bpf_link_detach(fd) ? errno : 0;

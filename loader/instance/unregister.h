@@ -6,12 +6,12 @@
 
 struct instance;
 
-/* Can sockets have a congestion control of this name, of whatever kind? */
+/* Does the kernel have a congestion control with this name, of whatever kind? */
 bool is_registered(const char *name);
 
 /*
- * Frees the name, however it was registered; who uses the code keeps it. EXIT_DONE, or EXIT_REFUSED after
- * printing why not.
+ * Frees the name, however it was registered. Sockets that use the code keep it. Returns EXIT_DONE,
+ * or EXIT_REFUSED after printing why not.
  */
 int unregister(const struct instance *inst);
 

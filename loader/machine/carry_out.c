@@ -19,14 +19,17 @@
 #include "machine/plan.h"
 #include "tuning/param.h"
 
-/* What a step was prepared with. File descriptors are -1 if there is none. */
+/* What prepare() made for a step. File descriptors are -1 if there is none. */
 struct work {
 	struct object obj;
 	int old_map; /* of the code that is replaced */
 	int cgroup, prog, old_prog;
 };
 
-/* The rules of an instance with the places that its profiles have there. EXIT_DONE: to be freed. */
+/*
+ * Copies an instance's rules, with the indexes that its profiles have in the map. EXIT_DONE: the
+ * caller frees them.
+ */
 static int placed_rules(const struct machine_instance *from, const struct profile_map *map,
 			struct rule_list *rules)
 {
@@ -56,7 +59,7 @@ static int put_rules(const struct machine_instance *to, const struct machine_ins
 	return ret;
 }
 
-/* Profiles and rules of an object that is not registered yet. */
+/* Writes the profiles and rules of an object that is not registered yet. */
 static int fill_maps(const struct object *obj, const struct machine_instance *wanted,
 		     struct profile_map *map)
 {
@@ -179,7 +182,7 @@ static int check_places(const struct plan *plan, const struct machine_instance *
 	}
 	if (missing <= 0)
 		return EXIT_DONE;
-	err("%s: %d profiles more than there are free places", inst->name, missing);
+	err("%s: %d more profiles than there are free places", inst->name, missing);
 	remedy("delete some of the instance's profiles first: bbrctl profile list --name %s",
 	       inst->name);
 	return EXIT_REFUSED;
@@ -225,13 +228,13 @@ static int replace_code(const struct step *s, struct work *w)
 	int ret = swap_code(&s->found->loaded, w->obj.bpf, &swap);
 
 	if (!ret)
-		defaults_set_again(s->name, &n); /* says what failed; the code is replaced */
+		defaults_set_again(s->name, &n); /* prints what failed; the code is replaced */
 	return ret;
 }
 
 static int unload(const struct step *s)
 {
-	int ret = defaults_restore(&s->found->loaded, NULL); /* warns of what is not ours */
+	int ret = defaults_restore(&s->found->loaded, NULL); /* warns about what is not ours */
 
 	return ret ? ret : unregister(&s->found->loaded);
 }
@@ -288,7 +291,7 @@ static int undo_default(const struct step *s, const struct machine *found)
 	const struct machine_default *def = s->default_found;
 	const struct machine_note *note = def ? machine_note(found, s->name, def->inode) : NULL;
 
-	/* Of one that could not be found before only put_default() knows a way back. */
+	/* If the old default is not known, put_default() falls back to cubic or reno. */
 	return put_default(s, def ? def->name : "", note ? note->previous : NULL);
 }
 
@@ -335,7 +338,7 @@ static int carry_out_all(const struct plan *plan, struct work *work, const struc
 	if (whole)
 		remedy("all is as it was before");
 	else
-		err("not all could be undone; bbrctl apply --check tells what differs now");
+		err("not everything could be undone; bbrctl apply --check shows what differs now");
 	return EXIT_REFUSED;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What bbrctl can make of a machine: instances with profiles and rules, the namespaces whose default they are, the
- * cgroups that they are attached to. The same for what a file wants (machine_file.h) and for what the kernel has
- * (machine_kernel.h); plan.h tells how to come from one to the other.
+ * What bbrctl sets up on a machine: instances with profiles and rules, the namespaces whose default
+ * they are, the cgroups that they are attached to. It describes what a file wants (machine_file.h)
+ * and what the kernel has (machine_kernel.h); plan.h has the steps from one to the other.
  */
 #ifndef LOADER_MACHINE_H
 #define LOADER_MACHINE_H
@@ -21,15 +21,15 @@ struct machine_instance {
 	const struct algorithm *algorithm; /* NULL: these tools do not know it */
 	char version[sizeof(((struct bbr_abi *)0)->version)]; /* of its code */
 	struct profile_definitions
-		profiles; /* those that a file leaves at the defaults may be missing */
+		profiles; /* while a file is read, the default profile may be missing */
 	struct rule_list rules; /* the profile of each is an index into profiles */
 
-	const char *file; /* while files are read: which one has its [instance NAME], the last */
+	const char *file; /* while files are read: the last one that has its [instance NAME] */
 
-	/* Of one that is loaded: */
+	/* If it is loaded: */
 	struct instance loaded;
 	bool is_ours; /* bbrctl registered it, not bpftool */
-	bool is_open; /* map is mapped; not if its ABI is of another version */
+	bool is_open; /* map is mapped; not for an unknown ABI or algorithm, or if not asked for */
 	struct profile_map map;
 };
 
@@ -40,7 +40,9 @@ struct machine_default {
 	char name[BBR_NAME_LEN];
 };
 
-/* bbrctl made an instance the default of a namespace, where it was `previous` before; "" if that is not known. */
+/*
+ * bbrctl made an instance the default of a namespace. Before, that was `previous`; "": not known.
+ */
 struct machine_note {
 	char name[BBR_NAME_LEN]; /* of the instance */
 	__u32 inode;
@@ -57,12 +59,15 @@ struct machine {
 	struct attachment *attached;
 	size_t n_attached;
 	bool is_found; /* it is what the kernel has */
-	bool is_tuning; /* wanted: a file of profiles and rules, which says nothing of all else */
+	bool is_tuning; /* wanted: a file of profiles and rules only, silent about the rest */
 };
 
 void machine_free(struct machine *m);
 
-/* What was added, all zeros but for these; NULL after printing that there is no memory. */
+/*
+ * Each returns what it added, all zeros but for these values; NULL after printing that there is no
+ * memory.
+ */
 struct machine_instance *machine_add_instance(struct machine *m, const char *name);
 struct machine_default *machine_add_default(struct machine *m, const char *netns, __u32 inode,
 					    const char *name);
@@ -75,13 +80,13 @@ const struct machine_default *machine_default(const struct machine *m, __u32 ino
 const struct attachment *machine_attachment(const struct machine *m, const char *path);
 const struct machine_note *machine_note(const struct machine *m, const char *name, __u32 inode);
 
-/* Leaves only what belongs to one instance. */
+/* Keeps only what belongs to one instance. */
 void machine_narrow(struct machine *m, const char *name);
 
 /* The name of a rule's profile. */
 const char *machine_rule_profile(const struct machine_instance *inst, const struct bbr_rule *rule);
 
-/* Does rule i of one ask for the same as rule k of another, and give the same profile? */
+/* Does rule i of `a` ask for the same as rule k of `b`, and give the same profile? */
 bool machine_same_rule(const struct machine_instance *a, __u32 i, const struct machine_instance *b,
 		       __u32 k);
 

@@ -27,15 +27,15 @@ const char machine_file_default[] = DIR "/bpf-bbr.conf";
 struct reader {
 	struct machine *m;
 	const char *path;
-	const char *name; /* of the instance, where the file does not say it */
-	struct machine_instance *inst; /* whose sections follow */
+	const char *name; /* of the instance, if the file does not say it */
+	struct machine_instance *inst; /* the one whose sections follow */
 	bool is_whole; /* no other file adds to it */
 };
 
 static int begin_instance(struct reader *r, const char *name)
 {
 	if (r->m->is_tuning) {
-		err("[instance %s]: what is before it belongs to no instance", name);
+		err("[instance %s]: the sections before it belong to no instance", name);
 		remedy("begin the file with [instance NAME]");
 		return EXIT_USAGE;
 	}
@@ -61,7 +61,7 @@ static int begin_instance(struct reader *r, const char *name)
 	return EXIT_DONE;
 }
 
-/* A file without [instance NAME] is of one instance's profiles and rules. */
+/* A file without [instance NAME] has the profiles and rules of one instance. */
 static int need_instance(struct reader *r, const char *what)
 {
 	int ret;
@@ -116,7 +116,7 @@ static int take_rule(struct machine_instance *inst, const char *value)
 		def = profile_definitions_find(&inst->profiles, profile);
 	}
 	if (!ret && !def) {
-		err("rule: %s: no profile [%s] stands before it in the file", profile, profile);
+		err("rule: %s: no section [%s] precedes the rule", profile, profile);
 		ret = EXIT_USAGE;
 	}
 	if (!ret) {
@@ -181,7 +181,7 @@ static int take_attachment(struct reader *r, const char *value)
 	return ret;
 }
 
-/* A line of [instance NAME]. */
+/* Takes a line of [instance NAME]. */
 static int take_property(struct reader *r, const char *key, const char *value)
 {
 	if (!strcmp(key, "algorithm"))
@@ -243,7 +243,7 @@ static bool is_folder(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* Its *.conf, in the order of their names. */
+/* Reads its *.conf, in the order of their names. */
 static int read_folder(struct reader *r, const char *folder, int *n)
 {
 	char pattern[4096];
@@ -263,7 +263,7 @@ static int read_folder(struct reader *r, const char *folder, int *n)
 	return ret;
 }
 
-/* No file is not an empty file, by which all is taken away. */
+/* A folder without files is a mistake. An empty file would remove everything. */
 static int read_whole_folder(struct reader *r, const char *folder)
 {
 	int n, ret = read_folder(r, folder, &n);
@@ -274,7 +274,7 @@ static int read_whole_folder(struct reader *r, const char *folder)
 	return EXIT_USAGE;
 }
 
-/* Either may be missing, but not both. */
+/* The file or the folder may be missing, but not both. */
 static int read_default(struct reader *r)
 {
 	int n, ret = EXIT_DONE;
@@ -286,7 +286,7 @@ static int read_default(struct reader *r)
 	return ret ? ret : read_folder(r, CONF_D, &n);
 }
 
-/* Every instance has a profile default, and what each profile needs is there. */
+/* Adds the profile `default` if it is missing, and checks the profiles and rules. */
 static int complete(struct machine_instance *inst, const char *path)
 {
 	__u32 first, second;
@@ -320,7 +320,7 @@ static int narrow(struct machine *m, const char *name, const char *path)
 	if (!name || m->n_instances)
 		return EXIT_DONE;
 	err("%s: has no [instance %s]", path, name);
-	remedy("without --name all of the file counts");
+	remedy("leave --name out to use the whole file");
 	return EXIT_USAGE;
 }
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Files that say what a machine shall be:
+ * Files that say what to set up on a machine:
  *
  *	[instance NAME]
  *	algorithm = bbr		as with load; may be left out for bbr
  *	default_in = N		a network namespace, as with --netns; any number of lines
  *	attach = PATH		a cgroup, as with --cgroup; any number of lines
  *
- *	[PROFILE]		of this instance; what is left out is at its default, [default] too
- *	from = PROFILE		the values of a known profile, or of the only one in a file; the first line
+ *	[PROFILE]		of this instance; keys left out have their defaults ([default] too)
+ *	from = PROFILE		first line: the values of a known profile, or of a file's only one
  *	KEY = VALUE
  *
  *	[rules]			of this instance
  *	rule = OPTIONS		as with rule add, --cgroup last
  *
- * A file that begins with the sections of an instance, as bbrctl once saved them, is of one instance's profiles and rules.
+ * A file that begins with [PROFILE] or [rules], as older versions of bbrctl saved it, has the
+ * profiles and rules of one instance.
  */
 #ifndef LOADER_MACHINE_FILE_H
 #define LOADER_MACHINE_FILE_H
@@ -22,14 +23,15 @@
 struct machine;
 
 /*
- * Reads a file, "-" is stdin; or a folder's *.conf in their order, where a profile replaces an earlier one of the same
- * instance and name, and all else adds to what came before. path NULL: bpf-bbr.conf and then conf.d/ in /etc/bpf-bbr.
- * name: only what it says of this instance; NULL: all. EXIT_DONE, or another after printing where it is wrong. To be freed
- * in any case.
+ * Reads a file ("-" is stdin), or a folder's *.conf in the order of their names. There, a profile
+ * replaces an earlier one of the same instance and name, and all else adds to what came before.
+ * path NULL: bpf-bbr.conf and then conf.d/ in /etc/bpf-bbr. name: only what concerns this instance;
+ * NULL: all. Returns EXIT_DONE, or another status after printing what is wrong and where. The
+ * caller frees m in any case.
  */
 int machine_file_read(const char *path, const char *name, struct machine *m);
 
-/* Where it is by default. */
+/* The path of the default file. */
 extern const char machine_file_default[];
 
 #endif

@@ -12,7 +12,9 @@
 #include "machine/machine.h"
 #include "machine/machine_kernel.h"
 
-/* Only bbrctl freezes the map of an instance's clamped parameters; the kernel tells that nowhere else. */
+/*
+ * Only bbrctl freezes the map of an instance's clamped parameters. The kernel shows that only here.
+ */
 static bool is_ours(const struct instance *inst)
 {
 	char path[64], line[128];
@@ -38,7 +40,7 @@ static int read_profiles(struct machine_instance *inst, int index[BBR_PROFILES])
 
 	for (int i = 0; !ret && i < BBR_PROFILES; i++) {
 		profile_name(&inst->map, i, name);
-		index[i] = 0; /* as the program has it: what is none is the default */
+		index[i] = 0; /* as the program does: no profile means the default */
 		if (!name[0])
 			continue;
 		ret = profile_definitions_begin(&inst->profiles, "", name);
@@ -88,7 +90,7 @@ static int read_notes(struct machine *m, const struct instance *loaded)
 	int ret = EXIT_DONE, n = default_notes(loaded, &list);
 
 	if (n < 0)
-		return err_bpf(n, "cannot read what defaults were before");
+		return err_bpf(n, "cannot read the previous defaults");
 	for (int i = 0; !ret && i < n; i++) {
 		struct machine_note note = { .inode = list[i].inode };
 
@@ -106,7 +108,7 @@ static int read_instances(const char *only, struct machine *m)
 	int ret = EXIT_DONE, n = instance_list(&list);
 
 	if (n < 0)
-		return err_bpf(n, "cannot look for instances");
+		return err_bpf(n, "cannot list instances");
 	for (int i = 0; !ret && i < n; i++) {
 		ret = read_instance(m, &list[i], !only || !strcmp(only, list[i].name));
 		if (!ret)

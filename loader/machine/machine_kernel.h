@@ -5,7 +5,9 @@
 struct machine;
 
 /*
- * What the kernel has now. only: profiles and rules of this instance; NULL: of all. EXIT_DONE, or EXIT_REFUSED after printing what it does not tell. To be freed in any case.
+ * Reads what the kernel has now. only: profiles and rules of this instance; NULL: of all. Returns
+ * EXIT_DONE, or EXIT_REFUSED after printing what the kernel did not answer. The caller frees m in
+ * any case.
  */
 int machine_kernel_read(const char *only, struct machine *m);
 

@@ -8,7 +8,10 @@
 #include "tuning/param.h"
 #include "tuning/rule_text.h"
 
-/* Those that bbrctl set. What others set, or what a namespace began with, is no wish. */
+/*
+ * Of what the kernel has, only what bbrctl set. A default that others set, or that a namespace
+ * began with, was not asked for.
+ */
 static bool is_wanted_default(const struct machine *m, const struct machine_default *def,
 			      const char *name)
 {

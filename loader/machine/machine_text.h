@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A machine in the form of a file (machine_file.h). */
+/* Prints a machine in the form of a file (machine_file.h). */
 #ifndef LOADER_MACHINE_TEXT_H
 #define LOADER_MACHINE_TEXT_H
 
@@ -13,14 +13,14 @@ struct machine_instance;
 struct profile_definition;
 
 /*
- * All of an instance: its section, profiles and rules, each line behind a prefix. all: also what is at its default, as
- * comments.
+ * Prints an instance: its section, profiles and rules, each line after a prefix. all: also what is
+ * at its default, as comments.
  */
 void machine_print(const struct machine *m, const struct machine_instance *inst, const char *prefix,
 		   bool all);
 void machine_print_rule(const struct machine_instance *inst, __u32 i, const char *prefix);
 
-/* The same as an object of an array. */
+/* Adds the same as an object of an array. */
 void machine_add_json(struct json *j, const struct machine *m, const struct machine_instance *inst);
 
 #endif

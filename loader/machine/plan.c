@@ -36,7 +36,7 @@ static struct step *add(struct planning *p, enum step_kind kind, const char *nam
 	return step;
 }
 
-/* Does the file say what becomes of what is found of this instance, and is not wanted? */
+/* Does the file cover this instance, so that what it does not mention is removed? */
 static bool is_subject(const struct planning *p, const char *name)
 {
 	return !p->wanted->is_tuning && (!p->only || !strcmp(p->only, name));
@@ -105,7 +105,7 @@ static void plan_instances(struct planning *p)
 	}
 }
 
-/* What the default was before bbrctl made any instance it, one after the other. */
+/* The default before bbrctl made any instance the default, perhaps several one after the other. */
 static const char *without_us(const struct machine *found, const char *name, __u32 inode)
 {
 	const struct machine_note *note;
@@ -130,7 +130,7 @@ static struct step *add_default(struct planning *p, enum step_kind kind, const c
 	if (found)
 		strcpy(step->previous, without_us(p->found, found->name, found->inode));
 	if (!strcmp(step->previous,
-		    name)) /* by its name alone nothing is known of what was before */
+		    name)) /* its name alone tells nothing about the default before it */
 		step->previous[0] = 0;
 	return step;
 }

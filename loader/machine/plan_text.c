@@ -129,7 +129,7 @@ void step_print(const struct step *s, bool done)
 	}
 }
 
-/* Those between the rules at the beginning and at the end that both have. */
+/* Prints the rules between those that both have at the beginning and at the end. */
 static void diff_rules(const struct machine_instance *old, const struct machine_instance *new)
 {
 	__u32 begin = 0, end = 0, least = old->rules.n < new->rules.n ? old->rules.n : new->rules.n;
@@ -145,7 +145,7 @@ static void diff_rules(const struct machine_instance *old, const struct machine_
 		machine_print_rule(new, i, "+");
 }
 
-/* NULL: there is none. */
+/* old, new: NULL if there is none. */
 static void diff_profiles(const struct profile_definition *old,
 			  const struct profile_definition *new)
 {
@@ -206,7 +206,7 @@ void step_print_diff(const struct step *s, const struct machine *wanted,
 		diff_instance(s, wanted, found);
 		return;
 	}
-	if (!s->wanted != !s->found) /* the instance comes or goes, and this is among its lines */
+	if (!s->wanted != !s->found) /* printed with the instance, which comes or goes */
 		return;
 	printf(" [instance %s]\n", s->name);
 	switch (s->kind) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The steps of a plan for people and programs. */
+/* Prints the steps of a plan, for people and programs. */
 #ifndef LOADER_PLAN_TEXT_H
 #define LOADER_PLAN_TEXT_H
 
@@ -10,14 +10,14 @@ struct machine;
 struct plan;
 struct step;
 
-/* A line or more: what was done, or what is not as it should be. */
+/* Prints a line or more: what was done, or what is not as it should be. */
 void step_print(const struct step *step, bool done);
 
-/* The lines of a file that it takes away (-) and adds (+). */
+/* Prints the lines of a file that the step removes (-) and adds (+). */
 void step_print_diff(const struct step *step, const struct machine *wanted,
 		     const struct machine *found);
 
-/* The steps as an array of objects. */
+/* Adds the steps as an array of objects. */
 void plan_add_json(struct json *j, const struct plan *plan);
 
 #endif

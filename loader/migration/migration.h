@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Moving live sockets from one congestion control to another.
+ * Moves live sockets from one congestion control to another.
  */
 #ifndef LOADER_MIGRATION_H
 #define LOADER_MIGRATION_H
@@ -19,32 +19,38 @@ struct migration {
 	/* What happened, each socket once, in the order in which they were found. */
 	struct migrate_record *records;
 	size_t n;
-	__u32 *index; /* of records by cookie, open addressing; the number is a power of two */
+	__u32 *index; /* of records by cookie, open addressing; index_size is a power of two */
 	size_t index_size;
 	unsigned int namespaces; /* that were visited */
-	bool unfinished; /* new ones kept coming, or stopped */
+	bool unfinished; /* new ones kept coming, or it was stopped */
 	bool stopped; /* by a signal */
 };
 
-/* How many records of a kind; listeners or connections. */
+/* How many records there are of a kind, of listeners or of connections. */
 size_t migration_count(const struct migration *m, enum migrate_what what, bool listeners);
 
 /*
- * Goes over the sockets of the namespaces until it finds no new ones. EXIT_DONE, whatever happened to
- * the sockets, or EXIT_REFUSED after printing what the system refused. Can be called again: what it finds
- * is added.
+ * Walks the sockets of the namespaces until it finds no new ones. Returns EXIT_DONE, whatever
+ * happened to the sockets, or EXIT_REFUSED after printing what the system refused. Another call
+ * adds what it finds.
  */
 int migration_run(struct migration *m);
 void migration_free(struct migration *m);
 
-/* EXIT_USAGE after printing it if the kernel does not know a congestion control of this name. */
+/*
+ * Does the kernel have a congestion control with this name? Returns EXIT_DONE; or after printing
+ * why EXIT_USAGE (it does not) or EXIT_REFUSED.
+ */
 int migration_check_to(const char *option, const char *name);
 
-/* Prints what happened, as text; or as members of an object. With -v each socket. */
+/* Print what happened as text, or add it to an object. With -v also each socket. */
 void migration_print(const struct migration *m);
 void migration_add_json(struct json *j, const struct migration *m);
 
-/* What it all means: EXIT_DONE, or after printing why EXIT_REFUSED (some could not be moved) or EXIT_NOTHING. */
+/*
+ * The result of it all: EXIT_DONE; or after printing why EXIT_REFUSED (some could not be moved, or
+ * it did not finish) or EXIT_NOTHING (none matched).
+ */
 int migration_judge(const struct migration *m);
 
 #endif

@@ -57,7 +57,7 @@ static const char *what_name(const struct migrate_record *r)
 	return names[r->what];
 }
 
-/* Calls one for each errno that occurred, with how often it did. */
+/* Calls `one` for each errno that occurred, with how often it did. */
 static void for_each_error(const struct migration *m,
 			   void (*one)(int error, size_t count, void *data), void *data)
 {

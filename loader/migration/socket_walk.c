@@ -17,8 +17,9 @@
 #include "kernel/netns.h"
 
 /*
- * In each namespace. The first one finds all but what a hash table hides that changes between two
- * read()s (before 6.17 the kernel goes on by position); the last one finds nothing new.
+ * In each namespace. The first pass finds all sockets, except those that the hash table hides by
+ * changing between two read()s (before 6.17 the kernel resumes by position). The last pass finds
+ * nothing new.
  */
 #define MAX_PASSES 32
 #define AVAILABLE "/proc/sys/net/ipv4/tcp_available_congestion_control"
@@ -32,7 +33,7 @@ static void on_stop(int sig)
 	is_stopped = true;
 }
 
-/* A signal ends it between two read()s, so that it can say how far it came. */
+/* A signal ends the walk between two read()s, so that it can report how far it got. */
 static void handle_signals(bool handle)
 {
 	struct sigaction action = { .sa_handler = handle ? on_stop : SIG_DFL };
@@ -54,7 +55,7 @@ static __u32 *slot_of(const struct migration *m, __u64 cookie)
 	}
 }
 
-/* Room for one more. */
+/* Makes room for one more. */
 static int grow(struct migration *m)
 {
 	size_t size = m->index_size ? 2 * m->index_size : 1024;
@@ -79,7 +80,7 @@ static int grow(struct migration *m)
 	return 0;
 }
 
-/* Returns whether the socket is new, or -errno. The last that happened to a socket counts. */
+/* Returns 1 if the socket is new, 0 if it is not, or -errno. The last event of a socket counts. */
 static int note_record(struct migration *m, const struct migrate_record *r)
 {
 	int error = grow(m);
@@ -127,7 +128,7 @@ static int pass(struct migration *m, int link)
 		memmove(buf, (char *)buf + have / sizeof(*buf) * sizeof(*buf), have % sizeof(*buf));
 		have %= sizeof(*buf);
 	}
-	if (n < 0 && errno != EINTR)
+	if (n < 0 && !is_stopped)
 		found = -errno;
 	close(fd);
 	return found;

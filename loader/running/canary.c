@@ -82,7 +82,7 @@ static int end_step(const struct canary *c, const struct look *look)
 	return WATCHING;
 }
 
-/* Begins, or goes on: the time without a watcher, or paused, is no part of the step. */
+/* Begins or continues the watch. The time without a watcher, or paused, is no part of the step. */
 static void renew_lease(const struct canary *c, bool begins)
 {
 	struct experiment_control *control = c->h->control;
@@ -107,7 +107,7 @@ static void sleep_until(__u64 *then, __u64 every)
 		;
 }
 
-/* One look. An exit status, or WATCHING. */
+/* Takes one look. Returns an exit status, or WATCHING. */
 static int watch_once(const struct canary *c, __u64 every)
 {
 	struct look look;
@@ -131,10 +131,10 @@ static int watch_once(const struct canary *c, __u64 every)
 /* Is there something to watch? */
 static int check_state(const struct experiment_handle *h)
 {
-	enum experiment_state state = experiment_state(h);
+	enum experiment_state state = canary_state(h); /* pausing does not undo the end */
 
 	if (h->config.design != EXPERIMENT_CANARY) {
-		err("%s: is no canary, but %s", h->config.name,
+		err("%s: is not a canary: its design is %s", h->config.name,
 		    experiment_design_name(h->config.design));
 		remedy("bbrmon experiment %s shows what it finds", h->config.name);
 		return EXIT_REFUSED;
@@ -156,7 +156,8 @@ int canary_watch(const struct experiment_handle *h, __u64 every, bool json)
 	if (ret)
 		return ret;
 	renew_lease(&c, true);
-	h->control->share[c.arm] = h->config.step[experiment_step(h)]; /* killed between both */
+	/* A watcher that was killed may have set the step, but not yet the share. */
+	h->control->share[c.arm] = h->config.step[experiment_step(h)];
 	say_step(&c, again ? "; watched again" : "");
 	kernel_types_forget(); /* this takes days */
 	do {

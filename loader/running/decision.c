@@ -31,13 +31,16 @@ void decision_print(const char *experiment, const struct experiment_decision *d,
 	} else {
 		printf("%s: %s\n", experiment, d->text);
 	}
-	fflush(stdout); /* of a unit that runs for hours */
+	fflush(stdout); /* a unit may run for hours */
 }
 
 void decision_take(const struct experiment_handle *h, const struct experiment_decision *d,
 		   bool json)
 {
-	/* Several tools may write at once: each has a place of its own. A time says that the text is there. */
+	/*
+	 * Several tools may write at once: each has its own place. Once the time is set, the text
+	 * is complete.
+	 */
 	__u64 number = __atomic_fetch_add(&h->control->decisions, 1, __ATOMIC_SEQ_CST);
 	struct experiment_decision *place = &h->log[number % EXPERIMENT_LOG];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A canary's guards, at this moment. */
+/* How a canary's guards stand at this moment. */
 #ifndef LOADER_RUNNING_LOOK_H
 #define LOADER_RUNNING_LOOK_H
 
@@ -15,7 +15,10 @@ struct look {
 
 #define LOOK_TEXT_LEN 128
 
-/* What connections say that began in the current step and have ended. EXIT_DONE, or EXIT_REFUSED after printing why not. */
+/*
+ * Judges the guards by the connections that began in the current step and have ended. Returns
+ * EXIT_DONE, or EXIT_REFUSED after printing why not.
+ */
 int look_take(const struct experiment_handle *h, struct look *look);
 
 /* The first guard that fails, or -1. */

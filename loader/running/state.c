@@ -18,7 +18,7 @@ __u32 experiment_step(const struct experiment_handle *h)
 	return step < n ? step : n ? n - 1 : 0;
 }
 
-static enum experiment_state canary_state(const struct experiment_handle *h)
+enum experiment_state canary_state(const struct experiment_handle *h)
 {
 	const struct experiment_control *c = h->control;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where an experiment stands at this moment. */
+/* The current state of an experiment. */
 #ifndef LOADER_RUNNING_STATE_H
 #define LOADER_RUNNING_STATE_H
 
@@ -16,14 +16,22 @@ enum experiment_state {
 
 enum experiment_state experiment_state(const struct experiment_handle *h);
 
+/* The state of a canary, whether it is paused or not. */
+enum experiment_state canary_state(const struct experiment_handle *h);
+
 /* "running", "paused", "unwatched", "taken back", "complete" */
 const char *experiment_state_text(enum experiment_state state);
 
-/* The canary's step as an index that is valid whatever the map holds, and how many steps there are. */
+/*
+ * The canary's step, an index that is valid whatever the map holds; and how many steps there are.
+ */
 __u32 experiment_step(const struct experiment_handle *h);
 __u32 experiment_steps(const struct experiment *e);
 
-/* Of a switchback: the block of this moment, its arm, ns until it ends, and whether its washout is over. */
+/*
+ * For a switchback: the current block, its arm, the ns until it ends, and whether it is in its
+ * washout.
+ */
 struct experiment_block {
 	__u32 number;
 	__u32 arm;

@@ -8,9 +8,9 @@
 #include "cli/err.h"
 #include "tuning/ini_file.h"
 
-#define MAX_LINE 8192 /* a rule may have the path of a cgroup in it */
+#define MAX_LINE 8192 /* a rule may contain the path of a cgroup */
 
-/* Settings that Debian's libinih has, and a plain build of it has not: there lines are shorter. */
+/* Settings that Debian's libinih has and a plain build lacks: there, lines are shorter. */
 extern int ini_max_line __attribute__((weak));
 extern bool ini_use_stack __attribute__((weak));
 #define BOM "\xef\xbb\xbf"
@@ -20,7 +20,7 @@ struct reading {
 	const struct ini_reader_ops *ops;
 	void *user;
 	int line;
-	int ret; /* the first mistake's */
+	int ret; /* status of the first mistake */
 	int error; /* errno of a file that cannot be read */
 };
 
@@ -32,8 +32,8 @@ static int refuse_line(struct reading *r, const char *why)
 }
 
 /*
- * One line into buf, "" at the end. Without blanks in front: libinih would take what is indented for more
- * of the value above it.
+ * Reads one line into buf, "" at the end. Drops blanks in front: libinih would take an indented
+ * line for a continuation of the value above it.
  */
 static int take_line(struct reading *r, char *buf, int size)
 {
@@ -59,10 +59,10 @@ static int take_line(struct reading *r, char *buf, int size)
 	return EXIT_DONE;
 }
 
-/* [NAME], and after it nothing but a comment. */
+/* Takes [NAME], which nothing but a comment may follow. */
 static int take_section(struct reading *r, const char *line)
 {
-	char name[50]; /* libinih knows no longer ones */
+	char name[50]; /* libinih allows no longer ones */
 	size_t len = strcspn(line + 1, "]");
 	const char *after = line + 1 + len;
 
@@ -76,8 +76,9 @@ static int take_section(struct reading *r, const char *line)
 }
 
 /*
- * libinih tells its handler neither the line nor of a section that has no keys, and takes the rest of a line
- * that is too long for it as another one. So look at each line before it does.
+ * libinih tells its handler neither the line number nor about a section without keys, and takes the
+ * rest of a line that is too long for it as another line. So check each line before libinih gets
+ * it.
  */
 static char *read_line(char *buf, int size, void *stream)
 {

@@ -31,5 +31,5 @@ void tuning_rule_profile(const struct tuning *t, const struct bbr_rule *rule,
 	if (rule->profile < BBR_PROFILES)
 		profile_name(&t->profiles, rule->profile, name);
 	if (!name[0])
-		strcpy(name, BBR_PROFILE_DEFAULT); /* as the program has it */
+		strcpy(name, BBR_PROFILE_DEFAULT); /* as the program does */
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All that decides how the connections of an instance are treated: its profiles, and the rules that lead to them.
+ * What decides how an instance treats its connections: its profiles, and the rules that choose
+ * them.
  */
 #ifndef LOADER_INSTANCE_TUNING_H
 #define LOADER_INSTANCE_TUNING_H
@@ -15,11 +16,14 @@ struct tuning {
 	struct rule_list rules;
 };
 
-/* Of a loaded instance. EXIT_DONE, to be closed, or another after printing why. */
+/*
+ * Opens that of a loaded instance. Returns EXIT_DONE, for tuning_close(), or another status after
+ * printing why.
+ */
 int tuning_open(const char *name, struct tuning *t);
 void tuning_close(struct tuning *t);
 
-/* The name of a rule's profile; the default's if what was written into the map is none. */
+/* The name of a rule's profile; the default profile's if there is none with the rule's index. */
 void tuning_rule_profile(const struct tuning *t, const struct bbr_rule *rule,
 			 char name[BBR_PROFILE_NAME_LEN]);
 

@@ -73,7 +73,10 @@ int param_check_keys(const struct algorithm *algorithm, int argc, char **argv)
 	return EXIT_DONE;
 }
 
-/* The only algorithm that has a parameter of this key; the first of all if none has; NULL if several have. */
+/*
+ * The only algorithm that has a parameter with this key; the first algorithm if none has it; NULL
+ * if several have.
+ */
 static const struct algorithm *only_one_with(const char *key, size_t len)
 {
 	const struct algorithm *found = NULL;
@@ -140,7 +143,7 @@ void param_reset(const struct param *param, struct param_set *set)
 	       param->n * sizeof(*set->value));
 }
 
-/* One value as text to the table's unit, not yet rounded. */
+/* Parses one value into the table's unit, not yet rounded. */
 static enum parse_error parse_value(const struct param *param, const char *s, double *value)
 {
 	char number[PARAM_TEXT_LEN];
@@ -214,7 +217,7 @@ static int refuse(const struct param *param, const char *value, const char *why)
 	return EXIT_USAGE;
 }
 
-/* One value into *out. `all` is the whole of what the user wrote, for the message. */
+/* Parses one value into *out. `all` is all that the user wrote, for the message. */
 static int assign_value(const struct param *param, const char *all, const char *s, __u32 *out)
 {
 	enum parse_error error;
@@ -224,7 +227,7 @@ static int assign_value(const struct param *param, const char *all, const char *
 	if (error)
 		return refuse(param, all, parse_error_text(error));
 	rounded = round(value);
-	/* Gains are rounded to the next 256th, which is how 2.885 becomes mainline's 739. */
+	/* Gains are rounded to the nearest 256th, which is how 2.885 becomes mainline's 739. */
 	if (param->unit != BBR_U_GAIN && fabs(value - rounded) > 1e-6)
 		return refuse(param, all, "more precise than the parameter allows");
 	if (rounded < param->lo || rounded > param->hi)

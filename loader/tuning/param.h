@@ -12,7 +12,7 @@
 
 struct json;
 
-/* A value for each parameter, as struct bbr_params of the algorithm has them. */
+/* A value for each parameter, laid out as the algorithm's struct bbr_params. */
 struct param_set {
 	const struct algorithm *algorithm;
 	__u32 value[PARAM_VALUES_MAX];
@@ -20,7 +20,7 @@ struct param_set {
 
 #define PARAM_TEXT_LEN 128 /* room for any value, list and range */
 
-/* All at their defaults. */
+/* A set with all parameters at their defaults. */
 struct param_set param_set_default(const struct algorithm *algorithm);
 
 /* Brings every value into its range, as the BPF program does when it reads them. */
@@ -36,13 +36,14 @@ int param_set_changed(const struct param_set *set);
 const struct param *param_find(const struct algorithm *algorithm, const char *key, size_t len);
 
 /*
- * Are the arguments of a verb (argv[0]) keys? EXIT_DONE, or EXIT_USAGE after printing the first that is not.
+ * Are all arguments of a verb (argv[0]) keys? Returns EXIT_DONE, or EXIT_USAGE after printing the
+ * first that is not.
  */
 int param_check_keys(const struct algorithm *algorithm, int argc, char **argv);
 
 /*
- * While it is not known yet which algorithm is meant: finds what would be a mistake for every algorithm, in the keys that
- * are a verb's arguments or in n assignments. So the user hears of it before the kernel is asked.
+ * While the algorithm is not known yet: finds what is a mistake for every algorithm, in a verb's
+ * keys or in n assignments. So the user learns of it before the kernel is asked.
  */
 int param_check_keys_early(int argc, char **argv);
 int param_check_assignments_early(int n, char **assignments);
@@ -59,8 +60,8 @@ bool param_is_default(const struct param *param, const struct param_set *set);
 void param_reset(const struct param *param, struct param_set *set);
 
 /*
- * Takes "key=value" or, for lists, "key=v1,v2,..." into the set. On an error prints the key, the value and
- * what is allowed, and leaves the set as it was. Returns EXIT_DONE or EXIT_USAGE.
+ * Takes "key=value" or, for lists, "key=v1,v2,..." into the set. On an error, prints the key, the
+ * value and what is allowed, and leaves the set as it was. Returns EXIT_DONE or EXIT_USAGE.
  */
 int param_assign(const char *assignment, struct param_set *set);
 
@@ -71,12 +72,13 @@ void param_format_value(const struct param *param, __u32 value, char *buf, size_
 /* "1 to 15.996" */
 void param_format_range(const struct param *param, char *buf, size_t size);
 
-/* The unit of its numbers in JSON: "ratio" (a decimal), "percent", "packets", "rounds", "us", "ms", "bps",
- * "count".
+/*
+ * The unit of its numbers in JSON: "ratio" (a decimal), "percent", "packets", "rounds", "us", "ms",
+ * "bps", "count".
  */
 const char *param_unit_name(const struct param *param);
 
-/* Its value (or list of values), and its lowest and highest, as numbers of that unit. */
+/* Adds its value (or list of values), or its lowest and highest value, as numbers in that unit. */
 void param_add_json(struct json *j, const char *key, const struct param *param,
 		    const struct param_set *set);
 void param_add_range_json(struct json *j, const char *key, const struct param *param);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Values of parameters as people write them. The manual is made of this too (docs/man/params.c). */
+/* Formats parameters as people write them. The manual is made with this too (docs/man/params.c). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,9 +19,9 @@
 struct reader {
 	struct profile_definitions *defs;
 	const char *origin;
-	const char *algorithm; /* that its profiles are of */
-	bool skips_others; /* of another algorithm, or are they a mistake? */
-	char line[ALGORITHM_LEN]; /* what the file says of it */
+	const char *algorithm; /* whose profiles it holds */
+	bool skips_others; /* profiles of another algorithm; otherwise they are a mistake */
+	char line[ALGORITHM_LEN]; /* the algorithm's name in the file */
 };
 
 static void free_def(struct profile_definition *def)
@@ -206,7 +206,7 @@ int profile_definitions_file(const char *path, const struct algorithm *algorithm
 	return read_file(path, defs, false);
 }
 
-/* Copies the definitions of one file into all; those of the same name are replaced. */
+/* Moves the definitions of one file into `all`, where they replace those with the same name. */
 static int merge(struct profile_definitions *all, struct profile_definitions *file)
 {
 	for (size_t i = 0; i < file->n; i++) {
@@ -227,7 +227,7 @@ static int merge(struct profile_definitions *all, struct profile_definitions *fi
 	return EXIT_DONE;
 }
 
-/* A file that is wrong must not take away the others. */
+/* A file with a mistake must not hide the others. */
 static int read_directory(struct profile_definitions *defs)
 {
 	glob_t found;
@@ -287,7 +287,7 @@ static bool has_value(const struct profile_definition *def, const char *key)
 	return !param_is_default(param_find(def->params.algorithm, key, strlen(key)), &def->params);
 }
 
-/* n < 0: what it needs may be among its values. */
+/* n < 0: the profile's own values count too. */
 static int check_needs(const struct profile_definition *def, int n, const char *const *assignments)
 {
 	char *list = strdup(def->needs), *rest = list, *key;
@@ -309,7 +309,7 @@ int profile_definition_complete(const struct profile_definition *def)
 	return check_needs(def, -1, NULL);
 }
 
-/* The one definition that is meant, among those that were read into defs. */
+/* Finds the definition that is meant, among those that were read into defs. */
 static int choose(const char *base, struct profile_definitions *defs,
 		  const struct profile_definition **def)
 {
@@ -342,7 +342,9 @@ int profile_definition_params(const struct algorithm *algorithm,
 	return ret;
 }
 
-/* Finds it among those that are then in defs, to be freed in any case. */
+/*
+ * Reads definitions into defs and finds the one that is meant. The caller frees defs in any case.
+ */
 static int find_base(const struct algorithm *algorithm, const char *base,
 		     struct profile_definitions *defs, const struct profile_definition **def)
 {

@@ -67,7 +67,7 @@ static char *bank(const struct profile_map *ps, int index, __u32 gen)
 	return (char *)(ps->head + 1) + (2ul * index + (gen & 1)) * ps->params_size;
 }
 
-/* What both we and the instance know. */
+/* How many bytes of parameters both we and the instance know. */
 static size_t common_size(const struct profile_map *ps)
 {
 	__u32 ours = ps->algorithm->params_size;
@@ -75,7 +75,7 @@ static size_t common_size(const struct profile_map *ps)
 	return ps->params_size < ours ? ps->params_size : ours;
 }
 
-/* What a name consists of. */
+/* The characters of a name. */
 static const char name_chars[] =
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
 
@@ -165,7 +165,8 @@ void profile_init(struct profile_map *ps, int index, const char *name, const str
 /*
  * Waits until every BPF program that runs now has ended. The kernel does that after each change of
  * a map of maps (maybe_wait_bpf_programs() in kernel/bpf/syscall.c), so change one. membarrier(2)
- * would not do: with a single CPU it returns at once, though a program may have been preempted there.
+ * would not do: with a single CPU it returns at once, though a program may have been preempted
+ * there.
  */
 static int wait_for_programs(void)
 {
@@ -187,8 +188,9 @@ static int wait_for_programs(void)
 }
 
 /*
- * First the bank that nobody reads, then the selector. The caller holds the lock. That nobody reads it is
- * waited for here, not after the change before this one: whoever made that may have been killed meanwhile.
+ * Writes the bank that nobody reads, then the selector. The caller holds the lock. It waits here
+ * until nobody reads that bank, not after the previous change, because whoever made that may have
+ * been killed.
  */
 int profile_write(struct profile_map *ps, int index, const struct param_set *p)
 {
@@ -229,7 +231,7 @@ int profile_add(struct profile_map *ps, const char *name, const struct param_set
 	error = profile_write(ps, i, p);
 	if (error)
 		return error;
-	/* Its first character last: with that it counts. */
+	/* Its first character last: from then on the name counts. */
 	strncpy(ps->head->name[i] + 1, name + 1, BBR_PROFILE_NAME_LEN - 1);
 	__atomic_store_n(&ps->head->name[i][0], name[0], __ATOMIC_RELEASE);
 	return i;

@@ -25,7 +25,10 @@ void rule_list_free(struct rule_list *rules)
 	*rules = (struct rule_list){};
 }
 
-/* Could bbrctl have written it? What follows relies on it. The profile may be any: see rule.c. */
+/*
+ * Could bbrctl have written it? What follows relies on it. Any profile will do: see
+ * tuning_rule_profile().
+ */
 static bool is_sound(const struct bbr_rule *rule)
 {
 	return rule->dst_len <= 128 && rule->fields < BBR_RULE_COMBINATIONS;
@@ -94,7 +97,7 @@ static struct bbr_rule_key key_of(const struct bbr_rule *rule)
 	return key;
 }
 
-/* What comes before another in the trie: the same values, then the address, then the shorter prefix. */
+/* Sorts as in the trie: by the exact values, then by the address, then the shorter prefix first. */
 static int by_place(const void *a, const void *b)
 {
 	const struct bbr_rule *x = a, *y = b;
@@ -116,7 +119,7 @@ static bool prefix_matches(const struct bbr_rule *rule, const __u32 addr[4])
 	return !memcmp(a, b, bytes) && (!bits || !((a[bytes] ^ b[bytes]) >> (8 - bits)));
 }
 
-/* Do all connections that match `inner` match `outer` too? Both ask for the same fields. */
+/* Do all connections that match `inner` match `outer` too? Only for rules with the same fields. */
 static bool covers(const struct bbr_rule *outer, const struct bbr_rule *inner)
 {
 	struct bbr_rule_key ko = key_of(outer), ki = key_of(inner);
@@ -132,8 +135,9 @@ static int put(int fd, struct bbr_rule_key key, const struct bbr_rule *value)
 }
 
 /*
- * `sorted` is by_place(), so those that cover a rule come before it: `chain` holds the ones that cover the
- * current one, each with the first in order up to there.
+ * `sorted` is in the order of by_place(), so the rules that cover a rule come before it. `chain`
+ * holds those that cover the current rule, each with the first rule, by order, of the chain up to
+ * it.
  */
 static int put_chains(int fd, const struct bbr_rule *sorted, __u32 n)
 {
@@ -149,7 +153,7 @@ static int put_chains(int fd, const struct bbr_rule *sorted, __u32 n)
 			depth--;
 		if (depth && chain[depth - 1].best->order < rule->order)
 			best = chain[depth - 1].best;
-		/* One that asks for the same replaces the one before it. */
+		/* A rule that asks for the same replaces the one before it. */
 		if (depth && chain[depth - 1].rule->dst_len == rule->dst_len)
 			depth--;
 		chain[depth].rule = rule;
@@ -212,7 +216,7 @@ static int fill_trie(int fd, const struct rule_list *rules)
 	return error;
 }
 
-/* A new trie, which then takes the place of the old one. */
+/* Makes a new trie, which then replaces the old one. */
 static int replace_trie(int outer, const struct rule_list *rules)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);

@@ -17,37 +17,44 @@ struct rule_list {
 	__u32 n;
 };
 
-/* Those in force. EXIT_DONE, to be freed, or EXIT_REFUSED after printing why. */
+/*
+ * Reads the rules in force. Returns EXIT_DONE, for rule_list_free(), or EXIT_REFUSED after printing
+ * why.
+ */
 int rule_list_read(const struct instance *inst, struct rule_list *rules);
 
-/* The same without a word: 0, -EINVAL if bbrctl did not write them, or another -errno. */
+/*
+ * The same, but prints nothing. Returns 0, -EINVAL if bbrctl did not write them, or another -errno.
+ */
 int rule_list_try_read(const struct instance *inst, struct rule_list *rules);
 
-/* Puts all of them in force at once. EXIT_DONE or EXIT_REFUSED. The caller holds the lock. */
+/*
+ * Puts all of them in force at once. Returns EXIT_DONE or EXIT_REFUSED. The caller holds the lock.
+ */
 int rule_list_write(const struct instance *inst, const struct rule_list *rules);
 
-/* The same of an object that is not registered yet: its map of this file descriptor. */
+/* The same for an object that is not registered yet; outer_fd is its map. */
 int rule_list_write_map(int outer_fd, const struct rule_list *rules);
 
 void rule_list_free(struct rule_list *rules);
 
-/* Puts a rule at a place from 0 to n. EXIT_DONE or EXIT_REFUSED after printing why. */
+/* Inserts a rule at a place from 0 to n. Returns EXIT_DONE, or EXIT_REFUSED after printing why. */
 int rule_list_insert(struct rule_list *rules, __u32 place, const struct bbr_rule *rule);
 void rule_list_remove(struct rule_list *rules, __u32 place);
 
-/* The rule that asks for the same as this one, whatever its profile: its index, or -1. */
+/* The index of the rule that asks for the same as this one, whatever its profile; or -1. */
 int rule_list_find(const struct rule_list *rules, const struct bbr_rule *like);
 
 /*
- * Are there two that ask for the same? Their indexes, in order. EXIT_DONE, with *first < *second if there are,
- * or EXIT_REFUSED after printing why not.
+ * Finds two rules that ask for the same. Returns EXIT_DONE, with their indexes *first < *second, or
+ * both equal if there are no two; or EXIT_REFUSED after printing why not.
  */
 int rule_list_find_twins(const struct rule_list *rules, __u32 *first, __u32 *second);
 
-/* The first rule that matches a connection: its index, or -1. */
+/* The index of the first rule that matches a connection, or -1. */
 int rule_list_match(const struct rule_list *rules, const struct rule_test *test);
 
-/* Rules of a profile. */
+/* How many rules choose a profile. */
 __u32 rule_list_count(const struct rule_list *rules, __u32 profile);
 
 #endif

@@ -97,7 +97,7 @@ int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 	return rule_parse(&filter, rule);
 }
 
-/* "10.0.0.0/8"; a whole address without its length. */
+/* "10.0.0.0/8"; a single address has no length. */
 static void format_prefix(const struct bbr_rule *rule, char *buf, size_t size)
 {
 	bool v4 = rule->dst_len >= V4_BITS && !rule->dst[0] && !rule->dst[1] &&
@@ -113,7 +113,7 @@ static void format_prefix(const struct bbr_rule *rule, char *buf, size_t size)
 		snprintf(buf + len, size - len, "/%u", rule->dst_len - (v4 ? V4_BITS : 0));
 }
 
-/* Its path; of one that is gone only the id is known. */
+/* The cgroup's path, or its id if it is gone. */
 static void format_cgroup(const struct bbr_rule *rule, char *buf, size_t size)
 {
 	cgroup_path(rule->cgroup, buf, size);

@@ -9,7 +9,10 @@ struct socket_filter {
 	const char *dst, *dport, *sport, *cgroup, *mark;
 };
 
-/* Takes --dst, --dport, --sport, --cgroup and --mark. EXIT_DONE, or another after printing what is wrong. */
+/*
+ * Takes --dst, --dport, --sport, --cgroup and --mark. Returns EXIT_DONE, or another status after
+ * printing what is wrong.
+ */
 int socket_filter_parse(const struct socket_filter *filter, struct migrate_config *config);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bbrctl apply: makes the machine what a file says, or tells what is not so. */
+/* bbrctl apply: makes the machine match a file, or reports what differs. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void print_text(const struct applying *a)
 		else
 			step_print(&a->plan.step[i], !a->opt->check);
 	if (!a->plan.n)
-		printf("nothing to change: the machine is as %s says\n", a->path);
+		printf("nothing to change: the machine matches %s\n", a->path);
 }
 
 static void print_json(const struct applying *a)
@@ -55,8 +55,9 @@ static void print_json(const struct applying *a)
 }
 
 /*
- * An apply, or an upgrade, that was killed between giving the name to new code and giving that to the namespaces whose default
- * it is: while the old code has users, nothing tells that these are none of them.
+ * An apply or upgrade may have been killed after new code got the name, and before the namespaces
+ * whose default it is got the new code. While the old code has users, those may be such namespaces.
+ * So set these defaults again.
  */
 static void renew_defaults(const struct machine *wanted)
 {
@@ -71,7 +72,7 @@ static void renew_defaults(const struct machine *wanted)
 		free(list);
 }
 
-/* Makes the machine what was read of the file, or only looks at what is not so. */
+/* Makes the machine match the file that was read, or only looks at what differs. */
 static int apply(struct applying *a)
 {
 	bool changes = !only_looks(a->opt);
@@ -94,7 +95,7 @@ static int apply(struct applying *a)
 	return EXIT_DONE;
 }
 
-/* What it is told to end by, and what may come at any time from the beginning. */
+/* Blocks the signals that end it, from the beginning, because they may come at any time. */
 static void block_ends(sigset_t *ends)
 {
 	sigemptyset(ends);
@@ -103,7 +104,7 @@ static void block_ends(sigset_t *ends)
 	sigprocmask(SIG_BLOCK, ends, NULL);
 }
 
-/* Waits until it is told to end; then takes everything away, unless somebody else holds it too. */
+/* Waits for a signal, then removes everything, unless another process holds it too. */
 static int hold(const struct applying *held, const sigset_t *ends)
 {
 	struct applying nothing = { .opt = held->opt, .path = "an empty file", .only = held->only };
@@ -119,7 +120,7 @@ static int hold(const struct applying *held, const sigset_t *ends)
 	if (ret)
 		return ret;
 	if (!holder_end(held->only)) {
-		err("another bbrctl holds it: nothing is taken away");
+		err("another bbrctl --hold keeps it: nothing was removed");
 		return EXIT_DONE;
 	}
 	ret = apply(&nothing);
@@ -150,11 +151,11 @@ static int apply_as_asked(struct applying *a)
 	return EXIT_NOTHING;
 }
 
-/* What is held is taken away at the end: it must have been made here. */
+/* At the end --hold removes what it held, so that must have been made here. */
 static bool can_hold(const struct applying *a)
 {
 	if (only_looks(a->opt))
-		err("--hold: not with --check or --diff");
+		err("--hold cannot be used with --check or --diff");
 	else if (a->wanted.is_tuning)
 		err("%s: --hold needs [instance NAME] in it", a->path);
 	else

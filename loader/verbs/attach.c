@@ -19,7 +19,10 @@
 #include "tuning/rule_list.h"
 #include "verbs/verbs.h"
 
-/* A file descriptor of the cgroup, *path is to be freed. EXIT_DONE, or another after printing why not. */
+/*
+ * Opens the cgroup; the caller frees *path. Returns EXIT_DONE, or another status after printing why
+ * not.
+ */
 static int open_cgroup(const struct options *opt, char **path, int *fd)
 {
 	int ret = cgroup_find("--cgroup", opt->filter.cgroup, path);
@@ -90,13 +93,13 @@ static bool have_cgroup(const struct options *opt, const char *verb)
 	return false;
 }
 
-/* The rule by which the connections of this cgroup, and of those below, get a profile. */
+/* The rule that gives the connections of this cgroup, and of those below it, a profile. */
 static struct bbr_rule rule_of(__u64 cgroup)
 {
 	return (struct bbr_rule){ .fields = BBR_RULE_CGROUP, .cgroup = cgroup };
 }
 
-/* The first of all, so that none that was there before decides otherwise. */
+/* Adds the rule as the first of all, so that no existing rule takes precedence. */
 static int add_rule(const struct options *opt, const struct instance *inst, __u64 cgroup)
 {
 	struct bbr_rule rule = rule_of(cgroup);
@@ -128,7 +131,7 @@ static int add_rule(const struct options *opt, const struct instance *inst, __u6
 	return ret;
 }
 
-/* The rule that --profile made, or the user: it is of no use without the attachment. */
+/* Deletes the rule that --profile or the user made. It is of no use without the attachment. */
 static void delete_rule(const struct instance *inst, __u64 cgroup)
 {
 	struct bbr_rule rule = rule_of(cgroup);
@@ -152,7 +155,7 @@ static int attach(const struct options *opt, const struct instance *inst, int fd
 
 	if (!ret)
 		ret = cgroup_id("--cgroup", path, &id);
-	/* The rule first: the first connection finds it in place. */
+	/* Add the rule first, so that the first connection finds it in place. */
 	if (!ret && opt->profile)
 		ret = add_rule(opt, inst, id);
 	if (ret)
@@ -164,8 +167,9 @@ static int attach(const struct options *opt, const struct instance *inst, int fd
 }
 
 /*
- * The kernel runs an attachment below an experiment's cgroup first, and the experiment takes the name for the application's
- * choice. At its cgroup the experiment is the first.
+ * The kernel runs a program attached below an experiment's cgroup before the experiment, which then
+ * takes the name for the application's choice. In the experiment's own cgroup, the experiment runs
+ * first.
  */
 static void warn_of_experiments(const char *path, const char *name)
 {
@@ -232,7 +236,9 @@ static int detach_from(const struct options *opt, int cgroup_fd, const char *pat
 	return ret;
 }
 
-/* They stay: whoever loads the name again wants them, and only detach says that nobody does. */
+/*
+ * Attachments stay, for a user who loads the name again. Only detach says that nobody wants them.
+ */
 void warn_of_attachments(const char *name)
 {
 	struct attachment *list;
@@ -265,7 +271,7 @@ static void delete_rules(const struct options *opt, const char *path)
 		free(list);
 }
 
-/* Whether the instance is loaded does not matter. */
+/* Works whether or not the instance is loaded. */
 int verb_detach(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;

@@ -18,7 +18,7 @@
 #include "kernel/qdisc.h"
 #include "verbs/verbs.h"
 
-/* How the running kernel differs from the newest, for those who want to know. */
+/* How the running kernel differs from the newest, for information only. */
 struct traits {
 	bool ack_args; /* 6.10: cong_control has four arguments */
 	bool tx_start; /* 7.1: TX_START has a callback of its own, which we do without */
@@ -68,7 +68,7 @@ static void read_traits(struct traits *t)
 
 #define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control"
 
-/* What this machine has, or lacks, for what bbrctl does beyond loading. */
+/* What this machine has or lacks for what bbrctl does besides loading. */
 struct surroundings {
 	const char *pins; /* why a link cannot be pinned; NULL: it can */
 	bool can_set_default;
@@ -170,11 +170,12 @@ static void print_check(const struct utsname *uts, const struct traits *t,
 	printf("  app_limited: %s\n",
 	       t->app_limited ? "bpf_bbr sets it in the socket" :
 				"bpf_bbr keeps its own mark (the kernel's is read-only)");
-	printf("  upgrades: %s\n", t->link ? "atomic" : "they leave a gap of milliseconds");
+	printf("  upgrades: %s\n",
+	       t->link ? "atomic" : "they leave a gap of some tenths of a millisecond");
 	print_surroundings(s);
 }
 
-/* Each is loaded for a moment. */
+/* Loads each algorithm's object for a moment. */
 static int check_objects(void)
 {
 	if (privileges_take())

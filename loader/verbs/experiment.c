@@ -30,13 +30,13 @@ static void print_json(const struct experiment_handle *list, int n,
 	json_end(&j);
 }
 
-/* Of all; EXIT_DONE: *list is to be freed. */
+/* Lists all experiments. EXIT_DONE: the caller frees *list. */
 static int take_all(struct experiment_handle **list, int *n)
 {
 	if (!clock_init() || privileges_take())
 		return EXIT_REFUSED;
 	*n = experiments_list(list);
-	return *n < 0 ? err_bpf(*n, "cannot look for experiments") : EXIT_DONE;
+	return *n < 0 ? err_bpf(*n, "cannot list experiments") : EXIT_DONE;
 }
 
 int verb_experiment_list(void *options, int argc, char **argv)
@@ -69,7 +69,7 @@ static int status_of_all(const struct options *opt)
 	for (int i = 0; !opt->json && i < n; i++)
 		experiment_print(&list[i]);
 	if (!opt->json && !n)
-		puts("no experiment runs");
+		puts("no experiment is running");
 	experiments_free(list, n);
 	return EXIT_DONE;
 }
@@ -139,7 +139,7 @@ int verb_experiment_resume(void *options, int argc, char **argv)
 	return set_paused(options, argv[1], false);
 }
 
-/* New connections are left alone from here on; the open ones go over, if that was asked for. */
+/* Leaves new connections alone from here on, and moves the open ones to the arm with this label. */
 static int move_to(const struct experiment_handle *h, const char *label, __u64 *moved)
 {
 	__u32 paused = h->control->paused;

@@ -54,8 +54,8 @@ static int take_netns(const char *name, struct experiment_scope *scope)
 }
 
 /*
- * Its path below the mount of cgroup2, as a walk over all cgroups finds it, if it is mounted elsewhere as well. Without
- * --cgroup the root.
+ * Finds the cgroup's path below the cgroup2 mount where a walk over all cgroups finds it, even if
+ * cgroup2 is mounted elsewhere as well. Without --cgroup, it is the root.
  */
 static int find_cgroup(const char *given, char **path)
 {
@@ -79,14 +79,14 @@ static int find_cgroup(const char *given, char **path)
 	return EXIT_DONE;
 }
 
-/* Others that stand in its way. */
+/* Refuses if another experiment has this name or covers some of its connections. */
 static int check_others(const struct experiment *e, const char *cgroup)
 {
 	struct experiment_handle *list;
 	int n = experiments_list(&list), ret = EXIT_DONE;
 
 	if (n < 0)
-		return err_bpf(n, "cannot look for experiments");
+		return err_bpf(n, "cannot list experiments");
 	for (int i = 0; !ret && i < n; i++) {
 		const struct experiment *other = &list[i].config;
 
@@ -119,7 +119,10 @@ static bool add_attached(struct experiment *e, const char *name)
 	return false;
 }
 
-/* The kernel runs what is attached to the cgroup, or below it, before the experiment: that is no application's choice. */
+/*
+ * Notes what is attached to the cgroup or below it. The kernel runs that before the experiment,
+ * which must not take it for an application's choice.
+ */
 static int take_attached(struct experiment *e, const char *cgroup)
 {
 	struct attachment *list;
@@ -139,7 +142,7 @@ static int take_attached(struct experiment *e, const char *cgroup)
 	return ret;
 }
 
-/* The first line of its log. */
+/* Makes the first line of its log. */
 static struct experiment_decision describe(const struct experiment_request *r)
 {
 	char all[128] = "", arm[ARM_TEXT_LEN], share[SHARE_TEXT_LEN];

@@ -40,7 +40,7 @@ static int refuse_loaded(const char *name, unsigned int map_id)
 	return EXIT_NOTHING;
 }
 
-/* Of an object that is not used yet. */
+/* Writes the default profile of an object that is not in use yet. */
 static int write_params(const struct object *obj, const struct param_set *p)
 {
 	struct profile_map profiles;
@@ -59,7 +59,7 @@ static int write_params(const struct object *obj, const struct param_set *p)
 static int register_as(const struct object *obj, const char *name, const struct param_set *p,
 		       unsigned int *map_id)
 {
-	/* Before it is registered: the first connection finds the parameters in place. */
+	/* Before it is registered, so that the first connection finds the parameters in place. */
 	int ret = obj->algorithm ? write_params(obj, p) : EXIT_DONE;
 
 	if (ret)
@@ -98,7 +98,9 @@ static int load(const struct options *opt, const struct object *obj, const struc
 	return ret ? ret : report(opt, map_id);
 }
 
-/* Is the object of the algorithm that was asked for, and what was asked for of it? */
+/*
+ * Is the object of the given --algorithm, and does bbrctl know it if --set or --profile is given?
+ */
 static int check_algorithm(const struct options *opt, const struct object *obj)
 {
 	if (opt->algorithm && strcmp(opt->algorithm, obj->abi.algorithm)) {
@@ -115,7 +117,7 @@ static int check_algorithm(const struct options *opt, const struct object *obj)
 	return EXIT_REFUSED;
 }
 
-/* What is there already decides whether there is something to do. */
+/* Loads the instance unless it is loaded already. Then only --default is left to do. */
 static int load_once(const struct options *opt, const struct object *obj, const struct param_set *p)
 {
 	int loaded, ret;
@@ -126,7 +128,7 @@ static int load_once(const struct options *opt, const struct object *obj, const 
 		return ret;
 	loaded = find_loaded(opt->name);
 	if (loaded < 0)
-		return err_bpf(loaded, "cannot look for instances");
+		return err_bpf(loaded, "cannot list instances");
 	if (!loaded)
 		return load(opt, obj, p);
 	if (opt->make_default && !opt->set.n && !opt->profile && !opt->object)
@@ -134,7 +136,7 @@ static int load_once(const struct options *opt, const struct object *obj, const 
 	return refuse_loaded(opt->name, loaded);
 }
 
-/* One that negotiates ECN has a name of its own, to be used beside the other. */
+/* An instance that negotiates ECN has its own name, so that it can run beside the other. */
 static void choose_name(struct options *opt, const struct object *obj)
 {
 	static char name[BBR_NAME_LEN];
@@ -148,7 +150,7 @@ static int choose_ecn(const struct options *opt, const struct object *obj)
 {
 	if (!opt->ecn || !object_set_flags(obj->bpf, TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN))
 		return EXIT_DONE;
-	err("%s: algorithm %s knows nothing of ECN", obj->file, obj->abi.algorithm);
+	err("%s: algorithm %s does not support ECN", obj->file, obj->abi.algorithm);
 	remedy("leave --ecn out, or choose another --algorithm");
 	return EXIT_REFUSED;
 }

@@ -17,13 +17,13 @@
 #include "cli/units.h"
 #include "verbs/verbs.h"
 
-/* An instance whose profiles are to be changed. */
+/* An instance whose profiles the verb changes. */
 struct target {
 	struct instance inst;
 	struct profile_map profiles;
 };
 
-/* EXIT_DONE: the lock is held, and profiles are to be closed. */
+/* EXIT_DONE: the lock is held, and the caller closes t->profiles. */
 static int open_target(const struct options *opt, struct target *t)
 {
 	int ret;
@@ -34,7 +34,7 @@ static int open_target(const struct options *opt, struct target *t)
 	return ret ? ret : profile_map_open(&t->inst, &t->profiles);
 }
 
-/* How messages name a change of all the instance's profiles. */
+/* Reports that a profile was added or deleted. */
 static void print_change(const struct options *opt, const char *profile, const char *what,
 			 const struct param_set *p)
 {
@@ -82,7 +82,9 @@ static int add(const struct options *opt, const char *name, const struct param_s
 	return EXIT_DONE;
 }
 
-/* A profile of a file, one that is known, or if it has values of its own a new one. */
+/*
+ * Finds a profile in a file or among the known ones, or makes a new one if it has its own values.
+ */
 static int read_definition(const struct options *opt, const struct algorithm *algorithm,
 			   const char *name, int n, const char *const *assignments,
 			   struct param_set *p)
@@ -207,7 +209,7 @@ int verb_profile_show(void *options, int argc, char **argv)
 	return verb_show(&show, 1, verb);
 }
 
-/* The list: what an instance has, then what it could have. */
+/* Does the list show place i? A deleted profile stays while connections have it. */
 static bool is_listed(const struct profile_map *ps, int i, const char *name)
 {
 	return name[0] || profile_connections(ps, i) > 0;
@@ -244,7 +246,7 @@ static void add_known(struct json *j, const struct profile_definition *def)
 	json_close(j);
 }
 
-/* t: NULL if none is loaded. */
+/* Lists what the instance has (t; NULL: none is loaded), then what it could have. */
 static void list_json(const struct options *opt, const struct tuning *t,
 		      const struct profile_definitions *defs)
 {
@@ -293,7 +295,10 @@ static void list_text(const struct tuning *t, const struct profile_definitions *
 	}
 }
 
-/* With no instance loaded there is still what is known; unless one was asked for. */
+/*
+ * If no instance is loaded, the list still has the known profiles. But an instance that --name asks
+ * for must be loaded.
+ */
 static bool is_loaded(const struct options *opt)
 {
 	struct instance *list;

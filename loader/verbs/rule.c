@@ -65,12 +65,12 @@ static void print_change(const struct options *opt, const struct tuning *t, cons
 	json_end(&j);
 }
 
-/* A rule's number on the command line: its index. */
+/* Parses a rule's number on the command line into its index. */
 static int parse_place(const char *option, const char *s, __u32 *place)
 {
 	double number;
 
-	/* In this order: what is above BBR_MAX_RULES need not fit an integer. */
+	/* Test in this order: a number above BBR_MAX_RULES may not fit an integer. */
 	if (parse_number(s, &number) || number < 1 || number > BBR_MAX_RULES ||
 	    number != (__u32)number) {
 		err("%s %s: a rule's number is 1 to %d", option, s, BBR_MAX_RULES);
@@ -90,7 +90,7 @@ static int check_place(const char *option, __u32 place, __u32 n)
 	return EXIT_NOTHING;
 }
 
-/* before: the index of another one, or NULL for the end. */
+/* before: the index of the rule that follows; NULL: add it at the end. */
 static int add(const struct options *opt, struct bbr_rule *rule, const __u32 *before,
 	       struct tuning *t)
 {
@@ -144,7 +144,7 @@ int verb_rule_add(void *options, int argc, char **argv)
 	return ret;
 }
 
-/* By its number, which is in place already, or by what it asks for. */
+/* Finds a rule by its number, which is in *place already, or by what it asks for. */
 static int find_rule(bool is_numbered, const struct bbr_rule *like, const struct rule_list *rules,
 		     __u32 *place)
 {
@@ -194,7 +194,7 @@ int verb_rule_delete(void *options, int argc, char **argv)
 	return ret;
 }
 
-/* n < 0: nobody knows how many. */
+/* n < 0: it is not known how many. */
 static void print_flushed(const struct options *opt, long long n)
 {
 	struct json j;
@@ -215,7 +215,7 @@ static void print_flushed(const struct options *opt, long long n)
 	json_end(&j);
 }
 
-/* Whatever the rules are: also those that no other verb can read. */
+/* Deletes the rules, whatever they are, even if no other verb can read them. */
 static int flush(const struct options *opt, const struct instance *inst)
 {
 	static const struct rule_list none;
@@ -290,7 +290,7 @@ int verb_rule_list(void *options, int argc, char **argv)
 	return EXIT_DONE;
 }
 
-/* The connection that the command line describes; what it does not say matches no rule that asks for it. */
+/* Parses the connection that the command line describes. A value that it does not give is 0. */
 static int parse_test(const struct options *opt, const char *addr, struct rule_test *test,
 		      __u64 ids[BBR_RULE_CGROUP_LEVELS])
 {
@@ -304,7 +304,7 @@ static int parse_test(const struct options *opt, const char *addr, struct rule_t
 	if (ret)
 		return ret;
 	if (as_rule.dst_len != 128) {
-		err("rule test %s: a prefix, not an address", addr);
+		err("rule test %s: expected an address, not a prefix", addr);
 		return EXIT_USAGE;
 	}
 	*test = (struct rule_test){

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bbrctl save: what the machine is, as the text that bbrctl apply takes. */
+/* bbrctl save: prints the state of the machine as a file for bbrctl apply. */
 #include <stdio.h>
 
 #include "cli/err.h"
@@ -9,7 +9,7 @@
 #include "machine/machine_text.h"
 #include "verbs/verbs.h"
 
-/* What another version has loaded cannot be read; a file without it would take it away. */
+/* What another version has loaded cannot be read, and a file without it would unload it. */
 static int check_all_known(const struct machine *m)
 {
 	struct instance inst;
@@ -22,7 +22,7 @@ static int check_all_known(const struct machine *m)
 
 static void save_text(const struct options *opt, const struct machine *m)
 {
-	printf("; Saved by bbrctl %s. To make a machine so: bbrctl apply%s%s FILE\n", BBR_VERSION,
+	printf("; Saved by bbrctl %s. To apply it: bbrctl apply%s%s FILE\n", BBR_VERSION,
 	       opt->name_given ? " --name " : "", opt->name_given ? opt->name : "");
 	for (size_t i = 0; i < m->n_instances; i++) {
 		putchar('\n');

@@ -17,7 +17,7 @@ struct target {
 	struct param_set old;
 };
 
-/* Takes the lock and finds the profile that opt names. EXIT_DONE: to be closed with profile_map_close(). */
+/* Takes the lock and finds the profile that opt names. EXIT_DONE: the caller closes t->profiles. */
 static int open_target(const struct options *opt, struct target *t)
 {
 	struct instance inst;
@@ -40,7 +40,7 @@ static int open_target(const struct options *opt, struct target *t)
 	return ret;
 }
 
-/* Which profile of which instance: "bpf_bbr", "bpf_bbr tsunami". */
+/* Prints which profile of which instance: "bpf_bbr", "bpf_bbr tsunami". */
 static void print_target(const struct options *opt)
 {
 	printf("%s%s%s: ", opt->name, opt->profile ? " " : "", opt->profile ? opt->profile : "");
@@ -115,7 +115,9 @@ int verb_set(void *options, int argc, char **argv)
 		ret = open_target(opt, &t);
 	if (ret)
 		return ret;
-	/* All of the command line first: a mistake at its end must not leave half of it done. */
+	/*
+	 * Parse the whole command line first: a mistake at its end must not leave half of it done.
+	 */
 	new = t.old;
 	for (int i = 1; !ret && i < argc; i++)
 		ret = param_assign(argv[i], &new);

@@ -15,11 +15,11 @@
 #include "cli/units.h"
 #include "verbs/verbs.h"
 
-/* What `status` says of an instance beyond struct instance. */
+/* What `status` shows of an instance besides struct instance. */
 struct status {
 	int changed; /* parameters of the default profile that differ from their defaults */
-	int profiles; /* with the default one */
-	int monitors; /* subscribers that are being written to */
+	int profiles; /* including the default one */
+	int monitors; /* active subscribers */
 	time_t loaded; /* wall-clock time */
 };
 
@@ -74,7 +74,7 @@ static int read_status(const struct instance *inst, struct status *st)
 	return 0;
 }
 
-/* Returns how wide it is. */
+/* Returns how many columns it printed. */
 static int print_default_in(const char *name)
 {
 	int width = 0;
@@ -92,7 +92,10 @@ static void print_cgroups(const char *name, const struct attachments *at)
 			printf("  attached to %s\n", at->list[i].path);
 }
 
-/* Of a name that is not loaded (any more): indented, so that the table's names stay alone. */
+/*
+ * Prints attachments whose name is not loaded. They are indented, so that only the table's names
+ * begin a line.
+ */
 static void print_orphans(const struct instance *list, int n, const struct attachments *at)
 {
 	for (int i = 0; i < at->n; i++) {
@@ -251,7 +254,7 @@ int verb_status(void *options, int argc, char **argv)
 	else
 		n = instance_list(&list);
 	if (n < 0)
-		return err_bpf(n, "cannot look for instances");
+		return err_bpf(n, "cannot list instances");
 	if (ret)
 		return ret;
 	nr_defaults = n ? defaults_list(&defaults) : 0;

@@ -14,7 +14,10 @@
 #include "migration/migration.h"
 #include "verbs/verbs.h"
 
-/* Moves away what uses it now; EXIT_REFUSED after printing why if something stays. */
+/*
+ * Moves the sockets that use it now to the other congestion control. Returns EXIT_REFUSED after
+ * printing why if some stay.
+ */
 static int move_away(struct migration *m)
 {
 	int ret = migration_run(m);
@@ -55,8 +58,8 @@ static void print_result(const struct options *opt, const struct instance *inst,
 }
 
 /*
- * Connections first: if some cannot be moved, nothing else has been done. Then the defaults, before the
- * name is gone: a new socket always gets one that is there.
+ * Connections first: if some cannot be moved, nothing else has been done. Then the defaults, before
+ * the name is gone, so that a new socket always gets one that exists.
  */
 static int unload(const struct options *opt, struct instance *inst, struct migration *m,
 		  struct json *j)
@@ -111,7 +114,7 @@ int verb_unload(void *options, int argc, char **argv)
 	ret = unload(opt, &inst, &m, opt->json ? &j : NULL);
 	is_unloaded = !ret;
 	if (is_unloaded && opt->migrate)
-		ret = move_away(&m); /* what came while we were at it */
+		ret = move_away(&m); /* what came in the meantime */
 	if (opt->json) {
 		add_result(&j, opt, &inst, &m, is_unloaded);
 		json_end(&j);

@@ -30,7 +30,7 @@ static int refuse_algorithm(const struct options *opt, const struct object *obj,
 	return EXIT_REFUSED;
 }
 
-/* Who negotiates ECN goes on to. */
+/* An instance that negotiates ECN keeps doing so. */
 static int carry_flags(const struct instance *old, const struct object *obj)
 {
 	__u32 flags;
@@ -38,10 +38,10 @@ static int carry_flags(const struct instance *old, const struct object *obj)
 
 	if (!error)
 		error = object_set_flags(obj->bpf, flags);
-	return error ? err_bpf(error, "the new code cannot have the flags of the old") : EXIT_DONE;
+	return error ? err_bpf(error, "cannot give the new code the flags of the old") : EXIT_DONE;
 }
 
-/* Everything that can fail without touching the name. */
+/* Does everything that can fail before the name is touched. */
 static int prepare(const struct options *opt, const struct instance *old, struct object *obj)
 {
 	int error, ret = object_open(opt->object, old->algorithm, obj);
@@ -103,7 +103,7 @@ static void print_upgraded(const struct instance *old, const struct bbr_abi *abi
 		printf("  the old code remains for %u open socket%s\n", users, plural(users));
 }
 
-/* The promise of a failed upgrade, if the kernel confirms it. */
+/* After a failed upgrade: says that the old code still runs, if the kernel confirms it. */
 static void say_still_running(const struct instance *old)
 {
 	struct instance now;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What bbrctl's verbs take, and what they need. */
+/* The arguments and options of bbrctl's verbs, and the privileges that they need. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 #define MANY 64 /* keys, values */
 
-/* A name that the kernel takes for a congestion control. */
+/* Takes a name that a congestion control can have. */
 static bool option_name(const char *option, const char *name, void *to)
 {
 	struct options *opt = to;
@@ -62,13 +62,13 @@ static const struct option_def filter[] = {
 
 static const struct option_def load[] = {
 	NAME,
-	ALGORITHM("that of the instance, by default bbr"),
+	ALGORITHM("the instance's algorithm, by default bbr"),
 	PROFILE("PROFILE|FILE", "the values of a profile, or of the only one in a file"),
 	{ "set", 0, "KEY=VALUE", option_append, MEMBER(set),
 	  "a parameter (may be given more than once)" },
 	OBJECT("a BPF object instead of the one in bbrctl"),
 	{ "ecn", 0, NULL, option_flag, MEMBER(ecn),
-	  "negotiate ECN, and heed marks, of a network that marks at a short queue" },
+	  "negotiate ECN and respond to marks, for networks that mark at a short queue" },
 	{ "default", 0, NULL, option_flag, MEMBER(make_default),
 	  "make it the default of a network namespace, this one without --netns" },
 	NETNS("with --default: of this one, a name of /run/netns or a path"),
@@ -85,8 +85,9 @@ static const struct option_def unload[] = {
 static const struct option_def show[] = {
 	NAME,
 	PROFILE("PROFILE", "that of this profile; otherwise of the default one"),
-	{ "defaults", 0, NULL, option_flag, MEMBER(defaults), "of no instance: the defaults" },
-	ALGORITHM("with --defaults: those of this one, by default bbr"),
+	{ "defaults", 0, NULL, option_flag, MEMBER(defaults),
+	  "show the defaults, not an instance" },
+	ALGORITHM("with --defaults: of this algorithm, by default bbr"),
 	END,
 };
 
@@ -104,9 +105,9 @@ static const struct option_def profile_add[] = {
 
 static const struct option_def rule_add[] = {
 	NAME,
-	PROFILE("PROFILE", "what they get"),
+	PROFILE("PROFILE", "the profile that matching connections get"),
 	{ "before", 0, "K", option_text, MEMBER(before),
-	  "before the rule with this number; otherwise as the last one" },
+	  "insert before the rule with this number; by default at the end" },
 	END,
 };
 
@@ -115,8 +116,8 @@ static const struct option_def migrate[] = {
 	{ "to", 0, "CC", option_text, MEMBER(to), "get this one" },
 	NETNS("of this network namespace; otherwise of all"),
 	{ "listeners", 0, NULL, option_flag, MEMBER(listeners),
-	  "listening sockets as well, and so what they accept later" },
-	{ "dry-run", 0, NULL, option_flag, MEMBER(dry_run), "only say which" },
+	  "also listening sockets, and so the connections that they accept later" },
+	{ "dry-run", 0, NULL, option_flag, MEMBER(dry_run), "only print which ones" },
 	END,
 };
 
@@ -136,11 +137,11 @@ static const struct option_def attach[] = {
 static const struct option_def apply[] = {
 	{ "name", 0, "NAME", option_name, 0, "only this instance; otherwise all" },
 	{ "check", 0, NULL, option_flag, MEMBER(check),
-	  "only tell what is not as the file says; exit with 3 then" },
+	  "only print what differs from the file; exit with 3 if anything does" },
 	{ "diff", 0, NULL, option_flag, MEMBER(diff),
 	  "only show what would change, as lines of the file" },
 	{ "hold", 0, NULL, option_flag, MEMBER(hold),
-	  "stay; on SIGTERM or SIGINT take away what was applied" },
+	  "keep running; on SIGTERM or SIGINT remove what was applied" },
 	END,
 };
 
@@ -169,16 +170,17 @@ static const struct option_def experiment_start[] = {
 	{ "block", 0, "DURATION", option_text, EXPERIMENT(block),
 	  "switchback: how long all have one arm; by default 60s" },
 	{ "washout", 0, "DURATION", option_text, EXPERIMENT(washout),
-	  "switchback: what does not count of a block's begin; by default a sixth of it" },
+	  "switchback: time at the start of a block that does not count; by default a sixth of "
+	  "it" },
 	{ "guard", 0, "GUARD", option_append, EXPERIMENT(guards),
 	  "canary: what must hold, such as 'retransmitted < 1.2x' (may be given more than once)" },
 	{ "steps", 0, "PERCENT,...", option_text, EXPERIMENT(steps),
 	  "canary: shares of the second arm, one after the other; by default 1,5,25,50,100" },
 	{ "step-connections", 0, "N", option_text, EXPERIMENT(step_connections),
-	  "canary: so many must have ended in the second arm before the next step; by default "
+	  "canary: connections that must end in the second arm before the next step; by default "
 	  "100" },
 	{ "step-time", 0, "DURATION", option_text, EXPERIMENT(step_time),
-	  "canary: and so long must a step last; by default 60s" },
+	  "canary: least duration of a step; by default 60s" },
 	{ "keep", 0, "N", option_text, EXPERIMENT(keep),
 	  "outcomes that the kernel keeps until they are read; by default 65536" },
 	{ "seed", 0, "N", option_text, EXPERIMENT(seed),
@@ -188,7 +190,7 @@ static const struct option_def experiment_start[] = {
 
 static const struct option_def experiment_watch[] = {
 	{ "every", 0, "DURATION", option_text, EXPERIMENT(every),
-	  "look so often, from 1s; by default every 10s" },
+	  "how often to check the guards, from 1s; by default 10s" },
 	END,
 };
 
@@ -206,7 +208,10 @@ static void init(void *options)
 	opt->name = algorithms[0]->instance;
 }
 
-/* VERB(its words, its function, its arguments, how many of them at least and at most, what it does, its options...) */
+/*
+ * VERB(its words, function, arguments, their lowest and highest number, what it does, its
+ * options...)
+ */
 #define VERB(words, function, arguments, lowest, highest, does, ...)                               \
 	&(const struct verb)                                                                       \
 	{                                                                                          \
@@ -249,9 +254,9 @@ static const struct verb *const verbs[] = {
 	VERB("rule flush", verb_rule_flush, "", 0, 0, "delete all rules", { instance, 0 }),
 	VERB("rule test", verb_rule_test, "ADDR", 1, 1,
 	     "show which rule and profile a connection would get", { instance, 0 }, { filter, 0 }),
-	VERB("apply", verb_apply, "[FILE]", 0, 1,
-	     "make the machine what a file says, all or nothing", { apply, 0 }),
-	VERB("save", verb_save, "", 0, 0, "print what the machine is, as a file for apply",
+	VERB("apply", verb_apply, "[FILE]", 0, 1, "make the machine match a file, all or nothing",
+	     { apply, 0 }),
+	VERB("save", verb_save, "", 0, 0, "print the state of the machine as a file for apply",
 	     { save, 0 }),
 	VERB("migrate", verb_migrate, "--from CC --to CC", 0, 0,
 	     "give live connections another congestion control", { migrate, 0 }, { dst, 0 },
@@ -259,7 +264,8 @@ static const struct verb *const verbs[] = {
 	VERB("upgrade", verb_upgrade, "", 0, 0,
 	     "replace the code; open connections keep the old code", { upgrade, 0 }),
 	VERB("attach", verb_attach, "--cgroup PATH", 0, 0,
-	     "make new connections of a cgroup use it, whatever the application", { attach, 0 }),
+	     "make new connections of a cgroup use it, unless the application chooses",
+	     { attach, 0 }),
 	VERB("detach", verb_detach, "--cgroup PATH", 0, 0,
 	     "new connections of the cgroup no longer use it", { detach, 0 }),
 	VERB("experiment start", verb_experiment_start, "EXPERIMENT --arm LABEL=CC[:PROFILE]...", 1,
@@ -272,7 +278,7 @@ static const struct verb *const verbs[] = {
 	VERB("experiment pause", verb_experiment_pause, "EXPERIMENT", 1, 1,
 	     "leave new connections alone for a while", {}),
 	VERB("experiment resume", verb_experiment_resume, "EXPERIMENT", 1, 1,
-	     "go on with what was paused", {}),
+	     "resume a paused experiment", {}),
 	VERB("experiment watch", verb_experiment_watch, "EXPERIMENT", 1, 1,
 	     "of a canary: take each step when it is time, or take it back; runs until then",
 	     { experiment_watch, 0 }),
@@ -282,12 +288,16 @@ static const struct verb *const verbs[] = {
 };
 
 /*
- * CAP_SYS_ADMIN is for bpf(2)'s *_GET_FD_BY_ID and *_GET_NEXT_ID, by which a loaded instance is found; the others are
- * for loading one. CAP_NET_ADMIN is also for asking which programs a cgroup has, before Linux 6.10.
+ * CAP_SYS_ADMIN is for bpf(2)'s *_GET_FD_BY_ID and *_GET_NEXT_ID, which find a loaded instance; the
+ * others are for loading one. Before Linux 6.10, CAP_NET_ADMIN is also for asking which programs a
+ * cgroup has.
  */
 #define LOOK CAP(SYS_ADMIN)
 #define CHANGE (LOOK | CAP(BPF) | CAP(PERFMON) | CAP(NET_ADMIN))
-/* Files as root is used to; CAP_DAC_READ_SEARCH is for a cgroup by its id as well (open_by_handle_at(2)). */
+/*
+ * Access to files as root has it. CAP_DAC_READ_SEARCH also finds a cgroup by its id
+ * (open_by_handle_at(2)).
+ */
 #define FILES (CAP(DAC_READ_SEARCH) | CAP(DAC_OVERRIDE))
 /* The namespaces of other users' processes, through /proc/PID/ns. */
 #define EVERY_NETNS CAP(SYS_PTRACE)

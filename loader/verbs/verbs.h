@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * bbrctl's verbs. Each gets a struct options and its own arguments (argv[0] is the verb), and returns the exit status.
+ * bbrctl's verbs. Each gets a struct options and its own arguments (argv[0] is the verb), and
+ * returns the exit status.
  */
 #ifndef LOADER_VERBS_H
 #define LOADER_VERBS_H
@@ -12,9 +13,9 @@
 #include "experiments/request.h"
 #include "tuning/socket_filter.h"
 
-/* The options of all verbs; verbs.c has the table of which takes which. */
+/* The options of all verbs; a table in verbs.c says which verb takes which. */
 struct options {
-	const char *name; /* --name: the instance, or that of the first algorithm */
+	const char *name; /* --name: the instance; by default that of the first algorithm */
 	bool name_given;
 	const char *profile; /* --profile */
 	bool json; /* -j */
@@ -39,7 +40,10 @@ struct algorithm;
 
 extern const struct program bbrctl;
 
-/* The one of --algorithm, or the first. EXIT_DONE, or EXIT_USAGE after printing that there is none of this name. */
+/*
+ * Finds the algorithm that --algorithm names, by default the first. Returns EXIT_DONE, or
+ * EXIT_USAGE after printing that there is none with this name.
+ */
 int algorithm_option(const struct options *opt, const struct algorithm **algorithm);
 
 int verb_check(void *options, int argc, char **argv);
@@ -73,7 +77,7 @@ int verb_experiment_watch(void *options, int argc, char **argv);
 int verb_experiment_stop(void *options, int argc, char **argv);
 int verb_upgrade(void *options, int argc, char **argv);
 
-/* After unloading: warns of the cgroups that are still attached to the name. */
+/* After unloading: warns about the cgroups that are still attached to the name. */
 void warn_of_attachments(const char *name);
 
 #endif

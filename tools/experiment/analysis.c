@@ -97,5 +97,6 @@ const char *analysis_warning(const struct study *s)
 {
 	if (s->experiment.design == EXPERIMENT_SWITCHBACK)
 		return NULL;
-	return "Arms that share a bottleneck are not independent: what one takes, the others lose. A switchback shows what happens if all connections have one arm.";
+	return "Arms that share a bottleneck are not independent: what one takes, the others lose. "
+	       "A switchback shows what happens if all connections have one arm.";
 }

@@ -187,6 +187,7 @@ void analysis_print_text(FILE *out, const struct analysis *a)
 	}
 	fputs("\n\"could show\": a difference of this size would be seen in four of five such "
 	      "experiments.\n"
-	      "By chance, 1 in 20 lines without a real difference has an interval that excludes 0.\n",
+	      "By chance, 1 in 20 lines without a real difference has an interval that excludes "
+	      "0.\n",
 	      out);
 }

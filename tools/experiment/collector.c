@@ -27,7 +27,7 @@ static int find_only(struct experiment_handle *h)
 	int n = experiments_list(&list);
 
 	if (n < 0)
-		return err_bpf(n, "cannot look for experiments");
+		return err_bpf(n, "cannot list experiments");
 	if (n == 1) {
 		*h = list[0];
 		free(list);

@@ -195,7 +195,8 @@ const struct verb verb_experiment = {
 	.name = "experiment",
 	.args = "[NAME|FILE]",
 	.brief = "show the results of an experiment so far",
-	.about = "Shows the results so far of an experiment of `bbrctl experiment`: the named one, the only\n"
+	.about = "Shows the results so far of an experiment of `bbrctl experiment`: the named one, "
+		 "the only\n"
 		 "one that is running, or one in a file from --write.",
 	.groups = groups,
 	.max_args = 1,

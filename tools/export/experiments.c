@@ -237,10 +237,10 @@ static void print_by_arm(const struct experiments *x, struct openmetrics *om, bo
 
 static void print_state(const struct experiments *x, struct openmetrics *om)
 {
-	static const struct om_family chosen = {
-		"bbr_experiment_chosen_connections", OM_COUNTER, NULL,
-		"Connections left alone because the application had chosen its congestion control itself."
-	};
+	static const struct om_family chosen = { "bbr_experiment_chosen_connections", OM_COUNTER,
+						 NULL,
+						 "Connections left alone because the application "
+						 "had chosen its congestion control itself." };
 	static const struct om_family missed = { "bbr_experiment_missed_connections", OM_COUNTER,
 						 NULL, "Connections whose outcome is not known." };
 	static const struct om_family paused = { "bbr_experiment_paused", OM_GAUGE, NULL,

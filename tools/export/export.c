@@ -161,7 +161,8 @@ static void print_watching(struct export *x, struct openmetrics *om, const struc
 	print_plain(om, "bbrmon_watched_seconds", OM_COUNTER, "seconds",
 		    "Time in which instances were watched.", t->watched_ns / (double)NS_PER_S);
 	print_plain(om, "bbrmon_unwatched_seconds", OM_COUNTER, "seconds",
-		    "Time in which they were not, because bbrmon was stopped or had no subscriber slot.",
+		    "Time in which they were not, because bbrmon was stopped or had no subscriber "
+		    "slot.",
 		    t->unwatched_ns / (double)NS_PER_S);
 	print_plain(
 		om, "bbrmon_untracked_events", OM_COUNTER, NULL,
@@ -188,8 +189,7 @@ static void print_live(struct export *x, struct openmetrics *om)
 	print_plain(om, "bbrmon_reading_complete", OM_GAUGE, NULL,
 		    "1 if the state of all connections could be read.", x->read_all);
 	print_plain(om, "bbrmon_scrape_duration_seconds", OM_GAUGE, "seconds",
-		    "Time taken to make these metrics.",
-		    (now_ns() - began) / (double)NS_PER_S);
+		    "Time taken to make these metrics.", (now_ns() - began) / (double)NS_PER_S);
 	print_build(om);
 	om_end(om);
 }

@@ -177,7 +177,8 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				  "only GET and HEAD are allowed\n");
 	if (!h->handle(h->ctx, path, accept ? accept : "", &page))
-		return send_error(connection, MHD_HTTP_NOT_FOUND, "not found: the metrics are at /metrics\n");
+		return send_error(connection, MHD_HTTP_NOT_FOUND,
+				  "not found: the metrics are at /metrics\n");
 	if (!page.text)
 		return send_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
 	return send_page(connection, MHD_HTTP_OK, &page);

@@ -18,6 +18,7 @@ int expression_node(struct expression *x, enum filter_op op, int left, int right
 bool expression_needs_socket(struct expression *x)
 {
 	x->f->needs_socket = true;
-	return x->system || lexer_refuse(&x->lexer, x->lexer.word_at, "events cannot be filtered by this",
-					 "bbrmon snapshot has it");
+	return x->system ||
+	       lexer_refuse(&x->lexer, x->lexer.word_at, "events cannot be filtered by this",
+			    "bbrmon snapshot has it");
 }

@@ -70,5 +70,6 @@ bool value_field(const struct lexer *l, struct filter_node *node, const struct f
 				    f->unit == FIELD_GAIN ? "a decimal: 1.25" :
 							    "a number: 10, 64k");
 	return set_number(node, number) ||
-	       lexer_refuse(l, l->word_at, "this field never has this value", "compare with < or >");
+	       lexer_refuse(l, l->word_at, "this field never has this value",
+			    "compare with < or >");
 }

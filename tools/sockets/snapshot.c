@@ -336,8 +336,7 @@ static int check_options(const struct taking *t)
 	if (!t->read && t->at_ns)
 		return refuse("--at", "it is a time in a recording", "add --read FILE");
 	if (t->order.reverse && !t->order.n)
-		return refuse("--reverse", "there is no order to reverse",
-			      "add --sort KEY");
+		return refuse("--reverse", "there is no order to reverse", "add --sort KEY");
 	if (t->summed && t->order.n)
 		return refuse("--sort", "totals are always in the same order",
 			      "remove it, or --summary");

@@ -242,7 +242,8 @@ const struct verb verb_stream = {
 	.name = "stream",
 	.args = "[FILTER]",
 	.brief = "print one line for each event, live or from a recording",
-	.about = "Prints one line for each event of connections that use an instance of bpf_bbr or the\n"
+	.about = "Prints one line for each event of connections that use an instance of bpf_bbr or "
+		 "the\n"
 		 "kernel's own bbr, or of those in a recording, and a summary at the end.",
 	.groups = groups,
 	.max_args = FILTER_WORDS,

@@ -47,7 +47,7 @@ class Sink:
 
 
 class Traffic:
-    """Connections one after the other, in several threads, from a namespace; made while the process is in a cgroup."""
+    """Connections one after the other, in several threads, from a namespace; make it while the process is in a cgroup."""
 
     def __init__(self, ns, address, size, threads):
         self.stopping, self.errors = threading.Event(), []
@@ -91,7 +91,7 @@ class Watch:
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def wait(self, status, timeout=120):
-        """What it decided."""
+        """Waits for its end. Returns its decisions."""
         out, errors = self.process.communicate(timeout=timeout)
         assert not SANITIZER.search(errors), errors
         assert self.process.returncode == status, errors
@@ -118,7 +118,7 @@ def start(experiments, cgroup, new, *options, guards=("retransmitted < 1.5x",)):
 
 
 def let_lease_run_out(cgroup):
-    """As if nobody had watched the experiment of this cgroup since LEASE_S ago: its lease is moved into the past."""
+    """Moves the lease of this cgroup's experiment into the past, as if nobody had watched it for LEASE_S."""
     (program,) = bpftool("cgroup", "show", cgroup.path)
     with Map.of(maps_of_program(program["id"])[".data.bbr_exp"]) as control:
         value, now = bytearray(control[bytes(4)]), time.monotonic_ns()
@@ -141,10 +141,12 @@ def test_a_good_one_gets_everything(experiments, watch, ns, cgroup):
     shown = experiments.status(name)
     assert shown["state"] == "complete" and [line["decision"] for line in shown["log"]][1:] == log
     experiments.bbrctl("experiment", "watch", name, status=NOTHING)
+    experiments.bbrctl("experiment", "pause", name)
+    experiments.bbrctl("experiment", "watch", name, status=NOTHING)
 
 
 def test_a_bad_one_is_taken_back(bbrctl, experiments, load, watch, new_path, cgroup):
-    """A profile that fills a short queue loses far more than CUBIC does."""
+    """A profile that fills a short queue loses far more than CUBIC."""
     path, greedy = new_path(rate="100mbit", limit="40k"), load()
     bbrctl("profile", "add", "--name", greedy, "greedy", "cwnd_gain=6", "high_gain=8")
     name = start(experiments, cgroup, f"{greedy}:greedy", "--steps", "25,100", "--step-connections", "1000",
@@ -162,10 +164,14 @@ def test_a_bad_one_is_taken_back(bbrctl, experiments, load, watch, new_path, cgr
         assert now["new"] == counts["new"] and now["old"] > counts["old"]
     assert experiments.status(name)["log"][-1]["decision"] == log[1]
     experiments.bbrctl("experiment", "watch", name, status=NOTHING)
+    for pause in ("pause", "resume"):  # which does not bring it back
+        experiments.bbrctl("experiment", pause, name)
+        experiments.bbrctl("experiment", "watch", name, status=NOTHING)
+        assert [a["share_percent"] for a in experiments.status(name)["arms"]] == [100, 0]
 
 
 def test_without_a_watcher_all_get_the_old_one(experiments, watch, ns, cgroup):
-    """Before the first, and after its lease; another one goes on at the same step."""
+    """All get it before the first watcher starts, and after its lease. Another watcher continues at the same step."""
     server = Server(ns)
     name = start(experiments, cgroup, "reno", "--steps", "99,100", "--step-connections", "400")
 
@@ -177,7 +183,7 @@ def test_without_a_watcher_all_get_the_old_one(experiments, watch, ns, cgroup):
     wait_until(lambda: news() > 150, "the watcher takes the first step")
     experiments.bbrctl("experiment", "watch", name, status=NOTHING)  # one is enough
     first.kill()
-    assert experiments.status(name)["state"] == "running" and news() > 150  # the lease
+    assert experiments.status(name)["state"] == "running" and news() > 150  # the lease still runs
     let_lease_run_out(cgroup)
     assert experiments.status(name)["state"] == "unwatched" and news() == 0
     second = watch(name)
@@ -201,5 +207,5 @@ def test_what_a_canary_needs(bbrctl, experiments, cgroup):
                   [*two, *guard, "--steps", "1,50"], [*two, *guard, "--step-connections", "100000"]):
         bbrctl(*canary, *wrong, status=USAGE)
     name = experiments.start(cgroup, *two)
-    assert "is no canary" in bbrctl("experiment", "watch", name, status=REFUSED).err
+    assert "is not a canary" in bbrctl("experiment", "watch", name, status=REFUSED).err
     bbrctl("experiment", "watch", name, "--every", "60s", status=USAGE)

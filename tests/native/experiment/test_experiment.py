@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Experiments: who gets which arm, what is left alone, and what is refused."""
+"""Experiments: which connection gets which arm, which are left alone, and what is refused."""
 import contextlib
 import json
 import os
@@ -14,9 +14,9 @@ from system import bpftool, maps_of_ours, wait_until
 from tool import NOTHING, REFUSED, USAGE
 from transfer import MB, Transfer, connect, get_cc, listen, set_cc
 
-pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
-UNLIKELY = 1e-6  # of a right program to fail
+UNLIKELY = 1e-6  # probability that a correct program fails
 MANY = int(os.environ.get("BBR_SHORT_CONNECTIONS", 3000))
 
 
@@ -44,7 +44,7 @@ AB = arms(a="cubic", b="reno")
 
 def test_its_life(bbrctl, experiments, ns, cgroup, server):
     default = default_of(ns)
-    name = experiments.start(cgroup, *AB, "--share", "b=100%", status=USAGE)  # nothing is left for a
+    name = experiments.start(cgroup, *AB, "--share", "b=100%", status=USAGE)  # nothing is left for arm a
     name = experiments.start(cgroup, *AB, *only("b"))
     listed, = [e for e in bbrctl.json("experiment", "list") if e["name"] == name]
     assert listed["design"] == "ab" and listed["cgroup"] == str(cgroup.path) and listed["state"] == "running"
@@ -102,7 +102,7 @@ def test_three_arms(experiments, load, ns, cgroup, server):
 
 
 def prefixes(version, n):
-    """Addresses in so many prefixes of 24 and 48 bits, two of each."""
+    """Addresses in n prefixes of 24 or 48 bits, two in each."""
     for i in range(n):
         for host in 1, 200:
             yield f"127.{1 + i // 256}.{i % 256}.{host}" if version == 4 else f"fd99:{i // 65536:x}:{i % 65536:x}:{host:x}::{host:x}"
@@ -110,7 +110,7 @@ def prefixes(version, n):
 
 @pytest.mark.parametrize("version", [4, 6])
 def test_shares_by_prefix(experiments, ns, cgroup, server, version):
-    """All connections with a prefix have one arm, and the prefixes have the shares."""
+    """All connections of a prefix have one arm, and the prefixes have the shares."""
     ns.ip("-6", "route", "add", "local", "fd99::/16", "dev", "lo")
     n = MANY // 2
     name = experiments.start(cgroup, *AB, "--by", "prefix", "--share", "b=25%", "--seed", 7)
@@ -173,7 +173,7 @@ def test_what_the_application_chose_stays_and_is_counted(experiments, ns, cgroup
     assert [get_cc(end) for end in connect(ns, listener)][1] == "reno"
     shown = experiments.status(name)
     assert shown["chosen"] == 5 and shown["outcomes"] == 0
-    # Afterwards as well: what it chooses is what it has.
+    # What it chooses afterwards counts as well.
     with client(ns, cgroup):
         ends = connect(ns, listen(ns), cc=None)
     set_cc(ends[0], "cubic")
@@ -194,7 +194,7 @@ def test_what_bbrctl_attached_gives_way(bbrctl, load, experiments, ns, cgroup, n
 
 
 def test_what_is_attached_later_is_told_of(bbrctl, load, experiments, ns, cgroup, new_cgroup, server):
-    """Below the experiment's cgroup it goes first, at it the experiment does."""
+    """Below the experiment's cgroup the attached instance wins, at that cgroup the experiment does."""
     instance, below = load(), new_cgroup(cgroup)
     name = experiments.start(cgroup, *AB, *only("b"))
     for where, said, cc in (below, "leave the experiment", instance), (cgroup, "no effect", "reno"):
@@ -214,7 +214,7 @@ def test_names_are_completed(bbrmon, experiments, cgroup, tmp_path):
 
 
 def test_profiles_are_arms(bbrctl, bbrmon, load, experiments, ns, cgroup):
-    """Whatever the rules say, and also where the connection has the instance already."""
+    """A profile arm overrides the rules, also where the connection has the instance already."""
     instance = load()
     for profile in "gentle", "other":
         bbrctl("profile", "add", "--name", instance, profile, "cwnd_gain=3")
@@ -269,7 +269,7 @@ def test_what_is_not_there_is_refused(bbrctl, load, experiments, cgroup):
 
 
 def test_an_instance_that_knows_no_experiments_is_refused(bbrctl, free_name, bbr_object, experiments, ns, cgroup, server, tmp_path):
-    """Loaded by an older version: its object has no map of this name. An upgrade brings it."""
+    """An older version loaded it: its object has no map of this name. An upgrade brings it."""
     older = tmp_path / "older.bpf.o"
     older.write_bytes(bbr_object.read_bytes().replace(b".data.assigned", b".data.renamed_"))
     instance = free_name()
@@ -278,7 +278,7 @@ def test_an_instance_that_knows_no_experiments_is_refused(bbrctl, free_name, bbr
     profile_arms = *arms(a="cubic", b=f"{instance}:gentle"), *only("b")
     done = bbrctl("experiment", "start", new_name(), "--cgroup", cgroup.path, *profile_arms, status=REFUSED)
     assert f"bbrctl upgrade --name {instance}" in done.err
-    name = experiments.start(cgroup, *arms(a="cubic", b=instance), *only("b"))  # any profile: no map is needed
+    name = experiments.start(cgroup, *arms(a="cubic", b=instance), *only("b"))  # any profile will do, so no map is needed
     assert ccs(ns, cgroup, server, 2) == [instance] * 2
     bbrctl("experiment", "stop", name)
     bbrctl("upgrade", "--name", instance)
@@ -329,7 +329,7 @@ def test_stopping_moves_what_is_open(bbrctl, load, experiments, ns, cgroup):
 
 
 def test_killed_while_starting(bbrctl, experiments, ns, cgroup, server):
-    """It runs whole, or there is nothing of it."""
+    """It runs completely, or nothing of it exists."""
     default, before = default_of(ns), maps_of_ours(bbrctl)
     name = new_name()
     experiments.names.append(name)
@@ -350,7 +350,7 @@ def test_killed_while_starting(bbrctl, experiments, ns, cgroup, server):
 
 
 def test_killed_while_stopping(bbrctl, experiments, ns, cgroup, server):
-    """It goes on whole, or there is nothing of it, and stopping it again ends it."""
+    """It continues completely, or nothing of it exists, and stopping it again ends it."""
     default, before = default_of(ns), maps_of_ours(bbrctl)
 
     def started():
@@ -391,7 +391,7 @@ def test_as_many_as_are_kept_are_open_at_a_time(experiments, many_files, ns, cgr
     assert [get_cc(ends[0]) for ends in held] == ["reno"] * 1024 + [default] * 6
     shown = experiments.status(name)
     assert shown["no_memory"] == 6 and shown["outcomes"] == shown["arms"][1]["connections"] == 1024
-    for end in held.pop():  # one of those that were left alone makes no room
+    for end in held.pop():  # ending a connection that was left alone makes no room
         end.close()
     with client(ns, cgroup):
         assert get_cc(connect(ns, outside)[0]) == default
@@ -402,7 +402,7 @@ def test_as_many_as_are_kept_are_open_at_a_time(experiments, many_files, ns, cgr
 
 
 def test_switchback_moves_connections_at_seams(experiments, ns, cgroup):
-    """All connections have the arm of the block, those that were there before as well."""
+    """All connections have the arm of the block, also those that existed before."""
     outside = listen(ns)
     name = experiments.start(cgroup, *AB, "--design", "switchback", "--block", "2s", "--washout", "1s", "--seed", 3)
     with client(ns, cgroup):
@@ -414,7 +414,7 @@ def test_switchback_moves_connections_at_seams(experiments, ns, cgroup):
         with client(ns, cgroup):
             found = [get_cc(ends[0]) for ends in [*held, connect(ns, outside)]]
         if before["washout"] or experiments.status(name)["block"]["number"] != before["number"]:
-            continue  # that was at a seam
+            continue  # this was at a seam
         assert found == [arm[before["arm"]]] * 5, experiments.status(name)
         seen.append((before["number"], before["arm"]))
     assert experiments.status(name)["moved"] >= 4

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-A/A: experiments with the same congestion control in both arms, all at once on real traffic. 5 % of what they compare should
-be called different. BBR_AA_EXPERIMENTS asks for more of them than `make check` has time for: docs/experiment.md has 50.
+A/A: experiments with the same congestion control in both arms, all at once on real traffic. They should call 5 % of their
+comparisons different. BBR_AA_EXPERIMENTS asks for more than `make check` has time for: docs/experiment.md has 50.
 """
 import os
 import random
@@ -12,7 +12,7 @@ from system import wait_until
 from test_canary import Sink
 
 EXPERIMENTS = int(os.environ.get("BBR_AA_EXPERIMENTS", 8))
-CONNECTIONS = 300  # of each
+CONNECTIONS = 300  # of each experiment
 THREADS = 8
 
 
@@ -56,5 +56,5 @@ def test_the_same_in_both_arms(bbrmon, experiments, new_path, cgroup, tmp_path):
         different += sum(m["verdict"] is not None for m in shown)
     print(f"{different} of {compared} are called different ({100 * different / compared:.1f} %), {EXPERIMENTS} experiments")
     assert compared > 5 * EXPERIMENTS
-    # The metrics of an experiment depend on each other: of 50 experiments 7 % are the limit, of few more is chance.
+    # The metrics of an experiment depend on each other: the limit is 7 % for 50 experiments; few experiments vary by chance.
     assert different <= (0.07 if EXPERIMENTS >= 50 else 0.2) * compared

@@ -17,13 +17,13 @@ from test_experiment import client
 from tool import NOTHING, REFUSED, USAGE
 from transfer import Transfer, connect, listen
 
-pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+pytestmark = pytest.mark.machine_alone  # it watches all instances
 
 AB = arms(old="cubic", new="reno")
 
 
 class Sink(Server):
-    """Reads all that each connection sends, then closes it."""
+    """Reads all that each connection sends, then closes the connection."""
 
     def take(self, conn):
         with conn:
@@ -39,7 +39,7 @@ def sink(ns):
 
 
 def transfer(sink, size):
-    """Both ends are closed in order, so the outcome is complete when this returns."""
+    """A transfer; both ends are closed in order, so the outcome is complete when this returns."""
     with socket.create_connection(("127.0.0.1", sink.port)) as sock:
         sock.sendall(bytes(size))
         sock.shutdown(socket.SHUT_WR)
@@ -52,7 +52,7 @@ def transfers(ns, cgroup, sink, sizes):
             transfer(sink, size)
 
 
-# With so many an arm has enough of them for an interval, whatever is drawn: with 40 it had not once in a hundred times.
+# So many give each arm enough for an interval, whatever is drawn: with 40 one arm once in a hundred runs had too few.
 SIZES = [1000, 20_000, 200_000, 2_000_000] * 25
 SAME = "name", "design", "drawn_by", "arms", "units", "n_units", "prefixes", "metrics", "curves"
 
@@ -99,7 +99,7 @@ def test_live_and_from_a_file(bbrmon, experiments, ns, cgroup, sink, tmp_path):
 
 
 def test_a_connection_that_spans_seams(bbrmon, experiments, ns, cgroup, tmp_path):
-    """Of a switchback: it counts in each block anew, from the end of the washout to the seam, with the block's arm."""
+    """In a switchback it counts again in each block, from the end of the washout to the seam, with the block's arm."""
     outside, path, block, washout = listen(ns), tmp_path / "a.csv", 2_000_000_000, 500_000_000
     name = experiments.start(cgroup, *AB, "--design", "switchback", "--block", "2s", "--washout", "500ms")
     with client(ns, cgroup):
@@ -131,7 +131,7 @@ def test_a_connection_that_spans_seams(bbrmon, experiments, ns, cgroup, tmp_path
     for row in rows:
         begin, last, of = int(row["begin_ns"]), int(row["last_ns"]), int(row["block"])
         assert of * block + washout <= begin < last < (of + 1) * block + washout
-        assert int(row["acked_bytes"]) > 0 or row is rows[-1]  # it ended as soon as that had begun
+        assert int(row["acked_bytes"]) > 0 or row is rows[-1]  # it ended as soon as that block had begun
     assert all(int(a["last_ns"]) < int(b["begin_ns"]) for a, b in zip(rows, rows[1:]))
 
 
@@ -144,7 +144,7 @@ def test_files_that_are_other_ones(bbrmon, experiments, ns, cgroup, sink, tmp_pa
     answer = bbrmon.json("experiment", path)["metrics"]
     head = next(i for i, line in enumerate(lines) if not line.startswith("#"))
 
-    # A column and a key of a later version, and columns in another order.
+    # A column and a key of a later version, and the columns in another order.
     read = list(csv.reader(line for line in lines if not line.startswith("#")))
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(
@@ -152,7 +152,7 @@ def test_files_that_are_other_ones(bbrmon, experiments, ns, cgroup, sink, tmp_pa
     other.write_text("# of_later=1\n" + "".join(line for line in lines if line.startswith("#")) + out.getvalue())
     assert bbrmon.json("experiment", other)["metrics"] == answer
 
-    # Whoever wrote it was killed.
+    # The writer was killed.
     other.write_text("".join(lines)[:-20])
     cut = bbrmon.json("experiment", other)
     assert cut["cut_off"] and sum(arm["ended"] for arm in cut["arms"]) == 7

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbrctl apply --hold: the process of a container. By name, for what it takes away is all that it was asked for."""
+"""bbrctl apply --hold, the process of a container. Always with --name, so that it takes away that instance only."""
 import signal
 import subprocess
 import threading
@@ -9,20 +9,20 @@ import pytest
 from system import wait_until
 from tool import DONE, USAGE, status_of
 
-pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
 
 class Holder:
-    """It runs until it is told to end."""
+    """A bbrctl apply --hold, which runs until it gets a signal."""
 
     def __init__(self, bbrctl, name, path):
         self.process = bbrctl.start("apply", "--hold", "--name", name, path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                     text=True)
-        # What it prints comes before it waits, and while it holds no lock.
+        # bbrctl prints before it waits, and holds no lock while it waits.
         self.first = self.process.stdout.readline()
 
     def end(self, sig=signal.SIGTERM):
-        """What it said then."""
+        """Sends a signal and waits. Returns what bbrctl printed since."""
         self.process.send_signal(sig)
         out, err = self.process.communicate(timeout=60)
         assert self.process.returncode == (DONE if sig != signal.SIGKILL else -sig)
@@ -82,13 +82,13 @@ def test_killed_it_leaves_all(bbrctl, hold, free_name, space):
 
 
 def test_the_last_one_takes_away(bbrctl, hold, free_name, space):
-    """A rolling update: the new one comes first."""
+    """A rolling update: the new process starts before the old one ends."""
     name, other = free_name(), free_name()
     old = hold(name, file_of(name, space))
     elsewhere = hold(other, f"[instance {other}]\n")
     new = hold(name, file_of(name, space, gain=2.75))
     before = status_of(bbrctl, name)["map_id"]
-    assert "nothing is taken away" in old.end()
+    assert "nothing was removed" in old.end()
     assert status_of(bbrctl, name)["map_id"] == before and default(space) == name
     assert "unloaded" in new.end() and default(space) == "reno"
     assert status_of(bbrctl, other) and "unloaded" in elsewhere.end()
@@ -108,7 +108,7 @@ def test_of_those_who_end_at_once_one_takes_away(bbrctl, hold, free_name, space)
 
 
 def test_told_to_end_while_it_waits_for_another(bbrctl, hold, free_name, space, tmp_path):
-    """It applies what it began, and takes it away."""
+    """bbrctl finishes the apply that it began, then takes everything away."""
     name = free_name()
     (tmp_path / "conf").write_text(file_of(name, space))
     with subprocess.Popen(["flock", "/run/bbrctl.lock", "sleep", "2"]) as locked:

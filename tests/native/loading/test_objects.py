@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Objects that bbrctl does not take: it says why in one sentence, and what to do, and nothing has changed."""
+"""Objects that bbrctl refuses: it says why in one sentence, and what to do, and nothing changes."""
 import re
 
 import pytest
@@ -9,12 +9,12 @@ from system import registered, struct_ops, wait_until
 from tool import NOTHING, REFUSED, USAGE, status_of
 from transfer import send_verified
 
-pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
 ABI = '#include "bpf_bbr/abi.h"\nconst struct bbr_abi abi __attribute__((section(".rodata.bbr_abi"), used)) = {%s};\n'
 PROGRAM = '__attribute__((section("sockops"), used)) int p(void *c) { return 1; }\n' \
           '__attribute__((section("license"), used)) char l[] = "GPL";\n'
-# As the majors before 3 had it.
+# As in the majors before 3.
 OLD_ABI = """struct { unsigned magic; unsigned short major, minor; unsigned sizes[3]; char version[20]; } abi
 __attribute__((section(".rodata.bbr_abi"), used)) = { 0x31726262, 2, 0, { 212, 2112, 216 }, "0.0.9" };
 """
@@ -66,9 +66,9 @@ def built(name):
 
 SIZES = "does not fit"
 REFUSALS = {
-    "no_elf": (no_elf, "no ELF file"), "empty": (empty, "no ELF file"), "cut": (cut, "not a whole BPF object"),
+    "no_elf": (no_elf, "not even an ELF file"), "empty": (empty, "not even an ELF file"), "cut": (cut, "not a whole BPF object"),
     "of_this_machine": (of_this_machine, "an ELF file of another kind"),
-    "none": (lambda path, _: None, "No such file"), "folder": (lambda path, _: path.mkdir(), "no ELF file"),
+    "none": (lambda path, _: None, "No such file"), "folder": (lambda path, _: path.mkdir(), "not even an ELF file"),
     "without_abi": (without_abi, "no ABI record"), "other_magic": (other_magic, "no ABI record"),
     "attach": (built("attach.bpf.o"), "no ABI record"),
     "abi_2": (built("abi2.bpf.o"), "ABI 2"), "short_record": (short_record, "ABI 2"),
@@ -93,12 +93,12 @@ def refusal(request, bbr_object, tmp_path):
 
 @pytest.fixture
 def toy(bbr_object, tmp_path):
-    """Of an algorithm that bbrctl does not know; its code is that of bbr."""
+    """An object of an algorithm that bbrctl does not know; its code is bbr's."""
     return Object(bbr_object).algorithm("toy").write(tmp_path / "toy.bpf.o")
 
 
 def assert_sentence(err, path, why):
-    """What failed and why, in a line; then what to do."""
+    """One line says what failed and why, the next one what to do."""
     first, *rest = err.splitlines()
     assert first.startswith(f"bbrctl: {path}: ") and why in first, err
     assert not re.search(r"error \d|errno", first), err
@@ -121,7 +121,7 @@ def test_upgrade_refuses(bbrctl, refusal, blank):
 
 
 def test_what_is_refused_never_reaches_the_kernel(bbrctl, refusal, free_name):
-    """An unprivileged user is told the same."""
+    """An unprivileged user gets the same message."""
     path, why = refusal
     path.parent.chmod(0o755)
     err = bbrctl("load", "--name", free_name(), "--object", path, status=REFUSED,
@@ -153,7 +153,7 @@ def test_parameters_of_an_unknown_algorithm(bbrctl, toy, free_name, args):
 
 
 def test_an_instance_of_an_unknown_algorithm(bbrctl, toy, free_name, ns):
-    """Its object brings its defaults along; it is listed and unloaded, and no more."""
+    """The object brings its defaults. The instance is listed and unloaded, and no more."""
     name = free_name()
     bbrctl("load", "--name", name, "--object", toy)
     found = status_of(bbrctl, name)
@@ -186,7 +186,7 @@ def test_an_algorithm_that_does_not_exist(bbrctl, free_name):
 
 @pytest.mark.parametrize("major", [2, 999])
 def test_instances_of_other_majors(bbrctl, free_name, tmp_path, major, ns):
-    """Registered by the tools of that version; these list and unload them."""
+    """The tools of that version registered them; these tools list and unload them."""
     source = ROOT / "build" / ("abi2.bpf.o" if major == 2 else "next_abi.bpf.o")
     name = free_name()
     register(Object(source).name(name).write(tmp_path / "other.bpf.o"))
@@ -209,7 +209,7 @@ def test_a_saved_file_of_another_algorithm(bbrctl, blank, tmp_path):
     path.write_text(saved.replace("algorithm = bbr\n", "algorithm = cubic\n"))
     err = bbrctl("apply", "--name", blank, path, status=USAGE).err
     assert "algorithm cubic: this bbrctl does not know it" in err and f"at line 4 of {path}" in err
-    # Files of before there were several algorithms, or several instances.
+    # Files from before there were several algorithms, or several instances.
     path.write_text(saved[saved.index("[default]"):].replace("; bw_win = 10", "bw_win = 11"))
     bbrctl("apply", "--name", blank, path)
     assert status_of(bbrctl, blank)["params_changed"] == 1

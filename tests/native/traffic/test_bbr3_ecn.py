@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""BBR version 3 with ECN: it is negotiated, and marks bound what is in flight. And version 3 without its second part."""
+"""BBR version 3 with ECN: it is negotiated, and marks bound the data in flight. And version 3 without its second part."""
 import json
 import pathlib
 import socket
@@ -14,7 +14,7 @@ from transfer import MB, Transfer, connect, listen, send_verified
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 ECN, ECN_SEEN = 8, 16  # TCPI_OPT_*
-OPTIONS = 5  # their place in struct tcp_info
+OPTIONS = 5  # their offset in struct tcp_info
 
 
 def ecn_options(sock):
@@ -22,14 +22,14 @@ def ecn_options(sock):
 
 
 def options_of(ns, name):
-    """Both ends have it: as with DCTCP a server answers a SYN that may be marked only if its own congestion control needs ECN."""
+    """Both ends use it: as with DCTCP, a server answers a SYN that may be marked only if its own congestion control needs ECN."""
     sender, receiver = connect(ns, listen(ns, "127.0.0.1", cc=name), cc=name)
     with sender, receiver:
         return ecn_options(sender)
 
 
 def mark_all(path):
-    """The bottleneck marks every packet."""
+    """Makes the bottleneck mark every packet."""
     router, device = path.bottleneck
     router.run("tc", "qdisc", "add", "dev", device, "clsact")
     router.run("tc", "filter", "add", "dev", device, "egress", "bpf", "direct-action",
@@ -65,7 +65,7 @@ def test_its_name_is_its_own(bbrctl, ns):
 
 def test_version_1_has_none(bbrctl, free_name):
     refused = bbrctl("load", "--ecn", "--name", free_name(), status=REFUSED)
-    assert "knows nothing of ECN" in refused.err
+    assert "does not support ECN" in refused.err
 
 
 def test_an_upgrade_keeps_it(bbrctl, load, ns):
@@ -104,14 +104,14 @@ def test_marks_are_nothing_to_who_did_not_ask(load, monitor, new_path):
 
 
 def allow_no_storage(ns):
-    """No socket of the namespace gets memory for options: from Linux 6.8 on a namespace has a limit of its own."""
+    """No socket of the namespace gets memory for options. From Linux 6.8 on a namespace has a limit of its own."""
     done = ns.run("sysctl", "-q", "-w", "net.core.optmem_max=1", check=False)
     if done.returncode:
         pytest.skip("the limit is the whole machine's")
 
 
 def test_without_memory_it_is_still_version_3(bbrmon, load, new_path):
-    """It fills the path, probes, and losses bound it. Monitors have no memory for the connection either: a snapshot needs none."""
+    """It fills the path and probes, and losses bound it. Monitors have no memory for it either, but a snapshot needs none."""
     path, name = new_path(limit="20k"), load(algorithm="bbr3")
     allow_no_storage(path.sender)
     transfer = Transfer(*connect(path.sender, listen(path.receiver, path.v4), cc=name), size=8 * MB)

@@ -145,8 +145,8 @@ static void check_waiting(struct fixture *f, enum bbr_phase phase, u8 kind)
 		CHANGED((f->b.extra_acked_win_rtts = 4, f->b.extra_acked[0] = 20), kind);
 		CHANGED(f->b.extra_acked_win_rtts = 10, kind);
 		CHANGED((f->b.extra_acked_win_rtts = 10, f->p.extra_acked_gain[0] = 0), kind);
-		CHANGED(f->b.rounds_since_probe = 2, kind);
-		CHANGED(f->b.rounds_since_probe = 3, kind);
+		CHANGED(f->b.rounds_since_probe = BBR_CRUISE_ROUNDS - 2, kind);
+		CHANGED(f->b.rounds_since_probe = BBR_CRUISE_ROUNDS - 1, kind); /* note it */
 		CHANGED(f->sk.cwnd = 500, kind);
 		CHANGED(f->sk.mss = 100, kind);
 		CHANGED(f->p.extra_acked_gain[0] = 0, kind);
@@ -167,7 +167,10 @@ TEST(waiting_is_as_any_other)
 	f->rs.prior_in_flight = 101;
 	check_waiting(f, BBR_DOWN, WAITING);
 	f->b.inflight_hi = 110; /* 94 without the headroom */
-	check_waiting(f, BBR_DOWN, WAITING);
+	for (u32 inflight = 94; inflight <= 95; inflight++) {
+		f->rs.prior_in_flight = inflight;
+		check_waiting(f, BBR_DOWN, WAITING);
+	}
 }
 
 TEST(startup_and_drain_are_lossless)

@@ -7,7 +7,6 @@ TEST(growth_by_a_quarter_goes_on)
 	FIXTURE;
 
 	fixture_startup(f);
-	f->b.round_start = 1;
 	f->b.full_bw_cnt = 2;
 	f->b.round_start = 0;
 	f->b.full_bw = 1u << 28; /* times 320 */

@@ -50,8 +50,8 @@ static void expect_missing(const char *verb, const char *const *options, const c
 
 	snprintf(expected, sizeof(expected),
 		 "tool: %s: missing %s\n"
-		 "  run it as root, or give it only %s: with setcap(8), or AmbientCapabilities= of "
-		 "systemd\n",
+		 "  run it as root, or give it only %s, with setcap(8) or systemd's "
+		 "AmbientCapabilities=\n",
 		 verb, missing, missing);
 	assert_int_equal(take(verb, options, &text), EXIT_REFUSED);
 	assert_string_equal(text, expected);
