@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The programs of the tests. Included by the Makefile.
 
-# ---- unit tests: to add one is to add a file tests/unit/PLACE/test_*.c
+# ---- unit tests: to add one, add a file tests/unit/PLACE/test_*.c
 
-# Of an algorithm, in a folder of its name: they include its source.
+# Tests of an algorithm, in a folder of its name, include its source.
 define algorithm_tests
 $(BUILD)/unit/$2/%: tests/unit/$2/%.c
 	@mkdir -p $$(@D)
@@ -12,7 +12,7 @@ $(BUILD)/unit/$2/%: tests/unit/$2/%.c
 endef
 $(eval $(foreach folder,$(ALGORITHMS),$(call algorithm_tests,$(folder),$(notdir $(folder)))))
 
-# Of any file of the tools: they are linked with what they call of it.
+# Tests of the tools are linked with archives, so only with the objects that they call.
 $(BUILD)/asan/lib.a: $(call sanitized,$(LIB))
 $(BUILD)/asan/loader.a: $(call sanitized,$(filter-out %/main.o,$(LOADER)))
 $(BUILD)/asan/tools.a: $(call sanitized,$(filter-out %/main.o,$(MONITOR)))
@@ -34,25 +34,25 @@ $(BUILD)/unit/lib/%: tests/unit/lib/%.c $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
 	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(TEST_LIBS) -o $@
 
-# It loads them from there.
+# This test loads these objects from build/.
 $(BUILD)/unit/loader/test_patched_kernels: | $(PROBES) $(BUILD)/oracle/record_bbr3.bpf.o $(patsubst %,$(BUILD)/snapshot_%.bpf.o,$(notdir $(ALGORITHMS)))
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*/test_*.c))
 
 unit: $(UNIT_TESTS)
 
-# ---- objects to compare with
+# ---- objects for comparisons
 
-# Nobody can watch it.
+# Nobody can watch this one.
 $(BUILD)/no_telemetry.bpf.o: bpf/bbr/bbr.bpf.c
 	$(call bpf_object,-DBBR_NO_TELEMETRY)
 
-# It estimates flights on a kernel that knows them, too.
+# This one estimates flights even on a kernel that knows them.
 $(BUILD)/bbr3_estimates.bpf.o: bpf/bbr3/bbr3.bpf.c
 	$(call bpf_object,-DBBR_ESTIMATES_ALWAYS=true)
 
-# A later version with one more parameter and one more field of its events, which this one does not know, made by the
-# recipes of docs/internals.md: to upgrade to, and the tools for it. And one of an ABI that no tool knows.
+# A later version and its tools, for the upgrade tests, made by the recipes of docs/internals.md: it has one more parameter
+# and one more field of its events, which this version does not know. And an object of an ABI that no tool knows.
 NEXT_BBR := $(BUILD)/next/bpf/bbr
 NEXT_VERSION := -DBBR_VERSION='"9.9.9"'
 $(NEXT_BBR)/bbr.bpf.c: $(wildcard bpf/bbr/*.[ch])
@@ -72,11 +72,11 @@ $(BUILD)/next_version.bpf.o: $(NEXT_BBR)/bbr.bpf.c
 $(BUILD)/next_abi.bpf.o: bpf/bbr/bbr.bpf.c
 	$(call bpf_object,-DBBR_VERSION='"9.9.9"' -DBBR_ABI_MAJOR=999)
 
-# Of the major before this one.
+# An object of the previous ABI major.
 $(BUILD)/abi2.bpf.o: bpf/bbr/bbr.bpf.c
 	$(call bpf_object,-DBBR_ABI_MAJOR=2)
 
-# Only what names the version, and the descriptor, is another object.
+# Only the sources that name the version, and the descriptor, are compiled again.
 NEXT_SOURCES := $(shell grep -l BBR_VERSION $(wildcard lib/*.c lib/*/*.c loader/*.c loader/*/*.c)) bpf/bbr/descriptor.c
 NEXT_OTHERS := $(call objects,$(NEXT_SOURCES)) $(CARRIED)
 NEXT_LOADER := $(call sanitized,$(filter-out $(NEXT_OTHERS),$(LOADER) $(LIB))) $(patsubst %.c,$(BUILD)/next/obj/%.o,$(NEXT_SOURCES))
@@ -87,7 +87,7 @@ $(BUILD)/next/obj/%.o: %.c
 $(BUILD)/next/obj/bpf/bbr/descriptor.o: $(NEXT_BBR)/descriptor.c
 	$(NEXT_CC) -c $< -o $@
 
-# Its object is found before that of this version.
+# The assembler finds its BPF object before that of this version.
 $(BUILD)/next/bpf_bbr.bpf.o: $(BUILD)/next_version.bpf.o
 	cp $< $@
 $(BUILD)/next/obj/loader/carried.o: EMBEDDED = -I$(BUILD)/next \
@@ -131,9 +131,9 @@ $(BUILD)/fuzz/algorithm3: tests/fuzz/fuzz_algorithm3.c
 	@mkdir -p $(@D)
 	$(CLANG) -Iinclude -Ibpf -Ibpf/bbr3 $(FUZZ_FLAGS) $(DEPS) $< -o $@
 
-# Of what speaks to the kernel they call nothing; the stand-ins for it are in the fuzzers.
+# The fuzzers call nothing that talks to the kernel: they contain stand-ins for it.
 $(BUILD)/fuzz/obj/loader/main.o: DEFINES := -Dmain=bbrctl_main
-# The filter language of bbrmon, and what it is about.
+# The filter language of bbrmon, and the events that it filters.
 FILTER := $(wildcard tools/filter/*.c) $(addprefix tools/event/,derived.c event.c field.c origin.c)
 $(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_options.c $(FILTER) \
 	$(addprefix loader/,main.c verbs/verbs.c verbs/algorithm.c verbs/set.c verbs/show.c tuning/param.c tuning/param_text.c tuning/socket_filter.c) \
@@ -175,6 +175,11 @@ $(addprefix $(BUILD)/,flow start flags measure cost recorder):
 	@mkdir -p $(@D)
 	$(CC) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) $< $(LDLIBS) -o $@
 
+# Preloaded into the emulator.
+$(BUILD)/warp.so: tests/lab/vm/warp.c
+	@mkdir -p $(@D)
+	$(CC) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) -fPIC -shared $< -o $@
+
 $(BUILD)/cost.bpf.o: tests/lab/cost/cost.bpf.c
 $(BUILD)/recorder.bpf.o: tests/lab/runs/recorder.bpf.c
 $(BUILD)/mark_ce.bpf.o: tests/lab/runs/mark_ce.bpf.c
@@ -182,17 +187,18 @@ $(addprefix $(BUILD)/,cost.bpf.o recorder.bpf.o mark_ce.bpf.o):
 	@mkdir -p $(@D)
 	$(CLANG) $(BPF_CFLAGS) $(DEPS) -c $< -o $@
 
-# Many rules at once.
+# Writes many rules at once.
 $(BUILD)/write_rules: $(call objects,tests/lab/cost/write_rules.c $(addprefix loader/,lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start flags cost cost.bpf.o mark_ce.bpf.o no_telemetry.bpf.o bbr3_estimates.bpf.o recorder recorder.bpf.o write_rules measure)
+LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start flags warp.so cost cost.bpf.o mark_ce.bpf.o no_telemetry.bpf.o bbr3_estimates.bpf.o recorder recorder.bpf.o write_rules measure)
 
-# ---- the oracle: the recorder of the kernel's own BBR, and what feeds its recordings to the algorithm
+# ---- the oracle: the recorder of the kernel's own BBR, and the programs that feed its recordings to the algorithm
 
 ORACLE := $(BUILD)/oracle
 ORACLE_CC = @mkdir -p $(@D); $(CC) -Ibpf $(OUR_CFLAGS) $(CFLAGS)
-# Of sources of tests/oracle: objects, one for each so that each notes its headers; and those with the sanitizers.
+# $(call oracle_objects,SOURCES): an object for each source of tests/oracle, so that each notes its headers; and the same with
+# the sanitizers.
 oracle_objects = $(patsubst %.c,$(ORACLE)/%.o,$1)
 oracle_sanitized = $(patsubst %.c,$(ORACLE)/asan/%.o,$1)
 
@@ -234,11 +240,11 @@ $(ORACLE)/replay: $(call oracle_objects,$(REPLAY))
 $(BUILD)/asan/replay: $(call oracle_sanitized,$(REPLAY))
 	$(ORACLE_CC) $(SANITIZE) $^ $(REPLAY_LIBS) -o $@
 
-# How good are the inputs of BBR version 3 that a stock kernel does not have?
+# How good are the estimates of the inputs of BBR version 3 that a stock kernel does not have?
 $(ORACLE)/inputs: $(call oracle_objects,bbr3/inputs.c bbr3/distribution.c bbr3/google.c bbr3/v3r.c)
 	$(ORACLE_CC) $^ -lzstd -ljson-c -o $@
 
-# Is an ACK the same by its kind and as any? The fuzzer of each algorithm, and what it runs as BPF.
+# Does an ACK's own kind give the same result as the code for any ACK? The fuzzer of each algorithm, and the BPF object that it runs.
 KINDS_BBR := KINDS_H='"bbr/kinds.h"'
 KINDS_BBR3 := KINDS_H='"bbr3/kinds.h"'
 $(ORACLE)/bbr/changes.o $(ORACLE)/kinds.o: ORACLE_CC += -Itests/oracle -D$(KINDS_BBR)
@@ -257,7 +263,7 @@ $(ORACLE)/kinds_bbr3.bpf.o: tests/oracle/kinds.bpf.c
 	@mkdir -p $(@D)
 	$(CLANG) $(BPF_CFLAGS) -Itests/oracle -D$(KINDS_BBR3) $(DEPS) -c $< -o $@
 
-# What makes small recordings of large ones: bbr/path.c calls bbr/path_trace.c at each branch and comparison.
+# Makes small recordings from large ones: bbr/path.c calls bbr/path_trace.c at each branch and comparison.
 $(ORACLE)/bbr/path.o: ORACLE_CC += -O1 -fsanitize-coverage=trace-pc,trace-cmp
 
 $(ORACLE)/select: $(call oracle_objects,$(addprefix bbr/,select.c path_trace.c mainline.c stream.c path.c))
@@ -274,7 +280,7 @@ ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record_bbr.bpf.o record_bbr3.bp
 tests: all unit toy $(FUZZERS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o abi2.bpf.o next/bbrmon) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)
 
-# ---- the tools with an algorithm that only its folder knows
+# ---- the tools with an algorithm that nothing outside its folder knows
 
 toy: all
 	$(MAKE) BUILD=$(BUILD)/toy SHARED=$(BUILD) ALGORITHMS=tests/toy all

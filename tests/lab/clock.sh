@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Runs in the guest, after path.sh: the time of day is set back, and then forward, while a connection runs and
-# every verb that watches does. What they print is left in an archive; test_clock.py judges it. Each line of
-# `marks` is a moment: its name, the uptime and the time of day.
+# Runs in the guest, after path.sh: sets the time of day back, and then forward, while a connection and every verb
+# that watches run. Leaves their output in an archive; test_clock.py judges it. Each line of `marks` is a moment: its
+# name, the uptime and the time of day.
 OUT=/tmp/out
 BACK_S=93600 # more than a day: 26 hours
 FORWARD_S=183600
@@ -33,7 +33,7 @@ tc -n rcv qdisc add dev c0 root netem delay 40ms limit 10000
 ip netns exec rcv flow -l 5001 >/dev/null &
 bbrctl load --name lab_bbr
 
-# Those of them that are to end by themselves do so while the clock has another time than when they began.
+# All of these end by themselves, while the clock shows another time than when they began.
 ended=()
 watch stream stream -j --every ack --duration 12s &
 ended+=($!)
@@ -49,7 +49,7 @@ watch top.json top --json --interval 500ms --count 22 &
 ended+=($!)
 sleep 1.2
 
-# The whole of it in less than the window of min_rtt: no PROBE_RTT.
+# The flow is shorter than the window of min_rtt: no PROBE_RTT.
 ip netns exec snd flow -c 10.0.2.1 -p 5001 -C lab_bbr send:9000 >$OUT/flow &
 flow=$!
 sleep 3

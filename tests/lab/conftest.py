@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the lab leaves is read with what the tests of the running kernel have for that."""
+"""Lets the tests read the lab's output with helpers of the tests of the running kernel."""
 import pathlib
 import sys
 

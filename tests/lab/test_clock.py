@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The time of day is set while a connection runs and bbrmon watches: back by 26 hours, later forward by 51. Nothing that
-bbrmon shows may be another for it, but for the time of day itself. clock.sh has what happens in the guest.
+The time of day is set while a connection runs and bbrmon watches: back by 26 hours, later forward by 51. This may change
+nothing that bbrmon shows, except the time of day itself. clock.sh runs in the guest.
 """
 import json
 import pathlib
@@ -25,13 +25,13 @@ FULL_RTT_NS = 160 * 10**6  # 40 ms, and 50 packets at 4 Mbit/s
 BY_ITSELF_S = {"stream": 12, "text": 5, "record": 12, "rotated": 13, "top": 11, "top.json": 11}
 START_AND_END_S = 1.5  # programs are loaded, and the kernel waits for grace periods
 ROTATE_S = 2
-POLL_S = 0.5  # bbrmon record looks at the clocks at least so often
+POLL_S = 0.5  # bbrmon record checks the clocks at least this often
 FLOW_S = 9
-UPTIME_S = 0.02  # how exact a mark is: /proc/uptime has hundredths of a second
+UPTIME_S = 0.02  # precision of a mark: /proc/uptime has hundredths of a second
 
 
 class Run:
-    """What was left by the guest."""
+    """The files that the guest left."""
 
     def __init__(self, folder, files):
         self.folder = folder
@@ -50,12 +50,12 @@ class Run:
         return self.marks[name][0]
 
     def offset(self, name):
-        """What to add to the uptime for the time of day, at a mark."""
+        """The time of day less the uptime, at a mark."""
         uptime, wall = self.marks[name]
         return wall - uptime
 
     def read(self, *args):
-        """What a verb prints of a recording."""
+        """What a verb prints for a recording."""
         done = subprocess.run([BUILD / "bbrmon", *args], capture_output=True, text=True, check=True)
         assert not done.stderr, done.stderr
         return done.stdout
@@ -70,7 +70,7 @@ class Run:
         return sorted(found, key=lambda path: -int(path.suffix[1:] or 0))
 
     def state_at(self, after_ns):
-        """The last event until so long after the first one."""
+        """The last event that is at most after_ns later than the first one."""
         return [e for e in self.events if e["time_ns"] <= self.events[0]["time_ns"] + after_ns][-1]
 
 
@@ -153,7 +153,7 @@ def test_files_are_rotated_in_time(run):
     found = run.read_events(run.folder / "whole")
     assert [{**e, "seq": None} for e in found] == [{**e, "seq": None} for e in shown]
     spans = [[e["time_ns"] for e in run.read_events(path)] for path in files]
-    firsts = [span[0] / SECOND for span in spans if span][1:]  # in the first file nothing happened at first
+    firsts = [span[0] / SECOND for span in spans if span][1:]  # at the start of the first file nothing happened
     assert len(firsts) > 3
     for a, b in zip(firsts, firsts[1:]):
         assert b - a == pytest.approx(ROTATE_S, abs=POLL_S)
@@ -185,7 +185,7 @@ def test_tops_header_has_the_time_of_day(run):
 
 
 def test_tops_line_grows_by_one_a_second(run):
-    """A column for each second of the connection, and not one of them empty or of another height."""
+    """It has a column for each second of the connection; none is empty or has another height."""
     lines = [line.partition("4026")[2].partition(" ")[2].strip() for line in run.text("top").splitlines()
              if line.startswith("lab_bbr ")]
     lengths = [len(line) for line in lines]
@@ -195,7 +195,7 @@ def test_tops_line_grows_by_one_a_second(run):
 
 
 def test_the_report_is_of_one_clock(run):
-    """Its times are those of the events; what time of day they had is that of the first one."""
+    """Its times are those of the events; its time of day is that of the first one."""
     data = data_of(run.read("report", "-o", "-", run.folder / "recording"))
     first, last = (run.events[i]["time_ns"] for i in (0, -1))
     recording = data["recording"]

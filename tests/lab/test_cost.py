@@ -11,7 +11,7 @@ CLANG = compilers.used()
 
 
 def limit(newest, clang_18, older):
-    """Up to clang 18 an ACK costs a tenth more, and up to 17 it is dearer to ask who watches: `lab compilers`."""
+    """Up to clang 18 an ACK costs a tenth more, and up to 17 the check for monitors costs more: `lab compilers`."""
     return newest if CLANG >= 19 else clang_18 if CLANG == 18 else older
 
 
@@ -27,8 +27,8 @@ def figures(shapes):
 
 @pytest.fixture(scope="module")
 def turns(figures):
-    """Of 16 transfers. Single ones differ by their mixes of ACKs: the mean of a callback by 0.6 %, the median by 2
-    instructions, the whole by 0.4 % (standard deviations).
+    """The figures of 16 transfers. Single ones vary with their mixes of ACKs: the mean of a callback by 0.6 %, the median by
+    2 instructions, the whole by 0.4 % (standard deviations).
     """
     return figures["turns"]
 
@@ -47,14 +47,14 @@ def test_the_callback_with_losses(shapes):
 
 
 def test_the_callback_of_version_3(turns):
-    """Against that of version 1: 1.25, of medians 1.21 (docs/cost.md). Against the kernel's bbr, which differs least: 1.00."""
+    """Against version 1: 1.25, the medians 1.21 (docs/cost.md). Against the kernel's bbr, which varies least: 1.00."""
     assert turns["bpf_bbr3"]["mean"] <= 1.25 * turns["bpf_bbr"]["mean"]
     assert turns["bpf_bbr3"]["median"] <= 1.25 * turns["bpf_bbr"]["median"]
     assert turns["bpf_bbr3"]["ratio"] <= limit(1.02, 1.10, 1.10)
 
 
 def test_all_callbacks_with_their_trampolines(figures):
-    """The sum is 2.42 times the kernel's, of a transfer three times as long 2.43; it was 3.27 (docs/cost.md)."""
+    """The sum is 2.42 times the kernel's; in a transfer three times as long, 2.43. It was 3.27 (docs/cost.md)."""
     callbacks = figures["all_callbacks"]
     assert callbacks["all"] <= 2.5 * callbacks["kernels_all"]
     assert callbacks["min_tso_segs"]["instructions"] <= 20 and callbacks["sndbuf_expand"]["instructions"] <= 9
@@ -66,7 +66,7 @@ def span(mean, median, calls, interrupted=0):
 
 
 def test_the_sum_of_all_callbacks_counts_each_call_with_its_trampoline():
-    """Of made-up spans, in each of which 100 instructions are the instrument's."""
+    """With made-up spans, in each of which the instrument takes 100 instructions."""
     bbr = {"bbr_main": span(400, 380, 10), "bbr_min_tso_segs": span(111, 110, 35), "bbr_sndbuf_expand": span(104, 103, 10),
            cost.STEP: span(900, 890, 11), "tcp_tso_segs": span(155, 150, 20), "tcp_sndbuf_expand": span(141, 140, 10)}
     ours = {"cong_control": span(390, 370, 9, interrupted=1), "min_tso_segs": span(124, 122, 31),
@@ -80,7 +80,7 @@ def test_the_sum_of_all_callbacks_counts_each_call_with_its_trampoline():
 
 
 def test_asking_whether_anybody_watches(turns):
-    """Of the cheapest ACK, which is of one kind in every transfer: medians differ by more, with the mixes of ACKs."""
+    """By the cheapest ACK, which is of one kind in every transfer: medians vary more, with the mixes of ACKs."""
     assert 0 < turns["bpf_bbr"]["least"] - turns["no_telemetry"]["least"] <= limit(7, 7, 9)
 
 
@@ -92,7 +92,7 @@ def test_a_whole_transfer(turns):
 
 
 def test_asking_does_not_show_in_a_whole_transfer(turns):
-    """By 0.14 % the means of 16 differ anyway."""
+    """The means of 16 differ by 0.14 % anyway."""
     assert turns["bpf_bbr"]["instructions"] == pytest.approx(turns["no_telemetry"]["instructions"], rel=0.005)
 
 
@@ -116,7 +116,7 @@ def watched():
 
 
 def test_an_ack_that_a_monitor_looks_at(watched):
-    """Mean 407 to 409, and 275 if nobody watches; the cheapest was 435 once (docs/monitoring-cost.md)."""
+    """Mean 407 to 409, and 275 if nobody watches; the cheapest once took 435 (docs/monitoring-cost.md)."""
     assert watched["transition_1"]["mean"] <= limit(415, 462, 475)
     assert watched["transition_1"]["median"] <= limit(390, 440, 470)
     assert watched["transition_1"]["least"] <= limit(347, 420, 440)
@@ -130,10 +130,11 @@ def test_an_ack_that_a_monitor_is_told_of(watched):
     assert watched["ack_8"]["median"] <= limit(3300, 3300, 3350)
 
 
-@pytest.mark.skipif(CLANG < 19, reason="measured with clang 19 only")
 def test_an_ack_of_the_kernels_bbr_that_a_monitor_is_told_of(watched):
-    """One in ten is told of and takes 1262; by a loop over one monitor it was 1314. The others take as good as nothing."""
-    assert watched["kernel_ack"]["p90"] <= 1280
+    """The 90th percentile is an ACK that is reported: 1262, and 1314 when a loop looked for the one monitor. Most segments
+    are no such ACKs, and take 113.
+    """
+    assert watched["kernel_ack"]["p90"] <= limit(1280, 1295, 1305)
     assert watched["kernel_ack"]["median"] <= 120
 
 
@@ -144,8 +145,8 @@ def rules():
 
 def test_the_start_of_a_connection_with_many_rules(rules):
     """
-    Prefixes: a level of the trie more for each doubling, of some 170 instructions. Without rules 320, of which 13 are the look
-    for what an experiment assigns.
+    Prefixes: each doubling adds a level of the trie, some 170 instructions. Without rules the start takes 320, 13 of them to look
+    up what an experiment assigns.
     """
     assert rules["none"]["start"] <= 325
     assert rules["16"]["start"] <= 2000
@@ -162,13 +163,13 @@ def more(experiment, what):
 
 
 def test_the_start_of_a_connection_in_an_experiment(experiment):
-    """All that the stack does then, more than without one: 1,399, 1,796 and 1,976 instructions (docs/cost.md)."""
+    """Everything that the stack does then, less what it does without one: 1,399, 1,796 and 1,976 instructions (docs/cost.md)."""
     found = more(experiment, "start")
     assert 800 < found["cubic"] <= 1450 and found["instance"] <= 1850 and found["profile"] <= 2000, found
 
 
 def test_the_end_of_a_connection_in_an_experiment(experiment):
-    """Of all changes of state: 1,302."""
+    """Over all changes of state: 1,302."""
     found = more(experiment, "states")
     assert 800 < min(found.values()) and max(found.values()) <= 1400, found
 
@@ -178,6 +179,6 @@ def test_the_start_of_a_connection_with_rules_of_all_combinations(rules):
 
 
 def test_rules_cost_an_ack_nothing(rules):
-    """By the cheapest ACK: the mixes of ACKs are not the same, and so neither are means and medians."""
+    """By the cheapest ACK: the mixes of ACKs differ, so means and medians do, too."""
     least = [figures["ack_least"] for figures in rules.values()]
     assert max(least) - min(least) <= 4

@@ -2,6 +2,7 @@
 """The laboratory itself: a run is a function of its inputs."""
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -48,8 +49,36 @@ def test_a_boot_gives_what_its_snapshot_gives(kernel):
 
 
 def test_busy_host_same_bytes(kernel):
-    """More of them: tests/lab/lab repeat 200."""
+    """For more runs: tests/lab/lab repeat 200."""
     assert list(repeat.hashes(4, kernel.key).values()) == [4]
+
+
+# Each of the 2,000 pauses ends with a timer while the CPU is halted.
+PAUSES = """
+mkfifo /fifo
+exec 9<>/fifo
+for i in {1..2000}; do read -r -t 0.001 -u 9; done
+date +%s.%N
+"""
+
+
+def with_changes_of_threads(kernel, script):
+    """What the guest leaves, and how often the emulator's threads changed places for it."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = guest.run(kernel, image(kernel, script))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return result, after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw
+
+
+def test_the_emulator_is_quicker_than_qemu_alone_and_gives_the_same_bytes(kernel, tmp_path, monkeypatch):
+    """warp.c: the CPU's thread moves the clock of a halted CPU. With an empty library that is QEMU's main loop's."""
+    quick, changes = with_changes_of_threads(kernel, PAUSES)
+    empty = tmp_path / "empty.so"
+    subprocess.run(["cc", "-shared", "-o", empty, "-x", "c", "/dev/null"], check=True)
+    monkeypatch.setattr(emulator, "WARP", empty)
+    plain, plain_changes = with_changes_of_threads(kernel, PAUSES)
+    assert quick == plain
+    assert plain_changes > 10_000 and changes < plain_changes / 4, (changes, plain_changes)
 
 
 RANDOM = """
@@ -86,7 +115,7 @@ def test_random_numbers_are_those_of_the_seed(kernel):
 
 @pytest.fixture
 def no_snapshots(tmp_path, monkeypatch):
-    """The folder where they will be."""
+    """An empty folder for snapshots."""
     monkeypatch.setattr(snapshot, "FOLDER", tmp_path)
     return tmp_path
 
@@ -106,7 +135,7 @@ def snapshots(folder):
 
 def test_makers_of_a_snapshot_at_once_and_one_that_is_killed(kernel, no_snapshots, tmp_path_factory):
     expected = guest.run(kernel, image(kernel), boot=True)
-    temporary = tmp_path_factory.mktemp("tmp")  # the one that is killed leaves its folder there
+    temporary = tmp_path_factory.mktemp("tmp")  # the killed one leaves its folder there
     killed = make(no_snapshots, kernel, temporary)
     deadline = time.monotonic() + 600
     while not list(no_snapshots.glob("*.partial/ram")):
@@ -124,7 +153,7 @@ def test_makers_of_a_snapshot_at_once_and_one_that_is_killed(kernel, no_snapshot
     assert sum(file.stat().st_blocks * 512 for file in made.iterdir()) < 256 << 20
 
 
-# A lab that is killed right after it made the process of its guest.
+# A lab that is killed right after it has made its guest's process.
 ORPHAN = """import os, sys, time
 from vm import emulator
 guest = object.__new__(emulator.Emulator)

@@ -82,12 +82,12 @@ def test_as_a_picture():
     svg = interference.picture({PAIR: RUNS})
     texts = {"".join(text.itertext()).strip() for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")}
     assert {"bpf_bbr against cubic", "everybody: the truth", "ab, 5 %", "ab, 50 %", "switchback"} <= texts
-    drawn = svg.partition("gnuplot_plot_1a")[2]  # behind the axes
+    drawn = svg.partition("gnuplot_plot_1a")[2]  # after the axes
     dots = [(float(x), float(y)) for x, y in re.findall(r"<use .*translate\(([\d.]+),([\d.]+)\) scale\([1-9]", drawn)]
     (true, top), (first, _) = dots[:2]
     pixels = (first - true) / 1.9  # of a Mbit/s
     assert pixels > 50
-    # The truth, 5 %, 50 %, switchback, from top to bottom; each is where its value is.
+    # The truth, 5 %, 50 %, switchback, from top to bottom; each is at its value.
     assert [x for x, _ in dots] == pytest.approx([true + (value - 0.1) * pixels for value in (0.1, 2, 1, 0.08)], abs=0.1)
     heights = [y for _, y in dots]
     assert heights == sorted(set(heights)) and top == heights[0]
@@ -103,7 +103,7 @@ def test_as_a_picture():
 
 
 class Guests:
-    """Instead of guests; those of a stopped lab fail."""
+    """Takes the place of guests. From the number `until` on they fail, as in a lab that is stopped."""
 
     def __init__(self):
         self.started, self.until = [], None

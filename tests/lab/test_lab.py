@@ -165,19 +165,19 @@ def test_too_few_seeds_are_no_verdict():
 
 
 def test_the_same_thing_is_rarely_called_different():
-    """Of samples of one distribution 5 % are, within what chance does in 200 comparisons."""
+    """Of samples of one distribution, 5 % are, within what chance allows in 200 comparisons."""
     source = random.Random(1)
     draws = ([[source.gauss(100, 10) for _ in range(8)] for _ in range(2)] for _ in range(200))
     assert 3 <= sum(compare.difference(*two).probability < 0.05 for two in draws) <= 20
 
 
 def samples(*goodputs):
-    """What over_seeds() says of runs with these rates."""
+    """What over_seeds() returns for runs with these rates."""
     return {key: {"values": list(goodputs)} for key in compare.TOLERANCE}
 
 
 def test_many_seeds_are_compared_with_themselves():
-    """And a difference between these, which is chance, is none of the algorithm's."""
+    """A difference between the halves is chance, and does not count as one of the algorithm."""
     halves = samples(*[100, 101] * 5, *[200, 201] * 5)
     (ours, differs), (itself, counts) = tables.verdict_lines({("", "bpf_bbr"): halves, ("", "bbr"): halves})
     assert ours.startswith("bpf_bbr / bbr: goodput_bps 1.000") and not differs
@@ -225,7 +225,7 @@ class Imagined(Results):
 
 @pytest.mark.parametrize("name", suite.names("long"))
 def test_claims_ask_for_points_that_are_there(name):
-    """And say what they measured, whether it holds or not."""
+    """They also report what they measured, whether the claim holds or not."""
     for check in claims.CHECKS.get(name, []):
         for rate in (1e3, 1e9):
             holds, words = check(Imagined(scenario.load(name), rate))
@@ -331,7 +331,7 @@ pattern = ["bytes:3k", "pause:1ms"]
 
 
 def test_every_impairment_on_a_real_path(small):
-    """What tc accepts, and that a flow gets through all of it."""
+    """tc accepts all of them, and a flow gets through."""
     text = """
 [policer]
 rate = "4mbit"
@@ -375,7 +375,7 @@ def test_who_negotiates_ecn_finds_a_receiver_that_does_so_too(small, cc):
 
 
 def test_every_run_of_a_comparison_has_the_same_programs(small):
-    """Whatever watches one algorithm watches the others as well: on one CPU it takes its time from the flow."""
+    """A program that watches one algorithm watches the others as well: on one CPU it takes its time from the flow."""
     found = scenario.load(small())
     ccs = ["bpf_bbr", "cubic", "bbr"]
     runs = [dataclasses.replace(run, recorded=True) for run in suite.runs_of(found, ccs, "6.12", 1)]
@@ -388,7 +388,7 @@ def test_every_run_of_a_comparison_has_the_same_programs(small):
 
 
 def test_an_object_of_ones_own(small, tmp_path):
-    """Registered by bpftool under the name that it has; parameters of ours do not reach it."""
+    """bpftool registers it under its own name; our parameters do not reach it."""
     shutil.copy(experiment.BUILD / "toy" / "bpf_toy.bpf.o", tmp_path / "mine.bpf.o")
     done = lab("run", small(), "--set", "path.delay=100ms", "--cc", f"{tmp_path}/mine.bpf.o,bpf_bbr3", "-j")
     assert done.returncode == 0, done.stderr
@@ -407,7 +407,7 @@ def test_an_object_of_ones_own(small, tmp_path):
 
 @pytest.mark.parametrize("cc", ["bpf_bbr", "bpf_bbr3"])
 def test_the_recorder_knows_each_ones_mode(small, cc):
-    """Those that it reads at each ACK are those that bbrmon tells of, a PROBE_RTT among them."""
+    """The modes that it reads at each ACK are those that bbrmon reports, a PROBE_RTT among them."""
     file = scenario.load(small(), [("duration", "12s"), ("path.loss", "0.5%"), ("link.rate", "2mbit")])
     (point,) = file.points()
     result = experiment.execute(experiment.Run(point, cc, 1, "6.12"))
@@ -458,7 +458,7 @@ def test_stopped_in_the_middle_it_leaves_nothing(small, sig, tmp_path):
 
 
 def _typed(words, text, timeout_s=180):
-    """Runs the lab on a terminal of its own and types a text when the first prompt is there."""
+    """Runs the lab on its own terminal, and types a text when the first prompt appears."""
     ours, its = pty.openpty()
     with subprocess.Popen([HERE / "lab", *words], stdin=its, stdout=its, stderr=its,
                           start_new_session=True) as process:
@@ -516,7 +516,7 @@ def test_run_prints_figures_and_writes_files(small, tmp_path):
 
 
 def _run_of(name, cc, seed, goodput):
-    """As --out writes it, of a run in which nothing happened but this goodput."""
+    """A run as --out writes it, in which nothing happened but this goodput."""
     flow = {"goodput_bps": goodput, "rtt_us": {"min": 1, "median": 2, "p95": 3, "max": 4, "acks": 5},
             "retransmits": 0, "share": 1.0}
     return {"scenario": name, "title": "a <title>", "source": "", "says": "", "point": "", "cc": cc, "seed": seed,
@@ -543,7 +543,7 @@ def test_a_report_of_no_runs_is_an_error(tmp_path):
 
 
 def test_run_makes_reports(small, tmp_path):
-    """What bbrmon recorded in the guest is what it streamed there, and what the page shows."""
+    """bbrmon records in the guest what it streams there, and the page shows the same."""
     folder, out = tmp_path / "report", tmp_path / "out"
     done = lab("run", small(), "--cc", "bpf_bbr,cubic", "--report", str(folder), "--out", str(out))
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Pictures of `lab report`, of figures that no run had to make."""
+"""The pictures of `lab report`, from made-up figures."""
 from report import plots
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bpf_bbr and bpf_bbr3 on the kernels that are not running here: each boots once, the tests look at what it did."""
+"""bpf_bbr and bpf_bbr3 on kernels that are not running here: each boots once, and the tests check what it printed."""
 import os
 
 import pytest
@@ -7,7 +7,7 @@ import pytest
 from studies import matrix
 from vm import kernels
 
-# `make lab-matrix` has all of them.
+# `make lab-matrix` tests all of them.
 KERNELS = os.environ.get("BBR_LAB_KERNELS",
                          f"6.1 6.12 6.12{matrix.NEWER} 6.18 7.2 7.3").split()
 
@@ -44,7 +44,7 @@ def test_bbrctl_loads_two_instances(steps):
 
 
 def test_the_verifier_has_much_left(steps):
-    """A kernel refuses a program for which it goes through a million instructions; docs/cost.md has what each takes."""
+    """A kernel refuses a program if its verifier explores a million instructions; docs/cost.md has the number of each program."""
     for step in "load", "bbr3":
         programs = matrix.verified(steps[step])
         assert programs["cong_control"] == max(programs.values()) < 150_000, programs
@@ -113,7 +113,7 @@ def test_an_experiment_draws_and_turns(steps):
     assert chosen["cc"] == "reno"
     assert turned["cc"] == "cubic" and turned["received_bytes"] == turned["sent_bytes"] and turned["wrong_bytes"] == 0
     (moved,) = [int(line.split(":")[1].strip(" ,")) for line in text.splitlines() if '"moved"' in line]
-    assert 1 <= moved <= 4, text  # two blocks one after the other have different arms, or the same two
+    assert 1 <= moved <= 4, text  # successive blocks have different arms, or the same
     assert "bbrctl: " not in text and "deleted" in text, text
 
 
@@ -136,7 +136,7 @@ def test_a_cgroup_is_attached_and_detached(steps):
 
 
 def test_an_upgrade_replaces_the_code_under_a_flow(steps):
-    """Atomically, but on 6.1: that has no links."""
+    """Atomically, except on 6.1, which has no links."""
     text = steps["upgrade"]
     assert '"version": "9.9.9"' in text and "upgraded from 9.9.9 to" in text, text
     if steps["kernel"] == "6.1":
@@ -171,7 +171,7 @@ def test_version_3_is_registered_and_taken_away(steps):
 
 
 def test_version_3_passes_all_modes_and_probes(steps):
-    """Until it is moved away, which the stream tells as its end."""
+    """Until it is moved away, which the stream reports as its end."""
     events = [o for o in matrix.objects(steps["bbr3"]) if o.get("event") in ("mode", "start", "end")]
     kinds = [e["event"] for e in events]
     assert kinds[0] == "start" and kinds.count("start") == kinds.count("end") == 2, kinds  # there and back
@@ -200,12 +200,12 @@ def test_connections_move_from_version_3_to_1_and_back(steps):
 
 
 def has_kernel_bbr(steps):
-    """Debian builds it as a module, and the modules of some kernels are not to be had any more."""
+    """Debian builds it as a module, and the modules of some kernels are no longer available."""
     return steps["has modules"]
 
 
 def test_all_sockets_are_read_from_outside(steps):
-    """Also those of an instance that is unloaded, and of a module that was loaded later than bbrmon."""
+    """Also those of an instance that is unloaded, and of a module that was loaded after bbrmon started."""
     assert "bbrmon: " not in steps["outside"], steps["outside"]
     assert "lab_two: unloaded; it stays in the kernel for 1 user " in steps["outside"], steps["outside"]
     states = {o["instance"]: o for o in matrix.objects(steps["outside"]) if o.get("event") == "state"}
@@ -234,7 +234,7 @@ def test_the_kernels_own_bbr_is_streamed(steps):
 
 
 def test_each_timeout_of_the_kernels_own_bbr_is_an_event(steps):
-    """As many as the kernel counts. Here every program runs: the running kernel may leave out one that is due."""
+    """There are as many as the kernel counts. In a guest every program runs; the running kernel may skip one that is due."""
     if not has_kernel_bbr(steps):
         return
     before, after = [int(line.split()[1]) for line in steps["timeouts"].splitlines() if line.startswith("timeouts ")]
@@ -249,7 +249,7 @@ def test_each_timeout_of_the_kernels_own_bbr_is_an_event(steps):
 
 def test_the_bpffs_is_unmounted(steps):
     lines = steps["bpffs"].split("\n")
-    if steps["kernel"] == "6.1":  # needs none
+    if steps["kernel"] == "6.1":  # needs no bpffs
         assert "status 0" in lines and "0" in lines, lines
         assert [line for line in lines if "is already loaded" in line], lines
     else:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The documents' experiments, the quick ones: what the documents say of them, and bpf_bbr as the
-kernel's bbr. `make lab` runs all of them, over several seeds."""
+"""The quick experiments of the documents: the documents' claims hold, and bpf_bbr performs as the kernel's
+bbr does. `make lab` and `make lab-long` run more experiments, over several seeds."""
 import functools
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""An algorithm that only its folder knows (tests/toy/), on the oldest and the newest kernel."""
+"""An algorithm that nothing outside its folder knows (tests/toy/), on the oldest and the newest kernel."""
 import pathlib
 import sys
 

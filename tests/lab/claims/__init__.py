@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the source documents report, as checks on the runs of their scenarios: a file for each document.
+"""Checks the reports of the source documents against runs of their scenarios: a file for each document.
 
-A check is a function of one Results: it returns (holds, what was measured). Its docstring is the claim.
-Where the path differs from the document's, the bound is that of the path: goodput is counted without
-headers (1448 of 1514 bytes), and the least RTT includes a packet's own time at the bottleneck.
+A check is a function of one Results. It returns (holds, what was measured). Its docstring is the claim.
+Where the path differs from the document's, the bound is the path's: goodput is counted without headers
+(1448 of 1514 bytes), and the least RTT includes a packet's own time at the bottleneck.
 """
 CHECKS = {}  # scenario -> checks, in order
 

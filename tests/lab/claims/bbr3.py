@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""BBRv3: figures of Google's own, and the criteria of other people's tests (nsperf, transperf). Most of those are
-words; where a claim has a number that they do not say, it is the design's or a comparison with version 1."""
+"""BBRv3: Google's own figures, and the criteria of other people's tests (nsperf, transperf). Most of these criteria are words;
+a number in a claim that they do not give is from the design, or from a comparison with version 1."""
 from claims import claim
 from claims.results import PAYLOAD, mbit, median_of, ms
 
@@ -17,8 +17,7 @@ def _share(results, cc, label):
 
 
 def _resent(results, cc, label=""):
-    """The share of retransmits, of the segments of all flows. Both are counted over the whole run, so its goodput must
-    be, too."""
+    """The share of retransmits in the segments of all flows. Retransmits count over the whole run, so the goodput must, too."""
     def of(result):
         return (sum(flow["retransmits"] for flow in result["flows"]) * SEGMENT_BITS * 1e6 /
                 (result["goodput_bps"] * (result["window_us"][1] - result["window_us"][0])))

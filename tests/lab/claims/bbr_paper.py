@@ -8,7 +8,7 @@ from claims.results import (BBRS, PAYLOAD, acked_rate, mbit, median_of, ms, of_c
 
 
 def probes(result):
-    """The gain cycles of a steady flow, by its pacing rate: [start of 1.25, start of 0.75, end of it]."""
+    """The gain cycles of a steady flow, by its pacing rate: [start of 1.25, start of 0.75, end of 0.75]."""
     rate = usual(result, "pacing_bps")
     found, phase = [], 0
     for row in rows_between(result, *result["window_us"]):

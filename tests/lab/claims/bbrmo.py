@@ -12,7 +12,7 @@ def _goodput(results, cc, label):
 
 
 def _resent(results, cc, label):
-    """The share of all packets that were sent again."""
+    """The share of all packets that were retransmitted."""
     segment = results.points[label]["path.mtu"] - HEADERS
     return median_of(results.of(cc, label), lambda r: r["flows"][0]["retransmits"] * segment / (r["received_bytes"] or 1))
 
@@ -50,7 +50,7 @@ def shallow_buffers_cost_bbr_retransmits(results):
         ", ".join(f"{100 * share:.2f} %" for share in (*shallow, *deep)) + ": BBR, CUBIC shallow, BBR, CUBIC deep"
 
 
-GAINS = {"1.1": 0.091, "1.25": 0.2, "1.5": 0.333}  # that probe, and the loss that a probe of it makes up for
+GAINS = {"1.1": 0.091, "1.25": 0.2, "1.5": 0.333}  # gain of a probe -> the loss that such a probe makes up for
 
 
 @claim("cliff")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Document 001, an evaluation of BBR against CUBIC: efficiency, convergence, fairness. Links of 1 Gbit/s there."""
+"""Document 001, an evaluation of BBR against CUBIC: efficiency, convergence, fairness. Its links have 1 Gbit/s."""
 import statistics
 
 from claims import claim
@@ -94,7 +94,7 @@ def yields_to_udp_within_two_seconds(results):
         f"{_percent(beside)} of the link beside UDP, {_percent(after)} after it"
 
 
-STEPS = ((5, 50e6), (10, 80e6), (15, 20e6), (20, 100e6))  # of conv-bw: when, to what rate
+STEPS = ((5, 50e6), (10, 80e6), (15, 20e6), (20, 100e6))  # of conv-bw: (seconds, new rate)
 
 
 @claim("conv-bw")
@@ -114,7 +114,7 @@ def _between(result, flow, begin_us, end_us):
 
 
 def _shares(results):
-    """Of the two flows while both are there, of what the link carries; one pair for each run."""
+    """The shares of the two flows in what the link carries, while both are there; one pair for each run."""
     return [[_between(result, flow, 7e6, 15e6) / results.capacity() for flow in (0, 1)] for result in results.both()]
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""BBRv3 by the criteria of quiche's bbr2_simulator_test.cc. Those look into its sender. Seen from outside, its estimate of the
-bandwidth is the highest rate of a second, and what it lost is what was sent again."""
+"""BBRv3 by the criteria of quiche's bbr2_simulator_test.cc. That test looks into the sender. Here, from outside, the highest rate
+of a second stands for the sender's estimate of the bandwidth, and retransmits stand for its losses."""
 from claims import claim
 from claims.results import acked_rate, median_of, of_column, rows_between
 
@@ -21,7 +21,7 @@ def _resent(results, label=""):
 
 
 def _srtt_us(results):
-    """The most that the smoothed RTT was, of the first flow."""
+    """The highest smoothed RTT of a run: the median over the runs."""
     return median_of(results, lambda result: max(of_column(rows_between(result, 0, result["window_us"][1]), "srtt_us")))
 
 
@@ -33,7 +33,7 @@ def _best_rate(results, label, begin_s, end_s):
 
 
 def _least_acked(results, label=""):
-    """The least that a flow got through, of all seeds. (Its FIN may count as one byte more.)"""
+    """The fewest bytes that any flow of any seed had ACKed. (Its FIN may count as one byte more.)"""
     return min(flow["acked_bytes"] for result in results.of(V3, label) for flow in result["flows"])
 
 

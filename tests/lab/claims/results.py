@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The runs of a scenario as the checks see them, and what several checks measure."""
+"""The runs of a scenario as the checks see them, and measurements that several checks share."""
 import statistics
 
 from runs import metrics
@@ -9,7 +9,7 @@ HEADERS = 52  # bytes of IP and TCP with timestamps
 
 
 def payload(mtu):
-    """The share of data in a full packet, as it takes time at the bottleneck."""
+    """The share of data in a full packet, by the bytes that take time at the bottleneck."""
     return (mtu - HEADERS) / (mtu + ETHERNET)
 
 
@@ -18,7 +18,7 @@ BBRS = ("bpf_bbr", "bbr")
 
 
 class Results:
-    """The runs of one scenario; of() gives them with their series, one for each seed."""
+    """The runs of one scenario; of() returns them with their series, one for each seed."""
 
     def __init__(self, points, load):
         self.points = {point.label: point for point in points}
@@ -28,7 +28,7 @@ class Results:
         return self._load(label, cc)
 
     def both(self, label=""):
-        """Of bpf_bbr and of the kernel's bbr."""
+        """The runs of bpf_bbr and of the kernel's bbr."""
         return [result for cc in BBRS for result in self.of(cc, label)]
 
     def capacity(self, label=""):
@@ -59,7 +59,7 @@ def acked_rate(result, begin_us, end_us):
 
 
 def usual(result, name):
-    """The median of a column in the window that is measured."""
+    """The median of a column in the measured window."""
     return statistics.median(of_column(rows_between(result, *result["window_us"]), name))
 
 

@@ -4,7 +4,7 @@ import claims
 from claims.results import BBRS, Results
 from runs import experiment, scenario
 
-PEER_SEEDS = 2  # of CUBIC and Reno, which nothing is compared with to the percent
+PEER_SEEDS = 2  # of CUBIC and Reno: no comparison with them is about single percents
 
 
 def names(*suites):
@@ -13,8 +13,8 @@ def names(*suites):
 
 
 def runs_of(found, ccs, kernel, seeds, peer_seeds=None):
-    """The runs of a scenario, in the order of its points. A point that sets parameters of an algorithm is
-    run with that algorithm only."""
+    """Yields the runs of a scenario, in the order of its points. A point that sets parameters of an algorithm is
+    run only with that algorithm."""
     for point in found.points():
         compared = tuple(ccs or point["cc"])
         for cc in compared:
@@ -26,8 +26,8 @@ def runs_of(found, ccs, kernel, seeds, peer_seeds=None):
 
 
 def results(found, runs):
-    """The runs of a scenario as the checks want them; pool.execute_all() before, so that loading
-    them one by one comes from the cache."""
+    """The runs of a scenario as Results. Call pool.execute_all() first, so that they are loaded one by one from
+    the cache."""
     runs = list(runs)
 
     def load(label, cc):

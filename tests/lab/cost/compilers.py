@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The versions of clang that Debian has, from 15 on: does each compile bpf_bbr and bpf_bbr3 so that a kernel takes them, and what
-does an ACK cost then? Nothing is installed.
+Compiles bpf_bbr and bpf_bbr3 with each version of clang that Debian has, from 15 on: does a kernel accept them, and what does an
+ACK cost? Installs nothing.
 """
 import contextlib
 import json
@@ -22,24 +22,24 @@ LIBRARIES = "usr/lib/x86_64-linux-gnu"
 
 
 def used():
-    """The version that `make` takes."""
+    """The version that `make` uses."""
     name = subprocess.check_output([REPO / "scripts/find-clang", "clang"], text=True).strip()
     return int(re.search(r"clang version (\d+)", subprocess.check_output([name, "--version"], text=True))[1])
 
 
 def versions():
-    """Of all suites that the lab fetches from."""
+    """The versions in all suites that the lab fetches from."""
     return sorted(version for name in archive.names("clang-[0-9]+") if (version := int(name.removeprefix("clang-"))) >= OLDEST)
 
 
 def _packages(version):
-    """The compiler with its headers and libraries, without what links programs for this machine."""
+    """The packages of the compiler, its headers and libraries, without those that link programs for this machine."""
     wanted = re.compile(rf"clang-{version}|libclang-common-{version}-dev|lib.*(?<!-dev)")
     return [name for name in archive.with_dependencies(f"clang-{version}") if wanted.fullmatch(name)]
 
 
 def _command(version):
-    """It is started by its own dynamic loader, for its C library may be newer than this system's."""
+    """The command that starts clang with its own dynamic loader, because its C library may be newer than this system's."""
     root = archive.unpacked(f"tools/clang-{version}", lambda: _packages(version))
     loader = next(path for path in (root / "usr/lib64/ld-linux-x86-64.so.2", root / "lib64/ld-linux-x86-64.so.2",
                                     root / LIBRARIES / "ld-linux-x86-64.so.2") if path.exists())
@@ -49,13 +49,13 @@ def _command(version):
 
 
 def _headers(root, version):
-    """The folder of the compiler's own headers, which it would look for beside the dynamic loader."""
+    """The folder of the compiler's own headers. By itself clang would look for it beside the dynamic loader."""
     (folder,) = {path.parent for path in root.glob(f"usr/lib/llvm-{version}/lib/clang/*/include")}
     return folder
 
 
 def objects(version, build):
-    """name -> file, of OBJECTS, made in the folder build."""
+    """Compiles OBJECTS in the folder build. Returns name -> file."""
     paths = {name: pathlib.Path(build) / f"{name}.bpf.o" for name in OBJECTS}
     done = subprocess.run(["make", "-C", REPO, "WERROR=1", f"BUILD={build}", f"CLANG={_command(version)}", *paths.values()],
                           capture_output=True, text=True, check=False)
@@ -66,7 +66,7 @@ def objects(version, build):
 
 @contextlib.contextmanager
 def compiled():
-    """version -> its objects, in a folder that goes with the block."""
+    """Yields version -> its objects, in a folder that is removed after the block."""
     with tempfile.TemporaryDirectory(prefix="bbr-compilers-") as folder:
         yield {version: objects(version, pathlib.Path(folder) / str(version)) for version in versions()}
 

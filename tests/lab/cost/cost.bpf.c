@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One span of a kernel's or BPF program's execution, of which cost.c sets the two ends. In the lab's
- * virtual time the clock counts instructions, so the histogram has a place for each count.
+ * Measures one span of the execution of the kernel or of a BPF program; cost.c sets its two ends.
+ * In the lab's virtual time the clock counts instructions, so each count has a place in `calls`.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

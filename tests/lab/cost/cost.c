@@ -4,11 +4,11 @@
  *
  *	cost [-w] [-f FUNC]... [-p PROG]... [-i ID]... [-s FROM:TO]... CC BYTES ADDR NETNS
  *
- * Sends BYTES to ADDR in the named network namespace, with the default congestion control if CC is "-". -f records each call of a kernel function, -p of
- * the newest BPF program of that name, -i of the BPF program of that id, -s each way from the return of a kernel
- * function to the return of another. With -w long calls count as well, in which an interrupt came: that wakes somebody
- * up. Prints JSON lines: one for the transfer, of which busy_ns is the time that the CPU was not idle, and one for each
- * span.
+ * Sends BYTES to ADDR in NETNS, with the default congestion control if CC is "-". Records each call
+ * of a kernel function (-f), of the newest BPF program of a name (-p) or of the program of an id
+ * (-i), and each way from the return of a kernel function to that of another (-s). -w also counts
+ * long calls, in which an interrupt came: waking a monitor takes one. Prints a JSON line for the
+ * transfer, where busy_ns is the time that the CPU was not idle, and a line for each span.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -33,7 +33,7 @@
 #define MAX_SPANS 8
 #define PORT 5001
 #define OBJECT "/cost.bpf.o"
-#define REST_US 100000 /* for everybody to come to rest before a transfer */
+#define REST_US 100000 /* for all processes to become idle before a transfer */
 
 static void die(const char *what)
 {

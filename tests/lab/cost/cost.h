@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 #define COST_PLACES 32768
-#define COST_INTERRUPT 8192 /* from here on means leave a call out: an interrupt came in between */
+#define COST_INTERRUPT 8192 /* calls this long are left out: an interrupt came in between */
 
 struct cost_span {
 	__u64 begin; /* of the call that runs; 0: none */

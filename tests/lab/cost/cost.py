@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What bpf_bbr costs: instructions of its callback and of whole transfers, against the kernel's own.
+"""Measures what bpf_bbr costs: instructions of its callback and of whole transfers, against the kernel's own.
 
-In the lab's virtual time one instruction is one nanosecond, so that differences of the clock are counts of
+In the lab's virtual time one instruction is one nanosecond, so differences of the clock are counts of
 instructions: exact, and the same on any host. See docs/cost.md.
 """
 import json
@@ -20,16 +20,16 @@ MODULES = ["veth", "sch_netem", "tcp_bbr"]
 BYTES = 100_000_000
 SHAPES = ("bursts", "packets", "losses")
 TURNS, TURN_BYTES = 16, 10_000_000
-LOSSES_OF_TEN = 3  # a transfer with losses has so many tenths of the bytes of others
+LOSSES_OF_TEN = 3  # a transfer with losses has this many tenths of the bytes of others
 WATCH_TURNS = 8
 IN_TURNS = "bbr", "no_telemetry", "bpf_bbr", "bpf_bbr3"
-# bbr_sndbuf_expand() returns a constant: what is measured of it beyond that is the instrument.
+# bbr_sndbuf_expand() returns a constant: whatever is measured beyond its own instructions is the instrument.
 NULL_FUNCTION, NULL_INSTRUCTIONS = "bbr_sndbuf_expand", 3
 CALLBACKS = {"bbr": ["bbr_main"], "cubic": ["cubictcp_cong_avoid", "cubictcp_acked"],
              "bpf_bbr": ["cong_control"], "no_telemetry": ["cong_control"], "bpf_bbr3": ["cong_control"]}
 RATIOS = {"mean": "ratio", "median": "ratio_median", "instructions": "ratio_transfer"}
-STEP = "tcp_rate_gen:tcp_ack"  # the congestion control's part of an ACK, with the way to it and back
-# Of each callback of bpf_bbr the kernel's own, and the span of the stack that calls it once, with the way to it and back.
+STEP = "tcp_rate_gen:tcp_ack"  # the congestion control's part of an ACK, including the call and the return
+# For each callback of bpf_bbr: the kernel's own, and the span of the stack that calls it once, including the call and the return.
 ALL_CALLBACKS = {"cong_control": ("bbr_main", STEP), "min_tso_segs": ("bbr_min_tso_segs", "tcp_tso_segs"),
                  "sndbuf_expand": ("bbr_sndbuf_expand", "tcp_sndbuf_expand")}
 NAMES = {"bbr": "the kernel's bbr", "cubic": "cubic", "bpf_bbr": "bpf_bbr, nobody watching",
@@ -38,7 +38,7 @@ NAMES = {"bbr": "the kernel's bbr", "cubic": "cubic", "bpf_bbr": "bpf_bbr, nobod
 
 
 def _console(key, variables, script, extra_files=None):
-    """What a script prints in a guest; the variables come first, then the path."""
+    """Runs a script in a guest, after the variables and path.sh. Returns the guest's result."""
     kernel = kernels.find(key)
     lines = [f"{name}='{value}'\n" for name, value in variables.items()]
     image = guest.initramfs(kernel, "".join(lines) + "".join((HERE / part).read_text()
@@ -56,7 +56,7 @@ def _console(key, variables, script, extra_files=None):
 
 
 def _turns(lines):
-    """name of IN_TURNS -> of each transfer the instructions, and the mean, the median and the least of the callback"""
+    """name of IN_TURNS -> for each transfer the instructions, and the mean, the median and the least of the callback"""
     found = {name: {"busy": [], "mean": [], "median": [], "min": []} for name in IN_TURNS}
     for transfer, span in zip(lines[::2], lines[1::2]):
         figures = found[transfer["transfer"]]
@@ -104,16 +104,16 @@ def _calls(span):
 
 def all_callbacks(bbr, bpf_bbr, instrument):
     """
-    callback -> its instructions, those of its trampoline, and its calls for each ACK; of the kernel's the same, which has
-    no trampoline. "all": all of them for an ACK. Means of cong_control; of the others medians, for each of their calls goes
-    the same way, and an interrupt is no part of it. bbr and bpf_bbr: name -> span
+    callback -> its instructions, those of its trampoline, and its calls for each ACK; the same for the kernel's, which has no
+    trampoline. "all": the sum for an ACK. The figures of cong_control are means. Those of the others are medians, because all
+    their calls take the same path, and an interrupt is no part of it. bbr and bpf_bbr: name -> span
     """
     found, total, kernels_total = {}, 0, 0
     for name, (own, around) in reversed(ALL_CALLBACKS.items()):
         which = "mean" if name == "cong_control" else "median"
         cost, kernels = bpf_bbr[name][which] - instrument, bbr[own][which] - instrument
-        # What the stack does beyond the callback is the same for both, but for the trampoline. cong_control comes last: where
-        # the way to it cannot be measured (7.3 has no function tcp_rate_gen), it counts with that of min_tso_segs.
+        # Outside the callback the stack does the same for both, except for the trampoline. cong_control comes last: where its
+        # span cannot be measured (7.3 has no function tcp_rate_gen), it counts with the trampoline of min_tso_segs.
         if around in bpf_bbr:
             trampoline = bpf_bbr[around][which] - cost - (bbr[around][which] - kernels)
         calls, kernels_calls = (1 if name == "cong_control" else _calls(spans[around]) / _calls(spans[main])
@@ -136,7 +136,7 @@ def _averaged(found, name):
 
 
 def _shape(found):
-    """The figures of one shape, the instrument's cost taken off."""
+    """The figures of one shape, without the cost of the instrument."""
     null = found["bbr"]["spans"][NULL_FUNCTION]
     instrument = null["mean"] - NULL_INSTRUCTIONS
 
@@ -191,7 +191,7 @@ def run(key, size=BYTES, shapes=SHAPES):
 
 
 def prefixes(count):
-    """So many rules with prefixes of all lengths; the first one matches."""
+    """Yields count rules with prefixes of all lengths; the first one matches."""
     rng = random.Random(count)
     yield "--dst 10.0.0.0/24"
     for _ in range(count - 1):
@@ -200,7 +200,7 @@ def prefixes(count):
 
 
 def combinations():
-    """A rule for each of the combinations of fields, of which those without a local port match."""
+    """Yields a rule for each combination of fields; those without a local port match."""
     fields = "--dport 5001", "--sport 1", "--mark 0", "--cgroup /"
     for bits in range(16):
         yield " ".join(["--dst 10.0.0.0/24", *(f for i, f in enumerate(fields) if bits >> i & 1)])
@@ -234,8 +234,8 @@ ARMS = "none", "cubic", "instance", "profile"
 
 def experiment(key, size):
     """
-    Instructions of the stack for a connection's start, and for its changes of state, of which the last is its end: without an
-    experiment, and in one whose arm is what ARMS says; the least of five connections. name -> figures
+    Instructions of the stack for a connection's start, and for its changes of state, the last of which is its end: without an
+    experiment, and in one whose arm is one of ARMS. The least of five connections. name -> figures
     """
     result = _console(key, {"BYTES": size}, "experiment.sh")
     steps = {name: [line for line in matrix.objects(text) if "span" in line]
@@ -256,9 +256,9 @@ WATCHED = ("nobody", *(f"{every}_{count}" for every in EVERY for count in (1, 8)
 
 def watched(key, size, turns=WATCH_TURNS, names=WATCHED):
     """
-    Instructions of an ACK: nobody watching, one monitor and eight, and of the program that looks at the kernel's
-    bbr, which also runs for what the receiver gets; and of a socket in a snapshot. Of all transfers of each, as in turns: the
-    median of a single one differs by 8 (standard deviation), with its mix of ACKs. name -> figures
+    Instructions of an ACK: with nobody watching, with one monitor and with eight; of the program that watches the kernel's bbr,
+    which also runs for segments that the receiver gets; and of a socket in a snapshot. Over all transfers of each, as in turns:
+    the median of a single one varies by 8 (standard deviation), with its mix of ACKs. name -> figures
     """
     result = _console(key, {"BYTES": size, "SNAPSHOT_BYTES": 10 * size, "TURNS": turns, "NAMES": " ".join(names)}, "watch.sh")
     spans = {name: [line for line in matrix.objects(text) if "span" in line]
@@ -276,8 +276,8 @@ def watched(key, size, turns=WATCH_TURNS, names=WATCHED):
 
 def compilers(key, objects, size=TURN_BYTES, turns=TURNS):
     """
-    Instructions of cong_control in the objects of several compilers, against the kernel's bbr_main, in bursts. objects: version ->
-    name -> file, as compiled() has it. Returns version -> name -> "mean", "median", "ratio" and "ratio_median"
+    Instructions of cong_control in the objects of several compilers, against the kernel's bbr_main, in bursts. objects: version
+    -> name -> file, as compiled() yields it. Returns version -> name -> "mean", "median", "ratio" and "ratio_median"
     """
     files = {f"/{name}_{version}.bpf.o": file for version, named in objects.items() for name, file in named.items()}
     result = _console(key, {"BYTES": size, "TURNS": turns, "VERSIONS": " ".join(map(str, objects))}, "compilers.sh", files)

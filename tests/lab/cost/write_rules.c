@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Gives an instance all of the rules that stand on stdin, a line each, at once: as bbrctl rule add would have
- * done it, which takes a process for each.
+ * Gives an instance all rules on stdin, one on each line, at once. bbrctl rule add has the same
+ * result, but takes a process for each rule.
  *
  *	write_rules NAME
  *
- * A line is the options of rule add, but for the profile, which is an index:
+ * A line has the options of rule add, except that the profile is an index:
  *
  *	--dst 10.0.0.0/8 --dport 80 --profile 1
  */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One page out of many runs: what `lab report DIR` makes of the files that --out has left in DIR.
+"""Makes one page out of many runs: `lab report DIR`, from the files that --out has left in DIR.
 
 For each scenario: the table of figures, the comparison of bpf_bbr with the kernel's bbr, the document's claims, and
 pictures with all congestion controls in one plot.
@@ -20,7 +20,7 @@ STYLE = pathlib.Path(__file__).with_name("page.css")
 
 
 class Runs:
-    """The runs of a folder. Their series are large: they are read when they are drawn or checked."""
+    """The runs of a folder. Their series are large, so they are read only when they are drawn or checked."""
 
     def __init__(self, folder):
         self.files = collections.defaultdict(lambda: collections.defaultdict(list))
@@ -52,7 +52,7 @@ class Runs:
         return sorted(found, key=lambda cc: (BBRS.index(cc) if cc in BBRS else len(BBRS), cc))
 
     def figures(self, name, label, cc):
-        """Over seeds; None if there is no such run."""
+        """The figures over the seeds; None if there is no such run."""
         runs = self.files[name].get((label, cc))
         return runs and compare.summary([figures for _, _, figures, _ in runs])
 
@@ -80,7 +80,7 @@ def load(file):
 
 
 def _points(name):
-    """Of one of our scenarios, as its file is today; of another none."""
+    """The points of one of our scenarios, as its file is today; none for another scenario."""
     return list(scenario.load(name).points()) if name in scenario.all_names() else []
 
 

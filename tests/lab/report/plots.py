@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Pictures of runs, by gnuplot: each function returns the text of an SVG."""
+"""Draws runs with gnuplot: each function returns the text of an SVG."""
 import collections
 import statistics
 import subprocess
@@ -8,8 +8,8 @@ from runs import congestion_controls, metrics
 from vm.kernels import LabError
 
 WIDTH = 920  # pixels
-RATES = 100  # that a curve of the goodput has
-# A colour for each congestion control, in the order of the comparison; people who confuse red and green tell them apart.
+RATES = 100  # values of a goodput curve
+# A colour for each congestion control, in the order of the comparison. People who confuse red and green can tell them apart.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555"]
 DASHES = [1, 2, 4, 5, 3]  # of the flows of one congestion control
 
@@ -25,7 +25,7 @@ def _gnuplot(script):
 
 
 def _block(name, rows):
-    """Data that the script names $NAME."""
+    """A block of data, which the script calls $NAME."""
     return f"${name} << END\n" + "\n".join(" ".join(map(str, row)) for row in rows) + "\nEND\n"
 
 
@@ -34,7 +34,7 @@ def _text(text):
 
 
 def _tics(labels):
-    """Of (label, where)."""
+    """The labels of an axis, from (label, position)."""
     return "(" + ", ".join(f"{_text(label.replace('%', '%%'))} {at}" for label, at in labels) + ")"
 
 
@@ -63,7 +63,7 @@ def _rates(rows):
 
 
 def _column(rows, name, scale=1):
-    """(seconds, value) of the rows that have one."""
+    """(seconds, value) of the rows that have a value."""
     return [(row[0] / 1e6, metrics.column(row, name) / scale) for row in rows if metrics.column(row, name)]
 
 
@@ -75,7 +75,7 @@ LANES = [  # of over_time(): title, rows of a flow -> points
 
 
 def over_time(results):
-    """results: congestion control -> one run. A line for each flow; the flows of one have one colour."""
+    """results: congestion control -> one run. A line for each flow; the flows of one congestion control share a colour."""
     blocks, lanes = [], []
     end = max(result["window_us"][1] for result in results.values()) / 1e6
     for lane, (title, points) in enumerate(LANES):
@@ -113,7 +113,7 @@ def over_seeds(groups):
             if found[key] is None:
                 continue
             values = [value / scale for value in found[key]["values"]]
-            # Side by side, so that equal ones are seen.
+            # Side by side, so that equal values can be seen.
             spread = [(n + 0.3 * (i / max(len(values) - 1, 1) - 0.5), value) for i, value in enumerate(values)]
             blocks.append(_block(f"v{panel}_{n}", spread))
             blocks.append(_block(f"m{panel}_{n}", [(n - 0.25, statistics.median(values)),
@@ -147,9 +147,9 @@ def over_points(groups):
 
 def differences(panels, title):
     """panels: title -> (label, difference, its interval or None), the truth first. A dot for each, from top to bottom, and a
-    bar if there is an interval; the truth's goes through as a band. 0 is dashed."""
+    bar if there is an interval; the truth's is also a band through all rows. A dashed line marks 0."""
     blocks, drawn = [], []
-    left, gap = 0.19, 0.04  # of the width: for the labels, which are beside the first panel, and between panels
+    left, gap = 0.19, 0.04  # of the width: for the labels, beside the first panel, and between panels
     width = (1 - left) / len(panels)
     for n, (name, rows) in enumerate(panels.items()):
         blocks += [_block(f"d{n}", [(difference, -row) for row, (_, difference, _) in enumerate(rows)]),

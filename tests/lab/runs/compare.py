@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Several seeds of one thing: median and spread; and whether bpf_bbr is the kernel's bbr."""
+"""Summarises several seeds of one thing: median and spread; and decides whether bpf_bbr is the kernel's bbr."""
 import dataclasses
 import math
 import random
 import statistics
 
-# What counts as the same, of the kernel's own median: goodput, RTT, retransmits.
+# The difference that counts as the same, as a share of the kernel's own figure: goodput, RTT, retransmits.
 TOLERANCE = {"goodput_bps": 0.02, "rtt_us": 0.05, "retransmits": 0.10}
 RESAMPLES = 2000
 
 
 def _of_flows(result, *keys):
-    """The median over the flows of a figure, None if no flow has it."""
+    """The median of a figure over the flows; None if no flow has it."""
     values = []
     for flow in result["flows"]:
         for key in keys:
@@ -41,12 +41,12 @@ def figures(result):
 
 
 def over_seeds(results):
-    """Figure -> median, min, max and all values of it over the runs that have it."""
+    """Figure -> its median, min, max and all values over the runs that have it."""
     return summary([figures(result) for result in results])
 
 
 def summary(table):
-    """The same, of the figures() of each run."""
+    """Like over_seeds(), from the figures() of each run."""
     found = {}
     for key in table[0]:
         values = [row[key] for row in table if row[key] is not None]
@@ -57,15 +57,15 @@ def summary(table):
 
 @dataclasses.dataclass
 class Difference:
-    """Of the means of two samples, ours against the kernel's; ratios to the kernel's mean."""
+    """The difference between the means of two samples, ours and the kernel's, as ratios to the kernel's mean."""
     ratio: float
-    low: float  # the 95 % interval of the ratio, from RESAMPLES samples with repetition
+    low: float  # the 95 % interval of the ratio, from RESAMPLES samples with replacement
     high: float
-    probability: float  # of such a difference between samples of one thing: a permutation test
+    probability: float  # of such a difference between samples of one thing, by a permutation test
     visible: float  # a difference of this share would have been seen in 95 of 100 such comparisons
 
     def verdict(self, tolerance):
-        """Of the ratio: same, differs, or unknown if there are too few seeds to tell."""
+        """Returns same, differs, or unknown if there are too few seeds to tell."""
         if self.low >= 1 - tolerance and self.high <= 1 + tolerance:
             return "same"
         if self.probability < 0.05 and abs(self.ratio - 1) > tolerance:
@@ -74,8 +74,8 @@ class Difference:
 
 
 def difference(ours, kernels):
-    """Of two samples of a figure, a value for each seed. None if the kernel's mean is 0 and ours is not, or there are
-    not two values of each."""
+    """The Difference between two samples of a figure, with a value for each seed. None if the kernel's mean is 0 and ours is
+    not, or if a sample has fewer than two values."""
     if min(len(ours), len(kernels)) < 2:
         return None
     base, gap = statistics.mean(kernels), statistics.mean(ours) - statistics.mean(kernels)
@@ -94,7 +94,7 @@ def _mean_of_resample(random_, values):
 
 
 def _probability(random_, ours, kernels, gap):
-    """How often a random split of all values has at least this gap between its means."""
+    """The share of random splits of all values that have at least this gap between their means."""
     values, found = [*ours, *kernels], 1
     for _ in range(RESAMPLES):
         random_.shuffle(values)
@@ -103,18 +103,18 @@ def _probability(random_, ours, kernels, gap):
 
 
 def against(ours, kernels):
-    """Figure of TOLERANCE -> Difference, of the values over seeds (over_seeds())."""
+    """Figure of TOLERANCE -> Difference between the values over seeds, as over_seeds() returns them."""
     return {key: difference(ours[key]["values"], kernels[key]["values"])
             for key in TOLERANCE if ours[key] and kernels[key]}
 
 
 def seeds_of(found):
-    """Runs that over_seeds() had."""
+    """The number of runs that over_seeds() had."""
     return len(found["goodput_bps"]["values"])
 
 
 def halves(found):
-    """The later and the earlier seeds of over_seeds(), as two samples of one thing."""
+    """The later and the earlier half of the seeds of over_seeds(), as two samples of one thing."""
     middle = seeds_of(found) // 2
     return [{key: entry and {"values": entry["values"][part]} for key, entry in found.items()}
             for part in (slice(middle, None), slice(middle))]

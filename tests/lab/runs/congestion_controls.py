@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a run can name as a congestion control:
+"""The names of congestion controls that a run can use:
 
 - ours: bpf_bbr, bpf_bbr3, ... for each object that is built;
 - a file: NAME.bpf.o, which bpftool can register or this tree has built, or tcp_NAME.ko, a module of the guest's kernel;
-- any other name: one that the kernel has built in or as its module tcp_NAME.
+- any other name: one that the kernel has, built in or as its module tcp_NAME.
 """
 import pathlib
 import re
@@ -18,13 +18,13 @@ def is_object(cc):
 
 
 def is_built_here(cc):
-    """An object for comparisons, such as bbr3_estimates.bpf.o: bbrctl loads it, also on kernels whose table of operations
-    bpftool does not find it to match."""
+    """Is it an object for comparisons, such as bbr3_estimates.bpf.o? bbrctl loads it, even on kernels whose table of operations
+    does not match it, where bpftool refuses it."""
     return is_object(cc) and pathlib.Path(cc).parent == BUILD
 
 
 def name_of_object(cc):
-    """The instance's, of an object that is built here."""
+    """The name of the instance of an object that is built here."""
     return pathlib.Path(cc).name.removesuffix(".bpf.o")
 
 
@@ -41,25 +41,25 @@ def is_kernels(cc):
 
 
 def load_options(cc):
-    """Of bbrctl load, for one of ours: bpf_NAME, or bpf_NAME_ecn, which negotiates ECN."""
+    """The options of bbrctl load for one of ours: bpf_NAME, or bpf_NAME_ecn, which negotiates ECN."""
     algorithm = cc.removeprefix("bpf_").removesuffix("_ecn")
     return [f"--algorithm={algorithm}", *(["--ecn"] if cc.endswith("_ecn") else [])]
 
 
 def needs_ecn(cc):
-    """Does it negotiate ECN by itself? Its SYN is marked then, and a listener without one that does so, too, refuses ECN."""
+    """Does it negotiate ECN by itself? Then its SYN is marked, and a listener refuses ECN unless its own cc does so, too."""
     return cc == "dctcp" or cc.endswith("_ecn")
 
 
 def guest_path(cc):
-    """Where the guest has a file."""
+    """The path of a file in the guest."""
     name = pathlib.Path(cc).name
     return f"/mods/99-{name}" if name.endswith(".ko") else f"/objects/{name}"
 
 
 def word(cc):
-    """The name under which a flow asks for it, as a word of the guest's shell. The guest knows an object's name when
-    it has registered it."""
+    """The name that a flow uses for it, as a word of the guest's shell. The guest knows an object's name only after it
+    has registered it."""
     if is_built_here(cc):
         return name_of_object(cc)
     if is_object(cc):
@@ -69,12 +69,12 @@ def word(cc):
 
 
 def label(cc):
-    """The name in tables and in names of files."""
+    """The name in tables and in file names."""
     return pathlib.Path(cc).name
 
 
 def parse(value):
-    """A name, or the path of a file. Raises ValueError."""
+    """Checks a name or the path of a file, and returns it. Raises ValueError."""
     if is_file(value):
         if value.endswith(".ko") and not MODULE_FILE.fullmatch(value):
             raise ValueError(f"{value!r} is not named tcp_NAME.ko, as modules of congestion controls are")

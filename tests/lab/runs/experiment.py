@@ -23,10 +23,10 @@ MONITOR = BUILD / "bbrmon"
 PROGRAMS = [BUILD / "bbrctl", MONITOR, BUILD / "flow", BUILD / "recorder"]
 FILES = {"/recorder.bpf.o": BUILD / "recorder.bpf.o"}
 ETHERNET = 14  # bytes of its header, which a qdisc counts
-MOST_PACKETS = 30000  # that a guest passes in a second: its CPU takes a nanosecond an instruction
-UNLIMITED = 1000000  # packets: a qdisc that is not to drop
-# By itself the kernel gives TCP 128 MB of a guest's 2 GB. Sender and receiver of a large BDP have more in their queues; the
-# receiver's window is four packets from then on.
+MOST_PACKETS = 30000  # a second, that a guest can pass: its CPU takes a nanosecond for each instruction
+UNLIMITED = 1000000  # packets: for a qdisc that must not drop
+# By default the kernel gives TCP 128 MB of a guest's 2 GB. With a large BDP, sender and receiver have more in their queues, and
+# from then on the receiver's window is four packets.
 LARGE_BDP, TCP_MEM = 8e6, "300000 350000 400000"  # bytes; pages: net.ipv4.tcp_mem
 
 
@@ -36,7 +36,7 @@ class Run:
     cc: str
     seed: int
     kernel: str  # key
-    compared: tuple = ()  # what this run is compared with: all of these are loaded in each of their runs
+    compared: tuple = ()  # what this run is compared with: each of their runs loads all of these
     recorded: bool = False  # by bbrmon record, each ACK of its BBR flows
 
     @property
@@ -53,17 +53,17 @@ class Run:
 
 
 def packets_per_second(point):
-    """Of a link that is always busy."""
+    """The packets a second of a link that is always busy."""
     return point["link.rate"] / 8 / (point["path.mtu"] * point["path.gso"] + ETHERNET)
 
 
 def packets_of(point):
-    """How many there would be if the link was always busy."""
+    """The number of packets of a run if the link was always busy."""
     return min(packets_per_second(point), MOST_PACKETS) * point["duration"] / 1e6
 
 
 def warnings(points):
-    """What limits a run although its scenario does not say so: a line for each point."""
+    """Yields a line for each point that is limited by something which its scenario does not say."""
     for point in points:
         packets = packets_per_second(point)
         if packets > MOST_PACKETS:
@@ -72,7 +72,7 @@ def warnings(points):
 
 
 def ccs_of(point, cc):
-    """The congestion control of each flow, if this one is compared."""
+    """The congestion control of each flow, if cc is the one compared."""
     return [flow["cc"] or cc for flow in point.flows]
 
 
@@ -81,13 +81,13 @@ def flow_ccs(run):
 
 
 def used_ccs(point, cc):
-    """Of all flows, those included that one changes to."""
+    """The congestion controls of all flows, including those that a flow changes to."""
     return {*ccs_of(point, cc), *(_step_cc(step, cc) for flow in point.flows
                                   for step in flow["pattern"] if step[0] == "cc")}
 
 
 def loaded_ccs(run):
-    """What the guest has: the same in all runs of a comparison, so that they differ in the flows' choice only."""
+    """The congestion controls in the guest: the same in all runs of a comparison, which differ only in the flows' choice."""
     return {name for cc in {run.cc, *run.compared} for name in used_ccs(run.point, cc)}
 
 
@@ -105,7 +105,7 @@ def _percent(value):
 
 
 def _netem_loss(loss, burst=1.0):
-    """Random loss; in bursts: the two states of a simple Gilbert model, of the same mean."""
+    """netem's words for random loss; bursts use the two states of a simple Gilbert model with the same mean."""
     if not loss:
         return ""
     if burst <= 1 or loss == 1:
@@ -114,7 +114,7 @@ def _netem_loss(loss, burst=1.0):
 
 
 def _bottleneck(verb, point, values):
-    """The queue of r1: netem, or where it marks, tbf around codel (which then does nothing but mark)."""
+    """The queue of r1: netem; or, if it marks, tbf around codel, which then does nothing but mark."""
     rate, queue = values["link.rate"], values["link.queue"]
     packet = point["path.mtu"] + ETHERNET
     if not point["link.ecn"]:
@@ -137,7 +137,7 @@ def _wan(verb, point, values):
 def _return_netem(point, values, delay):
     words = f"netem limit {UNLIMITED} delay {delay}us"
     if point["path.jitter"]:
-        # A rate makes netem keep the order; this one costs an ACK under a nanosecond.
+        # A rate makes netem keep the order; this one delays an ACK by less than a nanosecond.
         words += f" {point['path.jitter']}us rate 1000gbit"
     words += _netem_loss(values["path.ack_loss"])
     if point["path.ack_aggregation"]:
@@ -146,7 +146,7 @@ def _return_netem(point, values, delay):
 
 
 def _return(verb, point, values):
-    """The delay, at the receiver. Flows with a delay of their own have a band each, by their port."""
+    """The delay, at the receiver. Each flow with its own delay has a band, selected by its port."""
     usual = _return_netem(point, values, values["path.delay"])
     own = {n: flow["delay"] for n, flow in enumerate(point.flows) if flow["delay"]}
     if not own:
@@ -199,7 +199,7 @@ def _ms(us):
 
 
 def _steps(flow, compared, duration):
-    """The flow's pattern in the words of flow.c."""
+    """The flow's pattern, as arguments of flow.c."""
     if flow["udp"]:
         return f"rate:{flow['udp'] // 1000}:{_ms(duration)}"
     words = []
@@ -234,18 +234,18 @@ def _flow_line(run, number, flow):
 
 
 def receivers_of(run):
-    """The congestion controls of the flows' receivers, which matter only to one that negotiates ECN."""
+    """The congestion controls of the receivers, if those of all flows negotiate ECN; otherwise they do not matter."""
     ccs = flow_ccs(run)
     return map(congestion_controls.word, ccs) if all(map(congestion_controls.needs_ecn, ccs)) else []
 
 
 def _bdp(point):
-    """Bytes."""
+    """The bandwidth-delay product of the path, in bytes."""
     return point["link.rate"] / 8 * point["path.delay"] / 1e6
 
 
 def path_lines(point, receivers=()):
-    """Makes the path, with receivers at its end."""
+    """The lines that make the path, with receivers at its end."""
     values = point.values
     wan = _needs_wan(point)
     sysctls = [shlex.quote(f"net.ipv4.{name}={value}") for name, value in point.sysctls.items()]
@@ -266,7 +266,7 @@ def path_lines(point, receivers=()):
 
 
 def _load_line(name, params):
-    """Of the profile the first word is the name, the others are values that it needs."""
+    """The line that loads an algorithm. The first word of a profile is its name, the others are values that it needs."""
     profile, *needs = params.get("profile", "default").split()
     values = [*needs, *(f"{key}={value}" for key, value in params.items() if key != "profile")]
     return " ".join(["load", *congestion_controls.load_options(name),
@@ -275,7 +275,7 @@ def _load_line(name, params):
 
 
 def load_lines(run):
-    """Brings the congestion controls that are not the kernel's own. bpf_bbr is there in any case: it has the
+    """The lines that load the congestion controls that are not the kernel's own. bpf_bbr is always loaded, with the
     parameters of the point."""
     lines = []
     for cc in sorted({"bpf_bbr", *loaded_ccs(run)}):
@@ -290,19 +290,19 @@ def load_lines(run):
 
 
 def flow_lines(run):
-    """What happens on the path: its changes, and the flows."""
+    """The lines for what happens on the path: its changes, and the flows."""
     return [*_changes(run.point),
             *(_flow_line(run, n, flow) for n, flow in enumerate(run.point.flows))]
 
 
 def words():
-    """The guest's commands of which a script is made."""
+    """The definitions of the commands that a script uses."""
     return "".join(part.read_text() for part in (PATH, HERE / "scenario.sh"))
 
 
 def script(run):
-    """What the guest runs. Runs of a comparison have the same processes in their guests: whatever watches one of
-    them watches all."""
+    """The script that the guest runs. All runs of a comparison have the same processes in their guests: a program that
+    watches one of them watches all."""
     point = run.point
     lines = [*load_lines(run), *path_lines(point, receivers_of(run))]
     if is_streamed(run):
@@ -321,14 +321,14 @@ def is_streamed(run):
 
 
 def _programs(run, files):
-    """A monitor that does not run is not there: the result does not depend on it."""
+    """The programs of a guest. A monitor that does not run is left out, so the result does not depend on it."""
     unused = [] if is_streamed(run) or run.recorded else [MONITOR]
     return [program for program in PROGRAMS if program not in unused] + (
         ["bpftool"] if any(map(congestion_controls.is_object, files)) else [])
 
 
 def modules(run):
-    """The modules of the kernel that a run needs."""
+    """The kernel modules that a run needs."""
     return MODULES + sorted(f"tcp_{cc}" for cc in loaded_ccs(run) - BUILT_IN
                             if congestion_controls.is_kernels(cc))
 
@@ -343,7 +343,7 @@ def _image(run, kernel):
 
 
 def unpack(data):
-    """File name -> bytes, of the archive that the guest left."""
+    """File name -> bytes, from the archive that the guest left."""
     files = {}
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
         for member in archive:
@@ -353,7 +353,7 @@ def unpack(data):
 
 
 def _execute(run, kernel, image, on_time):
-    """What the guest left: release of its kernel, and the archive of its files."""
+    """Runs the guest. Returns the release of its kernel, and the archive of the files that it left."""
     def on_line(line):
         if line.startswith("@@T ") and on_time:
             on_time(int(line.split()[1]) / 1e3)
@@ -366,7 +366,7 @@ def _execute(run, kernel, image, on_time):
 
 
 def in_guest(run, on_time=None):
-    """What the guest of a run leaves, whatever the cache has: release of the kernel, archive of its files."""
+    """Runs the guest of a run without the cache. Returns the release of its kernel, and the archive of the files that it left."""
     kernel = kernels.find(run.kernel)
     return _execute(run, kernel, _image(run, kernel), on_time)
 
@@ -381,7 +381,7 @@ def _cached(file):
 
 
 def store(file, data):
-    """Into a cache: whole or not at all."""
+    """Writes a file of a cache: all of it or nothing."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as partial:
         partial.write(data)
@@ -389,8 +389,9 @@ def store(file, data):
 
 
 def files_of(run, kernel, image, on_time=None, fresh=False):
-    """What the guest of a run leaves, from the cache if all inputs are the same: their hash, release of the kernel, file
-    name -> bytes. It is kept as soon as the guest has ended. on_time is given the virtual time in seconds, as it passes."""
+    """Returns the hash of the inputs, the release of the kernel, and file name -> bytes of what the guest left; from the cache
+    if all inputs are the same. Stores a new result as soon as the guest has ended. on_time() gets the virtual time in seconds,
+    as it passes."""
     inputs = guest.input_hash(kernel, image, seed=run.seed)
     file = _cache_file(inputs)
     if file.exists() and not fresh:
@@ -402,7 +403,7 @@ def files_of(run, kernel, image, on_time=None, fresh=False):
 
 
 def execute(run, on_time=None, fresh=False):
-    """The result of a run. "recording", if there is one, is bbrmon's."""
+    """Returns the result of a run. "recording", if there is one, is bbrmon's."""
     kernel = kernels.find(run.kernel)
     image = _image(run, kernel)
     inputs, release, files = files_of(run, kernel, image, on_time, fresh)
@@ -427,7 +428,7 @@ setsid -c bash --norc -i </dev/ttyS0 >/dev/ttyS0 2>&1
 
 
 def shell(found, key):
-    """An interactive guest with the path of a scenario's first point. Returns QEMU's status."""
+    """Runs an interactive guest with the path of a scenario's first point. Returns QEMU's status."""
     kernel = kernels.find(key)
     point = next(found.points())
     run = Run(point, point["cc"][0], 1, key)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""From what a guest recorded (recorder.c, bbrmon, tc) to the figures of a run.
+"""Computes the figures of a run from what its guest recorded (recorder.c, bbrmon, tc).
 
-All times count from the start of the run. Figures of flows are of the window from measure_from to the
-end, retransmits and drops of the whole run.
+All times count from the start of the run. Figures of flows cover the window from measure_from to the end;
+retransmits and drops cover the whole run.
 """
 import json
 
@@ -13,30 +13,30 @@ FLOW_COLUMNS = ["t_us", "flow", "acks", "rtt_min_us", "rtt_max_us", "rtt_us", "s
                 "cwnd", "inflight", "lost", "retrans", "acked_bytes", "rate_bps", "pacing_bps",
                 "ca_state"]
 QUEUE_COLUMNS = ["t_us", "packets", "bytes", "drops", "sent_packets", "sent_bytes"]
-BBRS = ("bpf_bbr", "bbr", "bpf_bbr3", "bbr3_estimates.bpf.o")  # whose mode the recorder knows
+BBRS = ("bpf_bbr", "bbr", "bpf_bbr3", "bbr3_estimates.bpf.o")  # the recorder knows their modes
 MODES = ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]
 PROBE_RTT = 3
 
 
 def column(row, name):
-    """A value of a row of the series "flow"."""
+    """The value of a column in a row of the series "flow"."""
     return row[FLOW_COLUMNS.index(name)]
 
 
 def jain(values):
-    """Jain's index of fairness: 1 when all are equal, 1/n when one has everything; None of nothing."""
+    """Jain's index of fairness: 1 if all are equal, 1/n if one has everything; None if the sum is 0."""
     total = sum(values)
     return total ** 2 / (len(values) * sum(v * v for v in values)) if total else None
 
 
 def percentile(values, percent):
-    """The smallest value that this share of all values does not exceed."""
+    """The smallest value that this percentage of all values does not exceed; None if there are no values."""
     ordered = sorted(values)
     return ordered[max(-(-len(ordered) * percent // 100) - 1, 0)] if ordered else None
 
 
 def read_recording(text):
-    """Kind of line -> the lines."""
+    """Kind of line -> the values of each line."""
     kinds = {"flow": [], "mode": [], "queue": [], "rtt": [], "end": []}
     for line in text.splitlines():
         kind, *values = json.loads(line)
@@ -50,7 +50,7 @@ def read_recording(text):
 
 
 def value_at(rows, t_us, name):
-    """Of one flow's rows: the value of a column at a time, 0 before the first row."""
+    """The value of a column at a time, from one flow's rows; 0 before the first row."""
     value = 0
     for row in rows:
         if row[0] > t_us:
@@ -60,7 +60,7 @@ def value_at(rows, t_us, name):
 
 
 def probe_rtt_times(changes, end_us):
-    """[from, to] of each PROBE_RTT, of one flow's changes of mode (t_us, flow, mode)."""
+    """[from, to] of each PROBE_RTT, from one flow's changes of mode (t_us, flow, mode)."""
     times, since = [], None
     for t_us, _, mode in changes:
         if since is not None:
@@ -88,7 +88,7 @@ def _flow(point, cc, number, kinds, files):
     }
     lost = [line["lost"] for line in _lines(files.get(f"flow.{number}")) if "lost" in line]
     if lost:
-        found["connection_lost"] = lost[0]  # why; it sent nothing more
+        found["connection_lost"] = lost[0]  # the reason; it sent nothing more
     if congestion_controls.label(cc) in BBRS:
         changes = [c for c in kinds["mode"] if c[1] == number]
         found["probe_rtt_us"] = probe_rtt_times(changes, end)
@@ -115,7 +115,7 @@ def _qdisc_drops(text, device):
 
 
 def _policer_drops(text):
-    """tc prints null for what it has no JSON for; the action's drops are in its stats."""
+    """The drops of the policer: they are in the action's stats, because tc prints null for what it has no JSON for."""
     total = 0
     for rule in json.loads(text or "[]"):
         for action in rule.get("options", {}).get("actions", []):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Many runs at once, with progress on stderr."""
+"""Executes many runs at once, and shows progress on stderr."""
 import concurrent.futures
 import os
 import sys
@@ -9,7 +9,7 @@ import time
 from runs import experiment
 from vm import guest
 
-BOOT_COST = 2.0  # seconds of host time, roughly: what a run takes beside its packets
+BOOT_COST = 2.0  # seconds of host time, roughly, that a run takes besides its packets
 PACKET_COST = 1e-4  # the same for a packet of full size at the bottleneck
 
 
@@ -24,7 +24,7 @@ def _clock(seconds):
 
 
 class Progress:
-    """One line that is rewritten on a terminal; else a line for each run that was executed."""
+    """Shows one line that is rewritten on a terminal; elsewhere prints a line for each run that was executed."""
 
     def __init__(self, runs):
         self.total, self.done, self.cached = len(runs), 0, 0
@@ -76,8 +76,8 @@ class Progress:
 
 def execute_all(runs, on_result=lambda run, result: None, jobs=None, fresh=False,
                 execute=experiment.execute):
-    """Calls on_result(run, result) in the order of runs; execute makes the one of the other. Whatever
-    ends it early ends the guests."""
+    """Executes all runs, and calls on_result(run, result) in the order of runs. execute() returns the result of a
+    run. An exception ends the guests."""
     progress = Progress(runs)
     executor = concurrent.futures.ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0)))
 
@@ -87,7 +87,7 @@ def execute_all(runs, on_result=lambda run, result: None, jobs=None, fresh=False
         return result
 
     try:
-        # The longest first would be quicker at the end; in order, results can be written as they come.
+        # Starting the longest first would finish sooner; in order, results can be written as they come.
         futures = [executor.submit(one, run) for run in runs]
         for n, run in enumerate(runs):
             on_result(run, futures[n].result())

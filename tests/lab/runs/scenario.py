@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Scenario files: what a path and its flows are like. scenarios/README.md lists the keys.
+"""Reads scenario files, which describe a path and its flows. scenarios/README.md lists the keys.
 
-A file is TOML. Values are text with a unit, as tc(8) takes them; here they become numbers in one unit
-each: microseconds, bits per second, bytes, packets, shares of 1. A [sweep] gives some keys several
-values: each combination of them is one point, and a point is what is run.
+A file is TOML. Values are text with a unit, as tc(8) takes them; here they become numbers in fixed units:
+microseconds, bits per second, bytes, packets, shares of 1. A [sweep] gives some keys several values: each
+combination of them is one point. A run executes one point.
 """
 import copy
 import dataclasses
@@ -97,7 +97,7 @@ def _number(value):
     return float(value)
 
 
-STEPS = {  # of a flow's pattern: name -> parsers of its arguments
+STEPS = {  # steps of a flow's pattern: name -> parsers of its arguments
     "send": [time_us],
     "pause": [time_us],
     "bytes": [size_bytes],
@@ -118,7 +118,7 @@ def pattern(value):
     return steps
 
 
-# Key -> (parser, default, meaning). A default of None: it must be given, or it is not there.
+# Key -> (parser, default, meaning). A default of None: the key must be given.
 KEYS = {
     "title": (text, None, "what it is, in a line"),
     "source": (text, "", "document and figure"),
@@ -126,7 +126,7 @@ KEYS = {
     "suite": (_one_of(SUITES), "long", "check: part of make check; lab: part of make lab; long: neither"),
     "cc": (names, ["bpf_bbr", "bbr", "cubic", "reno"], "congestion controls that are compared"),
     "duration": (time_us, None, "of the run"),
-    "measure_from": (time_us, 0, "start of the window that figures are taken of"),
+    "measure_from": (time_us, 0, "start of the window in which figures are measured"),
     "sample": (time_us, 10000, "interval of the series, whole milliseconds"),
     "stream": (_one_of(STREAMS), "none", "bbrmon streams BBR's events, in every run alike: round, ack, transition"),
     "uptime": (time_us, 0, "of the kernel when the run begins; its jiffies wrap at 300s"),
@@ -137,21 +137,21 @@ KEYS = {
     "path.jitter": (time_us, 0, "of the delay, up and down, order is kept"),
     "path.loss": (share, 0.0, "of data packets, random, before the bottleneck"),
     "path.loss_burst": (_number, 1.0, "mean number of packets lost in a row"),
-    "path.reorder": (share, 0.0, "of data packets that overtake"),
+    "path.reorder": (share, 0.0, "share of data packets that overtake others"),
     "path.reorder_by": (time_us, 1000, "how far they overtake"),
     "path.ack_loss": (share, 0.0, "of ACKs, random"),
-    "path.ack_aggregation": (time_us, 0, "ACKs come in bursts, one each of this time"),
+    "path.ack_aggregation": (time_us, 0, "ACKs come in bursts, one burst in each interval of this length"),
     "path.mtu": (mtu, 1500, "of every link"),
     "path.gso": (count, 1, "segments that may travel as one packet, to the receiver"),
     "policer.rate": (rate_bps, 0, "token bucket before the bottleneck (0: none)"),
     "policer.burst": (size_bytes, 64 << 10, "depth of the bucket"),
-    "sender.qdisc": (_one_of(QDISCS), "fq", "fq; without it TCP paces by a timer of its own"),
+    "sender.qdisc": (_one_of(QDISCS), "fq", "fq; without it TCP paces by its own timer"),
     "sender.cwnd_clamp": (whole, 0, "cwnd never exceeds it, by the route (0: none)"),
     "counters.delivered": (count, 0, "the oracle's: a socket's packets delivered before it changes to bbr"),
     "counters.lost": (count, 0, "the oracle's: a socket's packets lost before it changes to bbr"),
     "receiver.buffer": (size_bytes, 64 << 20, "limit of the receive buffer"),
 }
-FLOW_KEYS = {  # the same, of a [[flow]]
+FLOW_KEYS = {  # the same for a [[flow]]
     "start": (time_us, 0, "when it begins"),
     "duration": (time_us, 0, "how long it sends (0: to the end of the run)"),
     "cc": (text, "", "its congestion control, if not the one that is compared"),
@@ -163,7 +163,7 @@ FLOW_KEYS = {  # the same, of a [[flow]]
     "connections": (count, 1, "so many, one after another, each with the pattern"),
     "mss": (whole, 0, "TCP_MAXSEG, bytes (0: what the MTU allows)"),
     "max_rate": (rate_bps, 0, "SO_MAX_PACING_RATE (0: none)"),
-    "udp": (rate_bps, 0, "not TCP but UDP datagrams at this rate, that yield to nobody"),
+    "udp": (rate_bps, 0, "UDP datagrams at this rate instead of TCP"),
 }
 CHANGE_KEYS = {"link.rate", "link.queue", "path.delay", "path.loss", "path.ack_loss"}
 
@@ -176,7 +176,7 @@ class Point:
     values: dict  # KEYS -> value
     flows: list  # of dicts, FLOW_KEYS -> value
     changes: list  # (time_us, {key: value}), in order of time
-    params: dict  # of each of our algorithms that has some: instance -> parameter -> text for bbrctl
+    params: dict  # of our algorithms, if they have any: instance -> parameter -> text for bbrctl
     sysctls: dict  # below net.ipv4 -> text
 
     def __getitem__(self, key):
@@ -212,7 +212,7 @@ def _parse(name, key, parser, value):
 
 
 def _label(key, value):
-    """Of a swept key the last part is enough."""
+    """A value of the sweep, with only the last part of its key."""
     return f"{key.rpartition('.')[2]}={value}"
 
 
@@ -226,7 +226,7 @@ def _flatten(table, prefix=""):
     return flat
 
 
-# Tables whose keys are not ours to list: the parameters of one of our algorithms, and sysctls.
+# Tables whose keys are not listed here: the parameters of one of our algorithms, and sysctls.
 PARAM, SYSCTL = re.compile(r"(bpf_\w+)\.(.+)"), "sysctl."
 
 
@@ -274,7 +274,7 @@ def _change(name, table):
 
 
 def _expanded(flows):
-    """Each flow by itself: count and every are worked in."""
+    """Yields each flow separately: applies count and every."""
     for flow in flows:
         for n in range(flow["count"]):
             one = copy.deepcopy(flow)
@@ -304,7 +304,7 @@ def _point(scenario, label, raw):
 
 
 def load(name, settings=()):
-    """A scenario of the folder, or of a path to a file. settings: (key, text) that replace its own."""
+    """Loads a scenario of the folder by its name, or a file by its path. settings: (key, text) that replace its own."""
     path = pathlib.Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
     name = path.stem
     try:
@@ -326,7 +326,7 @@ def load(name, settings=()):
         if not isinstance(values, list) or not values:
             _fail(name, f"sweep.{key}", "is not a list of values")
     scenario = Scenario(name, str(raw.get("title", "")), raw, flows, changes, sweep)
-    list(scenario.points())  # says now what is wrong with any of them
+    list(scenario.points())  # reports errors in any of them now
     return scenario
 
 

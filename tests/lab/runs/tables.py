@@ -3,11 +3,11 @@
 from runs import compare, congestion_controls
 
 
-ITSELF_SEEDS = 20  # ten of each half: fewer say nothing
+ITSELF_SEEDS = 20  # ten in each half: fewer say nothing
 
 
 def align(header, rows):
-    """Columns: the first two are text and stand left, the others are numbers."""
+    """Aligns columns: the first two are text, on the left; the others are numbers, on the right."""
     widths = [max(len(str(row[n])) for row in [header, *rows]) for n in range(len(header))]
     lines = []
     for row in [header, *rows]:
@@ -72,8 +72,8 @@ def _compared(what, label, pairs):
 
 def verdict_lines(groups, ours="bpf_bbr", kernels="bbr"):
     """
-    (line, does something differ?) for each point that has both. From ITSELF_SEEDS seeds on the kernel's is held against
-    itself as well: what does the comparison make of two samples of one thing?
+    (line, does something differ?) for each point that has both. From ITSELF_SEEDS seeds on, the kernel's is also compared
+    with itself: what does the comparison say of two samples of one thing?
     """
     for label in dict.fromkeys(label for label, _ in groups):
         if (label, ours) not in groups or (label, kernels) not in groups:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Two arms in one bottleneck: what an experiment says of their difference, and what it is.
+Puts two arms into one bottleneck: which difference an experiment reports, and which one is true.
 
-Arms that share a queue are not independent. "Unbiased Experiments in Congested Networks" (Spang et al., IMC 2021) has
-connections of one algorithm that get 150 % more while few use it, of two that are equal when everybody uses one. The
-difference that counts is that between everybody in the one arm and everybody in the other; it is measured here, too.
+Arms that share a queue are not independent. In "Unbiased Experiments in Congested Networks" (Spang et al., IMC 2021), one of two
+algorithms gets 150 % more while few connections use it, although both are equal when everybody uses the same one. The difference
+that counts is between everybody in one arm and everybody in the other. It is measured here, too.
 """
 import csv
 import dataclasses
@@ -19,7 +19,7 @@ from studies import matrix
 from vm import guest, kernels
 from vm.initramfs import BUILD
 
-PAIRS = {  # label -> arms: the one that is compared with, the other
+PAIRS = {  # label -> arms: control, new
     "CUBIC and bpf_bbr": ("cubic", "bpf_bbr"),
     "the kernel's BBR and bpf_bbr's profile gentle": ("bbr", "bpf_bbr:gentle"),
 }
@@ -66,7 +66,7 @@ class Finding:
     control: float
     treated: float
     difference: float
-    interval: tuple | None  # of the difference, 95 %; None: it cannot be said
+    interval: tuple | None  # of the difference, 95 %; None: unknown
 
     def has(self, value):
         return None if self.interval is None else self.interval[0] <= value <= self.interval[1]
@@ -86,13 +86,13 @@ def _image(run, kernel):
 
 
 def answer(outcomes):
-    """What bbrmon says of an experiment's file of outcomes."""
+    """What bbrmon reports for an experiment's file of outcomes."""
     said = subprocess.run([experiment.MONITOR, "experiment", "-j", "/dev/stdin"], input=outcomes, check=True, capture_output=True)
     return json.loads(said.stdout)
 
 
 def execute(run, on_time=None, fresh=False):
-    """An experiment's file of outcomes, from the cache if all inputs are the same, and what bbrmon says of it."""
+    """An experiment's file of outcomes, from the cache if all inputs are the same, and what bbrmon reports for it."""
     kernel = kernels.find(run.kernel)
     _, _, files = experiment.files_of(run, kernel, _image(run, kernel), on_time, fresh)
     outcomes = files["outcomes.csv"]
@@ -100,7 +100,7 @@ def execute(run, on_time=None, fresh=False):
 
 
 def measure(kernel, pairs=None, jobs=None, seeds=1, fresh=False):
-    """pair -> design -> execute() of each seed. Only the truth has more than one: each design says its own interval."""
+    """pair -> design -> execute() of each seed. Only the truth has more than one seed: each design reports its own interval."""
     runs = [Run(pair, design, seed, kernel) for pair in pairs or PAIRS for design in DESIGNS
             for seed in range(1, 1 + (seeds if design in EVERYBODY else 1))]
     found = {}
@@ -114,8 +114,8 @@ def measure(kernel, pairs=None, jobs=None, seeds=1, fresh=False):
 
 def block_medians(outcomes):
     """
-    The median goodput of each block, of the same connections as in a switchback: those that began in it after the washout, up
-    to its end. Connections that share a queue are not independent of each other, blocks nearly are.
+    The median goodput of each block, over the same connections as in a switchback: those that began in the block after the
+    washout, up to its end. Connections that share a queue are not independent of each other; blocks nearly are.
     """
     blocks = {}
     for row in csv.DictReader(line for line in outcomes.splitlines() if not line.startswith("#")):
@@ -125,14 +125,14 @@ def block_medians(outcomes):
 
 
 def student(freedom):
-    """Its 97.5 % quantile, for at least four degrees of freedom to 0.3 % (Abramowitz and Stegun 26.7.5)."""
+    """The 97.5 % quantile of Student's t, exact to 0.3 % for at least four degrees of freedom (Abramowitz and Stegun 26.7.5)."""
     z = statistics.NormalDist().inv_cdf(0.975)
     return (z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2) +
             (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3))
 
 
 def truth(runs):
-    """Everybody in the one arm against everybody in the other; the interval is Welch's, of blocks."""
+    """Compares everybody in one arm with everybody in the other; the interval is Welch's, over blocks."""
     blocks = [[median for run in runs[design] for median in block_medians(run["outcomes"])] for design in EVERYBODY]
     control, treated = map(statistics.mean, blocks)
     errors = [statistics.variance(values) / len(values) for values in blocks]
@@ -143,14 +143,14 @@ def truth(runs):
 
 
 def _said(design, answer):
-    """What bbrmon says of connections of all sizes."""
+    """What bbrmon reports for connections of all sizes."""
     (line,) = [line for line in answer["metrics"] if line["metric"] == METRIC and line["size"] == "all"]
     interval = None if line["low"] is None else (line["low"] / SCALE, line["high"] / SCALE)
     return Finding(design, line["control"]["value"] / SCALE, line["treated"]["value"] / SCALE, line["difference"] / SCALE, interval)
 
 
 def findings(runs):
-    """The truth, and what each design says."""
+    """The truth, and what each design reports."""
     return [truth(runs), *(_said(design, of_seeds[0]["answer"]) for design, of_seeds in runs.items() if design not in EVERYBODY)]
 
 
@@ -167,14 +167,14 @@ def table(pair, runs):
 
 
 def picture(found):
-    """The text of an SVG: each pair's truth, and what each design says."""
+    """The text of an SVG: each pair's truth, and what each design reports."""
     return plots.differences({f"{PAIRS[pair][1]} against {PAIRS[pair][0]}":
                               [(one.label, one.difference, one.interval) for one in findings(runs)]
                               for pair, runs in found.items()}, f"difference of the median goodput, {UNIT}")
 
 
 def as_json(found):
-    """What the table says, and bbrmon's answers of each seed."""
+    """The contents of the table, and bbrmon's answers for each seed."""
     return {pair: {"findings": [dataclasses.asdict(one) for one in findings(runs)],
                    "answers": {design: [result["answer"] for result in of_seeds] for design, of_seeds in runs.items()}}
             for pair, runs in found.items()}

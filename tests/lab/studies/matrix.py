@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernel matrix: matrix.sh in the guest of each kernel, and what must come out of it."""
+"""Runs the kernel matrix: matrix.sh in the guest of each kernel; and reads its output."""
 import json
 import pathlib
 import re
@@ -10,22 +10,22 @@ from vm.initramfs import BUILD
 
 HERE = pathlib.Path(__file__).parent
 MODULES = ["veth", "sch_fq", "sch_netem", "tcp_bbr"]
-OLD = "5.10"  # refused
+OLD = "5.10"  # bbrctl refuses it
 
-# Of matrix.sh: the round trip with a full queue, 40 ms and 50 packets of 3000 bytes at 10 Mbit/s; and of step migrate.
+# From matrix.sh: the round trip with a full queue, 40 ms and 50 packets of 3000 bytes at 10 Mbit/s; the interval of step migrate.
 FULL_RTT_US, SAMPLE_US = 160000, 10000
 
 
 TOOLS = ["bpftool", BUILD / "bbrctl", BUILD / "bbrmon"]
 OBJECTS = {f"/{name}.bpf.o": BUILD / f"{name}.bpf.o" for name in ("bpf_bbr", "bpf_bbr3", "next_version")}
-NEWER = "+debian13"  # of a key: with Debian 13's bpftool and libbpf, the other matrix has the host's
+NEWER = "+debian13"  # suffix of a key: with Debian 13's bpftool and libbpf instead of the host's
 NEWER_FOLDER = "/debian13"
-ARM64 = "+arm64"  # of a key: a kernel of arm64.SUITES
+ARM64 = "+arm64"  # suffix of a key: a kernel of arm64.SUITES
 
 
 def _newer_tools():
-    """Files of the guest, and the script that puts them first in PATH. Each program is started by its
-    own dynamic loader, for Debian 13's C library is newer as well."""
+    """The files for the guest, and the script that puts them first in PATH. Debian 13's dynamic loader starts
+    each program, because the C library is newer as well."""
     root = archive.unpacked("tools/debian13", lambda: archive.with_dependencies(
         "bpftool", "libbpf1", "libcap2"))
     libraries = root / "usr/lib/x86_64-linux-gnu"
@@ -47,7 +47,7 @@ def _script(kind):
 
 
 def run(key):
-    """What matrix.sh prints on a kernel; key may end in NEWER or ARM64."""
+    """Runs matrix.sh on a kernel; key may end in NEWER or ARM64."""
     if key.endswith(ARM64):
         return arm64.run(key.removesuffix(ARM64), _script("netem"), MODULES, ["static/bbrctl", "static/bbrmon", "static/flow"],
                          {path: source.name for path, source in OBJECTS.items()})
@@ -60,7 +60,7 @@ def run(key):
 
 
 def steps(console):
-    """What each step printed: its name -> text."""
+    """The name of each step -> the text that it printed."""
     parts = ("\n" + console).split("\n== ")[1:]
     return {part.partition("\n")[0]: part.partition("\n")[2] for part in parts}
 
@@ -75,7 +75,7 @@ def objects(text):
 
 
 def verified(text):
-    """Program -> the instructions that the verifier went through, as bbrctl -v says."""
+    """Program -> the number of instructions that the verifier explored, from the output of bbrctl -v."""
     return {name: int(count) for name, count in
             re.findall(r"^(\w+): the verifier went through (\d+) instructions$", text, re.MULTILINE)}
 
@@ -95,7 +95,7 @@ def switches(text):
 
 
 def acked(text):
-    """(microseconds, bytes that were ACKed by then), each time that there were more."""
+    """(microseconds, bytes ACKed by then), for each time that the number grew."""
     found = []
     for line in text.splitlines():
         if line.startswith("acked "):
@@ -106,13 +106,13 @@ def acked(text):
 
 
 def longest_gap_us(series, begin, end):
-    """The longest time without a new ACK that began or ended from begin to end."""
+    """The longest time without a new ACK that overlaps the time from begin to end."""
     times = [t for t, _ in series]
     return max(b - a for a, b in zip(times, times[1:]) if b > begin and a < end)
 
 
 def rate_bps(series, begin, end):
-    """The mean rate of what was ACKed."""
+    """The mean rate of ACKed bytes from begin to end."""
     def total(at):
         return max(sum_ for t, sum_ in series if t <= at)
     return (total(end) - total(begin)) * 8e6 / (end - begin)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The profiles that bbrctl brings along, side by side on four paths. See docs/profiles.md."""
+"""Compares the built-in profiles of bbrctl on four paths. See docs/profiles.md."""
 import json
 import statistics
 
@@ -9,7 +9,7 @@ from runs import pool, scenario, tables
 
 SCENARIOS = ("profile-alone", "profile-cubic", "profile-rtt", "profile-step")
 SEEDS = 3
-WINDOW_US = 200_000  # that a delivery rate is taken of
+WINDOW_US = 200_000  # over which a delivery rate is measured
 
 
 def name_of(point):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Is one input one result? The same run many times, beside other load, and what came out."""
+"""Does one input give one result? Makes the same run many times, beside other load, and counts the results."""
 import collections
 import contextlib
 import hashlib
@@ -15,7 +15,7 @@ BUSY = ["sh", "-c", "while :; do :; done"]
 
 @contextlib.contextmanager
 def _load(processes):
-    """Some processes that only take time from the guests."""
+    """Runs processes that only take time from the guests."""
     with contextlib.ExitStack() as started:
         for _ in range(processes):
             process = started.enter_context(subprocess.Popen(BUSY))
@@ -24,7 +24,7 @@ def _load(processes):
 
 
 def hashes(times, kernel, name=str(SCENARIO), jobs=JOBS, load=LOAD):
-    """How often each result came out, by the hash of all that the guest left."""
+    """How often each result occurred, by the hash of everything that the guest left."""
     point = next(scenario.load(name).points())
     runs = [experiment.Run(point, point["cc"][0], 1, kernel) for _ in range(times)]
     found = collections.Counter()

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Whole transfers of bpf_bbr3 against those of Google's version 3: recordings of that (tests/oracle/bbr3) say which path they
-were made on, in the words of scenario.sh. The same path with bpf_bbr3 on a stock kernel, over many seeds: is the rate of
-Google's among these?
+Compares whole transfers of bpf_bbr3 with those of Google's version 3. Recordings of the latter (tests/oracle/bbr3) contain their
+path, in the words of scenario.sh. bpf_bbr3 uses the same path on a stock kernel, over many seeds: is Google's rate among ours?
 
-The random numbers are not the same, for the kernels differ. So a recording is one draw, and each seed is another.
+The kernels differ, so the random numbers do, too. A recording is one draw, and each seed is another.
 """
 import dataclasses
 import json
@@ -54,9 +53,9 @@ def _stream(path):
 
 def _acked(source, head, duration_s):
     """
-    Bytes that the sockets of the first point got through while its flows sent, by snd_una at their first and last ACK of that
-    time. It begins with the first of all ACKs, which is that of a handshake. (What was in the sockets at the end still went out,
-    later.)
+    Bytes that the sockets of the first point had ACKed while its flows sent, by snd_una at their first and last ACK of that time.
+    The time begins with the first of all ACKs, which is that of a handshake. (Data that was in the sockets at the end was still
+    sent later.)
     """
     place = {name: (offset, offset + width) for name, offset, width, _ in head["fields"]}
     span, end = {}, None
@@ -76,7 +75,7 @@ def _acked(source, head, duration_s):
 
 
 def read(path):
-    """A recording whose one point has flows that send all the time, else None."""
+    """Reads a recording. Returns None unless it has one point, whose flows send all the time, without ECN or special settings."""
     path = pathlib.Path(path)
     with _stream(path) as process:
         head = json.loads(process.stdout.readline())
@@ -93,7 +92,7 @@ def read(path):
 
 
 def script(run):
-    """The commands of the recording, between what every run of the lab does."""
+    """The script of a run: the recording's commands, with bpf_bbr3 in place of bbr and the lab's recorder."""
     lines = []
     for command in run.recording.commands:
         lines.append(command.replace("-C bbr ", f"-C {OURS} "))
@@ -105,8 +104,8 @@ def script(run):
 
 
 def goodput(recording, text):
-    """Of what the lab's recorder wrote: Mbit/s of all flows of bpf_bbr3 together, by their last ACKs. A flow counts from its
-    first byte on, as those of _acked() do, and its socket is reset at its end: no ACK comes later."""
+    """Mbit/s of all flows of bpf_bbr3 together, by their last ACKs in the text of the lab's recorder. A flow counts from its
+    first byte on, as in _acked(). Its socket is reset at its end, so no ACK comes later."""
     last = {row[1]: row for row in metrics.read_recording(text)["flow"]}
     flows = filter(None, map(SENDS.match, recording.commands))
     ours = [int(flow[1]) for flow in flows if flow[3] == "bbr"]
@@ -115,7 +114,7 @@ def goodput(recording, text):
 
 def execute(run, on_time, _):
     """Mbit/s of all flows of bpf_bbr3 together."""
-    on_time(0)  # the guest says no times, but its end is told
+    on_time(0)  # the guest reports no times; this makes the run count as executed when it ends
     kernel = kernels.find(run.kernel)
     image = guest.initramfs(kernel, script(run), programs=["tar", "gzip", "killall", *experiment.PROGRAMS],
                             modules=experiment.MODULES, files=experiment.FILES)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Packages of Debian, fetched and unpacked into a cache; nothing is installed.
+"""Fetches packages of Debian and unpacks them into a cache; installs nothing.
 
-They come from the mirrors that this system's apt is set up with, are checked against its archive keyring
-by apt, and are unpacked with dpkg-deb.
+They come from the mirrors that this system's apt uses. apt checks them against its archive keyring, and dpkg-deb
+unpacks them.
 """
 import contextlib
 import fcntl
@@ -23,11 +23,11 @@ SECURITY_SUITES = ("bookworm-security",)
 
 
 class LabError(Exception):
-    """Something that the user can do something about; the text says what."""
+    """An error that the user can fix; the text says how."""
 
 
 def cache_error(error):
-    """A LabError of an OSError."""
+    """Makes a LabError from an OSError."""
     return LabError(f"the cache cannot be used: {error}; BBR_LAB_CACHE=FOLDER chooses another")
 
 
@@ -49,7 +49,7 @@ def _apt_uris():
 
 
 def sources(suites=SUITES, security_suites=SECURITY_SUITES):
-    """Lines for apt of these suites, from the mirrors of this system."""
+    """Lines of an apt sources list for these suites, with the mirrors of this system."""
     main, security = _apt_uris()
     if not os.path.exists(KEYRING):
         raise LabError(f"{KEYRING} is missing: apt-get install debian-archive-keyring")
@@ -60,7 +60,7 @@ def sources(suites=SUITES, security_suites=SECURITY_SUITES):
 
 
 def _apt(*command):
-    """Runs an apt program on package lists of our own."""
+    """Runs an apt program on the lab's own package lists."""
     apt = CACHE / "apt"
     for folder in ("lists/partial", "cache/archives/partial", "state"):
         (apt / folder).mkdir(parents=True, exist_ok=True)
@@ -85,13 +85,13 @@ def _apt(*command):
 
 
 def names(pattern):
-    """The packages in the archive whose name matches a regular expression."""
+    """The packages in the archive whose names match a regular expression."""
     lines = _apt("apt-cache", "search", "--names-only", f"^{pattern}$").split("\n")
     return [line.split()[0] for line in lines if line]
 
 
 def with_dependencies(*packages):
-    """These packages and all that they depend on."""
+    """These packages and everything that they depend on."""
     text = _apt("apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests",
                 "--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances", *packages)
     return sorted(set(re.findall(r"^([a-z0-9][a-z0-9.+-]*)$", text, re.M)))
@@ -99,7 +99,7 @@ def with_dependencies(*packages):
 
 @contextlib.contextmanager
 def locked(name="lock"):
-    """The cache, or what has a lock of its own in it, for one process at a time."""
+    """Locks the cache, or a part of it that has its own lock, for one process at a time."""
     try:
         CACHE.mkdir(parents=True, exist_ok=True)
         lock = open(CACHE / name, "w", encoding="ascii")  # pylint: disable=consider-using-with
@@ -117,10 +117,10 @@ def _update():
 
 
 def unpacked(folder, find_packages):
-    """The folder of the cache with some packages unpacked, which find_packages() lists; they are fetched
-    if it is not there yet."""
+    """The folder of the cache with the unpacked packages that find_packages() lists. Fetches them if the folder
+    is not there yet."""
     target = CACHE / folder
-    if target.is_dir():  # it is whole: it got its name last
+    if target.is_dir():  # it is complete: it gets its name last
         return target
     with locked():
         target.parent.mkdir(exist_ok=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The matrix on Debian's arm64 kernels, in a machine that QEMU emulates: what is in build/arm64, beside Debian's own tools.
-Virtual time, as on the other kernels, but each run boots."""
+"""Runs the matrix on Debian's arm64 kernels, in a machine that QEMU emulates, with our programs from build/arm64 and Debian's own
+tools. Time is virtual, as on the other kernels, but each run boots."""
 import gzip
 import lzma
 import pathlib
@@ -18,7 +18,7 @@ MACHINE = ["-machine", "virt", "-cpu", "max,pauth-impdef=on", "-accel", "tcg,thr
            "-smp", "1", "-m", "1536", "-rtc", "base=2026-01-01,clock=vm", "-seed", "1", "-nic", "none", "-display", "none",
            "-monitor", "none", "-no-reboot"]
 CMDLINE = "console=ttyAMA0 panic=-1 quiet nokaslr cryptomgr.notests"
-# Debian's suites with a kernel of each release; the last one has the newest that there is.
+# The Debian suite that has each kernel; the last one has the newest.
 SUITES = {"6.1": "bookworm", "6.12": "trixie", "newest": "trixie-backports"}
 KERNEL = "linux-image-cloud-arm64"
 TOOLS = {"busybox-static": "usr/bin/busybox", "bash": "usr/bin/bash", "iproute2": "usr/bin/ip usr/sbin/tc usr/bin/ss",
@@ -29,7 +29,7 @@ TIMEOUT_S = 2400
 
 
 def _unpacked(folder, suite, packages):
-    """The folder of the cache with these arm64 packages and all that they need, unpacked; nothing of them runs."""
+    """The folder of the cache with these arm64 packages and everything that they need, unpacked. Runs none of their programs."""
     target = archive.CACHE / "arm64" / folder
     with archive.locked():
         if not target.exists():
@@ -48,7 +48,7 @@ def _unpacked(folder, suite, packages):
 
 
 def _kernel(key):
-    """The image, and the folder of its modules."""
+    """Returns the kernel's image and the folder of its modules."""
     suite = SUITES[key]
     name = f"{KERNEL}/{suite}" if suite.endswith("-backports") else KERNEL
     root = _unpacked(f"kernel-{key}", suite, [name])
@@ -58,7 +58,7 @@ def _kernel(key):
 
 
 def _add_program(root, tools, path):
-    """With the libraries that it names, and those that they name."""
+    """Adds a program with the libraries that it needs, directly or indirectly."""
     shutil.copy(path, root / "bin" / pathlib.Path(path).name)
     wanted, known = [path], set()
     while wanted:
@@ -78,7 +78,7 @@ def _add_modules(root, folder, names):
 
 
 def _archive(kernel_modules, script, modules, programs, files):
-    """An initramfs with all of it."""
+    """An initramfs with all of these."""
     tools = _unpacked("tools", "trixie", TOOLS)
     with tempfile.TemporaryDirectory(prefix="bbr-arm64-") as folder:
         root = pathlib.Path(folder)
@@ -91,7 +91,7 @@ def _archive(kernel_modules, script, modules, programs, files):
             _add_program(root, tools, path)
         for name, source in files.items():
             shutil.copy(source, root / name.lstrip("/"))
-        # This machine's busybox, of another version, tells the names.
+        # The names come from the host's busybox, which is another version.
         for applet in subprocess.run([initramfs.find_program("busybox"), "--list"], capture_output=True, text=True,
                                      check=True).stdout.split():
             if applet != "sh" and not (root / "bin" / applet).exists():
@@ -107,14 +107,14 @@ def _read(console):
     lines = console.read_text(errors="replace").splitlines()
     begin = next((i for i, line in enumerate(lines) if line.startswith(initramfs.BEGIN)), None)
     if begin is None:
-        raise LabError("the guest did not come to its script; its console ended with:\n" + "\n".join(lines[-20:]))
+        raise LabError("the guest did not reach its script; its console ended with:\n" + "\n".join(lines[-20:]))
     end = next((i for i, line in enumerate(lines) if line.startswith(initramfs.END)), None)
     status = int(lines[end].split()[1]) if end is not None else -1
     return guest.Result(lines[begin].split()[1], status, "\n".join(lines[begin + 1:end]), b"", "")
 
 
 def run(key, script, modules, programs, files):
-    """A run on a kernel of SUITES. programs, and the values of files (by their path in the guest), are in build/arm64."""
+    """Runs a script on a kernel of SUITES. programs, and the values of files (by their path in the guest), are in build/arm64."""
     for name in [*programs, *files.values()]:
         if not (BUILD / name).exists():
             raise LabError(f"{BUILD / name} is missing: make check-arm64 makes it")

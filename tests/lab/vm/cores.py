@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Which core of the host a guest runs on. All labs of this machine and cache, in whatever process, spread their guests: each
-guest has a place on its core, and the second place of a core is taken when no core has a first one left. A place is a locked
-file, so a lab that is killed leaves none taken.
+Chooses the core of the host that a guest runs on. All labs of this machine that share a cache, in whatever process, spread
+their guests: each guest has a place on its core. A guest takes the second place of a core only when no core has a first place
+left. A place is a locked file, so a lab that is killed leaves none taken.
 """
 import fcntl
 import itertools
@@ -25,7 +25,7 @@ def _locked(path):
 
 
 def take():
-    """A core's number, and what is to be closed when the guest has ended."""
+    """Returns a core's number, and the file to close when the guest has ended."""
     cores = sorted(os.sched_getaffinity(0))
     try:
         FOLDER.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""QEMU, so that a guest is a function of its inputs: its command line, its processes, its monitor.
+"""Runs QEMU so that a guest is a function of its inputs: QEMU's command line, its processes, its monitor.
 
 TCG with -icount: guest time is the number of executed instructions, one nanosecond each, and idle time is
 skipped.
@@ -21,36 +21,37 @@ from vm import cores, initramfs
 from vm.kernels import CACHE, LabError
 
 QEMU = "qemu-system-x86_64"
-# One CPU and one thread: that is what makes it deterministic. nokaslr takes the last thing away that differs between
-# runs, and a CPU without random numbers leaves those that start.c asks for. -seed is for what is left to the emulator.
+# One CPU and one thread make it deterministic. nokaslr removes the last difference between runs. The CPU has no random
+# numbers of its own, so the only ones are those that start.c seeds. -seed is for the emulator's own random numbers.
 ICOUNT = "shift=0,sleep=off"
 MEMORY_MB = 2048
-GIVEN_MB = 64  # memory of a PCI device, through which the guest is given what is its run's own: see start.c
+GIVEN_MB = 64  # memory of a PCI device, through which the guest gets the data of its run: see start.c
 MACHINE = ["-accel", "tcg,thread=single", "-icount", ICOUNT, "-smp", "1", "-m", str(MEMORY_MB),
            "-rtc", "base=2026-01-01,clock=vm", "-cpu", "max,rdrand=off,rdseed=off,erms=off", "-seed", "1", "-nic", "none",
            "-display", "none", "-no-reboot", "-machine", "pc,memory-backend=ram",
            "-device", "ivshmem-plain,memdev=given,master=on,addr=0x1f", "-device", "pvpanic"]
-# What is left out at boot is half of its instructions: tests of ciphers, the wait for noise from the CPU's jitter, and
-# the keys of signed modules, against which each module would be checked.
+# The boot skips half of its instructions: tests of ciphers, the wait for noise from the CPU's jitter, and the keys of
+# signed modules, against which each module would be checked.
 #
-# norandmaps: a program is at the same addresses each time, so that TCG translates bash and its libraries once and not
-# for each process. init_on_alloc=0, psi=0 and a CPU without erms (a `rep movsb` is an instruction for each byte) leave
-# out a sixth of the instructions of a flow.
+# norandmaps: a program is at the same addresses each time, so TCG translates bash and its libraries once, not once for
+# each process. init_on_alloc=0, psi=0 and a CPU without erms (where a `rep movsb` counts one instruction for each byte)
+# save a sixth of the instructions of a flow.
 CMDLINE = ("console=ttyS0 panic=-1 quiet nokaslr random.trust_bootloader=off cryptomgr.notests "
            "initcall_blacklist=jent_mod_init,load_system_certificate_list norandmaps init_on_alloc=0 psi=0")
-# Keeps the allocator from cmpxchg16b, for emulators that lose their flags behind it: flags.c. When an interrupt comes then, the
-# return from it is a double fault (seen in 6.12's __kmalloc). A CPU without the instruction (cx16=off) would not do: from
-# 6.18 on allocations by BPF programs need it, unless the allocator is debugged.
+# Keeps the allocator from using cmpxchg16b, for emulators that corrupt the CPU's flags after it: see flags.c. If an interrupt
+# comes then, the return from it is a double fault (seen in 6.12's __kmalloc). A CPU without the instruction (cx16=off) is no
+# way out: from 6.18 on, allocations by BPF programs need the instruction, unless the allocator is debugged.
 NO_CMPXCHG16B = "slub_debug=F"
 FLAGS = initramfs.BUILD / "flags"
-FLAGS_S = 600  # it takes three; a host may be busy
+WARP = initramfs.BUILD / "warp.so"  # makes the emulator quicker, and changes nothing that the guest sees: warp.c
+FLAGS_S = 600  # it takes three; the host may be busy
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
-ANSWER_S = 600  # a monitor that says nothing for so long never will
+ANSWER_S = 600  # a monitor that is silent for this long never answers
 
 
 class EmulatorError(LabError):
-    """It ended, or refused what it was told."""
+    """The emulator ended, or refused a command."""
 
 
 class Cancelled(Exception):
@@ -66,7 +67,7 @@ def hash_of(*parts):
 
 @functools.lru_cache
 def path_and_version():
-    """The emulator, and what it says of itself: an input of each run."""
+    """The emulator's path and its version, which is an input of each run."""
     path = initramfs.find_program(QEMU)
     version = subprocess.run([path, "--version"], capture_output=True, check=True).stdout
     return path, version.partition(b"\n")[0]
@@ -78,7 +79,7 @@ def kernel_hash(image):
 
 
 def _lose_flags(kernel):
-    """What flags.c says in a guest."""
+    """Runs flags.c in a guest, and returns its answer."""
     with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
         folder = pathlib.Path(folder)
         (folder / "initrd").write_bytes(initramfs.of_init(FLAGS))
@@ -91,12 +92,12 @@ def _lose_flags(kernel):
     for answer, lost in (("flags: lost", True), ("flags: kept", False)):
         if answer in console:
             return lost
-    raise LabError(f"the guest does not say whether the emulator keeps its flags; its console ended with:\n{console[-2000:]}")
+    raise LabError(f"the guest does not report whether the emulator keeps its flags; its console ended with:\n{console[-2000:]}")
 
 
 @functools.lru_cache
 def loses_flags(kernel):
-    """Does the emulator? It is asked once, and the cache keeps the answer."""
+    """Does the emulator corrupt the CPU's flags? It is tested once, and the cache keeps the answer."""
     known = CACHE / "loses_flags" / hash_of(path_and_version()[1], FLAGS.read_bytes())
     if not known.exists():
         answer = str(_lose_flags(kernel))
@@ -108,12 +109,12 @@ def loses_flags(kernel):
 
 
 def cmdline(kernel):
-    """The kernel's."""
+    """The kernel's command line."""
     return f"{CMDLINE} {NO_CMPXCHG16B}" if loses_flags(kernel) else CMDLINE
 
 
 def boot_hash(kernel):
-    """Of all that a boot is a function of."""
+    """The hash of everything that a boot depends on."""
     return hash_of(path_and_version()[1], kernel_hash(kernel.image).encode(), initramfs.base(),
                    " ".join(MACHINE).encode(), cmdline(kernel).encode())
 
@@ -125,8 +126,8 @@ def _file_memory(name, size_mb, path, shared):
 
 
 def words(kernel, initrd, given, ram=None, shared=False):
-    """QEMU's command line without its serial lines. ram and given are files, which the guest writes to if they are
-    shared; if not, its writes are its own. ram may be None: fresh memory."""
+    """QEMU's command line without its serial lines. ram and given are files. If they are shared, the guest writes to them;
+    if not, its writes are private. If ram is None, the guest gets fresh memory."""
     return _words(kernel, initrd, given, cmdline(kernel), ram, shared)
 
 
@@ -138,7 +139,7 @@ def _words(kernel, initrd, given, line, ram=None, shared=False):
 
 
 def write_given(file, seed=0, archive=b""):
-    """What start.c finds."""
+    """Writes the file that start.c reads."""
     if len(archive) > (GIVEN_MB << 20) - 16:
         raise LabError(f"a guest can be given {GIVEN_MB} MB of programs and files, not {len(archive) >> 20}")
     with open(file, "wb") as out:
@@ -151,14 +152,14 @@ _cancelled = threading.Event()
 
 
 def cancel():
-    """Ends all guests; whoever waits for one gets Cancelled from now on."""
+    """Ends all guests; from now on waiting for one raises Cancelled."""
     _cancelled.set()
     for emulator in list(_running):
         emulator.stop()
 
 
 def uncancel():
-    """Guests may run again."""
+    """Lets guests run again."""
     _cancelled.clear()
 
 
@@ -169,10 +170,10 @@ def _warn_of_scheduling(error):
 
 
 class Emulator:
-    """A guest that stands still before its first instruction. close() ends it."""
+    """A guest that is paused before its first instruction. close() ends it."""
 
     def __init__(self, folder, command):
-        """folder: for the console, QEMU's messages, and what comes out of ttyS1."""
+        """folder: for the console, QEMU's messages, and the output of ttyS1."""
         self.console, self.data, self._messages = (folder / name for name in ("console", "data", "messages"))
         self._core, self._place = cores.take()
         self._lab = os.getpid()
@@ -182,6 +183,7 @@ class Emulator:
                 [*command, "-S", "-serial", f"file:{self.console}", "-serial", f"file:{self.data}",
                  "-chardev", f"socket,id=monitor,fd={theirs.fileno()}", "-mon", "chardev=monitor,mode=control"],
                 stdin=subprocess.DEVNULL, stdout=messages, stderr=messages, pass_fds=[theirs.fileno()],
+                env={**os.environ, "LD_PRELOAD": str(initramfs.find_program(WARP))},
                 preexec_fn=self._in_child)
         ours.settimeout(ANSWER_S)
         self._socket, self._answers = ours, ours.makefile("rb")
@@ -208,8 +210,8 @@ class Emulator:
         self._place.close()
 
     def _in_child(self):
-        """Whatever ends the lab, SIGKILL included, ends its guest, even if the lab ended before it could ask for that. Of a
-        session of its own, so that Ctrl-C reaches the lab alone, which then ends its guests and cleans up."""
+        """Makes the guest end when the lab ends, even by SIGKILL, and even if the lab ended before prctl(). The guest gets its
+        own session, so that Ctrl-C reaches only the lab, which then ends its guests and cleans up."""
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != self._lab:
             os._exit(1)
@@ -217,10 +219,10 @@ class Emulator:
         os.sched_setaffinity(0, {self._core})
 
     def _schedule(self):
-        """The emulator's two threads take turns: the main loop moves the clock on while the CPU is halted. QEMU marks
-        the CPU as halted before it has counted the last instructions. A main loop that looks in between moves the
-        clock too far. So it must run at once when it is woken, which only the CPU's thread does, and never later: on
-        the same core, with priority."""
+        """Gives the emulator real-time priority. Its two threads take turns: the main loop advances the clock while the CPU is
+        halted. QEMU marks the CPU as halted before it has counted the last instructions. If the main loop looks in between,
+        it moves the clock too far. Only the CPU's thread wakes the main loop, so the main loop must run as soon as it is
+        woken and never later: on the same core, with priority."""
         try:
             os.sched_setscheduler(self.process.pid, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
         except PermissionError as error:
@@ -244,11 +246,11 @@ class Emulator:
         return json.loads(line)
 
     def tell(self, command, **arguments):
-        """Returns the monitor's answer."""
+        """Sends a command to the monitor, and returns its answer."""
         return self._tell(command, arguments, [])
 
     def pass_file(self, name, file):
-        """An open file, for commands that then know it by the name."""
+        """Passes an open file; later commands refer to it by the name."""
         self._tell("getfd", {"fdname": name}, [file.fileno()])
 
     def _tell(self, command, arguments, fds):
@@ -267,14 +269,14 @@ class Emulator:
                 return line["return"]
 
     def wait_for(self, event, *statuses):
-        """Until it happens, with one of these statuses if there are any. Returns it."""
+        """Waits for the event, with one of these statuses if any are given, and returns it."""
         while True:
             line = self._line()
             if line.get("event") == event and (not statuses or line["data"]["status"] in statuses):
                 return line
 
     def wait(self, timeout_s):
-        """Until the guest has ended; raises subprocess.TimeoutExpired."""
+        """Waits until the guest has ended; raises subprocess.TimeoutExpired."""
         if not _cancelled.is_set():
             self.process.wait(timeout_s)
         if _cancelled.is_set():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs a shell script in a kernel under emulation, in deterministic virtual time.
 
-A run is a function of kernel, archive, script and seed, on any host. The kernel has booted already: see snapshot.py.
+A run is a function of kernel, archive, script and seed, on any host. It starts from a booted kernel: see snapshot.py.
 """
 import dataclasses
 import pathlib
@@ -22,32 +22,32 @@ LOOK_S = 0.05  # how often the console is read
 @dataclasses.dataclass
 class Result:
     release: str  # uname -r
-    status: int  # of the script; -1: the guest did not come to its end
+    status: int  # of the script; -1: the guest did not reach its end
     console: str  # what the script printed
     data: bytes  # what it wrote to /dev/ttyS1
-    inputs: str  # hash of all that the run is a function of
+    inputs: str  # hash of everything that the run depends on
 
 
 initramfs = archives.of_run
 
 
 def input_hash(kernel, image, seed=1):
-    """Of all that a run is a function of."""
+    """The hash of everything that a run depends on."""
     return emulator.hash_of(emulator.boot_hash(kernel).encode(), image, str(seed).encode())
 
 
 def input_parts(kernel, image):
-    """The hashes of the larger parts, to see which of them made two runs differ."""
+    """Hashes of the larger parts, to see which of them made two runs differ."""
     return {"kernel": emulator.kernel_hash(kernel.image), "initramfs": emulator.hash_of(archives.base(), image),
             "qemu": emulator.path_and_version()[1].decode()}
 
 
 def _lines(guest):
-    """The console's lines as they come, until the emulator has ended."""
+    """Yields the console's lines as they come, until the emulator has ended."""
     rest, ended = b"", False
     with open(guest.console, "rb") as console:
         while not ended:
-            ended = guest.process.poll() is not None  # before the last look
+            ended = guest.process.poll() is not None  # before the last read
             new = console.read()
             *whole, rest = (rest + new).split(b"\n")
             for line in whole:
@@ -66,7 +66,7 @@ def _read_console(guest, lines, on_line):
 
 
 def _debug(debug, stub, guest, lines):
-    """A debugger that fails leaves a guest that stands still."""
+    """Runs the debugger. If it fails, the guest would stay paused, so it is stopped."""
     try:
         debug(stub)
     except (OSError, RuntimeError, ValueError) as error:
@@ -75,14 +75,14 @@ def _debug(debug, stub, guest, lines):
 
 
 def _booting(kernel, folder, given, extra):
-    """A guest that stands before its first instruction."""
+    """A guest that is paused before its first instruction."""
     (folder / "initrd").write_bytes(archives.base())
     command = [*emulator.words(kernel, folder / "initrd", given), "-action", "panic=none", *extra]
     return Emulator(folder, command)
 
 
 def _loaded(kernel, folder, given, extra):
-    """A guest that stands at the snapshot. One that cannot be loaded is made again, once."""
+    """A guest that is paused at the snapshot. A snapshot that cannot be loaded is made again, once."""
     found = snapshot.find(kernel)
     try:
         return snapshot.load(found, kernel, folder, given, extra)
@@ -94,9 +94,9 @@ def _loaded(kernel, folder, given, extra):
 
 
 def run(kernel, image, timeout_s=1800, seed=1, on_line=None, debug=None, boot=False):
-    """Runs an image (of initramfs()) on the kernel. on_line is given each line of the console as it comes. debug is given
-    the path of the socket of QEMU's gdb stub, which the guest then waits for, in a thread of its own. boot: without
-    a snapshot, for the same result."""
+    """Runs an image (from initramfs()) on the kernel. on_line() gets each line of the console as it comes. debug() runs in a
+    thread of its own and gets the path of the socket of QEMU's gdb stub; the guest stays paused until the debugger continues it.
+    boot: without a snapshot, which gives the same result."""
     with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
         folder = pathlib.Path(folder)
         given = folder / "given"
@@ -121,8 +121,8 @@ def run(kernel, image, timeout_s=1800, seed=1, on_line=None, debug=None, boot=Fa
 
 
 def shell(kernel, image):
-    """The same, but on this terminal, and in the host's time: where a person types, virtual time would
-    run away while nobody does. Returns QEMU's exit status."""
+    """Like run(), but on this terminal and in the host's time: virtual time would run away while the user does not type.
+    Returns QEMU's exit status."""
     with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
         folder = pathlib.Path(folder)
         (folder / "initrd").write_bytes(archives.base())
@@ -137,7 +137,7 @@ def shell(kernel, image):
 def _result(lines, guest, inputs):
     begin = next((i for i, line in enumerate(lines) if line.startswith(BEGIN)), None)
     if begin is None:
-        raise LabError("the guest did not come to its script; its console ended with:\n" +
+        raise LabError("the guest did not reach its script; its console ended with:\n" +
                        "\n".join([*lines[-20:], guest.messages()]))
     end = next((i for i, line in enumerate(lines) if line.startswith(END)), None)
     status = int(lines[end].split()[1]) if end is not None else -1

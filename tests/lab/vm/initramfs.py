@@ -17,10 +17,10 @@ TOOLS = ["bash", "ip", "tc", "ss"]
 BUILD = pathlib.Path(__file__).parents[3] / "build"
 START = BUILD / "start"
 BEGIN, END = "@@BEGIN", "@@END"
-# Bash makes its random numbers of the time, its number as a process, and its addresses: the same for each seed.
+# Bash makes its random numbers from the time, its process id and its addresses, which are the same for each seed.
 SEED_BASH = "RANDOM=$SRANDOM\n"
 
-# What comes before start is part of the snapshot.
+# Everything before start is part of the snapshot.
 INIT = f"""#!/bin/busybox sh
 export PATH=/bin:/sbin HOME=/root TERM=dumb
 mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev
@@ -61,7 +61,7 @@ def _copy(source, target):
 
 
 def _add_program(root, name, present=()):
-    """With its libraries, but those that are present already."""
+    """Adds a program and those of its libraries that are not in present."""
     path = find_program(name)
     target = root / "bin" / os.path.basename(path)
     if target.is_symlink():  # busybox's
@@ -100,7 +100,7 @@ def _padded(data):
 
 
 def _entry(name, mode, data):
-    """Of an archive (cpio, format newc)."""
+    """An entry of an archive (cpio, format newc)."""
     fields = [0, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0]
     header = b"070701" + b"".join(b"%08x" % field for field in fields)
     return _padded(header + name.encode() + b"\0") + _padded(data)
@@ -110,7 +110,7 @@ END_OF_ARCHIVE = _entry("TRAILER!!!", 0, b"")
 
 
 def _entries(root):
-    """All that is in a folder: the same folder gives the same bytes."""
+    """Entries for everything in a folder: the same folder gives the same bytes."""
     out = []
     for path in sorted(root.rglob("*")):
         info = path.lstat()
@@ -125,13 +125,13 @@ def _entries(root):
 
 
 def of_folder(root):
-    """An archive with all that is in a folder."""
+    """An archive with everything in a folder."""
     return _entries(root) + END_OF_ARCHIVE
 
 
 @functools.lru_cache
 def base():
-    """What every kernel boots: shell, tools of the network, and start."""
+    """The archive that every kernel boots: shell, network tools, and start."""
     with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
         root = pathlib.Path(folder)
         for name in ("bin", "sbin", "proc", "sys", "dev", "tmp", "run", "mods", "etc", "var/run",
@@ -164,12 +164,12 @@ def _without_script(kernel, programs, files, modules):
 
 
 def of_init(program):
-    """An archive with one program, which needs no library and is all that the kernel starts."""
+    """An archive with one program, which needs no library and which the kernel starts as init."""
     return _entry("init", 0o100755, program.read_bytes()) + END_OF_ARCHIVE
 
 
 def of_run(kernel, script, programs=(), files=None, modules=()):
-    """What a run on the kernel unpacks over the base: the bytes of an archive. script: text, which bash runs at its
-    end; files: path in the guest -> source."""
+    """The archive that a run on the kernel unpacks over the base, as bytes. script: text, which bash runs last;
+    files: path in the guest -> source."""
     return (_without_script(kernel, tuple(programs), tuple((files or {}).items()), tuple(modules)) +
             _entry("run.sh", 0o100755, (SEED_BASH + script).encode()) + END_OF_ARCHIVE)

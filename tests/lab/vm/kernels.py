@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The lab's kernels: Debian's, by key, from the cache; or one's own.
+"""The lab's kernels: Debian's, by key, from the cache; or the user's own.
 
-A kernel of one's own is a bzImage and a folder of modules, given as the key BZIMAGE:MODULES.
+A kernel of the user's own is a bzImage and a folder of modules, given as the key BZIMAGE:MODULES.
 """
 import dataclasses
 import pathlib
@@ -10,9 +10,9 @@ import re
 from vm import archive
 from vm.archive import CACHE, LabError
 
-# The package that carries vmlinuz. Versions vanish from the archive as new ones come, so the newest
-# match is taken. From 6.19 on the modules are in a package of their own, which the archive has lost of
-# 6.19, 7.0 and 7.1: no veth, netem or tcp_bbr there, but loopback.
+# The package that contains vmlinuz. New versions replace old ones in the archive, so the newest match is
+# taken. From 6.19 on the modules are in a separate package, which the archive no longer has for 6.19, 7.0
+# and 7.1: these have no veth, netem or tcp_bbr, only loopback.
 PACKAGES = {
     "5.10": r"linux-image-5\.10\.0-[0-9]+-cloud-amd64",
     "6.1": r"linux-image-6\.1\.0-[0-9]+-cloud-amd64",
@@ -32,7 +32,7 @@ PACKAGES = {
 class Kernel:
     key: str
     image: pathlib.Path
-    modules: pathlib.Path | None  # the folder below which *.ko* are; None: there are none
+    modules: pathlib.Path | None  # the folder that contains *.ko*; None: there are none
 
 
 def _numbers(name):
@@ -59,7 +59,7 @@ def is_cached(key):
 
 
 def release(key):
-    """The release of a kernel that is in the cache, as uname -r says it."""
+    """The release of a kernel in the cache, as uname -r prints it."""
     name = find(key).image
     return name.name.removeprefix("vmlinuz-") if "-" in name.name else name.parent.name
 
@@ -74,7 +74,7 @@ def _own(key):
 
 
 def find(key):
-    """The kernel of a key of PACKAGES, fetched if it is not in the cache yet."""
+    """The kernel for a key: the user's own, or one of PACKAGES, which is fetched if it is not in the cache yet."""
     if ":" in key:
         return _own(key)
     if key not in PACKAGES:
@@ -82,6 +82,6 @@ def find(key):
     target = archive.unpacked(f"kernels/{key}", lambda: _packages(key))
     image = _first(target, "boot/vmlinuz*", "usr/lib/modules/*/vmlinuz*", "lib/modules/*/vmlinuz*")
     if not image:
-        raise LabError(f"kernel {key}: no vmlinuz in its package; remove {target} to fetch it anew")
+        raise LabError(f"kernel {key}: no vmlinuz in its package; remove {target} to fetch it again")
     modules = _first(target, "usr/lib/modules/*/kernel", "lib/modules/*/kernel")
     return Kernel(key, image, modules)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Guests that have booted, in the lab's cache: a boot is a function of its inputs, so one is enough.
+"""Keeps guests that have booted in the lab's cache: a boot is a function of its inputs, so one is enough.
 
-A snapshot is a folder, named after the hash of the inputs: the initramfs, the guest's memory as a file (with
+A snapshot is a folder, named after the hash of the inputs. It contains the initramfs, the guest's memory as a file (with
 holes where it is zero), and the state of CPU and devices. A guest that starts from it maps the memory and writes to
-pages of its own.
+private pages.
 """
 import contextlib
 import os
@@ -16,13 +16,13 @@ from vm.emulator import Emulator, EmulatorError
 from vm.kernels import CACHE, LabError
 
 FOLDER = CACHE / "snapshots"
-MOST = 16  # of some 130 MB; those used longest ago go
+MOST = 16  # of some 150 MB; those used longest ago go
 IGNORE_FILES = [{"capability": name, "state": True} for name in ("x-ignore-shared", "events")]
 
 
 @contextlib.contextmanager
 def _locked():
-    """One process makes snapshots, the others wait: it needs a core for some seconds."""
+    """Lets one process make snapshots while the others wait: making one needs a core for some seconds."""
     with archive.locked("snapshots.lock"):
         FOLDER.mkdir(parents=True, exist_ok=True)
         yield
@@ -58,7 +58,7 @@ def _make(kernel, folder):
 
 
 def _sync(folder):
-    """A crash of the host must not leave a whole folder with half of its bytes."""
+    """Writes a folder to the disk: a crash of the host must not leave a complete folder with half of its bytes."""
     for path in (*folder.iterdir(), folder):
         fd = os.open(path, os.O_RDONLY)
         os.fsync(fd)
@@ -66,21 +66,21 @@ def _sync(folder):
 
 
 def _remove_old():
-    """Guests that run from one are not disturbed: they have its files open."""
+    """Removes the least recently used snapshots. Guests that run from one are not disturbed: they have its files open."""
     found = sorted((path for path in FOLDER.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
     for path in found[:-MOST]:
         shutil.rmtree(path)
 
 
 def find(kernel):
-    """The folder of the kernel's snapshot, which is made if it is not there."""
+    """The folder of the kernel's snapshot. Makes it if it is not there."""
     folder = FOLDER / emulator.boot_hash(kernel)
     with contextlib.suppress(FileNotFoundError):
         os.utime(folder)
         return folder
     with _locked():
         if not folder.exists():
-            for partial in FOLDER.glob("*.partial"):  # of one that was killed
+            for partial in FOLDER.glob("*.partial"):  # left by a process that was killed
                 shutil.rmtree(partial)
             partial = folder.with_suffix(".partial")
             partial.mkdir()
@@ -97,7 +97,7 @@ def discard(folder):
 
 
 def load(found, kernel, outside, given, extra=()):
-    """A guest that stands at the snapshot found. extra: more of QEMU's words."""
+    """A guest that is paused at the snapshot in the folder found. extra: more options for QEMU."""
     command = [*emulator.words(kernel, found / "initrd", given, found / "ram"), "-action", "panic=none",
                "-incoming", "defer", *extra]
     guest = Emulator(outside, command)
