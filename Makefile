@@ -10,23 +10,23 @@ BPFTOOL ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool || echo bpftoo
 PYTHON ?= /usr/bin/python3
 NM ?= nm
 
-# Warnings are errors in our own builds only (WERROR=1): a later compiler warns of more, and must still build this.
+# Warnings are errors only in our own builds (WERROR=1): a later compiler has more warnings, and must still build this.
 WERROR ?=
 WARN := -Wall -Wextra $(if $(WERROR),-Werror)
-# The same bytes in any folder: the lab's cache goes by the hash of what runs in a guest.
+# The same bytes in any folder: the key of the lab's cache is the hash of what runs in a guest.
 HERE := -ffile-prefix-map=$(CURDIR)=.
-# CPPFLAGS, CFLAGS and LDFLAGS are left to whoever builds: on the command line or in the environment.
+# CPPFLAGS, CFLAGS and LDFLAGS belong to the user: on the command line or in the environment.
 CFLAGS ?= -O2 -g
 INCLUDES := -I. -Iinclude -Ilib -Iloader -Itools -I$(BUILD)
 OUR_CFLAGS := $(INCLUDES) -std=gnu11 $(WARN) $(HERE)
 LDLIBS := -lbpf -lelf -lz -lcap -linih -lm
 MONITOR_LIBS := -lncursesw -ltinfo -lmicrohttpd
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
-# Each compiler run notes which headers it read, so that a change of one rebuilds what includes it.
+# Each compiler run notes which headers it read, so that a change to one rebuilds what includes it.
 DEPS = -MMD -MF $@.d
 
-# The algorithms, each a folder with all that is its own (bpf/shell.bpf.h says what). `make ALGORITHMS+=FOLDER` adds one
-# from elsewhere. build/bpf_NAME.bpf.o is made from FOLDER/NAME.bpf.c.
+# The algorithms: one folder each (bpf/shell.bpf.h says what it contains). `make ALGORITHMS+=FOLDER` adds one from
+# elsewhere. build/bpf_NAME.bpf.o is made from FOLDER/NAME.bpf.c.
 OURS := bpf/bbr bpf/bbr3
 override ALGORITHMS := $(OURS) $(filter-out $(OURS),$(sort $(ALGORITHMS)))
 OBJECTS := $(foreach name,$(notdir $(ALGORITHMS)),$(BUILD)/bpf_$(name).bpf.o)
@@ -41,7 +41,7 @@ all: $(OBJECTS) $(VARIANTS) $(PROGRAMS) ## build everything (the default); with 
 
 # ---- BPF
 
-# BPF_PROG() gives every program a parameter ctx, used or not. asm/ is where Debian keeps it.
+# BPF_PROG() gives every program a parameter ctx, used or not. The -isystem folder is where Debian keeps asm/.
 BPF_CFLAGS := -O2 -g $(HERE) -target bpf -mcpu=v3 $(WARN) -Wno-unused-parameter -I. -Iinclude -Ibpf \
 	-isystem /usr/include/$(shell $(CC) -print-multiarch)
 
@@ -56,7 +56,7 @@ endef
 $(BUILD)/%.bpf.o: bpf/%.bpf.c
 	$(call bpf_object)
 
-# $(call algorithm_objects,FOLDER,NAME): the congestion control, and what reads its sockets.
+# $(call algorithm_objects,FOLDER,NAME): the congestion control, and the programs that read its sockets.
 define algorithm_objects
 $(BUILD)/bpf_$2.bpf.o: $1/$2.bpf.c
 	$$(call bpf_object)
@@ -87,25 +87,25 @@ $(BUILD)/asan/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(OUR_CFLAGS) $(CFLAGS) $(SANITIZE) $(DEPS) -c $< -o $@
 
-# What a program carries along.
+# Files that are embedded in a program.
 $(BUILD)/obj/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(INCLUDES) $(EMBEDDED) -c $< -o $@
 
-# What names the algorithms or carries their programs. All other objects are the same for any algorithms: a build with others
-# takes them from SHARED.
+# Sources that name the algorithms or embed their programs. All other objects do not depend on the algorithms: a build with
+# other algorithms takes them from SHARED.
 OF_ALGORITHMS := lib/descriptor loader/embedded tools/watch/probe tools/watch/embedded tools/sockets/snapshot_programs %/carried \
 	$(addsuffix /descriptor,$(filter-out $(OURS),$(ALGORITHMS)))
 SHARED ?= $(BUILD)
-# $(call objects,SOURCES): those sources' plain objects.
+# $(call objects,SOURCES): the plain objects of SOURCES.
 objects = $(foreach name,$(basename $1),$(if $(filter $(OF_ALGORITHMS),$(name)),$(BUILD),$(SHARED))/obj/$(name).o)
-# Of plain objects, those with the sanitizers. What is carried along is the same.
+# $(call sanitized,OBJECTS): the same objects with the sanitizers. Those of embedded files stay as they are.
 sanitized = $(patsubst $(BUILD)/obj/%,$(BUILD)/asan/obj/%,$(filter-out $(CARRIED),$1)) $(filter $(CARRIED),$1)
 
-# $(call if_changed,COMMANDS): writes their output to $@ if it is other than what is there.
+# $(call if_changed,COMMANDS): writes their output to $@ if it differs from what is there.
 if_changed = @($1) >$@.tmp; if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
 
-# A line X(name) for each algorithm. It changes when they do, so what depends on them depends on it.
+# A line X(name) for each algorithm. The file changes only when the list does: whatever uses the list depends on the file.
 $(BUILD)/algorithms.h: FORCE | $(BUILD)
 	$(call if_changed,printf 'X(%s)\n' $(notdir $(ALGORITHMS)))
 $(foreach dir,obj asan/obj fuzz/obj next/obj,$(addprefix $(BUILD)/$(dir)/,lib/descriptor.o loader/embedded.o tools/watch/probe.o)): $(BUILD)/algorithms.h
@@ -122,12 +122,12 @@ $(BUILD)/carried.inc: FORCE | $(BUILD)
 	$(call if_changed,printf 'carry object_%s "%s"\n' $(foreach name,$(notdir $(ALGORITHMS)),$(name) bpf_$(name).bpf.o); \
 		printf 'carry %s "%s"\n' $(foreach folder,$(ALGORITHMS),$(call carry_profiles,$(folder))))
 
-# The assembler finds them in build/, which INCLUDES name.
+# The assembler finds them in build/, which is in INCLUDES.
 $(BUILD)/obj/loader/carried.o: EMBEDDED := -DMIGRATE_OBJECT='"migrate.bpf.o"' -DATTACH_OBJECT='"attach.bpf.o"' \
 	-DEXPERIMENT_OBJECT='"experiment.bpf.o"'
 $(BUILD)/obj/loader/carried.o: $(OBJECTS) $(PROFILES) $(addprefix $(BUILD)/,carried.inc migrate.bpf.o attach.bpf.o experiment.bpf.o) lib/carry.inc
 
-# What watches the kernel's own bbr, of each algorithm that it may be.
+# The programs that watch the kernel's own bbr: one for each algorithm that it may be.
 PROBES := $(patsubst %,$(BUILD)/probe_%.bpf.o,$(notdir $(patsubst %/kernel_bbr.bpf.h,%,$(wildcard $(addsuffix /kernel_bbr.bpf.h,$(ALGORITHMS))))))
 carry_probe = probe_$1 '$(notdir $(filter %/probe_$1.bpf.o,$(PROBES)))'
 $(BUILD)/probes.inc: FORCE | $(BUILD)
@@ -139,7 +139,7 @@ $(BUILD)/obj/tools/report/carried.o: $(BUILD)/dygraphs.js $(BUILD)/dygraphs.css 
 
 $(BUILD)/obj/tools/experiment/carried.o: $(wildcard tools/experiment/page/*) lib/carry.inc
 
-# What reads the sockets of each algorithm: a program with a skeleton of its own.
+# The programs that read the sockets of each algorithm, each with its own skeleton.
 SKELETONS := $(patsubst %,$(BUILD)/snapshot_%.lskel.h,$(notdir $(ALGORITHMS)))
 $(BUILD)/snapshot_programs.h: FORCE | $(BUILD)
 	@for name in $(notdir $(ALGORITHMS)); do \
@@ -150,7 +150,7 @@ $(BUILD)/snapshot_programs.h: FORCE | $(BUILD)
 $(addsuffix /sockets/snapshot_programs.o,$(addprefix $(BUILD)/,obj/tools asan/obj/tools fuzz/obj/tools)): \
 	$(BUILD)/snapshot_programs.h $(SKELETONS) $(BUILD)/algorithms.h
 
-# The plotting library of bbrmon's reports, without the remarks that make a browser look for its sources.
+# The plotting library of bbrmon's reports, without the comments that make a browser look for its sources.
 JAVASCRIPT ?= /usr/share/javascript
 DYGRAPHS_FROM := $(addprefix $(JAVASCRIPT)/dygraphs/,dygraph.min.js extras/synchronizer.js dygraph.min.css)
 $(DYGRAPHS_FROM):
@@ -261,6 +261,6 @@ help: ## list these targets
 
 NOTES := $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d' -type f)
 -include $(NOTES)
-# A source that was noted and is gone, or elsewhere now, is no reason to fail, but to compile again.
+# If a noted source is gone or has moved, compile again instead of failing.
 NOTED := $(if $(NOTES),$(shell sed 's/^[^ ]*://; s/\\$$//' $(NOTES) | tr ' ' '\n' | sort -u))
 $(filter-out $(wildcard $(NOTED)),$(NOTED)): FORCE

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Image, chart and role, and the checks of them that take minutes: included by the Makefile.
+# Image, chart and role, and the checks of them that take minutes. Included by the Makefile.
 
 # ---- image: the static programs, the configuration, and nothing else
 
 STRIP ?= strip
-# As registries name the architecture that CC compiles for.
+# The architecture that CC compiles for, by the name that registries use.
 ARCHITECTURE := $(patsubst x86_64-%,amd64,$(patsubst aarch64-%,arm64,$(shell $(CC) -dumpmachine)))
 IMAGE := $(DIST)/bpf-bbr-$(VERSION)-image-$(ARCHITECTURE).tar
 IMAGE_ROOT := $(BUILD)/image/root
 
-# bbrctl locks a file in /run.
+# It has a folder /run, because bbrctl locks a file there.
 image: ## make an image for containers with the static programs, in build/dist
 	$(MAKE) STATIC=1 all
 	rm -rf $(IMAGE_ROOT)
@@ -19,9 +19,9 @@ image: ## make an image for containers with the static programs, in build/dist
 	packaging/image/archive $(IMAGE_ROOT) $(VERSION) $(ARCHITECTURE) $(RELEASED) $(IMAGE)
 	@echo $(IMAGE)
 
-# ---- what STATIC=1 install puts below PREFIX, for machines without packages
+# ---- static tarball: what STATIC=1 install puts below PREFIX, for machines without packages
 
-# Files in an archive whose bytes go by their names and contents alone.
+# tar's options for an archive whose bytes depend only on the names and contents of its files.
 SAME_BYTES := --sort=name --mtime=@$(RELEASED) --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r-w,a+X --format=gnu
 STATIC_ROOT := $(BUILD)/static-root
 STATIC_TARBALL := $(DIST)/bpf-bbr-$(VERSION)-static-$(ARCHITECTURE).tar.gz
@@ -49,14 +49,14 @@ chart: ## make the Helm chart, in build/dist
 	tar -C $(dir $(CHART_ROOT)) $(SAME_BYTES) -c bpf-bbr | gzip -9n >$(CHART)
 	@echo $(CHART)
 
-# ---- checks; each loads an instance into the running kernel, and takes it away
+# ---- checks; each loads an instance into the running kernel, and removes it
 
 check-image: image dist ## make the image twice, and try it in podman; needs root: minutes
 	scripts/deps build deploy
 	$(MAKE) WERROR=1 $(BUILD)/bbrctl
 	$(PYTHON) -B tests/deploy/check_image.py $(IMAGE) $(TARBALL)
 
-check-kube: chart image ## hold the chart against Kubernetes' schemas, and run its pod in podman; needs root: minutes
+check-kube: chart image ## check the chart against Kubernetes' schemas, and run its pod in podman; needs root: minutes
 	scripts/deps build deploy
 	$(MAKE) WERROR=1 $(BUILD)/bbrctl
 	$(PYTHON) -B tests/deploy/check_kube.py $(CHART) $(IMAGE)
@@ -71,15 +71,15 @@ check-ansible: static-tarball ## the role for Ansible, twice and in check mode, 
 	$(MAKE) WERROR=1 $(BUILD)/bbrctl
 	$(PYTHON) -B tests/deploy/check_ansible.py $(STATIC_TARBALL)
 
-# How many times as fast alerts fire, and the playbook waits for them. 1: as they are, two hours.
+# The factor by which alerts fire sooner, and the playbook waits less for them. 1: unchanged, two hours.
 FASTER ?= 10
-check-rollout: static-tarball ## a rollout by Ansible over three virtual machines, which an alert stops, and one that gets through; needs root: half an hour
+check-rollout: static-tarball ## a rollout by Ansible over three virtual machines, which an alert stops, and one that succeeds; needs root: half an hour
 	scripts/deps build run test deploy
 	$(PYTHON) -B tests/deploy/check_rollout.py $(STATIC_TARBALL) $(FASTER)
 
-# Of SUITES in tests/lab/vm/arm64.py.
+# Names of SUITES in tests/lab/vm/arm64.py.
 ARM64_KERNELS := 6.1+arm64 6.12+arm64 newest+arm64
-# Not sooner than the programs are there: the matrix takes them from there.
+# check_arm64.py must come first: the matrix takes the programs from build/arm64.
 check-arm64: dist ## compile for arm64, run its unit tests, and test its kernels under emulation; needs root: half an hour
 	scripts/deps build run test deploy
 	$(PYTHON) -B tests/package/check_arm64.py $(TARBALL) $(BUILD)/arm64

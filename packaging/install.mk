@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What is installed, and where. Included by the Makefile. Nothing that was built is run: it may be for another machine.
+# What is installed, and where. Included by the Makefile. Runs none of the programs: they may be for another machine.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -12,10 +12,10 @@ docdir ?= $(datadir)/doc/bpf-bbr
 unitdir ?= $(libdir)/systemd/system
 zshdir ?= $(datadir)/zsh/site-functions
 
-# The compiler of the machine that builds, for what runs there.
+# The compiler for programs that run on the build machine.
 HOSTCC ?= cc
 
-# The one place that has the version.
+# The version is defined only there.
 VERSION := $(shell sed -n 's/^\#define BBR_VERSION "\(.*\)"/\1/p' include/bpf_bbr/abi.h)
 
 # ---- the manual of each algorithm: manual.7 in its folder, with the table of its parameters
@@ -24,7 +24,7 @@ MANUALS := $(patsubst %/manual.7,%,$(wildcard $(addsuffix /manual.7,$(ALGORITHMS
 MANUALS := $(patsubst %,$(BUILD)/man/bpf_%.7,$(notdir $(MANUALS)))
 $(foreach folder,$(ALGORITHMS),$(eval $(BUILD)/man/bpf_$(notdir $(folder)).7: $(folder)/manual.7))
 
-# What prints such a table. It runs here, wherever the programs are to run.
+# The program that prints such a table. It runs on the build machine.
 DESCRIPTORS := $(addsuffix /descriptor.c,$(ALGORITHMS))
 $(BUILD)/man/params: $(BUILD)/algorithms.h lib/descriptor.h lib/cli/units.h loader/tuning/param.h
 $(BUILD)/man/params: $(wildcard include/bpf_bbr/*.h $(addsuffix /*.h,$(ALGORITHMS)))
@@ -37,15 +37,15 @@ $(BUILD)/man/bpf_%.7: $(BUILD)/man/params
 	sed -e '/@PARAMETERS@/{r $@.table' -e 'd}' $(filter %/manual.7,$^) >$@
 	@rm $@.table
 
-# ---- units: they name the programs where they are installed
+# ---- units: they contain the path at which the programs are installed
 
 UNITS := $(addprefix $(BUILD)/,$(wildcard packaging/systemd/*))
-# If sbindir changes, so do they.
+# FORCE: they change when sbindir changes.
 $(BUILD)/packaging/systemd/%: packaging/systemd/% FORCE
 	@mkdir -p $(@D)
 	$(call if_changed,sed 's|/usr/local/sbin|$(sbindir)|g' $<)
 
-# ---- completions: for each program the same, by its name
+# ---- completions: the same for each program, except for its name
 
 COMPLETIONS := $(BUILD)/completions
 BASH_COMPLETIONS := $(addprefix $(COMPLETIONS)/bash/,bbrctl bbrmon)
@@ -75,10 +75,11 @@ INSTALLED := \
 	$(call placed,644,$(datadir)/fish/vendor_completions.d,$(FISH_COMPLETIONS)) \
 	$(call placed,644,$(datadir)/bpf-bbr,docs/grafana-dashboard.json packaging/prometheus/bpf-bbr.rules.yml) \
 	$(call placed,644,$(docdir),LICENSE README.md CHANGELOG.md SECURITY.md $(wildcard docs/*.md docs/*.svg docs/*.png))
-# Of these folders uninstall removes those that are empty then; all others belong to the system.
+# uninstall removes these folders if they are empty then; all others belong to the system.
 OUR_FOLDERS := $(libdir)/bpf-bbr $(datadir)/bpf-bbr $(docdir) $(sysconfdir)/bpf-bbr
 
-# FOLDER:FILE of what the administrator changes: it is not overwritten, and stays if it was changed.
+# FOLDER:FILE of each file that the administrator may change: install does not overwrite it, and uninstall keeps it if it was
+# changed.
 CONFIGURATION := $(foreach file,$(shell [ ! -d packaging/etc ] || find packaging/etc -type f), \
 	$(patsubst packaging/etc%,$(sysconfdir)%,$(patsubst %/,%,$(dir $(file)))):$(file))
 

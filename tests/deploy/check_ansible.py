@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""check_ansible.py TARBALL: the role for Ansible, with the static programs in TARBALL, in a root of Debian 12."""
+"""check_ansible.py TARBALL: checks the role for Ansible, with the static programs in TARBALL, in a root of Debian 12."""
 import pathlib
 import sys
 

@@ -25,7 +25,7 @@ OBJECT = f"{RELEASE}-bpf-bbr"
 PORT = 10227
 CHECK_SECONDS = 2
 HELD = pathlib.Path(__file__).with_name("held_connection.py")
-# In the node's processes. A probe that is killed too fails, no more.
+# Runs in the node's processes. If this kills a probe, too, that probe fails, and no more happens.
 KILL = "for c in /proc/[0-9]*/comm; do if grep -q '^bbrctl$' $c; then p=${c%/comm}; kill -KILL ${p#/proc/}; fi; done"
 
 
@@ -33,7 +33,7 @@ def config(cwnd_gain, more=""):
     return f"[instance {NAME}]\n{more}[default]\ncwnd_gain = {cwnd_gain}\n"
 
 
-# ---- this machine's own view, from outside of the cluster
+# ---- this machine's own view, from outside the cluster
 
 def registered():
     return {instance["name"]: instance["id"] for instance in json.loads(roots.run(["bpftool", "-j", "struct_ops", "list"]))}
@@ -44,13 +44,13 @@ def available():
 
 
 def gain_in_kernel():
-    """Of the instance; None if there is none."""
+    """The instance's cwnd_gain; None if there is no instance."""
     found = {instance["name"]: instance for instance in json.loads(bbrctl("-j", "save"))}.get(NAME)
     return found and found["profiles"][0]["params"]["cwnd_gain"]
 
 
 class Watch(threading.Thread):
-    """Looks all the time for whether the name is there."""
+    """Checks all the time whether the name exists."""
     def __init__(self):
         super().__init__(daemon=True)
         self.looks, self.missed, self.goes_on = 0, 0, True
@@ -84,7 +84,7 @@ class Connection:
         return json.loads(self._process.stdout.readline())
 
     def check(self, what):
-        """It has its congestion control, and goes on within a second."""
+        """The connection still has its congestion control, and receives more within a second."""
         since = self._ask()
         time.sleep(1)
         now = self._ask()
@@ -140,7 +140,7 @@ class Chart:
         return self.node.run("kubectl", "--namespace", NAMESPACE, "describe", "pods").stdout[-6000:]
 
     def pods(self):
-        """Those that are not about to go, by name: is each ready?"""
+        """The pods that are not being deleted, by name: is each ready?"""
         return {pod["metadata"]["name"]: all(c["ready"] for c in pod["status"].get("containerStatuses", [{"ready": False}]))
                 for pod in self.get("pods")["items"] if "deletionTimestamp" not in pod["metadata"]}
 
@@ -161,7 +161,7 @@ class Chart:
 
 
 def is_so(chart, gain, what):
-    """The kernel, and what Kubernetes has of it."""
+    """The ConfigMap and the kernel have this gain. Returns the name of the only pod."""
     text = chart.get("configmap", OBJECT)["data"]["bpf-bbr.conf"]
     expect(f"cwnd_gain = {gain}\n" in text and gain_in_kernel() == gain and NAME in registered(),
            f"{what}: the ConfigMap says cwnd_gain = {gain}, and the kernel has it")
@@ -274,7 +274,7 @@ def check(chart):
 
 @contextlib.contextmanager
 def untouched(root):
-    """The block leaves this machine as it was. root: whose processes end."""
+    """Checks that the block leaves this machine as it was, and that no process in root is left."""
     before = host_state.read(root)
     try:
         yield

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""check_image.py IMAGE TARBALL: makes the image again from the sources in TARBALL, and tries it in podman, with and without what it needs of the host."""
+"""check_image.py IMAGE TARBALL: makes the image again from the sources in TARBALL, and tries it in podman, with and without
+what it needs of the host."""
 import filecmp
 import os
 import pathlib
 import sys
 import tempfile
 
-import engine  # it finds roots
+import engine  # makes roots importable
 import roots
 from engine import bbrctl
 from progress import expect, wait_until
@@ -23,7 +24,7 @@ def loaded():
 
 
 def make_again(image, tarball):
-    """From what `make dist` packs, elsewhere, and with another time zone, language and umask."""
+    """Makes the image from the tarball of `make dist`, elsewhere, and with another time zone, language and umask."""
     with tempfile.TemporaryDirectory(prefix="bpf-bbr-image-") as folder:
         roots.run(["tar", "-C", folder, "--strip-components=1", "-xf", tarball])
         environment = {**os.environ, "TZ": "Pacific/Kiritimati", "LC_ALL": "C", "MAKEFLAGS": "-j2"}
@@ -36,7 +37,7 @@ def check(podman, image):
     def run(*arguments, **kwargs):
         return podman("run", "--rm", "--network=none", *arguments, **kwargs)
 
-    # Without the host's bpffs: what would be loaded would end with the container.
+    # Without the host's bpffs, what is loaded would end with the container.
     for command in (["load", "--name", NAME], ["apply", "--name", NAME, "-"], ["apply", "--hold", "--name", NAME, "-"]):
         said = run("--interactive", *CAPABILITIES, image, "bbrctl", *command, input=CONFIGURATION, status=2)
         expect("-v /sys/fs/bpf:/sys/fs/bpf" in said and not loaded(), f"without bpffs {' '.join(command[:2])} refuses, with the remedy")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""check_kube.py CHART IMAGE: what the chart makes of values; and its pod in podman, with the kernel of this machine."""
+"""check_kube.py CHART IMAGE: checks what the chart makes of values, and its pod in podman, with this machine's kernel."""
 import contextlib
 import json
 import pathlib
@@ -11,14 +11,14 @@ import tempfile
 
 import yaml
 
-import chart_tools  # it finds roots
+import chart_tools  # makes roots importable
 import engine
 import roots
 from engine import bbrctl
 from progress import expect, wait_until
 
 NAME = "bbrkube"
-VERSIONS = "1.30", "1.37"  # the oldest that Chart.yaml allows, and the newest that there are schemas of
+VERSIONS = "1.30", "1.37"  # the oldest that Chart.yaml allows, and the newest for which there are schemas
 CAPABILITIES = ["SYS_ADMIN", "BPF", "PERFMON", "NET_ADMIN"]
 FULL = {
     "config": "[instance a]\n  default_in = /proc/1/ns/net\n[default]\ncwnd_gain = 2.5 ; {{ not a template }}\n[instance b]\n",
@@ -35,7 +35,7 @@ FULL = {
         {"matchExpressions": [{"key": "kernel", "operator": "Exists"}]}]}}},
     "podAnnotations": {"team": "net"}, "podLabels": {"tier": "edge"},
 }
-# What the schema refuses, and where it says that it is wrong.
+# Values that the schema refuses, and the place in them that its message must name.
 BAD = [
     ({"config": "[default]\ncwnd_gain = 2.5\n"}, "/config"),
     ({"config": {"instances": []}}, "/config"),
@@ -55,7 +55,7 @@ BAD = [
 
 
 def render(chart, values, release="bbr"):
-    """The text that helm makes, and in it the objects by kind."""
+    """The text that helm renders, and the objects in it by kind."""
     done = chart_tools.helm("template", release, chart, "--namespace", "net", "--values", "-", input=json.dumps(values))
     if done.returncode:
         raise SystemExit(f"helm template: {done.stderr}")
@@ -71,7 +71,7 @@ def containers(things):
 
 
 def check_schemas(things, what):
-    """All that Kubernetes itself knows."""
+    """Checks the kinds that Kubernetes itself knows."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         known = [thing for kind, thing in things.items() if kind not in ("ServiceMonitor", "PrometheusRule")]
         yaml.safe_dump_all(known, file)
@@ -115,7 +115,7 @@ def check_values(chart):
 
 @contextlib.contextmanager
 def place():
-    """A process in a network namespace and a cgroup of its own, for the file to name."""
+    """A process in a network namespace of its own, and a cgroup, for the configuration to name."""
     root = re.search(r"^cgroup2 (\S+)", pathlib.Path("/proc/mounts").read_text(), re.M)[1]
     cgroup = pathlib.Path(root) / NAME
     cgroup.mkdir()
@@ -140,7 +140,7 @@ def saved(key):
 
 
 def check_pod(podman, chart, tag):
-    """The rendered DaemonSet in podman. A rolling update starts the new pod first, so it is one of another release here."""
+    """The rendered DaemonSet in podman. A rolling update starts the new pod first, so here that pod is of another release."""
     def play(release, config):
         image = {"repository": "docker.io/library/bpf-bbr", "tag": tag, "pullPolicy": "Never"}
         text, _ = render(chart, {"config": config, "instance": NAME, "image": image}, release)

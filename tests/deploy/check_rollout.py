@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""check_rollout.py TARBALL [FACTOR]: rolls out what the tarball of static programs has over three virtual machines of Debian 12, with
-the role, the playbook, the units and the alerts of packaging/, by Ansible over ssh; Prometheus reads what `bbrmon export` says on each.
-The times in the alerts, and the playbook's wait for them, are divided by FACTOR, by default 10.
+"""check_rollout.py TARBALL [FACTOR]: rolls out the static programs in the tarball over three virtual machines of Debian 12, with
+the role, the playbook, the units and the alerts of packaging/, by Ansible over ssh. Prometheus reads what `bbrmon export`
+serves on each. The times in the alerts, and the playbook's wait for them, are divided by FACTOR, by default 10.
 
-Machines, Prometheus and Ansible are in a network namespace of their own, in which there is nothing but its loopback."""
+Machines, Prometheus and Ansible are in a network namespace of their own, which has only its loopback."""
 import contextlib
 import ctypes
 import json
@@ -32,10 +32,10 @@ MEMORY_MB = 512
 SSH = {name: 2200 + i for i, name in enumerate(MACHINES)}  # ports on loopback
 METRICS = {name: 10200 + i for i, name in enumerate(MACHINES)}
 WATCH_S = 1200  # the playbook's
-SEEN_S = 600  # at most until Prometheus sees what is so
+SEEN_S = 600  # the longest until Prometheus sees the current state
 CLONE_NEWNET = 0x40000000
 
-# The transfers have a profile of their own. The default one has what else the machine sends: what Ansible and Prometheus ask for.
+# The transfers have their own profile. The default one is for the machine's other traffic, to Ansible and Prometheus.
 CONFIGURATION = """[instance bpf_bbr]
 default_in = /proc/1/ns/net
 [wan]
@@ -44,7 +44,7 @@ default_in = /proc/1/ns/net
 rule = --dst 10.0.2.1/32 --profile wan
 """
 OLD = CONFIGURATION.format("")
-# It sends at twice what the path takes, whatever is lost, and does not look for a policer.
+# This sends at twice the path's rate despite all losses, and does not look for a policer.
 BAD = CONFIGURATION.format("pacing_rate = 8mbit\npin_bw = 8mbit\nignore_loss = 1")
 GOOD = CONFIGURATION.format("cwnd_gain = 2.5")
 ALERT = "BbrRetransmitsTooMuch"
@@ -62,13 +62,13 @@ journalctl --quiet --identifier=sshd --output=cat | grep --count Accepted
 
 
 def limit_s(factor):
-    """For all of it: four batches wait for alerts."""
+    """The limit of the whole check: four batches wait for alerts."""
     return 5400 + 4 * WATCH_S // factor
 
 
 @contextlib.contextmanager
 def process(*command, **kwargs):
-    """One that ends with the block, and all that it has started; and with this program, however it ends."""
+    """A process that ends with the block, with all that it has started. It also ends with this program, however that ends."""
     with subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *map(str, command)], stdin=subprocess.DEVNULL, start_new_session=True,
                           **kwargs) as running:
         try:
@@ -85,7 +85,7 @@ def into_a_network_of_its_own():
 
 
 class Ansible:
-    """With the three machines as its inventory, and a file of variables for each of the configurations."""
+    """Runs playbooks with the three machines as inventory, and a file of variables for each configuration."""
 
     def __init__(self, folder, tarball, factor):
         self.folder = folder
@@ -108,11 +108,11 @@ class Ansible:
         return ["-F", "none", "-i", str(self.folder / "key"), "-o", f"UserKnownHostsFile={self.folder}/known", "-o", "HostKeyAlias=machine"]
 
     def tunnel(self, name):
-        """A command that brings a machine's metrics here: they are served on its loopback only."""
+        """A command that forwards a machine's metrics to here: they are served on its loopback only."""
         return ["ssh", *self._ssh_options(), "-N", "-L", f"127.0.0.1:{METRICS[name]}:127.0.0.1:10227", "-p", SSH[name], "root@127.0.0.1"]
 
     def __call__(self, playbook, configuration):
-        """Whether it succeeded, all that it said, and how many seconds it took."""
+        """Runs a playbook. Returns whether it succeeded, its output, and the seconds that it took."""
         said, begun = [], time.monotonic()
         with process("ansible-playbook", "-i", "machines", "-e", f"@{configuration}.json", playbook, cwd=self.folder,
                      env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as playing:
@@ -131,7 +131,7 @@ def expect_configured(vm, configuration):
 
 
 def alerted(prometheus, seconds):
-    """The machines on which ALERT fired in this time. Others may: on a host that is busy a machine may be late with its metrics."""
+    """The machines on which ALERT fired in this time. Other alerts may fire: on a busy host a machine's metrics may be late."""
     fired = prometheus.fired(seconds)
     say("alerts that fired:", ", ".join(f"{name} on {where}" for name, where in sorted(fired)) or "none")
     return {where for name, where in fired if name == ALERT}

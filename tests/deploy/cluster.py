@@ -34,7 +34,7 @@ conf_dir = "/etc/cni/net.d"
 """
 NETWORK = {"cniVersion": "1.0.0", "name": "pods", "plugins": [
     {"type": "ptp", "ipam": {"type": "host-local", "ranges": [[{"subnet": PODS}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}
-# What a kubelet wants of the kernel; it must not set it, for the kernel is this machine's.
+# Settings that a kubelet wants. It must not set them, because the kernel is this machine's.
 SETTINGS = {"vm.overcommit_memory": 1, "vm.panic_on_oom": 0, "kernel.panic": 10, "kernel.panic_on_oops": 1,
             "kernel.keys.root_maxkeys": 1000000, "kernel.keys.root_maxbytes": 25000000}
 KUBELET = {
@@ -51,7 +51,7 @@ CONFIG, KEY = f"{FOLDER}/config", f"{FOLDER}/accounts.key"
 
 
 def _kubeconfig(token):
-    """For all who ask the API server. Nobody else is in its network, so they take its certificate as it is."""
+    """For all clients of the API server. They accept its certificate unverified, because nobody else is in its network."""
     return {"apiVersion": "v1", "kind": "Config", "current-context": NAME,
             "clusters": [{"name": NAME, "cluster": {"server": f"https://{ADDRESS}:6443", "insecure-skip-tls-verify": True}}],
             "users": [{"name": NAME, "user": {"token": token}}],
@@ -59,7 +59,7 @@ def _kubeconfig(token):
 
 
 def _commands():
-    """Programs with their options."""
+    """The programs with their options."""
     etcd, certificates = "http://127.0.0.1:2379", f"--cert-dir={FOLDER}/certificates"
     asks = [f"--kubeconfig={CONFIG}"]
     return {
@@ -79,7 +79,7 @@ def _commands():
 
 
 def _pause_image(program):
-    """With this program only, which keeps a pod's namespaces; as docker saves images."""
+    """An image in docker's format, with only this program, which keeps a pod's namespaces."""
     def packed(files):
         packing = io.BytesIO()
         with tarfile.open(fileobj=packing, mode="w") as archive:
@@ -122,16 +122,16 @@ def _start(cluster, images):
     for image in images:
         cluster("ctr", "--namespace=k8s.io", "images", "import", "--snapshotter=native", f"/root/{image}")
     cluster.wait_until(lambda: not cluster.run("kubectl", "get", "--raw=/readyz").returncode, "the API server is ready")
-    start(*list(commands))  # the controller manager ends if it must wait for it
+    start(*list(commands))  # the controller manager ends if it must wait for the API server
     ready = ["kubectl", "wait", "--for=condition=Ready", f"node/{NAME}", "--timeout=1s"]
     cluster.wait_until(lambda: not cluster.run(*ready).returncode, "the node is ready")
-    account = ["kubectl", "get", "serviceaccount", "default"]  # no pod is made sooner
+    account = ["kubectl", "get", "serviceaccount", "default"]  # no pod is made before that
     cluster.wait_until(lambda: not cluster.run(*account).returncode, "there is an account for pods")
 
 
 @contextlib.contextmanager
 def unpacked(say):
-    """A root for it, and the folder of its programs."""
+    """A root for the cluster, and the folder of its programs."""
     programs = kubernetes_programs.built(say)
     say("unpacks a root of Debian 13")
     with roots.unpacked("trixie", *PACKAGES) as folder:
@@ -140,7 +140,7 @@ def unpacked(say):
 
 @contextlib.contextmanager
 def started(folder, programs, image, *files, say):
-    """In a root, with the image imported, and files in its /root. Nothing of it runs on after the block."""
+    """A cluster in a root, with the image imported, and with files in its /root. It ends with the block."""
     _configure(folder)
     for file in (image, *files):
         folder.copy(file)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""podman of Debian 13 in a root of its own, with mounts, cgroups and a network of its own, so that it neither needs nor changes
+"""podman of Debian 13 in a root of its own, with its own mounts, cgroups and network, so that it neither needs nor changes
 anything of this machine but its BPF."""
 import contextlib
 import json
@@ -12,7 +12,7 @@ import roots  # pylint: disable=wrong-import-position
 from progress import expect  # pylint: disable=wrong-import-position
 
 PACKAGES = ("podman", "crun", "catatonit", "iproute2")
-# In namespaces of their own: makes the root the first mount. The machine may have version 1 of cgroups; podman gets version 2.
+# Runs in new namespaces: makes the root the first mount. The machine may have version 1 of cgroups; podman gets version 2.
 BECOME = """
 root=$1
 mount --bind "$root" "$root"
@@ -39,13 +39,13 @@ BBRCTL = roots.ROOT / "build/bbrctl"
 
 
 def bbrctl(*arguments):
-    """This machine's own, outside of all containers."""
+    """Runs this machine's own bbrctl, outside all containers."""
     return roots.run([BBRCTL, *arguments])
 
 
 @contextlib.contextmanager
 def nothing_left(name):
-    """There is no instance of this name before, nor after, whatever happens; and the block left all else as it was."""
+    """Checks that no instance of this name exists before or after the block, and that the block leaves all else as it was."""
     def state():
         return json.loads(bbrctl("-j", "status")), pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text()
 
@@ -63,7 +63,7 @@ class Engine:
         self.root, self._enter = root, ["nsenter", f"--target={process.pid}", "--mount", "--net"]
 
     def __call__(self, *command, status=0, **kwargs):
-        """What a command in its root prints, errors too; it must end with this status (None: any but 0)."""
+        """Runs a command in the root. Returns its output, errors included. It must end with this status (None: any but 0)."""
         done = subprocess.run([*self._enter, *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               check=False, timeout=300, env={"PATH": "/usr/sbin:/usr/bin", "HOME": "/root"}, **kwargs)
         if done.returncode == 0 if status is None else done.returncode != status:
@@ -74,12 +74,12 @@ class Engine:
         return self("podman", *arguments, **kwargs)
 
     def containers(self):
-        """The process ids of those that run, by name."""
+        """The process ids of running containers, by name."""
         found = json.loads(self.podman("ps", "--format", "json"))
         return {name: c["Pid"] for c in found for name in c["Names"]}
 
     def get(self, name, port):
-        """What a container answers to GET /metrics in its own network."""
+        """A container's answer to GET /metrics in its own network."""
         pid = self.containers()[name]
         return roots.run(["nsenter", f"--target={pid}", "--net", sys.executable, "-c",
                           f"import urllib.request as r; print(r.urlopen('http://127.0.0.1:{port}/metrics').read().decode())"])
@@ -87,7 +87,7 @@ class Engine:
 
 @contextlib.contextmanager
 def started(image):
-    """With the image loaded. Nothing of it runs on after the block."""
+    """podman with the image loaded. It ends with the block."""
     with roots.unpacked("trixie", *PACKAGES) as root:
         for name, text in CONFIGURATION.items():
             (root.path / "etc/containers" / name).write_text(text)

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""held_connection.py NAME: a connection over loopback with this congestion control, which sends all the time. For each line that it
-reads it tells how it is, as JSON. At the end of its input it closes the connection, and ends with 1 if a byte was lost."""
+"""held_connection.py NAME: a connection over loopback with this congestion control, which sends all the time. For each line
+of input it prints the connection's state as JSON. At the end of its input it closes the connection, and exits with 1 if a
+byte was lost."""
 import json
 import socket
 import sys

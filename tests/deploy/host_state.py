@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a cluster that runs on this machine could change of it, and must not: to compare before and after."""
+"""The state of this machine that a cluster on it could change, and must not: to compare before and after."""
 import difflib
 import os
 import pathlib
@@ -9,11 +9,11 @@ import sys
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "package"))
 import roots  # pylint: disable=wrong-import-position
 
-# Settings that are none: the kernel writes them.
+# Not settings in fact: the kernel writes them.
 COUNTERS = re.compile(r"fs\.(aio-nr|dentry-state|file-nr|inode-nr|inode-state|quota\.(?!warnings).*)|"
                       r"kernel\.(hung_task_detect_count|ns_last_pid|perf_event_max_sample_rate|pty\.nr|random\.(uuid|entropy_avail))|"
                       r"net\.netfilter\.nf_conntrack_count")
-# With the programs of a root. Neither makes tables; rules come without their counters.
+# Runs the programs of a root. None of them makes tables; rules come without their counters.
 RULES = """
 mount --rbind /proc "$1/proc"
 for command in "nft --stateless list ruleset" iptables-legacy-save ip6tables-legacy-save; do
@@ -23,7 +23,7 @@ done
 
 
 def without_counters(settings):
-    """Of the lines of sysctl."""
+    """The lines of sysctl without the kernel's own."""
     return [line for line in settings if not COUNTERS.fullmatch(line.partition(" = ")[0])]
 
 
@@ -47,7 +47,7 @@ def _modules():
 
 
 def read(root):
-    """Lines by what they are about. root: one of Debian with nft and iptables."""
+    """The state as lines by subject. root: a root of Debian with nft and iptables."""
     def lines(*command):
         return roots.run(command).splitlines()
 
@@ -67,16 +67,16 @@ def read(root):
 
 
 def differences(before, after):
-    """What is in one only, as lines; none if all is as it was."""
+    """The lines that are only in one of both; none if all is as it was."""
     return [f"{what}: {line}" for what, lines in before.items()
             for line in list(difflib.unified_diff(lines, after[what], lineterm="", n=0))[2:] if line[0] in "-+"]
 
 
 def processes_in(root):
-    """The ids of those whose files are in a folder."""
+    """The ids of the processes whose root is in a folder."""
     def is_in(process):
         try:
             return os.readlink(process / "root").startswith(str(root))
-        except OSError:  # it has ended, or is the kernel's
+        except OSError:  # it has ended, or is a kernel thread
             return False
     return [int(process.name) for process in pathlib.Path("/proc").glob("[0-9]*") if is_in(process)]

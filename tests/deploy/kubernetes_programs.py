@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""etcd and the programs of Kubernetes, built once from the modules that kubernetes/go.sum has the hashes of, with Debian's Go;
-nothing is installed."""
+"""etcd and the programs of Kubernetes, built once with Debian's Go from the modules whose hashes are in kubernetes/go.sum.
+Nothing is installed."""
 import hashlib
 import os
 import pathlib
@@ -15,7 +15,7 @@ from vm import archive  # pylint: disable=wrong-import-position
 
 MODULE = pathlib.Path(__file__).parent / "kubernetes"
 GO = "1.24"  # Debian 13's
-# Programs ask each other for it; without it they are of version 0.
+# Programs ask each other for their version, which is 0 without this.
 STAMP = "-X k8s.io/component-base/version.gitVersion={0} -X k8s.io/component-base/version.gitMajor={1} " \
         "-X k8s.io/component-base/version.gitMinor={2}"
 QUICK = "-N -l -dwarf=false"  # no optimization: the compiler takes two thirds of the time
@@ -23,7 +23,7 @@ SILENCE = 30  # seconds between two lines about a build
 
 
 def version():
-    """As v1.34.4."""
+    """The version of Kubernetes, such as v1.34.4."""
     return re.search(r"^\s*k8s\.io/kubernetes (v\S+)( // indirect)?$", (MODULE / "go.mod").read_text(), re.M)[1]
 
 
@@ -33,7 +33,7 @@ def _go():
 
 
 def _compile(work, to, say):
-    """In a folder that a build that was interrupted goes on in."""
+    """Compiles in a folder in which an interrupted build continues."""
     environment = {"PATH": "/usr/bin", "HOME": str(work), "GOPATH": str(work / "go"), "GOCACHE": str(work / "cache"), "CGO_ENABLED": "0",
                    "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -modcacherw",
                    **{name: value for name, value in os.environ.items() if name in ("GOPROXY", "HTTPS_PROXY", "SSL_CERT_FILE")}}

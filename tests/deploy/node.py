@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A root of Debian with mounts, processes, cgroups and a network of its own. It shares the kernel's BPF with this machine, and nothing
-else: settings of the kernel cannot be changed from in there, and no address is outside of it."""
+"""A root of Debian with its own mounts, processes, cgroups and network. It shares only the kernel's BPF with this machine: it
+cannot change settings of the kernel, and reaches no address outside."""
 import contextlib
 import os
 import pathlib
@@ -9,8 +9,8 @@ import signal
 import subprocess
 import time
 
-# In namespaces of their own: makes the root the first mount. What would change the machine is read-only, or looks as if it had the
-# value that is wanted; ip_forward is the network namespace's. Says by which id the machine knows process 1.
+# Runs in new namespaces: makes the root the first mount. What would change the machine is read-only, or shows the wanted
+# value; ip_forward belongs to the network namespace. Prints the id that process 1 has on the machine.
 BECOME = """
 root=$1 programs=$2 name=$3 address=$4 settings=$5
 read -r pid rest </proc/self/stat
@@ -69,35 +69,35 @@ class Node:
         self._environment = {"PATH": "/opt/programs:/usr/sbin:/usr/bin", "HOME": "/root", **environment}
 
     def run(self, *command, **kwargs):
-        """A command in it that may fail."""
+        """Runs a command in the node, which may fail."""
         return subprocess.run([*self._enter, *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               check=False, timeout=300, env=self._environment, **kwargs)
 
     def __call__(self, *command, **kwargs):
-        """What a command in it prints, errors too."""
+        """Runs a command in the node. Returns its output, errors included."""
         done = self.run(*command, **kwargs)
         if done.returncode:
             raise SystemExit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}{self.said()}")
         return done.stdout
 
     def in_its_network(self, *command, **kwargs):
-        """A process with the files of this machine, to wait for."""
+        """Starts a process with the files of this machine in the node's network. The caller must wait for it."""
         return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "nsenter", f"--target={self.pid}", "--net", *command], **kwargs)
 
     def start(self, name, command):
-        """A program that goes on until the end."""
+        """Starts a program that runs until the end."""
         with open(self.root.path / f"var/log/{name}", "wb") as log:
             # pylint: disable-next=consider-using-with # it ends with process 1
             self._started[name] = subprocess.Popen([*self._enter, *command], env=self._environment, stdin=subprocess.DEVNULL,
                                                    stdout=log, stderr=log)
 
     def said(self, lines=12):
-        """The ends of the logs of its programs."""
+        """The last lines in the logs of the node's programs."""
         logs = {name: (self.root.path / f"var/log/{name}").read_text(errors="replace").splitlines() for name in self._started}
         return "".join(f"\n{name}:\n  " + "\n  ".join(text[-lines:]) for name, text in logs.items())
 
     def wait_until(self, condition, what, seconds=300):
-        """While its programs go on."""
+        """Waits for condition, and fails as soon as one of the node's programs ends."""
         end = time.monotonic() + seconds
         while not condition():
             ended = [name for name, program in self._started.items() if program.poll() is not None]
@@ -119,11 +119,11 @@ def _remove(cgroup):
 
 @contextlib.contextmanager
 def _cgroup(name):
-    """One without processes, which is gone after the block."""
+    """A cgroup without processes, which is removed after the block."""
     top = re.search(r"^\S+ (\S+) cgroup2 ", pathlib.Path("/proc/mounts").read_text(), re.M)[1]
     path = pathlib.Path(top) / name
     try:
-        _remove(path)  # of one that was killed
+        _remove(path)  # left by a killed run
     except OSError as error:
         raise SystemExit(f"another {name} is running: {error}") from None
     path.mkdir()
@@ -135,7 +135,7 @@ def _cgroup(name):
 
 @contextlib.contextmanager
 def made(root, programs, name, address, settings, environment):
-    """programs: a folder of this machine. settings: of the kernel, as they look in there. Nothing of it runs on after the block."""
+    """A node that ends with the block. programs: a folder of this machine. settings: of the kernel, as they look inside."""
     with _cgroup(name) as cgroup:
         command = [*JOIN, cgroup, "setpriv", "--pdeathsig", "KILL", "unshare", *NAMESPACES, "--fork", "--kill-child",
                    "sh", "-euc", BECOME, "sh", root.path, programs, name, address,

@@ -10,7 +10,7 @@ import urllib.request
 RULES = pathlib.Path(__file__).resolve().parents[2] / "packaging/prometheus/bpf-bbr.rules.yml"
 ADDRESS = "127.0.0.1:9090"
 SCRAPED_EVERY_S = 5
-# Every time in the rules: of a range, of an offset, and how long a condition must hold.
+# Every duration in the rules: of a range, of an offset, and how long a condition must hold.
 DURATION = r"(\[|\boffset |\bfor: )(\d+)(ms|[smhd])(?=\]|\b)"
 MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
@@ -21,7 +21,7 @@ def faster(rules, factor):
 
 
 class Prometheus:
-    """ports: of the machines' metrics on this loopback, by name. folder: for its files. Its times are divided by factor."""
+    """ports: of the machines' metrics on this loopback, by name. folder: for its files. Its durations are divided by factor."""
 
     def __init__(self, folder, ports, factor):
         self.folder = folder
@@ -37,31 +37,31 @@ class Prometheus:
                 f"--web.listen-address={ADDRESS}", "--log.level=error"]
 
     def __call__(self, query):
-        """The series that it finds, as labels and value."""
+        """The series that a query finds, as labels and value."""
         with urllib.request.urlopen(f"http://{ADDRESS}/api/v1/query?query={urllib.parse.quote(query)}", timeout=30) as answer:
             found = json.load(answer)["data"]["result"]
         return [(series["metric"], float(series["value"][1])) for series in found]
 
     def reads(self):
-        """How many machines; 0 as long as it does not answer itself."""
+        """Number of machines that it reads; 0 while Prometheus itself does not answer."""
         try:
             return len(self("up == 1"))
         except urllib.error.URLError:
             return 0
 
     def fire(self):
-        """The alerts that fire, and on which machines."""
+        """The alerts that fire now, each with its machine."""
         return self._alerts('ALERTS{alertstate="firing", alertname=~"Bbr.+"}')
 
     def fired(self, seconds):
-        """Those that fired in this time."""
+        """The alerts that fired in this time, each with its machine."""
         return self._alerts(f'max_over_time(ALERTS{{alertstate="firing", alertname=~"Bbr.+"}}[{seconds}s])')
 
     def _alerts(self, query):
         return {(labels["alertname"], labels.get("instance", "all").partition(":")[0]) for labels, _ in self(query)}
 
     def resent_percent(self, name, seconds):
-        """Of the bytes that a machine sent: the highest share of half a minute in this time."""
+        """The highest share of retransmitted bytes, in percent, that a machine had over half a minute in this time."""
         of = f'{{instance="{name}:10227"}}[30s]))'
         share = f"sum(rate(bbr_retransmitted_bytes_total{of} / sum(rate(bbr_sent_bytes_total{of}"
         ((_, highest),) = self(f"max_over_time(({share})[{seconds}s:{SCRAPED_EVERY_S}s])")

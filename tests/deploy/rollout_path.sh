@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# rollout_path.sh SECONDS: runs in a machine of check_rollout.py: for so long, transfers of a few seconds, one after the other, with
-# bpf_bbr, from a network namespace through a bottleneck into another. Path and transfers end with it.
+# rollout_path.sh SECONDS: runs in a machine of check_rollout.py. For so long it makes transfers of a few
+# seconds, one after the other, with bpf_bbr, from a network namespace through a bottleneck into another one.
+# The path and the transfers end with it.
 set -eu
 # shellcheck source=tests/lab/runs/path.sh
 . "$(dirname "$0")/path.sh"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What check-cluster compares of the machine before and after: it must see a change, and only changes that somebody made."""
+"""The state that check-cluster compares before and after: it must show a change, and only changes that somebody made."""
 import os
 import subprocess
 
@@ -31,7 +31,7 @@ def test_a_counter_is_left_out(setting):
     assert not host_state.without_counters([f"{setting} = 1"])
 
 
-# What a kubelet or a network of pods would set.
+# Settings that a kubelet or a network of pods would change.
 @pytest.mark.parametrize("setting", ["vm.overcommit_memory", "vm.panic_on_oom", "kernel.panic", "kernel.panic_on_oops", "kernel.pid_max",
                                      "kernel.keys.root_maxkeys", "kernel.keys.root_maxbytes", "net.ipv4.ip_forward",
                                      "net.netfilter.nf_conntrack_max"])

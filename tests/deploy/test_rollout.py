@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The playbook of a rollout, with a role that only notes what it is asked for, and a Prometheus that says what the test wants: who
-is touched, in which order, and who is taken back. make check-rollout does it with the real ones."""
+"""The playbook of a rollout, with a role that only notes its calls, and a Prometheus that answers what the test wants: which
+machines are touched, in which order, and which are taken back. make check-rollout does it with the real ones."""
 import http.server
 import json
 import os
@@ -38,7 +38,7 @@ class Prometheus(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(name="prometheus")
 def _prometheus():
-    """fired: names of alerts by machine; status: of its answers; queries: what it was asked."""
+    """fired: names of alerts by machine; status: of its answers; queries: those that it received."""
     with http.server.HTTPServer(("127.0.0.1", 0), Prometheus) as server:
         server.fired, server.status, server.queries = {}, 200, []
         thread = threading.Thread(target=server.serve_forever)
@@ -54,7 +54,7 @@ class Rollout:
         self.noted, self.said = [], ""
 
     def __call__(self, *arguments):
-        """Whether it succeeded."""
+        """Runs the playbook. Returns whether it succeeded."""
         tasks = self.folder / "roles/bpf_bbr/tasks"
         tasks.mkdir(parents=True)
         noted, bbrctl = self.folder / "noted", self.folder / "bbrctl"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the fuzzers share: reading their input, failing, and telling what they came by.
+ * Common parts of the fuzzers: reading the input, failing, and reporting what was reached.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By the descriptor: a target may have put stdio's streams elsewhere. */
+/* Writes to the descriptor, because a target may have redirected stdio's streams. */
 #define CHECK(condition)                                                                          \
 	do {                                                                                      \
 		if (!(condition)) {                                                               \
@@ -25,7 +25,7 @@ struct input {
 	size_t left;
 };
 
-/* The next n bytes; what is missing at the end is 0. */
+/* Takes the next n bytes. Bytes that are missing at the end are 0. */
 static inline void input_take(struct input *in, void *to, size_t n)
 {
 	size_t have = n < in->left ? n : in->left;
@@ -38,7 +38,7 @@ static inline void input_take(struct input *in, void *to, size_t n)
 	in->left -= have;
 }
 
-/* Read by test_fuzz.py: a corpus that no longer comes by something tests nothing there. */
+/* test_fuzz.py reads this: a corpus that no longer reaches something tests nothing there. */
 static inline void say_reached(const char *what, unsigned long times)
 {
 	dprintf(2, "reached %s: %lu\n", what, times);

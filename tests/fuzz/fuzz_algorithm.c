@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The algorithm with anything in it: any state, any socket, any rate sample, any parameters, and the
- * callbacks in any order. The sanitizers look for what C does not define, the checks here for
- * windows, rates and states that must not be.
+ * Runs the algorithm on arbitrary bits: any state, any socket, any rate sample, any parameters, and
+ * the callbacks in any order. The sanitizers look for undefined behaviour, the checks here for
+ * impossible windows, rates and states.
  *
- * The input: a byte of flags, the parameters, the state, then for each callback a byte that says
- * which, the socket and the rate sample. Parameters are XORed on the defaults, so that a short input
- * is mainline's BBR.
+ * The input is a byte of flags, the parameters, the state, then for each callback a byte that
+ * selects it, the socket and the rate sample. Parameters are XORed with the defaults, so that a
+ * short input is mainline's BBR.
  */
 #include "algorithm.h"
 #include "fuzz_algorithm.h"
@@ -69,7 +69,7 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 	input_take(in, sk, sizeof(*sk));
 	sk->param = p;
 	sk->kind = 0;
-	/* The stack shifts 64 bits by it as well (tcp_tso_autosize()); only drivers set it. */
+	/* The stack shifts 64 bits by this as well (tcp_tso_autosize()); only drivers set it. */
 	sk->pacing_shift %= 64;
 }
 
@@ -80,7 +80,7 @@ static void take_rs(struct input *in, struct bbr_rs *rs)
 	MAKE_BOOL(rs->is_ack_delayed);
 }
 
-/* The bits of `steps`, in their order, must be the way from one mode to the other. */
+/* The bits of `steps`, in their order, must lead from the old mode to the new one. */
 static void check_steps(const struct conn *was, const struct conn *is)
 {
 	u32 mode = was->b.mode;
@@ -117,7 +117,7 @@ static void check_steps(const struct conn *was, const struct conn *is)
 		CHECK(is->b.cycle_idx != BBR_PHASE_DRAIN);
 }
 
-/* Also of a rate that was there before and is kept. */
+/* Holds also for a rate that existed before and is kept. */
 static void check_bounds(const struct conn *c)
 {
 	const struct bbr_params *p = c->sk.param;
@@ -151,28 +151,28 @@ static void check_any(const struct conn *was, const struct conn *is)
 	inputs.app_limited = was->sk.app_limited;
 	CHECK(!memcmp(&inputs, &was->sk, sizeof(inputs)));
 
-	/* The marks of the program around the algorithm. */
+	/* Marks of the program around the algorithm. */
 	CHECK(is->b.watched == was->b.watched && is->b.unused == was->b.unused);
 	CHECK(is->b.unused_b == was->b.unused_b);
 	CHECK(is->b.app_limited_until == was->b.app_limited_until);
 	CHECK(is->b.profile == was->b.profile);
 
-	/* prior_cwnd is a copy of windows, so it is one, too. */
+	/* prior_cwnd is a copy of a window, so it is a valid one, too. */
 	if (is_window(was->sk.cwnd) && (s32)was->b.prior_cwnd >= 0) {
 		CHECK(is_window(is->sk.cwnd));
 		CHECK((s32)is->b.prior_cwnd >= 0);
 	}
-	/* A rate that no BBR chose may have been kept, but for its bounds. */
+	/* A rate that BBR has not chosen may have been kept, within its bounds. */
 	if (is->sk.pacing_rate != was->sk.pacing_rate && was->sk.pacing_rate >> RATE_BITS)
 		check_bounds(is);
 	else if (is->sk.pacing_rate != was->sk.pacing_rate)
 		check_rate(is);
-	/* 0 would say that nothing is app-limited. */
+	/* 0 would mean that nothing is app-limited. */
 	if (is->sk.app_limited != was->sk.app_limited)
 		CHECK(is->sk.app_limited);
 }
 
-/* The window that PROBE_RTT may keep. A share of the BDP is taken at its word. */
+/* The largest window in PROBE_RTT. A share of the BDP is what the algorithm says. */
 static u32 most_in_probe_rtt(const struct conn *c)
 {
 	const struct bbr_params *p = c->sk.param;
@@ -196,7 +196,7 @@ static void check_window(const struct conn *is, const struct bbr_rs *rs)
 	CHECK(is->sk.cwnd <= max_u32(most, 1));
 	if (is->sk.cwnd > 1)
 		CHECK(is->sk.cwnd >= min_u32(most, p->min_cwnd[0]));
-	/* 1 is also what a window is mended to that the kernel would not take. */
+	/* 1 also replaces a window that the kernel would not accept. */
 	if (rs->acked_sacked && !is->b.packet_conservation && is->sk.cwnd > 1)
 		CHECK(is->sk.cwnd >= min_u32(most, p->cwnd_min_target[0]));
 }
@@ -263,7 +263,7 @@ static void check_init(const struct conn *was, const struct conn *is)
 	check_rate(is);
 }
 
-/* Nothing but the steps, which are those of the last callback, may have changed. */
+/* Only the steps may have changed: they are those of the last callback. */
 static void check_nothing_done(const struct conn *was, const struct conn *is)
 {
 	struct bbr b = was->b;
@@ -280,7 +280,7 @@ static void check_tx_start(const struct conn *was, const struct conn *is)
 		return;
 	}
 	CHECK(is->b.idle_restart);
-	/* 1 is what a window is mended to that the kernel would not take. */
+	/* 1 replaces a window that the kernel would not accept. */
 	CHECK(is->sk.cwnd >= was->sk.cwnd || is->sk.cwnd == is->sk.param->max_cwnd[0] ||
 	      is->sk.cwnd == 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the fuzzers of the algorithms share, each compiled with its version's algorithm.h before this.
+ * Common parts of the algorithms' fuzzers. Each includes its version's algorithm.h before this.
  */
 #ifndef FUZZ_ALGORITHM_H
 #define FUZZ_ALGORITHM_H
@@ -9,9 +9,9 @@
 #include "fuzz.h"
 
 #define MAX_CALLS 8
-#define RATE_BITS 40 /* 64 less BW_SCALE: what any product comes down to */
+#define RATE_BITS 40 /* 64 less BW_SCALE: the bits that are left of any product */
 
-/* The compiler of the kernel makes a bool 0 or 1. */
+/* In the kernel the compiler makes a bool 0 or 1. */
 #define MAKE_BOOL(value) (*(u8 *)&(value) &= 1)
 
 static inline void take_params(struct input *in, bool clamp, struct bbr_params *p)
@@ -30,7 +30,7 @@ static inline void take_params(struct input *in, bool clamp, struct bbr_params *
 		*p = raw;
 }
 
-/* What the kernel takes for a window. */
+/* Would the kernel accept this window? */
 static inline bool is_window(u32 cwnd)
 {
 	return (s32)cwnd > 0;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * BBR version 3 with anything in it, as fuzz_algorithm.c has version 1: any state, with or without its second part, any
- * socket, any rate sample, any parameters, and the callbacks in any order.
+ * Runs BBR version 3 on arbitrary bits, as fuzz_algorithm.c runs version 1: any state, with or
+ * without its second part, any socket, any rate sample, any parameters, and the callbacks in any
+ * order.
  *
- * The input: a byte of flags, the parameters, the state, its second part, then for each callback a byte that says
- * which, the socket and the rate sample. Parameters are XORed on the defaults.
+ * The input is a byte of flags, the parameters, the state, its second part, then for each callback
+ * a byte that selects it, the socket and the rate sample. Parameters are XORed with the defaults.
  */
 #include "algorithm.h"
 #include "fuzz_algorithm.h"
@@ -25,7 +26,7 @@ enum callback {
 struct conn {
 	struct bbr b;
 	struct bbr_more more;
-	struct bbr_sock sk; /* sk.more is NULL or `more` of the one that the callback gets */
+	struct bbr_sock sk; /* sk.more: NULL, or `more` of the conn that the callback gets */
 };
 
 static unsigned long called[CALLBACKS], modes[BBR_MODES], reasons[BBR_REASONS], phases[BBR_PHASES];
@@ -36,7 +37,7 @@ static const char *const callback_names[CALLBACKS] = {
 	"set_state", "ssthresh", "undo_cwnd", "min_tso_segs",
 };
 
-/* The mode that a step is from; BBR_MODES: from any but that which it leads to. */
+/* The mode in which a step begins. BBR_MODES: any mode but the one that the step leads to. */
 static const u8 step_from[BBR_REASONS] = {
 	[BBR_R_FULL_BW] = BBR_STARTUP,	      [BBR_R_STARTUP_LOSS] = BBR_STARTUP,
 	[BBR_R_STARTUP_ECN] = BBR_STARTUP,    [BBR_R_DRAINED] = BBR_DRAIN,
@@ -89,7 +90,7 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 	sk->param = p;
 	sk->more = more;
 	sk->kind = 0;
-	/* The stack shifts 64 bits by it as well (tcp_tso_autosize()); only drivers set it. */
+	/* The stack shifts 64 bits by this as well (tcp_tso_autosize()); only drivers set it. */
 	sk->pacing_shift %= 64;
 	MAKE_BOOL(sk->tlp_retrans);
 	MAKE_BOOL(sk->is_cwnd_limited);
@@ -110,7 +111,7 @@ static void take_rs(struct input *in, struct bbr_rs *rs)
 	MAKE_BOOL(rs->is_ece);
 }
 
-/* The steps, in their order, must be the way from one mode to the other; monitors are told nothing else. */
+/* The steps, in their order, must lead from the old mode to the new one: monitors see only them. */
 static void check_steps(const struct conn *was, const struct conn *is)
 {
 	u8 mode = was->b.mode, to, reason;
@@ -145,7 +146,7 @@ static void check_any(const struct conn *was, const struct conn *is)
 	inputs.fast_ack_mode = was->sk.fast_ack_mode;
 	CHECK(!memcmp(&inputs, &was->sk, sizeof(inputs)));
 
-	/* The marks of the program around the algorithm. */
+	/* Marks of the program around the algorithm. */
 	CHECK(is->b.watched == was->b.watched && is->b.profile == was->b.profile);
 	CHECK(is->b.app_limited_mark == was->b.app_limited_mark);
 
@@ -154,7 +155,7 @@ static void check_any(const struct conn *was, const struct conn *is)
 	if (rate != was->sk.pacing_rate)
 		CHECK(rate == is->sk.max_pacing_rate ||
 		      (rate && rate < is->sk.max_pacing_rate && !(rate >> RATE_BITS)));
-	/* 0 would say that nothing is app-limited. */
+	/* 0 would mean that nothing is app-limited. */
 	if (is->sk.app_limited != was->sk.app_limited)
 		CHECK(is->sk.app_limited);
 }
@@ -172,14 +173,14 @@ static void check_main(const struct conn *was, const struct conn *is)
 		cuts += hi < was->b.inflight_hi;
 		growths += hi > was->b.inflight_hi;
 	}
-	/* If the ACK has set a window it is within its cap. */
+	/* A window that the ACK has set is within its cap. */
 	if (is->sk.cwnd != was->sk.cwnd)
 		CHECK(is->sk.cwnd <= max_u32(is->sk.snd_cwnd_clamp, 1));
 	CHECK(is->b.full_bw_reached >= was->b.full_bw_reached);
 	CHECK(bbr_bw(&is->b) <= bbr_max_bw(&is->b));
 }
 
-/* What monitors see of any state is defined. */
+/* What monitors see is defined for any state. */
 static void check_event(const struct conn *c)
 {
 	struct bbr_event e = {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bbrmon's reader of the ring with anything in it. The input is a sequence of records: two bytes of
- * length, then so many bytes, or as many as there are. Whether a record is one of ours is decided here
- * once more, in other words.
+ * bbrmon's reader of the ring on arbitrary records. The input is a sequence of records: two bytes
+ * of length, then that many bytes, or as many as are left. This file has its own check whether a
+ * record is valid.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 #define MAX_RECORDS 64
 #define NAME "a.name_of_15_ch"
 
-/* What bbrmon stream keeps, as far as events change it. */
+/* The part of bbrmon stream's state that events change. */
 struct reader {
 	struct connections connections;
 	__u64 events;
@@ -50,7 +50,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	origin.algorithm = algorithms[0];
-	stderr = fopen("/dev/null", "w"); /* for what is refused; glibc lets it be assigned */
+	stderr = fopen("/dev/null", "w"); /* for refusals; glibc allows the assignment */
 	return stderr ? atexit(report) : -1;
 }
 
@@ -80,7 +80,7 @@ static void check_json(const char *line, size_t len, const struct bbr_event *e)
 	CHECK(!strcmp(json_object_get_string(member(o, "instance", json_type_string)), NAME));
 	CHECK(!strcmp(json_object_get_string(member(o, "event", json_type_string)),
 		      event_kind_name(e->kind)));
-	if (e->kind == BBR_EV_STATE) { /* of a snapshot, which has no numbers */
+	if (e->kind == BBR_EV_STATE) { /* of a snapshot, so without numbers */
 		member(o, "seq", json_type_null);
 		member(o, "conn", e->conn ? json_type_int : json_type_null);
 	} else {
@@ -118,7 +118,7 @@ static void print_json(const struct bbr_event *e)
 	free(line);
 }
 
-/* Nothing but what a terminal shows, and colours if it is to have them. */
+/* The text has only printable characters, and colours only on request. */
 static void print_text(const struct bbr_event *e, bool colour)
 {
 	struct text_style style = { .start_ns = 1000, .colour = colour };
@@ -135,7 +135,7 @@ static void print_text(const struct bbr_event *e, bool colour)
 	free(line);
 }
 
-/* Of a whole event nothing is missing, and what is behind its tail is 0. */
+/* A whole event has all that it must have, and 0 after its tail. */
 static void check_whole(const struct bbr_event *e)
 {
 	const char *bytes = (const char *)e;
@@ -215,7 +215,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		input_take(&in, &len, sizeof(len));
 		if (len > in.left)
 			len = in.left;
-		/* Of just this size, so that reading past it is seen. */
+		/* Exactly this size, so that the sanitizer sees reads past the end. */
 		record = malloc(len);
 		CHECK(record);
 		input_take(&in, record, len);

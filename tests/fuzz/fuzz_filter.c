@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Filter expressions of bbrmon. The input is a connection, and then the text of an expression. What is
- * accepted is a function of the connection: its negation gives the opposite, with itself by "and" and "or" it
- * gives the same. Nothing of the system is looked up but names of services.
+ * Filter expressions of bbrmon. The input is a connection, then the text of an expression. An
+ * accepted expression is a function of the connection: its negation gives the opposite, and itself
+ * combined by "and" or "or" gives the same. The only lookups in the system are names of services.
  */
 #include <arpa/inet.h>
 
@@ -48,7 +48,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	stderr = fopen("/dev/null", "w"); /* for what is refused; glibc lets it be assigned */
+	stderr = fopen("/dev/null", "w"); /* for refusals; glibc allows the assignment */
 	return stderr ? atexit(report) : -1;
 }
 
@@ -100,7 +100,7 @@ static void note_nodes(const struct filter *f)
 	}
 }
 
-/* A tree: each node has children that were made before it, and one parent at most. */
+/* The nodes are a tree: children are made before their parent, and each has one parent at most. */
 static void check_tree(const struct filter *f)
 {
 	int parents[FILTER_NODES] = {};
@@ -137,14 +137,17 @@ static bool is_in(const __u32 addr[4], const __u32 want[4], const __u32 mask[4])
 	return true;
 }
 
-/* What the BPF program does with it. */
+/* What the BPF program does with the filter. */
 static bool kernel_matches(const struct bbr_filter *k, const struct bbr_event *e)
 {
 	return is_in(e->laddr, k->laddr, k->lmask) && is_in(e->raddr, k->raddr, k->rmask) &&
 	       (!k->lport || k->lport == e->lport) && (!k->rport || k->rport == e->rport);
 }
 
-/* What the kernel leaves out the expression does not match, and nothing else if that is all of it. */
+/*
+ * The expression matches nothing that the kernel leaves out. If all of it is pushed down, it
+ * matches all that the kernel keeps.
+ */
 static void check_push_down(const struct filter *f, const struct subject *c, bool result)
 {
 	struct bbr_filter kernel = {};
@@ -156,7 +159,7 @@ static void check_push_down(const struct filter *f, const struct subject *c, boo
 		CHECK(kept == result);
 }
 
-/* What the expression in another one gives; -1: that is too long or too deep. */
+/* The result of the expression inside another one; -1 if that is too long or too deep. */
 static int in_form(const char *form, const char *text, const struct subject *c)
 {
 	static struct filter f;
@@ -220,7 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	input_take(&in, &c.state, sizeof(c.state));
 	input_take(&in, c.origin.name, sizeof(c.origin.name) - 1);
 	input_take(&in, profiles[1], BBR_PROFILE_NAME_LEN - 1);
-	c.state.event.profile &= 3; /* what is beyond the first two has no name */
+	c.state.event.profile &= 3; /* profiles after the first two have no name */
 	if (flags & 1)
 		c.origin.profiles = (const void *)profiles;
 	c.is_recorded = flags & 2;
@@ -233,7 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_accepted(&f, text, &c);
 	else
 		refused++;
-	/* Of an event nothing may be asked that only a socket has. */
+	/* With events only, an expression that needs a socket must be refused. */
 	if (!f.needs_socket && f.n) {
 		filter_free(&f);
 		filter_parse(&f, text, NULL);

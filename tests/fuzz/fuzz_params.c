@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What people write: bbrctl's command line, with an instance that is in this file instead of the
- * kernel, and bbrmon's options. The input is the arguments, a line each; its bytes serve once more as
- * values of all parameters, which must be read back from how they are printed.
+ * User input: bbrctl's command line, with an instance in this file instead of the kernel, and
+ * bbrmon's options. The input is the arguments, one per line. Its bytes also serve as values of all
+ * parameters, which must be read back from their printed form.
  */
 #define _GNU_SOURCE /* vasprintf() */
 #include <limits.h>
@@ -31,14 +31,14 @@
 
 #define MAX_ARGS 80 /* more than any verb takes */
 
-int bbrctl_main(int argc, char **argv); /* main() of loader/main.c, by the Makefile */
+int bbrctl_main(int argc, char **argv); /* main() of loader/main.c, renamed by tests.mk */
 
 const struct completer bbrctl_completers[] = { {} };
 
-static struct param_set in_force; /* those of the instance */
+static struct param_set in_force; /* the instance's parameters */
 static const struct algorithm
-	*algorithm; /* of the instance: the first byte of the input chooses it */
-static unsigned int messages; /* of err() in this run */
+	*algorithm; /* the instance's: the first byte of the input chooses it */
+static unsigned int messages; /* by err() in this run */
 
 static unsigned long assignments, loads, changes, texts, jsons, nothings, refusals;
 static unsigned long parsed[PARSE_BAD_UNIT + 1];
@@ -67,11 +67,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	stderr = fopen("/dev/null", "w"); /* for usage(); glibc lets it be assigned */
+	stderr = fopen("/dev/null", "w"); /* for usage(); glibc allows the assignment */
 	return stderr ? atexit(report) : -1;
 }
 
-/* Instead of lib/err.c: messages are made, but not shown. */
+/* Instead of lib/cli/err.c: messages are formatted, but not shown. */
 static void swallow(const char *fmt, va_list args)
 {
 	char *text;
@@ -100,7 +100,7 @@ void remedy(const char *fmt, ...)
 {
 	va_list args;
 
-	CHECK(messages); /* it follows what it is the remedy for */
+	CHECK(messages); /* a remedy follows its message */
 	va_start(args, fmt);
 	swallow(fmt, args);
 	va_end(args);
@@ -118,7 +118,7 @@ bool err_is_verbose(void)
 	return false;
 }
 
-/* Instead of lib/privileges.c: nobody has to have any, and none are given up. */
+/* Instead of lib/cli/privileges.c: no capability is required, and none is given up. */
 void privileges_begin(const struct privileges_of *table, const char *verb)
 {
 	CHECK(table && verb);
@@ -143,7 +143,7 @@ void privileges_print_option(const char *option)
 	CHECK(option);
 }
 
-/* Instead of the kernel: one instance, whatever name it is asked for by. */
+/* Instead of the kernel: one instance, whatever name is asked for. */
 int lock_instances(void)
 {
 	return EXIT_DONE;
@@ -215,7 +215,7 @@ int profile_write(struct profile_map *ps, int index, const struct param_set *p)
 	return 0;
 }
 
-/* The verbs that are about BPF programs. */
+/* The verbs that handle BPF programs. */
 int verb_load(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
@@ -238,7 +238,7 @@ int verb_load(void *options, int argc, char **argv)
 	return EXIT_DONE;
 }
 
-/* Which sockets is the command line's; the rest is the kernel's. */
+/* The command line chooses the sockets; the rest is up to the kernel. */
 int cgroup_id(const char *option, const char *path, __u64 *id)
 {
 	CHECK(!strcmp(option, "--cgroup") && path);
@@ -354,7 +354,7 @@ static struct json_object *param_json(const struct param *param, const struct pa
 	return value;
 }
 
-/* Values come back from what is printed of them. */
+/* Values are read back from their printed form. */
 static void check_round_trip(const struct param *param, const struct param_set *p)
 {
 	const __u32 *v = &p->value[param->first];
@@ -399,7 +399,7 @@ static void check_values(struct input in)
 	}
 	in_force = p;
 
-	/* What the map holds may be out of range. */
+	/* The map may hold values that are out of range. */
 	input_take(&in, p.value, sizeof(p.value));
 	param_set_clamp(&p);
 	check_ranges(&p);
@@ -428,7 +428,10 @@ static void check_number(const char *s, enum parse_error (*parse)(const char *, 
 		CHECK(isfinite(value) && value >= 0);
 }
 
-/* What is taken is one value for each place, and changes nothing else; what is not changes nothing. */
+/*
+ * An accepted assignment has one value for each place, and changes nothing else. A refused one
+ * changes nothing.
+ */
 static void check_assignment(const char *s)
 {
 	const struct param_set before = param_set_default(algorithm);
@@ -450,7 +453,7 @@ static void check_assignment(const char *s)
 	assignments++;
 }
 
-/* A value that bbrmon takes, or a message. */
+/* Either bbrmon takes the value, or there is a message. */
 static bool is_taken(bool taken)
 {
 	CHECK(taken == !messages);
@@ -544,7 +547,7 @@ static void run(int argc, char **argv)
 		CHECK(!messages);
 		break;
 	case EXIT_USAGE:
-		CHECK(messages <= 1 && !len); /* 0: no verb, of which the usage says enough */
+		CHECK(messages <= 1 && !len); /* 0: no verb, for which the usage is enough */
 		refusals++;
 		break;
 	case EXIT_NOTHING:
@@ -558,7 +561,7 @@ static void run(int argc, char **argv)
 	free(out);
 }
 
-/* Each line in memory of its own, so that reading past it is seen. */
+/* Allocates each line separately, so that the sanitizer sees reads past its end. */
 static int split(char *text, char **argv)
 {
 	int argc = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bbrmon's reader of recordings with anything in the file. The first byte of the input says how it is made of the
- * others: as they are; or as the records of one chunk, of today's format or that of ABI 2, maybe cut off. It has a
- * head and checksums that are right, which chance would never find. What was read is written, and read once more: it
- * must be the same.
+ * bbrmon's reader of recordings on arbitrary files. The first byte of the input selects how the
+ * others become a file: as they are, or as the records of one chunk, in today's format or that of
+ * ABI 2, possibly cut off. Such a chunk gets a correct head and correct checksums, which chance
+ * would never find. What was read is written, and read again: it must be the same.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -22,11 +22,11 @@
 
 #define MAX_FILE (64 << 10)
 
-/* The first byte of the input. */
+/* Flags in the first byte of the input. */
 #define HOW_CHUNK 1
 #define HOW_TODAY 2 /* a chunk of today's format */
 
-/* What a reading came to: a checksum of all that an event says, and of whom. */
+/* The result of a reading, with a checksum of its events and their origins. */
 struct reading {
 	unsigned long events;
 	__u32 crc;
@@ -61,11 +61,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	stderr = fopen("/dev/null", "w"); /* for what is damaged; glibc lets it be assigned */
+	stderr = fopen("/dev/null", "w"); /* for damage; glibc allows the assignment */
 	return stderr ? atexit(report) : -1;
 }
 
-/* A file of these bytes. */
+/* A file with these bytes. */
 static int file_of(const void *data, size_t size)
 {
 	int fd = memfd_create("recording", MFD_CLOEXEC);
@@ -76,7 +76,7 @@ static int file_of(const void *data, size_t size)
 	return fd;
 }
 
-/* Descriptions of algorithms get the right checksum. */
+/* Gives descriptions of algorithms the right checksum. */
 static void mend_checksums(__u8 *records, size_t size)
 {
 	size_t at = 0, record;
@@ -96,7 +96,7 @@ static void mend_checksums(__u8 *records, size_t size)
 	}
 }
 
-/* A chunk with the input as its records, the first byte of which says how much of it there is. */
+/* A chunk with the input as its records. The first byte says how much of it is in the file. */
 static int chunk_of(struct input *in, bool is_today)
 {
 	static __u8 file[RECORDING_HEAD + MAX_FILE], records[MAX_FILE];
@@ -137,7 +137,7 @@ static void note_text(struct reading *r, const char *text)
 	r->crc = crc32(r->crc, (const __u8 *)text, strlen(text) + 1);
 }
 
-/* All that is shown of an event is in the event, and fit for a terminal. */
+/* All fields must be within the event, and all texts fit for a terminal. */
 static void note_algorithm(struct reading *r, const struct algorithm *a)
 {
 	note_text(r, a->name);
@@ -178,7 +178,7 @@ static void note_event(struct reading *r, const struct recording_reader *reader)
 		note_algorithm(r, reader->origin->algorithm);
 	r->algorithm = reader->origin->algorithm;
 	r->events++;
-	without.tag = 0; /* a number that this reading gave */
+	without.tag = 0; /* this reading assigned it */
 	r->crc = crc32(r->crc, (const __u8 *)&without, sizeof(without));
 	r->crc = crc32(r->crc, (const __u8 *)reader->origin->name, strlen(reader->origin->name));
 	r->crc = crc32(r->crc, (const __u8 *)&reader->origin->is_kernel, 1);

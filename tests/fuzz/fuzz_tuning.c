@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What people write to tune: files of profiles, files that say what a machine is, and rules. The input is a file of both
- * kinds; and its lines are rules, the options of rule add, which go into a trie that is in this file instead of the kernel. There a connection must
- * find the rule that `rule test` finds.
+ * User input for tuning: files of profiles, files that describe a machine, and rules. The input is
+ * a file of both kinds. Its lines are also rules, as options of rule add, which go into a trie in
+ * this file instead of the kernel. Lookups for a connection there must find the rule that `rule
+ * test` finds.
  */
 #define _GNU_SOURCE /* asprintf() */
 #include <errno.h>
@@ -62,11 +63,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	stderr = fopen("/dev/null", "w"); /* glibc lets it be assigned */
+	stderr = fopen("/dev/null", "w"); /* glibc allows the assignment */
 	return stderr ? atexit(report) : -1;
 }
 
-/* Instead of lib/cgroup.c: a path's id is its length. */
+/* Instead of lib/cgroup/cgroup.c: a path's id is its length. */
 int cgroup_id(const char *option, const char *path, __u64 *id)
 {
 	(void)option;
@@ -86,7 +87,7 @@ int cgroup_find(const char *option, const char *path, char **found)
 	return *found ? EXIT_DONE : EXIT_USAGE;
 }
 
-/* Instead of lib/attachment.c. */
+/* Instead of lib/cgroup/attachment.c. */
 void attachments_free(struct attachment *list, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -94,7 +95,7 @@ void attachments_free(struct attachment *list, int n)
 	free(list);
 }
 
-/* Instead of lib/netns.c: as with cgroups. */
+/* Instead of lib/kernel/netns.c: as with cgroups. */
 int netns_inode(const char *option, const char *name, __u32 *inode)
 {
 	(void)option;
@@ -102,7 +103,7 @@ int netns_inode(const char *option, const char *name, __u32 *inode)
 	return *inode ? EXIT_DONE : EXIT_USAGE;
 }
 
-/* Instead of the kernel: a trie, and the map that it is in. */
+/* Instead of the kernel: a trie, and the map that contains it. */
 static struct {
 	struct bbr_rule_key key;
 	struct bbr_rule value;
@@ -197,7 +198,7 @@ int bpf_map_delete_elem(int fd, const void *key)
 	return has_trie ? has_trie = false : -1;
 }
 
-/* As the program looks it up. */
+/* The place of the rule that the program's lookups find, or -1. */
 static int choose(const struct instance *inst, const struct rule_test *test)
 {
 	struct rule_lookup lookup;
@@ -210,7 +211,7 @@ static int choose(const struct instance *inst, const struct rule_test *test)
 	return place;
 }
 
-/* A line of a saved file, without its profile. */
+/* Parses a line of a saved file that lacks its profile. */
 static int parse(const char *text, struct bbr_rule *rule)
 {
 	const char *profile;
@@ -224,7 +225,7 @@ static int parse(const char *text, struct bbr_rule *rule)
 	return ret;
 }
 
-/* A rule comes back from how it is printed. */
+/* A rule is read back from its printed form. */
 static void check_round_trip(const struct bbr_rule *rule)
 {
 	char text[RULE_TEXT_LEN];
@@ -235,7 +236,7 @@ static void check_round_trip(const struct bbr_rule *rule)
 	CHECK(!memcmp(rule, &back, sizeof(back)));
 }
 
-/* A connection with the values of some of the rules. */
+/* Checks a connection with values from some of the rules. */
 static void check_connection(const struct instance *inst, const struct rule_list *rules,
 			     struct input *in)
 {
@@ -346,7 +347,7 @@ static char *print_machine(const struct machine *m, bool all)
 	return text;
 }
 
-/* As if it were what the kernel has. */
+/* Makes a machine look like what the kernel has, or undoes that. */
 static void make_found(struct machine *m, bool is_found)
 {
 	for (size_t i = 0; i < m->n_instances; i++)
@@ -359,7 +360,7 @@ static void make_found(struct machine *m, bool is_found)
 	}
 }
 
-/* What is printed is read back as the same: nothing is to be changed. */
+/* A printed machine is read back the same, so the plan has no changes. */
 static void check_machine(const uint8_t *data, size_t size, bool all)
 {
 	struct machine m, back;
@@ -372,7 +373,7 @@ static void check_machine(const uint8_t *data, size_t size, bool all)
 		return;
 	}
 	machines++;
-	m.is_tuning = false; /* it is printed with its name */
+	m.is_tuning = false; /* an instance is then printed with its name */
 	text = print_machine(&m, all);
 	CHECK(!*text || !read_machine(text, strlen(text), &back));
 	if (*text) {
@@ -386,7 +387,7 @@ static void check_machine(const uint8_t *data, size_t size, bool all)
 	machine_free(&m);
 }
 
-/* Files of profiles that it names would be opened, and these can be any. */
+/* The text could name any file of profiles, which would be opened. */
 static bool names_a_file(const char *text)
 {
 	const char *from = strstr(text, "from");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The fuzzers, and how they are run; as a program: each of them for so many seconds."""
+"""The fuzzers, and their command lines. As a program: runs each of them for so many seconds."""
 import pathlib
 import subprocess
 import sys
@@ -17,7 +17,7 @@ OPTIONS = {
     "filter": ["-max_len=2048", f"-dict={HERE / 'filter.dict'}"],
     "recording": ["-max_len=4096"],
 }
-# Inputs that the tests try, the corpus included: some five seconds of one CPU each, on any machine. A search is `make fuzz`.
+# Inputs that the tests try, including the corpus: about five seconds of one CPU each. `make fuzz` is for long searches.
 UNITS = {"algorithm": 200_000, "algorithm3": 100_000, "params": 4_000, "tuning": 10_000, "events": 10_000, "filter": 30_000, "recording": 3_000}
 
 
@@ -26,13 +26,13 @@ def corpus(target):
 
 
 def command(program, target, *arguments):
-    # A unit takes microseconds; the limit is for one that never ends.
+    # A unit takes microseconds; the limit is only for endless ones.
     return [program, *OPTIONS[target], "-timeout=60", "-rss_limit_mb=2048",
             f"-artifact_prefix={program}-", *arguments]
 
 
 def fuzz(target, finds, seconds=None):
-    """The command that fuzzes from the corpus, for so long or UNITS; what it finds that is new goes to the folder finds."""
+    """The command that fuzzes from the corpus, for so many seconds or for UNITS. New inputs go to the folder finds."""
     until = f"-max_total_time={seconds}" if seconds else f"-runs={UNITS[target]}"
     return command(BUILD / target, target, until, "-print_final_stats=1", finds, corpus(target))
 

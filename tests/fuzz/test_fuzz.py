@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Replays the corpus of each fuzzer, which reaches all that it is for, then fuzzes from there: so many inputs as
-fuzzer.py has, or for FUZZ_SECONDS. The long search is `make fuzz`. A find is kept in build/fuzz/.
+Replays the corpus of each fuzzer, which reaches everything that the fuzzer is for, then fuzzes from there: as many inputs
+as fuzzer.py says, or for FUZZ_SECONDS. The long search is `make fuzz`. A find is kept in build/fuzz/.
 """
 import os
 import pathlib
@@ -20,9 +20,9 @@ import mutants  # noqa: E402
 import schemata  # noqa: E402
 
 SECONDS = int(os.environ.get("FUZZ_SECONDS", 0))
-LEAST_UNITS = 1000  # of fuzzing alone
+LEAST_UNITS = 1000  # by fuzzing alone
 
-# What the check of a rule looks like in the source, and what it looks like when it was forgotten.
+# For each rule: the file, the code that keeps it, and that code with the check forgotten.
 MISTAKES = {
     "no window is 0": ("../common/window.h", "(s32)cwnd > 0 ? cwnd : 1", "cwnd"),
     "snd_cwnd_clamp": ("algorithm.h", "cwnd = min_u32(bbr_bound_cwnd(sk, cwnd), IN(sk, snd_cwnd_clamp))",
@@ -46,7 +46,7 @@ MISTAKES = {
 
 
 def failure(target, output):
-    """The report, and how to see it again."""
+    """The report, and the command that repeats it."""
     found = re.findall(r"Test unit written to (\S+)", output)
     again = f"\nrepeat it with {fuzzer.BUILD}/{target} {found[0]}" if found else ""
     report = [line for line in output.splitlines() if not re.match(r"#\d|\\|0x..,", line)]
@@ -72,7 +72,7 @@ def replayed(target):
 
 @pytest.fixture(scope="module")
 def fuzzed(tmp_path_factory):
-    """What each fuzzer said."""
+    """Each fuzzer's run, with its output."""
     return {name: subprocess.run(fuzzer.fuzz(name, tmp_path_factory.mktemp(name), SECONDS), stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True, errors="replace", timeout=SECONDS + 600)
             for name in fuzzer.TARGETS}
@@ -97,7 +97,7 @@ def test_fuzzing_finds_nothing(target, fuzzed):
 
 
 def mutant_of(rule):
-    """A text that is in one function only."""
+    """The mutant for a rule, whose text is in one function only."""
     header, right, wrong = MISTAKES[rule]
     file = os.path.normpath(f"bpf/bbr/{header}")
     source = (fuzzer.ROOT / file).read_text()
@@ -109,7 +109,7 @@ def mutant_of(rule):
 
 @pytest.fixture(scope="module")
 def mistaken(tmp_path_factory):
-    """The fuzzer of the algorithm with all mistakes in it, and the number that chooses each."""
+    """The fuzzer of the algorithm with all mistakes in it, and the number that selects each."""
     folder = tmp_path_factory.mktemp("mistakes")
     for name in ("bpf", "include", "packaging", "scripts", "tests/fuzz"):
         shutil.copytree(fuzzer.ROOT / name, folder / name)
@@ -126,7 +126,7 @@ def mistaken(tmp_path_factory):
 
 @pytest.mark.parametrize("rule", [None, *MISTAKES])
 def test_mistake_is_found(rule, mistaken, monkeypatch):
-    """The check of the check: the algorithm without one of its guards does not pass, and passes with all of them."""
+    """Checks the check: the algorithm fails without one of its guards, and passes with all of them."""
     program, numbers = mistaken
     monkeypatch.setenv(schemata.VARIABLE, numbers[rule] if rule else "0")
     done = replay(program, "algorithm")

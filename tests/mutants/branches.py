@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Branch coverage of an algorithm, and of what it shares with others, by native programs that include it.
+"""Branch coverage of an algorithm, and of the code that it shares with others, by native programs that include it.
 
     branches.py [-a ALGORITHM] [-j] [-m] [NAME SOURCE... [-- ARGUMENT...] [+ NAME SOURCE... [-- ARGUMENT...]]...]
 
-Builds each program from its sources (those that start with - are options of the compiler, as -lz) in a
-temporary folder, runs it with the arguments, and prints which outcomes of branches there were and were not,
--j: as JSON. Without programs: the unit tests. The algorithm is bbr or bbr3. -m leaves out what cannot be with mainline's constants.
+Builds each program from its sources (words that start with - are options of the compiler, such as -lz) in a temporary
+folder, runs it with the arguments, and prints which outcomes of branches occurred and which did not; -j: as JSON. Without
+programs it runs the unit tests. The algorithm is bbr or bbr3. -m leaves out what is impossible with mainline's constants.
 """
 import json
 import pathlib
@@ -28,24 +28,24 @@ class Algorithm(NamedTuple):
 
 
 def _algorithm(name, shared=()):
-    """Not what reads the kernel's own bbr, which is BPF only."""
+    """Leaves out the headers that read the kernel's own bbr, which are BPF only."""
     folder = REPO / "bpf" / name
     headers = [path for path in folder.glob("*.h") if not path.name.endswith(".bpf.h")]
     return Algorithm(folder, sorted([*headers, *shared]), sorted((REPO / "tests/unit" / name).glob("test_*.c")))
 
 
-# What is shared counts with the first.
+# Shared headers count with the first algorithm.
 BBR, BBR3 = _algorithm("bbr", SHARED), _algorithm("bbr3")
-EXPANSION = 1  # llvm-cov's kind of a region that is a macro's
+EXPANSION = 1  # llvm-cov's kind for the region of a macro
 
-# What no connection with mainline's constants comes to: (file, code) -> outcomes.
+# Outcomes that no connection with mainline's constants reaches: (file, code) -> outcomes.
 NOT_MAINLINE = {
     ("arithmetic.h", "divisor"): ("false",),  # mainline would divide by 0
     ("aggregation.h", "IS_ON(sk)"): ("false",),
     ("probe_rtt.h", "PARAM(sk, probe_rtt_duration)"): ("false",),
     ("window.h", "SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1)"): ("false",),
     ("algorithm.h", "bbr_mode_of(b, sk)"): ("true",),  # a mode that is none of the four
-    # What mainline does not have, and what is asked only if that is on.
+    # Options that mainline lacks, and conditions that are evaluated only if one is on.
     ("algorithm.h", "OPTION(sk, start_cwnd)"): ("true",),
     ("algorithm.h", "OPTION(sk, pacing_rate)"): ("true",),
     ("algorithm.h", "cwnd != IN(sk, cwnd)"): ("true",),
@@ -74,7 +74,7 @@ NOT_MAINLINE = {
     ("startup.h", "bbr_bound_rate(sk, 0) >= bbr_rate_bytes_per_sec(sk, bbr_max_bw(b), BBR_UNIT)"):
         ("true", "false"),
     ("startup.h", "bbr_is_drain_in_vain(b, sk)"): ("true",),
-    # What monitors are told, which no recording asks for.
+    # Reports to monitors, which no recording requests.
     **{("report.h", code): ("true", "false") for code in (
         "!(b->steps & (1 << i))", "case BBR_R_FULL_BW", "case BBR_R_MIN_RTT_EXPIRED", "case BBR_R_PROBE_RTT_DONE",
         "default", "b->lt_use_bw", "b->lt_is_sampling", "b->round_start", "b->full_bw_reached", "b->idle_restart",
@@ -83,7 +83,7 @@ NOT_MAINLINE = {
 
 
 class CoverageError(Exception):
-    """A program that does not build or run."""
+    """A program does not build or run."""
 
 
 class Program(NamedTuple):
@@ -110,7 +110,7 @@ def _run(command, **options):
 
 
 def _tool(name):
-    """clang, or the LLVM tool of its version: the formats of profiles change."""
+    """clang, or the LLVM tool of clang's version, because the format of profiles changes."""
     clang = _run([REPO / "scripts" / "find-clang", "clang"]).strip()
     return name + clang.removeprefix("clang")
 
@@ -123,8 +123,8 @@ def _build(program, folder, algorithm):
 
 
 def _everything(algorithm):
-    """A program that is not to be run, with every function of the algorithm: clang knows nothing of those that
-    a program does not use, and so they would not count as uncovered.
+    """A program with every function of the algorithm, which is never run: clang knows nothing about functions that a
+    program does not use, so they would not count as uncovered.
     """
     names = [name for header in algorithm.headers
              for name in re.findall(r"^static inline [^\n(]*\b(\w+)\((?![^)]*\);)", header.read_text(), re.M)]
@@ -144,7 +144,7 @@ def _export(folder, binaries, profiles, headers):
 
 def _source(path, start_line, start_column, end_line, end_column):
     lines = path.read_text().splitlines()[start_line - 1:end_line]
-    # Of a macro with arguments llvm-cov gives the name only.
+    # For a macro with arguments llvm-cov gives only the name.
     arguments = re.match(r"\((?:[^()]|\([^()]*\))*\)", lines[-1][end_column - 1:])
     lines[-1] = lines[-1][:end_column - 1 + (arguments.end() if arguments else 0)]
     return " ".join(" ".join([lines[0][start_column - 1:], *lines[1:]]).split())
@@ -160,8 +160,8 @@ def _call_sites(function):
 
 
 def _branches(exported, headers):
-    """The branches of all functions' records, of which there is one for each program that a header was
-    compiled into. A branch within a macro is where the macro is called, or all uses of IN() would be one.
+    """The branches in the records of all functions. A function has one record for each program that its header was
+    compiled into. A branch within a macro counts where the macro is called; otherwise all uses of IN() would be one.
     """
     found = {}
     for function in exported["data"][0]["functions"]:
@@ -180,7 +180,7 @@ def _branches(exported, headers):
 
 
 def measure(programs, algorithm=BBR):
-    """The branches of the algorithm's headers with how often each went which way."""
+    """The branches of the algorithm's headers, with the number of times that each went either way."""
     with tempfile.TemporaryDirectory(prefix="coverage-") as temporary:
         folder = pathlib.Path(temporary)
         (folder / "everything.c").write_text(_everything(algorithm))
@@ -193,8 +193,8 @@ def measure(programs, algorithm=BBR):
 
 
 def report(branches, left_out=None):
-    """Outcomes (two of each branch) by file and in all, and those that never were. left_out is as
-    NOT_MAINLINE; what is in it must exist, and must not have been.
+    """Outcomes (two of each branch) by file and in total, and those that never occurred. left_out is like NOT_MAINLINE:
+    its branches must exist, and its outcomes must not have occurred.
     """
     left_out = left_out or {}
     unknown = set(left_out) - {(branch.file, branch.code) for branch in branches}

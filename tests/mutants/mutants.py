@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A list of mutants, ALGORITHM.txt: what each one changes, and the changing."""
+"""Lists of mutants, ALGORITHM.txt: what each mutant changes, and the change itself."""
 import pathlib
 import re
 from typing import NamedTuple
@@ -10,7 +10,7 @@ LIST = HERE / "bbr.txt"
 
 
 class MutantError(Exception):
-    """A mistake of the list, or of what it is about. Nothing is to be concluded from the run."""
+    """The list does not fit the source, or is wrong in itself. The run proves nothing."""
 
 
 class Mutant(NamedTuple):
@@ -73,12 +73,12 @@ def _only(pattern, text, what):
 
 
 def function_span(file, function, source):
-    """Where it begins and ends in the file's source."""
+    """Where the function begins and ends in the file's source."""
     return _only(rf"^static inline [^\n(]*\b{function}\(.*?^}}$", source, f"{file}: {function}()")
 
 
 def mutate(mutant, source):
-    """The source of the mutant's file, or of its function alone, with the mistake made."""
+    """Returns source, the text of the mutant's file or of its function alone, with the mistake in it."""
     start, end = 0, len(source)
     if mutant.function:
         start, end = function_span(mutant.file, mutant.function, source)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the mistakes of a list one at a time, and tells which test notices. See docs/mutants.md."""
+"""Makes the mistakes of a list one at a time, and reports which test notices. See docs/mutants.md."""
 import argparse
 import collections
 import concurrent.futures
@@ -25,7 +25,7 @@ ORACLE = REPO / "tests/oracle"
 REPLAY = [ORACLE / name for name in ("replay.c", "bbr/replayer.c", "bbr/mainline.c", "bbr/stream.c", "bbr3/google.c",
                                    "bbr3/v3r.c")]
 REPLAY_LIBS = ["-lbpf", "-lz", "-lzstd", "-ljson-c"]
-RECORDINGS = {"bbr": "*.gz", "bbr3": "*.v3r.zst"}  # in the folder recordings, of each algorithm
+RECORDINGS = {"bbr": "*.gz", "bbr3": "*.v3r.zst"}  # of each algorithm, in the folder recordings
 UNIT_LIMIT_S, REPLAY_LIMIT_S = 10, 300  # of CPU time, many times what they take
 TEXT = """# Mutants
 
@@ -38,7 +38,7 @@ of `tests/mutants/mutate.py{arguments}`.
 
 
 def algorithm_of(chosen):
-    """Whose tests are asked about mutants of one list. What is shared is in the list of version 1."""
+    """The algorithm whose tests judge the mutants of one list. Shared code is in the list of version 1."""
     return "bbr3" if any(mutant.file.startswith("bpf/bbr3/") for mutant in chosen) else "bbr"
 
 
@@ -46,7 +46,7 @@ class Noticed(NamedTuple):
     program: str
     tests: list  # the unit tests that failed
     differing: int  # callbacks that replay did not reproduce
-    endless: bool  # it did not come to an end
+    endless: bool  # it did not end
 
 
 class Program(NamedTuple):
@@ -54,8 +54,8 @@ class Program(NamedTuple):
     name: str
     build: list  # options, sources, libraries
     arguments: list
-    refusal: int  # exit status by which it says that it cannot judge
-    limit_s: int  # of CPU time; what takes longer has no end
+    refusal: int  # exit status with which it says that it cannot judge
+    limit_s: int  # of CPU time; what takes longer counts as endless
 
 
 class Copy:
@@ -85,7 +85,7 @@ class Copy:
             raise MutantError(f"{program.name} does not compile:\n{compiled.stderr}")
 
     def notices(self, program, number):
-        """What fails with the mistake of this number? None: nothing."""
+        """Returns what fails with the mistake of this number, or None."""
         command = ["prlimit", f"--cpu={program.limit_s}", self.binary(program), *program.arguments]
         ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
                              env={**os.environ, schemata.VARIABLE: str(number)})
@@ -96,16 +96,16 @@ class Copy:
             raise MutantError(f"{program.name} does not work:\n{output}")
         # cmocka names a failed test twice: when it fails and at the end.
         tests = list(dict.fromkeys(re.findall(r"^\[  FAILED  \] ([a-z]\w*)$", output, re.M)))
-        if not tests:  # it ended, or did not, within one
+        if not tests:  # it crashed or hung within a test
             tests = re.findall(r"^\[ RUN      \] (\w+)$", output, re.M)[-1:]
         differing = re.search(r"(\d+) different", output)
-        is_endless = status in (-signal.SIGXCPU, -signal.SIGKILL)  # the limit's, soft and hard
+        is_endless = status in (-signal.SIGXCPU, -signal.SIGKILL)  # of the CPU limit, soft and hard
         return Noticed(program.name, tests, int(differing[1]) if differing else 0, is_endless)
 
 
 def unit_programs(algorithm, mutant=None):
-    """Those that are about the mutant's file or function come first, and that of long runs last: the first
-    one that notices saves the others.
+    """The unit tests: those for the mutant's file or function first, those of long runs last. The first one that notices
+    saves the others.
     """
     def place(program):
         subject = program.name.removeprefix("test_")
@@ -118,7 +118,7 @@ def unit_programs(algorithm, mutant=None):
 
 
 def replay_program(algorithm):
-    """None while there is nothing to replay."""
+    """The program that replays recordings; None while there is nothing to replay."""
     recordings = sorted((ORACLE / "recordings").glob(RECORDINGS[algorithm]))
     if not recordings or not all(source.exists() for source in REPLAY):
         return None
@@ -151,7 +151,7 @@ def _notice(mutant, copy, number, quick):
 
 
 def run_alone(mutant, quick):
-    """What the tests say to the mutant in a copy of its own."""
+    """Runs the tests on the mutant in a copy of its own."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
         copy = Copy(folder, algorithm_of([mutant]))
         path = copy.folder / mutant.file
@@ -160,23 +160,23 @@ def run_alone(mutant, quick):
 
 
 def _write_together(chosen, copy, pool):
-    """Returns the numbers of those that one copy can have together, once all programs are compiled with it."""
+    """Puts the mutants that can share one copy into it, and compiles all programs. Returns the mutants' numbers."""
     together = [mutant for mutant in chosen if schemata.is_possible(mutant)]
     numbers = schemata.write(together, copy.folder)
     try:
         list(pool.map(copy.binary, filter(None, [*unit_programs(copy.algorithm), replay_program(copy.algorithm)])))
     except MutantError:
         for mutant in together:
-            run_alone(mutant, quick=True)  # the one that does not compile says so
+            run_alone(mutant, quick=True)  # the mutant that does not compile raises
         raise
     return numbers
 
 
 def run_all(chosen, jobs, quick=False):
-    """The results in the order of the list; progress goes to stderr. quick: replay is asked only if the unit tests
+    """Returns the results in the order of the list; progress goes to stderr. quick: replay runs only if the unit tests
     notice nothing.
     """
-    for mutant in chosen:  # a list that has rotted fails at once
+    for mutant in chosen:  # an outdated list fails at once
         mutants.mutate(mutant, (REPO / mutant.file).read_text())
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, \
             concurrent.futures.ThreadPoolExecutor(jobs) as pool:

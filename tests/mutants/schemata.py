@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Many mutants in one copy of the algorithm (mutant schemata): a program is compiled once, and the environment says which
-mistake it makes. A function with mutants becomes one that calls the variant that was chosen.
+Many mutants in one copy of the algorithm (mutant schemata): a program is compiled once, and the environment selects its
+mistake. A function with mutants becomes one that calls the selected variant.
 """
 import re
 
 from mutants import MutantError, function_span, mutate
 
 VARIABLE = "MUTANT"
-# Before each source, so that no header of the algorithm has to include it.
+# Included before each source, so that no header of the algorithm has to include it.
 PRELUDE = f"""
 extern char *getenv(const char *);
 extern int atoi(const char *);
@@ -23,7 +23,7 @@ __attribute__((constructor)) static void choose_mutant(void)
 
 
 def is_possible(mutant):
-    """A mistake outside of a function, in a macro or a table, cannot be chosen while the program runs."""
+    """A mistake outside a function, in a macro or a table, cannot be selected at run time."""
     return bool(mutant.function)
 
 
@@ -43,7 +43,7 @@ def _variant(text, function, number):
 
 
 def _with_variants(source, mutants, numbers):
-    """source, where each of these mutants of one function can be chosen by its number."""
+    """The source, in which the number of each of these mutants of one function selects it."""
     file, function = mutants[0].file, mutants[0].function
     start, end = function_span(file, function, source)
     text = source[start:end]
@@ -61,7 +61,7 @@ def _with_variants(source, mutants, numbers):
 
 
 def write(mutants, folder):
-    """Puts them into the copy of the algorithm in folder. Returns the number by which each is chosen; 0 is the original."""
+    """Puts the mutants into the copy of the algorithm in folder. Returns the number that selects each; 0 is the original."""
     numbers = {mutant: number for number, mutant in enumerate(mutants, 1)}
     places = {}
     for mutant in mutants:

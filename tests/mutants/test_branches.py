@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The unit tests take every branch of the algorithm both ways, and what measures it sees a gap."""
+"""The unit tests take every branch of the algorithm both ways, and branches.py reports a gap."""
 import subprocess
 import sys
 
@@ -11,7 +11,7 @@ import mutate
 RECORDINGS = sorted((branches.REPO / "tests/oracle/recordings").glob("*.gz"))
 REPLAY = branches.Program("replay", [*mutate.REPLAY, *mutate.REPLAY_LIBS],
                           ["-m", "0", *map(str, RECORDINGS)])
-# What no recording came to: (file, code, outcome). docs/fidelity.md has the reasons.
+# Outcomes that no recording reaches: (file, code, outcome). docs/fidelity.md has the reasons.
 NOT_RECORDED = {
     ("aggregation.h", "rs->acked_sacked", "false"),
     ("aggregation.h", "bbr_is_aggregation_measured(sk, rs)", "false"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every mistake of the lists is noticed, and what looks for them notices when one is not."""
+"""The tests notice every mistake of the lists, and mutate.py reports a mistake that they do not notice."""
 import json
 import pathlib
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""BPF maps by their id, past bbrctl: bpf(2) by hand, and .data.params as bytes."""
+"""BPF maps by their id, without bbrctl: direct bpf(2) calls, and .data.params as bytes."""
 import contextlib
 import ctypes
 import mmap
@@ -20,7 +20,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def bpf(command, attributes):
-    """attributes are the bytes of union bpf_attr."""
+    """attributes: the bytes of union bpf_attr."""
     attr = ctypes.create_string_buffer(attributes, 128)
     done = libc.syscall(system.RunCounts.SYS_BPF[os.uname().machine], command, attr, len(attr))
     if done < 0:
@@ -29,7 +29,7 @@ def bpf(command, attributes):
 
 
 class Map:
-    """A map that is open until close()."""
+    """A map that stays open until close()."""
 
     def __init__(self, fd, key_size, value_size):
         self.fd, self.key_size, self.value_size = fd, key_size, value_size
@@ -72,7 +72,7 @@ class Map:
 
 
 def parameters():
-    """key: (index of its first word in struct bbr_params, count of its words)"""
+    """key: (index of its first word in struct bbr_params, number of its words)"""
     found, at = {}, 0
     for key, n in re.findall(r"^\t[CO]\((\w+), (\d+),", PARAMS.read_text(), re.M):
         found[key] = at, int(n)
@@ -82,19 +82,19 @@ def parameters():
 
 
 class Profiles:
-    """The profiles of an instance (bpf_bbr/profiles.h), mapped into memory, and what its clamped copies count."""
+    """The profiles of an instance (bpf_bbr/profiles.h), mapped into memory, and the counts in its clamped copies."""
 
     PROFILES, NAME_LEN = 64, 16
 
     def __init__(self, maps):
-        """maps: those of the instance, name: id"""
+        """maps: the instance's maps, name: id"""
         self.maps = Map.of(maps[".data.params"]), Map.of(maps[".data.clamped"])
         self.words = parameters()
         self.params_size = 4 * sum(n for _, n in self.words.values())
         size = self.maps[0].value_size
         self.bytes = mmap.mmap(self.maps[0].fd, -(-size // mmap.PAGESIZE) * mmap.PAGESIZE)
         self.banks = self.PROFILES * (4 + self.NAME_LEN)
-        # An aligned store of four bytes, as no method of mmap promises it.
+        # For aligned stores of four bytes, which no method of mmap promises.
         self.gen = (ctypes.c_uint32 * self.PROFILES).from_buffer(self.bytes)
 
     def name(self, index):
@@ -106,7 +106,7 @@ class Profiles:
         self.bytes[at:at + self.NAME_LEN] = name.encode().ljust(self.NAME_LEN, b"\0")
 
     def copy_profile(self, index, to):
-        """Both banks, and which of them is in force."""
+        """Copies both banks, and which of them is in force."""
         start, size = self.banks, 2 * self.params_size
         self.bytes[start + size * to:start + size * (to + 1)] = self.bytes[start + size * index:
                                                                             start + size * (index + 1)]
@@ -116,7 +116,7 @@ class Profiles:
         return self.banks + (2 * index + bank % 2) * self.params_size + 4 * (self.words[key][0] + i)
 
     def put(self, index, bank, key, value, i=0):
-        """One word into a bank, in force or not."""
+        """Writes one word into a bank, in force or not."""
         struct.pack_into("I", self.bytes, self._word(index, bank, key, i), value)
 
     def copy_bank(self, index, to):
@@ -144,7 +144,7 @@ def profiles(maps):
 
 
 class GracePeriod:
-    """Waits, as loader/tuning/profile_map.c does, until all BPF programs have ended that run now."""
+    """Waits, as loader/tuning/profile_map.c does, until all BPF programs that run now have ended."""
 
     def __init__(self):
         self.inner = Map.create(ARRAY, 4, 4, 1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Many connections that always have something to send. Each end is a process of its own, this file given to python3:
+Many connections that always have data to send. Each end is a separate process, this file given to python3:
 
     busy.py receive ADDRESS              prints its port, then reads until all connections have ended
     busy.py send ADDRESS PORT CC COUNT   prints "busy" when all are connected; sends until its stdin is closed
@@ -17,7 +17,7 @@ READ_AT_ONCE = 1 << 15
 
 
 def receive(address):
-    # The listener is nobody's business: only the connecting side uses the congestion control that is watched.
+    # The listener keeps the default: only the connecting side uses the watched congestion control.
     listener = socket.create_server((address, 0), backlog=4096)
     print(listener.getsockname()[1], flush=True)
     poll, peers = select.epoll(), {listener.fileno(): listener}
@@ -61,11 +61,11 @@ def send(address, port, cc, count):
 @contextlib.contextmanager
 def busy_connections(link, cc, count):
     """
-    So many connections that always have something to send. How fast they are is a matter of cc's
-    max_pacing_rate: with 300 kbit/s it is some 26 packets a second, and a round trip for every second one.
+    count connections that always have data to send. Their speed follows from cc's max_pacing_rate: 300 kbit/s is
+    about 26 packets a second, and a round trip for every second packet.
     """
     sender, receiver = link.ends
-    sender.ip("link", "set", link.names[0], "gso_max_segs", "1")  # or it would be a burst now and then
+    sender.ip("link", "set", link.names[0], "gso_max_segs", "1")  # otherwise there would be bursts now and then
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with contextlib.ExitStack() as stack:
         def start(ns, *args):

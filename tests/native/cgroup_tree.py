@@ -22,7 +22,7 @@ class Cgroups:
         self.make("")
 
     def path(self, name):
-        """As bbrctl takes and prints it."""
+        """The path as bbrctl takes and prints it."""
         return f"{self.top}/{name}".rstrip("/")
 
     def make(self, name):
@@ -41,7 +41,7 @@ class Cgroups:
 
     @contextlib.contextmanager
     def entered(self, name):
-        """Sockets that are made here belong to the cgroup; None: the one that we were started in."""
+        """Sockets that are made meanwhile belong to the cgroup. None: the cgroup that we were started in."""
         if name is None:
             yield
             return

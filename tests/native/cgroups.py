@@ -11,7 +11,7 @@ numbers = itertools.count()
 
 
 class Cgroup:
-    """delete() must be called."""
+    """A cgroup; delete() must be called."""
 
     def __init__(self, parent=None):
         self.path = (parent.path if parent else cgroup_mount()) / f"{PREFIX}-{next(numbers)}"
@@ -22,7 +22,7 @@ class Cgroup:
         return str(self.path.relative_to(cgroup_mount()))
 
     def delete(self):
-        # A process that has ended is in it for a little longer.
+        # A process that has ended stays in it a little longer.
         def remove():
             try:
                 self.path.rmdir()
@@ -33,7 +33,7 @@ class Cgroup:
 
     @contextlib.contextmanager
     def entered(self):
-        """This process is in it: sockets that are made here belong to it for good."""
+        """This process is in the cgroup meanwhile. Sockets that it makes here belong to the cgroup for good."""
         with open("/proc/self/cgroup") as f:
             back = next(line for line in f if line.startswith("0::"))[4:].strip()
         (self.path / "cgroup.procs").write_text(str(os.getpid()))
@@ -44,6 +44,6 @@ class Cgroup:
 
 
 def default_of(ns):
-    """What a socket of the namespace has if nobody chooses."""
+    """The congestion control of a socket of the namespace if nobody chooses one."""
     with ns.entered(), socket.socket() as sock:
         return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).split(b"\0")[0].decode()

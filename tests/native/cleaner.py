@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-A second process that removes what the tests made if theirs is killed. It reads a pipe whose other end only the tests hold
-open, so it notices even SIGKILL. Tests that fail clean up by themselves.
+A second process that removes what the tests made if their process is killed. It reads a pipe whose other end only the tests hold
+open, so it notices even SIGKILL. Failed tests clean up by themselves.
 
-What it removes has their prefix in its name, or the mark in its environment. An object that registers itself under a name of its own
-(bpf_bbr, with bpftool) stays: that may be somebody else's.
+It removes what has their prefix in its name, or the mark in its environment. An object that registers itself under a name of
+its own (bpf_bbr, with bpftool) stays: it may be somebody else's.
 """
 import contextlib
 import json
@@ -21,7 +21,7 @@ SELF = pathlib.Path(__file__).resolve()
 
 
 class Cleaner:
-    """To be started before the first process that has the mark."""
+    """Start this before the first process that has the mark."""
 
     def __init__(self, bbrctl):
         command = [sys.executable, SELF, system.PREFIX, bbrctl, "had-bpffs" if system.has_bpffs() else "had-none"]
@@ -33,7 +33,7 @@ class Cleaner:
 
 
 def is_of(prefix, name):
-    """Of these tests, and not of some whose process id only begins alike."""
+    """Is this a name of these tests, and not of tests whose process id only begins with the same digits?"""
     return name.startswith(prefix) and not name[len(prefix):][:1].isdigit()
 
 
@@ -50,7 +50,7 @@ def instances(prefix):
 
 
 def processes(prefix):
-    """`make demo` has a cleaner of its own, which needs a moment."""
+    """Processes of the tests. Leaves out the cleaner of `make demo`, which needs a moment."""
     for pid in system.processes(prefix):
         with contextlib.suppress(OSError):
             if b"--clean-after" not in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
@@ -74,7 +74,7 @@ def stop_experiments(prefix, bbrctl):
 
 
 def remove_cgroups(prefix):
-    """Those within others first."""
+    """Removes nested cgroups before their parents."""
     for top in cgroups(prefix):
         for path in sorted([top, *filter(pathlib.Path.is_dir, top.rglob("*"))], reverse=True):
             with contextlib.suppress(OSError):

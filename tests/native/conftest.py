@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The real thing on the running kernel. Everything happens in network namespaces and in instances that the
-tests make and take away again; nothing is skipped, what is missing fails.
+Tests on the running kernel. Everything happens in network namespaces and in instances that the tests make and
+remove again. Nothing is skipped: what is missing fails.
 """
 import contextlib
 import itertools
@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-pytest.register_assert_rewrite("stream")  # its assertions say what they saw, as those of a test
+pytest.register_assert_rewrite("stream")  # its assertions then show values, as those of a test do
 
 import bpfmap
 import cgroup_tree
@@ -38,7 +38,7 @@ def binary(directory, name):
 
 @pytest.fixture(scope="session")
 def build():
-    """Where the tools to be tested are; BBR_BUILD names another place."""
+    """The folder of the tools under test; BBR_BUILD names another one."""
     return pathlib.Path(os.environ.get("BBR_BUILD", ROOT / "build/asan"))
 
 
@@ -61,13 +61,13 @@ def bbrmon(build):
 
 @pytest.fixture(scope="session")
 def plain_bbrmon(build):
-    """Without the sanitizers, where a test is about much traffic."""
+    """bbrmon without the sanitizers, for tests with much traffic."""
     return binary(build.parent, "bbrmon")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_left(bbrctl):
-    """After the last test the kernel holds what it held before the first one."""
+    """After the last test the kernel has what it had before the first one."""
     assert os.geteuid() == 0, "these tests need root"
     with system.machine(alone=True):
         before = system.Traces(bbrctl)
@@ -75,7 +75,7 @@ def nothing_is_left(bbrctl):
     os.environ[system.MARK] = system.PREFIX
     yield
     cleaner.dismiss()
-    with system.machine(alone=True):  # a map does not say whose it is
+    with system.machine(alone=True):  # a map does not show its owner
         # Namespaces, maps and programs are freed a little after their last user is gone.
         deadline = time.monotonic() + 30
         while (left := system.Traces(bbrctl).since(before)) and time.monotonic() < deadline:
@@ -87,14 +87,14 @@ def nothing_is_left(bbrctl):
 
 @pytest.fixture(scope="module", autouse=True)
 def its_turn(request):
-    """Tests of other processes may load something meanwhile, unless a file has the mark."""
+    """Tests of other processes may load something meanwhile, unless this file has the mark."""
     with system.machine(alone=request.node.get_closest_marker("machine_alone") is not None):
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def hang_up():
-    """Started with nohup we ignore SIGHUP, and would hand that on to what we start; a handler is not handed on."""
+    """Under nohup we ignore SIGHUP, and our children would inherit that. A handler is not inherited."""
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: None)
 
@@ -112,7 +112,7 @@ def time_limit():
 
 @pytest.fixture(autouse=True)
 def no_traffic_left():
-    """Also after a failure all sockets are closed, and with them the threads that use them end."""
+    """Closes all sockets, also after a failure, which ends the threads that use them."""
     yield
     transfer.close_all()
 
@@ -173,7 +173,7 @@ def cgroup(new_cgroup):
 
 @pytest.fixture
 def foreign_program(tmp_path):
-    """A sockops program of somebody else, pinned in a bpffs of its own."""
+    """A sockops program of somebody else, pinned in a separate bpffs."""
     source, obj, pins = tmp_path / "p.c", tmp_path / "p.o", tmp_path / "bpf"
     source.write_text('__attribute__((section("sockops"), used)) int nothing(void *ctx) { return 1; }\n'
                       '__attribute__((section("license"), used)) char l[] = "GPL";\n')
@@ -190,7 +190,7 @@ def foreign_program(tmp_path):
 
 @pytest.fixture(scope="session")
 def write_rules():
-    """Gives an instance many rules at once: lines of options of rule add, the profile an index."""
+    """Gives an instance many rules at once, as lines of options for rule add with the profile as an index."""
     path = ROOT / "build/write_rules"
     assert path.is_file(), f"{path} is missing: run `make tests`, which builds it"
     return lambda name, lines: system.run(path, name, input="".join(f"{line}\n" for line in lines))
@@ -198,7 +198,7 @@ def write_rules():
 
 @pytest.fixture
 def new_path(new_ns):
-    """Makes paths with a bottleneck, at most one a test."""
+    """Makes a path with a bottleneck, at most once in a test."""
     return lambda **kwargs: netns.Path(new_ns(), new_ns(), new_ns(), **kwargs)
 
 
@@ -215,7 +215,7 @@ def unload_if_loaded(bbrctl, name):
 
 @pytest.fixture
 def free_name(bbrctl):
-    """Names for instances that the test loads itself, or tries to; unloaded in the end."""
+    """Names for instances that the test loads itself, or tries to; they are unloaded at the end."""
     with contextlib.ExitStack() as stack:
         def make():
             name = new_name()
@@ -226,7 +226,7 @@ def free_name(bbrctl):
 
 @pytest.fixture
 def experiments(bbrctl, free_name, cgroup):
-    """Stopped before the instances that are their arms are unloaded, which is why this asks for free_name."""
+    """Experiments stop before the instances in their arms are unloaded: this is why it depends on free_name."""
     running = Experiments(bbrctl)
     yield running
     running.close()
@@ -234,7 +234,7 @@ def experiments(bbrctl, free_name, cgroup):
 
 @pytest.fixture
 def load(bbrctl, free_name):
-    """Loads instances, each under a new name, which is returned."""
+    """Loads instances, each under a new name. Returns the name."""
     def make(*assignments, algorithm="bbr", options=()):
         name = free_name()
         bbrctl("load", "--algorithm", algorithm, "--name", name, *options,
@@ -253,7 +253,7 @@ def shared(bbrctl):
 
 @pytest.fixture
 def blank(bbrctl, shared):
-    """An instance as it is after loading, quicker than loading one: each test makes it blank again."""
+    """An instance as after loading, but faster than loading one: it is reset after each test."""
     yield shared
     bbrctl("rule", "flush", "--name", shared, status=None)
     with bpfmap.profiles(system.maps_of_program(tool.status_of(bbrctl, shared)["prog_id"])) as mapped:
@@ -264,7 +264,7 @@ def blank(bbrctl, shared):
 
 @pytest.fixture
 def load_plain(bbrctl, free_name):
-    """As load, but not by a link."""
+    """As load, but without a link."""
     def make(*assignments):
         name = free_name()
         bbrctl("load", "--name", name, *itertools.chain(*(("--set", a) for a in assignments)),
@@ -275,13 +275,13 @@ def load_plain(bbrctl, free_name):
 
 @contextlib.contextmanager
 def registered(name, path):
-    """The instance that the object has, registered with bpftool."""
+    """The instance in the object, registered with bpftool."""
     with system.locked(name):
         assert name not in system.registered(), \
             f"somebody else has {name} loaded, and this test would have to replace it: unload it first"
         system.run("bpftool", "struct_ops", "register", path)
         yield name
-        # While another process loads such an object there is a map of this name that nobody has registered: bpftool refuses that one.
+        # While another process loads such an object, an unregistered map of this name exists. bpftool refuses that one.
         for map_id in [i for i, found in system.struct_ops().items() if found == name]:
             system.run("bpftool", "struct_ops", "unregister", "id", map_id, check=False)
         assert name not in system.registered()

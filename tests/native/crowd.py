@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Many connections at once, between two namespaces, held by processes of their own: a process may not have as many
-files open as these need. As a program, given to `python3`:
+Many connections at once, between two namespaces, held by separate processes, because one process may not open as many
+files as they need. As a program, given to `python3`:
 
-    crowd.py serve N                  prints its port; N connections
+    crowd.py serve N                  prints its port; accepts N connections
     crowd.py connect ADDRESS PORT FROM TO CC...
 
-prints a line when all are there, and holds them until its standard input ends. Number i of all connections uses
-CC i modulo their number. Each has sent BYTES bytes.
+Each prints a line when all connections exist, and holds them until its standard input ends. Connection number i uses
+CC i modulo the number of CCs. Each has sent BYTES bytes.
 """
 import socket
 import struct
@@ -36,7 +36,7 @@ def connect(address, port, first, last, *names):
     held = []
     for i in range(int(first), int(last)):
         sock = socket.socket()
-        # The end is a reset: it leaves nothing behind.
+        # Closing sends a reset, which leaves nothing behind.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, names[i % len(names)].encode())
         sock.connect((address, int(port)))

@@ -23,8 +23,8 @@ def arms(**kwargs):
 
 def only(label):
     """
-    Options by which every connection of a test gets this arm. An arm has less than 100 %, and one connection in 10,000 was
-    another's. By prefix the draw is the seed's, always the same: with this one it is this arm's for all addresses of the tests.
+    Options that give every connection of a test this arm. An arm has less than 100 %, and so one connection in 10,000 got another
+    arm. With --by prefix the draw depends only on the seed: with this seed all addresses of the tests get this arm.
     """
     return "--share", f"{label}=99.99%", "--by", "prefix", "--seed", 1
 
@@ -46,7 +46,7 @@ class Experiments:
         return self.bbrctl.json("experiment", "status", name)
 
     def counts(self, name):
-        """By label."""
+        """Connections by the arm's label."""
         return {arm["label"]: arm["connections"] for arm in self.status(name)["arms"]}
 
     def running(self):
@@ -58,7 +58,7 @@ class Experiments:
 
 
 class Server:
-    """Takes connections to an address of a namespace and closes them at once; its own sockets are in no experiment."""
+    """Accepts connections to an address of a namespace and closes them at once; its own sockets are in no experiment."""
 
     def __init__(self, ns, address="::"):
         with ns.entered():
@@ -86,7 +86,7 @@ class Server:
 
 
 def short_connection(address, port, cc=None, mark=None):
-    """One from where this thread is; its congestion control. Its end is a reset, which leaves nothing behind."""
+    """Makes a connection from where this thread is, and resets it, to leave nothing behind. Returns its congestion control."""
     with socket.socket(family_of(address)) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         if cc:
@@ -98,7 +98,7 @@ def short_connection(address, port, cc=None, mark=None):
 
 
 def whole_transfer(address, size):
-    """One from where this thread is, to who reads it to its end and then closes."""
+    """Sends size bytes from where this thread is, and waits until the receiver has read them and closed."""
     with socket.create_connection(address) as sock:
         sock.settimeout(60)
         sock.sendall(bytes(size))
@@ -107,7 +107,7 @@ def whole_transfer(address, size):
 
 
 def chance(counts, shares):
-    """The chance of counts that are at least as far from the shares, of two or three arms: the chi-squared test."""
+    """The chance of counts that are at least as far from the shares of two or three arms: the chi-squared test."""
     n, whole = sum(counts), sum(shares)
     chi2 = sum((count - n * share / whole) ** 2 / (n * share / whole) for count, share in zip(counts, shares))
     return math.erfc(math.sqrt(chi2 / 2)) if len(counts) == 2 else math.exp(-chi2 / 2)

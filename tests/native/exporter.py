@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbrmon export in the background, and a Prometheus of the test's own that scrapes it."""
+"""bbrmon export in the background, and a private Prometheus that scrapes it."""
 import http.client
 import json
 import pathlib
@@ -19,7 +19,7 @@ OPENMETRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0
 
 
 class Usage:
-    """What a process has used up to now: seconds of the CPU; kilobytes, now and at the most."""
+    """What a process has used so far: seconds of CPU time; kilobytes, now and at most."""
 
     def __init__(self, pid):
         self.cpu = int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
@@ -35,7 +35,7 @@ class Samples:
         self.samples = [s for f in self.families.values() for s in f.samples]
 
     def of(self, name, **labels):
-        """Those that have these labels."""
+        """The samples of this name that have these labels."""
         return [s for s in self.samples if s.name == name
                 and all(s.labels.get(k) == v for k, v in labels.items())]
 
@@ -88,7 +88,7 @@ class Exporter:
         return Samples(self.text())
 
     def wait_for(self, condition, what, timeout=60):
-        """Until condition(samples) is true; returns them."""
+        """Scrapes until condition(samples) is true. Returns the samples."""
         def ask():
             samples = self.scrape()
             return samples if condition(samples) else None
@@ -115,7 +115,7 @@ def free_port():
 
 
 class Prometheus:
-    """Scrapes one exporter every second, and keeps what it has below the given directory."""
+    """Scrapes one exporter every second, and keeps its data below the given directory."""
 
     def __init__(self, directory, exporter):
         self.url = f"http://127.0.0.1:{free_port()}"
@@ -136,7 +136,7 @@ class Prometheus:
             return f.read()
 
     def query(self, expression):
-        """[(labels, value)], or the error as an exception."""
+        """[(labels, value)]; an error raises."""
         query = urllib.parse.urlencode({"query": expression})
         with urllib.request.urlopen(f"{self.url}/api/v1/query?{query}", timeout=60) as answer:
             result = json.load(answer)
@@ -144,7 +144,7 @@ class Prometheus:
         return [(r["metric"], float(r["value"][1])) for r in result["data"]["result"]]
 
     def value(self, expression):
-        """Of an expression with one result; None if there is none yet."""
+        """The value of an expression with one result; None if there is none yet."""
         assert self.process.poll() is None, self.errors()
         try:
             found = self.query(expression)
@@ -154,7 +154,7 @@ class Prometheus:
         return found[0][1] if found else None
 
     def wait_for(self, expression, expected, timeout=60):
-        """Until the expression has the expected value, or makes it true if it is a function."""
+        """Waits until the expression has the expected value, or, if expected is a function, until that is true of the value."""
         is_it = expected if callable(expected) else lambda value: value == expected
         last = []
 

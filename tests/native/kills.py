@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbrctl, killed at moments that are spread over the time that it takes."""
+"""bbrctl killed at moments that are spread over its run time."""
 import random
 import subprocess
 import time
@@ -12,7 +12,7 @@ def start(bbrctl, *args):
 
 
 def duration_of(bbrctl, *args):
-    """How long bbrctl takes for this, on this machine now."""
+    """How long bbrctl takes for this on this machine now."""
     begin = time.monotonic()
     bbrctl(*args)
     return time.monotonic() - begin
@@ -26,6 +26,6 @@ def kill_after(bbrctl, delay, *args):
 
 
 def delays(longest, seed):
-    """From nothing to a little more than all of it, spread evenly with some chance."""
+    """Delays from zero to a little more than `longest`, evenly spread with some randomness."""
     rng = random.Random(seed)
     return [longest * 1.1 * (i + rng.random()) / TRIES for i in range(TRIES)]

@@ -34,7 +34,7 @@ class Namespace:
         return os.stat(f"/run/netns/{self.name}").st_ino
 
     def command(self, *args):
-        """The command line that runs args in here; the process that it becomes is args' own."""
+        """The command line that runs args in here; its process becomes that of args."""
         return ["ip", "netns", "exec", self.name, *map(str, args)]
 
     def run(self, *args, **kwargs):
@@ -49,8 +49,8 @@ class Namespace:
     @contextlib.contextmanager
     def entered(self):
         """
-        This thread is in the namespace; sockets that it makes here stay here. So one process can hold
-        both ends of a connection between two namespaces.
+        This thread is in the namespace meanwhile, and the sockets that it makes stay there. So one process can hold both ends
+        of a connection between two namespaces.
         """
         back = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         there = os.open(f"/run/netns/{self.name}", os.O_RDONLY)
@@ -65,7 +65,7 @@ class Namespace:
             os.close(back)
 
     def default_congestion_control(self, name):
-        """The namespace's own sysctl, never the initial namespace's."""
+        """Sets the namespace's own sysctl, never that of the initial namespace."""
         assert self.inode != INITIAL
         self.run("sysctl", "-q", "-w", f"net.ipv4.tcp_congestion_control={name}")
 
@@ -109,7 +109,7 @@ class Path:
         sender.ip("-6", "route", "add", "default", "via", near.v6[1])
         receiver.ip("route", "add", "default", "via", far.v4[0])
         receiver.ip("-6", "route", "add", "default", "via", far.v6[0])
-        # One packet is one packet: no super-packets that the bucket would have to cut.
+        # One packet is one packet: there are no super-packets, which the bucket would have to segment.
         for ns, device in ((sender, near.names[0]), (router, far.names[0])):
             ns.ip("link", "set", device, "gso_max_segs", "1")
         router.run("tc", "qdisc", "add", "dev", far.names[0], "root", "tbf",
@@ -120,7 +120,7 @@ class Path:
         self.v4, self.v6 = far.v4[1], far.v6[1]
 
     def dropped(self):
-        """Packets that the bottleneck's queue did not take."""
+        """Packets that the bottleneck's queue dropped."""
         router, device = self.bottleneck
         words = router.run("tc", "-s", "qdisc", "show", "dev", device).stdout.replace(",", "").split()
         return int(words[words.index("(dropped") + 1])

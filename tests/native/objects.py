@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""BPF objects that say or are something else than what was built."""
+"""BPF objects that differ, in description or code, from what was built."""
 import pathlib
 import re
 import struct
@@ -11,7 +11,7 @@ NAME_LEN = 16
 
 
 def constant(name):
-    """Of abi.h."""
+    """A constant of abi.h."""
     text = (ROOT / "include/bpf_bbr/abi.h").read_text()
     return int(re.search(rf"^#define {name} (\w+)", text, re.M)[1], 0)
 
@@ -21,9 +21,9 @@ def padded(name):
 
 
 class Object:
-    """The bytes of an object, to be changed."""
+    """The bytes of an object, which can be changed."""
 
-    # Where things are in struct bbr_abi.
+    # Offsets in struct bbr_abi.
     MAJOR, PARAMS_SIZE, WATCH_SIZE, EVENT_SIZE, ALGORITHM, TAIL_SIZE = 4, 8, 12, 16, 40, 56
 
     def __init__(self, path):
@@ -32,7 +32,7 @@ class Object:
         assert struct.unpack_from("<I", self.data, self.abi)[0] == constant("BBR_ABI_MAGIC")
 
     def section(self, name):
-        """Its place and size in the file."""
+        """The offset and size of a section in the file."""
         table, = struct.unpack_from("<40xQ", self.data)
         size, count, strings = struct.unpack_from("<58xHHH", self.data)
         headers = [struct.unpack_from("<II8x8xQQ", self.data, table + i * size) for i in range(count)]
@@ -56,14 +56,14 @@ class Object:
         return self.put(self.ALGORITHM, padded(name), f"{NAME_LEN}s")
 
     def name(self, name):
-        """What bpftool registers it as."""
+        """Sets the name that bpftool registers it by."""
         at, size = self.section(".struct_ops")
         place = self.data.index(padded("bpf_bbr"), at, at + size)
         self.data[place:place + NAME_LEN] = padded(name)
         return self
 
     def broken(self):
-        """One that no kernel takes: its first instruction is none."""
+        """Makes an object that no kernel takes: its first instruction is invalid."""
         at, _ = self.section("struct_ops/cong_control")
         self.data[at] = 0xff
         return self
@@ -74,12 +74,12 @@ class Object:
 
 
 def register(path):
-    """Past bbrctl."""
+    """Registers an object without bbrctl."""
     system.run("bpftool", "struct_ops", "register", path)
 
 
 def compile_bpf(path, text):
-    """An object of a few lines of C."""
+    """Compiles an object from a few lines of C."""
     source = path.with_suffix(".c")
     source.write_text(text)
     system.run(system.run(ROOT / "scripts/find-clang", "clang").stdout.strip(), "-O2", "-target", "bpf",

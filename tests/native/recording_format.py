@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Recordings, read and written by the words of tools/recording/format.h and description.h: to compare bbrmon with, and
-to make files that it does not write. Files of ABI 2 are made by recording_file.py.
+Reads and writes recordings by the description in tools/recording/format.h and description.h: to compare with bbrmon,
+and to make files that bbrmon does not write. recording_file.py makes files of ABI 2.
 """
 import itertools
 import pathlib
@@ -17,7 +17,7 @@ EVENT_SIZE = 288
 KINDS = 8
 COMMON, NET = 1 << 4, 1 << 5
 
-# What the events of the algorithm that is written here consist of: (name, bytes, bits); no tool knows it.
+# The members of this made-up algorithm's events: (name, bytes, bits). No tool knows it.
 MEMBERS = [
     *((name, width, COMMON) for width, names in (
         (8, "bytes_acked bytes_sent bytes_retrans pacing_rate seq conn"),
@@ -93,7 +93,7 @@ class Reader:
 
 
 class Head:
-    """Of a chunk; as it stands in the file."""
+    """The head of a chunk, as it is in the file."""
     KEYS = ("magic", "major", "minor", "size", "head_crc", "deflated", "inflated", "crc", "records", "events",
             "sampling", "interval_ns", "first_ns", "last_ns", "epoch_ns", "run", "boot_id")
 
@@ -105,14 +105,14 @@ class Head:
         self.__dict__.update(values)
 
     def pack(self, more=b""):
-        """With the right checksum; `more` is what a later minor has after it."""
+        """The bytes, with the right checksum. `more` is what a later minor appends."""
         self.size, self.head_crc = HEAD.size + len(more), 0
         raw = HEAD.pack(*(getattr(self, key) for key in self.KEYS)) + more
         return raw[:12] + struct.pack("<I", zlib.crc32(raw)) + raw[16:]
 
 
 def chunk(head, records, more=b""):
-    """A whole one, of these records."""
+    """A whole chunk with these records."""
     raw = b"".join(records)
     packer = zlib.compressobj(6, zlib.DEFLATED, -15)
     deflated = packer.compress(raw) + packer.flush()
@@ -165,7 +165,7 @@ def split(raw):
 
 
 class Algorithm:
-    """What a description says."""
+    """The contents of a description."""
 
     def __init__(self, data):
         reader = Reader(data)
@@ -190,7 +190,7 @@ class Algorithm:
 
 
 class Decoder:
-    """What the records of one chunk say; `known`: descriptions of the chunks before, by their checksums."""
+    """Decodes the records of one chunk. `known`: the descriptions of earlier chunks, by their checksums."""
 
     def __init__(self, known):
         self.known = known
@@ -241,7 +241,7 @@ class Decoder:
 
 
 def events(data):
-    """All whole ones, in order."""
+    """All whole events, in order."""
     found, known = [], {}
     for _, raw, _ in chunks(data):
         decode = Decoder(known)
@@ -250,7 +250,7 @@ def events(data):
 
 
 def totals(data):
-    """The last ones of a file with one run: seq, acks, received by kind, drops by kind; is it the end?"""
+    """The last totals of a file with one run: seq, acks, received by kind, drops by kind; is it the end?"""
     for _, raw, _ in chunks(data):
         for r in split(raw):
             reader = Reader(r)
@@ -263,7 +263,7 @@ def totals(data):
 
 
 def algorithm(more=b""):
-    """The description of the one that is written here; `more` is what a later minor says of each field."""
+    """The description of the made-up algorithm; `more` is what a later minor says about each field."""
     offset, members = 0, b""
     for name, width, bits in MEMBERS:
         members += bytes([width | bits]) + string(name) + (b"" if bits & COMMON else varint(offset))
@@ -284,12 +284,12 @@ def algorithm_record(description):
 
 
 def origin(number, name, kernel=0, more=b""):
-    """With the description of its algorithm."""
+    """An origin, with the description of its algorithm."""
     return algorithm_record(algorithm(more)) + record(ORIGIN, varint(number) + bytes([kernel]) + varint(0) + name.encode())
 
 
 class Encoder:
-    """Events as records of one chunk. What is not given is as in the event before."""
+    """Encodes events as records of one chunk. Members that are not given are as in the event before."""
 
     def __init__(self):
         self.conns, self.last_ns, self.next_seq = {}, 0, 0

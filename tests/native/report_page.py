@@ -6,5 +6,5 @@ BEGIN, END = '<script type="application/json" id="data">', "</script>"
 
 
 def data_of(text):
-    """What the page draws: tools/report_json.c writes it."""
+    """What the page draws. tools/report/report_json.c writes it."""
     return json.loads(text.partition(BEGIN)[2].partition(END)[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What several tests ask of a stream of bbrmon, and traffic that goes on while it watches."""
+"""Checks of a bbrmon stream that several tests use, and traffic that continues while it watches."""
 import collections
 import signal
 
@@ -12,8 +12,8 @@ KINDS = {"start", "end", "ack", "mode", "recovery", "rto", "params"}
 
 def is_in_order(events):
     """
-    Each event has a number of its own, and each connection's are in their order. Those of connections on different
-    CPUs may come in another order than their numbers: see docs/internals.md.
+    Each event has its own number, and each connection's events are in order. Events of connections on different CPUs may
+    come in another order than their numbers: see docs/internals.md.
     """
     last = {}
     for e in events:
@@ -24,7 +24,7 @@ def is_in_order(events):
 
 
 def check_accounts(monitor, summary):
-    """What was seen and what was dropped is all that there was."""
+    """The events seen and the events dropped are all that there were."""
     seen = collections.Counter(e["event"] for e in monitor.events)
     assert set(seen) <= KINDS
     assert dict(seen) == {k: n for k, n in summary["events"].items() if n and k != "total"}
@@ -49,7 +49,7 @@ def wait_for_ends(monitor, n):
 
 
 def endless(ns, name, n=2):
-    """Flows that are slow: of each ACK there is an event."""
+    """Flows so slow that each ACK gets an event."""
     return flows(ns, name, n, gap=0.005)
 
 
@@ -59,7 +59,7 @@ def stop_past_its_lease(bbrctl, name, monitor):
 
 
 def go_on_watching(bbrctl, name, monitor):
-    """Of one that was stopped."""
+    """Continues a stopped monitor, and waits for its ACKs."""
     monitor.process.send_signal(signal.SIGCONT)
     wait_until(lambda: status_of(bbrctl, name)["monitors"] == 1, "the monitor comes back")
     seen = len(monitor.of("ack"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests ask of the running system: commands, BPF objects, traces that they left."""
+"""The tests' view of the running system: commands, BPF objects, leftovers of tests."""
 import contextlib
 import ctypes
 import fcntl
@@ -10,10 +10,10 @@ import platform
 import subprocess
 import time
 
-# Every name that a test gives to something starts so, and holds our process id: nobody else's can be meant.
+# Prefix of every name that a test gives. It contains our process id, so it never matches anybody else's.
 PREFIX = f"bbrt{os.getpid()}"
 
-is_alone = False  # do no other tests use the machine? See machine().
+is_alone = False  # do no other tests use the machine? See machine()
 
 MARK = "BBR_TESTS"  # environment variable of every process that the tests start
 
@@ -23,7 +23,7 @@ MAP_NAMES = {".data.params", ".data.watch", ".rodata.bbr_abi", "bbr_rings", "bbr
 
 
 def run(*args, timeout=60, check=True, **kwargs):
-    """Runs a command that has to succeed (unless check is False), its output captured as text."""
+    """Runs a command that must succeed (unless check is False), and captures its output as text."""
     done = subprocess.run([str(a) for a in args], capture_output=True, text=True, timeout=timeout, **kwargs)
     if check and done.returncode:
         raise AssertionError(f"{' '.join(map(str, args))}: exit {done.returncode}: {done.stdout}{done.stderr}")
@@ -31,7 +31,7 @@ def run(*args, timeout=60, check=True, **kwargs):
 
 
 def wait_until(condition, what, timeout=30):
-    """Asks until the answer is true, and returns it. For what happens soon, but not at once."""
+    """Calls condition until it is true, and returns its value. For what happens soon, but not at once."""
     deadline = time.monotonic() + timeout
     while not (answer := condition()):
         assert time.monotonic() < deadline, f"waited {timeout} s in vain: {what}"
@@ -40,13 +40,13 @@ def wait_until(condition, what, timeout=30):
 
 
 def bpftool(*args, timeout=60):
-    """The JSON that bpftool answers."""
+    """The JSON that bpftool prints."""
     out = run("bpftool", "-j", *args, timeout=timeout).stdout
     return json.loads(out) if out.strip() else None
 
 
 def registered():
-    """The names of the congestion controls that sockets can have now."""
+    """The names of the congestion controls that sockets can use now."""
     with open("/proc/sys/net/ipv4/tcp_available_congestion_control") as f:
         return set(f.read().split())
 
@@ -57,12 +57,12 @@ def struct_ops():
 
 
 def maps():
-    """id: name of all maps with a name of ours, whoever made them."""
+    """id: name of all maps with one of our names, whoever made them."""
     return {m["id"]: m["name"] for m in bpftool("map", "list") if m.get("name") in MAP_NAMES}
 
 
 def program(prog_id):
-    """What bpftool tells of a program; None if there is none of this id."""
+    """What bpftool shows of a program; None if there is no such id."""
     done = run("bpftool", "-j", "prog", "show", "id", prog_id, check=False)
     return None if done.returncode else json.loads(done.stdout)
 
@@ -86,7 +86,7 @@ def map_exists(map_id):
 
 class RunCounts:
     """
-    While this is open the kernel counts the runs of BPF programs. The file descriptor does it, and
+    The kernel counts the runs of BPF programs while this is open. It does so for the file descriptor, which
     ends with us: no sysctl is touched.
     """
 
@@ -111,7 +111,7 @@ class RunCounts:
 
 
 def cgroup_mount():
-    """Where cgroup v2 is; a hybrid system has it below the folder of the others."""
+    """The mount point of cgroup v2; a hybrid system has it below the folder of the others."""
     with open("/proc/self/mounts") as f:
         for line in f:
             _, where, kind, *_ = line.split()
@@ -123,7 +123,7 @@ def cgroup_mount():
 BPFFS = pathlib.Path("/sys/fs/bpf")
 PINS = BPFFS / "bpf_bbr"  # of the links by which bbrctl registers instances
 
-# Before a command: it sees no bpffs, nor can it make one that would stay.
+# Prefix of a command: it sees no bpffs, and cannot make one that would stay.
 NO_BPFFS = ["unshare", "-m", "sh", "-c", f'umount -l {BPFFS} 2>/dev/null; exec "$@"', "sh"]
 
 
@@ -141,7 +141,7 @@ def has_bpffs():
 
 
 def unmount_bpffs():
-    """Unless somebody has something in it: pins do not keep a bpffs from being unmounted."""
+    """Unmounts bpffs unless somebody has something in it: pins do not keep a bpffs from being unmounted."""
     with open("/run/bbrctl.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if has_bpffs() and not [p for p in BPFFS.iterdir() if p.suffix != ".debug"]:
@@ -153,7 +153,7 @@ def namespaces():
 
 
 def processes(prefix=PREFIX):
-    """Those that the tests of this prefix started, whoever is their parent now: they carry a mark in their environment."""
+    """The processes that tests of this prefix started, whoever is their parent now: their environment has a mark."""
     found = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -171,7 +171,7 @@ def maps_held_by(pid):
     for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
         try:
             text = info.read_text()
-        except FileNotFoundError:  # closed meanwhile: a monitor that looks for instances opens their maps
+        except FileNotFoundError:  # closed meanwhile: a monitor opens the maps of instances while it looks for them
             continue
         fields = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
         if "map_id" in fields:
@@ -185,8 +185,8 @@ def is_ours(name):
 
 def maps_of_ours(bbrctl):
     """
-    (id, name) of the maps with our names that no instance of somebody else uses. One that is loaded
-    has maps of the same names.
+    (id, name) of the maps with our names that no instance of somebody else uses: such an instance has maps of
+    the same names.
     """
     assert is_alone, "give the file of this test the mark machine_alone"
     others = set()
@@ -198,7 +198,7 @@ def maps_of_ours(bbrctl):
 
 @contextlib.contextmanager
 def locked(what, how=fcntl.LOCK_EX):
-    """Against tests in other processes: those of this run, and of another."""
+    """Excludes tests in other processes, of this run and of others."""
     with open(f"/run/lock/bbr-tests-{what}", "w") as lock:
         fcntl.flock(lock, how)
         yield lock
@@ -206,7 +206,7 @@ def locked(what, how=fcntl.LOCK_EX):
 
 @contextlib.contextmanager
 def machine(alone):
-    """The tests of several processes share the machine, or one has it alone. Who waits for that lets nobody else begin."""
+    """Test processes share the machine, or one has it alone. Nobody else may begin while one waits to have it alone."""
     global is_alone
     with locked("machine", fcntl.LOCK_UN) as lock:
         with locked("turn"):
@@ -217,7 +217,7 @@ def machine(alone):
 
 
 class Traces:
-    """What tests can leave behind in the kernel, now."""
+    """What tests may have left in the kernel by now."""
 
     def __init__(self, bbrctl):
         self.struct_ops = {(i, n) for i, n in struct_ops().items() if is_ours(n)}
@@ -232,7 +232,7 @@ class Traces:
         self.maps = maps_of_ours(bbrctl)
 
     def since(self, before):
-        """What is there now and was not there before, in words; empty if there is nothing."""
+        """What exists now and did not exist before, in words; empty if there is nothing."""
         new = []
         for what in "struct_ops", "namespaces", "congestion_controls", "maps", "cgroups", "pins", "processes":
             extra = getattr(self, what) - getattr(before, what)

@@ -33,21 +33,21 @@ class Result:
 
 
 def check_reach(path, args):
-    """Without --name these watch all instances, those of the tests of other processes as well."""
+    """Without --name these verbs watch all instances, also those of tests in other processes."""
     watches = os.path.basename(path) == "bbrmon" and {"stream", "top", "record", "export"} & {*args}
     assert not watches or system.is_alone or {"--name", "--read", "-r", "--help"} & {*args}, \
         f"give its file the mark machine_alone, or --name: bbrmon {' '.join(args)}"
 
 
 class Tool:
-    """One of the two programs. Calling it runs it and checks that no sanitizer had anything to say."""
+    """One of the two programs. Calling it runs it and checks that no sanitizer reports anything."""
 
     def __init__(self, path, prefix=()):
-        """prefix: a command that becomes the tool, for start()."""
+        """prefix: a command that execs the tool, for start()."""
         self.path, self.prefix = str(path), prefix
 
     def __call__(self, *args, status=DONE, prefix=(), timeout=60, **kwargs):
-        """Fails unless it ends with `status`; None: any that the tool has."""
+        """Fails unless the tool ends with `status`; None: any status that the tool has."""
         command = [*prefix, self.path, *map(str, args)]
         if status != USAGE:
             check_reach(self.path, command)
@@ -66,7 +66,7 @@ class Tool:
         return self("-j", *args, **kwargs).json()
 
     def start(self, *args, **kwargs):
-        """In the background; whoever calls this has to wait for it."""
+        """Starts it in the background; the caller must wait for it."""
         check_reach(self.path, [*map(str, args)])
         return subprocess.Popen([*self.prefix, self.path, *map(str, args)], env=sanitizer_environment(), **kwargs)
 
@@ -77,7 +77,7 @@ def status_of(bbrctl, name):
 
 
 class Monitor:
-    """`bbrmon -j stream` in the background, its output in a file that is read as it grows."""
+    """`bbrmon stream -j` in the background, with its output in a file that is read as it grows."""
 
     def __init__(self, tool, directory, *args, number=0, json_lines=True):
         self.out = open(directory / f"bbrmon{number}.out", "w+")
@@ -90,7 +90,7 @@ class Monitor:
         self.json_lines = json_lines
 
     def poll(self):
-        """Takes in what was written since the last time; a line that is not JSON raises."""
+        """Reads what was written since the last time. A line that is not JSON raises."""
         *lines, self.partial = (self.partial + self.reader.read()).split("\n")
         self.lines += lines
         if not self.json_lines:
@@ -110,7 +110,7 @@ class Monitor:
         return [e for e in self.events if e["event"] == event]
 
     def wait_for(self, condition, what, timeout=60):
-        """Until condition(monitor) is true. Fails at once when bbrmon has ended."""
+        """Waits until condition(monitor) is true. Fails at once when bbrmon has ended."""
         def ask():
             self.poll()
             answer = condition(self)
@@ -123,7 +123,7 @@ class Monitor:
             return f.read()
 
     def wait(self, timeout=60, status=DONE):
-        """Until it ends by itself; reads the rest, and returns the summary."""
+        """Waits until bbrmon ends by itself. Reads the rest and returns the summary."""
         assert self.process.wait(timeout) == status, self.errors()
         assert not SANITIZER.search(self.errors()), self.errors()
         self.poll()
@@ -132,12 +132,12 @@ class Monitor:
         return self.summary
 
     def stop(self):
-        """As with Ctrl-C."""
+        """Stops it as with Ctrl-C."""
         self.process.send_signal(signal.SIGINT)
         return self.wait()
 
     def kill(self):
-        """Whatever its state; also called by the fixture when a test failed."""
+        """Kills it in any state. The fixture also calls this when a test failed."""
         self.process.kill()
         self.process.wait()
         for f in self.out, self.err, self.reader:
@@ -145,12 +145,12 @@ class Monitor:
 
 
 def pause():
-    """Long enough for things to be under way; nothing depends on how long it is."""
+    """Gives things time to get under way; nothing depends on how long."""
     time.sleep(0.2)
 
 
 def lose_reader(process):
-    """Reads the first line of a tool's output and goes away: the tool has to end, and well. Returns the line."""
+    """Reads the first line of a tool's output and closes the pipe: the tool must end with success. Returns the line."""
     try:
         line = process.stdout.readline()
         process.stdout.close()

@@ -10,14 +10,14 @@ import time
 from system import wait_until
 
 BLOCK = 256 * 1024
-# Far more than any transfer here takes: these limits are against hanging for ever only.
+# Far more than any transfer here takes: these limits only prevent endless hangs.
 STALLED = 90
 
 MB = 1_000_000
-BUSY_RATE = 25 * MB  # bytes a second: thousands of ACKs, and a tenth of the CPU time that loopback takes without a limit
+BUSY_RATE = 25 * MB  # bytes a second: thousands of ACKs, and a tenth of the CPU time of an unlimited loopback
 SO_MAX_PACING_RATE = 47
 
-opened = []  # every socket of the running test, so that a test that failed does not leave traffic behind
+opened = []  # every socket of the running test, so that a failed test leaves no traffic behind
 
 
 def new_socket(ns, family):
@@ -38,7 +38,7 @@ def close(*sockets):
 
 
 def close_all():
-    """For the end of a test."""
+    """Closes all sockets at the end of a test."""
     close(*opened)
     opened.clear()
 
@@ -63,7 +63,7 @@ def get_cc(sock):
 
 
 def limit_rate(sock, rate=BUSY_RATE):
-    """The stack paces it, so BBR has always more to send; a `gap` of Transfer's is the application's."""
+    """Makes the stack pace it, so BBR always has more to send. A Transfer's `gap` makes the application pause instead."""
     sock.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, rate)
 
 
@@ -100,9 +100,9 @@ def accept(listener):
 
 class Transfer:
     """
-    Bytes from one socket to another, in two threads: `size` of them, or as many as go until stop().
-    `at` is {offset: function}, called by the sender when it has got so far. `gap` is a pause after
-    each block, for traffic that shall go on without using up a CPU.
+    Sends bytes from one socket to another, in two threads: `size` of them, or as many as there is time for until
+    stop(). `at` is {offset: function}, called by the sender when it gets there. `gap` is a pause after each block,
+    for traffic that continues without using up a CPU.
     """
 
     def __init__(self, sender, receiver, size=None, seed=1, at=None, gap=0):
@@ -121,7 +121,7 @@ class Transfer:
     def _guard(self, function):
         try:
             function()
-        except Exception as error:  # told by finish(), in the test's own thread
+        except Exception as error:  # finish() reports it in the test's own thread
             self.errors.append(error)
             self.stopping.set()
 
@@ -151,7 +151,7 @@ class Transfer:
         self.stopping.set()
 
     def finish(self, timeout=STALLED, keep_open=False):
-        """Waits for the last byte, and fails unless all of them arrived as they were sent."""
+        """Waits for the last byte, and fails unless all bytes arrived as they were sent."""
         deadline = time.monotonic() + timeout
         for thread in self.threads:
             thread.join(max(0, deadline - time.monotonic()))
@@ -171,7 +171,7 @@ class Transfer:
 
 
 def send_verified(ns, cc, size=MB, address="127.0.0.1", seed=1):
-    """A whole connection of its own over cc, checked. The smallest proof that cc works."""
+    """A whole connection over cc, checked: the smallest proof that cc works."""
     with listen(ns, address) as listener:
         sender, receiver = connect(ns, listener, cc=cc)
         assert get_cc(sender) == cc
@@ -179,7 +179,7 @@ def send_verified(ns, cc, size=MB, address="127.0.0.1", seed=1):
 
 
 def flows(ns, name, n, gap=0.002, rate=None):
-    """Transfers that go on until they are stopped."""
+    """Transfers that continue until they are stopped."""
     listener = listen(ns, backlog=n)
     ends = [connect(ns, listener, cc=name) for _ in range(n)]
     for sender, _ in ends if rate else []:
@@ -188,7 +188,7 @@ def flows(ns, name, n, gap=0.002, rate=None):
 
 
 def advance(transfers):
-    """Every transfer gets on from where it is now."""
+    """Waits until every transfer has progressed."""
     before = [t.received for t in transfers]
     wait_until(lambda: all(t.received > b for t, b in zip(transfers, before)), "every transfer gets on")
 

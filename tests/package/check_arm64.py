@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """check_arm64.py TARBALL FOLDER: compiles all for arm64 in a root of Debian 12, runs unit tests and the oracle's recordings there
-under QEMU's user mode, and leaves in FOLDER what the matrix needs, the image and the static programs."""
+under QEMU's user mode, and leaves in FOLDER what the matrix needs, the image, and the tarball of static programs."""
 import hashlib
 import pathlib
 import re
@@ -16,7 +16,7 @@ HERE = pathlib.Path(__file__).parent
 CROSS = "aarch64-linux-gnu"
 TOOLS = ["make", "gcc", "libc6-dev", f"gcc-{CROSS}", "qemu-user-static", "libc6-dev:arm64"]
 FOR_TESTS = ["libcmocka-dev", "libjson-c-dev", "libmnl-dev", "libzstd-dev"]
-# QEMU's user mode does not know the ioctl NS_GET_NSTYPE, which tells that a file is a network namespace.
+# QEMU's user mode does not know the ioctl NS_GET_NSTYPE, which identifies a file as a network namespace.
 NOT_UNDER_QEMU = {"loader/test_machine_file"}
 # The sanitizers' runtime does not run under QEMU's user mode.
 MAKE = f"make -j2 CC={CROSS}-gcc NM={CROSS}-nm STRIP={CROSS}-strip HOSTCC=gcc SANITIZE="
@@ -58,7 +58,7 @@ def check_units(root):
 
 
 def check_oracle(root):
-    """The algorithm as machine code of arm64, on what kernels of amd64 did."""
+    """Replays recordings of amd64 kernels with the algorithm as arm64 machine code."""
     recordings = sorted((root.path / "src/tests/oracle/recordings").iterdir())
     callbacks = 0
     for path in recordings:
@@ -71,7 +71,7 @@ def check_oracle(root):
 
 
 def leave(root, folder):
-    """For the matrix and for whoever releases."""
+    """Copies what the matrix and a release need."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "static").mkdir(parents=True)
     build = root.path / "src/build"

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""check_boot.py SOURCES: a newcomer's way in machines of Debian 12 and 13. The packages of a folder with debian/ are installed as
-README.md says; the machine is booted three times; a later version is installed while connections run; at last the packages
-are purged."""
+"""check_boot.py SOURCES: a newcomer's way in machines of Debian 12 and 13. Installs the packages of a folder with debian/ as
+README.md says, boots the machine three times, installs a later version while connections run, and at last purges the
+packages."""
 import ast
 import json
 import pathlib
@@ -27,7 +27,7 @@ def equal(found, expected, what):
 
 
 def of_the_next_version(sources, folder):
-    """A copy of the sources, as they will be when they have another version."""
+    """A copy of the sources with another version."""
     copied = shutil.copytree(sources, folder / sources.name, symlinks=True)
     for file, pattern in ("include/bpf_bbr/abi.h", r'(BBR_VERSION ")[^"]*'), ("debian/changelog", r"(\Abpf-bbr \()[^-]*"):
         text, n = re.subn(pattern, rf"\g<1>{NEXT}", (copied / file).read_text())
@@ -37,7 +37,7 @@ def of_the_next_version(sources, folder):
 
 
 def built(sources, folder):
-    """The packages, without those of symbols, in a new folder."""
+    """Builds the packages, without those of debug symbols, into a new folder."""
     folder.mkdir(parents=True)
     roots.build(sources, "dpkg-buildpackage -b -uc", "*_*.deb", folder)
     for path in folder.glob("*-dbgsym_*"):
@@ -46,7 +46,7 @@ def built(sources, folder):
 
 
 def lines_of_the_readme():
-    """The commands of its section that installs, up to the one that reboots, and those behind it."""
+    """The commands of the README's section that installs: those before the reboot, and those after it."""
     section = (roots.ROOT / "README.md").read_text().split("\n## Install it\n")[1].split("\n## ")[0]
     lines = re.findall(r"^    # (.*?)(?: +#.*)?$", section, re.M)
     equal((len(lines), lines.count("reboot")), (5, 1), "lines of the README that install")
@@ -63,7 +63,7 @@ def instance(vm):
 
 
 class During:
-    """What guest.py does with these arguments while the block runs; `said` is what it then said."""
+    """Runs guest.py with these arguments while the block runs; `said` is its result afterwards."""
 
     def __init__(self, vm, *arguments):
         self.vm, self.file, self.said = vm, f"/run/{arguments[0]}", None
@@ -93,7 +93,7 @@ def check_running(vm, state):
 
 
 def check_booted(vm, state):
-    """After a boot the machine is as configured, and was it before the network."""
+    """After a boot the machine is as configured, and was so before the network came up."""
     check_running(vm, state)
     began = {unit: int(vm(f"systemctl show -P ActiveEnterTimestampMonotonic {unit}")) / 1e6
              for unit in ("bpf-bbr.service", "network-pre.target", "systemd-networkd.service")}

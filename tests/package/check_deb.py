@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""check_deb.py SOURCES: builds the Debian packages of a folder with debian/ twice, in other circumstances, and compares them;
-lintian; installs, tries and purges them in roots of Debian 12 and 13."""
+"""check_deb.py SOURCES: builds the Debian packages of a folder with debian/ twice, in different circumstances, and compares
+them; runs lintian; installs, tries and purges them in roots of Debian 12 and 13."""
 import pathlib
 import sys
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""check_rpm.py FOLDER: builds the rpm packages of a folder with a spec twice, in other circumstances, and compares them; rpmlint;
-what they need and contain. Debian's rpmbuild makes them, with Debian's names of libraries: it proves the spec and the packages'
-shape, not that they build with the macros and the packages of a distribution of rpms, nor that they run there."""
+"""check_rpm.py FOLDER: builds the rpm packages of a folder with a spec twice, in different circumstances, and compares them; runs
+rpmlint; checks what they need and contain. Debian's rpmbuild makes them, with Debian's names of libraries: this proves the spec
+and the packages' shape, not that they build with the macros and packages of an rpm distribution, nor that they run there."""
 import pathlib
 import sys
 
@@ -24,7 +24,7 @@ CONTAINS = {
 
 def main():
     sources = pathlib.Path(sys.argv[1]).resolve()
-    # rpm's own database is empty here, and knows none of Debian's packages.
+    # rpm's own database is empty here, and has none of Debian's packages.
     made = roots.build_twice("check-rpm", sources, "rpmbuild -bb --nodeps --define \"_topdir $(pwd)\" "
                              "--define \"_sourcedir $(pwd)\" bpf-bbr.spec", "*.rpm", sources)
     assert len(made) == 2, made

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# check_static.sh FOLDER: the fully static bbrctl and bbrmon of FOLDER, in a root that has nothing but them, /proc, /sys (with
-# a bpffs) and an empty /run. In mounts and a network of its own; the instance that it loads is unloaded again.
+# check_static.sh FOLDER: tries the fully static bbrctl and bbrmon of FOLDER in a root that has nothing but them, /proc,
+# /sys (with a bpffs) and an empty /run. It has its own mounts and network, and unloads the instance that it loads.
 set -eu
 programs=$(realpath "$1")
 if [ -z "${2:-}" ]; then
@@ -25,7 +25,7 @@ inside() {
 	chroot "$root" "$@"
 }
 
-# So that nothing else is seen there: an empty file system that goes when its namespace does.
+# Nothing else is visible there: this is an empty file system, which ends with its namespace.
 mount -t tmpfs none "$root"
 mkdir "$root/proc" "$root/sys" "$root/run"
 mount --rbind /proc "$root/proc"
@@ -48,7 +48,7 @@ inside /bbrctl load --name $name --set cwnd_gain=1.5
 inside /bbrctl status --name $name
 inside /bbrctl show --name $name cwnd_gain | grep -qw 1.5 || die "the parameter was not set"
 inside /bbrmon snapshot
-# A service's name, where there is no /etc/services; a terminal, where there is no description of any.
+# A service's name without /etc/services, and a terminal without any terminal description.
 ! inside /bbrmon snapshot 'dport = :http' 2>"$root/said" || die "a service is known that is listed nowhere"
 grep -q 'not a port' "$root/said"
 start_exporter chroot "$root" /bbrmon

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# debian_packages.sh FOLDER: installs the packages of FOLDER in the root it runs in, tries what they contain, and purges
-# them; in a network namespace of its own. The instance that it loads is unloaded again.
+# debian_packages.sh FOLDER: installs the packages of FOLDER in the root that it runs in, tries what they contain, and
+# purges them, in a network namespace of its own. It unloads the instance that it loads.
 set -eu
 name=bbrpackage
 port=10227

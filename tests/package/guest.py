@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """What check_boot.py runs in its machine.
-guest.py connection FILE: a transfer over loopback while FILE exists; the congestion control of both ends, and whether the
-bytes that arrived are those that were sent.
-guest.py asking NAME FILE: asks for NAME while FILE exists, and for the default of a new socket; how often, and how often it was
-not there or not the default.
-Both say "begun" when they have. Only modules of python3-minimal."""
+guest.py connection FILE: a transfer over loopback while FILE exists. Prints the congestion control of both ends, and whether
+the bytes arrived as they were sent.
+guest.py asking NAME FILE: sets NAME on a socket while FILE exists, and reads the default of a new one. Prints how often, and
+how often NAME was missing or not the default.
+Both print "begun" once they have begun. They use only modules of python3-minimal."""
 import itertools
 import os
 import socket

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Virtual machines that boot a root with systemd from a disk, and run commands. They need no network for that: a shell on their
-second serial line takes them."""
+"""Virtual machines that boot a root with systemd from a disk, and run commands. They need no network for that: a shell on
+their second serial line takes the commands."""
 import base64
 import contextlib
 import pathlib
@@ -12,14 +12,14 @@ import tempfile
 import roots
 
 QEMU = "qemu-system-x86_64"
-# More than the kernel and systemd, for the root to be one that boots and is talked to.
+# What a root needs to boot and to take commands.
 PACKAGES = {"linux-image-cloud-amd64", "initramfs-tools", "systemd-sysv", "udev", "procps", "python3-minimal"}
-# tests/lab/vm/emulator.py says why slub_debug=F, and what is left out at boot; retpolines only cost time here.
+# tests/lab/vm/emulator.py explains slub_debug=F, and what is left out at boot; retpolines only cost time here.
 CMDLINE = ("root=/dev/vda rw console=ttyS0 panic=-1 slub_debug=F mitigations=off cryptomgr.notests "
            "initcall_blacklist=jent_mod_init,load_system_certificate_list")
 MACHINE = ["-accel", "tcg,thread=multi", "-cpu", "max", "-display", "none", "-no-reboot"]
 DISK_MB = 1500
-BOOT_S = COMMAND_S = 1800  # ten times what the slowest takes on a host that has nothing else to do
+BOOT_S = COMMAND_S = 1800  # ten times what the slowest takes on an idle host
 
 SHELL = """\
 exec 3<>/dev/ttyS1
@@ -41,12 +41,12 @@ WantedBy=multi-user.target
 
 
 class Failed(Exception):
-    """The machine did not do what it was told; the text says what it said."""
+    """The machine did not do what it was told. The text has its answer."""
 
 
 class Machine:
-    """It stands still until boot(), or start() and booted(). folder: what disk() gives. forgets: several may run from one disk; each
-    forgets what it wrote when it ends. nic: as qemu(1) has it."""
+    """A machine, which runs from boot(), or start() and booted(). folder: what disk() yields. forgets: a machine loses what it
+    wrote when it ends, so several may run from one disk. nic: as in qemu(1)."""
 
     def __init__(self, folder, name="machine", cpus=2, memory_mb=1024, nic="none", forgets=False):
         self.folder, self.name, self.process, self.line, self._socket = folder, name, None, None, None
@@ -54,15 +54,15 @@ class Machine:
                          "-drive", f"file={folder}/disk,if=virtio,format=raw,cache=unsafe,snapshot={'on' if forgets else 'off'}"]
 
     def boot(self):
-        """Until systemd has started all that it starts. Returns what it says of itself: running, or degraded."""
+        """Boots until systemd has started everything. Returns systemd's state: running, or degraded."""
         self.start()
         return self.booted()
 
     def start(self):
-        """Returns at once; booted() waits."""
+        """Begins to boot and returns at once; booted() waits."""
         ours, theirs = socket.socketpair()
         with theirs, open(self.folder / f"{self.name}.messages", "wb") as messages:
-            # Whatever ends this program ends the machine.
+            # The machine ends with this program, however that ends.
             self.process = subprocess.Popen(  # pylint: disable=consider-using-with
                 ["setpriv", "--pdeathsig", "KILL", QEMU, *MACHINE, *self._options, "-kernel", self.folder / "vmlinuz",
                  "-initrd", self.folder / "initrd.img", "-append", CMDLINE,
@@ -74,7 +74,7 @@ class Machine:
         self._socket = ours
 
     def booted(self):
-        """What boot() returns."""
+        """Waits for the boot. Returns what boot() returns."""
         state = self._answer("booting")
         self._socket.settimeout(COMMAND_S)
         return state
@@ -94,7 +94,7 @@ class Machine:
         self.line.flush()
 
     def __call__(self, command):
-        """Runs it with bash. Its output, errors included; it must succeed."""
+        """Runs a command with bash, which must succeed. Returns its output, errors included."""
         self._tell(command)
         status, _, output = self._answer(command).partition(" ")
         output = base64.b64decode(output).decode(errors="replace").rstrip("\n")
@@ -103,7 +103,7 @@ class Machine:
         return output
 
     def reboot(self, command):
-        """Runs a command that reboots it. Returns what boot() does."""
+        """Runs a command that reboots the machine. Returns what boot() returns."""
         self._tell(command)
         try:
             self.process.wait(COMMAND_S)
@@ -119,8 +119,8 @@ class Machine:
 
 @contextlib.contextmanager
 def disk(suite, packages, files, prepare=lambda root: None):
-    """A folder with the disk of a machine that was never booted, of a suite of Debian, with these packages installed, and these files
-    and folders in its /root; prepare() may change its root before. It is gone after the block."""
+    """A folder with the disk of a machine that was never booted: a suite of Debian, with these packages installed, and these
+    files and folders in its /root. prepare() may change its root before. The folder is removed after the block."""
     with tempfile.TemporaryDirectory(prefix="bpf-bbr-machine-") as name:
         folder = pathlib.Path(name)
         with roots.unpacked(suite, *PACKAGES, *packages) as root:

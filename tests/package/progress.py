@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a long check prints: a line for each thing that it has seen, after so many seconds, and at its end the one that was not so."""
+"""The output of a long check: a line for each thing that was seen, with the seconds so far, and at last the one that failed."""
 import pathlib
 import sys
 import time

@@ -15,8 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/lab"))
 from vm import archive  # pylint: disable=wrong-import-position
 
-# A command in a root, in mounts and a network of its own. No namespace of processes: process 1 of the machine is what bbrctl
-# compares the mount of its pins with.
+# Runs a command in a root, with its own mounts and network. It has no process namespace, because bbrctl compares the mount
+# of its pins with that of the machine's process 1.
 ENTER = """
 root=$1 && shift
 ip link set lo up
@@ -26,7 +26,7 @@ exec chroot "$root" "$@"
 
 
 def run(command, what=None, **kwargs):
-    """Its output, or an error that shows all of it."""
+    """Runs a command. Returns its output, or fails and shows the end of it."""
     done = subprocess.run([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
                           errors="replace", **kwargs)
     if done.returncode:
@@ -61,7 +61,7 @@ class Root:
                    env=environment, **kwargs)
 
     def copy(self, source, target="root"):
-        """A file or a folder of this machine into a folder of the root."""
+        """Copies a file or a folder of this machine into a folder of the root."""
         to = self.path / target / pathlib.Path(source).name
         if pathlib.Path(source).is_dir():
             shutil.copytree(source, to, symlinks=True)
@@ -84,7 +84,7 @@ def field(text, name):
 
 
 def dependencies(text, name):
-    """The first alternative of each, without versions and architectures."""
+    """The first alternative of each dependency, without versions and architectures."""
     return [re.match(r"\s*([a-z0-9.+-]+)", part)[1] for part in field(text, name).split(",")]
 
 
@@ -95,12 +95,12 @@ def needed_by(*packages):
 
 
 def unpacked_to_build():
-    """One of Debian 12 to build the packages in."""
+    """A root of Debian 12 to build the packages in."""
     wanted = dependencies((ROOT / "packaging/debian/control").read_text(), "Build-Depends")
     return unpacked("bookworm", "build-essential", "debhelper", "rpm", *(set(wanted) - {"debhelper-compat"}))
 
 
-# Where packages are built, and with what: nothing of it may be in them.
+# Where packages are built, and with which settings: none of it may show in them.
 BUILDS = {
     "/root": {"umask": "022", "env": {"TZ": "UTC", "LC_ALL": "C.UTF-8"}},
     "/srv/some/where/else": {"umask": "002", "env": {"TZ": "Pacific/Kiritimati", "LC_ALL": "C", "DEB_BUILD_OPTIONS": "parallel=2"}},
@@ -108,7 +108,7 @@ BUILDS = {
 
 
 def build(sources, command, pattern, to, where="/root"):
-    """What a build leaves, beside its sources or in them, as files of this machine in the folder `to`. where: one of BUILDS."""
+    """Copies what a build leaves, beside its sources or in them, to the folder `to` of this machine. where: one of BUILDS."""
     how = BUILDS[where]
     with unpacked_to_build() as root:
         (root.path / where.lstrip("/")).mkdir(parents=True, exist_ok=True)

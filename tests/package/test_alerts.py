@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The alerts for Prometheus: each fires and stays silent where it should, and asks only for metrics that there are."""
+"""The alerts for Prometheus: each fires and stays silent when it should, and uses only metrics that exist."""
 import pathlib
 import re
 import subprocess
@@ -26,7 +26,7 @@ def test_each_alert_has_a_case_in_which_it_fires():
 
 
 def test_every_metric_exists():
-    """The manual lists them; the tests of export hold it against what is served."""
+    """The manual lists the metrics; the tests of export compare it with what is served."""
     expressions = re.findall(r"expr: (?:>\n)?(.*?)\n +(?:for|labels):", RULES.read_text(), re.S)
     asked = set(re.findall(r"\b(bbr(?:mon)?_\w+)", "\n".join(expressions))) - {"bbr_instance"}
     manual = (ROOT / "docs/man/bbrmon.8").read_text()

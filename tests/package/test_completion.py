@@ -24,14 +24,14 @@ def run(*command, **kwargs):
 
 
 def bash(*words, **kwargs):
-    """In a shell that completes nothing else."""
+    """Completes in a shell that completes nothing else."""
     script = ('source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
               'function=$(complete -p "$1" | sed -n "s/.* -F \\([^ ]*\\).*/\\1/p"); "$function"; printf "%s\\n" "${COMPREPLY[@]}"')
     return run("bash", "--norc", "-c", script, BUILD / "completions/bash" / words[0], *words, **kwargs).split()
 
 
 def zsh(*words, **kwargs):
-    """zsh completes only for a terminal: what it would be told to offer is caught."""
+    """zsh completes only on a terminal, so stand-ins for its functions print what it would offer."""
     script = """
         _describe() { local array=$4; print -rl -- ${(@P)array%%:*}; }
         _files() { print -rl -- *; }

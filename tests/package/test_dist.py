@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tarball, the lists of what the programs are made of, and the signature."""
+"""The tarball, the lists of the programs' components, and the signature."""
 import hashlib
 import json
 import pathlib
@@ -40,7 +40,7 @@ def test_a_tarball_has_all_sources_and_nothing_else(tarball):
 
 
 def test_without_git_the_same_bytes(tarball, tmp_path):
-    """Of what was unpacked from it, whatever its own times and modes."""
+    """The unpacked sources make the same tarball, whatever their times and modes."""
     subprocess.run(["tar", "-C", tmp_path, "-xf", tarball, "--touch"], check=True, timeout=60)
     unpacked = next(tmp_path.iterdir())
     subprocess.run(["chmod", "-R", "g+w,o-r", unpacked], check=True)
@@ -66,7 +66,7 @@ def test_what_the_programs_are_made_of(tmp_path):
     assert listed == {(c["name"], c["version"], c["licenses"][0]["expression"]) for c in cyclonedx["components"]}
     identifiers = {p["SPDXID"] for p in spdx["packages"]} | {"SPDXRef-DOCUMENT"}
     assert all(r["spdxElementId"] in identifiers and r["relatedSpdxElement"] in identifiers for r in spdx["relationships"])
-    # Whatever the programs are linked with is there.
+    # Every library that the programs are linked with is listed.
     families = {"ncursesw": "ncurses", "tinfo": "ncurses", "z": "zlib", "c": "glibc", "m": "glibc", "cap": "libcap",
                 "bpf": "libbpf", "elf": "libelf", "microhttpd": "libmicrohttpd"}
     linked = subprocess.run(["readelf", "-d", ROOT / "build/bbrctl", ROOT / "build/bbrmon"], capture_output=True, text=True,

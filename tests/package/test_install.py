@@ -101,7 +101,7 @@ def test_no_file_tells_where_it_was_built(installed):
 
 
 def test_libraries_are_linked():
-    """So package tools find them."""
+    """This lets package tools find them."""
     def read(option):
         return subprocess.run(["readelf", "-W", option, ROOT / "build/bbrmon"], capture_output=True, text=True,
                               check=True).stdout

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A congestion control that keeps a fixed window. It is here to show that an algorithm is a folder: nothing outside
- * of this one knows it. Its state is larger than icsk_ca_priv, so it has a second part.
+ * A congestion control that keeps a fixed window. It shows that an algorithm is a folder: nothing
+ * outside this one knows it. Its state is larger than icsk_ca_priv, so it has a second part.
  */
 #ifndef TOY_ALGORITHM_H
 #define TOY_ALGORITHM_H
@@ -22,7 +22,7 @@ struct bbr_more {
 
 #define BBR_PROFILE_AT 0
 struct bbr {
-	u32 profile : 8, watched : 1; /* the shell's marks, with the next */
+	u32 profile : 8, watched : 1; /* the shell's marks, as is the next member */
 	u32 app_limited_until;
 	u32 rounds;
 	u32 next_round_delivered; /* the round ends when a packet sent at this count is ACKed */
@@ -129,7 +129,7 @@ static inline u32 toy_worst_rtt(const struct bbr_more *more)
 
 	if (!more || !more->n)
 		return BBR_RTT_NONE;
-	for (u32 i = 0; i < TOY_RTTS; i++) /* those that are not filled yet are 0 */
+	for (u32 i = 0; i < TOY_RTTS; i++) /* unused ones are 0 */
 		worst = max_u32(worst, more->rtt_us[i]);
 	return worst;
 }

@@ -7,7 +7,7 @@
 #define BBR_ALGORITHM "toy"
 
 enum bbr_mode {
-	BBR_FIXED, /* there is no other */
+	BBR_FIXED, /* the only one */
 	BBR_MODES,
 };
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# All that the tools do with an algorithm that only its folder knows, beside an instance of BBR. Prints "== STEP"
-# before what each step prints; toy_steps.py judges it. Needs bbrctl and bbrmon with the toy inside, flow and
+# Everything that the tools do with an algorithm that nothing outside its folder knows, beside an instance of BBR. Prints
+# "== STEP" before the output of each step; toy_steps.py checks it. Needs bbrctl and bbrmon with the toy inside, flow and
 # bpftool in PATH; $TOY_OBJECT, bpf_toy.bpf.o; $TOY_NAME and $BBR_NAME, for the instances; a folder $WORK. The flows go over
 # loopback at 10 Mbit/s, to $PORT.
 exec 2>&1

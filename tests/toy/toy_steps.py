@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What must come out of toy.sh, whatever the kernel."""
+"""Checks the output of toy.sh, which is the same on any kernel."""
 import json
 
 RTTS = 64
@@ -25,7 +25,7 @@ def ends(text):
 
 
 def check(text, toy, bbr):
-    """All of it; toy and bbr are the names of the instances."""
+    """Checks the whole output; toy and bbr are the names of the instances."""
     found = steps(text)
     assert "end" in found, text
     check_register(found["register"])

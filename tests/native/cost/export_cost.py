@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What `bbrmon export` costs with many connections. As a program, as root:
+The cost of `bbrmon export` with many connections. Run it as root:
 
     tests/native/cost/export_cost.py [CONNECTIONS [RUNS]]
 """
@@ -28,7 +28,7 @@ IDLE_S = 20
 
 
 class Scrape:
-    """One, as Prometheus would ask."""
+    """The cost of one scrape, as Prometheus does it."""
 
     def __init__(self, exporter, name):
         before, began = Usage(exporter.process.pid), time.monotonic()
@@ -43,11 +43,11 @@ class Scrape:
 
 
 def use(exporter, name):
-    """The first scrape, the later ones, and what it costs while nobody asks, in seconds of the CPU a second."""
+    """The first scrape, the later ones, and the idle cost in CPU seconds a second."""
     first = Scrape(exporter, name)
     later = []
     for _ in range(LATER):
-        time.sleep(1.1)  # one reading a second at most
+        time.sleep(1.1)  # bbrmon reads the connections once a second at most
         later.append(Scrape(exporter, name))
     before = Usage(exporter.process.pid)
     time.sleep(IDLE_S)
@@ -55,7 +55,7 @@ def use(exporter, name):
 
 
 def once(bbrmon, out, name):
-    """The cost of `export --once`, and how many connections it tells."""
+    """The cost of `export --once`, and how many connections it reports."""
     cost = Cost([bbrmon, "export", "--once", "--name", name], out)
     text = pathlib.Path(out).read_text()
     cost.bytes = len(text)
@@ -105,7 +105,7 @@ def main(n, runs):
             namespaces.append(Namespace())
             stack.callback(namespaces[-1].delete)
         namespaces[0].run("sysctl", "-q", "-w", "net.ipv4.ip_local_port_range=1024 65535")
-        namespaces[1].default_congestion_control("reno")  # the other ends are read as well, and are not of BBR
+        namespaces[1].default_congestion_control("reno")  # the other ends are read as well, and do not use BBR
         stack.callback(Crowd(Link(*namespaces), n, [name]).close)
         with tempfile.TemporaryDirectory() as directory:
             print(f"{n} connections of bpf_bbr; medians of {runs} exporters, each scraped {1 + LATER} times\n")

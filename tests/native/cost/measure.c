@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * measure FILE COMMAND...: runs a command, its output to FILE, and prints what it cost: seconds on the wall, of the
- * CPU in user space and in the kernel, and kilobytes of memory at the most. A program of its own because the
- * kernel counts the memory of whoever starts a command as the command's: it must be small.
+ * measure FILE COMMAND...: runs a command with its output to FILE, and prints its cost: seconds of
+ * wall clock and of CPU time in user space and in the kernel, and the peak memory in kilobytes.
+ * This is a separate, small program because the kernel counts the memory of the process that
+ * starts a command as the command's.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,8 +29,9 @@ static double now(void)
 }
 
 /*
- * Always at the same addresses: the kernel maps the pages around one of a library that is touched, and by where the library
- * happens to be they are others each time, up to 300 KB more or less. Where this is forbidden, so be it.
+ * Always at the same addresses: the kernel maps the pages around a touched page of a library. These
+ * vary with the address of the library, and with them the memory by up to 300 KB. Failure to set
+ * this is ignored.
  */
 static void become(const char *file, char **command)
 {

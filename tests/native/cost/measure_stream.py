@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What streaming costs here: measure_stream.py CONNECTIONS RATE SECONDS [OPTIONS OF bbrmon stream]. Makes its own
-namespaces and its own instance, streams so many busy connections of this rate to /dev/null, and prints what
-bbrmon saw, its CPU time and memory.
+The cost of streaming here: measure_stream.py CONNECTIONS RATE SECONDS [OPTIONS OF bbrmon stream]. It makes its own
+namespaces and instance, streams that many busy connections of this rate to /dev/null, and prints what bbrmon saw,
+its CPU time and its memory.
 """
 import contextlib
 import json

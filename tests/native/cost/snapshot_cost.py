@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What `bbrmon snapshot` costs, against `ss -ti` on the same sockets. As a program, as root:
+The cost of `bbrmon snapshot`, compared with `ss -ti` on the same sockets. Run it as root:
 
     tests/native/cost/snapshot_cost.py [CONNECTIONS [RUNS]]
 """
@@ -25,7 +25,7 @@ MEASURE = ROOT / "build/measure"
 
 
 class Cost:
-    """Of one run of a command: seconds on the wall and of the CPU, kilobytes at the most."""
+    """The cost of one run of a command: seconds of wall clock and CPU time, peak memory in kilobytes."""
 
     def __init__(self, command, out):
         said = run(MEASURE, out, *command, timeout=300)
@@ -35,7 +35,7 @@ class Cost:
 
 
 def commands(ns, bbrmon):
-    """What is compared, each as it is typed: it runs inside of the namespace and looks at no other."""
+    """The commands to compare, as they are typed. They run in the namespace and read no other."""
     inside = ["/usr/bin/nsenter", f"--net=/run/netns/{ns.name}"]
     own = "/proc/self/ns/net"
     return {
@@ -48,7 +48,7 @@ def commands(ns, bbrmon):
 
 
 def measure(all_commands, out, runs):
-    """name: [Cost] of alternating runs, the order turned round each time."""
+    """name: [Cost] of alternating runs, with the order reversed each time."""
     costs = {name: [] for name in all_commands}
     for i in range(runs):
         order = list(all_commands)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-bbrctl apply: one file says what the machine is. All that others have loaded is in each file that is applied here, for
-apply takes away what is not.
+bbrctl apply: one file describes the whole machine. Each file that is applied here includes what others have loaded,
+because apply removes everything else.
 """
 import json
 import pathlib
@@ -19,7 +19,7 @@ from system import NO_BPFFS, maps_of_ours, registered, run, wait_until
 from tool import DONE, NOTHING, REFUSED, USAGE, Tool, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified
 
-pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 KILLS = 100
@@ -30,7 +30,7 @@ def default(ns):
 
 
 class Machine:
-    """What bbrctl makes of this one, by files."""
+    """This machine, as bbrctl changes it by files."""
 
     def __init__(self, bbrctl, path):
         self.bbrctl, self.path = bbrctl, path
@@ -45,12 +45,12 @@ class Machine:
         return self.bbrctl("apply", *args, self.write(text), **kwargs)
 
     def changes(self, text, *args, **kwargs):
-        """What it says of each change: (instance, change)."""
+        """The changes that apply reports: (instance, change)."""
         found = self.bbrctl.json("apply", *args, self.write(text), **kwargs)["changes"]
         return [(c["name"], c["change"]) for c in found]
 
     def saved(self):
-        """What there is of ours, by name."""
+        """Our instances as save shows them, by name."""
         return {i["name"]: i for i in self.bbrctl.json("save") if system.is_ours(i["name"])}
 
 
@@ -70,7 +70,7 @@ def space(new_ns):
 
 @pytest.fixture
 def full(free_name, space, cgroup):
-    """A file with all there is, the names of its instances."""
+    """A file with everything that a file can have, and the names of its instances."""
     one, two = free_name(), free_name()
     text = f"""
 [instance {one}]
@@ -142,7 +142,7 @@ def test_taking_away(bbrctl, machine, full, space, cgroup):
     assert one not in registered() and two not in registered() and default(space) == "reno"
     with cgroup.entered():
         assert default_of(space) == "reno"
-    Transfer(sender, receiver, MB).finish()  # it is not cut
+    Transfer(sender, receiver, MB).finish()  # the connection is not cut
 
 
 @pytest.mark.parametrize("change, drift, line", [
@@ -160,7 +160,7 @@ def test_drift_is_named(bbrctl, machine, full, change, drift, line):
     answer = machine.apply(text, "--check", status=NOTHING)
     assert f"{one}: {line}\n" in answer.out and "difference" in answer.err
     assert (one, drift) in machine.changes(text, "--check", status=NOTHING)
-    assert (one, drift) in machine.changes(text, "--diff")  # nothing was changed by asking
+    assert (one, drift) in machine.changes(text, "--diff")  # --check has changed nothing
     machine.apply(text)
     machine.apply(text, "--check")
 
@@ -177,7 +177,7 @@ def test_drift_of_defaults_and_cgroups(bbrctl, machine, full, space, cgroup):
     assert default(space) == one and machine.saved()[one]["attach"] == [str(cgroup.path)]
     assert machine.saved()[two]["attach"] == []
     machine.apply("")
-    assert default(space) == "reno"  # not the other of ours, which was between
+    assert default(space) == "reno"  # not our other instance, which was the default in between
 
 
 def test_diff_is_lines_of_the_file(machine, full, space):
@@ -239,7 +239,7 @@ def test_a_missing_file_changes_nothing(bbrctl, machine, full, tmp_path):
 
 @pytest.fixture
 def blocked(foreign_program):
-    """A cgroup with another's program, beside which no other may be."""
+    """A cgroup with somebody else's program, beside which no other is allowed."""
     made = Cgroup()
     run("bpftool", "cgroup", "attach", made.path, "sock_ops", "pinned", foreign_program)
     yield made
@@ -247,14 +247,14 @@ def blocked(foreign_program):
 
 
 def test_all_or_nothing(bbrctl, next_bbrctl, machine, full, space, blocked, free_name):
-    """The kernel refuses one of the last steps: those before it are undone."""
+    """The kernel refuses one of the last steps, and the steps before it are undone."""
     text, one, two = full
     machine.apply(text)
     before, status, name = bbrctl("save").out, bbrctl.json("status"), free_name()
     new = (text.replace("cwnd_gain = 2.5", "cwnd_gain = 3").replace("[fast]", "[quick]").replace("profile fast", "profile quick")
            .replace("default_in", "; default_in"))
     new += f"[instance {name}]\ndefault_in = {space.name}\nattach = {blocked.relative}\n"
-    for tool in bbrctl, next_bbrctl:  # by which the code is replaced, too
+    for tool in bbrctl, next_bbrctl:  # the later one replaces the code, too
         refused = tool("apply", machine.write(new), status=REFUSED)
         assert "allows no other" in refused.err and "all is as it was before" in refused.err
         assert name not in registered() and default(space) == one
@@ -277,13 +277,13 @@ def test_a_name_that_others_have(machine):
 
 @pytest.fixture
 def next_bbrctl(build):
-    """That of a later version."""
+    """bbrctl of a later version."""
     return Tool(build / "next/bbrctl")
 
 
 @pytest.mark.parametrize("prefix", [(), NO_BPFFS], ids=["link", "gap"])
 def test_upgrade(bbrctl, next_bbrctl, machine, full, space, prefix):
-    """The code is that of the bbrctl that applies; all else is the file's, and old connections stay."""
+    """The code comes from the bbrctl that applies, everything else from the file. Old connections stay."""
     text, one, two = full
     text = text.replace("algorithm = bbr3", "algorithm = bbr")  # next_bbrctl has a later version of bbr only
     machine.apply(text, prefix=prefix)
@@ -323,7 +323,7 @@ def test_only_one_instance(bbrctl, machine, full, load):
 
 
 def test_a_folder(bbrctl, machine, free_name, tmp_path):
-    """In the order of names: a profile of a later file replaces that of an earlier one, rules come behind."""
+    """Files in the order of their names: a profile in a later file replaces that of an earlier one, rules are appended."""
     name, folder = free_name(), tmp_path / "conf.d"
     folder.mkdir()
     (folder / "00-others.conf").write_text(machine.others)
@@ -359,7 +359,7 @@ def test_several_at_once(bbrctl, machine, full):
 
 
 class Killing:
-    """Old and new, and what may be between them: each thing is the old one or the new one."""
+    """The old state, the new one, and a check of states between them: each part is the old or the new one."""
 
     def __init__(self, machine, old, new, names, space):
         self.machine, self.space = machine, space
@@ -374,7 +374,7 @@ class Killing:
             self.states[which] = self.parts()
 
     def parts(self):
-        """Every thing that a step changes, by a name for it."""
+        """Every part that a step changes, by a name for it."""
         saved, parts = self.machine.saved(), {}
         for name in self.names:
             found = saved.get(name)
@@ -387,7 +387,7 @@ class Killing:
         return parts
 
     def check(self):
-        """Which of the two it is; None: each part is one of them."""
+        """Returns "old" or "new"; None for a state between them, in which each part is the old or the new one."""
         now = self.parts()
         for part in {*now, *self.states["old"], *self.states["new"]}:
             allowed = [self.states[w].get(part) for w in ("old", "new")]
@@ -396,7 +396,7 @@ class Killing:
 
 
 def run_and_kill(bbrctl, killing, which, delay, number):
-    """The status does not tell: bbrctl may have ended before."""
+    """Kills apply after a delay. Its exit status is ignored, as it may have ended before."""
     process = bbrctl.start("apply", killing.path[which], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(delay)
     process.send_signal(number)
@@ -405,8 +405,8 @@ def run_and_kill(bbrctl, killing, which, delay, number):
 
 def kill_all_along(machine, old, new, names, space, kills, number):
     """
-    Back and forth, killed at moments all along. Returns which states were found: "old", "new", or None for one between. The
-    next apply finishes each.
+    Applies old and new in turn, killed at moments all along. Returns the states that were found: "old", "new", or None for
+    one between them. The next apply finishes each.
     """
     killing = Killing(machine, old, new, names, space)
     begin = time.monotonic()
@@ -428,26 +428,26 @@ def kill_all_along(machine, old, new, names, space, kills, number):
 
 @pytest.fixture
 def quick(machine, build):
-    """By a bbrctl without the sanitizers."""
+    """The machine, with a bbrctl without the sanitizers."""
     machine.bbrctl = Tool(build.parent / "bbrctl")
     return machine
 
 
 def changed(text):
-    """Profiles, rules, default, attachment."""
+    """The text with other profiles, rules, default and attachment."""
     return (text.replace("cwnd_gain = 2.5", "cwnd_gain = 3").replace("[fast]", "[quick]").replace("profile fast", "profile quick")
             .replace("default_in", "; default_in").replace("attach", "; attach"))
 
 
 def test_killed_while_changing(quick, full, space):
-    """A hundred times: each thing is the old one or the new one, and a rule never names a profile that is not there."""
+    """Killed a hundred times: each part is the old or the new one, and a rule never names a missing profile."""
     text, one, two = full
     kill_all_along(quick, text, changed(text), [one, two], space, KILLS, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["kill", "term"])
 def test_killed_while_loading_and_taking_away(quick, full, space, cgroup, free_name, number):
-    """Signals wait until all is done, but for SIGKILL."""
+    """Signals wait until all is done, except for SIGKILL."""
     text, one, two = full
     three = free_name()
     new = f"{changed(text).replace(two, three)}default_in = {space.name}\nattach = {cgroup.relative}\n"
@@ -456,7 +456,7 @@ def test_killed_while_loading_and_taking_away(quick, full, space, cgroup, free_n
 
 
 def test_the_sample(bbrctl, machine, free_name, space, cgroup):
-    """The file that is installed, with what is behind a ; in it, but for the other algorithm."""
+    """The installed file, also with its lines after a ; in force, except for the other algorithm."""
     sample, name = (ROOT / "packaging/etc/bpf-bbr/bpf-bbr.conf").read_text(), free_name()
     mine = sample.replace("[instance bpf_bbr]", f"[instance {name}]")
     machine.apply(mine)

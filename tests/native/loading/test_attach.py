@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""attach and detach: connections of a cgroup get a congestion control that nobody asked for."""
+"""attach and detach: connections of a cgroup get a congestion control that no program asked for."""
 import subprocess
 
 import pytest
@@ -68,7 +68,7 @@ def test_what_the_application_chose_stays(bbrctl, load, ns, cgroup):
 
 
 def test_what_a_route_says_stays(bbrctl, load, link, cgroup):
-    """`ip route ... congctl lock` is the administrator's word on a destination."""
+    """`ip route ... congctl lock` is the administrator's choice for a destination."""
     name = load()
     attach(bbrctl, name, cgroup)
     sender, receiver = link.ends
@@ -222,7 +222,7 @@ def connections(bbrctl, name):
 
 
 def test_with_a_profile(bbrctl, load, ns, cgroup, new_cgroup):
-    """Its connections, and those of cgroups below, get it; others of the instance do not."""
+    """Connections of the cgroup, and of cgroups below it, get the profile. Others of the instance do not."""
     name, below = load(), new_cgroup(cgroup)
     bbrctl("profile", "add", "--name", name, "mine", "cwnd_gain=3")
     bbrctl("rule", "add", "--name", name, "--dst", "127.0.0.0/8", "--profile", "default")

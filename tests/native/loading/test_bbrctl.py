@@ -10,7 +10,7 @@ from system import registered
 from tool import NOTHING, REFUSED, USAGE, status_of
 from transfer import connect, get_cc, listen, send_verified
 
-pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
 UNITS = {"ratio", "percent", "count", "packets", "rounds", "us", "ms", "bps"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bpftool alone is enough to use it, and bbrctl manages what bpftool registered."""
+"""bpftool alone is enough to use an instance, and bbrctl manages what bpftool registered."""
 import errno
 
 import pytest
@@ -8,7 +8,7 @@ from system import bpftool, maps_of_program, pin, run, struct_ops
 from tool import NOTHING, status_of
 from transfer import MB, get_cc, listen, connect, send_verified, set_cc
 
-pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
 
 def unregister(name):

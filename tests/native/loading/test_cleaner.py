@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tests' own process is killed: what it made goes."""
+"""When the tests' own process is killed, everything that it made is removed."""
 import pathlib
 import signal
 import subprocess
@@ -9,7 +9,7 @@ import cleaner
 from system import wait_until
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-# As the tests do it, in a process of its own. Its first word says what it is called, and then it waits to be killed.
+# Makes things as the tests do, in a process of its own. It prints the prefix of their names, then waits for the kill.
 MAKE_ALL = """
 import os, subprocess, sys, time
 import cleaner, netns, system, tool

@@ -131,7 +131,7 @@ def send_verified_default(ns, name):
 
 
 def test_what_was_set_by_hand_is_taken_over(bbrctl, load, reno_ns):
-    """By its name alone it could as well be the one that was unloaded before: so this is something to do."""
+    """By its name alone the default might be the instance that was unloaded before. So setting it is a change."""
     name, ns = load(), reno_ns()
     ns.default_congestion_control(name)
     bbrctl("unload", "--name", name)
@@ -195,7 +195,7 @@ def test_netns_without_default(bbrctl, free_name, ns):
 
 
 def test_unload_moves_and_puts_back(bbrctl, load, reno_ns):
-    """Then nothing at all uses the instance, though its namespace was busy."""
+    """Afterwards nothing uses the instance, although its namespace was busy."""
     name, ns = load(), reno_ns()
     set_default(bbrctl, name, ns)
     with listen(ns) as listener:
@@ -211,7 +211,7 @@ def test_unload_moves_and_puts_back(bbrctl, load, reno_ns):
 
 
 def test_several_at_once(bbrctl, free_name, reno_ns):
-    """One loads it, the others find it loaded; each does what is left to be done."""
+    """One loads it, the others find it loaded; each does what is left to do."""
     name, spaces = free_name(), [reno_ns() for _ in range(3)]
     started = [bbrctl.start("load", "--name", name, "--default", "--netns", ns.name,
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for ns in spaces * 2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbrctl is killed at any moment of its work: what it was to do is done whole, or not at all."""
+"""bbrctl is killed at any moment: its work is done completely, or not at all."""
 import pytest
 
 from kills import delays, duration_of, kill_after, start
@@ -7,7 +7,7 @@ from system import maps_of_ours, registered, struct_ops, wait_until
 from tool import status_of
 from transfer import send_verified
 
-pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
 
 def test_killed_while_loading(bbrctl, free_name, ns):
@@ -124,7 +124,7 @@ def test_profiles_and_rules_added_at_once_do_not_get_lost(bbrctl, load):
 
 
 def test_two_at_once(bbrctl, free_name, ns):
-    """Of several that load the same name, one does it and the others find it done."""
+    """Of several that load the same name, one loads it and the others find it loaded."""
     name = free_name()
     loading = [start(bbrctl, "load", "--name", name) for _ in range(4)]
     try:

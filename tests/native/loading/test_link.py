@@ -6,7 +6,7 @@ from system import BPFFS, NO_BPFFS, PINS, pin, registered, run, struct_ops, wait
 from tool import NOTHING, REFUSED, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified
 
-pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
 
 def is_gone(name):
@@ -77,14 +77,14 @@ def test_a_copy_of_the_mount_namespace_will_do(bbrctl, free_name):
     assert status_of(bbrctl, name)["link_id"] and pin(name).exists()
 
 
-# As in a container without the host's bpffs: its first process is its own, and its mounts end with it.
+# As in a container without the host's bpffs: it has its own first process, and its mounts end with that.
 CONTAINER = ["unshare", "-m", "-p", "-f", "--mount-proc", *NO_BPFFS[2:]]
 # As ProtectKernelTunables= of systemd.exec(5) makes it.
 READ_ONLY = ["unshare", "-m", "sh", "-c", f'mount -o remount,bind,ro {BPFFS}; exec "$@"', "sh"]
 
 
 def refused(bbrctl, name, prefix, *args):
-    """Nothing is loaded, nor left."""
+    """load refuses: nothing is loaded, and nothing is left behind. Returns the message."""
     before = set(struct_ops())
     err = bbrctl("load", "--name", name, *args, prefix=prefix, status=REFUSED).err
     assert len(err.splitlines()) == 2, "one sentence, and what to do about it"
@@ -139,7 +139,7 @@ def test_pin_removed_by_hand(bbrctl, load, ns):
 
 
 def test_unloaded_where_the_pin_cannot_be_seen(bbrctl, load, ns):
-    """What is left of it is a pin whose link has ended; the next load takes it away."""
+    """A pin stays whose link has ended. The next load takes it away."""
     name = load()
     bbrctl("unload", "--name", name, prefix=NO_BPFFS)
     assert name not in registered() and pin(name).exists()
@@ -184,7 +184,7 @@ def test_something_else_where_the_pin_would_be(bbrctl, load, free_name, ns):
 
 
 def test_a_prepared_map_is_no_instance(bbrctl, load):
-    """Only that which a link holds is registered."""
+    """Such a map is registered only while a link holds it."""
     name = load()
     map_id = status_of(bbrctl, name)["map_id"]
     held = pin(name).with_name(f"{name}-map")

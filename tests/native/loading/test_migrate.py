@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Live connections are moved to another congestion control and back. What is moved away from is always an
-instance of the test's own, or it is done in a namespace of the test's own: nothing else can be touched.
+Live connections move to another congestion control and back. They leave an instance of the test's own, or move only in
+a namespace of the test's own: nothing else can be touched.
 """
 import contextlib
 import json
@@ -33,7 +33,7 @@ def counts(answer):
 
 
 def many(ns, name, n, address="127.0.0.1"):
-    """n connections, whose clients use the name."""
+    """The clients of n connections, which use the name."""
     listener = listen(ns, address, backlog=n)
     return [connect(ns, listener, cc=name)[0] for _ in range(n)]
 
@@ -45,7 +45,7 @@ def used(sockets):
 @pytest.mark.parametrize("end", [0, 1])
 @pytest.mark.parametrize("family", ["v4", "v6"])
 def test_back_and_forth_during_a_transfer(bbrctl, load, link, family, end):
-    """end: whether the side that sends is moved, or the one that receives."""
+    """end: 0 moves the side that sends, 1 the side that receives."""
     name = load()
     there, here = link.ends
     listener = listen(here, getattr(link, family)[1], cc="cubic")
@@ -78,7 +78,7 @@ def test_between_two_instances(bbrctl, load, ns):
 
 
 def test_figures_are_exact_with_many(bbrctl, load, ns, many_files):
-    """More than fit into one read() of the iterator, twice over; each is counted once."""
+    """More than twice what one read() of the iterator returns; each is counted once."""
     name = load()
     sockets = many(ns, name, 1500)
     seen = migrate(bbrctl, "-v", "--from", name, "--to", "reno", "--dry-run")["sockets"]
@@ -161,7 +161,7 @@ def test_a_listener_has_no_remote_end(bbrctl, load, ns):
 
 @contextlib.contextmanager
 def inside(cgroup):
-    """This process is in the cgroup, and sockets that it makes."""
+    """Moves this process into the cgroup, and so the sockets that it makes."""
     with open("/proc/self/cgroup") as f:
         (own,) = (line.strip().removeprefix("0::") for line in f if line.startswith("0::"))
     (cgroup / "cgroup.procs").write_text(str(os.getpid()))
@@ -260,7 +260,7 @@ def thread_in(ns):
 
 
 def test_a_namespace_of_a_thread_only(bbrctl, load, new_ns):
-    """Its name is taken away from /run/netns, one thread of many is still there."""
+    """The namespace has no name in /run/netns any more, but one thread of many is still in it."""
     name, ns = load(), new_ns()
     sockets = many(ns, name, 2)
     with thread_in(ns) as thread:
@@ -273,7 +273,7 @@ def test_a_namespace_of_a_thread_only(bbrctl, load, new_ns):
 
 
 def test_from_what_is_unloaded_already(bbrctl, load, ns):
-    """Its sockets can still be moved; then the kernel frees it."""
+    """Sockets of an unloaded instance can still be moved; then the kernel frees it."""
     name = load()
     running = flows(ns, name, 3)
     advance(running)
@@ -286,7 +286,7 @@ def test_from_what_is_unloaded_already(bbrctl, load, ns):
 
 
 def test_all_states_are_moved(bbrctl, load, ns):
-    """Not only established connections: half closed ones, too, and one that still connects."""
+    """Not only established connections are moved: half closed ones, too, and one that still connects."""
     name = load()
     listener = listen(ns)
     closing, peer = connect(ns, listener, cc=name)
@@ -414,7 +414,7 @@ def test_unload_to_nowhere(bbrctl, load, to):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_stopped_half_way(bbrctl, load, ns, many_files, number):
-    """Whenever that is: no connection is harmed, and the next one finishes."""
+    """Stopped at any moment: no connection is harmed, and the next migrate finishes the work."""
     name = load()
     running = flows(ns, name, 2, gap=0.005)
     sockets = many(ns, name, 600)
@@ -437,7 +437,7 @@ def test_stopped_half_way(bbrctl, load, ns, many_files, number):
 
 
 def test_several_at_once(bbrctl, load, ns, many_files):
-    """The same, by four: each socket is moved by one of them."""
+    """Four at once do the same work: each socket is moved by one of them."""
     name = load()
     sockets = many(ns, name, 400)
     go = "-j", "migrate", "--from", name, "--to", "reno"
@@ -448,7 +448,7 @@ def test_several_at_once(bbrctl, load, ns, many_files):
 
 
 def test_against_each_other(bbrctl, load, ns):
-    """There and back at once, under traffic: all end."""
+    """Moves in both directions at once, under traffic: all of them end."""
     one, two = load(), load()
     running = flows(ns, one, 6)
     ways = [(one, two), (two, one)] * 6
@@ -460,7 +460,7 @@ def test_against_each_other(bbrctl, load, ns):
 
 
 def test_connections_come_and_go_meanwhile(bbrctl, load, ns):
-    """Those that were there at the start are moved, whatever the hash table does."""
+    """Connections that existed at the start are moved, whatever happens to the hash table."""
     name = load()
     old = many(ns, name, 50)
     listener = listen(ns, backlog=64)

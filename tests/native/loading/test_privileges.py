@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-bbrmon with just the capabilities that each verb needs: without root, with one of them missing, and what a
-running one has. And no output has an address of the kernel in it.
+bbrmon with only the capabilities that each verb needs: without root, with one of them missing, and what a running
+bbrmon keeps. And no output contains a kernel address.
 """
 import json
 import os
@@ -21,7 +21,7 @@ from transfer import connect, listen, send_verified
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("BBR_BUILD", ROOT / "build/asan"))
 
-# What each needs, and what it keeps where it has it: see capabilities(7).
+# What each needs, and what it keeps if it has it: see capabilities(7).
 NEEDS = {"stream": {"sys_admin"}, "snapshot": {"sys_admin", "sys_ptrace"}, "top": {"sys_admin"},
          "record": {"sys_admin"}, "report": set(), "experiment": set(), "export": {"sys_admin", "sys_ptrace"}}
 MAY = {"record": {"dac_override"}, "experiment": {"sys_admin", "net_admin", "dac_read_search", "dac_override"}, "report": {"dac_read_search", "dac_override"},
@@ -30,8 +30,8 @@ MAY = {"record": {"dac_override"}, "experiment": {"sys_admin", "net_admin", "dac
 NAMES = ["--name", "NAME", "--name", "bbr"]
 WATCHING = {"stream": ["--every", "ack", *NAMES], "top": ["--batch", *NAMES], "record": ["-o", "FILE", *NAMES],
             "export": ["--listen", "127.0.0.1:0", *NAMES]}
-OTHER_ARGS = {"record": ["-o", "-"], "top": ["--batch"]}  # what --read does not go without
-GUARDED = {"stream", "top", "record", "export"}  # have a child that gives back their places
+OTHER_ARGS = {"record": ["-o", "-"], "top": ["--batch"]}  # required beside --read
+GUARDED = {"stream", "top", "record", "export"}  # have a child that frees their slots
 BITS = {"dac_override": 1, "dac_read_search": 2, "net_bind_service": 10, "net_admin": 12, "sys_ptrace": 19, "sys_admin": 21}
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 ADDRESS = re.compile(r"ffff[0-9a-f]{12}|\b1844[67]\d{15,16}\b")
@@ -70,7 +70,7 @@ def public():
 
 
 class Running:
-    """A verb in the background, subscribed to the instance if it is one that does so."""
+    """A verb in the background; it has subscribed to the instance if the verb does so."""
 
     def __init__(self, directory, bbrctl, name, verb, args=(), prefix=()):
         args = [*command(directory, name, WATCHING[verb]), *args]
@@ -99,7 +99,7 @@ class Running:
         return wait_until(ask, what)
 
     def guardian(self):
-        """Its process, or None."""
+        """The pid of its guardian, or None."""
         children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         return next((int(pid) for pid in children if status(int(pid))["Name"] == "bbrmon-guard"), None)
 
@@ -152,7 +152,7 @@ def test_the_service_has_what_export_needs():
 
 @pytest.mark.parametrize("verb, missing", [(verb, cap) for verb in VERBS for cap in sorted(NEEDS[verb])])
 def test_one_that_is_missing_is_named(public, verb, missing):
-    """One line, and one with the remedy."""
+    """One line names it, and the next has the remedy."""
     args = command(public, "no_such", WATCHING.get(verb, []))
     for prefix in nobody_with(NEEDS[verb] - {missing}), ["setpriv", f"--bounding-set=-{missing}"]:
         err = Tool(public / "bbrmon")(verb, *args, status=REFUSED, prefix=prefix, cwd=public).err
@@ -163,11 +163,11 @@ def test_one_that_is_missing_is_named(public, verb, missing):
 
 @pytest.mark.parametrize("verb", LONG)
 def test_as_nobody_with_just_what_it_needs(bbrctl, public, load, ns, verb):
-    """It works, and neither it nor its guardian has more than that."""
+    """It works, and neither bbrmon nor its guardian has more than that."""
     name = load()
     with Running(public, bbrctl, name, verb, prefix=nobody_with(NEEDS[verb])) as running:
         send_verified(ns, name)
-        has_just(running.process.pid, NEEDS[verb], None)  # lowering the bounding set takes CAP_SETPCAP
+        has_just(running.process.pid, NEEDS[verb], None)  # dropping from the bounding set takes CAP_SETPCAP
         if verb in GUARDED:
             has_just(running.guardian(), {"sys_admin"}, None)
         running.wait_for_the_end_of_a_connection()
@@ -189,7 +189,7 @@ SNAPSHOTS = {"": set(), "--processes": {"dac_read_search"}, "--cgroup": {"dac_re
 
 @pytest.mark.parametrize("option", SNAPSHOTS)
 def test_snapshot_as_nobody(public, load, ns, option):
-    """It sees a connection in another namespace, and root's process that has it."""
+    """A snapshot shows a connection in another namespace, and root's process that has it."""
     name, needs = load(), NEEDS["snapshot"] | SNAPSHOTS[option]
     sender, _ = connect(ns, listen(ns), cc=name)
     args = ["snapshot", "-j", "--name", name, *filter(None, [option])]
@@ -204,7 +204,7 @@ def test_snapshot_as_nobody(public, load, ns, option):
 
 
 def test_snapshot_of_one_namespace_as_nobody(public, load, ns):
-    """Of a name in /run/netns, which everybody may open."""
+    """By a name in /run/netns, which everybody may open."""
     name = load()
     sender, _ = connect(ns, listen(ns), cc=name)
     out = Tool(public / "bbrmon")("snapshot", "-j", "--netns", ns.name, prefix=nobody_with({"sys_admin"})).out
@@ -213,7 +213,7 @@ def test_snapshot_of_one_namespace_as_nobody(public, load, ns):
 
 @pytest.mark.parametrize("flags", ["p", "ep"])
 def test_capabilities_of_the_file(bbrctl, plain_bbrmon, public, load, ns, flags):
-    """Not the build with the sanitizers: the dynamic linker gives a privileged program no environment."""
+    """Without the sanitizers: the dynamic linker gives a privileged program no environment."""
     name = load()
     shutil.copy(plain_bbrmon.path, public / "bbrmon")
     run("setcap", f"cap_sys_admin={flags}", public / "bbrmon")
@@ -228,7 +228,7 @@ def test_capabilities_of_the_file(bbrctl, plain_bbrmon, public, load, ns, flags)
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_recording_needs_none(public, verb):
-    """The complaint is about the file, which is not there."""
+    """The message is about the file, which does not exist."""
     if "--read" in Tool(public / "bbrmon")(verb, "--help").out:
         err = Tool(public / "bbrmon")(verb, *OTHER_ARGS.get(verb, []), "--read", "no_such_file", status=REFUSED,
                                       cwd=public, prefix=nobody_with(())).err
@@ -237,7 +237,7 @@ def test_a_recording_needs_none(public, verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_root_reads_what_is_not_its_own(public, verb):
-    """And complains about what is in the file, unless it has to do without the capability."""
+    """The message is about the file's content, unless the capability is missing."""
     folder = public / "folder"
     folder.mkdir()
     (folder / "file").write_text("no recording")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-bbrctl save, and apply of one instance: all of it as text, and back, all or nothing. The files here without [instance NAME]
-are as bbrctl wrote them when save was of profiles and rules only.
+bbrctl save writes an instance as text, and apply restores it, all or nothing. The files here without [instance NAME]
+are as bbrctl wrote them when save covered profiles and rules only.
 """
 import random
 import signal
@@ -116,7 +116,7 @@ def test_broken_files_change_nothing(bbrctl, restore, furnished, what):
 
 
 def test_what_a_file_of_before_leaves_out_stays(bbrctl, restore, furnished, ns):
-    """It says nothing of defaults of namespaces; a profile default that it lacks is at its defaults."""
+    """An old file says nothing about the defaults of namespaces. If it lacks the profile default, that profile is reset."""
     bbrctl("load", "--name", furnished, "--default", "--netns", ns.name)
     restore(furnished, "[one]\nbw_win = 12\n")
     saved = save_json(bbrctl, furnished)
@@ -132,7 +132,7 @@ def test_missing_files_change_nothing(bbrctl, furnished, tmp_path):
 
 
 def test_no_room_changes_nothing(bbrctl, restore, load):
-    """All places are taken, and are free only after those that the file does not have are deleted."""
+    """All places for profiles are taken, and become free only when the profiles that the file lacks are deleted."""
     name = load()
     restore(name, "[default]\n" + "".join(f"[p{i}]\n" for i in range(63)))
     before = save(bbrctl, name)
@@ -142,7 +142,7 @@ def test_no_room_changes_nothing(bbrctl, restore, load):
 
 
 def test_connections_follow(bbrctl, restore, furnished, ns, monitor):
-    """A profile keeps its place, so that live connections get its restored parameters."""
+    """A profile keeps its place, so live connections get its restored parameters."""
     watching = monitor(furnished, "--every", "round")
     transfer = Transfer(*connect(ns, listen(ns), cc=furnished))
     watching.wait_for(lambda m: m.of("ack"), "the connection runs")
@@ -153,7 +153,7 @@ def test_connections_follow(bbrctl, restore, furnished, ns, monitor):
 
 
 def test_killed_half_way(bbrctl, restore, furnished, tmp_path):
-    """Each profile is the old or the new one, whole; to run it again finishes the work."""
+    """Each profile is entirely the old or the new one, and a second run finishes the work."""
     old = save(bbrctl, furnished)
     new = (old.replace("bw_win = 11", "bw_win = 33").replace("cwnd_gain = 3", "cwnd_gain = 4")
            .replace("[rules]", "[three]\nbw_win = 5\n[rules]").replace("--dport 443 --profile one",

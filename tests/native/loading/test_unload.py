@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Unloading and loading while connections use the instance: they go on with the code they have."""
+"""Unloading and loading while connections use the instance: they keep the code that they have."""
 import errno
 
 import pytest
@@ -66,7 +66,7 @@ def test_twenty_times_under_traffic(bbrctl, load, ns):
 
 
 def test_namespace_default_outlives_the_unload(bbrctl, load, ns):
-    """The namespace holds on to what it has; so its new sockets still work."""
+    """The namespace keeps its default, so its new sockets still work."""
     name = load()
     ns.default_congestion_control(name)
     bbrctl("unload", "--name", name)

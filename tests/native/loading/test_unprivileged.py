@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-bbrctl without root, or with less than all of it: a clear refusal that names what is missing. Of bbrmon see
+bbrctl without root, or with only some of its capabilities: a clear refusal names the missing one. For bbrmon see
 test_privileges.py.
 """
 import os
@@ -20,7 +20,7 @@ CAPABILITY = re.compile(r"CAP_[A-Z_]+")
 LOOK = {"CAP_SYS_ADMIN"}
 CHANGE = {"CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN", "CAP_SYS_ADMIN"}
 
-# What each needs; a recipe for each verb, and none of them does anything where it is refused.
+# What each needs. There is a command for each verb; a refused one changes nothing.
 COMMANDS = [
     (CHANGE, [["check"], ["load", "--name", "bbrt_no"], ["unload"], ["set", "bw_win=11"], ["reset"], ["upgrade"],
               ["attach", "--cgroup", "bbrt_no"], ["detach", "--cgroup", "bbrt_no"],
@@ -38,13 +38,13 @@ ALL = [(needs, command) for needs, commands in COMMANDS for command in commands]
 
 
 def words(command):
-    """The verb's: those before its options and arguments."""
+    """The words of the verb, before its options and arguments."""
     return command[:2] if command[0] in ("profile", "rule", "experiment") else command[:1]
 
 
 @pytest.fixture(scope="session")
 def bbrctl(build):
-    """It is where everybody may read and run it, which the build's folder need not be, with a file to restore."""
+    """A copy that everybody may read and run, which may not be true of the build's folder, and a file to restore."""
     directory = pathlib.Path(tempfile.mkdtemp(prefix="bbrt"))
     os.chmod(directory, 0o755)
     assert (build / "bbrctl").is_file(), f"{build / 'bbrctl'} is missing: run `make tests`"
@@ -58,7 +58,7 @@ def bbrctl(build):
 
 
 def missing(bbrctl, command, prefix):
-    """What it says that it lacks, in its first line; the second is the remedy, with all that it needs."""
+    """What the first line says is missing, and all that the second line, the remedy, lists."""
     command = [bbrctl.saved if word == "FILE" else word for word in command]
     lacks, remedy = bbrctl(*command, status=REFUSED, prefix=prefix, cwd="/").err.splitlines()
     assert lacks.startswith(f"bbrctl: {' '.join(words(command))}: missing CAP_")
@@ -109,13 +109,13 @@ def test_nobody_with_just_what_it_needs_sees_what_root_sees(bbrctl, load, args, 
     as_root = bbrctl.json(*args, "--name", name)
     as_nobody = bbrctl.json(*args, "--name", name, prefix=nobody_with(needs))
     for seen in as_root, as_nobody:
-        if args == ["status"]:  # of all namespaces, which it takes one more to find
+        if args == ["status"]:  # needs one more, to find all namespaces
             seen[0].pop("default_in")
     assert as_nobody == as_root and as_root
 
 
 def test_nobody_with_just_what_it_needs_runs_an_experiment(bbrctl):
-    """The lock belongs to root: hence one more."""
+    """The lock belongs to root, hence one more capability."""
     cgroup, name = Cgroup(), f"e{os.getpid()}_n"
     change = {"prefix": nobody_with(CHANGE | {"CAP_DAC_OVERRIDE"})}
     try:
@@ -125,7 +125,7 @@ def test_nobody_with_just_what_it_needs_runs_an_experiment(bbrctl):
         bbrctl("experiment", "pause", name, prefix=nobody_with(LOOK | {"CAP_NET_ADMIN", "CAP_DAC_OVERRIDE"}))
         bbrctl("experiment", "stop", name, **change)
     finally:
-        cgroup.delete()  # and with it what runs there
+        cgroup.delete()  # this also ends what runs there
 
 
 def test_nobody_may_ask_for_the_defaults_and_help(bbrctl):

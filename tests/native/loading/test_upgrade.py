@@ -16,7 +16,7 @@ from system import NO_BPFFS, maps_of_ours, pin, registered, struct_ops, wait_unt
 from tool import DONE, NOTHING, REFUSED, Tool, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified, set_cc
 
-pytestmark = pytest.mark.machine_alone  # it asks what there is on the machine
+pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NEXT = ROOT / "build/next_version.bpf.o"  # 9.9.9
@@ -30,15 +30,15 @@ def load_kind(load, load_plain):
 
 
 def upgrade(bbrctl, name, kind, *args, **kwargs):
-    """Of the kind "gap" it stays without a link."""
+    """Upgrades an instance. With kind "gap" it stays without a link."""
     prefix = NO_BPFFS if kind == "gap" else ()
     return bbrctl("-j", "upgrade", "--name", name, *args, prefix=prefix, **kwargs)
 
 
 class Asking:
     """
-    Asks for a congestion control all the time: `failed` are the times when there was none of the name,
-    each from the last time that there was to the next one.
+    Sets a congestion control all the time. `failed` has the durations for which the name was missing, each from the last
+    success to the next one.
     """
 
     def __init__(self, ns, name):
@@ -99,7 +99,7 @@ def test_the_code_is_new_and_the_parameters_stay(bbrctl, load_kind, ns, kind):
 def test_what_it_says(bbrctl, load, load_plain):
     name = load()
     version = status_of(bbrctl, name)["version"]
-    out = bbrctl("upgrade", "--name", name).out  # the same once more: somebody may have rebuilt it
+    out = bbrctl("upgrade", "--name", name).out  # the same version again: it may have been rebuilt
     assert f"{name}: upgraded from {version} to {version}" in out and "never missing" in out
     name = load_plain()
     out = bbrctl("upgrade", "--name", name, prefix=NO_BPFFS).out
@@ -197,7 +197,7 @@ def test_defaults_of_namespaces_are_set_again(bbrctl, load_kind, new_ns, kind):
 
 @pytest.fixture
 def bad_objects(tmp_path):
-    """Objects that cannot take its place, each with its message; test_objects.py has more."""
+    """Objects that cannot replace the instance, each with its message; test_objects.py has more."""
     cut = tmp_path / "cut.o"
     cut.write_bytes(NEXT.read_bytes()[:20000])
     return {tmp_path / "none.o": "No such file", ROOT / "Makefile": "not a BPF object", cut: "not a whole BPF object",
@@ -219,8 +219,8 @@ def test_a_failed_upgrade_leaves_the_old_one(bbrctl, load_kind, ns, bad_objects,
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_short_of_file_descriptors(build, load_kind, ns, kind):
-    """It may fail wherever it needs one more, but then the old one is there."""
-    bbrctl = Tool(build.parent / "bbrctl")  # a sanitizer needs some itself
+    """It may fail wherever it needs one more, but then the old code is still there."""
+    bbrctl = Tool(build.parent / "bbrctl")  # sanitizers need some themselves
     name = load_kind(kind, "bw_win=33")
     statuses = []
     for limit in range(12, 48, 3):
@@ -242,7 +242,7 @@ def test_nothing_to_upgrade(bbrctl, free_name):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_at_any_moment(bbrctl, load_kind, ns, kind):
-    """By link: the old code or the new. Else it can be that there is none: then it can be loaded anew."""
+    """With a link there is the old code or the new. Without one there may be none, and then it can be loaded again."""
     name = load_kind(kind, "bw_win=33")
     before = maps_of_ours(bbrctl)
     begin = time.monotonic()
@@ -278,7 +278,7 @@ def test_several_at_once(bbrctl, load_kind, ns, kind):
 
 
 def test_upgraded_where_the_pin_cannot_be_seen(bbrctl, load, ns):
-    """The link is found by asking the kernel."""
+    """bbrctl finds the link by asking the kernel."""
     name = load()
     done = bbrctl.json("upgrade", "--name", name, prefix=NO_BPFFS)
     assert done["atomic"] and pin(name).exists()
@@ -300,7 +300,7 @@ def test_attached_cgroups_follow(bbrctl, load, ns):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_profiles_and_rules_stay(bbrctl, load_kind, ns, kind):
-    """Each at its place, also one behind a gap that a deleted one left; new connections get them at once."""
+    """Each keeps its place, also behind a gap that a deleted one left. New connections get them at once."""
     name = load_kind(kind, "bw_win=11")
     for number in range(3):
         bbrctl("profile", "add", "--name", name, f"p{number}", f"min_rtt_win={number + 3}s")
@@ -323,7 +323,7 @@ def test_profiles_and_rules_stay(bbrctl, load_kind, ns, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_defaults_are_put_back_after_an_upgrade(bbrctl, load_kind, new_ns, kind):
-    """What they were before is known to the new code, too."""
+    """The new code still knows the earlier defaults."""
     name, ns = load_kind(kind), new_ns()
     was = default_of(ns)
     bbrctl("load", "--name", name, "--default", "--netns", ns.name)
@@ -335,7 +335,7 @@ def test_defaults_are_put_back_after_an_upgrade(bbrctl, load_kind, new_ns, kind)
 
 @pytest.fixture
 def later_bbrctl(build):
-    """The tool of a later version, whose parameters have one more at their end."""
+    """The tool of a later version, which has one more parameter, the last one."""
     return Tool(build / "next/bbrctl")
 
 
@@ -344,7 +344,7 @@ def value(tool, name, key):
 
 
 def test_a_later_tool_manages_what_is_loaded(later_bbrctl, bbrctl, load, ns):
-    """All but the parameter that the loaded program does not know; after an upgrade that, too."""
+    """It manages all but the parameter that the loaded program does not know; after an upgrade that, too."""
     name = load("bw_win=33")
     assert value(later_bbrctl, name, "bw_win") == 33 and value(later_bbrctl, name, "later") == 0
     later_bbrctl("set", "--name", name, "cwnd_gain=3")
@@ -360,7 +360,7 @@ def test_a_later_tool_manages_what_is_loaded(later_bbrctl, bbrctl, load, ns):
 
 
 def test_this_tool_manages_what_a_later_one_loaded(later_bbrctl, bbrctl, free_name, ns):
-    """And leaves alone what it does not know."""
+    """This tool leaves alone what it does not know."""
     name = free_name()
     later_bbrctl("load", "--name", name, "--set", "later=5", "--set", "bw_win=33")
     later_bbrctl("profile", "add", "--name", name, "other", "later=6", "cwnd_gain=3")

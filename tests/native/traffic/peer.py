@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-One end of a connection as a process of its own, given to `python3 -c`, so that it runs where the tests'
-files cannot be read. It prints one JSON object.
+One end of a connection as a separate process, given to `python3 -c`, so that it runs where the tests' files
+cannot be read. It prints one JSON object.
 
     receive                          prints its port first
     send ADDRESS PORT CC SIZE

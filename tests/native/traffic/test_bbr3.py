@@ -88,7 +88,7 @@ CURVES = {"rate": ["bw", "bw_hi", "bw_lo"], "rtt": ["min_rtt"], "inflight": ["in
 
 @pytest.fixture
 def recorded(bbrctl, bbrmon, load, new_path, tmp_path):
-    """A flow in PROBE_BW with losses: its instance, and the file that each ACK of it is recorded in."""
+    """A flow in PROBE_BW with losses: its instance, and a file with a recording of each of its ACKs."""
     path, name, file = new_path(limit="20k"), load(algorithm="bbr3"), tmp_path / "v3.rec"
     recorder = bbrmon.start("record", "--name", name, "--every", "ack", "-o", file, stderr=subprocess.DEVNULL)
     with contextlib.ExitStack() as stack:
@@ -107,7 +107,7 @@ def recorded(bbrctl, bbrmon, load, new_path, tmp_path):
 
 
 def test_each_verb_shows_it(bbrmon, recorded, tmp_path):
-    """Modes with phases, bounds, losses: of the sockets, of events, and of a recording."""
+    """Modes with phases, bounds and losses: of sockets, of events, and of a recording."""
     name, file, stop = recorded
 
     def state():
@@ -149,7 +149,7 @@ def cgroup():
 
 
 def test_profiles_rules_and_cgroups(bbrctl, load, ns, cgroup):
-    """What is chosen for a connection of version 3 is chosen as for one of version 1."""
+    """Profiles and rules are chosen for a connection of version 3 as for one of version 1."""
     name = load(algorithm="bbr3")
     bbrctl("profile", "add", "--name", name, "draft")
     bbrctl("rule", "add", "--name", name, "--dst", "127.0.0.0/8", "--profile", "draft")

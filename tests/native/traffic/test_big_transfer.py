@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bpftool registers it, two gigabytes go through it, and bbrmon sees each ACK of them."""
+"""bpftool registers the instance, it transfers two gigabytes, and bbrmon sees each of the ACKs."""
 import json
 import pathlib
 import subprocess
@@ -10,7 +10,7 @@ from system import RunCounts
 from tool import status_of
 
 SIZE = 2_000_000_000
-LIMIT = 180  # seconds; against hanging only
+LIMIT = 180  # seconds; only against hanging
 
 
 def test_two_gigabytes_watched(bpf_bbr, bbrctl, monitor, plain_bbrmon, ns):

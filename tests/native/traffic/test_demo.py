@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`make demo`: its whole run, and that nothing is left of one that ends half way."""
+"""`make demo`: its whole run, and that one that ends half way leaves nothing."""
 import os
 import pathlib
 import re
@@ -45,7 +45,7 @@ def wait_until(condition, what, seconds=60):
 
 @pytest.fixture
 def demo(request, tmp_path):
-    """Starts the demo as a job of its own, as a shell does; its output is in a file. Parameter: the algorithm."""
+    """Starts the demo as a job of its own, as a shell does, with its output in a file. Parameter: the algorithm."""
     env = dict(os.environ, ALGORITHM=request.param) if hasattr(request, "param") else None
     assert is_clean(), "a demo is running, or has left something"
     had_bpffs = system.has_bpffs()
@@ -71,7 +71,7 @@ def test_the_whole_of_it(demo):
 
 @pytest.mark.parametrize("demo", ["bbr3"], indirect=True)
 def test_of_version_3(demo):
-    """It is shown with its phases, and why it stopped probing."""
+    """The demo shows the phases of version 3, and why it stopped probing."""
     assert demo.wait(120) == 0, demo.output()
     text = demo.output()
     assert "Loading BBR version 3 as a BPF program" in text

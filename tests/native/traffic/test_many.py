@@ -13,7 +13,7 @@ SIZE = 400_000
 
 
 class Sending:
-    """One end of a connection that sends its own bytes, as far as the socket takes them."""
+    """One end of a connection, which sends its own bytes as fast as the socket takes them."""
 
     def __init__(self, sock, seed):
         self.sock = sock
@@ -50,7 +50,7 @@ class Receiving:
 
 
 def run_all(ends):
-    """Until all are done, in one thread."""
+    """Runs all ends until they are done, in one thread."""
     deadline = time.monotonic() + STALLED
     with selectors.DefaultSelector() as selector:
         for end in ends:

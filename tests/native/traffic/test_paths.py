@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Flows over a bottleneck: BBR's modes in their order, and bytes that stay whole whatever is lost."""
+"""Flows over a bottleneck: BBR's modes in their order, and bytes that stay intact whatever is lost."""
 import socket
 import struct
 import time
@@ -15,7 +15,7 @@ NEXT = {"STARTUP": {"DRAIN", "PROBE_RTT"}, "DRAIN": {"PROBE_BW", "PROBE_RTT"}, "
 
 
 def check_modes(events):
-    """Each transition starts where the one before ended, and each ACK is in the mode that was told."""
+    """Each transition starts in the mode in which the one before ended, and each ACK is in the reported mode."""
     mode = "STARTUP"
     for e in events:
         if e["event"] == "mode":
@@ -27,16 +27,16 @@ def check_modes(events):
 
 def seen_by_the_program(events):
     """
-    Did the kernel run the program for each ACK of these events? A kernel may be patched to run no BPF
-    program while certain tasks are current (its __bpf_prog_enter() returns 0 then, seen in 6.18 of a
-    virtual machine's vendor): then more was delivered than the ACKs that it ran for tell of.
+    Did the kernel run the program for each ACK of these events? A kernel may be patched to run no BPF program
+    while certain tasks are current (its __bpf_prog_enter() returns 0 then, seen in a vendor's 6.18 for virtual
+    machines). Then more is delivered than the ACKs that the program ran for show.
     """
     acks = [e for e in events if e["event"] == "ack"]
     return all(b["delivered"] - a["delivered"] == b["acked"] for a, b in zip(acks, acks[1:]))
 
 
 def check_recoveries(events):
-    """Each begins in the state in which the one before ended; only those below Recovery are not told apart."""
+    """Each begins in the state in which the one before ended; states below Recovery count as one."""
     steps = [i for i, e in enumerate(events) if e["event"] == "recovery"]
     assert steps
     for i in steps:
@@ -54,14 +54,14 @@ def flow(path, name, address, **kwargs):
 
 
 def end(monitor):
-    """Stops it after the connection's end; the summary."""
+    """Stops the monitor after the connection's end. Returns the summary."""
     monitor.wait_for(lambda m: m.of("end"), "the connection's end")
     return monitor.stop()
 
 
 def test_all_modes_in_their_order(load, monitor, new_path):
     """With mainline's parameters: PROBE_RTT comes after ten seconds, and lasts 0.2 s."""
-    # The queue holds all that STARTUP sends, however late a busy machine sends it: losses could mean a policer.
+    # The queue holds all that STARTUP sends, however late a busy machine sends it: losses could look like a policer.
     path, name = new_path(limit="4m"), load()
     watching = monitor(name, "--every", "ack")
     transfer = flow(path, name, path.v4)
@@ -99,7 +99,7 @@ def test_losses(load, monitor, new_path, family):
 
 
 def test_closed_in_the_middle_of_losses(load, monitor, new_path):
-    """A socket that is aborted forgets its queue before BBR's end, but not the packets that were SACKed."""
+    """An aborted socket forgets its queue before BBR's end, but not the packets that were SACKed."""
     path, name = new_path(rate="30mbit", limit="6k"), load()
     watching = monitor(name, "--every", "ack")
     listener = listen(path.receiver, path.v4)
@@ -117,7 +117,7 @@ def test_closed_in_the_middle_of_losses(load, monitor, new_path):
 
 
 def test_connection_that_is_never_established(load, monitor, new_path):
-    """A lost SYN is sent again and given up: BBR has no state of it, so there is nothing to be told."""
+    """A lost SYN is sent again and given up. BBR has no state for it, so monitors get no event."""
     path, name = new_path(), load()
     watching = monitor(name, "--every", "ack")
     halves = "0.0.0.0/1", "128.0.0.0/1"
@@ -143,7 +143,7 @@ def test_connection_that_is_never_established(load, monitor, new_path):
 
 
 def test_path_that_breaks_and_comes_back(load, monitor, new_path):
-    """Retransmission timeouts, then on as before."""
+    """Retransmission timeouts, then the transfer continues as before."""
     path, name = new_path(), load()
     watching = monitor(name, "--every", "ack")
     transfer = flow(path, name, path.v4)
@@ -163,7 +163,7 @@ def test_path_that_breaks_and_comes_back(load, monitor, new_path):
 
 
 def test_idle_and_on_again(load, monitor, new_path):
-    """After a pause longer than any RTT the same connection goes on, still knowing its path."""
+    """After a pause longer than any RTT the same connection continues, and still knows its path."""
     path, name = new_path(), load()
     watching = monitor(name, "--every", "ack")
     sender, receiver = connect(path.sender, listen(path.receiver, path.v4), cc=name)

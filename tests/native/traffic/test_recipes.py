@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What docs/internals.md says of adding a parameter and an event field. tests/tests.mk follows it for a later version,
-its object and its tools.
+The recipes of docs/internals.md for adding a parameter and an event field. tests/tests.mk follows them for a later
+version, its object and its tools.
 """
 import json
 import pathlib
@@ -60,7 +60,7 @@ def test_who_does_not_know_the_field_reads_all_others(monitor, later, ns):
 
 
 def test_a_recording_describes_the_field(later_bbrmon, bbrmon, bbrctl, later, ns, tmp_path):
-    """A tool that does not know it shows it all the same, by what the recording says of it, and copies it."""
+    """A tool that does not know the field shows it by the recording's description, and copies it."""
     recorder = later_bbrmon.start("record", "--name", later, "--every", "ack", "-o", tmp_path / "later.rec", "-j",
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:

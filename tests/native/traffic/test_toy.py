@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""An algorithm that only its folder knows (tests/toy/), on the running kernel."""
+"""An algorithm that nothing outside its folder knows (tests/toy/), on the running kernel."""
 import os
 import pathlib
 import sys
@@ -15,7 +15,7 @@ import toy_steps  # noqa: E402
 
 @pytest.fixture
 def bpf_toy():
-    """The name that the object registers itself by, which must be free and is so again afterwards."""
+    """The name that the object registers itself by. It must be free, and is free again afterwards."""
     assert "bpf_toy" not in system.registered(), "somebody else has bpf_toy loaded: unload it first"
     yield "bpf_toy"
     if "bpf_toy" in system.registered():

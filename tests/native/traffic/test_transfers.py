@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Each way in which a connection can come to use an instance, with bytes that are checked."""
+"""All ways in which a connection can come to use an instance, with checked bytes."""
 import json
 import pathlib
 import socket
@@ -23,14 +23,14 @@ def addresses(request, link):
 
 
 def both_ways(one, two):
-    """Bytes from either end to the other, at the same time."""
+    """Sends bytes from either end to the other, at the same time."""
     transfers = Transfer(one, two, SIZE, seed=1), Transfer(two, one, SIZE, seed=2)
     for transfer in transfers:
         transfer.finish(keep_open=True)
 
 
 def seen_by_ss(ns, sock):
-    """The congestion control that ss(8) shows of a socket."""
+    """The congestion control that ss(8) shows for a socket."""
     own, peer = sock.getsockname(), sock.getpeername()
     out = run(*ns.command("ss", "-tinHO", f"sport = :{own[1]}", "and", f"dport = :{peer[1]}")).stdout.split()
     return out[5]
@@ -141,7 +141,7 @@ def test_both_ends_of_a_loopback(load, ns):
 
 
 def test_connection_to_itself(load, ns):
-    """A TCP simultaneous open: no SYN-ACK of a listener, states in another order."""
+    """A TCP simultaneous open: no listener sends a SYN-ACK, and the states come in another order."""
     name = load()
     with listen(ns) as listener:
         port = listener.getsockname()[1]
@@ -158,7 +158,7 @@ def test_connection_to_itself(load, ns):
 
 
 def test_connection_that_is_refused_or_reset(load, ns):
-    """Without a listener there is no init; with a reset no orderly end."""
+    """Without a listener there is no init; after a reset there is no orderly end."""
     name = load()
     with listen(ns) as listener:
         port = listener.getsockname()[1]
@@ -180,7 +180,7 @@ def test_connection_that_is_refused_or_reset(load, ns):
 
 
 def test_fast_open(load, ns):
-    """Data in the SYN, where init comes early."""
+    """Data in the SYN, so init comes early."""
     name = load()
     ns.run("sysctl", "-q", "-w", "net.ipv4.tcp_fastopen=1027")
     listener = listen(ns, cc=name)
@@ -188,7 +188,7 @@ def test_fast_open(load, ns):
     for _ in range(3):
         with ns.entered():
             sock = socket.socket()
-        with sock:  # without a time-out: that would make it non-blocking, and sendto() not wait
+        with sock:  # no timeout: that would make it non-blocking, and sendto() would not wait
             set_cc(sock, name)
             sock.sendto(b"hello", socket.MSG_FASTOPEN, listener.getsockname())
             receiver = accept(listener)

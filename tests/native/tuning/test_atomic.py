@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-A change takes effect as a whole. Settings are written again and again of which each is consistent: PROBE_BW's
-cwnd_gain is twice its pacing_gain; each ACK of many connections says what it had. And the check of the check:
-whoever does it wrong is found out.
+A change takes effect as a whole. Settings are written again and again, each of them consistent: PROBE_BW's cwnd_gain
+is twice its pacing_gain. Each ACK of many connections shows the gains that it had. The last tests check the check: a
+writer that does it wrong is found.
 """
 import random
 import threading
@@ -15,15 +15,15 @@ from system import maps_of_program
 from tool import status_of
 from transfer import Transfer, connect, limit_rate, listen
 
-PROFILES = 16  # of which the first two are bbrctl's, and the others are written past it
+PROFILES = 16  # bbrctl writes the first two, the test itself writes the others
 CHANGES = 4000
 BBRCTL_CHANGES = 40
 UNIT = 256
-PACING = "probe_bw_gains", "lt_gain", "idle_restart_gain"  # whatever PROBE_BW paces by
+PACING = "probe_bw_gains", "lt_gain", "idle_restart_gain"  # all that PROBE_BW paces by
 
 
 class Hammer:
-    """An instance, each of its profiles with a connection in PROBE_BW."""
+    """An instance with a connection in PROBE_BW for each of its profiles."""
 
     def __init__(self, bbrctl, name, ns, write_rules, watching):
         self.bbrctl, self.name, self.watching = bbrctl, name, watching
@@ -59,7 +59,7 @@ class Hammer:
         return UNIT + 16 * self.rng.randrange(16)
 
     def right(self, profiles):
-        """As bbrctl does it; one wait is enough for several profiles."""
+        """Changes profiles as bbrctl does. One wait is enough for several profiles."""
         self.grace.wait()
         for i in profiles:
             gen = self.maps.gen[i]
@@ -69,7 +69,7 @@ class Hammer:
             self.changes += 1
 
     def one_after_the_other(self, profiles):
-        """Into the bank in force, and each value counts at once."""
+        """Writes into the bank in force, and each value takes effect at once."""
         for i in profiles:
             def count(i=i):
                 self.maps.gen[i] += 2
@@ -118,7 +118,7 @@ def test_no_ack_ever_sees_a_mix(bbrctl, hammer):
                 pacing = [f"{key}={','.join([str(gain)] * hammer.maps.words[key][1])}" for key in PACING]
                 bbrctl("set", "--name", hammer.name, *(["--profile", "p1"] if n % 2 else []), *pacing,
                        f"cwnd_gain={2 * gain}", status=None)
-        except Exception as error:  # told in the test's own thread
+        except Exception as error:  # raised in the test's own thread
             failures.append(error)
         done.set()
 
@@ -148,7 +148,7 @@ SETS = "--dst 127.0.0.0/8 --profile 1", "--dport {} --profile 2"
 
 @pytest.mark.parametrize("with_a_gap", [False, True])
 def test_rules_change_as_a_whole(bbrctl, blank, ns, write_rules, monitor, with_a_gap):
-    """One of two sets is always in force, and either has a rule for every connection; unless one flushes in between."""
+    """One of two sets is always in force, and each has a rule for every connection, unless a flush comes in between."""
     with bpfmap.profiles(maps_of_program(status_of(bbrctl, blank)["prog_id"])) as mapped:
         for i in 1, 2:
             mapped.copy_profile(0, i)

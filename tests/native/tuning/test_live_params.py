@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Parameters change while connections run: theirs follow, others' do not."""
+"""Parameters change while connections run: the instance's own connections follow, others do not."""
 from transfer import BUSY_RATE, Transfer, connect, flows, listen
 
 
@@ -47,11 +47,11 @@ def test_a_live_connection_follows(bbrctl, load, monitor, new_path):
 
 
 def test_no_ack_sees_half_of_a_change(bbrctl, load, monitor, ns):
-    """Two gains that are always changed together are always seen together."""
+    """Two gains that always change together are always seen together."""
     name = load("cwnd_gain=2", "high_gain=2")
     watching = monitor(name, "--every", "ack")
     running = flows(ns, name, 2, gap=0, rate=BUSY_RATE)
-    # In STARTUP both gains are high_gain; a bandwidth that may never stop growing keeps it there.
+    # In STARTUP both gains are high_gain. full_bw_rounds=31, the most that there is, makes STARTUP last longer.
     for i in range(20):
         gain = 2 + i % 5
         bbrctl("set", "--name", name, f"high_gain={gain}", f"cwnd_gain={gain}", "full_bw_rounds=31", status=None)

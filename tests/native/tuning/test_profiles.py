@@ -17,12 +17,12 @@ CONNECTIONS = 300
 
 
 def profiles(bbrctl, name):
-    """The entries of `profile list` by name; the deleted ones that connections still have are under ""."""
+    """The entries of `profile list` by name. Deleted ones that connections still have are under ""."""
     return {p["profile"]: p for p in bbrctl.json("profile", "list", "--name", name)["profiles"]}
 
 
 def everything(bbrctl, name):
-    """All that a change could change."""
+    """All that a change might affect."""
     found = profiles(bbrctl, name)
     shown = {p: bbrctl.json("show", "--name", name, "--profile", p)["params"] for p in found if p}
     return found, shown, bbrctl.json("rule", "list", "--name", name)
@@ -110,7 +110,7 @@ def test_set_and_reset_of_a_profile_touch_no_other(bbrctl, blank):
 
 
 def test_what_is_known_needs_no_instance(bbrctl, free_name):
-    """Without --name, for then it could be that just one is not loaded."""
+    """Without --name, because with it the instance might just not be loaded."""
     if not status_of(bbrctl, "bpf_bbr"):
         listed = bbrctl.json("profile", "list")
         assert listed["profiles"] == [] and listed["known"]
@@ -144,7 +144,7 @@ ERRORS = [
 
 
 def state(name, bbrctl):
-    """All that a change could change, as it is in the maps."""
+    """All that a change might affect, as bytes of the maps."""
     maps = maps_of_program(status_of(bbrctl, name)["prog_id"])
     with bpfmap.profiles(maps) as mapped:
         return bytes(mapped.bytes), mapped.maps[1][bytes(4)][8:16]
@@ -184,7 +184,7 @@ def test_the_longest_name(bbrctl, blank):
 
 
 def fill(bbrctl, name):
-    """Takes all places that are free: the first and the last by bbrctl."""
+    """Takes all free places: the first and the last by bbrctl."""
     bbrctl("profile", "copy", "--name", name, "default", "p1", status=None)
     with bpfmap.profiles(maps_of_program(status_of(bbrctl, name)["prog_id"])) as mapped:
         for i in range(2, PLACES - 1):
@@ -236,7 +236,7 @@ def test_good_files(bbrctl, blank, ini):
         bbrctl("profile", "delete", "--name", blank, "a")
 
 
-# What, and what the message has to say of it. The line is that of the mistake.
+# The file, what the message must contain, and the line of the mistake.
 BROKEN = {
     "unknown key": ("[a]\nno_such_key = 1\n", "no_such_key", 2),
     "bad value": ("[a]\n\nbw_win = many\n", "number", 3),
@@ -325,7 +325,7 @@ def test_load_with_a_profile(bbrctl, free_name, ini, tmp_path):
 
 
 def test_what_is_known_can_be_added_and_loaded(bbrctl, blank, free_name):
-    """Each of those that bbrctl brings along and that needs nothing."""
+    """Each profile that bbrctl brings along and that needs nothing."""
     name = blank
     known = [k for k in bbrctl.json("profile", "list", "--name", name)["known"]
              if k["origin"] == "built in" and not k["needs"]]
@@ -341,7 +341,7 @@ def test_what_is_known_can_be_added_and_loaded(bbrctl, blank, free_name):
 
 
 class Folder:
-    """bbrctl where /etc/bpf-bbr is a folder of ours: in a mount namespace of its own."""
+    """bbrctl in a mount namespace where /etc/bpf-bbr is a folder of ours."""
 
     SCRIPT = 'mkdir -p /etc/bpf-bbr && mount --bind "$1" /etc/bpf-bbr && shift && exec "$@"'
 
@@ -417,7 +417,7 @@ def test_a_broken_file_does_not_take_away_the_others(folder, blank, bbrctl):
 
 
 class Instance:
-    """An instance with a profile to which a rule sends what goes to one port."""
+    """An instance with a profile, and with a rule that gives it to connections to one port."""
 
     def __init__(self, bbrctl, name, ns):
         self.bbrctl, self.name, self.ns = bbrctl, name, ns
@@ -448,7 +448,7 @@ def instance(bbrctl, blank, ns):
 
 
 def reset(sock):
-    """Closes it with a RST."""
+    """Closes a socket with a RST."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
 
@@ -460,7 +460,7 @@ def test_a_deleted_profile_stays_with_its_connections(bbrctl, load, ns, monitor)
     running = Transfer(sender, receiver)
     index = instance.profile()["index"]
     watching.wait_for(lambda m: any(e["mode"] == "PROBE_BW" for e in m.of("ack")), "PROBE_BW")
-    running.gap = 0.002  # with pauses from the start it would take most of a minute to find the bandwidth
+    running.gap = 0.002  # paused from the start, it would take most of a minute to find the bandwidth
     bbrctl("profile", "delete", "--name", instance.name, "mine", status=REFUSED)
     bbrctl("rule", "flush", "--name", instance.name)
     bbrctl("profile", "delete", "--name", instance.name, "mine")
@@ -470,7 +470,7 @@ def test_a_deleted_profile_stays_with_its_connections(bbrctl, load, ns, monitor)
     assert f"(deleted) {index}" in " ".join(bbrctl("profile", "list", "--name", instance.name).out.split())
     bbrctl("set", "--name", instance.name, "--profile", "mine", "cwnd_gain=4", status=NOTHING)
 
-    # Its place is given to nobody, not even if all the others are taken.
+    # Its place is given to nobody, not even if all others are taken.
     fill(bbrctl, instance.name)
     bbrctl("profile", "add", "--name", instance.name, "mine", "cwnd_gain=5", status=REFUSED)
     assert index not in [p["index"] for p in profiles(bbrctl, instance.name).values() if p["profile"]]
@@ -497,7 +497,7 @@ def test_counts_of_many_connections(bbrctl, instance, many_files):
         sender.close()
         receiver.close()
     instance.expect(CONNECTIONS - third, "a third closed")
-    for sender, receiver in ends[third:2 * third]:  # by a RST of the peer: the socket is still there
+    for sender, receiver in ends[third:2 * third]:  # by a RST of the peer: the socket still exists
         reset(receiver)
         sender.settimeout(30)
         with pytest.raises(ConnectionResetError):
@@ -546,7 +546,7 @@ def test_counts_when_the_congestion_control_is_switched(bbrctl, instance, load):
 
 
 def test_counts_when_a_socket_is_used_again(instance, ns):
-    """connect() to AF_UNSPEC ends a connection, the socket stays."""
+    """connect() to AF_UNSPEC ends a connection, but the socket stays."""
     sender, receiver = instance.connect()
     unspec = struct.pack("=H14x", socket.AF_UNSPEC)
     libc = bpfmap.libc
@@ -564,7 +564,7 @@ def test_counts_when_a_socket_is_used_again(instance, ns):
 
 
 def test_counts_with_fast_open(bbrctl, blank, ns):
-    """Its children are established by the SYN: their congestion control starts there."""
+    """Children of fast open are established by the SYN, so their congestion control starts there."""
     name = blank
     ns.run("sysctl", "-q", "-w", "net.ipv4.tcp_fastopen=0x603")  # both sides, without cookies
     listener = listen(ns, cc=name)
@@ -585,7 +585,7 @@ def test_counts_with_fast_open(bbrctl, blank, ns):
 
 
 def test_counts_after_the_unload(bbrctl, load, ns):
-    """Connections that outlive it are counted down in its maps, which they keep."""
+    """Connections that outlive the instance are counted down in its maps, which they keep."""
     instance = Instance(bbrctl, load(), ns)
     maps = maps_of_program(status_of(bbrctl, instance.name)["prog_id"])
     running = [Transfer(*instance.connect(), gap=0.002) for _ in range(3)]
@@ -605,7 +605,7 @@ def test_counts_after_the_unload(bbrctl, load, ns):
 
 @pytest.fixture
 def other_major(bbr_object, free_name, tmp_path):
-    """An instance that was loaded by a version with another ABI."""
+    """An instance loaded by a version with another ABI."""
     name = free_name()
     objects.register(objects.Object(bbr_object).major(objects.constant("BBR_ABI_MAJOR") + 1).name(name)
                      .write(tmp_path / "other.bpf.o"))
@@ -623,4 +623,4 @@ def test_an_instance_of_another_version_is_left_alone(bbrctl, other_major, ns):
         assert "another version" in err and f"ABI {major + 1}" in err and "unload it" in err, err
     assert status_of(bbrctl, other_major)["supported"] is False
     send_verified(ns, other_major)
-    bbrctl("unload", "--name", other_major)  # for which nothing of it has to be understood
+    bbrctl("unload", "--name", other_major)  # this needs no knowledge of its ABI

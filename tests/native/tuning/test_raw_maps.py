@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Whatever user space writes into the maps, past bbrctl: connections go on, and what they carry stays
-whole.
+Whatever user space writes into the maps, past bbrctl: connections continue, and their data stays intact.
 """
 import itertools
 import json
@@ -29,19 +28,19 @@ def size_of(map_id):
 
 
 def contents(size):
-    """Zeros, also as a new generation, ones, and bytes of a fixed seed."""
+    """Zeros, also as a new generation; ones; and bytes from a fixed seed."""
     rng = random.Random(4)
     return [bytes(size), b"\1" + bytes(size - 1), b"\xff" * size] + [rng.randbytes(size) for _ in range(ROUNDS)]
 
 
 def small_values(size):
-    """Words of which most are within some parameter's range, or just beside it."""
+    """Words that are mostly within some parameter's range, or just beside it."""
     rng = random.Random(5)
     choices = [0, 1, 2, 3, 4, 15, 16, 63, 64, 127, 128, 255, 256, 257, 1000, 4095, 4096, 65535, 1 << 20]
     return [b"".join(rng.choice(choices).to_bytes(4, "little") for _ in range(size // 4)) for _ in range(ROUNDS)]
 
 
-# What reads, and what changes, profiles and rules.
+# Commands that read profiles and rules, and commands that change them.
 VERBS = [["profile", "list"], ["-j", "profile", "list"], ["profile", "show", "p1"], ["profile", "copy", "default", "new"],
          ["set", "--profile", "p1", "bw_win=12"], ["profile", "delete", "p1"], ["profile", "delete", "new"],
          ["rule", "list"], ["-j", "rule", "list"], ["rule", "test", "127.0.0.1", "--dport", "7"],
@@ -55,7 +54,7 @@ class Instance:
         self.running = flows(ns, name, CONNECTIONS, gap=0, rate=BUSY_RATE)
 
     def advance(self, what, size=2 * MB):
-        """Every connection gets two megabytes further than it is."""
+        """Waits until every connection has transferred two more megabytes."""
         goals = [t.received + size for t in self.running]
         wait_until(lambda: all(t.received > g or t.errors for t, g in zip(self.running, goals)),
                    f"every connection goes on with {what}")
@@ -69,7 +68,7 @@ class Instance:
 
 
 def without_slow_rates(bbrctl, algorithm, value):
-    """Profile 0 with no rate set: a connection does go on at 4 kbit/s, but not by megabytes."""
+    """Profile 0 with no rate set: at 4 kbit/s a connection does continue, but not by megabytes."""
     keys = []
     for param in bbrctl.json("show", "--defaults", "--algorithm", algorithm)["params"]:
         keys += [param] * (len(param["value"]) if isinstance(param["value"], list) else 1)
@@ -138,7 +137,7 @@ def test_both_at_once_again_and_again(bbrctl, load, ns, algorithm):
 
 
 def test_anything_in_the_second_part_of_a_state(bbrctl, load, ns):
-    """Of BBR version 3: whoever has the socket may write the storage that belongs to it."""
+    """For BBR version 3: the owner of a socket may write the storage that belongs to it."""
     name = load(algorithm="bbr3")
     instance = Instance(bbrctl, name, ns)
     with bpfmap.Map.of(instance.maps["bbr_more"]) as more:
@@ -154,7 +153,7 @@ def test_anything_in_the_second_part_of_a_state(bbrctl, load, ns):
 
 
 def is_frozen(bbrctl, name, map_name):
-    """Does the kernel refuse to have a map of the instance written?"""
+    """Does the kernel refuse writes to a map of the instance?"""
     frozen = maps_of_program(status_of(bbrctl, name)["prog_id"])[map_name]
     refused = run("bpftool", "map", "update", "id", frozen, "key", "hex", "0", "0", "0", "0",
                   "value", "hex", *["0"] * size_of(frozen), check=False)
@@ -162,7 +161,7 @@ def is_frozen(bbrctl, name, map_name):
 
 
 def test_the_clamped_parameters_cannot_be_written(bbrctl, load, ns):
-    """The algorithm computes with them; bbrctl has frozen them."""
+    """The algorithm computes with these; bbrctl has frozen them."""
     name = load()
     assert is_frozen(bbrctl, name, ".data.clamped")
     send_verified(ns, name)
@@ -170,7 +169,7 @@ def test_the_clamped_parameters_cannot_be_written(bbrctl, load, ns):
 
 @pytest.mark.parametrize("registered", ["bpf_bbr", "bpf_bbr3"])
 def test_anything_in_the_clamped_parameters(bbrctl, request, registered, ns):
-    """Where bpftool registered it they are not frozen."""
+    """They are not frozen where bpftool registered the instance."""
     instance = Instance(bbrctl, request.getfixturevalue(registered), ns)
     instance.advance("the defaults")
     clamped = instance.maps[".data.clamped"]
@@ -184,7 +183,7 @@ def test_anything_in_the_clamped_parameters(bbrctl, request, registered, ns):
 
 
 def test_the_abi_cannot_be_written(bbrctl, load, ns):
-    """It is frozen: nobody can make tools misread an instance."""
+    """It is frozen, so nobody can make tools misread an instance."""
     name = load()
     assert is_frozen(bbrctl, name, ".rodata.bbr_abi")
     assert status_of(bbrctl, name)["supported"]
@@ -207,7 +206,7 @@ def index(combinations, count):
 
 
 def everywhere(order=0, profile=1):
-    """What a connection finds that looks for a rule without fields."""
+    """The entry that a connection finds when it looks for a rule without fields."""
     return rule_key(0, prefix=160), rule(order, profile)
 
 
@@ -217,7 +216,7 @@ def random_rules(seed):
     return [(rule_key(some(), some(), rng.randrange(289), rng.randbytes(16)), rng.randbytes(VALUE)) for _ in range(300)]
 
 
-# Elements of a trie; and which profile a new connection then has.
+# Elements of a trie, and the profile that a new connection then has.
 TRIES = {
     "nothing": ([], 0),
     "no index": ([everywhere()], 0),

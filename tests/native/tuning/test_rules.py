@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rules: which profile does a new connection get? The program, bbrctl and a few lines of Python have to agree."""
+"""Rules: which profile does a new connection get? The program, bbrctl and a few lines of Python must agree."""
 import ipaddress
 import random
 import socket
@@ -14,8 +14,8 @@ from tool import NOTHING, REFUSED, USAGE, status_of
 from transfer import MB, Transfer, accept, connect, listen, new_socket, set_cc
 
 PROFILES = 8  # with the default one
-SETS, CONNECTIONS = 32, 10  # of rules; of each set, with two ends each
-TESTED = 3  # of these, also by `bbrctl rule test`
+SETS, CONNECTIONS = 32, 10  # SETS of rules; CONNECTIONS of each set, with two ends each
+TESTED = 3  # of the ends, also by `bbrctl rule test`
 MOST = 65536
 
 
@@ -29,7 +29,7 @@ def listed(bbrctl, name):
 
 @pytest.fixture
 def profiles(bbrctl, blank):
-    """An instance with profiles p1, p2, ...: their number is their index."""
+    """An instance with profiles p1, p2, ...: the number is the index."""
     with bpfmap.profiles(maps_of_program(status_of(bbrctl, blank)["prog_id"])) as mapped:
         for i in range(1, PROFILES):
             mapped.copy_profile(0, i)
@@ -180,7 +180,7 @@ def test_cgroups_by_any_of_their_paths(bbrctl, profiles, cgroups):
 
 
 def test_a_cgroup_that_is_gone(bbrctl, profiles, cgroups):
-    """The rule stays, and says by what it is known now."""
+    """The rule stays, and shows the cgroup's id instead of its path."""
     cgroups.make("a")
     number = cgroups.id("a")
     bbrctl("rule", "add", "--name", profiles, "--cgroup", cgroups.path("a"), "--profile", "p1")
@@ -195,7 +195,7 @@ def test_a_cgroup_that_is_gone(bbrctl, profiles, cgroups):
 
 
 def as_v6(address):
-    """Of both families, as one: IPv4 is ::ffff:a.b.c.d."""
+    """An address of either family as one number: IPv4 is ::ffff:a.b.c.d."""
     number = int(ipaddress.ip_address(address))
     return number if ":" in str(address) else 0xffff << 32 | number
 
@@ -237,7 +237,7 @@ class Rule:
 
 
 class World:
-    """What connections can be made of: addresses on a loopback, ports, marks, cgroups, listeners."""
+    """The parts to make connections from: addresses on a loopback, ports, marks, cgroups, listeners."""
 
     def __init__(self, rng, ns, cgroups, cc):
         self.rng, self.ns, self.cgroups, self.cc = rng, ns, cgroups, cc
@@ -272,7 +272,7 @@ class World:
         return sock, mark, cgroup
 
     def connect(self):
-        """Makes a connection, and ends it with a RST. Its two ends, as rules see them."""
+        """Makes a connection and ends it with a RST. Returns its two ends, as rules see them."""
         rng = self.rng
         listener, mark, cgroup = rng.choice(self.listeners)
         v6 = listener.family == socket.AF_INET6 and rng.random() < 0.6
@@ -295,12 +295,12 @@ class World:
 
 
 def first(ruleset, end):
-    """The number of the first rule that matches, and its profile; the reference."""
+    """The reference: the number of the first rule that matches, and its profile."""
     return next(((i, rule.profile) for i, rule in enumerate(ruleset, 1) if rule.matches(end)), (None, 0))
 
 
 def put_in_force(bbrctl, write_rules, name, ruleset, rng):
-    """All at once, or a small set one by one, in any order, each before the one that it has to be before."""
+    """Writes all rules at once. Adds a small set one by one in random order, each before the rule that must follow it."""
     if len(ruleset) > 6 or len({" ".join(rule.options) for rule in ruleset}) < len(ruleset):
         write_rules(name, (" ".join([*rule.options, "--profile", str(rule.profile)]) for rule in ruleset))
         return
@@ -347,7 +347,7 @@ def test_every_connection_gets_what_the_rules_say(bbrctl, profiles, write_rules,
 
 
 def test_the_levels_of_cgroups(bbrctl, profiles, cgroups, ns, monitor):
-    """32 of them, from the socket's upwards; the tools see no more than the program."""
+    """32 levels from the socket's cgroup upwards count; the tools see no more than the program."""
     name, depth = profiles, 34
     names = ["/".join(["x"] * i) for i in range(1, depth + 1)]
     for cgroup in names:
@@ -394,7 +394,7 @@ def numbered(i):
 
 
 def test_many_rules(bbrctl, profiles, write_rules):
-    """As many as there may be, and not one more; none is lost when one among them goes or comes."""
+    """As many rules as are allowed, and not one more. None is lost when one among them is deleted or added."""
     name = profiles
     write_rules(name, (f"--dst {numbered(i)} --profile {i % PROFILES}" for i in range(MOST)))
     assert str(MOST) in bbrctl("rule", "add", "--name", name, "--dport", 7, "--profile", "p1", status=REFUSED).err
@@ -425,7 +425,7 @@ def test_connections_with_many_rules(bbrctl, profiles, write_rules, ns, monitor)
 
 
 def test_rules_are_listed_while_they_change(bbrctl, profiles):
-    """Somebody who looks sees them before or after a change, and no error."""
+    """A reader sees the rules as before or after a change, and gets no error."""
     name = profiles
     bbrctl("rule", "add", "--name", name, "--dport", 1, "--profile", "p1")
     loop = f"for i in $(seq 12); do {bbrctl.path} rule add --name {name} --dport 7 --profile p2 && " \

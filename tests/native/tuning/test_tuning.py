@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What mainline does not have: each parameter on a real connection, whose state shows it and whose bytes arrive."""
+"""Parameters that mainline lacks: each on a real connection, whose state shows it and whose bytes arrive."""
 import contextlib
 
 import pytest
@@ -12,12 +12,12 @@ def acks(monitor):
 
 
 def sampled(monitor):
-    """From the first ACK on that had a bandwidth."""
+    """ACKs from the first one on that has a bandwidth."""
     return [e for e in acks(monitor) if e["bw_bps"]]
 
 
 class Flow:
-    """A transfer over a path, and what is seen of it."""
+    """A transfer over a path, and a monitor of it."""
 
     def __init__(self, monitor, path, name):
         self.path, self.name = path, name
@@ -31,7 +31,7 @@ class Flow:
         return [e for e in acks(self.watching) if e["time_ns"] > time_ns]
 
     def changed(self, bbrctl, name, *assignments):
-        """Sets parameters; the time from which on the connection has them."""
+        """Sets parameters. Returns the time from which on the connection has them."""
         before = len(self.watching.of("params"))
         bbrctl("set", "--name", name, *assignments)
         self.wait_for(lambda m: len(m.of("params")) > before, "the new parameters")
@@ -43,7 +43,7 @@ class Flow:
 
     def finish(self):
         self.transfer.stop()
-        self.transfer.finish()  # the bytes are those that were sent
+        self.transfer.finish()  # fails unless the bytes are those that were sent
         self.wait_for(lambda m: m.of("end"), "the end")
         self.watching.stop()
         return acks(self.watching)
@@ -57,7 +57,7 @@ def run(bbrctl, load, monitor, new_path):
         name = load(*assignments)
         flow = Flow(monitor, new_path(**kwargs), name)
         yield flow
-        bbrctl("reset", "--name", name, status=None)  # or what the socket still has to send would go as slowly as the test had it
+        bbrctl("reset", "--name", name, status=None)  # or the rest of the socket's data would go as slowly as the test had it
         flow.finish()
     return start
 
@@ -82,7 +82,7 @@ def test_pinned_bandwidth(run, bbrctl):
         flow.wait_for(lambda m: len(flow.after(now)) > 1000, "ACKs")
         rounds = flow.after(now)[-1]["rounds"]
         now = flow.changed(bbrctl, flow.name, "pin_bw=0")
-        # A host that stands still for a while lets ACKs come at once: a bandwidth that the filter keeps for ten rounds.
+        # A host that stalls for a while lets ACKs come at once: a bandwidth that the filter keeps for ten rounds.
         flow.wait_for(lambda m: acks(m)[-1]["rounds"] > rounds + 30 and acks(m)[-1]["bw_bps"] < 50e6,
                       "the path's bandwidth after thirty rounds")
 
@@ -120,7 +120,7 @@ def test_fixed_rate(run, bbrctl):
 
 
 def test_fixed_rate_above_the_path(run):
-    """DRAIN, which cannot drain, is left nevertheless."""
+    """DRAIN cannot drain, but is left nevertheless."""
     with run("pacing_rate=40mbit", "pin_min_rtt=5ms") as flow:
         flow.wait_for(in_mode("PROBE_BW", 1000), "PROBE_BW")
         assert {e["pacing_rate_bps"] for e in acks(flow.watching)} == {40_000_000}
@@ -146,7 +146,7 @@ def test_small_window(run):
 
 
 def test_share_of_the_window_in_probe_rtt(run):
-    # A window that is large enough to be halved: by its floor, for the path is short.
+    # A window that is large enough for halving: its floor makes it so, because the path is short.
     with run("cwnd_min_target=40", "probe_rtt_cwnd_gain=0.5", "min_rtt_win=500ms") as flow:
         flow.wait_for(lambda m: [e for e in m.of("mode") if e["from"] == "PROBE_RTT"], "PROBE_RTT and its end")
         probing = [e for e in acks(flow.watching) if e["mode"] == "PROBE_RTT"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is not a value of a parameter is refused, says why, and changes nothing."""
+"""An invalid value of a parameter is refused, with the reason, and changes nothing."""
 import re
 
 import pytest
@@ -16,7 +16,7 @@ NEVER = ["", " ", "x", "-1", "+1", "inf", "nan", "infinity", "0x10", "1e3", "1e3
 
 GAINS = "1,1,1,1,1,1,1,1"
 
-# (assignment, what the message has to say of it)
+# (assignment, what the message must contain)
 SPECIAL = [
     ("bw_win", "key=value"), ("=5", "key"), ("", "key=value"), ("=", "key"), ("bw_win =5", "key"),
     ("BW_WIN=5", "key"), ("no_such_key=5", "no_such_key"), ("bw_winx=5", "bw_winx"), ("bw_wi=5", "bw_wi"),
@@ -36,12 +36,12 @@ SPECIAL = [
 
 
 def text(value, unit):
-    """A number in a parameter's own notation; exact, for gains are 256ths."""
+    """A number in a parameter's own notation; exact, because gains are 256ths."""
     return f"{value:.10f}" if unit == "ratio" else f"{value}{SUFFIX.get(unit, '')}"
 
 
 def beside(param):
-    """The nearest values beside the range, one below and one above."""
+    """The nearest values outside the range, one below and one above."""
     low, high = param["range"]
     if param["unit"] == "ratio":
         low, high = round(low * 256), round(high * 256)
@@ -51,7 +51,7 @@ def beside(param):
 
 
 def full(param, value):
-    """The assignment; in a list the last one is the bad one."""
+    """The assignment; in a list the last value is the bad one."""
     n = len(param["value"]) if isinstance(param["value"], list) else 1
     return f"{param['key']}={'1,' * (n - 1)}{value}"
 
@@ -63,7 +63,7 @@ def params(bbrctl):
 
 @pytest.fixture
 def ranges(bbrctl):
-    """key: its range as people read it."""
+    """key: its range in readable notation."""
     lines = bbrctl("show", "--defaults").out.splitlines()[1:]
     return {line.split()[0]: re.search(r"\S+ to \S+", line).group() for line in lines}
 
@@ -163,5 +163,5 @@ def test_load_with_a_bad_value_loads_nothing(bbrctl, free_name, params, ranges):
 
 
 def test_bad_values_are_told_before_anything_else(bbrctl, free_name):
-    """Whether or not the instance exists: the command line is wrong."""
+    """Whether or not the instance exists, it is the command line that is wrong."""
     bbrctl("set", "--name", free_name(), "bw_win=0", status=USAGE)

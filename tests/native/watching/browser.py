@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A headless browser that looks at reports, by Debian's chromium and its driver."""
+"""A headless browser that opens reports: Debian's chromium and its driver."""
 import json
 
 from selenium import webdriver
@@ -34,7 +34,7 @@ class Browser:
             {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}]})
 
     def open(self, path, size=SIZE):
-        """Also forgets what the browser had to say of the pages before."""
+        """Opens a page, and discards what the browser logged about earlier ones."""
         self.resize(*size)
         self.driver.get_log("browser")
         self.driver.get_log("performance")
@@ -63,10 +63,10 @@ class Browser:
         return ActionChains(self.driver, duration=20)
 
     def complaints(self):
-        """What the page's script, its policy or the browser found wrong."""
+        """Errors that the page's script, its policy or the browser reported."""
         return self.driver.get_log("browser")
 
     def requests(self):
-        """What was asked for, of anybody."""
+        """The URLs that the page requested."""
         messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]

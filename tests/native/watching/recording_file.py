@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings of what never happened, in the format of ABI 2 (tools/recording/abi2.h)."""
+"""Made-up recordings in the format of ABI 2 (tools/layout/abi2.h)."""
 import struct
 import zlib
 
@@ -21,7 +21,7 @@ FIELDS = {
     "laddr0": 32, "netns": 32, "family": 16, "size": 16, "major": 8, "minor": 8,
     **{f"pad{i}": 8 for i in range(6)},
 }
-NONE = 0xffffffff  # of an RTT
+NONE = 0xffffffff  # an unknown RTT
 UNLIMITED = 2 ** 64 - 1
 APP_LIMITED, SAMPLE, KERNEL = 1, 1 << 8, 1 << 9
 LT_USE_BW = 1 << 6
@@ -33,7 +33,7 @@ USUAL = {
 
 
 def event(time_ns, kind, conn=1, origin=0, **members):
-    """An event; members are those of struct bbr_event, what is not given is USUAL or 0."""
+    """An event. members are those of struct bbr_event; the others are USUAL or 0."""
     assert set(members) <= set(FIELDS)
     return {**dict.fromkeys(FIELDS, 0), **USUAL, "lport": 1000 + conn, **members,
             "time_ns": time_ns, "origin": origin, "kind": kind, "conn": conn}
@@ -68,7 +68,7 @@ def _totals(kind, events, drops, unwatched_ns):
 
 
 def _event(e, conns, latest, seqs, before_ns):
-    """conns: the last event of each connection, latest: that of any, seqs: the next number by origin."""
+    """conns: the last event of each connection; latest: the last event of all; seqs: the next number of each origin."""
     key = e["origin"], e["conn"]
     base = {**(conns.get(key) or latest or dict.fromkeys(FIELDS, 0)), "seq": seqs.get(e["origin"], 0)}
     is_new = key not in conns
@@ -104,7 +104,7 @@ def _chunk(run, epoch_ns, boot_id, origins, events, totals):
 def write(path, events, origins=(("bbr_test", False),), drops=(), unwatched=(), run=1, epoch_ns=10 ** 18,
           boot_id=bytes(16)):
     """
-    Appends a run; a boot_id of zeros is one that is not known. drops and unwatched: (index, number): so many
+    Appends a run. A boot_id of zeros is an unknown one. drops and unwatched are lists of (index, number): so many
     events, or nanoseconds, are missing before the event of this index.
     """
     events = [{**e, "seq": i} for i, e in enumerate(events)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ss(8) tells of the TCP sockets of a namespace, to compare with."""
+"""What ss(8) shows of the TCP sockets of a namespace, to compare with."""
 import re
 
 from system import run
@@ -41,14 +41,14 @@ class Socket:
         return int(re.fullmatch(r"(\d+)bps", self.words[self.words.index(key) + 1])[1])
 
     def bbr(self):
-        """What ss shows of the kernel's bbr: bits per second, milliseconds, gains; None if it shows nothing."""
+        """What ss shows of the kernel's bbr: bits per second, milliseconds, two gains; None if it shows nothing."""
         found = re.search(r" bbr:\(bw:(\d+)bps,mrtt:([\d.e+]+)(?:,pacing_gain:([\d.]+))?(?:,cwnd_gain:([\d.]+))?\)",
                           self.line)
         return found and [float(value or 0) for value in found.groups()]
 
 
 def sockets(ns, *expression):
-    """{ends: Socket} of those that match."""
+    """{ends: Socket} of the sockets that match."""
     out = ns.run("ss", "-tinmOeH", *expression).stdout
     found = [Socket(line) for line in out.splitlines() if line.strip()]
     assert len({s.ends for s in found}) == len(found)
@@ -56,7 +56,7 @@ def sockets(ns, *expression):
 
 
 def ends(ns, *expression):
-    """Only the ends of those that match, for many."""
+    """Only the ends of the sockets that match, for many sockets."""
     # Not by `ip netns exec`, which hides the cgroups.
     out = run("nsenter", f"--net=/run/netns/{ns.name}", "ss", "-tnH", *expression, check=False)
     assert not out.returncode and "bellows" not in out.stderr and "Error" not in out.stderr, (expression, out.stderr)

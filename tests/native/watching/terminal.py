@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A terminal that can be looked at: a pane of a tmux of our own."""
+"""A terminal whose screen a test can read: a pane of a private tmux server."""
 import contextlib
 import itertools
 import os
@@ -15,15 +15,15 @@ numbers = itertools.count()
 
 class Terminal:
     """
-    A shell in a pane. What it is told to run leaves its exit status and the terminal's settings in files:
-    the screen need not be read for them.
+    A shell in a pane. A command that it runs leaves its exit status and the terminal's settings in files,
+    so tests need not read them from the screen.
     """
 
     def __init__(self, directory, width=80, height=24, leaks=True, **environment):
         """
-        leaks=False: for one that is closed, without the search for leaks at the end of what runs in it.
-        That stops its process with the SIGSTOP of PTRACE_ATTACH and waits for it to stop, for ever if a
-        SIGCONT comes meanwhile and takes that SIGSTOP back: the kernel sends one when the shell of a closed
+        leaks=False turns off the search for leaks at a program's exit, for a terminal that is closed.
+        That search stops the process with the SIGSTOP of PTRACE_ATTACH and waits for it to stop. It waits for
+        ever if a SIGCONT cancels that SIGSTOP, and the kernel sends a SIGCONT when the shell of a closed
         terminal ends.
         """
         self.socket = f"{PREFIX}_{next(numbers)}"
@@ -33,7 +33,7 @@ class Terminal:
             (self.directory / name).touch()
         self.width, self.height = width, height
         variables = {**sanitizer_environment(), "LC_ALL": "C.UTF-8", "PS1": "$ ", **environment}
-        # A report must not be written to a screen that is taken away: it goes to a file.
+        # A report goes to a file: the screen may be gone by then.
         variables["ASAN_OPTIONS"] += f":log_path={self.directory}/sanitizer"
         variables["UBSAN_OPTIONS"] += f":log_path={self.directory}/sanitizer"
         if not leaks:
@@ -48,13 +48,13 @@ class Terminal:
         return run("tmux", "-L", self.socket, *args, **kwargs).stdout
 
     def start(self, *command):
-        """Runs it in the shell."""
+        """Runs a command in the shell."""
         words = " ".join(f"'{word}'" for word in command)
         d = self.directory
         self.type(f"stty -g >{d}/before; {words} 2>{d}/err; echo $? >{d}/rc; stty -g >{d}/after", "Enter")
 
     def start_with_stderr(self, *command):
-        """The same, but its messages go to the terminal."""
+        """The same, but the command's messages go to the terminal."""
         words = " ".join(f"'{word}'" for word in command)
         d = self.directory
         self.type(f"stty -g >{d}/before; {words}; echo $? >{d}/rc; stty -g >{d}/after", "Enter")
@@ -63,14 +63,14 @@ class Terminal:
         self.tmux("send-keys", *keys)
 
     def lines(self, *options):
-        """What is seen now."""
+        """The lines that the screen shows now."""
         return self.tmux("capture-pane", "-p", *options).rstrip("\n").split("\n")
 
     def text(self, *options):
         return "\n".join(self.lines(*options))
 
     def wait_for(self, condition, what):
-        """Until condition(text) is true of what is seen; returns the lines."""
+        """Waits until condition(text) is true for the text on the screen. Returns its lines."""
         seen = ""
 
         def ask():
@@ -91,12 +91,12 @@ class Terminal:
         return (self.directory / name).read_text().strip()
 
     def status(self):
-        """The exit status, once it has ended and the terminal's settings were looked at."""
+        """The exit status. Waits until the program has ended and the terminal's settings are in their file."""
         wait_until(lambda: self.read("after"), "the program ends")
         return int(self.read("rc"))
 
     def is_restored(self):
-        """Are all settings of the terminal as they were, and is it the shell's screen?"""
+        """Are the terminal's settings as before, with the shell's screen and a visible cursor?"""
         return self.read("after") == self.read("before") and \
             self.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}").split() == ["0", "1"]
 
@@ -107,7 +107,7 @@ class Terminal:
         return int(self.tmux("display-message", "-p", "#{pane_pid}"))
 
     def program(self, name):
-        """The process of this name in the terminal."""
+        """Waits for a process of this name in the terminal. Returns its pid."""
         def find():
             pids = run("pgrep", "-x", name, "-s", self.pane_pid(), check=False).stdout.split()
             return int(pids[0]) if pids else None
@@ -117,7 +117,7 @@ class Terminal:
         self.tmux("kill-pane")
 
     def close(self):
-        if self.is_served():  # one that is stopped would not end with its terminal
+        if self.is_served():  # a stopped process would not end with its terminal
             for pid in run("pgrep", "-s", self.pane_pid(), check=False).stdout.split():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)

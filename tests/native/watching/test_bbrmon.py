@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbrmon stream: exact accounts, several at once, and whatever happens to it."""
+"""bbrmon stream: exact counts, several monitors at once, and kills, stops and unloads meanwhile."""
 import collections
 import json
 import signal
@@ -13,7 +13,7 @@ from system import RunCounts, map_exists, maps_held_by, maps_of_program, wait_un
 from tool import NOTHING, REFUSED, USAGE, lose_reader, status_of
 from transfer import BUSY_RATE, MB, Transfer, advance, connect, finish, flows, get_cc, listen, send_verified, set_cc
 
-pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+pytestmark = pytest.mark.machine_alone  # it watches all instances
 
 
 def have_samples(acks):
@@ -33,7 +33,7 @@ def test_every_ack_is_accounted_for(bbrctl, load, monitor, ns):
         counted = runs.of(prog_id) - before
         summary = watching.stop()
     check_accounts(watching, summary)
-    # It also runs for the ACK of the SYN, before there is any state to show.
+    # The program also runs for the ACK of the SYN, before there is any state to show.
     assert summary["acks"] == counted - connections
     assert have_samples(watching.of("ack"))
     assert summary["connections"] == connections == summary["events"]["start"]
@@ -42,7 +42,7 @@ def test_every_ack_is_accounted_for(bbrctl, load, monitor, ns):
 
 
 def test_accepted_connections_are_accounted_for(bbrctl, load, monitor, ns):
-    """The side that does not send a SYN: here each run of the program is an ACK to be seen."""
+    """On the side that does not send a SYN each run of the program is an ACK that a monitor sees."""
     name = load()
     prog_id = status_of(bbrctl, name)["prog_id"]
     with RunCounts() as runs:
@@ -87,7 +87,7 @@ def test_values_in_events_make_sense(load, monitor, ns):
     for e in watching.of("ack"):
         assert e["mode"] in ("STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT")
         assert e["cwnd"] > 0 and e["pacing_gain"] > 0 and e["cwnd_gain"] > 0
-        # The floor is not for the first round of recovery, nor for ACKs that acknowledge nothing.
+        # The floor does not apply to the first round of recovery, nor to ACKs that acknowledge nothing.
         assert e["cwnd"] >= 4 or e["conservation"] or not e["acked"], e
         assert e["rtt_us"] is None or e["rtt_us"] >= 0
     last = watching.of("ack")[-1]
@@ -200,7 +200,7 @@ def test_every_so_much_time(load, monitor, ns):
 
 
 def test_connections_that_were_there_before(load, monitor, ns):
-    """A monitor that comes late sees the rest, and says so by showing no start."""
+    """A monitor that starts late sees the rest of a connection, without a start event."""
     name = load()
     sender, receiver = connect(ns, listen(ns), cc=name)
     Transfer(sender, receiver, None, gap=0.01)
@@ -224,7 +224,7 @@ def test_switched_away_is_an_end(load, monitor, ns):
 
 
 def test_killed(bbrctl, load, monitor, ns):
-    """Nothing of it stays: neither its place nor its memory."""
+    """A killed monitor leaves nothing behind: neither its slot nor its memory."""
     name = load()
     running = endless(ns, name)
     watching = monitor(name, "--every", "ack")
@@ -243,7 +243,7 @@ def test_killed(bbrctl, load, monitor, ns):
 
 
 def test_killed_again_and_again(bbrctl, load, monitor, ns):
-    """More often than there are places: each is given back."""
+    """More kills than there are slots: each slot is freed."""
     name = load()
     running = endless(ns, name)
     for _ in range(12):
@@ -256,7 +256,7 @@ def test_killed_again_and_again(bbrctl, load, monitor, ns):
 
 
 def test_stopped_for_a_moment(bbrctl, load, monitor, ns):
-    """Shorter than its lease: the ring takes what it can, the rest is counted."""
+    """A stop shorter than the lease: the ring takes what fits, the rest is counted."""
     name = load()
     watching = monitor(name, "--every", "ack")
     running = endless(ns, name)
@@ -271,7 +271,7 @@ def test_stopped_for_a_moment(bbrctl, load, monitor, ns):
 
 
 def test_stopped_until_its_lease_has_run_out(bbrctl, load, monitor, ns):
-    """The program stops writing to it; when it goes on, it is told again, and it says what it missed."""
+    """The program stops writing to the monitor. When the monitor continues, it gets events again and reports what it missed."""
     name = load()
     watching = monitor(name, "--every", "ack")
     running = endless(ns, name)
@@ -292,7 +292,7 @@ def test_small_ring_counts_what_it_drops(bbrctl, load, monitor, ns):
     with RunCounts() as runs:
         watching = monitor(name, "--every", "ack", "--ring", "4k")
         before = runs.of(prog_id)
-        watching.process.send_signal(signal.SIGSTOP)  # so that the ring does run full
+        watching.process.send_signal(signal.SIGSTOP)  # so that the ring fills
         send_verified(ns, name, 32 * MB)
         watching.process.send_signal(signal.SIGCONT)
         wait_until(lambda: status_of(bbrctl, name)["users"] == 0, "the connection is closed")
@@ -304,7 +304,7 @@ def test_small_ring_counts_what_it_drops(bbrctl, load, monitor, ns):
 
 
 def test_nine_monitors(bbrctl, bbrmon, load, monitor):
-    """There are eight places; the ninth is told so, and gets one when one is free."""
+    """There are eight slots. The ninth monitor is refused, and gets a slot when one is free."""
     name = load()
     eight = [monitor(name) for _ in range(8)]
     assert status_of(bbrctl, name)["monitors"] == 8
@@ -318,7 +318,7 @@ def test_nine_monitors(bbrctl, bbrmon, load, monitor):
 
 
 def test_one_of_two_has_no_place_left(bbrmon, load, monitor, ns):
-    """Events of the other one have come already: what is kept of them is freed, too."""
+    """Events of the other instance have arrived already: what is kept of them is freed, too."""
     busy, full = load(), load()
     running = flows(ns, busy, 4, gap=0, rate=BUSY_RATE)
     eight = [monitor(full) for _ in range(8)]
@@ -329,7 +329,7 @@ def test_one_of_two_has_no_place_left(bbrmon, load, monitor, ns):
 
 
 def test_unloaded_while_it_watches(bbrctl, load, monitor, ns):
-    """It goes on with the connections that go on."""
+    """The monitor continues with the connections that outlive the instance."""
     name = load()
     watching = monitor(name, "--every", "ack")
     running = endless(ns, name)
@@ -371,7 +371,7 @@ def test_several_instances_in_one_stream(bbrctl, load, monitor, ns):
 
 
 def test_text_for_people(load, monitor, link):
-    """The state as ss(8) has it, then more; the summary is not in the way of a pipe."""
+    """The text has the state as in ss(8), then more. The summary does not go to standard output."""
     name = load()
     client, server = link.ends
     watching = monitor(name, "--every", "ack", json_lines=False)
@@ -400,7 +400,7 @@ def test_so_much_time(bbrmon, load, ns):
 
 
 def test_times_begin_with_the_stream(bbrmon, load, ns):
-    """No event is older, although attaching to the kernel's own bbr takes a while; and the duration begins after that."""
+    """No event is older than the stream, although attaching to the kernel's own bbr takes a while. The duration begins later."""
     name = load()
     running = endless(ns, name)
     lasted = []
@@ -410,12 +410,12 @@ def test_times_begin_with_the_stream(bbrmon, load, ns):
         assert times[0] >= 0, times[0]
         lasted.append(times[-1] - times[0])
     finish(running)
-    # On a busy machine one may take longer, but attaching would add more to each.
+    # On a busy machine one run may take longer, but attaching would add more to each.
     assert min(lasted) < 0.3 + 0.04 and max(lasted) > 0.3 - 0.04, lasted
 
 
 def test_a_reader_that_goes_away(bbrctl, bbrmon, load, ns):
-    """As in `bbrmon stream | head -1`: an orderly end, and the place is given back."""
+    """As in `bbrmon stream | head -1`: bbrmon ends in order and frees its slot."""
     name = load()
     running = endless(ns, name)
     process = bbrmon.start("stream", "-j", "--name", name, "--every", "ack",

@@ -24,7 +24,7 @@ from system import run, wait_until
 from tool import DONE, REFUSED, USAGE, status_of
 from transfer import MB, Transfer, connect, listen, send_verified, set_cc
 
-pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+pytestmark = pytest.mark.machine_alone  # it watches all instances
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DASHBOARD = ROOT / "docs/grafana-dashboard.json"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The kernel's own bbr, looked at from outside, and its connections beside those of instances. What ss(8) prints of
-the same socket is what bbrmon must print.
+The kernel's own bbr, watched from outside, and its connections beside those of instances. bbrmon must print what
+ss(8) prints for the same socket.
 """
 import contextlib
 import itertools
@@ -19,7 +19,7 @@ from system import maps_held_by, wait_until
 from tool import NOTHING, Monitor
 from transfer import MB, Transfer, close, connect, finish, listen, new_socket, set_cc
 
-pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+pytestmark = pytest.mark.machine_alone  # it watches all instances
 
 UNKNOWN = ("profile", "profile_index", "params_gen", "delivery_rate_bps", "app_limited", "losses", "acked",
            "prior_inflight")
@@ -27,11 +27,11 @@ numbers = itertools.count(1000)
 
 
 def has_subscribed(pid):
-    """Is the bit of a slot set in the watch map that bbrmon has made for the kernel's bbr? It is the last to be."""
+    """Is a slot's bit set in the watch map that bbrmon has made for the kernel's bbr? This is the last step of subscribing."""
     names = system.maps()
     try:
         held = maps_held_by(pid)
-    except FileNotFoundError:  # it is busy opening and closing files
+    except FileNotFoundError:  # bbrmon is busy opening and closing files
         return False
     for map_id in held:
         if names.get(map_id) == ".data.watch":
@@ -55,7 +55,7 @@ def watch(bbrmon, tmp_path):
 
 
 def push(sender, receiver, size):
-    """Data one way; unlike a Transfer it does not end the connection."""
+    """Sends data one way. Unlike a Transfer, it does not end the connection."""
     thread = threading.Thread(target=sender.sendall, args=(bytes(size),))
     thread.start()
     while size:
@@ -64,7 +64,7 @@ def push(sender, receiver, size):
 
 
 def flow(ns, address="127.0.0.1", cc="bbr", size=4 * MB):
-    """A connection over which data went one way; both ends."""
+    """Both ends of a connection over which data went one way."""
     ends = connect(ns, listen(ns, address), cc=cc)
     push(*ends, size)
     return ends
@@ -80,7 +80,7 @@ def of_sock(found, sock):
 
 
 def ss(ns, sock):
-    """What ss prints about a socket's congestion control: its line of numbers."""
+    """What ss prints about a socket's congestion control, as one line."""
     out = ns.run("ss", "-tiH", "sport", "=", f":{sock.getsockname()[1]}",
                  "dport", "=", f":{sock.getpeername()[1]}").stdout
     return " ".join(out.split())
@@ -113,7 +113,7 @@ def test_a_snapshot_has_what_ss_has(bbrmon, ns):
 
 
 def test_the_stream_has_what_ss_has(watch, ns):
-    """An ACK finds the state that was there before it: that of an idle connection."""
+    """An ACK's event has the state before that ACK: here that of an idle connection."""
     sender, receiver = flow(ns)
     wait_until(lambda: is_idle(ns, sender), "all is acknowledged")
     watching = watch("--every", "ack", json_lines=False)
@@ -131,7 +131,7 @@ def of_netns(monitor, ns):
 
 
 def test_acks_are_accounted_for(watch, ns):
-    """By a ring that is large enough and by one that is not; what other connections there are counts as well."""
+    """With a ring that is large enough and one that is not. All other connections count as well."""
     large, small = watch("--every", "ack"), watch("--every", "ack", "--ring", "4k")
     ends = [connect(ns, listen(ns, address), cc="bbr") for address in ("127.0.0.1", "::1")]
     transfers = [Transfer(*pair, 8 * MB) for pair in ends]
@@ -199,9 +199,9 @@ def timeouts(ns):
 
 def test_timeouts_are_events(watch, link):
     """
-    Nothing gets through until three were seen. The kernel may leave out a look, in no count (docs/internals.md): so
-    there may have been more timeouts than events, but not fewer. test_matrix.py has the exact count, on kernels that
-    leave out none.
+    Nothing gets through until three timeouts were seen. The program may miss a look, which no counter includes
+    (docs/internals.md): so there may have been more timeouts than events, but not fewer. test_matrix.py has the exact
+    count, on kernels that miss none.
     """
     client, server = link.ends
     watching = watch("--every", "transition")
@@ -251,7 +251,7 @@ def test_filters_hold_for_it(watch, link):
 
 
 def test_beside_ten_instances(bbrmon, load, watch, link):
-    """Each connection is told by its own name, from the namespace that it is in."""
+    """Each connection is reported under its own instance, in its own namespace."""
     client, server = link.ends
     server.default_congestion_control("reno")
     names = [*(load() for _ in range(10)), "bbr"]
@@ -271,7 +271,7 @@ def test_beside_ten_instances(bbrmon, load, watch, link):
 
 
 def test_who_lives_on_in_connections(bbrmon, bbrctl, load, ns):
-    """One instance that was unloaded, and one of which there are an old and a new one of the same name."""
+    """Connections of an unloaded instance, and of both the old and the new code of an upgraded one."""
     gone, upgraded = load(), load()
     before = [flow(ns, cc=name) for name in (gone, upgraded)]
     bbrctl("unload", "--name", gone)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbrmon stream where it is hard: full rings, no places, stops, other clocks, and things that end while it looks."""
+"""bbrmon stream in hard cases: full rings, no free slot, stops, other clocks, and objects that go away meanwhile."""
 import collections
 import json
 import os
@@ -20,7 +20,7 @@ from system import map_exists, maps_held_by, maps_of_program, run, wait_until
 from tool import DONE, REFUSED, Tool, sanitizer_environment, status_of
 from transfer import MB, Transfer, accept, advance, connect, finish, listen, new_socket, send_verified, set_cc
 
-pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+pytestmark = pytest.mark.machine_alone  # it watches all instances
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NEXT = ROOT / "build/next_version.bpf.o"
@@ -29,7 +29,7 @@ LEASE_S = 3
 
 
 def by_kind(summary):
-    """What there was of each kind, seen or dropped."""
+    """Number of events of each kind, seen or dropped."""
     return {kind: n + summary["drops"][kind] for kind, n in summary["events"].items() if kind != "total"}
 
 
@@ -41,7 +41,7 @@ def guardian_of(pid):
 
 
 class SlowReader:
-    """Reads what bbrmon writes, but a little at a time, so that it waits for us and not for events."""
+    """Reads bbrmon's output a little at a time, so that bbrmon waits for its reader and not for events."""
 
     def __init__(self, bbrmon, *args):
         self.process = bbrmon.start("stream", "-j", *args, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -56,7 +56,7 @@ class SlowReader:
             self.hurry.wait(0.01)
 
     def stop(self):
-        """The records, the last of which is the summary."""
+        """Returns the records. The last one is the summary."""
         self.process.send_signal(signal.SIGINT)
         self.hurry.set()
         self.thread.join()
@@ -75,9 +75,9 @@ class SlowReader:
 
 @pytest.mark.parametrize("ring", ["4k", "64k"])
 def test_a_full_ring_is_accounted_for_by_kind(plain_bbrmon, bbrctl, load, monitor, ns, ring):
-    """Kind by kind what it saw and dropped is what another monitor saw."""
+    """For each kind, the events that it saw and dropped add up to what another monitor saw."""
     name = load()
-    # Some thousand ACKs, where the ring and what is on its way to the reader hold five hundred.
+    # Some thousand ACKs; the ring and the buffers on the way to the reader hold five hundred.
     ns.ip("link", "set", "lo", "mtu", "1500", "gso_max_segs", "4")
     slow = SlowReader(plain_bbrmon, "--name", name, "--every", "ack", "--ring", ring)
     try:
@@ -104,7 +104,7 @@ def test_a_full_ring_is_accounted_for_by_kind(plain_bbrmon, bbrctl, load, monito
 
 
 def by_connection(events):
-    """Of each the events in their order; those of connections on other CPUs may stand elsewhere in each ring."""
+    """The events of each connection in order, without their numbers: each ring may order events of several CPUs differently."""
     found = {}
     for e in events:
         found.setdefault(e["conn"], []).append({k: v for k, v in e.items() if k != "seq"})
@@ -112,7 +112,7 @@ def by_connection(events):
 
 
 def test_ten_at_once(plain_bbrmon, bbrctl, load, monitor, ns):
-    """Eight see the same to the last event; the others are told why not, and by when they can."""
+    """Eight monitors see the same events to the last one. Others are refused, with the reason and the remedy."""
     name = load()
     eight = [monitor(name, "--every", "ack", "--ring", "64m", tool_to_run=plain_bbrmon) for _ in range(PLACES)]
     running = endless(ns, name, 3)
@@ -134,7 +134,7 @@ def test_ten_at_once(plain_bbrmon, bbrctl, load, monitor, ns):
 
 
 def test_stopped_while_another_takes_its_place(bbrctl, bbrmon, load, monitor, ns):
-    """Longer than its lease, with all places taken: the ninth gets in, and the one that was stopped says so."""
+    """A stop longer than the lease, with all slots taken: the ninth monitor gets the slot, and the stopped one says so."""
     name = load()
     running = endless(ns, name)
     stopped, *others = [monitor(name, "--every", "ack") for _ in range(PLACES)]
@@ -165,10 +165,10 @@ def time_namespace(bbrmon, seconds):
 
 @pytest.mark.parametrize("ahead", [False, True], ids=["behind", "ahead"])
 def test_in_a_time_namespace(bbrctl, bbrmon, load, monitor, ns, ahead):
-    """Its clock is not the kernel's: leases and times are by the kernel's, all the same."""
+    """The namespace's clock differs from the kernel's. Leases and times follow the kernel's all the same."""
     name = load()
     began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    # No clock may be negative, and at boot it was 0: half of what it is now is there to go back by.
+    # No clock may be negative, and it was 0 at boot: so it goes back by half of its value.
     seconds = 1_000_000 if ahead else -(began // 2 // 10 ** 9)
     assert abs(seconds) > 2 * LEASE_S
     watching = monitor(name, "--every", "ack", tool_to_run=time_namespace(bbrmon, seconds))
@@ -195,14 +195,14 @@ def test_times_in_text_are_from_its_start_in_a_time_namespace_too(bbrmon, load, 
 
 
 def abort(sock):
-    """Ends it by a reset, without TIME_WAIT: the tuple is free at once."""
+    """Ends a connection by a reset, without TIME_WAIT: the tuple is free at once."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
 
 
 @pytest.mark.parametrize("bound", [True, False])
 def test_an_aborted_connection(load, monitor, link, bound):
-    """The stack has forgotten its ports and counts when it ends: its last event has not."""
+    """When the connection ends, the stack has cleared its ports and counts. Its last event still has them."""
     name = load()
     client, server = link.ends
     listener = listen(server, link.v4[1])
@@ -227,7 +227,7 @@ def test_an_aborted_connection(load, monitor, link, bound):
 
 
 def test_the_same_tuple_again(load, monitor, link):
-    """Connections of one 4-tuple are told apart: each has an id of its own, its own start and end."""
+    """Connections of one 4-tuple are distinct: each has its own id, start and end."""
     name, times = load(), 4
     client, server = link.ends
     listener = listen(server, link.v4[1])
@@ -267,7 +267,7 @@ def lets_go_of(watching, ids):
 
 
 def test_it_lets_go_of_an_instance_that_is_gone(bbrctl, load, monitor, ns):
-    """Unloaded while a connection goes on: it is watched to its end, and then nothing of the instance stays."""
+    """Unloaded while a connection is open: it is watched to its end, then bbrmon holds nothing of the instance."""
     name, other = load(), load()
     watching = monitor(name, "--name", other, "--every", "ack")
     old = maps_of(bbrctl, name)
@@ -285,7 +285,7 @@ def test_it_lets_go_of_an_instance_that_is_gone(bbrctl, load, monitor, ns):
 
 
 def test_upgraded_while_it_watches(bbrctl, load, monitor, ns):
-    """Events of old and new code come under the one name, and the old code is let go of."""
+    """Events of old and new code come under the one name, and bbrmon releases the old code."""
     name = load()
     watching = monitor(name, "--every", "ack")
     old = maps_of(bbrctl, name)
@@ -310,7 +310,7 @@ def test_upgraded_while_it_watches(bbrctl, load, monitor, ns):
 
 
 def test_a_namespace_that_goes_away(load, monitor, new_ns):
-    """With a connection in it, whose end is seen."""
+    """A namespace goes away with a connection in it, whose end is still seen."""
     name, ns = load(), new_ns()
     inode = ns.inode
     watching = monitor(name, "--every", "ack")
@@ -339,7 +339,7 @@ def lines_of(path):
 
 @pytest.mark.parametrize("ignored", [False, True], ids=["", "nohup"])
 def test_the_terminal_is_closed(bbrctl, bbrmon, load, ns, tmp_path, ignored):
-    """An orderly end: what it wrote to a file is whole. With nohup it goes on."""
+    """bbrmon ends in order: the file that it wrote is complete. With nohup it continues."""
     name, out = load(), tmp_path / "out"
     pid, terminal = pty.fork()
     if not pid:
@@ -371,7 +371,7 @@ def test_the_terminal_is_closed(bbrctl, bbrmon, load, ns, tmp_path, ignored):
 
 
 def test_on_a_terminal_that_is_closed(bbrctl, bbrmon, load, ns):
-    """It cannot write any more: no place and no process of it stays."""
+    """bbrmon can no longer write: neither a slot nor a process of it stays."""
     name = load()
     pid, terminal = pty.fork()
     if not pid:
@@ -390,7 +390,7 @@ def test_on_a_terminal_that_is_closed(bbrctl, bbrmon, load, ns):
 
 
 def test_killed_with_its_guardian(bbrctl, load, monitor, ns):
-    """The lease frees the place; the ring stays until another monitor takes that place, which it gets."""
+    """The lease frees the slot. The ring stays until another monitor takes that slot."""
     name = load()
     running = endless(ns, name)
     watching = monitor(name, "--every", "ack")
@@ -410,7 +410,7 @@ def test_killed_with_its_guardian(bbrctl, load, monitor, ns):
 
 
 def test_without_its_guardian(bbrctl, load, monitor, ns):
-    """It goes on, and ends in order."""
+    """Without its guardian bbrmon continues, and ends in order."""
     name = load()
     watching = monitor(name, "--every", "ack")
     os.kill(guardian_of(watching.process.pid), signal.SIGKILL)
@@ -421,7 +421,7 @@ def test_without_its_guardian(bbrctl, load, monitor, ns):
 
 
 def test_no_round_of_many_busy_connections_is_dropped(plain_bbrmon, load, monitor, link):
-    """200 connections, each of them with a round trip for every second packet: none is missing."""
+    """200 connections, each with a round trip for every second packet: no round is missing."""
     name, count, rounds = load("max_pacing_rate=300kbit"), 200, 50
     watching = monitor(name, "--every", "round", tool_to_run=plain_bbrmon)
     with busy_connections(link, name, count):

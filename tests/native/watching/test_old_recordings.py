@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-A recording that bbrmon 0.1.0 of ABI 2 made is shown by every verb as that version showed it.
+Every verb shows a recording of bbrmon 0.1.0, with ABI 2, as that version showed it.
 
-recordings/abi2.rec has two runs: eleven connections over a path of 4 Mbit/s that becomes a policer of 1 Mbit/s, each
-ACK; then nine of IPv6, the first ACK of each round. Some are of bpf_rec, with profiles and a change of parameters,
-some are of the kernel's own bbr; the receiver was gone for a while. recordings/abi2.json.xz has, by command line, the
-exit status and what was printed.
+recordings/abi2.rec has two runs. The first has each ACK of eleven connections over a path of 4 Mbit/s that becomes a
+policer of 1 Mbit/s; the second has the first ACK of each round of nine IPv6 connections. Some connections are of
+bpf_rec, with profiles and a change of parameters, some of the kernel's own bbr; the receiver was gone for a while.
+recordings/abi2.json.xz has the exit status and the output of each command line.
 """
 import json
 import lzma
@@ -44,7 +44,7 @@ COMMANDS = [
 
 
 def drawn(data):
-    """All that the version before had in its page's data. Which curves there are was in the page's script then."""
+    """All that the data of the old version's page had. Its page's script listed the curves instead."""
     recovery = [curve["names"] for curves in data.pop("curves", {}).values() for curve in curves
                 if curve["values"] == "ca_state"]
     data["recording"].setdefault("ca_states", recovery and recovery[0])
@@ -54,15 +54,15 @@ def drawn(data):
 
 
 def run(tool, directory, name, command):
-    """What is kept of a command: of a report what its page draws, as the page may change."""
-    here = {"cwd": directory}  # messages have the file's name
+    """What is kept of a command. Of a report this is what its page draws, as the page may change."""
+    here = {"cwd": directory}  # messages contain the file's name
     result = tool(*command.format(name).split(), status=None, **here)
     out = drawn(report_page.data_of(result.out)) if command.startswith("report") else result.out
     return [result.status, out, result.err]
 
 
 def as_ss(text):
-    """Rates as ss(8) prints them: the version before wrote 37.0Gbps where ss writes 37Gbps."""
+    """Rates as ss(8) prints them: the old version wrote 37.0Gbps where ss writes 37Gbps."""
     return re.sub(r"\b(\d+(?:\.\d+)?)([kMGT]?bps)", lambda rate: f"{float(rate[1]):.3g}{rate[2]}", text)
 
 
@@ -110,13 +110,13 @@ def read(bbrmon, directory, name):
 
 @pytest.mark.parametrize("name", ["abi2.rec", "cut.rec"])
 def test_recorded_anew(bbrmon, directory, name):
-    """A copy, which is in today's format, has all that the old one has."""
+    """A copy in today's format has all that the old recording has."""
     bbrmon("record", "--read", name, "-o", "copy.rec", cwd=directory)
     assert read(bbrmon, directory, "copy.rec") == read(bbrmon, directory, name)
 
 
 def test_appended_to(bbrmon, directory):
-    """What is recorded after an old recording is read together with it."""
+    """New records after an old recording are read together with it."""
     shutil.copy(directory / "abi2.rec", directory / "both.rec")
     bbrmon("record", "--read", "abi2.rec", "-o", "both.rec", "--append", cwd=directory)
     data, old = (directory / "both.rec").read_bytes(), (HERE / "abi2.rec").read_bytes()

@@ -19,7 +19,7 @@ from system import wait_until
 from tool import DONE, REFUSED, USAGE, sanitizer_environment, status_of
 from transfer import MB, finish, send_verified
 
-pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+pytestmark = pytest.mark.machine_alone  # it watches all instances
 
 START, END, ACK, MODE = range(4)
 KINDS = "start", "end", "ack", "mode", "recovery", "rto", "params"
@@ -524,7 +524,7 @@ def test_of_another_major(bbrmon, write, tmp_path):
     data = a_chunk()
     path = write(fmt.Head(data, major=3).pack() + data[fmt.HEAD.size:])
     result = bbrmon("stream", "--read", path, status=REFUSED)
-    assert "has format 3, this tool has format 2" in result.err and "use bbrmon of the version" in result.err
+    assert "has format 3, this tool has format 2" in result.err and "use the version of bbrmon" in result.err
     path = write(data + path.read_bytes())
     result = bbrmon("stream", "--read", path, status=REFUSED)
     assert len(result.out.splitlines()) == 40 and f"from byte {len(data)} on" in result.err

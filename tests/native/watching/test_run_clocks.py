@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings with several runs, and clocks that were set between them: what `report` and `snapshot` make of their times."""
+"""Recordings with several runs, and clocks that were set between them: the times that `report` and `snapshot` show."""
 import json
 
 import pytest
@@ -15,7 +15,7 @@ MS = 10 ** 6
 
 
 def run_of(begin_ns, conn):
-    """A second of a connection."""
+    """Events of one second of a connection."""
     return [made.event(begin_ns + i * NS // 10, made.ACK, conn=conn, flags=made.SAMPLE, rtt_us=100, bytes_acked=i * 1000,
                        bytes_sent=i * 1000) for i in range(11)]
 
@@ -28,12 +28,12 @@ def report(bbrmon):
 
 
 def times(data):
-    """First and last event of each flow by its connection, milliseconds since the first event of all."""
+    """First and last event of each flow, by connection, in milliseconds since the first event of all."""
     return {f["conn"]: (f["start_us"] / 1000, f["end_us"] / 1000) for f in data["flows"]}
 
 
 @pytest.mark.parametrize("set_by_ns, expected_ms", [
-    (-DAY_NS, 10_000), (-5 * MS, 10_000), (0, 10_000),  # set back, corrected a little: as long as it was
+    (-DAY_NS, 10_000), (-5 * MS, 10_000), (0, 10_000),  # set back, or corrected a little: the time that really passed
     (3600 * NS, 3_610_000),  # set forward, or the machine slept
 ], ids=["back", "corrected", "not set", "forward"])
 def test_runs_of_one_boot(report, bbrmon, tmp_path, set_by_ns, expected_ms):
@@ -53,7 +53,7 @@ def test_runs_of_one_boot(report, bbrmon, tmp_path, set_by_ns, expected_ms):
 
 
 def test_another_boot_with_a_clock_behind(report, tmp_path):
-    """A machine without a clock of its own: nothing but the time of day tells how its boots lie, and nothing is left out."""
+    """A machine without a clock of its own: only the time of day tells how its boots lie, and no event is left out."""
     file = tmp_path / "two.rec"
     made.write(file, run_of(50 * NS, 1), run=1, epoch_ns=EPOCH_NS, boot_id=BOOTS[0])
     made.write(file, run_of(60 * NS, 2), run=2, epoch_ns=EPOCH_NS - 100 * NS, boot_id=BOOTS[1])
@@ -63,7 +63,7 @@ def test_another_boot_with_a_clock_behind(report, tmp_path):
 
 
 def test_a_first_event_that_is_not_the_earliest(report, tmp_path):
-    """Those of several CPUs may be a little out of order."""
+    """Events of several CPUs may be a little out of order."""
     late, early = run_of(50 * NS + 1, 1), run_of(50 * NS, 2)
     made.write(tmp_path / "one.rec", [event for pair in zip(late, early) for event in pair])
     data = report(tmp_path / "one.rec")
@@ -72,7 +72,7 @@ def test_a_first_event_that_is_not_the_earliest(report, tmp_path):
 
 
 def test_a_clock_that_is_set_within_a_run(bbrmon, report, tmp_path):
-    """Each chunk has another time of day, and the run still has one."""
+    """Each chunk has another time of day, but the run has only one."""
     file = tmp_path / "one.rec"
     events = run_of(50 * NS, 1)
     for i, epoch_ns in enumerate([EPOCH_NS, EPOCH_NS - DAY_NS, EPOCH_NS + DAY_NS]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbrmon snapshot against what ss, /proc and the sockets themselves tell."""
+"""bbrmon snapshot against ss, /proc and the sockets themselves."""
 import json
 import os
 import pathlib
@@ -16,7 +16,7 @@ from system import run, wait_until
 from tool import DONE, NOTHING, REFUSED, SANITIZER, USAGE, sanitizer_environment, status_of
 from transfer import MB, accept, connect, listen, new_socket, send_verified
 
-pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+pytestmark = pytest.mark.machine_alone  # it watches all instances
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SO_COOKIE, SO_MARK = 57, 36
@@ -51,7 +51,7 @@ def own_of(records, sock):
 
 
 def pair(ns, cc, size=0, family=None, address="127.0.0.1", to=None, accepted_cc="cubic", options=()):
-    """A connection whose first end uses cc and has sent so many bytes; nothing happens on it any more."""
+    """An idle connection whose first end uses cc and has sent size bytes."""
     listener = listen(ns, address, cc=accepted_cc)
     sock = new_socket(ns, family or (socket.AF_INET6 if ":" in (to or address) else socket.AF_INET))
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
@@ -81,7 +81,7 @@ def tcp_info(sock):
 
 
 def check_against_ss(record, line):
-    """All that both show."""
+    """Compares all that both show."""
     assert record["state"] == line.state
     assert record["recv_q_bytes"] == line.recv_q and record["send_q_bytes"] == line.send_q
     assert record["cwnd"] == line.number("cwnd")
@@ -94,7 +94,7 @@ def check_against_ss(record, line):
     assert record["uid"] == line.number("uid")
     assert record["inode"] == line.number("ino")
     assert record["cookie"] == int(line.value("sk"), 16)
-    # ss has the smoothed RTT in microseconds, with three digits behind the point.
+    # ss prints the smoothed RTT in milliseconds, with three decimals.
     assert abs(record["srtt_us"] - float(line.value("rtt").partition("/")[0]) * 1000) < 1
     assert record["min_rtt_us"] is not None
     pacing = line.after("pacing_rate")
@@ -129,7 +129,7 @@ def test_ours_is_as_ss_and_the_stream_have_it(snapshot, load, monitor, ns, size)
         return
     watching.wait_for(lambda m: any(e["bytes_acked"] == record["bytes_acked"] for e in m.of("ack")), "the last ACK")
     last = watching.of("ack")[-1]
-    # The keys of an event, and the values of the last one but for those that are the ACK's and not the state's.
+    # A snapshot has the keys of an event, and the values of the last one except those of the ACK itself.
     of_ack = {"time_ns", "event", "conn", "seq", "params_gen", "rtt_us", "delivery_rate_bps", "app_limited",
               "losses", "acked", "prior_inflight"}
     assert {k: v for k, v in last.items() if k not in of_ack} == {k: record[k] for k in last if k not in of_ack}
@@ -188,7 +188,7 @@ def test_states_of_tcp(snapshot, ns):
 
 
 def test_a_mapped_address(bbrmon, snapshot, ns):
-    """It is shown as the IPv4 address that it is in JSON, and as ss shows it in text."""
+    """JSON has a mapped address as IPv4; the text has it as ss shows it."""
     sock, _ = pair(ns, "bbr", family=socket.AF_INET6, to="::ffff:127.0.0.1")
     record = own_of(snapshot("--netns", ns.name), sock)
     assert (record["local"], record["remote"], record["family"]) == ("127.0.0.1", "127.0.0.1", "inet6")
@@ -254,14 +254,14 @@ def test_text(bbrmon, shared, ns):
 
 @pytest.fixture
 def mixed(shared, ns):
-    """Some connections that differ in what can be sorted by."""
+    """Some connections that differ in the keys to sort by."""
     names = [shared, "bbr"]
     return [pair(ns, names[i % 2], size, address=address)[0]
             for i, (size, address) in enumerate([(0, "127.0.0.1"), (3 * MB, "::1"), (500, "127.0.0.2"), (MB, "127.0.0.1"),
                                                  (500, "127.0.0.1"), (0, "::1"), (40000, "127.0.0.5")])]
 
 
-# Names that stand for numbers are in the order of these.
+# Names that stand for numbers are sorted by these numbers.
 ORDERS = {"mode": ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"], "policer": ["off", "sampling", "detected"],
           "ca_state": ["open", "disorder", "cwr", "recovery", "loss"], "state": list(STATE), "family": ["inet", "inet6"]}
 
@@ -275,8 +275,8 @@ def sort_value(record, key):
 
 
 def test_every_key_sorts(snapshot, ns, mixed):
-    """Both ways; what is not known comes last; equal ones stay in their order."""
-    # The order that they come in, and all values, are the same each time: nothing happens.
+    """Each key sorts both ways. Unknown values come last; equal ones keep their order."""
+    # Nothing happens on these connections, so their order and all values stay the same.
     plain = [r for r in snapshot("--netns", ns.name)]
     assert len(plain) == len(mixed)
     at = {ends_of(r): i for i, r in enumerate(plain)}
@@ -334,7 +334,7 @@ WRONG = {
     "dport 65536": (6, "not a port"),
     "fwmark = x": (9, "a mark is"),
     "fwmark = 1/": (9, "a mark is"),
-    "name > x": (5, "cannot be ordered"),
+    "name > x": (5, "has no order"),
     "name " + 16 * "a": (5, "too long"),
     "mode PROBE": (5, "not a mode"),
     "state nonsense": (6, "not a state"),
@@ -404,7 +404,7 @@ def test_a_full_disk(bbrmon, ns, mixed):
 
 
 def test_while_connections_come_and_go(bbrmon, shared, ns, many_files):
-    """Those that stay are there in each, once; nothing is torn or invented."""
+    """Each snapshot has every lasting connection once, and nothing torn or invented."""
     name = shared
     stay = {ends_of_socket(pair(ns, name)[0]) for _ in range(20)}
     listener, ending, errors = listen(ns, cc=name, backlog=256), threading.Event(), []
@@ -437,7 +437,7 @@ def test_while_connections_come_and_go(bbrmon, shared, ns, many_files):
 
 
 def test_the_end_of_a_recording(bbrctl, bbrmon, load, tmp_path, ns):
-    """Connections that go on are in it as their last event had them; those that ended are not."""
+    """Open connections are shown as their last event had them; ended ones are not shown."""
     name, path = load(), tmp_path / "recording"
     recording = bbrmon.start("record", "-o", path, "--every", "ack", "--name", name, stderr=subprocess.PIPE, text=True)
     try:
@@ -467,7 +467,7 @@ def test_the_end_of_a_recording(bbrctl, bbrmon, load, tmp_path, ns):
 
 
 def test_many(plain_bbrmon, shared, link, tmp_path):
-    """5,000: each once, the same as ss has, in the memory that one takes."""
+    """5,000 connections: each once, the same as in ss, within 256 kB of the memory that an empty snapshot takes."""
     name, n = shared, 5000
     client, out = link.ends[0], tmp_path / "out"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random filter expressions: bbrmon snapshot against a reading of them in Python, and against ss where it has them."""
+"""Random filter expressions: bbrmon snapshot against an evaluation in Python, and against ss where ss has them."""
 import ipaddress
 import json
 import operator
@@ -22,7 +22,7 @@ AND, OR, NOT = ["and", "&", "&&", ""], ["or", "|", "||"], ["not", "!"]
 
 
 class Expressions:
-    """Makes random expressions: a text, and a function of a record. common: only what ss has as well."""
+    """Makes random expressions: the text, and a function of a record. common: only what ss has as well."""
 
     def __init__(self, seed, records, cgroups, common):
         self.random, self.records, self.cgroups, self.common = random.Random(seed), records, cgroups, common
@@ -31,7 +31,7 @@ class Expressions:
         return self.random.choice(self.records)[key]
 
     def equal(self, text, test, may_differ=True):
-        """With one of the spellings of "is" or "is not"."""
+        """A test with one of the spellings of "is" or "is not"."""
         if may_differ and self.random.random() < 0.3:
             return f"{self.random.choice(DIFFERENT)} {text}", lambda r: not test(r)
         return f"{self.random.choice(EQUAL)} {text}".strip(), test
@@ -39,7 +39,7 @@ class Expressions:
     def host(self):
         word, key, port_key = self.random.choice([("dst", "remote", "rport"), ("src", "local", "lport")])
         address = ipaddress.ip_address(self.any_of(key))
-        # ss compares the first bits of a prefix of IPv4 with those of an IPv6 address: of ::1 with 0.0.0.0/1.
+        # ss compares the first bits of an IPv4 prefix with those of an IPv6 address: of 0.0.0.0/1 with ::1.
         fewest = 2 if self.common and address.version == 4 else 0
         bits = self.random.choice([address.max_prefixlen] * 2 + [self.random.randint(fewest, address.max_prefixlen)])
         net = ipaddress.ip_network((address, bits), strict=False)
@@ -65,7 +65,7 @@ class Expressions:
             value = ipaddress.ip_address(record[key])
             if net.version == 4:
                 return value.version == 4 and value in net
-            # As in ss: a rule of IPv6 is for sockets of IPv6.
+            # As in ss, an IPv6 prefix is for IPv6 sockets.
             if record["family"] != "inet6":
                 return False
             return (value if value.version == 6 else ipaddress.ip_address(f"::ffff:{value}")) in net
@@ -116,7 +116,7 @@ class Expressions:
         return self.condition()
 
     def list(self, depth):
-        """From left to right, whatever the operators are."""
+        """Terms are evaluated from left to right, whatever the operators are."""
         text, test = self.term(depth)
         for _ in range(self.random.choice([0, 1, 1, 2, 3])):
             more, right = self.term(depth)
@@ -130,7 +130,7 @@ class Expressions:
         return (lambda r: left(r) or right(r)) if is_or else (lambda r: left(r) and right(r))
 
     def tight(self, text):
-        """Signs need no blanks around them here, other than in ss."""
+        """Drops some of the blanks around signs: unlike ss, bbrmon needs none."""
         words = text.split()
         out = words[0]
         for word, before in zip(words[1:], words):
@@ -158,7 +158,7 @@ def various(shared, ns, cgroups, bbrmon):
     records = [json.loads(line) for line in bbrmon("snapshot", "-j", "--netns", ns.name).out.splitlines()]
     assert len(records) == 32
     home = cgroups.home
-    # As ss takes them: by their whole path.
+    # By their whole path, as ss takes them.
     ids = {cgroups.mount / cgroups.path("a")[1:]: cgroups.id("a"),
            cgroups.mount / home[1:]: (cgroups.mount / home[1:]).stat().st_ino}
     return records, ids
@@ -184,7 +184,7 @@ def test_against_python(plain_bbrmon, ns, various):
 
 
 def test_against_ss(plain_bbrmon, ns, various):
-    """All sockets of the namespace use BBR: both must choose the same."""
+    """All sockets of the namespace use BBR, so both must choose the same."""
     records, cgroups = various
     assert ss.ends(ns) == {ends_of(r) for r in records}
     some = 0
@@ -197,9 +197,9 @@ def test_against_ss(plain_bbrmon, ns, various):
 
 
 def test_the_order_of_operators_is_that_of_ss(bbrmon, ns, various):
-    """From left to right, other than its manual says."""
+    """ss evaluates from left to right, contrary to its manual."""
     records, _ = various
-    one, two, three = sorted({r["lport"] for r in records})[:3]  # IPv4 and IPv6 may have the same
+    one, two, three = sorted({r["lport"] for r in records})[:3]  # IPv4 and IPv6 sockets may have the same port
     for text in (f"sport = :{one} or sport = :{two} and sport = :{three}", f"sport = :{one} or sport = :{two} sport = :{three}",
                  f"sport = :{one} and sport = :{two} or sport = :{three}"):
         assert matching(bbrmon, ns, [text]) == ss.ends(ns, *text.split())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbrmon top: its --batch against the events themselves, and its screen in a real terminal."""
+"""bbrmon top: --batch against the events themselves, and the screen in a real terminal."""
 import collections
 import contextlib
 import json
@@ -16,10 +16,10 @@ from terminal import COLOUR, Terminal
 from tool import DONE, REFUSED, USAGE, Monitor, lose_reader, status_of
 from transfer import Transfer, connect, listen
 
-pytestmark = pytest.mark.machine_alone  # it watches all instances that there are
+pytestmark = pytest.mark.machine_alone  # it watches all instances
 
 CONNECTIONS = 4
-PATIENCE = 2_000_000_000  # ns without news after which a rate is not known
+PATIENCE = 2_000_000_000  # ns without events after which a rate is unknown
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def recorded(bbrctl, bbrmon, shared, tmp_path_factory):
 
 
 def blocks_of(out):
-    """The objects of `top -j` by refresh."""
+    """The objects of `top -j`, grouped by refresh."""
     blocks = collections.defaultdict(list)
     for line in out.splitlines():
         o = json.loads(line)
@@ -96,7 +96,7 @@ def test_each_row_is_its_connections_last_event(bbrmon, recorded):
     assert len(blocks) > 4
     times = [block[0]["time_ns"] for block in blocks]
     assert times[-1] == events[-1]["time_ns"] and times == sorted(times)
-    # Where nothing happened for longer there is no block.
+    # There is no block for an interval in which nothing happened.
     assert all(b > a and not (b - a) % 200_000_000 for a, b in zip(times[:-1], times[1:-1]))
     for block in blocks:
         is_last = block is blocks[-1]
@@ -107,7 +107,7 @@ def test_each_row_is_its_connections_last_event(bbrmon, recorded):
             assert o["srtt_us"] == (e["srtt_us"] or None)
             assert o["ended"] == (e["event"] == "end")
             assert o["cookie"] is None
-    # Those that ended are there for five seconds, which is longer than this took.
+    # Ended connections stay for five seconds, which is longer than this took.
     assert {o["conn"] for o in blocks[-1]} == {e["conn"] for e in events if e["time_ns"] > times[-1] - 5e9}
 
 
@@ -139,7 +139,7 @@ def text_blocks(out):
 
 
 def rows_of(lines):
-    """Of a block or a screen: what is below the titles, cells as words."""
+    """The rows of a block or a screen, without the titles."""
     return [line for line in lines[3:] if line.strip()]
 
 
@@ -173,7 +173,7 @@ def test_order(bbrmon, recorded, column, key):
     path, _ = recorded
     for reverse in [], ["--reverse"]:
         for block in blocks_of(bbrmon("top", "-j", "--read", path, "--sort", column, *reverse).out):
-            # Who has ended first is so for good: its time in the mode no longer grows.
+            # Sorting is by the start of the mode. The time in the mode of an ended connection no longer grows.
             values = [o[key] for o in block if o[key] is not None and not (o["ended"] and key == "mode_ms")]
             assert values == sorted(values, reverse=not reverse)
 
@@ -189,7 +189,7 @@ def test_filter(bbrmon, recorded):
 
 
 def test_an_expression_on_the_state(bbrmon, recorded):
-    """A connection is there while its last event matches."""
+    """A connection is shown while its last event matches."""
     path, events = recorded
     whole = blocks_of(bbrmon("top", "-j", "--read", path, "-i", "200ms").out)
     part = blocks_of(bbrmon("top", "-j", "--read", path, "-i", "200ms", "mode", "=", "STARTUP").out)
@@ -224,7 +224,7 @@ def test_output_that_cannot_be_written(bbrmon, shared):
 
 @pytest.fixture
 def watching(bbrmon, tmp_path):
-    """Starts `top -j` in the background; what it returns asks for the blocks until now."""
+    """Starts `top -j` in the background. Returns a function that reads the blocks so far."""
     with contextlib.ExitStack() as stack:
         def start(*args):
             out = stack.enter_context(open(tmp_path / "out", "w+"))
@@ -239,13 +239,13 @@ def watching(bbrmon, tmp_path):
                     process.kill()
                     process.wait()
             stack.callback(stop)
-            # The last line may not be whole yet, nor the last block.
+            # The last line may be incomplete, and so may the last block.
             return lambda: blocks_of((tmp_path / "out").read_text().rpartition("\n")[0])[:-1]
         yield start
 
 
 def test_quiet_connections_are_there(watching, shared, ns):
-    """Those that were there before and do nothing now: ours, and one of the kernel's own bbr."""
+    """Idle connections that are older than top are shown: ours, and one of the kernel's own bbr."""
     listener = listen(ns)
     port = listener.getsockname()[1]
     ends = [connect(ns, listener, cc=cc) for cc in (shared, "bbr")]
@@ -269,7 +269,7 @@ def test_quiet_connections_are_there(watching, shared, ns):
 
 
 def test_one_that_no_longer_matches_leaves(watching, shared, ns):
-    """Of two that are quiet, one sends more: its socket says so at the next reading. It has not ended."""
+    """One of two idle connections sends more, and the next reading of its socket shows that. It leaves without having ended."""
     listener = listen(ns)
     ends = [connect(ns, listener, cc=shared) for _ in range(2)]
     sent = 100_000
@@ -291,7 +291,7 @@ def test_one_that_no_longer_matches_leaves(watching, shared, ns):
 
 
 def test_a_connection_that_begins_and_ends(watching, bbrctl, shared, ns):
-    """The socket and its events are one row from beginning to end."""
+    """A socket and its events are one row from beginning to end."""
     blocks = watching("--name", shared, "-i", "100ms")
     wait_until(lambda: status_of(bbrctl, shared)["monitors"] == 1, "bbrmon watches")
     transfer = Transfer(*connect(ns, listen(ns), cc=shared), gap=0.02)
@@ -319,7 +319,7 @@ def test_without_a_terminal(bbrmon, shared):
 
 
 def show(terminal, bbrmon, path, *args, width=80, height=24, **environment):
-    """top of a recording, in a terminal, once it has come to its end."""
+    """Shows a recording with top in a terminal. Returns when the recording is over."""
     term = terminal(width, height, **environment)
     term.start(bbrmon.path, "top", "--read", path, "--speed", "0", *args)
     term.wait_for(lambda text: "recording, over" in text, "the end of the recording")
@@ -339,7 +339,7 @@ def utf8(monkeypatch):
 
 
 def last_rows(bbrmon, path, width, *args):
-    """Rows of --batch's last block: the screen is to have the same ones."""
+    """Rows of the last block of --batch: the screen must have the same."""
     return rows_of(text_blocks(bbrmon("top", "--batch", "--read", path, "--width", width, *args).out)[-1])
 
 
@@ -401,7 +401,7 @@ def test_sorting_and_filtering(terminal, bbrmon, recorded, utf8):
 
 
 def strip_of(events, conn, width):
-    """The page's strip of modes: the rarest one of those in each column's slots; between events the last one goes on."""
+    """The page's strip of modes: for each column the rarest mode in its slots. Between events the last mode continues."""
     slots, before = collections.defaultdict(set), None
     for e in (e for e in events if e["conn"] == conn):
         slot = e["time_ns"] // 500_000_000
@@ -448,7 +448,7 @@ def test_the_page_of_a_connection(terminal, bbrmon, recorded, utf8):
 
 
 def is_page(lines, width, height):
-    """All of it, drawn anew for this size: the time ends where the screen does."""
+    """Is this the whole page, redrawn for this size? The time axis ends at the screen's edge."""
     times = [line for line in lines if "-60s" in line]
     return len(lines) == height and lines[-1].startswith("esc back") and lines[1].startswith("mode ") and \
         bool(times) == (height >= 24) and all(len(line) == width and line.endswith("now") for line in times)
@@ -509,7 +509,7 @@ def test_terminals_that_cannot_do_it(terminal, bbrmon, recorded, kind):
 
 @pytest.fixture
 def watch(bbrctl, terminal, shared, ns):
-    """Starts a build's top of a connection that goes on, in a terminal."""
+    """Starts a tool's top in a terminal, with one connection that stays open."""
     listener = listen(ns)
     port = listener.getsockname()[1]
     transfer = Transfer(*connect(ns, listener, cc=shared), gap=0.02)
@@ -536,7 +536,7 @@ def number_after(text, word):
 
 
 def test_pause(live):
-    """The rows stay as they are while events go on being counted."""
+    """The rows do not change while events are still counted."""
     live.type("p")
     paused = rows_of(live.wait_for(lambda text: "PAUSED" in text, "that it is paused"))
     first = number_after(live.lines()[0], "PAUSED")
@@ -573,7 +573,7 @@ def test_a_signal_is_an_orderly_end(live, sig):
 
 
 def test_it_can_be_stopped(live):
-    """Ctrl-Z gives the terminal to the shell; fg takes it again."""
+    """Ctrl-Z gives the terminal to the shell; fg takes it back."""
     live.type("C-z")
     live.wait_for(lambda text: "Stopped" in text, "that it is stopped")
     assert live.tmux("display-message", "-p", "#{alternate_on}").strip() == "0"
@@ -598,7 +598,7 @@ def test_a_terminal_that_goes_away(watch, bbrmon):
 
 
 def test_a_terminal_that_goes_away_while_hangups_are_ignored(bbrctl, bbrmon, terminal, shared):
-    """As with nohup: it reads the end of its input, and does not go on asking for it."""
+    """As with nohup: top ends at the end of its input, instead of reading on for ever."""
     term = terminal(leaks=False)
     term.start("sh", "-c", f"trap '' HUP; exec {bbrmon.path} top --name {shared}")
     term.wait_for(lambda text: "\nconnections " in text, "the list")
@@ -615,11 +615,11 @@ def test_a_crash_gives_the_terminal_back(plain_bbrmon, terminal, recorded, sig):
 
 
 def test_messages_are_shown_and_kept(bbrctl, bbrmon, terminal, load, ns):
-    """What is said meanwhile does not go across the screen, and is still there after it."""
+    """Messages do not disturb the screen, and are still there after it."""
     name = load()
     transfer = Transfer(*connect(ns, listen(ns), cc=name), gap=0.02)
     term = terminal(120, 24)
-    # A shell in between: the one of the terminal would take it back when top is stopped.
+    # A shell in between: the terminal's own shell would take the terminal back when top is stopped.
     term.start_with_stderr("sh", "-c", f"{bbrmon.path} top --name {name}; exit $?")
     term.wait_for(lambda text: "\nconnections " in text, "the list")
     top = term.program("bbrmon")

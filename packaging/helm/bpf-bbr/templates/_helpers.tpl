@@ -19,7 +19,7 @@ labels:
   helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{- /* Once it was privileged it stays so: what has set a default must also set it back. */}}
+{{- /* A container that was privileged stays so: it must be able to restore a default that it has set. */}}
 {{- define "bpf-bbr.privileged" -}}
 {{- $is := regexMatch "(?m)^\\s*default_in\\s*=" .Values.config }}
 {{- $now := lookup "apps/v1" "DaemonSet" .Release.Namespace (include "bpf-bbr.name" .) }}
@@ -44,7 +44,7 @@ labels:
 
 {{- define "bpf-bbr.capabilities" -}}
 readOnlyRootFilesystem: true
-# It reads the namespaces of other processes, which AppArmor's profile for containers forbids.
+# The programs read the namespaces of other processes, which AppArmor's profile for containers forbids.
 appArmorProfile: {type: Unconfined}
 seccompProfile: {type: RuntimeDefault}
 capabilities:
