@@ -161,8 +161,7 @@ static void print_watching(struct export *x, struct openmetrics *om, const struc
 	print_plain(om, "bbrmon_watched_seconds", OM_COUNTER, "seconds",
 		    "Time in which instances were watched.", t->watched_ns / (double)NS_PER_S);
 	print_plain(om, "bbrmon_unwatched_seconds", OM_COUNTER, "seconds",
-		    "Time in which they were not, because bbrmon was stopped or had no subscriber "
-		    "slot.",
+		    "Time in which they were not, because bbrmon was stopped or had no place.",
 		    t->unwatched_ns / (double)NS_PER_S);
 	print_plain(
 		om, "bbrmon_untracked_events", OM_COUNTER, NULL,

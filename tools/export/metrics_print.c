@@ -26,14 +26,14 @@ static const struct {
 	  offsetof(struct metric_series, acked) },
 	{ { "bbr_retransmitted_bytes", OM_COUNTER, "bytes", "Payload that was sent again." },
 	  offsetof(struct metric_series, retrans) },
-	{ { "bbr_lost_packets", OM_COUNTER, "packets", "Packets that the stack marked lost." },
+	{ { "bbr_lost_packets", OM_COUNTER, "packets", "Packets that the stack took for lost." },
 	  offsetof(struct metric_series, lost) },
 	{ { "bbr_retransmission_timeouts", OM_COUNTER, NULL, "Retransmission timeouts (RTO)." },
 	  offsetof(struct metric_series, rtos) },
 	{ { "bbr_recoveries", OM_COUNTER, NULL, "Times that fast recovery was entered." },
 	  offsetof(struct metric_series, recoveries) },
 	{ { "bbr_policer_detections", OM_COUNTER, NULL,
-	    "Times that a connection detected a policer on its path and adopted its rate." },
+	    "Times that a connection found a policer on its path and took over its rate." },
 	  offsetof(struct metric_series, policed) },
 };
 

@@ -112,7 +112,7 @@ static void begin_run(struct replay *p)
 	conn_map_free(&p->sampled, free_sampled);
 	if (p->said_coarse || !request->is_sampling_given || is_fine_enough(run, request))
 		return;
-	err("%s: recorded with fewer ACKs than --every asks for; showing those that it has",
+	err("%s: was recorded with fewer ACKs than --every asks for: those that it has are shown",
 	    p->reader.name);
 	p->said_coarse = true;
 }
