@@ -46,24 +46,25 @@ def test_a_live_connection_follows(bbrctl, load, monitor, new_path):
     assert {e["params_gen"] for e in watching[two].of("ack")} == {watching[two].events[0]["params_gen"]}
 
 
+def both_gains(gain):
+    return f"cwnd_gain={gain}", "probe_bw_gains=" + ",".join([str(gain)] * 8)
+
+
 def test_no_ack_sees_half_of_a_change(bbrctl, load, monitor, ns):
-    """Two gains that always change together are always seen together."""
-    name = load("cwnd_gain=2", "high_gain=2")
+    """Two parameters that always change together are always seen together: in PROBE_BW each ACK uses both."""
+    name = load(*both_gains(1))
     watching = monitor(name, "--every", "ack")
     running = flows(ns, name, 2, gap=0, rate=BUSY_RATE)
-    # In STARTUP both gains are high_gain. full_bw_rounds=31, the most that there is, makes STARTUP last longer.
+    watching.wait_for(settled, "PROBE_BW")
     for i in range(20):
-        gain = 2 + i % 5
-        bbrctl("set", "--name", name, f"high_gain={gain}", f"cwnd_gain={gain}", "full_bw_rounds=31", status=None)
+        bbrctl("set", "--name", name, *both_gains(1 + i % 5 / 4), status=None)
     for transfer in running:
         transfer.stop()
     for transfer in running:
         transfer.finish()
     watching.wait_for(lambda m: len(m.of("end")) == 2, "the ends")
     watching.stop()
-    generations = {}
-    for e in watching.of("ack"):
-        if e["mode"] == "STARTUP" and not e["round_start"]:
-            generations.setdefault(e["params_gen"], set()).add(e["cwnd_gain"])
-    assert watching.of("params")
-    assert all(len(gains) == 1 for gains in generations.values()), generations
+    seen = {(e["params_gen"], e["cwnd_gain"], e["pacing_gain"]) for e in watching.of("ack") if e["mode"] == "PROBE_BW"}
+    generations = {generation for generation, _, _ in seen}
+    assert len(generations) > 5 and len(seen) == len(generations), seen
+    assert all(cwnd_gain == pacing_gain for _, cwnd_gain, pacing_gain in seen), seen
