@@ -42,14 +42,14 @@ struct {
 	__type(value, struct experiment_decision);
 } bbr_exp_log SEC(".maps"); /* EXPERIMENT_MAP_LOG */
 
+/* bbr_no_arm is a map of its own: clang describes the value only then, which 6.1 compares. */
 struct assigned_of_instance {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__uint(map_flags, BPF_F_MMAPABLE); /* as libbpf makes global data */
 	__type(key, u32);
 	__type(value, struct assigned_places);
-} bbr_no_arm SEC(
-	".maps"); /* a map of its own: clang describes the value only then, which 6.1 compares */
+} bbr_no_arm SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);

@@ -177,8 +177,8 @@ void BPF_PROG(release, struct sock *sk)
 	struct bbr *b = bbr_of(sk);
 
 	leave_profile(b);
-	if (bbr_watched(
-		    b)) { /* else no monitor knows it: older kernels release what was never init */
+	/* Else no monitor knows it: older kernels release what was never init. */
+	if (bbr_watched(b)) {
 		report(sk, BBR_EV_END);
 		forget_conn(sk, b);
 	}

@@ -74,8 +74,8 @@ static inline u32 bbr_tso_segs_goal(const struct bbr *b, const struct bbr_sock *
 	if (bytes > BBR_GSO_MAX_SIZE - 1 - BBR_MAX_TCP_HEADER)
 		bytes = BBR_GSO_MAX_SIZE - 1 - BBR_MAX_TCP_HEADER;
 	segs = quotient(bytes, IN(sk, mss));
-	if (unlikely(segs <
-		     PARAM(sk, min_tso_segs))) /* which is 1 or more, so the least is no more */
+	/* min_tso_segs is 1 or more, so bbr_min_tso_segs() is no more than it. */
+	if (unlikely(segs < PARAM(sk, min_tso_segs)))
 		segs = max_u32(segs, bbr_min_tso_segs(b, sk));
 	return min_u32(segs, PARAM(sk, tso_segs_max));
 }

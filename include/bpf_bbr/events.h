@@ -25,8 +25,8 @@ enum bbr_event_kind {
 	BBR_EV_RTO, /* a retransmission timeout */
 	BBR_EV_PARAMS, /* the connection's first ACK with changed parameters */
 	BBR_EV_KINDS,
-	BBR_EV_STATE =
-		64, /* of a snapshot, never in a ring: nothing happened, the state was read */
+	/* Of a snapshot, never in a ring: nothing happened, the state was read. */
+	BBR_EV_STATE = 64,
 };
 
 #define BBR_EV_MAX 8 /* room for kinds that a later minor adds */
@@ -125,8 +125,8 @@ struct bbr_event {
 	__u8 profile; /* its index */
 	__u8 pad[4];
 
-	__u8 tail
-		[BBR_EVENT_TAIL_MAX]; /* the algorithm's own: bbr_abi.tail_size bytes are written */
+	/* The algorithm's own: bbr_abi.tail_size bytes are written. */
+	__u8 tail[BBR_EVENT_TAIL_MAX];
 };
 
 #define BBR_EVENT_BASE \

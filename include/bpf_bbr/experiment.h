@@ -156,8 +156,8 @@ struct experiment_control {
 	__u64 decisions; /* written to the log so far */
 	/* Counted by the program. */
 	__u64 assigned[EXPERIMENT_ARMS]; /* connections */
-	__u64 refused
-		[EXPERIMENT_ARMS]; /* the kernel did not give them the arm: they are left alone */
+	/* The kernel did not give them the arm: they are left alone. */
+	__u64 refused[EXPERIMENT_ARMS];
 	__u64 chosen; /* the application had chosen for itself: left alone */
 	__u64 no_memory; /* more were open than the ring has places: left alone */
 	__u64 moved; /* open connections that went to another arm, at a seam or by `stop --to` */
@@ -223,8 +223,8 @@ struct experiment_outcome {
 	__u32 rtt_min_us; /* 0: no round trip yet */
 	__u64 rtt_sum_us; /* the sum of one RTT for each round trip */
 	__u32 rtts; /* how many */
-	__u32 first_us
-		[EXPERIMENT_FIRSTS]; /* since begin; noted once a round trip; 0: not reached */
+	/* Since begin; noted once a round trip; 0: not reached. */
+	__u32 first_us[EXPERIMENT_FIRSTS];
 	__u16 rtt_above[EXPERIMENT_RTT_BUCKETS]; /* stops at 65535 */
 };
 

@@ -25,8 +25,8 @@
  * callback then finds its place in each by a shift or one multiplication.
  */
 struct bbr_profiles_head {
-	__u32 gen
-		[BBR_PROFILES]; /* the lowest bit selects the bank; connections see changes by it */
+	/* The lowest bit selects the bank; connections see changes by it. */
+	__u32 gen[BBR_PROFILES];
 	char name[BBR_PROFILES]
 		 [BBR_PROFILE_NAME_LEN]; /* "": free, or its last connections still run */
 };

@@ -15,11 +15,11 @@ struct completion {
 	const char *current; /* the word to complete */
 	char **words; /* all words before it */
 	int n;
-	const char
-		*plain[MAX_WORDS]; /* the first words that are neither options nor their values */
+	/* The first words that are neither options nor their values. */
+	const char *plain[MAX_WORDS];
 	int n_plain;
-	const struct option_def
-		*pending; /* the option whose value the current word is; NULL: none */
+	/* The option whose value the current word is; NULL: none. */
+	const struct option_def *pending;
 };
 
 /* Visits one table of options, which a NULL name ends. Returns true to stop. */

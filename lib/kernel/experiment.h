@@ -18,8 +18,8 @@ struct experiment_handle {
 	/* Shared memory. What changes may be anything. Of the tools, only bbrctl writes here. */
 	struct experiment_control *control;
 	const struct experiment_outcome *outcomes; /* config.outcomes places */
-	struct experiment_decision
-		*log; /* EXPERIMENT_LOG places, line n in place n % EXPERIMENT_LOG */
+	/* EXPERIMENT_LOG places, line n in place n % EXPERIMENT_LOG. */
+	struct experiment_decision *log;
 };
 
 /*

@@ -19,8 +19,8 @@ struct bpf_link_info;
 
 struct instance {
 	char name[BBR_NAME_LEN]; /* of the congestion control */
-	struct bbr_abi
-		abi; /* algorithm and version can be printed; algorithm is "" before major 3 */
+	/* Algorithm and version can be printed; algorithm is "" before major 3. */
+	struct bbr_abi abi;
 	const struct algorithm *algorithm; /* NULL: these tools do not know it */
 	__u32 map_id; /* of the struct_ops map */
 	__u32 prog_id; /* of cong_control */

@@ -6,8 +6,8 @@
 
 struct device_qdisc {
 	char device[IF_NAMESIZE];
-	char kind
-		[16]; /* of its queue; of several (below mq), the first that is not fq, if any is */
+	/* Of its queue; of several (below mq), the first that is not fq, if any is. */
+	char kind[16];
 };
 
 /*

@@ -20,8 +20,8 @@ struct machine_instance {
 	char name[BBR_NAME_LEN];
 	const struct algorithm *algorithm; /* NULL: these tools do not know it */
 	char version[sizeof(((struct bbr_abi *)0)->version)]; /* of its code */
-	struct profile_definitions
-		profiles; /* while a file is read, the default profile may be missing */
+	/* While a file is read, the default profile may be missing. */
+	struct profile_definitions profiles;
 	struct rule_list rules; /* the profile of each is an index into profiles */
 
 	const char *file; /* while files are read: the last one that has its [instance NAME] */

@@ -31,8 +31,8 @@ struct step {
 	const struct machine_instance *wanted, *found; /* NULL: there is none */
 	const struct profile_definition *profile_wanted, *profile_found;
 	const struct machine_default *default_wanted, *default_found;
-	char previous
-		[BBR_NAME_LEN]; /* the default without bbrctl, to note or to restore; "": unknown */
+	/* The default without bbrctl, to note or to restore; "": unknown. */
+	char previous[BBR_NAME_LEN];
 	const struct attachment *wanted_at, *found_at;
 };
 

@@ -110,8 +110,8 @@ static int pass(struct migration *m, int link)
 		return -errno;
 	while (!is_stopped) {
 		n = read(fd, (char *)buf + have, sizeof(buf) - have);
-		if (n < 0 &&
-		    (errno == EAGAIN || errno == EINTR)) /* EAGAIN: none of very many matched */
+		/* EAGAIN: none of very many matched. */
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		if (n <= 0)
 			break;

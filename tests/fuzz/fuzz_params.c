@@ -36,8 +36,8 @@ int bbrctl_main(int argc, char **argv); /* main() of loader/main.c, renamed by t
 const struct completer bbrctl_completers[] = { {} };
 
 static struct param_set in_force; /* the instance's parameters */
-static const struct algorithm
-	*algorithm; /* the instance's: the first byte of the input chooses it */
+/* The instance's: the first byte of the input chooses it. */
+static const struct algorithm *algorithm;
 static unsigned int messages; /* by err() in this run */
 
 static unsigned long assignments, loads, changes, texts, jsons, nothings, refusals;

@@ -62,8 +62,8 @@ date +%s.%N
 """
 
 
-def with_changes_of_threads(kernel, script):
-    """What the guest leaves, and how often the emulator's threads changed places for it."""
+def with_thread_switches(kernel, script):
+    """What the guest leaves, and the emulator's thread switches."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     result = guest.run(kernel, image(kernel, script))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -72,13 +72,13 @@ def with_changes_of_threads(kernel, script):
 
 def test_the_emulator_is_quicker_than_qemu_alone_and_gives_the_same_bytes(kernel, tmp_path, monkeypatch):
     """warp.c: the CPU's thread moves the clock of a halted CPU. With an empty library that is QEMU's main loop's."""
-    quick, changes = with_changes_of_threads(kernel, PAUSES)
+    quick, switches = with_thread_switches(kernel, PAUSES)
     empty = tmp_path / "empty.so"
     subprocess.run(["cc", "-shared", "-o", empty, "-x", "c", "/dev/null"], check=True)
     monkeypatch.setattr(emulator, "WARP", empty)
-    plain, plain_changes = with_changes_of_threads(kernel, PAUSES)
+    plain, plain_switches = with_thread_switches(kernel, PAUSES)
     assert quick == plain
-    assert plain_changes > 10_000 and changes < plain_changes / 4, (changes, plain_changes)
+    assert plain_switches > 10_000 and switches < plain_switches / 4, (switches, plain_switches)
 
 
 RANDOM = """

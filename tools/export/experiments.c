@@ -131,8 +131,8 @@ int experiments_update(struct experiments *x)
 	struct experiment_handle *list;
 	int n = experiments_list(&list), error, kept = 0;
 
-	if (n ==
-	    -EPERM) /* before Linux 6.10 without CAP_NET_ADMIN: export works without experiments */
+	/* Before Linux 6.10 without CAP_NET_ADMIN: export works without experiments. */
+	if (n == -EPERM)
 		n = 0;
 	error = n < 0 ? n : 0;
 	for (int i = 0; i < x->n; i++)

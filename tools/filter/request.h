@@ -49,11 +49,11 @@ enum filter_option {
 /* What a verb asks for. */
 struct watch_config {
 	struct watch_request request;
-	struct filter *
-		filter; /* which connections and events to watch, by words and options; NULL: all */
+	/* Which connections and events to watch, by words and options; NULL: all. */
+	struct filter *filter;
 	bool has_rest; /* request.filter, which the BPF program applies, is not all of it */
-	struct filter_node
-		options[FILTER_OPTIONS]; /* conditions that it gets, too; FILTER_AND: not given */
+	/* Conditions that it gets, too; FILTER_AND: not given. */
+	struct filter_node options[FILTER_OPTIONS];
 	struct value_list names; /* of instances; they become part of it, too; none: all loaded */
 	event_handler handle; /* false: monitor_poll() or replay_poll() returns */
 	void *ctx;

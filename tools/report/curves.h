@@ -43,8 +43,8 @@ struct curve {
 	unsigned int divisor; /* divides the values, to get the lane's unit; 0: 1 */
 	bool is_bytes; /* in a lane of packets: divided by the flow's mss */
 	bool may_be_far_off; /* above all else in its lane: its unit and top ignore this curve */
-	const char *
-		split_by; /* key of a LOOK_NONE curve: where it is 1, points are grey: split_name */
+	/* Key of a LOOK_NONE curve: where it is 1, points are grey: split_name. */
+	const char *split_by;
 	const char *split_name;
 
 	/* LOOK_STATES */

@@ -32,8 +32,8 @@ void top_refresh(struct top *t, __u64 now)
  */
 static void refresh_until(struct top *t, __u64 time_ns)
 {
-	if (!t->next_ns ||
-	    time_ns + 2 * t->interval_ns < t->next_ns) /* the first one, or of another boot */
+	/* The first one, or of another boot. */
+	if (!t->next_ns || time_ns + 2 * t->interval_ns < t->next_ns)
 		t->next_ns = time_ns + t->interval_ns;
 	if (time_ns < t->next_ns)
 		return;

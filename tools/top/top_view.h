@@ -14,8 +14,8 @@ struct view {
 	size_t n, size;
 	enum column sort;
 	bool reverse;
-	char filter
-		[FILTER_LEN]; /* words that must all be somewhere in a row's names and addresses */
+	/* Words that must all be somewhere in a row's names and addresses. */
+	char filter[FILTER_LEN];
 
 	__u64 chosen; /* serial of the row that the cursor stays on; 0: it stays where it is */
 	size_t cursor, top; /* rows */

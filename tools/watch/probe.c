@@ -105,8 +105,8 @@ int probe_attach(struct probe *p, struct instance *inst)
 	memset(inst, 0, sizeof(*inst));
 	memcpy(inst->name, KERNEL_BBR, sizeof(KERNEL_BBR));
 	inst->supported = true;
-	error = kernel_bbr_find(
-		&inst->algorithm); /* a module's algorithm is known only when it is loaded */
+	/* A module's algorithm is known only when it is loaded. */
+	error = kernel_bbr_find(&inst->algorithm);
 	if (error == -EPROTONOSUPPORT) {
 		p->refused = true;
 		return error;

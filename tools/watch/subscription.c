@@ -36,8 +36,8 @@ int subscription_open(struct subscription *s, const struct instance *inst, struc
 		close(s->rings_fd);
 		return -error;
 	}
-	s->origin.profiles =
-		instance_profile_names_map(inst); /* without them there are only numbers */
+	/* Without them there are only numbers. */
+	s->origin.profiles = instance_profile_names_map(inst);
 	guarded->watch_id = inst->watch_id;
 	guarded->rings_id = inst->rings_id;
 	return 0;

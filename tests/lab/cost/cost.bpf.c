@@ -27,8 +27,8 @@ static void span_end(void)
 		span.interrupted++;
 		return;
 	}
-	barrier_var(
-		cost); /* or the verifier would not see the limit in the copy that is the index */
+	/* Or the verifier would not see the limit in the copy that is the index. */
+	barrier_var(cost);
 	span.calls[cost & (COST_PLACES - 1)]++;
 }
 

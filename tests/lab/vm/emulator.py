@@ -219,10 +219,10 @@ class Emulator:
         os.sched_setaffinity(0, {self._core})
 
     def _schedule(self):
-        """Gives the emulator real-time priority. Its two threads take turns: the main loop advances the clock while the CPU is
-        halted. QEMU marks the CPU as halted before it has counted the last instructions. If the main loop looks in between,
-        it moves the clock too far. Only the CPU's thread wakes the main loop, so the main loop must run as soon as it is
-        woken and never later: on the same core, with priority."""
+        """Gives the emulator real-time priority. Its two threads take turns: while the CPU is halted the main loop advances
+        the clock, with warp.c once in 4,096 times. QEMU marks the CPU as halted before it has counted the last
+        instructions. If the main loop looks in between, it moves the clock too far. Only the CPU's thread wakes the main
+        loop, so the main loop must run as soon as it is woken and never later: on the same core, with priority."""
         try:
             os.sched_setscheduler(self.process.pid, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
         except PermissionError as error:

@@ -201,7 +201,7 @@ def bad_objects(tmp_path):
     cut = tmp_path / "cut.o"
     cut.write_bytes(NEXT.read_bytes()[:20000])
     return {tmp_path / "none.o": "No such file", ROOT / "Makefile": "not a BPF object", cut: "not a whole BPF object",
-            ROOT / "build/next_abi.bpf.o": "ABI 999", ROOT / "build/attach.bpf.o": "no ABI record",
+            ROOT / "build/next_abi.bpf.o": "ABI 999", ROOT / "build/attach.bpf.o": "is not a bpf_bbr object",
             objects.Object(NEXT).broken().write(tmp_path / "broken.o"): "the kernel refused the BPF program"}
 
 

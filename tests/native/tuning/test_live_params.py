@@ -64,6 +64,7 @@ def test_no_ack_sees_half_of_a_change(bbrctl, load, monitor, ns):
         transfer.finish()
     watching.wait_for(lambda m: len(m.of("end")) == 2, "the ends")
     watching.stop()
+    assert watching.of("params")
     seen = {(e["params_gen"], e["cwnd_gain"], e["pacing_gain"]) for e in watching.of("ack") if e["mode"] == "PROBE_BW"}
     generations = {generation for generation, _, _ in seen}
     assert len(generations) > 5 and len(seen) == len(generations), seen

@@ -149,8 +149,8 @@ struct bbr_params mainline_params(unsigned int hz)
 	struct bbr_params p = BBR_PARAMS_DEFAULT, clamped;
 
 	p.min_rtt_win[0] = p.min_rtt_win[0] / 1000 * hz; /* bbr_min_rtt_win_sec * HZ */
-	p.probe_rtt_duration[0] =
-		(p.probe_rtt_duration[0] * hz + 999) / 1000; /* msecs_to_jiffies() */
+	/* Like msecs_to_jiffies(). */
+	p.probe_rtt_duration[0] = (p.probe_rtt_duration[0] * hz + 999) / 1000;
 	bbr_clamp_params(&clamped, &p); /* as for all parameters */
 	return clamped;
 }

@@ -10,8 +10,8 @@
 
 struct replay {
 	struct bbr b; /* the state, before and after */
-	struct bbr_sock
-		sk; /* inputs, and outputs before and after; param is set by replay_callback() */
+	/* Inputs, and outputs before and after; param is set by replay_callback(). */
+	struct bbr_sock sk;
 	struct bbr_rs rs;
 	u32 returned;
 	u8 kind; /* enum callback_kind */

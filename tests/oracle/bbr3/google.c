@@ -158,8 +158,8 @@ static u32 random_of(const u8 *state)
 	const struct bbr_params p = BBR_PARAMS_DEFAULT;
 	u32 rounds = bits_of(state, 1005, 8), rand = p.probe_wait_rand[0];
 	u64 wait = (u32)(bits_of(state, 928, 32) - p.probe_wait[0]);
-	u64 fraction =
-		((wait << 32) + rand - 1) / rand; /* the lowest 32-bit one that gives the wait */
+	/* The lowest 32-bit one that gives the wait. */
+	u64 fraction = ((wait << 32) + rand - 1) / rand;
 
 	return rounds << 31 | (u32)((fraction + 1) / 2);
 }

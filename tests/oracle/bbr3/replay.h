@@ -16,8 +16,8 @@ struct replay {
 	struct bbr_more more; /* its second part */
 	struct bbr_sock sk; /* inputs, and outputs before and after */
 	struct bbr_rs rs;
-	struct bbr_ack
-		ack; /* of a lost packet, or one that a tail loss probe repeated: its flight */
+	/* Of a lost packet, or one that a tail loss probe repeated: its flight. */
+	struct bbr_ack ack;
 	u32 packets; /* number of packets that the lost one counts as */
 	u32 returned;
 	u8 kind; /* enum kind */

@@ -379,8 +379,8 @@ static inline int note_program(const union bpf_attr *attr)
 	size_t size = attr->insn_cnt * sizeof(*p->insns);
 	int fd = new_fd();
 
-	if (!attr->attach_btf_id ||
-	    loaded.n == ARRAY_SIZE(loaded.programs)) /* libbpf probes kernel features */
+	/* libbpf probes kernel features. */
+	if (!attr->attach_btf_id || loaded.n == ARRAY_SIZE(loaded.programs))
 		return fd;
 	*p = (struct loaded_program){ .callback = attr->expected_attach_type,
 				      .of_type = attr->attach_btf_id,
