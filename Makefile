@@ -218,7 +218,7 @@ oracle: ## record the kernel's own BBR again on every kernel, and compare: some 
 	$(PYTHON) tests/oracle/oracle replay --fresh
 	$(PYTHON) tests/oracle/oracle sample
 
-lab: ## run every scenario over five seeds and test every kernel: most of an hour
+lab: ## run the short experiments of the literature over five seeds, and test every kernel: most of an hour
 	scripts/deps build run test
 	$(MAKE) -j2 WERROR=1 tests
 	$(PYTHON) tests/lab/lab matrix
