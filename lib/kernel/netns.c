@@ -54,26 +54,28 @@ static bool has_vanished(int error)
 }
 
 /*
- * Our only thread enters the namespace and comes back. If it cannot come back we exit: everything
- * after that would happen in the wrong namespace.
+ * Our only thread enters the namespace and comes back. *result is what the visit returned. Returns
+ * false after printing why if we cannot enter. If we cannot come back we exit: everything after
+ * that would happen in the wrong namespace.
  */
-static int visit_inside(int fd, const struct netns *ns, netns_visitor visit, void *data)
+static bool visit_inside(int fd, const struct netns *ns, netns_visitor visit, void *data,
+			 int *result)
 {
-	int home = open(OWN, O_RDONLY | O_CLOEXEC), ret;
+	int home = open(OWN, O_RDONLY | O_CLOEXEC);
 
 	if (home < 0 || setns(fd, CLONE_NEWNET)) {
 		err("cannot enter the network namespace %s: %s", ns->name, strerror(errno));
 		if (home >= 0)
 			close(home);
-		return EXIT_REFUSED;
+		return false;
 	}
-	ret = visit(ns, data);
+	*result = visit(ns, data);
 	if (setns(home, CLONE_NEWNET)) {
 		err("cannot leave the network namespace %s: %s", ns->name, strerror(errno));
 		_exit(EXIT_REFUSED);
 	}
 	close(home);
-	return ret;
+	return true;
 }
 
 /* inode: the one that must be there, 0 if it is not known. */
@@ -96,7 +98,8 @@ static void visit_path(struct walk *w, const char *path, ino_t inode)
 		ns.inode = st.st_ino;
 		if (!strncmp(path, NETNS_NAMED, strlen(NETNS_NAMED)))
 			ns.name += strlen(NETNS_NAMED);
-		w->result = visit_inside(fd, &ns, w->visit, w->data);
+		if (!visit_inside(fd, &ns, w->visit, w->data, &w->result))
+			w->unreachable = true;
 	}
 	if (fd >= 0)
 		close(fd);
@@ -215,11 +218,11 @@ static int open_named(const char *option, struct netns *ns)
 int netns_visit(const char *name, netns_visitor visit, void *data)
 {
 	struct netns ns = { .name = name ? name : OWN };
-	int ret, fd = open_named("--netns", &ns);
+	int ret = EXIT_REFUSED, fd = open_named("--netns", &ns);
 
 	if (fd < 0)
 		return EXIT_USAGE;
-	ret = visit_inside(fd, &ns, visit, data);
+	visit_inside(fd, &ns, visit, data, &ret);
 	close(fd);
 	return ret;
 }

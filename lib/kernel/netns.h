@@ -24,7 +24,7 @@ typedef int (*netns_visitor)(const struct netns *ns, void *data);
 
 /*
  * Visits every namespace once. Returns what the last visit returned, or EXIT_REFUSED after printing
- * which ones could not be opened; it still visits the others.
+ * which ones could not be opened or entered; it still visits the others.
  */
 int netns_for_each(netns_visitor visit, void *data);
 

@@ -207,16 +207,20 @@ static void let_go(struct sockets *s)
 			close(s->instances[i].map_fd);
 }
 
-/* Can its connections be read? An unknown algorithm is reported once: later ids are higher. */
+/* Can its connections be read? If not, says so once: later ids are higher. */
 static bool can_read(struct sockets *s, const struct instance *inst)
 {
 	if (inst->supported)
 		return true;
-	if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm && inst->map_id > s->warned_id) {
-		s->warned_id = inst->map_id;
+	if (inst->map_id <= s->warned_id)
+		return false;
+	s->warned_id = inst->map_id;
+	if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm)
 		err("%s: its connections are left out: this bbrmon does not know its algorithm, %s",
 		    inst->name, inst->abi.algorithm);
-	}
+	else
+		err("%s: its connections are left out: loaded by another version (%.20s, ABI %u)",
+		    inst->name, inst->abi.version, inst->abi.major);
 	return false;
 }
 

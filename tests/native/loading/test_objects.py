@@ -185,8 +185,8 @@ def test_an_algorithm_that_does_not_exist(bbrctl, free_name):
 
 
 @pytest.mark.parametrize("major", [2, 999])
-def test_instances_of_other_majors(bbrctl, free_name, tmp_path, major, ns):
-    """The tools of that version registered them; these tools list and unload them."""
+def test_instances_of_other_majors(bbrctl, bbrmon, free_name, tmp_path, major, ns):
+    """The tools of that version registered them; these tools list and unload them, and say that they do not read them."""
     source = ROOT / "build" / ("abi2.bpf.o" if major == 2 else "next_abi.bpf.o")
     name = free_name()
     register(Object(source).name(name).write(tmp_path / "other.bpf.o"))
@@ -195,6 +195,8 @@ def test_instances_of_other_majors(bbrctl, free_name, tmp_path, major, ns):
     assert f"loaded by another version (ABI {major})" in bbrctl("status").out
     for args in (["set", "bw_win=12"], ["show"], ["upgrade"], ["rule", "list"]):
         assert f"ABI {major}" in bbrctl("--name", name, *args, status=REFUSED).err
+    left_out = re.escape(f"bbrmon: {name}: its connections are left out: loaded by another version (") + rf".*, ABI {major}\)\n"
+    assert len(re.findall(left_out, bbrmon("snapshot").err)) == 1
     assert bbrctl("load", "--name", name, status=NOTHING).err.startswith(f"bbrctl: {name}: is already loaded")
     send_verified(ns, name)
     bbrctl("unload", "--name", name)
