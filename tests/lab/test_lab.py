@@ -371,6 +371,15 @@ def test_who_negotiates_ecn_finds_a_receiver_that_does_so_too(small, cc):
     assert flow["rtt_us"]["median"] < 5000 and not flow["retransmits"]  # without the marks it is over 40 ms
 
 
+def test_each_flow_has_a_receiver_of_its_own(small):
+    """A flow that negotiates ECN beside one that does not: only its own receiver has its congestion control."""
+    (point,) = scenario.load(small("[[flow]]\ncc = 'cubic'\n[[flow]]\n[[flow]]\ncc = 'dctcp'\n")).points()
+    assert "\nserve 3 '' bpf_bbr3_ecn dctcp ||" in experiment.script(experiment.Run(point, "bpf_bbr3_ecn", 1, "6.12"))
+    assert "\nserve 3 '' '' dctcp ||" in experiment.script(experiment.Run(point, "reno", 1, "6.12"))
+    (point,) = scenario.load(small("[[flow]]\ncc = 'cubic'\n[[flow]]\n")).points()
+    assert "\nserve 2 ||" in experiment.script(experiment.Run(point, "reno", 1, "6.12"))
+
+
 # Like with like
 
 

@@ -234,9 +234,10 @@ def _flow_line(run, number, flow):
 
 
 def receivers_of(run):
-    """The congestion controls of the receivers, if those of all flows negotiate ECN; otherwise they do not matter."""
+    """The congestion controls of the receivers, as words of the shell: that of its flow if this negotiates ECN, otherwise none."""
     ccs = flow_ccs(run)
-    return map(congestion_controls.word, ccs) if all(map(congestion_controls.needs_ecn, ccs)) else []
+    return [congestion_controls.word(cc) if congestion_controls.needs_ecn(cc) else "''" for cc in ccs] if any(
+        map(congestion_controls.needs_ecn, ccs)) else []
 
 
 def _bdp(point):
