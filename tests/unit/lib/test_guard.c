@@ -217,6 +217,22 @@ static void test_level(void **state)
 #define PER_LOOK 100 /* connections that end in ten seconds */
 #define PER_STEP 120 /* of the new arm */
 
+/* Does any guard fail now? */
+static bool fails(const struct experiment *e, struct rows *rows, struct guard_result *result)
+{
+	struct rows_units units;
+	bool failed = false;
+	struct guard g;
+
+	assert_true(rows_find_units(rows, e, &units));
+	for (int i = 0; i < 3 && !failed; i++) {
+		assert_true(guard_parse("--guard", e->guard[i], &g));
+		assert_true(guard_judge(result, &g, rows, &units, e, 1, guard_level(e)));
+		failed = result->verdict == GUARD_FAILED;
+	}
+	return failed;
+}
+
 /* Does any guard fail before the canary gets the last share? */
 static bool is_taken_back(struct world *w, const struct experiment *e)
 {
@@ -229,9 +245,7 @@ static bool is_taken_back(struct world *w, const struct experiment *e)
 
 		while (!failed && (looks++ < 6 || result.connections[1] < PER_STEP) && looks < 60) {
 			more_rows(w, e, &rows, PER_LOOK, e->step[step] / (double)EXPERIMENT_SHARES);
-			for (int i = 0; i < 3 && !failed; i++)
-				failed = judge(e->guard[i], e, &rows, guard_level(e), &result) ==
-					 GUARD_FAILED;
+			failed = fails(e, &rows, &result);
 		}
 		rows_free(&rows);
 	}
