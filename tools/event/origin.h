@@ -12,6 +12,7 @@
 #include "bpf_bbr/profiles.h"
 
 struct algorithm;
+struct instance;
 
 struct origin {
 	char name[BBR_NAME_LEN]; /* of the congestion control */
@@ -31,5 +32,8 @@ typedef bool (*event_handler)(void *ctx, const struct origin *origin, const stru
 
 /* The name of the event's profile; NULL if it is not known. Valid until the next call. */
 const char *origin_profile(const struct origin *origin, const struct bbr_event *e);
+
+/* Prints why an instance that is not supported can be no origin: "NAME: result: why". */
+void origin_refuse(const struct instance *inst, const char *result);
 
 #endif

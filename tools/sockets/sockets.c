@@ -207,37 +207,30 @@ static void let_go(struct sockets *s)
 			close(s->instances[i].map_fd);
 }
 
-/* Can its connections be read? If not, says so once: later ids are higher. */
-static bool can_read(struct sockets *s, const struct instance *inst)
-{
-	if (inst->supported)
-		return true;
-	if (inst->map_id <= s->warned_id)
-		return false;
-	s->warned_id = inst->map_id;
-	if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm)
-		err("%s: its connections are left out: this bbrmon does not know its algorithm, %s",
-		    inst->name, inst->abi.algorithm);
-	else
-		err("%s: its connections are left out: loaded by another version (%.20s, ABI %u)",
-		    inst->name, inst->abi.version, inst->abi.major);
-	return false;
-}
-
-/* Finds the current instances, and holds them. */
+/*
+ * Finds the current instances, and holds them. Says once which ones cannot be read: those of the
+ * next reading have higher ids.
+ */
 static int find_instances(struct sockets *s)
 {
 	struct instance *list;
 	int n = instance_list_alive(&list), error = n < 0 ? n : 0;
+	__u32 newest = s->warned_id;
 
 	for (int i = 0; i < s->n_instances; i++)
 		s->instances[i].alive = false;
 	for (int i = 0; i < n && !error; i++) {
-		if (can_read(s, &list[i]))
+		if (list[i].supported) {
 			error = add_instance(s, &list[i]);
+		} else if (list[i].map_id > s->warned_id) {
+			origin_refuse(&list[i], "its connections are left out");
+			if (list[i].map_id > newest)
+				newest = list[i].map_id;
+		}
 		if (error == -ENOENT)
 			error = 0;
 	}
+	s->warned_id = newest;
 	free(list);
 	remove_dead(s);
 	return error;

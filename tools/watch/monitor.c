@@ -166,12 +166,8 @@ static bool can_follow(struct monitor *m, const struct instance *inst)
 	m->warned_id = inst->map_id;
 	if (inst->supported)
 		err("%s: not watched: %d instances are watched already", inst->name, GUARDED_MAX);
-	else if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm)
-		err("%s: not watched: this bbrmon does not know its algorithm, %s", inst->name,
-		    inst->abi.algorithm);
 	else
-		err("%s: not watched: loaded by another version (%.20s, ABI %u)", inst->name,
-		    inst->abi.version, inst->abi.major);
+		origin_refuse(inst, "not watched");
 	return false;
 }
 

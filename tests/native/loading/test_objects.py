@@ -203,6 +203,15 @@ def test_instances_of_other_majors(bbrctl, bbrmon, free_name, tmp_path, major, n
     assert name not in registered()
 
 
+def test_all_that_cannot_be_read_are_reported(bbrmon, free_name, tmp_path):
+    """Also if the names are not in the order in which the instances were registered."""
+    names = sorted([free_name(), free_name()], reverse=True)
+    for name in names:
+        register(Object(ROOT / "build/next_abi.bpf.o").name(name).write(tmp_path / "other.bpf.o"))
+    told = bbrmon("snapshot").err
+    assert [told.count(f"{name}: its connections are left out: loaded by another version (9.9.9, ABI 999)") for name in names] == [1, 1]
+
+
 def test_a_saved_file_of_another_algorithm(bbrctl, blank, tmp_path):
     saved = bbrctl("save", "--name", blank).out
     assert f"\n[instance {blank}]\nalgorithm = bbr\n\n[default]\n" in saved
