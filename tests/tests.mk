@@ -4,7 +4,7 @@
 # ---- unit tests: to add one, add a file tests/unit/PLACE/test_*.c
 
 # -g1 is enough for the sanitizers' reports. With -g gcc would follow each variable through functions of thousands of
-# lines, which took four fifths of the time of test_params.
+# lines, which took three quarters of the time of test_params.
 UNIT_CFLAGS := -O1 -g1 -std=gnu11 $(WARN) $(SANITIZE)
 TEST_LIBS := -ljson-c -lcmocka
 

@@ -235,9 +235,8 @@ def _flow_line(run, number, flow):
 
 def receivers_of(run):
     """The congestion controls of the receivers, as words of the shell: that of its flow if this negotiates ECN, otherwise none."""
-    ccs = flow_ccs(run)
-    return [congestion_controls.word(cc) if congestion_controls.needs_ecn(cc) else "''" for cc in ccs] if any(
-        map(congestion_controls.needs_ecn, ccs)) else []
+    words = [congestion_controls.word(cc) if congestion_controls.needs_ecn(cc) else "''" for cc in flow_ccs(run)]
+    return words if any(word != "''" for word in words) else []
 
 
 def _bdp(point):

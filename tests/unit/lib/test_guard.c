@@ -119,16 +119,24 @@ static void more_rows(struct world *w, const struct experiment *e, struct rows *
 	}
 }
 
+static enum guard_verdict judge_units(const char *text, const struct experiment *e,
+				      struct rows *rows, const struct rows_units *units,
+				      double level, struct guard_result *result)
+{
+	struct guard g;
+
+	assert_true(guard_parse("--guard", text, &g));
+	assert_true(guard_judge(result, &g, rows, units, e, 1, level));
+	return result->verdict;
+}
+
 static enum guard_verdict judge(const char *text, const struct experiment *e, struct rows *rows,
 				double level, struct guard_result *result)
 {
 	struct rows_units units;
-	struct guard g;
 
-	assert_true(guard_parse("--guard", text, &g));
 	assert_true(rows_find_units(rows, e, &units));
-	assert_true(guard_judge(result, &g, rows, &units, e, 1, level));
-	return result->verdict;
+	return judge_units(text, e, rows, &units, level, result);
 }
 
 static enum guard_verdict judge_world(const char *text, struct world *w, int n, double share)
@@ -222,14 +230,11 @@ static bool fails(const struct experiment *e, struct rows *rows, struct guard_re
 {
 	struct rows_units units;
 	bool failed = false;
-	struct guard g;
 
 	assert_true(rows_find_units(rows, e, &units));
-	for (int i = 0; i < 3 && !failed; i++) {
-		assert_true(guard_parse("--guard", e->guard[i], &g));
-		assert_true(guard_judge(result, &g, rows, &units, e, 1, guard_level(e)));
-		failed = result->verdict == GUARD_FAILED;
-	}
+	for (int i = 0; i < 3 && !failed; i++)
+		failed = judge_units(e->guard[i], e, rows, &units, guard_level(e), result) ==
+			 GUARD_FAILED;
 	return failed;
 }
 
