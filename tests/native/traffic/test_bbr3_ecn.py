@@ -78,7 +78,8 @@ def test_an_upgrade_keeps_it(bbrctl, load, ns):
 
 
 def test_marks_bound_what_is_in_flight(load, monitor, new_path):
-    path, name = new_path(limit="4m"), load(algorithm="bbr3", options=["--ecn"])
+    """Without marks this queue, of some 67 packets, overflows in STARTUP."""
+    path, name = new_path(limit="100k"), load(algorithm="bbr3", options=["--ecn"])
     mark_all(path)
     watching = watched_flow(path, name, monitor)
     acks = watching.of("ack")
@@ -86,7 +87,8 @@ def test_marks_bound_what_is_in_flight(load, monitor, new_path):
     assert [e for e in acks if e["ecn_in_round"]]
     assert [e for e in acks if e["inflight_lo"]]
     assert watching.of("mode")[0]["reason"] == "startup_ecn"
-    assert not watching.of("end")[0]["lost"]
+    # The queue says whether it overflowed. The sender may count a packet as lost that only came late, on a busy machine.
+    assert not path.dropped()
 
 
 def test_without_marks_there_is_no_such_bound(load, monitor, new_path):
