@@ -73,6 +73,9 @@ def _apt(*command):
         "Dir::State::Lists": apt / "lists",
         "Dir::State::Status": "/dev/null",
         "Dir::Cache": apt / "cache",
+        # Container images of Debian switch these off. Then each command reads all package lists again, which takes a second.
+        "Dir::Cache::pkgcache": "pkgcache.bin",
+        "Dir::Cache::srcpkgcache": "srcpkgcache.bin",
         "APT::Sandbox::User": "root",
         "Acquire::Languages": "none",
     }
