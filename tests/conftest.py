@@ -7,6 +7,7 @@ kernel. Tests with the mark machine_alone must not see what others load, so one 
 """
 import os
 import pathlib
+import signal
 import threading
 import time
 
@@ -14,11 +15,11 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNNING_KERNEL = "native/"
-# Quick tests come first. Then tests that only compute, while one process runs the tests that must be alone: other tests of the
-# running kernel would wait for that process. Then those, two at a time. What is left is short, so all processes end at about the
-# same time.
-FIRST = ("unit/", "lab/test_matrix.py", "lab/test_cost.py", "mutants/test_mutants.py", "lab/test_lab.py", "native/loading/",
-         "native/tuning/", "native/watching/", "native/", "fuzz/")
+# Quick tests come first. Then those that only compute, the longest first, while one process runs the tests that must be alone:
+# other tests of the running kernel would wait for that process. Then those; they mostly sleep, so what computes little and can run
+# beside them comes last.
+FIRST = ("unit/", "lab/test_matrix.py", "lab/test_cost.py", "lab/test_scenarios.py", "lab/test_lab.py", "mutants/test_mutants.py",
+         "lab/", "oracle/", "deploy/", "package/", "fuzz/", "mutants/", "native/loading/", "native/tuning/", "native/watching/", "native/")
 # Files whose tests may run in several processes: each of these fixtures, with each of its parameters, is a guest.
 GUESTS = {"lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("shapes", "rules", "experiment")}
 TOLD_AFTER_S = 5
@@ -113,6 +114,9 @@ class Watch:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # A script starts a command in the background so. The programs under test inherit it, and some are stopped by SIGINT.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", f"{ALONE}: must not see what tests of other processes load (native/conftest.py)")
     # If this process runs the tests itself, its output is captured meanwhile.
     if config.pluginmanager.hasplugin("dsession"):
