@@ -11,6 +11,7 @@ import select
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from xml.etree import ElementTree
 
@@ -22,7 +23,7 @@ from claims.results import Results
 from cost import compilers
 from report_page import data_of
 from runs import compare, experiment, metrics, pool, scenario, tables
-from vm import guest, kernels
+from vm import emulator, guest, kernels
 from vm.kernels import LabError
 
 HERE = pathlib.Path(__file__).parent
@@ -461,6 +462,24 @@ def test_stopped_in_the_middle_it_leaves_nothing(small, sig, tmp_path):
             process.kill()
     assert process.returncode == 130 and "lab: stopped" in text
     assert _leftovers(tmp_path) == ([], [])
+
+
+def test_a_signal_that_does_not_wake_it_stops_it_too(small):
+    """Python may look for signals just before it begins to wait. Here another thread takes the signal, so that the wait goes on."""
+    (point,) = scenario.load(small()).points()
+
+    def execute(_run, _at, _fresh):
+        time.sleep(0.5)  # until then the main thread waits
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+        assert emulator._cancelled.wait(60)
+
+    before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            pool.execute_all([experiment.Run(point, "cubic", 1, "6.12")], execute=execute)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        guest.uncancel()
 
 
 # The command line

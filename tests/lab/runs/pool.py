@@ -74,6 +74,13 @@ class Progress:
                   "them from the cache", file=sys.stderr, flush=True)
 
 
+def _result_of(future):
+    """Waits in steps. A signal that comes just before Python begins to wait is noticed only when that wait ends."""
+    while not concurrent.futures.wait([future], 1).done:
+        pass
+    return future.result()
+
+
 def execute_all(runs, on_result=lambda run, result: None, jobs=None, fresh=False,
                 execute=experiment.execute):
     """Executes all runs, and calls on_result(run, result) in the order of runs. execute() returns the result of a
@@ -90,7 +97,7 @@ def execute_all(runs, on_result=lambda run, result: None, jobs=None, fresh=False
         # Starting the longest first would finish sooner; in order, results can be written as they come.
         futures = [executor.submit(one, run) for run in runs]
         for n, run in enumerate(runs):
-            on_result(run, futures[n].result())
+            on_result(run, _result_of(futures[n]))
             futures[n] = None  # the series of many runs do not fit into memory
     except BaseException:
         guest.cancel()
