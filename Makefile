@@ -201,7 +201,7 @@ demo: ## run a flow over a shaped path and show its BBR state live; needs root
 check: ## run every test; needs root
 	scripts/deps build run test
 	$(MAKE) -j2 WERROR=1 tests
-	$(PYTHON) -m pytest -q -p no:cacheprovider -n 4 --dist loadgroup tests
+	$(PYTHON) -m pytest -q -p no:cacheprovider -n 3 --dist loadgroup tests
 
 check-unit: ## run the tests that need neither root nor a virtual machine, in under a minute
 	$(MAKE) -j2 WERROR=1 unit
