@@ -18,17 +18,27 @@ bool value_name(const struct lexer *l, struct filter_node *node, const char *val
 	return true;
 }
 
-/* Names, as many as there is room for. */
+/* Names, as many as there is room for, each once: algorithms have some in common. */
 struct name_list {
 	char text[200];
 	size_t len;
 };
 
+static bool is_listed(const struct name_list *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = list->text; (at = strstr(at, name)); at++)
+		if ((at == list->text || at[-1] == ' ') && (!at[n] || at[n] == ','))
+			return true;
+	return false;
+}
+
 static void list_name(struct name_list *list, const char *name)
 {
 	size_t room = sizeof(list->text) - list->len, n = strlen(name) + 2;
 
-	if (n < room)
+	if (n < room && !is_listed(list, name))
 		list->len +=
 			snprintf(list->text + list->len, room, "%s%s", list->len ? ", " : "", name);
 }

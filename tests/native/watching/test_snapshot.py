@@ -364,6 +364,13 @@ def test_a_wrong_filter_says_where_and_what_to_do(bbrmon, expression):
             assert rest[shown + 1].strip()
 
 
+@pytest.mark.parametrize("expression, names", [("mode PROBE", ["DRAIN", "PROBE_BW", "PROBE_RTT", "STARTUP"]),
+                                               ("ca_state = x", ["cwr", "disorder", "loss", "open", "recovery"])])
+def test_each_possible_name_is_shown_once(bbrmon, expression, names):
+    shown = bbrmon("snapshot", *expression.split(), status=USAGE).err.splitlines()[-1].strip().split(", ")
+    assert sorted(shown) == names
+
+
 @pytest.mark.parametrize("args", [["--sort", "nothing"], ["--sort", ""], ["--sort", ",".join(["cwnd"] * 17)], ["--at", "1s"],
                                   ["--reverse"], ["-s", "--sort", "cwnd"], ["-r", "/dev/null", "-p"],
                                   ["-r", "/dev/null", "--netns", "x"], ["-r", "/dev/null", "--cgroup"],
