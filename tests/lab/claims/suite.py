@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The scenarios of a suite, and the checks on them."""
 import claims
-from claims.results import BBRS, Results
+from claims.results import Results
 from runs import experiment, scenario
-
-PEER_SEEDS = 2  # of CUBIC and Reno: no comparison with them is about single percents
 
 
 def names(*suites):
@@ -12,7 +10,7 @@ def names(*suites):
             if next(scenario.load(name).points())["suite"] in suites]
 
 
-def runs_of(found, ccs, kernel, seeds, peer_seeds=None):
+def runs_of(found, ccs, kernel, seeds):
     """Yields the runs of a scenario, in the order of its points. A point that sets parameters of an algorithm is
     run only with that algorithm."""
     for point in found.points():
@@ -20,8 +18,7 @@ def runs_of(found, ccs, kernel, seeds, peer_seeds=None):
         for cc in compared:
             if point.params and point.params.keys().isdisjoint(experiment.used_ccs(point, cc)):
                 continue
-            count = seeds if cc in BBRS or not peer_seeds else min(seeds, peer_seeds)
-            for seed in range(1, count + 1):
+            for seed in range(1, seeds + 1):
                 yield experiment.Run(point, cc, seed, kernel, compared)
 
 
