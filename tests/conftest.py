@@ -16,10 +16,10 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 RUNNING_KERNEL = "native/"
 # Quick tests come first. Then those that only compute, the longest first, while one process runs the tests that must be alone:
-# other tests of the running kernel would wait for that process. Then those; they mostly sleep, so what computes little and can run
-# beside them comes last.
+# other tests of the running kernel would wait for that process. In traffic/ tests wait for their flows, so they begin as soon as
+# that process is done, while others still compute.
 FIRST = ("unit/", "lab/test_matrix.py", "lab/test_cost.py", "lab/test_scenarios.py", "lab/test_lab.py", "mutants/test_mutants.py",
-         "lab/", "oracle/", "deploy/", "package/", "fuzz/", "mutants/", "native/loading/", "native/tuning/", "native/watching/", "native/")
+         "lab/", "oracle/", "native/traffic/", "deploy/", "package/", "fuzz/", "mutants/", "native/")
 # Files whose tests may run in several processes: each of these fixtures, with each of its parameters, is a guest.
 GUESTS = {"lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("shapes", "rules", "experiment")}
 TOLD_AFTER_S = 5

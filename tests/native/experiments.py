@@ -5,10 +5,9 @@ import itertools
 import math
 import os
 import socket
-import struct
 import threading
 
-from transfer import family_of, get_cc, set_cc
+from transfer import abort, family_of, get_cc, set_cc
 
 numbers = itertools.count()
 
@@ -88,7 +87,7 @@ class Server:
 def short_connection(address, port, cc=None, mark=None):
     """Makes a connection from where this thread is, and resets it, to leave nothing behind. Returns its congestion control."""
     with socket.socket(family_of(address)) as sock:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        abort(sock)
         if cc:
             set_cc(sock, cc)
         if mark is not None:

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Flows over a bottleneck: BBR's modes in their order, and bytes that stay intact whatever is lost."""
 import socket
-import struct
 import time
 
 import pytest
 
 from stream import check_accounts
-from transfer import MB, Transfer, connect, get_cc, listen, new_socket, set_cc
+from transfer import MB, Transfer, abort, connect, get_cc, listen, new_socket, set_cc
 
 CALM = {"open", "disorder", "cwr"}
 NEXT = {"STARTUP": {"DRAIN", "PROBE_RTT"}, "DRAIN": {"PROBE_BW", "PROBE_RTT"}, "PROBE_BW": {"PROBE_BW", "PROBE_RTT"},
@@ -108,7 +107,7 @@ def test_closed_in_the_middle_of_losses(load, monitor, new_path):
         losing = len(watching.of("recovery"))
         transfer = Transfer(sender, receiver)
         watching.wait_for(lambda m: len(m.of("recovery")) > losing, "losses")
-        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        abort(sender)
         transfer.close()
         watching.wait_for(lambda m: len(m.of("end")) == ended, "the connection's end")
     watching.stop()

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from system import run
-from transfer import MB, STALLED, Transfer, accept, connect, get_cc, listen, send_verified, set_cc
+from transfer import MB, STALLED, Transfer, abort, accept, connect, get_cc, listen, send_verified, set_cc
 
 SIZE = 32 * MB
 NO_PRIVILEGES = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",
@@ -170,7 +170,7 @@ def test_connection_that_is_refused_or_reset(load, ns):
             sock.connect(("127.0.0.1", port))
     with listen(ns) as listener:
         sender, receiver = connect(ns, listener, cc=name)
-        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        abort(sender)
         sender.sendall(b"x")
         sender.close()
         with pytest.raises(ConnectionResetError):

@@ -10,7 +10,7 @@ import pytest
 
 from system import maps_of_program, registered, wait_until
 from tool import NOTHING, REFUSED, USAGE, status_of
-from transfer import MB, Transfer, connect, listen, opened, send_verified, set_cc
+from transfer import MB, Transfer, connect, listen, opened, reset, send_verified, set_cc
 
 PLACES = 64
 CONNECTIONS = 300
@@ -445,12 +445,6 @@ class Instance:
 @pytest.fixture
 def instance(bbrctl, blank, ns):
     return Instance(bbrctl, blank, ns)
-
-
-def reset(sock):
-    """Closes a socket with a RST."""
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    sock.close()
 
 
 def test_a_deleted_profile_stays_with_its_connections(bbrctl, load, ns, monitor):

@@ -7,7 +7,6 @@ import pathlib
 import pty
 import signal
 import socket
-import struct
 import subprocess
 import threading
 import time
@@ -18,7 +17,7 @@ from busy import busy_connections
 from stream import check_accounts, endless, go_on_watching, is_in_order, stop_past_its_lease, wait_for_ends
 from system import map_exists, maps_held_by, maps_of_program, run, wait_until
 from tool import DONE, REFUSED, Tool, sanitizer_environment, status_of
-from transfer import MB, Transfer, accept, advance, connect, finish, listen, new_socket, send_verified, set_cc
+from transfer import MB, Transfer, accept, advance, connect, finish, listen, new_socket, reset, send_verified, set_cc
 
 pytestmark = pytest.mark.machine_alone  # it watches all instances
 
@@ -194,12 +193,6 @@ def test_times_in_text_are_from_its_start_in_a_time_namespace_too(bbrmon, load, 
     assert all(0 <= float(line.split()[0]) < 1000 for line in watching.lines)
 
 
-def abort(sock):
-    """Ends a connection by a reset, without TIME_WAIT: the tuple is free at once."""
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    sock.close()
-
-
 @pytest.mark.parametrize("bound", [True, False])
 def test_an_aborted_connection(load, monitor, link, bound):
     """When the connection ends, the stack has cleared its ports and counts. Its last event still has them."""
@@ -215,7 +208,7 @@ def test_an_aborted_connection(load, monitor, link, bound):
     where = (*sock.getsockname(), *sock.getpeername())
     peer = accept(listener)
     Transfer(sock, peer, MB).finish(keep_open=True)
-    abort(sock)
+    reset(sock)
     peer.close()
     wait_for_ends(watching, 1)
     check_accounts(watching, watching.stop())
@@ -239,7 +232,7 @@ def test_the_same_tuple_again(load, monitor, link):
         sock.connect(listener.getsockname())
         peer = accept(listener)
         Transfer(sock, peer, (i + 1) * MB).finish(keep_open=True)
-        abort(sock)
+        reset(sock)
         peer.close()
         wait_for_ends(watching, i + 1)
     check_accounts(watching, watching.stop())

@@ -14,7 +14,7 @@ import ss
 from crowd import Crowd
 from system import run, wait_until
 from tool import DONE, NOTHING, REFUSED, SANITIZER, USAGE, sanitizer_environment, status_of
-from transfer import MB, accept, connect, listen, new_socket, send_verified
+from transfer import MB, abort, accept, connect, listen, new_socket, send_verified
 
 pytestmark = pytest.mark.machine_alone  # it watches all instances
 
@@ -421,7 +421,7 @@ def test_while_connections_come_and_go(bbrmon, shared, ns, many_files):
             while not ending.is_set():
                 batch = [connect(ns, listener, cc=name) for _ in range(50)]
                 for ends in batch:
-                    ends[0].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    abort(ends[0])
                     for sock in ends:
                         sock.close()
         except OSError as error:
