@@ -67,7 +67,7 @@ check-rpm: rpm-sources ## build and check the rpm packages in a root of Debian 1
 	scripts/deps build package
 	$(PYTHON) tests/package/check_rpm.py $(BUILD)/rpm
 
-check-boot: deb-sources ## install the Debian packages as the README says in machines of Debian 12 and 13, and boot them: minutes
+check-boot: deb-sources ## install the Debian packages as docs/install.md says in machines of Debian 12 and 13, and boot them: minutes
 	scripts/deps build test package
 	$(PYTHON) tests/package/check_boot.py $(BUILD)/deb/bpf-bbr-$(VERSION)
 

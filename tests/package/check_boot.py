@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """check_boot.py SOURCES: a newcomer's way in machines of Debian 12 and 13. Installs the packages of a folder with debian/ as
-README.md says, boots the machine three times, installs a later version while connections run, and at last purges the
+docs/install.md says, boots the machine three times, installs a later version while connections run, and at last purges the
 packages."""
 import ast
 import json
@@ -45,11 +45,11 @@ def built(sources, folder):
     say("built", *sorted(path.name for path in folder.iterdir()))
 
 
-def lines_of_the_readme():
-    """The commands of the README's section that installs: those before the reboot, and those after it."""
-    section = (roots.ROOT / "README.md").read_text().split("\n## Install it\n")[1].split("\n## ")[0]
+def lines_of_the_page():
+    """The commands with which docs/install.md installs packages: those before the reboot, and those after it."""
+    section = (roots.ROOT / "docs/install.md").read_text().split("\n## From packages\n")[1].split("\n## ")[0]
     lines = re.findall(r"^    # (.*?)(?: +#.*)?$", section, re.M)
-    equal((len(lines), lines.count("reboot")), (5, 1), "lines of the README that install")
+    equal((len(lines), lines.count("reboot")), (5, 1), "lines of docs/install.md that install")
     return lines[:lines.index("reboot")], lines[lines.index("reboot") + 1:]
 
 
@@ -126,7 +126,7 @@ def check_upgrade(vm, suite):
 
 
 def check(suite, needed, folders):
-    install, use = lines_of_the_readme()
+    install, use = lines_of_the_page()
     with machine.made(suite, {*needed, "iproute2"}, [*folders, HERE / "guest.py"]) as vm:
         say(f"{suite}: a disk is ready")
         check_running(vm, vm.boot())
