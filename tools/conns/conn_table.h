@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The connections as they are now, each with its last minute. The table is fed with events and with
- * snapshots of sockets, in any mixture. It knows no terminal, and no clock but that of the events.
+ * snapshots of sockets, in any mixture. It does not use a terminal. Its
+ * only clock is the times of events.
  */
 #ifndef TOOLS_CONN_TABLE_H
 #define TOOLS_CONN_TABLE_H
