@@ -94,7 +94,7 @@ $(BUILD)/obj/%.o: %.S
 
 # Sources that name the algorithms or embed their programs. All other objects do not depend on the algorithms: a build with
 # other algorithms takes them from SHARED.
-OF_ALGORITHMS := lib/descriptor loader/embedded tools/watch/probe tools/watch/embedded tools/sockets/snapshot_programs %/carried \
+OF_ALGORITHMS := lib/descriptor loader/self/embedded tools/watch/probe tools/watch/embedded tools/sockets/snapshot_programs %/carried \
 	$(addsuffix /descriptor,$(filter-out $(OURS),$(ALGORITHMS)))
 SHARED ?= $(BUILD)
 # $(call objects,SOURCES): the plain objects of SOURCES.
@@ -108,7 +108,7 @@ if_changed = @($1) >$@.tmp; if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp 
 # A line X(name) for each algorithm. The file changes only when the list does: whatever uses the list depends on the file.
 $(BUILD)/algorithms.h: FORCE | $(BUILD)
 	$(call if_changed,printf 'X(%s)\n' $(notdir $(ALGORITHMS)))
-$(foreach dir,obj asan/obj fuzz/obj next/obj,$(addprefix $(BUILD)/$(dir)/,lib/descriptor.o loader/embedded.o tools/watch/probe.o)): $(BUILD)/algorithms.h
+$(foreach dir,obj asan/obj fuzz/obj next/obj,$(addprefix $(BUILD)/$(dir)/,lib/descriptor.o loader/self/embedded.o tools/watch/probe.o)): $(BUILD)/algorithms.h
 
 LIB := $(call objects,$(wildcard lib/*.c lib/*/*.c) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 LOADER := $(call objects,$(wildcard loader/*.c loader/*/*.c) loader/carried.S)

@@ -5,7 +5,7 @@
 #ifndef ADDRESS_BPF_H
 #define ADDRESS_BPF_H
 
-#include "types.h"
+#include "base/types.h"
 #include <bpf/bpf_endian.h>
 
 struct atomic64___cookie {

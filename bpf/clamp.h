@@ -6,7 +6,7 @@
 #ifndef CLAMP_H
 #define CLAMP_H
 
-#include "types.h"
+#include "base/types.h"
 #include "bpf_bbr/params.h"
 
 /*

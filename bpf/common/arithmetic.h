@@ -8,7 +8,7 @@
 #ifndef ARITHMETIC_H
 #define ARITHMETIC_H
 
-#include "types.h"
+#include "base/types.h"
 
 /*
  * At 1500 bytes a packet the unit of bandwidth is about 715 bit/s, and a u32 of it reaches 3

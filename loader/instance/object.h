@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * BPF objects: those embedded in bbrctl (embedded.h), or a file. A congestion control's object is
- * opened, which checks it, then loaded into the kernel, then registered.
+ * BPF objects: those embedded in bbrctl (self/embedded.h), or a file. A congestion control's object
+ * is opened, which checks it, then loaded into the kernel, then registered.
  */
 #ifndef LOADER_OBJECT_H
 #define LOADER_OBJECT_H

@@ -12,7 +12,7 @@
 
 #include "bpf_bbr/profiles.h"
 #include "descriptor.h"
-#include "embedded.h"
+#include "self/embedded.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "instance/object.h"

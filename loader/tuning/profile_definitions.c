@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "embedded.h"
+#include "self/embedded.h"
 #include "cli/err.h"
 #include "tuning/ini_file.h"
 #include "tuning/param.h"

@@ -8,7 +8,7 @@
 #include "cli/json.h"
 #include "cli/units.h"
 #include "experiments/plan_use.h"
-#include "lock.h"
+#include "self/lock.h"
 #include "instance/netns_default.h"
 #include "kernel/kernel_types.h"
 #include "machine/carry_out.h"

@@ -14,7 +14,7 @@
 #include "kernel/instance.h"
 #include "cli/json.h"
 #include "instance/attach_program.h"
-#include "lock.h"
+#include "self/lock.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_list.h"
 #include "verbs/verbs.h"

@@ -12,7 +12,7 @@
 #include "experiments/program.h"
 #include "experiments/shares.h"
 #include "running/show.h"
-#include "lock.h"
+#include "self/lock.h"
 #include "kernel/clock.h"
 #include "verbs/verbs.h"
 

@@ -20,7 +20,7 @@
 #include "experiments/program.h"
 #include "experiments/request.h"
 #include "experiments/shares.h"
-#include "lock.h"
+#include "self/lock.h"
 #include "kernel/clock.h"
 #include "kernel/netns.h"
 #include "verbs/verbs.h"

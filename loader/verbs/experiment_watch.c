@@ -2,7 +2,7 @@
 /* bbrctl experiment watch */
 #include "cli/err.h"
 #include "running/canary.h"
-#include "lock.h"
+#include "self/lock.h"
 #include "kernel/clock.h"
 #include "verbs/verbs.h"
 

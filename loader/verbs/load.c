@@ -11,7 +11,7 @@
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
-#include "lock.h"
+#include "self/lock.h"
 #include "instance/netns_default.h"
 #include "instance/object.h"
 #include "instance/struct_ops.h"

@@ -3,7 +3,7 @@
 
 #include "cli/err.h"
 #include "cli/json.h"
-#include "lock.h"
+#include "self/lock.h"
 #include "migration/migration.h"
 #include "tuning/socket_filter.h"
 #include "verbs/verbs.h"

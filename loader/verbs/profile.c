@@ -9,7 +9,7 @@
 #include "kernel/instance.h"
 #include "cli/json.h"
 #include "experiments/arms.h"
-#include "lock.h"
+#include "self/lock.h"
 #include "tuning/instance_tuning.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"

@@ -9,7 +9,7 @@
 #include "address.h"
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
-#include "lock.h"
+#include "self/lock.h"
 #include "tuning/instance_tuning.h"
 #include "tuning/rule_text.h"
 #include "cli/json.h"

@@ -5,7 +5,7 @@
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
-#include "lock.h"
+#include "self/lock.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 #include "verbs/verbs.h"

@@ -8,7 +8,7 @@
 #include "cli/units.h"
 #include "experiments/arms.h"
 #include "instance/link_pin.h"
-#include "lock.h"
+#include "self/lock.h"
 #include "instance/netns_default.h"
 #include "instance/unregister.h"
 #include "migration/migration.h"

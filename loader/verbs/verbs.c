@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/caps.h"
-#include "completers.h"
+#include "completion/completers.h"
 #include "descriptor.h"
 #include "cli/err.h"
 #include "kernel/instance.h"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The rooms of the code, as docs/internals.md lists them: arrows go one way, and no room is too large to survey."""
+import graphlib
 import pathlib
 import re
 
@@ -8,7 +9,10 @@ import pytest
 REPO = pathlib.Path(__file__).resolve().parents[2]
 MOST_FILES = 20
 TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "sockets", "top", "report", "experiment", "export"]
-
+PLACES = ["lib", "loader", "tools", "bpf"]
+SEARCHED = [".", "include", *PLACES]  # in the order of the Makefile's -I options
+# The build determines which file each of these is.
+OF_THE_BUILD = {"algorithm.h", "kernel_bbr.bpf.h", "algorithms.h", "snapshot_programs.h", "carried.inc", "probes.inc"}
 
 LAB = ["vm", "runs", "claims", "report", "studies", "cost"]
 
@@ -21,6 +25,60 @@ def included(folder):
     """The rooms of tools/ from which the files of a folder include headers."""
     for source in folder.glob("*.[ch]"):
         yield from re.findall(r'^#include "([a-z]+)/[^"]*"', source.read_text(), re.M)
+
+
+def file_included(source, name, root):
+    """The file that a source includes by a name; None if only the build can tell."""
+    found = [path for path in (folder / name for folder in [source.parent, *(root / place for place in SEARCHED)])
+             if path.is_file()]
+    assert found or name in OF_THE_BUILD, f"{source} includes {name}, which is nowhere"
+    return found[0].resolve() if found else None
+
+
+def arrows(place, root=REPO):
+    """For each room of a place those of its other rooms that its files include. The place's own files are a room, too."""
+    rooms = {}
+    for source in (root / place).rglob("*"):
+        if source.suffix not in (".c", ".h", ".inc", ".S"):
+            continue
+        room = str(source.parent.relative_to(root))
+        for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', source.read_text(), re.M):
+            file = file_included(source, name, root)
+            if file and file.is_relative_to(root / place) and file.parent != source.parent:
+                rooms.setdefault(room, set()).add(str(file.parent.relative_to(root)))
+    return rooms
+
+
+def circle(graph):
+    """The rooms of a circle: each includes the next one, and the first one is also the last. Empty if there is none."""
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1][::-1]
+    return []
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_room_is_part_of_a_circle(place):
+    graph = arrows(place)
+    assert graph, "no room includes another one: was anything read?"
+    assert not circle(graph), " includes ".join(circle(graph))
+
+
+def test_a_circle_is_found(tmp_path):
+    """Checks the check: a circle through three rooms, one of them the place's own files."""
+    texts = {"main.c": '#include "one/a.h"\n', "main.h": "", "one/a.h": '#include "two/b.h"\n', "two/b.h": "",
+             "two/b.c": '#include "b.h"\n'}
+    for file, text in texts.items():
+        path = tmp_path / "loader" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert not circle(arrows("loader", tmp_path))
+    (tmp_path / "loader/two/b.h").write_text('#  include "main.h"\n')
+    graph = arrows("loader", tmp_path)
+    found = circle(graph)
+    assert found[0] == found[-1] and set(found) == {"loader", "loader/one", "loader/two"}
+    assert all(after in graph[before] for before, after in zip(found, found[1:]))
 
 
 def test_every_room_of_the_tools_has_its_place():

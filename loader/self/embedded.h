@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The files embedded in bbrctl (carried.S).
+ * The files embedded in bbrctl (loader/carried.S).
  */
 #ifndef LOADER_EMBEDDED_H
 #define LOADER_EMBEDDED_H
