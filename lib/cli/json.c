@@ -144,6 +144,14 @@ void json_add_int(struct json *j, const char *key, __u64 value)
 	buffered_count(&j->to, value);
 }
 
+void json_add_int_if(struct json *j, const char *key, bool has, __u64 value)
+{
+	if (has)
+		json_add_int(j, key, value);
+	else
+		json_add_null(j, key);
+}
+
 void json_add_signed(struct json *j, const char *key, __s64 value)
 {
 	put_key(j, key);

@@ -16,6 +16,11 @@ __u64 event_bps(const struct bbr_event *e, __u32 bw)
 	return (__u64)bw * (e->mss & 0xffff) * 15625 >> 15;
 }
 
+double event_bytes_per_s(const struct bbr_event *e, __u32 bw)
+{
+	return bw * (1e6 * e->mss / (1 << 24));
+}
+
 bool event_has_rate(const struct bbr_event *e)
 {
 	return e->flags & BBR_F_SAMPLE && e->rs_delivered >= 0 && e->rs_interval_us > 0;

@@ -16,6 +16,9 @@ bool event_has_state(const struct bbr_event *e);
 /* One of the event's bandwidths, in bits per second. */
 __u64 event_bps(const struct bbr_event *e, __u32 bw);
 
+/* The same in bytes per second, and not rounded. */
+double event_bytes_per_s(const struct bbr_event *e, __u32 bw);
+
 bool event_has_rate(const struct bbr_event *e);
 /* The delivery rate sample in bits per second, if there is one. */
 __u64 event_delivery_bps(const struct bbr_event *e);

@@ -8,14 +8,6 @@
 #include "field.h"
 #include "cli/json.h"
 
-static void add_int_if(struct json *j, const char *key, bool has, __u64 value)
-{
-	if (has)
-		json_add_int(j, key, value);
-	else
-		json_add_null(j, key);
-}
-
 static void add_endpoints(struct json *j, const struct bbr_event *e)
 {
 	char addr[EVENT_ADDR_LEN];
@@ -43,9 +35,9 @@ static void add_steps(struct json *j, const struct algorithm *a, const struct bb
 static void add_profile(struct json *j, const struct origin *origin, const struct bbr_event *e)
 {
 	json_add_string(j, "profile", origin_profile(origin, e));
-	add_int_if(j, "profile_index", !(e->flags & BBR_F_KERNEL), e->profile);
-	add_int_if(j, "params_gen", !(e->flags & BBR_F_KERNEL) && e->kind != BBR_EV_STATE,
-		   e->params_gen);
+	json_add_int_if(j, "profile_index", !(e->flags & BBR_F_KERNEL), e->profile);
+	json_add_int_if(j, "params_gen", !(e->flags & BBR_F_KERNEL) && e->kind != BBR_EV_STATE,
+			e->params_gen);
 }
 
 static void add_fields(struct json *j, const struct field *fields, size_t n,
@@ -63,8 +55,8 @@ void event_add_json(struct json *j, const struct origin *origin, const struct bb
 	json_add_string(j, "instance", origin->name);
 	json_add_string(j, "event", event_kind_name(e->kind));
 	/* The state of a socket is not part of a monitor's stream. */
-	add_int_if(j, "conn", e->kind != BBR_EV_STATE || e->conn, e->conn);
-	add_int_if(j, "seq", e->kind != BBR_EV_STATE, e->seq);
+	json_add_int_if(j, "conn", e->kind != BBR_EV_STATE || e->conn, e->conn);
+	json_add_int_if(j, "seq", e->kind != BBR_EV_STATE, e->seq);
 	add_endpoints(j, e);
 	if (event_has_steps(e))
 		add_steps(j, a, e);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "derived.h"
 #include "field.h"
 #include "policer.h"
 
@@ -16,4 +17,9 @@ enum policer event_policer(const struct algorithm *a, const struct bbr_event *e)
 	return policer && field_value(policer, e, &value) && value <= POLICER_DETECTED ?
 		       value :
 		       POLICER_OFF;
+}
+
+bool event_is_policed(const struct algorithm *a, const struct bbr_event *e)
+{
+	return event_has_state(e) && event_policer(a, e) == POLICER_DETECTED;
 }

@@ -5,6 +5,8 @@
 #ifndef TOOLS_POLICER_H
 #define TOOLS_POLICER_H
 
+#include <stdbool.h>
+
 #include "descriptor.h"
 
 enum policer {
@@ -15,5 +17,8 @@ enum policer {
 
 /* What the algorithm's field "policer" says; POLICER_OFF for an algorithm without it. */
 enum policer event_policer(const struct algorithm *a, const struct bbr_event *e);
+
+/* Has the algorithm detected one? */
+bool event_is_policed(const struct algorithm *a, const struct bbr_event *e);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,11 +143,6 @@ static struct metric_series *series_of(struct metrics *m, const struct origin *o
 				 profile ? profile : "", netns_label(m, e->netns));
 }
 
-static bool is_policed(const struct algorithm *a, const struct bbr_event *e)
-{
-	return event_policer(a, e) == POLICER_DETECTED;
-}
-
 static struct tracked *add(struct metrics *m, const struct conn_key *tuple,
 			   const struct algorithm *a, struct metric_series *series,
 			   const struct bbr_event *e)
@@ -165,7 +161,7 @@ static struct tracked *add(struct metrics *m, const struct conn_key *tuple,
 	c->first = c->last = totals_of(e);
 	c->seen_ns = c->settled_ns = e->time_ns;
 	c->mode = metric_series_mode(series, a, e->mode);
-	c->policed = is_policed(a, e);
+	c->policed = event_is_policed(a, e);
 	return c;
 }
 
@@ -198,7 +194,7 @@ static void take_state(struct tracked *c, const struct algorithm *a, struct metr
 		       const struct bbr_event *e)
 {
 	struct totals totals = totals_of(e);
-	bool policed = is_policed(a, e);
+	bool policed = event_is_policed(a, e);
 
 	settle(c, e->time_ns);
 	add_difference(c->series, &c->last, &totals);
@@ -223,14 +219,14 @@ static void take_late_start(struct tracked *c, const struct bbr_event *e)
 
 static void take_ack(struct metric_series *s, const struct bbr_event *e)
 {
-	double bytes = 1e6 * e->mss / (1 << 24);
+	double pacing_bps = event_pacing_bps(e);
 
 	if (e->rtt_us != BBR_RTT_NONE && e->min_rtt_us != BBR_RTT_NONE && e->min_rtt_us)
 		om_observe(&s->rtt, &rtt_bounds, (double)e->rtt_us / e->min_rtt_us);
 	if (e->bw)
-		om_observe(&s->bw, &rate_bounds, e->bw * bytes);
-	if (e->pacing_rate != ~0ull)
-		om_observe(&s->pacing, &rate_bounds, e->pacing_rate);
+		om_observe(&s->bw, &rate_bounds, event_bytes_per_s(e, e->bw));
+	if (!isnan(pacing_bps))
+		om_observe(&s->pacing, &rate_bounds, pacing_bps / 8);
 }
 
 /* A mode was entered. */

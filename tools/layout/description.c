@@ -140,6 +140,11 @@ struct parser {
 	struct cursor in;
 	struct layout *l;
 	struct block *blocks;
+	/*
+	 * The algorithm of this name that these tools know, or NULL. A description says what the
+	 * values are, and not how bbrmon top shows them: that comes from here.
+	 */
+	const struct algorithm *known;
 	__u16 end; /* of the members that have a place so far */
 };
 
@@ -287,6 +292,16 @@ static bool read_members(struct parser *p)
 	return true;
 }
 
+static void look_as_known(const struct parser *p, struct algorithm_mode *mode)
+{
+	for (int i = 0; p->known && i < p->known->n_modes; i++) {
+		if (strcmp(p->known->modes[i].name, mode->name))
+			continue;
+		mode->mark = p->known->modes[i].mark;
+		mode->rarity = p->known->modes[i].rarity;
+	}
+}
+
 static bool read_modes(struct parser *p, struct algorithm *a)
 {
 	struct algorithm_mode *modes;
@@ -297,10 +312,12 @@ static bool read_modes(struct parser *p, struct algorithm *a)
 	modes = allocate(p, n, sizeof(*modes));
 	a->modes = modes;
 	a->n_modes = n;
-	for (__u64 i = 0; modes && i < n; i++)
+	for (__u64 i = 0; modes && i < n; i++) {
 		if (!read_text(p, TEXT_CHARS, &modes[i].name) ||
 		    !read_texts(p, &modes[i].phases, &modes[i].n_phases))
 			return false;
+		look_as_known(p, &modes[i]);
+	}
 	return modes;
 }
 
@@ -317,6 +334,29 @@ static bool read_condition(struct parser *p, struct field_condition *c)
 static bool is_lane_of(const struct field *f, __u64 lane)
 {
 	return f->curve && lane < LANES && (lane != LANE_STATE || f->unit == FIELD_NAME);
+}
+
+static void take_page(const struct parser *p, struct field *f)
+{
+	for (int i = 0; p->known && i < p->known->n_fields; i++) {
+		if (strcmp(p->known->fields[i].key, f->key))
+			continue;
+		f->page = p->known->fields[i].page;
+		f->page_order = p->known->fields[i].page_order;
+	}
+}
+
+/* Finds the reasons by their names: a later version may number them otherwise. */
+static __u32 policer_reasons(const struct parser *p, const struct algorithm *a)
+{
+	__u32 found = 0;
+
+	for (int i = 0; p->known && i < p->known->n_reasons; i++)
+		for (int k = 0; p->known->policer_reasons >> i & 1 && k < a->n_reasons && k < 32;
+		     k++)
+			if (!strcmp(p->known->reasons[i], a->reasons[k]))
+				found |= 1u << k;
+	return found;
 }
 
 /* A later minor's unit becomes a count, its lane none. */
@@ -342,6 +382,7 @@ static bool read_field_body(struct parser *p, struct field *f, const struct memb
 	f->needs = needs;
 	f->order = order;
 	f->lane = is_lane_of(f, lane) ? lane : LANE_NONE;
+	take_page(p, f);
 	return true;
 }
 
@@ -390,10 +431,15 @@ static bool read_fields(struct parser *p, struct algorithm *a)
 
 static bool read_algorithm(struct parser *p, struct algorithm *a)
 {
-	return read_key(p, &a->name) && strlen(a->name) < BBR_NAME_LEN &&
-	       read_key(p, &a->instance) && strlen(a->instance) < BBR_NAME_LEN &&
-	       read_text(p, TEXT_CHARS, &a->title) && read_members(p) && read_modes(p, a) &&
-	       read_texts(p, &a->reasons, &a->n_reasons) && read_fields(p, a);
+	if (!read_key(p, &a->name) || strlen(a->name) >= BBR_NAME_LEN)
+		return false;
+	p->known = algorithm_find(a->name);
+	if (!read_key(p, &a->instance) || strlen(a->instance) >= BBR_NAME_LEN ||
+	    !read_text(p, TEXT_CHARS, &a->title) || !read_members(p) || !read_modes(p, a) ||
+	    !read_texts(p, &a->reasons, &a->n_reasons) || !read_fields(p, a))
+		return false;
+	a->policer_reasons = policer_reasons(p, a);
+	return true;
 }
 
 bool description_read(struct layout *l, const __u8 *from, size_t size)

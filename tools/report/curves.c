@@ -14,8 +14,10 @@ static __s64 value_if(bool has, __u64 value)
 
 static __s64 pacing_of(const struct algorithm *a, const struct bbr_event *e)
 {
+	double bps = event_pacing_bps(e);
+
 	(void)a;
-	return value_if(e->pacing_rate < EVENT_UNLIMITED / 16, e->pacing_rate * 8);
+	return bps < 0x1p63 ? (__s64)bps : VALUE_NONE; /* NAN is not less */
 }
 
 /* Is the delivery rate application-limited? */

@@ -67,11 +67,6 @@ static struct flow *add(struct flows *f, const struct origin *origin, const stru
 	return flow;
 }
 
-static bool is_policed(const struct flow *flow, const struct bbr_event *e)
-{
-	return event_has_state(e) && event_policer(flow->algorithm, e) == POLICER_DETECTED;
-}
-
 static void note_state(struct flow *flow, const struct bbr_event *e)
 {
 	const struct bbr_event *before = &flow->last;
@@ -79,7 +74,8 @@ static void note_state(struct flow *flow, const struct bbr_event *e)
 	if (event_has_state(before) && before->mode < flow->algorithm->n_modes &&
 	    e->time_ns > before->time_ns)
 		flow->mode_ns[before->mode] += e->time_ns - before->time_ns;
-	if (is_policed(flow, e) && (!flow->events || !is_policed(flow, before)))
+	if (event_is_policed(flow->algorithm, e) &&
+	    (!flow->events || !event_is_policed(flow->algorithm, before)))
 		flow->policers++;
 	if (event_has_state(e) && e->min_rtt_us < flow->min_rtt_us)
 		flow->min_rtt_us = e->min_rtt_us;

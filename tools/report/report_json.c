@@ -14,14 +14,7 @@
 #include "report.h"
 
 #define NS_PER_US 1000
-
-static void add_number_if(struct json *j, const char *key, bool has, __u64 value)
-{
-	if (has)
-		json_add_int(j, key, value);
-	else
-		json_add_null(j, key);
-}
+#define KEY_LEN (BBR_NAME_LEN + 12)
 
 /* With this many digits after the point. */
 static void add_rounded(struct json *j, const char *key, double value, int digits)
@@ -67,6 +60,22 @@ static bool is_known(const struct report *r, unsigned int flow)
 		if (r->shown[i]->algorithm == r->shown[flow]->algorithm)
 			return true;
 	return false;
+}
+
+/*
+ * The key of a flow's curves: its algorithm's name. A file to which another version has appended
+ * describes an algorithm twice; the second one is "NAME 2".
+ */
+static const char *curves_key(char buf[KEY_LEN], const struct report *r, unsigned int flow)
+{
+	const struct algorithm *a = r->shown[flow]->algorithm;
+	unsigned int number = 1;
+
+	for (unsigned int i = 0; i < flow && r->shown[i]->algorithm != a; i++)
+		if (!is_known(r, i) && !strcmp(r->shown[i]->algorithm->name, a->name))
+			number++;
+	snprintf(buf, KEY_LEN, number > 1 ? "%s %u" : "%s", a->name, number);
+	return buf;
 }
 
 /* Does a mode of a flow before this one, or an earlier mode of its own, have this name? */
@@ -178,6 +187,8 @@ static void add_curve(struct json *j, const struct curves *c, unsigned int curve
 /* Adds what is drawn of the flows of each algorithm, and in which lane. */
 static void add_curves(struct json *j, const struct report *r)
 {
+	char key[KEY_LEN];
+
 	json_open_object(j, "curves");
 	for (unsigned int i = 0; i < r->n_shown; i++) {
 		const struct curves *c = &r->shown[i]->series->curves;
@@ -185,7 +196,7 @@ static void add_curves(struct json *j, const struct report *r)
 		if (is_known(r, i))
 			continue;
 		json_new_line(j);
-		json_open_array(j, c->algorithm->name);
+		json_open_array(j, curves_key(key, r, i));
 		for (unsigned int curve = 0; curve < c->n; curve++)
 			if (c->curve[curve].look != LOOK_NONE)
 				add_curve(j, c, curve);
@@ -204,11 +215,11 @@ static void add_endpoint(struct json *j, const char *address_key, const __u32 ad
 	json_add_int(j, port_key, ntohs(port));
 }
 
-static void add_identity(struct json *j, const struct flow *flow)
+static void add_identity(struct json *j, const struct flow *flow, const char *curves)
 {
 	json_add_int(j, "flow", flow->number + 1);
 	json_add_string(j, "instance", flow->instance);
-	json_add_string(j, "algorithm", flow->algorithm->name);
+	json_add_string(j, "algorithm", curves);
 	json_add_string(j, "profile", *flow->profile ? flow->profile : NULL);
 	json_add_bool(j, "kernel", flow->is_kernel);
 	json_add_int(j, "conn", flow->first.conn);
@@ -227,10 +238,10 @@ static void add_rtt(struct json *j, const struct flow *flow)
 	for (int i = 0; i < 3; i++) {
 		bool has = flow->rtt_us.n;
 
-		add_number_if(j, ranks[i].key, has,
-			      has ? percentiles_get(&flow->rtt_us, ranks[i].percent) : 0);
+		json_add_int_if(j, ranks[i].key, has,
+				has ? percentiles_get(&flow->rtt_us, ranks[i].percent) : 0);
 	}
-	add_number_if(j, "min_rtt_us", flow->min_rtt_us != BBR_RTT_NONE, flow->min_rtt_us);
+	json_add_int_if(j, "min_rtt_us", flow->min_rtt_us != BBR_RTT_NONE, flow->min_rtt_us);
 }
 
 static void add_modes(struct json *j, const struct flow *flow)
@@ -241,10 +252,13 @@ static void add_modes(struct json *j, const struct flow *flow)
 	json_close(j);
 }
 
-static void add_flow(struct json *j, const struct report *r, const struct flow *flow)
+static void add_flow(struct json *j, const struct report *r, unsigned int number)
 {
+	const struct flow *flow = r->shown[number];
+	char key[KEY_LEN];
+
 	json_open_object(j, NULL);
-	add_identity(j, flow);
+	add_identity(j, flow, curves_key(key, r, number));
 	json_add_int(j, "start_us", (flow->first.time_ns - r->flows.start_ns) / NS_PER_US);
 	json_add_int(j, "end_us", (flow->last.time_ns - r->flows.start_ns) / NS_PER_US);
 	json_add_bool(j, "start_seen", flow->has_start);
@@ -261,7 +275,7 @@ static void add_flow(struct json *j, const struct report *r, const struct flow *
 	json_add_int(j, "rtos", flow->rtos);
 	json_add_int(j, "policers", flow->policers);
 	json_add_int(j, "acks", flow->acks);
-	add_number_if(j, "app_limited", flow->samples, flow->app_limited);
+	json_add_int_if(j, "app_limited", flow->samples, flow->app_limited);
 	json_add_int(j, "samples", flow->samples);
 	json_add_int(j, "events", flow->events);
 	json_close(j);
@@ -272,7 +286,7 @@ static void add_flows(struct json *j, const struct report *r)
 	json_open_array(j, "flows");
 	for (unsigned int i = 0; i < r->n_shown; i++) {
 		json_new_line(j);
-		add_flow(j, r, r->shown[i]);
+		add_flow(j, r, i);
 	}
 	json_close(j);
 }

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE /* twalk_r(), tdestroy() */
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/err.h"
 #include "recorded_sockets.h"
 
-/* What is the same in all events of a connection. */
-struct connection_key {
-	__u64 conn; /* 0: the program had no memory to number it */
-	__u32 origin;
-	__u32 netns;
-	__u32 laddr[4], raddr[4];
-	__u16 lport, rport;
-	__u32 pad;
-};
-
 struct connection {
-	struct connection_key key;
+	struct conn_key key; /* the first member: a key in the map is its connection */
 	const struct origin *origin;
 	struct bbr_event last;
 };
@@ -35,11 +23,6 @@ struct walk {
 	void *ctx;
 	bool stopped;
 };
-
-static int compare(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct connection_key));
-}
 
 static const struct origin *keep_origin(struct recorded *r, const struct origin *origin)
 {
@@ -60,44 +43,30 @@ static const struct origin *keep_origin(struct recorded *r, const struct origin 
 	return &k->origin;
 }
 
-static void set_key(struct connection_key *key, const struct origin *origin,
-		    const struct bbr_event *e)
+static struct connection *find_or_add(struct recorded *r, const struct conn_key *key)
 {
-	memset(key, 0, sizeof(*key));
-	key->conn = e->conn;
-	key->origin = origin->id;
-	key->netns = e->netns;
-	memcpy(key->laddr, e->laddr, sizeof(key->laddr));
-	memcpy(key->raddr, e->raddr, sizeof(key->raddr));
-	key->lport = e->lport;
-	key->rport = e->rport;
-}
-
-static struct connection *find_or_add(struct recorded *r, const struct connection_key *key)
-{
-	struct connection **found = tfind(key, &r->live, compare), *added;
+	struct connection *found = (struct connection *)conn_map_find(&r->live, key), *added;
 
 	if (found)
-		return *found;
+		return found;
 	added = calloc(1, sizeof(*added));
 	if (!added)
 		return NULL;
 	added->key = *key;
-	if (!tsearch(added, &r->live, compare)) {
+	if (!conn_map_add(&r->live, &added->key)) {
 		free(added);
 		return NULL;
 	}
 	return added;
 }
 
-static void forget(struct recorded *r, const struct connection_key *key)
+static void forget(struct recorded *r, const struct conn_key *key)
 {
-	struct connection **found = tfind(key, &r->live, compare), *gone;
+	struct conn_key *gone = conn_map_find(&r->live, key);
 
-	if (!found)
+	if (!gone)
 		return;
-	gone = *found;
-	tdelete(gone, &r->live, compare);
+	conn_map_remove(&r->live, gone);
 	free(gone);
 }
 
@@ -105,7 +74,7 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 {
 	struct recorded *r = ctx;
 	struct recording_run run;
-	struct connection_key key;
+	struct conn_key key;
 	struct connection *c;
 	__u64 time_ns = e->time_ns;
 
@@ -119,11 +88,10 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 	if (r->is_past || r->no_memory)
 		return false;
 	if (r->run != run.id) {
-		tdestroy(r->live, free);
-		r->live = NULL;
+		conn_map_free(&r->live, free);
 		r->run = run.id;
 	}
-	set_key(&key, origin, e);
+	key = conn_key_of(origin, e);
 	if (e->kind == BBR_EV_END) {
 		forget(r, &key);
 		return true;
@@ -174,14 +142,14 @@ int recorded_open(struct recorded *r, const char *file, __u64 at_ns)
 	return status;
 }
 
-static void hand_on(const void *node, VISIT visit, void *ctx)
+static void hand_on(const struct conn_key *key, void *ctx)
 {
-	const struct connection *found = *(const struct connection *const *)node;
+	const struct connection *found = (const struct connection *)key;
 	struct bbr_snapshot state = { .event = found->last };
 	const struct snapshot c = { found->origin, &state, true };
 	struct walk *walk = ctx;
 
-	if ((visit != postorder && visit != leaf) || walk->stopped)
+	if (walk->stopped)
 		return;
 	state.event.kind = BBR_EV_STATE;
 	walk->stopped = !walk->handle(walk->ctx, &c);
@@ -191,12 +159,12 @@ void recorded_for_each(const struct recorded *r, recorded_handler handle, void *
 {
 	struct walk walk = { .handle = handle, .ctx = ctx };
 
-	twalk_r(r->live, hand_on, &walk);
+	conn_map_for_each(&r->live, hand_on, &walk);
 }
 
 void recorded_close(struct recorded *r)
 {
-	tdestroy(r->live, free);
+	conn_map_free(&r->live, free);
 	for (struct known_origin *k = r->origins, *next; k; k = next) {
 		next = k->next;
 		free(k);

@@ -5,6 +5,7 @@
 #ifndef TOOLS_RECORDED_SOCKETS_H
 #define TOOLS_RECORDED_SOCKETS_H
 
+#include "event/conn_map.h"
 #include "recording/clocks.h"
 #include "snapshot.h"
 #include "stream/event_source.h"
@@ -13,9 +14,9 @@ struct known_origin;
 
 struct recorded {
 	struct event_source source;
-	void *live; /* a tree of search.h */
+	struct conn_map live; /* of struct connection */
 	struct known_origin *origins;
-	__u64 run; /* of the connections in the tree */
+	__u64 run; /* of the connections in it */
 	struct run_clocks clocks;
 	__u64 after_ns; /* the end, since the first event */
 	__u64 until_ns; /* the same, since 1970 */

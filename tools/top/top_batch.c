@@ -61,20 +61,12 @@ static void print_text(const struct top *t)
 	putchar('\n');
 }
 
-static void add_int_if(struct json *j, const char *key, bool has, __u64 value)
-{
-	if (has)
-		json_add_int(j, key, value);
-	else
-		json_add_null(j, key);
-}
-
 /* Adds a whole number: the decimals are noise. */
 static void add_number(struct json *j, const char *key, double value)
 {
 	bool known = value >= 0 && value < 0x1p63;
 
-	add_int_if(j, key, known, known ? value : 0);
+	json_add_int_if(j, key, known, known ? value : 0);
 }
 
 static void add_string(struct json *j, const char *key, const char *value)
@@ -87,8 +79,8 @@ static void add_identity(struct json *j, const struct conn *c)
 	char addr[EVENT_ADDR_LEN];
 
 	add_string(j, "instance", c->name);
-	add_int_if(j, "conn", c->e.conn, c->e.conn);
-	add_int_if(j, "cookie", c->cookie, c->cookie);
+	json_add_int_if(j, "conn", c->e.conn, c->e.conn);
+	json_add_int_if(j, "cookie", c->cookie, c->cookie);
 	json_add_int(j, "netns", c->e.netns);
 	event_addr(addr, c->e.laddr);
 	add_string(j, "local", addr);
@@ -128,15 +120,15 @@ static void add_state(struct json *j, const struct top *t, const struct conn *c)
 	bool since = c->mode_since_ns && c->mode_since_ns <= until;
 
 	add_mode(j, c);
-	add_int_if(j, "mode_ms", since, (until - c->mode_since_ns) / NS_PER_MS);
+	json_add_int_if(j, "mode_ms", since, (until - c->mode_since_ns) / NS_PER_MS);
 	add_number(j, "rate_bps", c->rate);
 	json_add_int(j, "bw_bps", event_bps(e, e->bw));
 	add_number(j, "pacing_rate_bps", event_pacing_bps(e));
-	add_int_if(j, "srtt_us", e->srtt_us, e->srtt_us);
-	add_int_if(j, "min_rtt_us", e->min_rtt_us != BBR_RTT_NONE, e->min_rtt_us);
+	json_add_int_if(j, "srtt_us", e->srtt_us, e->srtt_us);
+	json_add_int_if(j, "min_rtt_us", e->min_rtt_us != BBR_RTT_NONE, e->min_rtt_us);
 	json_add_int(j, "inflight", e->inflight);
 	json_add_int(j, "inflight_max", c->inflight);
-	add_int_if(j, "bdp", event_bdp(e), event_bdp(e));
+	json_add_int_if(j, "bdp", event_bdp(e), event_bdp(e));
 	json_add_int(j, "cwnd", e->cwnd);
 	json_add_int(j, "lost", e->lost);
 	json_add_int(j, "lost_interval", c->lost);

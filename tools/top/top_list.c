@@ -41,7 +41,7 @@ static enum hue cell_hue(const struct conn *c, enum column column)
 	case COL_RETRANS_NOW:
 		return c->retrans ? HUE_WARN : HUE_NONE;
 	case COL_POLICER:
-		return event_policer(c->algorithm, &c->e) == POLICER_DETECTED ? HUE_BAD : HUE_NONE;
+		return event_is_policed(c->algorithm, &c->e) ? HUE_BAD : HUE_NONE;
 	default:
 		return HUE_NONE;
 	}

@@ -14,6 +14,7 @@ import pytest
 
 import recording_file as made
 import recording_format as fmt
+from report_page import data_of
 from stream import endless, is_in_order, wait_for_ends
 from system import wait_until
 from tool import DONE, REFUSED, USAGE, sanitizer_environment, status_of
@@ -28,16 +29,16 @@ MS = 1_000_000
 EPOCH = 1_700_000_000 * 10**9
 
 
-def a_chunk(n=40, conns=3, first_ns=10**9, last=True, before=0, name="one", run=1):
-    """A chunk with n events of some connections, and the number of events of each kind up to its end."""
-    encode, records, received = fmt.Encoder(), [fmt.origin(7, name)], [0, 0, before, 0]
+def a_chunk(n=40, conns=3, first_ns=10**9, last=True, before=0, name="one", run=1, more=b"", **values):
+    """A chunk with n events of some connections, and the number of events of each kind up to its end. `more`: see fmt.origin()."""
+    encode, records, received = fmt.Encoder(), [fmt.origin(7, name, more=more)], [0, 0, before, 0]
     chance = random.Random(first_ns)
     for i in range(n):
         flags = ROUND_START if i % 3 == 0 else 0
         records.append(encode(first_ns + i * 5 * MS, 1 + i % conns, kind=ACK, family=2, mss=1448,
                               flags=flags, seq=before + i, rport=443, lport=40000 + i % conns,
                               bytes_acked=chance.getrandbits(40), rtt_us=chance.getrandbits(20),
-                              **{"raddr[2]": 0xffff, "raddr[3]": 0x0a000001 + i % conns}))
+                              **values, **{"raddr[2]": 0xffff, "raddr[3]": 0x0a000001 + i % conns}))
     received[ACK] += n
     kind = fmt.END if last else fmt.TOTALS
     records.append(fmt.totals_record(kind, before + n if last else 0, received, acks=before + n, watched_ns=MS))
@@ -309,6 +310,18 @@ def test_append(bbrmon, write, tmp_path, cut):
     assert summary["connections"] == 3 + len({e[1] for e in expected})
     assert summary["drops"]["total"] == 0 and summary["seq"] == len(events)
     assert [head.run for head, _, _ in fmt.chunks(path.read_bytes())][-1] == 2
+
+
+def test_a_report_of_two_versions_of_an_algorithm(bbrmon, write, tmp_path):
+    """Another version, which says more about each field, has appended to the file: the page has the curves of both."""
+    path = write(a_chunk(conns=1, pacing_gain=256) +
+                 a_chunk(conns=1, pacing_gain=256, first_ns=5, name="two", run=2, more=b"\1"))
+    bbrmon("report", "-o", tmp_path / "page.html", path)
+    data = data_of((tmp_path / "page.html").read_text())
+    assert [(f["instance"], f["algorithm"]) for f in data["flows"]] == [("one", "made"), ("two", "made 2")]
+    assert set(data["curves"]) == {"made", "made 2"}
+    for flow, columns in zip(data["flows"], data["series"], strict=True):
+        assert {curve["values"] for curve in data["curves"][flow["algorithm"]]} <= set(columns)
 
 
 def test_append_to_what_is_no_recording(bbrmon, write):

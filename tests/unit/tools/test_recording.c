@@ -242,6 +242,8 @@ static void assert_same_field(const struct field *a, const struct field *b)
 	assert_int_equal(a->text_if.least, b->text_if.least);
 	assert_int_equal(a->lane, b->lane);
 	assert_same_text(a->curve, b->curve);
+	assert_same_text(a->page, b->page);
+	assert_int_equal(a->page_order, b->page_order);
 }
 
 static void assert_same_algorithm(const struct algorithm *a, const struct algorithm *b)
@@ -255,16 +257,19 @@ static void assert_same_algorithm(const struct algorithm *a, const struct algori
 		assert_int_equal(a->modes[i].n_phases, b->modes[i].n_phases);
 		for (int k = 0; k < a->modes[i].n_phases; k++)
 			assert_string_equal(a->modes[i].phases[k], b->modes[i].phases[k]);
+		assert_int_equal(a->modes[i].mark, b->modes[i].mark);
+		assert_int_equal(a->modes[i].rarity, b->modes[i].rarity);
 	}
 	assert_int_equal(a->n_reasons, b->n_reasons);
 	for (int i = 0; i < a->n_reasons; i++)
 		assert_string_equal(a->reasons[i], b->reasons[i]);
+	assert_int_equal(a->policer_reasons, b->policer_reasons);
 	assert_int_equal(a->n_fields, b->n_fields);
 	for (int i = 0; i < a->n_fields; i++)
 		assert_same_field(&a->fields[i], &b->fields[i]);
 }
 
-/* Reads the description as if nobody knew its algorithm. */
+/* Reads the description even if it is that of an algorithm that the tools have. */
 static struct layout *layout_from(const struct layout *l, size_t size)
 {
 	struct layout *read = calloc(1, sizeof(*read));
