@@ -136,8 +136,6 @@ $(BUILD)/fuzz/algorithm3: tests/fuzz/fuzz_algorithm3.c
 
 # The fuzzers call nothing that talks to the kernel: they contain stand-ins for it.
 $(BUILD)/fuzz/obj/loader/main.o: DEFINES := -Dmain=bbrctl_main
-# These two include headers of rooms of loader/ without the room's name.
-$(addprefix $(BUILD)/fuzz/obj/tests/fuzz/,fuzz_params.o fuzz_tuning.o): INCLUDES += -Iloader/self -Iloader/completion
 # The filter language of bbrmon, and the events that it filters.
 FILTER := $(wildcard tools/filter/*.c) $(addprefix tools/event/,derived.c event.c field.c origin.c)
 $(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_options.c $(FILTER) \
@@ -192,8 +190,7 @@ $(addprefix $(BUILD)/,cost.bpf.o recorder.bpf.o mark_ce.bpf.o):
 	@mkdir -p $(@D)
 	$(CLANG) $(BPF_CFLAGS) $(DEPS) -c $< -o $@
 
-# Writes many rules at once. It includes lock.h without the room's name.
-$(BUILD)/obj/tests/lab/cost/write_rules.o: OUR_CFLAGS += -Iloader/self
+# Writes many rules at once.
 $(BUILD)/write_rules: $(call objects,tests/lab/cost/write_rules.c $(addprefix loader/,self/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 

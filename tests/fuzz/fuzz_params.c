@@ -14,13 +14,13 @@
 #include <json-c/json.h>
 
 #include "address.h"
-#include "completers.h"
+#include "completion/completers.h"
 #include "descriptor.h"
 #include "cli/err.h"
 #include "fuzz.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
-#include "lock.h"
+#include "self/lock.h"
 #include "stream/watch_options.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"

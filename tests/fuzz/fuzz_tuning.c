@@ -16,7 +16,7 @@
 #include "cgroup/attachment.h"
 #include "cgroup/cgroup.h"
 #include "kernel/netns.h"
-#include "embedded.h"
+#include "self/embedded.h"
 #include "cli/err.h"
 #include "fuzz.h"
 #include "kernel/instance.h"
@@ -35,7 +35,7 @@
 #define OUTER_ID 1
 #define INNER_ID 2
 
-/* Instead of loader/embedded.c: no profiles are built in. */
+/* Instead of loader/self/embedded.c: no profiles are built in. */
 struct embedded embedded_profiles(const struct algorithm *algorithm)
 {
 	(void)algorithm;

@@ -15,7 +15,7 @@
 
 #include "cli/err.h"
 #include "kernel/instance.h"
-#include "lock.h"
+#include "self/lock.h"
 #include "tuning/rule_list.h"
 #include "tuning/rule_text.h"
 #include "verbs/verbs.h"
