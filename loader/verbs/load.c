@@ -146,6 +146,41 @@ static void choose_name(struct options *opt, const struct object *obj)
 	opt->name = name;
 }
 
+/* The algorithm whose instances have this name if they are given none; NULL: it is nobody's. */
+static const struct algorithm *owner_of(const char *name)
+{
+	for (size_t i = 0; i < n_algorithms; i++) {
+		size_t len = strlen(algorithms[i]->instance);
+
+		if (!strncmp(name, algorithms[i]->instance, len) &&
+		    (!name[len] || !strcmp(name + len, "_ecn")))
+			return algorithms[i];
+	}
+	return NULL;
+}
+
+/*
+ * Nobody must take an instance for one of another algorithm: connections are given its name, and
+ * scripts know the usual ones.
+ */
+static int check_name(const struct options *opt, const struct object *obj)
+{
+	const struct algorithm *owner = owner_of(opt->name);
+
+	if (!opt->name_given && !obj->algorithm) {
+		err("%s: bbrctl does not know algorithm %s, and so no name for its instance",
+		    obj->file, obj->abi.algorithm);
+		remedy("give it a name: --name NAME");
+		return EXIT_REFUSED;
+	}
+	if (!owner || owner == obj->algorithm)
+		return EXIT_DONE;
+	err("%s: it is an object of algorithm %s, and %s is the name of instances of %s", obj->file,
+	    obj->abi.algorithm, opt->name, owner->name);
+	remedy("give it another name: --name NAME");
+	return EXIT_REFUSED;
+}
+
 static int choose_ecn(const struct options *opt, const struct object *obj)
 {
 	if (!opt->ecn || !object_set_flags(obj->bpf, TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN))
@@ -168,6 +203,9 @@ static int load_object(struct options *opt, const struct object *obj)
 		return ret;
 	if (!opt->name_given && obj->algorithm)
 		choose_name(opt, obj);
+	ret = check_name(opt, obj);
+	if (ret)
+		return ret;
 	return load_once(opt, obj, &p);
 }
 

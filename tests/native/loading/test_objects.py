@@ -166,6 +166,25 @@ def test_an_instance_of_an_unknown_algorithm(bbrctl, toy, free_name, ns):
     wait_until(lambda: name not in struct_ops().values(), "it is freed")
 
 
+@pytest.mark.parametrize("name", [None, "bpf_bbr", "bpf_bbr3", "bpf_bbr3_ecn"])
+def test_an_unknown_algorithm_under_the_name_of_another(bbrctl, toy, name):
+    before = registered(), struct_ops()
+    err = bbrctl("load", "--object", toy, *(("--name", name) if name else ()), status=REFUSED).err
+    first, second = err.splitlines()
+    if name:
+        of = "bbr" if name == "bpf_bbr" else "bbr3"
+        assert first == f"bbrctl: {toy}: it is an object of algorithm toy, and {name} is the name of instances of {of}"
+    else:
+        assert first == f"bbrctl: {toy}: bbrctl does not know algorithm toy, and so no name for its instance"
+    assert "--name NAME" in second and (registered(), struct_ops()) == before
+
+
+def test_a_known_algorithm_under_the_name_of_another(bbrctl):
+    before = registered()
+    err = bbrctl("load", "--algorithm", "bbr3", "--name", "bpf_bbr", status=REFUSED).err
+    assert "it is an object of algorithm bbr3, and bpf_bbr is the name of instances of bbr" in err and registered() == before
+
+
 def test_upgrade_to_another_algorithm(bbrctl, toy, load, ns):
     name = load("bw_win=33")
     before = status_of(bbrctl, name)
