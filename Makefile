@@ -224,11 +224,11 @@ lab: ## run the short experiments of the literature over five seeds, and test ev
 	$(PYTHON) tests/lab/lab matrix
 	$(PYTHON) tests/lab/lab all
 
-lab-long: ## run every experiment of the literature over five seeds and make a page of them: many hours
+lab-long: ## run every experiment of the literature over five seeds and make a page of them: some hours
 	scripts/deps build run test
 	$(MAKE) -j2 WERROR=1 tests
-	$(PYTHON) tests/lab/lab all --long --out $(BUILD)/experiments
-	$(PYTHON) tests/lab/lab report $(BUILD)/experiments
+	$(PYTHON) tests/lab/lab all --long --out $(BUILD)/experiments; status=$$?; \
+	[ $$status -le 1 ] && $(PYTHON) tests/lab/lab report $(BUILD)/experiments && exit $$status
 
 lab-matrix: ## test every kernel of the lab, not only those of make check
 	scripts/deps build run test

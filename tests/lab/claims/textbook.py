@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Document 004, a chapter of a textbook: tables 2 and 3, throughput over a long distance."""
+"""Document 004, a chapter of a textbook: table 2-3, throughput over a long distance."""
 from claims import claim
 from claims.results import mbit, median_of
 
