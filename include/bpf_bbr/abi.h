@@ -23,7 +23,9 @@
 #ifndef BBR_ABI_MAJOR
 #define BBR_ABI_MAJOR 3
 #endif
+#ifndef BBR_ABI_MINOR
 #define BBR_ABI_MINOR 0
+#endif
 
 struct bbr_abi {
 	__u32 magic;

@@ -166,7 +166,19 @@ def test_an_instance_of_an_unknown_algorithm(bbrctl, toy, free_name, ns):
     wait_until(lambda: name not in struct_ops().values(), "it is freed")
 
 
+@pytest.fixture
+def usual_names(bbrctl):
+    """The instances' usual names, which nobody may have registered. What gets registered as one of them is removed."""
+    names = {"bpf_bbr", "bpf_bbr3", "bpf_bbr3_ecn"}
+    taken = names & registered()
+    assert not taken, f"somebody else has loaded {taken}, which this test would have to replace"
+    yield
+    for name in names & registered():
+        bbrctl("unload", "--name", name)
+
+
 @pytest.mark.parametrize("name", [None, "bpf_bbr", "bpf_bbr3", "bpf_bbr3_ecn"])
+@pytest.mark.usefixtures("usual_names")
 def test_an_unknown_algorithm_under_the_name_of_another(bbrctl, toy, name):
     before = registered(), struct_ops()
     err = bbrctl("load", "--object", toy, *(("--name", name) if name else ()), status=REFUSED).err
@@ -179,6 +191,7 @@ def test_an_unknown_algorithm_under_the_name_of_another(bbrctl, toy, name):
     assert "--name NAME" in second and (registered(), struct_ops()) == before
 
 
+@pytest.mark.usefixtures("usual_names")
 def test_a_known_algorithm_under_the_name_of_another(bbrctl):
     before = registered()
     err = bbrctl("load", "--algorithm", "bbr3", "--name", "bpf_bbr", status=REFUSED).err

@@ -49,6 +49,18 @@ def test_a_line_is_a_parameter(later_bbrctl, later):
     assert shown["value"] == 5 and shown["range"] == [0, 7] and shown["meaning"] == "of a later version"
 
 
+def test_it_changes_what_its_option_says(later_bbrctl, monitor, later, ns):
+    """The later version's option bounds the window."""
+    assert max(e["cwnd"] for e in acks(monitor, later, ns)) > 5
+    later_bbrctl("set", "--name", later, "later=5")
+    assert max(e["cwnd"] for e in acks(monitor, later, ns)) <= 5
+
+
+def test_it_has_a_later_minor(bbrctl, later):
+    found = tool.status_of(bbrctl, later)
+    assert (found["abi_major"], found["abi_minor"]) == (3, 1) and found["supported"] is True
+
+
 def test_a_line_is_a_field(monitor, later_bbrmon, later, ns):
     events = acks(monitor, later, ns, tool_to_run=later_bbrmon)
     assert events and all(e["later"] == e["rounds"] + 1 for e in events)
