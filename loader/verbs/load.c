@@ -136,13 +136,15 @@ static int load_once(const struct options *opt, const struct object *obj, const 
 	return refuse_loaded(opt->name, loaded);
 }
 
+#define ECN_SUFFIX "_ecn"
+
 /* An instance that negotiates ECN has its own name, so that it can run beside the other. */
 static void choose_name(struct options *opt, const struct object *obj)
 {
 	static char name[BBR_NAME_LEN];
 	bool ecn = object_flags(obj->bpf) & TCP_CONG_NEEDS_ECN;
 
-	snprintf(name, sizeof(name), "%s%s", obj->algorithm->instance, ecn ? "_ecn" : "");
+	snprintf(name, sizeof(name), "%s%s", obj->algorithm->instance, ecn ? ECN_SUFFIX : "");
 	opt->name = name;
 }
 
@@ -153,7 +155,7 @@ static const struct algorithm *owner_of(const char *name)
 		size_t len = strlen(algorithms[i]->instance);
 
 		if (!strncmp(name, algorithms[i]->instance, len) &&
-		    (!name[len] || !strcmp(name + len, "_ecn")))
+		    (!name[len] || !strcmp(name + len, ECN_SUFFIX)))
 			return algorithms[i];
 	}
 	return NULL;

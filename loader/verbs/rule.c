@@ -208,10 +208,7 @@ static void print_flushed(const struct options *opt, long long n)
 	}
 	json_begin_pretty(&j, stdout);
 	json_add_string(&j, "name", opt->name);
-	if (n < 0)
-		json_add_null(&j, "deleted");
-	else
-		json_add_int(&j, "deleted", n);
+	json_add_int_if(&j, "deleted", n >= 0, n);
 	json_end(&j);
 }
 

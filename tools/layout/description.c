@@ -346,16 +346,22 @@ static void take_page(const struct parser *p, struct field *f)
 	}
 }
 
+static bool is_policer_reason(const struct algorithm *a, const char *reason)
+{
+	for (int i = 0; i < a->n_reasons; i++)
+		if (a->policer_reasons >> i & 1 && !strcmp(a->reasons[i], reason))
+			return true;
+	return false;
+}
+
 /* Finds the reasons by their names: a later version may number them otherwise. */
 static __u32 policer_reasons(const struct parser *p, const struct algorithm *a)
 {
 	__u32 found = 0;
 
-	for (int i = 0; p->known && i < p->known->n_reasons; i++)
-		for (int k = 0; p->known->policer_reasons >> i & 1 && k < a->n_reasons && k < 32;
-		     k++)
-			if (!strcmp(p->known->reasons[i], a->reasons[k]))
-				found |= 1u << k;
+	for (int i = 0; p->known && i < a->n_reasons && i < 32; i++)
+		if (is_policer_reason(p->known, a->reasons[i]))
+			found |= 1u << i;
 	return found;
 }
 

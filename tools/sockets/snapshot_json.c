@@ -12,10 +12,7 @@
 
 static void add_int(struct json *j, const char *key, const struct snapshot *c, __u64 value)
 {
-	if (c->is_recorded)
-		json_add_null(j, key);
-	else
-		json_add_int(j, key, value);
+	json_add_int_if(j, key, !c->is_recorded, value);
 }
 
 static void add_socket(struct json *j, const struct snapshot *c)

@@ -70,7 +70,7 @@ def goodput_falls_at_the_loss_that_a_probe_makes_up_for(results):
         below = [share for loss, share in shares.items() if loss <= cliff / 2]
         above = [share for loss, share in shares.items() if loss >= 1.5 * cliff]
         holds = holds and min(below, default=1) > 0.5 and max(above) < 0.25
-        words.append(f"{gain}: " + " ".join(f"{100 * share:.0f} %" for share in shares.values()))
+        words.append(f"{gain}: {_shares_of(shares.values())}")
     return holds, "; ".join(words) + " of the link, at 5 to 50 %"
 
 

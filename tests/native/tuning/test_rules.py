@@ -11,7 +11,7 @@ import pytest
 
 from system import maps_of_program, wait_until
 from tool import NOTHING, REFUSED, USAGE, status_of
-from transfer import MB, Transfer, abort, accept, connect, listen, new_socket, set_cc
+from transfer import MB, Transfer, accept, connect, listen, new_socket, reset, set_cc
 
 PROFILES = 8  # with the default one
 SETS, CONNECTIONS = 32, 10  # SETS of rules; CONNECTIONS of each set, with two ends each
@@ -287,8 +287,7 @@ class World:
         port, dport = client.getsockname()[1], listener.getsockname()[1]
         client.connect((form.format(remote), dport))
         server = accept(listener)
-        abort(client)
-        client.close()
+        reset(client)
         server.close()
         return [{"local": local, "sport": port, "remote": remote, "dport": dport, "mark": own_mark, "cgroup": own_cgroup},
                 {"local": remote, "sport": dport, "remote": local, "dport": port, "mark": mark, "cgroup": cgroup}]
