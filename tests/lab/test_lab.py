@@ -111,6 +111,11 @@ def test_all_scenarios_can_be_read():
         assert scenario.load(name).title
 
 
+def test_a_name_belongs_to_one_scenario():
+    names = [file.stem for file in scenario.FOLDER.rglob("*.toml")]
+    assert sorted(names) == sorted(scenario.all_names())
+
+
 def test_the_list_of_keys_is_complete():
     text = (scenario.FOLDER / "README.md").read_text()
     for key in (*scenario.KEYS, *scenario.FLOW_KEYS, *scenario.STEPS):
@@ -222,6 +227,20 @@ class Imagined(Results):
                 for t in range(0, until, 100_000) for n in (0, 1)]
         return [{"flows": [flow, flow], "jain": 1.0, "goodput_bps": self.rate, "received_bytes": 10 ** 6, "seed": 1, "cc": cc,
                  "window_us": [0, until], "series": {"flow": rows}}]
+
+
+@pytest.mark.parametrize("fails, holds, words, expected", [
+    ("", True, "holds", True), ("", False, "FAILS", False),
+    ("the path is another one", False, "FAILS, as known", True),
+    ("the path is another one", True, "holds, although it is known to fail", False)])
+def test_a_claim_that_is_known_to_fail_is_no_error_but_one_that_holds_again_is(fails, holds, words, expected):
+    def check(_results):
+        """what a document says"""
+    claims.claim("none", fails)(check)
+    try:
+        assert claims.verdict(check, holds) == (words, expected)
+    finally:
+        del claims.CHECKS["none"]
 
 
 @pytest.mark.parametrize("name", suite.names("long"))

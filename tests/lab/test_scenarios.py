@@ -49,6 +49,12 @@ def test_what_arrived_is_what_was_sent(name):
             assert result["wrong_bytes"] == 0 and result["received_bytes"] > 0
 
 
+def test_a_documents_claims_and_scenarios_have_one_name():
+    of_name = {file.stem: file.parent.name for file in scenario.FOLDER.glob("*/*.toml")}
+    for name, checks in claims.CHECKS.items():
+        assert {check.__module__ for check in checks} == {f"claims.{of_name[name]}"}, name
+
+
 def test_every_scenario_of_the_literature_has_a_claim():
     of_our_own = {name for name in scenario.all_names() if name.startswith("profile-")}
     assert set(claims.CHECKS) == set(scenario.all_names()) - of_our_own

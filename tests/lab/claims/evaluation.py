@@ -83,6 +83,21 @@ def cubic_dies_of_it(results):
     return all(rate < bound for rate, bound in zip(rates, bounds)), ", ".join(map(mbit, rates))
 
 
+def _converged(results, at, rate):
+    """Seconds after `at` until the first half second whose goodput is within 15 % of what is left for the flow, `rate` bits
+    per second; the slowest run of both BBRs. Never counts as 9 s."""
+    slowest = 0.0
+    for result in results.both():
+        slowest = max(slowest, next((step / 20 for step in range(80)
+                                     if abs(acked_rate(result, (at + step / 20) * 1e6, (at + step / 20 + 0.5) * 1e6) / rate - 1)
+                                     < 0.15), 9))
+    return slowest
+
+
+def _seconds(times):
+    return ", ".join(f"{time:.2f} s" for time in times)
+
+
 @claim("conv-udp")
 def yields_to_udp_within_two_seconds(results):
     """when UDP takes half of the link, and when it leaves, BBR has what is left within 2 s"""
@@ -91,8 +106,9 @@ def yields_to_udp_within_two_seconds(results):
         shares.append((acked_rate(result, 7e6, 9e6) / results.capacity(),
                        acked_rate(result, 17e6, 19e6) / results.capacity()))
     beside, after = (min(share) for share in zip(*shares))
-    return 0.35 < beside and max(share[0] for share in shares) < 0.6 and after > 0.85, \
-        f"{_percent(beside)} of the link beside UDP, {_percent(after)} after it"
+    times = [_converged(results, 5, results.capacity() / 2), _converged(results, 15, results.capacity())]
+    return 0.35 < beside and max(share[0] for share in shares) < 0.6 and after > 0.85 and max(times) < 2, \
+        f"{_percent(beside)} of the link beside UDP, {_percent(after)} after it; converged after {_seconds(times)}"
 
 
 STEPS = ((5, 50e6), (10, 80e6), (15, 20e6), (20, 100e6))  # of conv-bw: (seconds, new rate)
@@ -104,7 +120,8 @@ def follows_steps_within_a_second(results):
     payload = results.capacity() / results.points[""]["link.rate"]
     shares = [min(acked_rate(result, (at + 1) * 1e6, (at + 3) * 1e6) / (rate * payload) for result in results.both())
               for at, rate in STEPS]
-    return min(shares) > 0.85, f"{_percent(*shares)} of the new rate"
+    times = [_converged(results, at, rate * payload) for at, rate in STEPS]
+    return min(shares) > 0.85 and max(times) < 1, f"{_percent(*shares)} of the new rate; converged after {_seconds(times)}"
 
 
 def _between(result, flow, begin_us, end_us):
@@ -188,3 +205,12 @@ def bbr_takes_most_beside_cubic(results):
     shares = {queue: median_of(results.both(f"queue={queue}"), lambda r: r["flows"][0]["share"]) for queue in (200, 2000)}
     return all(share > 0.5 for share in shares.values()), \
         ", ".join(f"{_percent(share)} with a buffer of {queue} packets" for queue, share in shares.items())
+
+
+@claim("fair-cc-rtt")
+def cubic_gains_with_the_rtt_and_stays_behind(results):
+    """with a longer RTT the CUBIC flow has more, but stays behind BBR"""
+    shares = [median_of(results.both(f"delay={delay}"), lambda r: r["flows"][1]["share"])
+              for delay in ("10ms", "50ms", "100ms", "200ms")]
+    return shares == sorted(shares) and shares[0] < shares[-1] < 0.5, \
+        f"CUBIC has {_percent(*shares)} of the link at 10, 50, 100, 200 ms"

@@ -35,8 +35,7 @@ def results(found, runs):
 
 
 def check(found, runs):
-    """(claim, holds, what was measured) of each check of a scenario."""
+    """(check, holds, what was measured) of each check of a scenario."""
     measured = results(found, runs)
     for one in claims.CHECKS.get(found.name, []):
-        holds, words = one(measured)
-        yield " ".join(one.__doc__.split()), holds, words
+        yield (one, *one(measured))

@@ -8,6 +8,7 @@ import collections
 import html
 import json
 import pathlib
+import re
 import statistics
 
 import claims
@@ -85,14 +86,13 @@ def _points(name):
 
 
 def verdicts(runs, name):
-    """(claim, holds or None if something was not run, what was measured) of the document's claims."""
+    """(check, holds or None if something was not run, what was measured) of the document's claims."""
     measured = Results(_points(name), lambda label, cc: runs.all(name, label, cc))
     for one in claims.CHECKS.get(name, []):
-        words = " ".join(one.__doc__.split())
         try:
-            yield (words, *one(measured))
+            yield (one, *one(measured))
         except LabError as error:
-            yield words, None, str(error)
+            yield one, None, str(error)
 
 
 def _figure(svg, caption):
@@ -131,10 +131,12 @@ def _section(runs, name):
     found = list(verdicts(runs, name))
     if found:
         yield "<ul>"
-        for words, holds, measured in found:
-            verdict = {True: "holds", False: "FAILS", None: "not measured"}[holds]
-            yield (f'<li class="{verdict.split()[0].lower()}"><b>{verdict}</b>: {html.escape(words)}: '
-                   f"{html.escape(measured)}</li>")
+        for check, holds, measured in found:
+            verdict = "not measured" if holds is None else claims.verdict(check, holds)[0]
+            kind = re.match(r"\w+", verdict).group().lower()
+            why = f"<br>{html.escape(check.fails)}" if check.fails else ""
+            yield (f'<li class="{kind}"><b>{verdict}</b>: {html.escape(claims.words_of(check))}: '
+                   f"{html.escape(measured)}{why}</li>")
         yield "</ul>"
     yield from _pictures(runs, name)
     yield "</section>"

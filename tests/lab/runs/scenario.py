@@ -305,7 +305,7 @@ def _point(scenario, label, raw):
 
 def load(name, settings=()):
     """Loads a scenario of the folder by its name, or a file by its path. settings: (key, text) that replace its own."""
-    path = pathlib.Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    path = pathlib.Path(name) if name.endswith(".toml") else _files().get(name, FOLDER / f"{name}.toml")
     name = path.stem
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -330,8 +330,13 @@ def load(name, settings=()):
     return scenario
 
 
+def _files():
+    """The scenarios of the folder, name -> file. Each document has a folder, named as its file of claims; names are unique."""
+    return {path.stem: path for path in FOLDER.glob("*/*.toml")}
+
+
 def all_names():
-    return sorted((path.stem for path in FOLDER.glob("*.toml")), key=natural)
+    return sorted(_files(), key=natural)
 
 
 def natural(name):
