@@ -36,6 +36,11 @@ def is_ours(cc):
     return bool(re.fullmatch(r"bpf_\w+", cc)) and (BUILD / f"{cc}.bpf.o").exists()
 
 
+def is_missing(cc):
+    """Does it have the name of one of ours, which is not built?"""
+    return cc.startswith("bpf_") and not is_file(cc) and not is_ours(cc)
+
+
 def is_kernels(cc):
     return not is_file(cc) and not is_ours(cc)
 

@@ -19,8 +19,8 @@ RESULTS = kernels.CACHE / "results"
 BUILT_IN = {"cubic", "reno"}
 MODULES = ["veth", "sch_fq", "sch_fq_codel", "sch_netem", "sch_tbf", "sch_codel", "sch_prio", "sch_ingress",
            "cls_matchall", "cls_u32", "act_police"]
-MONITOR = BUILD / "bbrmon"
-PROGRAMS = [BUILD / "bbrctl", MONITOR, BUILD / "flow", BUILD / "recorder"]
+LOADER, MONITOR = BUILD / "bbrctl", BUILD / "bbrmon"
+PROGRAMS = [LOADER, MONITOR, BUILD / "flow", BUILD / "recorder"]
 FILES = {"/recorder.bpf.o": BUILD / "recorder.bpf.o"}
 ETHERNET = 14  # bytes of its header, which a qdisc counts
 MOST_PACKETS = 30000  # a second, that a guest can pass: its CPU takes a nanosecond for each instruction
@@ -275,10 +275,9 @@ def _load_line(name, params):
 
 
 def load_lines(run):
-    """The lines that load the congestion controls that are not the kernel's own. bpf_bbr is always loaded, with the
-    parameters of the point."""
+    """The lines that load the congestion controls that are not the kernel's own, ours with the parameters of the point."""
     lines = []
-    for cc in sorted({"bpf_bbr", *loaded_ccs(run)}):
+    for cc in sorted(loaded_ccs(run)):
         if congestion_controls.is_ours(cc):
             lines.append(_load_line(cc, run.point.params.get(cc, {})))
         elif congestion_controls.is_built_here(cc):
@@ -320,11 +319,12 @@ def is_streamed(run):
     return run.point["stream"] != "none"
 
 
-def _programs(run, files):
-    """The programs of a guest. A monitor that does not run is left out, so the result does not depend on it."""
-    unused = [] if is_streamed(run) or run.recorded else [MONITOR]
-    return [program for program in PROGRAMS if program not in unused] + (
-        ["bpftool"] if any(map(congestion_controls.is_object, files)) else [])
+def programs_of(run):
+    """The programs of a guest, besides those of the system. What does not run is left out: the result does not depend on it, and
+    a comparison of others' congestion controls needs nothing of this project but the lab."""
+    loads = any(congestion_controls.is_ours(cc) or congestion_controls.is_built_here(cc) for cc in loaded_ccs(run))
+    unused = [*([] if loads else [LOADER]), *([] if is_streamed(run) or run.recorded else [MONITOR])]
+    return [program for program in PROGRAMS if program not in unused]
 
 
 def modules(run):
@@ -338,7 +338,8 @@ def _image(run, kernel):
         raise LabError(f"kernel {run.kernel} comes without its modules, so no path can be made there (Debian's archive has lost those "
                        "of some kernels)")
     files = [cc for cc in loaded_ccs(run) if congestion_controls.is_file(cc)]
-    return guest.initramfs(kernel, script(run), programs=_programs(run, files), modules=modules(run),
+    bpftool = ["bpftool"] if any(map(congestion_controls.is_object, files)) else []
+    return guest.initramfs(kernel, script(run), programs=programs_of(run) + bpftool, modules=modules(run),
                            files={**FILES, **{congestion_controls.guest_path(cc): cc for cc in sorted(files)}})
 
 
@@ -419,8 +420,7 @@ def execute(run, on_time=None, fresh=False):
 SHELL = """
 cat <<TEXT
 The path of {name}: namespaces snd, rtr, rcv. Receivers listen on 10.0.2.1 from port 5201 on:
-  ip netns exec snd flow -c 10.0.2.1 -p 5201 -C bpf_bbr send:5000 &
-  bbrmon stream --every round
+  {hints}
 Leave with exit.
 TEXT
 setsid -c bash --norc -i </dev/ttyS0 >/dev/ttyS0 2>&1
@@ -431,9 +431,12 @@ def shell(found, key):
     """Runs an interactive guest with the path of a scenario's first point. Returns QEMU's status."""
     kernel = kernels.find(key)
     point = next(found.points())
-    run = Run(point, point["cc"][0], 1, key)
+    cc = "bpf_bbr" if congestion_controls.is_ours("bpf_bbr") else "cubic"
+    hints = [f"ip netns exec snd flow -c 10.0.2.1 -p 5201 -C {cc} send:5000 &",
+             *(["bbrmon stream --every round"] if MONITOR.exists() else [])]
+    run = Run(point, cc, 1, key)
     lines = [*load_lines(run), *path_lines(point, receivers_of(run))]
-    text = words() + "\n".join(lines) + SHELL.format(name=found.name)
-    image = guest.initramfs(kernel, text, programs=[*PROGRAMS, "bpftool"], files=FILES,
-                            modules=modules(run))
+    text = words() + "\n".join(lines) + SHELL.format(name=found.name, hints="\n  ".join(hints))
+    ours = [program for program in PROGRAMS if program.exists()]
+    image = guest.initramfs(kernel, text, programs=[*ours, "bpftool"], files=FILES, modules=modules(run))
     return guest.shell(kernel, image)
