@@ -152,7 +152,7 @@ def two_flows_have_equal_shares(results):
     return _are_equal(_shares(results, 5e6, 20e6))
 
 
-@claim("fair-together")
+@claim("fair-together", fails="the windows of both flows together are larger than the BDP")
 def two_flows_leave_a_quarter_of_the_link(results):
     """two BBR flows do not fill the link: 750 of 1000 Mbit/s"""
     return _leave_a_quarter(_shares(results, 5e6, 20e6))
@@ -165,7 +165,7 @@ def a_later_flow_has_the_same_average(results):
     return _are_equal(pairs)
 
 
-@claim("fair-later")
+@claim("fair-later", fails="the windows of both flows together are larger than the BDP")
 def they_leave_a_quarter_of_the_link(results):
     """they do not fill the link together"""
     return _leave_a_quarter(_shares(results, 10e6, 30e6))
@@ -178,7 +178,8 @@ def the_short_flow_keeps_its_rate(results):
     return statistics.median(shares) > 0.35, f"{_percent(min(shares), max(shares))} of the link, least and most"
 
 
-@claim("fair-rtt")
+@claim("fair-rtt",
+       fails="the flow with the longer RTT has the larger BDP, so it keeps more packets in the queue that both share")
 def the_shorter_rtt_has_more(results):
     """a flow with an RTT of 10 ms has twice as much as one with 20 ms"""
     ratios = {queue: median_of(results.both(f"queue={queue}"), lambda r: r["flows"][0]["share"] / r["flows"][1]["share"])
@@ -187,7 +188,8 @@ def the_shorter_rtt_has_more(results):
         ", ".join(f"{ratio:.2f} times with a buffer of {queue} packets" for queue, ratio in ratios.items())
 
 
-@claim("fair-rtt-more")
+@claim("fair-rtt-more",
+       fails="the flow with the longer RTT has the larger BDP, so it keeps more packets in the queue that both share")
 def the_gap_grows_with_the_rtt(results):
     """the longer the RTT of the second flow, the less it has beside one of 10 ms"""
     words, holds = [], True
@@ -199,7 +201,7 @@ def the_gap_grows_with_the_rtt(results):
     return holds, "; ".join(words)
 
 
-@claim("fair-cc")
+@claim("fair-cc", fails="so it is in a buffer of half a BDP; CUBIC fills one of five BDPs, and BBR does not")
 def bbr_takes_most_beside_cubic(results):
     """beside one CUBIC flow BBR has most of the link"""
     shares = {queue: median_of(results.both(f"queue={queue}"), lambda r: r["flows"][0]["share"]) for queue in (200, 2000)}

@@ -16,7 +16,7 @@ def _words(rates):
     return ", ".join(f"{cc} {mbit(rate)}" for cc, rate in rates.items())
 
 
-@claim("toonk")
+@claim("toonk", fails="Westwood's slow start overflows the buffer, and from then on it has half of the link")
 def all_use_a_clean_path(results):
     """without loss each has 147 to 344 of 350 Mbit/s"""
     rates = _rates(results, "0%")
@@ -30,7 +30,7 @@ def with_loss_bbr_is_a_hundred_times_above_cubic(results):
     return all(rate["bpf_bbr"] > 100 * rate["cubic"] for rate in rates), "; ".join(map(_words, rates))
 
 
-@claim("toonk")
+@claim("toonk", fails="with loss Westwood has as much as Reno and CUBIC; the document does not describe its path")
 def westwood_is_above_reno_and_cubic(results):
     """at 1.5 % and 3 % loss Westwood has more than Reno and CUBIC, and less than a twentieth of BBR"""
     rates = [_rates(results, loss) for loss in ("1.5%", "3%")]
