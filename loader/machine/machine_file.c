@@ -313,6 +313,23 @@ static int complete(struct machine_instance *inst, const char *path)
 	return EXIT_USAGE;
 }
 
+/* An instance must not have the usual name of another algorithm's (instance_name_owner()). */
+static int check_name(const struct machine *m, const struct machine_instance *inst,
+		      const char *path)
+{
+	const struct algorithm *owner = instance_name_owner(inst->name);
+
+	if (!owner || owner == inst->algorithm)
+		return EXIT_DONE;
+	err("%s: instance %s is of algorithm %s, and %s is the name of instances of %s", path,
+	    inst->name, inst->algorithm->name, inst->name, owner->name);
+	if (m->is_tuning)
+		remedy("say which instance: --name NAME");
+	else
+		remedy("give it another name, or write: algorithm = %s", owner->name);
+	return EXIT_USAGE;
+}
+
 static int narrow(struct machine *m, const char *name, const char *path)
 {
 	if (name)
@@ -336,7 +353,10 @@ int machine_file_read(const char *path, const char *name, struct machine *m)
 	else
 		ret = is_folder(path) ? read_whole_folder(&r, path) : read_file(&r);
 	path = path ? path : DIR;
-	for (size_t i = 0; !ret && i < m->n_instances; i++)
-		ret = complete(&m->instance[i], path);
+	for (size_t i = 0; !ret && i < m->n_instances; i++) {
+		ret = check_name(m, &m->instance[i], path);
+		if (!ret)
+			ret = complete(&m->instance[i], path);
+	}
 	return ret ? ret : narrow(m, name, path);
 }

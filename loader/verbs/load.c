@@ -136,38 +136,19 @@ static int load_once(const struct options *opt, const struct object *obj, const 
 	return refuse_loaded(opt->name, loaded);
 }
 
-#define ECN_SUFFIX "_ecn"
-
-/* An instance that negotiates ECN has its own name, so that it can run beside the other. */
 static void choose_name(struct options *opt, const struct object *obj)
 {
 	static char name[BBR_NAME_LEN];
 	bool ecn = object_flags(obj->bpf) & TCP_CONG_NEEDS_ECN;
 
-	snprintf(name, sizeof(name), "%s%s", obj->algorithm->instance, ecn ? ECN_SUFFIX : "");
+	snprintf(name, sizeof(name), "%s%s", obj->algorithm->instance,
+		 ecn ? INSTANCE_ECN_SUFFIX : "");
 	opt->name = name;
 }
 
-/* The algorithm whose instances have this name if they are given none; NULL: it is nobody's. */
-static const struct algorithm *owner_of(const char *name)
-{
-	for (size_t i = 0; i < n_algorithms; i++) {
-		size_t len = strlen(algorithms[i]->instance);
-
-		if (!strncmp(name, algorithms[i]->instance, len) &&
-		    (!name[len] || !strcmp(name + len, ECN_SUFFIX)))
-			return algorithms[i];
-	}
-	return NULL;
-}
-
-/*
- * Nobody must take an instance for one of another algorithm: connections are given its name, and
- * scripts know the usual ones.
- */
 static int check_name(const struct options *opt, const struct object *obj)
 {
-	const struct algorithm *owner = owner_of(opt->name);
+	const struct algorithm *owner = instance_name_owner(opt->name);
 
 	if (!opt->name_given && !obj->algorithm) {
 		err("%s: bbrctl does not know algorithm %s, and so no name for its instance",

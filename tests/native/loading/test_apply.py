@@ -314,6 +314,22 @@ def test_another_algorithm_under_the_name(bbrctl, machine, free_name, ns):
     send_verified(ns, name)
 
 
+@pytest.mark.parametrize("usual, algorithm, other", [("bpf_bbr", "bbr", "bbr3"), ("bpf_bbr3", "bbr3", "bbr")])
+@pytest.mark.parametrize("how", [(), ("--check",), ("--diff",)], ids=["apply", "check", "diff"])
+def test_another_algorithms_usual_name_is_refused(bbrctl, machine, full, usual, algorithm, other, how):
+    """As load refuses it. Nothing changes, not even what the rest of the file wants."""
+    text, _, two = full
+    machine.apply(text)
+    before, names = bbrctl("save").out, registered()
+    new = text.replace("cwnd_gain = 2.5", "cwnd_gain = 3").replace(two, usual)
+    new = new.replace("algorithm = bbr3", f"algorithm = {other}")
+    refused = machine.apply(new, *how, status=USAGE).err.splitlines()
+    assert refused == [
+        f"bbrctl: {machine.path}: instance {usual} is of algorithm {other}, and {usual} is the name of instances of {algorithm}",
+        f"  give it another name, or write: algorithm = {algorithm}"]
+    assert bbrctl("save").out == before and registered() == names
+
+
 def test_only_one_instance(bbrctl, machine, full, load):
     text, one, two = full
     other = load("bw_win=11")

@@ -162,6 +162,38 @@ static void files_of_before_are_of_one_instance(void **state)
 	assert_string_equal(m.instance[0].name, "bpf_bbr");
 }
 
+static void the_usual_name_of_another_algorithm_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(read_text("[instance bpf_bbr]\nalgorithm = bbr3\n", NULL), EXIT_USAGE);
+	assert_int_equal(read_text("[instance bpf_bbr_ecn]\nalgorithm = bbr3\n", NULL), EXIT_USAGE);
+	assert_int_equal(read_text("[instance bpf_bbr3]\n", NULL), EXIT_USAGE);
+	assert_int_equal(read_text("[instance bpf_bbr3_ecn]\nalgorithm = bbr\n", NULL), EXIT_USAGE);
+	/* The instance's name comes from elsewhere. */
+	assert_int_equal(read_text("algorithm = bbr3\n[default]\n", NULL), EXIT_USAGE);
+	assert_int_equal(read_text("algorithm = bbr3\n[default]\n", "bpf_bbr"), EXIT_USAGE);
+	assert_int_equal(read_text("algorithm = bbr3\n[default]\n", "mine"), EXIT_DONE);
+	assert_string_equal(m.instance[0].algorithm->name, "bbr3");
+}
+
+static void names_that_are_no_other_algorithms_are_taken(void **state)
+{
+	static const char *const fine[] = {
+		"[instance bpf_bbr]\nalgorithm = bbr\n",
+		"[instance bpf_bbr_ecn]\n",
+		"[instance bpf_bbr3]\nalgorithm = bbr3\n",
+		"[instance bpf_bbr3_ecn]\nalgorithm = bbr3\n",
+		"[instance bpf_bbr3_x]\nalgorithm = bbr\n",
+		"[instance bpf_bb]\nalgorithm = bbr3\n",
+		"[instance Bpf_bbr]\nalgorithm = bbr3\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++)
+		if (read_text(fine[i], NULL))
+			fail_msg("refused: %s", fine[i]);
+}
+
 static void a_folder_is_read_in_order(void **state)
 {
 	(void)state;
@@ -238,6 +270,8 @@ int main(void)
 		TEST(known_profiles_are_built_on),
 		TEST(only_one_instance),
 		TEST(files_of_before_are_of_one_instance),
+		TEST(the_usual_name_of_another_algorithm_is_refused),
+		TEST(names_that_are_no_other_algorithms_are_taken),
 		TEST(a_folder_is_read_in_order),
 		TEST(what_is_wrong_is_refused),
 	};
