@@ -6,7 +6,7 @@
 #include "cli/err.h"
 #include "running/canary.h"
 #include "running/decision.h"
-#include "running/look.h"
+#include "running/guard_status.h"
 #include "experiments/shares.h"
 #include "running/state.h"
 #include "kernel/clock.h"
@@ -33,13 +33,13 @@ static void say_step(const struct canary *c, const char *more)
 	decision_take(c->h, &d, c->json);
 }
 
-static int take_back(const struct canary *c, const struct look *look)
+static int take_back(const struct canary *c, const struct guard_status *status)
 {
 	struct experiment_control *control = c->h->control;
 	struct experiment_decision d;
-	char why[LOOK_TEXT_LEN];
+	char why[GUARD_STATUS_TEXT_LEN];
 
-	look_format(look, look_failed(look), why);
+	guard_status_format(status, guard_status_failed(status), why);
 	d = decision_make("taken back at step %u, a guard failed: %s", experiment_step(c->h) + 1,
 			  why);
 
@@ -49,15 +49,15 @@ static int take_back(const struct canary *c, const struct look *look)
 	return EXIT_TAKEN_BACK;
 }
 
-static bool step_is_over(const struct canary *c, const struct look *look)
+static bool step_is_over(const struct canary *c, const struct guard_status *status)
 {
 	const struct experiment *e = &c->h->config;
 
 	return now_ns() - c->h->control->step_since >= e->step_seconds * NS_PER_S &&
-	       look->ended >= e->step_connections;
+	       status->ended >= e->step_connections;
 }
 
-static int end_step(const struct canary *c, const struct look *look)
+static int end_step(const struct canary *c, const struct guard_status *status)
 {
 	const struct experiment *e = &c->h->config;
 	struct experiment_control *control = c->h->control;
@@ -74,7 +74,7 @@ static int end_step(const struct canary *c, const struct look *look)
 		return EXIT_DONE;
 	}
 	snprintf(after, sizeof(after), ", after %llu s and %llu connections",
-		 (unsigned long long)seconds, (unsigned long long)look->ended);
+		 (unsigned long long)seconds, (unsigned long long)status->ended);
 	control->step = next;
 	control->step_since = now_ns();
 	control->share[c->arm] = e->step[next];
@@ -107,10 +107,10 @@ static void sleep_until(__u64 *then, __u64 every)
 		;
 }
 
-/* Takes one look. Returns an exit status, or WATCHING. */
+/* Checks the guards once. Returns an exit status, or WATCHING. */
 static int watch_once(const struct canary *c, __u64 every)
 {
-	struct look look;
+	struct guard_status status;
 
 	if (!experiment_is_running(c->h)) {
 		err("%s: was stopped", c->h->config.name);
@@ -121,11 +121,11 @@ static int watch_once(const struct canary *c, __u64 every)
 		c->h->control->step_since += every;
 		return WATCHING;
 	}
-	if (look_take(c->h, &look))
+	if (guard_status_read(c->h, &status))
 		return EXIT_REFUSED;
-	if (look_failed(&look) >= 0)
-		return take_back(c, &look);
-	return step_is_over(c, &look) ? end_step(c, &look) : WATCHING;
+	if (guard_status_failed(&status) >= 0)
+		return take_back(c, &status);
+	return step_is_over(c, &status) ? end_step(c, &status) : WATCHING;
 }
 
 /* Is there something to watch? */

@@ -14,8 +14,8 @@
 #define EXIT_TAKEN_BACK 4 /* of bbrctl, besides those of cli/err.h */
 
 #define CANARY_LEASE (30ull * 1000000000) /* ns; without it all new connections get arm 0 */
-#define CANARY_EVERY \
-	(10ull * 1000000000) /* ns from one look to the next, unless something else is asked for */
+/* ns from one check of the guards to the next, unless --every says otherwise */
+#define CANARY_EVERY (10ull * 1000000000)
 
 /*
  * Watches until all steps are done (EXIT_DONE), a guard fails (EXIT_TAKEN_BACK) or the experiment

@@ -4,7 +4,7 @@
 #include "bpf_bbr/rules.h"
 #include "cli/json.h"
 #include "running/decision.h"
-#include "running/look.h"
+#include "running/guard_status.h"
 #include "experiments/scope.h"
 #include "experiments/shares.h"
 #include "running/show.h"
@@ -87,17 +87,17 @@ static void add_switchback(struct json *j, const struct experiment *e)
 
 static void add_guards(struct json *j, const struct experiment_handle *h)
 {
-	char now[LOOK_TEXT_LEN];
-	struct look look;
+	char now[GUARD_STATUS_TEXT_LEN];
+	struct guard_status status;
 
 	json_open_array(j, "guards");
-	if (look_take(h, &look))
-		look.guards = 0;
-	for (int i = 0; i < look.guards; i++) {
-		look_format(&look, i, now);
+	if (guard_status_read(h, &status))
+		status.guards = 0;
+	for (int i = 0; i < status.guards; i++) {
+		guard_status_format(&status, i, now);
 		json_open_object(j, NULL);
 		json_add_string(j, "guard", h->config.guard[i]);
-		json_add_string(j, "verdict", guard_verdict_name(look.result[i].verdict));
+		json_add_string(j, "verdict", guard_verdict_name(status.result[i].verdict));
 		json_add_string(j, "now", now);
 		json_close(j);
 	}

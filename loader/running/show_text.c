@@ -7,7 +7,7 @@
 #include "cli/units.h"
 #include "experiments/arms.h"
 #include "running/decision.h"
-#include "running/look.h"
+#include "running/guard_status.h"
 #include "experiments/scope.h"
 #include "experiments/shares.h"
 #include "running/show.h"
@@ -54,15 +54,15 @@ static void print_switchback(const struct experiment *e)
 
 static void print_guards(const struct experiment_handle *h)
 {
-	char now[LOOK_TEXT_LEN];
-	struct look look;
+	char now[GUARD_STATUS_TEXT_LEN];
+	struct guard_status status;
 
-	if (look_take(h, &look))
+	if (guard_status_read(h, &status))
 		return;
-	for (int i = 0; i < look.guards; i++) {
-		look_format(&look, i, now);
+	for (int i = 0; i < status.guards; i++) {
+		guard_status_format(&status, i, now);
 		printf("  guard %s %s: %s\n", h->config.guard[i],
-		       guard_verdict_name(look.result[i].verdict), now);
+		       guard_verdict_name(status.result[i].verdict), now);
 	}
 }
 

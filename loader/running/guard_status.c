@@ -2,7 +2,7 @@
 #include "cli/err.h"
 #include "experiment/outcome.h"
 #include "experiment/row.h"
-#include "running/look.h"
+#include "running/guard_status.h"
 
 /* false: no memory */
 static bool collect(const struct experiment_handle *h, struct rows *rows, __u64 *ended)
@@ -26,45 +26,47 @@ static bool collect(const struct experiment_handle *h, struct rows *rows, __u64 
 }
 
 /* false: no memory */
-static bool judge(const struct experiment *e, struct rows *rows, struct look *look)
+static bool judge(const struct experiment *e, struct rows *rows, struct guard_status *status)
 {
 	struct rows_units units;
 
 	if (!rows_find_units(rows, e, &units))
 		return false;
-	for (int i = 0; i < look->guards; i++)
-		if (!guard_judge(&look->result[i], &look->guard[i], rows, &units, e, e->arms - 1,
-				 guard_level(e)))
+	for (int i = 0; i < status->guards; i++)
+		if (!guard_judge(&status->result[i], &status->guard[i], rows, &units, e,
+				 e->arms - 1, guard_level(e)))
 			return false;
 	return true;
 }
 
-int look_take(const struct experiment_handle *h, struct look *look)
+int guard_status_read(const struct experiment_handle *h, struct guard_status *status)
 {
 	const struct experiment *e = &h->config;
 	struct rows rows = {};
 	bool done;
 
-	*look = (struct look){};
-	for (; look->guards < EXPERIMENT_GUARDS && e->guard[look->guards][0]; look->guards++)
-		if (!guard_parse("--guard", e->guard[look->guards], &look->guard[look->guards]))
+	*status = (struct guard_status){};
+	for (; status->guards < EXPERIMENT_GUARDS && e->guard[status->guards][0]; status->guards++)
+		if (!guard_parse("--guard", e->guard[status->guards],
+				 &status->guard[status->guards]))
 			return EXIT_REFUSED;
-	done = collect(h, &rows, &look->ended) && judge(e, &rows, look);
+	done = collect(h, &rows, &status->ended) && judge(e, &rows, status);
 	rows_free(&rows);
 	if (!done)
 		err("%s: out of memory", e->name);
 	return done ? EXIT_DONE : EXIT_REFUSED;
 }
 
-int look_failed(const struct look *look)
+int guard_status_failed(const struct guard_status *status)
 {
-	for (int i = 0; i < look->guards; i++)
-		if (look->result[i].verdict == GUARD_FAILED)
+	for (int i = 0; i < status->guards; i++)
+		if (status->result[i].verdict == GUARD_FAILED)
 			return i;
 	return -1;
 }
 
-void look_format(const struct look *look, int guard, char buf[LOOK_TEXT_LEN])
+void guard_status_format(const struct guard_status *status, int guard,
+			 char buf[GUARD_STATUS_TEXT_LEN])
 {
-	guard_text(buf, LOOK_TEXT_LEN, &look->guard[guard], &look->result[guard]);
+	guard_text(buf, GUARD_STATUS_TEXT_LEN, &status->guard[guard], &status->result[guard]);
 }
