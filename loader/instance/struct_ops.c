@@ -20,78 +20,78 @@
 static const __u32 key;
 
 /* The element's type, and the value that is being made. */
-struct layout {
+struct ops_value {
 	const struct btf *btf;
 	__u32 type;
 	char *value;
 	__u32 size;
 };
 
-static int layout_open(struct layout *l)
+static int ops_value_open(struct ops_value *v)
 {
 	int type;
 
-	l->value = NULL;
-	l->btf = kernel_types();
-	if (!l->btf)
+	v->value = NULL;
+	v->btf = kernel_types();
+	if (!v->btf)
 		return -errno;
-	type = btf__find_by_name_kind(l->btf, TCP_OPS_VALUE, BTF_KIND_STRUCT);
+	type = btf__find_by_name_kind(v->btf, TCP_OPS_VALUE, BTF_KIND_STRUCT);
 	if (type < 0)
 		return -ENOTSUP;
-	l->type = type;
-	l->size = btf__type_by_id(l->btf, type)->size;
-	l->value = calloc(1, l->size);
-	return l->value ? 0 : -ENOMEM;
+	v->type = type;
+	v->size = btf__type_by_id(v->btf, type)->size;
+	v->value = calloc(1, v->size);
+	return v->value ? 0 : -ENOMEM;
 }
 
 /* Frees the value, unless make_map() has taken it over. */
-static void layout_close(struct layout *l)
+static void ops_value_close(struct ops_value *v)
 {
-	free(l->value);
+	free(v->value);
 }
 
-static int put(struct layout *l, const char *member, const void *data, size_t len)
+static int put(struct ops_value *v, const char *member, const void *data, size_t len)
 {
 	const char *const path[] = { "data", member, NULL };
 	__u32 offset;
-	int error = btf_member_path(l->btf, l->type, path, &offset);
+	int error = btf_member_path(v->btf, v->type, path, &offset);
 
 	if (!error)
-		memcpy(l->value + offset, data, len);
+		memcpy(v->value + offset, data, len);
 	return error;
 }
 
-static int put_program(struct layout *l, const char *callback, unsigned long fd)
+static int put_program(struct ops_value *v, const char *callback, unsigned long fd)
 {
-	return put(l, callback, &fd, sizeof(fd));
+	return put(v, callback, &fd, sizeof(fd));
 }
 
-static int put_name(struct layout *l, const char *name, __u32 flags)
+static int put_name(struct ops_value *v, const char *name, __u32 flags)
 {
-	int error = put(l, "name", name, strlen(name));
+	int error = put(v, "name", name, strlen(name));
 
-	return error ? error : put(l, "flags", &flags, sizeof(flags));
+	return error ? error : put(v, "flags", &flags, sizeof(flags));
 }
 
 /*
  * Makes the map and takes over the value. For a link, the kernel accepts the programs already here,
  * so that later it can only refuse the name.
  */
-static int make_map(struct ops *ops, struct layout *l, const char *name, int btf_fd)
+static int make_map(struct ops *ops, struct ops_value *v, const char *name, int btf_fd)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .btf_fd = btf_fd,
-		    .btf_vmlinux_value_type_id = l->type, .map_flags = ops->by_link ? F_LINK : 0);
+		    .btf_vmlinux_value_type_id = v->type, .map_flags = ops->by_link ? F_LINK : 0);
 	struct bpf_map_info info = {};
 	__u32 len = sizeof(info);
 
-	ops->fd = bpf_map_create(BPF_MAP_TYPE_STRUCT_OPS, name, sizeof(key), l->size, 1, &opts);
+	ops->fd = bpf_map_create(BPF_MAP_TYPE_STRUCT_OPS, name, sizeof(key), v->size, 1, &opts);
 	if (ops->fd < 0 || bpf_obj_get_info_by_fd(ops->fd, &info, &len))
 		return -errno;
 	ops->map_id = info.id;
-	if (ops->by_link && bpf_map_update_elem(ops->fd, &key, l->value, 0))
+	if (ops->by_link && bpf_map_update_elem(ops->fd, &key, v->value, 0))
 		return -errno;
-	ops->value = l->value;
-	l->value = NULL;
+	ops->value = v->value;
+	v->value = NULL;
 	return 0;
 }
 
@@ -114,11 +114,11 @@ int object_set_flags(struct bpf_object *obj, __u32 flags)
 }
 
 /* Reads the flags in an element of the struct_ops map. */
-static int flags_of(const struct layout *l, const char *value, __u32 *flags)
+static int flags_of(const struct ops_value *v, const char *value, __u32 *flags)
 {
 	static const char *const path[] = { "data", "flags", NULL };
 	__u32 offset;
-	int error = btf_member_path(l->btf, l->type, path, &offset);
+	int error = btf_member_path(v->btf, v->type, path, &offset);
 
 	if (!error)
 		memcpy(flags, value + offset, sizeof(*flags));
@@ -139,14 +139,14 @@ static int read_value(const struct instance *inst, char *value)
 
 int ops_flags(const struct instance *inst, __u32 *flags)
 {
-	struct layout l;
-	int error = layout_open(&l);
+	struct ops_value v;
+	int error = ops_value_open(&v);
 
 	if (!error)
-		error = read_value(inst, l.value);
+		error = read_value(inst, v.value);
 	if (!error)
-		error = flags_of(&l, l.value, flags);
-	layout_close(&l);
+		error = flags_of(&v, v.value, flags);
+	ops_value_close(&v);
 	return error;
 }
 
@@ -158,55 +158,55 @@ int ops_flags(const struct instance *inst, __u32 *flags)
 int ops_make(struct ops *ops, struct bpf_object *obj, const char *name, bool by_link)
 {
 	struct bpf_program *prog;
-	struct layout l;
-	int error = layout_open(&l);
+	struct ops_value v;
+	int error = ops_value_open(&v);
 
 	*ops = (struct ops){ .by_link = by_link, .fd = -1, .link_fd = -1 };
 	if (error)
 		goto out;
 	bpf_object__for_each_program(prog, obj)
 	{
-		error = put_program(&l, callback_name(l.btf, bpf_program__name(prog)),
+		error = put_program(&v, callback_name(v.btf, bpf_program__name(prog)),
 				    bpf_program__fd(prog));
 		if (error)
 			goto out;
 	}
-	error = put_name(&l, name, object_flags(obj));
+	error = put_name(&v, name, object_flags(obj));
 	if (!error)
-		error = make_map(ops, &l, name, bpf_object__btf_fd(obj));
+		error = make_map(ops, &v, name, bpf_object__btf_fd(obj));
 out:
-	layout_close(&l);
+	ops_value_close(&v);
 	return error;
 }
 
 /* The kernel returns program ids where it takes file descriptors. */
-static int put_programs_of(struct layout *l, const char *value, int *fds, int *n)
+static int put_programs_of(struct ops_value *v, const char *value, int *fds, int *n)
 {
 	static const char *const data[] = { "data", NULL };
-	const struct btf_type *t = btf__type_by_id(l->btf, l->type);
+	const struct btf_type *t = btf__type_by_id(v->btf, v->type);
 	__u32 start;
-	int error = btf_member_path(l->btf, l->type, data, &start);
+	int error = btf_member_path(v->btf, v->type, data, &start);
 
 	if (error)
 		return error;
 	/* `data` is the last member. */
-	t = btf__type_by_id(l->btf,
-			    btf__resolve_type(l->btf, btf_members(t)[btf_vlen(t) - 1].type));
+	t = btf__type_by_id(v->btf,
+			    btf__resolve_type(v->btf, btf_members(t)[btf_vlen(t) - 1].type));
 	for (int i = 0; i < btf_vlen(t); i++) {
 		const struct btf_type *m =
-			btf__type_by_id(l->btf, btf__resolve_type(l->btf, btf_members(t)[i].type));
+			btf__type_by_id(v->btf, btf__resolve_type(v->btf, btf_members(t)[i].type));
 		__u64 id;
 
 		if (!btf_is_ptr(m))
 			continue;
-		m = btf__type_by_id(l->btf, btf__resolve_type(l->btf, m->type));
+		m = btf__type_by_id(v->btf, btf__resolve_type(v->btf, m->type));
 		memcpy(&id, value + start + btf_member_bit_offset(t, i) / 8, sizeof(id));
 		if (!btf_is_func_proto(m) || !id)
 			continue;
 		fds[*n] = bpf_prog_get_fd_by_id(id);
 		if (fds[*n] < 0)
 			return -errno;
-		error = put_program(l, btf__name_by_offset(l->btf, btf_members(t)[i].name_off),
+		error = put_program(v, btf__name_by_offset(v->btf, btf_members(t)[i].name_off),
 				    fds[(*n)++]);
 		if (error)
 			return error;
@@ -218,29 +218,29 @@ int ops_remake(struct ops *ops, const struct instance *inst, int btf_fd)
 {
 	int fds[64], n = 0; /* 64: the kernel's limit */
 	__u32 flags = 0;
-	struct layout l;
+	struct ops_value v;
 	char *value = NULL;
-	int error = layout_open(&l);
+	int error = ops_value_open(&v);
 
 	*ops = (struct ops){ .fd = -1, .link_fd = -1 };
-	if (!error && !(value = calloc(1, l.size)))
+	if (!error && !(value = calloc(1, v.size)))
 		error = -ENOMEM;
 	if (!error)
 		error = read_value(inst, value);
 	if (!error)
-		error = flags_of(&l, value, &flags);
+		error = flags_of(&v, value, &flags);
 	if (!error)
-		error = put_programs_of(&l, value, fds, &n);
+		error = put_programs_of(&v, value, fds, &n);
 	if (!error)
-		error = put_name(&l, inst->name, flags);
+		error = put_name(&v, inst->name, flags);
 	if (!error)
-		error = make_map(ops, &l, inst->name, btf_fd);
+		error = make_map(ops, &v, inst->name, btf_fd);
 	/*
 	 * The programs' file descriptors stay open until the process ends: the value refers to
 	 * them.
 	 */
 	free(value);
-	layout_close(&l);
+	ops_value_close(&v);
 	return error;
 }
 
