@@ -6,13 +6,13 @@
 
 int main(int argc, char **argv)
 {
-	int status;
+	int ret;
 
 	err_init(bbrctl.name, false);
-	status = program_run(&bbrctl, argc, argv);
+	ret = program_run(&bbrctl, argc, argv);
 	if (fflush(stdout) || ferror(stdout)) {
 		err("cannot write the output");
-		status = EXIT_REFUSED;
+		ret = EXIT_REFUSED;
 	}
-	return status;
+	return ret;
 }

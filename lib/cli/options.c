@@ -224,21 +224,21 @@ static int parse(const struct program *program, const struct verb *verb, void *o
 		 char **argv)
 {
 	struct parser p = { .letters = ":" };
-	int c, n_args, status = -1;
+	int c, n_args, ret = -1;
 
 	add_options(&p, common_options, 0);
 	add_verb(&p, program, verb);
 	privileges_begin(program->privileges, verb->name);
 	optind = 0;
-	while (status < 0 && (c = getopt_long(argc, argv, p.letters, p.long_options, NULL)) != -1) {
+	while (ret < 0 && (c = getopt_long(argc, argv, p.letters, p.long_options, NULL)) != -1) {
 		if (c == ':')
 			return refuse(program, verb, argv[optind - 1], "its value is missing");
 		if (c == '?' || find(&p, c) < 0)
 			return refuse(program, verb, argv[optind - 1], "not an option");
-		status = take(program, verb, &p, find(&p, c), options);
+		ret = take(program, verb, &p, find(&p, c), options);
 	}
-	if (status >= 0)
-		return status;
+	if (ret >= 0)
+		return ret;
 	n_args = argc - optind;
 	if (n_args > verb->max_args)
 		return refuse(program, verb, argv[optind + verb->max_args],
@@ -266,7 +266,7 @@ static void free_lists(const struct verb *verb, void *options)
 static int run_verb(const struct program *program, const struct verb *verb, int argc, char **argv)
 {
 	void *options = calloc(1, verb->size + 1);
-	int status;
+	int ret;
 
 	if (!options) {
 		err("%s: out of memory", verb->name);
@@ -274,14 +274,14 @@ static int run_verb(const struct program *program, const struct verb *verb, int 
 	}
 	if (verb->init)
 		verb->init(options);
-	status = parse(program, verb, options, argc, argv);
-	if (status < 0) {
+	ret = parse(program, verb, options, argc, argv);
+	if (ret < 0) {
 		argv[optind - 1] = argv[0];
-		status = verb->run(options, argc - optind + 1, argv + optind - 1);
+		ret = verb->run(options, argc - optind + 1, argv + optind - 1);
 	}
 	free_lists(verb, options);
 	free(options);
-	return status;
+	return ret;
 }
 
 /* Copies argv without the words that name the verb. The verb's name replaces the program's name. */
@@ -301,25 +301,25 @@ int program_run(const struct program *program, int argc, char **argv)
 {
 	char **copy = calloc(argc + 1, sizeof(*copy)), **own = calloc(argc + 1, sizeof(*own));
 	struct line line;
-	int status;
+	int ret;
 
 	if (!copy || !own) {
 		err("out of memory");
-		status = EXIT_REFUSED;
+		ret = EXIT_REFUSED;
 	} else if (argc > 1 && !strcmp(argv[1], "--complete")) {
-		status = completion_run(program, argc - 2, argv + 2);
+		ret = completion_run(program, argc - 2, argv + 2);
 	} else {
 		memcpy(copy, argv, argc * sizeof(*copy));
 		read_line(program, argc, copy, &line);
 		if (line.verb)
-			status = run_verb(program, line.verb,
-					  take_out_words(argc, argv, &line, own), own);
+			ret = run_verb(program, line.verb, take_out_words(argc, argv, &line, own),
+				       own);
 		else
-			status = run_none(program, &line);
+			ret = run_none(program, &line);
 	}
 	free(copy);
 	free(own);
-	return status;
+	return ret;
 }
 
 bool option_flag(const char *option, const char *value, void *to)

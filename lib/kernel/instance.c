@@ -125,12 +125,12 @@ static int read_abi(int fd, size_t size, struct bbr_abi *abi)
 static int note_map(__u32 id, struct instance *inst)
 {
 	struct bpf_map_info info;
-	int fd = instance_map(id), err;
+	int fd = instance_map(id), error;
 
 	if (fd < 0)
 		return fd;
-	err = map_info(fd, &info);
-	if (err)
+	error = map_info(fd, &info);
+	if (error)
 		goto out;
 	if (!strcmp(info.name, BBR_MAP_PARAMS))
 		inst->params_id = id;
@@ -147,10 +147,10 @@ static int note_map(__u32 id, struct instance *inst)
 	else if (!strcmp(info.name, INSTANCE_MAP_ASSIGNED))
 		inst->assigned_id = id;
 	else if (!strcmp(info.name, BBR_MAP_ABI))
-		err = read_abi(fd, info.value_size, &inst->abi);
+		error = read_abi(fd, info.value_size, &inst->abi);
 out:
 	close(fd);
-	return err;
+	return error;
 }
 
 static int note_maps(__u32 prog_id, struct instance *inst)
@@ -160,19 +160,19 @@ static int note_maps(__u32 prog_id, struct instance *inst)
 		.map_ids = (__u64)(unsigned long)ids,
 		.nr_map_ids = MAX_MAPS,
 	};
-	int fd = bpf_prog_get_fd_by_id(prog_id), err;
+	int fd = bpf_prog_get_fd_by_id(prog_id), error;
 
 	if (fd < 0)
 		return -errno;
-	err = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;
+	error = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;
 	close(fd);
-	if (err)
-		return err;
+	if (error)
+		return error;
 	inst->loaded_ns = info.load_time;
 	for (__u32 i = 0; i < info.nr_map_ids && i < MAX_MAPS; i++) {
-		err = note_map(ids[i], inst);
-		if (err)
-			return err;
+		error = note_map(ids[i], inst);
+		if (error)
+			return error;
 	}
 	return 0;
 }
@@ -223,42 +223,43 @@ static int inspect(int fd, const struct bbr_ops_layout *l, struct instance *inst
 	__u32 state, refcnt;
 	__u64 prog_id, init_id;
 	char *value;
-	int err = map_info(fd, &info);
+	int error = map_info(fd, &info);
 
-	if (err || info.type != BPF_MAP_TYPE_STRUCT_OPS ||
+	if (error || info.type != BPF_MAP_TYPE_STRUCT_OPS ||
 	    info.btf_vmlinux_value_type_id != l->value_type)
-		return err;
+		return error;
 
 	value = calloc(1, info.value_size);
 	if (!value)
 		return -ENOMEM;
 	memset(inst, 0, sizeof(*inst));
-	err = bpf_map_lookup_elem(fd, &key, value) ? -errno : 0;
+	error = bpf_map_lookup_elem(fd, &key, value) ? -errno : 0;
 	memcpy(&state, value + l->state, sizeof(state));
 	memcpy(&refcnt, value + l->refcnt, sizeof(refcnt));
 	memcpy(&prog_id, value + l->cong_control, sizeof(prog_id));
 	memcpy(&init_id, value + l->init, sizeof(init_id));
 	memcpy(inst->name, value + l->name, sizeof(inst->name) - 1);
 	free(value);
-	if (err || state == INIT || !prog_id)
-		return err;
+	if (error || state == INIT || !prog_id)
+		return error;
 	inst->registered = state == INUSE;
 	if (state == READY) { /* prepared for a link, which may or may not be there */
-		err = find_link(info.id);
-		if (err < 0)
-			return err;
-		inst->link_id = err;
-		inst->registered = err;
+		int link = find_link(info.id);
+
+		if (link < 0)
+			return link;
+		inst->link_id = link;
+		inst->registered = link;
 	}
 
 	inst->map_id = info.id;
 	inst->prog_id = prog_id;
 	inst->users = refcnt > 0 ? refcnt - 1 : 0;
-	err = note_maps(prog_id, inst);
-	if (!err && init_id) /* init is what reads the rules */
-		err = note_maps(init_id, inst);
-	if (err)
-		return err;
+	error = note_maps(prog_id, inst);
+	if (!error && init_id) /* init is what reads the rules */
+		error = note_maps(init_id, inst);
+	if (error)
+		return error;
 	inst->algorithm = algorithm_find(inst->abi.algorithm);
 	inst->supported = inst->abi.major == BBR_ABI_MAJOR && inst->algorithm &&
 			  abi_is_sound(&inst->abi) && inst->params_id && inst->clamped_id &&
@@ -272,9 +273,9 @@ static int by_name(const void *a, const void *b)
 }
 
 /* BPF objects come and go while we look: it is no error if one vanishes between two calls. */
-static bool has_vanished(int err)
+static bool has_vanished(int error)
 {
-	return err == -ENOENT;
+	return error == -ENOENT;
 }
 
 static bool is_listed(struct instance *list, int n, const struct instance *inst)
@@ -291,48 +292,48 @@ static bool is_listed(struct instance *list, int n, const struct instance *inst)
 static int list_instances(struct instance **list, bool registered)
 {
 	__u32 id = 0;
-	int err, n = 0;
+	int ret, n = 0;
 
 	*list = NULL;
-	err = know_layout();
-	if (err == -ENOTSUP) /* this kernel cannot have any */
+	ret = know_layout();
+	if (ret == -ENOTSUP) /* this kernel cannot have any */
 		return 0;
-	if (err)
-		return err;
+	if (ret)
+		return ret;
 
 	while (!bpf_map_get_next_id(id, &id)) {
 		struct instance inst, *grown;
 		int fd = instance_map(id);
 
 		if (fd < 0) {
-			err = fd;
+			ret = fd;
 		} else {
-			err = inspect(fd, &known_layout, &inst);
+			ret = inspect(fd, &known_layout, &inst);
 			close(fd);
 		}
-		if (err < 0 && !has_vanished(err))
+		if (ret < 0 && !has_vanished(ret))
 			goto out;
-		if (err != 1)
+		if (ret != 1)
 			continue;
 		/* If it is replaced while we look, the newer one has the name. */
 		if (registered && (!inst.registered || is_listed(*list, n, &inst)))
 			continue;
 		grown = realloc(*list, (n + 1) * sizeof(inst));
 		if (!grown) {
-			err = -ENOMEM;
+			ret = -ENOMEM;
 			goto out;
 		}
 		*list = grown;
 		(*list)[n++] = inst;
 	}
-	err = errno == ENOENT ? 0 : -errno;
+	ret = errno == ENOENT ? 0 : -errno;
 	if (n)
 		qsort(*list, n, sizeof(**list), by_name);
 out:
-	if (err < 0) {
+	if (ret < 0) {
 		free(*list);
 		*list = NULL;
-		return err;
+		return ret;
 	}
 	return n;
 }
