@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
 #include <string.h>
 
 #include "descriptor.h"
@@ -22,6 +23,16 @@ const struct algorithm *algorithm_find(const char *name)
 		if (!strcmp(algorithms[i]->name, name))
 			return algorithms[i];
 	return NULL;
+}
+
+void algorithm_names(char *buf, size_t size, const char *between)
+{
+	size_t len = 0;
+
+	*buf = 0;
+	for (size_t i = 0; i < n_algorithms && len < size; i++)
+		len += snprintf(buf + len, size - len, "%s%s", i ? between : "",
+				algorithms[i]->name);
 }
 
 size_t algorithm_index(const struct algorithm *algorithm)

@@ -144,12 +144,17 @@ struct algorithm {
 	__u16 tail_size; /* bytes of its own part of an event */
 };
 
+#define ALGORITHM_NAMES_LEN 256 /* room for the names of all */
+
 /* All algorithms that were compiled in. The first is the default. */
 extern const struct algorithm *const algorithms[];
 extern const size_t n_algorithms;
 
 /* Finds an algorithm by its name; NULL: these tools do not know it. */
 const struct algorithm *algorithm_find(const char *name);
+
+/* Writes all names, with a text between each two: "bbr or bbr3". */
+void algorithm_names(char *buf, size_t size, const char *between);
 
 /* Its index in algorithms[]. */
 size_t algorithm_index(const struct algorithm *algorithm);

@@ -47,7 +47,10 @@ int kernel_bbr_find(const struct algorithm **algorithm)
 
 int kernel_bbr_refuse(void)
 {
+	char names[ALGORITHM_NAMES_LEN];
+
 	err("the kernel's own bbr is not a version of BBR that bbrmon can read there");
-	remedy("BBR version 3 can be watched as a BPF program: bbrctl load --algorithm bbr3");
+	algorithm_names(names, sizeof(names), " or ");
+	remedy("load one that it can read, as a BPF program: bbrctl load --algorithm %s", names);
 	return EXIT_REFUSED;
 }

@@ -343,13 +343,15 @@ static const struct privileges_of privileges[] = {
 
 static void print_notes(FILE *out)
 {
-	fputs("ALGORITHM is", out);
-	for (size_t i = 0; i < n_algorithms; i++)
-		fprintf(out, " %s%s", i ? "or " : "", algorithms[i]->name);
-	fputs(".\nExit status: 0 done, 1 wrong command line, 2 refused by the kernel or the "
-	      "system,\n"
-	      "3 nothing to do, 4 a canary was taken back.\n",
-	      out);
+	char names[ALGORITHM_NAMES_LEN];
+
+	algorithm_names(names, sizeof(names), " or ");
+	fprintf(out,
+		"ALGORITHM is %s.\n"
+		"Exit status: 0 done, 1 wrong command line, 2 refused by the kernel or the "
+		"system,\n"
+		"3 nothing to do, 4 a canary was taken back.\n",
+		names);
 }
 
 const struct program bbrctl = {

@@ -63,6 +63,7 @@ def demo(request, tmp_path):
 def test_the_whole_of_it(demo):
     assert demo.wait(120) == 0, demo.output()
     text = demo.output()
+    assert "Loading BBR version 1 as a BPF program" in text
     assert "modes     STARTUP -> DRAIN -> PROBE_BW" in text and " 0 dropped" in text
     assert "probes " not in text
     assert "Removed everything again." in text
