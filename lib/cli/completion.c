@@ -142,10 +142,12 @@ void completion_add_files(const struct completion *c)
 
 const char *completion_option(const struct completion *c, const char *name)
 {
+	const char *value = NULL;
+
 	for (int i = 0; i + 1 < c->n; i++)
 		if (!strncmp(c->words[i], "--", 2) && !strcmp(c->words[i] + 2, name))
-			return c->words[i + 1];
-	return NULL;
+			value = c->words[i + 1];
+	return value;
 }
 
 const char *completion_typed(const struct completion *c)
@@ -241,7 +243,8 @@ int completion_run(const struct program *program, int n, char **words)
 		for_each_own_table(c.verb, add_options, &c);
 		for_each_common_table(program, add_options, &c);
 	} else if (!c.verb) {
-		add_verbs(&c);
+		if (c.n_plain < 2) /* otherwise there is no such verb */
+			add_verbs(&c);
 	} else {
 		add_arguments(&c);
 	}

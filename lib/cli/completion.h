@@ -34,7 +34,7 @@ void completion_add(const struct completion *c, const char *word, const char *ab
 /* Adds all files. */
 void completion_add_files(const struct completion *c);
 
-/* The value of an option on the command line; NULL if the option is not there. */
+/* The last value of an option on the command line; NULL if the option is not there. */
 const char *completion_option(const struct completion *c, const char *name);
 
 /* What the user has typed of the word, and the name of the verb ("" before there is one). */
