@@ -47,7 +47,7 @@ static int begin_instance(struct reader *r, const char *name)
 	r->inst = machine_instance(r->m, name);
 	if (r->inst && !strcmp(r->inst->file, r->path)) {
 		err("[instance %s]: appears twice", name);
-		remedy("put all of an instance behind one [instance %s]", name);
+		remedy("put everything about it below one [instance %s]", name);
 		return EXIT_USAGE;
 	}
 	if (!r->inst) {
@@ -136,8 +136,9 @@ static int take_algorithm(struct reader *r, const char *name)
 		return EXIT_USAGE;
 	}
 	if (r->inst->profiles.n && algorithm != r->inst->algorithm) {
-		err("algorithm %s: profiles of %s stand before it", name, r->inst->algorithm->name);
-		remedy("write it as the first line of the instance");
+		err("algorithm %s: the profiles above it are for %s", name,
+		    r->inst->algorithm->name);
+		remedy("make it the first line of the instance");
 		return EXIT_USAGE;
 	}
 	r->inst->algorithm = r->inst->profiles.algorithm = algorithm;
@@ -156,8 +157,8 @@ static int take_default(struct reader *r, const char *netns)
 	if (!other)
 		return machine_add_default(r->m, netns, inode, r->inst->name) ? EXIT_DONE :
 										EXIT_REFUSED;
-	err("default_in %s: it has a default already: %s", netns, other->name);
-	remedy("a namespace is in one line default_in, of one instance");
+	err("default_in %s: this namespace already has the default %s", netns, other->name);
+	remedy("name each namespace in only one line default_in");
 	return EXIT_USAGE;
 }
 
@@ -171,8 +172,8 @@ static int take_attachment(struct reader *r, const char *value)
 		return ret;
 	other = machine_attachment(r->m, path);
 	if (other) {
-		err("attach %s: %s is attached to it already", value, other->name);
-		remedy("a cgroup is in one line attach, of one instance");
+		err("attach %s: this cgroup already has %s", value, other->name);
+		remedy("name each cgroup in only one line attach");
 		ret = EXIT_USAGE;
 	} else if (!machine_add_attachment(r->m, path, r->inst->name)) {
 		ret = EXIT_REFUSED;
@@ -190,9 +191,9 @@ static int take_property(struct reader *r, const char *key, const char *value)
 		return take_default(r, value);
 	if (!strcmp(key, "attach"))
 		return take_attachment(r, value);
-	err("%s: no line of an instance is called so", key);
-	remedy("it takes algorithm, default_in and attach; parameters follow the [NAME] of a "
-	       "profile");
+	err("%s: [instance %s] cannot have this line", key, r->inst->name);
+	remedy("write algorithm, default_in or attach here, and parameters below the [NAME] of "
+	       "their profile");
 	return EXIT_USAGE;
 }
 
@@ -321,8 +322,8 @@ static int check_name(const struct machine *m, const struct machine_instance *in
 
 	if (!owner || owner == inst->algorithm)
 		return EXIT_DONE;
-	err("%s: instance %s is of algorithm %s, and %s is the name of instances of %s", path,
-	    inst->name, inst->algorithm->name, inst->name, owner->name);
+	err("%s: the algorithm of instance %s is %s, but only instances of %s may have this name",
+	    path, inst->name, inst->algorithm->name, owner->name);
 	if (m->is_tuning)
 		remedy("say which instance: --name NAME");
 	else

@@ -60,21 +60,21 @@ static void print_changed(const struct step *s, bool done)
 	}
 }
 
-static const char *current(const struct step *s)
-{
-	return s->default_found ? s->default_found->name : "not known";
-}
-
 static void print_default(const struct step *s, bool done)
 {
 	const char *netns = s->default_wanted->netns;
+	const char *old = s->default_found ? s->default_found->name : NULL;
 
 	if (done)
-		printf("now the default of network namespace %s (was %s)\n", netns, current(s));
-	else if (!strcmp(current(s), s->name))
-		printf("was made the default of network namespace %s by other hands\n", netns);
+		printf("now the default of network namespace %s (was %s)\n", netns,
+		       old ? old : "not known");
+	else if (!old)
+		printf("is not the default of network namespace %s\n", netns);
+	else if (!strcmp(old, s->name))
+		printf("is the default of network namespace %s, but bbrctl did not set it\n",
+		       netns);
 	else
-		printf("is not the default of network namespace %s, but %s\n", netns, current(s));
+		printf("is not the default of network namespace %s, but %s is\n", netns, old);
 }
 
 static void print_rules(const struct step *s, bool done)
@@ -84,7 +84,7 @@ static void print_rules(const struct step *s, bool done)
 	if (done)
 		printf("%u rule%s (before: %u)\n", new, plural(new), old);
 	else
-		printf("has other rules: %u, the file %u\n", old, new);
+		printf("has other rules than the file: %u, not %u\n", old, new);
 }
 
 void step_print(const struct step *s, bool done)

@@ -120,7 +120,7 @@ static int hold(const struct applying *held, const sigset_t *ends)
 	if (ret)
 		return ret;
 	if (!holder_end(held->only)) {
-		err("another bbrctl --hold keeps it: nothing was removed");
+		err("nothing was removed: another bbrctl apply --hold still runs");
 		return EXIT_DONE;
 	}
 	ret = apply(&nothing);
@@ -147,17 +147,17 @@ static int apply_as_asked(struct applying *a)
 	if (ret || !opt->check || !a->plan.n)
 		return ret;
 	err("%s: %zu difference%s", a->path, a->plan.n, plural(a->plan.n));
-	remedy("bbrctl apply makes it so");
+	remedy("run bbrctl apply without --check to make these changes");
 	return EXIT_NOTHING;
 }
 
-/* At the end --hold removes what it held, so that must have been made here. */
+/* At its end --hold removes what the file has, so the file must have whole instances. */
 static bool can_hold(const struct applying *a)
 {
 	if (only_looks(a->opt))
 		err("--hold cannot be used with --check or --diff");
 	else if (a->wanted.is_tuning)
-		err("%s: --hold needs [instance NAME] in it", a->path);
+		err("%s: has no [instance NAME], which --hold needs", a->path);
 	else
 		return true;
 	return false;

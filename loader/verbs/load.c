@@ -104,7 +104,7 @@ static int load(const struct options *opt, const struct object *obj, const struc
 static int check_algorithm(const struct options *opt, const struct object *obj)
 {
 	if (opt->algorithm && strcmp(opt->algorithm, obj->abi.algorithm)) {
-		err("%s: it is an object of algorithm %s, not of %s", obj->file, obj->abi.algorithm,
+		err("%s: its algorithm is %s, not %s", obj->file, obj->abi.algorithm,
 		    opt->algorithm);
 		remedy("leave --algorithm out, or --object");
 		return EXIT_REFUSED;
@@ -158,8 +158,8 @@ static int check_name(const struct options *opt, const struct object *obj)
 	}
 	if (!owner || owner == obj->algorithm)
 		return EXIT_DONE;
-	err("%s: it is an object of algorithm %s, and %s is the name of instances of %s", obj->file,
-	    obj->abi.algorithm, opt->name, owner->name);
+	err("%s: its algorithm is %s, but only instances of %s may have the name %s", obj->file,
+	    obj->abi.algorithm, owner->name, opt->name);
 	remedy("give it another name: --name NAME");
 	return EXIT_REFUSED;
 }

@@ -22,10 +22,10 @@
 static int refuse_algorithm(const struct options *opt, const struct object *obj,
 			    const struct instance *old)
 {
-	err("%s: it is an object of algorithm %s, and %s is of %s", obj->file, obj->abi.algorithm,
+	err("%s: its algorithm is %s, but %s has algorithm %s", obj->file, obj->abi.algorithm,
 	    old->name, old->algorithm->name);
-	remedy("load it beside it: bbrctl load --name NEW%s%s; then: bbrctl migrate --from %s --to "
-	       "NEW",
+	remedy("load it under another name: bbrctl load --name NEW%s%s; then move the "
+	       "connections: bbrctl migrate --from %s --to NEW",
 	       opt->object ? " --object " : "", opt->object ? opt->object : "", old->name);
 	return EXIT_REFUSED;
 }

@@ -84,7 +84,7 @@ static const struct option_def unload[] = {
 
 static const struct option_def show[] = {
 	NAME,
-	PROFILE("PROFILE", "that of this profile; otherwise of the default one"),
+	PROFILE("PROFILE", "show this profile instead of the default one"),
 	{ "defaults", 0, NULL, option_flag, MEMBER(defaults),
 	  "show the defaults, not an instance" },
 	ALGORITHM("with --defaults: of this algorithm, by default bbr"),
@@ -93,7 +93,7 @@ static const struct option_def show[] = {
 
 static const struct option_def set[] = {
 	NAME,
-	PROFILE("PROFILE", "that of this profile; otherwise of the default one"),
+	PROFILE("PROFILE", "change this profile instead of the default one"),
 	END,
 };
 
@@ -162,10 +162,10 @@ static const struct option_def experiment_start[] = {
 	{ "share", 0, "LABEL=PERCENT", option_append, EXPERIMENT(shares),
 	  "ab: of new connections, 5%; the other arms get equal parts of what is left" },
 	{ "by", 0, "UNIT", option_text, EXPERIMENT(by),
-	  "who draws: connection (the default) or prefix (all connections with one remote prefix\n"
-	  "have the same arm)" },
+	  "connection (each one draws an arm; the default) or prefix (all connections with one\n"
+	  "remote prefix get the same arm)" },
 	{ "prefix", 0, "N,N", option_text, EXPERIMENT(prefix),
-	  "length of a remote prefix that counts as one, of IPv4 and of IPv6; by default 24,48" },
+	  "with --by prefix: how long the prefixes are, of IPv4 and of IPv6; by default 24,48" },
 	NETNS("connections of this network namespace; otherwise of all"),
 	{ "block", 0, "DURATION", option_text, EXPERIMENT(block),
 	  "switchback: how long all have one arm; by default 60s" },

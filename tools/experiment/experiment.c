@@ -159,7 +159,7 @@ static int run_verb(void *options, int argc, char **argv)
 	int status;
 
 	if (from_file && (r->write || r->follow)) {
-		err("%s is a file: %s is of an experiment that runs", what,
+		err("%s is a file, but %s needs a running experiment", what,
 		    r->write ? "--write" : "--follow");
 		return EXIT_USAGE;
 	}

@@ -141,7 +141,7 @@ static int check_head(const struct reading *r)
 	const struct experiment *e = &r->study->experiment;
 
 	if (!r->has_format) {
-		err("%s: no file of bbrmon experiment -w", r->path);
+		err("%s: bbrmon experiment -w did not write this file", r->path);
 		return EXIT_REFUSED;
 	}
 	if (e->arms < 2 || e->arms > EXPERIMENT_ARMS || e->prefix4 < 96 || e->prefix4 > 128 ||
@@ -188,7 +188,7 @@ int file_read(const char *path, struct study *s)
 		status = EXIT_REFUSED;
 	}
 	if (!status && !r.columns) {
-		err("%s: no file of bbrmon experiment -w", path);
+		err("%s: bbrmon experiment -w did not write this file", path);
 		status = EXIT_REFUSED;
 	}
 	free(line);

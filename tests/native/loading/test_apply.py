@@ -149,7 +149,7 @@ def test_taking_away(bbrctl, machine, full, space, cgroup):
     (["set", "cwnd_gain=3"], "profile_change", "profile default: not cwnd_gain=2.5, but 3"),
     (["profile", "delete", "extra"], "profile_add", "profile extra is missing"),
     (["profile", "add", "other", "bw_win=3"], "profile_delete", "has a profile other"),
-    (["rule", "flush"], "rules", "has other rules: 0, the file 2"),
+    (["rule", "flush"], "rules", "has other rules than the file: 0, not 2"),
     (["unload"], "load", "is not loaded"),
 ])
 def test_drift_is_named(bbrctl, machine, full, change, drift, line):
@@ -325,7 +325,8 @@ def test_another_algorithms_usual_name_is_refused(bbrctl, machine, full, usual, 
     new = new.replace("algorithm = bbr3", f"algorithm = {other}")
     refused = machine.apply(new, *how, status=USAGE).err.splitlines()
     assert refused == [
-        f"bbrctl: {machine.path}: instance {usual} is of algorithm {other}, and {usual} is the name of instances of {algorithm}",
+        f"bbrctl: {machine.path}: the algorithm of instance {usual} is {other}, "
+        f"but only instances of {algorithm} may have this name",
         f"  give it another name, or write: algorithm = {algorithm}"]
     assert bbrctl("save").out == before and registered() == names
 

@@ -141,7 +141,7 @@ def test_the_object_says_its_algorithm(bbrctl, bbr_object, free_name, ns):
 def test_an_object_of_another_algorithm_than_asked_for(bbrctl, toy, free_name):
     name, before = free_name(), registered()
     err = bbrctl("load", "--name", name, "--object", toy, "--algorithm", "bbr", status=REFUSED).err
-    assert err.splitlines()[0] == f"bbrctl: {toy}: it is an object of algorithm toy, not of bbr"
+    assert err.splitlines()[0] == f"bbrctl: {toy}: its algorithm is toy, not bbr"
     assert "--algorithm" in err.splitlines()[1] and registered() == before
 
 
@@ -185,7 +185,7 @@ def test_an_unknown_algorithm_under_the_name_of_another(bbrctl, toy, name):
     first, second = err.splitlines()
     if name:
         of = "bbr" if name == "bpf_bbr" else "bbr3"
-        assert first == f"bbrctl: {toy}: it is an object of algorithm toy, and {name} is the name of instances of {of}"
+        assert first == f"bbrctl: {toy}: its algorithm is toy, but only instances of {of} may have the name {name}"
     else:
         assert first == f"bbrctl: {toy}: bbrctl does not know algorithm toy, and so no name for its instance"
     assert "--name NAME" in second and (registered(), struct_ops()) == before
@@ -195,14 +195,14 @@ def test_an_unknown_algorithm_under_the_name_of_another(bbrctl, toy, name):
 def test_a_known_algorithm_under_the_name_of_another(bbrctl):
     before = registered()
     err = bbrctl("load", "--algorithm", "bbr3", "--name", "bpf_bbr", status=REFUSED).err
-    assert "it is an object of algorithm bbr3, and bpf_bbr is the name of instances of bbr" in err and registered() == before
+    assert "its algorithm is bbr3, but only instances of bbr may have the name bpf_bbr" in err and registered() == before
 
 
 def test_upgrade_to_another_algorithm(bbrctl, toy, load, ns):
     name = load("bw_win=33")
     before = status_of(bbrctl, name)
     err = bbrctl("upgrade", "--name", name, "--object", toy, status=REFUSED).err
-    assert err.splitlines()[0] == f"bbrctl: {toy}: it is an object of algorithm toy, and {name} is of bbr"
+    assert err.splitlines()[0] == f"bbrctl: {toy}: its algorithm is toy, but {name} has algorithm bbr"
     assert f"bbrctl migrate --from {name} --to" in err.splitlines()[1]
     assert status_of(bbrctl, name) == before
     send_verified(ns, name)
