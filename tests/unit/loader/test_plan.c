@@ -3,77 +3,7 @@
  * Which steps, in which order, lead from a machine as it is to the one that is wanted. No kernel is
  * involved.
  */
-#include <stdlib.h>
-
-#include "fixture.h"
-
-#include "machine/plan.h"
-
-static struct machine wanted, found;
-static struct plan plan;
-
-static int begin(void **state)
-{
-	(void)state;
-	wanted = (struct machine){};
-	found = (struct machine){ .is_found = true };
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	/* Nothing is mapped. */
-	for (size_t i = 0; i < found.n_instances; i++)
-		found.instance[i].is_open = false;
-	machine_free(&wanted);
-	machine_free(&found);
-	plan_free(&plan);
-	return 0;
-}
-
-/* Adds an instance with a profile default to one of the two machines. */
-static struct machine_instance *add(struct machine *m, const char *name)
-{
-	struct machine_instance *inst = machine_add_instance(m, name);
-
-	assert_non_null(inst);
-	inst->algorithm = inst->profiles.algorithm = &made_up;
-	inst->is_ours = inst->is_open = m->is_found;
-	strcpy(inst->version, "1");
-	assert_int_equal(profile_definitions_begin(&inst->profiles, "", "default"), EXIT_DONE);
-	return inst;
-}
-
-static void add_profile(struct machine_instance *inst, const char *name, const char *line)
-{
-	char key[32];
-
-	if (!profile_definitions_find(&inst->profiles, name))
-		assert_int_equal(profile_definitions_begin(&inst->profiles, "", name), EXIT_DONE);
-	snprintf(key, sizeof(key), "%.*s", (int)strcspn(line, "="), line);
-	assert_int_equal(
-		profile_definitions_line(&inst->profiles, name, key, strchr(line, '=') + 1),
-		EXIT_DONE);
-}
-
-static void add_rule(struct machine_instance *inst, __u16 dport, __u32 profile)
-{
-	const struct bbr_rule rule = { .fields = BBR_RULE_DPORT,
-				       .dport = dport,
-				       .profile = profile };
-
-	assert_int_equal(rule_list_insert(&inst->rules, inst->rules.n, &rule), EXIT_DONE);
-}
-
-static void add_note(const char *name, __u32 inode, const char *previous)
-{
-	struct machine_note note = { .inode = inode };
-
-	strcpy(note.name, name);
-	strcpy(note.previous, previous);
-	assert_non_null(machine_add_note(&found, &note));
-}
+#include "machines.h"
 
 static void make(const char *only)
 {

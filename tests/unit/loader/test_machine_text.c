@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A machine printed as a file: what is in it, and that it is read back as the same machine. Here
+ * the algorithms are the real ones, because a file can name no other.
+ */
+#include <arpa/inet.h>
+#include <unistd.h>
+
+#include "machines.h"
+
+#include "cli/json.h"
+#include "machine/machine_file.h"
+#include "machine/machine_text.h"
+
+#include "../capture.h"
+
+static struct machine_instance *add_real(const char *name, const char *algorithm)
+{
+	struct machine_instance *inst = add(&found, name);
+
+	profile_definitions_free(&inst->profiles);
+	inst->profiles = (struct profile_definitions){};
+	inst->algorithm = inst->profiles.algorithm = algorithm_find(algorithm);
+	assert_non_null(inst->algorithm);
+	strcpy(inst->version, BBR_VERSION);
+	assert_int_equal(profile_definitions_begin(&inst->profiles, "", "default"), EXIT_DONE);
+	return inst;
+}
+
+static const char *print(const struct machine_instance *inst, const char *prefix, bool all)
+{
+	capture_begin();
+	machine_print(&found, inst, prefix, all);
+	capture_end();
+	return captured_output();
+}
+
+static const char *json(const struct machine_instance *inst)
+{
+	struct json j;
+
+	capture_begin();
+	json_begin(&j, stdout);
+	json_open_array(&j, "all");
+	machine_add_json(&j, &found, inst);
+	json_close(&j);
+	json_end(&j);
+	capture_end();
+	return captured_output();
+}
+
+/* Prints all instances, reads that, and plans the way back. */
+static void read_back(bool all)
+{
+	char path[] = "/tmp/test_machine_text.XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < found.n_instances; i++) {
+		const char *text = print(&found.instance[i], "", all);
+
+		assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	}
+	close(fd);
+	machine_free(&wanted);
+	assert_int_equal(machine_file_read(path, NULL, &wanted), EXIT_DONE);
+	unlink(path);
+	plan_free(&plan);
+	assert_int_equal(plan_make(&wanted, &found, NULL, &plan), EXIT_DONE);
+}
+
+static struct machine_instance *add_all(void)
+{
+	struct machine_instance *inst = add_real("one", "bbr");
+	struct bbr_rule rule = { .fields = BBR_RULE_DPORT | BBR_RULE_SPORT | BBR_RULE_MARK,
+				 .dport = htons(443),
+				 .sport = htons(80),
+				 .mark = 7,
+				 .profile = 1 };
+
+	add_profile(inst, "default", "cwnd_gain=2.5");
+	add_profile(inst, "fast-1.x", "probe_bw_gains=1.5,0.75,1,1,1,1,1,1");
+	add_profile(inst, "fast-1.x", "max_pacing_rate=20mbit");
+	add_profile(inst, "fast-1.x", "min_rtt_win=20s");
+	rule.dst[2] = htonl(0xffff);
+	rule.dst[3] = htonl(0x0a000000);
+	rule.dst_len = 96 + 8;
+	assert_int_equal(rule_list_insert(&inst->rules, 0, &rule), EXIT_DONE);
+	add_rule(inst, htons(22), 0);
+	return inst;
+}
+
+static void only_what_differs_from_the_defaults(void **state)
+{
+	(void)state;
+	assert_string_equal(print(add_real("one", "bbr3"), "", false),
+			    "[instance one]\nalgorithm = bbr3\n\n[default]\n");
+}
+
+static void each_line_has_the_prefix(void **state)
+{
+	struct machine_instance *inst = add_all();
+	const char *text = print(inst, "+", false);
+
+	(void)state;
+	for (; *text; text = strchr(text, '\n') + 1)
+		assert_int_equal(text[0], '+');
+	assert_non_null(strstr(captured_output(), "+[default]\n+cwnd_gain = 2.5\n"));
+	assert_non_null(strstr(captured_output(),
+			       "+[rules]\n+rule = --dst 10.0.0.0/8 --dport 443 --sport 80 "
+			       "--mark 7 --profile fast-1.x\n"
+			       "+rule = --dport 22 --profile default\n"));
+}
+
+static void what_is_printed_is_read_back(void **state)
+{
+	(void)state;
+	add_all();
+	add_real("two", "bbr3");
+	for (int all = 0; all <= 1; all++) {
+		read_back(all);
+		assert_int_equal(wanted.n_instances, 2);
+		assert_int_equal(wanted.instance[0].profiles.n, 2);
+		assert_int_equal(wanted.instance[0].rules.n, 2);
+		assert_int_equal(plan.n, 0);
+	}
+	/* Checks the check. */
+	add_profile(&found.instance[1], "default", "probe_max_rounds=10");
+	read_back(false);
+	assert_int_equal(plan.n, 0);
+	add_rule(&found.instance[1], htons(1), 0);
+	plan_free(&plan);
+	assert_int_equal(plan_make(&wanted, &found, NULL, &plan), EXIT_DONE);
+	assert_int_equal(plan.n, 1);
+}
+
+/* As comments, so that a reader sees what could be set. */
+static void all_parameters_if_asked_for(void **state)
+{
+	struct machine_instance *inst = add_real("one", "bbr");
+	const char *text = print(inst, "", true);
+
+	(void)state;
+	param_for_each (param, inst->algorithm) {
+		char line[64];
+
+		snprintf(line, sizeof(line), "\n; %s = ", param->key);
+		assert_non_null(strstr(text, line));
+	}
+	assert_non_null(strstr(text, "\n[rules]\n"));
+}
+
+/* The kernel has defaults that bbrctl did not set. A file has only those that it asks for. */
+static void only_defaults_that_bbrctl_set(void **state)
+{
+	struct machine_instance *inst = add_real("one", "bbr");
+
+	(void)state;
+	assert_non_null(machine_add_default(&found, "ours", 7, "one"));
+	assert_non_null(machine_add_default(&found, "theirs", 8, "one"));
+	assert_non_null(machine_add_default(&found, "reno's", 9, "reno"));
+	add_note("one", 7, "cubic");
+	assert_non_null(machine_add_attachment(&found, "/cg", "one"));
+	assert_non_null(machine_add_attachment(&found, "/other", "two"));
+	assert_string_equal(print(inst, "", false),
+			    "[instance one]\nalgorithm = bbr\ndefault_in = ours\nattach = /cg\n"
+			    "\n[default]\n");
+	assert_non_null(strstr(json(inst), "\"default_in\":[\"ours\"],\"attach\":[\"/cg\"]"));
+	found.is_found = false; /* as if a file had said so */
+	assert_non_null(strstr(print(inst, "", false),
+			       "default_in = ours\ndefault_in = theirs\nattach = /cg\n"));
+}
+
+static void json_has_all_parameters_and_rules(void **state)
+{
+	struct machine_instance *inst = add_all();
+	const char *text = json(inst);
+
+	(void)state;
+	assert_non_null(strstr(text, "{\"all\":[{\"name\":\"one\",\"version\":\"" BBR_VERSION
+				     "\",\"algorithm\":\"bbr\",\"default_in\":[],\"attach\":[],"
+				     "\"profiles\":[{\"profile\":\"default\",\"params\":{"));
+	assert_non_null(strstr(text, "\"cwnd_gain\":2.5"));
+	assert_non_null(strstr(text, "\"min_rtt_win\":20000"));
+	assert_non_null(strstr(text, "\"probe_bw_gains\":[1.5,0.75,1,1,1,1,1,1]"));
+	assert_non_null(strstr(text,
+			       "\"rules\":[{\"dst\":\"10.0.0.0/8\",\"dport\":443,\"sport\":80,"
+			       "\"mark\":7,\"profile\":\"fast-1.x\"},"
+			       "{\"dport\":22,\"profile\":\"default\"}]}]}\n"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(only_what_differs_from_the_defaults), TEST(each_line_has_the_prefix),
+		TEST(what_is_printed_is_read_back),	   TEST(all_parameters_if_asked_for),
+		TEST(only_defaults_that_bbrctl_set),	   TEST(json_has_all_parameters_and_rules),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	capture_free();
+	return failed;
+}
