@@ -232,10 +232,10 @@ static void what_others_write_to_the_log_can_be_printed(void **state)
 	assert_true(decision_read(&h, 0, &read));
 	assert_int_equal(strlen(read.text), sizeof(read.text) - 1);
 	assert_int_equal(strspn(read.text, "?"), sizeof(read.text) - 1);
-	strcpy(lines[1].text, "a\033[31m\n\tb~ c");
+	strcpy(lines[1].text, "a\033[31m\n\tb~ c\x7f");
 	lines[1].time = 1;
 	assert_true(decision_read(&h, 1, &read));
-	assert_string_equal(read.text, "a?[31m??b~ c");
+	assert_string_equal(read.text, "a?[31m??b~ c?");
 	lines[1].time = 0; /* it is being written */
 	assert_false(decision_read(&h, 1, &read));
 }

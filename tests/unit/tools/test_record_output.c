@@ -225,10 +225,12 @@ static void a_file_of_another_bbrmon_stays(void **state)
 		expect_refusal("another bbrmon is writing to it");
 		expect_text(path, "theirs");
 	}
-	close(other);
+	assert_int_equal(flock(other, LOCK_UN), 0);
 	o.append = false;
 	o.rotate_size = 0;
-	expect_open(); /* now nobody does */
+	expect_open(); /* now nobody does, and nobody may from now on */
+	assert_int_equal(flock(other, LOCK_SH | LOCK_NB), -1);
+	close(other);
 }
 
 static void what_nobody_keeps_may_be_a_device(void **state)
@@ -301,8 +303,9 @@ static void a_cut_file_is_appended_to(void **state)
 		assert_int_equal(truncate(path, at), 0);
 		assert_int_equal(open_output(), EXIT_DONE);
 		assert_non_null(strstr(captured_messages(), "was cut off at byte"));
+		kept = count(path, 0); /* they are in the file before anything is added */
 		finish();
-		kept = count(path, 0);
+		assert_int_equal(count(path, 0), kept);
 		assert_in_range(kept, before ? before : 10, 510);
 		before = kept;
 	}
