@@ -49,8 +49,8 @@ int kernel_bbr_refuse(void)
 {
 	char names[ALGORITHM_NAMES_LEN];
 
-	err("the kernel's own bbr is not a version of BBR that bbrmon can read there");
+	err("bbrmon does not know the version of BBR that the kernel's own bbr has");
 	algorithm_names(names, sizeof(names), " or ");
-	remedy("load one that it can read, as a BPF program: bbrctl load --algorithm %s", names);
+	remedy("load one that it knows, as a BPF program: bbrctl load --algorithm %s", names);
 	return EXIT_REFUSED;
 }

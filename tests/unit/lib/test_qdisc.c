@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which devices have a queue, and of which kind, by the kernel's answers: those here are made up,
+ * the last ones cut or wrong.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <linux/netlink.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+#include "kernel/qdisc.h"
+
+/* The answer, as several parts that recv() gives one after the other. */
+static char parts[8][4096] __attribute__((aligned(NLMSG_ALIGNTO)));
+static size_t sizes[8];
+static int n_parts, next_part, gone_device;
+static int refuse_send, refuse_recv;
+static bool was_asked;
+
+ssize_t send(int fd, const void *data, size_t size, int flags)
+{
+	const struct nlmsghdr *head = data;
+
+	(void)fd;
+	(void)flags;
+	assert_int_equal(head->nlmsg_len, size);
+	was_asked = head->nlmsg_type == RTM_GETQDISC && head->nlmsg_flags & NLM_F_DUMP;
+	errno = refuse_send;
+	return refuse_send ? -1 : (ssize_t)size;
+}
+
+ssize_t recv(int fd, void *to, size_t size, int flags)
+{
+	(void)fd;
+	(void)flags;
+	errno = refuse_recv;
+	if (refuse_recv)
+		return -1;
+	assert_true(next_part < n_parts);
+	assert_in_range(sizes[next_part], 0, size);
+	memcpy(to, parts[next_part], sizes[next_part]);
+	return sizes[next_part++];
+}
+
+char *if_indextoname(unsigned int index, char name[IF_NAMESIZE])
+{
+	if ((int)index == gone_device)
+		return NULL;
+	sprintf(name, "dev%u", index);
+	return name;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(parts, 0, sizeof(parts));
+	memset(sizes, 0, sizeof(sizes));
+	n_parts = 1;
+	next_part = refuse_send = refuse_recv = gone_device = 0;
+	was_asked = false;
+	return 0;
+}
+
+static void *add(__u16 type, size_t len)
+{
+	int i = n_parts - 1;
+	struct nlmsghdr *head = (void *)(parts[i] + sizes[i]);
+
+	head->nlmsg_type = type;
+	head->nlmsg_len = NLMSG_LENGTH(len);
+	sizes[i] += NLMSG_ALIGN(head->nlmsg_len);
+	assert_true(sizes[i] <= sizeof(parts[i]));
+	return NLMSG_DATA(head);
+}
+
+static struct tcmsg *add_qdisc(int device, __u32 parent, __u32 handle, const char *kind)
+{
+	struct {
+		struct tcmsg tc;
+		struct rtattr attribute;
+		char kind[16];
+	} *q = add(RTM_NEWQDISC, sizeof(*q));
+
+	q->tc = (struct tcmsg){ .tcm_ifindex = device, .tcm_parent = parent, .tcm_handle = handle };
+	q->attribute.rta_type = TCA_KIND;
+	q->attribute.rta_len = RTA_LENGTH(strlen(kind) + 1);
+	strcpy(q->kind, kind);
+	return &q->tc;
+}
+
+static void add_root(int device, const char *kind)
+{
+	add_qdisc(device, TC_H_ROOT, device << 16, kind);
+}
+
+/* Expects "device kind" of each, joined by commas. */
+static void expect(const char *devices)
+{
+	struct device_qdisc *list;
+	char found[512] = "";
+	int n;
+
+	add(NLMSG_DONE, 4);
+	n = qdiscs_list(&list);
+	assert_true(n >= 0);
+	for (int i = 0; i < n; i++)
+		sprintf(found + strlen(found), "%s%s %s", i ? ", " : "", list[i].device,
+			list[i].kind);
+	free(list);
+	assert_string_equal(found, devices);
+	assert_true(was_asked);
+}
+
+static void expect_error(int error)
+{
+	struct device_qdisc *list = (void *)1;
+
+	assert_int_equal(qdiscs_list(&list), error);
+	assert_null(list);
+}
+
+static void no_device_has_a_queue(void **state)
+{
+	(void)state;
+	add_root(1, "noqueue");
+	expect("");
+}
+
+static void the_root_of_each_device(void **state)
+{
+	(void)state;
+	add_root(1, "noqueue");
+	add_root(2, "fq");
+	add_root(3, "htb");
+	add_qdisc(3, 0x30001, 0x40000, "fq"); /* below htb's class: not the device's */
+	add_qdisc(3, TC_H_INGRESS, 0xffff0000, "ingress");
+	add_root(4, "fq_codel");
+	expect("dev2 fq, dev3 htb, dev4 fq_codel");
+}
+
+/* All queues must be fq, or the device is told as what it has besides. */
+static void each_queue_below_mq(void **state)
+{
+	(void)state;
+	add_qdisc(2, TC_H_ROOT, 0x80010000, "mq");
+	add_qdisc(2, 0x80010001, 0, "fq");
+	add_qdisc(2, 0x80010002, 0, "fq");
+	add_qdisc(3, TC_H_ROOT, 0x80020000, "mqprio");
+	add_qdisc(3, 0x80020001, 0, "fq");
+	add_qdisc(3, 0x80020002, 0, "pfifo_fast");
+	add_qdisc(3, 0x80020003, 0, "fq_codel");
+	add_qdisc(3, 0x80020004, 0, "fq");
+	add_qdisc(4, TC_H_ROOT, 0x80030000, "mq");
+	add_qdisc(4, 0x80030001, 0, "noqueue");
+	add_qdisc(5, 0x80030001, 0, "fq"); /* of no mq of its own */
+	expect("dev2 fq, dev3 pfifo_fast");
+}
+
+static void an_answer_in_several_parts(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 7; i++) {
+		for (int k = 1; k <= 10; k++)
+			add_root(10 * i + k, k == 5 ? "fq" : "noqueue");
+		n_parts++;
+	}
+	expect("dev5 fq, dev15 fq, dev25 fq, dev35 fq, dev45 fq, dev55 fq, dev65 fq");
+	assert_int_equal(next_part, 8);
+}
+
+static void a_device_that_went_meanwhile(void **state)
+{
+	(void)state;
+	add_root(1, "fq");
+	add_root(2, "fq");
+	gone_device = 1;
+	expect("dev2 fq");
+}
+
+static void messages_without_a_kind(void **state)
+{
+	(void)state;
+	add(RTM_NEWQDISC, sizeof(struct tcmsg)); /* no attributes */
+	/* An attribute that is longer than the message. */
+	((struct rtattr *)(add_qdisc(2, TC_H_ROOT, 0, "fq") + 1))->rta_len = 1000;
+	add(RTM_NEWLINK, 16);
+	add_root(3, "a_very_long_kin"); /* 15 characters */
+	expect("dev3 a_very_long_kin");
+}
+
+static void what_the_kernel_refuses(void **state)
+{
+	(void)state;
+	((struct nlmsgerr *)add(NLMSG_ERROR, sizeof(struct nlmsgerr)))->error = -EOPNOTSUPP;
+	expect_error(-EOPNOTSUPP);
+	refuse_recv = ENOBUFS;
+	expect_error(-ENOBUFS);
+	refuse_send = EPERM;
+	expect_error(-EPERM);
+}
+
+/* What was read before is freed; the sanitizer would tell. */
+static void an_error_after_some_devices(void **state)
+{
+	(void)state;
+	add_root(2, "fq");
+	((struct nlmsgerr *)add(NLMSG_ERROR, sizeof(struct nlmsgerr)))->error = -EINTR;
+	expect_error(-EINTR);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, begin)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(no_device_has_a_queue),	    TEST(the_root_of_each_device),
+		TEST(each_queue_below_mq),	    TEST(an_answer_in_several_parts),
+		TEST(a_device_that_went_meanwhile), TEST(messages_without_a_kind),
+		TEST(what_the_kernel_refuses),	    TEST(an_error_after_some_devices),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

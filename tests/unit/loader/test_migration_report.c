@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What people, programs and scripts are told about a migration, whatever happened to the sockets. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include "fixture.h"
+
+#include "cli/json.h"
+#include "migration/migration.h"
+
+#include "../capture.h"
+
+#define MOST 16
+#define KERNEL_ENOTSUPP 524
+
+static struct migrate_record records[MOST];
+static struct migration m;
+
+static int begin(void **state)
+{
+	(void)state;
+	err_init("bbrctl", false);
+	m = (struct migration){ .config = { .from = "cubic", .to = "bpf_bbr" },
+				.records = records,
+				.namespaces = 2 };
+	return 0;
+}
+
+static struct migrate_record *add(int what, int state, int error)
+{
+	assert_true(m.n < MOST);
+	records[m.n] = (struct migrate_record){
+		.cookie = m.n + 1,
+		.netns = 4026531840u,
+		.error = error,
+		.laddr = { 0, 0, htonl(0xffff), htonl(0x0a000001) },
+		.lport = htons(443),
+		.rport = htons(50000),
+		.family = AF_INET6,
+		.state = state,
+		.what = what,
+	};
+	inet_pton(AF_INET6, "2001:db8::7", records[m.n].raddr);
+	return &records[m.n++];
+}
+
+static const char *printed(void)
+{
+	capture_begin();
+	migration_print(&m);
+	capture_end();
+	assert_string_equal(captured_messages(), "");
+	return captured_output();
+}
+
+static const char *json(void)
+{
+	struct json j;
+
+	capture_begin();
+	json_begin(&j, stdout);
+	migration_add_json(&j, &m);
+	json_end(&j);
+	capture_end();
+	return captured_output();
+}
+
+static void expect_judgement(int ret, const char *messages)
+{
+	int found;
+
+	capture_begin();
+	found = migration_judge(&m);
+	capture_end();
+	assert_string_equal(captured_messages(), messages);
+	assert_int_equal(found, ret);
+	assert_string_equal(captured_output(), "");
+}
+
+static void no_socket_matches(void **state)
+{
+	(void)state;
+	assert_string_equal(printed(), "");
+	expect_judgement(EXIT_NOTHING, "bbrctl: no matching connection uses cubic\n");
+	assert_string_equal(json(), "{\"from\":\"cubic\",\"to\":\"bpf_bbr\",\"dry_run\":false,"
+				    "\"namespaces\":2,\"moved\":0,\"listeners_moved\":0,"
+				    "\"listeners_left\":0,\"failed\":0,\"errors\":[],"
+				    "\"unfinished\":false}\n");
+}
+
+static void connections_and_listeners(void **state)
+{
+	(void)state;
+	add(MIGRATE_MOVED, TCP_ESTABLISHED, 0);
+	assert_string_equal(printed(), "moved 1 connection from cubic to bpf_bbr\n");
+	add(MIGRATE_MOVED, TCP_CLOSE_WAIT, 0);
+	add(MIGRATE_MOVED, TCP_LISTEN, 0);
+	assert_string_equal(printed(),
+			    "moved 2 connections and 1 listener from cubic to bpf_bbr\n");
+	expect_judgement(EXIT_DONE, "");
+	assert_non_null(strstr(json(), "\"moved\":2,\"listeners_moved\":1,\"listeners_left\":0,"
+				       "\"failed\":0,\"errors\":[]"));
+	m.config.dry_run = true;
+	assert_string_equal(printed(),
+			    "would move 2 connections and 1 listener from cubic to bpf_bbr\n");
+	assert_non_null(strstr(json(), "\"dry_run\":true"));
+}
+
+/* A listener that stays hands the old congestion control on, so it is told. */
+static void listeners_that_stay(void **state)
+{
+	(void)state;
+	add(MIGRATE_LEFT, TCP_LISTEN, 0);
+	assert_string_equal(printed(),
+			    "moved 0 connections from cubic to bpf_bbr\n"
+			    "1 listener left with cubic, as are the connections that they will "
+			    "accept; --listeners moves them, too\n");
+	expect_judgement(EXIT_NOTHING, "bbrctl: no matching connection uses cubic\n");
+	add(MIGRATE_LEFT, TCP_LISTEN, 0);
+	add(MIGRATE_MOVED, TCP_ESTABLISHED, 0);
+	assert_non_null(strstr(printed(), "\n2 listeners left with cubic"));
+	expect_judgement(EXIT_DONE, "");
+	assert_non_null(strstr(json(), "\"moved\":1,\"listeners_moved\":0,\"listeners_left\":2"));
+}
+
+static void sockets_that_could_not_be_moved(void **state)
+{
+	(void)state;
+	add(MIGRATE_MOVED, TCP_ESTABLISHED, 0);
+	add(MIGRATE_FAILED, TCP_ESTABLISHED, -KERNEL_ENOTSUPP);
+	add(MIGRATE_FAILED, TCP_LISTEN, -EPERM);
+	add(MIGRATE_FAILED, TCP_ESTABLISHED, -EPERM);
+	add(MIGRATE_FAILED, TCP_ESTABLISHED, -ENOENT);
+	add(MIGRATE_FAILED, TCP_ESTABLISHED, -EINVAL);
+	expect_judgement(EXIT_REFUSED,
+			 "bbrctl: 2 could not be moved: the new congestion control is restricted\n"
+			 "bbrctl: 1 could not be moved: the kernel no longer has the new "
+			 "congestion control\n"
+			 "bbrctl: 1 could not be moved: Invalid argument\n"
+			 "bbrctl: 1 could not be moved: BPF may not move a socket to it\n");
+	assert_non_null(strstr(
+		json(), "\"failed\":5,\"errors\":[{\"errno\":1,\"error\":\"the new congestion "
+			"control is restricted\",\"count\":2},{\"errno\":2,"));
+}
+
+static void sockets_that_keep_coming(void **state)
+{
+	(void)state;
+	add(MIGRATE_MOVED, TCP_ESTABLISHED, 0);
+	m.unfinished = true;
+	expect_judgement(EXIT_REFUSED,
+			 "bbrctl: not finished: new sockets with cubic keep coming\n"
+			 "  stop new sockets from getting it (the default; listeners: "
+			 "--listeners), and run it again\n");
+	assert_non_null(strstr(json(), "\"unfinished\":true}"));
+	m.stopped = true; /* the signal was told when it came */
+	expect_judgement(EXIT_REFUSED, "");
+}
+
+static void each_socket_if_asked_for(void **state)
+{
+	(void)state;
+	add(MIGRATE_MOVED, TCP_ESTABLISHED, 0);
+	add(MIGRATE_FAILED, TCP_FIN_WAIT1, -EBUSY);
+	add(MIGRATE_LEFT, TCP_LISTEN, 0);
+	add(MIGRATE_MOVED, 99, 0);
+	assert_null(strstr(json(), "sockets"));
+	err_init("bbrctl", true);
+	assert_string_equal(
+		printed(),
+		"moved  ESTABLISHED 10.0.0.1:443 [2001:db8::7]:50000 netns 4026531840\n"
+		"failed FIN_WAIT1   10.0.0.1:443 [2001:db8::7]:50000 netns 4026531840\n"
+		"left   LISTEN      10.0.0.1:443 [2001:db8::7]:50000 netns 4026531840\n"
+		"moved  ?           10.0.0.1:443 [2001:db8::7]:50000 netns 4026531840\n"
+		"moved 2 connections from cubic to bpf_bbr\n"
+		"1 listener left with cubic, as are the connections that they will accept; "
+		"--listeners moves them, too\n");
+	assert_non_null(strstr(json(), "\"sockets\":[{\"netns\":4026531840,\"local\":\"10.0.0.1\","
+				       "\"local_port\":443,\"remote\":\"2001:db8::7\","
+				       "\"remote_port\":50000,\"state\":\"ESTABLISHED\","
+				       "\"result\":\"moved\",\"errno\":0},{"));
+	assert_non_null(strstr(captured_output(),
+			       "\"state\":\"FIN_WAIT1\",\"result\":\"failed\",\"errno\":16}"));
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, begin)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(no_socket_matches),	TEST(connections_and_listeners),
+		TEST(listeners_that_stay),	TEST(sockets_that_could_not_be_moved),
+		TEST(sockets_that_keep_coming), TEST(each_socket_if_asked_for),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	capture_free();
+	return failed;
+}
