@@ -9,6 +9,7 @@
 
 #include "address.h"
 #include "cli/err.h"
+#include "cli/json.h"
 #include "cli/units.h"
 
 static bool refuse(const char *option, const char *s, const char *why)
@@ -120,21 +121,90 @@ int find_service(const char *name)
 	return port;
 }
 
+#define V4_BITS 96 /* of ::ffff:0:0/96 */
+
+static bool is_v4(const __u32 addr[4])
+{
+	return !addr[0] && !addr[1] && addr[2] == htonl(0xffff);
+}
+
+/* Like inet_ntop(), writes nothing if there is no room. */
+static void put_text(char *buf, size_t size, const char *text, size_t len)
+{
+	if (len < size) {
+		memcpy(buf, text, len);
+		buf[len] = 0;
+	}
+}
+
+/* inet_ntop() takes ten times as long, and a line of events has two of them. */
+static void format_v4(char *buf, size_t size, __u32 addr)
+{
+	const __u8 *byte = (const __u8 *)&addr;
+	char text[4 * UNITS_LEN];
+	size_t n = 0;
+
+	for (int i = 0; i < 4; i++) {
+		if (i)
+			text[n++] = '.';
+		n += format_count(text + n, byte[i]);
+	}
+	put_text(buf, size, text, n);
+}
+
 void format_address(char *buf, size_t size, const __u32 addr[4])
 {
-	if (!addr[0] && !addr[1] && addr[2] == htonl(0xffff))
-		inet_ntop(AF_INET, &addr[3], buf, size);
+	if (is_v4(addr))
+		format_v4(buf, size, addr[3]);
 	else
 		inet_ntop(AF_INET6, addr, buf, size);
 }
 
+void format_address_port(char *buf, size_t size, const __u32 addr[4], __u16 port)
+{
+	char text[INET6_ADDRSTRLEN + 3 + UNITS_LEN];
+	bool is_v6 = !is_v4(addr);
+	size_t n = 0;
+
+	if (is_v6)
+		text[n++] = '[';
+	format_address(text + n, INET6_ADDRSTRLEN, addr);
+	n += strlen(text + n);
+	if (is_v6)
+		text[n++] = ']';
+	text[n++] = ':';
+	n += format_count(text + n, ntohs(port));
+	put_text(buf, size, text, n);
+}
+
 void format_endpoint(char *buf, size_t size, const __u32 addr[4], __u16 port)
+{
+	if (!addr[0] && !addr[1] && (!addr[2] || addr[2] == htonl(0xffff)) && !addr[3])
+		snprintf(buf, size, "*:%u", ntohs(port));
+	else
+		format_address_port(buf, size, addr, port);
+}
+
+void format_prefix(char *buf, size_t size, const __u32 addr[4], unsigned int len)
+{
+	bool v4 = len >= V4_BITS && is_v4(addr);
+	size_t n;
+
+	if (v4)
+		format_v4(buf, size, addr[3]);
+	else
+		inet_ntop(AF_INET6, addr, buf, size);
+	n = strlen(buf);
+	if (len < 128)
+		snprintf(buf + n, size - n, "/%u", len - (v4 ? V4_BITS : 0));
+}
+
+void json_add_endpoint(struct json *j, const char *address_key, const __u32 addr[4],
+		       const char *port_key, __u16 port)
 {
 	char text[INET6_ADDRSTRLEN];
 
 	format_address(text, sizeof(text), addr);
-	if (!addr[0] && !addr[1] && (!addr[2] || addr[2] == htonl(0xffff)) && !addr[3])
-		snprintf(buf, size, "*:%u", ntohs(port));
-	else
-		snprintf(buf, size, strchr(text, ':') ? "[%s]:%u" : "%s:%u", text, ntohs(port));
+	json_add_string(j, address_key, text);
+	json_add_int(j, port_key, ntohs(port));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Addresses and ports on the command line. If a value is wrong, each parser prints why, with the
- * option's name, and returns false.
+ * Addresses and ports as text. If a value on the command line is wrong, each parser prints why, with
+ * the option's name, and returns false. Addresses are in network byte order, IPv4 as ::ffff:a.b.c.d;
+ * ports are in network byte order.
  */
 #ifndef LIB_ADDRESS_H
 #define LIB_ADDRESS_H
@@ -11,7 +12,7 @@
 
 #include <linux/types.h>
 
-#define ADDRESS_TEXT_LEN 64 /* room for "[address]:port" */
+#define ADDRESS_TEXT_LEN 64 /* room for "[address]:port" and "address/length" */
 
 /* Reads "10.1.0.0/16" or "2001:db8::1" into a filter's masked address and mask. */
 bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4]);
@@ -22,7 +23,6 @@ bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4
  */
 void prefix_mask(__u32 mask[4], int len);
 
-/* In network byte order. */
 bool parse_port(const char *option, const char *s, __u16 *port);
 
 /*
@@ -34,10 +34,22 @@ int find_service(const char *name);
 /* A 32-bit number, decimal or hexadecimal with 0x. */
 bool parse_mark(const char *option, const char *s, __u32 *mark);
 
-/* "10.0.0.1:80", "[fd00::1]:80"; "*:80" if the address is all zeros. */
+/* "10.0.0.1", "fd00::1". All of these have room in ADDRESS_TEXT_LEN bytes. */
+void format_address(char *buf, size_t size, const __u32 addr[4]);
+
+/* "10.0.0.1:80", "[fd00::1]:80" */
+void format_address_port(char *buf, size_t size, const __u32 addr[4], __u16 port);
+
+/* The same, but "*:80" if the address is all zeros. */
 void format_endpoint(char *buf, size_t size, const __u32 addr[4], __u16 port);
 
-/* The address without a port: "10.0.0.1". */
-void format_address(char *buf, size_t size, const __u32 addr[4]);
+/* "10.0.0.0/8": len as in prefix_mask(). A single address has no length. */
+void format_prefix(char *buf, size_t size, const __u32 addr[4], unsigned int len);
+
+struct json;
+
+/* Adds an address and a port as two members. */
+void json_add_endpoint(struct json *j, const char *address_key, const __u32 addr[4],
+		       const char *port_key, __u16 port);
 
 #endif

@@ -90,16 +90,10 @@ static void add_error(int error, size_t count, void *json)
 
 static void add_record(struct json *j, const struct migrate_record *r)
 {
-	char text[ADDRESS_TEXT_LEN];
-
 	json_open_object(j, NULL);
 	json_add_int(j, "netns", r->netns);
-	format_address(text, sizeof(text), r->laddr);
-	json_add_string(j, "local", text);
-	json_add_int(j, "local_port", ntohs(r->lport));
-	format_address(text, sizeof(text), r->raddr);
-	json_add_string(j, "remote", text);
-	json_add_int(j, "remote_port", ntohs(r->rport));
+	json_add_endpoint(j, "local", r->laddr, "local_port", r->lport);
+	json_add_endpoint(j, "remote", r->raddr, "remote_port", r->rport);
 	json_add_string(j, "state", state_name(r->state));
 	json_add_string(j, "result", what_name(r));
 	json_add_signed(j, "errno", -r->error);

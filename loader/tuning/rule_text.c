@@ -13,8 +13,6 @@
 #include "tuning/rule_text.h"
 #include "tuning/socket_filter.h"
 
-#define V4_BITS 96 /* of ::ffff:0:0/96 */
-
 static __u32 prefix_length(const __u32 mask[4])
 {
 	__u32 len = 0;
@@ -97,22 +95,6 @@ int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 	return rule_parse(&filter, rule);
 }
 
-/* "10.0.0.0/8"; a single address has no length. */
-static void format_prefix(const struct bbr_rule *rule, char *buf, size_t size)
-{
-	bool v4 = rule->dst_len >= V4_BITS && !rule->dst[0] && !rule->dst[1] &&
-		  rule->dst[2] == htonl(0xffff);
-	size_t len;
-
-	if (v4)
-		inet_ntop(AF_INET, &rule->dst[3], buf, size);
-	else
-		inet_ntop(AF_INET6, rule->dst, buf, size);
-	len = strlen(buf);
-	if (rule->dst_len < 128)
-		snprintf(buf + len, size - len, "/%u", rule->dst_len - (v4 ? V4_BITS : 0));
-}
-
 /* The cgroup's path, or its id if it is gone. */
 static void format_cgroup(const struct bbr_rule *rule, char *buf, size_t size)
 {
@@ -128,7 +110,7 @@ void rule_format(const struct bbr_rule *rule, char *buf, size_t size)
 
 	*buf = 0;
 	if (rule->dst_len) {
-		format_prefix(rule, text, sizeof(text));
+		format_prefix(text, sizeof(text), rule->dst, rule->dst_len);
 		len += snprintf(buf + len, size - len, " --dst %s", text);
 	}
 	if (rule->fields & BBR_RULE_DPORT)
@@ -150,7 +132,7 @@ void rule_add_json(struct json *j, const struct bbr_rule *rule)
 	char text[RULE_TEXT_LEN];
 
 	if (rule->dst_len) {
-		format_prefix(rule, text, sizeof(text));
+		format_prefix(text, sizeof(text), rule->dst, rule->dst_len);
 		json_add_string(j, "dst", text);
 	}
 	if (rule->fields & BBR_RULE_DPORT)

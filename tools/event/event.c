@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include <arpa/inet.h>
-
+#include "address.h"
 #include "event.h"
-#include "cli/units.h"
 
 enum event_error event_check(const void *record, size_t size)
 {
@@ -96,26 +94,7 @@ const char *event_step_name(const struct algorithm *a, const struct bbr_event *e
 	return e->kind == BBR_EV_MODE ? mode_name(a, state) : event_ca_name(state);
 }
 
-/* inet_ntop() takes ten times as long, and each line has two of them. */
-static void format_v4(char buf[EVENT_ADDR_LEN], __u32 addr)
-{
-	const __u8 *byte = (const __u8 *)&addr;
-	char text[UNITS_LEN];
-	size_t n = 0;
-
-	for (int i = 0; i < 4; i++) {
-		size_t len = format_count(text, byte[i]);
-
-		memcpy(buf + n, text, len);
-		n += len;
-		buf[n++] = i < 3 ? '.' : 0;
-	}
-}
-
 void event_addr(char buf[EVENT_ADDR_LEN], const __u32 addr[4])
 {
-	if (!addr[0] && !addr[1] && addr[2] == htonl(0xffff))
-		format_v4(buf, addr[3]);
-	else
-		inet_ntop(AF_INET6, addr, buf, EVENT_ADDR_LEN);
+	format_address(buf, EVENT_ADDR_LEN, addr);
 }

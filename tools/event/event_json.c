@@ -2,23 +2,18 @@
 /*
  * An event as one JSON object. Keys are stable, and a value that was not measured is null.
  */
-#include <arpa/inet.h>
+#include <sys/socket.h>
 
+#include "address.h"
 #include "event.h"
 #include "field.h"
 #include "cli/json.h"
 
 static void add_endpoints(struct json *j, const struct bbr_event *e)
 {
-	char addr[EVENT_ADDR_LEN];
-
 	json_add_int(j, "netns", e->netns);
-	event_addr(addr, e->laddr);
-	json_add_string(j, "local", addr);
-	json_add_int(j, "lport", ntohs(e->lport));
-	event_addr(addr, e->raddr);
-	json_add_string(j, "remote", addr);
-	json_add_int(j, "rport", ntohs(e->rport));
+	json_add_endpoint(j, "local", e->laddr, "lport", e->lport);
+	json_add_endpoint(j, "remote", e->raddr, "rport", e->rport);
 	json_add_string(j, "family", e->family == AF_INET ? "inet" : "inet6");
 }
 

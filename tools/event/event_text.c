@@ -2,9 +2,7 @@
 /*
  * An event as one line for people. The state starts with what ss(8) prints for BBR.
  */
-#include <arpa/inet.h>
-#include <string.h>
-
+#include "address.h"
 #include "derived.h"
 #include "event.h"
 #include "field.h"
@@ -43,18 +41,10 @@ static void put_char(struct buffered *to, char c)
 
 static void put_endpoint(struct buffered *to, const __u32 addr[4], __u16 port)
 {
-	char buf[EVENT_ADDR_LEN];
-	bool is_v6;
+	char text[ADDRESS_TEXT_LEN];
 
-	event_addr(buf, addr);
-	is_v6 = strchr(buf, ':');
-	if (is_v6)
-		put_char(to, '[');
-	buffered_text(to, buf);
-	if (is_v6)
-		put_char(to, ']');
-	put_char(to, ':');
-	buffered_count(to, ntohs(port));
+	format_address_port(text, sizeof(text), addr, port);
+	buffered_text(to, text);
 }
 
 static void put_kind(struct buffered *to, const struct text_style *style, const struct algorithm *a,

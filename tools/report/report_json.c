@@ -3,10 +3,10 @@
  * The data of a report's page. Times are microseconds since the recording's first event. Series are
  * arrays of differences, the first one to 0, with null where there is no value: that is short.
  */
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "address.h"
 #include "cli/json.h"
 #include "kernel/clock.h"
 #include "event/event.h"
@@ -205,16 +205,6 @@ static void add_curves(struct json *j, const struct report *r)
 	json_close(j);
 }
 
-static void add_endpoint(struct json *j, const char *address_key, const __u32 address[4],
-			 const char *port_key, __u16 port)
-{
-	char addr[EVENT_ADDR_LEN];
-
-	event_addr(addr, address);
-	json_add_string(j, address_key, addr);
-	json_add_int(j, port_key, ntohs(port));
-}
-
 static void add_identity(struct json *j, const struct flow *flow, const char *curves)
 {
 	json_add_int(j, "flow", flow->number + 1);
@@ -224,8 +214,8 @@ static void add_identity(struct json *j, const struct flow *flow, const char *cu
 	json_add_bool(j, "kernel", flow->is_kernel);
 	json_add_int(j, "conn", flow->first.conn);
 	json_add_int(j, "netns", flow->first.netns);
-	add_endpoint(j, "local", flow->first.laddr, "lport", flow->first.lport);
-	add_endpoint(j, "remote", flow->first.raddr, "rport", flow->first.rport);
+	json_add_endpoint(j, "local", flow->first.laddr, "lport", flow->first.lport);
+	json_add_endpoint(j, "remote", flow->first.raddr, "rport", flow->first.rport);
 }
 
 static void add_rtt(struct json *j, const struct flow *flow)

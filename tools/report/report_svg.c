@@ -3,7 +3,6 @@
  * A figure of one flow, drawn by gnuplot.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -14,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "kernel/clock.h"
 #include "cli/err.h"
 #include "event/event.h"
@@ -25,7 +25,7 @@
 #define BOTTOM 40
 #define PANEL 150
 #define STRIP 80
-#define TITLE_LEN 128
+#define TITLE_LEN (2 * ADDRESS_TEXT_LEN + 24)
 
 static const char *const rgb[COLOURS] = {
 	[COLOUR_BLUE] = "0x0072b2", [COLOUR_RED] = "0xd55e00",	  [COLOUR_GREEN] = "0x009e73",
@@ -37,21 +37,13 @@ extern char **environ;
 
 #define COUNT(list) (sizeof(list) / sizeof(list[0]))
 
-static void add_endpoint(char *buf, size_t size, const __u32 addr[4], __u16 port)
-{
-	char text[EVENT_ADDR_LEN];
-
-	event_addr(text, addr);
-	snprintf(buf, size, strchr(text, ':') ? "[%s]:%u" : "%s:%u", text, ntohs(port));
-}
-
 /* "Flow 1: 10.0.0.1:1234 > [2001:db8::1]:443" */
 static void flow_title(char buf[TITLE_LEN], const struct flow *flow)
 {
-	char local[EVENT_ADDR_LEN + 8], remote[EVENT_ADDR_LEN + 8];
+	char local[ADDRESS_TEXT_LEN], remote[ADDRESS_TEXT_LEN];
 
-	add_endpoint(local, sizeof(local), flow->first.laddr, flow->first.lport);
-	add_endpoint(remote, sizeof(remote), flow->first.raddr, flow->first.rport);
+	format_address_port(local, sizeof(local), flow->first.laddr, flow->first.lport);
+	format_address_port(remote, sizeof(remote), flow->first.raddr, flow->first.rport);
 	snprintf(buf, TITLE_LEN, "Flow %u: %s > %s", flow->number + 1, local, remote);
 }
 
