@@ -54,6 +54,19 @@ struct field_condition {
 	__u64 least;
 };
 
+/*
+ * A state of a FIELD_NAME that means that something was found, such as a policer. Reports and
+ * metrics count how often a connection gets into it, and draw it red.
+ */
+struct field_finding {
+	const char *state; /* one of the field's names */
+	const char *reason; /* of a mode: the connection was in this state until now; NULL: none */
+	const char *key; /* of the count in a report, for people, too: "policers" */
+	const char *metric, *help; /* the count as a metric, without "_total" */
+};
+
+#define FINDINGS_MAX 4 /* of one algorithm; more are not counted */
+
 /* A value of struct bbr_event. */
 struct field {
 	const char *key; /* of JSON, with its unit; stable */
@@ -83,8 +96,14 @@ struct field {
 	const char *page;
 	__u8 page_order;
 
-	__u8 lane; /* enum field_lane. bbrmon top --json shows an algorithm's own ones, too */
+	/*
+	 * enum field_lane. Of an algorithm's own fields (field_is_own()), bbrmon top --json shows
+	 * those that have one, and bbrmon export has metrics of those with numbers.
+	 */
+	__u8 lane;
 	const char *curve; /* its name in that plot; NULL: `key` */
+	const char *calm; /* LANE_STATE: the name of the pale state; NULL: the first */
+	const struct field_finding *finding; /* NULL: none of its states is one */
 };
 
 /* Where that page shows the values that every event has. */
@@ -136,7 +155,6 @@ struct algorithm {
 	__u8 n_modes;
 	const char *const *reasons; /* why a mode was entered */
 	__u8 n_reasons;
-	__u32 policer_reasons; /* bits of those that mean that a policer had been detected so far */
 
 	/* The model: its own fields and those that all algorithms share, in the order of JSON. */
 	const struct field *fields;

@@ -39,6 +39,14 @@ static const char *const policers[BBR_POLICERS] = {
 	[BBR_POLICER_DETECTED] = "detected",
 };
 
+static const struct field_finding policer = {
+	.state = "detected",
+	.reason = "lt_bw_expired",
+	.key = "policers",
+	.metric = "bbr_policer_detections",
+	.help = "Times that a connection found a policer on its path and took over its rate.",
+};
+
 static const struct field fields[] = {
 	{ "mode", FIELD_AT(mode), FIELD_NAME, NAMES(mode_names) },
 	{ "cycle_idx", FIELD_AT(phase), FIELD_COUNT },
@@ -67,7 +75,7 @@ static const struct field fields[] = {
 	  .page = "full_bw_cnt %", .page_order = PAGE_PACING + 4 },
 	{ "policer", TAIL_AT(policer), FIELD_NAME, NAMES(policers), .text = " policer:%",
 	  .order = TEXT_REST + 2, .page = "policer %", .page_order = PAGE_RECOVERY + 2,
-	  .lane = LANE_STATE, .curve = "policer" },
+	  .lane = LANE_STATE, .curve = "policer", .finding = &policer },
 	{ "lt_rtt_cnt", TAIL_AT(lt_rtt_cnt), FIELD_COUNT },
 	{ "extra_acked", TAIL_AT(extra_acked), FIELD_COUNT, .text = " extra_acked:%",
 	  .order = TEXT_REST + 4, .page = "extra_acked %", .page_order = PAGE_SSTHRESH + 1 },
@@ -92,7 +100,6 @@ const struct algorithm algorithm_bbr = {
 	.n_modes = BBR_MODES,
 	.reasons = reasons,
 	.n_reasons = BBR_REASONS,
-	.policer_reasons = 1 << BBR_R_LT_BW_EXPIRED,
 	.fields = fields,
 	.n_fields = sizeof(fields) / sizeof(fields[0]),
 	.tail_size = sizeof(struct bbr_tail),

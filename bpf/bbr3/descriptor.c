@@ -62,7 +62,7 @@ static const char *const acks[BBR_ACKS] = {
 static const struct field fields[] = {
 	{ "mode", FIELD_AT(mode), FIELD_NAME, NAMES(mode_names) },
 	{ "phase", FIELD_AT(phase), FIELD_NAME, .has_unknown = true, .unknown = BBR_PHASE_NONE,
-	  NAMES(phases), .lane = LANE_STATE, .curve = "phase" },
+	  NAMES(phases), .lane = LANE_STATE, .curve = "phase", .calm = "CRUISE" },
 	{ "bw_bps", FIELD_AT(bw), FIELD_BW, .page = "bw %", .page_order = PAGE_RATE + 1,
 	  .lane = LANE_RATE, .curve = "bw" },
 	{ "bw_hi_bps", TAIL_AT(bw_hi), FIELD_BW, .text = " bw_hi:%", .order = TEXT_REST,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks the output of toy.sh, which is the same on any kernel."""
 import json
+import re
 
 RTTS = 64
 
@@ -94,6 +95,8 @@ def check_recording(found, toy, bbr):
     page = document(found["report"])
     text = json.dumps(page)
     assert toy in text and bbr in text and "FIXED" in text and "worst rtt" in text and "PROBE_BW" in text
+    assert page["findings"] == ["policers"]
+    assert all(("policers" in flow) == (flow["algorithm"] == "bbr") for flow in page["flows"])
 
 
 def check_metrics(found, toy, bbr):
@@ -101,3 +104,20 @@ def check_metrics(found, toy, bbr):
         text = found[step]
         assert f'bbr_instance="{toy}"' in text and f'bbr_instance="{bbr}"' in text
     assert 'mode="FIXED"' in found["export"]
+    check_own_metrics(found["export"], toy, bbr)
+
+
+def check_own_metrics(text, toy, bbr):
+    """Each algorithm's own fields are metrics of its instances, and of no other's."""
+    counts = samples(text, "bbr_worst_rtt_seconds_count")
+    assert set(counts) == {toy} and counts[toy] > 100
+    assert samples(text, "bbr_worst_rtt_seconds_sum")[toy] > 0
+    assert set(samples(text, "bbr_policer_detections_total")) == {bbr}
+
+
+def samples(text, metric):
+    """The values of a metric: the instance's name -> their sum."""
+    found = {}
+    for name, value in re.findall(rf'^{metric}{{bbr_instance="(.*?)".*}} (.*)$', text, re.M):
+        found[name] = found.get(name, 0) + float(value)
+    return found

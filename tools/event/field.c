@@ -82,7 +82,7 @@ bool field_value(const struct field *f, const struct bbr_event *e, __u64 *value)
 	__u64 raw;
 
 	if ((f->needs && !(e->flags & f->needs)) ||
-	    (f->offset >= BBR_EVENT_BASE && f->offset + f->width > e->size))
+	    (field_is_own(f) && f->offset + f->width > e->size))
 		return false;
 	raw = load((const char *)e + f->offset, f->width);
 	if (f->has_unknown && raw == f->unknown)
@@ -106,6 +106,31 @@ bool field_value(const struct field *f, const struct bbr_event *e, __u64 *value)
 		*value = raw;
 		return true;
 	}
+}
+
+bool field_is_own(const struct field *f)
+{
+	return f->offset >= BBR_EVENT_BASE;
+}
+
+const struct field *finding_field(const struct algorithm *a, unsigned int i)
+{
+	unsigned int n = 0;
+
+	if (i >= FINDINGS_MAX)
+		return NULL;
+	for (const struct field *f = a->fields; f < a->fields + a->n_fields; f++)
+		if (f->finding && n++ == i)
+			return f;
+	return NULL;
+}
+
+bool finding_is_made(const struct field *f, const struct bbr_event *e)
+{
+	__u64 value;
+
+	return event_has_state(e) && field_value(f, e, &value) &&
+	       !strcmp(field_name_of(f, value), f->finding->state);
 }
 
 bool field_is_rate(const struct field *f)

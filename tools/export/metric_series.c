@@ -2,18 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field_metric.h"
 #include "metric_series.h"
 
 const struct om_bounds rtt_bounds = {
 	.n = 10,
 	.le = { 1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 50 },
-};
-
-/* 100 kbit/s to 100 Gbit/s. */
-const struct om_bounds rate_bounds = {
-	.n = 11,
-	.le = { 12500, 125000, 625000, 1.25e6, 6.25e6, 1.25e7, 6.25e7, 1.25e8, 6.25e8, 1.25e9,
-		1.25e10 },
 };
 
 void metric_table_init(struct metric_table *t)
@@ -29,8 +23,10 @@ void metric_table_free(struct metric_table *t)
 	labels_free(&t->instances);
 	labels_free(&t->profiles);
 	labels_free(&t->netns);
-	for (int i = 0; i < t->n; i++)
+	for (int i = 0; i < t->n; i++) {
 		free(t->all[i].modes);
+		free(t->all[i].fields);
+	}
 }
 
 static struct metric_series *find(struct metric_table *t, int instance, int profile, int netns)
@@ -65,6 +61,33 @@ static void add_modes(struct metric_series *s, const struct algorithm *a)
 			s->modes[s->n_modes++] = (struct mode_counts){ .name = a->modes[i].name };
 }
 
+struct field_counts *metric_series_field(const struct metric_series *s, const struct field *f)
+{
+	for (int i = 0; i < s->n_fields; i++)
+		if (s->fields[i].field == f || (s->fields[i].field->lane == f->lane &&
+						!strcmp(s->fields[i].field->key, f->key)))
+			return &s->fields[i];
+	return NULL;
+}
+
+/* Without memory the field is missing. */
+static void add_field(struct metric_series *s, const struct field *f)
+{
+	struct field_counts *grown = realloc(s->fields, (s->n_fields + 1) * sizeof(*grown));
+
+	if (!grown)
+		return;
+	s->fields = grown;
+	s->fields[s->n_fields++] = (struct field_counts){ .field = f };
+}
+
+static void add_fields(struct metric_series *s, const struct algorithm *a)
+{
+	for (const struct field *f = a->fields; f < a->fields + a->n_fields; f++)
+		if ((f->finding || field_metric_bounds(f)) && !metric_series_field(s, f))
+			add_field(s, f);
+}
+
 int metric_series_mode(const struct metric_series *s, const struct algorithm *a, unsigned int mode)
 {
 	return mode < a->n_modes ? find_mode(s, a->modes[mode].name) : -1;
@@ -90,6 +113,7 @@ struct metric_series *metric_series_get(struct metric_table *t, const struct alg
 	}
 	if (a != s->latest) {
 		add_modes(s, a);
+		add_fields(s, a);
 		s->latest = a;
 	}
 	return s;

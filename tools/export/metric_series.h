@@ -23,14 +23,23 @@ struct mode_counts {
 	__u64 connections; /* now, see metrics_print() */
 };
 
+/* A field by its key: algorithms whose fields have equal keys are counted together. */
+struct field_counts {
+	const struct field *field; /* of one of the algorithms */
+	__u64 found; /* times that a connection got into the state that is its finding */
+	struct om_histogram samples; /* see field_metric.h */
+};
+
 struct metric_series {
 	int instance, profile, netns; /* indexes of labels */
 	__u64 started, ended;
 	__u64 sent, acked, retrans; /* bytes */
 	__u64 lost; /* packets */
-	__u64 rtos, recoveries, policed;
+	__u64 rtos, recoveries;
 	struct mode_counts *modes; /* of all algorithms that it had, in the order of their tables */
 	int n_modes;
+	struct field_counts *fields; /* of all of them, too */
+	int n_fields;
 	const struct algorithm *latest; /* of these */
 	struct om_histogram rtt, bw, pacing;
 };
@@ -42,19 +51,20 @@ struct metric_table {
 };
 
 extern const struct om_bounds rtt_bounds; /* RTT over min_rtt */
-extern const struct om_bounds rate_bounds; /* bytes per second */
 
 void metric_table_init(struct metric_table *t);
 void metric_table_free(struct metric_table *t);
 
 /*
- * The series with these labels, or with "other" if there are too many. It has the modes of this
- * algorithm. Valid as long as the table.
+ * The series with these labels, or with "other" if there are too many. It has the modes and the
+ * fields of this algorithm. Valid as long as the table.
  */
 struct metric_series *metric_series_get(struct metric_table *t, const struct algorithm *a,
 					const char *instance, const char *profile, int netns);
 
 /* Index of a mode of the algorithm in series->modes; -1: it is not known. */
 int metric_series_mode(const struct metric_series *s, const struct algorithm *a, unsigned int mode);
+/* The counts of a field; NULL: it has no metric, or there was no memory. */
+struct field_counts *metric_series_field(const struct metric_series *s, const struct field *f);
 
 #endif

@@ -10,7 +10,9 @@
 
 #include "kernel/clock.h"
 #include "event/derived.h"
-#include "event/policer.h"
+#include "event/event.h"
+#include "event/field.h"
+#include "field_metric.h"
 #include "metrics.h"
 #include "kernel/netns.h"
 
@@ -35,8 +37,9 @@ struct tracked {
 	__u64 settled_ns; /* until then the time in its modes is counted */
 	__u32 generation; /* of the last reading that found it */
 	int mode; /* its place among the series' modes; -1: not known */
-	bool policed;
-	__u64 unpoliced_ns; /* when it was first seen not policed any more */
+	/* Of its algorithm's findings, by finding_field(). */
+	bool found[FINDINGS_MAX];
+	__u64 gone_ns[FINDINGS_MAX]; /* when it was first seen to be over */
 	bool has_events; /* it is not only read */
 	bool ended; /* kept until the reading ends, which may still hand out its old state */
 };
@@ -148,6 +151,7 @@ static struct tracked *add(struct metrics *m, const struct conn_key *tuple,
 			   const struct bbr_event *e)
 {
 	struct tracked *c = calloc(1, sizeof(*c));
+	const struct field *f;
 
 	if (c)
 		c->tuple = *tuple;
@@ -161,7 +165,8 @@ static struct tracked *add(struct metrics *m, const struct conn_key *tuple,
 	c->first = c->last = totals_of(e);
 	c->seen_ns = c->settled_ns = e->time_ns;
 	c->mode = metric_series_mode(series, a, e->mode);
-	c->policed = event_is_policed(a, e);
+	for (unsigned int i = 0; (f = finding_field(a, i)); i++)
+		c->found[i] = finding_is_made(f, e);
 	return c;
 }
 
@@ -189,23 +194,43 @@ static void add_difference(struct metric_series *s, const struct totals *from,
 	s->lost += to->lost - from->lost; /* modulo 2^32, as the kernel counts */
 }
 
+/* Counts a finding if the field has counts: without memory it has none. */
+static void count_finding(const struct tracked *c, const struct field *f)
+{
+	struct field_counts *counts = metric_series_field(c->series, f);
+
+	if (counts)
+		counts->found++;
+}
+
+static void take_findings(struct tracked *c, const struct algorithm *a, const struct bbr_event *e)
+{
+	const struct field *f;
+
+	for (unsigned int i = 0; (f = finding_field(a, i)); i++) {
+		bool was = c->found[i];
+
+		c->found[i] = finding_is_made(f, e);
+		if (c->found[i] && !was)
+			count_finding(c, f);
+		if (was && !c->found[i])
+			c->gone_ns[i] = e->time_ns;
+	}
+}
+
 /* Takes a state that is newer than what was seen before. */
 static void take_state(struct tracked *c, const struct algorithm *a, struct metric_series *series,
 		       const struct bbr_event *e)
 {
 	struct totals totals = totals_of(e);
-	bool policed = event_is_policed(a, e);
 
 	settle(c, e->time_ns);
 	add_difference(c->series, &c->last, &totals);
-	c->series->policed += policed && !c->policed;
-	if (c->policed && !policed)
-		c->unpoliced_ns = e->time_ns;
+	take_findings(c, a, e);
 	c->last = totals;
 	c->seen_ns = e->time_ns;
 	c->series = series;
 	c->mode = metric_series_mode(series, a, e->mode);
-	c->policed = policed;
 }
 
 /* A reading had found the connection before the event of its start came. */
@@ -217,7 +242,20 @@ static void take_late_start(struct tracked *c, const struct bbr_event *e)
 	c->first = totals;
 }
 
-static void take_ack(struct metric_series *s, const struct bbr_event *e)
+static void take_fields(struct metric_series *s, const struct algorithm *a,
+			const struct bbr_event *e)
+{
+	for (const struct field *f = a->fields; f < a->fields + a->n_fields; f++) {
+		const struct om_bounds *bounds = field_metric_bounds(f);
+		struct field_counts *counts = bounds ? metric_series_field(s, f) : NULL;
+		double value;
+
+		if (counts && field_metric_value(f, e, &value))
+			om_observe(&counts->samples, bounds, value);
+	}
+}
+
+static void take_ack(struct metric_series *s, const struct algorithm *a, const struct bbr_event *e)
 {
 	double pacing_bps = event_pacing_bps(e);
 
@@ -227,6 +265,19 @@ static void take_ack(struct metric_series *s, const struct bbr_event *e)
 		om_observe(&s->bw, &rate_bounds, event_bytes_per_s(e, e->bw));
 	if (!isnan(pacing_bps))
 		om_observe(&s->pacing, &rate_bounds, pacing_bps / 8);
+	take_fields(s, a, e);
+}
+
+/* Counts a finding that was over before a sample had it: only the mode's reason tells of it. */
+static void take_reason(struct tracked *c, const struct algorithm *a, const struct bbr_event *e)
+{
+	const char *reason = reason_name(a, e->reason);
+	const struct field *f;
+
+	for (unsigned int i = 0; (f = finding_field(a, i)); i++)
+		if (f->finding->reason && !strcmp(f->finding->reason, reason) &&
+		    c->gone_ns[i] < e->time_ns)
+			count_finding(c, f);
 }
 
 /* A mode was entered. */
@@ -237,9 +288,8 @@ static void take_mode(struct tracked *c, const struct algorithm *a, const struct
 
 	if (mode >= 0)
 		s->modes[mode].entered++;
-	/* Counts a policer whose rate was in use only between two samples. */
-	if (!(e->flags & BBR_F_KERNEL) && e->reason < 32 && a->policer_reasons & 1u << e->reason)
-		s->policed += c->unpoliced_ns < e->time_ns;
+	if (!(e->flags & BBR_F_KERNEL))
+		take_reason(c, a, e);
 }
 
 static void take_event(struct tracked *c, const struct algorithm *a, const struct bbr_event *e)
@@ -251,7 +301,7 @@ static void take_event(struct tracked *c, const struct algorithm *a, const struc
 		s->started++;
 		break;
 	case BBR_EV_ACK:
-		take_ack(s, e);
+		take_ack(s, a, e);
 		break;
 	case BBR_EV_MODE:
 		take_mode(c, a, e);

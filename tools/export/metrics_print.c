@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Prints each series, by family. */
 #include <stddef.h>
+#include <stdio.h>
 
 #include "kernel/clock.h"
+#include "field_metric.h"
 #include "metrics.h"
 
 static const struct om_family connections_family = {
@@ -32,9 +34,6 @@ static const struct {
 	  offsetof(struct metric_series, rtos) },
 	{ { "bbr_recoveries", OM_COUNTER, NULL, "Times that fast recovery was entered." },
 	  offsetof(struct metric_series, recoveries) },
-	{ { "bbr_policer_detections", OM_COUNTER, NULL,
-	    "Times that a connection found a policer on its path and took over its rate." },
-	  offsetof(struct metric_series, policed) },
 };
 
 static const struct om_family transitions_family = {
@@ -46,6 +45,7 @@ static const struct om_family seconds_family = {
 	"Time that connections spent in the mode, summed over them."
 };
 
+/* Of the model that every BBR has. An algorithm's own fields follow, see field_metric.h. */
 static const struct {
 	struct om_family family;
 	const struct om_bounds *bounds;
@@ -147,6 +147,69 @@ static void print_histogram(const struct metric_table *t, struct openmetrics *om
 	}
 }
 
+/* Does no series before this one have the field? */
+static bool is_first(const struct metric_table *t, int series, const struct field *f)
+{
+	for (int i = 0; i < series; i++)
+		if (metric_series_field(&t->all[i], f))
+			return false;
+	return true;
+}
+
+/* The counts of a field in each series that has it: the samples, or without bounds the finding. */
+static void print_field(const struct metric_table *t, struct openmetrics *om,
+			const struct om_family *family, const struct field *f,
+			const struct om_bounds *bounds)
+{
+	om_family(om, family);
+	for (int i = 0; i < t->n; i++) {
+		const struct field_counts *counts = metric_series_field(&t->all[i], f);
+		struct shown_labels labels = labels_of(t, &t->all[i]);
+
+		if (counts && bounds)
+			om_histogram(om, family, labels.label, bounds, &counts->samples);
+		else if (counts)
+			om_number(om, family, labels.label, counts->found);
+	}
+}
+
+static void print_finding(const struct metric_table *t, struct openmetrics *om,
+			  const struct field *f)
+{
+	const struct field_finding *finding = f->finding;
+
+	if (finding)
+		print_field(t, om,
+			    &(struct om_family){ finding->metric, OM_COUNTER, NULL, finding->help },
+			    f, NULL);
+}
+
+static void print_samples(const struct metric_table *t, struct openmetrics *om,
+			  const struct field *f)
+{
+	const struct om_bounds *bounds = field_metric_bounds(f);
+	char name[FIELD_METRIC_LEN], help[FIELD_METRIC_LEN];
+	struct om_family family = { name, OM_HISTOGRAM, NULL, help };
+
+	if (!bounds)
+		return;
+	family.unit = field_metric_name(name, f);
+	snprintf(help, sizeof(help), "The algorithm's own %s, of each ACK that was sampled.",
+		 f->curve ? f->curve : f->key);
+	print_field(t, om, &family, f, bounds);
+}
+
+/* Calls print() once for each field that some of the series have. */
+static void print_fields(const struct metric_table *t, struct openmetrics *om,
+			 void (*print)(const struct metric_table *t, struct openmetrics *om,
+				       const struct field *f))
+{
+	for (int i = 0; i < t->n; i++)
+		for (int k = 0; k < t->all[i].n_fields; k++)
+			if (is_first(t, i, t->all[i].fields[k].field))
+				print(t, om, t->all[i].fields[k].field);
+}
+
 void metrics_print(struct metrics *m, struct openmetrics *om, bool counters)
 {
 	const struct metric_table *t = &m->series;
@@ -157,9 +220,11 @@ void metrics_print(struct metrics *m, struct openmetrics *om, bool counters)
 		return;
 	for (size_t i = 0; i < N(numbers); i++)
 		print_number(t, om, &numbers[i].family, numbers[i].member);
+	print_fields(t, om, print_finding);
 	print_modes(t, om, &transitions_family, entered_of);
 	print_modes(t, om, &seconds_family, seconds_of);
 	for (size_t i = 0; i < N(histograms); i++)
 		print_histogram(t, om, &histograms[i].family, histograms[i].bounds,
 				histograms[i].member);
+	print_fields(t, om, print_samples);
 }

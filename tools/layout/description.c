@@ -142,7 +142,8 @@ struct parser {
 	struct block *blocks;
 	/*
 	 * The algorithm of this name that these tools know, or NULL. A description says what the
-	 * values are, and not how bbrmon top shows them: that comes from here.
+	 * values are, and not how bbrmon top shows them and which of them are findings: that comes
+	 * from here.
 	 */
 	const struct algorithm *known;
 	__u16 end; /* of the members that have a place so far */
@@ -336,33 +337,18 @@ static bool is_lane_of(const struct field *f, __u64 lane)
 	return f->curve && lane < LANES && (lane != LANE_STATE || f->unit == FIELD_NAME);
 }
 
-static void take_page(const struct parser *p, struct field *f)
+static void take_looks(const struct parser *p, struct field *f)
 {
-	for (int i = 0; p->known && i < p->known->n_fields; i++) {
-		if (strcmp(p->known->fields[i].key, f->key))
+	const struct field *known = p->known ? p->known->fields : NULL;
+
+	for (int i = 0; known && i < p->known->n_fields; i++, known++) {
+		if (strcmp(known->key, f->key))
 			continue;
-		f->page = p->known->fields[i].page;
-		f->page_order = p->known->fields[i].page_order;
+		f->page = known->page;
+		f->page_order = known->page_order;
+		f->calm = known->calm;
+		f->finding = known->finding;
 	}
-}
-
-static bool is_policer_reason(const struct algorithm *a, const char *reason)
-{
-	for (int i = 0; i < a->n_reasons; i++)
-		if (a->policer_reasons >> i & 1 && !strcmp(a->reasons[i], reason))
-			return true;
-	return false;
-}
-
-/* Finds the reasons by their names: a later version may number them otherwise. */
-static __u32 policer_reasons(const struct parser *p, const struct algorithm *a)
-{
-	__u32 found = 0;
-
-	for (int i = 0; p->known && i < a->n_reasons && i < 32; i++)
-		if (is_policer_reason(p->known, a->reasons[i]))
-			found |= 1u << i;
-	return found;
 }
 
 /* A later minor's unit becomes a count, its lane none. */
@@ -388,7 +374,7 @@ static bool read_field_body(struct parser *p, struct field *f, const struct memb
 	f->needs = needs;
 	f->order = order;
 	f->lane = is_lane_of(f, lane) ? lane : LANE_NONE;
-	take_page(p, f);
+	take_looks(p, f);
 	return true;
 }
 
@@ -440,12 +426,9 @@ static bool read_algorithm(struct parser *p, struct algorithm *a)
 	if (!read_key(p, &a->name) || strlen(a->name) >= BBR_NAME_LEN)
 		return false;
 	p->known = algorithm_find(a->name);
-	if (!read_key(p, &a->instance) || strlen(a->instance) >= BBR_NAME_LEN ||
-	    !read_text(p, TEXT_CHARS, &a->title) || !read_members(p) || !read_modes(p, a) ||
-	    !read_texts(p, &a->reasons, &a->n_reasons) || !read_fields(p, a))
-		return false;
-	a->policer_reasons = policer_reasons(p, a);
-	return true;
+	return read_key(p, &a->instance) && strlen(a->instance) < BBR_NAME_LEN &&
+	       read_text(p, TEXT_CHARS, &a->title) && read_members(p) && read_modes(p, a) &&
+	       read_texts(p, &a->reasons, &a->n_reasons) && read_fields(p, a);
 }
 
 bool description_read(struct layout *l, const __u8 *from, size_t size)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #include "curves.h"
 #include "event/derived.h"
@@ -151,20 +152,43 @@ const char *curve_state_name(const struct curves *c, unsigned int curve, unsigne
 	return of->states ? of->states[state] : c->algorithm->modes[state].name;
 }
 
-/* The first state of most curves means that nothing happens: it is pale. */
+static bool is_calm(const struct field *f, unsigned int state)
+{
+	return f->calm ? !strcmp(field_name_of(f, state), f->calm) : !state;
+}
+
+static bool is_finding(const struct field *f, unsigned int state)
+{
+	return f->finding && !strcmp(field_name_of(f, state), f->finding->state);
+}
+
+/* Pale: nothing happens. Red: something was found. The others have other colours. */
+static enum colour field_state_colour(const struct field *f, unsigned int state)
+{
+	static const enum colour others[] = { COLOUR_SKY, COLOUR_YELLOW, COLOUR_BLUE, COLOUR_GREEN,
+					      COLOUR_PINK };
+	unsigned int n = 0;
+
+	if (is_calm(f, state))
+		return COLOUR_PALE;
+	if (is_finding(f, state))
+		return COLOUR_RED;
+	for (unsigned int i = 0; i < state; i++)
+		n += !is_calm(f, i) && !is_finding(f, i);
+	return others[n % N(others)];
+}
+
 enum colour curve_state_colour(const struct curves *c, unsigned int curve, unsigned int state)
 {
 	static const enum colour modes[] = { COLOUR_YELLOW, COLOUR_PINK, COLOUR_BLUE,
 					     COLOUR_GREEN,  COLOUR_SKY,	 COLOUR_RED };
 	static const enum colour ca_states[N_CA_STATES] = { COLOUR_PALE, COLOUR_SKY, COLOUR_BLUE,
 							    COLOUR_YELLOW, COLOUR_RED };
-	static const enum colour others[] = { COLOUR_SKY,  COLOUR_RED,	 COLOUR_YELLOW,
-					      COLOUR_BLUE, COLOUR_GREEN, COLOUR_PINK };
 	const struct curve *of = &c->curve[curve];
 
 	if (!of->states)
 		return modes[state % N(modes)];
 	if (of->states == ca_state_names)
 		return ca_states[state];
-	return state ? others[(state - 1) % N(others)] : COLOUR_PALE;
+	return field_state_colour(of->field, state);
 }

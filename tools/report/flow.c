@@ -4,7 +4,7 @@
 
 #include "kernel/clock.h"
 #include "event/derived.h"
-#include "event/policer.h"
+#include "event/field.h"
 #include "flow.h"
 
 /* The key comes first in struct flow. */
@@ -70,13 +70,14 @@ static struct flow *add(struct flows *f, const struct origin *origin, const stru
 static void note_state(struct flow *flow, const struct bbr_event *e)
 {
 	const struct bbr_event *before = &flow->last;
+	const struct field *f;
 
 	if (event_has_state(before) && before->mode < flow->algorithm->n_modes &&
 	    e->time_ns > before->time_ns)
 		flow->mode_ns[before->mode] += e->time_ns - before->time_ns;
-	if (event_is_policed(flow->algorithm, e) &&
-	    (!flow->events || !event_is_policed(flow->algorithm, before)))
-		flow->policers++;
+	for (unsigned int i = 0; (f = finding_field(flow->algorithm, i)); i++)
+		flow->found[i] +=
+			finding_is_made(f, e) && (!flow->events || !finding_is_made(f, before));
 	if (event_has_state(e) && e->min_rtt_us < flow->min_rtt_us)
 		flow->min_rtt_us = e->min_rtt_us;
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "descriptor.h"
 #include "event/conn_map.h"
 #include "percentiles.h"
 
@@ -28,7 +29,7 @@ struct flow {
 	__u64 acks;
 	__u64 samples, app_limited; /* of these ACKs */
 	__u64 rtos;
-	__u64 policers; /* how often one was found */
+	__u64 found[FINDINGS_MAX]; /* how often, by finding_field() */
 	__u64 *mode_ns; /* of each of the algorithm's modes */
 	__u32 min_rtt_us; /* the lowest of all */
 	struct percentiles rtt_us;

@@ -10,11 +10,13 @@
 #include "cli/json.h"
 #include "kernel/clock.h"
 #include "event/event.h"
+#include "event/field.h"
 #include "flow_series.h"
 #include "report.h"
 
 #define NS_PER_US 1000
 #define KEY_LEN (BBR_NAME_LEN + 12)
+#define N(list) (sizeof(list) / sizeof((list)[0]))
 
 /* With this many digits after the point. */
 static void add_rounded(struct json *j, const char *key, double value, int digits)
@@ -245,6 +247,7 @@ static void add_modes(struct json *j, const struct flow *flow)
 static void add_flow(struct json *j, const struct report *r, unsigned int number)
 {
 	const struct flow *flow = r->shown[number];
+	const struct field *f;
 	char key[KEY_LEN];
 
 	json_open_object(j, NULL);
@@ -263,7 +266,8 @@ static void add_flow(struct json *j, const struct report *r, unsigned int number
 	add_rtt(j, flow);
 	add_modes(j, flow);
 	json_add_int(j, "rtos", flow->rtos);
-	json_add_int(j, "policers", flow->policers);
+	for (unsigned int i = 0; (f = finding_field(flow->algorithm, i)); i++)
+		json_add_int(j, f->finding->key, flow->found[i]);
 	json_add_int(j, "acks", flow->acks);
 	json_add_int_if(j, "app_limited", flow->samples, flow->app_limited);
 	json_add_int(j, "samples", flow->samples);
@@ -281,11 +285,56 @@ static void add_flows(struct json *j, const struct report *r)
 	json_close(j);
 }
 
+/* What the algorithms of all flows can find, each key once, and the counts of the others. */
+struct found {
+	unsigned int n;
+	struct {
+		const char *key;
+		__u64 in_others;
+	} of[8]; /* more than all of our algorithms have */
+};
+
+static void add_up_found(struct found *found, const struct flow *flow)
+{
+	const struct field *f;
+	unsigned int k;
+
+	for (unsigned int i = 0; (f = finding_field(flow->algorithm, i)); i++) {
+		k = 0;
+		while (k < found->n && strcmp(found->of[k].key, f->finding->key))
+			k++;
+		if (k == N(found->of))
+			continue;
+		if (k == found->n)
+			found->of[found->n++].key = f->finding->key;
+		found->of[k].in_others += flow->series ? 0 : flow->found[i];
+	}
+}
+
+static struct found found_of(const struct report *r)
+{
+	struct found found = {};
+
+	for (unsigned int i = 0; i < r->flows.n; i++)
+		add_up_found(&found, r->flows.flow[i]);
+	return found;
+}
+
+static void add_findings(struct json *j, const struct report *r)
+{
+	struct found found = found_of(r);
+
+	json_open_array(j, "findings");
+	for (unsigned int i = 0; i < found.n; i++)
+		json_add_string(j, NULL, found.of[i].key);
+	json_close(j);
+}
+
 /* Adds the flows without series as one. */
 static void add_others(struct json *j, const struct report *r)
 {
-	__u64 n = 0, sending = 0, acked = 0, sent = 0, retrans = 0, lost = 0, rtos = 0,
-	      policers = 0, events = 0;
+	__u64 n = 0, sending = 0, acked = 0, sent = 0, retrans = 0, lost = 0, rtos = 0, events = 0;
+	struct found found = found_of(r);
 
 	for (unsigned int i = 0; i < r->flows.n; i++) {
 		const struct flow *flow = r->flows.flow[i];
@@ -299,7 +348,6 @@ static void add_others(struct json *j, const struct report *r)
 		retrans += flow_bytes_retrans(flow);
 		lost += flow_lost(flow);
 		rtos += flow->rtos;
-		policers += flow->policers;
 		events += flow->events;
 	}
 	json_open_object(j, "others");
@@ -310,7 +358,8 @@ static void add_others(struct json *j, const struct report *r)
 	json_add_int(j, "bytes_retrans", retrans);
 	json_add_int(j, "lost", lost);
 	json_add_int(j, "rtos", rtos);
-	json_add_int(j, "policers", policers);
+	for (unsigned int i = 0; i < found.n; i++)
+		json_add_int(j, found.of[i].key, found.of[i].in_others);
 	json_add_int(j, "events", events);
 	json_close(j);
 }
@@ -411,13 +460,13 @@ static void add_jain(struct json *j, const struct report *r)
 void report_write_json(FILE *out, const struct report *r)
 {
 	static void (*const parts[])(struct json *j, const struct report *r) = {
-		add_head,   add_curves,	    add_flows, add_others,
-		add_shares, add_total_rate, add_jain,  add_series,
+		add_head,   add_curves,	    add_findings, add_flows,  add_others,
+		add_shares, add_total_rate, add_jain,	  add_series,
 	};
 	struct json j;
 
 	json_begin_in_script(&j, out);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < N(parts); i++) {
 		json_new_line(&j);
 		parts[i](&j, r);
 	}

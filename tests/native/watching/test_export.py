@@ -30,6 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 DASHBOARD = ROOT / "docs/grafana-dashboard.json"
 MODES = ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]
 RULES_TOLD, SERIES_MAX, NETNS_MAX = 100, 256, 32  # as the man page says
+SERIES = {"bbr": 62, "bbr3": 117}  # of each instance, profile and namespace, as the man page says
 LEASE = 3  # seconds, of a monitor's subscription
 
 
@@ -214,6 +215,27 @@ def test_an_instance_tells_its_algorithm(load, export):
     for name, algorithm in names.items():
         (info,) = s.of("bbr_instance_info", bbr_instance=name)
         assert info.labels["algorithm"] == algorithm and info.labels["version"]
+
+
+def test_version_3_has_its_bounds_and_no_policer(load, monitor, export, new_path):
+    path, name = new_path(rate="20mbit", limit="30k"), load(algorithm="bbr3")
+    every = "--every", "ack"
+    stream, exporter = monitor(name, *every), export(name, *every)
+    with listen(path.receiver, path.v4) as listener:
+        sender, receiver = connect(path.sender, listener, cc=name)
+        Transfer(sender, receiver, 4 * MB).finish()
+    stream.wait_for(lambda m: m.of("end"), "the end")
+    s = exporter.wait_for(ended(name), "the end is counted")
+    assert stream.stop()["drops"]["total"] == 0 == s.sum("bbrmon_dropped_events_total")
+    lint(exporter.text(accept="text/plain"))
+    for metric, key, unit in [("bw_hi_bytes_per_second", "bw_hi_bps", 8), ("bw_lo_bytes_per_second", "bw_lo_bps", 8),
+                              ("inflight_hi_packets", "inflight_hi", 1), ("inflight_lo_packets", "inflight_lo", 1)]:
+        expected = [e[key] / unit for e in stream.of("ack") if e[key]]
+        assert s.sum(f"bbr_{metric}_count", bbr_instance=name) == len(expected) > 0, metric
+        assert s.sum(f"bbr_{metric}_sum", bbr_instance=name) == pytest.approx(sum(expected), rel=1e-5), metric
+        assert metric.endswith(s.families[f"bbr_{metric}"].unit)
+    assert not s.of("bbr_policer_detections_total")
+    assert len([x for x in s.samples if x.labels.get("bbr_instance") == name and "netns" in x.labels]) == SERIES["bbr3"]
 
 
 def test_counters_outlive_connections_and_instances(bbrctl, bbrmon, load, export, ns):
@@ -413,7 +435,7 @@ def test_cardinality_is_bounded(bbrctl, bbrmon, load, new_ns, write_rules, tmp_p
         assert len(series) == SERIES_MAX and ("other", "other", "other") in series
         assert s.sum("bbr_connections_started_total") == 300
         per_series = collections.Counter(x.labels.get("bbr_instance") for x in s.samples if "netns" in x.labels)
-        assert sum(per_series.values()) == SERIES_MAX * 62
+        assert sum(per_series.values()) == SERIES_MAX * SERIES["bbr"]
         rules = s.of("bbr_rule_connections")
         assert sum(r.value for r in rules) == 300 and len(rules) == len(names) * (len(profiles) + 1)
         lint(exporter.text(accept="text/plain"))

@@ -255,7 +255,7 @@ def test_totals_are_those_of_the_events(browser, real):
                 ("min_rtt lowest, ms", of["min_rtt_us"], 1e3), ("lost packets", of["lost"], 1),
                 ("retransmitted kB", of["bytes_retrans"], 1e3), ("PROBE_BW s", of["mode_us"]["PROBE_BW"], 1e6),
                 ("STARTUP s", of["mode_us"]["STARTUP"], 1e6), ("events", of["events"], 1), ("RTOs", of["rtos"], 1),
-                ("app-limited %", 100 * of["app_limited"] / of["acks"], 1)]:
+                ("policers found", of["policers"], 1), ("app-limited %", 100 * of["app_limited"] / of["acks"], 1)]:
             assert number(row[head]) == pytest.approx(value / unit, rel=6e-4), head
     for head, key, unit in [("bytes MB", "bytes_acked", 1e6), ("lost packets", "lost", 1), ("events", "events", 1)]:
         total = sum(expected_totals(events)[key] for events in flows)

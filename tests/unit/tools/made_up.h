@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An algorithm that no tool knows: five modes, one with phases, and two fields of its own. */
+/*
+ * An algorithm that no tool knows: five modes, one with phases, and two fields of its own, of which
+ * one has a finding.
+ */
 #ifndef MADE_UP_H
 #define MADE_UP_H
 
@@ -36,11 +39,19 @@ static const struct algorithm_mode made_up_modes[MADE_UP_MODES] = {
 	[REST] = { "REST" },   [FALL] = { "FALL", .rarity = 1 },
 };
 
+static const struct field_finding slide = {
+	.state = "snow",
+	.reason = "ice",
+	.key = "slides",
+	.metric = "bbr_slides",
+	.help = "Times that it slid.",
+};
+
 static const struct field made_up_fields[] = {
 	{ "stamina", TAIL_AT(stamina), FIELD_COUNT, .has_unknown = true, .unknown = 1000,
 	  .text = " stamina:%", .order = TEXT_MODEL, .lane = LANE_INFLIGHT, .curve = "stamina" },
 	{ "surface", TAIL_AT(surface), FIELD_NAME, NAMES(surfaces), .page = "on %",
-	  .page_order = PAGE_RECOVERY + 1, .lane = LANE_STATE },
+	  .page_order = PAGE_RECOVERY + 1, .lane = LANE_STATE, .finding = &slide },
 };
 
 #undef bbr_tail

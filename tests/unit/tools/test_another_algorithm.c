@@ -172,7 +172,7 @@ static void the_page_of_v1_is_as_ever(void **state)
 	conn_table_free(&table);
 }
 
-static void metrics_have_its_modes(void **state)
+static void metrics_have_its_modes_and_fields(void **state)
 {
 	struct bbr_event e = made_up_event(1, WALK, 5, 1);
 	static struct metrics m;
@@ -185,6 +185,7 @@ static void metrics_have_its_modes(void **state)
 	e.kind = BBR_EV_MODE;
 	e.from = WALK;
 	e.to = e.mode = FALL;
+	e.reason = 1;
 	metrics_note(&m, &made_up_origin, &e);
 	metrics_settle(&m, e.time_ns + NS_PER_S, true);
 	om.out = begin_text();
@@ -198,7 +199,13 @@ static void metrics_have_its_modes(void **state)
 	assert_has("bbr_mode_transitions_total" LABELS "\"REST\"} 0\n");
 	assert_has("bbr_mode_seconds_total" LABELS "\"WALK\"} 2\n");
 	assert_has("bbr_mode_seconds_total" LABELS "\"FALL\"} 1\n");
+	assert_has(
+		"\nbbr_stamina_packets_sum{bbr_instance=\"runner\",profile=\"\",netns=\"1\"} 5\n");
+	assert_has("# HELP bbr_slides_total Times that it slid.\n"
+		   "# TYPE bbr_slides_total counter\n"
+		   "bbr_slides_total{bbr_instance=\"runner\",profile=\"\",netns=\"1\"} 1\n");
 	assert_has_not("STARTUP");
+	assert_has_not("policer");
 }
 
 static int find_curve(const struct curves *c, const char *key)
@@ -269,6 +276,9 @@ static void the_report_has_them(void **state)
 	assert_has("{\"lane\":\"state\",\"values\":\"surface\",\"name\":\"surface\","
 		   "\"look\":\"states\",\"names\":[\"road\",\"sand\",\"snow\"],"
 		   "\"colours\":[\"pale\",\"sky\",\"red\"]");
+	assert_has("\"findings\":[\"slides\"]");
+	assert_has(",\"slides\":1,");
+	assert_has_not("policer");
 	assert_has("\"mode_us\":{\"CRAWL\":0,\"WALK\":2000000,\"RUN\":0,\"REST\":0,\"FALL\":0}");
 	assert_has("\"stamina\":[55]");
 	assert_has("\"surface\":[2]");
@@ -286,7 +296,7 @@ int main(void)
 		TEST(without_connections_the_modes_are_those_of_the_first_algorithm),
 		TEST(a_row_and_the_page_have_its_modes_and_fields),
 		TEST(the_page_of_v1_is_as_ever),
-		TEST(metrics_have_its_modes),
+		TEST(metrics_have_its_modes_and_fields),
 		TEST(its_fields_are_curves),
 		TEST(the_report_has_them),
 	};

@@ -335,6 +335,70 @@ static void only_an_algorithm_with_a_policer_has_one(void **state)
 	}
 }
 
+static bool is_listed(const char *name, const char *const *names, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+static void descriptors_name_states_and_reasons_that_exist(void **state)
+{
+	unsigned int n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < n_algorithms; i++) {
+		const struct algorithm *a = algorithms[i];
+		const struct field *f;
+
+		for (unsigned int k = 0; (f = finding_field(a, k)); k++, n++) {
+			const struct field_finding *finding = f->finding;
+
+			assert_int_equal(f->unit, FIELD_NAME);
+			assert_true(is_listed(finding->state, f->names, f->n_names));
+			if (finding->reason)
+				assert_true(is_listed(finding->reason, a->reasons, a->n_reasons));
+		}
+		for (f = a->fields; f < a->fields + a->n_fields; f++)
+			if (f->calm)
+				assert_true(is_listed(f->calm, f->names, f->n_names));
+	}
+	assert_true(n > 0);
+}
+
+static void a_finding_is_made_in_its_state(void **state)
+{
+	struct bbr_event e = event_of(v1);
+	const struct field *f = finding_field(v1, 0);
+
+	(void)state;
+	assert_ptr_equal(f, field_find(v1, "policer"));
+	assert_null(finding_field(v1, 1));
+	assert_null(finding_field(&other, 0));
+	for (int i = 0; i <= 3; i++) {
+		((char *)&e)[f->offset] = i;
+		assert_int_equal(finding_is_made(f, &e), i == 2);
+	}
+	((char *)&e)[f->offset] = 2;
+	e.pacing_gain = e.cwnd_gain = 0; /* no BBR state */
+	assert_false(finding_is_made(f, &e));
+}
+
+static void of_many_findings_the_first_are_counted(void **state)
+{
+	static const struct field_finding finding = { .state = "up" };
+	struct field fields[FINDINGS_MAX + 2] = {};
+	struct algorithm a = { .fields = fields, .n_fields = FINDINGS_MAX + 2 };
+
+	(void)state;
+	for (int i = 1; i < a.n_fields; i++)
+		fields[i].finding = &finding;
+	for (int i = 0; i < FINDINGS_MAX; i++)
+		assert_ptr_equal(finding_field(&a, i), &fields[i + 1]);
+	assert_null(finding_field(&a, FINDINGS_MAX));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +410,9 @@ int main(void)
 		TEST(a_record_becomes_a_whole_event),
 		TEST(values_are_derived_in_one_place),
 		TEST(only_an_algorithm_with_a_policer_has_one),
+		TEST(descriptors_name_states_and_reasons_that_exist),
+		TEST(a_finding_is_made_in_its_state),
+		TEST(of_many_findings_the_first_are_counted),
 	};
 
 	v1 = algorithm_find("bbr");

@@ -15,7 +15,7 @@
 
 #define MAX 1000
 
-extern const struct algorithm algorithm_bbr;
+extern const struct algorithm algorithm_bbr, algorithm_bbr3;
 
 static struct flow_series *s;
 
@@ -120,6 +120,22 @@ static void the_colours_of_v1(void **state)
 			assert_int_equal(curve_state_colour(&s->curves, k, j),
 					 strips[i].colours[j]);
 	}
+}
+
+/* Version 3 sends in CRUISE most of the time, and probes in UP. */
+static void the_colours_of_v3s_phases(void **state)
+{
+	static const enum colour colours[] = { COLOUR_SKY, COLOUR_YELLOW, COLOUR_PALE,
+					       COLOUR_BLUE };
+	unsigned int phase;
+
+	flow_series_free(s);
+	s = flow_series_new(&algorithm_bbr3, MAX);
+	phase = curve("phase");
+	assert_int_equal(s->curves.curve[phase].n_states, 4);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(curve_state_colour(&s->curves, phase, i), colours[i]);
+	(void)state;
 }
 
 static void an_event_is_a_row(void **state)
@@ -240,6 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_lanes_of_v1),
 		TEST(the_colours_of_v1),
+		TEST(the_colours_of_v3s_phases),
 		TEST(an_event_is_a_row),
 		TEST(what_is_not_known_has_no_value),
 		TEST(time_never_goes_back),

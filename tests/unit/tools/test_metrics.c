@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +13,12 @@
 
 #include "bpf/bbr/event.h"
 #include "kernel/clock.h"
+#include "event/field.h"
+#include "export/field_metric.h"
 #include "export/metrics.h"
 #include "made_up.h"
 
-extern const struct algorithm algorithm_bbr;
+extern const struct algorithm algorithm_bbr, algorithm_bbr3;
 
 static const struct origin ours = { .name = "ours", .id = 1, .algorithm = &algorithm_bbr };
 static const struct origin kernel = {
@@ -78,18 +81,28 @@ static const struct mode_counts *mode(const char *name)
 	return NULL;
 }
 
+static const struct field_counts *counts(const struct algorithm *a, const char *key)
+{
+	return metric_series_field(only(), field_find(a, key));
+}
+
+static __u64 policers(void)
+{
+	return counts(&algorithm_bbr, "policer")->found;
+}
+
 static void a_policer_counts_each_time_it_is_found(void **state)
 {
 	(void)state;
 	note(event(BBR_EV_START, 0, BBR_STARTUP, BBR_POLICER_OFF));
 	note(event(BBR_EV_ACK, 1, BBR_STARTUP, BBR_POLICER_SAMPLING));
-	assert_int_equal(only()->policed, 0);
+	assert_int_equal(policers(), 0);
 	note(event(BBR_EV_ACK, 2, BBR_PROBE_BW, BBR_POLICER_DETECTED));
 	note(event(BBR_EV_ACK, 3, BBR_PROBE_BW, BBR_POLICER_DETECTED));
-	assert_int_equal(only()->policed, 1);
+	assert_int_equal(policers(), 1);
 	note(event(BBR_EV_ACK, 4, BBR_PROBE_BW, BBR_POLICER_OFF));
 	note(event(BBR_EV_ACK, 5, BBR_PROBE_BW, BBR_POLICER_DETECTED));
-	assert_int_equal(only()->policed, 2);
+	assert_int_equal(policers(), 2);
 }
 
 /* A policer between two samples: only the expiry of its rate shows that there was one. */
@@ -102,17 +115,17 @@ static void a_policer_that_no_sample_has_counts_by_its_end(void **state)
 	e.from = e.to = BBR_PROBE_BW;
 	e.reason = BBR_R_DRAINED;
 	note(e);
-	assert_int_equal(only()->policed, 0);
+	assert_int_equal(policers(), 0);
 	e.time_ns++;
 	e.reason = BBR_R_LT_BW_EXPIRED;
 	note(e);
-	assert_int_equal(only()->policed, 1);
+	assert_int_equal(policers(), 1);
 	/* One that was seen is counted already. */
 	note(event(BBR_EV_ACK, 3, BBR_PROBE_BW, BBR_POLICER_DETECTED));
-	assert_int_equal(only()->policed, 2);
+	assert_int_equal(policers(), 2);
 	e.time_ns = NS_PER_S + 4 * NS_PER_MS;
 	note(e);
-	assert_int_equal(only()->policed, 2);
+	assert_int_equal(policers(), 2);
 }
 
 static void the_kernels_events_have_no_reason(void **state)
@@ -125,7 +138,7 @@ static void the_kernels_events_have_no_reason(void **state)
 	e.to = BBR_PROBE_BW;
 	note_of(&kernel, event(BBR_EV_ACK, 1, BBR_PROBE_BW, BBR_POLICER_OFF));
 	note_of(&kernel, e);
-	assert_int_equal(only()->policed, 0);
+	assert_int_equal(policers(), 0);
 	assert_int_equal(mode("PROBE_BW")->entered, 1);
 }
 
@@ -186,6 +199,149 @@ static void a_series_has_the_modes_of_all_its_algorithms(void **state)
 	assert_int_equal(mode("CRAWL")->connections, 0);
 }
 
+static void set_field(struct bbr_event *e, const char *key, __u32 value)
+{
+	memcpy((char *)e + field_find(&algorithm_bbr3, key)->offset, &value, sizeof(value));
+}
+
+/* 12 Mbit/s: bw is packets of mss bytes per microsecond << 24. */
+static struct bbr_event v3_ack(__u64 ms)
+{
+	struct bbr_event e = made_up_event(1, 0, 0, 0);
+
+	e.size = BBR_EVENT_BASE + algorithm_bbr3.tail_size;
+	e.time_ns = NS_PER_S + ms * NS_PER_MS;
+	e.mss = 1500;
+	memset(e.tail, 0, sizeof(e.tail));
+	set_field(&e, "bw_hi_bps", (1 << 24) / 1000);
+	set_field(&e, "bw_lo_bps", ~0u);
+	set_field(&e, "inflight_hi", 50);
+	set_field(&e, "inflight_lo", ~0u);
+	return e;
+}
+
+static __u64 samples(const struct om_histogram *h)
+{
+	__u64 n = 0;
+
+	for (int i = 0; i <= OM_BUCKETS; i++)
+		n += h->bucket[i];
+	return n;
+}
+
+static void numbers_of_its_own_are_histograms(void **state)
+{
+	const struct origin v3 = { .name = "three", .id = 3, .algorithm = &algorithm_bbr3 };
+	struct bbr_event e = v3_ack(0);
+
+	(void)state;
+	note_of(&v3, e);
+	set_field(&e, "inflight_lo", 7);
+	e.time_ns++;
+	note_of(&v3, e);
+	e.kind = BBR_EV_RTO; /* not an ACK */
+	e.time_ns++;
+	note_of(&v3, e);
+	assert_int_equal(samples(&counts(&algorithm_bbr3, "bw_hi_bps")->samples), 2);
+	assert_float_equal(counts(&algorithm_bbr3, "bw_hi_bps")->samples.sum, 2 * 1500e3, 1000);
+	assert_int_equal(counts(&algorithm_bbr3, "bw_hi_bps")->samples.bucket[4], 2);
+	assert_int_equal(samples(&counts(&algorithm_bbr3, "bw_lo_bps")->samples), 0);
+	assert_true(counts(&algorithm_bbr3, "inflight_hi")->samples.sum == 100);
+	assert_int_equal(counts(&algorithm_bbr3, "inflight_hi")->samples.bucket[3], 2);
+	assert_true(counts(&algorithm_bbr3, "inflight_lo")->samples.sum == 7);
+	assert_int_equal(samples(&counts(&algorithm_bbr3, "inflight_lo")->samples), 1);
+	/* Every BBR has these, or they are in no plot of numbers. */
+	assert_null(counts(&algorithm_bbr3, "bw_bps"));
+	assert_null(counts(&algorithm_bbr3, "min_rtt_us"));
+	assert_null(counts(&algorithm_bbr3, "phase"));
+	assert_null(counts(&algorithm_bbr3, "prior_cwnd"));
+}
+
+static void a_rate_of_0_is_no_sample(void **state)
+{
+	const struct origin v3 = { .name = "three", .id = 3, .algorithm = &algorithm_bbr3 };
+	struct bbr_event e = v3_ack(0);
+
+	(void)state;
+	set_field(&e, "bw_hi_bps", 0);
+	set_field(&e, "inflight_hi", 0);
+	note_of(&v3, e);
+	assert_int_equal(samples(&counts(&algorithm_bbr3, "bw_hi_bps")->samples), 0);
+	assert_int_equal(samples(&counts(&algorithm_bbr3, "inflight_hi")->samples), 1);
+}
+
+static void assert_metric(const struct field *f, const char *name, const char *unit)
+{
+	char buf[FIELD_METRIC_LEN];
+
+	assert_non_null(field_metric_bounds(f));
+	assert_string_equal(field_metric_name(buf, f), unit);
+	assert_string_equal(buf, name);
+}
+
+static void a_metric_is_named_after_its_field_and_unit(void **state)
+{
+	struct field f = { .key = "worst_rtt_us", .offset = BBR_EVENT_BASE, .lane = LANE_RTT };
+
+	(void)state;
+	assert_metric(field_find(&algorithm_bbr3, "bw_hi_bps"), "bbr_bw_hi_bytes_per_second",
+		      "bytes_per_second");
+	assert_metric(field_find(&algorithm_bbr3, "inflight_lo"), "bbr_inflight_lo_packets",
+		      "packets");
+	assert_metric(&f, "bbr_worst_rtt_seconds", "seconds");
+	f.key = "bps";
+	f.lane = LANE_RATE;
+	assert_metric(&f, "bbr_bps_bytes_per_second", "bytes_per_second");
+	f.key = "of.a-recording_bps"; /* the keys of a recording may have these */
+	assert_metric(&f, "bbr_of_a_recording_bytes_per_second", "bytes_per_second");
+	f.offset--;
+	assert_null(field_metric_bounds(&f));
+	f.offset++;
+	f.lane = LANE_LOSSES;
+	assert_null(field_metric_bounds(&f));
+}
+
+/* Version 1 has a policer, version 3 has bounds. */
+static void a_family_is_printed_once_and_only_where_it_exists(void **state)
+{
+	const struct origin v3 = { .name = "three", .id = 3, .algorithm = &algorithm_bbr3 };
+	const struct origin again = { .name = "again", .id = 4, .algorithm = &algorithm_bbr3 };
+	struct openmetrics om = { .classic = true };
+	const char *first;
+	char *text;
+	size_t size;
+
+	(void)state;
+	om.out = open_memstream(&text, &size);
+	note_of(&v3, v3_ack(0));
+	metrics_print(&m, &om, true);
+	fflush(om.out);
+	assert_null(strstr(text, "policer"));
+	fclose(om.out);
+	free(text);
+
+	om.out = open_memstream(&text, &size);
+	note(event(BBR_EV_ACK, 1, BBR_PROBE_BW, BBR_POLICER_OFF));
+	note_of(&again, v3_ack(2));
+	metrics_print(&m, &om, true);
+	fclose(om.out);
+	first = strstr(text, "# HELP bbr_bw_hi_bytes_per_second The algorithm's own bw_hi, of each "
+			     "ACK that was sampled.\n"
+			     "# TYPE bbr_bw_hi_bytes_per_second histogram\n"
+			     "bbr_bw_hi_bytes_per_second_bucket{bbr_instance=\"three\"");
+	assert_non_null(first);
+	assert_null(strstr(first + 1, "# HELP bbr_bw_hi"));
+	assert_non_null(strstr(text, "bbr_bw_hi_bytes_per_second_count{bbr_instance=\"again\","
+				     "profile=\"\",netns=\"1\"} 1\n"));
+	assert_null(strstr(text, "bbr_bw_hi_bytes_per_second_count{bbr_instance=\"ours\""));
+	assert_non_null(strstr(text, "bbr_inflight_lo_packets_count{bbr_instance=\"three\","
+				     "profile=\"\",netns=\"1\"} 0\n"));
+	assert_non_null(strstr(text, "bbr_policer_detections_total{bbr_instance=\"ours\","
+				     "profile=\"\",netns=\"1\"} 0\n"));
+	assert_null(strstr(text, "bbr_policer_detections_total{bbr_instance=\"three\""));
+	free(text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -197,6 +353,10 @@ int main(void)
 		TEST(time_counts_for_the_mode_it_was_spent_in),
 		TEST(an_unknown_mode_is_in_no_count),
 		TEST(a_series_has_the_modes_of_all_its_algorithms),
+		TEST(numbers_of_its_own_are_histograms),
+		TEST(a_rate_of_0_is_no_sample),
+		TEST(a_metric_is_named_after_its_field_and_unit),
+		TEST(a_family_is_printed_once_and_only_where_it_exists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

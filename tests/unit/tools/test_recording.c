@@ -244,6 +244,8 @@ static void assert_same_field(const struct field *a, const struct field *b)
 	assert_same_text(a->curve, b->curve);
 	assert_same_text(a->page, b->page);
 	assert_int_equal(a->page_order, b->page_order);
+	assert_same_text(a->calm, b->calm);
+	assert_ptr_equal(a->finding, b->finding);
 }
 
 static void assert_same_algorithm(const struct algorithm *a, const struct algorithm *b)
@@ -263,7 +265,6 @@ static void assert_same_algorithm(const struct algorithm *a, const struct algori
 	assert_int_equal(a->n_reasons, b->n_reasons);
 	for (int i = 0; i < a->n_reasons; i++)
 		assert_string_equal(a->reasons[i], b->reasons[i]);
-	assert_int_equal(a->policer_reasons, b->policer_reasons);
 	assert_int_equal(a->n_fields, b->n_fields);
 	for (int i = 0; i < a->n_fields; i++)
 		assert_same_field(&a->fields[i], &b->fields[i]);

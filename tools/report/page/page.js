@@ -363,7 +363,8 @@ function per(value, unit)
 	return value === null || value === undefined ? "–" : digits(value / unit);
 }
 
-const sum = key => flows => flows.reduce((total, flow) => total + flow[key], 0);
+// Only the flows of an algorithm that looks for something have a count of it.
+const sum = key => flows => flows.reduce((total, flow) => total + (flow[key] ?? 0), 0);
 // Name, unit, value of a flow, and value of all flows where that means something.
 const TABLE = [
 	["flow", "", flow => nameOf(flow), () => "all"],
@@ -381,7 +382,7 @@ const TABLE = [
 	["lost", "packets", flow => digits(flow.lost), flows => digits(sum("lost")(flows))],
 	...recording.modes.map(mode => [mode, "s", flow => per(flow.mode_us[mode], 1e6)]),
 	["RTOs", "", flow => digits(flow.rtos), flows => digits(sum("rtos")(flows))],
-	["policers", "found", flow => digits(flow.policers), flows => digits(sum("policers")(flows))],
+	...data.findings.map(key => [key, "found", flow => digits(flow[key]), flows => digits(sum(key)(flows))]),
 	["app-limited", "%", flow => (flow.app_limited === null ? "–" : share(flow.app_limited, flow.samples))],
 	["events", "", flow => digits(flow.events), flows => digits(sum("events")(flows))],
 	["dropped", "", () => "", () => digits(recording.drops_total)],
@@ -397,8 +398,8 @@ function othersCells()
 {
 	const { others } = data;
 	const known = { bytes: per(others.bytes_acked, 1e6), lost: digits(others.lost), RTOs: digits(others.rtos),
-		policers: digits(others.policers), events: digits(others.events),
-		retransmitted: per(others.bytes_retrans, 1e3) };
+		events: digits(others.events), retransmitted: per(others.bytes_retrans, 1e3),
+		...Object.fromEntries(data.findings.map(key => [key, digits(others[key])])) };
 
 	return TABLE.map(([name], i) => (i ? known[name] ?? "" : `${others.flows} others`));
 }
