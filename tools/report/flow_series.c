@@ -237,6 +237,18 @@ double flow_series_rate_top(const struct flow_series *s)
 	return highest > 4 * usual ? 1.25 * usual : 0;
 }
 
+double flow_series_largest(const struct flow_series *s, enum field_lane lane)
+{
+	double largest = lane == LANE_RATE ? flow_series_rate_top(s) : 0;
+
+	if (largest)
+		return largest;
+	for (unsigned int curve = 0; curve < s->curves.n; curve++)
+		if (s->curves.curve[curve].lane == lane && !s->curves.curve[curve].may_be_far_off)
+			largest = fmax(largest, highest_of(s, curve));
+	return largest;
+}
+
 void flow_series_free(struct flow_series *s)
 {
 	curves_free(&s->curves);

@@ -12,7 +12,7 @@
 #include "event/event.h"
 #include "event/field.h"
 #include "flow_series.h"
-#include "report.h"
+#include "panels.h"
 
 #define NS_PER_US 1000
 #define KEY_LEN (BBR_NAME_LEN + 12)
@@ -150,6 +150,50 @@ static const char *const colour_names[COLOURS] = {
 	[COLOUR_PINK] = "pink", [COLOUR_YELLOW] = "yellow", [COLOUR_SKY] = "sky",
 	[COLOUR_GREY] = "grey", [COLOUR_PALE] = "pale",
 };
+
+static const char *const kind_names[PANEL_KINDS] = {
+	[PANEL_SHARES] = "shares", [PANEL_JAIN] = "jain",     [PANEL_CURVES] = "curves",
+	[PANEL_STATES] = "states", [PANEL_GROWTH] = "growth",
+};
+
+static void add_unit(struct json *j, const struct panel *p, const struct report *r,
+		     const struct flow *flow)
+{
+	const struct panel_unit *unit = panel_unit(p, r, flow);
+
+	if (!unit)
+		return;
+	json_open_object(j, NULL);
+	json_add_string(j, "name", unit->name);
+	json_add_int(j, "size", unit->size);
+	json_close(j);
+}
+
+/* The units are those of each flow, or the one of all flows together. */
+static void add_panel(struct json *j, const struct panel *p, const struct report *r)
+{
+	json_open_object(j, NULL);
+	json_add_string(j, "id", p->key);
+	json_add_string(j, "title", p->title);
+	json_add_string(j, "kind", kind_names[p->kind]);
+	json_add_string(j, "lane", lane_names[p->lane]);
+	json_add_bool(j, "is_low", p->is_low);
+	json_open_array(j, "units");
+	for (unsigned int i = 0; i < (p->lane ? r->n_shown : 1); i++)
+		add_unit(j, p, r, r->shown[i]);
+	json_close(j);
+	json_close(j);
+}
+
+static void add_panels(struct json *j, const struct report *r)
+{
+	json_open_array(j, "panels");
+	for (size_t i = 0; i < n_panels; i++) {
+		json_new_line(j);
+		add_panel(j, &panels[i], r);
+	}
+	json_close(j);
+}
 
 static void add_states(struct json *j, const struct curves *c, unsigned int curve)
 {
@@ -460,8 +504,8 @@ static void add_jain(struct json *j, const struct report *r)
 void report_write_json(FILE *out, const struct report *r)
 {
 	static void (*const parts[])(struct json *j, const struct report *r) = {
-		add_head,   add_curves,	    add_findings, add_flows,  add_others,
-		add_shares, add_total_rate, add_jain,	  add_series,
+		add_head,   add_panels, add_curves,	add_findings, add_flows,
+		add_others, add_shares, add_total_rate, add_jain,     add_series,
 	};
 	struct json j;
 

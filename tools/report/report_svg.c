@@ -18,7 +18,7 @@
 #include "cli/err.h"
 #include "event/event.h"
 #include "flow_series.h"
-#include "report.h"
+#include "panels.h"
 
 #define WIDTH 880
 #define TOP 44 /* pixels */
@@ -124,17 +124,17 @@ static void write_strip(FILE *out, const struct report *r, const struct flow_ser
 	fputs("END\n", out);
 }
 
-/* Columns: time, each flow that has series, all flows; Mbit/s. */
+/* Columns: time, each flow that has series, all flows; bits per second. */
 static void write_rates(FILE *out, const struct report *r)
 {
-	double mbps = 8e3 / r->shares.interval_ns;
+	double bps = 8.0 * NS_PER_S / r->shares.interval_ns;
 
 	fputs("$rates << END\n", out);
 	for (int k = 0; k < RATE_INTERVALS; k++) {
 		fprintf(out, "%.6f", (k + 0.5) * r->shares.interval_ns / NS_PER_S);
 		for (unsigned int i = 0; i < r->n_shown; i++)
-			fprintf(out, " %.6g", r->shares.share[r->shown[i]->number].bytes[k] * mbps);
-		fprintf(out, " %.6g\n", r->shares.total[k] * mbps);
+			fprintf(out, " %.6g", r->shares.share[r->shown[i]->number].bytes[k] * bps);
+		fprintf(out, " %.6g\n", r->shares.total[k] * bps);
 	}
 	fputs("END\n", out);
 }
@@ -157,7 +157,8 @@ static void set_up(FILE *out, const struct report *r, const struct flow *flow, i
 	fprintf(out,
 		"set terminal svg size %d,%d font 'sans-serif,11' noenhanced background 'white'\n",
 		WIDTH, height);
-	fputs("set datafile missing '?'\n"
+	fputs("set encoding utf8\n"
+	      "set datafile missing '?'\n"
 	      "set multiplot title '",
 	      out);
 	put_words(out, title);
@@ -179,14 +180,22 @@ struct page {
 	int height, y; /* pixels; y from the top */
 };
 
-static void place_panel(FILE *out, struct page *page, int pixels, const char *label)
+static int pixels_of(const struct panel *p)
+{
+	return p->kind == PANEL_STATES ? STRIP : PANEL;
+}
+
+static void place_panel(FILE *out, struct page *page, const struct panel *p,
+			const struct panel_unit *unit)
 {
 	double top = 1 - page->y / (double)page->height;
 
-	page->y += pixels;
+	page->y += pixels_of(p);
 	fprintf(out, "set tmargin at screen %.5f\nset bmargin at screen %.5f\n", top,
 		1 - (page->y - 14) / (double)page->height);
-	fprintf(out, "set ylabel '%s' offset 1,0\n", label);
+	/* The names of the rows of states are wider than numbers. */
+	fprintf(out, unit ? "set ylabel '%s (%s)' offset 1,0\n" : "set ylabel '%s' offset 2,0\n",
+		p->title, unit ? unit->name : "");
 }
 
 /* One curve as gnuplot plots it; a dot would be too small in the legend. */
@@ -240,25 +249,20 @@ static void put_lane(FILE *out, const struct flow *flow, enum field_lane lane, d
 	fputc('\n', out);
 }
 
-static void put_rate(FILE *out, const struct flow *flow)
+static void put_curves(FILE *out, const struct flow *flow, enum field_lane lane,
+		       const struct panel_unit *unit)
 {
-	double top = flow_series_rate_top(flow->series) / 1e6;
+	double top = lane == LANE_RATE ? flow_series_rate_top(flow->series) / unit->size : 0;
 
-	set_range(out, has_values(flow->series, LANE_RATE));
+	set_range(out, has_values(flow->series, lane));
 	if (top)
 		fprintf(out,
 			"set yrange [0:%g]\n"
-			"set label 1 'above %.4g Mbit/s cut off' at graph 1, graph 1.04 right font "
+			"set label 1 'above %.4g %s cut off' at graph 1, graph 1.04 right font "
 			"',9'\n",
-			top, top);
-	put_lane(out, flow, LANE_RATE, 1e6);
+			top, top, unit->name);
+	put_lane(out, flow, lane, unit->size);
 	fputs("unset label 1\n", out);
-}
-
-static void put_plain_lane(FILE *out, const struct flow *flow, enum field_lane lane, double unit)
-{
-	set_range(out, has_values(flow->series, lane));
-	put_lane(out, flow, lane, unit);
 }
 
 static void put_state_names(FILE *out, const struct curves *c, unsigned int curve)
@@ -298,18 +302,19 @@ static void put_strip(FILE *out, const struct curves *c)
 	      out);
 }
 
-static void put_rates(FILE *out, const struct report *r)
+static void put_rates(FILE *out, const struct report *r, const struct panel_unit *unit)
 {
 	static const enum colour colours[] = { COLOUR_BLUE, COLOUR_RED,	   COLOUR_GREEN,
 					       COLOUR_PINK, COLOUR_YELLOW, COLOUR_SKY };
 
-	fprintf(out, "plot $rates using 1:%u with lines lc rgb 0x888888 title 'all'",
-		r->n_shown + 2);
+	set_range(out, true);
+	fprintf(out, "plot $rates using 1:($%u/%g) with lines lc rgb 0x888888 title 'all'",
+		r->n_shown + 2, unit->size);
 	for (unsigned int i = 0, n = 0; i < r->n_shown; i++) {
 		if (!flow_sends(r->shown[i]))
 			continue;
-		fprintf(out, ", $rates using 1:%u with lines lc rgb %s dt %zu ", i + 2,
-			rgb[colours[n % COUNT(colours)]], n / COUNT(colours) % 5 + 1);
+		fprintf(out, ", $rates using 1:($%u/%g) with lines lc rgb %s dt %zu ", i + 2,
+			unit->size, rgb[colours[n % COUNT(colours)]], n / COUNT(colours) % 5 + 1);
 		/* The panel has room for only so many names. */
 		if (n++ < 7)
 			fprintf(out, "title 'flow %u'", r->shown[i]->number + 1);
@@ -319,32 +324,54 @@ static void put_rates(FILE *out, const struct report *r)
 	fputc('\n', out);
 }
 
+static void put_panel(FILE *out, const struct report *r, const struct flow *flow,
+		      const struct panel *p, const struct panel_unit *unit)
+{
+	switch (p->kind) {
+	case PANEL_SHARES:
+		put_rates(out, r, unit);
+		break;
+	case PANEL_CURVES:
+		put_curves(out, flow, p->lane, unit);
+		break;
+	case PANEL_STATES:
+		put_strip(out, &flow->series->curves);
+		break;
+	default: /* only on the page */
+		break;
+	}
+}
+
+static bool is_drawn(const struct panel *p, const struct report *r)
+{
+	return !p->is_only_on_page && (p->lane || flows_sending(&r->flows) > 1);
+}
+
+static void write_panels(FILE *out, const struct report *r, const struct flow *flow,
+			 struct page *page)
+{
+	for (size_t i = 0; i < n_panels; i++) {
+		if (!is_drawn(&panels[i], r))
+			continue;
+		place_panel(out, page, &panels[i], panel_unit(&panels[i], r, flow));
+		if (page->y + BOTTOM == page->height)
+			fputs("set format x '%g'\nset xlabel 'Time (s)'\n", out);
+		put_panel(out, r, flow, &panels[i], panel_unit(&panels[i], r, flow));
+	}
+}
+
 static void write_commands(FILE *out, const struct report *r, const struct flow *flow)
 {
-	bool several = flows_sending(&r->flows) > 1;
-	struct page page = { .y = TOP, .height = TOP + (4 + several) * PANEL + STRIP + BOTTOM };
+	struct page page = { .y = TOP, .height = TOP + BOTTOM };
 
+	for (size_t i = 0; i < n_panels; i++)
+		page.height += is_drawn(&panels[i], r) ? pixels_of(&panels[i]) : 0;
 	for (unsigned int curve = 0; curve < flow->series->curves.n; curve++)
 		write_values(out, r, flow->series, curve);
 	write_strip(out, r, flow->series);
 	write_rates(out, r);
 	set_up(out, r, flow, page.height);
-	if (several) {
-		set_range(out, true);
-		place_panel(out, &page, PANEL, "Rate ACKed (Mbit/s)");
-		put_rates(out, r);
-	}
-	place_panel(out, &page, PANEL, "Rate (Mbit/s)");
-	put_rate(out, flow);
-	place_panel(out, &page, PANEL, "RTT (ms)");
-	put_plain_lane(out, flow, LANE_RTT, 1e3);
-	place_panel(out, &page, PANEL, "Inflight (packets)");
-	put_plain_lane(out, flow, LANE_INFLIGHT, 1);
-	place_panel(out, &page, STRIP, "");
-	put_strip(out, &flow->series->curves);
-	place_panel(out, &page, PANEL, "Losses (packets)");
-	fputs("set format x '%g'\nset xlabel 'Time (s)'\n", out);
-	put_plain_lane(out, flow, LANE_LOSSES, 1);
+	write_panels(out, r, flow, &page);
 	fputs("unset multiplot\n", out);
 }
 

@@ -47,6 +47,7 @@ def drawn(data):
     """All that the data of the old version's page had. Its page's script listed the rest."""
     recovery = [curve["names"] for curves in data.pop("curves", {}).values() for curve in curves
                 if curve["values"] == "ca_state"]
+    data.pop("panels", None)
     data.pop("findings", None)
     data["recording"].setdefault("ca_states", recovery and recovery[0])
     for flow in data["flows"]:

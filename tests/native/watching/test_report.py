@@ -5,6 +5,7 @@ import html.parser
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import time
@@ -724,12 +725,23 @@ def test_figure(bbrmon, recorded, real, tmp_path, args, labels):
     root = xml.etree.ElementTree.parse(figure).getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     text = "".join(root.itertext())
-    for label in ["Rate (Mbit/s)", "RTT (ms)", "Inflight (packets)", "Losses (packets)", "Time (s)", "delivery rate",
+    for label in ["Rate (Mbit/s)", "RTT (ms)", "Inflight (packets)", "State", "Losses (packets)", "Time (s)", "delivery rate",
                   "pacing rate", "bw", "min_rtt", "srtt", "BDP", "cwnd", "PROBE_BW", "mode", "recovery", "policer"]:
         assert label in text, label
     largest = max(range(3), key=lambda i: expected_totals(real[1][i])["bytes_acked"]) + 1
     assert (labels[0] if args else f"Flow {largest}: ") in text and all(label in text for label in labels[1:])
     assert not list(tmp_path.glob("*.html")), "only the figure was asked for"
+
+
+def test_titles_are_those_of_the_figure(browser, bbrmon, recorded, real, tmp_path):
+    """Both are of the largest flow. Two plots are only on the page."""
+    browser.open(real[0])
+    titles = browser.texts("main h3")
+    bbrmon("report", recorded, "--svg", tmp_path / "a.svg")
+    text = "".join(xml.etree.ElementTree.parse(tmp_path / "a.svg").getroot().itertext())
+    others = [title for title in titles if title not in text]
+    assert len(titles) == 2 + len(FLOW_PLOTS) and len(others) == 2
+    assert others[0] == "Jain's index of the flows present" and re.fullmatch(r"Losses in each .* ms \(packets\)", others[1])
 
 
 def test_figure_and_page(bbrmon, recorded, tmp_path):

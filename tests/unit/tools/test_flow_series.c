@@ -233,6 +233,23 @@ static void of_a_long_flow_all_extremes_are_kept(void **state)
 	assert_int_equal(policed, 1);
 }
 
+static void the_largest_value_of_a_lane_is_that_of_its_plot(void **state)
+{
+	struct bbr_event e = event(0);
+
+	(void)state;
+	e.pacing_rate = 2000000; /* 16 Mbit/s; the delivery rate is 8 Mbit/s */
+	assert_true(flow_series_add(s, &e));
+	assert_true(flow_series_largest(s, LANE_RATE) == 8000000);
+	assert_true(flow_series_largest(s, LANE_RTT) == 12000);
+	for (int i = 1; i < 10; i++) {
+		e.time_ns = i * NS_PER_MS;
+		e.pacing_rate = 125000000;
+		assert_true(flow_series_add(s, &e));
+	}
+	assert_true(flow_series_largest(s, LANE_RATE) == 10000000); /* above, the plot is cut off */
+}
+
 static void a_first_pacing_rate_far_above_all_else_is_cut_off(void **state)
 {
 	struct bbr_event e;
@@ -261,6 +278,7 @@ int main(void)
 		TEST(what_is_not_known_has_no_value),
 		TEST(time_never_goes_back),
 		TEST(of_a_long_flow_all_extremes_are_kept),
+		TEST(the_largest_value_of_a_lane_is_that_of_its_plot),
 		TEST(a_first_pacing_rate_far_above_all_else_is_cut_off),
 	};
 

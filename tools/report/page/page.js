@@ -44,19 +44,6 @@ function scaled(values, unit)
 	return values.map(value => (value === null ? null : value / unit));
 }
 
-// The unit in which the largest of the values is a handy number.
-function unitOf(values, units)
-{
-	const largest = values.reduce((most, value) => (value > most ? value : most), 0);
-
-	return units.find(([size]) => largest >= size) ?? units.at(-1);
-}
-
-function rateUnit(values)
-{
-	return unitOf(values, [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]]);
-}
-
 function rowsOf(time, ...values)
 {
 	return time.map((us, i) => [us / 1e6, ...values.map(list => list[i])]);
@@ -87,51 +74,31 @@ function seriesOf(curve, of, unit)
 	];
 }
 
-function lanePlot(id, title, of, curves, unit = 1, more = {})
+// What all plots of a panel have: data.panels says it.
+function plotOf(panel, unit, more)
 {
-	const series = curves.flatMap(curve => seriesOf(curve, of, unit));
-
-	return { id, title, series, rows: rowsOf(of.time_us, ...series.map(({ values }) => values)), ...more };
+	return { id: panel.id, title: unit ? `${panel.title} (${unit.name})` : panel.title,
+		className: panel.is_low ? "low" : "", ...more };
 }
 
-function ratePlot(of, flow)
+function curvesPlot(panel, flow)
 {
-	const { rate_top_bps: top } = data.series[flow];
-	const curves = laneOf("rate", of, flow);
-	const [unit, name] = rateUnit(top ? [top] :
-		curves.filter(curve => !curve.may_be_far_off).flatMap(({ values }) => values));
+	const of = columnsOf(flow), unit = panel.units[flow];
+	const series = laneOf(panel.lane, of, flow).flatMap(curve => seriesOf(curve, of, unit.size));
+	const top = panel.lane === "rate" ? data.series[flow].rate_top_bps / unit.size : 0;
 
-	return lanePlot("rate", `Rate (${name})`, of, curves, unit, { top: top / unit });
+	return plotOf(panel, unit, { top, series, rows: rowsOf(of.time_us, ...series.map(({ values }) => values)) });
 }
 
-function rttPlot(of, flow)
+function statesPlot(panel, flow)
 {
-	const curves = laneOf("rtt", of, flow);
-	const [unit, name] = unitOf(curves.flatMap(({ values }) => values), [[1e3, "ms"], [1, "µs"]]);
+	const of = columnsOf(flow), series = laneOf(panel.lane, of, flow);
 
-	return lanePlot("rtt", `RTT (${name})`, of, curves, unit);
-}
-
-function inflightPlot(of, flow)
-{
-	return lanePlot("inflight", "Inflight (packets)", of, laneOf("inflight", of, flow));
-}
-
-function statePlot(of, flow)
-{
-	const series = laneOf("state", of, flow);
-
-	return {
-		id: "state", title: "State", className: "strip", lanes: true,
+	return plotOf(panel, null, {
+		className: "strip", lanes: true,
 		series: series.map(({ name, names, colours }) => ({ name, names, colours })),
 		rows: rowsOf(of.time_us, ...series.map(({ values }) => values)),
-	};
-}
-
-function lossPlot(of, flow)
-{
-	return lanePlot("losses", "Since the flow's start (packets)", of, laneOf("losses", of, flow), 1,
-		{ className: "low" });
+	});
 }
 
 // By how much counters grew in each interval.
@@ -148,16 +115,16 @@ function growth(time, counters, width)
 	return rows;
 }
 
-function intervalPlot(of, flow)
+function growthPlot(panel, flow)
 {
-	const width = 2 * INTERVAL;
-	const curves = laneOf("losses", of, flow);
+	const of = columnsOf(flow), width = 2 * INTERVAL;
+	const curves = laneOf(panel.lane, of, flow);
+	const title = `${panel.title} in each ${digits(width * 1000)} ms`;
 
-	return {
-		id: "interval", title: `In each ${digits(width * 1000)} ms (packets)`, className: "low", width,
-		series: curves.map(curve => ({ name: curve.name, kind: "block", colour: colour(curve.colour) })),
+	return plotOf({ ...panel, title }, panel.units[flow], {
+		width, series: curves.map(curve => ({ name: curve.name, kind: "block", colour: colour(curve.colour) })),
 		rows: growth(of.time_us, curves.map(({ values }) => values), width),
-	};
+	});
 }
 
 // All flows together
@@ -165,9 +132,9 @@ function intervalPlot(of, flow)
 const DASHES = [null, [6, 3], [2, 2], [8, 3, 2, 3]];
 const FLOW_COLOURS = ["blue", "red", "green", "pink", "yellow", "sky"];
 
-function sharesPlot()
+function sharesPlot(panel)
 {
-	const [unit, name] = rateUnit(data.total_bps);
+	const [unit] = panel.units;
 	const flows = data.flows.filter(flow => flow.sends).map((flow, i) => ({
 		name: `flow ${flow.flow}`, kind: "line", colour: colour(FLOW_COLOURS[i % FLOW_COLOURS.length]),
 		dashes: DASHES[Math.floor(i / FLOW_COLOURS.length) % DASHES.length] }));
@@ -178,20 +145,22 @@ function sharesPlot()
 		rates.push(data.total_bps.map((total, k) =>
 			Math.max(total - data.rate_bps.reduce((sum, flow) => sum + flow[k], 0), 0)));
 	}
-	return {
-		id: "shares", title: `Rate acknowledged (${name})`, series: flows,
-		rows: data.total_bps.map((_, k) => [Math.min((k + 0.5) * INTERVAL, END), ...rates.map(rate => rate[k] / unit)]),
-	};
+	return plotOf(panel, unit, {
+		series: flows,
+		rows: data.total_bps.map((_, k) =>
+			[Math.min((k + 0.5) * INTERVAL, END), ...rates.map(rate => rate[k] / unit.size)]),
+	});
 }
 
-function jainPlot()
+function jainPlot(panel)
 {
-	return {
-		id: "jain", title: "Jain's index of the flows present", className: "low",
+	return plotOf(panel, null, {
 		series: [{ name: "index", kind: "line", colour: colour("blue") }],
 		rows: data.jain.map((value, k) => [Math.min((k + 0.5) * INTERVAL, END), value]),
-	};
+	});
 }
+
+const PLOTS = { shares: sharesPlot, jain: jainPlot, curves: curvesPlot, states: statesPlot, growth: growthPlot };
 
 // Time
 
@@ -248,8 +217,9 @@ function zoomOut()
 // One time axis for all plots; one pointer for plots with the same rows.
 function synchronize()
 {
-	const ofFlow = ["rate", "rtt", "inflight", "state", "losses"].map(id => report.plots[id]);
-	const ofAll = ["shares", "jain"].map(id => report.plots[id]).filter(Boolean);
+	const plotsOf = chosen => data.panels.filter(chosen).map(({ id }) => report.plots[id]).filter(Boolean);
+	const ofFlow = plotsOf(({ lane, kind }) => lane && kind !== "growth");
+	const ofAll = plotsOf(({ lane }) => !lane);
 
 	synchronized.push(Dygraph.synchronize(plots(), { zoom: true, selection: false, range: false }));
 	for (const same of [ofFlow, ofAll])
@@ -259,7 +229,7 @@ function synchronize()
 
 function draw()
 {
-	const shown = report.flow, of = columnsOf(shown);
+	const ofAll = recording.flows_sending > 1;
 	const before = plots().length ? timeWindow() : [0, END];
 
 	synchronized.reverse().forEach(sync => sync.detach());
@@ -268,17 +238,11 @@ function draw()
 	byId("flow-plots").replaceChildren();
 	byId("all-plots").replaceChildren();
 	report.plots = {};
-	if (recording.flows_sending > 1) {
-		byId("all-flows").hidden = false;
-		for (const plot of [sharesPlot(), jainPlot()])
-			report.plots[plot.id] = makePlot(byId("all-plots"), plot, END, shadeMissing);
-		stack();
-	}
-	for (const plot of [ratePlot, rttPlot, inflightPlot, statePlot, lossPlot, intervalPlot]) {
-		const made = plot(of, shown);
-
-		report.plots[made.id] = makePlot(byId("flow-plots"), made, END, shadeMissing);
-	}
+	byId("all-flows").hidden = !ofAll;
+	for (const panel of data.panels.filter(({ lane }) => lane || ofAll))
+		report.plots[panel.id] = makePlot(byId(panel.lane ? "flow-plots" : "all-plots"),
+			PLOTS[panel.kind](panel, report.flow), END, shadeMissing);
+	stack();
 	fillColours();
 	synchronize();
 	setTimeWindow(...before);

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
+
+#include "kernel/clock.h"
+#include "flow_series.h"
+#include "panels.h"
+
+static const struct panel_unit rates[] = {
+	{ "Gbit/s", 1e9 }, { "Mbit/s", 1e6 }, { "kbit/s", 1e3 }, { "bit/s", 1 }, {}
+};
+static const struct panel_unit times[] = { { "ms", 1e3 }, { "µs", 1 }, {} };
+static const struct panel_unit packets[] = { { "packets", 1 }, {} };
+
+const struct panel panels[] = {
+	{ "shares", "Rate ACKed", PANEL_SHARES, .units = rates },
+	{ "jain", "Jain's index of the flows present", PANEL_JAIN, .is_low = true,
+	  .is_only_on_page = true },
+	{ "rate", "Rate", PANEL_CURVES, .lane = LANE_RATE, .units = rates },
+	{ "rtt", "RTT", PANEL_CURVES, .lane = LANE_RTT, .units = times },
+	{ "inflight", "Inflight", PANEL_CURVES, .lane = LANE_INFLIGHT, .units = packets },
+	{ "state", "State", PANEL_STATES, .lane = LANE_STATE },
+	{ "losses", "Losses", PANEL_CURVES, .lane = LANE_LOSSES, .units = packets, .is_low = true },
+	{ "interval", "Losses", PANEL_GROWTH, .lane = LANE_LOSSES, .units = packets, .is_low = true,
+	  .is_only_on_page = true },
+};
+
+const size_t n_panels = sizeof(panels) / sizeof(panels[0]);
+
+static double largest_share(const struct rate_shares *shares)
+{
+	double largest = 0;
+
+	for (int i = 0; i < RATE_INTERVALS; i++)
+		largest = fmax(largest, shares->total[i]);
+	return largest * 8 * NS_PER_S / shares->interval_ns;
+}
+
+const struct panel_unit *panel_unit(const struct panel *p, const struct report *r,
+				    const struct flow *flow)
+{
+	const struct panel_unit *unit = p->units;
+	double largest;
+
+	if (!unit)
+		return NULL;
+	largest = p->lane ? flow_series_largest(flow->series, p->lane) : largest_share(&r->shares);
+	while (unit[1].name && largest < unit->size)
+		unit++;
+	return unit;
+}

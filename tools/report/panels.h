@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The plots of a report, from top to bottom. The page and the figure draw what is in this list.
+ */
+#ifndef TOOLS_PANELS_H
+#define TOOLS_PANELS_H
+
+#include "report.h"
+
+enum panel_kind {
+	PANEL_SHARES, /* the rate of each flow */
+	PANEL_JAIN, /* Jain's index of these */
+	PANEL_CURVES, /* the curves of a lane */
+	PANEL_STATES, /* the same, as strips of colour */
+	PANEL_GROWTH, /* by how much the curves of a lane grew in each interval */
+	PANEL_KINDS,
+};
+
+/* A list of units begins with the largest and ends with a name of NULL. */
+struct panel_unit {
+	const char *name;
+	double size; /* in the unit of the curves */
+};
+
+struct panel {
+	const char *key, *title;
+	enum panel_kind kind;
+	enum field_lane lane; /* of one flow; LANE_NONE: of all flows together */
+	const struct panel_unit *units; /* NULL: it has none */
+	bool is_low; /* on the page */
+	bool is_only_on_page;
+};
+
+extern const struct panel panels[];
+extern const size_t n_panels;
+
+/*
+ * The unit in which the largest value of the flow, or of all flows together, is a handy number.
+ * NULL: the panel has none.
+ */
+const struct panel_unit *panel_unit(const struct panel *p, const struct report *r,
+				    const struct flow *flow);
+
+#endif
