@@ -702,14 +702,16 @@ def check_dashboard(samples):
 def test_prometheus_and_the_dashboard(load, monitor, export, prometheus, new_path, canary):
     path = new_path(rate="20mbit", limit="30k")
     name = load("min_rtt_win=300ms", "probe_rtt_duration=50ms")
-    stream, exporter = monitor(name), export(name)
+    three = load(algorithm="bbr3")  # it has metrics of its own
+    stream, exporter = monitor(name), export(name, "--name", three)
     server = prometheus(exporter)
     server.wait_for("up", 1)
     with listen(path.receiver, path.v4) as listener:
         staying = connect(path.sender, listener, cc=name)
-        sender, receiver = connect(path.sender, listener, cc=name)
+        pairs = [connect(path.sender, listener, cc=cc) for cc in (name, three)]
     exchange(*staying, 100_000)
-    Transfer(sender, receiver, 4 * MB).finish()
+    for sender, receiver in pairs:
+        Transfer(sender, receiver, 4 * MB).finish()
     stream.wait_for(lambda m: m.of("end"), "the end")
     own = f'bbr_instance="{name}",netns="{path.sender.name}",profile="default"'
     server.wait_for(f"bbr_connections_ended_total{{{own}}}", 1)
