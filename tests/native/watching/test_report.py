@@ -669,6 +669,18 @@ def test_first_pacing_rates_do_not_hide_the_others(browser, report, bbrmon, tmp_
     assert "above 25 Mbit/s cut off" in (tmp_path / "a.svg").read_text()
 
 
+def test_units_are_those_of_the_values(browser, report, bbrmon, tmp_path):
+    """A slow flow over a short path, on the page and in the figure."""
+    events = acks([NS, 2 * NS, 3 * NS], rtt_us=900, srtt_us=900, min_rtt_us=900, rs_delivered=5, rs_interval_us=10 ** 6,
+                  bw=(5 << 24) // 10 ** 6, pacing_rate=10000)
+    browser.open(report(events))
+    bbrmon("report", tmp_path / "made.rec", "--svg", tmp_path / "a.svg")
+    text = "".join(xml.etree.ElementTree.parse(tmp_path / "a.svg").getroot().itertext())
+    for plot, title in {"rate": "Rate (kbit/s)", "rtt": "RTT (µs)"}.items():
+        assert browser.text(f"#plot-{plot} h3") == title and title in text
+    assert max(columns(browser, "rtt")[1]) == 900
+
+
 def test_names_are_only_names(browser, bbrmon, tmp_path):
     """Names of recordings and files stay text, whatever they contain."""
     file = tmp_path / "<img src=x onerror=alert(1)>&amp;'\".rec"
