@@ -150,7 +150,7 @@ $(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \
 	$(addprefix loader/machine/,machine.c machine_file.c machine_text.c plan.c) \
 	$(filter-out lib/cgroup/% $(addprefix lib/kernel/,completers.c experiment.c netns.c),$(wildcard lib/*.c lib/*/*.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 
-MONITOR_VERBS := $(addprefix tools/,main.c stream/stream.c sockets/snapshot.c stream/record.c export/export.c top/top%) \
+MONITOR_VERBS := $(addprefix tools/,main.c stream/stream.c snapshot/snapshot.c stream/record.c export/export.c top/top%) \
 	tools/report/report%
 EVENTS_FUZZED := $(filter-out $(CARRIED),$(call objects,$(filter-out $(MONITOR_VERBS),$(wildcard tools/*/*.c)) $(wildcard lib/*.c lib/*/*.c) \
 	$(addsuffix /descriptor.c,$(ALGORITHMS))))

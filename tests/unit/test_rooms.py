@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The rooms of the code, as docs/internals.md lists them: arrows go one way, and no folder has too many files."""
+import collections
 import graphlib
 import pathlib
 import re
@@ -8,7 +9,8 @@ import pytest
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 MOST_FILES = 20
-TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "sockets", "top", "report", "experiment", "export"]
+SOURCES = (".c", ".h", ".inc", ".S", ".py", ".sh")
+TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "sockets", "snapshot", "top", "report", "experiment", "export"]
 PLACES = ["lib", "loader", "tools", "bpf"]
 SEARCHED = [".", "include", *PLACES]  # in the order of the Makefile's -I options
 # The build determines which file each of these is.
@@ -107,8 +109,25 @@ def test_arrows_of_the_lab_go_up_the_list(room):
         assert not set(re.findall(r"^(?:from|import) ([a-z]+)", source.read_text(), re.M)) & set(below), source
 
 
-@pytest.mark.parametrize("place", ["lib", "loader", "tools", "bpf", "tests/lab", "tests/native"])
+def too_large(place, root=REPO):
+    """The rooms of a place that have too many sources. The place's own files are a room, too."""
+    rooms = collections.Counter(source.parent for source in (root / place).rglob("*") if source.suffix in SOURCES)
+    assert rooms, f"no source in {place}"
+    return {str(room.relative_to(root)): n for room, n in rooms.items() if n > MOST_FILES}
+
+
+@pytest.mark.parametrize("place", [*PLACES, "tests/lab", "tests/native"])
 def test_no_folder_has_too_many_files(place):
-    for folder in folders(place):
-        files = [file for file in folder.iterdir() if file.suffix in (".c", ".h", ".py", ".sh")]
-        assert len(files) <= MOST_FILES, folder
+    assert not too_large(place)
+
+
+def test_a_large_folder_is_found(tmp_path):
+    """Checks the check, in a room within a room: headers count, other files do not."""
+    room = tmp_path / "tools/one/two"
+    room.mkdir(parents=True)
+    for i in range(MOST_FILES):
+        (room / f"{i}{'.h' if i % 2 else '.c'}").touch()
+        (room / f"{i}.ini").touch()
+    assert not too_large("tools", tmp_path)
+    (room / "one_more.h").touch()
+    assert too_large("tools", tmp_path) == {"tools/one/two": MOST_FILES + 1}

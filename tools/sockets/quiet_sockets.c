@@ -3,7 +3,7 @@
 
 #include "kernel/clock.h"
 #include "cli/err.h"
-#include "sockets/quiet_sockets.h"
+#include "quiet_sockets.h"
 #include "filter/request.h"
 
 /*

@@ -7,7 +7,7 @@
 
 #include "conns/conn_table.h"
 #include "filter/request.h"
-#include "sockets/sockets.h"
+#include "sockets.h"
 
 struct quiet_sockets {
 	const struct watch_config *config; /* which connections to show */

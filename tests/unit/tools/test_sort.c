@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "event/event.h"
-#include "sockets/sort.h"
+#include "snapshot/sort.h"
 
 #define TEST(f) cmocka_unit_test(f)
 

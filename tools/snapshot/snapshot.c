@@ -24,7 +24,7 @@
 #include "socket_owners.h"
 #include "recorded_sockets.h"
 #include "snapshot.h"
-#include "sockets.h"
+#include "sockets/sockets.h"
 #include "sort.h"
 #include "summary.h"
 #include "verbs.h"
