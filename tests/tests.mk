@@ -138,7 +138,7 @@ $(BUILD)/fuzz/algorithm3: tests/fuzz/fuzz_algorithm3.c
 # The fuzzers call nothing that talks to the kernel: they contain stand-ins for it.
 $(BUILD)/fuzz/obj/loader/main.o: DEFINES := -Dmain=bbrctl_main
 # The filter language of bbrmon, and the events that it filters.
-FILTER := $(wildcard tools/filter/*.c) $(addprefix tools/event/,derived.c event.c field.c origin.c)
+FILTER := $(wildcard tools/filter/*.c) $(addprefix tools/event/,derived.c event.c field.c known.c origin.c)
 $(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_options.c $(FILTER) \
 	$(addprefix loader/,main.c verbs/verbs.c verbs/algorithm.c verbs/set.c verbs/show.c tuning/param.c tuning/param_text.c tuning/socket_filter.c) \
 	$(addprefix lib/,address.c descriptor.c kernel/instance_name.c \

@@ -12,6 +12,7 @@
 
 static const char *program = "bpf-bbr";
 static bool libbpf_speaks;
+static FILE *messages; /* NULL: stderr */
 
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
 {
@@ -27,27 +28,34 @@ void err_init(const char *name, bool verbose)
 	libbpf_set_print(print_libbpf);
 }
 
+void err_to(FILE *out)
+{
+	messages = out;
+}
+
 void err(const char *fmt, ...)
 {
+	FILE *out = messages ? messages : stderr;
 	va_list args;
 
 	fflush(stdout);
-	fprintf(stderr, "%s: ", program);
+	fprintf(out, "%s: ", program);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	vfprintf(out, fmt, args);
 	va_end(args);
-	fputc('\n', stderr);
+	fputc('\n', out);
 }
 
 void remedy(const char *fmt, ...)
 {
+	FILE *out = messages ? messages : stderr;
 	va_list args;
 
-	fputs("  ", stderr);
+	fputs("  ", out);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	vfprintf(out, fmt, args);
 	va_end(args);
-	fputc('\n', stderr);
+	fputc('\n', out);
 }
 
 void note(const char *fmt, ...)

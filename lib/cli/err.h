@@ -6,6 +6,7 @@
 #define LIB_ERR_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* Exit status of both tools. */
 enum {
@@ -23,6 +24,9 @@ void err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The line after it: what to do about it. */
 void remedy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Sends what err() and remedy() print to a stream instead of stderr; NULL: back to stderr. */
+void err_to(FILE *out);
 
 /* One line on stderr, only with -v. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -2,23 +2,26 @@
 /*
  * Filter expressions of bbrmon. The input is a connection, then the text of an expression. An
  * accepted expression is a function of the connection: its negation gives the opposite, and itself
- * combined by "and" or "or" gives the same. The only lookups in the system are names of services.
+ * combined by "and" or "or" gives the same. A recording describes one more algorithm. The only
+ * lookups in the system are names of services.
  */
 #include <arpa/inet.h>
 
 #include "cli/err.h"
 #include "filter/filter.h"
 #include "fuzz.h"
+#include "tests/unit/tools/made_up.h"
 
 #define MAX_TEXT 1024
 
 static unsigned long accepted, refused, empty, matched, unmatched, recorded, with_states,
 	ops[FILTER_FIELD + 1];
 static unsigned long compares[FILTER_LT + 1], no_cgroup, no_device, any_host, with_port, inet6,
-	too_long, pushed_all, no_socket;
+	too_long, pushed_all, no_socket, described;
 
-static const char *const op_names[] = { "and",	  "or",	    "not",  "host",    "port", "mark",
-					"cgroup", "device", "name", "profile", "mode", "field" };
+static const char *const op_names[] = { "and",	"or",	  "not",    "host", "port",
+					"mark", "cgroup", "device", "name", "profile",
+					"mode", "reason", "field" };
 static const char *const compare_names[] = { "=", "!=", ">=", "<=", ">", "<" };
 
 static void report(void)
@@ -37,6 +40,7 @@ static void report(void)
 	say_reached("host of IPv6", inet6);
 	say_reached("refused for want of a socket", no_socket);
 	say_reached("all in the kernel", pushed_all);
+	say_reached("matched of an algorithm that was described", described);
 	say_reached("as many nodes as there can be", too_long);
 	for (int i = 0; i <= FILTER_FIELD; i++)
 		say_reached(op_names[i], ops[i]);
@@ -80,6 +84,7 @@ static bool find_device(void *ctx, const char *option, const char *name,
 	return true;
 }
 
+static const struct known known = { "a recording", describe_made_up };
 static const struct filter_system fake_system = { find_cgroup, find_device, &no_device };
 
 static void note_nodes(const struct filter *f)
@@ -167,7 +172,7 @@ static int in_form(const char *form, const char *text, const struct subject *c)
 	int result = -1;
 
 	CHECK(asprintf(&whole, form, text, text) > 0);
-	if (filter_parse(&f, whole, &fake_system))
+	if (filter_parse(&f, whole, &fake_system, &known))
 		result = matches(&f, c);
 	filter_free(&f);
 	free(whole);
@@ -200,6 +205,7 @@ static void check_accepted(struct filter *f, const char *text, const struct subj
 	accepted++;
 	matched += result;
 	unmatched += !result;
+	described += result && c->origin.algorithm == &made_up && f->root >= 0;
 	check_tree(f);
 	check_push_down(f, c, result);
 	note_nodes(f);
@@ -224,6 +230,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	input_take(&in, c.origin.name, sizeof(c.origin.name) - 1);
 	input_take(&in, profiles[1], BBR_PROFILE_NAME_LEN - 1);
 	c.state.event.profile &= 3; /* profiles after the first two have no name */
+	if (flags & 4)
+		c.origin.algorithm = &made_up;
 	if (flags & 1)
 		c.origin.profiles = (const void *)profiles;
 	c.is_recorded = flags & 2;
@@ -232,18 +240,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	input_take(&in, text, size);
 	text[size] = 0;
 
-	if (filter_parse(&f, text, &fake_system))
+	if (filter_parse(&f, text, &fake_system, &known))
 		check_accepted(&f, text, &c);
 	else
 		refused++;
 	/* With events only, an expression that needs a socket must be refused. */
 	if (!f.needs_socket && f.n) {
 		filter_free(&f);
-		filter_parse(&f, text, NULL);
+		filter_parse(&f, text, NULL, &known);
 		CHECK(!f.needs_socket);
 	} else if (f.needs_socket) {
 		filter_free(&f);
-		CHECK(!filter_parse(&f, text, NULL));
+		CHECK(!filter_parse(&f, text, NULL, &known));
 		no_socket++;
 	}
 	filter_free(&f);

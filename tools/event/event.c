@@ -88,6 +88,11 @@ bool event_has_steps(const struct bbr_event *e)
 	return e->kind == BBR_EV_MODE || e->kind == BBR_EV_RECOVERY || e->kind == BBR_EV_RTO;
 }
 
+bool event_has_reason(const struct bbr_event *e)
+{
+	return e->kind == BBR_EV_MODE && !(e->flags & BBR_F_KERNEL);
+}
+
 const char *event_step_name(const struct algorithm *a, const struct bbr_event *e,
 			    unsigned int state)
 {

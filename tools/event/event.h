@@ -50,6 +50,8 @@ extern const char *const ca_state_names[N_CA_STATES]; /* enum tcp_ca_state of li
 
 /* Does an event of this kind have `from` and `to`? */
 bool event_has_steps(const struct bbr_event *e);
+/* Does it have `reason`, why a mode was entered? */
+bool event_has_reason(const struct bbr_event *e);
 /* The name of event->from or ->to, which are modes or congestion states. */
 const char *event_step_name(const struct algorithm *a, const struct bbr_event *e,
 			    unsigned int state);

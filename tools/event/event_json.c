@@ -21,7 +21,7 @@ static void add_steps(struct json *j, const struct algorithm *a, const struct bb
 {
 	json_add_string(j, "from", event_step_name(a, e, e->from));
 	json_add_string(j, "to", event_step_name(a, e, e->to));
-	if (e->kind == BBR_EV_MODE && !(e->flags & BBR_F_KERNEL))
+	if (event_has_reason(e))
 		json_add_string(j, "reason", reason_name(a, e->reason));
 	else
 		json_add_null(j, "reason");

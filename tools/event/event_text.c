@@ -61,7 +61,7 @@ static void put_kind(struct buffered *to, const struct text_style *style, const 
 		buffered_text(to, "->");
 		buffered_text(to, event_step_name(a, e, e->to));
 	}
-	if (e->kind == BBR_EV_MODE && !(e->flags & BBR_F_KERNEL)) {
+	if (event_has_reason(e)) {
 		buffered_text(to, " (");
 		buffered_text(to, reason_name(a, e->reason));
 		put_char(to, ')');

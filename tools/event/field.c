@@ -56,6 +56,15 @@ const struct field *field_find(const struct algorithm *a, const char *key)
 	return f ? f : find(common_fields, n_common_fields, key);
 }
 
+const struct field *field_of(struct field_of *f, const struct algorithm *a)
+{
+	if (f->algorithm != a) {
+		f->algorithm = a;
+		f->field = field_find(a, f->key);
+	}
+	return f->field;
+}
+
 static __u64 load(const void *from, unsigned int width)
 {
 	__u16 half;

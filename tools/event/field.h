@@ -15,6 +15,15 @@ extern const size_t n_common_fields;
 /* One of the algorithm's fields, or a common one; NULL: there is none of this key. */
 const struct field *field_find(const struct algorithm *a, const char *key);
 
+/* The same, looked up only if the algorithm is another one than the last time. */
+struct field_of {
+	const char *key;
+	const struct algorithm *algorithm;
+	const struct field *field;
+};
+
+const struct field *field_of(struct field_of *f, const struct algorithm *a);
+
 /*
  * The value in the unit that is shown: bandwidths and rates in bits per second, a flag as 0 or 1, a
  * name as its index, everything else as the event has it. False: not known. If the event is too

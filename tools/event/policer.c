@@ -5,18 +5,11 @@
 
 enum policer event_policer(const struct algorithm *a, const struct bbr_event *e)
 {
-	/* Events of one algorithm come in sequence: the field is looked up once for these. */
-	static const struct algorithm *last;
-	static const struct field *policer;
+	static struct field_of policer = { .key = "policer" };
+	const struct field *f = field_of(&policer, a);
 	__u64 value;
 
-	if (a != last) {
-		policer = field_find(a, "policer");
-		last = a;
-	}
-	return policer && field_value(policer, e, &value) && value <= POLICER_DETECTED ?
-		       value :
-		       POLICER_OFF;
+	return f && field_value(f, e, &value) && value <= POLICER_DETECTED ? value : POLICER_OFF;
 }
 
 bool event_is_policed(const struct algorithm *a, const struct bbr_event *e)

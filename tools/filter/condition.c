@@ -3,9 +3,14 @@
  * FIELD [ COMPARE ] VALUE. FIELD is one of ss(8)'s, one of a few of ours, or the JSON key of a
  * value of an event.
  */
-#include "event/field.h"
-#include "expression.h"
+#include <ctype.h>
+#include <string.h>
+
+#include "cli/err.h"
+#include "event/known.h"
 #include "value.h"
+
+#define KEY_LEN 256
 
 static const struct word {
 	const char *word;
@@ -26,6 +31,7 @@ static const struct word {
 	{ "cc", FILTER_NAME, false, false, false },
 	{ "profile", FILTER_PROFILE, false, false, false },
 	{ "mode", FILTER_MODE, false, false, false },
+	{ "reason", FILTER_REASON, false, false, false },
 };
 
 static const struct {
@@ -84,7 +90,10 @@ static bool parse_value(struct expression *x, const char *word, struct filter_no
 	case FILTER_PROFILE:
 		return value_name(l, node, value, BBR_PROFILE_NAME_LEN);
 	case FILTER_MODE:
-		return value_mode(l, node, value);
+		return value_mode(x, node, value);
+	case FILTER_REASON:
+		x->f->needs_reason = true;
+		return value_reason(x, node, value);
 	default:
 		return false;
 	}
@@ -117,17 +126,15 @@ static int parse_word(struct expression *x, const struct word *word)
 }
 
 /* Takes a field of any algorithm. The first algorithm that has it defines its values. */
-static const struct field *take_field(struct lexer *l)
+static const struct field *take_field(struct expression *x)
 {
-	char key[FILTER_NAME_LEN];
+	char key[KEY_LEN];
 	const struct field *f = NULL;
 
-	if (!lexer_peek(l, key, sizeof(key)))
-		return NULL;
-	for (size_t i = 0; i < n_algorithms && !f; i++)
-		f = field_find(algorithms[i], key);
+	if (lexer_peek(&x->lexer, key, sizeof(key)))
+		f = known_field(x->known, key);
 	if (f)
-		lexer_take(l, key);
+		lexer_take(&x->lexer, key);
 	return f;
 }
 
@@ -142,25 +149,63 @@ static int parse_field(struct expression *x, const struct field *f)
 	if (n < 0)
 		return -1;
 	node = &x->f->nodes[n];
-	node->field.key = f->key;
+	node->field.of.key = f->key;
 	x->f->needs |= f->needs;
 	if (!take_ordered(l, node, f->unit != FIELD_NAME && f->unit != FIELD_FLAG))
 		return -1;
-	return lexer_take_value(l, value, sizeof(value)) && value_field(l, node, f, value) ? n : -1;
+	return lexer_take_value(l, value, sizeof(value)) && value_field(x, node, f, value) ? n : -1;
+}
+
+/* An address or a port without a word before it: of either end. */
+static bool is_host(struct lexer *l)
+{
+	const char *s = l->text + l->at;
+	char word[KEY_LEN];
+
+	return isdigit((unsigned char)*s) || *s == '[' || *s == ':' ||
+	       (lexer_peek(l, word, sizeof(word)) && s[strlen(word)] == ':');
+}
+
+static int parse_either_end(struct expression *x)
+{
+	int local = expression_node(x, FILTER_HOST, -1, -1), remote;
+	struct filter_node *nodes = x->f->nodes;
+	char value[256];
+
+	if (local < 0 || !lexer_take_value(&x->lexer, value, sizeof(value)) ||
+	    !value_host(&x->lexer, "address", &nodes[local], value))
+		return -1;
+	remote = expression_node(x, FILTER_HOST, -1, -1);
+	if (remote < 0)
+		return -1;
+	nodes[remote] = nodes[local];
+	nodes[remote].is_remote = true;
+	return expression_node(x, FILTER_OR, local, remote);
+}
+
+static int refuse(const struct expression *x)
+{
+	const struct lexer *l = &x->lexer;
+	struct name_list fields = {};
+
+	lexer_refuse(l, l->at, l->text[l->at] ? "not a condition" : "a condition is missing",
+		     "an address or a port: 10.0.0.0/8, [fd00::1]:443, :443; or one of: dst, src, "
+		     "dport,");
+	remedy("sport, fwmark, cgroup, dev, name, profile, mode, reason, or a key of JSON with a "
+	       "value:");
+	name_list_add_fields(&fields, x->known);
+	name_list_print(&fields);
+	return -1;
 }
 
 int condition_parse(struct expression *x)
 {
-	struct lexer *l = &x->lexer;
-	const struct word *word = take_word(l);
-	const struct field *f = word ? NULL : take_field(l);
+	const struct word *word = take_word(&x->lexer);
+	const struct field *f = word ? NULL : take_field(x);
 
 	if (word)
 		return parse_word(x, word);
 	if (f)
 		return parse_field(x, f);
-	lexer_refuse(l, l->at, l->text[l->at] ? "not a condition" : "a condition is missing",
-		     "one of: dst, src, dport, sport, fwmark, cgroup, dev, name, profile, mode, "
-		     "or a key of JSON: bw_bps > 10mbit");
-	return -1;
+	return is_host(&x->lexer) ? parse_either_end(x) : refuse(x);
 }

@@ -11,6 +11,7 @@
 struct expression {
 	struct filter *f;
 	const struct filter_system *system; /* NULL: the expression is for events */
+	const struct known *known;
 	struct lexer lexer;
 	int depth; /* of parentheses and "not" */
 };

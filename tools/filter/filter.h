@@ -11,12 +11,14 @@
 #include "bpf_bbr/abi.h"
 #include "bpf_bbr/snapshot.h"
 #include "descriptor.h"
-#include "event/origin.h"
+#include "event/event.h"
+#include "event/field.h"
+#include "event/known.h"
 
 #define FILTER_WORDS 4096 /* of a command line */
 #define FILTER_NODES 256 /* of one expression */
 #define FILTER_DEPTH 32 /* of parentheses and "not" */
-#define FILTER_NAME_LEN 32
+#define FILTER_NAME_LEN MODE_TEXT_LEN
 #define FILTER_ALL_STATES (~0u) /* of TCP */
 
 enum filter_op {
@@ -30,7 +32,8 @@ enum filter_op {
 	FILTER_DEVICE,
 	FILTER_NAME,
 	FILTER_PROFILE,
-	FILTER_MODE,
+	FILTER_MODE, /* or MODE/PHASE */
+	FILTER_REASON,
 	FILTER_FIELD, /* a value that has a key in JSON */
 };
 
@@ -72,12 +75,9 @@ struct filter_node {
 		} device;
 		char name[FILTER_NAME_LEN];
 		struct {
-			const char *key;
+			struct field_of of;
 			__u64 value;
 			const char *name; /* of a FIELD_NAME; compared instead of the value */
-			/* Looked up by key, for the algorithm of the last event. */
-			const struct algorithm *algorithm;
-			const struct field *field;
 		} field;
 	};
 };
@@ -90,6 +90,7 @@ struct filter {
 	bool needs_socket; /* tests what only a socket has, and no event */
 	/* enum bbr_event_flag: it tests what only events with one of these have; 0: it does not. */
 	__u16 needs;
+	bool needs_reason; /* the same for why a mode was entered */
 };
 
 /*
@@ -110,11 +111,13 @@ void filter_init(struct filter *f);
 /*
  * Returns false after printing what is wrong, where, and what to do. In either case f needs
  * filter_free(). If system is NULL, the expression is for events and must not test what only a
- * socket has.
+ * socket has. The fields and modes that it may name are those of `known`.
  */
-bool filter_parse(struct filter *f, const char *text, const struct filter_system *system);
+bool filter_parse(struct filter *f, const char *text, const struct filter_system *system,
+		  const struct known *known);
 /* The same for words, joined by blanks. */
-bool filter_parse_words(struct filter *f, int n, char **words, const struct filter_system *system);
+bool filter_parse_words(struct filter *f, int n, char **words, const struct filter_system *system,
+			const struct known *known);
 
 /*
  * Adds a condition that must be true as well; filter_add_names() one that is true for any of these

@@ -40,7 +40,7 @@ static size_t word_len(const char *s)
 {
 	size_t n = 0;
 
-	while (isalnum((unsigned char)s[n]) || s[n] == '_' || s[n] == '-')
+	while (isalnum((unsigned char)s[n]) || s[n] == '_' || s[n] == '-' || s[n] == '.')
 		n++;
 	return n;
 }

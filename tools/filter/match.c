@@ -75,21 +75,32 @@ static bool compare(enum filter_compare compare, __u64 is, __u64 wanted)
 /* An unknown value is neither equal to anything nor more or less: only != is true of it. */
 static bool matches_field(struct filter_node *node, const struct filter_subject *c)
 {
-	const struct algorithm *a = c->origin->algorithm;
-	const struct field *f;
+	const struct field *f = field_of(&node->field.of, c->origin->algorithm);
 	__u64 value;
 
-	if (node->field.algorithm != a) {
-		node->field.algorithm = a;
-		node->field.field = field_find(a, node->field.key);
-	}
-	f = node->field.field;
 	if (!f || !field_value(f, c->e, &value))
 		return node->compare == FILTER_NE;
 	if (!node->field.name)
 		return compare(node->compare, value, node->field.value);
 	return !strcasecmp(field_name_of(f, value), node->field.name) ==
 	       (node->compare == FILTER_EQ);
+}
+
+static bool matches_mode(const struct filter_node *node, const struct filter_subject *c)
+{
+	const struct algorithm *a = c->origin->algorithm;
+	char text[MODE_TEXT_LEN];
+
+	if (!strchr(node->name, '/'))
+		return !strcasecmp(mode_name(a, c->e->mode), node->name);
+	mode_text(text, sizeof(text), a, c->e);
+	return !strcasecmp(text, node->name);
+}
+
+static bool matches_reason(const struct filter_node *node, const struct filter_subject *c)
+{
+	return event_has_reason(c->e) &&
+	       !strcasecmp(reason_name(c->origin->algorithm, c->e->reason), node->name);
 }
 
 static bool is_equal(const struct filter_node *node, const struct filter_subject *c)
@@ -110,7 +121,9 @@ static bool is_equal(const struct filter_node *node, const struct filter_subject
 	case FILTER_PROFILE:
 		return matches_profile(node, c);
 	case FILTER_MODE:
-		return !strcasecmp(mode_name(c->origin->algorithm, c->e->mode), node->name);
+		return matches_mode(node, c);
+	case FILTER_REASON:
+		return matches_reason(node, c);
 	default:
 		return false;
 	}
@@ -150,13 +163,12 @@ bool filter_matches(struct filter *f, const struct origin *origin, const struct 
 bool filter_has_state(const struct filter *f)
 {
 	for (int i = 0; i < f->n; i++)
-		if (f->nodes[i].op == FILTER_PROFILE || f->nodes[i].op == FILTER_MODE ||
-		    f->nodes[i].op == FILTER_FIELD)
+		if (f->nodes[i].op >= FILTER_PROFILE)
 			return true;
 	return false;
 }
 
 bool filter_knows(const struct filter *f, const struct bbr_event *e)
 {
-	return !f->needs || e->flags & f->needs;
+	return (!f->needs || e->flags & f->needs) && (!f->needs_reason || event_has_reason(e));
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What "name", "profile", "mode" and fields with names are compared with.
+ * What "name", "profile", "mode", "reason" and fields with names are compared with.
  */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "event/field.h"
 #include "value.h"
 
 bool value_name(const struct lexer *l, struct filter_node *node, const char *value, size_t size)
@@ -18,61 +17,82 @@ bool value_name(const struct lexer *l, struct filter_node *node, const char *val
 	return true;
 }
 
-/* Names, as many as there is room for, each once: algorithms have some in common. */
-struct name_list {
-	char text[200];
-	size_t len;
-};
-
-static bool is_listed(const struct name_list *list, const char *name)
+static bool refuse(const struct lexer *l, const char *why, const struct name_list *names)
 {
-	size_t n = strlen(name);
-
-	for (const char *at = list->text; (at = strstr(at, name)); at++)
-		if ((at == list->text || at[-1] == ' ') && (!at[n] || at[n] == ','))
-			return true;
+	lexer_refuse(l, l->word_at, why, "one of:");
+	name_list_print(names);
 	return false;
 }
 
-static void list_name(struct name_list *list, const char *name)
+/* Is it the mode, or the mode with one of its phases? Lists what it could be. */
+static bool is_mode(const char *value, const struct algorithm_mode *mode, struct name_list *names)
 {
-	size_t room = sizeof(list->text) - list->len, n = strlen(name) + 2;
+	char text[512];
 
-	if (n < room && !is_listed(list, name))
-		list->len +=
-			snprintf(list->text + list->len, room, "%s%s", list->len ? ", " : "", name);
+	name_list_add(names, mode->name);
+	if (!strcasecmp(value, mode->name))
+		return true;
+	for (int i = 0; i < mode->n_phases; i++) {
+		if (!mode->phases[i])
+			continue;
+		snprintf(text, sizeof(text), "%s/%s", mode->name, mode->phases[i]);
+		if (!strcasecmp(value, text))
+			return true;
+		if (strchr(value, '/'))
+			name_list_add(names, text);
+	}
+	return false;
 }
 
-bool value_mode(const struct lexer *l, struct filter_node *node, const char *value)
+bool value_mode(const struct expression *x, struct filter_node *node, const char *value)
 {
-	struct name_list list = {};
+	struct name_list names = {};
+	const struct algorithm *a;
 
-	for (size_t i = 0; i < n_algorithms; i++) {
-		for (int mode = 0; mode < algorithms[i]->n_modes; mode++) {
-			const char *name = algorithms[i]->modes[mode].name;
-
-			if (!strcasecmp(value, name))
-				return value_name(l, node, value, FILTER_NAME_LEN);
-			list_name(&list, name);
-		}
-	}
-	return lexer_refuse(l, l->word_at, "not a mode", list.text);
+	for (size_t i = 0; (a = known_algorithm(x->known, i)); i++)
+		for (int mode = 0; mode < a->n_modes; mode++)
+			if (is_mode(value, &a->modes[mode], &names))
+				return value_name(&x->lexer, node, value, FILTER_NAME_LEN);
+	return refuse(&x->lexer, "not a mode", &names);
 }
 
-bool value_field_name(const struct lexer *l, struct filter_node *node, const char *value)
+/* Is it one of these names? Lists them. NULL: it is not. */
+static const char *find_name(const char *value, const char *const *list, int n,
+			     struct name_list *names)
 {
-	struct name_list list = {};
-
-	for (size_t i = 0; i < n_algorithms; i++) {
-		const struct field *f = field_find(algorithms[i], node->field.key);
-
-		for (int k = 0; f && f->unit == FIELD_NAME && k < f->n_names; k++) {
-			if (!strcasecmp(value, f->names[k])) {
-				node->field.name = f->names[k];
-				return true;
-			}
-			list_name(&list, f->names[k]);
-		}
+	for (int i = 0; i < n; i++) {
+		if (!list[i])
+			continue;
+		if (!strcasecmp(value, list[i]))
+			return list[i];
+		name_list_add(names, list[i]);
 	}
-	return lexer_refuse(l, l->word_at, "not a value of this field", list.text);
+	return NULL;
+}
+
+bool value_reason(const struct expression *x, struct filter_node *node, const char *value)
+{
+	struct name_list names = {};
+	const struct algorithm *a;
+
+	for (size_t i = 0; (a = known_algorithm(x->known, i)); i++)
+		if (find_name(value, a->reasons, a->n_reasons, &names))
+			return value_name(&x->lexer, node, value, FILTER_NAME_LEN);
+	return refuse(&x->lexer, "not a reason", &names);
+}
+
+bool value_field_name(const struct expression *x, struct filter_node *node, const char *value)
+{
+	struct name_list names = {};
+	const struct algorithm *a;
+
+	for (size_t i = 0; (a = known_algorithm(x->known, i)); i++) {
+		const struct field *f = field_find(a, node->field.of.key);
+
+		if (f && f->unit == FIELD_NAME)
+			node->field.name = find_name(value, f->names, f->n_names, &names);
+		if (node->field.name)
+			return true;
+	}
+	return refuse(&x->lexer, "not a value of this field", &names);
 }

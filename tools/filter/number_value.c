@@ -52,14 +52,15 @@ static bool set_number(struct filter_node *node, double value)
 	return value == node->field.value || node->compare > FILTER_NE;
 }
 
-bool value_field(const struct lexer *l, struct filter_node *node, const struct field *f,
+bool value_field(const struct expression *x, struct filter_node *node, const struct field *f,
 		 const char *value)
 {
+	const struct lexer *l = &x->lexer;
 	enum parse_error error;
 	double number;
 
 	if (f->unit == FIELD_NAME)
-		return value_field_name(l, node, value);
+		return value_field_name(x, node, value);
 	if (f->unit == FIELD_FLAG)
 		return parse_flag(l, node, value);
 	error = parse_field_number(f, value, &number);

@@ -85,9 +85,10 @@ static bool is_printable(const char *s)
 	return true;
 }
 
-bool filter_parse(struct filter *f, const char *text, const struct filter_system *system)
+bool filter_parse(struct filter *f, const char *text, const struct filter_system *system,
+		  const struct known *known)
 {
-	struct expression x = { .f = f, .system = system, .lexer.text = text };
+	struct expression x = { .f = f, .system = system, .known = known, .lexer.text = text };
 
 	filter_init(f);
 	if (!is_printable(text)) {
@@ -106,7 +107,8 @@ bool filter_parse(struct filter *f, const char *text, const struct filter_system
 	       lexer_refuse(&x.lexer, x.lexer.at, "this parenthesis closes nothing", "remove it");
 }
 
-bool filter_parse_words(struct filter *f, int n, char **words, const struct filter_system *system)
+bool filter_parse_words(struct filter *f, int n, char **words, const struct filter_system *system,
+			const struct known *known)
 {
 	size_t len = 1, at = 0;
 	bool is_parsed;
@@ -123,7 +125,7 @@ bool filter_parse_words(struct filter *f, int n, char **words, const struct filt
 	for (int i = 0; i < n; i++)
 		at += sprintf(text + at, "%s%s", i ? " " : "", words[i]);
 	text[at] = 0;
-	is_parsed = filter_parse(f, text, system);
+	is_parsed = filter_parse(f, text, system, known);
 	free(text);
 	return is_parsed;
 }

@@ -6,9 +6,7 @@
 #ifndef TOOLS_VALUE_H
 #define TOOLS_VALUE_H
 
-#include "descriptor.h"
-#include "filter.h"
-#include "lexer.h"
+#include "expression.h"
 
 /* `word` is the condition's word, for messages. */
 bool value_host(const struct lexer *l, const char *word, struct filter_node *node, char *value);
@@ -17,12 +15,14 @@ bool value_mark(const struct lexer *l, const char *word, struct filter_node *nod
 
 /* A name, which must be shorter than `size`. */
 bool value_name(const struct lexer *l, struct filter_node *node, const char *value, size_t size);
-bool value_mode(const struct lexer *l, struct filter_node *node, const char *value);
 
+/* A mode, "PROBE_BW", or one with its phase, "PROBE_BW/UP", of any of the algorithms. */
+bool value_mode(const struct expression *x, struct filter_node *node, const char *value);
+bool value_reason(const struct expression *x, struct filter_node *node, const char *value);
 /* The name of a value of the field whose key the condition has, in any of the algorithms. */
-bool value_field_name(const struct lexer *l, struct filter_node *node, const char *value);
+bool value_field_name(const struct expression *x, struct filter_node *node, const char *value);
 /* Any value of this field: a name, a flag, or a number for the condition to compare with. */
-bool value_field(const struct lexer *l, struct filter_node *node, const struct field *f,
+bool value_field(const struct expression *x, struct filter_node *node, const struct field *f,
 		 const char *value);
 
 #endif

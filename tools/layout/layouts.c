@@ -102,6 +102,14 @@ const struct layout *layout_read(const __u8 *description, size_t size)
 	return NULL;
 }
 
+const struct algorithm *layout_described(size_t i)
+{
+	for (struct layout *l = layouts; l; l = l->next)
+		if (l->is_read && !i--)
+			return l->algorithm;
+	return NULL;
+}
+
 void layout_forget(void)
 {
 	struct layout **at = &layouts, *l;

@@ -18,6 +18,9 @@ const struct layout *layout_find(__u32 id);
 /* The layout with this description. NULL: no memory, not a description, or too many were read. */
 const struct layout *layout_read(const __u8 *description, size_t size);
 
+/* The i-th algorithm that was read, the latest one first; NULL: there are no more. */
+const struct algorithm *layout_described(size_t i);
+
 /* Forgets all layouts that were read. */
 void layout_forget(void);
 

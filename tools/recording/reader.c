@@ -108,7 +108,7 @@ static void say_skipped(struct recording_reader *r)
 {
 	if (!r->skipped)
 		return;
-	if (r->places++ < MAX_SAID)
+	if (r->places++ < MAX_SAID && !r->quiet)
 		err("%s: skipped %llu damaged bytes from byte %llu on", r->name, r->skipped,
 		    r->offset - r->skipped);
 	r->skipped = 0;
@@ -157,7 +157,7 @@ void recording_totals(const struct recording_reader *r, struct watch_totals *tot
 /* What was counted so far is final: the counts in the next records begin at 0 again. */
 static void end_run(struct recording_reader *r)
 {
-	if (!r->run_ended && !r->skim)
+	if (!r->run_ended && !r->skim && !r->quiet)
 		err("%s: the run of bbrmon before byte %llu has no end", r->name, r->offset);
 	add_totals(&r->before, r);
 	memset(&r->now, 0, sizeof(r->now));
@@ -259,7 +259,7 @@ static enum recording_next take_event(struct recording_reader *r,
 				      const struct recording_record *record)
 {
 	if (!record->event) {
-		if (!r->said_unknown)
+		if (!r->said_unknown && !r->quiet)
 			err("%s: events from byte %llu on are left out: the part of the file that "
 			    "says what they "
 			    "consist of is damaged or missing",
@@ -293,7 +293,7 @@ static enum recording_next next_record(struct recording_reader *r)
 		return RECORDING_NEXT_NONE;
 	}
 	if (!size || !recording_get(r->chunk, from, size, &record, &r->event)) {
-		if (r->places++ < MAX_SAID)
+		if (r->places++ < MAX_SAID && !r->quiet)
 			err("%s: skipped damaged records after record %llu, in the chunk at byte "
 			    "%llu",
 			    r->name, r->records, r->chunk_offset);
@@ -358,9 +358,9 @@ static enum recording_next finish(struct recording_reader *r)
 		r->whole_end = r->offset;
 	use(r, held(r));
 	say_skipped(r);
-	if (r->places > MAX_SAID)
+	if (r->places > MAX_SAID && !r->quiet)
 		err("%s: skipped %llu more damaged places", r->name, r->places - MAX_SAID);
-	if (is_cut && !r->skim)
+	if (is_cut && !r->skim && !r->quiet)
 		say_cut(r);
 	r->is_over = true;
 	return RECORDING_NEXT_OVER;

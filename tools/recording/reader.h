@@ -29,6 +29,7 @@ struct recording_reader {
 	 */
 	bool skim;
 	__u64 whole_end;
+	bool quiet; /* for a second reading: prints nothing about what is skipped or cut off */
 
 	/* Bytes of the file that are not consumed yet. */
 	__u8 *buffer;

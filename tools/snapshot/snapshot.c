@@ -21,6 +21,7 @@
 #include "stream/interrupt.h"
 #include "kernel/netns.h"
 #include "cli/options.h"
+#include "recording/described.h"
 #include "socket_owners.h"
 #include "recorded_sockets.h"
 #include "snapshot.h"
@@ -37,6 +38,7 @@ struct taking {
 	const char *netns, *read;
 	__u64 at_ns; /* 0: the end of the recording */
 	struct value_list names;
+	const char *sort;
 	struct sort_order order;
 
 	struct filter filter;
@@ -299,12 +301,14 @@ static bool find_device(void *ctx, const char *option, const char *name,
 	return is_found;
 }
 
-static int parse_filter(struct taking *t, int argc, char **argv)
+static int parse_request(struct taking *t, int argc, char **argv)
 {
 	const struct filter_system system = { find_cgroup, find_device, t };
+	const struct known known = { t->read, recording_described };
 
-	return filter_parse_words(&t->filter, argc, argv, &system) &&
-			       filter_add_names(&t->filter, t->names.arg, t->names.n) ?
+	return filter_parse_words(&t->filter, argc, argv, &system, &known) &&
+			       filter_add_names(&t->filter, t->names.arg, t->names.n) &&
+			       (!t->sort || sort_parse(&t->order, t->sort, &known)) ?
 		       EXIT_DONE :
 		       EXIT_USAGE;
 }
@@ -358,7 +362,7 @@ static const struct option_def options[] = {
 	{ "name", 0, "NAME", option_append, MEMBER(names),
 	  "only this congestion control (repeat for several);\n"
 	  "bbr is the kernel's own" },
-	{ "sort", 0, "KEYS", option_sort, MEMBER(order),
+	{ "sort", 0, "KEYS", option_text, MEMBER(sort),
 	  "sort by JSON keys: bw_bps,-lport; \"-\" means from the highest" },
 	{ "reverse", 0, NULL, option_flag, MEMBER(order.reverse), "reverse the order" },
 	{ "summary", 's', NULL, option_flag, MEMBER(summed),
@@ -375,7 +379,7 @@ static const struct option_group groups[] = { { options, 0 }, {} };
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct taking *t = options;
-	int status = parse_filter(t, argc - 1, argv + 1);
+	int status = parse_request(t, argc - 1, argv + 1);
 
 	if (!status)
 		status = check_options(t);

@@ -68,107 +68,59 @@ static const struct {
 	{ "peer", KEY_remote },
 };
 
-static bool is_key(const char *key, const char *s, size_t len)
+static bool find_key(struct sort_key *key, const char *s, const struct known *known)
 {
-	return strlen(key) == len && !strncmp(s, key, len);
-}
+	const struct field *f;
 
-/* The key of a field, of any algorithm or of all; NULL: there is none. */
-static const char *find_field_key(const char *s, size_t len)
-{
-	for (size_t i = 0; i < n_algorithms; i++)
-		for (int k = 0; k < algorithms[i]->n_fields; k++)
-			if (is_key(algorithms[i]->fields[k].key, s, len))
-				return algorithms[i]->fields[k].key;
-	for (size_t i = 0; i < n_common_fields; i++)
-		if (is_key(common_fields[i].key, s, len))
-			return common_fields[i].key;
-	return NULL;
-}
-
-static bool find_key(struct sort_key *key, const char *s, size_t len)
-{
 	for (int i = 0; i < N_KEYS; i++) {
-		if (is_key(keys[i], s, len)) {
+		if (!strcmp(keys[i], s)) {
 			key->what = i;
 			return true;
 		}
 	}
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
-		if (is_key(columns[i].column, s, len)) {
+		if (!strcmp(columns[i].column, s)) {
 			key->what = columns[i].key;
 			return true;
 		}
 	}
+	f = known_field(known, s);
 	key->what = KEY_FIELD;
-	key->field = find_field_key(s, len);
-	return key->field;
+	key->field = f ? f->key : NULL;
+	return f;
 }
 
-/* Lines of keys. */
-struct key_lines {
-	char text[100];
-	size_t len;
-};
-
-static void list_key(struct key_lines *l, const char *key)
+static bool refuse(const char *s, const struct known *known)
 {
-	if (l->len + strlen(key) + 4 > sizeof(l->text)) {
-		remedy("%s,", l->text);
-		l->len = 0;
-	}
-	l->len += snprintf(l->text + l->len, sizeof(l->text) - l->len, "%s%s", l->len ? ", " : "",
-			   key);
-}
+	struct name_list names = {};
 
-/* Does an algorithm before this one have the key as well? */
-static bool is_listed(size_t algorithm, const char *key)
-{
-	for (size_t i = 0; i < algorithm; i++)
-		if (field_find(algorithms[i], key))
-			return true;
+	err("--sort %s: no such key", s);
+	remedy("one or more of these, with a \"-\" to sort from the highest to the lowest:");
+	for (int i = 0; i < N_KEYS; i++)
+		name_list_add(&names, keys[i]);
+	name_list_add_fields(&names, known);
+	name_list_print(&names);
 	return false;
 }
 
-static void list_keys(void)
+bool sort_parse(struct sort_order *order, const char *text, const struct known *known)
 {
-	struct key_lines l = {};
-
-	for (int i = 0; i < N_KEYS; i++)
-		list_key(&l, keys[i]);
-	for (size_t i = 0; i < n_algorithms; i++)
-		for (int k = 0; k < algorithms[i]->n_fields; k++)
-			if (!is_listed(i, algorithms[i]->fields[k].key))
-				list_key(&l, algorithms[i]->fields[k].key);
-	for (size_t i = 0; i < n_common_fields; i++)
-		list_key(&l, common_fields[i].key);
-	remedy("%s", l.text);
-}
-
-bool option_sort(const char *option, const char *s, void *to)
-{
-	struct sort_order *order = to;
-
 	order->n = 0;
-	for (const char *end; s; s = end) {
+	for (const char *s = text, *end; s; s = end) {
 		struct sort_key key = { .descending = *s == '-' };
-		size_t len;
+		char word[256];
 
 		s += key.descending;
-		len = strcspn(s, ",");
-		end = s[len] ? s + len + 1 : NULL;
-		if (!find_key(&key, s, len)) {
-			err("%s %.*s: no such key", option, (int)len, s);
-			remedy("one or more of these, with a \"-\" to sort from the highest to the "
-			       "lowest:");
-			list_keys();
-			return false;
-		}
+		end = strchr(s, ',');
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(s, ","), s);
+		if (!find_key(&key, word, known))
+			return refuse(word, known);
 		if (order->n == SORT_KEYS) {
-			err("%s: more than %d keys", option, SORT_KEYS);
+			err("--sort: more than %d keys", SORT_KEYS);
 			return false;
 		}
 		order->keys[order->n++] = key;
+		end += !!end;
 	}
 	return true;
 }

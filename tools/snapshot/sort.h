@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "event/known.h"
 #include "snapshot.h"
 
 #define SORT_KEYS 16 /* of one order */
@@ -24,8 +25,8 @@ struct sort_order {
 	bool reverse; /* reverses all keys */
 };
 
-/* Parser of struct option_def for a struct sort_order: "bw_bps,-lport". */
-bool option_sort(const char *option, const char *s, void *to);
+/* Parses "bw_bps,-lport". Returns false after printing what is wrong. */
+bool sort_parse(struct sort_order *order, const char *text, const struct known *known);
 
 struct kept_snapshot {
 	const struct origin *origin;

@@ -10,6 +10,7 @@
 #include "cli/err.h"
 #include "filter/filter.h"
 #include "cli/units.h"
+#include "recording/described.h"
 #include "watch_options.h"
 
 #define RING_SIZE_MAX (1ull << 31) /* max_entries of a map has 32 bits */
@@ -154,9 +155,10 @@ static bool option_speed(const char *option, const char *s, void *to)
 /* Makes the filter from the words and from the options that are short forms of conditions. */
 static bool make_filter(struct watch_config *config, int n, char **words)
 {
+	const struct known known = { config->read, recording_described };
 	struct filter *f = config->filter;
 
-	if (!filter_parse_words(f, n, words, NULL))
+	if (!filter_parse_words(f, n, words, NULL, &known))
 		return false;
 	for (int i = 0; i < FILTER_OPTIONS; i++)
 		if (config->options[i].op != FILTER_AND && !filter_add(f, &config->options[i]))

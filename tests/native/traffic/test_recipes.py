@@ -72,7 +72,7 @@ def test_who_does_not_know_the_field_reads_all_others(monitor, later, ns):
 
 
 def test_a_recording_describes_the_field(later_bbrmon, bbrmon, bbrctl, later, ns, tmp_path):
-    """A tool that does not know the field shows it by the recording's description, and copies it."""
+    """A tool that does not know the field shows it by the recording's description, filters by it, and copies it."""
     recorder = later_bbrmon.start("record", "--name", later, "--every", "ack", "-o", tmp_path / "later.rec", "-j",
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
@@ -86,3 +86,9 @@ def test_a_recording_describes_the_field(later_bbrmon, bbrmon, bbrctl, later, ns
         lines = bbrmon("stream", "-j", "--read", tmp_path / name).out.splitlines()
         events = [e for e in map(json.loads, lines) if e.get("event") == "ack"]
         assert events and all(e["later"] == e["rounds"] + 1 for e in events)
+        middle = events[len(events) // 2]["later"]
+        lines = bbrmon("stream", "-j", "--read", tmp_path / name, f"later >= {middle}").out.splitlines()
+        chosen = [e["seq"] for e in map(json.loads, lines) if e.get("event") == "ack"]
+        assert chosen == [e["seq"] for e in events if e["later"] >= middle] and 0 < len(chosen) < len(events)
+        assert bbrmon("snapshot", "-j", "--read", tmp_path / name, "--at", "100us", "--sort", "later").out
+        assert " POL " in bbrmon("top", "--batch", "--read", tmp_path / name).out

@@ -533,6 +533,55 @@ def test_an_algorithm_that_only_the_file_knows(bbrmon, write):
     assert "GO/down" in bbrmon("stream", "--read", path).out
 
 
+@pytest.fixture
+def of_two_algorithms(bbrmon, write):
+    """A recording of which only the second chunk has the algorithm that no tool knows."""
+    encode = fmt.Encoder()
+    records = [fmt.origin(1, "one")]
+    for conn in range(1, 5):
+        records.append(encode(conn, conn, kind=MODE, mode=1, phase=conn % 2, colour=conn % 3, weight_us=2500 - conn,
+                              lport=conn))
+    made_up = fmt.chunk(fmt.Head(run=2, sampling=1), [*records, fmt.totals_record(fmt.END, 4, [0, 0, 0, 4])])
+    known = (pathlib.Path(__file__).parent / "recordings/abi2.rec").read_bytes()
+    return write(known + made_up)
+
+
+def test_a_filter_of_what_only_the_file_knows(bbrmon, of_two_algorithms):
+    """Fields, modes, phases and reasons by the names that the file's description has, wherever in the file it is."""
+    path, made_up = of_two_algorithms, "name one and "
+    ports = {"weight_us <= 2498": {2, 3, 4}, "weight_us > 2.498ms": {1}, "colour = GREEN": {1, 4}, "colour != green": {2, 3},
+             "mode = go and not weight_us = 2499": {2, 3, 4}, "mode GO/down": {1, 3}, "mode = WAIT": set(),
+             "reason bored": {1, 2, 3, 4}, "cwnd < 5 and colour red": {3}}
+    for expression, expected in ports.items():
+        events = read(bbrmon, path, made_up + expression)[0]
+        assert {e["lport"] for e in events} == expected, expression
+    for verb in ["snapshot", "-j"], ["top", "-j"]:
+        rows = [json.loads(line) for line in bbrmon(*verb, "--read", path, "mode = GO and colour = green").out.splitlines()]
+        assert {row["lport"] for row in rows} == {1, 4}
+
+
+def test_an_order_by_what_only_the_file_knows(bbrmon, of_two_algorithms):
+    rows = bbrmon("snapshot", "-j", "--read", of_two_algorithms, "--sort", "colour,-weight_us", "name one").out.splitlines()
+    assert [json.loads(row)["lport"] for row in rows] == [3, 1, 4, 2]
+
+
+@pytest.mark.parametrize("words, named", [
+    (["weight > 1"], "weight_us"), (["colour = blue"], "  red, green\n"), (["mode = UP"], "PROBE_RTT, WAIT, GO\n"),
+    (["mode = GO/left"], "GO/up, GO/down\n"), (["--sort", "weight"], "weight_us")])
+def test_a_wrong_name_is_answered_with_what_the_file_knows(bbrmon, of_two_algorithms, words, named):
+    result = bbrmon("snapshot", "--read", of_two_algorithms, *words, status=USAGE)
+    assert named in result.err and not result.out and "damaged" not in result.err
+    assert named not in bbrmon("snapshot", *words, status=USAGE).err
+
+
+def test_a_pipe_is_read_only_once(bbrmon, of_two_algorithms):
+    """Of a pipe only what bbrmon was compiled with can be named: it would be lost otherwise."""
+    for expression, status in ("weight_us > 1", USAGE), ("cwnd > 1", DONE):
+        with open(of_two_algorithms) as file:
+            result = bbrmon("stream", "--read", "-", expression, stdin=file, status=status)
+        assert bool(result.out) == (status == DONE) and ("not a condition" in result.err) == (status == USAGE)
+
+
 def test_of_another_major(bbrmon, write, tmp_path):
     data = a_chunk()
     path = write(fmt.Head(data, major=3).pack() + data[fmt.HEAD.size:])

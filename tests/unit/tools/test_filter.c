@@ -9,8 +9,11 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
+#include "bpf/bbr/event.h"
+#include "cli/err.h"
 #include "event/event.h"
 #include "filter/filter.h"
+#include "made_up.h"
 
 #define TEST(f) cmocka_unit_test(f)
 
@@ -41,7 +44,7 @@ static bool matches(const char *text)
 
 	e.lport = htons(5000);
 	e.rport = htons(443);
-	assert_true(filter_parse(&f, text, NULL));
+	assert_true(filter_parse(&f, text, NULL, NULL));
 	result = filter_matches(&f, &origin, &e, NULL);
 	filter_free(&f);
 	return result;
@@ -50,7 +53,7 @@ static bool matches(const char *text)
 static bool is_refused(const char *text)
 {
 	static struct filter f;
-	bool parsed = filter_parse(&f, text, NULL);
+	bool parsed = filter_parse(&f, text, NULL, NULL);
 
 	filter_free(&f);
 	return !parsed;
@@ -83,6 +86,88 @@ static void what_is_not_known_is_only_unequal(void **state)
 	assert_false(matches("losses < 10")); /* no sample */
 }
 
+static void an_address_or_a_port_alone_is_of_either_end(void **state)
+{
+	(void)state;
+	assert_true(matches("10.0.0.1") && matches("10.0.0.2") && matches("10.0.0.0/30"));
+	assert_true(matches(":443") && matches(":5000") && matches("10.0.0.2:443"));
+	assert_true(matches("10.0.0.1:5000 and not 10.0.0.3"));
+	assert_false(matches("10.0.0.3") || matches(":80") || matches("10.0.0.1:443"));
+	assert_false(matches("fd00::1") || matches("[fd00::1]:443"));
+	assert_true(is_refused("host:80") && is_refused("10.0.0.1.2") && is_refused("12"));
+}
+
+static void modes_have_phases(void **state)
+{
+	(void)state;
+	assert_true(matches("mode STARTUP") && matches("mode != DRAIN"));
+	assert_false(matches("mode PROBE_BW/0")); /* the event is in STARTUP */
+	assert_true(is_refused("mode STARTUP/0") && is_refused("mode PROBE_BW/8"));
+}
+
+static void a_reason_is_that_of_a_change_of_mode(void **state)
+{
+	static struct filter f;
+	struct bbr_event e = event;
+
+	(void)state;
+	assert_true(filter_parse(&f, "reason = FULL_BW", NULL, NULL));
+	assert_false(filter_matches(&f, &origin, &e, NULL) || filter_knows(&f, &e));
+	e.kind = BBR_EV_MODE;
+	e.reason = BBR_R_FULL_BW;
+	assert_true(filter_matches(&f, &origin, &e, NULL) && filter_knows(&f, &e));
+	e.reason = BBR_R_DRAINED;
+	assert_false(filter_matches(&f, &origin, &e, NULL));
+	assert_true(filter_has_state(&f) && is_refused("reason why"));
+}
+
+/* What is printed about an expression for a recording that describes the made-up algorithm. */
+static const char *said_of(const char *text)
+{
+	const struct known known = { "made up", describe_made_up };
+	static char said[4096];
+	static struct filter f;
+	FILE *out = fmemopen(said, sizeof(said), "w");
+
+	said[0] = 0;
+	err_to(out);
+	assert_false(filter_parse(&f, text, NULL, &known));
+	err_to(NULL);
+	fclose(out);
+	return said;
+}
+
+static bool matches_made_up(const char *text, const struct bbr_event *e)
+{
+	const struct known known = { "made up", describe_made_up };
+	static struct filter f;
+
+	assert_true(filter_parse(&f, text, NULL, &known));
+	return filter_matches(&f, &made_up_origin, e, NULL);
+}
+
+static void a_recording_says_what_can_be_named(void **state)
+{
+	struct bbr_event e = made_up_event(1, WALK, 55, 2);
+
+	(void)state;
+	e.phase = 1;
+	assert_true(matches_made_up("stamina > 54 and surface = SNOW and mode walk/right", &e));
+	assert_false(matches_made_up("stamina > 55 or surface road or mode WALK/left", &e));
+	assert_true(matches_made_up("cwnd = 20 and mode != STARTUP and stamina != 1", &e));
+	assert_false(matches_made_up("reason stone", &e));
+	e.kind = BBR_EV_MODE;
+	assert_true(matches_made_up("reason stone", &e));
+	assert_true(is_refused("stamina > 54") && is_refused("mode WALK"));
+
+	assert_non_null(strstr(said_of("staminas > 54"), "stamina, surface,"));
+	assert_non_null(strstr(said_of("surface = ice"), "  road, sand, snow\n"));
+	assert_non_null(strstr(said_of("mode SIT"), "PROBE_RTT, CRAWL, WALK, RUN, REST, FALL\n"));
+	assert_non_null(strstr(said_of("mode WALK/up"), "WALK, WALK/left, WALK/right, RUN,"));
+	assert_non_null(strstr(said_of("reason x"), ", stone, ice\n"));
+	assert_non_null(strstr(said_of("stamina = 5ms"), "a number: 10, 64k"));
+}
+
 static void wrong_values_are_refused(void **state)
 {
 	static const char *const texts[] = {
@@ -108,7 +193,7 @@ static bool pushed(const char *text, struct bbr_filter *k)
 	bool all;
 
 	memset(k, 0, sizeof(*k));
-	assert_true(filter_parse(&f, text, NULL));
+	assert_true(filter_parse(&f, text, NULL, NULL));
 	all = filter_push_down(&f, k);
 	filter_free(&f);
 	return all;
@@ -146,9 +231,9 @@ static void state_is_told_from_what_stays(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		assert_true(filter_parse(&f, of_state[i], NULL));
+		assert_true(filter_parse(&f, of_state[i], NULL, NULL));
 		assert_true(filter_has_state(&f));
-		assert_true(filter_parse(&f, that_stays[i], NULL));
+		assert_true(filter_parse(&f, that_stays[i], NULL, NULL));
 		assert_false(filter_has_state(&f));
 	}
 }
@@ -160,11 +245,11 @@ static void only_samples_know_samples(void **state)
 	struct bbr_event e = event;
 
 	(void)state;
-	assert_true(filter_parse(&f, "losses > 0 and cwnd > 1", NULL));
+	assert_true(filter_parse(&f, "losses > 0 and cwnd > 1", NULL, NULL));
 	assert_false(filter_knows(&f, &e));
 	e.flags |= BBR_F_SAMPLE;
 	assert_true(filter_knows(&f, &e));
-	assert_true(filter_parse(&f, "cwnd > 1", NULL));
+	assert_true(filter_parse(&f, "cwnd > 1", NULL, NULL));
 	assert_true(filter_knows(&f, &event));
 }
 
@@ -173,6 +258,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(numbers_are_compared_in_their_unit),
 		TEST(what_is_not_known_is_only_unequal),
+		TEST(an_address_or_a_port_alone_is_of_either_end),
+		TEST(modes_have_phases),
+		TEST(a_reason_is_that_of_a_change_of_mode),
+		TEST(a_recording_says_what_can_be_named),
 		TEST(wrong_values_are_refused),
 		TEST(the_program_does_addresses_and_ports_of_all),
 		TEST(state_is_told_from_what_stays),

@@ -174,7 +174,7 @@ static void assert_same_event(const struct bbr_event *a, const struct bbr_event 
 	assert_memory_equal(&x, b, sizeof(x));
 }
 
-static const struct field *field_of(const struct algorithm *a, const char *key)
+static const struct field *find_in(const struct algorithm *a, const char *key)
 {
 	for (unsigned int i = 0; i < a->n_fields; i++)
 		if (!strcmp(a->fields[i].key, key))
@@ -408,7 +408,7 @@ static void an_unknown_algorithm_is_shown(void **state)
 	assert_non_null(read);
 	assert_ptr_not_equal(read->algorithm, &many);
 	assert_string_equal(read->algorithm->title, "an algorithm with a HUNDRED fields");
-	assert_int_equal(field_of(read->algorithm, "field_3")->unit, FIELD_NAME);
+	assert_int_equal(find_in(read->algorithm, "field_3")->unit, FIELD_NAME);
 	assert_ptr_equal(layout_of(read->algorithm), read);
 	layout_forget();
 	free(other);

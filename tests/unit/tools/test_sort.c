@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "event/event.h"
+#include "made_up.h"
 #include "snapshot/sort.h"
 
 #define TEST(f) cmocka_unit_test(f)
@@ -58,7 +59,7 @@ static void check_order(const char *keys, bool reverse, const char *expected)
 	char digits[5] = "";
 	__u32 *sorted;
 
-	assert_true(option_sort("--sort", keys, &order));
+	assert_true(sort_parse(&order, keys, NULL));
 	sorted = kept_sort(&kept, &order);
 	assert_non_null(sorted);
 	for (size_t i = 0; i < kept.n; i++)
@@ -93,9 +94,30 @@ static void other_keys_are_refused(void **state)
 	struct sort_order order = {};
 
 	(void)state;
-	assert_false(option_sort("--sort", "bw", &order));
-	assert_false(option_sort("--sort", "cwnd,", &order));
-	assert_false(option_sort("--sort", "bw_bpss", &order));
+	assert_false(sort_parse(&order, "bw", NULL));
+	assert_false(sort_parse(&order, "cwnd,", NULL));
+	assert_false(sort_parse(&order, "bw_bpss", NULL));
+}
+
+/* A key that only a recording knows, of connections of which one has it. */
+static void by_a_key_of_a_recording(void **state)
+{
+	const struct known known = { "made up", describe_made_up };
+	struct sort_order order = {};
+	__u32 *sorted;
+
+	(void)state;
+	for (int i = 1; i < 3; i++) {
+		list[i].origin = &made_up_origin;
+		list[i].state.event = made_up_event(i, RUN, 10 - i, 0);
+	}
+	assert_true(sort_parse(&order, "stamina", &known));
+	sorted = kept_sort(&kept, &order);
+	assert_int_equal(sorted[0], 2);
+	assert_int_equal(sorted[1], 1);
+	free(sorted);
+	assert_false(sort_parse(&order, "staminas", &known));
+	assert_false(sort_parse(&order, "stamina", NULL));
 }
 
 int main(void)
@@ -104,6 +126,7 @@ int main(void)
 		TEST(by_common_and_socket_keys),
 		TEST(what_is_not_known_comes_last),
 		TEST(other_keys_are_refused),
+		TEST(by_a_key_of_a_recording),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
