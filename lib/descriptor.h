@@ -67,6 +67,14 @@ struct field_finding {
 
 #define FINDINGS_MAX 4 /* of one algorithm; more are not counted */
 
+/* A column of bbrmon top's table. */
+struct field_column {
+	const char *title;
+	const char *help; /* for the screen that explains the columns */
+	/* Of a FIELD_NAME: what a cell shows for each of `names`; NULL: the name. */
+	const char *const *cells;
+};
+
 /* A value of struct bbr_event. */
 struct field {
 	const char *key; /* of JSON, with its unit; stable */
@@ -95,6 +103,8 @@ struct field {
 	 */
 	const char *page;
 	__u8 page_order;
+	/* The table there has a column for it, called `key`; NULL: it has none. */
+	const struct field_column *column;
 
 	/*
 	 * enum field_lane. Of an algorithm's own fields (field_is_own()), bbrmon top --json shows

@@ -47,6 +47,15 @@ static const struct field_finding policer = {
 	.help = "Times that a connection found a policer on its path and took over its rate.",
 };
 
+static const char *const policer_cells[BBR_POLICERS] = {
+	[BBR_POLICER_OFF] = "-",
+	[BBR_POLICER_SAMPLING] = "?",
+	[BBR_POLICER_DETECTED] = "yes",
+};
+
+static const struct field_column policer_column = { "POL", "policer found (yes) or looked for (?)",
+						    policer_cells };
+
 static const struct field fields[] = {
 	{ "mode", FIELD_AT(mode), FIELD_NAME, NAMES(mode_names) },
 	{ "cycle_idx", FIELD_AT(phase), FIELD_COUNT },
@@ -75,7 +84,7 @@ static const struct field fields[] = {
 	  .page = "full_bw_cnt %", .page_order = PAGE_PACING + 4 },
 	{ "policer", TAIL_AT(policer), FIELD_NAME, NAMES(policers), .text = " policer:%",
 	  .order = TEXT_REST + 2, .page = "policer %", .page_order = PAGE_RECOVERY + 2,
-	  .lane = LANE_STATE, .curve = "policer", .finding = &policer },
+	  .column = &policer_column, .lane = LANE_STATE, .curve = "policer", .finding = &policer },
 	{ "lt_rtt_cnt", TAIL_AT(lt_rtt_cnt), FIELD_COUNT },
 	{ "extra_acked", TAIL_AT(extra_acked), FIELD_COUNT, .text = " extra_acked:%",
 	  .order = TEXT_REST + 4, .page = "extra_acked %", .page_order = PAGE_SSTHRESH + 1 },

@@ -59,6 +59,11 @@ static const char *const acks[BBR_ACKS] = {
 
 #define BOUND .has_unknown = true, .unknown = BBR_TAIL_NONE
 
+static const struct field_column hi_column = { .title = "HI",
+					       .help = "packets: the bound that losses left" };
+static const struct field_column lo_column = { .title = "LO",
+					       .help = "packets: the bound until the next probe" };
+
 static const struct field fields[] = {
 	{ "mode", FIELD_AT(mode), FIELD_NAME, NAMES(mode_names) },
 	{ "phase", FIELD_AT(phase), FIELD_NAME, .has_unknown = true, .unknown = BBR_PHASE_NONE,
@@ -89,10 +94,10 @@ static const struct field fields[] = {
 	  .page = "full_bw_cnt %", .page_order = PAGE_PACING + 4 },
 	{ "inflight_hi", TAIL_AT(inflight_hi), FIELD_COUNT, BOUND, .text = " inflight_hi:%",
 	  .order = TEXT_REST + 2, .page = "inflight_hi %", .page_order = PAGE_WINDOW + 2,
-	  .lane = LANE_INFLIGHT, .curve = "inflight_hi" },
+	  .column = &hi_column, .lane = LANE_INFLIGHT, .curve = "inflight_hi" },
 	{ "inflight_lo", TAIL_AT(inflight_lo), FIELD_COUNT, BOUND, .text = " inflight_lo:%",
 	  .order = TEXT_REST + 3, .page = "inflight_lo %", .page_order = PAGE_WINDOW + 3,
-	  .lane = LANE_INFLIGHT, .curve = "inflight_lo" },
+	  .column = &lo_column, .lane = LANE_INFLIGHT, .curve = "inflight_lo" },
 	{ "inflight_latest", TAIL_AT(inflight_latest), FIELD_COUNT, .page = "inflight_latest %",
 	  .page_order = PAGE_WINDOW + 4 },
 	{ "prior_cwnd", TAIL_AT(prior_cwnd), FIELD_COUNT, .page = "prior_cwnd %",

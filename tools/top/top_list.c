@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
 #include <string.h>
 
 #include <curses.h>
 
 #include "event/derived.h"
-#include "event/policer.h"
 #include "top_list.h"
 #include "top_screen.h"
 
@@ -40,10 +40,8 @@ static enum hue cell_hue(const struct conn *c, enum column column)
 		return c->lost ? HUE_BAD : HUE_NONE;
 	case COL_RETRANS_NOW:
 		return c->retrans ? HUE_WARN : HUE_NONE;
-	case COL_POLICER:
-		return event_is_policed(c->algorithm, &c->e) ? HUE_BAD : HUE_NONE;
 	default:
-		return HUE_NONE;
+		return column_has_finding(column, c) ? HUE_BAD : HUE_NONE;
 	}
 }
 
@@ -85,6 +83,18 @@ void list_draw(struct top *t)
 			   t->table.n ? "no connection matches the filter" : "no connections yet");
 }
 
+/* Writes as much of a line as there is room for, above the footer. */
+static void put_line(int y, enum hue hue, const char *text)
+{
+	char line[128];
+
+	if (y >= LINES - FOOTER_LINES)
+		return;
+	snprintf(line, sizeof(line), "%s", text);
+	line[COLS < 127 ? COLS : 127] = 0;
+	screen_put(y, 0, hue, line);
+}
+
 void help_draw(void)
 {
 	static const char *const lines[] = {
@@ -103,15 +113,20 @@ void help_draw(void)
 		"RATE delivered in the last interval, BW the estimate, PACE: bits per second",
 		"RTT MIN        smoothed and lowest RTT, milliseconds",
 		"INFL/BDP CWND  packets; LOST packets, RETR bytes; with + in the last interval",
-		"SINCE          time in the mode; POL: policer found (yes) or looked for (?)",
+		"SINCE          time in the mode",
 	};
+	int y = 2;
 
 	screen_put(0, 0, HUE_TITLE, "bbrmon top: keys and columns");
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && (int)i < LINES - 3; i++) {
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		put_line(y++, HUE_NONE, lines[i]);
+	for (int i = 0; i < OWN_COLUMNS; i++) {
+		const struct field_column *own = column_own(COL_OWN + i);
 		char line[128];
 
-		strncpy(line, lines[i], sizeof(line) - 1);
-		line[COLS < 127 ? COLS : 127] = 0;
-		screen_put(i + 2, 0, HUE_NONE, line);
+		if (!own)
+			continue;
+		snprintf(line, sizeof(line), "%-14s %s", own->title, own->help);
+		put_line(y++, HUE_NONE, line);
 	}
 }

@@ -8,13 +8,14 @@
 
 #include "address.h"
 #include "event/derived.h"
-#include "event/policer.h"
 #include "event/event.h"
+#include "event/field.h"
 #include "top_table.h"
 
 #define SPARK_SLOTS 2 /* of the history in one column: a second */
 #define SPARK_MAX 60 /* columns: all of the history */
 #define SPARK_ALL 20 /* columns, where there is no width to fill */
+#define OWN_PRIORITY 18
 #define ENDPOINT_MIN 21
 #define ENDPOINT_MAX 47
 
@@ -25,8 +26,10 @@ struct column_def {
 	bool left; /* left-aligned */
 	void (*format)(char *buf, size_t size, int width, const struct cell_style *style,
 		       const struct conn *c);
-	double (*value)(const struct conn *c); /* to sort by; NULL: the text, or not at all */
+	double (*value)(const struct conn *c); /* to sort by */
 	void (*show)(char *buf, size_t size, double value); /* without format: the value */
+	struct field_of field; /* whose value it is, without value; no key: sorted by its text */
+	const struct field *own; /* that defines it; NULL: every connection has it */
 };
 
 #define CELL(name)                                                                          \
@@ -86,24 +89,9 @@ static double value_rate(const struct conn *c)
 	return c->rate;
 }
 
-static double value_bw(const struct conn *c)
-{
-	return event_bps(&c->e, c->e.bw);
-}
-
-static double value_pacing(const struct conn *c)
-{
-	return event_pacing_bps(&c->e);
-}
-
 static double value_rtt(const struct conn *c)
 {
 	return c->e.srtt_us ? c->e.srtt_us : NAN;
-}
-
-static double value_min_rtt(const struct conn *c)
-{
-	return c->e.min_rtt_us == BBR_RTT_NONE ? NAN : c->e.min_rtt_us;
 }
 
 static double value_inflight(const struct conn *c)
@@ -111,39 +99,14 @@ static double value_inflight(const struct conn *c)
 	return c->inflight;
 }
 
-static double value_cwnd(const struct conn *c)
-{
-	return c->e.cwnd;
-}
-
-static double value_lost(const struct conn *c)
-{
-	return c->e.lost;
-}
-
 static double value_lost_now(const struct conn *c)
 {
 	return c->lost;
 }
 
-static double value_retrans(const struct conn *c)
-{
-	return c->e.bytes_retrans;
-}
-
 static double value_retrans_now(const struct conn *c)
 {
 	return c->retrans;
-}
-
-static double value_recovery(const struct conn *c)
-{
-	return c->e.ca_state;
-}
-
-static double value_policer(const struct conn *c)
-{
-	return event_policer(c->algorithm, &c->e);
 }
 
 static double value_netns(const struct conn *c)
@@ -172,18 +135,6 @@ CELL(cell_recovery)
 {
 	UNUSED_STYLE;
 	snprintf(buf, size, "%s", event_ca_name(c->e.ca_state));
-}
-
-CELL(cell_policer)
-{
-	static const char *const texts[] = {
-		[POLICER_OFF] = "-",
-		[POLICER_SAMPLING] = "?",
-		[POLICER_DETECTED] = "yes",
-	};
-
-	UNUSED_STYLE;
-	snprintf(buf, size, "%s", texts[event_policer(c->algorithm, &c->e)]);
 }
 
 CELL(cell_netns)
@@ -216,7 +167,9 @@ CELL(cell_spark)
 	sparkline(buf, values, width, style->rtt_line ? lowest : 0, highest, style->utf8);
 }
 
-static const struct column_def defs[COLUMNS] = {
+#define FIELD(k) .field.key = k
+
+static struct column_def defs[COLUMNS] = {
 	[COL_INSTANCE] = { "instance", "INSTANCE", 8, 15, 11, true, cell_instance },
 	[COL_PROFILE] = { "profile", "PROFILE", 7, 15, 16, true, cell_profile },
 	[COL_LOCAL] = { "local", "LOCAL", ENDPOINT_MIN, ENDPOINT_MAX, 19, true, cell_local },
@@ -224,52 +177,162 @@ static const struct column_def defs[COLUMNS] = {
 	[COL_MODE] = { "mode", "MODE", 10, 24, 2, true, cell_mode },
 	[COL_TIME] = { "time", "SINCE", 5, 5, 12, false, cell_time, value_time },
 	[COL_RATE] = { "rate", "RATE", 5, 5, 3, false, NULL, value_rate, format_short },
-	[COL_BW] = { "bw", "BW", 5, 5, 4, false, NULL, value_bw, format_short },
-	[COL_PACING] = { "pacing", "PACE", 5, 5, 14, false, NULL, value_pacing, format_short },
+	[COL_BW] = { "bw", "BW", 5, 5, 4, false, .show = format_short, FIELD("bw_bps") },
+	[COL_PACING] = { "pacing", "PACE", 5, 5, 14, false, .show = format_short,
+			 FIELD("pacing_rate_bps") },
 	[COL_RTT] = { "rtt", "RTT", 5, 5, 5, false, NULL, value_rtt, format_ms },
-	[COL_MIN_RTT] = { "min_rtt", "MIN", 5, 5, 6, false, NULL, value_min_rtt, format_ms },
+	[COL_MIN_RTT] = { "min_rtt", "MIN", 5, 5, 6, false, .show = format_ms,
+			  FIELD("min_rtt_us") },
 	[COL_INFLIGHT] = { "inflight", "INFL/BDP", 9, 9, 7, false, cell_inflight, value_inflight },
-	[COL_CWND] = { "cwnd", "CWND", 4, 4, 10, false, NULL, value_cwnd, format_packets },
-	[COL_LOST] = { "lost", "LOST", 4, 4, 8, false, NULL, value_lost, format_packets },
+	[COL_CWND] = { "cwnd", "CWND", 4, 4, 10, false, .show = format_packets, FIELD("cwnd") },
+	[COL_LOST] = { "lost", "LOST", 4, 4, 8, false, .show = format_packets, FIELD("lost") },
 	[COL_LOST_NOW] = { "lost+", "+LOS", 4, 4, 17, false, NULL, value_lost_now, format_packets },
-	[COL_RETRANS] = { "retrans", "RETR", 5, 5, 15, false, NULL, value_retrans, format_short },
+	[COL_RETRANS] = { "retrans", "RETR", 5, 5, 15, false, .show = format_short,
+			  FIELD("bytes_retrans") },
 	[COL_RETRANS_NOW] = { "retrans+", "+RETR", 5, 5, 20, false, NULL, value_retrans_now,
 			      format_short },
-	[COL_RECOVERY] = { "recovery", "RECOVERY", 8, 8, 13, true, cell_recovery, value_recovery },
-	[COL_POLICER] = { "policer", "POL", 3, 3, 18, true, cell_policer, value_policer },
+	[COL_RECOVERY] = { "recovery", "RECOVERY", 8, 8, 13, true, cell_recovery,
+			   FIELD("ca_state") },
 	[COL_NETNS] = { "netns", "NETNS", 10, 10, 21, false, cell_netns, value_netns },
 	[COL_SPARK] = { "", "", 8, SPARK_MAX, 9, true, cell_spark },
 };
 
+/* The width that its values need. */
+static int width_of(const struct field *f)
+{
+	int widest = strlen(f->column->title), len = f->unit == FIELD_COUNT ? 4 : 5;
+
+	if (f->unit != FIELD_NAME)
+		return len > widest ? len : widest;
+	for (int i = 0; i < f->n_names; i++) {
+		len = strlen(f->column->cells ? f->column->cells[i] : f->names[i]);
+		widest = len > widest ? len : widest;
+	}
+	return widest;
+}
+
+static void add_own(const struct field *f)
+{
+	for (int i = COL_OWN; i < COL_OWN + OWN_COLUMNS; i++) {
+		int width;
+
+		if (defs[i].name && strcmp(defs[i].name, f->key))
+			continue;
+		width = width_of(f);
+		defs[i] = (struct column_def){ .name = f->key,
+					       .title = f->column->title,
+					       .min = width,
+					       .max = width,
+					       .priority = OWN_PRIORITY,
+					       .left = f->unit == FIELD_NAME,
+					       .own = f,
+					       FIELD(f->key) };
+		return;
+	}
+}
+
+/* The column's definition. The first call finds the columns that algorithms have. */
+static struct column_def *def_of(enum column c)
+{
+	static bool is_known;
+
+	for (size_t i = 0; !is_known && i < n_algorithms; i++)
+		for (int k = 0; k < algorithms[i]->n_fields; k++)
+			if (algorithms[i]->fields[k].column)
+				add_own(&algorithms[i]->fields[k]);
+	is_known = true;
+	return &defs[c];
+}
+
+/* NAN: not known. */
+static double value_of(struct column_def *def, const struct conn *c)
+{
+	const struct field *f;
+	__u64 value;
+
+	if (def->value)
+		return def->value(c);
+	f = field_of(&def->field, c->algorithm);
+	return f && field_value(f, &c->e, &value) ? (double)value : NAN;
+}
+
+/* The cell of a name. "-": it is one that only a later version knows. */
+static const char *cell_of(const struct field *own, const char *name)
+{
+	for (int i = 0; i < own->n_names; i++)
+		if (own->names[i] && !strcmp(own->names[i], name))
+			return own->column->cells ? own->column->cells[i] : name;
+	return "-";
+}
+
+static void own_text(char *buf, size_t size, struct column_def *def, const struct conn *c)
+{
+	const struct field *f = field_of(&def->field, c->algorithm);
+	double value = value_of(def, c);
+
+	if (isnan(value))
+		snprintf(buf, size, "-");
+	else if (f->unit == FIELD_NAME)
+		snprintf(buf, size, "%s", cell_of(def->own, field_name_of(f, value)));
+	else if (field_is_rate(f))
+		format_short(buf, size, value);
+	else if (f->unit == FIELD_US)
+		format_ms(buf, size, value);
+	else if (f->unit == FIELD_COUNT)
+		format_packets(buf, size, value);
+	else
+		field_text(buf, size, f, value);
+}
+
 static void cell_text(enum column column, char *buf, size_t size, int width,
 		      const struct cell_style *style, const struct conn *c)
 {
-	const struct column_def *def = &defs[column];
+	struct column_def *def = def_of(column);
 
-	if (def->format)
+	if (def->own)
+		own_text(buf, size, def, c);
+	else if (def->format)
 		def->format(buf, size, width, style, c);
 	else
-		def->show(buf, size, def->value(c));
+		def->show(buf, size, value_of(def, c));
+}
+
+bool column_has_finding(enum column column, const struct conn *c)
+{
+	struct column_def *def = def_of(column);
+	const struct field *f = def->own ? field_of(&def->field, c->algorithm) : NULL;
+
+	return f && f->finding && finding_is_made(f, &c->e);
+}
+
+const struct field_column *column_own(enum column column)
+{
+	const struct field *own = def_of(column)->own;
+
+	return own ? own->column : NULL;
 }
 
 const char *column_title(enum column c, const struct cell_style *style)
 {
 	if (c == COL_SPARK)
 		return style->rtt_line ? "RTT" : "RATE";
-	return defs[c].title;
+	return def_of(c)->title;
 }
 
 enum column column_by_name(const char *name)
 {
 	for (int i = 0; i < COL_SPARK; i++)
-		if (!strcasecmp(defs[i].name, name))
+		if (def_of(i)->name && !strcasecmp(defs[i].name, name))
 			return i;
 	return COLUMNS;
 }
 
 enum column column_next(enum column c, int step)
 {
-	return (c + step + COL_SPARK) % COL_SPARK;
+	do
+		c = (c + step + COL_SPARK) % COL_SPARK;
+	while (!def_of(c)->name);
+	return c;
 }
 
 void print_column_names(char *buf, size_t size)
@@ -277,7 +340,8 @@ void print_column_names(char *buf, size_t size)
 	size_t len = 0;
 
 	for (int i = 0; i < COL_SPARK && len < size; i++)
-		len += snprintf(buf + len, size - len, i ? ", %s" : "%s", defs[i].name);
+		if (def_of(i)->name)
+			len += snprintf(buf + len, size - len, i ? ", %s" : "%s", defs[i].name);
 }
 
 static int compare_endpoint(const __u32 a[4], __u16 aport, const __u32 b[4], __u16 bport)
@@ -311,12 +375,13 @@ static int compare_text(enum column column, const struct conn *a, const struct c
 
 int column_compare(enum column column, const struct conn *a, const struct conn *b)
 {
+	struct column_def *def = def_of(column);
 	double x, y;
 
-	if (!defs[column].value)
+	if (!def->value && !def->field.key)
 		return compare_text(column, a, b);
-	x = defs[column].value(a);
-	y = defs[column].value(b);
+	x = value_of(def, a);
+	y = value_of(def, b);
 	if (isnan(x) || isnan(y))
 		return isnan(x) - isnan(y);
 	return x > y ? -1 : x < y;
@@ -331,7 +396,7 @@ static int choose(bool chosen[COLUMNS], const int wide[COLUMNS], int width, enum
 	chosen[sort] = true;
 	for (int priority = 1; priority <= COLUMNS; priority++) {
 		for (int i = 0; i < COLUMNS; i++) {
-			if (defs[i].priority != priority || chosen[i])
+			if (defs[i].priority != priority || chosen[i] || !wide[i])
 				continue;
 			if (width && used + 1 + wide[i] > width)
 				continue;
@@ -359,6 +424,17 @@ static int needed(enum column column, struct conn *const *rows, size_t n_rows)
 	return widest;
 }
 
+/* Has any of these rows such a column? Without rows, the first algorithm counts. */
+static bool has_own(struct column_def *def, struct conn *const *rows, size_t n_rows)
+{
+	if (!n_rows)
+		return field_find(algorithms[0], def->name);
+	for (size_t i = 0; i < n_rows; i++)
+		if (field_of(&def->field, rows[i]->algorithm))
+			return true;
+	return false;
+}
+
 void layout_choose(struct layout *l, int width, enum column sort, struct conn *const *rows,
 		   size_t n_rows)
 {
@@ -366,8 +442,12 @@ void layout_choose(struct layout *l, int width, enum column sort, struct conn *c
 	int wide[COLUMNS], used, x = 0;
 	bool chosen[COLUMNS];
 
-	for (int i = 0; i < COLUMNS; i++)
-		wide[i] = defs[i].min;
+	for (int i = 0; i < COLUMNS; i++) {
+		struct column_def *def = def_of(i);
+		bool is_there = !def->own || i == (int)sort || has_own(def, rows, n_rows);
+
+		wide[i] = is_there ? def->min : 0;
+	}
 	wide[COL_INSTANCE] = needed(COL_INSTANCE, rows, n_rows);
 	wide[COL_PROFILE] = needed(COL_PROFILE, rows, n_rows);
 	wide[COL_MODE] = needed(COL_MODE, rows, n_rows);

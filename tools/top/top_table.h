@@ -11,6 +11,8 @@
 #include "conns/conn_table.h"
 #include "top_format.h"
 
+#define OWN_COLUMNS 8 /* at most */
+
 enum column {
 	COL_INSTANCE,
 	COL_PROFILE,
@@ -30,8 +32,8 @@ enum column {
 	COL_RETRANS,
 	COL_RETRANS_NOW,
 	COL_RECOVERY,
-	COL_POLICER,
-	COL_NETNS,
+	COL_OWN, /* the first of those that algorithms have */
+	COL_NETNS = COL_OWN + OWN_COLUMNS,
 	COL_SPARK,
 	COLUMNS,
 };
@@ -59,6 +61,11 @@ enum column column_by_name(const char *name);
 /* The next or previous one that can be sorted by. */
 enum column column_next(enum column c, int step);
 void print_column_names(char *buf, size_t size);
+
+/* What an algorithm's own column is; NULL: another one, or none. */
+const struct field_column *column_own(enum column c);
+/* Does the cell show the field's finding? */
+bool column_has_finding(enum column c, const struct conn *conn);
 
 /* Compares by a column: the highest number comes first, what is unknown last. */
 int column_compare(enum column c, const struct conn *a, const struct conn *b);

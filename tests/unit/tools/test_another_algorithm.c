@@ -122,8 +122,7 @@ static void a_row_and_the_page_have_its_modes_and_fields(void **state)
 		cell_format(cell, &layout, i, &style, table.all[0]);
 		if (layout.place[i].column == COL_MODE)
 			assert_string_equal(cell, "WALK/right");
-		if (layout.place[i].column == COL_POLICER)
-			assert_string_equal(cell, "-  ");
+		assert_null(column_own(layout.place[i].column));
 	}
 	print_page(table.all[0]);
 	assert_has("[mode WALK/right]");

@@ -16,7 +16,6 @@
 #include <json-c/json.h>
 
 #include "event/derived.h"
-#include "event/policer.h"
 #include "event/event.h"
 #include "event/field.h"
 
@@ -321,20 +320,6 @@ static void values_are_derived_in_one_place(void **state)
 	assert_true(event_delivered_bps(&e, -5, 1000000000) == 10 * 1000 * 8 / 2.);
 }
 
-static void only_an_algorithm_with_a_policer_has_one(void **state)
-{
-	struct bbr_event e = event_of(v1);
-	const struct field *f = field_find(v1, "policer");
-
-	(void)state;
-	assert_non_null(f);
-	for (int i = 0; i <= 3; i++) {
-		((char *)&e)[f->offset] = i;
-		assert_int_equal(event_policer(v1, &e), i == 3 ? 0 : i);
-		assert_int_equal(event_policer(&other, &e), 0);
-	}
-}
-
 static bool is_listed(const char *name, const char *const *names, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
@@ -409,7 +394,6 @@ int main(void)
 		TEST(json_has_every_field_once),
 		TEST(a_record_becomes_a_whole_event),
 		TEST(values_are_derived_in_one_place),
-		TEST(only_an_algorithm_with_a_policer_has_one),
 		TEST(descriptors_name_states_and_reasons_that_exist),
 		TEST(a_finding_is_made_in_its_state),
 		TEST(of_many_findings_the_first_are_counted),

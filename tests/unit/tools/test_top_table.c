@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "bpf/bbr/event.h"
+#include "event/field.h"
 #include "top/top_view.h"
 
 #define LONGEST "2001:db8:1111:2222:3333:4444:5555:6666"
@@ -66,6 +67,7 @@ static void add(const char *remote, __u16 rport, __u32 cwnd)
 	};
 
 	inet_pton(AF_INET6, remote, e.raddr);
+	e.family = strchr(remote, '.') ? AF_INET : AF_INET6;
 	conn_table_note(&table, &origin, &e);
 }
 
@@ -183,7 +185,9 @@ static void no_row_is_wider_than_the_screen(void **state)
 	add(LONGEST, 65535, 4000000000);
 	view_build(&view, &table);
 	for (int width = 40; width <= 400; width++) {
-		for (int sort = 0; sort < COL_SPARK; sort++) {
+		int sort = 0;
+
+		do { /* each column that there is */
 			struct layout l;
 			struct cell_style style = { .now_ns = 100 * NS_PER_S, .utf8 = width % 2 };
 			bool has_sort = false;
@@ -203,7 +207,8 @@ static void no_row_is_wider_than_the_screen(void **state)
 			}
 			assert_true(has_sort);
 			assert_true(end <= width);
-		}
+			sort = column_next(sort, 1);
+		} while (sort);
 	}
 }
 
@@ -229,9 +234,9 @@ static void wider_screens_have_more_columns(void **state)
 	layout_choose(&l, 120, COL_RATE, NULL, 0);
 	assert_true(has(&l, COL_CWND) && has(&l, COL_INSTANCE) && has(&l, COL_RECOVERY));
 	layout_choose(&l, 200, COL_RATE, NULL, 0);
-	assert_int_equal(l.n, COLUMNS);
+	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1);
 	layout_choose(&l, 0, COL_RATE, NULL, 0);
-	assert_int_equal(l.n, COLUMNS);
+	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1);
 }
 
 static void assert_order(const __u32 *cwnds, size_t n)
@@ -280,6 +285,64 @@ static void a_filter_is_words_that_must_all_be_there(void **state)
 	assert_order(NULL, 0);
 	assert_null(view_chosen(&view));
 	view_move(&view, 1);
+}
+
+/* The titles and the cells of the columns that algorithms have, for all rows. */
+static const char *own_columns(void)
+{
+	static char text[512];
+	const struct cell_style style = {};
+	char cell[CELL_BYTES];
+	struct layout l;
+
+	text[0] = 0;
+	layout_choose(&l, 0, COL_RATE, table.all, table.n);
+	for (int i = 0; i < l.n; i++) {
+		if (!column_own(l.place[i].column))
+			continue;
+		title_format(cell, &l, i, &style);
+		strcat(strcat(text, cell), ":");
+		for (__u32 k = 0; k < table.n; k++) {
+			cell_format(cell, &l, i, &style, table.all[k]);
+			strcat(strcat(text, cell),
+			       column_has_finding(l.place[i].column, table.all[k]) ? "!|" : "|");
+		}
+	}
+	return text;
+}
+
+static void add_own(const struct origin *of, const char *key, __u32 value)
+{
+	const struct field *f = field_find(of->algorithm, key);
+	struct bbr_event e = {
+		.size = sizeof(e), .conn = table.n + 1, .lport = table.n + 1, .pacing_gain = 256
+	};
+
+	memset(e.tail, 0xff, sizeof(e.tail)); /* no bounds */
+	memcpy((char *)&e + f->offset, &value, f->width);
+	conn_table_note(&table, of, &e);
+}
+
+static void an_algorithm_says_which_columns_it_has(void **state)
+{
+	const struct origin v3 = { .name = "v3", .id = 3, .algorithm = algorithm_find("bbr3") };
+	char names[512];
+
+	(void)state;
+	assert_string_equal(own_columns(), "POL:"); /* without rows, of the first algorithm */
+	add_own(&v3, "inflight_hi", 12345);
+	assert_string_equal(own_columns(), "  HI: 12k|  LO:   -|");
+	for (__u32 i = 0; i < 4; i++)
+		add_own(&origin, "policer", i);
+	assert_string_equal(own_columns(), "POL:-  |-  |?  |yes!|-  |  HI: 12k|   -|   -|   -|   -|"
+					   "  LO:   -|   -|   -|   -|   -|");
+	print_column_names(names, sizeof(names));
+	assert_non_null(strstr(names, ", recovery, policer, inflight_hi, inflight_lo, netns"));
+	assert_int_equal(column_by_name("policer"), COL_OWN);
+	assert_int_equal(column_next(COL_NETNS, -1), column_by_name("inflight_lo"));
+	assert_int_equal(column_next(column_by_name("inflight_lo"), 1), COL_NETNS);
+	assert_true(column_compare(COL_OWN, table.all[3], table.all[1]) < 0);
+	assert_true(column_compare(COL_OWN, table.all[1], table.all[0]) < 0); /* not known: last */
 }
 
 static void the_cursor_stays_on_its_connection(void **state)
@@ -355,6 +418,7 @@ int main(void)
 		TEST(numbers_are_sorted_from_the_highest),
 		TEST(addresses_are_sorted_as_numbers),
 		TEST(a_filter_is_words_that_must_all_be_there),
+		TEST(an_algorithm_says_which_columns_it_has),
 		TEST(the_cursor_stays_on_its_connection),
 		TEST(the_cursor_is_always_seen),
 		TEST(a_sparkline_has_a_column_for_each_value),
