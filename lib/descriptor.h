@@ -107,8 +107,8 @@ struct field {
 	const struct field_column *column;
 
 	/*
-	 * enum field_lane. Of an algorithm's own fields (field_is_own()), bbrmon top --json shows
-	 * those that have one, and bbrmon export has metrics of those with numbers.
+	 * enum field_lane. bbrmon top --json has each field that is in one, and bbrmon export has
+	 * metrics of an algorithm's own ones (field_is_own()) that are numbers.
 	 */
 	__u8 lane;
 	const char *curve; /* its name in that plot; NULL: `key` */

@@ -2,6 +2,7 @@
 /*
  * bbrmon top --batch: what the screen would show, as text or JSON, again and again.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,50 +93,113 @@ static void add_identity(struct json *j, const struct conn *c)
 	json_add_bool(j, "ended", c->ended_ns);
 }
 
-/* Adds the mode and, if the algorithm shows it, the phase. */
-static void add_mode(struct json *j, const struct conn *c)
+static bool is_phase(const struct field *f)
 {
+	return f->offset == offsetof(struct bbr_event, phase);
+}
+
+/* Adds the mode and, if the algorithm shows it, the phase. */
+static void add_mode(struct json *j, const struct top *t, const struct conn *c)
+{
+	__u64 until = c->ended_ns ? c->ended_ns : t->style.now_ns;
+	bool since = c->mode_since_ns && c->mode_since_ns <= until;
 	const struct algorithm *a = c->algorithm;
 
 	add_string(j, "mode", mode_name(a, c->e.mode));
 	for (int i = 0; i < a->n_fields; i++)
-		if (a->fields[i].offset == offsetof(struct bbr_event, phase))
+		if (is_phase(&a->fields[i]))
 			field_add_json(j, &a->fields[i], &c->e);
+	json_add_int_if(j, "mode_ms", since, (until - c->mode_since_ns) / NS_PER_MS);
 }
 
-/* Adds the algorithm's own fields that a plot shows. */
-static void add_own(struct json *j, const struct conn *c)
+static double rate(const struct conn *c)
 {
-	const struct algorithm *a = c->algorithm;
+	return c->rate;
+}
 
-	for (int i = 0; i < a->n_fields; i++)
-		if (a->fields[i].lane && a->fields[i].offset >= BBR_EVENT_BASE)
-			field_add_json(j, &a->fields[i], &c->e);
+static double srtt(const struct conn *c)
+{
+	return c->e.srtt_us ? c->e.srtt_us : NAN;
+}
+
+static double inflight_max(const struct conn *c)
+{
+	return c->inflight;
+}
+
+static double bdp(const struct conn *c)
+{
+	return event_bdp(&c->e) ? event_bdp(&c->e) : NAN;
+}
+
+static double lost_interval(const struct conn *c)
+{
+	return c->lost;
+}
+
+static double retrans_interval(const struct conn *c)
+{
+	return c->retrans;
+}
+
+/* In the order of JSON. A value of the row or, without `value`, the event's field of this key. */
+static const struct member {
+	const char *key;
+	double (*value)(const struct conn *c); /* NAN: not known */
+} members[] = {
+	{ "rate_bps", rate },
+	{ "bw_bps", NULL },
+	{ "pacing_rate_bps", NULL },
+	{ "srtt_us", srtt },
+	{ "min_rtt_us", NULL },
+	{ "inflight", NULL },
+	{ "inflight_max", inflight_max },
+	{ "bdp", bdp },
+	{ "cwnd", NULL },
+	{ "lost", NULL },
+	{ "lost_interval", lost_interval },
+	{ "bytes_retrans", NULL },
+	{ "bytes_retrans_interval", retrans_interval },
+	{ "ca_state", NULL },
+};
+
+#define N_MEMBERS (sizeof(members) / sizeof(members[0]))
+
+static void add_member(struct json *j, const struct member *m, const struct conn *c)
+{
+	const struct field *f = m->value ? NULL : field_find(c->algorithm, m->key);
+
+	if (m->value)
+		add_number(j, m->key, m->value(c));
+	else if (f)
+		field_add_json(j, f, &c->e);
+	else
+		json_add_null(j, m->key);
+}
+
+static bool is_member(const struct field *f)
+{
+	for (size_t i = 0; i < N_MEMBERS; i++)
+		if (!strcmp(members[i].key, f->key))
+			return true;
+	return false;
+}
+
+/* Adds those fields that a plot shows and that are not there yet. */
+static void add_plotted(struct json *j, const struct field *fields, size_t n, const struct conn *c)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fields[i].lane && !is_phase(&fields[i]) && !is_member(&fields[i]))
+			field_add_json(j, &fields[i], &c->e);
 }
 
 static void add_state(struct json *j, const struct top *t, const struct conn *c)
 {
-	const struct bbr_event *e = &c->e;
-	__u64 until = c->ended_ns ? c->ended_ns : t->style.now_ns;
-	bool since = c->mode_since_ns && c->mode_since_ns <= until;
-
-	add_mode(j, c);
-	json_add_int_if(j, "mode_ms", since, (until - c->mode_since_ns) / NS_PER_MS);
-	add_number(j, "rate_bps", c->rate);
-	json_add_int(j, "bw_bps", event_bps(e, e->bw));
-	add_number(j, "pacing_rate_bps", event_pacing_bps(e));
-	json_add_int_if(j, "srtt_us", e->srtt_us, e->srtt_us);
-	json_add_int_if(j, "min_rtt_us", e->min_rtt_us != BBR_RTT_NONE, e->min_rtt_us);
-	json_add_int(j, "inflight", e->inflight);
-	json_add_int(j, "inflight_max", c->inflight);
-	json_add_int_if(j, "bdp", event_bdp(e), event_bdp(e));
-	json_add_int(j, "cwnd", e->cwnd);
-	json_add_int(j, "lost", e->lost);
-	json_add_int(j, "lost_interval", c->lost);
-	json_add_int(j, "bytes_retrans", e->bytes_retrans);
-	json_add_int(j, "bytes_retrans_interval", c->retrans);
-	add_string(j, "ca_state", event_ca_name(e->ca_state));
-	add_own(j, c);
+	add_mode(j, t, c);
+	for (size_t i = 0; i < N_MEMBERS; i++)
+		add_member(j, &members[i], c);
+	add_plotted(j, c->algorithm->fields, c->algorithm->n_fields, c);
+	add_plotted(j, common_fields, n_common_fields, c);
 }
 
 static void print_json(const struct top *t)
