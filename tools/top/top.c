@@ -14,6 +14,7 @@
 #include "cli/err.h"
 #include "stream/interrupt.h"
 #include "cli/options.h"
+#include "recording/described.h"
 #include "top.h"
 #include "top_screen.h"
 #include "verbs.h"
@@ -119,16 +120,6 @@ static bool option_sort(const char *option, const char *value, void *to)
 	return false;
 }
 
-static bool option_filter(const char *option, const char *value, void *to)
-{
-	if (strlen(value) >= FILTER_LEN) {
-		err("%s %s: longer than %d", option, value, FILTER_LEN - 1);
-		return false;
-	}
-	strcpy(to, value);
-	return true;
-}
-
 static bool option_width(const char *option, const char *value, void *to)
 {
 	__u64 *width = to;
@@ -148,9 +139,9 @@ static const struct option_def options[] = {
 	  "rate (the default), bw, rtt, min_rtt, lost, remote, ..." },
 	{ "reverse", 0, NULL, option_flag, offsetof(struct top, view.reverse),
 	  "reverse the order" },
-	{ "filter", 'f', "TEXT", option_filter, offsetof(struct top, view.filter),
-	  "only connections with all of these words in their addresses,\n"
-	  "ports, instance, profile or mode" },
+	{ "filter", 'f', "FILTER", option_text, offsetof(struct top, filter),
+	  "show only these connections, until another filter is typed;\n"
+	  "the totals count all" },
 	{ "no-colour", 0, NULL, option_flag, offsetof(struct top, no_colour),
 	  "no colours, like the environment variable NO_COLOR" },
 	{ "batch", 'b', NULL, option_flag, offsetof(struct top, batch),
@@ -192,6 +183,9 @@ static int run_verb(void *options, int argc, char **argv)
 	t->batch |= t->json;
 	if (t->config.speed < 0) /* for people: as it happened */
 		t->config.speed = !t->batch;
+	t->known = (struct known){ t->config.read, recording_described };
+	if (status < 0 && t->filter && !view_filter(&t->view, t->filter, &t->known))
+		status = EXIT_USAGE;
 	if (status < 0 && !t->batch && (t->count || t->width)) {
 		err("top: --count and --width need --batch");
 		status = EXIT_USAGE;

@@ -15,7 +15,9 @@ struct top {
 	__u64 count; /* with --batch: blocks; 0: no limit */
 	__u64 width; /* with --batch: columns; 0: no limit */
 	__u64 interval_ns;
+	const char *filter; /* of the view; NULL: none */
 
+	struct known known; /* what filters may name */
 	struct event_source source;
 	struct quiet_sockets sockets; /* not with a recording */
 	struct conn_table table;

@@ -30,7 +30,8 @@ struct ui {
 	enum shown screen;
 	__u64 page; /* serial of its connection */
 	bool typing; /* a filter */
-	char filter_before[FILTER_LEN];
+	char text[FILTER_LEN]; /* what was typed */
+	char *refused; /* why this is no filter; NULL: not tried yet */
 	bool quit;
 	bool changed; /* the screen must be drawn */
 };
@@ -50,7 +51,10 @@ static void draw_footer(const struct top *t, const struct ui *ui)
 	char column[32];
 
 	if (ui->typing) {
-		line_add(&l, "filter: %s_", t->view.filter);
+		size_t len = strlen(ui->text), room = COLS - strlen("filter: _");
+
+		/* Of a long one the end is seen. */
+		line_add(&l, "filter: %s_", ui->text + (len > room ? len - room : 0));
 	} else if (message) {
 		char text[256];
 
@@ -59,8 +63,8 @@ static void draw_footer(const struct top *t, const struct ui *ui)
 		line_add(&l, "%s", text);
 	} else if (ui->screen == SCREEN_LIST) {
 		snprintf(column, sizeof(column), "%s", column_title(t->view.sort, &t->style));
-		if (t->view.filter[0])
-			line_add(&l, "filter \"%s\"", t->view.filter);
+		if (t->view.filter_text[0])
+			line_add(&l, "filter \"%s\"", t->view.filter_text);
 		line_add(&l, "q quit");
 		line_add(&l, "h help");
 		line_add(&l, "<> sort %s%s", column, t->view.reverse ? " reversed" : "");
@@ -77,6 +81,32 @@ static void draw_footer(const struct top *t, const struct ui *ui)
 			line_add(&l, t->paused ? "p continue" : "p pause");
 	}
 	screen_put(LINES - 1, 0, ui->typing ? HUE_CURSOR : message ? HUE_WARN : HUE_DIM, l.text);
+}
+
+/* Writes it above the footer, from its first line on as much as there is room for. */
+static void draw_refusal(const struct ui *ui)
+{
+	int n = 0, y;
+
+	for (const char *at = ui->refused; (at = strchr(at, '\n')); at++)
+		n++;
+	y = n < LINES - 1 ? LINES - 1 - n : 0;
+	for (const char *at = ui->refused, *end; y < LINES - 1 && (end = strchr(at, '\n'));
+	     at = end + 1, y++) {
+		char line[128];
+
+		snprintf(line, sizeof(line), "%.*s", (int)(end - at), at);
+		line[COLS < 127 ? COLS : 127] = 0;
+		move(y, 0);
+		clrtoeol();
+		screen_put(y, 0, HUE_WARN, line);
+	}
+}
+
+static void forget_refusal(struct ui *ui)
+{
+	free(ui->refused);
+	ui->refused = NULL;
 }
 
 static void draw(struct top *t, struct ui *ui)
@@ -98,6 +128,8 @@ static void draw(struct top *t, struct ui *ui)
 			page_draw(t, page_conn(t, ui));
 		else
 			list_draw(t);
+		if (ui->refused)
+			draw_refusal(ui);
 		draw_footer(t, ui);
 	}
 	/* Parks the hidden cursor: otherwise curses writes its place after each change. */
@@ -142,24 +174,39 @@ static void set_sort(struct top *t, int step)
 	t->view.reverse = false;
 }
 
-/* Each letter filters at once. */
+/* Takes what was typed as the filter. If it is none, typing goes on. */
+static void enter_filter(struct top *t, struct ui *ui)
+{
+	size_t size;
+	FILE *said = open_memstream(&ui->refused, &size);
+
+	if (!said)
+		return;
+	err_to(said);
+	ui->typing = !view_filter(&t->view, ui->text, &t->known);
+	err_to(NULL);
+	fclose(said);
+	if (!ui->typing)
+		forget_refusal(ui);
+	view_build(&t->view, &t->table);
+}
+
 static void type_filter(struct top *t, struct ui *ui, int key)
 {
-	size_t len = strlen(t->view.filter);
+	size_t len = strlen(ui->text);
 
+	forget_refusal(ui);
 	if (key == '\n' || key == '\r' || key == KEY_ENTER) {
-		ui->typing = false;
+		enter_filter(t, ui);
 	} else if (key == KEY_ESCAPE) {
-		strcpy(t->view.filter, ui->filter_before);
 		ui->typing = false;
 	} else if (key == KEY_BACKSPACE || key == KEY_DELETE || key == '\b') {
 		if (len)
-			t->view.filter[len - 1] = 0;
+			ui->text[len - 1] = 0;
 	} else if (key >= ' ' && key <= '~' && len + 1 < FILTER_LEN) {
-		t->view.filter[len] = key;
-		t->view.filter[len + 1] = 0;
+		ui->text[len] = key;
+		ui->text[len + 1] = 0;
 	}
-	view_build(&t->view, &t->table);
 }
 
 static void open_page(struct top *t, struct ui *ui)
@@ -220,10 +267,10 @@ static void take_list_key(struct top *t, struct ui *ui, int key)
 	case '/':
 	case 'f':
 		ui->typing = true;
-		strcpy(ui->filter_before, t->view.filter);
+		strcpy(ui->text, t->view.filter_text);
 		break;
 	case KEY_ESCAPE:
-		t->view.filter[0] = 0;
+		view_filter(&t->view, "", &t->known);
 		break;
 	}
 	view_build(&t->view, &t->table);
@@ -307,5 +354,6 @@ int top_run_screen(struct top *t)
 		status = step(t, &ui);
 	}
 	screen_close();
+	forget_refusal(&ui);
 	return status;
 }

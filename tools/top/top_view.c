@@ -1,31 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE
-#include <stdio.h>
+#define _GNU_SOURCE /* qsort_r() */
 #include <stdlib.h>
 #include <string.h>
 
-#include "address.h"
-#include "event/event.h"
+#include "cli/err.h"
 #include "top_view.h"
 
-static bool matches(const struct view *v, const struct conn *c)
+bool view_filter(struct view *v, const char *text, const struct known *known)
 {
-	char local[ADDRESS_TEXT_LEN], remote[ADDRESS_TEXT_LEN], mode[MODE_TEXT_LEN],
-		text[256 + MODE_TEXT_LEN];
-	char words[FILTER_LEN], *rest = words, *word;
+	struct filter f;
 
-	if (!v->filter[0])
-		return true;
-	format_endpoint(local, sizeof(local), c->e.laddr, c->e.lport);
-	format_endpoint(remote, sizeof(remote), c->e.raddr, c->e.rport);
-	mode_text(mode, sizeof(mode), c->algorithm, &c->e);
-	snprintf(text, sizeof(text), "%s %s %s %s %s", local, remote, c->name, c->profile,
-		 c->ended_ns ? "ended" : mode);
-	strcpy(words, v->filter);
-	while ((word = strsep(&rest, " ")))
-		if (!strcasestr(text, word))
-			return false;
+	if (strlen(text) >= FILTER_LEN) {
+		err("filter: longer than %d characters", FILTER_LEN - 1);
+		return false;
+	}
+	if (!filter_parse(&f, text, NULL, known)) {
+		filter_free(&f);
+		return false;
+	}
+	if (f.needs || f.needs_reason) {
+		err("filter: rows have no samples and no reasons");
+		remedy("give this condition as FILTER on the command line");
+		filter_free(&f);
+		return false;
+	}
+	filter_free(&v->filter);
+	v->filter = f;
+	strcpy(v->filter_text, text);
 	return true;
+}
+
+static bool matches(struct view *v, const struct conn *c)
+{
+	static char profiles[BBR_PROFILES][BBR_PROFILE_NAME_LEN];
+	struct origin origin = { .algorithm = c->algorithm, .profiles = profiles };
+
+	if (!v->filter_text[0])
+		return true;
+	memcpy(origin.name, c->name, sizeof(origin.name));
+	if (c->e.profile < BBR_PROFILES)
+		memcpy(profiles[c->e.profile], c->profile, sizeof(c->profile));
+	return filter_matches(&v->filter, &origin, &c->e, NULL);
 }
 
 static int compare(const void *a, const void *b, void *ctx)
@@ -108,4 +123,5 @@ void view_scroll(struct view *v, size_t height)
 void view_free(struct view *v)
 {
 	free(v->rows);
+	filter_free(&v->filter);
 }

@@ -5,21 +5,28 @@
 #ifndef TOOLS_TOP_VIEW_H
 #define TOOLS_TOP_VIEW_H
 
+#include "filter/filter.h"
 #include "top_table.h"
 
-#define FILTER_LEN 64
+#define FILTER_LEN 256
 
 struct view {
 	struct conn **rows;
 	size_t n, size;
 	enum column sort;
 	bool reverse;
-	/* Words that must all be somewhere in a row's names and addresses. */
-	char filter[FILTER_LEN];
+	struct filter filter; /* of the rows that are shown; the text "": all are */
+	char filter_text[FILTER_LEN];
 
 	__u64 chosen; /* serial of the row that the cursor stays on; 0: it stays where it is */
 	size_t cursor, top; /* rows */
 };
+
+/*
+ * Changes the filter, which may name the fields of these algorithms. Returns false after printing
+ * what is wrong: then the filter stays.
+ */
+bool view_filter(struct view *v, const char *text, const struct known *known);
 
 /* Call this after each change of the table, the order or the filter. */
 void view_build(struct view *v, const struct conn_table *t);

@@ -558,6 +558,8 @@ def test_a_filter_of_what_only_the_file_knows(bbrmon, of_two_algorithms):
     for verb in ["snapshot", "-j"], ["top", "-j"]:
         rows = [json.loads(line) for line in bbrmon(*verb, "--read", path, "mode = GO and colour = green").out.splitlines()]
         assert {row["lport"] for row in rows} == {1, 4}
+    rows = [json.loads(line) for line in bbrmon("top", "-j", "-r", path, "--filter", "weight_us > 2498").out.splitlines()]
+    assert {row["lport"] for row in rows} == {1}
 
 
 def test_an_order_by_what_only_the_file_knows(bbrmon, of_two_algorithms):

@@ -183,9 +183,27 @@ def test_filter(bbrmon, recorded):
     rport = events[0]["rport"]
     for block in blocks_of(bbrmon("top", "-j", "--read", path, "--filter", f":{rport}").out):
         assert {o["rport"] for o in block} == {rport}
-    every = blocks_of(bbrmon("top", "-j", "--read", path, "--filter", "[fd77").out)
+    every = blocks_of(bbrmon("top", "-j", "--read", path, "--filter", "dst [fd77::/16]").out)
     assert {o["remote"] for block in every for o in block} == {e["remote"] for e in events if ":" in e["remote"]}
-    assert not blocks_of(bbrmon("top", "-j", "--read", path, "--filter", "no.such.name").out)
+    assert not blocks_of(bbrmon("top", "-j", "--read", path, "--filter", "name no.such.name").out)
+
+
+def test_a_filter_and_an_expression(bbrmon, recorded):
+    """Both are of one language. The totals count what a filter hides, and not what an expression leaves out."""
+    path, _ = recorded
+    blocks = [text_blocks(bbrmon("top", "--batch", "--read", path, *args, "mode = STARTUP").out)
+              for args in [["--filter"], []]]
+    assert all("STARTUP" in row for block in blocks[0] for row in rows_of(block))
+    hidden = [int(block[1].split()[1]) - len(rows_of(block)) for block in blocks[0]]
+    left_out = [int(block[1].split()[1]) - len(rows_of(block)) for block in blocks[1]]
+    assert max(hidden) > 0 and min(hidden) >= 0 and not any(left_out)
+
+
+@pytest.mark.parametrize("expression, why", [("no.such.name", "not a condition"), ("cwnd > x", "not a number"),
+                                             ("losses > 1", "rows have no samples"), (" " * 256, "longer than 255")])
+def test_a_wrong_filter(bbrmon, recorded, expression, why):
+    result = bbrmon("top", "--batch", "--read", recorded[0], "--filter", expression, status=USAGE)
+    assert why in result.err and len(result.err.splitlines()) > 1 - ("longer" in why) and not result.out
 
 
 def test_an_expression_on_the_state(bbrmon, recorded):
@@ -389,14 +407,31 @@ def test_sorting_and_filtering(terminal, bbrmon, recorded, utf8):
     wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse"), "the other way round")
     port = f":{events[0]['rport']}"
     term.type("/", port)
-    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse", "--filter", port), "as it is typed")
     term.wait_for(lambda text: f"filter: {port}_" in text, "what was typed")
-    term.type("zz", "Enter")
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse"), "not before it is whole")
+    term.type("Enter")
+    filtered = last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse", "--filter", port)
+    wait_for_rows(filtered, "filtered")
+    term.type("/", " and cwnd > many", "Enter")
+    term.wait_for(lambda text: "not a number" in text and f"\n  {port} and cwnd > many\n" in text
+                  and f"filter: {port} and cwnd > many_" in text, "what is wrong, and the filter to go on with")
+    term.type("Escape")
+    wait_for_rows(filtered, "the filter before")
+    term.type("/", " and cwnd > many", "Enter")
+    term.wait_for(lambda text: "not a number" in text, "what is wrong")
+    term.type("BSpace", "BSpace", "BSpace", "BSpace", "0 and mode != DRAIN", "Enter")
+    wait_for_rows([row for row in filtered if " DRAIN " not in row], "the filter that was corrected")
+    term.type("/", " and cwnd > 4000000", "Enter")
     term.wait_for(lambda text: "no connection matches" in text, "that nothing matches")
     term.type("Escape")
     wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse"), "no filter")
     term.type("/", "abc", "BSpace", "Escape")
     wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse"), "as before")
+    term.resize(80, 8)
+    term.type("/", "nothing", "Enter")
+    term.wait_for(lambda text: text.startswith("bbrmon: filter, at column 1: not a condition\n  nothing\n  ^\n")
+                  and text.endswith("\nfilter: nothing_"), "the beginning of a message that is too long")
+    term.type("Escape")
     quit_top(term)
 
 

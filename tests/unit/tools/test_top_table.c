@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "bpf/bbr/event.h"
-#include "event/field.h"
 #include "top/top_view.h"
 
 #define LONGEST "2001:db8:1111:2222:3333:4444:5555:6666"
@@ -271,20 +270,74 @@ static void addresses_are_sorted_as_numbers(void **state)
 	assert_order((__u32[]){ 2, 1, 3 }, 3);
 }
 
-static void a_filter_is_words_that_must_all_be_there(void **state)
+static bool filter(const char *text)
+{
+	static const struct known known;
+
+	return view_filter(&view, text, &known);
+}
+
+static void a_filter_is_that_of_all_verbs(void **state)
 {
 	(void)state;
 	add("::ffff:10.0.0.9", 443, 1);
 	add("::ffff:10.0.0.9", 80, 2);
 	add("fd00::9", 443, 3);
-	strcpy(view.filter, "10.0.0.9 :443");
+	assert_true(filter("10.0.0.9 and :443"));
 	assert_order((__u32[]){ 1 }, 1);
-	strcpy(view.filter, "probe_bw FIFTEEN [fd00");
+	assert_true(filter("mode = probe_bw and name fifteen_letters and dst [fd00::/16]"));
 	assert_order((__u32[]){ 3 }, 1);
-	strcpy(view.filter, "PROBE_RTT");
+	assert_true(filter("cwnd >= 2"));
+	assert_order((__u32[]){ 3, 2 }, 2);
+	assert_true(filter("mode PROBE_RTT"));
 	assert_order(NULL, 0);
 	assert_null(view_chosen(&view));
 	view_move(&view, 1);
+	assert_true(filter(""));
+	assert_order((__u32[]){ 3, 2, 1 }, 3);
+}
+
+static void a_wrong_filter_leaves_the_one_before(void **state)
+{
+	char text[FILTER_LEN + 1];
+
+	(void)state;
+	add("::1", 1, 20);
+	add("::1", 1, 10);
+	assert_true(filter("cwnd = 20"));
+	assert_false(filter("cwnd = twenty"));
+	assert_false(filter("no_such_field > 1"));
+	assert_false(filter("fwmark 1")); /* of a socket */
+	assert_false(filter("losses > 1")); /* of a sample: rows have none */
+	assert_false(filter("reason full_bw"));
+	memset(text, ' ', FILTER_LEN);
+	text[FILTER_LEN] = 0;
+	assert_false(filter(text));
+	assert_string_equal(view.filter_text, "cwnd = 20");
+	assert_order((__u32[]){ 20 }, 1);
+}
+
+static void a_filter_knows_profiles(void **state)
+{
+	static const char profiles[BBR_PROFILES][BBR_PROFILE_NAME_LEN] = { "default", "bulk" };
+	struct origin with = origin;
+	struct bbr_event e;
+
+	(void)state;
+	add("::1", 1, 20);
+	e = table.all[0]->e;
+	with.profiles = profiles;
+	for (int i = 0; i < 2; i++) {
+		e.conn = 7 + i;
+		e.lport = htons(7 + i);
+		e.cwnd = 1 + i;
+		e.profile = i;
+		conn_table_note(&table, &with, &e);
+	}
+	assert_true(filter("profile bulk"));
+	assert_order((__u32[]){ 2 }, 1);
+	assert_true(filter("profile != bulk"));
+	assert_order((__u32[]){ 20, 1 }, 2);
 }
 
 /* The titles and the cells of the columns that algorithms have, for all rows. */
@@ -417,7 +470,9 @@ int main(void)
 		TEST(wider_screens_have_more_columns),
 		TEST(numbers_are_sorted_from_the_highest),
 		TEST(addresses_are_sorted_as_numbers),
-		TEST(a_filter_is_words_that_must_all_be_there),
+		TEST(a_filter_is_that_of_all_verbs),
+		TEST(a_wrong_filter_leaves_the_one_before),
+		TEST(a_filter_knows_profiles),
 		TEST(an_algorithm_says_which_columns_it_has),
 		TEST(the_cursor_stays_on_its_connection),
 		TEST(the_cursor_is_always_seen),
