@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "address.h"
 #include "event.h"
 
 enum event_error event_check(const void *record, size_t size)
@@ -97,9 +96,4 @@ const char *event_step_name(const struct algorithm *a, const struct bbr_event *e
 			    unsigned int state)
 {
 	return e->kind == BBR_EV_MODE ? mode_name(a, state) : event_ca_name(state);
-}
-
-void event_addr(char buf[EVENT_ADDR_LEN], const __u32 addr[4])
-{
-	format_address(buf, EVENT_ADDR_LEN, addr);
 }

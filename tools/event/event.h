@@ -14,7 +14,6 @@
 #include "descriptor.h"
 #include "origin.h"
 
-#define EVENT_ADDR_LEN 46 /* INET6_ADDRSTRLEN */
 #define EVENT_UNLIMITED (~0ull) /* pacing_rate: none set */
 #define MODE_TEXT_LEN 64 /* room for mode and phase */
 
@@ -55,9 +54,6 @@ bool event_has_reason(const struct bbr_event *e);
 /* The name of event->from or ->to, which are modes or congestion states. */
 const char *event_step_name(const struct algorithm *a, const struct bbr_event *e,
 			    unsigned int state);
-
-/* IPv4 without its prefix ::ffff:. */
-void event_addr(char buf[EVENT_ADDR_LEN], const __u32 addr[4]);
 
 struct text_style {
 	__u64 start_ns; /* times are printed from there */

@@ -10,12 +10,13 @@
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 
+#include "address.h"
 #include "cgroup_paths.h"
 #include "event/event.h"
 #include "socket_owners.h"
 #include "snapshot.h"
 
-#define ENDPOINT_LEN (EVENT_ADDR_LEN + sizeof("[]%4294967295:65535"))
+#define ENDPOINT_LEN (ADDRESS_TEXT_LEN + sizeof("[]%4294967295:65535"))
 #define COLUMNS "%-10s %-6s %-6s %23s %23s"
 
 const char *tcp_state_name(unsigned int state)
@@ -44,11 +45,11 @@ void snapshot_print_header(FILE *out)
 static void format(char buf[ENDPOINT_LEN], const __u32 addr[4], __u16 port, __u16 family,
 		   __u32 device)
 {
-	char text[EVENT_ADDR_LEN], index[16] = "";
+	char text[ADDRESS_TEXT_LEN], index[16] = "";
 
 	if (device)
 		snprintf(index, sizeof(index), "%%%u", device);
-	event_addr(text, addr);
+	format_address(text, sizeof(text), addr);
 	if (!strchr(text, ':') && family == AF_INET6)
 		snprintf(buf, ENDPOINT_LEN, "[::ffff:%s]%s:%u", text, index, ntohs(port));
 	else

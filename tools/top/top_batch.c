@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <arpa/inet.h>
-
+#include "address.h"
 #include "event/derived.h"
 #include "event/event.h"
 #include "event/field.h"
@@ -77,18 +76,12 @@ static void add_string(struct json *j, const char *key, const char *value)
 
 static void add_identity(struct json *j, const struct conn *c)
 {
-	char addr[EVENT_ADDR_LEN];
-
 	add_string(j, "instance", c->name);
 	json_add_int_if(j, "conn", c->e.conn, c->e.conn);
 	json_add_int_if(j, "cookie", c->cookie, c->cookie);
 	json_add_int(j, "netns", c->e.netns);
-	event_addr(addr, c->e.laddr);
-	add_string(j, "local", addr);
-	json_add_int(j, "lport", ntohs(c->e.lport));
-	event_addr(addr, c->e.raddr);
-	add_string(j, "remote", addr);
-	json_add_int(j, "rport", ntohs(c->e.rport));
+	json_add_endpoint(j, "local", c->e.laddr, "lport", c->e.lport);
+	json_add_endpoint(j, "remote", c->e.raddr, "rport", c->e.rport);
 	add_string(j, "profile", c->profile);
 	json_add_bool(j, "ended", c->ended_ns);
 }
