@@ -63,10 +63,10 @@ int collector_take(struct collector *c, struct study *s, struct experiment_handl
 int collector_open(struct collector *c, struct study *s, const char *name)
 {
 	struct experiment_handle handle;
-	int status = name ? experiment_find(name, &handle) : find_only(&handle);
+	int ret = name ? experiment_find(name, &handle) : find_only(&handle);
 
-	if (status)
-		return status;
+	if (ret)
+		return ret;
 	if (!collector_take(c, s, &handle))
 		return EXIT_DONE;
 	err("cannot read the experiment: %s", strerror(ENOMEM));

@@ -82,37 +82,37 @@ static int follow(struct collector *c, struct study *s, FILE *out)
 static int collect(const struct request *r, struct collector *c, struct study *s)
 {
 	FILE *out = r->write ? open_output(r->write) : NULL;
-	int status = EXIT_DONE, closed;
+	int ret = EXIT_DONE, closed;
 
 	if (r->write && !out)
 		return EXIT_REFUSED;
 	if (!collector_read(c, s))
-		status = no_memory();
-	if (out && !status) {
+		ret = no_memory();
+	if (out && !ret) {
 		file_write_head(out, s);
 		file_write_counters(out, s);
 		file_write_rows(out, s, 0);
 	}
-	if (r->follow && !status)
-		status = follow(c, s, out);
+	if (r->follow && !ret)
+		ret = follow(c, s, out);
 	if (!out)
-		return status;
+		return ret;
 	if (r->follow)
 		file_write_counters(out, s);
 	closed = close_output(out, r->write);
-	return status ? status : closed;
+	return ret ? ret : closed;
 }
 
 static int read_live(const struct request *r, struct study *s, const char *name)
 {
 	struct collector c;
-	int status = collector_open(&c, s, name);
+	int ret = collector_open(&c, s, name);
 
-	if (status)
-		return status;
-	status = collect(r, &c, s);
+	if (ret)
+		return ret;
+	ret = collect(r, &c, s);
 	collector_close(&c);
-	return status;
+	return ret;
 }
 
 /* ---- the answer */
@@ -120,7 +120,7 @@ static int read_live(const struct request *r, struct study *s, const char *name)
 static int print(const struct request *r, struct study *s)
 {
 	struct analysis a;
-	int status = EXIT_DONE;
+	int ret = EXIT_DONE;
 	FILE *out;
 
 	if (!analyse(&a, s)) {
@@ -131,14 +131,14 @@ static int print(const struct request *r, struct study *s)
 		out = open_output(r->html);
 		if (out)
 			analysis_print_page(out, &a);
-		status = out ? close_output(out, r->html) : EXIT_REFUSED;
+		ret = out ? close_output(out, r->html) : EXIT_REFUSED;
 	}
-	if (!status && r->as_json)
+	if (!ret && r->as_json)
 		analysis_print_json(stdout, &a);
-	else if (!status && !r->html && (!r->write || strcmp(r->write, "-")))
+	else if (!ret && !r->html && (!r->write || strcmp(r->write, "-")))
 		analysis_print_text(stdout, &a);
 	analysis_free(&a);
-	return status ? status : close_output(stdout, "stdout");
+	return ret ? ret : close_output(stdout, "stdout");
 }
 
 /*
@@ -156,7 +156,7 @@ static int run_verb(void *options, int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : NULL;
 	bool from_file = what && is_file(what);
 	struct study s = { .rows.with_continued = r->continued };
-	int status;
+	int ret;
 
 	if (from_file && (r->write || r->follow)) {
 		err("%s is a file, but %s needs a running experiment", what,
@@ -164,11 +164,11 @@ static int run_verb(void *options, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	interrupt_catch();
-	status = from_file ? file_read(what, &s) : read_live(r, &s, what);
-	if (!status)
-		status = print(r, &s);
+	ret = from_file ? file_read(what, &s) : read_live(r, &s, what);
+	if (!ret)
+		ret = print(r, &s);
 	study_free(&s);
-	return status;
+	return ret;
 }
 
 #define OPTION(member) offsetof(struct request, member)

@@ -152,22 +152,22 @@ static int check_head(const struct reading *r)
 
 static int read_line(struct reading *r, char *line)
 {
-	int status;
+	int ret;
 
 	r->line++;
 	if (line[0] == '#')
 		return read_key(r, line + 1 + strspn(line + 1, " "));
 	if (r->columns)
 		return read_row(r, line);
-	status = check_head(r);
-	return status ? status : read_names(r, line);
+	ret = check_head(r);
+	return ret ? ret : read_names(r, line);
 }
 
 int file_read(const char *path, struct study *s)
 {
 	struct reading r = { .path = path, .study = s };
 	FILE *in = fopen(path, "re");
-	int status = EXIT_DONE;
+	int ret = EXIT_DONE;
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t len;
@@ -176,22 +176,22 @@ int file_read(const char *path, struct study *s)
 		err("cannot read %s: %s", path, strerror(errno));
 		return EXIT_REFUSED;
 	}
-	while (!status && (len = getline(&line, &room, in)) > 0) {
+	while (!ret && (len = getline(&line, &room, in)) > 0) {
 		s->is_cut = line[len - 1] != '\n';
 		if (s->is_cut)
 			break; /* the writer was stopped: the numbers may be cut, too */
 		line[len - 1] = 0;
-		status = read_line(&r, line);
+		ret = read_line(&r, line);
 	}
-	if (!status && ferror(in)) {
+	if (!ret && ferror(in)) {
 		err("cannot read %s: %s", path, strerror(EIO));
-		status = EXIT_REFUSED;
+		ret = EXIT_REFUSED;
 	}
-	if (!status && !r.columns) {
+	if (!ret && !r.columns) {
 		err("%s: bbrmon experiment -w did not write this file", path);
-		status = EXIT_REFUSED;
+		ret = EXIT_REFUSED;
 	}
 	free(line);
 	fclose(in);
-	return status;
+	return ret;
 }

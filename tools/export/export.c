@@ -50,7 +50,7 @@ struct export
 	__u64 settled_ns, read_ns; /* when that was done last */
 	__u64 read; /* connections, by all readings so far */
 	bool read_all; /* could the last reading be done, and was it complete? */
-	int status; /* of the source */
+	int ret; /* of the source */
 };
 
 static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
@@ -66,8 +66,8 @@ static void drain(struct export *x)
 {
 	bool idle = false;
 
-	for (int i = 0; i < DRAIN_POLLS && !idle && !x->status; i++)
-		x->status = event_source_poll(&x->source, 0, &idle);
+	for (int i = 0; i < DRAIN_POLLS && !idle && !x->ret; i++)
+		x->ret = event_source_poll(&x->source, 0, &idle);
 }
 
 static bool handle_socket(void *ctx, const struct origin *origin, const struct bbr_snapshot *snap)
@@ -88,12 +88,12 @@ static bool handle_socket(void *ctx, const struct origin *origin, const struct b
 static void read_sockets(struct export *x)
 {
 	bool has_rules = !rule_counts_begin(&x->rules, &x->config.names);
-	int status;
+	int ret;
 
 	metrics_begin_reading(&x->metrics, now_ns());
-	status = sockets_read(&x->sockets, NULL, handle_socket, x);
-	metrics_end_reading(&x->metrics, !status);
-	x->read_all = has_rules && !experiments_update(&x->experiments) && !status;
+	ret = sockets_read(&x->sockets, NULL, handle_socket, x);
+	metrics_end_reading(&x->metrics, !ret);
+	x->read_all = has_rules && !experiments_update(&x->experiments) && !ret;
 	x->read_ns = now_ns();
 }
 
@@ -248,7 +248,7 @@ static bool make_page(void *ctx, const char *path, const char *accept, struct ht
 
 static int serve(struct export *x)
 {
-	while (!is_interrupted() && !x->status) {
+	while (!is_interrupted() && !x->ret) {
 		int rest_ms = monitor_rest_ms(x->source.monitor);
 		struct pollfd fds[] = {
 			{ .fd = http_fd(&x->http), .events = POLLIN },
@@ -265,34 +265,34 @@ static int serve(struct export *x)
 		drain(x);
 		http_run(&x->http);
 	}
-	return x->status;
+	return x->ret;
 }
 
 static int run_live(struct export *x)
 {
-	int status;
+	int ret;
 
-	status = sockets_open(&x->sockets);
-	if (status)
-		return status;
-	status = event_source_open(&x->source, &x->config);
-	if (status)
+	ret = sockets_open(&x->sockets);
+	if (ret)
+		return ret;
+	ret = event_source_open(&x->source, &x->config);
+	if (ret)
 		goto close_sockets;
 	/* After the source, whose guardian would inherit the socket. */
-	status = http_open(&x->http, &x->listen, make_page, x);
-	if (status)
+	ret = http_open(&x->http, &x->listen, make_page, x);
+	if (ret)
 		goto close_source;
 	printf("%s/metrics\n", x->http.url);
 	fflush(stdout);
 	x->settled_ns = now_ns();
-	status = serve(x);
+	ret = serve(x);
 	http_close(&x->http);
 close_source:
 	event_source_stop(&x->source);
 	event_source_close(&x->source);
 close_sockets:
 	sockets_close(&x->sockets);
-	return status;
+	return ret;
 }
 
 static int check_written(void)
@@ -307,54 +307,54 @@ static int check_written(void)
 static int run_once(struct export *x)
 {
 	struct openmetrics om = { .out = stdout, .classic = true };
-	int status = sockets_open(&x->sockets);
+	int ret = sockets_open(&x->sockets);
 
-	if (status)
-		return status;
+	if (ret)
+		return ret;
 	print_live(x, &om);
 	sockets_close(&x->sockets);
-	status = check_written();
-	return status || x->read_all ? status : EXIT_REFUSED;
+	ret = check_written();
+	return ret || x->read_all ? ret : EXIT_REFUSED;
 }
 
 static int run_recording(struct export *x)
 {
 	struct openmetrics om = { .out = stdout, .classic = true };
-	int status = event_source_open(&x->source, &x->config);
+	int ret = event_source_open(&x->source, &x->config);
 	bool idle;
 
-	if (status)
-		return status;
-	while (!status && !is_interrupted() && !event_source_is_over(&x->source))
-		status = event_source_poll(&x->source, LOOP_MS, &idle);
+	if (ret)
+		return ret;
+	while (!ret && !is_interrupted() && !event_source_is_over(&x->source))
+		ret = event_source_poll(&x->source, LOOP_MS, &idle);
 	metrics_settle(&x->metrics, event_source_now_ns(&x->source), true);
 	event_source_stop(&x->source);
-	if (!status) {
+	if (!ret) {
 		metrics_print(&x->metrics, &om, true);
 		print_watching(x, &om, event_source_totals(&x->source));
 		print_build(&om);
-		status = check_written();
+		ret = check_written();
 	}
 	event_source_close(&x->source);
-	return status;
+	return ret;
 }
 
 static int run(struct export *x)
 {
-	int status;
+	int ret;
 
 	x->config.handle = handle_event;
 	x->config.ctx = x;
 	metrics_init(&x->metrics, !x->config.read);
 	interrupt_catch();
 	if (x->config.read)
-		status = run_recording(x);
+		ret = run_recording(x);
 	else
-		status = x->once ? run_once(x) : run_live(x);
+		ret = x->once ? run_once(x) : run_live(x);
 	metrics_free(&x->metrics);
 	rule_counts_free(&x->rules);
 	experiments_close(&x->experiments);
-	return status;
+	return ret;
 }
 
 static const struct option_def options[] = {
@@ -387,12 +387,12 @@ static void init(void *options)
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct export *x = options;
-	int status = watch_filter(&x->config, argc - 1, argv + 1);
+	int ret = watch_filter(&x->config, argc - 1, argv + 1);
 
-	if (status < 0)
-		status = run(x);
+	if (ret < 0)
+		ret = run(x);
 	watch_config_free(&x->config);
-	return status;
+	return ret;
 }
 
 const struct verb verb_export = {

@@ -114,16 +114,16 @@ static bool has_contents(const struct record_output *o)
 /* Opens an empty file. */
 static int open_new(struct record_output *o)
 {
-	int status = open_file(o);
+	int ret = open_file(o);
 
-	if (!status && is_rotated(o) && has_contents(o)) {
-		status = shift_files(o);
+	if (!ret && is_rotated(o) && has_contents(o)) {
+		ret = shift_files(o);
 		close(o->fd);
-		if (!status)
-			status = open_file(o);
+		if (!ret)
+			ret = open_file(o);
 	}
-	if (status)
-		return status;
+	if (ret)
+		return ret;
 	if (has_contents(o) && ftruncate(o->fd, 0)) {
 		close(o->fd);
 		return refuse(o->path, strerror(errno));
@@ -177,30 +177,30 @@ static int go_to_end(struct record_output *o, struct recording_reader *r)
 static int open_to_append(struct record_output *o)
 {
 	struct recording_reader reader;
-	int status = open_file(o);
+	int ret = open_file(o);
 
-	if (status)
-		return status;
+	if (ret)
+		return ret;
 	if (!has_contents(o)) {
 		recording_writer_file(o->writer, o->fd, o->path, 0);
 		o->opened_ns = now_ns();
 		return EXIT_DONE;
 	}
 	o->writer->fd = -1;
-	status = recording_read_fd(&reader, o->fd, o->path);
-	if (!status) {
-		status = find_end(o, &reader);
-		if (!status) {
+	ret = recording_read_fd(&reader, o->fd, o->path);
+	if (!ret) {
+		ret = find_end(o, &reader);
+		if (!ret) {
 			say_rescued(o, &reader);
-			status = go_to_end(o, &reader);
+			ret = go_to_end(o, &reader);
 		}
 		recording_release(&reader);
 	}
-	if (status)
+	if (ret)
 		close(o->fd);
 	o->opened_ns = now_ns();
 	o->appended_at = o->writer->size;
-	return status;
+	return ret;
 }
 
 int record_output_open(struct record_output *o)

@@ -42,7 +42,7 @@ int recording_read_fd(struct recording_reader *r, int fd, const char *name)
 
 int recording_open(struct recording_reader *r, const char *name)
 {
-	int fd, status;
+	int fd, ret;
 
 	if (!strcmp(name, "-"))
 		return recording_read_fd(r, STDIN_FILENO, "standard input");
@@ -51,10 +51,10 @@ int recording_open(struct recording_reader *r, const char *name)
 		err("cannot read %s: %s", name, strerror(errno));
 		return EXIT_REFUSED;
 	}
-	status = recording_read_fd(r, fd, name);
-	if (status)
+	ret = recording_read_fd(r, fd, name);
+	if (ret)
 		close(fd);
-	return status;
+	return ret;
 }
 
 void recording_release(struct recording_reader *r)

@@ -142,17 +142,17 @@ static int look(struct replay *p, int wait_ms, int *budget)
 
 int replay_open(struct replay *p, const struct watch_config *config)
 {
-	int status, budget = READ_BATCH;
+	int ret, budget = READ_BATCH;
 
 	memset(p, 0, sizeof(*p));
 	p->config = config;
-	status = recording_open(&p->reader, config->read);
-	if (status)
-		return status;
-	status = look(p, OPEN_WAIT_MS, &budget);
-	if (status)
+	ret = recording_open(&p->reader, config->read);
+	if (ret)
+		return ret;
+	ret = look(p, OPEN_WAIT_MS, &budget);
+	if (ret)
 		replay_close(p);
-	return status;
+	return ret;
 }
 
 void replay_close(struct replay *p)
@@ -198,11 +198,11 @@ int replay_poll(struct replay *p, int wait_ms, bool *idle)
 
 	*idle = false;
 	for (int i = 0; i < BATCH; i++) {
-		int status = look(p, i ? 0 : wait_ms, &budget);
+		int ret = look(p, i ? 0 : wait_ms, &budget);
 		__u64 wait_ns;
 
-		if (status)
-			return status;
+		if (ret)
+			return ret;
 		if (!p->has_event) {
 			*idle = true;
 			break;

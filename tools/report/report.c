@@ -121,25 +121,25 @@ static int read_recording(struct reading *r, event_handler handle)
 {
 	struct event_source source;
 	bool idle;
-	int status;
+	int ret;
 
 	r->config.handle = handle;
 	r->config.ctx = r;
-	status = event_source_open(&source, &r->config);
-	if (status)
-		return status;
+	ret = event_source_open(&source, &r->config);
+	if (ret)
+		return ret;
 	r->source = &source;
-	while (!status && !r->no_memory && !event_source_is_over(&source))
-		status = event_source_poll(&source, POLL_MS, &idle);
+	while (!ret && !r->no_memory && !event_source_is_over(&source))
+		ret = event_source_poll(&source, POLL_MS, &idle);
 	event_source_stop(&source);
 	r->report.totals = *event_source_totals(&source);
 	event_source_close(&source);
-	if (!status && r->no_memory) {
+	if (!ret && r->no_memory) {
 		err("cannot read %s: %s", r->report.file, strerror(ENOMEM));
 		remedy("--flows and --points make a report smaller");
-		status = EXIT_REFUSED;
+		ret = EXIT_REFUSED;
 	}
-	return status;
+	return ret;
 }
 
 static int by_size(const void *a, const void *b)
@@ -187,10 +187,10 @@ static bool choose_flows(struct reading *r)
 
 static int read_totals(struct reading *r)
 {
-	int status = read_recording(r, note_totals);
+	int ret = read_recording(r, note_totals);
 
-	if (status)
-		return status;
+	if (ret)
+		return ret;
 	flows_choose(&r->report.flows);
 	if (!r->report.flows.n) {
 		err("%s: no events%s", r->report.file,
@@ -206,20 +206,20 @@ static int read_totals(struct reading *r)
 
 static int read_series(struct reading *r)
 {
-	int status;
+	int ret;
 
 	if (!choose_flows(r) || !rate_shares_init(&r->report.shares, &r->report.flows)) {
 		err("cannot make a report: %s", strerror(ENOMEM));
 		return EXIT_REFUSED;
 	}
-	status = read_recording(r, note_series);
+	ret = read_recording(r, note_series);
 	if (counters_drops(&r->report.totals.counters) > r->drops) /* after the last event */
 		rate_shares_note_drops(&r->report.shares, r->report.flows.end_ns,
 				       counters_drops(&r->report.totals.counters) - r->drops);
 	for (unsigned int i = 0; i < r->report.n_shown; i++)
 		flow_series_finish(r->report.shown[i]->series);
 	rate_shares_finish(&r->report.shares);
-	return status;
+	return ret;
 }
 
 static bool is_same_file(const char *a, const char *b)
@@ -253,13 +253,13 @@ static int write_page(struct reading *r)
 
 static int write_all(struct reading *r)
 {
-	int status = EXIT_DONE;
+	int ret = EXIT_DONE;
 
 	if (r->svg)
-		status = report_write_svg(r->svg, &r->report, r->report.flows.flow[r->flow - 1]);
-	if (!status && r->out)
-		status = write_page(r);
-	return status;
+		ret = report_write_svg(r->svg, &r->report, r->report.flows.flow[r->flow - 1]);
+	if (!ret && r->out)
+		ret = write_page(r);
+	return ret;
 }
 
 static void free_reading(struct reading *r)
@@ -277,7 +277,7 @@ static void free_reading(struct reading *r)
 static int make_report(struct reading *r)
 {
 	char *beside = NULL;
-	int status;
+	int ret;
 
 	if (!r->report.points)
 		r->report.points = r->svg && !r->out ? POINTS_FIGURE : POINTS_DEFAULT;
@@ -290,21 +290,21 @@ static int make_report(struct reading *r)
 	}
 	if (!strcmp(r->report.file, "-")) {
 		err("report reads the recording twice, so it must be a file, not standard input");
-		status = EXIT_USAGE;
+		ret = EXIT_USAGE;
 	} else if ((r->out && is_same_file(r->out, r->report.file)) ||
 		   (r->svg && is_same_file(r->svg, r->report.file))) {
 		err("%s is the recording: the output would overwrite it", r->report.file);
-		status = EXIT_USAGE;
+		ret = EXIT_USAGE;
 	} else {
-		status = read_totals(r);
-		if (!status)
-			status = read_series(r);
-		if (!status)
-			status = write_all(r);
+		ret = read_totals(r);
+		if (!ret)
+			ret = read_series(r);
+		if (!ret)
+			ret = write_all(r);
 		free_reading(r);
 	}
 	free(beside);
-	return status;
+	return ret;
 }
 
 static bool option_points(const char *option, const char *s, void *to)
@@ -358,14 +358,14 @@ static void init(void *options)
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct reading *r = options;
-	int status;
+	int ret;
 
 	r->config.read = r->report.file = argv[1];
-	status = watch_filter(&r->config, argc - 2, argv + 2);
-	if (status < 0)
-		status = make_report(r);
+	ret = watch_filter(&r->config, argc - 2, argv + 2);
+	if (ret < 0)
+		ret = make_report(r);
 	watch_config_free(&r->config);
-	return status;
+	return ret;
 }
 
 const struct verb verb_report = {

@@ -424,7 +424,7 @@ static int run_gnuplot(int out, FILE *messages, const struct report *r, const st
 {
 	pid_t pid;
 	FILE *to;
-	int error = start_gnuplot(out, fileno(messages), &pid, &to), status;
+	int error = start_gnuplot(out, fileno(messages), &pid, &to), ret;
 
 	if (error) {
 		err("cannot run gnuplot: %s", strerror(error));
@@ -434,7 +434,7 @@ static int run_gnuplot(int out, FILE *messages, const struct report *r, const st
 	}
 	write_commands(to, r, flow);
 	fclose(to);
-	if (waitpid(pid, &status, 0) == pid && !status)
+	if (waitpid(pid, &ret, 0) == pid && !ret)
 		return EXIT_DONE;
 	show_messages(messages);
 	err("gnuplot did not draw the figure");
@@ -462,22 +462,22 @@ static bool copy_to(const char *path, FILE *drawn)
 int report_write_svg(const char *path, const struct report *r, const struct flow *flow)
 {
 	FILE *drawn = tmpfile(), *messages = tmpfile();
-	int status = EXIT_REFUSED;
+	int ret = EXIT_REFUSED;
 
 	if (!drawn || !messages) {
 		err("cannot make a temporary file: %s", strerror(errno));
 	} else {
 		/* If gnuplot ends early, its status says so. */
 		signal(SIGPIPE, SIG_IGN);
-		status = run_gnuplot(fileno(drawn), messages, r, flow);
-		if (!status && !copy_to(path, drawn)) {
+		ret = run_gnuplot(fileno(drawn), messages, r, flow);
+		if (!ret && !copy_to(path, drawn)) {
 			err("cannot write %s: %s", path, strerror(errno));
-			status = EXIT_REFUSED;
+			ret = EXIT_REFUSED;
 		}
 	}
 	if (drawn)
 		fclose(drawn);
 	if (messages)
 		fclose(messages);
-	return status;
+	return ret;
 }

@@ -109,16 +109,16 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 
 static int read_all(struct recorded *r)
 {
-	int status = EXIT_DONE;
+	int ret = EXIT_DONE;
 	bool idle;
 
-	while (!status && !r->is_past && !r->no_memory && !event_source_is_over(&r->source))
-		status = event_source_poll(&r->source, 0, &idle);
+	while (!ret && !r->is_past && !r->no_memory && !event_source_is_over(&r->source))
+		ret = event_source_poll(&r->source, 0, &idle);
 	if (r->no_memory) {
 		err("cannot read the recording: %s", strerror(ENOMEM));
 		return EXIT_REFUSED;
 	}
-	return status;
+	return ret;
 }
 
 int recorded_open(struct recorded *r, const char *file, __u64 at_ns)
@@ -129,17 +129,17 @@ int recorded_open(struct recorded *r, const char *file, __u64 at_ns)
 		.ctx = r,
 		.read = file,
 	};
-	int status;
+	int ret;
 
 	memset(r, 0, sizeof(*r));
 	r->after_ns = at_ns;
-	status = event_source_open(&r->source, &config);
-	if (status)
-		return status;
-	status = read_all(r);
-	if (status)
+	ret = event_source_open(&r->source, &config);
+	if (ret)
+		return ret;
+	ret = read_all(r);
+	if (ret)
 		recorded_close(r);
-	return status;
+	return ret;
 }
 
 static void hand_on(const struct conn_key *key, void *ctx)

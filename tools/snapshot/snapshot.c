@@ -138,16 +138,16 @@ static int print_rest(struct taking *t)
 static int take_recorded(struct taking *t)
 {
 	struct recorded recorded;
-	int status = recorded_open(&recorded, t->read, t->at_ns ? t->at_ns : ~0ull);
+	int ret = recorded_open(&recorded, t->read, t->at_ns ? t->at_ns : ~0ull);
 
-	if (status)
-		return status;
+	if (ret)
+		return ret;
 	recorded_for_each(&recorded, take, t);
-	status = print_rest(t);
-	if (!status)
+	ret = print_rest(t);
+	if (!ret)
 		print_header(t);
 	recorded_close(&recorded);
-	return status;
+	return ret;
 }
 
 /* Checks that names without a connection are names of something that is loaded. */
@@ -156,7 +156,7 @@ static int check_names(const struct taking *t)
 	for (int i = 0; i < t->names.n; i++) {
 		const struct algorithm *algorithm;
 		struct instance inst;
-		int status;
+		int ret;
 
 		if (t->is_seen[i])
 			continue;
@@ -165,9 +165,9 @@ static int check_names(const struct taking *t)
 				return kernel_bbr_refuse();
 			continue;
 		}
-		status = instance_get(t->names.arg[i], &inst);
-		if (status)
-			return status;
+		ret = instance_get(t->names.arg[i], &inst);
+		if (ret)
+			return ret;
 	}
 	return EXIT_DONE;
 }
@@ -175,21 +175,21 @@ static int check_names(const struct taking *t)
 static int take_live(struct taking *t)
 {
 	struct sockets sockets;
-	int status = sockets_open(&sockets), failed;
+	int ret = sockets_open(&sockets), failed;
 
-	if (status)
-		return status;
-	status = sockets_read(&sockets, t->netns, take_socket, t);
+	if (ret)
+		return ret;
+	ret = sockets_read(&sockets, t->netns, take_socket, t);
 	/* Show what could be read even if a namespace could not be entered. */
 	failed = print_rest(t);
-	if (!status)
-		status = failed;
-	if (!status && !is_interrupted() && !t->write_error)
-		status = check_names(t);
-	if (!status)
+	if (!ret)
+		ret = failed;
+	if (!ret && !is_interrupted() && !t->write_error)
+		ret = check_names(t);
+	if (!ret)
 		print_header(t);
 	sockets_close(&sockets);
-	return status;
+	return ret;
 }
 
 /* Connections of our own namespace do not show it. With --netns or --read, none does. */
@@ -222,18 +222,18 @@ static int prepare(struct taking *t)
 
 static int run(struct taking *t)
 {
-	int status = prepare(t);
+	int ret = prepare(t);
 
-	if (!status)
-		status = t->read ? take_recorded(t) : take_live(t);
+	if (!ret)
+		ret = t->read ? take_recorded(t) : take_live(t);
 	errno = 0;
 	if (fflush(stdout) && !t->write_error)
 		t->write_error = errno ? errno : EIO;
-	if (!status && t->write_error && t->write_error != EPIPE) {
+	if (!ret && t->write_error && t->write_error != EPIPE) {
 		err("cannot write: %s", strerror(t->write_error));
-		status = EXIT_REFUSED;
+		ret = EXIT_REFUSED;
 	}
-	return status;
+	return ret;
 }
 
 static void free_all(struct taking *t)
@@ -379,14 +379,14 @@ static const struct option_group groups[] = { { options, 0 }, {} };
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct taking *t = options;
-	int status = parse_request(t, argc - 1, argv + 1);
+	int ret = parse_request(t, argc - 1, argv + 1);
 
-	if (!status)
-		status = check_options(t);
-	if (!status)
-		status = run(t);
+	if (!ret)
+		ret = check_options(t);
+	if (!ret)
+		ret = run(t);
 	free_all(t);
-	return status;
+	return ret;
 }
 
 const struct verb verb_snapshot = {

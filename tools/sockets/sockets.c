@@ -91,10 +91,10 @@ static int load(struct sockets *s, size_t i)
 static int load_other(struct sockets *s)
 {
 	for (size_t i = 1; i < n_algorithms; i++) {
-		int status = algorithms[i]->kernel_member ? load(s, i) : EXIT_DONE;
+		int ret = algorithms[i]->kernel_member ? load(s, i) : EXIT_DONE;
 
-		if (status)
-			return status;
+		if (ret)
+			return ret;
 		if (!s->programs[i].skel)
 			continue;
 		if (s->programs[i].layout->kernel_bbr == KERNEL_BBR_IS_KNOWN) {
@@ -112,20 +112,20 @@ static int load_other(struct sockets *s)
  */
 static int load_first(struct sockets *s)
 {
-	int status;
+	int ret;
 
 	s->kernel_bbr.algorithm = algorithms[0];
 	s->knows_module = !access(BBR_MODULE_BTF, F_OK);
-	status = load(s, 0);
-	if (status)
-		return status;
+	ret = load(s, 0);
+	if (ret)
+		return ret;
 	instance_know_layout(s->programs[0].layout);
 	return s->programs[0].layout->kernel_bbr == KERNEL_BBR_IS_OTHER ? load_other(s) : EXIT_DONE;
 }
 
 int sockets_open(struct sockets *s)
 {
-	int status;
+	int ret;
 
 	memset(s, 0, sizeof(*s));
 	s->kernel_bbr = (struct origin){ .name = KERNEL_BBR, .is_kernel = true };
@@ -133,13 +133,13 @@ int sockets_open(struct sockets *s)
 	s->buffer = malloc(BUFFER_SIZE);
 	if (!s->programs || !s->buffer) {
 		err("cannot read connections: %s", strerror(ENOMEM));
-		status = EXIT_REFUSED;
+		ret = EXIT_REFUSED;
 	} else {
-		status = load_first(s);
+		ret = load_first(s);
 	}
-	if (status)
+	if (ret)
 		sockets_close(s);
-	return status;
+	return ret;
 }
 
 /* Starts again if the module of the kernel's bbr was loaded since: only now is its layout known. */
@@ -267,14 +267,14 @@ static int tell_program(const struct sockets *s, size_t i)
  */
 static int prepare_programs(struct sockets *s)
 {
-	int status, error;
+	int ret, error;
 
 	for (int k = 0; k < s->n_instances; k++) {
 		size_t i = algorithm_index(s->instances[k].origin.algorithm);
 
-		status = s->programs[i].skel ? EXIT_DONE : load(s, i);
-		if (status)
-			return status;
+		ret = s->programs[i].skel ? EXIT_DONE : load(s, i);
+		if (ret)
+			return ret;
 	}
 	for (size_t i = 0; i < n_algorithms; i++) {
 		error = s->programs[i].skel ? tell_program(s, i) : 0;
@@ -368,19 +368,19 @@ static int read_namespace(const struct netns *ns, void *data)
 int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, void *ctx)
 {
 	struct reading r = { .sockets = s, .handle = handle, .ctx = ctx };
-	int status = notice_module(s), error;
+	int ret = notice_module(s), error;
 
-	if (status)
-		return status;
+	if (ret)
+		return ret;
 	error = find_instances(s);
 	if (error)
-		status = err_bpf(error, "cannot list instances");
+		ret = err_bpf(error, "cannot list instances");
 	else
-		status = prepare_programs(s);
-	if (!status)
-		status = netns_visit_all(netns, read_namespace, &r);
+		ret = prepare_programs(s);
+	if (!ret)
+		ret = netns_visit_all(netns, read_namespace, &r);
 	let_go(s);
-	return r.enough ? EXIT_DONE : status;
+	return r.enough ? EXIT_DONE : ret;
 }
 
 void sockets_close(struct sockets *s)

@@ -10,22 +10,22 @@
 
 static int open_replay(struct event_source *s)
 {
-	int status;
+	int ret;
 
 	s->replay = malloc(sizeof(*s->replay));
 	if (!s->replay) {
 		err("cannot start: %s", strerror(ENOMEM));
 		return EXIT_REFUSED;
 	}
-	status = replay_open(s->replay, &s->config);
-	if (status)
+	ret = replay_open(s->replay, &s->config);
+	if (ret)
 		free(s->replay);
-	return status;
+	return ret;
 }
 
 static int open_monitor(struct event_source *s)
 {
-	int status;
+	int ret;
 
 	s->monitor = malloc(sizeof(*s->monitor));
 	if (!s->monitor) {
@@ -33,10 +33,10 @@ static int open_monitor(struct event_source *s)
 		return EXIT_REFUSED;
 	}
 	recording_run_init(&s->run, &s->config.request);
-	status = monitor_open(s->monitor, &s->config);
-	if (status)
+	ret = monitor_open(s->monitor, &s->config);
+	if (ret)
 		free(s->monitor);
-	return status;
+	return ret;
 }
 
 int event_source_open(struct event_source *s, const struct watch_config *config)

@@ -92,13 +92,13 @@ static int follow_events(struct record *r)
 {
 	while (!is_done(r) && !event_source_is_over(&r->source)) {
 		bool idle;
-		int status;
+		int ret;
 
 		if (r->end_ns && event_source_now_ns(&r->source) >= r->end_ns)
 			break;
-		status = event_source_poll(&r->source, WAIT_MS, &idle);
-		if (status)
-			return status;
+		ret = event_source_poll(&r->source, WAIT_MS, &idle);
+		if (ret)
+			return ret;
 		tell_run(r);
 		tell_totals(r);
 		if (now_ns() - r->writer->begun_ns >= FLUSH_NS)
@@ -153,21 +153,21 @@ static void print_summary(const struct record *r, const struct watch_totals *t)
 
 static int record(struct record *r)
 {
-	int status;
+	int ret;
 
 	tell_run(r);
 	if (r->duration_ns)
 		r->end_ns = event_source_now_ns(&r->source) + r->duration_ns;
-	status = follow_events(r);
+	ret = follow_events(r);
 	event_source_stop(&r->source);
-	if (!status) {
+	if (!ret) {
 		recording_writer_totals(r->writer, event_source_totals(&r->source));
 		recording_writer_end(r->writer, !r->not_written);
 		if (r->writer->failed)
 			return EXIT_REFUSED;
 		print_summary(r, event_source_totals(&r->source));
 	}
-	return status;
+	return ret;
 }
 
 /* Does it read the file that it writes? That would have no end, or nothing to read. */
@@ -181,7 +181,7 @@ static bool reads_itself(const struct record *r)
 
 static int run(struct record *r)
 {
-	int status;
+	int ret;
 
 	r->config.handle = handle_event;
 	r->config.ctx = r;
@@ -191,11 +191,11 @@ static int run(struct record *r)
 	if (!r->writer)
 		return EXIT_REFUSED;
 	r->output.writer = r->writer;
-	status = event_source_open(&r->source, &r->config);
-	if (!status) {
-		status = record_output_open(&r->output);
-		if (!status) {
-			status = record(r);
+	ret = event_source_open(&r->source, &r->config);
+	if (!ret) {
+		ret = record_output_open(&r->output);
+		if (!ret) {
+			ret = record(r);
 			record_output_close(&r->output);
 		} else {
 			event_source_stop(&r->source);
@@ -203,7 +203,7 @@ static int run(struct record *r)
 		event_source_close(&r->source);
 	}
 	recording_writer_free(r->writer);
-	return status;
+	return ret;
 }
 
 static bool option_rotate_size(const char *option, const char *s, void *to)
@@ -287,14 +287,14 @@ static void init(void *options)
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct record *r = options;
-	int status = watch_filter(&r->config, argc - 1, argv + 1);
+	int ret = watch_filter(&r->config, argc - 1, argv + 1);
 
-	if (status < 0)
-		status = check_options(r);
-	if (status < 0)
-		status = run(r);
+	if (ret < 0)
+		ret = check_options(r);
+	if (ret < 0)
+		ret = run(r);
 	watch_config_free(&r->config);
-	return status;
+	return ret;
 }
 
 const struct verb verb_record = {

@@ -110,13 +110,13 @@ static int follow_events(struct stream *s, struct event_source *source)
 	while (!is_done(s)) {
 		__u64 now = event_source_now_ns(source), shown = s->shown;
 		bool idle;
-		int status;
+		int ret;
 
 		if ((s->end_ns && now >= s->end_ns) || event_source_is_over(source))
 			break;
-		status = event_source_poll(source, wait_ms(s, now), &idle);
-		if (status)
-			return status;
+		ret = event_source_poll(source, wait_ms(s, now), &idle);
+		if (ret)
+			return ret;
 		if (idle)
 			flush(s);
 		if (s->shown == shown)
@@ -171,7 +171,7 @@ static int run(struct stream *s)
 {
 	const char *no_color = getenv("NO_COLOR");
 	struct event_source source;
-	int status;
+	int ret;
 
 	s->config.handle = handle_event;
 	s->config.ctx = s;
@@ -179,27 +179,27 @@ static int run(struct stream *s)
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
 
 	interrupt_catch();
-	status = event_source_open(&source, &s->config);
-	if (status) { /* events of some instances may have come already */
+	ret = event_source_open(&source, &s->config);
+	if (ret) { /* events of some instances may have come already */
 		connections_free(&s->connections);
-		return status;
+		return ret;
 	}
 	s->style.start_ns = event_source_start_ns(&source);
 	if (s->duration_ns)
 		s->end_ns = event_source_now_ns(&source) + s->duration_ns;
-	status = follow_events(s, &source);
+	ret = follow_events(s, &source);
 	event_source_stop(&source);
 	flush(s);
-	if (!status)
+	if (!ret)
 		print_summary(s, event_source_totals(&source));
 	flush(s);
 	event_source_close(&source);
 	connections_free(&s->connections);
-	if (!status && s->write_error && s->write_error != EPIPE) {
+	if (!ret && s->write_error && s->write_error != EPIPE) {
 		err("cannot write: %s", strerror(s->write_error));
-		status = EXIT_REFUSED;
+		ret = EXIT_REFUSED;
 	}
-	return status;
+	return ret;
 }
 
 static const struct option_def options[] = {
@@ -230,12 +230,12 @@ static void init(void *options)
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct stream *s = options;
-	int status = watch_filter(&s->config, argc - 1, argv + 1);
+	int ret = watch_filter(&s->config, argc - 1, argv + 1);
 
-	if (status < 0)
-		status = run(s);
+	if (ret < 0)
+		ret = run(s);
 	watch_config_free(&s->config);
-	return status;
+	return ret;
 }
 
 const struct verb verb_stream = {

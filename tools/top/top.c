@@ -33,15 +33,15 @@ static bool has_reader(void)
 
 static int run_batch(struct top *t)
 {
-	int status = EXIT_DONE;
+	int ret = EXIT_DONE;
 
-	while (!status && !top_is_done(t) && !event_source_is_over(&t->source) && has_reader()) {
+	while (!ret && !top_is_done(t) && !event_source_is_over(&t->source) && has_reader()) {
 		bool idle;
 
-		status = event_source_poll(&t->source, top_wait_ms(t, BATCH_WAIT_MS), &idle);
+		ret = event_source_poll(&t->source, top_wait_ms(t, BATCH_WAIT_MS), &idle);
 		top_follow_now(t);
 	}
-	return status;
+	return ret;
 }
 
 static void print_summary(const struct top *t)
@@ -57,7 +57,7 @@ static void print_summary(const struct top *t)
 static int run(struct top *t)
 {
 	struct watch_config config;
-	int status;
+	int ret;
 
 	t->config.handle = top_handle_event;
 	t->config.ctx = t;
@@ -70,28 +70,28 @@ static int run(struct top *t)
 		config.filter = NULL;
 		config.has_rest = false;
 	}
-	status = event_source_open(&t->source, &config);
-	if (status)
-		return status;
+	ret = event_source_open(&t->source, &config);
+	if (ret)
+		return ret;
 	if (!t->config.read) {
 		quiet_sockets_open(&t->sockets, &t->config, &t->table);
 		t->next_ns = event_source_now_ns(&t->source);
 	}
 	errno = 0;
-	status = t->batch ? run_batch(t) : top_run_screen(t);
+	ret = t->batch ? run_batch(t) : top_run_screen(t);
 	t->paused = true; /* what is still to come is only counted */
 	event_source_stop(&t->source);
-	if (!status)
+	if (!ret)
 		print_summary(t);
 	event_source_close(&t->source);
 	quiet_sockets_close(&t->sockets);
 	conn_table_free(&t->table);
 	view_free(&t->view);
-	if (!status && t->batch && ferror(stdout) && errno != EPIPE) {
+	if (!ret && t->batch && ferror(stdout) && errno != EPIPE) {
 		err("cannot write: %s", strerror(errno));
-		status = EXIT_REFUSED;
+		ret = EXIT_REFUSED;
 	}
-	return status;
+	return ret;
 }
 
 static bool option_interval(const char *option, const char *value, void *to)
@@ -178,22 +178,22 @@ static void init(void *options)
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct top *t = options;
-	int status = watch_filter(&t->config, argc - 1, argv + 1);
+	int ret = watch_filter(&t->config, argc - 1, argv + 1);
 
 	t->batch |= t->json;
 	if (t->config.speed < 0) /* for people: as it happened */
 		t->config.speed = !t->batch;
 	t->known = (struct known){ t->config.read, recording_described };
-	if (status < 0 && t->filter && !view_filter(&t->view, t->filter, &t->known))
-		status = EXIT_USAGE;
-	if (status < 0 && !t->batch && (t->count || t->width)) {
+	if (ret < 0 && t->filter && !view_filter(&t->view, t->filter, &t->known))
+		ret = EXIT_USAGE;
+	if (ret < 0 && !t->batch && (t->count || t->width)) {
 		err("top: --count and --width need --batch");
-		status = EXIT_USAGE;
+		ret = EXIT_USAGE;
 	}
-	if (status < 0)
-		status = run(t);
+	if (ret < 0)
+		ret = run(t);
 	watch_config_free(&t->config);
-	return status;
+	return ret;
 }
 
 const struct verb verb_top = {

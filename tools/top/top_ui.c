@@ -320,7 +320,7 @@ static void take_key(struct top *t, struct ui *ui, int key)
 static int step(struct top *t, struct ui *ui)
 {
 	__u64 shown = t->style.now_ns, unseen = t->unseen;
-	int key, status = EXIT_DONE;
+	int key, ret = EXIT_DONE;
 	bool idle;
 
 	while (!ui->quit && (key = screen_key()) >= 0)
@@ -328,10 +328,10 @@ static int step(struct top *t, struct ui *ui)
 	if (event_source_is_over(&t->source)) /* polling it would not wait */
 		poll(&(struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN }, 1, KEY_MS);
 	else
-		status = event_source_poll(&t->source, top_wait_ms(t, KEY_MS), &idle);
+		ret = event_source_poll(&t->source, top_wait_ms(t, KEY_MS), &idle);
 	top_follow_now(t);
 	ui->changed |= t->style.now_ns != shown || t->unseen != unseen;
-	return status;
+	return ret;
 }
 
 int top_run_screen(struct top *t)
@@ -339,21 +339,21 @@ int top_run_screen(struct top *t)
 	const char *no_colour = getenv("NO_COLOR");
 	struct ui ui = { .changed = true };
 	__u64 drawn_ns = 0;
-	int status;
+	int ret;
 
-	status = screen_open(!t->no_colour && !(no_colour && *no_colour));
-	if (status)
-		return status;
-	while (!status && !ui.quit && !top_is_done(t) && !screen_is_gone()) {
+	ret = screen_open(!t->no_colour && !(no_colour && *no_colour));
+	if (ret)
+		return ret;
+	while (!ret && !ui.quit && !top_is_done(t) && !screen_is_gone()) {
 		__u64 now = now_ns();
 
 		if (ui.changed && now - drawn_ns >= DRAW_NS) {
 			draw(t, &ui);
 			drawn_ns = now;
 		}
-		status = step(t, &ui);
+		ret = step(t, &ui);
 	}
 	screen_close();
 	forget_refusal(&ui);
-	return status;
+	return ret;
 }

@@ -216,7 +216,7 @@ static void say_waiting(struct monitor *m)
 static int scan(struct monitor *m)
 {
 	struct instance *list;
-	int n, kernel, n_before = m->n_subs, status = EXIT_DONE;
+	int n, kernel, n_before = m->n_subs, ret = EXIT_DONE;
 
 	m->scanned_ns = now_ns();
 	n = instance_list(&list);
@@ -230,8 +230,8 @@ static int scan(struct monitor *m)
 		if (is_to_follow(m, list[i].name) && !is_followed(m, &list[i]) &&
 		    can_follow(m, &list[i]))
 			failed = follow(m, &list[i], false);
-		if (!status)
-			status = failed;
+		if (!ret)
+			ret = failed;
 	}
 	free(list);
 	kernel = follow_kernel(m);
@@ -239,7 +239,7 @@ static int scan(struct monitor *m)
 		subscription_begin(&m->subs[i]);
 	say_waiting(m);
 	kernel_types_forget(); /* they are large, and most scans find nothing new */
-	return status ? status : kernel;
+	return ret ? ret : kernel;
 }
 
 /* Ends subscriptions to unloaded instances whose last connection has ended. */
@@ -320,45 +320,45 @@ static int check_names(const struct monitor *m)
 	for (int i = 0; i < m->config.names.n; i++) {
 		const char *name = m->config.names.arg[i];
 		struct instance inst;
-		int status;
+		int ret;
 
 		if (!strcmp(name, KERNEL_BBR) && probe_is_possible(&m->probe))
 			continue;
-		status = instance_get(name, &inst);
-		if (status)
-			return status;
+		ret = instance_get(name, &inst);
+		if (ret)
+			return ret;
 	}
 	return EXIT_DONE;
 }
 
 int monitor_open(struct monitor *m, const struct watch_config *config)
 {
-	int status, error;
+	int ret, error;
 
 	memset(m, 0, sizeof(*m));
 	m->config = *config;
 	probe_init(&m->probe);
-	status = check_names(m);
-	if (status)
-		return status;
+	ret = check_names(m);
+	if (ret)
+		return ret;
 	error = guardian_start(&m->guardian);
 	if (error)
 		return err_bpf(error, "cannot start the guardian process");
-	status = open_ring(m);
-	if (status) {
+	ret = open_ring(m);
+	if (ret) {
 		guardian_end(&m->guardian);
-		return status;
+		return ret;
 	}
 	m->ticked_ns = m->began_ns = now_ns();
-	status = scan(m);
+	ret = scan(m);
 	for (int i = 0; i < m->n_subs; i++)
 		if (m->began_ns < m->subs[i].since_ns)
 			m->began_ns = m->subs[i].since_ns;
-	if (!status)
+	if (!ret)
 		return EXIT_DONE;
 	monitor_stop(m);
 	monitor_close(m);
-	return status;
+	return ret;
 }
 
 static int ms_to_tick(const struct monitor *m, __u64 now)
