@@ -142,7 +142,7 @@ static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *
 		target = bbr_quantization_budget(b, sk, target);
 	READ_AGAIN();
 	cwnd = IN(sk, cwnd);
-	if (bbr_is_pipe_full(b, sk) && cwnd + rs->acked_sacked >= target) {
+	if (likely(bbr_is_pipe_full(b, sk) && cwnd + rs->acked_sacked >= target)) {
 		b->try_fast_path = 1;
 		return target; /* that is cwnd_min_target or more */
 	} else if (bbr_is_pipe_full(b, sk) || cwnd < target || cwnd < least) {

@@ -504,7 +504,10 @@ static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 		ack->flight.tx_in_flight = RS(rs, tx_in_flight);
 	} else {
 		bbr_check_app_limited(sk, rs);
-		ack->flight.tx_in_flight = rs->delivered + bbr_rest(sk, rs);
+		/* Mostly nothing is left. As a sum clang would add that, too. */
+		ack->flight.tx_in_flight = rs->delivered;
+		if (after(rs->last_end_seq, IN(sk, snd_una)))
+			ack->flight.tx_in_flight += bbr_rest(sk, rs);
 	}
 	/*
 	 * Losses marked by a timer count as losses of the flight ACKed last. That matters only if a
