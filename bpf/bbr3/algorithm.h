@@ -51,8 +51,8 @@ static inline void bbr_main_if_starting(struct bbr *b, struct bbr_sock *sk, cons
 }
 
 /*
- * Handles an ACK for which it returned BBR_MAIN_RARE. DOWN has its own case, because it lasts as
- * long as CRUISE where the BDP is only a few bursts.
+ * Handles an ACK for which it returned BBR_MAIN_RARE. DOWN has its own case, because where losses
+ * or the headroom bound the flow it is not BBR_LOWERING, and may last.
  */
 static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
@@ -65,8 +65,8 @@ static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const st
 }
 
 /*
- * Handles an ACK of the most common kind. For any other it does nothing, and returns which of these
- * functions to call.
+ * Handles an ACK of the two most common kinds, in CRUISE and in DOWN. For any other it does
+ * nothing, and returns which of these functions to call.
  */
 static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
 						      const struct bbr_rs *rs)
@@ -76,8 +76,12 @@ static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_
 	if (!bbr_stays_in_order(b, sk, rs))
 		return BBR_MAIN_ANY;
 	kind = bbr_kind(b, sk, rs);
-	if (kind & BBR_WAITING) {
+	if (kind == (BBR_ORDINARY | BBR_CRUISING)) {
 		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY | BBR_CRUISING);
+		return BBR_MAIN_DONE;
+	}
+	if (kind == (BBR_ORDINARY | BBR_LOWERING)) {
+		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY | BBR_LOWERING);
 		return BBR_MAIN_DONE;
 	}
 	if (kind & BBR_STARTING)

@@ -288,6 +288,11 @@ static inline void bbr_set_ack_epoch(struct bbr *b, u64 mstamp)
 #define BBR_WAITING 8
 /* Most of these: in CRUISE, and staying there. */
 #define BBR_CRUISING (BBR_WAITING | 32)
+/*
+ * Likewise in DOWN, which lasts longer than CRUISE where the BDP is only a few bursts; and neither
+ * the bandwidth nor min_rtt_us changes (bbr_stays_in_down()).
+ */
+#define BBR_LOWERING (BBR_WAITING | 64)
 
 static inline bool bbr_is_waiting(const struct bbr_sock *sk)
 {
@@ -297,6 +302,11 @@ static inline bool bbr_is_waiting(const struct bbr_sock *sk)
 static inline bool bbr_is_cruising(const struct bbr_sock *sk)
 {
 	return (sk->kind & BBR_CRUISING) == BBR_CRUISING;
+}
+
+static inline bool bbr_is_lowering(const struct bbr_sock *sk)
+{
+	return (sk->kind & BBR_LOWERING) == BBR_LOWERING;
 }
 
 static inline bool bbr_is_starting(const struct bbr_sock *sk)
@@ -325,6 +335,12 @@ static inline bool bbr_is_staying(const struct bbr_sock *sk)
 	return sk->kind & (BBR_WAITING | BBR_STARTING);
 }
 
+/* Is it known that it does not even begin CRUISE? */
+static inline bool bbr_is_settled(const struct bbr_sock *sk)
+{
+	return bbr_is_cruising(sk) || bbr_is_lowering(sk) || bbr_is_starting(sk);
+}
+
 /* Is it a bandwidth sample? An ACK that delivers nothing new is none. */
 static inline bool bbr_is_valid_sample(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
@@ -333,7 +349,9 @@ static inline bool bbr_is_valid_sample(const struct bbr_sock *sk, const struct b
 
 static inline u8 bbr_phase_of(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return bbr_is_cruising(sk) ? BBR_CRUISE : b->cycle_idx;
+	if (bbr_is_cruising(sk))
+		return BBR_CRUISE;
+	return bbr_is_lowering(sk) ? BBR_DOWN : b->cycle_idx;
 }
 
 static inline u8 bbr_acks_of(const struct bbr *b, const struct bbr_sock *sk)

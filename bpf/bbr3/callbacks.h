@@ -187,7 +187,7 @@ static inline void bbr_update_control(struct bbr *b, struct bbr_sock *sk, const 
 {
 	u32 pacing_gain = bbr_pacing_gain(b, sk), cwnd_gain = bbr_cwnd_gain(b, sk);
 
-	if (!bbr_is_cruising(sk) && !bbr_is_starting(sk) && b->new_gains)
+	if (!bbr_is_settled(sk) && b->new_gains)
 		bbr_note_gains(b, sk, pacing_gain, cwnd_gain);
 	bbr_set_pacing_rate(b, sk, bw, pacing_gain);
 	bbr_set_cwnd(b, sk, rs, bw, cwnd_gain);
@@ -226,7 +226,7 @@ static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct b
 
 	if (!is_fast) {
 		bbr_update_congestion_signals(b, sk, s);
-		bw = bbr_bw(b);
+		bw = bbr_bw_of(b, sk);
 		bbr_update_ack_aggregation(b, sk, s->rs, bw);
 		bbr_check_startup_loss(b, sk, s);
 		bbr_check_full_bw(b, sk, s);

@@ -99,7 +99,9 @@ static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw
  */
 static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
 {
-	cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * IN(sk, min_tso_segs));
+	/* A window of the BDP or more has room for these: bbr_is_roomy(). */
+	if (!bbr_is_lowering(sk))
+		cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * IN(sk, min_tso_segs));
 	/*
 	 * No burst has more than BBR_GSO_MAX_SIZE bytes. A window with room for such bursts need
 	 * not know their actual length.
@@ -108,7 +110,8 @@ static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_
 		READ_AGAIN();
 		cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * bbr_tso_segs_goal(b, sk));
 	}
-	cwnd = max_u32(cwnd, PARAM(sk, cwnd_min_target));
+	if (!bbr_is_lowering(sk))
+		cwnd = max_u32(cwnd, PARAM(sk, cwnd_min_target));
 	/* With a BDP of a few packets 1.25 of it may round to the same: probe nevertheless. */
 	if (bbr_is_phase(b, sk, BBR_UP))
 		cwnd += PARAM(sk, probe_up_extra);
@@ -129,8 +132,8 @@ static inline u32 bbr_target_inflight(const struct bbr *b, const struct bbr_sock
 
 static inline u32 bbr_bw_of(const struct bbr *b, const struct bbr_sock *sk)
 {
-	(void)sk;
-	return bbr_bw(b);
+	/* Nothing bounds it: bbr_stays_in_down(). */
+	return bbr_is_lowering(sk) ? bbr_max_bw(b) : bbr_bw(b);
 }
 
 /* Does the pacing gain raise inflight? */

@@ -35,6 +35,17 @@ static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock
 	return (interval | acked | delivered | left_ms | b->min_rtt_us) <= BBR_CALM_MAX;
 }
 
+/* The kind of an ACK that stays in PROBE_BW's cycle. */
+static inline u8 bbr_kind_in_cycle(struct bbr *b, const struct bbr_sock *sk,
+				   const struct bbr_rs *rs)
+{
+	if (likely(bbr_waits_in(b, sk, BBR_CRUISE) && !bbr_is_app_limited(b, rs)))
+		return BBR_ORDINARY | BBR_CRUISING;
+	return !bbr_is_app_limited(b, rs) && bbr_stays_in_down(b, sk, rs) ?
+		       BBR_ORDINARY | BBR_LOWERING :
+		       BBR_ORDINARY;
+}
+
 /*
  * Returns the kind of an ACK that reports no losses and no marks: in_order is set, and
  * bbr_stays_in_order() or bbr_is_clean() was true. 0: nothing is known, for instance if a monitor
@@ -51,9 +62,7 @@ static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct
 		return 0;
 	if (likely(flags == BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1,
 				      .in_order = 1)))
-		return likely(bbr_waits_in(b, sk, BBR_CRUISE) && !bbr_is_app_limited(b, rs)) ?
-			       BBR_ORDINARY | BBR_CRUISING :
-			       BBR_ORDINARY;
+		return bbr_kind_in_cycle(b, sk, rs);
 	if (flags == BBR_FLAGS(.mode = BBR_STARTUP, .has_seen_rtt = 1, .in_order = 1) &&
 	    bbr_stays_in_startup(b, sk, rs) && !bbr_is_app_limited(b, rs))
 		return BBR_CALM | BBR_LOSSLESS | BBR_STARTING;
@@ -64,8 +73,8 @@ static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct
 }
 
 /*
- * For an ordinary ACK outside CRUISE: is this DOWN, with the next probe not due and the flow not
- * app-limited?
+ * For an ordinary ACK that is neither BBR_CRUISING nor BBR_LOWERING: is this DOWN, with the next
+ * probe not due and the flow not app-limited?
  */
 static inline bool bbr_waits_in_down(struct bbr *b, const struct bbr_sock *sk,
 				     const struct bbr_rs *rs)

@@ -130,6 +130,8 @@ static inline u32 bbr_rate_of(const struct bbr_sock *sk, const struct bbr_sample
 static inline void bbr_update_max_bw(struct bbr *b, const struct bbr_sock *sk,
 				     const struct bbr_sample *s)
 {
+	if (bbr_is_lowering(sk)) /* bbr_stays_in_down() */
+		return;
 	/* An app-limited sample shows what the application sent, not what the path could carry. It
 	 * counts only if the path turns out to carry more than was known.
 	 */

@@ -243,22 +243,40 @@ static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock 
 }
 
 /*
- * Is this `phase` (DOWN or CRUISE), with no probe left to ACK and no search for the full bandwidth,
- * and is the next probe not due whatever this ACK reports, except losses and marks? The ACK may
- * begin a round, so that one counts. It cannot make the target lower than what is compared here:
- * until the phase is updated, cwnd and min_rtt_us stay, and bw can only rise, with its maximum. So
- * the BDP does not fall: with the RTT of a calm sample the product does not overflow.
+ * Is this `phase` (DOWN or CRUISE), with no probe left to ACK and no search for the full bandwidth?
+ */
+static inline bool bbr_is_quiet_in(const struct bbr *b, enum bbr_phase phase)
+{
+	return b->cycle_idx == phase && b->acks == BBR_ACKS_INIT && b->full_bw_now && !b->new_gains;
+}
+
+/*
+ * Is the next probe not due whatever this ACK reports, except losses and marks? The ACK may begin a
+ * round, so that one counts. bdp: the BDP has no fewer packets when the phase is updated. Until
+ * then cwnd stays. So the target does not become lower than what is compared here.
+ */
+static inline bool bbr_is_probe_far(const struct bbr *b, const struct bbr_sock *sk, u64 bdp)
+{
+	u32 rounds = b->rounds_since_probe + 1;
+
+	return rounds < PARAM(sk, probe_max_rounds) && rounds < IN(sk, cwnd) && rounds < bdp &&
+	       IN(sk, tcp_mstamp) <= b->cycle_mstamp + b->probe_wait_us;
+}
+
+/*
+ * Is this `phase`, quiet, and the next probe far? Until the phase is updated, min_rtt_us stays, and
+ * bw can only rise, with its maximum. So the BDP does not fall: with the RTT of a calm sample the
+ * product does not overflow.
  */
 static inline bool bbr_waits_in(const struct bbr *b, const struct bbr_sock *sk,
 				enum bbr_phase phase)
 {
-	u64 bw = min_u32(b->bw_hi[1], b->bw_lo); /* at most bbr_bw(b) */
-	u32 rounds = b->rounds_since_probe + 1;
-	s64 left_us = b->cycle_mstamp + b->probe_wait_us - IN(sk, tcp_mstamp);
+	u64 bw;
 
-	return b->cycle_idx == phase && b->acks == BBR_ACKS_INIT && b->full_bw_now &&
-	       !b->new_gains && rounds < PARAM(sk, probe_max_rounds) && rounds < IN(sk, cwnd) &&
-	       rounds < bw * b->min_rtt_us >> BW_SCALE && left_us >= 0;
+	if (!bbr_is_quiet_in(b, phase))
+		return false;
+	bw = min_u32(b->bw_hi[1], b->bw_lo); /* at most bbr_bw(b) */
+	return bbr_is_probe_far(b, sk, bw * b->min_rtt_us >> BW_SCALE);
 }
 
 /* Has DOWN done its work: is there headroom, and no queue? */
@@ -269,6 +287,66 @@ static inline bool bbr_is_time_to_cruise(const struct bbr *b, const struct bbr_s
 
 	return inflight <= bbr_inflight_with_headroom(b, sk) &&
 	       inflight <= bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT);
+}
+
+/*
+ * Bytes of a burst, or more: without the divisions of bbr_tso_segs(). From 8 halvings on min_rtt
+ * adds 256 bytes at most.
+ */
+static inline u64 bbr_burst_at_most(const struct bbr *b, const struct bbr_sock *sk)
+{
+	u64 bytes = low_u32(IN(sk, pacing_rate) >> IN(sk, pacing_shift));
+
+	bytes += b->min_rtt_us >= 8ull * PARAM(sk, tso_rtt) ? BBR_GSO_MAX_SIZE >> 8 :
+							      BBR_GSO_MAX_SIZE;
+	return min_u64(bytes, BBR_GSO_MAX_SIZE);
+}
+
+/*
+ * Has a target of `bdp` packets room for all that bbr_quantization_budget() would raise it to? Then
+ * it is the BDP.
+ */
+static inline bool bbr_is_roomy(const struct bbr *b, const struct bbr_sock *sk, u64 bdp)
+{
+	u32 bursts = PARAM(sk, tso_budget);
+
+	return bdp >= PARAM(sk, cwnd_min_target) && bdp >= bursts * IN(sk, min_tso_segs) &&
+	       bdp * IN(sk, mss) >= bursts * bbr_burst_at_most(b, sk);
+}
+
+/*
+ * For a calm ACK that is not app-limited: does DOWN go on, with the model as it is? First, neither
+ * the minimum of RTT nor the maximum of bandwidth changes, and nothing bounds the bandwidth. Then
+ * the BDP is known before the ACK's first step. If it is roomy, it is the target. While more than
+ * that will be in the network at the EDT, bbr_is_time_to_cruise() is false, whatever the headroom
+ * is. (That function may add a burst. A count of 24 bits does not wrap around by that.) This is so
+ * for most of DOWN on a path of a few bursts, where DOWN lasts until the next probe.
+ *
+ * READ_AGAIN() keeps clang from holding values in registers, which an ACK in CRUISE would pay for:
+ * it is compiled into the same function.
+ */
+static inline bool bbr_stays_in_down(const struct bbr *b, const struct bbr_sock *sk,
+				     const struct bbr_rs *rs)
+{
+	u64 bw, bdp, edt_ns, gone = 0;
+
+	READ_AGAIN();
+	if (!bbr_is_quiet_in(b, BBR_DOWN) || (u64)rs->rtt_us < b->probe_rtt_min_us ||
+	    b->probe_rtt_min_us < b->min_rtt_us ||
+	    (u32)rs->delivered * BW_UNIT > (u64)b->bw_hi[1] * rs->interval_us)
+		return false;
+	READ_AGAIN();
+	bw = bbr_max_bw(b);
+	if (bw > b->bw_lo)
+		return false;
+	edt_ns = IN(sk, tcp_wstamp_ns);
+	if (edt_ns > IN(sk, tcp_clock_cache))
+		gone = bw * quotient(edt_ns - IN(sk, tcp_clock_cache), NSEC_PER_USEC) >> BW_SCALE;
+	bdp = (bw * b->min_rtt_us + BW_UNIT - 1) / BW_UNIT;
+	if (rs->prior_in_flight > BBR_COUNT_NONE || rs->prior_in_flight <= gone + bdp)
+		return false;
+	READ_AGAIN();
+	return bbr_is_probe_far(b, sk, bdp) && bbr_is_roomy(b, sk, bdp);
 }
 
 /*
@@ -297,6 +375,8 @@ static inline void bbr_check_up_done(struct bbr *b, struct bbr_sock *sk, const s
 static inline void bbr_check_phase_done(struct bbr *b, struct bbr_sock *sk,
 					const struct bbr_sample *s)
 {
+	if (bbr_is_lowering(sk)) /* bbr_stays_in_down() */
+		return;
 	switch (bbr_phase_of(b, sk)) {
 	case BBR_CRUISE:
 		bbr_check_time_to_probe(b, sk);

@@ -86,7 +86,8 @@ static inline bool bbr_measure_min_rtt(struct bbr *b, const struct bbr_sock *sk,
 	 * minimum, but not if the ACK was delayed. (No sample is below 0, which as a u64 is above
 	 * any RTT.)
 	 */
-	if ((u64)rtt_us < b->probe_rtt_min_us || (expired && !is_ack_delayed && rtt_us >= 0)) {
+	if ((!bbr_is_lowering(sk) && (u64)rtt_us < b->probe_rtt_min_us) ||
+	    (expired && !is_ack_delayed && rtt_us >= 0)) {
 		b->probe_rtt_min_us = rtt_us;
 		b->probe_rtt_min_stamp = IN(sk, now_ms);
 	}

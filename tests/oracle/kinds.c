@@ -29,9 +29,10 @@
 #define MOST_ACKS 200000
 #define MOST_PRINTED 5
 #ifndef BBR_CRUISING
-#define BBR_CRUISING 0 /* version 1 has no such kind */
+#define BBR_CRUISING 0 /* version 1 has no such kinds */
+#define BBR_LOWERING 0
 #endif
-#define ALL_KINDS (BBR_ORDINARY | BBR_CRUISING | BBR_STARTING)
+#define ALL_KINDS (BBR_ORDINARY | BBR_CRUISING | BBR_LOWERING | BBR_STARTING)
 
 static struct replay recorded[MOST_ACKS];
 static unsigned int acks;
@@ -211,12 +212,14 @@ int main(int argc, char **argv)
 	while (optind < argc)
 		read_recording(argv[optind++]);
 	run_batches(millions * 1000000 / KINDS_BATCH + 1, until_one_differs);
-	printf("{\"cruising\":%llu,\"starting\":%llu,\"ordinary\":%llu,\"lossless\":%llu,"
+	printf("{\"cruising\":%llu,\"lowering\":%llu,\"starting\":%llu,\"ordinary\":%llu,"
+	       "\"lossless\":%llu,"
 	       "\"cycling\":%llu,\"calm\":%"
 	       "llu,\"any\":%llu,"
 	       "\"different\":%llu,"
 	       "\"digest\":\"%016llx\"}\n",
 	       BBR_CRUISING ? total.of_kind[BBR_ORDINARY | BBR_CRUISING] : 0,
+	       BBR_LOWERING ? total.of_kind[BBR_ORDINARY | BBR_LOWERING] : 0,
 	       total.of_kind[BBR_CALM | BBR_LOSSLESS | BBR_STARTING], total.of_kind[BBR_ORDINARY],
 	       total.of_kind[BBR_CALM | BBR_LOSSLESS], total.of_kind[BBR_CALM | BBR_CYCLING],
 	       total.of_kind[BBR_CALM], total.of_kind[0], total.different, total.digest);

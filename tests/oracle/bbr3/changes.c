@@ -11,7 +11,7 @@ struct bbr_params recorded_params;
 
 /*
  * As if before most ACKs nothing had been lost or reordered, where there is no ECN; and in CRUISE
- * as if the search for the full bandwidth were over.
+ * and DOWN as if the search for the full bandwidth were over.
  */
 static void add_estimate(const struct record *rec, struct replay *r)
 {
@@ -23,7 +23,7 @@ static void add_estimate(const struct record *rec, struct replay *r)
 	r->rs.is_retrans = rec->rs_is_retrans;
 	r->rs.tx_in_flight = r->ack.flight.tx_in_flight;
 	r->rs.lost = r->ack.flight.lost;
-	r->b.full_bw_now |= r->b.cycle_idx == BBR_CRUISE;
+	r->b.full_bw_now |= r->b.cycle_idx == BBR_CRUISE || r->b.cycle_idx == BBR_DOWN;
 	r->b.in_order = r->ack.flight.lost <= 0 && bbr_can_be_in_order(&r->sk);
 	r->b.last_lost = rec->lost;
 	r->more.lost_before = r->more.prior_lost = rec->lost;
@@ -161,6 +161,7 @@ static void change_phase(struct replay *r)
 {
 	struct bbr *b = &r->b;
 	__u64 bdp = (__u64)bbr_max_bw(b) * b->min_rtt_us >> BW_SCALE;
+	__u64 at_edt_us = (r->sk.tcp_wstamp_ns - r->sk.tcp_clock_cache) / NSEC_PER_USEC;
 
 	b->cycle_idx = below(4);
 	b->acks = below(2) ? BBR_ACKS_INIT : below(BBR_ACKS);
@@ -171,7 +172,15 @@ static void change_phase(struct replay *r)
 	b->stopped_risky_probe = below(2);
 	b->full_bw_now = below(4) > 0;
 	b->full_bw_cnt = below(4);
+	if (below(4) == 0) { /* DOWN, which ends by inflight: BBR_LOWERING or not */
+		b->cycle_idx = BBR_DOWN;
+		b->acks = BBR_ACKS_INIT;
+		b->new_gains = 0;
+		b->full_bw_now = 1;
+	}
 	r->rs.prior_in_flight = beside(bdp) + below(2) * below(20);
+	if (below(2) && r->sk.tcp_wstamp_ns > r->sk.tcp_clock_cache)
+		r->rs.prior_in_flight += bbr_bw(b) * at_edt_us >> BW_SCALE;
 	b->rounds_since_probe =
 		below(2) ? beside(min_u64(bdp, params.probe_max_rounds[0])) : below(256);
 }

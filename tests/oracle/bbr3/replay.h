@@ -73,6 +73,7 @@ static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_par
 	}
 
 REPLAY_ACK(replay_cruising_ack, BBR_ORDINARY | BBR_CRUISING)
+REPLAY_ACK(replay_lowering_ack, BBR_ORDINARY | BBR_LOWERING)
 REPLAY_ACK(replay_starting_ack, BBR_CALM | BBR_LOSSLESS | BBR_STARTING)
 REPLAY_ACK(replay_ordinary_ack, BBR_ORDINARY)
 REPLAY_ACK(replay_lossless_ack, BBR_CALM | BBR_LOSSLESS)
@@ -87,6 +88,9 @@ static inline void replay_ack(struct replay *r, const struct bbr_params *params)
 	switch (bbr_kind(&r->b, &sk, &r->rs)) {
 	case BBR_ORDINARY | BBR_CRUISING:
 		replay_cruising_ack(r, params);
+		break;
+	case BBR_ORDINARY | BBR_LOWERING:
+		replay_lowering_ack(r, params);
 		break;
 	case BBR_CALM | BBR_LOSSLESS | BBR_STARTING:
 		replay_starting_ack(r, params);

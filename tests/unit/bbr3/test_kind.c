@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #define CRUISING (BBR_ORDINARY | BBR_CRUISING)
+#define LOWERING (BBR_ORDINARY | BBR_LOWERING)
 #define WAITING (BBR_ORDINARY | BBR_WAITING)
 #define LOSSLESS (BBR_CALM | BBR_LOSSLESS)
 #define STARTING (LOSSLESS | BBR_STARTING)
@@ -58,8 +59,9 @@ TEST(most_acks_are_ordinary)
 	make_ordinary(f);
 	for (int phase = BBR_UP; phase < BBR_PHASES; phase++) {
 		u8 kind = phase == BBR_CRUISE ? CRUISING :
-			  phase == BBR_DOWN   ? WAITING :
+			  phase == BBR_DOWN   ? LOWERING :
 						BBR_ORDINARY;
+		u8 if_new = kind == LOWERING ? WAITING : kind;
 
 		fixture_phase(f, phase);
 		CHANGED((void)0, kind);
@@ -68,21 +70,21 @@ TEST(most_acks_are_ordinary)
 		CHANGED(f->b.probe_samples = 1, kind);
 		CHANGED(f->b.rounds_since_probe = 63, BBR_ORDINARY);
 		CHANGED(f->b.rounds_since_probe = 255, BBR_ORDINARY);
-		CHANGED(f->rs.prior_in_flight = 20, kind);
+		CHANGED(f->rs.prior_in_flight = 20, if_new);
 		CHANGED(f->b.new_gains = 1, BBR_ORDINARY);
 		CHANGED(f->b.steps = 1, kind); /* of the previous callback */
 		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true), BBR_ORDINARY);
 		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true, f->rs.interval_us++),
 			BBR_ORDINARY);
-		CHANGED(f->rs.rtt_us = MIN_RTT - 1, kind);
+		CHANGED(f->rs.rtt_us = MIN_RTT - 1, if_new);
 	}
 }
 
 /*
  * The ACK has this kind while the next probe is not due, and would not be due either if a round
- * began with this ACK.
+ * began with this ACK. if_new: its kind if also the bandwidth changes, or losses bound it.
  */
-static void check_wait(struct fixture *f, enum bbr_phase phase, u8 kind)
+static void check_wait(struct fixture *f, enum bbr_phase phase, u8 kind, u8 if_new)
 {
 	make_ordinary(f);
 	fixture_phase(f, phase);
@@ -96,9 +98,9 @@ static void check_wait(struct fixture *f, enum bbr_phase phase, u8 kind)
 	CHANGED((f->b.rounds_since_probe = 20, f->sk.cwnd = 22), kind);
 	CHANGED((f->b.rounds_since_probe = 20, f->sk.cwnd = 21), BBR_ORDINARY);
 	/* 52 packets of BDP, and 51 */
-	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_hi[1] = 68158), kind);
+	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_hi[1] = 68158), if_new);
 	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_hi[1] = 68157), BBR_ORDINARY);
-	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_lo = 68158), kind);
+	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_lo = 68158), if_new);
 	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_lo = 68157), BBR_ORDINARY);
 	CHANGED(f->sk.tcp_mstamp = f->b.cycle_mstamp + f->b.probe_wait_us, kind);
 	CHANGED(f->sk.tcp_mstamp = f->b.cycle_mstamp + f->b.probe_wait_us + 1, BBR_ORDINARY);
@@ -108,11 +110,14 @@ TEST(who_waits_waits_on)
 {
 	FIXTURE;
 
-	check_wait(f, BBR_CRUISE, CRUISING);
-	check_wait(f, BBR_DOWN, WAITING);
+	check_wait(f, BBR_CRUISE, CRUISING, CRUISING);
+	check_wait(f, BBR_DOWN, LOWERING, WAITING);
+	f->rs.prior_in_flight = 20;
+	check_wait(f, BBR_DOWN, WAITING, WAITING);
 }
 
-static void check_waiting(struct fixture *f, enum bbr_phase phase, u8 kind)
+/* if_new: the kind if the bandwidth changes. */
+static void check_waiting(struct fixture *f, enum bbr_phase phase, u8 kind, u8 if_new)
 {
 	struct fixture begin = *f;
 
@@ -120,7 +125,7 @@ static void check_waiting(struct fixture *f, enum bbr_phase phase, u8 kind)
 	fixture_phase(f, phase);
 	for (int i = 0; i < 2; i++) {
 		CHANGED(f->b.bw_latest = 2 * BW, kind);
-		CHANGED(f->b.bw_hi[1] = BW / 2, kind);
+		CHANGED(f->b.bw_hi[1] = BW / 2, if_new);
 		CHANGED(f->b.inflight_latest = 9, kind);
 		CHANGED(f->b.inflight_latest = 11, kind);
 		CHANGED(f->b.inflight_hi = 9, kind);
@@ -128,18 +133,18 @@ static void check_waiting(struct fixture *f, enum bbr_phase phase, u8 kind)
 		CHANGED(f->b.inflight_hi = BBR_COUNT_NONE, kind);
 		CHANGED(f->b.inflight_lo = 50, kind);
 		CHANGED(f->b.full_bw = 2 * BW, kind);
-		CHANGED((f->b.bw_latest = 2 * BW, f->b.bw_hi[1] = 2 * BW), kind);
-		CHANGED((f->b.bw_latest = 2 * BW, f->b.bw_hi[1] = BW - 1), kind);
-		CHANGED((f->b.bw_latest = BW - 1, f->b.bw_hi[1] = 2 * BW), kind);
+		CHANGED((f->b.bw_latest = 2 * BW, f->b.bw_hi[1] = 2 * BW), if_new);
+		CHANGED((f->b.bw_latest = 2 * BW, f->b.bw_hi[1] = BW - 1), if_new);
+		CHANGED((f->b.bw_latest = BW - 1, f->b.bw_hi[1] = 2 * BW), if_new);
 		CHANGED((f->rs.interval_us = 1281, f->b.bw_latest = BW - 102), kind);
 		CHANGED((f->rs.interval_us = 1281, f->b.bw_latest = BW - 103), kind);
-		CHANGED((f->rs.interval_us = 1281, f->b.bw_hi[1] = BW - 103), kind);
+		CHANGED((f->rs.interval_us = 1281, f->b.bw_hi[1] = BW - 103), if_new);
 		/* Products of more than 32 bits, and a rate beyond them of which 2^24 is left. */
 		CHANGED((f->rs.delivered = 300, f->rs.interval_us = 38400, f->b.bw_latest = BW / 2),
 			kind);
 		CHANGED((f->rs.delivered = 257, f->rs.interval_us = 1,
 			 f->b.bw_latest = f->b.bw_hi[1] = 2 << 24),
-			kind);
+			if_new);
 		CHANGED(f->b.ack_epoch_acked = 1, kind);
 		CHANGED((f->b.extra_acked[0] = 20, f->b.extra_acked[1] = 30), kind);
 		CHANGED((f->b.extra_acked_win_rtts = 4, f->b.extra_acked[0] = 20), kind);
@@ -160,16 +165,75 @@ TEST(waiting_is_as_any_other)
 {
 	FIXTURE;
 
-	check_waiting(f, BBR_CRUISE, CRUISING);
-	check_waiting(f, BBR_DOWN, WAITING);
+	check_waiting(f, BBR_CRUISE, CRUISING, CRUISING);
+	check_waiting(f, BBR_DOWN, LOWERING, WAITING);
 	f->rs.prior_in_flight = 100; /* all fits the pipe: CRUISE begins */
-	check_waiting(f, BBR_DOWN, WAITING);
+	check_waiting(f, BBR_DOWN, WAITING, WAITING);
 	f->rs.prior_in_flight = 101;
-	check_waiting(f, BBR_DOWN, WAITING);
+	check_waiting(f, BBR_DOWN, LOWERING, WAITING);
 	f->b.inflight_hi = 110; /* 94 without the headroom */
 	for (u32 inflight = 94; inflight <= 95; inflight++) {
 		f->rs.prior_in_flight = inflight;
-		check_waiting(f, BBR_DOWN, WAITING);
+		check_waiting(f, BBR_DOWN, WAITING, WAITING);
+	}
+}
+
+/*
+ * DOWN goes on while more than the BDP, 100 packets, is in the network, and the BDP stays and has
+ * room for bursts.
+ */
+TEST(who_lowers_inflight_goes_on)
+{
+	FIXTURE;
+
+	make_ordinary(f);
+	fixture_phase(f, BBR_DOWN);
+	for (int i = 0; i < 2; i++) {
+		CHANGED(f->rs.prior_in_flight = 101, LOWERING);
+		CHANGED(f->rs.prior_in_flight = 100, WAITING);
+		CHANGED(f->rs.prior_in_flight = BBR_COUNT_NONE, LOWERING);
+		CHANGED(f->rs.prior_in_flight = BBR_COUNT_NONE + 1, WAITING);
+		/* The network delivers 10 packets until the EDT. */
+		f->sk.tcp_wstamp_ns = f->sk.tcp_clock_cache + 1280 * NSEC_PER_USEC;
+		CHANGED(f->rs.prior_in_flight = 111, LOWERING);
+		CHANGED(f->rs.prior_in_flight = 110, WAITING);
+		f->sk.tcp_wstamp_ns = 0;
+		CHANGED(f->b.raising = 1, LOWERING);
+		CHANGED(f->b.inflight_hi = 110, LOWERING);
+		CHANGED(f->rs.is_app_limited = true, BBR_ORDINARY);
+
+		CHANGED(f->rs.rtt_us = MIN_RTT, LOWERING);
+		CHANGED(f->rs.rtt_us = MIN_RTT - 1, WAITING);
+		CHANGED(f->rs.rtt_us = -1, LOWERING);
+		CHANGED((f->rs.rtt_us = MIN_RTT, f->b.probe_rtt_min_us = MIN_RTT - 1), WAITING);
+		CHANGED((f->b.probe_rtt_min_us = MIN_RTT + 1, f->b.min_rtt_stamp -= 10000),
+			LOWERING); /* min_rtt_us grows */
+		CHANGED(f->rs.interval_us = 1279, WAITING);
+		CHANGED(f->b.bw_hi[0] = BW / 2, LOWERING);
+		CHANGED((f->b.bw_hi[0] = 2 * BW, f->rs.prior_in_flight = 201), LOWERING);
+		CHANGED((f->b.bw_hi[0] = 2 * BW, f->rs.prior_in_flight = 200), WAITING);
+		CHANGED(f->b.bw_lo = BW, LOWERING);
+		CHANGED(f->b.bw_lo = BW - 1, WAITING);
+
+		CHANGED(f->p.cwnd_min_target[0] = 100, LOWERING);
+		CHANGED(f->p.cwnd_min_target[0] = 101, WAITING);
+		CHANGED(f->sk.min_tso_segs = 33, LOWERING);
+		CHANGED(f->sk.min_tso_segs = 34, WAITING);
+		/* A third of the BDP is 33333 bytes, less 256 at this RTT. */
+		CHANGED(f->sk.pacing_rate = 33077 << 10, LOWERING);
+		CHANGED(f->sk.pacing_rate = 33078 << 10, WAITING);
+		CHANGED(f->p.tso_rtt[0] = MIN_RTT / 8, LOWERING);
+		CHANGED(f->p.tso_rtt[0] = MIN_RTT / 8 + 1, WAITING);
+		CHANGED((f->sk.pacing_rate = ~0ull, f->sk.mss = 1967), LOWERING); /* 64 KB */
+		CHANGED((f->sk.pacing_rate = ~0ull, f->sk.mss = 1966), WAITING);
+
+		f->b.bw_hi[0] = f->b.bw_hi[1] = BW / 2; /* 50 packets of BDP */
+		f->rs.interval_us = 2560;
+		CHANGED(f->b.rounds_since_probe = 48, LOWERING);
+		CHANGED(f->b.rounds_since_probe = 49, BBR_ORDINARY);
+		f->b.bw_hi[0] = f->b.bw_hi[1] = BW;
+		f->rs.interval_us = 1280;
+		fixture_start_round(f); /* and a loss round */
 	}
 }
 
@@ -322,6 +386,11 @@ TEST(what_is_common_is_done_the_rest_is_left)
 	fixture_phase(f, BBR_REFILL);
 	assert_rare(f, BBR_ORDINARY);
 	fixture_phase(f, BBR_DOWN);
+	was = *f;
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
+	assert_int_equal(f->sk.kind, LOWERING);
+	*f = was;
+	f->rs.prior_in_flight = 100;
 	assert_rare(f, WAITING);
 	f->b.full_bw_reached = 0;
 	assert_rare(f, BBR_CALM | BBR_LOSSLESS);
@@ -359,6 +428,7 @@ int main(void)
 		T(most_acks_are_ordinary),
 		T(who_waits_waits_on),
 		T(waiting_is_as_any_other),
+		T(who_lowers_inflight_goes_on),
 		T(startup_and_drain_are_lossless),
 		T(who_starts_stays_in_startup),
 		T(what_is_not),
