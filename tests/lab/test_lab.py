@@ -177,9 +177,45 @@ def test_the_same_thing_is_rarely_called_different():
     assert 3 <= sum(compare.difference(*two).probability < 0.05 for two in draws) <= 20
 
 
+PAIRS = [1340, 903, 687, 1958, 533, 1263], [1341, 902, 690, 1960, 533, 1262]  # retransmits: six seeds of two runs each
+
+
+def test_runs_of_the_same_seeds_are_compared_as_pairs():
+    """What differs between seeds is in both of a pair, so much less of a difference would be seen."""
+    pairs, apart = (compare.difference(*PAIRS, paired=paired) for paired in (True, False))
+    assert pairs.ratio == apart.ratio
+    assert apart.verdict(0.1) == "unknown" and apart.visible > 0.5
+    assert pairs.verdict(0.1) == "same" and pairs.visible < 0.01
+    more = compare.difference([value * 1.2 for value in PAIRS[0]], PAIRS[1], paired=True)
+    assert more.probability < 0.05 and more.verdict(0.1) == "differs"
+
+
+def test_pairs_of_the_same_thing_are_rarely_called_different():
+    source = random.Random(1)
+    found = 0
+    for _ in range(200):
+        seeds = [source.gauss(1000, 300) for _ in range(8)]
+        found += compare.difference(*([seed + source.gauss(0, 10) for seed in seeds] for _ in range(2)), paired=True).probability < 0.05
+    assert 3 <= found <= 20
+
+
+def test_five_pairs_alone_do_not_make_a_difference():
+    """If all five differ alike, chance does that in 2 of 32."""
+    assert compare.difference([11, 21, 31, 41, 51], [10, 20, 30, 40, 50], paired=True).probability > 0.05
+
+
+def test_pairs_are_of_one_seed():
+    ours, its = ({key: {"values": values, "seeds": seeds} for key in compare.TOLERANCE}
+                 for values, seeds in (([5, 100, 200], [9, 1, 2]), ([200, 100, 7], [2, 1, 3])))
+    found = compare.against(ours, its)["goodput_bps"]
+    assert found.ratio == 1 and found.visible == 0  # of seeds 1 and 2
+    other = {key: {"values": [100, 101, 99], "seeds": [4, 5, 6]} for key in compare.TOLERANCE}
+    assert compare.against(ours, other)["goodput_bps"].ratio == pytest.approx(305 / 300)
+
+
 def samples(*goodputs):
     """What over_seeds() returns for runs with these rates."""
-    return {key: {"values": list(goodputs)} for key in compare.TOLERANCE}
+    return {key: {"values": list(goodputs), "seeds": list(range(len(goodputs)))} for key in compare.TOLERANCE}
 
 
 def test_many_seeds_are_compared_with_themselves():

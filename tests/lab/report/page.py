@@ -55,7 +55,7 @@ class Runs:
     def figures(self, name, label, cc):
         """The figures over the seeds; None if there is no such run."""
         runs = self.files[name].get((label, cc))
-        return runs and compare.summary([figures for _, _, figures, _ in runs])
+        return runs and compare.summary({seed: figures for seed, _, figures, _ in runs})
 
     def shares(self, name, label, cc):
         """The median share of each flow."""

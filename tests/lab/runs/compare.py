@@ -41,27 +41,30 @@ def figures(result):
 
 
 def over_seeds(results):
-    """Figure -> its median, min, max and all values over the runs that have it."""
-    return summary([figures(result) for result in results])
+    """Figure -> its median, min, max and all values over the runs that have it, and these runs' seeds."""
+    return summary({result["seed"]: figures(result) for result in results})
 
 
-def summary(table):
-    """Like over_seeds(), from the figures() of each run."""
+def summary(by_seed):
+    """Like over_seeds(), from the figures() of each run: seed -> figures."""
     found = {}
-    for key in table[0]:
-        values = [row[key] for row in table if row[key] is not None]
+    for key in next(iter(by_seed.values())):
+        seeds = [seed for seed, row in by_seed.items() if row[key] is not None]
+        values = [by_seed[seed][key] for seed in seeds]
         found[key] = {"median": statistics.median(values), "min": min(values),
-                      "max": max(values), "values": values} if values else None
+                      "max": max(values), "values": values, "seeds": seeds} if values else None
     return found
 
 
 @dataclasses.dataclass
 class Difference:
-    """The difference between the means of two samples, ours and the kernel's, as ratios to the kernel's mean."""
+    """The difference between the means of two samples, ours and the kernel's, as ratios to the kernel's mean. Runs of one seed
+    have the same random losses and the same first phase, so most of what differs between seeds is in both of them: a
+    comparison of pairs sees much less of it."""
     ratio: float
     low: float  # the 95 % interval of the ratio, from RESAMPLES samples with replacement
     high: float
-    probability: float  # of such a difference between samples of one thing, by a permutation test
+    probability: float  # of such a difference between samples of one thing, by a permutation test (_probability())
     visible: float  # a difference of this share would have been seen in 95 of 100 such comparisons
 
     def verdict(self, tolerance):
@@ -73,29 +76,49 @@ class Difference:
         return "unknown"
 
 
-def difference(ours, kernels):
-    """The Difference between two samples of a figure, with a value for each seed. None if the kernel's mean is 0 and ours is
-    not, or if a sample has fewer than two values."""
+def difference(ours, kernels, paired=False):
+    """The Difference between two samples of a figure, with a value for each seed; paired: of the same seeds in the same order.
+    None if the kernel's mean is 0 and ours is not, or if a sample has fewer than two values."""
     if min(len(ours), len(kernels)) < 2:
         return None
     base, gap = statistics.mean(kernels), statistics.mean(ours) - statistics.mean(kernels)
     if not base:
         return None if gap else Difference(1.0, 1.0, 1.0, 1.0, 0.0)
     random_ = random.Random(0)  # the same samples give the same figures
-    ratios = sorted(_mean_of_resample(random_, ours) / (_mean_of_resample(random_, kernels) or base)
-                    for _ in range(RESAMPLES))
-    error = math.sqrt(statistics.variance(ours) / len(ours) + statistics.variance(kernels) / len(kernels))
+    resample, error = (_of_pairs if paired else _of_samples)(ours, kernels)
+    ratios = sorted(its / (kernels_ or base) for its, kernels_ in (resample(random_) for _ in range(RESAMPLES)))
     return Difference(1 + gap / base, ratios[RESAMPLES * 25 // 1000], ratios[-RESAMPLES * 25 // 1000],
-                      _probability(random_, ours, kernels, gap), (1.96 + 1.645) * error / base)
+                      _probability(random_, ours, kernels, gap, paired), (1.96 + 1.645) * error / base)
 
 
-def _mean_of_resample(random_, values):
-    return statistics.fmean(random_.choices(values, k=len(values)))
+def _of_samples(ours, kernels):
+    """(a function that returns the two means of a resample, the standard error of the difference of the means)"""
+    def resample(random_):
+        return [statistics.fmean(random_.choices(values, k=len(values))) for values in (ours, kernels)]
+    return resample, math.sqrt(statistics.variance(ours) / len(ours) + statistics.variance(kernels) / len(kernels))
 
 
-def _probability(random_, ours, kernels, gap):
-    """The share of random splits of all values that have at least this gap between their means."""
+def _of_pairs(ours, kernels):
+    """The same, if the values are pairs."""
+    pairs = list(zip(ours, kernels))
+
+    def resample(random_):
+        return [statistics.fmean(values) for values in zip(*random_.choices(pairs, k=len(pairs)))]
+    return resample, math.sqrt(statistics.variance(a - b for a, b in pairs) / len(pairs))
+
+
+ENOUGH_PAIRS = 6  # of fewer, even if all differ alike, chance does that in more than 5 of 100: 2 of 32
+
+
+def _probability(random_, ours, kernels, gap, paired):
+    """The share of random splits of all values that have at least this gap between their means. Of pairs a split has one of
+    each, if they are enough."""
     values, found = [*ours, *kernels], 1
+    if paired and len(ours) >= ENOUGH_PAIRS:
+        gaps = [a - b for a, b in zip(ours, kernels)]
+        for _ in range(RESAMPLES):
+            found += abs(statistics.fmean(random_.choice((-1, 1)) * each for each in gaps)) >= abs(gap) - 1e-9
+        return found / (RESAMPLES + 1)
     for _ in range(RESAMPLES):
         random_.shuffle(values)
         found += abs(statistics.fmean(values[:len(ours)]) - statistics.fmean(values[len(ours):])) >= abs(gap) - 1e-9
@@ -103,9 +126,19 @@ def _probability(random_, ours, kernels, gap):
 
 
 def against(ours, kernels):
-    """Figure of TOLERANCE -> Difference between the values over seeds, as over_seeds() returns them."""
-    return {key: difference(ours[key]["values"], kernels[key]["values"])
-            for key in TOLERANCE if ours[key] and kernels[key]}
+    """Figure of TOLERANCE -> Difference between the values over seeds, as over_seeds() returns them. If both have runs of the
+    same seeds, these are compared as pairs."""
+    found = {}
+    for key in TOLERANCE:
+        if not ours[key] or not kernels[key]:
+            continue
+        mine, its = (dict(zip(entry[key]["seeds"], entry[key]["values"])) for entry in (ours, kernels))
+        both = [seed for seed in mine if seed in its]
+        if len(both) > 1:
+            found[key] = difference([mine[seed] for seed in both], [its[seed] for seed in both], paired=True)
+        else:
+            found[key] = difference(ours[key]["values"], kernels[key]["values"])
+    return found
 
 
 def seeds_of(found):
@@ -116,5 +149,5 @@ def seeds_of(found):
 def halves(found):
     """The later and the earlier half of the seeds of over_seeds(), as two samples of one thing."""
     middle = seeds_of(found) // 2
-    return [{key: entry and {"values": entry["values"][part]} for key, entry in found.items()}
+    return [{key: entry and {of: entry[of][part] for of in ("values", "seeds")} for key, entry in found.items()}
             for part in (slice(middle, None), slice(middle))]
