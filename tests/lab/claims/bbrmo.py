@@ -189,7 +189,7 @@ def with_loss_besides_it_is_above_both(results):
     return rates[2] > rates[1] > rates[0], ", ".join(map(mbit, rates))
 
 
-@claim("fair-cc-buffer")
+@claim("fair-cc-buffer", fails="CUBIC has more of the deep buffer than that")
 def the_buffer_decides_beside_cubic(results):
     """behind 10 KB BBR has over 90 % of the link, behind 10 MB CUBIC has about 80 %"""
     small, large = (median_of(results.both(f"queue={queue}"), lambda r: r["flows"][0]["share"]) for queue in (7, 6605))
