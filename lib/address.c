@@ -123,7 +123,7 @@ int find_service(const char *name)
 
 #define V4_BITS 96 /* of ::ffff:0:0/96 */
 
-static bool is_v4(const __u32 addr[4])
+bool address_is_v4(const __u32 addr[4])
 {
 	return !addr[0] && !addr[1] && addr[2] == htonl(0xffff);
 }
@@ -154,7 +154,7 @@ static void format_v4(char *buf, size_t size, __u32 addr)
 
 void format_address(char *buf, size_t size, const __u32 addr[4])
 {
-	if (is_v4(addr))
+	if (address_is_v4(addr))
 		format_v4(buf, size, addr[3]);
 	else
 		inet_ntop(AF_INET6, addr, buf, size);
@@ -163,7 +163,7 @@ void format_address(char *buf, size_t size, const __u32 addr[4])
 void format_address_port(char *buf, size_t size, const __u32 addr[4], __u16 port)
 {
 	char text[INET6_ADDRSTRLEN + 3 + UNITS_LEN];
-	bool is_v6 = !is_v4(addr);
+	bool is_v6 = !address_is_v4(addr);
 	size_t n = 0;
 
 	if (is_v6)
@@ -187,7 +187,7 @@ void format_endpoint(char *buf, size_t size, const __u32 addr[4], __u16 port)
 
 void format_prefix(char *buf, size_t size, const __u32 addr[4], unsigned int len)
 {
-	bool v4 = len >= V4_BITS && is_v4(addr);
+	bool v4 = len >= V4_BITS && address_is_v4(addr);
 	size_t n;
 
 	if (v4)

@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <arpa/inet.h>
-
 #include "address.h"
 #include "row.h"
 
@@ -105,10 +103,9 @@ struct keyed {
  */
 static void cut(__u32 to[4], const __u32 addr[4], const struct experiment *e)
 {
-	bool is_v4 = !addr[0] && !addr[1] && addr[2] == htonl(0xffff);
 	__u32 mask[4];
 
-	prefix_mask(mask, is_v4 ? e->prefix4 : e->prefix6);
+	prefix_mask(mask, address_is_v4(addr) ? e->prefix4 : e->prefix6);
 	for (int i = 0; i < 4; i++)
 		to[i] = addr[i] & mask[i];
 }

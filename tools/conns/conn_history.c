@@ -4,6 +4,7 @@
 
 #include "conn_history.h"
 #include "event/derived.h"
+#include "event/event.h"
 
 /* If two events of a connection are more slots apart, its state between them is unknown. */
 #define HOLD_SLOTS 10
@@ -76,7 +77,7 @@ static void note_transition(struct history *h, const struct bbr_event *e)
 		.from = e->from,
 		.to = e->to,
 		.reason = e->reason,
-		.has_reason = e->kind == BBR_EV_MODE && !(e->flags & BBR_F_KERNEL),
+		.has_reason = event_has_reason(e),
 	};
 }
 

@@ -288,7 +288,7 @@ static void take_mode(struct tracked *c, const struct algorithm *a, const struct
 
 	if (mode >= 0)
 		s->modes[mode].entered++;
-	if (!(e->flags & BBR_F_KERNEL))
+	if (event_has_reason(e))
 		take_reason(c, a, e);
 }
 

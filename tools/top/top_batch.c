@@ -105,34 +105,9 @@ static void add_mode(struct json *j, const struct top *t, const struct conn *c)
 	json_add_int_if(j, "mode_ms", since, (until - c->mode_since_ns) / NS_PER_MS);
 }
 
-static double rate(const struct conn *c)
-{
-	return c->rate;
-}
-
-static double srtt(const struct conn *c)
-{
-	return c->e.srtt_us ? c->e.srtt_us : NAN;
-}
-
-static double inflight_max(const struct conn *c)
-{
-	return c->inflight;
-}
-
 static double bdp(const struct conn *c)
 {
 	return event_bdp(&c->e) ? event_bdp(&c->e) : NAN;
-}
-
-static double lost_interval(const struct conn *c)
-{
-	return c->lost;
-}
-
-static double retrans_interval(const struct conn *c)
-{
-	return c->retrans;
 }
 
 /* In the order of JSON. A value of the row or, without `value`, the event's field of this key. */
@@ -140,19 +115,19 @@ static const struct member {
 	const char *key;
 	double (*value)(const struct conn *c); /* NAN: not known */
 } members[] = {
-	{ "rate_bps", rate },
+	{ "rate_bps", value_rate },
 	{ "bw_bps", NULL },
 	{ "pacing_rate_bps", NULL },
-	{ "srtt_us", srtt },
+	{ "srtt_us", value_rtt },
 	{ "min_rtt_us", NULL },
 	{ "inflight", NULL },
-	{ "inflight_max", inflight_max },
+	{ "inflight_max", value_inflight },
 	{ "bdp", bdp },
 	{ "cwnd", NULL },
 	{ "lost", NULL },
-	{ "lost_interval", lost_interval },
+	{ "lost_interval", value_lost_now },
 	{ "bytes_retrans", NULL },
-	{ "bytes_retrans_interval", retrans_interval },
+	{ "bytes_retrans_interval", value_retrans_now },
 	{ "ca_state", NULL },
 };
 

@@ -83,16 +83,11 @@ void list_draw(struct top *t)
 			   t->table.n ? "no connection matches the filter" : "no connections yet");
 }
 
-/* Writes as much of a line as there is room for, above the footer. */
-static void put_line(int y, enum hue hue, const char *text)
+/* Writes a line of the help, if there is room for it above the footer. */
+static void put_help(int y, const char *text)
 {
-	char line[128];
-
-	if (y >= LINES - FOOTER_LINES)
-		return;
-	snprintf(line, sizeof(line), "%s", text);
-	line[COLS < 127 ? COLS : 127] = 0;
-	screen_put(y, 0, hue, line);
+	if (y < LINES - FOOTER_LINES)
+		screen_put_line(y, HUE_NONE, text);
 }
 
 void help_draw(void)
@@ -119,7 +114,7 @@ void help_draw(void)
 
 	screen_put(0, 0, HUE_TITLE, "bbrmon top: keys and columns");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		put_line(y++, HUE_NONE, lines[i]);
+		put_help(y++, lines[i]);
 	for (int i = 0; i < OWN_COLUMNS; i++) {
 		const struct field_column *own = column_own(COL_OWN + i);
 		char line[128];
@@ -127,6 +122,6 @@ void help_draw(void)
 		if (!own)
 			continue;
 		snprintf(line, sizeof(line), "%-14s %s", own->title, own->help);
-		put_line(y++, HUE_NONE, line);
+		put_help(y++, line);
 	}
 }

@@ -5,6 +5,7 @@
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
@@ -293,4 +294,12 @@ void screen_put(int y, int x, enum hue hue, const char *text)
 	attrset(screen_attributes(hue));
 	mvaddstr(y, x, text);
 	attrset(A_NORMAL);
+}
+
+void screen_put_line(int y, enum hue hue, const char *text)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "%.*s", COLS, text);
+	screen_put(y, 0, hue, line);
 }

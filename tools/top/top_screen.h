@@ -39,6 +39,8 @@ bool screen_is_gone(void);
 
 /* Writes text at a place; a line may have several hues. Writes nothing beyond the screen. */
 void screen_put(int y, int x, enum hue hue, const char *text);
+/* Writes a line of ASCII from the left edge, as much of it as there is room for. */
+void screen_put_line(int y, enum hue hue, const char *text);
 int screen_attributes(enum hue hue);
 
 /* The hue of an algorithm's mode, by its number. */

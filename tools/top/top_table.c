@@ -84,27 +84,27 @@ CELL(cell_time)
 		format_age(buf, size, until - c->mode_since_ns);
 }
 
-static double value_rate(const struct conn *c)
+double value_rate(const struct conn *c)
 {
 	return c->rate;
 }
 
-static double value_rtt(const struct conn *c)
+double value_rtt(const struct conn *c)
 {
 	return c->e.srtt_us ? c->e.srtt_us : NAN;
 }
 
-static double value_inflight(const struct conn *c)
+double value_inflight(const struct conn *c)
 {
 	return c->inflight;
 }
 
-static double value_lost_now(const struct conn *c)
+double value_lost_now(const struct conn *c)
 {
 	return c->lost;
 }
 
-static double value_retrans_now(const struct conn *c)
+double value_retrans_now(const struct conn *c)
 {
 	return c->retrans;
 }

@@ -67,6 +67,16 @@ const struct field_column *column_own(enum column c);
 /* Does the cell show the field's finding? */
 bool column_has_finding(enum column c, const struct conn *conn);
 
+/*
+ * What a row has besides the fields of its last event: bits per second, microseconds (NAN: not
+ * known), packets; packets and bytes in the last interval.
+ */
+double value_rate(const struct conn *c);
+double value_rtt(const struct conn *c);
+double value_inflight(const struct conn *c);
+double value_lost_now(const struct conn *c);
+double value_retrans_now(const struct conn *c);
+
 /* Compares by a column: the highest number comes first, what is unknown last. */
 int column_compare(enum column c, const struct conn *a, const struct conn *b);
 

@@ -93,13 +93,12 @@ static void draw_refusal(const struct ui *ui)
 	y = n < LINES - 1 ? LINES - 1 - n : 0;
 	for (const char *at = ui->refused, *end; y < LINES - 1 && (end = strchr(at, '\n'));
 	     at = end + 1, y++) {
-		char line[128];
+		char line[256];
 
 		snprintf(line, sizeof(line), "%.*s", (int)(end - at), at);
-		line[COLS < 127 ? COLS : 127] = 0;
 		move(y, 0);
 		clrtoeol();
-		screen_put(y, 0, HUE_WARN, line);
+		screen_put_line(y, HUE_WARN, line);
 	}
 }
 
@@ -116,11 +115,9 @@ static void draw(struct top *t, struct ui *ui)
 		char text[64];
 
 		snprintf(text, sizeof(text), "terminal too small: %dx%d", COLS, LINES);
-		text[COLS < 63 ? COLS : 63] = 0;
-		screen_put(0, 0, HUE_NONE, text);
+		screen_put_line(0, HUE_NONE, text);
 		snprintf(text, sizeof(text), "at least %dx%d", SCREEN_MIN_WIDTH, SCREEN_MIN_HEIGHT);
-		text[COLS < 63 ? COLS : 63] = 0;
-		screen_put(1, 0, HUE_NONE, text);
+		screen_put_line(1, HUE_NONE, text);
 	} else {
 		if (ui->screen == SCREEN_HELP)
 			help_draw();

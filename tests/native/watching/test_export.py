@@ -127,17 +127,26 @@ def check_histograms(s, own, samples):
     assert s.sum("bbr_bandwidth_bytes_per_second_count", **own) == samples
 
 
-def test_sampled_values_are_those_of_the_stream(load, monitor, export, new_path):
+@pytest.fixture(name="watched")
+def _watched(monitor, export):
+    """Sends over a path, while a stream and an exporter see each ACK. Returns them, and the metrics at the end."""
+    def watch(path, name, size):
+        every = "--every", "ack"
+        stream, exporter = monitor(name, *every), export(name, *every)
+        with listen(path.receiver, path.v4) as listener:
+            sender, receiver = connect(path.sender, listener, cc=name)
+            Transfer(sender, receiver, size).finish()
+        stream.wait_for(lambda m: m.of("end"), "the end")
+        s = exporter.wait_for(ended(name), "the end is counted")
+        assert stream.stop()["drops"]["total"] == 0 == s.sum("bbrmon_dropped_events_total")
+        return stream, exporter, s
+    return watch
+
+
+def test_sampled_values_are_those_of_the_stream(load, watched, new_path):
     """Each ACK, so that both see the same ones. To BBR a slow bottleneck with a short queue is a policer."""
-    path, name = new_path(rate="4mbit", limit="4k"), load()
-    every = "--every", "ack"
-    stream, exporter = monitor(name, *every), export(name, *every)
-    with listen(path.receiver, path.v4) as listener:
-        sender, receiver = connect(path.sender, listener, cc=name)
-        Transfer(sender, receiver, 2 * MB).finish()
-    stream.wait_for(lambda m: m.of("end"), "the end")
-    s = exporter.wait_for(ended(name), "the end is counted")
-    assert stream.stop()["drops"]["total"] == 0 == s.sum("bbrmon_dropped_events_total")
+    name = load()
+    stream, _, s = watched(new_path(rate="4mbit", limit="4k"), name, 2 * MB)
     acks = stream.of("ack")
     rtts = [e["rtt_us"] / e["min_rtt_us"] for e in acks if e["rtt_us"] is not None and e["min_rtt_us"]]
     policers = ["off", *(e["policer"] for e in stream.events)]
@@ -217,16 +226,9 @@ def test_an_instance_tells_its_algorithm(load, export):
         assert info.labels["algorithm"] == algorithm and info.labels["version"]
 
 
-def test_version_3_has_its_bounds_and_no_policer(load, monitor, export, new_path):
-    path, name = new_path(rate="20mbit", limit="30k"), load(algorithm="bbr3")
-    every = "--every", "ack"
-    stream, exporter = monitor(name, *every), export(name, *every)
-    with listen(path.receiver, path.v4) as listener:
-        sender, receiver = connect(path.sender, listener, cc=name)
-        Transfer(sender, receiver, 4 * MB).finish()
-    stream.wait_for(lambda m: m.of("end"), "the end")
-    s = exporter.wait_for(ended(name), "the end is counted")
-    assert stream.stop()["drops"]["total"] == 0 == s.sum("bbrmon_dropped_events_total")
+def test_version_3_has_its_bounds_and_no_policer(load, watched, new_path):
+    name = load(algorithm="bbr3")
+    stream, exporter, s = watched(new_path(rate="20mbit", limit="30k"), name, 4 * MB)
     lint(exporter.text(accept="text/plain"))
     for metric, key, unit in [("bw_hi_bytes_per_second", "bw_hi_bps", 8), ("bw_lo_bytes_per_second", "bw_lo_bps", 8),
                               ("inflight_hi_packets", "inflight_hi", 1), ("inflight_lo_packets", "inflight_lo", 1)]:
