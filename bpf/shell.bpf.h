@@ -89,9 +89,11 @@
  * the shell first calls bbr_main_if_common(). It either does all that bbr_main() would do and
  * returns BBR_MAIN_DONE, or does nothing and returns which function the shell must call:
  * bbr_main_if_rare() (BBR_MAIN_RARE, with BBR_HAS_RARE), bbr_main_if_starting() for a connection
- * that starts (BBR_MAIN_STARTING, with BBR_HAS_STARTING), or bbr_main() (BBR_MAIN_ANY). It must
- * return BBR_MAIN_ANY for a connection that is bbr_watched(b), unless sk->is_reported: then the
- * shell reports this ACK to monitors. In all of these but bbr_main(), each OPTION() is 0, and
+ * that starts (BBR_MAIN_STARTING, with BBR_HAS_STARTING), bbr_main_if_recovering() for one that may
+ * be in a recovery (BBR_MAIN_RECOVERING, with BBR_HAS_RECOVERING), or bbr_main() (BBR_MAIN_ANY).
+ * bbr_main_if_recovering() may do nothing and return false: then the shell calls bbr_main(). For a
+ * connection that is bbr_watched(b) only bbr_main() may do anything, unless sk->is_reported: then
+ * the shell reports this ACK to monitors. In all of these but bbr_main(), each OPTION() is 0, and
  * MORE(sk) finds the second part of the state. They use it only where they need it, because it
  * costs a call of the kernel. The algorithm may note in sk->kind what it knows of an ACK; it is 0
  * at first.
@@ -248,6 +250,18 @@ CONTROL_IF(rare)
 CONTROL_IF(starting)
 #endif
 
+/* The same for one that may be in a recovery. Returns false if control_any() must do it. */
+#ifdef BBR_HAS_RECOVERING
+static __attribute__((noinline)) bool control_recovering(unsigned long long *ctx,
+							 const struct bbr_params *plain)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct bbr_sock s = common_sock_of(sk, plain, false);
+
+	return bbr_main_if_recovering(bbr_of(sk), &s, ctx_rate_sample(ctx));
+}
+#endif
+
 /* Processes an ACK without options. Returns false if control_any() must do it. */
 #ifdef BBR_HAS_COMMON
 static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_reported)
@@ -271,6 +285,10 @@ static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_repor
 	case BBR_MAIN_STARTING:
 		control_starting(ctx, s.param);
 		return true;
+#endif
+#ifdef BBR_HAS_RECOVERING
+	case BBR_MAIN_RECOVERING:
+		return control_recovering(ctx, s.param);
 #endif
 	default:
 		return false;

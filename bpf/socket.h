@@ -164,6 +164,7 @@ enum bbr_main_result {
 	BBR_MAIN_DONE,
 	BBR_MAIN_RARE, /* it is for bbr_main_if_rare() */
 	BBR_MAIN_STARTING, /* it is for bbr_main_if_starting() */
+	BBR_MAIN_RECOVERING, /* it may be for bbr_main_if_recovering() */
 	BBR_MAIN_ANY, /* it is for bbr_main() */
 };
 

@@ -29,7 +29,7 @@ static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr
 	b->steps = 0;
 	bbr_estimate_ack(b, sk, rs, &ack);
 	bbr_acked(b, sk, rs, &ack);
-	bbr_note_sends(b, sk);
+	bbr_note_sends(b, sk, rs);
 }
 
 static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
@@ -39,9 +39,12 @@ static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const st
 
 	sk->kind = kind;
 	b->steps = 0;
-	bbr_estimate_in_order(b, sk, rs, &ack);
+	if (bbr_is_recovering(sk))
+		bbr_estimate_in_recovery(b, sk, rs, &ack);
+	else
+		bbr_estimate_in_order(b, sk, rs, &ack);
 	bbr_acked_of_kind(b, sk, rs, &ack, kind);
-	bbr_note_sends(b, sk);
+	bbr_note_sends(b, sk, rs);
 }
 
 /* Handles an ACK for which bbr_main_if_common() returned BBR_MAIN_STARTING. */
@@ -65,6 +68,58 @@ static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const st
 }
 
 /*
+ * The kind of an ACK for which it returned BBR_MAIN_RECOVERING. 0: it is for bbr_main(). An ACK
+ * that ends a loss round may cut the bounds if something was lost in it. If the kernel knows the
+ * flight, there is nothing to save. The first two kinds are among those whose flight nobody asks
+ * for.
+ */
+static inline u8 bbr_kind_if_recovering(struct bbr *b, const struct bbr_sock *sk,
+					const struct bbr_rs *rs)
+{
+	const u64 calm = BBR_FLAGS(BBR_CALM_FLAGS, .in_order = 1),
+		  flags = b->flags & (calm | BBR_FLAGS(BBR_CYCLE_FLAGS));
+	bool ends_loss_round = !before(rs->prior_delivered, b->loss_round_delivered);
+
+	if (IN(sk, has_flight) || IN(sk, uses_ecn) || IN(sk, tlp_high_seq) || b->probe_samples ||
+	    bbr_is_open(sk) || !bbr_is_sample_calm(b, sk, rs))
+		return 0;
+	if (ends_loss_round && (bbr_newly_lost(b, sk) || rs->losses || b->loss_in_round))
+		return 0;
+	if (likely(flags == BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1,
+				      .has_seen_rtt = 1) &&
+		   bbr_waits_in(b, sk, BBR_CRUISE) && !bbr_is_app_limited(b, rs) &&
+		   (IN(sk, ca_state) >= TCP_CA_Recovery || b->inflight_hi == BBR_COUNT_NONE)))
+		return BBR_RECOVERING_CRUISE;
+	if (flags == BBR_FLAGS(.mode = BBR_STARTUP, .has_seen_rtt = 1) && !ends_loss_round &&
+	    bbr_stays_in_startup(b, sk, rs) && !bbr_is_app_limited(b, rs))
+		return BBR_RECOVERING_STARTUP;
+	return (flags & calm) == BBR_FLAGS(.has_seen_rtt = 1) &&
+			       !bbr_is_flight_asked_in_recovery(b, sk, rs) ?
+		       BBR_RECOVERING_CALM :
+		       0;
+}
+
+/* Handles such an ACK, if it is of a known kind. Returns false if not: then nothing was done. */
+static inline bool bbr_main_if_recovering(struct bbr *b, struct bbr_sock *sk,
+					  const struct bbr_rs *rs)
+{
+	u8 kind = bbr_kind_if_recovering(b, sk, rs);
+
+	if (kind == BBR_RECOVERING_CRUISE)
+		bbr_main_of_kind(b, sk, rs, BBR_RECOVERING_CRUISE);
+	else if (kind == BBR_RECOVERING_STARTUP)
+		bbr_main_of_kind(b, sk, rs, BBR_RECOVERING_STARTUP);
+	else if (kind)
+		bbr_main_of_kind(b, sk, rs, BBR_RECOVERING_CALM);
+	return kind;
+}
+
+static inline enum bbr_main_result bbr_main_of_no_kind(const struct bbr_sock *sk)
+{
+	return bbr_is_open(sk) ? BBR_MAIN_ANY : BBR_MAIN_RECOVERING;
+}
+
+/*
  * Handles an ACK of the two most common kinds, in CRUISE and in DOWN. For any other it does
  * nothing, and returns which of these functions to call.
  */
@@ -74,7 +129,7 @@ static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_
 	u8 kind;
 
 	if (!bbr_stays_in_order(b, sk, rs))
-		return BBR_MAIN_ANY;
+		return bbr_main_of_no_kind(sk);
 	kind = bbr_kind(b, sk, rs);
 	if (kind == (BBR_ORDINARY | BBR_CRUISING)) {
 		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY | BBR_CRUISING);
@@ -86,7 +141,7 @@ static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_
 	}
 	if (kind & BBR_STARTING)
 		return BBR_MAIN_STARTING;
-	return kind ? BBR_MAIN_RARE : BBR_MAIN_ANY;
+	return kind ? BBR_MAIN_RARE : bbr_main_of_no_kind(sk);
 }
 
 static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)

@@ -31,6 +31,7 @@
 #define BBR_HAS_COMMON /* bbr_main_if_common() */
 #define BBR_HAS_RARE /* bbr_main_if_rare() */
 #define BBR_HAS_STARTING /* bbr_main_if_starting() */
+#define BBR_HAS_RECOVERING /* bbr_main_if_recovering() */
 #define BBR_HAS_KERNEL /* some distributions' kernels have it as their bbr: kernel_bbr.bpf.h */
 #define BBR_READS_MIN_TSO_SEGS /* version 1 has a parameter instead */
 
@@ -293,6 +294,14 @@ static inline void bbr_set_ack_epoch(struct bbr *b, u64 mstamp)
  * the bandwidth nor min_rtt_us changes (bbr_stays_in_down()).
  */
 #define BBR_LOWERING (BBR_WAITING | 64)
+/*
+ * In a recovery, or shortly before one, without ECN: the ACK ends no loss round with losses, and nobody asks for its
+ * flight (bbr_is_flight_asked()). Apart from that it may be as in CRUISE, or as in STARTUP.
+ */
+#define BBR_RECOVERING 128
+#define BBR_RECOVERING_CALM (BBR_RECOVERING | BBR_CALM)
+#define BBR_RECOVERING_CRUISE (BBR_RECOVERING | BBR_CALM | BBR_CYCLING | BBR_CRUISING)
+#define BBR_RECOVERING_STARTUP (BBR_RECOVERING | BBR_CALM | BBR_STARTING)
 
 static inline bool bbr_is_waiting(const struct bbr_sock *sk)
 {
@@ -307,6 +316,17 @@ static inline bool bbr_is_cruising(const struct bbr_sock *sk)
 static inline bool bbr_is_lowering(const struct bbr_sock *sk)
 {
 	return (sk->kind & BBR_LOWERING) == BBR_LOWERING;
+}
+
+static inline bool bbr_is_recovering(const struct bbr_sock *sk)
+{
+	return sk->kind & BBR_RECOVERING;
+}
+
+/* Is it known that there is no ECN, and was none? */
+static inline bool bbr_is_unmarked(const struct bbr_sock *sk)
+{
+	return bbr_is_lossless(sk) || bbr_is_recovering(sk);
 }
 
 static inline bool bbr_is_starting(const struct bbr_sock *sk)

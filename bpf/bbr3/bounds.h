@@ -78,7 +78,7 @@ static inline void bbr_update_congestion_signals(struct bbr *b, struct bbr_sock 
 		return;
 	if (s->rs->losses > 0)
 		b->loss_in_round = 1;
-	if (!b->loss_round_start)
+	if (bbr_is_recovering(sk) || !b->loss_round_start)
 		return;
 	bbr_adapt_lower_bounds(b, sk);
 	b->loss_in_round = 0;

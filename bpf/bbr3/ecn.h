@@ -16,7 +16,7 @@
 
 static inline bool bbr_is_ecn_eligible(const struct bbr_sock *sk)
 {
-	return !bbr_is_lossless(sk) && sk->more && sk->more->ecn_eligible;
+	return !bbr_is_unmarked(sk) && sk->more && sk->more->ecn_eligible;
 }
 
 static inline void bbr_init_ecn(struct bbr_more *more, struct bbr_sock *sk)

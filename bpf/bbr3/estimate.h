@@ -40,28 +40,6 @@ static inline bool bbr_can_be_in_order(const struct bbr_sock *sk)
 	return !IN(sk, uses_ecn);
 }
 
-static inline void bbr_init_estimate(struct bbr *b, const struct bbr_sock *sk)
-{
-	struct bbr_more *more = sk->more;
-
-	b->last_lost = IN(sk, lost);
-	b->in_order = bbr_can_be_in_order(sk);
-	if (!more)
-		return;
-	more->tx_in_flight = 0;
-	more->prior_lost = IN(sk, lost);
-	more->is_app_limited = 0;
-	more->n_losses = 0;
-	more->n_sends = 0;
-	more->sends_before = 0;
-	/*
-	 * Packets that are marked lost now and not yet ACKed were marked after the packets in
-	 * flight were sent.
-	 */
-	more->lost_before = IN(sk, lost) - IN(sk, lost_out);
-	more->delivered_ce = IN(sk, delivered_ce);
-}
-
 /*
  * Adds an entry if packets were marked lost. The 128 entries last for more than a round: losses
  * that are nearer to each other than that share an entry, which keeps the newer count. So for
@@ -83,6 +61,29 @@ static inline void bbr_note_losses(struct bbr_more *more, const struct bbr_sock 
 		more->lost_before = loss->lost;
 	more->n_losses++;
 	*loss = (struct bbr_loss){ delivered, IN(sk, snd_nxt), lost };
+}
+
+static inline void bbr_init_estimate(struct bbr *b, const struct bbr_sock *sk)
+{
+	struct bbr_more *more = sk->more;
+
+	b->last_lost = IN(sk, lost);
+	b->in_order = bbr_can_be_in_order(sk);
+	if (!more)
+		return;
+	more->tx_in_flight = 0;
+	more->prior_lost = IN(sk, lost);
+	more->is_app_limited = 0;
+	more->n_losses = 0;
+	more->n_sends = 0;
+	more->sends_before = 0;
+	/*
+	 * Packets that are marked lost now and not yet ACKed were marked after the packets in
+	 * flight were sent.
+	 */
+	more->lost_before = IN(sk, lost) - IN(sk, lost_out);
+	more->delivered_ce = IN(sk, delivered_ce);
+	bbr_note_losses(more, sk);
 }
 
 /*
@@ -219,19 +220,39 @@ static inline u32 bbr_sent(const struct bbr_sock *sk)
 }
 
 /*
- * Adds an entry of how much was sent, 32 times a round, so the 64 entries last for two rounds. Of
- * entries with the same count of deliveries the newest counts.
+ * Adds an entry of how much was sent. Of entries with the same count of deliveries the newest
+ * counts.
  */
 static inline void bbr_note_send(struct bbr_more *more, const struct bbr_sock *sk)
 {
-	u32 since = IN(sk, delivered) - bbr_send_at(more, 0)->delivered;
-
-	if (!more->n_sends || since > IN(sk, inflight) / (BBR_SENDS / 2))
+	if (!more->n_sends || IN(sk, delivered) != bbr_send_at(more, 0)->delivered)
 		more->n_sends++;
-	else if (since)
-		return;
 	more->sends[(more->n_sends - 1) % BBR_SENDS] =
 		(struct bbr_send){ IN(sk, delivered), IN(sk, snd_nxt), bbr_sent(sk) };
+}
+
+/* The largest power of 2 that is not above v; 0 for 0. */
+static inline u32 bbr_power_of_2(u32 v)
+{
+	v |= v >> 1;
+	v |= v >> 2;
+	v |= v >> 4;
+	v |= v >> 8;
+	v |= v >> 16;
+	return v - (v >> 1);
+}
+
+/*
+ * Is an entry due, after an ACK that is not in order? 16 to 31 times a round, so the 64 entries
+ * last for two rounds: whenever `delivered` reaches the next multiple of a power of 2. An ACK that
+ * delivers nothing replaces the last entry.
+ */
+static inline bool bbr_is_send_due(const struct bbr_sock *sk, const struct bbr_rs *rs)
+{
+	u32 step = bbr_power_of_2(IN(sk, inflight) / 16);
+
+	return !step || (IN(sk, delivered) & (step - 1)) < (u32)rs->acked_sacked ||
+	       !rs->acked_sacked;
 }
 
 /* Does the ACK acknowledge a tail loss probe that was a retransmission? */
@@ -524,26 +545,73 @@ static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 }
 
 /*
+ * Outside of TCP_CA_Open, does the flight of this ACK matter? STARTUP judges it at the end of a
+ * loss round. Otherwise it could only raise inflight_hi, unless a probe sent it. Without a known
+ * inflight_hi it cannot. In DOWN and CRUISE, once the probe's ACKs are in, the flight of a packet
+ * ACKed in a recovery is not above it: the packet was sent within a window that inflight_hi bounds.
+ * (Google's recordings have 42,562 such ACKs. None raises it.)
+ */
+static inline bool bbr_is_flight_asked_in_recovery(const struct bbr *b, const struct bbr_sock *sk,
+						   const struct bbr_rs *rs)
+{
+	if (b->probe_samples)
+		return true;
+	switch (b->mode) {
+	case BBR_STARTUP:
+		return b->full_bw_reached || !before(rs->prior_delivered, b->loss_round_delivered);
+	case BBR_DRAIN:
+		return b->inflight_hi != BBR_COUNT_NONE || !b->full_bw_reached;
+	case BBR_PROBE_BW:
+		if (b->cycle_idx == BBR_REFILL || b->cycle_idx == BBR_UP || !b->full_bw_reached)
+			return true;
+		return b->inflight_hi != BBR_COUNT_NONE &&
+		       (b->acks != BBR_ACKS_INIT || IN(sk, ca_state) < TCP_CA_Recovery);
+	default:
+		return true;
+	}
+}
+
+/*
+ * Does the flight matter? In TCP_CA_Open, in_order depends on what it lost. With ECN the next probe
+ * does.
+ */
+static inline bool bbr_is_flight_asked(const struct bbr *b, const struct bbr_sock *sk,
+				       const struct bbr_rs *rs)
+{
+	return IN(sk, has_flight) || IN(sk, uses_ecn) || bbr_is_open(sk) ||
+	       bbr_is_flight_asked_in_recovery(b, sk, rs);
+}
+
+/* For an ACK that is bbr_is_recovering(): handles its losses. Nobody asks for its flight. */
+static inline void bbr_estimate_in_recovery(struct bbr *b, struct bbr_sock *sk,
+					    const struct bbr_rs *rs, struct bbr_ack *ack)
+{
+	struct bbr_more *more;
+
+	*ack = (struct bbr_ack){
+		.flight.is_app_limited = !bbr_is_staying(sk) && bbr_is_app_limited(b, rs),
+	};
+	if (bbr_take_newly_lost(b, sk)) {
+		more = MORE(sk);
+		if (more)
+			bbr_note_losses(more, sk);
+		bbr_note_loss(b, sk);
+	}
+	bbr_check_app_limited(sk, rs);
+	b->in_order = 0;
+}
+
+/*
  * Takes the flight from the history, and handles the losses of this ACK. An ACK that delivers
  * nothing new has no flight.
  */
-static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
-					   const struct bbr_rs *rs, struct bbr_ack *ack)
+static inline void bbr_take_flight(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
+				   struct bbr_ack *ack, u32 marked)
 {
 	struct bbr_more *more = sk->more;
-	bool is_app_limited = bbr_is_app_limited(b, rs);
-	u32 marked = bbr_take_newly_lost(b, sk);
+	bool is_app_limited = ack->flight.is_app_limited;
 	struct bbr_flight flight;
 
-	*ack = (struct bbr_ack){
-		.flight.is_app_limited = is_app_limited,
-		.delivered_ce = IN(sk, uses_ecn) ? rs->delivered_ce : 0,
-		.is_ece = more && IN(sk, uses_ecn) && bbr_is_ece(more, sk, rs),
-		.acks_tlp =
-			IN(sk, has_flight) ? RS(rs, is_acking_tlp_retrans_seq) : bbr_acks_tlp(sk),
-	};
-	if (more && !IN(sk, has_flight))
-		bbr_note_losses(more, sk);
 	if (rs->delivered >= 0 && more)
 		bbr_remember_flight(more, sk, rs, is_app_limited);
 	if (rs->delivered >= 0)
@@ -552,6 +620,27 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 	flight = rs->delivered >= 0 ? ack->flight : bbr_last_flight(sk);
 	if (marked)
 		bbr_take_losses(b, sk, &flight, marked);
+}
+
+static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
+					   const struct bbr_rs *rs, struct bbr_ack *ack)
+{
+	struct bbr_more *more = sk->more;
+	u32 marked = bbr_take_newly_lost(b, sk);
+
+	*ack = (struct bbr_ack){
+		.flight.is_app_limited = bbr_is_app_limited(b, rs),
+		.delivered_ce = IN(sk, uses_ecn) ? rs->delivered_ce : 0,
+		.is_ece = more && IN(sk, uses_ecn) && bbr_is_ece(more, sk, rs),
+		.acks_tlp =
+			IN(sk, has_flight) ? RS(rs, is_acking_tlp_retrans_seq) : bbr_acks_tlp(sk),
+	};
+	if (more && marked && !IN(sk, has_flight))
+		bbr_note_losses(more, sk);
+	if (bbr_is_flight_asked(b, sk, rs))
+		bbr_take_flight(b, sk, rs, ack, marked);
+	else if (marked)
+		bbr_note_loss(b, sk);
 	if (!IN(sk, has_flight))
 		bbr_check_app_limited(sk, rs);
 	b->in_order = bbr_can_be_in_order(sk) && more && rs->delivered >= 0 && !rs->is_retrans &&
@@ -571,13 +660,14 @@ static inline bool bbr_is_round_noted(const struct bbr *b, const struct bbr_sock
 }
 
 /* Adds an entry to the send history after an ACK, if one is due. */
-static inline void bbr_note_sends(const struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_note_sends(const struct bbr *b, const struct bbr_sock *sk,
+				  const struct bbr_rs *rs)
 {
+	bool is_in_order = bbr_is_lossless(sk) || (!bbr_is_recovering(sk) && b->in_order);
 	struct bbr_more *more;
 
-	if ((bbr_is_lossless(sk) || b->in_order) && !bbr_is_round_noted(b, sk))
-		return;
-	if (IN(sk, has_flight))
+	if (!(is_in_order ? bbr_is_round_noted(b, sk) : bbr_is_send_due(sk, rs)) ||
+	    IN(sk, has_flight))
 		return;
 	more = MORE(sk);
 	if (more)

@@ -79,7 +79,7 @@ static inline void bbr_update_ecn(struct bbr *b, struct bbr_sock *sk)
 	struct bbr_more *more = sk->more;
 	s32 ratio;
 
-	if (bbr_is_lossless(sk) || !more)
+	if (bbr_is_unmarked(sk) || !more)
 		return;
 	ratio = bbr_update_ecn_alpha(b, more, sk);
 	if (ratio >= 0 && !b->full_bw_reached && bbr_is_startup_marked(more, sk, ratio))
@@ -104,7 +104,7 @@ static inline void bbr_check_startup_loss(struct bbr *b, const struct bbr_sock *
 		return;
 	if (!bbr_is_lossless(sk) && s->rs->losses)
 		b->loss_events_in_round = min_u32(b->loss_events_in_round + 1, BBR_LOSS_EVENTS_MAX);
-	if (!b->loss_round_start)
+	if (bbr_is_recovering(sk) || !b->loss_round_start)
 		return;
 	if (!bbr_is_lossless(sk) && bbr_is_startup_lossy(b, sk)) {
 		if (bbr_is_loss_too_high(sk, &s->ack->flight))

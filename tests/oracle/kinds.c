@@ -31,8 +31,12 @@
 #ifndef BBR_CRUISING
 #define BBR_CRUISING 0 /* version 1 has no such kinds */
 #define BBR_LOWERING 0
+#define BBR_RECOVERING 0
+#define BBR_RECOVERING_CRUISE 0
+#define BBR_RECOVERING_STARTUP 0
+#define BBR_RECOVERING_CALM 0
 #endif
-#define ALL_KINDS (BBR_ORDINARY | BBR_CRUISING | BBR_LOWERING | BBR_STARTING)
+#define ALL_KINDS (BBR_ORDINARY | BBR_CRUISING | BBR_LOWERING | BBR_STARTING | BBR_RECOVERING)
 
 static struct replay recorded[MOST_ACKS];
 static unsigned int acks;
@@ -212,15 +216,19 @@ int main(int argc, char **argv)
 	while (optind < argc)
 		read_recording(argv[optind++]);
 	run_batches(millions * 1000000 / KINDS_BATCH + 1, until_one_differs);
-	printf("{\"cruising\":%llu,\"lowering\":%llu,\"starting\":%llu,\"ordinary\":%llu,"
-	       "\"lossless\":%llu,"
+	printf("{\"cruising\":%llu,\"lowering\":%llu,\"starting\":%llu,\"recovering_cruise\":%llu,"
+	       "\"recovering_startup\":%llu,\"recovering\":%llu,\"ordinary\":%llu,\"lossless\":%"
+	       "llu,"
 	       "\"cycling\":%llu,\"calm\":%"
 	       "llu,\"any\":%llu,"
 	       "\"different\":%llu,"
 	       "\"digest\":\"%016llx\"}\n",
 	       BBR_CRUISING ? total.of_kind[BBR_ORDINARY | BBR_CRUISING] : 0,
 	       BBR_LOWERING ? total.of_kind[BBR_ORDINARY | BBR_LOWERING] : 0,
-	       total.of_kind[BBR_CALM | BBR_LOSSLESS | BBR_STARTING], total.of_kind[BBR_ORDINARY],
+	       total.of_kind[BBR_CALM | BBR_LOSSLESS | BBR_STARTING],
+	       BBR_RECOVERING ? total.of_kind[BBR_RECOVERING_CRUISE] : 0,
+	       BBR_RECOVERING ? total.of_kind[BBR_RECOVERING_STARTUP] : 0,
+	       BBR_RECOVERING ? total.of_kind[BBR_RECOVERING_CALM] : 0, total.of_kind[BBR_ORDINARY],
 	       total.of_kind[BBR_CALM | BBR_LOSSLESS], total.of_kind[BBR_CALM | BBR_CYCLING],
 	       total.of_kind[BBR_CALM], total.of_kind[0], total.different, total.digest);
 	return total.different ? 1 : 0;

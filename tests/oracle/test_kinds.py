@@ -12,7 +12,7 @@ REPO = HERE.parents[1]
 BUILD = REPO / "build/oracle"
 RECORDINGS = {"kinds": sorted((HERE / "recordings").glob("*.gz")),
               "kinds_bbr3": sorted((HERE / "recordings").glob("*.v3r.zst"))}
-KINDS = {"kinds": ("ordinary", "lossless", "cycling", "calm", "any"), "kinds_bbr3": ("cruising", "lowering", "starting", "ordinary", "lossless", "any")}
+KINDS = {"kinds": ("ordinary", "lossless", "cycling", "calm", "any"), "kinds_bbr3": ("cruising", "lowering", "starting", "recovering_cruise", "recovering_startup", "recovering", "ordinary", "lossless", "any")}
 LEAST = {"lowering": 5_000}  # in a million; of other kinds 10,000
 # A million ACKs of version 1 take a second natively and two as BPF, those of version 3 twice as long. One million finds each of
 # MISTAKES; docs/cost.md says how many were tried.
@@ -43,6 +43,10 @@ MISTAKES3 = {
     "what the network delivers until the EDT": ("probe_bw.h", "prior_in_flight <= gone + bdp", "prior_in_flight <= bdp"),
     "a new maximum in DOWN": ("probe_bw.h", " ||\n	    (u32)rs->delivered * BW_UNIT > (u64)b->bw_hi[1] * rs->interval_us)", ")"),
     "room for bursts": ("probe_bw.h", " &&\n	       bdp * IN(sk, mss) >= bursts * bbr_burst_at_most(b, sk)", ""),
+    "losses in the loss round that ends": ("algorithm.h", "bbr_newly_lost(b, sk) || rs->losses || b->loss_in_round", "rs->losses"),
+    "a flight that is asked for": ("algorithm.h", " &&\n			       !bbr_is_flight_asked_in_recovery(b, sk, rs)", ""),
+    "the order before": ("algorithm.h", "BBR_CALM_FLAGS, .in_order = 1", "BBR_CALM_FLAGS"),
+    "an inflight_hi that may rise": ("algorithm.h", " || b->inflight_hi == BBR_COUNT_NONE)", " || true)"),
     "the end of a loss round": ("model.h", "bbr_is_staying(sk) && bbr_update_loss_round(", "0 && bbr_update_loss_round("),
 }
 

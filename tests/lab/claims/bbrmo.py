@@ -129,7 +129,7 @@ def goodput_falls_at_the_loss_that_a_probe_makes_up_for(results):
     return _falls_at_the_cliff(results)
 
 
-@claim("cliff-no-policer")
+@claim("cliff-no-policer", fails="with 1.1 a quarter of the link is left at 15 %; with 1.25 and 1.5 goodput falls where it should")
 def it_falls_there_without_the_rule_for_policers(results):
     """without the rule for policers as well: half of that loss is endured, one and a half are not"""
     return _falls_at_the_cliff(results)

@@ -209,7 +209,8 @@ def bbr_takes_most_beside_cubic(results):
         ", ".join(f"{_percent(share)} with a buffer of {queue} packets" for queue, share in shares.items())
 
 
-@claim("fair-cc-rtt")
+@claim("fair-cc-rtt",
+       fails="the buffer of 200 packets is 2.4 BDPs at 10 ms, where CUBIC has half, and half a BDP or less from 50 ms on, where BBR wins")
 def cubic_gains_with_the_rtt_and_stays_behind(results):
     """with a longer RTT the CUBIC flow has more, but stays behind BBR"""
     shares = [median_of(results.both(f"delay={delay}"), lambda r: r["flows"][1]["share"])

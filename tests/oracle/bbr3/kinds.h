@@ -35,6 +35,8 @@ static inline void run_of_kind(struct replay *r, const struct bbr_params *params
 		bbr_main_if_rare(&r->b, &sk, &r->rs);
 	else if (r->returned == BBR_MAIN_STARTING)
 		bbr_main_if_starting(&r->b, &sk, &r->rs);
+	else if (r->returned == BBR_MAIN_RECOVERING && !bbr_main_if_recovering(&r->b, &sk, &r->rs))
+		r->returned = BBR_MAIN_ANY;
 	r->sk = sk;
 }
 
@@ -67,7 +69,7 @@ __attribute__((noinline)) int take_any(struct replay *r)
 		return 0;
 	sk = kinds_sock(r, &params);
 	bbr_acked(&r->b, &sk, &r->rs, &ack_of_any);
-	bbr_note_sends(&r->b, &sk);
+	bbr_note_sends(&r->b, &sk, &r->rs);
 	r->sk = sk;
 	return 0;
 }

@@ -120,17 +120,55 @@ static u32 tx_in_flight(struct fixture *f, u32 prior_delivered, u32 end_seq, u32
 	return bbr_tx_in_flight(&f->more, &f->sk, &f->rs, 1);
 }
 
-TEST(notes_are_32_in_a_round)
+/* Is an entry due after an ACK that brings `delivered` to this? */
+static bool is_due(struct fixture *f, u32 inflight, u32 delivered, u32 acked)
+{
+	f->sk.inflight = inflight;
+	f->sk.delivered = delivered;
+	f->rs.acked_sacked = acked;
+	return bbr_is_send_due(&f->sk, &f->rs);
+}
+
+TEST(notes_are_16_to_31_in_a_round)
+{
+	FIXTURE;
+
+	for (u32 inflight = 16; inflight < 5000; inflight += 7) {
+		u32 notes = 0;
+
+		for (u32 delivered = 2; delivered <= 2 * (inflight / 2); delivered += 2)
+			notes += is_due(f, inflight, delivered, 2);
+		assert_in_range(notes, inflight < 64 ? 8 : 15, 32);
+	}
+	assert_true(is_due(f, 15, 999, 1)); /* with few in flight, each ACK */
+	assert_false(is_due(f, 320, 1023, 3)); /* every 16 packets */
+	assert_true(is_due(f, 320, 1024, 1));
+	assert_false(is_due(f, 320, 1025, 1));
+	assert_true(is_due(f, 320, 1025, 2));
+	assert_true(is_due(f, 320, 1025, 0)); /* it replaces the last one */
+	assert_true(is_due(f, 1u << 29, 1u << 25, 1));
+	assert_false(is_due(f, 1u << 29, 1u << 24, 1));
+}
+
+TEST(power_of_2_is_the_largest_within)
+{
+	(void)state;
+	assert_int_equal(bbr_power_of_2(0), 0);
+	for (u32 bit = 0; bit < 32; bit++) {
+		assert_int_equal(bbr_power_of_2(1u << bit), 1u << bit);
+		assert_int_equal(bbr_power_of_2((2ull << bit) - 1), 1u << bit);
+	}
+}
+
+TEST(note_has_what_was_sent)
 {
 	FIXTURE;
 
 	send(f, 5, 0, 320);
 	assert_int_equal(f->more.n_sends, 1);
-	send(f, 15, 7, 320);
-	assert_int_equal(f->more.n_sends, 1);
-	assert_int_equal(f->more.sends[0].snd_nxt, 0);
 	send(f, 16, 8, 320);
 	assert_int_equal(f->more.n_sends, 2);
+	assert_int_equal(f->more.sends[0].delivered, 5);
 	assert_int_equal(f->more.sends[1].delivered, 16);
 	assert_int_equal(f->more.sends[1].snd_nxt, 8);
 	assert_int_equal(f->more.sends[1].sent, 320 + 40 + 16);
@@ -857,8 +895,8 @@ TEST(some_are_never_in_order)
 }
 
 /*
- * In order, one note a round is enough. Out of order, each ACK may be noted, until a whole flight
- * has come in order again.
+ * In order, one note a round is enough. Out of order, 16 are made, until a whole flight has come in
+ * order again.
  */
 TEST(sends_are_noted_until_order_returns)
 {
@@ -897,6 +935,12 @@ TEST(sends_are_noted_until_order_returns)
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_false(f->b.in_order);
 	assert_int_equal(f->more.n_sends, 3);
+	f->sk.inflight = 1500; /* the next is due at the next multiple of 64 packets */
+	f->sk.delivered += 10;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->more.n_sends, 3);
+	f->sk.inflight = 50;
+	f->sk.delivered -= 10;
 	f->sk.ca_state = TCP_CA_Open;
 	f->rs.delivered = -1;
 	bbr_main(&f->b, &f->sk, &f->rs);
@@ -913,6 +957,111 @@ TEST(sends_are_noted_until_order_returns)
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_true(f->b.in_order);
 	assert_int_equal(f->more.n_sends, 3);
+}
+
+static void assert_asked(struct fixture *f, bool is_asked)
+{
+	assert_int_equal(bbr_is_flight_asked(&f->b, &f->sk, &f->rs), is_asked);
+}
+
+static void set(struct fixture *f, enum bbr_mode mode, enum bbr_phase phase, u32 inflight_hi)
+{
+	f->b.mode = mode;
+	f->b.cycle_idx = phase;
+	f->b.inflight_hi = inflight_hi;
+	f->b.full_bw_reached = mode != BBR_STARTUP;
+	f->rs.prior_delivered = f->b.loss_round_delivered - 1;
+}
+
+TEST(in_a_recovery_most_flights_are_not_asked_for)
+{
+	FIXTURE;
+
+	f->b.inflight_hi = BBR_COUNT_NONE;
+	assert_asked(f, true); /* in TCP_CA_Open it always is */
+	f->b.inflight_hi = 200;
+	f->sk.ca_state = TCP_CA_Recovery;
+	assert_asked(f, false);
+	f->sk.has_flight = true;
+	assert_asked(f, true);
+	f->sk.has_flight = false;
+	f->sk.uses_ecn = true;
+	assert_asked(f, true);
+	f->sk.uses_ecn = false;
+	f->b.probe_samples = 1;
+	assert_asked(f, true);
+	f->b.probe_samples = 0;
+
+	for (u32 phase = 0; phase < BBR_PHASES; phase++) {
+		bool is_probe = phase == BBR_REFILL || phase == BBR_UP;
+
+		set(f, BBR_PROBE_BW, phase, 200);
+		assert_asked(f, is_probe);
+		f->b.acks = BBR_ACKS_PROBE_STOPPING;
+		assert_asked(f, true);
+		f->b.inflight_hi = BBR_COUNT_NONE; /* it cannot be raised */
+		assert_asked(f, is_probe);
+		f->b.acks = BBR_ACKS_INIT;
+		f->sk.ca_state = TCP_CA_Disorder;
+		assert_asked(f, is_probe);
+		f->b.inflight_hi = 200;
+		assert_asked(f, true);
+		f->sk.ca_state = TCP_CA_Recovery;
+	}
+	set(f, BBR_PROBE_BW, BBR_CRUISE, 200);
+	f->b.full_bw_reached = 0;
+	assert_asked(f, true);
+
+	set(f, BBR_STARTUP, BBR_UP, BBR_COUNT_NONE);
+	assert_asked(f, false);
+	f->b.full_bw_reached = 1;
+	assert_asked(f, true);
+	f->b.full_bw_reached = 0;
+	f->rs.prior_delivered++; /* the loss round ends */
+	assert_asked(f, true);
+	set(f, BBR_DRAIN, BBR_UP, BBR_COUNT_NONE);
+	assert_asked(f, false);
+	f->b.full_bw_reached = 0;
+	assert_asked(f, true);
+	set(f, BBR_DRAIN, BBR_UP, 200);
+	assert_asked(f, true);
+	set(f, BBR_PROBE_RTT, BBR_UP, BBR_COUNT_NONE);
+	assert_asked(f, true);
+}
+
+TEST(flight_that_is_not_asked_for_is_unknown)
+{
+	FIXTURE;
+
+	f->sk.ca_state = TCP_CA_Recovery;
+	f->sk.lost = 41;
+	f->rs.delivered = 500;
+	f->more.tx_in_flight = 7;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 0);
+	assert_int_equal(f->ack.flight.lost, 0);
+	assert_int_equal(f->more.tx_in_flight, 7); /* of the last one that was */
+	assert_true(f->b.loss_in_round); /* the loss counts nevertheless */
+	assert_int_equal(f->b.loss_round_delivered, 1000);
+	assert_int_equal(f->more.n_losses, 1);
+	f->b.loss_in_round = 0;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_false(f->b.loss_in_round);
+	assert_int_equal(f->more.n_losses, 1);
+}
+
+/* A connection may get BBR in a recovery. */
+TEST(packets_lost_before_are_noted_at_the_start)
+{
+	FIXTURE;
+
+	bbr_init_estimate(&f->b, &f->sk);
+	assert_int_equal(f->more.n_losses, 0);
+	f->sk.lost_out = 3;
+	bbr_init_estimate(&f->b, &f->sk);
+	assert_int_equal(f->more.n_losses, 1);
+	assert_int_equal(prior_lost(f, 999, 0), 37);
+	assert_int_equal(prior_lost(f, 1001, 0), 40);
 }
 
 TEST(losses_are_of_the_flight_until_order_returns)
@@ -1081,13 +1230,18 @@ int main(void)
 		T(some_are_never_in_order),
 		T(sends_are_noted_until_order_returns),
 		T(losses_are_of_the_flight_until_order_returns),
+		T(in_a_recovery_most_flights_are_not_asked_for),
+		T(flight_that_is_not_asked_for_is_unknown),
+		T(packets_lost_before_are_noted_at_the_start),
 		T(nothing_lost_is_no_entry),
 		T(packet_knows_of_losses_before_it_was_sent),
 		T(packets_of_one_ack_are_told_by_their_sequence),
 		T(without_history_there_are_no_entries),
 		T(history_holds_128_entries),
 		T(entries_are_as_far_apart_as_a_round_needs),
-		T(notes_are_32_in_a_round),
+		T(notes_are_16_to_31_in_a_round),
+		T(power_of_2_is_the_largest_within),
+		T(note_has_what_was_sent),
 		T(search_of_notes_finds_each),
 		T(newer_note_of_one_count_counts),
 		T(new_data_is_counted_by_its_sequence),

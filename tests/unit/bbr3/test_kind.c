@@ -405,6 +405,157 @@ TEST(what_is_common_is_done_the_rest_is_left)
 	assert_int_equal(f->sk.kind, STARTING);
 }
 
+/*
+ * In CRUISE, in a recovery: two packets are SACKed. The ACK ends no round. The next losses would
+ * end their loss round with packet 990.
+ */
+static void make_recovering(struct fixture *f)
+{
+	make_ordinary(f);
+	f->b.in_order = 0;
+	f->b.loss_round_delivered = 990;
+	f->sk.ca_state = TCP_CA_Recovery;
+	f->sk.sacked_out = 2;
+	f->sk.lost_out = 1;
+}
+
+/* The ACK is of this kind, and has the same effect by it as it has as any ACK. 0: it is left. */
+static void assert_recovering(struct fixture *f, u8 kind)
+{
+	struct fixture of_kind = *f, of_any = *f;
+
+	assert_int_equal(bbr_kind_if_recovering(&f->b, &f->sk, &f->rs), kind);
+	of_kind.sk.more = &of_kind.more;
+	of_any.sk.more = &of_any.more;
+	assert_int_equal(bbr_main_if_recovering(&of_kind.b, &of_kind.sk, &of_kind.rs), kind != 0);
+	assert_int_equal(of_kind.sk.kind, kind);
+	if (kind)
+		bbr_main(&of_any.b, &of_any.sk, &of_any.rs);
+	of_kind.sk.kind = 0;
+	of_kind.sk.more = of_any.sk.more = NULL;
+	assert_memory_equal(&of_kind, &of_any, sizeof(of_any));
+}
+
+#define ASSERT_RECOVERING_WITH(member, value, kind) \
+	do {                                        \
+		u64 was = member;                   \
+		(member) = value;                   \
+		assert_recovering(f, kind);         \
+		(member) = was;                     \
+	} while (0)
+
+TEST(out_of_order_means_a_recovery_unless_open)
+{
+	FIXTURE;
+	struct fixture was;
+
+	make_recovering(f);
+	was = *f;
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_RECOVERING);
+	f->sk.sacked_out = 0;
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_RECOVERING);
+	f->sk.ca_state = TCP_CA_Open;
+	assert_left(f);
+	f->sk.sacked_out = 2;
+	assert_left(f);
+	f->sk.ca_state = TCP_CA_Recovery;
+	assert_memory_equal(f, &was, sizeof(was));
+}
+
+TEST(recovery_in_cruise_has_a_kind)
+{
+	FIXTURE;
+
+	make_recovering(f);
+	assert_recovering(f, BBR_RECOVERING_CRUISE);
+	ASSERT_RECOVERING_WITH(f->sk.lost, 41, BBR_RECOVERING_CRUISE);
+	ASSERT_RECOVERING_WITH(f->rs.losses, 1, BBR_RECOVERING_CRUISE);
+	ASSERT_RECOVERING_WITH(f->b.loss_in_round, 1, BBR_RECOVERING_CRUISE);
+	ASSERT_RECOVERING_WITH(f->b.next_round_delivered, 940, BBR_RECOVERING_CRUISE);
+	ASSERT_RECOVERING_WITH(f->b.inflight_lo, 20, BBR_RECOVERING_CRUISE);
+	ASSERT_RECOVERING_WITH(f->sk.inflight, 500, BBR_RECOVERING_CRUISE); /* no note is due */
+	ASSERT_RECOVERING_WITH(f->sk.has_flight, true, 0);
+	ASSERT_RECOVERING_WITH(f->sk.uses_ecn, true, 0);
+	ASSERT_RECOVERING_WITH(f->sk.tlp_high_seq, 1, 0);
+	ASSERT_RECOVERING_WITH(f->sk.ca_state, TCP_CA_Open, 0);
+	ASSERT_RECOVERING_WITH(f->sk.ca_state, TCP_CA_Disorder, 0); /* inflight_hi might rise */
+	ASSERT_RECOVERING_WITH(f->rs.acked_sacked, 0, 0);
+	ASSERT_RECOVERING_WITH(f->b.probe_samples, 1, 0);
+	ASSERT_RECOVERING_WITH(f->b.in_order, 1, 0);
+	ASSERT_RECOVERING_WITH(f->b.watched, 1, 0);
+	ASSERT_RECOVERING_WITH(f->b.idle_restart, 1, 0);
+	ASSERT_RECOVERING_WITH(f->b.has_seen_rtt, 0, 0);
+	ASSERT_RECOVERING_WITH(f->b.full_bw_reached, 0, 0);
+	ASSERT_RECOVERING_WITH(f->b.mode, BBR_PROBE_RTT, 0);
+	f->b.inflight_hi = BBR_COUNT_NONE;
+	ASSERT_RECOVERING_WITH(f->sk.ca_state, TCP_CA_Disorder, BBR_RECOVERING_CRUISE);
+	ASSERT_RECOVERING_WITH(f->sk.ca_state, TCP_CA_Open, 0);
+	f->sk.write_seq = f->sk.snd_nxt; /* nothing is left to send */
+	f->sk.retrans_out = 1;
+	f->rs.prior_in_flight = 50;
+	assert_recovering(f, BBR_RECOVERING_CRUISE);
+	f->sk.more = NULL;
+	f->sk.lost = 41;
+	assert_true(bbr_main_if_recovering(&f->b, &f->sk, &f->rs));
+	assert_true(f->b.loss_in_round);
+	assert_int_equal(f->sk.app_limited, 1000 - 10 + 50);
+}
+
+/* Then the bounds may be cut. */
+TEST(end_of_a_loss_round_with_losses_has_none)
+{
+	FIXTURE;
+
+	make_recovering(f);
+	f->b.loss_round_delivered = 940;
+	assert_recovering(f, BBR_RECOVERING_CRUISE);
+	ASSERT_RECOVERING_WITH(f->sk.lost, 41, 0);
+	ASSERT_RECOVERING_WITH(f->rs.losses, 1, 0);
+	ASSERT_RECOVERING_WITH(f->b.loss_in_round, 1, 0);
+}
+
+TEST(recovery_elsewhere_in_the_cycle_is_calm)
+{
+	FIXTURE;
+
+	make_recovering(f);
+	ASSERT_RECOVERING_WITH(f->rs.is_app_limited, true, BBR_RECOVERING_CALM);
+	ASSERT_RECOVERING_WITH(f->b.probe_wait_us, 1000, BBR_RECOVERING_CALM);
+	ASSERT_RECOVERING_WITH(f->b.cycle_idx, BBR_DOWN, BBR_RECOVERING_CALM);
+	ASSERT_RECOVERING_WITH(f->b.full_bw_now, 0, BBR_RECOVERING_CALM);
+	ASSERT_RECOVERING_WITH(f->b.cycle_idx, BBR_REFILL, 0);
+	ASSERT_RECOVERING_WITH(f->b.cycle_idx, BBR_UP, 0);
+	ASSERT_RECOVERING_WITH(f->b.acks, BBR_ACKS_PROBE_STOPPING, 0);
+	f->b.inflight_hi = BBR_COUNT_NONE;
+	f->b.next_round_delivered = 940;
+	ASSERT_RECOVERING_WITH(f->b.acks, BBR_ACKS_PROBE_STOPPING, BBR_RECOVERING_CALM);
+	f->rs.is_app_limited = true; /* then this is no maximum to keep */
+	ASSERT_RECOVERING_WITH(f->b.acks, BBR_ACKS_PROBE_STOPPING, BBR_RECOVERING_CALM);
+}
+
+TEST(recovery_in_startup_has_a_kind)
+{
+	FIXTURE;
+
+	make_recovering(f);
+	f->b.mode = BBR_STARTUP;
+	f->b.inflight_hi = BBR_COUNT_NONE;
+	f->b.full_bw_reached = f->b.full_bw_now = 0;
+	assert_recovering(f, BBR_RECOVERING_STARTUP);
+	ASSERT_RECOVERING_WITH(f->rs.losses, 1, BBR_RECOVERING_STARTUP);
+	ASSERT_RECOVERING_WITH(f->sk.lost, 41, BBR_RECOVERING_STARTUP);
+	ASSERT_RECOVERING_WITH(f->rs.is_app_limited, true, BBR_RECOVERING_CALM);
+	ASSERT_RECOVERING_WITH(f->b.loss_round_delivered, 940, 0); /* losses may end it */
+	f->b.next_round_delivered = 940; /* this round may be the last one */
+	f->b.full_bw_cnt = 2;
+	f->rs.delivered = 5;
+	assert_recovering(f, BBR_RECOVERING_CALM);
+	f->b.mode = BBR_DRAIN;
+	f->b.full_bw_reached = 1;
+	assert_recovering(f, BBR_RECOVERING_CALM);
+	ASSERT_RECOVERING_WITH(f->b.inflight_hi, 200, 0);
+}
+
 /* The BDP alone decides only if the whole target would decide the same. */
 TEST(time_of_reno_is_what_it_is_by_the_whole_target)
 {
@@ -434,6 +585,11 @@ int main(void)
 		T(what_is_not),
 		T(ack_is_clean_without_losses_and_marks),
 		T(what_is_common_is_done_the_rest_is_left),
+		T(out_of_order_means_a_recovery_unless_open),
+		T(recovery_in_cruise_has_a_kind),
+		T(end_of_a_loss_round_with_losses_has_none),
+		T(recovery_elsewhere_in_the_cycle_is_calm),
+		T(recovery_in_startup_has_a_kind),
 		T(time_of_reno_is_what_it_is_by_the_whole_target),
 	};
 
