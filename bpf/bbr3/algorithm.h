@@ -114,6 +114,7 @@ static inline bool bbr_main_if_recovering(struct bbr *b, struct bbr_sock *sk,
 	return kind;
 }
 
+/* Outside of TCP_CA_Open there may be a kind after all: bbr_kind_if_recovering(). */
 static inline enum bbr_main_result bbr_main_of_no_kind(const struct bbr_sock *sk)
 {
 	return bbr_is_open(sk) ? BBR_MAIN_ANY : BBR_MAIN_RECOVERING;

@@ -295,8 +295,9 @@ static inline void bbr_set_ack_epoch(struct bbr *b, u64 mstamp)
  */
 #define BBR_LOWERING (BBR_WAITING | 64)
 /*
- * In a recovery, or shortly before one, without ECN: the ACK ends no loss round with losses, and nobody asks for its
- * flight (bbr_is_flight_asked()). Apart from that it may be as in CRUISE, or as in STARTUP.
+ * In a recovery, or shortly before one, without ECN: the ACK ends no loss round with losses, and
+ * nobody asks for its flight (bbr_is_flight_asked()). Apart from that it may be as in CRUISE, or as
+ * in STARTUP.
  */
 #define BBR_RECOVERING 128
 #define BBR_RECOVERING_CALM (BBR_RECOVERING | BBR_CALM)
