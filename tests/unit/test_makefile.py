@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the Makefile promises to anyone who keeps an old build/."""
+"""What the Makefile promises to anyone who keeps an old build/, and scripts/deps to anyone who mistypes."""
 import pathlib
 import shutil
 import subprocess
@@ -46,3 +46,9 @@ def test_a_header_may_be_deleted(tree):
     header.unlink()
     make(tree, TARGET)
     assert "up to date" in make(tree, TARGET)
+
+
+def test_packages_of_a_group_that_does_not_exist_are_refused():
+    done = subprocess.run([REPO / "scripts/deps", "build", "tset"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and not done.stdout
+    assert "there is no group 'tset', only:" in done.stderr and "test" in done.stderr
