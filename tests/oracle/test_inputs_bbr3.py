@@ -32,29 +32,27 @@ def differ(decision):
 
 def test_inflight_is_known_within_two_percent():
     tx = inputs(*IN_ORDER)["tx_in_flight"]
-    assert tx["samples"] > 25_000
+    assert tx["samples"] > 30_000
     assert tx["within_2_percent"] >= 99.8 and tx["exact_percent"] >= 99.8
     assert tx["p0.5"] == tx["p99.5"] == 0
 
 
 def test_hard_paths_are_not_far_off(found):
     tx = found["tx_in_flight"]
-    assert tx["samples"] > 30_000
-    assert tx["within_2_percent"] >= 99
-    assert found["lost"]["exact_percent"] >= 99.9 and found["lost"]["least"] >= -2
+    assert tx["samples"] > 45_000
+    assert tx["within_2_percent"] >= 97
+    assert found["lost"]["exact_percent"] >= 98 and found["lost"]["least"] >= -2
 
 
 def test_decisions_are_googles(found):
     probing = found["too high while probing"]
-    assert probing["asked"] > 12_000 and probing["yes"] > 300
+    assert probing["asked"] > 15_000 and probing["yes"] > 3000
     assert differ(probing) <= 0.001 * probing["asked"]
     assert differ(found["too high"]) <= 0.001 * found["too high"]["asked"]
     assert found["a loss ends a probe"]["yes"] > 80 and not differ(found["a loss ends a probe"])
 
 
 def test_inflight_hi_is_never_raised_too_far(found):
-    """Of all ACKs, also those whose flight is not asked for: they raise nothing."""
-    assert found["not asked"] > 10_000
     raises = found["inflight_hi is raised"]
     assert raises["yes"] > 1000 and not raises["wrong"] and raises["missed"] <= 2
     assert found["inflight_hi by a loss"]["most"] <= 6
@@ -65,19 +63,17 @@ def test_what_is_rebuilt_is_exact(found, what, least):
     assert found[what]["yes"] >= least and not differ(found[what])
 
 
-def test_with_ecn_marks_are_exact_and_every_flight_is_asked_for(found):
+def test_with_ecn_marks_are_exact_and_the_rest_is_the_same(found):
     ecn = inputs("-e", *RECORDINGS)
     assert ecn["is_ece"]["yes"] >= 10_000 and not differ(ecn["is_ece"])
     assert not differ(ecn["tail loss"]) and not ecn["inflight_hi is raised"]["wrong"]
-    assert not ecn["not asked"] and ecn["tx_in_flight"]["samples"] == found["tx_in_flight"]["samples"] + found["not asked"]
-    assert ecn["tx_in_flight"]["within_2_percent"] >= 97
-    assert differ(ecn["too high while probing"]) <= 0.001 * ecn["too high while probing"]["asked"]
+    assert ecn["tx_in_flight"]["within_2_percent"] == pytest.approx(found["tx_in_flight"]["within_2_percent"], abs=0.1)
 
 
 def test_without_memory_estimates_are_careful():
     rough = inputs("-w", *RECORDINGS)
     assert not rough["inflight_hi is raised"]["wrong"]
-    assert rough["too high while probing"]["missed"] <= 0.025 * rough["too high while probing"]["asked"]
+    assert rough["too high while probing"]["missed"] <= 0.1 * rough["too high while probing"]["yes"]
     assert not differ(rough["tail loss"]) and not differ(rough["acks_tlp"])
     assert not rough["is_ece"]["asked"]
 
@@ -86,3 +82,12 @@ def test_a_wrong_command_line_is_refused():
     for words in ([], ["-x"], ["-x", RECORDINGS[0]]):
         done = subprocess.run([INPUTS, *words], capture_output=True, text=True, check=False)
         assert done.returncode == 2 and "usage" in done.stderr
+
+
+def test_a_flight_that_is_not_asked_for_changes_nothing(found):
+    """In a recovery most are not looked up. With ECN all are."""
+    ignored = found["not asked for, but raises"]
+    assert ignored["asked"] > 10_000 and not ignored["yes"]
+    assert found["tx_in_flight, asked for"]["within_2_percent"] >= 99
+    assert differ(found["asked for while probing"]) <= 0.001 * found["asked for while probing"]["asked"]
+    assert not inputs("-e", *RECORDINGS)["not asked for, but raises"]["asked"]

@@ -26,7 +26,8 @@ enum {
 	LOST,
 	LOST_TX_IN_FLIGHT,
 	LOST_LOST,
-	INFLIGHT_HI
+	INFLIGHT_HI,
+	ASKED_TX_IN_FLIGHT
 };
 
 static struct distribution distributions[] = {
@@ -36,6 +37,7 @@ static struct distribution distributions[] = {
 	[LOST_TX_IN_FLIGHT] = { .name = "tx_in_flight of lost", .in_permille = true },
 	[LOST_LOST] = { .name = "lost of lost" },
 	[INFLIGHT_HI] = { .name = "inflight_hi by a loss" },
+	[ASKED_TX_IN_FLIGHT] = { .name = "tx_in_flight, asked for", .in_permille = true },
 };
 
 enum {
@@ -47,7 +49,9 @@ enum {
 	IS_ECE,
 	TAIL_LOSS,
 	APP_LIMITED,
-	CHECK
+	CHECK,
+	ASKED_TOO_HIGH_PROBING,
+	NOT_ASKED_RAISES
 };
 
 static struct decision decisions[] = {
@@ -60,6 +64,9 @@ static struct decision decisions[] = {
 	[TAIL_LOSS] = { .name = "tail loss" },
 	[APP_LIMITED] = { .name = "is_app_limited of lost" },
 	[CHECK] = { .name = "app_limited by an ACK" },
+	/* Of the flights that the program asks for. Those of the rest change nothing. */
+	[ASKED_TOO_HIGH_PROBING] = { .name = "asked for while probing" },
+	[NOT_ASKED_RAISES] = { .name = "not asked for, but raises" },
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -72,7 +79,6 @@ struct connection {
 	u64 cookie;
 	u32 last_lost;
 	bool in_order;
-	bool is_asked; /* was the last ACK's flight asked for? */
 	bool has_more, tail_lost;
 	struct bbr_more more;
 	struct bbr before, after; /* the lost packets */
@@ -82,7 +88,6 @@ struct connection {
 
 static void *connections;
 static bool without_more, with_ecn;
-static unsigned long long not_asked; /* ACKs whose flight nobody asks for */
 
 static int compare_cookies(const void *a, const void *b)
 {
@@ -135,16 +140,16 @@ static bool has_ended_probe(const struct connection *c, const struct bbr *b)
 	return c->before.probe_samples && !b->probe_samples;
 }
 
-/* Compares losses. The estimate has one flight for all of them, if it is asked for. */
+/* Compares losses. The estimate has one flight for all of them. */
 static void compare_losses(struct connection *c, const struct bbr_sock *sk,
-			   const struct bbr_flight *flight, u32 marked, bool is_asked)
+			   const struct bbr_flight *flight, u32 marked)
 {
 	struct bbr b = c->before;
 	struct bbr_sock copy = *sk;
 
 	for (u32 i = 0; i < c->n_lost; i++) {
-		if (!c->lost[i].tx_in_flight || !is_asked)
-			continue; /* nothing is known of it, or nobody wants to know */
+		if (!c->lost[i].tx_in_flight)
+			continue; /* nothing is known of it */
 		distribution_add(&distributions[LOST_TX_IN_FLIGHT], flight->tx_in_flight,
 				 c->lost[i].tx_in_flight);
 		distribution_add(&distributions[LOST_LOST], flight->lost, c->lost[i].lost);
@@ -174,22 +179,12 @@ static u32 raise(const struct bbr *b, const struct bbr_sock *sk, const struct bb
 						  max_u32(b->inflight_hi, flight->tx_in_flight);
 }
 
-/* If nobody asks for the flight, all that matters is that the truth does not raise inflight_hi. */
-static void compare_flights(const struct replay *r, const struct bbr_flight *estimate,
-			    bool is_asked)
+static void compare_flights(const struct replay *r, const struct bbr_flight *estimate)
 {
 	const struct bbr_flight *truth = &r->ack.flight;
 	bool is_too_high = bbr_is_loss_too_high(&r->sk, truth);
 	bool estimated_too_high = bbr_is_loss_too_high(&r->sk, estimate);
 
-	if (r->b.inflight_hi != BBR_COUNT_NONE)
-		decision_add(&decisions[RAISES], raise(&r->b, &r->sk, estimate) > r->b.inflight_hi,
-			     raise(&r->b, &r->sk, truth) >= raise(&r->b, &r->sk, estimate) &&
-				     raise(&r->b, &r->sk, truth) > r->b.inflight_hi);
-	if (!is_asked) {
-		not_asked++;
-		return;
-	}
 	distribution_add(&distributions[TX_IN_FLIGHT], estimate->tx_in_flight, truth->tx_in_flight);
 	if (r->rs.is_retrans)
 		distribution_add(&distributions[TX_IN_FLIGHT_RETRANS], estimate->tx_in_flight,
@@ -198,6 +193,19 @@ static void compare_flights(const struct replay *r, const struct bbr_flight *est
 	decision_add(&decisions[TOO_HIGH], estimated_too_high, is_too_high);
 	if (is_probing(&r->b))
 		decision_add(&decisions[TOO_HIGH_PROBING], estimated_too_high, is_too_high);
+	if (r->b.inflight_hi != BBR_COUNT_NONE)
+		decision_add(&decisions[RAISES], raise(&r->b, &r->sk, estimate) > r->b.inflight_hi,
+			     raise(&r->b, &r->sk, truth) >= raise(&r->b, &r->sk, estimate) &&
+				     raise(&r->b, &r->sk, truth) > r->b.inflight_hi);
+	if (!bbr_is_flight_asked(&r->b, &r->sk, &r->rs)) {
+		decision_add(&decisions[NOT_ASKED_RAISES], false,
+			     raise(&r->b, &r->sk, truth) > r->b.inflight_hi);
+		return;
+	}
+	distribution_add(&distributions[ASKED_TX_IN_FLIGHT], estimate->tx_in_flight,
+			 truth->tx_in_flight);
+	if (is_probing(&r->b))
+		decision_add(&decisions[ASKED_TOO_HIGH_PROBING], estimated_too_high, is_too_high);
 }
 
 /* Google's state after a callback. */
@@ -215,18 +223,20 @@ static void take_ack(struct connection *c, const struct record *rec, struct repl
 {
 	u32 marked = newly_lost(&r->b, &r->sk);
 	u32 app_limited = r->sk.app_limited;
-	struct bbr b = r->b;
+	struct bbr b = r->b, ignored = r->b;
 	struct bbr_ack ack;
 	struct bbr_flight flight;
 
 	r->sk.app_limited = 0;
-	c->is_asked = bbr_is_flight_asked(&r->b, &r->sk, &r->rs);
 	bbr_estimate_ack(&b, &r->sk, &r->rs, &ack);
+	/* Where the program does not ask, the comparison does. */
+	if (!bbr_is_flight_asked(&r->b, &r->sk, &r->rs))
+		bbr_take_flight(&ignored, &r->sk, &r->rs, &ack, marked);
 	flight = r->rs.delivered >= 0 ? ack.flight : bbr_last_flight(&r->sk);
 	if (marked)
-		compare_losses(c, &r->sk, &flight, marked, c->is_asked);
+		compare_losses(c, &r->sk, &flight, marked);
 	if (r->ack.flight.tx_in_flight && r->rs.delivered >= 0)
-		compare_flights(r, &ack.flight, c->is_asked);
+		compare_flights(r, &ack.flight);
 	if (r->sk.app_limited)
 		decision_add(&decisions[CHECK], true, r->sk.app_limited == app_limited);
 	decision_add(&decisions[ACKS_TLP], ack.acks_tlp, r->ack.acks_tlp);
@@ -260,7 +270,7 @@ static void take_state(struct connection *c, struct replay *r)
 
 	bbr_catch_up(&r->b, &r->sk);
 	if (marked)
-		compare_losses(c, &r->sk, &flight, marked, c->is_asked);
+		compare_losses(c, &r->sk, &flight, marked);
 	is_tail_loss = bbr_is_tail_loss(&r->sk, r->arg, marked);
 	if (is_tail_loss || c->tail_lost)
 		decision_add(&decisions[TAIL_LOSS], is_tail_loss, c->tail_lost);
@@ -339,9 +349,7 @@ static void print(bool as_json)
 		decision_print(&decisions[i], as_json);
 	}
 	if (as_json)
-		printf(",\"not asked\":%llu}\n", not_asked);
-	else
-		printf("%llu ACKs whose flight is not asked for\n", not_asked);
+		printf("}\n");
 }
 
 int main(int argc, char **argv)
