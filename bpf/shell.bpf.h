@@ -98,6 +98,13 @@
  * costs a call of the kernel. The algorithm may note in sk->kind what it knows of an ACK; it is 0
  * at first.
  *
+ * If bbr_min_tso_segs() rarely needs more than a few registers: with
+ *
+ *	#define BBR_HAS_RARE_BURST
+ *	bool bbr_is_burst_rare(b, sk)	may bbr_min_tso_segs() need them now?
+ *
+ * the shell then calls it in a function of its own, so that the others save no register.
+ *
  * With
  *
  *	#define BBR_READS_MIN_TSO_SEGS
@@ -405,6 +412,22 @@ static inline u32 least_burst(struct sock *sk)
 	return burst_is_asked() ? burst_segs(sk, segs) : segs;
 }
 
+static inline bool is_burst_rare(struct sock *sk)
+{
+#ifdef BBR_HAS_RARE_BURST
+	struct bbr_sock s = common_sock_of(sk, last_params(sk), true);
+
+	return bbr_is_burst_rare(bbr_of(sk), &s);
+#else
+	return false;
+#endif
+}
+
+static __attribute__((noinline)) u32 least_burst_if_rare(struct sock *sk)
+{
+	return least_burst(sk);
+}
+
 static __attribute__((noinline)) u32 least_burst_after_start(struct sock *sk)
 {
 	tx_start(sk);
@@ -413,13 +436,15 @@ static __attribute__((noinline)) u32 least_burst_after_start(struct sock *sk)
 
 /*
  * The stack asks for this before it sends new data or retransmits in recovery: more often than ACKs
- * arrive. The rare case is called last, so that nothing has to be kept across a call.
+ * arrive. Each rare case is called last, so that nothing has to be kept across a call.
  */
 SEC("struct_ops/min_tso_segs")
 u32 BPF_PROG(min_tso_segs, struct sock *sk)
 {
 	if (tx_start_is_hidden() && !packets_in_flight(tcp_sk(sk)))
 		return least_burst_after_start(sk);
+	if (unlikely(is_burst_rare(sk)))
+		return least_burst_if_rare(sk);
 	return least_burst(sk);
 }
 

@@ -181,9 +181,16 @@ static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
 	return bbr_undo(b, sk);
 }
 
+/* Were losses marked that are not recorded yet, or is the burst longer than what the rate sends? */
+static inline bool bbr_is_burst_rare(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return bbr_newly_lost(b, sk) || !bbr_is_burst_of_rate(b, sk);
+}
+
 /*
  * The stack is about to send: record the losses so far, so that what it sends counts as sent after
- * them.
+ * them. A burst of the rate is what the stack sends by itself (tcp_tso_autosize()), with up to 256
+ * bytes more for the RTT as here. It needs to be told only of a longer one.
  */
 static inline u32 bbr_min_tso_segs(const struct bbr *b, struct bbr_sock *sk)
 {
@@ -194,6 +201,8 @@ static inline u32 bbr_min_tso_segs(const struct bbr *b, struct bbr_sock *sk)
 		if (more)
 			bbr_note_losses(more, sk);
 	}
+	if (likely(bbr_is_burst_of_rate(b, sk)))
+		return IN(sk, min_tso_segs);
 	return bbr_tso_segs(b, sk, IN(sk, gso_max_size));
 }
 

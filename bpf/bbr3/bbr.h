@@ -32,6 +32,7 @@
 #define BBR_HAS_RARE /* bbr_main_if_rare() */
 #define BBR_HAS_STARTING /* bbr_main_if_starting() */
 #define BBR_HAS_RECOVERING /* bbr_main_if_recovering() */
+#define BBR_HAS_RARE_BURST /* bbr_is_burst_rare() */
 #define BBR_HAS_KERNEL /* some distributions' kernels have it as their bbr: kernel_bbr.bpf.h */
 #define BBR_READS_MIN_TSO_SEGS /* version 1 has a parameter instead */
 

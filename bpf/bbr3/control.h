@@ -63,6 +63,12 @@ static inline u32 bbr_burst_of_rtt(const struct bbr *b, const struct bbr_sock *s
 	return halvings < 32 ? BBR_GSO_MAX_SIZE >> halvings : 0;
 }
 
+/* From 8 tso_rtt on (4 ms) the RTT adds 256 bytes at most, a sixth of a packet. */
+static inline bool bbr_is_burst_of_rate(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return b->min_rtt_us >= 8ull * PARAM(sk, tso_rtt);
+}
+
 /* Segments of a burst, which has at most gso_max_size bytes. */
 static inline u32 bbr_tso_segs(const struct bbr *b, const struct bbr_sock *sk, u32 gso_max_size)
 {

@@ -289,16 +289,12 @@ static inline bool bbr_is_time_to_cruise(const struct bbr *b, const struct bbr_s
 	       inflight <= bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT);
 }
 
-/*
- * Bytes of a burst, or more: without the divisions of bbr_tso_segs(). From 8 halvings on min_rtt
- * adds 256 bytes at most.
- */
+/* Bytes of a burst, or more: without the divisions of bbr_tso_segs(). */
 static inline u64 bbr_burst_at_most(const struct bbr *b, const struct bbr_sock *sk)
 {
 	u64 bytes = low_u32(IN(sk, pacing_rate) >> IN(sk, pacing_shift));
 
-	bytes += b->min_rtt_us >= 8ull * PARAM(sk, tso_rtt) ? BBR_GSO_MAX_SIZE >> 8 :
-							      BBR_GSO_MAX_SIZE;
+	bytes += bbr_is_burst_of_rate(b, sk) ? BBR_GSO_MAX_SIZE >> 8 : BBR_GSO_MAX_SIZE;
 	return min_u64(bytes, BBR_GSO_MAX_SIZE);
 }
 

@@ -91,3 +91,10 @@ def test_a_flight_that_is_not_asked_for_changes_nothing(found):
     assert found["tx_in_flight, asked for"]["within_2_percent"] >= 99
     assert differ(found["asked for while probing"]) <= 0.001 * found["asked for while probing"]["asked"]
     assert not inputs("-e", *RECORDINGS)["not asked for, but raises"]["asked"]
+
+
+def test_the_stack_sends_bursts_no_shorter_than_googles(found):
+    """Below 4 ms it is told their length. At 64 KB the stack's own limit is one packet longer."""
+    for burst in (found["burst"], found["burst, RTT below 8 ms"]):
+        assert burst["samples"] > 5_000 and burst["least"] == 0 and burst["most"] <= 1
+    assert found["burst"]["exact_percent"] >= 90

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "../replayer.h"
-#include "bbr3/estimate.h"
+#include "bbr3/algorithm.h"
 #include "distribution.h"
 #include "replay.h"
 
@@ -27,8 +27,12 @@ enum {
 	LOST_TX_IN_FLIGHT,
 	LOST_LOST,
 	INFLIGHT_HI,
-	ASKED_TX_IN_FLIGHT
+	ASKED_TX_IN_FLIGHT,
+	BURST,
+	SHORT_BURST
 };
+
+#define SHORT_PATH 8192 /* us; above, the RTT adds less than a byte to a burst */
 
 static struct distribution distributions[] = {
 	[TX_IN_FLIGHT] = { .name = "tx_in_flight", .in_permille = true },
@@ -38,6 +42,8 @@ static struct distribution distributions[] = {
 	[LOST_LOST] = { .name = "lost of lost" },
 	[INFLIGHT_HI] = { .name = "inflight_hi by a loss" },
 	[ASKED_TX_IN_FLIGHT] = { .name = "tx_in_flight, asked for", .in_permille = true },
+	[BURST] = { .name = "burst" },
+	[SHORT_BURST] = { .name = "burst, RTT below 8 ms" },
 };
 
 enum {
@@ -278,6 +284,30 @@ static void take_state(struct connection *c, struct replay *r)
 	bbr_note_timeout(&r->sk, r->arg);
 }
 
+/* What a stock kernel from 5.18 on sends at once: tcp_tso_autosize(), with tcp_tso_rtt_log = 9. */
+static u32 stack_burst(const struct bbr_sock *sk, u32 min_tso_segs)
+{
+	u32 halvings = sk->min_rtt_us >> 9;
+	u64 bytes = sk->pacing_rate >> sk->pacing_shift;
+
+	if (halvings < 32)
+		bytes += sk->gso_max_size >> halvings;
+	return max_u32(min_u64(bytes, sk->gso_max_size) / sk->mss, min_tso_segs);
+}
+
+/* Compares the segments of a burst with what Google's algorithm answered. */
+static void take_burst(const struct record *rec, struct replay *r)
+{
+	struct bbr_sock sk = r->sk;
+	u32 burst;
+
+	sk.mss = rec->mss_cache;
+	burst = stack_burst(&r->sk, bbr_min_tso_segs(&r->b, &sk));
+	distribution_add(&distributions[BURST], burst, rec->returned);
+	if (r->b.min_rtt_us < SHORT_PATH)
+		distribution_add(&distributions[SHORT_BURST], burst, rec->returned);
+}
+
 static void take(const struct record *rec, const struct bbr_params *params)
 {
 	struct connection *c = connection_of(rec->cookie);
@@ -307,8 +337,7 @@ static void take(const struct record *rec, const struct bbr_params *params)
 		take_state(c, &r);
 		break;
 	case KIND_TSO_SEGS:
-		if (r.sk.more)
-			bbr_note_losses(r.sk.more, &r.sk);
+		take_burst(rec, &r);
 		break;
 	}
 	c->last_lost = r.b.last_lost;

@@ -1209,16 +1209,36 @@ TEST(shell_asks)
 	assert_int_equal(bbr_sndbuf_expand(&f->b, &f->sk), 3);
 	f->p.sndbuf_expand[0] = 5;
 	assert_int_equal(bbr_sndbuf_expand(&f->b, &f->sk), 5);
-	f->sk.pacing_rate = 1u << 30;
-	f->sk.gso_max_size = 20000;
 	f->sk.lost = 41;
-	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 19);
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 2);
 	assert_int_equal(f->more.n_losses, 1);
 	f->sk.more = NULL;
-	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 19);
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 2);
 	f->b.last_lost = 41; /* nothing new: nothing is noted */
-	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 19);
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 2);
 	assert_int_equal(f->more.n_losses, 1);
+}
+
+TEST(stack_is_told_of_the_burst_on_a_short_path)
+{
+	FIXTURE;
+
+	f->sk.pacing_rate = 1u << 30;
+	f->sk.gso_max_size = 20000;
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 2);
+	f->sk.min_tso_segs = 5;
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 5);
+	f->b.min_rtt_us = 8 * 512;
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 5);
+	f->b.min_rtt_us = 8 * 512 - 1;
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 19);
+	f->p.tso_rtt[0] = 511;
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 5);
+	f->p.tso_rtt[0] = 0;
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 5);
+	f->b.min_rtt_us = 1000000;
+	f->p.tso_rtt[0] = 1000000;
+	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 19);
 }
 
 int main(void)
@@ -1279,6 +1299,7 @@ int main(void)
 		T(shell_brings_events),
 		T(shell_brings_states),
 		T(shell_asks),
+		T(stack_is_told_of_the_burst_on_a_short_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
