@@ -231,28 +231,16 @@ static inline void bbr_note_send(struct bbr_more *more, const struct bbr_sock *s
 		(struct bbr_send){ IN(sk, delivered), IN(sk, snd_nxt), bbr_sent(sk) };
 }
 
-/* The largest power of 2 that is not above v; 0 for 0. */
-static inline u32 bbr_power_of_2(u32 v)
-{
-	v |= v >> 1;
-	v |= v >> 2;
-	v |= v >> 4;
-	v |= v >> 8;
-	v |= v >> 16;
-	return v - (v >> 1);
-}
-
 /*
- * Is an entry due, after an ACK that is not in order? 16 to 31 times a round, so the 64 entries
- * last for two rounds: whenever `delivered` reaches the next multiple of a power of 2. An ACK that
- * delivers nothing replaces the last entry.
+ * Is an entry due, after an ACK that is not in order? 16 to 32 times a round, so the 64 entries last
+ * for two rounds. The highest bit in which `delivered` changes is that of the power of 2 of which
+ * it reaches a multiple. An ACK that delivers nothing replaces the last entry.
  */
 static inline bool bbr_is_send_due(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	u32 step = bbr_power_of_2(IN(sk, inflight) / 16);
+	u32 delivered = IN(sk, delivered), changed = delivered ^ (delivered - rs->acked_sacked);
 
-	return !step || (IN(sk, delivered) & (step - 1)) < (u32)rs->acked_sacked ||
-	       !rs->acked_sacked;
+	return changed >= rs->prior_in_flight / 16 || !changed;
 }
 
 /* Does the ACK acknowledge a tail loss probe that was a retransmission? */

@@ -123,22 +123,28 @@ static u32 tx_in_flight(struct fixture *f, u32 prior_delivered, u32 end_seq, u32
 /* Is an entry due after an ACK that brings `delivered` to this? */
 static bool is_due(struct fixture *f, u32 inflight, u32 delivered, u32 acked)
 {
-	f->sk.inflight = inflight;
+	f->rs.prior_in_flight = inflight;
 	f->sk.delivered = delivered;
 	f->rs.acked_sacked = acked;
 	return bbr_is_send_due(&f->sk, &f->rs);
 }
 
-TEST(notes_are_16_to_31_in_a_round)
+TEST(notes_are_16_to_32_in_a_round)
 {
 	FIXTURE;
 
 	for (u32 inflight = 16; inflight < 5000; inflight += 7) {
-		u32 notes = 0;
+		u32 last = 0, longest = 0, notes = 0;
 
-		for (u32 delivered = 2; delivered <= 2 * (inflight / 2); delivered += 2)
-			notes += is_due(f, inflight, delivered, 2);
-		assert_in_range(notes, inflight < 64 ? 8 : 15, 32);
+		for (u32 delivered = 2; delivered <= 8 * inflight; delivered += 2) {
+			if (!is_due(f, inflight, delivered, 2))
+				continue;
+			longest = max_u32(longest, delivered - last);
+			last = delivered;
+			notes++;
+		}
+		assert_in_range(longest, 1, inflight / 16 + 3);
+		assert_in_range(notes, 0, 8 * 33);
 	}
 	assert_true(is_due(f, 15, 999, 1)); /* with few in flight, each ACK */
 	assert_false(is_due(f, 320, 1023, 3)); /* every 16 packets */
@@ -146,18 +152,12 @@ TEST(notes_are_16_to_31_in_a_round)
 	assert_false(is_due(f, 320, 1025, 1));
 	assert_true(is_due(f, 320, 1025, 2));
 	assert_true(is_due(f, 320, 1025, 0)); /* it replaces the last one */
+	assert_true(is_due(f, 31 * 16, 16, 1));
+	assert_false(is_due(f, 32 * 16, 16, 1));
+	assert_true(is_due(f, 320, 1023, 20)); /* whatever delivers that much */
 	assert_true(is_due(f, 1u << 29, 1u << 25, 1));
-	assert_false(is_due(f, 1u << 29, 1u << 24, 1));
-}
-
-TEST(power_of_2_is_the_largest_within)
-{
-	(void)state;
-	assert_int_equal(bbr_power_of_2(0), 0);
-	for (u32 bit = 0; bit < 32; bit++) {
-		assert_int_equal(bbr_power_of_2(1u << bit), 1u << bit);
-		assert_int_equal(bbr_power_of_2((2ull << bit) - 1), 1u << bit);
-	}
+	assert_false(is_due(f, 1u << 29, 1u << 23, 1));
+	assert_true(is_due(f, 320, 1, 2)); /* the count wraps around */
 }
 
 TEST(note_has_what_was_sent)
@@ -935,11 +935,11 @@ TEST(sends_are_noted_until_order_returns)
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_false(f->b.in_order);
 	assert_int_equal(f->more.n_sends, 3);
-	f->sk.inflight = 1500; /* the next is due at the next multiple of 64 packets */
+	f->rs.prior_in_flight = 1500; /* the next is due at the next multiple of 64 packets */
 	f->sk.delivered += 10;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->more.n_sends, 3);
-	f->sk.inflight = 50;
+	f->rs.prior_in_flight = 50;
 	f->sk.delivered -= 10;
 	f->sk.ca_state = TCP_CA_Open;
 	f->rs.delivered = -1;
@@ -1259,8 +1259,7 @@ int main(void)
 		T(without_history_there_are_no_entries),
 		T(history_holds_128_entries),
 		T(entries_are_as_far_apart_as_a_round_needs),
-		T(notes_are_16_to_31_in_a_round),
-		T(power_of_2_is_the_largest_within),
+		T(notes_are_16_to_32_in_a_round),
 		T(note_has_what_was_sent),
 		T(search_of_notes_finds_each),
 		T(newer_note_of_one_count_counts),
