@@ -1219,6 +1219,18 @@ TEST(shell_asks)
 	assert_int_equal(f->more.n_losses, 1);
 }
 
+TEST(burst_is_rare_after_losses_and_on_a_short_path)
+{
+	FIXTURE;
+
+	assert_false(bbr_is_burst_rare(&f->b, &f->sk));
+	f->sk.lost++;
+	assert_true(bbr_is_burst_rare(&f->b, &f->sk));
+	f->sk.lost--;
+	f->b.min_rtt_us = 8 * 512 - 1;
+	assert_true(bbr_is_burst_rare(&f->b, &f->sk));
+}
+
 TEST(stack_is_told_of_the_burst_on_a_short_path)
 {
 	FIXTURE;
@@ -1298,6 +1310,7 @@ int main(void)
 		T(shell_brings_events),
 		T(shell_brings_states),
 		T(shell_asks),
+		T(burst_is_rare_after_losses_and_on_a_short_path),
 		T(stack_is_told_of_the_burst_on_a_short_path),
 	};
 
