@@ -54,10 +54,10 @@ def test_the_callback_of_version_3(turns):
 
 
 def test_version_3_with_losses(shapes):
-    """1.46, and 2.40 before ACKs in a recovery had kinds of their own (docs/cost.md). A mean of 16 varies by 4 %."""
+    """1.31, and 2.40 before ACKs in a recovery had kinds of their own (docs/cost.md). A mean of 16 varies by 4 %."""
     turns = shapes["losses"]["turns"]
-    assert turns["bpf_bbr3"]["mean"] <= 1.65 * turns["bpf_bbr"]["mean"]
-    assert turns["bpf_bbr3"]["median"] <= 1.5 * turns["bpf_bbr"]["median"]
+    assert turns["bpf_bbr3"]["mean"] <= 1.5 * turns["bpf_bbr"]["mean"]
+    assert turns["bpf_bbr3"]["median"] <= 1.4 * turns["bpf_bbr"]["median"]
 
 
 def test_version_3_in_long_transfers():
@@ -75,10 +75,12 @@ def test_all_callbacks_with_their_trampolines(figures):
     assert all(110 < callbacks[name]["trampoline"] < 130 for name in cost.ALL_CALLBACKS), callbacks
 
 
-def test_all_callbacks_of_version_3_are_within_the_goal(figures):
-    """Against those of version 1, with their trampolines: 1.19. (With losses transfers differ by how often they send.)"""
-    ours = figures["all_callbacks"]
-    assert ours["bpf_bbr3"]["all"] <= 1.25 * ours["bpf_bbr"]["all"]
+def test_all_callbacks_of_version_3_are_within_the_goal(shapes):
+    """Against those of version 1, with their trampolines, called as often: the goal is 1.25 (docs/cost.md)."""
+    ours = shapes["bursts"]["all_callbacks"]
+    assert ours["bpf_bbr3"]["all"] <= 1.2 * ours["bpf_bbr"]["all"]
+    assert ours["bpf_bbr3"]["min_tso_segs"]["instructions"] <= 36
+    assert shapes["bursts"]["times_bpf_bbr"] <= 1.2 and shapes["losses"]["times_bpf_bbr"] <= 1.25
 
 
 def span(mean, median, calls, interrupted=0):
@@ -97,6 +99,8 @@ def test_the_sum_of_all_callbacks_counts_each_call_with_its_trampoline():
         [290, 110, 1, 300, 1], [22, 98, 3, 10, 2], [8, 95, 0.5, 3, 1]]
     assert found["all"] == 290 + 110 + 3 * (22 + 98) + 0.5 * (8 + 95)
     assert found["kernels_all"] == 300 + 2 * 10 + 3
+    more = {name: found[name] | {"instructions": found[name]["instructions"] + 50, "calls": 99} for name in cost.ALL_CALLBACKS}
+    assert cost.times_as_many(more, found) == round((found["all"] + 50 * (1 + 3 + 0.5)) / found["all"], 3)
 
 
 def test_asking_whether_anybody_watches(turns):

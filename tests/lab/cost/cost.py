@@ -127,6 +127,16 @@ def all_callbacks(bbr, bpf_bbr, instrument):
     return found | {"all": round(total, 1), "kernels_all": round(kernels_total, 1)}
 
 
+def times_as_many(callbacks, base):
+    """
+    The sum for an ACK of all_callbacks() to the same of base, if both are called as often as base is: two transfers differ in how
+    often they send. The trampolines are the same for both.
+    """
+    def total(figures):
+        return sum(base[name]["calls"] * (figures[name]["instructions"] + callbacks[name]["trampoline"]) for name in ALL_CALLBACKS)
+    return round(total(callbacks) / total(base), 3)
+
+
 def _averaged(found, name):
     """Spans of a congestion control, with the means of many transfers for its part of an ACK."""
     (callback,) = CALLBACKS[name]
@@ -159,6 +169,7 @@ def _shape(found):
     if all(own in found["bbr"]["spans"] for own, _ in ALL_CALLBACKS.values()):
         figures["all_callbacks"] = {name: all_callbacks(_averaged(found, "bbr"), _averaged(found, name),
                                                         null["median"] - NULL_INSTRUCTIONS) for name in OURS}
+        figures["times_bpf_bbr"] = times_as_many(*(figures["all_callbacks"][name] for name in ("bpf_bbr3", "bpf_bbr")))
     for name in NAMES:
         figures["transfer"][name] = {
             "instructions": found[name]["busy"], "acks": found[name]["acks"],
@@ -325,6 +336,8 @@ def table(result):
         lines.append(f"  ({figures['instrument']} for the instrument are taken off)")
         for algorithm, callbacks in figures.get("all_callbacks", {}).items():
             lines += _table_of_callbacks(algorithm, callbacks)
+        if "times_bpf_bbr" in figures:
+            lines.append(f"  {'bpf_bbr3 / bpf_bbr, called as often':34}{figures['times_bpf_bbr']:8.3f}")
         lines.append(f"  {'whole transfer, both ends':34}{'million':>12}{'x bbr':>8}")
         for name, cost in figures["transfer"].items():
             lines.append(f"  {NAMES[name]:34}{cost['instructions'] / 1e6:12.3f}{cost['ratio']:8.4f}")
