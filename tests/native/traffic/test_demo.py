@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`make demo`: its whole run, and that one that ends half way leaves nothing."""
+"""`make demo`: its whole run, its summary, and that one that ends half way leaves nothing."""
+import json
 import os
 import pathlib
 import re
@@ -66,6 +67,7 @@ def test_the_whole_of_it(demo):
     assert "Loading BBR version 1 as a BPF program" in text
     assert "modes     STARTUP -> DRAIN -> PROBE_BW" in text and " 0 dropped" in text
     assert "probes " not in text
+    assert re.search(r"^  resent    \d+ packets\n  lost      \d+ packets marked", text, re.M)
     assert "Removed everything again." in text
     assert is_clean()
 
@@ -84,6 +86,29 @@ def test_of_version_3(demo):
 @pytest.mark.parametrize("demo", ["cubic"], indirect=True)
 def test_of_another_algorithm(demo):
     assert demo.wait(30) == 1 and demo.output() == "demo: ALGORITHM=cubic: it is bbr or bbr3\n"
+
+
+@pytest.mark.parametrize("lost, resent, ca_state, words", [
+    (8, 0, "open", "8 packets marked, 8 more than resent: their ACKs came first, so they were late, not lost"),
+    (7, 6, "open", "7 packets marked, 1 more than resent: their ACKs came first, so they were late, not lost"),
+    (8, 0, "recovery", "8 packets marked"),
+    (5, 5, "open", "5 packets marked"),
+    (0, 1, "open", "0 packets marked"),
+], ids=["late", "one late", "still in recovery", "lost", "tail probe"])
+def test_marked_and_not_resent(tmp_path, lost, resent, ca_state, words):
+    """The summary says so if the kernel marked more packets as lost than it resent."""
+    end = {"event": "end", "mode": "PROBE_BW", "ca_state": ca_state, "mss_bytes": 1448}
+    events = [{**end, "event": "mode", "rport": 5201, "to": "PROBE_BW", "reason": "drained"},
+              {**end, "rport": 40000, "lost": 0, "bytes_retrans": 0},  # of the other end
+              {**end, "rport": 5201, "lost": lost, "bytes_retrans": resent * 1448},
+              {"summary": {"events": {"total": 3}, "drops": {"total": 0}, "acks": 9}}]
+    (tmp_path / "events").write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events))
+    sender = {"min_rtt": 2000, "mean_rtt": 3000, "max_rtt": 4000}
+    (tmp_path / "iperf").write_text(json.dumps({"end": {
+        "sum_received": {"bits_per_second": 47.6e6}, "sum_sent": {"retransmits": resent}, "streams": [{"sender": sender}]}}))
+    done = subprocess.run(["scripts/demo", "--summary", tmp_path], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[3:6] == [
+        f"  resent    {resent} packets", f"  lost      {words}", "  modes     STARTUP -> PROBE_BW"]
 
 
 def flows(demo):
