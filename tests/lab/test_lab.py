@@ -537,6 +537,21 @@ def test_a_signal_that_does_not_wake_it_stops_it_too(small):
         guest.uncancel()
 
 
+def test_what_a_job_would_do(small):
+    """lab all -n counts, and runs nothing."""
+    found = scenario.load(small())
+    first, second, *_ = suite.runs_of(found, ["cubic"], "6.12", 2)
+    experiment.execute(first)
+    never = dataclasses.replace(second, seed=random.getrandbits(60))
+    assert list(experiment.cached([first, never])) == [first]
+    done = lab("all", "-n", small("[sweep]\n'link.rate' = ['1mbit', '2mbit', '3mbit']\n"), "--seeds", "2")
+    assert done.returncode == 0 and not done.stderr
+    runs = 3 * 4 * 2  # points, congestion controls, seeds
+    assert re.fullmatch(rf"{runs} runs of {runs * 2} simulated seconds; 0 of them, of 0 s, are in the cache\n", done.stdout)
+    done = lab("all", "--dry-run", small(), "--seeds", "1", "--fresh")
+    assert done.stdout == "4 runs of 8 simulated seconds; 0 of them, of 0 s, are in the cache\n"
+
+
 # The command line
 
 

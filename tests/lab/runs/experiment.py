@@ -403,6 +403,19 @@ def files_of(run, kernel, image, on_time=None, fresh=False):
     return inputs, release, unpack(data)
 
 
+def cached(runs):
+    """Yields those of the runs whose results are in the cache. Runs that differ only in their seed have one image; they should
+    follow each other."""
+    what = image = None
+    for run in runs:
+        kernel = kernels.find(run.kernel)
+        if what != (run.point, run.cc, run.compared, run.kernel, run.recorded):
+            what = run.point, run.cc, run.compared, run.kernel, run.recorded
+            image = _image(run, kernel)
+        if _cache_file(guest.input_hash(kernel, image, seed=run.seed)).exists():
+            yield run
+
+
 def execute(run, on_time=None, fresh=False):
     """Returns the result of a run. "recording", if there is one, is bbrmon's."""
     kernel = kernels.find(run.kernel)
