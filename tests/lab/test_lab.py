@@ -537,6 +537,20 @@ def test_a_signal_that_does_not_wake_it_stops_it_too(small):
         guest.uncancel()
 
 
+def test_a_job_shows_how_much_of_it_is_done(small, capsys):
+    runs = list(suite.runs_of(scenario.load(small()), ["cubic"], "6.12", 3))
+
+    def execute(run, on_time, _fresh):
+        if run.seed > 1:  # the first is from the cache
+            on_time(1.0)
+
+    pool.execute_all(runs, jobs=1, execute=execute)
+    second, third, end = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"lab: 2/3 small cubic seed 2: 2 s of virtual time, \d+:\d\d left", second)
+    assert third == "lab: 3/3 small cubic seed 3: 2 s of virtual time, 0:00 left"
+    assert re.fullmatch(r"lab: 3 runs in \d+:\d\d, 1 of them from the cache", end)
+
+
 def test_what_a_job_would_do(small):
     """lab all -n counts, and runs nothing."""
     found = scenario.load(small())
