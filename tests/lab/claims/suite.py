@@ -10,7 +10,7 @@ def names(*suites):
             if next(scenario.load(name).points())["suite"] in suites]
 
 
-def runs_of(found, ccs, kernel, seeds):
+def runs_of(found, ccs, kernel, seeds, first=1):
     """Yields the runs of a scenario, in the order of its points. A point that sets parameters of an algorithm is
     run only with that algorithm."""
     for point in found.points():
@@ -18,7 +18,7 @@ def runs_of(found, ccs, kernel, seeds):
         for cc in compared:
             if point.params and point.params.keys().isdisjoint(experiment.used_ccs(point, cc)):
                 continue
-            for seed in range(1, seeds + 1):
+            for seed in range(first, first + seeds):
                 yield experiment.Run(point, cc, seed, kernel, compared)
 
 

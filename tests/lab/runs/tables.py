@@ -54,18 +54,26 @@ def scenario_table(groups):
     return align(HEADER, [_row(label or "-", congestion_controls.label(cc), found) for (label, cc), found in groups.items()])
 
 
-def _verdict(name, found):
+def verdict_of(name, found):
     """(words, does it differ?)"""
     if found is None:
         return f"{name} cannot be compared", False
-    verdict = found.verdict(compare.TOLERANCE[name])
-    return (f"{name} {found.ratio:.3f} [{found.low:.3f}..{found.high:.3f}] p {found.probability:.3f} {verdict}"
-            f"{'' if verdict == 'same' else f' (sees {100 * found.visible:.0f} %)'}", verdict == "differs")
+    tolerance = compare.TOLERANCE[name]
+    verdict = found.verdict(tolerance)
+    if found.only_means_differ(tolerance):
+        detail = f" (means {_ratio(found.means)})"
+    else:
+        detail = "" if verdict == "same" else f" (sees {100 * found.visible:.0f} %)"
+    return f"{name} {_ratio(found)} {verdict}{detail}", verdict == "differs"
+
+
+def _ratio(found):
+    return f"{found.ratio:.3f} [{found.low:.3f}..{found.high:.3f}] p {found.probability:.3f}"
 
 
 def _compared(what, label, pairs):
     """(line, does something differ?)"""
-    verdicts = [_verdict(name, found) for name, found in pairs.items()]
+    verdicts = [verdict_of(name, found) for name, found in pairs.items()]
     return (f"{what}{' at ' + label if label else ''}: " + ", ".join(words for words, _ in verdicts),
             any(differs for _, differs in verdicts))
 
