@@ -26,6 +26,7 @@ from claims.results import Results
 from cost import compilers
 from report_page import data_of
 from runs import compare, experiment, metrics, pool, scenario, tables
+from studies import power
 from vm import emulator, guest, kernels
 from vm.kernels import LabError
 
@@ -314,6 +315,22 @@ def test_pairs_of_the_same_thing_are_rarely_called_different():
         ours, its = ([seed + source.gauss(0, 10) for seed in seeds] for _ in range(2))
         found += min(chances(ours, its)) < 0.05
     assert 3 <= found <= 20
+
+
+def test_power_of_pairs(monkeypatch):
+    """More pairs see more, more than the means, and a difference of few pairs is seen the least."""
+    source = random.Random(5)
+    ours, its = seeds_with_losses(source, 60, 0.75)
+    figures = {cc: {key: {"values": values, "seeds": list(range(60))} for key in compare.TOLERANCE}
+               for cc, values in (("bpf_bbr", ours), ("bbr", its))}
+    found = [{"scenario": "fig8", "point": "", "cc": cc, "figures": figures[cc]} for cc in figures]
+    (point, key, pairs), *others = power.pairs_of(found)
+    assert (point, key, len(others)) == ("fig8", "goodput_bps", 2) and pairs == list(zip(ours, its))
+    monkeypatch.setattr(power, "DRAWS", 60)
+    rows = power.rows(key, pairs)
+    few, _, many = ([float(cell.rstrip(" %-") or 300) for cell in row[3:]] for row in rows)
+    assert few[0] <= 13 and many[0] <= 13  # of 60 draws no more than 8 have a p below 0.05
+    assert few[1] > many[1] and many[1] < many[2] / 2 and many[3] > many[1]
 
 
 def test_five_pairs_alone_do_not_make_a_difference():
