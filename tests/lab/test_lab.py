@@ -333,6 +333,15 @@ def test_power_of_pairs(monkeypatch):
     assert few[1] > many[1] and many[1] < many[2] / 2 and many[3] > many[1]
 
 
+@pytest.mark.parametrize("text, words", [
+    ("x", "is not what lab run"), ("7", "is not what lab run"), ('[{"scenario": "a"}]', "is not what lab run"),
+    ('[{"scenario": "a", "point": "", "cc": "bbr", "figures": {}}]', "is not what lab run"), ("[]", "has no pairs")])
+def test_power_of_anything_else(tmp_path, text, words):
+    (tmp_path / "file").write_text(text)
+    done = lab("power", tmp_path / "file")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and words in done.stderr
+
+
 def test_five_pairs_alone_do_not_make_a_difference():
     """If all five differ alike, chance does that in 2 of 32."""
     assert compare.difference([11, 21, 31, 41, 51], [10, 20, 30, 40, 50], paired=True).probability > 0.05

@@ -11,6 +11,7 @@ import random
 import statistics
 
 from runs import compare, tables
+from vm.kernels import LabError
 
 COUNTS = 20, 40, 60
 DRAWS = 300
@@ -91,8 +92,19 @@ def _percent(share):
 HEADER = ["FIGURE", "", "PAIRS", "FALSE", "SEEN", "BY MEANS", "IF PARTED"]
 
 
+def read(file):
+    """What pairs_of() yields of an open file."""
+    try:
+        found = list(pairs_of(json.load(file)))
+    except (ValueError, KeyError, TypeError) as error:
+        raise LabError(f"{file.name} is not what lab run --cc bpf_bbr,bbr -j prints") from error
+    if not all(pairs for _, _, pairs in found) or not found:
+        raise LabError(f"{file.name} has no pairs: runs of bpf_bbr and bbr with the same seeds")
+    return found
+
+
 def main(file):
-    found = list(pairs_of(json.load(file)))
+    found = read(file)
     for point in dict.fromkeys(point for point, _, _ in found):
         print(point)
         lines = []
