@@ -67,6 +67,8 @@ def test_with_ecn_marks_are_exact_and_the_rest_is_the_same(found):
     ecn = inputs("-e", *RECORDINGS)
     assert ecn["is_ece"]["yes"] >= 10_000 and not differ(ecn["is_ece"])
     assert not differ(ecn["tail loss"]) and not ecn["inflight_hi is raised"]["wrong"]
+    assert differ(ecn["too high while probing"]) <= 0.001 * ecn["too high while probing"]["asked"]
+    assert ecn["tx_in_flight"]["samples"] == found["tx_in_flight"]["samples"]
     assert ecn["tx_in_flight"]["within_2_percent"] == pytest.approx(found["tx_in_flight"]["within_2_percent"], abs=0.1)
 
 
@@ -89,6 +91,7 @@ def test_a_flight_that_is_not_asked_for_changes_nothing(found):
     ignored = found["not asked for, but raises"]
     assert ignored["asked"] > 10_000 and not ignored["yes"]
     assert found["tx_in_flight, asked for"]["within_2_percent"] >= 99
+    assert found["lost, asked for"]["exact_percent"] >= 99.9 and found["lost, asked for"]["least"] >= -2
     assert differ(found["asked for while probing"]) <= 0.001 * found["asked for while probing"]["asked"]
     assert not inputs("-e", *RECORDINGS)["not asked for, but raises"]["asked"]
 

@@ -28,6 +28,7 @@ enum {
 	LOST_LOST,
 	INFLIGHT_HI,
 	ASKED_TX_IN_FLIGHT,
+	ASKED_LOST,
 	BURST,
 	SHORT_BURST
 };
@@ -42,6 +43,7 @@ static struct distribution distributions[] = {
 	[LOST_LOST] = { .name = "lost of lost" },
 	[INFLIGHT_HI] = { .name = "inflight_hi by a loss" },
 	[ASKED_TX_IN_FLIGHT] = { .name = "tx_in_flight, asked for", .in_permille = true },
+	[ASKED_LOST] = { .name = "lost, asked for" },
 	[BURST] = { .name = "burst" },
 	[SHORT_BURST] = { .name = "burst, RTT below 8 ms" },
 };
@@ -210,6 +212,7 @@ static void compare_flights(const struct replay *r, const struct bbr_flight *est
 	}
 	distribution_add(&distributions[ASKED_TX_IN_FLIGHT], estimate->tx_in_flight,
 			 truth->tx_in_flight);
+	distribution_add(&distributions[ASKED_LOST], estimate->lost, truth->lost);
 	if (is_probing(&r->b))
 		decision_add(&decisions[ASKED_TOO_HIGH_PROBING], estimated_too_high, is_too_high);
 }
