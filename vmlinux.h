@@ -176,7 +176,8 @@ struct tcp_sock {
 	u32 write_seq;
 	u32 tlp_high_seq;
 	u8 ecn_flags;
-	u8 tlp_retrans : 1, is_cwnd_limited : 1;
+	u32 rate_delivered;
+	u8 tlp_retrans : 1, is_cwnd_limited : 1, rate_app_limited : 1;
 };
 
 struct rate_sample {

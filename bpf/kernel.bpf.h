@@ -155,6 +155,11 @@ static inline bool is_cwnd_limited_of(const struct tcp_sock *tp)
 	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 }
 
+static inline bool rate_app_limited_of(const struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(tp, rate_app_limited);
+}
+
 /*
  * Where tp->app_limited cannot be written, our own state has the algorithm's mark. The kernel would
  * mark the packets that are sent until `delivered` passes it. So a sample of a packet sent at or
@@ -252,6 +257,8 @@ INPUT(bool, tlp_retrans, tlp_retrans_of(tcp_sk(s->sk)))
 INPUT(u32, gso_max_size, s->sk->sk_gso_max_size)
 INPUT(u32, max_tcp_header, BBR_MAX_TCP_HEADER)
 INPUT(bool, is_cwnd_limited, is_cwnd_limited_of(tcp_sk(s->sk)))
+INPUT(u32, rate_delivered, tcp_sk(s->sk)->rate_delivered)
+INPUT(bool, rate_app_limited, rate_app_limited_of(tcp_sk(s->sk)))
 /* Only Google's stack has these. The first concerns the ACKs that this host sends. */
 static inline void set_fast_ack_mode(struct bbr_sock *s, bool fast)
 {

@@ -88,6 +88,9 @@ struct bbr_sock {
 	u32 reord_seen; /* how often packets were seen reordered */
 	u32 tlp_high_seq; /* snd_nxt when a tail loss probe was sent; 0: none is out */
 	bool tlp_retrans; /* was it a retransmission? */
+	/* Of the last sample that was not app-limited, or was the highest of those: */
+	u32 rate_delivered; /* packets */
+	bool rate_app_limited;
 	u32 gso_max_size; /* sk_gso_max_size: bytes that the device takes at once */
 	u32 max_tcp_header; /* MAX_TCP_HEADER: bytes that the stack keeps for headers */
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */

@@ -67,24 +67,36 @@ static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const st
 		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY);
 }
 
+/* In a recovery: is it an ACK outside of PROBE_RTT whose flight nobody asks for? */
+static inline u8 bbr_kind_if_unasked(const struct bbr *b, const struct bbr_sock *sk,
+				     const struct bbr_rs *rs)
+{
+	return (b->flags & BBR_FLAGS(BBR_CALM_FLAGS)) == BBR_FLAGS(.has_seen_rtt = 1) &&
+			       !bbr_is_flight_asked_in_recovery(b, sk, rs) ?
+		       BBR_RECOVERING_CALM :
+		       0;
+}
+
 /*
  * The kind of an ACK for which it returned BBR_MAIN_RECOVERING. 0: it is for bbr_main(). An ACK
- * that ends a loss round may cut the bounds if something was lost in it. If the kernel knows the
- * flight, there is nothing to save. The first two kinds are among those whose flight nobody asks
- * for.
+ * that ends a loss round may cut the bounds if something was lost in it, and so end CRUISE. If the
+ * kernel knows the flight, there is nothing to save. The first two kinds are among those whose
+ * flight nobody asks for.
  */
 static inline u8 bbr_kind_if_recovering(struct bbr *b, const struct bbr_sock *sk,
 					const struct bbr_rs *rs)
 {
-	const u64 calm = BBR_FLAGS(BBR_CALM_FLAGS, .in_order = 1),
-		  flags = b->flags & (calm | BBR_FLAGS(BBR_CYCLE_FLAGS));
-	bool ends_loss_round = !before(rs->prior_delivered, b->loss_round_delivered);
+	bool ends_loss_round;
+	u64 flags;
 
 	if (IN(sk, has_flight) || IN(sk, uses_ecn) || IN(sk, tlp_high_seq) || b->probe_samples ||
 	    bbr_is_open(sk) || !bbr_is_sample_calm(b, sk, rs))
 		return 0;
+	READ_AGAIN();
+	ends_loss_round = !before(rs->prior_delivered, b->loss_round_delivered);
 	if (ends_loss_round && (bbr_newly_lost(b, sk) || rs->losses || b->loss_in_round))
-		return 0;
+		return bbr_kind_if_unasked(b, sk, rs);
+	flags = b->flags & BBR_FLAGS(BBR_CALM_FLAGS, BBR_CYCLE_FLAGS);
 	if (likely(flags == BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1,
 				      .has_seen_rtt = 1) &&
 		   bbr_waits_in(b, sk, BBR_CRUISE) && !bbr_is_app_limited(b, rs) &&
@@ -93,10 +105,7 @@ static inline u8 bbr_kind_if_recovering(struct bbr *b, const struct bbr_sock *sk
 	if (flags == BBR_FLAGS(.mode = BBR_STARTUP, .has_seen_rtt = 1) && !ends_loss_round &&
 	    bbr_stays_in_startup(b, sk, rs) && !bbr_is_app_limited(b, rs))
 		return BBR_RECOVERING_STARTUP;
-	return (flags & calm) == BBR_FLAGS(.has_seen_rtt = 1) &&
-			       !bbr_is_flight_asked_in_recovery(b, sk, rs) ?
-		       BBR_RECOVERING_CALM :
-		       0;
+	return bbr_kind_if_unasked(b, sk, rs);
 }
 
 /* Handles such an ACK, if it is of a known kind. Returns false if not: then nothing was done. */
@@ -142,7 +151,9 @@ static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_
 	}
 	if (kind & BBR_STARTING)
 		return BBR_MAIN_STARTING;
-	return kind ? BBR_MAIN_RARE : bbr_main_of_no_kind(sk);
+	if (kind)
+		return BBR_MAIN_RARE;
+	return b->in_order ? BBR_MAIN_ANY : bbr_main_of_no_kind(sk);
 }
 
 static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)

@@ -296,9 +296,9 @@ static inline void bbr_set_ack_epoch(struct bbr *b, u64 mstamp)
  */
 #define BBR_LOWERING (BBR_WAITING | 64)
 /*
- * In a recovery, or shortly before one, without ECN: the ACK ends no loss round with losses, and
- * nobody asks for its flight (bbr_is_flight_asked()). Apart from that it may be as in CRUISE, or as
- * in STARTUP.
+ * In a recovery, or shortly before one, without ECN: nobody asks for the ACK's flight
+ * (bbr_is_flight_asked()). Apart from that it may be as in CRUISE, or as in STARTUP, if it ends no
+ * loss round with losses.
  */
 #define BBR_RECOVERING 128
 #define BBR_RECOVERING_CALM (BBR_RECOVERING | BBR_CALM)
@@ -374,11 +374,6 @@ static inline u8 bbr_phase_of(const struct bbr *b, const struct bbr_sock *sk)
 	if (bbr_is_cruising(sk))
 		return BBR_CRUISE;
 	return bbr_is_lowering(sk) ? BBR_DOWN : b->cycle_idx;
-}
-
-static inline u8 bbr_acks_of(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return bbr_is_staying(sk) ? BBR_ACKS_INIT : b->acks;
 }
 
 static inline bool bbr_is_phase(const struct bbr *b, const struct bbr_sock *sk,

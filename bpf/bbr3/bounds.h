@@ -52,7 +52,7 @@ static inline void bbr_cut_by_loss(struct bbr *b, const struct bbr_sock *sk)
  */
 static inline void bbr_adapt_lower_bounds(struct bbr *b, const struct bbr_sock *sk)
 {
-	const struct bbr_more *more = sk->more;
+	const struct bbr_more *more = bbr_is_unmarked(sk) ? NULL : sk->more;
 	u32 by_ecn = BBR_COUNT_NONE;
 
 	if (bbr_is_probing_bw(b, sk))
@@ -78,11 +78,12 @@ static inline void bbr_update_congestion_signals(struct bbr *b, struct bbr_sock 
 		return;
 	if (s->rs->losses > 0)
 		b->loss_in_round = 1;
-	if (bbr_is_recovering(sk) || !b->loss_round_start)
+	/* Such an ACK may stay only if there is nothing to cut for: bbr_kind_if_recovering(). */
+	if ((bbr_is_recovering(sk) && bbr_is_staying(sk)) || !b->loss_round_start)
 		return;
 	bbr_adapt_lower_bounds(b, sk);
 	b->loss_in_round = 0;
-	if (sk->more)
+	if (!bbr_is_unmarked(sk) && sk->more)
 		sk->more->ecn_in_round = 0;
 }
 

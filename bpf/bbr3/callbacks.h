@@ -129,15 +129,20 @@ static inline u32 bbr_cwnd_gain(const struct bbr *b, const struct bbr_sock *sk)
  * Grows the window towards the target by the number of packets ACKed, like slow start. Cuts it to
  * the target only once the pipe was full, because before that the target is too low. At the target
  * there is nothing left to do for an ACK that reports nothing new (try_fast_path). The quantization
- * budget only raises the target: a window that grows without it need not know it.
+ * budget only raises the target: a window that stays below it need not know it. (Without losses
+ * the window is mostly at the target, so that asking would cost more than it saves.)
  */
 static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *sk,
 					  const struct bbr_rs *rs, u32 bw, u32 gain)
 {
 	u32 least = b->init_cwnd * PARAM(sk, startup_cwnd) >> BBR_SCALE;
-	u32 target = bbr_bdp(b, sk, bw, gain), cwnd;
+	u32 target = bbr_bdp(b, sk, bw, gain), cwnd = IN(sk, cwnd) + rs->acked_sacked;
 
 	target += bbr_extra_acked_cwnd(b, sk, bw, PARAM(sk, extra_acked_gain));
+	if (!bbr_is_lossless(sk) && cwnd < target) {
+		b->try_fast_path = 0;
+		return max_u32(cwnd, PARAM(sk, cwnd_min_target));
+	}
 	if (bbr_is_pipe_full(b, sk) || IN(sk, cwnd) >= target)
 		target = bbr_quantization_budget(b, sk, target);
 	READ_AGAIN();
@@ -267,6 +272,7 @@ static inline void bbr_acked_of_kind(struct bbr *b, struct bbr_sock *sk, const s
 	struct bbr_sample s = { .rs = rs, .ack = ack };
 
 	sk->kind = kind;
+	b->flags &= ~BBR_FLAGS(.round_start = 1, .loss_round_start = 1);
 	/*
 	 * Done here, where the flight is at hand: nothing reads inflight_hi before the phase and
 	 * the window do.
@@ -278,7 +284,6 @@ static inline void bbr_acked_of_kind(struct bbr *b, struct bbr_sock *sk, const s
 	} else {
 		s.bw = bbr_sample_bw(sk, rs);
 	}
-	b->flags &= ~BBR_FLAGS(.round_start = 1, .loss_round_start = 1);
 	bbr_update_round(b, sk, rs);
 	if (b->round_start)
 		bbr_update_ecn(b, sk);

@@ -233,14 +233,19 @@ static inline void bbr_note_send(struct bbr_more *more, const struct bbr_sock *s
 
 /*
  * Is an entry due, after an ACK that is not in order? 16 to 32 times a round, so the 64 entries last
- * for two rounds. The highest bit in which `delivered` changes is that of the power of 2 of which
- * it reaches a multiple. An ACK that delivers nothing replaces the last entry.
+ * for two rounds. In CRUISE, where nothing is probed, 4 to 8 times will do, unless packets were seen
+ * reordered: then only the entries count. The highest bit in which `delivered` changes is that of
+ * the power of 2 of which it reaches a multiple. Losses are due at once: the entry parts what was
+ * sent before from their retransmissions. An ACK that delivers nothing replaces the last entry.
  */
-static inline bool bbr_is_send_due(const struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline bool bbr_is_send_due(const struct bbr *b, const struct bbr_sock *sk,
+				   const struct bbr_rs *rs)
 {
 	u32 delivered = IN(sk, delivered), changed = delivered ^ (delivered - rs->acked_sacked);
+	bool is_rare = bbr_is_phase(b, sk, BBR_CRUISE) && !IN(sk, reord_seen);
+	u32 every = rs->prior_in_flight / (is_rare ? 4 : 16);
 
-	return changed >= rs->prior_in_flight / 16 || !changed;
+	return changed >= every || !changed || rs->losses > 0;
 }
 
 /* Does the ACK acknowledge a tail loss probe that was a retransmission? */
@@ -348,7 +353,9 @@ static inline u32 bbr_tx_in_flight(struct bbr_more *more, const struct bbr_sock 
 	return bbr_inflight_by_send(more, sk, rs, later, by_delivery);
 }
 
-/* The flight of the packet ACKed last. */
+/*
+ * The flight of the packet ACKed last. ACKs in order do not remember theirs (bbr_remember_order()).
+ */
 static inline struct bbr_flight bbr_last_flight(const struct bbr_sock *sk)
 {
 	const struct bbr_more *more = sk->more;
@@ -398,6 +405,21 @@ static inline u32 bbr_newly_lost(const struct bbr *b, const struct bbr_sock *sk)
 	return (IN(sk, lost) - b->last_lost) & ((1u << BBR_MARK_BITS) - 1);
 }
 
+/*
+ * After ACKs in order: their last flight. It matters if losses are marked before the next ACK. All
+ * of it was delivered, so the stack's last sample has it.
+ */
+static inline void bbr_remember_order(const struct bbr *b, const struct bbr_sock *sk, u32 marked)
+{
+	struct bbr_more *more = sk->more;
+
+	if (!b->in_order || !more)
+		return;
+	more->tx_in_flight = IN(sk, rate_delivered);
+	more->prior_lost = IN(sk, lost) - marked;
+	more->is_app_limited = IN(sk, rate_app_limited);
+}
+
 /* Number of packets marked lost since the last call. */
 static inline u32 bbr_take_newly_lost(struct bbr *b, const struct bbr_sock *sk)
 {
@@ -436,6 +458,7 @@ static inline u32 bbr_catch_up(struct bbr *b, struct bbr_sock *sk)
 	u32 marked = bbr_take_newly_lost(b, sk), inflight_hi = b->inflight_hi;
 	struct bbr_flight flight;
 
+	bbr_remember_order(b, sk, marked);
 	if (!marked)
 		return 0;
 	b->in_order = 0;
@@ -493,43 +516,23 @@ static inline bool bbr_stays_in_order(const struct bbr *b, const struct bbr_sock
 		 bbr_newly_lost(b, sk));
 }
 
-/* Did a probe send what is ACKed now, or may the next ACK show that it did? */
-static inline bool bbr_is_flight_probed(const struct bbr *b, const struct bbr_sock *sk)
-{
-	u8 acks = bbr_acks_of(b, sk);
-
-	return acks == BBR_ACKS_REFILLING || (acks != BBR_ACKS_INIT && b->probe_samples);
-}
-
 static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 					 const struct bbr_rs *rs, struct bbr_ack *ack)
 {
-	struct bbr_more *more;
-
 	*ack = (struct bbr_ack){
 		.flight.is_app_limited = !bbr_is_staying(sk) && bbr_is_app_limited(b, rs),
 	};
 	if (IN(sk, has_flight)) {
 		ack->flight.tx_in_flight = RS(rs, tx_in_flight);
-	} else {
-		bbr_check_app_limited(sk, rs);
-		/* Mostly nothing is left. As a sum clang would add that, too. */
-		ack->flight.tx_in_flight = rs->delivered;
-		if (after(rs->last_end_seq, IN(sk, snd_una)))
-			ack->flight.tx_in_flight += bbr_rest(sk, rs);
+		return;
 	}
-	/*
-	 * Losses marked by a timer count as losses of the flight ACKed last. That matters only if a
-	 * probe sent it.
-	 */
-	if (!bbr_is_flight_probed(b, sk))
+	bbr_check_app_limited(sk, rs);
+	if (b->inflight_hi == BBR_COUNT_NONE)
 		return;
-	more = MORE(sk);
-	if (!more)
-		return;
-	more->tx_in_flight = ack->flight.tx_in_flight;
-	more->prior_lost = IN(sk, lost);
-	more->is_app_limited = ack->flight.is_app_limited;
+	/* Mostly nothing is left. As a sum clang would add that, too. */
+	ack->flight.tx_in_flight = rs->delivered;
+	if (after(rs->last_end_seq, IN(sk, snd_una)))
+		ack->flight.tx_in_flight += bbr_rest(sk, rs);
 }
 
 /*
@@ -600,6 +603,7 @@ static inline void bbr_take_flight(struct bbr *b, struct bbr_sock *sk, const str
 	bool is_app_limited = ack->flight.is_app_limited;
 	struct bbr_flight flight;
 
+	bbr_remember_order(b, sk, marked);
 	if (rs->delivered >= 0 && more)
 		bbr_remember_flight(more, sk, rs, is_app_limited);
 	if (rs->delivered >= 0)
@@ -654,7 +658,7 @@ static inline void bbr_note_sends(const struct bbr *b, const struct bbr_sock *sk
 	bool is_in_order = bbr_is_lossless(sk) || (!bbr_is_recovering(sk) && b->in_order);
 	struct bbr_more *more;
 
-	if (!(is_in_order ? bbr_is_round_noted(b, sk) : bbr_is_send_due(sk, rs)) ||
+	if (!(is_in_order ? bbr_is_round_noted(b, sk) : bbr_is_send_due(b, sk, rs)) ||
 	    IN(sk, has_flight))
 		return;
 	more = MORE(sk);

@@ -45,7 +45,8 @@ MISTAKES3 = {
     "room for bursts": ("probe_bw.h", " &&\n	       bdp * IN(sk, mss) >= bursts * bbr_burst_at_most(b, sk)", ""),
     "losses in the loss round that ends": ("algorithm.h", "bbr_newly_lost(b, sk) || rs->losses || b->loss_in_round", "rs->losses"),
     "a flight that is asked for": ("algorithm.h", " &&\n			       !bbr_is_flight_asked_in_recovery(b, sk, rs)", ""),
-    "the order before": ("algorithm.h", "BBR_CALM_FLAGS, .in_order = 1", "BBR_CALM_FLAGS"),
+    "what stays in order": ("algorithm.h", "return b->in_order ? BBR_MAIN_ANY : bbr_main_of_no_kind(sk);", "return bbr_main_of_no_kind(sk);"),
+    "a cut of the bounds": ("bounds.h", "(bbr_is_recovering(sk) && bbr_is_staying(sk))", "bbr_is_recovering(sk)"),
     "an inflight_hi that may rise": ("algorithm.h", " || b->inflight_hi == BBR_COUNT_NONE)", " || true)"),
     "the end of a loss round": ("model.h", "bbr_is_staying(sk) && bbr_update_loss_round(", "0 && bbr_update_loss_round("),
 }

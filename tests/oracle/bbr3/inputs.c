@@ -89,6 +89,8 @@ struct connection {
 	bool in_order;
 	bool has_more, tail_lost;
 	struct bbr_more more;
+	u32 rate_delivered, rate_interval_us;
+	bool rate_app_limited;
 	struct bbr before, after; /* the lost packets */
 	struct bbr_flight *lost;
 	u32 n_lost;
@@ -228,6 +230,18 @@ static struct bbr state_after(const struct record *rec)
 	return after.b;
 }
 
+/* What tcp_rate_gen() keeps of a sample. No recording has it. */
+static void keep_rate(struct connection *c, const struct bbr_rs *rs)
+{
+	if (rs->delivered < 0 || rs->interval_us <= 0 ||
+	    (rs->is_app_limited &&
+	     (u64)rs->delivered * c->rate_interval_us < (u64)c->rate_delivered * rs->interval_us))
+		return;
+	c->rate_delivered = rs->delivered;
+	c->rate_interval_us = rs->interval_us;
+	c->rate_app_limited = rs->is_app_limited;
+}
+
 static void take_ack(struct connection *c, const struct record *rec, struct replay *r)
 {
 	u32 marked = newly_lost(&r->b, &r->sk);
@@ -237,6 +251,9 @@ static void take_ack(struct connection *c, const struct record *rec, struct repl
 	struct bbr_flight flight;
 
 	r->sk.app_limited = 0;
+	/* In order the program does not ask without a bound. What would it say with one? */
+	if (b.in_order && b.inflight_hi == BBR_COUNT_NONE && bbr_stays_in_order(&b, &r->sk, &r->rs))
+		b.inflight_hi--;
 	bbr_estimate_ack(&b, &r->sk, &r->rs, &ack);
 	/* Where the program does not ask, the comparison does. */
 	if (!bbr_is_flight_asked(&r->b, &r->sk, &r->rs))
@@ -274,10 +291,11 @@ static void take_lost(struct connection *c, const struct record *rec, const stru
 static void take_state(struct connection *c, struct replay *r)
 {
 	u32 marked = newly_lost(&r->b, &r->sk);
-	struct bbr_flight flight = bbr_last_flight(&r->sk);
+	struct bbr_flight flight;
 	bool is_tail_loss;
 
 	bbr_catch_up(&r->b, &r->sk);
+	flight = bbr_last_flight(&r->sk);
 	if (marked)
 		compare_losses(c, &r->sk, &flight, marked);
 	is_tail_loss = bbr_is_tail_loss(&r->sk, r->arg, marked);
@@ -323,6 +341,10 @@ static void take(const struct record *rec, const struct bbr_params *params)
 	r.sk.param = params;
 	r.sk.uses_ecn = with_ecn;
 	r.sk.more = c->has_more ? &c->more : NULL;
+	if (rec->kind == KIND_MAIN)
+		keep_rate(c, &r.rs);
+	r.sk.rate_delivered = c->rate_delivered;
+	r.sk.rate_app_limited = c->rate_app_limited;
 	switch (rec->kind) {
 	case KIND_INIT:
 		bbr_init_estimate(&r.b, &r.sk);

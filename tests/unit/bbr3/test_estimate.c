@@ -126,13 +126,14 @@ static bool is_due(struct fixture *f, u32 inflight, u32 delivered, u32 acked)
 	f->rs.prior_in_flight = inflight;
 	f->sk.delivered = delivered;
 	f->rs.acked_sacked = acked;
-	return bbr_is_send_due(&f->sk, &f->rs);
+	return bbr_is_send_due(&f->b, &f->sk, &f->rs);
 }
 
 TEST(notes_are_16_to_32_in_a_round)
 {
 	FIXTURE;
 
+	f->b.cycle_idx = BBR_DOWN;
 	for (u32 inflight = 16; inflight < 5000; inflight += 7) {
 		u32 last = 0, longest = 0, notes = 0;
 
@@ -158,6 +159,28 @@ TEST(notes_are_16_to_32_in_a_round)
 	assert_true(is_due(f, 1u << 29, 1u << 25, 1));
 	assert_false(is_due(f, 1u << 29, 1u << 23, 1));
 	assert_true(is_due(f, 320, 1, 2)); /* the count wraps around */
+	f->rs.losses = 1; /* what is sent next may be a retransmission */
+	assert_true(is_due(f, 320, 1025, 1));
+	f->rs.losses = -1;
+	assert_false(is_due(f, 320, 1025, 1));
+}
+
+TEST(notes_in_cruise_are_fewer)
+{
+	FIXTURE;
+
+	f->b.mode = BBR_PROBE_BW;
+	f->b.cycle_idx = BBR_CRUISE;
+	assert_false(is_due(f, 320, 1056, 1)); /* every 64 packets, where it is 16 elsewhere */
+	assert_true(is_due(f, 320, 1024, 1));
+	f->sk.reord_seen = 1;
+	assert_true(is_due(f, 320, 1056, 1));
+	f->sk.reord_seen = 0;
+	f->b.cycle_idx = BBR_DOWN;
+	assert_true(is_due(f, 320, 1056, 1));
+	f->b.cycle_idx = BBR_CRUISE;
+	f->b.mode = BBR_DRAIN;
+	assert_true(is_due(f, 320, 1056, 1));
 }
 
 TEST(note_has_what_was_sent)
@@ -750,37 +773,59 @@ TEST(flight_in_order_is_what_was_delivered)
 }
 
 /*
- * Losses that a timer marks belong to the flight that was ACKed last. That flight is kept only if
- * probing sent it.
+ * Losses that are marked between two ACKs belong to the flight that was ACKed last. In order that
+ * is what the stack's last sample delivered.
  */
-TEST(flight_in_order_is_kept_while_probing)
+TEST(flight_in_order_is_that_of_the_last_sample)
 {
 	FIXTURE;
 
 	f->b.in_order = 1;
-	f->more.prior_lost = 7;
-	f->b.acks = BBR_ACKS_PROBE_STOPPING;
-	f->rs.is_app_limited = true;
-	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack); /* not sent by probing */
-	assert_int_equal(f->more.tx_in_flight, 0);
-	f->b.probe_samples = 1;
+	f->sk.rate_delivered = 30;
+	f->sk.rate_app_limited = true;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
-	assert_int_equal(f->more.tx_in_flight, 10);
+	assert_int_equal(f->more.tx_in_flight, 0); /* nobody needs it yet */
+	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 0);
+	assert_int_equal(f->more.tx_in_flight, 30);
 	assert_int_equal(f->more.prior_lost, 40);
 	assert_true(f->more.is_app_limited);
-	f->rs.delivered = 11;
-	f->b.acks = BBR_ACKS_INIT;
+	f->sk.rate_delivered = 31;
+	f->sk.rate_app_limited = false;
+	f->sk.lost = 43;
+	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 3);
+	assert_int_equal(f->more.tx_in_flight, 31);
+	assert_int_equal(f->more.prior_lost, 40);
+	assert_false(f->more.is_app_limited);
+	f->sk.rate_delivered = 32;
+	f->sk.lost = 44;
+	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 1); /* no longer in order */
+	assert_int_equal(f->more.tx_in_flight, 31);
+	assert_int_equal(bbr_last_flight(&f->sk).lost, 4);
+	f->b.in_order = 1;
+	f->sk.lost = 45;
+	f->rs.delivered = -1; /* an ACK that delivers nothing new, in whose course one was marked */
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
-	assert_int_equal(f->more.tx_in_flight, 10);
-	f->b.probe_samples = 0;
-	f->b.acks = BBR_ACKS_REFILLING; /* the next ACKs may be of what probing sent */
-	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
-	assert_int_equal(f->more.tx_in_flight, 11);
+	assert_int_equal(f->more.tx_in_flight, 32);
+	assert_int_equal(f->more.prior_lost, 44);
+	f->b.in_order = 1;
 	f->sk.more = NULL;
-	f->rs.delivered = 12;
+	f->sk.lost = 46;
+	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 1);
+	assert_int_equal(f->more.tx_in_flight, 32);
+}
+
+/* Only inflight_hi needs it: no bound, no question. */
+TEST(flight_in_order_is_unknown_without_inflight_hi)
+{
+	FIXTURE;
+
+	f->b.in_order = 1;
+	f->b.inflight_hi = BBR_COUNT_NONE;
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
-	assert_int_equal(f->ack.flight.tx_in_flight, 12);
-	assert_int_equal(f->more.tx_in_flight, 11);
+	assert_int_equal(f->ack.flight.tx_in_flight, 0);
+	f->b.inflight_hi = BBR_COUNT_NONE - 1;
+	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->ack.flight.tx_in_flight, 10);
 }
 
 /*
@@ -815,8 +860,6 @@ TEST(what_the_kernel_knows_is_taken_in_order)
 	bbr_estimate_ack(&f->b, &f->sk, &f->rs, &f->ack);
 	assert_int_equal(f->ack.flight.tx_in_flight, 77);
 	assert_int_equal(f->ack.flight.lost, 0);
-	assert_int_equal(f->more.tx_in_flight, 77);
-	assert_int_equal(f->more.prior_lost, f->sk.lost);
 }
 
 /* Nothing would read the history. */
@@ -1257,7 +1300,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(flight_in_order_is_what_was_delivered),
-		T(flight_in_order_is_kept_while_probing),
+		T(flight_in_order_is_that_of_the_last_sample),
+		T(flight_in_order_is_unknown_without_inflight_hi),
 		T(what_is_not_in_order),
 		T(some_are_never_in_order),
 		T(sends_are_noted_until_order_returns),
@@ -1272,6 +1316,7 @@ int main(void)
 		T(history_holds_128_entries),
 		T(entries_are_as_far_apart_as_a_round_needs),
 		T(notes_are_16_to_32_in_a_round),
+		T(notes_in_cruise_are_fewer),
 		T(note_has_what_was_sent),
 		T(search_of_notes_finds_each),
 		T(newer_note_of_one_count_counts),

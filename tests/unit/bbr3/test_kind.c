@@ -460,6 +460,10 @@ TEST(out_of_order_means_a_recovery_unless_open)
 	assert_left(f);
 	f->sk.ca_state = TCP_CA_Recovery;
 	assert_memory_equal(f, &was, sizeof(was));
+	f->b.in_order = 1;
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_RECOVERING);
+	f->sk.sacked_out = 0; /* it stays in order, so bbr_estimate_in_recovery() is wrong */
+	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_ANY);
 }
 
 TEST(recovery_in_cruise_has_a_kind)
@@ -481,7 +485,7 @@ TEST(recovery_in_cruise_has_a_kind)
 	ASSERT_RECOVERING_WITH(f->sk.ca_state, TCP_CA_Disorder, 0); /* inflight_hi might rise */
 	ASSERT_RECOVERING_WITH(f->rs.acked_sacked, 0, 0);
 	ASSERT_RECOVERING_WITH(f->b.probe_samples, 1, 0);
-	ASSERT_RECOVERING_WITH(f->b.in_order, 1, 0);
+	ASSERT_RECOVERING_WITH(f->b.in_order, 1, BBR_RECOVERING_CRUISE); /* until this ACK */
 	ASSERT_RECOVERING_WITH(f->b.watched, 1, 0);
 	ASSERT_RECOVERING_WITH(f->b.idle_restart, 1, 0);
 	ASSERT_RECOVERING_WITH(f->b.has_seen_rtt, 0, 0);
@@ -501,17 +505,23 @@ TEST(recovery_in_cruise_has_a_kind)
 	assert_int_equal(f->sk.app_limited, 1000 - 10 + 50);
 }
 
-/* Then the bounds may be cut. */
-TEST(end_of_a_loss_round_with_losses_has_none)
+/* Then the bounds may be cut, and with a lower bw the next probe may be due. */
+TEST(end_of_a_loss_round_with_losses_is_calm)
 {
 	FIXTURE;
 
 	make_recovering(f);
 	f->b.loss_round_delivered = 940;
 	assert_recovering(f, BBR_RECOVERING_CRUISE);
-	ASSERT_RECOVERING_WITH(f->sk.lost, 41, 0);
-	ASSERT_RECOVERING_WITH(f->rs.losses, 1, 0);
-	ASSERT_RECOVERING_WITH(f->b.loss_in_round, 1, 0);
+	ASSERT_RECOVERING_WITH(f->sk.lost, 41, BBR_RECOVERING_CALM);
+	ASSERT_RECOVERING_WITH(f->rs.losses, 1, BBR_RECOVERING_CALM);
+	ASSERT_RECOVERING_WITH(f->b.loss_in_round, 1, BBR_RECOVERING_CALM);
+	f->b.loss_in_round = 1;
+	ASSERT_RECOVERING_WITH(f->b.mode, BBR_STARTUP, 0);
+	ASSERT_RECOVERING_WITH(f->b.probe_samples, 1, 0);
+	assert_true(bbr_main_if_recovering(&f->b, &f->sk, &f->rs));
+	assert_int_not_equal(f->b.bw_lo, BBR_BW_NONE);
+	assert_false(f->b.loss_in_round);
 }
 
 TEST(recovery_elsewhere_in_the_cycle_is_calm)
@@ -587,7 +597,7 @@ int main(void)
 		T(what_is_common_is_done_the_rest_is_left),
 		T(out_of_order_means_a_recovery_unless_open),
 		T(recovery_in_cruise_has_a_kind),
-		T(end_of_a_loss_round_with_losses_has_none),
+		T(end_of_a_loss_round_with_losses_is_calm),
 		T(recovery_elsewhere_in_the_cycle_is_calm),
 		T(recovery_in_startup_has_a_kind),
 		T(time_of_reno_is_what_it_is_by_the_whole_target),
