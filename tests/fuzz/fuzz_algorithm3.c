@@ -94,6 +94,7 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 	sk->pacing_shift %= 64;
 	MAKE_BOOL(sk->tlp_retrans);
 	MAKE_BOOL(sk->is_cwnd_limited);
+	MAKE_BOOL(sk->rate_app_limited);
 	MAKE_BOOL(sk->uses_ecn);
 	MAKE_BOOL(sk->demand_cwr);
 	MAKE_BOOL(sk->ect_permanent);

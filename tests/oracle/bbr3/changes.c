@@ -51,7 +51,7 @@ static void change_sample(struct replay *r)
 	static const __s64 intervals[] = { -1, 0, 1, 1ll << 32, (1ll << 32) + 1, (1ll << 40) + 77 };
 	__u64 bws[] = { r->b.bw_hi[0], r->b.bw_hi[1], r->b.bw_latest, r->b.full_bw };
 
-	switch (below(8)) {
+	switch (below(9)) {
 	case 0:
 		r->rs.interval_us = intervals[below(6)];
 		break;
@@ -75,6 +75,10 @@ static void change_sample(struct replay *r)
 		break;
 	case 6:
 		r->rs.last_end_seq = r->sk.snd_una + below(2) * below(1 << 20);
+		break;
+	case 7: /* no recording has these two */
+		r->sk.rate_delivered = beside(r->rs.delivered);
+		r->sk.rate_app_limited = below(2);
 		break;
 	default: /* a rate equal to one that it is compared with */
 		r->rs.interval_us = 1 + below(1 << (1 + below(20)));
