@@ -88,9 +88,6 @@ struct bbr_sock {
 	u32 reord_seen; /* how often packets were seen reordered */
 	u32 tlp_high_seq; /* snd_nxt when a tail loss probe was sent; 0: none is out */
 	bool tlp_retrans; /* was it a retransmission? */
-	/* Of the last sample that was not app-limited, or was the highest of those: */
-	u32 rate_delivered; /* packets */
-	bool rate_app_limited;
 	u32 gso_max_size; /* sk_gso_max_size: bytes that the device takes at once */
 	u32 max_tcp_header; /* MAX_TCP_HEADER: bytes that the stack keeps for headers */
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
@@ -108,6 +105,13 @@ struct bbr_sock {
 	bool demand_cwr; /* TCP_ECN_DEMAND_CWR: ACKs report marks */
 	bool ect_permanent; /* all packets may be marked, retransmissions included */
 	bool fast_ack_mode; /* ACK as soon as data arrives, even if nobody has read it yet */
+
+	/*
+	 * Inputs of version 3, too. They are last because the corpus of the fuzzers has all that is
+	 * above. Of the last sample that was not app-limited, or was the highest of those:
+	 */
+	u32 rate_delivered; /* packets */
+	bool rate_app_limited;
 };
 
 /* The rate sample of an ACK, named as in struct rate_sample. */

@@ -66,7 +66,8 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 {
 	const struct bbr_params *p = sk->param;
 
-	input_take(in, sk, sizeof(*sk));
+	/* It has no use for the rest. */
+	input_take(in, sk, offsetof(struct bbr_sock, rate_delivered));
 	sk->param = p;
 	sk->kind = 0;
 	/* The stack shifts 64 bits by this as well (tcp_tso_autosize()); only drivers set it. */

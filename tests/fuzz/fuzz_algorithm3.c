@@ -86,7 +86,7 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 	const struct bbr_params *p = sk->param;
 	struct bbr_more *more = sk->more;
 
-	input_take(in, sk, sizeof(*sk));
+	input_take(in, sk, offsetof(struct bbr_sock, rate_delivered));
 	sk->param = p;
 	sk->more = more;
 	sk->kind = 0;
@@ -94,12 +94,14 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 	sk->pacing_shift %= 64;
 	MAKE_BOOL(sk->tlp_retrans);
 	MAKE_BOOL(sk->is_cwnd_limited);
-	MAKE_BOOL(sk->rate_app_limited);
 	MAKE_BOOL(sk->uses_ecn);
 	MAKE_BOOL(sk->demand_cwr);
 	MAKE_BOOL(sk->ect_permanent);
 	MAKE_BOOL(sk->fast_ack_mode);
 	MAKE_BOOL(sk->has_flight);
+	/* Any numbers will do. With bytes of their own the corpus would mean something else. */
+	sk->rate_delivered = sk->queued ^ sk->rcv_nxt;
+	sk->rate_app_limited = sk->delivered_ce & 1;
 }
 
 static void take_rs(struct input *in, struct bbr_rs *rs)
