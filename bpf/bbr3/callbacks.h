@@ -136,12 +136,12 @@ static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *
 					  const struct bbr_rs *rs, u32 bw, u32 gain)
 {
 	u32 least = b->init_cwnd * PARAM(sk, startup_cwnd) >> BBR_SCALE;
-	u32 target = bbr_bdp(b, sk, bw, gain), cwnd = IN(sk, cwnd) + rs->acked_sacked;
+	u32 target = bbr_bdp(b, sk, bw, gain), grown = IN(sk, cwnd) + rs->acked_sacked, cwnd;
 
 	target += bbr_extra_acked_cwnd(b, sk, bw, PARAM(sk, extra_acked_gain));
-	if (!bbr_is_lossless(sk) && cwnd < target) {
+	if (!bbr_is_lossless(sk) && grown < target) {
 		b->try_fast_path = 0;
-		return max_u32(cwnd, PARAM(sk, cwnd_min_target));
+		return max_u32(grown, PARAM(sk, cwnd_min_target));
 	}
 	if (bbr_is_pipe_full(b, sk) || IN(sk, cwnd) >= target)
 		target = bbr_quantization_budget(b, sk, target);

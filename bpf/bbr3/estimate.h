@@ -603,8 +603,9 @@ static inline void bbr_take_flight(struct bbr *b, struct bbr_sock *sk, const str
 	bool is_app_limited = ack->flight.is_app_limited;
 	struct bbr_flight flight;
 
-	bbr_remember_order(b, sk, marked);
-	if (rs->delivered >= 0 && more)
+	if (rs->delivered < 0)
+		bbr_remember_order(b, sk, marked);
+	else if (more)
 		bbr_remember_flight(more, sk, rs, is_app_limited);
 	if (rs->delivered >= 0)
 		ack->flight = more ? bbr_last_flight(sk) :
