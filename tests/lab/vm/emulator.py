@@ -23,11 +23,13 @@ from vm.kernels import CACHE, LabError
 QEMU = "qemu-system-x86_64"
 # One CPU and one thread make it deterministic. nokaslr removes the last difference between runs. The CPU has no random
 # numbers of its own, so the only ones are those that start.c seeds. -seed is for the emulator's own random numbers.
+# la57=off: the emulator walks four levels of the page table, not five, each time that its TLB does not know a page.
 ICOUNT = "shift=0,sleep=off"
+CPU = "max,rdrand=off,rdseed=off,erms=off,la57=off"
 MEMORY_MB = 2048
 GIVEN_MB = 64  # memory of a PCI device, through which the guest gets the data of its run: see start.c
 MACHINE = ["-accel", "tcg,thread=single", "-icount", ICOUNT, "-smp", "1", "-m", str(MEMORY_MB),
-           "-rtc", "base=2026-01-01,clock=vm", "-cpu", "max,rdrand=off,rdseed=off,erms=off", "-seed", "1", "-nic", "none",
+           "-rtc", "base=2026-01-01,clock=vm", "-seed", "1", "-nic", "none",
            "-display", "none", "-no-reboot", "-machine", "pc,memory-backend=ram",
            "-device", "ivshmem-plain,memdev=given,master=on,addr=0x1f", "-device", "pvpanic"]
 # The boot skips half of its instructions: tests of ciphers, the wait for noise from the CPU's jitter, and the keys of
@@ -38,10 +40,11 @@ MACHINE = ["-accel", "tcg,thread=single", "-icount", ICOUNT, "-smp", "1", "-m", 
 # save a sixth of the instructions of a flow.
 CMDLINE = ("console=ttyS0 panic=-1 quiet nokaslr random.trust_bootloader=off cryptomgr.notests "
            "initcall_blacklist=jent_mod_init,load_system_certificate_list norandmaps init_on_alloc=0 psi=0")
-# Keeps the allocator from using cmpxchg16b, for emulators that corrupt the CPU's flags after it: see flags.c. If an interrupt
-# comes then, the return from it is a double fault (seen in 6.12's __kmalloc). A CPU without the instruction (cx16=off) is no
-# way out: from 6.18 on, allocations by BPF programs need the instruction, unless the allocator is debugged.
-NO_CMPXCHG16B = "slub_debug=F"
+# Some emulators corrupt the CPU's flags after cmpxchg16b: see flags.c. If an interrupt comes then, the return from it is a double
+# fault (seen in 6.12's __kmalloc). So they get a CPU without the instruction. BPF programs cannot do without it: from 6.18 on,
+# what they allocate comes from caches that have the instruction or are debugged (kmalloc_nolock()), so these are debugged.
+NO_CMPXCHG16B = "cx16=off"
+DEBUG_KMALLOC = "slub_debug=F,kmalloc-*"
 FLAGS = initramfs.BUILD / "flags"
 WARP = initramfs.BUILD / "warp.so"  # makes the emulator quicker, and changes nothing that the guest sees: warp.c
 FLAGS_S = 600  # it takes three; the host may be busy
@@ -84,7 +87,8 @@ def _lose_flags(kernel):
         folder = pathlib.Path(folder)
         (folder / "initrd").write_bytes(initramfs.of_init(FLAGS))
         write_given(folder / "given")
-        command = _words(kernel, folder / "initrd", folder / "given", f"{CMDLINE} {NO_CMPXCHG16B}")
+        # The allocator must not use the instruction before flags.c does.
+        command = _words(kernel, folder / "initrd", folder / "given", CPU, f"{CMDLINE} slub_debug=F")
         with Emulator(folder, command) as guest:
             guest.tell("cont")
             guest.wait(FLAGS_S)
@@ -108,15 +112,15 @@ def loses_flags(kernel):
     return known.read_text() == "True"
 
 
-def cmdline(kernel):
-    """The kernel's command line."""
-    return f"{CMDLINE} {NO_CMPXCHG16B}" if loses_flags(kernel) else CMDLINE
+def cpu_and_cmdline(kernel):
+    """QEMU's word for the CPU, and the kernel's command line."""
+    return (f"{CPU},{NO_CMPXCHG16B}", f"{CMDLINE} {DEBUG_KMALLOC}") if loses_flags(kernel) else (CPU, CMDLINE)
 
 
 def boot_hash(kernel):
     """The hash of everything that a boot depends on."""
     return hash_of(path_and_version()[1], kernel_hash(kernel.image).encode(), initramfs.base(),
-                   " ".join(MACHINE).encode(), cmdline(kernel).encode())
+                   " ".join([*MACHINE, *cpu_and_cmdline(kernel)]).encode())
 
 
 def _file_memory(name, size_mb, path, shared):
@@ -128,13 +132,13 @@ def _file_memory(name, size_mb, path, shared):
 def words(kernel, initrd, given, ram=None, shared=False):
     """QEMU's command line without its serial lines. ram and given are files. If they are shared, the guest writes to them;
     if not, its writes are private. If ram is None, the guest gets fresh memory."""
-    return _words(kernel, initrd, given, cmdline(kernel), ram, shared)
+    return _words(kernel, initrd, given, *cpu_and_cmdline(kernel), ram, shared)
 
 
-def _words(kernel, initrd, given, line, ram=None, shared=False):
+def _words(kernel, initrd, given, cpu, line, ram=None, shared=False):
     memory = (_file_memory("ram", MEMORY_MB, ram, shared) if ram else
               ["-object", f"memory-backend-ram,id=ram,size={MEMORY_MB}M"])
-    return [path_and_version()[0], *MACHINE, *memory, *_file_memory("given", GIVEN_MB, given, shared),
+    return [path_and_version()[0], *MACHINE, "-cpu", cpu, *memory, *_file_memory("given", GIVEN_MB, given, shared),
             "-kernel", str(kernel.image), "-initrd", str(initrd), "-append", line]
 
 
