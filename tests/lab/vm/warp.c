@@ -37,7 +37,7 @@ FROM_QEMU int64_t qemu_clock_deadline_ns_all(int clock, int attributes); /* -1: 
 
 #define FDS 1024
 #define WARPS 4096 /* after this many the main loop gets a turn, for any other work that it has */
-#define WAKEUPS 64 /* one in this many reaches the monitor's thread */
+#define WAKEUPS 4096 /* one in this many reaches a thread that needs none */
 #define SLOWER 64 /* so 100 ms become 6.4 s, in which all processes of a run have their turn */
 #define US_PER_S 1000000
 
@@ -51,7 +51,7 @@ struct wakeups {
 static struct wakeups wakeups[FDS];
 static pthread_t main_loop;
 static bool is_known; /* this QEMU exports all of the functions above */
-static unsigned int warps, monitor_wakeups;
+static unsigned int warps, idle_wakeups;
 static int64_t start_us;
 
 static int (*libc_cond_wait)(pthread_cond_t *, pthread_mutex_t *);
@@ -127,16 +127,23 @@ static bool waits_for_timer(void)
 	       qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL) >= 0;
 }
 
+/* Has the clock reached a timer that has not run yet? The CPU's thread runs it itself. */
+static bool is_at_timer(void)
+{
+	return use_icount &&
+	       qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL) == 0;
+}
+
 /*
- * The CPU's thread wakes the main loop to move the clock of a halted CPU, and the monitor's thread whenever the clock
- * reaches a timer, although that thread has none. Both are held back.
+ * The CPU's thread wakes the main loop to move the clock of a halted CPU, and it wakes all other threads whenever the
+ * clock reaches a timer, although these have none. All of this is held back.
  */
 ssize_t write(int fd, const void *value, size_t size)
 {
 	struct wakeups *w = wakeups_of(fd);
 
 	if (w && qemu_in_vcpu_thread() &&
-	    (w->is_monitors ? ++monitor_wakeups % WAKEUPS : waits_for_timer())) {
+	    (w->is_monitors || is_at_timer() ? ++idle_wakeups % WAKEUPS : waits_for_timer())) {
 		w->is_held = true;
 		return size;
 	}
