@@ -104,6 +104,30 @@ def shallow_buffers_cost_bbr_retransmits(results):
         f"BBR {100 * deep[0]:.2f} %, CUBIC {100 * deep[1]:.2f} % behind 10 MB"
 
 
+FASTEST = "1gbit"
+FASTEST_SHALLOW, FASTEST_DEEP = 11, 1110  # packets of 9014 bytes: 100 KB and 10 MB
+
+
+def _row_of(values):
+    """The fastest row of a heat map."""
+    return ", ".join(f"{delay} {100 * value:+.0f} %" for delay, value in values.items())
+
+
+@claim("gpgain-1000")
+def bbr_gains_most_on_the_longest_fast_path(results):
+    """at 1000 Mbit/s behind 100 KB BBR's goodput is above CUBIC's at 50 and 200 ms, and most at 200 ms"""
+    gains = {delay: _gain(results, delay, FASTEST, FASTEST_SHALLOW) for delay in DELAYS}
+    return 0 < gains["50ms"] < gains["200ms"], f"GpGain behind 100 KB: {_row_of(gains)}"
+
+
+@claim("gpgain-1000")
+def bbr_has_less_latency_at_1000_mbit_too(results):
+    """at 1000 Mbit/s behind 10 MB BBR's RTT is below CUBIC's at each RTT (LatDec above 0)"""
+    decreases = {delay: _decrease(results, delay, FASTEST, FASTEST_DEEP) for delay in DELAYS}
+    gains = {delay: _gain(results, delay, FASTEST, FASTEST_DEEP) for delay in DELAYS}
+    return min(decreases.values()) > 0, f"LatDec behind 10 MB: {_row_of(decreases)}; GpGain: {_row_of(gains)}"
+
+
 GAINS = {"1.1": 9, "1.25": 20, "1.5": 33}  # gain of a probe -> percent of loss that such a probe makes up for
 LOSSES = 5, 10, 15, 20, 25, 30, 40, 50
 
