@@ -41,8 +41,8 @@ MACHINE = ["-accel", "tcg,thread=single", "-icount", ICOUNT, "-smp", "1", "-m", 
 CMDLINE = ("console=ttyS0 panic=-1 quiet nokaslr random.trust_bootloader=off cryptomgr.notests "
            "initcall_blacklist=jent_mod_init,load_system_certificate_list norandmaps init_on_alloc=0 psi=0")
 # Some emulators corrupt the CPU's flags after cmpxchg16b: see flags.c. If an interrupt comes then, the return from it is a double
-# fault (seen in 6.12's __kmalloc). So they get a CPU without the instruction. BPF programs cannot do without it: from 6.18 on,
-# what they allocate comes from caches that have the instruction or are debugged (kmalloc_nolock()), so these are debugged.
+# fault (seen in 6.12's __kmalloc). Their guests get a CPU without the instruction. From 6.18 on, BPF programs then get memory only
+# from caches that are debugged (kmalloc_nolock()), so those of kmalloc() are.
 NO_CMPXCHG16B = "cx16=off"
 DEBUG_KMALLOC = "slub_debug=F,kmalloc-*"
 FLAGS = initramfs.BUILD / "flags"

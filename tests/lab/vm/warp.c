@@ -130,8 +130,7 @@ static bool waits_for_timer(void)
 /* Has the clock reached a timer that has not run yet? The CPU's thread runs it itself. */
 static bool is_at_timer(void)
 {
-	return use_icount &&
-	       qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL) == 0;
+	return qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL) == 0;
 }
 
 /*
