@@ -17,8 +17,8 @@ HERE = pathlib.Path(__file__).parent
 PATH = HERE / "path.sh"  # makes a path of network namespaces
 RESULTS = kernels.CACHE / "results"
 BUILT_IN = {"cubic", "reno"}
-MODULES = ["veth", "sch_fq", "sch_fq_codel", "sch_netem", "sch_tbf", "sch_codel", "sch_prio", "sch_ingress",
-           "cls_matchall", "cls_u32", "act_police"]
+PATH_MODULES = ["veth", "sch_fq", "sch_netem", "sch_ingress", "cls_matchall", "act_mirred"]  # those of path.sh
+MODULES = PATH_MODULES + ["sch_fq_codel", "sch_tbf", "sch_codel", "sch_prio", "cls_u32", "act_police"]
 LOADER, MONITOR = BUILD / "bbrctl", BUILD / "bbrmon"
 PROGRAMS = [LOADER, MONITOR, BUILD / "flow", BUILD / "recorder"]
 FILES = {"/recorder.bpf.o": BUILD / "recorder.bpf.o"}
@@ -169,9 +169,8 @@ def _return(verb, point, values):
 def _policer(point):
     if not point["policer.rate"]:
         return []
-    return ["tc -n rtr qdisc add dev r0 clsact",
-            "tc -n rtr filter add dev r0 ingress matchall action police "
-            f"rate {point['policer.rate']}bit burst {point['policer.burst']} conform-exceed drop/pipe"]
+    return ["tc -n rtr filter add dev r0 ingress pref 1 matchall action police "
+            f"rate {point['policer.rate']}bit burst {point['policer.burst']} conform-exceed drop/continue"]
 
 
 def _needs_wan(point):

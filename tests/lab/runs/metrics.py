@@ -119,7 +119,8 @@ def _policer_drops(text):
     total = 0
     for rule in json.loads(text or "[]"):
         for action in rule.get("options", {}).get("actions", []):
-            total += action.get("stats", {}).get("drops", 0)
+            if action["kind"] == "police":
+                total += action["stats"]["drops"]
     return total
 
 

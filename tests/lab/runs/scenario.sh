@@ -52,30 +52,13 @@ serve() { # number of flows, the congestion controls of their receivers if they 
 	until [ "$(ss -N rcv -Hltn | wc -l)" -ge "$1" ]; do
 		sleep 0.01
 	done
-	resolve
-}
-
-# All neighbours know each other from here on: no flow waits for ARP, which the path may lose, too.
-resolve() {
-	local ns address device n
-
-	for ((n = 0; n < 30; n++)); do
-		ip netns exec snd ping -q -c 1 -W 5 10.0.2.1 >/dev/null && break
-	done
-	for ns in snd wan rtr rcv; do
-		[ -e /run/netns/$ns ] || continue
-		ip -n $ns -4 neigh show nud reachable nud stale nud delay nud probe |
-			while read -r address _ device _; do
-				ip -n $ns neigh change "$address" dev "$device" nud permanent
-			done
-	done
 }
 
 # A socket gets the route's lock with what TCP remembers of the peer, so it must remember something of it.
 clamp_cwnd() { # packets
 	local route
 
-	route=$(ip -n snd route show default)
+	route=$(ip -n snd route show)
 	# shellcheck disable=SC2086 # words
 	ip -n snd route change $route cwnd lock "$1" || return
 	ip netns exec snd sysctl -qw net.ipv4.tcp_no_metrics_save=0

@@ -36,7 +36,6 @@ DESIGNS = {  # label -> seconds, options of `bbrctl experiment start`
 METRIC, SCALE, UNIT = "goodput_p50", 1e6, "Mbit/s"
 FLOWS, BYTES = 20, 300_000
 RATE_MBIT, DELAY_MS, QUEUE = 20, 40, 134  # two BDPs
-MODULES = ["veth", "sch_fq", "sch_netem", "tcp_bbr"]
 MSS_WIRE = 1514
 
 
@@ -81,7 +80,7 @@ def _image(run, kernel):
                  "OPTIONS": f"--arm control={control} --arm new={new} --seed {run.seed} {DESIGNS[run.design][1]}"}
     lines = "".join(f"{name}='{value}'\n" for name, value in variables.items())
     script = lines + "".join(part.read_text() for part in (experiment.PATH, matrix.HERE / "interference.sh"))
-    return guest.initramfs(kernel, script, modules=MODULES,
+    return guest.initramfs(kernel, script, modules=matrix.MODULES,
                            programs=[BUILD / name for name in ("bbrctl", "bbrmon", "flow")])
 
 

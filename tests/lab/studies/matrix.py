@@ -4,12 +4,12 @@ import json
 import pathlib
 import re
 
-from runs.experiment import PATH
+from runs.experiment import PATH, PATH_MODULES
 from vm import archive, arm64, guest, kernels
 from vm.initramfs import BUILD
 
 HERE = pathlib.Path(__file__).parent
-MODULES = ["veth", "sch_fq", "sch_netem", "tcp_bbr"]
+MODULES = [*PATH_MODULES, "tcp_bbr"]
 OLD = "5.10"  # bbrctl refuses it
 
 # From matrix.sh: the round trip with a full queue, 40 ms and 50 packets of 3000 bytes at 10 Mbit/s; the interval of step migrate.
