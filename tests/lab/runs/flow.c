@@ -96,7 +96,7 @@ static void on_term(int sig)
 }
 
 /*
- * From here on 16 packets wake the receiver, not each one: waking it took a sixth of the guest's instructions.
+ * From here on 16 packets wake the receiver, not each one: waking it took 15 % of the guest's instructions.
  * TCP acknowledges as before. Not from the start, because the receive window grows by what has been read.
  */
 static void wait_for_many(int fd)
