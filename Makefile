@@ -218,13 +218,13 @@ oracle: ## record the kernel's own BBR again on every kernel, and compare: some 
 	$(PYTHON) tests/oracle/oracle replay --fresh
 	$(PYTHON) tests/oracle/oracle sample
 
-lab: ## run the short experiments of the literature over five seeds, and test every kernel: most of an hour
+lab: ## run the short experiments of the literature over five seeds, and test every kernel: an hour or two
 	scripts/deps build run test
 	$(MAKE) -j2 WERROR=1 tests
 	$(PYTHON) tests/lab/lab matrix
 	$(PYTHON) tests/lab/lab all
 
-lab-long: ## run every experiment of the literature over five seeds and make a page of them: some hours
+lab-long: ## run every experiment of the literature over five seeds and make a page of them: one night
 	scripts/deps build run test
 	$(MAKE) -j2 WERROR=1 tests
 	$(PYTHON) tests/lab/lab all --long --out $(BUILD)/experiments; status=$$?; \
