@@ -192,11 +192,11 @@ def _three(results, path):
             _goodput(results, "bpf_bbr", f"{path} profile={BBRMO}")]
 
 
-@claim("bbrmo")
+@claim("bbrmo", fails="nothing but the queue drops packets here, so CUBIC fills the link as well, and BBR lacks 2 % for PROBE_RTT")
 def bbrmo_is_above_bbr_and_cubic(results):
-    """on a path of 12 Mbit/s CUBIC has 8.5, BBR 9.2, BBRMO 12.2: BBRMO has the most"""
+    """on a path of 12 Mbit/s CUBIC has 8.5, BBR 9.2, BBRMO 12.2: BBRMO has the most, by at least 5 %"""
     rates = _three(results, "delay=40ms loss=0%")
-    return rates[2] > max(rates[:2]), ", ".join(map(mbit, rates))
+    return rates[2] > 1.05 * max(rates[:2]), ", ".join(map(mbit, rates))
 
 
 @claim("bbrmo")
