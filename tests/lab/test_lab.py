@@ -471,10 +471,18 @@ link.rate = "1mbit"
 def test_a_rate_beyond_the_guest_is_told(small):
     def lines(*settings):
         return [*experiment.warnings(scenario.load(small(), settings).points())]
-    assert not lines(("link.rate", "363mbit")) and not lines(("link.rate", "2gbit"), ("path.mtu", "9000"))
+    assert not lines(("link.rate", "423mbit")) and not lines(("link.rate", "2gbit"), ("path.mtu", "9000"))
     assert not lines(("link.rate", "1gbit"), ("path.gso", "44"))
-    (line,) = lines(("link.rate", "364mbit"))
-    assert "30053 packets a second" in line and "path.mtu" in line
+    (line,) = lines(("link.rate", "424mbit"))
+    assert "35007 packets a second" in line and "path.mtu" in line
+
+
+def test_a_guest_passes_the_packets_up_to_which_nothing_is_told(small):
+    """Those of 9000 bytes, of which it passes fewest, on a link that is faster than its CPU."""
+    (point,) = scenario.load(small(), [("link.rate", "5gbit"), ("link.queue", "1000"), ("path.mtu", "9000"),
+                                       ("path.delay", "5ms"), ("duration", "1s")]).points()
+    result = experiment.execute(experiment.Run(point, "bbr", 1, "6.12"))
+    assert experiment.MOST_PACKETS < result["goodput_bps"] / 8 / 8948 < experiment.packets_per_second(point)
 
 
 @pytest.mark.parametrize("delay, is_large", [("64ms", False), ("65ms", True)])
