@@ -56,14 +56,14 @@ def half_a_bdp_carries_the_rate(results):
     return rate > 0.98 and resent <= 0.05, f"{100 * rate:.1f} %, {100 * resent:.2f} % resent"
 
 
-@claim("quiche-aggregation")
+@claim("quiche-aggregation", fails="bursts of two round trips overflow the queue with four of five seeds; Google's own resends up to 4 packets, too")
 def acks_in_bursts_lose_nothing(results):
     """with ACKs once in two round trips nothing is resent, and the smoothed RTT stays under five times the path's"""
     resent, srtt = _resent(results), _srtt_us(results.of(V3))
     return resent == 0 and srtt < 5 * PATH_US, f"{resent} resent, {srtt / 1000:.0f} ms"
 
 
-@claim("quiche-decrease")
+@claim("quiche-decrease", fails="the queue is 12.8 s long, and each PROBE_RTT discards the lower bounds before a round ends; so does Google's own")
 def a_link_that_gets_slow_delivers(results):
     """in the first 10 s one second's rate is within 10 % of the link's, and 20 MB have arrived in 800 s"""
     rate = _best_rate(results, "", 2, 10)
