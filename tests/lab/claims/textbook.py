@@ -16,7 +16,7 @@ def _words(rates):
     return ", ".join(f"{cc} {mbit(rate)}" for cc, rate in rates.items())
 
 
-@claim("toonk", fails="Westwood's slow start overflows the buffer, and from then on it has half of the link")
+@claim("toonk", fails="Westwood's slow start overflows the buffer, and from then on it has a third of the link")
 def all_use_a_clean_path(results):
     """without loss each has 147 to 344 of 350 Mbit/s"""
     rates = _rates(results, "0%")
