@@ -65,12 +65,12 @@ def packets_of(point):
 
 
 def warnings(points):
-    """Yields a line for each point that is limited by something which its scenario does not say."""
+    """Yields a line for each point that may be limited by something which its scenario does not say."""
     for point in points:
         packets = packets_per_second(point)
         if packets > MOST_PACKETS:
-            yield f"{point.scenario} {point.label}".strip() + f": its link carries {packets:.0f} packets a second, a guest's CPU some " \
-                f"{MOST_PACKETS}. So the CPU is the limit; with a larger path.mtu the link is"
+            yield f"{point.scenario} {point.label}".strip() + f": its link carries {packets:.0f} packets a second. Above " \
+                f"{MOST_PACKETS} a guest's CPU may be the limit, not the link; a larger path.mtu needs fewer packets"
 
 
 def ccs_of(point, cc):
