@@ -209,8 +209,8 @@ check-unit: ## run the tests that need neither root nor a virtual machine, in un
 
 fuzz: ## run each fuzzer for FUZZ_SECONDS, by default 600
 	scripts/deps build test
-	$(MAKE) -j2 WERROR=1 $(FUZZERS)
-	$(PYTHON) tests/fuzz/fuzzer.py $(FUZZ_SECONDS)
+	$(MAKE) -j2 WERROR=1 $(FUZZERS) $(CORPORA)
+	$(PYTHON) tests/fuzz/fuzzer.py run $(FUZZ_SECONDS)
 
 oracle: ## record the kernel's own BBR again on every kernel, and compare: some hours
 	scripts/deps build run test

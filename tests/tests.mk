@@ -115,6 +115,7 @@ $(BUILD)/next/bbrmon: $(NEXT_MONITOR)
 # ---- fuzzers
 
 FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm algorithm3 params tuning events filter recording)
+CORPORA := $(patsubst tests/fuzz/%.tar.xz,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/corpus/*.tar.xz))
 FUZZ_SECONDS ?= 600
 FUZZ_FLAGS := -O1 -g1 -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,float-cast-overflow \
 	-fno-sanitize-recover=all
@@ -123,6 +124,12 @@ fuzzed = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(basename $1))
 $(BUILD)/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CLANG) $(INCLUDES) $(DEFINES) $(FUZZ_FLAGS) $(DEPS) -c $< -o $@
+
+$(BUILD)/fuzz/corpus/%: tests/fuzz/corpus/%.tar.xz
+	@rm -rf $@
+	@mkdir -p $@
+	$(PYTHON) -m tarfile -e $< $@
+	@touch $@
 
 $(BUILD)/fuzz/%:
 	$(CLANG) $(FUZZ_FLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -ljson-c -o $@
@@ -281,7 +288,7 @@ $(ORACLE)/test_recorder: $(call oracle_sanitized,bbr3/test_recorder.c bbr3/recor
 
 ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record_bbr.bpf.o record_bbr3.bpf.o replay replay.bpf.o inputs kinds kinds.bpf.o kinds_bbr3 kinds_bbr3.bpf.o select test_replay test_recorder) $(BUILD)/asan/replay
 
-tests: all unit toy $(FUZZERS) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o abi2.bpf.o next/bbrmon) \
+tests: all unit toy $(FUZZERS) $(CORPORA) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o abi2.bpf.o next/bbrmon) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)
 
 # ---- the tools with an algorithm that nothing outside its folder knows

@@ -88,6 +88,17 @@ def test_corpus_reaches_all(target, replayed):
     assert not [what for what, times in reached.items() if times == "0"]
 
 
+def test_the_same_inputs_give_the_same_archive(tmp_path):
+    for target in fuzzer.TARGETS:
+        inputs = fuzzer.read(fuzzer.corpus(target))
+        assert inputs == fuzzer.unpack(fuzzer.archive(target))
+        fuzzer.pack(dict(reversed(sorted(inputs.items()))), tmp_path / "again")
+        assert fuzzer.unpack(tmp_path / "again") == inputs
+        first = (tmp_path / "again").read_bytes()
+        fuzzer.pack(inputs, tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == first
+
+
 def test_fuzzing_finds_nothing(target, fuzzed):
     output = fuzzed[target].stdout
     assert fuzzed[target].returncode == 0, failure(target, output)
