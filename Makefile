@@ -22,6 +22,13 @@ OUR_CFLAGS := $(INCLUDES) -std=gnu11 $(WARN) $(HERE)
 LDLIBS := -lbpf -lelf -lz -lcap -linih -lm
 MONITOR_LIBS := -lncursesw -ltinfo -lmicrohttpd
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+# What makes a mistake hard to exploit, in all programs that users get. The user's flags come later, so they win.
+# $(call taken,FLAGS): those that this compiler takes; asked when a recipe first needs them.
+taken = $(shell for flag in $1; do $(CC) -Werror $$flag -x c -c /dev/null -o /dev/null 2>/dev/null && echo $$flag; done)
+HARD = $(eval HARD := -fPIE -fstack-protector-strong $(call taken,-fstack-clash-protection -fcf-protection -mbranch-protection=standard))$(HARD)
+# Needs the optimizer, and clashes with ASan. A distribution brings its own.
+FORTIFY := $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,$(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+HARD_LINK := -Wl,-z,relro -Wl,-z,now
 # Each compiler run notes which headers it read, so that a change to one rebuilds what includes it.
 DEPS = -MMD -MF $@.d
 
@@ -79,18 +86,22 @@ $(BUILD)/%.lskel.h: $(BUILD)/%.bpf.o
 
 # ---- the tools: an object for each source, plain and (for the tests) with the sanitizers
 
-$(BUILD)/obj/%.o: %.c
+# It changes with these flags, and then what is in build/ is compiled again.
+$(BUILD)/hardening: FORCE | $(BUILD)
+	$(call if_changed,echo '$(HARD) $(FORTIFY)')
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/hardening
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) -c $< -o $@
+	$(CC) $(HARD) $(FORTIFY) $(CPPFLAGS) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) -c $< -o $@
 
 $(BUILD)/asan/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(OUR_CFLAGS) $(CFLAGS) $(SANITIZE) $(DEPS) -c $< -o $@
 
 # Files that are embedded in a program.
-$(BUILD)/obj/%.o: %.S
+$(BUILD)/obj/%.o: %.S $(BUILD)/hardening
 	@mkdir -p $(@D)
-	$(CC) $(INCLUDES) $(EMBEDDED) -c $< -o $@
+	$(CC) $(HARD) $(INCLUDES) $(EMBEDDED) -c $< -o $@
 
 # Sources that name the algorithms or embed their programs. All other objects do not depend on the algorithms: a build with
 # other algorithms takes them from SHARED.
@@ -164,20 +175,20 @@ $(BUILD):
 	@mkdir -p $@
 
 $(BUILD)/bbrctl: $(LOADER) $(LIB)
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(CC) -pie $(HARD_LINK) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/bbrmon: $(MONITOR) $(LIB)
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
+	$(CC) -pie $(HARD_LINK) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
 
 $(BUILD)/static/bbrctl: $(LOADER) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) -static $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(CC) -static-pie $(HARD_LINK) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/static/bbrmon: $(MONITOR) $(LIB) $(BUILD)/static/no_tls.o
-	$(CC) -static $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
+	$(CC) -static-pie $(HARD_LINK) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
 
 $(BUILD)/static/no_tls.o: packaging/static/no_tls.c $(BUILD)/static/tls_calls.inc
-	$(CC) $(OUR_CFLAGS) -I$(@D) $(CFLAGS) -c $< -o $@
+	$(CC) $(HARD) $(FORTIFY) $(OUR_CFLAGS) -I$(@D) $(CFLAGS) -c $< -o $@
 
 $(BUILD)/static/tls_calls.inc: $(shell $(CC) -print-file-name=libmicrohttpd.a)
 	@mkdir -p $(@D)

@@ -57,6 +57,7 @@ rpm: rpm-sources ## make the rpm packages, in build/rpm/RPMS
 check-static: ## the static programs in an empty root; needs root
 	scripts/deps build test
 	$(MAKE) -j2 WERROR=1 STATIC=1 all
+	$(PYTHON) -m pytest -q -p no:cacheprovider tests/package/test_install.py -k hard_to_exploit
 	tests/package/check_static.sh $(BUILD)/static
 
 check-deb: deb-sources ## build, check and install the Debian packages in roots of Debian 12 and 13: minutes

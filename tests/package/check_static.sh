@@ -32,7 +32,7 @@ mount --rbind /proc "$root/proc"
 mount --rbind /sys "$root/sys"
 findmnt -n -t bpf "$root/sys/fs/bpf" >/dev/null || mount -t bpf none "$root/sys/fs/bpf"
 for program in bbrctl bbrmon; do
-	! readelf -lW "$programs/$program" | grep -E 'INTERP|DYNAMIC' || die "$program is not static"
+	! readelf -ldW "$programs/$program" | grep -E 'INTERP|NEEDED' || die "$program is not static"
 	cp "$programs/$program" "$root/$program"
 done
 ip link set lo up

@@ -8,6 +8,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = "bbrctl", "bbrmon"
+FORTIFY = "-D_FORTIFY_SOURCE=2"
 
 
 def make(*arguments, **variables):
@@ -100,21 +101,55 @@ def test_no_file_tells_where_it_was_built(installed):
     assert not [file for file in files(installed) if where in (installed / file).read_bytes()]
 
 
+def readelf(*arguments):
+    return subprocess.run(["readelf", "-W", *arguments], capture_output=True, text=True, check=True).stdout
+
+
 def test_libraries_are_linked():
     """This lets package tools find them."""
-    def read(option):
-        return subprocess.run(["readelf", "-W", option, ROOT / "build/bbrmon"], capture_output=True, text=True,
-                              check=True).stdout
-    needed = re.findall(r"NEEDED.*\[(\S+)\.so", read("-d"))
+    needed = re.findall(r"NEEDED.*\[(\S+)\.so", readelf("-d", ROOT / "build/bbrmon"))
     assert {"libbpf", "libmicrohttpd", "libncursesw", "libcap"} <= set(needed)
-    assert "dlopen" not in read("--dyn-syms")
+    assert "dlopen" not in readelf("--dyn-syms", ROOT / "build/bbrmon")
+
+
+@pytest.mark.parametrize("program", [f"{folder}{program}" for folder in ("", "static/") for program in PROGRAMS])
+def test_programs_are_hard_to_exploit(program):
+    path = ROOT / "build" / program
+    if program.startswith("static/") and not path.exists():
+        pytest.skip("make check-static builds it")
+    read = readelf("-hldn", path)
+    assert "DYN (Position-Independent Executable file)" in read
+    assert "GNU_RELRO" in read and re.search(r"\(FLAGS_1\) .*\bNOW\b.*\bPIE\b", read)
+    assert re.search(r"GNU_STACK .* RW +0x", read) and " RWE " not in read
+    assert ("INTERP" in read) != program.startswith("static/")
+    called = set(re.findall(r"__\w+_(?:chk|chk_fail)\b", readelf("-s", path)))
+    assert {"__stack_chk_fail", "__printf_chk", "__snprintf_chk"} <= called, called
+
+
+def test_every_object_of_a_program_is_hard_to_exploit():
+    """One without the mark takes it from the program. A compiler without these flags makes none."""
+    if "-fcf-protection" not in (ROOT / "build/hardening").read_text().split():
+        pytest.skip("the compiler does not have -fcf-protection")
+    objects = [path for folder in ("lib", "loader", "tools") for path in (ROOT / "build/obj" / folder).rglob("*.o")]
+    for read in re.split(r"^File: ", readelf("-n", *objects), flags=re.M)[1:]:
+        assert "x86 feature: IBT, SHSTK" in read, read
+    assert len(objects) > 100
 
 
 @pytest.mark.parametrize("variables, has, lacks", [
     ({}, ["-std=gnu11", "-O2"], ["-Werror"]),
     ({"WERROR": 1}, ["-std=gnu11", "-O2", "-Werror"], []),
-    ({"CFLAGS": "-O1", "CPPFLAGS": "-DX"}, ["-std=gnu11", "-Iinclude", "-O1", "-DX"], ["-Werror", "-O2"]),
+    ({"CFLAGS": "-O1", "CPPFLAGS": "-DX"}, ["-std=gnu11", "-Iinclude", "-O1", "-DX", FORTIFY], ["-Werror", "-O2"]),
+    ({"CFLAGS": "-O2 -D_FORTIFY_SOURCE=3"}, ["-D_FORTIFY_SOURCE=3"], [FORTIFY]),
+    ({"CPPFLAGS": "-Wp,-D_FORTIFY_SOURCE=3"}, ["-Wp,-D_FORTIFY_SOURCE=3"], [FORTIFY]),
+    ({"CFLAGS": "-g"}, ["-g"], [FORTIFY]),  # it needs the optimizer
+    ({"CFLAGS": "-O0"}, ["-O0"], [FORTIFY]),
 ])
 def test_flags_of_the_packager(variables, has, lacks):
     command = make("-n", "-W", "loader/main.c", "build/obj/loader/main.o", **variables).split()
     assert not set(has) - set(command) and not set(lacks) & set(command)
+
+
+def test_flags_of_the_user_win():
+    command = make("-n", "-W", "loader/main.c", "build/obj/loader/main.o", CFLAGS="-O2 -fno-stack-protector").split()
+    assert command.index("-fno-stack-protector") > command.index("-fstack-protector-strong")

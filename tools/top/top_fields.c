@@ -170,7 +170,7 @@ static void add_field(struct pieces *p, const struct field *f, const struct conn
 {
 	const char *from = f->page ? f->page : f->text + strspn(f->text, " ");
 	char value[32], text[PIECE_LEN];
-	size_t n = 0;
+	size_t n = 0, len = strlen(p->last);
 
 	value_text(value, sizeof(value), f, c);
 	for (; *from && n < sizeof(text) - sizeof(value); from++) {
@@ -181,7 +181,7 @@ static void add_field(struct pieces *p, const struct field *f, const struct conn
 	}
 	text[n] = 0;
 	if (text[0] == ' ') {
-		strncat(p->last, text, sizeof(p->last) - strlen(p->last) - 1);
+		snprintf(p->last + len, sizeof(p->last) - len, "%s", text);
 		return;
 	}
 	add(p, "%s", text);
