@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE /* asprintf() */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,8 +17,10 @@
 struct reading {
 	struct device_qdisc *list;
 	int n;
-	int mq_index; /* the device with an mq root whose queues we read */
+	/* The device with an mq root whose queues we read. */
+	int mq_index;
 	__u32 mq_handle;
+	char mq_kind[16];
 	int error;
 };
 
@@ -36,26 +39,70 @@ static int ask(int fd)
 	return send(fd, &request, sizeof(request), 0) < 0 ? -errno : 0;
 }
 
-static void note(struct reading *r, int index, const char *kind)
+/* The device's entry, which is new unless it was the last. NULL: none, or no memory. */
+static struct device_qdisc *entry_of(struct reading *r, int index)
 {
-	struct device_qdisc *grown, *last = r->n ? &r->list[r->n - 1] : NULL;
+	struct device_qdisc *grown, *q = r->n ? &r->list[r->n - 1] : NULL;
 	char device[IF_NAMESIZE];
 
-	if (!strcmp(kind, "noqueue") || !if_indextoname(index, device))
-		return;
-	if (last && !strcmp(last->device, device)) {
-		if (!strcmp(last->kind, "fq"))
-			snprintf(last->kind, sizeof(last->kind), "%s", kind);
-		return;
-	}
+	if (!if_indextoname(index, device))
+		return NULL;
+	if (q && !strcmp(q->device, device))
+		return q;
 	grown = realloc(r->list, (r->n + 1) * sizeof(*grown));
 	if (!grown) {
 		r->error = -ENOMEM;
-		return;
+		return NULL;
 	}
 	r->list = grown;
-	strcpy(grown[r->n].device, device);
-	snprintf(grown[r->n++].kind, sizeof(grown->kind), "%s", kind);
+	q = &grown[r->n++];
+	memset(q, 0, sizeof(*q));
+	strcpy(q->device, device);
+	return q;
+}
+
+/* What devices get by themselves, and what does no more than keep packets in order. */
+static bool is_plain(const char *kind)
+{
+	static const char *const plain[] = {
+		"pfifo_fast", "fq_codel", "fq_pie", "sfq", "pfifo", "bfifo", "pfifo_head_drop",
+	};
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		if (!strcmp(kind, plain[i]))
+			return true;
+	return false;
+}
+
+static void add_queue(struct reading *r, struct device_qdisc *q, unsigned int queue)
+{
+	char *grown;
+
+	/* The kernel lists them from the last to the first. */
+	if (asprintf(&grown, "%x%s%s", queue, q->queues ? " " : "", q->queues ? q->queues : "") <
+	    0) {
+		r->error = -ENOMEM;
+		return;
+	}
+	free(q->queues);
+	q->queues = grown;
+}
+
+/* queue: which of those below mq, 0 for a root. */
+static void note(struct reading *r, int index, const char *kind, unsigned int queue)
+{
+	struct device_qdisc *q = strcmp(kind, "noqueue") ? entry_of(r, index) : NULL;
+
+	if (!q)
+		return;
+	if (!q->kind[0] || !strcmp(q->kind, "fq"))
+		snprintf(q->kind, sizeof(q->kind), "%s", kind);
+	if (!queue)
+		return;
+	strcpy(q->multi, r->mq_kind);
+	q->handle = r->mq_handle >> 16;
+	if (is_plain(kind))
+		add_queue(r, q, queue);
 }
 
 /* Takes the root of a device or, below mq, each of its queues. */
@@ -74,10 +121,12 @@ static void take(struct reading *r, const struct nlmsghdr *head)
 	if (tc->tcm_parent == TC_H_ROOT && (!strcmp(kind, "mq") || !strcmp(kind, "mqprio"))) {
 		r->mq_index = tc->tcm_ifindex;
 		r->mq_handle = TC_H_MAJ(tc->tcm_handle);
-	} else if (tc->tcm_parent == TC_H_ROOT ||
-		   (tc->tcm_ifindex == r->mq_index && tc->tcm_parent != TC_H_INGRESS &&
-		    TC_H_MAJ(tc->tcm_parent) == r->mq_handle)) {
-		note(r, tc->tcm_ifindex, kind);
+		strcpy(r->mq_kind, kind);
+	} else if (tc->tcm_parent == TC_H_ROOT) {
+		note(r, tc->tcm_ifindex, kind, 0);
+	} else if (tc->tcm_ifindex == r->mq_index && tc->tcm_parent != TC_H_INGRESS &&
+		   TC_H_MAJ(tc->tcm_parent) == r->mq_handle) {
+		note(r, tc->tcm_ifindex, kind, TC_H_MIN(tc->tcm_parent));
 	}
 }
 
@@ -114,9 +163,35 @@ int qdiscs_list(struct device_qdisc **list)
 		;
 	close(fd);
 	if (r.error) {
-		free(r.list);
+		qdiscs_free(r.list, r.n);
 		return r.error;
 	}
 	*list = r.list;
 	return r.n;
+}
+
+void qdiscs_free(struct device_qdisc *list, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(list[i].queues);
+	free(list);
+}
+
+char *qdisc_advice(const struct device_qdisc *q)
+{
+	char *advice = NULL, make[64 + IF_NAMESIZE] = "";
+	unsigned int handle = q->handle ? q->handle : 1;
+
+	if (q->multi[0] ? !q->queues : !is_plain(q->kind))
+		return NULL;
+	if (!q->multi[0])
+		return asprintf(&advice, "tc qdisc replace dev %s root fq", q->device) < 0 ? NULL :
+											     advice;
+	if (!q->handle) /* it has to have one before its queues have names */
+		snprintf(make, sizeof(make), "tc qdisc replace dev %s root handle 1: %s; ",
+			 q->device, q->multi);
+	return asprintf(&advice, "%sfor q in %s; do tc qdisc replace dev %s parent %x:$q fq; done",
+			make, q->queues, q->device, handle) < 0 ?
+		       NULL :
+		       advice;
 }

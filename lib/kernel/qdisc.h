@@ -8,12 +8,22 @@ struct device_qdisc {
 	char device[IF_NAMESIZE];
 	/* Of its queue; of several (below mq), the first that is not fq, if any is. */
 	char kind[16];
+	char multi[16]; /* "mq" or "mqprio": it has a queue for each of the device's; else "" */
+	__u16 handle; /* of mq; 0: the kernel made it, and its queues cannot be named */
+	char *queues; /* below mq: those that fq could replace, as tc(8) counts them: "1 2 a"; or NULL */
 };
 
 /*
- * Lists the devices of this network namespace that have a queue. Returns their number or -errno;
- * the caller frees *list.
+ * Lists the devices of this network namespace that have a queue, for qdiscs_free(). Returns their
+ * number or -errno.
  */
 int qdiscs_list(struct device_qdisc **list);
+void qdiscs_free(struct device_qdisc *list, int n);
+
+/*
+ * Commands for a shell that give the device fq and keep the rest of what it has; NULL if it has fq,
+ * or something that somebody chose, as a shaper, and fq would take away. The caller frees it.
+ */
+char *qdisc_advice(const struct device_qdisc *q);
 
 #endif

@@ -105,27 +105,41 @@ static void add_surroundings(struct json *j, const struct surroundings *s)
 	json_add_string(j, "lockdown", s->lockdown[0] ? s->lockdown : NULL);
 	json_open_array(j, "devices");
 	for (int i = 0; i < s->n_qdiscs; i++) {
+		char *advice = qdisc_advice(&s->qdisc[i]);
+
 		json_open_object(j, NULL);
 		json_add_string(j, "device", s->qdisc[i].device);
 		json_add_string(j, "qdisc", s->qdisc[i].kind);
+		json_add_string(j, "root",
+				s->qdisc[i].multi[0] ? s->qdisc[i].multi : s->qdisc[i].kind);
+		json_add_string(j, "advice", advice);
 		json_close(j);
+		free(advice);
 	}
 	json_close(j);
 }
 
+static void print_device(const struct device_qdisc *q)
+{
+	char *advice = qdisc_advice(q);
+
+	if (!strcmp(q->kind, "fq")) {
+		printf("  pacing on %s: by fq\n", q->device);
+		return;
+	}
+	printf("  pacing on %s: by TCP, a timer for each connection (its queue is %s%s%s)\n",
+	       q->device, q->kind, q->multi[0] ? " below " : "", q->multi);
+	if (advice)
+		printf("    fq costs less: %s\n", advice);
+	else
+		printf("    fq costs less, but would take %s away\n", q->kind);
+	free(advice);
+}
+
 static void print_pacing(const struct surroundings *s)
 {
-	for (int i = 0; i < s->n_qdiscs; i++) {
-		const struct device_qdisc *q = &s->qdisc[i];
-
-		if (!strcmp(q->kind, "fq"))
-			printf("  pacing on %s: by fq\n", q->device);
-		else
-			printf("  pacing on %s: by TCP, a timer for each connection (its queue is "
-			       "%s)\n"
-			       "    fq costs less: tc qdisc replace dev %s root fq\n",
-			       q->device, q->kind, q->device);
-	}
+	for (int i = 0; i < s->n_qdiscs; i++)
+		print_device(&s->qdisc[i]);
 }
 
 static void print_surroundings(const struct surroundings *s)
@@ -214,6 +228,6 @@ int verb_check(void *options, int argc, char **argv)
 		print_json_check(&uts, &t, &s);
 	else
 		print_check(&uts, &t, &s);
-	free(s.qdisc);
+	qdiscs_free(s.qdisc, s.n_qdiscs);
 	return EXIT_DONE;
 }

@@ -26,6 +26,36 @@ def test_check_says_that_this_machine_can(bbrctl):
     assert os.uname().release in bbrctl("check").out
 
 
+def devices_of(bbrctl, ns):
+    return {d["device"]: d for d in bbrctl.json("check", prefix=ns.command())["devices"]}
+
+
+def test_the_advice_of_check_keeps_mq(bbrctl, new_ns):
+    """As a shell runs it, with pfifo in the place of fq, which not every kernel has."""
+    ns = new_ns()
+    ns.ip("link", "add", "made", "numtxqueues", 12, "numrxqueues", 12, "type", "veth", "peer", "name", "end")
+    ns.run("tc", "qdisc", "add", "dev", "made", "root", "mq")
+    ns.ip("link", "add", "kernels", "numtxqueues", 3, "type", "ifb")  # the kernel makes its mq, without a handle
+    ns.ip("link", "set", "kernels", "up")
+    before = devices_of(bbrctl, ns)
+    assert {d: before[d]["root"] for d in ("made", "kernels")} == {"made": "mq", "kernels": "mq"}
+    for device, queues in ("made", 12), ("kernels", 3):
+        advice = before[device]["advice"]
+        assert advice in bbrctl("check", prefix=ns.command()).out
+        ns.run("sh", "-ec", re.sub(r"\bfq\b", "pfifo limit 77", advice))
+        shown = ns.run("tc", "qdisc", "show", "dev", device).stdout.splitlines()
+        assert shown[0].startswith("qdisc mq ") and len(shown) == 1 + queues
+        assert all(line.startswith("qdisc pfifo ") and line.endswith(" limit 77p") for line in shown[1:])
+
+
+def test_check_advises_nothing_that_takes_a_shaper_away(bbrctl, new_ns):
+    ns = new_ns()
+    ns.run("tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1gbit", "burst", "1m", "latency", "10ms")
+    assert devices_of(bbrctl, ns)["lo"] == {"device": "lo", "qdisc": "tbf", "root": "tbf", "advice": None}
+    out = bbrctl("check", prefix=ns.command()).out
+    assert "tc qdisc" not in out and "would take tbf away" in out
+
+
 def test_load_then_use_then_unload(bbrctl, free_name, ns):
     name = free_name()
     assert name in bbrctl("load", "--name", name).out

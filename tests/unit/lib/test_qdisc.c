@@ -117,7 +117,7 @@ static void expect(const char *devices)
 	for (int i = 0; i < n; i++)
 		sprintf(found + strlen(found), "%s%s %s", i ? ", " : "", list[i].device,
 			list[i].kind);
-	free(list);
+	qdiscs_free(list, n);
 	assert_string_equal(found, devices);
 	assert_true(was_asked);
 }
@@ -165,6 +165,75 @@ static void each_queue_below_mq(void **state)
 	add_qdisc(4, 0x80030001, 0, "noqueue");
 	add_qdisc(5, 0x80030001, 0, "fq"); /* of no mq of its own */
 	expect("dev2 fq, dev3 pfifo_fast");
+}
+
+/* Expects the advice for the only device, or none. */
+static void expect_advice(const char *expected)
+{
+	struct device_qdisc *list;
+	char *advice;
+
+	add(NLMSG_DONE, 4);
+	assert_int_equal(qdiscs_list(&list), 1);
+	advice = qdisc_advice(&list[0]);
+	if (expected)
+		assert_string_equal(advice, expected);
+	else
+		assert_null(advice);
+	free(advice);
+	qdiscs_free(list, 1);
+}
+
+static void advice_for_a_single_queue(void **state)
+{
+	(void)state;
+	add_root(2, "pfifo_fast");
+	expect_advice("tc qdisc replace dev dev2 root fq");
+}
+
+static void no_advice_where_fq_is_or_would_take_a_choice_away(void **state)
+{
+	static const char *const chosen[] = { "fq", "htb", "tbf", "cake", "netem", "hfsc", "prio" };
+
+	for (size_t i = 0; i < sizeof(chosen) / sizeof(chosen[0]); i++) {
+		begin(state);
+		add_root(2, chosen[i]);
+		expect_advice(NULL);
+	}
+}
+
+/* mq stays: fq replaces its queues. tc(8) counts them in hexadecimal. */
+static void advice_for_each_queue_below_mq(void **state)
+{
+	(void)state;
+	add_qdisc(2, TC_H_ROOT, 0x80010000, "mq");
+	for (int queue = 11; queue; queue--)
+		add_qdisc(2, 0x80010000 | queue, 0,
+			  queue == 2 ? "fq" :
+			  queue == 3 ? "cake" :
+				       "fq_codel");
+	expect_advice("for q in 1 4 5 6 7 8 9 a b; do tc qdisc replace dev dev2 parent 8001:$q fq; "
+		      "done");
+}
+
+/* The kernel's own mq has no handle by which its queues could be named. */
+static void advice_for_an_mq_without_a_handle(void **state)
+{
+	(void)state;
+	add_qdisc(2, TC_H_ROOT, 0, "mq");
+	add_qdisc(2, 2, 0, "pfifo_fast");
+	add_qdisc(2, 1, 0, "pfifo_fast");
+	expect_advice("tc qdisc replace dev dev2 root handle 1: mq; for q in 1 2; do tc qdisc "
+		      "replace dev dev2 parent 1:$q fq; done");
+}
+
+static void no_advice_for_an_mq_of_chosen_queues(void **state)
+{
+	(void)state;
+	add_qdisc(2, TC_H_ROOT, 0x10000, "mq");
+	add_qdisc(2, 0x10001, 0, "fq");
+	add_qdisc(2, 0x10002, 0, "cake");
+	expect_advice(NULL);
 }
 
 static void an_answer_in_several_parts(void **state)
@@ -224,10 +293,19 @@ static void an_error_after_some_devices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(no_device_has_a_queue),	    TEST(the_root_of_each_device),
-		TEST(each_queue_below_mq),	    TEST(an_answer_in_several_parts),
-		TEST(a_device_that_went_meanwhile), TEST(messages_without_a_kind),
-		TEST(what_the_kernel_refuses),	    TEST(an_error_after_some_devices),
+		TEST(no_device_has_a_queue),
+		TEST(the_root_of_each_device),
+		TEST(advice_for_a_single_queue),
+		TEST(no_advice_where_fq_is_or_would_take_a_choice_away),
+		TEST(advice_for_each_queue_below_mq),
+		TEST(advice_for_an_mq_without_a_handle),
+		TEST(no_advice_for_an_mq_of_chosen_queues),
+		TEST(each_queue_below_mq),
+		TEST(an_answer_in_several_parts),
+		TEST(a_device_that_went_meanwhile),
+		TEST(messages_without_a_kind),
+		TEST(what_the_kernel_refuses),
+		TEST(an_error_after_some_devices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
