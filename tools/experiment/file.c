@@ -9,7 +9,6 @@
 
 #define FORMAT "bpf-bbr experiment"
 #define COLUMNS_MAX 128 /* of a file, known or not */
-#define BLOCKS_MAX (1 << 20)
 
 static void write_keys(FILE *out, const struct file_field *f, const struct study *s)
 {
@@ -73,6 +72,7 @@ static const struct file_field *find(const struct file_field *f, const char *nam
 	return f->name ? f : NULL;
 }
 
+/* The rows were checked against the experiment's keys, so only counters may come after them. */
 static int read_key(struct reading *r, char *key)
 {
 	const struct file_field *f;
@@ -86,6 +86,8 @@ static int read_key(struct reading *r, char *key)
 		return EXIT_DONE;
 	}
 	f = find(file_keys, key);
+	if (f && r->columns)
+		return refuse(r, "must be above the names of the columns", key);
 	if (!f)
 		f = find(file_counters, key);
 	return !f || file_parse_value(value, f, r->study) ? EXIT_DONE :
@@ -128,14 +130,12 @@ static int read_row(struct reading *r, char *line)
 		return refuse(r, "too few values", NULL);
 	if (row.arm >= r->study->experiment.arms)
 		return refuse(r, "the arm's number is too large", NULL);
-	if (row.block > BLOCKS_MAX)
-		return refuse(r, "the block's number is too large", NULL);
 	if (rows_add(&r->study->rows, &row))
 		return EXIT_DONE;
 	return refuse(r, strerror(ENOMEM), NULL);
 }
 
-/* Checks what the rest relies on. */
+/* Each value was checked on its line. None of these may be missing. */
 static int check_head(const struct reading *r)
 {
 	const struct experiment *e = &r->study->experiment;
@@ -144,17 +144,21 @@ static int check_head(const struct reading *r)
 		err("%s: bbrmon experiment -w did not write this file", r->path);
 		return EXIT_REFUSED;
 	}
-	if (e->arms < 2 || e->arms > EXPERIMENT_ARMS || e->prefix4 < 96 || e->prefix4 > 128 ||
-	    e->prefix6 > 128 || e->scope.dst_len > 128)
-		return refuse(r, "a number of the experiment is out of its range", NULL);
-	return EXIT_DONE;
+	if (e->arms && e->prefix4 && e->prefix6)
+		return EXIT_DONE;
+	return refuse(r, "a key is missing above this line",
+		      !e->arms	  ? "arms" :
+		      !e->prefix4 ? "prefix4" :
+				    "prefix6");
 }
 
-static int read_line(struct reading *r, char *line)
+static int read_line(struct reading *r, char *line, size_t len)
 {
 	int ret;
 
 	r->line++;
+	if (strlen(line) != len)
+		return refuse(r, "a zero byte", NULL);
 	if (line[0] == '#')
 		return read_key(r, line + 1 + strspn(line + 1, " "));
 	if (r->columns)
@@ -181,10 +185,10 @@ int file_read(const char *path, struct study *s)
 		if (s->is_cut)
 			break; /* the writer was stopped: the numbers may be cut, too */
 		line[len - 1] = 0;
-		ret = read_line(&r, line);
+		ret = read_line(&r, line, len - 1);
 	}
-	if (!ret && ferror(in)) {
-		err("cannot read %s: %s", path, strerror(EIO));
+	if (!ret && len < 0 && !feof(in)) {
+		err("cannot read %s: %s", path, strerror(errno));
 		ret = EXIT_REFUSED;
 	}
 	if (!ret && !r.columns) {

@@ -9,21 +9,26 @@
 #include "address.h"
 #include "file_fields.h"
 
-#define ROW(name, kind, member) { name, kind, offsetof(struct row, member), 0, false }
-#define ROW_MAYBE(name, kind, member) { name, kind, offsetof(struct row, member), 0, true }
-#define KEY(name, kind, member) \
-	{ name, kind, offsetof(struct study, member), sizeof(((struct study *)0)->member), false }
+#define BLOCKS_MAX (1 << 20) /* the analysis has a place for each */
+
+#define ROW_IN(name, kind, member, least, most) \
+	{ name, kind, offsetof(struct row, member), 0, false, least, most }
+#define ROW(name, kind, member) ROW_IN(name, kind, member, 0, 0)
+#define ROW_MAYBE(name, kind, member) { name, kind, offsetof(struct row, member), 0, true, 0, 0 }
+#define MEMBER(member) offsetof(struct study, member), sizeof(((struct study *)0)->member)
+#define KEY_IN(name, kind, member, least, most) { name, kind, MEMBER(member), false, least, most }
+#define KEY(name, kind, member) KEY_IN(name, kind, member, 0, 0)
 
 /* clang-format off */
 const struct file_field file_columns[] = {
 	ROW("number", FILE_U64, number),
 	ROW("connection", FILE_U64, connection),
-	ROW("arm", FILE_U8, arm),
+	ROW_IN("arm", FILE_U8, arm, 0, EXPERIMENT_ARMS - 1),
 	ROW("end", FILE_END, end),
-	ROW("block", FILE_U32, block),
+	ROW_IN("block", FILE_U32, block, 0, BLOCKS_MAX),
 	ROW("begin_ns", FILE_U64, begin_ns),
 	ROW("last_ns", FILE_U64, last_ns),
-	ROW("continued", FILE_BOOL, continued),
+	ROW_IN("continued", FILE_BOOL, continued, 0, 1),
 	ROW("netns", FILE_U32, netns),
 	ROW("remote", FILE_ADDRESS, raddr),
 	ROW("remote_port", FILE_PORT, rport),
@@ -57,20 +62,20 @@ const struct file_field file_keys[] = {
 	KEY("name", FILE_TEXT, experiment.name),
 	KEY("design", FILE_DESIGN, experiment.design),
 	KEY("unit", FILE_UNIT, experiment.unit),
-	KEY("arms", FILE_U32, experiment.arms),
+	KEY_IN("arms", FILE_U32, experiment.arms, 2, EXPERIMENT_ARMS),
 	KEY_ARM(0), KEY_ARM(1), KEY_ARM(2), KEY_ARM(3),
 	KEY("seed", FILE_U32, experiment.seed),
-	KEY("prefix4", FILE_PREFIX4, experiment.prefix4),
-	KEY("prefix6", FILE_U32, experiment.prefix6),
+	KEY_IN("prefix4", FILE_PREFIX4, experiment.prefix4, 1, 32),
+	KEY_IN("prefix6", FILE_U32, experiment.prefix6, 1, 128),
 	KEY("started_realtime_ns", FILE_U64, experiment.started_realtime),
 	KEY("block_ns", FILE_U64, experiment.block),
 	KEY("washout_ns", FILE_U64, experiment.washout),
 	KEY("scope_remote", FILE_ADDRESS, experiment.scope.dst),
-	KEY("scope_remote_bits", FILE_U32, experiment.scope.dst_len),
+	KEY_IN("scope_remote_bits", FILE_U32, experiment.scope.dst_len, 0, 128),
 	KEY("scope_remote_port", FILE_PORT, experiment.scope.dport),
 	KEY("scope_local_port", FILE_PORT, experiment.scope.sport),
 	KEY("scope_mark", FILE_U32, experiment.scope.mark),
-	KEY("scope_has_mark", FILE_U32, experiment.scope.has_mark),
+	KEY_IN("scope_has_mark", FILE_U32, experiment.scope.has_mark, 0, 1),
 	KEY("scope_netns", FILE_TEXT, experiment.scope.netns_name),
 	KEY_GUARD(0), KEY_GUARD(1), KEY_GUARD(2), KEY_GUARD(3),
 	KEY_GUARD(4), KEY_GUARD(5), KEY_GUARD(6), KEY_GUARD(7),
@@ -214,15 +219,16 @@ static bool parse_word(const char *text, struct words words, __u64 *value)
 	return false;
 }
 
-static bool parse_digits(const char *text, size_t bytes, __u64 *value)
+static bool parse_digits(const char *text, const struct file_field *f, __u64 *value)
 {
+	__u64 most = f->most ? f->most : ~0ull >> (64 - 8 * bytes_of(f->kind));
 	char *end;
 
 	if (!*text || strspn(text, "0123456789") != strlen(text))
 		return false;
 	errno = 0;
 	*value = strtoull(text, &end, 10);
-	return !errno && (bytes == 8 || *value >> (8 * bytes) == 0);
+	return !errno && *value >= f->least && *value <= most;
 }
 
 /* Allows only printable ASCII: the text reaches a terminal. */
@@ -247,9 +253,8 @@ bool file_parse_value(const char *text, const struct file_field *f, void *in)
 		return parse_address(text, (__u32 *)at);
 	if (f->kind == FILE_TEXT)
 		return parse_text(text, at, f->size);
-	if (words.n ?
-		    !parse_word(text, words, &value) :
-		    (*text || !f->may_be_unknown) && !parse_digits(text, bytes_of(f->kind), &value))
+	if (words.n ? !parse_word(text, words, &value) :
+		      (*text || !f->may_be_unknown) && !parse_digits(text, f, &value))
 		return false;
 	set(f, at, value);
 	return true;

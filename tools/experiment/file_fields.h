@@ -31,6 +31,7 @@ struct file_field {
 	size_t at; /* offset */
 	size_t size; /* of FILE_TEXT */
 	bool may_be_unknown; /* 0 is unknown, and written as nothing */
+	__u64 least, most; /* of a number as it is in the file; most 0: whatever its bytes hold */
 };
 
 extern const struct file_field file_columns[]; /* of struct row */

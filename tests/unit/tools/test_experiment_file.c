@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <arpa/inet.h>
@@ -160,19 +161,47 @@ static void test_written_and_read_back(void **state)
 	study_free(&s);
 }
 
-/* Refuses the text with the first `of` replaced by `what`. */
-static void refuses(const char *text, const char *of, const char *what)
+/* What reading this text says on stderr. The caller frees it. */
+static char *message_of(const char *text, size_t len)
+{
+	int saved = dup(STDERR_FILENO), fd = memfd_create("stderr", 0);
+	char *said = calloc(1, 4096);
+	struct study s;
+
+	assert_true(saved >= 0 && fd >= 0 && said);
+	dup2(fd, STDERR_FILENO);
+	assert_int_equal(read_text(text, len, &s), EXIT_REFUSED);
+	dup2(saved, STDERR_FILENO);
+	assert_true(pread(fd, said, 4095, 0) >= 0);
+	close(fd);
+	close(saved);
+	study_free(&s);
+	return said;
+}
+
+/* Refuses the text with the first `of` replaced by `what`, and names the line where that is. */
+static void refuses_at(const char *text, const char *of, const char *what, bool names_line)
 {
 	const char *at = strstr(text, of);
-	struct study s;
-	char *wrong;
+	char *wrong, *said, line[32];
+	int n = 1;
 
 	assert_non_null(at);
+	for (const char *c = text; c < at; c++)
+		n += *c == '\n';
 	assert_true(asprintf(&wrong, "%.*s%s%s", (int)(at - text), text, what, at + strlen(of)) >
 		    0);
-	assert_int_equal(read_text(wrong, strlen(wrong), &s), EXIT_REFUSED);
-	study_free(&s);
+	said = message_of(wrong, strlen(wrong));
+	snprintf(line, sizeof(line), ": line %d: ", n);
+	if (names_line && !strstr(said, line))
+		fail_msg("\"%s\" for \"%s\" in line %d: %s", what, of, n, said);
+	free(said);
 	free(wrong);
+}
+
+static void refuses(const char *text, const char *of, const char *what)
+{
+	refuses_at(text, of, what, true);
 }
 
 static void test_what_it_is_not(void **state)
@@ -184,10 +213,19 @@ static void test_what_it_is_not(void **state)
 	(void)state;
 	assert_int_equal(file_read("/nothing/such", &none), EXIT_REFUSED);
 	assert_int_equal(read_text("", 0, &none), EXIT_REFUSED);
-	refuses(text, "bpf-bbr experiment", "something else");
+	refuses_at(text, "bpf-bbr experiment", "something else", false);
 	refuses(text, "arms=2", "arms=1");
 	refuses(text, "arms=2", "arms=5");
 	refuses(text, "arms=2", "arms=-2");
+	refuses(text, "arms=2", "arms=4294967298");
+	refuses(text, "prefix4=24", "prefix4=0");
+	refuses(text, "prefix4=24", "prefix4=33");
+	refuses(text, "prefix4=24", "prefix4=4294967224");
+	refuses(text, "prefix6=48", "prefix6=0");
+	refuses(text, "prefix6=48", "prefix6=4000");
+	refuses(text, "scope_remote_bits=0", "scope_remote_bits=129");
+	refuses(text, "scope_has_mark=0", "scope_has_mark=2");
+	refuses_at(text, "# prefix6=48\n", "", false); /* the names' line says so */
 	refuses(text, "design=switchback", "design=none");
 	refuses(text, ",timeouts,", ",");
 	refuses(text, ",timeouts,", ",timeout,");
@@ -200,6 +238,23 @@ static void test_what_it_is_not(void **state)
 	refuses(text, ",443,", ",");
 	refuses(text, "18446744073709551615,1,", "18446744073709551616,1,");
 	refuses(text, "18446744073709551615,1,", "18446744073709551615,2,");
+	refuses(text, ",seam,7,10,1125899906842624,1,", ",seam,7,10,1125899906842624,2,");
+	refuses(text, ",seam,7,", ",seam,1048577,");
+	/* The experiment is known before the first row. Only counters may follow. */
+	for (const char *key = strstr(text, "# name"); key < strstr(text, "\nnumber,");
+	     key = strchr(key, '\n') + 1) {
+		char *again;
+
+		assert_true(asprintf(&again, "first_1m_us\n%.*s\n", (int)(strchr(key, '\n') - key),
+				     key) > 0);
+		refuses_at(text, "first_1m_us\n", again, false);
+		free(again);
+	}
+	refuses_at(text, "first_1m_us\n", "first_1m_us\n# arms=200\n", false);
+	refuses_at(text, "first_1m_us\n", "first_1m_us\n# arms=0\n", false);
+	/* A zero byte hides what is behind it. */
+	text[len - 3] = 0;
+	free(message_of(text, len));
 	free(text);
 	study_free(&s);
 }
