@@ -1,11 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bbrmon export in the background, and a private Prometheus that scrapes it."""
+"""
+bbrmon export in the background, a private Prometheus that scrapes it, and clients that only hold connections. These are
+a program, given to `python3`:
+
+    exporter.py hold ADDRESS PORT N FROM WHAT   prints a line when N connections exist, and holds them until its standard
+                                                input ends: one that is closed is made again. FROM: same, many (addresses).
+                                                WHAT: idle, half (a request), deaf (a request, and never reads).
+"""
+import contextlib
 import http.client
 import json
 import pathlib
+import select
 import signal
 import socket
+import struct
 import subprocess
+import sys
+import time
 import urllib.parse
 import urllib.request
 
@@ -70,8 +82,8 @@ class Exporter:
         parts = urllib.parse.urlsplit(self.url)
         return parts.hostname, parts.port
 
-    def request(self, method, path, headers=None, body=None):
-        connection = http.client.HTTPConnection(*self.address, timeout=60)
+    def request(self, method, path, headers=None, body=None, timeout=60):
+        connection = http.client.HTTPConnection(*self.address, timeout=timeout)
         try:
             connection.request(method, path, body=body, headers=headers or {})
             answer = connection.getresponse()
@@ -170,3 +182,64 @@ class Prometheus:
         self.process.terminate()
         self.process.wait()
         self.log.close()
+
+
+SENT = {"idle": b"", "half": b"GET /metrics HTTP/1.1\r\nHos", "deaf": b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"}
+AGAIN = 0.5  # seconds until a closed connection is made again: thousands are load enough
+
+
+def hold(address, port, n, from_, what):
+    """Runs until standard input ends."""
+    held, again, number = {}, [], 0
+    poller = select.epoll()
+    poller.register(0, select.EPOLLIN | select.EPOLLHUP)
+
+    def connect():
+        nonlocal number
+        number += 1
+        sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        if from_ == "many":
+            sock.bind((f"127.{number % 100 + 1}.{number // 100 % 250}.1", 0))
+        sock.settimeout(20)
+        try:
+            sock.connect((address, port))
+            sock.sendall(SENT[what])
+        except OSError:  # too many at once: the kernel or the exporter has ended it
+            sock.close()
+            again.append(time.monotonic() + AGAIN)
+            return
+        held[sock.fileno()] = sock
+        poller.register(sock, select.EPOLLRDHUP | select.EPOLLHUP)
+
+    for _ in range(n):
+        connect()
+    print("held", flush=True)
+    while True:
+        for fd, _ in poller.poll(0.1):
+            if fd == 0:
+                return
+            poller.unregister(fd)
+            held.pop(fd).close()
+            again.append(time.monotonic() + AGAIN)
+        while again and again[0] < time.monotonic():
+            again.pop(0)
+            connect()
+
+
+@contextlib.contextmanager
+def holders(ns, exporter, n, from_, what):
+    """n connections that are held in the exporter's namespace."""
+    process = ns.popen(sys.executable, __file__, "hold", *exporter.address, n, from_, what,
+                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.stdin.close()
+        process.wait(60)
+        process.stdout.close()
+
+
+if __name__ == "__main__":
+    hold(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), *sys.argv[5:])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,16 +10,19 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <net/if.h>
+#include <netinet/in.h>
 
 #include "kernel/clock.h"
 #include "cli/err.h"
 #include "http.h"
 
-#define IDLE_S 5u /* that a client may be silent */
-#define LIFE_NS \
-	(20 * NS_PER_S) /* that a connection may last, if a client sends a byte now and then */
+#define IDLE_S 5u /* that a client may do nothing at all */
+#define WAIT_NS (3 * NS_PER_S) /* for a whole request, from the beginning of the connection */
+#define LIFE_NS (10 * NS_PER_S) /* of a connection: Prometheus does not wait longer for an answer */
+#define KNOWN_NS (600 * NS_PER_S) /* that a client is known since its last answer */
 #define REQUEST_MEMORY (16u << 10) /* for the head of a request; more is refused */
-#define BACKLOG 16
+#define BACKLOG 1024 /* that are not accepted yet: when it is full, a client tries again in 1 s */
+#define RUNS 32 /* of the server in one turn; each accepts up to ten connections */
 
 /* "127.0.0.1:9000", "[::1]:9000": the address without its brackets, and the port. */
 static bool split(const char *address, char *host, size_t size, const char **port)
@@ -131,6 +135,189 @@ static void make_url(struct http *h, int fd)
 		 addr.ss_family == AF_INET6 ? "http://[%s]:%s" : "http://%s:%s", host, port);
 }
 
+static struct http_client client_of(struct MHD_Connection *connection)
+{
+	const struct sockaddr *addr =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+			->client_addr;
+	const struct in6_addr *in6 = &((const struct sockaddr_in6 *)addr)->sin6_addr;
+	struct http_client client = {};
+
+	if (addr->sa_family == AF_INET)
+		client.low = 1ull << 32 | ((const struct sockaddr_in *)addr)->sin_addr.s_addr;
+	else if (IN6_IS_ADDR_V4MAPPED(in6))
+		client.low = 1ull << 32 | in6->s6_addr32[3];
+	else
+		memcpy(&client.high, in6, sizeof(client.high));
+	return client;
+}
+
+static bool is_same(const struct http_client *a, const struct http_client *b)
+{
+	return a->high == b->high && a->low == b->low;
+}
+
+static bool is_known(const struct http *h, const struct http_client *client, __u64 now)
+{
+	for (int i = 0; i < HTTP_KNOWN; i++)
+		if (h->known[i].at_ns && now - h->known[i].at_ns < KNOWN_NS &&
+		    is_same(&h->known[i].client, client))
+			return true;
+	return false;
+}
+
+static void remember(struct http *h, const struct http_client *client, __u64 now)
+{
+	int place = -1;
+
+	for (int i = 0; i < HTTP_KNOWN; i++) {
+		if (h->known[i].at_ns && is_same(&h->known[i].client, client)) {
+			place = i;
+			break;
+		}
+		if (!h->known[i].at_ns || now - h->known[i].at_ns >= KNOWN_NS)
+			place = i;
+	}
+	if (place < 0)
+		return;
+	h->known[place].client = *client;
+	h->known[place].at_ns = now;
+}
+
+/* The other connections of its client count it or, with -1, count it no more. */
+static void count(struct http *h, struct http_connection *c, int n)
+{
+	c->same = 0;
+	for (int i = 0; i < HTTP_CONNECTIONS; i++) {
+		struct http_connection *other = &h->connections[i];
+
+		if (other == c || other->fd < 0 || other->ending ||
+		    !is_same(&other->client, &c->client))
+			continue;
+		other->same += n;
+		c->same = other->same;
+	}
+	if (!c->same)
+		c->same = 1;
+}
+
+/* The server closes it in its next run. Nothing of it stays in the kernel, as it would after a FIN. */
+static void end(struct http *h, struct http_connection *c)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+
+	setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	shutdown(c->fd, SHUT_RDWR);
+	c->ending = true;
+	count(h, c, -1);
+}
+
+/* Ends the oldest connection of the client that has most, of those that are answered or not. */
+static void make_room(struct http *h, bool answered)
+{
+	struct http_connection *victim = NULL;
+	__u64 now = now_ns();
+	int most = 0;
+
+	for (int i = 0; i < HTTP_CONNECTIONS; i++) {
+		struct http_connection *c = &h->connections[i];
+		int n = c->same;
+
+		if (c->fd < 0 || c->ending || c->answered != answered)
+			continue;
+		if (is_known(h, &c->client, now))
+			n -= HTTP_KEPT;
+		if (!victim || n > most || (n == most && c->since_ns < victim->since_ns)) {
+			victim = c;
+			most = n;
+		}
+	}
+	if (victim)
+		end(h, victim);
+}
+
+static void end_oldest_of(struct http *h, const struct http_client *client)
+{
+	struct http_connection *oldest = NULL;
+
+	for (int i = 0; i < HTTP_CONNECTIONS; i++) {
+		struct http_connection *c = &h->connections[i];
+
+		if (c->fd >= 0 && !c->ending && is_same(&c->client, client) &&
+		    (!oldest || c->since_ns < oldest->since_ns))
+			oldest = c;
+	}
+	end(h, oldest);
+}
+
+static int how_many(const struct http *h, bool answered)
+{
+	int n = 0;
+
+	for (int i = 0; i < HTTP_CONNECTIONS; i++)
+		n += h->connections[i].fd >= 0 && !h->connections[i].ending &&
+		     h->connections[i].answered == answered;
+	return n;
+}
+
+static void begin(struct http *h, struct MHD_Connection *connection, void **socket)
+{
+	struct http_connection *c = h->connections;
+
+	while (c->fd >= 0) /* there is one: the server has no more connections than that */
+		c++;
+	memset(c, 0, sizeof(*c));
+	c->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	c->since_ns = now_ns();
+	c->client = client_of(connection);
+	*socket = c;
+	count(h, c, 1);
+	if (c->same > HTTP_PER_ADDRESS)
+		end_oldest_of(h, &c->client);
+	else if (how_many(h, false) > HTTP_WAITING)
+		make_room(h, false);
+}
+
+static void note_connection(void *ctx, struct MHD_Connection *connection, void **socket,
+			    enum MHD_ConnectionNotificationCode what)
+{
+	struct http_connection *c = *socket;
+	struct http *h = ctx;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		begin(h, connection, socket);
+		return;
+	}
+	if (!c->ending)
+		count(h, c, -1);
+	c->fd = -1;
+}
+
+static struct http_connection *connection_of(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+		->socket_context;
+}
+
+static void note_request(struct http *h, struct http_connection *c)
+{
+	if (c->answered || c->ending)
+		return;
+	if (how_many(h, true) >= HTTP_ANSWERS)
+		make_room(h, true);
+	c->answered = true;
+}
+
+static void note_answer(void *ctx, struct MHD_Connection *connection, void **request,
+			enum MHD_RequestTerminationCode how)
+{
+	struct http_connection *c = connection_of(connection);
+
+	(void)request;
+	if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK && c->status == MHD_HTTP_OK)
+		remember(ctx, &c->client, now_ns());
+}
+
 static enum MHD_Result send_page(struct MHD_Connection *connection, unsigned int status,
 				 const struct http_page *page)
 {
@@ -147,6 +334,7 @@ static enum MHD_Result send_page(struct MHD_Connection *connection, unsigned int
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	connection_of(connection)->status = status;
 	done = MHD_queue_response(connection, status, response);
 	MHD_destroy_response(response);
 	return done;
@@ -173,6 +361,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 	(void)data;
 	(void)data_size;
 	(void)request;
+	note_request(h, connection_of(connection));
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
 		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				  "only GET and HEAD are allowed\n");
@@ -182,32 +371,6 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 	if (!page.text)
 		return send_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
 	return send_page(connection, MHD_HTTP_OK, &page);
-}
-
-static int fd_of(struct MHD_Connection *connection)
-{
-	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-}
-
-static void replace_fd(struct http *h, int fd, int by)
-{
-	for (int i = 0; i < HTTP_CONNECTIONS; i++) {
-		if (h->connections[i].fd != fd)
-			continue;
-		h->connections[i].fd = by;
-		h->connections[i].since_ns = now_ns();
-		return;
-	}
-}
-
-static void note_connection(void *ctx, struct MHD_Connection *connection, void **socket,
-			    enum MHD_ConnectionNotificationCode what)
-{
-	(void)socket;
-	if (what == MHD_CONNECTION_NOTIFY_STARTED)
-		replace_fd(ctx, -1, fd_of(connection));
-	else
-		replace_fd(ctx, fd_of(connection), -1);
 }
 
 int http_open(struct http *h, const struct http_address *address, http_handler handle, void *ctx)
@@ -223,12 +386,13 @@ int http_open(struct http *h, const struct http_address *address, http_handler h
 	for (int i = 0; i < HTTP_CONNECTIONS; i++)
 		h->connections[i].fd = -1;
 	make_url(h, fd);
-	h->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL, 0, NULL, NULL, answer, h, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)HTTP_CONNECTIONS,
-		MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)REQUEST_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, note_connection, h,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+	h->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, h,
+				     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+				     (unsigned int)HTTP_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+				     IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+				     (size_t)REQUEST_MEMORY, MHD_OPTION_NOTIFY_CONNECTION,
+				     note_connection, h, MHD_OPTION_NOTIFY_COMPLETED, note_answer,
+				     h, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (h->daemon)
 		return EXIT_DONE;
 	err("--listen %s: cannot start the HTTP server: %s", address->text, strerror(errno));
@@ -249,14 +413,26 @@ int http_wait_ms(const struct http *h, int most)
 										       most;
 }
 
+static bool is_ready(struct http *h)
+{
+	struct pollfd fd = { .fd = http_fd(h), .events = POLLIN };
+
+	return !http_wait_ms(h, 1) || poll(&fd, 1, 0) > 0;
+}
+
 void http_run(struct http *h)
 {
 	__u64 now = now_ns();
 
-	for (int i = 0; i < HTTP_CONNECTIONS; i++)
-		if (h->connections[i].fd >= 0 && now - h->connections[i].since_ns > LIFE_NS)
-			shutdown(h->connections[i].fd, SHUT_RDWR);
-	MHD_run(h->daemon);
+	for (int i = 0; i < HTTP_CONNECTIONS; i++) {
+		struct http_connection *c = &h->connections[i];
+
+		if (c->fd >= 0 && !c->ending &&
+		    now - c->since_ns > (c->answered ? LIFE_NS : WAIT_NS))
+			end(h, c);
+	}
+	for (int i = 0; i < RUNS && (!i || is_ready(h)); i++)
+		MHD_run(h->daemon);
 }
 
 void http_close(struct http *h)

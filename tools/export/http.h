@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A small HTTP server for GET, in the caller's thread. It never waits for a client: a slow one
- * occupies a connection for some seconds, and costs nothing else.
+ * A small HTTP server for GET, in the caller's thread. It never waits for a client, and clients that
+ * only hold connections do not keep others out: when there are too many, the oldest one of the
+ * address that holds most makes room. A new client is never refused, because it may be the one
+ * that scrapes, behind the same proxy as the others.
  */
 #ifndef TOOLS_HTTP_H
 #define TOOLS_HTTP_H
@@ -14,7 +16,13 @@
 
 struct MHD_Daemon;
 
-#define HTTP_CONNECTIONS 16 /* at once; others wait for one of them to end */
+#define HTTP_WAITING 256 /* connections that have not sent a whole request */
+#define HTTP_ANSWERS 16 /* at once, each of them with its page in memory */
+#define HTTP_PER_ADDRESS 128 /* connections of one address */
+#define HTTP_KEPT 4 /* connections that an address which scraped lately keeps */
+#define HTTP_KNOWN 4 /* such addresses */
+/* The rest are connections that are about to be closed. */
+#define HTTP_CONNECTIONS (HTTP_WAITING + HTTP_ANSWERS + 32)
 
 struct http_address {
 	const char *text; /* "127.0.0.1:9000", "[::1]:9000" */
@@ -32,16 +40,31 @@ struct http_page {
 typedef bool (*http_handler)(void *ctx, const char *path, const char *accept,
 			     struct http_page *page);
 
+/* An IPv4 address, or the 64 bits of an IPv6 network, of which one host has all addresses. */
+struct http_client {
+	__u64 high, low;
+};
+
+struct http_connection {
+	int fd; /* -1: unused */
+	bool answered, ending;
+	unsigned int status; /* of its answer */
+	int same; /* connections of this client */
+	struct http_client client;
+	__u64 since_ns;
+};
+
 struct http {
 	struct MHD_Daemon *daemon;
 	http_handler handle;
 	void *ctx;
 	char url[80]; /* "http://127.0.0.1:10227" */
-	/* Open connections, and since when: none may last long. */
+	struct http_connection connections[HTTP_CONNECTIONS];
+	/* Clients that got a whole page lately. Who is here is not displaced by who comes later. */
 	struct {
-		int fd; /* -1: unused */
-		__u64 since_ns;
-	} connections[HTTP_CONNECTIONS];
+		struct http_client client;
+		__u64 at_ns; /* 0: unused */
+	} known[HTTP_KNOWN];
 };
 
 /* Parser of an option (options.h) whose value is a struct http_address. */

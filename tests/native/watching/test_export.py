@@ -19,9 +19,9 @@ import system
 from crowd import BYTES, Crowd
 from cgroups import Cgroup
 from experiments import Experiments, arms
-from exporter import OPENMETRICS, Exporter, Prometheus, Usage, classic
+from exporter import OPENMETRICS, Exporter, Prometheus, Usage, classic, holders
 from system import run, wait_until
-from tool import DONE, REFUSED, USAGE, status_of
+from tool import DONE, REFUSED, USAGE, Tool, status_of
 from transfer import MB, Transfer, connect, listen, send_verified, set_cc
 
 pytestmark = pytest.mark.machine_alone  # it watches all instances
@@ -31,6 +31,7 @@ DASHBOARD = ROOT / "docs/grafana-dashboard.json"
 MODES = ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]
 RULES_TOLD, SERIES_MAX, NETNS_MAX = 100, 256, 32  # as the man page says
 SERIES = {"bbr": 62, "bbr3": 117}  # of each instance, profile and namespace, as the man page says
+SCRAPE_TIMEOUT = 10  # seconds, Prometheus' own
 LEASE = 3  # seconds, of a monitor's subscription
 
 
@@ -541,6 +542,31 @@ def test_slow_clients_hold_up_nobody(bbrctl, load, export, ns):
         s = exporter.wait_for(ended(name), "the end is counted")
         assert s.sum("bbrmon_dropped_events_total") == 0 == s.sum("bbrmon_unwatched_seconds_total")
         assert all(first_line(sock) == b"" or b" 408 " in first_line(sock) for sock in silent[:16:2])
+
+
+@pytest.mark.parametrize("listen,from_,what", [
+    ("127.0.0.1:0", "same", "idle"), ("0.0.0.0:0", "many", "half"), ("[::1]:0", "same", "deaf")])
+def test_thousands_that_hold_connections(plain_bbrmon, load, tmp_path, ns, listen, from_, what):
+    """
+    A scrape succeeds within the time that Prometheus gives it, by a client that comes while others hold all connections,
+    from its own address and from others. Descriptors are bounded.
+    """
+    tool = Tool(plain_bbrmon.path, ns.command("prlimit", "--nofile=1024"))
+    exporter = Exporter(tool, tmp_path, "--name", load(), listen=listen)
+    with contextlib.ExitStack() as stack:
+        stack.callback(exporter.kill)
+        with ns.entered():
+            exporter.text()
+        holder = stack.enter_context(holders(ns, exporter, 3000, from_, what))
+        for _ in range(5):
+            with ns.entered():
+                assert exporter.request("GET", "/metrics", timeout=SCRAPE_TIMEOUT)[0] == 200
+            assert len(list(pathlib.Path(f"/proc/{exporter.process.pid}/fd").iterdir())) < 400
+            time.sleep(0.5)
+        assert holder.stdout.readline() == "held\n"
+        with ns.entered():
+            assert exporter.request("GET", "/metrics", timeout=SCRAPE_TIMEOUT)[0] == 200
+        exporter.stop()
 
 
 def test_it_ends_and_leaves_nothing(bbrctl, load, export):

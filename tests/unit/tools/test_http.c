@@ -4,6 +4,7 @@
  * Server and clients are in one thread, so a server that waits for a client would hang here.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -331,51 +332,190 @@ static int open_connections(void)
 	return n;
 }
 
-static void more_clients_than_connections(void **state)
+static void turns(int n)
 {
-	int silent[HTTP_CONNECTIONS], last;
+	while (n--)
+		turn();
+}
 
-	(void)state;
-	for (int i = 0; i < HTTP_CONNECTIONS; i++)
-		silent[i] = connect_to(&server);
-	for (int i = 0; i < 10; i++)
-		turn();
-	assert_int_equal(open_connections(), HTTP_CONNECTIONS);
-	last = connect_to(&server);
-	send_text(last, "GET /x HTTP/1.1\r\nHost: x\r\n\r\n");
-	for (int i = 0; i < 10; i++)
-		turn();
-	assert_int_equal(recv(last, answer, sizeof(answer), MSG_DONTWAIT), -1); /* it waits */
-	close(silent[0]);
-	assert_true(read_answer(last) > 0);
-	expect_status("200 OK");
-	close(last);
-	for (int i = 1; i < HTTP_CONNECTIONS; i++)
-		close(silent[i]);
+static bool is_open(int fd)
+{
+	char byte;
+	ssize_t got = recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+
+	return got > 0 || (got < 0 && errno == EAGAIN);
+}
+
+static int connect_from(unsigned int host)
+{
+	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr = { htonl(host) } };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_addr = { htonl(INADDR_LOOPBACK) },
+				  .sin_port = htons(atoi(strrchr(server.url, ':') + 1)) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+static void close_all(const int *fds, int n)
+{
+	for (int i = 0; i < n; i++)
+		close(fds[i]);
 	for (int i = 0; i < TURNS && open_connections(); i++)
 		turn();
 	assert_int_equal(open_connections(), 0);
 }
 
-/* However slowly it sends: its time ends. */
-static void a_connection_that_lasts_too_long(void **state)
+/* The oldest makes room, and the newest is answered. */
+static void more_connections_of_an_address_than_it_may_have(void **state)
 {
-	int fd = connect_to(&server);
+	int silent[HTTP_PER_ADDRESS];
 
 	(void)state;
-	send_text(fd, "GET");
-	for (int i = 0; i < 10; i++)
+	for (int i = 0; i < HTTP_PER_ADDRESS; i++)
+		silent[i] = connect_to(&server);
+	turns(30);
+	assert_int_equal(open_connections(), HTTP_PER_ADDRESS);
+	ask("GET /x HTTP/1.1\r\nHost: x\r\n\r\n");
+	expect_status("200 OK");
+	turns(3);
+	assert_false(is_open(silent[0]));
+	for (int i = 1; i < HTTP_PER_ADDRESS; i++)
+		assert_true(is_open(silent[i]));
+	close_all(silent, HTTP_PER_ADDRESS);
+}
+
+#define HOST(n) (INADDR_LOOPBACK + 256 * (1 + (n)))
+
+/* Who holds most makes room first; with one connection each, the oldest one. */
+static void more_connections_than_there_may_be(void **state)
+{
+	int silent[HTTP_WAITING], more[3];
+
+	(void)state;
+	for (int i = 0; i < HTTP_WAITING; i++) {
+		silent[i] = connect_from(HOST(i < 10 ? i : i == 100 || i == 200 ? 100 : i));
 		turn();
-	assert_int_equal(open_connections(), 1);
+	}
+	turns(30);
+	assert_int_equal(open_connections(), HTTP_WAITING);
+	for (int i = 0; i < 3; i++) {
+		more[i] = connect_from(HOST(1000 + i));
+		turns(3);
+		assert_true(is_open(more[i]));
+		assert_int_equal(open_connections(), HTTP_WAITING);
+		assert_int_equal(is_open(silent[0]), i < 1);
+		assert_int_equal(is_open(silent[1]), i < 2);
+		assert_false(is_open(silent[100]));
+	}
+	close_all(more, 3);
+	close_all(silent, HTTP_WAITING);
+}
+
+/* A client that was answered keeps its place while strangers come, even with connections that wait. */
+static void a_known_client(void **state)
+{
+	int known, strangers[HTTP_WAITING + 20];
+
+	(void)state;
+	ask("GET /x HTTP/1.1\r\nHost: x\r\n\r\n"); /* from 127.0.0.1 */
+	known = connect_to(&server);
+	turns(3);
+	for (int i = 0; i < HTTP_WAITING + 20; i++) {
+		strangers[i] = connect_from(HOST(i));
+		turn();
+	}
+	turns(30);
+	assert_true(is_open(known));
+	assert_false(is_open(strangers[0]));
+	send_text(known, "GET /x HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_true(read_answer(known) > 0);
+	expect_status("200 OK");
+	close(known);
+	close_all(strangers, HTTP_WAITING + 20);
+}
+
+/* Its place lasts for some minutes after its last answer, and is not for who was refused. */
+static void who_is_known(void **state)
+{
+	(void)state;
+	ask("GET /none HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_int_equal(server.known[0].at_ns + server.known[1].at_ns + server.known[2].at_ns +
+				 server.known[3].at_ns,
+			 0);
+	for (int i = 0; i <= HTTP_KNOWN; i++) {
+		int fd = connect_from(HOST(i));
+
+		send_text(fd, "GET /x HTTP/1.1\r\nHost: x\r\n\r\n");
+		assert_true(read_answer(fd) > 0);
+		close(fd);
+	}
+	/* The last one found no place. */
+	for (int i = 0; i < HTTP_KNOWN; i++) {
+		assert_true(server.known[i].at_ns);
+		assert_int_not_equal((__u32)server.known[i].client.low, htonl(HOST(HTTP_KNOWN)));
+		server.known[i].at_ns -= 601 * NS_PER_S;
+	}
+	ask("GET /x HTTP/1.1\r\nHost: x\r\n\r\n");
+	for (int i = 0; i < HTTP_KNOWN; i++)
+		if ((__u32)server.known[i].client.low == htonl(INADDR_LOOPBACK))
+			return;
+	fail_msg("a place that was not used for long is not given away");
+}
+
+/* Those that do not take their page cannot take the memory either, nor the place of one that does. */
+static void more_clients_that_do_not_read(void **state)
+{
+	int deaf[3 * HTTP_ANSWERS], size = 1, answering = 0;
+
+	(void)state;
+	for (int i = 0; i < 3 * HTTP_ANSWERS; i++) {
+		deaf[i] = connect_to(&server);
+		setsockopt(deaf[i], SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+		send_text(deaf[i], "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+		turns(2);
+	}
+	turns(10);
 	for (int i = 0; i < HTTP_CONNECTIONS; i++)
-		server.connections[i].since_ns -= 19 * NS_PER_S;
-	turn();
-	assert_int_equal(open_connections(), 1);
+		answering += server.connections[i].fd >= 0;
+	assert_int_equal(answering, HTTP_ANSWERS);
+	ask("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+	expect_status("200 OK");
+	assert_int_equal(strlen(body()), 4 << 20);
+	close_all(deaf, 3 * HTTP_ANSWERS);
+}
+
+static void pass_time(__u64 seconds)
+{
 	for (int i = 0; i < HTTP_CONNECTIONS; i++)
-		server.connections[i].since_ns -= 2 * NS_PER_S;
-	assert_true(read_answer(fd) >= 0);
-	close(fd);
+		server.connections[i].since_ns -= seconds * NS_PER_S;
+	turns(2);
+}
+
+/* However slowly it sends or reads: its time ends. */
+static void a_connection_that_lasts_too_long(void **state)
+{
+	int half = connect_to(&server), slow = connect_to(&server), size = 1;
+
+	(void)state;
+	setsockopt(slow, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	send_text(half, "GET");
+	send_text(slow, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+	turns(10);
+	assert_int_equal(open_connections(), 2);
+	pass_time(2);
+	assert_int_equal(open_connections(), 2);
+	pass_time(2);
+	assert_false(is_open(half));
+	assert_int_equal(open_connections(), 1);
+	pass_time(5);
+	assert_int_equal(open_connections(), 1);
+	pass_time(2);
 	assert_int_equal(open_connections(), 0);
+	close(slow);
+	close(half);
 }
 
 static void where_it_cannot_listen(void **state)
@@ -419,7 +559,11 @@ int main(void)
 		SERVED(requests_that_are_refused),
 		SERVED(a_large_page_to_a_slow_client),
 		SERVED(a_client_that_says_nothing),
-		SERVED(more_clients_than_connections),
+		SERVED(more_connections_of_an_address_than_it_may_have),
+		SERVED(more_connections_than_there_may_be),
+		SERVED(a_known_client),
+		SERVED(who_is_known),
+		SERVED(more_clients_that_do_not_read),
 		SERVED(a_connection_that_lasts_too_long),
 		SERVED(where_it_cannot_listen),
 		SERVED(the_wait_is_no_longer_than_asked_for),
