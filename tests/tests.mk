@@ -149,7 +149,7 @@ FILTER := $(wildcard tools/filter/*.c) $(addprefix tools/event/,derived.c event.
 $(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_options.c $(FILTER) \
 	$(addprefix loader/,main.c verbs/verbs.c verbs/algorithm.c verbs/set.c verbs/show.c tuning/param.c tuning/param_text.c tuning/socket_filter.c) \
 	$(addprefix lib/,address.c descriptor.c kernel/instance_name.c \
-		$(addprefix cli/,buffered.c caps.c completion.c json.c options.c options_help.c units.c)) \
+		$(addprefix cli/,buffered.c caps.c completion.c json.c options.c options_help.c text.c units.c)) \
 	$(addsuffix /descriptor.c,$(ALGORITHMS)))
 
 $(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \
@@ -167,7 +167,7 @@ $(BUILD)/fuzz/recording: $(call fuzzed,tests/fuzz/fuzz_recording.c) $(EVENTS_FUZ
 
 $(BUILD)/fuzz/obj/tests/fuzz/fuzz_filter.o: DEFINES := -D_GNU_SOURCE
 $(BUILD)/fuzz/filter: $(call fuzzed,tests/fuzz/fuzz_filter.c $(FILTER) \
-	$(addprefix lib/,address.c descriptor.c $(addprefix cli/,buffered.c caps.c err.c json.c units.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
+	$(addprefix lib/,address.c descriptor.c $(addprefix cli/,buffered.c caps.c err.c json.c text.c units.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 $(BUILD)/fuzz/obj/lib/descriptor.o: $(BUILD)/algorithms.h
 
 # ---- the lab's programs, which run in its guests

@@ -9,6 +9,9 @@
 #include <bpf/libbpf.h>
 
 #include "err.h"
+#include "text.h"
+
+#define MESSAGE_MAX 20000 /* with the paths of two cgroups, in quotes */
 
 static const char *program = "bpf-bbr";
 static bool libbpf_speaks;
@@ -33,29 +36,39 @@ void err_to(FILE *out)
 	messages = out;
 }
 
-void err(const char *fmt, ...)
+/*
+ * A message quotes what others wrote: arguments, names, lines of files. No control character of it
+ * may reach the terminal.
+ */
+static void print_message(const char *begin, const char *fmt, va_list args)
 {
 	FILE *out = messages ? messages : stderr;
+	char text[MESSAGE_MAX];
+
+	vsnprintf(text, sizeof(text), fmt, args);
+	fputs(begin, out);
+	text_print(out, text);
+	fputc('\n', out);
+}
+
+void err(const char *fmt, ...)
+{
 	va_list args;
 
 	fflush(stdout);
-	fprintf(out, "%s: ", program);
+	fputs(program, messages ? messages : stderr);
 	va_start(args, fmt);
-	vfprintf(out, fmt, args);
+	print_message(": ", fmt, args);
 	va_end(args);
-	fputc('\n', out);
 }
 
 void remedy(const char *fmt, ...)
 {
-	FILE *out = messages ? messages : stderr;
 	va_list args;
 
-	fputs("  ", out);
 	va_start(args, fmt);
-	vfprintf(out, fmt, args);
+	print_message("  ", fmt, args);
 	va_end(args);
-	fputc('\n', out);
 }
 
 void note(const char *fmt, ...)

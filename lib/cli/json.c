@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "text.h"
 
 /* Ends a line of pretty JSON, and indents the next one. */
 static void put_indent(struct json *j)
@@ -229,6 +230,21 @@ static void put_escaped(struct json *j, const char *text)
 	}
 }
 
+/*
+ * Bytes that are not UTF-8 would make it no JSON. Text in quotes is no other text: that which begins
+ * with a quote is put into quotes, too.
+ */
+static void put_quoted(struct json *j, const char *text)
+{
+	size_t size = TEXT_QUOTED_LEN(strlen(text));
+	char *quoted = malloc(size);
+
+	if (quoted)
+		text_quote(quoted, size, text);
+	put_escaped(j, quoted ? quoted : "?");
+	free(quoted);
+}
+
 void json_add_string(struct json *j, const char *key, const char *text)
 {
 	if (!text) {
@@ -237,7 +253,10 @@ void json_add_string(struct json *j, const char *key, const char *text)
 	}
 	put_key(j, key);
 	buffered_put(&j->to, "\"", 1);
-	put_escaped(j, text);
+	if (*text == '"' || !text_is_utf8(text))
+		put_quoted(j, text);
+	else
+		put_escaped(j, text);
 	buffered_put(&j->to, "\"", 1);
 }
 

@@ -55,7 +55,10 @@ void json_add_bool(struct json *j, const char *key, bool value);
 void json_add_null(struct json *j, const char *key);
 /* The gain is in 256ths. */
 void json_add_gain(struct json *j, const char *key, __u16 gain);
-/* The text is UTF-8; NULL is null. */
+/*
+ * NULL is null. Text that is not UTF-8, or that begins with a double quote, is added as
+ * text_quote() writes it (text.h).
+ */
 void json_add_string(struct json *j, const char *key, const char *text);
 /* Something that is JSON already. */
 void json_add_raw(struct json *j, const char *key, const char *json);

@@ -180,6 +180,27 @@ static void test_each_character(void **state)
 	}
 }
 
+/* json-c takes any bytes; what it makes of them is no JSON. */
+static void test_other_than_utf8(void **state)
+{
+	struct json_object *o;
+
+	(void)state;
+	json_begin(&json, open_text());
+	json_add_string(&json, "bytes", "/a\xff\xc3\xbc\"\x1b");
+	json_add_string(&json, "quotes", "\"/a\\xff\"");
+	o = end_and_read();
+	assert_string_equal(text, "{\"bytes\":\"\\\"/a\\\\xff\xc3\xbc\\\\\\\"\\\\x1b\\\"\","
+				  "\"quotes\":\"\\\"\\\\\\\"/a\\\\\\\\xff\\\\\\\"\\\"\"}\n");
+	assert_string_equal(json_object_get_string(json_object_object_get(o, "bytes")),
+			    "\"/a\\xff\xc3\xbc\\\"\\x1b\"");
+	/* Text that looks like it is another. */
+	assert_string_equal(json_object_get_string(json_object_object_get(o, "quotes")),
+			    "\"\\\"/a\\\\xff\\\"\"");
+	json_object_put(o);
+	free(text);
+}
+
 /* A gain is exact: 256ths have at most eight digits. */
 static void test_each_gain(void **state)
 {
@@ -222,6 +243,7 @@ static void test_around_the_buffers_end(void **state)
 		end_and_compare(PLAIN);
 	}
 	memset(string, '"', 2 * size);
+	string[0] = 'x';
 	string[2 * size] = 0;
 	json_begin_pretty(&json, open_text());
 	json_add_string(&json, "quotes", string);
@@ -312,7 +334,7 @@ static void add_by_chance(unsigned int *seed, int depth)
 			json_add_null(&json, in_array ? NULL : key);
 			break;
 		case 3:
-			json_add_string(&json, in_array ? NULL : key, "\"\n");
+			json_add_string(&json, in_array ? NULL : key, "x\"\n");
 			break;
 		case 4:
 			json_open_object(&json, in_array ? NULL : key);
@@ -353,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_in_it),
 		cmocka_unit_test(test_largest_number),
 		cmocka_unit_test(test_each_character),
+		cmocka_unit_test(test_other_than_utf8),
 		cmocka_unit_test(test_each_gain),
 		cmocka_unit_test(test_around_the_buffers_end),
 		cmocka_unit_test(test_in_a_script),

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+/*
+ * The length of the UTF-8 character at the beginning of text, and its code point; 0: it is none. No
+ * overlong forms, no surrogates, nothing above U+10FFFF.
+ */
+static size_t utf8_char(const char *text, unsigned int *code)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	static const unsigned int least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t len = c[0] < 0x80 ? 1 : c[0] < 0xc0 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
+
+	if (!len || c[0] > 0xf4)
+		return 0;
+	*code = len == 1 ? c[0] : c[0] & (0x7f >> len);
+	for (size_t i = 1; i < len; i++) {
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (c[i] & 0x3f);
+	}
+	if (*code < least[len] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000))
+		return 0;
+	return len;
+}
+
+/*
+ * Control characters move the cursor, or do more. Those without a width, and those that change the
+ * direction of the text, make it look like another.
+ */
+static bool is_visible(unsigned int code)
+{
+	return !(code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xad || code == 0x61c ||
+		 (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+		 (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
+		 (code >= 0xfff0 && code <= 0xffff) || code >= 0xe0000);
+}
+
+/* The length of the visible character at the beginning of text, 0 if there is none. */
+static size_t visible_char(const char *text)
+{
+	unsigned int code;
+	size_t len = utf8_char(text, &code);
+
+	return len && is_visible(code) ? len : 0;
+}
+
+bool text_is_utf8(const char *text)
+{
+	unsigned int code;
+	size_t len;
+
+	for (; *text; text += len) {
+		len = (unsigned char)*text < 0x80 ? 1 : utf8_char(text, &code);
+		if (!len)
+			return false;
+	}
+	return true;
+}
+
+/* Blanks at the ends are lost in a file, and what follows " ;" is a comment there. */
+static bool is_plain(const char *text)
+{
+	size_t len;
+
+	if (!*text || strchr(" \";", *text) || text[strlen(text) - 1] == ' ' || strstr(text, " ;"))
+		return false;
+	for (; *text; text += len) {
+		len = visible_char(text);
+		if (!len)
+			return false;
+	}
+	return true;
+}
+
+size_t text_quote(char *to, size_t size, const char *text)
+{
+	size_t n = 0, len;
+
+	if (size < TEXT_QUOTED_LEN(0))
+		return 0;
+	to[n++] = '"';
+	for (; *text && n + 6 <= size; text += len) { /* an escape, the quote and the 0 */
+		len = visible_char(text);
+		if (len && !strchr("\"\\;", *text)) {
+			memcpy(to + n, text, len);
+			n += len;
+		} else if (*text == '"' || *text == '\\') {
+			to[n++] = '\\';
+			to[n++] = *text;
+		} else {
+			len = 1;
+			n += sprintf(to + n, "\\x%02x", (unsigned char)*text);
+		}
+	}
+	to[n++] = '"';
+	to[n] = 0;
+	return n;
+}
+
+const char *text_shown(const char *text)
+{
+	static char *made[4];
+	static unsigned int next;
+	size_t size = TEXT_QUOTED_LEN(strlen(text));
+	char **to = &made[next++ % 4];
+
+	if (is_plain(text))
+		return text;
+	free(*to);
+	*to = malloc(size);
+	if (!*to)
+		return "?";
+	text_quote(*to, size, text);
+	return *to;
+}
+
+/* The value of two hexadecimal digits; 0, which no name contains, if they are none. */
+static char hex_byte(const char *digits)
+{
+	char pair[3] = { digits[0], digits[0] ? digits[1] : 0 };
+
+	return strspn(pair, "0123456789abcdefABCDEF") == 2 ? strtoul(pair, NULL, 16) : 0;
+}
+
+const char *text_unquote(char *text)
+{
+	char *from = text + 1, *to = text;
+
+	if (*text != '"')
+		return NULL;
+	for (; *from && *from != '"'; from++) {
+		if (*from != '\\') {
+			*to++ = *from;
+			continue;
+		}
+		from++;
+		if (*from == '"' || *from == '\\') {
+			*to++ = *from;
+			continue;
+		}
+		if (*from != 'x' || !hex_byte(from + 1))
+			return "in quotes, \\ begins one of \\\\ \\\" \\xHH";
+		*to++ = hex_byte(from + 1);
+		from += 2;
+	}
+	if (!*from)
+		return "the closing quote is missing (in quotes, write ; as \\x3b)";
+	if (from[1])
+		return "something follows the closing quote";
+	*to = 0;
+	return NULL;
+}
+
+void text_print(FILE *out, const char *message)
+{
+	size_t len;
+
+	for (; *message; message += len) {
+		len = visible_char(message);
+		if (len)
+			fwrite(message, 1, len, out);
+		else
+			fprintf(out, "\\x%02x", (unsigned char)*message);
+		len = len ? len : 1;
+	}
+}

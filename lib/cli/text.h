@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Text that others wrote: names of cgroups, namespaces and processes. Nearly all of them can be
+ * printed as they are. Any other is put into double quotes, with escapes: `"/a\x1b[2J"`. A file that
+ * bbrctl reads, a terminal and JSON have the same form, and text_unquote() reads it back.
+ */
+#ifndef LIB_TEXT_H
+#define LIB_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* The most bytes that text of len bytes takes in quotes, with the closing 0. */
+#define TEXT_QUOTED_LEN(len) (4 * (len) + 3)
+
+/*
+ * Returns the text itself if a terminal and a file can take it as it is, otherwise the text in
+ * quotes. That is valid until the fourth call after this one.
+ */
+const char *text_shown(const char *text);
+
+/* Is it UTF-8? */
+bool text_is_utf8(const char *text);
+
+/* Puts text into quotes, whatever it is. Returns its length; cuts what does not fit into size. */
+size_t text_quote(char *to, size_t size, const char *text);
+
+/*
+ * Takes text out of its quotes, in place; text without quotes stays. Returns NULL, or what is wrong
+ * with the quotes.
+ */
+const char *text_unquote(char *text);
+
+/* Prints a message with \xHH in place of each byte that a terminal should not get. */
+void text_print(FILE *out, const char *message);
+
+#endif
