@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE /* F_OFD_SETLK */
+#define _GNU_SOURCE /* F_OFD_SETLK, getline() */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "cli/err.h"
 #include "lock.h"
@@ -20,22 +25,160 @@
 /* Never closed: its locks end with the process, however that ends. */
 static int lock_file = -1;
 
-static bool open_lock(void)
-{
-	if (lock_file < 0)
-		lock_file = open(LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	return lock_file >= 0;
-}
-
 static int refuse(void)
 {
-	err("cannot lock %s: %s", LOCK_FILE, strerror(errno));
+	err("cannot lock %s: %s", LOCK_FILE,
+	    errno == ELOOP ? "it is a symbolic link" : strerror(errno));
 	return EXIT_REFUSED;
+}
+
+/* Whoever can open the file can hold the lock for as long as they like. */
+static int check_owner(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return refuse();
+	if (!S_ISREG(st.st_mode)) {
+		err("cannot lock %s: it is not a file", LOCK_FILE);
+		return EXIT_REFUSED;
+	}
+	if (st.st_uid && st.st_uid != geteuid()) {
+		err("cannot lock %s: it belongs to user %u, who could keep the lock", LOCK_FILE,
+		    st.st_uid);
+		remedy("remove it while no bbrctl runs; the next one makes it again");
+		return EXIT_REFUSED;
+	}
+	/* Kubernetes and podman make it for everybody. It stays so if the owner is root, but not us. */
+	if (st.st_mode & 077)
+		fchmod(fd, 0600);
+	return EXIT_DONE;
+}
+
+/* Returns EXIT_DONE, or EXIT_REFUSED after printing why not. */
+static int open_lock(void)
+{
+	int fd;
+
+	if (lock_file >= 0)
+		return EXIT_DONE;
+	fd = open(LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	if (fd < 0)
+		return refuse();
+	if (check_owner(fd)) {
+		close(fd);
+		return EXIT_REFUSED;
+	}
+	lock_file = fd;
+	return EXIT_DONE;
+}
+
+/* The process that holds the lock; 0: not known, perhaps in another PID namespace. */
+static int find_holder(void)
+{
+	FILE *f = fopen("/proc/locks", "re");
+	unsigned int major, minor;
+	unsigned long inode;
+	int pid, holder = 0;
+	char line[256];
+	struct stat st;
+
+	while (f && !holder && !fstat(lock_file, &st) && fgets(line, sizeof(line), f))
+		/* Those who wait for it have "->" before the kind of the lock. */
+		if (sscanf(line, "%*s FLOCK %*s %*s %d %x:%x:%lu", &pid, &major, &minor, &inode) ==
+			    4 &&
+		    inode == st.st_ino && makedev(major, minor) == st.st_dev)
+			holder = pid;
+	if (f)
+		fclose(f);
+	return holder;
+}
+
+/* Reads a process's command line, or its name if that is empty; "" if it has ended. */
+static void read_command(int pid, char command[128])
+{
+	static const char *const files[] = { "cmdline", "comm" };
+	char path[32];
+	size_t len = 0;
+	FILE *f;
+
+	for (int i = 0; !len && i < 2; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/%s", pid, files[i]);
+		f = fopen(path, "re");
+		if (!f)
+			continue;
+		len = fread(command, 1, 127, f);
+		fclose(f);
+	}
+	while (len && (!command[len - 1] || command[len - 1] == '\n'))
+		len--;
+	command[len] = 0;
+	for (size_t i = 0; i < len; i++)
+		if (!command[i])
+			command[i] = ' ';
+}
+
+static void say_who_holds(void)
+{
+	int pid = find_holder();
+	char command[128];
+
+	if (pid) {
+		read_command(pid, command);
+		err("waiting for process %d (%s), which holds %s", pid, command, LOCK_FILE);
+	} else {
+		err("waiting for a process that cannot be seen from here, and holds %s", LOCK_FILE);
+	}
+	remedy("nothing is changed while it waits; Ctrl-C ends it");
+}
+
+#define STEP_MS 20
+#define SILENT_MS 2000
+
+/* The signals that end the process, and so the wait. */
+static void add_if_not_ignored(sigset_t *ends, int sig)
+{
+	struct sigaction action;
+
+	if (!sigaction(sig, NULL, &action) && action.sa_handler != SIG_IGN)
+		sigaddset(ends, sig);
+}
+
+/* Tries again and again, because a caller may have blocked the signals that end the wait. */
+static int wait_for_lock(void)
+{
+	const struct timespec step = { .tv_nsec = STEP_MS * 1000000 };
+	sigset_t ends, before;
+	int ms = 0, got = 0;
+
+	sigemptyset(&ends);
+	add_if_not_ignored(&ends, SIGINT);
+	add_if_not_ignored(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, &before);
+	while (got <= 0 && flock(lock_file, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK && errno != EINTR) {
+			got = SIGKILL; /* no signal ended it */
+			refuse();
+			break;
+		}
+		if (ms == SILENT_MS)
+			say_who_holds();
+		ms += STEP_MS;
+		got = sigtimedwait(&ends, NULL, &step);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (got == SIGINT || got == SIGTERM)
+		err("stopped by a signal while waiting for %s; nothing was changed", LOCK_FILE);
+	return got > 0 ? EXIT_REFUSED : EXIT_DONE;
 }
 
 int lock_instances(void)
 {
-	return !open_lock() || flock(lock_file, LOCK_EX) ? refuse() : EXIT_DONE;
+	int ret = open_lock();
+
+	if (ret || !flock(lock_file, LOCK_EX | LOCK_NB))
+		return ret;
+	return wait_for_lock();
 }
 
 void unlock_instances(void)
@@ -53,9 +196,11 @@ static bool lock_byte(off_t place, short type)
 
 int lock_watch(const char *experiment, unsigned int prog_id)
 {
-	if (open_lock() && lock_byte(prog_id, F_WRLCK))
+	if (open_lock())
+		return EXIT_REFUSED;
+	if (lock_byte(prog_id, F_WRLCK))
 		return EXIT_DONE;
-	if (lock_file < 0 || (errno != EAGAIN && errno != EACCES))
+	if (errno != EAGAIN && errno != EACCES)
 		return refuse();
 	err("%s: another process watches it already", experiment);
 	return EXIT_NOTHING;

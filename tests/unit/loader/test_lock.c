@@ -50,7 +50,7 @@ struct call {
 
 struct answer {
 	int ret;
-	char messages[256];
+	char messages[512];
 };
 
 /* Processes that call the functions as they are told to. */
@@ -206,6 +206,100 @@ static void only_root_may_open_the_file(void **state)
 	assert_int_equal(st.st_mode & 07777, 0600);
 }
 
+static void what_is_open_to_all_is_closed(void **state)
+{
+	int fd = syscall(SYS_openat, AT_FDCWD, lock_path, O_RDWR | O_CREAT, 0644);
+	struct stat st;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(fchmod(fd, 0644), 0);
+	assert_int_equal(ask(0, 'l', NULL, 0), EXIT_DONE);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	close(fd);
+}
+
+static void refuses(const char *why)
+{
+	struct answer a;
+
+	tell(0, 'l', NULL, 0);
+	a = get(0);
+	assert_int_equal(a.ret, EXIT_REFUSED);
+	if (!strstr(a.messages, why))
+		fail_msg("not \"%s\", but \"%s\"", why, a.messages);
+	assert_int_equal(ask(0, 'w', "one", 7), EXIT_REFUSED);
+}
+
+static void what_leads_elsewhere_is_no_lock(void **state)
+{
+	(void)state;
+	assert_int_equal(symlink("/dev/null", lock_path), 0);
+	refuses("cannot lock " LOCK_FILE ": it is a symbolic link\n");
+	unlink(lock_path);
+	assert_int_equal(mkfifo(lock_path, 0600), 0);
+	refuses("cannot lock " LOCK_FILE ": it is not a file\n");
+}
+
+static void what_belongs_to_another_user_is_no_lock(void **state)
+{
+	int fd = syscall(SYS_openat, AT_FDCWD, lock_path, O_RDWR | O_CREAT, 0600);
+
+	(void)state;
+	assert_true(fd >= 0);
+	if (fchown(fd, 65534, 65534))
+		skip(); /* only root can give a file away */
+	close(fd);
+	refuses("it belongs to user 65534, who could keep the lock\n  remove it");
+}
+
+/* Until it has said who holds the lock. */
+#define SAYS_MS 2500
+
+static void who_waits_long_says_for_whom(void **state)
+{
+	char holder[64];
+	struct answer a;
+
+	(void)state;
+	snprintf(holder, sizeof(holder), "waiting for process %d (", process[0].pid);
+	assert_int_equal(ask(2, 'w', "one", 7), EXIT_DONE); /* holds another lock of the file */
+	assert_int_equal(ask(0, 'l', NULL, 0), EXIT_DONE);
+	tell(1, 'l', NULL, 0);
+	usleep(SAYS_MS * 1000);
+	assert_true(waits(1));
+	assert_int_equal(ask(0, 'u', NULL, 0), EXIT_DONE);
+	a = get(1);
+	assert_int_equal(a.ret, EXIT_DONE);
+	if (!strstr(a.messages, holder) || !strstr(a.messages, "test_lock), which holds"))
+		fail_msg("%s: \"%s\"", holder, a.messages);
+	/* One that need not wait says nothing. */
+	assert_int_equal(ask(1, 'u', NULL, 0), EXIT_DONE);
+	tell(0, 'l', NULL, 0);
+	a = get(0);
+	assert_string_equal(a.messages, "");
+}
+
+static void a_signal_ends_the_wait(void **state)
+{
+	static const int ends[] = { SIGINT, SIGTERM };
+	struct answer a;
+
+	(void)state;
+	assert_int_equal(ask(0, 'l', NULL, 0), EXIT_DONE);
+	for (int i = 0; i < 2; i++) {
+		tell(1, 'l', NULL, 0);
+		assert_true(waits(1));
+		kill(process[1].pid, ends[i]);
+		a = get(1);
+		assert_int_equal(a.ret, EXIT_REFUSED);
+		assert_non_null(strstr(a.messages,
+				       "stopped by a signal while waiting for " LOCK_FILE
+				       "; nothing was changed\n"));
+	}
+}
+
 static void an_experiment_has_one_watcher(void **state)
 {
 	struct answer a;
@@ -298,6 +392,11 @@ int main(void)
 		TEST(one_process_at_a_time),
 		TEST(a_process_that_was_killed_has_no_lock),
 		TEST(only_root_may_open_the_file),
+		TEST(what_is_open_to_all_is_closed),
+		TEST(what_leads_elsewhere_is_no_lock),
+		TEST(what_belongs_to_another_user_is_no_lock),
+		TEST(who_waits_long_says_for_whom),
+		TEST(a_signal_ends_the_wait),
 		TEST(an_experiment_has_one_watcher),
 		TEST(who_watches_locks_no_instances),
 		TEST(the_last_holder_is_told),
