@@ -146,6 +146,11 @@ struct algorithm_mode {
 	__u8 rarity; /* of several modes in one moment, the highest rarity is shown */
 };
 
+/* The phases between which a reason leads; NULL: none, or more than one is possible. */
+struct algorithm_step {
+	const char *from, *to;
+};
+
 struct algorithm {
 	const char *name; /* as in struct bbr_abi: "bbr" */
 	const char *instance; /* the name that an instance gets if none is given */
@@ -163,7 +168,8 @@ struct algorithm {
 
 	const struct algorithm_mode *modes;
 	__u8 n_modes;
-	const char *const *reasons; /* why a mode was entered */
+	const char *const *reasons; /* why a mode or phase was entered */
+	const struct algorithm_step *steps; /* one for each reason; NULL: they tell no phase */
 	__u8 n_reasons;
 
 	/* The model: its own fields and those that all algorithms share, in the order of JSON. */

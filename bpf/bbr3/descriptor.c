@@ -49,6 +49,21 @@ static const char *const reasons[BBR_REASONS] = {
 	[BBR_R_PROBE_RTT_DONE] = "probe_rtt_done",
 };
 
+static const struct algorithm_step steps[BBR_REASONS] = {
+	[BBR_R_DRAINED] = { NULL, "DOWN" },
+	[BBR_R_PROBE_AGAIN] = { NULL, "REFILL" }, /* from DOWN or CRUISE */
+	[BBR_R_PROBE_LOSS] = { "UP", "DOWN" },
+	[BBR_R_PROBE_ECN] = { "UP", "DOWN" },
+	[BBR_R_PROBE_INFLIGHT] = { "UP", "DOWN" },
+	[BBR_R_PROBE_FULL_BW] = { "UP", "DOWN" },
+	[BBR_R_WAITED] = { NULL, "REFILL" },
+	[BBR_R_WAITED_ROUNDS] = { NULL, "REFILL" },
+	[BBR_R_MARKS_CEASED] = { NULL, "REFILL" },
+	[BBR_R_REFILLED] = { "REFILL", "UP" },
+	[BBR_R_HEADROOM] = { "DOWN", "CRUISE" },
+	[BBR_R_PROBE_RTT_DONE] = { NULL, "CRUISE" }, /* unless it is STARTUP */
+};
+
 static const char *const acks[BBR_ACKS] = {
 	[BBR_ACKS_INIT] = "init",
 	[BBR_ACKS_REFILLING] = "refilling",
@@ -138,6 +153,7 @@ const struct algorithm algorithm_bbr3 = {
 	.modes = modes,
 	.n_modes = BBR_MODES,
 	.reasons = reasons,
+	.steps = steps,
 	.n_reasons = BBR_REASONS,
 	.fields = fields,
 	.n_fields = sizeof(fields) / sizeof(fields[0]),

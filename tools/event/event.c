@@ -92,8 +92,34 @@ bool event_has_reason(const struct bbr_event *e)
 	return e->kind == BBR_EV_MODE && !(e->flags & BBR_F_KERNEL);
 }
 
-const char *event_step_name(const struct algorithm *a, const struct bbr_event *e,
-			    unsigned int state)
+const char *event_step_name(const struct algorithm *a, const struct bbr_event *e, bool to)
 {
+	unsigned int state = to ? e->to : e->from;
+
 	return e->kind == BBR_EV_MODE ? mode_name(a, state) : event_ca_name(state);
+}
+
+const char *event_step_phase(const struct algorithm *a, const struct bbr_event *e, bool to)
+{
+	unsigned int state = to ? e->to : e->from;
+	const struct algorithm_mode *mode = state < a->n_modes ? &a->modes[state] : NULL;
+
+	if (e->kind != BBR_EV_MODE || !mode || !mode->phases)
+		return NULL;
+	if (a->steps && event_has_reason(e) && e->reason < a->n_reasons)
+		return to ? a->steps[e->reason].to : a->steps[e->reason].from;
+	/* Where a callback takes one step, its phase is that of the state afterwards. */
+	return to && state == e->mode && e->phase < mode->n_phases ? mode->phases[e->phase] : NULL;
+}
+
+void event_step_text(char *buf, size_t size, const struct algorithm *a, const struct bbr_event *e,
+		     bool to)
+{
+	const char *phase = event_step_phase(a, e, to);
+	size_t n = append(buf, size, 0, event_step_name(a, e, to));
+
+	if (!phase)
+		return;
+	n = append(buf, size, n, "/");
+	append(buf, size, n, phase);
 }

@@ -51,9 +51,13 @@ extern const char *const ca_state_names[N_CA_STATES]; /* enum tcp_ca_state of li
 bool event_has_steps(const struct bbr_event *e);
 /* Does it have `reason`, why a mode was entered? */
 bool event_has_reason(const struct bbr_event *e);
-/* The name of event->from or ->to, which are modes or congestion states. */
-const char *event_step_name(const struct algorithm *a, const struct bbr_event *e,
-			    unsigned int state);
+/* The name of event->to or ->from, which are modes or congestion states. */
+const char *event_step_name(const struct algorithm *a, const struct bbr_event *e, bool to);
+/* The phase of that mode; NULL if it has none, or the event does not tell. */
+const char *event_step_phase(const struct algorithm *a, const struct bbr_event *e, bool to);
+/* Both: "PROBE_BW/CRUISE". */
+void event_step_text(char *buf, size_t size, const struct algorithm *a, const struct bbr_event *e,
+		     bool to);
 
 struct text_style {
 	__u64 start_ns; /* times are printed from there */

@@ -19,8 +19,10 @@ static void add_endpoints(struct json *j, const struct bbr_event *e)
 
 static void add_steps(struct json *j, const struct algorithm *a, const struct bbr_event *e)
 {
-	json_add_string(j, "from", event_step_name(a, e, e->from));
-	json_add_string(j, "to", event_step_name(a, e, e->to));
+	json_add_string(j, "from", event_step_name(a, e, false));
+	json_add_string(j, "to", event_step_name(a, e, true));
+	json_add_string(j, "from_phase", event_step_phase(a, e, false));
+	json_add_string(j, "to_phase", event_step_phase(a, e, true));
 	if (event_has_reason(e))
 		json_add_string(j, "reason", reason_name(a, e->reason));
 	else

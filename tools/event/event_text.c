@@ -51,15 +51,18 @@ static void put_kind(struct buffered *to, const struct text_style *style, const 
 		     const struct bbr_event *e)
 {
 	const char *colour = style->colour ? colour_of(e) : NULL;
+	char step[MODE_TEXT_LEN];
 
 	if (colour)
 		buffered_text(to, colour);
 	buffered_text(to, event_kind_name(e->kind));
 	if (event_has_steps(e)) {
 		put_char(to, ' ');
-		buffered_text(to, event_step_name(a, e, e->from));
+		event_step_text(step, sizeof(step), a, e, false);
+		buffered_text(to, step);
 		buffered_text(to, "->");
-		buffered_text(to, event_step_name(a, e, e->to));
+		event_step_text(step, sizeof(step), a, e, true);
+		buffered_text(to, step);
 	}
 	if (event_has_reason(e)) {
 		buffered_text(to, " (");

@@ -41,9 +41,12 @@ static FILE *open_output(const char *path)
 
 static int close_output(FILE *out, const char *path)
 {
-	bool failed = fflush(out) || ferror(out);
+	bool failed;
 
-	if (out != stdout && fclose(out))
+	if (out == stdout)
+		return stdout_finish();
+	failed = fflush(out) || ferror(out);
+	if (fclose(out))
 		failed = true;
 	if (!failed)
 		return EXIT_DONE;
@@ -138,7 +141,7 @@ static int print(const struct request *r, struct study *s)
 	else if (!ret && !r->html && (!r->write || strcmp(r->write, "-")))
 		analysis_print_text(stdout, &a);
 	analysis_free(&a);
-	return ret ? ret : close_output(stdout, "stdout");
+	return ret ? ret : stdout_finish();
 }
 
 /*

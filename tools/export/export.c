@@ -295,14 +295,6 @@ close_sockets:
 	return ret;
 }
 
-static int check_written(void)
-{
-	if (!fflush(stdout) && !ferror(stdout))
-		return EXIT_DONE;
-	err("cannot write: %s", strerror(errno));
-	return EXIT_REFUSED;
-}
-
 /* Without events there are only gauges: a counter would begin with 0 each time. */
 static int run_once(struct export *x)
 {
@@ -313,7 +305,7 @@ static int run_once(struct export *x)
 		return ret;
 	print_live(x, &om);
 	sockets_close(&x->sockets);
-	ret = check_written();
+	ret = stdout_finish();
 	return ret || x->read_all ? ret : EXIT_REFUSED;
 }
 
@@ -333,7 +325,7 @@ static int run_recording(struct export *x)
 		metrics_print(&x->metrics, &om, true);
 		print_watching(x, &om, event_source_totals(&x->source));
 		print_build(&om);
-		ret = check_written();
+		ret = stdout_finish();
 	}
 	event_source_close(&x->source);
 	return ret;

@@ -4,7 +4,10 @@
  * value of an event.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
+
+#include <net/if.h>
 
 #include "cli/err.h"
 #include "event/known.h"
@@ -27,7 +30,8 @@ static const struct word {
 	{ "mark", FILTER_MARK, false, false, true },
 	{ "cgroup", FILTER_CGROUP, false, false, true },
 	{ "dev", FILTER_DEVICE, false, false, true },
-	{ "name", FILTER_NAME, false, false, false },
+	{ "instance", FILTER_NAME, false, false, false },
+	{ "name", FILTER_NAME, false, false, false }, /* as the option is called */
 	{ "cc", FILTER_NAME, false, false, false },
 	{ "profile", FILTER_PROFILE, false, false, false },
 	{ "mode", FILTER_MODE, false, false, false },
@@ -63,6 +67,67 @@ static bool take_ordered(struct lexer *l, struct filter_node *node, bool has_ord
 			    "use = or !=; < and > work for ports and numbers");
 }
 
+static bool find_device(struct expression *x, const char *word, struct filter_node *node,
+			const char *name)
+{
+	const struct filter_system *system = x->system;
+
+	return system->device(system->ctx, word, name, &node->device.list, &node->device.n) ||
+	       lexer_point(&x->lexer, x->lexer.word_at,
+			   "give the name or the index of a network device");
+}
+
+/*
+ * Cuts the device out of "fe80::1%v0", "[fe80::1%v0]:80", "[fe80::1]%3:80", "10.0.0.1%3:80". NULL:
+ * there is none.
+ */
+static const char *cut_device(char *value, char device[IF_NAMESIZE])
+{
+	char *percent = strchr(value, '%');
+	size_t len = percent ? strcspn(percent + 1, "]:/") : 0;
+
+	if (!percent)
+		return NULL;
+	snprintf(device, IF_NAMESIZE, "%.*s", (int)len, percent + 1);
+	memmove(percent, percent + 1 + len, strlen(percent + 1 + len) + 1);
+	return device;
+}
+
+/*
+ * The condition `host`, and that the socket is bound to the device, as one that is connected to a
+ * link-local address is. Returns -1 after printing what is wrong.
+ */
+static int with_device(struct expression *x, const char *word, int host, const char *name)
+{
+	int device;
+
+	if (host < 0 || !name)
+		return host;
+	device = expression_needs_socket(x) ? expression_node(x, FILTER_DEVICE, -1, -1) : -1;
+	if (device < 0 || !find_device(x, word, &x->f->nodes[device], name))
+		return -1;
+	return expression_node(x, FILTER_AND, host, device);
+}
+
+static int parse_host(struct expression *x, const char *word, int n)
+{
+	struct filter_node *node = &x->f->nodes[n];
+	bool is_not = node->compare == FILTER_NE;
+	char value[256], name[IF_NAMESIZE];
+	const char *device;
+
+	if (!lexer_take_value(&x->lexer, value, sizeof(value)))
+		return -1;
+	device = cut_device(value, name);
+	if (!value_host(&x->lexer, word, node, value))
+		return -1;
+	if (!device)
+		return n;
+	node->compare = FILTER_EQ;
+	n = with_device(x, word, n, device);
+	return n < 0 || !is_not ? n : expression_node(x, FILTER_NOT, n, -1);
+}
+
 static bool parse_value(struct expression *x, const char *word, struct filter_node *node)
 {
 	const struct filter_system *system = x->system;
@@ -72,8 +137,6 @@ static bool parse_value(struct expression *x, const char *word, struct filter_no
 	if (!lexer_take_value(l, value, sizeof(value)))
 		return false;
 	switch (node->op) {
-	case FILTER_HOST:
-		return value_host(l, word, node, value);
 	case FILTER_PORT:
 		return value_port(l, node, value);
 	case FILTER_MARK:
@@ -82,9 +145,7 @@ static bool parse_value(struct expression *x, const char *word, struct filter_no
 		return system->cgroup(word, value, &node->cgroup) ||
 		       lexer_point(l, l->word_at, "the path of a cgroup");
 	case FILTER_DEVICE:
-		return system->device(system->ctx, word, value, &node->device.list,
-				      &node->device.n) ||
-		       lexer_point(l, l->word_at, "give the name or the index of a network device");
+		return find_device(x, word, node, value);
 	case FILTER_NAME:
 		return value_name(l, node, value, BBR_NAME_LEN);
 	case FILTER_PROFILE:
@@ -122,6 +183,8 @@ static int parse_word(struct expression *x, const struct word *word)
 	node->is_remote = word->is_remote;
 	if (!take_ordered(&x->lexer, node, word->has_order))
 		return -1;
+	if (word->op == FILTER_HOST)
+		return parse_host(x, word->word, n);
 	return parse_value(x, word->word, node) ? n : -1;
 }
 
@@ -170,17 +233,20 @@ static int parse_either_end(struct expression *x)
 {
 	int local = expression_node(x, FILTER_HOST, -1, -1), remote;
 	struct filter_node *nodes = x->f->nodes;
-	char value[256];
+	char value[256], name[IF_NAMESIZE];
+	const char *device;
 
-	if (local < 0 || !lexer_take_value(&x->lexer, value, sizeof(value)) ||
-	    !value_host(&x->lexer, "address", &nodes[local], value))
+	if (local < 0 || !lexer_take_value(&x->lexer, value, sizeof(value)))
+		return -1;
+	device = cut_device(value, name);
+	if (!value_host(&x->lexer, "address", &nodes[local], value))
 		return -1;
 	remote = expression_node(x, FILTER_HOST, -1, -1);
 	if (remote < 0)
 		return -1;
 	nodes[remote] = nodes[local];
 	nodes[remote].is_remote = true;
-	return expression_node(x, FILTER_OR, local, remote);
+	return with_device(x, "address", expression_node(x, FILTER_OR, local, remote), device);
 }
 
 static int refuse(const struct expression *x)
@@ -191,7 +257,8 @@ static int refuse(const struct expression *x)
 	lexer_refuse(l, l->at, l->text[l->at] ? "not a condition" : "a condition is missing",
 		     "an address or a port: 10.0.0.0/8, [fd00::1]:443, :443; or one of: dst, src, "
 		     "dport,");
-	remedy("sport, fwmark, cgroup, dev, name, profile, mode, reason, or a key of JSON with a "
+	remedy("sport, fwmark, cgroup, dev, instance, profile, mode, reason, or a key of JSON with "
+	       "a "
 	       "value:");
 	name_list_add_fields(&fields, x->known);
 	name_list_print(&fields);

@@ -421,14 +421,28 @@ static bool read_fields(struct parser *p, struct algorithm *a)
 	return true;
 }
 
+/* The steps of a reason are not described: it means what it does here if it has the same name. */
+static const struct algorithm_step *known_steps(const struct parser *p, const struct algorithm *a)
+{
+	if (!p->known || a->n_reasons > p->known->n_reasons)
+		return NULL;
+	for (int i = 0; i < a->n_reasons; i++)
+		if (!a->reasons[i] || strcmp(a->reasons[i], p->known->reasons[i]))
+			return NULL;
+	return p->known->steps;
+}
+
 static bool read_algorithm(struct parser *p, struct algorithm *a)
 {
 	if (!read_key(p, &a->name) || strlen(a->name) >= BBR_NAME_LEN)
 		return false;
 	p->known = algorithm_find(a->name);
-	return read_key(p, &a->instance) && strlen(a->instance) < BBR_NAME_LEN &&
-	       read_text(p, TEXT_CHARS, &a->title) && read_members(p) && read_modes(p, a) &&
-	       read_texts(p, &a->reasons, &a->n_reasons) && read_fields(p, a);
+	if (!read_key(p, &a->instance) || strlen(a->instance) >= BBR_NAME_LEN ||
+	    !read_text(p, TEXT_CHARS, &a->title) || !read_members(p) || !read_modes(p, a) ||
+	    !read_texts(p, &a->reasons, &a->n_reasons) || !read_fields(p, a))
+		return false;
+	a->steps = known_steps(p, a);
+	return true;
 }
 
 bool description_read(struct layout *l, const __u8 *from, size_t size)

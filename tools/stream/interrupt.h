@@ -6,7 +6,8 @@
  * The first one asks for an orderly end. While nobody reads our output it has no effect, because a
  * write that a signal cuts short would tear a line. So a second SIGINT or SIGTERM has its default
  * effect. A second SIGHUP has no effect: when a terminal is closed, one comes from its shell, and
- * one from the kernel when that shell ends.
+ * one from the kernel when that shell ends. A reader of stdout that goes away does not end a verb by
+ * a signal either.
  */
 #ifndef TOOLS_INTERRUPT_H
 #define TOOLS_INTERRUPT_H
@@ -15,5 +16,11 @@
 
 void interrupt_catch(void);
 bool is_interrupted(void);
+
+/*
+ * Flushes stdout. Returns EXIT_DONE, also if its reader has gone, as with `| head`: then it has what
+ * it wanted. Returns EXIT_REFUSED after printing why it cannot be written.
+ */
+int stdout_finish(void);
 
 #endif

@@ -335,17 +335,25 @@ static void draw_transitions(const struct top *t, const struct conn *c, int y, i
 	for (__u32 i = 0; i < TRANSITIONS && i < h->n_transitions && y <= last_y; i++, y++) {
 		const struct transition *tr =
 			&h->transitions[(h->n_transitions - 1 - i) % TRANSITIONS];
-		struct bbr_event e = { .kind = tr->kind };
+		struct bbr_event e = {
+			.kind = tr->kind,
+			.from = tr->from,
+			.to = tr->to,
+			.reason = tr->reason,
+			.flags = tr->has_reason ? 0 : BBR_F_KERNEL,
+			.mode = ~0, /* that of the moment is not kept */
+		};
+		char ago[16], from[MODE_TEXT_LEN], to[MODE_TEXT_LEN];
 		struct line l = { .width = COLS };
-		char ago[16];
 
 		format_age(ago, sizeof(ago),
 			   t->style.now_ns > tr->time_ns ? t->style.now_ns - tr->time_ns : 0);
 		line_add(&l, "%6s ago", ago);
 		line_add(&l, "%s", event_kind_name(tr->kind));
+		event_step_text(from, sizeof(from), c->algorithm, &e, false);
+		event_step_text(to, sizeof(to), c->algorithm, &e, true);
 		if (event_has_steps(&e))
-			line_add(&l, "%s > %s", event_step_name(c->algorithm, &e, tr->from),
-				 event_step_name(c->algorithm, &e, tr->to));
+			line_add(&l, "%s > %s", from, to);
 		if (tr->has_reason)
 			line_add(&l, "%s", reason_name(c->algorithm, tr->reason));
 		screen_put(y, 0, HUE_NONE, l.text);

@@ -52,6 +52,8 @@ def test_it_probes_in_phases(load, monitor, new_path):
     reasons = [e["reason"] for e in watching.of("mode")[1:] if e["to"] == "PROBE_BW"]
     phases = [next(phase for phase, by in ENTERED_BY.items() if reason in by) for reason in reasons]
     assert phases[0] == "DOWN" and "UP" in phases, reasons
+    assert [e["to_phase"] for e in watching.of("mode")[1:] if e["to"] == "PROBE_BW"] == phases
+    assert {e["from_phase"] for e in watching.of("mode") if e["reason"] == "refilled"} == {"REFILL"}
     for before, after, reason in zip(phases, phases[1:], reasons[1:]):
         assert after in NEXT_PHASE[before] or reason == "probe_rtt_done", reasons
 

@@ -2,6 +2,7 @@
 """bbrmon stream: exact counts, several monitors at once, and kills, stops and unloads meanwhile."""
 import collections
 import json
+import pathlib
 import signal
 import socket
 import subprocess
@@ -10,10 +11,35 @@ import pytest
 
 from stream import check_accounts, endless, go_on_watching, stop_past_its_lease, tuple_of, tuples, wait_for_ends
 from system import RunCounts, map_exists, maps_held_by, maps_of_program, wait_until
-from tool import NOTHING, REFUSED, USAGE, lose_reader, status_of
+from tool import DONE, NOTHING, REFUSED, USAGE, lose_reader, sanitizer_environment, status_of
 from transfer import BUSY_RATE, MB, Transfer, advance, connect, finish, flows, get_cc, listen, send_verified, set_cc
 
 pytestmark = pytest.mark.machine_alone  # it watches all instances
+
+
+RECORDING = pathlib.Path(__file__).with_name("recordings") / "abi2.rec"
+CASE = pathlib.Path(__file__).parents[2] / "unit/tools/recorded_connections.csv"
+
+
+@pytest.mark.parametrize("verb", [
+    f"export --read {RECORDING}", "export --once", f"report {RECORDING} -o -", f"snapshot --read {RECORDING}",
+    f"snapshot -s --read {RECORDING}", f"snapshot --sort bw_bps -j --read {RECORDING}", f"stream --read {RECORDING}",
+    f"stream -j --read {RECORDING}", f"top -b --speed 0 --read {RECORDING}", f"experiment {CASE}",
+    f"experiment -j {CASE}", f"experiment {CASE} --html -"])
+def test_a_reader_that_goes_away_is_no_error(bbrmon, verb):
+    """As with cat | head: no message, and either the usual status or SIGPIPE."""
+    done = subprocess.run(["bash", "-c", f"{bbrmon.path} {verb} | true; exit ${{PIPESTATUS[0]}}"], capture_output=True,
+                          text=True, timeout=60, env=sanitizer_environment())
+    assert done.returncode in (DONE, 128 + signal.SIGPIPE), done
+    assert "Broken pipe" not in done.stderr and "cannot write" not in done.stderr
+
+
+def test_what_cannot_be_written_is_an_error(bbrmon):
+    for verb in f"export --read {RECORDING}", f"experiment {CASE}":
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([bbrmon.path, *verb.split()], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  timeout=60, env=sanitizer_environment())
+        assert (done.returncode, done.stderr) == (REFUSED, "bbrmon: cannot write: No space left on device\n")
 
 
 def have_samples(acks):

@@ -96,7 +96,7 @@ class Expressions:
         return f"dev {text}", test
 
     def own(self):
-        word, key = self.random.choice([("name", "instance"), ("cc", "instance"), ("profile", "profile"), ("mode", "mode")])
+        word, key = self.random.choice([("instance", "instance"), ("name", "instance"), ("cc", "instance"), ("profile", "profile"), ("mode", "mode")])
         value = self.any_of(key) or "default"
         text, test = self.equal(value, lambda r: r[key] == value)
         return f"{word} {text}", test
@@ -205,6 +205,29 @@ def test_the_order_of_operators_is_that_of_ss(bbrmon, ns, various):
         assert matching(bbrmon, ns, [text]) == ss.ends(ns, *text.split())
     assert not matching(bbrmon, ns, [f"sport = :{one} or sport = :{two} and sport = :{three}"])
     assert matching(bbrmon, ns, [f"sport = :{one} or ( sport = :{two} and sport = :{three} )"])
+
+
+def test_addresses_as_they_are_shown(bbrmon, shared, link):
+    """A link-local address with its device, by index as bbrmon shows it and by name as people write it."""
+    near, far = link.ends
+    device = link.names[0]
+    for side, name, address in (near, device, "fe80::1"), (far, link.names[1], "fe80::2"):
+        side.ip("addr", "add", f"{address}/64", "dev", name, "nodad")
+    index = near.run("cat", f"/sys/class/net/{device}/ifindex").stdout.strip()
+    with far.entered():
+        listener = socket.create_server(("::", 0), family=socket.AF_INET6)
+    with listener, near.entered(), socket.socket(socket.AF_INET6) as client:
+        client.setsockopt(socket.SOL_TCP, socket.TCP_CONGESTION, shared.encode())
+        client.connect(("fe80::2", listener.getsockname()[1], 0, int(index)))
+        lines = bbrmon("snapshot", "--netns", near.name, "-HO").out.splitlines()
+        address = next(word for line in lines for word in line.split() if "%" in word)
+        assert address.split("]")[0] == "[fe80::1" and f"]%{index}:" in address
+        (ends,) = matching(bbrmon, near, [f"src {address}"])
+        for text in (address, f"dst fe80::2%{device}", f"dst [fe80::2%{device}]:{listener.getsockname()[1]}",
+                     f"src fe80::1%{index}", f"src = fe80::%{device}/10", "dst != fe80::3%1"):
+            assert matching(bbrmon, near, [text]) == {ends}, text
+        for text in "dst fe80::2%lo", "src fe80::1%1", f"dst != fe80::2%{device}", f"dst fe80::1%{device}":
+            assert not matching(bbrmon, near, [text]), text
 
 
 def test_names_of_services(bbrmon, ns):

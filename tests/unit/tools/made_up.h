@@ -34,6 +34,8 @@ static const char *const feet[] = { "left", "right" };
 static const char *const surfaces[] = { "road", "sand", "snow" };
 static const char *const falls[] = { "stone", "ice" };
 
+static const struct algorithm_step made_up_steps[] = { { "left", "right" }, {} };
+
 static const struct algorithm_mode made_up_modes[MADE_UP_MODES] = {
 	[CRAWL] = { .name = "CRAWL" },
 	[WALK] = { .name = "WALK", .phases = feet, .n_phases = 2 },
@@ -66,6 +68,7 @@ static const struct algorithm made_up = {
 	.modes = made_up_modes,
 	.n_modes = MADE_UP_MODES,
 	.reasons = falls,
+	.steps = made_up_steps,
 	.n_reasons = 2,
 	.fields = made_up_fields,
 	.n_fields = 2,

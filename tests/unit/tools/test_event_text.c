@@ -139,6 +139,29 @@ static void what_changed_and_why(void **state)
 	expect_no(&e, "->");
 }
 
+/* Of several steps within one ACK each has its own phase. */
+static void from_which_phase_to_which(void **state)
+{
+	struct bbr_event e = made_up_event(7, WALK, 33, 1);
+
+	(void)state;
+	e.kind = BBR_EV_MODE;
+	e.from = e.to = WALK;
+	e.reason = 0;
+	e.phase = 0;
+	expect_part(&e, " mode WALK/left->WALK/right (stone) bbr:(");
+	e.reason = 1; /* tells none */
+	expect_part(&e, " mode WALK->WALK (ice) bbr:(");
+	e.flags = BBR_F_KERNEL; /* no reason: the phase after it is that of the state */
+	expect_part(&e, " mode WALK->WALK/left bbr:(");
+	e.phase = 2;
+	expect_part(&e, " mode WALK->WALK bbr:(");
+	e.flags = 0;
+	e.reason = 0;
+	e.from = RUN; /* has no phases */
+	expect_part(&e, " mode RUN->WALK/right (stone) bbr:(");
+}
+
 static void what_a_later_version_may_have_added(void **state)
 {
 	struct bbr_event e = made_up_event(7, 99, 33, 1);
@@ -268,6 +291,7 @@ int main(void)
 		TEST(times_count_from_the_start),
 		TEST(addresses_and_ports),
 		TEST(what_changed_and_why),
+		TEST(from_which_phase_to_which),
 		TEST(what_a_later_version_may_have_added),
 		TEST(what_is_not_known_is_left_out),
 		TEST(the_sample_of_an_ack),

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <arpa/inet.h>
@@ -95,6 +96,82 @@ static void an_address_or_a_port_alone_is_of_either_end(void **state)
 	assert_false(matches("10.0.0.3") || matches(":80") || matches("10.0.0.1:443"));
 	assert_false(matches("fd00::1") || matches("[fd00::1]:443"));
 	assert_true(is_refused("host:80") && is_refused("10.0.0.1.2") && is_refused("12"));
+}
+
+static bool find_device(void *ctx, const char *option, const char *name,
+			struct filter_device **list, int *n)
+{
+	(void)ctx;
+	(void)option;
+	if (strcmp(name, "v0") && strcmp(name, "3"))
+		return false;
+	*list = malloc(sizeof(**list));
+	**list = (struct filter_device){ 7, 3 };
+	*n = 1;
+	return true;
+}
+
+/* Of a socket of namespace 7 from fe80::1 to fe80::2, bound to the device. 2: it is refused. */
+static int matches_bound(const char *text, __u32 device)
+{
+	const struct filter_system system = { .device = find_device };
+	struct bbr_snapshot socket = { .bound_ifindex = device, .state = 1 };
+	static struct filter f;
+	int result = 2;
+
+	socket.event = event;
+	socket.event.netns = 7;
+	socket.event.family = AF_INET6;
+	socket.event.lport = htons(5000);
+	socket.event.rport = htons(443);
+	inet_pton(AF_INET6, "fe80::1", socket.event.laddr);
+	inet_pton(AF_INET6, "fe80::2", socket.event.raddr);
+	if (filter_parse(&f, text, &system, NULL))
+		result = filter_matches(&f, &origin, &socket.event, &socket);
+	filter_free(&f);
+	return result;
+}
+
+/* As snapshot prints addresses, and as people write them. */
+static void an_address_may_name_the_device(void **state)
+{
+	static const char *const of_it[] = {
+		"src fe80::1%v0",     "src [fe80::1]%3:5000",
+		"dst fe80::2%3",      "dst [fe80::2%v0]:443",
+		"[fe80::1]%3:5000",   "fe80::2%v0",
+		"src fe80::%v0/10",   "dst != fe80::3%v0",
+		"not dst fe80::3%v0", "dst fe80::2%v0 or sport 1",
+	};
+	static const char *const of_none[] = {
+		"src fe80::2%v0",
+		"dst [fe80::2%v0]:444",
+		"[fe80::1]%3:443",
+		"dst != fe80::2%v0",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of_it) / sizeof(of_it[0]); i++) {
+		if (matches_bound(of_it[i], 3) != 1)
+			fail_msg("%s does not match", of_it[i]);
+		if (matches_bound(of_it[i], 4) != !!strstr(of_it[i], "fe80::3"))
+			fail_msg("%s matches another device", of_it[i]);
+	}
+	for (size_t i = 0; i < sizeof(of_none) / sizeof(of_none[0]); i++)
+		if (matches_bound(of_none[i], 3))
+			fail_msg("%s matches", of_none[i]);
+	assert_int_equal(matches_bound("dst fe80::2%v1", 3), 2);
+	assert_int_equal(matches_bound("dst fe80::2%", 3), 2);
+	assert_int_equal(matches_bound("dst fe80::2%a_name_that_no_device_has", 3), 2);
+	assert_true(is_refused("dst fe80::2%v0")); /* events do not have it */
+}
+
+/* JSON and text call it so; "name" is the option. */
+static void the_instance_has_three_words(void **state)
+{
+	(void)state;
+	assert_true(matches("instance bpf_bbr") && matches("name = bpf_bbr") &&
+		    matches("cc bpf_bbr"));
+	assert_false(matches("instance != bpf_bbr") || matches("instance bbr"));
 }
 
 static void modes_have_phases(void **state)
@@ -259,6 +336,8 @@ int main(void)
 		TEST(numbers_are_compared_in_their_unit),
 		TEST(what_is_not_known_is_only_unequal),
 		TEST(an_address_or_a_port_alone_is_of_either_end),
+		TEST(an_address_may_name_the_device),
+		TEST(the_instance_has_three_words),
 		TEST(modes_have_phases),
 		TEST(a_reason_is_that_of_a_change_of_mode),
 		TEST(a_recording_says_what_can_be_named),
