@@ -12,6 +12,7 @@
 #include "instance/object.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
+#include "tuning/rule_list.h"
 
 /* Each keeps its index, because rules refer to it. */
 static int carry_profiles(const struct profile_map *from, struct profile_map *to)
@@ -36,17 +37,13 @@ static int carry_rules(const struct instance *from, int to)
 {
 	static const __u32 place;
 	int error, trie, outer = instance_map(from->rules_id);
-	__u32 id;
 
 	if (outer < 0)
 		return outer;
-	error = bpf_map_lookup_elem(outer, &place, &id) ? -errno : 0;
+	error = rule_trie_open(outer, &trie);
 	close(outer);
-	if (error)
-		return error == -ENOENT ? 0 : error;
-	trie = instance_map(id);
-	if (trie < 0)
-		return trie;
+	if (error || trie < 0)
+		return error;
 	error = bpf_map_update_elem(to, &place, &trie, BPF_ANY) ? -errno : 0;
 	close(trie);
 	return error;

@@ -18,6 +18,7 @@
 #include "machine/carry_out.h"
 #include "machine/plan.h"
 #include "tuning/param.h"
+#include "tuning/tuning_switch.h"
 
 /* What prepare() made for a step. File descriptors are -1 if there is none. */
 struct work {
@@ -26,12 +27,28 @@ struct work {
 	int cgroup, prog, old_prog;
 };
 
+struct carrying {
+	const struct plan *plan;
+	const struct machine *found;
+	struct work *work; /* of each step */
+	/* All steps that change profiles or rules are carried out at once, when the first is due. */
+	size_t first_tuning;
+	struct tuning_change *tuning;
+	size_t n_tuning;
+};
+
+static bool is_tuning(const struct step *s)
+{
+	return s->kind == STEP_PROFILE_ADD || s->kind == STEP_PROFILE_CHANGE ||
+	       s->kind == STEP_RULES || s->kind == STEP_PROFILE_DELETE;
+}
+
 /*
- * Copies an instance's rules, with the indexes that its profiles have in the map. EXIT_DONE: the
- * caller frees them.
+ * Copies an instance's rules, with the indexes that its profiles have in the map or, if there is
+ * one, after the change. EXIT_DONE: the caller frees them.
  */
 static int placed_rules(const struct machine_instance *from, const struct profile_map *map,
-			struct rule_list *rules)
+			const struct tuning_change *change, struct rule_list *rules)
 {
 	rules->n = from->rules.n;
 	rules->rule = calloc(rules->n + 1, sizeof(*rules->rule));
@@ -40,23 +57,13 @@ static int placed_rules(const struct machine_instance *from, const struct profil
 		return EXIT_REFUSED;
 	}
 	for (__u32 i = 0; i < rules->n; i++) {
+		const char *name = machine_rule_profile(from, &from->rules.rule[i]);
+
 		rules->rule[i] = from->rules.rule[i];
 		rules->rule[i].profile =
-			profile_find(map, machine_rule_profile(from, &rules->rule[i]));
+			change ? tuning_changed_profile(change, name) : profile_find(map, name);
 	}
 	return EXIT_DONE;
-}
-
-static int put_rules(const struct machine_instance *to, const struct machine_instance *from)
-{
-	struct rule_list rules;
-	int ret = placed_rules(from, &to->map, &rules);
-
-	if (ret)
-		return ret;
-	ret = rule_list_write(&to->loaded, &rules);
-	rule_list_free(&rules);
-	return ret;
 }
 
 /* Writes the profiles and rules of an object that is not registered yet. */
@@ -75,7 +82,7 @@ static int fill_maps(const struct object *obj, const struct machine_instance *wa
 				     def->name, &def->params);
 	}
 	if (!ret)
-		ret = placed_rules(wanted, map, &rules);
+		ret = placed_rules(wanted, map, NULL, &rules);
 	if (ret)
 		return ret;
 	ret = rule_list_write_map(object_map(obj->bpf, BBR_MAP_RULES), &rules);
@@ -188,27 +195,92 @@ static int check_places(const struct plan *plan, const struct machine_instance *
 	return EXIT_REFUSED;
 }
 
-static int write_profile(const struct step *s, const struct param_set *p)
+static int prepare_rules(const struct step *s, struct tuning_change *change)
 {
-	int error = profile_write(&((struct machine_instance *)s->found)->map,
-				  profile_find(&s->found->map, s->profile_found->name), p);
+	struct rule_list rules;
+	int error, ret = placed_rules(s->wanted, NULL, change, &rules);
 
-	return error ? err_bpf(error, "cannot write a profile") : EXIT_DONE;
+	if (ret)
+		return ret;
+	error = tuning_change_rules(change, &rules);
+	rule_list_free(&rules);
+	return error ? err_bpf(error, "cannot prepare the instance's rules") : EXIT_DONE;
 }
 
-static int add_profile(const struct step *s)
+static int prepare_tuning_step(const struct step *s, struct tuning_change *change)
 {
-	int place = profile_add(&((struct machine_instance *)s->found)->map,
-				s->profile_wanted->name, &s->profile_wanted->params);
+	int error;
 
-	return place < 0 ? err_bpf(place, "cannot add a profile") : EXIT_DONE;
+	switch (s->kind) {
+	case STEP_PROFILE_ADD:
+	case STEP_PROFILE_CHANGE:
+		error = tuning_change_profile(change, s->profile_wanted->name,
+					      &s->profile_wanted->params);
+		return error ? err_bpf(error, "cannot prepare a profile") : EXIT_DONE;
+	case STEP_PROFILE_DELETE:
+		tuning_delete_profile(change, s->profile_found->name);
+		return EXIT_DONE;
+	default:
+		return prepare_rules(s, change);
+	}
 }
 
-static void delete_profile(const struct step *s, const char *name)
+/* Rules last: they need the places of the profiles. */
+static int prepare_instance(const struct plan *plan, const struct machine_instance *inst,
+			    struct tuning_change *change)
 {
-	struct profile_map *map = &((struct machine_instance *)s->found)->map;
+	int ret = tuning_change_open(&inst->loaded, &inst->map, change);
 
-	profile_delete(map, profile_find(map, name));
+	for (int rules = 0; rules < 2; rules++)
+		for (size_t i = 0; !ret && i < plan->n; i++) {
+			const struct step *s = &plan->step[i];
+
+			if (s->found == inst && is_tuning(s) && (s->kind == STEP_RULES) == rules)
+				ret = prepare_tuning_step(s, change);
+		}
+	return ret;
+}
+
+static bool has_tuning(const struct plan *plan, const struct machine_instance *inst)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		if (is_tuning(&plan->step[i]) && plan->step[i].found == inst)
+			return true;
+	return false;
+}
+
+/* Writes the new profiles and rules where nobody reads them yet. */
+static int prepare_tuning(struct carrying *c)
+{
+	int ret = EXIT_DONE, error;
+
+	while (c->first_tuning < c->plan->n && !is_tuning(&c->plan->step[c->first_tuning]))
+		c->first_tuning++;
+	if (c->first_tuning == c->plan->n)
+		return EXIT_DONE;
+	c->tuning = calloc(c->found->n_instances, sizeof(*c->tuning));
+	error = c->tuning ? profile_wait() : -ENOMEM;
+	if (error)
+		return err_bpf(error, "cannot prepare the profiles");
+	for (size_t i = 0; !ret && i < c->found->n_instances; i++)
+		if (has_tuning(c->plan, &c->found->instance[i]))
+			ret = prepare_instance(c->plan, &c->found->instance[i],
+					       &c->tuning[c->n_tuning++]);
+	return ret;
+}
+
+static int switch_tuning(const struct carrying *c)
+{
+	int error = tuning_switch(c->tuning, c->n_tuning);
+
+	return error ? err_bpf(error, "cannot change the profiles and rules") : EXIT_DONE;
+}
+
+static int switch_tuning_back(struct carrying *c)
+{
+	for (size_t i = 0; i < c->n_tuning; i++)
+		tuning_change_reverse(&c->tuning[i]);
+	return switch_tuning(c);
 }
 
 static int put_default(const struct step *s, const char *name, const char *previous)
@@ -239,8 +311,10 @@ static int unload(const struct step *s)
 	return ret ? ret : unregister(&s->found->loaded);
 }
 
-static int carry_out(const struct step *s, struct work *w)
+static int carry_out(struct carrying *c, size_t i)
 {
+	const struct step *s = &c->plan->step[i];
+	struct work *w = &c->work[i];
 	unsigned int map_id;
 
 	switch (s->kind) {
@@ -249,11 +323,10 @@ static int carry_out(const struct step *s, struct work *w)
 	case STEP_REPLACE:
 		return replace_code(s, w);
 	case STEP_PROFILE_ADD:
-		return add_profile(s);
 	case STEP_PROFILE_CHANGE:
-		return write_profile(s, &s->profile_wanted->params);
 	case STEP_RULES:
-		return put_rules(s->found, s->wanted);
+	case STEP_PROFILE_DELETE:
+		return i == c->first_tuning ? switch_tuning(c) : EXIT_DONE;
 	case STEP_DEFAULT:
 		return put_default(s, s->name, s->previous);
 	case STEP_ATTACH:
@@ -262,9 +335,6 @@ static int carry_out(const struct step *s, struct work *w)
 		return detach_program(w->old_prog, w->cgroup, s->found_at->path);
 	case STEP_DEFAULT_BACK:
 		return put_default(s, s->previous, NULL);
-	case STEP_PROFILE_DELETE:
-		delete_profile(s, s->profile_found->name);
-		return EXIT_DONE;
 	default:
 		return unload(s);
 	}
@@ -295,23 +365,24 @@ static int undo_default(const struct step *s, const struct machine *found)
 	return put_default(s, def ? def->name : "", note ? note->previous : NULL);
 }
 
-static int undo(const struct step *s, struct work *w, const struct machine *found)
+static int undo(struct carrying *c, size_t i)
 {
+	const struct step *s = &c->plan->step[i];
+	struct work *w = &c->work[i];
+
 	switch (s->kind) {
 	case STEP_LOAD:
 		return undo_load(s);
 	case STEP_REPLACE:
 		return undo_replace(s, w);
 	case STEP_PROFILE_ADD:
-		delete_profile(s, s->profile_wanted->name);
-		return EXIT_DONE;
 	case STEP_PROFILE_CHANGE:
-		return write_profile(s, &s->profile_found->params);
 	case STEP_RULES:
-		return put_rules(s->found, s->found);
+	case STEP_PROFILE_DELETE:
+		return i == c->first_tuning ? switch_tuning_back(c) : EXIT_DONE;
 	case STEP_DEFAULT:
 	case STEP_DEFAULT_BACK:
-		return undo_default(s, found);
+		return undo_default(s, c->found);
 	case STEP_ATTACH:
 		return w->old_prog < 0 ?
 			       detach_program(w->prog, w->cgroup, s->wanted_at->path) :
@@ -324,17 +395,17 @@ static int undo(const struct step *s, struct work *w, const struct machine *foun
 	}
 }
 
-static int carry_out_all(const struct plan *plan, struct work *work, const struct machine *found)
+static int carry_out_all(struct carrying *c)
 {
 	bool whole = true;
 	size_t n = 0;
 
-	while (n < plan->n && !carry_out(&plan->step[n], &work[n]))
+	while (n < c->plan->n && !carry_out(c, n))
 		n++;
-	if (n == plan->n)
+	if (n == c->plan->n)
 		return EXIT_DONE;
 	while (n--)
-		whole &= !undo(&plan->step[n], &work[n], found);
+		whole &= !undo(c, n);
 	if (whole)
 		remedy("all is as it was before");
 	else
@@ -344,12 +415,13 @@ static int carry_out_all(const struct plan *plan, struct work *work, const struc
 
 int plan_carry_out(const struct plan *plan, const struct machine *found)
 {
-	struct work *work = calloc(plan->n + 1, sizeof(*work));
+	struct carrying c = { .plan = plan, .found = found };
 	sigset_t all, before;
 	int ret = EXIT_DONE;
 	size_t n = 0;
 
-	if (!work) {
+	c.work = calloc(plan->n + 1, sizeof(*c.work));
+	if (!c.work) {
 		err("out of memory");
 		return EXIT_REFUSED;
 	}
@@ -357,17 +429,22 @@ int plan_carry_out(const struct plan *plan, const struct machine *found)
 		if (found->instance[i].is_open)
 			ret = check_places(plan, &found->instance[i]);
 	while (!ret && n < plan->n) {
-		ret = prepare(&plan->step[n], &work[n]);
+		ret = prepare(&plan->step[n], &c.work[n]);
 		n++;
 	}
+	if (!ret)
+		ret = prepare_tuning(&c);
 	if (!ret) {
 		sigfillset(&all);
 		sigprocmask(SIG_BLOCK, &all, &before);
-		ret = carry_out_all(plan, work, found);
+		ret = carry_out_all(&c);
 		sigprocmask(SIG_SETMASK, &before, NULL);
 	}
 	while (n--)
-		release(&work[n]);
-	free(work);
+		release(&c.work[n]);
+	while (c.n_tuning--)
+		tuning_change_close(&c.tuning[c.n_tuning]);
+	free(c.tuning);
+	free(c.work);
 	return ret ? EXIT_REFUSED : EXIT_DONE;
 }

@@ -12,15 +12,16 @@
 enum step_kind {
 	STEP_LOAD, /* an instance, with all its profiles and rules */
 	STEP_REPLACE, /* its code, by this bbrctl's, with all its profiles and rules */
+	/* These four of all instances are one change. */
 	STEP_PROFILE_ADD,
 	STEP_PROFILE_CHANGE,
 	STEP_RULES, /* all of an instance */
+	STEP_PROFILE_DELETE,
 	STEP_DEFAULT, /* an instance becomes the default of a namespace */
 	STEP_ATTACH, /* an instance to a cgroup, in place of another if there is one */
 	STEP_DETACH,
 	STEP_DEFAULT_BACK, /* a namespace gets back what it had before */
 	STEP_UNLOAD,
-	STEP_PROFILE_DELETE, /* cannot fail */
 	STEP_KINDS
 };
 

@@ -166,9 +166,10 @@ void profile_init(struct profile_map *ps, int index, const char *name, const str
  * Waits until every BPF program that runs now has ended. The kernel does that after each change of
  * a map of maps (maybe_wait_bpf_programs() in kernel/bpf/syscall.c), so change one. membarrier(2)
  * would not do: with a single CPU it returns at once, though a program may have been preempted
- * there.
+ * there. It waits before a bank is written, not after the previous change, because whoever made
+ * that may have been killed.
  */
-static int wait_for_programs(void)
+int profile_wait(void)
 {
 	static const __u32 key;
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
@@ -187,21 +188,22 @@ static int wait_for_programs(void)
 	return error;
 }
 
-/*
- * Writes the bank that nobody reads, then the selector. The caller holds the lock. It waits here
- * until nobody reads that bank, not after the previous change, because whoever made that may have
- * been killed.
- */
+__u32 profile_write_ahead(const struct profile_map *ps, int index, const struct param_set *p)
+{
+	__u32 gen = ps->head->gen[index] + 1;
+
+	memcpy(bank(ps, index, gen), p->value, common_size(ps));
+	return gen;
+}
+
 int profile_write(struct profile_map *ps, int index, const struct param_set *p)
 {
-	__u32 gen = ps->head->gen[index];
-	int error = wait_for_programs();
+	int error = profile_wait();
 
-	if (error)
-		return error;
-	memcpy(bank(ps, index, gen + 1), p->value, common_size(ps));
-	__atomic_store_n(&ps->head->gen[index], gen + 1, __ATOMIC_RELEASE);
-	return 0;
+	if (!error)
+		__atomic_store_n(&ps->head->gen[index], profile_write_ahead(ps, index, p),
+				 __ATOMIC_RELEASE);
+	return error;
 }
 
 bool profile_name_is_valid(const char *name)

@@ -65,6 +65,15 @@ int profile_check_known(const struct profile_map *ps, const struct param_set *p)
 /* Makes a profile of an instance that is not registered yet, so that nobody reads it. */
 void profile_init(struct profile_map *ps, int index, const char *name, const struct param_set *p);
 
+/*
+ * Waits until no BPF program reads a bank that is not selected now. The caller holds the lock.
+ * Returns 0 or -errno.
+ */
+int profile_wait(void);
+
+/* Writes p into the bank that is not selected, after profile_wait(). Returns its generation. */
+__u32 profile_write_ahead(const struct profile_map *ps, int index, const struct param_set *p);
+
 /* Puts p in force, all at once for every ACK processed from now on. Returns 0 or -errno. */
 int profile_write(struct profile_map *ps, int index, const struct param_set *p);
 

@@ -216,8 +216,7 @@ static int fill_trie(int fd, const struct rule_list *rules)
 	return error;
 }
 
-/* Makes a new trie, which then replaces the old one. */
-static int replace_trie(int outer, const struct rule_list *rules)
+int rule_trie_make(const struct rule_list *rules)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
 	int error, fd;
@@ -227,8 +226,31 @@ static int replace_trie(int outer, const struct rule_list *rules)
 	if (fd < 0)
 		return -errno;
 	error = fill_trie(fd, rules);
-	if (!error && bpf_map_update_elem(outer, &place, &fd, BPF_ANY))
-		error = -errno;
+	if (!error)
+		return fd;
+	close(fd);
+	return error;
+}
+
+int rule_trie_open(int outer_fd, int *trie)
+{
+	__u32 id;
+
+	*trie = -1;
+	if (bpf_map_lookup_elem(outer_fd, &place, &id))
+		return errno == ENOENT ? 0 : -errno;
+	*trie = instance_map(id);
+	return *trie < 0 ? *trie : 0;
+}
+
+/* The new trie replaces the old one. */
+static int replace_trie(int outer, const struct rule_list *rules)
+{
+	int error, fd = rule_trie_make(rules);
+
+	if (fd < 0)
+		return fd;
+	error = bpf_map_update_elem(outer, &place, &fd, BPF_ANY) ? -errno : 0;
 	close(fd);
 	return error;
 }

@@ -36,6 +36,12 @@ int rule_list_write(const struct instance *inst, const struct rule_list *rules);
 /* The same for an object that is not registered yet; outer_fd is its map. */
 int rule_list_write_map(int outer_fd, const struct rule_list *rules);
 
+/* Makes a trie of the rules, for the array of an instance. Returns its descriptor or -errno. */
+int rule_trie_make(const struct rule_list *rules);
+
+/* Opens the trie in an instance's array; -1: it has no rules. Returns 0 or -errno. */
+int rule_trie_open(int outer_fd, int *trie);
+
 void rule_list_free(struct rule_list *rules);
 
 /* Inserts a rule at a place from 0 to n. Returns EXIT_DONE, or EXIT_REFUSED after printing why. */

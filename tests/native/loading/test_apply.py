@@ -15,7 +15,7 @@ import pytest
 
 import system
 from cgroups import Cgroup, default_of
-from system import NO_BPFFS, maps_of_ours, registered, run, wait_until
+from system import NO_BPFFS, maps_of_instance, maps_of_ours, registered, run, wait_until
 from tool import DONE, NOTHING, REFUSED, USAGE, Tool, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified
 
@@ -260,6 +260,20 @@ def test_all_or_nothing(bbrctl, next_bbrctl, machine, full, space, blocked, free
         assert name not in registered() and default(space) == one
         assert bbrctl("save").out == before and bbrctl.json("status") == status
     send_verified(space, one)
+
+
+def test_the_kernel_refuses_the_rules_of_one(bbrctl, machine, full):
+    """Profiles and rules of all instances change in one step. What it has done is undone there."""
+    text, one, two = full
+    rules = "[rules]\nrule = --dport {} --profile default\n"
+    machine.apply(text + rules.format(1))
+    before = bbrctl("save").out
+    run("bpftool", "map", "freeze", "id", maps_of_instance(status_of(bbrctl, two)["prog_id"])["bbr_rules"])
+    refused = machine.apply(changed(text) + rules.format(2), status=REFUSED).err
+    assert "cannot change the profiles and rules: Operation not permitted" in refused, refused
+    assert "all is as it was before" in refused
+    assert bbrctl("save").out == before
+    machine.apply(text + rules.format(1), "--check")
 
 
 def test_no_room_changes_nothing(bbrctl, machine, free_name):

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Changes profiles and rules of several instances in one system call, so that whoever is killed
+ * leaves all of the old or all of the new. What is to come is first written where nobody reads it:
+ * parameters into banks that are not selected, rules into a new trie.
+ */
+#ifndef LOADER_TUNING_SWITCH_H
+#define LOADER_TUNING_SWITCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf_bbr/profiles.h"
+#include "tuning/rule_list.h"
+
+struct instance;
+struct param_set;
+struct profile_map;
+
+/* The change of one instance. */
+struct tuning_change {
+	const struct profile_map *map;
+	struct bbr_profiles_head from, to; /* generations and names */
+	int params_fd, rules_fd;
+	bool changes_rules;
+	int from_trie, to_trie; /* -1: no rules */
+};
+
+/* Begins with no change. Returns EXIT_DONE or EXIT_REFUSED. Call tuning_change_close() anyway. */
+int tuning_change_open(const struct instance *inst, const struct profile_map *map,
+		       struct tuning_change *change);
+void tuning_change_close(struct tuning_change *change);
+
+/*
+ * Each adds to the change. Before the first of them that has parameters, the caller waits with
+ * profile_wait(). A new profile's place is one that is free now. Returns 0 or -errno (-ENOSPC: no
+ * place is free).
+ */
+int tuning_change_profile(struct tuning_change *change, const char *name,
+			  const struct param_set *p);
+void tuning_delete_profile(struct tuning_change *change, const char *name);
+
+/* The index of a profile after the change, or -1. */
+int tuning_changed_profile(const struct tuning_change *change, const char *name);
+
+/* The new rules. Their profiles are indexes after the change. Returns 0 or -errno. */
+int tuning_change_rules(struct tuning_change *change, const struct rule_list *rules);
+
+/* Makes all changes, or none. Returns 0 or -errno. The caller holds the lock. */
+int tuning_switch(const struct tuning_change *change, size_t n);
+
+/* Turns a change that was made into the one that undoes it. */
+void tuning_change_reverse(struct tuning_change *change);
+
+#endif
