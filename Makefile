@@ -20,7 +20,7 @@ CFLAGS ?= -O2 -g
 INCLUDES := -I. -Iinclude -Ilib -Iloader -Itools -I$(BUILD)
 OUR_CFLAGS := $(INCLUDES) -std=gnu11 $(WARN) $(HERE)
 LDLIBS := -lbpf -lelf -lz -lcap -linih -lm
-MONITOR_LIBS := -lncursesw -ltinfo -lmicrohttpd
+MONITOR_LIBS := -lncursesw -ltinfo -lmicrohttpd -lyaml -lcrypt -lgnutls
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 # What makes a mistake hard to exploit, in all programs that users get. The user's flags come later, so they win.
 # $(call taken,FLAGS): those that this compiler takes; asked when a recipe first needs them.
@@ -185,14 +185,14 @@ $(BUILD)/static/bbrctl: $(LOADER) $(LIB)
 	$(CC) -static-pie $(HARD_LINK) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/static/bbrmon: $(MONITOR) $(LIB) $(BUILD)/static/no_tls.o
-	$(CC) -static-pie $(HARD_LINK) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
+	$(CC) -static-pie $(HARD_LINK) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(filter-out -lgnutls,$(MONITOR_LIBS)) -o $@
 
 $(BUILD)/static/no_tls.o: packaging/static/no_tls.c $(BUILD)/static/tls_calls.inc
 	$(CC) $(HARD) $(FORTIFY) $(OUR_CFLAGS) -I$(@D) $(CFLAGS) -c $< -o $@
 
-$(BUILD)/static/tls_calls.inc: $(shell $(CC) -print-file-name=libmicrohttpd.a)
+$(BUILD)/static/tls_calls.inc: $(shell $(CC) -print-file-name=libmicrohttpd.a) $(call objects,tools/export/http.c tools/export/web_config.c)
 	@mkdir -p $(@D)
-	$(NM) $< 2>/dev/null | sed -n 's/^ *U \(gnutls_[a-z0-9_]*\)$$/X(\1)/p' | sort -u >$@
+	$(NM) $^ 2>/dev/null | sed -n 's/^ *U \(gnutls_[a-z0-9_]*\)$$/X(\1)/p' | sort -u >$@
 
 $(BUILD)/asan/bbrctl: $(call sanitized,$(LOADER) $(LIB))
 	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@

@@ -7,6 +7,7 @@ a program, given to `python3`:
                                                 input ends: one that is closed is made again. FROM: same, many (addresses).
                                                 WHAT: idle, half (a request), deaf (a request, and never reads).
 """
+import base64
 import contextlib
 import http.client
 import json
@@ -14,6 +15,7 @@ import pathlib
 import select
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -82,8 +84,12 @@ class Exporter:
         parts = urllib.parse.urlsplit(self.url)
         return parts.hostname, parts.port
 
-    def request(self, method, path, headers=None, body=None, timeout=60):
-        connection = http.client.HTTPConnection(*self.address, timeout=timeout)
+    def request(self, method, path, headers=None, body=None, timeout=60, tls=None):
+        """tls: an ssl.SSLContext of the client."""
+        if tls:
+            connection = http.client.HTTPSConnection(*self.address, timeout=timeout, context=tls)
+        else:
+            connection = http.client.HTTPConnection(*self.address, timeout=timeout)
         try:
             connection.request(method, path, body=body, headers=headers or {})
             answer = connection.getresponse()
@@ -129,12 +135,12 @@ def free_port():
 class Prometheus:
     """Scrapes one exporter every second, and keeps its data below the given directory."""
 
-    def __init__(self, directory, exporter):
+    def __init__(self, directory, exporter, **options):
         self.url = f"http://127.0.0.1:{free_port()}"
         config = directory / "prometheus.yml"
         config.write_text(json.dumps({  # JSON is YAML
             "global": {"scrape_interval": "1s"},
-            "scrape_configs": [{"job_name": "bbr",
+            "scrape_configs": [{"job_name": "bbr", **options,
                                 "static_configs": [{"targets": [urllib.parse.urlsplit(exporter.url).netloc]}]}],
         }))
         self.log = open(directory / "prometheus.log", "w")
@@ -182,6 +188,47 @@ class Prometheus:
         self.process.terminate()
         self.process.wait()
         self.log.close()
+
+
+def basic(user, password):
+    """The header of a request with this password."""
+    return {"Authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
+
+
+class Certificates:
+    """A private authority, and certificates by it."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        directory.mkdir(exist_ok=True)
+        self._openssl("req", "-x509", "-subj", "/CN=ca", "-addext", "basicConstraints=critical,CA:true", *self._new("ca"))
+
+    def _new(self, name):
+        return ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                "-keyout", self.key(name), "-out", self.cert(name))
+
+    @staticmethod
+    def _openssl(*args):
+        subprocess.run(["openssl", *args], check=True, capture_output=True, timeout=60)
+
+    def cert(self, name):
+        return str(self.directory / f"{name}.crt")
+
+    def key(self, name):
+        return str(self.directory / f"{name}.key")
+
+    def make(self, name, use, common=None):
+        """use: serverAuth or clientAuth."""
+        self._openssl("req", "-x509", "-subj", f"/CN={common or name}", "-CA", self.cert("ca"), "-CAkey", self.key("ca"),
+                      "-addext", "basicConstraints=critical,CA:false", "-addext", f"extendedKeyUsage={use}",
+                      "-addext", "subjectAltName=IP:127.0.0.1", *self._new(name))
+
+    def client(self, name=None):
+        """What a client trusts, and with which certificate it comes."""
+        context = ssl.create_default_context(cafile=self.cert("ca"))
+        if name:
+            context.load_cert_chain(self.cert(name), self.key(name))
+        return context
 
 
 SENT = {"idle": b"", "half": b"GET /metrics HTTP/1.1\r\nHos", "deaf": b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"}

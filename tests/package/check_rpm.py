@@ -11,7 +11,7 @@ import roots
 HERE = pathlib.Path(__file__).parent
 NEEDS = {
     "bpf-bbr": {"libbpf.so.1", "libcap.so.2"},
-    "bbrmon": {"libbpf.so.1", "libmicrohttpd.so.12", "libncursesw.so.6"},
+    "bbrmon": {"libbpf.so.1", "libmicrohttpd.so.12", "libncursesw.so.6", "libgnutls.so.30", "libyaml-0.so.2"},
 }
 CONTAINS = {
     "bpf-bbr": {"/usr/sbin/bbrctl", "/usr/lib/bpf-bbr/bpf_bbr.bpf.o", "/usr/lib/systemd/system/bpf-bbr.service",

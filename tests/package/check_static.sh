@@ -51,6 +51,10 @@ inside /bbrmon snapshot
 # A service's name without /etc/services, and a terminal without any terminal description.
 ! inside /bbrmon snapshot 'dport = :http' 2>"$root/said" || die "a service is known that is listed nowhere"
 grep -q 'not a port' "$root/said"
+# It has no TLS, and says so instead of serving without it.
+printf 'tls_server_config: {cert_file: a, key_file: b}\n' >"$root/web.yml"
+! inside /bbrmon export --name $name --listen 127.0.0.1:0 --web-config /web.yml 2>"$root/said" || die "it serves without TLS"
+grep -q 'line 1: this bbrmon is a static program, which has no TLS' "$root/said"
 start_exporter chroot "$root" /bbrmon
 # No library was opened, neither by the loader nor later.
 ! grep -F .so "/proc/$exporter/maps" || die "bbrmon has loaded a library"

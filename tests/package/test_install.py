@@ -108,7 +108,7 @@ def readelf(*arguments):
 def test_libraries_are_linked():
     """This lets package tools find them."""
     needed = re.findall(r"NEEDED.*\[(\S+)\.so", readelf("-d", ROOT / "build/bbrmon"))
-    assert {"libbpf", "libmicrohttpd", "libncursesw", "libcap"} <= set(needed)
+    assert {"libbpf", "libmicrohttpd", "libncursesw", "libcap", "libgnutls", "libyaml-0", "libcrypt"} <= set(needed)
     assert "dlopen" not in readelf("--dyn-syms", ROOT / "build/bbrmon")
 
 

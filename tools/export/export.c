@@ -39,6 +39,7 @@ struct export
 {
 	struct watch_config config;
 	struct http_address listen;
+	const char *web_config;
 	bool once;
 
 	struct metrics metrics;
@@ -279,7 +280,7 @@ static int run_live(struct export *x)
 	if (ret)
 		goto close_sockets;
 	/* After the source, whose guardian would inherit the socket. */
-	ret = http_open(&x->http, &x->listen, make_page, x);
+	ret = http_open(&x->http, &x->listen, x->web_config, make_page, x);
 	if (ret)
 		goto close_source;
 	printf("%s/metrics\n", x->http.url);
@@ -353,6 +354,9 @@ static const struct option_def options[] = {
 	{ "listen", 'l', "ADDR:PORT", http_parse_address, offsetof(struct export, listen),
 	  "address to listen on: " DEFAULT_LISTEN " by default, [::1]:9000;\n"
 	  "port 0 picks a free one and prints it" },
+	{ "web-config", 0, "FILE", option_text, offsetof(struct export, web_config),
+	  "TLS and passwords, in the file that Prometheus' exporters take as\n"
+	  "--web.config.file" },
 	{ "once", 0, NULL, option_flag, offsetof(struct export, once),
 	  "print the gauges, which need no watching, and exit" },
 	{},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
@@ -8,6 +9,8 @@
 #include <unistd.h>
 
 #include <arpa/inet.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <microhttpd.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -22,6 +25,7 @@
 #define KNOWN_NS (600 * NS_PER_S) /* that a client is known since its last answer */
 #define REQUEST_MEMORY (16u << 10) /* for the head of a request; more is refused */
 #define BACKLOG 1024 /* that are not accepted yet: when it is full, a client tries again in 1 s */
+#define ENDING_MS 20 /* between runs of a server that ends */
 #define RUNS 32 /* of the server in one turn; each accepts up to ten connections */
 
 /* "127.0.0.1:9000", "[::1]:9000": the address without its brackets, and the port. */
@@ -132,7 +136,8 @@ static void make_url(struct http *h, int fd)
 			NI_NUMERICHOST | NI_NUMERICSERV))
 		return;
 	snprintf(h->url, sizeof(h->url),
-		 addr.ss_family == AF_INET6 ? "http://[%s]:%s" : "http://%s:%s", host, port);
+		 addr.ss_family == AF_INET6 ? "http%s://[%s]:%s" : "http%s://%s:%s",
+		 h->web.has_tls ? "s" : "", host, port);
 }
 
 static struct http_client client_of(struct MHD_Connection *connection)
@@ -262,12 +267,19 @@ static int how_many(const struct http *h, bool answered)
 
 static void begin(struct http *h, struct MHD_Connection *connection, void **socket)
 {
+	int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	struct http_connection *c = h->connections;
 
-	while (c->fd >= 0) /* there is one: the server has no more connections than that */
-		c++;
+	*socket = NULL;
+	while (c->fd >= 0) {
+		/* Two servers, one of which ends, may have more than that together. */
+		if (++c == h->connections + HTTP_CONNECTIONS) {
+			shutdown(fd, SHUT_RDWR);
+			return;
+		}
+	}
 	memset(c, 0, sizeof(*c));
-	c->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	c->fd = fd;
 	c->since_ns = now_ns();
 	c->client = client_of(connection);
 	*socket = c;
@@ -288,6 +300,8 @@ static void note_connection(void *ctx, struct MHD_Connection *connection, void *
 		begin(h, connection, socket);
 		return;
 	}
+	if (!c)
+		return;
 	if (!c->ending)
 		count(h, c, -1);
 	c->fd = -1;
@@ -314,7 +328,7 @@ static void note_answer(void *ctx, struct MHD_Connection *connection, void **req
 	struct http_connection *c = connection_of(connection);
 
 	(void)request;
-	if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK && c->status == MHD_HTTP_OK)
+	if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK && c && c->status == MHD_HTTP_OK)
 		remember(ctx, &c->client, now_ns());
 }
 
@@ -332,6 +346,11 @@ static enum MHD_Result send_page(struct MHD_Connection *connection, unsigned int
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, page->type);
 	/* One request per connection: none of them has to last. */
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	if (status == MHD_HTTP_UNAUTHORIZED)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+					"Basic realm=\"bbrmon\"");
+	if (status == MHD_HTTP_TOO_MANY_REQUESTS)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	connection_of(connection)->status = status;
@@ -348,6 +367,45 @@ static enum MHD_Result send_error(struct MHD_Connection *connection, unsigned in
 	return page.text ? send_page(connection, status, &page) : MHD_NO;
 }
 
+static bool has_certificate(const struct http *h, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	gnutls_typed_vdata_st purpose = { .type = GNUTLS_DT_KEY_PURPOSE_OID,
+					  .data = (void *)GNUTLS_KP_TLS_WWW_CLIENT };
+	unsigned int status = ~0u;
+	int ret;
+
+	if (h->web.client_auth == WEB_CLIENT_ANY)
+		return true;
+	if (!info)
+		return false;
+	ret = gnutls_certificate_verify_peers(info->tls_session, &purpose, 1, &status);
+	if (ret == GNUTLS_E_NO_CERTIFICATE_FOUND)
+		return h->web.client_auth == WEB_CLIENT_VERIFY_IF_GIVEN;
+	return !ret && !status;
+}
+
+/* Returns MHD_HTTP_OK, or the status to refuse with. */
+static unsigned int check_user(struct http *h, struct MHD_Connection *connection)
+{
+	enum web_answer is = WEB_WRONG;
+	char *user, *password = NULL;
+
+	if (!h->web.n_users)
+		return MHD_HTTP_OK;
+	user = MHD_basic_auth_get_username_password(connection, &password);
+	if (user && password) {
+		is = web_config_check(&h->web, user, password);
+		explicit_bzero(password, strlen(password));
+	}
+	MHD_free(user);
+	MHD_free(password);
+	return is == WEB_RIGHT ? MHD_HTTP_OK :
+	       is == WEB_LATER ? MHD_HTTP_TOO_MANY_REQUESTS :
+				 MHD_HTTP_UNAUTHORIZED;
+}
+
 static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, const char *path,
 			      const char *method, const char *version, const char *data,
 			      size_t *data_size, void **request)
@@ -356,12 +414,24 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
 	struct http *h = ctx;
 	struct http_page page = {};
+	unsigned int allowed;
 
 	(void)version;
 	(void)data;
 	(void)data_size;
 	(void)request;
+	if (!connection_of(connection))
+		return MHD_NO;
 	note_request(h, connection_of(connection));
+	if (!has_certificate(h, connection))
+		return send_error(connection, MHD_HTTP_FORBIDDEN,
+				  "a certificate of the client is needed\n");
+	allowed = check_user(h, connection);
+	if (allowed == MHD_HTTP_UNAUTHORIZED)
+		return send_error(connection, allowed, "the name or the password is wrong\n");
+	if (allowed != MHD_HTTP_OK)
+		return send_error(connection, allowed,
+				  "too many passwords are being tried: try again\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
 		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				  "only GET and HEAD are allowed\n");
@@ -373,31 +443,151 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 	return send_page(connection, MHD_HTTP_OK, &page);
 }
 
-int http_open(struct http *h, const struct http_address *address, http_handler handle, void *ctx)
+/* With its own copy of the listening socket. */
+static struct MHD_Daemon *start(struct http *h, const struct web_config *web)
 {
-	int fd;
+	char versions[64];
+	struct MHD_OptionItem tls[] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, web->files[WEB_CERT].text },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, web->files[WEB_KEY].text },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, versions },
+		{ MHD_OPTION_HTTPS_MEM_TRUST, 0, web->files[WEB_CLIENT_CA].text },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	int fd = fcntl(h->listen_fd, F_DUPFD_CLOEXEC, 0);
+	struct MHD_Daemon *daemon;
 
-	fd = listen_at(address);
 	if (fd < 0)
-		return refuse_listening(address, fd);
+		return NULL;
+	snprintf(versions, sizeof(versions), "NORMAL:-VERS-ALL%s%s",
+		 web->max_version == '3' ? ":+VERS-TLS1.3" : "",
+		 web->min_version == '2' ? ":+VERS-TLS1.2" : "");
+	if (!web->has_tls)
+		tls[0].option = MHD_OPTION_END;
+	else if (!web->files[WEB_CLIENT_CA].text)
+		tls[3].option = MHD_OPTION_END;
+	daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | (web->has_tls ? MHD_USE_TLS : 0), 0, NULL, NULL, answer, h,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)HTTP_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_MEMORY,
+		MHD_OPTION_NOTIFY_CONNECTION, note_connection, h, MHD_OPTION_NOTIFY_COMPLETED,
+		note_answer, h, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, tls,
+		MHD_OPTION_END);
+	if (!daemon)
+		close(fd);
+	return daemon;
+}
+
+static bool is_loopback(const struct http_address *address)
+{
+	const struct in6_addr *in6 = &((const struct sockaddr_in6 *)&address->addr)->sin6_addr;
+	const struct sockaddr_in *in4 = (const struct sockaddr_in *)&address->addr;
+
+	if (address->addr.ss_family == AF_INET)
+		return ntohl(in4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return IN6_IS_ADDR_LOOPBACK(in6) ||
+	       (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == IN_LOOPBACKNET);
+}
+
+static void warn_of_open_door(const struct http *h, const struct http_address *address)
+{
+	bool asks = h->web.n_users || h->web.client_auth == WEB_CLIENT_VERIFY;
+
+	if (is_loopback(address) || (h->web.has_tls && asks))
+		return;
+	err("--listen %s: other machines can connect, and there is no %s", address->text,
+	    h->web.has_tls ? "password" :
+	    asks	   ? "encryption" :
+			     "encryption and no password");
+	remedy("--web-config FILE adds them; see bbrmon(8)");
+}
+
+int http_open(struct http *h, const struct http_address *address, const char *web_config,
+	      http_handler handle, void *ctx)
+{
 	memset(h, 0, sizeof(*h));
 	h->handle = handle;
 	h->ctx = ctx;
 	for (int i = 0; i < HTTP_CONNECTIONS; i++)
 		h->connections[i].fd = -1;
-	make_url(h, fd);
-	h->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, h,
-				     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-				     (unsigned int)HTTP_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-				     IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-				     (size_t)REQUEST_MEMORY, MHD_OPTION_NOTIFY_CONNECTION,
-				     note_connection, h, MHD_OPTION_NOTIFY_COMPLETED, note_answer,
-				     h, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-	if (h->daemon)
+	if (web_config && web_config_read(&h->web, web_config)) {
+		web_config_free(&h->web);
+		return EXIT_REFUSED;
+	}
+	h->listen_fd = listen_at(address);
+	if (h->listen_fd < 0) {
+		web_config_free(&h->web);
+		return refuse_listening(address, h->listen_fd);
+	}
+	make_url(h, h->listen_fd);
+	h->daemon = start(h, &h->web);
+	if (h->daemon) {
+		warn_of_open_door(h, address);
 		return EXIT_DONE;
+	}
 	err("--listen %s: cannot start the HTTP server: %s", address->text, strerror(errno));
-	close(fd);
+	close(h->listen_fd);
+	web_config_free(&h->web);
 	return EXIT_REFUSED;
+}
+
+/* The old server ends its connections, each of which lasts some seconds at most. */
+static void change_web(struct http *h, struct web_config *web)
+{
+	struct MHD_Daemon *daemon = start(h, web);
+
+	if (!daemon) {
+		err("--web-config %s: cannot start the HTTP server: %s",
+		    web->files[WEB_CONFIG].path, strerror(errno));
+		web_config_free(web);
+		return;
+	}
+	web_config_inherit(web, &h->web);
+	close(MHD_quiesce_daemon(h->daemon));
+	h->ending = h->daemon;
+	h->ending_web = h->web;
+	h->daemon = daemon;
+	h->web = *web;
+}
+
+/* Reads the files again when they have changed, and stayed so for a second: there are several. */
+static void look_at_files(struct http *h, __u64 now)
+{
+	struct web_stamp stamps[WEB_FILES];
+	struct web_config web;
+	bool same = true;
+
+	if (!h->web.files[WEB_CONFIG].path || h->ending || now - h->looked_ns < NS_PER_S)
+		return;
+	h->looked_ns = now;
+	web_config_look(&h->web, stamps);
+	for (int i = 0; i < WEB_FILES; i++)
+		same = same && !memcmp(&stamps[i], &h->web.files[i].stamp, sizeof(stamps[i]));
+	if (same || memcmp(stamps, h->seen, sizeof(stamps)) ||
+	    !memcmp(stamps, h->tried, sizeof(stamps))) {
+		memcpy(h->seen, stamps, sizeof(stamps));
+		return;
+	}
+	memcpy(h->tried, stamps, sizeof(stamps));
+	if (!web_config_read(&web, h->web.files[WEB_CONFIG].path)) {
+		change_web(h, &web);
+		return;
+	}
+	remedy("what was read before is still used");
+	web_config_free(&web);
+}
+
+static void end_old(struct http *h)
+{
+	if (!h->ending)
+		return;
+	MHD_run(h->ending);
+	if (MHD_get_daemon_info(h->ending, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections)
+		return;
+	MHD_stop_daemon(h->ending);
+	web_config_free(&h->ending_web);
+	h->ending = NULL;
 }
 
 int http_fd(const struct http *h)
@@ -409,6 +599,8 @@ int http_wait_ms(const struct http *h, int most)
 {
 	unsigned MHD_LONG_LONG ms;
 
+	if (h->ending && most > ENDING_MS)
+		most = ENDING_MS;
 	return MHD_get_timeout(h->daemon, &ms) == MHD_YES && ms < (unsigned int)most ? (int)ms :
 										       most;
 }
@@ -431,6 +623,8 @@ void http_run(struct http *h)
 		    now - c->since_ns > (c->answered ? LIFE_NS : WAIT_NS))
 			end(h, c);
 	}
+	look_at_files(h, now);
+	end_old(h);
 	for (int i = 0; i < RUNS && (!i || is_ready(h)); i++)
 		MHD_run(h->daemon);
 }
@@ -438,4 +632,9 @@ void http_run(struct http *h)
 void http_close(struct http *h)
 {
 	MHD_stop_daemon(h->daemon);
+	if (h->ending)
+		MHD_stop_daemon(h->ending);
+	close(h->listen_fd);
+	web_config_free(&h->web);
+	web_config_free(&h->ending_web);
 }

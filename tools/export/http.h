@@ -14,6 +14,8 @@
 #include <linux/types.h>
 #include <sys/socket.h>
 
+#include "web_config.h"
+
 struct MHD_Daemon;
 
 #define HTTP_WAITING 256 /* connections that have not sent a whole request */
@@ -59,6 +61,13 @@ struct http {
 	http_handler handle;
 	void *ctx;
 	char url[80]; /* "http://127.0.0.1:10227" */
+	int listen_fd;
+	struct web_config web; /* its first file has no path: none was given */
+	/* When its files change: the server that ends its connections, with what it had before. */
+	struct MHD_Daemon *ending;
+	struct web_config ending_web;
+	__u64 looked_ns;
+	struct web_stamp seen[WEB_FILES], tried[WEB_FILES];
 	struct http_connection connections[HTTP_CONNECTIONS];
 	/* Clients that got a whole page lately. Who is here is not displaced by who comes later. */
 	struct {
@@ -70,8 +79,12 @@ struct http {
 /* Parser of an option (options.h) whose value is a struct http_address. */
 bool http_parse_address(const char *option, const char *s, void *to);
 
-/* Listens at the address; *h must not be moved afterwards. Returns an exit status. */
-int http_open(struct http *h, const struct http_address *address, http_handler handle, void *ctx);
+/*
+ * Listens at the address; *h must not be moved afterwards. web_config: the file with TLS and
+ * passwords, or NULL. Returns an exit status.
+ */
+int http_open(struct http *h, const struct http_address *address, const char *web_config,
+	      http_handler handle, void *ctx);
 
 /* A descriptor that is readable when http_run() has work, and the longest wait for that. */
 int http_fd(const struct http *h);

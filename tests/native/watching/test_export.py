@@ -2,6 +2,7 @@
 """bbrmon export: what it counts, how Prometheus gets it, and hostile clients."""
 import collections
 import contextlib
+import http.client
 import itertools
 import json
 import pathlib
@@ -9,6 +10,7 @@ import random
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import time
 
@@ -19,7 +21,7 @@ import system
 from crowd import BYTES, Crowd
 from cgroups import Cgroup
 from experiments import Experiments, arms
-from exporter import OPENMETRICS, Exporter, Prometheus, Usage, classic, holders
+from exporter import OPENMETRICS, Certificates, Exporter, Prometheus, Usage, basic, classic, holders
 from system import run, wait_until
 from tool import DONE, REFUSED, USAGE, Tool, status_of
 from transfer import MB, Transfer, connect, listen, send_verified, set_cc
@@ -52,8 +54,8 @@ def export(bbrmon, bbrctl, tmp_path):
 @pytest.fixture
 def prometheus(tmp_path):
     with contextlib.ExitStack() as stack:
-        def start(exporter):
-            started = Prometheus(tmp_path, exporter)
+        def start(exporter, **options):
+            started = Prometheus(tmp_path, exporter, **options)
             stack.callback(started.close)
             return started
         yield start
@@ -567,6 +569,111 @@ def test_thousands_that_hold_connections(plain_bbrmon, load, tmp_path, ns, liste
         with ns.entered():
             assert exporter.request("GET", "/metrics", timeout=SCRAPE_TIMEOUT)[0] == 200
         exporter.stop()
+
+
+SECRET = "$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a"  # of "secret"
+WEB_CONFIG = f"""\
+tls_server_config:
+  cert_file: tls/server.crt
+  key_file: tls/server.key
+basic_auth_users:
+  prometheus: {SECRET}
+"""
+
+
+def write_private(path, text):
+    path.touch(0o600)
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture(name="certificates")
+def _certificates(tmp_path):
+    made = Certificates(tmp_path / "tls")
+    made.make("server", "serverAuth")
+    return made
+
+
+def test_tls_and_passwords(load, export, tmp_path, certificates):
+    """The configuration that Prometheus' exporters share. What it names is read again when it changes."""
+    web = write_private(tmp_path / "web.yml", WEB_CONFIG)
+    exporter = export(load(), "--web-config", web)
+    assert exporter.url.startswith("https://127.0.0.1:") and not exporter.errors()
+    tls, right = certificates.client(), basic("prometheus", "secret")
+    status, headers, text = exporter.request("GET", "/metrics", tls=tls)
+    assert status == 401 and headers["WWW-Authenticate"].startswith("Basic ") and "bbr" not in text
+    assert exporter.request("GET", "/metrics", right, tls=tls)[0] == 200
+    for headers in basic("prometheus", "Secret"), basic("other", "secret"), {"Authorization": "Basic !"}, {"Authorization": "Bearer x"}:
+        wait_until(lambda h=headers: exporter.request("GET", "/metrics", h, tls=tls)[0] == 401, "it is refused")
+    # The right password is known: it is let in, however many wrong ones are being tried.
+    for i in range(50):
+        assert exporter.request("GET", "/metrics", basic("prometheus", f"guess{i}"), tls=tls)[0] in (401, 429)
+        assert exporter.request("GET", "/metrics", right, tls=tls)[0] == 200
+    with pytest.raises((ConnectionError, http.client.BadStatusLine)):
+        exporter.request("GET", "/metrics", right)  # without TLS
+    old = certificates.client()
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    assert exporter.request("GET", "/", right, tls=old)[0] == 200
+
+    web.write_text("basic_auth_users: {}\n")  # a mistake changes nothing
+    wait_until(lambda: "names no user" in exporter.errors(), "it says what is wrong")
+    assert exporter.errors().count("\n") == 2 and "is still used" in exporter.errors()
+    assert exporter.request("GET", "/metrics", right, tls=tls)[0] == 200
+    certificates.make("client", "clientAuth")
+    certificates.make("wrong", "serverAuth")
+    before = pathlib.Path(certificates.cert("server")).read_text()
+    certificates.make("server", "serverAuth", "server2")
+    with exporter.connect():  # this one belongs to the server that ends
+        web.write_text(WEB_CONFIG.replace("key_file", "client_auth_type: RequireAndVerifyClientCert\n"
+                                          "  client_ca_file: tls/ca.crt\n  min_version: TLS13\n  key_file"))
+        wait_until(lambda: exporter.request("GET", "/metrics", right, tls=tls)[0] == 403, "it wants a certificate")
+    assert ssl.get_server_certificate(exporter.address).strip() not in before
+    assert exporter.request("GET", "/metrics", right, tls=certificates.client("wrong"))[0] == 403
+    assert exporter.request("GET", "/metrics", right, tls=certificates.client("client"))[0] == 200
+    assert exporter.request("GET", "/metrics", tls=certificates.client("client"))[0] == 401
+    with pytest.raises(ssl.SSLError):
+        exporter.request("GET", "/", right, tls=old)
+    exporter.stop()
+
+
+def test_prometheus_with_tls_and_a_password(load, export, prometheus, tmp_path, certificates):
+    exporter = export(load(), "--web-config", write_private(tmp_path / "web.yml", WEB_CONFIG))
+    server = prometheus(exporter, scheme="https", tls_config={"ca_file": certificates.cert("ca")},
+                        basic_auth={"username": "prometheus", "password": "secret"})
+    server.wait_for("up", 1)
+
+
+def test_web_config_that_is_wrong(bbrmon, load, tmp_path, certificates):
+    def refused(text):
+        write_private(tmp_path / "web.yml", text)
+        return bbrmon("export", "--name", name, "--listen", "127.0.0.1:0", "--web-config", tmp_path / "web.yml", status=REFUSED).err
+
+    name = load()
+    assert "web.yml: line 2: bbrmon does not know cert_files" in refused("tls_server_config:\n  cert_files: x\n")
+    certificates.make("other", "serverAuth")
+    assert "cert_file and key_file" in refused(WEB_CONFIG.replace("server.key", "other.key"))
+    assert "cert_file and key_file" in refused(WEB_CONFIG.replace("server.key", "server.crt"))
+    assert "client_ca_file" in refused(WEB_CONFIG.replace("key_file", "client_auth_type: VerifyClientCertIfGiven\n"
+                                                          "  client_ca_file: tls/server.key\n  key_file"))
+    (tmp_path / "web.yml").unlink()
+    assert "No such file" in bbrmon("export", "--name", name, "--web-config", tmp_path / "web.yml", status=REFUSED).err
+
+
+def test_a_door_that_is_open(load, export, tmp_path, certificates):  # pylint: disable=unused-argument
+    """It says so when other machines can connect, and what is missing."""
+    name = load()
+    said = "--listen {}: other machines can connect, and there is no {}\n"
+    assert export(name).errors() == export(name, listen="[::1]:0").errors() == ""
+    for listen in "0.0.0.0:0", "[::]:0":
+        assert said.format(listen, "encryption and no password") in export(name, listen=listen).errors()
+    users = write_private(tmp_path / "users.yml", f"basic_auth_users: {{a: {SECRET}}}\n")
+    tls = write_private(tmp_path / "tls.yml", WEB_CONFIG.split("basic")[0])
+    web = write_private(tmp_path / "web.yml", WEB_CONFIG)
+    for file, missing in (users, "encryption"), (tls, "password"):
+        assert said.format("0.0.0.0:0", missing) in export(name, "--web-config", file, listen="0.0.0.0:0").errors()
+    assert export(name, "--web-config", web, listen="0.0.0.0:0").errors() == ""
+    pathlib.Path(certificates.key("server")).chmod(0o644)
+    assert "server.key has secrets, and every user" in export(name, "--web-config", web).errors()
 
 
 def test_it_ends_and_leaves_nothing(bbrctl, load, export):

@@ -151,7 +151,7 @@ static int open_at(const char *text, struct http *h)
 
 	assert_true(http_parse_address("--listen", text, &a));
 	capture_begin();
-	ret = http_open(h, &a, handle, &accepted);
+	ret = http_open(h, &a, NULL, handle, &accepted);
 	capture_end();
 	return ret;
 }
