@@ -19,7 +19,7 @@ HERE := -ffile-prefix-map=$(CURDIR)=.
 CFLAGS ?= -O2 -g
 INCLUDES := -I. -Iinclude -Ilib -Iloader -Itools -I$(BUILD)
 OUR_CFLAGS := $(INCLUDES) -std=gnu11 $(WARN) $(HERE)
-LDLIBS := -lbpf -lelf -lz -lcap -linih -lm
+LDLIBS := -lbpf -lelf -lz -lcap -lm
 MONITOR_LIBS := -lncursesw -ltinfo -lmicrohttpd -lyaml -lcrypt -lgnutls
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 # What makes a mistake hard to exploit, in all programs that users get. The user's flags come later, so they win.

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* asprintf() */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,32 +53,49 @@ int sockops_visit(int cgroup_fd, const char *path, const char *name, sockops_vis
 	return ret;
 }
 
+static int visit_one(const char *path, const char *name, sockops_visitor visit, void *data)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = sockops_visit(fd, path, name, visit, data);
+	close(fd);
+	return ret;
+}
+
+static int is_below(const struct dirent *entry)
+{
+	return entry->d_type == DT_DIR && strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+}
+
+/*
+ * Cgroups come and go. Any user may have some, as deep as they like: so none stays open while those
+ * below it are visited, and one whose path is too long for the kernel is left out. Nobody can attach
+ * a program there by its path.
+ */
 static int walk(const char *path, const char *name, sockops_visitor visit, void *data)
 {
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-	int ret;
+	int ret = visit_one(path, name, visit, data), n = 0;
+	struct dirent **entries = NULL;
 
-	if (!dir) /* cgroups come and go */
-		return errno == ENOENT || errno == ENODEV ? 0 : -errno;
-	ret = sockops_visit(dirfd(dir), path, name, visit, data);
-	if (ret == -ENODEV) /* removed meanwhile */
-		ret = 0;
-	while (!ret && (entry = readdir(dir))) {
+	if (!ret) {
+		n = scandir(path, &entries, is_below, NULL);
+		ret = n < 0 ? -errno : 0;
+	}
+	for (int i = 0; i < n; i++) {
 		char *below;
 
-		if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") ||
-		    !strcmp(entry->d_name, ".."))
-			continue;
-		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0) {
+		if (!ret && asprintf(&below, "%s/%s", path, entries[i]->d_name) < 0)
 			ret = -ENOMEM;
-			break;
+		if (!ret) {
+			ret = walk(below, name, visit, data);
+			free(below);
 		}
-		ret = walk(below, name, visit, data);
-		free(below);
+		free(entries[i]);
 	}
-	closedir(dir);
-	return ret;
+	free(entries);
+	return ret == -ENOENT || ret == -ENODEV || ret == -ENAMETOOLONG ? 0 : ret;
 }
 
 int sockops_visit_all(const char *name, sockops_visitor visit, void *data)

@@ -215,17 +215,26 @@ static bool is_plain(const struct json *j, char c)
 	return !j->is_in_script || (c != '<' && c != '/');
 }
 
+/* Is it a control character of eight bits? A terminal obeys it, also in JSON. */
+static bool is_c1(const char *text)
+{
+	return (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] >= 0x80 &&
+	       (unsigned char)text[1] < 0xa0;
+}
+
 static void put_escaped(struct json *j, const char *text)
 {
 	for (; *text; text++) {
 		size_t plain = 0;
 
-		while (is_plain(j, text[plain]))
+		while (is_plain(j, text[plain]) && !is_c1(text + plain))
 			plain++;
 		buffered_put(&j->to, text, plain);
 		text += plain;
 		if (!*text)
 			break;
+		if (is_c1(text))
+			text++; /* the second byte is the code point */
 		put_escape(j, *text);
 	}
 }

@@ -11,6 +11,7 @@
 #include "cli/err.h"
 #include "instance/netns_default.h"
 #include "cli/json.h"
+#include "cli/text.h"
 #include "kernel/netns.h"
 
 #define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control" /* of the namespace that we are in */
@@ -128,7 +129,7 @@ static void say_set(const struct setting *s, const struct netns *ns, const char 
 	if (!s->j) {
 		printf("%s: now the default of %s%s (was %s)\n", s->instance,
 		       s->netns ? "network namespace " : "this network namespace",
-		       s->netns ? s->netns : "", previous);
+		       s->netns ? text_shown(s->netns) : "", previous);
 		return;
 	}
 	json_open_object(s->j, "default");
@@ -244,7 +245,7 @@ static void say_restored(const struct restoring *r, const struct netns *ns, cons
 	if (!r->j) {
 		if (restored)
 			printf("%s: the default of network namespace %s is %s again\n",
-			       r->inst->name, ns->name, now);
+			       r->inst->name, text_shown(ns->name), now);
 		return;
 	}
 	json_open_object(r->j, NULL);

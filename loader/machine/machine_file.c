@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli/err.h"
+#include "cli/text.h"
 #include "descriptor.h"
 #include "cgroup/cgroup.h"
 #include "kernel/netns.h"
@@ -182,15 +183,35 @@ static int take_attachment(struct reader *r, const char *value)
 	return ret;
 }
 
+/* Takes the name of a namespace or cgroup, which may be in quotes. */
+static int take_name(struct reader *r, const char *key, const char *value,
+		     int (*take)(struct reader *r, const char *name))
+{
+	char *name = strdup(value);
+	const char *wrong;
+	int ret;
+
+	if (!name) {
+		err("out of memory");
+		return EXIT_REFUSED;
+	}
+	wrong = text_unquote(name);
+	if (wrong)
+		err("%s: %s", key, wrong);
+	ret = wrong ? EXIT_USAGE : take(r, name);
+	free(name);
+	return ret;
+}
+
 /* Takes a line of [instance NAME]. */
 static int take_property(struct reader *r, const char *key, const char *value)
 {
 	if (!strcmp(key, "algorithm"))
 		return take_algorithm(r, value);
 	if (!strcmp(key, "default_in"))
-		return take_default(r, value);
+		return take_name(r, key, value, take_default);
 	if (!strcmp(key, "attach"))
-		return take_attachment(r, value);
+		return take_name(r, key, value, take_attachment);
 	err("%s: [instance %s] cannot have this line", key, r->inst->name);
 	remedy("write algorithm, default_in or attach here, and parameters below the [NAME] of "
 	       "their profile");

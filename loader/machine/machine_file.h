@@ -14,6 +14,8 @@
  *	[rules]			of this instance
  *	rule = OPTIONS		as with rule add, --cgroup last
  *
+ * A name after default_in, attach and --cgroup may be in quotes (cli/text.h).
+ *
  * A file that begins with [PROFILE] or [rules], as older versions of bbrctl saved it, has the
  * profiles and rules of one instance.
  */

@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cgroup/cgroup.h"
 #include "cli/json.h"
+#include "cli/text.h"
 #include "machine/machine.h"
 #include "machine/machine_text.h"
 #include "tuning/param.h"
@@ -25,10 +27,10 @@ static void print_head(const struct machine *m, const struct machine_instance *i
 	       inst->algorithm->name);
 	for (size_t i = 0; i < m->n_defaults; i++)
 		if (is_wanted_default(m, &m->def[i], inst->name))
-			printf("%sdefault_in = %s\n", prefix, m->def[i].netns);
+			printf("%sdefault_in = %s\n", prefix, text_shown(m->def[i].netns));
 	for (size_t i = 0; i < m->n_attached; i++)
 		if (!strcmp(m->attached[i].name, inst->name))
-			printf("%sattach = %s\n", prefix, m->attached[i].path);
+			printf("%sattach = %s\n", prefix, text_shown(m->attached[i].path));
 }
 
 static void print_profile(const struct profile_definition *def, const char *prefix, bool all)
@@ -49,12 +51,18 @@ static void print_profile(const struct profile_definition *def, const char *pref
 void machine_print_rule(const struct machine_instance *inst, __u32 i, const char *prefix)
 {
 	struct bbr_rule cgroup = inst->rules.rule[i], without_cgroup = cgroup;
-	char text[RULE_TEXT_LEN];
+	char text[RULE_TEXT_LEN] = "";
+	bool is_gone = false;
 
+	/* A file cannot name a cgroup that is gone: after a boot its id may be that of another. */
+	if (cgroup.fields & BBR_RULE_CGROUP) {
+		cgroup_path(cgroup.cgroup, text, sizeof(text));
+		is_gone = !text[0];
+	}
 	without_cgroup.fields &= ~BBR_RULE_CGROUP;
 	rule_format(&without_cgroup, text, sizeof(text));
-	printf("%srule = %s%s--profile %s", prefix, text, text[0] ? " " : "",
-	       machine_rule_profile(inst, &cgroup));
+	printf("%s%srule = %s%s--profile %s", prefix, is_gone ? "; its cgroup is gone: " : "", text,
+	       text[0] ? " " : "", machine_rule_profile(inst, &cgroup));
 	if (cgroup.fields & BBR_RULE_CGROUP) {
 		cgroup.dst_len = 0;
 		cgroup.fields = BBR_RULE_CGROUP;

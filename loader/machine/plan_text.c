@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/json.h"
+#include "cli/text.h"
 #include "cli/units.h"
 #include "machine/machine_text.h"
 #include "machine/plan.h"
@@ -62,7 +63,7 @@ static void print_changed(const struct step *s, bool done)
 
 static void print_default(const struct step *s, bool done)
 {
-	const char *netns = s->default_wanted->netns;
+	const char *netns = text_shown(s->default_wanted->netns);
 	const char *old = s->default_found ? s->default_found->name : NULL;
 
 	if (done)
@@ -110,15 +111,17 @@ void step_print(const struct step *s, bool done)
 		print_default(s, done);
 		break;
 	case STEP_ATTACH:
-		printf("%s %s\n", done ? "attached to" : "is not attached to", s->wanted_at->path);
+		printf("%s %s\n", done ? "attached to" : "is not attached to",
+		       text_shown(s->wanted_at->path));
 		break;
 	case STEP_DETACH:
-		printf("%s %s\n", done ? "detached from" : "is attached to", s->found_at->path);
+		printf("%s %s\n", done ? "detached from" : "is attached to",
+		       text_shown(s->found_at->path));
 		break;
 	case STEP_DEFAULT_BACK:
 		printf(done ? "no longer the default of network namespace %s\n" :
 			      "is the default of network namespace %s\n",
-		       s->default_found->netns);
+		       text_shown(s->default_found->netns));
 		break;
 	case STEP_PROFILE_DELETE:
 		printf(done ? "profile %s deleted\n" : "has a profile %s\n",
@@ -223,16 +226,16 @@ void step_print_diff(const struct step *s, const struct machine *wanted,
 		diff_rules(s->found, s->wanted);
 		break;
 	case STEP_DEFAULT:
-		printf("+default_in = %s\n", s->default_wanted->netns);
+		printf("+default_in = %s\n", text_shown(s->default_wanted->netns));
 		break;
 	case STEP_DEFAULT_BACK:
-		printf("-default_in = %s\n", s->default_found->netns);
+		printf("-default_in = %s\n", text_shown(s->default_found->netns));
 		break;
 	case STEP_ATTACH:
-		printf("+attach = %s\n", s->wanted_at->path);
+		printf("+attach = %s\n", text_shown(s->wanted_at->path));
 		break;
 	default:
-		printf("-attach = %s\n", s->found_at->path);
+		printf("-attach = %s\n", text_shown(s->found_at->path));
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "bpf_bbr/rules.h"
+#include "cli/text.h"
 #include "cli/units.h"
 #include "experiments/arms.h"
 #include "running/decision.h"
@@ -122,8 +123,9 @@ void experiment_print(const struct experiment_handle *h)
 	rule_format(&rule, text, sizeof(text));
 	printf("%s: %s, %s\n", e->name, experiment_design_name(e->design),
 	       experiment_state_text(experiment_state(h)));
-	printf("  scope --cgroup %s%s%s%s%s\n", h->path, *text ? " " : "", text,
-	       e->scope.netns_name[0] ? " --netns " : "", e->scope.netns_name);
+	printf("  scope --cgroup %s%s%s%s%s\n", text_shown(h->path), *text ? " " : "", text,
+	       e->scope.netns_name[0] ? " --netns " : "",
+	       e->scope.netns_name[0] ? text_shown(e->scope.netns_name) : "");
 	if (e->unit == EXPERIMENT_BY_PREFIX)
 		printf("  one arm for each remote prefix, /%u of IPv4 and /%u of IPv6\n",
 		       e->prefix4 - SCOPE_V4_BITS, e->prefix6);
@@ -151,6 +153,7 @@ void experiments_print(const struct experiment_handle *list, int n)
 		}
 		printf("%-15s  %-10s  %-10s  %-40s  %s\n", e->name,
 		       experiment_design_name(e->design),
-		       experiment_state_text(experiment_state(&list[i])), arms, list[i].path);
+		       experiment_state_text(experiment_state(&list[i])), arms,
+		       text_shown(list[i].path));
 	}
 }

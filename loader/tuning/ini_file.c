@@ -1,127 +1,154 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * libinih reads such files, too, but no line of more than 198 characters unless its packager has
+ * allowed them, and it names no line. A cgroup of Kubernetes has a path of 223.
+ */
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include <ini.h>
 
 #include "cli/err.h"
 #include "tuning/ini_file.h"
 
-#define MAX_LINE 8192 /* a rule may contain the path of a cgroup */
-
-/* Settings that Debian's libinih has and a plain build lacks: there, lines are shorter. */
-extern int ini_max_line __attribute__((weak));
-extern bool ini_use_stack __attribute__((weak));
+#define MAX_LINE 65536 /* more than a rule with the longest path of a cgroup, in quotes */
+#define MAX_SECTION 64
 #define BOM "\xef\xbb\xbf"
 
 struct reading {
 	FILE *f;
 	const struct ini_reader_ops *ops;
 	void *user;
-	int line;
-	int ret; /* status of the first mistake */
-	int error; /* errno of a file that cannot be read */
+	char section[MAX_SECTION];
+	char line[MAX_LINE];
 };
 
-static int refuse_line(struct reading *r, const char *why)
+static int refuse_line(const char *why)
 {
 	err("%s", why);
-	r->ret = EXIT_USAGE;
 	return EXIT_USAGE;
 }
 
-/*
- * Reads one line into buf, "" at the end. Drops blanks in front: libinih would take an indented
- * line for a continuation of the value above it.
- */
-static int take_line(struct reading *r, char *buf, int size)
+/* Reads one line; *more: there was one. */
+static int read_line(struct reading *r, bool *more)
 {
-	int c, n = 0;
+	size_t n = 0;
+	int c;
 
-	while ((c = getc(r->f)) != EOF) {
+	while ((c = getc(r->f)) != EOF && c != '\n') {
 		if (!c)
-			return refuse_line(r, "not a text file: it contains a zero byte");
-		if (n == size - 1) {
-			err("a line has more than %d characters", size - 2);
-			return r->ret = EXIT_USAGE;
+			return refuse_line("not a text file: it contains a zero byte");
+		if (n == MAX_LINE - 1) {
+			err("a line has more than %d characters", MAX_LINE - 1);
+			return EXIT_USAGE;
 		}
-		if (n || c == '\n' || !isspace(c))
-			buf[n++] = c;
-		if (c == '\n')
-			break;
+		r->line[n++] = c;
 	}
-	buf[n] = 0;
-	if (ferror(r->f))
-		r->error = errno;
-	if (r->line == 1 && !strncmp(buf, BOM, strlen(BOM)))
-		memmove(buf, buf + strlen(BOM), n + 1 - strlen(BOM));
+	r->line[n] = 0;
+	*more = n || c != EOF;
 	return EXIT_DONE;
+}
+
+/* Cuts blanks at both ends. */
+static char *trim(char *text)
+{
+	char *end;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	end = text + strlen(text);
+	while (end > text && isspace((unsigned char)end[-1]))
+		end--;
+	*end = 0;
+	return text;
+}
+
+/* A comment is a line that begins with ; or #, and what follows a blank and a ; in any other. */
+static void cut_comment(char *line)
+{
+	if (*line == ';' || *line == '#')
+		*line = 0;
+	for (char *c = line; *c; c++)
+		if (isspace((unsigned char)*c) && c[1] == ';') {
+			*c = 0;
+			break;
+		}
 }
 
 /* Takes [NAME], which nothing but a comment may follow. */
 static int take_section(struct reading *r, const char *line)
 {
-	char name[50]; /* libinih allows no longer ones */
 	size_t len = strcspn(line + 1, "]");
 	const char *after = line + 1 + len;
 
 	if (*after)
-		after += 1 + strspn(after + 1, " \t\r\n");
-	if (!len || len >= sizeof(name) || line[1 + len] != ']' ||
-	    (*after && !strchr(";#", *after)))
-		return refuse_line(r, "a [SECTION] must be alone on its line");
-	snprintf(name, sizeof(name), "%.*s", (int)len, line + 1);
-	return r->ret = r->ops->section(r->user, name);
+		after += 1 + strspn(after + 1, " \t");
+	if (!len || len >= MAX_SECTION || line[1 + len] != ']' || (*after && !strchr(";#", *after)))
+		return refuse_line("a [SECTION] must be alone on its line");
+	snprintf(r->section, MAX_SECTION, "%.*s", (int)len, line + 1);
+	return r->ops->section(r->user, r->section);
 }
 
-/*
- * libinih tells its handler neither the line number nor about a section without keys, and takes the
- * rest of a line that is too long for it as another line. So check each line before libinih gets
- * it.
- */
-static char *read_line(char *buf, int size, void *stream)
+static int take_pair(struct reading *r, char *line)
 {
-	struct reading *r = stream;
+	char *value = line + strcspn(line, "=:");
 
-	if (r->ret)
-		return NULL;
-	r->line++;
-	if (take_line(r, buf, size) || !*buf || (*buf == '[' && take_section(r, buf)))
-		return NULL;
-	return buf;
+	if (!*value)
+		return refuse_line("expected [SECTION] or KEY = VALUE");
+	*value++ = 0;
+	if (*value == ';')
+		return refuse_line(
+			"a value cannot begin with \";\": a comment needs a blank before it");
+	return r->ops->pair(r->user, r->section, trim(line), trim(value));
 }
 
-/* 0 means a mistake to libinih. */
-static int take_pair(void *user, const char *section, const char *key, const char *value)
+static int take_line(struct reading *r)
 {
-	struct reading *r = user;
+	char *line = trim(r->line);
 
-	if (!r->ret)
-		r->ret = r->ops->pair(r->user, section, key, value);
-	return !r->ret;
+	cut_comment(line);
+	line = trim(line);
+	if (!*line)
+		return EXIT_DONE;
+	return *line == '[' ? take_section(r, line) : take_pair(r, line);
+}
+
+static int read_all(struct reading *r, int *number)
+{
+	bool more;
+	int ret;
+
+	for (*number = 1; !(ret = read_line(r, &more)) && more; ++*number) {
+		if (*number == 1 && !strncmp(r->line, BOM, strlen(BOM)))
+			memset(r->line, ' ', strlen(BOM));
+		ret = take_line(r);
+		if (ret)
+			break;
+	}
+	return ret;
 }
 
 int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, void *user)
 {
-	struct reading r = { .f = f, .ops = ops, .user = user };
-	int error;
+	struct reading *r = calloc(1, sizeof(*r));
+	int number, ret;
 
-	if (&ini_max_line && &ini_use_stack) {
-		ini_max_line = MAX_LINE;
-		ini_use_stack = false;
-	}
-	error = ini_parse_stream(read_line, &r, take_pair, &r);
-	if (!r.ret && ferror(f)) {
-		err("%s: cannot be read: %s", name, strerror(r.error));
+	if (!r) {
+		err("out of memory");
 		return EXIT_REFUSED;
 	}
-	if (!r.ret && error) {
-		r.line = error > 0 ? error : r.line;
-		err("expected [SECTION] or KEY = VALUE");
-		r.ret = EXIT_USAGE;
+	r->f = f;
+	r->ops = ops;
+	r->user = user;
+	errno = 0;
+	ret = read_all(r, &number);
+	free(r);
+	if (ret)
+		remedy("at line %d of %s", number, name);
+	if (!ret && ferror(f)) {
+		err("%s: cannot be read: %s", name, strerror(errno));
+		return EXIT_REFUSED;
 	}
-	if (r.ret)
-		remedy("at line %d of %s", r.line, name);
-	return r.ret;
+	return ret;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads INI files with libinih, and reports where a mistake is.
+ * Reads INI files: [SECTION], KEY = VALUE, comments. Reports where a mistake is.
  */
 #ifndef LOADER_INI_FILE_H
 #define LOADER_INI_FILE_H

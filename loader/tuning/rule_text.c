@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +55,17 @@ int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule)
 	return EXIT_DONE;
 }
 
+static int take_cgroup(char *path, struct socket_filter *filter)
+{
+	const char *wrong = path && *path ? text_unquote(path) : "its path is missing";
+
+	filter->cgroup = path;
+	if (!wrong)
+		return EXIT_DONE;
+	err("rule: --cgroup: %s", wrong);
+	return EXIT_USAGE;
+}
+
 int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 {
 	struct socket_filter filter = {};
@@ -66,6 +78,7 @@ int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 		{ "--profile", &name },
 	};
 	char *word, *value;
+	int ret = EXIT_DONE;
 
 	while ((word = strsep(&line, " "))) {
 		const char **place = NULL;
@@ -73,7 +86,7 @@ int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 		if (!*word)
 			continue;
 		if (!strcmp(word, "--cgroup")) {
-			filter.cgroup = line;
+			ret = take_cgroup(line, &filter);
 			break;
 		}
 		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -87,6 +100,8 @@ int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 		}
 		*place = value;
 	}
+	if (ret)
+		return ret;
 	if (!name) {
 		err("rule: --profile is missing");
 		return EXIT_USAGE;
@@ -105,7 +120,7 @@ static void format_cgroup(const struct bbr_rule *rule, char *buf, size_t size)
 
 void rule_format(const struct bbr_rule *rule, char *buf, size_t size)
 {
-	char text[RULE_TEXT_LEN];
+	char text[PATH_MAX];
 	size_t len = 0;
 
 	*buf = 0;
@@ -121,7 +136,7 @@ void rule_format(const struct bbr_rule *rule, char *buf, size_t size)
 		len += snprintf(buf + len, size - len, " --mark %u", rule->mark);
 	if (rule->fields & BBR_RULE_CGROUP) {
 		format_cgroup(rule, text, sizeof(text));
-		snprintf(buf + len, size - len, " --cgroup %s", text);
+		snprintf(buf + len, size - len, " --cgroup %s", text_shown(text));
 	}
 	if (buf[0])
 		memmove(buf, buf + 1, strlen(buf));
@@ -129,7 +144,7 @@ void rule_format(const struct bbr_rule *rule, char *buf, size_t size)
 
 void rule_add_json(struct json *j, const struct bbr_rule *rule)
 {
-	char text[RULE_TEXT_LEN];
+	char text[PATH_MAX];
 
 	if (rule->dst_len) {
 		format_prefix(text, sizeof(text), rule->dst, rule->dst_len);

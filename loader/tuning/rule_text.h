@@ -8,11 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/text.h"
+
 struct bbr_rule;
 struct json;
 struct socket_filter;
 
-#define RULE_TEXT_LEN 4352 /* a cgroup's path may have 4096 characters */
+/* A cgroup's path may have 4096 characters, and each may need an escape. */
+#define RULE_TEXT_LEN (TEXT_QUOTED_LEN(4096) + 256)
 
 /*
  * Parses the options into a rule, without its profile and order. Returns EXIT_DONE, or another
@@ -22,7 +25,7 @@ int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule);
 
 /*
  * Parses a line of a saved file: options as words, --cgroup last, because its path may contain
- * blanks. It cuts the line into pieces; *profile points to the name in it. Returns as rule_parse().
+ * blanks; it may be in quotes (text.h). It cuts the line into pieces; *profile points to the name in it. Returns as rule_parse().
  */
 int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile);
 

@@ -6,6 +6,7 @@
 
 #include "cli/err.h"
 #include "cli/json.h"
+#include "cli/text.h"
 #include "cli/units.h"
 #include "experiments/plan_use.h"
 #include "self/lock.h"
@@ -40,7 +41,7 @@ static void print_text(const struct applying *a)
 		else
 			step_print(&a->plan.step[i], !a->opt->check);
 	if (!a->plan.n)
-		printf("nothing to change: the machine matches %s\n", a->path);
+		printf("nothing to change: the machine matches %s\n", text_shown(a->path));
 }
 
 static void print_json(const struct applying *a)

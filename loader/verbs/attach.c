@@ -13,6 +13,7 @@
 #include "kernel/experiment.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
+#include "cli/text.h"
 #include "instance/attach_program.h"
 #include "self/lock.h"
 #include "tuning/profile_map.h"
@@ -42,8 +43,8 @@ static void print_done(const struct options *opt, const char *path, const char *
 	struct json j;
 
 	if (!opt->json) {
-		printf("%s: %s %s%s%s\n", opt->name, done, path, opt->profile ? ", profile " : "",
-		       opt->profile ? opt->profile : "");
+		printf("%s: %s %s%s%s\n", opt->name, done, text_shown(path),
+		       opt->profile ? ", profile " : "", opt->profile ? opt->profile : "");
 		return;
 	}
 	json_begin_pretty(&j, stdout);

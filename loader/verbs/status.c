@@ -12,6 +12,7 @@
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 #include "cli/json.h"
+#include "cli/text.h"
 #include "cli/units.h"
 #include "verbs/verbs.h"
 
@@ -81,7 +82,7 @@ static int print_default_in(const char *name)
 
 	for (int i = 0; i < nr_defaults; i++)
 		if (!strcmp(defaults[i].name, name))
-			width += printf("%s%s", width ? "," : "", defaults[i].netns);
+			width += printf("%s%s", width ? "," : "", text_shown(defaults[i].netns));
 	return width ? width : printf("-");
 }
 
@@ -89,7 +90,7 @@ static void print_cgroups(const char *name, const struct attachments *at)
 {
 	for (int i = 0; i < at->n; i++)
 		if (!strcmp(at->list[i].name, name))
-			printf("  attached to %s\n", at->list[i].path);
+			printf("  attached to %s\n", text_shown(at->list[i].path));
 }
 
 /*
@@ -105,7 +106,7 @@ static void print_orphans(const struct instance *list, int n, const struct attac
 			k++;
 		if (k == n)
 			printf("  %s is attached to %s, but not loaded\n", at->list[i].name,
-			       at->list[i].path);
+			       text_shown(at->list[i].path));
 	}
 }
 
@@ -146,7 +147,7 @@ static void add_default_in(struct json *j, const char *name)
 		if (strcmp(defaults[i].name, name))
 			continue;
 		json_open_object(j, NULL);
-		json_add_string(j, "netns", defaults[i].netns);
+		json_add_string(j, "netns", text_shown(defaults[i].netns));
 		json_add_int(j, "inode", defaults[i].inode);
 		json_close(j);
 	}

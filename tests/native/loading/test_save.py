@@ -3,8 +3,11 @@
 bbrctl save writes an instance as text, and apply restores it, all or nothing. The files here without [instance NAME]
 are as bbrctl wrote them when save covered profiles and rules only.
 """
+import json
+import os
 import random
 import signal
+import subprocess
 import time
 
 import pytest
@@ -113,6 +116,103 @@ def test_broken_files_change_nothing(bbrctl, restore, furnished, what):
     refused = restore(furnished, BROKEN[what], status=USAGE)
     assert len(refused.err) < 1000
     assert save(bbrctl, furnished) == before
+
+
+def hostile_names():
+    """Names that a cgroup can have, and that are something else in a file, a terminal or JSON."""
+    yield from (b" a", b"a ", b'"a"', b"a ;b", b"#a", b"a=b", b"[a]", b"\\x2d\\", b"\x1b[2J\x1b]0;a\x07", b"a\xff\xfe", b"a\tb",
+                b"\xc2\x9b2J", "für".encode(), "a\u202eb".encode(), b"a" * 255, b"\xff" * 255, b"%n%s", b"--profile none", b"id:1")
+    dice = random.Random(44)
+    for _ in range(20):
+        yield bytes(dice.choice(b" ;\"\\x#=\x1b\xff") if dice.random() < 0.5 else dice.choice([*range(1, 47), *range(48, 256)])
+                    for _ in range(dice.randint(1, 40))).replace(b"\n", b"n")
+
+
+@pytest.fixture
+def hostile(cgroup):
+    """Cgroups with such names, some of them in cgroups with such names."""
+    above = os.fsencode(cgroup.path)
+    made = []
+    for i, name in enumerate(hostile_names()):
+        made.append(os.path.join(above if i % 3 or not made else made[-1], name))
+        os.mkdir(made[-1])
+    yield made
+    for path in reversed(made):
+        os.rmdir(path)
+
+
+def raw(bbrctl, *args):
+    """What it prints, as bytes; none of them may do anything to a terminal."""
+    done = subprocess.run([bbrctl.path, *map(os.fsencode, args)], capture_output=True, check=False, timeout=60)
+    for out in done.stdout, done.stderr:
+        text = out.decode()  # fails unless it is UTF-8
+        assert not [c for c in text if c != "\n" and (ord(c) < 32 or 127 < ord(c) < 160 or c == "\x7f" and args[0] != "-j")], out
+    return done
+
+
+def unquote(text):
+    """The name that a JSON string stands for."""
+    if not text.startswith('"'):
+        return os.fsencode(text)
+    return text[1:-1].encode().decode("latin-1").encode("latin-1").decode("unicode_escape").encode("latin-1")
+
+
+def test_names_that_are_hostile_come_back(bbrctl, load, hostile, tmp_path):
+    name = load()
+    for path in hostile:
+        bbrctl("attach", "--name", name, "--cgroup", path.decode(errors="surrogateescape"), "--profile", "default")
+    saved = raw(bbrctl, "save", "--name", name)
+    assert saved.returncode == 0
+    file = tmp_path / "saved.conf"
+    file.write_bytes(saved.stdout)
+    assert b"nothing to change" in raw(bbrctl, "apply", "--check", "--name", name, file).stdout
+    (machine,) = json.loads(raw(bbrctl, "-j", "save", "--name", name).stdout)
+    assert {unquote(path) for path in machine["attach"]} == {*hostile}
+    listed = json.loads(raw(bbrctl, "-j", "rule", "list", "--name", name).stdout)["rules"]
+    assert len(listed) == len(hostile)
+    assert all(path.endswith(unquote(rule["cgroup"])) for rule, path in zip(listed, reversed(hostile)))
+    for verb in (["rule", "list", "--name", name], ["status"], ["apply", "--diff", "--name", name, file]):
+        assert raw(bbrctl, *verb).returncode == 0
+    # All of it is made again from the file.
+    for path in hostile:
+        raw(bbrctl, "detach", "--name", name, "--cgroup", path)
+    assert raw(bbrctl, "apply", "--check", "--name", name, file).returncode == 3
+    assert raw(bbrctl, "apply", "--name", name, file).returncode == 0
+    assert raw(bbrctl, "save", "--name", name).stdout == saved.stdout
+
+
+def test_a_rule_whose_cgroup_is_gone_is_a_comment(bbrctl, load, cgroup, tmp_path):
+    name = load()
+    gone = cgroup.path / "gone"
+    gone.mkdir()
+    bbrctl("rule", "add", "--name", name, "--cgroup", gone, "--profile", "default")
+    bbrctl("rule", "add", "--name", name, "--dport", "7", "--profile", "default")
+    gone.rmdir()
+    text = save(bbrctl, name)
+    assert "\n; its cgroup is gone: rule = --profile default --cgroup id:" in text
+    file = tmp_path / "saved.conf"
+    file.write_text(text)
+    bbrctl("apply", "--name", name, file)
+    assert [rule.get("dport") for rule in bbrctl.json("rule", "list", "--name", name)["rules"]] == [7]
+
+
+def test_cgroups_as_deep_as_any_user_can_make_them(bbrctl, load, cgroup):
+    """More of them, one in the other, than bbrctl may have files, and a path longer than the kernel takes."""
+    name = load()
+    bbrctl("attach", "--name", name, "--cgroup", cgroup.path)
+    here, made = os.open(cgroup.path, os.O_RDONLY), []
+    try:
+        for part in [*"a" * 60, *["b" * 250] * 17]:
+            os.mkdir(part, dir_fd=here)
+            made.append((here, part))
+            here = os.open(part, os.O_RDONLY, dir_fd=here)
+        result = bbrctl.json("status", prefix=["prlimit", "--nofile=32"])
+        assert {i["name"]: i for i in result}[name]["cgroups"] == [str(cgroup.path)]
+    finally:
+        os.close(here)
+        for above, part in reversed(made):
+            os.rmdir(part, dir_fd=above)
+            os.close(above)
 
 
 def test_what_a_file_of_before_leaves_out_stays(bbrctl, restore, furnished, ns):

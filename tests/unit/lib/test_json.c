@@ -188,9 +188,11 @@ static void test_other_than_utf8(void **state)
 	(void)state;
 	json_begin(&json, open_text());
 	json_add_string(&json, "bytes", "/a\xff\xc3\xbc\"\x1b");
+	json_add_string(&json, "c1", "a\xc2\x9b\xc2\xa0");
 	json_add_string(&json, "quotes", "\"/a\\xff\"");
 	o = end_and_read();
 	assert_string_equal(text, "{\"bytes\":\"\\\"/a\\\\xff\xc3\xbc\\\\\\\"\\\\x1b\\\"\","
+				  "\"c1\":\"a\\u009b\xc2\xa0\","
 				  "\"quotes\":\"\\\"\\\\\\\"/a\\\\\\\\xff\\\\\\\"\\\"\"}\n");
 	assert_string_equal(json_object_get_string(json_object_object_get(o, "bytes")),
 			    "\"/a\\xff\xc3\xbc\\\"\\x1b\"");

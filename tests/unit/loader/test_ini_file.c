@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* INI files as bbrctl reads them: what is passed on, and at which line a mistake is. */
+#include <stdlib.h>
+
 #include "fixture.h"
 
+#include "cli/text.h"
 #include "tuning/ini_file.h"
 
-static char seen[4096];
+#include "../capture.h"
+
+static bool is_quoted; /* values may be in quotes */
+static char seen[8192];
 static const char *refused; /* a key that the reader does not want */
 
 static int section(void *user, const char *name)
@@ -21,6 +27,8 @@ static int pair(void *user, const char *in, const char *key, const char *value)
 		err("%s: not wanted", key);
 		return EXIT_REFUSED;
 	}
+	if (is_quoted && text_unquote((char *)value))
+		return EXIT_REFUSED;
 	snprintf(seen + strlen(seen), sizeof(seen) - strlen(seen), "%s:%s=%s;", in, key, value);
 	return EXIT_DONE;
 }
@@ -58,7 +66,12 @@ static void a_byte_order_mark_and_no_last_newline_do_not_matter(void **state)
 
 static void what_is_neither_is_refused(void **state)
 {
-	static const char *const wrong[] = { "[one\n", "[]\n", "[one] two\n", "[one]\nword\n" };
+	static const char *const wrong[] = { "[one\n",
+					     "[]\n",
+					     "[one] two\n",
+					     "[one]\nword\n",
+					     "[one]\na =; why?\n",
+					     "\xef\xbb\xbf\xef\xbb\xbf[one]\na=1\n" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
@@ -75,9 +88,67 @@ static void what_the_reader_returns_is_returned(void **state)
 	refused = NULL;
 }
 
+static void only_the_blank_before_it_makes_a_comment(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		read_text("[one] # why\r\na = b;c#d ; why\r\n\t# why\nc: d=e:f\ng = ; why\n"
+			  "h=\xc3\xbc\t;\n[two];\nlast=1"),
+		EXIT_DONE);
+	assert_string_equal(seen,
+			    "[one]one:a=b;c#d;one:c=d=e:f;one:g=;one:h=\xc3\xbc;[two]two:last=1;");
+}
+
+/* Of any cgroup, below any other. */
+static void a_name_of_any_length_and_bytes_is_read_back(void **state)
+{
+	static char name[4096], text[TEXT_QUOTED_LEN(4096) + 16];
+	unsigned int seed = 44;
+
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		size_t len = i < 2000 ? 1 + rand_r(&seed) % 300 : 4095;
+
+		for (size_t k = 0; k < len; k++)
+			name[k] = rand_r(&seed) % 2 ? " \"\\;#=[]:\t\n\r"[rand_r(&seed) % 12] :
+						      1 + rand_r(&seed) % 255;
+		name[len] = 0;
+		snprintf(text, sizeof(text), "[one]\na = %s\nb = 2\n", text_shown(name));
+		is_quoted = true;
+		assert_int_equal(read_text(text), EXIT_DONE);
+		is_quoted = false;
+		assert_memory_equal(seen, "[one]one:a=", 11);
+		assert_memory_equal(seen + 11, name, len);
+		assert_string_equal(seen + 11 + len, ";one:b=2;");
+	}
+}
+
+static void the_line_of_a_mistake_is_named(void **state)
+{
+	static const struct {
+		const char *text, *where;
+	} wrong[] = {
+		{ "word\n", "at line 1 of" },
+		{ "[one]\n\n; x\na=1\nword", "at line 5 of" },
+		{ "[one]\na=1\n[two", "at line 3 of" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		int ret;
+
+		capture_begin();
+		ret = read_text(wrong[i].text);
+		capture_end();
+		assert_int_equal(ret, EXIT_USAGE);
+		assert_non_null(strstr(captured_messages(), wrong[i].where));
+	}
+	capture_free();
+}
+
 static void lines_have_an_end(void **state)
 {
-	static char text[20000];
+	static char text[100000];
 
 	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
@@ -92,6 +163,9 @@ int main(void)
 		cmocka_unit_test(a_byte_order_mark_and_no_last_newline_do_not_matter),
 		cmocka_unit_test(what_is_neither_is_refused),
 		cmocka_unit_test(what_the_reader_returns_is_returned),
+		cmocka_unit_test(only_the_blank_before_it_makes_a_comment),
+		cmocka_unit_test(a_name_of_any_length_and_bytes_is_read_back),
+		cmocka_unit_test(the_line_of_a_mistake_is_named),
 		cmocka_unit_test(lines_have_an_end),
 	};
 
