@@ -12,6 +12,7 @@
 #include "analysis.h"
 #include "cli/err.h"
 #include "cli/options.h"
+#include "output_file.h"
 #include "file.h"
 #include "kernel/clock.h"
 #include "stream/interrupt.h"
@@ -27,30 +28,6 @@ struct request {
 static int no_memory(void)
 {
 	err("cannot compare the arms: %s", strerror(ENOMEM));
-	return EXIT_REFUSED;
-}
-
-static FILE *open_output(const char *path)
-{
-	FILE *out = !strcmp(path, "-") ? stdout : fopen(path, "we");
-
-	if (!out)
-		err("cannot write %s: %s", path, strerror(errno));
-	return out;
-}
-
-static int close_output(FILE *out, const char *path)
-{
-	bool failed;
-
-	if (out == stdout)
-		return stdout_finish();
-	failed = fflush(out) || ferror(out);
-	if (fclose(out))
-		failed = true;
-	if (!failed)
-		return EXIT_DONE;
-	err("cannot write %s: %s", path, strerror(errno ? errno : EIO));
 	return EXIT_REFUSED;
 }
 
@@ -77,14 +54,14 @@ static int follow(struct collector *c, struct study *s, FILE *out)
 		file_write_rows(out, s, written);
 		written = s->rows.n;
 		if (fflush(out))
-			return EXIT_DONE; /* close_output() prints why */
+			return EXIT_DONE; /* output_close() prints why */
 	}
 	return EXIT_DONE;
 }
 
 static int collect(const struct request *r, struct collector *c, struct study *s)
 {
-	FILE *out = r->write ? open_output(r->write) : NULL;
+	FILE *out = r->write ? output_open(r->write, true) : NULL;
 	int ret = EXIT_DONE, closed;
 
 	if (r->write && !out)
@@ -102,7 +79,7 @@ static int collect(const struct request *r, struct collector *c, struct study *s
 		return ret;
 	if (r->follow)
 		file_write_counters(out, s);
-	closed = close_output(out, r->write);
+	closed = output_close(out, r->write);
 	return ret ? ret : closed;
 }
 
@@ -131,17 +108,17 @@ static int print(const struct request *r, struct study *s)
 		return no_memory();
 	}
 	if (r->html) {
-		out = open_output(r->html);
+		out = output_open(r->html, true);
 		if (out)
 			analysis_print_page(out, &a);
-		ret = out ? close_output(out, r->html) : EXIT_REFUSED;
+		ret = out ? output_close(out, r->html) : EXIT_REFUSED;
 	}
 	if (!ret && r->as_json)
 		analysis_print_json(stdout, &a);
 	else if (!ret && !r->html && (!r->write || strcmp(r->write, "-")))
 		analysis_print_text(stdout, &a);
 	analysis_free(&a);
-	return ret ? ret : stdout_finish();
+	return ret ? ret : output_close(stdout, NULL);
 }
 
 /*

@@ -19,6 +19,7 @@
 #include "stream/interrupt.h"
 #include "metrics.h"
 #include "cli/options.h"
+#include "output_file.h"
 #include "rule_counts.h"
 #include "watch/subscriber_slot.h"
 #include "sockets/sockets.h"
@@ -306,7 +307,7 @@ static int run_once(struct export *x)
 		return ret;
 	print_live(x, &om);
 	sockets_close(&x->sockets);
-	ret = stdout_finish();
+	ret = output_close(stdout, NULL);
 	return ret || x->read_all ? ret : EXIT_REFUSED;
 }
 
@@ -326,7 +327,7 @@ static int run_recording(struct export *x)
 		metrics_print(&x->metrics, &om, true);
 		print_watching(x, &om, event_source_totals(&x->source));
 		print_build(&om);
-		ret = stdout_finish();
+		ret = output_close(stdout, NULL);
 	}
 	event_source_close(&x->source);
 	return ret;

@@ -11,6 +11,7 @@
 
 #include "kernel/clock.h"
 #include "cli/err.h"
+#include "output_file.h"
 #include "output.h"
 #include "reader.h"
 
@@ -43,9 +44,9 @@ static int open_file(struct record_output *o)
 
 	if (!stat(o->path, &st) && !is_plain(&st))
 		return refuse_type(o, &st);
-	o->fd = open(o->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
+	o->fd = output_open_fd(o->path, O_RDWR | O_NONBLOCK, true);
 	if (o->fd < 0)
-		return refuse(o->path, strerror(errno));
+		return EXIT_REFUSED;
 	if (fstat(o->fd, &st)) {
 		refuse(o->path, strerror(errno));
 		close(o->fd);

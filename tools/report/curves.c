@@ -1,12 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
 #include "curves.h"
 #include "event/derived.h"
 #include "event/event.h"
 #include "event/field.h"
+
+/* The first ones on a light page are Okabe and Ito's, which colour-blind people can tell apart. */
+const struct colour_look colours[COLOURS] = {
+	[COLOUR_YELLOW] = { "yellow", "#e69f00", "#f2b632" },
+	[COLOUR_PINK] = { "pink", "#cc79a7", "#e39bc5" },
+	[COLOUR_BLUE] = { "blue", "#0072b2", "#4aa8e0" },
+	[COLOUR_GREEN] = { "green", "#009e73", "#2fc89a" },
+	[COLOUR_SKY] = { "sky", "#56b4e9", "#9ad4f7" },
+	[COLOUR_LEMON] = { "lemon", "#f0e442", "#f7ee7a" },
+	[COLOUR_VIOLET] = { "violet", "#7b52c7", "#a88be6" },
+	[COLOUR_RED] = { "red", "#d55e00", "#ff8243" },
+	[COLOUR_BROWN] = { "brown", "#8c5a2b", "#b98555" },
+	[COLOUR_BLACK] = { "black", "#222222", "#f4f4f4" },
+	[COLOUR_LIME] = { "lime", "#8bc34a", "#b4e07a" },
+	[COLOUR_TEAL] = { "teal", "#00606b", "#3f98a3" },
+	[COLOUR_ROSE] = { "rose", "#ff9da7", "#ffc4ca" },
+	[COLOUR_MAROON] = { "maroon", "#7b1e3b", "#b3506f" },
+	[COLOUR_OLIVE] = { "olive", "#7a7a00", "#a8a83a" },
+	[COLOUR_NAVY] = { "navy", "#23316b", "#6376c4" },
+	[COLOUR_GREY] = { "grey", "#8a8f98", "#8a8f98" },
+	[COLOUR_PALE] = { "pale", "#c9ced6", "#4a515c" },
+};
 
 static __s64 value_if(bool has, __u64 value)
 {
@@ -111,6 +132,42 @@ static void add_field(struct curves *c, const struct field *f, unsigned int befo
 	};
 }
 
+static bool is_calm(const struct curve *c, unsigned int state)
+{
+	const struct field *f = c->field;
+
+	if (!c->states) /* modes */
+		return false;
+	return f && f->calm ? !strcmp(field_name_of(f, state), f->calm) : !state;
+}
+
+static unsigned int coloured_before(const struct curve *c, unsigned int state)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < state; i++)
+		n += !is_calm(c, i);
+	return n;
+}
+
+static void share_out_colours(struct curves *c)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < c->n; i++) {
+		c->curve[i].coloured = n;
+		n += coloured_before(&c->curve[i], c->curve[i].n_states);
+	}
+}
+
+static bool has_curve(const struct curves *c, const char *key)
+{
+	for (unsigned int i = 0; i < c->n; i++)
+		if (!strcmp(c->curve[i].key, key))
+			return true;
+	return false;
+}
+
 bool curves_init(struct curves *c, const struct algorithm *a)
 {
 	unsigned int fields[LANES] = { [LANE_INFLIGHT] = 1 }; /* BDP has the first colour */
@@ -121,8 +178,9 @@ bool curves_init(struct curves *c, const struct algorithm *a)
 		return false;
 	add_common(c);
 	for (int i = 0; i < a->n_fields; i++)
-		if (a->fields[i].lane)
+		if (a->fields[i].lane && !has_curve(c, a->fields[i].key))
 			add_field(c, &a->fields[i], fields[a->fields[i].lane]++);
+	share_out_colours(c);
 	return true;
 }
 
@@ -152,43 +210,13 @@ const char *curve_state_name(const struct curves *c, unsigned int curve, unsigne
 	return of->states ? of->states[state] : c->algorithm->modes[state].name;
 }
 
-static bool is_calm(const struct field *f, unsigned int state)
-{
-	return f->calm ? !strcmp(field_name_of(f, state), f->calm) : !state;
-}
-
-static bool is_finding(const struct field *f, unsigned int state)
-{
-	return f->finding && !strcmp(field_name_of(f, state), f->finding->state);
-}
-
-/* Pale: nothing happens. Red: something was found. The others have other colours. */
-static enum colour field_state_colour(const struct field *f, unsigned int state)
-{
-	static const enum colour others[] = { COLOUR_SKY, COLOUR_YELLOW, COLOUR_BLUE, COLOUR_GREEN,
-					      COLOUR_PINK };
-	unsigned int n = 0;
-
-	if (is_calm(f, state))
-		return COLOUR_PALE;
-	if (is_finding(f, state))
-		return COLOUR_RED;
-	for (unsigned int i = 0; i < state; i++)
-		n += !is_calm(f, i) && !is_finding(f, i);
-	return others[n % N(others)];
-}
-
 enum colour curve_state_colour(const struct curves *c, unsigned int curve, unsigned int state)
 {
-	static const enum colour modes[] = { COLOUR_YELLOW, COLOUR_PINK, COLOUR_BLUE,
-					     COLOUR_GREEN,  COLOUR_SKY,	 COLOUR_RED };
-	static const enum colour ca_states[N_CA_STATES] = { COLOUR_PALE, COLOUR_SKY, COLOUR_BLUE,
-							    COLOUR_YELLOW, COLOUR_RED };
 	const struct curve *of = &c->curve[curve];
+	unsigned int n;
 
-	if (!of->states)
-		return modes[state % N(modes)];
-	if (of->states == ca_state_names)
-		return ca_states[state];
-	return field_state_colour(of->field, state);
+	if (state < of->n_states && is_calm(of, state))
+		return COLOUR_PALE;
+	n = of->coloured + coloured_before(of, state);
+	return state < of->n_states && n < COLOUR_GREY ? n : COLOUR_GREY;
 }

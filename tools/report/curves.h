@@ -21,18 +21,33 @@ enum curve_look {
 	LOOK_STATES, /* blocks of colour; the values are numbers of states */
 };
 
-/* Okabe and Ito's colours, which colour-blind people can tell apart, and two greys. */
+/* Those before grey can be the colours of states, in this order. */
 enum colour {
-	COLOUR_BLUE,
-	COLOUR_RED,
-	COLOUR_GREEN,
-	COLOUR_PINK,
 	COLOUR_YELLOW,
+	COLOUR_PINK,
+	COLOUR_BLUE,
+	COLOUR_GREEN,
 	COLOUR_SKY,
+	COLOUR_LEMON,
+	COLOUR_VIOLET,
+	COLOUR_RED,
+	COLOUR_BROWN,
+	COLOUR_BLACK,
+	COLOUR_LIME,
+	COLOUR_TEAL,
+	COLOUR_ROSE,
+	COLOUR_MAROON,
+	COLOUR_OLIVE,
+	COLOUR_NAVY,
 	COLOUR_GREY,
 	COLOUR_PALE,
 	COLOURS,
 };
+
+struct colour_look {
+	const char *name, *light, *dark; /* on a light page, and on a dark one */
+};
+extern const struct colour_look colours[COLOURS];
 
 struct curve {
 	const char *key; /* of its values; as in bbrmon stream --json if that has them */
@@ -48,7 +63,8 @@ struct curve {
 	const char *split_name;
 
 	/* LOOK_STATES */
-	unsigned int n_states;
+	unsigned int n_states,
+		coloured; /* coloured: how many states of earlier curves are not pale */
 	const char *const *states; /* NULL: the algorithm's modes */
 
 	/* The value in an event, if there is any, in the unit of the key. */
@@ -70,8 +86,11 @@ void curves_free(struct curves *c);
 /* The value of a curve in an event, or VALUE_NONE. */
 __s64 curve_value(const struct curves *c, unsigned int curve, const struct bbr_event *e);
 
-/* The name and the colour of a state of a curve. */
 const char *curve_state_name(const struct curves *c, unsigned int curve, unsigned int state);
+/*
+ * No other state of any curve has its colour, except that pale ones are those in which nothing
+ * happens, and that grey ones are what is left when all colours are used.
+ */
 enum colour curve_state_colour(const struct curves *c, unsigned int curve, unsigned int state);
 
 #endif

@@ -35,6 +35,36 @@ static double largest_share(const struct rate_shares *shares)
 	return largest * 8 * NS_PER_S / shares->interval_ns;
 }
 
+/* Does a curve of the lane have a value, and does any change? */
+static void look_at(const struct flow_series *s, enum field_lane lane, bool *has, bool *changes)
+{
+	for (unsigned int curve = 0; curve < s->curves.n; curve++) {
+		__s64 first = VALUE_NONE;
+
+		for (size_t i = 0; s->curves.curve[curve].lane == lane && i < s->n; i++) {
+			__s64 value = flow_series_value(s, i, curve);
+
+			if (value == VALUE_NONE)
+				continue;
+			*has = true;
+			*changes |= first != VALUE_NONE && value != first;
+			first = value;
+		}
+	}
+}
+
+const char *panel_lack(const struct panel *p, const struct flow *flow)
+{
+	bool has = false, changes = false;
+
+	if (!p->lane)
+		return NULL;
+	look_at(flow->series, p->lane, &has, &changes);
+	if (!has)
+		return "not known";
+	return p->lane == LANE_LOSSES && !changes ? "nothing was lost or sent again" : NULL;
+}
+
 const struct panel_unit *panel_unit(const struct panel *p, const struct report *r,
 				    const struct flow *flow)
 {

@@ -41,4 +41,7 @@ extern const size_t n_panels;
 const struct panel_unit *panel_unit(const struct panel *p, const struct report *r,
 				    const struct flow *flow);
 
+/* Why there is nothing to draw of this flow, in words; NULL: there is something. */
+const char *panel_lack(const struct panel *p, const struct flow *flow);
+
 #endif

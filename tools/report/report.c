@@ -12,6 +12,7 @@
 #include "cli/err.h"
 #include "flow_series.h"
 #include "cli/options.h"
+#include "output_file.h"
 #include "report.h"
 #include "recording/clocks.h"
 #include "verbs.h"
@@ -229,37 +230,24 @@ static bool is_same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Writes the page to a file or, if it is "-", to stdout. */
-static int write_page(struct reading *r)
+static int write_figure(struct reading *r)
 {
-	bool to_stdout = !strcmp(r->out, "-");
-	FILE *out = to_stdout ? stdout : fopen(r->out, "w");
-	bool failed;
+	FILE *out = output_open(r->svg, true);
 
-	if (!out) {
-		err("cannot write %s: %s", r->out, strerror(errno));
+	if (!out)
 		return EXIT_REFUSED;
-	}
-	errno = 0;
-	report_write_html(out, &r->report);
-	failed = fflush(out) || ferror(out);
-	if (!to_stdout && fclose(out))
-		failed = true;
-	if (!failed)
-		return EXIT_DONE;
-	err("cannot write %s: %s", r->out, strerror(errno ? errno : EIO));
-	return EXIT_REFUSED;
+	report_write_svg(out, &r->report, r->report.flows.flow[r->flow - 1]);
+	return output_close(out, r->svg);
 }
 
-static int write_all(struct reading *r)
+static int write_page(struct reading *r, bool is_named)
 {
-	int ret = EXIT_DONE;
+	FILE *out = output_open(r->out, is_named);
 
-	if (r->svg)
-		ret = report_write_svg(r->svg, &r->report, r->report.flows.flow[r->flow - 1]);
-	if (!ret && r->out)
-		ret = write_page(r);
-	return ret;
+	if (!out)
+		return EXIT_REFUSED;
+	report_write_html(out, &r->report);
+	return output_close(out, r->out);
 }
 
 static void free_reading(struct reading *r)
@@ -276,6 +264,7 @@ static void free_reading(struct reading *r)
 /* Without -o and --svg the page goes beside the recording. */
 static int make_report(struct reading *r)
 {
+	bool is_named = r->out;
 	char *beside = NULL;
 	int ret;
 
@@ -288,7 +277,10 @@ static int make_report(struct reading *r)
 		}
 		r->out = beside;
 	}
-	if (!strcmp(r->report.file, "-")) {
+	if (r->svg && r->out && !strcmp(r->svg, "-") && !strcmp(r->out, "-")) {
+		err("-o and --svg cannot both write to stdout");
+		ret = EXIT_USAGE;
+	} else if (!strcmp(r->report.file, "-")) {
 		err("report reads the recording twice, so it must be a file, not standard input");
 		ret = EXIT_USAGE;
 	} else if ((r->out && is_same_file(r->out, r->report.file)) ||
@@ -299,8 +291,10 @@ static int make_report(struct reading *r)
 		ret = read_totals(r);
 		if (!ret)
 			ret = read_series(r);
-		if (!ret)
-			ret = write_all(r);
+		if (!ret && r->svg)
+			ret = write_figure(r);
+		if (!ret && r->out)
+			ret = write_page(r, is_named);
 		free_reading(r);
 	}
 	free(beside);
@@ -326,7 +320,7 @@ static const struct option_def options[] = {
 	  "where to write the page, by default FILE.html; - is stdout" },
 	{ "svg", 0, "FILE", option_text, OPTION(svg),
 	  "a figure of one flow as SVG, instead of the page, or with -o\n"
-	  "in addition to it; needs gnuplot" },
+	  "in addition to it; - is stdout" },
 	{ "flow", 0, "N", option_count, OPTION(flow),
 	  "the flow of the figure, in the order of their first events;\n"
 	  "by default the one with most bytes" },

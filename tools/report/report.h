@@ -25,7 +25,7 @@ struct report {
 void report_write_json(FILE *out, const struct report *r);
 /* Writes the page. */
 void report_write_html(FILE *out, const struct report *r);
-/* Draws a figure of one flow with gnuplot. Returns an exit status; has printed what failed. */
-int report_write_svg(const char *path, const struct report *r, const struct flow *flow);
+/* Draws a figure of one flow. */
+void report_write_svg(FILE *out, const struct report *r, const struct flow *flow);
 
 #endif

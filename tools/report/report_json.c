@@ -145,12 +145,6 @@ static const char *const look_names[] = {
 	[LOOK_STATES] = "states",
 };
 
-static const char *const colour_names[COLOURS] = {
-	[COLOUR_BLUE] = "blue", [COLOUR_RED] = "red",	    [COLOUR_GREEN] = "green",
-	[COLOUR_PINK] = "pink", [COLOUR_YELLOW] = "yellow", [COLOUR_SKY] = "sky",
-	[COLOUR_GREY] = "grey", [COLOUR_PALE] = "pale",
-};
-
 static const char *const kind_names[PANEL_KINDS] = {
 	[PANEL_SHARES] = "shares", [PANEL_JAIN] = "jain",     [PANEL_CURVES] = "curves",
 	[PANEL_STATES] = "states", [PANEL_GROWTH] = "growth",
@@ -169,7 +163,20 @@ static void add_unit(struct json *j, const struct panel *p, const struct report 
 	json_close(j);
 }
 
-/* The units are those of each flow, or the one of all flows together. */
+static void add_colours(struct json *j, const struct report *r)
+{
+	(void)r;
+	json_open_object(j, "colours");
+	for (const struct colour_look *c = colours; c < colours + COLOURS; c++) {
+		json_open_object(j, c->name);
+		json_add_string(j, "light", c->light);
+		json_add_string(j, "dark", c->dark);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+/* The units, and what is lacking, are of each flow, or of all flows together. */
 static void add_panel(struct json *j, const struct panel *p, const struct report *r)
 {
 	json_open_object(j, NULL);
@@ -181,6 +188,10 @@ static void add_panel(struct json *j, const struct panel *p, const struct report
 	json_open_array(j, "units");
 	for (unsigned int i = 0; i < (p->lane ? r->n_shown : 1); i++)
 		add_unit(j, p, r, r->shown[i]);
+	json_close(j);
+	json_open_array(j, "lacks");
+	for (unsigned int i = 0; i < (p->lane ? r->n_shown : 1); i++)
+		json_add_string(j, NULL, panel_lack(p, r->shown[i]));
 	json_close(j);
 	json_close(j);
 }
@@ -205,7 +216,7 @@ static void add_states(struct json *j, const struct curves *c, unsigned int curv
 	json_close(j);
 	json_open_array(j, "colours");
 	for (unsigned int i = 0; i < n; i++)
-		json_add_string(j, NULL, colour_names[curve_state_colour(c, curve, i)]);
+		json_add_string(j, NULL, colours[curve_state_colour(c, curve, i)].name);
 	json_close(j);
 }
 
@@ -221,7 +232,7 @@ static void add_curve(struct json *j, const struct curves *c, unsigned int curve
 	if (of->look == LOOK_STATES)
 		add_states(j, c, curve);
 	else
-		json_add_string(j, "colour", colour_names[of->colour]);
+		json_add_string(j, "colour", colours[of->colour].name);
 	json_add_int(j, "divisor", of->divisor ? of->divisor : 1);
 	json_add_bool(j, "is_bytes", of->is_bytes);
 	json_add_bool(j, "may_be_far_off", of->may_be_far_off);
@@ -280,11 +291,12 @@ static void add_rtt(struct json *j, const struct flow *flow)
 	json_add_int_if(j, "min_rtt_us", flow->min_rtt_us != BBR_RTT_NONE, flow->min_rtt_us);
 }
 
+/* In the order of the algorithm's modes. */
 static void add_modes(struct json *j, const struct flow *flow)
 {
-	json_open_object(j, "mode_us");
+	json_open_array(j, "mode_us");
 	for (int i = 0; i < flow->algorithm->n_modes; i++)
-		json_add_int(j, flow->algorithm->modes[i].name, flow->mode_ns[i] / NS_PER_US);
+		json_add_int(j, NULL, flow->mode_ns[i] / NS_PER_US);
 	json_close(j);
 }
 
@@ -452,10 +464,12 @@ static void add_series(struct json *j, const struct report *r)
 		add_rounded(j, "rate_top_bps", flow_series_rate_top(s), 0);
 		json_new_line(j);
 		add_times(j, r, s);
+		json_open_object(j, "values");
 		for (unsigned int curve = 0; curve < s->curves.n; curve++) {
 			json_new_line(j);
 			add_values(j, s, curve);
 		}
+		json_close(j);
 		json_close(j);
 	}
 	json_close(j);
@@ -504,8 +518,8 @@ static void add_jain(struct json *j, const struct report *r)
 void report_write_json(FILE *out, const struct report *r)
 {
 	static void (*const parts[])(struct json *j, const struct report *r) = {
-		add_head,   add_panels, add_curves,	add_findings, add_flows,
-		add_others, add_shares, add_total_rate, add_jain,     add_series,
+		add_head,   add_colours, add_panels,	 add_curves, add_findings, add_flows,
+		add_others, add_shares,	 add_total_rate, add_jain,   add_series,
 	};
 	struct json j;
 

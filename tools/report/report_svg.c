@@ -1,55 +1,174 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A figure of one flow, drawn by gnuplot.
+ * A figure of one flow as SVG: paths, rectangles and words. It has no script, and no other program
+ * draws it. So the words of a recording cannot become commands.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "address.h"
 #include "kernel/clock.h"
-#include "cli/err.h"
 #include "event/event.h"
 #include "flow_series.h"
 #include "panels.h"
 
+/* Pixels. */
 #define WIDTH 880
-#define TOP 44 /* pixels */
-#define BOTTOM 40
-#define PANEL 150
-#define STRIP 80
-#define TITLE_LEN (2 * ADDRESS_TEXT_LEN + 24)
+#define LEFT 80 /* of the panels */
+#define AREA 610 /* their width */
+#define KEY (LEFT + AREA + 14)
+#define KEY_LINE 14
+#define TOP 44
+#define BOTTOM 44
+#define GAP 16 /* below a panel */
+#define HEIGHT 134 /* of a panel */
+#define ROW 22 /* of a strip of states */
+#define NOTE 22 /* a panel of which there is nothing to draw */
+#define MAX_WORDS 27 /* characters of a name that fit */
+#define MAX_FLOWS 8 /* names that fit beside their rates */
 
-static const char *const rgb[COLOURS] = {
-	[COLOUR_BLUE] = "0x0072b2", [COLOUR_RED] = "0xd55e00",	  [COLOUR_GREEN] = "0x009e73",
-	[COLOUR_PINK] = "0xcc79a7", [COLOUR_YELLOW] = "0xe69f00", [COLOUR_SKY] = "0x56b4e9",
-	[COLOUR_GREY] = "0x8a8f98", [COLOUR_PALE] = "0xc9ced6",
+struct figure {
+	FILE *out;
+	const struct report *r;
+	const struct flow *flow;
+	double seconds; /* the width */
+	/* The panel that is being drawn. */
+	double y, height; /* pixels */
+	double top; /* the value at its upper edge; 0 is at the lower one */
+	double key_y; /* pixels: the next line of its key */
 };
 
-extern char **environ;
-
-#define COUNT(list) (sizeof(list) / sizeof(list[0]))
-
-/* "Flow 1: 10.0.0.1:1234 > [2001:db8::1]:443" */
-static void flow_title(char buf[TITLE_LEN], const struct flow *flow)
+/*
+ * Words that are not ours: of a recording, or of the kernel. At most `max` characters: if there are
+ * more, the middle is left out, because an address differs at its ends.
+ */
+static void put_words(FILE *out, const char *words, size_t max)
 {
-	char local[ADDRESS_TEXT_LEN], remote[ADDRESS_TEXT_LEN];
+	size_t len = strlen(words), begin = len > max ? max / 2 : len;
 
-	format_address_port(local, sizeof(local), flow->first.laddr, flow->first.lport);
-	format_address_port(remote, sizeof(remote), flow->first.raddr, flow->first.rport);
-	snprintf(buf, TITLE_LEN, "Flow %u: %s > %s", flow->number + 1, local, remote);
+	for (size_t i = 0; i < len; i++) {
+		char c = words[i];
+
+		if (i == begin) {
+			fputs("…", out);
+			i = len - (max - begin) + 1;
+			c = words[i];
+		}
+		if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'')
+			fprintf(out, "&#%d;", c);
+		else
+			fputc(c >= ' ' && c <= '~' ? c : '?', out);
+	}
+}
+
+static const char *rgb(enum colour colour)
+{
+	return colours[colour].light;
 }
 
 static double seconds(const struct report *r, __u64 time_ns)
 {
 	return (time_ns - r->flows.start_ns) / (double)NS_PER_S;
+}
+
+/* Pixels within the panel. */
+static double x_of(const struct figure *f, double at_seconds)
+{
+	return AREA * at_seconds / f->seconds;
+}
+
+static double y_of(const struct figure *f, double value)
+{
+	return f->height * (1 - value / f->top);
+}
+
+/* 1, 2 or 5 times a power of 10, so that there are at most `most` steps. */
+static double step_of(double range, int most)
+{
+	static const int multiples[] = { 1, 2, 5 };
+	double power = pow(10, floor(log10(range / most)));
+
+	for (int i = 0; i < 3; i++)
+		if (multiples[i] * power * most >= range)
+			return multiples[i] * power;
+	return 10 * power;
+}
+
+static void put_vertical_grid(const struct figure *f)
+{
+	double step = step_of(f->seconds, 9);
+
+	fputs("<path class=\"grid\" d=\"", f->out);
+	for (int i = 0; i * step <= f->seconds; i++)
+		fprintf(f->out, "M%.1f %.1fv%.1f", LEFT + x_of(f, i * step), f->y, f->height);
+	fputs("\"/>\n", f->out);
+}
+
+static void put_values_axis(const struct figure *f)
+{
+	double step = step_of(f->top, 5);
+
+	for (int i = 0; i * step <= f->top; i++) {
+		double y = f->y + y_of(f, i * step);
+
+		fprintf(f->out,
+			"<path class=\"grid\" d=\"M%d %.1fh%d\"/>"
+			"<text class=\"end\" x=\"%d\" y=\"%.1f\">%g</text>\n",
+			LEFT, y, AREA, LEFT - 6, y + 4, i * step);
+	}
+}
+
+static void put_times(const struct figure *f)
+{
+	double step = step_of(f->seconds, 9);
+
+	for (int i = 0; i * step <= f->seconds; i++)
+		fprintf(f->out, "<text class=\"middle\" x=\"%.1f\" y=\"%.1f\">%g</text>\n",
+			LEFT + x_of(f, i * step), f->y + 4, i * step);
+	fprintf(f->out, "<text class=\"middle\" x=\"%d\" y=\"%.1f\">Time (s)</text>\n",
+		LEFT + AREA / 2, f->y + 22);
+}
+
+static void put_title(const struct figure *f, const struct panel *p, const struct panel_unit *unit)
+{
+	double middle = f->y + f->height / 2;
+
+	fprintf(f->out,
+		"<text class=\"middle\" transform=\"rotate(-90 20 %.1f)\" x=\"20\" y=\"%.1f\">%s",
+		middle, middle, p->title);
+	fprintf(f->out, unit ? " (%s)</text>\n" : "</text>\n", unit ? unit->name : "");
+}
+
+/* What is drawn until end_area() is cut off at the panel's edges. */
+static void begin_area(const struct figure *f)
+{
+	fprintf(f->out, "<svg x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\">\n", LEFT, f->y,
+		AREA, f->height);
+}
+
+static void end_area(const struct figure *f)
+{
+	fputs("</svg>\n", f->out);
+	fprintf(f->out, "<path class=\"axis\" d=\"M%d %.1fv%.1fh%d\"/>\n", LEFT, f->y, f->height,
+		AREA);
+}
+
+/* Begins a line of the key; the caller adds the words and ends it. */
+static void begin_key(struct figure *f, enum colour colour, double x)
+{
+	fprintf(f->out,
+		"<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"6\" fill=\"%s\"/>"
+		"<text x=\"%.1f\" y=\"%.1f\">",
+		x, f->key_y - 7, rgb(colour), x + 16, f->key_y);
+}
+
+static void put_key(struct figure *f, enum colour colour, const char *words)
+{
+	begin_key(f, colour, KEY);
+	put_words(f->out, words, MAX_WORDS);
+	fputs("</text>\n", f->out);
+	f->key_y += KEY_LINE;
 }
 
 /* A curve needs no points between equal ones, but each sample must be visible. */
@@ -63,283 +182,204 @@ static bool is_needed(const struct flow_series *s, unsigned int curve, size_t i)
 	       value != flow_series_value(s, i + 1, curve);
 }
 
-/* A block of data for each curve; columns: time, value. */
-static void write_values(FILE *out, const struct report *r, const struct flow_series *s,
-			 unsigned int curve)
+/* The values are divided by `unit`. */
+static void put_curve(const struct figure *f, unsigned int curve, double unit)
 {
-	fprintf(out, "$%s << END\n", s->curves.curve[curve].key);
+	static const char *const form[] = { [LOOK_STEP] = "H%.1fV%.1f",
+					    [LOOK_LINE] = "L%.1f %.1f",
+					    [LOOK_POINTS] = "M%.1f %.1fh0" };
+	const struct flow_series *s = f->flow->series;
+	const struct curve *c = &s->curves.curve[curve];
+	bool is_begun = false;
+
+	fprintf(f->out, "<path class=\"%s\" stroke=\"%s\" d=\"",
+		c->look == LOOK_POINTS ? "points" : "curve", rgb(c->colour));
 	for (size_t i = 0; i < s->n; i++) {
 		__s64 value = flow_series_value(s, i, curve);
 
-		if (!is_needed(s, curve, i))
-			continue;
-		fprintf(out, "%.6f ", seconds(r, flow_series_time_ns(s, i)));
-		if (value == VALUE_NONE)
-			fputs("?\n", out);
-		else
-			fprintf(out, "%lld\n", value);
+		if (is_needed(s, curve, i) && value != VALUE_NONE)
+			fprintf(f->out, is_begun ? form[c->look] : "M%.1f %.1fh0",
+				x_of(f, seconds(f->r, flow_series_time_ns(s, i))),
+				y_of(f, value / unit));
+		is_begun = value != VALUE_NONE;
 	}
-	fputs("END\n", out);
+	fputs("\"/>\n", f->out);
 }
 
-static unsigned int curves_in(const struct curves *c, enum field_lane lane)
+/* Of a value of the curve, in the unit of the lane. */
+static double divisor_of(const struct flow *flow, const struct curve *c)
 {
-	unsigned int n = 0;
-
-	for (unsigned int curve = 0; curve < c->n; curve++)
-		n += c->curve[curve].lane == lane;
-	return n;
+	if (c->is_bytes && flow->last.mss)
+		return flow->last.mss;
+	return c->divisor ? c->divisor : 1;
 }
 
-static enum colour state_colour(const struct curves *c, unsigned int curve, __s64 state)
+static double highest_in(const struct flow *flow, enum field_lane lane)
 {
-	return state >= 0 && state < c->curve[curve].n_states ?
-		       curve_state_colour(c, curve, state) :
-		       COLOUR_PALE;
-}
+	const struct flow_series *s = flow->series;
+	double highest = 0;
 
-/* Columns: from, until, the middle of the row, colour. The first curve's row is at the top. */
-static void write_strip(FILE *out, const struct report *r, const struct flow_series *s)
-{
-	unsigned int row = curves_in(&s->curves, LANE_STATE);
-
-	fputs("$strip << END\n", out);
-	for (unsigned int curve = 0; curve < s->curves.n; curve++) {
-		size_t next;
-
-		if (s->curves.curve[curve].lane != LANE_STATE)
-			continue;
-		for (size_t i = 0; i + 1 < s->n; i = next) {
-			__s64 value = flow_series_value(s, i, curve);
-
-			for (next = i + 1; next + 1 < s->n; next++)
-				if (flow_series_value(s, next, curve) != value)
-					break;
-			fprintf(out, "%.6f %.6f %u %s\n", seconds(r, flow_series_time_ns(s, i)),
-				seconds(r, flow_series_time_ns(s, next)), row,
-				rgb[state_colour(&s->curves, curve, value)]);
-		}
-		row--;
-	}
-	fputs("END\n", out);
-}
-
-/* Columns: time, each flow that has series, all flows; bits per second. */
-static void write_rates(FILE *out, const struct report *r)
-{
-	double bps = 8.0 * NS_PER_S / r->shares.interval_ns;
-
-	fputs("$rates << END\n", out);
-	for (int k = 0; k < RATE_INTERVALS; k++) {
-		fprintf(out, "%.6f", (k + 0.5) * r->shares.interval_ns / NS_PER_S);
-		for (unsigned int i = 0; i < r->n_shown; i++)
-			fprintf(out, " %.6g", r->shares.share[r->shown[i]->number].bytes[k] * bps);
-		fprintf(out, " %.6g\n", r->shares.total[k] * bps);
-	}
-	fputs("END\n", out);
-}
-
-/* gnuplot must not take what is in a recording for commands. */
-static void put_words(FILE *out, const char *words)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_.:>[]() -";
-
-	for (; *words; words++)
-		fputc(strchr(plain, *words) ? *words : '?', out);
-}
-
-static void set_up(FILE *out, const struct report *r, const struct flow *flow, int height)
-{
-	char title[TITLE_LEN];
-
-	flow_title(title, flow);
-	fprintf(out,
-		"set terminal svg size %d,%d font 'sans-serif,11' noenhanced background 'white'\n",
-		WIDTH, height);
-	fputs("set encoding utf8\n"
-	      "set datafile missing '?'\n"
-	      "set multiplot title '",
-	      out);
-	put_words(out, title);
-	fputs(" (", out);
-	put_words(out, flow->instance);
-	fputs(")' font ',13'\n", out);
-	fprintf(out, "set xrange [0:%.6f]\n", fmax(seconds(r, r->flows.end_ns), 1e-3));
-	fputs("set lmargin at screen 0.09\n"
-	      "set rmargin at screen 0.78\n"
-	      "set key at screen 0.8, graph 1 left top Left reverse samplen 1.5\n"
-	      "set grid lc rgb '#dddddd' lw 0.5\n"
-	      "set border 3 lc rgb '#666666'\n"
-	      "set tics nomirror\n"
-	      "set format x ''\n",
-	      out);
-}
-
-struct page {
-	int height, y; /* pixels; y from the top */
-};
-
-static int pixels_of(const struct panel *p)
-{
-	return p->kind == PANEL_STATES ? STRIP : PANEL;
-}
-
-static void place_panel(FILE *out, struct page *page, const struct panel *p,
-			const struct panel_unit *unit)
-{
-	double top = 1 - page->y / (double)page->height;
-
-	page->y += pixels_of(p);
-	fprintf(out, "set tmargin at screen %.5f\nset bmargin at screen %.5f\n", top,
-		1 - (page->y - 14) / (double)page->height);
-	/* The names of the rows of states are wider than numbers. */
-	fprintf(out, unit ? "set ylabel '%s (%s)' offset 1,0\n" : "set ylabel '%s' offset 2,0\n",
-		p->title, unit ? unit->name : "");
-}
-
-/* One curve as gnuplot plots it; a dot would be too small in the legend. */
-static void put_curve(FILE *out, const char *before, const struct curve *c, double unit)
-{
-	const char *colour = rgb[c->colour];
-
-	fprintf(out, "%s$%s using 1:($2/%g) with ", before, c->key, unit);
-	if (c->look == LOOK_POINTS)
-		fprintf(out,
-			"dots lw 1.6 lc rgb %s notitle, "
-			"keyentry with points pt 7 ps 0.4 lc rgb %s",
-			colour, colour);
-	else
-		fprintf(out, "%s lc rgb %s", c->look == LOOK_LINE ? "lines" : "steps lw 1.5",
-			colour);
-	fprintf(out, " title '%s'", c->name);
-}
-
-static bool has_values(const struct flow_series *s, enum field_lane lane)
-{
 	for (unsigned int curve = 0; curve < s->curves.n; curve++)
 		for (size_t i = 0; s->curves.curve[curve].lane == lane && i < s->n; i++)
-			if (flow_series_value(s, i, curve) != VALUE_NONE)
-				return true;
-	return false;
+			highest = fmax(highest, flow_series_value(s, i, curve) /
+							divisor_of(flow, &s->curves.curve[curve]));
+	return highest;
 }
 
-/* Sets a range from 0. Without a value gnuplot does not know its upper end, and gives up. */
-static void set_range(FILE *out, bool has_any)
+/* Sets what is at the upper edge of the panel: a bit more than the highest value. */
+static void set_top(struct figure *f, double highest)
 {
-	fputs(has_any ? "set yrange [0:0.001<*]\n" : "set yrange [0:1]\n", out);
+	f->top = highest > 0 ? 1.05 * highest : 1;
 }
 
-/* Plots the curves of a lane, divided by `unit`. */
-static void put_lane(FILE *out, const struct flow *flow, enum field_lane lane, double unit)
+static void draw_curves(struct figure *f, const struct panel *p, const struct panel_unit *unit)
 {
-	const struct curves *c = &flow->series->curves;
-	const char *before = "plot ";
+	const struct curves *c = &f->flow->series->curves;
+	double cut = p->lane == LANE_RATE ? flow_series_rate_top(f->flow->series) / unit->size : 0;
+
+	set_top(f, highest_in(f->flow, p->lane) / unit->size);
+	if (cut) {
+		f->top = cut;
+		fprintf(f->out,
+			"<text class=\"end\" x=\"%d\" y=\"%.1f\">above %.4g %s cut off</text>\n",
+			LEFT + AREA, f->y - 3, cut, unit->name);
+	}
+	put_values_axis(f);
+	begin_area(f);
+	for (unsigned int curve = 0; curve < c->n; curve++)
+		if (c->curve[curve].lane == p->lane)
+			put_curve(f, curve, unit->size * divisor_of(f->flow, &c->curve[curve]));
+	end_area(f);
+	for (unsigned int curve = 0; curve < c->n; curve++)
+		if (c->curve[curve].lane == p->lane)
+			put_key(f, c->curve[curve].colour, c->curve[curve].name);
+}
+
+/* The strip of a curve, at the height `y` of the panel. A state lasts until the next event. */
+static void put_strip(const struct figure *f, unsigned int curve, double y)
+{
+	const struct flow_series *s = f->flow->series;
+	size_t next;
+
+	for (size_t i = 0; i + 1 < s->n; i = next) {
+		__s64 value = flow_series_value(s, i, curve);
+		double from = x_of(f, seconds(f->r, flow_series_time_ns(s, i)));
+
+		for (next = i + 1; next + 1 < s->n; next++)
+			if (flow_series_value(s, next, curve) != value)
+				break;
+		if (value == VALUE_NONE)
+			continue;
+		fprintf(f->out,
+			"<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" fill=\"%s\"/>\n",
+			from, y + 2,
+			fmax(x_of(f, seconds(f->r, flow_series_time_ns(s, next))) - from, 0.3),
+			ROW - 4, rgb(curve_state_colour(&s->curves, curve, value)));
+	}
+}
+
+/* The states that have a colour of their own, in two columns. */
+static void put_state_keys(struct figure *f)
+{
+	const struct curves *c = &f->flow->series->curves;
+	unsigned int n = 0;
 
 	for (unsigned int curve = 0; curve < c->n; curve++) {
-		double own = c->curve[curve].divisor ? c->curve[curve].divisor : 1;
-
-		if (c->curve[curve].lane != lane)
+		if (c->curve[curve].lane != LANE_STATE)
 			continue;
-		if (c->curve[curve].is_bytes && flow->last.mss)
-			own = flow->last.mss;
-		put_curve(out, before, &c->curve[curve], unit * own);
-		before = ", ";
-	}
-	fputc('\n', out);
-}
+		for (unsigned int i = 0; i < c->curve[curve].n_states; i++) {
+			enum colour colour = curve_state_colour(c, curve, i);
 
-static void put_curves(FILE *out, const struct flow *flow, enum field_lane lane,
-		       const struct panel_unit *unit)
-{
-	double top = lane == LANE_RATE ? flow_series_rate_top(flow->series) / unit->size : 0;
-
-	set_range(out, has_values(flow->series, lane));
-	if (top)
-		fprintf(out,
-			"set yrange [0:%g]\n"
-			"set label 1 'above %.4g %s cut off' at graph 1, graph 1.04 right font "
-			"',9'\n",
-			top, top, unit->name);
-	put_lane(out, flow, lane, unit->size);
-	fputs("unset label 1\n", out);
-}
-
-static void put_state_names(FILE *out, const struct curves *c, unsigned int curve)
-{
-	for (unsigned int i = 0; i < c->curve[curve].n_states; i++) {
-		enum colour colour = curve_state_colour(c, curve, i);
-
-		/* Pale is the state in which nothing happens. */
-		if (colour != COLOUR_PALE)
-			fprintf(out,
-				", keyentry with boxes fs solid noborder lc rgb %s title "
-				"'%s'",
-				rgb[colour], curve_state_name(c, curve, i));
-	}
-}
-
-static void put_strip(FILE *out, const struct curves *c)
-{
-	unsigned int rows = curves_in(c, LANE_STATE), row = rows;
-
-	fprintf(out, "set yrange [0.5:%u.5]\nset ytics (", rows);
-	for (unsigned int curve = 0; curve < c->n; curve++)
-		if (c->curve[curve].lane == LANE_STATE) {
-			fprintf(out, "%s'%s' %u", row < rows ? ", " : "", c->curve[curve].name,
-				row);
-			row--;
+			if (colour >= COLOUR_GREY)
+				continue;
+			begin_key(f, colour, KEY + n % 2 * 84);
+			put_words(f->out, curve_state_name(c, curve, i), MAX_WORDS / 2 - 2);
+			fputs("</text>\n", f->out);
+			f->key_y += n++ % 2 * KEY_LINE;
 		}
-	fputs(")\nset key maxrows 6 font ',9' spacing 0.8\n"
-	      "plot $strip using 1:3:1:2:($3-0.4):($3+0.4):4 with boxxyerror fs solid noborder "
-	      "lc rgb variable notitle",
-	      out);
-	for (unsigned int curve = 0; curve < c->n; curve++)
-		if (c->curve[curve].lane == LANE_STATE)
-			put_state_names(out, c, curve);
-	fputs("\nset autoscale y\nset ytics autofreq\n"
-	      "set key maxrows auto font ',11' spacing 1\n",
-	      out);
+	}
 }
 
-static void put_rates(FILE *out, const struct report *r, const struct panel_unit *unit)
+static void draw_states(struct figure *f)
 {
-	static const enum colour colours[] = { COLOUR_BLUE, COLOUR_RED,	   COLOUR_GREEN,
-					       COLOUR_PINK, COLOUR_YELLOW, COLOUR_SKY };
+	const struct curves *c = &f->flow->series->curves;
+	double y = 0;
 
-	set_range(out, true);
-	fprintf(out, "plot $rates using 1:($%u/%g) with lines lc rgb 0x888888 title 'all'",
-		r->n_shown + 2, unit->size);
-	for (unsigned int i = 0, n = 0; i < r->n_shown; i++) {
-		if (!flow_sends(r->shown[i]))
+	for (unsigned int curve = 0; curve < c->n; curve++) {
+		if (c->curve[curve].lane != LANE_STATE)
 			continue;
-		fprintf(out, ", $rates using 1:($%u/%g) with lines lc rgb %s dt %zu ", i + 2,
-			unit->size, rgb[colours[n % COUNT(colours)]], n / COUNT(colours) % 5 + 1);
-		/* The panel has room for only so many names. */
-		if (n++ < 7)
-			fprintf(out, "title 'flow %u'", r->shown[i]->number + 1);
-		else
-			fputs("notitle", out);
+		fprintf(f->out, "<text class=\"end\" x=\"%d\" y=\"%.1f\">", LEFT - 6,
+			f->y + y + ROW / 2 + 4);
+		put_words(f->out, c->curve[curve].name, 9);
+		fputs("</text>\n", f->out);
+		y += ROW;
 	}
-	fputc('\n', out);
+	begin_area(f);
+	y = 0;
+	for (unsigned int curve = 0; curve < c->n; curve++) {
+		if (c->curve[curve].lane != LANE_STATE)
+			continue;
+		put_strip(f, curve, y);
+		y += ROW;
+	}
+	end_area(f);
+	put_state_keys(f);
 }
 
-static void put_panel(FILE *out, const struct report *r, const struct flow *flow,
-		      const struct panel *p, const struct panel_unit *unit)
+/* The rate of one flow or, if `bytes` is NULL, of all. */
+static void put_rate(const struct figure *f, const float *bytes, enum colour colour, int dash,
+		     double unit)
 {
-	switch (p->kind) {
-	case PANEL_SHARES:
-		put_rates(out, r, unit);
-		break;
-	case PANEL_CURVES:
-		put_curves(out, flow, p->lane, unit);
-		break;
-	case PANEL_STATES:
-		put_strip(out, &flow->series->curves);
-		break;
-	default: /* only on the page */
-		break;
-	}
+	double interval_s = f->r->shares.interval_ns / (double)NS_PER_S;
+
+	fprintf(f->out, "<path class=\"curve\" stroke=\"%s\"", rgb(colour));
+	if (dash)
+		fprintf(f->out, " stroke-dasharray=\"%d 2\"", 2 * dash);
+	fputs(" d=\"", f->out);
+	for (int k = 0; k < RATE_INTERVALS; k++)
+		fprintf(f->out, "%c%.1f %.1f", k ? 'L' : 'M', x_of(f, (k + 0.5) * interval_s),
+			y_of(f,
+			     (bytes ? bytes[k] : f->r->shares.total[k]) * 8 / interval_s / unit));
+	fputs("\"/>\n", f->out);
+}
+
+static void put_flow_key(struct figure *f, const struct flow *flow, enum colour colour)
+{
+	char remote[ADDRESS_TEXT_LEN];
+
+	format_address_port(remote, sizeof(remote), flow->first.raddr, flow->first.rport);
+	begin_key(f, colour, KEY);
+	fprintf(f->out, "%u: ", flow->number + 1);
+	put_words(f->out, remote, MAX_WORDS - 5);
+	fputs("</text>\n", f->out);
+	f->key_y += KEY_LINE;
+}
+
+static void draw_rates(struct figure *f, const struct panel_unit *unit)
+{
+	static const enum colour of_flows[] = { COLOUR_BLUE, COLOUR_RED,    COLOUR_GREEN,
+						COLOUR_PINK, COLOUR_YELLOW, COLOUR_SKY };
+	const unsigned int n_colours = sizeof(of_flows) / sizeof(of_flows[0]);
+	const struct report *r = f->r;
+	double highest = 0;
+
+	for (int k = 0; k < RATE_INTERVALS; k++)
+		highest = fmax(highest, r->shares.total[k]);
+	set_top(f, highest * 8 * NS_PER_S / r->shares.interval_ns / unit->size);
+	put_values_axis(f);
+	put_key(f, COLOUR_GREY, "all");
+	begin_area(f);
+	put_rate(f, NULL, COLOUR_GREY, 0, unit->size);
+	for (unsigned int i = 0, n = 0; i < r->n_shown; i++)
+		if (flow_sends(r->shown[i])) {
+			put_rate(f, r->shares.share[r->shown[i]->number].bytes,
+				 of_flows[n % n_colours], n / n_colours % 5, unit->size);
+			n++;
+		}
+	end_area(f);
+	for (unsigned int i = 0, n = 0; i < r->n_shown && n < MAX_FLOWS; i++)
+		if (flow_sends(r->shown[i]))
+			put_flow_key(f, r->shown[i], of_flows[n++ % n_colours]);
 }
 
 static bool is_drawn(const struct panel *p, const struct report *r)
@@ -347,137 +387,96 @@ static bool is_drawn(const struct panel *p, const struct report *r)
 	return !p->is_only_on_page && (p->lane || flows_sending(&r->flows) > 1);
 }
 
-static void write_panels(FILE *out, const struct report *r, const struct flow *flow,
-			 struct page *page)
+static double height_of(const struct panel *p, const struct flow *flow)
 {
-	for (size_t i = 0; i < n_panels; i++) {
-		if (!is_drawn(&panels[i], r))
+	const struct curves *c = &flow->series->curves;
+	unsigned int rows = 0, keys = 0;
+
+	if (panel_lack(p, flow))
+		return NOTE;
+	if (p->kind != PANEL_STATES)
+		return HEIGHT;
+	for (unsigned int curve = 0; curve < c->n; curve++) {
+		if (c->curve[curve].lane != LANE_STATE)
 			continue;
-		place_panel(out, page, &panels[i], panel_unit(&panels[i], r, flow));
-		if (page->y + BOTTOM == page->height)
-			fputs("set format x '%g'\nset xlabel 'Time (s)'\n", out);
-		put_panel(out, r, flow, &panels[i], panel_unit(&panels[i], r, flow));
+		rows++;
+		for (unsigned int i = 0; i < c->curve[curve].n_states; i++)
+			keys += curve_state_colour(c, curve, i) < COLOUR_GREY;
 	}
+	return fmax(rows * ROW, (keys + 1) / 2 * KEY_LINE);
 }
 
-static void write_commands(FILE *out, const struct report *r, const struct flow *flow)
+static void draw_panel(struct figure *f, const struct panel *p)
 {
-	struct page page = { .y = TOP, .height = TOP + BOTTOM };
+	const struct panel_unit *unit = panel_unit(p, f->r, f->flow);
+	const char *lack = panel_lack(p, f->flow);
+
+	f->height = height_of(p, f->flow);
+	f->key_y = f->y + 10;
+	if (lack) {
+		fprintf(f->out, "<text x=\"%d\" y=\"%.1f\">%s: %s</text>\n", LEFT, f->y + 10,
+			p->title, lack);
+	} else {
+		put_title(f, p, unit);
+		put_vertical_grid(f);
+		if (p->kind == PANEL_SHARES)
+			draw_rates(f, unit);
+		else if (p->kind == PANEL_STATES)
+			draw_states(f);
+		else
+			draw_curves(f, p, unit);
+	}
+	f->y += f->height + GAP;
+}
+
+static double height_of_all(const struct report *r, const struct flow *flow)
+{
+	double height = TOP + BOTTOM;
 
 	for (size_t i = 0; i < n_panels; i++)
-		page.height += is_drawn(&panels[i], r) ? pixels_of(&panels[i]) : 0;
-	for (unsigned int curve = 0; curve < flow->series->curves.n; curve++)
-		write_values(out, r, flow->series, curve);
-	write_strip(out, r, flow->series);
-	write_rates(out, r);
-	set_up(out, r, flow, page.height);
-	write_panels(out, r, flow, &page);
-	fputs("unset multiplot\n", out);
+		if (is_drawn(&panels[i], r))
+			height += height_of(&panels[i], flow) + GAP;
+	return height;
 }
 
-/* Starts gnuplot, which reads from *to and writes to these files. Returns 0 or an errno. */
-static int start_gnuplot(int out, int messages, pid_t *pid, FILE **to)
+/* "Flow 1: 10.0.0.1:1234 > [2001:db8::1]:443 (bpf_bbr)" */
+static void put_head(const struct figure *f)
 {
-	/* -d: ignore ~/.gnuplot. */
-	char *const argv[] = { "gnuplot", "-d", NULL };
-	posix_spawn_file_actions_t actions;
-	int pipe_fds[2], error;
+	const struct flow *flow = f->flow;
+	char local[ADDRESS_TEXT_LEN], remote[ADDRESS_TEXT_LEN];
 
-	if (pipe2(pipe_fds, O_CLOEXEC))
-		return errno;
-	*to = fdopen(pipe_fds[1], "w");
-	if (!*to) {
-		error = errno;
-		close(pipe_fds[0]);
-		close(pipe_fds[1]);
-		return error;
-	}
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, pipe_fds[0], STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
-	error = posix_spawnp(pid, argv[0], &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	close(pipe_fds[0]);
-	if (error)
-		fclose(*to);
-	return error;
+	format_address_port(local, sizeof(local), flow->first.laddr, flow->first.lport);
+	format_address_port(remote, sizeof(remote), flow->first.raddr, flow->first.rport);
+	fprintf(f->out, "<text class=\"head\" x=\"%d\" y=\"26\">Flow %u: ", WIDTH / 2,
+		flow->number + 1);
+	put_words(f->out, local, sizeof(local));
+	fputs(" &gt; ", f->out);
+	put_words(f->out, remote, sizeof(remote));
+	fputs(" (", f->out);
+	put_words(f->out, flow->instance, sizeof(flow->instance));
+	fputs(")</text>\n", f->out);
 }
 
-/*
- * Shows gnuplot's messages, if it failed. Otherwise they do not concern the user: it warns of
- * curves without a point.
- */
-static void show_messages(FILE *messages)
+void report_write_svg(FILE *out, const struct report *r, const struct flow *flow)
 {
-	char line[256];
+	double height = height_of_all(r, flow);
+	struct figure f = { out, r, flow, fmax(seconds(r, r->flows.end_ns), 1e-3), .y = TOP };
 
-	rewind(messages);
-	while (fgets(line, sizeof(line), messages)) {
-		line[strcspn(line, "\n")] = 0;
-		if (*line)
-			err("gnuplot: %s", line);
-	}
-}
-
-static int run_gnuplot(int out, FILE *messages, const struct report *r, const struct flow *flow)
-{
-	pid_t pid;
-	FILE *to;
-	int error = start_gnuplot(out, fileno(messages), &pid, &to), ret;
-
-	if (error) {
-		err("cannot run gnuplot: %s", strerror(error));
-		if (error == ENOENT)
-			remedy("install it: Debian's package is gnuplot-nox");
-		return EXIT_REFUSED;
-	}
-	write_commands(to, r, flow);
-	fclose(to);
-	if (waitpid(pid, &ret, 0) == pid && !ret)
-		return EXIT_DONE;
-	show_messages(messages);
-	err("gnuplot did not draw the figure");
-	return EXIT_REFUSED;
-}
-
-/* Returns false and sets errno if it fails. */
-static bool copy_to(const char *path, FILE *drawn)
-{
-	FILE *out = fopen(path, "we");
-	char part[BUFSIZ];
-	bool is_written;
-	size_t len;
-
-	if (!out)
-		return false;
-	rewind(drawn);
-	while ((len = fread(part, 1, sizeof(part), drawn)))
-		fwrite(part, 1, len, out);
-	is_written = !ferror(drawn) && !ferror(out);
-	return !fclose(out) && is_written;
-}
-
-/* A file that exists stays as it is unless gnuplot has drawn the whole figure. */
-int report_write_svg(const char *path, const struct report *r, const struct flow *flow)
-{
-	FILE *drawn = tmpfile(), *messages = tmpfile();
-	int ret = EXIT_REFUSED;
-
-	if (!drawn || !messages) {
-		err("cannot make a temporary file: %s", strerror(errno));
-	} else {
-		/* If gnuplot ends early, its status says so. */
-		signal(SIGPIPE, SIG_IGN);
-		ret = run_gnuplot(fileno(drawn), messages, r, flow);
-		if (!ret && !copy_to(path, drawn)) {
-			err("cannot write %s: %s", path, strerror(errno));
-			ret = EXIT_REFUSED;
-		}
-	}
-	if (drawn)
-		fclose(drawn);
-	if (messages)
-		fclose(messages);
-	return ret;
+	fprintf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "
+		"viewBox=\"0 0 %d %.0f\">\n",
+		WIDTH, height, WIDTH, height);
+	fputs("<style>text{font:11px sans-serif;fill:#222}.head{font-size:13px}"
+	      ".head,.middle{text-anchor:middle}.end{text-anchor:end}"
+	      ".grid{stroke:#ddd;stroke-width:.5}.axis{stroke:#666;fill:none}"
+	      ".curve{fill:none;stroke-width:1.3}"
+	      ".points{fill:none;stroke-width:1.8;stroke-linecap:round}</style>\n"
+	      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+	      out);
+	put_head(&f);
+	for (size_t i = 0; i < n_panels; i++)
+		if (is_drawn(&panels[i], r))
+			draw_panel(&f, &panels[i]);
+	put_times(&f);
+	fputs("</svg>\n", out);
 }

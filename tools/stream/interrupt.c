@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "cli/err.h"
 #include "interrupt.h"
 
 static volatile sig_atomic_t interrupted;
@@ -36,21 +30,4 @@ void interrupt_catch(void)
 bool is_interrupted(void)
 {
 	return interrupted;
-}
-
-/* An earlier write may have failed, so errno alone does not say it. */
-static bool is_reader_gone(void)
-{
-	struct pollfd fd = { .fd = STDOUT_FILENO };
-
-	return errno == EPIPE || (poll(&fd, 1, 0) > 0 && fd.revents & POLLERR);
-}
-
-int stdout_finish(void)
-{
-	errno = 0;
-	if ((!fflush(stdout) && !ferror(stdout)) || is_reader_gone())
-		return EXIT_DONE;
-	err("cannot write: %s", strerror(errno ? errno : EIO));
-	return EXIT_REFUSED;
 }

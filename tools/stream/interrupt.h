@@ -17,10 +17,4 @@
 void interrupt_catch(void);
 bool is_interrupted(void);
 
-/*
- * Flushes stdout. Returns EXIT_DONE, also if its reader has gone, as with `| head`: then it has what
- * it wanted. Returns EXIT_REFUSED after printing why it cannot be written.
- */
-int stdout_finish(void);
-
 #endif

@@ -5,6 +5,7 @@ import html.parser
 import json
 import math
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -23,10 +24,12 @@ from tool import DONE, NOTHING, REFUSED, USAGE
 from transfer import Transfer, connect, listen
 
 NS = 10 ** 9
+CONNECTIONS = pathlib.Path(__file__).resolve().parents[2] / "unit/tools/recorded_connections.csv"
 FLOW_PLOTS = ["rate", "rtt", "inflight", "state", "losses", "interval"]
 MODES = ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]
 CA_STATES = ["open", "disorder", "cwr", "recovery", "loss"]
 POLICER = ["off", "sampling", "detected"]
+SVG = "{http://www.w3.org/2000/svg}"
 UNITS = {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1, "ms": 1e3, "µs": 1}
 # Run in the page: all values of a plot, as its library has them, without the rows that only give all plots
 # the same extent.
@@ -215,7 +218,7 @@ def expected_totals(events):
         "rtt_median_us": percentile(rtts, 50), "rtt_p95_us": percentile(rtts, 95),
         "rtt_p99_us": percentile(rtts, 99),
         "min_rtt_us": min(e["min_rtt_us"] for e in events if has_state(e) and e["min_rtt_us"] is not None),
-        "mode_us": {mode: ns // 1000 for mode, ns in mode_times(events).items()},
+        "mode_us": [ns // 1000 for ns in mode_times(events).values()],
         "rtos": sum(e["event"] == "rto" for e in events), "policers": policers_found(events),
         "acks": sum(e["event"] == "ack" for e in events), "events": len(events),
         "app_limited": sum(bool(e["app_limited"]) for e in events if e["event"] == "ack"),
@@ -254,8 +257,8 @@ def test_totals_are_those_of_the_events(browser, real):
         for head, value, unit in [
                 ("bytes MB", of["bytes_acked"], 1e6), ("mean rate Mbit/s", of["mean_bps"], 1e6),
                 ("min_rtt lowest, ms", of["min_rtt_us"], 1e3), ("lost packets", of["lost"], 1),
-                ("retransmitted kB", of["bytes_retrans"], 1e3), ("PROBE_BW s", of["mode_us"]["PROBE_BW"], 1e6),
-                ("STARTUP s", of["mode_us"]["STARTUP"], 1e6), ("events", of["events"], 1), ("RTOs", of["rtos"], 1),
+                ("retransmitted kB", of["bytes_retrans"], 1e3), ("PROBE_BW s", of["mode_us"][MODES.index("PROBE_BW")], 1e6),
+                ("STARTUP s", of["mode_us"][MODES.index("STARTUP")], 1e6), ("events", of["events"], 1), ("RTOs", of["rtos"], 1),
                 ("policers found", of["policers"], 1), ("app-limited %", 100 * of["app_limited"] / of["acks"], 1)]:
             assert number(row[head]) == pytest.approx(value / unit, rel=6e-4), head
     for head, key, unit in [("bytes MB", "bytes_acked", 1e6), ("lost packets", "lost", 1), ("events", "events", 1)]:
@@ -288,6 +291,16 @@ def drag(browser, plot, begin, end, key=None):
     if key:
         mouse.key_up(key)
     mouse.perform()
+
+
+def drag_up(browser, plot, begin, end):
+    """Drags the mouse upwards, from one share of the plot's height to another: dygraphs zooms to the values between."""
+    left, top, width, height = area(browser, plot)
+    place = browser.element(f"#plot-{plot} .area")
+    x = int(left + width / 2 - place.size["width"] / 2)
+    y = lambda share: int(top + (1 - share) * height - place.size["height"] / 2)
+    mouse = browser.mouse().move_to_element_with_offset(place, x, y(begin)).click_and_hold()
+    mouse.move_to_element_with_offset(place, x, y(end)).release().perform()
 
 
 @pytest.mark.parametrize("plot", ["rtt", "state", "shares"])
@@ -444,8 +457,8 @@ def undone(differences):
 
 
 def series(page, flow=0):
-    return {name: undone(values) for name, values in data_of(page.read_text())["series"][flow].items()
-            if isinstance(values, list)}
+    of = data_of(page.read_text())["series"][flow]
+    return {name: undone(values) for name, values in [("time_us", of["time_us"]), *of["values"].items()]}
 
 
 def test_thinned_without_losing_an_extreme(browser, report):
@@ -608,6 +621,43 @@ def test_figure_of_nothing_but_events(report, bbrmon, tmp_path):
     assert xml.etree.ElementTree.parse(tmp_path / "a.svg")
 
 
+def figure_of(bbrmon, file, *args):
+    return xml.etree.ElementTree.fromstring(bbrmon("report", file, "--svg", "-", *args).out)
+
+
+def test_what_is_not_there_is_no_empty_plot(browser, report, bbrmon, tmp_path):
+    """Losses that were there before, and RTTs that nobody measured."""
+    browser.open(report(acks([NS, 2 * NS], lost=7, bytes_retrans=9000)))
+    lacks = ["RTT: not known", "Losses: nothing was lost or sent again"]
+    assert browser.texts(".lack") == lacks
+    assert browser.run("return Object.keys(report.plots)") == ["rate", "inflight", "state"]
+    figure = figure_of(bbrmon, tmp_path / "made.rec")
+    texts = ["".join(text.itertext()) for text in figure.iter(f"{SVG}text")]
+    assert [text for text in texts if ": n" in text] == lacks and not any("(packets)" in t for t in texts if "Losses" in t)
+
+
+def test_no_two_states_have_one_colour(browser, report, bbrmon, tmp_path):
+    """On the page, and in the figure, which has as many keys as there are states in which something happens."""
+    events = acks((NS + i * NS for i in range(4)), mode=lambda i: i, ca_state=lambda i: i + 1, lt_rtt_cnt=1)
+    page = report(events)
+    data = data_of(page.read_text())
+    curves = [c for c in data["curves"][data["flows"][0]["algorithm"]] if c["lane"] == "state"]
+    states = [(name, colour) for c in curves for name, colour in zip(c["names"], c["colours"]) if colour != "pale"]
+    colours = [data["colours"][colour] for _, colour in states]
+    assert len(states) == 4 + 4 + 2
+    for look in ("light", "dark"):
+        assert len({colour[look] for colour in colours}) == len(states)
+    browser.open(page)
+    shown = browser.run("return [...document.querySelectorAll('.colours .swatch')].map(s => s.style.background)")
+    assert len(set(shown)) == len(shown) == len(states) + 1
+    assert "nothing happens: open, off" in browser.text(".colours")
+    figure = figure_of(bbrmon, tmp_path / "made.rec")
+    keys = [rect.get("fill") for rect in figure.findall(f"{SVG}rect") if rect.get("width") == "12"]
+    assert [colour["light"] for colour in colours] == keys[-len(states):]
+    drawn = {rect.get("fill") for rect in figure.iter(f"{SVG}rect") if rect.get("height") == "18"}
+    assert {colour["light"] for (name, _), colour in zip(states, colours) if name in MODES[:3]} < drawn
+
+
 def test_before_there_is_state(browser, report):
     """A lost SYN is reported before BBR begins: the zeros of that event are no measurements."""
     before = [made.event(NS, made.RTO, cwnd_gain=0, pacing_gain=0, min_rtt_us=0)]
@@ -615,7 +665,7 @@ def test_before_there_is_state(browser, report):
     found = series(page)
     assert found["min_rtt_us"] == [None, 700, 700] and found["mode"] == [None, 0, 0]
     flow = data_of(page.read_text())["flows"][0]
-    assert flow["min_rtt_us"] == 700 and flow["rtos"] == 1 and flow["mode_us"]["STARTUP"] == 10 ** 6
+    assert flow["min_rtt_us"] == 700 and flow["rtos"] == 1 and flow["mode_us"][0] == 10 ** 6
     browser.open(page)
     assert columns(browser, "rtt")[3][0] is None
 
@@ -642,7 +692,7 @@ def test_receiving_ends_are_left_out(browser, report):
     browser.open(page)
     assert data_of(page.read_text())["recording"]["jain"] == pytest.approx(1)
     assert min(j for j in columns(browser, "jain")[1] if j is not None) == pytest.approx(1, abs=1e-3)
-    assert browser.run("return report.plots.shares.getLabels()") == ["time", "flow 1", "flow 2"]
+    assert browser.texts("#plot-shares .name") == ["flow 1: 10.0.0.2:443", "flow 2: 10.0.0.2:443"]
     assert browser.text("#silent").startswith("One flow never sent payload")
     assert len(table(browser)) == 4
 
@@ -663,8 +713,15 @@ def test_first_pacing_rates_do_not_hide_the_others(browser, report, bbrmon, tmp_
     assert browser.run(values)[1] > 52000
     browser.click("#plot-rate .cut")
     assert browser.run(values) == pytest.approx([0, 25], rel=1e-3)
+    # Where nothing is above it, the plot is as high as what is there: the rate is no flat line.
+    top = browser.text("#plot-rate .cut")
+    browser.run("setTimeWindow(arguments[0], arguments[1])", 1, 2)
+    assert 20 < browser.run(values)[1] < 23 and not browser.text("#plot-rate .cut")
+    # The user's own scale stays while the time does.
+    drag_up(browser, "rate", 0.25, 0.75)
+    assert browser.run(values) == pytest.approx([5.5, 16.5], abs=0.5)
     browser.mouse().double_click(browser.element("#plot-rate .area")).perform()
-    assert browser.run(values)[1] > 52000
+    assert browser.run(values) == pytest.approx([0, 25], rel=1e-3) and browser.text("#plot-rate .cut") == top
     bbrmon("report", tmp_path / "made.rec", "--svg", tmp_path / "a.svg")
     assert "above 25 Mbit/s cut off" in (tmp_path / "a.svg").read_text()
 
@@ -693,7 +750,7 @@ def test_names_are_only_names(browser, bbrmon, tmp_path):
     assert not browser.driver.find_elements("css selector", "img, b")
     figure = tmp_path / "figure.svg"
     bbrmon("report", file, "--svg", figure)
-    assert "??script>?b>x" in "".join(xml.etree.ElementTree.parse(figure).getroot().itertext())
+    assert "</script><b>x" in "".join(xml.etree.ElementTree.parse(figure).getroot().itertext())
 
 
 def test_a_recording_that_was_cut_off(browser, report, bbrmon, tmp_path, recorded):
@@ -737,7 +794,7 @@ def figure_titles(page, number, has_shares):
 
 
 @pytest.mark.parametrize("args, labels", [
-    ([], ["Flow 1: ", "Rate ACKed", "flow 3"]), (["--flow", "2"], ["Flow 2: "])])
+    ([], ["Flow 1: ", "Rate ACKed", "3: "]), (["--flow", "2"], ["Flow 2: "])])
 def test_figure(bbrmon, recorded, real, tmp_path, args, labels):
     figure = tmp_path / "figure's.svg"
     done = bbrmon("report", recorded, "--svg", figure, *args)
@@ -770,24 +827,10 @@ def test_figure_and_page(bbrmon, recorded, tmp_path):
     assert (tmp_path / "a.svg").stat().st_size and (tmp_path / "a.html").stat().st_size
 
 
-def test_no_gnuplot(bbrmon, recorded, tmp_path, monkeypatch):
+def test_no_other_program_draws_the_figure(bbrmon, recorded, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    error = bbrmon("report", recorded, "--svg", tmp_path / "a.svg", status=REFUSED).err
-    assert "cannot run gnuplot" in error and "gnuplot-nox" in error
+    assert "<svg" in bbrmon("report", recorded, "--svg", "-").out
     assert not list(tmp_path.iterdir())
-
-
-def test_gnuplot_fails(bbrmon, recorded, tmp_path, monkeypatch):
-    broken = tmp_path / "gnuplot"
-    broken.write_text("#!/bin/sh\ncat >/dev/null\necho out of paper >&2\nexit 3\n")
-    broken.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert "gnuplot: out of paper" in bbrmon("report", recorded, "--svg", tmp_path / "a.svg", status=REFUSED).err
-    assert list(tmp_path.iterdir()) == [broken]
-    older = tmp_path / "older.svg"
-    older.write_text("older")
-    bbrmon("report", recorded, "--svg", older, status=REFUSED)
-    assert older.read_text() == "older"
 
 
 def test_refused(bbrmon, recorded, tmp_path):
@@ -812,9 +855,53 @@ def test_the_recording_is_never_written_over(bbrmon, recorded, tmp_path):
     assert copy.read_bytes() == recorded.read_bytes()
 
 
+def aim(kind, place, target):
+    """Puts something in the place of an output."""
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "hard link":
+        place.hardlink_to(target)
+    else:
+        place.symlink_to(target)
+
+
+@pytest.mark.parametrize("kind", ["symbolic link", "dangling link", "hard link", "pipe"])
+def test_the_page_beside_a_recording_never_follows_a_link(bbrmon, report, tmp_path, kind):
+    page, target = report(acks([NS, 2 * NS], rtt_us=100)), tmp_path / "target"
+    page.unlink()
+    if kind != "dangling link":
+        target.write_text("precious")
+    aim(kind, page, target)
+    error = bbrmon("report", tmp_path / "made.rec", status=REFUSED).err
+    assert "cannot write" in error and "-o" in error
+    assert target.read_text() == "precious" if kind != "dangling link" else not target.exists()
+
+
+@pytest.mark.parametrize("args, option", [
+    (["report", "made.rec"], "-o"), (["report", "made.rec"], "--svg"), (["record", "--read", "made.rec"], "-o"),
+    (["experiment", CONNECTIONS], "--html")])
+def test_a_named_output(bbrmon, report, tmp_path, monkeypatch, args, option):
+    """A link to something that exists is followed, as by cp; nothing is created through a link."""
+    report(acks([NS, 2 * NS], rtt_us=100))
+    monkeypatch.chdir(tmp_path)
+    args = [*args, option]
+    link, target = tmp_path / "link", tmp_path / "target"
+    link.symlink_to(target)
+    assert "a link to a file that does not exist" in bbrmon(*args, link, status=REFUSED).err
+    assert not target.exists()
+    target.write_text("older, and longer than nothing" * 10000)
+    bbrmon(*args, link)
+    written = target.read_bytes()
+    assert link.is_symlink() and len(written) > 300 and b"older" not in written
+    bbrmon(*args, tmp_path / "new")
+    assert len((tmp_path / "new").read_bytes()) == len(written)
+    if args[0] != "record":  # which has a summary of its own
+        assert bbrmon(*args, "/dev/stdout").out.encode() == written
+
+
 @pytest.mark.parametrize("args", [
     [], ["a", "b"], ["a", "--points", "10"], ["a", "--points", "many"], ["a", "--flows", "0"], ["a", "--flow", "0"],
-    ["a", "--from", "5"], ["a", "--every", "ack"], ["-"],
+    ["a", "--from", "5"], ["a", "--every", "ack"], ["-"], ["a", "-o", "-", "--svg", "-"],
 ])
 def test_wrong_command_lines_are_a_usage_error(bbrmon, args):
     assert bbrmon("report", *args, status=USAGE).err

@@ -274,11 +274,11 @@ static void the_report_has_them(void **state)
 		   "\"look\":\"step\",\"colour\":\"green\"");
 	assert_has("{\"lane\":\"state\",\"values\":\"surface\",\"name\":\"surface\","
 		   "\"look\":\"states\",\"names\":[\"road\",\"sand\",\"snow\"],"
-		   "\"colours\":[\"pale\",\"sky\",\"red\"]");
+		   "\"colours\":[\"pale\",\"black\",\"lime\"]");
 	assert_has("\"findings\":[\"slides\"]");
 	assert_has(",\"slides\":1,");
 	assert_has_not("policer");
-	assert_has("\"mode_us\":{\"CRAWL\":0,\"WALK\":2000000,\"RUN\":0,\"REST\":0,\"FALL\":0}");
+	assert_has("\"mode_us\":[0,2000000,0,0,0]");
 	assert_has("\"stamina\":[55]");
 	assert_has("\"surface\":[2]");
 	flow_series_free(r.shown[0]->series);

@@ -94,7 +94,7 @@ static void the_lanes_of_v1(void **state)
 	}
 }
 
-/* The colours that pages and figures have had since the first version. */
+/* No two states have one colour, whichever the strip. */
 static void the_colours_of_v1(void **state)
 {
 	static const struct {
@@ -105,8 +105,8 @@ static void the_colours_of_v1(void **state)
 		{ "mode", 4, { COLOUR_YELLOW, COLOUR_PINK, COLOUR_BLUE, COLOUR_GREEN } },
 		{ "ca_state",
 		  5,
-		  { COLOUR_PALE, COLOUR_SKY, COLOUR_BLUE, COLOUR_YELLOW, COLOUR_RED } },
-		{ "policer", 3, { COLOUR_PALE, COLOUR_SKY, COLOUR_RED } },
+		  { COLOUR_PALE, COLOUR_SKY, COLOUR_LEMON, COLOUR_VIOLET, COLOUR_RED } },
+		{ "policer", 3, { COLOUR_PALE, COLOUR_BROWN, COLOUR_BLACK } },
 	};
 
 	(void)state;
@@ -125,8 +125,8 @@ static void the_colours_of_v1(void **state)
 /* Version 3 sends in CRUISE most of the time, and probes in UP. */
 static void the_colours_of_v3s_phases(void **state)
 {
-	static const enum colour colours[] = { COLOUR_SKY, COLOUR_YELLOW, COLOUR_PALE,
-					       COLOUR_BLUE };
+	static const enum colour of_phases[] = { COLOUR_BROWN, COLOUR_BLACK, COLOUR_PALE,
+						 COLOUR_LIME };
 	unsigned int phase;
 
 	flow_series_free(s);
@@ -134,7 +134,8 @@ static void the_colours_of_v3s_phases(void **state)
 	phase = curve("phase");
 	assert_int_equal(s->curves.curve[phase].n_states, 4);
 	for (unsigned int i = 0; i < 4; i++)
-		assert_int_equal(curve_state_colour(&s->curves, phase, i), colours[i]);
+		assert_int_equal(curve_state_colour(&s->curves, phase, i), of_phases[i]);
+	assert_int_equal(curve_state_colour(&s->curves, phase, 4), COLOUR_GREY);
 	(void)state;
 }
 

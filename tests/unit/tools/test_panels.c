@@ -137,10 +137,14 @@ static void the_page_is_told_of_each(void **state)
 			 panels[i].title);
 		assert_non_null(strstr(text, part));
 	}
-	assert_non_null(strstr(text, "\"kind\":\"curves\",\"lane\":\"rtt\",\"is_low\":false,"
-				     "\"units\":[{\"name\":\"ms\",\"size\":1000}]}"));
+	assert_non_null(strstr(text,
+			       "\"kind\":\"curves\",\"lane\":\"rtt\",\"is_low\":false,"
+			       "\"units\":[{\"name\":\"ms\",\"size\":1000}],\"lacks\":[null]}"));
 	assert_non_null(strstr(text, "\"kind\":\"jain\",\"lane\":null,\"is_low\":true,"
-				     "\"units\":[]}"));
+				     "\"units\":[],\"lacks\":[null]}"));
+	assert_non_null(strstr(text, "\"lane\":\"losses\",\"is_low\":true,"
+				     "\"units\":[{\"name\":\"packets\",\"size\":1}],"
+				     "\"lacks\":[\"nothing was lost or sent again\"]}"));
 	free(text);
 	free_report(&r);
 }

@@ -15,11 +15,11 @@ function byId(id)
 }
 
 // Columns are stored as differences.
-function column(flow, name)
+function summed(steps)
 {
 	let value = 0;
 
-	return data.series[flow][name].map(step => {
+	return steps.map(step => {
 		if (step === null)
 			return null;
 		value += step;
@@ -32,9 +32,10 @@ const columns = new Map();
 function columnsOf(flow)
 {
 	if (!columns.has(flow)) {
-		const names = Object.keys(data.series[flow]).filter(name => Array.isArray(data.series[flow][name]));
+		const { time_us, values } = data.series[flow];
 
-		columns.set(flow, Object.fromEntries(names.map(name => [name, column(flow, name)])));
+		columns.set(flow, { time_us: summed(time_us),
+			...Object.fromEntries(Object.entries(values).map(([name, steps]) => [name, summed(steps)])) });
 	}
 	return columns.get(flow);
 }
@@ -136,7 +137,7 @@ function sharesPlot(panel)
 {
 	const [unit] = panel.units;
 	const flows = data.flows.filter(flow => flow.sends).map((flow, i) => ({
-		name: `flow ${flow.flow}`, kind: "line", colour: colour(FLOW_COLOURS[i % FLOW_COLOURS.length]),
+		name: `flow ${flow.flow}: ${endpoint(flow.remote, flow.rport)}`, kind: "line", colour: colour(FLOW_COLOURS[i % FLOW_COLOURS.length]),
 		dashes: DASHES[Math.floor(i / FLOW_COLOURS.length) % DASHES.length] }));
 	const rates = data.rate_bps.filter((_, i) => data.flows[i].sends);
 
@@ -221,7 +222,8 @@ function synchronize()
 	const ofFlow = plotsOf(({ lane, kind }) => lane && kind !== "growth");
 	const ofAll = plotsOf(({ lane }) => !lane);
 
-	synchronized.push(Dygraph.synchronize(plots(), { zoom: true, selection: false, range: false }));
+	if (plots().length > 1)
+		synchronized.push(Dygraph.synchronize(plots(), { zoom: true, selection: false, range: false }));
 	for (const same of [ofFlow, ofAll])
 		if (same.length > 1)
 			synchronized.push(Dygraph.synchronize(same, { zoom: false, selection: true }));
@@ -239,9 +241,14 @@ function draw()
 	byId("all-plots").replaceChildren();
 	report.plots = {};
 	byId("all-flows").hidden = !ofAll;
-	for (const panel of data.panels.filter(({ lane }) => lane || ofAll))
-		report.plots[panel.id] = makePlot(byId(panel.lane ? "flow-plots" : "all-plots"),
-			PLOTS[panel.kind](panel, report.flow), END, shadeMissing);
+	for (const panel of data.panels.filter(({ lane }) => lane || ofAll)) {
+		const lack = panel.lacks[panel.lane ? report.flow : 0], place = byId(panel.lane ? "flow-plots" : "all-plots");
+
+		if (!lack)
+			report.plots[panel.id] = makePlot(place, PLOTS[panel.kind](panel, report.flow), END, shadeMissing);
+		else if (panel.kind !== "growth") // another panel of the lane says it
+			place.append(element("p", { className: "note lack", textContent: `${panel.title}: ${lack}` }));
+	}
 	stack();
 	fillColours();
 	synchronize();
@@ -327,6 +334,11 @@ function per(value, unit)
 	return value === null || value === undefined ? "–" : digits(value / unit);
 }
 
+function modesOf(flow)
+{
+	return data.curves[flow.algorithm].find(({ values }) => values === "mode").names;
+}
+
 // Only the flows of an algorithm that looks for something have a count of it.
 const sum = key => flows => flows.reduce((total, flow) => total + (flow[key] ?? 0), 0);
 // Name, unit, value of a flow, and value of all flows where that means something.
@@ -344,7 +356,7 @@ const TABLE = [
 	["", "% of sent", flow => share(flow.bytes_retrans, flow.bytes_sent),
 		flows => share(sum("bytes_retrans")(flows), sum("bytes_sent")(flows))],
 	["lost", "packets", flow => digits(flow.lost), flows => digits(sum("lost")(flows))],
-	...recording.modes.map(mode => [mode, "s", flow => per(flow.mode_us[mode], 1e6)]),
+	...recording.modes.map(mode => [mode, "s", flow => per(flow.mode_us[modesOf(flow).indexOf(mode)], 1e6)]),
 	["RTOs", "", flow => digits(flow.rtos), flows => digits(sum("rtos")(flows))],
 	...data.findings.map(key => [key, "found", flow => digits(flow[key]), flows => digits(sum(key)(flows))]),
 	["app-limited", "%", flow => (flow.app_limited === null ? "–" : share(flow.app_limited, flow.samples))],
@@ -360,12 +372,11 @@ function tableRow(cells)
 
 function othersCells()
 {
-	const { others } = data;
-	const known = { bytes: per(others.bytes_acked, 1e6), lost: digits(others.lost), RTOs: digits(others.rtos),
-		events: digits(others.events), retransmitted: per(others.bytes_retrans, 1e3),
-		...Object.fromEntries(data.findings.map(key => [key, digits(others[key])])) };
-
-	return TABLE.map(([name], i) => (i ? known[name] ?? "" : `${others.flows} others`));
+	return TABLE.map(([name, , , all], i) => {
+		if (!i)
+			return `${data.others.flows} others`;
+		return all && name !== "dropped" ? all([data.others]) : "";
+	});
 }
 
 function fillTable()
@@ -391,9 +402,13 @@ function fillTable()
 function fillColours()
 {
 	const curves = laneOf("state", columnsOf(report.flow), report.flow);
+	const block = (name, text) => element("span", {}, swatch({ colour: colour(name), kind: "block" }), text);
+	const pale = curves.flatMap(({ names, colours }) => names.filter((_, i) => colours[i] === "pale"));
 
-	byId("plot-state").append(element("div", { className: "colours" }, ...curves.map(({ name, names, colours }) => element("div", {}, `${name}: `,
-		...names.map((value, i) => element("span", {}, swatch({ colour: colour(colours[i]), kind: "block" }), value))))));
+	byId("plot-state").append(element("div", { className: "colours" },
+		...curves.map(({ name, names, colours }) => element("div", {}, `${name}: `,
+			...names.map((value, i) => (colours[i] === "pale" ? "" : block(colours[i], value))))),
+		element("div", {}, block("pale", `nothing happens: ${pale.join(", ")}`))));
 }
 
 function begin()

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Plots on one time axis: what a plot is, how it looks, what it shows at the pointer.
 
-// Okabe and Ito's colours, which colour-blind people can tell apart; lighter ones on a dark page.
-const COLOURS = {
-	light: { blue: "#0072b2", red: "#d55e00", green: "#009e73", pink: "#cc79a7", yellow: "#e69f00",
-		sky: "#56b4e9", grey: "#8a8f98", pale: "#c9ced6" },
-	dark: { blue: "#4aa8e0", red: "#ff8243", green: "#2fc89a", pink: "#e39bc5", yellow: "#f2b632",
-		sky: "#9ad4f7", grey: "#8a8f98", pale: "#4a515c" },
-};
 const darkPage = window.matchMedia("(prefers-color-scheme: dark)");
 
 function colour(name)
 {
-	return COLOURS[darkPage.matches ? "dark" : "light"][name];
+	return data.colours[name][darkPage.matches ? "dark" : "light"];
 }
 
 function element(name, properties = {}, ...children)
@@ -123,7 +116,7 @@ function drawStrip(plot)
 {
 	return drawing => {
 		const lane = drawing.plotArea.h / plot.series.length;
-		const number = plot.series.findIndex(series => series.name === drawing.setName);
+		const number = Number(drawing.setName);
 		const { colours } = plot.series[number];
 		const points = drawing.points.filter(point => !isMissing(point));
 
@@ -146,7 +139,7 @@ function drawBars(plot)
 		const wide = graph.toDomXCoord(plot.width) - graph.toDomXCoord(0);
 		const bar = Math.max(wide * 0.8 / plot.series.length, 1);
 		const zero = graph.toDomYCoord(0);
-		const number = plot.series.findIndex(series => series.name === drawing.setName);
+		const number = Number(drawing.setName);
 
 		drawing.drawingContext.fillStyle = drawing.color;
 		for (const point of drawing.points) {
@@ -177,25 +170,48 @@ function timeLabel(time, graph)
 	return Number(time.toFixed(places)).toString();
 }
 
-// Names of the lanes, each in the middle of its lane, whatever the range of the values.
+// Names of the lanes, each in the middle of its lane, whatever the range of the values. dygraphs takes a label for HTML.
 function laneTicks(plot)
 {
 	return (from, to) => plot.series.map((series, i) => (
-		{ v: from + (to - from) * (plot.series.length - i - 0.5) / plot.series.length, label: series.name }));
+		{ v: from + (to - from) * (plot.series.length - i - 0.5) / plot.series.length,
+			label: element("span", { textContent: series.name }).innerHTML }));
 }
 
-// For a plot that is cut off at `top` to be readable: a button that says so, and shows all.
+// The highest value of a curve that can be seen. A value lasts until the next row.
+function highestInSight(plot, graph)
+{
+	const [from, to] = graph.xAxisRange(), visible = graph.visibility();
+
+	return plot.rows.reduce((highest, [time, ...values], row) => {
+		const until = row + 1 < plot.rows.length ? plot.rows[row + 1][0] : time;
+
+		return time > to || until < from ? highest : Math.max(highest, ...values.filter((_, i) => visible[i]));
+	}, 0);
+}
+
+// For a plot that is cut off at `top` to be readable, while there is something above: a button that says so, and shows
+// all. Otherwise the plot is as high as what can be seen, or as the user chose with the mouse.
 function cutControl(plot, graph)
 {
 	const button = element("button", { type: "button", className: "cut" });
+	let showsAll = false, range = null;
 
-	button.addEventListener("click", () =>
-		graph().updateOptions({ valueRange: plot.isCut ? null : [0, plot.top] }));
-	// Also after a double click, which shows all.
+	button.addEventListener("click", () => {
+		showsAll = !showsAll;
+		plot.drawn();
+	});
 	plot.drawn = () => {
-		plot.isCut = graph().yAxisRange()[1] <= plot.top * 1.001;
-		button.textContent = plot.isCut ? `cut off above ${digits(plot.top)}: show all` :
-			`cut off above ${digits(plot.top)}`;
+		const isChosen = graph().isZoomed("y") && String(graph().yAxisRange()) !== String(range);
+		const isHigher = highestInSight(plot, graph()) > plot.top;
+		const wanted = isHigher && !showsAll ? [0, plot.top] : null;
+
+		button.hidden = !isHigher;
+		button.textContent = `cut off above ${digits(plot.top)}${showsAll ? "" : ": show all"}`;
+		if (isChosen || String(range) === String(wanted) && graph().isZoomed("y") === Boolean(wanted))
+			return;
+		range = wanted;
+		graph().updateOptions({ valueRange: range });
 	};
 	return button;
 }
@@ -216,13 +232,13 @@ function makePlot(place, plot, end, shade)
 	const rows = [[0, ...none], ...plot.rows, [end, ...none]];
 
 	graph = new Dygraph(area, rows, {
-		labels: ["time", ...plot.series.map(series => series.name)],
-		series: Object.fromEntries(plot.series.map(series => [series.name, seriesOptions(series)])),
+		// Numbers instead of names: two curves may have one name, and dygraphs has words of its own.
+		labels: ["time", ...plot.series.keys()].map(String),
+		series: Object.fromEntries(plot.series.map((series, i) => [i, seriesOptions(series)])),
 		legend: "never",
 		plugins: [new Cursor(plot)],
 		connectSeparatedPoints: false,
 		includeZero: plot.lanes === undefined,
-		valueRange: plot.top ? [0, plot.top] : null,
 		drawCallback: (drawn, isFirst) => {
 			if (!isFirst)
 				plot.drawn?.();

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/err.h"
+#include "output_file.h"
+
+static void refuse(const char *path, const char *why)
+{
+	err(path ? "cannot write %s: %s" : "cannot write%s: %s", path ? path : "", why);
+}
+
+/* O_EXCL fails at a symbolic link, also at one to nothing. */
+static int open_named(const char *path, int flags)
+{
+	int fd = open(path, flags);
+
+	if (fd < 0 && errno == ENOENT) {
+		fd = open(path, flags | O_CREAT | O_EXCL, 0644);
+		if (fd < 0 && errno == EEXIST) {
+			refuse(path, "it is a link to a file that does not exist");
+			return -1;
+		}
+	}
+	if (fd < 0)
+		refuse(path, strerror(errno));
+	return fd;
+}
+
+static const char *why_not(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return strerror(errno);
+	if (!S_ISREG(st.st_mode))
+		return "not a file";
+	return st.st_nlink > 1 ? "the file has another name, too" : NULL;
+}
+
+/* Checks the file before anything in it is lost. O_NONBLOCK: a pipe must not block the open(). */
+static int open_unnamed(const char *path, int flags)
+{
+	int fd = open(path, (flags & ~O_TRUNC) | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0644);
+	const char *why =
+		fd < 0 ? (errno == ELOOP ? "it is a link" : strerror(errno)) : why_not(fd);
+
+	if (!why && flags & O_TRUNC && ftruncate(fd, 0))
+		why = strerror(errno);
+	if (!why)
+		return fd;
+	refuse(path, why);
+	remedy("name the file to write, with -o");
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int output_open_fd(const char *path, int flags, bool is_named)
+{
+	flags |= O_CLOEXEC | O_NOCTTY;
+	return is_named ? open_named(path, flags) : open_unnamed(path, flags);
+}
+
+FILE *output_open(const char *path, bool is_named)
+{
+	FILE *out;
+	int fd;
+
+	if (is_named && !strcmp(path, "-"))
+		return stdout;
+	fd = output_open_fd(path, O_WRONLY | O_TRUNC, is_named);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (out || fd < 0)
+		return out;
+	refuse(path, strerror(errno));
+	close(fd);
+	return NULL;
+}
+
+/* An earlier write may have failed, so errno alone does not say it. */
+static bool is_reader_gone(void)
+{
+	struct pollfd fd = { .fd = STDOUT_FILENO };
+
+	return errno == EPIPE || (poll(&fd, 1, 0) > 0 && fd.revents & POLLERR);
+}
+
+int output_close(FILE *out, const char *path)
+{
+	bool is_stdout = out == stdout, failed;
+
+	errno = 0;
+	failed = fflush(out) || ferror(out);
+	if (!is_stdout && fclose(out))
+		failed = true;
+	if (!failed || (is_stdout && is_reader_gone()))
+		return EXIT_DONE;
+	refuse(is_stdout ? NULL : path, strerror(errno ? errno : EIO));
+	return EXIT_REFUSED;
+}

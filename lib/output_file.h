@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The files that a command writes for its user.
+ *
+ * A file that the user named may be a link to something that exists, as with cp(1): a device, a
+ * pipe, or another file. A file that only the program named is never reached through a link, be it
+ * symbolic or hard: whoever may write to its directory could aim it at any file. No file is created
+ * through a symbolic link.
+ */
+#ifndef LIB_OUTPUT_FILE_H
+#define LIB_OUTPUT_FILE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/*
+ * Opens the file, or creates it; it keeps its contents unless the flags, those of open(2), have
+ * O_TRUNC. Returns a descriptor, or -1 after printing why.
+ */
+int output_open_fd(const char *path, int flags, bool is_named);
+
+/* The same for an empty file; a named "-" is stdout. NULL: has printed why. */
+FILE *output_open(const char *path, bool is_named);
+
+/*
+ * Closes it, or flushes stdout, whose path does not matter. Returns EXIT_REFUSED after printing why
+ * it cannot be written, otherwise EXIT_DONE, also if the reader of stdout has gone, as with
+ * `| head`: then it has what it wanted.
+ */
+int output_close(FILE *out, const char *path);
+
+#endif
