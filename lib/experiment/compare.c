@@ -6,6 +6,7 @@
 #include "contrast.h"
 #include "student.h"
 
+#define ROUNDING 1e-9 /* relative to the values */
 #define TWO_SIDED (1 - (1 - COMPARE_LEVEL) / 2)
 
 static void note_arm(struct compare_arm *to, const struct contrast_arm *from)
@@ -34,9 +35,12 @@ static void compare_units(struct comparison *to, const struct contrast *c,
 	to->control.value = c->arm[0].estimate;
 	to->treated.value = c->arm[1].estimate;
 	to->control.has_value = to->treated.has_value = true;
-	to->difference = to->treated.value - to->control.value;
+	to->difference = contrast_difference(c);
 	to->lack = COMPARE_NOTHING;
 	if (!to->control.value && !to->treated.value)
+		return;
+	to->lack = COMPARE_EQUAL;
+	if (contrast_is_equal(c))
 		return;
 	to->lack = COMPARE_FEW_UNITS;
 	if (c->arm[0].units < COMPARE_MIN_UNITS || c->arm[1].units < COMPARE_MIN_UNITS ||
@@ -65,13 +69,12 @@ static bool find_block_values(struct block_value *values, const struct metric *m
 	bool done = observations_collect(&all, metric, rows, arm, size_class);
 
 	to->connections = all.n;
-	observations_sort_by_unit(&all);
 	for (size_t i = 0, end; done && i < all.n; i = end) {
 		struct block_value *block = &values[all.at[i].unit];
 
 		for (end = i; end < all.n && all.at[end].unit == all.at[i].unit;)
 			end++;
-		block->value = observations_estimate(metric, &all.at[i], end - i);
+		done = observations_estimate(metric, &all.at[i], end - i, &block->value);
 		block->is_known = true;
 	}
 	observations_free(&all);
@@ -96,7 +99,7 @@ static void compare_rounds(struct comparison *to, const struct experiment *e,
 			   const struct block_value *control, const struct block_value *treated,
 			   __u32 rounds)
 {
-	double sum = 0, squares = 0, errors, error;
+	double sum = 0, squares = 0, errors, error, noise;
 	__u32 n = 0;
 
 	for (__u32 i = 0; i < rounds; i++) {
@@ -117,7 +120,9 @@ static void compare_rounds(struct comparison *to, const struct experiment *e,
 	to->control.units = to->treated.units = n;
 	to->control.has_value = to->treated.has_value = n;
 	to->lack = n ? COMPARE_FEW_ROUNDS : COMPARE_NO_CONNECTIONS;
-	to->difference = sum;
+	/* Rounding is no difference. */
+	noise = ROUNDING * fmax(to->control.value, to->treated.value);
+	to->difference = sum = fabs(sum) > noise ? sum : 0;
 	if (n < COMPARE_MIN_ROUNDS)
 		return;
 	to->lack = COMPARE_NOTHING;
@@ -125,6 +130,10 @@ static void compare_rounds(struct comparison *to, const struct experiment *e,
 		return;
 	errors = student_quantile(TWO_SIDED, n - 1);
 	error = sqrt(squares / (n - 1) / n);
+	error = error > noise ? error : 0;
+	to->lack = COMPARE_EQUAL;
+	if (!sum && !error)
+		return;
 	to->low = sum - errors * error;
 	to->high = sum + errors * error;
 	conclude(to, errors, student_quantile(COMPARE_POWER, n - 1));
@@ -175,6 +184,9 @@ const char *compare_lack_text(enum compare_lack lack, enum rows_unit by)
 		return "no connections to compare";
 	case COMPARE_NOTHING:
 		return "0 in both arms";
+	case COMPARE_EQUAL:
+		return by == ROWS_BY_BLOCK ? "the same in both blocks of all rounds" :
+					     "the same in all connections";
 	case COMPARE_FEW_UNITS:
 		return by_prefix ? "too few prefixes" : "too few connections";
 	case COMPARE_FEW_CONNECTIONS:

@@ -7,7 +7,10 @@
  *
  * - For means (and ratios of sums) it compares the means. For quantiles it compares the shares of
  *   connections below the quantile of both arms together, like Mood's test of medians, so it needs
- *   no estimate of a density.
+ *   no estimate of a density. Ties are spread over their cells (observation.h): the share is the
+ *   mean of what is below of each connection, so it changes steadily with the shift, and it is the
+ *   quantile's in both arms where the shift is the difference of both quantiles. So the interval
+ *   contains the difference, however many values are tied.
  * - The variance is that of the linearised difference, summed by unit. So it covers what the
  *   connections of one unit have in common, even if a unit has connections in both arms. It is
  *   corrected for few and large units like CR2 of Bell and McCaffrey (Survey Methodology 28, 2002)
@@ -32,7 +35,9 @@ struct contrast_sums {
 };
 
 struct contrast_arm {
-	struct observations all; /* sorted by value for a quantile */
+	struct observations all;
+	struct distribution distribution; /* of `all`, for a quantile */
+	double least, most; /* of the values */
 	__u32 units;
 	double estimate;
 	double of; /* sum */
@@ -73,6 +78,12 @@ double contrast_test(const struct contrast *c, double factor, double shift);
  * and the units' arms are drawn again. Infinite: no memory.
  */
 double contrast_drawn_errors(const struct contrast *c, __u32 seed, double level);
+
+/* The metric is the same in all connections of both arms, so there is nothing to test. */
+bool contrast_is_equal(const struct contrast *c);
+
+/* The difference of both estimates; 0 if only rounding makes one. */
+double contrast_difference(const struct contrast *c);
 
 /*
  * Finds the shifts, with factor 1, that the test does not reject at this many standard errors.

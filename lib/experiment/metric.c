@@ -16,6 +16,11 @@ static bool get_goodput(const struct row *row, double *value, double *of)
 	return true;
 }
 
+static __u64 busy_clock(const struct row *row)
+{
+	return row->busy_us;
+}
+
 /* A part's time would begin in the middle of a connection. */
 static bool get_first(const struct row *row, int which, double *value)
 {
@@ -84,16 +89,17 @@ static bool get_failed(const struct row *row, double *value, double *of)
 	return row->end != EXPERIMENT_SEAM;
 }
 
-static const struct quantity goodput = { "goodput", METRIC_BPS, get_goodput };
-static const struct quantity first_16k = { "first_16k", METRIC_US, get_first_16k };
-static const struct quantity first_64k = { "first_64k", METRIC_US, get_first_64k };
-static const struct quantity first_1m = { "first_1m", METRIC_US, get_first_1m };
-static const struct quantity rtt_min = { "rtt_min", METRIC_US, get_rtt_min };
-static const struct quantity rtt_mean = { "rtt_mean", METRIC_US, get_rtt_mean };
-static const struct quantity rtt_p95 = { "rtt_p95", METRIC_US, get_rtt_p95 };
-static const struct quantity retransmitted = { "retransmitted", METRIC_SHARE, get_retransmitted };
-static const struct quantity timeouts = { "timeouts", METRIC_COUNT, get_timeouts };
-static const struct quantity failed = { "failed", METRIC_SHARE, get_failed };
+static const struct quantity goodput = { "goodput", METRIC_BPS, get_goodput, busy_clock };
+static const struct quantity first_16k = { "first_16k", METRIC_US, get_first_16k, NULL };
+static const struct quantity first_64k = { "first_64k", METRIC_US, get_first_64k, NULL };
+static const struct quantity first_1m = { "first_1m", METRIC_US, get_first_1m, NULL };
+static const struct quantity rtt_min = { "rtt_min", METRIC_US, get_rtt_min, NULL };
+static const struct quantity rtt_mean = { "rtt_mean", METRIC_US, get_rtt_mean, NULL };
+static const struct quantity rtt_p95 = { "rtt_p95", METRIC_US, get_rtt_p95, NULL };
+static const struct quantity retransmitted = { "retransmitted", METRIC_SHARE, get_retransmitted,
+					       NULL };
+static const struct quantity timeouts = { "timeouts", METRIC_COUNT, get_timeouts, NULL };
+static const struct quantity failed = { "failed", METRIC_SHARE, get_failed, NULL };
 
 const struct quantity *const quantities[] = {
 	&goodput, &first_16k, &first_64k, &first_1m, &rtt_min, &rtt_mean, &rtt_p95,

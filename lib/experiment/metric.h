@@ -25,6 +25,8 @@ struct quantity {
 	 * divided by the sum of `of`.
 	 */
 	bool (*get)(const struct row *row, double *value, double *of);
+	/* The time by which it was divided, if there is one: its clock has steps. */
+	__u64 (*clock)(const struct row *row);
 };
 
 #define METRIC_MEAN 0.0 /* in place of a quantile */

@@ -1,40 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
 #include <stdlib.h>
 
 #include "observation.h"
 
-bool observations_collect(struct observations *to, const struct metric *metric,
-			  const struct rows *rows, int arm, int size_class)
-{
-	size_t room = 0;
+#define ROUNDING 1e-9 /* values that differ by less, relative to their size, are equal */
 
-	for (size_t i = 0; i < rows->n; i++)
-		room += rows->at[i].arm == arm;
-	*to = (struct observations){ .at = malloc((room + 1) * sizeof(*to->at)) };
-	if (!to->at)
-		return false;
-	for (size_t i = 0; i < rows->n; i++) {
-		const struct row *row = &rows->at[i];
-		struct observation o = { .of = 1, .unit = row->unit };
-
-		if (row->arm == arm && (!row->continued || rows->with_continued) &&
-		    (size_class == SIZE_ALL || size_class_of(row) == size_class) &&
-		    metric->of->get(row, &o.value, &o.of))
-			to->at[to->n++] = o;
-	}
-	return true;
-}
-
-void observations_free(struct observations *o)
-{
-	free(o->at);
-}
+/* ---- cells */
 
 static int by_value(const void *a, const void *b)
 {
 	const struct observation *x = a, *y = b;
 
 	return (x->value > y->value) - (x->value < y->value);
+}
+
+static int by_clock(const void *a, const void *b)
+{
+	const struct observation *x = a, *y = b;
+
+	return (x->clock > y->clock) - (x->clock < y->clock);
 }
 
 static int by_unit(const void *a, const void *b)
@@ -44,14 +29,119 @@ static int by_unit(const void *a, const void *b)
 	return x->unit == y->unit ? by_value(a, b) : x->unit < y->unit ? -1 : 1;
 }
 
-void observations_sort(struct observations *o)
+static bool differ(double low, double high)
 {
-	qsort(o->at, o->n, sizeof(*o->at), by_value);
+	return high - low > ROUNDING * high;
 }
 
-void observations_sort_by_unit(struct observations *o)
+/*
+ * The step of a clock: the least difference of two times, or the least time. 0: all are equal, so
+ * it is not known.
+ */
+static double find_step(struct observations *all)
 {
-	qsort(o->at, o->n, sizeof(*o->at), by_unit);
+	double step = 0;
+
+	qsort(all->at, all->n, sizeof(*all->at), by_clock);
+	for (size_t i = 1; i < all->n; i++) {
+		double between = all->at[i].clock - all->at[i - 1].clock;
+
+		if (between > 0 && (!step || between < step))
+			step = between;
+	}
+	return all->n ? fmin(step, all->at[0].clock) : 0;
+}
+
+/* A time is known to half a step, so a rate is between the amount and both ends of the time. */
+static void spread_over_step(struct observation *o, double step)
+{
+	double half = step / 2 / o->clock;
+
+	o->low = fmin(o->low, o->value / (1 + half));
+	o->high = fmax(o->high, o->value / (1 - half));
+}
+
+/*
+ * Finds the cells. The lowest value has no lower neighbour: its cell begins no further below it than
+ * halfway to 0. If all values are equal, nothing is known of a cell, and it has no width.
+ */
+static void spread(struct observations *all, bool has_clock)
+{
+	double step = has_clock ? find_step(all) : 0, before = 0;
+	size_t n = all->n, end;
+
+	qsort(all->at, n, sizeof(*all->at), by_value);
+	for (size_t i = 0; i < n; i = end) {
+		double value = all->at[i].value, gap = i ? value - before : value / 2;
+
+		for (end = i + 1; end < n && !differ(value, all->at[end].value);)
+			end++;
+		before = all->at[end - 1].value;
+		if (end < n && (!gap || all->at[end].value - before < gap))
+			gap = all->at[end].value - before;
+		if (!i && end == n)
+			gap = 0;
+		for (size_t k = i; k < end; k++) {
+			struct observation *o = &all->at[k];
+
+			o->value = value;
+			o->low = value - gap / 2;
+			o->high = value + gap / 2;
+			if (step)
+				spread_over_step(o, step);
+		}
+	}
+}
+
+static size_t count(const struct rows *rows, const struct metric *metric, int size_class,
+		    struct observation *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct row *row = &rows->at[i];
+		struct observation o = { .of = 1, .unit = row->unit, .arm = row->arm };
+
+		if ((row->continued && !rows->with_continued) ||
+		    (size_class != SIZE_ALL && size_class_of(row) != size_class) ||
+		    !metric->of->get(row, &o.value, &o.of))
+			continue;
+		if (metric->of->clock)
+			o.clock = metric->of->clock(row);
+		to[n++] = o;
+	}
+	return n;
+}
+
+bool observations_collect(struct observations *to, const struct metric *metric,
+			  const struct rows *rows, int arm, int size_class)
+{
+	size_t n = 0;
+
+	*to = (struct observations){ .at = malloc((rows->n + 1) * sizeof(*to->at)) };
+	if (!to->at)
+		return false;
+	to->n = count(rows, metric, size_class, to->at);
+	if (metric->quantile != METRIC_MEAN)
+		spread(to, metric->of->clock);
+	for (size_t i = 0; i < to->n; i++)
+		if (to->at[i].arm == arm)
+			to->at[n++] = to->at[i];
+	to->n = n;
+	qsort(to->at, n, sizeof(*to->at), by_unit);
+	return true;
+}
+
+void observations_free(struct observations *o)
+{
+	free(o->at);
+}
+
+double observation_below(const struct observation *o, double x)
+{
+	if (x >= o->high)
+		return 1;
+	return x > o->low ? (x - o->low) / (o->high - o->low) : 0;
 }
 
 double observations_mean(const struct observation *at, size_t n)
@@ -65,19 +155,174 @@ double observations_mean(const struct observation *at, size_t n)
 	return value / of;
 }
 
-/* Interpolates: type 7 of Hyndman and Fan (American Statistician 50, 1996). */
-double observations_quantile(const struct observation *at, size_t n, double p)
-{
-	double place = p * (n - 1);
-	size_t i = place;
+/* ---- distributions */
 
-	if (i + 1 >= n)
-		return at[n - 1].value;
-	return at[i].value + (place - i) * (at[i + 1].value - at[i].value);
+/* An end of a cell. */
+struct edge {
+	double x, slope; /* 1 / width; negative at the upper end; 0: a cell without a width */
+};
+
+/* The upper ends first, so that no cell is open where one follows the other. */
+static int by_x(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	if (x->x != y->x)
+		return x->x < y->x ? -1 : 1;
+	return (x->slope > y->slope) - (x->slope < y->slope);
 }
 
-double observations_estimate(const struct metric *metric, const struct observation *at, size_t n)
+static void add_point(struct distribution *d, double x, double below)
 {
-	return metric->quantile == METRIC_MEAN ? observations_mean(at, n) :
-						 observations_quantile(at, n, metric->quantile);
+	if (d->n && d->at[d->n - 1].x == x && d->at[d->n - 1].below == below)
+		return;
+	d->at[d->n++] = (struct distribution_point){ x, below };
+}
+
+/* Where no cell is open, the count is exact: rounding does not add up. */
+static void find_points(struct distribution *d, const struct edge *edge, size_t n)
+{
+	double slope = 0, below = 0, before = 0;
+	size_t open = 0, done = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct edge *e = &edge[i];
+
+		if (open)
+			below = fmin(below + fmax(0, slope) * (e->x - before), done + open);
+		before = e->x;
+		add_point(d, e->x, below);
+		if (e->slope > 0)
+			open++;
+		if (e->slope < 0)
+			open--;
+		if (e->slope <= 0)
+			done++;
+		slope = open ? slope + e->slope : 0;
+		if (!open)
+			add_point(d, e->x, below = done);
+	}
+}
+
+bool distribution_init(struct distribution *d, const struct observation *at, size_t n)
+{
+	struct edge *edge = malloc(2 * n * sizeof(*edge));
+	size_t edges = 0;
+
+	*d = (struct distribution){ .at = malloc(4 * n * sizeof(*d->at)), .all = n };
+	if (edge && d->at) {
+		for (size_t i = 0; i < n; i++) {
+			double width = at[i].high - at[i].low;
+
+			if (width > 0)
+				edge[edges++] = (struct edge){ at[i].low, 1 / width };
+			edge[edges++] = (struct edge){ at[i].high, width > 0 ? -1 / width : 0 };
+		}
+		qsort(edge, edges, sizeof(*edge), by_x);
+		find_points(d, edge, edges);
+	}
+	free(edge);
+	return edge && d->at;
+}
+
+void distribution_free(struct distribution *d)
+{
+	free(d->at);
+}
+
+/* How many points have less than this many below, or at most this many? */
+static size_t points_below(const struct distribution *d, double below, bool or_equal)
+{
+	size_t low = 0, high = d->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		double is = d->at[middle].below;
+
+		if (is < below || (or_equal && is == below))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Between this point and the one before, the x with this many below. */
+static double x_before(const struct distribution_point *p, double below)
+{
+	double share = (below - p[-1].below) / (p->below - p[-1].below);
+
+	return p[-1].x + share * (p->x - p[-1].x);
+}
+
+/* Where no observation is, the distribution has a flat part: its middle. */
+double distribution_quantile(const struct distribution *d, double p)
+{
+	double below = p * d->all;
+	size_t from = points_below(d, below, false), to = points_below(d, below, true);
+
+	if (from == to)
+		return x_before(&d->at[from], below);
+	return (d->at[from].x + d->at[to - 1].x) / 2;
+}
+
+/* Between this point and the one before, how many are below x. */
+static double below_between(const struct distribution_point *p, double x)
+{
+	double share = (x - p[-1].x) / (p->x - p[-1].x);
+
+	return p[-1].below + share * (p->below - p[-1].below);
+}
+
+double distribution_below(const struct distribution *d, double x)
+{
+	size_t low = 0, high = d->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (d->at[middle].x <= x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || low == d->n)
+		return low ? d->all : 0;
+	return below_between(&d->at[low], x);
+}
+
+/* The mean value of the observations from one rank to another, in order: of parts of them at the ends. */
+static double mean_between(const struct distribution *d, double from, double to)
+{
+	double sum = 0;
+
+	for (size_t i = points_below(d, from, true); i < d->n && d->at[i - 1].below < to; i++) {
+		double low = fmax(from, d->at[i - 1].below), high = fmin(to, d->at[i].below);
+
+		if (high > low)
+			sum += (high - low) * x_before(&d->at[i], (low + high) / 2);
+	}
+	return sum / (to - from);
+}
+
+/*
+ * Of a few observations, as in a block, a quantile is the mean over one observation's width: type 7
+ * of Hyndman and Fan (American Statistician 50, 1996) if no values are tied.
+ */
+bool observations_estimate(const struct metric *metric, const struct observation *at, size_t n,
+			   double *estimate)
+{
+	struct distribution d;
+	bool done;
+
+	if (metric->quantile == METRIC_MEAN) {
+		*estimate = observations_mean(at, n);
+		return true;
+	}
+	done = distribution_init(&d, at, n);
+	if (done)
+		*estimate = mean_between(&d, metric->quantile * (n - 1),
+					 metric->quantile * (n - 1) + 1);
+	distribution_free(&d);
+	return done;
 }

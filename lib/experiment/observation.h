@@ -7,9 +7,22 @@
 
 #include "metric.h"
 
+/*
+ * What is measured with a clock has steps, and values that lie within a step are tied. So for
+ * quantiles a value is spread evenly over its cell, as in grouped data, from halfway to the next
+ * lower value to halfway to the next higher one, the nearer of both to each side. The cells depend
+ * on all arms, and are the same in each of them. A quantile then changes a little if a connection
+ * does, and not by a step or not at all. This is the mid-distribution function (Parzen, Statistical
+ * Science 19, 2004), which has asymptotically normal quantiles even if values are discrete (Ma,
+ * Genton and Parzen, Annals of the Institute of Statistical Mathematics 63, 2011): half of the ties
+ * count as below a value. Between tied values it is linear here.
+ */
 struct observation {
 	double value, of; /* see struct quantity */
+	double low, high; /* its cell */
+	double clock; /* see struct quantity */
 	__u32 unit;
+	__u8 arm;
 };
 
 struct observations {
@@ -18,20 +31,35 @@ struct observations {
 };
 
 /*
- * Collects them from an arm's rows that count and have this metric, of one size class or SIZE_ALL.
- * false: no memory. Call observations_free() in either case.
+ * Collects them from an arm's rows that count and have this metric, of one size class or SIZE_ALL,
+ * sorted by unit. false: no memory. Call observations_free() in either case.
  */
 bool observations_collect(struct observations *to, const struct metric *metric,
 			  const struct rows *rows, int arm, int size_class);
 void observations_free(struct observations *o);
 
-/* Sorts by value; or by unit, and within each unit by value. */
-void observations_sort(struct observations *o);
-void observations_sort_by_unit(struct observations *o);
+/* How much of an observation is below x, of 1? */
+double observation_below(const struct observation *o, double x);
 
-/* The mean, or a quantile of observations sorted by value. n > 0 */
-double observations_mean(const struct observation *at, size_t n);
-double observations_quantile(const struct observation *at, size_t n, double p);
-double observations_estimate(const struct metric *metric, const struct observation *at, size_t n);
+double observations_mean(const struct observation *at, size_t n); /* n > 0 */
+
+/* How many observations are below each x: linear between these points, which are sorted by x. */
+struct distribution {
+	struct distribution_point {
+		double x, below;
+	} *at;
+	size_t n;
+	double all;
+};
+
+/* n > 0. false: no memory. Call distribution_free() in either case. */
+bool distribution_init(struct distribution *d, const struct observation *at, size_t n);
+void distribution_free(struct distribution *d);
+double distribution_below(const struct distribution *d, double x);
+double distribution_quantile(const struct distribution *d, double p); /* 0 < p < 1 */
+
+/* The mean, or a quantile of few. n > 0. false: no memory. */
+bool observations_estimate(const struct metric *metric, const struct observation *at, size_t n,
+			   double *estimate);
 
 #endif

@@ -28,17 +28,20 @@ static bool compare_class(struct analysis *a, int arm, int size_class)
 
 static bool find_curve(struct curve *curve, const struct rows *rows)
 {
-	const struct metric metric = { .of = curve->of };
+	const struct metric metric = { .of = curve->of, .quantile = 0.5 };
+	struct distribution d = {};
 	struct observations all;
 	bool done = observations_collect(&all, &metric, rows, curve->arm, SIZE_ALL);
 
-	if (done) {
-		observations_sort(&all);
+	if (done && all.n)
+		done = distribution_init(&d, all.at, all.n);
+	if (done && all.n) {
 		curve->connections = all.n;
-		for (int i = 0; all.n && i < CURVE_POINTS; i++)
-			curve->point[i] = observations_quantile(all.at, all.n, (i + 1) / 100.0);
+		for (int i = 0; i < CURVE_POINTS; i++)
+			curve->point[i] = distribution_quantile(&d, (i + 1) / 100.0);
 	}
 	observations_free(&all);
+	distribution_free(&d);
 	return done;
 }
 

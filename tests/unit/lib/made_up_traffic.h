@@ -97,4 +97,34 @@ static inline void traffic_next(struct traffic *t, struct row *row, double slow)
 			row->first_us[k] = firsts[k] * 8 / bps * 1e6 + 2 * rtt;
 }
 
+/* How a clock may spoil the times of a connection. */
+#define TRAFFIC_TEN_VALUES 0 /* each is one of ten */
+
+/* Rounds a time to a multiple of the step, which it does not fall below, or to the next of ten values. */
+static inline __u32 traffic_rounded(double us, __u32 step)
+{
+	__u32 most = 700;
+
+	if (step)
+		return us < step ? step : (__u32)(us / step + 0.5) * step;
+	while (most < us && most < 700 << 9)
+		most *= 2;
+	return most;
+}
+
+/* The numbers of a connection as coarse clocks show them. */
+static inline void traffic_round(struct traffic *t, struct row *row, __u32 step)
+{
+	__u32 *const times[] = { &row->rtt_min_us,  &row->rtt_mean_us, &row->rtt_above_p95_us,
+				 &row->first_us[0], &row->first_us[1], &row->first_us[2] };
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		if (*times[i])
+			*times[i] = traffic_rounded(*times[i], step);
+	if (!step) /* with one size, goodput has ten values as well */
+		row->acked = 100000;
+	row->sent = row->acked + row->retransmitted;
+	row->busy_us = traffic_rounded(row->busy_us + 4000 * traffic_uniform(t), step);
+}
+
 #endif

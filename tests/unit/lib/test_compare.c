@@ -282,6 +282,91 @@ static void test_equal_values(void **state)
 	rows_free(&rows);
 }
 
+/*
+ * Transfers of 100 kB whose time has steps of 4 ms, as a kernel with 250 ticks a second counts it:
+ * an experiment on a real path. With both arms' ties at the same values, the median of the values
+ * tells little, and their shares do.
+ */
+static void test_steps_of_a_clock(void **state)
+{
+	static const int n[][2] = {
+		{ 0, 1 },  { 2, 1 },  { 1, 2 },	  { 0, 1 },   { 2, 1 },	  { 2, 2 },   { 5, 1 },
+		{ 9, 3 },  { 10, 6 }, { 29, 15 }, { 48, 31 }, { 64, 69 }, { 79, 86 }, { 43, 55 },
+		{ 7, 13 }, { 0, 4 },  { 0, 2 },	  { 0, 1 },   { 0, 2 },
+	};
+	static const char *const names[] = { "goodput_p10", "goodput_p50" };
+	struct rows rows = {};
+	struct comparison c;
+
+	(void)state;
+	for (__u32 i = 0; i < sizeof(n) / sizeof(n[0]); i++)
+		for (int arm = 0; arm < 2; arm++)
+			for (int k = 0; k < n[i][arm]; k++) {
+				add(&rows, arm, 0, 20000);
+				rows.at[rows.n - 1].raddr[3] = 0;
+				rows.at[rows.n - 1].acked = 100000;
+				rows.at[rows.n - 1].busy_us = 12000 + 4000 * i;
+			}
+	for (int i = 0; i < 2; i++) {
+		c = compare_rows(names[i], &rows, &ab, 1);
+		printf("%s: %.0f, from %.0f to %.0f\n", names[i], c.difference, c.low, c.high);
+		/* 50 of 301 and 77 of 296 have at most 12.5 Mbit/s: p is 0.005 by Fisher's test. */
+		assert_int_equal(c.verdict, COMPARE_WORSE);
+		assert_true(c.low < c.difference - 1e5 && c.difference + 1e5 < c.high);
+		assert_true(c.high < 0 && c.low > -1e6);
+	}
+	/* Without the slowest of arm 1 the arms are nearly alike. */
+	for (size_t k = 0; k < rows.n; k++)
+		if (rows.at[k].arm && rows.at[k].busy_us >= 64000 && k % 3)
+			rows.at[k].busy_us -= 8000;
+	for (int i = 0; i < 2; i++) {
+		c = compare_rows(names[i], &rows, &ab, 1);
+		printf("%s: %.0f, from %.0f to %.0f\n", names[i], c.difference, c.low, c.high);
+		assert_int_equal(c.verdict, COMPARE_UNDECIDED);
+		assert_true(c.low < -1e4 && c.high > 1e4);
+		assert_true(c.low <= c.difference && c.difference <= c.high);
+	}
+	rows_free(&rows);
+}
+
+/* If all are equal, none can be called different: there is nothing that would differ by chance. */
+static void test_all_values_equal(void **state)
+{
+	struct rows rows = {};
+	struct comparison c;
+
+	(void)state;
+	for (int i = 0; i < 400; i++) {
+		add(&rows, i % 2, i / 50, 16000);
+		rows.at[i].acked = 100000;
+		rows.at[i].busy_us = 16000;
+		rows.at[i].sent = 123457;
+		rows.at[i].retransmitted = 12345;
+		rows.at[i].arm = experiment_block_arm(switchback.seed, 2, i / 50);
+	}
+	for (int design = 0; design < 2; design++)
+		for (int m = 0; m < n_metrics; m++) {
+			c = compare_rows(metrics[m].name, &rows, design ? &switchback : &ab, 1);
+			assert_true(c.lack == COMPARE_NOTHING || c.lack == COMPARE_EQUAL ||
+				    c.lack == COMPARE_NO_CONNECTIONS);
+			assert_true(c.difference == 0);
+			assert_int_equal(c.verdict, COMPARE_UNDECIDED);
+		}
+	c = compare_rows("goodput_p10", &rows, &ab, 1);
+	assert_true(c.control.value == 50e6 && c.treated.value == 50e6);
+	/* All of one arm differ from all of the other. */
+	for (int i = 0; i < 400; i++)
+		if (rows.at[i].arm)
+			rows.at[i].busy_us = 20000;
+	for (int design = 0; design < 2; design++) {
+		c = compare_rows("goodput_p50", &rows, design ? &switchback : &ab, 1);
+		assert_int_equal(c.verdict, COMPARE_WORSE);
+		assert_true(c.low <= c.difference && c.difference <= c.high);
+		assert_true(fabs(c.difference + 10e6) < 3e6);
+	}
+	rows_free(&rows);
+}
+
 /* Each arm is compared with arm 0 alone. */
 static void test_more_arms(void **state)
 {
@@ -321,6 +406,8 @@ int main(void)
 		cmocka_unit_test(test_parts_of_connections_from_before_their_block),
 		cmocka_unit_test(test_lacks),
 		cmocka_unit_test(test_equal_values),
+		cmocka_unit_test(test_steps_of_a_clock),
+		cmocka_unit_test(test_all_values_equal),
 		cmocka_unit_test(test_more_arms),
 		cmocka_unit_test(test_size_classes),
 	};

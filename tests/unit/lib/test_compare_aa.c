@@ -2,7 +2,8 @@
 /*
  * How often do experiments with the same thing in all arms find a difference? It should be 5 % at
  * the level of 95 %; a test with fewer than 3 % would see nothing. Traffic has heavy tails, and
- * prefixes of very different weight whose connections are alike.
+ * prefixes of very different weight whose connections are alike. Clocks may be coarse, so that most
+ * values are tied.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,29 +24,61 @@ struct setting {
 	double share; /* of arm 1 */
 	__u32 blocks;
 	int experiments;
+	bool is_tied; /* with a clock of `step`, see traffic_round() */
+	__u32 step;
 };
 
 static const struct setting by_connection[] = {
-	{ "200, few prefixes", EXPERIMENT_AB, 0, 200, 5, 0, 0.5, 0.5, 0, 200 },
-	{ "1000, few prefixes, 10 %", EXPERIMENT_AB, 0, 1000, 10, 1, 0.5, 0.1, 0, 100 },
-	{ "2000, few prefixes", EXPERIMENT_AB, 0, 2000, 10, 1, 0.5, 0.5, 0, 60 },
-	{ "300 of 30 prefixes", EXPERIMENT_AB, 0, 300, 30, 1, 0.5, 0.5, 0, 150 },
-	{ "1000 of 100 prefixes, 10 %", EXPERIMENT_AB, 0, 1000, 100, 1, 0.5, 0.1, 0, 100 },
-	{ "2000 of 40 prefixes, very alike", EXPERIMENT_AB, 0, 2000, 40, 1, 1, 0.5, 0, 60 },
+	{ "200, few prefixes", EXPERIMENT_AB, 0, 200, 5, 0, 0.5, 0.5, 0, 200, false, 0 },
+	{ "1000, few prefixes, 10 %", EXPERIMENT_AB, 0, 1000, 10, 1, 0.5, 0.1, 0, 100, false, 0 },
+	{ "2000, few prefixes", EXPERIMENT_AB, 0, 2000, 10, 1, 0.5, 0.5, 0, 60, false, 0 },
+	{ "300 of 30 prefixes", EXPERIMENT_AB, 0, 300, 30, 1, 0.5, 0.5, 0, 150, false, 0 },
+	{ "1000 of 100 prefixes, 10 %", EXPERIMENT_AB, 0, 1000, 100, 1, 0.5, 0.1, 0, 100, false,
+	  0 },
+	{ "2000 of 40 prefixes, very alike", EXPERIMENT_AB, 0, 2000, 40, 1, 1, 0.5, 0, 60, false,
+	  0 },
 };
 
 static const struct setting by_prefix[] = {
-	{ "200 of 40", EXPERIMENT_AB, 1, 200, 40, 0.5, 0.5, 0.5, 0, 150 },
-	{ "500 of 100, equal", EXPERIMENT_AB, 1, 500, 100, 0, 0.5, 0.5, 0, 80 },
-	{ "1000 of 100, very unequal", EXPERIMENT_AB, 1, 1000, 100, 1, 0.5, 0.5, 0, 80 },
-	{ "1000 of 40, very alike", EXPERIMENT_AB, 1, 1000, 40, 0.5, 1, 0.5, 0, 80 },
-	{ "2000 of 300, 20 %", EXPERIMENT_AB, 1, 2000, 300, 0.8, 0.5, 0.2, 0, 40 },
+	{ "200 of 40", EXPERIMENT_AB, 1, 200, 40, 0.5, 0.5, 0.5, 0, 150, false, 0 },
+	{ "500 of 100, equal", EXPERIMENT_AB, 1, 500, 100, 0, 0.5, 0.5, 0, 80, false, 0 },
+	{ "1000 of 100, very unequal", EXPERIMENT_AB, 1, 1000, 100, 1, 0.5, 0.5, 0, 80, false, 0 },
+	{ "1000 of 40, very alike", EXPERIMENT_AB, 1, 1000, 40, 0.5, 1, 0.5, 0, 80, false, 0 },
+	{ "2000 of 300, 20 %", EXPERIMENT_AB, 1, 2000, 300, 0.8, 0.5, 0.2, 0, 40, false, 0 },
 };
 
 static const struct setting by_block[] = {
-	{ "8 blocks", EXPERIMENT_SWITCHBACK, 0, 400, 50, 1, 0.5, 0, 8, 200 },
-	{ "16 blocks", EXPERIMENT_SWITCHBACK, 0, 800, 50, 1, 0.5, 0, 16, 120 },
-	{ "40 blocks", EXPERIMENT_SWITCHBACK, 0, 2000, 50, 1, 0.5, 0, 40, 60 },
+	{ "8 blocks", EXPERIMENT_SWITCHBACK, 0, 400, 50, 1, 0.5, 0, 8, 200, false, 0 },
+	{ "16 blocks", EXPERIMENT_SWITCHBACK, 0, 800, 50, 1, 0.5, 0, 16, 120, false, 0 },
+	{ "40 blocks", EXPERIMENT_SWITCHBACK, 0, 2000, 50, 1, 0.5, 0, 40, 60, false, 0 },
+};
+
+/* Each design, with clocks of 1, 4 and 10 ms and with ten values. */
+#define TIED(name, design, unit, n, prefixes, share, blocks)                                           \
+	{ name ", 1 ms", design, unit, n, prefixes, 0.7, 0.5, share, blocks, 30, true, 1000 },         \
+		{ name ", 4 ms", design, unit, n, prefixes, 0.7, 0.5, share, blocks, 30, true, 4000 }, \
+		{ name ", 10 ms", design, unit, n,    prefixes, 0.7, 0.5,                              \
+		  share,	  blocks, 60,	true, 10000 },                                         \
+	{                                                                                              \
+		name ", ten values", design, unit, n, prefixes, 0.7, 0.5, share, blocks, 30, true,     \
+			TRAFFIC_TEN_VALUES                                                             \
+	}
+
+static const struct setting tied_by_connection[] = {
+	TIED("300", EXPERIMENT_AB, 0, 300, 5, 0.5, 0),
+	TIED("500 of 60 prefixes", EXPERIMENT_AB, 0, 500, 60, 0.3, 0),
+};
+static const struct setting tied_canary[] = {
+	TIED("canary, 10 % of 600", EXPERIMENT_CANARY, 0, 600, 10, 0.1, 0),
+	TIED("canary, 30 % of 80 prefixes", EXPERIMENT_CANARY, 1, 500, 80, 0.3, 0),
+};
+static const struct setting tied_by_prefix[] = {
+	TIED("300 of 60", EXPERIMENT_AB, 1, 300, 60, 0.5, 0),
+	TIED("500 of 100", EXPERIMENT_AB, 1, 500, 100, 0.5, 0),
+};
+static const struct setting tied_by_block[] = {
+	TIED("8 blocks", EXPERIMENT_SWITCHBACK, 0, 300, 50, 0, 8),
+	TIED("20 blocks", EXPERIMENT_SWITCHBACK, 0, 600, 50, 0, 20),
 };
 
 struct tally {
@@ -60,6 +93,21 @@ static __u8 draw_arm(struct traffic *t, const struct setting *s, const struct ex
 	if (s->unit)
 		return experiment_mix(e->seed ^ row->raddr[3]) < s->share * 4294967296.0;
 	return traffic_uniform(t) < s->share;
+}
+
+/*
+ * The interval has the difference in it, and is no rounding noise: it is much wider than that. No
+ * difference of 0 is called better or worse.
+ */
+static void check_interval(const struct comparison *c)
+{
+	double value = fmax(c->control.value, c->treated.value);
+
+	assert_true(c->low <= c->difference && c->difference <= c->high);
+	assert_true(!c->verdict || c->difference);
+	assert_true(c->high - c->low > 1e-4 * value);
+	assert_true(!c->low || fabs(c->low) > 1e-9 * value);
+	assert_true(!c->high || fabs(c->high) > 1e-9 * value);
 }
 
 /* One experiment, all its metrics. */
@@ -86,6 +134,8 @@ static void run(const struct setting *s, __u64 seed, struct tally *tally)
 		if (s->blocks && (!i || block != rows.at[i - 1].block))
 			slow = exp(0.3 * traffic_normal(&traffic)); /* the network's load now */
 		traffic_next(&traffic, &row, slow);
+		if (s->is_tied)
+			traffic_round(&traffic, &row, s->step);
 		row.block = block;
 		row.arm = draw_arm(&traffic, s, &e, &row);
 		assert_true(rows_add(&rows, &row));
@@ -95,6 +145,8 @@ static void run(const struct setting *s, __u64 seed, struct tally *tally)
 		assert_true(compare(&c, &metrics[m], &rows, &units, &e, 1, SIZE_ALL));
 		tally[m].compared += c.lack == COMPARE_HAS_ALL;
 		tally[m].different += c.verdict != COMPARE_UNDECIDED;
+		if (c.lack == COMPARE_HAS_ALL)
+			check_interval(&c);
 	}
 	rows_free(&rows);
 }
@@ -158,12 +210,22 @@ static void test_by_block(void **state)
 	CHECK(by_block);
 }
 
+static void test_ties(void **state)
+{
+	(void)state;
+	CHECK(tied_by_connection);
+	CHECK(tied_canary);
+	CHECK(tied_by_prefix);
+	CHECK(tied_by_block);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_connection),
 		cmocka_unit_test(test_by_prefix),
 		cmocka_unit_test(test_by_block),
+		cmocka_unit_test(test_ties),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

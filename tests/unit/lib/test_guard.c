@@ -97,6 +97,8 @@ struct world {
 	double rate; /* and its goodput */
 	double queue; /* and its time above the least RTT */
 	__u32 seed;
+	bool is_tied; /* with a clock of `step`, see traffic_round() */
+	__u32 step;
 };
 
 static void more_rows(struct world *w, const struct experiment *e, struct rows *rows, int n,
@@ -115,6 +117,8 @@ static void more_rows(struct world *w, const struct experiment *e, struct rows *
 			row.busy_us /= w->rate;
 			row.rtt_above_p95_us *= w->queue;
 		}
+		if (w->is_tied)
+			traffic_round(&w->traffic, &row, w->step);
 		assert_true(rows_add(rows, &row));
 	}
 }
@@ -257,13 +261,17 @@ static bool is_taken_back(struct world *w, const struct experiment *e)
 	return failed;
 }
 
-static int count_taken_back(const struct experiment *e, double loss, int canaries)
+/* clock: the step of a coarse clock, or NULL. */
+static int count_taken_back(const struct experiment *e, double loss, int canaries,
+			    const __u32 *clock)
 {
 	int n = 0;
 
 	for (int i = 0; i < canaries; i++) {
 		struct world w = { .loss = loss, .rate = 1, .queue = 1, .seed = i };
 
+		w.is_tied = clock;
+		w.step = clock ? *clock : 0;
 		traffic_begin(&w.traffic, 5000 + i, 100, 0.7, 0.5);
 		n += is_taken_back(&w, e);
 	}
@@ -274,15 +282,88 @@ static int count_taken_back(const struct experiment *e, double loss, int canarie
 static void test_equal_arms_are_not_taken_back(void **state)
 {
 	(void)state;
-	assert_true(count_taken_back(&canary, 1, CANARIES) <= CANARIES * 0.07);
-	assert_true(count_taken_back(&canary_by_prefix, 1, CANARIES) <= CANARIES * 0.07);
+	assert_true(count_taken_back(&canary, 1, CANARIES, NULL) <= CANARIES * 0.07);
+	assert_true(count_taken_back(&canary_by_prefix, 1, CANARIES, NULL) <= CANARIES * 0.07);
 }
 
 /* A canary that loses a lot is always taken back. */
 static void test_a_bad_one_is_taken_back(void **state)
 {
 	(void)state;
-	assert_int_equal(count_taken_back(&canary, 8, CANARIES / 10), CANARIES / 10);
+	assert_int_equal(count_taken_back(&canary, 8, CANARIES / 10, NULL), CANARIES / 10);
+}
+
+/* ---- clocks so coarse that most values are tied */
+
+static const __u32 clocks[] = { 1000, 4000, 10000, TRAFFIC_TEN_VALUES };
+#define CLOCKS (sizeof(clocks) / sizeof(clocks[0]))
+
+/*
+ * All guards and looks together take back at most 5 %. It is much less than that by nature: looks
+ * may be many more than these.
+ */
+static void test_ties_take_nothing_back(void **state)
+{
+	int n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < CLOCKS; i++)
+		n += count_taken_back(&canary, 1, CANARIES / 10, &clocks[i]);
+	for (size_t i = 0; i < CLOCKS; i++)
+		n += count_taken_back(&canary_by_prefix, 1, CANARIES / 10, &clocks[i]);
+	assert_true(n <= 2 * CANARIES / 10 * (int)CLOCKS * 0.07);
+	for (size_t i = 0; i < CLOCKS; i++)
+		assert_int_equal(count_taken_back(&canary, 8, 1, &clocks[i]), 1);
+}
+
+/* At one look, the standard errors of each guard are those of a normal distribution. */
+static void test_errors_with_ties(void **state)
+{
+	static const char *const texts[] = { "goodput_p10 > 1x",   "goodput_p50 > 1x",
+					     "first_16k_p50 < 1x", "rtt_min < 1x",
+					     "rtt_mean < 1x",	   "rtt_p95 < 1x",
+					     "retransmitted < 1x" };
+	int judged = 0, beyond = 0;
+
+	(void)state;
+	for (size_t i = 0; i < CLOCKS; i++)
+		for (int k = 0; k < 80; k++) {
+			struct world w = { .loss = 1, .rate = 1, .queue = 1, .is_tied = true };
+			struct guard_result result;
+			struct rows rows = {};
+
+			w.step = clocks[i];
+			traffic_begin(&w.traffic, 100 * i + k, 10, 0.7, 0.5);
+			more_rows(&w, &canary, &rows, 500, 0.3);
+			for (size_t g = 0; g < sizeof(texts) / sizeof(texts[0]); g++) {
+				judge(texts[g], &canary, &rows, GUARD_LEVEL, &result);
+				judged++;
+				beyond += fabs(result.errors) > 1.96;
+			}
+			rows_free(&rows);
+		}
+	printf("%.1f %% of %d\n", 100.0 * beyond / judged, judged);
+	assert_true(beyond > 0.03 * judged && beyond < 0.07 * judged);
+}
+
+/* A few hundred equal connections cannot prove that nobody loses a thousandth. */
+static void test_ties_prove_nothing(void **state)
+{
+	struct world w = { .loss = 1, .rate = 1, .queue = 1, .is_tied = true, .step = 10000 };
+	struct guard_result result;
+	struct rows rows = {};
+
+	(void)state;
+	traffic_begin(&w.traffic, 3, 10, 0.7, 0.5);
+	more_rows(&w, &canary, &rows, 500, 0.5);
+	assert_int_equal(judge("first_16k_p50 < 1.001x", &canary, &rows, GUARD_LEVEL, &result),
+			 GUARD_HOLDS);
+	assert_int_equal(judge("rtt_min < 1.001x", &canary, &rows, GUARD_LEVEL, &result),
+			 GUARD_HOLDS);
+	assert_int_equal(judge("goodput_p50 > -1kbit", &canary, &rows, GUARD_LEVEL, &result),
+			 GUARD_HOLDS);
+	assert_int_equal(judge("rtt_min < 2x", &canary, &rows, GUARD_LEVEL, &result), GUARD_PROVEN);
+	rows_free(&rows);
 }
 
 int main(void)
@@ -296,6 +377,9 @@ int main(void)
 		cmocka_unit_test(test_level),
 		cmocka_unit_test(test_equal_arms_are_not_taken_back),
 		cmocka_unit_test(test_a_bad_one_is_taken_back),
+		cmocka_unit_test(test_ties_take_nothing_back),
+		cmocka_unit_test(test_errors_with_ties),
+		cmocka_unit_test(test_ties_prove_nothing),
 	};
 
 	err_init("test", false);

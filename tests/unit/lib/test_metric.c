@@ -137,37 +137,70 @@ static void classes_by_size(void **state)
 
 /* ---- over connections */
 
+/* As observations_collect() spreads them: the least of the gaps to both neighbours is a width. */
 static const struct observation five[] = {
-	{ 1, 1, 0 }, { 2, 1, 0 }, { 3, 1, 0 }, { 10, 1, 0 }, { 20, 1, 0 },
+	{ 1, 1, 0.75, 1.25, 0, 0, 0 }, { 2, 1, 1.5, 2.5, 0, 0, 0 }, { 3, 1, 2.5, 3.5, 0, 0, 0 },
+	{ 10, 1, 6.5, 13.5, 0, 0, 0 }, { 20, 1, 15, 25, 0, 0, 0 },
 };
 
-static void expect_quantile(double p, double value)
+static void expect_quantile(const struct observation *at, size_t n, double p, double value)
 {
-	assert_true(fabs(observations_quantile(five, 5, p) - value) < 1e-9);
+	struct distribution d;
+
+	assert_true(distribution_init(&d, at, n));
+	assert_true(fabs(distribution_quantile(&d, p) - value) < 1e-9);
+	assert_true(fabs(distribution_below(&d, value) - p * n) < 1e-9);
+	distribution_free(&d);
 }
 
+/* Within a cell it is interpolated; between cells it is the middle, as a median of two is. */
 static void quantiles_are_interpolated(void **state)
 {
+	static const struct observation tied[] = {
+		{ 8, 1, 6, 10, 0, 0, 0 },
+		{ 8, 1, 6, 10, 0, 0, 0 },
+		{ 8, 1, 6, 10, 0, 0, 0 },
+		{ 12, 1, 10, 14, 0, 0, 0 },
+	};
+	static const struct observation equal[] = { { 8, 1, 8, 8, 0, 0, 0 },
+						    { 8, 1, 8, 8, 0, 0, 0 } };
+	struct distribution d;
+
 	(void)state;
-	expect_quantile(0, 1);
-	expect_quantile(0.25, 2);
-	expect_quantile(0.5, 3);
-	expect_quantile(0.6, 5.8); /* 0.4 of the way from 3 to 10 */
-	expect_quantile(0.95, 18);
-	expect_quantile(1, 20);
-	assert_true(observations_quantile(five, 1, 0.5) == 1);
+	expect_quantile(five, 5, 0.1, 1);
+	expect_quantile(five, 5, 0.2, 1.375); /* (1.25 + 1.5) / 2 */
+	expect_quantile(five, 5, 0.5, 3);
+	expect_quantile(five, 5, 0.6, 5);
+	expect_quantile(five, 5, 0.95, 22.5);
+	expect_quantile(tied, 4, 0.5, 6 + 4 * 2 / 3.0);
+	expect_quantile(tied, 4, 0.75, 10);
+	expect_quantile(tied, 4, 0.8, 10.8);
+	assert_true(distribution_init(&d, equal, 2));
+	for (double p = 0.05; p < 1; p += 0.05)
+		assert_true(distribution_quantile(&d, p) == 8);
+	assert_true(distribution_below(&d, 7.999) == 0 && distribution_below(&d, 8) == 2);
+	distribution_free(&d);
+}
+
+static void expect_estimate(const char *metric, double value)
+{
+	double estimate;
+
+	assert_true(observations_estimate(find(metric), five, 5, &estimate));
+	assert_true(fabs(estimate - value) < 1e-12);
 }
 
 /* A connection that sent more weighs more. */
 static void a_mean_of_shares_is_that_of_all_bytes(void **state)
 {
-	static const struct observation two[] = { { 1, 10, 0 }, { 0, 90, 0 } };
+	static const struct observation two[] = { { .value = 1, .of = 10 },
+						  { .value = 0, .of = 90 } };
 
 	(void)state;
 	assert_true(fabs(observations_mean(two, 2) - 0.01) < 1e-12);
 	assert_true(fabs(observations_mean(five, 5) - 7.2) < 1e-12);
-	assert_true(fabs(observations_estimate(find("timeouts"), five, 5) - 7.2) < 1e-12);
-	assert_true(fabs(observations_estimate(find("rtt_min"), five, 5) - 3) < 1e-12);
+	expect_estimate("timeouts", 7.2);
+	expect_estimate("rtt_min", 3);
 }
 
 static void add(struct rows *rows, int arm, __u64 acked, __u32 unit, bool continued)
@@ -214,14 +247,10 @@ static void what_is_collected(void **state)
 	rows.with_continued = true;
 	assert_int_equal(count(&rows, "goodput_p50", 0, SIZE_ALL), 4);
 	assert_true(observations_collect(&o, find("goodput_p50"), &rows, 0, SIZE_ALL));
-	observations_sort_by_unit(&o);
 	for (size_t i = 1; i < o.n; i++)
 		assert_true(
 			o.at[i - 1].unit < o.at[i].unit ||
 			(o.at[i - 1].unit == o.at[i].unit && o.at[i - 1].value <= o.at[i].value));
-	observations_sort(&o);
-	for (size_t i = 1; i < o.n; i++)
-		assert_true(o.at[i - 1].value <= o.at[i].value);
 	observations_free(&o);
 	rows_free(&rows);
 }
