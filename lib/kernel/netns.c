@@ -22,8 +22,6 @@
 #include "cli/err.h"
 #include "netns.h"
 
-#define OWN "/proc/thread-self/ns/net"
-
 struct walk {
 	netns_visitor visit;
 	void *data;
@@ -61,7 +59,7 @@ static bool has_vanished(int error)
 static bool visit_inside(int fd, const struct netns *ns, netns_visitor visit, void *data,
 			 int *result)
 {
-	int home = open(OWN, O_RDONLY | O_CLOEXEC);
+	int home = open(NETNS_OWN, O_RDONLY | O_CLOEXEC);
 
 	if (home < 0 || setns(fd, CLONE_NEWNET)) {
 		err("cannot enter the network namespace %s: %s", ns->name, strerror(errno));
@@ -217,7 +215,7 @@ static int open_named(const char *option, struct netns *ns)
 
 int netns_visit(const char *name, netns_visitor visit, void *data)
 {
-	struct netns ns = { .name = name ? name : OWN };
+	struct netns ns = { .name = name ? name : NETNS_OWN };
 	int ret = EXIT_REFUSED, fd = open_named("--netns", &ns);
 
 	if (fd < 0)
@@ -251,7 +249,7 @@ bool netns_name(__u32 inode, char name[NAME_MAX + 1])
 	bool found = false;
 	struct dirent *e;
 
-	if (stat(OWN, &own))
+	if (stat(NETNS_OWN, &own))
 		own.st_dev = 0;
 	while (dir && !found && (e = readdir(dir))) {
 		/* A name whose mount is gone is a file of another file system. */

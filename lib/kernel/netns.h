@@ -13,6 +13,7 @@
 #include <linux/types.h>
 
 #define NETNS_NAMED "/run/netns/" /* where ip-netns(8) keeps them */
+#define NETNS_OWN "/proc/thread-self/ns/net"
 
 struct netns {
 	const char *name; /* as --netns takes it: of /run/netns, or a path such as /proc/1/ns/net */

@@ -14,7 +14,8 @@ struct json;
 
 struct migration {
 	struct migrate_config config; /* what is wanted */
-	const char *netns; /* as --netns, or NULL: all namespaces */
+	const char *netns; /* as --netns; NULL: our own */
+	bool all_netns; /* all of them instead */
 
 	/* What happened, each socket once, in the order in which they were found. */
 	struct migrate_record *records;
@@ -22,6 +23,12 @@ struct migration {
 	__u32 *index; /* of records by cookie, open addressing; index_size is a power of two */
 	size_t index_size;
 	unsigned int namespaces; /* that were visited */
+
+	/* Connections that match in other namespaces, and the namespaces that have some. */
+	size_t others, others_namespaces;
+	bool others_known; /* they were counted */
+	bool others_partly; /* not all namespaces could be looked at */
+
 	bool unfinished; /* new ones kept coming, or it was stopped */
 	bool stopped; /* by a signal */
 };
@@ -35,6 +42,12 @@ size_t migration_count(const struct migration *m, enum migrate_what what, bool l
  * adds what it finds.
  */
 int migration_run(struct migration *m);
+
+/*
+ * Counts what a migration in our own namespace leaves alone in the others. What cannot be counted is
+ * said nowhere: nobody asked for it.
+ */
+void migration_count_others(struct migration *m);
 void migration_free(struct migration *m);
 
 /*

@@ -10,6 +10,7 @@
 #include "address.h"
 #include "cli/err.h"
 #include "cli/json.h"
+#include "cli/text.h"
 #include "cli/units.h"
 #include "migration/migration.h"
 
@@ -106,6 +107,8 @@ void migration_add_json(struct json *j, const struct migration *m)
 	json_add_string(j, "to", m->config.to);
 	json_add_bool(j, "dry_run", m->config.dry_run);
 	json_add_int(j, "namespaces", m->namespaces);
+	json_add_int_if(j, "left_in_other_namespaces", m->others_known && !m->others_partly,
+			m->others);
 	json_add_int(j, "moved", migration_count(m, MIGRATE_MOVED, false));
 	json_add_int(j, "listeners_moved", migration_count(m, MIGRATE_MOVED, true));
 	json_add_int(j, "listeners_left", migration_count(m, MIGRATE_LEFT, true));
@@ -134,6 +137,47 @@ static void print_record(const struct migrate_record *r)
 	       r->netns);
 }
 
+/* In how many namespaces something was moved. */
+static size_t moved_namespaces(const struct migration *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		size_t k = 0;
+
+		if (m->records[i].what != MIGRATE_MOVED)
+			continue;
+		while (k < i && (m->records[k].what != MIGRATE_MOVED ||
+				 m->records[k].netns != m->records[i].netns))
+			k++;
+		n += k == i;
+	}
+	return n;
+}
+
+static void print_where(const struct migration *m)
+{
+	size_t n;
+
+	if (m->all_netns) {
+		n = moved_namespaces(m);
+		printf(", in %zu network namespace%s\n", n, plural(n));
+	} else if (m->netns) {
+		printf(", in network namespace %s\n", text_shown(m->netns));
+	} else {
+		puts(", in this network namespace");
+	}
+}
+
+static void print_others(const struct migration *m)
+{
+	if (!m->others_known || !m->others)
+		return;
+	printf("left alone: %s%zu connection%s in %zu other network namespace%s (--all-netns)\n",
+	       m->others_partly ? "at least " : "", m->others, plural(m->others),
+	       m->others_namespaces, plural(m->others_namespaces));
+}
+
 void migration_print(const struct migration *m)
 {
 	size_t moved = migration_count(m, MIGRATE_MOVED, false);
@@ -147,8 +191,10 @@ void migration_print(const struct migration *m)
 		       plural(moved));
 		if (listeners)
 			printf(" and %zu listener%s", listeners, plural(listeners));
-		printf(" from %s to %s\n", m->config.from, m->config.to);
+		printf(" from %s to %s", m->config.from, m->config.to);
+		print_where(m);
 	}
+	print_others(m);
 	if (left)
 		printf("%zu listener%s left with %s, as are the connections that they will accept; "
 		       "--listeners moves them, too\n",

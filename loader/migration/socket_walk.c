@@ -137,13 +137,22 @@ static int pass(struct migration *m, int link)
 struct visit {
 	struct migration *m;
 	int link;
+	__u32 skip; /* the inode of a namespace that is not visited */
 };
+
+static size_t connections(const struct migration *m)
+{
+	return migration_count(m, MIGRATE_MOVED, false);
+}
 
 static int visit(const struct netns *ns, void *data)
 {
 	const struct visit *v = data;
+	size_t before = connections(v->m);
 	int found = 1;
 
+	if (ns->inode == v->skip)
+		return EXIT_DONE;
 	v->m->namespaces++;
 	for (int i = 0; i < MAX_PASSES && found > 0 && !is_stopped; i++)
 		found = pass(v->m, v->link);
@@ -152,45 +161,74 @@ static int visit(const struct netns *ns, void *data)
 		    strerror(-found));
 		return EXIT_REFUSED;
 	}
+	v->m->others_namespaces += connections(v->m) > before;
 	v->m->unfinished |= found || is_stopped;
 	return is_stopped ? EXIT_REFUSED : EXIT_DONE;
 }
 
-static int run(struct migration *m, const struct bpf_object *obj)
+static int run(struct migration *m, const struct bpf_object *obj, __u32 skip)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(obj, "migrate");
 	struct bpf_link *link = prog ? bpf_program__attach_iter(prog, NULL) : NULL;
-	struct visit v = { .m = m };
+	struct visit v = { .m = m, .skip = skip };
 	int ret;
 
 	if (!link)
 		return err_bpf(errno, "the kernel refused to walk its sockets");
 	v.link = bpf_link__fd(link);
 	handle_signals(true);
-	ret = netns_visit_all(m->netns, visit, &v);
+	ret = m->all_netns ? netns_for_each(visit, &v) : netns_visit(m->netns, visit, &v);
 	handle_signals(false);
 	bpf_link__destroy(link);
 	m->stopped = is_stopped;
-	if (is_stopped) {
+	if (is_stopped && !skip) {
 		err("stopped by a signal");
 		remedy("run it again for the rest");
 	}
 	return ret;
 }
 
-int migration_run(struct migration *m)
+static int load_and_run(struct migration *m, __u32 skip)
 {
 	struct bpf_object *obj;
-	int ret;
+	int ret = migrate_object_load(&m->config, &obj);
 
-	m->unfinished = false;
-	m->namespaces = 0;
-	ret = migrate_object_load(&m->config, &obj);
 	if (ret)
 		return ret;
-	ret = run(m, obj);
+	ret = run(m, obj, skip);
 	bpf_object__close(obj);
 	return ret;
+}
+
+int migration_run(struct migration *m)
+{
+	m->unfinished = false;
+	m->namespaces = 0;
+	return load_and_run(m, 0);
+}
+
+void migration_count_others(struct migration *m)
+{
+	struct migration others = { .config = m->config, .all_netns = true };
+	FILE *nowhere = fopen("/dev/null", "we");
+	__u32 own;
+	int ret;
+
+	if (!nowhere)
+		return;
+	others.config.dry_run = true;
+	err_to(nowhere);
+	ret = netns_inode("", NETNS_OWN, &own);
+	if (!ret) {
+		ret = load_and_run(&others, own);
+		m->others_known = true;
+		m->others_partly = ret || others.unfinished;
+		m->others = connections(&others);
+		m->others_namespaces = others.others_namespaces;
+	}
+	err_to(NULL);
+	fclose(nowhere);
+	migration_free(&others);
 }
 
 void migration_free(struct migration *m)

@@ -47,13 +47,16 @@ int verb_migrate(void *options, int argc, char **argv)
 	const struct options *opt = options;
 	struct migration m = {
 		.netns = opt->netns,
+		.all_netns = opt->all_netns,
 		.config = { .listeners = opt->listeners, .dry_run = opt->dry_run },
 	};
 	int ret;
 
 	(void)argc;
 	(void)argv;
-	ret = take_names(opt, &m.config);
+	ret = opt->netns && opt->all_netns ?
+		      refuse("--netns and --all-netns contradict each other") :
+		      take_names(opt, &m.config);
 	if (!ret)
 		ret = socket_filter_parse(&opt->filter, &m.config);
 	if (!ret)
@@ -63,6 +66,8 @@ int verb_migrate(void *options, int argc, char **argv)
 	if (privileges_take() || (!opt->dry_run && lock_instances()))
 		return EXIT_REFUSED;
 	ret = migration_run(&m);
+	if (!ret && !opt->netns && !opt->all_netns)
+		migration_count_others(&m);
 	if (!ret || m.n) {
 		int judged;
 

@@ -87,7 +87,7 @@ static int check_migrate(const struct options *opt, struct migration *m)
 int verb_unload(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
-	struct migration m = { .config = { .listeners = true } };
+	struct migration m = { .config = { .listeners = true }, .all_netns = true };
 	struct instance inst;
 	struct json j;
 	bool is_unloaded;

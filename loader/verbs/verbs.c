@@ -34,6 +34,7 @@ static bool option_name(const char *option, const char *name, void *to)
 #define ALGORITHM(help) { "algorithm", 0, "ALGORITHM", option_text, MEMBER(algorithm), help }
 #define OBJECT(help) { "object", 0, "FILE", option_text, MEMBER(object), help }
 #define NETNS(help) { "netns", 0, "N", option_text, MEMBER(netns), help }
+#define ALL_NETNS(help) { "all-netns", 0, NULL, option_flag, MEMBER(all_netns), help }
 #define CGROUP(help) { "cgroup", 0, "PATH", option_text, MEMBER(filter.cgroup), help }
 #define END \
 	{   \
@@ -114,7 +115,8 @@ static const struct option_def rule_add[] = {
 static const struct option_def migrate[] = {
 	{ "from", 0, "CC", option_text, MEMBER(from), "connections with this congestion control" },
 	{ "to", 0, "CC", option_text, MEMBER(to), "get this one" },
-	NETNS("of this network namespace; otherwise of all"),
+	NETNS("of this network namespace; otherwise of the own"),
+	ALL_NETNS("of all network namespaces"),
 	{ "listeners", 0, NULL, option_flag, MEMBER(listeners),
 	  "also listening sockets, and so the connections that they accept later" },
 	{ "dry-run", 0, NULL, option_flag, MEMBER(dry_run), "only print which ones" },

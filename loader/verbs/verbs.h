@@ -28,6 +28,7 @@ struct options {
 	bool ecn; /* load --ecn */
 	bool make_default; /* load --default */
 	const char *netns; /* --netns: a name of /run/netns, or a path */
+	bool all_netns; /* --all-netns */
 	const char *from, *to; /* migrate */
 	const char *migrate; /* unload --migrate */
 	bool listeners; /* migrate --listeners */

@@ -21,11 +21,13 @@ from tool import DONE, NOTHING, REFUSED, USAGE, status_of
 from transfer import MB, Transfer, advance, connect, finish, flows, get_cc, listen, new_socket, set_cc
 
 COUNTS = "moved", "listeners_moved", "listeners_left", "failed"
-KEYS = {"from", "to", "dry_run", "namespaces", *COUNTS, "errors", "unfinished"}
+KEYS = {"from", "to", "dry_run", "namespaces", "left_in_other_namespaces", *COUNTS, "errors", "unfinished"}
 
 
 def migrate(bbrctl, *args, status=DONE, **kwargs):
-    return bbrctl("-j", "migrate", *args, status=status, **kwargs).json()
+    """In the namespaces of the tests, too."""
+    where = [] if "--netns" in args else ["--all-netns"]
+    return bbrctl("-j", "migrate", *args, *where, status=status, **kwargs).json()
 
 
 def counts(answer):
@@ -98,13 +100,13 @@ def test_dry_run_changes_nothing(bbrctl, load, ns):
     answer = migrate(bbrctl, "--from", name, "--to", "reno", "--dry-run", "--listeners")
     assert counts(answer) == (3, 1, 0, 0)
     assert used([*sockets, listener]) == [name] * 4
-    assert "would move 3 connections" in bbrctl("migrate", "--from", name, "--to", "reno", "--dry-run").out
+    assert "would move 3 connections" in bbrctl("migrate", "--all-netns", "--from", name, "--to", "reno", "--dry-run").out
 
 
 def test_listeners(bbrctl, load, ns):
     name = load()
     listener = listen(ns, cc=name)
-    only_left = "migrate", "--from", name, "--to", "reno"
+    only_left = "migrate", "--from", name, "--to", "reno", "--all-netns"
     assert counts(migrate(bbrctl, *only_left[1:], status=NOTHING)) == (0, 0, 1, 0)
     assert "1 listener left" in bbrctl(*only_left, status=NOTHING).out
     sender, accepted = connect(ns, listener, cc="cubic")
@@ -214,6 +216,28 @@ def test_several_namespaces(bbrctl, load, new_ns):
     assert [set(used(some)) for some in sockets] == [{name}, {"reno"}, {name}]
     rest = migrate(bbrctl, "--from", name, "--to", "reno")
     assert rest["moved"] == 4 and rest["namespaces"] >= 3
+
+
+def test_only_the_own_namespace_unless_told_otherwise(bbrctl, load, new_ns):
+    """bbrctl runs in the first of three; it says what it leaves alone."""
+    name = load()
+    spaces = [new_ns() for _ in range(3)]
+    sockets = [many(ns, name, i + 1) for i, ns in enumerate(spaces)]
+    here = {"prefix": ["nsenter", f"--net=/run/netns/{spaces[0].name}"]}
+    go = "migrate", "--from", name, "--to", "reno"
+    would = bbrctl(*go, "--dry-run", **here).out
+    assert would == f"would move 1 connection from {name} to reno, in this network namespace\n" \
+                    "left alone: 5 connections in 2 other network namespaces (--all-netns)\n"
+    assert bbrctl(*go, **here).out == would.replace("would move", "moved")
+    assert [set(used(some)) for some in sockets] == [{"reno"}, {name}, {name}]
+    none = bbrctl(*go, status=NOTHING, **here)
+    assert none.out == "left alone: 5 connections in 2 other network namespaces (--all-netns)\n"
+    assert f"no matching connection uses {name}" in none.err
+    assert bbrctl("-j", *go, status=NOTHING, **here).json()["left_in_other_namespaces"] == 5
+    assert bbrctl(*go, "--netns", spaces[1].name, **here).out == \
+        f"moved 2 connections from {name} to reno, in network namespace {spaces[1].name}\n"
+    assert bbrctl(*go, "--all-netns", **here).out == f"moved 3 connections from {name} to reno, in 1 network namespace\n"
+    assert [set(used(some)) for some in sockets] == [{"reno"}] * 3
 
 
 ALONE = """
@@ -326,6 +350,7 @@ def socket_that_connects(ns, listener, name):
     ["--from", "x", "--to", "reno", "--mark", "-1"],
     ["--from", "x", "--to", "reno", "--mark", "0x100000000"],
     ["--from", "x", "--to", "reno", "--netns", "there_is_none"],
+    ["--from", "x", "--to", "reno", "--netns", "/proc/self/ns/net", "--all-netns"],
     ["--from", "x", "--to", "reno", "--netns", "/etc/passwd"],
     ["--from", "x", "--to", "reno", "--name", "x"],
     ["--from", "x", "--to", "reno", "y"],
@@ -348,7 +373,7 @@ def test_nothing_to_move(bbrctl, load):
 def test_again_is_nothing_to_do(bbrctl, load, ns):
     name = load()
     sockets = many(ns, name, 2)
-    out = bbrctl("migrate", "-v", "--from", name, "--to", "reno").out
+    out = bbrctl("migrate", "-v", "--all-netns", "--from", name, "--to", "reno").out
     assert f"moved 2 connections from {name} to reno" in out and str(sockets[0].getsockname()[1]) in out
     bbrctl("migrate", "--from", name, "--to", "reno", status=NOTHING)
     assert used(sockets) == ["reno"] * 2
@@ -366,7 +391,7 @@ def immovable(bbrctl):
 def test_what_cannot_be_moved(bbrctl, load, ns, immovable):
     name = load()
     running = flows(ns, name, 2)
-    answer = bbrctl("-j", "-v", "migrate", "--from", name, "--to", immovable, status=REFUSED)
+    answer = bbrctl("-j", "-v", "migrate", "--all-netns", "--from", name, "--to", immovable, status=REFUSED)
     assert "2 could not be moved" in answer.err
     found = answer.json()
     assert counts(found) == (0, 0, 0, 2)
@@ -418,7 +443,7 @@ def test_stopped_half_way(bbrctl, load, ns, many_files, number):
     name = load()
     running = flows(ns, name, 2, gap=0.005)
     sockets = many(ns, name, 600)
-    go = "migrate", "--from", name, "--to", "reno"
+    go = "migrate", "--all-netns", "--from", name, "--to", "reno"
     begin = time.monotonic()
     bbrctl(*go)
     longest = time.monotonic() - begin
@@ -440,7 +465,7 @@ def test_several_at_once(bbrctl, load, ns, many_files):
     """Four at once do the same work: each socket is moved by one of them."""
     name = load()
     sockets = many(ns, name, 400)
-    go = "-j", "migrate", "--from", name, "--to", "reno"
+    go = "-j", "migrate", "--all-netns", "--from", name, "--to", "reno"
     answers = [p.communicate(timeout=60)[0] for p in
                [bbrctl.start(*go, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(4)]]
     assert sum(json.loads(a)["moved"] for a in answers) == 400
@@ -452,7 +477,7 @@ def test_against_each_other(bbrctl, load, ns):
     one, two = load(), load()
     running = flows(ns, one, 6)
     ways = [(one, two), (two, one)] * 6
-    started = [bbrctl.start("migrate", "--from", a, "--to", b, stdout=subprocess.DEVNULL,
+    started = [bbrctl.start("migrate", "--all-netns", "--from", a, "--to", b, stdout=subprocess.DEVNULL,
                             stderr=subprocess.DEVNULL) for a, b in ways]
     assert {p.wait(120) for p in started} <= {DONE, NOTHING}
     advance(running)
@@ -465,7 +490,7 @@ def test_connections_come_and_go_meanwhile(bbrctl, load, ns):
     old = many(ns, name, 50)
     listener = listen(ns, backlog=64)
     for _ in range(5):
-        process = bbrctl.start("migrate", "--from", name, "--to", "reno", stdout=subprocess.DEVNULL,
+        process = bbrctl.start("migrate", "--all-netns", "--from", name, "--to", "reno", stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
         while process.poll() is None:
             for s in connect(ns, listener, cc=name):

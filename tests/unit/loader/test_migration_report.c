@@ -87,7 +87,8 @@ static void no_socket_matches(void **state)
 	assert_string_equal(printed(), "");
 	expect_judgement(EXIT_NOTHING, "bbrctl: no matching connection uses cubic\n");
 	assert_string_equal(json(), "{\"from\":\"cubic\",\"to\":\"bpf_bbr\",\"dry_run\":false,"
-				    "\"namespaces\":2,\"moved\":0,\"listeners_moved\":0,"
+				    "\"namespaces\":2,\"left_in_other_namespaces\":null,\"moved\":"
+				    "0,\"listeners_moved\":0,"
 				    "\"listeners_left\":0,\"failed\":0,\"errors\":[],"
 				    "\"unfinished\":false}\n");
 }
@@ -96,17 +97,18 @@ static void connections_and_listeners(void **state)
 {
 	(void)state;
 	add(MIGRATE_MOVED, TCP_ESTABLISHED, 0);
-	assert_string_equal(printed(), "moved 1 connection from cubic to bpf_bbr\n");
+	assert_string_equal(
+		printed(), "moved 1 connection from cubic to bpf_bbr, in this network namespace\n");
 	add(MIGRATE_MOVED, TCP_CLOSE_WAIT, 0);
 	add(MIGRATE_MOVED, TCP_LISTEN, 0);
-	assert_string_equal(printed(),
-			    "moved 2 connections and 1 listener from cubic to bpf_bbr\n");
+	assert_string_equal(printed(), "moved 2 connections and 1 listener from cubic to bpf_bbr, "
+				       "in this network namespace\n");
 	expect_judgement(EXIT_DONE, "");
 	assert_non_null(strstr(json(), "\"moved\":2,\"listeners_moved\":1,\"listeners_left\":0,"
 				       "\"failed\":0,\"errors\":[]"));
 	m.config.dry_run = true;
-	assert_string_equal(printed(),
-			    "would move 2 connections and 1 listener from cubic to bpf_bbr\n");
+	assert_string_equal(printed(), "would move 2 connections and 1 listener from cubic to "
+				       "bpf_bbr, in this network namespace\n");
 	assert_non_null(strstr(json(), "\"dry_run\":true"));
 }
 
@@ -116,7 +118,7 @@ static void listeners_that_stay(void **state)
 	(void)state;
 	add(MIGRATE_LEFT, TCP_LISTEN, 0);
 	assert_string_equal(printed(),
-			    "moved 0 connections from cubic to bpf_bbr\n"
+			    "moved 0 connections from cubic to bpf_bbr, in this network namespace\n"
 			    "1 listener left with cubic, as are the connections that they will "
 			    "accept; --listeners moves them, too\n");
 	expect_judgement(EXIT_NOTHING, "bbrctl: no matching connection uses cubic\n");
@@ -125,6 +127,39 @@ static void listeners_that_stay(void **state)
 	assert_non_null(strstr(printed(), "\n2 listeners left with cubic"));
 	expect_judgement(EXIT_DONE, "");
 	assert_non_null(strstr(json(), "\"moved\":1,\"listeners_moved\":0,\"listeners_left\":2"));
+}
+
+static void where_it_was_and_what_was_left_elsewhere(void **state)
+{
+	(void)state;
+	add(MIGRATE_MOVED, TCP_ESTABLISHED, 0);
+	m.netns = "a\x1b";
+	assert_string_equal(
+		printed(),
+		"moved 1 connection from cubic to bpf_bbr, in network namespace \"a\\x1b\"\n");
+	m.netns = NULL;
+	m.all_netns = true;
+	add(MIGRATE_MOVED, TCP_ESTABLISHED, 0);
+	add(MIGRATE_LEFT, TCP_LISTEN, 0)->netns = 7;
+	add(MIGRATE_MOVED, TCP_ESTABLISHED, 0)->netns = 8;
+	assert_non_null(strstr(
+		printed(), "moved 3 connections from cubic to bpf_bbr, in 2 network namespaces\n"));
+	m.all_netns = false;
+	m.others_known = true;
+	assert_null(strstr(printed(), "left alone"));
+	assert_non_null(strstr(json(), "\"left_in_other_namespaces\":0"));
+	m.others = 3;
+	m.others_namespaces = 2;
+	assert_non_null(
+		strstr(printed(),
+		       "left alone: 3 connections in 2 other network namespaces (--all-netns)\n"));
+	m.others = m.others_namespaces = 1;
+	m.others_partly = true;
+	m.n = 0;
+	assert_string_equal(
+		printed(),
+		"left alone: at least 1 connection in 1 other network namespace (--all-netns)\n");
+	assert_non_null(strstr(json(), "\"left_in_other_namespaces\":null"));
 }
 
 static void sockets_that_could_not_be_moved(void **state)
@@ -176,7 +211,7 @@ static void each_socket_if_asked_for(void **state)
 		"failed FIN_WAIT1   10.0.0.1:443 [2001:db8::7]:50000 netns 4026531840\n"
 		"left   LISTEN      10.0.0.1:443 [2001:db8::7]:50000 netns 4026531840\n"
 		"moved  ?           10.0.0.1:443 [2001:db8::7]:50000 netns 4026531840\n"
-		"moved 2 connections from cubic to bpf_bbr\n"
+		"moved 2 connections from cubic to bpf_bbr, in this network namespace\n"
 		"1 listener left with cubic, as are the connections that they will accept; "
 		"--listeners moves them, too\n");
 	assert_non_null(strstr(json(), "\"sockets\":[{\"netns\":4026531840,\"local\":\"10.0.0.1\","
@@ -192,9 +227,13 @@ static void each_socket_if_asked_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(no_socket_matches),	TEST(connections_and_listeners),
-		TEST(listeners_that_stay),	TEST(sockets_that_could_not_be_moved),
-		TEST(sockets_that_keep_coming), TEST(each_socket_if_asked_for),
+		TEST(no_socket_matches),
+		TEST(connections_and_listeners),
+		TEST(listeners_that_stay),
+		TEST(sockets_that_could_not_be_moved),
+		TEST(where_it_was_and_what_was_left_elsewhere),
+		TEST(sockets_that_keep_coming),
+		TEST(each_socket_if_asked_for),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
