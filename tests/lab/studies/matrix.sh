@@ -84,9 +84,9 @@ began=$EPOCHREALTIME
 send -C cubic -i 10 send:6000 >/tmp/samples &
 flow=$!
 sleep 2
-bbrctl migrate --from cubic --to lab_three --dst 0.0.0.0/0 --dport 5001 --cgroup / --mark 0 --dry-run
+bbrctl migrate --all-netns --from cubic --to lab_three --dst 0.0.0.0/0 --dport 5001 --cgroup / --mark 0 --dry-run
 echo "switch $began $EPOCHREALTIME"
-bbrctl migrate --from cubic --to lab_three
+bbrctl migrate --all-netns --from cubic --to lab_three
 sleep 2
 echo "switch $began $EPOCHREALTIME"
 bbrctl unload --name lab_three --migrate cubic
@@ -183,9 +183,9 @@ flow=$!
 sleep 4
 bbrmon snapshot -j
 sleep 2.5
-bbrctl migrate --from lab_v3 --to lab_bbr
+bbrctl migrate --all-netns --from lab_v3 --to lab_bbr
 sleep 1
-bbrctl migrate --from lab_bbr --to lab_v3
+bbrctl migrate --all-netns --from lab_bbr --to lab_v3
 wait $flow
 kill -INT $monitor
 wait $monitor
