@@ -65,6 +65,8 @@ struct watch_config {
 struct watch_totals {
 	struct counters counters;
 	__u64 watched_ns, unwatched_ns;
+	/* Part of a recording has no end: ACKs and times are at least these. */
+	bool is_cut;
 };
 
 /* Does the event, or the state of a connection, match the filter? */

@@ -134,16 +134,28 @@ static __u64 count_received(const struct watch_totals *t)
 	return counters_received(&t->counters);
 }
 
+/*
+ * Of a run without an end, what came after its last totals is known only from its events: what was
+ * dropped is not, and there may have been more ACKs than were sampled.
+ */
 static void add_totals(struct watch_totals *sum, const struct recording_reader *r)
 {
-	struct counters n = r->now.counters;
+	struct watch_totals t = r->now;
+	struct counters *n = &t.counters;
 
-	n.drops_unknown += r->drops_here;
-	if (!r->run_ended) /* what was dropped after the last totals is not known */
-		n.seq = counters_received(&n) + counters_drops(&n);
-	counters_add(&sum->counters, &n);
-	sum->watched_ns += r->now.watched_ns;
-	sum->unwatched_ns += r->now.unwatched_ns;
+	n->drops_unknown += r->drops_here;
+	if (r->has_run && !r->run_ended) {
+		__u64 spanned_ns = r->first_ns < r->last_ns ? r->last_ns - r->first_ns : 0;
+
+		n->seq = counters_received(n) + counters_drops(n);
+		n->acks += r->acks_since;
+		if (spanned_ns > t.watched_ns + t.unwatched_ns)
+			t.watched_ns = spanned_ns - t.unwatched_ns;
+		sum->is_cut = true;
+	}
+	counters_add(&sum->counters, n);
+	sum->watched_ns += t.watched_ns;
+	sum->unwatched_ns += t.unwatched_ns;
 }
 
 void recording_totals(const struct recording_reader *r, struct watch_totals *totals)
@@ -161,7 +173,7 @@ static void end_run(struct recording_reader *r)
 		err("%s: the run of bbrmon before byte %llu has no end", r->name, r->offset);
 	add_totals(&r->before, r);
 	memset(&r->now, 0, sizeof(r->now));
-	r->drops_here = 0;
+	r->drops_here = r->acks_since = r->first_ns = 0;
 }
 
 /* A run has several ends if its files were concatenated. */
@@ -242,6 +254,7 @@ static void take_totals(struct recording_reader *r, const struct recording_recor
 	memcpy(t.counters.received, r->now.counters.received, sizeof(t.counters.received));
 	r->drops_here = recorded > count_received(&t) ? recorded - count_received(&t) : 0;
 	r->now = t;
+	r->acks_since = 0;
 	r->run_ended = record->type == RECORDING_END;
 }
 
@@ -275,6 +288,9 @@ static enum recording_next take_event(struct recording_reader *r,
 	}
 	r->events++;
 	r->last_ns = r->event.time_ns;
+	if (!r->first_ns)
+		r->first_ns = r->last_ns;
+	r->acks_since += r->event.kind == BBR_EV_ACK;
 	r->now.counters.received[r->event.kind & (BBR_EV_MAX - 1)]++;
 	r->origin = &r->chunk->origins[record->origin].origin;
 	return RECORDING_NEXT_EVENT;

@@ -53,6 +53,8 @@ struct recording_reader {
 	__u32 id_base, id_max; /* origins of a run are numbered after those of earlier runs */
 	struct watch_totals before; /* of runs that are over */
 	struct watch_totals now; /* of this run, as last read; received as counted here */
+	/* Of this run: when its first event was, and how many ACKs came after the totals in `now`. */
+	__u64 first_ns, acks_since;
 	__u64 drops_here; /* of this run: events that were recorded but could not be read */
 
 	__u64 records, events; /* read */

@@ -119,7 +119,7 @@ static void print_summary_text(const struct record *r, const struct watch_totals
 	if (r->shows_progress)
 		fputs("\033[K", stderr);
 	watch_summary_watched(t);
-	watch_summary_count("ACKs", t->counters.acks);
+	watch_summary_acks(t);
 	watch_summary_kinds("events", counters_received(&t->counters), t->counters.received);
 	if (t->counters.not_matched)
 		watch_summary_count("not matched", t->counters.not_matched);

@@ -132,7 +132,7 @@ static void print_summary_text(const struct stream *s, const struct watch_totals
 
 	watch_summary_watched(t);
 	watch_summary_count("connections", s->connections.seen);
-	watch_summary_count("ACKs", c->acks);
+	watch_summary_acks(t);
 	watch_summary_kinds("events", counters_received(c), c->received);
 	if (c->not_matched)
 		watch_summary_count("not matched", c->not_matched);

@@ -11,9 +11,19 @@ void watch_summary_count(const char *what, __u64 n)
 	fprintf(stderr, "  %-12s %llu\n", what, n);
 }
 
+static const char *least(const struct watch_totals *t)
+{
+	return t->is_cut ? "at least " : "";
+}
+
+void watch_summary_acks(const struct watch_totals *t)
+{
+	fprintf(stderr, "  %-12s %s%llu\n", "ACKs", least(t), t->counters.acks);
+}
+
 void watch_summary_watched(const struct watch_totals *t)
 {
-	fprintf(stderr, "  %-12s %.3fs\n", "watched", t->watched_ns / (double)NS_PER_S);
+	fprintf(stderr, "  %-12s %s%.3fs\n", "watched", least(t), t->watched_ns / (double)NS_PER_S);
 	if (t->unwatched_ns)
 		fprintf(stderr, "  %-12s %.3fs: bbrmon was stopped, or its output was blocked\n",
 			"not watched", t->unwatched_ns / (double)NS_PER_S);
@@ -49,6 +59,7 @@ void watch_summary_begin(struct json *j, const struct watch_totals *t)
 	json_open_object(j, "summary");
 	json_add_int(j, "watched_ms", t->watched_ns / NS_PER_MS);
 	json_add_int(j, "unwatched_ms", t->unwatched_ns / NS_PER_MS);
+	json_add_bool(j, "cut_off", t->is_cut);
 	json_add_int(j, "acks", c->acks);
 	json_add_int(j, "seq", c->seq);
 	open_kinds(j, "events", counters_received(c), c->received);

@@ -10,6 +10,7 @@
 struct json;
 
 void watch_summary_watched(const struct watch_totals *t);
+void watch_summary_acks(const struct watch_totals *t);
 void watch_summary_count(const char *what, __u64 n);
 void watch_summary_kinds(const char *what, __u64 total, const __u64 *by_kind);
 

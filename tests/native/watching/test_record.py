@@ -254,6 +254,25 @@ def check_cut(bbrmon, path, data, n, expected):
     assert f" {len(expected)} of them events" in said or not expected and "no event" in said, said
 
 
+def test_the_summary_of_a_cut_recording(bbrmon, write, tmp_path):
+    """It counts what is there, and says that there may have been more; a copy of it keeps that."""
+    one, three = a_chunk(300), b"".join(three_chunks(300))
+    summary = read(bbrmon, write(one))[1]
+    assert summary["acks"] == 300 and not summary["cut_off"]
+    for data in one[:len(one) * 2 // 3], three[:len(three) * 8 // 9]:
+        path = write(data)
+        events, summary, _ = read(bbrmon, path)
+        spanned_ns = events[-1]["time_ns"] - events[0]["time_ns"]
+        assert summary["cut_off"] and summary["acks"] == len(events) > 100
+        assert summary["watched_ms"] == spanned_ns // 10 ** 6 > 0
+        said = bbrmon("stream", "--read", path).err
+        assert f"watched      at least {spanned_ns / 1e9:.3f}s" in said
+        assert f"ACKs         at least {len(events)}\n" in said
+        copy = tmp_path / "copy.rec"
+        bbrmon("record", "--read", path, "-o", copy)
+        assert read(bbrmon, copy)[1]["acks"] == len(events)
+
+
 def test_cut_at_every_byte(plain_bbrmon, bbrmon, write, tmp_path):
     """All whole records are read, also those of the cut chunk, and a message says that the recording is cut off."""
     data = b"".join(three_chunks(6))
