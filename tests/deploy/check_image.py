@@ -48,6 +48,9 @@ def check(podman, image):
     expect(loaded(), "with four capabilities and bpffs an instance is loaded, and outlives the container")
     metrics = run("--cap-drop=all", "--cap-add=sys_admin,sys_ptrace", "--pid=host", image, "bbrmon", "export", "--once")
     expect(f'bbr_instance="{NAME}"' in metrics, "bbrmon export knows it")
+    metrics = run("--user=65532", "--cap-drop=all", "--cap-add=sys_admin,sys_ptrace", "--pid=host", image, "bbrmon", "export", "--once")
+    expect(f'bbr_instance="{NAME}"' in metrics, "and so it does when it is not root")
+    expect("usage:" in run("--user=65532", "--cap-drop=all", image, "bbrmon", "report", "--help"), "it starts without capabilities")
     run(*CAPABILITIES, BPFFS, image, "bbrctl", "unload", "--name", NAME)
     expect(not loaded(), "another container has unloaded it")
 
