@@ -342,6 +342,34 @@ static void a_family_is_printed_once_and_only_where_it_exists(void **state)
 	free(text);
 }
 
+/* Whatever a name has in it, a sample is one line, its label ends where it should, and names that look alike are one sample. */
+static void a_name_does_not_leave_its_label(void **state)
+{
+	struct origin bad = ours;
+	struct openmetrics om = { .classic = true };
+	const char *line;
+	char *text;
+	size_t size;
+
+	(void)state;
+	strcpy(bad.name, "a\"} 1\n\\\xff\r\xc3\xa4\x1b");
+	om.out = open_memstream(&text, &size);
+	note_of(&bad, event(BBR_EV_START, 0, BBR_STARTUP, BBR_POLICER_OFF));
+	strcpy(bad.name, "a\"} 1\x7f\\\xfe\n\xe2\x82\t");
+	bad.id = 77;
+	note_of(&bad, event(BBR_EV_START, 1, BBR_STARTUP, BBR_POLICER_OFF));
+	metrics_print(&m, &om, true);
+	fclose(om.out);
+	line = strstr(text, "\nbbr_connections_started_total{bbr_instance=\"a\\\"} 1?\\\\?????\","
+			    "profile=\"\",netns=\"1\"} ");
+	assert_non_null(line);
+	assert_null(strstr(line + 1, "\nbbr_connections_started_total{"));
+	for (const char *c = text; *c; c++)
+		if (*c != '\n')
+			assert_in_range(*c, ' ', '~');
+	free(text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -357,6 +385,7 @@ int main(void)
 		TEST(a_rate_of_0_is_no_sample),
 		TEST(a_metric_is_named_after_its_field_and_unit),
 		TEST(a_family_is_printed_once_and_only_where_it_exists),
+		TEST(a_name_does_not_leave_its_label),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
