@@ -60,6 +60,8 @@ static void a_byte_order_mark_and_no_last_newline_do_not_matter(void **state)
 	(void)state;
 	assert_int_equal(read_text("\xef\xbb\xbf[one]\na=1"), EXIT_DONE);
 	assert_string_equal(seen, "[one]one:a=1;");
+	assert_int_equal(read_text("\xef\xbb\xbf \t[one]\na=1"), EXIT_DONE);
+	assert_string_equal(seen, "[one]one:a=1;");
 	assert_int_equal(read_text(""), EXIT_DONE);
 	assert_string_equal(seen, "");
 }
