@@ -114,16 +114,25 @@ $(BUILD)/next/bbrmon: $(NEXT_MONITOR)
 
 # ---- fuzzers
 
-FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm algorithm3 params tuning events filter recording)
+FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm algorithm3 params tuning events filter recording verbs)
 CORPORA := $(patsubst tests/fuzz/%.tar.xz,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/corpus/*.tar.xz))
 FUZZ_SECONDS ?= 600
-FUZZ_FLAGS := -O1 -g1 -std=gnu11 $(WARN) -fsanitize=fuzzer,address,undefined,float-cast-overflow \
+FUZZ_FLAGS := -O1 -g1 -std=gnu11 $(WARN) -Wno-missing-field-initializers -fsanitize=fuzzer,address,undefined,float-cast-overflow \
 	-fno-sanitize-recover=all
-fuzzed = $(patsubst %,$(BUILD)/fuzz/obj/%.o,$(basename $1))
+FUZZED := $(BUILD)/fuzz/obj
+# $(call fuzzed,OBJECTS): the same objects for a fuzzer. Those of embedded files stay as they are.
+fuzzed = $(patsubst $(BUILD)/obj/%,$(FUZZED)/%,$(filter-out $(CARRIED),$1)) $(filter $(CARRIED),$1)
 
-$(BUILD)/fuzz/obj/%.o: %.c
+$(FUZZED)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CLANG) $(INCLUDES) $(DEFINES) $(FUZZ_FLAGS) $(DEPS) -c $< -o $@
+	$(CLANG) $(INCLUDES) $(FUZZ_FLAGS) $(DEPS) -c $< -o $@
+
+$(BUILD)/fuzz/lib.a: $(call fuzzed,$(LIB))
+$(BUILD)/fuzz/loader.a: $(call fuzzed,$(filter-out %/main.o,$(LOADER)))
+$(BUILD)/fuzz/tools.a: $(call fuzzed,$(filter-out %/main.o,$(MONITOR)))
+$(BUILD)/fuzz/%.a:
+	@rm -f $@
+	$(AR) rcs $@ $^
 
 $(BUILD)/fuzz/corpus/%: tests/fuzz/corpus/%.tar.xz
 	@rm -rf $@
@@ -131,44 +140,23 @@ $(BUILD)/fuzz/corpus/%: tests/fuzz/corpus/%.tar.xz
 	$(PYTHON) -m tarfile -e $< $@
 	@touch $@
 
-$(BUILD)/fuzz/%:
-	$(CLANG) $(FUZZ_FLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -ljson-c -o $@
-
-$(BUILD)/fuzz/algorithm: tests/fuzz/fuzz_algorithm.c
+# Those of an algorithm include its source.
+$(BUILD)/fuzz/algorithm: FUZZ_INCLUDES := -Iinclude -Ibpf -Ibpf/bbr
+$(BUILD)/fuzz/algorithm3: FUZZ_INCLUDES := -Iinclude -Ibpf -Ibpf/bbr3
+$(BUILD)/fuzz/algorithm $(BUILD)/fuzz/algorithm3: $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c
 	@mkdir -p $(@D)
-	$(CLANG) -Iinclude -Ibpf -Ibpf/bbr $(FUZZ_FLAGS) $(DEPS) $< -o $@
+	$(CLANG) $(FUZZ_INCLUDES) $(FUZZ_FLAGS) $(DEPS) $< -o $@
 
-$(BUILD)/fuzz/algorithm3: tests/fuzz/fuzz_algorithm3.c
-	@mkdir -p $(@D)
-	$(CLANG) -Iinclude -Ibpf -Ibpf/bbr3 $(FUZZ_FLAGS) $(DEPS) $< -o $@
-
-# The fuzzers call nothing that talks to the kernel: they contain stand-ins for it.
-$(BUILD)/fuzz/obj/loader/main.o: DEFINES := -Dmain=bbrctl_main
-# The filter language of bbrmon, and the events that it filters.
-FILTER := $(wildcard tools/filter/*.c) $(addprefix tools/event/,derived.c event.c field.c known.c origin.c)
-$(BUILD)/fuzz/params: $(call fuzzed,tests/fuzz/fuzz_params.c tools/stream/watch_options.c $(FILTER) \
-	$(addprefix loader/,main.c verbs/verbs.c verbs/algorithm.c verbs/set.c verbs/show.c tuning/param.c tuning/param_text.c tuning/socket_filter.c) \
-	$(addprefix lib/,address.c descriptor.c kernel/instance_name.c \
-		$(addprefix cli/,buffered.c caps.c completion.c json.c options.c options_help.c text.c units.c)) \
-	$(addsuffix /descriptor.c,$(ALGORITHMS)))
-
-$(BUILD)/fuzz/tuning: $(call fuzzed,tests/fuzz/fuzz_tuning.c \
-	$(addprefix loader/tuning/,ini_file.c param.c param_text.c profile_map.c profile_definitions.c rule_text.c rule_list.c) \
-	$(addprefix loader/machine/,machine.c machine_file.c machine_text.c plan.c) \
-	$(filter-out lib/cgroup/% $(addprefix lib/kernel/,completers.c experiment.c netns.c),$(wildcard lib/*.c lib/*/*.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
-
-MONITOR_VERBS := $(addprefix tools/,main.c stream/stream.c snapshot/snapshot.c stream/record.c export/export.c top/top%) \
-	tools/report/report%
-EVENTS_FUZZED := $(filter-out $(CARRIED),$(call objects,$(filter-out $(MONITOR_VERBS),$(wildcard tools/*/*.c)) $(wildcard lib/*.c lib/*/*.c) \
-	$(addsuffix /descriptor.c,$(ALGORITHMS))))
-EVENTS_FUZZED := $(patsubst $(BUILD)/obj/%,$(BUILD)/fuzz/obj/%,$(EVENTS_FUZZED))
-$(BUILD)/fuzz/events: $(call fuzzed,tests/fuzz/fuzz_events.c) $(EVENTS_FUZZED) $(filter $(CARRIED),$(MONITOR))
-$(BUILD)/fuzz/recording: $(call fuzzed,tests/fuzz/fuzz_recording.c) $(EVENTS_FUZZED) $(filter $(CARRIED),$(MONITOR))
-
-$(BUILD)/fuzz/obj/tests/fuzz/fuzz_filter.o: DEFINES := -D_GNU_SOURCE
-$(BUILD)/fuzz/filter: $(call fuzzed,tests/fuzz/fuzz_filter.c $(FILTER) \
-	$(addprefix lib/,address.c descriptor.c $(addprefix cli/,buffered.c caps.c err.c json.c text.c units.c)) $(addsuffix /descriptor.c,$(ALGORITHMS)))
-$(BUILD)/fuzz/obj/lib/descriptor.o: $(BUILD)/algorithms.h
+# The others are linked as unit tests are, with archives. They call nothing that talks to the kernel: they contain
+# stand-ins for it. The static library of libbpf calls those, too.
+$(FUZZED)/loader/main.o: FUZZ_FLAGS += -Dmain=bbrctl_main
+$(FUZZED)/tools/main.o: FUZZ_FLAGS += -Dmain=bbrmon_main
+$(BUILD)/fuzz/params: $(FUZZED)/loader/main.o $(BUILD)/fuzz/tools.a $(BUILD)/fuzz/loader.a
+$(BUILD)/fuzz/tuning: $(BUILD)/fuzz/loader.a
+$(BUILD)/fuzz/verbs: $(FUZZED)/tools/main.o
+$(addprefix $(BUILD)/fuzz/,events filter recording verbs): $(BUILD)/fuzz/tools.a
+$(addprefix $(BUILD)/fuzz/,params tuning events filter recording verbs): $(BUILD)/fuzz/%: $(FUZZED)/tests/fuzz/fuzz_%.o $(BUILD)/fuzz/lib.a
+	$(CLANG) $(FUZZ_FLAGS) $(filter %.o,$^) $(filter-out %/lib.a,$(filter %.a,$^)) $(BUILD)/fuzz/lib.a $(LDLIBS) $(MONITOR_LIBS) -ljson-c -o $@
 
 # ---- the lab's programs, which run in its guests
 

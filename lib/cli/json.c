@@ -153,6 +153,13 @@ void json_add_int_if(struct json *j, const char *key, bool has, __u64 value)
 		json_add_null(j, key);
 }
 
+void json_add_whole(struct json *j, const char *key, double value)
+{
+	bool is_known = value >= 0 && value < 0x1p63; /* NAN is not */
+
+	json_add_int_if(j, key, is_known, is_known ? value : 0);
+}
+
 void json_add_signed(struct json *j, const char *key, __s64 value)
 {
 	put_key(j, key);

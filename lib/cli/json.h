@@ -48,6 +48,8 @@ void json_close(struct json *j);
 void json_add_int(struct json *j, const char *key, __u64 value);
 /* null unless `has`. */
 void json_add_int_if(struct json *j, const char *key, bool has, __u64 value);
+/* Without decimals; null if it is not known or too large for a 64-bit integer. */
+void json_add_whole(struct json *j, const char *key, double value);
 void json_add_signed(struct json *j, const char *key, __s64 value);
 /* With nine digits; null if it is not finite. */
 void json_add_number(struct json *j, const char *key, double value);

@@ -5,6 +5,7 @@
  * combined by "and" or "or" gives the same. A recording describes one more algorithm. The only
  * lookups in the system are names of services.
  */
+#define _GNU_SOURCE /* asprintf() */
 #include <arpa/inet.h>
 
 #include "cli/err.h"

@@ -6,21 +6,16 @@
  * would never find. What was read is written, and read again: it must be the same.
  */
 #define _GNU_SOURCE
-#include <endian.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <zlib.h>
-
 #include "cli/err.h"
 #include "event/event.h"
-#include "fuzz.h"
 #include "layout/layouts.h"
+#include "made_recording.h"
 #include "recording/reader.h"
 #include "recording/writer.h"
-
-#define MAX_FILE (64 << 10)
 
 /* Flags in the first byte of the input. */
 #define HOW_CHUNK 1
@@ -65,63 +60,20 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return stderr ? atexit(report) : -1;
 }
 
-/* A file with these bytes. */
-static int file_of(const void *data, size_t size)
-{
-	int fd = memfd_create("recording", MFD_CLOEXEC);
-
-	CHECK(fd >= 0);
-	CHECK(write(fd, data, size) == (ssize_t)size);
-	CHECK(lseek(fd, 0, SEEK_SET) == 0);
-	return fd;
-}
-
-/* Gives descriptions of algorithms the right checksum. */
-static void mend_checksums(__u8 *records, size_t size)
-{
-	size_t at = 0, record;
-	bool bad;
-
-	while ((record = recording_record_size(records + at, size - at, &bad))) {
-		__u8 *type = records + at, *end = records + at + record;
-
-		while (*type++ & 0x80)
-			;
-		if (*type == RECORDING_ALGORITHM && end - type > 5) {
-			__u32 crc = htole32(crc32(0, type + 5, end - type - 5));
-
-			memcpy(type + 1, &crc, sizeof(crc));
-		}
-		at += record;
-	}
-}
-
 /* A chunk with the input as its records. The first byte says how much of it is in the file. */
 static int chunk_of(struct input *in, bool is_today)
 {
 	static __u8 file[RECORDING_HEAD + MAX_FILE], records[MAX_FILE];
-	struct recording_head head = { .run.id = 1, .run.sampling = BBR_SAMPLE_ACK };
-	z_stream z = {};
+	struct recording_head head = {
+		.major = is_today ? RECORDING_MAJOR : RECORDING_MAJOR_ABI2,
+		.run = { .id = 1, .sampling = BBR_SAMPLE_ACK },
+	};
 	__u8 part;
 	size_t size;
 
 	input_take(in, &part, sizeof(part));
-	CHECK(!deflateInit2(&z, 1, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY));
 	memcpy(records, in->data, in->left);
-	if (is_today)
-		mend_checksums(records, in->left);
-	head.major = is_today ? RECORDING_MAJOR : RECORDING_MAJOR_ABI2;
-	z.next_in = records;
-	z.avail_in = in->left;
-	z.next_out = file + RECORDING_HEAD;
-	z.avail_out = MAX_FILE;
-	CHECK(deflate(&z, Z_FINISH) == Z_STREAM_END);
-	head.size = z.total_out;
-	head.raw_size = in->left;
-	head.crc = crc32(0, file + RECORDING_HEAD, head.size);
-	recording_head_write(&head, file);
-	deflateEnd(&z);
-	size = RECORDING_HEAD + head.size;
+	size = write_chunk(&head, records, in->left, file, sizeof(file));
 	return file_of(file, part ? size * part / 256 : size);
 }
 

@@ -56,10 +56,18 @@ const struct field *field_find(const struct algorithm *a, const char *key)
 	return f ? f : find(common_fields, n_common_fields, key);
 }
 
+static unsigned int forgotten; /* how often */
+
+void field_forget(void)
+{
+	forgotten++;
+}
+
 const struct field *field_of(struct field_of *f, const struct algorithm *a)
 {
-	if (f->algorithm != a) {
+	if (f->algorithm != a || f->forgotten != forgotten) {
 		f->algorithm = a;
+		f->forgotten = forgotten;
 		f->field = field_find(a, f->key);
 	}
 	return f->field;

@@ -19,10 +19,14 @@ const struct field *field_find(const struct algorithm *a, const char *key);
 struct field_of {
 	const char *key;
 	const struct algorithm *algorithm;
+	unsigned int forgotten; /* when it was looked up */
 	const struct field *field;
 };
 
 const struct field *field_of(struct field_of *f, const struct algorithm *a);
+
+/* For tests that free algorithms: their addresses may become those of others. */
+void field_forget(void);
 
 /*
  * The value in the unit that is shown: bandwidths and rates in bits per second, a flag as 0 or 1, a

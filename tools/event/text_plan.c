@@ -33,9 +33,19 @@ static void sort(struct text_plan *plan)
 	}
 }
 
+static struct text_plan *plans;
+
+void text_plan_forget(void)
+{
+	for (struct text_plan *next; plans; plans = next) {
+		next = plans->next;
+		free(plans);
+	}
+}
+
 const struct text_plan *text_plan(const struct algorithm *a)
 {
-	static const struct text_plan none, *plans;
+	static const struct text_plan none;
 	struct text_plan *plan;
 
 	for (const struct text_plan *p = plans; p; p = p->next)

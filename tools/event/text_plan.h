@@ -16,12 +16,15 @@ struct text_field {
 
 struct text_plan {
 	const struct algorithm *algorithm;
-	const struct text_plan *next;
+	struct text_plan *next;
 	size_t n;
 	struct text_field fields[];
 };
 
 /* The plan for this algorithm's events. It stays until the program ends. */
 const struct text_plan *text_plan(const struct algorithm *a);
+
+/* For tests that free algorithms. */
+void text_plan_forget(void);
 
 #endif

@@ -351,7 +351,8 @@ static bool get_event(struct recording_chunk *c, struct cursor *in, struct recor
 		return false;
 	layout = algorithm_of(c, origin)->layout;
 	next = predict(c, conn, origin);
-	if (!get_difference(in, &elapsed) || (layout && !get_members(in, layout, next)))
+	if (!get_difference(in, &elapsed) || c->last_ns + elapsed >= RECORDING_NS_MAX ||
+	    (layout && !get_members(in, layout, next)))
 		return false;
 	note(c, conn, origin, c->last_ns + elapsed);
 	record->origin = origin;

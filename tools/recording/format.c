@@ -148,5 +148,7 @@ enum recording_head_error recording_head_read(struct recording_head *head, const
 	read_members(head, from);
 	if (head->size > RECORDING_SIZE_MAX || head->raw_size > RECORDING_SIZE_MAX)
 		return RECORDING_HEAD_BAD;
+	if (head->run.epoch_ns > RECORDING_NS_MAX || head->run.epoch_ns < -RECORDING_NS_MAX)
+		return RECORDING_HEAD_BAD;
 	return RECORDING_HEAD_OK;
 }

@@ -92,6 +92,11 @@
 #define RECORDING_CONNS 4096 /* the same */
 #define RECORDING_ALGORITHMS 16 /* the same */
 #define RECORDING_DESCRIBE_EVERY (64 << 10) /* bytes of a file */
+/*
+ * No clock shows more: 146 years. Readers take what does for damage, so that the sum of a time and
+ * an offset is never too large for a signed number.
+ */
+#define RECORDING_NS_MAX (1ll << 62)
 
 enum recording_type {
 	RECORDING_EVENT = 1,

@@ -318,7 +318,7 @@ static void add_flow(struct json *j, const struct report *r, unsigned int number
 	json_add_int(j, "bytes_retrans", flow_bytes_retrans(flow));
 	json_add_int(j, "lost", flow_lost(flow));
 	json_add_int(j, "mss_bytes", flow->last.mss);
-	json_add_int(j, "mean_bps", flow_mean_bps(flow));
+	json_add_whole(j, "mean_bps", flow_mean_bps(flow));
 	add_rtt(j, flow);
 	add_modes(j, flow);
 	json_add_int(j, "rtos", flow->rtos);

@@ -106,7 +106,7 @@ static bool refuse(const char *s, const struct known *known)
 bool sort_parse(struct sort_order *order, const char *text, const struct known *known)
 {
 	order->n = 0;
-	for (const char *s = text, *end; s; s = end) {
+	for (const char *s = text, *end; s; s = end ? end + 1 : NULL) {
 		struct sort_key key = { .descending = *s == '-' };
 		char word[256];
 
@@ -120,7 +120,6 @@ bool sort_parse(struct sort_order *order, const char *text, const struct known *
 			return false;
 		}
 		order->keys[order->n++] = key;
-		end += !!end;
 	}
 	return true;
 }

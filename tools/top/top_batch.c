@@ -61,14 +61,6 @@ static void print_text(const struct top *t)
 	putchar('\n');
 }
 
-/* Adds a whole number: the decimals are noise. */
-static void add_number(struct json *j, const char *key, double value)
-{
-	bool known = value >= 0 && value < 0x1p63;
-
-	json_add_int_if(j, key, known, known ? value : 0);
-}
-
 static void add_string(struct json *j, const char *key, const char *value)
 {
 	json_add_string(j, key, *value ? value : NULL);
@@ -138,7 +130,7 @@ static void add_member(struct json *j, const struct member *m, const struct conn
 	const struct field *f = m->value ? NULL : field_find(c->algorithm, m->key);
 
 	if (m->value)
-		add_number(j, m->key, m->value(c));
+		json_add_whole(j, m->key, m->value(c));
 	else if (f)
 		field_add_json(j, f, &c->e);
 	else
