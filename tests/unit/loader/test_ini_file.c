@@ -72,6 +72,7 @@ static void what_is_neither_is_refused(void **state)
 					     "[]\n",
 					     "[one] two\n",
 					     "[one]\nword\n",
+					     "\xef\xbb\xbf\xef\xbb\xbf[one]\na=1\n",
 					     "[one]\na =; why?\n",
 					     "\xef\xbb\xbf\xef\xbb\xbf[one]\na=1\n" };
 
