@@ -61,20 +61,22 @@ static struct web_stamp stamp_of(const struct stat *st)
 	};
 }
 
-static bool read_all(struct web_file *file, int fd)
+static bool read_all(struct web_file *file, int fd, size_t size)
 {
 	size_t n = 0;
 	ssize_t got;
 
-	file->text = calloc(1, FILE_MAX + 2);
+	if (size > FILE_MAX)
+		return refuse_file(file, "it is larger than 1 MiB");
+	file->text = calloc(1, size + 2);
 	if (!file->text)
 		return refuse_file(file, strerror(ENOMEM));
-	while ((got = read(fd, file->text + n, FILE_MAX + 1 - n)) > 0)
+	while ((got = read(fd, file->text + n, size + 1 - n)) > 0)
 		n += got;
 	if (got < 0)
 		return refuse_file(file, strerror(errno));
-	if (n > FILE_MAX)
-		return refuse_file(file, "it is larger than 1 MiB");
+	if (n > size)
+		return refuse_file(file, "it grows while it is read");
 	if (memchr(file->text, 0, n))
 		return refuse_file(file, "it is not a text");
 	return true;
@@ -94,7 +96,7 @@ static bool read_file(struct web_file *file, bool secret)
 		return refuse_file(file, "it is not a regular file");
 	}
 	file->stamp = stamp_of(&st);
-	done = read_all(file, fd);
+	done = read_all(file, fd, st.st_size);
 	close(fd);
 	if (done && secret && st.st_mode & (S_IROTH | S_IWOTH)) {
 		err("--web-config: %s has secrets, and every user of this machine may read or "
