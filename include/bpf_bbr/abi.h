@@ -49,6 +49,8 @@ struct bbr_abi {
 #define BBR_MAP_RULES "bbr_rules" /* which profile a new connection gets: see rules.h */
 #define BBR_MAP_DEFAULTS \
 	"bbr_defaults" /* bbrctl's, if any: inode of a namespace -> its default before */
+#define BBR_MAP_APPLIED \
+	"bbr_applied" /* bbrctl's, if apply made it: inodes of namespaces whose default it set */
 #define BBR_MAP_MORE \
 	"bbr_more" /* socket storage: the second part of the state, if the algorithm has one */
 #define BBR_MAP_RINGS "bbr_rings" /* array of ring buffers, one a subscriber */

@@ -39,6 +39,25 @@ static bool is_ours(const struct sockops_prog *prog, struct bbr_attach *attach)
 	return false;
 }
 
+/* Does the program have the mark of what an apply made? */
+static bool is_applied(const struct sockops_prog *prog)
+{
+	bool found = false;
+
+	for (__u32 i = 0; !found && i < prog->maps; i++) {
+		struct bpf_map_info info = {};
+		__u32 len = sizeof(info);
+		int fd = bpf_map_get_fd_by_id(prog->map_ids[i]);
+
+		if (fd < 0)
+			continue;
+		found = !bpf_obj_get_info_by_fd(fd, &info, &len) &&
+			!strcmp(info.name, BBR_MAP_APPLIED);
+		close(fd);
+	}
+	return found;
+}
+
 struct search {
 	struct bbr_attach *attach;
 	int fd;
@@ -85,6 +104,7 @@ static int note(const struct sockops_prog *prog, void *data)
 	list->at = grown;
 	grown[list->n].path = strdup(prog->cgroup);
 	memcpy(grown[list->n].name, attach.name, BBR_NAME_LEN);
+	grown[list->n].is_applied = is_applied(prog);
 	return grown[list->n++].path ? 0 : -ENOMEM;
 }
 

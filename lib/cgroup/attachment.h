@@ -6,11 +6,14 @@
 #ifndef LIB_ATTACHMENT_H
 #define LIB_ATTACHMENT_H
 
+#include <stdbool.h>
+
 #include "bpf_bbr/attach.h"
 
 struct attachment {
 	char *path; /* of the cgroup */
 	char name[BBR_NAME_LEN]; /* of the congestion control, loaded or not */
+	bool is_applied; /* an apply made it */
 };
 
 /*

@@ -144,6 +144,8 @@ static int note_map(__u32 id, struct instance *inst)
 		inst->rings_id = id;
 	else if (!strcmp(info.name, BBR_MAP_DEFAULTS))
 		inst->defaults_id = id;
+	else if (!strcmp(info.name, BBR_MAP_APPLIED))
+		inst->applied_id = id;
 	else if (!strcmp(info.name, INSTANCE_MAP_ASSIGNED))
 		inst->assigned_id = id;
 	else if (!strcmp(info.name, BBR_MAP_ABI))

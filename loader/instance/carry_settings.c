@@ -54,19 +54,23 @@ static int prog_fd(const struct bpf_object *obj, const char *name)
 	return bpf_program__fd(bpf_object__find_program_by_name(obj, name));
 }
 
-/* The map of previous defaults lives as long as a program that it is bound to. */
-int carry_defaults(const struct instance *from, const struct bpf_object *to)
+/* The map lives as long as a program that it is bound to. */
+static int bind(__u32 id, const struct bpf_object *to)
 {
-	int error, map;
+	int error, map = id ? instance_map(id) : -1;
 
-	if (!from->defaults_id)
-		return 0;
-	map = instance_map(from->defaults_id);
-	if (map < 0)
-		return map;
+	if (!id || map < 0)
+		return id ? map : 0;
 	error = bpf_prog_bind_map(prog_fd(to, "cong_control"), map, NULL) ? -errno : 0;
 	close(map);
 	return error;
+}
+
+int carry_defaults(const struct instance *from, const struct bpf_object *to)
+{
+	int error = bind(from->defaults_id, to);
+
+	return error ? error : bind(from->applied_id, to);
 }
 
 int carry_assigned(const struct instance *from, const struct bpf_object *to)

@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 
 #include "cli/err.h"
+#include "instance/applied.h"
 #include "instance/netns_default.h"
 #include "cli/json.h"
 #include "cli/text.h"
@@ -118,6 +119,7 @@ static int open_map(const struct instance *inst)
 }
 
 struct setting {
+	const struct instance *inst;
 	const char *instance;
 	int map;
 	struct json *j; /* NULL: text */
@@ -165,6 +167,7 @@ static int set(const struct netns *ns, void *data)
 		error = -errno;
 		goto refused;
 	}
+	applied_note_default(s->inst, ns->inode, false);
 	error = write_default(s->instance);
 	if (error) {
 		bpf_map_delete_elem(s->map, &ns->inode);
@@ -180,8 +183,8 @@ refused:
 
 int default_set(const char *instance, const char *netns, struct json *j)
 {
-	struct setting s = { .instance = instance, .j = j, .netns = netns };
 	struct instance inst;
+	struct setting s = { .inst = &inst, .instance = instance, .j = j, .netns = netns };
 	int ret = instance_get(instance, &inst);
 
 	if (ret)
@@ -228,6 +231,7 @@ int default_notes(const struct instance *inst, struct default_note **list)
 }
 
 struct putting {
+	const struct instance *inst;
 	const char *name;
 	int map;
 	const char *previous;
@@ -288,6 +292,8 @@ static int put(const struct netns *ns, void *data)
 	if (p->previous && bpf_map_update_elem(p->map, &ns->inode, previous, BPF_ANY))
 		error = -errno;
 	if (!error)
+		error = applied_note_default(p->inst, ns->inode, p->previous);
+	if (!error)
 		error = p->name[0] ? write_default(p->name) : -ENOENT;
 	if (error && !p->previous)
 		error = write_fallback(ns, p->name, now);
@@ -304,7 +310,7 @@ static int put(const struct netns *ns, void *data)
 int default_put(const struct instance *inst, const char *netns, const char *name,
 		const char *previous)
 {
-	struct putting p = { .name = name, .map = open_map(inst), .previous = previous };
+	struct putting p = { inst, name, open_map(inst), previous };
 	int ret;
 
 	if (p.map < 0)
@@ -341,6 +347,7 @@ static int restore(const struct netns *ns, void *data)
 		return EXIT_REFUSED;
 	}
 	bpf_map_delete_elem(r->map, &ns->inode);
+	applied_note_default(r->inst, ns->inode, false);
 	say_restored(r, ns, now, true);
 	return EXIT_DONE;
 }

@@ -56,6 +56,7 @@ int default_notes(const struct instance *inst, struct default_note **list);
  * `previous` is NULL, it deletes the note, and uses cubic or reno if `name` is gone. Returns
  * EXIT_DONE, or EXIT_REFUSED after printing why.
  */
+/* For apply alone: the default is noted as an apply's (applied.h). */
 int default_put(const struct instance *inst, const char *netns, const char *name,
 		const char *previous);
 

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 #include "cli/err.h"
+#include "instance/applied.h"
 #include "instance/attach_program.h"
 #include "instance/carry_settings.h"
 #include "instance/netns_default.h"
@@ -119,6 +121,12 @@ static int prepare_code(const struct step *s, struct work *w)
 		ret = object_load(&w->obj);
 	if (!ret)
 		ret = fill(&w->obj, s->wanted);
+	/* Before it is registered: if we are killed then, a later apply knows whose it is. */
+	if (!ret && !(s->found && s->found->is_applied))
+		error = applied_mark(bpf_program__fd(
+			bpf_object__find_program_by_name(w->obj.bpf, "cong_control")));
+	if (error)
+		return err_bpf(error, s->name);
 	if (ret || !s->found)
 		return ret;
 	error = carry_defaults(&s->found->loaded, w->obj.bpf);
@@ -141,9 +149,17 @@ static int prepare_cgroup(const struct step *s, struct work *w)
 		w->old_prog = cgroup_program(w->cgroup, &attach);
 	if (s->found_at && w->old_prog < 0)
 		return err_bpf(w->old_prog, path);
-	if (s->wanted_at)
+	if (s->wanted_at) {
+		int error;
+
 		w->prog = attach_program_load(s->name);
-	return s->wanted_at && w->prog < 0 ? EXIT_REFUSED : EXIT_DONE;
+		if (w->prog < 0)
+			return EXIT_REFUSED;
+		error = applied_mark(w->prog);
+		if (error)
+			return err_bpf(error, path);
+	}
+	return EXIT_DONE;
 }
 
 static int prepare(const struct step *s, struct work *w)
@@ -447,4 +463,57 @@ int plan_carry_out(const struct plan *plan, const struct machine *found)
 	free(c.tuning);
 	free(c.work);
 	return ret ? EXIT_REFUSED : EXIT_DONE;
+}
+
+static int take_over_instance(const struct machine *wanted, const struct instance *inst)
+{
+	int error = applied_mark_instance(inst);
+	struct instance marked;
+
+	if (error)
+		return err_bpf(error, inst->name);
+	if (instance_find(inst->name, &marked))
+		return EXIT_REFUSED;
+	for (size_t i = 0; !error && i < wanted->n_defaults; i++)
+		if (!strcmp(wanted->def[i].name, inst->name))
+			error = applied_note_default(&marked, wanted->def[i].inode, true);
+	return error ? err_bpf(error, inst->name) : EXIT_DONE;
+}
+
+static int take_over_attachment(const struct attachment *found)
+{
+	int prog = -1, error, cgroup = open(found->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct bbr_attach attach;
+
+	error = cgroup < 0 ? -errno : 0;
+	if (!error)
+		prog = cgroup_program(cgroup, &attach);
+	if (!error)
+		error = prog < 0 ? prog : applied_mark(prog);
+	if (cgroup >= 0)
+		close(cgroup);
+	if (prog >= 0)
+		close(prog);
+	return error ? err_bpf(error, found->path) : EXIT_DONE;
+}
+
+int machine_take_over(const struct machine *wanted, const struct machine *found)
+{
+	struct instance *list;
+	int ret = EXIT_DONE, n = instance_list(&list);
+
+	if (n < 0)
+		return err_bpf(n, "cannot list instances");
+	for (int i = 0; !ret && i < n; i++)
+		if (machine_instance(wanted, list[i].name))
+			ret = take_over_instance(wanted, &list[i]);
+	free(list);
+	for (size_t i = 0; !ret && i < found->n_attached; i++) {
+		const struct attachment *at = &found->attached[i],
+					*same = machine_attachment(wanted, at->path);
+
+		if (!at->is_applied && same && !strcmp(same->name, at->name))
+			ret = take_over_attachment(at);
+	}
+	return ret;
 }

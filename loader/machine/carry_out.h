@@ -14,4 +14,10 @@ struct plan;
  */
 int plan_carry_out(const struct plan *plan, const struct machine *found);
 
+/*
+ * Notes as made by an apply what the file has and others had made before (instance/applied.h): from
+ * now on the file speaks for it. Returns EXIT_DONE, or EXIT_REFUSED after printing why not.
+ */
+int machine_take_over(const struct machine *wanted, const struct machine *found);
+
 #endif

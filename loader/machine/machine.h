@@ -29,6 +29,7 @@ struct machine_instance {
 	/* If it is loaded: */
 	struct instance loaded;
 	bool is_ours; /* bbrctl registered it, not bpftool */
+	bool is_applied; /* an apply made it (instance/applied.h) */
 	bool is_open; /* map is mapped; not for an unknown ABI or algorithm, or if not asked for */
 	struct profile_map map;
 };
@@ -47,6 +48,7 @@ struct machine_note {
 	char name[BBR_NAME_LEN]; /* of the instance */
 	__u32 inode;
 	char previous[BBR_NAME_LEN];
+	bool is_applied; /* an apply did it */
 };
 
 struct machine {

@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 
 #include "cli/err.h"
+#include "instance/applied.h"
 #include "instance/netns_default.h"
 #include "machine/machine.h"
 #include "machine/machine_kernel.h"
@@ -81,6 +82,7 @@ static int read_instance(struct machine *m, const struct instance *loaded, bool 
 	inst->algorithm = loaded->algorithm;
 	memcpy(inst->version, loaded->abi.version, sizeof(inst->version));
 	inst->is_ours = is_ours(loaded);
+	inst->is_applied = loaded->applied_id;
 	return loaded->supported && with_tuning ? read_tuning(inst) : EXIT_DONE;
 }
 
@@ -94,6 +96,7 @@ static int read_notes(struct machine *m, const struct instance *loaded)
 	for (int i = 0; !ret && i < n; i++) {
 		struct machine_note note = { .inode = list[i].inode };
 
+		note.is_applied = applied_has_default(loaded, list[i].inode);
 		strcpy(note.name, loaded->name);
 		strcpy(note.previous, list[i].previous);
 		ret = machine_add_note(m, &note) ? EXIT_DONE : EXIT_REFUSED;

@@ -9,31 +9,60 @@
 struct planning {
 	const struct machine *wanted, *found;
 	const char *only;
+	bool prune;
 	struct plan *plan;
 	bool is_out_of_memory;
 };
 
-static struct step *add(struct planning *p, enum step_kind kind, const char *name)
+static struct step *add_to(struct planning *p, struct step **list, size_t *n, enum step_kind kind,
+			   const char *name)
 {
 	static struct step lost; /* where to write if there is no memory */
-	struct plan *plan = p->plan;
-	struct step *grown = realloc(plan->step, (plan->n + 1) * sizeof(*grown));
+	struct step *grown = realloc(*list, (*n + 1) * sizeof(*grown));
 	struct step *step = &lost;
 
 	if (grown) {
-		plan->step = grown;
-		step = &grown[plan->n++];
+		*list = grown;
+		step = &grown[(*n)++];
 	} else {
 		p->is_out_of_memory = true;
 	}
 	*step = (struct step){
 		.kind = kind,
-		.number = plan->n,
+		.number = *n,
 		.name = name,
 		.wanted = machine_instance(p->wanted, name),
 		.found = machine_instance(p->found, name),
 	};
 	return step;
+}
+
+static struct step *add(struct planning *p, enum step_kind kind, const char *name)
+{
+	return add_to(p, &p->plan->step, &p->plan->n, kind, name);
+}
+
+/* Adds a step that takes something away, if it may; otherwise notes that it is left alone. */
+static struct step *add_removal(struct planning *p, enum step_kind kind, const char *name,
+				bool is_applied)
+{
+	return p->prune || is_applied ? add(p, kind, name) :
+					add_to(p, &p->plan->left, &p->plan->n_left, kind, name);
+}
+
+/* Is the instance loaded, not in the file, and not ours to unload? All that belongs to it stays. */
+static bool is_left(const struct planning *p, const char *name)
+{
+	const struct machine_instance *found = machine_instance(p->found, name);
+
+	return found && !machine_instance(p->wanted, name) && !p->prune && !found->is_applied;
+}
+
+static bool is_unloaded(const struct planning *p, const char *name)
+{
+	const struct machine_instance *found = machine_instance(p->found, name);
+
+	return found && found->is_ours && !machine_instance(p->wanted, name) && !is_left(p, name);
 }
 
 /* Does the file cover this instance, so that what it does not mention is removed? */
@@ -101,7 +130,7 @@ static void plan_instances(struct planning *p)
 
 		if (found->is_ours && is_subject(p, found->name) &&
 		    !machine_instance(p->wanted, found->name))
-			add(p, STEP_UNLOAD, found->name);
+			add_removal(p, STEP_UNLOAD, found->name, found->is_applied);
 	}
 }
 
@@ -119,20 +148,27 @@ static const char *without_us(const struct machine *found, const char *name, __u
 	return name;
 }
 
-static struct step *add_default(struct planning *p, enum step_kind kind, const char *name,
-				const struct machine_default *wanted,
-				const struct machine_default *found)
+static void fill_default(struct planning *p, struct step *step,
+			 const struct machine_default *wanted, const struct machine_default *found)
 {
-	struct step *step = add(p, kind, name);
-
 	step->default_wanted = wanted;
 	step->default_found = found;
 	if (found)
 		strcpy(step->previous, without_us(p->found, found->name, found->inode));
-	if (!strcmp(step->previous,
-		    name)) /* its name alone tells nothing about the default before it */
+	/* Its name alone tells nothing about the default before it. */
+	if (!strcmp(step->previous, step->name))
 		step->previous[0] = 0;
-	return step;
+}
+
+static void plan_default_back(struct planning *p, const struct machine_default *found)
+{
+	const struct machine_note *note = machine_note(p->found, found->name, found->inode);
+	bool is_applied;
+
+	if (!note || machine_default(p->wanted, found->inode) || is_left(p, found->name))
+		return;
+	is_applied = note->is_applied || is_unloaded(p, found->name);
+	fill_default(p, add_removal(p, STEP_DEFAULT_BACK, found->name, is_applied), NULL, found);
 }
 
 static void plan_defaults(struct planning *p)
@@ -143,14 +179,13 @@ static void plan_defaults(struct planning *p)
 
 		if (!found || strcmp(found->name, wanted->name) ||
 		    !machine_note(p->found, found->name, found->inode))
-			add_default(p, STEP_DEFAULT, wanted->name, wanted, found);
+			fill_default(p, add(p, STEP_DEFAULT, wanted->name), wanted, found);
 	}
 	for (size_t i = 0; i < p->found->n_defaults; i++) {
 		const struct machine_default *found = &p->found->def[i];
 
-		if (is_subject(p, found->name) && !machine_default(p->wanted, found->inode) &&
-		    machine_note(p->found, found->name, found->inode))
-			add_default(p, STEP_DEFAULT_BACK, found->name, NULL, found);
+		if (is_subject(p, found->name))
+			plan_default_back(p, found);
 	}
 }
 
@@ -170,8 +205,10 @@ static void plan_attachments(struct planning *p)
 	for (size_t i = 0; i < p->found->n_attached; i++) {
 		const struct attachment *found = &p->found->attached[i];
 
-		if (is_subject(p, found->name) && !machine_attachment(p->wanted, found->path))
-			add(p, STEP_DETACH, found->name)->found_at = found;
+		if (is_subject(p, found->name) && !machine_attachment(p->wanted, found->path) &&
+		    !is_left(p, found->name))
+			add_removal(p, STEP_DETACH, found->name, found->is_applied)->found_at =
+				found;
 	}
 }
 
@@ -185,9 +222,11 @@ static int by_kind(const void *a, const void *b)
 }
 
 int plan_make(const struct machine *wanted, const struct machine *found, const char *only,
-	      struct plan *plan)
+	      bool prune, struct plan *plan)
 {
-	struct planning p = { .wanted = wanted, .found = found, .only = only, .plan = plan };
+	struct planning p = {
+		.wanted = wanted, .found = found, .only = only, .prune = prune, .plan = plan
+	};
 
 	*plan = (struct plan){};
 	plan_instances(&p);
@@ -205,5 +244,6 @@ int plan_make(const struct machine *wanted, const struct machine *found, const c
 void plan_free(struct plan *plan)
 {
 	free(plan->step);
+	free(plan->left);
 	*plan = (struct plan){};
 }

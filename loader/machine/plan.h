@@ -40,15 +40,21 @@ struct step {
 struct plan {
 	struct step *step;
 	size_t n;
+	/*
+	 * What the file does not have and no apply made, so that it stays: steps that would unload,
+	 * detach or take back a default.
+	 */
+	struct step *left;
+	size_t n_left;
 };
 
 /*
  * Makes the steps; none if all is as wanted. They point into both machines. only: steps of this
- * instance; NULL: of all. Returns EXIT_DONE, or EXIT_REFUSED after printing that there is no
+ * instance; NULL: of all. prune: also what no apply made is taken away. Returns EXIT_DONE, or EXIT_REFUSED after printing that there is no
  * memory. The caller frees the plan in any case.
  */
 int plan_make(const struct machine *wanted, const struct machine *found, const char *only,
-	      struct plan *plan);
+	      bool prune, struct plan *plan);
 void plan_free(struct plan *plan);
 
 #endif

@@ -132,6 +132,23 @@ void step_print(const struct step *s, bool done)
 	}
 }
 
+void step_print_left(const struct step *s, const char *prefix)
+{
+	printf("%s%s: left alone: ", prefix, s->name);
+	switch (s->kind) {
+	case STEP_DEFAULT_BACK:
+		printf("is the default of network namespace %s",
+		       text_shown(s->default_found->netns));
+		break;
+	case STEP_DETACH:
+		printf("is attached to %s", text_shown(s->found_at->path));
+		break;
+	default:
+		printf("is loaded");
+	}
+	puts(", but not by an apply (--prune)");
+}
+
 /* Prints the rules between those that both have at the beginning and at the end. */
 static void diff_rules(const struct machine_instance *old, const struct machine_instance *new)
 {
@@ -303,5 +320,9 @@ void plan_add_json(struct json *j, const struct plan *plan)
 	json_open_array(j, "changes");
 	for (size_t i = 0; i < plan->n; i++)
 		add_step(j, &plan->step[i]);
+	json_close(j);
+	json_open_array(j, "left_alone");
+	for (size_t i = 0; i < plan->n_left; i++)
+		add_step(j, &plan->left[i]);
 	json_close(j);
 }

@@ -318,3 +318,29 @@ void param_add_range_json(struct json *j, const char *key, const struct param *p
 	add_value(j, NULL, param, param->hi);
 	json_close(j);
 }
+
+#define SLOW_KBIT 100
+#define BURST_BITS (8 * 65536)
+
+/* A rate that pacing cannot exceed. The least rate is none. */
+static bool bounds_pacing(const struct param *param)
+{
+	return param->unit == BBR_U_KBITRATE && strncmp(param->key, "min_", 4);
+}
+
+void param_warn_if_slow(const char *whose, const struct param_set *old, const struct param_set *set)
+{
+	char text[PARAM_TEXT_LEN];
+
+	param_for_each (param, set->algorithm) {
+		__u32 kbit = set->value[param->first];
+
+		if (!bounds_pacing(param) || !kbit || kbit >= SLOW_KBIT ||
+		    (old && param_equal(param, old, set)))
+			continue;
+		param_format(param, set, text, sizeof(text));
+		err("%s: %s=%s: a burst that is already booked at this rate keeps an open "
+		    "connection silent, also after a change: 64 KB take %u s",
+		    whose, param->key, text, BURST_BITS / (kbit * 1000));
+	}
+}

@@ -18,12 +18,14 @@
 #include "machine/machine_kernel.h"
 #include "machine/plan.h"
 #include "machine/plan_text.h"
+#include "tuning/param.h"
 #include "verbs/verbs.h"
 
 struct applying {
 	const struct options *opt;
 	const char *path;
 	const char *only; /* this instance; NULL: all */
+	bool prune; /* take away also what no apply made */
 	struct machine wanted, found;
 	struct plan plan;
 };
@@ -40,6 +42,8 @@ static void print_text(const struct applying *a)
 			step_print_diff(&a->plan.step[i], &a->wanted, &a->found);
 		else
 			step_print(&a->plan.step[i], !a->opt->check);
+	for (size_t i = 0; i < a->plan.n_left; i++)
+		step_print_left(&a->plan.left[i], a->opt->diff ? "; " : "");
 	if (!a->plan.n)
 		printf("nothing to change: the machine matches %s\n", text_shown(a->path));
 }
@@ -73,6 +77,22 @@ static void renew_defaults(const struct machine *wanted)
 		free(list);
 }
 
+static void warn_of_slow_rates(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct step *s = &plan->step[i];
+
+		if (s->profile_wanted)
+			param_warn_if_slow(s->name,
+					   s->profile_found ? &s->profile_found->params : NULL,
+					   &s->profile_wanted->params);
+		else if (s->kind == STEP_LOAD || s->kind == STEP_REPLACE)
+			for (size_t k = 0; k < s->wanted->profiles.n; k++)
+				param_warn_if_slow(s->name, NULL,
+						   &s->wanted->profiles.def[k].params);
+	}
+}
+
 /* Makes the machine match the file that was read, or only looks at what differs. */
 static int apply(struct applying *a)
 {
@@ -80,13 +100,17 @@ static int apply(struct applying *a)
 	int ret = machine_kernel_read(a->only, &a->found);
 
 	if (!ret)
-		ret = plan_make(&a->wanted, &a->found, a->only, &a->plan);
+		ret = plan_make(&a->wanted, &a->found, a->only, a->prune, &a->plan);
 	if (!ret && changes)
 		ret = plan_refuse_use(&a->plan);
 	if (!ret && changes)
 		ret = plan_carry_out(&a->plan, &a->found);
+	if (!ret && changes && !a->wanted.is_tuning)
+		ret = machine_take_over(&a->wanted, &a->found);
 	if (!ret && changes)
 		renew_defaults(&a->wanted);
+	if (!ret && changes)
+		warn_of_slow_rates(&a->plan);
 	if (ret)
 		return ret;
 	if (a->opt->json)
@@ -169,7 +193,8 @@ int verb_apply(void *options, int argc, char **argv)
 	const struct options *opt = options;
 	struct applying a = { .opt = opt,
 			      .path = argc > 1 ? argv[1] : machine_file_default,
-			      .only = opt->name_given ? opt->name : NULL };
+			      .only = opt->name_given ? opt->name : NULL,
+			      .prune = opt->prune };
 	int ret = machine_file_read(argc > 1 ? argv[1] : NULL, a.only, &a.wanted);
 
 	if (!ret && opt->hold && !can_hold(&a))

@@ -95,6 +95,8 @@ static int load(const struct options *opt, const struct object *obj, const struc
 
 	if (!ret)
 		ret = register_as(obj, opt->name, p, &map_id);
+	if (!ret && obj->algorithm)
+		param_warn_if_slow(opt->name, NULL, p);
 	return ret ? ret : report(opt, map_id);
 }
 

@@ -100,6 +100,7 @@ static int change(const struct options *opt, struct target *t, const struct para
 		print_changes_json(opt, &t->old, new);
 	else
 		print_changes(opt, &t->old, new);
+	param_warn_if_slow(opt->name, &t->old, new);
 	return EXIT_DONE;
 }
 

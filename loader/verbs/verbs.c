@@ -142,6 +142,8 @@ static const struct option_def apply[] = {
 	  "only print what differs from the file; exit with 3 if anything does" },
 	{ "diff", 0, NULL, option_flag, MEMBER(diff),
 	  "only show what would change, as lines of the file" },
+	{ "prune", 0, NULL, option_flag, MEMBER(prune),
+	  "also take away what the file does not have and no apply made" },
 	{ "hold", 0, NULL, option_flag, MEMBER(hold),
 	  "keep running; on SIGTERM or SIGINT remove what was applied" },
 	END,

@@ -33,7 +33,7 @@ struct options {
 	const char *migrate; /* unload --migrate */
 	bool listeners; /* migrate --listeners */
 	bool dry_run; /* migrate --dry-run */
-	bool check, diff, hold; /* apply */
+	bool check, diff, hold, prune; /* apply */
 	struct experiment_options experiment;
 };
 

@@ -378,7 +378,7 @@ static void check_machine(const uint8_t *data, size_t size, bool all)
 	CHECK(!*text || !read_machine(text, strlen(text), &back));
 	if (*text) {
 		make_found(&back, true);
-		CHECK(!plan_make(&m, &back, NULL, &plan) && !plan.n);
+		CHECK(!plan_make(&m, &back, NULL, true, &plan) && !plan.n);
 		plan_free(&plan);
 		make_found(&back, false);
 		machine_free(&back);

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-bbrctl apply: one file describes the whole machine. Each file that is applied here includes what others have loaded,
-because apply removes everything else.
+bbrctl apply: one file describes the whole machine. What others have loaded stays, because no apply made it.
 """
 import json
 import pathlib
@@ -38,7 +37,7 @@ class Machine:
                               if not system.is_ours(i["name"]))
 
     def write(self, text):
-        self.path.write_text(text + "\n" + self.others)
+        self.path.write_text(text)
         return self.path
 
     def apply(self, text, *args, **kwargs):
@@ -345,6 +344,60 @@ def test_another_algorithms_usual_name_is_refused(bbrctl, machine, full, usual, 
     assert bbrctl("save").out == before and registered() == names
 
 
+def test_what_others_made_is_left_alone(bbrctl, machine, full, load, space, new_ns, new_cgroup):
+    """An instance; and of an instance of the file a default and an attachment."""
+    text, one, two = full
+    other, there, group = load("bw_win=11"), new_ns(), new_cgroup()
+    there.default_congestion_control("reno")
+    machine.apply(text)
+    bbrctl("load", "--name", one, "--default", "--netns", there.name)
+    bbrctl("attach", "--name", one, "--cgroup", group.path)
+    left = [f"{other}: left alone: is loaded, but not by an apply (--prune)",
+            f"{one}: left alone: is the default of network namespace {there.name}, but not by an apply (--prune)",
+            f"{one}: left alone: is attached to {group.path}, but not by an apply (--prune)"]
+    for option, begin, end in (("--check", "", "nothing"), ("--diff", "; ", "nothing"), (None, "", "nothing")):
+        lines = machine.apply(text, *[option] if option else []).out.splitlines()
+        assert {begin + line for line in left} <= {*lines} and lines[-1].startswith(end)
+    answer = bbrctl.json("apply", machine.path)
+    assert {(c["name"], c["change"]) for c in answer["left_alone"]} >= {(other, "unload"), (one, "default_back"), (one, "detach")}
+    assert answer["changes"] == []
+    # With the instance goes its default, whoever set it. The attachment waits for another of this name.
+    assert set(machine.changes("")) == {(one, "unload"), (two, "unload"), (one, "detach"), (one, "default_back")}
+    assert default(space) == default(there) == "reno"
+    assert status_of(bbrctl, other)["params_changed"] == 1 and not {one, two} & {*registered()}
+    bbrctl("detach", "--name", one, "--cgroup", group.path)
+
+
+def test_prune_takes_what_others_made(bbrctl, machine, full, load):
+    text, one, _ = full
+    other = load()
+    assert (other, "unload") in machine.changes(text + machine.others, "--prune")
+    assert other not in registered() and one in registered()
+
+
+def test_what_the_file_names_goes_to_it(bbrctl, machine, free_name, space, cgroup):
+    """Made by hand, then saved: the next file without it takes it away."""
+    name = free_name()
+    bbrctl("load", "--name", name, "--default", "--netns", space.name)
+    bbrctl("attach", "--name", name, "--cgroup", cgroup.path)
+    text = bbrctl("save", "--name", name).out
+    assert machine.changes("") == [] and name in registered()
+    assert machine.changes(text) == []
+    assert machine.changes(text.replace("default_in", "; default_in").replace("attach", "; attach")) == \
+        [(name, "detach"), (name, "default_back")]
+    assert machine.changes("") == [(name, "unload")]
+    assert default(space) == "reno"
+
+
+def test_an_upgrade_keeps_whose_it_is(bbrctl, machine, full, space):
+    text, one, two = full
+    machine.apply(text)
+    bbrctl("upgrade", "--name", one)
+    assert machine.changes(text) == []
+    assert set(machine.changes("")) == {(one, "unload"), (two, "unload"), (one, "detach"), (one, "default_back")}
+    assert default(space) == "reno"
+
+
 def test_only_one_instance(bbrctl, machine, full, load):
     text, one, two = full
     other = load("bw_win=11")
@@ -357,7 +410,6 @@ def test_a_folder(bbrctl, machine, free_name, tmp_path):
     """Files in the order of their names: a profile in a later file replaces that of an earlier one, rules are appended."""
     name, folder = free_name(), tmp_path / "conf.d"
     folder.mkdir()
-    (folder / "00-others.conf").write_text(machine.others)
     (folder / "20-later.conf").write_text(f"[instance {name}]\n[default]\nbw_win = 12\n[rules]\n"
                                           "rule = --dport 2 --profile a\n")
     (folder / "10-base.conf").write_text(f"[instance {name}]\n[default]\nbw_win = 11\n[a]\n[rules]\n"
@@ -397,7 +449,7 @@ class Killing:
         self.path = {}
         for which, text in ("old", old), ("new", new):
             self.path[which] = machine.path.with_suffix(f".{which}")
-            self.path[which].write_text(text + "\n" + machine.others)
+            self.path[which].write_text(text)
         self.names = names
         self.states = {}
         for which in "new", "old":

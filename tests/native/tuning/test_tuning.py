@@ -229,3 +229,20 @@ def test_all_at_once_while_it_runs(run, bbrctl):
         bbrctl("reset", "--name", flow.name)
         flow.wait_for(lambda m: len(m.of("params")) > changes, "mainline's parameters")
         flow.wait_for(lambda m: acks(m)[-1]["bw_bps"] > 15e6, "the path's bandwidth")
+
+
+def test_a_rate_that_silences_connections_is_warned_of(bbrctl, load, free_name, tmp_path):
+    """By each verb that sets one; JSON is on stdout alone."""
+    name, warns = load(), "max_pacing_rate=1kbit: a burst that is already booked at this rate"
+    assert f"bbrctl: {name}: {warns}" in bbrctl("-j", "set", "--name", name, "max_pacing_rate=1kbit").err
+    assert warns not in bbrctl("set", "--name", name, "cwnd_gain=3").err
+    assert warns in bbrctl("profile", "add", "--name", name, "slow", "max_pacing_rate=1kbit").err
+    assert warns in bbrctl("profile", "copy", "--name", name, "slow", "slower").err
+    assert warns not in bbrctl("reset", "--name", name, "max_pacing_rate").err
+    file = tmp_path / "slow.conf"
+    file.write_text("[default]\nmax_pacing_rate = 1kbit\n")
+    assert warns in bbrctl("apply", "--name", name, file).err
+    assert warns not in bbrctl("apply", "--name", name, file).err
+    other = free_name()
+    assert warns in bbrctl("load", "--name", other, "--set", "max_pacing_rate=1kbit").err
+    bbrctl("unload", "--name", other)

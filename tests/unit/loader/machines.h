@@ -39,7 +39,7 @@ static inline struct machine_instance *add(struct machine *m, const char *name)
 
 	assert_non_null(inst);
 	inst->algorithm = inst->profiles.algorithm = &made_up;
-	inst->is_ours = inst->is_open = m->is_found;
+	inst->is_ours = inst->is_open = inst->is_applied = m->is_found;
 	strcpy(inst->version, "1");
 	assert_int_equal(profile_definitions_begin(&inst->profiles, "", "default"), EXIT_DONE);
 	return inst;
@@ -66,9 +66,18 @@ static inline void add_rule(struct machine_instance *inst, __u16 dport, __u32 pr
 	assert_int_equal(rule_list_insert(&inst->rules, inst->rules.n, &rule), EXIT_DONE);
 }
 
+/* Adds an attachment that an apply made. */
+static inline void add_attached(const char *path, const char *name)
+{
+	struct attachment *at = machine_add_attachment(&found, path, name);
+
+	assert_non_null(at);
+	at->is_applied = true;
+}
+
 static inline void add_note(const char *name, __u32 inode, const char *previous)
 {
-	struct machine_note note = { .inode = inode };
+	struct machine_note note = { .inode = inode, .is_applied = true };
 
 	strcpy(note.name, name);
 	strcpy(note.previous, previous);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "fixture.h"
+
+#include "../capture.h"
 #include "cli/json.h"
 
 static __u32 value_of(const struct param_set *set, const char *key)
@@ -206,6 +208,38 @@ static void every_table_is_whole_and_comes_back_from_text(void **state)
 }
 
 /* The number next to the range is refused. */
+static const char *warnings(const struct param_set *old, const struct param_set *set)
+{
+	capture_begin();
+	param_warn_if_slow("one", old, set);
+	capture_end();
+	return captured_messages();
+}
+
+static void slow_rates_are_warned_of(void **state)
+{
+	const struct algorithm *bbr = algorithm_find("bbr");
+	struct param_set set = param_set_default(bbr), old = set;
+
+	(void)state;
+	assert_string_equal(warnings(NULL, &set), "");
+	assert_int_equal(param_assign("max_pacing_rate=100kbit", &set), EXIT_DONE);
+	assert_int_equal(param_assign("min_pacing_rate=1kbit", &set), EXIT_DONE);
+	assert_string_equal(warnings(&old, &set), "");
+	assert_int_equal(param_assign("max_pacing_rate=1kbit", &set), EXIT_DONE);
+	assert_non_null(strstr(warnings(&old, &set),
+			       "one: max_pacing_rate=1kbit: a burst that is already booked "
+			       "at this rate keeps an open connection silent, also after a change: "
+			       "64 KB take 524 s\n"));
+	assert_int_equal(param_assign("pacing_rate=99kbit", &set), EXIT_DONE);
+	assert_int_equal(param_assign("pin_bw=50kbit", &set), EXIT_DONE);
+	assert_non_null(strstr(warnings(NULL, &set), "pacing_rate=99kbit: a burst"));
+	assert_non_null(strstr(captured_messages(), "pin_bw=50kbit: a burst"));
+	old = set;
+	assert_string_equal(warnings(&old, &set), "");
+	capture_free();
+}
+
 static void assert_limit(const struct param *param, const struct algorithm *algorithm, __u32 beyond)
 {
 	struct param_set set = param_set_default(algorithm);
@@ -242,6 +276,7 @@ int main(void)
 		cmocka_unit_test(units_have_names),
 		cmocka_unit_test(json_has_numbers_of_the_unit),
 		cmocka_unit_test(every_table_is_whole_and_comes_back_from_text),
+		cmocka_unit_test(slow_rates_are_warned_of),
 		cmocka_unit_test(every_range_ends_where_it_says),
 	};
 

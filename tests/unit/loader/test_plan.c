@@ -5,10 +5,12 @@
  */
 #include "machines.h"
 
+static bool prune;
+
 static void make(const char *only)
 {
 	plan_free(&plan);
-	assert_int_equal(plan_make(&wanted, &found, only, &plan), EXIT_DONE);
+	assert_int_equal(plan_make(&wanted, &found, only, prune, &plan), EXIT_DONE);
 }
 
 /* Expects steps of these kinds, in order; -1 ends them. */
@@ -184,12 +186,51 @@ static void attachments_follow(void **state)
 	add(&found, "two");
 	assert_non_null(machine_add_attachment(&wanted, "/new", "one"));
 	assert_non_null(machine_add_attachment(&wanted, "/moved", "one"));
-	assert_non_null(machine_add_attachment(&found, "/moved", "two"));
-	assert_non_null(machine_add_attachment(&found, "/old", "gone"));
+	add_attached("/moved", "two");
+	add_attached("/old", "gone");
 	EXPECT(STEP_ATTACH, STEP_ATTACH, STEP_DETACH, STEP_UNLOAD);
 	assert_null(plan.step[0].found_at);
 	assert_string_equal(plan.step[1].found_at->name, "two");
 	assert_string_equal(plan.step[2].name, "gone");
+}
+
+static void what_no_apply_made_stays(void **state)
+{
+	(void)state;
+	add(&wanted, "one");
+	add(&found, "one")->is_applied = false;
+	add(&found, "two")->is_applied = false;
+	assert_non_null(machine_add_default(&found, "x", 7, "one"));
+	assert_non_null(machine_add_default(&found, "y", 8, "two"));
+	add_note("one", 7, "reno");
+	add_note("two", 8, "reno");
+	found.note[0].is_applied = found.note[1].is_applied = false;
+	assert_non_null(machine_add_attachment(&found, "/one", "one"));
+	assert_non_null(machine_add_attachment(&found, "/two", "two"));
+	assert_non_null(machine_add_attachment(&found, "/gone", "gone"));
+	EXPECT();
+	/* What belongs to an instance that stays is not listed beside it. */
+	assert_int_equal(plan.n_left, 4);
+	assert_string_equal(plan.left[0].name, "two");
+	assert_int_equal(plan.left[1].default_found->inode, 7);
+	assert_string_equal(plan.left[2].found_at->path, "/one");
+	assert_string_equal(plan.left[3].found_at->path, "/gone");
+	prune = true;
+	EXPECT(STEP_DETACH, STEP_DETACH, STEP_DETACH, STEP_DEFAULT_BACK, STEP_DEFAULT_BACK,
+	       STEP_UNLOAD);
+	assert_int_equal(plan.n_left, 0);
+	prune = false;
+	/* With an instance that goes, its defaults go, whoever set them; its attachments may wait for another. */
+	found.instance[1].is_applied = true;
+	EXPECT(STEP_DEFAULT_BACK, STEP_UNLOAD);
+	assert_int_equal(plan.step[0].default_found->inode, 8);
+	assert_int_equal(plan.n_left, 4);
+	/* What the file names goes to it, whoever made it. */
+	found.instance[1].is_applied = false;
+	add(&wanted, "two");
+	assert_non_null(machine_add_attachment(&wanted, "/gone", "one"));
+	assert_non_null(machine_add_default(&wanted, "y", 8, "one"));
+	EXPECT(STEP_DEFAULT, STEP_ATTACH);
 }
 
 static void only_one_instance(void **state)
@@ -198,8 +239,8 @@ static void only_one_instance(void **state)
 	add_profile(add(&wanted, "one"), "default", "gain=2");
 	add(&found, "one");
 	add(&found, "two");
-	assert_non_null(machine_add_attachment(&found, "/a", "two"));
-	assert_non_null(machine_add_attachment(&found, "/b", "one"));
+	add_attached("/a", "two");
+	add_attached("/b", "one");
 	assert_non_null(machine_add_default(&found, "x", 7, "two"));
 	add_note("two", 7, "reno");
 	make("one");
@@ -217,7 +258,7 @@ static void a_file_of_profiles_and_rules(void **state)
 	add_profile(add(&wanted, "one"), "default", "gain=2");
 	add_profile(add(&found, "one"), "old", "gain=2");
 	add(&found, "two");
-	assert_non_null(machine_add_attachment(&found, "/b", "one"));
+	add_attached("/b", "one");
 	assert_non_null(machine_add_default(&found, "x", 7, "one"));
 	add_note("one", 7, "reno");
 	EXPECT(STEP_PROFILE_CHANGE, STEP_PROFILE_DELETE);
@@ -239,6 +280,7 @@ int main(void)
 		TEST(defaults_are_noted),
 		TEST(defaults_go_back_to_what_was_before_any_of_us),
 		TEST(attachments_follow),
+		TEST(what_no_apply_made_stays),
 		TEST(only_one_instance),
 		TEST(a_file_of_profiles_and_rules),
 	};

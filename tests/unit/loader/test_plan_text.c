@@ -12,7 +12,7 @@
 static void make(size_t steps)
 {
 	plan_free(&plan);
-	assert_int_equal(plan_make(&wanted, &found, NULL, &plan), EXIT_DONE);
+	assert_int_equal(plan_make(&wanted, &found, NULL, false, &plan), EXIT_DONE);
 	assert_int_equal(plan.n, steps);
 }
 
@@ -53,7 +53,8 @@ static void expect(const char *done, const char *not_done, const char *lines, co
 	assert_string_equal(printed(0, true), done);
 	assert_string_equal(printed(0, false), not_done);
 	assert_string_equal(diff(0), lines);
-	snprintf(whole, sizeof(whole), "{\"changes\":[{\"name\":\"one\",%s}]}\n", members);
+	snprintf(whole, sizeof(whole), "{\"changes\":[{\"name\":\"one\",%s}],\"left_alone\":[]}\n",
+		 members);
 	assert_string_equal(json(), whole);
 }
 
@@ -61,7 +62,7 @@ static void nothing_to_do(void **state)
 {
 	(void)state;
 	make(0);
-	assert_string_equal(json(), "{\"changes\":[]}\n");
+	assert_string_equal(json(), "{\"changes\":[],\"left_alone\":[]}\n");
 }
 
 static void an_instance_comes(void **state)
@@ -240,7 +241,7 @@ static void a_cgroup_is_detached(void **state)
 	(void)state;
 	add(&wanted, "one");
 	add(&found, "one");
-	assert_non_null(machine_add_attachment(&found, "/cg", "one"));
+	add_attached("/cg", "one");
 	expect("one: detached from /cg\n", "one: is attached to /cg\n",
 	       " [instance one]\n-attach = /cg\n", "\"change\":\"detach\",\"cgroup\":\"/cg\"");
 }
@@ -265,8 +266,46 @@ static void several_steps_in_order(void **state)
 	add(&wanted, "new");
 	add(&found, "old");
 	make(2);
-	assert_string_equal(json(), "{\"changes\":[{\"name\":\"new\",\"change\":\"load\"},"
-				    "{\"name\":\"old\",\"change\":\"unload\"}]}\n");
+	assert_string_equal(json(),
+			    "{\"changes\":[{\"name\":\"new\",\"change\":\"load\"},"
+			    "{\"name\":\"old\",\"change\":\"unload\"}],\"left_alone\":[]}\n");
+}
+
+static const char *left(size_t i, const char *prefix)
+{
+	capture_begin();
+	step_print_left(&plan.left[i], prefix);
+	capture_end();
+	return captured_output();
+}
+
+static void what_no_apply_made_is_left_alone(void **state)
+{
+	(void)state;
+	add(&wanted, "one");
+	add(&found, "one");
+	add(&found, "two")->is_applied = false;
+	assert_non_null(machine_add_default(&found, "ns1", 7, "one"));
+	add_note("one", 7, "reno");
+	found.note[0].is_applied = false;
+	assert_non_null(machine_add_attachment(&found, "/cg ", "one"));
+	make(0);
+	assert_int_equal(plan.n_left, 3);
+	assert_string_equal(left(0, ""),
+			    "two: left alone: is loaded, but not by an apply (--prune)\n");
+	assert_string_equal(left(1, "; "),
+			    "; one: left alone: is the default of network namespace ns1, "
+			    "but not by an apply (--prune)\n");
+	assert_string_equal(
+		left(2, ""),
+		"one: left alone: is attached to \"/cg \", but not by an apply (--prune)\n");
+	assert_string_equal(
+		json(),
+		"{\"changes\":[],\"left_alone\":["
+		"{\"name\":\"two\",\"change\":\"unload\"},"
+		"{\"name\":\"one\",\"change\":\"default_back\",\"netns\":\"ns1\",\"inode\":7,"
+		"\"old_default\":\"one\"},"
+		"{\"name\":\"one\",\"change\":\"detach\",\"cgroup\":\"/cg \"}]}\n");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -290,6 +329,7 @@ int main(void)
 		TEST(a_cgroup_is_detached),
 		TEST(what_comes_with_an_instance_is_shown_once),
 		TEST(several_steps_in_order),
+		TEST(what_no_apply_made_is_left_alone),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
