@@ -15,7 +15,6 @@
 #include "kernel/kernel_types.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
-#include "instance/callbacks.h"
 #include "instance/link_pin.h"
 #include "instance/object.h"
 #include "instance/struct_ops.h"

@@ -12,7 +12,16 @@
 #include <linux/types.h>
 
 struct bpf_object;
+struct btf;
 struct instance;
+
+/*
+ * Gives the callbacks in an open object's op table the kernel's names. Kernels with BBR version 3's
+ * changes ask for whole bursts (tso_segs), others for the least size of a burst (min_tso_segs). The
+ * same program serves both (burst_is_asked() in bpf/kernel.bpf.h). Either kernel would refuse an
+ * object that named both.
+ */
+void callbacks_rename(struct bpf_object *obj, const struct btf *kernel);
 
 /* Flags of struct tcp_congestion_ops. */
 #define TCP_CONG_NON_RESTRICTED 1 /* sockets without CAP_NET_ADMIN may use it */

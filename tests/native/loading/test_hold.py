@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from system import wait_until
-from tool import DONE, USAGE, status_of
+from tool import DONE, REFUSED, USAGE, status_of
 
 pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
@@ -108,17 +108,19 @@ def test_of_those_who_end_at_once_one_takes_away(bbrctl, hold, free_name, space)
 
 
 def test_told_to_end_while_it_waits_for_another(bbrctl, hold, free_name, space, tmp_path):
-    """bbrctl finishes the apply that it began, then takes everything away."""
+    """It has not begun to apply, and does not."""
     name = free_name()
     (tmp_path / "conf").write_text(file_of(name, space))
     with subprocess.Popen(["flock", "/run/bbrctl.lock", "sleep", "2"]) as locked:
         wait_until(lambda: subprocess.run(["flock", "-n", "/run/bbrctl.lock", "true"], check=False).returncode, "it is locked")
-        process = bbrctl.start("apply", "--hold", "--name", name, tmp_path / "conf", stdout=subprocess.PIPE, text=True)
+        process = bbrctl.start("apply", "--hold", "--name", name, tmp_path / "conf", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True)
         wait_until(lambda: "bbrctl.lock" in " ".join(open_files(process.pid)), "it waits")
         process.send_signal(signal.SIGTERM)
-        assert locked.wait() == 0
-    out, _ = process.communicate(timeout=60)
-    assert process.returncode == DONE and f"{name}: loaded" in out and f"{name}: unloaded" in out
+        out, err = process.communicate(timeout=60)
+        assert locked.poll() is None
+    assert process.returncode == REFUSED and not out
+    assert err == "bbrctl: stopped by a signal while waiting for /run/bbrctl.lock; nothing was changed\n"
     assert status_of(bbrctl, name) is None and default(space) == "reno"
 
 
