@@ -41,10 +41,33 @@ static int read_cookie(const struct netns *ns, void *cookie)
 	return error ? err_bpf(error, ns->name) : EXIT_DONE;
 }
 
-static int take_netns(const char *name, struct experiment_scope *scope)
+/* What the own namespace is called in the scope: its name in /run/netns, or as the kernel calls it. */
+static int take_own_netns(struct experiment_scope *scope)
 {
+	char name[NAME_MAX + 1];
+	__u32 inode;
+	int ret = netns_inode("--netns", NETNS_OWN, &inode);
+
+	if (ret)
+		return ret;
+	if (netns_name(inode, name) && strlen(name) < sizeof(scope->netns_name))
+		strcpy(scope->netns_name, name);
+	else
+		snprintf(scope->netns_name, sizeof(scope->netns_name), "net:[%u]", inode);
+	return netns_visit(NULL, read_cookie, &scope->netns);
+}
+
+/* Who names a cgroup, means its connections in any namespace. */
+static int take_netns(const struct options *opt, struct experiment_scope *scope)
+{
+	const char *name = opt->netns;
+
+	if (name && opt->all_netns) {
+		err("--netns and --all-netns contradict each other");
+		return EXIT_USAGE;
+	}
 	if (!name)
-		return EXIT_DONE;
+		return opt->all_netns || opt->filter.cgroup ? EXIT_DONE : take_own_netns(scope);
 	if (strlen(name) >= sizeof(scope->netns_name)) {
 		err("--netns %s: longer than %zu characters", name, sizeof(scope->netns_name) - 1);
 		return EXIT_USAGE;
@@ -201,7 +224,7 @@ int verb_experiment_start(void *options, int argc, char **argv)
 		return ret;
 	if (!clock_init() || privileges_take() || lock_instances())
 		return EXIT_REFUSED;
-	ret = take_netns(opt->netns, &request.config.scope);
+	ret = take_netns(opt, &request.config.scope);
 	if (!ret)
 		ret = find_cgroup(opt->filter.cgroup, &cgroup);
 	if (ret)

@@ -18,7 +18,7 @@ measure() { # name
 }
 
 in_experiment() { # name, arms
-	bbrctl experiment start cost --dst 10.0.0.2 --arm "control=$2" --arm "new=$3" --share new=99.99%
+	bbrctl experiment start cost --all-netns --dst 10.0.0.2 --arm "control=$2" --arm "new=$3" --share new=99.99%
 	measure "$1"
 	bbrctl experiment stop cost >/dev/null
 }

@@ -25,7 +25,7 @@ until [ "$(ss -N rcv -Hltn | wc -l)" -ge "$FLOWS" ]; do
 	sleep 0.01
 done
 # shellcheck disable=SC2086 # words
-bbrctl experiment start shared --dst 10.0.2.1 $OPTIONS >/dev/null || fail "bbrctl experiment start"
+bbrctl experiment start shared --all-netns --dst 10.0.2.1 $OPTIONS >/dev/null || fail "bbrctl experiment start"
 for ((n = 0; n < FLOWS; n++)); do
 	ip netns exec snd flow -c 10.0.2.1 -p $((5201 + n)) -n 1000000 "bytes:$BYTES" >/dev/null &
 done

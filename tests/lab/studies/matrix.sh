@@ -114,12 +114,12 @@ rmdir /sys/fs/cgroup/lab
 # Twenty connections draw; then one goes from arm to arm, and at the end to the first.
 step experiment
 bbrctl profile add --name lab_bbr calm cwnd_gain=1.5
-bbrctl experiment start lab_ab --dport 5001 --arm control=cubic --arm new=lab_bbr:calm
+bbrctl experiment start lab_ab --all-netns --dport 5001 --arm control=cubic --arm new=lab_bbr:calm
 send -n 20 bytes:20000
 send -C reno bytes:1000
 bbrmon experiment lab_ab -w -
 bbrctl experiment stop lab_ab
-bbrctl experiment start lab_turns --design switchback --dport 5001 --arm control=cubic --arm new=lab_bbr:calm \
+bbrctl experiment start lab_turns --all-netns --design switchback --dport 5001 --arm control=cubic --arm new=lab_bbr:calm \
 	--block 1s --washout 200ms
 send send:4500 &
 flow=$!

@@ -255,6 +255,26 @@ def test_overlapping_scopes_are_refused(experiments, cgroup, new_cgroup, number)
     experiments.start(beside, *AB, *second)
 
 
+def test_without_a_cgroup_only_the_own_namespace(bbrctl, experiments, ns, new_ns, cgroup, server):
+    """bbrctl runs in a namespace; connections of another one are none of its business."""
+    there, here = new_ns(), {"prefix": ["nsenter", f"--net=/run/netns/{ns.name}"]}
+    other = Server(there)
+    name = new_name()
+    experiments.names.append(name)
+    go = "experiment", "start", name, "--dst", "127.0.0.0/8", *AB
+    assert "contradict" in bbrctl(*go, "--netns", there.name, "--all-netns", status=USAGE, **here).err
+    bbrctl(*go, **here)
+    assert experiments.status(name)["scope"]["netns"] == ns.name
+    try:
+        ccs(there, cgroup, other, 3)
+        assert sum(experiments.counts(name).values()) == 0
+        ccs(ns, cgroup, server, 2)
+        assert sum(experiments.counts(name).values()) == 4  # both ends
+    finally:
+        other.close()
+    assert f"--netns {ns.name}" in bbrctl("experiment", "status", name).out
+
+
 def test_what_is_not_there_is_refused(bbrctl, load, experiments, cgroup):
     instance = load()
     start = "experiment", "start", new_name(), "--cgroup", cgroup.path, "--arm", "a=cubic", "--arm"
