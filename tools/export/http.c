@@ -241,6 +241,7 @@ static void make_room(struct http *h, bool answered)
 		end(h, victim);
 }
 
+/* Of those without an answer: there is one, because fewer are answered than a client may have. */
 static void end_oldest_of(struct http *h, const struct http_client *client)
 {
 	struct http_connection *oldest = NULL;
@@ -248,7 +249,7 @@ static void end_oldest_of(struct http *h, const struct http_client *client)
 	for (int i = 0; i < HTTP_CONNECTIONS; i++) {
 		struct http_connection *c = &h->connections[i];
 
-		if (c->fd >= 0 && !c->ending && is_same(&c->client, client) &&
+		if (c->fd >= 0 && !c->ending && !c->answered && is_same(&c->client, client) &&
 		    (!oldest || c->since_ns < oldest->since_ns))
 			oldest = c;
 	}

@@ -487,6 +487,27 @@ static void more_clients_that_do_not_read(void **state)
 	close_all(deaf, 3 * HTTP_ANSWERS);
 }
 
+/* Clients of one address that say nothing do not cut off an answer to this address. */
+static void an_answer_under_way(void **state)
+{
+	int silent[HTTP_PER_ADDRESS + 20], slow = connect_to(&server);
+
+	(void)state;
+	send_text(slow, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+	turns(5);
+	for (int i = 0; i < HTTP_PER_ADDRESS + 20; i++) {
+		silent[i] = connect_to(&server);
+		turn();
+	}
+	turns(5);
+	assert_int_equal(open_connections(), HTTP_PER_ADDRESS);
+	assert_true(read_answer(slow) > 4 << 20);
+	expect_status("200 OK");
+	assert_int_equal(strlen(body()), 4 << 20);
+	close(slow);
+	close_all(silent, HTTP_PER_ADDRESS + 20);
+}
+
 static void pass_time(__u64 seconds)
 {
 	for (int i = 0; i < HTTP_CONNECTIONS; i++)
@@ -564,6 +585,7 @@ int main(void)
 		SERVED(a_known_client),
 		SERVED(who_is_known),
 		SERVED(more_clients_that_do_not_read),
+		SERVED(an_answer_under_way),
 		SERVED(a_connection_that_lasts_too_long),
 		SERVED(where_it_cannot_listen),
 		SERVED(the_wait_is_no_longer_than_asked_for),
