@@ -37,7 +37,8 @@ $(BUILD)/unit/lib/%: tests/unit/lib/%.c $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
 	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(TEST_LIBS) -o $@
 
-# This test loads these objects from build/.
+# These tests load these objects from build/.
+$(BUILD)/unit/loader/test_object: | $(BUILD)/bpf_bbr.bpf.o
 $(BUILD)/unit/loader/test_patched_kernels: | $(PROBES) $(BUILD)/oracle/record_bbr3.bpf.o $(patsubst %,$(BUILD)/snapshot_%.bpf.o,$(notdir $(ALGORITHMS)))
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*/test_*.c))
@@ -118,7 +119,7 @@ FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm algorithm3 params tuning events 
 CORPORA := $(patsubst tests/fuzz/%.tar.xz,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/corpus/*.tar.xz))
 FUZZ_SECONDS ?= 600
 FUZZ_FLAGS := -O1 -g1 -std=gnu11 $(WARN) -Wno-missing-field-initializers -fsanitize=fuzzer,address,undefined,float-cast-overflow \
-	-fno-sanitize-recover=all
+	-fno-sanitize-recover=all -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 FUZZED := $(BUILD)/fuzz/obj
 # $(call fuzzed,OBJECTS): the same objects for a fuzzer. Those of embedded files stay as they are.
 fuzzed = $(patsubst $(BUILD)/obj/%,$(FUZZED)/%,$(filter-out $(CARRIED),$1)) $(filter $(CARRIED),$1)

@@ -230,13 +230,16 @@ static void add_arguments(const struct completion *c)
 
 int completion_run(const struct program *program, int n, char **words)
 {
+	static const struct privileges none;
 	struct completion c = { .program = program,
 				.current = n ? words[n - 1] : "",
 				.words = words,
 				.n = n ? n - 1 : 0 };
 
 	read_words(&c);
-	privileges_begin(program->privileges, completion_verb(&c));
+	privileges_begin(completion_verb(&c), c.verb ? &c.verb->privileges : &none);
+	if (privileges_give_up())
+		return EXIT_REFUSED;
 	if (c.pending) {
 		add_values(&c);
 	} else if (c.current[0] == '-') {

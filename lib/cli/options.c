@@ -228,7 +228,7 @@ static int parse(const struct program *program, const struct verb *verb, void *o
 
 	add_options(&p, common_options, 0);
 	add_verb(&p, program, verb);
-	privileges_begin(program->privileges, verb->name);
+	privileges_begin(verb->name, &verb->privileges);
 	optind = 0;
 	while (ret < 0 && (c = getopt_long(argc, argv, p.letters, p.long_options, NULL)) != -1) {
 		if (c == ':')
@@ -246,7 +246,8 @@ static int parse(const struct program *program, const struct verb *verb, void *o
 					       "this verb takes no arguments");
 	if (n_args < verb->min_args)
 		return refuse_missing(program, verb, n_args);
-	return program->verbs_take_privileges || !privileges_take() ? -1 : EXIT_REFUSED;
+	ret = program->verbs_take_privileges ? privileges_give_up() : privileges_take();
+	return ret ? ret : -1;
 }
 
 static void free_lists(const struct verb *verb, void *options)

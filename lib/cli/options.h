@@ -40,6 +40,7 @@ struct option_group {
 };
 
 struct verb {
+	struct privileges privileges;
 	const char *name; /* one word, or two with a blank */
 	const char *args; /* its arguments, as --help shows them, or "" */
 	const char *brief; /* what it does: a line in the list of verbs */
@@ -52,17 +53,26 @@ struct verb {
 	int (*run)(void *options, int argc, char **argv);
 };
 
+/*
+ * Defines a verb in a file of its own: NEEDS() says which capabilities it needs, and its other
+ * members follow. A program's list of verbs names them by VERB_OF(). So a verb that does not say
+ * what it needs does not compile.
+ */
+#define VERB_OF(word) verb_with_privileges_##word
+#define VERB(word, needs, ...) \
+	const struct verb VERB_OF(word) = { .privileges = needs, .name = #word, __VA_ARGS__ }
+
 struct program {
 	const char *name, *version;
 	const char *about; /* for --help, before the list of verbs */
 	void (*print_notes)(FILE *out); /* at the end of --help; NULL: nothing */
 	const struct verb *const *verbs; /* NULL ends them */
 	const struct option_def *options; /* that every verb has, in its struct; NULL: none */
-	const struct privileges_of *privileges; /* of the verbs */
 	const struct completer *completers; /* of their values, for shells; NULL: none */
 	/*
 	 * The verbs call privileges_take() themselves, after they have checked their arguments.
-	 * Otherwise it is called before they run.
+	 * Otherwise it is called before they run. In both cases they run without all that they may
+	 * not have.
 	 */
 	bool verbs_take_privileges;
 };

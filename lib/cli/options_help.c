@@ -98,9 +98,8 @@ void help_print_verb(const struct program *program, const struct verb *verb)
 	if (program->options)
 		print_options(stdout, program->options);
 	print_options(stdout, common_options);
-	privileges_begin(program->privileges, verb->name);
-	privileges_print();
+	privileges_print(&verb->privileges);
 	for (const struct option_group *g = verb->groups; g && g->defs; g++)
 		for (const struct option_def *d = g->defs; d->name; d++)
-			privileges_print_option(d->name);
+			privileges_print_option(&verb->privileges, d->name);
 }

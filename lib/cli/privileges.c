@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE /* pipe2() */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "caps.h"
 #include "err.h"
@@ -12,58 +19,48 @@
 
 /* The command line being read. */
 static struct {
-	const struct privileges_of *table;
 	const char *verb;
 	struct privileges is;
+	__u64 spares, more;
 } command;
 
-/*
- * The table's line for the command's verb or, if option is not NULL, for this option of the verb or
- * of any verb. NULL: there is none.
- */
-static const struct privileges *find(const char *option)
+static const struct privileges_change *find(const struct privileges *of_verb, const char *option)
 {
-	for (const struct privileges_of *p = command.table; p->verb || p->option; p++) {
-		bool is_of_verb = p->verb && !strcmp(p->verb, command.verb);
-
-		if (!option && !p->option && is_of_verb)
-			return &p->is;
-		if (option && p->option && !strcmp(p->option, option) && (is_of_verb || !p->verb))
-			return &p->is;
-	}
+	for (const struct privileges_change *c = of_verb->changes; c && c->option; c++)
+		if (!strcmp(c->option, option))
+			return c;
 	return NULL;
 }
 
-void privileges_begin(const struct privileges_of *table, const char *verb)
+void privileges_begin(const char *verb, const struct privileges *of_verb)
 {
-	const struct privileges *is;
-
-	command.table = table;
+	memset(&command, 0, sizeof(command));
 	command.verb = verb;
-	is = find(NULL);
-	command.is = is ? *is : (struct privileges){};
+	command.is = *of_verb;
 }
 
 void privileges_add_option(const char *option)
 {
-	const struct privileges *change = find(option);
+	const struct privileges_change *change = find(&command.is, option);
 
 	if (!change)
 		return;
 	command.is.may |= change->may;
-	command.is.spares |= change->spares;
-	command.is.more |= change->more;
+	command.spares |= change->spares;
+	command.more |= change->more;
 }
 
-static __u64 needed(const struct privileges *p)
+static __u64 needed(void)
 {
-	return p->spares == PRIVILEGES_ALL ? 0 : (p->needs & ~p->spares) | p->more;
+	if (command.spares == PRIVILEGES_ALL)
+		return 0;
+	return (command.is.needs & ~command.spares) | command.more;
 }
 
 /*
  * Lowering the bounding set takes CAP_SETPCAP, which users other than root rarely have. Without it,
- * no_new_privs alone keeps what was given up from coming back. Clearing the inheritable set also
- * clears the ambient set.
+ * no_new_privs alone keeps what was given up from coming back, and from programs that this one
+ * starts. Clearing the inheritable set also clears the ambient set.
  */
 static bool give_up_all_but(__u64 keep)
 {
@@ -71,9 +68,8 @@ static bool give_up_all_but(__u64 keep)
 	bool done = caps && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 
 	for (cap_value_t cap = 0; cap < cap_max_bits(); cap++) {
-		if (!(keep >> cap & 1))
-			cap_drop_bound(cap);
-		else if (done)
+		cap_drop_bound(cap);
+		if (done && keep >> cap & 1)
 			done = !cap_set_flag(caps, CAP_PERMITTED, 1, &cap, CAP_SET) &&
 			       !cap_set_flag(caps, CAP_EFFECTIVE, 1, &cap, CAP_SET);
 	}
@@ -82,45 +78,125 @@ static bool give_up_all_but(__u64 keep)
 	return done;
 }
 
-int privileges_take(void)
+int privileges_give_up(void)
 {
-	__u64 have = caps_of_process(CAP_PERMITTED), needs = needed(&command.is);
-	__u64 missing = needs & ~have;
-	char text[CAPS_TEXT_LEN];
+	__u64 keep = needed() | command.is.may;
 
-	if (missing) {
-		err("%s: missing %s", command.verb, caps_text(text, missing));
-		remedy("run it as root, or give it only %s, with setcap(8) or systemd's "
-		       "AmbientCapabilities=",
-		       caps_text(text, needs));
-		return EXIT_REFUSED;
-	}
-	if (give_up_all_but(needs | (command.is.may & have)))
+	if (give_up_all_but(keep & caps_of_process(CAP_PERMITTED)))
 		return EXIT_DONE;
 	err("%s: cannot give up the capabilities it does not need: %s", command.verb,
 	    strerror(errno));
 	return EXIT_REFUSED;
 }
 
-void privileges_narrow(__u64 caps)
+int privileges_take(void)
 {
-	give_up_all_but(caps & caps_of_process(CAP_PERMITTED));
-}
-
-void privileges_print(void)
-{
-	const struct privileges *is = find(NULL);
+	__u64 needs = needed(), missing = needs & ~caps_of_process(CAP_PERMITTED);
 	char text[CAPS_TEXT_LEN];
 
-	printf("\nNeeds %s", is && is->needs ? caps_text(text, is->needs) : "no capabilities");
-	if (is && is->may)
-		printf(" and uses, if it has them, %s", caps_text(text, is->may));
+	if (!missing)
+		return privileges_give_up();
+	err("%s: missing %s", command.verb, caps_text(text, missing));
+	remedy("run it as root, or give it only %s, with setcap(8) or systemd's "
+	       "AmbientCapabilities=",
+	       caps_text(text, needs));
+	return EXIT_REFUSED;
+}
+
+void privileges_narrow(__u64 caps)
+{
+	__u64 have = caps_of_process(CAP_PERMITTED);
+
+	if ((have & ~caps || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) &&
+	    !give_up_all_but(caps & have))
+		abort(); /* with them it must not go on */
+}
+
+/*
+ * Without file descriptors it opens no file and no socket. Its messages go through the pipe, and
+ * behind them its status: a sanitizer, too, ends a process with a status.
+ */
+static void look_aside(int pipe, int (*look)(void *ctx), void *ctx)
+{
+	static const struct rlimit none, one = { 1, 1 }; /* poll(2) takes no more than this */
+	FILE *to = fdopen(pipe, "w");
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	privileges_narrow(0);
+	setrlimit(RLIMIT_NOFILE, &one);
+	setrlimit(RLIMIT_CORE, &none);
+	if (!to)
+		_exit(EXIT_FAILURE);
+	setvbuf(to, NULL, _IOLBF, BUFSIZ);
+	err_to(to);
+	putc(look(ctx), to);
+	_exit(fflush(to) ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/* Passes on the messages. Returns the last byte, or -1 if there is none. */
+static int listen_to(int pipe)
+{
+	FILE *from = fdopen(pipe, "r");
+	int c, last = -1;
+
+	while (from && (c = getc(from)) != EOF) {
+		if (last >= 0)
+			putc(last, stderr);
+		last = c;
+	}
+	if (from)
+		fclose(from);
+	else
+		close(pipe);
+	return last;
+}
+
+int privileges_aside(const char *what, int (*look)(void *ctx), void *ctx)
+{
+	int fds[2], ended = 0, status;
+	pid_t pid = -1;
+
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION /* a fuzzer wants to see the crash */
+	return look(ctx);
+#endif
+	fflush(NULL);
+	if (!pipe2(fds, O_CLOEXEC) && (pid = fork()) < 0) {
+		close(fds[0]);
+		close(fds[1]);
+	}
+	if (pid < 0) {
+		err("%s: cannot be read in a process of its own: %s", what, strerror(errno));
+		return EXIT_REFUSED;
+	}
+	if (!pid)
+		look_aside(fds[1], look, ctx);
+	close(fds[1]);
+	status = listen_to(fds[0]);
+	while (waitpid(pid, &ended, 0) < 0 && errno == EINTR)
+		;
+	if (!ended && status >= 0)
+		return status;
+	if (status >= 0)
+		putc(status, stderr);
+	err("%s: cannot be read: the process without privileges that looked at it died: %s", what,
+	    WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it ended early");
+	remedy("the file is damaged, or made to do harm");
+	return EXIT_REFUSED;
+}
+
+void privileges_print(const struct privileges *of_verb)
+{
+	char text[CAPS_TEXT_LEN];
+
+	printf("\nNeeds %s", of_verb->needs ? caps_text(text, of_verb->needs) : "no capabilities");
+	if (of_verb->may)
+		printf(" and uses, if it has them, %s", caps_text(text, of_verb->may));
 	puts("; gives up all others.");
 }
 
-void privileges_print_option(const char *option)
+void privileges_print_option(const struct privileges *of_verb, const char *option)
 {
-	const struct privileges *is = find(NULL), *change = find(option);
+	const struct privileges_change *change = find(of_verb, option);
 	char text[CAPS_TEXT_LEN];
 
 	if (!change)
@@ -133,5 +209,5 @@ void privileges_print_option(const char *option)
 	else if (change->spares)
 		printf("no %s.\n", caps_text(text, change->spares));
 	else
-		printf("%s as well.\n", caps_text(text, change->more & ~(is ? is->needs : 0)));
+		printf("%s as well.\n", caps_text(text, change->more & ~of_verb->needs));
 }

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/libbpf.h>
@@ -14,12 +15,15 @@
 #include "descriptor.h"
 #include "self/embedded.h"
 #include "cli/err.h"
+#include "cli/privileges.h"
 #include "kernel/instance.h"
 #include "instance/object.h"
 
 #ifndef EM_BPF
 #define EM_BPF 247
 #endif
+
+#define FILE_MAX (64 << 20) /* ours have less than 1 MB */
 
 static int refuse(const struct object *obj, const char *why)
 {
@@ -29,46 +33,60 @@ static int refuse(const struct object *obj, const char *why)
 	return EXIT_REFUSED;
 }
 
-/* Says what is wrong; libbpf would only say that something is. */
-static int check_elf(const struct object *obj)
+static int refuse_memory(const struct object *obj)
 {
-	Elf64_Ehdr header = {};
+	err("%s: out of memory", obj->file);
+	return EXIT_REFUSED;
+}
+
+/*
+ * Reads all of the file once: what the process without privileges looked at is what is loaded, also
+ * if somebody changes the file in the meantime.
+ */
+static int read_file(const struct object *obj, struct embedded *bytes)
+{
 	FILE *f = fopen(obj->file, "re");
-	size_t n;
+	char *all = NULL, *grown;
+	size_t n = 0, room = 0;
+	int ret = EXIT_DONE;
 
 	if (!f) {
 		err("%s: cannot be opened: %s", obj->file, strerror(errno));
 		return EXIT_REFUSED;
 	}
-	n = fread(&header, 1, sizeof(header), f);
+	do {
+		if (n == room) {
+			room = room ? 2 * room : 1 << 20;
+			grown = room > FILE_MAX ? NULL : realloc(all, room);
+			if (!grown) {
+				ret = refuse(obj, "it is too large for a BPF object");
+				break;
+			}
+			all = grown;
+		}
+		n += fread(all + n, 1, room - n, f);
+	} while (!feof(f) && !ferror(f));
+	if (!ret && ferror(f) && errno != EISDIR) {
+		err("%s: cannot be read: %s", obj->file, strerror(errno));
+		ret = EXIT_REFUSED;
+	}
 	fclose(f);
-	if (n < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG))
-		return refuse(obj, "it is not a BPF object: it is not even an ELF file");
-	if (n == sizeof(header) && header.e_machine != EM_BPF)
-		return refuse(obj, "it is not a BPF object, but an ELF file of another kind");
-	return EXIT_DONE;
+	*bytes = (struct embedded){ all, all + n };
+	return ret;
 }
 
-static int open_object(const struct algorithm *built_in, struct object *obj)
+/* Says what is wrong; libbpf would only say that something is. */
+static int check_elf(const struct object *obj, const struct embedded *bytes)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = BBR_NAME);
+	size_t n = bytes->end - bytes->begin;
+	Elf64_Ehdr header = {};
 
-	if (built_in) {
-		struct embedded in = embedded_object(built_in);
-
-		obj->bpf = bpf_object__open_mem(in.begin, in.end - in.begin, &opts);
-	} else if (check_elf(obj)) {
-		return EXIT_REFUSED;
-	} else {
-		obj->bpf = bpf_object__open_file(obj->file, &opts);
-	}
-	if (obj->bpf)
-		return EXIT_DONE;
-	if (errno == ENOMEM) {
-		err("%s: out of memory", obj->file);
-		return EXIT_REFUSED;
-	}
-	return refuse(obj, "it is not a whole BPF object: libbpf cannot read it");
+	memcpy(&header, bytes->begin, n < sizeof(header) ? n : sizeof(header));
+	if (n < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG))
+		return refuse(obj, "it is not a BPF object: it is not even an ELF file");
+	if (n >= sizeof(header) && header.e_machine != EM_BPF)
+		return refuse(obj, "it is not a BPF object, but an ELF file of another kind");
+	return EXIT_DONE;
 }
 
 static size_t value_size(const struct object *obj, const char *name)
@@ -115,17 +133,65 @@ static int check_abi(struct object *obj)
 	return EXIT_DONE;
 }
 
-int object_open(const char *file, const struct algorithm *built_in, struct object *obj)
+/* Hands the bytes to libbpf, and checks what it found. */
+static int open_bytes(const struct embedded *bytes, struct object *obj)
 {
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = BBR_NAME);
 	int ret;
 
-	*obj = (struct object){ .file = file ? file : "built-in object" };
-	ret = open_object(file ? NULL : built_in, obj);
-	if (!ret)
+	obj->bpf = bpf_object__open_mem(bytes->begin, bytes->end - bytes->begin, &opts);
+	if (obj->bpf)
 		ret = check_abi(obj);
+	else if (errno == ENOMEM)
+		ret = refuse_memory(obj);
+	else
+		ret = refuse(obj, "it is not a whole BPF object: libbpf cannot read it");
 	if (ret)
 		object_close(obj);
 	return ret;
+}
+
+struct look {
+	const struct embedded *bytes;
+	const struct object *obj;
+};
+
+static int look(void *ctx)
+{
+	const struct look *look = ctx;
+	struct object obj = *look->obj;
+
+	return open_bytes(look->bytes, &obj);
+}
+
+/*
+ * libbpf 1.1 crashes on some damaged files. So a process without privileges opens the object first,
+ * and prints what is wrong with it.
+ */
+static int open_file(struct object *obj)
+{
+	struct embedded bytes = {};
+	int ret = read_file(obj, &bytes);
+
+	if (!ret)
+		ret = check_elf(obj, &bytes);
+	if (!ret)
+		ret = privileges_aside(obj->file, look, &(struct look){ &bytes, obj });
+	if (!ret)
+		ret = open_bytes(&bytes, obj);
+	free((char *)bytes.begin);
+	return ret;
+}
+
+int object_open(const char *file, const struct algorithm *built_in, struct object *obj)
+{
+	struct embedded in;
+
+	*obj = (struct object){ .file = file ? file : "built-in object" };
+	if (file)
+		return open_file(obj);
+	in = embedded_object(built_in);
+	return open_bytes(&in, obj);
 }
 
 void object_close(struct object *obj)

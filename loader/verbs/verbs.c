@@ -214,85 +214,6 @@ static void init(void *options)
 }
 
 /*
- * VERB(its words, function, arguments, their lowest and highest number, what it does, its
- * options...)
- */
-#define VERB(words, function, arguments, lowest, highest, does, ...)                               \
-	&(const struct verb)                                                                       \
-	{                                                                                          \
-		.name = words, .args = arguments, .brief = does,                                   \
-		.groups = (const struct option_group[]){ __VA_ARGS__, {} }, .min_args = lowest,    \
-		.max_args = highest, .size = sizeof(struct options), .init = init, .run = function \
-	}
-
-static const struct verb *const verbs[] = {
-	VERB("check", verb_check, "", 0, 0,
-	     "test whether this machine can run bpf_bbr, by loading it briefly", {}),
-	VERB("load", verb_load, "", 0, 0,
-	     "load an instance; --default makes it a network namespace's default", { load, 0 }),
-	VERB("unload", verb_unload, "", 0, 0,
-	     "unload an instance; connections keep it until they close, or move", { unload, 0 }),
-	VERB("status", verb_status, "", 0, 0, "list the loaded instances", { instance, 0 }),
-	VERB("show", verb_show, "[KEY]...", 0, MANY,
-	     "show parameters: value, default, range, meaning", { show, 0 }),
-	VERB("set", verb_set, "KEY=VALUE...", 1, MANY,
-	     "change parameters, all at once; open connections follow", { set, 0 }),
-	VERB("reset", verb_reset, "[KEY]...", 0, MANY, "set parameters back to the defaults",
-	     { set, 0 }),
-	VERB("profile list", verb_profile_list, "", 0, 0,
-	     "list the profiles of an instance, and the known ones", { instance, 0 }),
-	VERB("profile show", verb_profile_show, "PROFILE", 1, 1, "show the parameters of a profile",
-	     { instance, 0 }),
-	VERB("profile add", verb_profile_add, "PROFILE [KEY=VALUE]...", 1, MANY,
-	     "add a known profile, one from a file, or a new one", { profile_add, 0 }),
-	VERB("profile copy", verb_profile_copy, "PROFILE NEW [KEY=VALUE]...", 2, MANY,
-	     "copy a profile, with changes", { instance, 0 }),
-	VERB("profile delete", verb_profile_delete, "PROFILE", 1, 1,
-	     "delete a profile; its connections keep it until they close", { instance, 0 }),
-	VERB("rule list", verb_rule_list, "", 0, 0,
-	     "list the rules; the first one that matches decides", { instance, 0 }),
-	VERB("rule add", verb_rule_add, "--profile PROFILE", 0, 0,
-	     "give matching new connections a profile", { rule_add, 0 }, { dst, 0 }, { filter, 0 }),
-	VERB("rule delete", verb_rule_delete, "[K]", 0, 1,
-	     "delete a rule, by its number or by its options", { instance, 0 }, { dst, 0 },
-	     { filter, 0 }),
-	VERB("rule flush", verb_rule_flush, "", 0, 0, "delete all rules", { instance, 0 }),
-	VERB("rule test", verb_rule_test, "ADDR", 1, 1,
-	     "show which rule and profile a connection would get", { instance, 0 }, { filter, 0 }),
-	VERB("apply", verb_apply, "[FILE]", 0, 1, "make the machine match a file, all or nothing",
-	     { apply, 0 }),
-	VERB("save", verb_save, "", 0, 0, "print the state of the machine as a file for apply",
-	     { save, 0 }),
-	VERB("migrate", verb_migrate, "--from CC --to CC", 0, 0,
-	     "give live connections another congestion control", { migrate, 0 }, { dst, 0 },
-	     { filter, 0 }),
-	VERB("upgrade", verb_upgrade, "", 0, 0,
-	     "replace the code; open connections keep the old code", { upgrade, 0 }),
-	VERB("attach", verb_attach, "--cgroup PATH", 0, 0,
-	     "make new connections of a cgroup use it, unless the application chooses",
-	     { attach, 0 }),
-	VERB("detach", verb_detach, "--cgroup PATH", 0, 0,
-	     "new connections of the cgroup no longer use it", { detach, 0 }),
-	VERB("experiment start", verb_experiment_start, "EXPERIMENT --arm LABEL=CC[:PROFILE]...", 1,
-	     1, "give each new connection of a scope one of several arms, to compare them",
-	     { experiment_start, 0 }, { dst, 0 }, { filter, 0 }),
-	VERB("experiment list", verb_experiment_list, "", 0, 0, "list the experiments that run",
-	     {}),
-	VERB("experiment status", verb_experiment_status, "[EXPERIMENT]", 0, 1,
-	     "show arms, counts, guards and the log of one or all", {}),
-	VERB("experiment pause", verb_experiment_pause, "EXPERIMENT", 1, 1,
-	     "leave new connections alone for a while", {}),
-	VERB("experiment resume", verb_experiment_resume, "EXPERIMENT", 1, 1,
-	     "resume a paused experiment", {}),
-	VERB("experiment watch", verb_experiment_watch, "EXPERIMENT", 1, 1,
-	     "of a canary: take each step when it is time, or take it back; runs until then",
-	     { experiment_watch, 0 }),
-	VERB("experiment stop", verb_experiment_stop, "EXPERIMENT", 1, 1,
-	     "end it: new connections get what they got before", { experiment_stop, 0 }),
-	NULL,
-};
-
-/*
  * CAP_SYS_ADMIN is for bpf(2)'s *_GET_FD_BY_ID and *_GET_NEXT_ID, which find a loaded instance; the
  * others are for loading one. Before Linux 6.10, CAP_NET_ADMIN is also for asking which programs a
  * cgroup has.
@@ -307,43 +228,103 @@ static const struct verb *const verbs[] = {
 /* The namespaces of other users' processes, through /proc/PID/ns. */
 #define EVERY_NETNS CAP(SYS_PTRACE)
 
-static const struct privileges_of privileges[] = {
-	{ "status", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = EVERY_NETNS } },
-	{ "show", NULL, { .needs = LOOK } },
-	{ "show", "defaults", { .spares = PRIVILEGES_ALL } },
-	{ "profile list", NULL, { .needs = LOOK } },
-	{ "profile show", NULL, { .needs = LOOK } },
-	{ "rule list", NULL, { .needs = LOOK, .may = CAP(DAC_READ_SEARCH) } },
-	{ "rule test", NULL, { .needs = LOOK, .may = CAP(DAC_READ_SEARCH) } },
-	{ "save",
-	  NULL,
-	  { .needs = LOOK | CAP(NET_ADMIN), .may = CAP(DAC_READ_SEARCH) | EVERY_NETNS } },
-	{ "apply", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
-	{ "apply", "check", { .spares = CAP(BPF) | CAP(PERFMON) } },
-	{ "apply", "diff", { .spares = CAP(BPF) | CAP(PERFMON) } },
-	{ "check", NULL, { .needs = CHANGE } },
-	{ "load", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
-	{ "unload", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
-	{ "set", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "reset", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "profile add", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "profile copy", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "profile delete", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "rule add", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "rule delete", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "rule flush", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "migrate", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
-	{ "upgrade", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
-	{ "attach", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "detach", NULL, { .needs = CHANGE, .may = FILES } },
-	{ "experiment start", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
-	{ "experiment list", NULL, { .needs = LOOK | CAP(NET_ADMIN) } },
-	{ "experiment status", NULL, { .needs = LOOK | CAP(NET_ADMIN) } },
-	{ "experiment pause", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = FILES } },
-	{ "experiment resume", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = FILES } },
-	{ "experiment watch", NULL, { .needs = LOOK | CAP(NET_ADMIN), .may = FILES } },
-	{ "experiment stop", NULL, { .needs = CHANGE, .may = FILES | EVERY_NETNS } },
+static const struct privileges_change of_show[] = {
+	{ "defaults", .spares = PRIVILEGES_ALL },
 	{},
+};
+
+static const struct privileges_change of_apply[] = {
+	{ "check", .spares = CAP(BPF) | CAP(PERFMON) },
+	{ "diff", .spares = CAP(BPF) | CAP(PERFMON) },
+	{},
+};
+
+/*
+ * VERB(its words, function, what it needs, arguments, their lowest and highest number, what it does,
+ * its options...)
+ */
+#undef VERB
+#define VERB(words, function, needs, arguments, lowest, highest, does, ...)                        \
+	&(const struct verb)                                                                       \
+	{                                                                                          \
+		.privileges = needs, .name = words, .args = arguments, .brief = does,              \
+		.groups = (const struct option_group[]){ __VA_ARGS__, {} }, .min_args = lowest,    \
+		.max_args = highest, .size = sizeof(struct options), .init = init, .run = function \
+	}
+
+static const struct verb *const verbs[] = {
+	VERB("check", verb_check, NEEDS(CHANGE), "", 0, 0,
+	     "test whether this machine can run bpf_bbr, by loading it briefly", {}),
+	VERB("load", verb_load, NEEDS(CHANGE, .may = FILES | EVERY_NETNS), "", 0, 0,
+	     "load an instance; --default makes it a network namespace's default", { load, 0 }),
+	VERB("unload", verb_unload, NEEDS(CHANGE, .may = FILES | EVERY_NETNS), "", 0, 0,
+	     "unload an instance; connections keep it until they close, or move", { unload, 0 }),
+	VERB("status", verb_status, NEEDS(LOOK | CAP(NET_ADMIN), .may = EVERY_NETNS), "", 0, 0,
+	     "list the loaded instances", { instance, 0 }),
+	VERB("show", verb_show, NEEDS(LOOK, .changes = of_show), "[KEY]...", 0, MANY,
+	     "show parameters: value, default, range, meaning", { show, 0 }),
+	VERB("set", verb_set, NEEDS(CHANGE, .may = FILES), "KEY=VALUE...", 1, MANY,
+	     "change parameters, all at once; open connections follow", { set, 0 }),
+	VERB("reset", verb_reset, NEEDS(CHANGE, .may = FILES), "[KEY]...", 0, MANY,
+	     "set parameters back to the defaults", { set, 0 }),
+	VERB("profile list", verb_profile_list, NEEDS(LOOK), "", 0, 0,
+	     "list the profiles of an instance, and the known ones", { instance, 0 }),
+	VERB("profile show", verb_profile_show, NEEDS(LOOK), "PROFILE", 1, 1,
+	     "show the parameters of a profile", { instance, 0 }),
+	VERB("profile add", verb_profile_add, NEEDS(CHANGE, .may = FILES), "PROFILE [KEY=VALUE]...",
+	     1, MANY, "add a known profile, one from a file, or a new one", { profile_add, 0 }),
+	VERB("profile copy", verb_profile_copy, NEEDS(CHANGE, .may = FILES),
+	     "PROFILE NEW [KEY=VALUE]...", 2, MANY, "copy a profile, with changes",
+	     { instance, 0 }),
+	VERB("profile delete", verb_profile_delete, NEEDS(CHANGE, .may = FILES), "PROFILE", 1, 1,
+	     "delete a profile; its connections keep it until they close", { instance, 0 }),
+	VERB("rule list", verb_rule_list, NEEDS(LOOK, .may = CAP(DAC_READ_SEARCH)), "", 0, 0,
+	     "list the rules; the first one that matches decides", { instance, 0 }),
+	VERB("rule add", verb_rule_add, NEEDS(CHANGE, .may = FILES), "--profile PROFILE", 0, 0,
+	     "give matching new connections a profile", { rule_add, 0 }, { dst, 0 }, { filter, 0 }),
+	VERB("rule delete", verb_rule_delete, NEEDS(CHANGE, .may = FILES), "[K]", 0, 1,
+	     "delete a rule, by its number or by its options", { instance, 0 }, { dst, 0 },
+	     { filter, 0 }),
+	VERB("rule flush", verb_rule_flush, NEEDS(CHANGE, .may = FILES), "", 0, 0,
+	     "delete all rules", { instance, 0 }),
+	VERB("rule test", verb_rule_test, NEEDS(LOOK, .may = CAP(DAC_READ_SEARCH)), "ADDR", 1, 1,
+	     "show which rule and profile a connection would get", { instance, 0 }, { filter, 0 }),
+	VERB("apply", verb_apply, NEEDS(CHANGE, .may = FILES | EVERY_NETNS, .changes = of_apply),
+	     "[FILE]", 0, 1, "make the machine match a file, all or nothing", { apply, 0 }),
+	VERB("save", verb_save,
+	     NEEDS(LOOK | CAP(NET_ADMIN), .may = CAP(DAC_READ_SEARCH) | EVERY_NETNS), "", 0, 0,
+	     "print the state of the machine as a file for apply", { save, 0 }),
+	VERB("migrate", verb_migrate, NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
+	     "--from CC --to CC", 0, 0, "give live connections another congestion control",
+	     { migrate, 0 }, { dst, 0 }, { filter, 0 }),
+	VERB("upgrade", verb_upgrade, NEEDS(CHANGE, .may = FILES | EVERY_NETNS), "", 0, 0,
+	     "replace the code; open connections keep the old code", { upgrade, 0 }),
+	VERB("attach", verb_attach, NEEDS(CHANGE, .may = FILES), "--cgroup PATH", 0, 0,
+	     "make new connections of a cgroup use it, unless the application chooses",
+	     { attach, 0 }),
+	VERB("detach", verb_detach, NEEDS(CHANGE, .may = FILES), "--cgroup PATH", 0, 0,
+	     "new connections of the cgroup no longer use it", { detach, 0 }),
+	VERB("experiment start", verb_experiment_start, NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
+	     "EXPERIMENT --arm LABEL=CC[:PROFILE]...", 1, 1,
+	     "give each new connection of a scope one of several arms, to compare them",
+	     { experiment_start, 0 }, { dst, 0 }, { filter, 0 }),
+	VERB("experiment list", verb_experiment_list, NEEDS(LOOK | CAP(NET_ADMIN)), "", 0, 0,
+	     "list the experiments that run", {}),
+	VERB("experiment status", verb_experiment_status, NEEDS(LOOK | CAP(NET_ADMIN)),
+	     "[EXPERIMENT]", 0, 1, "show arms, counts, guards and the log of one or all", {}),
+	VERB("experiment pause", verb_experiment_pause, NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
+	     "EXPERIMENT", 1, 1, "leave new connections alone for a while", {}),
+	VERB("experiment resume", verb_experiment_resume,
+	     NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES), "EXPERIMENT", 1, 1,
+	     "resume a paused experiment", {}),
+	VERB("experiment watch", verb_experiment_watch, NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
+	     "EXPERIMENT", 1, 1,
+	     "of a canary: take each step when it is time, or take it back; runs until then",
+	     { experiment_watch, 0 }),
+	VERB("experiment stop", verb_experiment_stop, NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
+	     "EXPERIMENT", 1, 1, "end it: new connections get what they got before",
+	     { experiment_stop, 0 }),
+	NULL,
 };
 
 static void print_notes(FILE *out)
@@ -366,7 +347,6 @@ const struct program bbrctl = {
 	.print_notes = print_notes,
 	.options = every_verb,
 	.verbs = verbs,
-	.privileges = privileges,
 	.completers = bbrctl_completers,
 	.verbs_take_privileges = true,
 };

@@ -120,14 +120,19 @@ bool err_is_verbose(void)
 }
 
 /* Instead of lib/cli/privileges.c: no capability is required, and none is given up. */
-void privileges_begin(const struct privileges_of *table, const char *verb)
+void privileges_begin(const char *verb, const struct privileges *of_verb)
 {
-	CHECK(table && verb);
+	CHECK(verb && of_verb);
 }
 
 void privileges_add_option(const char *option)
 {
 	CHECK(option);
+}
+
+int privileges_give_up(void)
+{
+	return EXIT_DONE;
 }
 
 const struct algorithm *recording_described(const char *file, size_t i)
@@ -142,13 +147,14 @@ int privileges_take(void)
 	return EXIT_DONE;
 }
 
-void privileges_print(void)
+void privileges_print(const struct privileges *of_verb)
 {
+	CHECK(of_verb);
 }
 
-void privileges_print_option(const char *option)
+void privileges_print_option(const struct privileges *of_verb, const char *option)
 {
-	CHECK(option);
+	CHECK(of_verb && option);
 }
 
 /* Instead of the kernel: one instance, whatever name is asked for. */

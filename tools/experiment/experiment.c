@@ -171,15 +171,9 @@ static const struct option_def options[] = {
 
 static const struct option_group groups[] = { { options, 0 }, {} };
 
-const struct verb verb_experiment = {
-	.name = "experiment",
-	.args = "[NAME|FILE]",
-	.brief = "show the results of an experiment so far",
-	.about = "Shows the results so far of an experiment of `bbrctl experiment`: the named one, "
-		 "the only\n"
-		 "one that is running, or one in a file from --write.",
-	.groups = groups,
-	.max_args = 1,
-	.size = sizeof(struct request),
-	.run = run_verb,
-};
+VERB(experiment, NEEDS(0, .may = WATCH | CGROUP_PROGRAMS | READ_FILE | WRITE_FILE),
+     .args = "[NAME|FILE]", .brief = "show the results of an experiment so far",
+     .about = "Shows the results so far of an experiment of `bbrctl experiment`: the named one, "
+	      "the only\n"
+	      "one that is running, or one in a file from --write.",
+     .groups = groups, .max_args = 1, .size = sizeof(struct request), .run = run_verb);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/err.h"
+#include "cli/privileges.h"
 #include "file.h"
 #include "file_fields.h"
 
@@ -180,6 +181,7 @@ int file_read(const char *path, struct study *s)
 		err("cannot read %s: %s", path, strerror(errno));
 		return EXIT_REFUSED;
 	}
+	privileges_narrow(0); /* anybody may have written what is read from here on */
 	while (!ret && (len = getline(&line, &room, in)) > 0) {
 		s->is_cut = line[len - 1] != '\n';
 		if (s->is_cut)

@@ -392,16 +392,12 @@ static int run_verb(void *options, int argc, char **argv)
 	return ret;
 }
 
-const struct verb verb_export = {
-	.name = "export",
-	.args = "[FILTER]",
-	.brief = "serve metrics to Prometheus over HTTP",
-	.about = "Serves metrics of the connections that use BBR to Prometheus, at /metrics. "
-		 "By default\n"
-		 "--every is 1s. From a recording it prints the metrics at its end.",
-	.groups = groups,
-	.max_args = FILTER_WORDS,
-	.size = sizeof(struct export),
-	.init = init,
-	.run = run_verb,
-};
+VERB(export,
+     NEEDS(WATCH | EVERY_NETNS, .may = CAP(NET_BIND_SERVICE) | CGROUP_PROGRAMS | FIND_CGROUPS,
+	   .changes = of_reading),
+     .args = "[FILTER]", .brief = "serve metrics to Prometheus over HTTP",
+     .about = "Serves metrics of the connections that use BBR to Prometheus, at /metrics. "
+	      "By default\n"
+	      "--every is 1s. From a recording it prints the metrics at its end.",
+     .groups = groups, .max_args = FILTER_WORDS, .size = sizeof(struct export), .init = init,
+     .run = run_verb);

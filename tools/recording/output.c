@@ -11,6 +11,7 @@
 
 #include "kernel/clock.h"
 #include "cli/err.h"
+#include "cli/privileges.h"
 #include "output_file.h"
 #include "output.h"
 #include "reader.h"
@@ -42,6 +43,9 @@ static int open_file(struct record_output *o)
 {
 	struct stat st;
 
+	if (o->fd >= 0) /* record_output_reach() has opened it */
+		return EXIT_DONE;
+	o->is_new = access(o->path, F_OK) && errno == ENOENT;
 	if (!stat(o->path, &st) && !is_plain(&st))
 		return refuse_type(o, &st);
 	o->fd = output_open_fd(o->path, O_RDWR | O_NONBLOCK, true);
@@ -50,14 +54,17 @@ static int open_file(struct record_output *o)
 	if (fstat(o->fd, &st)) {
 		refuse(o->path, strerror(errno));
 		close(o->fd);
+		o->fd = -1;
 		return EXIT_REFUSED;
 	}
 	if (!is_plain(&st)) {
 		close(o->fd);
+		o->fd = -1;
 		return refuse_type(o, &st);
 	}
 	if (flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 		close(o->fd);
+		o->fd = -1;
 		return refuse(o->path, "another bbrmon is writing to it");
 	}
 	return EXIT_DONE;
@@ -120,6 +127,7 @@ static int open_new(struct record_output *o)
 	if (!ret && is_rotated(o) && has_contents(o)) {
 		ret = shift_files(o);
 		close(o->fd);
+		o->fd = -1;
 		if (!ret)
 			ret = open_file(o);
 	}
@@ -127,6 +135,7 @@ static int open_new(struct record_output *o)
 		return ret;
 	if (has_contents(o) && ftruncate(o->fd, 0)) {
 		close(o->fd);
+		o->fd = -1;
 		return refuse(o->path, strerror(errno));
 	}
 	recording_writer_file(o->writer, o->fd, o->path, 0);
@@ -175,33 +184,49 @@ static int go_to_end(struct record_output *o, struct recording_reader *r)
 	return ftruncate(o->fd, o->writer->size) ? refuse(o->path, strerror(errno)) : EXIT_DONE;
 }
 
+/* In a process of its own: the bytes may be anybody's, and bbrmon still needs its privileges. */
+static int rescue(void *ctx)
+{
+	struct record_output *o = ctx;
+	struct recording_reader reader;
+	int ret = recording_read_fd(&reader, o->fd, o->path);
+
+	if (ret)
+		return ret;
+	ret = find_end(o, &reader);
+	if (!ret) {
+		say_rescued(o, &reader);
+		ret = go_to_end(o, &reader);
+	}
+	recording_release(&reader);
+	return ret;
+}
+
 static int open_to_append(struct record_output *o)
 {
-	struct recording_reader reader;
 	int ret = open_file(o);
 
 	if (ret)
 		return ret;
-	if (!has_contents(o)) {
-		recording_writer_file(o->writer, o->fd, o->path, 0);
-		o->opened_ns = now_ns();
-		return EXIT_DONE;
+	if (has_contents(o)) {
+		o->writer->fd = -1;
+		ret = privileges_aside(o->path, rescue, o);
 	}
-	o->writer->fd = -1;
-	ret = recording_read_fd(&reader, o->fd, o->path);
-	if (!ret) {
-		ret = find_end(o, &reader);
-		if (!ret) {
-			say_rescued(o, &reader);
-			ret = go_to_end(o, &reader);
-		}
-		recording_release(&reader);
-	}
-	if (ret)
+	if (ret) {
 		close(o->fd);
+		o->fd = -1;
+		return ret;
+	}
+	recording_writer_file(o->writer, o->fd, o->path,
+			      has_contents(o) ? lseek(o->fd, 0, SEEK_END) : 0);
 	o->opened_ns = now_ns();
 	o->appended_at = o->writer->size;
-	return ret;
+	return EXIT_DONE;
+}
+
+int record_output_reach(struct record_output *o)
+{
+	return strcmp(o->path, "-") ? open_file(o) : EXIT_DONE;
 }
 
 int record_output_open(struct record_output *o)
@@ -257,6 +282,10 @@ __u64 record_output_bytes(const struct record_output *o)
 
 void record_output_close(struct record_output *o)
 {
-	if (o->fd > STDERR_FILENO)
-		close(o->fd);
+	if (o->fd <= STDERR_FILENO)
+		return;
+	if (o->is_new && !has_contents(o)) /* nothing came of it */
+		unlink(o->path);
+	close(o->fd);
+	o->fd = -1;
 }

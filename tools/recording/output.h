@@ -18,13 +18,20 @@ struct record_output {
 	__u64 keep; /* number of files; 0: all */
 
 	struct recording_writer *writer;
-	int fd;
+	int fd; /* -1: not open yet */
+	bool is_new; /* record_output_close() removes it if nothing was written */
 	__u64 opened_ns;
 	__u64 appended_at; /* size of the file when it was opened */
 	__u64 bytes, files; /* of the files before this one */
 };
 
-/* Opens the writer's file. Returns an exit status. */
+/*
+ * Opens the file, and keeps its contents, before a reader gives up the privileges that this may
+ * take. Returns an exit status.
+ */
+int record_output_reach(struct record_output *o);
+
+/* Opens the writer's file, to write. Returns an exit status. */
 int record_output_open(struct record_output *o);
 
 /* Begins another file if this one is large or old enough. Returns an exit status. */

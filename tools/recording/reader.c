@@ -10,8 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <sys/stat.h>
+
 #include "kernel/clock.h"
 #include "cli/err.h"
+#include "cli/privileges.h"
 #include "reader.h"
 
 #define MAGIC_LEN (sizeof(RECORDING_MAGIC) - 1)
@@ -37,21 +40,52 @@ int recording_read_fd(struct recording_reader *r, int fd, const char *name)
 		free_buffers(r);
 		return EXIT_REFUSED;
 	}
+	privileges_narrow(0); /* anybody may have written what is read from here on */
 	return EXIT_DONE;
+}
+
+/*
+ * The file that was opened last, open for another reading: the first one gave up the privileges that
+ * opening it may take.
+ */
+static struct {
+	char *name;
+	int fd;
+} last = { .fd = -1 };
+
+static void keep(const char *name, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (last.name && !strcmp(last.name, name)))
+		return;
+	if (last.fd >= 0)
+		close(last.fd);
+	free(last.name);
+	last.name = strdup(name);
+	last.fd = last.name ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 }
 
 int recording_open(struct recording_reader *r, const char *name)
 {
+	bool is_shared = false;
 	int fd, ret;
 
 	if (!strcmp(name, "-"))
 		return recording_read_fd(r, STDIN_FILENO, "standard input");
 	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		keep(name, fd);
+	} else if (errno == EACCES && last.fd >= 0 && !strcmp(last.name, name)) {
+		fd = fcntl(last.fd, F_DUPFD_CLOEXEC, 0);
+		is_shared = true;
+	}
 	if (fd < 0) {
 		err("cannot read %s: %s", name, strerror(errno));
 		return EXIT_REFUSED;
 	}
 	ret = recording_read_fd(r, fd, name);
+	r->is_shared = is_shared;
 	if (ret)
 		close(fd);
 	return ret;
@@ -92,7 +126,11 @@ static enum recording_next fill(struct recording_reader *r, int wait_ms)
 	r->start = 0;
 	if (poll(&fd, 1, wait_ms) <= 0)
 		return RECORDING_NEXT_NONE;
-	n = read(r->fd, r->buffer + r->end, RECORDING_BUFFER - r->end);
+	if (r->is_shared)
+		n = pread(r->fd, r->buffer + r->end, RECORDING_BUFFER - r->end,
+			  r->offset + held(r));
+	else
+		n = read(r->fd, r->buffer + r->end, RECORDING_BUFFER - r->end);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return RECORDING_NEXT_NONE;
 	if (n < 0) {

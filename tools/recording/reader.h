@@ -21,6 +21,7 @@ enum recording_next {
 
 struct recording_reader {
 	int fd;
+	bool is_shared; /* the file's position is another reader's */
 	const char *name; /* for messages */
 	/*
 	 * For a caller that appends: skips whole chunks, returns only the events of a cut one,
@@ -66,7 +67,10 @@ struct recording_reader {
 	struct bbr_event event;
 };
 
-/* "-": standard input. Returns an exit status. */
+/*
+ * "-": standard input. Returns an exit status. Gives up all capabilities (cli/privileges.h), and can
+ * open the same file again.
+ */
 int recording_open(struct recording_reader *r, const char *name);
 void recording_close(struct recording_reader *r);
 

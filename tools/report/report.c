@@ -362,15 +362,8 @@ static int run_verb(void *options, int argc, char **argv)
 	return ret;
 }
 
-const struct verb verb_report = {
-	.name = "report",
-	.args = "FILE [FILTER]",
-	.brief = "draw a recording: a page, or a figure",
-	.about = "Draws a recording of `bbrmon record` as one self-contained HTML page.",
-	.groups = groups,
-	.min_args = 1,
-	.max_args = 1 + FILTER_WORDS,
-	.size = sizeof(struct reading),
-	.init = init,
-	.run = run_verb,
-};
+VERB(report, NEEDS(0, .may = READ_FILE | WRITE_FILE), .args = "FILE [FILTER]",
+     .brief = "draw a recording: a page, or a figure",
+     .about = "Draws a recording of `bbrmon record` as one self-contained HTML page.",
+     .groups = groups, .min_args = 1, .max_args = 1 + FILTER_WORDS, .size = sizeof(struct reading),
+     .init = init, .run = run_verb);

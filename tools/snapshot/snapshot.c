@@ -389,16 +389,19 @@ static int run_verb(void *options, int argc, char **argv)
 	return ret;
 }
 
-const struct verb verb_snapshot = {
-	.name = "snapshot",
-	.args = "[FILTER]",
-	.brief = "print the state of all connections once",
-	.about = "Shows the state of each connection that uses BBR: those of any bpf_bbr instance, "
-		 "and\n"
-		 "of the kernel's own bbr. FILTER uses the syntax of ss(8): dst 10.0.0.0/8 and "
-		 "dport = :443.",
-	.groups = groups,
-	.max_args = FILTER_WORDS,
-	.size = sizeof(struct taking),
-	.run = run_verb,
+static const struct privileges_change changes[] = {
+	/* CAP_DAC_READ_SEARCH is for /proc/PID/fd, which only its owner can list. */
+	{ "processes", .more = EVERY_NETNS | CAP(DAC_READ_SEARCH) },
+	{ "cgroup", .more = FIND_CGROUPS },
+	{ "netns", .spares = EVERY_NETNS },
+	{ "read", .spares = PRIVILEGES_ALL, .may = READ_FILE },
+	{},
 };
+
+VERB(snapshot, NEEDS(WATCH | EVERY_NETNS, .changes = changes), .args = "[FILTER]",
+     .brief = "print the state of all connections once",
+     .about = "Shows the state of each connection that uses BBR: those of any bpf_bbr instance, "
+	      "and\n"
+	      "of the kernel's own bbr. FILTER uses the syntax of ss(8): dst 10.0.0.0/8 and "
+	      "dport = :443.",
+     .groups = groups, .max_args = FILTER_WORDS, .size = sizeof(struct taking), .run = run_verb);

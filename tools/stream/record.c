@@ -194,12 +194,10 @@ static int run(struct record *r)
 	ret = event_source_open(&r->source, &r->config);
 	if (!ret) {
 		ret = record_output_open(&r->output);
-		if (!ret) {
+		if (!ret)
 			ret = record(r);
-			record_output_close(&r->output);
-		} else {
+		else
 			event_source_stop(&r->source);
-		}
 		event_source_close(&r->source);
 	}
 	recording_writer_free(r->writer);
@@ -282,30 +280,28 @@ static void init(void *options)
 
 	r->config.request.sampling = BBR_SAMPLE_ROUND;
 	r->config.ring_size = RING_SIZE_DEFAULT;
+	r->output.fd = -1;
 }
 
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct record *r = options;
-	int ret = watch_filter(&r->config, argc - 1, argv + 1);
+	int ret = check_options(r);
 
+	if (ret < 0 && r->config.read && record_output_reach(&r->output))
+		ret = EXIT_REFUSED;
 	if (ret < 0)
-		ret = check_options(r);
+		ret = watch_filter(&r->config, argc - 1, argv + 1);
 	if (ret < 0)
 		ret = run(r);
+	record_output_close(&r->output);
 	watch_config_free(&r->config);
 	return ret;
 }
 
-const struct verb verb_record = {
-	.name = "record",
-	.args = "[FILTER]",
-	.brief = "write the events to a file that the other verbs can --read",
-	.about = "Writes the events of the connections that use BBR to a file, until it is\n"
-		 "interrupted. The other verbs read it with --read.",
-	.groups = groups,
-	.max_args = FILTER_WORDS,
-	.size = sizeof(struct record),
-	.init = init,
-	.run = run_verb,
-};
+VERB(record, NEEDS(WATCH, .may = WRITE_FILE, .changes = of_reading), .args = "[FILTER]",
+     .brief = "write the events to a file that the other verbs can --read",
+     .about = "Writes the events of the connections that use BBR to a file, until it is\n"
+	      "interrupted. The other verbs read it with --read.",
+     .groups = groups, .max_args = FILTER_WORDS, .size = sizeof(struct record), .init = init,
+     .run = run_verb);

@@ -238,16 +238,10 @@ static int run_verb(void *options, int argc, char **argv)
 	return ret;
 }
 
-const struct verb verb_stream = {
-	.name = "stream",
-	.args = "[FILTER]",
-	.brief = "print one line for each event, live or from a recording",
-	.about = "Prints one line for each event of connections that use an instance of bpf_bbr or "
-		 "the\n"
-		 "kernel's own bbr, or of those in a recording, and a summary at the end.",
-	.groups = groups,
-	.max_args = FILTER_WORDS,
-	.size = sizeof(struct stream),
-	.init = init,
-	.run = run_verb,
-};
+VERB(stream, NEEDS(WATCH, .changes = of_reading), .args = "[FILTER]",
+     .brief = "print one line for each event, live or from a recording",
+     .about = "Prints one line for each event of connections that use an instance of bpf_bbr or "
+	      "the\n"
+	      "kernel's own bbr, or of those in a recording, and a summary at the end.",
+     .groups = groups, .max_args = FILTER_WORDS, .size = sizeof(struct stream), .init = init,
+     .run = run_verb);

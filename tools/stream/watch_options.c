@@ -11,6 +11,7 @@
 #include "filter/filter.h"
 #include "cli/units.h"
 #include "recording/described.h"
+#include "verbs.h"
 #include "watch_options.h"
 
 #define RING_SIZE_MAX (1ull << 31) /* max_entries of a map has 32 bits */
@@ -216,6 +217,11 @@ const struct option_def connection_options[] = {
 	{ "name", 0, "NAME", option_append, MEMBER(names),
 	  "only this instance, or bbr, the kernel's own (repeat for\n"
 	  "several); by default all, also those loaded later" },
+	{},
+};
+
+const struct privileges_change of_reading[] = {
+	{ "read", .spares = PRIVILEGES_ALL, .may = READ_FILE },
 	{},
 };
 

@@ -13,6 +13,7 @@
 
 /* Options for a struct watch_config: how to watch, which connections, and reading a recording. */
 extern const struct option_def watch_options[], connection_options[], read_options[];
+extern const struct privileges_change of_reading[]; /* by read_options */
 
 /*
  * Makes the filter from the expression (the words that are not options) and from the options that

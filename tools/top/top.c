@@ -196,16 +196,10 @@ static int run_verb(void *options, int argc, char **argv)
 	return ret;
 }
 
-const struct verb verb_top = {
-	.name = "top",
-	.args = "[FILTER]",
-	.brief = "show the connections as they are now, refreshed in place",
-	.about = "Shows the connections that use BBR as they are now, refreshed in place.\n"
-		 "Key h lists the keys.\n"
-		 "Without --every, top looks at a connection at most five times a second.",
-	.groups = groups,
-	.max_args = FILTER_WORDS,
-	.size = sizeof(struct top),
-	.init = init,
-	.run = run_verb,
-};
+VERB(top, NEEDS(WATCH, .may = EVERY_NETNS, .changes = of_reading), .args = "[FILTER]",
+     .brief = "show the connections as they are now, refreshed in place",
+     .about = "Shows the connections that use BBR as they are now, refreshed in place.\n"
+	      "Key h lists the keys.\n"
+	      "Without --every, top looks at a connection at most five times a second.",
+     .groups = groups, .max_args = FILTER_WORDS, .size = sizeof(struct top), .init = init,
+     .run = run_verb);

@@ -40,6 +40,7 @@ static const struct option_group with_name[] = { { common, 0 }, {} };
 static const struct option_group with_load[] = { { of_load, 0 }, { common, 0 }, {} };
 static const struct option_group with_rules[] = { { of_rules, 0 }, { common, 0 }, {} };
 
+#undef VERB
 #define VERB(verb_name, arguments, verb_groups, most)     \
 	&(const struct verb){ .name = verb_name,          \
 			      .args = arguments,          \
@@ -56,8 +57,6 @@ static const struct verb *const verbs[] = {
 	VERB("ruler", "", NULL, 0),
 	NULL,
 };
-
-static const struct privileges_of privileges[] = { {} };
 
 static void complete_names(const struct completion *c)
 {
@@ -94,7 +93,6 @@ static struct program program = {
 	.name = "tool",
 	.options = every_verb,
 	.verbs = verbs,
-	.privileges = privileges,
 	.completers = completers,
 };
 

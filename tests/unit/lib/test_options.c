@@ -107,23 +107,22 @@ static int run(void *options, int argc, char **argv)
 	return ran.status;
 }
 
-#define VERB(verb_name, verb_groups, lowest, highest)                                         \
+#undef VERB
+#define VERB(verb_name, verb_groups, lowest, highest, needs)                                  \
 	&(const struct verb)                                                                  \
 	{                                                                                     \
 		.name = verb_name, .args = "ARG", .brief = "does " verb_name,                 \
 		.groups = verb_groups, .min_args = lowest, .max_args = highest, .init = init, \
-		.size = sizeof(struct choices), .run = run                                    \
+		.size = sizeof(struct choices), .run = run, .privileges = needs               \
 	}
 
 static const struct verb *const verbs[] = {
-	VERB("look", with_name, 0, 0),	  VERB("load", with_all, 0, 1),
-	VERB("rule add", with_all, 1, 2), VERB("rule list", with_name, 0, 0),
-	VERB("ruler", NULL, 0, 0),	  NULL,
-};
-
-static const struct privileges_of privileges[] = {
-	{ "load", NULL, { .needs = CAP(NET_ADMIN) } },
-	{},
+	VERB("look", with_name, 0, 0, NEEDS(0)),
+	VERB("load", with_all, 0, 1, NEEDS(CAP(NET_ADMIN))),
+	VERB("rule add", with_all, 1, 2, NEEDS(0)),
+	VERB("rule list", with_name, 0, 0, NEEDS(0)),
+	VERB("ruler", NULL, 0, 0, NEEDS(0)),
+	NULL,
 };
 
 static void print_notes(FILE *to)
@@ -138,7 +137,6 @@ static const struct program program = {
 	.print_notes = print_notes,
 	.options = every_verb,
 	.verbs = verbs,
-	.privileges = privileges,
 	.verbs_take_privileges = true,
 };
 

@@ -17,25 +17,26 @@
 #include "cli/err.h"
 #include "cli/privileges.h"
 
-static const struct privileges_of table[] = {
-	{ "watch", NULL, { .needs = CAP(SYS_ADMIN) | CAP(SYS_PTRACE) } },
-	{ "watch", "more", { .more = CAP(SYS_PTRACE) | CAP(CHOWN) } },
-	{ "draw", NULL, { .may = CAP(KILL) } },
-	{ NULL, "here", { .spares = CAP(SYS_PTRACE) } },
-	{ NULL, "read", { .spares = PRIVILEGES_ALL, .may = CAP(DAC_READ_SEARCH) } },
-	{ NULL, "none", { .spares = PRIVILEGES_ALL } },
+static const struct privileges_change changes[] = {
+	{ "more", .more = CAP(SYS_PTRACE) | CAP(CHOWN) },
+	{ "here", .spares = CAP(SYS_PTRACE) },
+	{ "read", .spares = PRIVILEGES_ALL, .may = CAP(DAC_READ_SEARCH) },
+	{ "none", .spares = PRIVILEGES_ALL },
 	{},
 };
+static const struct privileges watch = NEEDS(CAP(SYS_ADMIN) | CAP(SYS_PTRACE), .changes = changes);
+static const struct privileges draw = NEEDS(0, .may = CAP(KILL), .changes = changes);
+static const struct privileges nothing = NEEDS(0);
 
 /* Takes what a verb needs with these options; *text is what it prints. */
-static int take(const char *verb, const char *const *options, char **text)
+static int take(const struct privileges *verb, const char *const *options, char **text)
 {
 	FILE *real = stderr;
 	size_t len;
 	int status;
 
 	stderr = open_memstream(text, &len);
-	privileges_begin(table, verb);
+	privileges_begin("verb", verb);
 	for (; options && *options; options++)
 		privileges_add_option(*options);
 	status = privileges_take();
@@ -44,21 +45,22 @@ static int take(const char *verb, const char *const *options, char **text)
 	return status;
 }
 
-static void expect_missing(const char *verb, const char *const *options, const char *missing)
+static void expect_missing(const struct privileges *verb, const char *const *options,
+			   const char *missing)
 {
 	char expected[512], *text;
 
 	snprintf(expected, sizeof(expected),
-		 "tool: %s: missing %s\n"
+		 "tool: verb: missing %s\n"
 		 "  run it as root, or give it only %s, with setcap(8) or systemd's "
 		 "AmbientCapabilities=\n",
-		 verb, missing, missing);
+		 missing, missing);
 	assert_int_equal(take(verb, options, &text), EXIT_REFUSED);
 	assert_string_equal(text, expected);
 	free(text);
 }
 
-static void expect_none_missing(const char *verb, const char *const *options)
+static void expect_none_missing(const struct privileges *verb, const char *const *options)
 {
 	char *text;
 
@@ -72,36 +74,34 @@ static void expect_none_missing(const char *verb, const char *const *options)
 static void test_what_is_missing(void **state)
 {
 	(void)state;
-	expect_missing("watch", NULL, "CAP_SYS_PTRACE, CAP_SYS_ADMIN");
-	expect_missing("watch", OPTIONS("other"), "CAP_SYS_PTRACE, CAP_SYS_ADMIN");
-	expect_missing("watch", OPTIONS("here"), "CAP_SYS_ADMIN");
+	expect_missing(&watch, NULL, "CAP_SYS_PTRACE, CAP_SYS_ADMIN");
+	expect_missing(&watch, OPTIONS("other"), "CAP_SYS_PTRACE, CAP_SYS_ADMIN");
+	expect_missing(&watch, OPTIONS("here"), "CAP_SYS_ADMIN");
 	/* An option does not spare what another option needs. */
-	expect_missing("watch", OPTIONS("here", "more"),
-		       "CAP_CHOWN, CAP_SYS_PTRACE, CAP_SYS_ADMIN");
+	expect_missing(&watch, OPTIONS("here", "more"), "CAP_CHOWN, CAP_SYS_PTRACE, CAP_SYS_ADMIN");
 }
 
 static void test_nothing_is_needed(void **state)
 {
 	(void)state;
-	expect_none_missing("draw", NULL);
-	expect_none_missing("draw", OPTIONS("more"));
-	expect_none_missing("watch", OPTIONS("read"));
-	expect_none_missing("watch", OPTIONS("more", "none"));
-	expect_none_missing("unknown", NULL);
+	expect_none_missing(&draw, NULL);
+	expect_none_missing(&draw, OPTIONS("other"));
+	expect_none_missing(&watch, OPTIONS("read"));
+	expect_none_missing(&watch, OPTIONS("more", "none"));
+	expect_none_missing(&nothing, NULL);
 }
 
-static void expect_help(const char *verb, const char *option, const char *expected)
+static void expect_help(const struct privileges *verb, const char *option, const char *expected)
 {
 	FILE *real = stdout;
 	char *text;
 	size_t len;
 
 	stdout = open_memstream(&text, &len);
-	privileges_begin(table, verb);
 	if (option)
-		privileges_print_option(option);
+		privileges_print_option(verb, option);
 	else
-		privileges_print();
+		privileges_print(verb);
 	fclose(stdout);
 	stdout = real;
 	assert_string_equal(text, expected);
@@ -111,17 +111,17 @@ static void expect_help(const char *verb, const char *option, const char *expect
 static void test_help(void **state)
 {
 	(void)state;
-	expect_help("watch", NULL, "\nNeeds CAP_SYS_PTRACE, CAP_SYS_ADMIN; gives up all others.\n");
-	expect_help("draw", NULL,
+	expect_help(&watch, NULL, "\nNeeds CAP_SYS_PTRACE, CAP_SYS_ADMIN; gives up all others.\n");
+	expect_help(&draw, NULL,
 		    "\nNeeds no capabilities and uses, if it has them, CAP_KILL; gives up all "
 		    "others.\n");
-	expect_help("unknown", NULL, "\nNeeds no capabilities; gives up all others.\n");
-	expect_help("watch", "more", "With --more it needs CAP_CHOWN as well.\n");
-	expect_help("draw", "more", "");
-	expect_help("draw", "here", "With --here it needs no CAP_SYS_PTRACE.\n");
-	expect_help("draw", "read",
+	expect_help(&nothing, NULL, "\nNeeds no capabilities; gives up all others.\n");
+	expect_help(&watch, "more", "With --more it needs CAP_CHOWN as well.\n");
+	expect_help(&draw, "other", "");
+	expect_help(&draw, "here", "With --here it needs no CAP_SYS_PTRACE.\n");
+	expect_help(&draw, "read",
 		    "With --read it needs none, and uses, if it has them, CAP_DAC_READ_SEARCH.\n");
-	expect_help("draw", "none", "With --none it needs none.\n");
+	expect_help(&draw, "none", "With --none it needs none.\n");
 }
 
 static int give_up_all(void **state)

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -264,6 +266,54 @@ static void appended_events_follow_the_old_ones(void **state)
 	}
 }
 
+static pid_t *inflater; /* who called zlib last, in memory that a child shares */
+
+/* Instead of zlib's, which it calls. */
+int inflate(z_streamp stream, int flush)
+{
+	int (*real)(z_streamp, int) = (__typeof__(real))(uintptr_t)dlsym(RTLD_NEXT, "inflate");
+
+	if (inflater)
+		*inflater = getpid();
+	return real(stream, flush);
+}
+
+/* bbrmon keeps its privileges, because it still has to watch. */
+static void what_is_appended_to_is_read_by_another_process(void **state)
+{
+	(void)state;
+	o.append = true;
+	expect_open();
+	put(10);
+	finish();
+	inflater = mmap(NULL, sizeof(*inflater), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	assert_true(inflater != MAP_FAILED);
+	expect_open();
+	assert_int_not_equal(*inflater, 0);
+	assert_int_not_equal(*inflater, getpid());
+	finish();
+	munmap(inflater, sizeof(*inflater));
+	inflater = NULL;
+}
+
+static void a_file_that_gets_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(record_output_reach(&o), EXIT_DONE);
+	assert_int_equal(size_of(path), 0);
+	record_output_close(&o);
+	assert_int_equal(size_of(path), -1);
+	write_text(path, "");
+	assert_int_equal(record_output_reach(&o), EXIT_DONE);
+	record_output_close(&o);
+	assert_int_equal(size_of(path), 0); /* it was there before */
+	write_text(path, "something");
+	assert_int_equal(record_output_reach(&o), EXIT_DONE);
+	record_output_close(&o);
+	expect_text(path, "something");
+}
+
 static void an_empty_file_is_appended_to(void **state)
 {
 	(void)state;
@@ -465,6 +515,8 @@ int main(void)
 		TEST(a_file_of_another_bbrmon_stays),
 		TEST(what_nobody_keeps_may_be_a_device),
 		TEST(appended_events_follow_the_old_ones),
+		TEST(what_is_appended_to_is_read_by_another_process),
+		TEST(a_file_that_gets_nothing),
 		TEST(an_empty_file_is_appended_to),
 		TEST(a_cut_file_is_appended_to),
 		TEST(what_is_no_recording_is_not_appended_to),
