@@ -425,6 +425,14 @@ static inline int give_arm(void *socket, struct sock *sk, u32 arm, u64 now)
 	return error;
 }
 
+/* Counts a connection that did not get this arm, and notes why. */
+static inline void refuse(u32 arm, int error)
+{
+	arm &= EXPERIMENT_ARMS - 1;
+	control.refused_error[arm] = -error;
+	__sync_fetch_and_add(&control.refused[arm], 1);
+}
+
 /* ---- which connections */
 
 static inline bool is_in_scope(struct bpf_sock_ops *ops, struct sock *sk)
@@ -487,6 +495,7 @@ static inline void begin(struct bpf_sock_ops *ops)
 	struct sock *sk = (struct sock *)tp;
 	u64 now = bpf_ktime_get_ns();
 	struct subject *s;
+	int error;
 	u32 arm;
 
 	if (!tp || *(volatile u32 *)&control.paused || !is_in_scope(ops, sk))
@@ -503,8 +512,9 @@ static inline void begin(struct bpf_sock_ops *ops)
 		__sync_fetch_and_add(&control.no_memory, 1);
 		return;
 	}
-	if (give_arm(ops, sk, arm, now)) {
-		__sync_fetch_and_add(&control.refused[arm], 1);
+	error = give_arm(ops, sk, arm, now);
+	if (error) {
+		refuse(arm, error);
 		forget(sk);
 		return;
 	}
@@ -536,6 +546,7 @@ static inline void take_rtt(struct experiment_outcome *o, struct tcp_sock *tp)
 static inline bool cross_seam(struct bpf_sock_ops *ops, struct subject *s, struct sock *sk, u64 now)
 {
 	u32 arm = choose_arm(sk, now);
+	int error;
 
 	end_outcome(s, (struct tcp_sock *)sk, now, EXPERIMENT_SEAM);
 	s->block = block_at(now);
@@ -544,8 +555,9 @@ static inline bool cross_seam(struct bpf_sock_ops *ops, struct subject *s, struc
 		return true;
 	if (arm >= EXPERIMENT_ARMS)
 		return false;
-	if (give_arm(ops, sk, arm, now)) {
-		__sync_fetch_and_add(&control.refused[arm], 1);
+	error = give_arm(ops, sk, arm, now);
+	if (error) {
+		refuse(arm, error);
 		return false;
 	}
 	__sync_fetch_and_add(&control.moved, 1);
@@ -651,11 +663,13 @@ int bbr_exp_move(struct bpf_iter__tcp *ctx)
 	struct sock_common *skc = ctx->sk_common;
 	struct tcp_sock *tp = skc ? bpf_skc_to_tcp_sock(skc) : NULL;
 	struct subject *s = tp ? subject_of((struct sock *)tp) : NULL;
+	int error;
 
 	if (!s || s->arm == move_to)
 		return 0;
-	if (give_arm(tp, (struct sock *)tp, move_to, bpf_ktime_get_ns())) {
-		__sync_fetch_and_add(&control.refused[move_to % EXPERIMENT_ARMS], 1);
+	error = give_arm(tp, (struct sock *)tp, move_to, bpf_ktime_get_ns());
+	if (error) {
+		refuse(move_to, error);
 		return 0;
 	}
 	s->arm = move_to;

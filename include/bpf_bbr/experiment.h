@@ -163,7 +163,11 @@ struct experiment_control {
 	__u64 moved; /* open connections that went to another arm, at a seam or by `stop --to` */
 	__u64 outcomes; /* begun so far; the ring overwrites those that it cannot hold */
 	__u64 lost; /* outcomes whose place was given away before they ended */
+	__u32 refused_error[EXPERIMENT_ARMS]; /* errno of the last one; 0 also if not known */
 };
+
+/* Programs of before refused_error have this much of it; what follows in the page is 0. */
+#define EXPERIMENT_CONTROL_LEAST offsetof(struct experiment_control, refused_error)
 
 /* Why a connection's outcome ended. */
 enum experiment_end {

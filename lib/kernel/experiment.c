@@ -103,12 +103,15 @@ static size_t outcomes_size(const struct experiment_handle *h)
 	return (size_t)h->config.outcomes * sizeof(*h->outcomes);
 }
 
-/* Maps an array of n values of this size into memory. NULL with errno set. */
-static void *map_array(const struct map *map, size_t size, __u32 n, int protection)
+/*
+ * Maps an array of n values of this size, of which the kernel's have `least` at least, into memory.
+ * NULL with errno set.
+ */
+static void *map_array(const struct map *map, size_t size, size_t least, __u32 n, int protection)
 {
 	void *p;
 
-	if (map->info.value_size < size || map->info.max_entries != n) {
+	if (map->info.value_size < least || map->info.max_entries != n) {
 		errno = ENOENT;
 		return NULL;
 	}
@@ -145,12 +148,14 @@ static int map_all(const struct map maps[MAPS], struct experiment_handle *h)
 		error = -ENOENT;
 	if (error)
 		return error;
-	h->control = map_array(&maps[CONTROL], sizeof(*h->control), 1, both);
+	h->control =
+		map_array(&maps[CONTROL], sizeof(*h->control), EXPERIMENT_CONTROL_LEAST, 1, both);
 	if (h->control)
-		h->outcomes = map_array(&maps[OUTCOMES], sizeof(*h->outcomes), h->config.outcomes,
-					PROT_READ);
+		h->outcomes = map_array(&maps[OUTCOMES], sizeof(*h->outcomes), sizeof(*h->outcomes),
+					h->config.outcomes, PROT_READ);
 	if (h->outcomes)
-		h->log = map_array(&maps[LOG], sizeof(*h->log), EXPERIMENT_LOG, both);
+		h->log = map_array(&maps[LOG], sizeof(*h->log), sizeof(*h->log), EXPERIMENT_LOG,
+				   both);
 	return h->log ? 0 : -errno;
 }
 
@@ -289,4 +294,18 @@ void experiment_shares(const struct experiment_handle *h, __u32 share[EXPERIMENT
 		rest -= share[i];
 	}
 	share[0] = rest;
+}
+
+const char *experiment_refusal_text(__u32 error)
+{
+	switch (error) {
+	case 0:
+		return "why is not known";
+	case EBUSY:
+		return "the place that passes a profile to a connection was taken by another one";
+	case ENOENT:
+		return "no such congestion control is loaded";
+	default:
+		return strerror(error);
+	}
 }

@@ -46,6 +46,9 @@ bool experiment_name_is_valid(const char *name);
 /* The arms' shares as the program uses them: arm 0 gets the rest of EXPERIMENT_SHARES. */
 void experiment_shares(const struct experiment_handle *h, __u32 share[EXPERIMENT_ARMS]);
 
+/* Why connections did not get an arm, from experiment_control.refused_error. */
+const char *experiment_refusal_text(__u32 error);
+
 /* "ab", "switchback", "canary" */
 const char *experiment_design_name(__u32 design);
 

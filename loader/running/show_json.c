@@ -48,6 +48,11 @@ static void add_arms(struct json *j, const struct experiment_handle *h, bool cou
 		if (counts) {
 			json_add_int(j, "connections", h->control->assigned[i]);
 			json_add_int(j, "refused", h->control->refused[i]);
+			json_add_string(
+				j, "refused_why",
+				!h->control->refused[i] ?
+					NULL :
+					experiment_refusal_text(h->control->refused_error[i]));
 		}
 		json_close(j);
 	}

@@ -39,6 +39,10 @@ static void print_arms(const struct experiment_handle *h)
 		       (unsigned long long)h->control->assigned[i],
 		       (unsigned long long)h->control->refused[i]);
 	}
+	for (__u32 i = 0; i < e->arms; i++)
+		if (h->control->refused[i])
+			printf("  refused to %s: %s\n", e->arm[i].label,
+			       experiment_refusal_text(h->control->refused_error[i]));
 }
 
 static void print_switchback(const struct experiment *e)

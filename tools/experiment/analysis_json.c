@@ -30,6 +30,10 @@ static void add_arms(struct json *j, const struct analysis *a)
 		json_add_int(j, "connections", s->counters.assigned[i]);
 		json_add_int(j, "ended", a->ended[i]);
 		json_add_int(j, "refused", s->counters.refused[i]);
+		json_add_string(j, "refused_why",
+				!s->counters.refused[i] ?
+					NULL :
+					experiment_refusal_text(s->counters.refused_error[i]));
 		json_close(j);
 	}
 	json_close(j);

@@ -41,8 +41,10 @@ static void format_time(char *buf, size_t size, __u64 seconds)
 {
 	if (seconds >= 3600)
 		snprintf(buf, size, "%lluh %llum", seconds / 3600, seconds / 60 % 60);
-	else
+	else if (seconds >= 60)
 		snprintf(buf, size, "%llum %llus", seconds / 60, seconds % 60);
+	else
+		snprintf(buf, size, "%llus", seconds);
 }
 
 static void print_head(FILE *out, const struct analysis *a)
@@ -90,6 +92,10 @@ static void print_arms(FILE *out, const struct analysis *a)
 			arm->profile_name[0] ? arm->profile_name : "-", n->assigned[i], a->ended[i],
 			n->refused[i]);
 	}
+	for (__u32 i = 0; i < s->experiment.arms; i++)
+		if (n->refused[i])
+			fprintf(out, "Refused to %s: %s.\n", s->experiment.arm[i].label,
+				experiment_refusal_text(n->refused_error[i]));
 	fprintf(out, "\nopen %llu, chosen by the application %llu", n->open, n->chosen);
 	if (s->experiment.design == EXPERIMENT_SWITCHBACK)
 		fprintf(out, ", moved at a seam %llu", n->moved);
@@ -102,10 +108,9 @@ static void print_arms(FILE *out, const struct analysis *a)
 	fprintf(out, "Units of analysis: %u %s.\n", a->units.n, analysis_units_name(a->units.by));
 	if (a->units.by == ROWS_BY_CONNECTION)
 		fprintf(out,
-			"There are %u remote prefixes, too few to be units: what the connections "
-			"of "
-			"one have in common is not accounted for.\n",
-			a->units.prefixes);
+			"%u remote %s, too few to be units: what the connections of one have in "
+			"common is not accounted for.\n",
+			a->units.prefixes, a->units.prefixes == 1 ? "prefix" : "prefixes");
 	if (analysis_warning(s))
 		fprintf(out, "%s\n", analysis_warning(s));
 }
@@ -143,7 +148,7 @@ static void print_comparison(FILE *out, const struct analysis *a, const struct c
 	char difference[METRIC_TEXT_LEN] = "-", low[METRIC_TEXT_LEN], high[METRIC_TEXT_LEN];
 	char interval[INTERVAL_LEN], detectable[METRIC_TEXT_LEN], percent[METRIC_TEXT_LEN] = "";
 
-	fprintf(out, "%-24s", c->metric->title);
+	fprintf(out, "%-24s", c->metric->name);
 	print_value(out, c, &c->control);
 	print_value(out, c, &c->treated);
 	if (c->lack != COMPARE_NO_CONNECTIONS) {

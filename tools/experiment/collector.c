@@ -109,6 +109,7 @@ static void read_counters(const struct experiment_control *from, struct study_co
 	for (int i = 0; i < EXPERIMENT_ARMS; i++) {
 		to->assigned[i] = from->assigned[i];
 		to->refused[i] = from->refused[i];
+		to->refused_error[i] = from->refused_error[i];
 	}
 	to->chosen = from->chosen;
 	to->no_memory = from->no_memory;

@@ -84,7 +84,8 @@ const struct file_field file_keys[] = {
 
 #define KEY_ASSIGNED(i)                                                                            \
 	KEY("assigned" #i, FILE_U64, counters.assigned[i]),                                        \
-	KEY("refused" #i, FILE_U64, counters.refused[i])
+	KEY("refused" #i, FILE_U64, counters.refused[i]),                                          \
+	KEY("refused" #i "_errno", FILE_U32, counters.refused_error[i])
 
 const struct file_field file_counters[] = {
 	KEY("until_ns", FILE_U64, until_ns),

@@ -10,6 +10,7 @@
 
 struct study_counters {
 	__u64 assigned[EXPERIMENT_ARMS], refused[EXPERIMENT_ARMS];
+	__u32 refused_error[EXPERIMENT_ARMS];
 	__u64 chosen, no_memory, moved, lost; /* as in struct experiment_control */
 	__u64 outcomes; /* begun */
 	__u64 overwritten; /* gone from the ring before they were read, or before they ended */

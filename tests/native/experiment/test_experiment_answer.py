@@ -88,7 +88,7 @@ def test_live_and_from_a_file(bbrmon, experiments, ns, cgroup, sink, tmp_path):
     assert {key: again[key] for key in SAME} == {key: live[key] for key in SAME}
     assert data_of(page.read_text())["metrics"] == live["metrics"]
     text = bbrmon("experiment", path).out
-    assert "retransmitted bytes" in text and name in text and live["warning"] in text
+    assert "\nretransmitted " in text and name in text and live["warning"] in text
     assert "cubic" in bbrmon("experiment", name).out
 
     rows = list(csv.DictReader(line for line in path.read_text().splitlines() if not line.startswith("#")))

@@ -910,3 +910,44 @@ def test_wrong_command_lines_are_a_usage_error(bbrmon, args):
 def test_no_such_flow(bbrmon, recorded, tmp_path):
     assert "there are 3 flows" in bbrmon("report", recorded, "--svg", tmp_path / "a.svg", "--flow", "4",
                                          status=USAGE).err
+
+
+def number_of(text):
+    """The number of a cell, as the page shows it."""
+    return float(text.split()[0].replace("−", "-"))
+
+
+def test_the_page_of_an_experiment(bbrmon, browser, tmp_path):
+    """It fits 1100 pixels; each metric has one name; numbers have no more digits than the interval allows; axes have labels."""
+    of, page = tmp_path / "a.csv", tmp_path / "a.html"
+    of.write_text(CONNECTIONS.read_text() + "# until_ns=12400000000\n# refused1=3\n# refused1_errno=16\n")
+    answer = bbrmon("experiment", of, "-j", "--html", page).json()
+    browser.open(page, (1100, 900))
+    for element in ("html", "#differences", ".scroll"):
+        assert browser.run("const e = document.querySelector(arguments[0]); return e.scrollWidth - e.clientWidth", element) <= 0
+    assert ". 12 s, " in browser.text("#about")
+    assert answer["arms"][1]["refused_why"] in browser.text("#missing")
+    assert answer["arms"][1]["refused_why"] in bbrmon("experiment", of).out
+    rows = browser.run("return [...document.querySelectorAll('#differences tr')].slice(1)"
+                       ".map(tr => [...tr.cells].map(td => td.textContent))")
+    shown = {m["metric"]: m for m in answer["metrics"] if m["size"] == "all"}
+    assert [row[0] for row in rows] == list(shown)
+    for name, _, _, difference, _, interval, could_show, verdict in rows:
+        metric = shown[name]
+        assert verdict == (metric["verdict"] or "")
+        if metric["low"] is None:
+            assert interval == "none: " + metric["no_interval"]
+            continue
+        low, high = interval.split(" to ")
+        assert low[0] in "+−0" and high[0] in "+−0"
+        digits = len(re.sub(r"[^0-9]", "", difference.split()[0]).lstrip("0"))
+        assert digits <= 3 and len(re.sub(r"[^0-9]", "", could_show.split()[0]).lstrip("0")) <= 3
+        assert number_of(low) <= number_of(high)
+        if verdict:
+            assert number_of(low) > 0 or number_of(high) < 0
+    plots = browser.run("return [...document.querySelectorAll('#curves svg')].map(svg => [...svg.querySelectorAll('text')]"
+                        ".map(text => text.textContent))")
+    names = [curve["quantity"] for curve in answer["curves"] if curve["connections"] and curve["arm"] == answer["arms"][0]["label"]]
+    assert [texts[-1] for texts in plots] == names
+    for texts in plots:
+        assert {"0 %", "50 %", "100 %"} <= set(texts) and sum(bool(re.search(r" (.?s|.?bit/s)$", text)) for text in texts) >= 2

@@ -21,26 +21,58 @@ function drawn(name, attributes, text) {
 	return made;
 }
 
-const STEPS = {
-	"bit/s": [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [0, "bit/s"]],
-	"us": [[1e6, "s"], [1e3, "ms"], [0, "µs"]],
+const UNITS = {
+	"bit/s": [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],
+	"us": [[1e6, "s"], [1e3, "ms"], [1, "µs"]],
+	"share": [[0.01, "%"]],
+	"count": [[1, ""]],
 };
 
-function format(value, unit) {
-	if (value === null)
-		return "–";
-	if (unit === "share")
-		return Number((100 * value).toPrecision(3)) + " %";
-	if (unit === "count")
-		return String(Number(value.toPrecision(3)));
-	const [from, name] = STEPS[unit].find(([least]) => Math.abs(value) >= least);
-	return Number((value / (from || 1)).toPrecision(3)) + " " + name;
+/*
+ * As text: three digits at most, and none below the finest step, 0 if that is not known. The unit is that of the largest
+ * value.
+ */
+function numbers(values, unit, finest, sign) {
+	const most = Math.max(...values.map(Math.abs));
+	const step = Math.max(finest, most ? 10 ** (Math.floor(Math.log10(most)) - 2) : 0);
+	const rounded = values.map((value) => step ? Math.round(value / step) * step : 0);
+	const largest = Math.max(...rounded.map(Math.abs));
+	const [size, name] = UNITS[unit].find(([least]) => largest >= 0.9995 * least) || UNITS[unit].at(-1);
+	const decimals = step ? Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9)) : 0;
+	const texts = rounded.map((value) => {
+		const text = (value / size).toFixed(decimals).replace(/^-(?=[0.]*$)/, "");
+		return (sign && !/^-|^[0.]*$/.test(text) ? "+" : "") + text.replace("-", "−");
+	});
+	return [texts, name];
 }
 
-function signed(value, unit) {
+function format(value, unit, finest = 0) {
 	if (value === null)
 		return "–";
-	return (value > 0 ? "+" : "") + format(value, unit).replace("%", "pp");
+	const [[text], name] = numbers([value], unit, finest, false);
+	return `${text} ${name}`.trim();
+}
+
+/* A share differs by percentage points. */
+function difference(values, unit, finest) {
+	if (values.includes(null))
+		return "–";
+	const [texts, name] = numbers(values, unit, finest, true);
+	return `${texts.join(" to ")} ${name.replace("%", "pp")}`.trim();
+}
+
+/* Two digits of half the interval mean something; and that an end is not 0, if 0 is not in the interval. */
+function finest(m) {
+	const half = m.low === null ? 0 : (m.high - m.low) / 2;
+	const step = half > 0 ? 10 ** (Math.floor(Math.log10(half)) - 1) : 0;
+	return m.verdict ? Math.min(step, 10 ** Math.floor(Math.log10(Math.min(Math.abs(m.low), Math.abs(m.high))))) : step;
+}
+
+function duration(seconds) {
+	if (seconds < 60)
+		return `${seconds} s`;
+	return seconds < 3600 ? `${Math.floor(seconds / 60)} min ${seconds % 60} s` :
+		`${Math.floor(seconds / 3600)} h ${Math.floor(seconds / 60) % 60} min`;
 }
 
 function row(cells, name) {
@@ -57,7 +89,7 @@ function row(cells, name) {
 }
 
 /* Draws a difference as a share of the control's value, no more than `most`. */
-const WIDTH = 352, HEIGHT = 22;
+const WIDTH = 224, HEIGHT = 22;
 
 function interval(m, most) {
 	const svg = drawn("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}` });
@@ -83,19 +115,34 @@ function differences(size) {
 		Math.max(Math.abs(m.low), Math.abs(m.high)) / m.control.value);
 	const most = Math.min(1, Math.max(0.01, ...relative));
 
-	table.append(row(["", data.arms[0].label, "against it", "", "difference",
-		`−${Math.round(100 * most)} % to +${Math.round(100 * most)} %`, "95 % interval", "could show", ""], "th"));
+	const percent = Math.round(100 * most);
+	const is_more = data.arms.length > 2; /* then a column says which arm is compared */
+	table.append(row(["metric", data.arms[0].label, ...(is_more ? ["arm"] : []), is_more ? "its value" : data.arms[1].label,
+		"difference", `−${percent} % to +${percent} %`, "95 % interval", "could show", ""], "th"));
 	for (const m of shown) {
-		table.append(row([m.title, format(m.control.value, m.unit), m.treated.label,
-			format(m.treated.value, m.unit), signed(m.difference, m.unit), interval(m, most),
-			m.low === null ? "no interval: " + m.no_interval :
-				`${signed(m.low, m.unit)} to ${signed(m.high, m.unit)}`,
-			format(m.detectable, m.unit), element("span", { class: m.verdict || "" }, m.verdict || "")]));
+		const name = element("span", { title: m.title }, m.metric), step = finest(m);
+		table.append(row([name, format(m.control.value, m.unit, step), ...(is_more ? [m.treated.label] : []),
+			format(m.treated.value, m.unit, step), difference([m.difference], m.unit, step), interval(m, most),
+			m.low === null ? element("span", { class: "why" }, "none: " + m.no_interval) : difference([m.low, m.high], m.unit, step),
+			format(m.detectable, m.unit, step).replace("%", "pp"),
+			element("span", { class: m.verdict || "" }, m.verdict || "")]));
 	}
 	by_id("differences").replaceChildren(table);
 }
 
-const PLOT = { width: 384, height: 208, left: 8, right: 8, top: 26, bottom: 20 };
+const PLOT = { width: 384, height: 224, left: 44, right: 12, top: 26, bottom: 40 };
+
+/* 1, 2 and 5 times powers of ten, or the powers alone, so that the labels have room; the ends if there is none between. */
+function ticks(low, high) {
+	for (const factors of [[1, 2, 5], [1, 3], [1]]) {
+		const found = [];
+		for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++)
+			found.push(...factors.map((f) => f * 10 ** power).filter((v) => v >= low && v <= high));
+		if (found.length <= 6)
+			return found.length > 1 ? found : low < high ? [low, high] : [low];
+	}
+	return [low, high];
+}
 
 /* A logarithmic axis: goodput and times span orders of magnitude. */
 function curves_of(quantity) {
@@ -103,19 +150,26 @@ function curves_of(quantity) {
 	const points = curves.flatMap((c) => c.percentiles).filter((v) => v > 0);
 	if (!points.length)
 		return null;
-	const low = Math.log(Math.min(...points)), high = Math.log(Math.max(...points));
+	const least = Math.min(...points), most = Math.max(...points);
+	const low = Math.log(least), high = Math.log(most);
 	const x = (v) => PLOT.left + (PLOT.width - PLOT.left - PLOT.right) *
-		(high > low ? (Math.log(Math.max(v, Math.exp(low))) - low) / (high - low) : 0.5);
+		(high > low ? (Math.log(Math.max(v, least)) - low) / (high - low) : 0.5);
 	const y = (share) => PLOT.height - PLOT.bottom - (PLOT.height - PLOT.top - PLOT.bottom) * share;
 	const svg = drawn("svg", { viewBox: `0 0 ${PLOT.width} ${PLOT.height}` });
 
-	svg.append(drawn("text", { x: PLOT.left, y: 16 }, quantity));
-	for (const share of [0, 0.5, 1])
+	svg.append(drawn("text", { x: PLOT.left, y: 16 }, "connections below this " + quantity));
+	for (const share of [0, 0.5, 1]) {
 		svg.append(drawn("line", { class: "axis", x1: PLOT.left, x2: PLOT.width - PLOT.right,
 			y1: y(share), y2: y(share) }));
-	svg.append(drawn("text", { x: PLOT.left, y: PLOT.height - 5 }, format(Math.exp(low), curves[0].unit)));
-	svg.append(drawn("text", { x: PLOT.width - PLOT.right, y: PLOT.height - 5, "text-anchor": "end" },
-		format(Math.exp(high), curves[0].unit)));
+		svg.append(drawn("text", { x: PLOT.left - 6, y: y(share) + 4, "text-anchor": "end" }, `${100 * share} %`));
+	}
+	for (const value of ticks(least, most)) {
+		svg.append(drawn("line", { class: "axis", x1: x(value), x2: x(value), y1: y(0), y2: y(0) + 5 }));
+		svg.append(drawn("text", { x: x(value), y: y(0) + 17, "text-anchor": x(value) > PLOT.width - 40 ? "end" : "middle" },
+			format(value, curves[0].unit).replace(/\.0+(?= )/, "")));
+	}
+	svg.append(drawn("text", { x: (PLOT.left + PLOT.width - PLOT.right) / 2, y: PLOT.height - 6, "text-anchor": "middle" },
+		quantity));
 	for (const c of curves) {
 		const arm = data.arms.findIndex((a) => a.label === c.arm);
 		const line = drawn("polyline", { class: "curve arm" + arm,
@@ -127,14 +181,14 @@ function curves_of(quantity) {
 }
 
 function legend() {
-	const p = element("p", { class: "note" });
+	const p = element("p", { class: "note legend" });
 	data.arms.forEach((arm, i) => p.append(element("b", { class: "arm" + i }, arm.label + " ")));
 	return p;
 }
 
 by_id("title").textContent = `${data.name}: ${data.design}`;
 by_id("about").textContent = `${data.n_units} ${data.units} are compared. ` +
-	`${Math.round(data.seconds / 60)} minutes, ${data.arms.reduce((n, a) => n + a.ended, 0)} connections that have ended.`;
+	`${duration(data.seconds)}, ${data.arms.reduce((n, a) => n + a.ended, 0)} connections that have ended.`;
 if (data.warning) {
 	by_id("warning").textContent = data.warning;
 	by_id("warning").hidden = false;
@@ -145,7 +199,8 @@ for (const arm of data.arms)
 by_id("missing").textContent = `Open ${data.open}, chosen by the application ${data.chosen}; missing here: ` +
 	`overwritten ${data.overwritten}, lost ${data.lost}, no room ${data.no_memory}.` +
 	(data.continued ? ` ${data.continued} parts of connections that began before a washout ended are ` +
-		`${data.continued_counted ? "counted" : "left out"}.` : "");
+		`${data.continued_counted ? "counted" : "left out"}.` : "") +
+	data.arms.filter((arm) => arm.refused).map((arm) => ` Refused to ${arm.label}: ${arm.refused_why}.`).join("");
 for (const size of new Set(data.metrics.map((m) => m.size)))
 	if (data.metrics.some((m) => m.size === size && m.difference !== null))
 		by_id("size").append(element("option", { value: size }, size));
