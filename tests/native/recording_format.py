@@ -23,7 +23,7 @@ MEMBERS = [
         (8, "bytes_acked bytes_sent bytes_retrans pacing_rate seq conn"),
         (4, "rtt_us delivered lost cwnd mss bw min_rtt_us netns rounds"),
         (2, "flags family pacing_gain cwnd_gain tail_size"),
-        (1, "kind mode phase ca_state profile"),
+        (1, "kind mode phase ca_state profile from to reason"),
     ) for name in names.split()),
     *((f"{end}[{i}]", 4, COMMON | NET) for end in ("laddr", "raddr") for i in range(4)),
     *((name, 2, COMMON | NET) for name in ("lport", "rport")),
@@ -262,30 +262,36 @@ def totals(data):
             "drops": values[6 + KINDS:], "end": kind == END}
 
 
-def algorithm(more=b""):
-    """The description of the made-up algorithm; `more` is what a later minor says about each field."""
+def algorithm(more=b"", word=lambda place, text: text, lanes=()):
+    """
+    The description of the made-up algorithm; `more` is what a later minor says about each field. word() gives the text for
+    each place. `lanes` are those of the last fields, which then have curves.
+    """
+    words = lambda place, texts: strings([word(place, text) for text in texts])
     offset, members = 0, b""
     for name, width, bits in MEMBERS:
         members += bytes([width | bits]) + string(name) + (b"" if bits & COMMON else varint(offset))
         offset += 0 if bits & COMMON else width
     fields = b""
-    for key, member, unit, mask, names in FIELDS:
+    for (key, member, unit, mask, states), lane in zip(FIELDS, [0] * (len(FIELDS) - len(lanes)) + [*lanes]):
         place = [name for name, _, _ in MEMBERS].index(member)
-        field = (string(key) + varint(place) + varint(unit) + varint(mask) + varint(0) + varint(0) + strings(names) +
-                 string("") + varint(0) + string("") + varint(0) + varint(0) + string("") + more)
+        field = (string(word("key", key)) + varint(place) + varint(unit) + varint(mask) + varint(0) + varint(0) +
+                 words("state", states) + string(word("text", "")) + varint(0) + string("") + varint(0) + varint(lane) +
+                 string(word("curve", key) if lane else "") + more)
         fields += varint(len(field)) + field
-    modes = varint(2) + string("WAIT") + strings([]) + string("GO") + strings(["up", "down"])
-    return (string("made") + string("bpf_made") + string("made by a test") + varint(len(MEMBERS)) + members + modes +
-            strings(["bored"]) + varint(len(FIELDS)) + fields)
+    modes = (varint(2) + string(word("mode", "WAIT")) + strings([]) + string(word("mode", "GO")) +
+             words("phase", ["up", "down"]))
+    return (string(word("name", "made")) + string(word("name", "bpf_made")) + string(word("title", "made by a test")) +
+            varint(len(MEMBERS)) + members + modes + words("reason", ["bored"]) + varint(len(FIELDS)) + fields)
 
 
 def algorithm_record(description):
     return record(ALGORITHM, struct.pack("<I", zlib.crc32(description)) + description)
 
 
-def origin(number, name, kernel=0, more=b""):
+def origin(number, name, kernel=0, more=b"", description=None):
     """An origin, with the description of its algorithm."""
-    return algorithm_record(algorithm(more)) + record(ORIGIN, varint(number) + bytes([kernel]) + varint(0) + name.encode())
+    return algorithm_record(description or algorithm(more)) + record(ORIGIN, varint(number) + bytes([kernel]) + varint(0) + name.encode())
 
 
 class Encoder:

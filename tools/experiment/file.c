@@ -17,6 +17,9 @@ static void write_keys(FILE *out, const struct file_field *f, const struct study
 
 	for (; f->name; f++) {
 		file_format_value(value, sizeof(value), f, s);
+		/* Names come from a map. A program for tables takes "=" in a cell for code. */
+		for (char *c = value; (c = strpbrk(c, ",;\t\r\n"));)
+			*c = '?';
 		if (*value)
 			fprintf(out, "# %s=%s\n", f->name, value);
 	}

@@ -5,6 +5,7 @@
 
 #include "bpf_bbr/abi.h"
 #include "description.h"
+#include "event/field.h"
 #include "varint.h"
 
 #define TEXT_MAX 255
@@ -393,7 +394,60 @@ static bool read_field(struct parser *p, struct field *f, const struct member **
 	return ok;
 }
 
-/* Leaves out fields that struct bbr_event has no room for: their members are only decoded. */
+/* Does JSON have a member of this name already? Of two, nobody knows which one counts. */
+static bool is_taken(const struct algorithm *a, const char *key)
+{
+	static const char *const beside_fields[] = {
+		"time_ns",
+		"instance",
+		"event",
+		"conn",
+		"seq",
+		"netns",
+		"local",
+		"lport",
+		"remote",
+		"rport",
+		"family",
+		"from",
+		"to",
+		"from_phase",
+		"to_phase",
+		"reason",
+		"profile",
+		"profile_index",
+		"params_gen",
+		/* In a snapshot, and in top's table. */
+		"state",
+		"cgroup",
+		"processes",
+		"refresh",
+		"cookie",
+		"ended",
+		"mode_ms",
+		"rate_bps",
+		"inflight_max",
+		"bdp",
+		"lost_interval",
+		"bytes_retrans_interval",
+	};
+
+	for (size_t i = 0; i < sizeof(beside_fields) / sizeof(beside_fields[0]); i++)
+		if (!strcmp(beside_fields[i], key))
+			return true;
+	for (size_t i = 0; i < n_common_fields; i++)
+		if (!strcmp(common_fields[i].key, key))
+			return true;
+	for (int i = 0; i < a->n_fields; i++)
+		if (!strcmp(a->fields[i].key, key))
+			return true;
+	return false;
+}
+
+/*
+ * Leaves out fields that struct bbr_event has no room for, and those whose key is taken: their
+ * members are only decoded.
+ */
 static bool read_fields(struct parser *p, struct algorithm *a)
 {
 	const struct member *member;
@@ -412,7 +466,7 @@ static bool read_fields(struct parser *p, struct algorithm *a)
 		memset(f, 0, sizeof(*f));
 		if (!read_field(p, f, &member))
 			return false;
-		if (f->offset + f->width > (int)sizeof(struct bbr_event))
+		if (f->offset + f->width > (int)sizeof(struct bbr_event) || is_taken(a, f->key))
 			continue;
 		a->n_fields++;
 		if (!member->is_common && a->tail_size < f->offset + f->width - BBR_EVENT_BASE)

@@ -137,8 +137,11 @@ static void add_member(struct json *j, const struct member *m, const struct conn
 		json_add_null(j, m->key);
 }
 
+/* Is it in the line already? Mode and phase are from add_mode(). */
 static bool is_member(const struct field *f)
 {
+	if (is_phase(f) || !strcmp(f->key, "mode"))
+		return true;
 	for (size_t i = 0; i < N_MEMBERS; i++)
 		if (!strcmp(members[i].key, f->key))
 			return true;
@@ -149,7 +152,7 @@ static bool is_member(const struct field *f)
 static void add_plotted(struct json *j, const struct field *fields, size_t n, const struct conn *c)
 {
 	for (size_t i = 0; i < n; i++)
-		if (fields[i].lane && !is_phase(&fields[i]) && !is_member(&fields[i]))
+		if (fields[i].lane && !is_member(&fields[i]))
 			field_add_json(j, &fields[i], &c->e);
 }
 

@@ -161,6 +161,26 @@ static void test_written_and_read_back(void **state)
 	study_free(&s);
 }
 
+/* A cell that begins with one of these is code for a program for tables. */
+static void test_no_cell_is_code(void **state)
+{
+	struct study s = make_study();
+	size_t len;
+	char *text;
+
+	(void)state;
+	strcpy(s.experiment.name, "x,=1+1");
+	strcpy(s.experiment.arm[0].label, "a;@SUM(A1)");
+	strcpy(s.experiment.arm[1].label, "b\n=2");
+	text = text_of(&s, &len);
+	for (const char *c = text; *c; c++)
+		if (strchr(",;\t\r\n", *c))
+			assert_false(c[1] && strchr("=+-@", c[1]));
+	assert_non_null(strstr(text, "# name=x?=1+1\n"));
+	free(text);
+	study_free(&s);
+}
+
 /* What reading this text says on stderr. The caller frees it. */
 static char *message_of(const char *text, size_t len)
 {
@@ -339,6 +359,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_written_and_read_back),
+		cmocka_unit_test(test_no_cell_is_code),
 		cmocka_unit_test(test_what_it_is_not),
 		cmocka_unit_test(test_recorded_connections),
 		cmocka_unit_test(test_guards_on_recorded_connections),
