@@ -235,6 +235,7 @@ struct putting {
 	const char *name;
 	int map;
 	const char *previous;
+	bool is_applied;
 };
 
 struct restoring {
@@ -292,7 +293,7 @@ static int put(const struct netns *ns, void *data)
 	if (p->previous && bpf_map_update_elem(p->map, &ns->inode, previous, BPF_ANY))
 		error = -errno;
 	if (!error)
-		error = applied_note_default(p->inst, ns->inode, p->previous);
+		error = applied_note_default(p->inst, ns->inode, p->is_applied);
 	if (!error)
 		error = p->name[0] ? write_default(p->name) : -ENOENT;
 	if (error && !p->previous)
@@ -301,16 +302,18 @@ static int put(const struct netns *ns, void *data)
 		bpf_map_delete_elem(p->map, &ns->inode);
 	if (!error)
 		return EXIT_DONE;
-	if (p->previous)
+	if (p->previous) {
 		bpf_map_delete_elem(p->map, &ns->inode);
+		applied_note_default(p->inst, ns->inode, false);
+	}
 	err("network namespace %s: cannot change its default: %s", ns->name, strerror(-error));
 	return EXIT_REFUSED;
 }
 
 int default_put(const struct instance *inst, const char *netns, const char *name,
-		const char *previous)
+		const char *previous, bool is_applied)
 {
-	struct putting p = { inst, name, open_map(inst), previous };
+	struct putting p = { inst, name, open_map(inst), previous, is_applied };
 	int ret;
 
 	if (p.map < 0)

@@ -53,12 +53,11 @@ int default_notes(const struct instance *inst, struct default_note **list);
 
 /*
  * Makes `name` the default of a namespace, and sets the instance's note there to `previous`. If
- * `previous` is NULL, it deletes the note, and uses cubic or reno if `name` is gone. Returns
- * EXIT_DONE, or EXIT_REFUSED after printing why.
+ * `previous` is NULL, it deletes the note, and uses cubic or reno if `name` is gone. is_applied: the
+ * default is an apply's (applied.h). Returns EXIT_DONE, or EXIT_REFUSED after printing why.
  */
-/* For apply alone: the default is noted as an apply's (applied.h). */
 int default_put(const struct instance *inst, const char *netns, const char *name,
-		const char *previous);
+		const char *previous, bool is_applied);
 
 /*
  * After new code got the name: sets the default again in each namespace whose default has this

@@ -299,14 +299,15 @@ static int switch_tuning_back(struct carrying *c)
 	return switch_tuning(c);
 }
 
-static int put_default(const struct step *s, const char *name, const char *previous)
+static int put_default(const struct step *s, const char *name, const char *previous,
+		       bool is_applied)
 {
 	const struct machine_default *def =
 		s->default_wanted ? s->default_wanted : s->default_found;
 	struct instance inst;
 	int ret = instance_get(s->name, &inst);
 
-	return ret ? ret : default_put(&inst, def->netns, name, previous);
+	return ret ? ret : default_put(&inst, def->netns, name, previous, is_applied);
 }
 
 static int replace_code(const struct step *s, struct work *w)
@@ -344,13 +345,13 @@ static int carry_out(struct carrying *c, size_t i)
 	case STEP_PROFILE_DELETE:
 		return i == c->first_tuning ? switch_tuning(c) : EXIT_DONE;
 	case STEP_DEFAULT:
-		return put_default(s, s->name, s->previous);
+		return put_default(s, s->name, s->previous, true);
 	case STEP_ATTACH:
 		return attach_program(w->prog, w->cgroup, w->old_prog, s->wanted_at->path);
 	case STEP_DETACH:
 		return detach_program(w->old_prog, w->cgroup, s->found_at->path);
 	case STEP_DEFAULT_BACK:
-		return put_default(s, s->previous, NULL);
+		return put_default(s, s->previous, NULL, false);
 	default:
 		return unload(s);
 	}
@@ -378,7 +379,8 @@ static int undo_default(const struct step *s, const struct machine *found)
 	const struct machine_note *note = def ? machine_note(found, s->name, def->inode) : NULL;
 
 	/* If the old default is not known, put_default() falls back to cubic or reno. */
-	return put_default(s, def ? def->name : "", note ? note->previous : NULL);
+	return put_default(s, def ? def->name : "", note ? note->previous : NULL,
+			   note && note->is_applied);
 }
 
 static int undo(struct carrying *c, size_t i)

@@ -147,7 +147,7 @@ static void add_default_in(struct json *j, const char *name)
 		if (strcmp(defaults[i].name, name))
 			continue;
 		json_open_object(j, NULL);
-		json_add_string(j, "netns", text_shown(defaults[i].netns));
+		json_add_string(j, "netns", defaults[i].netns);
 		json_add_int(j, "inode", defaults[i].inode);
 		json_close(j);
 	}
@@ -163,6 +163,7 @@ static void add_instance(struct json *j, const struct instance *inst, const stru
 	json_add_int(j, "prog_id", inst->prog_id);
 	json_add_int(j, "link_id", inst->link_id);
 	json_add_bool(j, "supported", inst->supported);
+	json_add_bool(j, "applied", inst->applied_id);
 	json_add_int(j, "abi_major", inst->abi.major);
 	json_add_int(j, "abi_minor", inst->abi.minor);
 	json_add_string(j, "algorithm", inst->abi.algorithm[0] ? inst->abi.algorithm : NULL);

@@ -371,7 +371,9 @@ def test_what_others_made_is_left_alone(bbrctl, machine, full, load, space, new_
 def test_prune_takes_what_others_made(bbrctl, machine, full, load):
     text, one, _ = full
     other = load()
+    assert status_of(bbrctl, one) is None and status_of(bbrctl, other)["applied"] is False
     assert (other, "unload") in machine.changes(text + machine.others, "--prune")
+    assert status_of(bbrctl, one)["applied"] is True
     assert other not in registered() and one in registered()
 
 

@@ -202,8 +202,8 @@ def test_help_of_verbs_that_begin_alike(bbrctl):
 
 @pytest.mark.parametrize("words, options", [
     (["rule", "add"], {"--name", "--profile", "--before", "--dst", "--dport", "--sport", "--cgroup", "--mark"}),
-    (["migrate"], {"--from", "--to", "--netns", "--listeners", "--dry-run", "--dst", "--dport", "--sport", "--cgroup",
-                   "--mark"}),
+    (["migrate"], {"--from", "--to", "--netns", "--all-netns", "--listeners", "--dry-run", "--dst", "--dport", "--sport",
+                   "--cgroup", "--mark"}),
     (["check"], set()),
 ])
 def test_help_of_a_verb(bbrctl, words, options):
