@@ -3,9 +3,9 @@
 bbrmon export in the background, a private Prometheus that scrapes it, and clients that only hold connections. These are
 a program, given to `python3`:
 
-    exporter.py hold ADDRESS PORT N FROM WHAT   prints a line when N connections exist, and holds them until its standard
-                                                input ends: one that is closed is made again. FROM: same, many (addresses).
-                                                WHAT: idle, half (a request), deaf (a request, and never reads).
+    exporter.py hold ADDRESS PORT N FROM WHAT   prints a line when it has made N connections, and holds them until it is
+                                                killed: one that is closed is made again. FROM: same, many (addresses). WHAT:
+                                                idle, half (a request), deaf (a request, and never reads).
 """
 import base64
 import contextlib
@@ -236,7 +236,7 @@ AGAIN = 0.5  # seconds until a closed connection is made again: thousands are lo
 
 
 def hold(address, port, n, from_, what):
-    """Runs until standard input ends."""
+    """Runs until it is killed, or until standard input ends, when the test is gone."""
     held, again, number = {}, [], 0
     poller = select.epoll()
     poller.register(0, select.EPOLLIN | select.EPOLLHUP)
@@ -283,8 +283,9 @@ def holders(ns, exporter, n, from_, what):
     try:
         yield process
     finally:
+        process.kill()  # it may be waiting for a connection
+        process.wait()
         process.stdin.close()
-        process.wait(60)
         process.stdout.close()
 
 
