@@ -35,10 +35,20 @@ static struct conn_key tuple_of(const struct origin *origin, const struct bbr_ev
 	return key;
 }
 
-static void end_conn(struct conn *c, __u64 time_ns)
+static void free_history(struct conn_table *t, struct conn *c)
+{
+	t->n_histories -= !!c->history;
+	free(c->history);
+	c->history = NULL;
+}
+
+/* One that was short has no history worth its memory: many may open and close in a second. */
+static void end_conn(struct conn_table *t, struct conn *c, __u64 time_ns)
 {
 	if (!c->ended_ns)
 		c->ended_ns = time_ns;
+	if (c->ended_ns < c->first_ns + NS_PER_S)
+		free_history(t, c);
 }
 
 static bool grow(struct conn_table *t)
@@ -62,7 +72,7 @@ static bool index_tuple(struct conn_table *t, struct conn *c)
 	struct conn *before = find_tuple(t, &c->by_tuple);
 
 	if (before) {
-		end_conn(before, c->e.time_ns);
+		end_conn(t, before, c->e.time_ns);
 		conn_map_remove(&t->by_tuple, &before->by_tuple);
 	}
 	return conn_map_add(&t->by_tuple, &c->by_tuple);
@@ -81,8 +91,13 @@ static struct conn *add(struct conn_table *t, const struct origin *origin,
 			const struct conn_key *id, const struct conn_key *tuple,
 			const struct bbr_event *e)
 {
-	struct conn *c = grow(t) ? calloc(1, sizeof(*c)) : NULL;
+	struct conn *c;
 
+	if (t->n == CONNS_MAX) {
+		t->no_row++;
+		return NULL;
+	}
+	c = grow(t) ? calloc(1, sizeof(*c)) : NULL;
 	if (!c || !(c->e = *e, c->by_tuple = *tuple, index_tuple(t, c))) {
 		free(c);
 		t->no_memory = true;
@@ -96,6 +111,7 @@ static struct conn *add(struct conn_table *t, const struct origin *origin,
 		t->n_histories += !!c->history;
 	}
 	c->serial = ++t->next_serial;
+	c->first_ns = e->time_ns;
 	c->rate = c->delivery_bps = NAN;
 	c->rtt_us = BBR_RTT_NONE;
 	c->index = t->n;
@@ -109,9 +125,7 @@ static void drop(struct conn_table *t, struct conn *c)
 	conn_map_remove(&t->by_tuple, &c->by_tuple);
 	t->all[c->index] = t->all[--t->n];
 	t->all[c->index]->index = c->index;
-	if (c->history)
-		t->n_histories--;
-	free(c->history);
+	free_history(t, c);
 	free(c);
 }
 
@@ -199,7 +213,7 @@ void conn_table_note(struct conn_table *t, const struct origin *origin, const st
 		return;
 	update(c, origin, e, is_new);
 	if (e->kind == BBR_EV_END)
-		end_conn(c, e->time_ns);
+		end_conn(t, c, e->time_ns);
 }
 
 void conn_table_note_unseen(struct conn_table *t, const struct origin *origin,
@@ -272,7 +286,7 @@ void conn_table_end_snapshot(struct conn_table *t)
 		__u64 slack = c->cookie ? SNAPSHOT_SLACK_NS : QUIET_NS;
 
 		if (c->generation != t->generation && c->e.time_ns + slack < t->reading_ns)
-			end_conn(c, t->reading_ns);
+			end_conn(t, c, t->reading_ns);
 	}
 }
 
@@ -307,11 +321,14 @@ static void tick_conn(const struct conn_table *t, struct conn *c, __u64 now_ns)
 
 void conn_table_tick(struct conn_table *t, __u64 now_ns)
 {
+	__u32 ended = 0;
+
 	for (__u32 i = t->n; i-- > 0;) {
 		struct conn *c = t->all[i];
 
 		tick_conn(t, c, now_ns);
-		if (c->is_left_out || (c->ended_ns && now_ns > c->ended_ns + ENDED_STAYS_NS))
+		if (c->is_left_out ||
+		    (c->ended_ns && (now_ns > c->ended_ns + ENDED_STAYS_NS || ++ended > ENDED_MAX)))
 			drop(t, c);
 	}
 }
@@ -324,7 +341,7 @@ void conn_table_go_on(struct conn_table *t)
 		c->mode_since_ns = 0;
 		c->mark_ns = 0;
 		if (c->unseen_end_ns)
-			end_conn(c, c->unseen_end_ns);
+			end_conn(t, c, c->unseen_end_ns);
 	}
 }
 

@@ -16,6 +16,9 @@
 /* Only so many connections have a history, of about 5 kB each. Others have everything else. */
 #define HISTORIES_MAX 20000
 #define ENDED_STAYS_NS (5 * NS_PER_S)
+/* Rows, each of a kilobyte. Of those that have ended, fewer stay after an interval. */
+#define CONNS_MAX (1u << 17)
+#define ENDED_MAX 4096
 
 /* Names of modes in the totals, of all algorithms together. */
 #define MODE_NAMES_MAX 64
@@ -32,6 +35,7 @@ struct conn {
 	__u64 mode_since_ns; /* 0: not known */
 	__u64 ended_ns; /* 0: it is open */
 	__u64 unseen_end_ns; /* the same, noted while the table is paused */
+	__u64 first_ns; /* time of its first event */
 	bool is_left_out; /* by its latest event; conn_table_tick() removes such a row */
 	/* From the last sample; a snapshot has none. */
 	double delivery_bps; /* NAN: none */
@@ -64,6 +68,7 @@ struct conn_table {
 	__u32 generation;
 	__u64 reading_ns, between_readings_ns;
 	bool no_memory; /* some connections are missing */
+	__u64 no_row; /* events of connections for which there was none of CONNS_MAX rows */
 };
 
 struct conn_totals {

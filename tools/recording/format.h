@@ -86,7 +86,7 @@
 #define RECORDING_MAJOR_ABI2 1
 #define RECORDING_PREFIX 16 /* bytes of the head that each major has */
 #define RECORDING_HEAD 96
-#define RECORDING_HEAD_MAX 4096
+#define RECORDING_HEAD_MAX 256
 #define RECORDING_SIZE_MAX (1 << 20)
 #define RECORDING_ORIGINS 256 /* in a chunk, at most */
 #define RECORDING_CONNS 4096 /* the same */

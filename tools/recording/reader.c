@@ -167,6 +167,29 @@ static void skip(struct recording_reader *r)
 	use(r, n);
 }
 
+/*
+ * A damaged chunk may contain whole ones: what a writer that was killed left is followed by what the
+ * next one wrote. So they are searched for, but a file of heads that promise a megabyte each, a few
+ * bytes from one to the next, would be checksummed ten thousand times. What was checked in vain is
+ * at most in proportion to the file; a file that is only damaged stays far below that.
+ */
+static bool may_search(struct recording_reader *r)
+{
+	r->vain += r->chunk_size + r->head.raw_size;
+	return r->vain <= RECORDING_VAIN_MAX + 4 * r->offset;
+}
+
+static void skip_chunk(struct recording_reader *r)
+{
+	if (may_search(r)) {
+		skip(r);
+		return;
+	}
+	r->unsearched++;
+	r->skipped += r->chunk_size;
+	use(r, r->chunk_size);
+}
+
 static __u64 count_received(const struct watch_totals *t)
 {
 	return counters_received(&t->counters);
@@ -264,7 +287,7 @@ static void begin_chunk(struct recording_reader *r)
 	r->chunk_size = r->is_cut ? held(r) : whole;
 	if (is_damaged(r) || !inflate_chunk(r, r->chunk_size - r->head.head_size)) {
 		r->is_cut = false;
-		skip(r);
+		skip_chunk(r);
 		return;
 	}
 	say_skipped(r);
@@ -414,6 +437,9 @@ static enum recording_next finish(struct recording_reader *r)
 	say_skipped(r);
 	if (r->places > MAX_SAID && !r->quiet)
 		err("%s: skipped %llu more damaged places", r->name, r->places - MAX_SAID);
+	if (r->unsearched && !r->quiet)
+		err("%s: %llu damaged chunks were not searched for others: there are too many",
+		    r->name, r->unsearched);
 	if (is_cut && !r->skim && !r->quiet)
 		say_cut(r);
 	r->is_over = true;

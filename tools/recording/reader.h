@@ -12,6 +12,9 @@
 
 #define RECORDING_BUFFER (RECORDING_HEAD_MAX + RECORDING_SIZE_MAX)
 
+/* Bytes that may be checked in vain, besides four times those before. See may_search(). */
+#define RECORDING_VAIN_MAX (16 << 20)
+
 enum recording_next {
 	RECORDING_NEXT_EVENT, /* origin and event are valid until the next call */
 	RECORDING_NEXT_NONE, /* no more for now: a pipe is empty, or a signal came */
@@ -62,6 +65,8 @@ struct recording_reader {
 	__u64 last_ns; /* of the last event */
 	__u64 skipped; /* consecutive bytes before offset that cannot be read */
 	__u64 places; /* how many places cannot be read */
+	__u64 vain; /* bytes that were checked and turned out to be damaged */
+	__u64 unsearched; /* damaged chunks that were skipped as a whole: see may_search() */
 
 	const struct origin *origin;
 	struct bbr_event event;

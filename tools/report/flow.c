@@ -87,6 +87,10 @@ bool flows_note(struct flows *f, const struct origin *origin, const struct bbr_e
 	const char *profile = origin_profile(origin, e);
 	struct flow *flow = flows_find(f, origin, e);
 
+	if (!flow && f->n_all == FLOWS_MAX) {
+		f->left_out++;
+		return true;
+	}
 	if (!flow)
 		flow = add(f, origin, e);
 	if (!flow)

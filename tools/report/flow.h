@@ -37,17 +37,21 @@ struct flow {
 	struct flow_series *series; /* NULL: only the totals are shown */
 };
 
+/* Each takes about a kilobyte, and a few bytes of a recording are enough for one. */
+#define FLOWS_MAX 65536
+
 struct flows {
 	struct flow **flow; /* by number */
 	unsigned int n, n_all, room; /* see flows_choose() */
 	struct conn_map by_key;
 	__u64 start_ns, end_ns; /* of the earliest and the latest event */
+	__u64 left_out; /* events of flows for which there was no place */
 };
 
 /* The flow that an event belongs to; NULL: it was not seen, or there was no memory for it. */
 struct flow *flows_find(const struct flows *f, const struct origin *origin,
 			const struct bbr_event *e);
-/* Adds an event to its flow's totals. False: no memory. */
+/* Adds an event to its flow's totals, or to those left out. False: no memory. */
 bool flows_note(struct flows *f, const struct origin *origin, const struct bbr_event *e);
 /*
  * After the last event: makes those that have BBR state the n first flows. The others are

@@ -192,6 +192,11 @@ static int read_totals(struct reading *r)
 
 	if (ret)
 		return ret;
+	if (r->report.flows.left_out) {
+		err("%s: %llu events are left out: they are of more than %d flows", r->report.file,
+		    r->report.flows.left_out, FLOWS_MAX);
+		remedy("make reports of parts, with a filter or with --from and --to");
+	}
 	flows_choose(&r->report.flows);
 	if (!r->report.flows.n) {
 		err("%s: no events%s", r->report.file,

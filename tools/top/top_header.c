@@ -60,6 +60,10 @@ void top_header(const struct top *t, struct line *first, struct line *second, in
 	if (t->table.no_memory)
 		line_add(first, "out of memory: connections are missing");
 
+	if (t->table.no_row)
+		line_add(first, "%llu events of more than %u connections not shown",
+			 t->table.no_row, CONNS_MAX);
+
 	line_add(second, "connections %u", totals.live);
 	line_add(second, "rate %s", rate);
 	for (__u32 i = 0; i < totals.n_modes; i++)

@@ -446,6 +446,29 @@ static void histories_are_bounded(void **state)
 	assert_true(sizeof(struct history) + sizeof(struct conn) < 6000);
 }
 
+/* Opened and closed fast: no histories, rows up to a bound, and few of them after the interval. */
+static void short_connections_are_bounded(void **state)
+{
+	(void)state;
+	for (__u32 i = 0; i < CONNS_MAX + 10; i++) {
+		struct bbr_event e = event(i + 1, 1, 1);
+
+		e.raddr[3] = i;
+		e.kind = BBR_EV_START;
+		conn_table_note(&table, &ours, &e);
+		assert_in_range(table.n_histories, 0, 1);
+		e.kind = BBR_EV_END;
+		conn_table_note(&table, &ours, &e);
+	}
+	assert_int_equal(table.n, CONNS_MAX);
+	assert_int_equal(table.no_row, 10);
+	assert_int_equal(table.n_histories, 0);
+	conn_table_tick(&table, START + 1000 * MS);
+	assert_int_equal(table.n, ENDED_MAX);
+	conn_table_tick(&table, START + 7000 * MS);
+	assert_int_equal(table.n, 0);
+}
+
 static void leave_out(struct bbr_event e)
 {
 	conn_table_leave_out(&table, &ours, &e);
@@ -521,6 +544,7 @@ int main(void)
 		TEST(time_that_goes_back_is_the_newest_slot),
 		TEST(transitions_are_kept_in_order),
 		TEST(histories_are_bounded),
+		TEST(short_connections_are_bounded),
 		TEST(what_is_left_out_is_gone),
 		TEST(a_socket_that_is_left_out_is_its_row),
 		TEST(nothing_old_and_nobody_else_leaves_a_row_out),

@@ -11,6 +11,7 @@
 
 #include "bpf/bbr/event.h"
 #include "kernel/clock.h"
+#include "report/flow.h"
 #include "report/flow_series.h"
 
 #define MAX 1000
@@ -267,6 +268,25 @@ static void a_first_pacing_rate_far_above_all_else_is_cut_off(void **state)
 	assert_true(flow_series_rate_top(s) == 1.25 * 8000000);
 }
 
+static void flows_are_bounded(void **state)
+{
+	static const struct origin origin = { .name = "ours",
+					      .id = 7,
+					      .algorithm = &algorithm_bbr };
+	struct flows flows = {};
+
+	(void)state;
+	for (unsigned int i = 0; i < FLOWS_MAX + 10; i++) {
+		struct bbr_event e = event(1);
+
+		e.conn = i + 1;
+		assert_true(flows_note(&flows, &origin, &e));
+	}
+	assert_int_equal(flows.n_all, FLOWS_MAX);
+	assert_int_equal(flows.left_out, 10);
+	flows_free(&flows);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -276,6 +296,7 @@ int main(void)
 		TEST(the_colours_of_v1),
 		TEST(the_colours_of_v3s_phases),
 		TEST(an_event_is_a_row),
+		TEST(flows_are_bounded),
 		TEST(what_is_not_known_has_no_value),
 		TEST(time_never_goes_back),
 		TEST(of_a_long_flow_all_extremes_are_kept),

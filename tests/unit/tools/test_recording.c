@@ -187,6 +187,7 @@ struct reading {
 	enum recording_next end;
 	struct watch_totals totals;
 	unsigned long places;
+	__u64 vain, unsearched;
 };
 
 /* Reads the file. Its events must be the first ones that were made or, with_gaps, some of them. */
@@ -208,6 +209,8 @@ static struct reading read_made(int fd, bool with_gaps)
 	}
 	recording_totals(r, &reading.totals);
 	reading.places = r->places;
+	reading.vain = r->vain;
+	reading.unsearched = r->unsearched;
 	recording_release(r);
 	free(r);
 	close(fd);
@@ -450,6 +453,26 @@ static void the_first_chunk_is_damaged(void **state)
 			 EVENTS);
 }
 
+/* Each promises a megabyte with another checksum, and the next one follows at once. */
+static void false_heads(void **state)
+{
+	struct recording_head head = { .major = RECORDING_MAJOR, .run.id = 1 };
+	struct reading r;
+
+	(void)state;
+	write_made(memory_file(), EACH);
+	head.size = head.raw_size = RECORDING_SIZE_MAX;
+	while (file_size + RECORDING_HEAD <= sizeof(file)) {
+		recording_head_write(&head, file + file_size);
+		file_size += RECORDING_HEAD;
+	}
+	r = read_made(file_of(file, file_size), false);
+	assert_int_equal(r.end, RECORDING_NEXT_OVER);
+	assert_int_equal(r.events, EVENTS);
+	assert_in_range(r.unsearched, 1, sizeof(file) / RECORDING_SIZE_MAX + 1);
+	assert_in_range(r.vain, 1, RECORDING_VAIN_MAX + 4 * sizeof(file) + 10 * RECORDING_SIZE_MAX);
+}
+
 /*
  * The same with an algorithm that nobody knows: its events are counted as lost, all others are
  * read.
@@ -519,6 +542,7 @@ int main(void)
 		cmocka_unit_test(an_unknown_algorithm_is_shown),
 		cmocka_unit_test(cut_off_anywhere),
 		cmocka_unit_test(the_first_chunk_is_damaged),
+		cmocka_unit_test(false_heads),
 		cmocka_unit_test(nobody_says_what_events_consist_of),
 	};
 
