@@ -115,7 +115,7 @@ $(BUILD)/next/bbrmon: $(NEXT_MONITOR)
 
 # ---- fuzzers
 
-FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm algorithm3 params tuning events filter recording verbs web)
+FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm algorithm3 params tuning events filter recording experiment verbs web)
 CORPORA := $(patsubst tests/fuzz/%.tar.xz,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/corpus/*.tar.xz))
 FUZZ_SECONDS ?= 600
 FUZZ_FLAGS := -O1 -g1 -std=gnu11 $(WARN) -Wno-missing-field-initializers -fsanitize=fuzzer,address,undefined,float-cast-overflow \
@@ -155,8 +155,8 @@ $(FUZZED)/tools/main.o: FUZZ_FLAGS += -Dmain=bbrmon_main
 $(BUILD)/fuzz/params: $(FUZZED)/loader/main.o $(BUILD)/fuzz/tools.a $(BUILD)/fuzz/loader.a
 $(BUILD)/fuzz/tuning: $(BUILD)/fuzz/loader.a
 $(BUILD)/fuzz/verbs: $(FUZZED)/tools/main.o
-$(addprefix $(BUILD)/fuzz/,events filter recording verbs web): $(BUILD)/fuzz/tools.a
-$(addprefix $(BUILD)/fuzz/,params tuning events filter recording verbs web): $(BUILD)/fuzz/%: $(FUZZED)/tests/fuzz/fuzz_%.o $(BUILD)/fuzz/lib.a
+$(addprefix $(BUILD)/fuzz/,events filter recording experiment verbs web): $(BUILD)/fuzz/tools.a
+$(addprefix $(BUILD)/fuzz/,params tuning events filter recording experiment verbs web): $(BUILD)/fuzz/%: $(FUZZED)/tests/fuzz/fuzz_%.o $(BUILD)/fuzz/lib.a
 	$(CLANG) $(FUZZ_FLAGS) $(filter %.o,$^) $(filter-out %/lib.a,$(filter %.a,$^)) $(BUILD)/fuzz/lib.a $(LDLIBS) $(MONITOR_LIBS) -ljson-c -o $@
 
 # ---- the lab's programs, which run in its guests

@@ -19,7 +19,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build/fuzz"
-TARGETS = ("algorithm", "algorithm3", "params", "tuning", "events", "filter", "recording", "verbs", "web")
+TARGETS = ("algorithm", "algorithm3", "params", "tuning", "events", "filter", "recording", "experiment", "verbs", "web")
 OPTIONS = {
     "algorithm": ["-max_len=2048"],
     "algorithm3": ["-max_len=8192"],
@@ -28,11 +28,13 @@ OPTIONS = {
     "events": ["-max_len=2048"],
     "filter": ["-max_len=2048", f"-dict={HERE / 'filter.dict'}"],
     "recording": ["-max_len=4096"],
+    "experiment": ["-max_len=4096"],
     "verbs": ["-max_len=8192"],
     "web": ["-max_len=1024", f"-dict={HERE / 'web.dict'}"],
 }
 # Inputs that the tests try, including the corpus: about five seconds of one CPU each. `make fuzz` is for long searches.
-UNITS = {"algorithm": 200_000, "algorithm3": 100_000, "params": 4_000, "tuning": 10_000, "events": 10_000, "filter": 30_000, "recording": 3_000, "verbs": 3_000,
+UNITS = {"algorithm": 200_000, "algorithm3": 100_000, "params": 4_000, "tuning": 10_000, "events": 10_000, "filter": 30_000, "recording": 3_000,
+         "experiment": 1_200, "verbs": 3_000,
          "web": 10_000}
 
 
