@@ -214,6 +214,10 @@ check: ## run every test; needs root
 	$(MAKE) -j2 WERROR=1 tests
 	$(PYTHON) -m pytest -q -p no:cacheprovider -n 3 --dist loadgroup tests
 
+check-faults: ## kill bbrctl before each system call, let each bpf(2) fail; needs root, an hour
+	$(MAKE) -j2 WERROR=1 tests
+	BBR_FAULTS=all $(PYTHON) -m pytest -q -s -p no:cacheprovider tests/native/loading/test_faults.py
+
 check-unit: ## run the tests that need neither root nor a virtual machine, in under a minute
 	$(MAKE) -j2 WERROR=1 unit
 	$(PYTHON) -m pytest -q -p no:cacheprovider tests/unit
@@ -266,7 +270,7 @@ clean: ## remove build/
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile packaging/*.mk | expand -t 12
 
-.PHONY: FORCE toy all demo check check-unit fuzz oracle lab lab-long lab-matrix tests unit lint fmt clean help
+.PHONY: FORCE toy all demo check check-faults check-unit fuzz oracle lab lab-long lab-matrix tests unit lint fmt clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -16,27 +16,42 @@ static int read_attach(__u32 map_id, struct bbr_attach *attach)
 	static const __u32 key;
 	struct bpf_map_info info = {};
 	__u32 len = sizeof(info);
-	int error = -ENOENT, fd = bpf_map_get_fd_by_id(map_id);
+	int error, fd = bpf_map_get_fd_by_id(map_id);
 
 	if (fd < 0)
 		return -errno;
-	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && !strcmp(info.name, BBR_MAP_ATTACH) &&
-	    info.value_size == sizeof(*attach) && !bpf_map_lookup_elem(fd, &key, attach) &&
-	    attach->magic == BBR_ATTACH_MAGIC) {
+	error = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;
+	if (!error && (strcmp(info.name, BBR_MAP_ATTACH) || info.value_size != sizeof(*attach)))
+		error = -ENOENT;
+	if (!error && bpf_map_lookup_elem(fd, &key, attach))
+		error = -errno;
+	if (!error && attach->magic != BBR_ATTACH_MAGIC)
+		error = -ENOENT;
+	if (!error)
 		attach->name[BBR_NAME_LEN - 1] = 0;
-		error = 0;
-	}
 	close(fd);
 	return error;
 }
 
-/* Is the program ours? */
-static bool is_ours(const struct sockops_prog *prog, struct bbr_attach *attach)
+/* Is the program ours? Returns 1, 0, or -errno. */
+static int is_ours(const struct sockops_prog *prog, struct bbr_attach *attach)
 {
-	for (__u32 i = 0; i < prog->maps; i++)
-		if (!read_attach(prog->map_ids[i], attach))
-			return true;
-	return false;
+	int error = -ENOENT;
+
+	for (__u32 i = 0; error == -ENOENT && i < prog->maps; i++)
+		error = read_attach(prog->map_ids[i], attach);
+	return error == -ENOENT ? 0 : error ? error : 1;
+}
+
+int attachment_check(int prog_fd)
+{
+	struct sockops_prog prog;
+	struct bbr_attach attach;
+	int ret = sockops_inspect(prog_fd, BBR_ATTACH_PROG, &prog);
+
+	if (ret == 1)
+		ret = is_ours(&prog, &attach);
+	return ret < 0 ? ret : ret ? 0 : -EAGAIN;
 }
 
 /* Does the program have the mark of what an apply made? */
@@ -66,9 +81,10 @@ struct search {
 static int take_first(const struct sockops_prog *prog, void *data)
 {
 	struct search *s = data;
+	int ret = is_ours(prog, s->attach);
 
-	if (!is_ours(prog, s->attach))
-		return 0;
+	if (ret != 1)
+		return ret;
 	s->fd = fcntl(prog->fd, F_DUPFD_CLOEXEC, 0);
 	return s->fd < 0 ? -errno : 1;
 }
@@ -93,9 +109,10 @@ static int note(const struct sockops_prog *prog, void *data)
 	struct list *list = data;
 	struct bbr_attach attach;
 	struct attachment *grown;
+	int ret = is_ours(prog, &attach);
 
-	if (!is_ours(prog, &attach))
-		return 0;
+	if (ret != 1)
+		return ret;
 	if (list->n && !strcmp(list->at[list->n - 1].path, prog->cgroup))
 		return 0; /* only the first one of a cgroup counts */
 	grown = realloc(list->at, (list->n + 1) * sizeof(*grown));

@@ -22,6 +22,9 @@ struct attachment {
  */
 int cgroup_program(int cgroup_fd, struct bbr_attach *attach);
 
+/* Will the loaded program be found in a cgroup? Returns 0, -EAGAIN if not, or another -errno. */
+int attachment_check(int prog_fd);
+
 /*
  * Lists all attachments below the mount, in tree order. Returns their number or -errno. Free *list
  * with attachments_free().

@@ -15,8 +15,7 @@
 
 #define MAX_PROGS 64 /* sockops programs of one cgroup; the kernel allows no more */
 
-/* Fills in *prog. Returns 1 if the program has this name, 0 if not, or -errno. */
-static int inspect(int fd, const char *name, struct sockops_prog *prog)
+int sockops_inspect(int fd, const char *name, struct sockops_prog *prog)
 {
 	__u32 len = sizeof(struct bpf_prog_info);
 	struct bpf_prog_info info = {
@@ -44,9 +43,12 @@ int sockops_visit(int cgroup_fd, const char *path, const char *name, sockops_vis
 		struct sockops_prog prog = { .cgroup = path };
 		int fd = bpf_prog_get_fd_by_id(ids[i]);
 
-		if (fd < 0)
+		if (fd < 0 && errno == ENOENT)
 			continue; /* detached since */
-		if (inspect(fd, name, &prog) == 1)
+		if (fd < 0)
+			return -errno;
+		ret = sockops_inspect(fd, name, &prog);
+		if (ret == 1)
 			ret = visit(&prog, data);
 		close(fd);
 	}

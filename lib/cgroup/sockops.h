@@ -30,4 +30,7 @@ int sockops_visit(int cgroup_fd, const char *path, const char *name, sockops_vis
 /* The same for all cgroups, in tree order. */
 int sockops_visit_all(const char *name, sockops_visitor visit, void *data);
 
+/* Fills in *prog but cgroup. Returns 1 if the program has this name, 0 if not, or -errno. */
+int sockops_inspect(int fd, const char *name, struct sockops_prog *prog);
+
 #endif

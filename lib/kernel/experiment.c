@@ -119,20 +119,23 @@ static void *map_array(const struct map *map, size_t size, size_t least, __u32 n
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static void note_map(struct map maps[MAPS], __u32 id)
+/* Keeps the map if the tools use it. -ENOENT: it has gone, with its program. */
+static int note_map(struct map maps[MAPS], __u32 id)
 {
 	struct map found = { .fd = bpf_map_get_fd_by_id(id) };
 	__u32 len = sizeof(found.info);
+	int error;
 
 	if (found.fd < 0)
-		return;
-	if (!bpf_obj_get_info_by_fd(found.fd, &found.info, &len))
-		for (int i = 0; i < MAPS; i++)
-			if (maps[i].fd < 0 && !strcmp(found.info.name, map_names[i])) {
-				maps[i] = found;
-				return;
-			}
+		return -errno;
+	error = bpf_obj_get_info_by_fd(found.fd, &found.info, &len) ? -errno : 0;
+	for (int i = 0; !error && i < MAPS; i++)
+		if (maps[i].fd < 0 && !strcmp(found.info.name, map_names[i])) {
+			maps[i] = found;
+			return 0;
+		}
 	close(found.fd);
+	return error;
 }
 
 static int map_all(const struct map maps[MAPS], struct experiment_handle *h)
@@ -177,15 +180,31 @@ static int open_handle(const struct sockops_prog *prog, struct experiment_handle
 	int error;
 
 	*h = (struct experiment_handle){ .prog_id = prog->id, .path = strdup(prog->cgroup) };
-	for (__u32 i = 0; i < prog->maps; i++)
-		note_map(maps, prog->map_ids[i]);
-	error = h->path ? map_all(maps, h) : -ENOMEM;
+	error = h->path ? 0 : -ENOMEM;
+	for (__u32 i = 0; !error && i < prog->maps; i++)
+		error = note_map(maps, prog->map_ids[i]);
+	if (!error)
+		error = map_all(maps, h);
 	for (int i = 0; i < MAPS; i++)
 		if (maps[i].fd >= 0)
 			close(maps[i].fd);
 	if (error)
 		experiment_close(h);
 	return error;
+}
+
+int experiment_check(int prog_fd)
+{
+	struct sockops_prog prog = { .cgroup = "" };
+	struct experiment_handle h;
+	int ret = sockops_inspect(prog_fd, EXPERIMENT_PROG, &prog);
+
+	if (ret < 0)
+		return ret;
+	ret = ret ? open_handle(&prog, &h) : -ENOENT;
+	if (!ret)
+		experiment_close(&h);
+	return ret == -ENOENT ? -EAGAIN : ret;
 }
 
 struct list {
@@ -273,13 +292,13 @@ bool experiment_is_running(const struct experiment_handle *h)
 {
 	int fd = open(h->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	__u32 id = h->prog_id;
-	bool found;
+	int found;
 
 	if (fd < 0)
-		return false;
-	found = sockops_visit(fd, h->path, EXPERIMENT_PROG, is_it, &id) == 1;
+		return errno != ENOENT && errno != ENODEV;
+	found = sockops_visit(fd, h->path, EXPERIMENT_PROG, is_it, &id);
 	close(fd);
-	return found;
+	return found && found != -ENODEV;
 }
 
 void experiment_shares(const struct experiment_handle *h, __u32 share[EXPERIMENT_ARMS])

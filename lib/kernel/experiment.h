@@ -40,6 +40,9 @@ void experiment_close(struct experiment_handle *h);
 /* Is it still attached? It may have been stopped since it was found, or its cgroup removed. */
 bool experiment_is_running(const struct experiment_handle *h);
 
+/* Will the loaded program be found in a cgroup? Returns 0, -EAGAIN if not, or another -errno. */
+int experiment_check(int prog_fd);
+
 /* Can an experiment or an arm have this name: 1 to 15 characters of A-Z a-z 0-9 _ . ? */
 bool experiment_name_is_valid(const char *name);
 

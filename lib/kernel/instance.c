@@ -198,14 +198,64 @@ static int find_link(__u32 map_id)
 		__u32 len = sizeof(info);
 		int fd = bpf_link_get_fd_by_id(id), error;
 
-		if (fd < 0)
+		if (fd < 0 && errno == ENOENT)
 			continue; /* it has ended since */
-		error = bpf_obj_get_info_by_fd(fd, &info, &len);
+		if (fd < 0)
+			return -errno;
+		error = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;
 		close(fd);
-		if (!error && info.type == BPF_LINK_TYPE_STRUCT_OPS && link_map_id(&info) == map_id)
+		if (error)
+			return error;
+		if (info.type == BPF_LINK_TYPE_STRUCT_OPS && link_map_id(&info) == map_id)
 			return id;
 	}
 	return errno == ENOENT ? 0 : -errno;
+}
+
+/* Finds the maps of its programs, and what they say. */
+static int know_programs(__u32 cong_control, __u32 init, struct instance *inst)
+{
+	int error = note_maps(cong_control, inst);
+
+	if (!error && init) /* init is what reads the rules */
+		error = note_maps(init, inst);
+	if (error)
+		return error;
+	inst->algorithm = algorithm_find(inst->abi.algorithm);
+	inst->supported = inst->abi.major == BBR_ABI_MAJOR && inst->algorithm &&
+			  abi_is_sound(&inst->abi) && inst->params_id && inst->clamped_id &&
+			  inst->rules_id && inst->watch_id && inst->rings_id;
+	return 0;
+}
+
+static int program_id(int fd, __u32 *id)
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		return -errno;
+	*id = info.id;
+	return 0;
+}
+
+int instance_check(int cong_control_fd, int init_fd)
+{
+	struct instance inst = {};
+	__u32 cong_control = 0, init = 0;
+	int error = program_id(cong_control_fd, &cong_control);
+
+	if (!error)
+		error = program_id(init_fd, &init);
+	if (!error)
+		error = know_programs(cong_control, init, &inst);
+	if (error)
+		return error;
+	return inst.abi.magic == BBR_ABI_MAGIC &&
+			       (inst.supported || inst.abi.major != BBR_ABI_MAJOR ||
+				!inst.algorithm) ?
+		       0 :
+		       -EAGAIN;
 }
 
 /*
@@ -257,16 +307,8 @@ static int inspect(int fd, const struct bbr_ops_layout *l, struct instance *inst
 	inst->map_id = info.id;
 	inst->prog_id = prog_id;
 	inst->users = refcnt > 0 ? refcnt - 1 : 0;
-	error = note_maps(prog_id, inst);
-	if (!error && init_id) /* init is what reads the rules */
-		error = note_maps(init_id, inst);
-	if (error)
-		return error;
-	inst->algorithm = algorithm_find(inst->abi.algorithm);
-	inst->supported = inst->abi.major == BBR_ABI_MAJOR && inst->algorithm &&
-			  abi_is_sound(&inst->abi) && inst->params_id && inst->clamped_id &&
-			  inst->rules_id && inst->watch_id && inst->rings_id;
-	return inst->abi.magic == BBR_ABI_MAGIC;
+	error = know_programs(prog_id, init_id, inst);
+	return error ? error : inst->abi.magic == BBR_ABI_MAGIC;
 }
 
 static int by_name(const void *a, const void *b)
@@ -348,6 +390,17 @@ int instance_list(struct instance **list)
 int instance_list_alive(struct instance **list)
 {
 	return list_instances(list, false);
+}
+
+int instance_exists(const char *name)
+{
+	struct instance *list;
+	int found = 0, n = instance_list(&list);
+
+	for (int i = 0; i < n; i++)
+		found |= !strcmp(list[i].name, name);
+	free(list);
+	return n < 0 ? n : found;
 }
 
 static void say_not_loaded(const char *name, const struct instance *list, int n)

@@ -88,6 +88,16 @@ int instance_get(const char *name, struct instance *inst);
  */
 void instance_know_layout(const struct bbr_ops_layout *layout);
 
+/*
+ * Will these programs be found as those of an instance? libbpf gives maps no names, and programs no
+ * maps that their code does not use, if the kernel refuses its probe for that once. Returns 0,
+ * -EAGAIN if not, or another -errno.
+ */
+int instance_check(int cong_control_fd, int init_fd);
+
+/* Is there an instance with this name? Returns 1, 0, or -errno. */
+int instance_exists(const char *name);
+
 /* Opens a map by its id. Returns a file descriptor or -errno. */
 int instance_map(__u32 id);
 

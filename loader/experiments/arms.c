@@ -30,19 +30,6 @@ static int check_available(const char *cc)
 	return ret ? ret : err_bpf(error, cc);
 }
 
-static bool is_loaded(const char *name)
-{
-	struct instance *list;
-	int n = instance_list(&list);
-	bool found = false;
-
-	for (int i = 0; i < n; i++)
-		found |= !strcmp(list[i].name, name);
-	if (n >= 0)
-		free(list);
-	return found;
-}
-
 /*
  * Finds the index of the arm's profile in its instance. *fd: the map in which experiments write it.
  */
@@ -50,9 +37,11 @@ static int find_profile(struct experiment_arm *arm, int *fd)
 {
 	struct profile_map profiles;
 	struct instance inst;
-	int ret, index;
+	int ret, index, exists = instance_exists(arm->cc);
 
-	if (!is_loaded(arm->cc)) {
+	if (exists < 0)
+		return err_bpf(exists, "cannot list instances");
+	if (!exists) {
 		err("--arm %s=%s:%s: %s is not a loaded instance, so it has no profiles",
 		    arm->label, arm->cc, arm->profile_name, arm->cc);
 		remedy("bbrctl status lists instances; load one: bbrctl load");

@@ -78,7 +78,12 @@ static int load(struct bpf_object *obj, struct experiment_request *r,
 
 	if (!error && bpf_object__load(obj))
 		error = -errno;
-	return error ? error : fill_maps(obj, r, assigned, first);
+	if (!error)
+		error = fill_maps(obj, r, assigned, first);
+	if (error)
+		return error;
+	return experiment_check(
+		bpf_program__fd(bpf_object__find_program_by_name(obj, EXPERIMENT_PROG)));
 }
 
 int experiment_program_start(struct experiment_request *r, const int assigned[EXPERIMENT_ARMS],

@@ -2,11 +2,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "bpf_bbr/attach.h"
+#include "cgroup/attachment.h"
 #include "cli/err.h"
 #include "instance/attach_program.h"
 
@@ -19,19 +21,22 @@ int attach_program_load(const char *name)
 	struct bpf_object *obj =
 		bpf_object__open_mem(attach_object, attach_object_end - attach_object, &opts);
 	struct bpf_map *map = obj ? bpf_object__find_map_by_name(obj, BBR_MAP_ATTACH) : NULL;
-	int fd = -1;
+	int error, fd = -1;
 
 	strncpy(attach.name, name, sizeof(attach.name) - 1);
 	if (map && !bpf_map__set_initial_value(map, &attach, sizeof(attach)) &&
 	    !bpf_object__load(obj))
 		fd = fcntl(bpf_program__fd(bpf_object__find_program_by_name(obj, BBR_ATTACH_PROG)),
 			   F_DUPFD_CLOEXEC, 0);
-	if (fd < 0) {
-		err_bpf(errno, "the kernel refused the BPF program for cgroups");
+	error = fd < 0 ? -errno : attachment_check(fd);
+	if (error) {
+		err_bpf(error, "the kernel refused the BPF program for cgroups");
 		remedy("bbrctl -v attach shows the kernel's reasons");
 	}
+	if (error && fd >= 0)
+		close(fd);
 	bpf_object__close(obj);
-	return fd;
+	return error ? -1 : fd;
 }
 
 int attach_program(int prog_fd, int cgroup_fd, int replaced_fd, const char *path)

@@ -150,31 +150,31 @@ static int refuse(const char *name, const char *problem)
 	return EXIT_REFUSED;
 }
 
-/* The id of the link pinned there; 0: none. *map_id: the map that it registers; 0: it has ended. */
-static __u32 pinned_link(const char *path, __u32 *map_id)
+/* Is it a pin of this link, or of one that has ended? Returns 1, 0, or -errno. */
+static int is_pin_of(const char *path, __u32 link_id)
 {
 	struct bpf_link_info info = {};
-	__u32 len = sizeof(info), id = 0;
-	int fd = bpf_obj_get(path);
+	__u32 len = sizeof(info);
+	int error, fd = bpf_obj_get(path);
 
-	if (fd < 0)
-		return 0;
-	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.type == BPF_LINK_TYPE_STRUCT_OPS) {
-		id = info.id;
-		*map_id = link_map_id(&info);
-	}
+	if (fd < 0) /* EACCES: a pin of something else that we may not have */
+		return errno == ENOENT || errno == EACCES ? 0 : -errno;
+	error = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;
 	close(fd);
-	return id;
+	if (error)
+		return error;
+	return info.type == BPF_LINK_TYPE_STRUCT_OPS && (info.id == link_id || !link_map_id(&info));
 }
 
-void pin_remove(const char *name, __u32 link_id)
+int pin_remove(const char *name, __u32 link_id)
 {
 	const char *path = pin_path(name);
-	__u32 map_id = 0, id = pinned_link(path, &map_id);
+	int ret = is_pin_of(path, link_id);
 
-	if (id && (id == link_id || !map_id))
-		unlink(path);
+	if (ret > 0)
+		ret = unlink(path) && errno != ENOENT ? -errno : 0;
 	rmdir(PINS); /* if it is empty */
+	return ret;
 }
 
 static bool is_free(const char *path)

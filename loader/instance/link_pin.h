@@ -25,8 +25,11 @@ const char *pin_problem(void);
 /* Pins a link. Returns 0 or -errno. */
 int pin_link(const char *name, int link_fd);
 
-/* Removes the pin with this name if it is this link's, or if its link has ended. */
-void pin_remove(const char *name, __u32 link_id);
+/*
+ * Removes the pin with this name if it is this link's, or if its link has ended. Returns 0 or
+ * -errno.
+ */
+int pin_remove(const char *name, __u32 link_id);
 
 /* The path where the pin is, or would be. */
 const char *pin_path(const char *name);

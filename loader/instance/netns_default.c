@@ -96,6 +96,17 @@ int default_check_netns(const char *netns)
 	return netns_visit(netns, no_visit, NULL);
 }
 
+/* libbpf makes a map without a name if the kernel refuses its probe for names once. */
+static int check_name(int map)
+{
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(map, &info, &len))
+		return -errno;
+	return strcmp(info.name, BBR_MAP_DEFAULTS) ? -EAGAIN : 0;
+}
+
 /* Opens the instance's map of namespaces; makes it if there is none yet. */
 static int open_map(const struct instance *inst)
 {
@@ -109,8 +120,9 @@ static int open_map(const struct instance *inst)
 		return -errno;
 	map = bpf_map_create(BPF_MAP_TYPE_HASH, BBR_MAP_DEFAULTS, sizeof(__u32), BBR_NAME_LEN,
 			     MAX_DEFAULTS, &opts);
+	error = map < 0 ? -errno : check_name(map);
 	/* From here on it lives as long as the program, through which it can be found. */
-	if (map < 0 || bpf_prog_bind_map(prog, map, NULL))
+	if (!error && bpf_prog_bind_map(prog, map, NULL))
 		error = -errno;
 	close(prog);
 	if (error && map >= 0)
@@ -141,17 +153,27 @@ static void say_set(const struct setting *s, const struct netns *ns, const char 
 	json_close(s->j);
 }
 
+/* The default before, as the map notes it. Returns 1, 0 if it notes none, or -errno. */
+static int read_note(int map, const struct netns *ns, char previous[BBR_NAME_LEN])
+{
+	if (map < 0)
+		return 0;
+	if (!bpf_map_lookup_elem(map, &ns->inode, previous))
+		return 1;
+	return errno == ENOENT ? 0 : -errno;
+}
+
 static int set(const struct netns *ns, void *data)
 {
 	const struct setting *s = data;
 	char now[BBR_NAME_LEN] = "", previous[BBR_NAME_LEN] = "";
-	bool is_named, is_noted = !bpf_map_lookup_elem(s->map, &ns->inode, previous);
-	int error = read_default(now);
+	int noted = read_note(s->map, ns, previous), error = noted < 0 ? noted : read_default(now);
+	bool is_named;
 
 	if (error)
 		goto refused;
 	is_named = !strcmp(now, s->instance);
-	if (is_named && is_noted) {
+	if (is_named && noted) {
 		err("%s: already the default of this network namespace", s->instance);
 		return EXIT_NOTHING;
 	}
@@ -220,8 +242,13 @@ int default_notes(const struct instance *inst, struct default_note **list)
 		if (!bpf_map_lookup_elem(map, &inode, grown[n].previous)) {
 			grown[n].previous[BBR_NAME_LEN - 1] = 0;
 			n++;
+		} else if (errno != ENOENT) {
+			error = -errno;
 		}
+		errno = ENOENT; /* of what ends the loop */
 	}
+	if (!error && errno != ENOENT)
+		error = -errno;
 	close(map);
 	if (!error)
 		return n;
@@ -327,11 +354,17 @@ static int restore(const struct netns *ns, void *data)
 {
 	const struct restoring *r = data;
 	char now[BBR_NAME_LEN] = "", previous[BBR_NAME_LEN] = "";
-	int error;
+	int error, noted;
 
 	if (read_default(now) || strcmp(now, r->inst->name))
 		return EXIT_DONE;
-	if (r->map < 0 || bpf_map_lookup_elem(r->map, &ns->inode, previous)) {
+	noted = read_note(r->map, ns, previous);
+	if (noted < 0) {
+		err("network namespace %s: cannot read its previous default: %s", ns->name,
+		    strerror(-noted));
+		return EXIT_REFUSED;
+	}
+	if (!noted) {
 		err("network namespace %s: somebody else made %s its default: its new "
 		    "connections continue with the unloaded code",
 		    ns->name, now);
@@ -362,6 +395,8 @@ int defaults_restore(const struct instance *inst, struct json *j)
 
 	if (inst->defaults_id)
 		r.map = instance_map(inst->defaults_id);
+	if (r.map < 0 && inst->defaults_id)
+		return err_bpf(r.map, "cannot read the previous defaults");
 	if (j)
 		json_open_array(j, "defaults");
 	ret = netns_for_each(restore, &r);

@@ -132,6 +132,24 @@ int object_map(const struct bpf_object *obj, const char *name)
 	return fd < 0 ? -ENOENT : fd;
 }
 
+static int program_fd(const struct bpf_object *obj, const char *name)
+{
+	return bpf_program__fd(bpf_object__find_program_by_name(obj, name));
+}
+
+int object_check_found(const struct bpf_object *obj)
+{
+	int error = instance_check(program_fd(obj, "cong_control"), program_fd(obj, "init"));
+
+	if (!error)
+		return EXIT_DONE;
+	if (error != -EAGAIN)
+		return err_bpf(error, "cannot look at the loaded BPF program");
+	err("the kernel refused to name the program's maps, so nobody would find the instance");
+	remedy("try again; it may have been short of memory");
+	return EXIT_REFUSED;
+}
+
 int object_register(struct bpf_object *obj, const char *name, unsigned int *map_id)
 {
 	const char *why_not;
@@ -139,7 +157,7 @@ int object_register(struct bpf_object *obj, const char *name, unsigned int *map_
 	bool by_link;
 	int error;
 
-	if (pin_prepare(name, &why_not))
+	if (object_check_found(obj) || pin_prepare(name, &why_not))
 		return EXIT_REFUSED;
 	by_link = !why_not;
 	error = ops_make(&ops, obj, name, by_link);

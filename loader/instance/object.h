@@ -35,6 +35,12 @@ void object_close(struct object *obj);
 int object_load(const struct object *obj);
 
 /*
+ * Will bbrctl find the loaded object when it is registered? libbpf gives its maps no names if the
+ * kernel refuses a probe for that once. Returns EXIT_DONE, or EXIT_REFUSED after printing why not.
+ */
+int object_check_found(const struct bpf_object *obj);
+
+/*
  * Registers a loaded object as a congestion control with this name. It stays until it is unloaded,
  * even after the process ends. *map_id is the id of the struct_ops map. Returns EXIT_DONE, or
  * EXIT_REFUSED after printing why not.

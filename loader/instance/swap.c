@@ -14,6 +14,7 @@
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "instance/link_pin.h"
+#include "instance/object.h"
 #include "instance/struct_ops.h"
 #include "instance/swap.h"
 #include "instance/unregister.h"
@@ -126,6 +127,8 @@ int swap_code(const struct instance *old, struct bpf_object *obj, struct swap *s
 
 	memset(swap, 0, sizeof(*swap));
 	swap->atomic = old->link_id;
+	if (object_check_found(obj))
+		return EXIT_REFUSED;
 	if (!old->link_id && pin_prepare(old->name, &swap->why_plain))
 		return EXIT_REFUSED;
 	error = ops_make(&new, obj, old->name, !swap->why_plain);

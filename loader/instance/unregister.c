@@ -53,7 +53,11 @@ static int end_link(const struct instance *inst)
 	 * Remove the pin first: if we are killed after that, the link ends with our file
 	 * descriptor. The other way round, a pin would be left whose link has ended.
 	 */
-	pin_remove(inst->name, inst->link_id);
+	error = pin_remove(inst->name, inst->link_id);
+	if (error) {
+		close(fd);
+		return err_bpf(error, "cannot remove the instance's pin");
+	}
 	error = bpf_link_detach(fd) ? errno : 0;
 	close(fd);
 	if (!error)

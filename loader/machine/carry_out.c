@@ -201,7 +201,7 @@ static int check_places(const struct plan *plan, const struct machine_instance *
 		missing += plan->step[i].kind == STEP_PROFILE_ADD && plan->step[i].found == inst;
 	for (int i = 0; missing > 0 && i < BBR_PROFILES; i++) {
 		profile_name(&inst->map, i, name);
-		missing -= !name[0] && profile_connections(&inst->map, i) <= 0;
+		missing -= !name[0] && !profile_connections(&inst->map, i);
 	}
 	if (missing <= 0)
 		return EXIT_DONE;

@@ -14,16 +14,16 @@
 #include "machine/machine_kernel.h"
 
 /*
- * Only bbrctl freezes the map of an instance's clamped parameters. The kernel shows that only here.
+ * Only bbrctl freezes the map of an instance's clamped parameters. The kernel shows that only here. Returns 1, 0, or -errno.
  */
-static bool is_ours(const struct instance *inst)
+static int is_ours(const struct instance *inst)
 {
 	char path[64], line[128];
 	int fd = instance_map(inst->clamped_id), frozen = 0;
 	FILE *f;
 
 	if (fd < 0)
-		return false;
+		return fd;
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	f = fopen(path, "re");
 	while (f && !frozen && fgets(line, sizeof(line), f))
@@ -75,13 +75,17 @@ static int read_tuning(struct machine_instance *inst)
 static int read_instance(struct machine *m, const struct instance *loaded, bool with_tuning)
 {
 	struct machine_instance *inst = machine_add_instance(m, loaded->name);
+	int ours;
 
 	if (!inst)
 		return EXIT_REFUSED;
 	inst->loaded = *loaded;
 	inst->algorithm = loaded->algorithm;
 	memcpy(inst->version, loaded->abi.version, sizeof(inst->version));
-	inst->is_ours = is_ours(loaded);
+	ours = loaded->clamped_id ? is_ours(loaded) : 0;
+	if (ours < 0)
+		return err_bpf(ours, loaded->name);
+	inst->is_ours = ours;
 	inst->is_applied = loaded->applied_id;
 	return loaded->supported && with_tuning ? read_tuning(inst) : EXIT_DONE;
 }

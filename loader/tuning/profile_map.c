@@ -130,7 +130,7 @@ long long profile_connections(const struct profile_map *ps, int index)
 		connections = -errno;
 	} else {
 		memcpy(&head, clamped + ps->clamped_size / BBR_PROFILES * index, sizeof(head));
-		connections = head.connections;
+		connections = head.connections > 0 ? head.connections : 0;
 	}
 	free(clamped);
 	return connections;
@@ -223,13 +223,20 @@ bool profile_name_is_valid(const char *name)
 
 int profile_add(struct profile_map *ps, const char *name, const struct param_set *p)
 {
+	long long connections = 0;
 	int error, i;
 
-	for (i = 1; i < BBR_PROFILES; i++)
-		if (!ps->head->name[i][0] && profile_connections(ps, i) <= 0)
+	for (i = 1; i < BBR_PROFILES; i++) {
+		if (ps->head->name[i][0])
+			continue;
+		connections = profile_connections(ps, i);
+		if (connections <= 0)
 			break;
+	}
 	if (i == BBR_PROFILES)
 		return -ENOSPC;
+	if (connections)
+		return connections;
 	error = profile_write(ps, i, p);
 	if (error)
 		return error;

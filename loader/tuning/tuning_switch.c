@@ -58,10 +58,15 @@ int tuning_changed_profile(const struct tuning_change *change, const char *name)
 /* Free now, and not only after the change. */
 static int free_place(const struct tuning_change *change)
 {
-	for (int i = 1; i < BBR_PROFILES; i++)
-		if (!change->from.name[i][0] && !change->to.name[i][0] &&
-		    profile_connections(change->map, i) <= 0)
-			return i;
+	for (int i = 1; i < BBR_PROFILES; i++) {
+		long long connections;
+
+		if (change->from.name[i][0] || change->to.name[i][0])
+			continue;
+		connections = profile_connections(change->map, i);
+		if (connections <= 0)
+			return connections ? (int)connections : i;
+	}
 	return -ENOSPC;
 }
 

@@ -133,20 +133,21 @@ static int add_rule(const struct options *opt, const struct instance *inst, __u6
 }
 
 /* Deletes the rule that --profile or the user made. It is of no use without the attachment. */
-static void delete_rule(const struct instance *inst, __u64 cgroup)
+static int delete_rule(const struct instance *inst, __u64 cgroup)
 {
 	struct bbr_rule rule = rule_of(cgroup);
 	struct rule_list rules;
-	int place;
+	int place, ret = rule_list_read(inst, &rules);
 
-	if (rule_list_read(inst, &rules))
-		return;
+	if (ret)
+		return ret;
 	place = rule_list_find(&rules, &rule);
 	if (place >= 0) {
 		rule_list_remove(&rules, place);
-		rule_list_write(inst, &rules);
+		ret = rule_list_write(inst, &rules);
 	}
 	rule_list_free(&rules);
+	return ret;
 }
 
 static int attach(const struct options *opt, const struct instance *inst, int fd, const char *path)
@@ -245,6 +246,8 @@ void warn_of_attachments(const char *name)
 	struct attachment *list;
 	int n = attachments_list(&list);
 
+	if (n < 0)
+		err_bpf(n, "cannot look for cgroups that it is still attached to");
 	for (int i = 0; i < n; i++) {
 		if (strcmp(list[i].name, name))
 			continue;
@@ -258,18 +261,20 @@ void warn_of_attachments(const char *name)
 		attachments_free(list, n);
 }
 
-static void delete_rules(const struct options *opt, const char *path)
+static int delete_rules(const struct options *opt, const char *path)
 {
 	struct instance *list;
-	int n = instance_list(&list);
+	int n = instance_list(&list), ret = EXIT_DONE;
 	__u64 id;
 
-	for (int i = 0; i < n; i++)
+	if (n < 0)
+		return err_bpf(n, "detached, but cannot look for the cgroup's rule");
+	for (int i = 0; !ret && i < n; i++)
 		if (!strcmp(list[i].name, opt->name) && list[i].supported &&
 		    !cgroup_id("--cgroup", path, &id))
-			delete_rule(&list[i], id);
-	if (n >= 0)
-		free(list);
+			ret = delete_rule(&list[i], id);
+	free(list);
+	return ret;
 }
 
 /* Works whether or not the instance is loaded. */
@@ -288,10 +293,10 @@ int verb_detach(void *options, int argc, char **argv)
 	if (ret)
 		return ret;
 	ret = detach_from(opt, fd, path);
-	if (!ret) {
-		delete_rules(opt, path);
+	if (!ret)
+		ret = delete_rules(opt, path);
+	if (!ret)
 		print_done(opt, path, "detached from");
-	}
 	close(fd);
 	free(path);
 	return ret;

@@ -210,20 +210,32 @@ int verb_profile_show(void *options, int argc, char **argv)
 	return verb_show(&show, 1, verb);
 }
 
-/* Does the list show place i? A deleted profile stays while connections have it. */
-static bool is_listed(const struct profile_map *ps, int i, const char *name)
+/* How many connections each profile has. */
+static int count_connections(const struct profile_map *ps, long long n[BBR_PROFILES])
 {
-	return name[0] || profile_connections(ps, i) > 0;
+	for (int i = 0; i < BBR_PROFILES; i++) {
+		n[i] = profile_connections(ps, i);
+		if (n[i] < 0)
+			return err_bpf(n[i], "cannot count the profiles' connections");
+	}
+	return EXIT_DONE;
 }
 
-static void add_loaded(struct json *j, const struct profile_map *ps, const struct rule_list *rules)
+/* Does the list show this place? A deleted profile stays while connections have it. */
+static bool is_listed(const char *name, long long connections)
+{
+	return name[0] || connections;
+}
+
+static void add_loaded(struct json *j, const struct profile_map *ps, const struct rule_list *rules,
+		       const long long connections[BBR_PROFILES])
 {
 	char name[BBR_PROFILE_NAME_LEN];
 	struct param_set p;
 
 	for (int i = 0; i < BBR_PROFILES; i++) {
 		profile_name(ps, i, name);
-		if (!is_listed(ps, i, name))
+		if (!is_listed(name, connections[i]))
 			continue;
 		profile_read(ps, i, &p);
 		json_open_object(j, NULL);
@@ -231,7 +243,7 @@ static void add_loaded(struct json *j, const struct profile_map *ps, const struc
 		json_add_int(j, "index", i);
 		json_add_int(j, "params_changed", param_set_changed(&p));
 		json_add_int(j, "rules", rule_list_count(rules, i));
-		json_add_signed(j, "connections", profile_connections(ps, i));
+		json_add_signed(j, "connections", connections[i]);
 		json_close(j);
 	}
 }
@@ -249,6 +261,7 @@ static void add_known(struct json *j, const struct profile_definition *def)
 
 /* Lists what the instance has (t; NULL: none is loaded), then what it could have. */
 static void list_json(const struct options *opt, const struct tuning *t,
+		      const long long connections[BBR_PROFILES],
 		      const struct profile_definitions *defs)
 {
 	struct json j;
@@ -257,7 +270,7 @@ static void list_json(const struct options *opt, const struct tuning *t,
 	json_add_string(&j, "name", opt->name);
 	json_open_array(&j, "profiles");
 	if (t)
-		add_loaded(&j, &t->profiles, &t->rules);
+		add_loaded(&j, &t->profiles, &t->rules, connections);
 	json_close(&j);
 	json_open_array(&j, "known");
 	for (size_t i = 0; i < defs->n; i++)
@@ -266,7 +279,8 @@ static void list_json(const struct options *opt, const struct tuning *t,
 	json_end(&j);
 }
 
-static void print_loaded(const struct profile_map *ps, const struct rule_list *rules)
+static void print_loaded(const struct profile_map *ps, const struct rule_list *rules,
+			 const long long connections[BBR_PROFILES])
 {
 	char name[BBR_PROFILE_NAME_LEN];
 	struct param_set p;
@@ -274,19 +288,19 @@ static void print_loaded(const struct profile_map *ps, const struct rule_list *r
 	printf("%-15s %5s %8s %6s %12s\n", "PROFILE", "INDEX", "CHANGED", "RULES", "CONNECTIONS");
 	for (int i = 0; i < BBR_PROFILES; i++) {
 		profile_name(ps, i, name);
-		if (!is_listed(ps, i, name))
+		if (!is_listed(name, connections[i]))
 			continue;
 		profile_read(ps, i, &p);
 		printf("%-15s %5d %8d %6u %12lld\n", name[0] ? name : "(deleted)", i,
-		       param_set_changed(&p), rule_list_count(rules, i),
-		       profile_connections(ps, i));
+		       param_set_changed(&p), rule_list_count(rules, i), connections[i]);
 	}
 }
 
-static void list_text(const struct tuning *t, const struct profile_definitions *defs)
+static void list_text(const struct tuning *t, const long long connections[BBR_PROFILES],
+		      const struct profile_definitions *defs)
 {
 	if (t)
-		print_loaded(&t->profiles, &t->rules);
+		print_loaded(&t->profiles, &t->rules, connections);
 	printf("%-15s %s\n", "KNOWN", "ABOUT");
 	for (size_t i = 0; i < defs->n; i++) {
 		const struct profile_definition *def = &defs->def[i];
@@ -296,32 +310,18 @@ static void list_text(const struct tuning *t, const struct profile_definitions *
 	}
 }
 
-/*
- * If no instance is loaded, the list still has the known profiles. But an instance that --name asks
- * for must be loaded.
- */
-static bool is_loaded(const struct options *opt)
-{
-	struct instance *list;
-	bool found = opt->name_given;
-	int n = instance_list(&list);
-
-	for (int i = 0; i < n; i++)
-		found |= !strcmp(list[i].name, opt->name);
-	if (n >= 0)
-		free(list);
-	return found;
-}
-
 static int list(const struct options *opt, const struct tuning *t)
 {
 	struct profile_definitions defs = {};
+	long long connections[BBR_PROFILES];
 	int ret = profile_definitions_known(t ? t->inst.algorithm : algorithms[0], &defs);
 
+	if (!ret && t)
+		ret = count_connections(&t->profiles, connections);
 	if (!ret && opt->json)
-		list_json(opt, t, &defs);
+		list_json(opt, t, connections, &defs);
 	else if (!ret)
-		list_text(t, &defs);
+		list_text(t, connections, &defs);
 	profile_definitions_free(&defs);
 	return ret;
 }
@@ -330,13 +330,20 @@ int verb_profile_list(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct tuning t;
-	int ret;
+	int ret, exists;
 
 	(void)argc;
 	(void)argv;
 	if (privileges_take())
 		return EXIT_REFUSED;
-	if (!is_loaded(opt))
+	exists = instance_exists(opt->name);
+	if (exists < 0)
+		return err_bpf(exists, "cannot list instances");
+	/*
+	 * If no instance is loaded, the list still has the known profiles. But an instance that
+	 * --name asks for must be loaded.
+	 */
+	if (!exists && !opt->name_given)
 		return list(opt, NULL);
 	ret = tuning_open(opt->name, &t);
 	if (ret)

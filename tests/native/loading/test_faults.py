@@ -5,6 +5,7 @@ bpf(2) fails with each of three errors. strace does both. `make check` tries a s
 """
 import bisect
 import collections
+import json
 import os
 import re
 import signal
@@ -47,10 +48,11 @@ class Traced:
                               capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
 
     def calls(self, which="all"):
-        """The system calls that it makes when nothing goes wrong, by name, in their order."""
+        """The system calls that it makes when nothing goes wrong, by name, in their order; lines has what strace shows."""
         done = self.run("-e", f"trace={which}", "-e", "signal=none")
         assert done.returncode == DONE, done
-        return re.findall(r"^\d+ +(\w+)\(", self.log.read_text(), re.M)
+        self.lines = re.findall(r"^\d+ +(\w+\(.*)", self.log.read_text(), re.M)
+        return [line.partition("(")[0] for line in self.lines]
 
     def kill_at(self, calls, i):
         """Kills it before its i-th system call. Returns whether it came that far."""
@@ -130,3 +132,103 @@ def test_apply_killed_at_each_call(quick, free_name, tmp_path):
     found = collections.Counter(found.values())
     print(f"killed before {found.total()} of {len(calls)} system calls:", dict(found))
     assert set(found) == {"old", "new"}, found
+
+
+# ---- bpf(2) fails
+
+class Faults:
+    """An instance with profiles and rules, a namespace, a cgroup; a verb with each of its calls of bpf(2) failing in turn."""
+
+    def __init__(self, bbrctl, name, other, ns, cgroup, tmp_path):
+        self.bbrctl, self.tmp_path = bbrctl, tmp_path
+        self.words = {"NAME": name, "OTHER": other, "NS": ns.name, "CGROUP": cgroup.relative, "FILE": tmp_path / "new",
+                      "EXP": f"{name}_e", "WHOLE": tmp_path / "whole"}
+        (tmp_path / "new").write_text(TEXT["new"])
+        (tmp_path / "whole").write_text(f"[instance {other}]\n{TEXT['new']}")
+        (tmp_path / "old").write_text(TEXT["old"])
+        self.ns, self.name, self.other = ns, name, other
+        self.begin()
+
+    def args(self, words):
+        return re.sub("[A-Z]{2,}", lambda word: str(self.words[word[0]]), words).split()
+
+    def begin(self):
+        """Makes the state before."""
+        self.bbrctl("experiment", "stop", self.words["EXP"], status=None)
+        for name in self.name, self.other:
+            self.bbrctl("detach", "--cgroup", self.words["CGROUP"], "--name", name, status=None)
+            self.bbrctl("unload", "--name", name, status=None)
+            pin(name).unlink(missing_ok=True)
+        wait_until(lambda: not {self.name, self.other} & registered(), "both are unloaded")
+        self.ns.default_congestion_control("reno")
+        self.bbrctl("load", "--name", self.name)
+        self.bbrctl("apply", "--name", self.name, self.tmp_path / "old")
+
+    def state(self):
+        """All that a verb may change. Raises what bbrctl says if it cannot be read."""
+        names = {self.name, self.other}
+        saved = [i for i in self.bbrctl.json("save") if i["name"] in names]
+        experiments = [e["name"] for e in self.bbrctl.json("experiment", "list") if e["name"] == self.words["EXP"]]
+        default = self.ns.run("cat", "/proc/sys/net/ipv4/tcp_congestion_control").stdout
+        return (json.dumps(saved), names & registered(), names & system.pins(), tuple(experiments), default)
+
+
+# What each verb is called with, and what makes it undone ("" if it changes nothing).
+VERBS = {
+    "status": "", "status --name NAME": "", "show --name NAME": "", "save --name NAME": "", "profile list --name NAME": "",
+    "rule list --name NAME": "", "rule test 10.0.0.1 --name NAME --dport 7": "", "experiment list": "",
+    "set --name NAME cwnd_gain=4 bw_win=9": "set --name NAME cwnd_gain=2.5 bw_win=10",
+    "profile add --name NAME extra bw_win=5": "profile delete --name NAME extra",
+    "rule add --name NAME --dport 99 --profile fast": "rule delete --name NAME --dport 99",
+    "rule flush --name NAME": "apply --name NAME OLD", "apply --name NAME FILE": "apply --name NAME OLD",
+    "apply --name OTHER WHOLE": "unload --name OTHER", "load --name OTHER": "unload --name OTHER",
+    "load --name NAME --default --netns NS": "BEGIN", "unload --name NAME": "BEGIN", "upgrade --name NAME": "BEGIN",
+    "attach --cgroup CGROUP --name NAME --profile fast": "detach --cgroup CGROUP --name NAME",
+    "experiment start EXP --arm a=reno --arm b=NAME:fast --cgroup CGROUP": "experiment stop EXP",
+}
+
+
+@pytest.fixture
+def faults(bbrctl, quick, free_name, ns, cgroup, tmp_path):
+    made = Faults(quick, free_name(), free_name(), ns, cgroup, tmp_path)
+    made.words["OLD"] = tmp_path / "old"
+    yield made
+    made.begin()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_call_of_bpf_fails(bbrctl, quick, faults, tmp_path, verb):
+    """It ends with a message and the old state, or with success and what was asked for."""
+    undo, before = VERBS[verb], faults.state()
+
+    def back():
+        if undo and faults.state() != before:
+            faults.begin() if undo == "BEGIN" else quick(*faults.args(undo))
+            assert faults.state() == before
+
+    traced = Traced(tmp_path, bbrctl.path, *faults.args(verb))
+    calls = traced.calls("bpf")
+    # libbpf asks what the kernel has, and does without what is refused: what it makes then must be found all the same.
+    probes = [i for i, line in enumerate(traced.lines) if "libbpf_" in line]
+    after, out = faults.state(), traced.run("-e", "trace=none").stdout if not undo else ""
+    assert (after != before) == bool(undo) or verb.startswith("upgrade")
+    back()
+    ended, wrong = collections.Counter(), []
+    for k, error in enumerate(ERRORS):
+        for i in {*sample(len(calls), 1 + k), *probes}:
+            done = traced.fail(i + 1, error)
+            now = faults.state()
+            if SANITIZER.search(done.stderr) or done.returncode not in range(4):
+                kind = "crashed"
+            elif done.returncode:
+                kind = "refused" if now == before and re.match(r"bbrctl: \S", done.stderr) else "refused, but changed"
+            else:
+                kind = "done" if now == after and (undo or done.stdout == out) else "done, but not what was asked"
+            ended[kind] += 1
+            if kind not in ("done", "refused"):
+                wrong.append((i + 1, error, kind, done.returncode, done.stderr, done.stdout[:300]))
+                if now not in (before, after):
+                    faults.begin()
+            back()
+    print(f"{verb}: {len(calls)} calls of bpf(2), {ended.total()} failures:", dict(ended))
+    assert not wrong, "\n".join(map(str, wrong))
