@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What `lab interference` makes of bbrmon's answers. The runs themselves take minutes: docs/experiment.md has their figures."""
+"""What `lab interference` makes of bbrmon's answers. The runs themselves take minutes: docs/ab-tests.md has their figures."""
 import io
 import pathlib
 import re

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 A/A: experiments with the same congestion control in both arms, all at once on real traffic. They should call 5 % of their
-comparisons different. BBR_AA_EXPERIMENTS asks for more than `make check` has time for: docs/experiment.md has 50.
+comparisons different. BBR_AA_EXPERIMENTS asks for more than `make check` has time for: docs/ab-tests.md has 50.
 """
 import os
 import random
