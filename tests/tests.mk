@@ -77,10 +77,6 @@ $(BUILD)/next_version.bpf.o: $(NEXT_BBR)/bbr.bpf.c
 $(BUILD)/next_abi.bpf.o: bpf/bbr/bbr.bpf.c
 	$(call bpf_object,-DBBR_VERSION='"9.9.9"' -DBBR_ABI_MAJOR=999)
 
-# An object of the previous ABI major.
-$(BUILD)/abi2.bpf.o: bpf/bbr/bbr.bpf.c
-	$(call bpf_object,-DBBR_ABI_MAJOR=2)
-
 # Only the sources that name the version, and the descriptor, are compiled again.
 NEXT_SOURCES := $(shell grep -l BBR_VERSION $(wildcard lib/*.c lib/*/*.c loader/*.c loader/*/*.c)) bpf/bbr/descriptor.c
 NEXT_OTHERS := $(call objects,$(NEXT_SOURCES)) $(CARRIED)
@@ -277,7 +273,7 @@ $(ORACLE)/test_recorder: $(call oracle_sanitized,bbr3/test_recorder.c bbr3/recor
 
 ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record_bbr.bpf.o record_bbr3.bpf.o replay replay.bpf.o inputs kinds kinds.bpf.o kinds_bbr3 kinds_bbr3.bpf.o select test_replay test_recorder) $(BUILD)/asan/replay
 
-tests: all unit toy $(FUZZERS) $(CORPORA) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o abi2.bpf.o next/bbrmon) \
+tests: all unit toy $(FUZZERS) $(CORPORA) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o next/bbrmon) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)
 
 # ---- the tools with an algorithm that nothing outside its folder knows

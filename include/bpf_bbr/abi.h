@@ -27,6 +27,7 @@
 #define BBR_ABI_MINOR 0
 #endif
 
+/* The same in each major. */
 struct bbr_abi {
 	__u32 magic;
 	__u16 major;
@@ -35,7 +36,6 @@ struct bbr_abi {
 	__u32 watch_size; /* bytes of struct bbr_watch */
 	__u32 event_size; /* bytes of an event in a ring: BBR_EVENT_BASE and tail_size */
 	char version[20]; /* of the program, for people */
-	/* From major 3 on; all before this is at the same place in each major. */
 	char algorithm[BBR_NAME_LEN]; /* its name in the tools' table: "bbr" */
 	__u32 tail_size; /* bytes of the algorithm's own part of an event */
 };

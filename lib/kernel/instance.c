@@ -90,9 +90,9 @@ static void make_printable(char *text, size_t size)
 bool abi_read(const void *record, size_t size, struct bbr_abi *abi)
 {
 	memset(abi, 0, sizeof(*abi));
-	if (size < offsetof(struct bbr_abi, algorithm)) /* shorter than that of major 1 and 2 */
+	if (size < sizeof(*abi))
 		return false;
-	memcpy(abi, record, size < sizeof(*abi) ? size : sizeof(*abi));
+	memcpy(abi, record, sizeof(*abi));
 	make_printable(abi->version, sizeof(abi->version));
 	make_printable(abi->algorithm, sizeof(abi->algorithm));
 	return abi->magic == BBR_ABI_MAGIC;

@@ -19,7 +19,7 @@ struct bpf_link_info;
 
 struct instance {
 	char name[BBR_NAME_LEN]; /* of the congestion control */
-	/* Algorithm and version can be printed; algorithm is "" before major 3. */
+	/* Algorithm and version can be printed. */
 	struct bbr_abi abi;
 	const struct algorithm *algorithm; /* NULL: these tools do not know it */
 	__u32 map_id; /* of the struct_ops map */

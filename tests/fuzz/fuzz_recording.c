@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * bbrmon's reader of recordings on arbitrary files. The first byte of the input selects how the
- * others become a file: as they are, or as the records of one chunk, in today's format or that of
- * ABI 2, possibly cut off. Such a chunk gets a correct head and correct checksums, which chance
+ * others become a file: as they are, or as the records of one chunk, possibly cut off. Such a chunk gets a correct head and correct checksums, which chance
  * would never find. What was read is written, and read again: it must be the same.
  */
 #define _GNU_SOURCE
@@ -19,7 +18,6 @@
 
 /* Flags in the first byte of the input. */
 #define HOW_CHUNK 1
-#define HOW_TODAY 2 /* a chunk of today's format */
 
 /* The result of a reading, with a checksum of its events and their origins. */
 struct reading {
@@ -30,8 +28,8 @@ struct reading {
 	struct watch_totals totals;
 };
 
-static unsigned long whole, cut, damaged, refused, empty, runs, profiles, described, of_abi2,
-	unknown, kernels, unknown_kinds;
+static unsigned long whole, cut, damaged, refused, empty, runs, profiles, described, unknown,
+	kernels, unknown_kinds;
 static unsigned long ended, dropped;
 
 static void report(void)
@@ -44,7 +42,6 @@ static void report(void)
 	say_reached("several runs", runs);
 	say_reached("names of profiles", profiles);
 	say_reached("an algorithm that only the file knows", described);
-	say_reached("of ABI 2", of_abi2);
 	say_reached("an algorithm that nobody knows", unknown);
 	say_reached("the kernel's own", kernels);
 	say_reached("unknown kind", unknown_kinds);
@@ -61,11 +58,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 }
 
 /* A chunk with the input as its records. The first byte says how much of it is in the file. */
-static int chunk_of(struct input *in, bool is_today)
+static int chunk_of(struct input *in)
 {
 	static __u8 file[RECORDING_HEAD + MAX_FILE], records[MAX_FILE];
 	struct recording_head head = {
-		.major = is_today ? RECORDING_MAJOR : RECORDING_MAJOR_ABI2,
 		.run = { .id = 1, .sampling = BBR_SAMPLE_ACK },
 	};
 	__u8 part;
@@ -138,7 +134,6 @@ static void note_event(struct reading *r, const struct recording_reader *reader)
 		r->crc = crc32(r->crc, (const __u8 *)profile, strlen(profile));
 	profiles += !!profile;
 	described += !is_known(r->algorithm);
-	of_abi2 += reader->chunk->is_abi2;
 	kernels += reader->origin->is_kernel;
 	unknown_kinds += e->kind >= BBR_EV_KINDS;
 }
@@ -204,7 +199,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	CHECK(copy && to >= 0);
 	input_take(&in, &how, sizeof(how));
-	fd = how & HOW_CHUNK ? chunk_of(&in, how & HOW_TODAY) : file_of(in.data, in.left);
+	fd = how & HOW_CHUNK ? chunk_of(&in) : file_of(in.data, in.left);
 	recording_writer_file(copy, to, "copy", 0);
 	r = read_all(fd, copy);
 	recording_writer_end(copy, false);

@@ -82,13 +82,12 @@ struct chunk_head {
 
 #define CHUNK_RUN 7
 #define CHUNK_HAS_EPOCH 8
-#define CHUNK_OLD 16
 #define CHUNK_CUT 32
 
 static size_t take_chunk(struct input *in, __u8 *to, size_t room)
 {
 	static __u8 records[MAX_FILE];
-	struct recording_head head = { .major = RECORDING_MAJOR };
+	struct recording_head head = {};
 	struct chunk_head chunk;
 	size_t size;
 
@@ -96,8 +95,6 @@ static size_t take_chunk(struct input *in, __u8 *to, size_t room)
 	head.run.id = 1 + (chunk.run & CHUNK_RUN);
 	head.run.boot_id[0] = head.run.id / 2;
 	head.run.sampling = head.run.id & 3;
-	if (chunk.run & CHUNK_OLD)
-		head.major = RECORDING_MAJOR_ABI2;
 	if (chunk.run & CHUNK_HAS_EPOCH)
 		input_take(in, &head.run.epoch_ns, sizeof(head.run.epoch_ns));
 	size = chunk.size < in->left ? chunk.size : in->left;

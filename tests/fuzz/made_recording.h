@@ -55,8 +55,7 @@ static inline size_t write_chunk(struct recording_head *head, __u8 *records, siz
 	z_stream z = {};
 
 	CHECK(!deflateInit2(&z, 1, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY));
-	if (head->major == RECORDING_MAJOR)
-		mend_checksums(records, size);
+	mend_checksums(records, size);
 	z.next_in = records;
 	z.avail_in = size;
 	z.next_out = to + RECORDING_HEAD;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 Reads and writes recordings by the description in tools/recording/format.h and description.h: to compare with bbrmon,
-and to make files that bbrmon does not write. recording_file.py makes files of ABI 2.
+and to make files that bbrmon does not write. recording_file.py makes files of BBR version 1.
 """
 import itertools
 import pathlib
@@ -249,6 +249,15 @@ def events(data):
     return found
 
 
+def first_description(data):
+    """That of the file's first algorithm."""
+    _, raw, _ = next(chunks(data))
+    reader = Reader(next(split(raw)))
+    reader.varint()
+    assert reader.byte() == ALGORITHM
+    return reader.rest()[4:]
+
+
 def totals(data):
     """The last totals of a file with one run: seq, acks, received by kind, drops by kind; is it the end?"""
     for _, raw, _ in chunks(data):
@@ -289,35 +298,45 @@ def algorithm_record(description):
     return record(ALGORITHM, struct.pack("<I", zlib.crc32(description)) + description)
 
 
+def origin_record(number, name, kernel=0):
+    return record(ORIGIN, varint(number) + bytes([kernel]) + varint(0) + name.encode())
+
+
 def origin(number, name, kernel=0, more=b"", description=None):
     """An origin, with the description of its algorithm."""
-    return algorithm_record(description or algorithm(more)) + record(ORIGIN, varint(number) + bytes([kernel]) + varint(0) + name.encode())
+    return algorithm_record(description or algorithm(more)) + origin_record(number, name, kernel)
 
 
 class Encoder:
-    """Encodes events as records of one chunk. Members that are not given are as in the event before."""
+    """
+    Encodes events as records of one chunk with one algorithm, of these members: (name, bytes...). Those that are not given
+    are as in the event before.
+    """
 
-    def __init__(self):
-        self.conns, self.last_ns, self.next_seq = {}, 0, 0
-        self.last = {name: 0 for name, _, _ in MEMBERS}
+    def __init__(self, members=MEMBERS):
+        self.widths = {name: width for name, width, *_ in members}
+        self.conns, self.last_ns, self.next_seq = {}, 0, {}
+        self.last = dict.fromkeys(self.widths, 0)
 
-    def __call__(self, time_ns, conn, more=b"", **values):
-        number = self.conns.setdefault(conn, (len(self.conns), None))[0]
-        is_new = self.conns[conn][1] is None
-        before = {**(self.conns[conn][1] or self.last), "seq": self.next_seq}
+    def __call__(self, time_ns, conn, more=b"", origin=0, **values):
+        number, before = self.conns.setdefault((origin, conn), (len(self.conns), None))
+        is_new = before is None
+        before = {**(before or self.last), "seq": self.next_seq.get(origin, 0)}
         event = {**before, "conn": conn, "tail_size": 6, **values}
         assert set(event) == set(before)
-        body = varint(number) + (varint(0) if is_new else b"") + difference(time_ns - self.last_ns)
-        changed = [i for i, (name, _, _) in enumerate(MEMBERS) if event[name] != before[name]]
-        body += varint(sum(1 << i for i in changed))
-        body += b"".join(difference(event[MEMBERS[i][0]] - before[MEMBERS[i][0]]) for i in changed)
-        self.conns[conn] = number, event
-        self.last, self.last_ns, self.next_seq = event, time_ns, event["seq"] + 1
+        body = varint(number) + (varint(origin) if is_new else b"") + difference(time_ns - self.last_ns)
+        changed = [(i, name) for i, name in enumerate(self.widths) if event[name] != before[name]]
+        body += varint(sum(1 << i for i, _ in changed))
+        for _, name in changed:
+            half = 1 << 8 * self.widths[name] - 1  # the shortest difference modulo the width
+            body += difference((event[name] - before[name] + half) % (2 * half) - half)
+        self.conns[origin, conn] = number, event
+        self.last, self.last_ns, self.next_seq[origin] = event, time_ns, event["seq"] + 1
         return record(EVENT, body + more)
 
 
-def totals_record(kind, seq, received, drops=(), acks=0, watched_ns=0):
+def totals_record(kind, seq, received, drops=(), acks=0, watched_ns=0, unwatched_ns=0):
     pad = [0] * KINDS
     received, drops = [(list(x) + pad)[:KINDS] for x in (received, drops)]
-    values = itertools.chain([seq, acks, 0, watched_ns, 0, KINDS], received, drops)
+    values = itertools.chain([seq, acks, 0, watched_ns, unwatched_ns, KINDS], received, drops)
     return record(kind, b"".join(map(varint, values)))

@@ -5,7 +5,6 @@
 
 #include <arpa/inet.h>
 
-#include "layout/abi2.h"
 #include "layout/layouts.h"
 #include "layout/varint.h"
 #include "coder.h"
@@ -87,15 +86,12 @@ static void add_algorithm(struct recording_chunk *c, const struct layout *layout
 	c->algorithms[c->n_algorithms++] = (struct recording_algorithm){ layout, -1 };
 }
 
-void recording_chunk_init(struct recording_chunk *c, __u8 major)
+void recording_chunk_init(struct recording_chunk *c)
 {
-	c->is_abi2 = major == RECORDING_MAJOR_ABI2;
 	c->n_algorithms = 0;
 	c->n_origins = 0;
 	c->n_conns = 0;
 	c->last_ns = 0;
-	if (c->is_abi2)
-		add_algorithm(c, abi2_layout());
 }
 
 static struct recording_algorithm *algorithm_of(struct recording_chunk *c, int origin)
@@ -324,18 +320,6 @@ size_t recording_record_size(const __u8 *from, size_t size, bool *bad)
 	return body <= (size_t)(in.end - in.p) ? in.p - from + body : 0;
 }
 
-/* Converts an event as a recording has it to one as verbs use it. */
-static bool finish_event(const struct recording_chunk *c, const union recording_event *coded,
-			 size_t rest, struct bbr_event *e)
-{
-	if (c->is_abi2)
-		return abi2_event(coded, rest, e);
-	*e = coded->event;
-	e->size = BBR_EVENT_BASE + (e->size < sizeof(e->tail) ? e->size : sizeof(e->tail));
-	e->major = BBR_ABI_MAJOR;
-	return true;
-}
-
 static bool get_event(struct recording_chunk *c, struct cursor *in, struct recording_record *record,
 		      struct bbr_event *e)
 {
@@ -359,8 +343,9 @@ static bool get_event(struct recording_chunk *c, struct cursor *in, struct recor
 	record->event = NULL;
 	if (!layout)
 		return true;
-	if (!finish_event(c, next, in->end - in->p, e))
-		return false;
+	*e = next->event;
+	e->size = BBR_EVENT_BASE + (e->size < sizeof(e->tail) ? e->size : sizeof(e->tail));
+	e->major = BBR_ABI_MAJOR;
 	e->time_ns = c->last_ns;
 	e->tag = c->origins[origin].origin.id;
 	record->event = e;
@@ -400,7 +385,7 @@ static bool get_origin(struct recording_chunk *c, struct cursor *in)
 {
 	struct recording_origin *o = &c->origins[c->n_origins];
 	const struct layout *layout;
-	__u64 id, algorithm = 0;
+	__u64 id, algorithm;
 	bool is_kernel;
 	size_t len;
 
@@ -408,7 +393,7 @@ static bool get_origin(struct recording_chunk *c, struct cursor *in)
 	    in->p == in->end)
 		return false;
 	is_kernel = *in->p++ & 1;
-	if (!c->is_abi2 && (!get_varint(in, &algorithm) || algorithm >= (__u64)c->n_algorithms))
+	if (!get_varint(in, &algorithm) || algorithm >= (__u64)c->n_algorithms)
 		return false;
 	layout = c->algorithms[algorithm].layout;
 	memset(o, 0, sizeof(*o));

@@ -35,7 +35,6 @@ struct recording_chunk {
 	struct recording_origin origins[RECORDING_ORIGINS];
 	struct recording_conn conns[RECORDING_CONNS];
 	int n_algorithms, n_origins, n_conns;
-	bool is_abi2; /* the format of major 1 */
 	__u64 last_ns;
 };
 
@@ -47,7 +46,7 @@ struct recording_record {
 	struct watch_totals totals; /* RECORDING_TOTALS, RECORDING_END */
 };
 
-void recording_chunk_init(struct recording_chunk *c, __u8 major);
+void recording_chunk_init(struct recording_chunk *c);
 
 /*
  * Each function appends a record to `to`, which has room for RECORDING_RECORD_MAX bytes, and

@@ -90,7 +90,7 @@ static __u32 head_crc(const __u8 *head, size_t size)
 void recording_head_write(const struct recording_head *head, __u8 to[RECORDING_HEAD])
 {
 	memcpy(to, RECORDING_MAGIC, 8);
-	to[8] = head->major;
+	to[8] = RECORDING_MAJOR;
 	to[9] = RECORDING_MINOR;
 	put16(to + 10, RECORDING_HEAD);
 	put32(to + 16, head->size);
@@ -141,7 +141,7 @@ enum recording_head_error recording_head_read(struct recording_head *head, const
 	/* The CRC covers `major`: a damaged one does not pass for another major. */
 	if (get32(from + 12) != head_crc(from, head->head_size))
 		return RECORDING_HEAD_BAD;
-	if (head->major != RECORDING_MAJOR && head->major != RECORDING_MAJOR_ABI2)
+	if (head->major != RECORDING_MAJOR)
 		return RECORDING_HEAD_OTHER;
 	if (head->head_size < RECORDING_HEAD)
 		return RECORDING_HEAD_BAD;

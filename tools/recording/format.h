@@ -67,8 +67,6 @@
  *			time in nanoseconds; the number n of kinds; received by kind, n times; drops
  *			by kind, n times
  * RECORDING_END	The same at the end of the run or of the file, exact.
- *
- * Chunks of major 1 are read as well, anywhere in a file: abi2.h says what differs.
  */
 #ifndef TOOLS_RECORDING_FORMAT_H
 #define TOOLS_RECORDING_FORMAT_H
@@ -83,7 +81,6 @@
 	"bbrrec\n"
 #define RECORDING_MAJOR 2
 #define RECORDING_MINOR 0
-#define RECORDING_MAJOR_ABI2 1
 #define RECORDING_PREFIX 16 /* bytes of the head that each major has */
 #define RECORDING_HEAD 96
 #define RECORDING_HEAD_MAX 256

@@ -292,7 +292,7 @@ static void begin_chunk(struct recording_reader *r)
 	}
 	say_skipped(r);
 	enter_run(r);
-	recording_chunk_init(r->chunk, r->head.major);
+	recording_chunk_init(r->chunk);
 	r->chunk_offset = r->offset;
 	r->in_chunk = true;
 	if (r->skim && !r->is_cut)
@@ -340,12 +340,6 @@ static enum recording_next take_event(struct recording_reader *r,
 			    r->name, r->chunk_offset);
 		r->said_unknown = true;
 		return RECORDING_NEXT_NONE;
-	}
-	if (r->event.major != BBR_ABI_MAJOR) {
-		err("cannot read %s: its events have ABI %u, this tool has ABI %u", r->name,
-		    r->event.major, BBR_ABI_MAJOR);
-		remedy("use the version of bbrmon that recorded it");
-		return RECORDING_NEXT_FAILED;
 	}
 	r->events++;
 	r->last_ns = r->event.time_ns;

@@ -34,10 +34,9 @@ void recording_writer_free(struct recording_writer *w)
 
 static void begin_chunk(struct recording_writer *w)
 {
-	recording_chunk_init(&w->chunk, RECORDING_MAJOR);
+	recording_chunk_init(&w->chunk);
 	memset(w->slots, 0, sizeof(w->slots));
 	memset(&w->head, 0, sizeof(w->head));
-	w->head.major = RECORDING_MAJOR;
 	w->head.run = w->run;
 	w->raw_size = 0;
 	w->begun_ns = now_ns();

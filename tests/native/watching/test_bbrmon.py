@@ -17,7 +17,7 @@ from transfer import BUSY_RATE, MB, Transfer, advance, connect, finish, flows, g
 pytestmark = pytest.mark.machine_alone  # it watches all instances
 
 
-RECORDING = pathlib.Path(__file__).with_name("recordings") / "abi2.rec"
+RECORDING = pathlib.Path(__file__).with_name("recordings") / "abi3.rec"
 CASE = pathlib.Path(__file__).parents[2] / "unit/tools/recorded_connections.csv"
 
 

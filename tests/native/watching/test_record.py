@@ -12,7 +12,6 @@ import subprocess
 
 import pytest
 
-import recording_file as made
 import recording_format as fmt
 from report_page import data_of
 from stream import endless, is_in_order, wait_for_ends
@@ -206,7 +205,7 @@ def test_profile_names_change(bbrmon, write):
 
 def test_events_out_of_order(bbrmon, write):
     """Events stay in the order of the ring: those of several CPUs may be a little out of order."""
-    encode, times = fmt.Encoder(), [50, 40, 60, 10, 2**63, 5]
+    encode, times = fmt.Encoder(), [50, 40, 60, 10, 2**61, 5]
     records = [encode(t, 1 + i % 2, kind=ACK, family=2) for i, t in enumerate(times)]
     path = write(fmt.chunk(fmt.Head(run=1, sampling=1),
                            [fmt.origin(1, "one"), *records, fmt.totals_record(fmt.END, 6, [0, 0, 6])]))
@@ -340,7 +339,7 @@ def test_a_report_of_two_versions_of_an_algorithm(bbrmon, write, tmp_path):
     assert [(f["instance"], f["algorithm"]) for f in data["flows"]] == [("one", "made"), ("two", "made 2")]
     assert set(data["curves"]) == {"made", "made 2"}
     for flow, columns in zip(data["flows"], data["series"], strict=True):
-        assert {curve["values"] for curve in data["curves"][flow["algorithm"]]} <= set(columns)
+        assert {curve["values"] for curve in data["curves"][flow["algorithm"]]} <= set(columns["values"])
 
 
 def test_append_to_what_is_no_recording(bbrmon, write):
@@ -561,7 +560,7 @@ def of_two_algorithms(bbrmon, write):
         records.append(encode(conn, conn, kind=MODE, mode=1, phase=conn % 2, colour=conn % 3, weight_us=2500 - conn,
                               lport=conn))
     made_up = fmt.chunk(fmt.Head(run=2, sampling=1), [*records, fmt.totals_record(fmt.END, 4, [0, 0, 0, 4])])
-    known = (pathlib.Path(__file__).parent / "recordings/abi2.rec").read_bytes()
+    known = (pathlib.Path(__file__).parent / "recordings/abi3.rec").read_bytes()
     return write(known + made_up)
 
 
@@ -603,16 +602,15 @@ def test_a_pipe_is_read_only_once(bbrmon, of_two_algorithms):
         assert bool(result.out) == (status == DONE) and ("not a condition" in result.err) == (status == USAGE)
 
 
-def test_of_another_major(bbrmon, write, tmp_path):
+@pytest.mark.parametrize("major", [1, 3])
+def test_of_another_major(bbrmon, write, major):
     data = a_chunk()
-    path = write(fmt.Head(data, major=3).pack() + data[fmt.HEAD.size:])
+    path = write(fmt.Head(data, major=major).pack() + data[fmt.HEAD.size:])
     result = bbrmon("stream", "--read", path, status=REFUSED)
-    assert "has format 3, this tool has format 2" in result.err and "use the version of bbrmon" in result.err
+    assert f"has format {major}, this tool has format 2" in result.err and "use the version of bbrmon" in result.err
     path = write(data + path.read_bytes())
     result = bbrmon("stream", "--read", path, status=REFUSED)
     assert len(result.out.splitlines()) == 40 and f"from byte {len(data)} on" in result.err
-    made.write(tmp_path / "abi1", [made.event(1, made.ACK, major=1)])
-    assert "its events have ABI 1" in bbrmon("stream", "--read", tmp_path / "abi1", status=REFUSED).err
 
 
 def test_damaged(bbrmon, write):

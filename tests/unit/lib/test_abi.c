@@ -35,21 +35,16 @@ static void a_record_is_read(void **state)
 	assert_true(abi_is_sound(&out));
 }
 
-/* Majors 1 and 2 had no algorithm; what a later one adds comes after what we know. */
-static void other_sizes_are_read(void **state)
+/* What a later version adds comes after what we know. */
+static void a_longer_record_is_read(void **state)
 {
 	struct {
 		struct bbr_abi abi;
 		char more[32];
 	} longer = { .abi = record() };
-	struct bbr_abi in = record(), out;
+	struct bbr_abi out;
 
 	(void)state;
-	in.major = 2;
-	assert_true(abi_read(&in, offsetof(struct bbr_abi, algorithm), &out));
-	assert_int_equal(out.major, 2);
-	assert_string_equal(out.version, "1.2.3");
-	assert_string_equal(out.algorithm, "");
 	assert_true(abi_read(&longer, sizeof(longer), &out));
 	assert_string_equal(out.algorithm, "toy");
 }
@@ -59,7 +54,7 @@ static void what_is_no_record_is_not_read(void **state)
 	struct bbr_abi in = record(), out;
 
 	(void)state;
-	assert_false(abi_read(&in, offsetof(struct bbr_abi, algorithm) - 1, &out));
+	assert_false(abi_read(&in, sizeof(in) - 1, &out));
 	in.magic++;
 	assert_false(abi_read(&in, sizeof(in), &out));
 }
@@ -102,7 +97,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_is_read),
-		cmocka_unit_test(other_sizes_are_read),
+		cmocka_unit_test(a_longer_record_is_read),
 		cmocka_unit_test(what_is_no_record_is_not_read),
 		cmocka_unit_test(text_can_be_printed),
 		cmocka_unit_test(sizes_that_make_no_sense_are_not_sound),

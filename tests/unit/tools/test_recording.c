@@ -456,7 +456,7 @@ static void the_first_chunk_is_damaged(void **state)
 /* Each promises a megabyte with another checksum, and the next one follows at once. */
 static void false_heads(void **state)
 {
-	struct recording_head head = { .major = RECORDING_MAJOR, .run.id = 1 };
+	struct recording_head head = { .run.id = 1 };
 	struct reading r;
 
 	(void)state;
@@ -481,7 +481,7 @@ static void nobody_says_what_events_consist_of(void **state)
 {
 	static __u8 chunk[RECORDING_HEAD + 8192];
 	struct recording_chunk *c = calloc(1, sizeof(*c));
-	struct recording_head head = { .major = RECORDING_MAJOR, .run = { .id = 1 } };
+	struct recording_head head = { .run = { .id = 1 } };
 	struct layout unknown = { .id = 4711, .description_size = 0 };
 	struct recording_reader *r = calloc(1, sizeof(*r));
 	const struct layout *known = layout_of(algorithms[0]);
@@ -492,7 +492,7 @@ static void nobody_says_what_events_consist_of(void **state)
 	int n = 0;
 
 	(void)state;
-	recording_chunk_init(c, RECORDING_MAJOR);
+	recording_chunk_init(c);
 	unknown.members = known->members;
 	unknown.n_members = known->n_members;
 	p += recording_put_algorithm(c, &unknown, false, p);
