@@ -146,9 +146,10 @@ $(BUILD)/fuzz/algorithm $(BUILD)/fuzz/algorithm3: $(BUILD)/fuzz/%: tests/fuzz/fu
 
 # The others are linked as unit tests are, with archives. They call nothing that talks to the kernel: they contain
 # stand-ins for it. The static library of libbpf calls those, too.
-$(FUZZED)/loader/main.o: FUZZ_FLAGS += -Dmain=bbrctl_main
 $(FUZZED)/tools/main.o: FUZZ_FLAGS += -Dmain=bbrmon_main
-$(BUILD)/fuzz/params: $(FUZZED)/loader/main.o $(BUILD)/fuzz/tools.a $(BUILD)/fuzz/loader.a
+# The verbs that handle BPF programs are linked, but do not run.
+$(BUILD)/fuzz/params: private FUZZ_FLAGS += -Wl,-z,muldefs
+$(BUILD)/fuzz/params: $(BUILD)/fuzz/tools.a $(BUILD)/fuzz/loader.a
 $(BUILD)/fuzz/tuning: $(BUILD)/fuzz/loader.a
 $(BUILD)/fuzz/verbs: $(FUZZED)/tools/main.o
 $(addprefix $(BUILD)/fuzz/,events filter recording experiment verbs web): $(BUILD)/fuzz/tools.a

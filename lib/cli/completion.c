@@ -219,10 +219,10 @@ static void add_arguments(const struct completion *c)
 	const char *args = c->verb->args;
 	char name[32];
 
+	if (k >= c->verb->max_args)
+		return;
 	for (; k && strchr(args, ' '); k--)
 		args = strchr(args, ' ') + 1;
-	if (c->n_plain - verb_words(c->verb, c) >= c->verb->max_args)
-		return;
 	args += *args == '[';
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(args, "]. "), args);
 	complete_value(c, name);

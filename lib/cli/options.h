@@ -42,7 +42,7 @@ struct option_group {
 struct verb {
 	struct privileges privileges;
 	const char *name; /* one word, or two with a blank */
-	const char *args; /* its arguments, as --help shows them, or "" */
+	const char *args; /* its arguments, as --help shows them; NULL: none */
 	const char *brief; /* what it does: a line in the list of verbs */
 	const char *about; /* the same, longer, for its own --help; NULL: use brief */
 	const struct option_group *groups; /* NULL: none */

@@ -92,7 +92,8 @@ void help_print_group(const struct program *program, const char *word)
 void help_print_verb(const struct program *program, const struct verb *verb)
 {
 	printf("usage: %s %s [options]%s%s\n\n%s\n\n", program->name, verb->name,
-	       *verb->args ? " " : "", verb->args, verb->about ? verb->about : verb->brief);
+	       verb->args ? " " : "", verb->args ? verb->args : "",
+	       verb->about ? verb->about : verb->brief);
 	for (const struct option_group *g = verb->groups; g && g->defs; g++)
 		print_options(stdout, g->defs);
 	if (program->options)

@@ -188,7 +188,7 @@ static bool can_hold(const struct applying *a)
 	return false;
 }
 
-int verb_apply(void *options, int argc, char **argv)
+static int verb_apply(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct applying a = { .opt = opt,
@@ -206,3 +206,27 @@ int verb_apply(void *options, int argc, char **argv)
 	machine_free(&a.wanted);
 	return ret;
 }
+
+static const struct option_def apply_options[] = {
+	{ "name", 0, "NAME", option_name, 0, "only this instance; otherwise all" },
+	{ "check", 0, NULL, option_flag, MEMBER(check),
+	  "only print what differs from the file; exit with 3 if anything does" },
+	{ "diff", 0, NULL, option_flag, MEMBER(diff),
+	  "only show what would change, as lines of the file" },
+	{ "prune", 0, NULL, option_flag, MEMBER(prune),
+	  "also take away what the file does not have and no apply made" },
+	{ "hold", 0, NULL, option_flag, MEMBER(hold),
+	  "keep running; on SIGTERM or SIGINT remove what was applied" },
+	END,
+};
+
+static const struct privileges_change of_apply[] = {
+	{ "check", .spares = CAP(BPF) | CAP(PERFMON) },
+	{ "diff", .spares = CAP(BPF) | CAP(PERFMON) },
+	{},
+};
+
+BBRCTL_VERB(apply, "apply", NEEDS(CHANGE, .may = FILES | EVERY_NETNS, .changes = of_apply),
+	    .args = "[FILE]", .max_args = 1,
+	    .brief = "make the machine match a file, all or nothing", OPTIONS({ apply_options, 0 }),
+	    .run = verb_apply);

@@ -190,7 +190,7 @@ static void warn_of_experiments(const char *path, const char *name)
 		experiments_free(list, n);
 }
 
-int verb_attach(void *options, int argc, char **argv)
+static int verb_attach(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct instance inst;
@@ -278,7 +278,7 @@ static int delete_rules(const struct options *opt, const char *path)
 }
 
 /* Works whether or not the instance is loaded. */
-int verb_detach(void *options, int argc, char **argv)
+static int verb_detach(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	char *path;
@@ -301,3 +301,20 @@ int verb_detach(void *options, int argc, char **argv)
 	free(path);
 	return ret;
 }
+
+static const struct option_def attach_options[] = {
+	CGROUP("which one"),
+	NAME,
+	PROFILE("PROFILE", "give its connections this profile, by a rule"),
+	END,
+};
+
+BBRCTL_VERB(attach, "attach", NEEDS(CHANGE, .may = FILES), .args = "--cgroup PATH",
+	    .brief = "make new connections of a cgroup use it, unless the application chooses",
+	    OPTIONS({ attach_options, 0 }), .run = verb_attach);
+
+static const struct option_def detach_options[] = { CGROUP("which one"), NAME, END };
+
+BBRCTL_VERB(detach, "detach", NEEDS(CHANGE, .may = FILES), .args = "--cgroup PATH",
+	    .brief = "new connections of the cgroup no longer use it",
+	    OPTIONS({ detach_options, 0 }), .run = verb_detach);

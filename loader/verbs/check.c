@@ -208,7 +208,7 @@ static int check_objects(void)
 	return EXIT_DONE;
 }
 
-int verb_check(void *options, int argc, char **argv)
+static int verb_check(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct surroundings s;
@@ -231,3 +231,7 @@ int verb_check(void *options, int argc, char **argv)
 	qdiscs_free(s.qdisc, s.n_qdiscs);
 	return EXIT_DONE;
 }
+
+BBRCTL_VERB(check, "check", NEEDS(CHANGE),
+	    .brief = "test whether this machine can run bpf_bbr, by loading it briefly",
+	    .run = verb_check);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bbrctl experiment list, status, pause, resume, stop. */
+/* bbrctl experiment list, status, pause, resume, watch, stop. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/units.h"
+#include "running/canary.h"
 #include "running/decision.h"
 #include "experiments/move.h"
 #include "experiments/program.h"
@@ -39,7 +40,7 @@ static int take_all(struct experiment_handle **list, int *n)
 	return *n < 0 ? err_bpf(*n, "cannot list experiments") : EXIT_DONE;
 }
 
-int verb_experiment_list(void *options, int argc, char **argv)
+static int verb_experiment_list(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct experiment_handle *list;
@@ -74,7 +75,7 @@ static int status_of_all(const struct options *opt)
 	return EXIT_DONE;
 }
 
-int verb_experiment_status(void *options, int argc, char **argv)
+static int verb_experiment_status(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct experiment_handle h;
@@ -127,13 +128,13 @@ static int set_paused(const struct options *opt, const char *name, bool paused)
 	return ret;
 }
 
-int verb_experiment_pause(void *options, int argc, char **argv)
+static int verb_experiment_pause(void *options, int argc, char **argv)
 {
 	(void)argc;
 	return set_paused(options, argv[1], true);
 }
 
-int verb_experiment_resume(void *options, int argc, char **argv)
+static int verb_experiment_resume(void *options, int argc, char **argv)
 {
 	(void)argc;
 	return set_paused(options, argv[1], false);
@@ -157,7 +158,31 @@ static int move_to(const struct experiment_handle *h, const char *label, __u64 *
 	return ret;
 }
 
-int verb_experiment_stop(void *options, int argc, char **argv)
+static int verb_experiment_watch(void *options, int argc, char **argv)
+{
+	const struct options *opt = options;
+	const char *given = opt->experiment.every;
+	struct experiment_handle h;
+	__u64 every = CANARY_EVERY;
+	int ret;
+
+	(void)argc;
+	if (given &&
+	    !experiment_duration_parse("--every", given, NS_PER_S, CANARY_LEASE / 3, &every))
+		return EXIT_USAGE;
+	if (!clock_init() || privileges_take())
+		return EXIT_REFUSED;
+	ret = experiment_find(argv[1], &h);
+	if (ret)
+		return ret;
+	ret = lock_watch(h.config.name, h.prog_id);
+	if (!ret)
+		ret = canary_watch(&h, every, opt->json);
+	experiment_close(&h);
+	return ret;
+}
+
+static int verb_experiment_stop(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	const char *to = opt->to;
@@ -184,3 +209,41 @@ int verb_experiment_stop(void *options, int argc, char **argv)
 	experiment_close(&h);
 	return ret;
 }
+
+BBRCTL_VERB(experiment_list, "experiment list", NEEDS(LOOK | CAP(NET_ADMIN)),
+	    .brief = "list the experiments that run", .run = verb_experiment_list);
+
+BBRCTL_VERB(experiment_status, "experiment status", NEEDS(LOOK | CAP(NET_ADMIN)),
+	    .args = "[EXPERIMENT]", .max_args = 1,
+	    .brief = "show arms, counts, guards and the log of one or all",
+	    .run = verb_experiment_status);
+
+BBRCTL_VERB(experiment_pause, "experiment pause", NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
+	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,
+	    .brief = "leave new connections alone for a while", .run = verb_experiment_pause);
+
+BBRCTL_VERB(experiment_resume, "experiment resume", NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
+	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,
+	    .brief = "resume a paused experiment", .run = verb_experiment_resume);
+
+static const struct option_def experiment_watch_options[] = {
+	{ "every", 0, "DURATION", option_text, EXPERIMENT(every),
+	  "how often to check the guards, from 1s; by default 10s" },
+	END,
+};
+
+BBRCTL_VERB(
+	experiment_watch, "experiment watch", NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
+	.args = "EXPERIMENT", .min_args = 1, .max_args = 1,
+	.brief = "of a canary: take each step when it is time, or take it back; runs until then",
+	OPTIONS({ experiment_watch_options, 0 }), .run = verb_experiment_watch);
+
+static const struct option_def experiment_stop_options[] = {
+	{ "to", 0, "ARM", option_text, MEMBER(to), "give its open connections this arm first" },
+	END,
+};
+
+BBRCTL_VERB(experiment_stop, "experiment stop", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
+	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,
+	    .brief = "end it: new connections get what they got before",
+	    OPTIONS({ experiment_stop_options, 0 }), .run = verb_experiment_stop);

@@ -211,7 +211,7 @@ static int start_in(const struct options *opt, struct experiment_request *r, con
 	return EXIT_DONE;
 }
 
-int verb_experiment_start(void *options, int argc, char **argv)
+static int verb_experiment_start(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct experiment_request request;
@@ -233,3 +233,46 @@ int verb_experiment_start(void *options, int argc, char **argv)
 	free(cgroup);
 	return ret;
 }
+
+static const struct option_def experiment_start_options[] = {
+	{ "arm", 0, "LABEL=CC[:PROFILE]", option_append, EXPERIMENT(arms),
+	  "a congestion control, or a profile of an instance; two to four of these. The others\n"
+	  "are compared with the first" },
+	{ "design", 0, "DESIGN", option_text, EXPERIMENT(design),
+	  "ab (each connection draws its arm), switchback (all have one arm at a time) or canary\n"
+	  "(the share of the second arm grows while guards hold); by default ab" },
+	{ "share", 0, "LABEL=PERCENT", option_append, EXPERIMENT(shares),
+	  "ab: of new connections, 5%; the other arms get equal parts of what is left" },
+	{ "by", 0, "UNIT", option_text, EXPERIMENT(by),
+	  "connection (each one draws an arm; the default) or prefix (all connections with one\n"
+	  "remote prefix get the same arm)" },
+	{ "prefix", 0, "N,N", option_text, EXPERIMENT(prefix),
+	  "with --by prefix: how long the prefixes are, of IPv4 and of IPv6; by default 24,48" },
+	NETNS("connections of this network namespace; otherwise, without --cgroup, of the own"),
+	ALL_NETNS("connections of all network namespaces"),
+	{ "block", 0, "DURATION", option_text, EXPERIMENT(block),
+	  "switchback: how long all have one arm; by default 60s" },
+	{ "washout", 0, "DURATION", option_text, EXPERIMENT(washout),
+	  "switchback: time at the start of a block that does not count; by default a sixth of "
+	  "it" },
+	{ "guard", 0, "GUARD", option_append, EXPERIMENT(guards),
+	  "canary: what must hold, such as 'retransmitted < 1.2x' (may be given more than once)" },
+	{ "steps", 0, "PERCENT,...", option_text, EXPERIMENT(steps),
+	  "canary: shares of the second arm, one after the other; by default 1,5,25,50,100" },
+	{ "step-connections", 0, "N", option_text, EXPERIMENT(step_connections),
+	  "canary: connections that must end in the second arm before the next step; by default "
+	  "100" },
+	{ "step-time", 0, "DURATION", option_text, EXPERIMENT(step_time),
+	  "canary: least duration of a step; by default 60s" },
+	{ "keep", 0, "N", option_text, EXPERIMENT(keep),
+	  "outcomes that the kernel keeps until they are read; by default 65536" },
+	{ "seed", 0, "N", option_text, EXPERIMENT(seed),
+	  "for the draws by prefix and the order of blocks; by default a random one" },
+	END,
+};
+
+BBRCTL_VERB(experiment_start, "experiment start", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
+	    .args = "EXPERIMENT --arm LABEL=CC[:PROFILE]...", .min_args = 1, .max_args = 1,
+	    .brief = "give each new connection of a scope one of several arms, to compare them",
+	    OPTIONS({ experiment_start_options, 0 }, { option_dst, 0 }, { option_filter, 0 }),
+	    .run = verb_experiment_start);

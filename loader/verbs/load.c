@@ -194,7 +194,7 @@ static int load_object(struct options *opt, const struct object *obj)
 	return load_once(opt, obj, &p);
 }
 
-int verb_load(void *options, int argc, char **argv)
+static int verb_load(void *options, int argc, char **argv)
 {
 	struct options *opt = options;
 	const struct algorithm *algorithm = NULL;
@@ -219,3 +219,22 @@ int verb_load(void *options, int argc, char **argv)
 	object_close(&obj);
 	return ret;
 }
+
+static const struct option_def load_options[] = {
+	NAME,
+	ALGORITHM("the instance's algorithm, by default bbr"),
+	PROFILE("PROFILE|FILE", "the values of a profile, or of the only one in a file"),
+	{ "set", 0, "KEY=VALUE", option_append, MEMBER(set),
+	  "a parameter (may be given more than once)" },
+	OBJECT("a BPF object instead of the one in bbrctl"),
+	{ "ecn", 0, NULL, option_flag, MEMBER(ecn),
+	  "negotiate ECN and respond to marks, for networks that mark at a short queue" },
+	{ "default", 0, NULL, option_flag, MEMBER(make_default),
+	  "make it the default of a network namespace, this one without --netns" },
+	NETNS("with --default: of this one, a name of /run/netns or a path"),
+	END,
+};
+
+BBRCTL_VERB(load, "load", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
+	    .brief = "load an instance; --default makes it a network namespace's default",
+	    OPTIONS({ load_options, 0 }), .run = verb_load);

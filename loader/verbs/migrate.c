@@ -42,7 +42,7 @@ static void report(const struct migration *m, const struct options *opt)
 	json_end(&j);
 }
 
-int verb_migrate(void *options, int argc, char **argv)
+static int verb_migrate(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct migration m = {
@@ -78,3 +78,20 @@ int verb_migrate(void *options, int argc, char **argv)
 	migration_free(&m);
 	return ret;
 }
+
+static const struct option_def migrate_options[] = {
+	{ "from", 0, "CC", option_text, MEMBER(from), "connections with this congestion control" },
+	{ "to", 0, "CC", option_text, MEMBER(to), "get this one" },
+	NETNS("of this network namespace; otherwise of the own"),
+	ALL_NETNS("of all network namespaces"),
+	{ "listeners", 0, NULL, option_flag, MEMBER(listeners),
+	  "also listening sockets, and so the connections that they accept later" },
+	{ "dry-run", 0, NULL, option_flag, MEMBER(dry_run), "only print which ones" },
+	END,
+};
+
+BBRCTL_VERB(migrate, "migrate", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
+	    .args = "--from CC --to CC",
+	    .brief = "give live connections another congestion control",
+	    OPTIONS({ migrate_options, 0 }, { option_dst, 0 }, { option_filter, 0 }),
+	    .run = verb_migrate);

@@ -110,7 +110,7 @@ static int read_definition(const struct options *opt, const struct algorithm *al
 	return ret;
 }
 
-int verb_profile_add(void *options, int argc, char **argv)
+static int verb_profile_add(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct param_set p;
@@ -130,7 +130,7 @@ int verb_profile_add(void *options, int argc, char **argv)
 	return ret;
 }
 
-int verb_profile_copy(void *options, int argc, char **argv)
+static int verb_profile_copy(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct param_set p;
@@ -184,7 +184,7 @@ static int delete(const struct options *opt, const char *name, struct target *t)
 	return EXIT_DONE;
 }
 
-int verb_profile_delete(void *options, int argc, char **argv)
+static int verb_profile_delete(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct target t;
@@ -199,7 +199,7 @@ int verb_profile_delete(void *options, int argc, char **argv)
 	return ret;
 }
 
-int verb_profile_show(void *options, int argc, char **argv)
+static int verb_profile_show(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct options show = *opt;
@@ -207,7 +207,7 @@ int verb_profile_show(void *options, int argc, char **argv)
 
 	(void)argc;
 	show.profile = argv[1];
-	return verb_show(&show, 1, verb);
+	return VERB_OF(show).run(&show, 1, verb);
 }
 
 /* How many connections each profile has. */
@@ -326,7 +326,7 @@ static int list(const struct options *opt, const struct tuning *t)
 	return ret;
 }
 
-int verb_profile_list(void *options, int argc, char **argv)
+static int verb_profile_list(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct tuning t;
@@ -352,3 +352,32 @@ int verb_profile_list(void *options, int argc, char **argv)
 	tuning_close(&t);
 	return ret;
 }
+
+BBRCTL_VERB(profile_list, "profile list", NEEDS(LOOK),
+	    .brief = "list the profiles of an instance, and the known ones",
+	    OPTIONS({ option_instance, 0 }), .run = verb_profile_list);
+
+BBRCTL_VERB(profile_show, "profile show", NEEDS(LOOK), .args = "PROFILE", .min_args = 1,
+	    .max_args = 1, .brief = "show the parameters of a profile",
+	    OPTIONS({ option_instance, 0 }), .run = verb_profile_show);
+
+static const struct option_def profile_add_options[] = {
+	NAME,
+	PROFILE("FILE", "the profile of this name in a file"),
+	END,
+};
+
+BBRCTL_VERB(profile_add, "profile add", NEEDS(CHANGE, .may = FILES),
+	    .args = "PROFILE [KEY=VALUE]...", .min_args = 1, .max_args = MANY,
+	    .brief = "add a known profile, one from a file, or a new one",
+	    OPTIONS({ profile_add_options, 0 }), .run = verb_profile_add);
+
+BBRCTL_VERB(profile_copy, "profile copy", NEEDS(CHANGE, .may = FILES),
+	    .args = "PROFILE NEW [KEY=VALUE]...", .min_args = 2, .max_args = MANY,
+	    .brief = "copy a profile, with changes", OPTIONS({ option_instance, 0 }),
+	    .run = verb_profile_copy);
+
+BBRCTL_VERB(profile_delete, "profile delete", NEEDS(CHANGE, .may = FILES), .args = "PROFILE",
+	    .min_args = 1, .max_args = 1,
+	    .brief = "delete a profile; its connections keep it until they close",
+	    OPTIONS({ option_instance, 0 }), .run = verb_profile_delete);

@@ -117,7 +117,7 @@ static int add(const struct options *opt, struct bbr_rule *rule, const __u32 *be
 	return ret;
 }
 
-int verb_rule_add(void *options, int argc, char **argv)
+static int verb_rule_add(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct bbr_rule rule;
@@ -162,7 +162,7 @@ static int find_rule(bool is_numbered, const struct bbr_rule *like, const struct
 	return EXIT_DONE;
 }
 
-int verb_rule_delete(void *options, int argc, char **argv)
+static int verb_rule_delete(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	bool is_described = opt->filter.dst || opt->filter.dport || opt->filter.sport ||
@@ -231,7 +231,7 @@ static int flush(const struct options *opt, const struct instance *inst)
 	return ret;
 }
 
-int verb_rule_flush(void *options, int argc, char **argv)
+static int verb_rule_flush(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct instance inst;
@@ -268,7 +268,7 @@ static void list_text(const struct tuning *t)
 	printf("all others: --profile %s\n", BBR_PROFILE_DEFAULT);
 }
 
-int verb_rule_list(void *options, int argc, char **argv)
+static int verb_rule_list(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct tuning t;
@@ -337,7 +337,7 @@ static void print_test(const struct options *opt, const struct tuning *t, int pl
 	json_end(&j);
 }
 
-int verb_rule_test(void *options, int argc, char **argv)
+static int verb_rule_test(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	__u64 ids[BBR_RULE_CGROUP_LEVELS];
@@ -355,3 +355,33 @@ int verb_rule_test(void *options, int argc, char **argv)
 	tuning_close(&t);
 	return EXIT_DONE;
 }
+
+BBRCTL_VERB(rule_list, "rule list", NEEDS(LOOK, .may = CAP(DAC_READ_SEARCH)),
+	    .brief = "list the rules; the first one that matches decides",
+	    OPTIONS({ option_instance, 0 }), .run = verb_rule_list);
+
+static const struct option_def rule_add_options[] = {
+	NAME,
+	PROFILE("PROFILE", "the profile that matching connections get"),
+	{ "before", 0, "K", option_text, MEMBER(before),
+	  "insert before the rule with this number; by default at the end" },
+	END,
+};
+
+BBRCTL_VERB(rule_add, "rule add", NEEDS(CHANGE, .may = FILES), .args = "--profile PROFILE",
+	    .brief = "give matching new connections a profile",
+	    OPTIONS({ rule_add_options, 0 }, { option_dst, 0 }, { option_filter, 0 }),
+	    .run = verb_rule_add);
+
+BBRCTL_VERB(rule_delete, "rule delete", NEEDS(CHANGE, .may = FILES), .args = "[K]", .max_args = 1,
+	    .brief = "delete a rule, by its number or by its options",
+	    OPTIONS({ option_instance, 0 }, { option_dst, 0 }, { option_filter, 0 }),
+	    .run = verb_rule_delete);
+
+BBRCTL_VERB(rule_flush, "rule flush", NEEDS(CHANGE, .may = FILES), .brief = "delete all rules",
+	    OPTIONS({ option_instance, 0 }), .run = verb_rule_flush);
+
+BBRCTL_VERB(rule_test, "rule test", NEEDS(LOOK, .may = CAP(DAC_READ_SEARCH)), .args = "ADDR",
+	    .min_args = 1, .max_args = 1,
+	    .brief = "show which rule and profile a connection would get",
+	    OPTIONS({ option_instance, 0 }, { option_filter, 0 }), .run = verb_rule_test);

@@ -60,7 +60,7 @@ static int save(const struct options *opt, struct machine *m)
 	return EXIT_DONE;
 }
 
-int verb_save(void *options, int argc, char **argv)
+static int verb_save(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct machine m = {};
@@ -74,3 +74,12 @@ int verb_save(void *options, int argc, char **argv)
 	machine_free(&m);
 	return ret;
 }
+
+static const struct option_def save_options[] = {
+	{ "name", 0, "NAME", option_name, 0, "only this instance; otherwise all" },
+	END,
+};
+
+BBRCTL_VERB(save, "save", NEEDS(LOOK | CAP(NET_ADMIN), .may = CAP(DAC_READ_SEARCH) | EVERY_NETNS),
+	    .brief = "print the state of the machine as a file for apply",
+	    OPTIONS({ save_options, 0 }), .run = verb_save);

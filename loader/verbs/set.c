@@ -104,7 +104,7 @@ static int change(const struct options *opt, struct target *t, const struct para
 	return EXIT_DONE;
 }
 
-int verb_set(void *options, int argc, char **argv)
+static int verb_set(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct param_set new;
@@ -128,7 +128,7 @@ int verb_set(void *options, int argc, char **argv)
 	return ret;
 }
 
-int verb_reset(void *options, int argc, char **argv)
+static int verb_reset(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	const struct algorithm *algorithm;
@@ -151,3 +151,17 @@ int verb_reset(void *options, int argc, char **argv)
 	profile_map_close(&t.profiles);
 	return ret;
 }
+
+static const struct option_def set_options[] = {
+	NAME,
+	PROFILE("PROFILE", "change this profile instead of the default one"),
+	END,
+};
+
+BBRCTL_VERB(set, "set", NEEDS(CHANGE, .may = FILES), .args = "KEY=VALUE...", .min_args = 1,
+	    .max_args = MANY, .brief = "change parameters, all at once; open connections follow",
+	    OPTIONS({ set_options, 0 }), .run = verb_set);
+
+BBRCTL_VERB(reset, "reset", NEEDS(CHANGE, .may = FILES), .args = "[KEY]...", .max_args = MANY,
+	    .brief = "set parameters back to the defaults", OPTIONS({ set_options, 0 }),
+	    .run = verb_reset);

@@ -121,7 +121,7 @@ static int read_params(const struct options *opt, struct param_set *p)
 	return ret;
 }
 
-int verb_show(void *options, int argc, char **argv)
+static int verb_show(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct param_set p;
@@ -153,3 +153,21 @@ int verb_show(void *options, int argc, char **argv)
 		show_text(&p, argc, argv);
 	return EXIT_DONE;
 }
+
+static const struct option_def show_options[] = {
+	NAME,
+	PROFILE("PROFILE", "show this profile instead of the default one"),
+	{ "defaults", 0, NULL, option_flag, MEMBER(defaults),
+	  "show the defaults, not an instance" },
+	ALGORITHM("with --defaults: of this algorithm, by default bbr"),
+	END,
+};
+
+static const struct privileges_change of_show[] = {
+	{ "defaults", .spares = PRIVILEGES_ALL },
+	{},
+};
+
+BBRCTL_VERB(show, "show", NEEDS(LOOK, .changes = of_show), .args = "[KEY]...", .max_args = MANY,
+	    .brief = "show parameters: value, default, range, meaning",
+	    OPTIONS({ show_options, 0 }), .run = verb_show);

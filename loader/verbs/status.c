@@ -241,7 +241,7 @@ static int read_and_print(const struct options *opt, const struct instance *list
 	return ret;
 }
 
-int verb_status(void *options, int argc, char **argv)
+static int verb_status(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct instance *list = NULL, one;
@@ -265,3 +265,7 @@ int verb_status(void *options, int argc, char **argv)
 	free(list);
 	return ret;
 }
+
+BBRCTL_VERB(status, "status", NEEDS(LOOK | CAP(NET_ADMIN), .may = EVERY_NETNS),
+	    .brief = "list the loaded instances", OPTIONS({ option_instance, 0 }),
+	    .run = verb_status);

@@ -84,7 +84,7 @@ static int check_migrate(const struct options *opt, struct migration *m)
 	return EXIT_USAGE;
 }
 
-int verb_unload(void *options, int argc, char **argv)
+static int verb_unload(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct migration m = { .config = { .listeners = true }, .all_netns = true };
@@ -126,3 +126,14 @@ int verb_unload(void *options, int argc, char **argv)
 		warn_of_attachments(opt->name);
 	return ret;
 }
+
+static const struct option_def unload_options[] = {
+	NAME,
+	{ "migrate", 0, "CC", option_text, MEMBER(migrate),
+	  "give its connections this congestion control first" },
+	END,
+};
+
+BBRCTL_VERB(unload, "unload", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
+	    .brief = "unload an instance; connections keep it until they close, or move",
+	    OPTIONS({ unload_options, 0 }), .run = verb_unload);

@@ -113,7 +113,7 @@ static void say_still_running(const struct instance *old)
 		       now.map_id);
 }
 
-int verb_upgrade(void *options, int argc, char **argv)
+static int verb_upgrade(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct object obj;
@@ -146,3 +146,13 @@ int verb_upgrade(void *options, int argc, char **argv)
 		print_upgraded(&old, &obj.abi, &swap, defaults, users);
 	return ret;
 }
+
+static const struct option_def upgrade_options[] = {
+	NAME,
+	OBJECT("a BPF object instead of the one in bbrctl"),
+	END,
+};
+
+BBRCTL_VERB(upgrade, "upgrade", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
+	    .brief = "replace the code; open connections keep the old code",
+	    OPTIONS({ upgrade_options, 0 }), .run = verb_upgrade);

@@ -9,11 +9,12 @@
 #include <stdbool.h>
 
 #include "bpf_bbr/abi.h"
+#include "cli/caps.h"
 #include "cli/options.h"
 #include "experiments/request.h"
 #include "tuning/socket_filter.h"
 
-/* The options of all verbs; a table in verbs.c says which verb takes which. */
+/* The options of all verbs; each verb's file says which it takes. */
 struct options {
 	const char *name; /* --name: the instance; by default that of the first algorithm */
 	bool name_given;
@@ -47,36 +48,73 @@ extern const struct program bbrctl;
  */
 int algorithm_option(const struct options *opt, const struct algorithm **algorithm);
 
-int verb_check(void *options, int argc, char **argv);
-int verb_load(void *options, int argc, char **argv);
-int verb_unload(void *options, int argc, char **argv);
-int verb_status(void *options, int argc, char **argv);
-int verb_show(void *options, int argc, char **argv);
-int verb_set(void *options, int argc, char **argv);
-int verb_reset(void *options, int argc, char **argv);
-int verb_save(void *options, int argc, char **argv);
-int verb_apply(void *options, int argc, char **argv);
-int verb_rule_add(void *options, int argc, char **argv);
-int verb_rule_delete(void *options, int argc, char **argv);
-int verb_rule_list(void *options, int argc, char **argv);
-int verb_rule_flush(void *options, int argc, char **argv);
-int verb_rule_test(void *options, int argc, char **argv);
-int verb_migrate(void *options, int argc, char **argv);
-int verb_profile_list(void *options, int argc, char **argv);
-int verb_profile_show(void *options, int argc, char **argv);
-int verb_profile_add(void *options, int argc, char **argv);
-int verb_profile_copy(void *options, int argc, char **argv);
-int verb_profile_delete(void *options, int argc, char **argv);
-int verb_attach(void *options, int argc, char **argv);
-int verb_detach(void *options, int argc, char **argv);
-int verb_experiment_start(void *options, int argc, char **argv);
-int verb_experiment_list(void *options, int argc, char **argv);
-int verb_experiment_status(void *options, int argc, char **argv);
-int verb_experiment_pause(void *options, int argc, char **argv);
-int verb_experiment_resume(void *options, int argc, char **argv);
-int verb_experiment_watch(void *options, int argc, char **argv);
-int verb_experiment_stop(void *options, int argc, char **argv);
-int verb_upgrade(void *options, int argc, char **argv);
+/* ---- what the verbs' files define their verbs with */
+
+#define MANY 64 /* keys, values */
+
+/* Takes a name that a congestion control can have. */
+bool option_name(const char *option, const char *name, void *to);
+
+#define MEMBER(m) offsetof(struct options, m)
+
+#define NAME { "name", 0, "NAME", option_name, 0, "the instance, by default bpf_bbr" }
+#define PROFILE(arg, help) { "profile", 0, arg, option_text, MEMBER(profile), help }
+#define ALGORITHM(help) { "algorithm", 0, "ALGORITHM", option_text, MEMBER(algorithm), help }
+#define OBJECT(help) { "object", 0, "FILE", option_text, MEMBER(object), help }
+#define NETNS(help) { "netns", 0, "N", option_text, MEMBER(netns), help }
+#define ALL_NETNS(help) { "all-netns", 0, NULL, option_flag, MEMBER(all_netns), help }
+#define CGROUP(help) { "cgroup", 0, "PATH", option_text, MEMBER(filter.cgroup), help }
+#define END \
+	{   \
+	}
+
+#define EXPERIMENT(m) MEMBER(experiment.m)
+
+/* Options that several verbs have. */
+extern const struct option_def option_instance[], option_dst[], option_filter[];
+
+/*
+ * CAP_SYS_ADMIN is for bpf(2)'s *_GET_FD_BY_ID and *_GET_NEXT_ID, which find a loaded instance; the
+ * others are for loading one. Before Linux 6.10, CAP_NET_ADMIN is also for asking which programs a
+ * cgroup has.
+ */
+#define LOOK CAP(SYS_ADMIN)
+#define CHANGE (LOOK | CAP(BPF) | CAP(PERFMON) | CAP(NET_ADMIN))
+/*
+ * Access to files as root has it. CAP_DAC_READ_SEARCH also finds a cgroup by its id
+ * (open_by_handle_at(2)).
+ */
+#define FILES (CAP(DAC_READ_SEARCH) | CAP(DAC_OVERRIDE))
+/* The namespaces of other users' processes, through /proc/PID/ns. */
+#define EVERY_NETNS CAP(SYS_PTRACE)
+
+void options_init(void *options);
+
+/* The groups of options of a verb. */
+#define OPTIONS(...)                            \
+	.groups = (const struct option_group[]) \
+	{                                       \
+		__VA_ARGS__,                    \
+		{                               \
+		}                               \
+	}
+
+/* Defines a verb of bbrctl: its word or words, what it needs, and its other members. */
+#define BBRCTL_VERB(word, words, needs, ...)                                \
+	const struct verb VERB_OF(word) = { .privileges = needs,            \
+					    .name = words,                  \
+					    .size = sizeof(struct options), \
+					    .init = options_init,           \
+					    __VA_ARGS__ }
+
+extern const struct verb VERB_OF(check), VERB_OF(load), VERB_OF(unload), VERB_OF(status),
+	VERB_OF(show), VERB_OF(set), VERB_OF(reset), VERB_OF(profile_list), VERB_OF(profile_show),
+	VERB_OF(profile_add), VERB_OF(profile_copy), VERB_OF(profile_delete), VERB_OF(rule_list),
+	VERB_OF(rule_add), VERB_OF(rule_delete), VERB_OF(rule_flush), VERB_OF(rule_test),
+	VERB_OF(apply), VERB_OF(save), VERB_OF(migrate), VERB_OF(upgrade), VERB_OF(attach),
+	VERB_OF(detach), VERB_OF(experiment_start), VERB_OF(experiment_list),
+	VERB_OF(experiment_status), VERB_OF(experiment_pause), VERB_OF(experiment_resume),
+	VERB_OF(experiment_watch), VERB_OF(experiment_stop);
 
 /* After unloading: warns about the cgroups that are still attached to the name. */
 void warn_of_attachments(const char *name);

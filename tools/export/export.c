@@ -356,8 +356,8 @@ static const struct option_def options[] = {
 	  "address to listen on: " DEFAULT_LISTEN " by default, [::1]:9000;\n"
 	  "port 0 picks a free one and prints it" },
 	{ "web-config", 0, "FILE", option_text, offsetof(struct export, web_config),
-	  "TLS and passwords, in the file that Prometheus' exporters take as\n"
-	  "--web.config.file" },
+	  "TLS and passwords: the file that Prometheus' exporters call\n"
+	  "web.config.file" },
 	{ "once", 0, NULL, option_flag, offsetof(struct export, once),
 	  "print the gauges, which need no watching, and exit" },
 	{},
