@@ -67,6 +67,64 @@ int output_open_fd(const char *path, int flags, bool is_named)
 	return is_named ? open_named(path, flags) : open_unnamed(path, flags);
 }
 
+/* Files that are open already. */
+static struct reached {
+	const char *path; /* NULL: none */
+	int fd;
+	bool is_new;
+} reached[2]; /* a page and a figure */
+
+int output_reach(const char *path, bool is_named)
+{
+	struct reached *r = reached[0].path ? &reached[1] : &reached[0];
+	bool is_new = access(path, F_OK) && errno == ENOENT;
+	int fd;
+
+	if (is_named && !strcmp(path, "-"))
+		return EXIT_DONE;
+	fd = output_open_fd(path, O_WRONLY, is_named);
+	if (fd < 0)
+		return EXIT_REFUSED;
+	*r = (struct reached){ path, fd, is_new };
+	return EXIT_DONE;
+}
+
+/* Is it still the file that has this name? */
+static bool is_named_so(int fd, const char *path)
+{
+	struct stat x, y;
+
+	return !fstat(fd, &x) && !lstat(path, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+void output_forget(void)
+{
+	for (struct reached *r = reached; r < reached + 2; r++) {
+		if (!r->path)
+			continue;
+		if (r->is_new && is_named_so(r->fd, r->path))
+			unlink(r->path);
+		close(r->fd);
+		r->path = NULL;
+	}
+}
+
+/* Empties and hands out a file that is open already; -1: it is not. */
+static int take_reached(const char *path)
+{
+	struct stat st;
+
+	for (struct reached *r = reached; r < reached + 2; r++) {
+		if (!r->path || strcmp(r->path, path))
+			continue;
+		r->path = NULL;
+		if (fstat(r->fd, &st) || !S_ISREG(st.st_mode) || !ftruncate(r->fd, 0))
+			return r->fd;
+		close(r->fd);
+	}
+	return -1;
+}
+
 FILE *output_open(const char *path, bool is_named)
 {
 	FILE *out;
@@ -74,7 +132,9 @@ FILE *output_open(const char *path, bool is_named)
 
 	if (is_named && !strcmp(path, "-"))
 		return stdout;
-	fd = output_open_fd(path, O_WRONLY | O_TRUNC, is_named);
+	fd = take_reached(path);
+	if (fd < 0)
+		fd = output_open_fd(path, O_WRONLY | O_TRUNC, is_named);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (out || fd < 0)
 		return out;

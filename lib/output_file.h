@@ -19,7 +19,15 @@
  */
 int output_open_fd(const char *path, int flags, bool is_named);
 
-/* The same for an empty file; a named "-" is stdout. NULL: has printed why. */
+/*
+ * Opens the file already, and keeps its contents, before a reader of what anybody may have written
+ * gives up the privileges that this may take. output_open() uses it. output_forget() closes what it
+ * did not use, and removes it if output_reach() had created it. Returns an exit status.
+ */
+int output_reach(const char *path, bool is_named);
+void output_forget(void);
+
+/* As output_open_fd(), for an empty file; a named "-" is stdout. NULL: has printed why. */
 FILE *output_open(const char *path, bool is_named);
 
 /*

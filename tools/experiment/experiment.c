@@ -144,9 +144,13 @@ static int run_verb(void *options, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	interrupt_catch();
-	ret = from_file ? file_read(what, &s) : read_live(r, &s, what);
+	/* Before a file is read: its reader gives up all privileges. */
+	ret = from_file && r->html ? output_reach(r->html, true) : EXIT_DONE;
+	if (!ret)
+		ret = from_file ? file_read(what, &s) : read_live(r, &s, what);
 	if (!ret)
 		ret = print(r, &s);
+	output_forget();
 	study_free(&s);
 	return ret;
 }

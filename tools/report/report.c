@@ -266,8 +266,24 @@ static void free_reading(struct reading *r)
 	run_clocks_free(&r->clocks);
 }
 
+static int read_and_write(struct reading *r, bool is_named, int n, char **filter)
+{
+	int ret = watch_filter(&r->config, n, filter);
+
+	if (ret < 0)
+		ret = read_totals(r);
+	if (!ret)
+		ret = read_series(r);
+	if (!ret && r->svg)
+		ret = write_figure(r);
+	if (!ret && r->out)
+		ret = write_page(r, is_named);
+	free_reading(r);
+	return ret;
+}
+
 /* Without -o and --svg the page goes beside the recording. */
-static int make_report(struct reading *r)
+static int make_report(struct reading *r, int n, char **filter)
 {
 	bool is_named = r->out;
 	char *beside = NULL;
@@ -293,14 +309,13 @@ static int make_report(struct reading *r)
 		err("%s is the recording: the output would overwrite it", r->report.file);
 		ret = EXIT_USAGE;
 	} else {
-		ret = read_totals(r);
-		if (!ret)
-			ret = read_series(r);
-		if (!ret && r->svg)
-			ret = write_figure(r);
+		/* Before the recording is read: its reader gives up all privileges. */
+		ret = r->svg ? output_reach(r->svg, true) : EXIT_DONE;
 		if (!ret && r->out)
-			ret = write_page(r, is_named);
-		free_reading(r);
+			ret = output_reach(r->out, is_named);
+		if (!ret)
+			ret = read_and_write(r, is_named, n, filter);
+		output_forget();
 	}
 	free(beside);
 	return ret;
@@ -360,9 +375,7 @@ static int run_verb(void *options, int argc, char **argv)
 	int ret;
 
 	r->config.read = r->report.file = argv[1];
-	ret = watch_filter(&r->config, argc - 2, argv + 2);
-	if (ret < 0)
-		ret = make_report(r);
+	ret = make_report(r, argc - 2, argv + 2);
 	watch_config_free(&r->config);
 	return ret;
 }

@@ -31,6 +31,7 @@ NAMES = ["--name", "NAME", "--name", "bbr"]
 WATCHING = {"stream": ["--every", "ack", *NAMES], "top": ["--batch", *NAMES], "record": ["-o", "FILE", *NAMES],
             "export": ["--listen", "127.0.0.1:0", *NAMES]}
 OTHER_ARGS = {"record": ["-o", "-"], "top": ["--batch"]}  # required beside --read
+RECORDING = ROOT / "tests/native/watching/recordings/abi3.rec"
 GUARDED = {"stream", "top", "record", "export"}  # have a child that frees their slots
 BITS = {"dac_override": 1, "dac_read_search": 2, "net_bind_service": 10, "net_admin": 12, "sys_ptrace": 19, "sys_admin": 21, "perfmon": 38,
         "bpf": 39}
@@ -219,6 +220,28 @@ def test_what_root_keeps_while_it_reads_a_file(public, load, program, line, caps
         finally:
             process.kill()
             os.close(writer)
+
+
+@pytest.mark.parametrize("args", [["report", "FILE"], ["report", "-o", "OUT", "FILE"], ["report", "--svg", "OUT", "FILE"],
+                                  ["record", "-o", "OUT", "--read", "FILE"], ["experiment", "--html", "OUT", "FILE"]], ids=" ".join)
+def test_root_writes_into_the_folder_of_somebody_else(public, args):
+    """Which takes a capability: so the output is opened before the file is read. Nothing is left of an output that got nothing."""
+    folder = public / "folder"
+    folder.mkdir()
+    os.chown(folder, 65534, 65534)
+    os.chmod(folder, 0o700)
+    kind = "connections.csv" if args[0] == "experiment" else "recording"
+    source = ROOT / "tests/unit/tools/recorded_connections.csv" if args[0] == "experiment" else RECORDING
+    shutil.copy(source, folder / kind)
+    args = [{"FILE": folder / kind, "OUT": folder / "out"}.get(arg, arg) for arg in args]
+    bbrmon = Tool(public / "bbrmon")
+    bbrmon(*args)
+    (written,) = set(folder.iterdir()) - {folder / kind}
+    assert written.stat().st_size > 100
+    before = written.read_bytes()
+    (folder / kind).write_text("neither of them")
+    assert "neither of them" not in bbrmon(*args, status=REFUSED).err
+    assert written.read_bytes() == before  # it keeps what it had
 
 
 SNAPSHOTS = {"": set(), "--processes": {"dac_read_search"}, "--cgroup": {"dac_read_search"}}
