@@ -161,6 +161,8 @@ $(BUILD)/snapshot_programs.h: FORCE | $(BUILD)
 $(addsuffix /sockets/snapshot_programs.o,$(addprefix $(BUILD)/,obj/tools asan/obj/tools fuzz/obj/tools)): \
 	$(BUILD)/snapshot_programs.h $(SKELETONS) $(BUILD)/algorithms.h
 
+$(foreach dir,obj asan/obj fuzz/obj,$(BUILD)/$(dir)/lib/kernel/netns.o): $(BUILD)/netns.lskel.h
+
 # The plotting library of bbrmon's reports, without the comments that make a browser look for its sources.
 JAVASCRIPT ?= /usr/share/javascript
 DYGRAPHS_FROM := $(addprefix $(JAVASCRIPT)/dygraphs/,dygraph.min.js extras/synchronizer.js dygraph.min.css)

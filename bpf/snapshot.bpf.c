@@ -37,15 +37,15 @@ struct {
 
 /*
  * The same instances: the address of their tcp_congestion_ops in the kernel, to which their sockets
- * point, and the id. Names would not do: after an upgrade two instances have the same. No address
- * is reused during a snapshot, because the reader holds the maps open.
+ * point, and how many were seen. Names would not do: after an upgrade two instances have the same.
+ * No address is reused during a snapshot, because the reader holds the maps open.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, MAX_INSTANCES);
 	__type(key, u64);
-	__type(value, u32);
+	__type(value, struct bbr_snapshot_of);
 } instance_ops SEC(".maps");
 
 /*
@@ -106,6 +106,7 @@ int find_ops(struct bpf_iter__bpf_map *ctx)
 {
 	struct bpf_map *map = ctx->map;
 	u32 id = map ? map->id : 0;
+	struct bbr_snapshot_of of = { .map_id = id };
 	u64 ops;
 
 	tell_layout();
@@ -114,7 +115,7 @@ int find_ops(struct bpf_iter__bpf_map *ctx)
 	ops = (u64)map + bpf_core_field_offset(struct bpf_struct_ops_map, kvalue) -
 	      bpf_core_field_offset(struct bpf_struct_ops_map, map) +
 	      bpf_core_field_offset(struct bpf_struct_ops_value, data);
-	bpf_map_update_elem(&instance_ops, &ops, &id, BPF_ANY);
+	bpf_map_update_elem(&instance_ops, &ops, &of, BPF_ANY);
 	return 0;
 }
 
@@ -184,31 +185,43 @@ static inline void fill_socket(struct bbr_snapshot *snap, struct sock *sk)
 	snap->state = sk->__sk_common.skc_state;
 }
 
+/*
+ * A record that does not fit into the rest of the reader's buffer is dropped, and the kernel shows
+ * the same socket again at the next read().
+ */
+static inline void count_seen(struct bbr_snapshot_of *of, struct seq_file *seq, u32 size)
+{
+	if (of && seq->count + size < seq->size)
+		of->seen++;
+}
+
 SEC("iter/tcp")
 int snapshot(struct bpf_iter__tcp *ctx)
 {
 	struct sock_common *skc = ctx->sk_common;
+	struct seq_file *seq = ctx->meta->seq;
+	struct bbr_snapshot_of *of;
 	struct scratch *to;
 	struct tcp_sock *tp;
 	struct sock *sk;
 	u64 address;
-	u32 *id;
 
 	to = bpf_map_lookup_elem(&scratch, &(u32){ 0 });
 	tp = skc ? bpf_skc_to_tcp_sock(skc) : NULL;
 	if (!to || !tp) /* requests and TIME_WAIT have no congestion control */
 		return 0;
 	sk = (struct sock *)tp;
+	address = (u64)ca_ops_of(sk);
+	of = bpf_map_lookup_elem(&instance_ops, &address);
+	count_seen(of, seq, has_state(sk) ? SNAPSHOT_SIZE : 0);
 	if (!has_state(sk))
 		return 0;
-	address = (u64)ca_ops_of(sk);
-	id = bpf_map_lookup_elem(&instance_ops, &address);
-	if (id)
+	if (of)
 		fill_ours(to, sk);
 	else if (!fill_kernels(to, sk))
 		return 0;
-	to->snap.event.tag = id ? *id : 0;
+	to->snap.event.tag = of ? of->map_id : 0;
 	fill_socket(&to->snap, sk);
-	bpf_seq_write(ctx->meta->seq, &to->snap, SNAPSHOT_SIZE);
+	bpf_seq_write(seq, &to->snap, SNAPSHOT_SIZE);
 	return 0;
 }

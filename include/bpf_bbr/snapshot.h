@@ -14,6 +14,12 @@
 
 #include "bpf_bbr/events.h"
 
+/* An instance that is read, by the address of its tcp_congestion_ops in the kernel. */
+struct bbr_snapshot_of {
+	__u32 map_id;
+	__u32 seen; /* sockets that used it, whether they are shown or not: listeners are not */
+};
+
 struct bbr_snapshot {
 	__u64 cookie; /* SO_COOKIE: unique while the machine runs */
 	__u64 cgroup; /* id of the socket's cgroup (version 2) */

@@ -19,8 +19,17 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include <bpf/bpf.h>
+
 #include "cli/err.h"
+#include "cli/units.h"
 #include "netns.h"
+#include "netns.lskel.h"
+
+/* As of the last walk. */
+static struct netns_known *known;
+static int n_known = -ENODATA;
+static int n_unseen; /* of those that are live */
 
 struct walk {
 	netns_visitor visit;
@@ -33,6 +42,168 @@ struct walk {
 static int compare(const void *a, const void *b)
 {
 	return a < b ? -1 : a > b;
+}
+
+static int by_inode(const void *a, const void *b)
+{
+	const struct netns_known *x = a, *y = b;
+
+	return x->inode < y->inode ? -1 : x->inode > y->inode;
+}
+
+static struct netns_known *find_known(struct netns_known *list, int n, __u32 inode)
+{
+	const struct netns_known key = { .inode = inode };
+
+	return n > 0 ? bsearch(&key, list, n, sizeof(key), by_inode) : NULL;
+}
+
+/* Runs the program. Loads it first, once for all walks. */
+static int run_program(struct netns_bpf **program)
+{
+	static struct netns_bpf *loaded;
+	static int error;
+	char none;
+	int fd;
+
+	if (!loaded && !error) {
+		loaded = netns_bpf__open();
+		error = loaded ? netns_bpf__load(loaded) : -ENOMEM;
+		if (!error)
+			error = netns_bpf__attach(loaded);
+	}
+	if (error)
+		return error;
+	*program = loaded;
+	fd = bpf_iter_create(loaded->links.list_namespaces_fd);
+	if (fd < 0)
+		return -errno;
+	while (read(fd, &none, sizeof(none)) < 0 && !error)
+		if (errno != EAGAIN && errno != EINTR)
+			error = -errno;
+	close(fd);
+	return error;
+}
+
+/* Takes the entries out of the map, so that the next run begins with none. */
+static int take_namespaces(int map, struct netns_known **list)
+{
+	struct netns_known *grown;
+	__u32 inode;
+	int n = 0;
+
+	while (!bpf_map_get_next_key(map, NULL, &inode)) {
+		grown = realloc(*list, (n + 1) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		*list = grown;
+		memset(&grown[n], 0, sizeof(grown[n]));
+		grown[n].inode = inode;
+		if (!bpf_map_lookup_elem(map, &inode, &grown[n].is))
+			n++;
+		bpf_map_delete_elem(map, &inode);
+	}
+	if (n)
+		qsort(*list, n, sizeof(**list), by_inode);
+	return n;
+}
+
+/* Asks the kernel for all namespaces. Returns their number or -errno. */
+static int ask_kernel(struct netns_known **list)
+{
+	struct netns_bpf *program;
+	__u64 address;
+	int n = run_program(&program);
+
+	*list = NULL;
+	if (n)
+		return n;
+	n = take_namespaces(program->maps.namespaces.map_fd, list);
+	while (!bpf_map_get_next_key(program->maps.ops.map_fd, NULL, &address))
+		bpf_map_delete_elem(program->maps.ops.map_fd, &address);
+	if (n >= 0 && (__u32)n != program->bss->n_listed)
+		n = -E2BIG;
+	if (n < 0) {
+		free(*list);
+		*list = NULL;
+	}
+	return n;
+}
+
+static void begin_list(void)
+{
+	free(known);
+	n_known = ask_kernel(&known);
+	n_unseen = 0;
+	for (int i = 0; i < n_known; i++)
+		n_unseen += known[i].is.is_live;
+}
+
+static void note_found(__u32 inode)
+{
+	struct netns_known *k = find_known(known, n_known, inode);
+
+	if (!k || k->is_found)
+		return;
+	k->is_found = true;
+	n_unseen -= k->is.is_live;
+}
+
+static bool all_are_found(void)
+{
+	return n_known > 0 && !n_unseen;
+}
+
+/* Those that ended while we looked for them are no longer missing. */
+static void end_list(void)
+{
+	struct netns_known *now;
+	int n_now, n = 0;
+
+	if (n_known < 0 || all_are_found())
+		return;
+	n_now = ask_kernel(&now);
+	n_unseen = 0;
+	for (int i = 0; i < n_known; i++) {
+		const struct netns_known *k = find_known(now, n_now, known[i].inode);
+
+		if (!known[i].is_found && n_now >= 0 && !k)
+			continue;
+		if (!known[i].is_found && k)
+			known[i].is = k->is;
+		n_unseen += !known[i].is_found && known[i].is.is_live;
+		known[n++] = known[i];
+	}
+	n_known = n;
+	free(now);
+}
+
+int netns_list(const struct netns_known **list)
+{
+	*list = known;
+	return n_known;
+}
+
+const struct netns_known *netns_find(__u32 inode)
+{
+	return find_known(known, n_known, inode);
+}
+
+int netns_unseen(void)
+{
+	return n_known < 0 ? n_known : n_unseen;
+}
+
+void netns_say_unseen(int unseen, const char *what)
+{
+	if (unseen < 0)
+		err("%s: cannot tell whether all network namespaces were found: %s", what,
+		    strerror(-unseen));
+	else
+		err("%s: %d network namespace%s cannot be found from here", what, unseen,
+		    plural(unseen));
+	remedy("run it where /proc shows the processes of the whole machine, as with docker's "
+	       "--pid=host");
 }
 
 static void leave_inode(void *inode)
@@ -83,7 +254,8 @@ static void visit_path(struct walk *w, const char *path, ino_t inode)
 	struct stat st;
 	int fd;
 
-	if (w->result || stat(path, &st) || (inode && st.st_ino != inode) || is_seen(w, st.st_ino))
+	if (w->result || all_are_found() || stat(path, &st) || (inode && st.st_ino != inode) ||
+	    is_seen(w, st.st_ino))
 		return;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
@@ -94,6 +266,7 @@ static void visit_path(struct walk *w, const char *path, ino_t inode)
 	} else if (!is_seen(w, st.st_ino)) {
 		tsearch((void *)st.st_ino, &w->seen, compare);
 		ns.inode = st.st_ino;
+		note_found(ns.inode);
 		if (!strncmp(path, NETNS_NAMED, strlen(NETNS_NAMED)))
 			ns.name += strlen(NETNS_NAMED);
 		if (!visit_inside(fd, &ns, w->visit, w->data, &w->result))
@@ -163,7 +336,7 @@ static void visit_processes(struct walk *w)
 	DIR *dir = opendir("/proc");
 	struct dirent *e;
 
-	while (dir && (e = readdir(dir)))
+	while (dir && !all_are_found() && (e = readdir(dir)))
 		if (isdigit((unsigned char)e->d_name[0]))
 			visit_threads(w, e->d_name);
 	if (dir)
@@ -174,8 +347,10 @@ int netns_for_each(netns_visitor visit, void *data)
 {
 	struct walk w = { .visit = visit, .data = data };
 
+	begin_list();
 	visit_mounts(&w); /* first, for the sake of the names */
 	visit_processes(&w);
+	end_list();
 	tdestroy(w.seen, leave_inode);
 	return w.result ? w.result : w.unreachable ? EXIT_REFUSED : EXIT_DONE;
 }

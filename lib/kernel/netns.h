@@ -12,12 +12,21 @@
 
 #include <linux/types.h>
 
+#include "bpf_bbr/netns.h"
+
 #define NETNS_NAMED "/run/netns/" /* where ip-netns(8) keeps them */
 #define NETNS_OWN "/proc/thread-self/ns/net"
 
 struct netns {
 	const char *name; /* as --netns takes it: of /run/netns, or a path such as /proc/1/ns/net */
 	__u32 inode;
+};
+
+/* A network namespace as the kernel lists it, whether it can be entered from here or not. */
+struct netns_known {
+	__u32 inode;
+	struct netns_entry is;
+	bool is_found; /* it was visited */
 };
 
 /* Called inside the namespace; a return value other than EXIT_DONE ends the walk. */
@@ -28,6 +37,27 @@ typedef int (*netns_visitor)(const struct netns *ns, void *data);
  * which ones could not be opened or entered; it still visits the others.
  */
 int netns_for_each(netns_visitor visit, void *data);
+
+/*
+ * The namespaces of the machine as of the last netns_for_each(), by inode. Returns their number, or
+ * -errno if the kernel does not list them.
+ */
+int netns_list(const struct netns_known **list);
+
+/* The one with this inode; NULL: the kernel does not list it. */
+const struct netns_known *netns_find(__u32 inode);
+
+/*
+ * How many of them could not be found from here, without those that only sockets keep; -errno if
+ * that is not known.
+ */
+int netns_unseen(void);
+
+/*
+ * Prints what is not done because `unseen` namespaces (netns_unseen()) could not be found, and what
+ * to do about it.
+ */
+void netns_say_unseen(int unseen, const char *what);
 
 /*
  * Visits one, by a name in /run/netns or a path; NULL is our own. Returns EXIT_USAGE, after

@@ -55,8 +55,11 @@ static int add_to_list(const struct netns *ns, void *data)
 	struct list *list = data;
 	struct default_of *grown, d = { .inode = ns->inode };
 
+	const struct netns_known *known = netns_find(ns->inode);
+
 	if (read_default(d.name)) /* no IPv4 there */
 		return EXIT_DONE;
+	d.map_id = known ? known->is.map_id : -1ll;
 	d.netns = strdup(ns->name);
 	grown = realloc(list->entry, (list->n + 1) * sizeof(d));
 	if (!d.netns || !grown) {
@@ -66,6 +69,11 @@ static int add_to_list(const struct netns *ns, void *data)
 	list->entry = grown;
 	list->entry[list->n++] = d;
 	return EXIT_DONE;
+}
+
+bool default_is(const struct default_of *d, const struct instance *inst)
+{
+	return !strcmp(d->name, inst->name) && (d->map_id < 0 || d->map_id == inst->map_id);
 }
 
 int defaults_list(struct default_of **entries)
@@ -179,7 +187,7 @@ static int set(const struct netns *ns, void *data)
 	}
 	/*
 	 * With the name but no note, the default may be the old code of an unloaded instance, which
-	 * nothing else shows. So set it again. What was before that is not known.
+	 * not every kernel tells. So set it again. What was before that is not known.
 	 */
 	memset(previous, 0, sizeof(previous));
 	if (!is_named)
@@ -281,7 +289,7 @@ static void say_restored(const struct restoring *r, const struct netns *ns, cons
 		return;
 	}
 	json_open_object(r->j, NULL);
-	json_add_string(r->j, "netns", ns->name);
+	json_add_string(r->j, "netns", ns->name); /* null: there is no way to it from here */
 	json_add_int(r->j, "inode", ns->inode);
 	json_add_string(r->j, "default", now);
 	json_add_bool(r->j, "restored", restored);
@@ -388,7 +396,28 @@ static int restore(const struct netns *ns, void *data)
 	return EXIT_DONE;
 }
 
-int defaults_restore(const struct instance *inst, struct json *j)
+/* The namespaces that nobody here can enter. */
+static unsigned int name_unseen(const struct restoring *r)
+{
+	const struct netns_known *list;
+	int n = netns_list(&list);
+	unsigned int unseen = 0;
+
+	for (int i = 0; i < n; i++) {
+		const struct netns ns = { .inode = list[i].inode };
+
+		if (list[i].is_found || !list[i].is.is_live || list[i].is.map_id != r->inst->map_id)
+			continue;
+		err("network namespace net:[%u] cannot be found from here: %s remains its default: "
+		    "its new connections continue with the unloaded code",
+		    ns.inode, r->inst->name);
+		say_restored(r, &ns, r->inst->name, false);
+		unseen++;
+	}
+	return unseen;
+}
+
+int defaults_restore(const struct instance *inst, struct json *j, unsigned int *unseen)
 {
 	struct restoring r = { .inst = inst, .map = -1, .j = j };
 	int ret;
@@ -400,6 +429,7 @@ int defaults_restore(const struct instance *inst, struct json *j)
 	if (j)
 		json_open_array(j, "defaults");
 	ret = netns_for_each(restore, &r);
+	*unseen = name_unseen(&r);
 	if (j)
 		json_close(j);
 	if (r.map >= 0)
@@ -409,8 +439,29 @@ int defaults_restore(const struct instance *inst, struct json *j)
 
 struct setting_again {
 	const char *name;
+	__u32 map_id; /* the code that has the name now; 0: not known */
 	unsigned int n;
+	bool has_failed;
 };
+
+/* Does the namespace point at this code already, as far as the kernel tells? */
+static bool is_current(const struct setting_again *s, const struct netns_known *known)
+{
+	return s->map_id && known && known->is.map_id == s->map_id;
+}
+
+static __u32 registered_id(const char *name)
+{
+	struct instance *list;
+	int n = instance_list(&list);
+	__u32 id = 0;
+
+	for (int i = 0; i < n; i++)
+		if (!strcmp(list[i].name, name))
+			id = list[i].map_id;
+	free(list);
+	return id;
+}
 
 static int set_again(const struct netns *ns, void *data)
 {
@@ -418,10 +469,11 @@ static int set_again(const struct netns *ns, void *data)
 	char now[BBR_NAME_LEN];
 	int error;
 
-	if (read_default(now) || strcmp(now, s->name))
+	if (read_default(now) || strcmp(now, s->name) || is_current(s, netns_find(ns->inode)))
 		return EXIT_DONE;
 	error = write_default(now);
 	s->n += !error;
+	s->has_failed |= error;
 	if (error)
 		err("network namespace %s: its default remains the old code: %s", ns->name,
 		    strerror(-error));
@@ -430,9 +482,20 @@ static int set_again(const struct netns *ns, void *data)
 
 int defaults_set_again(const char *name, unsigned int *n)
 {
-	struct setting_again s = { .name = name };
-	int ret = netns_for_each(set_again, &s);
+	struct setting_again s = { .name = name, .map_id = registered_id(name) };
+	int ret = netns_for_each(set_again, &s), n_list;
+	const struct netns_known *list;
 
 	*n = s.n;
-	return ret;
+	n_list = netns_list(&list);
+	for (int i = 0; i < n_list; i++) {
+		if (list[i].is_found || !list[i].is.is_live || strcmp(list[i].is.name, name) ||
+		    is_current(&s, &list[i]))
+			continue;
+		err("network namespace net:[%u] cannot be found from here: its default remains the "
+		    "old code",
+		    list[i].inode);
+		s.has_failed = true;
+	}
+	return s.has_failed ? EXIT_REFUSED : ret;
 }

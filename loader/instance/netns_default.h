@@ -17,7 +17,14 @@ struct default_of {
 	char *netns; /* as --netns takes it */
 	__u32 inode;
 	char name[BBR_NAME_LEN];
+	__s64 map_id; /* what it points at, 0 if that is no BPF program; -1: not known */
 };
+
+/*
+ * Is it this instance? false: the name may be the same, but not the code: one with this name was
+ * unloaded, and its successor is not the default until somebody sets it again.
+ */
+bool default_is(const struct default_of *d, const struct instance *inst);
 
 /* Lists those of all namespaces, for defaults_free(). Returns their number; some may be missing. */
 int defaults_list(struct default_of **list);
@@ -37,10 +44,10 @@ int default_check_netns(const char *netns);
 
 /*
  * Gives each namespace whose default is the instance its previous default. Warns about namespaces
- * where somebody else made it the default. Adds what it did to the object j, or prints it if j is
- * NULL.
+ * where somebody else made it the default, and those that cannot be found from here; *unseen: how
+ * many these are. Adds what it did to the object j, or prints it if j is NULL.
  */
-int defaults_restore(const struct instance *inst, struct json *j);
+int defaults_restore(const struct instance *inst, struct json *j, unsigned int *unseen);
 
 /* What the default of a namespace was before bbrctl made an instance the default. */
 struct default_note {
@@ -62,7 +69,7 @@ int default_put(const struct instance *inst, const char *netns, const char *name
 /*
  * After new code got the name: sets the default again in each namespace whose default has this
  * name, because until then the namespace keeps the old code. *n: how many. Returns EXIT_DONE, or
- * another status after printing what failed.
+ * another status after printing where it failed.
  */
 int defaults_set_again(const char *name, unsigned int *n);
 

@@ -323,7 +323,8 @@ static int replace_code(const struct step *s, struct work *w)
 
 static int unload(const struct step *s)
 {
-	int ret = defaults_restore(&s->found->loaded, NULL); /* warns about what is not ours */
+	unsigned int unseen;
+	int ret = defaults_restore(&s->found->loaded, NULL, &unseen); /* warns about the rest */
 
 	return ret ? ret : unregister(&s->found->loaded);
 }

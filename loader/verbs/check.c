@@ -15,6 +15,7 @@
 #include "cli/json.h"
 #include "instance/link_pin.h"
 #include "instance/object.h"
+#include "kernel/netns.h"
 #include "kernel/qdisc.h"
 #include "verbs/verbs.h"
 
@@ -75,6 +76,8 @@ struct surroundings {
 	char lockdown[32]; /* "" if the kernel does not tell */
 	struct device_qdisc *qdisc;
 	int n_qdiscs; /* -errno: not known */
+	int n_netns,
+		unseen_netns; /* of the machine, and without a way to them; -errno: not known */
 };
 
 /* "none [integrity] confidentiality" */
@@ -90,12 +93,24 @@ static void read_lockdown(char *mode, size_t size)
 		fclose(f);
 }
 
+static int no_visit(const struct netns *ns, void *data)
+{
+	(void)ns;
+	(void)data;
+	return EXIT_DONE;
+}
+
 static void read_surroundings(struct surroundings *s)
 {
+	const struct netns_known *list;
+
 	s->pins = pin_problem();
 	s->can_set_default = !access(SYSCTL, W_OK);
 	read_lockdown(s->lockdown, sizeof(s->lockdown));
 	s->n_qdiscs = qdiscs_list(&s->qdisc);
+	netns_for_each(no_visit, NULL); /* prints which ones cannot be entered */
+	s->n_netns = netns_list(&list);
+	s->unseen_netns = netns_unseen();
 }
 
 static void add_surroundings(struct json *j, const struct surroundings *s)
@@ -103,6 +118,8 @@ static void add_surroundings(struct json *j, const struct surroundings *s)
 	json_add_string(j, "pin_problem", s->pins);
 	json_add_bool(j, "can_set_default", s->can_set_default);
 	json_add_string(j, "lockdown", s->lockdown[0] ? s->lockdown : NULL);
+	json_add_int_if(j, "namespaces", s->n_netns >= 0, s->n_netns);
+	json_add_int_if(j, "namespaces_unseen", s->unseen_netns >= 0, s->unseen_netns);
 	json_open_array(j, "devices");
 	for (int i = 0; i < s->n_qdiscs; i++) {
 		char *advice = qdisc_advice(&s->qdisc[i]);
@@ -152,6 +169,15 @@ static void print_surroundings(const struct surroundings *s)
 		     " cannot be written\n"
 		     "    outside of a container it can; in a systemd unit leave out "
 		     "ProtectKernelTunables=");
+	if (s->n_netns < 0)
+		printf("  network namespaces: the kernel does not list them: %s\n",
+		       strerror(-s->n_netns));
+	else
+		printf("  network namespaces: %d, of which %d cannot be found from here\n",
+		       s->n_netns, s->unseen_netns);
+	if (s->unseen_netns > 0)
+		puts("    run it where /proc shows the processes of the whole machine, as with "
+		     "docker's --pid=host");
 	if (s->lockdown[0])
 		printf("  kernel lockdown: %s\n", s->lockdown);
 	print_pacing(s);

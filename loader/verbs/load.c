@@ -11,6 +11,7 @@
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
+#include "cli/units.h"
 #include "self/lock.h"
 #include "instance/netns_default.h"
 #include "instance/object.h"
@@ -72,6 +73,7 @@ static int register_as(const struct object *obj, const char *name, const struct 
 /* map_id 0: it was loaded before. */
 static int report(const struct options *opt, unsigned int map_id)
 {
+	unsigned int again = 0;
 	int ret = EXIT_DONE;
 	struct json j;
 
@@ -81,6 +83,14 @@ static int report(const struct options *opt, unsigned int map_id)
 		json_add_int(&j, "map_id", map_id);
 	if (map_id && !opt->json)
 		printf("%s: loaded (map id %u)\n", opt->name, map_id);
+	/* Defaults of this name are the code of an instance that was unloaded. */
+	if (map_id)
+		defaults_set_again(opt->name, &again); /* prints where it fails */
+	if (map_id)
+		json_add_int(&j, "defaults", again);
+	if (again && !opt->json)
+		printf("  made the default of %u network namespace%s again\n", again,
+		       plural(again));
 	if (opt->make_default)
 		ret = default_set(opt->name, opt->netns, opt->json ? &j : NULL);
 	if (opt->json && (map_id || !ret))

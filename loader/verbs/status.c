@@ -8,6 +8,7 @@
 #include "descriptor.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
+#include "kernel/netns.h"
 #include "instance/netns_default.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
@@ -27,6 +28,9 @@ struct status {
 /* The defaults of all namespaces. */
 static struct default_of *defaults;
 static int nr_defaults;
+/* Those of the namespaces that cannot be found from here. */
+static struct default_of *unseen;
+static int nr_unseen;
 /* The cgroups that are attached to any of our names. */
 struct attachments {
 	struct attachment *list;
@@ -76,14 +80,37 @@ static int read_status(const struct instance *inst, struct status *st)
 }
 
 /* Returns how many columns it printed. */
-static int print_default_in(const char *name)
+static int print_default_in(const struct instance *inst)
 {
 	int width = 0;
 
 	for (int i = 0; i < nr_defaults; i++)
-		if (!strcmp(defaults[i].name, name))
+		if (default_is(&defaults[i], inst))
 			width += printf("%s%s", width ? "," : "", text_shown(defaults[i].netns));
+	for (int i = 0; i < nr_unseen; i++)
+		if (default_is(&unseen[i], inst))
+			width += printf("%snet:[%u]", width ? "," : "", unseen[i].inode);
 	return width ? width : printf("-");
+}
+
+/* Where the default has this name, but is the code of one that was unloaded. */
+static bool is_stale(const struct default_of *d, const struct instance *inst)
+{
+	return !strcmp(d->name, inst->name) && !default_is(d, inst);
+}
+
+static void print_stale(const struct instance *inst)
+{
+	for (int i = 0; i < nr_defaults; i++)
+		if (is_stale(&defaults[i], inst))
+			printf("  unloaded code of this name is the default of %s; set it again: "
+			       "bbrctl load --name %s --default --netns %s\n",
+			       text_shown(defaults[i].netns), inst->name,
+			       text_shown(defaults[i].netns));
+	for (int i = 0; i < nr_unseen; i++)
+		if (is_stale(&unseen[i], inst))
+			printf("  unloaded code of this name is the default of net:[%u]\n",
+			       unseen[i].inode);
 }
 
 static void print_cgroups(const char *name, const struct attachments *at)
@@ -127,7 +154,7 @@ static void print_text(const struct instance *inst, const struct status *st)
 	strftime(loaded, sizeof(loaded), "%F %T", localtime(&st->loaded));
 	printf("%-15s %6u %6u %8d %8d %9d  %-20s %-8.20s ", inst->name, inst->map_id, inst->users,
 	       st->changed, st->profiles, st->monitors, loaded, inst->abi.version);
-	width = print_default_in(inst->name);
+	width = print_default_in(inst);
 	printf("%*s  %s\n", width < 10 ? 10 - width : 0, "", inst->algorithm->name);
 }
 
@@ -140,17 +167,31 @@ static void print_unsupported(const struct instance *inst)
 		printf("ABI %u)\n", inst->abi.major);
 }
 
-static void add_default_in(struct json *j, const char *name)
+static void add_default(struct json *j, const struct default_of *d)
+{
+	json_open_object(j, NULL);
+	json_add_string(j, "netns", d->netns); /* null: it cannot be found from here */
+	json_add_int(j, "inode", d->inode);
+	json_close(j);
+}
+
+static void add_defaults(struct json *j, const struct instance *inst)
 {
 	json_open_array(j, "default_in");
-	for (int i = 0; i < nr_defaults; i++) {
-		if (strcmp(defaults[i].name, name))
-			continue;
-		json_open_object(j, NULL);
-		json_add_string(j, "netns", defaults[i].netns);
-		json_add_int(j, "inode", defaults[i].inode);
-		json_close(j);
-	}
+	for (int i = 0; i < nr_defaults; i++)
+		if (default_is(&defaults[i], inst))
+			add_default(j, &defaults[i]);
+	for (int i = 0; i < nr_unseen; i++)
+		if (default_is(&unseen[i], inst))
+			add_default(j, &unseen[i]);
+	json_close(j);
+	json_open_array(j, "stale_default_in");
+	for (int i = 0; i < nr_defaults; i++)
+		if (is_stale(&defaults[i], inst))
+			add_default(j, &defaults[i]);
+	for (int i = 0; i < nr_unseen; i++)
+		if (is_stale(&unseen[i], inst))
+			add_default(j, &unseen[i]);
 	json_close(j);
 }
 
@@ -174,7 +215,7 @@ static void add_instance(struct json *j, const struct instance *inst, const stru
 		json_add_int(j, "profiles", st->profiles);
 		json_add_int(j, "monitors", st->monitors);
 		json_add_signed(j, "loaded_s", st->loaded);
-		add_default_in(j, inst->name);
+		add_defaults(j, inst);
 	}
 	add_cgroups(j, inst->name, at);
 	json_close(j);
@@ -197,10 +238,12 @@ static void print_table(const struct instance *list, const struct status *st, in
 	printf("%-15s %6s %6s %8s %8s %9s  %-20s %-8s %s  %s\n", "NAME", "MAP-ID", "USERS",
 	       "CHANGED", "PROFILES", "MONITORS", "LOADED", "VERSION", "DEFAULT-IN", "ALGORITHM");
 	for (int i = 0; i < n; i++) {
-		if (list[i].supported)
+		if (list[i].supported) {
 			print_text(&list[i], &st[i]);
-		else
+			print_stale(&list[i]);
+		} else {
 			print_unsupported(&list[i]);
+		}
 		print_cgroups(list[i].name, at);
 	}
 }
@@ -241,6 +284,25 @@ static int read_and_print(const struct options *opt, const struct instance *list
 	return ret;
 }
 
+static int list_unseen(struct default_of **list)
+{
+	const struct netns_known *known;
+	int n = 0, all = netns_list(&known);
+
+	*list = calloc(all > 0 ? all : 1, sizeof(**list));
+	for (int i = 0; *list && i < all; i++) {
+		struct default_of *d = &(*list)[n];
+
+		if (known[i].is_found || !known[i].is.is_live)
+			continue;
+		d->inode = known[i].inode;
+		memcpy(d->name, known[i].is.name, sizeof(d->name));
+		d->map_id = known[i].is.map_id;
+		n++;
+	}
+	return *list ? n : 0;
+}
+
 static int verb_status(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
@@ -260,8 +322,10 @@ static int verb_status(void *options, int argc, char **argv)
 	if (ret)
 		return ret;
 	nr_defaults = n ? defaults_list(&defaults) : 0;
+	nr_unseen = n ? list_unseen(&unseen) : 0;
 	ret = read_and_print(opt, list ? list : &one, n);
 	defaults_free(defaults, nr_defaults);
+	defaults_free(unseen, nr_unseen);
 	free(list);
 	return ret;
 }

@@ -4,6 +4,7 @@
 
 #include "cli/err.h"
 #include "kernel/instance.h"
+#include "kernel/netns.h"
 #include "cli/json.h"
 #include "cli/units.h"
 #include "experiments/arms.h"
@@ -62,12 +63,12 @@ static void print_result(const struct options *opt, const struct instance *inst,
  * the name is gone, so that a new socket always gets one that exists.
  */
 static int unload(const struct options *opt, struct instance *inst, struct migration *m,
-		  struct json *j)
+		  struct json *j, unsigned int *unseen)
 {
 	int ret = opt->migrate ? move_away(m) : EXIT_DONE;
 
 	if (!ret)
-		ret = defaults_restore(inst, j);
+		ret = defaults_restore(inst, j, unseen);
 	if (!ret)
 		ret = instance_find(opt->name, inst); /* for the number of its users now */
 	return ret ? ret : unregister(inst);
@@ -88,6 +89,7 @@ static int verb_unload(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct migration m = { .config = { .listeners = true }, .all_netns = true };
+	unsigned int unseen = 0; /* namespaces */
 	struct instance inst;
 	struct json j;
 	bool is_unloaded;
@@ -111,7 +113,7 @@ static int verb_unload(void *options, int argc, char **argv)
 		json_add_string(&j, "name", inst.name);
 		json_add_int(&j, "map_id", inst.map_id);
 	}
-	ret = unload(opt, &inst, &m, opt->json ? &j : NULL);
+	ret = unload(opt, &inst, &m, opt->json ? &j : NULL, &unseen);
 	is_unloaded = !ret;
 	if (is_unloaded && opt->migrate)
 		ret = move_away(&m); /* what came in the meantime */
@@ -124,7 +126,9 @@ static int verb_unload(void *options, int argc, char **argv)
 	migration_free(&m);
 	if (is_unloaded)
 		warn_of_attachments(opt->name);
-	return ret;
+	if (is_unloaded && unseen)
+		netns_say_unseen(unseen, "not all defaults are restored");
+	return !ret && unseen ? EXIT_REFUSED : ret;
 }
 
 static const struct option_def unload_options[] = {

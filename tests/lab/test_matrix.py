@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """bpf_bbr and bpf_bbr3 on kernels that are not running here: each boots once, and the tests check what it printed."""
+import json
 import os
 
 import pytest
@@ -41,6 +42,12 @@ def test_bpftool_registers_it_and_takes_it_away(steps):
 def test_bbrctl_loads_two_instances(steps):
     assert '"name": "lab_bbr"' in steps["load"] and '"name": "lab_two"' in steps["load"]
     assert "bbrctl: " not in steps["load"], steps["load"]
+
+
+def test_the_kernel_lists_its_network_namespaces(steps):
+    """The initial one; with netem the path is made of three more."""
+    check = json.loads(steps["load"][steps["load"].index("{"):steps["load"].index("\n}") + 2])
+    assert check["namespaces"] >= (4 if steps["has modules"] else 1) and check["namespaces_unseen"] == 0
 
 
 def test_the_verifier_has_much_left(steps):

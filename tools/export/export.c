@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kernel/clock.h"
+#include "kernel/netns.h"
 #include "cli/err.h"
 #include "event/event.h"
 #include "experiments.h"
@@ -95,7 +96,8 @@ static void read_sockets(struct export *x)
 	metrics_begin_reading(&x->metrics, now_ns());
 	ret = sockets_read(&x->sockets, NULL, handle_socket, x);
 	metrics_end_reading(&x->metrics, !ret);
-	x->read_all = has_rules && !experiments_update(&x->experiments) && !ret;
+	x->read_all = has_rules && !experiments_update(&x->experiments) && !ret &&
+		      !(x->sockets.has_unseen_netns && sockets_unseen(&x->sockets));
 	x->read_ns = now_ns();
 }
 
@@ -187,6 +189,10 @@ static void print_live(struct export *x, struct openmetrics *om)
 		event_source_totals_now(&x->source, &totals);
 		print_watching(x, om, &totals);
 	}
+	print_plain(om, "bbrmon_unseen_users", OM_GAUGE, NULL,
+		    "Sockets that use an instance and were not read: in network namespaces that "
+		    "cannot be found from here.",
+		    sockets_unseen(&x->sockets));
 	print_plain(om, "bbrmon_reading_complete", OM_GAUGE, NULL,
 		    "1 if the state of all connections could be read.", x->read_all);
 	print_plain(om, "bbrmon_scrape_duration_seconds", OM_GAUGE, "seconds",
@@ -306,6 +312,8 @@ static int run_once(struct export *x)
 	if (ret)
 		return ret;
 	print_live(x, &om);
+	if (x->sockets.has_unseen_netns && sockets_unseen(&x->sockets))
+		netns_say_unseen(netns_unseen(), "export");
 	sockets_close(&x->sockets);
 	ret = output_close(stdout, NULL);
 	return ret || x->read_all ? ret : EXIT_REFUSED;

@@ -15,6 +15,7 @@
 #include "cgroup/cgroup.h"
 #include "cgroup_paths.h"
 #include "cli/err.h"
+#include "cli/json.h"
 #include "filter/filter.h"
 #include "kernel/instance.h"
 #include "kernel/kernel_bbr.h"
@@ -172,6 +173,52 @@ static int check_names(const struct taking *t)
 	return EXIT_DONE;
 }
 
+static bool is_asked_for(const struct taking *t, const char *name)
+{
+	for (int i = 0; i < t->names.n; i++)
+		if (!strcmp(t->names.arg[i], name))
+			return true;
+	return !t->names.n;
+}
+
+static void say_unseen(const struct taking *t, const char *name, __u32 users)
+{
+	struct json j;
+
+	err("%s: %u user%s not shown: in network namespaces that cannot be found from here, or "
+	    "without a connection",
+	    name, users, users == 1 ? " is" : "s are");
+	if (!t->json)
+		return;
+	json_begin(&j, stdout);
+	json_add_string(&j, "event", "unseen");
+	json_add_string(&j, "instance", name);
+	json_add_int(&j, "users_unseen", users);
+	json_end(&j);
+}
+
+/*
+ * Says what was not read: users of the instances that were asked for. That is a failure where
+ * another place would show them, and none if only sockets keep their namespace.
+ */
+static int report_unseen(const struct taking *t, const struct sockets *sockets)
+{
+	bool is_failure = false;
+	const char *name;
+	__u32 users;
+
+	for (int i = 0; sockets_unseen_of(sockets, i, &name, &users); i++) {
+		if (!users || !is_asked_for(t, name))
+			continue;
+		say_unseen(t, name, users);
+		is_failure = sockets->has_unseen_netns;
+	}
+	if (!is_failure)
+		return EXIT_DONE;
+	netns_say_unseen(netns_unseen(), "snapshot");
+	return EXIT_REFUSED;
+}
+
 static int take_live(struct taking *t)
 {
 	struct sockets sockets;
@@ -188,6 +235,8 @@ static int take_live(struct taking *t)
 		ret = check_names(t);
 	if (!ret)
 		print_header(t);
+	if (!ret && !t->netns && !is_interrupted() && !t->write_error)
+		ret = report_unseen(t, &sockets);
 	sockets_close(&sockets);
 	return ret;
 }

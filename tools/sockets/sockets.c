@@ -22,6 +22,8 @@
 
 struct sockets_instance {
 	struct origin origin;
+	__u32 users; /* as the kernel counts them */
+	__u32 unseen; /* of these */
 	int map_fd; /* held while connections are read, so that its addresses are not reused */
 	bool alive;
 };
@@ -182,6 +184,8 @@ static int add_instance(struct sockets *s, const struct instance *inst)
 		known->origin.algorithm = inst->algorithm;
 		known->origin.profiles = instance_profile_names_map(inst); /* NULL: only numbers */
 	}
+	known->users = inst->users;
+	known->unseen = 0;
 	known->map_fd = fd;
 	known->alive = true;
 	return 0;
@@ -249,6 +253,7 @@ static int tell_program(const struct sockets *s, size_t i)
 	__u64 address;
 	__u32 id;
 
+	/* The counts of what was seen begin again with these. */
 	clear(p->instances_fd, &id);
 	clear(p->instance_ops_fd, &address);
 	for (int k = 0; k < s->n_instances; k++) {
@@ -365,6 +370,82 @@ static int read_namespace(const struct netns *ns, void *data)
 	return EXIT_REFUSED;
 }
 
+/* How many sockets the programs have seen of an instance. */
+static __u32 count_seen(const struct sockets *s, __u32 map_id)
+{
+	struct bbr_snapshot_of of;
+	__u64 address, *last = NULL;
+	__u32 seen = 0;
+
+	for (size_t i = 0; i < n_algorithms; i++) {
+		int map = s->programs[i].instance_ops_fd;
+
+		for (last = NULL; s->programs[i].skel && !bpf_map_get_next_key(map, last, &address);
+		     last = &address)
+			if (!bpf_map_lookup_elem(map, &address, &of) && of.map_id == map_id)
+				seen += of.seen;
+	}
+	return seen;
+}
+
+/* Namespaces are users, too, of what their default is. */
+static __u32 count_defaults(const struct netns_known *list, int n, __u32 map_id)
+{
+	__u32 count = 0;
+
+	for (int i = 0; i < n; i++)
+		count += list[i].is.map_id == map_id;
+	return count;
+}
+
+/*
+ * Compares what was read with what the kernel counts, if there are namespaces that could not be
+ * read. Connections come and go meanwhile: the lower count of before and after is compared.
+ */
+static void find_unseen(struct sockets *s)
+{
+	const struct netns_known *list;
+	struct instance *after;
+	int n = netns_list(&list), n_found = 0, n_after;
+
+	s->has_unseen_netns = netns_unseen();
+	for (int i = 0; i < n; i++)
+		n_found += list[i].is_found;
+	if (n < 0 || n_found == n)
+		return;
+	n_after = instance_list_alive(&after);
+	for (int i = 0; i < n_after; i++) {
+		struct sockets_instance *inst = known_instance(s, after[i].map_id);
+		__u32 users, seen;
+
+		if (!inst)
+			continue;
+		users = inst->users < after[i].users ? inst->users : after[i].users;
+		seen = count_seen(s, after[i].map_id) + count_defaults(list, n, after[i].map_id);
+		inst->unseen = users > seen ? users - seen : 0;
+	}
+	if (n_after >= 0)
+		free(after);
+}
+
+bool sockets_unseen_of(const struct sockets *s, int i, const char **name, __u32 *users)
+{
+	if (i >= s->n_instances)
+		return false;
+	*name = s->instances[i].origin.name;
+	*users = s->instances[i].unseen;
+	return true;
+}
+
+__u32 sockets_unseen(const struct sockets *s)
+{
+	__u32 unseen = 0;
+
+	for (int i = 0; i < s->n_instances; i++)
+		unseen += s->instances[i].unseen;
+	return unseen;
+}
+
 int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, void *ctx)
 {
 	struct reading r = { .sockets = s, .handle = handle, .ctx = ctx };
@@ -379,6 +460,8 @@ int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, v
 		ret = prepare_programs(s);
 	if (!ret)
 		ret = netns_visit_all(netns, read_namespace, &r);
+	if (!netns && !r.enough)
+		find_unseen(s);
 	let_go(s);
 	return r.enough ? EXIT_DONE : ret;
 }

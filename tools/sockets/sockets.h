@@ -25,6 +25,7 @@ struct sockets {
 	/* As of the last reading. */
 	struct sockets_instance *instances;
 	int n_instances;
+	bool has_unseen_netns; /* there are network namespaces that cannot be found from here */
 };
 
 /*
@@ -45,6 +46,14 @@ int sockets_open(struct sockets *s);
  * any case.
  */
 int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, void *ctx);
+
+/*
+ * After a reading of all network namespaces: the users that it did not see. They are in namespaces
+ * that cannot be found from here, or have no connection. sockets_unseen_of() is for the i-th
+ * instance; false: there are no more.
+ */
+__u32 sockets_unseen(const struct sockets *s);
+bool sockets_unseen_of(const struct sockets *s, int i, const char **name, __u32 *users);
 
 void sockets_close(struct sockets *s);
 

@@ -173,6 +173,8 @@ static void print_json(const struct top *t)
 		json_begin(&line, stdout);
 		json_add_int(&line, "refresh", t->blocks);
 		json_add_int(&line, "time_ns", t->style.now_ns);
+		json_add_int_if(&line, "users_unseen", t->sockets.is_open,
+				sockets_unseen(&t->sockets.sockets));
 		add_identity(&line, t->view.rows[i]);
 		add_state(&line, t, t->view.rows[i]);
 		json_end(&line);

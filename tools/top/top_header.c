@@ -57,6 +57,8 @@ void top_header(const struct top *t, struct line *first, struct line *second, in
 	line_add(first, "%s", of_what(t));
 	line_add(first, "instances %u", totals.origins);
 	line_add(first, "events %llu", t->events);
+	if (!t->config.read && t->sockets.is_open && sockets_unseen(&t->sockets.sockets))
+		line_add(first, "unseen users %u", sockets_unseen(&t->sockets.sockets));
 	if (t->table.no_memory)
 		line_add(first, "out of memory: connections are missing");
 

@@ -77,7 +77,7 @@ def test_load_says_what_the_verifier_went_through(bbrctl, free_name):
 def test_load_and_unload_in_json(bbrctl, free_name):
     name = free_name()
     loaded = bbrctl.json("load", "--name", name)
-    assert loaded == {"name": name, "map_id": status_of(bbrctl, name)["map_id"]}
+    assert loaded == {"name": name, "map_id": status_of(bbrctl, name)["map_id"], "defaults": 0}
     unloaded = bbrctl.json("unload", "--name", name)
     assert unloaded == {"name": name, "map_id": loaded["map_id"], "unloaded": True, "users": 0, "defaults": []}
 
