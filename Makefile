@@ -238,24 +238,24 @@ oracle: ## record the kernel's own BBR again on every kernel, and compare: some 
 lab: ## run the short experiments of the literature over five seeds, and test every kernel: an hour or two
 	scripts/deps build run test
 	$(MAKE) -j2 WERROR=1 tests
-	$(PYTHON) tests/lab/lab matrix
-	$(PYTHON) tests/lab/lab all
+	$(PYTHON) lab/lab matrix
+	$(PYTHON) lab/lab all
 
 lab-long: ## run every experiment of the literature over five seeds and make a page of them: one night
 	scripts/deps build run test
 	$(MAKE) -j2 WERROR=1 tests
-	$(PYTHON) tests/lab/lab all --long --out $(BUILD)/experiments; status=$$?; \
-	[ $$status -le 1 ] && $(PYTHON) tests/lab/lab report $(BUILD)/experiments && exit $$status
+	$(PYTHON) lab/lab all --long --out $(BUILD)/experiments; status=$$?; \
+	[ $$status -le 1 ] && $(PYTHON) lab/lab report $(BUILD)/experiments && exit $$status
 
 lab-matrix: ## test every kernel of the lab, not only those of make check
 	scripts/deps build run test
 	$(MAKE) -j2 WERROR=1 tests
-	$(PYTHON) tests/lab/lab matrix
+	$(PYTHON) lab/lab matrix
 
-C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* docs/man packaging/static include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
+C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* docs/man lab/* packaging/static include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run packaging/changelog packaging/completions/bash.in \
 	packaging/debian/bpf-bbr.postinst packaging/debian/bpf-bbr.prerm packaging/image/archive \
-	$(wildcard tests/lab/*.sh tests/lab/*/*.sh tests/oracle/*.sh tests/deploy/*.sh tests/package/*.sh tests/toy/*.sh)
+	$(wildcard lab/*/*.sh tests/lab/*.sh tests/oracle/*.sh tests/deploy/*.sh tests/package/*.sh tests/toy/*.sh)
 
 lint: ## check the formatting and the shell scripts
 	$(CLANG_FORMAT) --dry-run --Werror $(C_FILES)

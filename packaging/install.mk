@@ -108,13 +108,13 @@ uninstall: $(UNITS) ## remove what install has installed
 # ---- the lab alone: it compares the congestion controls of a kernel, and struct_ops objects, without bbrctl and bbrmon
 
 LAB_ALONE := $(addprefix $(BUILD)/,flow recorder recorder.bpf.o start flags warp.so)
-LAB_FILES = tests/lab/lab $(shell find tests/lab -name '*.sh' -o -name '*.toml' -o -name '*.css' -o -name '*.py' ! -name 'test_*' ! -name conftest.py)
+LAB_FILES = lab/lab $(shell find lab -name '*.sh' -o -name '*.toml' -o -name '*.css' -o -name '*.py')
 install-lab: $(LAB_ALONE) ## install the lab alone, as PREFIX/bin/bbr-lab: it needs neither bbrctl nor bbrmon
 	@for file in $(LAB_ALONE); do install -D -t "$(DESTDIR)$(libdir)/bbr-lab/build" "$$file" || exit; done
 	@for file in $(LAB_FILES); do install -D -m 644 "$$file" "$(DESTDIR)$(libdir)/bbr-lab/$$file" || exit; done
-	@chmod +x "$(DESTDIR)$(libdir)/bbr-lab/tests/lab/lab"
+	@chmod +x "$(DESTDIR)$(libdir)/bbr-lab/lab/lab"
 	@mkdir -p "$(DESTDIR)$(PREFIX)/bin"
-	@ln -sfr "$(DESTDIR)$(libdir)/bbr-lab/tests/lab/lab" "$(DESTDIR)$(PREFIX)/bin/bbr-lab"
+	@ln -sfr "$(DESTDIR)$(libdir)/bbr-lab/lab/lab" "$(DESTDIR)$(PREFIX)/bin/bbr-lab"
 
 uninstall-lab: ## remove what install-lab has installed
 	@rm -rf "$(DESTDIR)$(libdir)/bbr-lab" "$(DESTDIR)$(PREFIX)/bin/bbr-lab"

@@ -158,13 +158,13 @@ $(addprefix $(BUILD)/fuzz/,params tuning events filter recording experiment verb
 
 # ---- the lab's programs, which run in its guests
 
-$(BUILD)/flow: tests/lab/runs/flow.c
-$(BUILD)/start: tests/lab/vm/start.c
-$(BUILD)/flags: tests/lab/vm/flags.c
+$(BUILD)/flow: lab/runs/flow.c
+$(BUILD)/start: lab/vm/start.c
+$(BUILD)/flags: lab/vm/flags.c
 $(BUILD)/flags: CFLAGS += -static
 $(BUILD)/measure: tests/native/cost/measure.c
-$(BUILD)/cost: tests/lab/cost/cost.c
-$(BUILD)/recorder: tests/lab/runs/recorder.c
+$(BUILD)/cost: lab/cost/cost.c
+$(BUILD)/recorder: lab/runs/recorder.c
 $(BUILD)/recorder: LDLIBS := -lbpf -lmnl
 $(BUILD)/cost: LDLIBS := -lbpf
 $(BUILD)/flow $(BUILD)/start $(BUILD)/flags $(BUILD)/measure: LDLIBS :=
@@ -173,19 +173,19 @@ $(addprefix $(BUILD)/,flow start flags measure cost recorder):
 	$(CC) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) $< $(LDLIBS) -o $@
 
 # Preloaded into the emulator.
-$(BUILD)/warp.so: tests/lab/vm/warp.c
+$(BUILD)/warp.so: lab/vm/warp.c
 	@mkdir -p $(@D)
 	$(CC) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) -fPIC -shared $< -o $@
 
-$(BUILD)/cost.bpf.o: tests/lab/cost/cost.bpf.c
-$(BUILD)/recorder.bpf.o: tests/lab/runs/recorder.bpf.c
-$(BUILD)/mark_ce.bpf.o: tests/lab/runs/mark_ce.bpf.c
+$(BUILD)/cost.bpf.o: lab/cost/cost.bpf.c
+$(BUILD)/recorder.bpf.o: lab/runs/recorder.bpf.c
+$(BUILD)/mark_ce.bpf.o: lab/runs/mark_ce.bpf.c
 $(addprefix $(BUILD)/,cost.bpf.o recorder.bpf.o mark_ce.bpf.o):
 	@mkdir -p $(@D)
 	$(CLANG) $(BPF_CFLAGS) $(DEPS) -c $< -o $@
 
 # Writes many rules at once.
-$(BUILD)/write_rules: $(call objects,tests/lab/cost/write_rules.c $(addprefix loader/,self/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
+$(BUILD)/write_rules: $(call objects,lab/cost/write_rules.c $(addprefix loader/,self/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start flags warp.so cost cost.bpf.o mark_ce.bpf.o no_telemetry.bpf.o bbr3_estimates.bpf.o recorder recorder.bpf.o write_rules measure)

@@ -205,7 +205,7 @@ def main():
             (root.path / "etc/systemd/network/user.network").write_text(NETWORK)
             (folder / "known").write_text("machine " + (root.path / "etc/ssh/ssh_host_ed25519_key.pub").read_text())
 
-        with machine.disk("bookworm", PACKAGES, [HERE / "rollout_path.sh", roots.ROOT / "tests/lab/runs/path.sh"], prepare) as disk:
+        with machine.disk("bookworm", PACKAGES, [HERE / "rollout_path.sh", roots.ROOT / "lab/runs/path.sh"], prepare) as disk:
             say("a disk for three machines is ready")
             into_a_network_of_its_own()
             try:

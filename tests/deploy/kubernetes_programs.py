@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lab"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "lab"))
 from vm import archive  # pylint: disable=wrong-import-position
 
 MODULE = pathlib.Path(__file__).parent / "kubernetes"

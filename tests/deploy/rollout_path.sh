@@ -4,7 +4,7 @@
 # seconds, one after the other, with bpf_bbr, from a network namespace through a bottleneck into another one.
 # The path and the transfers end with it.
 set -eu
-# shellcheck source=tests/lab/runs/path.sh
+# shellcheck source=lab/runs/path.sh
 . "$(dirname "$0")/path.sh"
 RATE=4mbit # and 40 ms, so 20 kB are in flight
 QUEUE=40   # packets, three times that

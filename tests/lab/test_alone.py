@@ -56,3 +56,6 @@ def test_what_is_not_there_is_named(alone):
     done = lab(alone, "run", "fig5")
     assert done.returncode == 1
     assert done.stderr == "lab: bpf_bbr is not built: make tests. Or name others with --cc, such as cubic,bbr,FILE.bpf.o\n"
+    done = lab(alone, "matrix", "6.12")
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == "lab: the matrix is a test of the project, which this lab has been installed without\n"

@@ -14,7 +14,7 @@ from studies import repeat
 from vm import emulator, guest, kernels, snapshot
 from vm.initramfs import BUILD
 
-HERE = pathlib.Path(__file__).parent
+LAB = pathlib.Path(guest.__file__).parents[1]
 
 SCRIPT = """
 flow -l 5001 &
@@ -49,7 +49,7 @@ def test_a_boot_gives_what_its_snapshot_gives(kernel):
 
 
 def test_busy_host_same_bytes(kernel):
-    """For more runs: tests/lab/lab repeat 200."""
+    """For more runs: lab/lab repeat 200."""
     assert list(repeat.hashes(4, kernel.key).values()) == [4]
 
 
@@ -131,7 +131,7 @@ MAKE = "import pathlib, sys; from vm import kernels, snapshot; snapshot.FOLDER =
 
 
 def make(folder, kernel, temporary):
-    return subprocess.Popen([sys.executable, "-c", MAKE, folder, kernel.key], cwd=HERE,
+    return subprocess.Popen([sys.executable, "-c", MAKE, folder, kernel.key], cwd=LAB,
                             env={**os.environ, "TMPDIR": str(temporary)})
 
 
@@ -173,7 +173,7 @@ print("it goes on without the lab")"""
 
 
 def test_a_guest_whose_lab_was_killed_before_it_began_ends():
-    done = subprocess.run([sys.executable, "-c", ORPHAN], cwd=HERE, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", ORPHAN], cwd=LAB, capture_output=True, text=True, check=True)
     assert done.stdout == done.stderr == ""
 
 

@@ -30,7 +30,7 @@ from studies import power
 from vm import emulator, guest, kernels
 from vm.kernels import LabError
 
-HERE = pathlib.Path(__file__).parent
+LAB = pathlib.Path(__file__).parents[2] / "lab/lab"
 SMALL = """
 title = "small"
 duration = "2s"
@@ -54,7 +54,7 @@ def small(tmp_path):
 
 
 def lab(*words):
-    return subprocess.run([HERE / "lab", *words], capture_output=True, text=True, check=False,
+    return subprocess.run([LAB, *words], capture_output=True, text=True, check=False,
                           timeout=600)
 
 
@@ -659,7 +659,7 @@ def _leftovers(folder):
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_in_the_middle_it_leaves_nothing(small, sig, tmp_path):
-    with subprocess.Popen([HERE / "lab", "run", small(), "--set", "duration=600s", "--seeds", "4"],
+    with subprocess.Popen([LAB, "run", small(), "--set", "duration=600s", "--seeds", "4"],
                           env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE,
                           text=True, process_group=0) as process:
         try:
@@ -728,7 +728,7 @@ def test_what_a_job_would_do(small):
 def _typed(words, text, timeout_s=180):
     """Runs the lab on its own terminal, and types a text when the first prompt appears."""
     ours, its = pty.openpty()
-    with subprocess.Popen([HERE / "lab", *words], stdin=its, stdout=its, stderr=its,
+    with subprocess.Popen([LAB, *words], stdin=its, stdout=its, stderr=its,
                           start_new_session=True) as process:
         os.close(its)
         shown, typed, deadline = b"", False, time.monotonic() + timeout_s
@@ -842,7 +842,7 @@ def test_errors_are_one_line():
 
 def test_a_cache_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").touch()
-    done = subprocess.run([HERE / "lab", "run", "fig4"], capture_output=True, text=True, check=False,
+    done = subprocess.run([LAB, "run", "fig4"], capture_output=True, text=True, check=False,
                           env={**os.environ, "BBR_LAB_CACHE": str(tmp_path / "file" / "cache")})
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
@@ -852,7 +852,7 @@ def test_a_cache_that_cannot_be_made_is_told(tmp_path):
 def test_who_reads_may_have_read_enough():
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run([HERE / "lab", "list"], stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run([LAB, "list"], stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 

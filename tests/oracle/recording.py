@@ -9,7 +9,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "lab"))
+sys.path.insert(0, str(HERE.parents[1] / "lab"))
 
 # pylint: disable=wrong-import-position
 from debugger import Debugger

@@ -25,7 +25,7 @@ cd /src
 {MAKE} all unit build/oracle/replay
 {MAKE} STATIC=1 all image static-tarball
 {MAKE} LDFLAGS=-static build/next_version.bpf.o
-{CROSS}-gcc -static -O2 -std=gnu11 -I. -Iinclude -Ilib tests/lab/runs/flow.c -o build/static/flow
+{CROSS}-gcc -static -O2 -std=gnu11 -I. -Iinclude -Ilib lab/runs/flow.c -o build/static/flow
 """
 
 

@@ -14,7 +14,7 @@ import roots
 QEMU = "qemu-system-x86_64"
 # What a root needs to boot and to take commands.
 PACKAGES = {"linux-image-cloud-amd64", "initramfs-tools", "systemd-sysv", "udev", "procps", "python3-minimal"}
-# tests/lab/vm/emulator.py explains slub_debug=F, and what is left out at boot; retpolines only cost time here.
+# lab/vm/emulator.py explains slub_debug=F, and what is left out at boot; retpolines only cost time here.
 CMDLINE = ("root=/dev/vda rw console=ttyS0 panic=-1 slub_debug=F mitigations=off cryptomgr.notests "
            "initcall_blacklist=jent_mod_init,load_system_certificate_list")
 MACHINE = ["-accel", "tcg,thread=multi", "-cpu", "max", "-display", "none", "-no-reboot"]

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tests/lab"))
+sys.path.append(str(ROOT / "lab"))
 from vm import archive  # pylint: disable=wrong-import-position
 
 # Runs a command in a root, with its own mounts and network. It has no process namespace, because bbrctl compares the mount

@@ -27,18 +27,18 @@ def make(tree, *targets):
 def test_a_source_may_move(tree):
     """Its dependency file still names the old place."""
     make(tree, TARGET)
-    (tree / "tests/lab/elsewhere").mkdir()
-    (tree / "tests/lab/runs/flow.c").rename(tree / "tests/lab/elsewhere/sender.c")
+    (tree / "lab/elsewhere").mkdir()
+    (tree / "lab/runs/flow.c").rename(tree / "lab/elsewhere/sender.c")
     rules = tree / "tests/tests.mk"
-    rules.write_text(rules.read_text().replace("tests/lab/runs/flow.c", "tests/lab/elsewhere/sender.c"))
-    assert "tests/lab/elsewhere/sender.c" in make(tree, TARGET)
+    rules.write_text(rules.read_text().replace("lab/runs/flow.c", "lab/elsewhere/sender.c"))
+    assert "lab/elsewhere/sender.c" in make(tree, TARGET)
     assert "up to date" in make(tree, TARGET)
 
 
 def test_a_header_may_be_deleted(tree):
-    header = tree / "tests/lab/runs/one.h"
+    header = tree / "lab/runs/one.h"
     header.write_text("")
-    source = tree / "tests/lab/runs/flow.c"
+    source = tree / "lab/runs/flow.c"
     before = source.read_text()
     source.write_text('#include "one.h"\n' + before)
     make(tree, TARGET)

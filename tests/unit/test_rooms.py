@@ -98,15 +98,15 @@ def test_arrows_go_up_the_list(room):
 
 
 def test_every_room_of_the_lab_has_its_place():
-    listed = re.findall(r"^\| `([a-z]+)/` \|", (REPO / "docs/lab.md").read_text(), re.M)
+    listed = re.findall(r"^\| `([a-z]+)/` \|", (REPO / "lab/README.md").read_text(), re.M)
     assert listed == LAB
-    assert {folder.name for folder in folders("tests/lab") if any(folder.glob("*.py"))} == set(LAB)
+    assert {folder.name for folder in folders("lab") if any(folder.glob("*.py"))} == set(LAB)
 
 
 @pytest.mark.parametrize("room", LAB)
 def test_arrows_of_the_lab_go_up_the_list(room):
     below = LAB[LAB.index(room) + 1:]
-    for source in (REPO / "tests/lab" / room).glob("*.py"):
+    for source in (REPO / "lab" / room).glob("*.py"):
         assert not set(re.findall(r"^(?:from|import) ([a-z]+)", source.read_text(), re.M)) & set(below), source
 
 
@@ -117,7 +117,7 @@ def too_large(place, root=REPO):
     return {str(room.relative_to(root)): n for room, n in rooms.items() if n > MOST_FILES}
 
 
-@pytest.mark.parametrize("place", [*PLACES, "tests/lab", "tests/native"])
+@pytest.mark.parametrize("place", [*PLACES, "lab", "tests/native"])
 def test_no_folder_has_too_many_files(place):
     assert not too_large(place)
 

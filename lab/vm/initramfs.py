@@ -14,7 +14,7 @@ import tempfile
 from vm.kernels import LabError
 
 TOOLS = ["bash", "ip", "tc", "ss"]
-BUILD = pathlib.Path(__file__).parents[3] / "build"
+BUILD = pathlib.Path(__file__).parents[2] / "build"
 START = BUILD / "start"
 BEGIN, END = "@@BEGIN", "@@END"
 # Bash makes its random numbers from the time, its process id and its addresses, which are the same for each seed.

@@ -15,7 +15,7 @@ from runs import tables
 from vm import archive
 from vm.archive import LabError
 
-REPO = pathlib.Path(__file__).parents[3]
+REPO = pathlib.Path(__file__).parents[2]
 OLDEST = 15
 OBJECTS = "bpf_bbr", "bpf_bbr3"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
