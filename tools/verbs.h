@@ -5,7 +5,7 @@
 #ifndef TOOLS_VERBS_H
 #define TOOLS_VERBS_H
 
-#include "cli/caps.h"
+#include "cli/privileges.h"
 #include "cli/options.h"
 
 /*

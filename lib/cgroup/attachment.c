@@ -8,8 +8,7 @@
 
 #include <bpf/bpf.h>
 
-#include "attachment.h"
-#include "sockops.h"
+#include "cgroup.h"
 
 static int read_attach(__u32 map_id, struct bbr_attach *attach)
 {

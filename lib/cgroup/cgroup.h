@@ -2,10 +2,12 @@
 #ifndef LIB_CGROUP_H
 #define LIB_CGROUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <linux/types.h>
 
+#include "bpf_bbr/attach.h"
 #include "bpf_bbr/rules.h"
 
 /* Where cgroup2 is mounted; the caller frees it. NULL if it is not mounted. */
@@ -39,5 +41,60 @@ int cgroup_ids_above(__u64 id, __u64 ids[BBR_RULE_CGROUP_LEVELS]);
  * with this id any more.
  */
 void cgroup_path(__u64 id, char *path, size_t size);
+
+/*
+ * The sockops programs that are attached to cgroups, found by asking the kernel, cgroup by cgroup.
+ */
+#define SOCKOPS_MAPS 16 /* maps of one program that are looked at */
+
+struct sockops_prog {
+	const char *cgroup; /* its path */
+	int fd; /* of the program, closed after the visit */
+	__u32 id;
+	__u32 map_ids[SOCKOPS_MAPS];
+	__u32 maps; /* how many */
+};
+
+/* A return value other than 0 ends the walk, which returns it. */
+typedef int (*sockops_visitor)(const struct sockops_prog *prog, void *data);
+
+/*
+ * Visits the programs with this name in one cgroup; path is handed to the visitor. Returns what the
+ * last visit returned, 0 without a visit, or -errno.
+ */
+int sockops_visit(int cgroup_fd, const char *path, const char *name, sockops_visitor visit,
+		  void *data);
+
+/* The same for all cgroups, in tree order. */
+int sockops_visit_all(const char *name, sockops_visitor visit, void *data);
+
+/* Fills in *prog but cgroup. Returns 1 if the program has this name, 0 if not, or -errno. */
+int sockops_inspect(int fd, const char *name, struct sockops_prog *prog);
+
+/*
+ * The cgroups whose connections get one of our congestion controls, found by asking the kernel,
+ * cgroup by cgroup (see bpf_bbr/attach.h).
+ */
+struct attachment {
+	char *path; /* of the cgroup */
+	char name[BBR_NAME_LEN]; /* of the congestion control, loaded or not */
+	bool is_applied; /* an apply made it */
+};
+
+/*
+ * Finds our program in one cgroup. Returns its file descriptor and fills in *attach; -ENOENT if
+ * there is none, or another -errno.
+ */
+int cgroup_program(int cgroup_fd, struct bbr_attach *attach);
+
+/* Will the loaded program be found in a cgroup? Returns 0, -EAGAIN if not, or another -errno. */
+int attachment_check(int prog_fd);
+
+/*
+ * Lists all attachments below the mount, in tree order. Returns their number or -errno. Free *list
+ * with attachments_free().
+ */
+int attachments_list(struct attachment **list);
+void attachments_free(struct attachment *list, int n);
 
 #endif

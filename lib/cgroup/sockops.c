@@ -11,7 +11,6 @@
 #include <bpf/bpf.h>
 
 #include "cgroup.h"
-#include "sockops.h"
 
 #define MAX_PROGS 64 /* sockops programs of one cgroup; the kernel allows no more */
 

@@ -5,7 +5,6 @@
 #include "completion.h"
 #include "err.h"
 #include "options.h"
-#include "options_help.h"
 
 #define MAX_WORDS 3 /* that matter: the one or two of a verb, and one more */
 

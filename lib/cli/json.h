@@ -14,7 +14,7 @@
 
 #include <linux/types.h>
 
-#include "buffered.h"
+#include "text.h"
 
 #define JSON_DEPTH_MAX 64 /* nested objects and arrays */
 

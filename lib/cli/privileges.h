@@ -8,6 +8,7 @@
 #define LIB_PRIVILEGES_H
 
 #include <linux/types.h>
+#include <sys/capability.h>
 
 #define PRIVILEGES_ALL (~0ull)
 
@@ -56,5 +57,21 @@ int privileges_aside(const char *what, int (*look)(void *ctx), void *ctx);
 /* For --help: what a verb needs, and what one of its options changes. */
 void privileges_print(const struct privileges *of_verb);
 void privileges_print_option(const struct privileges *of_verb, const char *option);
+
+/*
+ * Sets of capabilities (capabilities(7)): CAP(BPF) | CAP(SYS_ADMIN).
+ */
+#define CAP(name) (1ull << CAP_##name)
+
+#define CAPS_TEXT_LEN 256
+
+/* "CAP_BPF, CAP_SYS_ADMIN"; what does not fit is left out. Returns buf. */
+const char *caps_text(char buf[CAPS_TEXT_LEN], __u64 caps);
+
+/*
+ * The capabilities of this process: CAP_EFFECTIVE, in force now, or CAP_PERMITTED, which it may
+ * take.
+ */
+__u64 caps_of_process(cap_flag_t set);
 
 #endif

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include <linux/types.h>
+
 /* The most bytes that text of len bytes takes in quotes, with the closing 0. */
 #define TEXT_QUOTED_LEN(len) (4 * (len) + 3)
 
@@ -34,5 +36,27 @@ const char *text_unquote(char *text);
 
 /* Prints a message with \xHH in place of each byte that a terminal should not get. */
 void text_print(FILE *out, const char *message);
+
+/*
+ * Text that goes to a file in few pieces: a stdio call for each word takes longer than writing the
+ * word.
+ */
+struct buffered {
+	FILE *out;
+	size_t n;
+	char buf[4096];
+};
+
+void buffered_begin(struct buffered *b, FILE *out);
+void buffered_put(struct buffered *b, const char *s, size_t len);
+void buffered_text(struct buffered *b, const char *s);
+void buffered_count(struct buffered *b, __u64 value);
+/*
+ * Makes room for len bytes, at most the size of buf, after the n bytes in it. The caller writes
+ * them and then increases n.
+ */
+char *buffered_room(struct buffered *b, size_t len);
+/* Writes what is left to the file. */
+void buffered_end(struct buffered *b);
 
 #endif

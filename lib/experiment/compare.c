@@ -4,7 +4,6 @@
 
 #include "compare.h"
 #include "contrast.h"
-#include "student.h"
 
 #define ROUNDING 1e-9 /* relative to the values */
 #define TWO_SIDED (1 - (1 - COMPARE_LEVEL) / 2)

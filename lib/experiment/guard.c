@@ -9,7 +9,7 @@
 #include "cli/units.h"
 #include "contrast.h"
 #include "guard.h"
-#include "metric_text.h"
+#include "metric.h"
 
 /* ---- as text */
 

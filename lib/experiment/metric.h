@@ -6,6 +6,8 @@
 #ifndef LIB_METRIC_H
 #define LIB_METRIC_H
 
+#include <stddef.h>
+
 #include "row.h"
 
 enum metric_unit {
@@ -60,5 +62,18 @@ struct size_class {
 };
 extern const struct size_class size_classes[SIZE_CLASSES];
 int size_class_of(const struct row *row);
+
+/*
+ * Formats values of metrics for people.
+ */
+#define METRIC_TEXT_LEN 32
+
+/* "94.5Mbit/s", "12.3ms", "0.52%", "0.031". */
+void metric_format(char *buf, size_t size, enum metric_unit unit, double value);
+
+/* The same for a difference; a share is in "pp", percentage points. */
+void metric_format_amount(char *buf, size_t size, enum metric_unit unit, double value);
+/* With its sign. */
+void metric_format_difference(char *buf, size_t size, enum metric_unit unit, double value);
 
 #endif

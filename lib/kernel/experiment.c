@@ -13,7 +13,7 @@
 #include "cli/err.h"
 #include "experiment.h"
 #include "instance.h"
-#include "cgroup/sockops.h"
+#include "cgroup/cgroup.h"
 
 static const char *const design_names[EXPERIMENT_DESIGNS] = {
 	[EXPERIMENT_AB] = "ab",

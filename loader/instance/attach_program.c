@@ -8,7 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpf_bbr/attach.h"
-#include "cgroup/attachment.h"
+#include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "instance/attach_program.h"
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cgroup/attachment.h"
+#include "cgroup/cgroup.h"
 #include "kernel/instance.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cgroup/attachment.h"
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "experiments/scope.h"

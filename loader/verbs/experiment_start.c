@@ -11,7 +11,6 @@
 
 #include <sys/socket.h>
 
-#include "cgroup/attachment.h"
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "experiments/arms.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cgroup/attachment.h"
+#include "cgroup/cgroup.h"
 #include "descriptor.h"
 #include "cli/err.h"
 #include "kernel/instance.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/caps.h"
+#include "cli/privileges.h"
 #include "completion/completers.h"
 #include "descriptor.h"
 #include "cli/err.h"

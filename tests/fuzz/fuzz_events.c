@@ -11,7 +11,6 @@
 
 #include "conns/connections.h"
 #include "cli/err.h"
-#include "event/derived.h"
 #include "event/event.h"
 #include "fuzz.h"
 #include "watch/monitor.h"

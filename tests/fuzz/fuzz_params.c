@@ -20,7 +20,7 @@
 #include "fuzz.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
-#include "recording/described.h"
+#include "recording/replay.h"
 #include "self/lock.h"
 #include "stream/watch_options.h"
 #include "tuning/param.h"

@@ -11,7 +11,7 @@
 
 #include "cli/err.h"
 #include "event/event.h"
-#include "layout/layouts.h"
+#include "layout/layout.h"
 #include "made_recording.h"
 #include "recording/reader.h"
 #include "recording/writer.h"

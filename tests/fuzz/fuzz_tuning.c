@@ -13,7 +13,6 @@
 
 #include <bpf/bpf.h>
 
-#include "cgroup/attachment.h"
 #include "cgroup/cgroup.h"
 #include "kernel/netns.h"
 #include "self/embedded.h"

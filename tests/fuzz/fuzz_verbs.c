@@ -10,8 +10,7 @@
 #include <json-c/json.h>
 
 #include "event/field.h"
-#include "event/text_plan.h"
-#include "layout/layouts.h"
+#include "layout/layout.h"
 #include "made_recording.h"
 
 #define MAX_WORDS 16

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "conn_history.h"
-#include "event/derived.h"
 #include "event/event.h"
 
 /* If two events of a connection are more slots apart, its state between them is unknown. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "conn_table.h"
-#include "event/derived.h"
+#include "event/event.h"
 
 /* A snapshot may see a socket a moment before its first event is read, or after its last. */
 #define SNAPSHOT_SLACK_NS NS_PER_S

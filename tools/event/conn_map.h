@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "origin.h"
+#include "event.h"
 
 /* Members that are not part of a key are 0. */
 struct conn_key {

@@ -11,8 +11,36 @@
 
 #include "bpf_bbr/abi.h"
 #include "bpf_bbr/events.h"
+#include "bpf_bbr/profiles.h"
 #include "descriptor.h"
-#include "origin.h"
+
+/*
+ * Where an event comes from: an instance of bpf_bbr, or the kernel's own bbr.
+ */
+struct algorithm;
+struct instance;
+
+struct origin {
+	char name[BBR_NAME_LEN]; /* of the congestion control */
+	/* Unlike the name, never reused while a source is open: an upgrade gets another. */
+	__u32 id;
+	const struct algorithm *algorithm; /* what its events contain and mean; never NULL */
+	bool is_kernel; /* the kernel's own bbr: its events have less, see BBR_F_KERNEL */
+	/* Names of BBR_PROFILES profiles, which may change at any time; NULL: not known. */
+	const char (*profiles)[BBR_PROFILE_NAME_LEN];
+};
+
+/* What the kernel's own bbr is called, whichever version it is. */
+#define KERNEL_BBR "bbr"
+
+/* Returns false to get no more events for now. */
+typedef bool (*event_handler)(void *ctx, const struct origin *origin, const struct bbr_event *e);
+
+/* The name of the event's profile; NULL if it is not known. Valid until the next call. */
+const char *origin_profile(const struct origin *origin, const struct bbr_event *e);
+
+/* Prints why an instance that is not supported can be no origin: "NAME: result: why". */
+void origin_refuse(const struct instance *inst, const char *result);
 
 #define EVENT_UNLIMITED (~0ull) /* pacing_rate: none set */
 #define MODE_TEXT_LEN 64 /* room for mode and phase */
@@ -77,5 +105,37 @@ void event_add_json(struct json *j, const struct origin *origin, const struct bb
 void event_print_text(FILE *out, const struct text_style *style, const struct origin *origin,
 		      const struct bbr_event *e);
 void event_print_json(FILE *out, const struct origin *origin, const struct bbr_event *e);
+
+/*
+ * Values that follow from an event. Nothing else computes them.
+ */
+/*
+ * Is there BBR state? The stack reports losses of the SYN before there is: gains are 0 then, and
+ * never later.
+ */
+bool event_has_state(const struct bbr_event *e);
+
+/* One of the event's bandwidths, in bits per second. */
+__u64 event_bps(const struct bbr_event *e, __u32 bw);
+
+/* The same in bytes per second, and not rounded. */
+double event_bytes_per_s(const struct bbr_event *e, __u32 bw);
+
+bool event_has_rate(const struct bbr_event *e);
+/* The delivery rate sample in bits per second, if there is one. */
+__u64 event_delivery_bps(const struct bbr_event *e);
+
+/* In bits per second; NAN: there is none. */
+double event_pacing_bps(const struct bbr_event *e);
+
+/* The rate in bits per second since since_ns, when event.delivered was `since`. */
+double event_delivered_bps(const struct bbr_event *e, __u32 since, __u64 since_ns);
+
+/* Bandwidth-delay product in packets, and in thousandths of them; 0: not known. */
+__u32 event_bdp(const struct bbr_event *e);
+__u64 event_bdp_milli(const struct bbr_event *e);
+
+/* Packets in flight before or after the ACK, whichever is more. */
+__u32 event_inflight(const struct bbr_event *e);
 
 #endif

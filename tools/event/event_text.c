@@ -3,11 +3,9 @@
  * An event as one line for people. The state starts with what ss(8) prints for BBR.
  */
 #include "address.h"
-#include "derived.h"
 #include "event.h"
 #include "field.h"
-#include "text_plan.h"
-#include "cli/buffered.h"
+#include "cli/text.h"
 #include "cli/units.h"
 
 #define RED "\033[31m"

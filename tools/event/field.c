@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "derived.h"
-#include "event.h"
-#include "field.h"
+#include "cli/err.h"
 #include "cli/json.h"
 #include "cli/units.h"
+#include "event.h"
+#include "field.h"
 
 #define SAMPLE .needs = BBR_F_SAMPLE
 
@@ -217,4 +218,128 @@ void field_add_json(struct json *j, const struct field *f, const struct bbr_even
 		json_add_int(j, f->key, value);
 		break;
 	}
+}
+
+#define LINE 96
+
+const struct algorithm *known_algorithm(const struct known *k, size_t i)
+{
+	if (i < n_algorithms)
+		return algorithms[i];
+	return k && k->recording ? k->described(k->recording, i - n_algorithms) : NULL;
+}
+
+const struct field *known_field(const struct known *k, const char *key)
+{
+	const struct algorithm *a;
+	const struct field *f = NULL;
+
+	for (size_t i = 0; !f && (a = known_algorithm(k, i)); i++)
+		f = field_find(a, key);
+	return f;
+}
+
+static bool is_listed(const struct name_list *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = list->text; (at = strstr(at, name)); at++)
+		if ((at == list->text || at[-1] == ' ') && (!at[n] || at[n] == ','))
+			return true;
+	return false;
+}
+
+void name_list_add(struct name_list *list, const char *name)
+{
+	size_t room = sizeof(list->text) - list->len;
+
+	if (*name && strlen(name) + 2 < room && !is_listed(list, name))
+		list->len +=
+			snprintf(list->text + list->len, room, "%s%s", list->len ? ", " : "", name);
+}
+
+void name_list_add_fields(struct name_list *list, const struct known *k)
+{
+	const struct algorithm *a;
+
+	for (size_t i = 0; (a = known_algorithm(k, i)); i++)
+		for (int n = 0; n < a->n_fields; n++)
+			name_list_add(list, a->fields[n].key);
+	for (size_t i = 0; i < n_common_fields; i++)
+		name_list_add(list, common_fields[i].key);
+}
+
+void name_list_print(const struct name_list *list)
+{
+	const char *from = list->text;
+
+	while (strlen(from) > LINE) {
+		int n = LINE;
+
+		while (n && from[n] != ' ')
+			n--;
+		if (!n)
+			break;
+		remedy("%.*s", n, from);
+		from += n + 1;
+	}
+	remedy("%s", from);
+}
+
+static void add(struct text_plan *plan, const struct field *fields, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct field *f = &fields[i];
+		struct text_field *to = &plan->fields[plan->n];
+
+		if (!f->text)
+			continue;
+		to->field = f;
+		to->condition = f->text_if.key ? field_find(plan->algorithm, f->text_if.key) : NULL;
+		to->before = strcspn(f->text, "%");
+		plan->n++;
+	}
+}
+
+/* Fields of equal order stay in table order. Insertion sort: they are few, and it runs once. */
+static void sort(struct text_plan *plan)
+{
+	for (size_t i = 1; i < plan->n; i++) {
+		struct text_field moved = plan->fields[i];
+		size_t at = i;
+
+		for (; at && plan->fields[at - 1].field->order > moved.field->order; at--)
+			plan->fields[at] = plan->fields[at - 1];
+		plan->fields[at] = moved;
+	}
+}
+
+static struct text_plan *plans;
+
+void text_plan_forget(void)
+{
+	for (struct text_plan *next; plans; plans = next) {
+		next = plans->next;
+		free(plans);
+	}
+}
+
+const struct text_plan *text_plan(const struct algorithm *a)
+{
+	static const struct text_plan none;
+	struct text_plan *plan;
+
+	for (const struct text_plan *p = plans; p; p = p->next)
+		if (p->algorithm == a)
+			return p;
+	plan = calloc(1, sizeof(*plan) + (a->n_fields + n_common_fields) * sizeof(plan->fields[0]));
+	if (!plan) /* the line ends with the mode, and the next one tries again */
+		return &none;
+	plan->algorithm = a;
+	add(plan, a->fields, a->n_fields);
+	add(plan, common_fields, n_common_fields);
+	sort(plan);
+	plan->next = plans;
+	plans = plan;
+	return plan;
 }

@@ -61,4 +61,58 @@ struct json;
 /* Adds the field as a member; null if it is not known. */
 void field_add_json(struct json *j, const struct field *f, const struct bbr_event *e);
 
+/*
+ * What a user can name: the fields and modes of the algorithms that were compiled in and, with a
+ * recording, of those that it describes.
+ */
+struct known {
+	const char *recording; /* NULL: none */
+	/* The i-th algorithm that only the recording describes; NULL: it has no more. */
+	const struct algorithm *(*described)(const char *recording, size_t i);
+};
+
+/*
+ * The i-th of all these algorithms, those compiled in first; NULL: there are no more. Without a
+ * struct known there is no recording.
+ */
+const struct algorithm *known_algorithm(const struct known *k, size_t i);
+
+/* A field of any of them, or one that every event has; NULL: there is none of this key. */
+const struct field *known_field(const struct known *k, const char *key);
+
+/* Names that would have been right, for a message. */
+struct name_list {
+	char text[4096];
+	size_t len;
+};
+
+/* Adds a name if it is not in the list yet: algorithms have some in common. */
+void name_list_add(struct name_list *list, const char *name);
+void name_list_add_fields(struct name_list *list, const struct known *k);
+/* Prints the list as what to do about an error. */
+void name_list_print(const struct name_list *list);
+
+/*
+ * Which fields a line of text shows, and in which order: worked out once for each algorithm, not
+ * for each event.
+ */
+struct text_field {
+	const struct field *field;
+	const struct field *condition; /* the field of text_if; NULL: it is always shown */
+	size_t before; /* characters of field->text before its "%", or all of them */
+};
+
+struct text_plan {
+	const struct algorithm *algorithm;
+	struct text_plan *next;
+	size_t n;
+	struct text_field fields[];
+};
+
+/* The plan for this algorithm's events. It stays until the program ends. */
+const struct text_plan *text_plan(const struct algorithm *a);
+
+/* For tests that free algorithms. */
+void text_plan_forget(void);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "cli/json.h"
 #include "experiment/compare.h"
 #include "study.h"
 
@@ -45,5 +46,8 @@ void analysis_print_text(FILE *out, const struct analysis *a);
 void analysis_print_json(FILE *out, const struct analysis *a);
 /* As one page of HTML that needs nothing else. */
 void analysis_print_page(FILE *out, const struct analysis *a);
+
+/* Adds the members to an open object. */
+void analysis_add_json(struct json *j, const struct analysis *a);
 
 #endif

@@ -7,7 +7,7 @@
 #include "address.h"
 #include "analysis.h"
 #include "cli/units.h"
-#include "experiment/metric_text.h"
+#include "experiment/metric.h"
 #include "kernel/clock.h"
 
 #define INTERVAL_LEN (2 * METRIC_TEXT_LEN + 8)

@@ -6,7 +6,6 @@
 #include "cli/err.h"
 #include "cli/privileges.h"
 #include "file.h"
-#include "file_fields.h"
 
 #define FORMAT "bpf-bbr experiment"
 #define COLUMNS_MAX 128 /* of a file, known or not */

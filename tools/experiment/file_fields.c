@@ -7,7 +7,7 @@
 #include <arpa/inet.h>
 
 #include "address.h"
-#include "file_fields.h"
+#include "file.h"
 
 #define BLOCKS_MAX (1 << 20) /* the analysis has a place for each */
 

@@ -22,7 +22,7 @@
 #include "cli/options.h"
 #include "output_file.h"
 #include "rule_counts.h"
-#include "watch/subscriber_slot.h"
+#include "watch/subscription.h"
 #include "sockets/sockets.h"
 #include "stream/event_source.h"
 #include "verbs.h"

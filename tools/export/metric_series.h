@@ -7,7 +7,6 @@
 #define TOOLS_METRIC_SERIES_H
 
 #include "descriptor.h"
-#include "labels.h"
 #include "openmetrics.h"
 
 #define SERIES_MAX 256
@@ -27,7 +26,7 @@ struct mode_counts {
 struct field_counts {
 	const struct field *field; /* of one of the algorithms */
 	__u64 found; /* times that a connection got into the state that is its finding */
-	struct om_histogram samples; /* see field_metric.h */
+	struct om_histogram samples; /* see below */
 };
 
 struct metric_series {
@@ -66,5 +65,20 @@ struct metric_series *metric_series_get(struct metric_table *t, const struct alg
 int metric_series_mode(const struct metric_series *s, const struct algorithm *a, unsigned int mode);
 /* The counts of a field; NULL: it has no metric, or there was no memory. */
 struct field_counts *metric_series_field(const struct metric_series *s, const struct field *f);
+
+/*
+ * The fields of an algorithm's own part of an event as metrics: histograms of their values at the
+ * ACKs that were sampled. A field has one if it is drawn in a plot of numbers.
+ */
+#define FIELD_METRIC_LEN 300 /* room for the longest key that a recording may have */
+
+extern const struct om_bounds rate_bounds; /* bytes per second */
+
+/* NULL: the field has no histogram. */
+const struct om_bounds *field_metric_bounds(const struct field *f);
+/* "bbr_bw_hi_bytes_per_second" of bw_hi_bps. Returns its unit. */
+const char *field_metric_name(char buf[FIELD_METRIC_LEN], const struct field *f);
+/* The value in that unit. False: not known. */
+bool field_metric_value(const struct field *f, const struct bbr_event *e, double *value);
 
 #endif

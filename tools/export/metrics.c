@@ -9,10 +9,9 @@
 #include <sys/stat.h>
 
 #include "kernel/clock.h"
-#include "event/derived.h"
 #include "event/event.h"
 #include "event/field.h"
-#include "field_metric.h"
+#include "metric_series.h"
 #include "metrics.h"
 #include "kernel/netns.h"
 

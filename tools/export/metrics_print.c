@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "kernel/clock.h"
-#include "field_metric.h"
+#include "metric_series.h"
 #include "metrics.h"
 
 static const struct om_family connections_family = {
@@ -45,7 +45,7 @@ static const struct om_family seconds_family = {
 	"Time that connections spent in the mode, summed over them."
 };
 
-/* Of the model that every BBR has. An algorithm's own fields follow, see field_metric.h. */
+/* Of the model that every BBR has. An algorithm's own fields follow, see metric_series.h. */
 static const struct {
 	struct om_family family;
 	const struct om_bounds *bounds;

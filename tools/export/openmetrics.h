@@ -61,4 +61,26 @@ void om_histogram(struct openmetrics *om, const struct om_family *family,
 		  const struct om_histogram *h);
 void om_end(struct openmetrics *om);
 
+/*
+ * The values that a label has had, up to a limit: every value after that is "other". So nobody can
+ * fill the memory of those who collect metrics by making namespaces or instances one after another.
+ */
+#define LABELS_MAX 64
+
+struct labels {
+	int max; /* values besides "other", up to LABELS_MAX */
+	int n;
+	char *value[LABELS_MAX]; /* their indexes begin at 1 */
+};
+
+#define LABEL_OTHER 0 /* the index of "other" */
+
+/*
+ * The index of a value, which is remembered. Control characters and bytes that are not ASCII, which
+ * a metric should not have, become "?" in it.
+ */
+int labels_index(struct labels *l, const char *value);
+const char *labels_value(const struct labels *l, int index);
+void labels_free(struct labels *l);
+
 #endif

@@ -11,7 +11,7 @@
 #include "kernel/instance.h"
 #include "openmetrics.h"
 #include "cli/options.h"
-#include "event/origin.h"
+#include "event/event.h"
 
 #define RULES_TOLD 100 /* the first so many of an instance; the rest are "other" */
 #define RULE_CGROUPS_CACHED 256

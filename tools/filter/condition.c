@@ -10,8 +10,8 @@
 #include <net/if.h>
 
 #include "cli/err.h"
-#include "event/known.h"
-#include "value.h"
+#include "event/field.h"
+#include "expression.h"
 
 #define KEY_LEN 256
 

@@ -13,7 +13,6 @@
 #include "descriptor.h"
 #include "event/event.h"
 #include "event/field.h"
-#include "event/known.h"
 
 #define FILTER_WORDS 4096 /* of a command line */
 #define FILTER_NODES 256 /* of one expression */

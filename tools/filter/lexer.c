@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/err.h"
-#include "lexer.h"
+#include "expression.h"
 
 bool lexer_point(const struct lexer *l, size_t at, const char *what_to_do)
 {

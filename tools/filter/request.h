@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "cli/options.h"
-#include "event/origin.h"
+#include "event/event.h"
 #include "filter.h"
 
 /* Which events. */

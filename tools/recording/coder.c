@@ -5,7 +5,7 @@
 
 #include <arpa/inet.h>
 
-#include "layout/layouts.h"
+#include "layout/layout.h"
 #include "layout/varint.h"
 #include "coder.h"
 

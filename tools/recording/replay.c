@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/clock.h"
+#include <sys/stat.h>
+
 #include "cli/err.h"
 #include "filter/request.h"
+#include "kernel/clock.h"
+#include "layout/layout.h"
+#include "reader.h"
 #include "replay.h"
 
 #define OPEN_WAIT_MS 500
@@ -252,4 +256,36 @@ void replay_totals(const struct replay *p, struct watch_totals *totals)
 	if (p->config->filter) /* there may be connections that were not asked for */
 		n->acks = p->acks;
 	n->seq -= recorded - counters_received(n);
+}
+
+static bool is_file(const char *name)
+{
+	struct stat st;
+
+	return !stat(name, &st) && S_ISREG(st.st_mode);
+}
+
+static void read_descriptions(const char *file)
+{
+	struct recording_reader *r = malloc(sizeof(*r));
+
+	if (!r || recording_open(r, file) != EXIT_DONE) {
+		free(r);
+		return;
+	}
+	r->quiet = true;
+	while (recording_next(r, 0) == RECORDING_NEXT_EVENT)
+		;
+	recording_close(r);
+	free(r);
+}
+
+const struct algorithm *recording_described(const char *file, size_t i)
+{
+	static const char *is_read;
+
+	if (is_read != file && is_file(file))
+		read_descriptions(file);
+	is_read = file;
+	return layout_described(i);
 }

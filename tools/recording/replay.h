@@ -7,6 +7,7 @@
 
 #include "event/conn_map.h"
 #include "filter/request.h"
+#include "descriptor.h"
 #include "format.h"
 #include "reader.h"
 
@@ -35,5 +36,14 @@ int replay_poll(struct replay *p, int wait_ms, bool *idle);
 __u64 replay_now_ns(const struct replay *p);
 void replay_run(const struct replay *p, struct recording_run *run);
 void replay_totals(const struct replay *p, struct watch_totals *totals);
+
+/*
+ * The algorithms that a recording describes, and that these tools may not know.
+ */
+/*
+ * For struct known. Reads the whole file when it is first asked for it: an algorithm may come late.
+ * A pipe can be read only once, so of a pipe it has what was read so far.
+ */
+const struct algorithm *recording_described(const char *file, size_t i);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "kernel/clock.h"
 #include "cli/err.h"
-#include "layout/layouts.h"
+#include "layout/layout.h"
 #include "writer.h"
 
 /* Between two readings of both clocks their offset changes by less, unless one was set. */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "curves.h"
-#include "event/derived.h"
 #include "event/event.h"
 #include "event/field.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernel/clock.h"
-#include "event/derived.h"
+#include "event/event.h"
 #include "event/field.h"
 #include "flow.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "bpf_bbr/snapshot.h"
-#include "event/origin.h"
+#include "event/event.h"
 
 struct cgroup_paths;
 struct owners;
@@ -41,5 +41,17 @@ const char *printable_name(char *buf, size_t size, const char *name);
 void snapshot_print_header(FILE *out);
 void snapshot_print_text(FILE *out, const struct snapshot_style *style, const struct snapshot *c);
 void snapshot_print_json(FILE *out, const struct snapshot_style *style, const struct snapshot *c);
+
+/*
+ * Totals of a snapshot by congestion control, profile and mode.
+ */
+struct summary {
+	struct summary_line *lines;
+	size_t n, room;
+};
+
+bool summary_add(struct summary *s, const struct snapshot *c); /* false: no memory */
+void summary_print(FILE *out, struct summary *s, bool json);
+void summary_free(struct summary *s);
 
 #endif

@@ -4,7 +4,6 @@
  */
 #include <limits.h>
 
-#include "cgroup_paths.h"
 #include "event/event.h"
 #include "cli/json.h"
 #include "socket_owners.h"

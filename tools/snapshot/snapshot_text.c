@@ -11,7 +11,6 @@
 #include <netinet/tcp.h>
 
 #include "address.h"
-#include "cgroup_paths.h"
 #include "event/event.h"
 #include "socket_owners.h"
 #include "snapshot.h"

@@ -6,6 +6,7 @@
 #define TOOLS_SOCKET_OWNERS_H
 
 #include <stddef.h>
+
 #include <linux/types.h>
 
 struct owner {
@@ -40,5 +41,19 @@ const struct owner *owners_of(const struct owners *o, __u64 inode, size_t *n);
 const char *owners_name(const struct owners *o, __u32 pid);
 
 void owners_free(struct owners *o);
+
+/*
+ * Paths of cgroups by their ids, each looked up once.
+ */
+struct cgroup_paths {
+	void *found; /* a tree of search.h */
+};
+
+/*
+ * The path below the cgroup2 mount; NULL if there is no cgroup with this id any more. Valid until
+ * cgroup_paths_free().
+ */
+const char *cgroup_paths_get(struct cgroup_paths *paths, __u64 id);
+void cgroup_paths_free(struct cgroup_paths *paths);
 
 #endif

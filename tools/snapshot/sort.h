@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "event/known.h"
+#include "event/field.h"
 #include "snapshot.h"
 
 #define SORT_KEYS 16 /* of one order */

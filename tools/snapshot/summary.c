@@ -2,10 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/derived.h"
 #include "event/event.h"
 #include "cli/json.h"
-#include "summary.h"
+#include "snapshot.h"
 #include "cli/units.h"
 
 struct summary_line {

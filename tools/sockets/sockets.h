@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "bpf_bbr/snapshot.h"
-#include "event/origin.h"
+#include "event/event.h"
 
 struct snapshot_program;
 struct sockets_instance;

@@ -10,7 +10,7 @@
 #include "cli/err.h"
 #include "filter/filter.h"
 #include "cli/units.h"
-#include "recording/described.h"
+#include "recording/replay.h"
 #include "verbs.h"
 #include "watch_options.h"
 

@@ -14,7 +14,7 @@
 #include "cli/err.h"
 #include "stream/interrupt.h"
 #include "cli/options.h"
-#include "recording/described.h"
+#include "recording/replay.h"
 #include "top.h"
 #include "top_screen.h"
 #include "verbs.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "address.h"
-#include "event/derived.h"
 #include "event/event.h"
 #include "event/field.h"
 #include "cli/json.h"
@@ -23,7 +22,7 @@ static void print_line(char *line)
 	printf("%.*s\n", (int)len, line);
 }
 
-static void print_titles(const struct top *t, const struct layout *l)
+static void print_titles(const struct top *t, const struct top_layout *l)
 {
 	char line[COLUMNS * CELL_BYTES], *end = line;
 
@@ -35,7 +34,7 @@ static void print_titles(const struct top *t, const struct layout *l)
 	print_line(line);
 }
 
-static void print_row(const struct top *t, const struct layout *l, const struct conn *c)
+static void print_row(const struct top *t, const struct top_layout *l, const struct conn *c)
 {
 	char line[COLUMNS * CELL_BYTES], *end = line;
 
@@ -50,7 +49,7 @@ static void print_row(const struct top *t, const struct layout *l, const struct 
 static void print_text(const struct top *t)
 {
 	struct line first, second;
-	struct layout layout;
+	struct top_layout layout;
 
 	top_header(t, &first, &second, t->width);
 	printf("%s\n%s\n", first.text, second.text);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "event/derived.h"
 #include "event/event.h"
 #include "event/field.h"
 #include "top_fields.h"

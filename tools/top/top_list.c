@@ -4,7 +4,7 @@
 
 #include <curses.h>
 
-#include "event/derived.h"
+#include "event/event.h"
 #include "top_list.h"
 #include "top_screen.h"
 
@@ -16,7 +16,7 @@ int list_height(void)
 	return LINES - HEADER_LINES - FOOTER_LINES;
 }
 
-static void draw_titles(const struct top *t, const struct layout *l)
+static void draw_titles(const struct top *t, const struct top_layout *l)
 {
 	for (int i = 0; i < l->n; i++) {
 		enum hue hue = l->place[i].column == t->view.sort ? HUE_CURSOR : HUE_TITLE;
@@ -45,7 +45,7 @@ static enum hue cell_hue(const struct conn *c, enum column column)
 	}
 }
 
-static void draw_row(const struct top *t, const struct layout *l, int y, const struct conn *c,
+static void draw_row(const struct top *t, const struct top_layout *l, int y, const struct conn *c,
 		     bool is_cursor)
 {
 	if (is_cursor) {
@@ -65,7 +65,7 @@ void list_draw(struct top *t)
 {
 	struct view *v = &t->view;
 	struct line first, second;
-	struct layout layout;
+	struct top_layout layout;
 	size_t height = list_height(), shown;
 
 	view_scroll(v, height);

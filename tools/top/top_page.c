@@ -11,7 +11,6 @@
 #include <curses.h>
 
 #include "address.h"
-#include "event/derived.h"
 #include "event/event.h"
 #include "top_fields.h"
 #include "top_format.h"

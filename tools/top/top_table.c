@@ -7,7 +7,6 @@
 #include <arpa/inet.h>
 
 #include "address.h"
-#include "event/derived.h"
 #include "event/event.h"
 #include "event/field.h"
 #include "top_table.h"
@@ -435,7 +434,7 @@ static bool has_own(struct column_def *def, struct conn *const *rows, size_t n_r
 	return false;
 }
 
-void layout_choose(struct layout *l, int width, enum column sort, struct conn *const *rows,
+void layout_choose(struct top_layout *l, int width, enum column sort, struct conn *const *rows,
 		   size_t n_rows)
 {
 	static const enum column endpoints[] = { COL_REMOTE, COL_LOCAL };
@@ -498,7 +497,7 @@ static int pad(char buf[CELL_BYTES], const char *text, int width, bool left)
 	return sprintf(buf, "%*s%s%*s", left ? 0 : space, "", text, left ? space : 0, "");
 }
 
-int cell_format(char buf[CELL_BYTES], const struct layout *l, int place,
+int cell_format(char buf[CELL_BYTES], const struct top_layout *l, int place,
 		const struct cell_style *style, const struct conn *c)
 {
 	const struct column_def *def = &defs[l->place[place].column];
@@ -508,7 +507,7 @@ int cell_format(char buf[CELL_BYTES], const struct layout *l, int place,
 	return pad(buf, text, l->place[place].width, def->left);
 }
 
-int title_format(char buf[CELL_BYTES], const struct layout *l, int place,
+int title_format(char buf[CELL_BYTES], const struct top_layout *l, int place,
 		 const struct cell_style *style)
 {
 	enum column column = l->place[place].column;

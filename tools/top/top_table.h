@@ -47,7 +47,7 @@ struct cell_style {
 	bool rtt_line; /* the sparkline shows the RTT, not the rate */
 };
 
-struct layout {
+struct top_layout {
 	int n;
 	struct {
 		enum column column;
@@ -84,13 +84,13 @@ int column_compare(enum column c, const struct conn *a, const struct conn *b);
  * Chooses columns for a width: always the one that is sorted by, then by priority. Widens some to
  * what these rows need. Width 0: all columns.
  */
-void layout_choose(struct layout *l, int width, enum column sort, struct conn *const *rows,
+void layout_choose(struct top_layout *l, int width, enum column sort, struct conn *const *rows,
 		   size_t n_rows);
 
 /* A cell padded to its width. Returns its bytes. */
-int cell_format(char buf[CELL_BYTES], const struct layout *l, int place,
+int cell_format(char buf[CELL_BYTES], const struct top_layout *l, int place,
 		const struct cell_style *style, const struct conn *c);
-int title_format(char buf[CELL_BYTES], const struct layout *l, int place,
+int title_format(char buf[CELL_BYTES], const struct top_layout *l, int place,
 		 const struct cell_style *style);
 
 #endif

@@ -9,11 +9,10 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "cli/caps.h"
 #include "guardian.h"
 #include "kernel/instance.h"
 #include "cli/privileges.h"
-#include "subscriber_slot.h"
+#include "subscription.h"
 
 #define TABLE_SIZE (GUARDED_MAX * sizeof(struct guarded))
 

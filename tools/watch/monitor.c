@@ -12,10 +12,9 @@
 #include "kernel/clock.h"
 #include "cli/err.h"
 #include "event/event.h"
-#include "kernel/kernel_bbr.h"
 #include "kernel/kernel_types.h"
 #include "monitor.h"
-#include "subscriber_slot.h"
+#include "subscription.h"
 
 #define TICK_NS (500 * NS_PER_MS)
 #define SCAN_NS NS_PER_S

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "guardian.h"
-#include "event/origin.h"
+#include "event/event.h"
 #include "filter/request.h"
 #include "probe.h"
 #include "subscription.h"

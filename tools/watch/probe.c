@@ -9,8 +9,7 @@
 
 #include "descriptor.h"
 #include "cli/err.h"
-#include "event/origin.h"
-#include "kernel/kernel_bbr.h"
+#include "event/event.h"
 #include "kernel/kernel_types.h"
 #include "probe.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cli/buffered.h"
+#include "cli/text.h"
 
 #define ROOM sizeof(((struct buffered *)0)->buf)
 

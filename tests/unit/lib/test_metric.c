@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "experiment/metric_text.h"
+#include "experiment/metric.h"
 #include "experiment/observation.h"
 
 /* ---- what a connection has */

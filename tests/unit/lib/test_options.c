@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cli/caps.h"
+#include "cli/privileges.h"
 #include "cli/err.h"
 #include "cli/options.h"
 

@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "cli/caps.h"
 #include "cli/err.h"
 #include "cli/privileges.h"
 

@@ -24,7 +24,7 @@
 #include <bpf/libbpf.h>
 #include <cmocka.h>
 
-#include "cli/caps.h"
+#include "cli/privileges.h"
 #include "cli/err.h"
 #include "instance/object.h"
 

@@ -15,7 +15,6 @@
 #include "instance/object.h"
 #include "instance/struct_ops.h"
 #include "kernel/kernel_types.h"
-#include "kernel/kernel_bbr.h"
 
 #define N_OURS 2
 

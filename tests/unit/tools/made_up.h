@@ -11,7 +11,7 @@
 #include <arpa/inet.h>
 
 #include "descriptor.h"
-#include "event/origin.h"
+#include "event/event.h"
 
 /* TAIL_AT() names struct bbr_tail; a test may have that of another algorithm, too. */
 #define bbr_tail made_up_tail

@@ -111,7 +111,7 @@ static void a_row_and_the_page_have_its_modes_and_fields(void **state)
 	struct bbr_event e = made_up_event(1, WALK, 55, 2);
 	const struct cell_style style = { .now_ns = e.time_ns };
 	struct conn_table table = {};
-	struct layout layout;
+	struct top_layout layout;
 	char cell[CELL_BYTES];
 
 	(void)state;

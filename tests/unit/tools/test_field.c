@@ -15,7 +15,6 @@
 #include <cmocka.h>
 #include <json-c/json.h>
 
-#include "event/derived.h"
 #include "event/event.h"
 #include "event/field.h"
 

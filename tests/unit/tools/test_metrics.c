@@ -14,7 +14,7 @@
 #include "bpf/bbr/event.h"
 #include "kernel/clock.h"
 #include "event/field.h"
-#include "export/field_metric.h"
+#include "export/metric_series.h"
 #include "export/metrics.h"
 #include "made_up.h"
 

@@ -18,7 +18,7 @@
 
 #include "cli/err.h"
 #include "layout/description.h"
-#include "layout/layouts.h"
+#include "layout/layout.h"
 #include "recording/reader.h"
 #include "recording/writer.h"
 

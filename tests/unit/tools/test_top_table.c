@@ -187,7 +187,7 @@ static void no_row_is_wider_than_the_screen(void **state)
 		int sort = 0;
 
 		do { /* each column that there is */
-			struct layout l;
+			struct top_layout l;
 			struct cell_style style = { .now_ns = 100 * NS_PER_S, .utf8 = width % 2 };
 			bool has_sort = false;
 			int end = 0;
@@ -211,7 +211,7 @@ static void no_row_is_wider_than_the_screen(void **state)
 	}
 }
 
-static bool has(const struct layout *l, enum column column)
+static bool has(const struct top_layout *l, enum column column)
 {
 	for (int i = 0; i < l->n; i++)
 		if (l->place[i].column == column)
@@ -223,7 +223,7 @@ static void wider_screens_have_more_columns(void **state)
 {
 	static const enum column at_80[] = { COL_REMOTE,  COL_MODE,	COL_RATE, COL_BW,   COL_RTT,
 					     COL_MIN_RTT, COL_INFLIGHT, COL_LOST, COL_SPARK };
-	struct layout l;
+	struct top_layout l;
 
 	(void)state;
 	layout_choose(&l, 80, COL_RATE, NULL, 0);
@@ -346,7 +346,7 @@ static const char *own_columns(void)
 	static char text[512];
 	const struct cell_style style = {};
 	char cell[CELL_BYTES];
-	struct layout l;
+	struct top_layout l;
 
 	text[0] = 0;
 	layout_choose(&l, 0, COL_RATE, table.all, table.n);
