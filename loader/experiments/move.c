@@ -7,7 +7,7 @@
 #include <bpf/libbpf.h>
 
 #include "cli/err.h"
-#include "experiments/move.h"
+#include "experiments/experiments.h"
 #include "kernel/netns.h"
 
 #define MOVE_PROG "bbr_exp_move"

@@ -10,7 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "cli/err.h"
-#include "experiments/program.h"
+#include "experiments/experiments.h"
 #include "instance/attach_program.h"
 #include "kernel/clock.h"
 

@@ -10,15 +10,12 @@
 #include "cli/err.h"
 #include "cli/units.h"
 #include "experiment/guard.h"
-#include "experiments/request.h"
-#include "experiments/scope.h"
-#include "experiments/shares.h"
+#include "experiments/experiments.h"
 #include "kernel/clock.h"
 #include "kernel/experiment.h"
 #include "kernel/instance.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_text.h"
-#include "tuning/socket_filter.h"
 
 #define DAY (86400 * NS_PER_S)
 #define LEAST_KEPT 1024

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "address.h"
-#include "experiments/scope.h"
+#include "experiments/experiments.h"
 
 bool cgroup_is_within(const char *path, const char *above)
 {

@@ -6,7 +6,7 @@
 
 #include "cli/err.h"
 #include "cli/units.h"
-#include "experiments/shares.h"
+#include "experiments/experiments.h"
 
 #define PER_PERCENT (EXPERIMENT_SHARES / 100)
 

@@ -70,4 +70,15 @@ int ops_replace(const struct ops *ops, int link_fd);
 
 void ops_free(struct ops *ops);
 
+struct instance;
+
+/* Does the kernel have a congestion control with this name, of whatever kind? */
+bool is_registered(const char *name);
+
+/*
+ * Frees the name, however it was registered. Sockets that use the code keep it. Returns EXIT_DONE,
+ * or EXIT_REFUSED after printing why not.
+ */
+int unregister(const struct instance *inst);
+
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What bbrctl sets up on a machine: instances with profiles and rules, the namespaces whose default
- * they are, the cgroups that they are attached to. It describes what a file wants (machine_file.h)
- * and what the kernel has (machine_kernel.h); plan.h has the steps from one to the other.
+ * they are, the cgroups that they are attached to. It describes what a file wants (machine_file.c)
+ * and what the kernel has (machine_kernel.c); plan.h has the steps from one to the other.
  */
 #ifndef LOADER_MACHINE_H
 #define LOADER_MACHINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include <linux/types.h>
 
 #include "cgroup/cgroup.h"
 #include "kernel/instance.h"
@@ -91,5 +93,65 @@ const char *machine_rule_profile(const struct machine_instance *inst, const stru
 /* Does rule i of `a` ask for the same as rule k of `b`, and give the same profile? */
 bool machine_same_rule(const struct machine_instance *a, __u32 i, const struct machine_instance *b,
 		       __u32 k);
+
+/* Prints a machine in the form of a file (machine_file.c). */
+struct json;
+struct machine;
+struct machine_instance;
+struct profile_definition;
+
+/*
+ * Prints an instance: its section, profiles and rules, each line after a prefix. all: also what is
+ * at its default, as comments.
+ */
+void machine_print(const struct machine *m, const struct machine_instance *inst, const char *prefix,
+		   bool all);
+void machine_print_rule(const struct machine_instance *inst, __u32 i, const char *prefix);
+
+/* Adds the same as an object of an array. */
+void machine_add_json(struct json *j, const struct machine *m, const struct machine_instance *inst);
+
+struct machine;
+
+/*
+ * Reads what the kernel has now. only: profiles and rules of this instance; NULL: of all. Returns
+ * EXIT_DONE, or EXIT_REFUSED after printing what the kernel did not answer. The caller frees m in
+ * any case.
+ */
+int machine_kernel_read(const char *only, struct machine *m);
+
+/*
+ * Files that say what to set up on a machine:
+ *
+ *	[instance NAME]
+ *	algorithm = bbr		as with load; may be left out for bbr
+ *	default_in = N		a network namespace, as with --netns; any number of lines
+ *	attach = PATH		a cgroup, as with --cgroup; any number of lines
+ *
+ *	[PROFILE]		of this instance; keys left out have their defaults ([default] too)
+ *	from = PROFILE		first line: the values of a known profile, or of a file's only one
+ *	KEY = VALUE
+ *
+ *	[rules]			of this instance
+ *	rule = OPTIONS		as with rule add, --cgroup last
+ *
+ * A name after default_in, attach and --cgroup may be in quotes (cli/text.h).
+ *
+ * A file that begins with [PROFILE] or [rules], as older versions of bbrctl saved it, has the
+ * profiles and rules of one instance.
+ */
+struct machine;
+
+/*
+ * Reads a file ("-" is stdin), or a folder's *.conf in the order of their names. There, a profile
+ * replaces an earlier one of the same instance and name, and all else adds to what came before.
+ * path NULL: bpf-bbr.conf and then conf.d/ in /etc/bpf-bbr. name: only what concerns this instance;
+ * NULL: all. Returns EXIT_DONE, or another status after printing what is wrong and where. The
+ * caller frees m in any case.
+ */
+int machine_file_read(const char *path, const char *name, struct machine *m);
+
+/* The path of the default file. */
+extern const char machine_file_default[];
 
 #endif

@@ -14,7 +14,6 @@
 #include "cgroup/cgroup.h"
 #include "kernel/netns.h"
 #include "machine/machine.h"
-#include "machine/machine_file.h"
 #include "tuning/ini_file.h"
 #include "tuning/param.h"
 #include "tuning/rule_text.h"

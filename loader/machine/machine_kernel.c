@@ -11,7 +11,6 @@
 #include "instance/applied.h"
 #include "instance/netns_default.h"
 #include "machine/machine.h"
-#include "machine/machine_kernel.h"
 
 /*
  * Only bbrctl freezes the map of an instance's clamped parameters. The kernel shows that only here. Returns 1, 0, or -errno.

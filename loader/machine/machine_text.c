@@ -6,7 +6,6 @@
 #include "cli/json.h"
 #include "cli/text.h"
 #include "machine/machine.h"
-#include "machine/machine_text.h"
 #include "tuning/param.h"
 #include "tuning/rule_text.h"
 

@@ -6,6 +6,8 @@
 #ifndef LOADER_PLAN_H
 #define LOADER_PLAN_H
 
+#include <stdbool.h>
+
 #include "machine/machine.h"
 
 /* In the order in which they are carried out: first what is new, then what goes away. */
@@ -56,5 +58,42 @@ struct plan {
 int plan_make(const struct machine *wanted, const struct machine *found, const char *only,
 	      bool prune, struct plan *plan);
 void plan_free(struct plan *plan);
+
+/* Prints the steps of a plan, for people and programs. */
+struct json;
+struct machine;
+struct plan;
+struct step;
+
+/* Prints a line or more: what was done, or what is not as it should be. */
+void step_print(const struct step *step, bool done);
+
+/* Prints a line about what is left alone, because no apply made it. */
+void step_print_left(const struct step *step, const char *prefix);
+
+/* Prints the lines of a file that the step removes (-) and adds (+). */
+void step_print_diff(const struct step *step, const struct machine *wanted,
+		     const struct machine *found);
+
+/* Adds the steps, and what is left alone, as arrays of objects. */
+void plan_add_json(struct json *j, const struct plan *plan);
+
+struct machine;
+struct plan;
+
+/*
+ * Carries out all steps of a plan, or none. Before it changes anything, it tries what can fail: it
+ * loads programs, opens files, counts places. If a step still fails, it undoes those before it.
+ * Signals wait until the end. After SIGKILL each step is done or not, none half, and a new plan has
+ * the others; all changes of profiles and rules are one step. Only an instance that was unloaded stays unloaded. The caller holds the lock. Returns
+ * EXIT_DONE, or EXIT_REFUSED after printing why not.
+ */
+int plan_carry_out(const struct plan *plan, const struct machine *found);
+
+/*
+ * Notes as made by an apply what the file has and others had made before (instance/applied.h): from
+ * now on the file speaks for it. Returns EXIT_DONE, or EXIT_REFUSED after printing why not.
+ */
+int machine_take_over(const struct machine *wanted, const struct machine *found);
 
 #endif

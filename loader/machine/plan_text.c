@@ -5,9 +5,8 @@
 #include "cli/json.h"
 #include "cli/text.h"
 #include "cli/units.h"
-#include "machine/machine_text.h"
+#include "machine/machine.h"
 #include "machine/plan.h"
-#include "machine/plan_text.h"
 #include "tuning/param.h"
 
 static const char *const kinds[STEP_KINDS] = {

@@ -4,11 +4,8 @@
 #include <time.h>
 
 #include "cli/err.h"
-#include "running/canary.h"
-#include "running/decision.h"
-#include "running/guard_status.h"
-#include "experiments/shares.h"
-#include "running/state.h"
+#include "experiments/experiments.h"
+#include "running/running.h"
 #include "kernel/clock.h"
 #include "kernel/kernel_types.h"
 

@@ -3,12 +3,8 @@
 
 #include "bpf_bbr/rules.h"
 #include "cli/json.h"
-#include "running/decision.h"
-#include "running/guard_status.h"
-#include "experiments/scope.h"
-#include "experiments/shares.h"
-#include "running/show.h"
-#include "running/state.h"
+#include "experiments/experiments.h"
+#include "running/running.h"
 #include "kernel/clock.h"
 #include "tuning/rule_text.h"
 

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "running/state.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/err.h"
+#include "cli/json.h"
+#include "experiment/outcome.h"
+#include "experiment/row.h"
 #include "kernel/clock.h"
+#include "running/running.h"
 
 __u32 experiment_steps(const struct experiment *e)
 {
@@ -56,4 +64,131 @@ struct experiment_block experiment_block_now(const struct experiment *e, __u64 n
 	b.left = e->block - since % e->block;
 	b.washout = since % e->block < e->washout;
 	return b;
+}
+
+struct experiment_decision decision_make(const char *fmt, ...)
+{
+	struct experiment_decision d = { .time = realtime_ns() };
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(d.text, sizeof(d.text), fmt, args);
+	va_end(args);
+	return d;
+}
+
+void decision_print(const char *experiment, const struct experiment_decision *d, bool json)
+{
+	struct json j;
+
+	if (json) {
+		json_begin(&j, stdout);
+		json_add_string(&j, "name", experiment);
+		json_add_int(&j, "time_ns", d->time);
+		json_add_string(&j, "decision", d->text);
+		json_end(&j);
+	} else {
+		printf("%s: %s\n", experiment, d->text);
+	}
+	fflush(stdout); /* a unit may run for hours */
+}
+
+void decision_take(const struct experiment_handle *h, const struct experiment_decision *d,
+		   bool json)
+{
+	/*
+	 * Several tools may write at once: each has its own place. Once the time is set, the text
+	 * is complete.
+	 */
+	__u64 number = __atomic_fetch_add(&h->control->decisions, 1, __ATOMIC_SEQ_CST);
+	struct experiment_decision *place = &h->log[number % EXPERIMENT_LOG];
+
+	__atomic_store_n(&place->time, 0, __ATOMIC_SEQ_CST);
+	memcpy(place->text, d->text, sizeof(place->text));
+	__atomic_store_n(&place->time, d->time, __ATOMIC_SEQ_CST);
+	decision_print(h->config.name, d, json);
+}
+
+void decisions(const struct experiment_handle *h, __u64 *first, __u64 *end)
+{
+	*end = h->control->decisions;
+	*first = *end > EXPERIMENT_LOG ? *end - EXPERIMENT_LOG : 0;
+}
+
+bool decision_read(const struct experiment_handle *h, __u64 number,
+		   struct experiment_decision *decision)
+{
+	memcpy(decision, &h->log[number % EXPERIMENT_LOG], sizeof(*decision));
+	decision->text[sizeof(decision->text) - 1] = 0;
+	for (char *c = decision->text; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	return decision->time;
+}
+
+/* false: no memory */
+static bool collect(const struct experiment_handle *h, struct rows *rows, __u64 *ended)
+{
+	const struct experiment *e = &h->config;
+	__u64 n = h->control->outcomes, number = n > e->outcomes ? n - e->outcomes : 0;
+	struct experiment_outcome o;
+	struct row row;
+
+	while (++number <= n) {
+		if (outcome_read(h->outcomes, e->outcomes, number, &o) != OUTCOME_READ ||
+		    o.end == EXPERIMENT_OPEN || o.arm >= e->arms ||
+		    o.begin < h->control->step_since)
+			continue;
+		*ended += o.arm == e->arms - 1;
+		row_from_outcome(&row, e, &o);
+		if (!rows_add(rows, &row))
+			return false;
+	}
+	return true;
+}
+
+/* false: no memory */
+static bool judge(const struct experiment *e, struct rows *rows, struct guard_status *status)
+{
+	struct rows_units units;
+
+	if (!rows_find_units(rows, e, &units))
+		return false;
+	for (int i = 0; i < status->guards; i++)
+		if (!guard_judge(&status->result[i], &status->guard[i], rows, &units, e,
+				 e->arms - 1, guard_level(e)))
+			return false;
+	return true;
+}
+
+int guard_status_read(const struct experiment_handle *h, struct guard_status *status)
+{
+	const struct experiment *e = &h->config;
+	struct rows rows = {};
+	bool done;
+
+	*status = (struct guard_status){};
+	for (; status->guards < EXPERIMENT_GUARDS && e->guard[status->guards][0]; status->guards++)
+		if (!guard_parse("--guard", e->guard[status->guards],
+				 &status->guard[status->guards]))
+			return EXIT_REFUSED;
+	done = collect(h, &rows, &status->ended) && judge(e, &rows, status);
+	rows_free(&rows);
+	if (!done)
+		err("%s: out of memory", e->name);
+	return done ? EXIT_DONE : EXIT_REFUSED;
+}
+
+int guard_status_failed(const struct guard_status *status)
+{
+	for (int i = 0; i < status->guards; i++)
+		if (status->result[i].verdict == GUARD_FAILED)
+			return i;
+	return -1;
+}
+
+void guard_status_format(const struct guard_status *status, int guard,
+			 char buf[GUARD_STATUS_TEXT_LEN])
+{
+	guard_text(buf, GUARD_STATUS_TEXT_LEN, &status->guard[guard], &status->result[guard]);
 }

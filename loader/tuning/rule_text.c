@@ -6,13 +6,11 @@
 #include <arpa/inet.h>
 
 #include "bpf_bbr/rules.h"
-
-#include "address.h"
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "cli/json.h"
 #include "tuning/rule_text.h"
-#include "tuning/socket_filter.h"
+#include "address.h"
 
 static __u32 prefix_length(const __u32 mask[4])
 {
@@ -161,4 +159,15 @@ void rule_add_json(struct json *j, const struct bbr_rule *rule)
 		json_add_string(j, "cgroup", text);
 		json_add_int(j, "cgroup_id", rule->cgroup);
 	}
+}
+
+int socket_filter_parse(const struct socket_filter *filter, struct migrate_config *config)
+{
+	if ((filter->dst && !parse_prefix("--dst", filter->dst, config->raddr, config->rmask)) ||
+	    (filter->dport && !parse_port("--dport", filter->dport, &config->rport)) ||
+	    (filter->sport && !parse_port("--sport", filter->sport, &config->lport)) ||
+	    (filter->mark && !parse_mark("--mark", filter->mark, &config->mark)))
+		return EXIT_USAGE;
+	config->has_mark = !!filter->mark;
+	return filter->cgroup ? cgroup_id("--cgroup", filter->cgroup, &config->cgroup) : EXIT_DONE;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "bpf_bbr/migrate.h"
 #include "cli/text.h"
 
 struct bbr_rule;
@@ -34,5 +35,16 @@ void rule_format(const struct bbr_rule *rule, char *buf, size_t size);
 
 /* Adds what the rule asks for: "dst", "dport", ... */
 void rule_add_json(struct json *j, const struct bbr_rule *rule);
+
+/* Which sockets; NULL: any. */
+struct socket_filter {
+	const char *dst, *dport, *sport, *cgroup, *mark;
+};
+
+/*
+ * Takes --dst, --dport, --sport, --cgroup and --mark. Returns EXIT_DONE, or another status after
+ * printing what is wrong.
+ */
+int socket_filter_parse(const struct socket_filter *filter, struct migrate_config *config);
 
 #endif

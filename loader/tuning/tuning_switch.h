@@ -11,6 +11,8 @@
 #include <stddef.h>
 
 #include "bpf_bbr/profiles.h"
+#include "kernel/instance.h"
+#include "tuning/profile_map.h"
 #include "tuning/rule_list.h"
 
 struct instance;
@@ -51,5 +53,26 @@ int tuning_switch(const struct tuning_change *change, size_t n);
 
 /* Turns a change that was made into the one that undoes it. */
 void tuning_change_reverse(struct tuning_change *change);
+
+/*
+ * What decides how an instance treats its connections: its profiles, and the rules that choose
+ * them.
+ */
+struct tuning {
+	struct instance inst;
+	struct profile_map profiles;
+	struct rule_list rules;
+};
+
+/*
+ * Opens that of a loaded instance. Returns EXIT_DONE, for tuning_close(), or another status after
+ * printing why.
+ */
+int tuning_open(const char *name, struct tuning *t);
+void tuning_close(struct tuning *t);
+
+/* The name of a rule's profile; the default profile's if there is none with the rule's index. */
+void tuning_rule_profile(const struct tuning *t, const struct bbr_rule *rule,
+			 char name[BBR_PROFILE_NAME_LEN]);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
-#include "experiments/scope.h"
+#include "experiments/experiments.h"
 #include "kernel/experiment.h"
 #include "kernel/instance.h"
 #include "cli/json.h"

@@ -5,7 +5,7 @@
 #include "cli/json.h"
 #include "self/lock.h"
 #include "migration/migration.h"
-#include "tuning/socket_filter.h"
+#include "tuning/rule_text.h"
 #include "verbs/verbs.h"
 
 static int refuse(const char *why)

@@ -10,7 +10,7 @@
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "self/lock.h"
-#include "tuning/instance_tuning.h"
+#include "tuning/tuning_switch.h"
 #include "tuning/rule_text.h"
 #include "cli/json.h"
 #include "cli/units.h"

@@ -5,8 +5,6 @@
 #include "cli/err.h"
 #include "cli/json.h"
 #include "machine/machine.h"
-#include "machine/machine_kernel.h"
-#include "machine/machine_text.h"
 #include "verbs/verbs.h"
 
 /* What another version has loaded cannot be read, and a file without it would unload it. */

@@ -7,11 +7,11 @@
 #include "kernel/netns.h"
 #include "cli/json.h"
 #include "cli/units.h"
-#include "experiments/arms.h"
+#include "experiments/experiments.h"
 #include "instance/link_pin.h"
 #include "self/lock.h"
 #include "instance/netns_default.h"
-#include "instance/unregister.h"
+#include "instance/struct_ops.h"
 #include "migration/migration.h"
 #include "verbs/verbs.h"
 

@@ -10,7 +10,6 @@
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
-#include "instance/carry_settings.h"
 #include "self/lock.h"
 #include "instance/netns_default.h"
 #include "instance/object.h"

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 
 #include "bpf_bbr/abi.h"
-#include "cli/caps.h"
+#include "cli/privileges.h"
 #include "cli/options.h"
-#include "experiments/request.h"
-#include "tuning/socket_filter.h"
+#include "experiments/experiments.h"
+#include "tuning/rule_text.h"
 
 /* The options of all verbs; each verb's file says which it takes. */
 struct options {

@@ -25,7 +25,7 @@
 #include "stream/watch_options.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
-#include "tuning/socket_filter.h"
+#include "tuning/rule_text.h"
 #include "cli/privileges.h"
 #include "cli/units.h"
 #include "verbs/verbs.h"

@@ -20,8 +20,6 @@
 #include "fuzz.h"
 #include "kernel/instance.h"
 #include "machine/machine.h"
-#include "machine/machine_file.h"
-#include "machine/machine_text.h"
 #include "machine/plan.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"

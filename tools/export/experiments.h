@@ -6,7 +6,7 @@
 #ifndef TOOLS_EXPERIMENTS_H
 #define TOOLS_EXPERIMENTS_H
 
-#include "openmetrics.h"
+#include "metric_series.h"
 
 #define EXPERIMENTS_TOLD 16 /* more are left out */
 

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
-#include "openmetrics.h"
 #include "event/conn_map.h"
 #include "metric_series.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "openmetrics.h"
+#include "metric_series.h"
 
 #define NUMBER_LEN 32
 

@@ -9,7 +9,7 @@
 #include "bpf_bbr/rules.h"
 #include "bpf_bbr/snapshot.h"
 #include "kernel/instance.h"
-#include "openmetrics.h"
+#include "metric_series.h"
 #include "cli/options.h"
 #include "event/event.h"
 

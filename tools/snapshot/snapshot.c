@@ -26,7 +26,6 @@
 #include "recorded_sockets.h"
 #include "snapshot.h"
 #include "sockets/sockets.h"
-#include "sort.h"
 #include "verbs.h"
 #include "stream/watch_options.h"
 

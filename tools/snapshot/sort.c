@@ -8,7 +8,7 @@
 
 #include "cli/err.h"
 #include "event/field.h"
-#include "sort.h"
+#include "snapshot.h"
 
 #define NONE (~0ull) /* not known: after all others, whichever way they are sorted */
 #define IF(has, value) ((has) ? (__u64)(value) : NONE)

@@ -16,7 +16,6 @@
 #include "cli/options.h"
 #include "recording/output.h"
 #include "event_source.h"
-#include "watch_summary.h"
 #include "cli/units.h"
 #include "verbs.h"
 #include "watch_options.h"

@@ -18,7 +18,6 @@
 #include "cli/json.h"
 #include "cli/options.h"
 #include "event_source.h"
-#include "watch_summary.h"
 #include "verbs.h"
 #include "watch_options.h"
 

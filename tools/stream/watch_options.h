@@ -6,8 +6,9 @@
 #ifndef TOOLS_WATCH_OPTIONS_H
 #define TOOLS_WATCH_OPTIONS_H
 
-#include "event_source.h"
 #include "cli/options.h"
+#include "watch/monitor.h"
+#include "event_source.h"
 
 #define RING_SIZE_DEFAULT (4 << 20)
 
@@ -29,5 +30,22 @@ bool option_every(const char *option, const char *s, void *to); /* struct watch_
 bool option_ring_size(const char *option, const char *s, void *to); /* size_t, bytes */
 bool option_count(const char *option, const char *s, void *to); /* __u64, from 1 */
 bool option_time(const char *option, const char *s, void *to); /* __u64, nanoseconds, from 1 */
+
+/*
+ * The summary at the end of a verb: lines on stderr, or members of a JSON object.
+ */
+struct json;
+
+void watch_summary_watched(const struct watch_totals *t);
+void watch_summary_acks(const struct watch_totals *t);
+void watch_summary_count(const char *what, __u64 n);
+void watch_summary_kinds(const char *what, __u64 total, const __u64 *by_kind);
+
+/*
+ * Prints {"summary": {...}} on stdout, beginning with all of the totals. Members may be added
+ * before the end.
+ */
+void watch_summary_begin(struct json *j, const struct watch_totals *t);
+void watch_summary_end(struct json *j);
 
 #endif

@@ -4,7 +4,7 @@
 #include "kernel/clock.h"
 #include "event/event.h"
 #include "cli/json.h"
-#include "watch_summary.h"
+#include "watch_options.h"
 
 void watch_summary_count(const char *what, __u64 n)
 {

@@ -6,8 +6,7 @@
 
 #include "event/event.h"
 #include "event/field.h"
-#include "top_fields.h"
-#include "top_format.h"
+#include "top_table.h"
 
 #define SSTHRESH_INFINITE 0x7fffffff /* TCP_INFINITE_SSTHRESH */
 

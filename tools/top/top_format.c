@@ -8,7 +8,7 @@
 
 #include "address.h"
 #include "event/event.h"
-#include "top_format.h"
+#include "top_table.h"
 
 void format_short(char *buf, size_t size, double value)
 {

@@ -5,7 +5,6 @@
 #include <curses.h>
 
 #include "event/event.h"
-#include "top_list.h"
 #include "top_screen.h"
 
 #define HEADER_LINES 3

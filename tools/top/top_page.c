@@ -12,9 +12,7 @@
 
 #include "address.h"
 #include "event/event.h"
-#include "top_fields.h"
-#include "top_format.h"
-#include "top_list.h"
+#include "top_table.h"
 #include "top_screen.h"
 
 #define LABEL_WIDTH 9

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "descriptor.h"
+#include "top.h"
 
 #define SCREEN_MIN_WIDTH 40
 #define SCREEN_MIN_HEIGHT 6
@@ -48,5 +49,16 @@ enum hue mode_hue(const struct algorithm *a, unsigned int mode);
 
 /* The last message on stderr, for some seconds; NULL: none. */
 const char *screen_message(void);
+
+/*
+ * The screens of bbrmon top: its list of connections, its page for one, its help.
+ */
+/* Rows of the list that the screen has room for. */
+int list_height(void);
+
+/* The caller draws the footer. */
+void list_draw(struct top *t);
+void page_draw(const struct top *t, const struct conn *c);
+void help_draw(void);
 
 #endif

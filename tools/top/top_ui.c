@@ -11,7 +11,6 @@
 #include <curses.h>
 
 #include "cli/err.h"
-#include "top_list.h"
 #include "top_screen.h"
 
 #define KEY_MS 50 /* between two looks at the keyboard */

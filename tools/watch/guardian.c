@@ -9,7 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "guardian.h"
 #include "kernel/instance.h"
 #include "cli/privileges.h"
 #include "subscription.h"

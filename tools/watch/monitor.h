@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "guardian.h"
 #include "event/event.h"
 #include "filter/request.h"
 #include "probe.h"

@@ -3,9 +3,8 @@
 #include <arpa/inet.h>
 
 #include "fixture.h"
-#include "experiments/request.h"
-#include "experiments/shares.h"
-#include "tuning/socket_filter.h"
+#include "experiments/experiments.h"
+#include "tuning/rule_text.h"
 
 static const char *two_arms[] = { "old=cubic", "new=bpf_bbr:gentle" };
 static const char *four_arms[] = { "a=cubic", "b=reno", "c=bbr", "d=bpf_bbr" };

@@ -5,10 +5,9 @@
  */
 #include "fixture.h"
 
-#include "experiments/arms.h"
+#include "experiments/experiments.h"
 #include "kernel/clock.h"
-#include "running/decision.h"
-#include "running/state.h"
+#include "running/running.h"
 
 #include "../capture.h"
 

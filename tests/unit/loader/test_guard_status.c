@@ -5,7 +5,7 @@
 
 #include "fixture.h"
 
-#include "running/guard_status.h"
+#include "running/running.h"
 
 #include "../capture.h"
 

@@ -11,7 +11,6 @@
 #include "fixture.h"
 
 #include "machine/machine.h"
-#include "machine/machine_file.h"
 
 static char folder[] = "/tmp/test_machine_file.XXXXXX";
 static struct machine m;

@@ -9,8 +9,7 @@
 #include "machines.h"
 
 #include "cli/json.h"
-#include "machine/machine_file.h"
-#include "machine/machine_text.h"
+#include "machine/machine.h"
 
 #include "../capture.h"
 

@@ -5,7 +5,7 @@
 #include "machines.h"
 
 #include "cli/json.h"
-#include "machine/plan_text.h"
+#include "machine/plan.h"
 
 #include "../capture.h"
 

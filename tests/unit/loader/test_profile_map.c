@@ -14,7 +14,7 @@
 #include "fixture.h"
 
 #include "kernel/instance.h"
-#include "tuning/instance_tuning.h"
+#include "tuning/tuning_switch.h"
 #include "tuning/profile_map.h"
 
 #include "../capture.h"

@@ -14,7 +14,6 @@
 #include "kernel/instance.h"
 #include "tuning/rule_list.h"
 #include "tuning/rule_text.h"
-#include "tuning/socket_filter.h"
 
 #define OUTER_ID 1
 #define INNER_ID 2

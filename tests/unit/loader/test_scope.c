@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Do the scopes of two experiments have a connection in common? */
 #include "fixture.h"
-#include "experiments/scope.h"
-#include "experiments/request.h"
-#include "tuning/socket_filter.h"
+#include "experiments/experiments.h"
+#include "tuning/rule_text.h"
 
 /* The scope that a command line's options ask for. */
 static struct experiment_scope scope(struct socket_filter filter)

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 
 #include "fixture.h"
-#include "tuning/socket_filter.h"
+#include "tuning/rule_text.h"
 
 static void nothing_asked_is_any_socket(void **state)
 {

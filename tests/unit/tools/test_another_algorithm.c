@@ -18,7 +18,7 @@
 #include "report/flow_series.h"
 #include "report/report.h"
 #include "top/top.h"
-#include "top/top_fields.h"
+#include "top/top_table.h"
 
 extern const struct algorithm algorithm_bbr;
 

@@ -13,7 +13,7 @@
 
 #include "event/event.h"
 #include "made_up.h"
-#include "snapshot/sort.h"
+#include "snapshot/snapshot.h"
 
 #define TEST(f) cmocka_unit_test(f)
 
