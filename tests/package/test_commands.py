@@ -24,7 +24,8 @@ OF_THIS_MACHINE = {"--cgroup": "/", "--migrate": "reno"}
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "unshare", "-U", "-r", "-m", "-n", "-p", "-f",
           "--mount-proc", "timeout", "5"]
 # A place with one named network namespace, $0.
-PLACE = 'mount -t tmpfs none /run; mkdir /run/netns; >"/run/netns/$0"; mount --bind /proc/self/ns/net "/run/netns/$0"; exec "$@"'
+PLACE = \
+    'mount -t tmpfs none /run; mkdir /run/netns; >"/run/netns/$0"; mount --bind /proc/self/ns/net "/run/netns/$0"; exec "$@"'
 # Of a right command line, whose file is not on this machine.
 MISSING_FILE = re.compile(r": No such file or directory\n$")
 
@@ -219,7 +220,8 @@ def test_lines_to_paste_are_a_shells():
     for path in documents():
         for begin, block in blocks(path.read_text()):
             for first, second in zip(block, block[1:]):
-                assert not re.match(r"\s+--\w", second) or not re.match("[#$] ", first) or first.endswith("\\"), (path, begin, second)
+                if re.match("[#$] ", first) and re.match(r"\s+--\w", second):
+                    assert first.endswith("\\"), (path, begin, second)
 
 
 def sentences():
@@ -285,7 +287,8 @@ def test_what_is_wrong_is_found(place, line):
 
 def test_each_kind_of_text_is_read():
     """A continued line, a comment, a pipe, output, and backticks over two lines."""
-    text = "a `bbrctl\nstatus -j` b\n\n    # sudo bbrctl load \\\n        --name x    # why\n    bbrctl: no\n    # bbrmon top | cat >f\n"
+    text = ("a `bbrctl\nstatus -j` b\n\n    # sudo bbrctl load \\\n        --name x    # why\n    bbrctl: no\n"
+            "    # bbrmon top | cat >f\n")
     ((_, block),) = blocks(text)
     found = [(list(commands_in(line)), after) for _, line, after in shown(block)]
     assert found == [([["bbrctl", "load", "--name", "x"]], "bbrctl: no"), ([["bbrmon", "top"]], "")]
