@@ -196,12 +196,12 @@ int netns_unseen(void)
 
 void netns_say_unseen(int unseen, const char *what)
 {
-	if (unseen < 0)
+	if (unseen < 0) {
 		err("%s: cannot tell whether all network namespaces were found: %s", what,
 		    strerror(-unseen));
-	else
-		err("%s: %d network namespace%s cannot be found from here", what, unseen,
-		    plural(unseen));
+		return;
+	}
+	err("%s: %d network namespace%s cannot be found from here", what, unseen, plural(unseen));
 	remedy("run it where /proc shows the processes of the whole machine, as with docker's "
 	       "--pid=host");
 }

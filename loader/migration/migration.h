@@ -23,6 +23,7 @@ struct migration {
 	__u32 *index; /* of records by cookie, open addressing; index_size is a power of two */
 	size_t index_size;
 	unsigned int namespaces; /* that were visited */
+	int unseen; /* of all_netns: that cannot be found from here; -errno: not known */
 
 	/* Connections that match in other namespaces, and the namespaces that have some. */
 	size_t others, others_namespaces;
@@ -61,8 +62,8 @@ void migration_print(const struct migration *m);
 void migration_add_json(struct json *j, const struct migration *m);
 
 /*
- * The result of it all: EXIT_DONE; or after printing why EXIT_REFUSED (some could not be moved, or
- * it did not finish) or EXIT_NOTHING (none matched).
+ * The result of it all: EXIT_DONE; or after printing why EXIT_REFUSED (some could not be moved or
+ * found, or it did not finish) or EXIT_NOTHING (none matched).
  */
 int migration_judge(const struct migration *m);
 

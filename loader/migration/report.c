@@ -12,6 +12,7 @@
 #include "cli/json.h"
 #include "cli/text.h"
 #include "cli/units.h"
+#include "kernel/netns.h"
 #include "migration/migration.h"
 
 #define KERNEL_ENOTSUPP 524 /* not the one of user space */
@@ -107,6 +108,7 @@ void migration_add_json(struct json *j, const struct migration *m)
 	json_add_string(j, "to", m->config.to);
 	json_add_bool(j, "dry_run", m->config.dry_run);
 	json_add_int(j, "namespaces", m->namespaces);
+	json_add_int_if(j, "namespaces_unseen", m->all_netns && m->unseen >= 0, m->unseen);
 	json_add_int_if(j, "left_in_other_namespaces", m->others_known && !m->others_partly,
 			m->others);
 	json_add_int(j, "moved", migration_count(m, MIGRATE_MOVED, false));
@@ -214,7 +216,9 @@ int migration_judge(const struct migration *m)
 		       "and run it again");
 	}
 	for_each_error(m, print_error, NULL);
-	if (failed || m->unfinished)
+	if (m->unseen)
+		netns_say_unseen(m->unseen, "migrate");
+	if (failed || m->unfinished || m->unseen > 0)
 		return EXIT_REFUSED;
 	if (moved)
 		return EXIT_DONE;

@@ -178,6 +178,7 @@ static int run(struct migration *m, const struct bpf_object *obj, __u32 skip)
 	v.link = bpf_link__fd(link);
 	handle_signals(true);
 	ret = m->all_netns ? netns_for_each(visit, &v) : netns_visit(m->netns, visit, &v);
+	m->unseen = m->all_netns && !ret ? netns_unseen() : 0;
 	handle_signals(false);
 	bpf_link__destroy(link);
 	m->stopped = is_stopped;
@@ -222,7 +223,7 @@ void migration_count_others(struct migration *m)
 	if (!ret) {
 		ret = load_and_run(&others, own);
 		m->others_known = true;
-		m->others_partly = ret || others.unfinished;
+		m->others_partly = ret || others.unfinished || others.unseen > 0;
 		m->others = connections(&others);
 		m->others_namespaces = others.others_namespaces;
 	}

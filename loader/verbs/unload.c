@@ -92,7 +92,7 @@ static int verb_unload(void *options, int argc, char **argv)
 	unsigned int unseen = 0; /* namespaces */
 	struct instance inst;
 	struct json j;
-	bool is_unloaded;
+	bool is_unloaded, left;
 	int ret;
 
 	(void)argc;
@@ -128,7 +128,10 @@ static int verb_unload(void *options, int argc, char **argv)
 		warn_of_attachments(opt->name);
 	if (is_unloaded && unseen)
 		netns_say_unseen(unseen, "not all defaults are restored");
-	return !ret && unseen ? EXIT_REFUSED : ret;
+	left = is_unloaded && m.unseen > 0 && inst.users;
+	if (left)
+		netns_say_unseen(m.unseen, "not all connections are moved");
+	return !ret && (unseen || left) ? EXIT_REFUSED : ret;
 }
 
 static const struct option_def unload_options[] = {

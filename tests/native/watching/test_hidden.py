@@ -106,6 +106,27 @@ def test_unload_names_the_default_that_it_cannot_reach(bbrctl, free_name, new_ns
     bbrctl("unload", "--name", name)
 
 
+@pytest.mark.parametrize("blind", ["pid"], indirect=True) # without /proc it refuses to begin
+def test_connections_that_migrate_cannot_find(bbrctl, free_name, load, ns, blind):
+    name, other = free_name(), load()
+    bbrctl("load", "--name", name)
+    sender, receiver = connect(ns, listen(ns), cc=name)
+    go = ["migrate", "--all-netns", "--from", name, "--to", other]
+    with process_in(ns):
+        done = blind("bbrctl", "-j", *go, status=REFUSED)
+        assert "cannot be found from here" in done.err and done.json()["moved"] == 0
+        assert done.json()["namespaces_unseen"] >= 1
+        done = blind("bbrctl", "-j", "unload", "--name", name, "--migrate", other, status=REFUSED)
+        assert "not all connections are moved" in done.err and done.json()["unloaded"] is True
+        assert get_cc(sender) == name
+        bbrctl("load", "--name", name)
+        with connect(ns, listen(ns), cc=name)[0] as second:
+            answer = bbrctl.json(*go)
+            assert answer["namespaces_unseen"] == 0 and answer["moved"] >= 1 and get_cc(second) == other
+        bbrctl("unload", "--name", name)
+    assert receiver
+
+
 def test_upgrade_names_the_default_that_it_cannot_reach(bbrctl, load, ns, blind):
     name = load()
     ns.default_congestion_control(name)

@@ -86,11 +86,12 @@ static void no_socket_matches(void **state)
 	(void)state;
 	assert_string_equal(printed(), "");
 	expect_judgement(EXIT_NOTHING, "bbrctl: no matching connection uses cubic\n");
-	assert_string_equal(json(), "{\"from\":\"cubic\",\"to\":\"bpf_bbr\",\"dry_run\":false,"
-				    "\"namespaces\":2,\"left_in_other_namespaces\":null,\"moved\":"
-				    "0,\"listeners_moved\":0,"
-				    "\"listeners_left\":0,\"failed\":0,\"errors\":[],"
-				    "\"unfinished\":false}\n");
+	assert_string_equal(json(),
+			    "{\"from\":\"cubic\",\"to\":\"bpf_bbr\",\"dry_run\":false,"
+			    "\"namespaces\":2,\"namespaces_unseen\":null,"
+			    "\"left_in_other_namespaces\":null,\"moved\":0,\"listeners_moved\":0,"
+			    "\"listeners_left\":0,\"failed\":0,\"errors\":[],"
+			    "\"unfinished\":false}\n");
 }
 
 static void connections_and_listeners(void **state)
@@ -222,6 +223,25 @@ static void each_socket_if_asked_for(void **state)
 			       "\"state\":\"FIN_WAIT1\",\"result\":\"failed\",\"errno\":16}"));
 }
 
+/* It moved what it found; a kernel that does not list namespaces is no failure. */
+static void namespaces_that_cannot_be_found(void **state)
+{
+	(void)state;
+	add(MIGRATE_MOVED, TCP_ESTABLISHED, 0);
+	m.all_netns = true;
+	m.unseen = 1;
+	expect_judgement(EXIT_REFUSED,
+			 "bbrctl: migrate: 1 network namespace cannot be "
+			 "found from here\n"
+			 "  run it where /proc shows the processes of the whole machine, as with "
+			 "docker's --pid=host\n");
+	assert_non_null(strstr(json(), "\"namespaces_unseen\":1,"));
+	m.unseen = -EPERM;
+	expect_judgement(EXIT_DONE, "bbrctl: migrate: cannot tell whether all network "
+				    "namespaces were found: Operation not permitted\n");
+	assert_non_null(strstr(json(), "\"namespaces_unseen\":null,"));
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 
 int main(void)
@@ -233,6 +253,7 @@ int main(void)
 		TEST(sockets_that_could_not_be_moved),
 		TEST(where_it_was_and_what_was_left_elsewhere),
 		TEST(sockets_that_keep_coming),
+		TEST(namespaces_that_cannot_be_found),
 		TEST(each_socket_if_asked_for),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
