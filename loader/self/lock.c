@@ -27,8 +27,12 @@ static int lock_file = -1;
 
 static int refuse(void)
 {
+	int error = errno;
+
 	err("cannot lock %s: %s", LOCK_FILE,
-	    errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+	    error == ELOOP ? "it is a symbolic link" : strerror(error));
+	if (error == EROFS)
+		remedy("mount the machine's file there, as for a container");
 	return EXIT_REFUSED;
 }
 

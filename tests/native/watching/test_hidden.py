@@ -159,6 +159,21 @@ def test_a_default_set_by_sysctl_follows_load(bbrctl, free_name, ns):
     bbrctl("unload", "--name", name)
 
 
+def test_run_that_is_read_only(build, bbrctl, load, ns):
+    """What only reads works as ever; what changes something says why it does not."""
+    name = load("bw_win=11")
+    pair = connect(ns, listen(ns), cc=name)
+    prefix = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /run; mount -o remount,ro /run; exec "$@"', "sh"]
+    loader, monitor = (Tool(build.parent / tool) for tool in ("bbrctl", "bbrmon"))
+    with process_in(ns):
+        assert len(monitor("snapshot", "-j", "--name", name, prefix=prefix).out.splitlines()) == 1
+        assert loader("-j", "status", "--name", name, prefix=prefix).json() == [status_of(bbrctl, name)]
+        for words in (["set", "--name", name, "bw_win=12"], ["unload", "--name", name], ["load", "--name", name, "--default"]):
+            done = loader(*words, prefix=prefix, status=REFUSED)
+            assert done.err.startswith("bbrctl: cannot lock /run/bbrctl.lock: Read-only file system\n")
+    assert status_of(bbrctl, name)["params_changed"] == 1 and pair
+
+
 def test_check_counts_namespaces(bbrctl, ns, blind):
     with process_in(ns):
         assert bbrctl.json("check")["namespaces_unseen"] == 0
