@@ -10,7 +10,6 @@ from vm.initramfs import BUILD
 
 HERE = pathlib.Path(__file__).parent
 MODULES = [*PATH_MODULES, "tcp_bbr"]
-OLD = "5.10"  # bbrctl refuses it
 
 # From matrix.sh: the round trip with a full queue, 40 ms and 50 packets of 3000 bytes at 10 Mbit/s; the interval of step migrate.
 FULL_RTT_US, SAMPLE_US = 160000, 10000
@@ -20,7 +19,15 @@ TOOLS = ["bpftool", BUILD / "bbrctl", BUILD / "bbrmon"]
 OBJECTS = {f"/{name}.bpf.o": BUILD / f"{name}.bpf.o" for name in ("bpf_bbr", "bpf_bbr3", "next_version")}
 NEWER = "+debian13"  # suffix of a key: with Debian 13's bpftool and libbpf instead of the host's
 NEWER_FOLDER = "/debian13"
-ARM64 = "+arm64"  # suffix of a key: a kernel of arm64.SUITES
+
+
+def keys(words):
+    """The keys of the matrix, from such keys and from what tests kernels: `check`, `matrix` or `arm64`."""
+    found = []
+    for word in words:
+        for key in kernels.keys(word) or [word]:
+            found += [key, *([key + NEWER] if word != key and kernels.TABLE[key].newer_tools else [])]
+    return found
 
 
 def _newer_tools():
@@ -47,9 +54,9 @@ def _script(kind):
 
 
 def run(key):
-    """Runs matrix.sh on a kernel; key may end in NEWER or ARM64."""
-    if key.endswith(ARM64):
-        return arm64.run(key.removesuffix(ARM64), _script("netem"), MODULES, ["static/bbrctl", "static/bbrmon", "static/flow"],
+    """Runs matrix.sh on a kernel; key may end in NEWER."""
+    if key.endswith(arm64.SUFFIX):
+        return arm64.run(key, _script("netem"), MODULES, ["static/bbrctl", "static/bbrmon", "static/flow"],
                          {path: source.name for path, source in OBJECTS.items()})
     kernel = kernels.find(key.removesuffix(NEWER))
     files, first = _newer_tools() if key.endswith(NEWER) else ({}, "")

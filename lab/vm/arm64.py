@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from vm import archive, guest, initramfs
+from vm import archive, guest, initramfs, kernels
 from vm.archive import LabError
 
 BUILD = initramfs.BUILD / "arm64"
@@ -18,9 +18,7 @@ MACHINE = ["-machine", "virt", "-cpu", "max,pauth-impdef=on", "-accel", "tcg,thr
            "-smp", "1", "-m", "1536", "-rtc", "base=2026-01-01,clock=vm", "-seed", "1", "-nic", "none", "-display", "none",
            "-monitor", "none", "-no-reboot"]
 CMDLINE = "console=ttyAMA0 panic=-1 quiet nokaslr cryptomgr.notests"
-# The Debian suite that has each kernel; the last one has the newest.
-SUITES = {"6.1": "bookworm", "6.12": "trixie", "newest": "trixie-backports"}
-KERNEL = "linux-image-cloud-arm64"
+SUFFIX = "+arm64"  # of the keys of these kernels
 TOOLS = {"busybox-static": "usr/bin/busybox", "bash": "usr/bin/bash", "iproute2": "usr/bin/ip usr/sbin/tc usr/bin/ss",
          "bpftool": "usr/sbin/bpftool"}
 LIBRARIES = "usr/lib/aarch64-linux-gnu"
@@ -49,9 +47,8 @@ def _unpacked(folder, suite, packages):
 
 def _kernel(key):
     """Returns the kernel's image and the folder of its modules."""
-    suite = SUITES[key]
-    name = f"{KERNEL}/{suite}" if suite.endswith("-backports") else KERNEL
-    root = _unpacked(f"kernel-{key}", suite, [name])
+    name, _, suite = kernels.TABLE[key].package.partition("/")
+    root = _unpacked(f"kernel-{key.removesuffix(SUFFIX)}", suite, [f"{name}/{suite}" if suite.endswith("-backports") else name])
     images = [*root.glob("boot/vmlinuz-*"), *root.glob("usr/lib/modules/*/vmlinuz")]
     folders = [*root.glob("usr/lib/modules/*/kernel"), *root.glob("lib/modules/*/kernel")]
     return images[0], folders[0]
@@ -114,7 +111,7 @@ def _read(console):
 
 
 def run(key, script, modules, programs, files):
-    """Runs a script on a kernel of SUITES. programs, and the values of files (by their path in the guest), are in build/arm64."""
+    """Runs a script on a kernel for arm64 of the lab's table. programs, and the values of files (by their path in the guest), are in build/arm64."""
     for name in [*programs, *files.values()]:
         if not (BUILD / name).exists():
             raise LabError(f"{BUILD / name} is missing: make check-arm64 makes it")
@@ -129,5 +126,5 @@ def run(key, script, modules, programs, files):
         try:
             subprocess.run(["setpriv", "--pdeathsig", "KILL", *map(str, command)], timeout=TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired as error:
-            raise LabError(f"kernel {key} for arm64 took more than {TIMEOUT_S} s of host time") from error
+            raise LabError(f"kernel {key} took more than {TIMEOUT_S} s of host time") from error
         return _read(work / "console")

@@ -10,22 +10,51 @@ import re
 from vm import archive
 from vm.archive import CACHE, LabError
 
-# The package that contains vmlinuz. New versions replace old ones in the archive, so the newest match is
-# taken. From 6.19 on the modules are in a separate package, which the archive no longer has for 6.19, 7.0
-# and 7.1: these have no veth, netem or tcp_bbr, only loopback.
-PACKAGES = {
-    "5.10": r"linux-image-5\.10\.0-[0-9]+-cloud-amd64",
-    "6.1": r"linux-image-6\.1\.0-[0-9]+-cloud-amd64",
-    "6.12": r"linux-image-6\.12\.[0-9]+\+deb13-cloud-amd64",
-    "6.16": r"linux-image-6\.16\.[0-9]+\+deb13-cloud-amd64",
-    "6.17": r"linux-image-6\.17\.[0-9]+\+deb13-cloud-amd64",
-    "6.18": r"linux-image-6\.18\.[0-9]+\+deb13-cloud-amd64",
-    "6.19": r"linux-binary-6\.19\.[0-9]+\+deb13-cloud-amd64",
-    "7.0": r"linux-binary-7\.0\.[0-9]+\+deb13-cloud-amd64",
-    "7.1": r"linux-binary-7\.1\.[0-9]+\+deb13-cloud-amd64",
-    "7.2": r"linux-binary-7\.2\.[0-9]+\+deb13-cloud-amd64",
-    "7.3": r"linux-binary-unsigned-7\.3\.[0-9]+\+deb13-cloud-amd64",
+# What tests a kernel: `make check` and `make lab-matrix`; the latter alone; `make check-arm64`; bbrctl refuses it.
+CHECK, MATRIX, ARM64, REFUSED = "check", "matrix", "arm64", "refused"
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    """A line of the table."""
+    package: str  # a regular expression of the package that contains vmlinuz; for arm64 its name and suite
+    tested: str
+    modules: bool = True  # False: the archive no longer has them, so there are no veth, netem and tcp_bbr, only loopback
+    newer_tools: bool = False  # tested a second time, with Debian 13's bpftool and libbpf
+
+
+# New versions replace old ones in the archive, so the newest match is taken. From 6.19 on the modules are in a package of
+# their own. All else that names the lab's kernels takes them from here, or is compared by tests/lab/test_lab.py.
+TABLE = {
+    "5.10": Listed(r"linux-image-5\.10\.0-[0-9]+-cloud-amd64", REFUSED),
+    "6.1": Listed(r"linux-image-6\.1\.0-[0-9]+-cloud-amd64", CHECK),
+    "6.12": Listed(r"linux-image-6\.12\.[0-9]+\+deb13-cloud-amd64", CHECK, newer_tools=True),
+    "6.16": Listed(r"linux-image-6\.16\.[0-9]+\+deb13-cloud-amd64", MATRIX),
+    "6.17": Listed(r"linux-image-6\.17\.[0-9]+\+deb13-cloud-amd64", MATRIX),
+    "6.18": Listed(r"linux-image-6\.18\.[0-9]+\+deb13-cloud-amd64", CHECK),
+    "6.19": Listed(r"linux-binary-6\.19\.[0-9]+\+deb13-cloud-amd64", MATRIX, modules=False),
+    "7.0": Listed(r"linux-binary-7\.0\.[0-9]+\+deb13-cloud-amd64", MATRIX, modules=False),
+    "7.1": Listed(r"linux-binary-7\.1\.[0-9]+\+deb13-cloud-amd64", MATRIX, modules=False),
+    "7.2": Listed(r"linux-binary-7\.2\.[0-9]+\+deb13-cloud-amd64", CHECK),
+    "7.3": Listed(r"linux-binary-unsigned-7\.3\.[0-9]+\+deb13-cloud-amd64", CHECK),
+    "6.1+arm64": Listed("linux-image-cloud-arm64/bookworm", ARM64),
+    "6.12+arm64": Listed("linux-image-cloud-arm64/trixie", ARM64),
+    "newest+arm64": Listed("linux-image-cloud-arm64/trixie-backports", ARM64),
 }
+
+
+def keys(*tested):
+    """The keys of the kernels that these test, in the order of the table."""
+    return [key for key, listed in TABLE.items() if listed.tested in tested]
+
+
+def with_bbr():
+    """The keys of the kernels whose own bbr the oracle records."""
+    return [key for key in keys(CHECK, MATRIX) if TABLE[key].modules]
+
+
+# What find() knows.
+PACKAGES = {key: TABLE[key].package for key in keys(CHECK, MATRIX, REFUSED)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +103,7 @@ def _own(key):
 
 
 def find(key):
-    """The kernel for a key: the user's own, or one of PACKAGES, which is fetched if it is not in the cache yet."""
+    """The kernel for a key: the user's own, or one of the table, which is fetched if it is not in the cache yet."""
     if ":" in key:
         return _own(key)
     if key not in PACKAGES:

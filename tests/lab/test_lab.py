@@ -26,7 +26,7 @@ from claims.results import Results
 from cost import compilers
 from report_page import data_of
 from runs import compare, experiment, metrics, pool, scenario, tables
-from studies import power
+from studies import matrix, power
 from vm import emulator, guest, kernels
 from vm.kernels import LabError
 
@@ -862,6 +862,29 @@ def test_list_and_kernels():
     assert {"fig2", "toonk"} <= {row["name"] for row in rows}
     keys = [row["key"] for row in json.loads(lab("kernels", "-j").stdout)]
     assert keys == list(kernels.PACKAGES)
+
+
+@pytest.mark.parametrize("file, line, last", [("README.md", "| Debian's {} |", ", "), ("docs/internals.md", "- **Debian's {}**", " and ")])
+def test_the_documents_list_the_kernels_of_the_table(file, line, last):
+    """To mend it, write the line that is missing. Other documents name kernels only where they show results."""
+    text = (LAB.parents[1] / file).read_text()
+    listed = []
+    for tested in (kernels.CHECK, kernels.MATRIX, kernels.ARM64, kernels.REFUSED):
+        names = [key.partition("+")[0] for key in kernels.keys(tested)]
+        words = last.join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+        listed.append(line.format(words + (" for arm64" if tested == kernels.ARM64 else "")))
+    assert [one for one in listed if one not in text] == []
+    loopback = [key for key in kernels.keys(kernels.CHECK, kernels.MATRIX) if not kernels.TABLE[key].modules]
+    assert f"{loopback[0]} to {loopback[-1]}" in text
+
+
+def test_the_matrix_tests_what_the_table_says():
+    """Each kernel once, and 6.12 also with newer tools; keys of one's own as they are."""
+    assert matrix.keys([kernels.CHECK]) == ["6.1", "6.12", "6.12+debian13", "6.18", "7.2", "7.3"]
+    every = matrix.keys([kernels.CHECK, kernels.MATRIX, kernels.ARM64])
+    assert len(every) == len(set(every)) and set(every) == {*kernels.TABLE, "6.12+debian13"} - {"5.10"}
+    assert matrix.keys(["6.12", "image:modules"]) == ["6.12", "image:modules"]
+    assert kernels.with_bbr() == ["6.1", "6.12", "6.16", "6.17", "6.18", "7.2", "7.3"]
 
 
 def test_a_kernel_of_ones_own_that_is_not_there(small, tmp_path):

@@ -12,10 +12,11 @@ BUILD = TOY.parents[1] / "build"
 sys.path.insert(0, str(TOY))
 import toy_steps  # noqa: E402
 
+SUPPORTED = kernels.keys(kernels.CHECK)
 ENVIRONMENT = "export TOY_OBJECT=/bpf_toy.bpf.o TOY_NAME=lab_toy BBR_NAME=lab_bbr PORT=5001 WORK=/tmp\n"
 
 
-@pytest.mark.parametrize("key", ["6.1", "7.3"])
+@pytest.mark.parametrize("key", [SUPPORTED[0], SUPPORTED[-1]])
 def test_an_algorithm_is_a_folder(key):
     kernel = kernels.find(key)
     image = guest.initramfs(kernel, ENVIRONMENT + (TOY / "toy.sh").read_text(),
