@@ -59,16 +59,11 @@ $(BUILD)/bbr3_estimates.bpf.o: bpf/bbr3/bbr3.bpf.c
 # and one more field of its events, which this version does not know. And an object of an ABI that no tool knows.
 NEXT_BBR := $(BUILD)/next/bpf/bbr
 NEXT_VERSION := -DBBR_VERSION='"9.9.9"' -DBBR_ABI_MINOR=1
-$(NEXT_BBR)/bbr.bpf.c: tests/tests.mk $(wildcard bpf/bbr/*.[ch])
+$(NEXT_BBR)/bbr.bpf.c: tests/native/loading/next_version.patch $(wildcard bpf/bbr/*.[ch])
 	rm -rf $(@D)
 	@mkdir -p $(@D)
 	cp bpf/bbr/*.[ch] $(@D)
-	sed -i -z 's|\n/. clang-format on ./| \\\n\tO(later, 1, COUNT, BBR_V(0), 0, 7, "of a later version")&|' $(@D)/params.h
-	sed -i -z 's|\n};\n\n_Static_assert|\n\t__u32 later; /* of a later version */&|' $(@D)/event.h
-	sed -i 's|^\ttail->policer = .*|&\n\ttail->later = b->round_count + 1;|' $(@D)/report.h
-	sed -i -z 's|\n};\n\nconst struct algorithm|\n\t{ "later", TAIL_AT(later), FIELD_COUNT, .text = " later:%", .order = TEXT_REST + 9 },&|' $(@D)/descriptor.c
-	sed -i 's|^\tcwnd = min_u32(bbr_bound_cwnd(sk, cwnd), IN(sk, snd_cwnd_clamp));|&\n\tif (OPTION(sk, later))\n\t\tcwnd = min_u32(cwnd, OPTION(sk, later));|' $(@D)/algorithm.h
-	for file in params.h event.h report.h descriptor.c algorithm.h; do grep -q later $(@D)/$$file || exit; done
+	patch --quiet --strip 3 --directory $(@D) <$<
 $(NEXT_BBR)/descriptor.c: $(NEXT_BBR)/bbr.bpf.c
 
 $(BUILD)/next_version.bpf.o: $(NEXT_BBR)/bbr.bpf.c
