@@ -53,23 +53,23 @@ int attachment_check(int prog_fd)
 	return ret < 0 ? ret : ret ? 0 : -EAGAIN;
 }
 
-/* Does the program have the mark of what an apply made? */
-static bool is_applied(const struct sockops_prog *prog)
+/* Does the program have the mark of what an apply made? Returns 1, 0, or -errno. */
+static int is_applied(const struct sockops_prog *prog)
 {
-	bool found = false;
+	int ret = 0;
 
-	for (__u32 i = 0; !found && i < prog->maps; i++) {
+	for (__u32 i = 0; !ret && i < prog->maps; i++) {
 		struct bpf_map_info info = {};
 		__u32 len = sizeof(info);
 		int fd = bpf_map_get_fd_by_id(prog->map_ids[i]);
 
 		if (fd < 0)
-			continue;
-		found = !bpf_obj_get_info_by_fd(fd, &info, &len) &&
-			!strcmp(info.name, BBR_MAP_APPLIED);
+			return -errno;
+		ret = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno :
+								!strcmp(info.name, BBR_MAP_APPLIED);
 		close(fd);
 	}
-	return found;
+	return ret;
 }
 
 struct search {
@@ -108,10 +108,13 @@ static int note(const struct sockops_prog *prog, void *data)
 	struct list *list = data;
 	struct bbr_attach attach;
 	struct attachment *grown;
-	int ret = is_ours(prog, &attach);
+	int applied, ret = is_ours(prog, &attach);
 
 	if (ret != 1)
 		return ret;
+	applied = is_applied(prog);
+	if (applied < 0)
+		return applied;
 	if (list->n && !strcmp(list->at[list->n - 1].path, prog->cgroup))
 		return 0; /* only the first one of a cgroup counts */
 	grown = realloc(list->at, (list->n + 1) * sizeof(*grown));
@@ -120,7 +123,7 @@ static int note(const struct sockops_prog *prog, void *data)
 	list->at = grown;
 	grown[list->n].path = strdup(prog->cgroup);
 	memcpy(grown[list->n].name, attach.name, BBR_NAME_LEN);
-	grown[list->n].is_applied = is_applied(prog);
+	grown[list->n].is_applied = applied;
 	return grown[list->n++].path ? 0 : -ENOMEM;
 }
 

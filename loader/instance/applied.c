@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -10,18 +11,43 @@
 
 #define MAX_DEFAULTS 4096 /* namespaces of an instance */
 
-int applied_mark(int prog_fd)
+/* libbpf makes a map without a name if the kernel refuses its probe for names once. */
+static int check_name(int map, const char *name)
+{
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(map, &info, &len))
+		return -errno;
+	return strcmp(info.name, name) ? -EAGAIN : 0;
+}
+
+int netns_map_make(int prog_fd, const char *name, __u32 value_size)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
-	int error, map = bpf_map_create(BPF_MAP_TYPE_HASH, BBR_MAP_APPLIED, sizeof(__u32),
-					sizeof(__u32), MAX_DEFAULTS, &opts);
+	int error, map = bpf_map_create(BPF_MAP_TYPE_HASH, name, sizeof(__u32), value_size,
+					MAX_DEFAULTS, &opts);
 
 	if (map < 0)
 		return -errno;
+	error = check_name(map, name);
 	/* From here on it lives as long as the program, through which it can be found. */
-	error = bpf_prog_bind_map(prog_fd, map, NULL) ? -errno : 0;
+	if (!error && bpf_prog_bind_map(prog_fd, map, NULL))
+		error = -errno;
+	if (!error)
+		return map;
 	close(map);
 	return error;
+}
+
+int applied_mark(int prog_fd)
+{
+	int map = netns_map_make(prog_fd, BBR_MAP_APPLIED, sizeof(__u32));
+
+	if (map < 0)
+		return map;
+	close(map);
+	return 0;
 }
 
 int applied_mark_instance(const struct instance *inst)
@@ -38,17 +64,16 @@ int applied_mark_instance(const struct instance *inst)
 	return error;
 }
 
-bool applied_has_default(const struct instance *inst, __u32 inode)
+int applied_has_default(const struct instance *inst, __u32 inode)
 {
-	int map = inst->applied_id ? instance_map(inst->applied_id) : -1;
+	int ret, map = inst->applied_id ? instance_map(inst->applied_id) : -ENOENT;
 	__u32 value;
-	bool has;
 
 	if (map < 0)
-		return false;
-	has = !bpf_map_lookup_elem(map, &inode, &value);
+		return map == -ENOENT ? 0 : map;
+	ret = bpf_map_lookup_elem(map, &inode, &value) ? -errno : 1;
 	close(map);
-	return has;
+	return ret == -ENOENT ? 0 : ret;
 }
 
 int applied_note_default(const struct instance *inst, __u32 inode, bool is_applied)
@@ -56,12 +81,12 @@ int applied_note_default(const struct instance *inst, __u32 inode, bool is_appli
 	static const __u32 value = 1;
 	int error = 0, map = inst->applied_id ? instance_map(inst->applied_id) : -ENOENT;
 
-	if (map < 0)
-		return is_applied ? map : 0;
-	if (is_applied)
-		error = bpf_map_update_elem(map, &inode, &value, BPF_ANY) ? -errno : 0;
+	if (map >= 0 && (is_applied ? bpf_map_update_elem(map, &inode, &value, BPF_ANY) :
+				      bpf_map_delete_elem(map, &inode)))
+		error = -errno;
+	if (map >= 0)
+		close(map);
 	else
-		bpf_map_delete_elem(map, &inode);
-	close(map);
-	return error;
+		error = map;
+	return error == -ENOENT && !is_applied ? 0 : error;
 }

@@ -14,6 +14,12 @@
 struct instance;
 
 /*
+ * Makes a map with a key for each network namespace, its inode. It belongs to the program, and is
+ * found by its name. Returns a file descriptor, or -errno; -EAGAIN: the kernel refused the name.
+ */
+int netns_map_make(int prog_fd, const char *name, __u32 value_size);
+
+/*
  * Marks a program, of an instance or an attachment, that has no mark yet. Returns 0 or -errno.
  */
 int applied_mark(int prog_fd);
@@ -21,8 +27,8 @@ int applied_mark(int prog_fd);
 /* The same for an instance. No error if it is marked already. */
 int applied_mark_instance(const struct instance *inst);
 
-/* Did an apply make the instance the default of this namespace? */
-bool applied_has_default(const struct instance *inst, __u32 inode);
+/* Did an apply make the instance the default of this namespace? Returns 1, 0, or -errno. */
+int applied_has_default(const struct instance *inst, __u32 inode);
 
 /* Notes that it did, or that this default is not an apply's. Returns 0 or -errno. */
 int applied_note_default(const struct instance *inst, __u32 inode, bool is_applied);

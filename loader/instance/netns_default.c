@@ -16,7 +16,6 @@
 #include "kernel/netns.h"
 
 #define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control" /* of the namespace that we are in */
-#define MAX_DEFAULTS 4096 /* namespaces of an instance */
 
 static int read_default(char name[BBR_NAME_LEN])
 {
@@ -104,38 +103,19 @@ int default_check_netns(const char *netns)
 	return netns_visit(netns, no_visit, NULL);
 }
 
-/* libbpf makes a map without a name if the kernel refuses its probe for names once. */
-static int check_name(int map)
-{
-	struct bpf_map_info info = {};
-	__u32 len = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(map, &info, &len))
-		return -errno;
-	return strcmp(info.name, BBR_MAP_DEFAULTS) ? -EAGAIN : 0;
-}
-
 /* Opens the instance's map of namespaces; makes it if there is none yet. */
 static int open_map(const struct instance *inst)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
-	int map, prog, error = 0;
+	int map, prog;
 
 	if (inst->defaults_id)
 		return instance_map(inst->defaults_id);
 	prog = bpf_prog_get_fd_by_id(inst->prog_id);
 	if (prog < 0)
 		return -errno;
-	map = bpf_map_create(BPF_MAP_TYPE_HASH, BBR_MAP_DEFAULTS, sizeof(__u32), BBR_NAME_LEN,
-			     MAX_DEFAULTS, &opts);
-	error = map < 0 ? -errno : check_name(map);
-	/* From here on it lives as long as the program, through which it can be found. */
-	if (!error && bpf_prog_bind_map(prog, map, NULL))
-		error = -errno;
+	map = netns_map_make(prog, BBR_MAP_DEFAULTS, BBR_NAME_LEN);
 	close(prog);
-	if (error && map >= 0)
-		close(map);
-	return error ? error : map;
+	return map;
 }
 
 struct setting {

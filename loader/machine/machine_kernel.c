@@ -98,8 +98,13 @@ static int read_notes(struct machine *m, const struct instance *loaded)
 		return err_bpf(n, "cannot read the previous defaults");
 	for (int i = 0; !ret && i < n; i++) {
 		struct machine_note note = { .inode = list[i].inode };
+		int applied = applied_has_default(loaded, list[i].inode);
 
-		note.is_applied = applied_has_default(loaded, list[i].inode);
+		if (applied < 0) {
+			ret = err_bpf(applied, "cannot read the defaults that an apply set");
+			break;
+		}
+		note.is_applied = applied;
 		strcpy(note.name, loaded->name);
 		strcpy(note.previous, list[i].previous);
 		ret = machine_add_note(m, &note) ? EXIT_DONE : EXIT_REFUSED;

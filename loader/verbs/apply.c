@@ -58,19 +58,17 @@ static void print_json(const struct applying *a)
 /*
  * An apply or upgrade may have been killed after new code got the name, and before the namespaces
  * whose default it is got the new code. While the old code has users, those may be such namespaces.
- * So set these defaults again.
+ * So set these defaults again. The list was made before anything changed.
  */
-static void renew_defaults(const struct machine *wanted)
+static int renew_defaults(const struct machine *wanted, const struct instance *list, int n)
 {
-	struct instance *list;
-	int n = instance_list_alive(&list);
+	int ret = EXIT_DONE;
 	unsigned int times;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; !ret && i < n; i++)
 		if (!list[i].registered && list[i].users && machine_instance(wanted, list[i].name))
-			defaults_set_again(list[i].name, &times);
-	if (n >= 0)
-		free(list);
+			ret = defaults_set_again(list[i].name, &times);
+	return ret;
 }
 
 static void warn_of_slow_rates(const struct plan *plan)
@@ -89,24 +87,36 @@ static void warn_of_slow_rates(const struct plan *plan)
 	}
 }
 
+static int change(const struct applying *a)
+{
+	struct instance *alive = NULL;
+	int n = 0, ret = plan_refuse_use(&a->plan);
+
+	if (!ret)
+		n = instance_list_alive(&alive);
+	if (n < 0)
+		ret = err_bpf(n, "cannot list instances");
+	if (!ret)
+		ret = plan_carry_out(&a->plan, &a->found);
+	if (!ret && !a->wanted.is_tuning)
+		ret = machine_take_over(&a->wanted, &a->found);
+	if (!ret)
+		ret = renew_defaults(&a->wanted, alive, n);
+	if (!ret)
+		warn_of_slow_rates(&a->plan);
+	free(alive);
+	return ret;
+}
+
 /* Makes the machine match the file that was read, or only looks at what differs. */
 static int apply(struct applying *a)
 {
-	bool changes = !only_looks(a->opt);
 	int ret = machine_kernel_read(a->only, &a->found);
 
 	if (!ret)
 		ret = plan_make(&a->wanted, &a->found, a->only, a->prune, &a->plan);
-	if (!ret && changes)
-		ret = plan_refuse_use(&a->plan);
-	if (!ret && changes)
-		ret = plan_carry_out(&a->plan, &a->found);
-	if (!ret && changes && !a->wanted.is_tuning)
-		ret = machine_take_over(&a->wanted, &a->found);
-	if (!ret && changes)
-		renew_defaults(&a->wanted);
-	if (!ret && changes)
-		warn_of_slow_rates(&a->plan);
+	if (!ret && !only_looks(a->opt))
+		ret = change(a);
 	if (ret)
 		return ret;
 	if (a->opt->json)
