@@ -216,7 +216,7 @@ check: ## run every test; needs root
 	$(MAKE) -j2 WERROR=1 tests
 	$(PYTHON) -m pytest -q -p no:cacheprovider -n 3 --dist loadgroup tests
 
-check-faults: ## kill bbrctl before each system call, let each bpf(2) fail; needs root, an hour
+check-faults: ## kill bbrctl before its system calls, let each bpf(2) and each allocation fail; needs root, over an hour
 	$(MAKE) -j2 WERROR=1 tests
 	BBR_FAULTS=all $(PYTHON) -m pytest -q -s -p no:cacheprovider tests/native/loading/test_faults.py
 

@@ -169,6 +169,9 @@ $(addprefix $(BUILD)/,flow start flags measure cost recorder):
 
 # Preloaded into the emulator.
 $(BUILD)/warp.so: lab/vm/warp.c
+# Preloaded into the tools: their allocations fail.
+$(BUILD)/no_memory.so: tests/native/no_memory.c
+$(BUILD)/warp.so $(BUILD)/no_memory.so:
 	@mkdir -p $(@D)
 	$(CC) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) -fPIC -shared $< -o $@
 
@@ -269,7 +272,7 @@ $(ORACLE)/test_recorder: $(call oracle_sanitized,bbr3/test_recorder.c bbr3/recor
 
 ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record_bbr.bpf.o record_bbr3.bpf.o replay replay.bpf.o inputs kinds kinds.bpf.o kinds_bbr3 kinds_bbr3.bpf.o select test_replay test_recorder) $(BUILD)/asan/replay
 
-tests: all unit toy $(FUZZERS) $(CORPORA) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o next/bbrmon) \
+tests: all unit toy $(FUZZERS) $(CORPORA) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o next/bbrmon no_memory.so) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)
 
 # ---- the tools with an algorithm that nothing outside its folder knows

@@ -108,8 +108,11 @@ void privileges_narrow(__u64 caps)
 	__u64 have = caps_of_process(CAP_PERMITTED);
 
 	if ((have & ~caps || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) &&
-	    !give_up_all_but(caps & have))
-		abort(); /* with them it must not go on */
+	    !give_up_all_but(caps & have)) {
+		err("%s: cannot give up the capabilities it does not need: %s", command.verb,
+		    strerror(errno));
+		_exit(EXIT_REFUSED); /* with them it must not go on */
+	}
 }
 
 /*
@@ -122,13 +125,13 @@ static void look_aside(int pipe, int (*look)(void *ctx), void *ctx)
 	FILE *to = fdopen(pipe, "w");
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	privileges_narrow(0);
-	setrlimit(RLIMIT_NOFILE, &one);
-	setrlimit(RLIMIT_CORE, &none);
 	if (!to)
 		_exit(EXIT_FAILURE);
 	setvbuf(to, NULL, _IOLBF, BUFSIZ);
 	err_to(to);
+	privileges_narrow(0);
+	setrlimit(RLIMIT_NOFILE, &one);
+	setrlimit(RLIMIT_CORE, &none);
 	putc(look(ctx), to);
 	_exit(fflush(to) ? EXIT_FAILURE : EXIT_SUCCESS);
 }

@@ -469,15 +469,15 @@ int plan_carry_out(const struct plan *plan, const struct machine *found)
 static int take_over_instance(const struct machine *wanted, const struct instance *inst)
 {
 	int error = applied_mark_instance(inst);
-	struct instance marked;
+	struct instance marked = *inst;
 
-	if (error)
-		return err_bpf(error, inst->name);
-	if (instance_find(inst->name, &marked))
-		return EXIT_REFUSED;
-	for (size_t i = 0; !error && i < wanted->n_defaults; i++)
-		if (!strcmp(wanted->def[i].name, inst->name))
-			error = applied_note_default(&marked, wanted->def[i].inode, true);
+	for (size_t i = 0; !error && i < wanted->n_defaults; i++) {
+		if (strcmp(wanted->def[i].name, inst->name))
+			continue;
+		if (!marked.applied_id && instance_find(inst->name, &marked))
+			return EXIT_REFUSED;
+		error = applied_note_default(&marked, wanted->def[i].inode, true);
+	}
 	return error ? err_bpf(error, inst->name) : EXIT_DONE;
 }
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 Everything that can go wrong goes wrong once: bbrctl is killed before each of its system calls, and each of its calls of
-bpf(2) fails with each of three errors. strace does both. `make check` tries a sample, `make check-faults` all.
+bpf(2) fails with each of three errors; strace does both. Each allocation of both programs fails. `make check` tries a sample, `make check-faults` all.
 """
 import bisect
 import collections
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -15,10 +16,11 @@ import pytest
 
 import system
 from system import maps_of_ours, pin, registered, run, wait_until
-from tool import DONE, SANITIZER, Tool, sanitizer_environment
+from tool import DONE, NOTHING, SANITIZER, Tool, sanitizer_environment
 
 pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 WHOLE = os.environ.get("BBR_FAULTS") == "all"
 ERRORS = "ENOMEM", "EINTR", "EPERM"
 ENVIRONMENT = {**sanitizer_environment(), "ASAN_OPTIONS": "detect_leaks=0:exitcode=99"}  # leaks are looked for with ptrace(2)
@@ -62,6 +64,17 @@ class Traced:
 
     def fail(self, number, error):
         return self.run("-e", "trace=bpf", "-e", f"inject=bpf:error={error}:when={number}")
+
+
+def some_of(list):
+    """All, or every fifth; which ones depends on when bbrctl was built."""
+    built = ROOT / "build/bbrctl"
+    return list if WHOLE else list[int(built.stat().st_mtime) % 5 if built.exists() else 0::5]
+
+
+def places(calls):
+    """Where a kill may matter: nothing changes between one read(2) of a file and the next."""
+    return [i for i, name in enumerate(calls) if name != "read" or calls[i - 1] != "read"]
 
 
 def sample(n, size):
@@ -123,11 +136,12 @@ def test_apply_killed_at_each_call(quick, free_name, tmp_path):
                 quick("apply", file["old"])
         return found[i]
 
+    where = places(calls)
     first = bisect.bisect_left(range(len(calls)), True, key=lambda i: kill_at(i) != "old")
     last = bisect.bisect_left(range(len(calls)), True, lo=first, key=lambda i: kill_at(i) == "new")
-    for i in (*sample(len(calls), 10), *(first + k for k in sample(last - first, 40))):
+    for i in (*(where[k] for k in sample(len(where), 8)), *(first + k for k in sample(last - first, 10))):
         kill_at(i)
-    for i in range(max(first - 5, 0), min(last + 5, len(calls))) if last - first < 50 else []:
+    for i in range(max(first - 2, 0), min(last + 2, len(calls))) if last - first < 20 else []:
         kill_at(i)
     found = collections.Counter(found.values())
     print(f"killed before {found.total()} of {len(calls)} system calls:", dict(found))
@@ -142,10 +156,11 @@ class Faults:
     def __init__(self, bbrctl, name, other, ns, cgroup, tmp_path):
         self.bbrctl, self.tmp_path = bbrctl, tmp_path
         self.words = {"NAME": name, "OTHER": other, "NS": ns.name, "CGROUP": cgroup.relative, "FILE": tmp_path / "new",
-                      "EXP": f"{name}_e", "WHOLE": tmp_path / "whole"}
+                      "EXP": f"{name}_e", "WHOLE": tmp_path / "whole", "TAKEN": tmp_path / "taken"}
         (tmp_path / "new").write_text(TEXT["new"])
         (tmp_path / "whole").write_text(f"[instance {other}]\n{TEXT['new']}")
         (tmp_path / "old").write_text(TEXT["old"])
+        (tmp_path / "taken").write_text(f"[instance {name}]\n{TEXT['old']}")
         self.ns, self.name, self.other = ns, name, other
         self.begin()
 
@@ -164,13 +179,20 @@ class Faults:
         self.bbrctl("load", "--name", self.name)
         self.bbrctl("apply", "--name", self.name, self.tmp_path / "old")
 
+    def back(self, undo, before):
+        """Makes the state before again, with this command."""
+        if undo and self.state() != before:
+            self.begin() if undo == "BEGIN" else self.bbrctl(*self.args(undo))
+            assert self.state() == before
+
     def state(self):
         """All that a verb may change. Raises what bbrctl says if it cannot be read."""
         names = {self.name, self.other}
         saved = [i for i in self.bbrctl.json("save") if i["name"] in names]
+        applied = [i["name"] for i in self.bbrctl.json("status") if i["name"] in names and i["applied"]]
         experiments = [e["name"] for e in self.bbrctl.json("experiment", "list") if e["name"] == self.words["EXP"]]
         default = self.ns.run("cat", "/proc/sys/net/ipv4/tcp_congestion_control").stdout
-        return (json.dumps(saved), names & registered(), names & system.pins(), tuple(experiments), default)
+        return (json.dumps(saved), tuple(applied), names & registered(), names & system.pins(), tuple(experiments), default)
 
 
 # What each verb is called with, and what makes it undone ("" if it changes nothing).
@@ -185,34 +207,56 @@ VERBS = {
     "load --name NAME --default --netns NS": "BEGIN", "unload --name NAME": "BEGIN", "upgrade --name NAME": "BEGIN",
     "attach --cgroup CGROUP --name NAME --profile fast": "detach --cgroup CGROUP --name NAME",
     "experiment start EXP --arm a=reno --arm b=NAME:fast --cgroup CGROUP": "experiment stop EXP",
+    "reset --name NAME": "set --name NAME cwnd_gain=2.5", "apply --name NAME TAKEN": "BEGIN",
+    "attach --cgroup CGROUP --name NAME": "detach --cgroup CGROUP --name NAME",
+    "detach --cgroup CGROUP --name NAME": "attach --cgroup CGROUP --name NAME",
+    "experiment stop EXP": "experiment start EXP --arm a=reno --arm b=NAME:fast --cgroup CGROUP",
 }
+AFTER_UNDO = {"detach", "experiment stop"}  # these verbs need something to take away
+# What bbrctl says when it did its work, and then could not look for the rule of the cgroup, or for old marks and old code.
+LATE = re.compile("bbrctl: detached, but |bbrctl: cannot list instances: ")
+# Each step is whole, but a kill between two of them leaves the first one: a rule and an attachment, an instance and a default.
+TWO_STEPS = re.compile("^attach.*--profile|--default|^experiment")
 
 
 @pytest.fixture
-def faults(bbrctl, quick, free_name, ns, cgroup, tmp_path):
+def faults(quick, free_name, ns, cgroup, tmp_path, verb):
     made = Faults(quick, free_name(), free_name(), ns, cgroup, tmp_path)
     made.words["OLD"] = tmp_path / "old"
+    if any(verb.startswith(begin) for begin in AFTER_UNDO):
+        quick(*made.args(VERBS[verb]))
     yield made
     made.begin()
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_each_call_of_bpf_fails(bbrctl, quick, faults, tmp_path, verb):
+@pytest.mark.parametrize("verb", some_of([verb for verb in VERBS if VERBS[verb] and not TWO_STEPS.search(verb)]))
+def test_verb_killed_at_each_call(quick, faults, tmp_path, verb):
+    """The old state, or what was asked for."""
+    before, traced = faults.state(), Traced(tmp_path, quick.path, *faults.args(verb))
+    calls = traced.calls()
+    after, where = faults.state(), places(calls)
+    faults.back(VERBS[verb], before)
+    found = collections.Counter()
+    for i in (where[k] for k in sample(len(where), 4)):
+        killed, now = traced.kill_at(calls, i), faults.state()
+        found["old" if now == before else "new" if now == after else "a mixture"] += 1
+        assert now in (before, after), f"{verb}: {traced.lines[i]}: {now}, neither {before} nor {after}"
+        assert killed or now == after, "it says that it is done"
+        faults.back(VERBS[verb], before)
+    print(f"{verb}: killed before {found.total()} of {len(calls)} system calls:", dict(found))
+
+
+@pytest.mark.parametrize("verb", some_of([*VERBS]))
+def test_each_call_of_bpf_fails(bbrctl, faults, tmp_path, verb):
     """It ends with a message and the old state, or with success and what was asked for."""
     undo, before = VERBS[verb], faults.state()
-
-    def back():
-        if undo and faults.state() != before:
-            faults.begin() if undo == "BEGIN" else quick(*faults.args(undo))
-            assert faults.state() == before
-
     traced = Traced(tmp_path, bbrctl.path, *faults.args(verb))
     calls = traced.calls("bpf")
     # libbpf asks what the kernel has, and does without what is refused: what it makes then must be found all the same.
     probes = [i for i, line in enumerate(traced.lines) if "libbpf_" in line]
     after, out = faults.state(), traced.run("-e", "trace=none").stdout if not undo else ""
     assert (after != before) == bool(undo) or verb.startswith("upgrade")
-    back()
+    faults.back(undo, before)
     ended, wrong = collections.Counter(), []
     for k, error in enumerate(ERRORS):
         for i in {*sample(len(calls), 1 + k), *probes}:
@@ -222,13 +266,67 @@ def test_each_call_of_bpf_fails(bbrctl, quick, faults, tmp_path, verb):
                 kind = "crashed"
             elif done.returncode:
                 kind = "refused" if now == before and re.match(r"bbrctl: \S", done.stderr) else "refused, but changed"
+                if kind != "refused" and LATE.match(done.stderr):
+                    kind = "done, and said what is missing"
             else:
                 kind = "done" if now == after and (undo or done.stdout == out) else "done, but not what was asked"
             ended[kind] += 1
-            if kind not in ("done", "refused"):
+            if kind not in ("done", "refused", "done, and said what is missing"):
                 wrong.append((i + 1, error, kind, done.returncode, done.stderr, done.stdout[:300]))
                 if now not in (before, after):
                     faults.begin()
-            back()
+            faults.back(undo, before)
     print(f"{verb}: {len(calls)} calls of bpf(2), {ended.total()} failures:", dict(ended))
     assert not wrong, "\n".join(map(str, wrong))
+
+
+# ---- no memory
+
+COLUMNS = """number,connection,arm,end,block,begin_ns,last_ns,continued,netns,remote,remote_port,local,local_port,acked_bytes,\
+sent_bytes,retransmitted_bytes,timeouts,busy_us,rwnd_limited_us,sndbuf_limited_us,rtts,rtt_min_us,rtt_mean_us,\
+rtt_above_p50_us,rtt_above_p95_us,first_16k_us,first_64k_us,first_1m_us"""
+
+
+def write_experiment(path):
+    """A file as `bbrmon experiment --write` makes it."""
+    head = {"format": "bpf-bbr experiment", "name": "e", "design": "ab", "unit": "connection", "arms": 2, "arm0": "a",
+            "arm0_cc": "cubic", "arm1": "b", "arm1_cc": "reno", "seed": 1, "prefix4": 24, "prefix6": 48,
+            "started_realtime_ns": 10 ** 18, "block_ns": 0, "washout_ns": 0}
+    rows = [f"{i},{i},{i % 2},closed,0,{i}000000,{i}900000,0,1,10.0.0.{i + 1},443,10.1.0.1,{1000 + i},{100000 + i},{100000 + i},"
+            f"0,0,{5000 + i},0,0,9,1000,1100,1200,1300,2000,3000,0" for i in range(60)]
+    path.write_text("\n".join([*(f"# {key}={value}" for key, value in head.items()), COLUMNS, *rows, "# until_ns=10000000000",
+                               "# assigned0=30", "# refused0=0", "# assigned1=30", "# refused1=0", ""]))
+
+
+@pytest.mark.parametrize("words", [
+    "bbrmon report -o - REC", "bbrmon report --svg - REC", "bbrmon stream --read REC", "bbrmon -j stream --read REC",
+    "bbrmon snapshot --read REC", "bbrmon snapshot --summary --read REC", "bbrmon export --read REC",
+    "bbrmon experiment CSV", "bbrmon experiment --html - CSV", "bbrctl apply --check WHOLE", "bbrctl status", *(["bbrctl check"] if WHOLE else []),
+    "bbrctl --complete bbrctl show --name ", "bbrmon --complete bbrmon stream --"])
+def test_each_allocation_fails(build, tmp_path, words):
+    """Each by itself, and with all after it: it ends with a status, and with a message if that is not success."""
+    file = {"REC": ROOT / "tests/native/watching/recordings/abi3.rec", "CSV": tmp_path / "csv", "WHOLE": tmp_path / "whole"}
+    file["WHOLE"].write_text(f"[instance {system.PREFIX}_m]\n{TEXT['new']}")
+    write_experiment(file["CSV"])
+    command = [str(file.get(word, word)) for word in words.split(" ")]
+    command[0] = build.parent / command[0]
+    log = tmp_path / "allocations"
+
+    def run_with(**variables):
+        return subprocess.run(command, capture_output=True, timeout=60,
+                              env={**os.environ, "LD_PRELOAD": str(build.parent / "no_memory.so"), **variables})
+
+    right = run_with(NO_MEMORY_LOG=str(log))
+    callers = log.read_text().split()
+    # Allocations with the same callers are alike: the first and the last one of them fail.
+    numbers = sorted({callers.index(c) + 1 for c in callers} | {i for c, i in {c: i for i, c in enumerate(callers, 1)}.items()})
+    ended, wrong = collections.Counter(), []
+    for k in sample(len(numbers), 8):
+        for how in "AT", "FROM":
+            done = run_with(**{f"NO_MEMORY_{how}": str(numbers[k])})
+            said = re.match(rb"bbr(ctl|mon): \S", done.stderr)
+            ended[done.returncode] += 1
+            if done.returncode not in range(4) or (done.returncode not in (0, right.returncode) and not said):
+                wrong.append((how, numbers[k], done.returncode, done.stderr[:300]))
+    print(f"{words}: {len(callers)} allocations, {ended.total()} runs:", dict(ended))
+    assert right.returncode in (DONE, NOTHING) and numbers and not wrong, "\n".join(map(str, wrong))
