@@ -880,11 +880,10 @@ def test_the_documents_list_the_kernels_of_the_table(file, line, last):
 
 def test_the_matrix_tests_what_the_table_says():
     """Each kernel once, and 6.12 also with newer tools; keys of one's own as they are."""
-    assert matrix.keys([kernels.CHECK]) == ["6.1", "6.12", "6.12+debian13", "6.18", "7.2", "7.3"]
+    assert set(matrix.keys([kernels.CHECK])) == {*kernels.keys(kernels.CHECK), "6.12+debian13"}
     every = matrix.keys([kernels.CHECK, kernels.MATRIX, kernels.ARM64])
     assert len(every) == len(set(every)) and set(every) == {*kernels.TABLE, "6.12+debian13"} - {"5.10"}
     assert matrix.keys(["6.12", "image:modules"]) == ["6.12", "image:modules"]
-    assert kernels.with_bbr() == ["6.1", "6.12", "6.16", "6.17", "6.18", "7.2", "7.3"]
 
 
 def test_a_kernel_of_ones_own_that_is_not_there(small, tmp_path):
