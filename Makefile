@@ -119,7 +119,7 @@ if_changed = @($1) >$@.tmp; if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp 
 # A line X(name) for each algorithm. The file changes only when the list does: whatever uses the list depends on the file.
 $(BUILD)/algorithms.h: FORCE | $(BUILD)
 	$(call if_changed,printf 'X(%s)\n' $(notdir $(ALGORITHMS)))
-$(foreach dir,obj asan/obj fuzz/obj next/obj,$(addprefix $(BUILD)/$(dir)/,lib/descriptor.o loader/self/embedded.o tools/watch/probe.o)): $(BUILD)/algorithms.h
+$(foreach dir,obj asan/obj fuzz/obj fuzz-coverage/obj next/obj,$(addprefix $(BUILD)/$(dir)/,lib/descriptor.o loader/self/embedded.o tools/watch/probe.o)): $(BUILD)/algorithms.h
 
 LIB := $(call objects,$(wildcard lib/*.c lib/*/*.c) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 LOADER := $(call objects,$(wildcard loader/*.c loader/*/*.c) loader/carried.S)
@@ -158,7 +158,7 @@ $(BUILD)/snapshot_programs.h: FORCE | $(BUILD)
 		printf '#include "sockets/snapshot_program.inc"\n#undef ALGORITHM\n'; \
 	done >$@.tmp
 	@if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
-$(addsuffix /sockets/snapshot_programs.o,$(addprefix $(BUILD)/,obj/tools asan/obj/tools fuzz/obj/tools)): \
+$(addsuffix /sockets/snapshot_programs.o,$(addprefix $(BUILD)/,obj/tools asan/obj/tools fuzz/obj/tools fuzz-coverage/obj/tools)): \
 	$(BUILD)/snapshot_programs.h $(SKELETONS) $(BUILD)/algorithms.h
 
 $(foreach dir,obj asan/obj fuzz/obj,$(BUILD)/$(dir)/lib/kernel/netns.o): $(BUILD)/netns.lskel.h
@@ -226,8 +226,13 @@ check-unit: ## run the tests that need neither root nor a virtual machine, in un
 
 fuzz: ## run each fuzzer for FUZZ_SECONDS, by default 600
 	scripts/deps build test
-	$(MAKE) -j2 WERROR=1 $(FUZZERS) $(CORPORA)
+	$(MAKE) -j2 WERROR=1 fuzzers
 	$(PYTHON) tests/fuzz/fuzzer.py run $(FUZZ_SECONDS)
+
+fuzz-coverage: ## print which lines of each reader the fuzzers' corpora reach
+	scripts/deps build test
+	$(MAKE) -j2 WERROR=1 $(FUZZ_COVERAGE) fuzzers
+	$(PYTHON) tests/fuzz/fuzzer.py coverage
 
 oracle: ## record the kernel's own BBR again on every kernel, and compare: some hours
 	scripts/deps build run test
@@ -272,7 +277,7 @@ clean: ## remove build/
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile packaging/*.mk | expand -t 12
 
-.PHONY: FORCE toy all demo check check-faults check-unit fuzz oracle lab lab-long lab-matrix tests unit lint fmt clean help
+.PHONY: FORCE toy all demo check check-faults check-unit fuzz fuzz-coverage fuzzers oracle lab lab-long lab-matrix tests unit lint fmt clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -106,12 +106,13 @@ $(BUILD)/next/bbrmon: $(NEXT_MONITOR)
 
 # ---- fuzzers
 
-FUZZERS := $(addprefix $(BUILD)/fuzz/,algorithm algorithm3 params tuning events filter recording experiment verbs web)
+FUZZ := $(BUILD)/fuzz
+FUZZERS := $(addprefix $(FUZZ)/,algorithm algorithm3 params tuning events filter recording experiment verbs web)
 CORPORA := $(patsubst tests/fuzz/%.tar.xz,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/corpus/*.tar.xz))
 FUZZ_SECONDS ?= 600
-FUZZ_FLAGS := -O1 -g1 -std=gnu11 $(WARN) -Wno-missing-field-initializers -fsanitize=fuzzer,address,undefined,float-cast-overflow \
-	-fno-sanitize-recover=all -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-FUZZED := $(BUILD)/fuzz/obj
+FUZZ_SANITIZE := -fsanitize=fuzzer,address,undefined,float-cast-overflow -fno-sanitize-recover=all
+FUZZ_FLAGS := -O1 -g1 -std=gnu11 $(WARN) -Wno-missing-field-initializers $(FUZZ_SANITIZE) -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+FUZZED := $(FUZZ)/obj
 # $(call fuzzed,OBJECTS): the same objects for a fuzzer. Those of embedded files stay as they are.
 fuzzed = $(patsubst $(BUILD)/obj/%,$(FUZZED)/%,$(filter-out $(CARRIED),$1)) $(filter $(CARRIED),$1)
 
@@ -119,10 +120,10 @@ $(FUZZED)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CLANG) $(INCLUDES) $(FUZZ_FLAGS) $(DEPS) -c $< -o $@
 
-$(BUILD)/fuzz/lib.a: $(call fuzzed,$(LIB))
-$(BUILD)/fuzz/loader.a: $(call fuzzed,$(filter-out %/main.o,$(LOADER)))
-$(BUILD)/fuzz/tools.a: $(call fuzzed,$(filter-out %/main.o,$(MONITOR)))
-$(BUILD)/fuzz/%.a:
+$(FUZZ)/lib.a: $(call fuzzed,$(LIB))
+$(FUZZ)/loader.a: $(call fuzzed,$(filter-out %/main.o,$(LOADER)))
+$(FUZZ)/tools.a: $(call fuzzed,$(filter-out %/main.o,$(MONITOR)))
+$(FUZZ)/%.a:
 	@rm -f $@
 	$(AR) rcs $@ $^
 
@@ -133,9 +134,9 @@ $(BUILD)/fuzz/corpus/%: tests/fuzz/corpus/%.tar.xz
 	@touch $@
 
 # Those of an algorithm include its source.
-$(BUILD)/fuzz/algorithm: FUZZ_INCLUDES := -Iinclude -Ibpf -Ibpf/bbr
-$(BUILD)/fuzz/algorithm3: FUZZ_INCLUDES := -Iinclude -Ibpf -Ibpf/bbr3
-$(BUILD)/fuzz/algorithm $(BUILD)/fuzz/algorithm3: $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c
+$(FUZZ)/algorithm: FUZZ_INCLUDES := -Iinclude -Ibpf -Ibpf/bbr
+$(FUZZ)/algorithm3: FUZZ_INCLUDES := -Iinclude -Ibpf -Ibpf/bbr3
+$(FUZZ)/algorithm $(FUZZ)/algorithm3: $(FUZZ)/%: tests/fuzz/fuzz_%.c
 	@mkdir -p $(@D)
 	$(CLANG) $(FUZZ_INCLUDES) $(FUZZ_FLAGS) $(DEPS) $< -o $@
 
@@ -143,13 +144,19 @@ $(BUILD)/fuzz/algorithm $(BUILD)/fuzz/algorithm3: $(BUILD)/fuzz/%: tests/fuzz/fu
 # stand-ins for it. The static library of libbpf calls those, too.
 $(FUZZED)/tools/main.o: FUZZ_FLAGS += -Dmain=bbrmon_main
 # The verbs that handle BPF programs are linked, but do not run.
-$(BUILD)/fuzz/params: private FUZZ_FLAGS += -Wl,-z,muldefs
-$(BUILD)/fuzz/params: $(BUILD)/fuzz/tools.a $(BUILD)/fuzz/loader.a
-$(BUILD)/fuzz/tuning: $(BUILD)/fuzz/loader.a
-$(BUILD)/fuzz/verbs: $(FUZZED)/tools/main.o
-$(addprefix $(BUILD)/fuzz/,events filter recording experiment verbs web): $(BUILD)/fuzz/tools.a
-$(addprefix $(BUILD)/fuzz/,params tuning events filter recording experiment verbs web): $(BUILD)/fuzz/%: $(FUZZED)/tests/fuzz/fuzz_%.o $(BUILD)/fuzz/lib.a
-	$(CLANG) $(FUZZ_FLAGS) $(filter %.o,$^) $(filter-out %/lib.a,$(filter %.a,$^)) $(BUILD)/fuzz/lib.a $(LDLIBS) $(MONITOR_LIBS) -ljson-c -o $@
+$(FUZZ)/params: private FUZZ_FLAGS += -Wl,-z,muldefs
+$(FUZZ)/params: $(FUZZ)/tools.a $(FUZZ)/loader.a
+$(FUZZ)/tuning: $(FUZZ)/loader.a
+$(FUZZ)/verbs: $(FUZZED)/tools/main.o
+$(addprefix $(FUZZ)/,events filter recording experiment verbs web): $(FUZZ)/tools.a
+$(addprefix $(FUZZ)/,params tuning events filter recording experiment verbs web): $(FUZZ)/%: $(FUZZED)/tests/fuzz/fuzz_%.o $(FUZZ)/lib.a
+	$(CLANG) $(FUZZ_FLAGS) $(filter %.o,$^) $(filter-out %/lib.a,$(filter %.a,$^)) $(FUZZ)/lib.a $(LDLIBS) $(MONITOR_LIBS) -ljson-c -o $@
+
+# The same programs with clang's coverage of lines, in a folder of their own.
+FUZZ_COVERAGE := FUZZ=$(BUILD)/fuzz-coverage \
+	FUZZ_SANITIZE="-fsanitize=fuzzer -fprofile-instr-generate -fcoverage-mapping -fcoverage-compilation-dir=."
+
+fuzzers: $(FUZZERS) $(CORPORA)
 
 # ---- the lab's programs, which run in its guests
 
@@ -272,7 +279,7 @@ $(ORACLE)/test_recorder: $(call oracle_sanitized,bbr3/test_recorder.c bbr3/recor
 
 ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record_bbr.bpf.o record_bbr3.bpf.o replay replay.bpf.o inputs kinds kinds.bpf.o kinds_bbr3 kinds_bbr3.bpf.o select test_replay test_recorder) $(BUILD)/asan/replay
 
-tests: all unit toy $(FUZZERS) $(CORPORA) $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o next/bbrmon no_memory.so) \
+tests: all unit toy fuzzers $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o next/bbrmon no_memory.so) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)
 
 # ---- the tools with an algorithm that nothing outside its folder knows

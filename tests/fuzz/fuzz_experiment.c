@@ -18,13 +18,14 @@
 #include "cli/err.h"
 #include "experiment/analysis.h"
 #include "experiment/file.h"
+#include "experiment/guard.h"
 #include "fuzz.h"
 
 #define MAX_ROWS 120
 #define MAX_BLOCK 40
 
 static unsigned long refused, cut, read_whole, made, designs[EXPERIMENT_DESIGNS];
-static unsigned long lacks[COMPARE_LACKS], verdicts[3], by_prefix, ties, curves;
+static unsigned long lacks[COMPARE_LACKS], verdicts[3], by_prefix, ties, curves, guards[3];
 
 static void report(void)
 {
@@ -47,6 +48,9 @@ static void report(void)
 	say_reached("by prefix", by_prefix);
 	say_reached("a difference of 0", ties);
 	say_reached("a curve", curves);
+	say_reached("a guard that holds", guards[GUARD_HOLDS]);
+	say_reached("a guard that failed", guards[GUARD_FAILED]);
+	say_reached("a guard that is proven", guards[GUARD_PROVEN]);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -234,8 +238,33 @@ static void check_page(const struct analysis *a)
 	free(text);
 }
 
+static void check_guard(const char *of, const struct study *s, const struct analysis *a)
+{
+	double level = guard_level(&s->experiment);
+	struct guard_result result;
+	struct guard guard;
+	char text[256];
+
+	CHECK(level > 0 && level <= GUARD_LEVEL && guard_parse("--guard", of, &guard));
+	CHECK(guard_judge(&result, &guard, &s->rows, &a->units, &s->experiment, 1, level));
+	guards[result.verdict]++;
+	if (result.verdict != GUARD_HOLDS) {
+		CHECK(isfinite(result.allowed_errors) && result.allowed_errors > 0);
+		CHECK(fabs(result.errors) > result.allowed_errors);
+		CHECK((result.verdict == GUARD_FAILED) == (result.errors > 0));
+		CHECK(result.connections[0] >= GUARD_MIN_CONNECTIONS);
+		CHECK(result.connections[1] >= GUARD_MIN_CONNECTIONS);
+	}
+	guard_text(text, sizeof(text), &guard, &result);
+	for (const char *c = text; *c; c++)
+		CHECK(*c >= ' ' && *c <= '~');
+}
+
 static void check_study(struct study *s)
 {
+	static const char *const of[] = { "retransmitted < 1.2x", "rtt_p95 < +10ms",
+					  "goodput_p50 > 0.97x", "failed < +0.5%" };
+
 	struct analysis a;
 
 	CHECK(analyse(&a, s));
@@ -246,6 +275,8 @@ static void check_study(struct study *s)
 		check_comparison(&a.comparison[i]);
 	for (int i = 0; i < a.curves; i++)
 		check_curve(&a.curve[i]);
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		check_guard(of[i], s, &a);
 	check_text(&a);
 	check_json(&a);
 	check_page(&a);

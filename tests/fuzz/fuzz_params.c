@@ -17,6 +17,7 @@
 #include "completion/completers.h"
 #include "descriptor.h"
 #include "cli/err.h"
+#include "experiment/guard.h"
 #include "fuzz.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
@@ -41,7 +42,7 @@ static unsigned int messages; /* by err() in this run */
 
 static unsigned long assignments, loads, changes, texts, jsons, nothings, refusals;
 static unsigned long parsed[PARSE_BAD_UNIT + 1];
-static unsigned long everies, prefixes, ports, rings, counts, filters;
+static unsigned long everies, prefixes, ports, rings, counts, filters, guards;
 
 static void report(void)
 {
@@ -60,6 +61,7 @@ static void report(void)
 	say_reached("--ring", rings);
 	say_reached("--count", counts);
 	say_reached("migrate", filters);
+	say_reached("--guard", guards);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -495,6 +497,20 @@ static void check_prefix(const char *s)
 	prefixes++;
 }
 
+/* Arms that are equal keep each guard. */
+static void check_guard(const char *s)
+{
+	struct guard guard;
+
+	if (!is_taken(guard_parse("--guard", s, &guard)))
+		return;
+	CHECK(guard.metric && isfinite(guard.factor) && isfinite(guard.amount));
+	CHECK(guard.factor > 0 && (guard.factor == 1 || guard.amount == 0));
+	CHECK(guard.is_upper ? guard.factor >= 1 && guard.amount >= 0 :
+			       guard.factor <= 1 && guard.amount <= 0);
+	guards++;
+}
+
 static void check_options(const char *s)
 {
 	struct watch_request request = {};
@@ -504,6 +520,7 @@ static void check_options(const char *s)
 
 	messages = 0;
 	check_prefix(s);
+	check_guard(s);
 	if (is_taken(option_every("--every", s, &request))) {
 		CHECK(request.sampling != BBR_SAMPLE_TIME || request.interval_ns);
 		everies++;

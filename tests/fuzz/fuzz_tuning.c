@@ -12,11 +12,13 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <json-c/json.h>
 
 #include "cgroup/cgroup.h"
 #include "kernel/netns.h"
 #include "self/embedded.h"
 #include "cli/err.h"
+#include "cli/json.h"
 #include "fuzz.h"
 #include "kernel/instance.h"
 #include "machine/machine.h"
@@ -41,6 +43,7 @@ struct embedded embedded_profiles(const struct algorithm *algorithm)
 
 static unsigned long files, refused_files, machines, refused_machines, definitions, parsed,
 	refused_rules, tries, found, not_found;
+static unsigned long kinds[STEP_KINDS], left;
 
 static void report(void)
 {
@@ -54,6 +57,14 @@ static void report(void)
 	say_reached("trie", tries);
 	say_reached("connection with a rule", found);
 	say_reached("connection without a rule", not_found);
+	for (int i = 0; i < STEP_KINDS; i++) {
+		char what[32];
+
+		snprintf(what, sizeof(what), "step %d of a plan", i);
+		if (i != STEP_REPLACE) /* it needs the code of two versions */
+			say_reached(what, kinds[i]);
+	}
+	say_reached("what is left alone", left);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -384,6 +395,74 @@ static void check_machine(const uint8_t *data, size_t size, bool all)
 	machine_free(&m);
 }
 
+static char *print_plan(const struct plan *plan, const struct machine *wanted,
+			const struct machine *found, bool as_json)
+{
+	FILE *real = stdout;
+	struct json j;
+	char *text;
+	size_t size;
+
+	stdout = open_memstream(&text, &size);
+	CHECK(stdout);
+	if (as_json) {
+		json_begin_pretty(&j, stdout);
+		plan_add_json(&j, plan);
+		json_end(&j);
+	}
+	for (size_t i = 0; !as_json && i < plan->n; i++) {
+		kinds[plan->step[i].kind]++;
+		step_print(&plan->step[i], false);
+		step_print(&plan->step[i], true);
+		step_print_diff(&plan->step[i], wanted, found);
+	}
+	for (size_t i = 0; !as_json && i < plan->n_left; i++)
+		step_print_left(&plan->left[i], "; ");
+	left += !as_json && plan->n_left;
+	fclose(stdout);
+	stdout = real;
+	return text;
+}
+
+/* What apply --check, --diff and -j print: fit for a terminal, and valid. */
+static void check_plan(const struct machine *wanted, const struct machine *found, bool prune)
+{
+	struct json_object *object;
+	struct plan plan;
+	char *text;
+
+	CHECK(!plan_make(wanted, found, NULL, prune, &plan));
+	text = print_plan(&plan, wanted, found, false);
+	for (const char *c = text; *c; c++)
+		CHECK(*c == '\n' || (*c >= ' ' && *c != 0x7f) || *c & 0x80);
+	CHECK(!plan.n == !*text || plan.n_left);
+	free(text);
+	text = print_plan(&plan, wanted, found, true);
+	object = json_tokener_parse(text);
+	CHECK(object);
+	json_object_put(object);
+	free(text);
+	plan_free(&plan);
+}
+
+/* The rest of the file, from a line in its middle on, is what the machine has. */
+static void check_change(const uint8_t *data, size_t size, bool prune)
+{
+	const uint8_t *middle = memchr(data + size / 2, '\n', size - size / 2);
+	size_t first = middle ? middle - data + 1 : size;
+	struct machine wanted = {}, found = {};
+
+	if (first < size && !read_machine(data, first, &wanted) &&
+	    !read_machine(data + first, size - first, &found)) {
+		make_found(&found, true);
+		wanted.is_tuning = found.is_tuning = false;
+		check_plan(&wanted, &found, prune);
+		make_found(&found, false);
+	}
+	machine_free(&found);
+	machine_free(&wanted);
+}
+
 /* The text could name any file of profiles, which would be opened. */
 static bool names_a_file(const char *text)
 {
@@ -401,6 +480,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_file(data, size);
 	if (size && !names_a_file(text))
 		check_machine(data, size, data[size - 1] & 1);
+	if (size && !names_a_file(text))
+		check_change(data, size, data[size - 1] & 1);
 	check_rules(text, (struct input){ data, size });
 	free(text);
 	return 0;

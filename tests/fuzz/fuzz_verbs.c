@@ -4,7 +4,7 @@
  * the command line, the others become chunks of runs. What is printed must be fit for a terminal;
  * with --json each line must be valid.
  */
-#define _GNU_SOURCE /* open_memstream(), memfd_create() */
+#define _GNU_SOURCE /* open_memstream(), memfd_create(), strcasestr() */
 #include <sys/sendfile.h>
 
 #include <json-c/json.h>
@@ -22,6 +22,7 @@ enum printed {
 	TEXT,
 	LINES_OF_JSON,
 	PAGE,
+	FIGURE,
 	NOTHING
 };
 
@@ -47,6 +48,9 @@ static struct command {
 	{ NOTHING, { "record", "--read", IN, "-o", COPY } },
 	{ LINES_OF_JSON, { "record", "-j", "--append", "--read", IN, "-o", COPY } },
 	{ TEXT, { "stream", "--read", IN, "rtt_us > 1000 and not cwnd < 5" } },
+	{ FIGURE, { "report", "--svg", "-", IN } },
+	{ FIGURE, { "report", "--svg", "-", "--flow", "2", "--from", "1ms", "--to", "1s", IN } },
+	{ TEXT, { "snapshot", "--read", IN, "mode != PROBE_BW or bw_bps < 1Mbit" } },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -132,6 +136,14 @@ static void check_lines(char *text)
 	}
 }
 
+/* Names of the recording are text in it: there is no script, no link and no style of theirs. */
+static void check_figure(const char *text)
+{
+	CHECK(!*text || !strncmp(text, "<?xml", 5) || !strncmp(text, "<svg", 4));
+	CHECK(!strcasestr(text, "<script") && !strcasestr(text, "javascript:"));
+	CHECK(!strcasestr(text, "<foreignobject") && !strstr(text, "<!"));
+}
+
 static int run(const struct command *c, const char *in, const char *copy)
 {
 	char *argv[MAX_WORDS + 2] = { "bbrmon" };
@@ -184,6 +196,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_text(out, out_size);
 	if (c->printed == LINES_OF_JSON)
 		check_lines(out);
+	if (c->printed == FIGURE)
+		check_figure(out);
 	free(out);
 	free(said);
 	layout_forget();

@@ -6,9 +6,13 @@ The fuzzers, their command lines, and their corpora. As a program:
     fuzzer.py run SECONDS [TARGET...]   search with each of them for so many seconds
     fuzzer.py add TARGET FILE...        pack files into the corpus, under their names
     fuzzer.py merge [TARGET...]         keep what each corpus and the finds of its runs reach, and pack it
+    fuzzer.py coverage [FILE...]        print how many lines the corpora reach, of a room's files or of these (`make fuzz-coverage`)
 """
 import argparse
+import collections
 import io
+import json
+import os
 import pathlib
 import re
 import subprocess
@@ -36,6 +40,10 @@ OPTIONS = {
 UNITS = {"algorithm": 200_000, "algorithm3": 100_000, "params": 4_000, "tuning": 10_000, "events": 10_000, "filter": 30_000, "recording": 3_000,
          "experiment": 1_200, "verbs": 3_000,
          "web": 10_000}
+
+# What reads a file that somebody else may have written, or text that a user may have got from somebody, and what uses it.
+READERS = ("tools/recording", "tools/layout", "tools/event", "tools/filter", "tools/conns", "tools/stream", "tools/snapshot", "tools/top",
+           "tools/report", "tools/export", "tools/experiment", "loader/machine", "loader/tuning", "lib/cli", "lib/experiment", "lib/address.c")
 
 
 def corpus(target):
@@ -106,6 +114,42 @@ def merge(target):
     pack(named | {name: content for name, content in merged.items() if content not in contents}, archive(target))
 
 
+def llvm(tool, *arguments):
+    """What a tool of the compiler's own version prints: another one cannot read its data."""
+    clang = subprocess.run([ROOT / "scripts/find-clang", "clang"], capture_output=True, text=True, check=True).stdout.strip()
+    path = subprocess.run([clang, f"-print-prog-name={tool}"], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run([path, *arguments], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def reached_lines():
+    """For each file: its lines of code, and how many of them the corpora reach."""
+    built = BUILD.with_name("fuzz-coverage")
+    for target in TARGETS:
+        done = subprocess.run(command(built / target, target, "-runs=0", corpus(target)), stderr=subprocess.DEVNULL,
+                              env=os.environ | {"LLVM_PROFILE_FILE": str(built / f"{target}.profraw")}).returncode
+        if done:
+            sys.exit(f"fuzz: {target} fails on its corpus")
+    llvm("llvm-profdata", "merge", "-sparse", "-o", built / "all.profdata", *(built / f"{target}.profraw" for target in TARGETS))
+    objects = [word for target in TARGETS for word in ("-object", built / target)]
+    found = json.loads(llvm("llvm-cov", "export", "-summary-only", "-instr-profile", built / "all.profdata", *objects[1:]))
+    return {os.path.relpath(file["filename"], ROOT) if os.path.isabs(file["filename"]) else os.path.normpath(file["filename"]):
+            (file["summary"]["lines"]["count"], file["summary"]["lines"]["covered"]) for file in found["data"][0]["files"]
+            if file["summary"]["lines"]["count"]}
+
+
+def coverage(names):
+    """A line for each room of READERS, or for each of these files or of the files in these folders."""
+    sums = collections.defaultdict(lambda: (0, 0))
+    for file, (lines, reached) in sorted(reached_lines().items()):
+        for name in names or READERS:
+            if file == name or file.startswith(f"{name}/"):
+                key = file if names else name
+                sums[key] = (sums[key][0] + lines, sums[key][1] + reached)
+    print("| room or file | lines | reached | |\n|---|--:|--:|--:|")
+    for name, (lines, reached) in sums.items():
+        print(f"| {name} | {lines} | {reached} | {100 * reached / lines:.0f} % |")
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.strip())
     verbs = parser.add_subparsers(dest="verb", required=True)
@@ -117,7 +161,11 @@ def main():
     verb = verbs.add_parser("add")
     verb.add_argument("target", choices=TARGETS)
     verb.add_argument("files", nargs="+", type=pathlib.Path)
+    verb = verbs.add_parser("coverage")
+    verb.add_argument("files", nargs="*")
     given = parser.parse_args()
+    if given.verb == "coverage":
+        return coverage(given.files)
     if given.verb == "run":
         return run(given.seconds, given.targets)
     if given.verb == "merge":

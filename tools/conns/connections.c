@@ -5,17 +5,18 @@
 
 static struct conn_key *add(struct connections *c, const struct conn_key *key)
 {
-	struct conn_key *copy = malloc(sizeof(*copy));
+	struct conn_key *copy = c->n_live < CONNECTIONS_MAX ? malloc(sizeof(*copy)) : NULL;
 
-	if (!copy)
+	if (copy)
+		*copy = *key;
+	if (!copy || !conn_map_add(&c->live, copy)) {
+		free(copy);
+		c->uncounted++;
 		return NULL;
-	*copy = *key;
-	if (conn_map_add(&c->live, copy)) {
-		c->seen++;
-		return copy;
 	}
-	free(copy);
-	return NULL;
+	c->n_live++;
+	c->seen++;
+	return copy;
 }
 
 void connections_note(struct connections *c, const struct bbr_event *e)
@@ -31,6 +32,7 @@ void connections_note(struct connections *c, const struct bbr_event *e)
 		return;
 	conn_map_remove(&c->live, live);
 	free(live);
+	c->n_live--;
 }
 
 void connections_free(struct connections *c)

@@ -8,9 +8,14 @@
 
 #include "event/conn_map.h"
 
+/* Open ones that are remembered, of a hundred bytes each. */
+#define CONNECTIONS_MAX (1u << 17)
+
 struct connections {
 	struct conn_map live;
+	__u32 n_live;
 	__u64 seen;
+	__u64 uncounted; /* events of connections that there was no place to remember */
 };
 
 /* A connection's id is unique within its subscription, whose tag is in the event. */

@@ -33,6 +33,24 @@ static void free_sampled(void *key)
 	free(sampled_of(key));
 }
 
+static void forget_all(struct replay *p)
+{
+	conn_map_free(&p->sampled, free_sampled);
+	p->n_sampled = 0;
+}
+
+/* With too many connections all are forgotten: each then has an ACK more, and none has one less. */
+static void make_room(struct replay *p)
+{
+	if (p->n_sampled < REPLAY_SAMPLED_MAX)
+		return;
+	forget_all(p);
+	if (!p->said_many)
+		err("%s: more than %u connections: some have more ACKs than --every asks for",
+		    p->reader.name, REPLAY_SAMPLED_MAX);
+	p->said_many = true;
+}
+
 /* A connection has at most one ACK due in each interval. */
 static bool is_due(struct replay *p, const struct origin *origin, const struct bbr_event *e)
 {
@@ -46,11 +64,14 @@ static bool is_due(struct replay *p, const struct origin *origin, const struct b
 		s->time_ns = e->time_ns;
 		return true;
 	}
+	make_room(p);
 	s = malloc(sizeof(*s));
 	if (!s)
 		return true;
 	*s = (struct sampled){ key, e->time_ns };
-	if (!conn_map_add(&p->sampled, &s->key))
+	if (conn_map_add(&p->sampled, &s->key))
+		p->n_sampled++;
+	else
 		free(s);
 	return true;
 }
@@ -63,6 +84,7 @@ static void forget(struct replay *p, const struct origin *origin, const struct b
 		return;
 	conn_map_remove(&p->sampled, known);
 	free_sampled(known);
+	p->n_sampled--;
 }
 
 static bool is_ack_wanted(struct replay *p, const struct origin *origin, const struct bbr_event *e)
@@ -113,7 +135,7 @@ static void begin_run(struct replay *p)
 	p->first_ns = p->reader.event.time_ns;
 	p->started_ns = now_ns();
 	p->newest_ns = p->first_ns;
-	conn_map_free(&p->sampled, free_sampled);
+	forget_all(p);
 	if (p->said_coarse || !request->is_sampling_given || is_fine_enough(run, request))
 		return;
 	err("%s: was recorded with fewer ACKs than --every asks for: those that it has are shown",
@@ -161,7 +183,7 @@ int replay_open(struct replay *p, const struct watch_config *config)
 
 void replay_close(struct replay *p)
 {
-	conn_map_free(&p->sampled, free_sampled);
+	forget_all(p);
 	recording_close(&p->reader);
 }
 

@@ -11,6 +11,9 @@
 #include "format.h"
 #include "reader.h"
 
+/* Connections whose last sample is remembered, of a hundred bytes each. */
+#define REPLAY_SAMPLED_MAX (1u << 17)
+
 struct replay {
 	const struct watch_config *config;
 	struct recording_reader reader;
@@ -24,6 +27,8 @@ struct replay {
 	__u64 newest_ns; /* of the events handed on */
 
 	struct conn_map sampled; /* BBR_SAMPLE_TIME: connections and their last sample */
+	__u32 n_sampled;
+	bool said_many;
 	__u64 acks; /* recorded, of the connections asked for */
 	__u64 received[BBR_EV_MAX]; /* handed on */
 };

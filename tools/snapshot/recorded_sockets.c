@@ -34,29 +34,47 @@ static const struct origin *keep_origin(struct recorded *r, const struct origin 
 			return &k->origin;
 		}
 	}
-	k = malloc(sizeof(*k));
-	if (!k)
+	if (r->n_origins == RECORDED_ORIGINS_MAX)
 		return NULL;
+	k = malloc(sizeof(*k));
+	if (!k) {
+		r->no_memory = true;
+		return NULL;
+	}
+	r->n_origins++;
 	k->origin = *origin;
 	k->next = r->origins;
 	r->origins = k;
 	return &k->origin;
 }
 
+static void forget_all(struct recorded *r)
+{
+	conn_map_free(&r->live, free);
+	for (struct known_origin *k = r->origins, *next; k; k = next) {
+		next = k->next;
+		free(k);
+	}
+	r->origins = NULL;
+	r->n_live = r->n_origins = 0;
+}
+
+/* NULL: there is no memory, or no place. */
 static struct connection *find_or_add(struct recorded *r, const struct conn_key *key)
 {
 	struct connection *found = (struct connection *)conn_map_find(&r->live, key), *added;
 
-	if (found)
+	if (found || r->n_live == RECORDED_CONNS_MAX)
 		return found;
 	added = calloc(1, sizeof(*added));
-	if (!added)
-		return NULL;
-	added->key = *key;
-	if (!conn_map_add(&r->live, &added->key)) {
+	if (added)
+		added->key = *key;
+	if (!added || !conn_map_add(&r->live, &added->key)) {
 		free(added);
+		r->no_memory = true;
 		return NULL;
 	}
+	r->n_live++;
 	return added;
 }
 
@@ -68,6 +86,7 @@ static void forget(struct recorded *r, const struct conn_key *key)
 		return;
 	conn_map_remove(&r->live, gone);
 	free(gone);
+	r->n_live--;
 }
 
 static bool note_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
@@ -88,7 +107,7 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 	if (r->is_past || r->no_memory)
 		return false;
 	if (r->run != run.id) {
-		conn_map_free(&r->live, free);
+		forget_all(r);
 		r->run = run.id;
 	}
 	key = conn_key_of(origin, e);
@@ -96,15 +115,14 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 		forget(r, &key);
 		return true;
 	}
-	c = find_or_add(r, &key);
-	if (c)
-		c->origin = keep_origin(r, origin);
-	if (!c || !c->origin) {
-		r->no_memory = true;
-		return false;
+	origin = keep_origin(r, origin);
+	c = origin ? find_or_add(r, &key) : NULL;
+	if (c) {
+		c->origin = origin;
+		memcpy(&c->last, e, sizeof(c->last));
 	}
-	memcpy(&c->last, e, sizeof(c->last));
-	return true;
+	r->left_out += !c;
+	return !r->no_memory;
 }
 
 static int read_all(struct recorded *r)
@@ -118,6 +136,10 @@ static int read_all(struct recorded *r)
 		err("cannot read the recording: %s", strerror(ENOMEM));
 		return EXIT_REFUSED;
 	}
+	if (!ret && r->left_out)
+		err("%llu events are left out: they are of more than %u connections or %d "
+		    "instances",
+		    r->left_out, RECORDED_CONNS_MAX, RECORDED_ORIGINS_MAX);
 	return ret;
 }
 
@@ -164,11 +186,7 @@ void recorded_for_each(const struct recorded *r, recorded_handler handle, void *
 
 void recorded_close(struct recorded *r)
 {
-	conn_map_free(&r->live, free);
-	for (struct known_origin *k = r->origins, *next; k; k = next) {
-		next = k->next;
-		free(k);
-	}
+	forget_all(r);
 	run_clocks_free(&r->clocks);
 	event_source_close(&r->source);
 }

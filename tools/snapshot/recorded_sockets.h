@@ -10,12 +10,18 @@
 #include "snapshot.h"
 #include "stream/event_source.h"
 
+/* Each takes half a kilobyte, and a few bytes of a recording are enough for one. */
+#define RECORDED_CONNS_MAX (1u << 17)
+#define RECORDED_ORIGINS_MAX 256 /* of a run */
+
 struct known_origin;
 
 struct recorded {
 	struct event_source source;
 	struct conn_map live; /* of struct connection */
 	struct known_origin *origins;
+	unsigned int n_live, n_origins;
+	__u64 left_out; /* events of connections for which there was no place */
 	__u64 run; /* of the connections in it */
 	struct run_clocks clocks;
 	__u64 after_ns; /* the end, since the first event */

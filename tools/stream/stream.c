@@ -160,6 +160,10 @@ static void print_summary(struct stream *s, const struct watch_totals *t)
 		print_summary_text(s, t);
 	else if (!s->write_error)
 		print_summary_json(s, t);
+	if (s->connections.uncounted)
+		err("more connections than that: %llu events are of others than the %u open ones "
+		    "that are counted",
+		    s->connections.uncounted, CONNECTIONS_MAX);
 	/* Neither a full ring nor a stop explains that: somebody else writes to our slot. */
 	if (accounted != t->counters.seq)
 		err("%llu events were counted, but %llu were received or dropped", t->counters.seq,

@@ -17,10 +17,13 @@
 #include <cmocka.h>
 
 #include "cli/err.h"
+#include "conns/connections.h"
 #include "layout/description.h"
 #include "layout/layout.h"
 #include "recording/reader.h"
+#include "recording/replay.h"
 #include "recording/writer.h"
+#include "snapshot/recorded_sockets.h"
 
 #define MANY 100 /* fields */
 #define EVENTS 1000
@@ -473,6 +476,100 @@ static void false_heads(void **state)
 	assert_in_range(r.vain, 1, RECORDING_VAIN_MAX + 4 * sizeof(file) + 10 * RECORDING_SIZE_MAX);
 }
 
+/* ---- many connections: a few bytes of a file are enough for each */
+
+#define TOO_MANY (RECORDED_CONNS_MAX + 1000) /* in a file of about a megabyte */
+
+static int write_connections(unsigned int n)
+{
+	static const struct recording_run run = { .id = 1, .sampling = BBR_SAMPLE_ACK };
+	struct recording_writer *w = recording_writer_new();
+	struct origin origin = { .name = "one", .id = 1, .algorithm = algorithms[0] };
+	struct watch_totals totals = {};
+	int fd = memory_file();
+
+	recording_writer_file(w, fd, "file", 0);
+	recording_writer_run(w, &run);
+	for (unsigned int i = 1; i <= n; i++) {
+		struct bbr_event e = { .size = BBR_EVENT_BASE, .major = BBR_ABI_MAJOR };
+
+		e.kind = BBR_EV_ACK;
+		e.conn = i;
+		e.time_ns = 1000000000ull + i;
+		recording_writer_event(w, &origin, &e);
+		totals.counters.received[BBR_EV_ACK]++;
+	}
+	totals.counters.seq = totals.counters.acks = n;
+	recording_writer_totals(w, &totals);
+	recording_writer_end(w, true);
+	assert_false(w->failed);
+	recording_writer_free(w);
+	return fd;
+}
+
+static bool count(void *ctx, const struct snapshot *c)
+{
+	++*(unsigned int *)ctx;
+	return c->is_recorded;
+}
+
+static bool note_connection(void *ctx, const struct origin *origin, const struct bbr_event *e)
+{
+	(void)origin;
+	connections_note(ctx, e);
+	return true;
+}
+
+static void many_connections_are_left_out(void **state)
+{
+	struct recorded *r = calloc(1, sizeof(*r));
+	unsigned int n = 0;
+	char path[64];
+	int fd = write_connections(TOO_MANY);
+
+	(void)state;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_int_equal(recorded_open(r, path, ~0ull), EXIT_DONE);
+	recorded_for_each(r, count, &n);
+	assert_int_equal(n, RECORDED_CONNS_MAX);
+	assert_int_equal(r->left_out, TOO_MANY - RECORDED_CONNS_MAX);
+	recorded_close(r);
+	free(r);
+	close(fd);
+}
+
+/* Their events are shown; only what is remembered of them is bounded. */
+static void many_connections_are_sampled_and_counted(void **state)
+{
+	struct connections connections = {};
+	struct watch_config config = { .handle = note_connection, .ctx = &connections };
+	struct replay *p = calloc(1, sizeof(*p));
+	unsigned int n = CONNECTIONS_MAX + 1000;
+	char path[64];
+	int fd = write_connections(n);
+	bool idle;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	config.read = path;
+	config.request.is_sampling_given = true;
+	config.request.sampling = BBR_SAMPLE_TIME;
+	config.request.interval_ns = 1000;
+	assert_int_equal(replay_open(p, &config), EXIT_DONE);
+	while (!p->is_over) {
+		assert_int_equal(replay_poll(p, 0, &idle), EXIT_DONE);
+		assert_in_range(p->n_sampled, 0, REPLAY_SAMPLED_MAX);
+	}
+	assert_true(p->said_many);
+	assert_int_equal(p->received[BBR_EV_ACK], n);
+	assert_int_equal(connections.seen, CONNECTIONS_MAX);
+	assert_int_equal(connections.uncounted, n - CONNECTIONS_MAX);
+	connections_free(&connections);
+	replay_close(p);
+	free(p);
+	close(fd);
+}
+
 /*
  * The same with an algorithm that nobody knows: its events are counted as lost, all others are
  * read.
@@ -543,6 +640,8 @@ int main(void)
 		cmocka_unit_test(cut_off_anywhere),
 		cmocka_unit_test(the_first_chunk_is_damaged),
 		cmocka_unit_test(false_heads),
+		cmocka_unit_test(many_connections_are_left_out),
+		cmocka_unit_test(many_connections_are_sampled_and_counted),
 		cmocka_unit_test(nobody_says_what_events_consist_of),
 	};
 
