@@ -66,10 +66,10 @@ $(BUILD)/%.bpf.o: bpf/%.bpf.c
 # $(call algorithm_objects,FOLDER,NAME): the congestion control, and the programs that read its sockets.
 define algorithm_objects
 $(BUILD)/bpf_$2.bpf.o: $1/$2.bpf.c
-	$$(call bpf_object)
+	$$(call bpf_object,-I$1)
 
 $(BUILD)/bpf_$2_%.bpf.o: $1/$2_%.bpf.c
-	$$(call bpf_object)
+	$$(call bpf_object,-I$1)
 
 $(BUILD)/snapshot_$2.bpf.o: bpf/snapshot.bpf.c
 	$$(call bpf_object,-I$1)

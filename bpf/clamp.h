@@ -46,17 +46,10 @@ static inline void bbr_clamp_params(struct bbr_params *to, const struct bbr_para
 #undef X
 }
 
-/*
- * Is any option of the table on? The constant BBR_MOSTLY_ON is the opposite of an option: 0 turns
- * off a step that is mostly on.
- */
+/* True if any option of the table is on. */
 static inline bool bbr_has_options(const struct bbr_params *p)
 {
-#ifdef BBR_MOSTLY_ON
-	u32 differ = !p->BBR_MOSTLY_ON[0];
-#else
 	u32 differ = 0;
-#endif
 
 #define X(key, n, unit, dflt, lo, hi, help) differ |= p->key[0] ^ ((const u32[])dflt)[0];
 	BBR_PARAMS(BBR_NO_PARAM, X)

@@ -6,7 +6,7 @@
 #define EVENT_BPF_H
 
 #include "address.bpf.h"
-#include "kernel.bpf.h"
+#include "defaults.bpf.h"
 
 static inline void fill_endpoints(struct bbr_event *e, struct sock *sk)
 {
@@ -115,13 +115,9 @@ static inline u32 event_gen(u32 gen)
 static inline void fill_model(struct bbr_event *e, const struct bbr *b, const struct bbr_more *more,
 			      u8 ca_state, u32 gen, u16 flags)
 {
-#ifdef BBR_FILLS_ALL
-	__builtin_memset(__builtin_assume_aligned(e->pad, 4), 0, sizeof(e->pad));
-#else
 	__builtin_memset(__builtin_assume_aligned(&e->min_rtt_us, 8), 0,
 			 EVENT_SIZE - __builtin_offsetof(struct bbr_event, min_rtt_us));
 	e->bw = 0;
-#endif
 	e->params_gen = gen;
 	e->ca_state = ca_state;
 	e->profile = profile_of(b);

@@ -7,14 +7,14 @@
 #ifndef KERNEL_BPF_H
 #define KERNEL_BPF_H
 
-#include "socket.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
 #include "bpf_bbr/abi.h"
-#include "bpf_bbr/profiles.h"
+#include "bpf_bbr/params.h"
+#include "common/arithmetic.h"
 
 /* Flags of the op table. With BBR_NEEDS_ECN the stack negotiates ECN. */
 #ifdef BBR_NEEDS_ECN
@@ -23,10 +23,32 @@
 #define BBR_OPS_FLAGS TCP_CONG_NON_RESTRICTED
 #endif
 
-/* The shell's marks, which an algorithm keeps (shell.bpf.h). */
-static inline u32 bbr_profile(const struct bbr *b);
+struct bbr; /* the state of a connection; the algorithm defines it, and the other two */
+struct bbr_more;
+struct bbr_params;
+
+/* defaults.bpf.h */
 static inline u32 bbr_app_limited_until(const struct bbr *b);
 static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered);
+
+/* A socket, with what a callback knows of it. All but the pointers are constants. */
+struct bbr_sock {
+	const struct bbr_params *param;
+	struct sock *sk;
+	bool is_init; /* tcp_mstamp may be as old as the last packet */
+	bool options; /* is any option in use? If not, options cost nothing */
+	u8 kind; /* enum bbr_kind of this ACK */
+	bool finds_late; /* MORE() and min_tso_segs look up what is slow to find when it is read */
+	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
+	struct bbr_more *more; /* the second part of the state; NULL: there was no memory for it */
+};
+
+static inline struct bbr_more *more_of(struct sock *sk);
+#define MORE(s) ((s)->finds_late ? more_of((s)->sk) : (s)->more)
+#define OPTION_OR(s, key, off) ((s)->options ? PARAM(s, key) : (off))
+#define bbr_rs rate_sample
+#define IN(s, name) in_##name(s)
+#define SET(s, name, value) set_##name(s, value)
 
 /* Before 6.10 cong_control(sk, rs), from then on cong_control(sk, ack, flag, rs). */
 struct tcp_congestion_ops___6_10 {
@@ -113,12 +135,6 @@ static inline struct tcp_sock *tcp_sk(struct sock *sk)
 static inline struct bbr *bbr_of(struct sock *sk)
 {
 	return (struct bbr *)&((struct inet_connection_sock *)sk)->icsk_ca_priv[0];
-}
-
-/* The index of the connection's profile. */
-static inline u32 profile_of(const struct bbr *b)
-{
-	return bbr_profile(b) & (BBR_PROFILES - 1);
 }
 
 /* What CO-RE knows of the bit field at load time. Mostly it is in one byte. */
@@ -212,6 +228,15 @@ static inline u32 now_ms(const struct bbr_sock *s)
 	return quotient(us, USEC_PER_MSEC);
 }
 
+/*
+ * At each load of a pointer from one of its structures the kernel's verifier searches all types by
+ * name. So most callbacks read this once, before they call the algorithm.
+ */
+static inline u8 min_tso_segs_of(const struct sock *sk)
+{
+	return sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_min_tso_segs;
+}
+
 /* IN() and SET() of the algorithm. */
 #define INPUT(type, name, expr)                                \
 	static inline type in_##name(const struct bbr_sock *s) \
@@ -241,6 +266,7 @@ INPUT(u32, ssthresh, tcp_sk(s->sk)->snd_ssthresh)
 INPUT(u32, app_limited, app_limited_of(tcp_sk(s->sk), bbr_of(s->sk)))
 
 /* BBR version 1 neither reads nor sets these (version 3 has more: stack.bpf.h). */
+INPUT(u32, min_tso_segs, s->finds_late ? min_tso_segs_of(s->sk) : s->min_tso_segs)
 INPUT(u32, delivered_ce, tcp_sk(s->sk)->delivered_ce)
 INPUT(u32, stack_prior_cwnd, tcp_sk(s->sk)->prior_cwnd)
 INPUT(u32, rcv_nxt, tcp_sk(s->sk)->rcv_nxt)

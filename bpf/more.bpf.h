@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The second part of a connection's state, for an algorithm that BBR_HAS_MORE than fits
- * icsk_ca_priv. init allocates it. It is freed with the socket, or when that is switched to
+ * The second part of a connection's state, for an algorithm that has more than fits
+ * icsk_ca_priv (defaults.bpf.h). init allocates it. It is freed with the socket, or when that is switched to
  * something else. It is NULL if there was no memory for it.
  */
 #ifndef MORE_BPF_H
 #define MORE_BPF_H
 
-#include "kernel.bpf.h"
+#include "defaults.bpf.h"
 
-#ifdef BBR_HAS_MORE
+#ifdef bbr_more
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

@@ -8,9 +8,10 @@
 #ifndef MORE_OUTSIDE_BPF_H
 #define MORE_OUTSIDE_BPF_H
 
+#include "defaults.bpf.h"
 #include "outside.bpf.h"
 
-#ifdef BBR_HAS_MORE
+#ifdef bbr_more
 #define MAX_STORAGES 64 /* of a socket; each belongs to some program */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

@@ -7,7 +7,7 @@
 #define PARAMS_BPF_H
 
 #include "clamp.h"
-#include "kernel.bpf.h"
+#include "defaults.bpf.h"
 #include "bpf_bbr/profiles.h"
 
 struct bbr_profiles {
@@ -111,24 +111,13 @@ static inline const struct bbr_params *plain_params(const struct bbr *b, u32 gen
 }
 
 /*
- * The same as bbr_of(), computed from the element that has the profile: so clang reads the profile
- * with one load.
- */
-static inline const struct bbr *bbr_at_profile(struct sock *sk)
-{
-	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
-
-	return (const struct bbr *)(&icsk->icsk_ca_priv[BBR_PROFILE_AT] - BBR_PROFILE_AT);
-}
-
-/*
  * The parameters that were clamped last. Until the next ACK of the profile they may be those of the
  * generation before, and a mix of both while an ACK clamps. For callbacks that run more often than
  * ACKs arrive: they need not look up a generation or a bank.
  */
 static inline const struct bbr_params *last_params(struct sock *sk)
 {
-	return &clamped_of(profile_of(bbr_at_profile(sk)))->last;
+	return &clamped_of(profile_of(bbr_of(sk)))->last;
 }
 
 /* Counts a connection that takes a profile or gives it back. */
@@ -139,10 +128,10 @@ static inline void count_connection(u32 profile, s64 change)
 
 static inline void leave_profile(struct bbr *b)
 {
-	if (!(bbr_profile(b) & PROFILE_COUNTED))
+	if (!(b->profile & PROFILE_COUNTED))
 		return;
 	count_connection(profile_of(b), -1);
-	bbr_set_profile(b, 0);
+	b->profile = 0;
 }
 
 /*
@@ -155,7 +144,7 @@ static inline void enter_profile(struct bbr *b, u32 profile)
 		profile = 0;
 	leave_profile(b); /* init can come twice */
 	count_connection(profile, 1);
-	bbr_set_profile(b, PROFILE_COUNTED | profile);
+	b->profile = PROFILE_COUNTED | profile;
 }
 
 #endif

@@ -5,7 +5,6 @@
  * Attached only while bbrmon runs. One object for each algorithm that a kernel may have as its bbr
  * (kernel_bbr.bpf.h in its folder).
  */
-#include "algorithm.h"
 #include "event.bpf.h"
 #include "kernel_bbr.bpf.h"
 #include "more_outside.bpf.h"

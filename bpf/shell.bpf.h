@@ -2,136 +2,24 @@
 /*
  * The shell: a BPF TCP congestion control around an algorithm. It reads the kernel's socket, calls
  * the algorithm, keeps parameters and profiles, and reports to monitors. It knows no algorithm:
- * which one it runs is decided when the object is compiled. FOLDER/NAME.bpf.c includes the folder's
- * algorithm.h, then this file, and names its instance:
+ * which one it runs is decided when the object is compiled. defaults.bpf.h says what an algorithm
+ * must define, and what it may. FOLDER/NAME.bpf.c names its instance:
  *
- *	#include "algorithm.h"
  *	#include "shell.bpf.h"
  *
  *	BBR_OPS(bpf_bbr);
  *
  * Load it with `bpftool struct_ops register build/bpf_NAME.bpf.o`, or with bbrctl. It needs Linux
  * 6.1 or newer.
- *
- * The folder must define the following, all of it in algorithm.h or in what that includes:
- *
- *	struct bbr			the state of a connection, at most 104 bytes (icsk_ca_priv).
- *					It is all zeros before the first bbr_init(), which may be
- *					called twice
- *	params.h: BBR_PARAMS(C, O)	the table of parameters (bpf_bbr/params.h)
- *	  struct bbr_params, BBR_PARAMS_DEFAULT
- *	event.h: BBR_ALGORITHM		the algorithm's name
- *	  struct bbr_tail		its own part of an event, at most BBR_EVENT_TAIL_MAX bytes
- *
- * A callback is a function of the state and of the socket (socket.h: IN, SET, PARAM, OPTION). Every
- * callback but bbr_init() may find a state that bbr_init() never set: some kernels report the loss
- * of a SYN.
- *
- *	void bbr_init(b, sk)		a connection begins, or is switched to this algorithm. Sets
- *					all of the state except the marks below, and all of the
- *					second part. Its clock now_ms is right; tcp_mstamp may be as
- *					old as the last packet
- *	void bbr_main(b, sk, rs)	an ACK: sets window and pacing rate. Use
- *					bbr_is_app_limited(b, rs), not the member of rs
- *	void bbr_tx_start(b, sk)	a packet is about to be sent, with nothing in flight
- *					(CA_EVENT_TX_START). From 7.1 on it may be called several
- *					times before the packet is sent
- *	void bbr_cwnd_event(b, sk, e)	every other enum tcp_ca_event, as the stack passes it
- *	void bbr_set_state(b, sk, s)	enum tcp_ca_state changes to s; IN(ca_state) is still the
- *					old one
- *	u32 bbr_ssthresh(b, sk)		losses: recovery begins. Returns ssthresh
- *	u32 bbr_undo_cwnd(b, sk)	recovery was a mistake. Returns the window
- *	u32 bbr_min_tso_segs(b, sk)	least segments of a burst
- *	u32 bbr_sndbuf_expand(b, sk)	send buffer in multiples of the window
- *
- * For connections that use no option, bbr_main() is compiled a second time, with each OPTION() a
- * constant 0 (with BBR_HAS_COMMON: see below).
- *
- * For monitors. The modes and reasons are the algorithm's, from 0:
- *
- *	u8 bbr_mode(b)
- *	bool bbr_round_start(b)		did the last ACK start a round?
- *	BBR_STEPS			most transitions of one callback. They are made in the order
- *					of i, which is below BBR_STEPS:
- *	bool bbr_step(b, i, &to, &reason)  did the last callback make transition i?
- *	bool bbr_has_steps(b)		did it make any? bbr_main(), bbr_tx_start(), bbr_set_state()
- *					and bbr_cwnd_event() first clear those of the previous
- *					callback
- *	u16 bbr_fill_event(e, tail, b, more)  sets what the model has: bw, min_rtt_us, rounds,
- *					gains, mode, phase, and all of tail. All of these are 0
- *					before. Returns the flags of the model. more: see below
- *	BBR_FILLS_ALL			defined if bbr_fill_event() sets every one of these, and the
- *					padding of tail: then they are not set to 0 before
- *
- * The shell's marks. The algorithm keeps them in struct bbr for the shell and never changes them,
- * not even in bbr_init(). Each has a getter and a setter:
- *
- *	u32 bbr_profile(b)		8 bits:  bbr_set_profile(b, profile)
- *	BBR_PROFILE_AT			the element of icsk_ca_priv (8 bytes each) that it is in
- *	bool bbr_watched(b)		1 bit:   bbr_set_watched(b, watched)
- *	u32 bbr_app_limited_until(b)	32 bits: bbr_set_app_limited_until(b, delivered)
- *
- * If the state does not fit struct bbr: with
- *
- *	#define BBR_HAS_MORE
- *	struct bbr_more { ... };
- *
- * a connection has a second part of its state, sk->more (more.bpf.h). It is NULL if there was no
- * memory for it, and if bbr_init() was never called: the algorithm must work without it. Other
- * algorithms pay nothing for this. snapshot.bpf.c reads it, too.
- *
- * If most ACKs need less work than the others: with
- *
- *	#define BBR_HAS_COMMON
- *	enum bbr_main_result bbr_main_if_common(b, sk, rs)
- *	void bbr_main_if_rare(b, sk, rs)
- *
- * the shell first calls bbr_main_if_common(). It either does all that bbr_main() would do and
- * returns BBR_MAIN_DONE, or does nothing and returns which function the shell must call:
- * bbr_main_if_rare() (BBR_MAIN_RARE, with BBR_HAS_RARE), bbr_main_if_starting() for a connection
- * that starts (BBR_MAIN_STARTING, with BBR_HAS_STARTING), bbr_main_if_recovering() for one that may
- * be in a recovery (BBR_MAIN_RECOVERING, with BBR_HAS_RECOVERING), or bbr_main() (BBR_MAIN_ANY).
- * bbr_main_if_recovering() may do nothing and return false: then the shell calls bbr_main(). For a
- * connection that is bbr_watched(b) only bbr_main() may do anything, unless sk->is_reported: then
- * the shell reports this ACK to monitors. In all of these but bbr_main(), each OPTION() is 0, and
- * MORE(sk) finds the second part of the state. They use it only where they need it, because it
- * costs a call of the kernel. The algorithm may note in sk->kind what it knows of an ACK; it is 0
- * at first.
- *
- * If bbr_min_tso_segs() rarely needs more than a few registers: with
- *
- *	#define BBR_HAS_RARE_BURST
- *	bool bbr_is_burst_rare(b, sk)	may bbr_min_tso_segs() need them now?
- *
- * the shell then calls it in a function of its own, so that the others save no register.
- *
- * With
- *
- *	#define BBR_READS_MIN_TSO_SEGS
- *
- * an algorithm reads net.ipv4.tcp_min_tso_segs as IN(sk, min_tso_segs) (stack.bpf.h).
- *
- * If a kernel may have the same algorithm as its bbr, monitors can show the kernel's own
- * connections: with
- *
- *	#define BBR_HAS_KERNEL
- *
- * the folder's kernel_bbr.bpf.h has struct bbr___kernel, kernel_bbr_is_known(),
- * read_kernel_bbr(b, sk), add_kernel_bbr(e, sk) for what b has no place for, and
- * kernel_bbr_round(b) and kernel_bbr_place(b) for probe.bpf.c. The descriptor names a member of the
- * kernel's struct bbr that tells this algorithm from others.
  */
 #ifndef SHELL_BPF_H
 #define SHELL_BPF_H
 
-#include "kernel.bpf.h"
+#include "defaults.bpf.h"
 #include "more.bpf.h"
 #include "params.bpf.h"
 #include "rules.bpf.h"
 #include "telemetry.bpf.h"
-
-_Static_assert(sizeof(struct bbr) <= 104, "struct bbr must fit icsk_ca_priv");
-_Static_assert(sizeof(struct bbr_tail) <= BBR_EVENT_TAIL_MAX, "struct bbr_tail must fit an event");
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -142,13 +30,8 @@ static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *
 		.param = param,
 		.sk = sk,
 		.options = options,
-#ifdef BBR_READS_MIN_TSO_SEGS
 		.min_tso_segs = min_tso_segs_of(sk),
-		.has_min_tso_segs = true,
-#endif
-#ifdef BBR_HAS_MORE
 		.more = more_of(sk),
-#endif
 	};
 }
 
@@ -187,7 +70,7 @@ void BPF_PROG(release, struct sock *sk)
 
 	leave_profile(b);
 	/* Else no monitor knows it: older kernels release what was never init. */
-	if (bbr_watched(b)) {
+	if (b->watched) {
 		report(sk, BBR_EV_END);
 		forget_conn(sk, b);
 	}
@@ -212,114 +95,60 @@ static __attribute__((noinline)) int control_any(unsigned long long *ctx)
 	bbr_main(b, &s, ctx_rate_sample(ctx));
 	if (unlikely(somebody_watches()))
 		report_ack(ctx, sk, b, mode, gen);
-	else if (unlikely(bbr_watched(b)))
+	else if (unlikely(b->watched))
 		forget_conn(sk, b);
 	return 0;
 }
 
-/* A connection that starts: the same as for most ACKs. */
-static inline struct bbr_sock starting_sock_of(struct sock *sk, const struct bbr_params *plain)
-{
-	return common_sock_of(sk, plain, false);
-}
-
-/* A rare ACK may read tcp_min_tso_segs up to three times, at 9 instructions each: read it once. */
-static inline struct bbr_sock rare_sock_of(struct sock *sk, const struct bbr_params *plain)
-{
-	struct bbr_sock s = common_sock_of(sk, plain, false);
-
-#ifdef BBR_READS_MIN_TSO_SEGS
-	s.min_tso_segs = min_tso_segs_of(sk);
-	s.has_min_tso_segs = true;
-#endif
-	return s;
-}
-
 /*
- * An ACK without options that is not like most. It has a function of its own: otherwise most ACKs
- * would pay for it.
+ * An ACK without options on no fast path. A function of its own: otherwise the fast paths would pay
+ * for its registers.
  */
-#define CONTROL_IF(kind)                                                                    \
-	static __attribute__((noinline)) int control_##kind(unsigned long long *ctx,        \
-							    const struct bbr_params *plain) \
-	{                                                                                   \
-		struct sock *sk = (struct sock *)ctx[0];                                    \
-		struct bbr_sock s = kind##_sock_of(sk, plain);                              \
-                                                                                            \
-		bbr_main_if_##kind(bbr_of(sk), &s, ctx_rate_sample(ctx));                   \
-		return 0;                                                                   \
-	}
-
-#ifdef BBR_HAS_RARE
-CONTROL_IF(rare)
-#endif
-#ifdef BBR_HAS_STARTING
-CONTROL_IF(starting)
-#endif
-
-/* The same for one that may be in a recovery. Returns false if control_any() must do it. */
-#ifdef BBR_HAS_RECOVERING
-static __attribute__((noinline)) bool control_recovering(unsigned long long *ctx,
-							 const struct bbr_params *plain)
+static __attribute__((noinline)) int control_regular(unsigned long long *ctx,
+						     const struct bbr_params *plain)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr_sock s = common_sock_of(sk, plain, false);
 
-	return bbr_main_if_recovering(bbr_of(sk), &s, ctx_rate_sample(ctx));
+	s.kind = BBR_REGULAR;
+	bbr_main(bbr_of(sk), &s, ctx_rate_sample(ctx));
+	return 0;
 }
-#endif
 
 /* Processes an ACK without options. Returns false if control_any() must do it. */
-#ifdef BBR_HAS_COMMON
 static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_reported)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct bbr *b = bbr_of(sk);
 	struct bbr_sock s = common_sock_of(sk, plain_params(b, gen), false);
+	const struct rate_sample *rs;
 
-	if (unlikely(!s.param))
+	/* A mark without a monitor: control_any() clears it. */
+	if (unlikely(!s.param || (b->watched && !is_reported)))
 		return false;
-	s.is_reported = is_reported;
-	switch (bbr_main_if_common(b, &s, ctx_rate_sample(ctx))) {
-	case BBR_MAIN_DONE:
+	rs = ctx_rate_sample(ctx);
+	switch (bbr_kind(b, &s, rs)) {
+	case BBR_FAST_1:
+		s.kind = BBR_FAST_1;
+		bbr_main(b, &s, rs);
 		return true;
-#ifdef BBR_HAS_RARE
-	case BBR_MAIN_RARE:
-		control_rare(ctx, s.param);
+	case BBR_FAST_2:
+		s.kind = BBR_FAST_2;
+		bbr_main(b, &s, rs);
 		return true;
-#endif
-#ifdef BBR_HAS_STARTING
-	case BBR_MAIN_STARTING:
-		control_starting(ctx, s.param);
+	case BBR_REGULAR:
+		control_regular(ctx, s.param);
 		return true;
-#endif
-#ifdef BBR_HAS_RECOVERING
-	case BBR_MAIN_RECOVERING:
-		return control_recovering(ctx, s.param);
-#endif
 	default:
 		return false;
 	}
 }
-#else
-static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_reported)
-{
-	struct sock *sk = (struct sock *)ctx[0];
-	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, plain_params(b, gen), false);
-
-	if (unlikely(!s.param || bbr_watched(b)))
-		return false;
-	bbr_main(b, &s, ctx_rate_sample(ctx));
-	return true;
-}
-#endif
 
 /*
  * The same while somebody watches. Inlined: the call of a function alone would take 30
  * instructions.
  */
-#if defined(BBR_HAS_COMMON) && !defined(BBR_HAS_MORE)
+#ifndef bbr_more
 static inline bool control_watched(unsigned long long *ctx, u32 gen)
 {
 	struct sock *sk = (struct sock *)ctx[0];
@@ -414,13 +243,9 @@ static inline u32 least_burst(struct sock *sk)
 
 static inline bool is_burst_rare(struct sock *sk)
 {
-#ifdef BBR_HAS_RARE_BURST
 	struct bbr_sock s = common_sock_of(sk, last_params(sk), true);
 
 	return bbr_is_burst_rare(bbr_of(sk), &s);
-#else
-	return false;
-#endif
 }
 
 static __attribute__((noinline)) u32 least_burst_if_rare(struct sock *sk)

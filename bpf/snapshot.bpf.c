@@ -5,11 +5,10 @@
  * algorithm; the compiler looks for headers in the algorithm's folder. The kernel runs this once
  * for each socket of a network namespace, with the socket locked.
  */
-#include "algorithm.h"
 #include "event.bpf.h"
 #include "more_outside.bpf.h"
 #include "outside.bpf.h"
-#ifdef BBR_HAS_KERNEL
+#if __has_include("kernel_bbr.bpf.h")
 #include "kernel_bbr.bpf.h"
 #endif
 
@@ -55,7 +54,7 @@ struct {
 struct scratch {
 	struct bbr_snapshot snap;
 	struct bbr b; /* the kernel's state, converted to ours */
-#ifdef BBR_HAS_MORE
+#ifdef bbr_more
 	struct bbr_more more;
 #endif
 };
@@ -92,7 +91,7 @@ static inline void tell_layout(void)
 	layout.init = OFFSET(common, data.init);
 	layout.value_type =
 		bpf_core_type_id_kernel(struct bpf_struct_ops_tcp_congestion_ops___common);
-#ifdef BBR_HAS_KERNEL
+#if __has_include("kernel_bbr.bpf.h")
 	layout.kernel_bbr = bpf_core_type_exists(struct bbr___kernel) ? KERNEL_BBR_IS_OTHER :
 									KERNEL_BBR_IS_NONE;
 	if (kernel_bbr_is_known())
@@ -145,7 +144,7 @@ static inline u32 send_q_of(struct sock *sk)
 /* Sets the state of a socket that uses an instance. */
 static inline void fill_ours(struct scratch *to, struct sock *sk)
 {
-#ifdef BBR_HAS_MORE
+#ifdef bbr_more
 	struct bbr_more *more = copy_more(&to->more, sk);
 #else
 	struct bbr_more *more = NULL;
@@ -157,7 +156,7 @@ static inline void fill_ours(struct scratch *to, struct sock *sk)
 /* The same for the kernel's own bbr. Returns false if the socket does not use it. */
 static inline bool fill_kernels(struct scratch *to, struct sock *sk)
 {
-#ifdef BBR_HAS_KERNEL
+#if __has_include("kernel_bbr.bpf.h")
 	if (!kernel_bbr_is_known() || !is_kernel_bbr(ca_ops_of(sk)))
 		return false;
 	read_kernel_bbr(&to->b, sk);

@@ -12,49 +12,20 @@
 #ifndef SOCKET_H
 #define SOCKET_H
 
-#include "common/arithmetic.h"
 #include "bpf_bbr/params.h"
 
-struct bbr; /* the state of a connection; the algorithm defines it, and the other two */
-struct bbr_params;
-struct bbr_more;
-
 #if defined(__bpf__) && !defined(BBR_SOCKET_IS_A_COPY)
-struct bbr_sock {
-	const struct bbr_params *param;
-	struct sock *sk;
-	bool is_init; /* tcp_mstamp may be as old as the last packet */
-	bool options; /* is any option in use? A constant, so unused options cost nothing */
-	u8 kind; /* what the algorithm knows of this ACK; 0: nothing. A constant, too */
-	/*
-	 * Does the caller report this ACK to monitors? Then their mark does not change its kind. A
-	 * constant, too.
-	 */
-	bool is_reported;
-#ifdef BBR_READS_MIN_TSO_SEGS
-	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
-	bool has_min_tso_segs; /* was it read? If not, IN() reads it. A constant, too */
-#endif
-#ifdef BBR_HAS_MORE
-	struct bbr_more *more; /* the second part of the state; NULL: there was no memory for it */
-#endif
-	bool finds_late; /* MORE() looks up what is slow to find when it is read. A constant, too */
-};
-
-static inline struct bbr_more *more_of(struct sock *sk);
-#define MORE(s) ((s)->finds_late ? more_of((s)->sk) : (s)->more)
-#define OPTION_OR(s, key, off) ((s)->options ? PARAM(s, key) : (off))
-#define IS_ON(s) (!(s)->options || PARAM(s, BBR_MOSTLY_ON))
-#define bbr_rs rate_sample
-#define IN(s, name) in_##name(s)
-#define SET(s, name, value) set_##name(s, value)
 #include "kernel.bpf.h"
 #else
+#include "common/arithmetic.h"
+
+struct bbr;
+struct bbr_more;
+struct bbr_params;
+
 struct bbr_sock {
 	const struct bbr_params *param;
-#ifdef BBR_HAS_MORE
 	struct bbr_more *more;
-#endif
 
 	/* Inputs, named as in struct tcp_sock and struct sock. */
 	u64 tcp_mstamp; /* us: now */
@@ -73,8 +44,7 @@ struct bbr_sock {
 	u32 snd_cwnd_clamp;
 	u8 pacing_shift; /* sk_pacing_shift: a TSO burst lasts 2^-shift seconds */
 	u8 ca_state; /* enum tcp_ca_state */
-	u8 kind; /* not an input: what the algorithm knows of this ACK; 0: nothing */
-	bool is_reported; /* not an input either: ignore the mark of monitors? */
+	u8 kind; /* not an input: enum bbr_kind */
 	/* BBR version 1 reads none of these. */
 	u32 delivered_ce; /* packets delivered that were marked (ECN) */
 	u32 stack_prior_cwnd; /* prior_cwnd of the stack: cwnd before its last recovery */
@@ -147,7 +117,6 @@ static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
 #ifndef OPTION_OR
 #define OPTION_OR(s, key, off) PARAM(s, key)
 #endif
-#define IS_ON(s) PARAM(s, BBR_MOSTLY_ON)
 #define MORE(s) ((s)->more)
 #define RS(rs, name) ((rs)->name)
 #define IN(s, name) ((s)->name)
@@ -166,20 +135,19 @@ static inline bool bbr_is_app_limited(const struct bbr *b, const struct bbr_rs *
 }
 #endif
 
-/* What bbr_main_if_common() did with an ACK (shell.bpf.h). */
-enum bbr_main_result {
-	BBR_MAIN_DONE,
-	BBR_MAIN_RARE, /* it is for bbr_main_if_rare() */
-	BBR_MAIN_STARTING, /* it is for bbr_main_if_starting() */
-	BBR_MAIN_RECOVERING, /* it may be for bbr_main_if_recovering() */
-	BBR_MAIN_ANY, /* it is for bbr_main() */
+/* The kinds of ACKs for which the shell compiles bbr_main() (shell.bpf.h, common/kind.h). */
+enum bbr_kind {
+	BBR_GENERAL, /* any ACK: nothing is known. With options, in a function of its own */
+	BBR_FAST_1, /* the most common two, without losses: in cong_control itself */
+	BBR_FAST_2,
+	BBR_REGULAR, /* the others with nothing unusual, in a function of its own */
 };
 
 /* A parameter, and an element of one that is a list. */
 #define PARAM(s, key) PARAM_AT(s, key, 0)
 #define PARAM_AT(s, key, i) ((s)->param->key[i])
 
-/* An option, 0 if it is off. IS_ON(): is BBR_MOSTLY_ON, a constant that is rarely 0, not 0? */
+/* An option, 0 if it is off. */
 #define OPTION(s, key) OPTION_OR(s, key, 0)
 
 #endif

@@ -34,18 +34,6 @@ INPUT(bool, has_flight,
 	      RS_EXISTS(is_ece) && !BBR_ESTIMATES_ALWAYS)
 
 /*
- * Read once in a callback, or later where only few ACKs of few kinds need it. At each load of a
- * pointer from one of its structures the kernel's verifier searches all types by name: with this
- * read wherever it is needed, version 3 took 3.9 s of CPU time to load.
- */
-static inline u8 min_tso_segs_of(const struct sock *sk)
-{
-	return sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_min_tso_segs;
-}
-
-INPUT(u32, min_tso_segs, s->has_min_tso_segs ? s->min_tso_segs : min_tso_segs_of(s->sk))
-
-/*
  * ---- ECN
  *
  * TCP_CONG_NEEDS_ECN makes the stack negotiate ECN, send every packet as capable of it, and report

@@ -6,7 +6,7 @@
 #define TELEMETRY_BPF_H
 
 #include "event.bpf.h"
-#include "kernel.bpf.h"
+#include "defaults.bpf.h"
 #include "more.bpf.h"
 #include "outside.bpf.h"
 #include "params.bpf.h"
@@ -30,7 +30,7 @@ static inline bool somebody_watches(void)
 /* Is there anything to do for monitors? The mark in b says that there is something to free. */
 static inline bool is_watched(const struct bbr *b)
 {
-	return somebody_watches() || unlikely(bbr_watched(b));
+	return somebody_watches() || unlikely(b->watched);
 }
 
 /* Sets the rate sample. Returns the flags that belong to it. */
@@ -50,7 +50,7 @@ static inline u16 fill_sample(struct bbr_event *e, const struct rate_sample *rs,
 static inline void forget_conn(struct sock *sk, struct bbr *b)
 {
 	bpf_sk_storage_delete(&bbr_conns, sk);
-	bbr_set_watched(b, false);
+	b->watched = false;
 }
 
 /*
@@ -76,7 +76,7 @@ static __attribute__((noinline)) struct watched_conn *watch_conn(struct sock *sk
 		lose_event(kind);
 		return NULL;
 	}
-	bbr_set_watched(bbr_of(sk), true);
+	bbr_of(sk)->watched = true;
 	if (unlikely(!conn->id)) {
 		conn->id = __sync_fetch_and_add(&watch.next_conn, 1) + 1;
 		conn->params_gen = gen;

@@ -49,11 +49,11 @@ unit: $(UNIT_TESTS)
 
 # Nobody can watch this one.
 $(BUILD)/no_telemetry.bpf.o: bpf/bbr/bbr.bpf.c
-	$(call bpf_object,-DBBR_NO_TELEMETRY)
+	$(call bpf_object,-Ibpf/bbr -DBBR_NO_TELEMETRY)
 
 # This one estimates flights even on a kernel that knows them.
 $(BUILD)/bbr3_estimates.bpf.o: bpf/bbr3/bbr3.bpf.c
-	$(call bpf_object,-DBBR_ESTIMATES_ALWAYS=true)
+	$(call bpf_object,-Ibpf/bbr3 -DBBR_ESTIMATES_ALWAYS=true)
 
 # A later version and its tools, for the upgrade tests, made by the recipes of docs/internals.md: it has one more parameter
 # and one more field of its events, which this version does not know. And an object of an ABI that no tool knows.
@@ -67,10 +67,10 @@ $(NEXT_BBR)/bbr.bpf.c: tests/native/loading/next_version.patch $(wildcard bpf/bb
 $(NEXT_BBR)/descriptor.c: $(NEXT_BBR)/bbr.bpf.c
 
 $(BUILD)/next_version.bpf.o: $(NEXT_BBR)/bbr.bpf.c
-	$(call bpf_object,$(NEXT_VERSION))
+	$(call bpf_object,-I$(NEXT_BBR) $(NEXT_VERSION))
 
 $(BUILD)/next_abi.bpf.o: bpf/bbr/bbr.bpf.c
-	$(call bpf_object,-DBBR_VERSION='"9.9.9"' -DBBR_ABI_MAJOR=999)
+	$(call bpf_object,-Ibpf/bbr -DBBR_VERSION='"9.9.9"' -DBBR_ABI_MAJOR=999)
 
 # Only the sources that name the version, and the descriptor, are compiled again.
 NEXT_SOURCES := $(shell grep -l BBR_VERSION $(wildcard lib/*.c lib/*/*.c loader/*.c loader/*/*.c)) bpf/bbr/descriptor.c
@@ -204,6 +204,9 @@ ORACLE_CC = @mkdir -p $(@D); $(CC) -Ibpf $(OUR_CFLAGS) $(CFLAGS)
 oracle_objects = $(patsubst %.c,$(ORACLE)/%.o,$1)
 oracle_sanitized = $(patsubst %.c,$(ORACLE)/asan/%.o,$1)
 
+$(ORACLE)/bbr/%.o $(ORACLE)/asan/bbr/%.o $(ORACLE)/kinds.o: ORACLE_CC += -Ibpf/bbr
+$(ORACLE)/bbr3/%.o $(ORACLE)/asan/bbr3/%.o: ORACLE_CC += -Ibpf/bbr3
+
 $(ORACLE)/%.o: tests/oracle/%.c
 	$(ORACLE_CC) $(DEPS) -c $< -o $@
 
@@ -216,7 +219,7 @@ $(ORACLE)/record: $(call oracle_objects,record.c bbr/recorder.c bbr/stream.c bbr
 # The recorder's programs for each algorithm.
 $(ORACLE)/record_%.bpf.o: tests/oracle/record.bpf.c
 	@mkdir -p $(@D)
-	$(CLANG) $(BPF_CFLAGS) -Itests/oracle -DRECORD_H='"$*/record.bpf.h"' $(DEPS) -c $< -o $@
+	$(CLANG) $(BPF_CFLAGS) -Itests/oracle -Ibpf/$* -DRECORD_H='"$*/record.bpf.h"' $(DEPS) -c $< -o $@
 
 $(ORACLE)/%.bpf.o: tests/oracle/%.bpf.c
 	@mkdir -p $(@D)
@@ -226,7 +229,7 @@ $(ORACLE)/%.bpf.o: tests/oracle/%.bpf.c
 define replayed
 $(ORACLE)/replay_$1.bpf.o: tests/oracle/replay.bpf.c
 	@mkdir -p $$(@D)
-	$$(CLANG) $$(BPF_CFLAGS) -Itests/oracle -DNAME=$1 -DREPLAY_H='"$2"' $$(DEPS) -c $$< -o $$@
+	$$(CLANG) $$(BPF_CFLAGS) -Itests/oracle -Ibpf/$1 -DNAME=$1 -DREPLAY_H='"$2"' $$(DEPS) -c $$< -o $$@
 
 endef
 $(eval $(call replayed,bbr,bbr/replay.h))
@@ -260,10 +263,10 @@ $(ORACLE)/kinds: $(call oracle_objects,kinds.c bbr/changes.c bbr/mainline.c bbr/
 $(ORACLE)/kinds_bbr3: $(call oracle_objects,bbr3/kinds.c bbr3/changes.c bbr3/google.c bbr3/v3r.c)
 	$(ORACLE_CC) $^ -lbpf -lzstd -ljson-c -o $@
 
-$(ORACLE)/kinds.bpf.o: BPF_CFLAGS += -D$(KINDS_BBR)
+$(ORACLE)/kinds.bpf.o: BPF_CFLAGS += -Ibpf/bbr -D$(KINDS_BBR)
 $(ORACLE)/kinds_bbr3.bpf.o: tests/oracle/kinds.bpf.c
 	@mkdir -p $(@D)
-	$(CLANG) $(BPF_CFLAGS) -Itests/oracle -D$(KINDS_BBR3) $(DEPS) -c $< -o $@
+	$(CLANG) $(BPF_CFLAGS) -Itests/oracle -Ibpf/bbr3 -D$(KINDS_BBR3) $(DEPS) -c $< -o $@
 
 # Makes small recordings from large ones: bbr/path.c calls bbr/path_trace.c at each branch and comparison.
 $(ORACLE)/bbr/path.o: ORACLE_CC += -O1 -fsanitize-coverage=trace-pc,trace-cmp

@@ -7,25 +7,13 @@
 #ifndef BBR_AGGREGATION_H
 #define BBR_AGGREGATION_H
 
-#include "bbr.h"
-
-static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct bbr_sock *sk)
-{
-	(void)b;
-	return PARAM(sk, extra_acked_win);
-}
-
-static inline bool bbr_is_aggregation_measured(const struct bbr_sock *sk, const struct bbr_rs *rs)
-{
-	return IS_ON(sk) && (bbr_is_calm(sk) || rs->acked_sacked);
-}
-
 #include "common/extra_acked.h"
+#include "kind.h"
 
 static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
 					      const struct bbr_rs *rs, u32 bw)
 {
-	if (bbr_is_aggregation_measured(sk, rs))
+	if (!bbr_is_general(sk) || rs->acked_sacked)
 		bbr_measure_extra_acked(b, sk, rs, bw);
 }
 

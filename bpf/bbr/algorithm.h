@@ -81,6 +81,7 @@ static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)
 	else if (b->mode == BBR_PROBE_RTT)
 		bbr_check_probe_rtt_done(b, sk);
 }
+#define bbr_tx_start bbr_tx_start
 
 /* BBR ignores the other events of the congestion window. */
 static inline void bbr_cwnd_event(struct bbr *b, struct bbr_sock *sk, u8 event)
@@ -89,28 +90,22 @@ static inline void bbr_cwnd_event(struct bbr *b, struct bbr_sock *sk, u8 event)
 	(void)event;
 	b->steps = 0;
 }
+#define bbr_cwnd_event bbr_cwnd_event
 
 /* Sets the gains of the current mode. */
 static inline void bbr_update_gains(struct bbr *b, const struct bbr_sock *sk)
 {
-	switch (bbr_mode_of(b, sk)) {
-	case BBR_STARTUP:
-		b->pacing_gain = PARAM(sk, high_gain);
-		b->cwnd_gain = PARAM(sk, high_gain);
-		break;
-	case BBR_DRAIN:
-		b->pacing_gain = PARAM(sk, drain_gain);
-		b->cwnd_gain = PARAM(sk, high_gain); /* slower, but with the window kept open */
-		break;
-	case BBR_PROBE_BW:
+	if (bbr_is_mode(b, sk, BBR_PROBE_BW)) {
 		b->pacing_gain = bbr_is_policed(b, sk) ? PARAM(sk, lt_gain) :
 							 PARAM_AT(sk, probe_bw_gains, b->cycle_idx);
 		b->cwnd_gain = PARAM(sk, cwnd_gain);
-		break;
-	case BBR_PROBE_RTT:
+	} else if (bbr_is_mode(b, sk, BBR_PROBE_RTT)) {
 		b->pacing_gain = BBR_UNIT;
 		b->cwnd_gain = BBR_UNIT;
-		break;
+	} else {
+		b->pacing_gain = bbr_is_mode(b, sk, BBR_DRAIN) ? PARAM(sk, drain_gain) :
+								 PARAM(sk, high_gain);
+		b->cwnd_gain = PARAM(sk, high_gain); /* DRAIN keeps the window open */
 	}
 }
 
@@ -123,16 +118,16 @@ static inline u32 bbr_take_sample(struct bbr *b, const struct bbr_sock *sk, cons
 	u32 bw;
 
 	b->round_start = 0;
-	if (!bbr_is_calm(sk) && !bbr_is_valid_sample(rs))
+	if (bbr_is_general(sk) && !bbr_is_valid_sample(rs))
 		return bbr_bw(b);
 	bbr_update_bw(b, sk, rs);
-	bw = bbr_bw_of(b, sk);
+	bw = bbr_is_policed(b, sk) ? b->lt_bw : bbr_max_bw(b);
 	bbr_update_ack_aggregation(b, sk, rs, bw);
 	/*
 	 * Otherwise clang keeps the flags in a register, and the verifier explores the rest once
 	 * for each value that they may have.
 	 */
-	if (!bbr_is_lossless(sk))
+	if (!bbr_is_fast(sk))
 		READ_AGAIN();
 	return bw;
 }
@@ -180,63 +175,25 @@ static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct
 	u32 cwnd = IN(sk, cwnd);
 
 	/* An ACK that delivers nothing does not change the window, but the caps still apply. */
-	if ((bbr_is_calm(sk) || rs->acked_sacked) &&
+	if ((!bbr_is_general(sk) || rs->acked_sacked) &&
 	    !bbr_set_cwnd_to_recover_or_restore(b, sk, rs, &cwnd))
 		cwnd = bbr_cwnd_towards_target(b, sk, rs, cwnd, bw);
 
-	if (!bbr_is_calm(sk) && b->mode == BBR_PROBE_RTT)
+	if (bbr_is_mode(b, sk, BBR_PROBE_RTT))
 		cwnd = min_u32(cwnd, bbr_probe_rtt_cwnd(b, sk));
 	cwnd = min_u32(bbr_bound_cwnd(sk, cwnd), IN(sk, snd_cwnd_clamp));
 	bbr_put_cwnd(sk, cwnd);
 }
 
-/* Handles an ACK of a known kind (kind.h): model first, then pacing rate, then window. */
-static inline void bbr_main_of_kind(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
-				    u8 kind)
+/* An ACK: model first, then pacing rate, then window. */
+static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
 	u32 bw;
 
-	sk->kind = kind;
 	b->steps = 0;
 	bw = bbr_update_model(b, sk, rs);
 	bbr_set_pacing_rate(b, sk, bw, b->pacing_gain);
 	bbr_set_cwnd(b, sk, rs, bw);
-}
-
-/* Handles an ACK of any kind. */
-static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
-{
-	bbr_main_of_kind(b, sk, rs, 0);
-}
-
-/* Handles an ACK for which bbr_main_if_common() returned BBR_MAIN_RARE. */
-static inline void bbr_main_if_rare(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
-{
-	if (bbr_is_cycling(b))
-		bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_CYCLING);
-	else
-		bbr_main_of_kind(b, sk, rs, BBR_CALM);
-}
-
-/*
- * Handles an ACK of a common kind. For any other it does nothing, and returns which of the two
- * functions above to call.
- */
-static inline enum bbr_main_result bbr_main_if_common(struct bbr *b, struct bbr_sock *sk,
-						      const struct bbr_rs *rs)
-{
-	switch (bbr_kind(b, sk, rs)) {
-	case BBR_ORDINARY:
-		bbr_main_of_kind(b, sk, rs, BBR_ORDINARY);
-		return BBR_MAIN_DONE;
-	case BBR_CALM | BBR_LOSSLESS:
-		bbr_main_of_kind(b, sk, rs, BBR_CALM | BBR_LOSSLESS);
-		return BBR_MAIN_DONE;
-	case BBR_CALM:
-		return BBR_MAIN_RARE;
-	default:
-		return BBR_MAIN_ANY;
-	}
 }
 
 /*
@@ -251,6 +208,7 @@ static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
 	bbr_reset_lt_bw_sampling(b, sk);
 	return IN(sk, cwnd);
 }
+#define bbr_undo_cwnd bbr_undo_cwnd
 
 /*
  * Recovery begins: saves the window to restore afterwards. Returns ssthresh unchanged: BBR does not
@@ -261,6 +219,7 @@ static inline u32 bbr_ssthresh(struct bbr *b, const struct bbr_sock *sk)
 	bbr_save_cwnd(b, sk);
 	return IN(sk, ssthresh);
 }
+#define bbr_ssthresh bbr_ssthresh
 
 /*
  * The stack enters ca_state. Only an RTO (TCP_CA_Loss) matters to BBR. It ends the round, because
@@ -277,6 +236,7 @@ static inline void bbr_set_state(struct bbr *b, const struct bbr_sock *sk, u8 ca
 	b->round_start = 1;
 	bbr_lt_bw_sampling(b, sk, 1, false);
 }
+#define bbr_set_state bbr_set_state
 
 /* Send buffer in multiples of the window. */
 static inline u32 bbr_sndbuf_expand(const struct bbr *b, const struct bbr_sock *sk)
@@ -284,5 +244,6 @@ static inline u32 bbr_sndbuf_expand(const struct bbr *b, const struct bbr_sock *
 	(void)b;
 	return PARAM(sk, sndbuf_expand);
 }
+#define bbr_sndbuf_expand bbr_sndbuf_expand
 
 #endif

@@ -29,11 +29,6 @@
 #include "socket.h"
 #include "minmax.h"
 
-#define BBR_HAS_COMMON /* bbr_main_if_common() */
-#define BBR_HAS_RARE /* bbr_main_if_rare() */
-#define BBR_FILLS_ALL /* bbr_fill_event() sets all of an event */
-#define BBR_HAS_KERNEL /* mainline has it, too: kernel_bbr.bpf.h reads the state of its sockets */
-
 #define BBR_CYCLE_LEN 8 /* phases of PROBE_BW's gain cycle */
 enum bbr_phase {
 	BBR_PHASE_PROBE, /* index of the gain that probes for more bandwidth */
@@ -97,49 +92,15 @@ struct bbr {
 		unused_c : 1;
 };
 
-#define BBR_PROFILE_AT 6
-
 _Static_assert(sizeof(struct bbr) == 104, "struct bbr must fit icsk_ca_priv");
 _Static_assert(__builtin_offsetof(struct bbr, bw) == 12, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, round_count) == 36, "struct bbr is ABI");
-_Static_assert(__builtin_offsetof(struct bbr, flags) == 8 * (BBR_PROFILE_AT + 1),
-	       "struct bbr is ABI");
+_Static_assert(__builtin_offsetof(struct bbr, flags) == 56, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, lt_bw) == 60, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, pacing_gain) == 76, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, full_bw) == 84, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, extra_acked) == 96, "struct bbr is ABI");
 _Static_assert(BBR_REASONS <= 5, "struct bbr.steps has a bit for each");
-
-/* The shell's marks (shell.bpf.h): the algorithm only stores them. */
-static inline u32 bbr_profile(const struct bbr *b)
-{
-	return b->profile;
-}
-
-static inline void bbr_set_profile(struct bbr *b, u32 profile)
-{
-	b->profile = profile;
-}
-
-static inline bool bbr_watched(const struct bbr *b)
-{
-	return b->watched;
-}
-
-static inline void bbr_set_watched(struct bbr *b, bool watched)
-{
-	b->watched = watched;
-}
-
-static inline u32 bbr_app_limited_until(const struct bbr *b)
-{
-	return b->app_limited_until;
-}
-
-static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
-{
-	b->app_limited_until = delivered;
-}
 
 /* The maximum of the recent delivery rates. */
 static inline u32 bbr_max_bw(const struct bbr *b)
@@ -152,32 +113,10 @@ static inline void bbr_set_ack_epoch(struct bbr *b, u64 mstamp)
 	b->ack_epoch_mstamp = mstamp;
 }
 
-#include "common/kind.h"
-
-static inline u8 bbr_mode_of(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return sk->kind & BBR_CYCLING ? BBR_PROBE_BW : b->mode;
-}
-
-static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return sk->kind & BBR_CYCLING || b->full_bw_reached;
-}
-
 /* The bandwidth to use: the long-term rate (lt_bw) once a policer was detected. */
 static inline u32 bbr_bw(const struct bbr *b)
 {
 	return b->lt_use_bw ? b->lt_bw : bbr_max_bw(b);
-}
-
-static inline bool bbr_is_policed(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return !bbr_is_lossless(sk) && b->lt_use_bw;
-}
-
-static inline u32 bbr_bw_of(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return bbr_is_policed(b, sk) ? b->lt_bw : bbr_max_bw(b);
 }
 
 /* Each reason leads from known modes to a known one, so the bits tell monitors every transition. */

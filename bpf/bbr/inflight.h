@@ -6,6 +6,7 @@
 #ifndef BBR_INFLIGHT_H
 #define BBR_INFLIGHT_H
 
+#include "common/edt.h"
 #include "pacing.h"
 
 #include "common/window.h"
@@ -72,7 +73,7 @@ static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_
 	cwnd += PARAM(sk, tso_budget) * bbr_tso_segs_goal(b, sk);
 	cwnd = (cwnd + 1) & ~1u;
 	/* With a BDP of a few packets 1.25 of it may round to the same: probe nevertheless. */
-	if (bbr_mode_of(b, sk) == BBR_PROBE_BW && b->cycle_idx == BBR_PHASE_PROBE)
+	if (bbr_is_mode(b, sk, BBR_PROBE_BW) && b->cycle_idx == BBR_PHASE_PROBE)
 		cwnd += PARAM(sk, probe_bw_extra);
 	return cwnd;
 }
@@ -83,13 +84,18 @@ static inline u32 bbr_inflight(const struct bbr *b, const struct bbr_sock *sk, u
 	return bbr_quantization_budget(b, sk, bbr_bdp(b, sk, bw, gain));
 }
 
-/* Does the pacing gain raise inflight? */
-static inline bool bbr_is_raising(const struct bbr *b)
+/*
+ * Of `inflight` packets, how many will be in the network when the next one departs? When inflight is
+ * to grow, the burst that leaves then may be the one that reaches the target, so it counts. When it
+ * is to shrink, what matters is how low it gets just before.
+ */
+static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bbr_sock *sk,
+					    u32 inflight)
 {
-	return b->pacing_gain > BBR_UNIT;
+	if (b->pacing_gain > BBR_UNIT)
+		inflight += bbr_tso_segs_goal(b, sk);
+	return bbr_left_at_edt(sk, bbr_bw(b), inflight);
 }
-
-#include "common/edt.h"
 
 /*
  * Will inflight at the EDT reach the target of a gain above 1? Not if it is below gain * BDP now:

@@ -1,40 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kind of an ACK. Most steps of BBR deal with rare things: losses, pauses, a policer,
- * PROBE_RTT. bbr_kind() decides the kind of an ACK once, before its first step, and bbr_main() is
- * compiled for each kind (common/kind.h lists them). A step may skip only what would change nothing
- * for any ACK of the kind. So the result is the same, bit for bit, whichever kind it is compiled
- * for.
+ * The kinds of ACKs of version 1, and how bbr_kind() tells them apart. Most steps of BBR deal with
+ * rare things: losses, pauses, a policer, PROBE_RTT.
+ *
+ *	step				FAST_1		FAST_2		REGULAR
+ *	invalid samples, pauses		skipped		skipped		skipped
+ *	PROBE_RTT			skipped		skipped		skipped
+ *	losses, recovery, policer	skipped		skipped		done
+ *	mode				PROBE_BW	any other	any other
  */
 #ifndef BBR_KIND_H
 #define BBR_KIND_H
 
-#include "model.h"
-#include "probe_rtt.h"
+#include "bbr.h"
+#include "common/kind.h"
 
-#define BBR_CALM_FLAGS(sk) .idle_restart = 1, .has_seen_rtt = 1, .watched = !(sk)->is_reported
+#define BBR_REGULAR_FLAGS .idle_restart = 1, .has_seen_rtt = 1
 #define BBR_LOSS_FLAGS \
 	.prev_ca_state = 7, .packet_conservation = 1, .lt_is_sampling = 1, .lt_use_bw = 1
 #define BBR_CYCLE_FLAGS .mode = 7, .full_bw_reached = 1
 
-/* Were packets ACKed, is the sample valid, and does PROBE_RTT not begin? */
-static inline bool bbr_is_sample_calm(const struct bbr *b, const struct bbr_sock *sk,
-				      const struct bbr_rs *rs)
+/* True if the connection is in this mode. */
+static inline bool bbr_is_mode(const struct bbr *b, const struct bbr_sock *sk, enum bbr_mode mode)
 {
-	return rs->acked_sacked && bbr_is_valid_sample(rs) && !bbr_is_min_rtt_expired(b, sk);
+	if (sk->kind == BBR_FAST_1)
+		return mode == BBR_PROBE_BW;
+	return (bbr_is_general(sk) || mode != BBR_PROBE_RTT) && b->mode == mode;
 }
 
-/* Is the connection in PROBE_BW, with the pipe full? */
-static inline bool bbr_is_cycling(const struct bbr *b)
+/* True once the bandwidth has stopped growing. */
+static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return (b->flags & BBR_FLAGS(BBR_CYCLE_FLAGS)) ==
-	       BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1);
+	return sk->kind == BBR_FAST_1 || b->full_bw_reached;
+}
+
+/* True if a policer was detected: the long-term rate (lt_bw) is in use. */
+static inline bool bbr_is_policed(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return !bbr_is_fast(sk) && b->lt_use_bw;
+}
+
+static inline bool bbr_is_valid_sample(const struct bbr_rs *rs)
+{
+	return rs->delivered >= 0 && rs->interval_us > 0;
+}
+
+static inline bool bbr_is_min_rtt_expired(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return after(IN(sk, now_ms), b->min_rtt_stamp + PARAM(sk, min_rtt_win));
 }
 
 /*
- * Is has_seen_rtt the only one of these flags that is set, and the mode not PROBE_RTT? One
- * comparison checks both: PROBE_RTT is the last mode, 3, so adding 1 to the mode sets a bit that no
- * other mode reaches.
+ * True if has_seen_rtt is the only one of these flags that is set, and the mode is not PROBE_RTT.
+ * One comparison checks both: PROBE_RTT is the last mode, 3, so adding 1 to the mode sets a bit that
+ * no other mode reaches.
  */
 static inline bool bbr_has_only_seen_rtt(const struct bbr *b, u32 flags)
 {
@@ -44,27 +63,24 @@ static inline bool bbr_has_only_seen_rtt(const struct bbr *b, u32 flags)
 	return ((b->flags + one_more) & (flags | after_last)) == BBR_FLAGS(.has_seen_rtt = 1);
 }
 
-/*
- * Returns the kind of the ACK. 0: nothing is known, for instance if a monitor has marked the
- * connection but this ACK is not reported (the shell must clear the mark).
- */
-static inline u8 bbr_kind(const struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+/* Returns the kind of an ACK (enum bbr_kind). */
+static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	const u32 calm = BBR_FLAGS(BBR_CALM_FLAGS(sk)), loss = BBR_FLAGS(BBR_LOSS_FLAGS),
+	const u32 regular = BBR_FLAGS(BBR_REGULAR_FLAGS), loss = BBR_FLAGS(BBR_LOSS_FLAGS),
 		  cycle = BBR_FLAGS(BBR_CYCLE_FLAGS);
 
-	if (!bbr_is_sample_calm(b, sk, rs))
-		return 0;
+	if (!rs->acked_sacked || !bbr_is_valid_sample(rs) || bbr_is_min_rtt_expired(b, sk))
+		return BBR_GENERAL;
 	if (bbr_is_open(sk) && !rs->losses) {
-		if ((b->flags & (calm | loss | cycle)) ==
+		if ((b->flags & (regular | loss | cycle)) ==
 		    BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1))
-			return BBR_ORDINARY;
-		if (bbr_has_only_seen_rtt(b, calm | loss))
-			return BBR_CALM | BBR_LOSSLESS;
+			return BBR_FAST_1;
+		if (bbr_has_only_seen_rtt(b, regular | loss))
+			return BBR_FAST_2;
 	}
-	if (bbr_has_only_seen_rtt(b, calm))
-		return BBR_CALM;
-	return 0;
+	return bbr_has_only_seen_rtt(b, regular) ? BBR_REGULAR : BBR_GENERAL;
 }
+
+#define bbr_kind bbr_kind
 
 #endif

@@ -22,12 +22,8 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 	b->round_count++;
 	b->round_start = 1;
 	b->packet_conservation = 0; /* it lasts for one round */
-	bbr_age_extra_acked(b, sk, rs);
-}
-
-static inline bool bbr_is_valid_sample(const struct bbr_rs *rs)
-{
-	return rs->delivered >= 0 && rs->interval_us > 0;
+	if (!bbr_is_general(sk) || rs->acked_sacked)
+		bbr_rotate_extra_acked(b, PARAM(sk, extra_acked_win));
 }
 
 /*
@@ -74,7 +70,7 @@ static inline void bbr_update_bw(struct bbr *b, const struct bbr_sock *sk, const
 	u64 bw;
 
 	bbr_update_round(b, sk, rs);
-	if (!bbr_is_lossless(sk))
+	if (!bbr_is_fast(sk))
 		bbr_lt_bw_sampling(b, sk, rs->losses, bbr_is_app_limited(b, rs));
 	if (OPTION(sk, pin_bw)) {
 		bbr_pin_bw(b, sk);

@@ -5,7 +5,7 @@
 #ifndef BBR_PACING_H
 #define BBR_PACING_H
 
-#include "bbr.h"
+#include "kind.h"
 
 #include "common/rate.h"
 
@@ -50,7 +50,7 @@ static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 b
 {
 	u64 rate = bbr_bw_to_pacing_rate(sk, bw, gain);
 
-	if (!bbr_is_calm(sk) && !b->has_seen_rtt && IN(sk, srtt_us))
+	if (bbr_is_general(sk) && !b->has_seen_rtt && IN(sk, srtt_us))
 		bbr_init_pacing_rate_from_rtt(b, sk);
 	if (bbr_is_pipe_full(b, sk) || rate > IN(sk, pacing_rate))
 		SET(sk, pacing_rate, rate);
@@ -64,6 +64,7 @@ static inline u32 bbr_min_tso_segs(const struct bbr *b, const struct bbr_sock *s
 	(void)b; /* only the rate matters */
 	return IN(sk, pacing_rate) < PARAM(sk, min_tso_rate) >> 3 ? 1 : PARAM(sk, min_tso_segs);
 }
+#define bbr_min_tso_segs bbr_min_tso_segs
 
 /* Segments of a burst that the stack sends at this rate: the result of tcp_tso_autosize(). */
 static inline u32 bbr_tso_segs_goal(const struct bbr *b, const struct bbr_sock *sk)

@@ -75,7 +75,7 @@
 	C(lt_gain, 1, GAIN, BBR_V(256), 64, 4095, \
 	  "policer: pacing gain in PROBE_BW while policed (mainline: 1.0, unnamed)") \
 	C(extra_acked_gain, 1, GAIN, BBR_V(256), 0, 4095, \
-	  "share of the measured ACK aggregation to add to cwnd; 0 turns it off") \
+	  "share of the measured ACK aggregation to add to cwnd; 0: none of it") \
 	C(extra_acked_win, 1, ROUNDS, BBR_V(5), 1, 31, \
 	  "length of each of the two slots of the filter of ACK aggregation") \
 	C(extra_acked_max, 1, USEC, BBR_V(100000), 0, 1000000, \
@@ -111,8 +111,6 @@
 	O(ignore_loss, 1, COUNT, BBR_V(0), 0, 1, \
 	  "1: losses and timeouts neither shrink cwnd nor end probing")
 /* clang-format on */
-
-#define BBR_MOSTLY_ON extra_acked_gain /* clamp.h */
 
 /* One full set of parameters, each in the unit of its line above. */
 struct bbr_params {

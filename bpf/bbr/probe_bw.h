@@ -67,7 +67,7 @@ static inline bool bbr_is_cycle_older(const struct bbr *b, const struct bbr_sock
 static inline bool bbr_is_path_full(const struct bbr *b, const struct bbr_sock *sk,
 				    const struct bbr_rs *rs)
 {
-	if (bbr_is_lossless(sk))
+	if (bbr_is_fast(sk))
 		return false;
 	if (OPTION(sk, ignore_loss))
 		return bbr_is_cycle_older(b, sk, bbr_cycle_phases(sk));
@@ -133,7 +133,7 @@ static inline void bbr_update_drain_to_target(struct bbr *b, const struct bbr_so
 static inline void bbr_update_cycle_phase(struct bbr *b, const struct bbr_sock *sk,
 					  const struct bbr_rs *rs)
 {
-	if (bbr_mode_of(b, sk) != BBR_PROBE_BW)
+	if (!bbr_is_mode(b, sk, BBR_PROBE_BW))
 		return;
 	if (OPTION(sk, drain_to_target))
 		bbr_update_drain_to_target(b, sk, rs);

@@ -65,11 +65,6 @@ static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 		bbr_check_probe_rtt_done(b, sk);
 }
 
-static inline bool bbr_is_min_rtt_expired(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return after(IN(sk, now_ms), b->min_rtt_stamp + PARAM(sk, min_rtt_win));
-}
-
 /*
  * min_rtt is pinned, so PROBE_RTT has nothing to find. The value counts as measured now: when it is
  * no longer pinned, it lasts for min_rtt_win, like any other.
@@ -84,7 +79,7 @@ static inline void bbr_pin_min_rtt(struct bbr *b, struct bbr_sock *sk)
 
 static inline void bbr_measure_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	bool expired = !bbr_is_calm(sk) && bbr_is_min_rtt_expired(b, sk);
+	bool expired = bbr_is_general(sk) && bbr_is_min_rtt_expired(b, sk);
 	s64 rtt_us = rs->rtt_us;
 
 	/*
@@ -98,7 +93,7 @@ static inline void bbr_measure_min_rtt(struct bbr *b, struct bbr_sock *sk, const
 		b->min_rtt_stamp = IN(sk, now_ms);
 	}
 
-	if (bbr_is_calm(sk))
+	if (!bbr_is_general(sk))
 		return;
 	/* After a pause the queue is empty anyway: the next samples measure the path. */
 	if (expired && PARAM(sk, probe_rtt_duration) && !b->idle_restart &&
@@ -120,7 +115,7 @@ static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const 
 		bbr_measure_min_rtt(b, sk, rs);
 
 	/* The first data delivered after a restart ends it. */
-	if (!bbr_is_calm(sk) && rs->delivered > 0)
+	if (bbr_is_general(sk) && rs->delivered > 0)
 		b->idle_restart = 0;
 }
 

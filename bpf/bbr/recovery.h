@@ -8,7 +8,7 @@
 #ifndef BBR_RECOVERY_H
 #define BBR_RECOVERY_H
 
-#include "bbr.h"
+#include "kind.h"
 
 #include "common/window.h"
 
@@ -34,7 +34,7 @@ static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struc
 {
 	u32 prev_state, state, window = *cwnd;
 
-	if (bbr_is_lossless(sk))
+	if (bbr_is_fast(sk))
 		return false;
 
 	if (OPTION(sk, ignore_loss)) {

@@ -12,11 +12,13 @@ static inline u8 bbr_mode(const struct bbr *b)
 {
 	return b->mode;
 }
+#define bbr_mode bbr_mode
 
 static inline bool bbr_round_start(const struct bbr *b)
 {
 	return b->round_start;
 }
+#define bbr_round_start bbr_round_start
 
 static inline bool bbr_has_steps(const struct bbr *b)
 {
@@ -43,6 +45,7 @@ static inline bool bbr_step(const struct bbr *b, u32 i, u8 *to, u8 *reason)
 	}
 	return true;
 }
+#define bbr_step bbr_step
 
 static inline u8 bbr_policer(const struct bbr *b)
 {

@@ -53,7 +53,7 @@ static inline void bbr_drain(struct bbr *b, const struct bbr_sock *sk)
 /* From STARTUP to DRAIN to PROBE_BW. */
 static inline void bbr_check_drain(struct bbr *b, struct bbr_sock *sk)
 {
-	if (sk->kind & BBR_CYCLING)
+	if (bbr_is_mode(b, sk, BBR_PROBE_BW))
 		return;
 	if (unlikely(b->mode == BBR_STARTUP && b->full_bw_reached)) {
 		bbr_enter_mode(b, BBR_DRAIN, BBR_R_FULL_BW);

@@ -27,15 +27,6 @@
 #ifndef BBR_BBR_H
 #define BBR_BBR_H
 
-#define BBR_HAS_MORE /* what does not fit struct bbr is in struct bbr_more */
-#define BBR_HAS_COMMON /* bbr_main_if_common() */
-#define BBR_HAS_RARE /* bbr_main_if_rare() */
-#define BBR_HAS_STARTING /* bbr_main_if_starting() */
-#define BBR_HAS_RECOVERING /* bbr_main_if_recovering() */
-#define BBR_HAS_RARE_BURST /* bbr_is_burst_rare() */
-#define BBR_HAS_KERNEL /* some distributions' kernels have it as their bbr: kernel_bbr.bpf.h */
-#define BBR_READS_MIN_TSO_SEGS /* version 1 has a parameter instead */
-
 #include "event.h"
 #include "params.h"
 #include "socket.h"
@@ -147,14 +138,11 @@ struct bbr {
 		  ack_epoch_acked : 20; /* packets ACKed in this epoch */
 };
 
-#define BBR_PROFILE_AT 10
-
 _Static_assert(sizeof(struct bbr) == 104, "struct bbr must fit icsk_ca_priv");
 _Static_assert(__builtin_offsetof(struct bbr, bw_hi) == 40, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, extra_acked) == 48, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, steps) == 78, "struct bbr is ABI");
-_Static_assert(__builtin_offsetof(struct bbr, flags) == 8 * (BBR_PROFILE_AT + 1),
-	       "struct bbr is ABI");
+_Static_assert(__builtin_offsetof(struct bbr, flags) == 88, "struct bbr is ABI");
 _Static_assert(BBR_REASONS <= 16, "struct bbr.steps has a bit for each");
 
 /*
@@ -209,27 +197,7 @@ struct bbr_more {
 	struct bbr_send sends[BBR_SENDS];
 	u32 sends_before; /* of n_sends, those up to the last one found: search there first */
 };
-
-/* The shell's marks (shell.bpf.h): the algorithm only stores them. */
-static inline u32 bbr_profile(const struct bbr *b)
-{
-	return b->profile;
-}
-
-static inline void bbr_set_profile(struct bbr *b, u32 profile)
-{
-	b->profile = profile;
-}
-
-static inline bool bbr_watched(const struct bbr *b)
-{
-	return b->watched;
-}
-
-static inline void bbr_set_watched(struct bbr *b, bool watched)
-{
-	b->watched = watched;
-}
+#define bbr_more bbr_more
 
 /*
  * Restores a counter from its low bits. It must be less than half of their range away from `near`.
@@ -254,6 +222,8 @@ static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
 		b->app_limited_mark = 1;
 }
 
+#define bbr_app_limited_until bbr_app_limited_until
+
 /* Limits a count to 24 bits. */
 static inline u32 bbr_count(u32 packets)
 {
@@ -263,6 +233,21 @@ static inline u32 bbr_count(u32 packets)
 static inline u32 bbr_max_bw(const struct bbr *b)
 {
 	return max_u32(b->bw_hi[0], b->bw_hi[1]);
+}
+
+/* From 8 tso_rtt on (4 ms) the RTT adds 256 bytes at most, a sixth of a packet. */
+static inline bool bbr_is_burst_of_rate(const struct bbr *b, const struct bbr_sock *sk)
+{
+	return b->min_rtt_us >= 8ull * PARAM(sk, tso_rtt);
+}
+
+/* Bytes of a burst, or more: without the divisions of bbr_tso_segs(). */
+static inline u64 bbr_burst_at_most(const struct bbr *b, const struct bbr_sock *sk)
+{
+	u64 bytes = low_u32(IN(sk, pacing_rate) >> IN(sk, pacing_shift));
+
+	bytes += bbr_is_burst_of_rate(b, sk) ? BBR_GSO_MAX_SIZE >> 8 : BBR_GSO_MAX_SIZE;
+	return min_u64(bytes, BBR_GSO_MAX_SIZE);
 }
 
 /* The bandwidth to use. */
@@ -279,109 +264,6 @@ static inline void bbr_set_ack_epoch(struct bbr *b, u64 mstamp)
 {
 	READ_AGAIN();
 	b->ack_epoch_mstamp = mstamp;
-}
-
-#include "common/kind.h"
-
-/*
- * Most ordinary ACKs: in DOWN or CRUISE, after the ACKs of what a probe sent, with the next probe
- * not due, and not app-limited.
- */
-#define BBR_WAITING 8
-/* Most of these: in CRUISE, and staying there. */
-#define BBR_CRUISING (BBR_WAITING | 32)
-/*
- * Likewise in DOWN, which lasts longer than CRUISE where the BDP is only a few bursts; and neither
- * the bandwidth nor min_rtt_us changes (bbr_stays_in_down()).
- */
-#define BBR_LOWERING (BBR_WAITING | 64)
-/*
- * In a recovery, or shortly before one, without ECN: nobody asks for the ACK's flight
- * (bbr_is_flight_asked()). Apart from that it may be as in CRUISE, or as in STARTUP, if it ends no
- * loss round with losses.
- */
-#define BBR_RECOVERING 128
-#define BBR_RECOVERING_CALM (BBR_RECOVERING | BBR_CALM)
-#define BBR_RECOVERING_CRUISE (BBR_RECOVERING | BBR_CALM | BBR_CYCLING | BBR_CRUISING)
-#define BBR_RECOVERING_STARTUP (BBR_RECOVERING | BBR_CALM | BBR_STARTING)
-
-static inline bool bbr_is_waiting(const struct bbr_sock *sk)
-{
-	return sk->kind & BBR_WAITING;
-}
-
-static inline bool bbr_is_cruising(const struct bbr_sock *sk)
-{
-	return (sk->kind & BBR_CRUISING) == BBR_CRUISING;
-}
-
-static inline bool bbr_is_lowering(const struct bbr_sock *sk)
-{
-	return (sk->kind & BBR_LOWERING) == BBR_LOWERING;
-}
-
-static inline bool bbr_is_recovering(const struct bbr_sock *sk)
-{
-	return sk->kind & BBR_RECOVERING;
-}
-
-/* Is it known that there is no ECN, and was none? */
-static inline bool bbr_is_unmarked(const struct bbr_sock *sk)
-{
-	return bbr_is_lossless(sk) || bbr_is_recovering(sk);
-}
-
-static inline bool bbr_is_starting(const struct bbr_sock *sk)
-{
-	return sk->kind & BBR_STARTING;
-}
-
-static inline u8 bbr_mode_of(const struct bbr *b, const struct bbr_sock *sk)
-{
-	if (bbr_is_starting(sk))
-		return BBR_STARTUP;
-	return sk->kind & BBR_CYCLING ? BBR_PROBE_BW : b->mode;
-}
-
-static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return !bbr_is_starting(sk) && (sk->kind & BBR_CYCLING || b->full_bw_reached);
-}
-
-/*
- * Is it known that this ACK by itself begins no mode or phase, except CRUISE? Then no probe is
- * under way, and the flow is not app-limited.
- */
-static inline bool bbr_is_staying(const struct bbr_sock *sk)
-{
-	return sk->kind & (BBR_WAITING | BBR_STARTING);
-}
-
-/* Is it known that it does not even begin CRUISE? */
-static inline bool bbr_is_settled(const struct bbr_sock *sk)
-{
-	return bbr_is_cruising(sk) || bbr_is_lowering(sk) || bbr_is_starting(sk);
-}
-
-/* Is it a bandwidth sample? An ACK that delivers nothing new is none. */
-static inline bool bbr_is_valid_sample(const struct bbr_sock *sk, const struct bbr_rs *rs)
-{
-	return bbr_is_calm(sk) || (rs->interval_us > 0 && rs->acked_sacked);
-}
-
-static inline u8 bbr_phase_of(const struct bbr *b, const struct bbr_sock *sk)
-{
-	if (bbr_is_cruising(sk))
-		return BBR_CRUISE;
-	return bbr_is_lowering(sk) ? BBR_DOWN : b->cycle_idx;
-}
-
-static inline bool bbr_is_phase(const struct bbr *b, const struct bbr_sock *sk,
-				enum bbr_phase phase)
-{
-	if (bbr_is_waiting(sk) && phase == BBR_UP)
-		return false;
-	return bbr_mode_of(b, sk) == BBR_PROBE_BW && bbr_phase_of(b, sk) == phase;
 }
 
 /* Each reason leads from known modes to a known one, so the bits tell monitors every transition. */
@@ -413,12 +295,20 @@ struct bbr_flight {
 	bool is_app_limited; /* was it sent while the application had no more data? */
 };
 
+/* A report of losses. Google's stack makes it before the ACK that shows them. */
+struct bbr_lost {
+	u32 marked; /* packets marked lost since the last callback; 0: no report */
+	struct bbr_flight flight; /* of the last one */
+	u32 packets; /* of this flight, lost at once */
+};
+
 /* What an ACK reports, beyond its rate sample. */
 struct bbr_ack {
 	struct bbr_flight flight;
 	s32 delivered_ce; /* marked packets among those delivered in the sample */
 	bool is_ece; /* does it report marks? */
 	bool acks_tlp; /* does it acknowledge a tail loss probe that was a retransmission? */
+	struct bbr_lost lost;
 };
 
 #endif

@@ -2,7 +2,6 @@
 /*
  * BBR version 3 as a BPF TCP congestion control.
  */
-#include "algorithm.h"
 #include "shell.bpf.h"
 
 BBR_OPS(bpf_bbr3);

@@ -4,7 +4,6 @@
  * marks.
  */
 #define BBR_NEEDS_ECN
-#include "algorithm.h"
 #include "shell.bpf.h"
 
 BBR_OPS(bpf_bbr3_ecn);

@@ -15,7 +15,7 @@
  */
 static inline bool bbr_is_probing_bw(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return bbr_mode_of(b, sk) == BBR_STARTUP || bbr_is_phase(b, sk, BBR_REFILL) ||
+	return bbr_is_mode(b, sk, BBR_STARTUP) || bbr_is_phase(b, sk, BBR_REFILL) ||
 	       bbr_is_phase(b, sk, BBR_UP);
 }
 
@@ -52,7 +52,7 @@ static inline void bbr_cut_by_loss(struct bbr *b, const struct bbr_sock *sk)
  */
 static inline void bbr_adapt_lower_bounds(struct bbr *b, const struct bbr_sock *sk)
 {
-	const struct bbr_more *more = bbr_is_unmarked(sk) ? NULL : sk->more;
+	const struct bbr_more *more = bbr_ecn(sk);
 	u32 by_ecn = BBR_COUNT_NONE;
 
 	if (bbr_is_probing_bw(b, sk))
@@ -73,18 +73,17 @@ static inline void bbr_update_congestion_signals(struct bbr *b, struct bbr_sock 
 {
 	if (!bbr_is_valid_sample(sk, s->rs))
 		return;
-	bbr_update_max_bw(b, sk, s);
-	if (bbr_is_lossless(sk)) /* nothing to cut for; a bw_lo that was cut is 1 or more */
+	bbr_update_max_bw(b, s);
+	if (bbr_is_fast(sk)) /* nothing to cut for; a bw_lo that was cut is 1 or more */
 		return;
 	if (s->rs->losses > 0)
 		b->loss_in_round = 1;
-	/* Such an ACK may stay only if there is nothing to cut for: bbr_kind_if_recovering(). */
-	if ((bbr_is_recovering(sk) && bbr_is_staying(sk)) || !b->loss_round_start)
+	if (!b->loss_round_start)
 		return;
 	bbr_adapt_lower_bounds(b, sk);
 	b->loss_in_round = 0;
-	if (!bbr_is_unmarked(sk) && sk->more)
-		sk->more->ecn_in_round = 0;
+	if (bbr_ecn(sk))
+		bbr_ecn(sk)->ecn_in_round = 0;
 }
 
 /*
@@ -95,20 +94,17 @@ static inline bool bbr_is_loss_too_high(const struct bbr_sock *sk, const struct 
 {
 	u32 most = (u64)flight->tx_in_flight * PARAM(sk, loss_thresh) >> BBR_SCALE;
 
-	if (bbr_is_lossless(sk))
-		return false;
 	return flight->lost > 0 && flight->tx_in_flight && (u32)flight->lost > most;
 }
 
 /* inflight_hi less the headroom (15 %) that lets other flows start and the queue empty. */
 static inline u32 bbr_inflight_with_headroom(const struct bbr *b, const struct bbr_sock *sk)
 {
-	u32 headroom = b->inflight_hi * PARAM(sk, inflight_headroom) >> BBR_SCALE;
-	u32 least = PARAM(sk, cwnd_min_target);
+	u32 headroom, least = PARAM(sk, cwnd_min_target);
 
 	if (b->inflight_hi == BBR_COUNT_NONE)
 		return BBR_COUNT_NONE;
-	headroom = max_u32(headroom, 1);
+	headroom = max_u32(b->inflight_hi * PARAM(sk, inflight_headroom) >> BBR_SCALE, 1);
 	return b->inflight_hi > headroom + least ? b->inflight_hi - headroom : least;
 }
 
@@ -118,14 +114,14 @@ static inline u32 bbr_bound_cwnd(const struct bbr *b, const struct bbr_sock *sk,
 	u32 most = BBR_COUNT_NONE;
 
 	/* The ACK of our SYN comes before bbr_init(): there are no bounds yet. */
-	if (!bbr_is_calm(sk) && !b->initialized)
+	if (bbr_is_general(sk) && !b->initialized)
 		return cwnd;
 	/* BBR_COUNT_NONE has all bits set, so the two give it only if neither bound is known. */
 	if ((b->inflight_hi & b->inflight_lo) == BBR_COUNT_NONE)
 		return cwnd;
-	if (bbr_mode_of(b, sk) == BBR_PROBE_RTT || bbr_is_phase(b, sk, BBR_CRUISE))
+	if (bbr_is_mode(b, sk, BBR_PROBE_RTT) || bbr_is_phase(b, sk, BBR_CRUISE))
 		most = bbr_inflight_with_headroom(b, sk);
-	else if (bbr_mode_of(b, sk) == BBR_PROBE_BW)
+	else if (bbr_is_mode(b, sk, BBR_PROBE_BW))
 		most = b->inflight_hi;
 	most = min_u32(most, b->inflight_lo);
 	return cwnd <= most ? cwnd : min_u32(cwnd, max_u32(most, PARAM(sk, cwnd_min_target)));

@@ -6,10 +6,10 @@
 #ifndef BBR_CONTROL_H
 #define BBR_CONTROL_H
 
-#include "bbr.h"
-
+#include "common/edt.h"
 #include "common/rate.h"
 #include "common/window.h"
+#include "kind.h"
 
 /* ---- how fast to send, and in which bursts */
 
@@ -42,7 +42,7 @@ static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 b
 {
 	u64 rate = bbr_bw_to_pacing_rate(sk, bw, gain);
 
-	if (!bbr_is_calm(sk) && unlikely(!b->has_seen_rtt && IN(sk, srtt_us)))
+	if (bbr_is_general(sk) && unlikely(!b->has_seen_rtt && IN(sk, srtt_us)))
 		bbr_init_pacing_rate_from_rtt(b, sk);
 	if (bbr_is_pipe_full(b, sk) || rate > IN(sk, pacing_rate))
 		SET(sk, pacing_rate, rate);
@@ -61,12 +61,6 @@ static inline u32 bbr_burst_of_rtt(const struct bbr *b, const struct bbr_sock *s
 		return 0;
 	halvings = quotient(b->min_rtt_us, PARAM(sk, tso_rtt));
 	return halvings < 32 ? BBR_GSO_MAX_SIZE >> halvings : 0;
-}
-
-/* From 8 tso_rtt on (4 ms) the RTT adds 256 bytes at most, a sixth of a packet. */
-static inline bool bbr_is_burst_of_rate(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return b->min_rtt_us >= 8ull * PARAM(sk, tso_rtt);
 }
 
 /* Segments of a burst, which has at most gso_max_size bytes. */
@@ -93,7 +87,7 @@ static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw
 	 * No RTT sample yet: everything so far was retransmitted, without timestamps. Stay at the
 	 * window that the connection started with.
 	 */
-	if (!bbr_is_calm(sk) && unlikely(b->min_rtt_us == BBR_RTT_NONE))
+	if (bbr_is_general(sk) && unlikely(b->min_rtt_us == BBR_RTT_NONE))
 		return b->init_cwnd;
 	return bbr_packets((u64)bw * b->min_rtt_us, gain);
 }
@@ -105,19 +99,19 @@ static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw
  */
 static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
 {
-	/* A window of the BDP or more has room for these: bbr_is_roomy(). */
-	if (!bbr_is_lowering(sk))
-		cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * IN(sk, min_tso_segs));
+	if (bbr_is_bdp_roomy(sk))
+		return cwnd;
+	cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * IN(sk, min_tso_segs));
 	/*
-	 * No burst has more than BBR_GSO_MAX_SIZE bytes. A window with room for such bursts need
-	 * not know their actual length.
+	 * A window with room for the longest bursts, or for those of this rate, need not know their
+	 * actual length.
 	 */
 	if (unlikely((u64)cwnd * IN(sk, mss) < PARAM(sk, tso_budget) * BBR_GSO_MAX_SIZE)) {
 		READ_AGAIN();
-		cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * bbr_tso_segs_goal(b, sk));
+		if ((u64)cwnd * IN(sk, mss) < PARAM(sk, tso_budget) * bbr_burst_at_most(b, sk))
+			cwnd = max_u32(cwnd, PARAM(sk, tso_budget) * bbr_tso_segs_goal(b, sk));
 	}
-	if (!bbr_is_lowering(sk))
-		cwnd = max_u32(cwnd, PARAM(sk, cwnd_min_target));
+	cwnd = max_u32(cwnd, PARAM(sk, cwnd_min_target));
 	/* With a BDP of a few packets 1.25 of it may round to the same: probe nevertheless. */
 	if (bbr_is_phase(b, sk, BBR_UP))
 		cwnd += PARAM(sk, probe_up_extra);
@@ -136,18 +130,17 @@ static inline u32 bbr_target_inflight(const struct bbr *b, const struct bbr_sock
 	return min_u32(bbr_inflight(b, sk, bbr_bw(b), BBR_UNIT), IN(sk, cwnd));
 }
 
-static inline u32 bbr_bw_of(const struct bbr *b, const struct bbr_sock *sk)
+/*
+ * Of `inflight` packets, how many will be in the network when the next one departs? When inflight is
+ * to grow, the burst that leaves then may be the one that reaches the target, so it counts. When it
+ * is to shrink, what matters is how low it gets just before.
+ */
+static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bbr_sock *sk,
+					    u32 inflight)
 {
-	/* Nothing bounds it: bbr_stays_in_down(). */
-	return bbr_is_lowering(sk) ? bbr_max_bw(b) : bbr_bw(b);
+	if (b->raising)
+		inflight += bbr_tso_segs_goal(b, sk);
+	return bbr_left_at_edt(sk, bbr_bw(b), inflight);
 }
-
-/* Does the pacing gain raise inflight? */
-static inline bool bbr_is_raising(const struct bbr *b)
-{
-	return b->raising;
-}
-
-#include "common/edt.h"
 
 #endif

@@ -14,9 +14,15 @@
 #define BBR_ACK_TIMER 2 /* ICSK_ACK_TIMER: an ACK is delayed */
 #define BBR_ACK_NOW 16 /* ICSK_ACK_NOW: send the next ACK at once */
 
+/* The state of ECN; NULL if ECN is not in use, or if there was no memory for it. */
+static inline struct bbr_more *bbr_ecn(const struct bbr_sock *sk)
+{
+	return bbr_is_general(sk) ? sk->more : NULL;
+}
+
 static inline bool bbr_is_ecn_eligible(const struct bbr_sock *sk)
 {
-	return !bbr_is_unmarked(sk) && sk->more && sk->more->ecn_eligible;
+	return bbr_ecn(sk) && bbr_ecn(sk)->ecn_eligible;
 }
 
 static inline void bbr_init_ecn(struct bbr_more *more, struct bbr_sock *sk)

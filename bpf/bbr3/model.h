@@ -7,6 +7,7 @@
 #ifndef BBR_MODEL_H
 #define BBR_MODEL_H
 
+#include "common/extra_acked.h"
 #include "control.h"
 
 /*
@@ -24,20 +25,14 @@ static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct bbr_sock
 					 PARAM(sk, extra_acked_startup_win);
 }
 
-static inline bool bbr_is_aggregation_measured(const struct bbr_sock *sk, const struct bbr_rs *rs)
-{
-	return IS_ON(sk) && bbr_is_valid_sample(sk, rs);
-}
-
-#include "common/extra_acked.h"
-
 static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
 					      const struct bbr_rs *rs, u32 bw)
 {
-	if (!bbr_is_staying(sk) && b->round_start)
-		bbr_age_extra_acked(b, sk, rs);
-	if (bbr_is_aggregation_measured(sk, rs))
-		bbr_measure_extra_acked(b, sk, rs, bw);
+	if (!bbr_is_valid_sample(sk, rs))
+		return;
+	if (b->round_start)
+		bbr_rotate_extra_acked(b, bbr_extra_acked_win(b, sk));
+	bbr_measure_extra_acked(b, sk, rs, bw);
 }
 
 /* ---- rounds and samples */
@@ -46,15 +41,8 @@ static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_so
 struct bbr_sample {
 	const struct bbr_rs *rs;
 	const struct bbr_ack *ack;
-	u32 bw; /* 0: none; if bbr_is_waiting() see bbr_rate_of() */
-	u64 delivered_bw, interval_us; /* if so, the rate is delivered_bw / interval_us */
+	u32 bw; /* 0: none */
 };
-
-/* Is the sample app-limited? */
-static inline bool bbr_is_sample_limited(const struct bbr_sock *sk, const struct bbr_sample *s)
-{
-	return !bbr_is_staying(sk) && s->ack->flight.is_app_limited;
-}
 
 /* A new round begins with what is sent from here on. */
 static inline void bbr_start_round(struct bbr *b, const struct bbr_sock *sk)
@@ -78,16 +66,12 @@ static inline void bbr_count_rounds(const struct bbr_sock *sk, u32 rounds)
 static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
 				    const struct bbr_rs *rs)
 {
-	if (!bbr_is_calm(sk) && rs->interval_us <= 0)
-		return;
-	if (before(rs->prior_delivered, b->next_round_delivered))
+	if ((bbr_is_general(sk) && rs->interval_us <= 0) ||
+	    before(rs->prior_delivered, b->next_round_delivered))
 		return;
 	b->round_start = 1;
 	bbr_start_round(b, sk);
-	/* Such an ACK is never on the fast path, in which slots do not age. */
-	if (bbr_is_staying(sk))
-		bbr_age_extra_acked(b, sk, rs);
-	if (bbr_is_waiting(sk) || b->rounds_since_probe < 0xff)
+	if (bbr_is_fast(sk) || b->rounds_since_probe < 0xff)
 		b->rounds_since_probe++;
 	else
 		bbr_count_rounds(sk, 1);
@@ -99,45 +83,23 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
  */
 static inline u32 bbr_sample_bw(const struct bbr_sock *sk, const struct bbr_rs *rs)
 {
-	if (!bbr_is_calm(sk) && (rs->interval_us <= 0 || rs->delivered < 0))
+	if (bbr_is_general(sk) && (rs->interval_us <= 0 || rs->delivered < 0))
 		return 0;
 	return quotient((u32)rs->delivered * BW_UNIT + rs->interval_us - 1, rs->interval_us);
-}
-
-/*
- * Is the delivery rate above bw? ceil(a / b) > v exactly if a > v * b, so there is no need to
- * divide. (The interval of a calm sample has 24 bits or is 2^24, so the product has 57 bits.) A
- * rate that does not fit 32 bits is above bw here, but may be below once it is cut to 32 bits.
- */
-static inline bool bbr_is_sample_above(const struct bbr_sock *sk, const struct bbr_sample *s,
-				       u32 bw)
-{
-	if (!bbr_is_waiting(sk))
-		return s->bw > bw;
-	return s->delivered_bw > bw * s->interval_us;
-}
-
-/* The delivery rate, calculated only now if most ACKs do not need it. */
-static inline u32 bbr_rate_of(const struct bbr_sock *sk, const struct bbr_sample *s)
-{
-	return bbr_is_waiting(sk) ? bbr_sample_bw(sk, s->rs) : s->bw;
 }
 
 /*
  * The max filter of bandwidth. bw_hi[1] is the maximum of the current probing cycle, bw_hi[0] that
  * of the one before. So a maximum lasts for one to two cycles, however long these are.
  */
-static inline void bbr_update_max_bw(struct bbr *b, const struct bbr_sock *sk,
-				     const struct bbr_sample *s)
+static inline void bbr_update_max_bw(struct bbr *b, const struct bbr_sample *s)
 {
-	if (bbr_is_lowering(sk)) /* bbr_stays_in_down() */
-		return;
-	/* An app-limited sample shows what the application sent, not what the path could carry. It
+	/*
+	 * An app-limited sample shows what the application sent, not what the path could carry. It
 	 * counts only if the path turns out to carry more than was known.
 	 */
-	if (bbr_is_sample_above(sk, s, b->bw_hi[1]) &&
-	    (!bbr_is_sample_limited(sk, s) || s->bw >= bbr_max_bw(b)))
-		b->bw_hi[1] = max_u32(b->bw_hi[1], bbr_rate_of(sk, s));
+	if (s->bw > b->bw_hi[1] && (!s->ack->flight.is_app_limited || s->bw >= bbr_max_bw(b)))
+		b->bw_hi[1] = s->bw;
 }
 
 static inline void bbr_advance_max_bw(struct bbr *b)
@@ -153,12 +115,11 @@ static inline void bbr_advance_max_bw(struct bbr *b)
  * on the ACK of a tail loss probe: nothing was delivered while it waited for its timer, so keep the
  * maxima from before.
  */
-static inline void bbr_advance_latest_delivery(struct bbr *b, const struct bbr_sock *sk,
-					       const struct bbr_sample *s)
+static inline void bbr_advance_latest_delivery(struct bbr *b, const struct bbr_sample *s)
 {
 	if (!b->loss_round_start || s->ack->acks_tlp)
 		return;
-	b->bw_latest = bbr_rate_of(sk, s);
+	b->bw_latest = s->bw;
 	b->inflight_latest = bbr_count(s->rs->delivered);
 }
 
@@ -166,14 +127,13 @@ static inline void bbr_advance_latest_delivery(struct bbr *b, const struct bbr_s
  * Does a loss round begin? The first loss starts one, independently of the packet-timed round, so
  * that it covers the whole flight in which something was lost.
  */
-static inline bool bbr_update_loss_round(struct bbr *b, const struct bbr_sock *sk,
+static inline void bbr_update_loss_round(struct bbr *b, const struct bbr_sock *sk,
 					 const struct bbr_rs *rs)
 {
 	if (before(rs->prior_delivered, b->loss_round_delivered))
-		return false;
+		return;
 	b->loss_round_delivered = IN(sk, delivered);
 	b->loss_round_start = 1;
-	return true;
 }
 
 /*
@@ -185,20 +145,11 @@ static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_so
 {
 	if (!bbr_is_valid_sample(sk, s->rs))
 		return;
-	/*
-	 * Nothing reads the maxima between here and the end of the ACK, not even CRUISE if it
-	 * begins: restart them at once.
-	 */
-	if (bbr_is_staying(sk) && bbr_update_loss_round(b, sk, s->rs)) {
-		bbr_advance_latest_delivery(b, sk, s);
-		return;
-	}
-	if (bbr_is_sample_above(sk, s, b->bw_latest))
-		b->bw_latest = max_u32(b->bw_latest, bbr_rate_of(sk, s));
+	if (s->bw > b->bw_latest)
+		b->bw_latest = s->bw;
 	if ((u32)s->rs->delivered > b->inflight_latest)
 		b->inflight_latest = bbr_count(s->rs->delivered);
-	if (!bbr_is_staying(sk))
-		bbr_update_loss_round(b, sk, s->rs);
+	bbr_update_loss_round(b, sk, s->rs);
 }
 
 /* Losses and marks so far say nothing about the phase that begins. */

@@ -78,7 +78,7 @@
 	C(probe_wait_rand, 1, USEC, BBR_V(1000000), 1, 6000000, \
 	  "random time below this is added, so that flows do not probe together (bbr_bw_probe_rand_us)") \
 	C(extra_acked_gain, 1, GAIN, BBR_V(256), 0, 4095, \
-	  "share of the measured ACK aggregation to add to cwnd; 0 turns it off") \
+	  "share of the measured ACK aggregation to add to cwnd; 0: none of it") \
 	C(extra_acked_win, 1, ROUNDS, BBR_V(5), 1, 31, \
 	  "length of each of the two slots of the filter of ACK aggregation") \
 	C(extra_acked_startup_win, 1, ROUNDS, BBR_V(1), 1, 31, \
@@ -114,8 +114,6 @@
 	O(cruise_above_hi, 1, COUNT, BBR_V(0), 0, 1, \
 	  "1: CRUISE leaves inflight_lo as it is (the draft); 0: takes it down to inflight_hi")
 /* clang-format on */
-
-#define BBR_MOSTLY_ON extra_acked_gain /* clamp.h */
 
 /* One full set of parameters, each in the unit of its line above. */
 struct bbr_params {

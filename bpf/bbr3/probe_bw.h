@@ -158,7 +158,7 @@ static inline bool bbr_end_probe_feedback(struct bbr *b, const struct bbr_sock *
 {
 	b->probe_samples = 0;
 	b->acks = BBR_ACKS_INIT;
-	if (bbr_mode_of(b, sk) != BBR_PROBE_BW)
+	if (!bbr_is_mode(b, sk, BBR_PROBE_BW))
 		return false;
 	if (!s->ack->flight.is_app_limited)
 		bbr_advance_max_bw(b);
@@ -174,9 +174,10 @@ static inline bool bbr_adapt_upper_bounds(struct bbr *b, struct bbr_sock *sk,
 {
 	bool is_lossy;
 
-	/* bbr_acked_of_kind() has done what such an ACK needs. */
-	if (bbr_is_waiting(sk))
+	if (bbr_is_fast(sk)) { /* no probe is left to ACK */
+		bbr_note_safe_inflight(b, sk, s);
 		return false;
+	}
 	if (b->round_start && b->acks == BBR_ACKS_PROBE_STARTING)
 		b->acks = BBR_ACKS_PROBE_FEEDBACK;
 	else if (b->round_start && b->acks == BBR_ACKS_PROBE_STOPPING &&
@@ -231,8 +232,6 @@ static inline u32 bbr_reprobe_rounds(const struct bbr *b, const struct bbr_sock 
 /* Is it time to probe? If so, starts REFILL. */
 static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock *sk)
 {
-	if (bbr_is_waiting(sk)) /* bbr_waits_in() */
-		return false;
 	if (bbr_have_marks_ceased(b, sk))
 		bbr_start_refill(b, sk, bbr_reprobe_rounds(b, sk), BBR_R_MARKS_CEASED);
 	else if (stamp_us_delta(IN(sk, tcp_mstamp), b->cycle_mstamp + b->probe_wait_us))
@@ -240,43 +239,6 @@ static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock 
 	else if (bbr_is_reno_probe_time(b, sk))
 		bbr_start_refill(b, sk, 0, BBR_R_WAITED_ROUNDS);
 	return b->cycle_idx == BBR_REFILL;
-}
-
-/*
- * Is this `phase` (DOWN or CRUISE), with no probe left to ACK and no search for the full bandwidth?
- */
-static inline bool bbr_is_quiet_in(const struct bbr *b, enum bbr_phase phase)
-{
-	return b->cycle_idx == phase && b->acks == BBR_ACKS_INIT && b->full_bw_now && !b->new_gains;
-}
-
-/*
- * Is the next probe not due whatever this ACK reports, except losses and marks? The ACK may begin a
- * round, so that one counts. bdp: the BDP has no fewer packets when the phase is updated. Until
- * then cwnd stays. So the target does not become lower than what is compared here.
- */
-static inline bool bbr_is_probe_far(const struct bbr *b, const struct bbr_sock *sk, u64 bdp)
-{
-	u32 rounds = b->rounds_since_probe + 1;
-
-	return rounds < PARAM(sk, probe_max_rounds) && rounds < IN(sk, cwnd) && rounds < bdp &&
-	       IN(sk, tcp_mstamp) <= b->cycle_mstamp + b->probe_wait_us;
-}
-
-/*
- * Is this `phase`, quiet, and the next probe far? Until the phase is updated, min_rtt_us stays, and
- * bw can only rise, with its maximum. So the BDP does not fall: with the RTT of a calm sample the
- * product does not overflow.
- */
-static inline bool bbr_waits_in(const struct bbr *b, const struct bbr_sock *sk,
-				enum bbr_phase phase)
-{
-	u64 bw;
-
-	if (!bbr_is_quiet_in(b, phase))
-		return false;
-	bw = min_u32(b->bw_hi[1], b->bw_lo); /* at most bbr_bw(b) */
-	return bbr_is_probe_far(b, sk, bw * b->min_rtt_us >> BW_SCALE);
 }
 
 /* Has DOWN done its work: is there headroom, and no queue? */
@@ -287,62 +249,6 @@ static inline bool bbr_is_time_to_cruise(const struct bbr *b, const struct bbr_s
 
 	return inflight <= bbr_inflight_with_headroom(b, sk) &&
 	       inflight <= bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT);
-}
-
-/* Bytes of a burst, or more: without the divisions of bbr_tso_segs(). */
-static inline u64 bbr_burst_at_most(const struct bbr *b, const struct bbr_sock *sk)
-{
-	u64 bytes = low_u32(IN(sk, pacing_rate) >> IN(sk, pacing_shift));
-
-	bytes += bbr_is_burst_of_rate(b, sk) ? BBR_GSO_MAX_SIZE >> 8 : BBR_GSO_MAX_SIZE;
-	return min_u64(bytes, BBR_GSO_MAX_SIZE);
-}
-
-/*
- * Has a target of `bdp` packets room for all that bbr_quantization_budget() would raise it to? Then
- * it is the BDP.
- */
-static inline bool bbr_is_roomy(const struct bbr *b, const struct bbr_sock *sk, u64 bdp)
-{
-	u32 bursts = PARAM(sk, tso_budget);
-
-	return bdp >= PARAM(sk, cwnd_min_target) && bdp >= bursts * IN(sk, min_tso_segs) &&
-	       bdp * IN(sk, mss) >= bursts * bbr_burst_at_most(b, sk);
-}
-
-/*
- * For a calm ACK that is not app-limited: does DOWN go on, with the model as it is? First, neither
- * the minimum of RTT nor the maximum of bandwidth changes, and nothing bounds the bandwidth. Then
- * the BDP is known before the ACK's first step. If it is roomy, it is the target. While more than
- * that will be in the network at the EDT, bbr_is_time_to_cruise() is false, whatever the headroom
- * is. (That function may add a burst. A count of 24 bits does not wrap around by that.) This is so
- * for most of DOWN on a path of a few bursts, where DOWN lasts until the next probe.
- *
- * READ_AGAIN() keeps clang from holding values in registers, which an ACK in CRUISE would pay for:
- * it is compiled into the same function.
- */
-static inline bool bbr_stays_in_down(const struct bbr *b, const struct bbr_sock *sk,
-				     const struct bbr_rs *rs)
-{
-	u64 bw, bdp, edt_ns, gone = 0;
-
-	READ_AGAIN();
-	if (!bbr_is_quiet_in(b, BBR_DOWN) || (u64)rs->rtt_us < b->probe_rtt_min_us ||
-	    b->probe_rtt_min_us < b->min_rtt_us ||
-	    (u32)rs->delivered * BW_UNIT > (u64)b->bw_hi[1] * rs->interval_us)
-		return false;
-	READ_AGAIN();
-	bw = bbr_max_bw(b);
-	if (bw > b->bw_lo)
-		return false;
-	edt_ns = IN(sk, tcp_wstamp_ns);
-	if (edt_ns > IN(sk, tcp_clock_cache))
-		gone = bw * quotient(edt_ns - IN(sk, tcp_clock_cache), NSEC_PER_USEC) >> BW_SCALE;
-	bdp = (bw * b->min_rtt_us + BW_UNIT - 1) / BW_UNIT;
-	if (rs->prior_in_flight > BBR_COUNT_NONE || rs->prior_in_flight <= gone + bdp)
-		return false;
-	READ_AGAIN();
-	return bbr_is_probe_far(b, sk, bdp) && bbr_is_roomy(b, sk, bdp);
 }
 
 /*
@@ -371,9 +277,9 @@ static inline void bbr_check_up_done(struct bbr *b, struct bbr_sock *sk, const s
 static inline void bbr_check_phase_done(struct bbr *b, struct bbr_sock *sk,
 					const struct bbr_sample *s)
 {
-	if (bbr_is_lowering(sk)) /* bbr_stays_in_down() */
+	if (bbr_is_fast(sk)) /* the next probe is not due */
 		return;
-	switch (bbr_phase_of(b, sk)) {
+	switch (b->cycle_idx) {
 	case BBR_CRUISE:
 		bbr_check_time_to_probe(b, sk);
 		break;
@@ -400,7 +306,7 @@ static inline void bbr_update_cycle_phase(struct bbr *b, struct bbr_sock *sk,
 {
 	if (!bbr_is_pipe_full(b, sk) || bbr_adapt_upper_bounds(b, sk, s))
 		return;
-	if (bbr_mode_of(b, sk) == BBR_PROBE_BW)
+	if (bbr_is_mode(b, sk, BBR_PROBE_BW))
 		bbr_check_phase_done(b, sk, s);
 }
 

@@ -77,7 +77,7 @@ static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 static inline bool bbr_measure_min_rtt(struct bbr *b, const struct bbr_sock *sk, s64 rtt_us,
 				       bool is_ack_delayed)
 {
-	bool expired = !bbr_is_calm(sk) &&
+	bool expired = bbr_is_general(sk) &&
 		       after(IN(sk, now_ms), b->probe_rtt_min_stamp + PARAM(sk, probe_rtt_win));
 
 	/*
@@ -86,8 +86,7 @@ static inline bool bbr_measure_min_rtt(struct bbr *b, const struct bbr_sock *sk,
 	 * minimum, but not if the ACK was delayed. (No sample is below 0, which as a u64 is above
 	 * any RTT.)
 	 */
-	if ((!bbr_is_lowering(sk) && (u64)rtt_us < b->probe_rtt_min_us) ||
-	    (expired && !is_ack_delayed && rtt_us >= 0)) {
+	if ((u64)rtt_us < b->probe_rtt_min_us || (expired && !is_ack_delayed && rtt_us >= 0)) {
 		b->probe_rtt_min_us = rtt_us;
 		b->probe_rtt_min_stamp = IN(sk, now_ms);
 	}
@@ -103,7 +102,7 @@ static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const 
 {
 	bool expired = bbr_measure_min_rtt(b, sk, rs->rtt_us, rs->is_ack_delayed);
 
-	if (bbr_is_calm(sk))
+	if (!bbr_is_general(sk))
 		return;
 	/* After a pause the queue is empty anyway: the next samples measure the path. */
 	if (expired && PARAM(sk, probe_rtt_duration) && !b->idle_restart &&

@@ -26,8 +26,7 @@ static inline void bbr_check_full_bw(struct bbr *b, const struct bbr_sock *sk,
 {
 	u32 thresh;
 
-	if (bbr_is_waiting(sk) || (!bbr_is_starting(sk) && b->full_bw_now) ||
-	    bbr_is_sample_limited(sk, s))
+	if (bbr_is_fast(sk) || b->full_bw_now || s->ack->flight.is_app_limited)
 		return;
 	if (OPTION(sk, full_bw_by_round) && !b->round_start)
 		return;
@@ -39,24 +38,9 @@ static inline void bbr_check_full_bw(struct bbr *b, const struct bbr_sock *sk,
 	if (!b->round_start)
 		return;
 	b->full_bw_cnt++;
-	if (bbr_is_starting(sk)) /* bbr_stays_in_startup() */
-		return;
 	b->full_bw_now = b->full_bw_cnt >= PARAM(sk, full_bw_rounds);
 	if (b->full_bw_now)
 		b->full_bw_reached = 1;
-}
-
-/*
- * In STARTUP: does it go on whatever this ACK reports, except losses and marks? It ends after
- * rounds without growth. So an ACK that begins no round, or not the last one needed, does not end
- * it.
- */
-static inline bool bbr_stays_in_startup(const struct bbr *b, const struct bbr_sock *sk,
-					const struct bbr_rs *rs)
-{
-	return b->acks == BBR_ACKS_INIT && !b->full_bw_now && !b->new_gains &&
-	       (b->full_bw_cnt + 1u < PARAM(sk, full_bw_rounds) ||
-		before(rs->prior_delivered, b->next_round_delivered));
 }
 
 /*
@@ -76,10 +60,10 @@ static inline void bbr_end_startup(struct bbr *b, const struct bbr_sock *sk, enu
 /* Once a round. Marks can end STARTUP, too. */
 static inline void bbr_update_ecn(struct bbr *b, struct bbr_sock *sk)
 {
-	struct bbr_more *more = sk->more;
+	struct bbr_more *more = bbr_ecn(sk);
 	s32 ratio;
 
-	if (bbr_is_unmarked(sk) || !more)
+	if (!more)
 		return;
 	ratio = bbr_update_ecn_alpha(b, more, sk);
 	if (ratio >= 0 && !b->full_bw_reached && bbr_is_startup_marked(more, sk, ratio))
@@ -102,11 +86,11 @@ static inline void bbr_check_startup_loss(struct bbr *b, const struct bbr_sock *
 {
 	if (bbr_is_pipe_full(b, sk))
 		return;
-	if (!bbr_is_lossless(sk) && s->rs->losses)
+	if (s->rs->losses)
 		b->loss_events_in_round = min_u32(b->loss_events_in_round + 1, BBR_LOSS_EVENTS_MAX);
-	if (bbr_is_recovering(sk) || !b->loss_round_start)
+	if (!b->loss_round_start)
 		return;
-	if (!bbr_is_lossless(sk) && bbr_is_startup_lossy(b, sk)) {
+	if (bbr_is_startup_lossy(b, sk)) {
 		if (bbr_is_loss_too_high(sk, &s->ack->flight))
 			bbr_end_startup(b, sk, BBR_R_STARTUP_LOSS);
 		else if (bbr_is_ecn_too_high(sk, s))
@@ -152,7 +136,7 @@ static inline void bbr_check_drain(struct bbr *b, struct bbr_sock *sk)
 {
 	bool is_overdue = false;
 
-	if (bbr_mode_of(b, sk) == BBR_PROBE_BW || bbr_is_starting(sk))
+	if (bbr_is_mode(b, sk, BBR_PROBE_BW))
 		return;
 	if (unlikely(b->mode == BBR_STARTUP && b->full_bw_reached))
 		bbr_enter_drain(b, sk);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How far ACKs come ahead of what bw explains: the measurement, and the filter that keeps its
- * maximum. Every BBR has it. Include this after the version's struct bbr, bbr_set_ack_epoch(),
- * bbr_extra_acked_win() (the window in rounds) and bbr_is_aggregation_measured() (does an ACK
- * count?).
+ * maximum. Every BBR has it.
  */
 #ifndef COMMON_EXTRA_ACKED_H
 #define COMMON_EXTRA_ACKED_H
+
+#include "bbr.h"
 
 #define BBR_ACK_EPOCH_ACKED_MAX 0xfffffu /* 20 bits */
 #define BBR_EXTRA_ACKED_WIN_RTTS_MAX 0x1f /* 5 bits */
@@ -32,27 +32,19 @@ static inline void bbr_reset_extra_acked(struct bbr *b, const struct bbr_sock *s
 }
 
 /*
- * A round begins. The filter holds a maximum over one to two windows: that of the current window,
+ * A round begins. win: the window in rounds. The filter holds a maximum over one to two windows: that of the current window,
  * and that of the one before. (Mainline and Google leave them where they are and note which one is
  * current, which each ACK would have to check.)
  */
-static inline void bbr_rotate_extra_acked(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_rotate_extra_acked(struct bbr *b, u32 win)
 {
 	b->extra_acked_win_rtts =
 		min_u32(BBR_EXTRA_ACKED_WIN_RTTS_MAX, b->extra_acked_win_rtts + 1);
-	if (b->extra_acked_win_rtts < bbr_extra_acked_win(b, sk))
+	if (b->extra_acked_win_rtts < win)
 		return;
 	b->extra_acked_win_rtts = 0;
 	b->extra_acked[1] = b->extra_acked[0];
 	b->extra_acked[0] = 0;
-}
-
-/* A round begins. */
-static inline void bbr_age_extra_acked(struct bbr *b, const struct bbr_sock *sk,
-				       const struct bbr_rs *rs)
-{
-	if (bbr_is_aggregation_measured(sk, rs))
-		bbr_rotate_extra_acked(b, sk);
 }
 
 /* Keeps the maximum, but no more than the window. */

@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is known of an ACK before its first step: sk->kind, which the version's kind.h decides. The
- * algorithm is compiled for each kind, so these are constants. A step that has nothing to do for
- * such an ACK says so at its head. Include this after struct bbr.
+ * The kind of an ACK: what is known of it before its first step (sk->kind). The version's kind.h
+ * decides it, and lists what each kind skips. The shell compiles the algorithm once for each kind,
+ * so a kind is a constant wherever a step looks at it. A step may skip only what would change
+ * nothing for any ACK of the kind: the result is the same, bit for bit, whichever kind the ACK is
+ * compiled for.
  */
 #ifndef COMMON_KIND_H
 #define COMMON_KIND_H
 
-#define BBR_CALM \
-	1 /* a valid sample; not in PROBE_RTT, nor entering it; no pause; the rate is from an RTT */
-#define BBR_LOSSLESS \
-	2 /* nothing lost, now or lately; version 1: no policer; version 3: nothing marked */
-#define BBR_CYCLING 4 /* in PROBE_BW, to stay there: the pipe was full */
-#define BBR_STARTING 16 /* version 3: in STARTUP, to stay there: the pipe is not full */
-#define BBR_ORDINARY (BBR_CALM | BBR_LOSSLESS | BBR_CYCLING)
+#include "bbr.h"
 
 /* Values of struct bbr's flags as one word, so that they are compared at once. */
 #define BBR_FLAGS(...) (((struct bbr){ __VA_ARGS__ }).flags)
 
-static inline bool bbr_is_calm(const struct bbr_sock *sk)
+/* True if nothing is known: the ACK may be of any kind, and no step may be skipped. */
+static inline bool bbr_is_general(const struct bbr_sock *sk)
 {
-	return sk->kind & BBR_CALM;
+	return sk->kind == BBR_GENERAL;
 }
 
-static inline bool bbr_is_lossless(const struct bbr_sock *sk)
+/* True if the fast path is taken: nothing was lost, now or lately. */
+static inline bool bbr_is_fast(const struct bbr_sock *sk)
 {
-	return sk->kind & BBR_LOSSLESS;
+	return sk->kind == BBR_FAST_1 || sk->kind == BBR_FAST_2;
 }
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * From bandwidth to a pacing rate, and to packets: the arithmetic that every BBR has. Include this
- * after the version's struct bbr.
+ * From bandwidth to a pacing rate, and to packets: the arithmetic that every BBR has.
  */
 #ifndef COMMON_RATE_H
 #define COMMON_RATE_H
+
+#include "bbr.h"
 
 /*
  * Bytes per second of bandwidth bw at a gain, less the pacing margin. The order of the steps keeps

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The window, as every BBR sets and remembers it. Include this after the version's struct bbr. */
+/* The window, as every BBR sets and remembers it. */
 #ifndef COMMON_WINDOW_H
 #define COMMON_WINDOW_H
+
+#include "bbr.h"
 
 /*
  * Keeps the window valid whatever the parameters are: a window of 0 would stay for ever, and the

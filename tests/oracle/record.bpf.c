@@ -20,6 +20,18 @@
 #include RECORD_H
 #include "recorded.h"
 
+/* What kernel.bpf.h asks of an algorithm. The recorder runs none. */
+#ifndef bbr_app_limited_until
+static inline u32 bbr_app_limited_until(const struct bbr *b)
+{
+	return 0;
+}
+
+static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
+{
+}
+#endif
+
 /* A callback on its way from the kernel to the recorder. */
 struct recorded {
 	u64 socket; /* its address, to tell sockets apart */

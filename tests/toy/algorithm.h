@@ -9,7 +9,6 @@
 #include "event.h"
 #include "params.h"
 
-#define BBR_HAS_MORE
 #include "socket.h"
 
 #define TOY_RTTS 64
@@ -19,10 +18,10 @@ struct bbr_more {
 	u32 rtt_us[TOY_RTTS];
 	u32 n; /* samples so far */
 };
+#define bbr_more bbr_more
 
-#define BBR_PROFILE_AT 0
 struct bbr {
-	u32 profile : 8, watched : 1; /* the shell's marks, as is the next member */
+	u32 profile : 8, watched : 1; /* the shell's, as is the next member */
 	u32 app_limited_until;
 	u32 rounds;
 	u32 next_round_delivered; /* the round ends when a packet sent at this count is ACKed */
@@ -69,59 +68,11 @@ static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr
 	SET(sk, pacing_rate, IN(sk, max_pacing_rate));
 }
 
-static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)
-{
-}
-
-static inline void bbr_cwnd_event(struct bbr *b, struct bbr_sock *sk, u32 event)
-{
-}
-
-static inline void bbr_set_state(struct bbr *b, struct bbr_sock *sk, u8 ca_state)
-{
-}
-
-static inline u32 bbr_ssthresh(struct bbr *b, struct bbr_sock *sk)
-{
-	return IN(sk, ssthresh);
-}
-
-static inline u32 bbr_undo_cwnd(struct bbr *b, struct bbr_sock *sk)
-{
-	return IN(sk, cwnd);
-}
-
-static inline u32 bbr_min_tso_segs(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return 1;
-}
-
-static inline u32 bbr_sndbuf_expand(const struct bbr *b, const struct bbr_sock *sk)
-{
-	return 2;
-}
-
-#define BBR_STEPS 0 /* it has one mode */
-
-static inline u8 bbr_mode(const struct bbr *b)
-{
-	return BBR_FIXED;
-}
-
 static inline bool bbr_round_start(const struct bbr *b)
 {
 	return b->round_start;
 }
-
-static inline bool bbr_has_steps(const struct bbr *b)
-{
-	return false;
-}
-
-static inline bool bbr_step(const struct bbr *b, u32 i, u8 *to, u8 *reason)
-{
-	return false;
-}
+#define bbr_round_start bbr_round_start
 
 static inline u32 toy_worst_rtt(const struct bbr_more *more)
 {
@@ -146,36 +97,6 @@ static inline u16 bbr_fill_event(struct bbr_event *e, struct bbr_tail *tail, con
 	tail->acks = b->acks;
 	tail->worst_rtt_us = toy_worst_rtt(more);
 	return b->round_start ? BBR_F_ROUND_START : 0;
-}
-
-static inline u32 bbr_profile(const struct bbr *b)
-{
-	return b->profile;
-}
-
-static inline void bbr_set_profile(struct bbr *b, u32 profile)
-{
-	b->profile = profile;
-}
-
-static inline bool bbr_watched(const struct bbr *b)
-{
-	return b->watched;
-}
-
-static inline void bbr_set_watched(struct bbr *b, bool watched)
-{
-	b->watched = watched;
-}
-
-static inline u32 bbr_app_limited_until(const struct bbr *b)
-{
-	return b->app_limited_until;
-}
-
-static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
-{
-	b->app_limited_until = delivered;
 }
 
 #endif

@@ -18,6 +18,28 @@ struct replay {
 	u8 arg;
 };
 
+/* In each case bbr_main() is compiled for that kind. */
+static inline void replay_ack(struct replay *r, struct bbr_sock *sk)
+{
+	switch (bbr_kind(&r->b, sk, &r->rs)) {
+	case BBR_FAST_1:
+		sk->kind = BBR_FAST_1;
+		bbr_main(&r->b, sk, &r->rs);
+		break;
+	case BBR_FAST_2:
+		sk->kind = BBR_FAST_2;
+		bbr_main(&r->b, sk, &r->rs);
+		break;
+	case BBR_REGULAR:
+		sk->kind = BBR_REGULAR;
+		bbr_main(&r->b, sk, &r->rs);
+		break;
+	default:
+		sk->kind = BBR_GENERAL;
+		bbr_main(&r->b, sk, &r->rs);
+	}
+}
+
 /*
  * Does what bpf/shell.bpf.h does with the algorithm. sk is a copy, because the verifier tracks its
  * pointer only on the stack.
@@ -32,15 +54,7 @@ static inline void replay_callback(struct replay *r, const struct bbr_params *pa
 		bbr_init(&r->b, &sk);
 		break;
 	case CB_CONG_CONTROL:
-		switch (bbr_main_if_common(&r->b, &sk, &r->rs)) {
-		case BBR_MAIN_DONE:
-			break;
-		case BBR_MAIN_RARE:
-			bbr_main_if_rare(&r->b, &sk, &r->rs);
-			break;
-		default:
-			bbr_main(&r->b, &sk, &r->rs);
-		}
+		replay_ack(r, &sk);
 		break;
 	case CB_CWND_EVENT:
 		if (r->arg == EVENT_TX_START)

@@ -176,7 +176,7 @@ static void change_phase(struct replay *r)
 	b->stopped_risky_probe = below(2);
 	b->full_bw_now = below(4) > 0;
 	b->full_bw_cnt = below(4);
-	if (below(4) == 0) { /* DOWN, which ends by inflight: BBR_LOWERING or not */
+	if (below(4) == 0) { /* DOWN, which ends by inflight */
 		b->cycle_idx = BBR_DOWN;
 		b->acks = BBR_ACKS_INIT;
 		b->new_gains = 0;

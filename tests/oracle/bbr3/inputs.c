@@ -156,6 +156,7 @@ static void compare_losses(struct connection *c, const struct bbr_sock *sk,
 {
 	struct bbr b = c->before;
 	struct bbr_sock copy = *sk;
+	struct bbr_lost lost;
 
 	for (u32 i = 0; i < c->n_lost; i++) {
 		if (!c->lost[i].tx_in_flight)
@@ -167,7 +168,8 @@ static void compare_losses(struct connection *c, const struct bbr_sock *sk,
 			     c->lost[i].is_app_limited);
 	}
 	if (c->n_lost && c->before.probe_samples) {
-		bbr_take_losses(&b, &copy, flight, marked);
+		lost = bbr_lost_of(&b, &copy, flight, marked);
+		bbr_lose(&b, &copy, &lost.flight, lost.packets);
 		decision_add(&decisions[LOSS_ENDS_PROBE], has_ended_probe(c, &b),
 			     has_ended_probe(c, &c->after));
 		if (has_ended_probe(c, &b) && has_ended_probe(c, &c->after))
@@ -207,7 +209,7 @@ static void compare_flights(const struct replay *r, const struct bbr_flight *est
 		decision_add(&decisions[RAISES], raise(&r->b, &r->sk, estimate) > r->b.inflight_hi,
 			     raise(&r->b, &r->sk, truth) >= raise(&r->b, &r->sk, estimate) &&
 				     raise(&r->b, &r->sk, truth) > r->b.inflight_hi);
-	if (!bbr_is_flight_asked(&r->b, &r->sk, &r->rs)) {
+	if (!bbr_needs_flight(&r->b, &r->sk, &r->rs)) {
 		decision_add(&decisions[NOT_ASKED_RAISES], false,
 			     raise(&r->b, &r->sk, truth) > r->b.inflight_hi);
 		return;
@@ -242,11 +244,11 @@ static void keep_rate(struct connection *c, const struct bbr_rs *rs)
 	c->rate_app_limited = rs->is_app_limited;
 }
 
-static void take_ack(struct connection *c, const struct record *rec, struct replay *r)
+static void take_ack(struct connection *c, struct replay *r)
 {
 	u32 marked = newly_lost(&r->b, &r->sk);
 	u32 app_limited = r->sk.app_limited;
-	struct bbr b = r->b, ignored = r->b;
+	struct bbr b = r->b;
 	struct bbr_ack ack;
 	struct bbr_flight flight;
 
@@ -256,8 +258,8 @@ static void take_ack(struct connection *c, const struct record *rec, struct repl
 		b.inflight_hi--;
 	bbr_estimate_ack(&b, &r->sk, &r->rs, &ack);
 	/* Where the program does not ask, the comparison does. */
-	if (!bbr_is_flight_asked(&r->b, &r->sk, &r->rs))
-		bbr_take_flight(&ignored, &r->sk, &r->rs, &ack, marked);
+	if (!bbr_needs_flight(&r->b, &r->sk, &r->rs))
+		bbr_take_flight(&r->b, &r->sk, &r->rs, &ack, marked);
 	flight = r->rs.delivered >= 0 ? ack.flight : bbr_last_flight(&r->sk);
 	if (marked)
 		compare_losses(c, &r->sk, &flight, marked);
@@ -266,12 +268,8 @@ static void take_ack(struct connection *c, const struct record *rec, struct repl
 	if (r->sk.app_limited)
 		decision_add(&decisions[CHECK], true, r->sk.app_limited == app_limited);
 	decision_add(&decisions[ACKS_TLP], ack.acks_tlp, r->ack.acks_tlp);
-	if (r->sk.more) {
-		if (with_ecn)
-			decision_add(&decisions[IS_ECE], ack.is_ece, r->ack.is_ece);
-		b.round_start = state_after(rec).round_start;
-		bbr_note_sends(&b, &r->sk, &r->rs);
-	}
+	if (r->sk.more && with_ecn)
+		decision_add(&decisions[IS_ECE], ack.is_ece, r->ack.is_ece);
 	if (c->tail_lost)
 		decision_add(&decisions[TAIL_LOSS], false, true);
 	c->tail_lost = false;
@@ -350,7 +348,7 @@ static void take(const struct record *rec, const struct bbr_params *params)
 		bbr_init_estimate(&r.b, &r.sk);
 		break;
 	case KIND_MAIN:
-		take_ack(c, rec, &r);
+		take_ack(c, &r);
 		break;
 	case KIND_LOST:
 		take_lost(c, rec, &r);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * An ACK of BBR version 3, run twice: as in cong_control, and as any ACK. ../bbr/kinds.h has the
- * same for version 1. An ACK that is not common is left unchanged here: bbr_main() is compiled only
- * once, because the verifier has enough to do.
+ * same for version 1. An ACK of the general kind is left unchanged here: the verifier has enough to
+ * do.
  */
 #ifndef ORACLE_BBR3_KINDS_H
 #define ORACLE_BBR3_KINDS_H
@@ -30,13 +30,22 @@ static inline void run_of_kind(struct replay *r, const struct bbr_params *params
 {
 	struct bbr_sock sk = kinds_sock(r, params);
 
-	r->returned = bbr_main_if_common(&r->b, &sk, &r->rs);
-	if (r->returned == BBR_MAIN_RARE)
-		bbr_main_if_rare(&r->b, &sk, &r->rs);
-	else if (r->returned == BBR_MAIN_STARTING)
-		bbr_main_if_starting(&r->b, &sk, &r->rs);
-	else if (r->returned == BBR_MAIN_RECOVERING && !bbr_main_if_recovering(&r->b, &sk, &r->rs))
-		r->returned = BBR_MAIN_ANY;
+	switch (bbr_kind(&r->b, &sk, &r->rs)) {
+	case BBR_FAST_1:
+		sk.kind = BBR_FAST_1;
+		bbr_main(&r->b, &sk, &r->rs);
+		break;
+	case BBR_FAST_2:
+		sk.kind = BBR_FAST_2;
+		bbr_main(&r->b, &sk, &r->rs);
+		break;
+	case BBR_REGULAR:
+		sk.kind = BBR_REGULAR;
+		bbr_main(&r->b, &sk, &r->rs);
+		break;
+	default:
+		sk.kind = BBR_GENERAL;
+	}
 	r->sk = sk;
 }
 
@@ -69,7 +78,6 @@ __attribute__((noinline)) int take_any(struct replay *r)
 		return 0;
 	sk = kinds_sock(r, &params);
 	bbr_acked(&r->b, &sk, &r->rs, &ack_of_any);
-	bbr_note_sends(&r->b, &sk, &r->rs);
 	r->sk = sk;
 	return 0;
 }
@@ -91,7 +99,7 @@ static inline void run_of_any(struct replay *r, const struct bbr_params *params)
 
 static inline bool is_left(const struct replay *r)
 {
-	return r->returned == BBR_MAIN_ANY;
+	return r->sk.kind == BBR_GENERAL;
 }
 
 static inline void forget_kind(struct replay *r)
@@ -99,7 +107,6 @@ static inline void forget_kind(struct replay *r)
 	r->sk.kind = 0;
 	r->sk.param = NULL;
 	r->sk.more = NULL;
-	r->returned = 0;
 }
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef ORACLE_BBR3_REPLAY_H
 #define ORACLE_BBR3_REPLAY_H
 
-#include "bbr3/callbacks.h"
+#include "bbr3/algorithm.h"
 #include "clamp.h"
 
 #include "record.h"
@@ -58,7 +58,7 @@ static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_par
 #define REPLAY_HIDE(pointer)
 #endif
 
-#define REPLAY_ACK(name, kind)                                                       \
+#define REPLAY_ACK(name, of_kind)                                                    \
 	REPLAY_ACK_APART int name(struct replay *r, const struct bbr_params *params) \
 	{                                                                            \
 		struct bbr_sock sk;                                                  \
@@ -66,43 +66,52 @@ static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_par
 		if (!r || !params)                                                   \
 			return 0;                                                    \
 		sk = replay_sock(r, params);                                         \
+		sk.kind = of_kind;                                                   \
 		REPLAY_HIDE(sk.more);                                                \
-		bbr_acked_of_kind(&r->b, &sk, &r->rs, &r->ack, kind);                \
+		bbr_acked(&r->b, &sk, &r->rs, &r->ack);                              \
 		r->sk = sk;                                                          \
 		return 0;                                                            \
 	}
 
-REPLAY_ACK(replay_cruising_ack, BBR_ORDINARY | BBR_CRUISING)
-REPLAY_ACK(replay_lowering_ack, BBR_ORDINARY | BBR_LOWERING)
-REPLAY_ACK(replay_starting_ack, BBR_CALM | BBR_LOSSLESS | BBR_STARTING)
-REPLAY_ACK(replay_ordinary_ack, BBR_ORDINARY)
-REPLAY_ACK(replay_lossless_ack, BBR_CALM | BBR_LOSSLESS)
-REPLAY_ACK(replay_any_ack, 0)
+REPLAY_ACK(replay_fast_1_ack, BBR_FAST_1)
+REPLAY_ACK(replay_fast_2_ack, BBR_FAST_2)
+REPLAY_ACK(replay_regular_ack, BBR_REGULAR)
+REPLAY_ACK(replay_general_ack, BBR_GENERAL)
 
-/* Chooses the kind as bbr_main_if_common() does. */
+/* True if nothing is lost, nothing marked, and no tail loss probe ACKed. */
+static inline bool replay_is_clean(const struct replay *r)
+{
+	return !IN(&r->sk, uses_ecn) && !r->rs.losses && r->ack.flight.lost <= 0 &&
+	       r->ack.delivered_ce <= 0 && !r->ack.acks_tlp;
+}
+
+/*
+ * Chooses the kind as the shell does. The recorded flight says whether the ACK is in order: what a
+ * stock kernel shows of that is left out.
+ */
 static inline void replay_ack(struct replay *r, const struct bbr_params *params)
 {
 	struct bbr_sock sk = replay_sock(r, params);
 
-	r->b.in_order = bbr_is_clean(&sk, &r->rs, &r->ack);
+	r->b.in_order = replay_is_clean(r);
+	r->b.last_lost = IN(&sk, lost);
+	if (r->ack.delivered_ce > 0)
+		SET(&sk, uses_ecn, true); /* some recordings have marks without it */
+	SET(&sk, reord_seen, 0);
+	SET(&sk, sacked_out, 0);
+	SET(&sk, tlp_high_seq, 0);
 	switch (bbr_kind(&r->b, &sk, &r->rs)) {
-	case BBR_ORDINARY | BBR_CRUISING:
-		replay_cruising_ack(r, params);
+	case BBR_FAST_1:
+		replay_fast_1_ack(r, params);
 		break;
-	case BBR_ORDINARY | BBR_LOWERING:
-		replay_lowering_ack(r, params);
+	case BBR_FAST_2:
+		replay_fast_2_ack(r, params);
 		break;
-	case BBR_CALM | BBR_LOSSLESS | BBR_STARTING:
-		replay_starting_ack(r, params);
-		break;
-	case BBR_ORDINARY:
-		replay_ordinary_ack(r, params);
-		break;
-	case BBR_CALM | BBR_LOSSLESS:
-		replay_lossless_ack(r, params);
+	case BBR_REGULAR:
+		replay_regular_ack(r, params);
 		break;
 	default:
-		replay_any_ack(r, params);
+		replay_general_ack(r, params);
 	}
 }
 

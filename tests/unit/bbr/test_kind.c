@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kinds of ACKs: which ACK has which kind, and that what a kind leaves out changes nothing. */
+/* The kinds of ACKs: which ACK has which kind, and that what a kind skips changes nothing. */
 #include "fixture.h"
 
-/* An ACK like most. */
-static void make_ordinary(struct fixture *f)
+static void make_fast(struct fixture *f)
 {
 	f->b.mode = BBR_PROBE_BW;
 	f->b.full_bw_reached = 1;
@@ -13,159 +12,103 @@ static void make_ordinary(struct fixture *f)
 	f->b.cwnd_gain = 2 * BBR_UNIT;
 }
 
-static void assert_kind(const struct fixture *f, u8 kind)
-{
-	assert_int_equal(bbr_kind(&f->b, &f->sk, &f->rs), kind);
-}
-
-/* The ACK has the same effect by its kind as it has as any ACK. */
-static void assert_same(const struct fixture *f)
+/* The ACK is of this kind, and has the same effect by it as it has as any ACK. */
+static void assert_kind(struct fixture *f, u8 kind)
 {
 	struct fixture of_kind = *f, of_any = *f;
 
-	bbr_main_of_kind(&of_kind.b, &of_kind.sk, &of_kind.rs, bbr_kind(&f->b, &f->sk, &f->rs));
+	assert_int_equal(bbr_kind(&f->b, &f->sk, &f->rs), kind);
+	assert_memory_equal(f, &of_any, sizeof(of_any));
+	of_kind.sk.kind = kind;
+	bbr_main(&of_kind.b, &of_kind.sk, &of_kind.rs);
 	bbr_main(&of_any.b, &of_any.sk, &of_any.rs);
-	of_kind.sk.kind = 0;
+	of_kind.sk.kind = BBR_GENERAL;
 	assert_memory_equal(&of_kind, &of_any, sizeof(of_any));
 }
 
-TEST(most_acks_are_ordinary)
+TEST(most_acks_are_fast)
 {
 	FIXTURE;
 
-	make_ordinary(f);
-	assert_kind(f, BBR_ORDINARY);
-	assert_same(f);
+	make_fast(f);
+	assert_kind(f, BBR_FAST_1);
 	f->rs.prior_delivered = f->b.next_round_delivered; /* a round starts */
 	f->rs.rtt_us = MIN_RTT - 1; /* a lower RTT */
 	f->rs.is_app_limited = true;
-	assert_kind(f, BBR_ORDINARY);
-	assert_same(f);
+	assert_kind(f, BBR_FAST_1);
+	f->b.watched = 1; /* the shell looks at the mark */
+	assert_kind(f, BBR_FAST_1);
 }
 
-/* An ordinary ACK with one thing changed has this kind. */
+/* With one thing changed the ACK has this kind. */
 #define CHANGED(change, kind)            \
 	do {                             \
 		struct fixture was = *f; \
 		change;                  \
 		assert_kind(f, kind);    \
-		assert_same(f);          \
 		*f = was;                \
 	} while (0)
 
-TEST(startup_and_drain_are_lossless)
+TEST(startup_and_drain_are_fast_too)
 {
 	FIXTURE;
 
-	make_ordinary(f);
-	CHANGED(f->b.mode = BBR_STARTUP, BBR_CALM | BBR_LOSSLESS);
-	CHANGED(f->b.mode = BBR_DRAIN, BBR_CALM | BBR_LOSSLESS);
-	CHANGED(f->b.full_bw_reached = 0, BBR_CALM | BBR_LOSSLESS);
+	make_fast(f);
+	CHANGED(f->b.mode = BBR_STARTUP, BBR_FAST_2);
+	CHANGED(f->b.mode = BBR_DRAIN, BBR_FAST_2);
+	CHANGED(f->b.full_bw_reached = 0, BBR_FAST_2);
 }
 
-TEST(losses_now_and_lately)
+TEST(losses_now_and_lately_are_regular)
 {
 	FIXTURE;
 
-	make_ordinary(f);
-	CHANGED(f->rs.losses = 1, BBR_CALM);
-	CHANGED(f->sk.ca_state = TCP_CA_Disorder, BBR_CALM);
-	CHANGED(f->sk.ca_state = TCP_CA_Recovery, BBR_CALM);
-	CHANGED(f->b.prev_ca_state = TCP_CA_Disorder, BBR_CALM);
-	CHANGED(f->b.prev_ca_state = TCP_CA_Loss, BBR_CALM);
-	CHANGED(f->b.packet_conservation = 1, BBR_CALM);
-	CHANGED(f->b.lt_is_sampling = 1, BBR_CALM);
-	CHANGED((f->b.lt_use_bw = 1, f->b.lt_bw = BW / 2), BBR_CALM);
+	make_fast(f);
+	for (int mode = BBR_STARTUP; mode <= BBR_PROBE_BW; mode++) {
+		f->b.mode = mode;
+		CHANGED(f->rs.losses = 1, BBR_REGULAR);
+		CHANGED((f->rs.losses = 1, f->b.full_bw_reached = 0), BBR_REGULAR);
+		CHANGED(f->sk.ca_state = TCP_CA_Disorder, BBR_REGULAR);
+		CHANGED(f->sk.ca_state = TCP_CA_Recovery, BBR_REGULAR);
+		CHANGED(f->b.prev_ca_state = TCP_CA_Disorder, BBR_REGULAR);
+		CHANGED(f->b.prev_ca_state = TCP_CA_Loss, BBR_REGULAR);
+		CHANGED(f->b.packet_conservation = 1, BBR_REGULAR);
+		CHANGED(f->b.lt_is_sampling = 1, BBR_REGULAR);
+		CHANGED((f->b.lt_use_bw = 1, f->b.lt_bw = BW / 2), BBR_REGULAR);
+	}
 }
 
-TEST(what_is_not_calm)
+TEST(general_is_the_rest)
 {
 	FIXTURE;
 
-	make_ordinary(f);
-	CHANGED(f->b.mode = BBR_PROBE_RTT, 0);
-	CHANGED(f->b.idle_restart = 1, 0);
-	CHANGED(f->b.has_seen_rtt = 0, 0);
-	CHANGED(f->b.watched = 1, 0);
-	CHANGED(f->rs.acked_sacked = 0, 0);
-	CHANGED(f->rs.delivered = -1, 0);
-	CHANGED(f->rs.interval_us = 0, 0);
-	CHANGED(f->sk.now_ms = f->b.min_rtt_stamp + 10001, 0);
-	CHANGED(f->sk.now_ms = f->b.min_rtt_stamp + 10000, BBR_ORDINARY);
-	CHANGED((f->rs.losses = 1, f->b.mode = BBR_PROBE_RTT), 0);
-	CHANGED((f->rs.losses = 1, f->b.idle_restart = 1), 0);
-	CHANGED((f->rs.losses = 1, f->b.watched = 1), 0);
+	make_fast(f);
+	CHANGED(f->b.mode = BBR_PROBE_RTT, BBR_GENERAL);
+	CHANGED(f->b.idle_restart = 1, BBR_GENERAL);
+	CHANGED(f->b.has_seen_rtt = 0, BBR_GENERAL);
+	CHANGED(f->rs.acked_sacked = 0, BBR_GENERAL);
+	CHANGED(f->rs.delivered = -1, BBR_GENERAL);
+	CHANGED(f->rs.interval_us = 0, BBR_GENERAL);
+	CHANGED(f->sk.now_ms = f->b.min_rtt_stamp + 10001, BBR_GENERAL);
+	CHANGED(f->sk.now_ms = f->b.min_rtt_stamp + 10000, BBR_FAST_1);
+	CHANGED((f->rs.losses = 1, f->b.mode = BBR_PROBE_RTT), BBR_GENERAL);
+	CHANGED((f->rs.losses = 1, f->b.idle_restart = 1), BBR_GENERAL);
 }
 
-TEST(what_is_reported_is_of_its_kind)
+TEST(a_fast_ack_ends_probing_at_the_target)
 {
 	FIXTURE;
 
-	make_ordinary(f);
-	f->b.watched = 1;
-	f->sk.is_reported = true;
-	CHANGED(f->b.watched = 1, BBR_ORDINARY);
-	CHANGED(f->b.watched = 0, BBR_ORDINARY);
-	CHANGED(f->b.mode = BBR_STARTUP, BBR_CALM | BBR_LOSSLESS);
-	CHANGED(f->b.idle_restart = 1, 0);
-	CHANGED(f->b.has_seen_rtt = 0, 0);
-}
-
-TEST(what_is_common_is_done_the_rest_is_left)
-{
-	FIXTURE;
-	struct fixture was;
-
-	make_ordinary(f);
-	f->rs.losses = 1;
-	was = *f;
-	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_RARE);
-	assert_memory_equal(f, &was, sizeof(was));
-	f->b.watched = 1;
-	was = *f;
-	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_ANY);
-	assert_memory_equal(f, &was, sizeof(was));
-	make_ordinary(f);
-	f->b.watched = 0;
-	f->rs.losses = 0;
-	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
-	assert_int_equal(f->sk.kind, BBR_ORDINARY);
-	f->b.mode = BBR_STARTUP;
-	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
-	assert_int_equal(f->sk.kind, BBR_CALM | BBR_LOSSLESS);
-}
-
-TEST(an_ordinary_ack_ends_probing_at_the_target)
-{
-	FIXTURE;
-
-	make_ordinary(f);
+	make_fast(f);
 	f->b.cycle_idx = BBR_PHASE_PROBE;
 	f->b.pacing_gain = 320;
 	f->b.cycle_mstamp = NOW_US - MIN_RTT - 1;
-	assert_kind(f, BBR_ORDINARY);
-	assert_same(f); /* far from the target */
+	assert_kind(f, BBR_FAST_1); /* far from the target */
 	f->rs.prior_in_flight = 200;
-	assert_same(f);
-	assert_int_equal(bbr_main_if_common(&f->b, &f->sk, &f->rs), BBR_MAIN_DONE);
+	assert_kind(f, BBR_FAST_1);
+	f->sk.kind = BBR_FAST_1;
+	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.cycle_idx, BBR_PHASE_DRAIN);
-}
-
-TEST(losses_are_rare_in_probe_bw_and_elsewhere)
-{
-	FIXTURE;
-
-	make_ordinary(f);
-	f->rs.losses = 1;
-	bbr_main_if_rare(&f->b, &f->sk, &f->rs);
-	assert_int_equal(f->sk.kind, BBR_CALM | BBR_CYCLING);
-	f->b.full_bw_reached = 0;
-	bbr_main_if_rare(&f->b, &f->sk, &f->rs);
-	assert_int_equal(f->sk.kind, BBR_CALM);
-	f->b.full_bw_reached = 1;
-	f->b.mode = BBR_DRAIN;
-	bbr_main_if_rare(&f->b, &f->sk, &f->rs);
-	assert_int_equal(f->sk.kind, BBR_CALM);
 }
 
 /* floor(a / b) < v if and only if a < v * b: tested around each quotient. */
@@ -199,7 +142,7 @@ TEST(inflight_is_compared_with_the_bdp_first)
 {
 	FIXTURE;
 
-	make_ordinary(f);
+	make_fast(f);
 	f->b.cycle_idx = BBR_PHASE_PROBE;
 	f->b.pacing_gain = 320;
 	for (u32 budget = 0; budget <= 3; budget++)
@@ -221,14 +164,11 @@ TEST(inflight_is_compared_with_the_bdp_first)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(most_acks_are_ordinary),
-		T(startup_and_drain_are_lossless),
-		T(losses_now_and_lately),
-		T(what_is_not_calm),
-		T(what_is_reported_is_of_its_kind),
-		T(what_is_common_is_done_the_rest_is_left),
-		T(an_ordinary_ack_ends_probing_at_the_target),
-		T(losses_are_rare_in_probe_bw_and_elsewhere),
+		T(most_acks_are_fast),
+		T(startup_and_drain_are_fast_too),
+		T(losses_now_and_lately_are_regular),
+		T(general_is_the_rest),
+		T(a_fast_ack_ends_probing_at_the_target),
 		T(a_sample_is_below_as_its_rate_is),
 		T(inflight_is_compared_with_the_bdp_first),
 	};

@@ -30,17 +30,6 @@ TEST(none_is_on_by_default)
 	assert_false(bbr_has_options(&f->p));
 }
 
-/* This option is on by default, so a connection that turns it off is not like most. */
-TEST(what_is_mostly_on_is_noticed_if_it_is_off)
-{
-	FIXTURE;
-
-	f->p.extra_acked_gain[0] = 1;
-	assert_false(bbr_has_options(&f->p));
-	f->p.extra_acked_gain[0] = 0;
-	assert_true(bbr_has_options(&f->p));
-}
-
 TEST(each_is_noticed)
 {
 	FIXTURE;
@@ -1124,7 +1113,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(none_is_on_by_default),
-		T(what_is_mostly_on_is_noticed_if_it_is_off),
 		T(each_is_noticed),
 		T(the_connections_profile_is_not_the_algorithms),
 		T(a_pinned_bandwidth_is_the_bandwidth),

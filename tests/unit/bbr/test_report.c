@@ -107,7 +107,7 @@ TEST(an_event_has_the_model)
 	assert_int_equal(tail.extra_acked, 23);
 }
 
-/* BBR_FILLS_ALL: everything except what the shell sets. */
+/* Everything except what the shell sets. */
 TEST(an_event_has_nothing_of_what_was_there_before)
 {
 	struct bbr_event e = {}, dirty;
@@ -174,21 +174,21 @@ TEST(marks_are_kept_apart)
 {
 	FIXTURE;
 
-	bbr_set_profile(&f->b, 0xff);
-	assert_false(bbr_watched(&f->b));
-	assert_int_equal(bbr_app_limited_until(&f->b), 0);
-	bbr_set_profile(&f->b, 0xa5);
-	bbr_set_watched(&f->b, true);
-	bbr_set_app_limited_until(&f->b, 0xdeadbeef);
-	assert_int_equal(bbr_profile(&f->b), 0xa5);
-	assert_true(bbr_watched(&f->b));
-	assert_int_equal(bbr_app_limited_until(&f->b), 0xdeadbeef);
+	f->b.profile = 0xff;
+	assert_false(f->b.watched);
+	assert_int_equal(f->b.app_limited_until, 0);
+	f->b.profile = 0xa5;
+	f->b.watched = true;
+	f->b.app_limited_until = 0xdeadbeef;
+	assert_int_equal(f->b.profile, 0xa5);
+	assert_true(f->b.watched);
+	assert_int_equal(f->b.app_limited_until, 0xdeadbeef);
 	bbr_init(&f->b, &f->sk);
-	assert_int_equal(bbr_profile(&f->b), 0xa5);
-	assert_true(bbr_watched(&f->b));
-	assert_int_equal(bbr_app_limited_until(&f->b), 0xdeadbeef);
-	bbr_set_watched(&f->b, false);
-	assert_false(bbr_watched(&f->b));
+	assert_int_equal(f->b.profile, 0xa5);
+	assert_true(f->b.watched);
+	assert_int_equal(f->b.app_limited_until, 0xdeadbeef);
+	f->b.watched = false;
+	assert_false(f->b.watched);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A path to run BBR on: a sender, a link with a queue in front of it, and a receiver that ACKs each
- * packet. The sender is a stack that knows all that Google's stack knows (callbacks.h) and calls
+ * packet. The sender is a stack that knows all that Google's stack knows (algorithm.h) and calls
  * BBR in the same order: packets marked lost, recovery, ACK. It sends retransmissions as new
  * packets, so no ACK is ambiguous. Nothing is random, and the clock advances in ticks.
  *
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "callbacks.h"
+#include "algorithm.h"
 
 #define TICK_US 100
 #define MSEC 1000ull

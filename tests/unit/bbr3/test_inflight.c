@@ -121,14 +121,14 @@ TEST(marks_of_the_shell_are_kept)
 {
 	FIXTURE;
 
-	bbr_set_profile(&f->b, 0xa5);
-	bbr_set_watched(&f->b, true);
+	f->b.profile = 0xa5;
+	f->b.watched = true;
 	bbr_start(&f->b, &f->sk);
 	bbr_acked(&f->b, &f->sk, &f->rs, &f->ack);
-	assert_int_equal(bbr_profile(&f->b), 0xa5);
-	assert_true(bbr_watched(&f->b));
-	bbr_set_watched(&f->b, false);
-	assert_false(bbr_watched(&f->b));
+	assert_int_equal(f->b.profile, 0xa5);
+	assert_true(f->b.watched);
+	f->b.watched = false;
+	assert_false(f->b.watched);
 }
 
 TEST(counts_have_24_bits)
