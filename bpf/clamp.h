@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What happens to an algorithm's table of parameters before the algorithm sees them. Include this
- * after the algorithm's params.h.
- */
+/* What happens to an algorithm's table of parameters before the algorithm sees them. */
 #ifndef CLAMP_H
 #define CLAMP_H
 
 #include "base/types.h"
-#include "bpf_bbr/params.h"
+#include "params.h"
 
 /*
  * x if it is below 0, else 0. It takes no branch, and the asm keeps the compiler from making one.

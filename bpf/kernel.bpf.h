@@ -7,6 +7,8 @@
 #ifndef KERNEL_BPF_H
 #define KERNEL_BPF_H
 
+#include "base/types.h" /* the headers of libbpf need it */
+
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>

@@ -8,6 +8,7 @@
 #define OUTSIDE_BPF_H
 
 #include "kernel.bpf.h"
+#include "bpf_bbr/events.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

@@ -7,6 +7,7 @@
 #ifndef KERNEL_BBR_BPF_H
 #define KERNEL_BBR_BPF_H
 
+#include "bbr.h"
 #include "outside.bpf.h"
 
 /*

@@ -9,6 +9,8 @@
 #ifndef BBR_MINMAX_H
 #define BBR_MINMAX_H
 
+#include "base/types.h"
+
 struct minmax_sample {
 	u32 t; /* when it was measured; here: in which round */
 	u32 v;

@@ -6,6 +6,7 @@
 #ifndef KERNEL_BBR_BPF_H
 #define KERNEL_BBR_BPF_H
 
+#include "bbr.h"
 #include "outside.bpf.h"
 
 /* The members that are read. Version 2 has no full_bw_now, version 1 hardly any of these. */

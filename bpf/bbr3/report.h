@@ -4,6 +4,7 @@
 #define BBR_REPORT_H
 
 #include "bbr.h"
+#include "common/extra_acked.h"
 
 /* A callback makes each transition at most once, in the order of enum bbr_reason. */
 #define BBR_STEPS BBR_REASONS

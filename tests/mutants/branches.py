@@ -41,10 +41,8 @@ EXPANSION = 1  # llvm-cov's kind for the region of a macro
 # Outcomes that no connection with mainline's constants reaches: (file, code) -> outcomes.
 NOT_MAINLINE = {
     ("arithmetic.h", "divisor"): ("false",),  # mainline would divide by 0
-    ("aggregation.h", "IS_ON(sk)"): ("false",),
     ("probe_rtt.h", "PARAM(sk, probe_rtt_duration)"): ("false",),
     ("window.h", "SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1)"): ("false",),
-    ("algorithm.h", "bbr_mode_of(b, sk)"): ("true",),  # a mode that is none of the four
     # Options that mainline lacks, and conditions that are evaluated only if one is on.
     ("algorithm.h", "OPTION(sk, start_cwnd)"): ("true",),
     ("algorithm.h", "OPTION(sk, pacing_rate)"): ("true",),
@@ -115,10 +113,23 @@ def _tool(name):
     return name + clang.removeprefix("clang")
 
 
+def compile_each(compiler, build, binary, algorithms, name):
+    """Compiles each source of build, and links them. A source in a folder that is named as an algorithm's is of that
+    algorithm, any other of the one of this name; algorithms is the folder of all of them.
+    """
+    objects = []
+    for i, source in enumerate(word for word in build if isinstance(word, pathlib.Path)):
+        own = source.parent.name if (algorithms / source.parent.name).is_dir() else name
+        objects.append(f"{binary}-{i}.o")
+        _run([*compiler, *(word for word in build if str(word).startswith(("-O", "-D", "-I"))),
+              f"-I{algorithms / own}", "-c", source, "-o", objects[-1]])
+    _run([*compiler, *objects, *(word for word in build if not isinstance(word, pathlib.Path)), "-o", binary])
+
+
 def _build(program, folder, algorithm):
     binary = folder / program.name
-    _run([_tool("clang"), "-std=gnu11", "-O0", "-g", "-fprofile-instr-generate", "-fcoverage-mapping",
-          f"-I{REPO}/include", f"-I{REPO}/bpf", f"-I{algorithm.folder}", *program.build, "-o", binary])
+    compile_each([_tool("clang"), "-std=gnu11", "-O0", "-g", "-fprofile-instr-generate", "-fcoverage-mapping",
+                  f"-I{REPO}/include", f"-I{REPO}/bpf"], program.build, binary, REPO / "bpf", algorithm.folder.name)
     return binary
 
 
@@ -245,6 +256,7 @@ def programs_of(words, algorithm=BBR):
     programs = []
     for group in _split(words, "+"):
         (name, *build), *arguments = _split(group, "--")
+        build = [word if word.startswith("-") else pathlib.Path(word).resolve() for word in build]
         programs.append(Program(name, build, sum(arguments, [])))
     return programs
 

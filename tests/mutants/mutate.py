@@ -16,6 +16,7 @@ import tempfile
 import threading
 from typing import NamedTuple
 
+import branches
 import mutants
 import schemata
 from mutants import REPO, MutantError
@@ -78,11 +79,11 @@ class Copy:
         return path
 
     def _compile(self, program, path):
-        compiled = subprocess.run(["gcc", "-std=gnu11", "-w", f"-I{self.folder}/include", f"-I{self.folder}/bpf",
-                                   f"-I{self.folder}/bpf/{self.algorithm}", "-include", self._prelude, *program.build,
-                                   "-o", path], capture_output=True, text=True, check=False)
-        if compiled.returncode:
-            raise MutantError(f"{program.name} does not compile:\n{compiled.stderr}")
+        options = ["-std=gnu11", "-w", f"-I{self.folder}/include", f"-I{self.folder}/bpf", "-include", self._prelude]
+        try:
+            branches.compile_each(["gcc", *options], program.build, path, self.folder / "bpf", self.algorithm)
+        except branches.CoverageError as error:
+            raise MutantError(f"{program.name} does not compile:\n{error}") from error
 
     def notices(self, program, number):
         """Returns what fails with the mistake of this number, or None."""

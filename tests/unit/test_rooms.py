@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The rooms of the code, as docs/internals.md lists them: arrows go one way, and no folder has too many files."""
 import collections
+import concurrent.futures
 import graphlib
 import pathlib
 import re
+import subprocess
 
 import pytest
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 MOST_FILES = 20
+INCLUDING = (".c", ".h", ".inc", ".S")
 SOURCES = (".c", ".h", ".inc", ".S", ".py", ".sh")
 TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "sockets", "snapshot", "top", "report", "experiment", "export"]
 PLACES = ["lib", "loader", "tools", "bpf"]
@@ -16,6 +19,10 @@ SEARCHED = [".", "include", *PLACES]  # in the order of the Makefile's -I option
 # The build determines which file each of these is.
 OF_THE_BUILD = {"algorithm.h", "bbr.h", "params.h", "kernel_bbr.bpf.h", "algorithms.h", "netns.lskel.h", "snapshot_programs.h",
                 "carried.inc", "probes.inc"}
+
+CLANG = subprocess.run([REPO / "scripts/find-clang", "clang"], capture_output=True, text=True, check=True).stdout.strip()
+SYSTEM = "-isystem/usr/include/" + subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True,
+                                                  check=True).stdout.strip()  # where Debian keeps asm/
 
 LAB = ["vm", "runs", "claims", "report", "studies", "cost"]
 
@@ -30,6 +37,10 @@ def included(folder):
         yield from re.findall(r'^#include "([a-z]+)/[^"]*"', source.read_text(), re.M)
 
 
+def names_included(source):
+    return re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', source.read_text(), re.M)
+
+
 def file_included(source, name, root):
     """The file that a source includes by a name; None if only the build can tell."""
     found = [path for path in (folder / name for folder in [source.parent, *(root / place for place in SEARCHED)])
@@ -42,10 +53,10 @@ def arrows(place, root=REPO):
     """For each room of a place those of its other rooms that its files include. The place's own files are a room, too."""
     rooms = {}
     for source in (root / place).rglob("*"):
-        if source.suffix not in (".c", ".h", ".inc", ".S"):
+        if source.suffix not in INCLUDING:
             continue
         room = str(source.parent.relative_to(root))
-        for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', source.read_text(), re.M):
+        for name in names_included(source):
             file = file_included(source, name, root)
             if file and file.is_relative_to(root / place) and file.parent != source.parent:
                 rooms.setdefault(room, set()).add(str(file.parent.relative_to(root)))
@@ -53,12 +64,20 @@ def arrows(place, root=REPO):
 
 
 def circle(graph):
-    """The rooms of a circle: each includes the next one, and the first one is also the last. Empty if there is none."""
+    """The rooms, or files, of a circle: each includes the next one, and the first one is also the last. Empty if there is none."""
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:
         return error.args[1][::-1]
     return []
+
+
+def files(places, root=REPO):
+    """For each source of the places the files that it includes."""
+    return {str(source.relative_to(root)):
+            {str(file.relative_to(root)) for file in [file_included(source, name, root) for name in names_included(source)]
+             if file}
+            for place in places for source in (root / place).rglob("*") if source.suffix in INCLUDING}
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -82,6 +101,55 @@ def test_a_circle_is_found(tmp_path):
     found = circle(graph)
     assert found[0] == found[-1] and set(found) == {"loader", "loader/one", "loader/two"}
     assert all(after in graph[before] for before, after in zip(found, found[1:]))
+
+
+def test_no_file_is_part_of_a_circle():
+    graph = files(PLACES)
+    assert len(graph) > 200 and sum(map(len, graph.values())) > 500, "was anything read?"
+    assert not circle(graph), " includes ".join(circle(graph))
+
+
+def test_a_circle_of_files_is_found(tmp_path):
+    """Checks the check: two files of one room that include each other, one of them with a folder in the name."""
+    room = tmp_path / "bpf/one"
+    room.mkdir(parents=True)
+    (room / "a.h").write_text('#include "b.h"\n')
+    (room / "b.h").write_text("")
+    assert not circle(files(["bpf"], tmp_path))
+    (room / "b.h").write_text('#ifdef X\n# include "one/a.h"\n#endif\n')
+    found = circle(files(["bpf"], tmp_path))
+    assert found[0] == found[-1] and set(found) == {"bpf/one/a.h", "bpf/one/b.h"}
+
+
+def compile_alone(compiler, headers, *options):
+    """What a compiler says of headers, each on its own. A static function may be declared before the shell defines it."""
+    warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unused", "-Wno-unused-parameter"]
+    done = subprocess.run([*compiler, *warnings, "-Iinclude", "-Ibpf", *options, "-fsyntax-only", "-x", "c", *headers],
+                          capture_output=True, text=True, check=False, cwd=REPO)
+    return done.stderr if done.returncode else ""
+
+
+@pytest.mark.parametrize("algorithm", ["bbr", "bbr3"])
+def test_every_header_of_bpf_stands_on_its_own(algorithm):
+    """Nothing has to be included before it, whichever algorithm it is compiled for."""
+    headers = [path for place in ("base", "common", algorithm, ".") for path in sorted((REPO / "bpf" / place).glob("*.h"))]
+    native = [path for path in headers if not path.name.endswith(".bpf.h")]
+    assert len(native) > 20 and len(headers) > len(native) + 10
+    own = f"-Ibpf/{algorithm}"
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        said = pool.map(lambda some: compile_alone([CLANG, "-target", "bpf", "-mcpu=v3", "-I."], some, own, SYSTEM,
+                                                   "-Wno-undefined-internal"), [headers[::2], headers[1::2]])
+        assert not "".join(said)
+    assert not compile_alone(["gcc", "-std=gnu11"], native, own)
+
+
+def test_a_header_that_needs_another_is_found(tmp_path):
+    """Checks the check, natively and as BPF."""
+    (tmp_path / "a.h").write_text('#include "base/types.h"\nstruct a { u32 a; };\n')
+    (tmp_path / "b.h").write_text("struct b { u32 b; };\n")
+    for compiler in ["gcc", "-std=gnu11"], [CLANG, "-target", "bpf", "-I.", SYSTEM]:
+        assert not compile_alone(compiler, [tmp_path / "a.h"])
+        assert "u32" in compile_alone(compiler, [tmp_path / "a.h", tmp_path / "b.h"])
 
 
 def test_every_room_of_the_tools_has_its_place():

@@ -478,6 +478,59 @@ TEST(ack_before_the_beginning_does_no_harm)
 	assert_int_equal(f->b.mode, BBR_STARTUP);
 }
 
+/* A probe whose last flight, of 100 packets, lost 10: the 100th was one too many. A round would end. */
+TEST(losses_are_handled_before_the_ack_that_reports_them)
+{
+	FIXTURE;
+
+	fixture_phase(f, BBR_UP);
+	f->b.probe_samples = 1;
+	f->rs.prior_delivered = 950;
+	f->ack.flight.tx_in_flight = 90;
+	f->ack.lost = (struct bbr_lost){ .marked = 2, .packets = 1, .flight = { 100, 10, false } };
+	bbr_acked(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_int_equal(f->b.inflight_hi, 99);
+	assert_int_equal(f->b.cycle_idx, BBR_DOWN);
+	assert_true(f->b.prev_probe_too_high);
+	assert_false(f->b.round_start); /* a new one has just begun */
+	assert_false(bbr_round_start(&f->b));
+}
+
+TEST(no_report_is_no_loss)
+{
+	FIXTURE;
+
+	f->ack.lost.flight = (struct bbr_flight){ 100, 10, false };
+	f->rs.prior_delivered = 940;
+	bbr_acked(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_false(f->b.loss_in_cycle);
+	f->rs.prior_delivered = 950;
+	bbr_acked(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_true(bbr_round_start(&f->b));
+}
+
+/* Without the second part of the state any loss is too much. */
+TEST(losses_since_the_last_callback_end_a_probe)
+{
+	FIXTURE;
+
+	fixture_phase(f, BBR_UP);
+	f->b.probe_samples = 1;
+	f->sk.more = NULL;
+	f->sk.lost++;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->b.cycle_idx, BBR_DOWN);
+	assert_true(f->b.prev_probe_too_high);
+}
+
+TEST(undo_restores_the_window)
+{
+	FIXTURE;
+
+	f->b.prior_cwnd = 77;
+	assert_int_equal(bbr_undo_cwnd(&f->b, &f->sk), 77);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,6 +560,10 @@ int main(void)
 		T(losses_end_startup_on_the_same_ack),
 		T(plateau_ends_startup_on_the_same_ack),
 		T(ack_before_the_beginning_does_no_harm),
+		T(losses_are_handled_before_the_ack_that_reports_them),
+		T(no_report_is_no_loss),
+		T(losses_since_the_last_callback_end_a_probe),
+		T(undo_restores_the_window),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1307,6 +1307,54 @@ TEST(stack_is_told_of_the_burst_on_a_short_path)
 	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 19);
 }
 
+/* In CRUISE the last of eight rounds; elsewhere each. */
+TEST(round_is_noted_at_its_end)
+{
+	FIXTURE;
+
+	fixture_phase(f, BBR_UP);
+	f->rs.prior_delivered = 949;
+	assert_false(bbr_is_round_due(&f->b, &f->sk, &f->rs));
+	f->rs.prior_delivered = 950;
+	assert_true(bbr_is_round_due(&f->b, &f->sk, &f->rs));
+	f->rs.interval_us = 0;
+	assert_false(bbr_is_round_due(&f->b, &f->sk, &f->rs));
+	f->rs.interval_us = 1;
+	fixture_phase(f, BBR_CRUISE);
+	for (u32 rounds = 0; rounds < 16; rounds++) {
+		f->b.rounds_since_probe = rounds;
+		assert_int_equal(bbr_is_round_due(&f->b, &f->sk, &f->rs), rounds % 8 == 6);
+	}
+}
+
+TEST(limit_of_the_application_is_told_in_a_recovery)
+{
+	FIXTURE;
+
+	f->rs.is_app_limited = true;
+	bbr_estimate_lossy(&f->b, &f->sk, &f->rs, &f->ack);
+	assert_true(f->ack.flight.is_app_limited);
+	assert_int_equal(f->ack.lost.marked, 0);
+}
+
+TEST(rough_flight_has_the_losses)
+{
+	FIXTURE;
+	struct bbr_flight flight = bbr_rough_flight(&f->b, &f->sk, &f->rs, 3, false);
+
+	assert_int_equal(flight.tx_in_flight, 13);
+	assert_int_equal(flight.lost, 13);
+}
+
+TEST(connection_begins_with_no_send_found)
+{
+	FIXTURE;
+
+	f->more.sends_before = 7;
+	bbr_init_estimate(&f->b, &f->sk);
+	assert_int_equal(f->more.sends_before, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1368,6 +1416,10 @@ int main(void)
 		T(shell_asks),
 		T(burst_is_rare_after_losses_and_on_a_short_path),
 		T(stack_is_told_of_the_burst_on_a_short_path),
+		T(round_is_noted_at_its_end),
+		T(limit_of_the_application_is_told_in_a_recovery),
+		T(rough_flight_has_the_losses),
+		T(connection_begins_with_no_send_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

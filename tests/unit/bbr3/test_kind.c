@@ -151,6 +151,9 @@ TEST(model_is_the_same_by_each_kind)
 
 	make_in_order(f);
 	begin = *f;
+	/* The BDP of CRUISE need not have room for bursts. */
+	CHANGED((f->sk.cwnd = 500, f->sk.min_tso_segs = 70, f->b.inflight_hi = BBR_COUNT_NONE),
+		BBR_FAST_1);
 	check_model(f, BBR_FAST_1, BBR_FAST_1);
 	*f = begin;
 	fixture_phase(f, BBR_DOWN);
@@ -307,6 +310,7 @@ TEST(recovery_is_regular)
 	for (int i = 0; i < 2; i++) {
 		CHANGED((void)0, BBR_REGULAR);
 		CHANGED(f->sk.lost = 41, BBR_REGULAR);
+		CHANGED(f->sk.sacked_out = 0, BBR_REGULAR);
 		CHANGED((f->sk.lost = 41, f->sk.more = NULL), BBR_REGULAR);
 		CHANGED(f->rs.losses = 1, BBR_REGULAR);
 		CHANGED(f->b.loss_in_round = 1, BBR_REGULAR);
