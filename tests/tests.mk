@@ -289,3 +289,9 @@ tests: all unit toy fuzzers $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUI
 
 toy: all
 	$(MAKE) BUILD=$(BUILD)/toy SHARED=$(BUILD) ALGORITHMS=tests/toy all
+
+mutants: ## make the mistakes of tests/mutants one at a time, and write who noticed to build/ (minutes)
+	@mkdir -p $(BUILD)
+	tests/mutants/mutate.py > $(BUILD)/mutants.md
+	tests/mutants/mutate.py --list tests/mutants/bbr3.txt > $(BUILD)/mutants-bbr3.md
+.PHONY: mutants

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the mistakes of a list one at a time, and reports which test notices. See docs/mutants.md."""
+"""Makes the mistakes of a list one at a time, and reports which test notices. `make mutants` keeps what it prints."""
 import argparse
 import collections
 import concurrent.futures

