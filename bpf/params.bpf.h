@@ -6,7 +6,7 @@
 #ifndef PARAMS_BPF_H
 #define PARAMS_BPF_H
 
-#include "clamp.h"
+#include "common/clamp.h"
 #include "defaults.bpf.h"
 #include "bpf_bbr/profiles.h"
 

@@ -5,7 +5,7 @@
 #ifndef FUZZ_ALGORITHM_H
 #define FUZZ_ALGORITHM_H
 
-#include "clamp.h"
+#include "common/clamp.h"
 #include "fuzz.h"
 
 #define MAX_CALLS 8

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 COMMON = REPO / "bpf" / "common"
-SHARED = [*(REPO / "bpf" / name for name in ("clamp.h", "socket.h")), *COMMON.glob("*.h")]
+SHARED = [REPO / "bpf/socket.h", *COMMON.glob("*.h")]
 
 
 class Algorithm(NamedTuple):
@@ -140,7 +140,7 @@ def _everything(algorithm):
     names = [name for header in algorithm.headers
              for name in re.findall(r"^static inline [^\n(]*\b(\w+)\((?![^)]*\);)", header.read_text(), re.M)]
     includes = "".join(f'#include "{header}"\n' for header in algorithm.headers)
-    return (f'#include "bbr.h"\n{includes}#include "clamp.h"\n'
+    return (f'#include "bbr.h"\n{includes}#include "common/clamp.h"\n'
             f"const void *const all[] = {{ {', '.join(names)} }};\n"
             "int main(void) { return 0; }\n")
 

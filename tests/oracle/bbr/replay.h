@@ -4,7 +4,7 @@
 #define ORACLE_REPLAY_H
 
 #include "bbr/algorithm.h"
-#include "clamp.h"
+#include "common/clamp.h"
 
 #include "record.h"
 

@@ -7,7 +7,7 @@
 #define ORACLE_BBR3_REPLAY_H
 
 #include "bbr3/algorithm.h"
-#include "clamp.h"
+#include "common/clamp.h"
 
 #include "record.h"
 

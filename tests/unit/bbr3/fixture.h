@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "algorithm.h"
-#include "clamp.h"
+#include "common/clamp.h"
 
 #define BW 131072u /* 2^24 / 128 */
 #define MIN_RTT 12800u
