@@ -3,6 +3,7 @@
  * bbrmon experiment: what a running experiment, or one in a file, has shown so far.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +144,10 @@ static int run_verb(void *options, int argc, char **argv)
 		    r->write ? "--write" : "--follow");
 		return EXIT_USAGE;
 	}
-	interrupt_catch();
+	if (r->follow)
+		interrupt_catch();
+	else
+		signal(SIGPIPE, SIG_IGN);
 	/* Before a file is read: its reader gives up all privileges. */
 	ret = from_file && r->html ? output_reach(r->html, true) : EXIT_DONE;
 	if (!ret)

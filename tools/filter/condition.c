@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <net/if.h>
-
 #include "cli/err.h"
 #include "event/field.h"
 #include "expression.h"
@@ -77,18 +75,20 @@ static bool find_device(struct expression *x, const char *word, struct filter_no
 			   "give the name or the index of a network device");
 }
 
+#define VALUE_LEN 256
+
 /*
  * Cuts the device out of "fe80::1%v0", "[fe80::1%v0]:80", "[fe80::1]%3:80", "10.0.0.1%3:80". NULL:
- * there is none.
+ * there is none. A name that is too long stays whole: its beginning may be another device's name.
  */
-static const char *cut_device(char *value, char device[IF_NAMESIZE])
+static const char *cut_device(char *value, char device[VALUE_LEN])
 {
 	char *percent = strchr(value, '%');
 	size_t len = percent ? strcspn(percent + 1, "]:/") : 0;
 
 	if (!percent)
 		return NULL;
-	snprintf(device, IF_NAMESIZE, "%.*s", (int)len, percent + 1);
+	snprintf(device, VALUE_LEN, "%.*s", (int)len, percent + 1);
 	memmove(percent, percent + 1 + len, strlen(percent + 1 + len) + 1);
 	return device;
 }
@@ -113,7 +113,7 @@ static int parse_host(struct expression *x, const char *word, int n)
 {
 	struct filter_node *node = &x->f->nodes[n];
 	bool is_not = node->compare == FILTER_NE;
-	char value[256], name[IF_NAMESIZE];
+	char value[VALUE_LEN], name[VALUE_LEN];
 	const char *device;
 
 	if (!lexer_take_value(&x->lexer, value, sizeof(value)))
@@ -233,7 +233,7 @@ static int parse_either_end(struct expression *x)
 {
 	int local = expression_node(x, FILTER_HOST, -1, -1), remote;
 	struct filter_node *nodes = x->f->nodes;
-	char value[256], name[IF_NAMESIZE];
+	char value[VALUE_LEN], name[VALUE_LEN];
 	const char *device;
 
 	if (local < 0 || !lexer_take_value(&x->lexer, value, sizeof(value)))

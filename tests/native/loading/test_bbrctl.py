@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import subprocess
 
 import pytest
 
@@ -218,8 +219,9 @@ def test_help_of_no_verb_is_that_of_all(bbrctl):
 
 def test_output_that_cannot_be_written_is_an_error(bbrctl):
     with open("/dev/full", "w") as full:
-        done = bbrctl.start("show", "--defaults", stdout=full, stderr=full)
-        assert done.wait(30) == REFUSED
+        done = bbrctl.start("show", "--defaults", stdout=full, stderr=subprocess.PIPE, text=True)
+        assert "cannot write: No space left on device" in done.communicate(timeout=30)[1]
+        assert done.returncode == REFUSED
 
 
 def test_show_in_json_has_units_and_ranges(bbrctl):

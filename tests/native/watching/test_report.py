@@ -877,6 +877,17 @@ def test_the_page_beside_a_recording_never_follows_a_link(bbrmon, report, tmp_pa
     assert target.read_text() == "precious" if kind != "dangling link" else not target.exists()
 
 
+@pytest.mark.parametrize("verb", ["report", "experiment"])
+def test_a_signal_ends_waiting_for_the_reader_of_a_pipe(bbrmon, report, tmp_path, verb):
+    report(acks([NS, 2 * NS], rtt_us=100))
+    os.mkfifo(tmp_path / "pipe")
+    args = ["made.rec", "-o"] if verb == "report" else [CONNECTIONS, "--html"]
+    started = bbrmon.start(verb, *args, "pipe", cwd=tmp_path)
+    wait_until(lambda: "partner" in pathlib.Path(f"/proc/{started.pid}/wchan").read_text(), "it waits for a reader")
+    started.terminate()
+    assert started.wait(10) == -signal.SIGTERM
+
+
 @pytest.mark.parametrize("args, option", [
     (["report", "made.rec"], "-o"), (["report", "made.rec"], "--svg"), (["record", "--read", "made.rec"], "-o"),
     (["experiment", CONNECTIONS], "--html")])

@@ -103,7 +103,7 @@ static bool find_device(void *ctx, const char *option, const char *name,
 {
 	(void)ctx;
 	(void)option;
-	if (strcmp(name, "v0") && strcmp(name, "3"))
+	if (strcmp(name, "v0") && strcmp(name, "3") && strcmp(name, "a_name_of_15_by"))
 		return false;
 	*list = malloc(sizeof(**list));
 	**list = (struct filter_device){ 7, 3 };
@@ -161,7 +161,9 @@ static void an_address_may_name_the_device(void **state)
 			fail_msg("%s matches", of_none[i]);
 	assert_int_equal(matches_bound("dst fe80::2%v1", 3), 2);
 	assert_int_equal(matches_bound("dst fe80::2%", 3), 2);
-	assert_int_equal(matches_bound("dst fe80::2%a_name_that_no_device_has", 3), 2);
+	assert_int_equal(matches_bound("dst fe80::2%a_name_of_15_by", 3), 1);
+	assert_int_equal(matches_bound("dst fe80::2%a_name_of_15_bytes", 3), 2);
+	assert_int_equal(matches_bound("[fe80::2%a_name_of_15_bytes]:443", 3), 2);
 	assert_true(is_refused("dst fe80::2%v0")); /* events do not have it */
 }
 
