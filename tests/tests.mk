@@ -55,7 +55,7 @@ $(BUILD)/no_telemetry.bpf.o: bpf/bbr/bbr.bpf.c
 $(BUILD)/bbr3_estimates.bpf.o: bpf/bbr3/bbr3.bpf.c
 	$(call bpf_object,-Ibpf/bbr3 -DBBR_ESTIMATES_ALWAYS=true)
 
-# A later version and its tools, for the upgrade tests, made by the recipes of docs/internals.md: it has one more parameter
+# A later version and its tools, for the upgrade tests, made by the recipes of CONTRIBUTING.md: it has one more parameter
 # and one more field of its events, which this version does not know. And an object of an ABI that no tool knows.
 NEXT_BBR := $(BUILD)/next/bpf/bbr
 NEXT_VERSION := -DBBR_VERSION='"9.9.9"' -DBBR_ABI_MINOR=1

@@ -13,7 +13,7 @@ KINDS = {"start", "end", "ack", "mode", "recovery", "rto", "params"}
 def is_in_order(events):
     """
     Each event has its own number, and each connection's events are in order. Events of connections on different CPUs may
-    come in another order than their numbers: see docs/internals.md.
+    come in another order than their numbers: see docs/internals/bpf.md.
     """
     last = {}
     for e in events:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The recipes of docs/internals.md for adding a parameter and an event field. tests/tests.mk follows them for a later
+The recipes of CONTRIBUTING.md for adding a parameter and an event field. tests/tests.mk follows them for a later
 version, its object and its tools.
 """
 import json

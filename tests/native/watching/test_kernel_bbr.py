@@ -200,7 +200,7 @@ def timeouts(ns):
 def test_timeouts_are_events(watch, link):
     """
     Nothing gets through until three timeouts were seen. The program may miss a look, which no counter includes
-    (docs/internals.md): so there may have been more timeouts than events, but not fewer. test_matrix.py has the exact
+    (docs/internals/bpf.md): so there may have been more timeouts than events, but not fewer. test_matrix.py has the exact
     count, on kernels that miss none.
     """
     client, server = link.ends
