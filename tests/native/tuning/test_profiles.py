@@ -253,7 +253,7 @@ BROKEN = {
     "very long name": ("[" + "a" * 100 + "]\n[a]\nbw_win = 11\n", "SECTION", 1),
     "name with a blank": ("[a b]\nbw_win = 11\n[a]\n", "characters", 1),
     "needs what is not there": ("[a]\nneeds = no_such_key\n", "no_such_key", 2),
-    "long line": ("[a]\nabout = " + "x" * 5000 + "\nbw_win = 11\n", "characters", 2),
+    "long line": ("[a]\nabout = " + "x" * 70000 + "\nbw_win = 11\n", "characters", 2),
     "long value": ("[a]\nbw_win = " + "1" * 150 + "\n", "number", 2),
     "a byte 0": (b"[a]\nbw_win = 11\0\n", "zero byte", 2),
     "a byte 0 at the end": (b"[a]\nbw_win = 11\0x", "zero byte", 2),

@@ -92,6 +92,7 @@ def instance(bbrctl, load):
 
 def check_message(err, assignment, limits):
     key, _, value = assignment.partition("=")
+    value = value.replace("\n", r"\x0a")  # a message stays on its line
     assert key in err and value in err and limits in err, err
 
 

@@ -84,6 +84,8 @@ def test_shown_as_before(bbrmon, expected, directory, name, command):
     now, before = run(bbrmon, directory, name, command), expected[command.format(name)]
     if command.startswith("export"):  # it says which version the tool has
         now, before = ([status, re.sub(r"^bbrmon_build_info.*", "", out, flags=re.M), err] for status, out, err in (now, before))
+    if command.startswith("top") and "-j" in command:  # a key that later versions added
+        now = [now[0], now[1].replace('"users_unseen":null,', ""), now[2]]
     assert now == before
 
 
