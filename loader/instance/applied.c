@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
 #include "instance/applied.h"
 #include "kernel/instance.h"
@@ -88,5 +87,6 @@ int applied_note_default(const struct instance *inst, __u32 inode, bool is_appli
 		close(map);
 	else
 		error = map;
-	return error == -ENOENT && !is_applied ? 0 : error;
+	/* One that has no mark yet has no notes either: machine_take_over() makes both. */
+	return error == -ENOENT ? 0 : error;
 }

@@ -391,6 +391,17 @@ def test_what_the_file_names_goes_to_it(bbrctl, machine, free_name, space, cgrou
     assert default(space) == "reno"
 
 
+def test_default_of_an_instance_made_by_hand(bbrctl, machine, free_name, space):
+    """It has no mark yet when apply makes it the default."""
+    name = free_name()
+    bbrctl("load", "--name", name)
+    text = bbrctl("save", "--name", name).out.replace("]\n", f"]\ndefault_in = {space.name}\n", 1)
+    assert machine.changes(text) == [(name, "default")]
+    assert default(space) == name
+    assert set(machine.changes("")) == {(name, "default_back"), (name, "unload")}
+    assert default(space) == "reno"
+
+
 def test_an_upgrade_keeps_whose_it_is(bbrctl, machine, full, space):
     text, one, two = full
     machine.apply(text)
