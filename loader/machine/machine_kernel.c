@@ -13,7 +13,8 @@
 #include "machine/machine.h"
 
 /*
- * Only bbrctl freezes the map of an instance's clamped parameters. The kernel shows that only here. Returns 1, 0, or -errno.
+ * Only bbrctl freezes the map of an instance's clamped parameters. The kernel shows that only here.
+ * Returns 1, 0, or -errno.
  */
 static int is_ours(const struct instance *inst)
 {
@@ -25,6 +26,8 @@ static int is_ours(const struct instance *inst)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	f = fopen(path, "re");
+	if (!f)
+		frozen = -errno;
 	while (f && !frozen && fgets(line, sizeof(line), f))
 		sscanf(line, "frozen: %d", &frozen);
 	if (f)
