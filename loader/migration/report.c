@@ -139,20 +139,20 @@ static void print_record(const struct migrate_record *r)
 	       r->netns);
 }
 
-/* In how many namespaces something was moved. */
+/* In how many namespaces something was moved. The records of a namespace follow each other. */
 static size_t moved_namespaces(const struct migration *m)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->n; i++) {
-		size_t k = 0;
+		size_t k = i;
 
 		if (m->records[i].what != MIGRATE_MOVED)
 			continue;
-		while (k < i && (m->records[k].what != MIGRATE_MOVED ||
-				 m->records[k].netns != m->records[i].netns))
-			k++;
-		n += k == i;
+		while (k && (m->records[k - 1].what != MIGRATE_MOVED ||
+			     m->records[k - 1].netns != m->records[i].netns))
+			k--;
+		n += !k;
 	}
 	return n;
 }
@@ -173,7 +173,7 @@ static void print_where(const struct migration *m)
 
 static void print_others(const struct migration *m)
 {
-	if (!m->others_known || !m->others)
+	if (!m->others)
 		return;
 	printf("left alone: %s%zu connection%s in %zu other network namespace%s (--all-netns)\n",
 	       m->others_partly ? "at least " : "", m->others, plural(m->others),
