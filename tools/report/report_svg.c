@@ -24,7 +24,7 @@
 #define GAP 16 /* below a panel */
 #define HEIGHT 134 /* of a panel */
 #define ROW 22 /* of a strip of states */
-#define NOTE 22 /* a panel of which there is nothing to draw */
+#define NOTE 22 /* height of a panel without data: its note */
 #define MAX_WORDS 27 /* characters of a name that fit */
 #define MAX_FLOWS 8 /* names that fit beside their rates */
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is said where namespaces cannot be found: in a PID namespace, without /proc, with a default of unloaded code."""
+"""A tool that cannot find a namespace says so: in a PID namespace, without /proc, with a default of unloaded code."""
 import contextlib
 import json
 import os

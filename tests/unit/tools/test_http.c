@@ -437,7 +437,7 @@ static void a_known_client(void **state)
 	close_all(strangers, HTTP_WAITING + 20);
 }
 
-/* Its place lasts for some minutes after its last answer, and is not for who was refused. */
+/* A client keeps its place for ten minutes after its last answer. One that was refused gets none. */
 static void who_is_known(void **state)
 {
 	(void)state;
