@@ -23,6 +23,7 @@
 
 #include "cli/err.h"
 #include "cli/units.h"
+#include "iterator.h"
 #include "netns.h"
 #include "netns.lskel.h"
 
@@ -63,8 +64,6 @@ static int run_program(struct netns_bpf **program)
 {
 	static struct netns_bpf *loaded;
 	static int error;
-	char none;
-	int fd;
 
 	if (!loaded && !error) {
 		loaded = netns_bpf__open();
@@ -75,14 +74,7 @@ static int run_program(struct netns_bpf **program)
 	if (error)
 		return error;
 	*program = loaded;
-	fd = bpf_iter_create(loaded->links.list_namespaces_fd);
-	if (fd < 0)
-		return -errno;
-	while (read(fd, &none, sizeof(none)) < 0 && !error)
-		if (errno != EAGAIN && errno != EINTR)
-			error = -errno;
-	close(fd);
-	return error;
+	return iterator_run(loaded->links.list_namespaces_fd);
 }
 
 /* Takes the entries out of the map, so that the next run begins with none. */
@@ -106,6 +98,11 @@ static int take_namespaces(int map, struct netns_known **list)
 	if (n)
 		qsort(*list, n, sizeof(**list), by_inode);
 	return n;
+}
+
+bool netns_is_unseen(const struct netns_known *k)
+{
+	return !k->is_found && k->is.is_live;
 }
 
 /* Asks the kernel for all namespaces. Returns their number or -errno. */
@@ -136,7 +133,7 @@ static void begin_list(void)
 	n_known = ask_kernel(&known);
 	n_unseen = 0;
 	for (int i = 0; i < n_known; i++)
-		n_unseen += known[i].is.is_live;
+		n_unseen += netns_is_unseen(&known[i]);
 }
 
 static void note_found(__u32 inode)
@@ -171,7 +168,7 @@ static void end_list(void)
 			continue;
 		if (!known[i].is_found && k)
 			known[i].is = k->is;
-		n_unseen += !known[i].is_found && known[i].is.is_live;
+		n_unseen += netns_is_unseen(&known[i]);
 		known[n++] = known[i];
 	}
 	n_known = n;

@@ -47,10 +47,10 @@ int netns_list(const struct netns_known **list);
 /* The one with this inode; NULL: the kernel does not list it. */
 const struct netns_known *netns_find(__u32 inode);
 
-/*
- * How many of them could not be found from here, without those that only sockets keep; -errno if
- * that is not known.
- */
+/* Could it not be found from here, though more than sockets keep it? */
+bool netns_is_unseen(const struct netns_known *k);
+
+/* How many of them are unseen; -errno if that is not known. */
 int netns_unseen(void);
 
 /*

@@ -8,6 +8,7 @@
 
 #include "cli/err.h"
 #include "experiments/experiments.h"
+#include "kernel/iterator.h"
 #include "kernel/netns.h"
 
 #define MOVE_PROG "bbr_exp_move"
@@ -80,22 +81,14 @@ static int visit(const struct netns *ns, void *data)
 {
 	const struct walk *w = data;
 	__u64 before = ~0ull;
-	char none[64];
 
 	for (int i = 0; i < MAX_PASSES && before != w->h->control->moved; i++) {
-		int fd = bpf_iter_create(w->link);
-		ssize_t n;
+		int error;
 
 		before = w->h->control->moved;
-		do {
-			n = fd < 0 ? -1 : read(fd, none, sizeof(none));
-		} while (n > 0 || (n < 0 && fd >= 0 && (errno == EAGAIN || errno == EINTR)));
-		if (n < 0)
-			err_bpf(errno, ns->name);
-		if (fd >= 0)
-			close(fd);
-		if (n < 0)
-			return EXIT_REFUSED;
+		error = iterator_run(w->link);
+		if (error)
+			return err_bpf(error, ns->name);
 	}
 	return EXIT_DONE;
 }

@@ -386,7 +386,7 @@ static unsigned int name_unseen(const struct restoring *r)
 	for (int i = 0; i < n; i++) {
 		const struct netns ns = { .inode = list[i].inode };
 
-		if (list[i].is_found || !list[i].is.is_live || list[i].is.map_id != r->inst->map_id)
+		if (!netns_is_unseen(&list[i]) || list[i].is.map_id != r->inst->map_id)
 			continue;
 		err("network namespace net:[%u] cannot be found from here: %s remains its default: "
 		    "its new connections continue with the unloaded code",
@@ -469,7 +469,7 @@ int defaults_set_again(const char *name, unsigned int *n)
 	*n = s.n;
 	n_list = netns_list(&list);
 	for (int i = 0; i < n_list; i++) {
-		if (list[i].is_found || !list[i].is.is_live || strcmp(list[i].is.name, name) ||
+		if (!netns_is_unseen(&list[i]) || strcmp(list[i].is.name, name) ||
 		    is_current(&s, &list[i]))
 			continue;
 		err("network namespace net:[%u] cannot be found from here: its default remains the "

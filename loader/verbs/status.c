@@ -25,12 +25,13 @@ struct status {
 	time_t loaded; /* wall-clock time */
 };
 
-/* The defaults of all namespaces. */
+/*
+ * The defaults of all namespaces, also of those that cannot be found from here: these come last, and
+ * their `netns` is NULL.
+ */
 static struct default_of *defaults;
 static int nr_defaults;
-/* Those of the namespaces that cannot be found from here. */
-static struct default_of *unseen;
-static int nr_unseen;
+
 /* The cgroups that are attached to any of our names. */
 struct attachments {
 	struct attachment *list;
@@ -79,6 +80,17 @@ static int read_status(const struct instance *inst, struct status *st)
 	return 0;
 }
 
+/* Valid until the next call. */
+static const char *shown_netns(const struct default_of *d)
+{
+	static char inode[sizeof("net:[4294967295]")];
+
+	if (d->netns)
+		return text_shown(d->netns);
+	snprintf(inode, sizeof(inode), "net:[%u]", d->inode);
+	return inode;
+}
+
 /* Returns how many columns it printed. */
 static int print_default_in(const struct instance *inst)
 {
@@ -86,10 +98,7 @@ static int print_default_in(const struct instance *inst)
 
 	for (int i = 0; i < nr_defaults; i++)
 		if (default_is(&defaults[i], inst))
-			width += printf("%s%s", width ? "," : "", text_shown(defaults[i].netns));
-	for (int i = 0; i < nr_unseen; i++)
-		if (default_is(&unseen[i], inst))
-			width += printf("%snet:[%u]", width ? "," : "", unseen[i].inode);
+			width += printf("%s%s", width ? "," : "", shown_netns(&defaults[i]));
 	return width ? width : printf("-");
 }
 
@@ -101,16 +110,17 @@ static bool is_stale(const struct default_of *d, const struct instance *inst)
 
 static void print_stale(const struct instance *inst)
 {
-	for (int i = 0; i < nr_defaults; i++)
-		if (is_stale(&defaults[i], inst))
-			printf("  unloaded code of this name is the default of %s; set it again: "
-			       "bbrctl load --name %s --default --netns %s\n",
-			       text_shown(defaults[i].netns), inst->name,
-			       text_shown(defaults[i].netns));
-	for (int i = 0; i < nr_unseen; i++)
-		if (is_stale(&unseen[i], inst))
-			printf("  unloaded code of this name is the default of net:[%u]\n",
-			       unseen[i].inode);
+	for (int i = 0; i < nr_defaults; i++) {
+		const char *netns = shown_netns(&defaults[i]);
+
+		if (!is_stale(&defaults[i], inst))
+			continue;
+		printf("  unloaded code of this name is the default of %s", netns);
+		if (defaults[i].netns)
+			printf("; set it again: bbrctl load --name %s --default --netns %s",
+			       inst->name, netns);
+		printf("\n");
+	}
 }
 
 static void print_cgroups(const char *name, const struct attachments *at)
@@ -181,17 +191,11 @@ static void add_defaults(struct json *j, const struct instance *inst)
 	for (int i = 0; i < nr_defaults; i++)
 		if (default_is(&defaults[i], inst))
 			add_default(j, &defaults[i]);
-	for (int i = 0; i < nr_unseen; i++)
-		if (default_is(&unseen[i], inst))
-			add_default(j, &unseen[i]);
 	json_close(j);
 	json_open_array(j, "stale_default_in");
 	for (int i = 0; i < nr_defaults; i++)
 		if (is_stale(&defaults[i], inst))
 			add_default(j, &defaults[i]);
-	for (int i = 0; i < nr_unseen; i++)
-		if (is_stale(&unseen[i], inst))
-			add_default(j, &unseen[i]);
 	json_close(j);
 }
 
@@ -284,23 +288,31 @@ static int read_and_print(const struct options *opt, const struct instance *list
 	return ret;
 }
 
-static int list_unseen(struct default_of **list)
+/* Returns false without memory. */
+static bool list_defaults(void)
 {
 	const struct netns_known *known;
-	int n = 0, all = netns_list(&known);
+	struct default_of *all;
+	int n;
 
-	*list = calloc(all > 0 ? all : 1, sizeof(**list));
-	for (int i = 0; *list && i < all; i++) {
-		struct default_of *d = &(*list)[n];
+	nr_defaults = defaults_list(&defaults);
+	n = netns_list(&known);
+	if (n <= 0)
+		return true;
+	all = realloc(defaults, (nr_defaults + n) * sizeof(*all));
+	if (!all)
+		return false;
+	defaults = all;
+	for (int i = 0; i < n; i++) {
+		struct default_of *d = &defaults[nr_defaults];
 
-		if (known[i].is_found || !known[i].is.is_live)
+		if (!netns_is_unseen(&known[i]))
 			continue;
-		d->inode = known[i].inode;
+		*d = (struct default_of){ .inode = known[i].inode, .map_id = known[i].is.map_id };
 		memcpy(d->name, known[i].is.name, sizeof(d->name));
-		d->map_id = known[i].is.map_id;
-		n++;
+		nr_defaults++;
 	}
-	return *list ? n : 0;
+	return true;
 }
 
 static int verb_status(void *options, int argc, char **argv)
@@ -321,11 +333,13 @@ static int verb_status(void *options, int argc, char **argv)
 		return err_bpf(n, "cannot list instances");
 	if (ret)
 		return ret;
-	nr_defaults = n ? defaults_list(&defaults) : 0;
-	nr_unseen = n ? list_unseen(&unseen) : 0;
-	ret = read_and_print(opt, list ? list : &one, n);
+	if (!n || list_defaults()) {
+		ret = read_and_print(opt, list ? list : &one, n);
+	} else {
+		err("status: out of memory");
+		ret = EXIT_REFUSED;
+	}
 	defaults_free(defaults, nr_defaults);
-	defaults_free(unseen, nr_unseen);
 	free(list);
 	return ret;
 }

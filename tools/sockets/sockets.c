@@ -11,6 +11,7 @@
 #include "cli/err.h"
 #include "event/event.h"
 #include "kernel/instance.h"
+#include "kernel/iterator.h"
 #include "kernel/netns.h"
 #include "snapshot_program.h"
 #include "sockets.h"
@@ -50,21 +51,6 @@ static void explain(const struct snapshot_program_type *type)
 	free(log);
 }
 
-/* Runs the program that looks at all maps. */
-static int find_ops(const struct snapshot_program *p)
-{
-	int fd = bpf_iter_create(p->find_ops_fd), error = 0;
-	char none;
-
-	if (fd < 0)
-		return -errno;
-	while (read(fd, &none, sizeof(none)) < 0 && !error)
-		if (errno != EAGAIN && errno != EINTR)
-			error = -errno;
-	close(fd);
-	return error;
-}
-
 static void unload(struct sockets *s, size_t i)
 {
 	if (s->programs[i].skel)
@@ -79,7 +65,7 @@ static int load(struct sockets *s, size_t i)
 	if (error)
 		explain(&snapshot_programs[i]);
 	else
-		error = find_ops(p);
+		error = iterator_run(p->find_ops_fd);
 	if (error) {
 		unload(s, i);
 		err_bpf(error, "the kernel refused the BPF program that reads sockets");
@@ -263,7 +249,7 @@ static int tell_program(const struct sockets *s, size_t i)
 		    bpf_map_update_elem(p->instances_fd, &o->id, "", BPF_ANY))
 			return -errno;
 	}
-	return find_ops(p);
+	return iterator_run(p->find_ops_fd);
 }
 
 /*
