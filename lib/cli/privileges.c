@@ -10,8 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <linux/landlock.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "err.h"
@@ -115,13 +117,28 @@ void privileges_narrow(__u64 caps)
 	}
 }
 
-/*
- * Without file descriptors it opens no file and no socket. Its messages go through the pipe, and
- * behind them its status: a sanitizer, too, ends a process with a status.
- */
-static void look_aside(int pipe, int (*look)(void *ctx), void *ctx)
+/* Where the kernel has Landlock. Without it, the limit of file descriptors must do. */
+static void open_no_more_files(void)
 {
-	static const struct rlimit none, one = { 1, 1 }; /* poll(2) takes no more than this */
+	const struct landlock_ruleset_attr every = {
+		.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1, /* all of Linux 5.13 */
+	};
+	int rules = syscall(SYS_landlock_create_ruleset, &every, sizeof(every), 0);
+
+	if (rules < 0)
+		return;
+	syscall(SYS_landlock_restrict_self, rules, 0);
+	close(rules);
+}
+
+/*
+ * Its messages go through the pipe, and behind them its status: a sanitizer, too, ends a process
+ * with a status.
+ */
+static void look_aside(int pipe, unsigned int descriptors, int (*look)(void *ctx), void *ctx)
+{
+	/* Lowering the limit closes nothing; poll(2) takes no more than the limit. */
+	const struct rlimit none = {}, few = { descriptors + 1, descriptors + 1 };
 	FILE *to = fdopen(pipe, "w");
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -130,7 +147,8 @@ static void look_aside(int pipe, int (*look)(void *ctx), void *ctx)
 	setvbuf(to, NULL, _IOLBF, BUFSIZ);
 	err_to(to);
 	privileges_narrow(0);
-	setrlimit(RLIMIT_NOFILE, &one);
+	open_no_more_files();
+	setrlimit(RLIMIT_NOFILE, &few);
 	setrlimit(RLIMIT_CORE, &none);
 	putc(look(ctx), to);
 	_exit(fflush(to) ? EXIT_FAILURE : EXIT_SUCCESS);
@@ -154,7 +172,7 @@ static int listen_to(int pipe)
 	return last;
 }
 
-int privileges_aside(const char *what, int (*look)(void *ctx), void *ctx)
+int privileges_aside(const char *what, unsigned int descriptors, int (*look)(void *ctx), void *ctx)
 {
 	int fds[2], ended = 0, status;
 	pid_t pid = -1;
@@ -172,7 +190,7 @@ int privileges_aside(const char *what, int (*look)(void *ctx), void *ctx)
 		return EXIT_REFUSED;
 	}
 	if (!pid)
-		look_aside(fds[1], look, ctx);
+		look_aside(fds[1], descriptors, look, ctx);
 	close(fds[1]);
 	status = listen_to(fds[0]);
 	while (waitpid(pid, &ended, 0) < 0 && errno == EINTR)

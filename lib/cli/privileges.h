@@ -48,11 +48,12 @@ int privileges_take(void);
 void privileges_narrow(__u64 caps);
 
 /*
- * Looks at what may be damaged or hostile in a child process that has no capability and can open
- * nothing. Returns the exit status that `look` returns; if the child dies, prints one message about
- * `what` and returns EXIT_REFUSED.
+ * Looks at what may be damaged or hostile in a child process that has no capability. It gets only
+ * file descriptors below `descriptors` + 1, and where the kernel has Landlock it opens no file even
+ * with those. Returns the exit status that `look` returns; if the child dies, prints one message
+ * about `what` and returns EXIT_REFUSED.
  */
-int privileges_aside(const char *what, int (*look)(void *ctx), void *ctx);
+int privileges_aside(const char *what, unsigned int descriptors, int (*look)(void *ctx), void *ctx);
 
 /* For --help: what a verb needs, and what one of its options changes. */
 void privileges_print(const struct privileges *of_verb);

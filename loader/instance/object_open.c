@@ -164,6 +164,9 @@ static int look(void *ctx)
 	return open_bytes(look->bytes, &obj);
 }
 
+/* libbpf opens a descriptor for each map of an object that it only reads, since 1.5. */
+#define PLACEHOLDERS 64
+
 /*
  * libbpf 1.1 crashes on some damaged files. So a process without privileges opens the object first,
  * and prints what is wrong with it.
@@ -176,7 +179,8 @@ static int open_file(struct object *obj)
 	if (!ret)
 		ret = check_elf(obj, &bytes);
 	if (!ret)
-		ret = privileges_aside(obj->file, look, &(struct look){ &bytes, obj });
+		ret = privileges_aside(obj->file, PLACEHOLDERS, look,
+				       &(struct look){ &bytes, obj });
 	if (!ret)
 		ret = open_bytes(&bytes, obj);
 	free((char *)bytes.begin);

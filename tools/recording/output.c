@@ -210,7 +210,7 @@ static int open_to_append(struct record_output *o)
 		return ret;
 	if (has_contents(o)) {
 		o->writer->fd = -1;
-		ret = privileges_aside(o->path, rescue, o);
+		ret = privileges_aside(o->path, 0, rescue, o);
 	}
 	if (ret) {
 		close(o->fd);
