@@ -12,6 +12,7 @@
 #include "cli/err.h"
 #include "flow_series.h"
 #include "cli/options.h"
+#include "cli/units.h"
 #include "output_file.h"
 #include "report.h"
 #include "recording/clocks.h"
@@ -204,7 +205,8 @@ static int read_totals(struct reading *r)
 		return EXIT_NOTHING;
 	}
 	if (r->flow > r->report.flows.n) {
-		err("--flow %llu: there are %u flows", r->flow, r->report.flows.n);
+		err("--flow %llu: the report has only %u flow%s", r->flow, r->report.flows.n,
+		    plural(r->report.flows.n));
 		return EXIT_USAGE;
 	}
 	return EXIT_DONE;

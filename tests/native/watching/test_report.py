@@ -919,7 +919,7 @@ def test_wrong_command_lines_are_a_usage_error(bbrmon, args):
 
 
 def test_no_such_flow(bbrmon, recorded, tmp_path):
-    assert "there are 3 flows" in bbrmon("report", recorded, "--svg", tmp_path / "a.svg", "--flow", "4",
+    assert "the report has only 3 flows" in bbrmon("report", recorded, "--svg", tmp_path / "a.svg", "--flow", "4",
                                          status=USAGE).err
 
 
