@@ -56,11 +56,28 @@ struct export
 	int ret; /* of the source */
 };
 
+/* If bbrmon was stopped, nobody watched in the meantime. */
+static void settle(struct export *x)
+{
+	__u64 now = now_ns(), since = now - x->settled_ns;
+
+	if (since < SETTLE_NS)
+		return;
+	metrics_settle(&x->metrics, now, since < LEASE_NS);
+	x->settled_ns = now;
+}
+
+/* An event so late shows that bbrmon was stopped since settle() ran. */
+static void note_event(struct export *x, const struct origin *origin, const struct bbr_event *e)
+{
+	if (!x->once && !x->config.read && e->time_ns >= x->settled_ns + LEASE_NS)
+		settle(x);
+	metrics_note(&x->metrics, origin, e);
+}
+
 static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
 {
-	struct export *x = ctx;
-
-	metrics_note(&x->metrics, origin, e);
+	note_event(ctx, origin, e);
 	return true;
 }
 
@@ -69,8 +86,10 @@ static void drain(struct export *x)
 {
 	bool idle = false;
 
-	for (int i = 0; i < DRAIN_POLLS && !idle && !x->ret; i++)
+	for (int i = 0; i < DRAIN_POLLS && !idle && !x->ret; i++) {
+		settle(x);
 		x->ret = event_source_poll(&x->source, 0, &idle);
+	}
 }
 
 static bool handle_socket(void *ctx, const struct origin *origin, const struct bbr_snapshot *snap)
@@ -79,7 +98,7 @@ static bool handle_socket(void *ctx, const struct origin *origin, const struct b
 
 	/* A reading has all connections; events come only from those that were asked for. */
 	if (is_wanted(&x->config, origin, &snap->event)) {
-		metrics_note(&x->metrics, origin, &snap->event);
+		note_event(x, origin, &snap->event);
 		rule_counts_note(&x->rules, origin->id, snap);
 	}
 	/* A reading of very many connections must not make the ring overflow. */
@@ -99,17 +118,6 @@ static void read_sockets(struct export *x)
 	x->read_all = has_rules && !experiments_update(&x->experiments) && !ret &&
 		      !(x->sockets.has_unseen_netns && sockets_unseen(&x->sockets));
 	x->read_ns = now_ns();
-}
-
-/* If bbrmon was stopped, nobody watched in the meantime. */
-static void settle(struct export *x)
-{
-	__u64 now = now_ns(), since = now - x->settled_ns;
-
-	if (since < SETTLE_NS)
-		return;
-	metrics_settle(&x->metrics, now, since < LEASE_NS);
-	x->settled_ns = now;
 }
 
 static void print_build(struct openmetrics *om)
@@ -269,7 +277,6 @@ static int serve(struct export *x)
 			err("cannot wait for events: %s", strerror(errno));
 			return EXIT_REFUSED;
 		}
-		settle(x);
 		drain(x);
 		http_run(&x->http);
 	}
