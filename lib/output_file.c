@@ -89,8 +89,7 @@ int output_reach(const char *path, bool is_named)
 	return EXIT_DONE;
 }
 
-/* Is it still the file that has this name? */
-static bool is_named_so(int fd, const char *path)
+bool output_is_named_so(int fd, const char *path)
 {
 	struct stat x, y;
 
@@ -102,7 +101,7 @@ void output_forget(void)
 	for (struct reached *r = reached; r < reached + 2; r++) {
 		if (!r->path)
 			continue;
-		if (r->is_new && is_named_so(r->fd, r->path))
+		if (r->is_new && output_is_named_so(r->fd, r->path))
 			unlink(r->path);
 		close(r->fd);
 		r->path = NULL;

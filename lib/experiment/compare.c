@@ -5,7 +5,6 @@
 #include "compare.h"
 #include "contrast.h"
 
-#define ROUNDING 1e-9 /* relative to the values */
 #define TWO_SIDED (1 - (1 - COMPARE_LEVEL) / 2)
 
 static void note_arm(struct compare_arm *to, const struct contrast_arm *from)
@@ -98,7 +97,7 @@ static void compare_rounds(struct comparison *to, const struct experiment *e,
 			   const struct block_value *control, const struct block_value *treated,
 			   __u32 rounds)
 {
-	double sum = 0, squares = 0, errors, error, noise;
+	double sum = 0, squares = 0, errors, error, size;
 	__u32 n = 0;
 
 	for (__u32 i = 0; i < rounds; i++) {
@@ -119,17 +118,15 @@ static void compare_rounds(struct comparison *to, const struct experiment *e,
 	to->control.units = to->treated.units = n;
 	to->control.has_value = to->treated.has_value = n;
 	to->lack = n ? COMPARE_FEW_ROUNDS : COMPARE_NO_CONNECTIONS;
-	/* Rounding is no difference. */
-	noise = ROUNDING * fmax(to->control.value, to->treated.value);
-	to->difference = sum = fabs(sum) > noise ? sum : 0;
+	size = fmax(to->control.value, to->treated.value);
+	to->difference = sum = without_rounding(sum, size);
 	if (n < COMPARE_MIN_ROUNDS)
 		return;
 	to->lack = COMPARE_NOTHING;
 	if (!to->control.value && !to->treated.value)
 		return;
 	errors = student_quantile(TWO_SIDED, n - 1);
-	error = sqrt(squares / (n - 1) / n);
-	error = error > noise ? error : 0;
+	error = without_rounding(sqrt(squares / (n - 1) / n), size);
 	to->lack = COMPARE_EQUAL;
 	if (!sum && !error)
 		return;

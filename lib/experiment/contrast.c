@@ -178,8 +178,7 @@ static double variance_of_draw(const struct contrast *c, double squares)
 	return squares / (of[0] * of[1]);
 }
 
-/* 0 in place of what rounding makes of 0, beside values of this size. */
-static double without_rounding(double value, double size)
+double without_rounding(double value, double size)
 {
 	return fabs(value) > ROUNDING * fabs(size) ? value : 0;
 }

@@ -82,6 +82,9 @@ double contrast_drawn_errors(const struct contrast *c, __u32 seed, double level)
 /* The metric is the same in all connections of both arms, so there is nothing to test. */
 bool contrast_is_equal(const struct contrast *c);
 
+/* 0 in place of what rounding makes of 0, beside values of this size. */
+double without_rounding(double value, double size);
+
 /* The difference of both estimates; 0 if only rounding makes one. */
 double contrast_difference(const struct contrast *c);
 

@@ -392,15 +392,16 @@ int instance_list_alive(struct instance **list)
 	return list_instances(list, false);
 }
 
-int instance_exists(const char *name)
+int instance_id(const char *name)
 {
 	struct instance *list;
-	int found = 0, n = instance_list(&list);
+	int id = 0, n = instance_list(&list);
 
 	for (int i = 0; i < n; i++)
-		found |= !strcmp(list[i].name, name);
+		if (!strcmp(list[i].name, name))
+			id = list[i].map_id;
 	free(list);
-	return n < 0 ? n : found;
+	return n < 0 ? n : id;
 }
 
 static void say_not_loaded(const char *name, const struct instance *list, int n)

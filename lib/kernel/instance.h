@@ -95,8 +95,8 @@ void instance_know_layout(const struct bbr_ops_layout *layout);
  */
 int instance_check(int cong_control_fd, int init_fd);
 
-/* Is there an instance with this name? Returns 1, 0, or -errno. */
-int instance_exists(const char *name);
+/* The map id of the instance with this name; 0 if there is none, or -errno. */
+int instance_id(const char *name);
 
 /* Opens a map by its id. Returns a file descriptor or -errno. */
 int instance_map(__u32 id);

@@ -39,11 +39,11 @@ static int find_profile(struct experiment_arm *arm, int *fd)
 {
 	struct profile_map profiles;
 	struct instance inst;
-	int ret, index, exists = instance_exists(arm->cc);
+	int ret, index, id = instance_id(arm->cc);
 
-	if (exists < 0)
-		return err_bpf(exists, "cannot list instances");
-	if (!exists) {
+	if (id < 0)
+		return err_bpf(id, "cannot list instances");
+	if (!id) {
 		err("--arm %s=%s:%s: %s is not a loaded instance, so it has no profiles",
 		    arm->label, arm->cc, arm->profile_name, arm->cc);
 		remedy("bbrctl status lists instances; load one: bbrctl load");

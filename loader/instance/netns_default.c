@@ -430,19 +430,6 @@ static bool is_current(const struct setting_again *s, const struct netns_known *
 	return s->map_id && known && known->is.map_id == s->map_id;
 }
 
-static __u32 registered_id(const char *name)
-{
-	struct instance *list;
-	int n = instance_list(&list);
-	__u32 id = 0;
-
-	for (int i = 0; i < n; i++)
-		if (!strcmp(list[i].name, name))
-			id = list[i].map_id;
-	free(list);
-	return id;
-}
-
 static int set_again(const struct netns *ns, void *data)
 {
 	struct setting_again *s = data;
@@ -462,10 +449,11 @@ static int set_again(const struct netns *ns, void *data)
 
 int defaults_set_again(const char *name, unsigned int *n)
 {
-	struct setting_again s = { .name = name, .map_id = registered_id(name) };
-	int ret = netns_for_each(set_again, &s), n_list;
+	int id = instance_id(name), ret, n_list;
+	struct setting_again s = { .name = name, .map_id = id > 0 ? id : 0 };
 	const struct netns_known *list;
 
+	ret = netns_for_each(set_again, &s);
 	*n = s.n;
 	n_list = netns_list(&list);
 	for (int i = 0; i < n_list; i++) {

@@ -132,14 +132,17 @@ int object_map(const struct bpf_object *obj, const char *name)
 	return fd < 0 ? -ENOENT : fd;
 }
 
-static int program_fd(const struct bpf_object *obj, const char *name)
+int object_program(const struct bpf_object *obj, const char *name)
 {
-	return bpf_program__fd(bpf_object__find_program_by_name(obj, name));
+	int fd = bpf_program__fd(bpf_object__find_program_by_name(obj, name));
+
+	return fd < 0 ? -ENOENT : fd;
 }
 
 int object_check_found(const struct bpf_object *obj)
 {
-	int error = instance_check(program_fd(obj, "cong_control"), program_fd(obj, "init"));
+	int error =
+		instance_check(object_program(obj, "cong_control"), object_program(obj, "init"));
 
 	if (!error)
 		return EXIT_DONE;

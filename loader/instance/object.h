@@ -55,4 +55,7 @@ int migrate_object_load(const struct migrate_config *config, struct bpf_object *
 /* Finds a map of the object by its kernel name. Returns its file descriptor or -errno. */
 int object_map(const struct bpf_object *obj, const char *name);
 
+/* The same for a program. */
+int object_program(const struct bpf_object *obj, const char *name);
+
 #endif

@@ -70,8 +70,6 @@ int ops_replace(const struct ops *ops, int link_fd);
 
 void ops_free(struct ops *ops);
 
-struct instance;
-
 /* Does the kernel have a congestion control with this name, of whatever kind? */
 bool is_registered(const char *name);
 

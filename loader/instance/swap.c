@@ -190,11 +190,6 @@ static int carry_rules(const struct instance *from, int to)
 	return error;
 }
 
-static int prog_fd(const struct bpf_object *obj, const char *name)
-{
-	return bpf_program__fd(bpf_object__find_program_by_name(obj, name));
-}
-
 /* The map lives as long as a program that it is bound to. */
 static int bind(__u32 id, const struct bpf_object *to)
 {
@@ -202,7 +197,7 @@ static int bind(__u32 id, const struct bpf_object *to)
 
 	if (!id || map < 0)
 		return id ? map : 0;
-	error = bpf_prog_bind_map(prog_fd(to, "cong_control"), map, NULL) ? -errno : 0;
+	error = bpf_prog_bind_map(object_program(to, "cong_control"), map, NULL) ? -errno : 0;
 	close(map);
 	return error;
 }

@@ -33,9 +33,6 @@ int swap_code(const struct instance *old, struct bpf_object *obj, struct swap *s
  */
 int swap_back(const struct instance *old, int old_fd);
 
-struct bpf_object;
-struct instance;
-
 /*
  * Gives a loaded object, which will replace an instance, that instance's settings: profiles with
  * their indexes, rules, and the previous defaults of namespaces. Returns EXIT_DONE, or EXIT_REFUSED

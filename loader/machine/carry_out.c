@@ -121,8 +121,7 @@ static int prepare_code(const struct step *s, struct work *w)
 		ret = fill(&w->obj, s->wanted);
 	/* Before it is registered: if we are killed then, a later apply knows whose it is. */
 	if (!ret && !(s->found && s->found->is_applied))
-		error = applied_mark(bpf_program__fd(
-			bpf_object__find_program_by_name(w->obj.bpf, "cong_control")));
+		error = applied_mark(object_program(w->obj.bpf, "cong_control"));
 	if (error)
 		return err_bpf(error, s->name);
 	if (ret || !s->found)
@@ -192,14 +191,20 @@ static void release(struct work *w)
 /* Does the instance have room for every profile that the plan adds to it? */
 static int check_places(const struct plan *plan, const struct machine_instance *inst)
 {
+	long long connections[BBR_PROFILES];
 	char name[BBR_PROFILE_NAME_LEN];
-	int missing = 0;
+	int error, missing = 0;
 
 	for (size_t i = 0; i < plan->n; i++)
 		missing += plan->step[i].kind == STEP_PROFILE_ADD && plan->step[i].found == inst;
-	for (int i = 0; missing > 0 && i < BBR_PROFILES; i++) {
+	if (!missing)
+		return EXIT_DONE;
+	error = profile_connections(&inst->map, connections);
+	if (error)
+		return err_bpf(error, "cannot count the profiles' connections");
+	for (int i = 0; i < BBR_PROFILES; i++) {
 		profile_name(&inst->map, i, name);
-		missing -= !name[0] && !profile_connections(&inst->map, i);
+		missing -= !name[0] && !connections[i];
 	}
 	if (missing <= 0)
 		return EXIT_DONE;

@@ -18,6 +18,8 @@
 #include "tuning/profile_map.h"
 #include "tuning/rule_list.h"
 
+struct json;
+
 struct machine_instance {
 	char name[BBR_NAME_LEN];
 	const struct algorithm *algorithm; /* NULL: these tools do not know it */
@@ -94,15 +96,9 @@ const char *machine_rule_profile(const struct machine_instance *inst, const stru
 bool machine_same_rule(const struct machine_instance *a, __u32 i, const struct machine_instance *b,
 		       __u32 k);
 
-/* Prints a machine in the form of a file (machine_file.c). */
-struct json;
-struct machine;
-struct machine_instance;
-struct profile_definition;
-
 /*
- * Prints an instance: its section, profiles and rules, each line after a prefix. all: also what is
- * at its default, as comments.
+ * Prints an instance in the form of a file (machine_file.c): its section, profiles and rules, each
+ * line after a prefix. all: also what is at its default, as comments.
  */
 void machine_print(const struct machine *m, const struct machine_instance *inst, const char *prefix,
 		   bool all);
@@ -110,8 +106,6 @@ void machine_print_rule(const struct machine_instance *inst, __u32 i, const char
 
 /* Adds the same as an object of an array. */
 void machine_add_json(struct json *j, const struct machine *m, const struct machine_instance *inst);
-
-struct machine;
 
 /*
  * Reads what the kernel has now. only: profiles and rules of this instance; NULL: of all. Returns
@@ -139,10 +133,7 @@ int machine_kernel_read(const char *only, struct machine *m);
  *
  * A file that begins with [PROFILE] or [rules], as older versions of bbrctl saved it, has the
  * profiles and rules of one instance.
- */
-struct machine;
-
-/*
+ *
  * Reads a file ("-" is stdin), or a folder's *.conf in the order of their names. There, a profile
  * replaces an earlier one of the same instance and name, and all else adds to what came before.
  * path NULL: bpf-bbr.conf and then conf.d/ in /etc/bpf-bbr. name: only what concerns this instance;

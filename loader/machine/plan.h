@@ -10,6 +10,8 @@
 
 #include "machine/machine.h"
 
+struct json;
+
 /* In the order in which they are carried out: first what is new, then what goes away. */
 enum step_kind {
 	STEP_LOAD, /* an instance, with all its profiles and rules */
@@ -52,18 +54,12 @@ struct plan {
 
 /*
  * Makes the steps; none if all is as wanted. They point into both machines. only: steps of this
- * instance; NULL: of all. prune: also what no apply made is taken away. Returns EXIT_DONE, or EXIT_REFUSED after printing that there is no
- * memory. The caller frees the plan in any case.
+ * instance; NULL: of all. prune: also what no apply made is taken away. Returns EXIT_DONE, or
+ * EXIT_REFUSED after printing that there is no memory. The caller frees the plan in any case.
  */
 int plan_make(const struct machine *wanted, const struct machine *found, const char *only,
 	      bool prune, struct plan *plan);
 void plan_free(struct plan *plan);
-
-/* Prints the steps of a plan, for people and programs. */
-struct json;
-struct machine;
-struct plan;
-struct step;
 
 /* Prints a line or more: what was done, or what is not as it should be. */
 void step_print(const struct step *step, bool done);
@@ -77,9 +73,6 @@ void step_print_diff(const struct step *step, const struct machine *wanted,
 
 /* Adds the steps, and what is left alone, as arrays of objects. */
 void plan_add_json(struct json *j, const struct plan *plan);
-
-struct machine;
-struct plan;
 
 /*
  * Carries out all steps of a plan, or none. Before it changes anything, it tries what can fail: it

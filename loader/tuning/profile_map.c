@@ -118,22 +118,34 @@ int profile_get(const struct profile_map *ps, const char *name, int *index)
 	return EXIT_NOTHING;
 }
 
-long long profile_connections(const struct profile_map *ps, int index)
+int profile_connections(const struct profile_map *ps, long long connections[BBR_PROFILES])
 {
 	char *clamped = malloc(ps->clamped_size);
 	struct bbr_clamped_head head;
-	long long connections;
+	int error;
 
 	if (!clamped)
 		return -ENOMEM;
-	if (bpf_map_lookup_elem(ps->clamped_fd, &(int){ 0 }, clamped)) {
-		connections = -errno;
-	} else {
-		memcpy(&head, clamped + ps->clamped_size / BBR_PROFILES * index, sizeof(head));
-		connections = head.connections > 0 ? head.connections : 0;
+	error = bpf_map_lookup_elem(ps->clamped_fd, &(int){ 0 }, clamped) ? -errno : 0;
+	for (int i = 0; !error && i < BBR_PROFILES; i++) {
+		memcpy(&head, clamped + ps->clamped_size / BBR_PROFILES * i, sizeof(head));
+		connections[i] = head.connections > 0 ? head.connections : 0;
 	}
 	free(clamped);
-	return connections;
+	return error;
+}
+
+int profile_free_place(const struct profile_map *ps, const struct bbr_profiles_head *also)
+{
+	long long connections[BBR_PROFILES];
+	int error = profile_connections(ps, connections);
+
+	if (error)
+		return error;
+	for (int i = 1; i < BBR_PROFILES; i++)
+		if (!ps->head->name[i][0] && !(also && also->name[i][0]) && !connections[i])
+			return i;
+	return -ENOSPC;
 }
 
 void profile_read(const struct profile_map *ps, int index, struct param_set *p)
@@ -223,20 +235,10 @@ bool profile_name_is_valid(const char *name)
 
 int profile_add(struct profile_map *ps, const char *name, const struct param_set *p)
 {
-	long long connections = 0;
-	int error, i;
+	int error, i = profile_free_place(ps, NULL);
 
-	for (i = 1; i < BBR_PROFILES; i++) {
-		if (ps->head->name[i][0])
-			continue;
-		connections = profile_connections(ps, i);
-		if (connections <= 0)
-			break;
-	}
-	if (i == BBR_PROFILES)
-		return -ENOSPC;
-	if (connections)
-		return connections;
+	if (i < 0)
+		return i;
 	error = profile_write(ps, i, p);
 	if (error)
 		return error;

@@ -47,8 +47,14 @@ int profile_get(const struct profile_map *ps, const char *name, int *index);
  */
 void profile_name(const struct profile_map *ps, int index, char *name);
 
-/* How many connections have it now; -errno if the kernel does not answer. */
-long long profile_connections(const struct profile_map *ps, int index);
+/* Reads how many connections each profile has now. Returns 0, or -errno. */
+int profile_connections(const struct profile_map *ps, long long connections[BBR_PROFILES]);
+
+/*
+ * A place that no connection has, and whose name is free here and in `also` (NULL: only here).
+ * Returns its index, -ENOSPC if there is none, or another -errno.
+ */
+int profile_free_place(const struct profile_map *ps, const struct bbr_profiles_head *also);
 
 /*
  * Reads the parameters in force, each within its range. Those that the instance does not know yet

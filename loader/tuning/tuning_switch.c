@@ -55,27 +55,13 @@ int tuning_changed_profile(const struct tuning_change *change, const char *name)
 	return profile_find(&to, name);
 }
 
-/* Free now, and not only after the change. */
-static int free_place(const struct tuning_change *change)
-{
-	for (int i = 1; i < BBR_PROFILES; i++) {
-		long long connections;
-
-		if (change->from.name[i][0] || change->to.name[i][0])
-			continue;
-		connections = profile_connections(change->map, i);
-		if (connections <= 0)
-			return connections ? (int)connections : i;
-	}
-	return -ENOSPC;
-}
-
 int tuning_change_profile(struct tuning_change *change, const char *name, const struct param_set *p)
 {
 	int index = tuning_changed_profile(change, name);
 
 	if (index < 0) {
-		index = free_place(change);
+		/* Free now, and not only after the change. */
+		index = profile_free_place(change->map, &change->to);
 		if (index < 0)
 			return index;
 		strncpy(change->to.name[index], name, BBR_PROFILE_NAME_LEN);

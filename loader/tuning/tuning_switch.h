@@ -15,10 +15,6 @@
 #include "tuning/profile_map.h"
 #include "tuning/rule_list.h"
 
-struct instance;
-struct param_set;
-struct profile_map;
-
 /* The change of one instance. */
 struct tuning_change {
 	const struct profile_map *map;

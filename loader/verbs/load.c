@@ -21,19 +21,6 @@
 #include "tuning/profile_map.h"
 #include "verbs/verbs.h"
 
-/* The map id of our instance of this name, 0 if there is none, or -errno. */
-static int find_loaded(const char *name)
-{
-	struct instance *list;
-	int n = instance_list(&list), ret = n < 0 ? n : 0;
-
-	for (int i = 0; i < n; i++)
-		if (!strcmp(list[i].name, name))
-			ret = list[i].map_id;
-	free(list);
-	return ret;
-}
-
 static int refuse_loaded(const char *name, unsigned int map_id)
 {
 	err("%s: is already loaded (map id %u)", name, map_id);
@@ -83,11 +70,11 @@ static int report(const struct options *opt, unsigned int map_id)
 		json_add_int(&j, "map_id", map_id);
 	if (map_id && !opt->json)
 		printf("%s: loaded (map id %u)\n", opt->name, map_id);
-	/* Defaults of this name are the code of an instance that was unloaded. */
-	if (map_id)
+	if (map_id) {
+		/* Defaults of this name are the code of an instance that was unloaded. */
 		defaults_set_again(opt->name, &again); /* prints where it fails */
-	if (map_id)
 		json_add_int(&j, "defaults", again);
+	}
 	if (again && !opt->json)
 		printf("  made the default of %u network namespace%s again\n", again,
 		       plural(again));
@@ -138,7 +125,7 @@ static int load_once(const struct options *opt, const struct object *obj, const 
 		return EXIT_REFUSED;
 	if (opt->netns && (ret = default_check_netns(opt->netns)))
 		return ret;
-	loaded = find_loaded(opt->name);
+	loaded = instance_id(opt->name);
 	if (loaded < 0)
 		return err_bpf(loaded, "cannot list instances");
 	if (!loaded)

@@ -210,17 +210,6 @@ static int verb_profile_show(void *options, int argc, char **argv)
 	return VERB_OF(show).run(&show, 1, verb);
 }
 
-/* How many connections each profile has. */
-static int count_connections(const struct profile_map *ps, long long n[BBR_PROFILES])
-{
-	for (int i = 0; i < BBR_PROFILES; i++) {
-		n[i] = profile_connections(ps, i);
-		if (n[i] < 0)
-			return err_bpf(n[i], "cannot count the profiles' connections");
-	}
-	return EXIT_DONE;
-}
-
 /* Does the list show this place? A deleted profile stays while connections have it. */
 static bool is_listed(const char *name, long long connections)
 {
@@ -314,10 +303,13 @@ static int list(const struct options *opt, const struct tuning *t)
 {
 	struct profile_definitions defs = {};
 	long long connections[BBR_PROFILES];
-	int ret = profile_definitions_known(t ? t->inst.algorithm : algorithms[0], &defs);
+	int ret = profile_definitions_known(t ? t->inst.algorithm : algorithms[0], &defs), error;
 
-	if (!ret && t)
-		ret = count_connections(&t->profiles, connections);
+	if (!ret && t) {
+		error = profile_connections(&t->profiles, connections);
+		if (error)
+			ret = err_bpf(error, "cannot count the profiles' connections");
+	}
 	if (!ret && opt->json)
 		list_json(opt, t, connections, &defs);
 	else if (!ret)
@@ -330,20 +322,20 @@ static int verb_profile_list(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct tuning t;
-	int ret, exists;
+	int ret, id;
 
 	(void)argc;
 	(void)argv;
 	if (privileges_take())
 		return EXIT_REFUSED;
-	exists = instance_exists(opt->name);
-	if (exists < 0)
-		return err_bpf(exists, "cannot list instances");
+	id = instance_id(opt->name);
+	if (id < 0)
+		return err_bpf(id, "cannot list instances");
 	/*
 	 * If no instance is loaded, the list still has the known profiles. But an instance that
 	 * --name asks for must be loaded.
 	 */
-	if (!exists && !opt->name_given)
+	if (!id && !opt->name_given)
 		return list(opt, NULL);
 	ret = tuning_open(opt->name, &t);
 	if (ret)

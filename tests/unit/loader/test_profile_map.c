@@ -281,14 +281,17 @@ static void a_missing_profile_is_told_with_those_there_are(void **state)
 
 static void connections_of_a_profile(void **state)
 {
+	long long counted[BBR_PROFILES];
+
 	(void)state;
 	connections[0] = 5;
 	connections[63] = 7;
-	assert_int_equal(profile_connections(&map, 0), 5);
-	assert_int_equal(profile_connections(&map, 1), 0);
-	assert_int_equal(profile_connections(&map, 63), 7);
+	assert_int_equal(profile_connections(&map, counted), 0);
+	assert_int_equal(counted[0], 5);
+	assert_int_equal(counted[1], 0);
+	assert_int_equal(counted[63], 7);
 	refuse_lookup = EPERM;
-	assert_int_equal(profile_connections(&map, 0), -EPERM);
+	assert_int_equal(profile_connections(&map, counted), -EPERM);
 }
 
 /* An older program has fewer parameters: only their values are in its map. */
