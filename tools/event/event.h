@@ -14,12 +14,9 @@
 #include "bpf_bbr/profiles.h"
 #include "descriptor.h"
 
-/*
- * Where an event comes from: an instance of bpf_bbr, or the kernel's own bbr.
- */
-struct algorithm;
 struct instance;
 
+/* Where an event comes from: an instance of bpf_bbr, or the kernel's own bbr. */
 struct origin {
 	char name[BBR_NAME_LEN]; /* of the congestion control */
 	/* Unlike the name, never reused while a source is open: an upgrade gets another. */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,7 +14,6 @@
 #include "cli/options.h"
 #include "output_file.h"
 #include "file.h"
-#include "kernel/clock.h"
 #include "stream/interrupt.h"
 #include "verbs.h"
 

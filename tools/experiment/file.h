@@ -36,7 +36,6 @@ enum file_kind {
 	FILE_UNIT,
 	FILE_PREFIX4, /* a length without the 96 bits before an IPv4 address */
 	FILE_TEXT, /* an array of chars */
-	FILE_KINDS,
 };
 
 struct file_field {

@@ -57,7 +57,7 @@ static struct web_stamp stamp_of(const struct stat *st)
 		.device = st->st_dev,
 		.inode = st->st_ino,
 		.size = st->st_size,
-		.changed_ns = st->st_mtim.tv_sec * (__s64)NS_PER_S + st->st_mtim.tv_nsec,
+		.changed_ns = st->st_ctim.tv_sec * (__s64)NS_PER_S + st->st_ctim.tv_nsec,
 	};
 }
 

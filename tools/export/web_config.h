@@ -9,7 +9,6 @@
 #include <stdbool.h>
 
 #include <linux/types.h>
-#include <sys/types.h>
 
 enum web_client_auth {
 	WEB_CLIENT_ANY, /* needs no certificate */

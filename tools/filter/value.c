@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include <arpa/inet.h>
 
 #include "cli/units.h"
 #include "event/field.h"

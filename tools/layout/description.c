@@ -435,13 +435,7 @@ static bool is_taken(const struct algorithm *a, const char *key)
 	for (size_t i = 0; i < sizeof(beside_fields) / sizeof(beside_fields[0]); i++)
 		if (!strcmp(beside_fields[i], key))
 			return true;
-	for (size_t i = 0; i < n_common_fields; i++)
-		if (!strcmp(common_fields[i].key, key))
-			return true;
-	for (int i = 0; i < a->n_fields; i++)
-		if (!strcmp(a->fields[i].key, key))
-			return true;
-	return false;
+	return field_find(a, key);
 }
 
 /*

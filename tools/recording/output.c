@@ -38,6 +38,12 @@ static int refuse_type(const struct record_output *o, const struct stat *st)
 	return EXIT_REFUSED;
 }
 
+static void close_file(struct record_output *o)
+{
+	close(o->fd);
+	o->fd = -1;
+}
+
 /* Opens the file, unless another bbrmon records to it. Keeps its contents. */
 static int open_file(struct record_output *o)
 {
@@ -53,18 +59,15 @@ static int open_file(struct record_output *o)
 		return EXIT_REFUSED;
 	if (fstat(o->fd, &st)) {
 		refuse(o->path, strerror(errno));
-		close(o->fd);
-		o->fd = -1;
+		close_file(o);
 		return EXIT_REFUSED;
 	}
 	if (!is_plain(&st)) {
-		close(o->fd);
-		o->fd = -1;
+		close_file(o);
 		return refuse_type(o, &st);
 	}
 	if (flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
-		close(o->fd);
-		o->fd = -1;
+		close_file(o);
 		return refuse(o->path, "another bbrmon is writing to it");
 	}
 	return EXIT_DONE;
@@ -126,16 +129,14 @@ static int open_new(struct record_output *o)
 
 	if (!ret && is_rotated(o) && has_contents(o)) {
 		ret = shift_files(o);
-		close(o->fd);
-		o->fd = -1;
+		close_file(o);
 		if (!ret)
 			ret = open_file(o);
 	}
 	if (ret)
 		return ret;
 	if (has_contents(o) && ftruncate(o->fd, 0)) {
-		close(o->fd);
-		o->fd = -1;
+		close_file(o);
 		return refuse(o->path, strerror(errno));
 	}
 	recording_writer_file(o->writer, o->fd, o->path, 0);
@@ -213,8 +214,7 @@ static int open_to_append(struct record_output *o)
 		ret = privileges_aside(o->path, 0, rescue, o);
 	}
 	if (ret) {
-		close(o->fd);
-		o->fd = -1;
+		close_file(o);
 		return ret;
 	}
 	recording_writer_file(o->writer, o->fd, o->path,
@@ -260,8 +260,7 @@ int record_output_rotate(struct record_output *o)
 		return EXIT_REFUSED;
 	o->bytes = record_output_bytes(o);
 	o->files++;
-	close(o->fd);
-	o->fd = -1;
+	close_file(o);
 	return open_new(o);
 }
 
@@ -284,8 +283,8 @@ void record_output_close(struct record_output *o)
 {
 	if (o->fd <= STDERR_FILENO)
 		return;
-	if (o->is_new && !has_contents(o)) /* nothing came of it */
+	/* Nothing came of it. */
+	if (o->is_new && !has_contents(o) && output_is_named_so(o->fd, o->path))
 		unlink(o->path);
-	close(o->fd);
-	o->fd = -1;
+	close_file(o);
 }

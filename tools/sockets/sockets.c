@@ -356,21 +356,18 @@ static int read_namespace(const struct netns *ns, void *data)
 	return EXIT_REFUSED;
 }
 
-/* How many sockets the programs have seen of an instance. */
-static __u32 count_seen(const struct sockets *s, __u32 map_id)
+/* How many sockets of an instance its algorithm's program has seen. */
+static __u32 count_seen(const struct sockets *s, const struct origin *o)
 {
-	struct bbr_snapshot_of of;
+	const struct snapshot_program *p = &s->programs[algorithm_index(o->algorithm)];
 	__u64 address, *last = NULL;
+	struct bbr_snapshot_of of;
 	__u32 seen = 0;
 
-	for (size_t i = 0; i < n_algorithms; i++) {
-		int map = s->programs[i].instance_ops_fd;
-
-		for (last = NULL; s->programs[i].skel && !bpf_map_get_next_key(map, last, &address);
-		     last = &address)
-			if (!bpf_map_lookup_elem(map, &address, &of) && of.map_id == map_id)
-				seen += of.seen;
-	}
+	for (; p->skel && !bpf_map_get_next_key(p->instance_ops_fd, last, &address);
+	     last = &address)
+		if (!bpf_map_lookup_elem(p->instance_ops_fd, &address, &of) && of.map_id == o->id)
+			seen += of.seen;
 	return seen;
 }
 
@@ -407,7 +404,7 @@ static void find_unseen(struct sockets *s)
 		if (!inst)
 			continue;
 		users = inst->users < after[i].users ? inst->users : after[i].users;
-		seen = count_seen(s, after[i].map_id) + count_defaults(list, n, after[i].map_id);
+		seen = count_seen(s, &inst->origin) + count_defaults(list, n, after[i].map_id);
 		inst->unseen = users > seen ? users - seen : 0;
 	}
 	if (n_after >= 0)
@@ -444,10 +441,11 @@ int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, v
 		ret = err_bpf(error, "cannot list instances");
 	else
 		ret = prepare_programs(s);
-	if (!ret)
+	if (!ret) {
 		ret = netns_visit_all(netns, read_namespace, &r);
-	if (!netns && !r.enough)
-		find_unseen(s);
+		if (!netns && !r.enough)
+			find_unseen(s);
+	}
 	let_go(s);
 	return r.enough ? EXIT_DONE : ret;
 }
