@@ -161,7 +161,7 @@ $(BUILD)/snapshot_programs.h: FORCE | $(BUILD)
 $(addsuffix /sockets/snapshot_programs.o,$(addprefix $(BUILD)/,obj/tools asan/obj/tools fuzz/obj/tools fuzz-coverage/obj/tools)): \
 	$(BUILD)/snapshot_programs.h $(SKELETONS) $(BUILD)/algorithms.h
 
-$(foreach dir,obj asan/obj fuzz/obj,$(BUILD)/$(dir)/lib/kernel/netns.o): $(BUILD)/netns.lskel.h
+$(foreach dir,obj asan/obj fuzz/obj fuzz-coverage/obj,$(BUILD)/$(dir)/lib/kernel/netns.o): $(BUILD)/netns.lskel.h
 
 # The plotting library of bbrmon's reports, without the comments that make a browser look for its sources.
 JAVASCRIPT ?= /usr/share/javascript

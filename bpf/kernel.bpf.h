@@ -70,7 +70,7 @@ struct bpf_struct_ops___6_4 {
 /*
  * Kernels with BBR version 3's changes have tso_segs in place of min_tso_segs: the whole burst, not
  * the least of it. A type of its own, because bbrctl then renames the member of our
- * tcp_congestion_ops (loader/instance/callbacks.h).
+ * tcp_congestion_ops (loader/instance/struct_ops.c).
  */
 struct tcp_congestion_ops___burst {
 	u32 (*min_tso_segs)(struct sock *sk);

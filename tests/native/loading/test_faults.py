@@ -15,7 +15,7 @@ import subprocess
 import pytest
 
 import system
-from system import maps_of_ours, pin, registered, run, wait_until
+from system import pin, registered, wait_until
 from tool import DONE, NOTHING, SANITIZER, Tool, sanitizer_environment
 
 pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
@@ -282,22 +282,6 @@ def test_each_call_of_bpf_fails(bbrctl, faults, tmp_path, verb):
 
 # ---- no memory
 
-COLUMNS = """number,connection,arm,end,block,begin_ns,last_ns,continued,netns,remote,remote_port,local,local_port,acked_bytes,\
-sent_bytes,retransmitted_bytes,timeouts,busy_us,rwnd_limited_us,sndbuf_limited_us,rtts,rtt_min_us,rtt_mean_us,\
-rtt_above_p50_us,rtt_above_p95_us,first_16k_us,first_64k_us,first_1m_us"""
-
-
-def write_experiment(path):
-    """A file as `bbrmon experiment --write` makes it."""
-    head = {"format": "bpf-bbr experiment", "name": "e", "design": "ab", "unit": "connection", "arms": 2, "arm0": "a",
-            "arm0_cc": "cubic", "arm1": "b", "arm1_cc": "reno", "seed": 1, "prefix4": 24, "prefix6": 48,
-            "started_realtime_ns": 10 ** 18, "block_ns": 0, "washout_ns": 0}
-    rows = [f"{i},{i},{i % 2},closed,0,{i}000000,{i}900000,0,1,10.0.0.{i + 1},443,10.1.0.1,{1000 + i},{100000 + i},{100000 + i},"
-            f"0,0,{5000 + i},0,0,9,1000,1100,1200,1300,2000,3000,0" for i in range(60)]
-    path.write_text("\n".join([*(f"# {key}={value}" for key, value in head.items()), COLUMNS, *rows, "# until_ns=10000000000",
-                               "# assigned0=30", "# refused0=0", "# assigned1=30", "# refused1=0", ""]))
-
-
 @pytest.mark.parametrize("words", [
     "bbrmon report -o - REC", "bbrmon report --svg - REC", "bbrmon stream --read REC", "bbrmon -j stream --read REC",
     "bbrmon snapshot --read REC", "bbrmon snapshot --summary --read REC", "bbrmon export --read REC",
@@ -305,9 +289,9 @@ def write_experiment(path):
     "bbrctl --complete bbrctl show --name ", "bbrmon --complete bbrmon stream --"])
 def test_each_allocation_fails(build, tmp_path, words):
     """Each by itself, and with all after it: it ends with a status, and with a message if that is not success."""
-    file = {"REC": ROOT / "tests/native/watching/recordings/abi3.rec", "CSV": tmp_path / "csv", "WHOLE": tmp_path / "whole"}
+    file = {"REC": ROOT / "tests/native/watching/recordings/abi3.rec", "CSV": ROOT / "tests/unit/tools/recorded_connections.csv",
+            "WHOLE": tmp_path / "whole"}
     file["WHOLE"].write_text(f"[instance {system.PREFIX}_m]\n{TEXT['new']}")
-    write_experiment(file["CSV"])
     command = [str(file.get(word, word)) for word in words.split(" ")]
     command[0] = build.parent / command[0]
     log = tmp_path / "allocations"

@@ -19,7 +19,6 @@ from transfer import Transfer, connect, listen
 pytestmark = pytest.mark.machine_alone  # it watches all instances
 
 CONNECTIONS = 4
-PATIENCE = 2_000_000_000  # ns without events after which a rate is unknown
 
 
 @pytest.fixture
