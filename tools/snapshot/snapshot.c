@@ -321,7 +321,7 @@ static int find_in_netns(const struct netns *ns, void *data)
 
 /*
  * Finds a device by its index, which then means any namespace, or by its name in each namespace
- * that is read.
+ * that is read. In a recording, which check_options() refuses, nothing is looked for here.
  */
 static bool find_device(void *ctx, const char *option, const char *name,
 			struct filter_device **list, int *n)
@@ -332,7 +332,7 @@ static bool find_device(void *ctx, const char *option, const char *name,
 	unsigned long index = strtoul(name, &end, 10);
 	bool is_found;
 
-	if (isdigit((unsigned char)name[0]) && !*end && index <= ~0u) {
+	if (t->read || (isdigit((unsigned char)name[0]) && !*end && index <= ~0u)) {
 		search.list = malloc(sizeof(*search.list));
 		if (search.list)
 			search.list[search.n++] = (struct filter_device){ 0, index };

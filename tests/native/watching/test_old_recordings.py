@@ -19,7 +19,7 @@ import tempfile
 import pytest
 
 import report_page
-from tool import Tool
+from tool import USAGE, Tool
 
 HERE = pathlib.Path(__file__).parent / "recordings"
 CUT_AT = 28011  # in the middle of a chunk
@@ -111,6 +111,13 @@ def test_appended_to(bbrmon, directory):
     assert data.startswith(old) and len(data) > len(old)
     once, twice = (read(bbrmon, directory, name)[:-1] for name in ("abi3.rec", "both.rec"))
     assert [{**e, "conn": None} for e in twice] == [{**e, "conn": None} for e in once] * 2
+
+
+@pytest.mark.parametrize("condition", ["dev lo", "dev nosuch0", "src fe80::1%nosuch0"])
+def test_no_device_is_looked_up_here(bbrmon, directory, condition):
+    """A device of this machine has nothing to do with a recording, which may be of another."""
+    refused = bbrmon("snapshot", "--read", "abi3.rec", condition, status=USAGE, cwd=directory).err
+    assert refused.startswith("bbrmon: snapshot: filter: recordings have no")
 
 
 if __name__ == "__main__":  # writes what a version prints: PYTHONPATH=. test_old_recordings.py BBRMON
