@@ -242,7 +242,8 @@ static int take_line(void *user, const char *section, const char *key, const cha
 
 static int read_file(struct reader *r)
 {
-	static const struct ini_reader_ops ops = { begin_section, take_line };
+	static const char *const lists[] = { "default_in", "attach", "rule", NULL };
+	static const struct ini_reader_ops ops = { begin_section, take_line, lists };
 	FILE *f = strcmp(r->path, "-") ? fopen(r->path, "re") : stdin;
 	int ret;
 

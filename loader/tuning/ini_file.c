@@ -14,6 +14,7 @@
 
 #define MAX_LINE 65536 /* more than a rule with the longest path of a cgroup, in quotes */
 #define MAX_SECTION 64
+#define MAX_KEYS 8192 /* the names of all parameters of an algorithm have some 1,500 */
 #define BOM "\xef\xbb\xbf"
 
 struct reading {
@@ -22,6 +23,7 @@ struct reading {
 	void *user;
 	char section[MAX_SECTION];
 	char line[MAX_LINE];
+	char keys[MAX_KEYS]; /* of the section so far, each as "KEY\n" */
 };
 
 static int refuse_line(const char *why)
@@ -87,12 +89,50 @@ static int take_section(struct reading *r, const char *line)
 	if (!len || len >= MAX_SECTION || line[1 + len] != ']' || (*after && !strchr(";#", *after)))
 		return refuse_line("a [SECTION] must be alone on its line");
 	snprintf(r->section, MAX_SECTION, "%.*s", (int)len, line + 1);
+	r->keys[0] = 0;
 	return r->ops->section(r->user, r->section);
+}
+
+static bool is_list(const struct reading *r, const char *key)
+{
+	for (const char *const *k = r->ops->lists; *k; k++)
+		if (!strcmp(*k, key))
+			return true;
+	return false;
+}
+
+static bool has_key(const struct reading *r, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *k = r->keys; *k; k += strcspn(k, "\n") + 1)
+		if (!strncmp(k, key, len) && k[len] == '\n')
+			return true;
+	return false;
+}
+
+/* Of two lines with one key, the reader of the file would see one and the program use the other. */
+static int note_key(struct reading *r, const char *key)
+{
+	size_t used = strlen(r->keys);
+
+	if (is_list(r, key))
+		return EXIT_DONE;
+	if (has_key(r, key)) {
+		err("%s: appears twice", key);
+		return EXIT_USAGE;
+	}
+	if (used + strlen(key) + 2 > MAX_KEYS)
+		return refuse_line("too many lines in this section");
+	sprintf(r->keys + used, "%s\n", key);
+	return EXIT_DONE;
 }
 
 static int take_pair(struct reading *r, char *line)
 {
 	char *value = line + strcspn(line, "=:");
+	const char *key;
+	int ret;
 
 	if (!*value)
 		return refuse_line("expected [SECTION] or KEY = VALUE");
@@ -100,7 +140,9 @@ static int take_pair(struct reading *r, char *line)
 	if (*value == ';')
 		return refuse_line(
 			"a value cannot begin with \";\": a comment needs a blank before it");
-	return r->ops->pair(r->user, r->section, trim(line), trim(value));
+	key = trim(line);
+	ret = r->ops->pair(r->user, r->section, key, trim(value));
+	return ret ? ret : note_key(r, key);
 }
 
 static int take_line(struct reading *r)

@@ -8,12 +8,13 @@
 #include <stdio.h>
 
 /*
- * Both return EXIT_DONE to go on, or another status after printing what is wrong. The reader then
- * prints the line's number.
+ * Both functions return EXIT_DONE to go on, or another status after printing what is wrong. The
+ * reader then prints the line's number.
  */
 struct ini_reader_ops {
 	int (*section)(void *user, const char *name);
 	int (*pair)(void *user, const char *section, const char *key, const char *value);
+	const char *const *lists; /* keys that a section may have many times, up to a NULL */
 };
 
 /*

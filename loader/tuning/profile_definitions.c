@@ -173,7 +173,8 @@ static int take_pair(void *user, const char *section, const char *key, const cha
 
 static int read_stream(FILE *f, struct reader *r)
 {
-	static const struct ini_reader_ops ops = { begin_profile, take_pair };
+	static const char *const no_lists[] = { NULL };
+	static const struct ini_reader_ops ops = { begin_profile, take_pair, no_lists };
 
 	return ini_file_read(f, r->origin, &ops, r);
 }

@@ -35,7 +35,8 @@ static int pair(void *user, const char *in, const char *key, const char *value)
 
 static int read_text(const char *text)
 {
-	static const struct ini_reader_ops ops = { section, pair };
+	static const char *const lists[] = { "rule", NULL };
+	static const struct ini_reader_ops ops = { section, pair, lists };
 	FILE *f = file_of(text);
 	int ret;
 
@@ -64,6 +65,16 @@ static void a_byte_order_mark_and_no_last_newline_do_not_matter(void **state)
 	assert_string_equal(seen, "[one]one:a=1;");
 	assert_int_equal(read_text(""), EXIT_DONE);
 	assert_string_equal(seen, "");
+}
+
+static void a_key_is_there_once(void **state)
+{
+	(void)state;
+	assert_int_equal(read_text("ab=1\n[one]\nab=1\na=1\nb=1\nabc=1\n[two]\na=2\n"), EXIT_DONE);
+	assert_int_equal(read_text("[one]\nrule=1\nrule = 2\na=1\nrule=1\n"), EXIT_DONE);
+	assert_int_equal(read_text("[one]\na=1\nb=1\n a : 1\n"), EXIT_USAGE);
+	assert_string_equal(seen, "[one]one:a=1;one:b=1;one:a=1;");
+	assert_int_equal(read_text("a=1\na=2\n"), EXIT_USAGE);
 }
 
 static void what_is_neither_is_refused(void **state)
@@ -164,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sections_and_pairs_are_passed_on),
 		cmocka_unit_test(a_byte_order_mark_and_no_last_newline_do_not_matter),
+		cmocka_unit_test(a_key_is_there_once),
 		cmocka_unit_test(what_is_neither_is_refused),
 		cmocka_unit_test(what_the_reader_returns_is_returned),
 		cmocka_unit_test(only_the_blank_before_it_makes_a_comment),
