@@ -244,6 +244,14 @@ static bool visit_inside(int fd, const struct netns *ns, netns_visitor visit, vo
 	return true;
 }
 
+static void say_unreachable(struct walk *w, const char *what, const char *path)
+{
+	if (has_vanished(errno))
+		return;
+	err("cannot %s %s: %s", what, path, strerror(errno));
+	w->unreachable = true;
+}
+
 /* inode: the one that must be there, 0 if it is not known. */
 static void visit_path(struct walk *w, const char *path, ino_t inode)
 {
@@ -256,10 +264,7 @@ static void visit_path(struct walk *w, const char *path, ino_t inode)
 		return;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
-		if (!has_vanished(errno)) {
-			err("cannot open the network namespace %s: %s", path, strerror(errno));
-			w->unreachable = true;
-		}
+		say_unreachable(w, "open the network namespace", path);
 	} else if (!is_seen(w, st.st_ino)) {
 		tsearch((void *)st.st_ino, &w->seen, compare);
 		ns.inode = st.st_ino;
@@ -305,6 +310,8 @@ static void visit_mounts(struct walk *w)
 	free(line);
 	if (f)
 		fclose(f);
+	else
+		say_unreachable(w, "look for network namespaces in", "/proc/self/mountinfo");
 }
 
 /* Visits the namespaces of the threads of a process: each thread can have its own. */
@@ -318,6 +325,8 @@ static void visit_threads(struct walk *w, const char *pid)
 	visit_path(w, path, 0);
 	snprintf(path, sizeof(path), "/proc/%s/task", pid);
 	dir = opendir(path);
+	if (!dir)
+		say_unreachable(w, "look for network namespaces in", path);
 	while (dir && (e = readdir(dir))) {
 		if (!isdigit((unsigned char)e->d_name[0]) || !strcmp(e->d_name, pid))
 			continue;
@@ -333,6 +342,8 @@ static void visit_processes(struct walk *w)
 	DIR *dir = opendir("/proc");
 	struct dirent *e;
 
+	if (!dir)
+		say_unreachable(w, "look for network namespaces in", "/proc");
 	while (dir && !all_are_found() && (e = readdir(dir)))
 		if (isdigit((unsigned char)e->d_name[0]))
 			visit_threads(w, e->d_name);

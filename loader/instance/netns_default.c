@@ -53,11 +53,16 @@ static int add_to_list(const struct netns *ns, void *data)
 {
 	struct list *list = data;
 	struct default_of *grown, d = { .inode = ns->inode };
-
 	const struct netns_known *known = netns_find(ns->inode);
+	int error = read_default(d.name);
 
-	if (read_default(d.name)) /* no IPv4 there */
+	if (error == -ENOENT) /* no IPv4 there */
 		return EXIT_DONE;
+	if (error) {
+		err("cannot read the default of network namespace %s: %s", ns->name,
+		    strerror(-error));
+		return EXIT_REFUSED;
+	}
 	d.map_id = known ? known->is.map_id : -1ll;
 	d.netns = strdup(ns->name);
 	grown = realloc(list->entry, (list->n + 1) * sizeof(d));
@@ -75,13 +80,14 @@ bool default_is(const struct default_of *d, const struct instance *inst)
 	return !strcmp(d->name, inst->name) && (d->map_id < 0 || d->map_id == inst->map_id);
 }
 
-int defaults_list(struct default_of **entries)
+int defaults_list(struct default_of **entries, int *n)
 {
 	struct list list = {};
+	int ret = netns_for_each(add_to_list, &list);
 
-	netns_for_each(add_to_list, &list);
 	*entries = list.entry;
-	return list.n;
+	*n = list.n;
+	return ret;
 }
 
 void defaults_free(struct default_of *list, int n)

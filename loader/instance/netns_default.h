@@ -26,8 +26,11 @@ struct default_of {
  */
 bool default_is(const struct default_of *d, const struct instance *inst);
 
-/* Lists those of all namespaces, for defaults_free(). Returns their number; some may be missing. */
-int defaults_list(struct default_of **list);
+/*
+ * Lists those of all namespaces, for defaults_free(). Returns EXIT_DONE, or EXIT_REFUSED after
+ * printing which ones are missing in the list.
+ */
+int defaults_list(struct default_of **list, int *n);
 void defaults_free(struct default_of *list, int n);
 
 /*

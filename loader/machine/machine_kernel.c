@@ -135,7 +135,7 @@ static int read_instances(const char *only, struct machine *m)
 static int read_defaults(struct machine *m)
 {
 	struct default_of *list;
-	int ret = EXIT_DONE, n = defaults_list(&list);
+	int n, ret = defaults_list(&list, &n);
 
 	for (int i = 0; !ret && i < n; i++)
 		if (!machine_add_default(m, list[i].netns, list[i].inode, list[i].name))

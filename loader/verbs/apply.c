@@ -87,6 +87,18 @@ static void warn_of_slow_rates(const struct plan *plan)
 	}
 }
 
+/* What cannot be part of the plan: it is about what the plan has made. */
+static int finish(const struct applying *a, const struct instance *alive, int n)
+{
+	int ret = a->wanted.is_tuning ? EXIT_DONE : machine_take_over(&a->wanted, &a->found);
+
+	if (!ret)
+		ret = renew_defaults(&a->wanted, alive, n);
+	if (!ret)
+		warn_of_slow_rates(&a->plan);
+	return ret;
+}
+
 static int change(const struct applying *a)
 {
 	struct instance *alive = NULL;
@@ -98,12 +110,11 @@ static int change(const struct applying *a)
 		ret = err_bpf(n, "cannot list instances");
 	if (!ret)
 		ret = plan_carry_out(&a->plan, &a->found);
-	if (!ret && !a->wanted.is_tuning)
-		ret = machine_take_over(&a->wanted, &a->found);
-	if (!ret)
-		ret = renew_defaults(&a->wanted, alive, n);
-	if (!ret)
-		warn_of_slow_rates(&a->plan);
+	if (!ret) {
+		ret = finish(a, alive, n);
+		if (ret)
+			remedy("all changes were made; run bbrctl apply again for the rest");
+	}
 	free(alive);
 	return ret;
 }

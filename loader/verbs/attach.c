@@ -99,13 +99,17 @@ static struct bbr_rule rule_of(__u64 cgroup)
 	return (struct bbr_rule){ .fields = BBR_RULE_CGROUP, .cgroup = cgroup };
 }
 
-/* Adds the rule as the first of all, so that no existing rule takes precedence. */
-static int add_rule(const struct options *opt, const struct instance *inst, __u64 cgroup)
+/*
+ * Adds the rule as the first of all, so that no existing rule takes precedence. *added is false if
+ * it is there already: an attach was killed after it.
+ */
+static int add_rule(const struct options *opt, const struct instance *inst, __u64 cgroup,
+		    bool *added)
 {
 	struct bbr_rule rule = rule_of(cgroup);
 	struct profile_map profiles;
 	struct rule_list rules;
-	int index, ret;
+	int index, place, ret;
 
 	ret = profile_map_open(inst, &profiles);
 	if (ret)
@@ -118,52 +122,76 @@ static int add_rule(const struct options *opt, const struct instance *inst, __u6
 	ret = rule_list_read(inst, &rules);
 	if (ret)
 		return ret;
-	if (rule_list_find(&rules, &rule) >= 0) {
-		err("rule %d already covers this cgroup", rule_list_find(&rules, &rule) + 1);
+	place = rule_list_find(&rules, &rule);
+	*added = place || rules.rule[0].profile != rule.profile;
+	if (*added && place >= 0) {
+		err("rule %d already covers this cgroup", place + 1);
 		remedy("attach without --profile, or delete the rule first: bbrctl rule delete");
 		ret = EXIT_REFUSED;
 	}
-	if (!ret)
+	if (!ret && *added)
 		ret = rule_list_insert(&rules, 0, &rule);
-	if (!ret)
+	if (!ret && *added)
 		ret = rule_list_write(inst, &rules);
 	rule_list_free(&rules);
 	return ret;
 }
 
-/* Deletes the rule that --profile or the user made. It is of no use without the attachment. */
-static int delete_rule(const struct instance *inst, __u64 cgroup)
+/*
+ * Deletes the rule that --profile or the user made, of no use without the attachment. *deleted is
+ * its place, or -1, and *rule what it was.
+ */
+static int delete_rule(const struct instance *inst, __u64 cgroup, struct bbr_rule *rule,
+		       int *deleted)
 {
-	struct bbr_rule rule = rule_of(cgroup);
 	struct rule_list rules;
-	int place, ret = rule_list_read(inst, &rules);
+	int ret = rule_list_read(inst, &rules);
+
+	*rule = rule_of(cgroup);
+	*deleted = -1;
+	if (ret)
+		return ret;
+	*deleted = rule_list_find(&rules, rule);
+	if (*deleted >= 0) {
+		*rule = rules.rule[*deleted];
+		rule_list_remove(&rules, *deleted);
+		ret = rule_list_write(inst, &rules);
+	}
+	rule_list_free(&rules);
+	return ret;
+}
+
+static int put_rule_back(const struct instance *inst, const struct bbr_rule *rule, int place)
+{
+	struct rule_list rules;
+	int ret = rule_list_read(inst, &rules);
 
 	if (ret)
 		return ret;
-	place = rule_list_find(&rules, &rule);
-	if (place >= 0) {
-		rule_list_remove(&rules, place);
+	ret = rule_list_insert(&rules, place, rule);
+	if (!ret)
 		ret = rule_list_write(inst, &rules);
-	}
 	rule_list_free(&rules);
 	return ret;
 }
 
 static int attach(const struct options *opt, const struct instance *inst, int fd, const char *path)
 {
+	int place, ret = refuse_if_attached(opt, fd, path);
+	bool added = false;
+	struct bbr_rule rule;
 	__u64 id;
-	int ret = refuse_if_attached(opt, fd, path);
 
 	if (!ret)
 		ret = cgroup_id("--cgroup", path, &id);
 	/* Add the rule first, so that the first connection finds it in place. */
 	if (!ret && opt->profile)
-		ret = add_rule(opt, inst, id);
+		ret = add_rule(opt, inst, id, &added);
 	if (ret)
 		return ret;
 	ret = attach_to(opt, fd, path);
-	if (ret && opt->profile)
-		delete_rule(inst, id);
+	if (ret && added)
+		delete_rule(inst, id, &rule, &place);
 	return ret;
 }
 
@@ -216,25 +244,37 @@ static int verb_attach(void *options, int argc, char **argv)
 	return ret;
 }
 
-static int detach_from(const struct options *opt, int cgroup_fd, const char *path)
+/* The program that is attached by this name. Returns EXIT_DONE, or another status after printing. */
+static int attached_program(const struct options *opt, int cgroup_fd, const char *path, int *fd)
 {
 	struct bbr_attach attach;
-	int ret, fd = cgroup_program(cgroup_fd, &attach);
 
-	if (fd < 0 && fd != -ENOENT)
-		return err_bpf(fd, path);
-	if (fd == -ENOENT || strcmp(attach.name, opt->name)) {
-		err("%s: not attached to %s", opt->name, path);
-		if (fd >= 0) {
-			remedy("%s is attached: bbrctl detach --cgroup %s --name %s", attach.name,
-			       path, attach.name);
-			close(fd);
-		}
-		return EXIT_NOTHING;
+	*fd = cgroup_program(cgroup_fd, &attach);
+	if (*fd < 0 && *fd != -ENOENT)
+		return err_bpf(*fd, path);
+	if (*fd >= 0 && !strcmp(attach.name, opt->name))
+		return EXIT_DONE;
+	err("%s: not attached to %s", opt->name, path);
+	if (*fd >= 0) {
+		remedy("%s is attached: bbrctl detach --cgroup %s --name %s", attach.name, path,
+		       attach.name);
+		close(*fd);
 	}
-	ret = detach_program(fd, cgroup_fd, path);
-	close(fd);
-	return ret;
+	return EXIT_NOTHING;
+}
+
+/* The instance, if it is loaded and has rules that bbrctl knows; otherwise NULL in *inst. */
+static int instance_with_rules(const char *name, struct instance **list, struct instance **inst)
+{
+	int n = instance_list(list);
+
+	*inst = NULL;
+	if (n < 0)
+		return err_bpf(n, "cannot look for the cgroup's rule");
+	for (int i = 0; i < n; i++)
+		if (!strcmp((*list)[i].name, name) && (*list)[i].supported)
+			*inst = &(*list)[i];
+	return EXIT_DONE;
 }
 
 /*
@@ -260,19 +300,22 @@ void warn_of_attachments(const char *name)
 		attachments_free(list, n);
 }
 
-static int delete_rules(const struct options *opt, const char *path)
+/* The rule goes first: if this is killed between the two, another detach does the rest. */
+static int detach(const struct instance *inst, int prog, int cgroup_fd, const char *path)
 {
-	struct instance *list;
-	int n = instance_list(&list), ret = EXIT_DONE;
+	int place = -1, ret = EXIT_DONE;
+	struct bbr_rule rule;
 	__u64 id;
 
-	if (n < 0)
-		return err_bpf(n, "detached, but cannot look for the cgroup's rule");
-	for (int i = 0; !ret && i < n; i++)
-		if (!strcmp(list[i].name, opt->name) && list[i].supported &&
-		    !cgroup_id("--cgroup", path, &id))
-			ret = delete_rule(&list[i], id);
-	free(list);
+	if (inst)
+		ret = cgroup_id("--cgroup", path, &id);
+	if (!ret && inst)
+		ret = delete_rule(inst, id, &rule, &place);
+	if (ret)
+		return ret;
+	ret = detach_program(prog, cgroup_fd, path);
+	if (ret && place >= 0 && put_rule_back(inst, &rule, place))
+		err("rule %d, of this cgroup, is gone", place + 1);
 	return ret;
 }
 
@@ -280,8 +323,9 @@ static int delete_rules(const struct options *opt, const char *path)
 static int verb_detach(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
+	struct instance *list = NULL, *inst;
+	int fd, prog, ret;
 	char *path;
-	int fd, ret;
 
 	(void)argc;
 	if (!have_cgroup(opt, argv[0]))
@@ -291,9 +335,14 @@ static int verb_detach(void *options, int argc, char **argv)
 	ret = open_cgroup(opt, &path, &fd);
 	if (ret)
 		return ret;
-	ret = detach_from(opt, fd, path);
-	if (!ret)
-		ret = delete_rules(opt, path);
+	ret = attached_program(opt, fd, path, &prog);
+	if (!ret) {
+		ret = instance_with_rules(opt->name, &list, &inst);
+		if (!ret)
+			ret = detach(inst, prog, fd, path);
+		free(list);
+		close(prog);
+	}
 	if (!ret)
 		print_done(opt, path, "detached from");
 	close(fd);

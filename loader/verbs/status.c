@@ -295,7 +295,7 @@ static bool list_defaults(void)
 	struct default_of *all;
 	int n;
 
-	nr_defaults = defaults_list(&defaults);
+	defaults_list(&defaults, &nr_defaults);
 	n = netns_list(&known);
 	if (n <= 0)
 		return true;

@@ -52,6 +52,8 @@ struct export
 	struct http http;
 	__u64 settled_ns, read_ns; /* when that was done last */
 	__u64 read; /* connections, by all readings so far */
+	const char
+		*unread; /* what the last reading could not read without saying why; NULL: none */
 	bool read_all; /* could the last reading be done, and was it complete? */
 	int ret; /* of the source */
 };
@@ -115,8 +117,11 @@ static void read_sockets(struct export *x)
 	metrics_begin_reading(&x->metrics, now_ns());
 	ret = sockets_read(&x->sockets, NULL, handle_socket, x);
 	metrics_end_reading(&x->metrics, !ret);
-	x->read_all = has_rules && !experiments_update(&x->experiments) && !ret &&
-		      !(x->sockets.has_unseen_netns && sockets_unseen(&x->sockets));
+	x->unread = !has_rules				? "rules" :
+		    experiments_update(&x->experiments) ? "experiments" :
+							  NULL;
+	x->read_all =
+		!x->unread && !ret && !(x->sockets.has_unseen_netns && sockets_unseen(&x->sockets));
 	x->read_ns = now_ns();
 }
 
@@ -322,6 +327,8 @@ static int run_once(struct export *x)
 	if (x->sockets.has_unseen_netns && sockets_unseen(&x->sockets))
 		netns_say_unseen(netns_unseen(), "export");
 	sockets_close(&x->sockets);
+	if (x->unread)
+		err("export: the %s of an instance cannot be read", x->unread);
 	ret = output_close(stdout, NULL);
 	return ret || x->read_all ? ret : EXIT_REFUSED;
 }

@@ -15,8 +15,9 @@ import subprocess
 import pytest
 
 import system
+import transfer
 from system import pin, registered, wait_until
-from tool import DONE, NOTHING, SANITIZER, Tool, sanitizer_environment
+from tool import DONE, NOTHING, REFUSED, SANITIZER, Tool, sanitizer_environment
 
 pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
@@ -155,7 +156,8 @@ class Faults:
 
     def __init__(self, bbrctl, name, other, ns, cgroup, tmp_path):
         self.bbrctl, self.tmp_path = bbrctl, tmp_path
-        self.words = {"NAME": name, "OTHER": other, "NS": ns.name, "CGROUP": cgroup.relative, "FILE": tmp_path / "new",
+        self.words = {"NAME": name, "OTHER": other, "NS": ns.name, "CGROUP": cgroup.relative, "RULED": cgroup.relative,
+                      "FILE": tmp_path / "new",
                       "EXP": f"{name}_e", "WHOLE": tmp_path / "whole", "TAKEN": tmp_path / "taken"}
         (tmp_path / "new").write_text(TEXT["new"])
         (tmp_path / "whole").write_text(f"[instance {other}]\n{TEXT['new']}")
@@ -211,12 +213,13 @@ VERBS = {
     "attach --cgroup CGROUP --name NAME": "detach --cgroup CGROUP --name NAME",
     "detach --cgroup CGROUP --name NAME": "attach --cgroup CGROUP --name NAME",
     "experiment stop EXP": "experiment start EXP --arm a=reno --arm b=NAME:fast --cgroup CGROUP",
+    "detach --cgroup RULED --name NAME": "attach --cgroup RULED --name NAME --profile fast",
 }
 AFTER_UNDO = {"detach", "experiment stop"}  # these verbs need something to take away
-# What bbrctl says when it did its work, and then could not look for the rule of the cgroup, or for old marks and old code.
-LATE = re.compile("bbrctl: detached, but |bbrctl: cannot list instances: ")
+# What bbrctl says when it did its work, and then could not look for old marks and old code.
+LATE = "all changes were made; run bbrctl apply again"
 # Each step is whole, but a kill between two of them leaves the first one: a rule and an attachment, an instance and a default.
-TWO_STEPS = re.compile("^attach.*--profile|--default|^experiment")
+TWO_STEPS = re.compile("^attach.*--profile|^detach --cgroup RULED|--default|^experiment")
 
 
 @pytest.fixture
@@ -246,6 +249,24 @@ def test_verb_killed_at_each_call(quick, faults, tmp_path, verb):
     print(f"{verb}: killed before {found.total()} of {len(calls)} system calls:", dict(found))
 
 
+@pytest.mark.parametrize("verb", some_of([verb for verb in VERBS if VERBS[verb] and TWO_STEPS.search(verb)]))
+def test_verb_killed_between_its_steps(quick, faults, tmp_path, verb):
+    """What a kill leaves, the same command makes whole."""
+    before, traced = faults.state(), Traced(tmp_path, quick.path, *faults.args(verb))
+    calls = traced.calls()
+    after, where = faults.state(), places(calls)
+    faults.back(VERBS[verb], before)
+    found = collections.Counter()
+    for i in (where[k] for k in sample(len(where), 12)):
+        traced.kill_at(calls, i)
+        now = faults.state()
+        found["old" if now == before else "new" if now == after else "a step"] += 1
+        again = quick(*faults.args(verb), status=None)
+        assert again.status == (NOTHING if now == after else DONE) and faults.state() == after, (traced.lines[i], now, again)
+        faults.back(VERBS[verb], before)
+    print(f"{verb}: killed before {found.total()} of {len(calls)} system calls:", dict(found))
+
+
 @pytest.mark.parametrize("verb", some_of([*VERBS]))
 def test_each_call_of_bpf_fails(bbrctl, faults, tmp_path, verb):
     """It ends with a message and the old state, or with success and what was asked for."""
@@ -266,7 +287,7 @@ def test_each_call_of_bpf_fails(bbrctl, faults, tmp_path, verb):
                 kind = "crashed"
             elif done.returncode:
                 kind = "refused" if now == before and re.match(r"bbrctl: \S", done.stderr) else "refused, but changed"
-                if kind != "refused" and LATE.match(done.stderr):
+                if kind != "refused" and LATE in done.stderr:
                     kind = "done, and said what is missing"
             else:
                 kind = "done" if now == after and (undo or done.stdout == out) else "done, but not what was asked"
@@ -280,7 +301,100 @@ def test_each_call_of_bpf_fails(bbrctl, faults, tmp_path, verb):
     assert not wrong, "\n".join(map(str, wrong))
 
 
+LOOKS = ["snapshot -j", "snapshot --summary -j", "top --batch -j --count 1", "stream -j --duration 300ms", "export --once",
+         "record --duration 300ms -o REC"]
+
+
+@pytest.mark.parametrize("verb", LOOKS)
+def test_each_call_of_bpf_of_bbrmon_fails(bbrctl, build, free_name, ns, tmp_path, verb):
+    """It ends with a message, or it has found the connections, and it leaves no subscription behind."""
+    name, rec = free_name(), tmp_path / "rec"
+    bbrctl("load", "--name", name)
+    with transfer.listen(ns, "127.0.0.1") as listener:
+        pairs = [transfer.connect(ns, listener, cc=name) for _ in range(3)]
+    words = [str(rec) if word == "REC" else word for word in verb.split()]
+    traced = Traced(tmp_path, build.parent / "bbrmon", *words, "--name", name)
+    calls = traced.calls("bpf")
+    out = traced.run("-e", "trace=none").stdout
+    ended, wrong = collections.Counter(), []
+    for k, error in enumerate(ERRORS):
+        for i in sample(len(calls), 5 + k):
+            rec.unlink(missing_ok=True)
+            done = traced.fail(i + 1, error)
+            found = done.stdout.count(name) == out.count(name) if "snapshot" in verb or "export" in verb else True
+            if done.returncode not in (DONE, REFUSED) or SANITIZER.search(done.stderr):
+                kind = "crashed"
+            elif done.returncode == REFUSED:
+                kind = "refused" if re.match(r"bbrmon: \S", done.stderr) else "refused without a word"
+            else:
+                kind = "done" if found or done.stderr else "done, but not all"
+            ended[kind] += 1
+            if kind not in ("done", "refused"):
+                wrong.append((i + 1, error, kind, done.returncode, done.stderr[:300], done.stdout[:300]))
+    assert bbrctl.json("status", "--name", name)[0]["monitors"] == 0
+    for pair in pairs:
+        for sock in pair:
+            sock.close()
+    print(f"{verb}: {len(calls)} calls of bpf(2), {ended.total()} failures:", dict(ended))
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_too_few_descriptors(quick, free_name, ns, tmp_path):
+    """A difference that cannot be looked for is not "nothing to change"."""
+    name, file = free_name(), tmp_path / "conf"
+    file.write_text(f"[instance {name}]\n")
+    quick("load", "--name", name, "--default", "--netns", ns.name)
+    quick("apply", "--name", name, file)
+    differs = quick("apply", "--check", "--prune", "--name", name, file, status=None).status
+    ended = {n: subprocess.run(["prlimit", f"--nofile={n}", quick.path, "apply", "--check", "--prune", "--name", name, file],
+                               capture_output=True, text=True) for n in range(4, 24)}
+    assert all(done.returncode in (differs, REFUSED) and done.stderr.startswith("bbrctl: ") for done in ended.values()), ended
+    assert {done.returncode for done in ended.values()} == {differs, REFUSED}
+
+
 # ---- no memory
+
+def without_memory(build, command, **variables):
+    return subprocess.run(command, capture_output=True, timeout=60,
+                          env={**os.environ, "LD_PRELOAD": str(build.parent / "no_memory.so"), **variables})
+
+
+def allocations(build, command, tmp_path):
+    """The command's end when nothing fails, its allocations by their callers, and which of them are to fail."""
+    log = tmp_path / "allocations"
+    right = without_memory(build, command, NO_MEMORY_LOG=str(log))
+    callers = log.read_text().split()
+    # Allocations with the same callers are alike: the first and the last one of them fail.
+    return right, callers, sorted({callers.index(c) + 1 for c in callers} | {i for c, i in {c: i for i, c in enumerate(callers, 1)}.items()})
+
+
+@pytest.mark.parametrize("verb", some_of([verb for verb in VERBS if VERBS[verb]]))
+def test_each_allocation_of_a_change_fails(quick, build, faults, tmp_path, verb):
+    """As when a call of bpf(2) fails: the old state and a message, or what was asked for."""
+    before, command = faults.state(), [quick.path, *faults.args(verb)]
+    right, callers, numbers = allocations(build, command, tmp_path)
+    after = faults.state()
+    assert right.returncode == DONE and numbers
+    faults.back(VERBS[verb], before)
+    ended, wrong = collections.Counter(), []
+    for k in sample(len(numbers), 6):
+        done = without_memory(build, command, NO_MEMORY_AT=str(numbers[k]))
+        now, said = faults.state(), done.stderr.decode()
+        if done.returncode == DONE:
+            kind = "done" if now == after else "done, but not what was asked"
+        elif done.returncode == REFUSED and re.match(r"bbrctl: \S", said):
+            kind = "refused" if now == before else "done, and said what is missing" if LATE in said else "refused, but changed"
+        else:
+            kind = "crashed"
+        ended[kind] += 1
+        if kind not in ("done", "refused", "done, and said what is missing"):
+            wrong.append((numbers[k], kind, done.returncode, said[:300]))
+            if now not in (before, after):
+                faults.begin()
+        faults.back(VERBS[verb], before)
+    print(f"{verb}: {len(callers)} allocations, {ended.total()} failures:", dict(ended))
+    assert not wrong, "\n".join(map(str, wrong))
+
 
 @pytest.mark.parametrize("words", [
     "bbrmon report -o - REC", "bbrmon report --svg - REC", "bbrmon stream --read REC", "bbrmon -j stream --read REC",
@@ -294,20 +408,11 @@ def test_each_allocation_fails(build, tmp_path, words):
     file["WHOLE"].write_text(f"[instance {system.PREFIX}_m]\n{TEXT['new']}")
     command = [str(file.get(word, word)) for word in words.split(" ")]
     command[0] = build.parent / command[0]
-    log = tmp_path / "allocations"
-
-    def run_with(**variables):
-        return subprocess.run(command, capture_output=True, timeout=60,
-                              env={**os.environ, "LD_PRELOAD": str(build.parent / "no_memory.so"), **variables})
-
-    right = run_with(NO_MEMORY_LOG=str(log))
-    callers = log.read_text().split()
-    # Allocations with the same callers are alike: the first and the last one of them fail.
-    numbers = sorted({callers.index(c) + 1 for c in callers} | {i for c, i in {c: i for i, c in enumerate(callers, 1)}.items()})
+    right, callers, numbers = allocations(build, command, tmp_path)
     ended, wrong = collections.Counter(), []
     for k in sample(len(numbers), 8):
         for how in "AT", "FROM":
-            done = run_with(**{f"NO_MEMORY_{how}": str(numbers[k])})
+            done = without_memory(build, command, **{f"NO_MEMORY_{how}": str(numbers[k])})
             said = re.match(rb"bbr(ctl|mon): \S", done.stderr)
             ended[done.returncode] += 1
             if done.returncode not in range(4) or (done.returncode not in (0, right.returncode) and not said):
