@@ -15,99 +15,49 @@ struct completion {
 	char **words; /* all words before it */
 	int n;
 	/* The first words that are neither options nor their values. */
-	const char *plain[MAX_WORDS];
+	char *plain[MAX_WORDS];
 	int n_plain;
 	/* The option whose value the current word is; NULL: none. */
 	const struct option_def *pending;
 };
 
-/* Visits one table of options, which a NULL name ends. Returns true to stop. */
-typedef bool (*table_visitor)(const struct option_def *defs, void *data);
-
-/*
- * Visits a verb's own tables (verb NULL: none), or those that every verb has. Returns true as soon
- * as a visit does.
- */
-static bool for_each_own_table(const struct verb *verb, table_visitor visit, void *data)
+/* The option of a table that a word names: "--name", "-j"; NULL: there is none. */
+static const struct option_def *find_in(const struct option_def *defs, const char *word)
 {
-	for (const struct option_group *g = verb ? verb->groups : NULL; g && g->defs; g++)
-		if (visit(g->defs, data))
-			return true;
-	return false;
+	for (; defs && defs->name; defs++)
+		if (word[1] == '-' ? !strcmp(defs->name, word + 2) :
+				     defs->letter && defs->letter == word[strlen(word) - 1])
+			return defs;
+	return NULL;
 }
 
-static bool for_each_common_table(const struct program *program, table_visitor visit, void *data)
+static const struct option_def *find_own(const struct verb *verb, const char *word)
 {
-	return (program->options && visit(program->options, data)) || visit(common_options, data);
+	const struct option_def *found = NULL;
+
+	for (const struct option_group *g = verb->groups; !found && g && g->defs; g++)
+		found = find_in(g->defs, word);
+	return found;
 }
 
-struct search {
-	const char *word; /* "--name", "-j" */
-	const struct option_def *found;
-};
-
-static bool is_option(const struct option_def *def, const char *word)
-{
-	if (word[1] == '-')
-		return !strcmp(def->name, word + 2);
-	return def->letter && def->letter == word[strlen(word) - 1];
-}
-
-static bool search_table(const struct option_def *defs, void *data)
-{
-	struct search *search = data;
-
-	for (; defs->name; defs++)
-		if (is_option(defs, search->word)) {
-			search->found = defs;
-			return true;
-		}
-	return false;
-}
-
-/* How many of the plain words name this verb; 0: they name another one. */
-static int verb_words(const struct verb *verb, const struct completion *c)
-{
-	if (c->n_plain && !strcmp(verb->name, c->plain[0]))
-		return 1;
-	return c->n_plain > 1 && verb_is_in_group(verb, c->plain[0]) &&
-			       !strcmp(verb->name + strlen(c->plain[0]) + 1, c->plain[1]) ?
-		       2 :
-		       0;
-}
-
-/*
- * Finds an option of any verb, or NULL. We must know whether an option takes a value before we know
- * the verb.
- */
+/* Of any verb: we must know whether an option takes a value before we know the verb. */
 static const struct option_def *find_option(const struct program *program, const char *word)
 {
-	struct search search = { .word = word };
+	const struct option_def *found = NULL;
 
-	for (const struct verb *const *v = program->verbs; *v && !search.found; v++)
-		for_each_own_table(*v, search_table, &search);
-	if (!search.found)
-		for_each_common_table(program, search_table, &search);
-	return search.found;
-}
-
-/* The verb's own option with the same name as another verb's; the other one if it has none. */
-static const struct option_def *find_own_option(const struct verb *verb,
-						const struct option_def *other)
-{
-	char word[64];
-	struct search search = { .word = word };
-
-	snprintf(word, sizeof(word), "--%s", other->name);
-	for_each_own_table(verb, search_table, &search);
-	return search.found ? search.found : other;
+	for (const struct verb *const *v = program->verbs; *v && !found; v++)
+		found = find_own(*v, word);
+	if (!found)
+		found = find_in(program->options, word);
+	return found ? found : find_in(common_options, word);
 }
 
 static void read_words(struct completion *c)
 {
-	for (int i = 0; i < c->n; i++) {
-		const struct option_def *option;
+	const struct option_def *option;
+	char word[64];
 
+	for (int i = 0; i < c->n; i++) {
 		if (c->words[i][0] != '-' || !c->words[i][1]) {
 			if (c->n_plain < MAX_WORDS)
 				c->plain[c->n_plain] = c->words[i];
@@ -121,10 +71,15 @@ static void read_words(struct completion *c)
 		c->pending = i == c->n ? option : NULL;
 	}
 	for (const struct verb *const *v = c->program->verbs; *v && !c->verb; v++)
-		if (verb_words(*v, c))
+		if (verb_words(*v, c->plain, c->n_plain))
 			c->verb = *v;
-	if (c->pending && c->verb) /* another verb's option of this name may take another value */
-		c->pending = find_own_option(c->verb, c->pending);
+	if (!c->pending || !c->verb)
+		return;
+	/* Another verb's option of this name may take another value. */
+	snprintf(word, sizeof(word), "--%s", c->pending->name);
+	option = find_own(c->verb, word);
+	if (option)
+		c->pending = option;
 }
 
 void completion_add(const struct completion *c, const char *word, const char *about)
@@ -159,16 +114,14 @@ const char *completion_verb(const struct completion *c)
 	return c->verb ? c->verb->name : "";
 }
 
-static bool add_options(const struct option_def *defs, void *data)
+static void add_options(const struct completion *c, const struct option_def *defs)
 {
-	const struct completion *c = data;
 	char option[64];
 
-	for (; defs->name; defs++) {
+	for (; defs && defs->name; defs++) {
 		snprintf(option, sizeof(option), "--%s", defs->name);
 		completion_add(c, option, defs->help);
 	}
-	return false;
 }
 
 /* Adds the first words of verbs, each once, or the second words that follow a first word. */
@@ -214,7 +167,7 @@ static void add_values(const struct completion *c)
  */
 static void add_arguments(const struct completion *c)
 {
-	int k = c->n_plain - verb_words(c->verb, c);
+	int k = c->n_plain - verb_words(c->verb, c->plain, c->n_plain);
 	const char *args = c->verb->args;
 	char name[32];
 
@@ -242,8 +195,11 @@ int completion_run(const struct program *program, int n, char **words)
 	if (c.pending) {
 		add_values(&c);
 	} else if (c.current[0] == '-') {
-		for_each_own_table(c.verb, add_options, &c);
-		for_each_common_table(program, add_options, &c);
+		for (const struct option_group *g = c.verb ? c.verb->groups : NULL; g && g->defs;
+		     g++)
+			add_options(&c, g->defs);
+		add_options(&c, program->options);
+		add_options(&c, common_options);
 	} else if (!c.verb) {
 		if (c.n_plain < 2) /* otherwise there is no such verb */
 			add_verbs(&c);

@@ -8,8 +8,118 @@
 #include "err.h"
 #include "options.h"
 
+#define HELP_COLUMN 22
 #define MAX_OPTIONS 128
 #define FIRST 256 /* what getopt_long() returns for the first option of the table */
+
+const struct option_def common_options[] = {
+	[COMMON_VERBOSE] = { "verbose", 'v', NULL, NULL, 0,
+			     "show messages from libbpf and the verifier" },
+	[COMMON_HELP] = { "help", 'h', NULL, NULL, 0, "print this help" },
+	[COMMON_VERSION] = { "version", 0, NULL, NULL, 0, "print the version" },
+	{},
+};
+
+bool verb_is_in_group(const struct verb *verb, const char *word)
+{
+	size_t len = strlen(word);
+
+	return len && !strncmp(verb->name, word, len) && verb->name[len] == ' ';
+}
+
+int verb_words(const struct verb *verb, char *const *words, int n)
+{
+	const char *blank = strchr(verb->name, ' ');
+
+	if (!blank)
+		return n && !strcmp(words[0], verb->name);
+	return n > 1 && verb_is_in_group(verb, words[0]) && !strcmp(words[1], blank + 1) ? 2 : 0;
+}
+
+/*
+ * Prints a text in a column, on one or more lines. width: what its first line already has before
+ * it.
+ */
+static void print_column(FILE *out, int column, int width, const char *text)
+{
+	if (width >= column) {
+		fputc('\n', out);
+		width = 0;
+	}
+	while (text) {
+		int len = strcspn(text, "\n");
+
+		fprintf(out, "%*s%.*s\n", column - width, "", len, text);
+		text = text[len] ? text + len + 1 : NULL;
+		width = 0;
+	}
+}
+
+static void print_options(FILE *out, const struct option_def *defs)
+{
+	for (const struct option_def *d = defs; d->name; d++) {
+		char names[64];
+		int width;
+
+		snprintf(names, sizeof(names), "--%s%s%s", d->name, d->arg ? " " : "",
+			 d->arg ? d->arg : "");
+		if (d->letter)
+			width = fprintf(out, "  -%c, %s", d->letter, names);
+		else
+			width = fprintf(out, "      %s", names);
+		print_column(out, HELP_COLUMN, width, d->help);
+	}
+}
+
+/* Prints all verbs or, if `word` is not NULL, those of its group. */
+static void print_verbs(FILE *out, const struct program *program, const char *word)
+{
+	int column = 0;
+
+	for (const struct verb *const *v = program->verbs; *v; v++)
+		if (column < (int)strlen((*v)->name) + 4)
+			column = strlen((*v)->name) + 4;
+	for (const struct verb *const *v = program->verbs; *v; v++)
+		if (!word || verb_is_in_group(*v, word))
+			print_column(out, column, fprintf(out, "  %s", (*v)->name), (*v)->brief);
+}
+
+static void print_help_of_program(FILE *out, const struct program *program)
+{
+	fprintf(out, "usage: %s VERB [options]\n\n%s\n\n", program->name, program->about);
+	print_verbs(out, program, NULL);
+	fprintf(out, "\nOptions of every verb; `%s VERB --help` lists its own:\n", program->name);
+	if (program->options)
+		print_options(out, program->options);
+	print_options(out, common_options);
+	if (!program->print_notes)
+		return;
+	fputc('\n', out);
+	program->print_notes(out);
+}
+
+static void print_help_of_group(const struct program *program, const char *word)
+{
+	printf("usage: %s %s VERB [options]\n\n", program->name, word);
+	print_verbs(stdout, program, word);
+	printf("\n`%s %s VERB --help` lists the options of a verb.\n", program->name, word);
+}
+
+static void print_help_of_verb(const struct program *program, const struct verb *verb)
+{
+	printf("usage: %s %s [options]%s%s\n\n%s\n\n", program->name, verb->name,
+	       verb->args ? " " : "", verb->args ? verb->args : "",
+	       verb->about ? verb->about : verb->brief);
+	for (const struct option_group *g = verb->groups; g && g->defs; g++)
+		print_options(stdout, g->defs);
+	if (program->options)
+		print_options(stdout, program->options);
+	print_options(stdout, common_options);
+	privileges_print(&verb->privileges);
+	for (const struct option_group *g = verb->groups; g && g->defs; g++)
+		for (const struct option_def *d = g->defs; d->name; d++)
+			privileges_print_option(&verb->privileges, d->name);
+}
 
 /* What getopt_long() needs, and where each of its options comes from. */
 struct parser {
@@ -76,19 +186,6 @@ struct line {
 	const char *unknown; /* an option that no verb has, or whose value is missing */
 };
 
-/* How many of the words are the verb's name; 0: they name another one. */
-static int matches(const struct verb *verb, const struct line *line)
-{
-	const char *blank = strchr(verb->name, ' ');
-
-	if (!blank)
-		return line->n_words && !strcmp(line->words[0], verb->name);
-	if (line->n_words < 2 || !verb_is_in_group(verb, line->words[0]) ||
-	    verb->name + strlen(line->words[0]) != blank)
-		return 0;
-	return strcmp(line->words[1], blank + 1) ? 0 : 2;
-}
-
 /*
  * Parses with the options of all verbs, because options may come before the verb and some take a
  * value. Reorders copy: the words come last.
@@ -115,7 +212,7 @@ static void read_line(const struct program *program, int argc, char **copy, stru
 	line->words = copy + optind;
 	line->n_words = argc - optind;
 	for (const struct verb *const *v = program->verbs; *v && !line->verb; v++)
-		if (matches(*v, line))
+		if (verb_words(*v, line->words, line->n_words))
 			line->verb = *v;
 }
 
@@ -153,15 +250,15 @@ static int run_none(const struct program *program, const struct line *line)
 	}
 	if (line->wants_help) {
 		if (line->n_words == 1 && is_group(program, line->words[0]))
-			help_print_group(program, line->words[0]);
+			print_help_of_group(program, line->words[0]);
 		else
-			help_print_program(stdout, program);
+			print_help_of_program(stdout, program);
 		return EXIT_DONE;
 	}
 	if (line->n_words)
 		return refuse_words(program, line);
 	if (!line->unknown) {
-		help_print_program(stderr, program);
+		print_help_of_program(stderr, program);
 		return EXIT_USAGE;
 	}
 	err("%s: unknown option, or its value is missing", line->unknown);
@@ -187,7 +284,7 @@ static int take(const struct program *program, const struct verb *verb, const st
 	if (d == &common_options[COMMON_VERBOSE]) {
 		err_init(program->name, true);
 	} else if (d == &common_options[COMMON_HELP]) {
-		help_print_verb(program, verb);
+		print_help_of_verb(program, verb);
 		return EXIT_DONE;
 	} else if (d == &common_options[COMMON_VERSION]) {
 		printf("%s %s\n", program->name, program->version);
@@ -287,7 +384,7 @@ static int run_verb(const struct program *program, const struct verb *verb, int 
 /* Copies argv without the words that name the verb. The verb's name replaces the program's name. */
 static int take_out_words(int argc, char **argv, const struct line *line, char **to)
 {
-	int n = 0, n_words = matches(line->verb, line);
+	int n = 0, n_words = verb_words(line->verb, line->words, line->n_words);
 
 	to[n++] = (char *)line->verb->name;
 	for (int i = 1; i < argc; i++)
@@ -349,106 +446,4 @@ bool option_append(const char *option, const char *value, void *to)
 	list->arg = grown;
 	list->arg[list->n++] = value;
 	return true;
-}
-
-#define HELP_COLUMN 22
-
-const struct option_def common_options[] = {
-	[COMMON_VERBOSE] = { "verbose", 'v', NULL, NULL, 0,
-			     "show messages from libbpf and the verifier" },
-	[COMMON_HELP] = { "help", 'h', NULL, NULL, 0, "print this help" },
-	[COMMON_VERSION] = { "version", 0, NULL, NULL, 0, "print the version" },
-	{},
-};
-
-bool verb_is_in_group(const struct verb *verb, const char *word)
-{
-	size_t len = strlen(word);
-
-	return len && !strncmp(verb->name, word, len) && verb->name[len] == ' ';
-}
-
-/*
- * Prints a text in a column, on one or more lines. width: what its first line already has before
- * it.
- */
-static void print_column(FILE *out, int column, int width, const char *text)
-{
-	if (width >= column) {
-		fputc('\n', out);
-		width = 0;
-	}
-	while (text) {
-		int len = strcspn(text, "\n");
-
-		fprintf(out, "%*s%.*s\n", column - width, "", len, text);
-		text = text[len] ? text + len + 1 : NULL;
-		width = 0;
-	}
-}
-
-static void print_options(FILE *out, const struct option_def *defs)
-{
-	for (const struct option_def *d = defs; d->name; d++) {
-		char names[64];
-		int width;
-
-		snprintf(names, sizeof(names), "--%s%s%s", d->name, d->arg ? " " : "",
-			 d->arg ? d->arg : "");
-		if (d->letter)
-			width = fprintf(out, "  -%c, %s", d->letter, names);
-		else
-			width = fprintf(out, "      %s", names);
-		print_column(out, HELP_COLUMN, width, d->help);
-	}
-}
-
-/* Prints all verbs or, if `word` is not NULL, those of its group. */
-static void print_verbs(FILE *out, const struct program *program, const char *word)
-{
-	int column = 0;
-
-	for (const struct verb *const *v = program->verbs; *v; v++)
-		if (column < (int)strlen((*v)->name) + 4)
-			column = strlen((*v)->name) + 4;
-	for (const struct verb *const *v = program->verbs; *v; v++)
-		if (!word || verb_is_in_group(*v, word))
-			print_column(out, column, fprintf(out, "  %s", (*v)->name), (*v)->brief);
-}
-
-void help_print_program(FILE *out, const struct program *program)
-{
-	fprintf(out, "usage: %s VERB [options]\n\n%s\n\n", program->name, program->about);
-	print_verbs(out, program, NULL);
-	fprintf(out, "\nOptions of every verb; `%s VERB --help` lists its own:\n", program->name);
-	if (program->options)
-		print_options(out, program->options);
-	print_options(out, common_options);
-	if (!program->print_notes)
-		return;
-	fputc('\n', out);
-	program->print_notes(out);
-}
-
-void help_print_group(const struct program *program, const char *word)
-{
-	printf("usage: %s %s VERB [options]\n\n", program->name, word);
-	print_verbs(stdout, program, word);
-	printf("\n`%s %s VERB --help` lists the options of a verb.\n", program->name, word);
-}
-
-void help_print_verb(const struct program *program, const struct verb *verb)
-{
-	printf("usage: %s %s [options]%s%s\n\n%s\n\n", program->name, verb->name,
-	       verb->args ? " " : "", verb->args ? verb->args : "",
-	       verb->about ? verb->about : verb->brief);
-	for (const struct option_group *g = verb->groups; g && g->defs; g++)
-		print_options(stdout, g->defs);
-	if (program->options)
-		print_options(stdout, program->options);
-	print_options(stdout, common_options);
-	privileges_print(&verb->privileges);
-	for (const struct option_group *g = verb->groups; g && g->defs; g++)
-		for (const struct option_def *d = g->defs; d->name; d++)
-			privileges_print_option(&verb->privileges, d->name);
 }

@@ -87,7 +87,6 @@ bool option_flag(const char *option, const char *value, void *to);
 bool option_text(const char *option, const char *value, void *to);
 bool option_append(const char *option, const char *value, void *to);
 
-/* What --help prints. */
 /* The options that every verb has. */
 enum common_option {
 	COMMON_VERBOSE,
@@ -97,12 +96,10 @@ enum common_option {
 
 extern const struct option_def common_options[];
 
-void help_print_program(FILE *out, const struct program *program);
-/* The help of all verbs whose first word is this one. */
-void help_print_group(const struct program *program, const char *word);
-void help_print_verb(const struct program *program, const struct verb *verb);
-
 /* Does the verb have two words, and is this the first of them? */
 bool verb_is_in_group(const struct verb *verb, const char *word);
+
+/* How many of these words, from the first on, are the verb's name; 0: they name another one. */
+int verb_words(const struct verb *verb, char *const *words, int n);
 
 #endif
