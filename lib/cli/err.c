@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE /* vasprintf() */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,4 +93,39 @@ int err_bpf(int error, const char *what)
 bool err_is_verbose(void)
 {
 	return libbpf_speaks;
+}
+
+static void *checked(void *memory)
+{
+	if (memory)
+		return memory;
+	err("out of memory");
+	exit(EXIT_REFUSED);
+}
+
+void *mem_new(size_t n, size_t size)
+{
+	return checked(calloc(n ? n : 1, size));
+}
+
+void *mem_resize(void *memory, size_t n, size_t size)
+{
+	return checked(reallocarray(memory, n ? n : 1, size));
+}
+
+char *mem_copy(const char *text)
+{
+	return checked(strdup(text));
+}
+
+char *mem_format(const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+	int len;
+
+	va_start(args, fmt);
+	len = vasprintf(&text, fmt, args);
+	va_end(args);
+	return checked(len < 0 ? NULL : text);
 }

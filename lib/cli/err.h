@@ -6,6 +6,7 @@
 #define LIB_ERR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* Exit status of both tools. */
@@ -36,5 +37,14 @@ int err_bpf(int error, const char *what);
 
 /* Was -v given? */
 bool err_is_verbose(void);
+
+/*
+ * Memory, which nobody needs to check: if there is none, these print so and end the program with
+ * EXIT_REFUSED. To the kernel that is like a kill. So they are not for what is undone if it fails.
+ */
+void *mem_new(size_t n, size_t size); /* all zeros */
+void *mem_resize(void *memory, size_t n, size_t size);
+char *mem_copy(const char *text);
+char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

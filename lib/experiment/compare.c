@@ -2,16 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cli/err.h"
 #include "compare.h"
 #include "contrast.h"
 
 #define TWO_SIDED (1 - (1 - COMPARE_LEVEL) / 2)
-
-static void note_arm(struct compare_arm *to, const struct contrast_arm *from)
-{
-	to->connections = from->all.n;
-	to->units = from->units;
-}
 
 /* Draws the conclusion from an interval of `errors` standard errors to each side. */
 static void conclude(struct comparison *to, double errors, double errors_of_power)
@@ -25,8 +20,7 @@ static void conclude(struct comparison *to, double errors, double errors_of_powe
 			is_more == to->metric->more_is_better ? COMPARE_BETTER : COMPARE_WORSE;
 }
 
-static void compare_units(struct comparison *to, const struct contrast *c,
-			  const struct experiment *e)
+static void compare_units(struct comparison *to, const struct contrast *c, __u32 seed)
 {
 	double df = c->effective - 2, errors;
 
@@ -44,7 +38,7 @@ static void compare_units(struct comparison *to, const struct contrast *c,
 	if (c->arm[0].units < COMPARE_MIN_UNITS || c->arm[1].units < COMPARE_MIN_UNITS ||
 	    (df < 1 && !c->draws_units))
 		return;
-	errors = c->draws_units ? contrast_drawn_errors(c, e->seed, COMPARE_LEVEL) :
+	errors = c->draws_units ? contrast_drawn_errors(c, seed, COMPARE_LEVEL) :
 				  student_quantile(TWO_SIDED, df);
 	if (contrast_interval(c, errors, &to->low, &to->high))
 		conclude(to, errors, student_quantile(COMPARE_POWER, fmax(df, 1)));
@@ -58,25 +52,21 @@ struct block_value {
 	bool is_known;
 };
 
-/* Finds the values of an arm's blocks. false: no memory. */
-static bool find_block_values(struct block_value *values, const struct metric *metric,
-			      const struct rows *rows, int arm, int size_class,
-			      struct compare_arm *to)
+/* Finds the values of an arm's blocks. */
+static void find_block_values(struct block_value *values, const struct comparison *of,
+			      const struct rows *rows, int arm, struct compare_arm *to)
 {
-	struct observations all;
-	bool done = observations_collect(&all, metric, rows, arm, size_class);
+	struct observations all = observations_collect(of->metric, rows, arm, of->size_class);
 
 	to->connections = all.n;
-	for (size_t i = 0, end; done && i < all.n; i = end) {
-		struct block_value *block = &values[all.at[i].unit];
-
+	for (size_t i = 0, end; i < all.n; i = end) {
 		for (end = i; end < all.n && all.at[end].unit == all.at[i].unit;)
 			end++;
-		done = observations_estimate(metric, &all.at[i], end - i, &block->value);
-		block->is_known = true;
+		values[all.at[i].unit] = (struct block_value){
+			observations_estimate(of->metric, &all.at[i], end - i), true
+		};
 	}
 	observations_free(&all);
-	return done;
 }
 
 /* The block of this round in which the arm ran. */
@@ -135,40 +125,39 @@ static void compare_rounds(struct comparison *to, const struct experiment *e,
 	conclude(to, errors, student_quantile(COMPARE_POWER, n - 1));
 }
 
-static bool compare_blocks(struct comparison *to, const struct rows *rows, __u32 blocks,
-			   const struct experiment *e)
+static void compare_blocks(struct comparison *to, const struct rows *rows,
+			   const struct rows_units *units)
 {
-	__u32 rounds = (blocks + e->arms - 1) / e->arms;
-	size_t n = (size_t)rounds * e->arms;
-	struct block_value *values = calloc(2 * n + 1, sizeof(*values));
-	bool done = values &&
-		    find_block_values(values, to->metric, rows, 0, to->size_class, &to->control) &&
-		    find_block_values(values + n, to->metric, rows, to->arm, to->size_class,
-				      &to->treated);
+	__u32 arms = units->of->arms, rounds = (units->n + arms - 1) / arms;
+	size_t n = (size_t)rounds * arms;
+	struct block_value *values = mem_new(2 * n, sizeof(*values));
 
-	if (done)
-		compare_rounds(to, e, values, values + n, rounds);
+	find_block_values(values, to, rows, 0, &to->control);
+	find_block_values(values + n, to, rows, to->arm, &to->treated);
+	compare_rounds(to, units->of, values, values + n, rounds);
 	free(values);
-	return done;
 }
 
-bool compare(struct comparison *to, const struct metric *metric, const struct rows *rows,
-	     const struct rows_units *units, const struct experiment *e, int arm, int size_class)
+struct comparison compare(const struct metric *metric, const struct rows *rows,
+			  const struct rows_units *units, int arm, int size_class)
 {
+	struct comparison to = { .metric = metric, .size_class = size_class, .arm = arm };
 	struct contrast c;
-	bool done;
 
-	*to = (struct comparison){ .metric = metric, .size_class = size_class, .arm = arm };
-	if (units->by == ROWS_BY_BLOCK)
-		return compare_blocks(to, rows, units->n, e);
-	done = contrast_init(&c, metric, rows, units, e, arm, size_class);
-	note_arm(&to->control, &c.arm[0]);
-	note_arm(&to->treated, &c.arm[1]);
-	to->lack = COMPARE_NO_CONNECTIONS;
-	if (done && to->control.connections && to->treated.connections)
-		compare_units(to, &c, e);
+	if (units->by == ROWS_BY_BLOCK) {
+		compare_blocks(&to, rows, units);
+		return to;
+	}
+	contrast_init(&c, metric, rows, units, arm, size_class);
+	to.control.connections = c.arm[0].all.n;
+	to.control.units = c.arm[0].units;
+	to.treated.connections = c.arm[1].all.n;
+	to.treated.units = c.arm[1].units;
+	to.lack = COMPARE_NO_CONNECTIONS;
+	if (to.control.connections && to.treated.connections)
+		compare_units(&to, &c, units->of->seed);
 	contrast_free(&c);
-	return done;
+	return to;
 }
 
 const char *compare_lack_text(enum compare_lack lack, enum rows_unit by)

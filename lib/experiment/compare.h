@@ -53,9 +53,9 @@ struct comparison {
 	enum compare_verdict verdict;
 };
 
-/* The rows have their units from rows_find_units(). false: no memory. */
-bool compare(struct comparison *to, const struct metric *metric, const struct rows *rows,
-	     const struct rows_units *units, const struct experiment *e, int arm, int size_class);
+/* The rows have these units, from rows_find_units(). */
+struct comparison compare(const struct metric *metric, const struct rows *rows,
+			  const struct rows_units *units, int arm, int size_class);
 
 /* "too few prefixes": why there is no interval, for people. */
 const char *compare_lack_text(enum compare_lack lack, enum rows_unit by);

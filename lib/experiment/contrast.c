@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/err.h"
 #include "contrast.h"
 
 #define BISECTIONS 64
@@ -100,8 +101,7 @@ static void find_effective(struct contrast *c)
 	c->effective = c->draws_units ? c->effective_units : sum * sum / squares;
 }
 
-/* false: no memory */
-static bool estimate(const struct contrast *c, struct contrast_arm *arm)
+static void estimate(const struct contrast *c, struct contrast_arm *arm)
 {
 	const struct observations *all = &arm->all;
 
@@ -115,42 +115,33 @@ static bool estimate(const struct contrast *c, struct contrast_arm *arm)
 	}
 	if (is_mean(c)) {
 		arm->estimate = observations_mean(all->at, all->n);
-		return true;
+		return;
 	}
-	if (!distribution_init(&arm->distribution, all->at, all->n))
-		return false;
+	arm->distribution = distribution_make(all->at, all->n);
 	arm->estimate = distribution_quantile(&arm->distribution, c->metric->quantile);
-	return true;
 }
 
-bool contrast_init(struct contrast *c, const struct metric *metric, const struct rows *rows,
-		   const struct rows_units *units, const struct experiment *e, int arm,
-		   int size_class)
+void contrast_init(struct contrast *c, const struct metric *metric, const struct rows *rows,
+		   const struct rows_units *units, int arm, int size_class)
 {
 	*c = (struct contrast){
 		.metric = metric,
 		.by = units->by,
 		.n_units = units->n,
-		.draws_units = e->unit == EXPERIMENT_BY_PREFIX,
-		.parts = calloc(2 * (size_t)units->n + 1, sizeof(*c->parts)),
+		.draws_units = units->of->unit == EXPERIMENT_BY_PREFIX,
+		.parts = mem_new(2 * (size_t)units->n, sizeof(*c->parts)),
 	};
-	for (int a = 0; a < 2; a++) {
-		struct observations *all = &c->arm[a].all;
-
-		if (!c->parts || !observations_collect(all, metric, rows, a ? arm : 0, size_class))
-			return false;
-	}
+	for (int a = 0; a < 2; a++)
+		c->arm[a].all = observations_collect(metric, rows, a ? arm : 0, size_class);
 	if (!c->arm[0].all.n || !c->arm[1].all.n)
-		return true;
+		return;
 	for (int a = 0; a < 2; a++) {
-		if (!estimate(c, &c->arm[a]))
-			return false;
+		estimate(c, &c->arm[a]);
 		sum_up(c, &c->arm[a], c->parts + a * (size_t)c->n_units);
 	}
 	if (is_mean(c))
 		find_variances(c);
 	find_effective(c);
-	return true;
 }
 
 void contrast_free(struct contrast *c)
@@ -378,28 +369,24 @@ static int ascending(const void *a, const void *b)
 
 double contrast_drawn_errors(const struct contrast *c, __u32 seed, double level)
 {
-	struct drawn *drawn = malloc((2 * (size_t)c->n_units + 1) * sizeof(*drawn));
-	double tests[DRAWS], errors = INFINITY;
-	__u32 n, first, random = 0;
+	struct drawn *drawn = mem_new(2 * (size_t)c->n_units, sizeof(*drawn));
+	__u32 first = 0, n = find_drawn(c, drawn, &first), random = 0;
+	double tests[DRAWS];
 
-	if (drawn && (n = find_drawn(c, drawn, &first))) {
-		for (int i = 0; i < DRAWS; i++) {
-			/* Fisher and Yates: the first `first` units become a random choice. */
-			for (__u32 k = 0; k < first; k++) {
-				__u32 other = k + experiment_mix(seed ^ experiment_mix(++random)) %
-							  (n - k);
-				struct drawn swapped = drawn[k];
+	for (int i = 0; i < DRAWS; i++) {
+		/* Fisher and Yates: the first `first` units become a random choice. */
+		for (__u32 k = 0; k < first; k++) {
+			__u32 other = k + experiment_mix(seed ^ experiment_mix(++random)) % (n - k);
+			struct drawn swapped = drawn[k];
 
-				drawn[k] = drawn[other];
-				drawn[other] = swapped;
-			}
-			tests[i] = fabs(test_drawn(c, drawn, n, first));
+			drawn[k] = drawn[other];
+			drawn[other] = swapped;
 		}
-		qsort(tests, DRAWS, sizeof(*tests), ascending);
-		errors = tests[(int)ceil(level * (DRAWS + 1)) - 1];
+		tests[i] = fabs(test_drawn(c, drawn, n, first));
 	}
 	free(drawn);
-	return errors;
+	qsort(tests, DRAWS, sizeof(*tests), ascending);
+	return tests[(int)ceil(level * (DRAWS + 1)) - 1];
 }
 
 /* ---- the interval */

@@ -58,13 +58,11 @@ struct contrast {
 };
 
 /*
- * Prepares the comparison of an arm's rows with those of arm 0, of one size class or SIZE_ALL.
- * false: no memory. If one of the arms has no observation, nothing else is known. Call
- * contrast_free() in any case.
+ * Prepares the comparison of an arm's rows with those of arm 0, of one size class or SIZE_ALL. If one
+ * of the arms has no observation, nothing else is known.
  */
-bool contrast_init(struct contrast *c, const struct metric *metric, const struct rows *rows,
-		   const struct rows_units *units, const struct experiment *e, int arm,
-		   int size_class);
+void contrast_init(struct contrast *c, const struct metric *metric, const struct rows *rows,
+		   const struct rows_units *units, int arm, int size_class);
 void contrast_free(struct contrast *c);
 
 /*
@@ -75,7 +73,7 @@ double contrast_test(const struct contrast *c, double factor, double shift);
 
 /*
  * How many standard errors the test stays within, with a chance of `level`, if the arms are equal
- * and the units' arms are drawn again. Infinite: no memory.
+ * and the units' arms are drawn again.
  */
 double contrast_drawn_errors(const struct contrast *c, __u32 seed, double level);
 

@@ -21,33 +21,17 @@ static bool refuse(const char *option, const char *text, const char *why)
 	return false;
 }
 
-/* "1.2x" */
-static bool parse_factor(const char *s, double *factor)
+/* A number with a mark at its end: "1.2x", "0.5%". */
+static bool parse_marked(const char *s, char mark, double *value)
 {
 	char number[UNITS_LEN];
 	size_t len = strlen(s);
 
-	if (len < 2 || len > sizeof(number) || s[len - 1] != 'x')
+	if (len < 2 || len > sizeof(number) || s[len - 1] != mark)
 		return false;
 	memcpy(number, s, len - 1);
 	number[len - 1] = 0;
-	return parse_number(number, factor) == PARSE_OK;
-}
-
-/* "0.5%" */
-static bool parse_share(const char *s, double *share)
-{
-	char number[UNITS_LEN];
-	size_t len = strlen(s);
-
-	if (len < 2 || len > sizeof(number) || s[len - 1] != '%')
-		return false;
-	memcpy(number, s, len - 1);
-	number[len - 1] = 0;
-	if (parse_number(number, share) != PARSE_OK)
-		return false;
-	*share /= 100;
-	return true;
+	return parse_number(number, value) == PARSE_OK;
 }
 
 /* Reads an amount in the unit of the metric. */
@@ -62,7 +46,10 @@ static bool parse_amount(const char *s, enum metric_unit unit, double *amount)
 		*amount /= 1000;
 		return true;
 	case METRIC_SHARE:
-		return parse_share(s, amount);
+		if (!parse_marked(s, '%', amount))
+			return false;
+		*amount /= 100;
+		return true;
 	default:
 		return parse_number(s, amount) == PARSE_OK;
 	}
@@ -75,7 +62,7 @@ static bool parse_bound(const char *s, struct guard *guard)
 	guard->factor = 1;
 	guard->amount = 0;
 	if (*s != '+' && *s != '-')
-		return parse_factor(s, &guard->factor) && guard->factor > 0;
+		return parse_marked(s, 'x', &guard->factor) && guard->factor > 0;
 	if (!parse_amount(s + 1, guard->metric->of->unit, &guard->amount))
 		return false;
 	guard->amount *= sign;
@@ -205,19 +192,17 @@ static void judge(struct guard_result *to, const struct guard *guard, const stru
 		to->verdict = GUARD_PROVEN;
 }
 
-bool guard_judge(struct guard_result *to, const struct guard *guard, const struct rows *rows,
-		 const struct rows_units *units, const struct experiment *e, int arm, double level)
+struct guard_result guard_judge(const struct guard *guard, const struct rows *rows,
+				const struct rows_units *units, int arm, double level)
 {
+	struct guard_result to = { .value = { NAN, NAN }, .allowed_errors = INFINITY };
 	struct contrast c;
-	bool done = contrast_init(&c, guard->metric, rows, units, e, arm, SIZE_ALL);
 
-	*to = (struct guard_result){
-		.value = { NAN, NAN },
-		.connections = { c.arm[0].all.n, c.arm[1].all.n },
-		.allowed_errors = INFINITY,
-	};
-	if (done && to->connections[0] && to->connections[1])
-		judge(to, guard, &c, level);
+	contrast_init(&c, guard->metric, rows, units, arm, SIZE_ALL);
+	for (int i = 0; i < 2; i++)
+		to.connections[i] = c.arm[i].all.n;
+	if (to.connections[0] && to.connections[1])
+		judge(&to, guard, &c, level);
 	contrast_free(&c);
-	return done;
+	return to;
 }

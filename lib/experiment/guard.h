@@ -49,10 +49,10 @@ double guard_level(const struct experiment *e);
 /*
  * Judges these rows. They should be the connections that began after the step did, because the
  * shares were different before, and so was the traffic. They have their units from
- * rows_find_units(). false: no memory.
+ * rows_find_units().
  */
-bool guard_judge(struct guard_result *to, const struct guard *guard, const struct rows *rows,
-		 const struct rows_units *units, const struct experiment *e, int arm, double level);
+struct guard_result guard_judge(const struct guard *guard, const struct rows *rows,
+				const struct rows_units *units, int arm, double level);
 
 /*
  * A line of the log: "retransmitted 2.41% (control 1.02%, allowed 1.22%), 412 and 7,903

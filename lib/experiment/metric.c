@@ -6,127 +6,87 @@
 #include "metric.h"
 
 #define US_PER_S 1e6
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A time below one tick of the kernel is not known. */
-static bool get_goodput(const struct row *row, double *value, double *of)
-{
-	(void)of;
-	if (!row->busy_us || !row->acked)
-		return false;
-	*value = 8.0 * row->acked * US_PER_S / row->busy_us;
-	return true;
-}
-
-static __u64 busy_clock(const struct row *row)
-{
-	return row->busy_us;
-}
-
-/* A part's time would begin in the middle of a connection. */
-static bool get_first(const struct row *row, int which, double *value)
-{
-	*value = row->first_us[which];
-	return row->first_us[which] && !row->continued;
-}
-
-static bool get_first_16k(const struct row *row, double *value, double *of)
-{
-	(void)of;
-	return get_first(row, 0, value);
-}
-
-static bool get_first_64k(const struct row *row, double *value, double *of)
-{
-	(void)of;
-	return get_first(row, 1, value);
-}
-
-static bool get_first_1m(const struct row *row, double *value, double *of)
-{
-	(void)of;
-	return get_first(row, 2, value);
-}
-
-static bool get_rtt_min(const struct row *row, double *value, double *of)
-{
-	(void)of;
-	*value = row->rtt_min_us;
-	return row->rtts;
-}
-
-static bool get_rtt_mean(const struct row *row, double *value, double *of)
-{
-	(void)of;
-	*value = row->rtt_mean_us;
-	return row->rtts;
-}
-
-static bool get_rtt_p95(const struct row *row, double *value, double *of)
-{
-	(void)of;
-	*value = row->rtt_above_p95_us;
-	return row->rtts;
-}
-
-static bool get_retransmitted(const struct row *row, double *value, double *of)
-{
-	*value = row->retransmitted;
-	*of = row->sent;
-	return row->sent;
-}
-
-static bool get_timeouts(const struct row *row, double *value, double *of)
-{
-	(void)of;
-	*value = row->timeouts;
-	return true;
-}
-
-/* A part that ended at a seam says nothing about how the connection ended. */
-static bool get_failed(const struct row *row, double *value, double *of)
-{
-	(void)of;
-	*value = row->end == EXPERIMENT_RESET || row->end == EXPERIMENT_TIMED_OUT;
-	return row->end != EXPERIMENT_SEAM;
-}
-
-static const struct quantity goodput = { "goodput", METRIC_BPS, get_goodput, busy_clock };
-static const struct quantity first_16k = { "first_16k", METRIC_US, get_first_16k, NULL };
-static const struct quantity first_64k = { "first_64k", METRIC_US, get_first_64k, NULL };
-static const struct quantity first_1m = { "first_1m", METRIC_US, get_first_1m, NULL };
-static const struct quantity rtt_min = { "rtt_min", METRIC_US, get_rtt_min, NULL };
-static const struct quantity rtt_mean = { "rtt_mean", METRIC_US, get_rtt_mean, NULL };
-static const struct quantity rtt_p95 = { "rtt_p95", METRIC_US, get_rtt_p95, NULL };
-static const struct quantity retransmitted = { "retransmitted", METRIC_SHARE, get_retransmitted,
-					       NULL };
-static const struct quantity timeouts = { "timeouts", METRIC_COUNT, get_timeouts, NULL };
-static const struct quantity failed = { "failed", METRIC_SHARE, get_failed, NULL };
-
-const struct quantity *const quantities[] = {
-	&goodput, &first_16k, &first_64k, &first_1m, &rtt_min, &rtt_mean, &rtt_p95,
+/* Those before RETRANSMITTED have a curve. */
+enum {
+	GOODPUT,
+	FIRST_16K,
+	FIRST_64K,
+	FIRST_1M,
+	RTT_MIN,
+	RTT_MEAN,
+	RTT_P95,
+	RETRANSMITTED,
+	TIMEOUTS,
+	FAILED,
 };
-const int n_quantities = N(quantities);
+
+const struct quantity quantities[] = {
+	[GOODPUT] = { "goodput", METRIC_BPS, .has_clock = true },
+	[FIRST_16K] = { "first_16k", METRIC_US },
+	[FIRST_64K] = { "first_64k", METRIC_US },
+	[FIRST_1M] = { "first_1m", METRIC_US },
+	[RTT_MIN] = { "rtt_min", METRIC_US },
+	[RTT_MEAN] = { "rtt_mean", METRIC_US },
+	[RTT_P95] = { "rtt_p95", METRIC_US },
+	[RETRANSMITTED] = { "retransmitted", METRIC_SHARE },
+	[TIMEOUTS] = { "timeouts", METRIC_COUNT },
+	[FAILED] = { "failed", METRIC_SHARE },
+};
+const int n_quantities = RETRANSMITTED;
+
+bool quantity_get(const struct quantity *q, const struct row *row, double *value, double *of)
+{
+	switch (q - quantities) {
+	case GOODPUT: /* a time below one tick of the kernel is not known */
+		*value = row->busy_us ? 8.0 * row->acked * US_PER_S / row->busy_us : 0;
+		return row->busy_us && row->acked;
+	case FIRST_16K:
+	case FIRST_64K:
+	case FIRST_1M: /* a part's time would begin in the middle of a connection */
+		*value = row->first_us[q - quantities - FIRST_16K];
+		return *value && !row->continued;
+	case RTT_MIN:
+		*value = row->rtt_min_us;
+		return row->rtts;
+	case RTT_MEAN:
+		*value = row->rtt_mean_us;
+		return row->rtts;
+	case RTT_P95:
+		*value = row->rtt_above_p95_us;
+		return row->rtts;
+	case RETRANSMITTED:
+		*value = row->retransmitted;
+		*of = row->sent;
+		return row->sent;
+	case TIMEOUTS:
+		*value = row->timeouts;
+		return true;
+	default: /* a part that ended at a seam says nothing about how the connection ended */
+		*value = row->end == EXPERIMENT_RESET || row->end == EXPERIMENT_TIMED_OUT;
+		return row->end != EXPERIMENT_SEAM;
+	}
+}
 
 /* clang-format off */
 const struct metric metrics[] = {
-	{ "goodput_p10", "goodput, p10", &goodput, 0.10, true, true },
-	{ "goodput_p50", "goodput, p50", &goodput, 0.50, true, true },
-	{ "first_16k_p50", "first 16 KB, p50", &first_16k, 0.50, false, false },
-	{ "first_16k_p95", "first 16 KB, p95", &first_16k, 0.95, false, false },
-	{ "first_64k_p50", "first 64 KB, p50", &first_64k, 0.50, false, false },
-	{ "first_64k_p95", "first 64 KB, p95", &first_64k, 0.95, false, false },
-	{ "first_1m_p50", "first 1 MB, p50", &first_1m, 0.50, false, false },
-	{ "first_1m_p95", "first 1 MB, p95", &first_1m, 0.95, false, false },
-	{ "rtt_min", "minimum RTT, p50", &rtt_min, 0.50, false, false },
-	{ "rtt_mean", "mean RTT, p50", &rtt_mean, 0.50, false, false },
-	{ "rtt_p95", "RTT p95 above minimum", &rtt_p95, METRIC_MEAN, false, true },
-	{ "retransmitted", "retransmitted bytes", &retransmitted, METRIC_MEAN, false, true },
-	{ "timeouts", "timeouts per connection", &timeouts, METRIC_MEAN, false, true },
-	{ "failed", "reset or timed out", &failed, METRIC_MEAN, false, true },
+	{ "goodput_p10", "goodput, p10", &quantities[GOODPUT], 0.10, true, true },
+	{ "goodput_p50", "goodput, p50", &quantities[GOODPUT], 0.50, true, true },
+	{ "first_16k_p50", "first 16 KB, p50", &quantities[FIRST_16K], 0.50, false, false },
+	{ "first_16k_p95", "first 16 KB, p95", &quantities[FIRST_16K], 0.95, false, false },
+	{ "first_64k_p50", "first 64 KB, p50", &quantities[FIRST_64K], 0.50, false, false },
+	{ "first_64k_p95", "first 64 KB, p95", &quantities[FIRST_64K], 0.95, false, false },
+	{ "first_1m_p50", "first 1 MB, p50", &quantities[FIRST_1M], 0.50, false, false },
+	{ "first_1m_p95", "first 1 MB, p95", &quantities[FIRST_1M], 0.95, false, false },
+	{ "rtt_min", "minimum RTT, p50", &quantities[RTT_MIN], 0.50, false, false },
+	{ "rtt_mean", "mean RTT, p50", &quantities[RTT_MEAN], 0.50, false, false },
+	{ "rtt_p95", "RTT p95 above minimum", &quantities[RTT_P95], METRIC_MEAN, false, true },
+	{ "retransmitted", "retransmitted bytes", &quantities[RETRANSMITTED], METRIC_MEAN, false, true },
+	{ "timeouts", "timeouts per connection", &quantities[TIMEOUTS], METRIC_MEAN, false, true },
+	{ "failed", "reset or timed out", &quantities[FAILED], METRIC_MEAN, false, true },
 };
 /* clang-format on */
-const int n_metrics = N(metrics);
+const int n_metrics = sizeof(metrics) / sizeof(metrics[0]);
 
 const struct metric *metric_find(const char *name, size_t len)
 {

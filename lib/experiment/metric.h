@@ -21,15 +21,18 @@ enum metric_unit {
 struct quantity {
 	const char *name;
 	enum metric_unit unit;
-	/*
-	 * Returns false if this connection does not have it. If `of` stays 1, it is *value.
-	 * Otherwise it is *value / *of, and a mean over connections is the sum of the values
-	 * divided by the sum of `of`.
-	 */
-	bool (*get)(const struct row *row, double *value, double *of);
-	/* The time by which it was divided, if there is one: its clock has steps. */
-	__u64 (*clock)(const struct row *row);
+	bool has_clock; /* it is divided by row.busy_us, whose clock has steps */
 };
+
+/* The quantities; the first n_quantities have a curve of quantiles. */
+extern const struct quantity quantities[];
+extern const int n_quantities;
+
+/*
+ * Returns false if this connection does not have it. If `of` stays 1, it is *value. Otherwise it is
+ * *value / *of, and a mean over connections is the sum of the values divided by the sum of `of`.
+ */
+bool quantity_get(const struct quantity *q, const struct row *row, double *value, double *of);
 
 #define METRIC_MEAN 0.0 /* in place of a quantile */
 
@@ -47,10 +50,6 @@ extern const int n_metrics;
 
 /* Finds a metric by its name of len characters; NULL: there is none. */
 const struct metric *metric_find(const char *name, size_t len);
-
-/* The quantities that have a curve of quantiles. */
-extern const struct quantity *const quantities[];
-extern const int n_quantities;
 
 /* Connections by the bytes that were acknowledged. */
 #define SIZE_CLASSES 5

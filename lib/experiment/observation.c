@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cli/err.h"
 #include "observation.h"
 
 #define ROUNDING 1e-9 /* values that differ by less, relative to their size, are equal */
@@ -38,18 +39,18 @@ static bool differ(double low, double high)
  * The step of a clock: the least difference of two times, or the least time. 0: all are equal, so
  * it is not known.
  */
-static double find_step(struct observations *all)
+static double find_step(struct observation *at, size_t n)
 {
 	double step = 0;
 
-	qsort(all->at, all->n, sizeof(*all->at), by_clock);
-	for (size_t i = 1; i < all->n; i++) {
-		double between = all->at[i].clock - all->at[i - 1].clock;
+	qsort(at, n, sizeof(*at), by_clock);
+	for (size_t i = 1; i < n; i++) {
+		double between = at[i].clock - at[i - 1].clock;
 
 		if (between > 0 && (!step || between < step))
 			step = between;
 	}
-	return all->n ? fmin(step, all->at[0].clock) : 0;
+	return n ? fmin(step, at[0].clock) : 0;
 }
 
 /* A time is known to half a step, so a rate is between the amount and both ends of the time. */
@@ -65,24 +66,24 @@ static void spread_over_step(struct observation *o, double step)
  * Finds the cells. The lowest value has no lower neighbour: its cell begins no further below it than
  * halfway to 0. If all values are equal, nothing is known of a cell, and it has no width.
  */
-static void spread(struct observations *all, bool has_clock)
+static void spread(struct observation *at, size_t n, bool has_clock)
 {
-	double step = has_clock ? find_step(all) : 0, before = 0;
-	size_t n = all->n, end;
+	double step = has_clock ? find_step(at, n) : 0, before = 0;
+	size_t end;
 
-	qsort(all->at, n, sizeof(*all->at), by_value);
+	qsort(at, n, sizeof(*at), by_value);
 	for (size_t i = 0; i < n; i = end) {
-		double value = all->at[i].value, gap = i ? value - before : value / 2;
+		double value = at[i].value, gap = i ? value - before : value / 2;
 
-		for (end = i + 1; end < n && !differ(value, all->at[end].value);)
+		for (end = i + 1; end < n && !differ(value, at[end].value);)
 			end++;
-		before = all->at[end - 1].value;
-		if (end < n && (!gap || all->at[end].value - before < gap))
-			gap = all->at[end].value - before;
+		before = at[end - 1].value;
+		if (end < n && (!gap || at[end].value - before < gap))
+			gap = at[end].value - before;
 		if (!i && end == n)
 			gap = 0;
 		for (size_t k = i; k < end; k++) {
-			struct observation *o = &all->at[k];
+			struct observation *o = &at[k];
 
 			o->value = value;
 			o->low = value - gap / 2;
@@ -104,32 +105,28 @@ static size_t count(const struct rows *rows, const struct metric *metric, int si
 
 		if ((row->continued && !rows->with_continued) ||
 		    (size_class != SIZE_ALL && size_class_of(row) != size_class) ||
-		    !metric->of->get(row, &o.value, &o.of))
+		    !quantity_get(metric->of, row, &o.value, &o.of))
 			continue;
-		if (metric->of->clock)
-			o.clock = metric->of->clock(row);
+		if (metric->of->has_clock)
+			o.clock = row->busy_us;
 		to[n++] = o;
 	}
 	return n;
 }
 
-bool observations_collect(struct observations *to, const struct metric *metric,
-			  const struct rows *rows, int arm, int size_class)
+struct observations observations_collect(const struct metric *metric, const struct rows *rows,
+					 int arm, int size_class)
 {
-	size_t n = 0;
+	struct observations to = { .at = mem_new(rows->n, sizeof(*to.at)) };
+	size_t all = count(rows, metric, size_class, to.at);
 
-	*to = (struct observations){ .at = malloc((rows->n + 1) * sizeof(*to->at)) };
-	if (!to->at)
-		return false;
-	to->n = count(rows, metric, size_class, to->at);
 	if (metric->quantile != METRIC_MEAN)
-		spread(to, metric->of->clock);
-	for (size_t i = 0; i < to->n; i++)
-		if (to->at[i].arm == arm)
-			to->at[n++] = to->at[i];
-	to->n = n;
-	qsort(to->at, n, sizeof(*to->at), by_unit);
-	return true;
+		spread(to.at, all, metric->of->has_clock);
+	for (size_t i = 0; i < all; i++)
+		if (to.at[i].arm == arm)
+			to.at[to.n++] = to.at[i];
+	qsort(to.at, to.n, sizeof(*to.at), by_unit);
+	return to;
 }
 
 void observations_free(struct observations *o)
@@ -204,25 +201,23 @@ static void find_points(struct distribution *d, const struct edge *edge, size_t 
 	}
 }
 
-bool distribution_init(struct distribution *d, const struct observation *at, size_t n)
+struct distribution distribution_make(const struct observation *at, size_t n)
 {
-	struct edge *edge = malloc(2 * n * sizeof(*edge));
+	struct distribution d = { .at = mem_new(4 * n, sizeof(*d.at)), .all = n };
+	struct edge *edge = mem_new(2 * n, sizeof(*edge));
 	size_t edges = 0;
 
-	*d = (struct distribution){ .at = malloc(4 * n * sizeof(*d->at)), .all = n };
-	if (edge && d->at) {
-		for (size_t i = 0; i < n; i++) {
-			double width = at[i].high - at[i].low;
+	for (size_t i = 0; i < n; i++) {
+		double width = at[i].high - at[i].low;
 
-			if (width > 0)
-				edge[edges++] = (struct edge){ at[i].low, 1 / width };
-			edge[edges++] = (struct edge){ at[i].high, width > 0 ? -1 / width : 0 };
-		}
-		qsort(edge, edges, sizeof(*edge), by_x);
-		find_points(d, edge, edges);
+		if (width > 0)
+			edge[edges++] = (struct edge){ at[i].low, 1 / width };
+		edge[edges++] = (struct edge){ at[i].high, width > 0 ? -1 / width : 0 };
 	}
+	qsort(edge, edges, sizeof(*edge), by_x);
+	find_points(&d, edge, edges);
 	free(edge);
-	return edge && d->at;
+	return d;
 }
 
 void distribution_free(struct distribution *d)
@@ -309,20 +304,15 @@ static double mean_between(const struct distribution *d, double from, double to)
  * Of a few observations, as in a block, a quantile is the mean over one observation's width: type 7
  * of Hyndman and Fan (American Statistician 50, 1996) if no values are tied.
  */
-bool observations_estimate(const struct metric *metric, const struct observation *at, size_t n,
-			   double *estimate)
+double observations_estimate(const struct metric *metric, const struct observation *at, size_t n)
 {
+	double from = metric->quantile * (n - 1), estimate;
 	struct distribution d;
-	bool done;
 
-	if (metric->quantile == METRIC_MEAN) {
-		*estimate = observations_mean(at, n);
-		return true;
-	}
-	done = distribution_init(&d, at, n);
-	if (done)
-		*estimate = mean_between(&d, metric->quantile * (n - 1),
-					 metric->quantile * (n - 1) + 1);
+	if (metric->quantile == METRIC_MEAN)
+		return observations_mean(at, n);
+	d = distribution_make(at, n);
+	estimate = mean_between(&d, from, from + 1);
 	distribution_free(&d);
-	return done;
+	return estimate;
 }

@@ -32,10 +32,10 @@ struct observations {
 
 /*
  * Collects them from an arm's rows that count and have this metric, of one size class or SIZE_ALL,
- * sorted by unit. false: no memory. Call observations_free() in either case.
+ * sorted by unit.
  */
-bool observations_collect(struct observations *to, const struct metric *metric,
-			  const struct rows *rows, int arm, int size_class);
+struct observations observations_collect(const struct metric *metric, const struct rows *rows,
+					 int arm, int size_class);
 void observations_free(struct observations *o);
 
 /* How much of an observation is below x, of 1? */
@@ -52,14 +52,12 @@ struct distribution {
 	double all;
 };
 
-/* n > 0. false: no memory. Call distribution_free() in either case. */
-bool distribution_init(struct distribution *d, const struct observation *at, size_t n);
+struct distribution distribution_make(const struct observation *at, size_t n); /* n > 0 */
 void distribution_free(struct distribution *d);
 double distribution_below(const struct distribution *d, double x);
 double distribution_quantile(const struct distribution *d, double p); /* 0 < p < 1 */
 
-/* The mean, or a quantile of few. n > 0. false: no memory. */
-bool observations_estimate(const struct metric *metric, const struct observation *at, size_t n,
-			   double *estimate);
+/* The mean, or a quantile of few. n > 0. */
+double observations_estimate(const struct metric *metric, const struct observation *at, size_t n);
 
 #endif

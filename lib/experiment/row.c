@@ -3,10 +3,38 @@
 #include <string.h>
 
 #include "address.h"
+#include "cli/err.h"
 #include "row.h"
 
 #define US_PER_S 1000000ull
-#define NS_PER_US 1000u
+#define TRIES 1000 /* an update takes less than a microsecond, but may be preempted */
+
+/* Copies it like a reader of the kernel's seqcount. */
+static bool copy(const struct experiment_outcome *place, struct experiment_outcome *to)
+{
+	__u32 version = __atomic_load_n(&place->version, __ATOMIC_ACQUIRE);
+
+	if (version & 1)
+		return false;
+	memcpy(to, place, sizeof(*to));
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&place->version, __ATOMIC_RELAXED) == version;
+}
+
+enum outcome_state outcome_read(const struct experiment_outcome *ring, __u32 places, __u64 number,
+				struct experiment_outcome *to)
+{
+	const struct experiment_outcome *place = &ring[(number - 1) & (places - 1)];
+
+	for (int i = 0; i < TRIES; i++) {
+		if (!copy(place, to))
+			continue;
+		if (to->number == number)
+			return OUTCOME_READ;
+		return to->number > number ? OUTCOME_OVERWRITTEN : OUTCOME_NOT_YET;
+	}
+	return OUTCOME_TORN;
+}
 
 static __u64 ticks_to_us(const struct experiment *e, __u32 ticks)
 {
@@ -71,19 +99,13 @@ void row_from_outcome(struct row *row, const struct experiment *e,
 	row->rtt_above_p95_us = histogram_quantile(outcome->rtt_above, 0.95);
 }
 
-bool rows_add(struct rows *rows, const struct row *row)
+void rows_add(struct rows *rows, const struct row *row)
 {
 	if (rows->n == rows->room) {
-		size_t room = rows->room ? 2 * rows->room : 1024;
-		struct row *grown = realloc(rows->at, room * sizeof(*grown));
-
-		if (!grown)
-			return false;
-		rows->at = grown;
-		rows->room = room;
+		rows->room = rows->room ? 2 * rows->room : 1024;
+		rows->at = mem_resize(rows->at, rows->room, sizeof(*rows->at));
 	}
 	rows->at[rows->n++] = *row;
-	return true;
 }
 
 void rows_free(struct rows *rows)
@@ -118,13 +140,11 @@ static int by_prefix(const void *a, const void *b)
 	return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-bool rows_find_units(struct rows *rows, const struct experiment *e, struct rows_units *units)
+struct rows_units rows_find_units(struct rows *rows, const struct experiment *e)
 {
-	struct keyed *keyed = calloc(rows->n + 1, sizeof(*keyed));
+	struct rows_units units = { .by = ROWS_BY_PREFIX, .of = e };
+	struct keyed *keyed = mem_new(rows->n, sizeof(*keyed));
 
-	if (!keyed)
-		return false;
-	*units = (struct rows_units){};
 	for (size_t i = 0; i < rows->n; i++) {
 		cut(keyed[i].prefix, rows->at[i].raddr, e);
 		keyed[i].row = i;
@@ -132,25 +152,24 @@ bool rows_find_units(struct rows *rows, const struct experiment *e, struct rows_
 	qsort(keyed, rows->n, sizeof(*keyed), by_prefix);
 	for (size_t i = 0; i < rows->n; i++) {
 		if (!i || memcmp(keyed[i].prefix, keyed[i - 1].prefix, sizeof(keyed->prefix)))
-			units->prefixes++;
-		rows->at[keyed[i].row].unit = units->prefixes - 1;
+			units.prefixes++;
+		rows->at[keyed[i].row].unit = units.prefixes - 1;
 	}
 	free(keyed);
-	units->n = units->prefixes;
-	units->by = ROWS_BY_PREFIX;
+	units.n = units.prefixes;
 	if (e->design == EXPERIMENT_SWITCHBACK) {
-		units->by = ROWS_BY_BLOCK;
-		units->n = 0;
+		units.by = ROWS_BY_BLOCK;
+		units.n = 0;
 		for (size_t i = 0; i < rows->n; i++) {
 			rows->at[i].unit = rows->at[i].block;
-			if (rows->at[i].block >= units->n)
-				units->n = rows->at[i].block + 1;
+			if (rows->at[i].block >= units.n)
+				units.n = rows->at[i].block + 1;
 		}
-	} else if (e->unit != EXPERIMENT_BY_PREFIX && units->prefixes < EXPERIMENT_CLUSTERS) {
-		units->by = ROWS_BY_CONNECTION;
-		units->n = rows->n;
+	} else if (e->unit != EXPERIMENT_BY_PREFIX && units.prefixes < EXPERIMENT_CLUSTERS) {
+		units.by = ROWS_BY_CONNECTION;
+		units.n = rows->n;
 		for (size_t i = 0; i < rows->n; i++)
 			rows->at[i].unit = i;
 	}
-	return true;
+	return units;
 }

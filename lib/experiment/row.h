@@ -39,11 +39,25 @@ struct rows {
 	bool with_continued;
 };
 
+/* Reads outcomes from the ring while the experiment's program writes to it. */
+enum outcome_state {
+	OUTCOME_READ,
+	OUTCOME_OVERWRITTEN, /* its place has a later one */
+	OUTCOME_NOT_YET, /* its place still has an earlier one, or none */
+	OUTCOME_TORN, /* it was being written whenever we looked */
+};
+
+/*
+ * Copies the one with this number (from 1), as it was at one moment. If its place has another one,
+ * copies that, unless it is torn.
+ */
+enum outcome_state outcome_read(const struct experiment_outcome *ring, __u32 places, __u64 number,
+				struct experiment_outcome *to);
+
 void row_from_outcome(struct row *row, const struct experiment *e,
 		      const struct experiment_outcome *outcome);
 
-/* false: no memory */
-bool rows_add(struct rows *rows, const struct row *row);
+void rows_add(struct rows *rows, const struct row *row);
 void rows_free(struct rows *rows);
 
 enum rows_unit {
@@ -53,6 +67,7 @@ enum rows_unit {
 };
 
 struct rows_units {
+	const struct experiment *of;
 	enum rows_unit by;
 	__u32 n; /* the rows' units are 0 to n - 1 */
 	__u32 prefixes; /* remote prefixes among the rows, whatever the unit is */
@@ -61,9 +76,9 @@ struct rows_units {
 /*
  * Finds the units, which are independent of each other by the experiment's design: blocks; remote
  * prefixes, if the draw was by prefix or if there are at least EXPERIMENT_CLUSTERS of them;
- * otherwise connections. Notes in each row which unit it belongs to. false: no memory.
+ * otherwise connections. Notes in each row which unit it belongs to.
  */
 #define EXPERIMENT_CLUSTERS 20
-bool rows_find_units(struct rows *rows, const struct experiment *e, struct rows_units *units);
+struct rows_units rows_find_units(struct rows *rows, const struct experiment *e);
 
 #endif

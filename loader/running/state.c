@@ -5,7 +5,6 @@
 
 #include "cli/err.h"
 #include "cli/json.h"
-#include "experiment/outcome.h"
 #include "experiment/row.h"
 #include "kernel/clock.h"
 #include "running/running.h"
@@ -126,8 +125,7 @@ bool decision_read(const struct experiment_handle *h, __u64 number,
 	return decision->time;
 }
 
-/* false: no memory */
-static bool collect(const struct experiment_handle *h, struct rows *rows, __u64 *ended)
+static void collect(const struct experiment_handle *h, struct rows *rows, __u64 *ended)
 {
 	const struct experiment *e = &h->config;
 	__u64 n = h->control->outcomes, number = n > e->outcomes ? n - e->outcomes : 0;
@@ -141,42 +139,28 @@ static bool collect(const struct experiment_handle *h, struct rows *rows, __u64 
 			continue;
 		*ended += o.arm == e->arms - 1;
 		row_from_outcome(&row, e, &o);
-		if (!rows_add(rows, &row))
-			return false;
+		rows_add(rows, &row);
 	}
-	return true;
-}
-
-/* false: no memory */
-static bool judge(const struct experiment *e, struct rows *rows, struct guard_status *status)
-{
-	struct rows_units units;
-
-	if (!rows_find_units(rows, e, &units))
-		return false;
-	for (int i = 0; i < status->guards; i++)
-		if (!guard_judge(&status->result[i], &status->guard[i], rows, &units, e,
-				 e->arms - 1, guard_level(e)))
-			return false;
-	return true;
 }
 
 int guard_status_read(const struct experiment_handle *h, struct guard_status *status)
 {
 	const struct experiment *e = &h->config;
+	struct rows_units units;
 	struct rows rows = {};
-	bool done;
 
 	*status = (struct guard_status){};
 	for (; status->guards < EXPERIMENT_GUARDS && e->guard[status->guards][0]; status->guards++)
 		if (!guard_parse("--guard", e->guard[status->guards],
 				 &status->guard[status->guards]))
 			return EXIT_REFUSED;
-	done = collect(h, &rows, &status->ended) && judge(e, &rows, status);
+	collect(h, &rows, &status->ended);
+	units = rows_find_units(&rows, e);
+	for (int i = 0; i < status->guards; i++)
+		status->result[i] =
+			guard_judge(&status->guard[i], &rows, &units, e->arms - 1, guard_level(e));
 	rows_free(&rows);
-	if (!done)
-		err("%s: out of memory", e->name);
-	return done ? EXIT_DONE : EXIT_REFUSED;
+	return EXIT_DONE;
 }
 
 int guard_status_failed(const struct guard_status *status)

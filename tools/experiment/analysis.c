@@ -12,37 +12,30 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static bool compare_class(struct analysis *a, int arm, int size_class)
+static void compare_class(struct analysis *a, int arm, int size_class)
 {
 	const struct study *s = a->study;
 
 	for (int i = 0; i < n_metrics; i++) {
 		if (size_class != SIZE_ALL && !metrics[i].by_class)
 			continue;
-		if (!compare(&a->comparison[a->n++], &metrics[i], &s->rows, &a->units,
-			     &s->experiment, arm, size_class))
-			return false;
+		a->comparison[a->n++] = compare(&metrics[i], &s->rows, &a->units, arm, size_class);
 	}
-	return true;
 }
 
-static bool find_curve(struct curve *curve, const struct rows *rows)
+static void find_curve(struct curve *curve, const struct rows *rows)
 {
 	const struct metric metric = { .of = curve->of, .quantile = 0.5 };
+	struct observations all = observations_collect(&metric, rows, curve->arm, SIZE_ALL);
 	struct distribution d = {};
-	struct observations all;
-	bool done = observations_collect(&all, &metric, rows, curve->arm, SIZE_ALL);
 
-	if (done && all.n)
-		done = distribution_init(&d, all.at, all.n);
-	if (done && all.n) {
-		curve->connections = all.n;
-		for (int i = 0; i < CURVE_POINTS; i++)
-			curve->point[i] = distribution_quantile(&d, (i + 1) / 100.0);
-	}
+	curve->connections = all.n;
+	if (all.n)
+		d = distribution_make(all.at, all.n);
+	for (int i = 0; i < CURVE_POINTS && all.n; i++)
+		curve->point[i] = distribution_quantile(&d, (i + 1) / 100.0);
 	observations_free(&all);
 	distribution_free(&d);
-	return done;
 }
 
 bool analyse(struct analysis *a, struct study *s)
@@ -66,19 +59,16 @@ bool analyse(struct analysis *a, struct study *s)
 		a->continued++;
 		a->continued_bytes += row->acked;
 	}
-	if (!rows_find_units(&s->rows, &s->experiment, &a->units))
-		return false;
+	a->units = rows_find_units(&s->rows, &s->experiment);
 	for (int arm = 1; arm < arms; arm++)
 		for (int i = SIZE_ALL; i < SIZE_CLASSES; i++)
-			if (!compare_class(a, arm, i))
-				return false;
+			compare_class(a, arm, i);
 	for (int i = 0; i < n_quantities; i++)
 		for (int arm = 0; arm < arms; arm++) {
 			struct curve *curve = &a->curve[a->curves++];
 
-			*curve = (struct curve){ .of = quantities[i], .arm = arm };
-			if (!find_curve(curve, &s->rows))
-				return false;
+			*curve = (struct curve){ .of = &quantities[i], .arm = arm };
+			find_curve(curve, &s->rows);
 		}
 	return true;
 }

@@ -77,16 +77,17 @@ static void judge_guards(struct exported_experiment *e)
 	struct rows_units units;
 
 	memset(e->guard, 0, sizeof(e->guard));
-	if (config->design != EXPERIMENT_CANARY || !rows_find_units(&e->study.rows, config, &units))
+	if (config->design != EXPERIMENT_CANARY)
 		return;
+	units = rows_find_units(&e->study.rows, config);
 	for (int i = 0; i < EXPERIMENT_GUARDS && config->guard[i][0]; i++) {
 		struct guard_result result;
 		struct guard guard;
 
-		if (!guard_parse("guard", config->guard[i], &guard) ||
-		    !guard_judge(&result, &guard, &e->study.rows, &units, config, config->arms - 1,
-				 guard_level(config)))
+		if (!guard_parse("guard", config->guard[i], &guard))
 			continue;
+		result = guard_judge(&guard, &e->study.rows, &units, config->arms - 1,
+				     guard_level(config));
 		e->guard[i] = (struct guard_state){ true, result.verdict };
 	}
 }
