@@ -49,12 +49,9 @@ bool experiment_duration_parse(const char *option, const char *text, __u64 least
 #define SCOPE_V4_BITS 96 /* of ::ffff:0:0/96 */
 
 /*
- * Is one of two cgroups below the other, or the same? Paths have no slash at the end; the root's
- * may be "/".
+ * Is the first cgroup the second, or below it? Paths have no slash at the end; the root's may be
+ * "/".
  */
-bool cgroups_are_nested(const char *a, const char *b);
-
-/* Is the first cgroup the second, or below it? */
 bool cgroup_is_within(const char *path, const char *above);
 
 /* Can a connection match both scopes, of experiments in these cgroups? */
@@ -64,26 +61,11 @@ bool scopes_overlap(const struct experiment_scope *a, const char *a_cgroup,
 /* The scope as a rule, without the cgroup and the network namespace. */
 struct bbr_rule scope_rule(const struct experiment_scope *scope);
 
-/*
- * Converts the shares of an experiment's arms between ten-thousandths (EXPERIMENT_SHARES) and what
- * people write: "2.5%".
- */
-#define SHARE_TEXT_LEN 16
-
-/*
- * Parses LABEL=PERCENT for some or all of the experiment's arms; the others share what is left.
- * Returns EXIT_DONE, or EXIT_USAGE after printing what is wrong.
- */
-int experiment_shares_parse(const struct value_list *shares, const struct experiment *e,
-			    __u32 share[EXPERIMENT_ARMS]);
-
-/* Parses "1,5,25,50,100": ascending, the last one 100. Returns as experiment_shares_parse(). */
-int experiment_steps_parse(const char *text, __u32 step[EXPERIMENT_STEPS]);
-
 /* The index of the arm with this label, or -1. */
 int experiment_arm(const struct experiment *e, const char *label);
 
-/* "50 %", "2.5 %" */
+/* A share in ten-thousandths (EXPERIMENT_SHARES) as people write it: "50 %", "2.5 %". */
+#define SHARE_TEXT_LEN 16
 void share_format(__u32 share, char *buf, size_t size);
 
 /*

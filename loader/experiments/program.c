@@ -9,12 +9,27 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "experiments/experiments.h"
 #include "instance/attach_program.h"
 #include "kernel/clock.h"
+#include "kernel/iterator.h"
+#include "kernel/netns.h"
+
+#define MOVE_PROG "bbr_exp_move"
+#define MOVE_MAP_TO ".rodata.move_to"
+#define MAX_PASSES 8 /* a walk misses sockets that the hash table moves meanwhile */
 
 extern const char experiment_object[], experiment_object_end[]; /* carried.S */
+
+static struct bpf_object *open_object(void)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = EXPERIMENT_PROG);
+
+	return bpf_object__open_mem(experiment_object, experiment_object_end - experiment_object,
+				    &opts);
+}
 
 /* The coarse clock moves with each tick. */
 static __u32 kernel_hz(void)
@@ -90,9 +105,7 @@ int experiment_program_start(struct experiment_request *r, const int assigned[EX
 			     const struct experiment_decision *first, int cgroup_fd,
 			     const char *cgroup)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = EXPERIMENT_PROG);
-	struct bpf_object *obj = bpf_object__open_mem(
-		experiment_object, experiment_object_end - experiment_object, &opts);
+	struct bpf_object *obj = open_object();
 	int ret, error = obj ? load(obj, r, assigned, first) : -errno;
 
 	if (error) {
@@ -103,6 +116,106 @@ int experiment_program_start(struct experiment_request *r, const int assigned[EX
 
 		ret = attach_program(bpf_program__fd(prog), cgroup_fd, -1, cgroup);
 	}
+	bpf_object__close(obj);
+	return ret;
+}
+
+/* ---- its end */
+
+/* Makes the object use this map of the running experiment, if it has one with the same name. */
+static int reuse(struct bpf_object *obj, __u32 id)
+{
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+	int error, fd = bpf_map_get_fd_by_id(id);
+	struct bpf_map *map;
+
+	if (fd < 0)
+		return -errno;
+	error = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;
+	map = error ? NULL : bpf_object__find_map_by_name(obj, info.name);
+	if (map && strcmp(info.name, MOVE_MAP_TO))
+		error = bpf_map__reuse_fd(map, fd) ? -errno : 0;
+	close(fd);
+	return error;
+}
+
+/* Loads only the program that moves connections: the other one runs already. */
+static int load_mover(struct bpf_object *obj, __u32 prog_id, __u32 arm)
+{
+	struct bpf_map *to = bpf_object__find_map_by_name(obj, MOVE_MAP_TO);
+	struct bpf_program *prog = bpf_object__find_program_by_name(obj, EXPERIMENT_PROG);
+	int fd = bpf_prog_get_fd_by_id(prog_id), ret;
+	struct sockops_prog running;
+
+	if (fd < 0)
+		return -errno;
+	ret = sockops_inspect(fd, EXPERIMENT_PROG, &running);
+	close(fd);
+	if (ret < 0)
+		return ret;
+	if (!to || !prog)
+		return -ENOENT;
+	for (__u32 i = 0; i < running.maps; i++) {
+		ret = reuse(obj, running.map_ids[i]);
+		if (ret)
+			return ret;
+	}
+	if (bpf_program__set_autoload(prog, false) ||
+	    bpf_map__set_initial_value(to, &arm, sizeof(arm)) || bpf_object__load(obj))
+		return -errno;
+	return 0;
+}
+
+struct walk {
+	const struct experiment_handle *h;
+	int link;
+};
+
+static int visit(const struct netns *ns, void *data)
+{
+	const struct walk *w = data;
+	__u64 before = ~0ull;
+
+	for (int i = 0; i < MAX_PASSES && before != w->h->control->moved; i++) {
+		int error;
+
+		before = w->h->control->moved;
+		error = iterator_run(w->link);
+		if (error)
+			return err_bpf(error, ns->name);
+	}
+	return EXIT_DONE;
+}
+
+static int walk(const struct experiment_handle *h, const struct bpf_object *obj)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(obj, MOVE_PROG);
+	struct bpf_link *link = prog ? bpf_program__attach_iter(prog, NULL) : NULL;
+	struct walk w = { .h = h };
+	int ret;
+
+	if (!link)
+		return err_bpf(errno, "the kernel refused to walk its sockets");
+	w.link = bpf_link__fd(link);
+	ret = netns_for_each(visit, &w);
+	bpf_link__destroy(link);
+	return ret;
+}
+
+int experiment_move(const struct experiment_handle *h, int arm, __u64 *moved)
+{
+	struct bpf_object *obj = open_object();
+	int error = obj ? load_mover(obj, h->prog_id, arm) : -errno, ret;
+
+	*moved = h->control->moved;
+	if (error) {
+		ret = err_bpf(error, "the kernel refused the BPF program that moves connections");
+		remedy("bbrctl -v experiment stop shows the kernel's reasons");
+	} else {
+		ret = walk(h, obj);
+	}
+	*moved = h->control->moved - *moved;
 	bpf_object__close(obj);
 	return ret;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include <arpa/inet.h>
 #include <sys/random.h>
 
+#include "address.h"
 #include "bpf_bbr/rules.h"
 #include "cli/err.h"
 #include "cli/units.h"
@@ -20,6 +22,71 @@
 #define DAY (86400 * NS_PER_S)
 #define LEAST_KEPT 1024
 #define MOST_KEPT (1u << 20)
+#define PER_PERCENT (EXPERIMENT_SHARES / 100)
+
+bool cgroup_is_within(const char *path, const char *above)
+{
+	size_t len = strlen(above);
+
+	if (len && above[len - 1] == '/')
+		len--;
+	return !strncmp(path, above, len) && (!path[len] || path[len] == '/');
+}
+
+/* Two prefixes have an address in common if the longer one begins like the shorter one. */
+static bool prefixes_overlap(const struct experiment_scope *a, const struct experiment_scope *b)
+{
+	__u32 mask[4];
+
+	prefix_mask(mask, a->dst_len < b->dst_len ? a->dst_len : b->dst_len);
+	for (int i = 0; i < 4; i++)
+		if ((a->dst[i] ^ b->dst[i]) & mask[i])
+			return false;
+	return true;
+}
+
+/* 0 matches any value. */
+static bool meet(__u64 a, __u64 b)
+{
+	return !a || !b || a == b;
+}
+
+bool scopes_overlap(const struct experiment_scope *a, const char *a_cgroup,
+		    const struct experiment_scope *b, const char *b_cgroup)
+{
+	return (cgroup_is_within(a_cgroup, b_cgroup) || cgroup_is_within(b_cgroup, a_cgroup)) &&
+	       meet(a->dport, b->dport) && meet(a->sport, b->sport) && meet(a->netns, b->netns) &&
+	       (!a->has_mark || !b->has_mark || a->mark == b->mark) && prefixes_overlap(a, b);
+}
+
+struct bbr_rule scope_rule(const struct experiment_scope *scope)
+{
+	struct bbr_rule rule = {
+		.dst_len = scope->dst_len,
+		.mark = scope->mark,
+		.dport = scope->dport,
+		.sport = scope->sport,
+		.fields = (scope->dport ? BBR_RULE_DPORT : 0) |
+			  (scope->sport ? BBR_RULE_SPORT : 0) |
+			  (scope->has_mark ? BBR_RULE_MARK : 0),
+	};
+
+	memcpy(rule.dst, scope->dst, sizeof(rule.dst));
+	return rule;
+}
+
+int experiment_arm(const struct experiment *e, const char *label)
+{
+	for (__u32 i = 0; i < e->arms; i++)
+		if (!strcmp(e->arm[i].label, label))
+			return i;
+	return -1;
+}
+
+void share_format(__u32 share, char *buf, size_t size)
+{
+	snprintf(buf, size, "%g %%", share / (double)PER_PERCENT);
+}
 
 bool experiment_duration_parse(const char *option, const char *text, __u64 least, __u64 most,
 			       __u64 *ns)
@@ -225,12 +292,119 @@ static int parse_guards(const struct value_list *guards, struct experiment *e)
 	return EXIT_DONE;
 }
 
+/* "5%" or "5": 0, or from 0.01 to 100. */
+static bool parse_percent(const char *text, __u32 *share)
+{
+	size_t len = strlen(text);
+	char number[32];
+	double percent;
+
+	if (len && text[len - 1] == '%')
+		len--;
+	if (len >= sizeof(number))
+		return false;
+	snprintf(number, sizeof(number), "%.*s", (int)len, text);
+	if (parse_number(number, &percent) || !(percent <= 100))
+		return false;
+	*share = lround(percent * PER_PERCENT);
+	return *share || !percent;
+}
+
+static int refuse_share(const char *text, const char *why)
+{
+	err("--share %s: %s", text, why);
+	remedy("LABEL=PERCENT, from 0.01 to 100, such as new=5%%");
+	return EXIT_USAGE;
+}
+
+/* Takes one --share. */
+static int take_share(const char *text, const struct experiment *e, __u32 share[EXPERIMENT_ARMS])
+{
+	char label[64];
+	const char *percent = strchr(text, '=');
+	int arm;
+
+	if (!percent)
+		return refuse_share(text, "the arm's percentage is missing");
+	snprintf(label, sizeof(label), "%.*s", (int)(percent - text), text);
+	arm = experiment_arm(e, label);
+	if (arm < 0)
+		return refuse_share(text, "no arm has this label");
+	if (share[arm])
+		return refuse_share(text, "the arm has a share already");
+	if (!parse_percent(percent + 1, &share[arm]))
+		return refuse_share(text, "not a percentage");
+	if (!share[arm])
+		return refuse_share(text, "an arm without a share never gets a connection");
+	return EXIT_DONE;
+}
+
+/*
+ * Takes LABEL=PERCENT for some or all of the arms; the others share what is left.
+ */
+static int parse_shares(const struct value_list *shares, const struct experiment *e,
+			__u32 share[EXPERIMENT_ARMS])
+{
+	__u32 given = 0, open = 0;
+
+	memset(share, 0, EXPERIMENT_ARMS * sizeof(*share));
+	for (int i = 0; i < shares->n; i++)
+		if (take_share(shares->arg[i], e, share))
+			return EXIT_USAGE;
+	for (__u32 i = 0; i < e->arms; i++) {
+		given += share[i];
+		open += !share[i];
+	}
+	if (given > EXPERIMENT_SHARES || EXPERIMENT_SHARES - given < open ||
+	    (!open && given < EXPERIMENT_SHARES)) {
+		err("--share: the shares are %g %% together, %s", given / (double)PER_PERCENT,
+		    open ? "which leaves the other arms none" : "not 100 %");
+		remedy("arms without --share get equal parts of what is left");
+		return EXIT_USAGE;
+	}
+	for (__u32 i = e->arms; i-- > 0;) {
+		if (share[i])
+			continue;
+		share[i] = (EXPERIMENT_SHARES - given) / open;
+		given += share[i];
+		open--;
+	}
+	return EXIT_DONE;
+}
+
+/* "1,5,25,50,100": ascending, the last one 100. */
+static int parse_share_steps(const char *text, __u32 step[EXPERIMENT_STEPS])
+{
+	const char *begin = text;
+	char word[16];
+	size_t len;
+	int n = 0;
+
+	for (;; text += len + 1) {
+		len = strcspn(text, ",");
+		snprintf(word, sizeof(word), "%.*s", (int)len, text);
+		if (n == EXPERIMENT_STEPS || !parse_percent(word, &step[n]) ||
+		    step[n] <= (n ? step[n - 1] : 0))
+			break;
+		n++;
+		if (text[len])
+			continue;
+		if (step[n - 1] == EXPERIMENT_SHARES)
+			return EXIT_DONE;
+		break;
+	}
+	err("--steps %s: expected at most %d percentages that rise to 100", begin,
+	    EXPERIMENT_STEPS);
+	remedy("for example 1,5,25,50,100");
+	return EXIT_USAGE;
+}
+
 static int parse_steps(const struct experiment_options *opt, struct experiment *e)
 {
 	__u64 time = 60 * NS_PER_S;
 
 	if (parse_guards(&opt->guards, e) ||
-	    experiment_steps_parse(opt->steps ? opt->steps : "1,5,25,50,100", e->step))
+	    parse_share_steps(opt->steps ? opt->steps : "1,5,25,50,100", e->step))
 		return EXIT_USAGE;
 	e->step_connections = 100;
 	if (opt->step_connections && !parse_whole("--step-connections", opt->step_connections, 1,
@@ -298,7 +472,7 @@ static int check_ring(const struct experiment *e)
 static int begin_shares(const struct experiment_options *opt, struct experiment_request *r)
 {
 	if (r->config.design != EXPERIMENT_CANARY)
-		return experiment_shares_parse(&opt->shares, &r->config, r->share);
+		return parse_shares(&opt->shares, &r->config, r->share);
 	r->share[1] = r->config.step[0];
 	r->share[0] = EXPERIMENT_SHARES - r->share[1];
 	return EXIT_DONE;
