@@ -88,9 +88,8 @@ void completion_add(const struct completion *c, const char *word, const char *ab
 		printf("%s\t%.*s\n", word, (int)strcspn(about, "\n"), about);
 }
 
-void completion_add_files(const struct completion *c)
+void completion_add_files(UNUSED const struct completion *c)
 {
-	(void)c;
 	puts(":files");
 }
 

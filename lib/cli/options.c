@@ -419,17 +419,14 @@ int program_run(const struct program *program, int argc, char **argv)
 	return ret;
 }
 
-bool option_flag(const char *option, const char *value, void *to)
+bool option_flag(UNUSED const char *option, UNUSED const char *value, void *to)
 {
-	(void)option;
-	(void)value;
 	*(bool *)to = true;
 	return true;
 }
 
-bool option_text(const char *option, const char *value, void *to)
+bool option_text(UNUSED const char *option, const char *value, void *to)
 {
-	(void)option;
 	*(const char **)to = value;
 	return true;
 }

@@ -235,7 +235,7 @@ static bool visit_inside(int fd, const struct netns *ns, netns_visitor visit, vo
 			close(home);
 		return false;
 	}
-	*result = visit(ns, data);
+	*result = visit ? visit(ns, data) : EXIT_DONE;
 	if (setns(home, CLONE_NEWNET)) {
 		err("cannot leave the network namespace %s: %s", ns->name, strerror(errno));
 		_exit(EXIT_REFUSED);

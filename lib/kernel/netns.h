@@ -29,7 +29,10 @@ struct netns_known {
 	bool is_found; /* it was visited */
 };
 
-/* Called inside the namespace; a return value other than EXIT_DONE ends the walk. */
+/*
+ * Called inside the namespace; a return value other than EXIT_DONE ends the walk. NULL: the namespaces
+ * are only entered.
+ */
 typedef int (*netns_visitor)(const struct netns *ns, void *data);
 
 /*

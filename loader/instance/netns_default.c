@@ -97,16 +97,9 @@ void defaults_free(struct default_of *list, int n)
 	free(list);
 }
 
-static int no_visit(const struct netns *ns, void *data)
-{
-	(void)ns;
-	(void)data;
-	return EXIT_DONE;
-}
-
 int default_check_netns(const char *netns)
 {
-	return netns_visit(netns, no_visit, NULL);
+	return netns_visit(netns, NULL, NULL);
 }
 
 /* Opens the instance's map of namespaces; makes it if there is none yet. */

@@ -255,23 +255,6 @@ void step_print_diff(const struct step *s, const struct machine *wanted,
 	}
 }
 
-static void add_params(struct json *j, const struct step *s)
-{
-	const struct param_set *old = &s->profile_found->params, *new = &s->profile_wanted->params;
-
-	json_open_object(j, "params");
-	param_for_each (param, new->algorithm) {
-		if (param_equal(param, old, new))
-			continue;
-		json_open_object(j, param->key);
-		param_add_json(j, "old", param, old);
-		param_add_json(j, "new", param, new);
-		json_add_string(j, "unit", param_unit_name(param));
-		json_close(j);
-	}
-	json_close(j);
-}
-
 static void add_code(struct json *j, const char *key, const struct machine_instance *inst)
 {
 	json_open_object(j, key);
@@ -298,7 +281,8 @@ static void add_step(struct json *j, const struct step *s)
 	if (profile)
 		json_add_string(j, "profile", profile->name);
 	if (s->kind == STEP_PROFILE_CHANGE)
-		add_params(j, s);
+		param_add_changes_json(j, "params", &s->profile_found->params,
+				       &s->profile_wanted->params);
 	if (s->kind == STEP_RULES) {
 		json_add_int(j, "old_rules", s->found->rules.n);
 		json_add_int(j, "new_rules", s->wanted->rules.n);

@@ -311,6 +311,22 @@ void param_add_json(struct json *j, const char *key, const struct param *param,
 	json_close(j);
 }
 
+void param_add_changes_json(struct json *j, const char *key, const struct param_set *old,
+			    const struct param_set *new)
+{
+	json_open_object(j, key);
+	param_for_each (param, new->algorithm) {
+		if (param_equal(param, old, new))
+			continue;
+		json_open_object(j, param->key);
+		param_add_json(j, "old", param, old);
+		param_add_json(j, "new", param, new);
+		json_add_string(j, "unit", param_unit_name(param));
+		json_close(j);
+	}
+	json_close(j);
+}
+
 void param_add_range_json(struct json *j, const char *key, const struct param *param)
 {
 	json_open_array(j, key);

@@ -90,4 +90,8 @@ void param_add_json(struct json *j, const char *key, const struct param *param,
 		    const struct param_set *set);
 void param_add_range_json(struct json *j, const char *key, const struct param *param);
 
+/* Adds an object with the old and the new value of each parameter in which they differ. */
+void param_add_changes_json(struct json *j, const char *key, const struct param_set *old,
+			    const struct param_set *new);
+
 #endif

@@ -93,13 +93,6 @@ static void read_lockdown(char *mode, size_t size)
 		fclose(f);
 }
 
-static int no_visit(const struct netns *ns, void *data)
-{
-	(void)ns;
-	(void)data;
-	return EXIT_DONE;
-}
-
 static void read_surroundings(struct surroundings *s)
 {
 	const struct netns_known *list;
@@ -108,7 +101,7 @@ static void read_surroundings(struct surroundings *s)
 	s->can_set_default = !access(SYSCTL, W_OK);
 	read_lockdown(s->lockdown, sizeof(s->lockdown));
 	s->n_qdiscs = qdiscs_list(&s->qdisc);
-	netns_for_each(no_visit, NULL); /* prints which ones cannot be entered */
+	netns_for_each(NULL, NULL); /* prints which ones cannot be entered */
 	s->n_netns = netns_list(&list);
 	s->unseen_netns = netns_unseen();
 }
@@ -153,12 +146,6 @@ static void print_device(const struct device_qdisc *q)
 	free(advice);
 }
 
-static void print_pacing(const struct surroundings *s)
-{
-	for (int i = 0; i < s->n_qdiscs; i++)
-		print_device(&s->qdisc[i]);
-}
-
 static void print_surroundings(const struct surroundings *s)
 {
 	printf("  pins: %s\n", s->pins ? s->pins : "they last");
@@ -180,7 +167,8 @@ static void print_surroundings(const struct surroundings *s)
 		     "docker's --pid=host");
 	if (s->lockdown[0])
 		printf("  kernel lockdown: %s\n", s->lockdown);
-	print_pacing(s);
+	for (int i = 0; i < s->n_qdiscs; i++)
+		print_device(&s->qdisc[i]);
 }
 
 static void print_json_check(const struct utsname *uts, const struct traits *t,
@@ -215,15 +203,20 @@ static void print_check(const struct utsname *uts, const struct traits *t,
 	print_surroundings(s);
 }
 
-/* Loads each algorithm's object for a moment. */
-static int check_objects(void)
+static int verb_check(void *options, UNUSED int argc, UNUSED char **argv)
 {
+	const struct options *opt = options;
+	struct surroundings s;
+	struct utsname uts;
+	struct object obj;
+	struct traits t;
+	int ret;
+
 	if (privileges_take())
 		return EXIT_REFUSED;
+	/* Each algorithm's object is loaded for a moment. */
 	for (size_t i = 0; i < n_algorithms; i++) {
-		struct object obj;
-		int ret = object_open(NULL, algorithms[i], &obj);
-
+		ret = object_open(NULL, algorithms[i], &obj);
 		if (ret)
 			return ret;
 		ret = object_load(&obj);
@@ -231,22 +224,6 @@ static int check_objects(void)
 		if (ret)
 			return ret;
 	}
-	return EXIT_DONE;
-}
-
-static int verb_check(void *options, int argc, char **argv)
-{
-	const struct options *opt = options;
-	struct surroundings s;
-	struct utsname uts;
-	struct traits t;
-	int ret;
-
-	(void)argc;
-	(void)argv;
-	ret = check_objects();
-	if (ret)
-		return ret;
 	uname(&uts);
 	read_traits(&t);
 	read_surroundings(&s);

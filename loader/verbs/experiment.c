@@ -36,14 +36,12 @@ static int take_all(struct experiment_handle **list, int *n)
 	return *n < 0 ? err_bpf(*n, "cannot list experiments") : EXIT_DONE;
 }
 
-static int verb_experiment_list(void *options, int argc, char **argv)
+static int verb_experiment_list(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
 	struct experiment_handle *list;
 	int n, ret = take_all(&list, &n);
 
-	(void)argc;
-	(void)argv;
 	if (ret)
 		return ret;
 	if (opt->json)
@@ -54,32 +52,26 @@ static int verb_experiment_list(void *options, int argc, char **argv)
 	return EXIT_DONE;
 }
 
-static int status_of_all(const struct options *opt)
-{
-	struct experiment_handle *list;
-	int n, ret = take_all(&list, &n);
-
-	if (ret)
-		return ret;
-	if (opt->json)
-		print_json(list, n, experiment_add_json);
-	for (int i = 0; !opt->json && i < n; i++)
-		experiment_print(&list[i]);
-	if (!opt->json && !n)
-		puts("no experiment is running");
-	experiments_free(list, n);
-	return EXIT_DONE;
-}
-
 static int verb_experiment_status(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
-	struct experiment_handle h;
+	struct experiment_handle h, *list;
 	struct json j;
-	int ret;
+	int n, ret;
 
-	if (argc < 2)
-		return status_of_all(opt);
+	if (argc < 2) {
+		ret = take_all(&list, &n);
+		if (ret)
+			return ret;
+		if (opt->json)
+			print_json(list, n, experiment_add_json);
+		for (int i = 0; !opt->json && i < n; i++)
+			experiment_print(&list[i]);
+		if (!opt->json && !n)
+			puts("no experiment is running");
+		experiments_free(list, n);
+		return EXIT_DONE;
+	}
 	if (!clock_init() || privileges_take())
 		return EXIT_REFUSED;
 	ret = experiment_find(argv[1], &h);
@@ -124,15 +116,13 @@ static int set_paused(const struct options *opt, const char *name, bool paused)
 	return ret;
 }
 
-static int verb_experiment_pause(void *options, int argc, char **argv)
+static int verb_experiment_pause(void *options, UNUSED int argc, char **argv)
 {
-	(void)argc;
 	return set_paused(options, argv[1], true);
 }
 
-static int verb_experiment_resume(void *options, int argc, char **argv)
+static int verb_experiment_resume(void *options, UNUSED int argc, char **argv)
 {
-	(void)argc;
 	return set_paused(options, argv[1], false);
 }
 
@@ -154,7 +144,7 @@ static int move_to(const struct experiment_handle *h, const char *label, __u64 *
 	return ret;
 }
 
-static int verb_experiment_watch(void *options, int argc, char **argv)
+static int verb_experiment_watch(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
 	const char *given = opt->experiment.every;
@@ -162,7 +152,6 @@ static int verb_experiment_watch(void *options, int argc, char **argv)
 	__u64 every = CANARY_EVERY;
 	int ret;
 
-	(void)argc;
 	if (given &&
 	    !experiment_duration_parse("--every", given, NS_PER_S, CANARY_LEASE / 3, &every))
 		return EXIT_USAGE;
@@ -178,7 +167,7 @@ static int verb_experiment_watch(void *options, int argc, char **argv)
 	return ret;
 }
 
-static int verb_experiment_stop(void *options, int argc, char **argv)
+static int verb_experiment_stop(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
 	const char *to = opt->to;
@@ -187,7 +176,6 @@ static int verb_experiment_stop(void *options, int argc, char **argv)
 	__u64 moved;
 	int ret;
 
-	(void)argc;
 	ret = take_one(argv[1], &h);
 	if (ret)
 		return ret;

@@ -206,14 +206,13 @@ static int start_in(const struct options *opt, struct experiment_request *r, con
 	return EXIT_DONE;
 }
 
-static int verb_experiment_start(void *options, int argc, char **argv)
+static int verb_experiment_start(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct experiment_request request;
 	char *cgroup;
 	int ret;
 
-	(void)argc;
 	ret = experiment_request_parse(argv[1], &opt->experiment, &opt->filter, &request);
 	if (ret)
 		return ret;

@@ -21,13 +21,6 @@
 #include "tuning/profile_map.h"
 #include "verbs/verbs.h"
 
-static int refuse_loaded(const char *name, unsigned int map_id)
-{
-	err("%s: is already loaded (map id %u)", name, map_id);
-	remedy("change it with bbrctl set, or load one under another name with --name");
-	return EXIT_NOTHING;
-}
-
 /* Writes the default profile of an object that is not in use yet. */
 static int write_params(const struct object *obj, const struct param_set *p)
 {
@@ -42,19 +35,6 @@ static int write_params(const struct object *obj, const struct param_set *p)
 		profile_init(&profiles, 0, BBR_PROFILE_DEFAULT, p);
 	profile_map_close(&profiles);
 	return ret;
-}
-
-static int register_as(const struct object *obj, const char *name, const struct param_set *p,
-		       unsigned int *map_id)
-{
-	/* Before it is registered, so that the first connection finds the parameters in place. */
-	int ret = obj->algorithm ? write_params(obj, p) : EXIT_DONE;
-
-	if (ret)
-		return ret;
-	if (bpf_map_freeze(object_map(obj->bpf, BBR_MAP_CLAMPED)))
-		return err_bpf(errno, "cannot freeze the program's own map");
-	return object_register(obj->bpf, name, map_id);
 }
 
 /* map_id 0: it was loaded before. */
@@ -90,8 +70,13 @@ static int load(const struct options *opt, const struct object *obj, const struc
 	unsigned int map_id;
 	int ret = object_load(obj);
 
+	/* Before it is registered, so that the first connection finds the parameters in place. */
+	if (!ret && obj->algorithm)
+		ret = write_params(obj, p);
+	if (!ret && bpf_map_freeze(object_map(obj->bpf, BBR_MAP_CLAMPED)))
+		ret = err_bpf(errno, "cannot freeze the program's own map");
 	if (!ret)
-		ret = register_as(obj, opt->name, p, &map_id);
+		ret = object_register(obj->bpf, opt->name, &map_id);
 	if (!ret && obj->algorithm)
 		param_warn_if_slow(opt->name, NULL, p);
 	return ret ? ret : report(opt, map_id);
@@ -132,17 +117,9 @@ static int load_once(const struct options *opt, const struct object *obj, const 
 		return load(opt, obj, p);
 	if (opt->make_default && !opt->set.n && !opt->profile && !opt->object)
 		return report(opt, 0);
-	return refuse_loaded(opt->name, loaded);
-}
-
-static void choose_name(struct options *opt, const struct object *obj)
-{
-	static char name[BBR_NAME_LEN];
-	bool ecn = object_flags(obj->bpf) & TCP_CONG_NEEDS_ECN;
-
-	snprintf(name, sizeof(name), "%s%s", obj->algorithm->instance,
-		 ecn ? INSTANCE_ECN_SUFFIX : "");
-	opt->name = name;
+	err("%s: is already loaded (map id %u)", opt->name, loaded);
+	remedy("change it with bbrctl set, or load one under another name with --name");
+	return EXIT_NOTHING;
 }
 
 static int check_name(const struct options *opt, const struct object *obj)
@@ -163,43 +140,37 @@ static int check_name(const struct options *opt, const struct object *obj)
 	return EXIT_REFUSED;
 }
 
-static int choose_ecn(const struct options *opt, const struct object *obj)
-{
-	if (!opt->ecn || !object_set_flags(obj->bpf, TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN))
-		return EXIT_DONE;
-	err("%s: algorithm %s does not support ECN", obj->file, obj->abi.algorithm);
-	remedy("leave --ecn out, or choose another --algorithm");
-	return EXIT_REFUSED;
-}
-
 static int load_object(struct options *opt, const struct object *obj)
 {
+	static char name[BBR_NAME_LEN];
 	struct param_set p;
 	int ret = check_algorithm(opt, obj);
 
 	if (!ret && obj->algorithm)
 		ret = profile_params(obj->algorithm, opt->profile, opt->set.n, opt->set.arg, &p);
-	if (!ret)
-		ret = choose_ecn(opt, obj);
 	if (ret)
 		return ret;
-	if (!opt->name_given && obj->algorithm)
-		choose_name(opt, obj);
+	if (opt->ecn && object_set_flags(obj->bpf, TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN)) {
+		err("%s: algorithm %s does not support ECN", obj->file, obj->abi.algorithm);
+		remedy("leave --ecn out, or choose another --algorithm");
+		return EXIT_REFUSED;
+	}
+	if (!opt->name_given && obj->algorithm) {
+		snprintf(name, sizeof(name), "%s%s", obj->algorithm->instance,
+			 object_flags(obj->bpf) & TCP_CONG_NEEDS_ECN ? INSTANCE_ECN_SUFFIX : "");
+		opt->name = name;
+	}
 	ret = check_name(opt, obj);
-	if (ret)
-		return ret;
-	return load_once(opt, obj, &p);
+	return ret ? ret : load_once(opt, obj, &p);
 }
 
-static int verb_load(void *options, int argc, char **argv)
+static int verb_load(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	struct options *opt = options;
 	const struct algorithm *algorithm = NULL;
 	struct object obj;
 	int ret = EXIT_DONE;
 
-	(void)argc;
-	(void)argv;
 	if (opt->netns && !opt->make_default) {
 		err("load: --netns needs --default: it names where the instance becomes the "
 		    "default");

@@ -29,20 +29,7 @@ static int take_names(const struct options *opt, struct migrate_config *config)
 	return EXIT_DONE;
 }
 
-static void report(const struct migration *m, const struct options *opt)
-{
-	struct json j;
-
-	if (!opt->json) {
-		migration_print(m);
-		return;
-	}
-	json_begin_pretty(&j, stdout);
-	migration_add_json(&j, m);
-	json_end(&j);
-}
-
-static int verb_migrate(void *options, int argc, char **argv)
+static int verb_migrate(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
 	struct migration m = {
@@ -50,10 +37,9 @@ static int verb_migrate(void *options, int argc, char **argv)
 		.all_netns = opt->all_netns,
 		.config = { .listeners = opt->listeners, .dry_run = opt->dry_run },
 	};
+	struct json j;
 	int ret;
 
-	(void)argc;
-	(void)argv;
 	ret = opt->netns && opt->all_netns ?
 		      refuse("--netns and --all-netns contradict each other") :
 		      take_names(opt, &m.config);
@@ -71,7 +57,13 @@ static int verb_migrate(void *options, int argc, char **argv)
 	if (!ret || m.n) {
 		int judged;
 
-		report(&m, opt);
+		if (opt->json) {
+			json_begin_pretty(&j, stdout);
+			migration_add_json(&j, &m);
+			json_end(&j);
+		} else {
+			migration_print(&m);
+		}
 		judged = migration_judge(&m);
 		ret = ret ? ret : judged;
 	}

@@ -184,13 +184,12 @@ static int delete(const struct options *opt, const char *name, struct target *t)
 	return EXIT_DONE;
 }
 
-static int verb_profile_delete(void *options, int argc, char **argv)
+static int verb_profile_delete(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct target t;
 	int ret;
 
-	(void)argc;
 	ret = open_target(opt, &t);
 	if (ret)
 		return ret;
@@ -199,13 +198,12 @@ static int verb_profile_delete(void *options, int argc, char **argv)
 	return ret;
 }
 
-static int verb_profile_show(void *options, int argc, char **argv)
+static int verb_profile_show(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct options show = *opt;
 	char *verb[] = { argv[0], NULL };
 
-	(void)argc;
 	show.profile = argv[1];
 	return VERB_OF(show).run(&show, 1, verb);
 }
@@ -216,80 +214,64 @@ static bool is_listed(const char *name, long long connections)
 	return name[0] || connections;
 }
 
-static void add_loaded(struct json *j, const struct profile_map *ps, const struct rule_list *rules,
-		       const long long connections[BBR_PROFILES])
-{
-	char name[BBR_PROFILE_NAME_LEN];
-	struct param_set p;
-
-	for (int i = 0; i < BBR_PROFILES; i++) {
-		profile_name(ps, i, name);
-		if (!is_listed(name, connections[i]))
-			continue;
-		profile_read(ps, i, &p);
-		json_open_object(j, NULL);
-		json_add_string(j, "profile", name);
-		json_add_int(j, "index", i);
-		json_add_int(j, "params_changed", param_set_changed(&p));
-		json_add_int(j, "rules", rule_list_count(rules, i));
-		json_add_signed(j, "connections", connections[i]);
-		json_close(j);
-	}
-}
-
-static void add_known(struct json *j, const struct profile_definition *def)
-{
-	json_open_object(j, NULL);
-	json_add_string(j, "profile", def->name);
-	json_add_string(j, "origin", def->origin);
-	json_add_string(j, "about", def->about);
-	json_add_string(j, "needs", def->needs);
-	json_add_int(j, "params_changed", param_set_changed(&def->params));
-	json_close(j);
-}
-
-/* Lists what the instance has (t; NULL: none is loaded), then what it could have. */
 static void list_json(const struct options *opt, const struct tuning *t,
 		      const long long connections[BBR_PROFILES],
 		      const struct profile_definitions *defs)
 {
+	char name[BBR_PROFILE_NAME_LEN];
+	struct param_set p;
 	struct json j;
 
 	json_begin_pretty(&j, stdout);
 	json_add_string(&j, "name", opt->name);
 	json_open_array(&j, "profiles");
-	if (t)
-		add_loaded(&j, &t->profiles, &t->rules, connections);
-	json_close(&j);
-	json_open_array(&j, "known");
-	for (size_t i = 0; i < defs->n; i++)
-		add_known(&j, &defs->def[i]);
-	json_close(&j);
-	json_end(&j);
-}
-
-static void print_loaded(const struct profile_map *ps, const struct rule_list *rules,
-			 const long long connections[BBR_PROFILES])
-{
-	char name[BBR_PROFILE_NAME_LEN];
-	struct param_set p;
-
-	printf("%-15s %5s %8s %6s %12s\n", "PROFILE", "INDEX", "CHANGED", "RULES", "CONNECTIONS");
-	for (int i = 0; i < BBR_PROFILES; i++) {
-		profile_name(ps, i, name);
+	for (int i = 0; t && i < BBR_PROFILES; i++) {
+		profile_name(&t->profiles, i, name);
 		if (!is_listed(name, connections[i]))
 			continue;
-		profile_read(ps, i, &p);
-		printf("%-15s %5d %8d %6u %12lld\n", name[0] ? name : "(deleted)", i,
-		       param_set_changed(&p), rule_list_count(rules, i), connections[i]);
+		profile_read(&t->profiles, i, &p);
+		json_open_object(&j, NULL);
+		json_add_string(&j, "profile", name);
+		json_add_int(&j, "index", i);
+		json_add_int(&j, "params_changed", param_set_changed(&p));
+		json_add_int(&j, "rules", rule_list_count(&t->rules, i));
+		json_add_signed(&j, "connections", connections[i]);
+		json_close(&j);
 	}
+	json_close(&j);
+	json_open_array(&j, "known");
+	for (size_t i = 0; i < defs->n; i++) {
+		const struct profile_definition *def = &defs->def[i];
+
+		json_open_object(&j, NULL);
+		json_add_string(&j, "profile", def->name);
+		json_add_string(&j, "origin", def->origin);
+		json_add_string(&j, "about", def->about);
+		json_add_string(&j, "needs", def->needs);
+		json_add_int(&j, "params_changed", param_set_changed(&def->params));
+		json_close(&j);
+	}
+	json_close(&j);
+	json_end(&j);
 }
 
 static void list_text(const struct tuning *t, const long long connections[BBR_PROFILES],
 		      const struct profile_definitions *defs)
 {
+	char name[BBR_PROFILE_NAME_LEN];
+	struct param_set p;
+
 	if (t)
-		print_loaded(&t->profiles, &t->rules, connections);
+		printf("%-15s %5s %8s %6s %12s\n", "PROFILE", "INDEX", "CHANGED", "RULES",
+		       "CONNECTIONS");
+	for (int i = 0; t && i < BBR_PROFILES; i++) {
+		profile_name(&t->profiles, i, name);
+		if (!is_listed(name, connections[i]))
+			continue;
+		profile_read(&t->profiles, i, &p);
+		printf("%-15s %5d %8d %6u %12lld\n", name[0] ? name : "(deleted)", i,
+		       param_set_changed(&p), rule_list_count(&t->rules, i), connections[i]);
+	}
 	printf("%-15s %s\n", "KNOWN", "ABOUT");
 	for (size_t i = 0; i < defs->n; i++) {
 		const struct profile_definition *def = &defs->def[i];
@@ -299,6 +281,7 @@ static void list_text(const struct tuning *t, const long long connections[BBR_PR
 	}
 }
 
+/* Lists what the instance has (t; NULL: none is loaded), then what it could have. */
 static int list(const struct options *opt, const struct tuning *t)
 {
 	struct profile_definitions defs = {};
@@ -318,14 +301,12 @@ static int list(const struct options *opt, const struct tuning *t)
 	return ret;
 }
 
-static int verb_profile_list(void *options, int argc, char **argv)
+static int verb_profile_list(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
 	struct tuning t;
 	int ret, id;
 
-	(void)argc;
-	(void)argv;
 	if (privileges_take())
 		return EXIT_REFUSED;
 	id = instance_id(opt->name);

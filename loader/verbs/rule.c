@@ -16,16 +16,11 @@
 #include "cli/units.h"
 #include "verbs/verbs.h"
 
-static int open_to_change(const struct options *opt, struct tuning *t)
+static int open_tuning(const struct options *opt, bool to_change, struct tuning *t)
 {
-	if (privileges_take() || lock_instances())
+	if (privileges_take() || (to_change && lock_instances()))
 		return EXIT_REFUSED;
 	return tuning_open(opt->name, t);
-}
-
-static int open_to_look(const struct options *opt, struct tuning *t)
-{
-	return privileges_take() ? EXIT_REFUSED : tuning_open(opt->name, t);
 }
 
 static void add_rule(struct json *j, const struct tuning *t, const struct bbr_rule *rule,
@@ -117,7 +112,7 @@ static int add(const struct options *opt, struct bbr_rule *rule, const __u32 *be
 	return ret;
 }
 
-static int verb_rule_add(void *options, int argc, char **argv)
+static int verb_rule_add(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
 	struct bbr_rule rule;
@@ -125,8 +120,6 @@ static int verb_rule_add(void *options, int argc, char **argv)
 	__u32 before;
 	int ret;
 
-	(void)argc;
-	(void)argv;
 	if (!opt->profile) {
 		err("rule add: --profile is missing");
 		remedy("add --profile PROFILE; bbrctl profile list shows the instance's profiles");
@@ -136,7 +129,7 @@ static int verb_rule_add(void *options, int argc, char **argv)
 	if (!ret && opt->before)
 		ret = parse_place("--before", opt->before, &before);
 	if (!ret)
-		ret = open_to_change(opt, &t);
+		ret = open_tuning(opt, true, &t);
 	if (ret)
 		return ret;
 	ret = add(opt, &rule, opt->before ? &before : NULL, &t);
@@ -179,7 +172,7 @@ static int verb_rule_delete(void *options, int argc, char **argv)
 	}
 	ret = is_described ? rule_parse(&opt->filter, &like) : parse_place("rule", argv[1], &place);
 	if (!ret)
-		ret = open_to_change(opt, &t);
+		ret = open_tuning(opt, true, &t);
 	if (ret)
 		return ret;
 	ret = find_rule(!is_described, &like, &t.rules, &place);
@@ -194,95 +187,74 @@ static int verb_rule_delete(void *options, int argc, char **argv)
 	return ret;
 }
 
-/* n < 0: it is not known how many. */
-static void print_flushed(const struct options *opt, long long n)
-{
-	struct json j;
-
-	if (!opt->json) {
-		if (n < 0)
-			printf("%s: rules deleted\n", opt->name);
-		else
-			printf("%s: %lld rule%s deleted\n", opt->name, n, plural(n));
-		return;
-	}
-	json_begin_pretty(&j, stdout);
-	json_add_string(&j, "name", opt->name);
-	json_add_int_if(&j, "deleted", n >= 0, n);
-	json_end(&j);
-}
-
 /* Deletes the rules, whatever they are, even if no other verb can read them. */
 static int flush(const struct options *opt, const struct instance *inst)
 {
 	static const struct rule_list none;
 	struct rule_list rules;
 	int error = rule_list_try_read(inst, &rules), ret;
-	long long n = error ? -1 : (long long)rules.n;
+	__u32 n = rules.n;
+	struct json j;
 
 	rule_list_free(&rules);
-	if (!n) {
+	if (!error && !n) {
 		err("%s: no rules", opt->name);
 		return EXIT_NOTHING;
 	}
 	ret = rule_list_write(inst, &none);
-	if (!ret)
-		print_flushed(opt, n);
-	return ret;
+	if (ret)
+		return ret;
+	if (opt->json) {
+		json_begin_pretty(&j, stdout);
+		json_add_string(&j, "name", opt->name);
+		json_add_int_if(&j, "deleted", !error, n);
+		json_end(&j);
+	} else if (error) {
+		printf("%s: rules deleted\n", opt->name);
+	} else {
+		printf("%s: %u rule%s deleted\n", opt->name, n, plural(n));
+	}
+	return EXIT_DONE;
 }
 
-static int verb_rule_flush(void *options, int argc, char **argv)
+static int verb_rule_flush(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
 	struct instance inst;
 	int ret;
 
-	(void)argc;
-	(void)argv;
 	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_get(opt->name, &inst);
 	return ret ? ret : flush(opt, &inst);
 }
 
-static void list_json(const struct options *opt, const struct tuning *t)
-{
-	struct json j;
-
-	json_begin_pretty(&j, stdout);
-	json_add_string(&j, "name", opt->name);
-	json_open_array(&j, "rules");
-	for (__u32 i = 0; i < t->rules.n; i++) {
-		json_open_object(&j, NULL);
-		add_rule(&j, t, &t->rules.rule[i], i + 1);
-		json_close(&j);
-	}
-	json_close(&j);
-	json_end(&j);
-}
-
-static void list_text(const struct tuning *t)
-{
-	for (__u32 i = 0; i < t->rules.n; i++)
-		print_rule(t, &t->rules.rule[i], i + 1);
-	printf("all others: --profile %s\n", BBR_PROFILE_DEFAULT);
-}
-
-static int verb_rule_list(void *options, int argc, char **argv)
+static int verb_rule_list(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
 	struct tuning t;
+	struct json j;
 	int ret;
 
-	(void)argc;
-	(void)argv;
-	ret = open_to_look(opt, &t);
+	ret = open_tuning(opt, false, &t);
 	if (ret)
 		return ret;
-	if (opt->json)
-		list_json(opt, &t);
-	else
-		list_text(&t);
+	if (opt->json) {
+		json_begin_pretty(&j, stdout);
+		json_add_string(&j, "name", opt->name);
+		json_open_array(&j, "rules");
+		for (__u32 i = 0; i < t.rules.n; i++) {
+			json_open_object(&j, NULL);
+			add_rule(&j, &t, &t.rules.rule[i], i + 1);
+			json_close(&j);
+		}
+		json_close(&j);
+		json_end(&j);
+	} else {
+		for (__u32 i = 0; i < t.rules.n; i++)
+			print_rule(&t, &t.rules.rule[i], i + 1);
+		printf("all others: --profile %s\n", BBR_PROFILE_DEFAULT);
+	}
 	tuning_close(&t);
 	return EXIT_DONE;
 }
@@ -337,7 +309,7 @@ static void print_test(const struct options *opt, const struct tuning *t, int pl
 	json_end(&j);
 }
 
-static int verb_rule_test(void *options, int argc, char **argv)
+static int verb_rule_test(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
 	__u64 ids[BBR_RULE_CGROUP_LEVELS];
@@ -345,10 +317,9 @@ static int verb_rule_test(void *options, int argc, char **argv)
 	struct tuning t;
 	int ret;
 
-	(void)argc;
 	ret = parse_test(opt, argv[1], &test, ids);
 	if (!ret)
-		ret = open_to_look(opt, &t);
+		ret = open_tuning(opt, false, &t);
 	if (ret)
 		return ret;
 	print_test(opt, &t, rule_list_match(&t.rules, &test));

@@ -18,8 +18,17 @@ static int check_all_known(const struct machine *m)
 	return EXIT_DONE;
 }
 
-static void save_text(const struct options *opt, const struct machine *m)
+static void print(const struct options *opt, const struct machine *m)
 {
+	struct json j;
+
+	if (opt->json) {
+		json_begin_pretty_array(&j, stdout);
+		for (size_t i = 0; i < m->n_instances; i++)
+			machine_add_json(&j, m, &m->instance[i]);
+		json_end(&j);
+		return;
+	}
 	printf("; Saved by bbrctl %s. To apply it: bbrctl apply%s%s FILE\n", BBR_VERSION,
 	       opt->name_given ? " --name " : "", opt->name_given ? opt->name : "");
 	for (size_t i = 0; i < m->n_instances; i++) {
@@ -28,47 +37,25 @@ static void save_text(const struct options *opt, const struct machine *m)
 	}
 }
 
-static void save_json(const struct machine *m)
-{
-	struct json j;
-
-	json_begin_pretty_array(&j, stdout);
-	for (size_t i = 0; i < m->n_instances; i++)
-		machine_add_json(&j, m, &m->instance[i]);
-	json_end(&j);
-}
-
-static int save(const struct options *opt, struct machine *m)
-{
-	struct instance inst;
-	int ret = opt->name_given ? instance_get(opt->name, &inst) : EXIT_DONE;
-
-	if (!ret)
-		ret = machine_kernel_read(opt->name_given ? opt->name : NULL, m);
-	if (!ret && opt->name_given)
-		machine_narrow(m, opt->name);
-	if (!ret)
-		ret = check_all_known(m);
-	if (ret)
-		return ret;
-	if (opt->json)
-		save_json(m);
-	else
-		save_text(opt, m);
-	return EXIT_DONE;
-}
-
-static int verb_save(void *options, int argc, char **argv)
+static int verb_save(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
+	const char *only = opt->name_given ? opt->name : NULL;
 	struct machine m = {};
+	struct instance inst;
 	int ret;
 
-	(void)argc;
-	(void)argv;
 	if (privileges_take())
 		return EXIT_REFUSED;
-	ret = save(opt, &m);
+	ret = only ? instance_get(only, &inst) : EXIT_DONE;
+	if (!ret)
+		ret = machine_kernel_read(only, &m);
+	if (!ret && only)
+		machine_narrow(&m, only);
+	if (!ret)
+		ret = check_all_known(&m);
+	if (!ret)
+		print(opt, &m);
 	machine_free(&m);
 	return ret;
 }

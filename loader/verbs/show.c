@@ -3,10 +3,7 @@
 #include <string.h>
 
 #include "cli/err.h"
-#include "kernel/instance.h"
 #include "cli/json.h"
-#include "tuning/param.h"
-#include "tuning/profile_map.h"
 #include "verbs/verbs.h"
 
 /* Was this parameter asked for? With no keys given all are. */
@@ -100,32 +97,13 @@ static void show_json(const struct options *opt, const struct param_set *p, int 
 	json_end(&j);
 }
 
-static int read_params(const struct options *opt, struct param_set *p)
-{
-	struct profile_map profiles;
-	struct instance inst;
-	int index, ret;
-
-	if (privileges_take())
-		return EXIT_REFUSED;
-	ret = instance_get(opt->name, &inst);
-	if (ret)
-		return ret;
-	ret = profile_map_open(&inst, &profiles);
-	if (ret)
-		return ret;
-	ret = profile_get(&profiles, opt->profile ? opt->profile : BBR_PROFILE_DEFAULT, &index);
-	if (!ret)
-		profile_read(&profiles, index, p);
-	profile_map_close(&profiles);
-	return ret;
-}
-
 static int verb_show(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
+	const struct algorithm *algorithm;
 	struct param_set p;
-	int ret = EXIT_DONE;
+	struct chosen c;
+	int ret;
 
 	if (opt->algorithm && !opt->defaults) {
 		err("show: --algorithm is for --defaults");
@@ -133,18 +111,20 @@ static int verb_show(void *options, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (opt->defaults) {
-		const struct algorithm *algorithm;
-
 		ret = algorithm_option(opt, &algorithm);
-		if (!ret)
-			p = param_set_default(algorithm);
+		if (ret)
+			return ret;
+		p = param_set_default(algorithm);
 	} else {
 		ret = param_check_keys_early(argc, argv);
 		if (!ret)
-			ret = read_params(opt, &p);
+			ret = choose_profile(opt, false, &c);
+		if (ret)
+			return ret;
+		p = c.params;
+		profile_map_close(&c.profiles);
 	}
-	if (!ret)
-		ret = param_check_keys(p.algorithm, argc, argv);
+	ret = param_check_keys(p.algorithm, argc, argv);
 	if (ret)
 		return ret;
 	if (opt->json)

@@ -315,14 +315,12 @@ static bool list_defaults(void)
 	return true;
 }
 
-static int verb_status(void *options, int argc, char **argv)
+static int verb_status(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
 	struct instance *list = NULL, one;
 	int n = 1, ret = EXIT_DONE;
 
-	(void)argc;
-	(void)argv;
 	if (privileges_take())
 		return EXIT_REFUSED;
 	if (opt->name_given)

@@ -85,7 +85,7 @@ static int check_migrate(const struct options *opt, struct migration *m)
 	return EXIT_USAGE;
 }
 
-static int verb_unload(void *options, int argc, char **argv)
+static int verb_unload(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
 	struct migration m = { .config = { .listeners = true }, .all_netns = true };
@@ -95,8 +95,6 @@ static int verb_unload(void *options, int argc, char **argv)
 	bool is_unloaded, left;
 	int ret;
 
-	(void)argc;
-	(void)argv;
 	if (opt->migrate && (ret = check_migrate(opt, &m)))
 		return ret;
 	if (privileges_take() || lock_instances())

@@ -64,29 +64,29 @@ static int prepare(const struct options *opt, const struct instance *old, struct
 	return ret;
 }
 
-static void print_json_upgraded(const struct instance *old, const struct bbr_abi *abi,
-				const struct swap *swap, unsigned int defaults, unsigned int users)
+static void print_upgraded(const struct options *opt, const struct instance *old,
+			   const struct bbr_abi *abi, const struct swap *swap,
+			   unsigned int defaults)
 {
+	__u32 users = old->users > defaults ? old->users - defaults : 0;
 	struct json j;
 
-	json_begin_pretty(&j, stdout);
-	json_add_string(&j, "name", old->name);
-	json_add_int(&j, "map_id", swap->map_id);
-	json_add_string(&j, "version", abi->version);
-	json_add_int(&j, "old_map_id", old->map_id);
-	json_add_string(&j, "old_version", old->abi.version);
-	json_add_int(&j, "old_users", users);
-	json_add_int(&j, "defaults", defaults);
-	json_add_bool(&j, "atomic", swap->atomic);
-	if (!swap->atomic)
-		json_add_int(&j, "gap_us", swap->gap_ns / 1000);
-	json_add_bool(&j, "next_is_atomic", !swap->why_plain);
-	json_end(&j);
-}
-
-static void print_upgraded(const struct instance *old, const struct bbr_abi *abi,
-			   const struct swap *swap, unsigned int defaults, unsigned int users)
-{
+	if (opt->json) {
+		json_begin_pretty(&j, stdout);
+		json_add_string(&j, "name", old->name);
+		json_add_int(&j, "map_id", swap->map_id);
+		json_add_string(&j, "version", abi->version);
+		json_add_int(&j, "old_map_id", old->map_id);
+		json_add_string(&j, "old_version", old->abi.version);
+		json_add_int(&j, "old_users", users);
+		json_add_int(&j, "defaults", defaults);
+		json_add_bool(&j, "atomic", swap->atomic);
+		if (!swap->atomic)
+			json_add_int(&j, "gap_us", swap->gap_ns / 1000);
+		json_add_bool(&j, "next_is_atomic", !swap->why_plain);
+		json_end(&j);
+		return;
+	}
 	printf("%s: upgraded from %.20s to %.20s (map id %u to %u)\n", old->name, old->abi.version,
 	       abi->version, old->map_id, swap->map_id);
 	if (swap->atomic)
@@ -102,27 +102,15 @@ static void print_upgraded(const struct instance *old, const struct bbr_abi *abi
 		printf("  the old code remains for %u open socket%s\n", users, plural(users));
 }
 
-/* After a failed upgrade: says that the old code still runs, if the kernel confirms it. */
-static void say_still_running(const struct instance *old)
-{
-	struct instance now;
-
-	if (!instance_get(old->name, &now))
-		remedy("not upgraded: %s still runs %.20s (map id %u)", old->name, now.abi.version,
-		       now.map_id);
-}
-
-static int verb_upgrade(void *options, int argc, char **argv)
+static int verb_upgrade(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
+	struct instance old, now;
+	unsigned int defaults;
 	struct object obj;
-	struct instance old;
 	struct swap swap;
-	unsigned int users, defaults;
 	int ret;
 
-	(void)argc;
-	(void)argv;
 	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_get(opt->name, &old);
@@ -133,16 +121,14 @@ static int verb_upgrade(void *options, int argc, char **argv)
 		ret = swap_code(&old, obj.bpf, &swap);
 		object_close(&obj);
 	}
-	if (ret) {
-		say_still_running(&old);
+	if (ret) { /* say that the old code still runs, if the kernel confirms it */
+		if (!instance_get(old.name, &now))
+			remedy("not upgraded: %s still runs %.20s (map id %u)", old.name,
+			       now.abi.version, now.map_id);
 		return ret;
 	}
 	ret = defaults_set_again(opt->name, &defaults);
-	users = old.users > defaults ? old.users - defaults : 0;
-	if (opt->json)
-		print_json_upgraded(&old, &obj.abi, &swap, defaults, users);
-	else
-		print_upgraded(&old, &obj.abi, &swap, defaults, users);
+	print_upgraded(opt, &old, &obj.abi, &swap, defaults);
 	return ret;
 }
 

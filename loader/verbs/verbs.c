@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/privileges.h"
 #include "completion/completers.h"
 #include "descriptor.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
+#include "self/lock.h"
 #include "verbs/verbs.h"
 
 bool option_name(const char *option, const char *name, void *to)
@@ -97,6 +97,27 @@ int algorithm_option(const struct options *opt, const struct algorithm **algorit
 	algorithm_names(names, sizeof(names), " ");
 	remedy("it knows: %s", names);
 	return EXIT_USAGE;
+}
+
+int choose_profile(const struct options *opt, bool to_change, struct chosen *c)
+{
+	struct instance inst;
+	int ret;
+
+	if (privileges_take() || (to_change && lock_instances()))
+		return EXIT_REFUSED;
+	ret = instance_get(opt->name, &inst);
+	if (!ret)
+		ret = profile_map_open(&inst, &c->profiles);
+	if (ret)
+		return ret;
+	ret = profile_get(&c->profiles, opt->profile ? opt->profile : BBR_PROFILE_DEFAULT,
+			  &c->index);
+	if (ret)
+		profile_map_close(&c->profiles);
+	else
+		profile_read(&c->profiles, c->index, &c->params);
+	return ret;
 }
 
 static void print_notes(FILE *out)

@@ -12,6 +12,8 @@
 #include "cli/privileges.h"
 #include "cli/options.h"
 #include "experiments/experiments.h"
+#include "tuning/param.h"
+#include "tuning/profile_map.h"
 #include "tuning/rule_text.h"
 
 /* The options of all verbs; each verb's file says which it takes. */
@@ -38,8 +40,6 @@ struct options {
 	struct experiment_options experiment;
 };
 
-struct algorithm;
-
 extern const struct program bbrctl;
 
 /*
@@ -47,6 +47,19 @@ extern const struct program bbrctl;
  * EXIT_USAGE after printing that there is none with this name.
  */
 int algorithm_option(const struct options *opt, const struct algorithm **algorithm);
+
+/* The profile that --name and --profile choose. */
+struct chosen {
+	struct profile_map profiles;
+	int index;
+	struct param_set params;
+};
+
+/*
+ * Takes the privileges, with to_change also the lock, and reads that profile. Returns EXIT_DONE, and
+ * the caller closes c->profiles; or another status after printing why.
+ */
+int choose_profile(const struct options *opt, bool to_change, struct chosen *c);
 
 /* ---- what the verbs' files define their verbs with */
 
