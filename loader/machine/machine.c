@@ -8,23 +8,10 @@
 /* Makes room for one more of size bytes, all zeros. */
 static void *grow(void *array, size_t *n, size_t size)
 {
-	char **list = array, *grown = realloc(*list, (*n + 1) * size);
+	char **list = array;
 
-	if (!grown) {
-		err("out of memory");
-		return NULL;
-	}
-	*list = grown;
-	return memset(grown + (*n)++ * size, 0, size);
-}
-
-static char *copy(const char *text)
-{
-	char *made = strdup(text);
-
-	if (!made)
-		err("out of memory");
-	return made;
+	*list = mem_resize(*list, *n + 1, size);
+	return memset(*list + (*n)++ * size, 0, size);
 }
 
 static void set_name(char to[BBR_NAME_LEN], const char *name)
@@ -36,38 +23,29 @@ struct machine_instance *machine_add_instance(struct machine *m, const char *nam
 {
 	struct machine_instance *inst = grow(&m->instance, &m->n_instances, sizeof(*m->instance));
 
-	if (inst)
-		set_name(inst->name, name);
+	set_name(inst->name, name);
 	return inst;
 }
 
-struct machine_default *machine_add_default(struct machine *m, const char *netns, __u32 inode,
-					    const char *name)
+void machine_add_default(struct machine *m, const char *netns, __u32 inode, const char *name)
 {
 	struct machine_default *def = grow(&m->def, &m->n_defaults, sizeof(*m->def));
 
-	if (!def || !(def->netns = copy(netns)))
-		return NULL;
+	def->netns = mem_copy(netns);
 	def->inode = inode;
 	set_name(def->name, name);
-	return def;
 }
 
-struct machine_note *machine_add_note(struct machine *m, const struct machine_note *from)
+void machine_add_note(struct machine *m, const struct machine_note *note)
 {
-	struct machine_note *note = grow(&m->note, &m->n_notes, sizeof(*m->note));
-
-	if (note)
-		*note = *from;
-	return note;
+	*(struct machine_note *)grow(&m->note, &m->n_notes, sizeof(*note)) = *note;
 }
 
 struct attachment *machine_add_attachment(struct machine *m, const char *path, const char *name)
 {
 	struct attachment *at = grow(&m->attached, &m->n_attached, sizeof(*m->attached));
 
-	if (!at || !(at->path = copy(path)))
-		return NULL;
+	at->path = mem_copy(path);
 	set_name(at->name, name);
 	return at;
 }

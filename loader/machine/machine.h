@@ -70,15 +70,11 @@ struct machine {
 
 void machine_free(struct machine *m);
 
-/*
- * Each returns what it added, all zeros but for these values; NULL after printing that there is no
- * memory.
- */
+/* What they add is all zeros but for these values. */
 struct machine_instance *machine_add_instance(struct machine *m, const char *name);
-struct machine_default *machine_add_default(struct machine *m, const char *netns, __u32 inode,
-					    const char *name);
+void machine_add_default(struct machine *m, const char *netns, __u32 inode, const char *name);
 struct attachment *machine_add_attachment(struct machine *m, const char *path, const char *name);
-struct machine_note *machine_add_note(struct machine *m, const struct machine_note *note);
+void machine_add_note(struct machine *m, const struct machine_note *note);
 
 /* Each is NULL if there is none. */
 struct machine_instance *machine_instance(const struct machine *m, const char *name);

@@ -52,8 +52,6 @@ static int begin_instance(struct reader *r, const char *name)
 	}
 	if (!r->inst) {
 		r->inst = machine_add_instance(r->m, name);
-		if (!r->inst)
-			return EXIT_REFUSED;
 		r->inst->algorithm = r->inst->profiles.algorithm = algorithms[0];
 		strcpy(r->inst->version, BBR_VERSION);
 	}
@@ -102,14 +100,9 @@ static int take_rule(struct machine_instance *inst, const char *value)
 	const struct profile_definition *def;
 	struct bbr_rule rule;
 	const char *profile;
-	char *line = strdup(value);
-	int ret;
+	char *line = mem_copy(value);
+	int ret = rule_parse_line(line, &rule, &profile);
 
-	if (!line) {
-		err("out of memory");
-		return EXIT_REFUSED;
-	}
-	ret = rule_parse_line(line, &rule, &profile);
 	def = ret ? NULL : profile_definitions_find(&inst->profiles, profile);
 	if (!ret && !def && !strcmp(profile, BBR_PROFILE_DEFAULT)) {
 		ret = profile_definitions_begin(&inst->profiles, "", profile);
@@ -154,9 +147,10 @@ static int take_default(struct reader *r, const char *netns)
 	if (ret)
 		return ret;
 	other = machine_default(r->m, inode);
-	if (!other)
-		return machine_add_default(r->m, netns, inode, r->inst->name) ? EXIT_DONE :
-										EXIT_REFUSED;
+	if (!other) {
+		machine_add_default(r->m, netns, inode, r->inst->name);
+		return EXIT_DONE;
+	}
 	err("default_in %s: this namespace already has the default %s", netns, other->name);
 	remedy("name each namespace in only one line default_in");
 	return EXIT_USAGE;
@@ -175,8 +169,8 @@ static int take_attachment(struct reader *r, const char *value)
 		err("attach %s: this cgroup already has %s", value, other->name);
 		remedy("name each cgroup in only one line attach");
 		ret = EXIT_USAGE;
-	} else if (!machine_add_attachment(r->m, path, r->inst->name)) {
-		ret = EXIT_REFUSED;
+	} else {
+		machine_add_attachment(r->m, path, r->inst->name);
 	}
 	free(path);
 	return ret;
@@ -186,15 +180,10 @@ static int take_attachment(struct reader *r, const char *value)
 static int take_name(struct reader *r, const char *key, const char *value,
 		     int (*take)(struct reader *r, const char *name))
 {
-	char *name = strdup(value);
-	const char *wrong;
+	char *name = mem_copy(value);
+	const char *wrong = text_unquote(name);
 	int ret;
 
-	if (!name) {
-		err("out of memory");
-		return EXIT_REFUSED;
-	}
-	wrong = text_unquote(name);
 	if (wrong)
 		err("%s: %s", key, wrong);
 	ret = wrong ? EXIT_USAGE : take(r, name);
@@ -299,12 +288,11 @@ static int read_whole_folder(struct reader *r, const char *folder)
 /* The file or the folder may be missing, but not both. */
 static int read_default(struct reader *r)
 {
-	int n, ret = EXIT_DONE;
+	int n, ret;
 
-	if (!access(r->path, F_OK) || !is_folder(CONF_D))
-		ret = read_file(r);
-	else
+	if (access(r->path, F_OK) && is_folder(CONF_D))
 		return read_whole_folder(r, CONF_D);
+	ret = read_file(r);
 	return ret ? ret : read_folder(r, CONF_D, &n);
 }
 
@@ -352,17 +340,6 @@ static int check_name(const struct machine *m, const struct machine_instance *in
 	return EXIT_USAGE;
 }
 
-static int narrow(struct machine *m, const char *name, const char *path)
-{
-	if (name)
-		machine_narrow(m, name);
-	if (!name || m->n_instances)
-		return EXIT_DONE;
-	err("%s: has no [instance %s]", path, name);
-	remedy("leave --name out to use the whole file");
-	return EXIT_USAGE;
-}
-
 int machine_file_read(const char *path, const char *name, struct machine *m)
 {
 	struct reader r = { .m = m, .name = name, .path = path ? path : machine_file_default };
@@ -380,5 +357,12 @@ int machine_file_read(const char *path, const char *name, struct machine *m)
 		if (!ret)
 			ret = complete(&m->instance[i], path);
 	}
-	return ret ? ret : narrow(m, name, path);
+	if (ret || !name)
+		return ret;
+	machine_narrow(m, name);
+	if (m->n_instances)
+		return EXIT_DONE;
+	err("%s: has no [instance %s]", path, name);
+	remedy("leave --name out to use the whole file");
+	return EXIT_USAGE;
 }

@@ -79,8 +79,6 @@ static int read_instance(struct machine *m, const struct instance *loaded, bool 
 	struct machine_instance *inst = machine_add_instance(m, loaded->name);
 	int ours;
 
-	if (!inst)
-		return EXIT_REFUSED;
 	inst->loaded = *loaded;
 	inst->algorithm = loaded->algorithm;
 	memcpy(inst->version, loaded->abi.version, sizeof(inst->version));
@@ -99,7 +97,7 @@ static int read_notes(struct machine *m, const struct instance *loaded)
 
 	if (n < 0)
 		return err_bpf(n, "cannot read the previous defaults");
-	for (int i = 0; !ret && i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		struct machine_note note = { .inode = list[i].inode };
 		int applied = applied_has_default(loaded, list[i].inode);
 
@@ -110,7 +108,7 @@ static int read_notes(struct machine *m, const struct instance *loaded)
 		note.is_applied = applied;
 		strcpy(note.name, loaded->name);
 		strcpy(note.previous, list[i].previous);
-		ret = machine_add_note(m, &note) ? EXIT_DONE : EXIT_REFUSED;
+		machine_add_note(m, &note);
 	}
 	free(list);
 	return ret;
@@ -132,35 +130,24 @@ static int read_instances(const char *only, struct machine *m)
 	return ret;
 }
 
-static int read_defaults(struct machine *m)
+int machine_kernel_read(const char *only, struct machine *m)
 {
 	struct default_of *list;
-	int n, ret = defaults_list(&list, &n);
+	int n, ret;
 
-	for (int i = 0; !ret && i < n; i++)
-		if (!machine_add_default(m, list[i].netns, list[i].inode, list[i].name))
-			ret = EXIT_REFUSED;
+	*m = (struct machine){ .is_found = true };
+	ret = read_instances(only, m);
+	if (ret)
+		return ret;
+	ret = defaults_list(&list, &n);
+	for (int i = 0; i < n; i++)
+		machine_add_default(m, list[i].netns, list[i].inode, list[i].name);
 	defaults_free(list, n);
-	return ret;
-}
-
-static int read_attached(struct machine *m)
-{
-	int n = attachments_list(&m->attached);
-
+	if (ret)
+		return ret;
+	n = attachments_list(&m->attached);
 	if (n < 0)
 		return err_bpf(n, "cannot look at the cgroups");
 	m->n_attached = n;
 	return EXIT_DONE;
-}
-
-int machine_kernel_read(const char *only, struct machine *m)
-{
-	int ret;
-
-	*m = (struct machine){ .is_found = true };
-	ret = read_instances(only, m);
-	if (!ret)
-		ret = read_defaults(m);
-	return ret ? ret : read_attached(m);
 }

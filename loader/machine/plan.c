@@ -11,22 +11,15 @@ struct planning {
 	const char *only;
 	bool prune;
 	struct plan *plan;
-	bool is_out_of_memory;
 };
 
 static struct step *add_to(struct planning *p, struct step **list, size_t *n, enum step_kind kind,
 			   const char *name)
 {
-	static struct step lost; /* where to write if there is no memory */
-	struct step *grown = realloc(*list, (*n + 1) * sizeof(*grown));
-	struct step *step = &lost;
+	struct step *step;
 
-	if (grown) {
-		*list = grown;
-		step = &grown[(*n)++];
-	} else {
-		p->is_out_of_memory = true;
-	}
+	*list = mem_resize(*list, *n + 1, sizeof(**list));
+	step = &(*list)[(*n)++];
 	*step = (struct step){
 		.kind = kind,
 		.number = *n,
@@ -232,10 +225,6 @@ int plan_make(const struct machine *wanted, const struct machine *found, const c
 	plan_instances(&p);
 	plan_defaults(&p);
 	plan_attachments(&p);
-	if (p.is_out_of_memory) {
-		err("out of memory");
-		return EXIT_REFUSED;
-	}
 	if (plan->n)
 		qsort(plan->step, plan->n, sizeof(*plan->step), by_kind);
 	return EXIT_DONE;

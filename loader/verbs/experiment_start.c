@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl experiment start */
-#define _GNU_SOURCE /* asprintf() */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -78,7 +77,7 @@ static int take_netns(const struct options *opt, struct experiment_scope *scope)
 static int find_cgroup(const char *given, char **path)
 {
 	const char *named = given ? given : "/";
-	char below[PATH_MAX], *mount, *found;
+	char below[PATH_MAX], *mount;
 	__u64 id;
 	int ret = cgroup_find("--cgroup", named, path);
 
@@ -88,10 +87,9 @@ static int find_cgroup(const char *given, char **path)
 		return ret;
 	mount = cgroup_mount();
 	cgroup_path(id, below, sizeof(below)); /* "" without the privilege to ask for it */
-	if (mount && *below &&
-	    asprintf(&found, "%s%s", mount, strcmp(below, "/") ? below : "") >= 0) {
+	if (mount && *below) {
 		free(*path);
-		*path = found;
+		*path = mem_format("%s%s", mount, strcmp(below, "/") ? below : "");
 	}
 	free(mount);
 	return EXIT_DONE;

@@ -7,6 +7,7 @@
 #include "cgroup/cgroup.h"
 #include "descriptor.h"
 #include "cli/err.h"
+#include "kernel/clock.h"
 #include "kernel/instance.h"
 #include "kernel/netns.h"
 #include "instance/netns_default.h"
@@ -33,32 +34,15 @@ static struct default_of *defaults;
 static int nr_defaults;
 
 /* The cgroups that are attached to any of our names. */
-struct attachments {
-	struct attachment *list;
-	int n;
-};
-
-static __s64 clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
-}
-
-/* In nanoseconds: whole seconds of two clocks would make the result jump by one. */
-static time_t wall_clock(__u64 boottime_ns)
-{
-	__s64 since_boot = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
-
-	return (since_boot + (__s64)boottime_ns) / 1000000000;
-}
+static struct attachment *attached;
+static int nr_attached;
 
 static int read_status(const struct instance *inst, struct status *st)
 {
 	char name[BBR_PROFILE_NAME_LEN];
 	struct profile_map profiles;
 	struct bbr_watch *watch;
+	struct timespec boot;
 	struct param_set p;
 	int ret = profile_map_open(inst, &profiles);
 
@@ -76,8 +60,12 @@ static int read_status(const struct instance *inst, struct status *st)
 	st->monitors = watch ? __builtin_popcountll(watch->active) : 0;
 	if (watch)
 		instance_watch_unmap(watch);
-	st->loaded = wall_clock(inst->loaded_ns);
-	return 0;
+	/* In nanoseconds: whole seconds of two clocks would make the result jump by one. */
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	st->loaded =
+		(__s64)(realtime_ns() - (boot.tv_sec * NS_PER_S + boot.tv_nsec) + inst->loaded_ns) /
+		(__s64)NS_PER_S;
+	return EXIT_DONE;
 }
 
 /* Valid until the next call. */
@@ -89,17 +77,6 @@ static const char *shown_netns(const struct default_of *d)
 		return text_shown(d->netns);
 	snprintf(inode, sizeof(inode), "net:[%u]", d->inode);
 	return inode;
-}
-
-/* Returns how many columns it printed. */
-static int print_default_in(const struct instance *inst)
-{
-	int width = 0;
-
-	for (int i = 0; i < nr_defaults; i++)
-		if (default_is(&defaults[i], inst))
-			width += printf("%s%s", width ? "," : "", shown_netns(&defaults[i]));
-	return width ? width : printf("-");
 }
 
 /* Where the default has this name, but is the code of one that was unloaded. */
@@ -123,58 +100,30 @@ static void print_stale(const struct instance *inst)
 	}
 }
 
-static void print_cgroups(const char *name, const struct attachments *at)
-{
-	for (int i = 0; i < at->n; i++)
-		if (!strcmp(at->list[i].name, name))
-			printf("  attached to %s\n", text_shown(at->list[i].path));
-}
-
-/*
- * Prints attachments whose name is not loaded. They are indented, so that only the table's names
- * begin a line.
- */
-static void print_orphans(const struct instance *list, int n, const struct attachments *at)
-{
-	for (int i = 0; i < at->n; i++) {
-		int k = 0;
-
-		while (k < n && strcmp(list[k].name, at->list[i].name))
-			k++;
-		if (k == n)
-			printf("  %s is attached to %s, but not loaded\n", at->list[i].name,
-			       text_shown(at->list[i].path));
-	}
-}
-
-static void add_cgroups(struct json *j, const char *name, const struct attachments *at)
-{
-	json_open_array(j, "cgroups");
-	for (int i = 0; i < at->n; i++)
-		if (!strcmp(at->list[i].name, name))
-			json_add_string(j, NULL, at->list[i].path);
-	json_close(j);
-}
-
+/* One line, and what belongs to it. */
 static void print_text(const struct instance *inst, const struct status *st)
 {
 	char loaded[UNITS_LEN];
-	int width;
+	int width = 0;
 
+	if (!inst->supported) {
+		printf("%-15s %6u  loaded by another version (", inst->name, inst->map_id);
+		if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm)
+			printf("algorithm %s)\n", inst->abi.algorithm);
+		else
+			printf("ABI %u)\n", inst->abi.major);
+		return;
+	}
 	strftime(loaded, sizeof(loaded), "%F %T", localtime(&st->loaded));
 	printf("%-15s %6u %6u %8d %8d %9d  %-20s %-8.20s ", inst->name, inst->map_id, inst->users,
 	       st->changed, st->profiles, st->monitors, loaded, inst->abi.version);
-	width = print_default_in(inst);
+	for (int i = 0; i < nr_defaults; i++)
+		if (default_is(&defaults[i], inst))
+			width += printf("%s%s", width ? "," : "", shown_netns(&defaults[i]));
+	if (!width)
+		width = printf("-");
 	printf("%*s  %s\n", width < 10 ? 10 - width : 0, "", inst->algorithm->name);
-}
-
-static void print_unsupported(const struct instance *inst)
-{
-	printf("%-15s %6u  loaded by another version (", inst->name, inst->map_id);
-	if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm)
-		printf("algorithm %s)\n", inst->abi.algorithm);
-	else
-		printf("ABI %u)\n", inst->abi.major);
+	print_stale(inst);
 }
 
 static void add_default(struct json *j, const struct default_of *d)
@@ -199,8 +148,7 @@ static void add_defaults(struct json *j, const struct instance *inst)
 	json_close(j);
 }
 
-static void add_instance(struct json *j, const struct instance *inst, const struct status *st,
-			 const struct attachments *at)
+static void add_instance(struct json *j, const struct instance *inst, const struct status *st)
 {
 	json_open_object(j, NULL);
 	json_add_string(j, "name", inst->name);
@@ -221,98 +169,92 @@ static void add_instance(struct json *j, const struct instance *inst, const stru
 		json_add_signed(j, "loaded_s", st->loaded);
 		add_defaults(j, inst);
 	}
-	add_cgroups(j, inst->name, at);
+	json_open_array(j, "cgroups");
+	for (int i = 0; i < nr_attached; i++)
+		if (!strcmp(attached[i].name, inst->name))
+			json_add_string(j, NULL, attached[i].path);
+	json_close(j);
 	json_close(j);
 }
 
-static void print_json(const struct instance *list, const struct status *st, int n,
-		       const struct attachments *at)
+static void print_json(const struct instance *list, const struct status *st, int n)
 {
 	struct json j;
 
 	json_begin_pretty_array(&j, stdout);
 	for (int i = 0; i < n; i++)
-		add_instance(&j, &list[i], &st[i], at);
+		add_instance(&j, &list[i], &st[i]);
 	json_end(&j);
 }
 
-static void print_table(const struct instance *list, const struct status *st, int n,
-			const struct attachments *at)
+static void print_table(const struct instance *list, const struct status *st, int n)
 {
 	printf("%-15s %6s %6s %8s %8s %9s  %-20s %-8s %s  %s\n", "NAME", "MAP-ID", "USERS",
 	       "CHANGED", "PROFILES", "MONITORS", "LOADED", "VERSION", "DEFAULT-IN", "ALGORITHM");
 	for (int i = 0; i < n; i++) {
-		if (list[i].supported) {
-			print_text(&list[i], &st[i]);
-			print_stale(&list[i]);
-		} else {
-			print_unsupported(&list[i]);
-		}
-		print_cgroups(list[i].name, at);
+		print_text(&list[i], &st[i]);
+		for (int k = 0; k < nr_attached; k++)
+			if (!strcmp(attached[k].name, list[i].name))
+				printf("  attached to %s\n", text_shown(attached[k].path));
 	}
 }
 
-static int print_all(const struct options *opt, const struct instance *list,
-		     const struct status *st, int n)
+/*
+ * Prints attachments whose name is not loaded. They are indented, so that only the table's names
+ * begin a line.
+ */
+static void print_orphans(const struct instance *list, int n)
 {
-	struct attachments at;
+	for (int i = 0; i < nr_attached; i++) {
+		int k = 0;
 
-	at.n = attachments_list(&at.list);
-	if (at.n < 0)
-		return err_bpf(at.n, "cannot look at the cgroups");
-	if (opt->json)
-		print_json(list, st, n, &at);
-	else
-		print_table(list, st, n, &at);
-	if (!opt->json && !opt->name_given)
-		print_orphans(list, n, &at);
-	attachments_free(at.list, at.n);
-	return EXIT_DONE;
+		while (k < n && strcmp(list[k].name, attached[i].name))
+			k++;
+		if (k == n)
+			printf("  %s is attached to %s, but not loaded\n", attached[i].name,
+			       text_shown(attached[i].path));
+	}
 }
 
 static int read_and_print(const struct options *opt, const struct instance *list, int n)
 {
-	struct status *st = calloc(n + 1, sizeof(*st));
+	struct status *st = mem_new(n, sizeof(*st));
 	int ret = EXIT_DONE;
 
-	if (!st) {
-		err("status: out of memory");
-		return EXIT_REFUSED;
-	}
 	for (int i = 0; !ret && i < n; i++)
 		if (list[i].supported)
 			ret = read_status(&list[i], &st[i]);
-	if (!ret)
-		ret = print_all(opt, list, st, n);
+	if (!ret) {
+		nr_attached = attachments_list(&attached);
+		if (nr_attached < 0)
+			ret = err_bpf(nr_attached, "cannot look at the cgroups");
+	}
+	if (!ret && opt->json)
+		print_json(list, st, n);
+	else if (!ret)
+		print_table(list, st, n);
+	if (!ret && !opt->json && !opt->name_given)
+		print_orphans(list, n);
+	attachments_free(attached, nr_attached);
 	free(st);
 	return ret;
 }
 
-/* Returns false without memory. */
-static bool list_defaults(void)
+static void list_defaults(void)
 {
 	const struct netns_known *known;
-	struct default_of *all;
 	int n;
 
 	defaults_list(&defaults, &nr_defaults);
 	n = netns_list(&known);
-	if (n <= 0)
-		return true;
-	all = realloc(defaults, (nr_defaults + n) * sizeof(*all));
-	if (!all)
-		return false;
-	defaults = all;
 	for (int i = 0; i < n; i++) {
-		struct default_of *d = &defaults[nr_defaults];
-
 		if (!netns_is_unseen(&known[i]))
 			continue;
-		*d = (struct default_of){ .inode = known[i].inode, .map_id = known[i].is.map_id };
-		memcpy(d->name, known[i].is.name, sizeof(d->name));
-		nr_defaults++;
+		defaults = mem_resize(defaults, nr_defaults + 1, sizeof(*defaults));
+		defaults[nr_defaults] = (struct default_of){ .inode = known[i].inode,
+							     .map_id = known[i].is.map_id };
+		memcpy(defaults[nr_defaults++].name, known[i].is.name, sizeof(known[i].is.name));
 	}
-	return true;
 }
 
 static int verb_status(void *options, UNUSED int argc, UNUSED char **argv)
@@ -331,12 +273,9 @@ static int verb_status(void *options, UNUSED int argc, UNUSED char **argv)
 		return err_bpf(n, "cannot list instances");
 	if (ret)
 		return ret;
-	if (!n || list_defaults()) {
-		ret = read_and_print(opt, list ? list : &one, n);
-	} else {
-		err("status: out of memory");
-		ret = EXIT_REFUSED;
-	}
+	if (n)
+		list_defaults();
+	ret = read_and_print(opt, list ? list : &one, n);
 	defaults_free(defaults, nr_defaults);
 	free(list);
 	return ret;

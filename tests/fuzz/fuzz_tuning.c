@@ -364,7 +364,7 @@ static void make_found(struct machine *m, bool is_found)
 		struct machine_note note = { .inode = m->def[i].inode };
 
 		strcpy(note.name, m->def[i].name);
-		CHECK(machine_add_note(m, &note));
+		machine_add_note(m, &note);
 	}
 }
 

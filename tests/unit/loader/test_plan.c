@@ -43,8 +43,8 @@ static void what_is_the_same_stays(void **state)
 
 		add_profile(inst, "fast", "gain=2");
 		add_rule(inst, 1, 1);
-		assert_non_null(machine_add_default(m, i ? "x" : "/proc/9/ns/net", 7, "one"));
-		assert_non_null(machine_add_attachment(m, "/cg", "one"));
+		machine_add_default(m, i ? "x" : "/proc/9/ns/net", 7, "one");
+		machine_add_attachment(m, "/cg", "one");
 	}
 	add_note("one", 7, "reno");
 	EXPECT();
@@ -145,8 +145,8 @@ static void defaults_are_noted(void **state)
 	(void)state;
 	add(&wanted, "one");
 	add(&found, "one");
-	assert_non_null(machine_add_default(&wanted, "x", 7, "one"));
-	assert_non_null(machine_add_default(&found, "x", 7, "reno"));
+	machine_add_default(&wanted, "x", 7, "one");
+	machine_add_default(&found, "x", 7, "reno");
 	EXPECT(STEP_DEFAULT);
 	assert_string_equal(plan.step[0].previous, "reno");
 	/* Set by others: what was there before is not known. */
@@ -163,14 +163,14 @@ static void defaults_go_back_to_what_was_before_any_of_us(void **state)
 	add(&wanted, "one");
 	add(&found, "one");
 	add(&found, "two");
-	assert_non_null(machine_add_default(&found, "x", 7, "two"));
-	assert_non_null(machine_add_default(&found, "y", 8, "two")); /* set by others: stays */
+	machine_add_default(&found, "x", 7, "two");
+	machine_add_default(&found, "y", 8, "two"); /* set by others: stays */
 	add_note("one", 7, "reno");
 	add_note("two", 7, "one");
 	EXPECT(STEP_DEFAULT_BACK, STEP_UNLOAD);
 	assert_string_equal(plan.step[0].previous, "reno");
 	/* From one of ours to another: the next way back must not lead to the former. */
-	assert_non_null(machine_add_default(&wanted, "x", 7, "one"));
+	machine_add_default(&wanted, "x", 7, "one");
 	EXPECT(STEP_DEFAULT, STEP_UNLOAD);
 	assert_string_equal(plan.step[0].previous, "reno");
 	/* Notes that form a loop come to an end. */
@@ -184,8 +184,8 @@ static void attachments_follow(void **state)
 	add(&wanted, "one");
 	add(&found, "one");
 	add(&found, "two");
-	assert_non_null(machine_add_attachment(&wanted, "/new", "one"));
-	assert_non_null(machine_add_attachment(&wanted, "/moved", "one"));
+	machine_add_attachment(&wanted, "/new", "one");
+	machine_add_attachment(&wanted, "/moved", "one");
 	add_attached("/moved", "two");
 	add_attached("/old", "gone");
 	EXPECT(STEP_ATTACH, STEP_ATTACH, STEP_DETACH, STEP_UNLOAD);
@@ -200,14 +200,14 @@ static void what_no_apply_made_stays(void **state)
 	add(&wanted, "one");
 	add(&found, "one")->is_applied = false;
 	add(&found, "two")->is_applied = false;
-	assert_non_null(machine_add_default(&found, "x", 7, "one"));
-	assert_non_null(machine_add_default(&found, "y", 8, "two"));
+	machine_add_default(&found, "x", 7, "one");
+	machine_add_default(&found, "y", 8, "two");
 	add_note("one", 7, "reno");
 	add_note("two", 8, "reno");
 	found.note[0].is_applied = found.note[1].is_applied = false;
-	assert_non_null(machine_add_attachment(&found, "/one", "one"));
-	assert_non_null(machine_add_attachment(&found, "/two", "two"));
-	assert_non_null(machine_add_attachment(&found, "/gone", "gone"));
+	machine_add_attachment(&found, "/one", "one");
+	machine_add_attachment(&found, "/two", "two");
+	machine_add_attachment(&found, "/gone", "gone");
 	EXPECT();
 	/* What belongs to an instance that stays is not listed beside it. */
 	assert_int_equal(plan.n_left, 4);
@@ -228,8 +228,8 @@ static void what_no_apply_made_stays(void **state)
 	/* What the file names goes to it, whoever made it. */
 	found.instance[1].is_applied = false;
 	add(&wanted, "two");
-	assert_non_null(machine_add_attachment(&wanted, "/gone", "one"));
-	assert_non_null(machine_add_default(&wanted, "y", 8, "one"));
+	machine_add_attachment(&wanted, "/gone", "one");
+	machine_add_default(&wanted, "y", 8, "one");
 	EXPECT(STEP_DEFAULT, STEP_ATTACH);
 }
 
@@ -241,7 +241,7 @@ static void only_one_instance(void **state)
 	add(&found, "two");
 	add_attached("/a", "two");
 	add_attached("/b", "one");
-	assert_non_null(machine_add_default(&found, "x", 7, "two"));
+	machine_add_default(&found, "x", 7, "two");
 	add_note("two", 7, "reno");
 	make("one");
 	assert_int_equal(plan.n, 2);
@@ -259,7 +259,7 @@ static void a_file_of_profiles_and_rules(void **state)
 	add_profile(add(&found, "one"), "old", "gain=2");
 	add(&found, "two");
 	add_attached("/b", "one");
-	assert_non_null(machine_add_default(&found, "x", 7, "one"));
+	machine_add_default(&found, "x", 7, "one");
 	add_note("one", 7, "reno");
 	EXPECT(STEP_PROFILE_CHANGE, STEP_PROFILE_DELETE);
 }

@@ -194,13 +194,13 @@ static void a_namespace_gets_a_default(void **state)
 	(void)state;
 	add(&wanted, "one");
 	add(&found, "one");
-	assert_non_null(machine_add_default(&wanted, "ns1", 7, "one"));
+	machine_add_default(&wanted, "ns1", 7, "one");
 	/* What it has now is not known. */
 	expect("one: now the default of network namespace ns1 (was not known)\n",
 	       "one: is not the default of network namespace ns1\n",
 	       " [instance one]\n+default_in = ns1\n",
 	       "\"change\":\"default\",\"netns\":\"ns1\",\"inode\":7");
-	assert_non_null(machine_add_default(&found, "/proc/9/ns/net", 7, "reno"));
+	machine_add_default(&found, "/proc/9/ns/net", 7, "reno");
 	expect("one: now the default of network namespace ns1 (was reno)\n",
 	       "one: is not the default of network namespace ns1, but reno is\n",
 	       " [instance one]\n+default_in = ns1\n",
@@ -218,7 +218,7 @@ static void a_namespace_gets_its_default_back(void **state)
 	(void)state;
 	add(&wanted, "one");
 	add(&found, "one");
-	assert_non_null(machine_add_default(&found, "ns1", 7, "one"));
+	machine_add_default(&found, "ns1", 7, "one");
 	add_note("one", 7, "reno");
 	expect("one: no longer the default of network namespace ns1\n",
 	       "one: is the default of network namespace ns1\n",
@@ -231,7 +231,7 @@ static void a_cgroup_is_attached(void **state)
 	(void)state;
 	add(&wanted, "one");
 	add(&found, "one");
-	assert_non_null(machine_add_attachment(&wanted, "/cg", "one"));
+	machine_add_attachment(&wanted, "/cg", "one");
 	expect("one: attached to /cg\n", "one: is not attached to /cg\n",
 	       " [instance one]\n+attach = /cg\n", "\"change\":\"attach\",\"cgroup\":\"/cg\"");
 }
@@ -251,8 +251,8 @@ static void what_comes_with_an_instance_is_shown_once(void **state)
 {
 	(void)state;
 	add(&wanted, "one");
-	assert_non_null(machine_add_default(&wanted, "ns1", 7, "one"));
-	assert_non_null(machine_add_attachment(&wanted, "/cg", "one"));
+	machine_add_default(&wanted, "ns1", 7, "one");
+	machine_add_attachment(&wanted, "/cg", "one");
 	make(3);
 	assert_string_equal(diff(0), "+[instance one]\n+algorithm = made_up\n+default_in = ns1\n"
 				     "+attach = /cg\n+\n+[default]\n");
@@ -285,10 +285,10 @@ static void what_no_apply_made_is_left_alone(void **state)
 	add(&wanted, "one");
 	add(&found, "one");
 	add(&found, "two")->is_applied = false;
-	assert_non_null(machine_add_default(&found, "ns1", 7, "one"));
+	machine_add_default(&found, "ns1", 7, "one");
 	add_note("one", 7, "reno");
 	found.note[0].is_applied = false;
-	assert_non_null(machine_add_attachment(&found, "/cg ", "one"));
+	machine_add_attachment(&found, "/cg ", "one");
 	make(0);
 	assert_int_equal(plan.n_left, 3);
 	assert_string_equal(left(0, ""),
