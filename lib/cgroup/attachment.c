@@ -6,20 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-
+#include "bpf_calls.h"
 #include "cgroup.h"
+#include "cli/err.h"
 
 static int read_attach(__u32 map_id, struct bbr_attach *attach)
 {
 	static const __u32 key;
-	struct bpf_map_info info = {};
-	__u32 len = sizeof(info);
 	int error, fd = bpf_map_get_fd_by_id(map_id);
+	struct bpf_map_info info;
 
 	if (fd < 0)
 		return -errno;
-	error = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;
+	error = map_info(fd, &info);
 	if (!error && (strcmp(info.name, BBR_MAP_ATTACH) || info.value_size != sizeof(*attach)))
 		error = -ENOENT;
 	if (!error && bpf_map_lookup_elem(fd, &key, attach))
@@ -59,14 +58,13 @@ static int is_applied(const struct sockops_prog *prog)
 	int ret = 0;
 
 	for (__u32 i = 0; !ret && i < prog->maps; i++) {
-		struct bpf_map_info info = {};
-		__u32 len = sizeof(info);
+		struct bpf_map_info info;
 		int fd = bpf_map_get_fd_by_id(prog->map_ids[i]);
 
 		if (fd < 0)
 			return -errno;
-		ret = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno :
-								!strcmp(info.name, BBR_MAP_APPLIED);
+		ret = map_info(fd, &info);
+		ret = ret ? ret : !strcmp(info.name, BBR_MAP_APPLIED);
 		close(fd);
 	}
 	return ret;
@@ -103,11 +101,10 @@ struct list {
 	int n;
 };
 
-static int note(const struct sockops_prog *prog, void *data)
+static int take(const struct sockops_prog *prog, void *data)
 {
 	struct list *list = data;
 	struct bbr_attach attach;
-	struct attachment *grown;
 	int applied, ret = is_ours(prog, &attach);
 
 	if (ret != 1)
@@ -117,20 +114,17 @@ static int note(const struct sockops_prog *prog, void *data)
 		return applied;
 	if (list->n && !strcmp(list->at[list->n - 1].path, prog->cgroup))
 		return 0; /* only the first one of a cgroup counts */
-	grown = realloc(list->at, (list->n + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	list->at = grown;
-	grown[list->n].path = strdup(prog->cgroup);
-	memcpy(grown[list->n].name, attach.name, BBR_NAME_LEN);
-	grown[list->n].is_applied = applied;
-	return grown[list->n++].path ? 0 : -ENOMEM;
+	list->at = mem_resize(list->at, list->n + 1, sizeof(*list->at));
+	list->at[list->n] =
+		(struct attachment){ .path = mem_copy(prog->cgroup), .is_applied = applied };
+	memcpy(list->at[list->n++].name, attach.name, BBR_NAME_LEN);
+	return 0;
 }
 
 int attachments_list(struct attachment **list)
 {
 	struct list found = {};
-	int error = sockops_visit_all(BBR_ATTACH_PROG, note, &found);
+	int error = sockops_visit_all(BBR_ATTACH_PROG, take, &found);
 
 	if (error) {
 		attachments_free(found.at, found.n);

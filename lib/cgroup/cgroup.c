@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE /* name_to_handle_at(), asprintf() */
+#define _GNU_SOURCE /* name_to_handle_at() */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -29,7 +29,7 @@ char *cgroup_mount(void)
 	 */
 	while (f && !found && (m = getmntent(f)))
 		if (!strcmp(m->mnt_type, "cgroup2"))
-			found = strdup(m->mnt_dir);
+			found = mem_copy(m->mnt_dir);
 	if (f)
 		endmntent(f);
 	return found;
@@ -62,13 +62,6 @@ static bool handle_of(const char *path, __u64 *id)
 	return true;
 }
 
-static char *below(const char *mount, const char *path)
-{
-	char *joined;
-
-	return asprintf(&joined, "%s/%s", mount, path) < 0 ? NULL : joined;
-}
-
 int cgroup_find(const char *option, const char *path, char **found)
 {
 	char *mount, *full;
@@ -82,7 +75,7 @@ int cgroup_find(const char *option, const char *path, char **found)
 		remedy("mount it: mount -t cgroup2 none /sys/fs/cgroup");
 		return EXIT_REFUSED;
 	}
-	full = path[0] ? below(mount, path) : NULL;
+	full = path[0] ? mem_format("%s/%s", mount, path) : NULL;
 	if (full && is_cgroup(full))
 		*found = realpath(full, NULL);
 	free(full);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE /* asprintf() */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +10,7 @@
 #include <bpf/bpf.h>
 
 #include "cgroup.h"
+#include "cli/err.h"
 
 #define MAX_PROGS 64 /* sockops programs of one cgroup; the kernel allows no more */
 
@@ -85,14 +85,11 @@ static int walk(const char *path, const char *name, sockops_visitor visit, void 
 		ret = n < 0 ? -errno : 0;
 	}
 	for (int i = 0; i < n; i++) {
-		char *below;
+		char *below = mem_format("%s/%s", path, entries[i]->d_name);
 
-		if (!ret && asprintf(&below, "%s/%s", path, entries[i]->d_name) < 0)
-			ret = -ENOMEM;
-		if (!ret) {
+		if (!ret)
 			ret = walk(below, name, visit, data);
-			free(below);
-		}
+		free(below);
 		free(entries[i]);
 	}
 	free(entries);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "err.h"
 #include "json.h"
 #include "text.h"
 
@@ -253,11 +254,10 @@ static void put_escaped(struct json *j, const char *text)
 static void put_quoted(struct json *j, const char *text)
 {
 	size_t size = TEXT_QUOTED_LEN(strlen(text));
-	char *quoted = malloc(size);
+	char *quoted = mem_new(size, 1);
 
-	if (quoted)
-		text_quote(quoted, size, text);
-	put_escaped(j, quoted ? quoted : "?");
+	text_quote(quoted, size, text);
+	put_escaped(j, quoted);
 	free(quoted);
 }
 

@@ -362,13 +362,9 @@ static void free_lists(const struct verb *verb, void *options)
 
 static int run_verb(const struct program *program, const struct verb *verb, int argc, char **argv)
 {
-	void *options = calloc(1, verb->size + 1);
+	void *options = mem_new(1, verb->size + 1);
 	int ret;
 
-	if (!options) {
-		err("%s: out of memory", verb->name);
-		return EXIT_REFUSED;
-	}
 	if (verb->init)
 		verb->init(options);
 	ret = parse(program, verb, options, argc, argv);
@@ -396,14 +392,11 @@ static int take_out_words(int argc, char **argv, const struct line *line, char *
 
 int program_run(const struct program *program, int argc, char **argv)
 {
-	char **copy = calloc(argc + 1, sizeof(*copy)), **own = calloc(argc + 1, sizeof(*own));
+	char **copy = mem_new(argc + 1, sizeof(*copy)), **own = mem_new(argc + 1, sizeof(*own));
 	struct line line;
 	int ret;
 
-	if (!copy || !own) {
-		err("out of memory");
-		ret = EXIT_REFUSED;
-	} else if (argc > 1 && !strcmp(argv[1], "--complete")) {
+	if (argc > 1 && !strcmp(argv[1], "--complete")) {
 		ret = completion_run(program, argc - 2, argv + 2);
 	} else {
 		memcpy(copy, argv, argc * sizeof(*copy));
@@ -431,16 +424,11 @@ bool option_text(UNUSED const char *option, const char *value, void *to)
 	return true;
 }
 
-bool option_append(const char *option, const char *value, void *to)
+bool option_append(UNUSED const char *option, const char *value, void *to)
 {
 	struct value_list *list = to;
-	const char **grown = realloc(list->arg, (list->n + 1) * sizeof(*grown));
 
-	if (!grown) {
-		err("%s %s: out of memory", option, value);
-		return false;
-	}
-	list->arg = grown;
+	list->arg = mem_resize(list->arg, list->n + 1, sizeof(*list->arg));
 	list->arg[list->n++] = value;
 	return true;
 }

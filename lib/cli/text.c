@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "err.h"
 #include "text.h"
 #include "units.h"
 
@@ -113,9 +114,7 @@ const char *text_shown(const char *text)
 	if (is_plain(text))
 		return text;
 	free(*to);
-	*to = malloc(size);
-	if (!*to)
-		return "?";
+	*to = mem_new(size, 1);
 	text_quote(*to, size, text);
 	return *to;
 }
@@ -155,6 +154,14 @@ const char *text_unquote(char *text)
 		return "something follows the closing quote";
 	*to = 0;
 	return NULL;
+}
+
+void text_tame(char *text, size_t size, const char *also)
+{
+	text[size - 1] = 0;
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~' || strchr(also, *text))
+			*text = '?';
 }
 
 void text_print(FILE *out, const char *message)

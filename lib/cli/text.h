@@ -34,6 +34,12 @@ size_t text_quote(char *to, size_t size, const char *text);
  */
 const char *text_unquote(char *text);
 
+/*
+ * Ends text that anybody may have written into size bytes, and puts ? in place of what is no
+ * printable ASCII, or among the characters `also`: so it may reach a terminal, or JSON.
+ */
+void text_tame(char *text, size_t size, const char *also);
+
 /* Prints a message with \xHH in place of each byte that a terminal should not get. */
 void text_print(FILE *out, const char *message);
 

@@ -8,9 +8,9 @@
 
 #include <sys/mman.h>
 
-#include <bpf/bpf.h>
-
+#include "bpf_calls.h"
 #include "cli/err.h"
+#include "cli/text.h"
 #include "experiment.h"
 #include "instance.h"
 #include "cgroup/cgroup.h"
@@ -31,13 +31,9 @@ bool experiment_name_is_valid(const char *name)
 	return strlen(name) < EXPERIMENT_NAME_LEN && instance_name_is_valid(name);
 }
 
-/* Others may have written anything there. It must not reach a terminal or JSON as it is. */
-static void make_printable(char *text, size_t size)
+static void tame(char *text, size_t size)
 {
-	text[size - 1] = 0;
-	for (; *text; text++)
-		if (*text < ' ' || *text > '~' || *text == '"' || *text == '\\')
-			*text = '?';
+	text_tame(text, size, "\"\\");
 }
 
 static bool is_sound(struct experiment *e)
@@ -47,16 +43,16 @@ static bool is_sound(struct experiment *e)
 	    e->arms > EXPERIMENT_ARMS || !e->outcomes || e->outcomes & (e->outcomes - 1) ||
 	    (e->design == EXPERIMENT_SWITCHBACK && !e->block) || e->scope.dst_len > 128)
 		return false;
-	make_printable(e->name, sizeof(e->name));
-	make_printable(e->scope.netns_name, sizeof(e->scope.netns_name));
+	tame(e->name, sizeof(e->name));
+	tame(e->scope.netns_name, sizeof(e->scope.netns_name));
 	for (int i = 0; i < EXPERIMENT_ARMS; i++) {
-		make_printable(e->arm[i].label, sizeof(e->arm[i].label));
-		make_printable(e->arm[i].cc, sizeof(e->arm[i].cc));
-		make_printable(e->arm[i].profile_name, sizeof(e->arm[i].profile_name));
-		make_printable(e->attached[i], sizeof(e->attached[i]));
+		tame(e->arm[i].label, sizeof(e->arm[i].label));
+		tame(e->arm[i].cc, sizeof(e->arm[i].cc));
+		tame(e->arm[i].profile_name, sizeof(e->arm[i].profile_name));
+		tame(e->attached[i], sizeof(e->attached[i]));
 	}
 	for (int i = 0; i < EXPERIMENT_GUARDS; i++)
-		make_printable(e->guard[i], sizeof(e->guard[i]));
+		tame(e->guard[i], sizeof(e->guard[i]));
 	return true;
 }
 
@@ -89,9 +85,7 @@ static int read_config(const struct map *map, struct experiment *e)
 
 	if (map->info.value_size < sizeof(*e))
 		return -ENOENT;
-	value = malloc(map->info.value_size);
-	if (!value)
-		return -ENOMEM;
+	value = mem_new(1, map->info.value_size);
 	error = bpf_map_lookup_elem(map->fd, &key, value) ? -errno : 0;
 	memcpy(e, value, sizeof(*e));
 	free(value);
@@ -123,12 +117,11 @@ static void *map_array(const struct map *map, size_t size, size_t least, __u32 n
 static int note_map(struct map maps[MAPS], __u32 id)
 {
 	struct map found = { .fd = bpf_map_get_fd_by_id(id) };
-	__u32 len = sizeof(found.info);
 	int error;
 
 	if (found.fd < 0)
 		return -errno;
-	error = bpf_obj_get_info_by_fd(found.fd, &found.info, &len) ? -errno : 0;
+	error = map_info(found.fd, &found.info);
 	for (int i = 0; !error && i < MAPS; i++)
 		if (maps[i].fd < 0 && !strcmp(found.info.name, map_names[i])) {
 			maps[i] = found;
@@ -177,10 +170,9 @@ void experiment_close(struct experiment_handle *h)
 static int open_handle(const struct sockops_prog *prog, struct experiment_handle *h)
 {
 	struct map maps[MAPS] = { { .fd = -1 }, { .fd = -1 }, { .fd = -1 }, { .fd = -1 } };
-	int error;
+	int error = 0;
 
-	*h = (struct experiment_handle){ .prog_id = prog->id, .path = strdup(prog->cgroup) };
-	error = h->path ? 0 : -ENOMEM;
+	*h = (struct experiment_handle){ .prog_id = prog->id, .path = mem_copy(prog->cgroup) };
 	for (__u32 i = 0; !error && i < prog->maps; i++)
 		error = note_map(maps, prog->map_ids[i]);
 	if (!error)
@@ -216,14 +208,10 @@ struct list {
 static int take(const struct sockops_prog *prog, void *data)
 {
 	struct list *list = data;
-	struct experiment_handle *grown;
 	int error;
 
-	grown = realloc(list->handle, (list->n + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	list->handle = grown;
-	error = open_handle(prog, &grown[list->n]);
+	list->handle = mem_resize(list->handle, list->n + 1, sizeof(*list->handle));
+	error = open_handle(prog, &list->handle[list->n]);
 	if (!error)
 		list->n++;
 	return error == -ENOENT ? 0 : error;

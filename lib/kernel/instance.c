@@ -7,14 +7,15 @@
 
 #include <sys/mman.h>
 
-#include <bpf/bpf.h>
 #include <bpf/btf.h>
 
 #include "bpf_bbr/experiment.h"
 #include "bpf_bbr/snapshot.h"
 #include "kernel_types.h"
 #include "descriptor.h"
+#include "bpf_calls.h"
 #include "cli/err.h"
+#include "cli/text.h"
 #include "instance.h"
 
 #define MAX_MAPS 64 /* maps of one program that are looked at */
@@ -29,24 +30,17 @@ void instance_know_layout(const struct bbr_ops_layout *layout)
 
 static int find_layout(const struct btf *btf, struct bbr_ops_layout *l)
 {
-	/* 6.9 wrapped the header of the value into a struct `common`. */
-	static const char *const state_new[] = { "common", "state", NULL };
-	static const char *const state_old[] = { "state", NULL };
-	static const char *const refcnt_new[] = { "common", "refcnt", NULL };
-	static const char *const refcnt_old[] = { "refcnt", NULL };
-	static const char *const name[] = { "data", "name", NULL };
-	static const char *const cong_control[] = { "data", "cong_control", NULL };
-	static const char *const init[] = { "data", "init", NULL };
 	int id = btf__find_by_name_kind(btf, TCP_OPS_VALUE, BTF_KIND_STRUCT);
 
+	/* 6.9 wrapped the header of the value into a struct `common`. */
 	if (id < 0 ||
-	    (btf_member_path(btf, id, state_new, &l->state) &&
-	     btf_member_path(btf, id, state_old, &l->state)) ||
-	    (btf_member_path(btf, id, refcnt_new, &l->refcnt) &&
-	     btf_member_path(btf, id, refcnt_old, &l->refcnt)) ||
-	    btf_member_path(btf, id, name, &l->name) ||
-	    btf_member_path(btf, id, cong_control, &l->cong_control) ||
-	    btf_member_path(btf, id, init, &l->init))
+	    (btf_member_offset(btf, id, "common.state", &l->state) &&
+	     btf_member_offset(btf, id, "state", &l->state)) ||
+	    (btf_member_offset(btf, id, "common.refcnt", &l->refcnt) &&
+	     btf_member_offset(btf, id, "refcnt", &l->refcnt)) ||
+	    btf_member_offset(btf, id, "data.name", &l->name) ||
+	    btf_member_offset(btf, id, "data.cong_control", &l->cong_control) ||
+	    btf_member_offset(btf, id, "data.init", &l->init))
 		return -ENOTSUP;
 	l->value_type = id;
 	return 0;
@@ -70,31 +64,14 @@ int instance_map(__u32 id)
 	return fd < 0 ? -errno : fd;
 }
 
-static int map_info(int fd, struct bpf_map_info *info)
-{
-	__u32 len = sizeof(*info);
-
-	memset(info, 0, sizeof(*info));
-	return bpf_obj_get_info_by_fd(fd, info, &len) ? -errno : 0;
-}
-
-/* Others may have written anything there. It must not reach a terminal or JSON as it is. */
-static void make_printable(char *text, size_t size)
-{
-	text[size - 1] = 0;
-	for (; *text; text++)
-		if (*text <= ' ' || *text > '~' || *text == '"' || *text == '\\')
-			*text = '?';
-}
-
 bool abi_read(const void *record, size_t size, struct bbr_abi *abi)
 {
 	memset(abi, 0, sizeof(*abi));
 	if (size < sizeof(*abi))
 		return false;
 	memcpy(abi, record, sizeof(*abi));
-	make_printable(abi->version, sizeof(abi->version));
-	make_printable(abi->algorithm, sizeof(abi->algorithm));
+	text_tame(abi->version, sizeof(abi->version), " \"\\");
+	text_tame(abi->algorithm, sizeof(abi->algorithm), " \"\\");
 	return abi->magic == BBR_ABI_MAGIC;
 }
 
@@ -124,33 +101,30 @@ static int read_abi(int fd, size_t size, struct bbr_abi *abi)
 /* Notes the id of a map that has one of our names, and reads the ABI. */
 static int note_map(__u32 id, struct instance *inst)
 {
+	const struct {
+		const char *name;
+		__u32 *id;
+	} known[] = {
+		{ BBR_MAP_PARAMS, &inst->params_id },
+		{ BBR_MAP_CLAMPED, &inst->clamped_id },
+		{ BBR_MAP_RULES, &inst->rules_id },
+		{ BBR_MAP_WATCH, &inst->watch_id },
+		{ BBR_MAP_RINGS, &inst->rings_id },
+		{ BBR_MAP_DEFAULTS, &inst->defaults_id },
+		{ BBR_MAP_APPLIED, &inst->applied_id },
+		{ INSTANCE_MAP_ASSIGNED, &inst->assigned_id },
+	};
 	struct bpf_map_info info;
 	int fd = instance_map(id), error;
 
 	if (fd < 0)
 		return fd;
 	error = map_info(fd, &info);
-	if (error)
-		goto out;
-	if (!strcmp(info.name, BBR_MAP_PARAMS))
-		inst->params_id = id;
-	else if (!strcmp(info.name, BBR_MAP_CLAMPED))
-		inst->clamped_id = id;
-	else if (!strcmp(info.name, BBR_MAP_RULES))
-		inst->rules_id = id;
-	else if (!strcmp(info.name, BBR_MAP_WATCH))
-		inst->watch_id = id;
-	else if (!strcmp(info.name, BBR_MAP_RINGS))
-		inst->rings_id = id;
-	else if (!strcmp(info.name, BBR_MAP_DEFAULTS))
-		inst->defaults_id = id;
-	else if (!strcmp(info.name, BBR_MAP_APPLIED))
-		inst->applied_id = id;
-	else if (!strcmp(info.name, INSTANCE_MAP_ASSIGNED))
-		inst->assigned_id = id;
-	else if (!strcmp(info.name, BBR_MAP_ABI))
+	for (size_t i = 0; !error && i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(info.name, known[i].name))
+			*known[i].id = id;
+	if (!error && !strcmp(info.name, BBR_MAP_ABI))
 		error = read_abi(fd, info.value_size, &inst->abi);
-out:
 	close(fd);
 	return error;
 }
@@ -316,12 +290,6 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct instance *)a)->name, ((const struct instance *)b)->name);
 }
 
-/* BPF objects come and go while we look: it is no error if one vanishes between two calls. */
-static bool has_vanished(int error)
-{
-	return error == -ENOENT;
-}
-
 static bool is_listed(struct instance *list, int n, const struct instance *inst)
 {
 	for (int i = 0; i < n; i++) {
@@ -355,7 +323,8 @@ static int list_instances(struct instance **list, bool registered)
 			ret = inspect(fd, &known_layout, &inst);
 			close(fd);
 		}
-		if (ret < 0 && !has_vanished(ret))
+		/* BPF objects come and go while we look: it is no error if one vanishes meanwhile. */
+		if (ret < 0 && ret != -ENOENT)
 			goto out;
 		if (ret != 1)
 			continue;

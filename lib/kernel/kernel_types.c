@@ -23,27 +23,35 @@ void kernel_types_forget(void)
 	types = NULL;
 }
 
-int btf_member_path(const struct btf *btf, __u32 type_id, const char *const *path, __u32 *offset)
+int btf_member_offset(const struct btf *btf, __u32 type_id, const char *path, __u32 *offset)
 {
-	*offset = 0;
-	for (; *path; path++) {
+	for (*offset = 0; *path; path += *path == '.') {
 		const struct btf_type *t = btf__type_by_id(btf, btf__resolve_type(btf, type_id));
-		const struct btf_member *m;
-		int i, n;
+		size_t len = strcspn(path, ".");
+		int i, n = t && btf_is_composite(t) ? btf_vlen(t) : 0;
 
-		if (!t || !btf_is_composite(t))
-			return -ENOENT;
-		m = btf_members(t);
-		n = btf_vlen(t);
-		for (i = 0; i < n; i++)
-			if (!strcmp(btf__name_by_offset(btf, m[i].name_off), *path))
+		for (i = 0; i < n; i++) {
+			const char *name = btf__name_by_offset(btf, btf_members(t)[i].name_off);
+
+			if (!strncmp(name, path, len) && !name[len])
 				break;
+		}
 		if (i == n)
 			return -ENOENT;
 		*offset += btf_member_bit_offset(t, i) / 8;
-		type_id = m[i].type;
+		type_id = btf_members(t)[i].type;
+		path += len;
 	}
 	return 0;
+}
+
+bool kernel_has_member(const char *type, const char *path)
+{
+	const struct btf *btf = kernel_types();
+	int id = btf ? btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT) : -1;
+	__u32 offset;
+
+	return id > 0 && !btf_member_offset(btf, id, path, &offset);
 }
 
 #define MODULE_BTF "/sys/kernel/btf/tcp_bbr"
@@ -51,10 +59,10 @@ int btf_member_path(const struct btf *btf, __u32 type_id, const char *const *pat
 static int find_by_member(const struct btf *btf, int type, const struct algorithm **algorithm)
 {
 	for (size_t i = 0; i < n_algorithms; i++) {
-		const char *const path[] = { algorithms[i]->kernel_member, NULL };
+		const char *member = algorithms[i]->kernel_member;
 		__u32 offset;
 
-		if (!path[0] || btf_member_path(btf, type, path, &offset))
+		if (!member || btf_member_offset(btf, type, member, &offset))
 			continue;
 		*algorithm = algorithms[i];
 		return 0;
@@ -62,11 +70,14 @@ static int find_by_member(const struct btf *btf, int type, const struct algorith
 	return -EPROTONOSUPPORT;
 }
 
-static int find(struct btf *kernel, const struct algorithm **algorithm)
+int kernel_bbr_find(const struct algorithm **algorithm)
 {
-	int type = btf__find_by_name_kind(kernel, "bbr", BTF_KIND_STRUCT), error;
-	struct btf *module;
+	struct btf *kernel = kernel_types(), *module;
+	int type, error;
 
+	if (!kernel)
+		return -ENOENT;
+	type = btf__find_by_name_kind(kernel, "bbr", BTF_KIND_STRUCT);
 	if (type > 0)
 		return find_by_member(kernel, type, algorithm);
 	module = btf__parse_split(MODULE_BTF, kernel);
@@ -74,13 +85,6 @@ static int find(struct btf *kernel, const struct algorithm **algorithm)
 	error = type > 0 ? find_by_member(module, type, algorithm) : -ENOENT;
 	btf__free(module);
 	return error;
-}
-
-int kernel_bbr_find(const struct algorithm **algorithm)
-{
-	struct btf *kernel = kernel_types();
-
-	return kernel ? find(kernel, algorithm) : -ENOENT;
 }
 
 int kernel_bbr_refuse(void)

@@ -3,6 +3,8 @@
 #ifndef LIB_KERNEL_TYPES_H
 #define LIB_KERNEL_TYPES_H
 
+#include <stdbool.h>
+
 #include <linux/types.h>
 
 struct btf;
@@ -23,10 +25,13 @@ struct btf *kernel_types(void);
 void kernel_types_forget(void);
 
 /*
- * Finds the offset in bytes of a member of a type, along a path of names that ends with NULL.
- * Returns 0 or -ENOENT.
+ * Finds the offset in bytes of a member of a type, along a path of names: "data.init". Returns 0 or
+ * -ENOENT.
  */
-int btf_member_path(const struct btf *btf, __u32 type_id, const char *const *path, __u32 *offset);
+int btf_member_offset(const struct btf *btf, __u32 type_id, const char *path, __u32 *offset);
+
+/* Does the kernel's struct of this name have such a member? No types: false. */
+bool kernel_has_member(const char *type, const char *path);
 
 /*
  * Which BBR the kernel's own `bbr` is. Mainline has version 1. Some distributions build their

@@ -21,9 +21,9 @@
 
 #include <bpf/bpf.h>
 
+#include "bpf_calls.h"
 #include "cli/err.h"
 #include "cli/units.h"
-#include "iterator.h"
 #include "netns.h"
 #include "netns.lskel.h"
 

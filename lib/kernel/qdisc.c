@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE /* asprintf() */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+#include "cli/err.h"
 #include "qdisc.h"
 
 struct reading {
@@ -39,23 +39,18 @@ static int ask(int fd)
 	return send(fd, &request, sizeof(request), 0) < 0 ? -errno : 0;
 }
 
-/* The device's entry, which is new unless it was the last. NULL: none, or no memory. */
+/* The device's entry, which is new unless it was the last. NULL: none. */
 static struct device_qdisc *entry_of(struct reading *r, int index)
 {
-	struct device_qdisc *grown, *q = r->n ? &r->list[r->n - 1] : NULL;
+	struct device_qdisc *q = r->n ? &r->list[r->n - 1] : NULL;
 	char device[IF_NAMESIZE];
 
 	if (!if_indextoname(index, device))
 		return NULL;
 	if (q && !strcmp(q->device, device))
 		return q;
-	grown = realloc(r->list, (r->n + 1) * sizeof(*grown));
-	if (!grown) {
-		r->error = -ENOMEM;
-		return NULL;
-	}
-	r->list = grown;
-	q = &grown[r->n++];
+	r->list = mem_resize(r->list, r->n + 1, sizeof(*r->list));
+	q = &r->list[r->n++];
 	memset(q, 0, sizeof(*q));
 	strcpy(q->device, device);
 	return q;
@@ -74,24 +69,11 @@ static bool is_plain(const char *kind)
 	return false;
 }
 
-static void add_queue(struct reading *r, struct device_qdisc *q, unsigned int queue)
-{
-	char *grown;
-
-	/* The kernel lists them from the last to the first. */
-	if (asprintf(&grown, "%x%s%s", queue, q->queues ? " " : "", q->queues ? q->queues : "") <
-	    0) {
-		r->error = -ENOMEM;
-		return;
-	}
-	free(q->queues);
-	q->queues = grown;
-}
-
 /* queue: which of those below mq, 0 for a root. */
-static void note(struct reading *r, int index, const char *kind, unsigned int queue)
+static void take_queue(struct reading *r, int index, const char *kind, unsigned int queue)
 {
 	struct device_qdisc *q = strcmp(kind, "noqueue") ? entry_of(r, index) : NULL;
+	char *others;
 
 	if (!q)
 		return;
@@ -101,8 +83,11 @@ static void note(struct reading *r, int index, const char *kind, unsigned int qu
 		return;
 	strcpy(q->multi, r->mq_kind);
 	q->handle = r->mq_handle >> 16;
-	if (is_plain(kind))
-		add_queue(r, q, queue);
+	if (!is_plain(kind))
+		return;
+	others = q->queues; /* the kernel lists them from the last to the first */
+	q->queues = mem_format("%x%s%s", queue, others ? " " : "", others ? others : "");
+	free(others);
 }
 
 /* Takes the root of a device or, below mq, each of its queues. */
@@ -123,10 +108,10 @@ static void take(struct reading *r, const struct nlmsghdr *head)
 		r->mq_handle = TC_H_MAJ(tc->tcm_handle);
 		strcpy(r->mq_kind, kind);
 	} else if (tc->tcm_parent == TC_H_ROOT) {
-		note(r, tc->tcm_ifindex, kind, 0);
+		take_queue(r, tc->tcm_ifindex, kind, 0);
 	} else if (tc->tcm_ifindex == r->mq_index && tc->tcm_parent != TC_H_INGRESS &&
 		   TC_H_MAJ(tc->tcm_parent) == r->mq_handle) {
-		note(r, tc->tcm_ifindex, kind, TC_H_MIN(tc->tcm_parent));
+		take_queue(r, tc->tcm_ifindex, kind, TC_H_MIN(tc->tcm_parent));
 	}
 }
 
@@ -179,19 +164,15 @@ void qdiscs_free(struct device_qdisc *list, int n)
 
 char *qdisc_advice(const struct device_qdisc *q)
 {
-	char *advice = NULL, make[64 + IF_NAMESIZE] = "";
-	unsigned int handle = q->handle ? q->handle : 1;
+	char make[64 + IF_NAMESIZE] = "";
 
 	if (q->multi[0] ? !q->queues : !is_plain(q->kind))
 		return NULL;
 	if (!q->multi[0])
-		return asprintf(&advice, "tc qdisc replace dev %s root fq", q->device) < 0 ? NULL :
-											     advice;
+		return mem_format("tc qdisc replace dev %s root fq", q->device);
 	if (!q->handle) /* it has to have one before its queues have names */
 		snprintf(make, sizeof(make), "tc qdisc replace dev %s root handle 1: %s; ",
 			 q->device, q->multi);
-	return asprintf(&advice, "%sfor q in %s; do tc qdisc replace dev %s parent %x:$q fq; done",
-			make, q->queues, q->device, handle) < 0 ?
-		       NULL :
-		       advice;
+	return mem_format("%sfor q in %s; do tc qdisc replace dev %s parent %x:$q fq; done", make,
+			  q->queues, q->device, q->handle ? q->handle : 1);
 }

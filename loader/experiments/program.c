@@ -9,12 +9,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "bpf_calls.h"
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "experiments/experiments.h"
 #include "instance/attach_program.h"
 #include "kernel/clock.h"
-#include "kernel/iterator.h"
 #include "kernel/netns.h"
 
 #define MOVE_PROG "bbr_exp_move"
@@ -125,14 +125,13 @@ int experiment_program_start(struct experiment_request *r, const int assigned[EX
 /* Makes the object use this map of the running experiment, if it has one with the same name. */
 static int reuse(struct bpf_object *obj, __u32 id)
 {
-	struct bpf_map_info info = {};
-	__u32 len = sizeof(info);
 	int error, fd = bpf_map_get_fd_by_id(id);
+	struct bpf_map_info info;
 	struct bpf_map *map;
 
 	if (fd < 0)
 		return -errno;
-	error = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;
+	error = map_info(fd, &info);
 	map = error ? NULL : bpf_object__find_map_by_name(obj, info.name);
 	if (map && strcmp(info.name, MOVE_MAP_TO))
 		error = bpf_map__reuse_fd(map, fd) ? -errno : 0;

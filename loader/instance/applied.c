@@ -3,33 +3,25 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-
+#include "bpf_calls.h"
 #include "instance/applied.h"
 #include "kernel/instance.h"
 
 #define MAX_DEFAULTS 4096 /* namespaces of an instance */
 
-/* libbpf makes a map without a name if the kernel refuses its probe for names once. */
-static int check_name(int map, const char *name)
-{
-	struct bpf_map_info info = {};
-	__u32 len = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(map, &info, &len))
-		return -errno;
-	return strcmp(info.name, name) ? -EAGAIN : 0;
-}
-
 int netns_map_make(int prog_fd, const char *name, __u32 value_size)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	struct bpf_map_info info;
 	int error, map = bpf_map_create(BPF_MAP_TYPE_HASH, name, sizeof(__u32), value_size,
 					MAX_DEFAULTS, &opts);
 
 	if (map < 0)
 		return -errno;
-	error = check_name(map, name);
+	error = map_info(map, &info);
+	/* libbpf makes a map without a name if the kernel refuses its probe for names once. */
+	if (!error && strcmp(info.name, name))
+		error = -EAGAIN;
 	/* From here on it lives as long as the program, through which it can be found. */
 	if (!error && bpf_prog_bind_map(prog_fd, map, NULL))
 		error = -errno;

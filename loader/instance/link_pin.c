@@ -14,7 +14,6 @@
 #include <sys/vfs.h>
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 
 #include "kernel/kernel_types.h"
 #include "cli/err.h"
@@ -35,17 +34,6 @@ const char *pin_path(const char *name)
 		if (*c == '.')
 			*c = '-';
 	return path;
-}
-
-/* Member `update` came with 6.4, as did links of congestion controls. */
-static bool kernel_has_links(void)
-{
-	static const char *const update[] = { "update", NULL };
-	const struct btf *btf = kernel_types();
-	int id = btf ? btf__find_by_name_kind(btf, "bpf_struct_ops", BTF_KIND_STRUCT) : -1;
-	__u32 offset;
-
-	return id > 0 && !btf_member_path(btf, id, update, &offset);
 }
 
 /*
@@ -86,35 +74,11 @@ static int first_mount(const char *mountinfo)
 
 #define INITIAL_PID_NS 0xEFFFFFFCu /* PROC_PID_INIT_INO: the same on every kernel */
 
-/*
- * Is process 1 that of a container? Then its mounts end with it, and tell nothing about the host's.
- */
-static bool is_container(void)
-{
-	struct stat st;
-
-	return !stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PID_NS;
-}
-
 static bool is_bpffs(void)
 {
 	struct statfs fs;
 
 	return !statfs(BPFFS, &fs) && fs.f_type == BPF_FS_MAGIC;
-}
-
-static bool is_read_only(void)
-{
-	struct statvfs fs;
-
-	return !statvfs(BPFFS, &fs) && fs.f_flag & ST_RDONLY;
-}
-
-static bool is_first_namespace(void)
-{
-	int first = first_mount("/proc/1/mountinfo");
-
-	return first >= 0 && first == first_mount("/proc/self/mountinfo");
 }
 
 static const char in_container[] = "the host's bpffs is not at " BPFFS
@@ -123,14 +87,19 @@ static const char read_only[] = "the bpffs at " BPFFS " is mounted read-only";
 
 const char *pin_problem(void)
 {
+	int first = first_mount("/proc/1/mountinfo");
+	struct statvfs fs;
 	struct stat st;
 
-	if (!is_bpffs())
-		return !is_first_namespace() ? "this mount namespace has no bpffs, and a new one "
-					       "would end with it" :
-		       is_container()	     ? in_container :
-					       NULL;
-	if (is_read_only())
+	if (!is_bpffs()) {
+		if (first < 0 || first != first_mount("/proc/self/mountinfo"))
+			return "this mount namespace has no bpffs, and a new one would end with it";
+		/* If process 1 is a container's, its mounts end with it, and tell nothing about the host's. */
+		return !stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PID_NS ?
+			       in_container :
+			       NULL;
+	}
+	if (!statvfs(BPFFS, &fs) && fs.f_flag & ST_RDONLY)
 		return read_only;
 	if (stat(BPFFS, &st) || !is_lasting(&st))
 		return "its bpffs would end with this mount namespace";
@@ -177,11 +146,6 @@ int pin_remove(const char *name, __u32 link_id)
 	return ret;
 }
 
-static bool is_free(const char *path)
-{
-	return access(path, F_OK) && errno == ENOENT;
-}
-
 /* Mounts a bpffs if need be, and makes room for the pin in it. Returns NULL, or why not. */
 static const char *make_place(const char *name)
 {
@@ -190,13 +154,14 @@ static const char *make_place(const char *name)
 	pin_remove(name, 0);
 	if (mkdir(PINS, 0700) && errno != EEXIST)
 		return strerror(errno);
-	return is_free(pin_path(name)) ? NULL : "the path of its pin is in use";
+	return access(pin_path(name), F_OK) && errno == ENOENT ? NULL :
+								 "the path of its pin is in use";
 }
 
 int pin_prepare(const char *name, const char **why_plain)
 {
 	*why_plain = "this kernel has no links of congestion controls";
-	if (!kernel_has_links())
+	if (!kernel_has_member("bpf_struct_ops", "update")) /* both came with 6.4 */
 		return EXIT_DONE;
 	*why_plain = pin_problem();
 	if (*why_plain == in_container || *why_plain == read_only)

@@ -33,12 +33,6 @@ static int refuse(const struct object *obj, const char *why)
 	return EXIT_REFUSED;
 }
 
-static int refuse_memory(const struct object *obj)
-{
-	err("%s: out of memory", obj->file);
-	return EXIT_REFUSED;
-}
-
 /*
  * Reads all of the file once: what the process without privileges looked at is what is loaded, also
  * if somebody changes the file in the meantime.
@@ -137,13 +131,13 @@ static int check_abi(struct object *obj)
 static int open_bytes(const struct embedded *bytes, struct object *obj)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = BBR_NAME);
-	int ret;
+	int ret = EXIT_REFUSED;
 
 	obj->bpf = bpf_object__open_mem(bytes->begin, bytes->end - bytes->begin, &opts);
 	if (obj->bpf)
 		ret = check_abi(obj);
 	else if (errno == ENOMEM)
-		ret = refuse_memory(obj);
+		err("%s: out of memory", obj->file);
 	else
 		ret = refuse(obj, "it is not a whole BPF object: libbpf cannot read it");
 	if (ret)

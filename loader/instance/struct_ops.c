@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "bpf_calls.h"
 #include "cli/err.h"
 #include "instance/link_pin.h"
 #include "instance/struct_ops.h"
@@ -86,17 +86,14 @@ static int ops_value_open(struct ops_value *v)
 	return v->value ? 0 : -ENOMEM;
 }
 
-/* Frees the value, unless make_map() has taken it over. */
-static void ops_value_close(struct ops_value *v)
-{
-	free(v->value);
-}
-
 static int put(struct ops_value *v, const char *member, const void *data, size_t len)
 {
-	const char *const path[] = { "data", member, NULL };
+	char path[64];
 	__u32 offset;
-	int error = btf_member_path(v->btf, v->type, path, &offset);
+	int error;
+
+	snprintf(path, sizeof(path), "data.%s", member);
+	error = btf_member_offset(v->btf, v->type, path, &offset);
 
 	if (!error)
 		memcpy(v->value + offset, data, len);
@@ -123,12 +120,13 @@ static int make_map(struct ops *ops, struct ops_value *v, const char *name, int 
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .btf_fd = btf_fd,
 		    .btf_vmlinux_value_type_id = v->type, .map_flags = ops->by_link ? F_LINK : 0);
-	struct bpf_map_info info = {};
-	__u32 len = sizeof(info);
+	struct bpf_map_info info;
+	int error;
 
 	ops->fd = bpf_map_create(BPF_MAP_TYPE_STRUCT_OPS, name, sizeof(key), v->size, 1, &opts);
-	if (ops->fd < 0 || bpf_obj_get_info_by_fd(ops->fd, &info, &len))
-		return -errno;
+	error = ops->fd < 0 ? -errno : map_info(ops->fd, &info);
+	if (error)
+		return error;
 	ops->map_id = info.id;
 	if (ops->by_link && bpf_map_update_elem(ops->fd, &key, v->value, 0))
 		return -errno;
@@ -158,9 +156,8 @@ int object_set_flags(struct bpf_object *obj, __u32 flags)
 /* Reads the flags in an element of the struct_ops map. */
 static int flags_of(const struct ops_value *v, const char *value, __u32 *flags)
 {
-	static const char *const path[] = { "data", "flags", NULL };
 	__u32 offset;
-	int error = btf_member_path(v->btf, v->type, path, &offset);
+	int error = btf_member_offset(v->btf, v->type, "data.flags", &offset);
 
 	if (!error)
 		memcpy(flags, value + offset, sizeof(*flags));
@@ -188,7 +185,7 @@ int ops_flags(const struct instance *inst, __u32 *flags)
 		error = read_value(inst, v.value);
 	if (!error)
 		error = flags_of(&v, v.value, flags);
-	ops_value_close(&v);
+	free(v.value); /* unless make_map() has taken it over */
 	return error;
 }
 
@@ -217,17 +214,16 @@ int ops_make(struct ops *ops, struct bpf_object *obj, const char *name, bool by_
 	if (!error)
 		error = make_map(ops, &v, name, bpf_object__btf_fd(obj));
 out:
-	ops_value_close(&v);
+	free(v.value); /* unless make_map() has taken it over */
 	return error;
 }
 
 /* The kernel returns program ids where it takes file descriptors. */
 static int put_programs_of(struct ops_value *v, const char *value, int *fds, int *n)
 {
-	static const char *const data[] = { "data", NULL };
 	const struct btf_type *t = btf__type_by_id(v->btf, v->type);
 	__u32 start;
-	int error = btf_member_path(v->btf, v->type, data, &start);
+	int error = btf_member_offset(v->btf, v->type, "data", &start);
 
 	if (error)
 		return error;
@@ -282,7 +278,7 @@ int ops_remake(struct ops *ops, const struct instance *inst, int btf_fd)
 	 * them.
 	 */
 	free(value);
-	ops_value_close(&v);
+	free(v.value); /* unless make_map() has taken it over */
 	return error;
 }
 

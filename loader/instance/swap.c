@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -17,18 +16,11 @@
 #include "instance/object.h"
 #include "instance/struct_ops.h"
 #include "instance/swap.h"
+#include "kernel/clock.h"
 #include "kernel/instance.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_list.h"
-
-static __u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
 
 static int replace(const struct instance *old, const struct ops *new)
 {

@@ -314,8 +314,7 @@ static int complete(struct machine_instance *inst, const char *path)
 		err("%s: instance %s has more than %d profiles", path, inst->name, BBR_PROFILES);
 		return EXIT_USAGE;
 	}
-	if (rule_list_find_twins(&inst->rules, &first, &second))
-		return EXIT_REFUSED;
+	rule_list_find_twins(&inst->rules, &first, &second);
 	if (first == second)
 		return EXIT_DONE;
 	err("%s: rules %u and %u of instance %s have the same options", path, first + 1, second + 1,

@@ -13,6 +13,7 @@
 
 #include "cli/err.h"
 #include "instance/object.h"
+#include "instance/struct_ops.h"
 #include "migration/migration.h"
 #include "kernel/netns.h"
 
@@ -249,23 +250,21 @@ size_t migration_count(const struct migration *m, enum migrate_what what, bool l
 
 int migration_check_to(const char *option, const char *name)
 {
-	char available[4096] = "", word[BBR_NAME_LEN + 2];
-	FILE *f = fopen(AVAILABLE, "re");
+	char available[4096];
+	bool is_read;
+	FILE *f;
 
-	if (!f || !fgets(available, sizeof(available), f)) {
+	if (is_registered(name))
+		return EXIT_DONE;
+	f = fopen(AVAILABLE, "re");
+	is_read = f && fgets(available, sizeof(available), f);
+	if (!is_read)
 		err("cannot read %s: %s", AVAILABLE, strerror(errno));
-		if (f)
-			fclose(f);
+	if (f)
+		fclose(f);
+	if (!is_read)
 		return EXIT_REFUSED;
-	}
-	fclose(f);
 	available[strcspn(available, "\n")] = 0;
-	for (char *p = available; *p; p += strcspn(p, " ")) {
-		p += strspn(p, " ");
-		snprintf(word, sizeof(word), "%.*s", (int)strcspn(p, " "), p);
-		if (!strcmp(word, name))
-			return EXIT_DONE;
-	}
 	err("%s %s: the kernel has no congestion control of this name", option, name);
 	remedy("available: %s; load others with bbrctl load, or modprobe tcp_NAME", available);
 	return EXIT_USAGE;

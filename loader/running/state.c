@@ -5,6 +5,7 @@
 
 #include "cli/err.h"
 #include "cli/json.h"
+#include "cli/text.h"
 #include "experiment/row.h"
 #include "kernel/clock.h"
 #include "running/running.h"
@@ -118,10 +119,7 @@ bool decision_read(const struct experiment_handle *h, __u64 number,
 		   struct experiment_decision *decision)
 {
 	memcpy(decision, &h->log[number % EXPERIMENT_LOG], sizeof(*decision));
-	decision->text[sizeof(decision->text) - 1] = 0;
-	for (char *c = decision->text; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
+	text_tame(decision->text, sizeof(decision->text), "");
 	return decision->time;
 }
 

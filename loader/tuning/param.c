@@ -270,11 +270,7 @@ int param_assign(const char *assignment, struct param_set *set)
 		say_list_of_keys(set->algorithm);
 		return EXIT_USAGE;
 	}
-	list = strdup(eq + 1);
-	if (!list) {
-		err("%s: out of memory", assignment);
-		return EXIT_REFUSED;
-	}
+	list = mem_copy(eq + 1);
 	ret = assign_list(param, eq + 1, list, values);
 	free(list);
 	if (!ret)

@@ -7,28 +7,18 @@
 
 #include <sys/mman.h>
 
-#include <bpf/bpf.h>
-
+#include "bpf_calls.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 
-/* The parts of the program's map end in parameters, so their size depends on its version. */
-static int read_clamped_size(struct profile_map *ps)
-{
-	struct bpf_map_info info = {};
-	__u32 len = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(ps->clamped_fd, &info, &len))
-		return err_bpf(errno, "cannot get the size of the program's profiles");
-	ps->clamped_size = info.value_size;
-	return EXIT_DONE;
-}
-
 int profile_map_open_maps(const struct algorithm *algorithm, int params_fd, int clamped_fd,
 			  __u32 params_size, struct profile_map *ps)
 {
+	struct bpf_map_info info;
+	int error;
+
 	ps->algorithm = algorithm;
 	ps->params_size = params_size;
 	ps->clamped_fd = clamped_fd;
@@ -36,7 +26,12 @@ int profile_map_open_maps(const struct algorithm *algorithm, int params_fd, int 
 	ps->head = mmap(NULL, ps->size, PROT_READ | PROT_WRITE, MAP_SHARED, params_fd, 0);
 	if (ps->head == MAP_FAILED)
 		return err_bpf(errno, "cannot map the instance's profiles");
-	return clamped_fd < 0 ? EXIT_DONE : read_clamped_size(ps);
+	if (clamped_fd < 0)
+		return EXIT_DONE;
+	/* The parts of the program's map end in parameters, so their size depends on its version. */
+	error = map_info(clamped_fd, &info);
+	ps->clamped_size = info.value_size;
+	return error ? err_bpf(error, "cannot get the size of the program's profiles") : EXIT_DONE;
 }
 
 int profile_map_open(const struct instance *inst, struct profile_map *ps)
@@ -120,12 +115,10 @@ int profile_get(const struct profile_map *ps, const char *name, int *index)
 
 int profile_connections(const struct profile_map *ps, long long connections[BBR_PROFILES])
 {
-	char *clamped = malloc(ps->clamped_size);
+	char *clamped = mem_new(1, ps->clamped_size);
 	struct bbr_clamped_head head;
 	int error;
 
-	if (!clamped)
-		return -ENOMEM;
 	error = bpf_map_lookup_elem(ps->clamped_fd, &(int){ 0 }, clamped) ? -errno : 0;
 	for (int i = 0; !error && i < BBR_PROFILES; i++) {
 		memcpy(&head, clamped + ps->clamped_size / BBR_PROFILES * i, sizeof(head));

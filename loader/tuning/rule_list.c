@@ -13,12 +13,6 @@
 
 static const __u32 place; /* of the trie in bbr_rules */
 
-static int out_of_memory(void)
-{
-	err("out of memory");
-	return EXIT_REFUSED;
-}
-
 void rule_list_free(struct rule_list *rules)
 {
 	free(rules->rule);
@@ -36,9 +30,7 @@ static bool is_sound(const struct bbr_rule *rule)
 
 static int read_all(const struct rule_lookup *l, struct rule_list *rules)
 {
-	rules->rule = calloc(l->n + 1, sizeof(*rules->rule));
-	if (!rules->rule)
-		return -ENOMEM;
+	rules->rule = mem_new(l->n, sizeof(*rules->rule));
 	for (; rules->n < l->n; rules->n++) {
 		struct bbr_rule *rule = &rules->rule[rules->n];
 		int error = rule_lookup_get(l, rules->n, rule);
@@ -165,10 +157,8 @@ static int put_chains(int fd, const struct bbr_rule *sorted, __u32 n)
 
 static struct bbr_rule *sort(const struct rule_list *rules)
 {
-	struct bbr_rule *sorted = calloc(rules->n + 1, sizeof(*sorted));
+	struct bbr_rule *sorted = mem_new(rules->n, sizeof(*sorted));
 
-	if (!sorted)
-		return NULL;
 	for (__u32 i = 0; i < rules->n; i++) {
 		sorted[i] = rules->rule[i];
 		sorted[i].order = i;
@@ -177,12 +167,10 @@ static struct bbr_rule *sort(const struct rule_list *rules)
 	return sorted;
 }
 
-int rule_list_find_twins(const struct rule_list *rules, __u32 *first, __u32 *second)
+void rule_list_find_twins(const struct rule_list *rules, __u32 *first, __u32 *second)
 {
 	struct bbr_rule *sorted = sort(rules);
 
-	if (!sorted)
-		return out_of_memory();
 	*first = *second = 0;
 	for (__u32 i = 1; i < rules->n && *first == *second; i++) {
 		struct bbr_rule_key a = key_of(&sorted[i - 1]), b = key_of(&sorted[i]);
@@ -193,7 +181,6 @@ int rule_list_find_twins(const struct rule_list *rules, __u32 *first, __u32 *sec
 		*second = sorted[i].order;
 	}
 	free(sorted);
-	return EXIT_DONE;
 }
 
 static int fill_trie(int fd, const struct rule_list *rules)
@@ -202,8 +189,6 @@ static int fill_trie(int fd, const struct rule_list *rules)
 	struct bbr_rule index = { .profile = rules->n };
 	int error = 0;
 
-	if (!sorted)
-		return -ENOMEM;
 	for (__u32 i = 0; !error && i < rules->n; i++) {
 		index.order |= 1u << (sorted[i].fields & (BBR_RULE_COMBINATIONS - 1));
 		error = put(fd, rule_special_key(BBR_RULE_LISTED, sorted[i].order), &sorted[i]);
@@ -243,26 +228,18 @@ int rule_trie_open(int outer_fd, int *trie)
 	return *trie < 0 ? *trie : 0;
 }
 
-/* The new trie replaces the old one. */
-static int replace_trie(int outer, const struct rule_list *rules)
-{
-	int error, fd = rule_trie_make(rules);
-
-	if (fd < 0)
-		return fd;
-	error = bpf_map_update_elem(outer, &place, &fd, BPF_ANY) ? -errno : 0;
-	close(fd);
-	return error;
-}
-
 int rule_list_write_map(int outer_fd, const struct rule_list *rules)
 {
-	int error;
+	int error = 0, fd = rules->n ? rule_trie_make(rules) : -1;
 
-	if (rules->n)
-		error = replace_trie(outer_fd, rules);
-	else
-		error = bpf_map_delete_elem(outer_fd, &place) && errno != ENOENT ? -errno : 0;
+	if (rules->n && fd < 0)
+		error = fd;
+	else if (rules->n) /* the new trie replaces the old one */
+		error = bpf_map_update_elem(outer_fd, &place, &fd, BPF_ANY) ? -errno : 0;
+	else if (bpf_map_delete_elem(outer_fd, &place) && errno != ENOENT)
+		error = -errno;
+	if (fd >= 0)
+		close(fd);
 	return error ? err_bpf(error, "cannot write the instance's rules") : EXIT_DONE;
 }
 
@@ -279,20 +256,16 @@ int rule_list_write(const struct instance *inst, const struct rule_list *rules)
 
 int rule_list_insert(struct rule_list *rules, __u32 place_of_rule, const struct bbr_rule *rule)
 {
-	struct bbr_rule *grown;
+	struct bbr_rule *rule_at;
 
 	if (rules->n == BBR_MAX_RULES) {
 		err("there are %d rules, the maximum", BBR_MAX_RULES);
 		return EXIT_REFUSED;
 	}
-	grown = realloc(rules->rule, (rules->n + 1) * sizeof(*grown));
-	if (!grown)
-		return out_of_memory();
-	rules->rule = grown;
-	memmove(&grown[place_of_rule + 1], &grown[place_of_rule],
-		(rules->n - place_of_rule) * sizeof(*grown));
-	grown[place_of_rule] = *rule;
-	rules->n++;
+	rules->rule = mem_resize(rules->rule, rules->n + 1, sizeof(*rule));
+	rule_at = &rules->rule[place_of_rule];
+	memmove(rule_at + 1, rule_at, (rules->n++ - place_of_rule) * sizeof(*rule));
+	*rule_at = *rule;
 	return EXIT_DONE;
 }
 

@@ -52,10 +52,10 @@ void rule_list_remove(struct rule_list *rules, __u32 place);
 int rule_list_find(const struct rule_list *rules, const struct bbr_rule *like);
 
 /*
- * Finds two rules that ask for the same. Returns EXIT_DONE, with their indexes *first < *second, or
- * both equal if there are no two; or EXIT_REFUSED after printing why not.
+ * Finds two rules that ask for the same: their indexes *first < *second, or both equal if there are
+ * no two.
  */
-int rule_list_find_twins(const struct rule_list *rules, __u32 *first, __u32 *second);
+void rule_list_find_twins(const struct rule_list *rules, __u32 *first, __u32 *second);
 
 /* The index of the first rule that matches a connection, or -1. */
 int rule_list_match(const struct rule_list *rules, const struct rule_test *test);

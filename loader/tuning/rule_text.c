@@ -12,15 +12,6 @@
 #include "tuning/rule_text.h"
 #include "address.h"
 
-static __u32 prefix_length(const __u32 mask[4])
-{
-	__u32 len = 0;
-
-	for (int i = 0; i < 4; i++)
-		len += __builtin_popcount(mask[i]);
-	return len;
-}
-
 int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule)
 {
 	__u32 mask[4];
@@ -29,7 +20,8 @@ int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule)
 	if (filter->dst) {
 		if (!parse_prefix("--dst", filter->dst, rule->dst, mask))
 			return EXIT_USAGE;
-		rule->dst_len = prefix_length(mask);
+		for (int i = 0; i < 4; i++)
+			rule->dst_len += __builtin_popcount(mask[i]);
 	}
 	if (filter->dport) {
 		if (!parse_port("--dport", filter->dport, &rule->dport))
@@ -53,17 +45,6 @@ int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule)
 	return EXIT_DONE;
 }
 
-static int take_cgroup(char *path, struct socket_filter *filter)
-{
-	const char *wrong = path && *path ? text_unquote(path) : "its path is missing";
-
-	filter->cgroup = path;
-	if (!wrong)
-		return EXIT_DONE;
-	err("rule: --cgroup: %s", wrong);
-	return EXIT_USAGE;
-}
-
 int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 {
 	struct socket_filter filter = {};
@@ -75,8 +56,8 @@ int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 		{ "--sport", &filter.sport }, { "--mark", &filter.mark },
 		{ "--profile", &name },
 	};
+	const char *wrong = NULL;
 	char *word, *value;
-	int ret = EXIT_DONE;
 
 	while ((word = strsep(&line, " "))) {
 		const char **place = NULL;
@@ -84,7 +65,8 @@ int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 		if (!*word)
 			continue;
 		if (!strcmp(word, "--cgroup")) {
-			ret = take_cgroup(line, &filter);
+			filter.cgroup = line;
+			wrong = line && *line ? text_unquote(line) : "its path is missing";
 			break;
 		}
 		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -98,8 +80,10 @@ int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 		}
 		*place = value;
 	}
-	if (ret)
-		return ret;
+	if (wrong) {
+		err("rule: --cgroup: %s", wrong);
+		return EXIT_USAGE;
+	}
 	if (!name) {
 		err("rule: --profile is missing");
 		return EXIT_USAGE;
@@ -163,11 +147,15 @@ void rule_add_json(struct json *j, const struct bbr_rule *rule)
 
 int socket_filter_parse(const struct socket_filter *filter, struct migrate_config *config)
 {
-	if ((filter->dst && !parse_prefix("--dst", filter->dst, config->raddr, config->rmask)) ||
-	    (filter->dport && !parse_port("--dport", filter->dport, &config->rport)) ||
-	    (filter->sport && !parse_port("--sport", filter->sport, &config->lport)) ||
-	    (filter->mark && !parse_mark("--mark", filter->mark, &config->mark)))
-		return EXIT_USAGE;
-	config->has_mark = !!filter->mark;
-	return filter->cgroup ? cgroup_id("--cgroup", filter->cgroup, &config->cgroup) : EXIT_DONE;
+	struct bbr_rule rule;
+	int ret = rule_parse(filter, &rule);
+
+	memcpy(config->raddr, rule.dst, sizeof(rule.dst));
+	prefix_mask(config->rmask, rule.dst_len);
+	config->rport = rule.dport;
+	config->lport = rule.sport;
+	config->mark = rule.mark;
+	config->has_mark = !!(rule.fields & BBR_RULE_MARK);
+	config->cgroup = rule.cgroup;
+	return ret;
 }

@@ -217,14 +217,6 @@ static void emit_exit(struct code *c, int error_register)
 	emit(c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
-/* Jumps from rules that could not be written to what undoes all before them. */
-static void emit_failure(struct code *c, size_t *jump)
-{
-	emit(c, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_0, 0, 0);
-	*jump = c->n;
-	emit(c, BPF_JMP | BPF_JSLT | BPF_K, BPF_REG_6, 0, 0, 0);
-}
-
 /* Only rules can fail. The verifier refuses what cannot be reached. */
 static void emit_undo(struct code *c, const struct tuning_change *change, size_t n,
 		      const size_t *jump)
@@ -260,7 +252,10 @@ static void emit_all(struct code *c, const struct tuning_change *change, size_t 
 		if (!change[i].changes_rules)
 			continue;
 		emit_rules(c, change[i].rules_fd, change[i].to_trie);
-		emit_failure(c, &jump[i]);
+		/* From rules that could not be written to what undoes all before them. */
+		emit(c, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_0, 0, 0);
+		jump[i] = c->n;
+		emit(c, BPF_JMP | BPF_JSLT | BPF_K, BPF_REG_6, 0, 0, 0);
 		can_fail = true;
 	}
 	for (size_t i = 0; i < n; i++)

@@ -27,15 +27,6 @@ struct traits {
 	bool link; /* 6.4: what is registered can be replaced */
 };
 
-static bool has_member(const struct btf *btf, const char *type, const char *member)
-{
-	const char *const path[] = { member, NULL };
-	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
-	__u32 offset;
-
-	return id > 0 && !btf_member_path(btf, id, path, &offset);
-}
-
 /* The number of arguments of tcp_congestion_ops.cong_control, or 0. */
 static int cong_control_args(const struct btf *btf)
 {
@@ -58,13 +49,10 @@ static void read_traits(struct traits *t)
 {
 	const struct btf *btf = kernel_types();
 
-	memset(t, 0, sizeof(*t));
-	if (!btf)
-		return;
-	t->ack_args = cong_control_args(btf) == 4;
-	t->tx_start = has_member(btf, "tcp_congestion_ops", "cwnd_event_tx_start");
-	t->app_limited = has_member(btf, "bpf_struct_ops", "validate");
-	t->link = has_member(btf, "bpf_struct_ops", "update");
+	t->ack_args = btf && cong_control_args(btf) == 4;
+	t->tx_start = kernel_has_member("tcp_congestion_ops", "cwnd_event_tx_start");
+	t->app_limited = kernel_has_member("bpf_struct_ops", "validate");
+	t->link = kernel_has_member("bpf_struct_ops", "update");
 }
 
 #define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control"

@@ -11,7 +11,7 @@
 #include "cli/err.h"
 #include "event/event.h"
 #include "kernel/instance.h"
-#include "kernel/iterator.h"
+#include "bpf_calls.h"
 #include "kernel/netns.h"
 #include "snapshot_program.h"
 #include "sockets.h"

@@ -82,12 +82,12 @@ static int shifted(const struct loaded *from, const struct loaded *to, const int
 
 static __u32 place_in_value(const char *callback)
 {
-	const char *const path[] = { "data", callback, NULL };
+	int type = btf__find_by_name(made_kernel, TCP_OPS_VALUE);
+	char path[64];
 	__u32 at;
 
-	assert_int_equal(btf_member_path(made_kernel, btf__find_by_name(made_kernel, TCP_OPS_VALUE),
-					 path, &at),
-			 0);
+	snprintf(path, sizeof(path), "data.%s", callback);
+	assert_int_equal(btf_member_offset(made_kernel, type, path, &at), 0);
 	return at;
 }
 
