@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 		param_format_range(param, range, sizeof(range));
 		printf(".TP\n.BR %s \" (", param->key);
 		if (isdigit((unsigned char)value[strlen(value) - 1])) /* no unit of its own */
-			printf("%s, ", param_unit_name(param));
+			printf("%s, ", param_notation(param)->json);
 		printf("default %s, %s)\"\n%s\n", value, range, param->help);
 	}
 	return ferror(stdout) || fflush(stdout);

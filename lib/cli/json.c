@@ -15,47 +15,30 @@ static void put_indent(struct json *j)
 		buffered_put(&j->to, "  ", 2);
 }
 
-static void put_pretty_key(struct json *j, const char *key)
-{
-	if (j->has_members)
-		buffered_put(&j->to, ",", 1);
-	put_indent(j);
-	if (!key)
-		return;
-	buffered_put(&j->to, "\"", 1);
-	buffered_text(&j->to, key);
-	buffered_put(&j->to, "\": ", 3);
-}
-
 /* Writes straight into the buffer: most of a line is keys, which are short. */
-static void put_line_key(struct json *j, const char *key)
+static void put_key(struct json *j, const char *key)
 {
-	size_t len = key ? strlen(key) : 0;
-	char *to = buffered_room(&j->to, len + 5);
+	size_t len = key ? strlen(key) : 0, indent = j->is_pretty ? 2 * j->depth : 0;
+	char *to = buffered_room(&j->to, len + indent + 6);
 
-	if (j->has_members) {
+	if (j->has_members)
 		*to++ = ',';
-		if (j->breaks_line)
-			*to++ = '\n';
-	}
-	j->breaks_line = false;
+	if (j->is_pretty || (j->has_members && j->breaks_line))
+		*to++ = '\n';
+	memset(to, ' ', indent);
+	to += indent;
 	if (key) {
 		*to++ = '"';
 		memcpy(to, key, len);
 		to += len;
 		*to++ = '"';
 		*to++ = ':';
+		if (j->is_pretty)
+			*to++ = ' ';
 	}
-	j->to.n = to - j->to.buf;
-}
-
-static void put_key(struct json *j, const char *key)
-{
-	if (j->is_pretty)
-		put_pretty_key(j, key);
-	else
-		put_line_key(j, key);
+	j->breaks_line = false;
 	j->has_members = true;
+	j->to.n = to - j->to.buf;
 }
 
 static bool is_array(const struct json *j)

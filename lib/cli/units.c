@@ -84,17 +84,14 @@ enum parse_error parse_number(const char *s, double *value)
 
 const char *parse_error_text(enum parse_error error)
 {
-	switch (error) {
-	case PARSE_OK:
-		return "no error";
-	case PARSE_NOT_A_NUMBER:
-		return "not a number";
-	case PARSE_NO_UNIT:
-		return "a unit is missing";
-	case PARSE_BAD_UNIT:
-		return "unknown unit";
-	}
-	return "not valid";
+	static const char *const texts[] = {
+		[PARSE_OK] = "no error",
+		[PARSE_NOT_A_NUMBER] = "not a number",
+		[PARSE_NO_UNIT] = "a unit is missing",
+		[PARSE_BAD_UNIT] = "unknown unit",
+	};
+
+	return texts[error];
 }
 
 static void format_unit(char *buf, size_t size, const struct unit *units, __u64 value)

@@ -426,17 +426,6 @@ static double find_shift(const struct contrast *c, double from, double to, doubl
 }
 
 /*
- * Of the connections beyond the quantile, on its rarer side, equal arms have so few that all of them
- * are in one arm by chance: 4 are so in one of 8 experiments, 5 in one of 16.
- */
-static bool has_too_few(const struct contrast *c)
-{
-	double p = c->metric->quantile, n = c->arm[0].all.n + c->arm[1].all.n;
-
-	return !is_mean(c) && fmin(p, 1 - p) * n < LEAST_BEYOND;
-}
-
-/*
  * Rounding moves the ends a little, and if an arm's values are all equal, the interval is the
  * difference alone: it is in the interval in any case, and so is 0 if the test does not reject it.
  */
@@ -445,9 +434,15 @@ bool contrast_interval(const struct contrast *c, double errors, double *low, dou
 	/* Beyond this shift the arms have no cell in common. */
 	double most = 4 * (largest(c) - smallest(c)) + largest(c) + 1;
 	double here = contrast_test(c, 1, 0), is = contrast_difference(c);
+	double p = c->metric->quantile, n = c->arm[0].all.n + c->arm[1].all.n;
 
-	if (has_too_few(c) || contrast_test(c, 1, -most) <= errors ||
-	    contrast_test(c, 1, most) >= -errors)
+	/*
+	 * Of the connections beyond the quantile, on its rarer side, equal arms have so few that all
+	 * of them are in one arm by chance: 4 are so in one of 8 experiments, 5 in one of 16.
+	 */
+	if (!is_mean(c) && fmin(p, 1 - p) * n < LEAST_BEYOND)
+		return false;
+	if (contrast_test(c, 1, -most) <= errors || contrast_test(c, 1, most) >= -errors)
 		return false;
 	*low = fmin(is, without_rounding(find_shift(c, -most, most, errors), largest(c)));
 	*high = fmax(is, without_rounding(find_shift(c, -most, most, -errors), largest(c)));

@@ -53,15 +53,6 @@ static double find_step(struct observation *at, size_t n)
 	return n ? fmin(step, at[0].clock) : 0;
 }
 
-/* A time is known to half a step, so a rate is between the amount and both ends of the time. */
-static void spread_over_step(struct observation *o, double step)
-{
-	double half = step / 2 / o->clock;
-
-	o->low = fmin(o->low, o->value / (1 + half));
-	o->high = fmax(o->high, o->value / (1 - half));
-}
-
 /*
  * Finds the cells. The lowest value has no lower neighbour: its cell begins no further below it than
  * halfway to 0. If all values are equal, nothing is known of a cell, and it has no width.
@@ -88,8 +79,11 @@ static void spread(struct observation *at, size_t n, bool has_clock)
 			o->value = value;
 			o->low = value - gap / 2;
 			o->high = value + gap / 2;
-			if (step)
-				spread_over_step(o, step);
+			if (!step)
+				continue;
+			/* A time is known to half a step, so a rate is between the amount and its ends. */
+			o->low = fmin(o->low, value / (1 + step / 2 / o->clock));
+			o->high = fmax(o->high, value / (1 - step / 2 / o->clock));
 		}
 	}
 }
@@ -261,17 +255,11 @@ double distribution_quantile(const struct distribution *d, double p)
 	return (d->at[from].x + d->at[to - 1].x) / 2;
 }
 
-/* Between this point and the one before, how many are below x. */
-static double below_between(const struct distribution_point *p, double x)
-{
-	double share = (x - p[-1].x) / (p->x - p[-1].x);
-
-	return p[-1].below + share * (p->below - p[-1].below);
-}
-
 double distribution_below(const struct distribution *d, double x)
 {
+	const struct distribution_point *at;
 	size_t low = 0, high = d->n;
+	double share;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -283,7 +271,9 @@ double distribution_below(const struct distribution *d, double x)
 	}
 	if (!low || low == d->n)
 		return low ? d->all : 0;
-	return below_between(&d->at[low], x);
+	at = &d->at[low];
+	share = (x - at[-1].x) / (at->x - at[-1].x);
+	return at[-1].below + share * (at->below - at[-1].below);
 }
 
 /* The mean value of the observations from one rank to another, in order: of parts of them at the ends. */

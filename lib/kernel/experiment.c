@@ -92,11 +92,6 @@ static int read_config(const struct map *map, struct experiment *e)
 	return error;
 }
 
-static size_t outcomes_size(const struct experiment_handle *h)
-{
-	return (size_t)h->config.outcomes * sizeof(*h->outcomes);
-}
-
 /*
  * Maps an array of n values of this size, of which the kernel's have `least` at least, into memory.
  * NULL with errno set.
@@ -160,7 +155,7 @@ void experiment_close(struct experiment_handle *h)
 	if (h->control)
 		munmap(h->control, sizeof(*h->control));
 	if (h->outcomes)
-		munmap((void *)h->outcomes, outcomes_size(h));
+		munmap((void *)h->outcomes, (size_t)h->config.outcomes * sizeof(*h->outcomes));
 	if (h->log)
 		munmap(h->log, EXPERIMENT_LOG * sizeof(*h->log));
 	free(h->path);

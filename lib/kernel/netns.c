@@ -127,15 +127,6 @@ static int ask_kernel(struct netns_known **list)
 	return n;
 }
 
-static void begin_list(void)
-{
-	free(known);
-	n_known = ask_kernel(&known);
-	n_unseen = 0;
-	for (int i = 0; i < n_known; i++)
-		n_unseen += netns_is_unseen(&known[i]);
-}
-
 static void note_found(__u32 inode)
 {
 	struct netns_known *k = find_known(known, n_known, inode);
@@ -213,12 +204,6 @@ static bool is_seen(const struct walk *w, ino_t inode)
 	return tfind((void *)inode, &w->seen, compare);
 }
 
-/* It is no error if a namespace ends between two looks at it. */
-static bool has_vanished(int error)
-{
-	return error == ENOENT || error == ESRCH || error == ENOTDIR;
-}
-
 /*
  * Our only thread enters the namespace and comes back. *result is what the visit returned. Returns
  * false after printing why if we cannot enter. If we cannot come back we exit: everything after
@@ -244,9 +229,10 @@ static bool visit_inside(int fd, const struct netns *ns, netns_visitor visit, vo
 	return true;
 }
 
+/* It is no error if a namespace ends between two looks at it. */
 static void say_unreachable(struct walk *w, const char *what, const char *path)
 {
-	if (has_vanished(errno))
+	if (errno == ENOENT || errno == ESRCH || errno == ENOTDIR)
 		return;
 	err("cannot %s %s: %s", what, path, strerror(errno));
 	w->unreachable = true;
@@ -355,7 +341,11 @@ int netns_for_each(netns_visitor visit, void *data)
 {
 	struct walk w = { .visit = visit, .data = data };
 
-	begin_list();
+	free(known);
+	n_known = ask_kernel(&known);
+	n_unseen = 0;
+	for (int i = 0; i < n_known; i++)
+		n_unseen += netns_is_unseen(&known[i]);
 	visit_mounts(&w); /* first, for the sake of the names */
 	visit_processes(&w);
 	end_list();

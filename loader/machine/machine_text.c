@@ -87,17 +87,6 @@ void machine_print(const struct machine *m, const struct machine_instance *inst,
 		machine_print_rule(inst, i, prefix);
 }
 
-static void add_profile(struct json *j, const struct profile_definition *def)
-{
-	json_open_object(j, NULL);
-	json_add_string(j, "profile", def->name);
-	json_open_object(j, "params");
-	param_for_each (param, def->params.algorithm)
-		param_add_json(j, param->key, param, &def->params);
-	json_close(j);
-	json_close(j);
-}
-
 void machine_add_json(struct json *j, const struct machine *m, const struct machine_instance *inst)
 {
 	json_open_object(j, NULL);
@@ -115,8 +104,17 @@ void machine_add_json(struct json *j, const struct machine *m, const struct mach
 			json_add_string(j, NULL, m->attached[i].path);
 	json_close(j);
 	json_open_array(j, "profiles");
-	for (size_t i = 0; i < inst->profiles.n; i++)
-		add_profile(j, &inst->profiles.def[i]);
+	for (size_t i = 0; i < inst->profiles.n; i++) {
+		const struct profile_definition *def = &inst->profiles.def[i];
+
+		json_open_object(j, NULL);
+		json_add_string(j, "profile", def->name);
+		json_open_object(j, "params");
+		param_for_each (param, def->params.algorithm)
+			param_add_json(j, param->key, param, &def->params);
+		json_close(j);
+		json_close(j);
+	}
 	json_close(j);
 	json_open_array(j, "rules");
 	for (__u32 i = 0; i < inst->rules.n; i++) {

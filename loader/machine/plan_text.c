@@ -87,6 +87,23 @@ static void print_rules(const struct step *s, bool done)
 		printf("has other rules than the file: %u, not %u\n", old, new);
 }
 
+/* A step that takes something away, without the end of its line. */
+static void print_removal(const struct step *s, bool done)
+{
+	switch (s->kind) {
+	case STEP_DEFAULT_BACK:
+		printf("%s the default of network namespace %s", done ? "no longer" : "is",
+		       text_shown(s->default_found->netns));
+		break;
+	case STEP_DETACH:
+		printf("%s %s", done ? "detached from" : "is attached to",
+		       text_shown(s->found_at->path));
+		break;
+	default:
+		printf(done ? "unloaded" : "is loaded");
+	}
+}
+
 void step_print(const struct step *s, bool done)
 {
 	printf("%s: ", s->name);
@@ -113,38 +130,20 @@ void step_print(const struct step *s, bool done)
 		printf("%s %s\n", done ? "attached to" : "is not attached to",
 		       text_shown(s->wanted_at->path));
 		break;
-	case STEP_DETACH:
-		printf("%s %s\n", done ? "detached from" : "is attached to",
-		       text_shown(s->found_at->path));
-		break;
-	case STEP_DEFAULT_BACK:
-		printf(done ? "no longer the default of network namespace %s\n" :
-			      "is the default of network namespace %s\n",
-		       text_shown(s->default_found->netns));
-		break;
 	case STEP_PROFILE_DELETE:
 		printf(done ? "profile %s deleted\n" : "has a profile %s\n",
 		       s->profile_found->name);
 		break;
 	default:
-		puts(done ? "unloaded" : "is loaded");
+		print_removal(s, done);
+		putchar('\n');
 	}
 }
 
 void step_print_left(const struct step *s, const char *prefix)
 {
 	printf("%s%s: left alone: ", prefix, s->name);
-	switch (s->kind) {
-	case STEP_DEFAULT_BACK:
-		printf("is the default of network namespace %s",
-		       text_shown(s->default_found->netns));
-		break;
-	case STEP_DETACH:
-		printf("is attached to %s", text_shown(s->found_at->path));
-		break;
-	default:
-		printf("is loaded");
-	}
+	print_removal(s, false);
 	puts(", but not by an apply (--prune)");
 }
 

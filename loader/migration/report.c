@@ -59,35 +59,15 @@ static const char *what_name(const struct migrate_record *r)
 	return names[r->what];
 }
 
-/* Calls `one` for each errno that occurred, with how often it did. */
-static void for_each_error(const struct migration *m,
-			   void (*one)(int error, size_t count, void *data), void *data)
-{
-	size_t counts[KERNEL_ENOTSUPP + 1] = {};
+#define ERRORS (KERNEL_ENOTSUPP + 1)
 
+/* How often each errno occurred. */
+static void count_errors(const struct migration *m, size_t counts[ERRORS])
+{
+	memset(counts, 0, ERRORS * sizeof(*counts));
 	for (size_t i = 0; i < m->n; i++)
-		if (m->records[i].what == MIGRATE_FAILED && -m->records[i].error <= KERNEL_ENOTSUPP)
+		if (m->records[i].what == MIGRATE_FAILED && -m->records[i].error < ERRORS)
 			counts[-m->records[i].error]++;
-	for (int error = 0; error <= KERNEL_ENOTSUPP; error++)
-		if (counts[error])
-			one(error, counts[error], data);
-}
-
-static void print_error(int error, size_t count, void *data)
-{
-	(void)data;
-	err("%zu could not be moved: %s", count, reason(error));
-}
-
-static void add_error(int error, size_t count, void *json)
-{
-	struct json *j = json;
-
-	json_open_object(j, NULL);
-	json_add_int(j, "errno", error);
-	json_add_string(j, "error", reason(error));
-	json_add_int(j, "count", count);
-	json_close(j);
 }
 
 static void add_record(struct json *j, const struct migrate_record *r)
@@ -104,6 +84,8 @@ static void add_record(struct json *j, const struct migrate_record *r)
 
 void migration_add_json(struct json *j, const struct migration *m)
 {
+	size_t counts[ERRORS];
+
 	json_add_string(j, "from", m->config.from);
 	json_add_string(j, "to", m->config.to);
 	json_add_bool(j, "dry_run", m->config.dry_run);
@@ -118,7 +100,16 @@ void migration_add_json(struct json *j, const struct migration *m)
 		     migration_count(m, MIGRATE_FAILED, false) +
 			     migration_count(m, MIGRATE_FAILED, true));
 	json_open_array(j, "errors");
-	for_each_error(m, add_error, j);
+	count_errors(m, counts);
+	for (int error = 0; error < ERRORS; error++) {
+		if (!counts[error])
+			continue;
+		json_open_object(j, NULL);
+		json_add_int(j, "errno", error);
+		json_add_string(j, "error", reason(error));
+		json_add_int(j, "count", counts[error]);
+		json_close(j);
+	}
 	json_close(j);
 	json_add_bool(j, "unfinished", m->unfinished);
 	if (!err_is_verbose())
@@ -171,15 +162,6 @@ static void print_where(const struct migration *m)
 	}
 }
 
-static void print_others(const struct migration *m)
-{
-	if (!m->others)
-		return;
-	printf("left alone: %s%zu connection%s in %zu other network namespace%s (--all-netns)\n",
-	       m->others_partly ? "at least " : "", m->others, plural(m->others),
-	       m->others_namespaces, plural(m->others_namespaces));
-}
-
 void migration_print(const struct migration *m)
 {
 	size_t moved = migration_count(m, MIGRATE_MOVED, false);
@@ -196,7 +178,11 @@ void migration_print(const struct migration *m)
 		printf(" from %s to %s", m->config.from, m->config.to);
 		print_where(m);
 	}
-	print_others(m);
+	if (m->others)
+		printf("left alone: %s%zu connection%s in %zu other network namespace%s "
+		       "(--all-netns)\n",
+		       m->others_partly ? "at least " : "", m->others, plural(m->others),
+		       m->others_namespaces, plural(m->others_namespaces));
 	if (left)
 		printf("%zu listener%s left with %s, as are the connections that they will accept; "
 		       "--listeners moves them, too\n",
@@ -209,13 +195,17 @@ int migration_judge(const struct migration *m)
 		migration_count(m, MIGRATE_MOVED, false) + migration_count(m, MIGRATE_MOVED, true);
 	size_t failed = migration_count(m, MIGRATE_FAILED, false) +
 			migration_count(m, MIGRATE_FAILED, true);
+	size_t counts[ERRORS];
 
 	if (m->unfinished && !m->stopped) {
 		err("not finished: new sockets with %s keep coming", m->config.from);
 		remedy("stop new sockets from getting it (the default; listeners: --listeners), "
 		       "and run it again");
 	}
-	for_each_error(m, print_error, NULL);
+	count_errors(m, counts);
+	for (int error = 0; error < ERRORS; error++)
+		if (counts[error])
+			err("%zu could not be moved: %s", counts[error], reason(error));
 	if (m->unseen)
 		netns_say_unseen(m->unseen, "migrate");
 	if (failed || m->unfinished || m->unseen > 0)

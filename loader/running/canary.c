@@ -46,14 +46,6 @@ static int take_back(const struct canary *c, const struct guard_status *status)
 	return EXIT_TAKEN_BACK;
 }
 
-static bool step_is_over(const struct canary *c, const struct guard_status *status)
-{
-	const struct experiment *e = &c->h->config;
-
-	return now_ns() - c->h->control->step_since >= e->step_seconds * NS_PER_S &&
-	       status->ended >= e->step_connections;
-}
-
 static int end_step(const struct canary *c, const struct guard_status *status)
 {
 	const struct experiment *e = &c->h->config;
@@ -107,10 +99,11 @@ static void sleep_until(__u64 *then, __u64 every)
 /* Checks the guards once. Returns an exit status, or WATCHING. */
 static int watch_once(const struct canary *c, __u64 every)
 {
+	const struct experiment *e = &c->h->config;
 	struct guard_status status;
 
 	if (!experiment_is_running(c->h)) {
-		err("%s: was stopped", c->h->config.name);
+		err("%s: was stopped", e->name);
 		return EXIT_NOTHING;
 	}
 	renew_lease(c, false);
@@ -122,7 +115,10 @@ static int watch_once(const struct canary *c, __u64 every)
 		return EXIT_REFUSED;
 	if (guard_status_failed(&status) >= 0)
 		return take_back(c, &status);
-	return step_is_over(c, &status) ? end_step(c, &status) : WATCHING;
+	if (now_ns() - c->h->control->step_since < e->step_seconds * NS_PER_S ||
+	    status.ended < e->step_connections)
+		return WATCHING;
+	return end_step(c, &status);
 }
 
 /* Is there something to watch? */

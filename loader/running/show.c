@@ -215,17 +215,6 @@ void experiment_add_short_json(struct json *j, const struct experiment_handle *h
 	add_arms(j, h, false);
 }
 
-static void add_scope(struct json *j, const struct experiment_scope *scope)
-{
-	struct bbr_rule rule = scope_rule(scope);
-
-	json_open_object(j, "scope");
-	rule_add_json(j, &rule);
-	if (scope->netns)
-		json_add_string(j, "netns", scope->netns_name);
-	json_close(j);
-}
-
 static void add_switchback(struct json *j, const struct experiment *e)
 {
 	struct experiment_block b = experiment_block_now(e, now_ns());
@@ -293,11 +282,16 @@ static void add_log(struct json *j, const struct experiment_handle *h)
 
 void experiment_add_json(struct json *j, const struct experiment_handle *h)
 {
-	const struct experiment *e = &h->config;
 	const struct experiment_control *c = h->control;
+	const struct experiment *e = &h->config;
+	struct bbr_rule rule = scope_rule(&e->scope);
 
 	add_head(j, h);
-	add_scope(j, &e->scope);
+	json_open_object(j, "scope");
+	rule_add_json(j, &rule);
+	if (e->scope.netns)
+		json_add_string(j, "netns", e->scope.netns_name);
+	json_close(j);
 	json_add_int(j, "started_ns", e->started_realtime);
 	json_add_string(j, "by", e->unit == EXPERIMENT_BY_PREFIX ? "prefix" : "connection");
 	json_add_int(j, "prefix4", e->prefix4 - SCOPE_V4_BITS);

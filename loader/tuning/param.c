@@ -122,19 +122,16 @@ int param_check_assignments_early(int n, char **assignments)
 	return ret;
 }
 
-static bool same_values(const struct param *param, const __u32 *a, const __u32 *b)
-{
-	return !memcmp(&a[param->first], &b[param->first], param->n * sizeof(*a));
-}
-
 bool param_equal(const struct param *param, const struct param_set *a, const struct param_set *b)
 {
-	return same_values(param, a->value, b->value);
+	return !memcmp(&a->value[param->first], &b->value[param->first],
+		       param->n * sizeof(*a->value));
 }
 
 bool param_is_default(const struct param *param, const struct param_set *set)
 {
-	return same_values(param, set->value, set->algorithm->defaults);
+	return !memcmp(&set->value[param->first], &set->algorithm->defaults[param->first],
+		       param->n * sizeof(*set->value));
 }
 
 void param_reset(const struct param *param, struct param_set *set)
@@ -146,61 +143,23 @@ void param_reset(const struct param *param, struct param_set *set)
 /* Parses one value into the table's unit, not yet rounded. */
 static enum parse_error parse_value(const struct param *param, const char *s, double *value)
 {
+	const struct param_notation *n = param_notation(param);
 	char number[PARAM_TEXT_LEN];
 	enum parse_error error;
 	size_t len = strlen(s);
 
-	if (!strcmp(s, "0")) { /* the same in any unit */
-		*value = 0;
+	*value = 0;
+	if (!strcmp(s, "0")) /* the same in any unit */
 		return PARSE_OK;
-	}
-	switch (param->unit) {
-	case BBR_U_GAIN:
-		error = parse_number(s, value);
-		*value *= BBR_UNIT;
-		return error;
-	case BBR_U_PERCENT:
+	if (param->unit == BBR_U_PERCENT) {
 		if (!len || s[len - 1] != '%')
 			return parse_number(s, value) ? PARSE_NOT_A_NUMBER : PARSE_NO_UNIT;
 		snprintf(number, sizeof(number), "%.*s", (int)len - 1, s);
 		return parse_number(number, value);
-	case BBR_U_USEC:
-		error = parse_duration(s, value);
-		*value /= 1e3;
-		return error;
-	case BBR_U_MSEC:
-		error = parse_duration(s, value);
-		*value /= 1e6;
-		return error;
-	case BBR_U_BITRATE:
-		return parse_bitrate(s, value);
-	case BBR_U_KBITRATE:
-		error = parse_bitrate(s, value);
-		*value /= 1e3;
-		return error;
-	default:
-		return parse_number(s, value);
 	}
-}
-
-static const char *unit_hint(const struct param *param)
-{
-	switch (param->unit) {
-	case BBR_U_GAIN:
-		return "a decimal, such as 1.25";
-	case BBR_U_PERCENT:
-		return "a whole percentage, such as 1%";
-	case BBR_U_USEC:
-		return "a time of whole microseconds, such as 100ms or 50us";
-	case BBR_U_MSEC:
-		return "a time of whole milliseconds, such as 10s or 200ms";
-	case BBR_U_BITRATE:
-		return "a rate, such as 1.2mbit or 64kbit";
-	case BBR_U_KBITRATE:
-		return "a rate of whole kbit/s, such as 100mbit or 64kbit";
-	default:
-		return "a whole number";
-	}
+	error = n->parse(s, value);
+	*value /= n->scale;
+	return error;
 }
 
 static int refuse(const struct param *param, const char *value, const char *why)
@@ -211,9 +170,9 @@ static int refuse(const struct param *param, const char *value, const char *why)
 	err("%s=%s: %s", param->key, value, why);
 	if (param->n > 1)
 		remedy("%s takes %u values, each %s, from %s", param->key, param->n,
-		       unit_hint(param), range);
+		       param_notation(param)->hint, range);
 	else
-		remedy("%s takes %s, from %s", param->key, unit_hint(param), range);
+		remedy("%s takes %s, from %s", param->key, param_notation(param)->hint, range);
 	return EXIT_USAGE;
 }
 
@@ -317,7 +276,7 @@ void param_add_changes_json(struct json *j, const char *key, const struct param_
 		json_open_object(j, param->key);
 		param_add_json(j, "old", param, old);
 		param_add_json(j, "new", param, new);
-		json_add_string(j, "unit", param_unit_name(param));
+		json_add_string(j, "unit", param_notation(param)->json);
 		json_close(j);
 	}
 	json_close(j);
@@ -334,12 +293,6 @@ void param_add_range_json(struct json *j, const char *key, const struct param *p
 #define SLOW_KBIT 100
 #define BURST_BITS (8 * 65536)
 
-/* A rate that pacing cannot exceed. The least rate is none. */
-static bool bounds_pacing(const struct param *param)
-{
-	return param->unit == BBR_U_KBITRATE && strncmp(param->key, "min_", 4);
-}
-
 void param_warn_if_slow(const char *whose, const struct param_set *old, const struct param_set *set)
 {
 	char text[PARAM_TEXT_LEN];
@@ -347,8 +300,9 @@ void param_warn_if_slow(const char *whose, const struct param_set *old, const st
 	param_for_each (param, set->algorithm) {
 		__u32 kbit = set->value[param->first];
 
-		if (!bounds_pacing(param) || !kbit || kbit >= SLOW_KBIT ||
-		    (old && param_equal(param, old, set)))
+		/* A rate that pacing cannot exceed. The least rate is none. */
+		if (param->unit != BBR_U_KBITRATE || !strncmp(param->key, "min_", 4) || !kbit ||
+		    kbit >= SLOW_KBIT || (old && param_equal(param, old, set)))
 			continue;
 		param_format(param, set, text, sizeof(text));
 		err("%s: %s=%s: a burst that is already booked at this rate keeps an open "

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/units.h"
 #include "descriptor.h"
 
 struct json;
@@ -79,11 +80,17 @@ void param_format_value(const struct param *param, __u32 value, char *buf, size_
 /* "1 to 15.996" */
 void param_format_range(const struct param *param, char *buf, size_t size);
 
-/*
- * The unit of its numbers in JSON: "ratio" (a decimal), "percent", "packets", "rounds", "us", "ms",
- * "bps", "count".
- */
-const char *param_unit_name(const struct param *param);
+/* How values of a unit are written. */
+struct param_notation {
+	const char
+		*json; /* the unit of its numbers in JSON: "ratio" (a decimal), "us", "bps" ... */
+	const char *hint; /* what may be written: "a whole number" */
+	enum parse_error (*parse)(const char *s, double *value);
+	void (*format)(char *buf, size_t size, __u64 value); /* NULL: as a number */
+	double scale; /* what parse() and format() call 1 */
+};
+
+const struct param_notation *param_notation(const struct param *param);
 
 /* Adds its value (or list of values), or its lowest and highest value, as numbers in that unit. */
 void param_add_json(struct json *j, const char *key, const struct param *param,

@@ -18,30 +18,37 @@ static void format_gain(__u32 value, char *buf, size_t size)
 	}
 }
 
+static const struct param_notation notations[] = {
+	[BBR_U_GAIN] = { "ratio", "a decimal, such as 1.25", parse_number, NULL, 1.0 / BBR_UNIT },
+	[BBR_U_PERCENT] = { "percent", "a whole percentage, such as 1%", parse_number, NULL, 1 },
+	[BBR_U_COUNT] = { "count", "a whole number", parse_number, NULL, 1 },
+	[BBR_U_PACKETS] = { "packets", "a whole number", parse_number, NULL, 1 },
+	[BBR_U_ROUNDS] = { "rounds", "a whole number", parse_number, NULL, 1 },
+	[BBR_U_USEC] = { "us", "a time of whole microseconds, such as 100ms or 50us",
+			 parse_duration, format_duration, 1e3 },
+	[BBR_U_MSEC] = { "ms", "a time of whole milliseconds, such as 10s or 200ms", parse_duration,
+			 format_duration, 1e6 },
+	[BBR_U_BITRATE] = { "bps", "a rate, such as 1.2mbit or 64kbit", parse_bitrate,
+			    format_bitrate, 1 },
+	[BBR_U_KBITRATE] = { "bps", "a rate of whole kbit/s, such as 100mbit or 64kbit",
+			     parse_bitrate, format_bitrate, 1e3 },
+};
+
+const struct param_notation *param_notation(const struct param *param)
+{
+	return &notations[param->unit];
+}
+
 void param_format_value(const struct param *param, __u32 value, char *buf, size_t size)
 {
-	switch (param->unit) {
-	case BBR_U_GAIN:
+	const struct param_notation *n = param_notation(param);
+
+	if (n->format)
+		n->format(buf, size, value * n->scale);
+	else if (param->unit == BBR_U_GAIN)
 		format_gain(value, buf, size);
-		break;
-	case BBR_U_PERCENT:
-		snprintf(buf, size, "%u%%", value);
-		break;
-	case BBR_U_USEC:
-		format_duration(buf, size, value * 1000ull);
-		break;
-	case BBR_U_MSEC:
-		format_duration(buf, size, value * 1000000ull);
-		break;
-	case BBR_U_BITRATE:
-		format_bitrate(buf, size, value);
-		break;
-	case BBR_U_KBITRATE:
-		format_bitrate(buf, size, value * 1000ull);
-		break;
-	default:
-		snprintf(buf, size, "%u", value);
-	}
+	else
+		snprintf(buf, size, param->unit == BBR_U_PERCENT ? "%u%%" : "%u", value);
 }
 
 void param_format(const struct param *param, const struct param_set *set, char *buf, size_t size)
@@ -64,27 +71,4 @@ void param_format_range(const struct param *param, char *buf, size_t size)
 	param_format_value(param, param->lo, lo, sizeof(lo));
 	param_format_value(param, param->hi, hi, sizeof(hi));
 	snprintf(buf, size, "%s to %s", lo, hi);
-}
-
-const char *param_unit_name(const struct param *param)
-{
-	switch (param->unit) {
-	case BBR_U_GAIN:
-		return "ratio";
-	case BBR_U_PERCENT:
-		return "percent";
-	case BBR_U_PACKETS:
-		return "packets";
-	case BBR_U_ROUNDS:
-		return "rounds";
-	case BBR_U_USEC:
-		return "us";
-	case BBR_U_MSEC:
-		return "ms";
-	case BBR_U_BITRATE:
-	case BBR_U_KBITRATE:
-		return "bps";
-	default:
-		return "count";
-	}
 }

@@ -34,7 +34,7 @@ static void format_row(const struct param *param, const struct param_set *p,
 	param_format(param, p, cell[VALUE], PARAM_TEXT_LEN);
 	param_format(param, defaults, cell[DEFAULT], PARAM_TEXT_LEN);
 	param_format_range(param, cell[RANGE], PARAM_TEXT_LEN);
-	snprintf(cell[UNIT], PARAM_TEXT_LEN, "%s", param_unit_name(param));
+	snprintf(cell[UNIT], PARAM_TEXT_LEN, "%s", param_notation(param)->json);
 }
 
 static void show_text(const struct param_set *p, int argc, char **argv)
@@ -88,7 +88,7 @@ static void show_json(const struct options *opt, const struct param_set *p, int 
 		param_add_json(&j, "value", param, p);
 		param_add_json(&j, "default", param, &defaults);
 		param_add_range_json(&j, "range", param);
-		json_add_string(&j, "unit", param_unit_name(param));
+		json_add_string(&j, "unit", param_notation(param)->json);
 		json_add_bool(&j, "changed", !param_is_default(param, p));
 		json_add_string(&j, "meaning", param->help);
 		json_close(&j);

@@ -31,18 +31,6 @@ static int move_away(struct migration *m)
 	return EXIT_DONE;
 }
 
-static void add_result(struct json *j, const struct options *opt, const struct instance *inst,
-		       const struct migration *m, bool is_unloaded)
-{
-	json_add_bool(j, "unloaded", is_unloaded);
-	json_add_int(j, "users", inst->users);
-	if (!opt->migrate)
-		return;
-	json_open_object(j, "migrated");
-	migration_add_json(j, m);
-	json_close(j);
-}
-
 static void print_result(const struct options *opt, const struct instance *inst,
 			 const struct migration *m, bool is_unloaded)
 {
@@ -116,7 +104,13 @@ static int verb_unload(void *options, UNUSED int argc, UNUSED char **argv)
 	if (is_unloaded && opt->migrate)
 		ret = move_away(&m); /* what came in the meantime */
 	if (opt->json) {
-		add_result(&j, opt, &inst, &m, is_unloaded);
+		json_add_bool(&j, "unloaded", is_unloaded);
+		json_add_int(&j, "users", inst.users);
+		if (opt->migrate) {
+			json_open_object(&j, "migrated");
+			migration_add_json(&j, &m);
+			json_close(&j);
+		}
 		json_end(&j);
 	} else {
 		print_result(opt, &inst, &m, is_unloaded);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "completion/completers.h"
 #include "descriptor.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
@@ -53,37 +52,10 @@ void options_init(void *options)
 }
 
 static const struct verb *const verbs[] = {
-	&VERB_OF(check),
-	&VERB_OF(load),
-	&VERB_OF(unload),
-	&VERB_OF(status),
-	&VERB_OF(show),
-	&VERB_OF(set),
-	&VERB_OF(reset),
-	&VERB_OF(profile_list),
-	&VERB_OF(profile_show),
-	&VERB_OF(profile_add),
-	&VERB_OF(profile_copy),
-	&VERB_OF(profile_delete),
-	&VERB_OF(rule_list),
-	&VERB_OF(rule_add),
-	&VERB_OF(rule_delete),
-	&VERB_OF(rule_flush),
-	&VERB_OF(rule_test),
-	&VERB_OF(apply),
-	&VERB_OF(save),
-	&VERB_OF(migrate),
-	&VERB_OF(upgrade),
-	&VERB_OF(attach),
-	&VERB_OF(detach),
-	&VERB_OF(experiment_start),
-	&VERB_OF(experiment_list),
-	&VERB_OF(experiment_status),
-	&VERB_OF(experiment_pause),
-	&VERB_OF(experiment_resume),
-	&VERB_OF(experiment_watch),
-	&VERB_OF(experiment_stop),
-	NULL,
+#define X(word) &VERB_OF(word),
+	BBRCTL_VERBS(X)
+#undef X
+		NULL
 };
 
 int algorithm_option(const struct options *opt, const struct algorithm **algorithm)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "bpf_bbr/abi.h"
-#include "cli/privileges.h"
+#include "cli/completion.h"
 #include "cli/options.h"
 #include "experiments/experiments.h"
 #include "tuning/param.h"
@@ -41,6 +41,9 @@ struct options {
 };
 
 extern const struct program bbrctl;
+
+/* Candidates for the values of its command line, for shells. */
+extern const struct completer bbrctl_completers[];
 
 /*
  * Finds the algorithm that --algorithm names, by default the first. Returns EXIT_DONE, or
@@ -120,14 +123,21 @@ void options_init(void *options);
 					    .init = options_init,           \
 					    __VA_ARGS__ }
 
-extern const struct verb VERB_OF(check), VERB_OF(load), VERB_OF(unload), VERB_OF(status),
-	VERB_OF(show), VERB_OF(set), VERB_OF(reset), VERB_OF(profile_list), VERB_OF(profile_show),
-	VERB_OF(profile_add), VERB_OF(profile_copy), VERB_OF(profile_delete), VERB_OF(rule_list),
-	VERB_OF(rule_add), VERB_OF(rule_delete), VERB_OF(rule_flush), VERB_OF(rule_test),
-	VERB_OF(apply), VERB_OF(save), VERB_OF(migrate), VERB_OF(upgrade), VERB_OF(attach),
-	VERB_OF(detach), VERB_OF(experiment_start), VERB_OF(experiment_list),
-	VERB_OF(experiment_status), VERB_OF(experiment_pause), VERB_OF(experiment_resume),
-	VERB_OF(experiment_watch), VERB_OF(experiment_stop);
+/* All verbs, in the order of --help. */
+#define BBRCTL_VERBS(X)                                                                            \
+	X(check)                                                                                   \
+	X(load)                                                                                    \
+	X(unload) X(status) X(show) X(set) X(reset) X(profile_list) X(profile_show) X(profile_add) \
+		X(profile_copy) X(profile_delete) X(rule_list) X(rule_add) X(rule_delete)          \
+			X(rule_flush) X(rule_test) X(apply) X(save) X(migrate) X(upgrade)          \
+				X(attach) X(detach) X(experiment_start) X(experiment_list)         \
+					X(experiment_status) X(experiment_pause)                   \
+						X(experiment_resume) X(experiment_watch)           \
+							X(experiment_stop)
+
+#define X(word) extern const struct verb VERB_OF(word);
+BBRCTL_VERBS(X)
+#undef X
 
 /* After unloading: warns about the cgroups that are still attached to the name. */
 void warn_of_attachments(const char *name);

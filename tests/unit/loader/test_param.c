@@ -131,7 +131,7 @@ static void units_have_names(void **state)
 
 	(void)state;
 	for (__u32 i = 0; i < made_up.n_params; i++)
-		assert_string_equal(param_unit_name(&made_up_params[i]), names[i]);
+		assert_string_equal(param_notation(&made_up_params[i])->json, names[i]);
 }
 
 static void json_has_numbers_of_the_unit(void **state)

@@ -4,14 +4,13 @@
 
 #include "cli/completion.h"
 #include "cli/privileges.h"
-#include "completers.h"
 #include "descriptor.h"
 #include "kernel/completers.h"
 #include "kernel/experiment.h"
 #include "kernel/instance.h"
-#include "tuning/param.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"
+#include "verbs/verbs.h"
 
 static const struct algorithm *algorithm_of(const struct completion *c)
 {
