@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE /* vasprintf() */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/libbpf.h>
 

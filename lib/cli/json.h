@@ -9,7 +9,6 @@
 #define LIB_JSON_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
 #include <linux/types.h>

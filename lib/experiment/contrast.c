@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/err.h"
 #include "contrast.h"

@@ -6,7 +6,6 @@
 #define LIB_EXPERIMENT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "bpf_bbr/experiment.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <arpa/inet.h>
 #include <sys/random.h>
 
 #include "address.h"

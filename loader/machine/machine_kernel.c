@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-
 #include "cli/err.h"
 #include "instance/applied.h"
 #include "instance/netns_default.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <arpa/inet.h>
 #include <netinet/tcp.h>
 
 #include "address.h"

@@ -5,8 +5,6 @@
 #ifndef LOADER_RULE_LIST_H
 #define LOADER_RULE_LIST_H
 
-#include <stddef.h>
-
 #include "bpf_bbr/rules.h"
 #include "kernel/rule_lookup.h"
 

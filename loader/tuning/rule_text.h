@@ -5,7 +5,6 @@
 #ifndef LOADER_RULE_TEXT_H
 #define LOADER_RULE_TEXT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "bpf_bbr/migrate.h"

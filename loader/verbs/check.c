@@ -7,7 +7,6 @@
 #include <sys/utsname.h>
 
 #include <bpf/btf.h>
-#include <bpf/libbpf.h>
 
 #include "kernel/kernel_types.h"
 #include "descriptor.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl experiment list, status, pause, resume, watch, stop. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/err.h"
 #include "cli/json.h"

@@ -2,8 +2,6 @@
 /* bbrctl profile list, show, add, copy, delete. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/err.h"
 #include "kernel/instance.h"

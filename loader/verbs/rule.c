@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl rule list, add, delete, flush, test. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <arpa/inet.h>
-
-#include "address.h"
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "self/lock.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The list of bbrctl's verbs, and the options that several of them have. */
 #include <stdio.h>
-#include <string.h>
 
 #include "descriptor.h"
 #include "cli/err.h"
