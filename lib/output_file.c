@@ -142,23 +142,19 @@ FILE *output_open(const char *path, bool is_named)
 	return NULL;
 }
 
-/* An earlier write may have failed, so errno alone does not say it. */
-static bool is_reader_gone(void)
-{
-	struct pollfd fd = { .fd = STDOUT_FILENO };
-
-	return errno == EPIPE || (poll(&fd, 1, 0) > 0 && fd.revents & POLLERR);
-}
-
 int output_close(FILE *out, const char *path)
 {
 	bool is_stdout = out == stdout, failed;
+	struct pollfd fd = { .fd = STDOUT_FILENO };
 
 	errno = 0;
 	failed = fflush(out) || ferror(out);
 	if (!is_stdout && fclose(out))
 		failed = true;
-	if (!failed || (is_stdout && is_reader_gone()))
+	if (!failed)
+		return EXIT_DONE;
+	/* Has the reader gone? An earlier write may have failed, so errno alone does not tell. */
+	if (is_stdout && (errno == EPIPE || (poll(&fd, 1, 0) > 0 && fd.revents & POLLERR)))
 		return EXIT_DONE;
 	refuse(is_stdout ? NULL : path, strerror(errno ? errno : EIO));
 	return EXIT_REFUSED;

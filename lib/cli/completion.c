@@ -151,15 +151,6 @@ static bool complete_value(const struct completion *c, const char *of)
 	return false;
 }
 
-static void add_values(const struct completion *c)
-{
-	char option[64];
-
-	snprintf(option, sizeof(option), "--%s", c->pending->name);
-	if (!complete_value(c, option))
-		complete_value(c, c->pending->arg);
-}
-
 /*
  * Adds candidates for the k-th argument by its name in --help: "PROFILE" of "PROFILE
  * [KEY=VALUE]...". The last one may be repeated.
@@ -186,13 +177,16 @@ int completion_run(const struct program *program, int n, char **words)
 				.current = n ? words[n - 1] : "",
 				.words = words,
 				.n = n ? n - 1 : 0 };
+	char option[64];
 
 	read_words(&c);
 	privileges_begin(completion_verb(&c), c.verb ? &c.verb->privileges : &none);
 	if (privileges_give_up())
 		return EXIT_REFUSED;
 	if (c.pending) {
-		add_values(&c);
+		snprintf(option, sizeof(option), "--%s", c.pending->name);
+		if (!complete_value(&c, option))
+			complete_value(&c, c.pending->arg);
 	} else if (c.current[0] == '-') {
 		for (const struct option_group *g = c.verb ? c.verb->groups : NULL; g && g->defs;
 		     g++)

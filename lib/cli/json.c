@@ -41,11 +41,6 @@ static void put_key(struct json *j, const char *key)
 	j->to.n = to - j->to.buf;
 }
 
-static bool is_array(const struct json *j)
-{
-	return j->arrays >> (j->depth - 1) & 1;
-}
-
 static void open_one(struct json *j, bool array)
 {
 	if (j->depth == JSON_DEPTH_MAX)
@@ -107,12 +102,10 @@ void json_open_array(struct json *j, const char *key)
 
 void json_close(struct json *j)
 {
-	const char *bracket = is_array(j) ? "]" : "}";
-
 	j->depth--;
 	if (j->is_pretty)
 		put_indent(j);
-	buffered_put(&j->to, bracket, 1);
+	buffered_put(&j->to, j->arrays >> j->depth & 1 ? "]" : "}", 1);
 	j->has_members = true;
 }
 
@@ -230,33 +223,27 @@ static void put_escaped(struct json *j, const char *text)
 	}
 }
 
-/*
- * Bytes that are not UTF-8 would make it no JSON. Text in quotes is no other text: that which begins
- * with a quote is put into quotes, too.
- */
-static void put_quoted(struct json *j, const char *text)
-{
-	size_t size = TEXT_QUOTED_LEN(strlen(text));
-	char *quoted = mem_new(size, 1);
-
-	text_quote(quoted, size, text);
-	put_escaped(j, quoted);
-	free(quoted);
-}
-
 void json_add_string(struct json *j, const char *key, const char *text)
 {
+	char *quoted = NULL;
+
 	if (!text) {
 		json_add_null(j, key);
 		return;
 	}
+	/*
+	 * Bytes that are not UTF-8 would make it no JSON. Text in quotes is no other text: that which
+	 * begins with a quote is put into quotes, too.
+	 */
+	if (*text == '"' || !text_is_utf8(text)) {
+		quoted = mem_new(TEXT_QUOTED_LEN(strlen(text)), 1);
+		text_quote(quoted, TEXT_QUOTED_LEN(strlen(text)), text);
+	}
 	put_key(j, key);
 	buffered_put(&j->to, "\"", 1);
-	if (*text == '"' || !text_is_utf8(text))
-		put_quoted(j, text);
-	else
-		put_escaped(j, text);
+	put_escaped(j, quoted ? quoted : text);
 	buffered_put(&j->to, "\"", 1);
+	free(quoted);
 }
 
 void json_add_raw(struct json *j, const char *key, const char *json)

@@ -98,13 +98,6 @@ static void print_help_of_program(FILE *out, const struct program *program)
 	program->print_notes(out);
 }
 
-static void print_help_of_group(const struct program *program, const char *word)
-{
-	printf("usage: %s %s VERB [options]\n\n", program->name, word);
-	print_verbs(stdout, program, word);
-	printf("\n`%s %s VERB --help` lists the options of a verb.\n", program->name, word);
-}
-
 static void print_help_of_verb(const struct program *program, const struct verb *verb)
 {
 	printf("usage: %s %s [options]%s%s\n\n%s\n\n", program->name, verb->name,
@@ -249,10 +242,14 @@ static int run_none(const struct program *program, const struct line *line)
 		return EXIT_DONE;
 	}
 	if (line->wants_help) {
-		if (line->n_words == 1 && is_group(program, line->words[0]))
-			print_help_of_group(program, line->words[0]);
-		else
+		if (line->n_words != 1 || !is_group(program, line->words[0])) {
 			print_help_of_program(stdout, program);
+			return EXIT_DONE;
+		}
+		printf("usage: %s %s VERB [options]\n\n", program->name, line->words[0]);
+		print_verbs(stdout, program, line->words[0]);
+		printf("\n`%s %s VERB --help` lists the options of a verb.\n", program->name,
+		       line->words[0]);
 		return EXIT_DONE;
 	}
 	if (line->n_words)

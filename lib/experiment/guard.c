@@ -68,25 +68,17 @@ static bool parse_bound(const char *s, struct guard *guard)
 	return true;
 }
 
-static size_t without_blanks(char *to, size_t size, const char *text)
-{
-	size_t n = 0;
-
-	for (; *text && n + 1 < size; text++)
-		if (!isspace((unsigned char)*text))
-			to[n++] = *text;
-	to[n] = 0;
-	return n;
-}
-
 bool guard_parse(const char *option, const char *text, struct guard *guard)
 {
 	char s[sizeof(((struct experiment *)0)->guard[0])];
-	size_t name;
+	size_t name, n = 0;
 
 	if (strlen(text) >= sizeof(s))
 		return refuse(option, text, "too long");
-	without_blanks(s, sizeof(s), text);
+	for (const char *c = text; *c; c++)
+		if (!isspace((unsigned char)*c))
+			s[n++] = *c;
+	s[n] = 0;
 	name = strcspn(s, "<>");
 	guard->metric = metric_find(s, name);
 	if (!guard->metric)

@@ -30,11 +30,6 @@ static int by_unit(const void *a, const void *b)
 	return x->unit == y->unit ? by_value(a, b) : x->unit < y->unit ? -1 : 1;
 }
 
-static bool differ(double low, double high)
-{
-	return high - low > ROUNDING * high;
-}
-
 /*
  * The step of a clock: the least difference of two times, or the least time. 0: all are equal, so
  * it is not known.
@@ -66,7 +61,7 @@ static void spread(struct observation *at, size_t n, bool has_clock)
 	for (size_t i = 0; i < n; i = end) {
 		double value = at[i].value, gap = i ? value - before : value / 2;
 
-		for (end = i + 1; end < n && !differ(value, at[end].value);)
+		for (end = i + 1; end < n && at[end].value - value <= ROUNDING * at[end].value;)
 			end++;
 		before = at[end - 1].value;
 		if (end < n && (!gap || at[end].value - before < gap))

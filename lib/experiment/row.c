@@ -119,19 +119,6 @@ struct keyed {
 	size_t row;
 };
 
-/*
- * Clears the bits of an address after the prefix. IPv4 is ::ffff:a.b.c.d, so its prefix has 96 bits
- * more.
- */
-static void cut(__u32 to[4], const __u32 addr[4], const struct experiment *e)
-{
-	__u32 mask[4];
-
-	prefix_mask(mask, address_is_v4(addr) ? e->prefix4 : e->prefix6);
-	for (int i = 0; i < 4; i++)
-		to[i] = addr[i] & mask[i];
-}
-
 static int by_prefix(const void *a, const void *b)
 {
 	const struct keyed *x = a, *y = b;
@@ -144,9 +131,15 @@ struct rows_units rows_find_units(struct rows *rows, const struct experiment *e)
 {
 	struct rows_units units = { .by = ROWS_BY_PREFIX, .of = e };
 	struct keyed *keyed = mem_new(rows->n, sizeof(*keyed));
+	__u32 mask[4];
 
 	for (size_t i = 0; i < rows->n; i++) {
-		cut(keyed[i].prefix, rows->at[i].raddr, e);
+		const __u32 *addr = rows->at[i].raddr;
+
+		/* IPv4 is ::ffff:a.b.c.d, and the length of its prefix has 96 bits more. */
+		prefix_mask(mask, address_is_v4(addr) ? e->prefix4 : e->prefix6);
+		for (int k = 0; k < 4; k++)
+			keyed[i].prefix[k] = addr[k] & mask[k];
 		keyed[i].row = i;
 	}
 	qsort(keyed, rows->n, sizeof(*keyed), by_prefix);

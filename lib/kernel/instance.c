@@ -46,17 +46,6 @@ static int find_layout(const struct btf *btf, struct bbr_ops_layout *l)
 	return 0;
 }
 
-/* Finds the layout once: it is the kernel's. */
-static int know_layout(void)
-{
-	const struct btf *btf;
-
-	if (known_layout.value_type)
-		return 0;
-	btf = kernel_types();
-	return btf ? find_layout(btf, &known_layout) : -errno;
-}
-
 int instance_map(__u32 id)
 {
 	int fd = bpf_map_get_fd_by_id(id);
@@ -303,16 +292,17 @@ static bool is_listed(struct instance *list, int n, const struct instance *inst)
 
 static int list_instances(struct instance **list, bool registered)
 {
+	const struct btf *btf;
 	__u32 id = 0;
 	int ret, n = 0;
 
 	*list = NULL;
-	ret = know_layout();
-	if (ret == -ENOTSUP) /* this kernel cannot have any */
-		return 0;
-	if (ret)
-		return ret;
-
+	if (!known_layout.value_type) { /* it is the kernel's: once is enough */
+		btf = kernel_types();
+		ret = btf ? find_layout(btf, &known_layout) : -errno;
+		if (ret) /* -ENOTSUP: this kernel cannot have any */
+			return ret == -ENOTSUP ? 0 : ret;
+	}
 	while (!bpf_map_get_next_id(id, &id)) {
 		struct instance inst, *grown;
 		int fd = instance_map(id);

@@ -130,12 +130,6 @@ int arms_refuse_use(const char *cc, const char *profile)
 	return user ? EXIT_REFUSED : EXIT_DONE;
 }
 
-/* New code keeps the name, but may give profiles other indexes. */
-static bool replaces(const struct step *s, const struct experiment_arm *arm)
-{
-	return arm->profile != EXPERIMENT_NO_PROFILE || s->wanted->algorithm != s->found->algorithm;
-}
-
 static bool takes_away(const struct step *s, const struct experiment_arm *arm)
 {
 	if (strcmp(s->name, arm->cc))
@@ -143,8 +137,9 @@ static bool takes_away(const struct step *s, const struct experiment_arm *arm)
 	switch (s->kind) {
 	case STEP_UNLOAD:
 		return true;
-	case STEP_REPLACE:
-		return replaces(s, arm);
+	case STEP_REPLACE: /* new code keeps the name, but may give profiles other indexes */
+		return arm->profile != EXPERIMENT_NO_PROFILE ||
+		       s->wanted->algorithm != s->found->algorithm;
 	case STEP_PROFILE_DELETE:
 		return arm->profile != EXPERIMENT_NO_PROFILE &&
 		       !strcmp(arm->profile_name, s->profile_found->name);

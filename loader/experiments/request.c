@@ -467,16 +467,6 @@ static int check_ring(const struct experiment *e)
 	return EXIT_USAGE;
 }
 
-/* The shares at the start. A canary uses its first step's once somebody watches it. */
-static int begin_shares(const struct experiment_options *opt, struct experiment_request *r)
-{
-	if (r->config.design != EXPERIMENT_CANARY)
-		return parse_shares(&opt->shares, &r->config, r->share);
-	r->share[1] = r->config.step[0];
-	r->share[0] = EXPERIMENT_SHARES - r->share[1];
-	return EXIT_DONE;
-}
-
 int experiment_request_parse(const char *name, const struct experiment_options *opt,
 			     const struct socket_filter *filter, struct experiment_request *r)
 {
@@ -508,5 +498,12 @@ int experiment_request_parse(const char *name, const struct experiment_options *
 		ret = parse_ring(opt, e);
 	if (!ret)
 		ret = check_ring(e);
-	return ret ? ret : begin_shares(opt, r);
+	if (ret)
+		return ret;
+	if (e->design != EXPERIMENT_CANARY)
+		return parse_shares(&opt->shares, e, r->share);
+	/* A canary uses its first step's share once somebody watches it. */
+	r->share[1] = e->step[0];
+	r->share[0] = EXPERIMENT_SHARES - r->share[1];
+	return EXIT_DONE;
 }

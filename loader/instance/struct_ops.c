@@ -39,12 +39,6 @@ static bool asks_for_burst(const struct btf *kernel)
 	return member(kernel, OPS, BURST) && !member(kernel, OPS, LEAST_BURST);
 }
 
-/* The kernel's name for the callback that this program implements. */
-static const char *callback_name(const struct btf *kernel, const char *program)
-{
-	return !strcmp(program, LEAST_BURST) && asks_for_burst(kernel) ? BURST : program;
-}
-
 /*
  * Renames in place, because libbpf holds pointers into these types. The object already has the new
  * name: its program checks whether the kernel has such a member.
@@ -205,8 +199,11 @@ int ops_make(struct ops *ops, struct bpf_object *obj, const char *name, bool by_
 		goto out;
 	bpf_object__for_each_program(prog, obj)
 	{
-		error = put_program(&v, callback_name(v.btf, bpf_program__name(prog)),
-				    bpf_program__fd(prog));
+		const char *name_of = bpf_program__name(prog);
+
+		if (!strcmp(name_of, LEAST_BURST) && asks_for_burst(v.btf))
+			name_of = BURST;
+		error = put_program(&v, name_of, bpf_program__fd(prog));
 		if (error)
 			goto out;
 	}

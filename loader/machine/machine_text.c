@@ -19,19 +19,6 @@ static bool is_wanted_default(const struct machine *m, const struct machine_defa
 	return !strcmp(def->name, name) && (!m->is_found || machine_note(m, def->name, def->inode));
 }
 
-static void print_head(const struct machine *m, const struct machine_instance *inst,
-		       const char *prefix)
-{
-	printf("%s[instance %s]\n%salgorithm = %s\n", prefix, inst->name, prefix,
-	       inst->algorithm->name);
-	for (size_t i = 0; i < m->n_defaults; i++)
-		if (is_wanted_default(m, &m->def[i], inst->name))
-			printf("%sdefault_in = %s\n", prefix, text_shown(m->def[i].netns));
-	for (size_t i = 0; i < m->n_attached; i++)
-		if (!strcmp(m->attached[i].name, inst->name))
-			printf("%sattach = %s\n", prefix, text_shown(m->attached[i].path));
-}
-
 static void print_profile(const struct profile_definition *def, const char *prefix, bool all)
 {
 	char value[PARAM_TEXT_LEN];
@@ -74,7 +61,14 @@ void machine_print_rule(const struct machine_instance *inst, __u32 i, const char
 void machine_print(const struct machine *m, const struct machine_instance *inst, const char *prefix,
 		   bool all)
 {
-	print_head(m, inst, prefix);
+	printf("%s[instance %s]\n%salgorithm = %s\n", prefix, inst->name, prefix,
+	       inst->algorithm->name);
+	for (size_t i = 0; i < m->n_defaults; i++)
+		if (is_wanted_default(m, &m->def[i], inst->name))
+			printf("%sdefault_in = %s\n", prefix, text_shown(m->def[i].netns));
+	for (size_t i = 0; i < m->n_attached; i++)
+		if (!strcmp(m->attached[i].name, inst->name))
+			printf("%sattach = %s\n", prefix, text_shown(m->attached[i].path));
 	for (size_t i = 0; i < inst->profiles.n; i++)
 		print_profile(&inst->profiles.def[i], prefix, all);
 	if (all)

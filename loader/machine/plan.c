@@ -64,12 +64,6 @@ static bool is_subject(const struct planning *p, const char *name)
 	return !p->wanted->is_tuning && (!p->only || !strcmp(p->only, name));
 }
 
-static bool is_replaced(const struct machine_instance *wanted, const struct machine_instance *found)
-{
-	return !found->is_open || found->algorithm != wanted->algorithm ||
-	       strcmp(found->version, wanted->version);
-}
-
 static bool same_rules(const struct machine_instance *a, const struct machine_instance *b)
 {
 	if (a->rules.n != b->rules.n)
@@ -113,7 +107,8 @@ static void plan_instances(struct planning *p)
 
 		if (!found)
 			add(p, STEP_LOAD, wanted->name);
-		else if (is_replaced(wanted, found))
+		else if (!found->is_open || found->algorithm != wanted->algorithm ||
+			 strcmp(found->version, wanted->version))
 			add(p, STEP_REPLACE, wanted->name);
 		else
 			plan_tuning(p, wanted, found);

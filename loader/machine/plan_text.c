@@ -77,16 +77,6 @@ static void print_default(const struct step *s, bool done)
 		printf("is not the default of network namespace %s, but %s is\n", netns, old);
 }
 
-static void print_rules(const struct step *s, bool done)
-{
-	__u32 new = s->wanted->rules.n, old = s->found->rules.n;
-
-	if (done)
-		printf("%u rule%s (before: %u)\n", new, plural(new), old);
-	else
-		printf("has other rules than the file: %u, not %u\n", old, new);
-}
-
 /* A step that takes something away, without the end of its line. */
 static void print_removal(const struct step *s, bool done)
 {
@@ -106,6 +96,8 @@ static void print_removal(const struct step *s, bool done)
 
 void step_print(const struct step *s, bool done)
 {
+	__u32 new;
+
 	printf("%s: ", s->name);
 	switch (s->kind) {
 	case STEP_LOAD:
@@ -121,7 +113,12 @@ void step_print(const struct step *s, bool done)
 		print_changed(s, done);
 		break;
 	case STEP_RULES:
-		print_rules(s, done);
+		new = s->wanted->rules.n;
+		if (done)
+			printf("%u rule%s (before: %u)\n", new, plural(new), s->found->rules.n);
+		else
+			printf("has other rules than the file: %u, not %u\n", s->found->rules.n,
+			       new);
 		break;
 	case STEP_DEFAULT:
 		print_default(s, done);
@@ -187,17 +184,6 @@ static void diff_profiles(const struct profile_definition *old,
 	}
 }
 
-static void diff_instance(const struct step *s, const struct machine *wanted,
-			  const struct machine *found)
-{
-	if (s->wanted)
-		machine_print(wanted, s->wanted, "+", false);
-	else if (s->found->is_open)
-		machine_print(found, s->found, "-", false);
-	else
-		printf("-[instance %s]\n", s->name);
-}
-
 static void diff_code(const struct step *s)
 {
 	bool comparable = s->found->is_open && s->found->algorithm == s->wanted->algorithm;
@@ -221,7 +207,12 @@ void step_print_diff(const struct step *s, const struct machine *wanted,
 		     const struct machine *found)
 {
 	if (s->kind == STEP_LOAD || s->kind == STEP_UNLOAD) {
-		diff_instance(s, wanted, found);
+		if (s->wanted)
+			machine_print(wanted, s->wanted, "+", false);
+		else if (s->found->is_open)
+			machine_print(found, s->found, "-", false);
+		else
+			printf("-[instance %s]\n", s->name);
 		return;
 	}
 	if (!s->wanted != !s->found) /* printed with the instance, which comes or goes */

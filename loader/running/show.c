@@ -14,13 +14,6 @@
 
 /* ---- as text */
 
-static void format_time(__u64 realtime, char *buf, size_t size)
-{
-	time_t seconds = realtime / NS_PER_S;
-
-	strftime(buf, size, "%F %T", localtime(&seconds));
-}
-
 static void print_arms(const struct experiment_handle *h)
 {
 	const struct experiment *e = &h->config;
@@ -106,12 +99,14 @@ static void print_log(const struct experiment_handle *h)
 	struct experiment_decision d;
 	char when[UNITS_LEN];
 	__u64 first, end;
+	time_t seconds;
 
 	decisions(h, &first, &end);
 	for (; first < end; first++) {
 		if (!decision_read(h, first, &d))
 			continue;
-		format_time(d.time, when, sizeof(when));
+		seconds = d.time / NS_PER_S;
+		strftime(when, sizeof(when), "%F %T", localtime(&seconds));
 		printf("  %s  %s\n", when, d.text);
 	}
 }

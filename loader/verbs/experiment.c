@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl experiment list, status, pause, resume, watch, stop. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/err.h"
 #include "cli/json.h"
@@ -94,17 +95,20 @@ static int take_one(const char *name, struct experiment_handle *h)
 	return experiment_find(name, h);
 }
 
-static int set_paused(const struct options *opt, const char *name, bool paused)
+/* Also resumes. */
+static int verb_experiment_pause(void *options, UNUSED int argc, char **argv)
 {
+	const struct options *opt = options;
+	bool paused = !strcmp(argv[0], "experiment pause");
 	struct experiment_decision d =
 		decision_make(paused ? "paused: new connections are left alone" : "resumed");
 	struct experiment_handle h;
-	int ret = take_one(name, &h);
+	int ret = take_one(argv[1], &h);
 
 	if (ret)
 		return ret;
 	if (!!h.control->paused == paused) {
-		err("%s: is %spaused", name, paused ? "already " : "not ");
+		err("%s: is %spaused", argv[1], paused ? "already " : "not ");
 		ret = EXIT_NOTHING;
 	} else {
 		h.control->paused = paused;
@@ -112,16 +116,6 @@ static int set_paused(const struct options *opt, const char *name, bool paused)
 	}
 	experiment_close(&h);
 	return ret;
-}
-
-static int verb_experiment_pause(void *options, UNUSED int argc, char **argv)
-{
-	return set_paused(options, argv[1], true);
-}
-
-static int verb_experiment_resume(void *options, UNUSED int argc, char **argv)
-{
-	return set_paused(options, argv[1], false);
 }
 
 /* Leaves new connections alone from here on, and moves the open ones to the arm with this label. */
@@ -206,7 +200,7 @@ BBRCTL_VERB(experiment_pause, "experiment pause", NEEDS(LOOK | CAP(NET_ADMIN), .
 
 BBRCTL_VERB(experiment_resume, "experiment resume", NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
 	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,
-	    .brief = "resume a paused experiment", .run = verb_experiment_resume);
+	    .brief = "resume a paused experiment", .run = verb_experiment_pause);
 
 static const struct option_def experiment_watch_options[] = {
 	{ "every", 0, "DURATION", option_text, EXPERIMENT(every),

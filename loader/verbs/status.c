@@ -177,16 +177,6 @@ static void add_instance(struct json *j, const struct instance *inst, const stru
 	json_close(j);
 }
 
-static void print_json(const struct instance *list, const struct status *st, int n)
-{
-	struct json j;
-
-	json_begin_pretty_array(&j, stdout);
-	for (int i = 0; i < n; i++)
-		add_instance(&j, &list[i], &st[i]);
-	json_end(&j);
-}
-
 static void print_table(const struct instance *list, const struct status *st, int n)
 {
 	printf("%-15s %6s %6s %8s %8s %9s  %-20s %-8s %s  %s\n", "NAME", "MAP-ID", "USERS",
@@ -220,6 +210,7 @@ static int read_and_print(const struct options *opt, const struct instance *list
 {
 	struct status *st = mem_new(n, sizeof(*st));
 	int ret = EXIT_DONE;
+	struct json j;
 
 	for (int i = 0; !ret && i < n; i++)
 		if (list[i].supported)
@@ -229,12 +220,16 @@ static int read_and_print(const struct options *opt, const struct instance *list
 		if (nr_attached < 0)
 			ret = err_bpf(nr_attached, "cannot look at the cgroups");
 	}
-	if (!ret && opt->json)
-		print_json(list, st, n);
-	else if (!ret)
+	if (!ret && opt->json) {
+		json_begin_pretty_array(&j, stdout);
+		for (int i = 0; i < n; i++)
+			add_instance(&j, &list[i], &st[i]);
+		json_end(&j);
+	} else if (!ret) {
 		print_table(list, st, n);
-	if (!ret && !opt->json && !opt->name_given)
-		print_orphans(list, n);
+		if (!opt->name_given)
+			print_orphans(list, n);
+	}
 	attachments_free(attached, nr_attached);
 	free(st);
 	return ret;

@@ -27,28 +27,21 @@ static int refuse_algorithm(const struct options *opt, const struct object *obj,
 	return EXIT_REFUSED;
 }
 
-/* An instance that negotiates ECN keeps doing so. */
-static int carry_flags(const struct instance *old, const struct object *obj)
-{
-	__u32 flags;
-	int error = ops_flags(old, &flags);
-
-	if (!error)
-		error = object_set_flags(obj->bpf, flags);
-	return error ? err_bpf(error, "cannot give the new code the flags of the old") : EXIT_DONE;
-}
-
 /* Does everything that can fail before the name is touched. */
 static int prepare(const struct options *opt, const struct instance *old, struct object *obj)
 {
 	int error, ret = object_open(opt->object, old->algorithm, obj);
+	__u32 flags;
 
 	if (ret)
 		return ret;
 	if (obj->algorithm != old->algorithm)
 		ret = refuse_algorithm(opt, obj, old);
-	if (!ret)
-		ret = carry_flags(old, obj);
+	error = ret ? 0 : ops_flags(old, &flags);
+	if (!ret && !error) /* an instance that negotiates ECN keeps doing so */
+		error = object_set_flags(obj->bpf, flags);
+	if (error)
+		ret = err_bpf(error, "cannot give the new code the flags of the old");
 	if (!ret && (error = carry_assigned(old, obj->bpf)))
 		ret = err_bpf(error, "cannot carry the arms of experiments over");
 	if (!ret)
