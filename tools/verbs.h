@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The verbs of bbrmon, and the capabilities that they need.
+ * The verbs of bbrmon, and what all of them share.
  */
 #ifndef TOOLS_VERBS_H
 #define TOOLS_VERBS_H
 
-#include "cli/privileges.h"
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "cli/options.h"
+#include "cli/privileges.h"
 
 /*
+ * The capabilities that they need.
+ *
  * CAP_SYS_ADMIN: find a loaded instance, with bpf(2)'s *_GET_NEXT_ID and *_GET_FD_BY_ID, and enter
  * a network namespace. In the kernel it includes CAP_BPF and CAP_PERFMON (bpf_capable(),
  * perfmon_capable()).
@@ -27,5 +32,28 @@
 
 extern const struct verb VERB_OF(snapshot), VERB_OF(stream), VERB_OF(record), VERB_OF(top),
 	VERB_OF(report), VERB_OF(experiment), VERB_OF(export);
+
+/*
+ * Without memory these print so and end bbrmon. What watches for long and can do without what it
+ * lacks calls calloc(3) itself.
+ */
+void *need(void *memory); /* returns it, if it is not NULL */
+void need_memory(bool has); /* for what says false if there is none */
+void *allocate(size_t n, size_t size); /* zeroed */
+/* The list of n elements with room for one more. It doubles whenever n is a power of two. */
+void *with_room(void *list, size_t n, size_t size);
+
+/*
+ * Signals that end a verb: SIGINT, SIGTERM, and SIGHUP unless it was ignored at the start, as with
+ * nohup(1).
+ *
+ * The first one asks for an orderly end. While nobody reads our output it has no effect, because a
+ * write that a signal cuts short would tear a line. So a second SIGINT or SIGTERM has its default
+ * effect. A second SIGHUP has no effect: when a terminal is closed, one comes from its shell, and
+ * one from the kernel when that shell ends. A reader of stdout that goes away does not end a verb by
+ * a signal either.
+ */
+void interrupt_catch(void);
+bool is_interrupted(void);
 
 #endif

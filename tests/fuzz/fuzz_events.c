@@ -9,7 +9,7 @@
 
 #include <json-c/json.h>
 
-#include "conns/connections.h"
+#include "event/conn_map.h"
 #include "cli/err.h"
 #include "event/event.h"
 #include "fuzz.h"

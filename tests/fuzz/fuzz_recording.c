@@ -144,12 +144,13 @@ static struct reading read_all(int fd, struct recording_writer *copy)
 	struct recording_reader *reader = malloc(sizeof(*reader));
 	struct reading r = {};
 
-	CHECK(reader && recording_read_fd(reader, fd, "input") == EXIT_DONE);
+	CHECK(reader);
+	recording_read_fd(reader, fd, "input");
 	while ((r.end = recording_next(reader, -1)) == RECORDING_NEXT_EVENT) {
 		note_event(&r, reader);
 		if (!copy)
 			continue;
-		recording_totals(reader, &r.totals);
+		r.totals = recording_totals(reader);
 		runs += copy->run.id && copy->run.id != reader->run.id;
 		recording_writer_run(copy, &reader->run);
 		recording_writer_totals(copy, &r.totals);
@@ -157,7 +158,7 @@ static struct reading read_all(int fd, struct recording_writer *copy)
 	}
 	CHECK(r.end == RECORDING_NEXT_OVER || r.end == RECORDING_NEXT_FAILED);
 	CHECK(reader->events >= r.events && reader->events <= r.events + 1);
-	recording_totals(reader, &r.totals);
+	r.totals = recording_totals(reader);
 	if (copy) {
 		recording_writer_totals(copy, &r.totals);
 		damaged += !!reader->places;

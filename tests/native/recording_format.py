@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Reads and writes recordings by the description in tools/recording/format.h and description.h: to compare with bbrmon,
+Reads and writes recordings by the description in tools/recording/format.h and layout.h: to compare with bbrmon,
 and to make files that bbrmon does not write. recording_file.py makes files of BBR version 1.
 """
 import itertools

@@ -37,8 +37,9 @@ struct conn_map {
 
 /* The key in the map that equals this one; NULL: there is none. */
 struct conn_key *conn_map_find(const struct conn_map *m, const struct conn_key *key);
-/* The map must not have an equal one. False: no memory. */
+/* The map must not have an equal one. False: no memory; conn_map_need() then ends bbrmon. */
 bool conn_map_add(struct conn_map *m, struct conn_key *key);
+void conn_map_need(struct conn_map *m, struct conn_key *key);
 /* Takes out this very key; does nothing if it is not in the map, even if an equal one is. */
 void conn_map_remove(struct conn_map *m, const struct conn_key *key);
 /* Calls visit() for each key, in order. */
@@ -46,5 +47,24 @@ void conn_map_for_each(const struct conn_map *m,
 		       void (*visit)(const struct conn_key *key, void *ctx), void *ctx);
 /* Empties the map, and hands each key to `free_key`, if it is not NULL. */
 void conn_map_free(struct conn_map *m, void (*free_key)(void *key));
+
+/*
+ * Counts the connections that events belong to. Remembers only those that are still open. After a
+ * time without a monitor the program gives a connection a new id, and it is counted again.
+ */
+
+/* Open ones that are remembered, of a hundred bytes each. */
+#define CONNECTIONS_MAX (1u << 17)
+
+struct connections {
+	struct conn_map live;
+	__u32 n_live;
+	__u64 seen;
+	__u64 uncounted; /* events of connections that there was no place to remember */
+};
+
+/* A connection's id is unique within its subscription, whose tag is in the event. */
+void connections_note(struct connections *c, const struct bbr_event *e);
+void connections_free(struct connections *c);
 
 #endif

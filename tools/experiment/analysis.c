@@ -4,6 +4,7 @@
 
 #include "analysis.h"
 #include "experiment/observation.h"
+#include "verbs.h"
 
 static int by_number(const void *a, const void *b)
 {
@@ -38,15 +39,13 @@ static void find_curve(struct curve *curve, const struct rows *rows)
 	distribution_free(&d);
 }
 
-bool analyse(struct analysis *a, struct study *s)
+void analyse(struct analysis *a, struct study *s)
 {
 	int arms = s->experiment.arms;
 
 	*a = (struct analysis){ .study = s };
-	a->comparison = calloc(arms * (1 + SIZE_CLASSES) * n_metrics, sizeof(*a->comparison));
-	a->curve = calloc(arms * n_quantities, sizeof(*a->curve));
-	if (!a->comparison || !a->curve)
-		return false;
+	a->comparison = allocate(arms * (1 + SIZE_CLASSES) * n_metrics, sizeof(*a->comparison));
+	a->curve = allocate(arms * n_quantities, sizeof(*a->curve));
 	if (s->rows.n)
 		qsort(s->rows.at, s->rows.n, sizeof(*s->rows.at), by_number);
 	for (size_t i = 0; i < s->rows.n; i++) {
@@ -70,7 +69,6 @@ bool analyse(struct analysis *a, struct study *s)
 			*curve = (struct curve){ .of = &quantities[i], .arm = arm };
 			find_curve(curve, &s->rows);
 		}
-	return true;
 }
 
 void analysis_free(struct analysis *a)

@@ -33,8 +33,8 @@ struct analysis {
 	int curves;
 };
 
-/* Sorts the rows. False: no memory. The caller frees it in any case. */
-bool analyse(struct analysis *a, struct study *s);
+/* Sorts the rows. */
+void analyse(struct analysis *a, struct study *s);
 void analysis_free(struct analysis *a);
 
 /* The name of the units: "prefixes". */

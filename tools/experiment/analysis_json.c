@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/json.h"
-#include "report/page.h"
+#include "report/report.h"
 #include "analysis.h"
 
 static const char *const units[] = {

@@ -6,6 +6,7 @@
 #include "cli/err.h"
 #include "kernel/clock.h"
 #include "study.h"
+#include "verbs.h"
 
 /* What was found in a place of the ring. */
 struct place {
@@ -64,12 +65,9 @@ int collector_open(struct collector *c, struct study *s, const char *name)
 	struct experiment_handle handle;
 	int ret = name ? experiment_find(name, &handle) : find_only(&handle);
 
-	if (ret)
-		return ret;
-	if (!collector_take(c, s, &handle))
-		return EXIT_DONE;
-	err("cannot read the experiment: %s", strerror(ENOMEM));
-	return EXIT_REFUSED;
+	if (!ret)
+		need_memory(!collector_take(c, s, &handle));
+	return ret;
 }
 
 void collector_close(struct collector *c)

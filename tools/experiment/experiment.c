@@ -2,19 +2,17 @@
 /*
  * bbrmon experiment: what a running experiment, or one in a file, has shown so far.
  */
-#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "analysis.h"
 #include "cli/err.h"
 #include "cli/options.h"
 #include "output_file.h"
-#include "file.h"
-#include "stream/interrupt.h"
+#include "study.h"
 #include "verbs.h"
 
 #define LOOK_MS 500 /* of --follow: a ring of 1,024 lasts for 2,000 connections a second */
@@ -24,62 +22,44 @@ struct request {
 	const char *html, *write;
 };
 
-static int no_memory(void)
-{
-	err("cannot compare the arms: %s", strerror(ENOMEM));
-	return EXIT_REFUSED;
-}
-
 /* ---- one that runs */
 
-static void wait_a_while(void)
-{
-	const struct timespec while_ = { 0, LOOK_MS * 1000000l };
-
-	nanosleep(&while_, NULL);
-}
-
 /* Goes on until the experiment or bbrmon is stopped. The file always has what has ended so far. */
-static int follow(struct collector *c, struct study *s, FILE *out)
+static void follow(struct collector *c, struct study *s, FILE *out)
 {
 	size_t written = s->rows.n;
 
 	while (!is_interrupted() && experiment_is_running(&c->handle)) {
-		wait_a_while();
-		if (!collector_read(c, s))
-			return no_memory();
+		poll(NULL, 0, LOOK_MS);
+		need_memory(collector_read(c, s));
 		if (!out)
 			continue;
 		file_write_rows(out, s, written);
 		written = s->rows.n;
 		if (fflush(out))
-			return EXIT_DONE; /* output_close() prints why */
+			return; /* output_close() prints why */
 	}
-	return EXIT_DONE;
 }
 
 static int collect(const struct request *r, struct collector *c, struct study *s)
 {
 	FILE *out = r->write ? output_open(r->write, true) : NULL;
-	int ret = EXIT_DONE, closed;
 
 	if (r->write && !out)
 		return EXIT_REFUSED;
-	if (!collector_read(c, s))
-		ret = no_memory();
-	if (out && !ret) {
+	need_memory(collector_read(c, s));
+	if (out) {
 		file_write_head(out, s);
 		file_write_counters(out, s);
 		file_write_rows(out, s, 0);
 	}
-	if (r->follow && !ret)
-		ret = follow(c, s, out);
+	if (r->follow)
+		follow(c, s, out);
 	if (!out)
-		return ret;
+		return EXIT_DONE;
 	if (r->follow)
 		file_write_counters(out, s);
-	closed = output_close(out, r->write);
-	return ret ? ret : closed;
+	return output_close(out, r->write);
 }
 
 static int read_live(const struct request *r, struct study *s, const char *name)
@@ -102,10 +82,7 @@ static int print(const struct request *r, struct study *s)
 	int ret = EXIT_DONE;
 	FILE *out;
 
-	if (!analyse(&a, s)) {
-		analysis_free(&a);
-		return no_memory();
-	}
+	analyse(&a, s);
 	if (r->html) {
 		out = output_open(r->html, true);
 		if (out)

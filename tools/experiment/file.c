@@ -1,21 +1,279 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <arpa/inet.h>
+
+#include "address.h"
 #include "cli/err.h"
 #include "cli/privileges.h"
-#include "file.h"
+#include "study.h"
+#include "verbs.h"
 
 #define FORMAT "bpf-bbr experiment"
 #define COLUMNS_MAX 128 /* of a file, known or not */
+#define FILE_VALUE_LEN 96
+
+/* ---- the names in a file: columns of rows, and keys of the experiment */
+
+enum file_kind {
+	FILE_NUMBER,
+	FILE_PORT, /* 2 bytes in network byte order; nothing else has 2 bytes */
+	FILE_ADDRESS,
+	FILE_END, /* enum experiment_end as a word */
+	FILE_DESIGN,
+	FILE_UNIT,
+	FILE_PREFIX4, /* a length without the 96 bits before an IPv4 address */
+	FILE_TEXT, /* an array of chars */
+};
+
+struct file_field {
+	const char *name; /* NULL ends a table */
+	enum file_kind kind;
+	size_t at, size;
+	bool may_be_unknown; /* 0 is unknown, and written as nothing */
+	__u64 least, most; /* of a number as it is in the file; most 0: whatever its bytes hold */
+};
+
+#define BLOCKS_MAX (1 << 20) /* the analysis has a place for each */
+
+#define MEMBER(of, member) offsetof(struct of, member), sizeof(((struct of *)0)->member)
+#define ROW_IN(name, kind, member, least, most) \
+	{ name, kind, MEMBER(row, member), false, least, most }
+#define ROW(name, kind, member) ROW_IN(name, kind, member, 0, 0)
+#define ROW_MAYBE(name, kind, member) { name, kind, MEMBER(row, member), true, 0, 0 }
+#define KEY_IN(name, kind, member, least, most) \
+	{ name, kind, MEMBER(study, member), false, least, most }
+#define KEY(name, kind, member) KEY_IN(name, kind, member, 0, 0)
+
+/* clang-format off */
+static const struct file_field columns[] = { /* of struct row */
+	ROW("number", FILE_NUMBER, number),
+	ROW("connection", FILE_NUMBER, connection),
+	ROW_IN("arm", FILE_NUMBER, arm, 0, EXPERIMENT_ARMS - 1),
+	ROW("end", FILE_END, end),
+	ROW_IN("block", FILE_NUMBER, block, 0, BLOCKS_MAX),
+	ROW("begin_ns", FILE_NUMBER, begin_ns),
+	ROW("last_ns", FILE_NUMBER, last_ns),
+	ROW_IN("continued", FILE_NUMBER, continued, 0, 1),
+	ROW("netns", FILE_NUMBER, netns),
+	ROW("remote", FILE_ADDRESS, raddr),
+	ROW("remote_port", FILE_PORT, rport),
+	ROW("local", FILE_ADDRESS, laddr),
+	ROW("local_port", FILE_PORT, lport),
+	ROW("acked_bytes", FILE_NUMBER, acked),
+	ROW("sent_bytes", FILE_NUMBER, sent),
+	ROW("retransmitted_bytes", FILE_NUMBER, retransmitted),
+	ROW("timeouts", FILE_NUMBER, timeouts),
+	ROW("busy_us", FILE_NUMBER, busy_us),
+	ROW("rwnd_limited_us", FILE_NUMBER, rwnd_us),
+	ROW("sndbuf_limited_us", FILE_NUMBER, sndbuf_us),
+	ROW("rtts", FILE_NUMBER, rtts),
+	ROW_MAYBE("rtt_min_us", FILE_NUMBER, rtt_min_us),
+	ROW_MAYBE("rtt_mean_us", FILE_NUMBER, rtt_mean_us),
+	ROW("rtt_above_p50_us", FILE_NUMBER, rtt_above_p50_us),
+	ROW("rtt_above_p95_us", FILE_NUMBER, rtt_above_p95_us),
+	ROW_MAYBE("first_16k_us", FILE_NUMBER, first_us[0]),
+	ROW_MAYBE("first_64k_us", FILE_NUMBER, first_us[1]),
+	ROW_MAYBE("first_1m_us", FILE_NUMBER, first_us[2]),
+	{},
+};
+
+#define KEY_ARM(i)                                                                                 \
+	KEY("arm" #i, FILE_TEXT, experiment.arm[i].label),                                         \
+	KEY("arm" #i "_cc", FILE_TEXT, experiment.arm[i].cc),                                      \
+	KEY("arm" #i "_profile", FILE_TEXT, experiment.arm[i].profile_name)
+#define KEY_GUARD(i) KEY("guard" #i, FILE_TEXT, experiment.guard[i])
+
+static const struct file_field keys[] = { /* of struct study */
+	KEY("name", FILE_TEXT, experiment.name),
+	KEY("design", FILE_DESIGN, experiment.design),
+	KEY("unit", FILE_UNIT, experiment.unit),
+	KEY_IN("arms", FILE_NUMBER, experiment.arms, 2, EXPERIMENT_ARMS),
+	KEY_ARM(0), KEY_ARM(1), KEY_ARM(2), KEY_ARM(3),
+	KEY("seed", FILE_NUMBER, experiment.seed),
+	KEY_IN("prefix4", FILE_PREFIX4, experiment.prefix4, 1, 32),
+	KEY_IN("prefix6", FILE_NUMBER, experiment.prefix6, 1, 128),
+	KEY("started_realtime_ns", FILE_NUMBER, experiment.started_realtime),
+	KEY("block_ns", FILE_NUMBER, experiment.block),
+	KEY("washout_ns", FILE_NUMBER, experiment.washout),
+	KEY("scope_remote", FILE_ADDRESS, experiment.scope.dst),
+	KEY_IN("scope_remote_bits", FILE_NUMBER, experiment.scope.dst_len, 0, 128),
+	KEY("scope_remote_port", FILE_PORT, experiment.scope.dport),
+	KEY("scope_local_port", FILE_PORT, experiment.scope.sport),
+	KEY("scope_mark", FILE_NUMBER, experiment.scope.mark),
+	KEY_IN("scope_has_mark", FILE_NUMBER, experiment.scope.has_mark, 0, 1),
+	KEY("scope_netns", FILE_TEXT, experiment.scope.netns_name),
+	KEY_GUARD(0), KEY_GUARD(1), KEY_GUARD(2), KEY_GUARD(3),
+	KEY_GUARD(4), KEY_GUARD(5), KEY_GUARD(6), KEY_GUARD(7),
+	{},
+};
+
+#define KEY_ASSIGNED(i)                                                                            \
+	KEY("assigned" #i, FILE_NUMBER, counters.assigned[i]),                                        \
+	KEY("refused" #i, FILE_NUMBER, counters.refused[i]),                                          \
+	KEY("refused" #i "_errno", FILE_NUMBER, counters.refused_error[i])
+
+static const struct file_field counters[] = { /* of struct study */
+	KEY("until_ns", FILE_NUMBER, until_ns),
+	KEY_ASSIGNED(0), KEY_ASSIGNED(1), KEY_ASSIGNED(2), KEY_ASSIGNED(3),
+	KEY("chosen", FILE_NUMBER, counters.chosen),
+	KEY("no_memory", FILE_NUMBER, counters.no_memory),
+	KEY("moved", FILE_NUMBER, counters.moved),
+	KEY("lost", FILE_NUMBER, counters.lost),
+	KEY("outcomes", FILE_NUMBER, counters.outcomes),
+	KEY("overwritten", FILE_NUMBER, counters.overwritten),
+	KEY("open", FILE_NUMBER, counters.open),
+	{},
+};
+/* clang-format on */
+
+static const char *const ends[EXPERIMENT_ENDS] = {
+	[EXPERIMENT_OPEN] = "open",	  [EXPERIMENT_CLOSED] = "closed",
+	[EXPERIMENT_RESET] = "reset",	  [EXPERIMENT_TIMED_OUT] = "timed_out",
+	[EXPERIMENT_ABORTED] = "aborted", [EXPERIMENT_SEAM] = "seam",
+};
+static const char *const designs[EXPERIMENT_DESIGNS] = { "ab", "switchback", "canary" };
+static const char *const units[] = { "connection", "prefix" };
+
+#define IPV4_BITS 96
+
+/* Of the kinds that are words. */
+static const struct words {
+	const char *const *word;
+	__u32 n;
+} words[] = {
+	[FILE_END] = { ends, EXPERIMENT_ENDS },
+	[FILE_DESIGN] = { designs, EXPERIMENT_DESIGNS },
+	[FILE_UNIT] = { units, 2 },
+	[FILE_TEXT] = { NULL, 0 },
+};
+
+static __u64 get(const struct file_field *f, const char *at)
+{
+	switch (f->size) {
+	case 1:
+		return *(const __u8 *)at;
+	case 2:
+		return ntohs(*(const __u16 *)at);
+	case 8:
+		return *(const __u64 *)at;
+	default:
+		return *(const __u32 *)at - (f->kind == FILE_PREFIX4 ? IPV4_BITS : 0);
+	}
+}
+
+static void set(const struct file_field *f, char *at, __u64 value)
+{
+	switch (f->size) {
+	case 1:
+		*(__u8 *)at = value;
+		break;
+	case 2:
+		*(__u16 *)at = htons(value);
+		break;
+	case 8:
+		*(__u64 *)at = value;
+		break;
+	default:
+		*(__u32 *)at = value + (f->kind == FILE_PREFIX4 ? IPV4_BITS : 0);
+	}
+}
+
+static void format_value(char buf[FILE_VALUE_LEN], const struct file_field *f, const void *in)
+{
+	const char *at = (const char *)in + f->at;
+	const struct words *w = &words[f->kind];
+	__u64 value;
+
+	buf[0] = 0;
+	if (f->kind == FILE_ADDRESS) {
+		format_address(buf, FILE_VALUE_LEN, (const __u32 *)at);
+		return;
+	}
+	if (f->kind == FILE_TEXT) {
+		snprintf(buf, FILE_VALUE_LEN, "%.*s", (int)f->size, at);
+		return;
+	}
+	value = get(f, at);
+	if (w->n)
+		snprintf(buf, FILE_VALUE_LEN, "%s", value < w->n ? w->word[value] : "unknown");
+	else if (value || !f->may_be_unknown)
+		snprintf(buf, FILE_VALUE_LEN, "%llu", value);
+}
+
+static bool parse_address(const char *text, __u32 addr[4])
+{
+	const __u32 v4[4] = { 0, 0, htonl(0xffff), 0 };
+
+	if (inet_pton(AF_INET6, text, addr) == 1)
+		return true;
+	memcpy(addr, v4, sizeof(v4));
+	return inet_pton(AF_INET, text, &addr[3]) == 1;
+}
+
+static bool parse_word(const char *text, const struct words *w, __u64 *value)
+{
+	for (__u32 i = 0; i < w->n; i++)
+		if (!strcmp(w->word[i], text)) {
+			*value = i;
+			return true;
+		}
+	return false;
+}
+
+static bool parse_digits(const char *text, const struct file_field *f, __u64 *value)
+{
+	__u64 most = f->most ? f->most : ~0ull >> (64 - 8 * f->size);
+	char *end;
+
+	if (!*text || strspn(text, "0123456789") != strlen(text))
+		return false;
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return !errno && *value >= f->least && *value <= most;
+}
+
+/* Allows only printable ASCII: the text reaches a terminal. */
+static bool parse_text(const char *text, char *to, size_t size)
+{
+	if (strlen(text) >= size)
+		return false;
+	for (const char *c = text; *c; c++)
+		if (*c < ' ' || *c > '~')
+			return false;
+	strcpy(to, text);
+	return true;
+}
+
+/* False: it is not such a value. */
+static bool parse_value(const char *text, const struct file_field *f, void *in)
+{
+	char *at = (char *)in + f->at;
+	const struct words *w = &words[f->kind];
+	__u64 value = 0;
+
+	if (f->kind == FILE_ADDRESS)
+		return parse_address(text, (__u32 *)at);
+	if (f->kind == FILE_TEXT)
+		return parse_text(text, at, f->size);
+	if (w->n ? !parse_word(text, w, &value) :
+		   (*text || !f->may_be_unknown) && !parse_digits(text, f, &value))
+		return false;
+	set(f, at, value);
+	return true;
+}
+
+/* ---- writing */
 
 static void write_keys(FILE *out, const struct file_field *f, const struct study *s)
 {
 	char value[FILE_VALUE_LEN];
 
 	for (; f->name; f++) {
-		file_format_value(value, sizeof(value), f, s);
+		format_value(value, f, s);
 		/* Names come from a map. A program for tables takes "=" in a cell for code. */
 		for (char *c = value; (c = strpbrk(c, ",;\t\r\n"));)
 			*c = '?';
@@ -27,9 +285,9 @@ static void write_keys(FILE *out, const struct file_field *f, const struct study
 void file_write_head(FILE *out, const struct study *s)
 {
 	fprintf(out, "# format=%s\n", FORMAT);
-	write_keys(out, file_keys, s);
-	for (const struct file_field *f = file_columns; f->name; f++)
-		fprintf(out, "%s%s", f == file_columns ? "" : ",", f->name);
+	write_keys(out, keys, s);
+	for (const struct file_field *f = columns; f->name; f++)
+		fprintf(out, "%s%s", f == columns ? "" : ",", f->name);
 	fputc('\n', out);
 }
 
@@ -38,9 +296,9 @@ void file_write_rows(FILE *out, const struct study *s, size_t from)
 	char value[FILE_VALUE_LEN];
 
 	for (size_t i = from; i < s->rows.n; i++) {
-		for (const struct file_field *f = file_columns; f->name; f++) {
-			file_format_value(value, sizeof(value), f, &s->rows.at[i]);
-			fprintf(out, "%s%s", f == file_columns ? "" : ",", value);
+		for (const struct file_field *f = columns; f->name; f++) {
+			format_value(value, f, &s->rows.at[i]);
+			fprintf(out, "%s%s", f == columns ? "" : ",", value);
 		}
 		fputc('\n', out);
 	}
@@ -48,7 +306,7 @@ void file_write_rows(FILE *out, const struct study *s, size_t from)
 
 void file_write_counters(FILE *out, const struct study *s)
 {
-	write_keys(out, file_counters, s);
+	write_keys(out, counters, s);
 }
 
 /* ---- reading */
@@ -88,13 +346,12 @@ static int read_key(struct reading *r, char *key)
 		r->has_format = !strcmp(value, FORMAT);
 		return EXIT_DONE;
 	}
-	f = find(file_keys, key);
+	f = find(keys, key);
 	if (f && r->columns)
 		return refuse(r, "must be above the names of the columns", key);
 	if (!f)
-		f = find(file_counters, key);
-	return !f || file_parse_value(value, f, r->study) ? EXIT_DONE :
-							    refuse(r, "a wrong value", key);
+		f = find(counters, key);
+	return !f || parse_value(value, f, r->study) ? EXIT_DONE : refuse(r, "a wrong value", key);
 }
 
 static int read_names(struct reading *r, char *line)
@@ -104,9 +361,9 @@ static int read_names(struct reading *r, char *line)
 	while ((name = strsep(&line, ","))) {
 		if (r->columns == COLUMNS_MAX)
 			return refuse(r, "too many columns", NULL);
-		r->column[r->columns++] = find(file_columns, name);
+		r->column[r->columns++] = find(columns, name);
 	}
-	for (const struct file_field *f = file_columns; f->name; f++) {
+	for (const struct file_field *f = columns; f->name; f++) {
 		int i = 0;
 
 		while (i < r->columns && r->column[i] != f)
@@ -126,7 +383,7 @@ static int read_row(struct reading *r, char *line)
 	for (; (value = strsep(&line, ",")); i++) {
 		if (i == r->columns)
 			return refuse(r, "too many values", NULL);
-		if (r->column[i] && !file_parse_value(value, r->column[i], &row))
+		if (r->column[i] && !parse_value(value, r->column[i], &row))
 			return refuse(r, "a wrong value", r->column[i]->name);
 	}
 	if (i < r->columns)

@@ -7,6 +7,8 @@
 
 #include "experiment/row.h"
 #include "kernel/experiment.h"
+#include <stddef.h>
+#include <stdio.h>
 
 struct study_counters {
 	__u64 assigned[EXPERIMENT_ARMS], refused[EXPERIMENT_ARMS];
@@ -41,5 +43,18 @@ int collector_take(struct collector *c, struct study *s, struct experiment_handl
 /* False: no memory. */
 bool collector_read(struct collector *c, struct study *s);
 void collector_close(struct collector *c);
+
+/*
+ * An experiment as a file: lines "# key=value" for the experiment, then comma-separated values with
+ * named columns, one connection a line. Reading it needs neither the kernel nor this version.
+ */
+void file_write_head(FILE *out, const struct study *s);
+/* Writes the rows from this one on. */
+void file_write_rows(FILE *out, const struct study *s, size_t from);
+/* Writes the counters. If a file has several of them, the last ones hold. */
+void file_write_counters(FILE *out, const struct study *s);
+
+/* Returns an exit status, after printing what failed. Skips unknown columns and keys. */
+int file_read(const char *path, struct study *s);
 
 #endif

@@ -6,7 +6,7 @@
 #include "cli/err.h"
 #include "experiment/guard.h"
 #include "experiment/study.h"
-#include "experiments.h"
+#include "metrics.h"
 
 #define ROWS_MAX 200000 /* that guards are judged by */
 

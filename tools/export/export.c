@@ -15,18 +15,15 @@
 #include "kernel/netns.h"
 #include "cli/err.h"
 #include "event/event.h"
-#include "experiments.h"
-#include "http.h"
-#include "stream/interrupt.h"
 #include "metrics.h"
+#include "http.h"
 #include "cli/options.h"
 #include "output_file.h"
-#include "rule_counts.h"
 #include "watch/subscription.h"
 #include "sockets/sockets.h"
 #include "stream/event_source.h"
 #include "verbs.h"
-#include "filter/request.h"
+#include "filter/filter.h"
 #include "stream/watch_options.h"
 
 /* Not a port of another known exporter: Prometheus' list of 9100 to 9999 is full. */
@@ -104,7 +101,7 @@ static bool handle_socket(void *ctx, const struct origin *origin, const struct b
 		rule_counts_note(&x->rules, origin->id, snap);
 	}
 	/* A reading of very many connections must not make the ring overflow. */
-	if (!x->once && ++x->read % DRAIN_STEP == 0 && !monitor_rest_ms(x->source.monitor))
+	if (!x->once && ++x->read % DRAIN_STEP == 0 && !monitor_rest_ms(&x->source.monitor))
 		drain(x);
 	return true;
 }
@@ -199,7 +196,7 @@ static void print_live(struct export *x, struct openmetrics *om)
 	rule_counts_print(&x->rules, om);
 	experiments_print(&x->experiments, om, !x->once);
 	if (!x->once) {
-		event_source_totals_now(&x->source, &totals);
+		totals = event_source_totals(&x->source);
 		print_watching(x, om, &totals);
 	}
 	print_plain(om, "bbrmon_unseen_users", OM_GAUGE, NULL,
@@ -270,10 +267,10 @@ static bool make_page(void *ctx, const char *path, const char *accept, struct ht
 static int serve(struct export *x)
 {
 	while (!is_interrupted() && !x->ret) {
-		int rest_ms = monitor_rest_ms(x->source.monitor);
+		int rest_ms = monitor_rest_ms(&x->source.monitor);
 		struct pollfd fds[] = {
 			{ .fd = http_fd(&x->http), .events = POLLIN },
-			{ .fd = monitor_fd(x->source.monitor), .events = POLLIN },
+			{ .fd = monitor_fd(&x->source.monitor), .events = POLLIN },
 		};
 
 		if (poll(fds, rest_ms ? 1 : 2,
@@ -337,6 +334,7 @@ static int run_recording(struct export *x)
 {
 	struct openmetrics om = { .out = stdout, .classic = true };
 	int ret = event_source_open(&x->source, &x->config);
+	struct watch_totals totals;
 	bool idle;
 
 	if (ret)
@@ -346,8 +344,9 @@ static int run_recording(struct export *x)
 	metrics_settle(&x->metrics, event_source_now_ns(&x->source), true);
 	event_source_stop(&x->source);
 	if (!ret) {
+		totals = event_source_totals(&x->source);
 		metrics_print(&x->metrics, &om, true);
-		print_watching(x, &om, event_source_totals(&x->source));
+		print_watching(x, &om, &totals);
 		print_build(&om);
 		ret = output_close(stdout, NULL);
 	}

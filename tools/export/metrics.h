@@ -11,6 +11,11 @@
 
 #include "event/conn_map.h"
 #include "metric_series.h"
+#include "bpf_bbr/rules.h"
+#include "bpf_bbr/snapshot.h"
+#include "kernel/instance.h"
+#include "cli/options.h"
+#include "event/event.h"
 
 struct tracked;
 
@@ -67,5 +72,54 @@ void metrics_print(struct metrics *m, struct openmetrics *om, bool counters);
 
 /* For metrics_print(): sets how many connections are in each mode of each series. */
 void metrics_count_connections(struct metrics *m);
+
+/*
+ * For each loaded instance, how many connections match which rule now. A connection keeps the
+ * profile that its rule gave it, but not the rule, so the current rules are applied.
+ */
+#define RULES_TOLD 100 /* the first so many of an instance; the rest are "other" */
+#define RULE_CGROUPS_CACHED 256
+
+struct instance_rules;
+
+struct rule_counts {
+	struct instance *instances; /* that are loaded */
+	struct instance_rules *rules; /* of each of them */
+	int n;
+	/* Cgroups by id, with those above them. */
+	struct {
+		__u64 id;
+		__u64 above[BBR_RULE_CGROUP_LEVELS];
+		int n;
+	} cgroups[RULE_CGROUPS_CACHED];
+};
+
+/* Restarts the counts, by the current rules of these instances (none: all). 0 or -errno. */
+int rule_counts_begin(struct rule_counts *r, const struct value_list *names);
+/* instance_id: of the struct_ops map */
+void rule_counts_note(struct rule_counts *r, __u32 instance_id, const struct bbr_snapshot *snap);
+
+/* Prints the loaded instances, and the connections of their rules. */
+void rule_counts_print(const struct rule_counts *r, struct openmetrics *om);
+void rule_counts_free(struct rule_counts *r);
+
+/*
+ * The running experiments, by arm. The kernel's counters are passed on. Outcomes are those that
+ * have ended, beginning with the oldest in the ring when the exporter found the experiment.
+ */
+#define EXPERIMENTS_TOLD 16 /* more are left out */
+
+struct exported_experiment;
+
+struct experiments {
+	struct exported_experiment *at;
+	int n;
+};
+
+/* 0 or -errno */
+int experiments_update(struct experiments *x);
+/* has_outcomes: with outcomes and guards */
+void experiments_print(const struct experiments *x, struct openmetrics *om, bool has_outcomes);
+void experiments_close(struct experiments *x);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cgroup/cgroup.h"
-#include "rule_counts.h"
+#include "metrics.h"
 #include "kernel/rule_lookup.h"
 
 #define NUMBER_LEN 16

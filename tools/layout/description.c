@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "bpf_bbr/abi.h"
-#include "description.h"
+#include "layout.h"
 #include "event/field.h"
-#include "varint.h"
 
 #define TEXT_MAX 255
 #define MAX_FIELDS 1024

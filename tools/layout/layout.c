@@ -4,7 +4,6 @@
 
 #include <zlib.h>
 
-#include "description.h"
 #include "layout.h"
 
 #define WIDTH(member) sizeof(((struct bbr_event *)0)->member)

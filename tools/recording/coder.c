@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 
 #include "layout/layout.h"
-#include "layout/varint.h"
 #include "coder.h"
 
 #define BITS_MAX (LAYOUT_MEMBERS / 7 + 1) /* bytes that say which members differ */

@@ -37,7 +37,7 @@
  *
  * RECORDING_ALGORITHM	What the events of the origins after it consist of, and how they are shown:
  *	4 bytes		CRC-32 of the description
- *	...		the description (see description.h), or nothing: then it is the one with
+ *	...		the description (see layout.h), or nothing: then it is the one with
  *			this CRC in an earlier chunk. A file's first chunk with an algorithm has its
  *			description. So has the first one that is appended to a file, and one in
  *			every RECORDING_DESCRIBE_EVERY bytes: if the first one is damaged, readers
@@ -74,7 +74,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "filter/request.h"
+#include "filter/filter.h"
 
 #define RECORDING_MAGIC \
 	"\x89"          \

@@ -190,10 +190,9 @@ static int rescue(void *ctx)
 {
 	struct record_output *o = ctx;
 	struct recording_reader reader;
-	int ret = recording_read_fd(&reader, o->fd, o->path);
+	int ret;
 
-	if (ret)
-		return ret;
+	recording_read_fd(&reader, o->fd, o->path);
 	ret = find_end(o, &reader);
 	if (!ret) {
 		say_rescued(o, &reader);

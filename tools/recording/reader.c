@@ -16,32 +16,21 @@
 #include "cli/err.h"
 #include "cli/privileges.h"
 #include "reader.h"
+#include "verbs.h"
 
 #define MAGIC_LEN (sizeof(RECORDING_MAGIC) - 1)
 #define MAX_SAID 5 /* messages about places that cannot be read */
 
-static void free_buffers(struct recording_reader *r)
-{
-	free(r->buffer);
-	free(r->raw);
-	free(r->chunk);
-}
-
-int recording_read_fd(struct recording_reader *r, int fd, const char *name)
+void recording_read_fd(struct recording_reader *r, int fd, const char *name)
 {
 	memset(r, 0, sizeof(*r));
 	r->fd = fd;
 	r->name = name;
-	r->buffer = malloc(RECORDING_BUFFER);
-	r->raw = malloc(RECORDING_SIZE_MAX);
-	r->chunk = calloc(1, sizeof(*r->chunk));
-	if (!r->buffer || !r->raw || !r->chunk || inflateInit2(&r->inflate, -MAX_WBITS)) {
-		err("cannot read %s: %s", name, strerror(ENOMEM));
-		free_buffers(r);
-		return EXIT_REFUSED;
-	}
+	r->buffer = need(malloc(RECORDING_BUFFER)); /* zeroing it takes longer than a small file */
+	r->raw = need(malloc(RECORDING_SIZE_MAX));
+	r->chunk = allocate(1, sizeof(*r->chunk));
+	need_memory(!inflateInit2(&r->inflate, -MAX_WBITS));
 	privileges_narrow(0); /* anybody may have written what is read from here on */
-	return EXIT_DONE;
 }
 
 /*
@@ -69,10 +58,12 @@ static void keep(const char *name, int fd)
 int recording_open(struct recording_reader *r, const char *name)
 {
 	bool is_shared = false;
-	int fd, ret;
+	int fd;
 
-	if (!strcmp(name, "-"))
-		return recording_read_fd(r, STDIN_FILENO, "standard input");
+	if (!strcmp(name, "-")) {
+		recording_read_fd(r, STDIN_FILENO, "standard input");
+		return EXIT_DONE;
+	}
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		keep(name, fd);
@@ -84,17 +75,17 @@ int recording_open(struct recording_reader *r, const char *name)
 		err("cannot read %s: %s", name, strerror(errno));
 		return EXIT_REFUSED;
 	}
-	ret = recording_read_fd(r, fd, name);
+	recording_read_fd(r, fd, name);
 	r->is_shared = is_shared;
-	if (ret)
-		close(fd);
-	return ret;
+	return EXIT_DONE;
 }
 
 void recording_release(struct recording_reader *r)
 {
 	inflateEnd(&r->inflate);
-	free_buffers(r);
+	free(r->buffer);
+	free(r->raw);
+	free(r->chunk);
 }
 
 void recording_close(struct recording_reader *r)
@@ -190,11 +181,6 @@ static void skip_chunk(struct recording_reader *r)
 	use(r, r->chunk_size);
 }
 
-static __u64 count_received(const struct watch_totals *t)
-{
-	return counters_received(&t->counters);
-}
-
 /*
  * Of a run without an end, what came after its last totals is known only from its events: what was
  * dropped is not, and there may have been more ACKs than were sampled.
@@ -219,12 +205,12 @@ static void add_totals(struct watch_totals *sum, const struct recording_reader *
 	sum->unwatched_ns += t.unwatched_ns;
 }
 
-void recording_totals(const struct recording_reader *r, struct watch_totals *totals)
+struct watch_totals recording_totals(const struct recording_reader *r)
 {
 	struct watch_totals t = r->before;
 
 	add_totals(&t, r);
-	*totals = t;
+	return t;
 }
 
 /* What was counted so far is final: the counts in the next records begin at 0 again. */
@@ -310,10 +296,11 @@ static void end_chunk(struct recording_reader *r)
 static void take_totals(struct recording_reader *r, const struct recording_record *record)
 {
 	struct watch_totals t = record->totals;
-	__u64 recorded = count_received(&t);
+	__u64 recorded = counters_received(&t.counters), received;
 
 	memcpy(t.counters.received, r->now.counters.received, sizeof(t.counters.received));
-	r->drops_here = recorded > count_received(&t) ? recorded - count_received(&t) : 0;
+	received = counters_received(&t.counters);
+	r->drops_here = recorded > received ? recorded - received : 0;
 	r->now = t;
 	r->acks_since = 0;
 	r->run_ended = record->type == RECORDING_END;

@@ -80,13 +80,13 @@ int recording_open(struct recording_reader *r, const char *name);
 void recording_close(struct recording_reader *r);
 
 /* The same for an open file, which the caller closes. */
-int recording_read_fd(struct recording_reader *r, int fd, const char *name);
+void recording_read_fd(struct recording_reader *r, int fd, const char *name);
 void recording_release(struct recording_reader *r);
 
 /* Reads up to the next event. Waits at most wait_ms. */
 enum recording_next recording_next(struct recording_reader *r, int wait_ms);
 
 /* Of all that was read so far. Events that were recorded but could not be read count as drops. */
-void recording_totals(const struct recording_reader *r, struct watch_totals *totals);
+struct watch_totals recording_totals(const struct recording_reader *r);
 
 #endif

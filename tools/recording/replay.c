@@ -7,11 +7,12 @@
 #include <sys/stat.h>
 
 #include "cli/err.h"
-#include "filter/request.h"
+#include "filter/filter.h"
 #include "kernel/clock.h"
 #include "layout/layout.h"
 #include "reader.h"
 #include "replay.h"
+#include "verbs.h"
 
 #define OPEN_WAIT_MS 500
 #define BATCH 256 /* events handed on in a call, */
@@ -256,28 +257,29 @@ __u64 replay_now_ns(const struct replay *p)
 	return now > p->newest_ns ? now : p->newest_ns;
 }
 
-void replay_run(const struct replay *p, struct recording_run *run)
+struct recording_run replay_run(const struct replay *p)
 {
 	const struct watch_request *request = &p->config->request;
+	struct recording_run run = p->reader.run;
 
-	*run = p->reader.run;
-	if (!request->is_sampling_given || !is_fine_enough(run, request))
-		return;
-	run->sampling = request->sampling;
-	run->interval_ns = request->interval_ns;
+	if (request->is_sampling_given && is_fine_enough(&run, request)) {
+		run.sampling = request->sampling;
+		run.interval_ns = request->interval_ns;
+	}
+	return run;
 }
 
-void replay_totals(const struct replay *p, struct watch_totals *totals)
+struct watch_totals replay_totals(const struct replay *p)
 {
-	__u64 recorded;
-	struct counters *n = &totals->counters;
+	struct watch_totals totals = recording_totals(&p->reader);
+	struct counters *n = &totals.counters;
+	__u64 recorded = counters_received(n);
 
-	recording_totals(&p->reader, totals);
-	recorded = counters_received(n);
 	memcpy(n->received, p->received, sizeof(n->received));
 	if (p->config->filter) /* there may be connections that were not asked for */
 		n->acks = p->acks;
 	n->seq -= recorded - counters_received(n);
+	return totals;
 }
 
 static bool is_file(const char *name)
@@ -310,4 +312,48 @@ const struct algorithm *recording_described(const char *file, size_t i)
 		read_descriptions(file);
 	is_read = file;
 	return layout_described(i);
+}
+
+static bool is_of_same_boot(const struct run_clock *clock, const struct recording_run *run)
+{
+	static const __u8 unknown[sizeof(run->boot_id)];
+
+	return !memcmp(clock->boot_id, run->boot_id, sizeof(clock->boot_id)) &&
+	       memcmp(run->boot_id, unknown, sizeof(unknown));
+}
+
+/*
+ * The run's offset, or that of an earlier run of the same boot if it is higher. The offset rises,
+ * and is used, if the machine slept or the clock was set forward; it falls if the clock was set
+ * back.
+ */
+static __s64 epoch_of(const struct run_clocks *c, const struct recording_run *run)
+{
+	__s64 epoch_ns = run->epoch_ns;
+
+	for (unsigned int i = 0; i < c->n; i++)
+		if (is_of_same_boot(&c->all[i], run) && c->all[i].epoch_ns > epoch_ns)
+			epoch_ns = c->all[i].epoch_ns;
+	return epoch_ns;
+}
+
+__s64 run_clocks_epoch_ns(struct run_clocks *c, const struct recording_run *run)
+{
+	struct run_clock *added;
+
+	for (unsigned int i = c->n; i-- > 0;)
+		if (c->all[i].id == run->id)
+			return c->all[i].epoch_ns;
+	c->all = with_room(c->all, c->n, sizeof(*c->all));
+	added = &c->all[c->n];
+	added->id = run->id;
+	memcpy(added->boot_id, run->boot_id, sizeof(added->boot_id));
+	added->epoch_ns = epoch_of(c, run);
+	c->n++;
+	return added->epoch_ns;
+}
+
+void run_clocks_free(struct run_clocks *c)
+{
+	free(c->all);
 }

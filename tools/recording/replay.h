@@ -6,10 +6,11 @@
 #define TOOLS_RECORDING_REPLAY_H
 
 #include "event/conn_map.h"
-#include "filter/request.h"
+#include "filter/filter.h"
 #include "descriptor.h"
 #include "format.h"
 #include "reader.h"
+#include <stdbool.h>
 
 /* Connections whose last sample is remembered, of a hundred bytes each. */
 #define REPLAY_SAMPLED_MAX (1u << 17)
@@ -39,8 +40,8 @@ void replay_close(struct replay *p);
 
 int replay_poll(struct replay *p, int wait_ms, bool *idle);
 __u64 replay_now_ns(const struct replay *p);
-void replay_run(const struct replay *p, struct recording_run *run);
-void replay_totals(const struct replay *p, struct watch_totals *totals);
+struct recording_run replay_run(const struct replay *p);
+struct watch_totals replay_totals(const struct replay *p);
 
 /*
  * The algorithms that a recording describes, and that these tools may not know.
@@ -50,5 +51,26 @@ void replay_totals(const struct replay *p, struct watch_totals *totals);
  * A pipe can be read only once, so of a pipe it has what was read so far.
  */
 const struct algorithm *recording_described(const char *file, size_t i);
+
+/*
+ * Puts the events of a recording's runs on one clock, the time of day. It may be set within a run,
+ * so its offset at the first event of a run holds for the whole run. It may be set back between two
+ * runs of the same boot, whose own clock goes on: then the later run keeps the offset of the
+ * earlier.
+ */
+
+struct run_clocks {
+	struct run_clock {
+		__u64 id;
+		__u8 boot_id[16];
+		__s64 epoch_ns;
+	} *all;
+	unsigned int n;
+};
+
+/* What to add to the time of an event of this run to get nanoseconds since 1970. */
+__s64 run_clocks_epoch_ns(struct run_clocks *c, const struct recording_run *run);
+
+void run_clocks_free(struct run_clocks *c);
 
 #endif

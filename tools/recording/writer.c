@@ -7,6 +7,7 @@
 #include "kernel/clock.h"
 #include "cli/err.h"
 #include "layout/layout.h"
+#include "verbs.h"
 #include "writer.h"
 
 /* Between two readings of both clocks their offset changes by less, unless one was set. */
@@ -15,14 +16,10 @@
 
 struct recording_writer *recording_writer_new(void)
 {
-	struct recording_writer *w = calloc(1, sizeof(*w));
+	struct recording_writer *w = allocate(1, sizeof(*w));
 
-	if (w && deflateInit2(&w->deflate, LEVEL, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY)) {
-		free(w);
-		w = NULL;
-	}
-	if (!w)
-		err("cannot record: %s", strerror(ENOMEM));
+	need_memory(
+		!deflateInit2(&w->deflate, LEVEL, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY));
 	return w;
 }
 

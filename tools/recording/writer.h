@@ -42,7 +42,7 @@ struct recording_writer {
 	__u8 out[RECORDING_HEAD + RECORDING_SIZE_MAX];
 };
 
-/* NULL after printing why. The caller first gives it a file. */
+/* The caller first gives it a file. */
 struct recording_writer *recording_writer_new(void);
 void recording_writer_free(struct recording_writer *w);
 

@@ -2,9 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "curves.h"
 #include "event/event.h"
 #include "event/field.h"
+#include "flow_series.h"
+#include "verbs.h"
 
 /* The first ones on a light page are Okabe and Ito's, which colour-blind people can tell apart. */
 const struct colour_look colours[COLOURS] = {
@@ -167,20 +168,17 @@ static bool has_curve(const struct curves *c, const char *key)
 	return false;
 }
 
-bool curves_init(struct curves *c, const struct algorithm *a)
+void curves_init(struct curves *c, const struct algorithm *a)
 {
 	unsigned int fields[LANES] = { [LANE_INFLIGHT] = 1 }; /* BDP has the first colour */
 
 	*c = (struct curves){ .algorithm = a };
-	c->curve = calloc(N(common) + a->n_fields, sizeof(*c->curve));
-	if (!c->curve)
-		return false;
+	c->curve = allocate(N(common) + a->n_fields, sizeof(*c->curve));
 	add_common(c);
 	for (int i = 0; i < a->n_fields; i++)
 		if (a->fields[i].lane && !has_curve(c, a->fields[i].key))
 			add_field(c, &a->fields[i], fields[a->fields[i].lane]++);
 	share_out_colours(c);
-	return true;
 }
 
 void curves_free(struct curves *c)

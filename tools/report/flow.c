@@ -1,68 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 #include <string.h>
+#include <math.h>
 
 #include "kernel/clock.h"
 #include "event/event.h"
 #include "event/field.h"
 #include "flow.h"
-
-/* The key comes first in struct flow. */
-static struct flow *find(const struct flows *f, const struct conn_key *key)
-{
-	return (struct flow *)conn_map_find(&f->by_key, key);
-}
+#include "verbs.h"
 
 struct flow *flows_find(const struct flows *f, const struct origin *origin,
 			const struct bbr_event *e)
 {
 	const struct conn_key key = conn_key_of(origin, e);
 
-	return find(f, &key);
-}
-
-static bool make_room(struct flows *f)
-{
-	unsigned int room = f->room ? 2 * f->room : 16;
-	struct flow **grown;
-
-	if (f->n_all < f->room)
-		return true;
-	grown = realloc(f->flow, room * sizeof(*grown));
-	if (!grown)
-		return false;
-	f->flow = grown;
-	f->room = room;
-	return true;
-}
-
-static void free_flow(struct flow *flow)
-{
-	percentiles_free(&flow->rtt_us);
-	free(flow->mode_ns);
-	free(flow);
+	return (struct flow *)conn_map_find(&f->by_key, &key); /* its first member */
 }
 
 static struct flow *add(struct flows *f, const struct origin *origin, const struct bbr_event *e)
 {
-	struct flow *flow;
+	struct flow *flow = allocate(1, sizeof(*flow));
 
-	if (!make_room(f))
-		return NULL;
-	flow = calloc(1, sizeof(*flow));
-	if (!flow)
-		return NULL;
 	flow->key = conn_key_of(origin, e);
 	flow->algorithm = origin->algorithm;
 	strcpy(flow->instance, origin->name);
 	flow->is_kernel = origin->is_kernel;
 	flow->first = flow->last = *e;
 	flow->min_rtt_us = BBR_RTT_NONE;
-	flow->mode_ns = calloc(origin->algorithm->n_modes, sizeof(*flow->mode_ns));
-	if (!flow->mode_ns || !conn_map_add(&f->by_key, &flow->key)) {
-		free_flow(flow);
-		return NULL;
-	}
+	flow->mode_ns = allocate(origin->algorithm->n_modes, sizeof(*flow->mode_ns));
+	conn_map_need(&f->by_key, &flow->key);
+	f->flow = with_room(f->flow, f->n_all, sizeof(*f->flow));
 	f->flow[f->n_all++] = flow;
 	return flow;
 }
@@ -82,19 +49,17 @@ static void note_state(struct flow *flow, const struct bbr_event *e)
 		flow->min_rtt_us = e->min_rtt_us;
 }
 
-bool flows_note(struct flows *f, const struct origin *origin, const struct bbr_event *e)
+void flows_note(struct flows *f, const struct origin *origin, const struct bbr_event *e)
 {
 	const char *profile = origin_profile(origin, e);
 	struct flow *flow = flows_find(f, origin, e);
 
 	if (!flow && f->n_all == FLOWS_MAX) {
 		f->left_out++;
-		return true;
+		return;
 	}
 	if (!flow)
 		flow = add(f, origin, e);
-	if (!flow)
-		return false;
 	if (!f->start_ns || e->time_ns < f->start_ns)
 		f->start_ns = e->time_ns;
 	if (e->time_ns > f->end_ns)
@@ -113,7 +78,8 @@ bool flows_note(struct flows *f, const struct origin *origin, const struct bbr_e
 	}
 	if (profile)
 		strcpy(flow->profile, profile);
-	return e->rtt_us == BBR_RTT_NONE || percentiles_add(&flow->rtt_us, e->rtt_us);
+	if (e->rtt_us != BBR_RTT_NONE)
+		percentiles_add(&flow->rtt_us, e->rtt_us);
 }
 
 void flows_choose(struct flows *f)
@@ -136,7 +102,9 @@ void flows_free(struct flows *f)
 		struct flow *flow = f->flow[--f->n_all];
 
 		conn_map_remove(&f->by_key, &flow->key);
-		free_flow(flow);
+		percentiles_free(&flow->rtt_us);
+		free(flow->mode_ns);
+		free(flow);
 	}
 	free(f->flow);
 }
@@ -191,4 +159,72 @@ double flow_mean_bps(const struct flow *flow)
 	__u64 ns = flow_duration_ns(flow);
 
 	return ns ? (double)flow_bytes_acked(flow) * 8 * NS_PER_S / ns : 0;
+}
+
+/* Each power of two has this many buckets: they tell 6 bits after a number's highest one. */
+#define STEPS 64
+
+static __u32 bucket_of(__u32 value)
+{
+	int shift;
+
+	if (value < STEPS)
+		return value;
+	shift = 31 - __builtin_clz(value) - __builtin_ctz(STEPS);
+	return shift * STEPS + (value >> shift);
+}
+
+/* The middle of a bucket. */
+static __u32 value_of(__u32 bucket)
+{
+	int shift = bucket < 2 * STEPS ? 0 : bucket / STEPS - 1;
+
+	return ((bucket - shift * STEPS) << shift) + (1u << shift) / 2;
+}
+
+/* Makes room for a bucket. There are few, because what is measured has few orders of magnitude. */
+static void reach(struct percentiles *p, __u32 bucket)
+{
+	__u32 lowest = p->n_buckets && p->lowest < bucket ? p->lowest : bucket;
+	__u32 end = p->n_buckets && p->lowest + p->n_buckets > bucket + 1 ?
+			    p->lowest + p->n_buckets :
+			    bucket + 1;
+	__u32 *counts;
+
+	if (p->n_buckets && lowest == p->lowest && end == p->lowest + p->n_buckets)
+		return;
+	counts = allocate(end - lowest, sizeof(*counts));
+	if (p->n_buckets)
+		memcpy(counts + (p->lowest - lowest), p->counts, p->n_buckets * sizeof(*counts));
+	free(p->counts);
+	p->counts = counts;
+	p->lowest = lowest;
+	p->n_buckets = end - lowest;
+}
+
+void percentiles_add(struct percentiles *p, __u32 value)
+{
+	__u32 bucket = bucket_of(value);
+
+	reach(p, bucket);
+	p->counts[bucket - p->lowest]++;
+	p->n++;
+}
+
+__u32 percentiles_get(const struct percentiles *p, double percent)
+{
+	__u64 rank = ceil(p->n * percent / 100), seen = 0;
+	__u32 i;
+
+	for (i = 0; i + 1 < p->n_buckets; i++) {
+		seen += p->counts[i];
+		if (seen >= rank)
+			break;
+	}
+	return value_of(p->lowest + i);
+}
+
+void percentiles_free(struct percentiles *p)
+{
+	free(p->counts);
 }

@@ -7,10 +7,24 @@
 #define TOOLS_FLOW_H
 
 #include <stdbool.h>
+#include <linux/types.h>
 
 #include "descriptor.h"
 #include "event/conn_map.h"
-#include "percentiles.h"
+
+/*
+ * Percentiles of many numbers in little memory: exact below 128, to within 1/128 above.
+ */
+struct percentiles {
+	__u64 n;
+	__u32 *counts; /* of the buckets from `lowest` on */
+	__u32 lowest, n_buckets;
+};
+
+void percentiles_add(struct percentiles *p, __u32 value);
+/* The nearest rank; there must be at least one number. */
+__u32 percentiles_get(const struct percentiles *p, double percent);
+void percentiles_free(struct percentiles *p);
 
 struct flow_series;
 
@@ -42,17 +56,17 @@ struct flow {
 
 struct flows {
 	struct flow **flow; /* by number */
-	unsigned int n, n_all, room; /* see flows_choose() */
+	unsigned int n, n_all; /* see flows_choose() */
 	struct conn_map by_key;
 	__u64 start_ns, end_ns; /* of the earliest and the latest event */
 	__u64 left_out; /* events of flows for which there was no place */
 };
 
-/* The flow that an event belongs to; NULL: it was not seen, or there was no memory for it. */
+/* The flow that an event belongs to; NULL: it was not seen, or there was no place for it. */
 struct flow *flows_find(const struct flows *f, const struct origin *origin,
 			const struct bbr_event *e);
-/* Adds an event to its flow's totals, or to those left out. False: no memory. */
-bool flows_note(struct flows *f, const struct origin *origin, const struct bbr_event *e);
+/* Adds an event to its flow's totals, or to those left out. */
+void flows_note(struct flows *f, const struct origin *origin, const struct bbr_event *e);
 /*
  * After the last event: makes those that have BBR state the n first flows. The others are
  * connections that the stack reported only before or after they had it, in recovery or at an RTO.
@@ -71,5 +85,47 @@ __u64 flow_bytes_sent(const struct flow *flow);
 __u32 flow_lost(const struct flow *flow);
 __u64 flow_duration_ns(const struct flow *flow);
 double flow_mean_bps(const struct flow *flow);
+
+/*
+ * The rate of each flow in equal intervals of a recording, and how fair the rates were. The bytes
+ * that were ACKed between two events of a flow count as evenly spread over the time between them.
+ */
+#define RATE_INTERVALS 200
+
+struct share {
+	float *bytes; /* of each interval; NULL: counted among the others */
+	__u64 time_ns, acked; /* of the flow's latest event */
+	double now_bytes; /* in the interval of that event */
+	int now;
+	bool whole; /* was the flow there when this interval began? */
+};
+
+struct rate_shares {
+	struct share *share; /* by flow.number */
+	unsigned int n_flows;
+	__u64 start_ns, interval_ns;
+	double total[RATE_INTERVALS]; /* bytes of all flows */
+	/* Of the flows that send and are there for all of an interval. */
+	double sum[RATE_INTERVALS], squares[RATE_INTERVALS];
+	unsigned int whole[RATE_INTERVALS];
+	/*
+	 * What the recording says is missing: events, in the intervals in which it noticed; time.
+	 */
+	__u64 drops[RATE_INTERVALS];
+	__u64 unwatched_ns[RATE_INTERVALS];
+};
+
+/* Flows that have series are told apart; all others are taken together. */
+void rate_shares_init(struct rate_shares *r, const struct flows *flows);
+void rate_shares_note(struct rate_shares *r, const struct flow *flow, const struct bbr_event *e);
+void rate_shares_note_drops(struct rate_shares *r, __u64 time_ns, __u64 drops);
+void rate_shares_note_unwatched(struct rate_shares *r, __u64 from_ns, __u64 until_ns);
+void rate_shares_finish(struct rate_shares *r);
+void rate_shares_free(struct rate_shares *r);
+
+/* Jain's index, (sum x)^2 / (n * sum x^2), of an interval's rates; below 0 if there were none. */
+double rate_shares_jain(const struct rate_shares *r, int interval);
+/* The same for the mean rates of the flows that send. */
+double flows_jain(const struct flows *flows);
 
 #endif

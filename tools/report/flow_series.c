@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "flow_series.h"
+#include "verbs.h"
 
 /* The cells of a row: its time, then the values. */
 static size_t width_of(const struct flow_series *s)
@@ -28,13 +29,10 @@ __s64 flow_series_value(const struct flow_series *s, size_t row, unsigned int cu
 
 struct flow_series *flow_series_new(const struct algorithm *a, size_t max)
 {
-	struct flow_series *s = calloc(1, sizeof(*s));
+	struct flow_series *s = allocate(1, sizeof(*s));
 	size_t least;
 
-	if (!s || !curves_init(&s->curves, a)) {
-		free(s);
-		return NULL;
-	}
+	curves_init(&s->curves, a);
 	/* Four times what an interval may keep. */
 	least = 4 * (2 * s->curves.n + 2);
 	s->max = max > least ? max : least;
@@ -98,13 +96,11 @@ static void thin(struct flow_series *s, bool *keep)
 }
 
 /* Thins what has come since the last time, too. If that is not enough, doubles the intervals. */
-static bool make_room_by_thinning(struct flow_series *s)
+static void make_room_by_thinning(struct flow_series *s)
 {
-	bool *keep = malloc(s->n * sizeof(*keep));
+	bool *keep = allocate(s->n, sizeof(*keep));
 	__u64 span = flow_series_time_ns(s, s->n - 1) - flow_series_time_ns(s, 0);
 
-	if (!keep)
-		return false;
 	if (!s->interval_ns)
 		s->interval_ns = span / s->max + 1;
 	thin(s, keep);
@@ -113,34 +109,15 @@ static bool make_room_by_thinning(struct flow_series *s)
 		thin(s, keep);
 	}
 	free(keep);
-	return true;
 }
 
-static bool make_room(struct flow_series *s)
-{
-	size_t room = s->room ? 2 * s->room : 64;
-	__s64 *grown;
-
-	if (s->n < s->room)
-		return true;
-	if (s->n == s->max)
-		return make_room_by_thinning(s);
-	if (room > s->max)
-		room = s->max;
-	grown = realloc(s->rows, room * width_of(s) * sizeof(*grown));
-	if (!grown)
-		return false;
-	s->rows = grown;
-	s->room = room;
-	return true;
-}
-
-bool flow_series_add(struct flow_series *s, const struct bbr_event *e)
+void flow_series_add(struct flow_series *s, const struct bbr_event *e)
 {
 	__s64 *row;
 
-	if (!make_room(s))
-		return false;
+	if (s->n == s->max)
+		make_room_by_thinning(s);
+	s->rows = with_room(s->rows, s->n, width_of(s) * sizeof(*s->rows));
 	row = row_of(s, s->n);
 	row[0] = e->time_ns;
 	for (unsigned int curve = 0; curve < s->curves.n; curve++)
@@ -149,14 +126,13 @@ bool flow_series_add(struct flow_series *s, const struct bbr_event *e)
 	if (s->n && e->time_ns < flow_series_time_ns(s, s->n - 1))
 		row[0] = flow_series_time_ns(s, s->n - 1);
 	s->n++;
-	return true;
 }
 
 void flow_series_finish(struct flow_series *s)
 {
-	bool *keep = s->interval_ns ? malloc(s->n * sizeof(*keep)) : NULL;
+	bool *keep = allocate(s->n, sizeof(*keep));
 
-	if (keep)
+	if (s->interval_ns)
 		thin(s, keep);
 	free(keep);
 }
@@ -220,11 +196,9 @@ static double highest_of(const struct flow_series *s, unsigned int curve)
 
 double flow_series_rate_top(const struct flow_series *s)
 {
-	struct weighted *list = malloc(s->n * sizeof(*list));
+	struct weighted *list = allocate(s->n, sizeof(*list));
 	double usual = 0, highest = 0;
 
-	if (!list)
-		return 0;
 	for (unsigned int curve = 0; curve < s->curves.n; curve++) {
 		if (s->curves.curve[curve].lane != LANE_RATE)
 			continue;

@@ -3,7 +3,7 @@
 
 #include "kernel/clock.h"
 #include "flow_series.h"
-#include "panels.h"
+#include "report.h"
 
 static const struct panel_unit rates[] = {
 	{ "Gbit/s", 1e9 }, { "Mbit/s", 1e6 }, { "kbit/s", 1e3 }, { "bit/s", 1 }, {}

@@ -2,27 +2,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rate_shares.h"
+#include "flow.h"
+#include "verbs.h"
 
-bool rate_shares_init(struct rate_shares *r, const struct flows *flows)
+void rate_shares_init(struct rate_shares *r, const struct flows *flows)
 {
 	memset(r, 0, sizeof(*r));
 	r->start_ns = flows->start_ns;
 	r->interval_ns = (flows->end_ns - flows->start_ns) / RATE_INTERVALS + 1;
-	r->share = calloc(flows->n, sizeof(*r->share));
-	if (!r->share)
-		return false;
+	r->share = allocate(flows->n, sizeof(*r->share));
 	r->n_flows = flows->n;
-	for (unsigned int i = 0; i < flows->n; i++) {
-		struct share *share = &r->share[i];
-
-		if (!flows->flow[i]->series)
-			continue;
-		share->bytes = calloc(RATE_INTERVALS, sizeof(*share->bytes));
-		if (!share->bytes)
-			return false;
-	}
-	return true;
+	for (unsigned int i = 0; i < flows->n; i++)
+		if (flows->flow[i]->series)
+			r->share[i].bytes = allocate(RATE_INTERVALS, sizeof(*r->share[i].bytes));
 }
 
 static int interval_of(const struct rate_shares *r, __u64 time_ns)

@@ -3,8 +3,6 @@
  * bbrmon report: plots of a recording. It is read twice: for the totals, which show which flows are
  * the largest, and for the series of these. So memory is bounded by what is shown.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,7 +13,7 @@
 #include "cli/units.h"
 #include "output_file.h"
 #include "report.h"
-#include "recording/clocks.h"
+#include "recording/replay.h"
 #include "verbs.h"
 #include "stream/watch_options.h"
 
@@ -40,20 +38,15 @@ struct reading {
 	__u64 run; /* of the latest event */
 	__u64 newest_ns;
 	__u64 drops, unwatched_ns; /* until that event */
-	bool no_memory;
 };
 
-/* Copies the event with its time since 1970. False: not in the requested time, or no memory. */
+/* Copies the event with its time since 1970. False: not in the requested time. */
 static bool take(struct reading *r, const struct bbr_event *e, struct bbr_event *dated)
 {
-	struct recording_run run;
+	const struct recording_run run = event_source_run(r->source);
 
-	event_source_run(r->source, &run);
 	*dated = *e;
-	if (!run_clocks_date(&r->clocks, &run, &dated->time_ns)) {
-		r->no_memory = true;
-		return false;
-	}
+	dated->time_ns += run_clocks_epoch_ns(&r->clocks, &run);
 	if (!r->first_ns)
 		r->first_ns = dated->time_ns;
 	/*
@@ -69,22 +62,19 @@ static bool note_totals(void *ctx, const struct origin *origin, const struct bbr
 	struct reading *r = ctx;
 	struct bbr_event dated;
 
-	if (take(r, e, &dated) && !flows_note(&r->report.flows, origin, &dated))
-		r->no_memory = true;
-	return !r->no_memory;
+	if (take(r, e, &dated))
+		flows_note(&r->report.flows, origin, &dated);
+	return true;
 }
 
 /* Notes what the recording says is missing. Between two runs nobody watched. */
 static void note_missing(struct reading *r, const struct bbr_event *dated)
 {
 	struct rate_shares *shares = &r->report.shares;
-	struct watch_totals now;
-	struct recording_run run;
-	__u64 drops;
+	const struct watch_totals now = event_source_totals(r->source);
+	const struct recording_run run = event_source_run(r->source);
+	__u64 drops = counters_drops(&now.counters);
 
-	event_source_run(r->source, &run);
-	event_source_totals_now(r->source, &now);
-	drops = counters_drops(&now.counters);
 	if (drops > r->drops)
 		rate_shares_note_drops(shares, dated->time_ns, drops - r->drops);
 	if (r->run && r->run != run.id)
@@ -106,16 +96,16 @@ static bool note_series(void *ctx, const struct origin *origin, const struct bbr
 	struct flow *flow;
 
 	if (!take(r, e, &dated))
-		return !r->no_memory;
+		return true;
 	note_missing(r, &dated);
 	flow = flows_find(&r->report.flows, origin, &dated);
 	/* A recording that is still written has more than at the first reading. */
 	if (!flow || flow->number >= r->report.flows.n || dated.time_ns > flow->last.time_ns)
 		return true;
 	rate_shares_note(&r->report.shares, flow, &dated);
-	if (flow->series && !flow_series_add(flow->series, &dated))
-		r->no_memory = true;
-	return !r->no_memory;
+	if (flow->series)
+		flow_series_add(flow->series, &dated);
+	return true;
 }
 
 /* Hands on all events of the recording. Returns an exit status. */
@@ -131,16 +121,11 @@ static int read_recording(struct reading *r, event_handler handle)
 	if (ret)
 		return ret;
 	r->source = &source;
-	while (!ret && !r->no_memory && !event_source_is_over(&source))
+	while (!ret && !event_source_is_over(&source))
 		ret = event_source_poll(&source, POLL_MS, &idle);
 	event_source_stop(&source);
-	r->report.totals = *event_source_totals(&source);
+	r->report.totals = event_source_totals(&source);
 	event_source_close(&source);
-	if (!ret && r->no_memory) {
-		err("cannot read %s: %s", r->report.file, strerror(ENOMEM));
-		remedy("--flows and --points make a report smaller");
-		ret = EXIT_REFUSED;
-	}
 	return ret;
 }
 
@@ -161,14 +146,12 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Gives series to the largest flows, and to one that was asked for. */
-static bool choose_flows(struct reading *r)
+static void choose_flows(struct reading *r)
 {
 	struct flows *flows = &r->report.flows;
-	struct flow **chosen = malloc(flows->n * sizeof(*chosen));
+	struct flow **chosen = allocate(flows->n, sizeof(*chosen));
 	unsigned int n = flows->n < r->max_flows ? flows->n : r->max_flows;
 
-	if (!chosen)
-		return false;
 	memcpy(chosen, flows->flow, flows->n * sizeof(*chosen));
 	qsort(chosen, flows->n, sizeof(*chosen), by_size);
 	if (!r->flow)
@@ -179,12 +162,8 @@ static bool choose_flows(struct reading *r)
 	qsort(chosen, n, sizeof(*chosen), by_number);
 	r->report.shown = chosen;
 	r->report.n_shown = n;
-	for (unsigned int i = 0; i < n; i++) {
+	for (unsigned int i = 0; i < n; i++)
 		chosen[i]->series = flow_series_new(chosen[i]->algorithm, r->report.points);
-		if (!chosen[i]->series)
-			return false;
-	}
-	return true;
 }
 
 static int read_totals(struct reading *r)
@@ -216,10 +195,8 @@ static int read_series(struct reading *r)
 {
 	int ret;
 
-	if (!choose_flows(r) || !rate_shares_init(&r->report.shares, &r->report.flows)) {
-		err("cannot make a report: %s", strerror(ENOMEM));
-		return EXIT_REFUSED;
-	}
+	choose_flows(r);
+	rate_shares_init(&r->report.shares, &r->report.flows);
 	ret = read_recording(r, note_series);
 	if (counters_drops(&r->report.totals.counters) > r->drops) /* after the last event */
 		rate_shares_note_drops(&r->report.shares, r->report.flows.end_ns,
@@ -260,28 +237,11 @@ static int write_page(struct reading *r, bool is_named)
 static void free_reading(struct reading *r)
 {
 	for (unsigned int i = 0; i < r->report.n_shown; i++)
-		if (r->report.shown[i]->series)
-			flow_series_free(r->report.shown[i]->series);
+		flow_series_free(r->report.shown[i]->series);
 	free(r->report.shown);
 	rate_shares_free(&r->report.shares);
 	flows_free(&r->report.flows);
 	run_clocks_free(&r->clocks);
-}
-
-static int read_and_write(struct reading *r, bool is_named, int n, char **filter)
-{
-	int ret = watch_filter(&r->config, n, filter);
-
-	if (ret < 0)
-		ret = read_totals(r);
-	if (!ret)
-		ret = read_series(r);
-	if (!ret && r->svg)
-		ret = write_figure(r);
-	if (!ret && r->out)
-		ret = write_page(r, is_named);
-	free_reading(r);
-	return ret;
 }
 
 /* Without -o and --svg the page goes beside the recording. */
@@ -294,11 +254,8 @@ static int make_report(struct reading *r, int n, char **filter)
 	if (!r->report.points)
 		r->report.points = r->svg && !r->out ? POINTS_FIGURE : POINTS_DEFAULT;
 	if (!r->out && !r->svg) {
-		if (asprintf(&beside, "%s.html", r->report.file) < 0) {
-			err("cannot make the report: %s", strerror(ENOMEM));
-			return EXIT_REFUSED;
-		}
-		r->out = beside;
+		beside = allocate(strlen(r->report.file) + sizeof(".html"), 1);
+		r->out = strcat(strcpy(beside, r->report.file), ".html");
 	}
 	if (r->svg && r->out && !strcmp(r->svg, "-") && !strcmp(r->out, "-")) {
 		err("-o and --svg cannot both write to stdout");
@@ -316,7 +273,16 @@ static int make_report(struct reading *r, int n, char **filter)
 		if (!ret && r->out)
 			ret = output_reach(r->out, is_named);
 		if (!ret)
-			ret = read_and_write(r, is_named, n, filter);
+			ret = watch_filter(&r->config, n, filter);
+		if (ret < 0)
+			ret = read_totals(r);
+		if (!ret)
+			ret = read_series(r);
+		if (!ret && r->svg)
+			ret = write_figure(r);
+		if (!ret && r->out)
+			ret = write_page(r, is_named);
+		free_reading(r);
 		output_forget();
 	}
 	free(beside);

@@ -6,9 +6,9 @@
 #define TOOLS_REPORT_H
 
 #include <stdio.h>
+#include <stddef.h>
 
 #include "flow.h"
-#include "rate_shares.h"
 #include "stream/event_source.h"
 
 struct report {
@@ -27,5 +27,58 @@ void report_write_json(FILE *out, const struct report *r);
 void report_write_html(FILE *out, const struct report *r);
 /* Draws a figure of one flow. */
 void report_write_svg(FILE *out, const struct report *r, const struct flow *flow);
+
+/*
+ * The plots of a report, from top to bottom. The page and the figure draw what is in this list.
+ */
+enum panel_kind {
+	PANEL_SHARES, /* the rate of each flow */
+	PANEL_JAIN, /* Jain's index of these */
+	PANEL_CURVES, /* the curves of a lane */
+	PANEL_STATES, /* the same, as strips of colour */
+	PANEL_GROWTH, /* by how much the curves of a lane grew in each interval */
+	PANEL_KINDS,
+};
+
+/* A list of units begins with the largest and ends with a name of NULL. */
+struct panel_unit {
+	const char *name;
+	double size; /* in the unit of the curves */
+};
+
+struct panel {
+	const char *key, *title;
+	enum panel_kind kind;
+	enum field_lane lane; /* of one flow; LANE_NONE: of all flows together */
+	const struct panel_unit *units; /* NULL: it has none */
+	bool is_low; /* on the page */
+	bool is_only_on_page;
+};
+
+extern const struct panel panels[];
+extern const size_t n_panels;
+
+/*
+ * The unit in which the largest value of the flow, or of all flows together, is a handy number.
+ * NULL: the panel has none.
+ */
+const struct panel_unit *panel_unit(const struct panel *p, const struct report *r,
+				    const struct flow *flow);
+
+/* Why there is nothing to draw of this flow, in words; NULL: there is something. */
+const char *panel_lack(const struct panel *p, const struct flow *flow);
+
+/*
+ * An HTML page with its parts put in, so that it is one file.
+ * "@name@" in the page stands for a part. An embedded file has the symbols name and name_end.
+ */
+struct page_part {
+	const char *mark, *begin, *end;
+};
+#define PAGE_PART(name) { "@" #name "@", name, name##_end }
+
+/* "@data@" stands for what write_data() writes. */
+void page_write(FILE *out, const char *html, const char *html_end, const struct page_part *parts,
+		size_t n, void (*write_data)(FILE *out, const void *data), const void *data);
 
 #endif

@@ -12,7 +12,7 @@
 #include "event/event.h"
 #include "event/field.h"
 #include "flow_series.h"
-#include "panels.h"
+#include "report.h"
 
 #define NS_PER_US 1000
 #define KEY_LEN (BBR_NAME_LEN + 12)
@@ -529,4 +529,55 @@ void report_write_json(FILE *out, const struct report *r)
 		parts[i](&j, r);
 	}
 	json_end(&j);
+}
+
+void page_write(FILE *out, const char *html, const char *html_end, const struct page_part *parts,
+		size_t n, void (*write_data)(FILE *out, const void *data), const void *data)
+{
+	static const char data_mark[] = "@data@";
+	const char *at = html;
+
+	while (at < html_end) {
+		size_t i = 0;
+
+		if (!strncmp(at, data_mark, strlen(data_mark))) {
+			write_data(out, data);
+			at += strlen(data_mark);
+			continue;
+		}
+		while (i < n && strncmp(at, parts[i].mark, strlen(parts[i].mark)))
+			i++;
+		if (i == n) {
+			fputc(*at++, out);
+		} else {
+			fwrite(parts[i].begin, 1, parts[i].end - parts[i].begin, out);
+			at += strlen(parts[i].mark);
+		}
+	}
+}
+
+/*
+ * The page of a report: page/page.html with its parts put in.
+ */
+
+/* From carried.S. */
+extern const char page_html[], page_html_end[], page_css[], page_css_end[], page_js[],
+	page_js_end[];
+extern const char plots_js[], plots_js_end[], dygraphs_js[], dygraphs_js_end[];
+extern const char dygraphs_css[], dygraphs_css_end[], dygraphs_licence[], dygraphs_licence_end[];
+
+static const struct page_part parts[] = {
+	PAGE_PART(page_css),	PAGE_PART(page_js),	 PAGE_PART(plots_js),
+	PAGE_PART(dygraphs_js), PAGE_PART(dygraphs_css), PAGE_PART(dygraphs_licence),
+};
+
+static void write_data(FILE *out, const void *report)
+{
+	report_write_json(out, report);
+}
+
+void report_write_html(FILE *out, const struct report *r)
+{
+	page_write(out, page_html, page_html_end, parts, sizeof(parts) / sizeof(parts[0]),
+		   write_data, r);
 }

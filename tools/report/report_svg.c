@@ -11,7 +11,7 @@
 #include "kernel/clock.h"
 #include "event/event.h"
 #include "flow_series.h"
-#include "panels.h"
+#include "report.h"
 
 /* Pixels. */
 #define WIDTH 880

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/err.h"
-#include "recorded_sockets.h"
+#include "verbs.h"
+#include "snapshot.h"
 
 struct connection {
 	struct conn_key key; /* the first member: a key in the map is its connection */
@@ -24,6 +24,7 @@ struct walk {
 	bool stopped;
 };
 
+/* NULL: there is no place. */
 static const struct origin *keep_origin(struct recorded *r, const struct origin *origin)
 {
 	struct known_origin *k;
@@ -36,11 +37,7 @@ static const struct origin *keep_origin(struct recorded *r, const struct origin 
 	}
 	if (r->n_origins == RECORDED_ORIGINS_MAX)
 		return NULL;
-	k = malloc(sizeof(*k));
-	if (!k) {
-		r->no_memory = true;
-		return NULL;
-	}
+	k = allocate(1, sizeof(*k));
 	r->n_origins++;
 	k->origin = *origin;
 	k->next = r->origins;
@@ -59,23 +56,18 @@ static void forget_all(struct recorded *r)
 	r->n_live = r->n_origins = 0;
 }
 
-/* NULL: there is no memory, or no place. */
+/* NULL: there is no place. */
 static struct connection *find_or_add(struct recorded *r, const struct conn_key *key)
 {
-	struct connection *found = (struct connection *)conn_map_find(&r->live, key), *added;
+	struct connection *found = (struct connection *)conn_map_find(&r->live, key);
 
 	if (found || r->n_live == RECORDED_CONNS_MAX)
 		return found;
-	added = calloc(1, sizeof(*added));
-	if (added)
-		added->key = *key;
-	if (!added || !conn_map_add(&r->live, &added->key)) {
-		free(added);
-		r->no_memory = true;
-		return NULL;
-	}
+	found = allocate(1, sizeof(*found));
+	found->key = *key;
+	conn_map_need(&r->live, &found->key);
 	r->n_live++;
-	return added;
+	return found;
 }
 
 static void forget(struct recorded *r, const struct conn_key *key)
@@ -92,19 +84,16 @@ static void forget(struct recorded *r, const struct conn_key *key)
 static bool note_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
 {
 	struct recorded *r = ctx;
-	struct recording_run run;
+	const struct recording_run run = event_source_run(&r->source);
+	__u64 time_ns = e->time_ns + run_clocks_epoch_ns(&r->clocks, &run);
 	struct conn_key key;
 	struct connection *c;
-	__u64 time_ns = e->time_ns;
 
-	event_source_run(&r->source, &run);
-	if (!run_clocks_date(&r->clocks, &run, &time_ns))
-		r->no_memory = true;
 	if (!r->until_ns) /* the first one */
 		r->until_ns = r->after_ns < ~time_ns ? time_ns + r->after_ns : ~0ull;
 	if (time_ns > r->until_ns)
 		r->is_past = true;
-	if (r->is_past || r->no_memory)
+	if (r->is_past)
 		return false;
 	if (r->run != run.id) {
 		forget_all(r);
@@ -122,7 +111,7 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 		memcpy(&c->last, e, sizeof(c->last));
 	}
 	r->left_out += !c;
-	return !r->no_memory;
+	return true;
 }
 
 static int read_all(struct recorded *r)
@@ -130,12 +119,8 @@ static int read_all(struct recorded *r)
 	int ret = EXIT_DONE;
 	bool idle;
 
-	while (!ret && !r->is_past && !r->no_memory && !event_source_is_over(&r->source))
+	while (!ret && !r->is_past && !event_source_is_over(&r->source))
 		ret = event_source_poll(&r->source, 0, &idle);
-	if (r->no_memory) {
-		err("cannot read the recording: %s", strerror(ENOMEM));
-		return EXIT_REFUSED;
-	}
 	if (!ret && r->left_out)
 		err("%llu events are left out: they are of more than %u connections or %d "
 		    "instances",

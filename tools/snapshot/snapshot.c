@@ -18,12 +18,9 @@
 #include "filter/filter.h"
 #include "kernel/instance.h"
 #include "kernel/kernel_types.h"
-#include "stream/interrupt.h"
 #include "kernel/netns.h"
 #include "cli/options.h"
 #include "recording/replay.h"
-#include "socket_owners.h"
-#include "recorded_sockets.h"
 #include "snapshot.h"
 #include "sockets/sockets.h"
 #include "verbs.h"
@@ -46,7 +43,7 @@ struct taking {
 	bool *is_seen; /* for each of names: is there a connection of this name? */
 	struct kept_snapshots kept;
 	struct summary summary;
-	bool has_header, no_memory;
+	bool has_header;
 	int write_error; /* errno of stdout, or 0 */
 };
 
@@ -88,12 +85,12 @@ static bool take(void *ctx, const struct snapshot *c)
 			    c->is_recorded ? NULL : c->state))
 		return !is_interrupted();
 	if (t->summed)
-		t->no_memory = !summary_add(&t->summary, c);
+		summary_add(&t->summary, c);
 	else if (t->order.n)
-		t->no_memory = !kept_add(&t->kept, c);
+		kept_add(&t->kept, c);
 	else
 		print(t, c);
-	return !is_interrupted() && !t->no_memory && !t->write_error;
+	return !is_interrupted() && !t->write_error;
 }
 
 static bool take_socket(void *ctx, const struct origin *origin, const struct bbr_snapshot *state)
@@ -103,26 +100,16 @@ static bool take_socket(void *ctx, const struct origin *origin, const struct bbr
 	return take(ctx, &c);
 }
 
-static int no_memory(void)
-{
-	err("snapshot: %s", strerror(ENOMEM));
-	return EXIT_REFUSED;
-}
-
 /* Prints what was kept until all connections were read. */
-static int print_rest(struct taking *t)
+static void print_rest(struct taking *t)
 {
 	__u32 *sorted;
 
-	if (t->no_memory)
-		return no_memory();
 	if (t->summed)
 		summary_print(stdout, &t->summary, t->json);
 	if (!t->kept.n)
-		return EXIT_DONE;
+		return;
 	sorted = kept_sort(&t->kept, &t->order);
-	if (!sorted)
-		return no_memory();
 	for (size_t i = 0; i < t->kept.n && !is_interrupted() && !t->write_error; i++) {
 		const struct kept_snapshot *k = &t->kept.list[sorted[i]];
 		const struct snapshot c = { k->origin, &k->state, t->kept.is_recorded };
@@ -130,7 +117,6 @@ static int print_rest(struct taking *t)
 		print(t, &c);
 	}
 	free(sorted);
-	return EXIT_DONE;
 }
 
 static int take_recorded(struct taking *t)
@@ -141,11 +127,10 @@ static int take_recorded(struct taking *t)
 	if (ret)
 		return ret;
 	recorded_for_each(&recorded, take, t);
-	ret = print_rest(t);
-	if (!ret)
-		print_header(t);
+	print_rest(t);
+	print_header(t);
 	recorded_close(&recorded);
-	return ret;
+	return EXIT_DONE;
 }
 
 /* Checks that names without a connection are names of something that is loaded. */
@@ -219,15 +204,13 @@ static int report_unseen(const struct taking *t, const struct sockets *sockets)
 static int take_live(struct taking *t)
 {
 	struct sockets sockets;
-	int ret = sockets_open(&sockets), failed;
+	int ret = sockets_open(&sockets);
 
 	if (ret)
 		return ret;
 	ret = sockets_read(&sockets, t->netns, take_socket, t);
 	/* Show what could be read even if a namespace could not be entered. */
-	failed = print_rest(t);
-	if (!ret)
-		ret = failed;
+	print_rest(t);
 	if (!ret && !is_interrupted() && !t->write_error)
 		ret = check_names(t);
 	if (!ret)
@@ -238,40 +221,33 @@ static int take_live(struct taking *t)
 	return ret;
 }
 
-/* Connections of our own namespace do not show it. With --netns or --read, none does. */
-static void set_own_netns(struct taking *t)
-{
-	struct stat st;
-
-	if (!t->netns && !t->read && !stat("/proc/thread-self/ns/net", &st))
-		t->style.own_netns = st.st_ino;
-}
-
-static int prepare(struct taking *t)
+static void prepare(struct taking *t)
 {
 	const char *no_color = getenv("NO_COLOR");
+	struct stat st;
 
 	t->style.colour = isatty(STDOUT_FILENO) && !(no_color && *no_color);
 	t->style.oneline = t->oneline;
-	set_own_netns(t);
-	t->is_seen = calloc(t->names.n + 1, sizeof(*t->is_seen));
-	if (!t->is_seen || (t->processes && owners_read(&t->owners)))
-		return no_memory();
-	if (t->processes)
+	/* Connections of our own namespace do not show it. With --netns or --read, none does. */
+	if (!t->netns && !t->read && !stat(NETNS_OWN, &st))
+		t->style.own_netns = st.st_ino;
+	t->is_seen = allocate(t->names.n, sizeof(*t->is_seen));
+	if (t->processes) {
+		owners_read(&t->owners);
 		t->style.owners = &t->owners;
+	}
 	if (t->with_cgroup)
 		t->style.cgroups = &t->cgroups;
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
 	interrupt_catch();
-	return EXIT_DONE;
 }
 
 static int run(struct taking *t)
 {
-	int ret = prepare(t);
+	int ret;
 
-	if (!ret)
-		ret = t->read ? take_recorded(t) : take_live(t);
+	prepare(t);
+	ret = t->read ? take_recorded(t) : take_live(t);
 	errno = 0;
 	if (fflush(stdout) && !t->write_error)
 		t->write_error = errno ? errno : EIO;
@@ -285,9 +261,9 @@ static int run(struct taking *t)
 static void free_all(struct taking *t)
 {
 	filter_free(&t->filter);
-	owners_free(&t->owners);
+	free(t->owners.list);
 	cgroup_paths_free(&t->cgroups);
-	summary_free(&t->summary);
+	free(t->summary.lines);
 	free(t->kept.list);
 	free(t->is_seen);
 }
@@ -307,15 +283,11 @@ static int find_in_netns(const struct netns *ns, void *data)
 {
 	struct device_search *search = data;
 	unsigned int index = if_nametoindex(search->name);
-	struct filter_device *grown;
 
-	if (!index)
-		return EXIT_DONE;
-	grown = realloc(search->list, (search->n + 1) * sizeof(*grown));
-	if (!grown)
-		return no_memory();
-	search->list = grown;
-	search->list[search->n++] = (struct filter_device){ ns->inode, index };
+	if (index) {
+		search->list = with_room(search->list, search->n, sizeof(*search->list));
+		search->list[search->n++] = (struct filter_device){ ns->inode, index };
+	}
 	return EXIT_DONE;
 }
 
@@ -330,21 +302,18 @@ static bool find_device(void *ctx, const char *option, const char *name,
 	const struct taking *t = ctx;
 	char *end;
 	unsigned long index = strtoul(name, &end, 10);
-	bool is_found;
 
 	if (t->read || (isdigit((unsigned char)name[0]) && !*end && index <= ~0u)) {
-		search.list = malloc(sizeof(*search.list));
-		if (search.list)
-			search.list[search.n++] = (struct filter_device){ 0, index };
+		search.list = allocate(1, sizeof(*search.list));
+		search.list[search.n++] = (struct filter_device){ 0, index };
 	} else {
 		netns_visit_all(t->netns, find_in_netns, &search);
 	}
-	is_found = search.n;
 	*list = search.list;
 	*n = search.n;
-	if (!is_found)
+	if (!*n)
 		err("%s %s: no network device of this name", option, name);
-	return is_found;
+	return *n;
 }
 
 static int parse_request(struct taking *t, int argc, char **argv)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One connection of a snapshot, for the code that filters, sorts and prints them.
+ * The connections of a snapshot, and what is shown of them.
  */
 #ifndef TOOLS_SNAPSHOT_H
 #define TOOLS_SNAPSHOT_H
@@ -8,14 +8,53 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <linux/types.h>
 
 #include "bpf_bbr/snapshot.h"
 #include "event/event.h"
 #include "event/field.h"
+#include "event/conn_map.h"
+#include "recording/replay.h"
+#include "stream/event_source.h"
 
-struct cgroup_paths;
-struct owners;
+/*
+ * Which processes have a socket open, found in /proc.
+ */
+#define PROCESS_NAME_LEN 16 /* TASK_COMM_LEN */
 
+struct owner {
+	__u64 inode; /* of the socket */
+	__u32 pid;
+	__u32 fd;
+	char name[PROCESS_NAME_LEN]; /* of the process, as it is: any bytes but 0 */
+};
+
+struct owners {
+	struct owner *list; /* by inode, pid, fd */
+	size_t n;
+};
+
+/* Looks at all processes once. Those that cannot be seen or have ended are left out. */
+void owners_read(struct owners *o);
+
+/* The owners of a socket, *n of them; NULL if there are none. */
+const struct owner *owners_of(const struct owners *o, __u64 inode, size_t *n);
+
+/*
+ * Paths of cgroups by their ids, each looked up once.
+ */
+struct cgroup_paths {
+	void *found; /* a tree of search.h */
+};
+
+/*
+ * The path below the cgroup2 mount; NULL if there is no cgroup with this id any more. Valid until
+ * cgroup_paths_free().
+ */
+const char *cgroup_paths_get(struct cgroup_paths *paths, __u64 id);
+void cgroup_paths_free(struct cgroup_paths *paths);
+
+/* One connection, for the code that filters, sorts and prints them. */
 struct snapshot {
 	const struct origin *origin;
 	const struct bbr_snapshot *state;
@@ -30,16 +69,6 @@ struct snapshot_style {
 	struct cgroup_paths *cgroups; /* NULL: not asked for */
 };
 
-/* The name of a TCP state, as ss(8) prints it; "unknown" if ss has no name for it. */
-const char *tcp_state_name(unsigned int state);
-
-/*
- * Copies the name of a process or cgroup into buf, of `size` bytes, with '?' for anything but
- * printable ASCII. The name may be in no encoding; it must neither harm a terminal nor make JSON
- * invalid.
- */
-const char *printable_name(char *buf, size_t size, const char *name);
-
 void snapshot_print_header(FILE *out);
 void snapshot_print_text(FILE *out, const struct snapshot_style *style, const struct snapshot *c);
 void snapshot_print_json(FILE *out, const struct snapshot_style *style, const struct snapshot *c);
@@ -49,12 +78,11 @@ void snapshot_print_json(FILE *out, const struct snapshot_style *style, const st
  */
 struct summary {
 	struct summary_line *lines;
-	size_t n, room;
+	size_t n;
 };
 
-bool summary_add(struct summary *s, const struct snapshot *c); /* false: no memory */
+void summary_add(struct summary *s, const struct snapshot *c);
 void summary_print(FILE *out, struct summary *s, bool json);
-void summary_free(struct summary *s);
 
 /*
  * The order of a snapshot's connections, if one was asked for: they are kept until all are read.
@@ -83,15 +111,48 @@ struct kept_snapshot {
 
 struct kept_snapshots {
 	struct kept_snapshot *list;
-	size_t n, room;
+	size_t n;
 	bool is_recorded; /* all of them */
 };
 
-bool kept_add(struct kept_snapshots *kept, const struct snapshot *c); /* false: no memory */
+void kept_add(struct kept_snapshots *kept, const struct snapshot *c);
+/* The sorted indexes of the list, equal ones as they came; the caller frees them. */
+__u32 *kept_sort(const struct kept_snapshots *kept, const struct sort_order *order);
 
 /*
- * The sorted indexes of the list, equal ones as they came; the caller frees them. NULL: no memory.
+ * The connections of a recording as they were at its end, or at a time of it.
  */
-__u32 *kept_sort(const struct kept_snapshots *kept, const struct sort_order *order);
+/* Each takes half a kilobyte, and a few bytes of a recording are enough for one. */
+#define RECORDED_CONNS_MAX (1u << 17)
+#define RECORDED_ORIGINS_MAX 256 /* of a run */
+
+struct recorded {
+	struct event_source source;
+	struct conn_map live; /* of struct connection */
+	struct known_origin *origins;
+	unsigned int n_live, n_origins;
+	__u64 left_out; /* events of connections for which there was no place */
+	__u64 run; /* of the connections in it */
+	struct run_clocks clocks;
+	__u64 after_ns; /* the end, since the first event */
+	__u64 until_ns; /* the same, since 1970 */
+	bool is_past;
+};
+
+/*
+ * Reads a recording until at_ns after its start; ~0 is its end. A connection is as in its last
+ * event. It is left out if that is its end, or if a later run of the recorder, which did not see it
+ * end, has begun. Returns an exit status; has printed what failed unless it is EXIT_DONE.
+ */
+int recorded_open(struct recorded *r, const char *file, __u64 at_ns);
+
+/*
+ * Returns false to get no more. The state is valid until it returns, the origin until
+ * recorded_close().
+ */
+typedef bool (*recorded_handler)(void *ctx, const struct snapshot *c);
+
+void recorded_for_each(const struct recorded *r, recorded_handler handle, void *ctx);
+void recorded_close(struct recorded *r);
 
 #endif

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* tdestroy() */
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <search.h>
@@ -13,45 +12,8 @@
 #include <unistd.h>
 
 #include "cgroup/cgroup.h"
-#include "socket_owners.h"
-
-/* Makes room for one more element; false: no memory. */
-static bool grow(void **list, size_t n, size_t *room, size_t size)
-{
-	size_t wanted = *room ? 2 * *room : 256;
-	void *grown;
-
-	if (n < *room)
-		return true;
-	grown = realloc(*list, wanted * size);
-	if (!grown)
-		return false;
-	*list = grown;
-	*room = wanted;
-	return true;
-}
-
-static int add_name(struct owners *o, __u32 pid, int proc_pid)
-{
-	struct process_name *name;
-	ssize_t len = -1;
-	int fd;
-
-	if (!grow((void **)&o->names, o->n_names, &o->names_room, sizeof(*o->names)))
-		return -ENOMEM;
-	name = &o->names[o->n_names++];
-	memset(name, 0, sizeof(*name));
-	name->pid = pid;
-	fd = openat(proc_pid, "comm", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		len = read(fd, name->name, sizeof(name->name) - 1);
-		close(fd);
-	}
-	/* The newline is not part of the name. */
-	if (len > 0 && name->name[len - 1] == '\n')
-		name->name[len - 1] = 0;
-	return 0;
-}
+#include "verbs.h"
+#include "snapshot.h"
 
 /* The inode of a link to "socket:[1234]"; false if it is to something else. */
 static bool socket_inode(int dir, const char *name, __u64 *inode)
@@ -67,7 +29,7 @@ static bool socket_inode(int dir, const char *name, __u64 *inode)
 	return true;
 }
 
-static int read_files(struct owners *o, __u32 pid, DIR *fds)
+static void read_files(struct owners *o, __u32 pid, DIR *fds)
 {
 	const struct dirent *e;
 	__u64 inode;
@@ -76,34 +38,47 @@ static int read_files(struct owners *o, __u32 pid, DIR *fds)
 		if (!isdigit((unsigned char)e->d_name[0]) ||
 		    !socket_inode(dirfd(fds), e->d_name, &inode))
 			continue;
-		if (!grow((void **)&o->list, o->n, &o->room, sizeof(*o->list)))
-			return -ENOMEM;
-		o->list[o->n++] = (struct owner){ inode, pid, strtoul(e->d_name, NULL, 10) };
+		o->list = with_room(o->list, o->n, sizeof(*o->list));
+		o->list[o->n++] =
+			(struct owner){ inode, pid, strtoul(e->d_name, NULL, 10), .name = "" };
 	}
-	return 0;
 }
 
-static int read_process(struct owners *o, int proc, const char *pid_name)
+static void read_name(int process, char name[PROCESS_NAME_LEN])
 {
-	int dir = openat(proc, pid_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd, error = 0;
+	int fd = openat(process, "comm", O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? 0 : read(fd, name, PROCESS_NAME_LEN - 1);
+
+	if (len > 0 && name[len - 1] == '\n') /* not part of the name */
+		len--;
+	name[len > 0 ? len : 0] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+static void read_process(struct owners *o, int proc, const char *pid_name)
+{
+	int dir = openat(proc, pid_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
 	__u32 pid = strtoul(pid_name, NULL, 10);
-	size_t before = o->n;
+	char name[PROCESS_NAME_LEN];
+	size_t first = o->n;
 	DIR *fds;
 
 	if (dir < 0)
-		return 0;
+		return;
 	fd = openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fds = fd >= 0 ? fdopendir(fd) : NULL;
 	if (fds) {
-		error = read_files(o, pid, fds);
+		read_files(o, pid, fds);
 		closedir(fds);
 	} else if (fd >= 0) {
 		close(fd);
 	}
-	if (!error && o->n > before)
-		error = add_name(o, pid, dir);
+	if (o->n > first)
+		read_name(dir, name);
+	for (size_t i = first; i < o->n; i++)
+		strcpy(o->list[i].name, name);
 	close(dir);
-	return error;
 }
 
 static int compare_owner(const void *a, const void *b)
@@ -117,30 +92,18 @@ static int compare_owner(const void *a, const void *b)
 	return x->fd < y->fd ? -1 : x->fd > y->fd;
 }
 
-static int compare_pid(const void *a, const void *b)
-{
-	const struct process_name *x = a, *y = b;
-
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
-int owners_read(struct owners *o)
+void owners_read(struct owners *o)
 {
 	DIR *proc = opendir("/proc");
 	const struct dirent *e;
-	int error = 0;
 
-	memset(o, 0, sizeof(*o));
-	while (proc && !error && (e = readdir(proc)))
+	while (proc && (e = readdir(proc)))
 		if (isdigit((unsigned char)e->d_name[0]))
-			error = read_process(o, dirfd(proc), e->d_name);
+			read_process(o, dirfd(proc), e->d_name);
 	if (proc)
 		closedir(proc);
 	if (o->n)
 		qsort(o->list, o->n, sizeof(*o->list), compare_owner);
-	if (o->n_names)
-		qsort(o->names, o->n_names, sizeof(*o->names), compare_pid);
-	return error;
 }
 
 const struct owner *owners_of(const struct owners *o, __u64 inode, size_t *n)
@@ -160,21 +123,6 @@ const struct owner *owners_of(const struct owners *o, __u64 inode, size_t *n)
 	return *n ? &o->list[low] : NULL;
 }
 
-const char *owners_name(const struct owners *o, __u32 pid)
-{
-	const struct process_name key = { .pid = pid }, *found = NULL;
-
-	if (o->n_names)
-		found = bsearch(&key, o->names, o->n_names, sizeof(key), compare_pid);
-	return found ? found->name : "";
-}
-
-void owners_free(struct owners *o)
-{
-	free(o->list);
-	free(o->names);
-}
-
 struct known_path {
 	__u64 id;
 	char path[];
@@ -187,33 +135,20 @@ static int compare(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static struct known_path *look_up(__u64 id)
-{
-	char path[PATH_MAX];
-	struct known_path *e;
-
-	cgroup_path(id, path, sizeof(path));
-	e = malloc(sizeof(*e) + strlen(path) + 1);
-	if (!e)
-		return NULL;
-	e->id = id;
-	strcpy(e->path, path);
-	return e;
-}
-
 const char *cgroup_paths_get(struct cgroup_paths *paths, __u64 id)
 {
 	const struct known_path key = { .id = id };
 	struct known_path **known = tfind(&key, &paths->found, compare), *e;
+	char path[PATH_MAX];
 
-	if (known)
-		return (*known)->path[0] ? (*known)->path : NULL;
-	e = look_up(id);
-	if (!e || !tsearch(e, &paths->found, compare)) {
-		free(e);
-		return NULL;
+	if (!known) {
+		cgroup_path(id, path, sizeof(path));
+		e = allocate(1, sizeof(*e) + strlen(path) + 1);
+		e->id = id;
+		strcpy(e->path, path);
+		known = need(tsearch(e, &paths->found, compare));
 	}
-	return e->path[0] ? e->path : NULL;
+	return (*known)->path[0] ? (*known)->path : NULL;
 }
 
 void cgroup_paths_free(struct cgroup_paths *paths)

@@ -9,6 +9,7 @@
 #include "cli/err.h"
 #include "event/field.h"
 #include "snapshot.h"
+#include "verbs.h"
 
 #define NONE (~0ull) /* not known: after all others, whichever way they are sorted */
 #define IF(has, value) ((has) ? (__u64)(value) : NONE)
@@ -213,34 +214,20 @@ static int compare(const void *a, const void *b, void *ctx)
 	return i < j ? -1 : i > j;
 }
 
-bool kept_add(struct kept_snapshots *kept, const struct snapshot *c)
+void kept_add(struct kept_snapshots *kept, const struct snapshot *c)
 {
-	if (kept->n == kept->room) {
-		size_t room = kept->room ? kept->room + kept->room / 2 : 256;
-		struct kept_snapshot *grown = realloc(kept->list, room * sizeof(*grown));
-
-		if (!grown)
-			return false;
-		kept->list = grown;
-		kept->room = room;
-	}
+	kept->list = with_room(kept->list, kept->n, sizeof(*kept->list));
 	kept->is_recorded = c->is_recorded;
 	kept->list[kept->n++] = (struct kept_snapshot){ c->origin, *c->state };
-	return true;
 }
 
 __u32 *kept_sort(const struct kept_snapshots *kept, const struct sort_order *order)
 {
 	struct sorting sorting = { kept, order, NULL };
-	__u32 *indexes = malloc((kept->n + 1) * sizeof(*indexes));
+	__u32 *indexes = allocate(kept->n, sizeof(*indexes));
 	size_t n = order->n;
 
-	sorting.numbers = malloc((kept->n * n + 1) * sizeof(*sorting.numbers));
-	if (!indexes || !sorting.numbers) {
-		free(indexes);
-		free(sorting.numbers);
-		return NULL;
-	}
+	sorting.numbers = allocate(kept->n * n, sizeof(*sorting.numbers));
 	for (size_t i = 0; i < kept->n; i++) {
 		indexes[i] = i;
 		for (size_t k = 0; k < n; k++)

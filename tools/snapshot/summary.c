@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "snapshot.h"
 #include "cli/units.h"
+#include "verbs.h"
 
 struct summary_line {
 	char name[BBR_NAME_LEN];
@@ -17,32 +18,19 @@ struct summary_line {
 	__u64 inflight, bytes_sent, bytes_acked, bytes_retrans;
 };
 
-static struct summary_line *find(struct summary *s, const struct summary_line *key)
+static struct summary_line *find_or_add(struct summary *s, const struct summary_line *key)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->lines[i].mode == key->mode && s->lines[i].algorithm == key->algorithm &&
 		    !strcmp(s->lines[i].name, key->name) &&
 		    !strcmp(s->lines[i].profile, key->profile))
 			return &s->lines[i];
-	return NULL;
-}
-
-static struct summary_line *append(struct summary *s, const struct summary_line *key)
-{
-	if (s->n == s->room) {
-		size_t room = s->room ? 2 * s->room : 16;
-		struct summary_line *grown = realloc(s->lines, room * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		s->lines = grown;
-		s->room = room;
-	}
+	s->lines = with_room(s->lines, s->n, sizeof(*s->lines));
 	s->lines[s->n] = *key;
 	return &s->lines[s->n++];
 }
 
-bool summary_add(struct summary *s, const struct snapshot *c)
+void summary_add(struct summary *s, const struct snapshot *c)
 {
 	const struct bbr_event *e = &c->state->event;
 	const char *profile = origin_profile(c->origin, e);
@@ -51,18 +39,13 @@ bool summary_add(struct summary *s, const struct snapshot *c)
 	memcpy(key.name, c->origin->name, sizeof(key.name));
 	if (profile)
 		strcpy(key.profile, profile);
-	line = find(s, &key);
-	if (!line)
-		line = append(s, &key);
-	if (!line)
-		return false;
+	line = find_or_add(s, &key);
 	line->connections++;
 	line->bw_bps += event_bps(e, e->bw);
 	line->inflight += e->inflight;
 	line->bytes_sent += e->bytes_sent;
 	line->bytes_acked += e->bytes_acked;
 	line->bytes_retrans += e->bytes_retrans;
-	return true;
 }
 
 static int compare(const void *a, const void *b)
@@ -117,9 +100,4 @@ void summary_print(FILE *out, struct summary *s, bool json)
 		else
 			print_text(out, &s->lines[i]);
 	}
-}
-
-void summary_free(struct summary *s)
-{
-	free(s->lines);
 }

@@ -7,7 +7,7 @@
 
 #include <bpf/bpf.h>
 
-#include "snapshot_program.h"
+#include "sockets.h"
 
 #define JOIN_(a, b, c) a##b##c
 #define JOIN(a, b, c) JOIN_(a, b, c)
@@ -17,12 +17,8 @@
 
 #include "snapshot_programs.h"
 
-#define X(name) extern const struct algorithm algorithm_##name;
-#include "algorithms.h"
-#undef X
-
 const struct snapshot_program_type snapshot_programs[] = {
-#define X(name) { &algorithm_##name, load_snapshot_##name, unload_snapshot_##name },
+#define X(name) { load_snapshot_##name, unload_snapshot_##name },
 #include "algorithms.h"
 #undef X
 };

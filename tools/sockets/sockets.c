@@ -13,7 +13,6 @@
 #include "kernel/instance.h"
 #include "bpf_calls.h"
 #include "kernel/netns.h"
-#include "snapshot_program.h"
 #include "sockets.h"
 
 #define BUFFER_SIZE (64 << 10) /* the kernel hands out 32 KiB at a time */

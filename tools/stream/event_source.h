@@ -8,17 +8,15 @@
 
 #include <stdbool.h>
 
+#include "recording/replay.h"
 #include "watch/monitor.h"
-#include "recording/format.h"
-
-struct replay;
 
 struct event_source {
 	struct watch_config config;
-	struct monitor *monitor; /* of the running system; NULL with a recording */
-	struct recording_run run; /* the same */
-	struct replay *replay; /* of a recording; NULL without one */
-	struct watch_totals totals; /* final */
+	/* Of the running system. */
+	struct monitor monitor;
+	struct recording_run run;
+	struct replay replay; /* of a recording: config.read */
 };
 
 /*
@@ -42,21 +40,17 @@ __u64 event_source_now_ns(const struct event_source *s);
 /* When watching began, or where the recording begins, as in event.time_ns. No event is older. */
 __u64 event_source_start_ns(const struct event_source *s);
 
-/* What to add to event.time_ns to get the time of day, in nanoseconds since 1970. */
-__s64 event_source_epoch_ns(const struct event_source *s);
-
 /* The run that recorded the current events or, for live ones, would record them. */
-void event_source_run(const struct event_source *s, struct recording_run *run);
+struct recording_run event_source_run(const struct event_source *s);
 
 /* Drops so far; may be half a second old. */
 __u64 event_source_drops(const struct event_source *s);
 
-/* The totals so far; may be half a second old. seq is exact only after event_source_stop(). */
-void event_source_totals_now(const struct event_source *s, struct watch_totals *totals);
+/* The totals so far; may be half a second old, and seq is not exact before event_source_stop(). */
+struct watch_totals event_source_totals(const struct event_source *s);
 
 /* Hands on the remaining events and ends. Then the totals are final and exact. */
 void event_source_stop(struct event_source *s);
-const struct watch_totals *event_source_totals(const struct event_source *s);
 
 void event_source_close(struct event_source *s);
 

@@ -11,7 +11,6 @@
 #include "kernel/clock.h"
 #include "cli/err.h"
 #include "filter/filter.h"
-#include "interrupt.h"
 #include "cli/json.h"
 #include "cli/options.h"
 #include "recording/output.h"
@@ -25,39 +24,31 @@
 
 struct record {
 	struct watch_config config;
+	struct watch_limits limits;
 	struct record_output output;
 	bool json;
-	__u64 count; /* 0: no limit */
-	__u64 duration_ns; /* 0: no limit */
 
 	struct event_source source;
 	struct recording_writer *writer;
-	__u64 written; /* events */
-	__u64 not_written; /* received after the last one: what --count cut off */
-	__u64 end_ns; /* end of the duration, in the time of events; 0: no limit */
-	bool is_past_end; /* an event of the recording was past end_ns */
 	bool shows_progress; /* on stderr, which is a terminal */
 };
 
 static bool is_done(const struct record *r)
 {
-	return is_interrupted() || r->writer->failed || r->is_past_end ||
-	       (r->count && r->written >= r->count);
+	return is_interrupted() || r->writer->failed || watch_limits_are_reached(&r->limits);
 }
 
 static void tell_run(struct record *r)
 {
-	struct recording_run run;
+	const struct recording_run run = event_source_run(&r->source);
 
-	event_source_run(&r->source, &run);
 	recording_writer_run(r->writer, &run);
 }
 
 static void tell_totals(struct record *r)
 {
-	struct watch_totals totals;
+	const struct watch_totals totals = event_source_totals(&r->source);
 
-	event_source_totals_now(&r->source, &totals);
 	recording_writer_totals(r->writer, &totals);
 }
 
@@ -65,17 +56,13 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 {
 	struct record *r = ctx;
 
-	r->is_past_end |= r->config.read && r->end_ns && e->time_ns >= r->end_ns;
-	if (r->writer->failed || r->is_past_end || (r->count && r->written >= r->count)) {
-		r->not_written++;
+	if (r->writer->failed || !watch_limits_take(&r->limits, &r->config, e))
 		return false;
-	}
 	if (r->config.read) {
 		tell_run(r);
 		tell_totals(r);
 	}
 	recording_writer_event(r->writer, origin, e);
-	r->written++;
 	return !is_done(r);
 }
 
@@ -83,7 +70,7 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 static void show_progress(const struct record *r)
 {
 	if (r->shows_progress)
-		fprintf(stderr, "\033[K%llu events, %llu bytes, %llu dropped\r", r->written,
+		fprintf(stderr, "\033[K%llu events, %llu bytes, %llu dropped\r", r->limits.taken,
 			record_output_bytes(&r->output), event_source_drops(&r->source));
 }
 
@@ -93,7 +80,7 @@ static int follow_events(struct record *r)
 		bool idle;
 		int ret;
 
-		if (r->end_ns && event_source_now_ns(&r->source) >= r->end_ns)
+		if (r->limits.end_ns && event_source_now_ns(&r->source) >= r->limits.end_ns)
 			break;
 		ret = event_source_poll(&r->source, WAIT_MS, &idle);
 		if (ret)
@@ -117,17 +104,10 @@ static void print_summary_text(const struct record *r, const struct watch_totals
 
 	if (r->shows_progress)
 		fputs("\033[K", stderr);
-	watch_summary_watched(t);
-	watch_summary_acks(t);
-	watch_summary_kinds("events", counters_received(&t->counters), t->counters.received);
-	if (t->counters.not_matched)
-		watch_summary_count("not matched", t->counters.not_matched);
-	if (r->not_written)
-		watch_summary_count("not recorded", r->not_written);
-	watch_summary_kinds("dropped", counters_drops(&t->counters), t->counters.drops);
+	watch_summary_print(t, NULL, "not recorded", r->limits.left_out);
 	fprintf(stderr, "  %-12s %llu", "bytes", bytes);
-	if (r->written)
-		fprintf(stderr, ", %.1f per event", (double)bytes / r->written);
+	if (r->limits.taken)
+		fprintf(stderr, ", %.1f per event", (double)bytes / r->limits.taken);
 	if (r->output.files)
 		fprintf(stderr, ", in %llu files", r->output.files + 1);
 	fputc('\n', stderr);
@@ -144,7 +124,7 @@ static void print_summary(const struct record *r, const struct watch_totals *t)
 	watch_summary_begin(&j, t);
 	if (r->config.has_rest)
 		json_add_int(&j, "not_matched", t->counters.not_matched);
-	json_add_int(&j, "not_recorded", r->not_written);
+	json_add_int(&j, "not_recorded", r->limits.left_out);
 	json_add_int(&j, "bytes", record_output_bytes(&r->output));
 	json_add_int(&j, "files", r->output.files + 1);
 	watch_summary_end(&j);
@@ -152,21 +132,22 @@ static void print_summary(const struct record *r, const struct watch_totals *t)
 
 static int record(struct record *r)
 {
+	struct watch_totals totals;
 	int ret;
 
 	tell_run(r);
-	if (r->duration_ns)
-		r->end_ns = event_source_now_ns(&r->source) + r->duration_ns;
+	watch_limits_begin(&r->limits, &r->source);
 	ret = follow_events(r);
 	event_source_stop(&r->source);
-	if (!ret) {
-		recording_writer_totals(r->writer, event_source_totals(&r->source));
-		recording_writer_end(r->writer, !r->not_written);
-		if (r->writer->failed)
-			return EXIT_REFUSED;
-		print_summary(r, event_source_totals(&r->source));
-	}
-	return ret;
+	if (ret)
+		return ret;
+	totals = event_source_totals(&r->source);
+	recording_writer_totals(r->writer, &totals);
+	recording_writer_end(r->writer, !r->limits.left_out);
+	if (r->writer->failed)
+		return EXIT_REFUSED;
+	print_summary(r, &totals);
+	return EXIT_DONE;
 }
 
 /* Does it read the file that it writes? That would have no end, or nothing to read. */
@@ -186,10 +167,7 @@ static int run(struct record *r)
 	r->config.ctx = r;
 	r->shows_progress = isatty(STDERR_FILENO);
 	interrupt_catch();
-	r->writer = recording_writer_new();
-	if (!r->writer)
-		return EXIT_REFUSED;
-	r->output.writer = r->writer;
+	r->output.writer = r->writer = recording_writer_new();
 	ret = event_source_open(&r->source, &r->config);
 	if (!ret) {
 		ret = record_output_open(&r->output);
@@ -259,14 +237,12 @@ static const struct option_def options[] = {
 	  "keep the newest N files" },
 	{ "json", 'j', NULL, option_flag, offsetof(struct record, json),
 	  "print the summary as JSON on standard output" },
-	{ "count", 0, "N", option_count, offsetof(struct record, count), "end after N events" },
-	{ "duration", 0, "TIME", option_time, offsetof(struct record, duration_ns),
-	  "end after this time: 10s" },
 	{},
 };
 
 static const struct option_group groups[] = {
 	{ options, 0 },
+	{ limit_options, offsetof(struct record, limits) },
 	{ watch_options, offsetof(struct record, config) },
 	{ connection_options, offsetof(struct record, config) },
 	{ read_options, offsetof(struct record, config) },

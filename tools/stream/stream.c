@@ -10,11 +10,10 @@
 #include <unistd.h>
 
 #include "kernel/clock.h"
-#include "conns/connections.h"
+#include "event/conn_map.h"
 #include "cli/err.h"
 #include "filter/filter.h"
 #include "event/event.h"
-#include "interrupt.h"
 #include "cli/json.h"
 #include "cli/options.h"
 #include "event_source.h"
@@ -26,16 +25,11 @@
 
 struct stream {
 	struct watch_config config;
+	struct watch_limits limits;
 	bool json;
-	__u64 count; /* 0: no limit */
-	__u64 duration_ns; /* 0: no limit */
 
 	struct text_style style;
 	struct connections connections;
-	__u64 end_ns; /* end of the duration, in the time of events; 0: no limit */
-	bool is_past_end; /* an event of the recording was past end_ns */
-	__u64 shown;
-	__u64 not_shown; /* received after the last line: --count or a closed stdout cut them off */
 	__u64 said_drops; /* how many have been reported */
 	__u64 said_ns;
 	int write_error; /* errno of stdout, or 0 */
@@ -43,8 +37,7 @@ struct stream {
 
 static bool is_done(const struct stream *s)
 {
-	return is_interrupted() || s->write_error || s->is_past_end ||
-	       (s->count && s->shown >= s->count);
+	return is_interrupted() || s->write_error || watch_limits_are_reached(&s->limits);
 }
 
 static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
@@ -52,17 +45,14 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 	struct stream *s = ctx;
 
 	connections_note(&s->connections, e);
-	s->is_past_end |= s->config.read && s->end_ns && e->time_ns >= s->end_ns;
-	if (s->write_error || s->is_past_end || (s->count && s->shown >= s->count)) {
-		s->not_shown++;
+	s->limits.is_over |= s->write_error;
+	if (!watch_limits_take(&s->limits, &s->config, e))
 		return false;
-	}
 	errno = 0;
 	if (s->json)
 		event_print_json(stdout, origin, e);
 	else
 		event_print_text(stdout, &s->style, origin, e);
-	s->shown++;
 	if (ferror(stdout))
 		s->write_error = errno ? errno : EIO;
 	return !is_done(s);
@@ -99,45 +89,32 @@ static void report_drops(struct stream *s, const struct event_source *source)
 
 static int wait_ms(const struct stream *s, __u64 now)
 {
-	if (!s->end_ns || s->end_ns - now > STDOUT_CHECK_MS * NS_PER_MS)
+	__u64 end = s->limits.end_ns;
+
+	if (!end || end - now > STDOUT_CHECK_MS * NS_PER_MS)
 		return STDOUT_CHECK_MS;
-	return (s->end_ns - now) / NS_PER_MS + 1;
+	return (end - now) / NS_PER_MS + 1;
 }
 
 static int follow_events(struct stream *s, struct event_source *source)
 {
 	while (!is_done(s)) {
-		__u64 now = event_source_now_ns(source), shown = s->shown;
+		__u64 now = event_source_now_ns(source), shown = s->limits.taken;
 		bool idle;
 		int ret;
 
-		if ((s->end_ns && now >= s->end_ns) || event_source_is_over(source))
+		if ((s->limits.end_ns && now >= s->limits.end_ns) || event_source_is_over(source))
 			break;
 		ret = event_source_poll(source, wait_ms(s, now), &idle);
 		if (ret)
 			return ret;
 		if (idle)
 			flush(s);
-		if (s->shown == shown)
+		if (s->limits.taken == shown)
 			check_stdout(s);
 		report_drops(s, source);
 	}
 	return EXIT_DONE;
-}
-
-static void print_summary_text(const struct stream *s, const struct watch_totals *t)
-{
-	const struct counters *c = &t->counters;
-
-	watch_summary_watched(t);
-	watch_summary_count("connections", s->connections.seen);
-	watch_summary_acks(t);
-	watch_summary_kinds("events", counters_received(c), c->received);
-	if (c->not_matched)
-		watch_summary_count("not matched", c->not_matched);
-	if (s->not_shown)
-		watch_summary_count("not shown", s->not_shown);
-	watch_summary_kinds("dropped", counters_drops(c), c->drops);
 }
 
 static void print_summary_json(const struct stream *s, const struct watch_totals *t)
@@ -146,7 +123,7 @@ static void print_summary_json(const struct stream *s, const struct watch_totals
 
 	watch_summary_begin(&j, t);
 	json_add_int(&j, "connections", s->connections.seen);
-	json_add_int(&j, "not_shown", s->not_shown);
+	json_add_int(&j, "not_shown", s->limits.left_out);
 	if (s->config.has_rest)
 		json_add_int(&j, "not_matched", t->counters.not_matched);
 	watch_summary_end(&j);
@@ -157,7 +134,7 @@ static void print_summary(struct stream *s, const struct watch_totals *t)
 	__u64 accounted = counters_received(&t->counters) + counters_drops(&t->counters);
 
 	if (!s->json)
-		print_summary_text(s, t);
+		watch_summary_print(t, &s->connections.seen, "not shown", s->limits.left_out);
 	else if (!s->write_error)
 		print_summary_json(s, t);
 	if (s->connections.uncounted)
@@ -174,6 +151,7 @@ static int run(struct stream *s)
 {
 	const char *no_color = getenv("NO_COLOR");
 	struct event_source source;
+	struct watch_totals totals;
 	int ret;
 
 	s->config.handle = handle_event;
@@ -188,13 +166,13 @@ static int run(struct stream *s)
 		return ret;
 	}
 	s->style.start_ns = event_source_start_ns(&source);
-	if (s->duration_ns)
-		s->end_ns = event_source_now_ns(&source) + s->duration_ns;
+	watch_limits_begin(&s->limits, &source);
 	ret = follow_events(s, &source);
 	event_source_stop(&source);
 	flush(s);
+	totals = event_source_totals(&source);
 	if (!ret)
-		print_summary(s, event_source_totals(&source));
+		print_summary(s, &totals);
 	flush(s);
 	event_source_close(&source);
 	connections_free(&s->connections);
@@ -208,14 +186,12 @@ static int run(struct stream *s)
 static const struct option_def options[] = {
 	{ "json", 'j', NULL, option_flag, offsetof(struct stream, json),
 	  "print one JSON object per line" },
-	{ "count", 0, "N", option_count, offsetof(struct stream, count), "end after N events" },
-	{ "duration", 0, "TIME", option_time, offsetof(struct stream, duration_ns),
-	  "end after this time: 10s" },
 	{},
 };
 
 static const struct option_group groups[] = {
 	{ options, 0 },
+	{ limit_options, offsetof(struct stream, limits) },
 	{ watch_options, offsetof(struct stream, config) },
 	{ connection_options, offsetof(struct stream, config) },
 	{ read_options, offsetof(struct stream, config) },

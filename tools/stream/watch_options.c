@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,17 +62,12 @@ bool option_every(const char *option, const char *s, void *to)
 	return false;
 }
 
-static bool parse_whole(const char *s, double lowest, double highest, double *value)
-{
-	return !strchr(s, '.') && !parse_number(s, value) && *value >= lowest && *value <= highest;
-}
-
 bool option_count(const char *option, const char *s, void *to)
 {
 	__u64 *count = to;
 	double value;
 
-	if (!parse_whole(s, 1, 1e15, &value))
+	if (strchr(s, '.') || parse_number(s, &value) || value < 1 || value > 1e15)
 		return refuse(option, s, "must be a whole number, 1 or more");
 	*count = value;
 	return true;
@@ -171,11 +165,7 @@ static bool make_filter(struct watch_config *config, int n, char **words)
 
 int watch_filter(struct watch_config *config, int n, char **words)
 {
-	config->filter = malloc(sizeof(*config->filter));
-	if (!config->filter) {
-		err("filter: %s", strerror(ENOMEM));
-		return EXIT_REFUSED;
-	}
+	config->filter = allocate(1, sizeof(*config->filter));
 	if (!make_filter(config, n, words))
 		return EXIT_USAGE;
 	if (config->filter->root < 0) {
@@ -191,6 +181,37 @@ void watch_config_free(struct watch_config *config)
 		filter_free(config->filter);
 	free(config->filter);
 }
+
+void watch_limits_begin(struct watch_limits *l, const struct event_source *s)
+{
+	if (l->duration_ns)
+		l->end_ns = event_source_now_ns(s) + l->duration_ns;
+}
+
+bool watch_limits_take(struct watch_limits *l, const struct watch_config *config,
+		       const struct bbr_event *e)
+{
+	l->is_over |= config->read && l->end_ns && e->time_ns >= l->end_ns;
+	if (watch_limits_are_reached(l)) {
+		l->left_out++;
+		return false;
+	}
+	l->taken++;
+	return true;
+}
+
+bool watch_limits_are_reached(const struct watch_limits *l)
+{
+	return l->is_over || (l->count && l->taken >= l->count);
+}
+
+const struct option_def limit_options[] = {
+	{ "count", 0, "N", option_count, offsetof(struct watch_limits, count),
+	  "end after N events" },
+	{ "duration", 0, "TIME", option_time, offsetof(struct watch_limits, duration_ns),
+	  "end after this time: 10s" },
+	{},
+};
 
 #define MEMBER(m) offsetof(struct watch_config, m)
 

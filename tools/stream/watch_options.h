@@ -32,14 +32,34 @@ bool option_count(const char *option, const char *s, void *to); /* __u64, from 1
 bool option_time(const char *option, const char *s, void *to); /* __u64, nanoseconds, from 1 */
 
 /*
+ * After how many events, and after which time, a verb ends.
+ */
+struct watch_limits {
+	__u64 count; /* 0: no limit */
+	__u64 duration_ns; /* 0: no limit */
+	__u64 end_ns; /* end of the duration, in the time of events; 0: no limit */
+	bool is_over; /* takes nothing more: an event of the recording was past end_ns */
+	__u64 taken; /* events */
+	__u64 left_out; /* events that were received after the last one */
+};
+
+extern const struct option_def limit_options[];
+
+/* The duration begins now. */
+void watch_limits_begin(struct watch_limits *l, const struct event_source *s);
+/* Counts an event. False: it is left out, because the verb has ended. */
+bool watch_limits_take(struct watch_limits *l, const struct watch_config *config,
+		       const struct bbr_event *e);
+bool watch_limits_are_reached(const struct watch_limits *l);
+
+/*
  * The summary at the end of a verb: lines on stderr, or members of a JSON object.
  */
 struct json;
 
-void watch_summary_watched(const struct watch_totals *t);
-void watch_summary_acks(const struct watch_totals *t);
-void watch_summary_count(const char *what, __u64 n);
-void watch_summary_kinds(const char *what, __u64 total, const __u64 *by_kind);
+/* connections NULL: they were not counted. n events were left out, as `left_out` calls it. */
+void watch_summary_print(const struct watch_totals *t, const __u64 *connections,
+			 const char *left_out, __u64 n);
 
 /*
  * Prints {"summary": {...}} on stdout, beginning with all of the totals. Members may be added

@@ -6,30 +6,7 @@
 #include "cli/json.h"
 #include "watch_options.h"
 
-void watch_summary_count(const char *what, __u64 n)
-{
-	fprintf(stderr, "  %-12s %llu\n", what, n);
-}
-
-static const char *least(const struct watch_totals *t)
-{
-	return t->is_cut ? "at least " : "";
-}
-
-void watch_summary_acks(const struct watch_totals *t)
-{
-	fprintf(stderr, "  %-12s %s%llu\n", "ACKs", least(t), t->counters.acks);
-}
-
-void watch_summary_watched(const struct watch_totals *t)
-{
-	fprintf(stderr, "  %-12s %s%.3fs\n", "watched", least(t), t->watched_ns / (double)NS_PER_S);
-	if (t->unwatched_ns)
-		fprintf(stderr, "  %-12s %.3fs: bbrmon was stopped, or its output was blocked\n",
-			"not watched", t->unwatched_ns / (double)NS_PER_S);
-}
-
-void watch_summary_kinds(const char *what, __u64 total, const __u64 *by_kind)
+static void print_kinds(const char *what, __u64 total, const __u64 *by_kind)
 {
 	const char *before = " (";
 
@@ -41,6 +18,27 @@ void watch_summary_kinds(const char *what, __u64 total, const __u64 *by_kind)
 		before = ", ";
 	}
 	fprintf(stderr, "%s\n", total && before[0] == ',' ? ")" : "");
+}
+
+void watch_summary_print(const struct watch_totals *t, const __u64 *connections,
+			 const char *left_out, __u64 n)
+{
+	const struct counters *c = &t->counters;
+	const char *least = t->is_cut ? "at least " : "";
+
+	fprintf(stderr, "  %-12s %s%.3fs\n", "watched", least, t->watched_ns / (double)NS_PER_S);
+	if (t->unwatched_ns)
+		fprintf(stderr, "  %-12s %.3fs: bbrmon was stopped, or its output was blocked\n",
+			"not watched", t->unwatched_ns / (double)NS_PER_S);
+	if (connections)
+		fprintf(stderr, "  %-12s %llu\n", "connections", *connections);
+	fprintf(stderr, "  %-12s %s%llu\n", "ACKs", least, c->acks);
+	print_kinds("events", counters_received(c), c->received);
+	if (c->not_matched)
+		fprintf(stderr, "  %-12s %llu\n", "not matched", c->not_matched);
+	if (n)
+		fprintf(stderr, "  %-12s %llu\n", left_out, n);
+	print_kinds("dropped", counters_drops(c), c->drops);
 }
 
 static void open_kinds(struct json *j, const char *key, __u64 total, const __u64 *by_kind)

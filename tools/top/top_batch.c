@@ -102,7 +102,7 @@ static double bdp(const struct conn *c)
 }
 
 /* In the order of JSON. A value of the row or, without `value`, the event's field of this key. */
-static const struct member {
+static const struct row_member {
 	const char *key;
 	double (*value)(const struct conn *c); /* NAN: not known */
 } members[] = {
@@ -124,7 +124,7 @@ static const struct member {
 
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
 
-static void add_member(struct json *j, const struct member *m, const struct conn *c)
+static void add_member(struct json *j, const struct row_member *m, const struct conn *c)
 {
 	const struct field *f = m->value ? NULL : field_find(c->algorithm, m->key);
 
@@ -172,8 +172,7 @@ static void print_json(const struct top *t)
 		json_begin(&line, stdout);
 		json_add_int(&line, "refresh", t->blocks);
 		json_add_int(&line, "time_ns", t->style.now_ns);
-		json_add_int_if(&line, "users_unseen", t->sockets.is_open,
-				sockets_unseen(&t->sockets.sockets));
+		json_add_int_if(&line, "users_unseen", t->has_sockets, sockets_unseen(&t->sockets));
 		add_identity(&line, t->view.rows[i]);
 		add_state(&line, t, t->view.rows[i]);
 		json_end(&line);

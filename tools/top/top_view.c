@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/err.h"
-#include "top_view.h"
+#include "top.h"
 
 bool view_filter(struct view *v, const char *text, const struct known *known)
 {

@@ -413,13 +413,13 @@ int monitor_poll(struct monitor *m, int wait_ms, bool *idle)
 	return EXIT_DONE;
 }
 
-void monitor_totals(const struct monitor *m, struct watch_totals *totals)
+struct watch_totals monitor_totals(const struct monitor *m)
 {
 	struct watch_totals t = m->total;
 
 	for (int i = 0; i < m->n_subs; i++)
 		subscription_counters(&m->subs[i], &t.counters);
-	*totals = t;
+	return t;
 }
 
 int monitor_fd(const struct monitor *m)

@@ -10,11 +10,40 @@
 #include <stddef.h>
 
 #include "event/event.h"
-#include "filter/request.h"
-#include "probe.h"
+#include "filter/filter.h"
 #include "subscription.h"
+#include "kernel/instance.h"
 
 struct ring_buffer;
+
+/*
+ * The BPF program that reports the kernel's own bbr from outside (bpf/probe.bpf.c). It has those
+ * maps of an instance that a subscription needs, and lives no longer than this process.
+ */
+#define PROBE_PROGRAMS 3
+
+struct bpf_object;
+
+struct probe {
+	struct bpf_object *obj; /* NULL: not attached */
+	int links[PROBE_PROGRAMS];
+	bool built_in; /* is the kernel's bbr built in, not a module? */
+	bool refused; /* this kernel cannot attach it; that was reported */
+};
+
+void probe_init(struct probe *p);
+
+/* Does the kernel have its own bbr now, built in or as a loaded module? */
+bool probe_is_possible(const struct probe *p);
+
+/*
+ * Attaches the program; subscribe to *inst then. Returns 0; -EPROTONOSUPPORT if it is not a known
+ * BBR; or another -errno after printing, with -v, what failed.
+ */
+int probe_attach(struct probe *p, struct instance *inst);
+
+/* Call this after the subscription has ended. */
+void probe_detach(struct probe *p);
 
 struct monitor {
 	struct watch_config config;
@@ -60,7 +89,7 @@ int monitor_rest_ms(const struct monitor *m);
 int monitor_take_record(void *ctx, void *record, size_t size);
 
 /* The totals so far; what the BPF program counts may be half a second old. */
-void monitor_totals(const struct monitor *m, struct watch_totals *totals);
+struct watch_totals monitor_totals(const struct monitor *m);
 
 /* A descriptor that is readable when monitor_poll() has something to read. */
 int monitor_fd(const struct monitor *m);

@@ -11,7 +11,7 @@
 #include "cli/err.h"
 #include "event/event.h"
 #include "kernel/kernel_types.h"
-#include "probe.h"
+#include "monitor.h"
 
 /* The object of an algorithm that no kernel has is empty. */
 #define X(name) extern const char probe_##name[], probe_##name##_end[];

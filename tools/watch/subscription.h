@@ -13,7 +13,7 @@
 
 #include "bpf_bbr/events.h"
 #include "event/event.h"
-#include "filter/request.h"
+#include "filter/filter.h"
 #include "kernel/instance.h"
 
 /*

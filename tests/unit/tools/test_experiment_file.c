@@ -20,7 +20,7 @@
 
 #include "cli/err.h"
 #include "experiment/compare.h"
-#include "experiment/file.h"
+#include "experiment/study.h"
 #include "experiment/guard.h"
 
 #define RECORDED "tests/unit/tools/recorded_connections.csv"

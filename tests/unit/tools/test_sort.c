@@ -24,7 +24,7 @@ static struct origin origins[2] = { { .name = "b", .id = 1 },
 				    { .name = "a", .id = 2, .algorithm = &bare } };
 
 static struct kept_snapshot list[4];
-static struct kept_snapshots kept = { .list = list, .n = 4, .room = 4 };
+static struct kept_snapshots kept = { .list = list, .n = 4 };
 
 static int set_up(void **state)
 {

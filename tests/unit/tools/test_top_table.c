@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "bpf/bbr/event.h"
-#include "top/top_view.h"
+#include "top/top.h"
 
 #define LONGEST "2001:db8:1111:2222:3333:4444:5555:6666"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A connection as text, in the style of ss(8): its addresses, and on the next line its state. The
- * widths of the columns are fixed, so that a line can be printed as soon as it is read.
+ * widths of the columns are fixed, so that a line can be printed as soon as it is read. And as one
+ * JSON object: the keys of an event and of a socket.
  */
 #include <ctype.h>
 #include <limits.h>
@@ -12,13 +13,14 @@
 
 #include "address.h"
 #include "event/event.h"
-#include "socket_owners.h"
 #include "snapshot.h"
+#include "cli/json.h"
 
 #define ENDPOINT_LEN (ADDRESS_TEXT_LEN + sizeof("[]%4294967295:65535"))
 #define COLUMNS "%-10s %-6s %-6s %23s %23s"
 
-const char *tcp_state_name(unsigned int state)
+/* As ss(8) prints it; "unknown" if ss has no name for it. */
+static const char *tcp_state_name(unsigned int state)
 {
 	static const char *const names[] = {
 		[TCP_ESTABLISHED] = "ESTAB",	[TCP_SYN_SENT] = "SYN-SENT",
@@ -71,7 +73,12 @@ static void print_columns(FILE *out, const struct snapshot *c)
 		send_q, local, remote);
 }
 
-const char *printable_name(char *buf, size_t size, const char *name)
+/*
+ * Copies the name of a process or cgroup into buf, of `size` bytes, with '?' for anything but
+ * printable ASCII. The name may be in no encoding; it must neither harm a terminal nor make JSON
+ * invalid.
+ */
+static const char *printable_name(char *buf, size_t size, const char *name)
 {
 	size_t n;
 
@@ -92,8 +99,8 @@ static void print_owners(FILE *out, const struct owners *owners, __u64 inode)
 	fputs(" users:(", out);
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, "%s(\"%s\",pid=%u,fd=%u)", i ? "," : "",
-			printable_name(name, sizeof(name), owners_name(owners, owner[i].pid)),
-			owner[i].pid, owner[i].fd);
+			printable_name(name, sizeof(name), owner[i].name), owner[i].pid,
+			owner[i].fd);
 	fputc(')', out);
 }
 
@@ -130,4 +137,63 @@ void snapshot_print_text(FILE *out, const struct snapshot_style *style, const st
 	if (style->cgroups)
 		print_cgroup(out, style->cgroups, c->state->cgroup);
 	fputc('\n', out);
+}
+
+static void add_int(struct json *j, const char *key, const struct snapshot *c, __u64 value)
+{
+	json_add_int_if(j, key, !c->is_recorded, value);
+}
+
+static void add_socket(struct json *j, const struct snapshot *c)
+{
+	const struct bbr_snapshot *s = c->state;
+
+	json_add_string(j, "state", c->is_recorded ? NULL : tcp_state_name(s->state));
+	add_int(j, "recv_q_bytes", c, s->recv_q);
+	add_int(j, "send_q_bytes", c, s->send_q);
+	add_int(j, "cookie", c, s->cookie);
+	add_int(j, "cgroup_id", c, s->cgroup);
+	add_int(j, "uid", c, s->uid);
+	add_int(j, "inode", c, s->inode);
+	add_int(j, "mark", c, s->mark);
+	add_int(j, "bound_ifindex", c, s->bound_ifindex);
+}
+
+static void add_processes(struct json *j, const struct owners *owners, __u64 inode)
+{
+	char name[PROCESS_NAME_LEN];
+	size_t n;
+	const struct owner *owner = owners_of(owners, inode, &n);
+
+	json_open_array(j, "processes");
+	for (size_t i = 0; i < n; i++) {
+		json_open_object(j, NULL);
+		json_add_int(j, "pid", owner[i].pid);
+		json_add_string(j, "name", printable_name(name, sizeof(name), owner[i].name));
+		json_add_int(j, "fd", owner[i].fd);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void add_cgroup(struct json *j, struct cgroup_paths *paths, __u64 id)
+{
+	const char *path = cgroup_paths_get(paths, id);
+	char name[PATH_MAX];
+
+	json_add_string(j, "cgroup", path ? printable_name(name, sizeof(name), path) : NULL);
+}
+
+void snapshot_print_json(FILE *out, const struct snapshot_style *style, const struct snapshot *c)
+{
+	struct json line;
+
+	json_begin(&line, out);
+	event_add_json(&line, c->origin, &c->state->event);
+	add_socket(&line, c);
+	if (style->owners)
+		add_processes(&line, style->owners, c->state->inode);
+	if (style->cgroups)
+		add_cgroup(&line, style->cgroups, c->state->cgroup);
+	json_end(&line);
 }
