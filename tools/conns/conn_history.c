@@ -8,11 +8,6 @@
 /* If two events of a connection are more slots apart, its state between them is unknown. */
 #define HOLD_SLOTS 10
 
-static __u32 mode_bit(const struct bbr_event *e)
-{
-	return mode_history_bit(e->mode);
-}
-
 static __u8 ca_bit(const struct bbr_event *e)
 {
 	return 1 << (e->ca_state & 7);
@@ -31,7 +26,7 @@ static void advance(struct history *h, __u64 n, const struct bbr_event *before)
 
 	if (!hold)
 		memset(&held, 0, sizeof(held));
-	held.modes = hold ? mode_bit(before) : 0;
+	held.modes = hold ? mode_history_bit(before->mode) : 0;
 	held.ca_states = hold ? ca_bit(before) : 0;
 	held.lost = 0;
 	held.inflight = before->inflight;
@@ -68,18 +63,6 @@ static void note_rate(struct history *h, __u64 first, const struct bbr_event *e)
 		slot_of(h, n)->rate = rate;
 }
 
-static void note_transition(struct history *h, const struct bbr_event *e)
-{
-	h->transitions[h->n_transitions++ % TRANSITIONS] = (struct transition){
-		.time_ns = e->time_ns,
-		.kind = e->kind,
-		.from = e->from,
-		.to = e->to,
-		.reason = e->reason,
-		.has_reason = event_has_reason(e),
-	};
-}
-
 void history_note(struct history *h, const struct bbr_event *before, const struct bbr_event *e)
 {
 	__u64 n = e->time_ns / SLOT_NS, first;
@@ -103,12 +86,12 @@ void history_note(struct history *h, const struct bbr_event *before, const struc
 	note_rtt(h, s, e);
 	s->bw = event_bps(e, e->bw);
 	s->pacing = event_pacing_bps(e);
-	s->min_rtt_us = e->min_rtt_us;
+	s->min_rtt_us = e->min_rtt_us == BBR_RTT_NONE ? NAN : e->min_rtt_us;
 	if (!s->modes || s->inflight < event_inflight(e))
 		s->inflight = event_inflight(e);
-	s->bdp = event_bdp(e);
+	s->bdp = event_bdp(e) ? event_bdp(e) : NAN;
 	s->cwnd = e->cwnd;
-	s->modes |= mode_bit(e);
+	s->modes |= mode_history_bit(e->mode);
 	s->ca_states |= ca_bit(e);
 	if (before) {
 		__u32 lost = s->lost + (e->lost - before->lost);
@@ -116,59 +99,44 @@ void history_note(struct history *h, const struct bbr_event *before, const struc
 		s->lost = lost < 0xffff ? lost : 0xffff;
 	}
 	if (e->kind != BBR_EV_ACK && e->kind != BBR_EV_STATE)
-		note_transition(h, e);
-}
-
-struct mean {
-	double sum;
-	unsigned int n;
-};
-
-static void mean_add(struct mean *m, double value)
-{
-	if (isnan(value))
-		return;
-	m->sum += value;
-	m->n++;
-}
-
-static double mean_of(const struct mean *m)
-{
-	return m->n ? m->sum / m->n : NAN;
+		h->transitions[h->n_transitions++ % TRANSITIONS] = (struct transition){
+			.time_ns = e->time_ns,
+			.kind = e->kind,
+			.from = e->from,
+			.to = e->to,
+			.reason = e->reason,
+			.has_reason = event_has_reason(e),
+		};
 }
 
 bool history_get(const struct history *h, __u64 first, unsigned int n, struct sample *out)
 {
-	struct mean rate = {}, bw = {}, pacing = {}, rtt = {}, inflight = {}, bdp = {}, cwnd = {};
+	double sum[SAMPLE_VALUES] = {}, mean;
+	unsigned int known[SAMPLE_VALUES] = {};
 	__u32 lost = 0;
 
 	memset(out, 0, sizeof(*out));
-	out->min_rtt_us = BBR_RTT_NONE;
+	out->min_rtt_us = NAN;
 	for (__u64 i = first; i < first + n; i++) {
 		const struct sample *s = &h->slot[i % HISTORY_SLOTS];
 
 		if (i > h->last || i + HISTORY_SLOTS <= h->last || !s->modes)
 			continue;
-		mean_add(&rate, s->rate);
-		mean_add(&bw, s->bw);
-		mean_add(&pacing, s->pacing);
-		mean_add(&rtt, s->rtt_us);
-		mean_add(&inflight, s->inflight);
-		mean_add(&bdp, s->bdp ? s->bdp : NAN);
-		mean_add(&cwnd, s->cwnd);
-		if (s->min_rtt_us < out->min_rtt_us)
-			out->min_rtt_us = s->min_rtt_us;
+		for (int v = 0; v < SAMPLE_VALUES; v++) {
+			if (isnan(s->value[v]))
+				continue;
+			sum[v] += s->value[v];
+			known[v]++;
+		}
+		out->min_rtt_us = fminf(out->min_rtt_us, s->min_rtt_us);
 		lost += s->lost;
 		out->modes |= s->modes;
 		out->ca_states |= s->ca_states;
 	}
-	out->rate = mean_of(&rate);
-	out->bw = mean_of(&bw);
-	out->pacing = mean_of(&pacing);
-	out->rtt_us = mean_of(&rtt);
-	out->inflight = inflight.n ? mean_of(&inflight) + 0.5 : 0;
-	out->bdp = bdp.n ? mean_of(&bdp) + 0.5 : 0;
-	out->cwnd = cwnd.n ? mean_of(&cwnd) + 0.5 : 0;
+	for (int v = 0; v < SAMPLE_VALUES; v++) {
+		mean = known[v] ? sum[v] / known[v] : NAN;
+		out->value[v] = &out->value[v] < &out->inflight ? mean : floor(mean + 0.5);
+	}
 	out->lost = lost < 0xffff ? lost : 0xffff;
 	return out->modes;
 }

@@ -21,16 +21,23 @@ static inline __u32 mode_history_bit(unsigned int mode)
 	return 1u << (mode < HISTORY_MODES ? mode : HISTORY_MODES);
 }
 
+#define SAMPLE_VALUES 7
+
 /*
- * A slot of the history. Bandwidths are in bits per second, NAN if unknown; inflight, bdp and cwnd
- * are in packets.
+ * A slot of the history. Bandwidths are in bits per second; inflight, bdp and cwnd are in packets.
+ * NAN: unknown.
  */
 struct sample {
-	float rate, bw, pacing;
-	float rtt_us; /* the samples' mean */
-	__u32 min_rtt_us; /* BBR_RTT_NONE: unknown */
-	__u32 inflight; /* the maximum */
-	__u32 bdp, cwnd; /* bdp 0: unknown */
+	union {
+		struct {
+			float rate, bw, pacing;
+			float rtt_us; /* the samples' mean */
+			float inflight; /* the maximum */
+			float bdp, cwnd;
+		};
+		float value[SAMPLE_VALUES];
+	};
+	float min_rtt_us;
 	__u32 modes; /* bits of the algorithm's modes; 0: nothing is known about this slot */
 	__u16 lost; /* packets, in this slot */
 	__u8 ca_states; /* bits of enum tcp_ca_state */

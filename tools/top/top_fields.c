@@ -71,71 +71,50 @@ static void add_mode(struct pieces *p, const struct conn *c, __u64 now_ns)
 		add(p, "ENDED");
 }
 
-static void add_rate(struct pieces *p, const struct conn *c)
-{
-	add_short(p, "rate", c->rate);
-	add_short(p, "sample", c->delivery_bps);
-}
-
-static void add_pacing(struct pieces *p, const struct conn *c)
-{
-	add_short(p, "pacing", event_pacing_bps(&c->e));
-}
-
-static void add_rtt(struct pieces *p, const struct conn *c)
-{
-	add_ms(p, "rtt", c->rtt_us == BBR_RTT_NONE ? NAN : c->rtt_us);
-	add_ms(p, "srtt", c->e.srtt_us ? c->e.srtt_us : NAN);
-}
-
-static void add_window(struct pieces *p, const struct conn *c)
-{
-	add(p, "inflight %u", c->e.inflight);
-	if (event_bdp(&c->e))
-		add(p, "bdp %u", event_bdp(&c->e));
-	add(p, "cwnd %u", c->e.cwnd);
-}
-
-static void add_ssthresh(struct pieces *p, const struct conn *c)
-{
-	if (c->e.ssthresh >= SSTHRESH_INFINITE)
-		add(p, "ssthresh inf");
-	else
-		add(p, "ssthresh %u", c->e.ssthresh);
-}
-
-static void add_recovery(struct pieces *p, const struct conn *c)
-{
-	add(p, "recovery %s", event_ca_name(c->e.ca_state));
-}
-
-static void add_app_limited(struct pieces *p, const struct conn *c)
-{
-	if (c->app_limited)
-		add(p, "app_limited");
-}
-
-static void add_counts(struct pieces *p, const struct conn *c)
-{
-	add(p, "lost %u +%u", c->e.lost, c->lost);
-	add(p, "delivered %u", c->e.delivered);
-	add_short(p, "sent", c->e.bytes_sent);
-	add_short(p, "acked", c->e.bytes_acked);
-	add_short(p, "retrans", c->e.bytes_retrans);
-	add(p, "mss %u", c->e.mss);
-}
-
 /* The values that every connection has, by page_order: before the fields with the same one. */
-static void (*const common[PAGE_END])(struct pieces *p, const struct conn *c) = {
-	[PAGE_RATE] = add_rate,
-	[PAGE_PACING] = add_pacing,
-	[PAGE_RTT] = add_rtt,
-	[PAGE_WINDOW] = add_window,
-	[PAGE_SSTHRESH] = add_ssthresh,
-	[PAGE_RECOVERY] = add_recovery,
-	[PAGE_APP_LIMITED] = add_app_limited,
-	[PAGE_COUNTS] = add_counts,
-};
+static void add_common(struct pieces *p, const struct conn *c, int place)
+{
+	switch (place) {
+	case PAGE_RATE:
+		add_short(p, "rate", c->rate);
+		add_short(p, "sample", c->delivery_bps);
+		break;
+	case PAGE_PACING:
+		add_short(p, "pacing", event_pacing_bps(&c->e));
+		break;
+	case PAGE_RTT:
+		add_ms(p, "rtt", c->rtt_us == BBR_RTT_NONE ? NAN : c->rtt_us);
+		add_ms(p, "srtt", c->e.srtt_us ? c->e.srtt_us : NAN);
+		break;
+	case PAGE_WINDOW:
+		add(p, "inflight %u", c->e.inflight);
+		if (event_bdp(&c->e))
+			add(p, "bdp %u", event_bdp(&c->e));
+		add(p, "cwnd %u", c->e.cwnd);
+		break;
+	case PAGE_SSTHRESH:
+		if (c->e.ssthresh >= SSTHRESH_INFINITE)
+			add(p, "ssthresh inf");
+		else
+			add(p, "ssthresh %u", c->e.ssthresh);
+		break;
+	case PAGE_RECOVERY:
+		add(p, "recovery %s", event_ca_name(c->e.ca_state));
+		break;
+	case PAGE_APP_LIMITED:
+		if (c->app_limited)
+			add(p, "app_limited");
+		break;
+	case PAGE_COUNTS:
+		add(p, "lost %u +%u", c->e.lost, c->lost);
+		add(p, "delivered %u", c->e.delivered);
+		add_short(p, "sent", c->e.bytes_sent);
+		add_short(p, "acked", c->e.bytes_acked);
+		add_short(p, "retrans", c->e.bytes_retrans);
+		add(p, "mss %u", c->e.mss);
+		break;
+	}
+}
 
 static void value_text(char *buf, size_t size, const struct field *f, const struct conn *c)
 {
@@ -200,8 +179,7 @@ void top_fields(const struct conn *c, __u64 now_ns, void (*put)(void *ctx, const
 
 	add_mode(&p, c, now_ns);
 	for (int place = 0; place < PAGE_END; place++) {
-		if (common[place])
-			common[place](&p, c);
+		add_common(&p, c, place);
 		for (int i = 0; i < a->n_fields; i++)
 			if (place_of(&a->fields[i]) == place && is_shown(&a->fields[i], c))
 				add_field(&p, &a->fields[i], c);

@@ -25,14 +25,14 @@
 
 /* A line of a chart, over its bars. */
 struct curve {
-	char mark;
+	char mark; /* 0: there is no such line */
 	enum hue hue;
-	double (*value)(const struct sample *s); /* NAN: nothing there */
+	size_t value; /* offset of a float in struct sample; NAN: nothing there */
 };
 
 struct chart {
 	const char *name;
-	double (*value)(const struct sample *s);
+	size_t value;
 	void (*format)(char *buf, size_t size, double value);
 	struct curve curves[2];
 };
@@ -44,57 +44,24 @@ struct plot {
 	bool utf8;
 };
 
-static double rate_of(const struct sample *s)
-{
-	return s->rate;
-}
-
-static double bw_of(const struct sample *s)
-{
-	return s->bw;
-}
-
-static double pacing_of(const struct sample *s)
-{
-	return s->pacing;
-}
-
-static double rtt_of(const struct sample *s)
-{
-	return s->rtt_us;
-}
-
-static double min_rtt_of(const struct sample *s)
-{
-	return s->min_rtt_us == BBR_RTT_NONE ? NAN : s->min_rtt_us;
-}
-
-static double inflight_of(const struct sample *s)
-{
-	return s->inflight;
-}
-
-static double bdp_of(const struct sample *s)
-{
-	return s->bdp ? s->bdp : NAN;
-}
-
-static double cwnd_of(const struct sample *s)
-{
-	return s->cwnd;
-}
+#define AT(member) offsetof(struct sample, member)
 
 static const struct chart charts[CHARTS] = {
 	{ "rate",
-	  rate_of,
+	  AT(rate),
 	  format_short,
-	  { { 'b', HUE_GREEN, bw_of }, { 'p', HUE_MAGENTA, pacing_of } } },
-	{ "rtt ms", rtt_of, format_ms, { { 'm', HUE_GREEN, min_rtt_of } } },
+	  { { 'b', HUE_GREEN, AT(bw) }, { 'p', HUE_MAGENTA, AT(pacing) } } },
+	{ "rtt ms", AT(rtt_us), format_ms, { { 'm', HUE_GREEN, AT(min_rtt_us) } } },
 	{ "inflight",
-	  inflight_of,
+	  AT(inflight),
 	  format_short,
-	  { { 'D', HUE_GREEN, bdp_of }, { 'w', HUE_MAGENTA, cwnd_of } } },
+	  { { 'D', HUE_GREEN, AT(bdp) }, { 'w', HUE_MAGENTA, AT(cwnd) } } },
 };
+
+static float value_of(const struct sample *s, size_t at)
+{
+	return *(const float *)((const char *)s + at);
+}
 
 static const char legend[] = "b bw  p pacing  m min_rtt  D bdp  w cwnd";
 
@@ -175,13 +142,13 @@ static void take_plot(struct plot *p, const struct top *t, const struct history 
 	}
 }
 
-static double most(const struct plot *p, double (*value)(const struct sample *s), double limit)
+static double most(const struct plot *p, size_t value, double limit)
 {
 	double highest = 0;
 
 	for (int i = 0; i < p->width; i++)
-		if (p->known[i] && value(&p->column[i]) <= limit)
-			highest = fmax(highest, value(&p->column[i]));
+		if (p->known[i] && value_of(&p->column[i], value) <= limit)
+			highest = fmax(highest, value_of(&p->column[i], value));
 	return highest;
 }
 
@@ -191,7 +158,7 @@ static double highest_of(const struct plot *p, const struct chart *chart)
 	double highest =
 		fmax(most(p, chart->value, INFINITY), most(p, chart->curves[0].value, INFINITY));
 
-	if (!chart->curves[1].value)
+	if (!chart->curves[1].mark)
 		return highest;
 	return fmax(highest, most(p, chart->curves[1].value, CURVE_LIMIT * highest));
 }
@@ -200,17 +167,18 @@ static void draw_column(const struct plot *p, const struct chart *chart, int y, 
 			double highest)
 {
 	const struct sample *s = &p->column[i];
-	int filled = bar_height(chart->value(s), 0, highest, height);
+	int filled = bar_height(value_of(s, chart->value), 0, highest, height);
 
 	for (int row = 0; row < height && filled > 0; row++, filled -= BAR_STEPS)
 		screen_put(y + height - 1 - row, LABEL_WIDTH + i, HUE_CYAN,
 			   bar(filled < BAR_STEPS ? filled : BAR_STEPS, p->utf8));
-	for (int k = 0; k < 2 && chart->curves[k].value; k++) {
+	for (int k = 0; k < 2 && chart->curves[k].mark; k++) {
 		const struct curve *curve = &chart->curves[k];
-		int at = bar_height(curve->value(s), 0, highest, height);
+		double value = value_of(s, curve->value);
+		int at = bar_height(value, 0, highest, height);
 		char mark[2] = { curve->mark, 0 };
 
-		if (isnan(curve->value(s)))
+		if (isnan(value))
 			continue;
 		screen_put(y + height - 1 - (at ? at - 1 : 0) / BAR_STEPS, LABEL_WIDTH + i,
 			   curve->hue, mark);

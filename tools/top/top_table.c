@@ -23,65 +23,11 @@ struct column_def {
 	int min, max; /* width */
 	int priority; /* 1 is chosen first */
 	bool left; /* left-aligned */
-	void (*format)(char *buf, size_t size, int width, const struct cell_style *style,
-		       const struct conn *c);
 	double (*value)(const struct conn *c); /* to sort by */
-	void (*show)(char *buf, size_t size, double value); /* without format: the value */
+	void (*show)(char *buf, size_t size, double value); /* NULL: see cell_text() */
 	struct field_of field; /* whose value it is, without value; no key: sorted by its text */
 	const struct field *own; /* that defines it; NULL: every connection has it */
 };
-
-#define CELL(name)                                                                          \
-	static void name(char *buf, size_t size, int width, const struct cell_style *style, \
-			 const struct conn *c)
-#define UNUSED_STYLE         \
-	do {                 \
-		(void)width; \
-		(void)style; \
-	} while (0)
-
-CELL(cell_instance)
-{
-	UNUSED_STYLE;
-	format_name(buf, size, c->name);
-}
-
-CELL(cell_profile)
-{
-	UNUSED_STYLE;
-	format_name(buf, size, c->profile);
-}
-
-CELL(cell_local)
-{
-	format_endpoint_in(buf, size, c->e.laddr, c->e.lport, width, style->utf8);
-}
-
-CELL(cell_remote)
-{
-	format_endpoint_in(buf, size, c->e.raddr, c->e.rport, width, style->utf8);
-}
-
-CELL(cell_mode)
-{
-	(void)style;
-	if (c->ended_ns)
-		snprintf(buf, size, "ended");
-	else
-		mode_text(buf, (size_t)width < size ? (size_t)width + 1 : size, c->algorithm,
-			  &c->e);
-}
-
-CELL(cell_time)
-{
-	__u64 until = c->ended_ns ? c->ended_ns : style->now_ns;
-
-	(void)width;
-	if (!c->mode_since_ns || until < c->mode_since_ns)
-		snprintf(buf, size, "-");
-	else
-		format_age(buf, size, until - c->mode_since_ns);
-}
 
 double value_rate(const struct conn *c)
 {
@@ -119,37 +65,13 @@ static double value_time(const struct conn *c)
 	return c->mode_since_ns ? -(double)c->mode_since_ns : NAN;
 }
 
-CELL(cell_inflight)
-{
-	char inflight[16], bdp[16] = "-";
-
-	UNUSED_STYLE;
-	format_packets(inflight, sizeof(inflight), c->inflight);
-	if (event_bdp(&c->e))
-		format_packets(bdp, sizeof(bdp), event_bdp(&c->e));
-	snprintf(buf, size, "%s/%s", inflight, bdp);
-}
-
-CELL(cell_recovery)
-{
-	UNUSED_STYLE;
-	snprintf(buf, size, "%s", event_ca_name(c->e.ca_state));
-}
-
-CELL(cell_netns)
-{
-	UNUSED_STYLE;
-	snprintf(buf, size, "%u", c->e.netns);
-}
-
 /* The rate from 0; the RTT between its lowest and its highest, because it is never near 0. */
-CELL(cell_spark)
+static void spark_text(char *buf, int width, const struct cell_style *style, const struct conn *c)
 {
 	float values[SPARK_MAX];
 	double lowest = INFINITY, highest = 0;
 	__u64 last = style->now_ns / SLOT_NS;
 
-	(void)size;
 	for (int i = 0; i < width; i++) {
 		__u64 back = (__u64)(width - i) * SPARK_SLOTS;
 		struct sample s;
@@ -169,31 +91,31 @@ CELL(cell_spark)
 #define FIELD(k) .field.key = k
 
 static struct column_def defs[COLUMNS] = {
-	[COL_INSTANCE] = { "instance", "INSTANCE", 8, 15, 11, true, cell_instance },
-	[COL_PROFILE] = { "profile", "PROFILE", 7, 15, 16, true, cell_profile },
-	[COL_LOCAL] = { "local", "LOCAL", ENDPOINT_MIN, ENDPOINT_MAX, 19, true, cell_local },
-	[COL_REMOTE] = { "remote", "REMOTE", ENDPOINT_MIN, ENDPOINT_MAX, 1, true, cell_remote },
-	[COL_MODE] = { "mode", "MODE", 10, 24, 2, true, cell_mode },
-	[COL_TIME] = { "time", "SINCE", 5, 5, 12, false, cell_time, value_time },
-	[COL_RATE] = { "rate", "RATE", 5, 5, 3, false, NULL, value_rate, format_short },
+	[COL_INSTANCE] = { "instance", "INSTANCE", 8, 15, 11, true },
+	[COL_PROFILE] = { "profile", "PROFILE", 7, 15, 16, true },
+	[COL_LOCAL] = { "local", "LOCAL", ENDPOINT_MIN, ENDPOINT_MAX, 19, true },
+	[COL_REMOTE] = { "remote", "REMOTE", ENDPOINT_MIN, ENDPOINT_MAX, 1, true },
+	[COL_MODE] = { "mode", "MODE", 10, 24, 2, true },
+	[COL_TIME] = { "time", "SINCE", 5, 5, 12, false, value_time },
+	[COL_RATE] = { "rate", "RATE", 5, 5, 3, false, value_rate, format_short },
 	[COL_BW] = { "bw", "BW", 5, 5, 4, false, .show = format_short, FIELD("bw_bps") },
 	[COL_PACING] = { "pacing", "PACE", 5, 5, 14, false, .show = format_short,
 			 FIELD("pacing_rate_bps") },
-	[COL_RTT] = { "rtt", "RTT", 5, 5, 5, false, NULL, value_rtt, format_ms },
+	[COL_RTT] = { "rtt", "RTT", 5, 5, 5, false, value_rtt, format_ms },
 	[COL_MIN_RTT] = { "min_rtt", "MIN", 5, 5, 6, false, .show = format_ms,
 			  FIELD("min_rtt_us") },
-	[COL_INFLIGHT] = { "inflight", "INFL/BDP", 9, 9, 7, false, cell_inflight, value_inflight },
+	[COL_INFLIGHT] = { "inflight", "INFL/BDP", 9, 9, 7, false, value_inflight },
 	[COL_CWND] = { "cwnd", "CWND", 4, 4, 10, false, .show = format_packets, FIELD("cwnd") },
 	[COL_LOST] = { "lost", "LOST", 4, 4, 8, false, .show = format_packets, FIELD("lost") },
-	[COL_LOST_NOW] = { "lost+", "+LOS", 4, 4, 17, false, NULL, value_lost_now, format_packets },
+	[COL_LOST_NOW] = { "lost+", "+LOS", 4, 4, 17, false, value_lost_now, format_packets },
 	[COL_RETRANS] = { "retrans", "RETR", 5, 5, 15, false, .show = format_short,
 			  FIELD("bytes_retrans") },
-	[COL_RETRANS_NOW] = { "retrans+", "+RETR", 5, 5, 20, false, NULL, value_retrans_now,
+	[COL_RETRANS_NOW] = { "retrans+", "+RETR", 5, 5, 20, false, value_retrans_now,
 			      format_short },
-	[COL_RECOVERY] = { "recovery", "RECOVERY", 8, 8, 13, true, cell_recovery,
+	[COL_RECOVERY] = { "recovery", "RECOVERY", 8, 8, 13, true,
 			   FIELD("ca_state") },
-	[COL_NETNS] = { "netns", "NETNS", 10, 10, 21, false, cell_netns, value_netns },
-	[COL_SPARK] = { "", "", 8, SPARK_MAX, 9, true, cell_spark },
+	[COL_NETNS] = { "netns", "NETNS", 10, 10, 21, false, value_netns },
+	[COL_SPARK] = { "", "", 8, SPARK_MAX, 9, true },
 };
 
 /* The width that its values need. */
@@ -286,14 +208,57 @@ static void own_text(char *buf, size_t size, struct column_def *def, const struc
 static void cell_text(enum column column, char *buf, size_t size, int width,
 		      const struct cell_style *style, const struct conn *c)
 {
+	__u64 until = c->ended_ns ? c->ended_ns : style->now_ns;
 	struct column_def *def = def_of(column);
+	char bdp[16] = "-";
 
-	if (def->own)
-		own_text(buf, size, def, c);
-	else if (def->format)
-		def->format(buf, size, width, style, c);
-	else
-		def->show(buf, size, value_of(def, c));
+	switch (column) {
+	case COL_INSTANCE:
+		format_name(buf, size, c->name);
+		break;
+	case COL_PROFILE:
+		format_name(buf, size, c->profile);
+		break;
+	case COL_LOCAL:
+		format_endpoint_in(buf, size, c->e.laddr, c->e.lport, width, style->utf8);
+		break;
+	case COL_REMOTE:
+		format_endpoint_in(buf, size, c->e.raddr, c->e.rport, width, style->utf8);
+		break;
+	case COL_MODE:
+		if (c->ended_ns)
+			snprintf(buf, size, "ended");
+		else
+			mode_text(buf, (size_t)width < size ? (size_t)width + 1 : size,
+				  c->algorithm, &c->e);
+		break;
+	case COL_TIME:
+		if (!c->mode_since_ns || until < c->mode_since_ns)
+			snprintf(buf, size, "-");
+		else
+			format_age(buf, size, until - c->mode_since_ns);
+		break;
+	case COL_INFLIGHT:
+		format_packets(buf, size, c->inflight);
+		if (event_bdp(&c->e))
+			format_packets(bdp, sizeof(bdp), event_bdp(&c->e));
+		snprintf(buf + strlen(buf), size - strlen(buf), "/%s", bdp);
+		break;
+	case COL_RECOVERY:
+		snprintf(buf, size, "%s", event_ca_name(c->e.ca_state));
+		break;
+	case COL_NETNS:
+		snprintf(buf, size, "%u", c->e.netns);
+		break;
+	case COL_SPARK:
+		spark_text(buf, width, style, c);
+		break;
+	default:
+		if (def->own)
+			own_text(buf, size, def, c);
+		else
+			def->show(buf, size, value_of(def, c));
+	}
 }
 
 bool column_has_finding(enum column column, const struct conn *c)
