@@ -10,74 +10,57 @@
 
 #define BITS_MAX (LAYOUT_MEMBERS / 7 + 1) /* bytes that say which members differ */
 
-static __u16 load16(const __u8 *from, bool is_net)
+static __u64 load(const struct member *m, const union recording_event *e)
 {
-	__u16 value;
-
-	memcpy(&value, from, sizeof(value));
-	return is_net ? ntohs(value) : value;
-}
-
-static __u32 load32(const __u8 *from, bool is_net)
-{
-	__u32 value;
-
-	memcpy(&value, from, sizeof(value));
-	return is_net ? ntohl(value) : value;
-}
-
-static __u64 load64(const __u8 *from, bool is_net)
-{
-	__u64 value;
-
-	memcpy(&value, from, sizeof(value));
-	return is_net ? be64toh(value) : value;
-}
-
-/* The shortest difference modulo the member's width. */
-static __s64 member_difference(const struct member *m, const union recording_event *e,
-			       const union recording_event *base)
-{
-	const __u8 *to = e->bytes + m->offset, *from = base->bytes + m->offset;
-
-	switch (m->width) {
-	case 1:
-		return (__s8)(*to - *from);
-	case 2:
-		return (__s16)(load16(to, m->is_net) - load16(from, m->is_net));
-	case 4:
-		return (__s32)(load32(to, m->is_net) - load32(from, m->is_net));
-	default:
-		return load64(to, m->is_net) - load64(from, m->is_net);
-	}
-}
-
-static void member_add(const struct member *m, union recording_event *e, __u64 difference)
-{
-	__u8 *at = e->bytes + m->offset;
+	const __u8 *at = e->bytes + m->offset;
 	__u64 v64;
 	__u32 v32;
 	__u16 v16;
 
 	switch (m->width) {
 	case 1:
-		*at += difference;
+		return *at;
+	case 2:
+		memcpy(&v16, at, sizeof(v16));
+		return m->is_net ? ntohs(v16) : v16;
+	case 4:
+		memcpy(&v32, at, sizeof(v32));
+		return m->is_net ? ntohl(v32) : v32;
+	default:
+		memcpy(&v64, at, sizeof(v64));
+		return m->is_net ? be64toh(v64) : v64;
+	}
+}
+
+static void store(const struct member *m, union recording_event *e, __u64 value)
+{
+	__u8 *at = e->bytes + m->offset;
+	__u32 v32 = m->is_net ? htonl(value) : value;
+	__u16 v16 = m->is_net ? htons(value) : value;
+
+	switch (m->width) {
+	case 1:
+		*at = value;
 		break;
 	case 2:
-		v16 = load16(at, m->is_net) + difference;
-		v16 = m->is_net ? htons(v16) : v16;
 		memcpy(at, &v16, sizeof(v16));
 		break;
 	case 4:
-		v32 = load32(at, m->is_net) + difference;
-		v32 = m->is_net ? htonl(v32) : v32;
 		memcpy(at, &v32, sizeof(v32));
 		break;
 	default:
-		v64 = load64(at, m->is_net) + difference;
-		v64 = m->is_net ? htobe64(v64) : v64;
-		memcpy(at, &v64, sizeof(v64));
+		value = m->is_net ? htobe64(value) : value;
+		memcpy(at, &value, sizeof(value));
 	}
+}
+
+/* The shortest difference modulo the member's width. */
+static __s64 member_difference(const struct member *m, const union recording_event *e,
+			       const union recording_event *base)
+{
+	unsigned int unused = 64 - 8 * m->width;
+
+	return (__s64)((load(m, e) - load(m, base)) << unused) >> unused;
 }
 
 static void add_algorithm(struct recording_chunk *c, const struct layout *layout)
@@ -183,7 +166,7 @@ static bool get_members(struct cursor *in, const struct layout *l, union recordi
 
 			if (i >= l->n_members || !get_difference(in, &difference))
 				return false;
-			member_add(&l->members[i], e, difference);
+			store(&l->members[i], e, load(&l->members[i], e) + difference);
 		}
 		first += 7;
 	} while (*bits++ & 0x80);

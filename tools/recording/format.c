@@ -36,47 +36,17 @@ void recording_run_init(struct recording_run *run, const struct watch_request *r
 	read_boot_id(run->boot_id);
 }
 
-static void put16(__u8 *to, __u16 value)
-{
-	value = htole16(value);
-	memcpy(to, &value, sizeof(value));
-}
-
-static void put32(__u8 *to, __u32 value)
-{
-	value = htole32(value);
-	memcpy(to, &value, sizeof(value));
-}
-
-static void put64(__u8 *to, __u64 value)
-{
-	value = htole64(value);
-	memcpy(to, &value, sizeof(value));
-}
-
-static __u16 get16(const __u8 *from)
-{
-	__u16 value;
-
-	memcpy(&value, from, sizeof(value));
-	return le16toh(value);
-}
-
-static __u32 get32(const __u8 *from)
-{
-	__u32 value;
-
-	memcpy(&value, from, sizeof(value));
-	return le32toh(value);
-}
-
-static __u64 get64(const __u8 *from)
-{
-	__u64 value;
-
-	memcpy(&value, from, sizeof(value));
-	return le64toh(value);
-}
+/* The bytes of a head, see format.h. */
+struct head_bytes {
+	char magic[8];
+	__u8 major, minor;
+	__u16 head_size;
+	__u32 head_crc;
+	__u32 size, raw_size, crc, records, events, sampling;
+	__u64 interval_ns, first_ns, last_ns, epoch_ns, run;
+	__u8 boot_id[16];
+};
+_Static_assert(sizeof(struct head_bytes) == RECORDING_HEAD, "head_bytes has no gaps");
 
 static __u32 head_crc(const __u8 *head, size_t size)
 {
@@ -89,63 +59,65 @@ static __u32 head_crc(const __u8 *head, size_t size)
 
 void recording_head_write(const struct recording_head *head, __u8 to[RECORDING_HEAD])
 {
-	memcpy(to, RECORDING_MAGIC, 8);
-	to[8] = RECORDING_MAJOR;
-	to[9] = RECORDING_MINOR;
-	put16(to + 10, RECORDING_HEAD);
-	put32(to + 16, head->size);
-	put32(to + 20, head->raw_size);
-	put32(to + 24, head->crc);
-	put32(to + 28, head->records);
-	put32(to + 32, head->events);
-	put32(to + 36, head->run.sampling);
-	put64(to + 40, head->run.interval_ns);
-	put64(to + 48, head->first_ns);
-	put64(to + 56, head->last_ns);
-	put64(to + 64, head->run.epoch_ns);
-	put64(to + 72, head->run.id);
-	memcpy(to + 80, head->run.boot_id, 16);
-	put32(to + 12, head_crc(to, RECORDING_HEAD));
-}
+	struct head_bytes bytes = {
+		.major = RECORDING_MAJOR,
+		.minor = RECORDING_MINOR,
+		.head_size = htole16(RECORDING_HEAD),
+		.size = htole32(head->size),
+		.raw_size = htole32(head->raw_size),
+		.crc = htole32(head->crc),
+		.records = htole32(head->records),
+		.events = htole32(head->events),
+		.sampling = htole32(head->run.sampling),
+		.interval_ns = htole64(head->run.interval_ns),
+		.first_ns = htole64(head->first_ns),
+		.last_ns = htole64(head->last_ns),
+		.epoch_ns = htole64(head->run.epoch_ns),
+		.run = htole64(head->run.id),
+	};
 
-static void read_members(struct recording_head *head, const __u8 *from)
-{
-	head->size = get32(from + 16);
-	head->raw_size = get32(from + 20);
-	head->crc = get32(from + 24);
-	head->records = get32(from + 28);
-	head->events = get32(from + 32);
-	head->run.sampling = get32(from + 36);
-	head->run.interval_ns = get64(from + 40);
-	head->first_ns = get64(from + 48);
-	head->last_ns = get64(from + 56);
-	head->run.epoch_ns = get64(from + 64);
-	head->run.id = get64(from + 72);
-	memcpy(head->run.boot_id, from + 80, 16);
+	memcpy(bytes.magic, RECORDING_MAGIC, sizeof(bytes.magic));
+	memcpy(bytes.boot_id, head->run.boot_id, sizeof(bytes.boot_id));
+	bytes.head_crc = htole32(head_crc((const __u8 *)&bytes, sizeof(bytes)));
+	memcpy(to, &bytes, sizeof(bytes));
 }
 
 enum recording_head_error recording_head_read(struct recording_head *head, const __u8 *from,
 					      size_t size)
 {
+	struct head_bytes bytes;
+
 	if (memcmp(from, RECORDING_MAGIC, size < 8 ? size : 8))
 		return RECORDING_HEAD_BAD;
 	if (size < RECORDING_PREFIX)
 		return RECORDING_HEAD_SHORT;
-	head->major = from[8];
-	head->minor = from[9];
-	head->head_size = get16(from + 10);
+	memcpy(&bytes, from, size < sizeof(bytes) ? size : sizeof(bytes));
+	head->major = bytes.major;
+	head->minor = bytes.minor;
+	head->head_size = le16toh(bytes.head_size);
 	if (head->head_size < RECORDING_PREFIX || head->head_size > RECORDING_HEAD_MAX)
 		return RECORDING_HEAD_BAD;
 	if (size < head->head_size)
 		return RECORDING_HEAD_SHORT;
 	/* The CRC covers `major`: a damaged one does not pass for another major. */
-	if (get32(from + 12) != head_crc(from, head->head_size))
+	if (le32toh(bytes.head_crc) != head_crc(from, head->head_size))
 		return RECORDING_HEAD_BAD;
 	if (head->major != RECORDING_MAJOR)
 		return RECORDING_HEAD_OTHER;
 	if (head->head_size < RECORDING_HEAD)
 		return RECORDING_HEAD_BAD;
-	read_members(head, from);
+	head->size = le32toh(bytes.size);
+	head->raw_size = le32toh(bytes.raw_size);
+	head->crc = le32toh(bytes.crc);
+	head->records = le32toh(bytes.records);
+	head->events = le32toh(bytes.events);
+	head->first_ns = le64toh(bytes.first_ns);
+	head->last_ns = le64toh(bytes.last_ns);
+	head->run.sampling = le32toh(bytes.sampling);
+	head->run.interval_ns = le64toh(bytes.interval_ns);
+	head->run.epoch_ns = le64toh(bytes.epoch_ns);
+	head->run.id = le64toh(bytes.run);
+	memcpy(head->run.boot_id, bytes.boot_id, sizeof(bytes.boot_id));
 	if (head->size > RECORDING_SIZE_MAX || head->raw_size > RECORDING_SIZE_MAX)
 		return RECORDING_HEAD_BAD;
 	if (head->run.epoch_ns > RECORDING_NS_MAX || head->run.epoch_ns < -RECORDING_NS_MAX)

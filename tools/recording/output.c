@@ -110,11 +110,6 @@ static int shift_files(const struct record_output *o)
 	return ok ? EXIT_DONE : refuse(o->path, strerror(errno));
 }
 
-static bool is_rotated(const struct record_output *o)
-{
-	return o->rotate_size || o->rotate_ns;
-}
-
 static bool has_contents(const struct record_output *o)
 {
 	struct stat st;
@@ -127,7 +122,7 @@ static int open_new(struct record_output *o)
 {
 	int ret = open_file(o);
 
-	if (!ret && is_rotated(o) && has_contents(o)) {
+	if (!ret && (o->rotate_size || o->rotate_ns) && has_contents(o)) {
 		ret = shift_files(o);
 		close_file(o);
 		if (!ret)
@@ -165,14 +160,6 @@ static int find_end(struct record_output *o, struct recording_reader *r)
 	return next == RECORDING_NEXT_OVER ? EXIT_DONE : EXIT_REFUSED;
 }
 
-static void say_rescued(const struct record_output *o, const struct recording_reader *r)
-{
-	if (r->whole_end == r->offset)
-		return;
-	err("%s: was cut off at byte %llu; the %llu complete events of its last chunk are kept",
-	    o->path, r->offset, r->events);
-}
-
 static int go_to_end(struct record_output *o, struct recording_reader *r)
 {
 	if (o->writer->fd != o->fd) {
@@ -194,10 +181,12 @@ static int rescue(void *ctx)
 
 	recording_read_fd(&reader, o->fd, o->path);
 	ret = find_end(o, &reader);
-	if (!ret) {
-		say_rescued(o, &reader);
+	if (!ret && reader.whole_end != reader.offset)
+		err("%s: was cut off at byte %llu; the %llu complete events of its last chunk are "
+		    "kept",
+		    o->path, reader.offset, reader.events);
+	if (!ret)
 		ret = go_to_end(o, &reader);
-	}
 	recording_release(&reader);
 	return ret;
 }

@@ -164,15 +164,10 @@ static void skip(struct recording_reader *r)
  * bytes from one to the next, would be checksummed ten thousand times. What was checked in vain is
  * at most in proportion to the file; a file that is only damaged stays far below that.
  */
-static bool may_search(struct recording_reader *r)
-{
-	r->vain += r->chunk_size + r->head.raw_size;
-	return r->vain <= RECORDING_VAIN_MAX + 4 * r->offset;
-}
-
 static void skip_chunk(struct recording_reader *r)
 {
-	if (may_search(r)) {
+	r->vain += r->chunk_size + r->head.raw_size;
+	if (r->vain <= RECORDING_VAIN_MAX + 4 * r->offset) {
 		skip(r);
 		return;
 	}
@@ -306,15 +301,6 @@ static void take_totals(struct recording_reader *r, const struct recording_recor
 	r->run_ended = record->type == RECORDING_END;
 }
 
-static void take_origin(struct recording_reader *r)
-{
-	struct recording_origin *o = &r->chunk->origins[r->chunk->n_origins - 1];
-
-	o->origin.id = r->id_base + o->id;
-	if (r->id_max < o->origin.id)
-		r->id_max = o->origin.id;
-}
-
 /* RECORDING_NEXT_NONE: it cannot be shown. */
 static enum recording_next take_event(struct recording_reader *r,
 				      const struct recording_record *record)
@@ -342,6 +328,7 @@ static enum recording_next take_event(struct recording_reader *r,
 static enum recording_next next_record(struct recording_reader *r)
 {
 	struct recording_record record;
+	struct recording_origin *o;
 	bool bad;
 	const __u8 *from = r->raw + r->raw_start;
 	size_t size = recording_record_size(from, r->raw_end - r->raw_start, &bad);
@@ -364,7 +351,10 @@ static enum recording_next next_record(struct recording_reader *r)
 	case RECORDING_EVENT:
 		return take_event(r, &record);
 	case RECORDING_ORIGIN:
-		take_origin(r);
+		o = &r->chunk->origins[r->chunk->n_origins - 1];
+		o->origin.id = r->id_base + o->id;
+		if (r->id_max < o->origin.id)
+			r->id_max = o->origin.id;
 		break;
 	case RECORDING_TOTALS:
 	case RECORDING_END:
@@ -427,22 +417,18 @@ static enum recording_next finish(struct recording_reader *r)
 	return RECORDING_NEXT_OVER;
 }
 
-static enum recording_next refuse_major(const struct recording_reader *r)
-{
-	err("cannot read %s: from byte %llu on it has format %u, this tool has format %u", r->name,
-	    r->offset, r->head.major, RECORDING_MAJOR);
-	remedy("use the version of bbrmon that recorded it");
-	return RECORDING_NEXT_FAILED;
-}
-
 /* Goes on towards the next chunk. RECORDING_NEXT_EVENT: it made progress. */
 static enum recording_next next_chunk(struct recording_reader *r, int wait_ms)
 {
 	enum recording_head_error error =
 		recording_head_read(&r->head, r->buffer + r->start, held(r));
 
-	if (error == RECORDING_HEAD_OTHER)
-		return refuse_major(r);
+	if (error == RECORDING_HEAD_OTHER) {
+		err("cannot read %s: from byte %llu on it has format %u, this tool has format %u",
+		    r->name, r->offset, r->head.major, RECORDING_MAJOR);
+		remedy("use the version of bbrmon that recorded it");
+		return RECORDING_NEXT_FAILED;
+	}
 	if (error == RECORDING_HEAD_BAD) {
 		skip(r);
 		return !r->has_run && r->skipped > RECORDING_BUFFER ? refuse(r) :

@@ -12,7 +12,7 @@
 
 #define RECORDING_BUFFER (RECORDING_HEAD_MAX + RECORDING_SIZE_MAX)
 
-/* Bytes that may be checked in vain, besides four times those before. See may_search(). */
+/* Bytes that may be checked in vain, besides four times those before. See skip_chunk(). */
 #define RECORDING_VAIN_MAX (16 << 20)
 
 enum recording_next {
@@ -66,7 +66,7 @@ struct recording_reader {
 	__u64 skipped; /* consecutive bytes before offset that cannot be read */
 	__u64 places; /* how many places cannot be read */
 	__u64 vain; /* bytes that were checked and turned out to be damaged */
-	__u64 unsearched; /* damaged chunks that were skipped as a whole: see may_search() */
+	__u64 unsearched; /* damaged chunks that were skipped as a whole: see skip_chunk() */
 
 	const struct origin *origin;
 	struct bbr_event event;

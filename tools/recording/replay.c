@@ -20,23 +20,13 @@
 #define LONGEST_NS 1e18
 
 struct sampled {
-	struct conn_key key;
+	struct conn_key key; /* the first member: a key in the map is what was sampled */
 	__u64 time_ns; /* of the last ACK that was handed on */
 };
 
-static struct sampled *sampled_of(const struct conn_key *key)
-{
-	return (struct sampled *)((char *)key - offsetof(struct sampled, key));
-}
-
-static void free_sampled(void *key)
-{
-	free(sampled_of(key));
-}
-
 static void forget_all(struct replay *p)
 {
-	conn_map_free(&p->sampled, free_sampled);
+	conn_map_free(&p->sampled, free);
 	p->n_sampled = 0;
 }
 
@@ -55,11 +45,10 @@ static void make_room(struct replay *p)
 /* A connection has at most one ACK due in each interval. */
 static bool is_due(struct replay *p, const struct origin *origin, const struct bbr_event *e)
 {
-	struct conn_key key = conn_key_of(origin, e), *known = conn_map_find(&p->sampled, &key);
-	struct sampled *s;
+	struct conn_key key = conn_key_of(origin, e);
+	struct sampled *s = (struct sampled *)conn_map_find(&p->sampled, &key);
 
-	if (known) {
-		s = sampled_of(known);
+	if (s) {
 		if (e->time_ns - s->time_ns < p->config->request.interval_ns)
 			return false;
 		s->time_ns = e->time_ns;
@@ -84,7 +73,7 @@ static void forget(struct replay *p, const struct origin *origin, const struct b
 	if (!known)
 		return;
 	conn_map_remove(&p->sampled, known);
-	free_sampled(known);
+	free(known);
 	p->n_sampled--;
 }
 
@@ -212,13 +201,6 @@ static bool hand_on(struct replay *p)
 	return p->config->handle(p->config->ctx, p->reader.origin, e);
 }
 
-static void sleep_ms(__u64 ns, int most_ms)
-{
-	__u64 ms = ns / NS_PER_MS + 1;
-
-	poll(NULL, 0, ms < (__u64)most_ms ? (int)ms : most_ms); /* a signal ends it */
-}
-
 int replay_poll(struct replay *p, int wait_ms, bool *idle)
 {
 	int budget = READ_BATCH;
@@ -236,9 +218,11 @@ int replay_poll(struct replay *p, int wait_ms, bool *idle)
 		}
 		wait_ns = ns_to_wait(p);
 		if (wait_ns) {
+			__u64 ms = wait_ns / NS_PER_MS + 1;
+
 			*idle = true;
-			if (!i)
-				sleep_ms(wait_ns, wait_ms);
+			if (!i) /* a signal ends it */
+				poll(NULL, 0, ms < (__u64)wait_ms ? (int)ms : wait_ms);
 			break;
 		}
 		if (!hand_on(p))
@@ -282,34 +266,19 @@ struct watch_totals replay_totals(const struct replay *p)
 	return totals;
 }
 
-static bool is_file(const char *name)
-{
-	struct stat st;
-
-	return !stat(name, &st) && S_ISREG(st.st_mode);
-}
-
-static void read_descriptions(const char *file)
-{
-	struct recording_reader *r = malloc(sizeof(*r));
-
-	if (!r || recording_open(r, file) != EXIT_DONE) {
-		free(r);
-		return;
-	}
-	r->quiet = true;
-	while (recording_next(r, 0) == RECORDING_NEXT_EVENT)
-		;
-	recording_close(r);
-	free(r);
-}
-
 const struct algorithm *recording_described(const char *file, size_t i)
 {
 	static const char *is_read;
+	struct recording_reader r;
+	struct stat st;
 
-	if (is_read != file && is_file(file))
-		read_descriptions(file);
+	if (is_read != file && !stat(file, &st) && S_ISREG(st.st_mode) &&
+	    recording_open(&r, file) == EXIT_DONE) {
+		r.quiet = true;
+		while (recording_next(&r, 0) == RECORDING_NEXT_EVENT)
+			;
+		recording_close(&r);
+	}
 	is_read = file;
 	return layout_described(i);
 }
@@ -320,21 +289,6 @@ static bool is_of_same_boot(const struct run_clock *clock, const struct recordin
 
 	return !memcmp(clock->boot_id, run->boot_id, sizeof(clock->boot_id)) &&
 	       memcmp(run->boot_id, unknown, sizeof(unknown));
-}
-
-/*
- * The run's offset, or that of an earlier run of the same boot if it is higher. The offset rises,
- * and is used, if the machine slept or the clock was set forward; it falls if the clock was set
- * back.
- */
-static __s64 epoch_of(const struct run_clocks *c, const struct recording_run *run)
-{
-	__s64 epoch_ns = run->epoch_ns;
-
-	for (unsigned int i = 0; i < c->n; i++)
-		if (is_of_same_boot(&c->all[i], run) && c->all[i].epoch_ns > epoch_ns)
-			epoch_ns = c->all[i].epoch_ns;
-	return epoch_ns;
 }
 
 __s64 run_clocks_epoch_ns(struct run_clocks *c, const struct recording_run *run)
@@ -348,7 +302,11 @@ __s64 run_clocks_epoch_ns(struct run_clocks *c, const struct recording_run *run)
 	added = &c->all[c->n];
 	added->id = run->id;
 	memcpy(added->boot_id, run->boot_id, sizeof(added->boot_id));
-	added->epoch_ns = epoch_of(c, run);
+	added->epoch_ns = run->epoch_ns;
+	/* It rises if the machine slept or the clock was set forward, it falls if it was set back. */
+	for (unsigned int i = 0; i < c->n; i++)
+		if (is_of_same_boot(&c->all[i], run) && c->all[i].epoch_ns > added->epoch_ns)
+			added->epoch_ns = c->all[i].epoch_ns;
 	c->n++;
 	return added->epoch_ns;
 }

@@ -225,14 +225,6 @@ static int algorithm_number(struct recording_writer *w, const struct layout *lay
 	return i;
 }
 
-static void add_origin(struct recording_writer *w, const struct origin *origin,
-		       const struct layout *layout)
-{
-	int algorithm = algorithm_number(w, layout);
-
-	added(w, recording_put_origin(&w->chunk, origin, algorithm, room(w)));
-}
-
 static bool is_same_origin(const struct recording_origin *known, const struct origin *origin)
 {
 	return known->id == origin->id && known->origin.algorithm == origin->algorithm &&
@@ -248,8 +240,11 @@ static int origin_number(struct recording_writer *w, const struct origin *origin
 
 	while (i < w->chunk.n_origins && !is_same_origin(&w->chunk.origins[i], origin))
 		i++;
-	if (i == w->chunk.n_origins)
-		add_origin(w, origin, layout);
+	if (i == w->chunk.n_origins) {
+		int algorithm = algorithm_number(w, layout);
+
+		added(w, recording_put_origin(&w->chunk, origin, algorithm, room(w)));
+	}
 	if (origin->profiles &&
 	    memcmp(origin->profiles, w->chunk.origins[i].names, sizeof(w->chunk.origins[i].names)))
 		added(w, recording_put_profiles(&w->chunk, i, origin->profiles, room(w)));
@@ -274,13 +269,6 @@ static int conn_number(struct recording_writer *w, int origin, __u64 conn)
 	}
 }
 
-static void note_in_head(struct recording_head *head, const struct bbr_event *e)
-{
-	if (!head->events++)
-		head->first_ns = e->time_ns;
-	head->last_ns = e->time_ns;
-}
-
 static bool is_full(const struct recording_writer *w)
 {
 	return w->raw_size >= RECORDING_FULL || w->chunk.n_conns == RECORDING_CONNS ||
@@ -303,7 +291,9 @@ void recording_writer_event(struct recording_writer *w, const struct origin *ori
 	number = origin_number(w, origin, layout);
 	conn = conn_number(w, number, e->conn);
 	added(w, recording_put_event(&w->chunk, conn, number, e, room(w)));
-	note_in_head(&w->head, e);
+	if (!w->head.events++)
+		w->head.first_ns = e->time_ns;
+	w->head.last_ns = e->time_ns;
 	w->received[e->kind & (BBR_EV_MAX - 1)]++;
 	w->events++;
 }
