@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cgroup/cgroup.h"
+#include "filter/filter.h"
 #include "metrics.h"
 #include "kernel/rule_lookup.h"
 
@@ -45,14 +46,6 @@ void rule_counts_free(struct rule_counts *r)
 	memset(r, 0, sizeof(*r));
 }
 
-static bool is_wanted(const struct value_list *names, const char *name)
-{
-	for (int i = 0; i < names->n; i++)
-		if (!strcmp(names->arg[i], name))
-			return true;
-	return !names->n;
-}
-
 int rule_counts_begin(struct rule_counts *r, const struct value_list *names)
 {
 	int n;
@@ -63,7 +56,7 @@ int rule_counts_begin(struct rule_counts *r, const struct value_list *names)
 		return n;
 	r->rules = calloc(n + 1, sizeof(*r->rules));
 	for (int i = 0; r->rules && i < n; i++) {
-		if (!is_wanted(names, r->instances[i].name))
+		if (!names_have(names, r->instances[i].name))
 			continue;
 		r->instances[r->n] = r->instances[i];
 		if (r->instances[r->n].supported)

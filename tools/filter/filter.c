@@ -77,17 +77,12 @@ bool filter_add_names(struct filter *f, const char *const *names, int n)
 	return !n || require(f, any);
 }
 
-static bool is_zero(const __u32 words[4])
-{
-	return !(words[0] | words[1] | words[2] | words[3]);
-}
-
 /* False: the BPF program cannot test all of it. Its filter has room for one prefix. */
 static bool push_address(const struct filter_node *node, __u32 addr[4], __u32 mask[4])
 {
 	if (node->host.any)
 		return true;
-	if (!is_zero(mask))
+	if (mask[0] | mask[1] | mask[2] | mask[3])
 		return !memcmp(addr, node->host.addr, 4 * sizeof(*addr)) &&
 		       !memcmp(mask, node->host.mask, 4 * sizeof(*mask));
 	memcpy(addr, node->host.addr, 4 * sizeof(*addr));
@@ -141,23 +136,20 @@ struct filter_subject {
 	const struct bbr_snapshot *socket; /* NULL: there is only the event */
 };
 
-static bool is_in_prefix(const __u32 *addr, const struct filter_node *node)
-{
-	for (int i = 0; i < 4; i++)
-		if ((addr[i] & node->host.mask[i]) != node->host.addr[i])
-			return false;
-	return true;
-}
-
 static bool matches_host(const struct filter_node *node, const struct bbr_event *e)
 {
+	const __u32 *addr = node->is_remote ? e->raddr : e->laddr;
+
 	if (node->host.port >= 0 && ntohs(node->is_remote ? e->rport : e->lport) != node->host.port)
 		return false;
 	if (node->host.any)
 		return true;
 	if (node->host.is_inet6 && e->family != AF_INET6)
 		return false;
-	return is_in_prefix(node->is_remote ? e->raddr : e->laddr, node);
+	for (int i = 0; i < 4; i++)
+		if ((addr[i] & node->host.mask[i]) != node->host.addr[i])
+			return false;
+	return true;
 }
 
 static bool matches_device(const struct filter_node *node, const struct bbr_snapshot *s)
@@ -169,13 +161,6 @@ static bool matches_device(const struct filter_node *node, const struct bbr_snap
 			return true;
 	}
 	return false;
-}
-
-static bool matches_profile(const struct filter_node *node, const struct filter_subject *c)
-{
-	const char *profile = origin_profile(c->origin, c->e);
-
-	return profile && !strcmp(profile, node->name);
 }
 
 static bool compare(enum filter_compare compare, __u64 is, __u64 wanted)
@@ -222,15 +207,10 @@ static bool matches_mode(const struct filter_node *node, const struct filter_sub
 	return !strcasecmp(text, node->name);
 }
 
-static bool matches_reason(const struct filter_node *node, const struct filter_subject *c)
-{
-	return event_has_reason(c->e) &&
-	       !strcasecmp(reason_name(c->origin->algorithm, c->e->reason), node->name);
-}
-
 static bool is_equal(const struct filter_node *node, const struct filter_subject *c)
 {
 	const struct bbr_snapshot *s = c->socket;
+	const char *profile;
 
 	switch (node->op) {
 	case FILTER_HOST:
@@ -244,11 +224,13 @@ static bool is_equal(const struct filter_node *node, const struct filter_subject
 	case FILTER_NAME:
 		return !strcmp(c->origin->name, node->name);
 	case FILTER_PROFILE:
-		return matches_profile(node, c);
+		profile = origin_profile(c->origin, c->e);
+		return profile && !strcmp(profile, node->name);
 	case FILTER_MODE:
 		return matches_mode(node, c);
 	case FILTER_REASON:
-		return matches_reason(node, c);
+		return event_has_reason(c->e) &&
+		       !strcasecmp(reason_name(c->origin->algorithm, c->e->reason), node->name);
 	default:
 		return false;
 	}
@@ -296,6 +278,14 @@ bool filter_has_state(const struct filter *f)
 bool filter_knows(const struct filter *f, const struct bbr_event *e)
 {
 	return (!f->needs || e->flags & f->needs) && (!f->needs_reason || event_has_reason(e));
+}
+
+bool names_have(const struct value_list *names, const char *name)
+{
+	for (int i = 0; i < names->n; i++)
+		if (!strcmp(names->arg[i], name))
+			return true;
+	return !names->n;
 }
 
 bool is_wanted(const struct watch_config *config, const struct origin *origin,

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "bpf_bbr/abi.h"
-#include "layout.h"
 #include "event/field.h"
+#include "layout.h"
+#include "verbs.h"
 
 #define TEXT_MAX 255
 #define MAX_FIELDS 1024
@@ -69,21 +70,11 @@ static void write_member(struct sink *s, const struct member *m)
 		write_number(s, m->offset - BBR_EVENT_BASE);
 }
 
-static unsigned int member_of(const struct layout *l, const struct field *f)
-{
-	unsigned int i = 0;
-
-	while (i < l->n_members &&
-	       (l->members[i].offset != f->offset || l->members[i].width != f->width))
-		i++;
-	return i;
-}
-
 static void write_field(struct sink *s, const struct layout *l, const struct field *f)
 {
 	__u8 body[4096];
 	struct sink b = { body, body + sizeof(body), false };
-	unsigned int member = member_of(l, f);
+	unsigned int member = layout_member_of(l, f);
 
 	write_text(&b, f->key);
 	write_number(&b, member);
@@ -149,12 +140,10 @@ struct parser {
 	__u16 end; /* of the members that have a place so far */
 };
 
-static void *allocate(struct parser *p, size_t n, size_t size)
+static void *new_block(struct parser *p, size_t n, size_t size)
 {
-	struct block *b = calloc(1, sizeof(*b) + n * size);
+	struct block *b = allocate(1, sizeof(*b) + n * size);
 
-	if (!b)
-		return NULL;
 	b->next = p->blocks;
 	p->blocks = b;
 	return b->bytes;
@@ -189,9 +178,7 @@ static bool read_text(struct parser *p, const char *chars, const char **text)
 
 	if (!read_count(p, TEXT_MAX, &len))
 		return false;
-	copy = allocate(p, len + 1, 1);
-	if (!copy)
-		return false;
+	copy = new_block(p, len + 1, 1);
 	memcpy(copy, p->in.p, len);
 	p->in.p += len;
 	*text = copy;
@@ -201,16 +188,6 @@ static bool read_text(struct parser *p, const char *chars, const char **text)
 static bool read_key(struct parser *p, const char **text)
 {
 	return read_text(p, KEY_CHARS, text) && **text;
-}
-
-/* *text is NULL if the text is empty. */
-static bool read_option(struct parser *p, const char *chars, const char **text)
-{
-	if (!read_text(p, chars, text))
-		return false;
-	if (!**text)
-		*text = NULL;
-	return true;
 }
 
 static bool read_texts(struct parser *p, const char *const **texts, __u8 *n)
@@ -223,12 +200,12 @@ static bool read_texts(struct parser *p, const char *const **texts, __u8 *n)
 	*n = count;
 	if (!count)
 		return true;
-	list = allocate(p, count, sizeof(*list));
+	list = new_block(p, count, sizeof(*list));
 	*texts = list;
-	for (__u64 i = 0; list && i < count; i++)
+	for (__u64 i = 0; i < count; i++)
 		if (!read_text(p, TEXT_CHARS, &list[i]))
 			return false;
-	return list;
+	return true;
 }
 
 /*
@@ -293,16 +270,6 @@ static bool read_members(struct parser *p)
 	return true;
 }
 
-static void look_as_known(const struct parser *p, struct algorithm_mode *mode)
-{
-	for (int i = 0; p->known && i < p->known->n_modes; i++) {
-		if (strcmp(p->known->modes[i].name, mode->name))
-			continue;
-		mode->mark = p->known->modes[i].mark;
-		mode->rarity = p->known->modes[i].rarity;
-	}
-}
-
 static bool read_modes(struct parser *p, struct algorithm *a)
 {
 	struct algorithm_mode *modes;
@@ -310,31 +277,21 @@ static bool read_modes(struct parser *p, struct algorithm *a)
 
 	if (!read_count(p, UINT8_MAX, &n))
 		return false;
-	modes = allocate(p, n, sizeof(*modes));
+	modes = new_block(p, n, sizeof(*modes));
 	a->modes = modes;
 	a->n_modes = n;
-	for (__u64 i = 0; modes && i < n; i++) {
+	for (__u64 i = 0; i < n; i++) {
 		if (!read_text(p, TEXT_CHARS, &modes[i].name) ||
 		    !read_texts(p, &modes[i].phases, &modes[i].n_phases))
 			return false;
-		look_as_known(p, &modes[i]);
+		for (int k = 0; p->known && k < p->known->n_modes; k++) {
+			if (strcmp(p->known->modes[k].name, modes[i].name))
+				continue;
+			modes[i].mark = p->known->modes[k].mark;
+			modes[i].rarity = p->known->modes[k].rarity;
+		}
 	}
-	return modes;
-}
-
-static bool read_condition(struct parser *p, struct field_condition *c)
-{
-	__u64 least;
-
-	if (!read_option(p, KEY_CHARS, &c->key) || !get_varint(&p->in, &least))
-		return false;
-	c->least = least;
 	return true;
-}
-
-static bool is_lane_of(const struct field *f, __u64 lane)
-{
-	return f->curve && lane < LANES && (lane != LANE_STATE || f->unit == FIELD_NAME);
 }
 
 static void take_looks(const struct parser *p, struct field *f)
@@ -354,16 +311,21 @@ static void take_looks(const struct parser *p, struct field *f)
 /* A later minor's unit becomes a count, its lane none. */
 static bool read_field_body(struct parser *p, struct field *f, const struct member **member)
 {
-	__u64 at, unit, mask, has_unknown, unknown = 0, needs, order, lane;
+	__u64 at, unit, mask, has_unknown, unknown = 0, needs, order, least, lane;
 
 	if (!read_key(p, &f->key) || !get_varint(&p->in, &at) || at >= p->l->n_members ||
 	    !get_varint(&p->in, &unit) || !get_varint(&p->in, &mask) ||
 	    !read_at_most(p, 1, &has_unknown) || (has_unknown && !get_varint(&p->in, &unknown)) ||
 	    !read_at_most(p, UINT16_MAX, &needs) || !read_texts(p, &f->names, &f->n_names) ||
-	    !read_option(p, TEXT_CHARS, &f->text) || !read_at_most(p, UINT8_MAX, &order) ||
-	    !read_condition(p, &f->text_if) || !get_varint(&p->in, &lane) ||
-	    !read_option(p, TEXT_CHARS, &f->curve))
+	    !read_text(p, TEXT_CHARS, &f->text) || !read_at_most(p, UINT8_MAX, &order) ||
+	    !read_text(p, KEY_CHARS, &f->text_if.key) || !get_varint(&p->in, &least) ||
+	    !get_varint(&p->in, &lane) || !read_text(p, TEXT_CHARS, &f->curve))
 		return false;
+	/* Empty ones are not there. */
+	f->text = *f->text ? f->text : NULL;
+	f->text_if.key = *f->text_if.key ? f->text_if.key : NULL;
+	f->text_if.least = least;
+	f->curve = *f->curve ? f->curve : NULL;
 	*member = &p->l->members[at];
 	f->offset = (*member)->offset;
 	f->width = (*member)->width;
@@ -373,7 +335,8 @@ static bool read_field_body(struct parser *p, struct field *f, const struct memb
 	f->unknown = unknown;
 	f->needs = needs;
 	f->order = order;
-	f->lane = is_lane_of(f, lane) ? lane : LANE_NONE;
+	if (f->curve && lane < LANES && (lane != LANE_STATE || f->unit == FIELD_NAME))
+		f->lane = lane;
 	take_looks(p, f);
 	return true;
 }
@@ -449,9 +412,7 @@ static bool read_fields(struct parser *p, struct algorithm *a)
 
 	if (!read_count(p, MAX_FIELDS, &n))
 		return false;
-	fields = allocate(p, n, sizeof(*fields));
-	if (!fields)
-		return false;
+	fields = new_block(p, n, sizeof(*fields));
 	a->fields = fields;
 	for (__u64 i = 0; i < n; i++) {
 		struct field *f = &fields[a->n_fields];
@@ -474,7 +435,7 @@ static const struct algorithm_step *known_steps(const struct parser *p, const st
 	if (!p->known || a->n_reasons > p->known->n_reasons)
 		return NULL;
 	for (int i = 0; i < a->n_reasons; i++)
-		if (!a->reasons[i] || strcmp(a->reasons[i], p->known->reasons[i]))
+		if (strcmp(a->reasons[i], p->known->reasons[i]))
 			return NULL;
 	return p->known->steps;
 }
@@ -495,8 +456,8 @@ static bool read_algorithm(struct parser *p, struct algorithm *a)
 bool description_read(struct layout *l, const __u8 *from, size_t size)
 {
 	struct parser p = { .in = { from, from + size }, .l = l };
-	struct algorithm *a = allocate(&p, 1, sizeof(*a));
-	bool ok = a && read_algorithm(&p, a);
+	struct algorithm *a = new_block(&p, 1, sizeof(*a));
+	bool ok = read_algorithm(&p, a);
 
 	l->algorithm = a;
 	l->memory = p.blocks;

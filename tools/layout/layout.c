@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "layout.h"
+#include "verbs.h"
 
 #define WIDTH(member) sizeof(((struct bbr_event *)0)->member)
 #define MEMBER(name, member, net) \
@@ -56,12 +57,14 @@ const struct member *layout_common(const char *name)
 	return NULL;
 }
 
-static bool has_member(const struct layout *l, const struct field *f)
+unsigned int layout_member_of(const struct layout *l, const struct field *f)
 {
-	for (unsigned int i = 0; i < l->n_members; i++)
-		if (l->members[i].offset == f->offset && l->members[i].width == f->width)
-			return true;
-	return false;
+	unsigned int i = 0;
+
+	while (i < l->n_members &&
+	       (l->members[i].offset != f->offset || l->members[i].width != f->width))
+		i++;
+	return i;
 }
 
 static void add_member(struct layout *l, const char *name, __u16 offset, __u8 width)
@@ -78,7 +81,7 @@ static bool add_shown(struct layout *l, bool shown[BBR_EVENT_TAIL_MAX])
 	for (unsigned int i = 0; i < a->n_fields; i++) {
 		const struct field *f = &a->fields[i];
 
-		if (f->offset < BBR_EVENT_BASE || has_member(l, f))
+		if (f->offset < BBR_EVENT_BASE || layout_member_of(l, f) < l->n_members)
 			continue;
 		if (f->offset + f->width > (int)sizeof(struct bbr_event) ||
 		    l->n_members + N_SELDOM + BBR_EVENT_TAIL_MAX >= LAYOUT_MEMBERS)
@@ -106,13 +109,11 @@ static void add_rest(struct layout *l, const bool shown[BBR_EVENT_TAIL_MAX])
 	}
 }
 
-bool layout_fill(struct layout *l)
+/* Sets the members and the size for the layout's algorithm. False: there is no room for them. */
+static bool fill(struct layout *l)
 {
 	bool shown[BBR_EVENT_TAIL_MAX] = {};
 
-	l->members = calloc(LAYOUT_MEMBERS, sizeof(*l->members));
-	if (!l->members)
-		return false;
 	memcpy(l->members, often, sizeof(often));
 	l->n_members = N_OFTEN;
 	if (!add_shown(l, shown))
@@ -128,6 +129,15 @@ bool layout_fill(struct layout *l)
 
 static struct layout *layouts;
 
+static struct layout *new_layout(size_t description_size)
+{
+	struct layout *l = allocate(1, sizeof(*l));
+
+	l->members = allocate(LAYOUT_MEMBERS, sizeof(*l->members));
+	l->description = allocate(1, description_size);
+	return l;
+}
+
 static void free_layout(struct layout *l)
 {
 	free(l->members);
@@ -136,15 +146,13 @@ static void free_layout(struct layout *l)
 	free(l);
 }
 
-static void note_words(struct member *m)
-{
-	m->words = 1ull << m->offset / 8 | 1ull << (m->offset + m->width - 1) / 8;
-}
-
 static const struct layout *add(struct layout *l)
 {
-	for (unsigned int i = 0; i < l->n_members; i++)
-		note_words(&l->members[i]);
+	for (unsigned int i = 0; i < l->n_members; i++) {
+		struct member *m = &l->members[i];
+
+		m->words = 1ull << m->offset / 8 | 1ull << (m->offset + m->width - 1) / 8;
+	}
 	l->id = crc32(0, l->description, l->description_size);
 	l->next = layouts;
 	layouts = l;
@@ -158,12 +166,9 @@ const struct layout *layout_of(const struct algorithm *algorithm)
 	for (l = layouts; l; l = l->next)
 		if (l->algorithm == algorithm)
 			return l;
-	l = calloc(1, sizeof(*l));
-	if (!l)
-		return NULL;
+	l = new_layout(DESCRIPTION_MAX);
 	l->algorithm = algorithm;
-	l->description = malloc(DESCRIPTION_MAX);
-	if (l->description && layout_fill(l))
+	if (fill(l))
 		l->description_size = description_write(l, l->description);
 	if (l->description_size)
 		return add(l);
@@ -186,11 +191,6 @@ const struct layout *layout_find(__u32 id)
 	return NULL;
 }
 
-static bool is_same(const struct layout *l, const __u8 *description, size_t size)
-{
-	return l->description_size == size && !memcmp(l->description, description, size);
-}
-
 const struct layout *layout_read(const __u8 *description, size_t size)
 {
 	unsigned int n_read = 0;
@@ -198,23 +198,18 @@ const struct layout *layout_read(const __u8 *description, size_t size)
 
 	add_known();
 	for (l = layouts; l; l = l->next) {
-		if (is_same(l, description, size))
+		if (l->description_size == size && !memcmp(l->description, description, size))
 			return l;
 		n_read += l->is_read;
 	}
 	if (n_read == MAX_READ || size > DESCRIPTION_MAX)
 		return NULL;
-	l = calloc(1, sizeof(*l));
-	if (!l)
-		return NULL;
+	l = new_layout(size);
 	l->is_read = true;
-	l->description = malloc(size + 1);
-	l->members = calloc(LAYOUT_MEMBERS, sizeof(*l->members));
-	if (l->description && l->members && description_read(l, description, size)) {
-		memcpy(l->description, description, size);
-		l->description_size = size;
+	memcpy(l->description, description, size);
+	l->description_size = size;
+	if (description_read(l, description, size))
 		return add(l);
-	}
 	free_layout(l);
 	return NULL;
 }

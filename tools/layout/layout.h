@@ -5,9 +5,11 @@
 #ifndef TOOLS_LAYOUT_H
 #define TOOLS_LAYOUT_H
 
-#include "descriptor.h"
 #include <stdbool.h>
+
 #include <linux/types.h>
+
+#include "descriptor.h"
 
 /*
  * Numbers of recordings: format.h says how they are coded.
@@ -93,27 +95,24 @@ union recording_event {
 	__u64 words[LAYOUT_ROOM / 8];
 };
 
+/* The number of the member that the field shows; n_members: there is none. */
+unsigned int layout_member_of(const struct layout *l, const struct field *f);
+
 /* The member of this name that every event has; NULL: there is none. */
 const struct member *layout_common(const char *name);
-
-/*
- * Sets the members and the size for the layout's algorithm. False: there is no memory, or no room
- * in a layout.
- */
-bool layout_fill(struct layout *l);
 
 /*
  * All layouts: one for each algorithm that the tools know, and one for each other description that
  * was read. They and their algorithms live as long as the process, as events that were read are
  * shown after their file was closed; only tests call layout_forget().
  */
-/* The layout of an algorithm's events. NULL: no memory, or it cannot be described. */
+/* The layout of an algorithm's events. NULL: it cannot be described. */
 const struct layout *layout_of(const struct algorithm *algorithm);
 
 /* The layout that has this id. NULL: there is none. */
 const struct layout *layout_find(__u32 id);
 
-/* The layout with this description. NULL: no memory, not a description, or too many were read. */
+/* The layout with this description. NULL: not a description, or too many were read. */
 const struct layout *layout_read(const __u8 *description, size_t size);
 
 /* The i-th algorithm that was read, the latest one first; NULL: there are no more. */
@@ -166,7 +165,7 @@ size_t description_write(const struct layout *l, __u8 *to);
 
 /*
  * Fills members, algorithm, size and memory; members has room for LAYOUT_MEMBERS. False: it is not
- * a description, or there is no memory.
+ * a description.
  */
 bool description_read(struct layout *l, const __u8 *from, size_t size);
 

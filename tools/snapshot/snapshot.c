@@ -70,17 +70,12 @@ static void print(struct taking *t, const struct snapshot *c)
 		t->write_error = errno ? errno : EIO;
 }
 
-static void note_name(struct taking *t, const char *name)
-{
-	for (int i = 0; i < t->names.n; i++)
-		t->is_seen[i] |= !strcmp(t->names.arg[i], name);
-}
-
 static bool take(void *ctx, const struct snapshot *c)
 {
 	struct taking *t = ctx;
 
-	note_name(t, c->origin->name);
+	for (int i = 0; i < t->names.n; i++)
+		t->is_seen[i] |= !strcmp(t->names.arg[i], c->origin->name);
 	if (!filter_matches(&t->filter, c->origin, &c->state->event,
 			    c->is_recorded ? NULL : c->state))
 		return !is_interrupted();
@@ -155,14 +150,6 @@ static int check_names(const struct taking *t)
 	return EXIT_DONE;
 }
 
-static bool is_asked_for(const struct taking *t, const char *name)
-{
-	for (int i = 0; i < t->names.n; i++)
-		if (!strcmp(t->names.arg[i], name))
-			return true;
-	return !t->names.n;
-}
-
 static void say_unseen(const struct taking *t, const char *name, __u32 users)
 {
 	struct json j;
@@ -190,7 +177,7 @@ static int report_unseen(const struct taking *t, const struct sockets *sockets)
 	__u32 users;
 
 	for (int i = 0; sockets_unseen_of(sockets, i, &name, &users); i++) {
-		if (!users || !is_asked_for(t, name))
+		if (!users || !names_have(&t->names, name))
 			continue;
 		say_unseen(t, name, users);
 		is_failure = sockets->has_unseen_netns;

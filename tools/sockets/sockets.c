@@ -14,6 +14,7 @@
 #include "bpf_calls.h"
 #include "kernel/netns.h"
 #include "sockets.h"
+#include "verbs.h"
 
 #define BUFFER_SIZE (64 << 10) /* the kernel hands out 32 KiB at a time */
 #define LOG_SIZE (1 << 20)
@@ -116,27 +117,12 @@ int sockets_open(struct sockets *s)
 
 	memset(s, 0, sizeof(*s));
 	s->kernel_bbr = (struct origin){ .name = KERNEL_BBR, .is_kernel = true };
-	s->programs = calloc(n_algorithms, sizeof(*s->programs));
-	s->buffer = malloc(BUFFER_SIZE);
-	if (!s->programs || !s->buffer) {
-		err("cannot read connections: %s", strerror(ENOMEM));
-		ret = EXIT_REFUSED;
-	} else {
-		ret = load_first(s);
-	}
+	s->programs = allocate(n_algorithms, sizeof(*s->programs));
+	s->buffer = allocate(1, BUFFER_SIZE);
+	ret = load_first(s);
 	if (ret)
 		sockets_close(s);
 	return ret;
-}
-
-/* Starts again if the module of the kernel's bbr was loaded since: only now is its layout known. */
-static int notice_module(struct sockets *s)
-{
-	if (s->knows_module || access(BBR_MODULE_BTF, F_OK))
-		return EXIT_DONE;
-	for (size_t i = 0; i < n_algorithms; i++)
-		unload(s, i);
-	return load_first(s);
 }
 
 static struct sockets_instance *known_instance(const struct sockets *s, __u32 id)
@@ -150,18 +136,13 @@ static struct sockets_instance *known_instance(const struct sockets *s, __u32 id
 /* Returns 0; -ENOENT if it has gone in the meantime; or another -errno. */
 static int add_instance(struct sockets *s, const struct instance *inst)
 {
-	struct sockets_instance *grown, *known = known_instance(s, inst->map_id);
+	struct sockets_instance *known = known_instance(s, inst->map_id);
 	int fd = instance_map(inst->map_id);
 
 	if (fd < 0)
 		return fd;
 	if (!known) {
-		grown = realloc(s->instances, (s->n_instances + 1) * sizeof(*grown));
-		if (!grown) {
-			close(fd);
-			return -ENOMEM;
-		}
-		s->instances = grown;
+		s->instances = with_room(s->instances, s->n_instances, sizeof(*s->instances));
 		known = &s->instances[s->n_instances++];
 		memset(known, 0, sizeof(*known));
 		known->origin.id = inst->map_id;
@@ -187,13 +168,6 @@ static void remove_dead(struct sockets *s)
 			instance_profile_names_unmap(s->instances[i].origin.profiles);
 	}
 	s->n_instances = n;
-}
-
-static void let_go(struct sockets *s)
-{
-	for (int i = 0; i < s->n_instances; i++)
-		if (s->instances[i].alive)
-			close(s->instances[i].map_fd);
 }
 
 /*
@@ -274,16 +248,6 @@ static int prepare_programs(struct sockets *s)
 	return EXIT_DONE;
 }
 
-static const struct origin *origin_of(const struct sockets *s, const struct bbr_event *e)
-{
-	const struct sockets_instance *inst;
-
-	if (e->flags & BBR_F_KERNEL)
-		return &s->kernel_bbr;
-	inst = known_instance(s, e->tag);
-	return inst ? &inst->origin : NULL;
-}
-
 /* Hands on whole records; returns how many bytes it has used. */
 static size_t hand_on(struct reading *r, size_t size)
 {
@@ -291,7 +255,7 @@ static size_t hand_on(struct reading *r, size_t size)
 
 	while (at + EVENT_AT + BBR_EVENT_BASE <= size && !r->enough) {
 		const struct bbr_snapshot *record = (void *)(r->sockets->buffer + at);
-		const struct origin *origin;
+		const struct sockets_instance *inst;
 		struct bbr_snapshot snap;
 
 		if (at + EVENT_AT + record->event.size > size)
@@ -299,9 +263,11 @@ static size_t hand_on(struct reading *r, size_t size)
 		at += EVENT_AT + record->event.size;
 		memcpy(&snap, record, EVENT_AT);
 		event_copy(&snap.event, &record->event);
-		origin = origin_of(r->sockets, &snap.event);
-		if (origin)
-			r->enough = !r->handle(r->ctx, origin, &snap);
+		inst = known_instance(r->sockets, snap.event.tag);
+		if (snap.event.flags & BBR_F_KERNEL)
+			r->enough = !r->handle(r->ctx, &r->sockets->kernel_bbr, &snap);
+		else if (inst)
+			r->enough = !r->handle(r->ctx, &inst->origin, &snap);
 	}
 	return at;
 }
@@ -431,8 +397,14 @@ __u32 sockets_unseen(const struct sockets *s)
 int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, void *ctx)
 {
 	struct reading r = { .sockets = s, .handle = handle, .ctx = ctx };
-	int ret = notice_module(s), error;
+	int ret = EXIT_DONE, error;
 
+	/* Starts again if the module of the kernel's bbr was loaded since: only now is its layout known. */
+	if (!s->knows_module && !access(BBR_MODULE_BTF, F_OK)) {
+		for (size_t i = 0; i < n_algorithms; i++)
+			unload(s, i);
+		ret = load_first(s);
+	}
 	if (ret)
 		return ret;
 	error = find_instances(s);
@@ -445,7 +417,9 @@ int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, v
 		if (!netns && !r.enough)
 			find_unseen(s);
 	}
-	let_go(s);
+	for (int i = 0; i < s->n_instances; i++)
+		if (s->instances[i].alive)
+			close(s->instances[i].map_fd);
 	return r.enough ? EXIT_DONE : ret;
 }
 

@@ -46,20 +46,15 @@ static void release(const struct guarded *g)
 	close(rings_fd);
 }
 
-/* A signal meant for the monitor, from its terminal or when its job ends, must not end both. */
-static void outlive_parent(void)
-{
-	setsid();
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-}
-
 static void guard(const struct guarded *table, int pipe)
 {
 	char byte;
 
-	outlive_parent();
+	/* A signal meant for the monitor, from its terminal or when its job ends, must not end both. */
+	setsid();
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
 	privileges_narrow(CAP(SYS_ADMIN)); /* to open the maps */
 	prctl(PR_SET_NAME, "bbrmon-guard");
 	/* Keep no file of the parent open: a reader of its output waits until all are closed. */

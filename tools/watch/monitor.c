@@ -31,14 +31,6 @@
 #define REST_NS (10 * NS_PER_MS)
 #define REST_RING (1 << 20)
 
-static struct subscription *find_sub(struct monitor *m, __u32 tag)
-{
-	for (int i = 0; i < m->n_subs; i++)
-		if (m->subs[i].origin.id == tag)
-			return &m->subs[i];
-	return NULL;
-}
-
 static int check_record(struct monitor *m, const void *record, size_t size)
 {
 	const struct bbr_event *e = record;
@@ -62,15 +54,16 @@ static int check_record(struct monitor *m, const void *record, size_t size)
 int monitor_take_record(void *ctx, void *record, size_t size)
 {
 	struct monitor *m = ctx;
-	struct subscription *s;
+	struct subscription *s = m->subs;
 	struct bbr_event e;
 	bool wanted, more;
 
 	if (check_record(m, record, size))
 		return -EPROTO;
 	event_copy(&e, record);
-	s = find_sub(m, e.tag);
-	if (!s)
+	while (s < m->subs + m->n_subs && s->origin.id != e.tag)
+		s++;
+	if (s == m->subs + m->n_subs)
 		return 0;
 	/* The BPF program has already checked its part of the filter. */
 	wanted = !m->config.has_rest || is_wanted(&m->config, &s->origin, &e);
@@ -112,14 +105,6 @@ static int say_cannot_enter(const struct subscription *s, int error)
 	return EXIT_REFUSED;
 }
 
-static struct guarded *free_guarded(struct monitor *m)
-{
-	for (int i = 0; i < GUARDED_MAX; i++)
-		if (!m->guardian.table[i].watch_id)
-			return &m->guardian.table[i];
-	return NULL;
-}
-
 /*
  * Prepares to watch an instance, or the kernel's own bbr as if it were one. What fails now is tried
  * again later.
@@ -127,9 +112,12 @@ static struct guarded *free_guarded(struct monitor *m)
 static int follow(struct monitor *m, const struct instance *inst, bool is_kernel)
 {
 	struct subscription *s = &m->subs[m->n_subs];
+	struct guarded *unused = m->guardian.table; /* there is one: n_subs is below GUARDED_MAX */
 	int error;
 
-	error = subscription_open(s, inst, free_guarded(m), ++m->last_tag);
+	while (unused->watch_id)
+		unused++;
+	error = subscription_open(s, inst, unused, ++m->last_tag);
 	if (error == -ENOENT) /* unloaded in the meantime */
 		return EXIT_DONE;
 	if (error)
@@ -138,14 +126,6 @@ static int follow(struct monitor *m, const struct instance *inst, bool is_kernel
 	m->n_subs++;
 	error = subscription_enter(s, &m->config.request, m->ring_fd);
 	return error ? say_cannot_enter(s, error) : EXIT_DONE;
-}
-
-static bool is_to_follow(const struct monitor *m, const char *name)
-{
-	for (int i = 0; i < m->config.names.n; i++)
-		if (!strcmp(m->config.names.arg[i], name))
-			return true;
-	return !m->config.names.n;
 }
 
 static bool is_followed(const struct monitor *m, const struct instance *inst)
@@ -186,8 +166,8 @@ static int follow_kernel(struct monitor *m)
 	struct instance inst;
 	int error;
 
-	if (m->probe.obj || !is_to_follow(m, KERNEL_BBR) || !probe_is_possible(&m->probe) ||
-	    m->n_subs == GUARDED_MAX)
+	if (m->probe.obj || !names_have(&m->config.names, KERNEL_BBR) ||
+	    !probe_is_possible(&m->probe) || m->n_subs == GUARDED_MAX)
 		return EXIT_DONE;
 	error = probe_attach(&m->probe, &inst);
 	if (!error)
@@ -226,7 +206,7 @@ static int scan(struct monitor *m)
 	for (int i = 0; i < n; i++) {
 		int failed = EXIT_DONE;
 
-		if (is_to_follow(m, list[i].name) && !is_followed(m, &list[i]) &&
+		if (names_have(&m->config.names, list[i].name) && !is_followed(m, &list[i]) &&
 		    can_follow(m, &list[i]))
 			failed = follow(m, &list[i], false);
 		if (!ret)
@@ -239,14 +219,6 @@ static int scan(struct monitor *m)
 	say_waiting(m);
 	kernel_types_forget(); /* they are large, and most scans find nothing new */
 	return ret ? ret : kernel;
-}
-
-/* Ends subscriptions to unloaded instances whose last connection has ended. */
-static void end_those_over(struct monitor *m)
-{
-	for (int i = m->n_subs - 1; i >= 0; i--)
-		if (subscription_is_over(&m->subs[i]))
-			end_sub(m, i);
 }
 
 /* Keeps one subscription alive. Returns for how long the instance was not watched. */
@@ -293,7 +265,10 @@ static void tick(struct monitor *m)
 	keep_all(m);
 	if (m->ticked_ns - m->scanned_ns < SCAN_NS)
 		return;
-	end_those_over(m);
+	/* Ends subscriptions to unloaded instances whose last connection has ended. */
+	for (int i = m->n_subs - 1; i >= 0; i--)
+		if (subscription_is_over(&m->subs[i]))
+			end_sub(m, i);
 	scan(m); /* errors have been printed, and what we watch goes on */
 }
 
@@ -367,13 +342,6 @@ static int ms_to_tick(const struct monitor *m, __u64 now)
 	return due > now ? (due - now) / NS_PER_MS + 1 : 0;
 }
 
-static __u64 rest_ns(const struct monitor *m)
-{
-	size_t size = m->config.ring_size;
-
-	return size < REST_RING ? REST_NS * size / REST_RING : REST_NS;
-}
-
 int monitor_rest_ms(const struct monitor *m)
 {
 	__u64 now = now_ns();
@@ -393,6 +361,7 @@ static void rest(const struct monitor *m, int most_ms)
 
 int monitor_poll(struct monitor *m, int wait_ms, bool *idle)
 {
+	size_t size = m->config.ring_size < REST_RING ? m->config.ring_size : REST_RING;
 	int to_tick, n;
 
 	rest(m, wait_ms);
@@ -405,7 +374,7 @@ int monitor_poll(struct monitor *m, int wait_ms, bool *idle)
 	n = ring_buffer__poll(m->ring, wait_ms < to_tick ? wait_ms : to_tick);
 	*idle = n >= 0;
 	if (n > 0)
-		m->rest_until_ns = now_ns() + rest_ns(m);
+		m->rest_until_ns = now_ns() + REST_NS * size / REST_RING;
 	if (m->error)
 		return m->error;
 	if (n < 0 && n != -EAGAIN && n != -EINTR)

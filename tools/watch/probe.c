@@ -87,18 +87,10 @@ static int attach(struct probe *p, struct instance *inst)
 	return error;
 }
 
-static int open_object(struct probe *p, const struct algorithm *algorithm,
-		       const struct bpf_object_open_opts *opts)
-{
-	const struct object *object = &objects[algorithm_index(algorithm)];
-
-	p->obj = bpf_object__open_mem(object->begin, object->end - object->begin, opts);
-	return p->obj ? 0 : -errno;
-}
-
 int probe_attach(struct probe *p, struct instance *inst)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "bbr_probe");
+	const struct object *object;
 	int error;
 
 	memset(inst, 0, sizeof(*inst));
@@ -110,10 +102,11 @@ int probe_attach(struct probe *p, struct instance *inst)
 		p->refused = true;
 		return error;
 	}
-	if (!error)
-		error = open_object(p, inst->algorithm, &opts);
-	if (!error)
-		error = attach(p, inst);
+	if (!error) {
+		object = &objects[algorithm_index(inst->algorithm)];
+		p->obj = bpf_object__open_mem(object->begin, object->end - object->begin, &opts);
+		error = p->obj ? attach(p, inst) : -errno;
+	}
 	if (!error)
 		return 0;
 	note("the kernel's own bbr cannot be watched: %s", strerror(-error));
