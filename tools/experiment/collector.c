@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,19 +44,13 @@ static int find_only(struct experiment_handle *h)
 	return n ? EXIT_USAGE : EXIT_NOTHING;
 }
 
-int collector_take(struct collector *c, struct study *s, struct experiment_handle *handle)
+void collector_take(struct collector *c, struct study *s, struct experiment_handle *handle)
 {
 	*c = (struct collector){ .handle = *handle };
 	*handle = (struct experiment_handle){};
 	s->experiment = c->handle.config;
-	s->cgroup = strdup(c->handle.path);
-	c->places = calloc(s->experiment.outcomes, sizeof(*c->places));
-	if (s->cgroup && c->places)
-		return 0;
-	collector_close(c);
-	free(s->cgroup);
-	s->cgroup = NULL;
-	return -ENOMEM;
+	s->cgroup = need(strdup(c->handle.path));
+	c->places = allocate(s->experiment.outcomes, sizeof(*c->places));
 }
 
 int collector_open(struct collector *c, struct study *s, const char *name)
@@ -66,7 +59,7 @@ int collector_open(struct collector *c, struct study *s, const char *name)
 	int ret = name ? experiment_find(name, &handle) : find_only(&handle);
 
 	if (!ret)
-		need_memory(!collector_take(c, s, &handle));
+		collector_take(c, s, &handle);
 	return ret;
 }
 
@@ -85,7 +78,7 @@ static __u64 overwritten(const struct place *place, __u64 number, __u32 places)
 	return before + (place->number && !place->taken);
 }
 
-static bool take(struct collector *c, struct study *s, const struct experiment_outcome *o)
+static void take(struct collector *c, struct study *s, const struct experiment_outcome *o)
 {
 	struct place *place = &c->places[(o->number - 1) % s->experiment.outcomes];
 	struct row row;
@@ -95,11 +88,10 @@ static bool take(struct collector *c, struct study *s, const struct experiment_o
 		*place = (struct place){ .number = o->number };
 	}
 	if (place->taken || o->end == EXPERIMENT_OPEN || o->arm >= s->experiment.arms)
-		return true;
+		return;
 	row_from_outcome(&row, &s->experiment, o);
 	place->taken = true;
 	rows_add(&s->rows, &row);
-	return true;
 }
 
 static void read_counters(const struct experiment_control *from, struct study_counters *to)
@@ -116,7 +108,7 @@ static void read_counters(const struct experiment_control *from, struct study_co
 	to->outcomes = from->outcomes;
 }
 
-bool collector_read(struct collector *c, struct study *s)
+void collector_read(struct collector *c, struct study *s)
 {
 	const __u32 places = s->experiment.outcomes;
 	struct experiment_outcome o;
@@ -132,9 +124,7 @@ bool collector_read(struct collector *c, struct study *s)
 		}
 		if (!o.number || (o.number - 1) % places != i)
 			continue;
-		if (!take(c, s, &o))
-			return false;
+		take(c, s, &o);
 		s->counters.open += o.end == EXPERIMENT_OPEN;
 	}
-	return true;
 }

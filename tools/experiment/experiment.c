@@ -31,7 +31,7 @@ static void follow(struct collector *c, struct study *s, FILE *out)
 
 	while (!is_interrupted() && experiment_is_running(&c->handle)) {
 		poll(NULL, 0, LOOK_MS);
-		need_memory(collector_read(c, s));
+		collector_read(c, s);
 		if (!out)
 			continue;
 		file_write_rows(out, s, written);
@@ -47,7 +47,7 @@ static int collect(const struct request *r, struct collector *c, struct study *s
 
 	if (r->write && !out)
 		return EXIT_REFUSED;
-	need_memory(collector_read(c, s));
+	collector_read(c, s);
 	if (out) {
 		file_write_head(out, s);
 		file_write_counters(out, s);

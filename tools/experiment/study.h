@@ -38,10 +38,9 @@ struct collector {
 
 /* Name NULL: the only experiment. Returns an exit status, after printing what failed. */
 int collector_open(struct collector *c, struct study *s, const char *name);
-/* The same for a handle, which it takes over. Returns 0 or -ENOMEM. */
-int collector_take(struct collector *c, struct study *s, struct experiment_handle *handle);
-/* False: no memory. */
-bool collector_read(struct collector *c, struct study *s);
+/* The same for a handle, which it takes over. */
+void collector_take(struct collector *c, struct study *s, struct experiment_handle *handle);
+void collector_read(struct collector *c, struct study *s);
 void collector_close(struct collector *c);
 
 /*

@@ -7,6 +7,7 @@
 #include "experiment/guard.h"
 #include "experiment/study.h"
 #include "metrics.h"
+#include "verbs.h"
 
 #define ROWS_MAX 200000 /* that guards are judged by */
 
@@ -92,59 +93,43 @@ static void judge_guards(struct exported_experiment *e)
 	}
 }
 
-static int read_one(struct exported_experiment *e)
+static void read_one(struct exported_experiment *e)
 {
 	size_t before = e->study.rows.n;
 
-	if (!collector_read(&e->collector, &e->study))
-		return -ENOMEM;
+	collector_read(&e->collector, &e->study);
 	add_outcomes(e, before);
 	keep_rows_of_step(e);
 	judge_guards(e);
-	return 0;
-}
-
-static struct exported_experiment *find(struct experiments *x, __u32 prog_id)
-{
-	for (int i = 0; i < x->n; i++)
-		if (x->at[i].collector.handle.prog_id == prog_id)
-			return &x->at[i];
-	return NULL;
 }
 
 /* Takes over the handle. */
-static int add(struct experiments *x, struct experiment_handle *handle)
+static void add(struct experiments *x, struct experiment_handle *handle)
 {
-	struct exported_experiment *grown = realloc(x->at, (x->n + 1) * sizeof(*grown));
+	struct exported_experiment *added;
 
-	if (!grown)
-		return -ENOMEM;
-	x->at = grown;
-	grown[x->n] = (struct exported_experiment){ .is_running = true };
-	if (collector_take(&grown[x->n].collector, &grown[x->n].study, handle))
-		return -ENOMEM;
-	x->n++;
-	return 0;
+	x->at = with_room(x->at, x->n, sizeof(*x->at));
+	added = &x->at[x->n++];
+	*added = (struct exported_experiment){ .is_running = true };
+	collector_take(&added->collector, &added->study, handle);
 }
 
 int experiments_update(struct experiments *x)
 {
 	struct experiment_handle *list;
-	int n = experiments_list(&list), error, kept = 0;
+	int n = experiments_list(&list), error = n < 0 ? n : 0, kept = 0;
 
-	/* Before Linux 6.10 without CAP_NET_ADMIN: export works without experiments. */
-	if (n == -EPERM)
-		n = 0;
-	error = n < 0 ? n : 0;
 	for (int i = 0; i < x->n; i++)
 		x->at[i].is_running = false;
-	for (int i = 0; i < n && !error; i++) {
-		struct exported_experiment *known = find(x, list[i].prog_id);
+	for (int i = 0; i < n; i++) {
+		int known = 0;
 
-		if (known)
-			known->is_running = true;
+		while (known < x->n && x->at[known].collector.handle.prog_id != list[i].prog_id)
+			known++;
+		if (known < x->n)
+			x->at[known].is_running = true;
 		else if (x->n < EXPERIMENTS_TOLD)
-			error = add(x, &list[i]);
+			add(x, &list[i]);
 	}
 	if (n > 0)
 		experiments_free(list, n);
@@ -156,8 +141,9 @@ int experiments_update(struct experiments *x)
 	}
 	x->n = kept;
 	for (int i = 0; i < x->n && !error; i++)
-		error = read_one(&x->at[i]);
-	return error;
+		read_one(&x->at[i]);
+	/* Before Linux 6.10 without CAP_NET_ADMIN: export works without experiments. */
+	return error == -EPERM ? 0 : error;
 }
 
 /* ---- as metrics */

@@ -32,12 +32,9 @@ void metric_table_free(struct metric_table *t)
 
 static struct metric_series *find(struct metric_table *t, int instance, int profile, int netns)
 {
-	for (int i = 0; i < t->n; i++) {
-		struct metric_series *s = &t->all[i];
-
+	for (struct metric_series *s = t->all; s < t->all + t->n; s++)
 		if (s->instance == instance && s->profile == profile && s->netns == netns)
 			return s;
-	}
 	return NULL;
 }
 
@@ -71,22 +68,20 @@ struct field_counts *metric_series_field(const struct metric_series *s, const st
 	return NULL;
 }
 
-/* Without memory the field is missing. */
-static void add_field(struct metric_series *s, const struct field *f)
-{
-	struct field_counts *grown = realloc(s->fields, (s->n_fields + 1) * sizeof(*grown));
-
-	if (!grown)
-		return;
-	s->fields = grown;
-	s->fields[s->n_fields++] = (struct field_counts){ .field = f };
-}
-
+/* Without memory a field is missing. */
 static void add_fields(struct metric_series *s, const struct algorithm *a)
 {
-	for (const struct field *f = a->fields; f < a->fields + a->n_fields; f++)
-		if ((f->finding || field_metric_bounds(f)) && !metric_series_field(s, f))
-			add_field(s, f);
+	for (const struct field *f = a->fields; f < a->fields + a->n_fields; f++) {
+		struct field_counts *grown;
+
+		if ((!f->finding && !field_metric_bounds(f)) || metric_series_field(s, f))
+			continue;
+		grown = realloc(s->fields, (s->n_fields + 1) * sizeof(*grown));
+		if (!grown)
+			return;
+		s->fields = grown;
+		s->fields[s->n_fields++] = (struct field_counts){ .field = f };
+	}
 }
 
 int metric_series_mode(const struct metric_series *s, const struct algorithm *a, unsigned int mode)

@@ -136,15 +136,6 @@ static void end(struct metrics *m, struct tracked *c)
 		forget(m, c);
 }
 
-static struct metric_series *series_of(struct metrics *m, const struct origin *origin,
-				       const struct bbr_event *e)
-{
-	const char *profile = origin_profile(origin, e);
-
-	return metric_series_get(&m->series, origin->algorithm, origin->name,
-				 profile ? profile : "", netns_label(m, e->netns));
-}
-
 static struct tracked *add(struct metrics *m, const struct conn_key *tuple,
 			   const struct algorithm *a, struct metric_series *series,
 			   const struct bbr_event *e)
@@ -335,29 +326,28 @@ static struct tracked *known(struct metrics *m, const struct conn_key *tuple,
 	return c;
 }
 
-static void note_read(struct metrics *m, struct tracked *c)
-{
-	int i = find_netns(&m->netns, c->tuple.netns);
-
-	c->generation = m->generation;
-	if (i >= 0)
-		m->netns.of[i].generation = m->generation;
-}
-
 void metrics_note(struct metrics *m, const struct origin *origin, const struct bbr_event *e)
 {
 	const struct conn_key tuple = conn_key_of_tuple(e);
-	struct metric_series *series = series_of(m, origin, e);
+	const char *profile = origin_profile(origin, e);
+	struct metric_series *series =
+		metric_series_get(&m->series, origin->algorithm, origin->name,
+				  profile ? profile : "", netns_label(m, e->netns));
 	struct tracked *c = known(m, &tuple, series, e);
+	int netns;
 
 	if (!c)
 		c = add(m, &tuple, origin->algorithm, series, e);
 	if (!c || c->ended)
 		return;
-	if (e->kind == BBR_EV_STATE)
-		note_read(m, c);
-	else
+	if (e->kind == BBR_EV_STATE) {
+		netns = find_netns(&m->netns, e->netns);
+		c->generation = m->generation;
+		if (netns >= 0)
+			m->netns.of[netns].generation = m->generation;
+	} else {
 		c->has_events = true;
+	}
 	if (e->time_ns >= c->seen_ns) {
 		take_state(c, origin->algorithm, series, e);
 	} else if (e->kind == BBR_EV_START) {
@@ -368,20 +358,15 @@ void metrics_note(struct metrics *m, const struct origin *origin, const struct b
 		end(m, c);
 }
 
-static bool was_read(const struct metrics *m, __u32 inode)
-{
-	int i = find_netns(&m->netns, inode);
-
-	return i >= 0 && m->netns.of[i].generation == m->generation;
-}
-
 static bool is_lost(const struct metrics *m, const struct tracked *c, bool complete)
 {
+	int netns = find_netns(&m->netns, c->tuple.netns);
+	bool was_read = netns >= 0 && m->netns.of[netns].generation == m->generation;
 	__u64 silence_ns = c->has_events ? SILENT_NS : 0;
 
 	if (c->generation == m->generation)
 		return false;
-	if (!complete && !was_read(m, c->tuple.netns))
+	if (!complete && !was_read)
 		silence_ns = NOT_READ_NS;
 	return c->seen_ns + silence_ns < m->reading_ns;
 }

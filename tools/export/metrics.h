@@ -70,7 +70,7 @@ void metrics_settle(struct metrics *m, __u64 now_ns, bool watched);
 /* Prints all families that have a connection's labels; counters only if they were counted. */
 void metrics_print(struct metrics *m, struct openmetrics *om, bool counters);
 
-/* For metrics_print(): sets how many connections are in each mode of each series. */
+/* For metrics_print(): sets mode_counts.connections. */
 void metrics_count_connections(struct metrics *m);
 
 /*

@@ -81,69 +81,37 @@ static struct shown_labels labels_of(const struct metric_table *t, const struct 
 	} };
 }
 
-static void print_mode(struct openmetrics *om, const struct om_family *family,
-		       const struct shown_labels *labels, const struct mode_counts *mode,
-		       double value)
-{
-	struct shown_labels with = *labels;
-
-	with.label[3] = (struct om_label){ "mode", mode->name };
-	om_number(om, family, with.label, value);
-}
-
-static double connections_of(const struct mode_counts *mode)
-{
-	return mode->connections;
-}
-
-static double entered_of(const struct mode_counts *mode)
-{
-	return mode->entered;
-}
-
-static double seconds_of(const struct mode_counts *mode)
-{
-	return mode->ns / (double)NS_PER_S;
-}
-
-/* A family by mode. */
+/* A family by mode: a member of its counts, divided. */
 static void print_modes(const struct metric_table *t, struct openmetrics *om,
-			const struct om_family *family,
-			double (*value)(const struct mode_counts *mode))
+			const struct om_family *family, size_t member, double divisor)
 {
 	om_family(om, family);
 	for (int i = 0; i < t->n; i++) {
 		const struct metric_series *s = &t->all[i];
 		struct shown_labels labels = labels_of(t, s);
 
-		for (int mode = 0; mode < s->n_modes; mode++)
-			print_mode(om, family, &labels, &s->modes[mode], value(&s->modes[mode]));
+		for (const struct mode_counts *m = s->modes; m < s->modes + s->n_modes; m++) {
+			labels.label[3] = (struct om_label){ "mode", m->name };
+			om_number(om, family, labels.label,
+				  *(const __u64 *)((const char *)m + member) / divisor);
+		}
 	}
 }
 
-static void print_number(const struct metric_table *t, struct openmetrics *om,
-			 const struct om_family *family, size_t member)
+/* A member of each series: a histogram, or without bounds a number. */
+static void print_member(const struct metric_table *t, struct openmetrics *om,
+			 const struct om_family *family, const struct om_bounds *bounds,
+			 size_t member)
 {
 	om_family(om, family);
 	for (int i = 0; i < t->n; i++) {
-		const struct metric_series *s = &t->all[i];
-		struct shown_labels labels = labels_of(t, s);
+		const void *of = (const char *)&t->all[i] + member;
+		struct shown_labels labels = labels_of(t, &t->all[i]);
 
-		om_number(om, family, labels.label, *(const __u64 *)((const char *)s + member));
-	}
-}
-
-static void print_histogram(const struct metric_table *t, struct openmetrics *om,
-			    const struct om_family *family, const struct om_bounds *bounds,
-			    size_t member)
-{
-	om_family(om, family);
-	for (int i = 0; i < t->n; i++) {
-		const struct metric_series *s = &t->all[i];
-		struct shown_labels labels = labels_of(t, s);
-
-		om_histogram(om, family, labels.label, bounds,
-			     (const struct om_histogram *)((const char *)s + member));
+		if (bounds)
+			om_histogram(om, family, labels.label, bounds, of);
+		else
+			om_number(om, family, labels.label, *(const __u64 *)of);
 	}
 }
 
@@ -215,16 +183,16 @@ void metrics_print(struct metrics *m, struct openmetrics *om, bool counters)
 	const struct metric_table *t = &m->series;
 
 	metrics_count_connections(m);
-	print_modes(t, om, &connections_family, connections_of);
+	print_modes(t, om, &connections_family, offsetof(struct mode_counts, connections), 1);
 	if (!counters)
 		return;
 	for (size_t i = 0; i < N(numbers); i++)
-		print_number(t, om, &numbers[i].family, numbers[i].member);
+		print_member(t, om, &numbers[i].family, NULL, numbers[i].member);
 	print_fields(t, om, print_finding);
-	print_modes(t, om, &transitions_family, entered_of);
-	print_modes(t, om, &seconds_family, seconds_of);
+	print_modes(t, om, &transitions_family, offsetof(struct mode_counts, entered), 1);
+	print_modes(t, om, &seconds_family, offsetof(struct mode_counts, ns), NS_PER_S);
 	for (size_t i = 0; i < N(histograms); i++)
-		print_histogram(t, om, &histograms[i].family, histograms[i].bounds,
-				histograms[i].member);
+		print_member(t, om, &histograms[i].family, histograms[i].bounds,
+			     histograms[i].member);
 	print_fields(t, om, print_samples);
 }

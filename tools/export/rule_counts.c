@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include "cgroup/cgroup.h"
 #include "filter/filter.h"
 #include "metrics.h"
+#include "verbs.h"
 #include "kernel/rule_lookup.h"
 
 #define NUMBER_LEN 16
@@ -54,8 +54,8 @@ int rule_counts_begin(struct rule_counts *r, const struct value_list *names)
 	n = instance_list(&r->instances);
 	if (n < 0)
 		return n;
-	r->rules = calloc(n + 1, sizeof(*r->rules));
-	for (int i = 0; r->rules && i < n; i++) {
+	r->rules = allocate(n, sizeof(*r->rules));
+	for (int i = 0; i < n; i++) {
 		if (!names_have(names, r->instances[i].name))
 			continue;
 		r->instances[r->n] = r->instances[i];
@@ -63,15 +63,7 @@ int rule_counts_begin(struct rule_counts *r, const struct value_list *names)
 			open_rules(&r->rules[r->n], &r->instances[r->n]);
 		r->n++;
 	}
-	return r->rules ? 0 : -ENOMEM;
-}
-
-static struct instance_rules *find(const struct rule_counts *r, __u32 instance_id)
-{
-	for (int i = 0; i < r->n; i++)
-		if (r->instances[i].map_id == instance_id && r->instances[i].supported)
-			return &r->rules[i];
-	return NULL;
+	return 0;
 }
 
 static bool asks_for_cgroups(const struct instance_rules *rules)
@@ -94,16 +86,20 @@ static bool set_cgroups(struct rule_counts *r, struct rule_test *test, __u64 id)
 
 void rule_counts_note(struct rule_counts *r, __u32 instance_id, const struct bbr_snapshot *snap)
 {
-	struct instance_rules *rules = find(r, instance_id);
+	struct instance_rules *rules;
 	struct rule_test test = {
 		.dport = snap->event.rport,
 		.sport = snap->event.lport,
 		.mark = snap->mark,
 	};
 	struct bbr_rule rule;
+	int i = 0;
 
-	if (!rules)
+	while (i < r->n && (r->instances[i].map_id != instance_id || !r->instances[i].supported))
+		i++;
+	if (i == r->n)
 		return;
+	rules = &r->rules[i];
 	memcpy(test.addr, snap->event.raddr, sizeof(test.addr));
 	if (asks_for_cgroups(rules) && !set_cgroups(r, &test, snap->cgroup))
 		rules->unknown++;
@@ -152,24 +148,20 @@ static void print_rule(struct openmetrics *om, const struct instance *inst, cons
 	om_number(om, &rules_family, labels, connections);
 }
 
-/* The profile that the program uses for the index in a rule. */
-static const char *profile_name(const struct instance_rules *rules, __u32 index)
-{
-	struct bbr_event e = { .profile = index };
-	struct origin origin = { .profiles = rules->profiles };
-	const char *name = index < BBR_PROFILES ? origin_profile(&origin, &e) : NULL;
-
-	return name ? name : BBR_PROFILE_DEFAULT;
-}
-
 static void print_rules(struct openmetrics *om, const struct instance *inst,
 			const struct instance_rules *rules)
 {
+	const struct origin origin = { .profiles = rules->profiles };
 	char number[NUMBER_LEN];
 
 	for (__u32 i = 0; i < rules->lookup.n && i < RULES_TOLD; i++) {
+		const struct bbr_event e = { .profile = rules->profile[i] };
+		const char *name =
+			rules->profile[i] < BBR_PROFILES ? origin_profile(&origin, &e) : NULL;
+
+		/* As the program does for an index without a profile. */
 		snprintf(number, sizeof(number), "%u", i + 1);
-		print_rule(om, inst, number, profile_name(rules, rules->profile[i]),
+		print_rule(om, inst, number, name ? name : BBR_PROFILE_DEFAULT,
 			   rules->connections[i]);
 	}
 	if (rules->lookup.n > RULES_TOLD)

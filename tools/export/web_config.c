@@ -15,6 +15,7 @@
 
 #include "kernel/clock.h"
 #include "cli/err.h"
+#include "verbs.h"
 #include "web_config.h"
 
 #define FILE_MAX (1 << 20)
@@ -68,9 +69,7 @@ static bool read_all(struct web_file *file, int fd, size_t size)
 
 	if (size > FILE_MAX)
 		return refuse_file(file, "it is larger than 1 MiB");
-	file->text = calloc(1, size + 2);
-	if (!file->text)
-		return refuse_file(file, strerror(ENOMEM));
+	file->text = allocate(1, size + 2);
 	while ((got = read(fd, file->text + n, size + 1 - n)) > 0)
 		n += got;
 	if (got < 0)
@@ -129,38 +128,25 @@ struct key {
 	bool (*read)(struct reader *r, const yaml_node_t *key, const yaml_node_t *value);
 };
 
-static bool was_before(struct reader *r, const yaml_node_t *map, const yaml_node_pair_t *pair)
-{
-	const yaml_node_pair_t *before = map->data.mapping.pairs.start;
-
-	for (; before < pair; before++)
-		if (!strcmp(text(node(r, before->key)), text(node(r, pair->key))))
-			return true;
-	return false;
-}
-
-static const struct key *find_key(const struct key *keys, const char *name)
-{
-	while (keys->name && strcmp(keys->name, name))
-		keys++;
-	return keys;
-}
-
 /* keys end with one without a name, which reads all others. */
 static bool read_map(struct reader *r, const yaml_node_t *map, const struct key *keys)
 {
-	const yaml_node_pair_t *pair;
+	const yaml_node_pair_t *pair, *before;
 
 	if (map->type != YAML_MAPPING_NODE)
 		return refuse(r, map, "this must be a list of KEY: VALUE");
 	for (pair = map->data.mapping.pairs.start; pair < map->data.mapping.pairs.top; pair++) {
 		const yaml_node_t *key = node(r, pair->key);
+		const struct key *known = keys;
 
 		if (!is_text(key))
 			return refuse(r, key, "a key must be a text of one line");
-		if (was_before(r, map, pair))
-			return refuse(r, key, "%s is there twice", text(key));
-		if (!find_key(keys, text(key))->read(r, key, node(r, pair->value)))
+		for (before = map->data.mapping.pairs.start; before < pair; before++)
+			if (!strcmp(text(node(r, before->key)), text(key)))
+				return refuse(r, key, "%s is there twice", text(key));
+		while (known->name && strcmp(known->name, text(key)))
+			known++;
+		if (!known->read(r, key, node(r, pair->value)))
 			return false;
 	}
 	return true;
@@ -186,12 +172,9 @@ static bool read_path(struct reader *r, const yaml_node_t *key, const yaml_node_
 
 	if (!is_text(value))
 		return refuse(r, value, "%s must be the name of a file", name);
-	if (asprintf(&file->path, "%.*s%s",
-		     *text(value) == '/' || !slash ? 0 : (int)(slash + 1 - config), config,
-		     text(value)) < 0) {
-		file->path = NULL;
-		return refuse(r, value, "out of memory");
-	}
+	need_memory(asprintf(&file->path, "%.*s%s",
+			     *text(value) == '/' || !slash ? 0 : (int)(slash + 1 - config), config,
+			     text(value)) >= 0);
 	return true;
 }
 
@@ -271,7 +254,6 @@ static const char *find_fault(const char *hash)
 static bool read_user(struct reader *r, const yaml_node_t *key, const yaml_node_t *value)
 {
 	struct web_config *w = r->w;
-	struct web_user *users, *user;
 	const char *fault;
 
 	if (strchr(text(key), ':'))
@@ -279,23 +261,19 @@ static bool read_user(struct reader *r, const yaml_node_t *key, const yaml_node_
 	fault = is_text(value) ? find_fault(text(value)) : "must have a hash of its password";
 	if (fault) /* the hash itself is a secret */
 		return refuse(r, value, "the password of user %s %s", text(key), fault);
-	users = reallocarray(w->users, w->n_users + 1, sizeof(*users));
-	if (!users)
-		return refuse(r, key, "out of memory");
-	w->users = users;
-	user = &users[w->n_users++];
-	*user = (struct web_user){ strdup(text(key)), strdup(text(value)), NULL };
-	return (user->name && user->hash) || refuse(r, key, "out of memory");
+	w->users = with_room(w->users, w->n_users, sizeof(*w->users));
+	w->users[w->n_users++] =
+		(struct web_user){ need(strdup(text(key))), need(strdup(text(value))), NULL };
+	return true;
 }
 
 static bool read_users(struct reader *r, const yaml_node_t *key, const yaml_node_t *value)
 {
 	static const struct key keys[] = { { NULL, read_user } };
 
-	if (!read_map(r, value, keys))
-		return false;
 	/* Who writes this wants passwords. */
-	return r->w->n_users || refuse(r, key, "%s names no user", text(key));
+	return read_map(r, value, keys) &&
+	       (r->w->n_users || refuse(r, key, "%s names no user", text(key)));
 }
 
 static bool read_root(struct reader *r)
@@ -383,11 +361,8 @@ int web_config_read(struct web_config *w, const char *path)
 	bool done;
 
 	*w = (struct web_config){ .min_version = '2', .max_version = '3' };
-	config->path = strdup(path);
-	if (!config->path || !yaml_parser_initialize(&parser)) {
-		err("--web-config %s: out of memory", path);
-		return EXIT_REFUSED;
-	}
+	config->path = need(strdup(path));
+	need_memory(yaml_parser_initialize(&parser));
 	done = read_file(config, true);
 	if (done) {
 		yaml_parser_set_input_string(&parser, (unsigned char *)config->text,
