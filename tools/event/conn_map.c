@@ -65,27 +65,6 @@ void conn_map_remove(struct conn_map *m, const struct conn_key *key)
 		tdelete(key, &m->root, compare);
 }
 
-struct visit {
-	void (*visit)(const struct conn_key *key, void *ctx);
-	void *ctx;
-};
-
-static void visit_node(const void *node, VISIT order, void *ctx)
-{
-	const struct visit *v = ctx;
-
-	if (order == postorder || order == leaf)
-		v->visit(*(const struct conn_key *const *)node, v->ctx);
-}
-
-void conn_map_for_each(const struct conn_map *m,
-		       void (*visit)(const struct conn_key *key, void *ctx), void *ctx)
-{
-	struct visit v = { visit, ctx };
-
-	twalk_r(m->root, visit_node, &v);
-}
-
 static void leave_key(void *key)
 {
 	(void)key;

@@ -42,9 +42,6 @@ bool conn_map_add(struct conn_map *m, struct conn_key *key);
 void conn_map_need(struct conn_map *m, struct conn_key *key);
 /* Takes out this very key; does nothing if it is not in the map, even if an equal one is. */
 void conn_map_remove(struct conn_map *m, const struct conn_key *key);
-/* Calls visit() for each key, in order. */
-void conn_map_for_each(const struct conn_map *m,
-		       void (*visit)(const struct conn_key *key, void *ctx), void *ctx);
 /* Empties the map, and hands each key to `free_key`, if it is not NULL. */
 void conn_map_free(struct conn_map *m, void (*free_key)(void *key));
 

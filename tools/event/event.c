@@ -64,8 +64,7 @@ const char *reason_name(const struct algorithm *a, unsigned int reason)
 	return name_of(a->reasons, a->n_reasons, reason);
 }
 
-/* Appends as much of the text as there is room for. */
-static size_t append(char *buf, size_t size, size_t n, const char *text)
+size_t text_append(char *buf, size_t size, size_t n, const char *text)
 {
 	size_t len = strnlen(text, size - 1 - n);
 
@@ -74,16 +73,24 @@ static size_t append(char *buf, size_t size, size_t n, const char *text)
 	return n + len;
 }
 
+/* "PROBE_BW/CRUISE"; phase NULL: there is none. */
+static void mode_and_phase(char *buf, size_t size, const char *mode, const char *phase)
+{
+	size_t n = text_append(buf, size, 0, mode);
+
+	if (!phase)
+		return;
+	n = text_append(buf, size, n, "/");
+	text_append(buf, size, n, phase);
+}
+
 void mode_text(char *buf, size_t size, const struct algorithm *a, const struct bbr_event *e)
 {
 	const struct algorithm_mode *mode = e->mode < a->n_modes ? &a->modes[e->mode] : NULL;
 
-	size_t n = append(buf, size, 0, mode_name(a, e->mode));
-
-	if (!mode || !mode->phases)
-		return;
-	n = append(buf, size, n, "/");
-	append(buf, size, n, name_of(mode->phases, mode->n_phases, e->phase));
+	mode_and_phase(buf, size, mode_name(a, e->mode),
+		       mode && mode->phases ? name_of(mode->phases, mode->n_phases, e->phase) :
+					      NULL);
 }
 
 bool event_has_steps(const struct bbr_event *e)
@@ -119,13 +126,7 @@ const char *event_step_phase(const struct algorithm *a, const struct bbr_event *
 void event_step_text(char *buf, size_t size, const struct algorithm *a, const struct bbr_event *e,
 		     bool to)
 {
-	const char *phase = event_step_phase(a, e, to);
-	size_t n = append(buf, size, 0, event_step_name(a, e, to));
-
-	if (!phase)
-		return;
-	n = append(buf, size, n, "/");
-	append(buf, size, n, phase);
+	mode_and_phase(buf, size, event_step_name(a, e, to), event_step_phase(a, e, to));
 }
 
 bool event_has_state(const struct bbr_event *e)

@@ -66,6 +66,9 @@ const char *event_ca_name(unsigned int ca_state);
 const char *mode_name(const struct algorithm *a, unsigned int mode);
 const char *reason_name(const struct algorithm *a, unsigned int reason);
 
+/* Appends as much of the text as there is room for to the n bytes in buf. Returns the new n. */
+size_t text_append(char *buf, size_t size, size_t n, const char *text);
+
 /* The mode and, if it has phases, the phase: "PROBE_BW/3". */
 void mode_text(char *buf, size_t size, const struct algorithm *a, const struct bbr_event *e);
 

@@ -9,14 +9,6 @@
 #include "field.h"
 #include "cli/json.h"
 
-static void add_endpoints(struct json *j, const struct bbr_event *e)
-{
-	json_add_int(j, "netns", e->netns);
-	json_add_endpoint(j, "local", e->laddr, "lport", e->lport);
-	json_add_endpoint(j, "remote", e->raddr, "rport", e->rport);
-	json_add_string(j, "family", e->family == AF_INET ? "inet" : "inet6");
-}
-
 static void add_steps(struct json *j, const struct algorithm *a, const struct bbr_event *e)
 {
 	json_add_string(j, "from", event_step_name(a, e, false));
@@ -27,14 +19,6 @@ static void add_steps(struct json *j, const struct algorithm *a, const struct bb
 		json_add_string(j, "reason", reason_name(a, e->reason));
 	else
 		json_add_null(j, "reason");
-}
-
-static void add_profile(struct json *j, const struct origin *origin, const struct bbr_event *e)
-{
-	json_add_string(j, "profile", origin_profile(origin, e));
-	json_add_int_if(j, "profile_index", !(e->flags & BBR_F_KERNEL), e->profile);
-	json_add_int_if(j, "params_gen", !(e->flags & BBR_F_KERNEL) && e->kind != BBR_EV_STATE,
-			e->params_gen);
 }
 
 static void add_fields(struct json *j, const struct field *fields, size_t n,
@@ -54,11 +38,17 @@ void event_add_json(struct json *j, const struct origin *origin, const struct bb
 	/* The state of a socket is not part of a monitor's stream. */
 	json_add_int_if(j, "conn", e->kind != BBR_EV_STATE || e->conn, e->conn);
 	json_add_int_if(j, "seq", e->kind != BBR_EV_STATE, e->seq);
-	add_endpoints(j, e);
+	json_add_int(j, "netns", e->netns);
+	json_add_endpoint(j, "local", e->laddr, "lport", e->lport);
+	json_add_endpoint(j, "remote", e->raddr, "rport", e->rport);
+	json_add_string(j, "family", e->family == AF_INET ? "inet" : "inet6");
 	if (event_has_steps(e))
 		add_steps(j, a, e);
 	add_fields(j, a->fields, a->n_fields, e);
-	add_profile(j, origin, e);
+	json_add_string(j, "profile", origin_profile(origin, e));
+	json_add_int_if(j, "profile_index", !(e->flags & BBR_F_KERNEL), e->profile);
+	json_add_int_if(j, "params_gen", !(e->flags & BBR_F_KERNEL) && e->kind != BBR_EV_STATE,
+			e->params_gen);
 	add_fields(j, common_fields, n_common_fields, e);
 }
 

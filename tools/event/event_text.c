@@ -2,17 +2,81 @@
 /*
  * An event as one line for people. The state starts with what ss(8) prints for BBR.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "address.h"
 #include "event.h"
 #include "field.h"
 #include "cli/text.h"
 #include "cli/units.h"
+#include "verbs.h"
 
 #define RED "\033[31m"
 #define GREEN "\033[32m"
 #define YELLOW "\033[33m"
 #define CYAN "\033[36m"
 #define PLAIN "\033[0m"
+
+/*
+ * Which fields a line of text shows, and in which order: worked out once for each algorithm, not
+ * for each event.
+ */
+struct text_field {
+	const struct field *field;
+	const struct field *condition; /* the field of text_if; NULL: it is always shown */
+	size_t before; /* characters of field->text before its "%", or all of them */
+};
+
+static struct text_plan {
+	const struct algorithm *algorithm;
+	struct text_plan *next;
+	size_t n;
+	struct text_field fields[];
+} *plans; /* until the program ends */
+
+void text_plan_forget(void)
+{
+	for (struct text_plan *next; plans; plans = next) {
+		next = plans->next;
+		free(plans);
+	}
+}
+
+/* Insertion sort: they are few, and it runs once. Fields of equal order stay in table order. */
+static void add_to_plan(struct text_plan *plan, const struct field *fields, size_t n)
+{
+	for (const struct field *f = fields; f < fields + n; f++) {
+		size_t at = plan->n;
+
+		if (!f->text)
+			continue;
+		for (; at && plan->fields[at - 1].field->order > f->order; at--)
+			plan->fields[at] = plan->fields[at - 1];
+		plan->fields[at] = (struct text_field){
+			f, f->text_if.key ? field_find(plan->algorithm, f->text_if.key) : NULL,
+			strcspn(f->text, "%")
+		};
+		plan->n++;
+	}
+}
+
+static const struct text_plan *text_plan(const struct algorithm *a)
+{
+	struct text_plan *plan;
+
+	for (plan = plans; plan; plan = plan->next)
+		if (plan->algorithm == a)
+			return plan;
+	plan = allocate(1,
+			sizeof(*plan) + (a->n_fields + n_common_fields) * sizeof(plan->fields[0]));
+	plan->algorithm = a;
+	add_to_plan(plan, a->fields, a->n_fields);
+	add_to_plan(plan, common_fields, n_common_fields);
+	plan->next = plans;
+	plans = plan;
+	return plan;
+}
 
 static const char *colour_of(const struct bbr_event *e)
 {
@@ -99,18 +163,6 @@ static void put_ss(struct buffered *to, const struct bbr_event *e)
 	put_char(to, ')');
 }
 
-static void put_mode(struct buffered *to, bool colour, const struct algorithm *a,
-		     const struct bbr_event *e)
-{
-	char mode[MODE_TEXT_LEN];
-
-	mode_text(mode, sizeof(mode), a, e);
-	buffered_text(to, colour ? " " CYAN : " ");
-	buffered_text(to, mode);
-	if (colour)
-		buffered_text(to, PLAIN);
-}
-
 static void put_field(struct buffered *to, const struct text_field *t, const struct bbr_event *e)
 {
 	const struct field *f = t->field;
@@ -138,9 +190,14 @@ static void put_state(struct buffered *to, bool colour, const struct algorithm *
 		      const struct bbr_event *e)
 {
 	const struct text_plan *plan = text_plan(a);
+	char mode[MODE_TEXT_LEN];
 
 	put_ss(to, e);
-	put_mode(to, colour, a, e);
+	mode_text(mode, sizeof(mode), a, e);
+	buffered_text(to, colour ? " " CYAN : " ");
+	buffered_text(to, mode);
+	if (colour)
+		buffered_text(to, PLAIN);
 	for (size_t i = 0; i < plan->n; i++)
 		put_field(to, &plan->fields[i], e);
 }

@@ -161,15 +161,6 @@ const char *field_name_of(const struct field *f, __u64 value)
 	return value < f->n_names && f->names[value] ? f->names[value] : "unknown";
 }
 
-/* Copies as much of the text as there is room for. */
-static void copy_text(char *buf, size_t size, const char *text)
-{
-	size_t len = strnlen(text, size - 1);
-
-	memcpy(buf, text, len);
-	buf[len] = 0;
-}
-
 void field_text(char *buf, size_t size, const struct field *f, __u64 value)
 {
 	char text[UNITS_LEN];
@@ -187,13 +178,13 @@ void field_text(char *buf, size_t size, const struct field *f, __u64 value)
 		format_ratio(text, value, 256, 6);
 		break;
 	case FIELD_NAME:
-		copy_text(buf, size, field_name_of(f, value));
+		text_append(buf, size, 0, field_name_of(f, value));
 		return;
 	default:
 		format_count(text, value);
 		break;
 	}
-	copy_text(buf, size, text);
+	text_append(buf, size, 0, text);
 }
 
 void field_add_json(struct json *j, const struct field *f, const struct bbr_event *e)
@@ -239,23 +230,16 @@ const struct field *known_field(const struct known *k, const char *key)
 	return f;
 }
 
-static bool is_listed(const struct name_list *list, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *at = list->text; (at = strstr(at, name)); at++)
-		if ((at == list->text || at[-1] == ' ') && (!at[n] || at[n] == ','))
-			return true;
-	return false;
-}
-
 void name_list_add(struct name_list *list, const char *name)
 {
-	size_t room = sizeof(list->text) - list->len;
+	size_t room = sizeof(list->text) - list->len, n = strlen(name);
 
-	if (*name && strlen(name) + 2 < room && !is_listed(list, name))
-		list->len +=
-			snprintf(list->text + list->len, room, "%s%s", list->len ? ", " : "", name);
+	if (!n || n + 2 >= room)
+		return;
+	for (const char *at = list->text; (at = strstr(at, name)); at++)
+		if ((at == list->text || at[-1] == ' ') && (!at[n] || at[n] == ','))
+			return;
+	list->len += snprintf(list->text + list->len, room, "%s%s", list->len ? ", " : "", name);
 }
 
 void name_list_add_fields(struct name_list *list, const struct known *k)
@@ -284,62 +268,4 @@ void name_list_print(const struct name_list *list)
 		from += n + 1;
 	}
 	remedy("%s", from);
-}
-
-static void add(struct text_plan *plan, const struct field *fields, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct field *f = &fields[i];
-		struct text_field *to = &plan->fields[plan->n];
-
-		if (!f->text)
-			continue;
-		to->field = f;
-		to->condition = f->text_if.key ? field_find(plan->algorithm, f->text_if.key) : NULL;
-		to->before = strcspn(f->text, "%");
-		plan->n++;
-	}
-}
-
-/* Fields of equal order stay in table order. Insertion sort: they are few, and it runs once. */
-static void sort(struct text_plan *plan)
-{
-	for (size_t i = 1; i < plan->n; i++) {
-		struct text_field moved = plan->fields[i];
-		size_t at = i;
-
-		for (; at && plan->fields[at - 1].field->order > moved.field->order; at--)
-			plan->fields[at] = plan->fields[at - 1];
-		plan->fields[at] = moved;
-	}
-}
-
-static struct text_plan *plans;
-
-void text_plan_forget(void)
-{
-	for (struct text_plan *next; plans; plans = next) {
-		next = plans->next;
-		free(plans);
-	}
-}
-
-const struct text_plan *text_plan(const struct algorithm *a)
-{
-	static const struct text_plan none;
-	struct text_plan *plan;
-
-	for (const struct text_plan *p = plans; p; p = p->next)
-		if (p->algorithm == a)
-			return p;
-	plan = calloc(1, sizeof(*plan) + (a->n_fields + n_common_fields) * sizeof(plan->fields[0]));
-	if (!plan) /* the line ends with the mode, and the next one tries again */
-		return &none;
-	plan->algorithm = a;
-	add(plan, a->fields, a->n_fields);
-	add(plan, common_fields, n_common_fields);
-	sort(plan);
-	plan->next = plans;
-	plans = plan;
-	return plan;
 }

@@ -27,6 +27,7 @@ const struct field *field_of(struct field_of *f, const struct algorithm *a);
 
 /* For tests that free algorithms: their addresses may become those of others. */
 void field_forget(void);
+void text_plan_forget(void); /* how event_print_text() shows them */
 
 /*
  * The value in the unit that is shown: bandwidths and rates in bits per second, a flag as 0 or 1, a
@@ -91,28 +92,5 @@ void name_list_add(struct name_list *list, const char *name);
 void name_list_add_fields(struct name_list *list, const struct known *k);
 /* Prints the list as what to do about an error. */
 void name_list_print(const struct name_list *list);
-
-/*
- * Which fields a line of text shows, and in which order: worked out once for each algorithm, not
- * for each event.
- */
-struct text_field {
-	const struct field *field;
-	const struct field *condition; /* the field of text_if; NULL: it is always shown */
-	size_t before; /* characters of field->text before its "%", or all of them */
-};
-
-struct text_plan {
-	const struct algorithm *algorithm;
-	struct text_plan *next;
-	size_t n;
-	struct text_field fields[];
-};
-
-/* The plan for this algorithm's events. It stays until the program ends. */
-const struct text_plan *text_plan(const struct algorithm *a);
-
-/* For tests that free algorithms. */
-void text_plan_forget(void);
 
 #endif

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE /* twalk_r() */
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,14 +151,14 @@ int recorded_open(struct recorded *r, const char *file, __u64 at_ns)
 	return ret;
 }
 
-static void hand_on(const struct conn_key *key, void *ctx)
+static void hand_on(const void *node, VISIT order, void *ctx)
 {
-	const struct connection *found = (const struct connection *)key;
+	const struct connection *found = *(const struct connection *const *)node;
 	struct bbr_snapshot state = { .event = found->last };
 	const struct snapshot c = { found->origin, &state, true };
 	struct walk *walk = ctx;
 
-	if (walk->stopped)
+	if (walk->stopped || (order != postorder && order != leaf))
 		return;
 	state.event.kind = BBR_EV_STATE;
 	walk->stopped = !walk->handle(walk->ctx, &c);
@@ -166,7 +168,7 @@ void recorded_for_each(const struct recorded *r, recorded_handler handle, void *
 {
 	struct walk walk = { .handle = handle, .ctx = ctx };
 
-	conn_map_for_each(&r->live, hand_on, &walk);
+	twalk_r(r->live.root, hand_on, &walk);
 }
 
 void recorded_close(struct recorded *r)
