@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reads scenario files, which describe a path and its flows. scenarios/README.md lists the keys.
 
-A file is TOML. Values are text with a unit, as tc(8) takes them; here they become numbers in fixed units:
-microseconds, bits per second, bytes, packets, shares of 1. A [sweep] gives some keys several values: each
-combination of them is one point. A run executes one point.
+A file is TOML: one scenario, or a table for each scenario of a document. Values are text with a unit, as tc(8) takes
+them; here they become numbers in fixed units: microseconds, bits per second, bytes, packets, shares of 1. A [sweep] gives
+some keys several values: each combination of them is one point. A run executes one point.
 """
 import copy
 import dataclasses
+import functools
 import itertools
 import pathlib
 import re
@@ -303,16 +304,39 @@ def _point(scenario, label, raw):
                  _sysctls(raw))
 
 
-def load(name, settings=()):
-    """Loads a scenario of the folder by its name, or a file by its path. settings: (key, text) that replace its own."""
-    path = pathlib.Path(name) if name.endswith(".toml") else _files().get(name, FOLDER / f"{name}.toml")
-    name = path.stem
+def _read(file, name):
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise LabError(f"{name}: no such scenario; `lab list` lists them") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LabError(f"scenario {name}: {error}") from error
+
+
+@functools.cache
+def family(file):
+    """The scenarios of a file that has several: name -> table."""
+    return _read(file, file.stem)
+
+
+def _all():
+    """The scenarios of the folder. Each document has a file, named as its file of claims; names are unique."""
+    return {name: table for file in FOLDER.glob("*.toml") for name, table in family(file).items()}
+
+
+def load(name, settings=()):
+    """Loads a scenario of the folder by its name, or a file with one scenario by its path. settings: (key, text) that
+    replace its own."""
+    file = pathlib.Path(name)
+    if file.suffix == ".toml":
+        return from_table(file.stem, _read(file, file.stem), settings)
+    if name not in _all():
+        raise LabError(f"{name}: no such scenario; `lab list` lists them")
+    return from_table(name, _all()[name], settings)
+
+
+def from_table(name, table, settings=()):
+    table = copy.deepcopy(table)
     flows = [_flow(name, n, flow) for n, flow in enumerate(table.pop("flow", [{}]))]
     changes = sorted((_change(name, change) for change in table.pop("change", [])),
                      key=lambda change: change[0])
@@ -330,13 +354,8 @@ def load(name, settings=()):
     return scenario
 
 
-def _files():
-    """The scenarios of the folder, name -> file. Each document has a folder, named as its file of claims; names are unique."""
-    return {path.stem: path for path in FOLDER.glob("*/*.toml")}
-
-
 def all_names():
-    return sorted(_files(), key=natural)
+    return sorted(_all(), key=natural)
 
 
 def natural(name):

@@ -116,7 +116,7 @@ def test_all_scenarios_can_be_read():
 
 
 def test_a_name_belongs_to_one_scenario():
-    names = [file.stem for file in scenario.FOLDER.rglob("*.toml")]
+    names = [name for file in scenario.FOLDER.glob("*.toml") for name in scenario.family(file)]
     assert sorted(names) == sorted(scenario.all_names())
 
 

@@ -19,7 +19,7 @@ from vm.kernels import LabError
 
 CC = "bbr"
 RECORDINGS = kernels.CACHE / "recordings"
-SCENARIOS = HERE / "scenarios"
+SCENARIOS = HERE / "scenarios.toml"
 RECORDER = experiment.BUILD / "oracle/record"
 FILES = {f"/record_{name}.bpf.o": experiment.BUILD / f"oracle/record_{name}.bpf.o" for name in ("bbr", "bbr3")}
 PROGRAMS = [experiment.BUILD / "flow", RECORDER]
@@ -56,13 +56,13 @@ class Run:
 
 def names():
     """The names of the oracle's own scenarios."""
-    return sorted(path.stem for path in SCENARIOS.glob("*.toml"))
+    return sorted(scenario.family(SCENARIOS))
 
 
 def load(name):
     """Loads a scenario of the oracle, of the lab, or from a path to a file."""
-    own = SCENARIOS / f"{name}.toml"
-    return scenario.load(str(own) if own.exists() else name)
+    own = scenario.family(SCENARIOS)
+    return scenario.from_table(name, own[name]) if name in own else scenario.load(name)
 
 
 def runs_of(found, kernel, seeds):
