@@ -24,6 +24,7 @@ import claims
 from claims import suite
 from claims.results import Results
 from cost import compilers
+from report import plots
 from report_page import data_of
 from runs import compare, experiment, metrics, pool, scenario, tables
 from studies import matrix, power
@@ -800,6 +801,13 @@ def test_a_report_says_which_claims_were_not_measured(tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert page.count("<b>not measured</b>") == 2 and "no run of cubic" in page
     assert "a &lt;title&gt;" in page
+
+
+def test_a_picture_of_a_sweep_of_percentages():
+    """gnuplot takes a % in a label for a format."""
+    points = {label: {"goodput_bps": {"median": 1e7, "min": 9e6, "max": 11e6}} for label in ("loss=0.01%", "loss=1% profile=x")}
+    svg = plots.over_points({"bpf_bbr": points})
+    assert ">loss=0.01%<" in svg and ">loss=1% profile=x<" in svg
 
 
 def test_a_report_of_no_runs_is_an_error(tmp_path):

@@ -16,12 +16,11 @@ import pytest
 pytest.register_assert_rewrite("stream")  # its assertions then show values, as those of a test do
 
 import bpfmap
-import cgroup_tree
 import netns
 import system
 import tool
 import transfer
-from cgroups import Cgroup
+from cgroups import Cgroup, Cgroups
 from cleaner import Cleaner
 from experiments import Experiments
 
@@ -151,7 +150,7 @@ def link(new_ns):
 
 @pytest.fixture
 def cgroups():
-    tree = cgroup_tree.Cgroups()
+    tree = Cgroups()
     yield tree
     tree.close()
 

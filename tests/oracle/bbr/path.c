@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Compiled with -fsanitize-coverage=trace-pc,trace-cmp: it calls the functions of path_trace.c. */
 #include "path.h"
-#include "path_trace.h"
 
 unsigned int path_of(struct replay *r, const struct bbr_params *params, u64 keys[MAX_KEYS])
 {

@@ -13,4 +13,8 @@
  */
 unsigned int path_of(struct replay *r, const struct bbr_params *params, u64 keys[MAX_KEYS]);
 
+/* For path.c: between the two calls, keys is filled like this. path_end() returns the number of keys. */
+void path_begin(u64 *keys, unsigned int most);
+unsigned int path_end(void);
+
 #endif

@@ -3,7 +3,7 @@
  * The functions that the compiler calls at each basic block and comparison of path.c: its
  * sanitizers' interface.
  */
-#include "path_trace.h"
+#include "path.h"
 
 static __u64 nowhere; /* unused: written outside of path_begin() and path_end() */
 static __u64 *keys = &nowhere; /* the first one is the path */
