@@ -453,8 +453,8 @@ static inline bool is_in_scope(struct bpf_sock_ops *ops, struct sock *sk)
 }
 
 /*
- * Has the application chosen, for this socket or for its listener? What bbrctl attached to a cgroup
- * sets the same bit: then the name tells which it was.
+ * True if the application has chosen, for this socket or for its listener. A program that bbrctl
+ * attached to a cgroup sets the same bit; the name distinguishes the two.
  */
 static inline bool has_chosen(struct tcp_sock *tp)
 {
@@ -587,7 +587,7 @@ static inline void look(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct su
 	unlock_outcome(o);
 }
 
-/* Why did a socket close that was in this state? */
+/* Why a socket in this state closes. */
 static inline u8 why_closed(struct sock *sk, u32 state)
 {
 	int error = ((struct sock___experiment *)sk)->sk_err;

@@ -38,7 +38,7 @@ struct bbr_sock {
 	const struct bbr_params *param;
 	struct sock *sk;
 	bool is_init; /* tcp_mstamp may be as old as the last packet */
-	bool options; /* is any option in use? If not, options cost nothing */
+	bool options; /* an option is in use; otherwise options cost nothing */
 	u8 kind; /* enum bbr_kind of this ACK */
 	bool finds_late; /* MORE() and min_tso_segs look up what is slow to find when it is read */
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
@@ -102,10 +102,9 @@ static inline const struct rate_sample *ctx_rate_sample(unsigned long long *ctx)
 }
 
 /*
- * Must the program find out by itself that it sends the first packet after a pause? An object that
- * named cwnd_event_tx_start could not be loaded on older kernels, nor by older libbpf. Instead the
- * program checks in the callbacks just before the stack sends: min_tso_segs(), and set_state() of
- * an RTO.
+ * True if the program must detect the first packet after a pause itself. Older kernels, and older
+ * libbpf, refuse an object that names cwnd_event_tx_start. So the program checks in the callbacks
+ * just before the stack sends: min_tso_segs(), and set_state() of an RTO.
  */
 static inline bool tx_start_is_hidden(void)
 {
@@ -219,9 +218,9 @@ static inline u8 bbr_is_app_limited(struct bbr *b, const struct rate_sample *rs)
 }
 
 /*
- * The clock of the long stamps. The stack refreshes tcp_mstamp just before all callbacks of the
- * data path. init may come at any time (setsockopt), when tcp_mstamp may be as old as the last
- * packet.
+ * Millisecond clock for the long timers. The stack refreshes tcp_mstamp just before all callbacks
+ * of the data path. init may come at any time (setsockopt), when tcp_mstamp may be as old as the
+ * last packet.
  */
 static inline u32 now_ms(const struct bbr_sock *s)
 {

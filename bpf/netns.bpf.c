@@ -119,7 +119,7 @@ static struct net___all *net_at(u64 list)
 	return (void *)(list - bpf_core_field_offset(struct net___all, list));
 }
 
-/* Has it a file in nsfs? That is open somewhere, or mounted, as those in /run/netns are. */
+/* True if it has a file in nsfs: open somewhere, or mounted, as in /run/netns. */
 static bool has_file(struct net___all *net)
 {
 	u64 file = 1;

@@ -122,7 +122,7 @@ static inline const struct tcp_congestion_ops___outside *ca_ops_of(struct sock *
  */
 #define BPF_OWNER_LOW (0xeB9Fu << 2)
 
-/* Do these belong to the kernel's bbr, and not to something in BPF that took the name? */
+/* True if these belong to the kernel's bbr, not to a BPF program of that name. */
 static inline bool is_kernel_bbr(const struct tcp_congestion_ops___outside *ops)
 {
 	return ops->name[0] == 'b' && ops->name[1] == 'b' && ops->name[2] == 'r' && !ops->name[3] &&

@@ -20,7 +20,7 @@ struct seen_conn {
 	u32 round; /* as of the last ACK: kernel_bbr_round() */
 	u32 round_now; /* as of the last look */
 	u8 mode, place; /* as of the last look */
-	bool known; /* was there a last look? */
+	bool known; /* there was a last look */
 	bool starts; /* it was established, and no monitor was told yet */
 };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which profile does a new connection get? The one that an experiment assigns to it
- * (bpf_bbr/experiment.h), else the one of the first rule that matches (bpf_bbr/rules.h says how the
- * rules are laid out).
+ * The profile of a new connection: the one that an experiment assigns to it (bpf_bbr/experiment.h),
+ * else the one of the first rule that matches (bpf_bbr/rules.h describes the layout of rules).
  */
 #ifndef RULES_BPF_H
 #define RULES_BPF_H

@@ -57,13 +57,13 @@ struct bbr_sock {
 	u32 retrans_out; /* packets retransmitted and not ACKed */
 	u32 reord_seen; /* how often packets were seen reordered */
 	u32 tlp_high_seq; /* snd_nxt when a tail loss probe was sent; 0: none is out */
-	bool tlp_retrans; /* was it a retransmission? */
+	bool tlp_retrans; /* it was a retransmission */
 	u32 gso_max_size; /* sk_gso_max_size: bytes that the device takes at once */
 	u32 max_tcp_header; /* MAX_TCP_HEADER: bytes that the stack keeps for headers */
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
-	bool is_cwnd_limited; /* does the window keep the stack from sending more? */
-	bool uses_ecn; /* was ECN negotiated, and do marks mean a short queue here? */
-	bool has_flight; /* does the stack know what RS() reads? */
+	bool is_cwnd_limited; /* the window keeps the stack from sending more */
+	bool uses_ecn; /* ECN is negotiated, and marks mean a short queue here */
+	bool has_flight; /* the stack knows the inputs that RS() reads */
 
 	/* Inputs that the algorithm may change: its outputs. */
 	u64 pacing_rate; /* bytes/s */
@@ -95,15 +95,15 @@ struct bbr_rs {
 	u32 acked_sacked; /* packets newly ACKed or SACKed */
 	u32 last_end_seq; /* end of the newest packet that is ACKed now */
 	s32 delivered_ce; /* packets delivered that were marked (ECN) */
-	bool is_retrans; /* was the packet that is ACKed now a retransmission? */
+	bool is_retrans; /* the packet that is ACKed now was a retransmission */
 	bool is_app_limited;
 	bool is_ack_delayed;
 
 	/* What only Google's stack knows. Of the packet that is ACKed now: */
 	u32 tx_in_flight; /* packets in flight when it was sent, itself included */
 	s32 lost; /* packets marked lost since then */
-	bool is_acking_tlp_retrans_seq; /* was a tail loss probe ACKed that was a retransmission? */
-	bool is_ece; /* does the ACK report marks? */
+	bool is_acking_tlp_retrans_seq; /* a tail loss probe was ACKed that was a retransmission */
+	bool is_ece; /* the ACK reports marks */
 };
 
 /* Sends an ACK of what was received up to rcv_nxt. If that is all, no ACK is pending any more. */
@@ -122,7 +122,7 @@ static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
 #define IN(s, name) ((s)->name)
 #define SET(s, name, value) ((s)->name = (value))
 
-/* Is nothing lost, SACKed or marked at present, as the stack sees it? */
+/* True if the stack has nothing lost, SACKed or marked at present. */
 static inline bool bbr_is_open(const struct bbr_sock *sk)
 {
 	return sk->ca_state == TCP_CA_Open;

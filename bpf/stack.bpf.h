@@ -37,8 +37,8 @@ INPUT(bool, has_flight,
  * ---- ECN
  *
  * TCP_CONG_NEEDS_ECN makes the stack negotiate ECN, send every packet as capable of it, and report
- * the marks that it receives (CA_EVENT_ECN_*). Nobody can know whether the network marks at a short
- * queue: whoever loads such an instance says so.
+ * the marks that it receives (CA_EVENT_ECN_*). It is not
+ * detectable whether the network marks at a short queue, so the operator opts in.
  */
 #define TCP_ECN_OK 1
 #define TCP_ECN_MODE_ACCECN 16 /* from 6.18 on: more accurate ECN (AccECN) */

@@ -57,7 +57,7 @@ static inline u64 active_subscribers(void)
 	return *(volatile u64 *)&watch.active;
 }
 
-/* Do the bits in the mask agree? Addresses are two words each. */
+/* True if the bits in the mask agree. Addresses are two words each. */
 static inline bool addrs_match(const u64 *addr, const u64 *want, const u64 *mask)
 {
 	return !(((addr[0] & mask[0]) ^ want[0]) | ((addr[1] & mask[1]) ^ want[1]));
@@ -83,7 +83,7 @@ static inline struct bbr_subscriber *subscriber(u32 i)
 	return &w->sub[i];
 }
 
-/* Does the connection of this event concern the subscriber? */
+/* True if the connection of this event concerns the subscriber. */
 static inline bool is_listening(u32 i, const struct bbr_subscriber *sub, const struct bbr_event *e)
 {
 	if (sub->lease_ns < e->time_ns) { /* its monitor is gone, or stopped */
@@ -99,7 +99,7 @@ static inline void count_ack(struct bbr_subscriber *sub)
 	__sync_fetch_and_add(&sub->acks, 1);
 }
 
-/* Does a subscriber that is listening want a report of this ACK? */
+/* True if a subscriber that is listening wants a report of this ACK. */
 static inline bool is_sampled(u32 i, const struct bbr_subscriber *sub, struct watched_conn *conn,
 			      bool starts_round)
 {

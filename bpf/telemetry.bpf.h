@@ -27,7 +27,7 @@ static inline bool somebody_watches(void)
 	return unlikely(active_subscribers());
 }
 
-/* Is there anything to do for monitors? The mark in b says that there is something to free. */
+/* True if there is anything to do for monitors, such as to free what the mark in b stands for. */
 static inline bool is_watched(const struct bbr *b)
 {
 	return somebody_watches() || unlikely(b->watched);

@@ -23,7 +23,7 @@ bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4
  */
 void prefix_mask(__u32 mask[4], int len);
 
-/* Is it IPv4, ::ffff:a.b.c.d? */
+/* True if it is IPv4, ::ffff:a.b.c.d. */
 bool address_is_v4(const __u32 addr[4]);
 
 bool parse_port(const char *option, const char *s, __u16 *port);

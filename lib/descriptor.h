@@ -33,7 +33,7 @@ enum field_unit {
 	FIELD_BYTE_RATE, /* bytes per second; shown in bits per second */
 	FIELD_SAMPLE_RATE, /* rate sample: rs_delivered in rs_interval_us; in bits per second */
 	FIELD_GAIN, /* 256 = 1.0 */
-	FIELD_FLAG, /* are any of the bits of `mask` set? */
+	FIELD_FLAG, /* true if any bit of `mask` is set */
 	FIELD_NAME, /* an index of `names` */
 };
 

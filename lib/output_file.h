@@ -27,7 +27,7 @@ int output_open_fd(const char *path, int flags, bool is_named);
 int output_reach(const char *path, bool is_named);
 void output_forget(void);
 
-/* Is it still the file that has this name? To be asked before it is removed. */
+/* True if it is still the file that has this name. Check this before you remove it. */
 bool output_is_named_so(int fd, const char *path);
 
 /* As output_open_fd(), for an empty file; a named "-" is stdout. NULL: has printed why. */

@@ -62,16 +62,16 @@ struct bbr {
 			u32 mode : 3, /* enum bbr_mode */
 				prev_ca_state : 3, /* enum tcp_ca_state on the previous ACK */
 				packet_conservation : 1, /* first round of recovery */
-				round_start : 1, /* did this ACK start a round? */
-				idle_restart : 1, /* restarting after idle? */
-				probe_rtt_round_done : 1, /* a whole round at probe_rtt_cwnd? */
-				lt_is_sampling : 1, /* taking long-term (lt) samples? */
+				round_start : 1, /* this ACK started a round */
+				idle_restart : 1, /* restarting after idle */
+				probe_rtt_round_done : 1, /* a round at probe_rtt_cwnd is over */
+				lt_is_sampling : 1, /* taking long-term (lt) samples */
 				lt_rtt_cnt : 7, /* rounds of this interval, or of using lt_bw */
-				lt_use_bw : 1, /* is lt_bw the estimate of bandwidth? */
-				full_bw_reached : 1, /* was the pipe filled? */
+				lt_use_bw : 1, /* lt_bw is the estimate of bandwidth */
+				full_bw_reached : 1, /* the pipe was full once */
 				steps : 5, /* transitions of this callback: bit per reason */
 				cycle_idx : 3, /* phase of PROBE_BW's gain cycle */
-				has_seen_rtt : 1, /* was the pacing rate set from a measured RTT? */
+				has_seen_rtt : 1, /* the pacing rate follows from a measured RTT */
 				watched : 1, /* shell: a monitor made it allocate storage */
 				unused : 1;
 		};

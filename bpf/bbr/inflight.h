@@ -15,7 +15,7 @@
 #define BBR_BDP_MAX (1u << 26)
 #define BBR_SRTT_MAX (1u << 24) /* us: times any rate that a parameter can set, 63 bits */
 
-/* Is bw or min_rtt pinned rather than measured? */
+/* True if a parameter pins bw or min_rtt. */
 static inline bool bbr_is_pinned(const struct bbr_sock *sk)
 {
 	return OPTION(sk, pin_bw) | OPTION(sk, pin_min_rtt);
@@ -85,9 +85,9 @@ static inline u32 bbr_inflight(const struct bbr *b, const struct bbr_sock *sk, u
 }
 
 /*
- * Of `inflight` packets, how many will be in the network when the next one departs? When inflight is
- * to grow, the burst that leaves then may be the one that reaches the target, so it counts. When it
- * is to shrink, what matters is how low it gets just before.
+ * Returns how many of `inflight` packets will be in the network when the next one departs. When
+ * inflight is to grow, the departing burst counts, because it may reach the target. When inflight
+ * is to shrink, the low point just before the burst matters.
  */
 static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bbr_sock *sk,
 					    u32 inflight)
@@ -98,8 +98,8 @@ static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bb
 }
 
 /*
- * Will inflight at the EDT reach the target of a gain above 1? Not if it is below gain * BDP now:
- * it gains at most one burst, and the target includes at least one, too (tso_budget).
+ * True if inflight at the EDT will reach the target of a gain above 1. If it is below gain * BDP
+ * now, it will not: it gains at most one burst, and the target includes at least one (tso_budget).
  */
 static inline bool bbr_is_inflight_at_least(const struct bbr *b, const struct bbr_sock *sk,
 					    u32 inflight, u32 bw, u32 gain)

@@ -41,9 +41,9 @@ static inline void minmax_promote(struct minmax *m, struct minmax_sample sample)
 }
 
 /*
- * Does a sample of time t that is below all three leave them as they are? Not if the first is older
- * than the window. (If it is not, neither are the others: their times rise.) Nor if one is due for
- * renewal, which happens only while it is as old as the one before it.
+ * True if a sample of time t that is below all three changes none of them. It changes one if the
+ * first is older than the window (their times rise, so the others are younger), or if one is due
+ * for renewal, which happens only while it is as old as the one before it.
  */
 static inline bool minmax_is_settled(const struct minmax *m, u32 win, u32 t)
 {

@@ -37,9 +37,9 @@ static inline u64 bbr_sample_bw(const struct bbr_rs *rs)
 }
 
 /*
- * Is the delivery rate below bw? floor(a / b) < v exactly if a < v * b, so there is no need to
- * divide. (Not if b is 0: the rate is then 0, which is below, but this returns false. The caller
- * then takes the long way, to the same result.)
+ * True if the delivery rate is below bw. floor(a / b) < v exactly if a < v * b, so there is no need
+ * to divide. (If b is 0, the rate is 0, which is below bw, but this returns false. The caller then
+ * gets the same result from the full computation.)
  */
 static inline bool bbr_is_sample_below(const struct bbr_rs *rs, u32 bw)
 {

@@ -9,7 +9,7 @@
 
 #include "common/rate.h"
 
-/* Does a parameter set or bound the rate, whatever the model says? */
+/* True if a parameter sets or bounds the rate, whatever the model says. */
 static inline bool bbr_is_rate_bounded(const struct bbr_sock *sk)
 {
 	return OPTION(sk, pacing_rate) | OPTION(sk, min_pacing_rate) | OPTION(sk, max_pacing_rate);

@@ -45,7 +45,7 @@
 	C(init_rtt, 1, USEC, BBR_V(1000), 1, 10000000, \
 	  "RTT for the first pacing rate, before one is measured (mainline: 1 ms)") \
 	C(min_tso_rate, 1, BITRATE, BBR_V(1200000), 0, 1000000000, \
-	  "below this pacing rate packets are sent one at a time") \
+	  "below this pacing rate TCP sends one packet at a time") \
 	C(min_tso_segs, 1, PACKETS, BBR_V(2), 1, 127, \
 	  "minimum segments of a TSO burst from min_tso_rate on (mainline: 2, unnamed)") \
 	C(tso_segs_max, 1, PACKETS, BBR_V(127), 1, 127, \
@@ -65,7 +65,7 @@
 	C(lt_intvl_min_time, 1, MSEC, BBR_V(1), 1, 10000, \
 	  "policer: minimum length of an interval (mainline: 1 ms, unnamed)") \
 	C(lt_loss_thresh, 1, GAIN, BBR_V(50), 1, 256, \
-	  "policer: an interval is lossy from this lost/delivered on") \
+	  "policer: least lost/delivered of a lossy interval") \
 	C(lt_bw_ratio, 1, GAIN, BBR_V(32), 0, 256, \
 	  "policer: intervals are consistent if their rates differ by at most this share") \
 	C(lt_bw_diff, 1, BITRATE, BBR_V(4000), 0, 1000000000, \
@@ -81,7 +81,7 @@
 	C(extra_acked_max, 1, USEC, BBR_V(100000), 0, 1000000, \
 	  "cwnd for ACK aggregation is at most bw times this") \
 	C(ack_epoch_max, 1, PACKETS, BBR_V(1048576), 1, 1048576, \
-	  "an epoch of ACK aggregation ends when this much was ACKed") \
+	  "an epoch of ACK aggregation ends after this many ACKed packets") \
 	C(sndbuf_expand, 1, COUNT, BBR_V(3), 2, 16, \
 	  "send buffer in multiples of cwnd: BBR may slow-start even in recovery") \
 	O(pin_bw, 1, KBITRATE, BBR_V(0), 0, 500000000, \
@@ -101,7 +101,7 @@
 	O(probe_rtt_bdp_gain, 1, GAIN, BBR_V(0), 0, 256, \
 	  "cwnd in PROBE_RTT as a share of the BDP, at least probe_rtt_cwnd; 0: probe_rtt_cwnd") \
 	O(probe_rtt_cwnd_gain, 1, GAIN, BBR_V(0), 0, 256, \
-	  "cwnd in PROBE_RTT as a share of the one before it, at least what the two before give; 0: off") \
+	  "cwnd in PROBE_RTT as a share of the cwnd before it; the largest of the three settings applies; 0: off") \
 	O(cycle_len, 1, COUNT, BBR_V(8), 2, 8, \
 	  "phases of PROBE_BW's cycle: it uses this many of the first probe_bw_gains") \
 	O(drain_to_target, 1, COUNT, BBR_V(0), 0, 1, \

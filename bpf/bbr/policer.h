@@ -29,9 +29,9 @@ static inline void bbr_reset_lt_bw_sampling(struct bbr *b, const struct bbr_sock
 }
 
 /*
- * Do two rates agree within an eighth of the older one, or within 4 kbit/s? The products have 32
- * bits, as in mainline: they wrap from a difference of 1 packet per microsecond on, and from a rate
- * of 8.
+ * True if two rates agree within an eighth of the older one, or within 4 kbit/s. The products have
+ * 32 bits, as in mainline: they wrap from a difference of 1 packet per microsecond on, and from a
+ * rate of 8.
  */
 static inline bool bbr_lt_bw_is_consistent(const struct bbr_sock *sk, u32 old, u32 bw)
 {

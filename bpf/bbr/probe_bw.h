@@ -53,7 +53,7 @@ static inline void bbr_enter_probe_bw(struct bbr *b, const struct bbr_sock *sk,
 		bbr_begin_cycle(b, sk, min_u32(b->cycle_idx, BBR_PHASE_CRUISE));
 }
 
-/* Has this phase (with drain_to_target: this cycle) lasted longer than `min_rtts` times min_rtt? */
+/* True if this phase (with drain_to_target: this cycle) is older than `min_rtts` times min_rtt. */
 static inline bool bbr_is_cycle_older(const struct bbr *b, const struct bbr_sock *sk, u32 min_rtts)
 {
 	return stamp_us_delta(IN(sk, delivered_mstamp), b->cycle_mstamp) >
@@ -61,8 +61,8 @@ static inline bool bbr_is_cycle_older(const struct bbr *b, const struct bbr_sock
 }
 
 /*
- * Must probing stop? It does at a loss. With ignore_loss it stops after as many min_rtts as the
- * cycle has phases, so that it does not go on for ever.
+ * True if probing must stop: at a loss, or with ignore_loss after as many min_rtts as the cycle has
+ * phases.
  */
 static inline bool bbr_is_path_full(const struct bbr *b, const struct bbr_sock *sk,
 				    const struct bbr_rs *rs)
@@ -74,7 +74,7 @@ static inline bool bbr_is_path_full(const struct bbr *b, const struct bbr_sock *
 	return rs->losses;
 }
 
-/* Has inflight reached the target of a phase that probes or drains? */
+/* True if inflight has reached the target of a phase that probes or drains. */
 static inline bool bbr_is_inflight_reached(const struct bbr *b, const struct bbr_sock *sk,
 					   const struct bbr_rs *rs, bool is_full_length)
 {
@@ -98,7 +98,7 @@ static inline bool bbr_is_inflight_reached(const struct bbr *b, const struct bbr
 					 bbr_inflight(b, sk, bw, BBR_UNIT);
 }
 
-/* Is it time for the next phase? Cruising does not change the queue, so only the clock decides. */
+/* True if the next phase is due. Cruising does not change the queue, so only the clock decides. */
 static inline bool bbr_is_next_cycle_phase(const struct bbr *b, const struct bbr_sock *sk,
 					   const struct bbr_rs *rs)
 {

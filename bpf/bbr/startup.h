@@ -33,7 +33,7 @@ static inline void bbr_check_full_bw_reached(struct bbr *b, const struct bbr_soc
 }
 
 /*
- * Does a parameter keep the pacing rate at or above the path's bandwidth? Then no queue ever
+ * True if a parameter keeps the pacing rate at or above the path's bandwidth, so that no queue ever
  * drains.
  */
 static inline bool bbr_is_drain_in_vain(const struct bbr *b, const struct bbr_sock *sk)

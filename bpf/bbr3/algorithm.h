@@ -124,8 +124,8 @@ static inline u32 bbr_cwnd_gain(const struct bbr *b, const struct bbr_sock *sk)
  * Grows the window towards the target by the number of packets ACKed, like slow start. Cuts it to
  * the target only once the pipe was full, because before that the target is too low. At the target
  * there is nothing left to do for an ACK that reports nothing new (try_fast_path). The quantization
- * budget only raises the target: a window that stays below it need not know it. (Without losses
- * the window is mostly at the target, so that asking would cost more than it saves.)
+ * budget only raises the target: a window that stays below the target does not need it. (Without
+ * losses the window is mostly at the target, so this check would cost more than it saves.)
  */
 static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *sk,
 					  const struct bbr_rs *rs, u32 bw, u32 gain)
@@ -202,8 +202,8 @@ static inline void bbr_update_mode(struct bbr *b, struct bbr_sock *sk, const str
 }
 
 /*
- * Does the ACK report nothing new? The flow is app-limited, its rate is below max_bw, nothing was
- * lost or marked in this loss round, and the window has reached its target.
+ * True if the ACK carries no new information: the flow is app-limited, its rate is below max_bw,
+ * nothing was lost or marked in this loss round, and the window has reached its target.
  */
 static inline bool bbr_is_fast_path(const struct bbr *b, const struct bbr_sock *sk,
 				    const struct bbr_sample *s)
@@ -370,8 +370,8 @@ static inline bool bbr_is_burst_rare(const struct bbr *b, const struct bbr_sock 
 
 /*
  * The stack is about to send: record the losses so far, so that what it sends counts as sent after
- * them. A burst of the rate is what the stack sends by itself (tcp_tso_autosize()), with up to 256
- * bytes more for the RTT as here. It needs to be told only of a longer one.
+ * them. The stack by itself sends a burst that follows from the rate (tcp_tso_autosize()), with up
+ * to 256 bytes more for the RTT as here. So only a longer burst matters.
  */
 static inline u32 bbr_min_tso_segs(const struct bbr *b, struct bbr_sock *sk)
 {

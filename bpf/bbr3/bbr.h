@@ -74,19 +74,19 @@ struct bbr {
 		: 0;
 	u32 inflight_hi : 24, /* packets in flight that were safe; BBR_COUNT_NONE: no limit known */
 		init_cwnd : 7, /* packets */
-		initialized : 1, /* was bbr_init() called? */
+		initialized : 1, /* after bbr_init() */
 		: 0;
 	u32 probe_up_cnt : 24, /* packets to ACK per +1 of inflight_hi; BBR_COUNT_NONE: it stays */
 		probe_up_rounds : 5, /* rounds of UP: each doubles the growth */
-		probe_samples : 1, /* do rate samples reflect what a probe sent? */
-		raising : 1, /* was the last pacing gain above 1? */
-		stopped_risky_probe : 1, /* did the last probe end as a precaution? */
+		probe_samples : 1, /* rate samples reflect the packets of a probe */
+		raising : 1, /* the last pacing gain was above 1 */
+		stopped_risky_probe : 1, /* the last probe ended as a precaution */
 		: 0;
 	u32 probe_up_acks : 24, /* packets ACKed since inflight_hi last grew */
 		extra_acked_win_rtts : 5, /* age of this window in rounds */
-		round_done : 1, /* PROBE_RTT: did a whole round pass at the low window? */
-		loss_in_cycle : 1, /* was something lost since DOWN began? */
-		prev_probe_too_high : 1, /* did the last probe end by losses or marks? */
+		round_done : 1, /* PROBE_RTT: a whole round has passed at the low window */
+		loss_in_cycle : 1, /* a packet was lost since DOWN began */
+		prev_probe_too_high : 1, /* losses or marks ended the last probe */
 		: 0;
 	/*
 	 * Adjacent fields that show that only the clock can end CRUISE: one comparison checks them.
@@ -94,8 +94,8 @@ struct bbr {
 	u32 probe_wait_us : 25, /* from the start of DOWN to the next probe */
 		cycle_idx : 2, /* enum bbr_phase */
 		acks : 3, /* enum bbr_acks */
-		full_bw_now : 1, /* has bandwidth stopped growing? */
-		new_gains : 1, /* were mode or phase entered since the last ACK? */
+		full_bw_now : 1, /* bandwidth has stopped growing */
+		new_gains : 1, /* mode or phase changed since the last ACK */
 		: 0;
 	union {
 		struct {
@@ -117,15 +117,15 @@ struct bbr {
 		struct {
 			u64 mode : 2, /* enum bbr_mode */
 				prev_ca_state : 3, /* enum tcp_ca_state on the previous ACK */
-				idle_restart : 1, /* restarting after idle? */
-				full_bw_reached : 1, /* was the pipe filled? */
-				has_seen_rtt : 1, /* was the pacing rate set from a measured RTT? */
-				loss_in_round : 1, /* was something lost in this loss round? */
+				idle_restart : 1, /* restarting after idle */
+				full_bw_reached : 1, /* the pipe was full once */
+				has_seen_rtt : 1, /* the pacing rate follows from a measured RTT */
+				loss_in_round : 1, /* a packet was lost in this loss round */
 				in_order : 1, /* no loss, no reordering in what is ACKed now */
 				watched : 1, /* shell: a monitor made it allocate storage */
-				try_fast_path : 1, /* did cwnd reach its target? */
-				round_start : 1, /* did this ACK start a round? */
-				loss_round_start : 1, /* did this ACK start a loss round? */
+				try_fast_path : 1, /* cwnd has reached its target */
+				round_start : 1, /* this ACK started a round */
+				loss_round_start : 1, /* this ACK started a loss round */
 				ack_epoch_mstamp : 50; /* us: start of this ACK epoch; 35 years */
 		};
 		u64 flags; /* all of these at once: see kind.h */
@@ -181,11 +181,11 @@ struct bbr_more {
 	u32 alpha_last_delivered_ce;
 	u16 ecn_alpha; /* average share of marked packets, /256 */
 	u8 startup_ecn_rounds; /* rounds of STARTUP with many marks, in a row */
-	u8 ce_state : 1, /* receiver: was the last packet marked? */
-		ecn_eligible : 1, /* does BBR react to marks? */
-		ecn_in_round : 1, /* was something marked in this loss round? */
-		ecn_in_cycle : 1, /* was something marked since DOWN began? */
-		is_app_limited : 1; /* of the last ACK: was its packet sent app-limited? */
+	u8 ce_state : 1, /* receiver: the last packet was marked */
+		ecn_eligible : 1, /* BBR responds to marks */
+		ecn_in_round : 1, /* a packet was marked in this loss round */
+		ecn_in_cycle : 1, /* a packet was marked since DOWN began */
+		is_app_limited : 1; /* the packet of the last ACK was sent app-limited */
 
 	/* The memory of estimate.h. In both rings the newest entry is at the count less 1. */
 	u32 tx_in_flight,
@@ -292,7 +292,7 @@ static inline void bbr_enter_phase(struct bbr *b, enum bbr_phase phase)
 struct bbr_flight {
 	u32 tx_in_flight; /* packets in flight after it was sent, itself included; 0: unknown */
 	s32 lost; /* packets marked lost since it was sent, itself included if it was */
-	bool is_app_limited; /* was it sent while the application had no more data? */
+	bool is_app_limited; /* sent while the application had no more data */
 };
 
 /* A report of losses. Google's stack makes it before the ACK that shows them. */
@@ -306,8 +306,8 @@ struct bbr_lost {
 struct bbr_ack {
 	struct bbr_flight flight;
 	s32 delivered_ce; /* marked packets among those delivered in the sample */
-	bool is_ece; /* does it report marks? */
-	bool acks_tlp; /* does it acknowledge a tail loss probe that was a retransmission? */
+	bool is_ece; /* it reports marks */
+	bool acks_tlp; /* it ACKs a tail loss probe that was a retransmission */
 	struct bbr_lost lost;
 };
 

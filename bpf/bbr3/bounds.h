@@ -10,8 +10,8 @@
 #include "ecn.h"
 
 /*
- * Are we probing for bandwidth, and so risking losses? Then losses do not cut the lower bounds:
- * they only end the probe.
+ * True while we probe for bandwidth, and so risk losses. These do not cut the lower bounds: they
+ * only end the probe.
  */
 static inline bool bbr_is_probing_bw(const struct bbr *b, const struct bbr_sock *sk)
 {
@@ -87,8 +87,8 @@ static inline void bbr_update_congestion_signals(struct bbr *b, struct bbr_sock 
 }
 
 /*
- * Was more than loss_thresh (2 %) of a packet's flight lost? Random losses below that do not reduce
- * inflight.
+ * True if more than loss_thresh (2 %) of a packet's flight was lost. Fewer random losses do not
+ * reduce inflight.
  */
 static inline bool bbr_is_loss_too_high(const struct bbr_sock *sk, const struct bbr_flight *flight)
 {

@@ -131,9 +131,9 @@ static inline u32 bbr_target_inflight(const struct bbr *b, const struct bbr_sock
 }
 
 /*
- * Of `inflight` packets, how many will be in the network when the next one departs? When inflight is
- * to grow, the burst that leaves then may be the one that reaches the target, so it counts. When it
- * is to shrink, what matters is how low it gets just before.
+ * Returns how many of `inflight` packets will be in the network when the next one departs. When
+ * inflight is to grow, the departing burst counts, because it may reach the target. When inflight
+ * is to shrink, the low point just before the burst matters.
  */
 static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bbr_sock *sk,
 					    u32 inflight)

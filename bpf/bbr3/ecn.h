@@ -61,8 +61,8 @@ static inline s32 bbr_ce_ratio(const struct bbr_more *more, const struct bbr_soc
 }
 
 /*
- * Have ecn_thresh (half) of the packets been marked in two rounds in a row (full_ecn_cnt)? Then
- * STARTUP ends.
+ * True if STARTUP must end because ecn_thresh (half) of the packets were marked in two rounds in a
+ * row (full_ecn_cnt).
  */
 static inline bool bbr_is_startup_marked(struct bbr_more *more, const struct bbr_sock *sk,
 					 u32 ce_ratio)
@@ -111,7 +111,7 @@ static inline u32 bbr_cut_by_ecn(const struct bbr_more *more, const struct bbr_s
 	return inflight * (BBR_UNIT - cut) >> BBR_SCALE; /* 24 bits, so no overflow */
 }
 
-/* Are more packets of a sample marked (ecn_thresh, half) than on a path that is merely full? */
+/* True if the sample has more marks (ecn_thresh, half) than a path that is merely full gives. */
 static inline bool bbr_is_ecn_too_high(const struct bbr_sock *sk, const struct bbr_sample *s)
 {
 	u32 most;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Estimates the inputs of version 3 that a stock kernel does not have: bbr_estimate_ack() takes an
- * ACK and fills struct bbr_ack with what Google's stack would have handed out. The algorithm never
- * calls it. Nearly exact are: how much was lost since a packet was sent (from a history of losses),
- * whether an ACK reports marks, that a tail loss probe was ACKed, and that it repaired a loss. Two
- * are approximate: what was in flight when a packet was sent (from what was delivered since, checked
- * against a history of sends), and the flight of a lost packet (that of the packet ACKed last, which
- * was sent shortly before or after it). docs/fidelity.md says how far off they are.
+ * ACK and fills struct bbr_ack with the inputs that Google's stack would have provided. The
+ * algorithm never calls it. These are nearly exact: how much was lost since a packet was sent (from
+ * a history of losses), whether an ACK reports marks, whether it ACKs a tail loss probe, and
+ * whether the probe repaired a loss. Two are approximate: what was in flight when a packet was sent
+ * (from what was delivered since, checked against a history of sends), and the flight of a lost
+ * packet (that of the packet ACKed last, sent shortly before or after it). docs/fidelity.md has
+ * their errors.
  *
- * A wrong guess must be wrong on the careful side: too little in flight and too much lost end a
- * probe too soon, which costs some bandwidth until the next one. Without the second part of the
- * state there is no history; then any loss is too much for a probe. If the kernel knows a packet's
- * flight, nothing is guessed (socket.h: has_flight).
+ * A wrong guess must be on the careful side: too little in flight and too much lost end a probe too
+ * soon, which costs some bandwidth until the next one. Without the second part of the state there
+ * is no history; then any loss is too much for a probe. If the kernel knows a packet's flight,
+ * there is no estimate (socket.h: has_flight).
  */
 #ifndef BBR_ESTIMATE_H
 #define BBR_ESTIMATE_H
@@ -23,8 +24,8 @@
 #define BBR_SKB_TRUESIZE 512 /* the least memory of a packet with data; an ACK takes 2 bytes */
 
 /*
- * True if ECN is off. With ECN, in_order is never set, so an ACK that finds it set need not check for ECN:
- * a connection without it at bbr_init() does not get it later.
+ * True if ECN is off. With ECN, in_order is never set, so an ACK that finds it set need not check
+ * for ECN: a connection without it at bbr_init() does not get it later.
  */
 static inline bool bbr_can_be_in_order(const struct bbr_sock *sk)
 {
@@ -70,11 +71,11 @@ static inline bool bbr_is_round_due(const struct bbr *b, const struct bbr_sock *
 }
 
 /*
- * The same after an ACK out of order: 16 to 32 times a round, so the 64 entries last for two rounds.
- * In CRUISE 4 to 8 times will do, unless packets were seen reordered: then only the entries count.
- * The highest bit in which `delivered` changes is that of the power of 2 of which it reaches a
- * multiple. Losses are due at once: the entry parts what was sent before from their retransmissions.
- * An ACK that delivers nothing replaces the last entry.
+ * The same after an ACK out of order: 16 to 32 times a round, so the 64 entries last for two
+ * rounds. In CRUISE 4 to 8 times will do, unless packets were seen reordered: then only the entries
+ * count. The highest bit in which `delivered` changes is that of the power of 2 of which it reaches
+ * a multiple. Losses are due at once: the entry parts what was sent before from their
+ * retransmissions. An ACK that delivers nothing replaces the last entry.
  */
 static inline bool bbr_is_send_due(const struct bbr *b, const struct bbr_sock *sk,
 				   const struct bbr_rs *rs)
@@ -363,8 +364,8 @@ static inline void bbr_note_timeout(const struct bbr_sock *sk, u8 ca_state)
 }
 
 /*
- * True if a tail loss probe that was a retransmission has repaired a loss. Then the stack reduces the
- * window although nothing was marked lost and the ACK reports no marks.
+ * True if a tail loss probe that was a retransmission has repaired a loss. Then the stack reduces
+ * the window although nothing was marked lost and the ACK reports no marks.
  */
 static inline bool bbr_is_tail_loss(const struct bbr_sock *sk, u8 ca_state, u32 marked)
 {

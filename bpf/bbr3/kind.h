@@ -122,8 +122,8 @@ static inline bool bbr_is_quiet_in(const struct bbr *b, enum bbr_phase phase)
 
 /*
  * True if the next probe is not due whatever this ACK reports. The ACK may begin a round, so that
- * one counts. bdp: the BDP has no fewer packets when the phase is updated. Until then cwnd stays. So
- * the target does not become lower than what is compared here.
+ * one counts. bdp: a lower limit of the BDP when the phase is updated. Until then cwnd stays, so
+ * the target is at least the value that is compared here.
  */
 static inline bool bbr_is_probe_far(const struct bbr *b, const struct bbr_sock *sk, u64 bdp)
 {
@@ -194,10 +194,11 @@ static inline bool bbr_stays_in_down(const struct bbr *b, const struct bbr_sock 
 
 /*
  * True if a rule may read the flight of an ACK. In TCP_CA_Open in_order depends on it, and with ECN
- * the next probe does. Elsewhere STARTUP judges it at the end of a loss round. Otherwise it could only raise inflight_hi, unless a probe sent it.
- * Without a known inflight_hi it cannot. In DOWN and CRUISE, once the probe's ACKs are in, the
- * flight of a packet ACKed in a recovery is not above it: the packet was sent within a window that
- * inflight_hi bounds. (Google's recordings have 42,562 such ACKs. None raises it.)
+ * the next probe does. Elsewhere STARTUP judges it at the end of a loss round. Otherwise it could
+ * only raise inflight_hi, unless a probe sent it. Without a known inflight_hi it cannot. In DOWN
+ * and CRUISE, once the probe's ACKs are in, the flight of a packet ACKed in a recovery is not above
+ * it: the packet was sent within a window that inflight_hi bounds. (Google's recordings have 42,562
+ * such ACKs. None raises it.)
  */
 static inline bool bbr_needs_flight(const struct bbr *b, const struct bbr_sock *sk,
 				    const struct bbr_rs *rs)

@@ -105,7 +105,7 @@ static inline void bbr_update_max_bw(struct bbr *b, const struct bbr_sample *s)
 static inline void bbr_advance_max_bw(struct bbr *b)
 {
 	if (!b->bw_hi[1])
-		return; /* nothing was sampled since: what is known stays */
+		return; /* no new sample: max_bw stays */
 	b->bw_hi[0] = b->bw_hi[1];
 	b->bw_hi[1] = 0;
 }
@@ -124,8 +124,8 @@ static inline void bbr_advance_latest_delivery(struct bbr *b, const struct bbr_s
 }
 
 /*
- * Does a loss round begin? The first loss starts one, independently of the packet-timed round, so
- * that it covers the whole flight in which something was lost.
+ * Begins a loss round at the first loss, independently of the packet-timed round, so that it covers
+ * the whole flight in which something was lost.
  */
 static inline void bbr_update_loss_round(struct bbr *b, const struct bbr_sock *sk,
 					 const struct bbr_rs *rs)

@@ -3,7 +3,7 @@
  * Every constant of BBR version 3, and every option (bpf_bbr/params.h explains the table).
  *
  * The defaults are those of Google's v3 (branch v3 of github.com/google/bbr); "the draft" is
- * draft-ietf-ccwg-bbr. Where Google uses a constant without a name, the help text says so. "Round"
+ * draft-ietf-ccwg-bbr. "Unnamed" marks a constant without a name in Google's code. "Round"
  * is a packet-timed round trip. Options do not exist in Google's code: 0 turns one off, as in
  * Google's.
  *
@@ -18,7 +18,7 @@
 /* clang-format off */
 #define BBR_PARAMS(C, O) \
 	C(startup_pacing_gain, 1, GAIN, BBR_V(710), 256, 4095, \
-	  "STARTUP's pacing gain: 4 ln 2, the lowest with which what is sent doubles each round") \
+	  "STARTUP's pacing gain: 4 ln 2, the lowest that doubles the rate each round") \
 	C(startup_cwnd_gain, 1, GAIN, BBR_V(512), 256, 4095, \
 	  "cwnd gain in STARTUP and DRAIN") \
 	C(startup_cwnd, 1, GAIN, BBR_V(512), 256, 4095, \
@@ -30,7 +30,7 @@
 	C(cwnd_gain, 1, GAIN, BBR_V(512), 256, 4095, \
 	  "PROBE_BW's cwnd gain: 2 BDP tolerate delayed and stretched ACKs") \
 	C(probe_up_cwnd_gain, 1, GAIN, BBR_V(64), 0, 4095, \
-	  "added to cwnd_gain in UP, so that cwnd does not stop what probes (Google: 1/4 x bw_probe_cwnd_gain)") \
+	  "added to cwnd_gain in UP, so that cwnd does not limit the probe (Google: 1/4 x bw_probe_cwnd_gain)") \
 	C(probe_rtt_gain, 1, GAIN, BBR_V(256), 64, 4095, \
 	  "PROBE_RTT's pacing and cwnd gain (Google: 1.0, unnamed)") \
 	C(idle_restart_gain, 1, GAIN, BBR_V(256), 64, 4095, \
@@ -42,7 +42,7 @@
 	C(init_rtt, 1, USEC, BBR_V(1000), 1, 10000000, \
 	  "RTT for the first pacing rate, before one is measured (Google: 1 ms)") \
 	C(tso_rtt, 1, USEC, BBR_V(512), 0, 1000000, \
-	  "a burst may have 64 KB, halved for each of this in min_rtt (2^bbr_tso_rtt_shift); 0: rate alone decides") \
+	  "a burst may have 64 KB, halved for each multiple of this in min_rtt (2^bbr_tso_rtt_shift); 0: only the rate counts") \
 	C(tso_budget, 1, COUNT, BBR_V(3), 0, 16, \
 	  "least cwnd target in TSO bursts: one each in qdisc, sender's NIC, receiver's GRO") \
 	C(probe_up_extra, 1, PACKETS, BBR_V(2), 0, 1000, \
@@ -50,7 +50,7 @@
 	C(min_rtt_win, 1, MSEC, BBR_V(10000), 100, 3600000, \
 	  "window of the minimum filter of RTT") \
 	C(probe_rtt_win, 1, MSEC, BBR_V(5000), 100, 3600000, \
-	  "PROBE_RTT follows when no lower RTT was met for this long; at most min_rtt_win") \
+	  "PROBE_RTT follows after this time without a lower RTT; at most min_rtt_win") \
 	C(probe_rtt_duration, 1, MSEC, BBR_V(200), 0, 10000, \
 	  "minimum time at the low window in PROBE_RTT; 0 turns PROBE_RTT off") \
 	C(probe_rtt_cwnd_gain, 1, GAIN, BBR_V(128), 0, 256, \
@@ -60,23 +60,23 @@
 	C(full_bw_rounds, 1, ROUNDS, BBR_V(3), 1, 3, \
 	  "rounds without such growth after which the pipe counts as full (bbr_full_bw_cnt)") \
 	C(full_loss_cnt, 1, COUNT, BBR_V(6), 0, 15, \
-	  "STARTUP ends by losses only if so many ACKs of a round told of some; 0: never") \
+	  "STARTUP ends after this many loss events in a round; 0: never") \
 	C(full_ecn_cnt, 1, ROUNDS, BBR_V(2), 0, 15, \
-	  "STARTUP ends after so many rounds in a row with ecn_thresh of the packets marked; 0: never") \
+	  "STARTUP ends after this many rounds in a row with ecn_thresh of the packets marked; 0: never") \
 	C(loss_thresh, 1, GAIN, BBR_V(5), 1, 255, \
 	  "inflight is too high if more of it is lost than this share: 2 %") \
 	C(beta, 1, GAIN, BBR_V(76), 0, 256, \
 	  "share by which a loss cuts the bounds: 0.3") \
 	C(inflight_headroom, 1, GAIN, BBR_V(38), 0, 256, \
-	  "share of inflight_hi that is left to other flows while not probing: 0.15") \
+	  "share of inflight_hi left to other flows while not probing: 0.15") \
 	C(probe_max_rounds, 1, ROUNDS, BBR_V(63), 1, 255, \
-	  "probe at least each so many rounds: as Reno would at 25 Mbit/s and 30 ms (bbr_bw_probe_max_rounds)") \
+	  "maximum rounds between probes: as Reno would at 25 Mbit/s and 30 ms (bbr_bw_probe_max_rounds)") \
 	C(probe_rand_rounds, 1, ROUNDS, BBR_V(2), 1, 255, \
 	  "the count of these rounds starts at random below this (bbr_bw_probe_rand_rounds)") \
 	C(probe_wait, 1, USEC, BBR_V(2000000), 0, 10000000, \
 	  "least time from one probe to the next (bbr_bw_probe_base_us)") \
 	C(probe_wait_rand, 1, USEC, BBR_V(1000000), 1, 6000000, \
-	  "random time below this is added, so that flows do not probe together (bbr_bw_probe_rand_us)") \
+	  "upper limit of a random addition, so that flows do not probe together (bbr_bw_probe_rand_us)") \
 	C(extra_acked_gain, 1, GAIN, BBR_V(256), 0, 4095, \
 	  "share of the measured ACK aggregation to add to cwnd; 0: none of it") \
 	C(extra_acked_win, 1, ROUNDS, BBR_V(5), 1, 31, \
@@ -86,15 +86,15 @@
 	C(extra_acked_max, 1, USEC, BBR_V(100000), 0, 10000000, \
 	  "cwnd for ACK aggregation is at most bw times this (the draft: no bound)") \
 	C(ack_epoch_max, 1, PACKETS, BBR_V(1048576), 1, 1048576, \
-	  "an epoch of ACK aggregation ends when this much was ACKed") \
+	  "an epoch of ACK aggregation ends after this many ACKed packets") \
 	C(ecn_max_rtt, 1, USEC, BBR_V(5000), 0, 10000000, \
-	  "ECN is heeded only if min_rtt is at most this; 0: always") \
+	  "respond to ECN only if min_rtt is at most this; 0: always") \
 	C(ecn_alpha_gain, 1, GAIN, BBR_V(16), 0, 256, \
 	  "weight of a round in the average share of marked packets, alpha: 1/16") \
 	C(ecn_alpha_init, 1, GAIN, BBR_V(256), 0, 256, \
-	  "alpha to begin with: high, so that a flow gives way at once") \
+	  "initial alpha: high, so that a flow yields at once") \
 	C(ecn_factor, 1, GAIN, BBR_V(85), 0, 256, \
-	  "marks cut inflight_lo by this times alpha: 1/3; 0: ECN is not heeded") \
+	  "marks cut inflight_lo by this times alpha: 1/3; 0: no response to ECN") \
 	C(ecn_thresh, 1, GAIN, BBR_V(128), 0, 256, \
 	  "inflight is too high if more than this share is marked; 0: never") \
 	C(ecn_reprobe_gain, 1, GAIN, BBR_V(128), 0, 256, \
@@ -104,15 +104,15 @@
 	C(tail_loss, 1, COUNT, BBR_V(1), 0, 1, \
 	  "1: a loss that a tail loss probe repaired counts as one (bbr_loss_probe_recovery)") \
 	C(fast_path, 1, COUNT, BBR_V(1), 0, 1, \
-	  "1: ACKs of an application-limited flow that tell nothing new skip most of the work") \
+	  "1: ACKs of an application-limited flow that carry no new information skip most of the work") \
 	C(sndbuf_expand, 1, COUNT, BBR_V(3), 2, 16, \
 	  "send buffer in multiples of cwnd: BBR may slow-start even in recovery") \
 	O(drain_max_rounds, 1, ROUNDS, BBR_V(0), 0, 3, \
-	  "DRAIN ends after so many rounds (the draft: 3); 0: only when the queue is drained") \
+	  "DRAIN ends after this many rounds (the draft: 3); 0: only when the queue is empty") \
 	O(full_bw_by_round, 1, COUNT, BBR_V(0), 0, 1, \
 	  "1: growth of bandwidth counts at the start of a round only (the draft); 0: on each ACK") \
 	O(cruise_above_hi, 1, COUNT, BBR_V(0), 0, 1, \
-	  "1: CRUISE leaves inflight_lo as it is (the draft); 0: takes it down to inflight_hi")
+	  "1: CRUISE leaves inflight_lo unchanged (the draft); 0: lowers it to inflight_hi")
 /* clang-format on */
 
 /* One full set of parameters, each in the unit of its line above. */

@@ -90,7 +90,7 @@ static inline void bbr_start_up(struct bbr *b, const struct bbr_sock *sk,
 	bbr_raise_probe_slope(b, sk);
 }
 
-/* Does the window limit inflight, and inflight_hi the window? */
+/* True if the window limits inflight, and inflight_hi the window. */
 static inline bool bbr_is_inflight_hi_limiting(const struct bbr *b, const struct bbr_sock *sk)
 {
 	return IN(sk, cwnd) >= b->inflight_hi && IN(sk, is_cwnd_limited);
@@ -193,7 +193,7 @@ static inline bool bbr_adapt_upper_bounds(struct bbr *b, struct bbr_sock *sk,
 	return false;
 }
 
-/* Would a Reno flow of this BDP have lost a packet since the last probe? */
+/* True if a Reno flow of this BDP would have lost a packet since the last probe. */
 static inline bool bbr_is_reno_probe_time(const struct bbr *b, const struct bbr_sock *sk)
 {
 	u32 rounds = b->rounds_since_probe;
@@ -207,8 +207,8 @@ static inline bool bbr_is_reno_probe_time(const struct bbr *b, const struct bbr_
 }
 
 /*
- * Have marks ceased, with nothing lost? Then the flow that built the queue is gone, and its share
- * is free.
+ * True if marks have ceased and nothing was lost: the flow that built the queue is gone, and its
+ * share is free.
  */
 static inline bool bbr_have_marks_ceased(const struct bbr *b, const struct bbr_sock *sk)
 {
@@ -229,7 +229,7 @@ static inline u32 bbr_reprobe_rounds(const struct bbr *b, const struct bbr_sock 
 	return min_u32(rounds, BBR_PROBE_UP_ROUNDS_MAX);
 }
 
-/* Is it time to probe? If so, starts REFILL. */
+/* Starts REFILL if it is time to probe, and returns whether it did. */
 static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock *sk)
 {
 	if (bbr_have_marks_ceased(b, sk))
@@ -241,7 +241,7 @@ static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock 
 	return b->cycle_idx == BBR_REFILL;
 }
 
-/* Has DOWN done its work: is there headroom, and no queue? */
+/* True if DOWN may end: there is headroom and no queue. */
 static inline bool bbr_is_time_to_cruise(const struct bbr *b, const struct bbr_sock *sk,
 					 const struct bbr_rs *rs)
 {

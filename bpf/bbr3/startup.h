@@ -72,8 +72,8 @@ static inline void bbr_update_ecn(struct bbr *b, struct bbr_sock *sk)
 
 /*
  * Losses end STARTUP if they are more than chance: in recovery, on 6 ACKs of a round
- * (full_loss_cnt), and above 2 % of the flight (loss_thresh). They are judged when the round is
- * over, because only then is it known how much was lost.
+ * (full_loss_cnt), and above 2 % of the flight (loss_thresh). BBR judges them at the end of the
+ * round, when it knows how much was lost.
  */
 static inline bool bbr_is_startup_lossy(const struct bbr *b, const struct bbr_sock *sk)
 {

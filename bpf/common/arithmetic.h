@@ -106,7 +106,7 @@ static inline u64 max_u64(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
-/* Is a before b, for counters and stamps that wrap around? */
+/* True if a is before b, for counters and stamps that wrap around. */
 static inline bool before(u32 a, u32 b)
 {
 	return (s32)(a - b) < 0;

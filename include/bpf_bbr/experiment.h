@@ -31,10 +31,10 @@
 #define EXPERIMENT_VERSION 1 /* rises when an older tool would misread the maps */
 
 /*
- * In an instance: whoever gives a connection this congestion control writes here which profile it
- * gets in place of a rule's. The connection takes the profile, and the place is free again. The
- * socket's ports select the place; if another connection has it, the writer waits. So a connection
- * that nobody writes for checks one word.
+ * In an instance: a program that gives a connection this congestion control writes here which
+ * profile replaces that of the rules. The connection takes the profile, and the place is free
+ * again. The socket's ports select the place; if another connection has it, the writer waits. A
+ * connection outside of experiments checks one word.
  */
 #define INSTANCE_MAP_ASSIGNED ".data.assigned" /* struct assigned_places */
 #define ASSIGNED_PLACES 64
@@ -55,7 +55,7 @@ static inline __u64 assigned_owner(__u64 cookie, __u64 now_ns)
 	return (now_ns >> 20) << 32 | (__u32)~cookie;
 }
 
-/* Is a place with this owner free for the other one? */
+/* True if a place with this owner is free for the other one. */
 static inline int assigned_is_free(__u64 owner, __u64 other)
 {
 	return !owner || (__u32)((other >> 32) - (owner >> 32)) > ASSIGNED_LASTS_MS;
@@ -251,7 +251,7 @@ static inline __u32 experiment_bucket(__u32 above_us)
 
 	if (v < 4)
 		return 0;
-	/* v is 4 to 2^28: how often can it be halved before it is below 8? */
+	/* v is 4 to 2^28; count how often it can be halved before it is below 8 */
 	for (__u32 shift = 16; shift; shift /= 2)
 		if (v >> (shift + 2)) {
 			v >>= shift;

@@ -18,7 +18,7 @@ def is_object(cc):
 
 
 def is_built_here(cc):
-    """Is it an object for comparisons, such as bbr3_estimates.bpf.o? bbrctl loads it, even on kernels whose table of operations
+    """True for an object for comparisons, such as bbr3_estimates.bpf.o. bbrctl loads it, even on kernels whose table of operations
     does not match it, where bpftool refuses it."""
     return is_object(cc) and pathlib.Path(cc).parent == BUILD
 
@@ -37,7 +37,7 @@ def is_ours(cc):
 
 
 def is_missing(cc):
-    """Does it have the name of one of ours, which is not built?"""
+    """True if it has the name of one of ours, which is not built."""
     return cc.startswith("bpf_") and not is_file(cc) and not is_ours(cc)
 
 
@@ -52,7 +52,7 @@ def load_options(cc):
 
 
 def needs_ecn(cc):
-    """Does it negotiate ECN by itself? Then its SYN is marked, and a listener refuses ECN unless its own cc does so, too."""
+    """True if it negotiates ECN by itself. Then its SYN is marked, and a listener refuses ECN unless its own cc does so, too."""
     return cc == "dctcp" or cc.endswith("_ecn")
 
 

@@ -98,7 +98,7 @@ def _step_cc(step, compared):
 
 
 def uses_bbr(run):
-    """Does it have a flow that bbrmon can show?"""
+    """True if it has a flow that bbrmon can show."""
     return any(cc == "bbr" or congestion_controls.is_ours(cc) for cc in used_ccs(run.point, run.cc))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Does one input give one result? Makes the same run many times, beside other load, and counts the results."""
+"""Checks that one input gives one result: makes the same run many times, beside other load, and counts the results."""
 import collections
 import contextlib
 import hashlib

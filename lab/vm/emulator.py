@@ -101,7 +101,7 @@ def _lose_flags(kernel):
 
 @functools.lru_cache
 def loses_flags(kernel):
-    """Does the emulator corrupt the CPU's flags? It is tested once, and the cache keeps the answer."""
+    """True if the emulator corrupts the CPU's flags. The lab tests this once; the cache keeps the answer."""
     known = CACHE / "loses_flags" / hash_of(path_and_version()[1], FLAGS.read_bytes())
     if not known.exists():
         answer = str(_lose_flags(kernel))

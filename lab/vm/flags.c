@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Does the CPU keep its flags over cmpxchg16b? That instruction changes ZF and nothing else. TCG of QEMU 7.2 takes the flags
- * for those of an older instruction and leaves the bits of an operand in them: of the one that is compared right before it.
- * If an interrupt comes then, bit 17 (VM) is one that no return from it survives.
+ * Checks that the CPU keeps its flags over cmpxchg16b, which changes ZF and nothing else. TCG of QEMU 7.2 leaves bits of an
+ * operand of the preceding comparison in the flags. If an interrupt comes then, no return from it survives bit 17 (VM).
  *
  * Exits with 0 if all are kept, else with 1. As process 1, so as all that a guest boots, it switches the machine off.
  */

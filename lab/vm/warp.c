@@ -120,14 +120,14 @@ ssize_t read(int fd, void *value, size_t size)
 	return libc_read(fd, value, size);
 }
 
-/* Is the CPU halted until a timer of the guest expires? Not while the guest is stopped. */
+/* True if the CPU is halted until a timer of the guest expires, and the guest is not stopped. */
 static bool waits_for_timer(void)
 {
 	return use_icount && runstate_is_running() && all_cpu_threads_idle() &&
 	       qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL) >= 0;
 }
 
-/* Has the clock reached a timer that has not run yet? The CPU's thread runs it itself. */
+/* True if the clock has reached a timer that has not run yet. The CPU's thread runs it itself. */
 static bool is_at_timer(void)
 {
 	return qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL) == 0;

@@ -30,7 +30,7 @@ static int read_attach(__u32 map_id, struct bbr_attach *attach)
 	return error;
 }
 
-/* Is the program ours? Returns 1, 0, or -errno. */
+/* Returns 1 if the program is ours, 0 if not, or -errno. */
 static int is_ours(const struct sockops_prog *prog, struct bbr_attach *attach)
 {
 	int error = -ENOENT;
@@ -51,7 +51,7 @@ int attachment_check(int prog_fd)
 	return ret < 0 ? ret : ret ? 0 : -EAGAIN;
 }
 
-/* Does the program have the mark of what an apply made? Returns 1, 0, or -errno. */
+/* Returns 1 if an apply made the program (its mark), 0 if not, or -errno. */
 static int is_applied(const struct sockops_prog *prog)
 {
 	int ret = 0;

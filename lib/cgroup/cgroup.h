@@ -87,7 +87,7 @@ struct attachment {
  */
 int cgroup_program(int cgroup_fd, struct bbr_attach *attach);
 
-/* Will the loaded program be found in a cgroup? Returns 0, -EAGAIN if not, or another -errno. */
+/* Returns 0 if tools will find the loaded program in a cgroup, -EAGAIN if not, or another -errno. */
 int attachment_check(int prog_fd);
 
 /*

@@ -35,7 +35,7 @@ void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints the error for -errno of a bpf() call: "what: why". Returns EXIT_REFUSED. */
 int err_bpf(int error, const char *what);
 
-/* Was -v given? */
+/* True with -v. */
 bool err_is_verbose(void);
 
 /*

@@ -199,7 +199,7 @@ static bool is_plain(const struct json *j, char c)
 	return !j->is_in_script || (c != '<' && c != '/');
 }
 
-/* Is it a control character of eight bits? A terminal obeys it, also in JSON. */
+/* True for a control character of eight bits, which a terminal obeys, also in JSON. */
 static bool is_c1(const char *text)
 {
 	return (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] >= 0x80 &&

@@ -24,7 +24,7 @@ struct json {
 	bool breaks_line; /* see json_new_line() */
 	bool has_members; /* the innermost object or array has some */
 	unsigned int depth;
-	__u64 arrays; /* a bit for each depth: is it an array? */
+	__u64 arrays; /* a bit for each depth, set for an array */
 };
 
 /* Begins an object on one line, or an object or array over several lines. */

@@ -186,7 +186,7 @@ int privileges_aside(const char *what, unsigned int descriptors, int (*look)(voi
 		close(fds[1]);
 	}
 	if (pid < 0) {
-		err("%s: cannot be read in a process of its own: %s", what, strerror(errno));
+		err("%s: cannot be read in a separate process: %s", what, strerror(errno));
 		return EXIT_REFUSED;
 	}
 	if (!pid)

@@ -22,7 +22,7 @@
  */
 const char *text_shown(const char *text);
 
-/* Is it UTF-8? */
+/* True if it is UTF-8. */
 bool text_is_utf8(const char *text);
 
 /* Puts text into quotes, whatever it is. Returns its length; cuts what does not fit into size. */

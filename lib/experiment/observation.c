@@ -214,7 +214,7 @@ void distribution_free(struct distribution *d)
 	free(d->at);
 }
 
-/* How many points have less than this many below, or at most this many? */
+/* How many points have less than this many below, or at most this many. */
 static size_t points_below(const struct distribution *d, double below, bool or_equal)
 {
 	size_t low = 0, high = d->n;

@@ -38,7 +38,7 @@ struct observations observations_collect(const struct metric *metric, const stru
 					 int arm, int size_class);
 void observations_free(struct observations *o);
 
-/* How much of an observation is below x, of 1? */
+/* The share of an observation that is below x, of 1. */
 double observation_below(const struct observation *o, double x);
 
 double observations_mean(const struct observation *at, size_t n); /* n > 0 */

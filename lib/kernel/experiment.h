@@ -36,13 +36,13 @@ void experiments_free(struct experiment_handle *list, int n);
 int experiment_find(const char *name, struct experiment_handle *h);
 void experiment_close(struct experiment_handle *h);
 
-/* Is it still attached? It may have been stopped since it was found, or its cgroup removed. */
+/* True if it is still attached. It may have ended since we found it, or its cgroup may be gone. */
 bool experiment_is_running(const struct experiment_handle *h);
 
-/* Will the loaded program be found in a cgroup? Returns 0, -EAGAIN if not, or another -errno. */
+/* Returns 0 if tools will find the loaded program in a cgroup, -EAGAIN if not, or another -errno. */
 int experiment_check(int prog_fd);
 
-/* Can an experiment or an arm have this name: 1 to 15 characters of A-Z a-z 0-9 _ . ? */
+/* True for a name of an experiment or an arm: 1 to 15 characters of A-Z a-z 0-9 _ . */
 bool experiment_name_is_valid(const char *name);
 
 /* The arms' shares as the program uses them: arm 0 gets the rest of EXPERIMENT_SHARES. */

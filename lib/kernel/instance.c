@@ -222,8 +222,8 @@ int instance_check(int cong_control_fd, int init_fd)
 }
 
 /*
- * Is the struct_ops map of this file descriptor an instance, registered now or before? Returns 1 if
- * it is, 0 if not, or -errno.
+ * Returns 1 if the struct_ops map of this file descriptor is an instance, registered now or before,
+ * 0 if not, or -errno.
  */
 static int inspect(int fd, const struct bbr_ops_layout *l, struct instance *inst)
 {

@@ -39,7 +39,7 @@ struct instance {
 	bool supported; /* ABI and algorithm are known here; else only name and *_id are valid */
 };
 
-/* Can a congestion control, and a file, have this name? */
+/* True if a congestion control, and a file, can have this name. */
 bool instance_name_is_valid(const char *name);
 
 /* An instance that negotiates ECN is named so that it can run beside the other. */
@@ -58,7 +58,7 @@ const struct algorithm *instance_name_owner(const char *name);
  */
 bool abi_read(const void *record, size_t size, struct bbr_abi *abi);
 
-/* Do the sizes in a record of our own major make sense? */
+/* True if the sizes in a record of our own major make sense. */
 bool abi_is_sound(const struct bbr_abi *abi);
 
 /*
@@ -89,9 +89,10 @@ int instance_get(const char *name, struct instance *inst);
 void instance_know_layout(const struct bbr_ops_layout *layout);
 
 /*
- * Will these programs be found as those of an instance? libbpf gives maps no names, and programs no
- * maps that their code does not use, if the kernel refuses its probe for that once. Returns 0,
- * -EAGAIN if not, or another -errno.
+ * Returns 0 if the tools will find these programs as those of an instance, -EAGAIN if not, or
+ * another
+ * -errno. If the kernel once refuses libbpf's probe, libbpf gives maps no names, and programs no maps
+ * that their code does not use.
  */
 int instance_check(int cong_control_fd, int init_fd);
 

@@ -50,7 +50,7 @@ int netns_list(const struct netns_known **list);
 /* The one with this inode; NULL: the kernel does not list it. */
 const struct netns_known *netns_find(__u32 inode);
 
-/* Could it not be found from here, though more than sockets keep it? */
+/* True if it could not be found from here, though more than sockets keep it. */
 bool netns_is_unseen(const struct netns_known *k);
 
 /* How many of them are unseen; -errno if that is not known. */

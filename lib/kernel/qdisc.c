@@ -115,7 +115,7 @@ static void take(struct reading *r, const struct nlmsghdr *head)
 	}
 }
 
-/* Is there more to come? */
+/* True if more is to come. */
 static bool read_answer(int fd, struct reading *r)
 {
 	static char buf[1 << 16] __attribute__((aligned(NLMSG_ALIGNTO)));

@@ -16,7 +16,7 @@
 #include "migration/migration.h"
 #include "tuning/profile_map.h"
 
-/* Can a socket get it? The kernel loads a module for it if there is one. */
+/* True if a socket can get it. The kernel loads a module for it if there is one. */
 static int check_available(const char *cc)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error = 0, ret;

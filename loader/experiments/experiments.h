@@ -54,7 +54,7 @@ bool experiment_duration_parse(const char *option, const char *text, __u64 least
  */
 bool cgroup_is_within(const char *path, const char *above);
 
-/* Can a connection match both scopes, of experiments in these cgroups? */
+/* True if a connection can match both scopes, of experiments in these cgroups. */
 bool scopes_overlap(const struct experiment_scope *a, const char *a_cgroup,
 		    const struct experiment_scope *b, const char *b_cgroup);
 
@@ -73,8 +73,8 @@ void share_format(__u32 share, char *buf, size_t size);
  * controls.
  */
 /*
- * Do each arm's congestion control and profile exist? Fills in the indexes of profiles, and in
- * `assigned` the file descriptors of the instances' maps in which an experiment writes a
+ * Checks that each arm's congestion control and profile exist. Fills in the indexes of profiles,
+ * and in `assigned` the file descriptors of the instances' maps in which an experiment writes a
  * connection's profile (-1 for arms without one). Returns EXIT_DONE, for arms_close(), or another
  * status after printing what is missing.
  */

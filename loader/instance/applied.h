@@ -27,7 +27,7 @@ int applied_mark(int prog_fd);
 /* The same for an instance. No error if it is marked already. */
 int applied_mark_instance(const struct instance *inst);
 
-/* Did an apply make the instance the default of this namespace? Returns 1, 0, or -errno. */
+/* Returns 1 if an apply made the instance the default of this namespace, 0 if not, or -errno. */
 int applied_has_default(const struct instance *inst, __u32 inode);
 
 /* Notes that it did, or that this default is not an apply's. Returns 0 or -errno. */

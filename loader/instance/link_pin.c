@@ -119,7 +119,7 @@ static int refuse(const char *name, const char *problem)
 	return EXIT_REFUSED;
 }
 
-/* Is it a pin of this link, or of one that has ended? Returns 1, 0, or -errno. */
+/* Returns 1 if it is a pin of this link or of one that has ended, 0 if not, or -errno. */
 static int is_pin_of(const char *path, __u32 link_id)
 {
 	struct bpf_link_info info = {};

@@ -9,10 +9,10 @@
 #include <linux/types.h>
 
 /*
- * Can the kernel register by link, and would the pin last? Mounts a bpffs and makes the directory
- * if need be, and removes a pin with this name whose link has ended. Returns EXIT_DONE, and
- * *why_plain is NULL or says why to register without a link; or EXIT_REFUSED after printing why
- * neither would do.
+ * Checks that the kernel can register by link, and that the pin would last. Mounts a bpffs and
+ * makes the directory if need be, and removes a pin with this name whose link has ended. Returns
+ * EXIT_DONE, and *why_plain is NULL or says why to register without a link; or EXIT_REFUSED after
+ * printing why neither would do.
  */
 int pin_prepare(const char *name, const char **why_plain);
 

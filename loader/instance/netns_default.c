@@ -423,7 +423,7 @@ struct setting_again {
 	bool has_failed;
 };
 
-/* Does the namespace point at this code already, as far as the kernel tells? */
+/* True if, as far as the kernel shows, the namespace already points at this code. */
 static bool is_current(const struct setting_again *s, const struct netns_known *known)
 {
 	return s->map_id && known && known->is.map_id == s->map_id;

@@ -21,8 +21,8 @@ struct default_of {
 };
 
 /*
- * Is it this instance? false: the name may be the same, but not the code: one with this name was
- * unloaded, and its successor is not the default until somebody sets it again.
+ * True if it is this instance. If false, the name may still be the same: an instance of this name
+ * was unloaded, and its successor is not the default until somebody sets it again.
  */
 bool default_is(const struct default_of *d, const struct instance *inst);
 
@@ -41,7 +41,8 @@ void defaults_free(struct default_of *list, int n);
 int default_set(const char *instance, const char *netns, struct json *j);
 
 /*
- * Is there a namespace with this name? Returns EXIT_DONE, or another status after printing why not.
+ * Returns EXIT_DONE if there is a namespace with this name, or another status after printing why
+ * not.
  */
 int default_check_netns(const char *netns);
 

@@ -145,7 +145,8 @@ int object_check_found(const struct bpf_object *obj)
 		return EXIT_DONE;
 	if (error != -EAGAIN)
 		return err_bpf(error, "cannot look at the loaded BPF program");
-	err("the kernel refused to name the program's maps, so nobody would find the instance");
+	err("the kernel refused to name the program's maps, so the tools would not find the "
+	    "instance");
 	remedy("try again; it may have been short of memory");
 	return EXIT_REFUSED;
 }

@@ -35,8 +35,8 @@ void object_close(struct object *obj);
 int object_load(const struct object *obj);
 
 /*
- * Will bbrctl find the loaded object when it is registered? libbpf gives its maps no names if the
- * kernel refuses a probe for that once. Returns EXIT_DONE, or EXIT_REFUSED after printing why not.
+ * Returns EXIT_DONE if bbrctl will find the loaded object once it is registered, or EXIT_REFUSED
+ * after printing why not: libbpf gives its maps no names if the kernel once refuses a probe.
  */
 int object_check_found(const struct bpf_object *obj);
 

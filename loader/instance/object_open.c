@@ -116,7 +116,7 @@ static int check_abi(struct object *obj)
 		return EXIT_REFUSED;
 	}
 	if (!abi_is_sound(&obj->abi) || !has_maps(obj))
-		return refuse(obj, "its ABI record does not fit what is in it");
+		return refuse(obj, "its ABI record does not match its maps");
 	/*
 	 * The kernel does not freeze a map that is mapped into memory, and libbpf from version 1.6
 	 * on maps it if it can.

@@ -70,7 +70,7 @@ int ops_replace(const struct ops *ops, int link_fd);
 
 void ops_free(struct ops *ops);
 
-/* Does the kernel have a congestion control with this name, of whatever kind? */
+/* True if the kernel has a congestion control with this name, of whatever kind. */
 bool is_registered(const char *name);
 
 /*

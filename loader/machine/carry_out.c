@@ -188,7 +188,7 @@ static void release(struct work *w)
 			close(fds[i]);
 }
 
-/* Does the instance have room for every profile that the plan adds to it? */
+/* Refuses an instance without room for every profile that the plan adds to it. */
 static int check_places(const struct plan *plan, const struct machine_instance *inst)
 {
 	long long connections[BBR_PROFILES];

@@ -88,7 +88,7 @@ void machine_narrow(struct machine *m, const char *name);
 /* The name of a rule's profile. */
 const char *machine_rule_profile(const struct machine_instance *inst, const struct bbr_rule *rule);
 
-/* Does rule i of `a` ask for the same as rule k of `b`, and give the same profile? */
+/* True if rule i of `a` and rule k of `b` have the same conditions and profile. */
 bool machine_same_rule(const struct machine_instance *a, __u32 i, const struct machine_instance *b,
 		       __u32 k);
 

@@ -43,7 +43,7 @@ static struct step *add_removal(struct planning *p, enum step_kind kind, const c
 					add_to(p, &p->plan->left, &p->plan->n_left, kind, name);
 }
 
-/* Is the instance loaded, not in the file, and not ours to unload? All that belongs to it stays. */
+/* True if the instance is loaded, not in the file, and not ours to unload: then it stays whole. */
 static bool is_left(const struct planning *p, const char *name)
 {
 	const struct machine_instance *found = machine_instance(p->found, name);
@@ -58,7 +58,7 @@ static bool is_unloaded(const struct planning *p, const char *name)
 	return found && found->is_ours && !machine_instance(p->wanted, name) && !is_left(p, name);
 }
 
-/* Does the file cover this instance, so that what it does not mention is removed? */
+/* True if the file covers this instance, so that apply removes what the file lacks. */
 static bool is_subject(const struct planning *p, const char *name)
 {
 	return !p->wanted->is_tuning && (!p->only || !strcmp(p->only, name));

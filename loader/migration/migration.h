@@ -45,15 +45,15 @@ size_t migration_count(const struct migration *m, enum migrate_what what, bool l
 int migration_run(struct migration *m);
 
 /*
- * Counts what a migration in our own namespace leaves alone in the others. What cannot be counted is
- * said nowhere: nobody asked for it.
+ * Counts the connections that a migration in our own namespace leaves alone in the others. Errors
+ * are silent, because the user did not request these counts.
  */
 void migration_count_others(struct migration *m);
 void migration_free(struct migration *m);
 
 /*
- * Does the kernel have a congestion control with this name? Returns EXIT_DONE; or after printing
- * why EXIT_USAGE (it does not) or EXIT_REFUSED.
+ * Returns EXIT_DONE if the kernel has a congestion control with this name; after printing why not,
+ * EXIT_USAGE (there is none) or EXIT_REFUSED.
  */
 int migration_check_to(const char *option, const char *name);
 

@@ -121,7 +121,7 @@ static int watch_once(const struct canary *c, __u64 every)
 	return end_step(c, &status);
 }
 
-/* Is there something to watch? */
+/* Returns EXIT_DONE if there is something to watch, otherwise another status after printing why. */
 static int check_state(const struct experiment_handle *h)
 {
 	enum experiment_state state = canary_state(h); /* pausing does not undo the end */

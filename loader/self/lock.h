@@ -20,7 +20,7 @@ void unlock_instances(void);
  * several holders that end is the last. Returns EXIT_DONE, or EXIT_REFUSED after printing why.
  */
 int holder_begin(const char *name);
-/* Was this process the last holder? */
+/* True if this process was the last holder. */
 bool holder_end(const char *name);
 
 /*

@@ -27,7 +27,7 @@ struct param_set param_set_default(const struct algorithm *algorithm);
 /* Brings every value into its range, as the BPF program does when it reads them. */
 void param_set_clamp(struct param_set *set);
 
-/* Are all values the same? Both sets belong to the same algorithm. */
+/* True if all values are equal. Both sets belong to the same algorithm. */
 bool param_set_equal(const struct param_set *a, const struct param_set *b);
 
 /* How many parameters differ from their defaults. */
@@ -37,7 +37,7 @@ int param_set_changed(const struct param_set *set);
 const struct param *param_find(const struct algorithm *algorithm, const char *key, size_t len);
 
 /*
- * Are all arguments of a verb (argv[0]) keys? Returns EXIT_DONE, or EXIT_USAGE after printing the
+ * Returns EXIT_DONE if all arguments of a verb (argv[0]) are keys, or EXIT_USAGE after printing the
  * first that is not.
  */
 int param_check_keys(const struct algorithm *algorithm, int argc, char **argv);

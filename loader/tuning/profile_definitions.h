@@ -65,7 +65,7 @@ int profile_definitions_line(struct profile_definitions *defs, const char *secti
 int profile_definitions_base(struct profile_definitions *defs, const char *section,
 			     const char *base);
 
-/* Does it have what it needs? Returns EXIT_DONE, or EXIT_USAGE after printing what is missing. */
+/* Returns EXIT_DONE if it has all needed keys, or EXIT_USAGE after printing what is missing. */
 int profile_definition_complete(const struct profile_definition *def);
 
 void profile_definitions_free(struct profile_definitions *defs);

@@ -63,8 +63,8 @@ int profile_free_place(const struct profile_map *ps, const struct bbr_profiles_h
 void profile_read(const struct profile_map *ps, int index, struct param_set *p);
 
 /*
- * Does the instance know all parameters that p sets? An older one lacks the newest. Returns
- * EXIT_DONE, or EXIT_REFUSED after printing the first that it does not know.
+ * Returns EXIT_DONE if the instance knows all parameters that p sets, or EXIT_REFUSED after
+ * printing the first that it does not know. An older instance lacks the newest.
  */
 int profile_check_known(const struct profile_map *ps, const struct param_set *p);
 
@@ -83,7 +83,7 @@ __u32 profile_write_ahead(const struct profile_map *ps, int index, const struct 
 /* Puts p in force, all at once for every ACK processed from now on. Returns 0 or -errno. */
 int profile_write(struct profile_map *ps, int index, const struct param_set *p);
 
-/* Can a profile have this name? If not, prints why. */
+/* True if a profile can have this name; otherwise prints why not. */
 bool profile_name_is_valid(const char *name);
 
 /*

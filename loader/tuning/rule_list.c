@@ -20,7 +20,7 @@ void rule_list_free(struct rule_list *rules)
 }
 
 /*
- * Could bbrctl have written it? What follows relies on it. Any profile will do: see
+ * True if bbrctl could have written it, which the code below relies on. Any profile will do: see
  * tuning_rule_profile().
  */
 static bool is_sound(const struct bbr_rule *rule)
@@ -111,7 +111,7 @@ static bool prefix_matches(const struct bbr_rule *rule, const __u32 addr[4])
 	return !memcmp(a, b, bytes) && (!bits || !((a[bytes] ^ b[bytes]) >> (8 - bits)));
 }
 
-/* Do all connections that match `inner` match `outer` too? Only for rules with the same fields. */
+/* True if all connections that match `inner` match `outer`. Only for rules with the same fields. */
 static bool covers(const struct bbr_rule *outer, const struct bbr_rule *inner)
 {
 	struct bbr_rule_key ko = key_of(outer), ki = key_of(inner);

@@ -231,7 +231,7 @@ static const struct option_def apply_options[] = {
 	{ "diff", 0, NULL, option_flag, MEMBER(diff),
 	  "only show what would change, as lines of the file" },
 	{ "prune", 0, NULL, option_flag, MEMBER(prune),
-	  "also take away what the file does not have and no apply made" },
+	  "also remove what other verbs made and the file lacks" },
 	{ "hold", 0, NULL, option_flag, MEMBER(hold),
 	  "keep running; on SIGTERM or SIGINT remove what was applied" },
 	END,

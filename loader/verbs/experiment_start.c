@@ -240,7 +240,7 @@ static const struct option_def experiment_start_options[] = {
 	  "remote prefix get the same arm)" },
 	{ "prefix", 0, "N,N", option_text, EXPERIMENT(prefix),
 	  "with --by prefix: how long the prefixes are, of IPv4 and of IPv6; by default 24,48" },
-	NETNS("connections of this network namespace; otherwise, without --cgroup, of the own"),
+	NETNS("connections of this network namespace; without --cgroup, by default bbrctl's own"),
 	ALL_NETNS("connections of all network namespaces"),
 	{ "block", 0, "DURATION", option_text, EXPERIMENT(block),
 	  "switchback: how long all have one arm; by default 60s" },

@@ -81,7 +81,8 @@ static int load(const struct options *opt, const struct object *obj, const struc
 }
 
 /*
- * Is the object of the given --algorithm, and does bbrctl know it if --set or --profile is given?
+ * Refuses an object of another algorithm than --algorithm's, and with --set or --profile one whose
+ * algorithm bbrctl does not know.
  */
 static int check_algorithm(const struct options *opt, const struct object *obj)
 {

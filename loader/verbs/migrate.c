@@ -74,7 +74,7 @@ static int verb_migrate(void *options, UNUSED int argc, UNUSED char **argv)
 static const struct option_def migrate_options[] = {
 	{ "from", 0, "CC", option_text, MEMBER(from), "connections with this congestion control" },
 	{ "to", 0, "CC", option_text, MEMBER(to), "get this one" },
-	NETNS("of this network namespace; otherwise of the own"),
+	NETNS("of this network namespace, by default bbrctl's own"),
 	ALL_NETNS("of all network namespaces"),
 	{ "listeners", 0, NULL, option_flag, MEMBER(listeners),
 	  "also listening sockets, and so the connections that they accept later" },

@@ -206,7 +206,7 @@ static int verb_profile_show(void *options, UNUSED int argc, char **argv)
 	return VERB_OF(show).run(&show, 1, verb);
 }
 
-/* Does the list show this place? A deleted profile stays while connections have it. */
+/* True if the list shows this place. A deleted profile stays while connections have it. */
 static bool is_listed(const char *name, long long connections)
 {
 	return name[0] || connections;

@@ -6,7 +6,7 @@
 #include "cli/json.h"
 #include "verbs/verbs.h"
 
-/* Was this parameter asked for? With no keys given all are. */
+/* True if the user wants this parameter. Without keys, the user wants all. */
 static bool is_wanted(const struct param *param, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)

@@ -30,7 +30,7 @@ static inline void take_params(struct input *in, bool clamp, struct bbr_params *
 		*p = raw;
 }
 
-/* Would the kernel accept this window? */
+/* True if the kernel would accept this window. */
 static inline bool is_window(u32 cwnd)
 {
 	return (s32)cwnd > 0;

@@ -91,7 +91,7 @@ cat /sys/class/net/v*/address
 
 
 def without_cmpxchg16b(kernel):
-    """Does the guest's CPU lack the instruction? Does its kernel do without it?"""
+    """Whether the guest's CPU lacks the instruction, and its kernel does without it."""
     cpu, cmdline = emulator.cpu_and_cmdline(kernel)
     return emulator.NO_CMPXCHG16B in cpu, emulator.DEBUG_KMALLOC in cmdline
 

@@ -33,7 +33,7 @@ class Cleaner:
 
 
 def is_of(prefix, name):
-    """Is this a name of these tests, and not of tests whose process id only begins with the same digits?"""
+    """True for a name of these tests, and not of tests whose process id only begins with the same digits."""
     return name.startswith(prefix) and not name[len(prefix):][:1].isdigit()
 
 

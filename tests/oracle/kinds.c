@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Does the algorithm as compiled for a kind of ACK do the same as the algorithm for any ACK? A
- * differential fuzzer:
+ * A differential fuzzer: the algorithm as compiled for a kind of ACK must do the same as the
+ * algorithm for any ACK.
  *
  *	kinds [-f] [-b OBJECT] [-n MILLIONS] [-s SEED] RECORDING...
  *	kinds_bbr3 ...

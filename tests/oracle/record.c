@@ -95,7 +95,7 @@ static bool has_function(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
 }
 
-/* Does the kernel have callbacks of each kind? It has one cwnd_event, or two. */
+/* True if the kernel has callbacks of each kind. It has one cwnd_event, or two. */
 static bool is_of(const struct recorder *r, const struct btf *btf)
 {
 	bool found[MAX_KINDS] = {};

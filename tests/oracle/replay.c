@@ -233,8 +233,8 @@ static __u64 callbacks_of(const char *kind)
 }
 
 /*
- * Is there nothing left to print for this kind? Either its algorithm was not replayed, or the kind
- * was printed with an earlier algorithm.
+ * True if there is nothing left to print for this kind: its algorithm was not replayed, or an
+ * earlier algorithm printed it.
  */
 static bool is_printed(unsigned int algorithm, const char *kind)
 {

@@ -38,7 +38,7 @@ struct replayer {
 
 	/* Returns the kind of a callback, and sets its argument. */
 	unsigned int (*kind)(const void *callback, __u32 *arg);
-	/* Did a jiffy pass during the callback? */
+	/* True if a jiffy passed during the callback. */
 	bool (*is_ticked)(const void *callback);
 	/* Converts the callback to the algorithm's form, with the clock from before or after it. */
 	void (*load)(void *recording, const void *callback, bool after, void *replay);

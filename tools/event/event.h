@@ -49,8 +49,8 @@ enum event_error {
 };
 
 /*
- * Can we read this record? Its tail may have any length: that of another algorithm, or of a later
- * minor.
+ * Checks that we can read this record. Its tail may have any length: that of another algorithm, or
+ * of a later minor.
  */
 enum event_error event_check(const void *record, size_t size);
 
@@ -75,9 +75,9 @@ void mode_text(char *buf, size_t size, const struct algorithm *a, const struct b
 #define N_CA_STATES 5
 extern const char *const ca_state_names[N_CA_STATES]; /* enum tcp_ca_state of linux/tcp.h */
 
-/* Does an event of this kind have `from` and `to`? */
+/* True if an event of this kind has `from` and `to`. */
 bool event_has_steps(const struct bbr_event *e);
-/* Does it have `reason`, why a mode was entered? */
+/* True if it has `reason`, why the connection entered the mode. */
 bool event_has_reason(const struct bbr_event *e);
 /* The name of event->to or ->from, which are modes or congestion states. */
 const char *event_step_name(const struct algorithm *a, const struct bbr_event *e, bool to);
@@ -110,8 +110,8 @@ void event_print_json(FILE *out, const struct origin *origin, const struct bbr_e
  * Values that follow from an event. Nothing else computes them.
  */
 /*
- * Is there BBR state? The stack reports losses of the SYN before there is: gains are 0 then, and
- * never later.
+ * True if there is BBR state. The stack reports losses of the SYN before that: gains are 0 then,
+ * and never later.
  */
 bool event_has_state(const struct bbr_event *e);
 

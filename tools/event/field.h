@@ -36,16 +36,16 @@ void text_plan_forget(void); /* how event_print_text() shows them */
  */
 bool field_value(const struct field *f, const struct bbr_event *e, __u64 *value);
 
-/* Is it in the algorithm's own part of an event, not in the model that every BBR has? */
+/* True if it is in the algorithm's own part of an event, not in the model that every BBR has. */
 bool field_is_own(const struct field *f);
 
 /* The algorithm's i-th field that has a finding, from 0; NULL: it has no more of them. */
 const struct field *finding_field(const struct algorithm *a, unsigned int i);
 
-/* Is the connection in the state that is this field's finding? */
+/* True if the connection is in the state that is this field's finding. */
 bool finding_is_made(const struct field *f, const struct bbr_event *e);
 
-/* Is the value a rate in bits per second? */
+/* True if the value is a rate in bits per second. */
 bool field_is_rate(const struct field *f);
 
 /* The name of a FIELD_NAME's value; "unknown" for what a later minor may have added. */

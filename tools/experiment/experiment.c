@@ -98,8 +98,8 @@ static int print(const struct request *r, struct study *s)
 }
 
 /*
- * Is it a file? It is if it has a "/", cannot be the name of an experiment, or exists: a valid name
- * of an experiment may be that of a file as well.
+ * True if it is a file: it has a "/", cannot be the name of an experiment, or exists. (A valid name
+ * of an experiment may also be that of a file.)
  */
 static bool is_file(const char *what)
 {
@@ -141,11 +141,11 @@ static const struct option_def options[] = {
 	{ "html", 0, "FILE", option_text, OPTION(html),
 	  "write a self-contained HTML page; - is stdout" },
 	{ "write", 'w', "FILE", option_text, OPTION(write),
-	  "write what became of each connection, as comma-separated values\n"
+	  "write the outcome of each connection, as comma-separated values\n"
 	  "that bbrmon, R and pandas read; - is stdout" },
 	{ "follow", 'f', NULL, option_flag, OPTION(follow),
-	  "go on until the experiment is stopped, or this is interrupted,\n"
-	  "and answer then: so the kernel's memory is no limit" },
+	  "continue until the experiment ends or Ctrl-C, then answer:\n"
+	  "not limited by the kernel's memory" },
 	{ "continued", 0, NULL, option_flag, OPTION(continued),
 	  "of a switchback: count also what connections did in a block that\n"
 	  "began before its washout ended" },

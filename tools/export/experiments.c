@@ -183,7 +183,7 @@ static const struct om_family by_arm[] = {
 	{ "bbr_experiment_ended_connections", OM_COUNTER, NULL,
 	  "Connections that have ended, or left a block." },
 	{ "bbr_experiment_failed_connections", OM_COUNTER, NULL,
-	  "Of these, those that were reset by the peer or timed out." },
+	  "Of these, connections that the peer reset or that timed out." },
 	{ "bbr_experiment_acked_bytes", OM_COUNTER, "bytes",
 	  "Bytes that were acknowledged, of connections that have ended." },
 	{ "bbr_experiment_sent_bytes", OM_COUNTER, "bytes",

@@ -49,9 +49,8 @@ struct export
 	struct http http;
 	__u64 settled_ns, read_ns; /* when that was done last */
 	__u64 read; /* connections, by all readings so far */
-	const char
-		*unread; /* what the last reading could not read without saying why; NULL: none */
-	bool read_all; /* could the last reading be done, and was it complete? */
+	const char *unread; /* what the last reading failed to read, if no message said so */
+	bool read_all; /* the last reading was possible and complete */
 	int ret; /* of the source */
 };
 
@@ -211,7 +210,7 @@ static void print_live(struct export *x, struct openmetrics *om)
 	om_end(om);
 }
 
-/* "a, b;q=0.5": is one of the types ours, in our version, and not refused? */
+/* "a, b;q=0.5": true if one of the types is ours, in our version, and not refused. */
 static bool accepts_openmetrics(const char *accept)
 {
 	static const char type[] = "application/openmetrics-text";

@@ -161,7 +161,7 @@ static struct tracked *add(struct metrics *m, const struct conn_key *tuple,
 }
 
 /*
- * Is this another connection than the one that was seen before? Then the end of that one was lost.
+ * True if this is not the connection that we saw before, whose end was then lost.
  * Events from before the last reading come after it if they were still in the ring. The start of a
  * connection of the kernel's own bbr comes with its first ACK, when a reading may have found it
  * already.

@@ -115,7 +115,7 @@ static void print_member(const struct metric_table *t, struct openmetrics *om,
 	}
 }
 
-/* Does no series before this one have the field? */
+/* True if no series before this one has the field. */
 static bool is_first(const struct metric_table *t, int series, const struct field *f)
 {
 	for (int i = 0; i < series; i++)

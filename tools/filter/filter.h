@@ -130,12 +130,12 @@ bool filter_add_names(struct filter *f, const char *const *names, int n);
 bool filter_matches(struct filter *f, const struct origin *origin, const struct bbr_event *e,
 		    const struct bbr_snapshot *socket);
 
-/* May a connection match at one time and not at another? */
+/* True if a connection may match at one time and not at another. */
 bool filter_has_state(const struct filter *f);
 
 /*
- * Does the event have the values that the expression tests? Only some events, for instance, have a
- * rate sample.
+ * True if the event has the values that the expression tests. Only some events, for instance, have
+ * a rate sample.
  */
 bool filter_knows(const struct filter *f, const struct bbr_event *e);
 

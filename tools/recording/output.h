@@ -37,7 +37,7 @@ int record_output_open(struct record_output *o);
 /* Begins another file if this one is large or old enough. Returns an exit status. */
 int record_output_rotate(struct record_output *o);
 
-/* Has the reader of our pipe gone? */
+/* True if the reader of our pipe has gone. */
 bool record_output_is_gone(const struct record_output *o);
 
 __u64 record_output_bytes(const struct record_output *o);

@@ -107,7 +107,7 @@ static bool is_shown(struct replay *p, const struct origin *origin, const struct
 	return is_ack_wanted(p, origin, e);
 }
 
-/* Do the recorded ACKs contain all that the request asks for? */
+/* True if the recorded ACKs contain all that the request wants. */
 static bool is_fine_enough(const struct recording_run *run, const struct watch_request *request)
 {
 	if (run->sampling == BBR_SAMPLE_ACK || request->sampling == BBR_SAMPLE_NONE)
@@ -128,8 +128,7 @@ static void begin_run(struct replay *p)
 	forget_all(p);
 	if (p->said_coarse || !request->is_sampling_given || is_fine_enough(run, request))
 		return;
-	err("%s: was recorded with fewer ACKs than --every asks for: those that it has are shown",
-	    p->reader.name);
+	err("%s: has fewer ACKs than --every requests: showing all of them", p->reader.name);
 	p->said_coarse = true;
 }
 

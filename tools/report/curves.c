@@ -42,7 +42,7 @@ static __s64 pacing_of(const struct algorithm *a, const struct bbr_event *e)
 	return bps < 0x1p63 ? (__s64)bps : VALUE_NONE; /* NAN is not less */
 }
 
-/* Is the delivery rate application-limited? */
+/* 1 if the delivery rate is application-limited. */
 static __s64 app_limited_of(const struct algorithm *a, const struct bbr_event *e)
 {
 	(void)a;

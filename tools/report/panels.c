@@ -35,7 +35,7 @@ static double largest_share(const struct rate_shares *shares)
 	return largest * 8 * NS_PER_S / shares->interval_ns;
 }
 
-/* Does a curve of the lane have a value, and does any change? */
+/* Sets *has if a curve of the lane has a value, and *changes if a value changes. */
 static void look_at(const struct flow_series *s, enum field_lane lane, bool *has, bool *changes)
 {
 	for (unsigned int curve = 0; curve < s->curves.n; curve++) {

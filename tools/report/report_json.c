@@ -55,7 +55,7 @@ static void add_missing(struct json *j, const struct report *r)
 	json_add_int(j, "unwatched_ms", r->totals.unwatched_ns / NS_PER_MS);
 }
 
-/* Did one of the flows before this one have the same algorithm? */
+/* True if one of the flows before this one has the same algorithm. */
 static bool is_known(const struct report *r, unsigned int flow)
 {
 	for (unsigned int i = 0; i < flow; i++)
@@ -80,7 +80,7 @@ static const char *curves_key(char buf[KEY_LEN], const struct report *r, unsigne
 	return buf;
 }
 
-/* Does a mode of a flow before this one, or an earlier mode of its own, have this name? */
+/* True if a mode of an earlier flow, or an earlier mode of this flow, has this name. */
 static bool is_named(const struct report *r, unsigned int flow, int mode)
 {
 	const char *name = r->shown[flow]->algorithm->modes[mode].name;

@@ -88,7 +88,7 @@ void top_follow_now(struct top *t);
 /* The time until then, at most `most`. */
 int top_wait_ms(const struct top *t, int most);
 
-/* Have --count, a signal or a closed pipe ended it? */
+/* True if --count, a signal or a closed pipe ended it. */
 bool top_is_done(const struct top *t);
 
 /* Runs on a terminal, until a key ends it. Returns an exit status. */

@@ -35,7 +35,7 @@ void screen_close(void);
 /* The next key, which may be one of curses' keys; -1: none now. */
 int screen_key(void);
 
-/* Has the terminal gone? */
+/* True if the terminal has gone. */
 bool screen_is_gone(void);
 
 /* Writes text at a place; a line may have several hues. Writes nothing beyond the screen. */

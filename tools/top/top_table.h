@@ -95,7 +95,7 @@ void print_column_names(char *buf, size_t size);
 
 /* What an algorithm's own column is; NULL: another one, or none. */
 const struct field_column *column_own(enum column c);
-/* Does the cell show the field's finding? */
+/* True if the cell shows the field's finding. */
 bool column_has_finding(enum column c, const struct conn *conn);
 
 /*

@@ -83,7 +83,7 @@ void subscription_begin(struct subscription *s);
 bool subscription_renew(struct subscription *s, __u64 now, __u64 *lapse_ns);
 void subscription_lost(struct subscription *s);
 
-/* Has every connection of the instance ended, and its programs been freed? */
+/* True if every connection of the instance has ended, and its programs are free. */
 bool subscription_is_over(const struct subscription *s);
 
 /* Notes an event from the ring, and whether it is one that was asked for. */
@@ -114,7 +114,7 @@ void subscription_close(struct subscription *s, struct counters *total);
 /* A number that no other owner has: the time in steps of 4 ms, and 22 random bits. */
 __u64 slot_new_owner(void);
 
-/* May the slot be taken from `owner`, which has it now? */
+/* True if we may take the slot from `owner`, which has it now. */
 bool slot_is_free(const struct bbr_subscriber *sub, __u64 owner, __u64 now);
 
 /* Changes the owner; false if it was not `from` any more. */

@@ -153,7 +153,7 @@ def test_anything_in_the_second_part_of_a_state(bbrctl, load, ns):
 
 
 def is_frozen(bbrctl, name, map_name):
-    """Does the kernel refuse writes to a map of the instance?"""
+    """True if the kernel refuses writes to a map of the instance."""
     frozen = maps_of_program(status_of(bbrctl, name)["prog_id"])[map_name]
     refused = run("bpftool", "map", "update", "id", frozen, "key", "hex", "0", "0", "0", "0",
                   "value", "hex", *["0"] * size_of(frozen), check=False)

@@ -96,7 +96,7 @@ class Terminal:
         return int(self.read("rc"))
 
     def is_restored(self):
-        """Are the terminal's settings as before, with the shell's screen and a visible cursor?"""
+        """True if the terminal has its old settings, the shell's screen and a visible cursor."""
         return self.read("after") == self.read("before") and \
             self.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}").split() == ["0", "1"]
 

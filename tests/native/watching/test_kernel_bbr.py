@@ -27,7 +27,7 @@ numbers = itertools.count(1000)
 
 
 def has_subscribed(pid):
-    """Is a slot's bit set in the watch map that bbrmon has made for the kernel's bbr? This is the last step of subscribing."""
+    """True if a slot's bit is set in the watch map that bbrmon has made for the kernel's bbr: the last step of subscribing."""
     names = system.maps()
     try:
         held = maps_held_by(pid)

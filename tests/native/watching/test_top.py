@@ -482,7 +482,7 @@ def test_the_page_of_a_connection(terminal, bbrmon, recorded, utf8):
 
 
 def is_page(lines, width, height):
-    """Is this the whole page, redrawn for this size? The time axis ends at the screen's edge."""
+    """True if this is the whole page, redrawn for this size. The time axis ends at the screen's edge."""
     times = [line for line in lines if "-60s" in line]
     return len(lines) == height and lines[-1].startswith("esc back") and lines[1].startswith("mode ") and \
         bool(times) == (height >= 24) and all(len(line) == width and line.endswith("now") for line in times)

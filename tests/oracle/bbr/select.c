@@ -40,7 +40,7 @@ static unsigned int *taken_of(u64 key)
 	return &slots[slot].taken;
 }
 
-/* Is one of the keys still wanted? Then the callback counts for all of its keys. */
+/* True if a key is still wanted. Then the callback counts for all of its keys. */
 static bool take(const u64 *keys, unsigned int count, unsigned int most)
 {
 	bool wanted = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How good are the estimates of what a stock kernel does not provide (bpf/bbr3/estimate.h)?
+ * Measures the estimates of the inputs that a stock kernel does not provide (bpf/bbr3/estimate.h).
  * Recordings of Google's BBR version 3 have both: what a stock kernel shows, which is all that the
  * estimates get here, and what Google's stack knew.
  *
@@ -253,7 +253,7 @@ static void take_ack(struct connection *c, struct replay *r)
 	struct bbr_flight flight;
 
 	r->sk.app_limited = 0;
-	/* In order the program does not ask without a bound. What would it say with one? */
+	/* In order the program reads no flight without a bound. So give it one. */
 	if (b.in_order && b.inflight_hi == BBR_COUNT_NONE && bbr_stays_in_order(&b, &r->sk, &r->rs))
 		b.inflight_hi--;
 	bbr_estimate_ack(&b, &r->sk, &r->rs, &ack);

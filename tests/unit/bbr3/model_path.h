@@ -137,7 +137,7 @@ static inline void path_change_state(struct path *p, u8 ca_state)
 
 /* ---- the link */
 
-/* Does the policer drop this packet? Its bucket fills up in the time of TOKENS packets. */
+/* True if the policer drops this packet. Its bucket fills up in the time of TOKENS packets. */
 static inline bool path_is_policed(struct path *p)
 {
 	if (!p->token_us)
@@ -149,7 +149,7 @@ static inline bool path_is_policed(struct path *p)
 	return false;
 }
 
-/* Is a packet that comes to the queue dropped? */
+/* True if the queue drops a packet that arrives. */
 static inline bool path_drops(struct path *p)
 {
 	if (path_is_policed(p))

@@ -128,7 +128,7 @@ static u32 tx_in_flight(struct fixture *f, u32 prior_delivered, u32 end_seq, u32
 	return bbr_tx_in_flight(&f->more, &f->sk, &f->rs, 1);
 }
 
-/* Is an entry due after an ACK that brings `delivered` to this? */
+/* True if an entry is due after an ACK that brings `delivered` to this. */
 static bool is_due(struct fixture *f, u32 inflight, u32 delivered, u32 acked)
 {
 	f->rs.prior_in_flight = inflight;
@@ -886,7 +886,7 @@ TEST(who_knows_the_flight_keeps_no_history)
 	assert_int_equal(f->more.n_sends, 0);
 }
 
-/* Is the flight taken to be in order, so that the history is neither read nor written? */
+/* True if the flight counts as in order, so that nothing reads or writes the history. */
 static bool is_in_order(const struct fixture *f)
 {
 	struct fixture is = *f;

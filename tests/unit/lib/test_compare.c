@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Do intervals contain known differences? What does a comparison report without an interval? */
+/* Intervals contain known differences; a comparison without an interval reports why. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

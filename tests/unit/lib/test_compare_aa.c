@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How often do experiments with the same thing in all arms find a difference? It should be 5 % at
- * the level of 95 %; a test with fewer than 3 % would see nothing. Traffic has heavy tails, and
- * prefixes of very different weight whose connections are alike. Clocks may be coarse, so that most
- * values are tied.
+ * Measures how often experiments with equal arms find a difference. It should be 5 % at the level
+ * of 95 %; a test with fewer than 3 % would detect nothing. Traffic has heavy tails, and prefixes
+ * of very different weight whose connections are alike. Clocks may be coarse, so that most values
+ * are tied.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -229,7 +229,7 @@ static void test_level(void **state)
 #define PER_LOOK 100 /* connections that end in ten seconds */
 #define PER_STEP 120 /* of the new arm */
 
-/* Does any guard fail now? */
+/* True if any guard fails now. */
 static bool fails(const struct experiment *e, struct rows *rows, struct guard_result *result)
 {
 	struct rows_units units;
@@ -242,7 +242,7 @@ static bool fails(const struct experiment *e, struct rows *rows, struct guard_re
 	return failed;
 }
 
-/* Does any guard fail before the canary gets the last share? */
+/* True if any guard fails before the canary gets the last share. */
 static bool is_taken_back(struct world *w, const struct experiment *e)
 {
 	bool failed = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Do the scopes of two experiments have a connection in common? */
+/* Whether the scopes of two experiments have a connection in common. */
 #include "fixture.h"
 #include "experiments/experiments.h"
 #include "tuning/rule_text.h"
