@@ -32,7 +32,7 @@ HARD_LINK := -Wl,-z,relro -Wl,-z,now
 # Each compiler run notes which headers it read, so that a change to one rebuilds what includes it.
 DEPS = -MMD -MF $@.d
 
-# The algorithms: one folder each (bpf/shell.bpf.h says what it contains). `make ALGORITHMS+=FOLDER` adds one from
+# The algorithms: one folder each (bpf/defaults.bpf.h says what it contains). `make ALGORITHMS=FOLDER` adds one from
 # elsewhere. build/bpf_NAME.bpf.o is made from FOLDER/NAME.bpf.c.
 OURS := bpf/bbr bpf/bbr3
 override ALGORITHMS := $(OURS) $(filter-out $(OURS),$(sort $(ALGORITHMS)))

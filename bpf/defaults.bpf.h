@@ -6,11 +6,11 @@
  *			struct bbr_params, BBR_PARAMS_DEFAULT
  *	event.h		BBR_ALGORITHM, its name; struct bbr_tail, its own part of an event, at most
  *			BBR_EVENT_TAIL_MAX bytes
- *	bbr.h		struct bbr, the state of a connection, at most 104 bytes (icsk_ca_priv). It is
+ *	algorithm.h	struct bbr, the state of a connection, at most 104 bytes (icsk_ca_priv). It is
  *			all zeros before the first bbr_init(). Three members belong to the shell:
  *			`profile` (8 bits), `watched` (1 bit) and `app_limited_until` (32 bits). The
- *			algorithm never changes them, not even in bbr_init()
- *	algorithm.h	bbr_init(), bbr_main(), bbr_fill_event(), and those of the functions below
+ *			algorithm never changes them, not even in bbr_init().
+ *			bbr_init(), bbr_main(), bbr_fill_event(), and those of the functions below
  *			that it overrides: it defines a macro of the same name
  *
  * A callback is a function of the state and of the socket (socket.h: IN, SET, PARAM, OPTION). Every
@@ -59,9 +59,9 @@ static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
 #endif
 
 /*
- * A second part of the state, if it does not fit struct bbr: `struct bbr_more` and a macro bbr_more.
- * A connection has it in sk->more (more.bpf.h). It is NULL if there was no memory for it, and if
- * bbr_init() was never called: the algorithm must work without it.
+ * A second part of the state, if it does not fit struct bbr: `struct bbr_more` and a macro
+ * bbr_more. A connection has it in sk->more (more.bpf.h). It is NULL if there was no memory for it,
+ * and if bbr_init() was never called: the algorithm must work without it.
  */
 
 /* ---- callbacks */
@@ -164,9 +164,9 @@ static inline bool bbr_round_start(const struct bbr *b)
 #endif
 
 /*
- * Transitions of the last callback, at most BBR_STEPS, in the order of i. bbr_step() returns true if
- * it made transition i, bbr_has_steps() if it made any. bbr_main(), bbr_tx_start(), bbr_set_state()
- * and bbr_cwnd_event() first clear those of the callback before.
+ * Transitions of the last callback, at most BBR_STEPS, in the order of i. bbr_step() returns true
+ * if it made transition i, bbr_has_steps() if it made any. bbr_main(), bbr_tx_start(),
+ * bbr_set_state() and bbr_cwnd_event() first clear those of the callback before.
  */
 #ifndef bbr_step
 #define BBR_STEPS 0
