@@ -20,7 +20,7 @@ struct sock_common___ports {
 	__u32 skc_portpair; /* skc_dport and skc_num */
 } __attribute__((preserve_access_index));
 
-/* Returns 0 if nobody has asked for the cookie yet. */
+/* Returns 0 if the socket has no cookie yet. */
 static inline u64 cookie_of(struct sock *sk)
 {
 	return ((struct sock_common___cookie *)sk)->skc_cookie.counter;

@@ -636,7 +636,7 @@ int bbr_experiment(struct bpf_sock_ops *ops)
 		return 1;
 	tp = bsk ? bpf_skc_to_tcp_sock(bsk) : NULL;
 	s = tp ? subject_of((struct sock *)tp) : NULL;
-	if (!s) /* another program asked for these callbacks */
+	if (!s) /* these callbacks are for another program */
 		return 1;
 	if (ops->op == BPF_SOCK_OPS_RTT_CB) {
 		look(ops, tp, s);

@@ -56,7 +56,7 @@ static __attribute__((noinline)) u64 clamp_params(u32 profile, u64 want)
 	barrier_var(profile);
 	bbr_clamp_params(bank, &profiles.bank[profile & (BBR_PROFILES - 1)][gen & 1]);
 	c->last = *bank;
-	/* These two change after all that was written above. */
+	/* Publish only once the bank is complete. */
 	__sync_lock_test_and_set(&c->head.plain, bbr_has_options(bank) ? 0 : want);
 	done = __sync_lock_test_and_set(&c->head.done, want);
 	/*

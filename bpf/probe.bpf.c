@@ -21,7 +21,7 @@ struct seen_conn {
 	u32 round_now; /* as of the last look */
 	u8 mode, place; /* as of the last look */
 	bool known; /* there was a last look */
-	bool starts; /* it was established, and no monitor was told yet */
+	bool starts; /* it was established, but no event has reported it yet */
 };
 
 struct {

@@ -231,7 +231,7 @@ static __attribute__((noinline)) u32 burst_segs(struct sock *sk, u32 least)
 	return max_u32(quotient(bytes, tcp_sk(sk)->mss_cache), least);
 }
 
-/* Least segments of a burst; all of them on a kernel that asks for the whole burst. */
+/* Least segments of a burst; all segments on a kernel that wants the whole burst. */
 static inline u32 least_burst(struct sock *sk)
 {
 	struct bbr_sock s = common_sock_of(sk, last_params(sk), true);

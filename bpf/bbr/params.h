@@ -3,9 +3,9 @@
  * Every constant of BBR version 1, and every option (bpf_bbr/params.h explains the table).
  *
  * The defaults are exactly those of mainline Linux (net/ipv4/tcp_bbr.c, 5.10 to 7.3). Where
- * mainline uses a constant without a name, the help text says so. "Round" is a packet-timed round
- * trip. Options do not exist in mainline: 0 turns one off, as in mainline (for cycle_len, 8 phases
- * do).
+ * mainline uses a constant without a name, the help text has "unnamed". "Round" is a packet-timed
+ * round trip. Options do not exist in mainline: 0 turns one off, as in mainline (for cycle_len, 8
+ * phases do).
  *
  * Read a constant with PARAM(), an option with OPTION(). The maxima keep the gains within 12 bits,
  * and keep the 7-bit and 5-bit round counters of struct bbr and all 64-bit products from

@@ -95,12 +95,12 @@ static inline bool bbr_is_sample_regular(const struct bbr *b, const struct bbr_s
 }
 
 /*
- * True if packets go on arriving in the order in which they were sent, with none lost, where
- * b->in_order says that they did so far. Then the whole flight of the packet was delivered since it
- * was sent, and none of it was lost. (No recovery can be under way: its losses belong to the flight
- * until it is over.) Where reordering was seen it may come again, and needs a history from before.
- * in_order is never set without the second part of the state, nor with ECN, which needs that part
- * as well. If the kernel knows the flight, what it says counts.
+ * True if packets continue to arrive in order with none lost; b->in_order is the same for the ACKs
+ * before. Then the whole flight of the packet was delivered since it was sent, and none of it was
+ * lost. (No recovery can be under way: its losses belong to the flight until it ends.) Reordering
+ * may come again, and needs a history from before it. in_order is never set without the second part
+ * of the state, nor with ECN, which needs that part as well. If the kernel knows the flight, its
+ * value counts.
  */
 static inline bool bbr_stays_in_order(const struct bbr *b, const struct bbr_sock *sk,
 				      const struct bbr_rs *rs)

@@ -86,14 +86,14 @@ def test_a_wrong_command_line_is_refused():
         assert done.returncode == 2 and "usage" in done.stderr
 
 
-def test_a_flight_that_is_not_asked_for_changes_nothing(found):
+def test_a_flight_that_is_not_needed_changes_nothing(found):
     """In a recovery most are not looked up. With ECN all are."""
-    ignored = found["not asked for, but raises"]
+    ignored = found["not needed, but raises"]
     assert ignored["asked"] > 10_000 and not ignored["yes"]
-    assert found["tx_in_flight, asked for"]["within_2_percent"] >= 99
-    assert found["lost, asked for"]["exact_percent"] >= 99.9 and found["lost, asked for"]["least"] >= -2
-    assert differ(found["asked for while probing"]) <= 0.001 * found["asked for while probing"]["asked"]
-    assert not inputs("-e", *RECORDINGS)["not asked for, but raises"]["asked"]
+    assert found["tx_in_flight, needed"]["within_2_percent"] >= 99
+    assert found["lost, needed"]["exact_percent"] >= 99.9 and found["lost, needed"]["least"] >= -2
+    assert differ(found["needed while probing"]) <= 0.001 * found["needed while probing"]["asked"]
+    assert not inputs("-e", *RECORDINGS)["not needed, but raises"]["asked"]
 
 
 def test_the_stack_sends_bursts_no_shorter_than_googles(found):

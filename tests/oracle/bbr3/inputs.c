@@ -27,8 +27,8 @@ enum {
 	LOST_TX_IN_FLIGHT,
 	LOST_LOST,
 	INFLIGHT_HI,
-	ASKED_TX_IN_FLIGHT,
-	ASKED_LOST,
+	NEEDED_TX_IN_FLIGHT,
+	NEEDED_LOST,
 	BURST,
 	SHORT_BURST
 };
@@ -42,8 +42,8 @@ static struct distribution distributions[] = {
 	[LOST_TX_IN_FLIGHT] = { .name = "tx_in_flight of lost", .in_permille = true },
 	[LOST_LOST] = { .name = "lost of lost" },
 	[INFLIGHT_HI] = { .name = "inflight_hi by a loss" },
-	[ASKED_TX_IN_FLIGHT] = { .name = "tx_in_flight, asked for", .in_permille = true },
-	[ASKED_LOST] = { .name = "lost, asked for" },
+	[NEEDED_TX_IN_FLIGHT] = { .name = "tx_in_flight, needed", .in_permille = true },
+	[NEEDED_LOST] = { .name = "lost, needed" },
 	[BURST] = { .name = "burst" },
 	[SHORT_BURST] = { .name = "burst, RTT below 8 ms" },
 };
@@ -58,8 +58,8 @@ enum {
 	TAIL_LOSS,
 	APP_LIMITED,
 	CHECK,
-	ASKED_TOO_HIGH_PROBING,
-	NOT_ASKED_RAISES
+	NEEDED_TOO_HIGH_PROBING,
+	NOT_NEEDED_RAISES
 };
 
 static struct decision decisions[] = {
@@ -73,8 +73,8 @@ static struct decision decisions[] = {
 	[APP_LIMITED] = { .name = "is_app_limited of lost" },
 	[CHECK] = { .name = "app_limited by an ACK" },
 	/* Of the flights that the program asks for. Those of the rest change nothing. */
-	[ASKED_TOO_HIGH_PROBING] = { .name = "asked for while probing" },
-	[NOT_ASKED_RAISES] = { .name = "not asked for, but raises" },
+	[NEEDED_TOO_HIGH_PROBING] = { .name = "needed while probing" },
+	[NOT_NEEDED_RAISES] = { .name = "not needed, but raises" },
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -210,15 +210,15 @@ static void compare_flights(const struct replay *r, const struct bbr_flight *est
 			     raise(&r->b, &r->sk, truth) >= raise(&r->b, &r->sk, estimate) &&
 				     raise(&r->b, &r->sk, truth) > r->b.inflight_hi);
 	if (!bbr_needs_flight(&r->b, &r->sk, &r->rs)) {
-		decision_add(&decisions[NOT_ASKED_RAISES], false,
+		decision_add(&decisions[NOT_NEEDED_RAISES], false,
 			     raise(&r->b, &r->sk, truth) > r->b.inflight_hi);
 		return;
 	}
-	distribution_add(&distributions[ASKED_TX_IN_FLIGHT], estimate->tx_in_flight,
+	distribution_add(&distributions[NEEDED_TX_IN_FLIGHT], estimate->tx_in_flight,
 			 truth->tx_in_flight);
-	distribution_add(&distributions[ASKED_LOST], estimate->lost, truth->lost);
+	distribution_add(&distributions[NEEDED_LOST], estimate->lost, truth->lost);
 	if (is_probing(&r->b))
-		decision_add(&decisions[ASKED_TOO_HIGH_PROBING], estimated_too_high, is_too_high);
+		decision_add(&decisions[NEEDED_TOO_HIGH_PROBING], estimated_too_high, is_too_high);
 }
 
 /* Google's state after a callback. */
@@ -393,7 +393,7 @@ static void print(bool as_json)
 		distribution_print(&distributions[i], as_json);
 	}
 	if (!as_json)
-		printf("%-26s%8s %8s %8s %8s %8s\n", "DECISION", "ASKED", "YES", "MISSED", "WRONG",
+		printf("%-26s%8s %8s %8s %8s %8s\n", "DECISION", "CASES", "YES", "MISSED", "WRONG",
 		       "DIFFER%");
 	for (size_t i = 0; i < LENGTH(decisions); i++) {
 		if (as_json)
