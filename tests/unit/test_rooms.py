@@ -13,7 +13,7 @@ REPO = pathlib.Path(__file__).resolve().parents[2]
 MOST_FILES = 20
 INCLUDING = (".c", ".h", ".inc", ".S")
 SOURCES = (".c", ".h", ".inc", ".S", ".py", ".sh")
-TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "sockets", "snapshot", "top", "report", "experiment", "export"]
+TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "sockets", "snapshot", "why", "top", "report", "experiment", "export"]
 PLACES = ["lib", "loader", "tools", "bpf"]
 SEARCHED = [".", "include", *PLACES]  # in the order of the Makefile's -I options
 # The build determines which file each of these is.

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/units.h"
+#include "judge.h"
+#include "kernel/clock.h"
+
+#define LEAST_SHARE 0.05
+#define LEAST_PROBE_RTT 0.01 /* it takes a fiftieth of the time at most, unless tuned */
+
+/* Losses of a version that heeds none matter only as lost bandwidth. */
+#define LOSS_FEW 0.005
+/*
+ * BBR takes a path for policed if two intervals lost a fifth and agree on the rate. At a policer's
+ * rate the losses end; with random losses, or in a queue that others fill, they do not.
+ */
+#define LOSS_POLICED 0.05
+#define BBR3_LOSS 0.02 /* more than this in a round, and BBRv3 lowers its bound */
+
+/* A congestion control without an estimate reaches its bound only if it delivers about that much. */
+#define BOUND_DELIVERED 0.8
+
+/* A CPU is the limit only if it is full, softirqs fill it, and it left some of them for later. */
+#define CPU_FULL 0.97
+#define CPU_SOFTIRQ 0.3
+#define CPU_SQUEEZES 1 /* a second */
+
+/* One BBR keeps at most cwnd_gain BDPs in flight, which is that many minimum RTTs. */
+#define QUEUE_MARGIN 1.2
+
+static const char *const names[WHY_CAUSES] = {
+	[WHY_APPLICATION] = "application",
+	[WHY_RECEIVER] = "receiver",
+	[WHY_SEND_BUFFER] = "send_buffer",
+	[WHY_CWND] = "cwnd",
+	[WHY_PACING] = "pacing",
+	[WHY_POLICER] = "policer",
+	[WHY_LOSSES] = "losses",
+	[WHY_PROBE_RTT] = "probe_rtt",
+	[WHY_STARTUP] = "startup",
+	[WHY_CPU] = "cpu",
+	[WHY_QUEUE] = "queue",
+	[WHY_PATH] = "path",
+	[WHY_UNKNOWN] = "unknown",
+};
+
+const char *why_cause_name(enum why_cause cause)
+{
+	return names[cause];
+}
+
+double why_cubic_rate(double loss, double rtt_us, double mss)
+{
+	double rtt = rtt_us / 1e6, reno, cubic;
+
+	if (loss <= 0 || rtt <= 0)
+		return 0;
+	reno = sqrt(1.5 / loss);
+	cubic = 1.054 * pow(rtt / loss, 0.75);
+	return fmax(reno, cubic) * mss / rtt;
+}
+
+static void move(double shares[WHY_CAUSES], enum why_cause from, enum why_cause to)
+{
+	shares[to] += shares[from];
+	shares[from] = 0;
+}
+
+static enum why_cause path_cause(const struct why_window *w)
+{
+	if (why_is_queue(why_window_rtt(w), w->min_rtt_us))
+		return WHY_QUEUE;
+	return w->last.has_socket ? WHY_PATH : WHY_UNKNOWN;
+}
+
+static __u64 least_bound(const struct why_reading *r)
+{
+	return r->socket_bound < r->profile_bound ? r->socket_bound : r->profile_bound;
+}
+
+static bool reaches_bound(const struct why_window *w, double shares[WHY_CAUSES])
+{
+	__u64 bound = least_bound(&w->last);
+
+	return w->bw ||
+	       (bound != WHY_NO_RATE && shares[WHY_PACING] > 0 &&
+		why_window_rate(w) >= BOUND_DELIVERED * bound * (1 - shares[WHY_APPLICATION]));
+}
+
+static bool is_cpu_full(const struct why_cpu *cpu)
+{
+	return cpu && cpu->is_known && cpu->busy >= CPU_FULL && cpu->softirq >= CPU_SOFTIRQ &&
+	       cpu->squeezes + cpu->drops >= CPU_SQUEEZES * cpu->seconds;
+}
+
+void why_shares(const struct why_window *w, const struct why_cpu *cpu, double shares[WHY_CAUSES])
+{
+	double time = why_window_ns(w), loss = why_window_loss(w);
+	double policed = w->policed_lost + w->policed_delivered;
+
+	for (int i = 0; i < WHY_CAUSES; i++)
+		shares[i] = time > 0 ? w->ns[i] / time : 0;
+	if (w->policed_lost > LOSS_POLICED * policed)
+		move(shares, WHY_POLICER, WHY_LOSSES);
+	if (!reaches_bound(w, shares))
+		move(shares, WHY_PACING, path_cause(w));
+	if (w->last.reacts_to_losses && loss > 0)
+		move(shares, WHY_CWND, WHY_LOSSES);
+	else if (loss < LOSS_FEW)
+		move(shares, WHY_LOSSES, path_cause(w));
+	if (is_cpu_full(cpu)) {
+		move(shares, WHY_STARTUP, WHY_CPU);
+		move(shares, WHY_QUEUE, WHY_CPU);
+		move(shares, WHY_PATH, WHY_CPU);
+	}
+}
+
+/* ---- words */
+
+struct text {
+	char *to;
+	size_t n;
+};
+
+static void add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct text *t, const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(t->to + t->n, WHY_TEXT_LEN - t->n, fmt, args);
+	va_end(args);
+	t->n += n;
+	if (t->n >= WHY_TEXT_LEN)
+		t->n = WHY_TEXT_LEN - 1;
+}
+
+static void add_rate(struct text *t, const char *before, double bytes_per_s)
+{
+	char rate[UNITS_LEN];
+
+	format_rate_ss(rate, sizeof(rate), 8 * bytes_per_s);
+	add(t, "%s%s", before, rate);
+}
+
+static void add_rtt(struct text *t, const struct why_window *w)
+{
+	if (!w->rtts || !w->min_rtt_us) {
+		add(t, "RTT not known");
+		return;
+	}
+	add(t, "RTT %.3g ms, minimum %.3g ms", why_window_rtt(w) / 1000, w->min_rtt_us / 1000.0);
+}
+
+static void add_loss(struct text *t, const struct why_window *w)
+{
+	add(t, "%.2g %% of packets lost", 100 * why_window_loss(w));
+}
+
+static void say_application(const struct why_window *w, struct text *t, struct text *numbers)
+{
+	double time = why_window_ns(w);
+
+	if (why_window_is_idle(w))
+		add(t, "The application sends nothing.");
+	else
+		add(t, "The application has nothing to send.");
+	if (w->last.has_socket)
+		add(numbers, "%.0f %% of the time all was ACKed; ", 100 * w->idle_ns / time);
+	add_rate(numbers, "rate ", why_window_rate(w));
+}
+
+static void say_receiver(const struct why_window *w, struct text *t, struct text *numbers)
+{
+	if (w->least_window < w->last.mss)
+		add(t, "The receiver's window closes: its application reads too slowly.");
+	else
+		add(t, "The receiver's window is full: it takes no more than that at a time.");
+	add(numbers,
+	    "window %u to %u bytes, %u in flight; the kernel counts %.0f %% rwnd_limited; ",
+	    w->least_window, w->most_window, w->last.unacked, 100 * w->rwnd_ns / why_window_ns(w));
+	add_rtt(numbers, w);
+}
+
+static void say_send_buffer(const struct why_window *w, struct text *t, struct text *numbers)
+{
+	add(t, "The send buffer is too small: all that it holds is in flight.");
+	add(numbers, "buffer %u bytes, %u in flight; the kernel counts %.0f %% sndbuf_limited; ",
+	    w->last.sndbuf, w->last.unacked, 100 * w->sndbuf_ns / why_window_ns(w));
+	add_rtt(numbers, w);
+}
+
+static void say_cwnd(const struct why_window *w, struct text *t, struct text *numbers)
+{
+	const struct why_reading *r = &w->last;
+
+	if (r->has_socket && r->cwnd_clamp <= r->cwnd)
+		add(t, "The route's bound on the congestion window (cwnd lock) limits it.");
+	else
+		add(t, "The congestion window is full, and the path has no queue.");
+	add(numbers, "cwnd %u, %u in flight; ", r->cwnd, r->inflight);
+	add_rtt(numbers, w);
+}
+
+static void say_pacing(const struct why_window *w, struct text *t, struct text *numbers)
+{
+	const struct why_reading *r = &w->last;
+
+	if (r->socket_bound <= r->profile_bound)
+		add(t, "SO_MAX_PACING_RATE bounds its rate.");
+	else
+		add(t, "Its profile's max_pacing_rate bounds its rate.");
+	add_rate(numbers, "bound ", least_bound(r));
+	add_rate(numbers, ", rate ", why_window_rate(w));
+}
+
+static void say_policer(const struct why_window *w, struct text *t, struct text *numbers)
+{
+	add(t, "A policer on the path drops what is above its rate.");
+	add_rate(numbers, "policer's rate ", w->policer_rate);
+	add_rate(numbers, ", rate ", why_window_rate(w));
+	add(numbers, ", ");
+	add_loss(numbers, w);
+}
+
+static void say_losses(const struct why_window *w, struct text *t, struct text *numbers)
+{
+	double loss = why_window_loss(w), cubic;
+
+	cubic = why_cubic_rate(loss, why_window_rtt(w), w->last.mss);
+	if (path_cause(w) == WHY_QUEUE)
+		add(t, "A queue on the path overflows, and packets are lost.");
+	else
+		add(t, "Packets are lost without a queue on the path.");
+	if (w->policed_lost)
+		add(t, " BBR took that for a policer, but it goes on at that rate.");
+	if (!w->last.reacts_to_losses)
+		add(t, " BBR version 1 does not slow down for losses.");
+	add_loss(numbers, w);
+	add_rate(numbers, ", rate ", why_window_rate(w));
+	if (cubic > 0)
+		add_rate(numbers, "; CUBIC would get at most ", cubic);
+	if (w->last.mode != WHY_MODE_NONE && !w->last.reacts_to_losses)
+		add(numbers, "; BBR version 3 would %s",
+		    loss > BBR3_LOSS ? "slow down" : "not slow down");
+	add(numbers, "; ");
+	add_rtt(numbers, w);
+}
+
+static void say_probe_rtt(const struct why_window *w, struct text *t, struct text *numbers)
+{
+	add(t, "PROBE_RTT: BBR keeps few packets in flight to measure the minimum RTT.");
+	add(numbers, "%.2g %% of the time; ", 100 * w->ns[WHY_PROBE_RTT] / why_window_ns(w));
+	add_rtt(numbers, w);
+}
+
+static void say_startup(const struct why_window *w, struct text *t, struct text *numbers)
+{
+	add(t, "It is still starting: its rate grows each round trip.");
+	add_rate(numbers, "rate ", why_window_rate(w));
+	add(numbers, ", cwnd %u", w->last.cwnd);
+}
+
+static void say_cpu(const struct why_cpu *cpu, struct text *t, struct text *numbers)
+{
+	add(t, "CPU %u of this machine, which processes its ACKs, has no time left.", cpu->number);
+	add(numbers,
+	    "busy %.0f %%, of which softirq %.0f %% and stolen %.0f %%; %llu times packets waited "
+	    "for another round (time_squeeze), %llu dropped from the backlog",
+	    100 * cpu->busy, 100 * cpu->softirq, 100 * cpu->stolen,
+	    (unsigned long long)cpu->squeezes, (unsigned long long)cpu->drops);
+}
+
+/* Is the RTT longer than one BBR alone would make it? */
+static bool is_above_own(const struct why_window *w)
+{
+	return w->bw && w->last.cwnd_gain &&
+	       why_window_rtt(w) > QUEUE_MARGIN * w->last.cwnd_gain / 256.0 * w->min_rtt_us;
+}
+
+static void say_queue(const struct why_window *w, const struct why_neighbours *others,
+		      struct text *t, struct text *numbers)
+{
+	add(t, "The path has a queue: the RTT is %.2g times its minimum.",
+	    why_window_rtt(w) / w->min_rtt_us);
+	if (is_above_own(w))
+		add(t, " Other connections fill it: BBR alone would keep it shorter.");
+	else if (others->n)
+		add(t, " This connection fills it, or others do, such as %u of this machine.",
+		    others->n);
+	else
+		add(t, " This connection fills it, or others do that this machine cannot see.");
+	add_rtt(numbers, w);
+	add_rate(numbers, "; rate ", why_window_rate(w));
+	if (others->n)
+		add_rate(numbers, "; the others of this machine to the same prefix ", others->rate);
+}
+
+static void say_path(const struct why_window *w, struct text *t, struct text *numbers)
+{
+	if (w->bw)
+		add(t, "The path's bottleneck limits it: BBR sends at the rate that it measures.");
+	else
+		add(t, "Nothing on this machine limits it but the rate of the path.");
+	add_rate(numbers, "rate ", why_window_rate(w));
+	if (w->bw)
+		add_rate(numbers, ", bandwidth ", w->bw);
+	add(numbers, "; ");
+	add_rtt(numbers, w);
+}
+
+static void say_unknown(const struct why_window *w, struct text *t, struct text *numbers)
+{
+	add(t, "The path's bottleneck, the receiver's window, the send buffer or a bound on its "
+	       "pacing rate: a recording does not tell which.");
+	add_rate(numbers, "rate ", why_window_rate(w));
+	if (w->bw)
+		add_rate(numbers, ", bandwidth ", w->bw);
+	add(numbers, "; ");
+	add_rtt(numbers, w);
+}
+
+static const char *advice(enum why_cause cause, const struct why_window *w)
+{
+	switch (cause) {
+	case WHY_APPLICATION:
+		return "Look at the application: give it more data to send, or send it in larger "
+		       "pieces.";
+	case WHY_RECEIVER:
+		return w->least_window < w->last.mss ?
+			       "Let the receiving application read faster." :
+			       "On the receiver: raise net.ipv4.tcp_rmem, or remove SO_RCVBUF or "
+			       "TCP_WINDOW_CLAMP.";
+	case WHY_SEND_BUFFER:
+		return "Remove SO_SNDBUF from the application, or raise net.ipv4.tcp_wmem.";
+	case WHY_CWND:
+		return w->last.has_socket && w->last.cwnd_clamp <= w->last.cwnd ?
+			       "Remove `cwnd` from the route: ip route show." :
+			       "With BBR: raise cwnd_gain (bbrctl set). With others: the window "
+			       "grows with time.";
+	case WHY_PACING:
+		return w->last.socket_bound <= w->last.profile_bound ?
+			       "Raise SO_MAX_PACING_RATE in the application." :
+			       "bbrctl set max_pacing_rate=0bit, for its profile.";
+	case WHY_POLICER:
+		return "Ask the provider for a higher rate, or for a shaper in place of the "
+		       "policer.";
+	case WHY_LOSSES:
+		return w->last.reacts_to_losses ?
+			       "Look for a bad link. BBR version 1 does not slow down for losses: "
+			       "try it." :
+			       "Look for a bad link or a small buffer on the path: what is lost is "
+			       "sent twice.";
+	case WHY_PROBE_RTT:
+		return "If it matters: probe less often (min_rtt_win or probe_rtt_win) or shorter.";
+	case WHY_STARTUP:
+		return "Nothing, if it is young. Keep connections open for several transfers.";
+	case WHY_CPU:
+		return "Spread packets over more CPUs (RSS, RPS), turn on GRO, or use fewer "
+		       "packets (TSO).";
+	case WHY_QUEUE:
+		return "A fair queue at the bottleneck (fq_codel, cake), or BBR for those that "
+		       "fill "
+		       "it.";
+	case WHY_PATH:
+		return "Nothing on this machine: only a faster path helps.";
+	default:
+		return "bbrmon why without --read, while the connection is there.";
+	}
+}
+
+static void say(struct why_verdict *v, const struct why_window *w, const struct why_cpu *cpu,
+		const struct why_neighbours *others)
+{
+	struct text t = { .to = v->sentence }, numbers = { .to = v->numbers };
+
+	switch (v->cause) {
+	case WHY_APPLICATION:
+		say_application(w, &t, &numbers);
+		break;
+	case WHY_RECEIVER:
+		say_receiver(w, &t, &numbers);
+		break;
+	case WHY_SEND_BUFFER:
+		say_send_buffer(w, &t, &numbers);
+		break;
+	case WHY_CWND:
+		say_cwnd(w, &t, &numbers);
+		break;
+	case WHY_PACING:
+		say_pacing(w, &t, &numbers);
+		break;
+	case WHY_POLICER:
+		say_policer(w, &t, &numbers);
+		break;
+	case WHY_LOSSES:
+		say_losses(w, &t, &numbers);
+		break;
+	case WHY_PROBE_RTT:
+		say_probe_rtt(w, &t, &numbers);
+		break;
+	case WHY_STARTUP:
+		say_startup(w, &t, &numbers);
+		break;
+	case WHY_CPU:
+		say_cpu(cpu, &t, &numbers);
+		break;
+	case WHY_QUEUE:
+		say_queue(w, others, &t, &numbers);
+		break;
+	case WHY_PATH:
+		say_path(w, &t, &numbers);
+		break;
+	default:
+		say_unknown(w, &t, &numbers);
+	}
+	v->advice = advice(v->cause, w);
+}
+
+static int by_share(const void *a, const void *b)
+{
+	const struct why_verdict *x = a, *y = b;
+
+	if (x->share != y->share)
+		return x->share > y->share ? -1 : 1;
+	return (int)x->cause - (int)y->cause;
+}
+
+void why_judge(const struct why_window *w, const struct why_cpu *cpu,
+	       const struct why_neighbours *others, struct why_answer *answer)
+{
+	double shares[WHY_CAUSES];
+
+	memset(answer, 0, sizeof(*answer));
+	if (why_window_ns(w) <= 0)
+		return;
+	why_shares(w, cpu, shares);
+	for (int i = 0; i < WHY_CAUSES; i++) {
+		struct why_verdict *v = &answer->verdicts[answer->n];
+
+		if (shares[i] < (i == WHY_PROBE_RTT ? LEAST_PROBE_RTT : LEAST_SHARE))
+			continue;
+		v->cause = i;
+		v->share = shares[i];
+		say(v, w, cpu, others);
+		answer->n++;
+	}
+	qsort(answer->verdicts, answer->n, sizeof(*answer->verdicts), by_share);
+}
