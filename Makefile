@@ -63,6 +63,9 @@ endef
 $(BUILD)/%.bpf.o: bpf/%.bpf.c
 	$(call bpf_object)
 
+$(BUILD)/why.bpf.o: bpf/why/why.bpf.c
+	$(call bpf_object)
+
 # $(call algorithm_objects,FOLDER,NAME): the congestion control, and the programs that read its sockets.
 define algorithm_objects
 $(BUILD)/bpf_$2.bpf.o: $1/$2.bpf.c
@@ -162,6 +165,7 @@ $(addsuffix /sockets/snapshot_programs.o,$(addprefix $(BUILD)/,obj/tools asan/ob
 	$(BUILD)/snapshot_programs.h $(SKELETONS) $(BUILD)/algorithms.h
 
 $(foreach dir,obj asan/obj fuzz/obj fuzz-coverage/obj,$(BUILD)/$(dir)/lib/kernel/netns.o): $(BUILD)/netns.lskel.h
+$(foreach dir,obj asan/obj fuzz/obj fuzz-coverage/obj,$(BUILD)/$(dir)/tools/why/kernel_counts.o): $(BUILD)/why.lskel.h
 
 # The plotting library of bbrmon's reports, without the comments that make a browser look for its sources.
 JAVASCRIPT ?= /usr/share/javascript

@@ -10,6 +10,7 @@
 
 #include "address.bpf.h"
 #include "bpf_bbr/experiment.h"
+#include "base/chrono.bpf.h"
 
 #define IPPROTO_TCP 6
 #define NSEC_PER_SEC 1000000000ull
@@ -106,46 +107,25 @@ struct tcp_rack {
 };
 
 struct tcp_sock___experiment {
-	u32 chrono_start;
-	u32 chrono_stat[3];
-	u8 chrono_type : 2;
 	struct tcp_rack rack;
 };
 
 #pragma clang attribute pop
 
-enum {
-	CHRONO_BUSY = 1,
-	CHRONO_RWND,
-	CHRONO_SNDBUF
-};
-
 /* ---- what a connection has done */
 
-/* As in TCP_INFO: the ticks of each state, including the present one so far. */
 static inline struct counts counts_of(struct tcp_sock *tp)
 {
-	struct tcp_sock___experiment *e = (struct tcp_sock___experiment *)tp;
-	struct counts now = {
+	struct chrono chrono = chrono_of(tp);
+
+	return (struct counts){
 		.acked = tp->bytes_acked,
 		.sent = tp->bytes_sent,
 		.retransmitted = tp->bytes_retrans,
-		.rwnd = e->chrono_stat[CHRONO_RWND - 1],
-		.sndbuf = e->chrono_stat[CHRONO_SNDBUF - 1],
+		.busy = chrono.busy,
+		.rwnd = chrono.rwnd,
+		.sndbuf = chrono.sndbuf,
 	};
-	u32 state = BPF_CORE_READ_BITFIELD(e, chrono_type), ticks = 0;
-
-	if (state) {
-		ticks = (u32)bpf_jiffies64() - e->chrono_start;
-		if (state == CHRONO_RWND)
-			now.rwnd += ticks;
-		else if (state == CHRONO_SNDBUF)
-			now.sndbuf += ticks;
-	}
-	now.busy = e->chrono_stat[CHRONO_BUSY - 1] + now.rwnd + now.sndbuf;
-	if (state == CHRONO_BUSY)
-		now.busy += ticks;
-	return now;
 }
 
 static inline void count(struct experiment_outcome *o, const struct subject *s, struct tcp_sock *tp,

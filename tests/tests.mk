@@ -165,12 +165,13 @@ $(BUILD)/start: lab/vm/start.c
 $(BUILD)/flags: lab/vm/flags.c
 $(BUILD)/flags: CFLAGS += -static
 $(BUILD)/measure: tests/native/cost/measure.c
+$(BUILD)/relay: tests/native/watching/relay.c
 $(BUILD)/cost: lab/cost/cost.c
 $(BUILD)/recorder: lab/runs/recorder.c
 $(BUILD)/recorder: LDLIBS := -lbpf -lmnl
 $(BUILD)/cost: LDLIBS := -lbpf
-$(BUILD)/flow $(BUILD)/start $(BUILD)/flags $(BUILD)/measure: LDLIBS :=
-$(addprefix $(BUILD)/,flow start flags measure cost recorder):
+$(BUILD)/flow $(BUILD)/start $(BUILD)/flags $(BUILD)/measure $(BUILD)/relay: LDLIBS :=
+$(addprefix $(BUILD)/,flow start flags measure relay cost recorder):
 	@mkdir -p $(@D)
 	$(CC) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) $< $(LDLIBS) -o $@
 
@@ -282,7 +283,7 @@ $(ORACLE)/test_recorder: $(call oracle_sanitized,bbr3/test_recorder.c bbr3/recor
 
 ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record_bbr.bpf.o record_bbr3.bpf.o replay replay.bpf.o inputs kinds kinds.bpf.o kinds_bbr3 kinds_bbr3.bpf.o select test_replay test_recorder) $(BUILD)/asan/replay
 
-tests: all unit toy fuzzers $(LAB_PROGRAMS) $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o next/bbrmon no_memory.so) \
+tests: all unit toy fuzzers $(LAB_PROGRAMS) $(BUILD)/relay $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o next/bbrmon no_memory.so) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)
 
 # ---- the tools with an algorithm that nothing outside its folder knows

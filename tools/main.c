@@ -8,8 +8,9 @@
 #include "verbs.h"
 
 static const struct verb *const verbs[] = {
-	&VERB_OF(stream), &VERB_OF(snapshot),	&VERB_OF(record), &VERB_OF(top),
-	&VERB_OF(report), &VERB_OF(experiment), &VERB_OF(export), NULL,
+	&VERB_OF(stream),     &VERB_OF(snapshot), &VERB_OF(why),
+	&VERB_OF(record),     &VERB_OF(top),	  &VERB_OF(report),
+	&VERB_OF(experiment), &VERB_OF(export),	  NULL,
 };
 
 static void complete_experiments_and_files(const struct completion *c)

@@ -30,8 +30,8 @@
 #define READ_FILE CAP(DAC_READ_SEARCH)
 #define WRITE_FILE CAP(DAC_OVERRIDE)
 
-extern const struct verb VERB_OF(snapshot), VERB_OF(stream), VERB_OF(record), VERB_OF(top),
-	VERB_OF(report), VERB_OF(experiment), VERB_OF(export);
+extern const struct verb VERB_OF(snapshot), VERB_OF(why), VERB_OF(stream), VERB_OF(record),
+	VERB_OF(top), VERB_OF(report), VERB_OF(experiment), VERB_OF(export);
 
 /*
  * Without memory these print so and end bbrmon. What watches for long and can do without what it

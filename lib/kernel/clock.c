@@ -49,3 +49,13 @@ __u64 realtime_ns(void)
 	clock_gettime(CLOCK_REALTIME, &t);
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
+
+/* The coarse clock moves with each tick. */
+__u32 kernel_hz(void)
+{
+	struct timespec tick;
+
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) || !tick.tv_nsec)
+		return 1000;
+	return (NS_PER_S + tick.tv_nsec / 2) / tick.tv_nsec;
+}

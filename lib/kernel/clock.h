@@ -18,4 +18,7 @@ __u64 now_ns(void);
 /* The time of day, since 1970. It may be set, and go back. */
 __u64 realtime_ns(void);
 
+/* Ticks of the kernel per second: CONFIG_HZ. */
+__u32 kernel_hz(void);
+
 #endif

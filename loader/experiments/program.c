@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -29,16 +27,6 @@ static struct bpf_object *open_object(void)
 
 	return bpf_object__open_mem(experiment_object, experiment_object_end - experiment_object,
 				    &opts);
-}
-
-/* The coarse clock moves with each tick. */
-static __u32 kernel_hz(void)
-{
-	struct timespec tick;
-
-	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) || !tick.tv_nsec)
-		return 1000;
-	return lround((double)NS_PER_S / tick.tv_nsec);
 }
 
 static int set_values(struct bpf_object *obj, struct experiment_request *r)

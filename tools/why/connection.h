@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The connections of a window: who they are, and what was read of them, from sockets or from a
+ * recording.
+ */
+#ifndef TOOLS_WHY_CONNECTION_H
+#define TOOLS_WHY_CONNECTION_H
+
+#include "bpf_bbr/profiles.h"
+#include "bpf_bbr/snapshot.h"
+#include "event/conn_map.h"
+#include "judge.h"
+#include "kernel_counts.h"
+
+struct why_connection {
+	struct conn_key key; /* the first member: a key in the map is its connection */
+	char name[BBR_NAME_LEN]; /* of the congestion control */
+	char profile[BBR_PROFILE_NAME_LEN]; /* "": not known, or it has none */
+	__u64 cookie, cgroup, inode; /* 0: not known */
+	__u32 netns;
+	__u32 laddr[4], raddr[4];
+	__u16 lport, rport, family;
+	bool is_recorded;
+	bool is_wanted; /* it matched the filter once */
+	struct why_window window;
+
+	/* What BBR knows, read just before what the kernel counts: that of reading number `round`. */
+	unsigned int round;
+	struct why_reading of_bbr;
+};
+
+struct why_connections {
+	struct conn_map map; /* those that may still be read */
+	struct why_connection **list; /* all */
+	size_t n, room;
+};
+
+/* NULL: no memory. */
+struct why_connection *why_connection_get(struct why_connections *c, const struct conn_key *key);
+/* From now on the same keys mean other connections. */
+void why_connections_cut(struct why_connections *c);
+void why_connections_free(struct why_connections *c);
+
+/* Sets what an event of a BBR says; the rest of the reading is 0. */
+void why_reading_of_event(struct why_reading *r, const struct algorithm *a,
+			  const struct bbr_event *e);
+
+/* Sets what a socket says. */
+void why_reading_of_socket(struct why_reading *r, const struct why_socket *s, __u32 hz);
+
+/* Adds what BBR knows to what the socket says. */
+void why_reading_merge(struct why_reading *r, const struct why_reading *of_bbr);
+
+/*
+ * The bounds that the profiles of instances set on the pacing rates of their connections.
+ */
+struct profile_bounds {
+	struct bounded_instance *list;
+	unsigned int n;
+};
+
+/* Bytes per second, or WHY_NO_RATE. map_id is that of the struct_ops map. */
+__u64 profile_bound(struct profile_bounds *b, __u32 map_id, unsigned int profile);
+void profile_bounds_free(struct profile_bounds *b);
+
+/* The same from the algorithm's parameters alone, for tests. */
+__u64 bound_of_params(const struct algorithm *a, const __u32 *params, size_t n);
+
+#endif

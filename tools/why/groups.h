@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The answers of all connections, and their sums by what they have in common.
+ */
+#ifndef TOOLS_WHY_GROUPS_H
+#define TOOLS_WHY_GROUPS_H
+
+#include "connection.h"
+#include "snapshot/socket_owners.h"
+
+enum why_by {
+	WHY_BY_NONE,
+	WHY_BY_CGROUP,
+	WHY_BY_PROCESS,
+	WHY_BY_PREFIX,
+	WHY_BY_NETNS,
+};
+
+extern const char *const why_by_names[]; /* NULL ends them; "none" is not among them */
+
+/* A connection and its answer. */
+struct why_result {
+	const struct why_connection *connection;
+	double shares[WHY_CAUSES];
+	struct why_answer answer;
+};
+
+/* Connections that have something in common. Those that were idle count only in `idle`. */
+struct why_group {
+	char *label;
+	unsigned int connections, idle;
+	double rate; /* bytes per second */
+	double ns; /* the sum of their windows */
+	double cause_ns[WHY_CAUSES];
+	double most[WHY_CAUSES]; /* the largest of a single connection, and whose it is */
+	const struct why_result *example[WHY_CAUSES];
+};
+
+struct why_results {
+	struct why_result *list; /* the highest rate first */
+	size_t n;
+	unsigned int idle; /* connections that are not in the list */
+};
+
+/*
+ * Judges those connections that matched and were read twice; idle ones only if with_idle. cpus is
+ * NULL with a recording. False: no memory.
+ */
+bool why_results_make(struct why_results *r, const struct why_connections *c,
+		      const struct cpus *cpus, bool with_idle);
+void why_results_free(struct why_results *r);
+
+struct why_groups {
+	struct why_group *list; /* the highest rate first */
+	size_t n;
+};
+
+/* Sums results, which must have the idle ones. False: no memory. */
+bool why_groups_make(struct why_groups *g, const struct why_results *r, enum why_by by,
+		     const struct owners *owners, struct cgroup_paths *cgroups);
+void why_groups_free(struct why_groups *g);
+
+#endif

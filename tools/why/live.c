@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <arpa/inet.h>
+
+#include "cli/err.h"
+#include "kernel/clock.h"
+#include "live.h"
+#include "stream/interrupt.h"
+
+/*
+ * The window has this many readings, but readings take no more than a tenth of the time, and a
+ * connection's state is not read more often than a round trip of some length changes it.
+ */
+#define READINGS 50
+#define PAUSE_LEAST_NS (20 * NS_PER_MS)
+#define SHARE 10
+
+/* Connections without a BBR: a filter may ask for fields, and they have none. */
+static const struct algorithm no_algorithm = { .name = "" };
+
+static struct why_connection *find_or_add(struct live *l, __u64 cookie)
+{
+	struct conn_key key = conn_key_of_id(0, cookie);
+	struct why_connection *c = why_connection_get(l->connections, &key);
+
+	if (c)
+		c->cookie = cookie;
+	l->no_memory |= !c;
+	return c;
+}
+
+/* What BBR knows of a connection. What the kernel counts of it comes next. */
+static bool take_bbr(void *ctx, const struct origin *origin, const struct bbr_snapshot *snap)
+{
+	struct live *l = ctx;
+	struct why_connection *c = find_or_add(l, snap->cookie);
+	const char *profile;
+
+	if (!c)
+		return false;
+	why_reading_of_event(&c->of_bbr, origin->algorithm, &snap->event);
+	profile = origin_profile(origin, &snap->event);
+	if (profile) {
+		strcpy(c->profile, profile);
+		c->of_bbr.profile_bound =
+			profile_bound(&l->bounds, snap->event.tag, snap->event.profile);
+	}
+	c->round = l->round;
+	c->is_wanted |= filter_matches(l->filter, origin, &snap->event, snap);
+	return !is_interrupted();
+}
+
+/* The filter wants an event: that of a connection without a BBR has what its socket has. */
+static bool is_wanted(struct live *l, const struct why_socket *s)
+{
+	struct origin origin = { .algorithm = &no_algorithm };
+	struct bbr_snapshot snap = {
+		.cookie = s->cookie,
+		.cgroup = s->cgroup,
+		.inode = s->inode,
+		.uid = s->uid,
+		.mark = s->mark,
+		.send_q = s->unacked + s->unsent,
+		.bound_ifindex = s->bound_ifindex,
+		.state = s->state,
+		.event = {
+			.size = BBR_EVENT_BASE,
+			.kind = BBR_EV_STATE,
+			.time_ns = s->time_ns,
+			.netns = s->netns,
+			.lport = s->lport,
+			.rport = s->rport,
+			.family = s->family,
+			.flags = BBR_F_KERNEL,
+			.pacing_rate = s->pacing_rate,
+			.bytes_sent = s->bytes_sent,
+			.bytes_acked = s->bytes_acked,
+			.bytes_retrans = s->bytes_retrans,
+			.srtt_us = s->srtt_us,
+			.cwnd = s->cwnd,
+			.ssthresh = s->ssthresh,
+			.inflight = s->inflight,
+			.mss = s->mss,
+			.delivered = s->delivered,
+			.lost = s->lost,
+			.rtt_us = BBR_RTT_NONE,
+			.rs_delivered = -1,
+			.min_rtt_us = s->min_rtt_us ? s->min_rtt_us : BBR_RTT_NONE,
+			.ca_state = s->ca_state,
+		},
+	};
+
+	memcpy(origin.name, s->name, sizeof(origin.name));
+	memcpy(snap.event.laddr, s->laddr, sizeof(s->laddr));
+	memcpy(snap.event.raddr, s->raddr, sizeof(s->raddr));
+	return filter_matches(l->filter, &origin, &snap.event, &snap);
+}
+
+static bool take_counts(void *ctx, const struct why_socket *s)
+{
+	struct live *l = ctx;
+	struct why_connection *c = find_or_add(l, s->cookie);
+	struct why_reading r;
+
+	if (!c)
+		return false;
+	memcpy(c->name, s->name, sizeof(c->name));
+	memcpy(c->laddr, s->laddr, sizeof(c->laddr));
+	memcpy(c->raddr, s->raddr, sizeof(c->raddr));
+	c->lport = s->lport;
+	c->rport = s->rport;
+	c->family = s->family;
+	c->netns = s->netns;
+	c->cgroup = s->cgroup;
+	if (s->inode) /* a closed socket still sends for the process that had it */
+		c->inode = s->inode;
+	why_reading_of_socket(&r, s, l->hz);
+	if (c->round == l->round)
+		why_reading_merge(&r, &c->of_bbr);
+	else
+		c->is_wanted |= is_wanted(l, s);
+	why_window_add(&c->window, &r);
+	return !is_interrupted();
+}
+
+static int no_memory(void)
+{
+	err("why: %s", strerror(ENOMEM));
+	return EXIT_REFUSED;
+}
+
+static int read_once(struct live *l)
+{
+	int ret;
+
+	l->round++;
+	ret = sockets_read(&l->sockets, l->netns, take_bbr, l);
+	if (!ret && !is_interrupted())
+		ret = kernel_counts_read(&l->counts, l->netns, take_counts, l);
+	return l->no_memory ? no_memory() : ret;
+}
+
+/* Waits, but not until a signal has been noticed. */
+static void pause_ns(__u64 ns)
+{
+	struct timespec t = { ns / NS_PER_S, ns % NS_PER_S };
+
+	nanosleep(&t, NULL);
+}
+
+/*
+ * Pauses of different lengths: an application that does the same ten times a second would otherwise
+ * be seen at the same moment each time.
+ */
+static __u64 next_pause(const struct live *l, __u64 took_ns)
+{
+	__u64 pause = l->for_ns / READINGS;
+
+	if (pause < PAUSE_LEAST_NS)
+		pause = PAUSE_LEAST_NS;
+	if (pause < SHARE * took_ns)
+		pause = SHARE * took_ns;
+	return pause / 2 + random() % (pause + 1);
+}
+
+static int follow(struct live *l)
+{
+	__u64 end = now_ns() + l->for_ns, began, now, pause;
+	bool is_last = false;
+	int ret = EXIT_DONE;
+
+	while (!ret) {
+		began = now_ns();
+		ret = read_once(l);
+		now = now_ns();
+		if (ret || is_last || is_interrupted())
+			break;
+		pause = next_pause(l, now - began);
+		is_last = now + pause >= end;
+		if (is_last)
+			pause = end > now ? end - now : 0;
+		pause_ns(pause);
+	}
+	return ret;
+}
+
+int live_read(struct live *l)
+{
+	int ret = sockets_open(&l->sockets);
+
+	if (ret)
+		return ret;
+	l->hz = kernel_hz();
+	srandom(now_ns());
+	ret = kernel_counts_open(&l->counts);
+	if (!ret && !cpus_read(&l->cpus))
+		ret = no_memory();
+	if (!ret)
+		ret = follow(l);
+	if (!ret && !cpus_read(&l->cpus))
+		ret = no_memory();
+	kernel_counts_close(&l->counts);
+	sockets_close(&l->sockets);
+	return ret;
+}
+
+void live_free(struct live *l)
+{
+	cpus_free(&l->cpus);
+	profile_bounds_free(&l->bounds);
+}

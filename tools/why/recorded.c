@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+
+#include "cli/err.h"
+#include "event/event.h"
+#include "recorded.h"
+#include "stream/event_source.h"
+#include "stream/interrupt.h"
+
+struct reading {
+	struct recorded_why *to;
+	struct event_source source;
+};
+
+static void note_ends(struct why_connection *c, const struct origin *origin,
+		      const struct bbr_event *e)
+{
+	const char *profile = origin_profile(origin, e);
+
+	memcpy(c->name, origin->name, sizeof(c->name));
+	if (profile)
+		strcpy(c->profile, profile);
+	memcpy(c->laddr, e->laddr, sizeof(c->laddr));
+	memcpy(c->raddr, e->raddr, sizeof(c->raddr));
+	c->lport = e->lport;
+	c->rport = e->rport;
+	c->family = e->family;
+	c->netns = e->netns;
+	c->is_recorded = true;
+}
+
+static struct why_connection *find_or_add(struct recorded_why *to, const struct origin *origin,
+					  const struct bbr_event *e)
+{
+	struct conn_key key = conn_key_of(origin, e);
+	struct why_connection *c =
+		(struct why_connection *)conn_map_find(&to->connections->map, &key);
+
+	if (c)
+		return c;
+	if (to->connections->n == WHY_CONNECTIONS_MAX) {
+		to->left_out++;
+		return NULL;
+	}
+	c = why_connection_get(to->connections, &key);
+	to->no_memory |= !c;
+	return c;
+}
+
+/* A run of the recorder did not see the connections of the one before. */
+static void begin_run(struct reading *r, const struct bbr_event *e)
+{
+	struct recorded_why *to = r->to;
+	struct recording_run run;
+
+	event_source_run(&r->source, &run);
+	if (to->has_run && to->run == run.id)
+		return;
+	why_connections_cut(to->connections);
+	to->has_run = true;
+	to->run = run.id;
+	to->start_ns = e->time_ns;
+}
+
+static bool is_in_time(const struct recorded_why *to, const struct bbr_event *e)
+{
+	__u64 since = e->time_ns > to->start_ns ? e->time_ns - to->start_ns : 0;
+
+	return since >= to->from_ns && (!to->until_ns || since <= to->until_ns);
+}
+
+static bool note_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
+{
+	struct reading *r = ctx;
+	struct why_connection *c;
+	struct why_reading reading;
+
+	begin_run(r, e);
+	/* At its end a connection has forgotten its state. */
+	if (e->kind == BBR_EV_END || !event_has_state(e) || !is_in_time(r->to, e))
+		return !is_interrupted();
+	c = find_or_add(r->to, origin, e);
+	if (!c)
+		return !r->to->no_memory;
+	note_ends(c, origin, e);
+	c->is_wanted |= filter_matches(r->to->filter, origin, e, NULL);
+	why_reading_of_event(&reading, origin->algorithm, e);
+	why_window_add(&c->window, &reading);
+	return !is_interrupted();
+}
+
+int recorded_why_read(struct recorded_why *to)
+{
+	struct reading r = { .to = to };
+	const struct watch_config config = {
+		.request.sampling = BBR_SAMPLE_ACK,
+		.handle = note_event,
+		.ctx = &r,
+		.read = to->file,
+	};
+	int ret = event_source_open(&r.source, &config);
+	bool idle;
+
+	if (ret)
+		return ret;
+	while (!ret && !to->no_memory && !is_interrupted() && !event_source_is_over(&r.source))
+		ret = event_source_poll(&r.source, 0, &idle);
+	event_source_close(&r.source);
+	if (to->no_memory) {
+		err("cannot read the recording: %s", strerror(ENOMEM));
+		return EXIT_REFUSED;
+	}
+	if (to->left_out)
+		err("%llu events are left out: they are of more than %u connections", to->left_out,
+		    WHY_CONNECTIONS_MAX);
+	return ret;
+}

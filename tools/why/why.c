@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bbrmon why: what limits each connection.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cgroup/cgroup.h"
+#include "cli/err.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/units.h"
+#include "filter/filter.h"
+#include "kernel/clock.h"
+#include "live.h"
+#include "print.h"
+#include "recorded.h"
+#include "recording/replay.h"
+#include "stream/interrupt.h"
+#include "stream/watch_options.h"
+#include "verbs.h"
+
+#define FOR_DEFAULT_NS (5 * NS_PER_S)
+
+struct asking {
+	bool json, with_idle;
+	const char *netns, *read;
+	__u64 for_ns, from_ns, until_ns;
+	struct value_list names;
+	enum why_by by;
+
+	struct filter filter;
+	struct why_connections connections;
+	struct cpus cpus;
+	struct owners owners;
+	struct cgroup_paths cgroups;
+};
+
+static int no_memory(void)
+{
+	err("why: %s", strerror(ENOMEM));
+	return EXIT_REFUSED;
+}
+
+static int read_live(struct asking *a)
+{
+	struct live l = {
+		.netns = a->netns,
+		.filter = &a->filter,
+		.for_ns = a->for_ns ? a->for_ns : FOR_DEFAULT_NS,
+		.connections = &a->connections,
+	};
+	int ret = live_read(&l);
+
+	a->cpus = l.cpus; /* from now on ours */
+	l.cpus = (struct cpus){};
+	live_free(&l);
+	if (!ret && a->by == WHY_BY_PROCESS && owners_read(&a->owners))
+		ret = no_memory();
+	return ret;
+}
+
+static int read_recorded(struct asking *a)
+{
+	struct recorded_why r = {
+		.file = a->read,
+		.filter = &a->filter,
+		.from_ns = a->from_ns,
+		.until_ns = a->until_ns,
+		.connections = &a->connections,
+	};
+
+	return recorded_why_read(&r);
+}
+
+static void print_results(const struct asking *a, const struct why_results *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		if (a->json) {
+			why_print_json(stdout, &r->list[i]);
+			continue;
+		}
+		if (i)
+			putchar('\n');
+		why_print_text(stdout, &r->list[i]);
+	}
+	if (r->idle && !a->json)
+		err("%u idle connection%s not shown; --idle shows them", r->idle,
+		    r->idle == 1 ? " is" : "s are");
+	if (!r->n && !r->idle)
+		err("no connection matches");
+}
+
+static int print_groups(struct asking *a, const struct why_results *r)
+{
+	struct why_groups g;
+
+	if (!why_groups_make(&g, r, a->by, &a->owners, &a->cgroups))
+		return no_memory();
+	for (size_t i = 0; i < g.n; i++) {
+		if (a->json) {
+			why_print_group_json(stdout, &g.list[i], why_by_names[a->by - 1]);
+			continue;
+		}
+		if (i)
+			putchar('\n');
+		why_print_group_text(stdout, &g.list[i]);
+	}
+	if (!g.n)
+		err("no connection matches");
+	why_groups_free(&g);
+	return EXIT_DONE;
+}
+
+static int answer(struct asking *a)
+{
+	struct why_results r;
+	int ret = EXIT_DONE;
+
+	if (!why_results_make(&r, &a->connections, a->read ? NULL : &a->cpus,
+			      a->with_idle || a->by))
+		return no_memory();
+	if (a->by)
+		ret = print_groups(a, &r);
+	else
+		print_results(a, &r);
+	why_results_free(&r);
+	errno = 0;
+	if (fflush(stdout) && errno != EPIPE) {
+		err("cannot write: %s", strerror(errno));
+		ret = EXIT_REFUSED;
+	}
+	return ret;
+}
+
+static void free_all(struct asking *a)
+{
+	filter_free(&a->filter);
+	why_connections_free(&a->connections);
+	cpus_free(&a->cpus);
+	owners_free(&a->owners);
+	cgroup_paths_free(&a->cgroups);
+}
+
+/* ---- options */
+
+static bool option_by(const char *option, const char *s, void *to)
+{
+	for (int i = 0; why_by_names[i]; i++) {
+		if (!strcmp(s, why_by_names[i])) {
+			*(enum why_by *)to = i + 1;
+			return true;
+		}
+	}
+	err("%s %s: must be cgroup, process, prefix or netns", option, s);
+	return false;
+}
+
+static bool find_cgroup(const char *option, const char *path, __u64 *id)
+{
+	return cgroup_id(option, path, id) == EXIT_DONE;
+}
+
+static int parse_request(struct asking *a, int argc, char **argv)
+{
+	const struct filter_system system = { .cgroup = find_cgroup };
+	const struct known known = { a->read, recording_described };
+
+	return filter_parse_words(&a->filter, argc, argv, &system, &known) &&
+			       filter_add_names(&a->filter, a->names.arg, a->names.n) ?
+		       EXIT_DONE :
+		       EXIT_USAGE;
+}
+
+static int refuse(const char *what, const char *why, const char *what_to_do)
+{
+	err("why: %s: %s", what, why);
+	remedy("%s", what_to_do);
+	return EXIT_USAGE;
+}
+
+/* Refuses options that do not go together. */
+static int check_options(const struct asking *a)
+{
+	if (a->read && a->netns)
+		return refuse("--netns",
+			      "it belongs to this machine, and the recording may come from another",
+			      "remove it, or --read");
+	if (a->read && (a->by == WHY_BY_CGROUP || a->by == WHY_BY_PROCESS))
+		return refuse("--by", "recordings have neither cgroups nor processes",
+			      "--by prefix, --by netns, or remove --read");
+	if (a->read && a->filter.needs_socket)
+		return refuse("filter", "recordings have no state, fwmark, cgroup or dev",
+			      "remove these conditions, or --read");
+	if (a->read && a->for_ns)
+		return refuse("--for", "it is how long live connections are watched",
+			      "--from and --to select a part of the recording");
+	if (!a->read && (a->from_ns || a->until_ns))
+		return refuse("--from and --to", "they are times in a recording",
+			      "add --read FILE, or use --for");
+	return EXIT_DONE;
+}
+
+#define MEMBER(m) offsetof(struct asking, m)
+
+static const struct option_def options[] = {
+	{ "json", 'j', NULL, option_flag, MEMBER(json), "print one JSON object per line" },
+	{ "for", 0, "TIME", option_time, MEMBER(for_ns),
+	  "how long to watch, by default 5s; Ctrl-C ends it early" },
+	{ "by", 0, "WHAT", option_by, MEMBER(by),
+	  "sum by cgroup, process, prefix (remote, /24 or /64) or netns" },
+	{ "idle", 0, NULL, option_flag, MEMBER(with_idle),
+	  "also show connections that sent nothing and had nothing to send" },
+	{ "netns", 'N', "NAME", option_text, MEMBER(netns), "only this network namespace" },
+	{ "name", 0, "NAME", option_append, MEMBER(names),
+	  "only this congestion control (repeat for several)" },
+	{ "read", 'r', "FILE", option_text, MEMBER(read),
+	  "judge a recording, which knows less, instead of live connections" },
+	{ "from", 0, "TIME", option_time, MEMBER(from_ns),
+	  "only events after this time since the first one: 10s" },
+	{ "to", 0, "TIME", option_time, MEMBER(until_ns), "only events until this time" },
+	{},
+};
+
+static const struct option_group groups[] = { { options, 0 }, {} };
+
+static int run_verb(void *options, int argc, char **argv)
+{
+	struct asking *a = options;
+	int ret = parse_request(a, argc - 1, argv + 1);
+
+	if (!ret)
+		ret = check_options(a);
+	if (!ret) {
+		interrupt_catch();
+		ret = a->read ? read_recorded(a) : read_live(a);
+	}
+	if (!ret)
+		ret = answer(a);
+	free_all(a);
+	return ret;
+}
+
+static const struct privileges_change changes[] = {
+	/* As for snapshot: /proc/PID/fd, which only its owner can list, and the paths of cgroups. */
+	{ "by", .may = CAP(DAC_READ_SEARCH) | EVERY_NETNS | FIND_CGROUPS },
+	{ "netns", .spares = EVERY_NETNS },
+	{ "read", .spares = PRIVILEGES_ALL, .may = READ_FILE },
+	{},
+};
+
+VERB(why, NEEDS(WATCH | EVERY_NETNS, .changes = changes), .args = "[FILTER]",
+     .brief = "say what limits each connection",
+     .about = "Watches connections for some seconds and says what limited each of them, with its\n"
+	      "share of the time and what to do. Connections of any congestion control are shown;\n"
+	      "of BBR it knows most. FILTER uses the syntax of ss(8).",
+     .groups = groups, .max_args = FILTER_WORDS, .size = sizeof(struct asking), .run = run_verb);
