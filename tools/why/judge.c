@@ -341,7 +341,8 @@ static const char *advice(enum why_cause cause, const struct why_window *w)
 	case WHY_CWND:
 		return w->last.has_socket && w->last.cwnd_clamp <= w->last.cwnd ?
 			       "Remove `cwnd` from the route: ip route show." :
-			       "With BBR: raise cwnd_gain (bbrctl set). With others: the window "
+			       "With BBR: raise cwnd_gain or max_cwnd (bbrctl set). With others: "
+			       "the window "
 			       "grows with time.";
 	case WHY_PACING:
 		return w->last.socket_bound <= w->last.profile_bound ?

@@ -80,11 +80,13 @@ static bool is_bounded(const struct why_reading *r)
 	return r->pacing_rate != WHY_NO_RATE && r->pacing_rate >= BOUND_REACHED * bound;
 }
 
+/* In slow start a window grows only while more than half of it is in flight (tcp_is_cwnd_limited()). */
 static bool is_starting(const struct why_reading *r)
 {
 	if (r->mode != WHY_MODE_NONE)
 		return r->mode == WHY_MODE_STARTUP;
-	return r->cwnd < r->ssthresh && r->ca_state < CA_RECOVERY;
+	return r->cwnd < r->ssthresh && r->cwnd < r->cwnd_clamp && 2 * r->inflight >= r->cwnd &&
+	       r->ca_state < CA_RECOVERY;
 }
 
 enum why_cause why_cause_now(const struct why_reading *r)

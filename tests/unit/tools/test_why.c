@@ -487,6 +487,11 @@ static void startup(void **state)
 	check_all_the_time(r, RATE, WHY_STARTUP);
 	slow_start.ssthresh = 0x7fffffff;
 	check_all_the_time(slow_start, RATE, WHY_STARTUP);
+	slow_start.inflight = slow_start.cwnd / 2 - 1; /* it does not grow then */
+	check_all_the_time(slow_start, RATE, WHY_PATH);
+	slow_start.inflight = slow_start.cwnd_clamp = slow_start.cwnd;
+	check_all_the_time(slow_start, RATE, WHY_CWND);
+	slow_start = cubic();
 	slow_start.ssthresh = slow_start.cwnd;
 	check_all_the_time(slow_start, RATE, WHY_PATH);
 }
