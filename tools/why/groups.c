@@ -142,7 +142,7 @@ static void label_process(char *label, const struct why_connection *c, const str
 	const struct owner *owner = owners_of(owners, c->inode, &n);
 
 	if (owner)
-		snprintf(label, PATH_MAX, "%s[%u]", owners_name(owners, owner->pid), owner->pid);
+		snprintf(label, PATH_MAX, "%s[%u]", owner->name, owner->pid);
 	else
 		snprintf(label, PATH_MAX, "no process");
 }

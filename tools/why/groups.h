@@ -6,7 +6,7 @@
 #define TOOLS_WHY_GROUPS_H
 
 #include "connection.h"
-#include "snapshot/socket_owners.h"
+#include "snapshot/snapshot.h"
 
 enum why_by {
 	WHY_BY_NONE,

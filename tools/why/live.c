@@ -9,7 +9,7 @@
 #include "cli/err.h"
 #include "kernel/clock.h"
 #include "live.h"
-#include "stream/interrupt.h"
+#include "verbs.h"
 
 /*
  * The window has this many readings, but readings take no more than a tenth of the time, and a
@@ -55,7 +55,7 @@ static bool take_bbr(void *ctx, const struct origin *origin, const struct bbr_sn
 }
 
 /* The filter wants an event: that of a connection without a BBR has what its socket has. */
-static bool is_wanted(struct live *l, const struct why_socket *s)
+static bool wants_socket(struct live *l, const struct why_socket *s)
 {
 	struct origin origin = { .algorithm = &no_algorithm };
 	struct bbr_snapshot snap = {
@@ -122,7 +122,7 @@ static bool take_counts(void *ctx, const struct why_socket *s)
 	if (c->round == l->round)
 		why_reading_merge(&r, &c->of_bbr);
 	else
-		c->is_wanted |= is_wanted(l, s);
+		c->is_wanted |= wants_socket(l, s);
 	why_window_add(&c->window, &r);
 	return !is_interrupted();
 }

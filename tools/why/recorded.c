@@ -6,7 +6,7 @@
 #include "event/event.h"
 #include "recorded.h"
 #include "stream/event_source.h"
-#include "stream/interrupt.h"
+#include "verbs.h"
 
 struct reading {
 	struct recorded_why *to;
@@ -52,9 +52,8 @@ static struct why_connection *find_or_add(struct recorded_why *to, const struct 
 static void begin_run(struct reading *r, const struct bbr_event *e)
 {
 	struct recorded_why *to = r->to;
-	struct recording_run run;
+	struct recording_run run = event_source_run(&r->source);
 
-	event_source_run(&r->source, &run);
 	if (to->has_run && to->run == run.id)
 		return;
 	why_connections_cut(to->connections);

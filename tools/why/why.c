@@ -17,7 +17,7 @@
 #include "print.h"
 #include "recorded.h"
 #include "recording/replay.h"
-#include "stream/interrupt.h"
+#include "verbs.h"
 #include "stream/watch_options.h"
 #include "verbs.h"
 
@@ -56,8 +56,8 @@ static int read_live(struct asking *a)
 	a->cpus = l.cpus; /* from now on ours */
 	l.cpus = (struct cpus){};
 	live_free(&l);
-	if (!ret && a->by == WHY_BY_PROCESS && owners_read(&a->owners))
-		ret = no_memory();
+	if (!ret && a->by == WHY_BY_PROCESS)
+		owners_read(&a->owners);
 	return ret;
 }
 
@@ -139,7 +139,7 @@ static void free_all(struct asking *a)
 	filter_free(&a->filter);
 	why_connections_free(&a->connections);
 	cpus_free(&a->cpus);
-	owners_free(&a->owners);
+	free(a->owners.list);
 	cgroup_paths_free(&a->cgroups);
 }
 
