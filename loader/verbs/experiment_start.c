@@ -112,7 +112,7 @@ static int check_others(const struct experiment *e, const char *cgroup)
 			       e->name);
 			ret = EXIT_NOTHING;
 		} else if (scopes_overlap(&e->scope, cgroup, &other->scope, list[i].path)) {
-			err("%s: there are connections that the experiment %s covers as well",
+			err("%s: the experiment %s already covers some of these connections",
 			    e->name, other->name);
 			remedy("make the scopes differ in a prefix, port, mark, cgroup or network "
 			       "namespace");

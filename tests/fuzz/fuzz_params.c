@@ -14,7 +14,7 @@
 #include <json-c/json.h>
 
 #include "address.h"
-#include "completion/completers.h"
+#include "verbs/verbs.h"
 #include "descriptor.h"
 #include "cli/err.h"
 #include "experiment/guard.h"

@@ -307,9 +307,8 @@ static enum recording_next take_event(struct recording_reader *r,
 {
 	if (!record->event) {
 		if (!r->said_unknown && !r->quiet)
-			err("%s: events from byte %llu on are left out: the part of the file that "
-			    "says what they "
-			    "consist of is damaged or missing",
+			err("%s: events from byte %llu on are left out: their description is "
+			    "damaged or missing",
 			    r->name, r->chunk_offset);
 		r->said_unknown = true;
 		return RECORDING_NEXT_NONE;

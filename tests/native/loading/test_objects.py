@@ -64,7 +64,7 @@ def built(name):
     return lambda path, _: path.write_bytes((ROOT / "build" / name).read_bytes())
 
 
-SIZES = "does not fit"
+SIZES = "does not match"
 REFUSALS = {
     "no_elf": (no_elf, "not even an ELF file"), "empty": (empty, "not even an ELF file"), "cut": (cut, "not a whole BPF object"),
     "of_this_machine": (of_this_machine, "an ELF file of another kind"),
