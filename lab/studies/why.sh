@@ -122,13 +122,13 @@ CC=cubic PORT=5202 send send:40000
 send send:40000
 ask queue 8
 
-# Without a bottleneck the guest's CPU has no time left.
-DELAY=1ms
+# Without a bottleneck the guest's CPU has no time left. Each virtual second then takes many real ones.
+DELAY=1ms WINDOW=2s
 begin 0
 receive
 send send:20000
-ask cpu
-DELAY=40ms
+ask cpu 1
+DELAY=40ms WINDOW=5s
 
 if knows_policers; then
 	begin 100 "" 5mbit

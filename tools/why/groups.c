@@ -90,13 +90,11 @@ static void judge(struct why_result *to, const struct why_connection *c, const s
 		  void *const *tree)
 {
 	struct why_neighbours others = neighbours_of(tree, c);
-	struct why_cpu cpu = {};
 
-	if (cpus)
-		cpu = cpus_of(cpus, c->window.last.cpu);
 	to->connection = c;
-	why_shares(&c->window, &cpu, to->shares);
-	why_judge(&c->window, &cpu, &others, &to->answer);
+	to->cpu = cpus ? cpus_of(cpus, c->window.last.cpu) : (struct why_cpu){};
+	why_shares(&c->window, &to->cpu, to->shares);
+	why_judge(&c->window, &to->cpu, &others, &to->answer);
 }
 
 bool why_results_make(struct why_results *r, const struct why_connections *c,

@@ -21,6 +21,7 @@ extern const char *const why_by_names[]; /* NULL ends them; "none" is not among 
 /* A connection and its answer. */
 struct why_result {
 	const struct why_connection *connection;
+	struct why_cpu cpu; /* that processed its last packet */
 	double shares[WHY_CAUSES];
 	struct why_answer answer;
 };

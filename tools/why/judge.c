@@ -24,10 +24,14 @@
 /* A congestion control without an estimate reaches its bound only if it delivers about that much. */
 #define BOUND_DELIVERED 0.8
 
-/* A CPU is the limit only if it is full, softirqs fill it, and it left some of them for later. */
+/*
+ * A CPU is the limit only if it is full and softirqs have much of it. A BBR that sends at the rate
+ * that it measured is limited by its path all the same, unless packets were left for later.
+ */
 #define CPU_FULL 0.97
 #define CPU_SOFTIRQ 0.3
 #define CPU_SQUEEZES 1 /* a second */
+#define BW_USED 0.85
 
 /* One BBR keeps at most cwnd_gain BDPs in flight, which is that many minimum RTTs. */
 #define QUEUE_MARGIN 1.2
@@ -93,8 +97,26 @@ static bool reaches_bound(const struct why_window *w, double shares[WHY_CAUSES])
 
 static bool is_cpu_full(const struct why_cpu *cpu)
 {
-	return cpu && cpu->is_known && cpu->busy >= CPU_FULL && cpu->softirq >= CPU_SOFTIRQ &&
-	       cpu->squeezes + cpu->drops >= CPU_SQUEEZES * cpu->seconds;
+	return cpu && cpu->is_known && cpu->busy >= CPU_FULL && cpu->softirq >= CPU_SOFTIRQ;
+}
+
+/* Gives the CPU the time that nothing but the path or a slow application would explain. */
+static void blame_cpu(const struct why_window *w, const struct why_cpu *cpu,
+		      double shares[WHY_CAUSES])
+{
+	double idle = w->idle_ns / why_window_ns(w), waited = shares[WHY_APPLICATION] - idle;
+	bool is_late = cpu->squeezes + cpu->drops >= CPU_SQUEEZES * cpu->seconds;
+
+	if (waited > 0) { /* there was data in flight: the application may have got no time */
+		shares[WHY_APPLICATION] -= waited;
+		shares[WHY_CPU] += waited;
+	}
+	if (!is_late && w->bw && why_window_rate(w) >= BW_USED * w->bw * (1 - idle))
+		return;
+	move(shares, WHY_PATH, WHY_CPU);
+	move(shares, WHY_STARTUP, WHY_CPU);
+	if (is_late || w->bw)
+		move(shares, WHY_QUEUE, WHY_CPU);
 }
 
 void why_shares(const struct why_window *w, const struct why_cpu *cpu, double shares[WHY_CAUSES])
@@ -112,11 +134,8 @@ void why_shares(const struct why_window *w, const struct why_cpu *cpu, double sh
 		move(shares, WHY_CWND, WHY_LOSSES);
 	else if (loss < LOSS_FEW)
 		move(shares, WHY_LOSSES, path_cause(w));
-	if (is_cpu_full(cpu)) {
-		move(shares, WHY_STARTUP, WHY_CPU);
-		move(shares, WHY_QUEUE, WHY_CPU);
-		move(shares, WHY_PATH, WHY_CPU);
-	}
+	if (time > 0 && is_cpu_full(cpu))
+		blame_cpu(w, cpu, shares);
 }
 
 /* ---- words */
@@ -270,8 +289,8 @@ static void say_cpu(const struct why_cpu *cpu, struct text *t, struct text *numb
 {
 	add(t, "CPU %u of this machine, which processes its ACKs, has no time left.", cpu->number);
 	add(numbers,
-	    "busy %.0f %%, of which softirq %.0f %% and stolen %.0f %%; %llu times packets waited "
-	    "for another round (time_squeeze), %llu dropped from the backlog",
+	    "busy %.0f %%, softirq %.0f %%, stolen %.0f %%; %llu times packets waited for another "
+	    "round (time_squeeze), %llu were dropped from the backlog",
 	    100 * cpu->busy, 100 * cpu->softirq, 100 * cpu->stolen,
 	    (unsigned long long)cpu->squeezes, (unsigned long long)cpu->drops);
 }

@@ -92,6 +92,22 @@ static void add_numbers(struct json *j, const struct why_window *w)
 		       8 * why_cubic_rate(why_window_loss(w), why_window_rtt(w), w->last.mss));
 }
 
+static void add_cpu(struct json *j, const struct why_cpu *cpu)
+{
+	if (!cpu->is_known) {
+		json_add_null(j, "cpu");
+		return;
+	}
+	json_open_object(j, "cpu");
+	json_add_int(j, "number", cpu->number);
+	json_add_number(j, "busy", cpu->busy);
+	json_add_number(j, "softirq", cpu->softirq);
+	json_add_number(j, "stolen", cpu->stolen);
+	json_add_int(j, "time_squeezes", cpu->squeezes);
+	json_add_int(j, "backlog_drops", cpu->drops);
+	json_close(j);
+}
+
 void why_print_json(FILE *out, const struct why_result *r)
 {
 	const struct why_connection *c = r->connection;
@@ -109,6 +125,7 @@ void why_print_json(FILE *out, const struct why_result *r)
 	json_add_string(&j, "cause",
 			r->answer.n ? why_cause_name(r->answer.verdicts[0].cause) : NULL);
 	add_numbers(&j, &c->window);
+	add_cpu(&j, &r->cpu);
 	add_shares(&j, r->shares);
 	add_verdicts(&j, &r->answer);
 	json_end(&j);

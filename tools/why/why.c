@@ -74,6 +74,17 @@ static int read_recorded(struct asking *a)
 	return recorded_why_read(&r);
 }
 
+/* Nothing is shown: why? */
+static void say_nothing(const struct asking *a)
+{
+	for (size_t i = 0; i < a->connections.n; i++)
+		if (a->connections.list[i]->is_wanted) {
+			err("no connection was read twice; watch longer: --for");
+			return;
+		}
+	err("no connection matches");
+}
+
 static void print_results(const struct asking *a, const struct why_results *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -89,7 +100,7 @@ static void print_results(const struct asking *a, const struct why_results *r)
 		err("%u idle connection%s not shown; --idle shows them", r->idle,
 		    r->idle == 1 ? " is" : "s are");
 	if (!r->n && !r->idle)
-		err("no connection matches");
+		say_nothing(a);
 }
 
 static int print_groups(struct asking *a, const struct why_results *r)
@@ -108,7 +119,7 @@ static int print_groups(struct asking *a, const struct why_results *r)
 		why_print_group_text(stdout, &g.list[i]);
 	}
 	if (!g.n)
-		err("no connection matches");
+		say_nothing(a);
 	why_groups_free(&g);
 	return EXIT_DONE;
 }

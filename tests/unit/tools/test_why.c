@@ -555,12 +555,58 @@ static void the_cpu(void **state)
 	cpu.softirq = 0.1; /* something else fills it */
 	assert_int_equal(main_cause_with(&w, cpu), WHY_PATH);
 	cpu = full_cpu();
-	cpu.squeezes = 4; /* less than one a second: it was done with nearly all at once */
+	cpu.squeezes = 4; /* less than one a second, and the path's rate is used */
 	assert_int_equal(main_cause_with(&w, cpu), WHY_PATH);
 	cpu.drops = 1;
 	assert_int_equal(main_cause_with(&w, cpu), WHY_CPU);
 	cpu.is_known = false;
 	assert_int_equal(main_cause_with(&w, cpu), WHY_PATH);
+}
+
+/* Without a squeeze, too, if the path could take more. */
+static void the_cpu_and_a_path_that_is_not_used(void **state)
+{
+	struct why_reading queued = cubic();
+	struct why_cpu cpu = full_cpu();
+	struct why_window w;
+
+	(void)state;
+	cpu.squeezes = 0;
+	window_of(&w, bulk(), RATE * 0.7);
+	assert_int_equal(main_cause_with(&w, cpu), WHY_CPU);
+	window_of(&w, bulk(), RATE * 0.9);
+	assert_int_equal(main_cause_with(&w, cpu), WHY_PATH);
+	window_of(&w, cubic(), RATE);
+	assert_int_equal(main_cause_with(&w, cpu), WHY_CPU); /* what else keeps it from sending? */
+	queued.srtt_us = 20000;
+	window_of(&w, queued, RATE);
+	assert_int_equal(main_cause_with(&w, cpu), WHY_QUEUE);
+}
+
+/* An application with nothing to send may have got no time, but not while all was ACKed. */
+static void the_cpu_and_an_application(void **state)
+{
+	struct why_reading r = bulk();
+	struct why_cpu cpu = full_cpu();
+	struct why_window w;
+
+	(void)state;
+	r.unsent = 0;
+	r.no_space = false;
+	r.inflight = 1;
+	window_of(&w, r, RATE / 50.0);
+	assert_int_equal(main_cause_with(&w, cpu), WHY_CPU);
+	cpu.softirq = 0.2;
+	assert_int_equal(main_cause_with(&w, cpu), WHY_APPLICATION);
+	cpu = full_cpu();
+	why_window_begin(&w);
+	why_window_add(&w, &r);
+	for (int i = 0; i < STEPS; i++) {
+		step(&r, RATE / 50.0);
+		r.busy_us -= STEP_US;
+		why_window_add(&w, &r);
+	}
+	assert_int_equal(main_cause_with(&w, cpu), WHY_APPLICATION);
 }
 
 /* What limits a connection otherwise, limits it with a full CPU, too. */
@@ -651,6 +697,8 @@ int main(void)
 		TEST(startup),
 		TEST(a_queue),
 		TEST(the_cpu),
+		TEST(the_cpu_and_a_path_that_is_not_used),
+		TEST(the_cpu_and_an_application),
 		TEST(the_cpu_explains_only_what_nothing_else_does),
 		TEST(a_recording),
 		TEST(cubic_at_a_loss_rate),
