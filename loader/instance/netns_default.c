@@ -51,9 +51,9 @@ struct list {
 
 static int add_to_list(const struct netns *ns, void *data)
 {
-	struct list *list = data;
-	struct default_of *grown, d = { .inode = ns->inode };
 	const struct netns_known *known = netns_find(ns->inode);
+	struct default_of d = { .inode = ns->inode };
+	struct list *list = data;
 	int error = read_default(d.name);
 
 	if (error == -ENOENT) /* no IPv4 there */
@@ -64,13 +64,8 @@ static int add_to_list(const struct netns *ns, void *data)
 		return EXIT_REFUSED;
 	}
 	d.map_id = known ? known->is.map_id : -1ll;
-	d.netns = strdup(ns->name);
-	grown = realloc(list->entry, (list->n + 1) * sizeof(d));
-	if (!d.netns || !grown) {
-		err("out of memory");
-		exit(EXIT_REFUSED);
-	}
-	list->entry = grown;
+	d.netns = mem_copy(ns->name);
+	list->entry = mem_resize(list->entry, list->n + 1, sizeof(d));
 	list->entry[list->n++] = d;
 	return EXIT_DONE;
 }
@@ -117,28 +112,16 @@ static int open_map(const struct instance *inst)
 	return map;
 }
 
+/* What is done to the default of a namespace, or of all. */
 struct setting {
 	const struct instance *inst;
-	const char *instance;
-	int map;
+	int map; /* of its notes; -1: there is none */
 	struct json *j; /* NULL: text */
 	const char *netns; /* as the user gave it */
+	/* Of default_put(): */
+	const char *name, *previous;
+	bool is_applied;
 };
-
-static void say_set(const struct setting *s, const struct netns *ns, const char *previous)
-{
-	if (!s->j) {
-		printf("%s: now the default of %s%s (was %s)\n", s->instance,
-		       s->netns ? "network namespace " : "this network namespace",
-		       s->netns ? text_shown(s->netns) : "", previous);
-		return;
-	}
-	json_open_object(s->j, "default");
-	json_add_string(s->j, "netns", ns->name);
-	json_add_int(s->j, "inode", ns->inode);
-	json_add_string(s->j, "previous", previous);
-	json_close(s->j);
-}
 
 /* The default before, as the map notes it. Returns 1, 0 if it notes none, or -errno. */
 static int read_note(int map, const struct netns *ns, char previous[BBR_NAME_LEN])
@@ -159,9 +142,9 @@ static int set(const struct netns *ns, void *data)
 
 	if (error)
 		goto refused;
-	is_named = !strcmp(now, s->instance);
+	is_named = !strcmp(now, s->inst->name);
 	if (is_named && noted) {
-		err("%s: already the default of this network namespace", s->instance);
+		err("%s: already the default of this network namespace", s->inst->name);
 		return EXIT_NOTHING;
 	}
 	/*
@@ -177,23 +160,33 @@ static int set(const struct netns *ns, void *data)
 		goto refused;
 	}
 	applied_note_default(s->inst, ns->inode, false);
-	error = write_default(s->instance);
+	error = write_default(s->inst->name);
 	if (error) {
 		bpf_map_delete_elem(s->map, &ns->inode);
 		goto refused;
 	}
-	say_set(s, ns, now);
+	if (s->j) {
+		json_open_object(s->j, "default");
+		json_add_string(s->j, "netns", ns->name);
+		json_add_int(s->j, "inode", ns->inode);
+		json_add_string(s->j, "previous", now);
+		json_close(s->j);
+	} else {
+		printf("%s: now the default of %s%s (was %s)\n", s->inst->name,
+		       s->netns ? "network namespace " : "this network namespace",
+		       s->netns ? text_shown(s->netns) : "", now);
+	}
 	return EXIT_DONE;
 
 refused:
-	err("%s: cannot make it the default: %s", s->instance, strerror(-error));
+	err("%s: cannot make it the default: %s", s->inst->name, strerror(-error));
 	return EXIT_REFUSED;
 }
 
 int default_set(const char *instance, const char *netns, struct json *j)
 {
 	struct instance inst;
-	struct setting s = { .inst = &inst, .instance = instance, .j = j, .netns = netns };
+	struct setting s = { .inst = &inst, .j = j, .netns = netns };
 	int ret = instance_get(instance, &inst);
 
 	if (ret)
@@ -209,7 +202,6 @@ int default_set(const char *instance, const char *netns, struct json *j)
 int default_notes(const struct instance *inst, struct default_note **list)
 {
 	int error = 0, n = 0, map = inst->defaults_id ? instance_map(inst->defaults_id) : -ENOENT;
-	struct default_note *grown;
 	__u32 *last = NULL, inode;
 
 	*list = NULL;
@@ -218,16 +210,11 @@ int default_notes(const struct instance *inst, struct default_note **list)
 	if (map < 0)
 		return map;
 	while (!error && !bpf_map_get_next_key(map, last, &inode)) {
-		grown = realloc(*list, (n + 1) * sizeof(*grown));
-		if (!grown) {
-			error = -ENOMEM;
-			break;
-		}
-		*list = grown;
-		grown[n].inode = inode;
-		last = &grown[n].inode;
-		if (!bpf_map_lookup_elem(map, &inode, grown[n].previous)) {
-			grown[n].previous[BBR_NAME_LEN - 1] = 0;
+		*list = mem_resize(*list, n + 1, sizeof(**list));
+		(*list)[n].inode = inode;
+		last = &(*list)[n].inode;
+		if (!bpf_map_lookup_elem(map, &inode, (*list)[n].previous)) {
+			(*list)[n].previous[BBR_NAME_LEN - 1] = 0;
 			n++;
 		} else if (errno != ENOENT) {
 			error = -errno;
@@ -244,21 +231,7 @@ int default_notes(const struct instance *inst, struct default_note **list)
 	return error;
 }
 
-struct putting {
-	const struct instance *inst;
-	const char *name;
-	int map;
-	const char *previous;
-	bool is_applied;
-};
-
-struct restoring {
-	const struct instance *inst;
-	int map; /* -1: there is none */
-	struct json *j; /* NULL: text */
-};
-
-static void say_restored(const struct restoring *r, const struct netns *ns, const char *now,
+static void say_restored(const struct setting *r, const struct netns *ns, const char *now,
 			 bool restored)
 {
 	if (!r->j) {
@@ -297,7 +270,7 @@ static int write_fallback(const struct netns *ns, const char *previous, char now
 
 static int put(const struct netns *ns, void *data)
 {
-	const struct putting *p = data;
+	const struct setting *p = data;
 	char previous[BBR_NAME_LEN] = "", now[BBR_NAME_LEN] = "";
 	int error = 0;
 
@@ -327,7 +300,11 @@ static int put(const struct netns *ns, void *data)
 int default_put(const struct instance *inst, const char *netns, const char *name,
 		const char *previous, bool is_applied)
 {
-	struct putting p = { inst, name, open_map(inst), previous, is_applied };
+	struct setting p = { .inst = inst,
+			     .map = open_map(inst),
+			     .name = name,
+			     .previous = previous,
+			     .is_applied = is_applied };
 	int ret;
 
 	if (p.map < 0)
@@ -339,7 +316,7 @@ int default_put(const struct instance *inst, const char *netns, const char *name
 
 static int restore(const struct netns *ns, void *data)
 {
-	const struct restoring *r = data;
+	const struct setting *r = data;
 	char now[BBR_NAME_LEN] = "", previous[BBR_NAME_LEN] = "";
 	int error, noted;
 
@@ -376,7 +353,7 @@ static int restore(const struct netns *ns, void *data)
 }
 
 /* The namespaces that nobody here can enter. */
-static unsigned int name_unseen(const struct restoring *r)
+static unsigned int name_unseen(const struct setting *r)
 {
 	const struct netns_known *list;
 	int n = netns_list(&list);
@@ -398,7 +375,7 @@ static unsigned int name_unseen(const struct restoring *r)
 
 int defaults_restore(const struct instance *inst, struct json *j, unsigned int *unseen)
 {
-	struct restoring r = { .inst = inst, .map = -1, .j = j };
+	struct setting r = { .inst = inst, .map = -1, .j = j };
 	int ret;
 
 	if (inst->defaults_id)

@@ -61,6 +61,15 @@ static bool explain_kernel(void)
 	return false;
 }
 
+static int refuse(int error, const char *what, const char *verb)
+{
+	if (explain_kernel())
+		return EXIT_REFUSED;
+	err_bpf(error, what);
+	remedy("bbrctl -v %s shows the kernel's reasons", verb);
+	return EXIT_REFUSED;
+}
+
 /*
  * With -v: how many instructions the verifier processed for each program. Its limit is 1,000,000.
  */
@@ -84,7 +93,6 @@ static void note_verified(const struct bpf_object *obj)
 int object_load(const struct object *obj)
 {
 	const struct btf *kernel = kernel_types();
-	int error;
 
 	if (kernel)
 		callbacks_rename(obj->bpf, kernel);
@@ -92,12 +100,7 @@ int object_load(const struct object *obj)
 		note_verified(obj->bpf);
 		return EXIT_DONE;
 	}
-	error = errno;
-	if (!explain_kernel()) {
-		err_bpf(error, "the kernel refused the BPF program");
-		remedy("bbrctl -v load shows the kernel's reasons");
-	}
-	return EXIT_REFUSED;
+	return refuse(errno, "the kernel refused the BPF program", "load");
 }
 
 int migrate_object_load(const struct migrate_config *config, struct bpf_object **obj)
@@ -113,13 +116,10 @@ int migrate_object_load(const struct migrate_config *config, struct bpf_object *
 		error = errno;
 	if (!error)
 		return EXIT_DONE;
-	if (!explain_kernel()) {
-		err_bpf(error, "the kernel refused the BPF program that walks the sockets");
-		remedy("bbrctl -v migrate shows the kernel's reasons");
-	}
 	bpf_object__close(*obj);
 	*obj = NULL;
-	return EXIT_REFUSED;
+	return refuse(error, "the kernel refused the BPF program that walks the sockets",
+		      "migrate");
 }
 
 int object_map(const struct bpf_object *obj, const char *name)

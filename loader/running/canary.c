@@ -34,9 +34,10 @@ static int take_back(const struct canary *c, const struct guard_status *status)
 {
 	struct experiment_control *control = c->h->control;
 	struct experiment_decision d;
+	int failed = guard_status_failed(status);
 	char why[GUARD_STATUS_TEXT_LEN];
 
-	guard_status_format(status, guard_status_failed(status), why);
+	guard_text(why, sizeof(why), &status->guard[failed], &status->result[failed]);
 	d = decision_make("taken back at step %u, a guard failed: %s", experiment_step(c->h) + 1,
 			  why);
 

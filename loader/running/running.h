@@ -100,10 +100,6 @@ int guard_status_read(const struct experiment_handle *h, struct guard_status *st
 /* The first guard that fails, or -1. */
 int guard_status_failed(const struct guard_status *status);
 
-/* "retransmitted 2.41% (control 1.02%, allowed 1.22%), 412 and 7,903 connections" */
-void guard_status_format(const struct guard_status *status, int guard,
-			 char buf[GUARD_STATUS_TEXT_LEN]);
-
 /* Shows experiments as text and as JSON. */
 struct json;
 

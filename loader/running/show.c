@@ -56,7 +56,7 @@ static void print_guards(const struct experiment_handle *h)
 	if (guard_status_read(h, &status))
 		return;
 	for (int i = 0; i < status.guards; i++) {
-		guard_status_format(&status, i, now);
+		guard_text(now, sizeof(now), &status.guard[i], &status.result[i]);
 		printf("  guard %s %s: %s\n", h->config.guard[i],
 		       guard_verdict_name(status.result[i].verdict), now);
 	}
@@ -233,7 +233,7 @@ static void add_guards(struct json *j, const struct experiment_handle *h)
 	if (guard_status_read(h, &status))
 		status.guards = 0;
 	for (int i = 0; i < status.guards; i++) {
-		guard_status_format(&status, i, now);
+		guard_text(now, sizeof(now), &status.guard[i], &status.result[i]);
 		json_open_object(j, NULL);
 		json_add_string(j, "guard", h->config.guard[i]);
 		json_add_string(j, "verdict", guard_verdict_name(status.result[i].verdict));

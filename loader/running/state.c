@@ -168,9 +168,3 @@ int guard_status_failed(const struct guard_status *status)
 			return i;
 	return -1;
 }
-
-void guard_status_format(const struct guard_status *status, int guard,
-			 char buf[GUARD_STATUS_TEXT_LEN])
-{
-	guard_text(buf, GUARD_STATUS_TEXT_LEN, &status->guard[guard], &status->result[guard]);
-}

@@ -138,25 +138,18 @@ static void say_who_holds(void)
 #define STEP_MS 20
 #define SILENT_MS 2000
 
-/* The signals that end the process, and so the wait. */
-static void add_if_not_ignored(sigset_t *ends, int sig)
-{
-	struct sigaction action;
-
-	if (!sigaction(sig, NULL, &action) && action.sa_handler != SIG_IGN)
-		sigaddset(ends, sig);
-}
-
 /* Tries again and again, because a caller may have blocked the signals that end the wait. */
 static int wait_for_lock(void)
 {
 	const struct timespec step = { .tv_nsec = STEP_MS * 1000000 };
+	struct sigaction action;
 	sigset_t ends, before;
 	int ms = 0, got = 0;
 
 	sigemptyset(&ends);
-	add_if_not_ignored(&ends, SIGINT);
-	add_if_not_ignored(&ends, SIGTERM);
+	for (const int *sig = (const int[]){ SIGINT, SIGTERM, 0 }; *sig; sig++)
+		if (!sigaction(*sig, NULL, &action) && action.sa_handler != SIG_IGN)
+			sigaddset(&ends, *sig);
 	sigprocmask(SIG_BLOCK, &ends, &before);
 	while (got <= 0 && flock(lock_file, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK && errno != EINTR) {

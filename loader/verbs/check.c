@@ -93,29 +93,6 @@ static void read_surroundings(struct surroundings *s)
 	s->unseen_netns = netns_unseen();
 }
 
-static void add_surroundings(struct json *j, const struct surroundings *s)
-{
-	json_add_string(j, "pin_problem", s->pins);
-	json_add_bool(j, "can_set_default", s->can_set_default);
-	json_add_string(j, "lockdown", s->lockdown[0] ? s->lockdown : NULL);
-	json_add_int_if(j, "namespaces", s->n_netns >= 0, s->n_netns);
-	json_add_int_if(j, "namespaces_unseen", s->unseen_netns >= 0, s->unseen_netns);
-	json_open_array(j, "devices");
-	for (int i = 0; i < s->n_qdiscs; i++) {
-		char *advice = qdisc_advice(&s->qdisc[i]);
-
-		json_open_object(j, NULL);
-		json_add_string(j, "device", s->qdisc[i].device);
-		json_add_string(j, "qdisc", s->qdisc[i].kind);
-		json_add_string(j, "root",
-				s->qdisc[i].multi[0] ? s->qdisc[i].multi : s->qdisc[i].kind);
-		json_add_string(j, "advice", advice);
-		json_close(j);
-		free(advice);
-	}
-	json_close(j);
-}
-
 static void print_device(const struct device_qdisc *q)
 {
 	char *advice = qdisc_advice(q);
@@ -133,8 +110,53 @@ static void print_device(const struct device_qdisc *q)
 	free(advice);
 }
 
-static void print_surroundings(const struct surroundings *s)
+static void print_json_check(const struct utsname *uts, const struct traits *t,
+			     const struct surroundings *s)
 {
+	struct json j;
+
+	json_begin_pretty(&j, stdout);
+	json_add_string(&j, "kernel", uts->release);
+	json_add_bool(&j, "ok", true);
+	json_add_int(&j, "cong_control_args", t->ack_args ? 4 : 2);
+	json_add_bool(&j, "tx_start_callback", t->tx_start);
+	json_add_bool(&j, "app_limited_writable", t->app_limited);
+	json_add_bool(&j, "atomic_upgrade", t->link);
+	json_add_string(&j, "pin_problem", s->pins);
+	json_add_bool(&j, "can_set_default", s->can_set_default);
+	json_add_string(&j, "lockdown", s->lockdown[0] ? s->lockdown : NULL);
+	json_add_int_if(&j, "namespaces", s->n_netns >= 0, s->n_netns);
+	json_add_int_if(&j, "namespaces_unseen", s->unseen_netns >= 0, s->unseen_netns);
+	json_open_array(&j, "devices");
+	for (int i = 0; i < s->n_qdiscs; i++) {
+		char *advice = qdisc_advice(&s->qdisc[i]);
+
+		json_open_object(&j, NULL);
+		json_add_string(&j, "device", s->qdisc[i].device);
+		json_add_string(&j, "qdisc", s->qdisc[i].kind);
+		json_add_string(&j, "root",
+				s->qdisc[i].multi[0] ? s->qdisc[i].multi : s->qdisc[i].kind);
+		json_add_string(&j, "advice", advice);
+		json_close(&j);
+		free(advice);
+	}
+	json_close(&j);
+	json_end(&j);
+}
+
+static void print_check(const struct utsname *uts, const struct traits *t,
+			const struct surroundings *s)
+{
+	printf("Linux %s can run bpf_bbr: its BPF program loads.\n", uts->release);
+	printf("  cong_control: %d arguments\n", t->ack_args ? 4 : 2);
+	printf("  restart from idle: %s\n",
+	       t->tx_start ? "bpf_bbr notices it before sending (no CA_EVENT_TX_START)" :
+			     "the kernel reports it");
+	printf("  app_limited: %s\n",
+	       t->app_limited ? "bpf_bbr sets it in the socket" :
+				"bpf_bbr keeps its own mark (the kernel's is read-only)");
+	printf("  upgrades: %s\n",
+	       t->link ? "atomic" : "they leave a gap of some tenths of a millisecond");
 	printf("  pins: %s\n", s->pins ? s->pins : "they last");
 	if (s->can_set_default)
 		puts("  defaults of network namespaces: can be set");
@@ -156,38 +178,6 @@ static void print_surroundings(const struct surroundings *s)
 		printf("  kernel lockdown: %s\n", s->lockdown);
 	for (int i = 0; i < s->n_qdiscs; i++)
 		print_device(&s->qdisc[i]);
-}
-
-static void print_json_check(const struct utsname *uts, const struct traits *t,
-			     const struct surroundings *s)
-{
-	struct json j;
-
-	json_begin_pretty(&j, stdout);
-	json_add_string(&j, "kernel", uts->release);
-	json_add_bool(&j, "ok", true);
-	json_add_int(&j, "cong_control_args", t->ack_args ? 4 : 2);
-	json_add_bool(&j, "tx_start_callback", t->tx_start);
-	json_add_bool(&j, "app_limited_writable", t->app_limited);
-	json_add_bool(&j, "atomic_upgrade", t->link);
-	add_surroundings(&j, s);
-	json_end(&j);
-}
-
-static void print_check(const struct utsname *uts, const struct traits *t,
-			const struct surroundings *s)
-{
-	printf("Linux %s can run bpf_bbr: its BPF program loads.\n", uts->release);
-	printf("  cong_control: %d arguments\n", t->ack_args ? 4 : 2);
-	printf("  restart from idle: %s\n",
-	       t->tx_start ? "bpf_bbr notices it before sending (no CA_EVENT_TX_START)" :
-			     "the kernel reports it");
-	printf("  app_limited: %s\n",
-	       t->app_limited ? "bpf_bbr sets it in the socket" :
-				"bpf_bbr keeps its own mark (the kernel's is read-only)");
-	printf("  upgrades: %s\n",
-	       t->link ? "atomic" : "they leave a gap of some tenths of a millisecond");
-	print_surroundings(s);
 }
 
 static int verb_check(void *options, UNUSED int argc, UNUSED char **argv)
