@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Exit status of both tools. */
+/*
+ * Exit status of both tools. A function of loader/ that returns an int returns one of these unless
+ * its comment says otherwise, and has printed why if it is not EXIT_DONE.
+ */
 enum {
 	EXIT_DONE = 0,
 	EXIT_USAGE = 1, /* the command line is wrong */

@@ -37,7 +37,6 @@ struct experiment_request {
 	__u32 share[EXPERIMENT_ARMS]; /* at the start; sum EXPERIMENT_SHARES */
 };
 
-/* Returns EXIT_DONE, or another status after printing what is wrong. */
 int experiment_request_parse(const char *name, const struct experiment_options *opt,
 			     const struct socket_filter *filter, struct experiment_request *r);
 
@@ -75,8 +74,7 @@ void share_format(__u32 share, char *buf, size_t size);
 /*
  * Checks that each arm's congestion control and profile exist. Fills in the indexes of profiles,
  * and in `assigned` the file descriptors of the instances' maps in which an experiment writes a
- * connection's profile (-1 for arms without one). Returns EXIT_DONE, for arms_close(), or another
- * status after printing what is missing.
+ * connection's profile (-1 for arms without one). EXIT_DONE: call arms_close() later.
  */
 int arms_open(struct experiment *e, int assigned[EXPERIMENT_ARMS]);
 void arms_close(int assigned[EXPERIMENT_ARMS]);
@@ -97,7 +95,7 @@ int arms_refuse_use(const char *cc, const char *profile);
 
 /*
  * Moves the experiment's open connections, in all network namespaces, to an arm. Does not touch new
- * ones. *moved: how many. Returns EXIT_DONE, or EXIT_REFUSED after printing why not.
+ * ones. *moved: how many.
  */
 int experiment_move(const struct experiment_handle *h, int arm, __u64 *moved);
 
@@ -112,14 +110,13 @@ int plan_refuse_use(const struct plan *plan);
 /* An experiment's program in the kernel (bpf/experiment.bpf.c). */
 /*
  * Loads it with the request's values and `first` as the log's first line, then attaches it to the
- * cgroup. That begins the experiment: nothing from before would outlive this process. Returns
- * EXIT_DONE, or EXIT_REFUSED after printing why not.
+ * cgroup. That begins the experiment: nothing from before would outlive this process.
  */
 int experiment_program_start(struct experiment_request *r, const int assigned[EXPERIMENT_ARMS],
 			     const struct experiment_decision *first, int cgroup_fd,
 			     const char *cgroup);
 
-/* Detaches it, which ends the experiment. Returns as experiment_program_start(). */
+/* Detaches it, which ends the experiment. */
 int experiment_program_stop(const struct experiment_handle *h);
 
 #endif

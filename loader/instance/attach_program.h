@@ -9,10 +9,7 @@
  */
 int attach_program_load(const char *name);
 
-/*
- * Attaches it to a cgroup, in place of the attached program replaced_fd (-1: beside any). Returns
- * EXIT_DONE, or EXIT_REFUSED after printing why not.
- */
+/* Attaches it to a cgroup, in place of the attached program replaced_fd (-1: beside any). */
 int attach_program(int prog_fd, int cgroup_fd, int replaced_fd, const char *path);
 int detach_program(int prog_fd, int cgroup_fd, const char *path);
 

@@ -40,10 +40,7 @@ void defaults_free(struct default_of *list, int n);
  */
 int default_set(const char *instance, const char *netns, struct json *j);
 
-/*
- * Returns EXIT_DONE if there is a namespace with this name, or another status after printing why
- * not.
- */
+/* EXIT_DONE: there is a namespace with this name. */
 int default_check_netns(const char *netns);
 
 /*
@@ -64,8 +61,8 @@ int default_notes(const struct instance *inst, struct default_note **list);
 
 /*
  * Makes `name` the default of a namespace, and sets the instance's note there to `previous`. If
- * `previous` is NULL, it deletes the note, and uses cubic or reno if `name` is gone. is_applied: the
- * default is an apply's (applied.h). Returns EXIT_DONE, or EXIT_REFUSED after printing why.
+ * `previous` is NULL, it deletes the note, and uses cubic or reno if `name` is gone. is_applied:
+ * the default is an apply's (applied.h).
  */
 int default_put(const struct instance *inst, const char *netns, const char *name,
 		const char *previous, bool is_applied);

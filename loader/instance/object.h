@@ -22,8 +22,7 @@ struct object {
 
 /*
  * Opens the file, or if it is NULL the built-in object of an algorithm, and checks its ABI. Does
- * not involve the kernel. Returns EXIT_DONE, for object_close(), or EXIT_REFUSED after printing why
- * not.
+ * not involve the kernel. EXIT_DONE: call object_close() later.
  */
 int object_open(const char *file, const struct algorithm *built_in, struct object *obj);
 void object_close(struct object *obj);
@@ -35,21 +34,18 @@ void object_close(struct object *obj);
 int object_load(const struct object *obj);
 
 /*
- * Returns EXIT_DONE if bbrctl will find the loaded object once it is registered, or EXIT_REFUSED
- * after printing why not: libbpf gives its maps no names if the kernel once refuses a probe.
+ * EXIT_DONE: bbrctl will find the loaded object once it is registered. libbpf gives its maps no
+ * names if the kernel once refuses a probe.
  */
 int object_check_found(const struct bpf_object *obj);
 
 /*
  * Registers a loaded object as a congestion control with this name. It stays until it is unloaded,
- * even after the process ends. *map_id is the id of the struct_ops map. Returns EXIT_DONE, or
- * EXIT_REFUSED after printing why not.
+ * even after the process ends. *map_id is the id of the struct_ops map.
  */
 int object_register(struct bpf_object *obj, const char *name, unsigned int *map_id);
 
-/*
- * Opens and loads the program that walks the sockets (bpf/migrate.bpf.c). Returns as object_load().
- */
+/* Opens and loads the program that walks the sockets (bpf/migrate.bpf.c). */
 int migrate_object_load(const struct migrate_config *config, struct bpf_object **obj);
 
 /* Finds a map of the object by its kernel name. Returns its file descriptor or -errno. */

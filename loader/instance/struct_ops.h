@@ -73,10 +73,7 @@ void ops_free(struct ops *ops);
 /* True if the kernel has a congestion control with this name, of whatever kind. */
 bool is_registered(const char *name);
 
-/*
- * Frees the name, however it was registered. Sockets that use the code keep it. Returns EXIT_DONE,
- * or EXIT_REFUSED after printing why not.
- */
+/* Frees the name, however it was registered. Sockets that use the code keep it. */
 int unregister(const struct instance *inst);
 
 #endif

@@ -22,21 +22,20 @@ struct swap {
 };
 
 /*
- * Returns EXIT_DONE; or EXIT_REFUSED after printing why. Then the old code has the name, unless the
- * message says that it could not be registered again.
+ * If it fails, the old code has the name, unless the message says that it could not be registered
+ * again.
  */
 int swap_code(const struct instance *old, struct bpf_object *obj, struct swap *swap);
 
 /*
- * Gives the name back to the old code, whose map old_fd is. Returns EXIT_DONE, or EXIT_REFUSED
- * after printing why not. It refuses without a link, because the name would be missing again.
+ * Gives the name back to the old code, whose map old_fd is. It refuses without a link, because the
+ * name would be missing again.
  */
 int swap_back(const struct instance *old, int old_fd);
 
 /*
  * Gives a loaded object, which will replace an instance, that instance's settings: profiles with
- * their indexes, rules, and the previous defaults of namespaces. Returns EXIT_DONE, or EXIT_REFUSED
- * after printing why.
+ * their indexes, rules, and the previous defaults of namespaces.
  */
 int carry_settings(const struct instance *from, const struct bpf_object *to,
 		   const struct bbr_abi *abi);

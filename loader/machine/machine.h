@@ -104,9 +104,8 @@ void machine_print_rule(const struct machine_instance *inst, __u32 i, const char
 void machine_add_json(struct json *j, const struct machine *m, const struct machine_instance *inst);
 
 /*
- * Reads what the kernel has now. only: profiles and rules of this instance; NULL: of all. Returns
- * EXIT_DONE, or EXIT_REFUSED after printing what the kernel did not answer. The caller frees m in
- * any case.
+ * Reads what the kernel has now. only: profiles and rules of this instance; NULL: of all. The
+ * caller frees m in any case.
  */
 int machine_kernel_read(const char *only, struct machine *m);
 

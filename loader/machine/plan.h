@@ -54,8 +54,8 @@ struct plan {
 
 /*
  * Makes the steps; none if all is as wanted. They point into both machines. only: steps of this
- * instance; NULL: of all. prune: also what no apply made is taken away. Returns EXIT_DONE, or
- * EXIT_REFUSED after printing that there is no memory. The caller frees the plan in any case.
+ * instance; NULL: of all. prune: also what no apply made is taken away. The caller frees the plan
+ * in any case.
  */
 int plan_make(const struct machine *wanted, const struct machine *found, const char *only,
 	      bool prune, struct plan *plan);
@@ -78,14 +78,14 @@ void plan_add_json(struct json *j, const struct plan *plan);
  * Carries out all steps of a plan, or none. Before it changes anything, it tries what can fail: it
  * loads programs, opens files, counts places. If a step still fails, it undoes those before it.
  * Signals wait until the end. After SIGKILL each step is done or not, none half, and a new plan has
- * the others; all changes of profiles and rules are one step. Only an instance that was unloaded stays unloaded. The caller holds the lock. Returns
- * EXIT_DONE, or EXIT_REFUSED after printing why not.
+ * the others; all changes of profiles and rules are one step. Only an instance that was unloaded
+ * stays unloaded. The caller holds the lock.
  */
 int plan_carry_out(const struct plan *plan, const struct machine *found);
 
 /*
  * Notes as made by an apply what the file has and others had made before (instance/applied.h): from
- * now on the file speaks for it. Returns EXIT_DONE, or EXIT_REFUSED after printing why not.
+ * now on the file speaks for it.
  */
 int machine_take_over(const struct machine *wanted, const struct machine *found);
 

@@ -91,10 +91,7 @@ struct guard_status {
 
 #define GUARD_STATUS_TEXT_LEN 128
 
-/*
- * Judges the guards by the connections that began in the current step and have ended. Returns
- * EXIT_DONE, or EXIT_REFUSED after printing why not.
- */
+/* Judges the guards by the connections that began in the current step and have ended. */
 int guard_status_read(const struct experiment_handle *h, struct guard_status *status);
 
 /* The first guard that fails, or -1. */

@@ -7,17 +7,14 @@
 
 #include <stdbool.h>
 
-/*
- * Takes the lock until unlock_instances() or the end of the process. Returns EXIT_DONE, or
- * EXIT_REFUSED after printing why.
- */
+/* Takes the lock until unlock_instances() or the end of the process. */
 int lock_instances(void);
 void unlock_instances(void);
 
 /*
  * A process that holds an instance (NULL: all of them) keeps it loaded until the process ends. Any
  * number of processes may hold it. Call both functions with the lock, so that exactly one of
- * several holders that end is the last. Returns EXIT_DONE, or EXIT_REFUSED after printing why.
+ * several holders that end is the last.
  */
 int holder_begin(const char *name);
 /* True if this process was the last holder. */

@@ -62,7 +62,7 @@ void param_reset(const struct param *param, struct param_set *set);
 
 /*
  * Takes "key=value" or, for lists, "key=v1,v2,..." into the set. On an error, prints the key, the
- * value and what is allowed, and leaves the set as it was. Returns EXIT_DONE or EXIT_USAGE.
+ * value and what is allowed, and leaves the set as it was.
  */
 int param_assign(const char *assignment, struct param_set *set);
 

@@ -15,10 +15,7 @@ struct rule_list {
 	__u32 n;
 };
 
-/*
- * Reads the rules in force. Returns EXIT_DONE, for rule_list_free(), or EXIT_REFUSED after printing
- * why.
- */
+/* Reads the rules in force. EXIT_DONE: call rule_list_free() later. */
 int rule_list_read(const struct instance *inst, struct rule_list *rules);
 
 /*
@@ -26,9 +23,7 @@ int rule_list_read(const struct instance *inst, struct rule_list *rules);
  */
 int rule_list_try_read(const struct instance *inst, struct rule_list *rules);
 
-/*
- * Puts all of them in force at once. Returns EXIT_DONE or EXIT_REFUSED. The caller holds the lock.
- */
+/* Puts all of them in force at once. The caller holds the lock. */
 int rule_list_write(const struct instance *inst, const struct rule_list *rules);
 
 /* The same for an object that is not registered yet; outer_fd is its map. */
@@ -42,7 +37,7 @@ int rule_trie_open(int outer_fd, int *trie);
 
 void rule_list_free(struct rule_list *rules);
 
-/* Inserts a rule at a place from 0 to n. Returns EXIT_DONE, or EXIT_REFUSED after printing why. */
+/* Inserts a rule at a place from 0 to n. */
 int rule_list_insert(struct rule_list *rules, __u32 place, const struct bbr_rule *rule);
 void rule_list_remove(struct rule_list *rules, __u32 place);
 

@@ -17,15 +17,13 @@ struct socket_filter;
 /* A cgroup's path may have 4096 characters, and each may need an escape. */
 #define RULE_TEXT_LEN (TEXT_QUOTED_LEN(4096) + 256)
 
-/*
- * Parses the options into a rule, without its profile and order. Returns EXIT_DONE, or another
- * status after printing what is wrong.
- */
+/* Parses the options into a rule, without its profile and order. */
 int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule);
 
 /*
  * Parses a line of a saved file: options as words, --cgroup last, because its path may contain
- * blanks; it may be in quotes (text.h). It cuts the line into pieces; *profile points to the name in it. Returns as rule_parse().
+ * blanks; it may be in quotes (text.h). It cuts the line into pieces; *profile points to the name
+ * in it.
  */
 int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile);
 
@@ -40,10 +38,7 @@ struct socket_filter {
 	const char *dst, *dport, *sport, *cgroup, *mark;
 };
 
-/*
- * Takes --dst, --dport, --sport, --cgroup and --mark. Returns EXIT_DONE, or another status after
- * printing what is wrong.
- */
+/* Takes --dst, --dport, --sport, --cgroup and --mark. */
 int socket_filter_parse(const struct socket_filter *filter, struct migrate_config *config);
 
 #endif

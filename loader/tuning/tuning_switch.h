@@ -24,7 +24,7 @@ struct tuning_change {
 	int from_trie, to_trie; /* -1: no rules */
 };
 
-/* Begins with no change. Returns EXIT_DONE or EXIT_REFUSED. Call tuning_change_close() anyway. */
+/* Begins with no change. Call tuning_change_close() anyway. */
 int tuning_change_open(const struct instance *inst, const struct profile_map *map,
 		       struct tuning_change *change);
 void tuning_change_close(struct tuning_change *change);
@@ -60,10 +60,7 @@ struct tuning {
 	struct rule_list rules;
 };
 
-/*
- * Opens that of a loaded instance. Returns EXIT_DONE, for tuning_close(), or another status after
- * printing why.
- */
+/* Opens that of a loaded instance. EXIT_DONE: call tuning_close() later. */
 int tuning_open(const char *name, struct tuning *t);
 void tuning_close(struct tuning *t);
 

@@ -45,10 +45,7 @@ extern const struct program bbrctl;
 /* Candidates for the values of its command line, for shells. */
 extern const struct completer bbrctl_completers[];
 
-/*
- * Finds the algorithm that --algorithm names, by default the first. Returns EXIT_DONE, or
- * EXIT_USAGE after printing that there is none with this name.
- */
+/* Finds the algorithm that --algorithm names, by default the first. */
 int algorithm_option(const struct options *opt, const struct algorithm **algorithm);
 
 /* The profile that --name and --profile choose. */
