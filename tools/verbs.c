@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,20 @@ void *allocate(size_t n, size_t size)
 void *with_room(void *list, size_t n, size_t size)
 {
 	return n & (n - 1) ? list : need(reallocarray(list, n ? 2 * n : 1, size));
+}
+
+bool wants_colour(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	return !no_color || !*no_color;
+}
+
+bool is_reader_gone(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd };
+
+	return poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & POLLERR;
 }
 
 static volatile sig_atomic_t interrupted;

@@ -43,6 +43,9 @@ void *allocate(size_t n, size_t size); /* zeroed */
 /* The list of n elements with room for one more. It doubles whenever n is a power of two. */
 void *with_room(void *list, size_t n, size_t size);
 
+bool wants_colour(void); /* NO_COLOR is not set */
+bool is_reader_gone(int fd); /* has the reader of this pipe gone? */
+
 /*
  * Signals that end a verb: SIGINT, SIGTERM, and SIGHUP unless it was ignored at the start, as with
  * nohup(1).

@@ -398,7 +398,6 @@ static void init(void *options)
 	http_parse_address("--listen", DEFAULT_LISTEN, &x->listen);
 	x->config.request.sampling = BBR_SAMPLE_TIME;
 	x->config.request.interval_ns = NS_PER_S;
-	x->config.ring_size = RING_SIZE_DEFAULT;
 }
 
 static int run_verb(void *options, int argc, char **argv)

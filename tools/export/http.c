@@ -314,15 +314,6 @@ static struct http_connection *connection_of(struct MHD_Connection *connection)
 		->socket_context;
 }
 
-static void note_request(struct http *h, struct http_connection *c)
-{
-	if (c->answered || c->ending)
-		return;
-	if (how_many(h, true) >= HTTP_ANSWERS)
-		make_room(h, true);
-	c->answered = true;
-}
-
 static void note_answer(void *ctx, struct MHD_Connection *connection, void **request,
 			enum MHD_RequestTerminationCode how)
 {
@@ -413,6 +404,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 {
 	const char *accept =
 		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+	struct http_connection *c = connection_of(connection);
 	struct http *h = ctx;
 	struct http_page page = {};
 	unsigned int allowed;
@@ -421,9 +413,13 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 	(void)data;
 	(void)data_size;
 	(void)request;
-	if (!connection_of(connection))
+	if (!c)
 		return MHD_NO;
-	note_request(h, connection_of(connection));
+	if (!c->answered && !c->ending) {
+		if (how_many(h, true) >= HTTP_ANSWERS)
+			make_room(h, true);
+		c->answered = true;
+	}
 	if (!has_certificate(h, connection))
 		return send_error(connection, MHD_HTTP_FORBIDDEN,
 				  "a certificate of the client is needed\n");
@@ -606,13 +602,6 @@ int http_wait_ms(const struct http *h, int most)
 										       most;
 }
 
-static bool is_ready(struct http *h)
-{
-	struct pollfd fd = { .fd = http_fd(h), .events = POLLIN };
-
-	return !http_wait_ms(h, 1) || poll(&fd, 1, 0) > 0;
-}
-
 void http_run(struct http *h)
 {
 	__u64 now = now_ns();
@@ -626,8 +615,13 @@ void http_run(struct http *h)
 	}
 	look_at_files(h, now);
 	end_old(h);
-	for (int i = 0; i < RUNS && (!i || is_ready(h)); i++)
+	for (int i = 0; i < RUNS; i++) {
+		struct pollfd fd = { .fd = http_fd(h), .events = POLLIN };
+
+		if (i && http_wait_ms(h, 1) && poll(&fd, 1, 0) <= 0)
+			break;
 		MHD_run(h->daemon);
+	}
 }
 
 void http_close(struct http *h)

@@ -93,7 +93,6 @@ enum recording_head_error recording_head_read(struct recording_head *head, const
 		return RECORDING_HEAD_SHORT;
 	memcpy(&bytes, from, size < sizeof(bytes) ? size : sizeof(bytes));
 	head->major = bytes.major;
-	head->minor = bytes.minor;
 	head->head_size = le16toh(bytes.head_size);
 	if (head->head_size < RECORDING_PREFIX || head->head_size > RECORDING_HEAD_MAX)
 		return RECORDING_HEAD_BAD;

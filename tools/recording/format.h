@@ -118,7 +118,7 @@ void recording_run_init(struct recording_run *run, const struct watch_request *r
 
 /* The head of a chunk. */
 struct recording_head {
-	__u8 major, minor;
+	__u8 major;
 	__u16 head_size;
 	__u32 size, raw_size;
 	__u32 crc;

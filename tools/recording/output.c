@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -15,6 +14,7 @@
 #include "output_file.h"
 #include "output.h"
 #include "reader.h"
+#include "verbs.h"
 
 /* What a file may still get after its size was checked: a full chunk, and the one that ends it. */
 #define ROTATE_ROOM (RECORDING_FULL + (64 << 10))
@@ -254,9 +254,7 @@ int record_output_rotate(struct record_output *o)
 
 bool record_output_is_gone(const struct record_output *o)
 {
-	struct pollfd fd = { .fd = o->fd };
-
-	if (poll(&fd, 1, 0) <= 0 || !(fd.revents & POLLERR))
+	if (!is_reader_gone(o->fd))
 		return false;
 	refuse(o->writer->name, strerror(EPIPE));
 	return true;

@@ -44,7 +44,6 @@ void recording_writer_file(struct recording_writer *w, int fd, const char *name,
 	w->fd = fd;
 	w->name = name;
 	w->size = size;
-	w->events = 0;
 	w->failed = false;
 	memset(w->described, 0, sizeof(w->described));
 	begin_chunk(w);
@@ -146,7 +145,6 @@ void recording_writer_rescue(struct recording_writer *w)
 		write_chunk(w);
 	memset(&w->run, 0, sizeof(w->run));
 	memset(w->received, 0, sizeof(w->received));
-	w->events = 0;
 	begin_chunk(w);
 }
 
@@ -295,5 +293,4 @@ void recording_writer_event(struct recording_writer *w, const struct origin *ori
 		w->head.first_ns = e->time_ns;
 	w->head.last_ns = e->time_ns;
 	w->received[e->kind & (BBR_EV_MAX - 1)]++;
-	w->events++;
 }

@@ -17,7 +17,6 @@ struct recording_writer {
 	int fd;
 	const char *name; /* for messages */
 	__u64 size; /* of the file */
-	__u64 events; /* in the file, including those of the chunk */
 	bool failed; /* after printing why: nothing more is written */
 
 	struct recording_run run;

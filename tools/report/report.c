@@ -214,24 +214,18 @@ static bool is_same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static int write_figure(struct reading *r)
+/* Writes the figure, if svg is one, or the page. */
+static int write_output(struct reading *r, const char *path, bool is_named)
 {
-	FILE *out = output_open(r->svg, true);
+	FILE *out = output_open(path, is_named);
 
 	if (!out)
 		return EXIT_REFUSED;
-	report_write_svg(out, &r->report, r->report.flows.flow[r->flow - 1]);
-	return output_close(out, r->svg);
-}
-
-static int write_page(struct reading *r, bool is_named)
-{
-	FILE *out = output_open(r->out, is_named);
-
-	if (!out)
-		return EXIT_REFUSED;
-	report_write_html(out, &r->report);
-	return output_close(out, r->out);
+	if (path == r->svg)
+		report_write_svg(out, &r->report, r->report.flows.flow[r->flow - 1]);
+	else
+		report_write_html(out, &r->report);
+	return output_close(out, path);
 }
 
 static void free_reading(struct reading *r)
@@ -279,9 +273,9 @@ static int make_report(struct reading *r, int n, char **filter)
 		if (!ret)
 			ret = read_series(r);
 		if (!ret && r->svg)
-			ret = write_figure(r);
+			ret = write_output(r, r->svg, true);
 		if (!ret && r->out)
-			ret = write_page(r, is_named);
+			ret = write_output(r, r->out, is_named);
 		free_reading(r);
 		output_forget();
 	}
@@ -333,7 +327,6 @@ static void init(void *options)
 {
 	struct reading *r = options;
 
-	r->config.ring_size = RING_SIZE_DEFAULT;
 	r->max_flows = FLOWS_DEFAULT;
 }
 

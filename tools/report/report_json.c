@@ -46,15 +46,6 @@ static void add_intervals(struct json *j, const char *key, const __u64 *values, 
 	json_close(j);
 }
 
-static void add_missing(struct json *j, const struct report *r)
-{
-	add_intervals(j, "drops", r->shares.drops, 1);
-	add_intervals(j, "unwatched_us", r->shares.unwatched_ns, NS_PER_US);
-	json_add_int(j, "drops_total", counters_drops(&r->totals.counters));
-	json_add_int(j, "watched_ms", r->totals.watched_ns / NS_PER_MS);
-	json_add_int(j, "unwatched_ms", r->totals.unwatched_ns / NS_PER_MS);
-}
-
 /* True if one of the flows before this one has the same algorithm. */
 static bool is_known(const struct report *r, unsigned int flow)
 {
@@ -128,7 +119,11 @@ static void add_head(struct json *j, const struct report *r)
 		add_exact(j, "jain", jain);
 	add_mode_names(j, r);
 	json_add_int(j, "interval_ns", r->shares.interval_ns);
-	add_missing(j, r);
+	add_intervals(j, "drops", r->shares.drops, 1);
+	add_intervals(j, "unwatched_us", r->shares.unwatched_ns, NS_PER_US);
+	json_add_int(j, "drops_total", counters_drops(&r->totals.counters));
+	json_add_int(j, "watched_ms", r->totals.watched_ns / NS_PER_MS);
+	json_add_int(j, "unwatched_ms", r->totals.unwatched_ns / NS_PER_MS);
 	json_close(j);
 }
 
@@ -291,15 +286,6 @@ static void add_rtt(struct json *j, const struct flow *flow)
 	json_add_int_if(j, "min_rtt_us", flow->min_rtt_us != BBR_RTT_NONE, flow->min_rtt_us);
 }
 
-/* In the order of the algorithm's modes. */
-static void add_modes(struct json *j, const struct flow *flow)
-{
-	json_open_array(j, "mode_us");
-	for (int i = 0; i < flow->algorithm->n_modes; i++)
-		json_add_int(j, NULL, flow->mode_ns[i] / NS_PER_US);
-	json_close(j);
-}
-
 static void add_flow(struct json *j, const struct report *r, unsigned int number)
 {
 	const struct flow *flow = r->shown[number];
@@ -320,7 +306,10 @@ static void add_flow(struct json *j, const struct report *r, unsigned int number
 	json_add_int(j, "mss_bytes", flow->last.mss);
 	json_add_whole(j, "mean_bps", flow_mean_bps(flow));
 	add_rtt(j, flow);
-	add_modes(j, flow);
+	json_open_array(j, "mode_us"); /* in the order of the algorithm's modes */
+	for (int i = 0; i < flow->algorithm->n_modes; i++)
+		json_add_int(j, NULL, flow->mode_ns[i] / NS_PER_US);
+	json_close(j);
 	json_add_int(j, "rtos", flow->rtos);
 	for (unsigned int i = 0; (f = finding_field(flow->algorithm, i)); i++)
 		json_add_int(j, f->finding->key, flow->found[i]);
@@ -491,10 +480,7 @@ static void add_shares(struct json *j, const struct report *r)
 		json_close(j);
 	}
 	json_close(j);
-}
-
-static void add_total_rate(struct json *j, const struct report *r)
-{
+	json_new_line(j);
 	json_open_array(j, "total_bps");
 	for (int k = 0; k < RATE_INTERVALS; k++)
 		add_rate(j, r, r->shares.total[k]);
@@ -518,8 +504,8 @@ static void add_jain(struct json *j, const struct report *r)
 void report_write_json(FILE *out, const struct report *r)
 {
 	static void (*const parts[])(struct json *j, const struct report *r) = {
-		add_head,   add_colours, add_panels,	 add_curves, add_findings, add_flows,
-		add_others, add_shares,	 add_total_rate, add_jain,   add_series,
+		add_head,  add_colours, add_panels, add_curves, add_findings,
+		add_flows, add_others,	add_shares, add_jain,	add_series,
 	};
 	struct json j;
 

@@ -210,10 +210,9 @@ static int take_live(struct taking *t)
 
 static void prepare(struct taking *t)
 {
-	const char *no_color = getenv("NO_COLOR");
 	struct stat st;
 
-	t->style.colour = isatty(STDOUT_FILENO) && !(no_color && *no_color);
+	t->style.colour = isatty(STDOUT_FILENO) && wants_colour();
 	t->style.oneline = t->oneline;
 	/* Connections of our own namespace do not show it. With --netns or --read, none does. */
 	if (!t->netns && !t->read && !stat(NETNS_OWN, &st))

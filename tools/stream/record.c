@@ -253,8 +253,6 @@ static void init(void *options)
 {
 	struct record *r = options;
 
-	r->config.request.sampling = BBR_SAMPLE_ROUND;
-	r->config.ring_size = RING_SIZE_DEFAULT;
 	r->output.fd = -1;
 }
 

@@ -3,7 +3,6 @@
  * bbrmon stream: prints one line for each event.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,15 +64,6 @@ static void flush(struct stream *s)
 		s->write_error = errno ? errno : EIO;
 }
 
-/* Without an event to write we would not notice that the reader has gone. */
-static void check_stdout(struct stream *s)
-{
-	struct pollfd fd = { .fd = STDOUT_FILENO };
-
-	if (poll(&fd, 1, 0) > 0 && fd.revents & POLLERR)
-		s->write_error = EPIPE;
-}
-
 static void report_drops(struct stream *s, const struct event_source *source)
 {
 	__u64 drops = event_source_drops(source), now = now_ns();
@@ -110,8 +100,9 @@ static int follow_events(struct stream *s, struct event_source *source)
 			return ret;
 		if (idle)
 			flush(s);
-		if (s->limits.taken == shown)
-			check_stdout(s);
+		/* Without an event to write we would not notice that the reader has gone. */
+		if (s->limits.taken == shown && is_reader_gone(STDOUT_FILENO))
+			s->write_error = EPIPE;
 		report_drops(s, source);
 	}
 	return EXIT_DONE;
@@ -149,14 +140,13 @@ static void print_summary(struct stream *s, const struct watch_totals *t)
 
 static int run(struct stream *s)
 {
-	const char *no_color = getenv("NO_COLOR");
 	struct event_source source;
 	struct watch_totals totals;
 	int ret;
 
 	s->config.handle = handle_event;
 	s->config.ctx = s;
-	s->style.colour = isatty(STDOUT_FILENO) && !(no_color && *no_color);
+	s->style.colour = isatty(STDOUT_FILENO) && wants_colour();
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
 
 	interrupt_catch();
@@ -198,14 +188,6 @@ static const struct option_group groups[] = {
 	{},
 };
 
-static void init(void *options)
-{
-	struct stream *s = options;
-
-	s->config.request.sampling = BBR_SAMPLE_ROUND;
-	s->config.ring_size = RING_SIZE_DEFAULT;
-}
-
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct stream *s = options;
@@ -222,5 +204,4 @@ VERB(stream, NEEDS(WATCH, .changes = of_reading), .args = "[FILTER]",
      .about = "Prints one line for each event of connections that use an instance of bpf_bbr or "
 	      "the\n"
 	      "kernel's own bbr, or of those in a recording, and a summary at the end.",
-     .groups = groups, .max_args = FILTER_WORDS, .size = sizeof(struct stream), .init = init,
-     .run = run_verb);
+     .groups = groups, .max_args = FILTER_WORDS, .size = sizeof(struct stream), .run = run_verb);

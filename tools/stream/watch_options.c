@@ -13,6 +13,7 @@
 #include "verbs.h"
 #include "watch_options.h"
 
+#define RING_SIZE_DEFAULT (4 << 20)
 #define RING_SIZE_MAX (1ull << 31) /* max_entries of a map has 32 bits */
 #define TIME_MAX_NS 9e18
 
@@ -165,6 +166,12 @@ static bool make_filter(struct watch_config *config, int n, char **words)
 
 int watch_filter(struct watch_config *config, int n, char **words)
 {
+	struct watch_request *request = &config->request;
+
+	if (!config->ring_size)
+		config->ring_size = RING_SIZE_DEFAULT;
+	if (!request->is_sampling_given && !request->interval_ns)
+		request->sampling = BBR_SAMPLE_ROUND;
 	config->filter = allocate(1, sizeof(*config->filter));
 	if (!make_filter(config, n, words))
 		return EXIT_USAGE;

@@ -10,16 +10,15 @@
 #include "watch/monitor.h"
 #include "event_source.h"
 
-#define RING_SIZE_DEFAULT (4 << 20)
-
 /* Options for a struct watch_config: how to watch, which connections, and reading a recording. */
 extern const struct option_def watch_options[], connection_options[], read_options[];
 extern const struct privileges_change of_reading[]; /* by read_options */
 
 /*
  * Makes the filter from the expression (the words that are not options) and from the options that
- * are short forms of it. The BPF program gets the part of it that it can check. Returns -1 to go
- * on, or an exit status. Call watch_config_free() in either case.
+ * are short forms of it. The BPF program gets the part of it that it can check. Without --every and
+ * an interval, events are those of each round. Returns -1 to go on, or an exit status. Call
+ * watch_config_free() in either case.
  */
 int watch_filter(struct watch_config *config, int n, char **words);
 

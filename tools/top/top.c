@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,19 +24,13 @@
 #define EVERY_NS (200 * NS_PER_MS) /* samples of a connection; the history has slots of 500 ms */
 #define BATCH_WAIT_MS 500
 
-/* Without a block to write we would not notice that the reader has gone. */
-static bool has_reader(void)
-{
-	struct pollfd fd = { .fd = STDOUT_FILENO };
-
-	return poll(&fd, 1, 0) <= 0 || !(fd.revents & POLLERR);
-}
-
 static int run_batch(struct top *t)
 {
 	int ret = EXIT_DONE;
 
-	while (!ret && !top_is_done(t) && !event_source_is_over(&t->source) && has_reader()) {
+	/* Without a block to write we would not notice that the reader has gone. */
+	while (!ret && !top_is_done(t) && !event_source_is_over(&t->source) &&
+	       !is_reader_gone(STDOUT_FILENO)) {
 		bool idle;
 
 		ret = event_source_poll(&t->source, top_wait_ms(t, BATCH_WAIT_MS), &idle);
@@ -170,7 +163,6 @@ static void init(void *options)
 
 	t->config.request.sampling = BBR_SAMPLE_TIME;
 	t->config.request.interval_ns = EVERY_NS;
-	t->config.ring_size = RING_SIZE_DEFAULT;
 	t->config.speed = -1;
 	t->interval_ns = NS_PER_S;
 	t->view.sort = COL_RATE;

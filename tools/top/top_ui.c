@@ -12,6 +12,7 @@
 
 #include "cli/err.h"
 #include "top_screen.h"
+#include "verbs.h"
 
 #define KEY_MS 50 /* between two looks at the keyboard */
 #define DRAW_NS (50 * NS_PER_MS) /* between two drawings of the screen, at least */
@@ -332,12 +333,11 @@ static int step(struct top *t, struct ui *ui)
 
 int top_run_screen(struct top *t)
 {
-	const char *no_colour = getenv("NO_COLOR");
 	struct ui ui = { .changed = true };
 	__u64 drawn_ns = 0;
 	int ret;
 
-	ret = screen_open(!t->no_colour && !(no_colour && *no_colour));
+	ret = screen_open(!t->no_colour && wants_colour());
 	if (ret)
 		return ret;
 	while (!ret && !ui.quit && !top_is_done(t) && !screen_is_gone()) {
