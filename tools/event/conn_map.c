@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "conn_map.h"
-#include "verbs.h"
 #include "event/conn_map.h"
 
 /* Keys are compared as bytes. */
@@ -51,18 +50,39 @@ struct conn_key *conn_map_find(const struct conn_map *m, const struct conn_key *
 
 bool conn_map_add(struct conn_map *m, struct conn_key *key)
 {
-	return tsearch(key, &m->root, compare);
+	bool is_added = tsearch(key, &m->root, compare);
+
+	m->n += is_added;
+	return is_added;
 }
 
-void conn_map_need(struct conn_map *m, struct conn_key *key)
+void *conn_map_new(struct conn_map *m, const struct conn_key *key, size_t size)
 {
-	need(tsearch(key, &m->root, compare));
+	struct conn_key *kept = calloc(1, size);
+
+	if (kept)
+		*kept = *key;
+	if (kept && conn_map_add(m, kept))
+		return kept;
+	free(kept);
+	return NULL;
 }
 
 void conn_map_remove(struct conn_map *m, const struct conn_key *key)
 {
-	if (conn_map_find(m, key) == key)
-		tdelete(key, &m->root, compare);
+	if (conn_map_find(m, key) != key)
+		return;
+	tdelete(key, &m->root, compare);
+	m->n--;
+}
+
+void conn_map_drop(struct conn_map *m, const struct conn_key *key)
+{
+	struct conn_key *kept = conn_map_find(m, key);
+
+	if (kept)
+		conn_map_remove(m, kept);
+	free(kept);
 }
 
 static void leave_key(void *key)
@@ -73,39 +93,24 @@ static void leave_key(void *key)
 void conn_map_free(struct conn_map *m, void (*free_key)(void *key))
 {
 	tdestroy(m->root, free_key ? free_key : leave_key);
-	m->root = NULL;
-}
-
-static struct conn_key *add(struct connections *c, const struct conn_key *key)
-{
-	struct conn_key *copy = c->n_live < CONNECTIONS_MAX ? malloc(sizeof(*copy)) : NULL;
-
-	if (copy)
-		*copy = *key;
-	if (!copy || !conn_map_add(&c->live, copy)) {
-		free(copy);
-		c->uncounted++;
-		return NULL;
-	}
-	c->n_live++;
-	c->seen++;
-	return copy;
+	*m = (struct conn_map){};
 }
 
 void connections_note(struct connections *c, const struct bbr_event *e)
 {
-	struct conn_key key = conn_key_of_id(e->tag, e->conn), *live;
+	const struct conn_key key = conn_key_of_id(e->tag, e->conn);
 
 	if (!e->conn) /* the program had no memory for an id */
 		return;
-	live = conn_map_find(&c->live, &key);
-	if (!live)
-		live = add(c, &key);
-	if (!live || e->kind != BBR_EV_END)
-		return;
-	conn_map_remove(&c->live, live);
-	free(live);
-	c->n_live--;
+	if (!conn_map_find(&c->live, &key)) {
+		if (c->live.n == CONNECTIONS_MAX || !conn_map_new(&c->live, &key, sizeof(key))) {
+			c->uncounted++;
+			return;
+		}
+		c->seen++;
+	}
+	if (e->kind == BBR_EV_END)
+		conn_map_drop(&c->live, &key);
 }
 
 void connections_free(struct connections *c)

@@ -33,15 +33,19 @@ struct conn_key conn_key_of(const struct origin *origin, const struct bbr_event 
  */
 struct conn_map {
 	void *root;
+	__u32 n; /* keys */
 };
 
 /* The key in the map that equals this one; NULL: there is none. */
 struct conn_key *conn_map_find(const struct conn_map *m, const struct conn_key *key);
-/* The map must not have an equal one. False: no memory; conn_map_need() then ends bbrmon. */
+/* The map must not have an equal one. False: no memory. */
 bool conn_map_add(struct conn_map *m, struct conn_key *key);
-void conn_map_need(struct conn_map *m, struct conn_key *key);
+/* The same for `size` bytes that begin with the key, and then are zeros. NULL: no memory. */
+void *conn_map_new(struct conn_map *m, const struct conn_key *key, size_t size);
 /* Takes out this very key; does nothing if it is not in the map, even if an equal one is. */
 void conn_map_remove(struct conn_map *m, const struct conn_key *key);
+/* Takes out the key that equals this one, if there is one, and frees what begins with it. */
+void conn_map_drop(struct conn_map *m, const struct conn_key *key);
 /* Empties the map, and hands each key to `free_key`, if it is not NULL. */
 void conn_map_free(struct conn_map *m, void (*free_key)(void *key));
 
@@ -49,13 +53,11 @@ void conn_map_free(struct conn_map *m, void (*free_key)(void *key));
  * Counts the connections that events belong to. Remembers only those that are still open. After a
  * time without a monitor the program gives a connection a new id, and it is counted again.
  */
-
 /* Open ones that are remembered, of a hundred bytes each. */
 #define CONNECTIONS_MAX (1u << 17)
 
 struct connections {
 	struct conn_map live;
-	__u32 n_live;
 	__u64 seen;
 	__u64 uncounted; /* events of connections that there was no place to remember */
 };

@@ -15,10 +15,7 @@ static void add_steps(struct json *j, const struct algorithm *a, const struct bb
 	json_add_string(j, "to", event_step_name(a, e, true));
 	json_add_string(j, "from_phase", event_step_phase(a, e, false));
 	json_add_string(j, "to_phase", event_step_phase(a, e, true));
-	if (event_has_reason(e))
-		json_add_string(j, "reason", reason_name(a, e->reason));
-	else
-		json_add_null(j, "reason");
+	json_add_string(j, "reason", event_has_reason(e) ? reason_name(a, e->reason) : NULL);
 }
 
 static void add_fields(struct json *j, const struct field *fields, size_t n,

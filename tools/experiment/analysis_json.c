@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
+
 #include "cli/json.h"
 #include "report/report.h"
 #include "analysis.h"
@@ -9,11 +11,6 @@ static const char *const units[] = {
 	[METRIC_SHARE] = "share",
 	[METRIC_COUNT] = "count",
 };
-
-static void add_text(struct json *j, const char *key, const char *text)
-{
-	json_add_string(j, key, text[0] ? text : NULL);
-}
 
 static void add_arms(struct json *j, const struct analysis *a)
 {
@@ -26,7 +23,7 @@ static void add_arms(struct json *j, const struct analysis *a)
 		json_open_object(j, NULL);
 		json_add_string(j, "label", arm->label);
 		json_add_string(j, "cc", arm->cc);
-		add_text(j, "profile", arm->profile_name);
+		json_add_string(j, "profile", arm->profile_name[0] ? arm->profile_name : NULL);
 		json_add_int(j, "connections", s->counters.assigned[i]);
 		json_add_int(j, "ended", a->ended[i]);
 		json_add_int(j, "refused", s->counters.refused[i]);
@@ -80,19 +77,8 @@ static void add_arm(struct json *j, const char *key, const char *label,
 	json_add_string(j, "label", label);
 	json_add_int(j, "connections", arm->connections);
 	json_add_int(j, "units", arm->units);
-	if (arm->has_value)
-		json_add_number(j, "value", arm->value);
-	else
-		json_add_null(j, "value");
+	json_add_number(j, "value", arm->has_value ? arm->value : NAN);
 	json_close(j);
-}
-
-static void add_known(struct json *j, const char *key, double value, bool is_known)
-{
-	if (is_known)
-		json_add_number(j, key, value);
-	else
-		json_add_null(j, key);
 }
 
 static void add_comparison(struct json *j, const struct analysis *a, const struct comparison *c)
@@ -114,10 +100,10 @@ static void add_comparison(struct json *j, const struct analysis *a, const struc
 			c->size_class == SIZE_ALL ? "all" : size_classes[c->size_class].name);
 	add_arm(j, "control", arm[0].label, &c->control);
 	add_arm(j, "treated", arm[c->arm].label, &c->treated);
-	add_known(j, "difference", c->difference, c->lack != COMPARE_NO_CONNECTIONS);
-	add_known(j, "low", c->low, has_all);
-	add_known(j, "high", c->high, has_all);
-	add_known(j, "detectable", c->detectable, has_all);
+	json_add_number(j, "difference", c->lack != COMPARE_NO_CONNECTIONS ? c->difference : NAN);
+	json_add_number(j, "low", has_all ? c->low : NAN);
+	json_add_number(j, "high", has_all ? c->high : NAN);
+	json_add_number(j, "detectable", has_all ? c->detectable : NAN);
 	json_add_string(j, "no_interval", compare_lack_text(c->lack, a->units.by));
 	json_add_string(j, "verdict", verdicts[c->verdict]);
 	json_close(j);

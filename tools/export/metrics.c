@@ -113,9 +113,8 @@ void metrics_free(struct metrics *m)
 
 static void forget(struct metrics *m, struct tracked *c)
 {
-	conn_map_remove(&m->by_tuple, &c->tuple);
 	LIST_REMOVE(c, list);
-	free(c);
+	conn_map_drop(&m->by_tuple, &c->tuple);
 }
 
 static void settle(struct tracked *c, __u64 until_ns)
@@ -140,13 +139,10 @@ static struct tracked *add(struct metrics *m, const struct conn_key *tuple,
 			   const struct algorithm *a, struct metric_series *series,
 			   const struct bbr_event *e)
 {
-	struct tracked *c = calloc(1, sizeof(*c));
+	struct tracked *c = conn_map_new(&m->by_tuple, tuple, sizeof(*c));
 	const struct field *f;
 
-	if (c)
-		c->tuple = *tuple;
-	if (!c || !conn_map_add(&m->by_tuple, &c->tuple)) {
-		free(c);
+	if (!c) {
 		m->untracked++;
 		return NULL;
 	}

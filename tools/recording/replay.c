@@ -24,57 +24,27 @@ struct sampled {
 	__u64 time_ns; /* of the last ACK that was handed on */
 };
 
-static void forget_all(struct replay *p)
-{
-	conn_map_free(&p->sampled, free);
-	p->n_sampled = 0;
-}
-
-/* With too many connections all are forgotten: each then has an ACK more, and none has one less. */
-static void make_room(struct replay *p)
-{
-	if (p->n_sampled < REPLAY_SAMPLED_MAX)
-		return;
-	forget_all(p);
-	if (!p->said_many)
-		err("%s: more than %u connections: some have more ACKs than --every asks for",
-		    p->reader.name, REPLAY_SAMPLED_MAX);
-	p->said_many = true;
-}
-
 /* A connection has at most one ACK due in each interval. */
 static bool is_due(struct replay *p, const struct origin *origin, const struct bbr_event *e)
 {
 	struct conn_key key = conn_key_of(origin, e);
 	struct sampled *s = (struct sampled *)conn_map_find(&p->sampled, &key);
 
-	if (s) {
-		if (e->time_ns - s->time_ns < p->config->request.interval_ns)
-			return false;
-		s->time_ns = e->time_ns;
-		return true;
+	if (s && e->time_ns - s->time_ns < p->config->request.interval_ns)
+		return false;
+	/* With too many all are forgotten: each then has an ACK more, and none has one less. */
+	if (!s && p->sampled.n == REPLAY_SAMPLED_MAX) {
+		conn_map_free(&p->sampled, free);
+		if (!p->said_many)
+			err("%s: more than %u connections: some have more ACKs than --every asks "
+			    "for",
+			    p->reader.name, REPLAY_SAMPLED_MAX);
+		p->said_many = true;
 	}
-	make_room(p);
-	s = malloc(sizeof(*s));
 	if (!s)
-		return true;
-	*s = (struct sampled){ key, e->time_ns };
-	if (conn_map_add(&p->sampled, &s->key))
-		p->n_sampled++;
-	else
-		free(s);
+		s = need(conn_map_new(&p->sampled, &key, sizeof(*s)));
+	s->time_ns = e->time_ns;
 	return true;
-}
-
-static void forget(struct replay *p, const struct origin *origin, const struct bbr_event *e)
-{
-	struct conn_key key = conn_key_of(origin, e), *known = conn_map_find(&p->sampled, &key);
-
-	if (!known)
-		return;
-	conn_map_remove(&p->sampled, known);
-	free(known);
-	p->n_sampled--;
 }
 
 static bool is_ack_wanted(struct replay *p, const struct origin *origin, const struct bbr_event *e)
@@ -97,10 +67,12 @@ static bool is_ack_wanted(struct replay *p, const struct origin *origin, const s
 
 static bool is_shown(struct replay *p, const struct origin *origin, const struct bbr_event *e)
 {
+	const struct conn_key key = conn_key_of(origin, e);
+
 	if (!is_wanted(p->config, origin, e))
 		return false;
 	if (e->kind == BBR_EV_END)
-		forget(p, origin, e);
+		conn_map_drop(&p->sampled, &key);
 	if (e->kind != BBR_EV_ACK)
 		return true;
 	p->acks++;
@@ -125,7 +97,7 @@ static void begin_run(struct replay *p)
 	p->first_ns = p->reader.event.time_ns;
 	p->started_ns = now_ns();
 	p->newest_ns = p->first_ns;
-	forget_all(p);
+	conn_map_free(&p->sampled, free);
 	if (p->said_coarse || !request->is_sampling_given || is_fine_enough(run, request))
 		return;
 	err("%s: has fewer ACKs than --every requests: showing all of them", p->reader.name);
@@ -172,7 +144,7 @@ int replay_open(struct replay *p, const struct watch_config *config)
 
 void replay_close(struct replay *p)
 {
-	forget_all(p);
+	conn_map_free(&p->sampled, free);
 	recording_close(&p->reader);
 }
 

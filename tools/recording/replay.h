@@ -28,7 +28,6 @@ struct replay {
 	__u64 newest_ns; /* of the events handed on */
 
 	struct conn_map sampled; /* BBR_SAMPLE_TIME: connections and their last sample */
-	__u32 n_sampled;
 	bool said_many;
 	__u64 acks; /* recorded, of the connections asked for */
 	__u64 received[BBR_EV_MAX]; /* handed on */

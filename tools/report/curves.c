@@ -34,44 +34,39 @@ static __s64 value_if(bool has, __u64 value)
 	return has && value <= INT64_MAX ? (__s64)value : VALUE_NONE;
 }
 
-static __s64 pacing_of(const struct algorithm *a, const struct bbr_event *e)
+static __s64 pacing_of(const struct bbr_event *e)
 {
 	double bps = event_pacing_bps(e);
 
-	(void)a;
 	return bps < 0x1p63 ? (__s64)bps : VALUE_NONE; /* NAN is not less */
 }
 
 /* 1 if the delivery rate is application-limited. */
-static __s64 app_limited_of(const struct algorithm *a, const struct bbr_event *e)
+static __s64 app_limited_of(const struct bbr_event *e)
 {
-	(void)a;
 	return value_if(event_has_rate(e), !!(e->flags & BBR_F_APP_LIMITED));
 }
 
-static __s64 srtt_of(const struct algorithm *a, const struct bbr_event *e)
+static __s64 srtt_of(const struct bbr_event *e)
 {
-	(void)a;
 	return value_if(e->srtt_us, e->srtt_us);
 }
 
 /* When a connection ends, the stack may have cleared one of the counts that make up inflight. */
-static __s64 inflight_of(const struct algorithm *a, const struct bbr_event *e)
+static __s64 inflight_of(const struct bbr_event *e)
 {
-	(void)a;
 	return value_if((__s32)e->inflight >= 0, e->inflight);
 }
 
-static __s64 bdp_milli_of(const struct algorithm *a, const struct bbr_event *e)
+static __s64 bdp_milli_of(const struct bbr_event *e)
 {
-	(void)a;
 	return value_if(event_has_state(e) && e->bw && e->min_rtt_us != BBR_RTT_NONE,
 			event_bdp_milli(e));
 }
 
-static __s64 mode_of(const struct algorithm *a, const struct bbr_event *e)
+static __s64 mode_of(const struct bbr_event *e)
 {
-	return value_if(event_has_state(e) && e->mode < a->n_modes, e->mode);
+	return value_if(event_has_state(e), e->mode);
 }
 
 /*
@@ -193,8 +188,10 @@ __s64 curve_value(const struct curves *c, unsigned int curve, const struct bbr_e
 	const struct curve *of = &c->curve[curve];
 	__u64 value;
 
+	if (of->value == mode_of && e->mode >= c->algorithm->n_modes)
+		return VALUE_NONE;
 	if (of->value)
-		return of->value(c->algorithm, e);
+		return of->value(e);
 	if (of->needs_state && !event_has_state(e))
 		return VALUE_NONE;
 	return field_value(of->field, e, &value) ? value_if(true, value) : VALUE_NONE;

@@ -19,16 +19,15 @@ struct flow *flows_find(const struct flows *f, const struct origin *origin,
 
 static struct flow *add(struct flows *f, const struct origin *origin, const struct bbr_event *e)
 {
-	struct flow *flow = allocate(1, sizeof(*flow));
+	const struct conn_key key = conn_key_of(origin, e);
+	struct flow *flow = need(conn_map_new(&f->by_key, &key, sizeof(*flow)));
 
-	flow->key = conn_key_of(origin, e);
 	flow->algorithm = origin->algorithm;
 	strcpy(flow->instance, origin->name);
 	flow->is_kernel = origin->is_kernel;
 	flow->first = flow->last = *e;
 	flow->min_rtt_us = BBR_RTT_NONE;
 	flow->mode_ns = allocate(origin->algorithm->n_modes, sizeof(*flow->mode_ns));
-	conn_map_need(&f->by_key, &flow->key);
 	f->flow = with_room(f->flow, f->n_all, sizeof(*f->flow));
 	f->flow[f->n_all++] = flow;
 	return flow;
@@ -101,10 +100,9 @@ void flows_free(struct flows *f)
 	while (f->n_all) {
 		struct flow *flow = f->flow[--f->n_all];
 
-		conn_map_remove(&f->by_key, &flow->key);
 		percentiles_free(&flow->rtt_us);
 		free(flow->mode_ns);
-		free(flow);
+		conn_map_drop(&f->by_key, &flow->key);
 	}
 	free(f->flow);
 }

@@ -123,7 +123,7 @@ void rate_shares_note_unwatched(struct rate_shares *r, __u64 from_ns, __u64 unti
 void rate_shares_finish(struct rate_shares *r);
 void rate_shares_free(struct rate_shares *r);
 
-/* Jain's index, (sum x)^2 / (n * sum x^2), of an interval's rates; below 0 if there were none. */
+/* Jain's index, (sum x)^2 / (n * sum x^2), of an interval's rates; NAN if there were none. */
 double rate_shares_jain(const struct rate_shares *r, int interval);
 /* The same for the mean rates of the flows that send. */
 double flows_jain(const struct flows *flows);

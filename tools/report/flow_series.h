@@ -74,7 +74,7 @@ struct curve {
 
 	/* The value in an event, if there is any, in the unit of the key. */
 	const struct field *field; /* NULL: `value` */
-	__s64 (*value)(const struct algorithm *a, const struct bbr_event *e);
+	__s64 (*value)(const struct bbr_event *e);
 	bool needs_state; /* see event_has_state() */
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +112,7 @@ void rate_shares_free(struct rate_shares *r)
 
 static double jain(double sum, double squares, unsigned int n)
 {
-	return squares > 0 ? sum * sum / (n * squares) : -1;
+	return squares > 0 ? sum * sum / (n * squares) : NAN;
 }
 
 double rate_shares_jain(const struct rate_shares *r, int interval)

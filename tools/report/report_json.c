@@ -3,6 +3,7 @@
  * The data of a report's page. Times are microseconds since the recording's first event. Series are
  * arrays of differences, the first one to 0, with null where there is no value: that is short.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,16 +19,16 @@
 #define KEY_LEN (BBR_NAME_LEN + 12)
 #define N(list) (sizeof(list) / sizeof((list)[0]))
 
-/* With this many digits after the point. */
+/* With this many digits after the point; null if it is not known. */
 static void add_rounded(struct json *j, const char *key, double value, int digits)
 {
 	char text[512]; /* DBL_MAX has 309 digits */
 
 	snprintf(text, sizeof(text), "%.*f", digits, value);
-	json_add_raw(j, key, text);
+	json_add_raw(j, key, isnan(value) ? "null" : text);
 }
 
-/* With all of its digits. */
+/* With all of its digits; null if it is not known. */
 static void add_exact(struct json *j, const char *key, double value)
 {
 	char text[64];
@@ -35,7 +36,7 @@ static void add_exact(struct json *j, const char *key, double value)
 	snprintf(text, sizeof(text), "%.17g", value);
 	if (!text[strspn(text, "0123456789")])
 		strcat(text, ".0");
-	json_add_raw(j, key, text);
+	json_add_raw(j, key, isnan(value) ? "null" : text);
 }
 
 static void add_intervals(struct json *j, const char *key, const __u64 *values, __u64 unit)
@@ -103,8 +104,6 @@ static void add_mode_names(struct json *j, const struct report *r)
 
 static void add_head(struct json *j, const struct report *r)
 {
-	double jain = flows_jain(&r->flows);
-
 	json_open_object(j, "recording");
 	json_add_string(j, "file", r->file);
 	json_add_int(j, "start_ms", r->flows.start_ns / NS_PER_MS);
@@ -113,10 +112,7 @@ static void add_head(struct json *j, const struct report *r)
 	json_add_int(j, "flows_total", r->flows.n);
 	json_add_int(j, "flows_without_state", r->flows.n_all - r->flows.n);
 	json_add_int(j, "flows_sending", flows_sending(&r->flows));
-	if (jain < 0)
-		json_add_null(j, "jain");
-	else
-		add_exact(j, "jain", jain);
+	add_exact(j, "jain", flows_jain(&r->flows));
 	add_mode_names(j, r);
 	json_add_int(j, "interval_ns", r->shares.interval_ns);
 	add_intervals(j, "drops", r->shares.drops, 1);
@@ -490,14 +486,8 @@ static void add_shares(struct json *j, const struct report *r)
 static void add_jain(struct json *j, const struct report *r)
 {
 	json_open_array(j, "jain");
-	for (int k = 0; k < RATE_INTERVALS; k++) {
-		double jain = rate_shares_jain(&r->shares, k);
-
-		if (jain < 0)
-			json_add_null(j, NULL);
-		else
-			add_rounded(j, NULL, jain, 4);
-	}
+	for (int k = 0; k < RATE_INTERVALS; k++)
+		add_rounded(j, NULL, rate_shares_jain(&r->shares, k), 4);
 	json_close(j);
 }
 

@@ -55,32 +55,7 @@ static void forget_all(struct recorded *r)
 		free(k);
 	}
 	r->origins = NULL;
-	r->n_live = r->n_origins = 0;
-}
-
-/* NULL: there is no place. */
-static struct connection *find_or_add(struct recorded *r, const struct conn_key *key)
-{
-	struct connection *found = (struct connection *)conn_map_find(&r->live, key);
-
-	if (found || r->n_live == RECORDED_CONNS_MAX)
-		return found;
-	found = allocate(1, sizeof(*found));
-	found->key = *key;
-	conn_map_need(&r->live, &found->key);
-	r->n_live++;
-	return found;
-}
-
-static void forget(struct recorded *r, const struct conn_key *key)
-{
-	struct conn_key *gone = conn_map_find(&r->live, key);
-
-	if (!gone)
-		return;
-	conn_map_remove(&r->live, gone);
-	free(gone);
-	r->n_live--;
+	r->n_origins = 0;
 }
 
 static bool note_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
@@ -103,16 +78,19 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 	}
 	key = conn_key_of(origin, e);
 	if (e->kind == BBR_EV_END) {
-		forget(r, &key);
+		conn_map_drop(&r->live, &key);
 		return true;
 	}
 	origin = keep_origin(r, origin);
-	c = origin ? find_or_add(r, &key) : NULL;
-	if (c) {
-		c->origin = origin;
-		memcpy(&c->last, e, sizeof(c->last));
+	c = (struct connection *)conn_map_find(&r->live, &key);
+	if (!origin || (!c && r->live.n == RECORDED_CONNS_MAX)) {
+		r->left_out++;
+		return true;
 	}
-	r->left_out += !c;
+	if (!c)
+		c = need(conn_map_new(&r->live, &key, sizeof(*c)));
+	c->origin = origin;
+	c->last = *e;
 	return true;
 }
 

@@ -314,37 +314,38 @@ static int parse_request(struct taking *t, int argc, char **argv)
 		       EXIT_USAGE;
 }
 
-static int refuse(const char *what, const char *why, const char *what_to_do)
-{
-	err("snapshot: %s: %s", what, why);
-	remedy("%s", what_to_do);
-	return EXIT_USAGE;
-}
-
 /* Refuses options that do not go together. */
 static int check_options(const struct taking *t)
 {
 	static const char not_recorded[] = "recordings do not have it";
 	static const char leave_away[] = "remove it, or --read";
 
-	if (t->read && t->processes)
-		return refuse("--processes", not_recorded, leave_away);
-	if (t->read && t->with_cgroup)
-		return refuse("--cgroup", not_recorded, leave_away);
-	if (t->read && t->netns)
-		return refuse("--netns",
-			      "it belongs to this machine, and the recording may come from another",
-			      leave_away);
-	if (t->read && t->filter.needs_socket)
-		return refuse("filter", "recordings have no state, fwmark, cgroup or dev",
-			      "remove these conditions, or --read");
-	if (!t->read && t->at_ns)
-		return refuse("--at", "it is a time in a recording", "add --read FILE");
-	if (t->order.reverse && !t->order.n)
-		return refuse("--reverse", "there is no order to reverse", "add --sort KEY");
-	if (t->summed && t->order.n)
-		return refuse("--sort", "totals are always in the same order",
-			      "remove it, or --summary");
+	const struct {
+		bool is_wrong;
+		const char *what, *why, *what_to_do;
+	} checks[] = {
+		{ t->read && t->processes, "--processes", not_recorded, leave_away },
+		{ t->read && t->with_cgroup, "--cgroup", not_recorded, leave_away },
+		{ t->read && t->netns, "--netns",
+		  "it belongs to this machine, and the recording may come from another",
+		  leave_away },
+		{ t->read && t->filter.needs_socket, "filter",
+		  "recordings have no state, fwmark, cgroup or dev",
+		  "remove these conditions, or --read" },
+		{ !t->read && t->at_ns, "--at", "it is a time in a recording", "add --read FILE" },
+		{ t->order.reverse && !t->order.n, "--reverse", "there is no order to reverse",
+		  "add --sort KEY" },
+		{ t->summed && t->order.n, "--sort", "totals are always in the same order",
+		  "remove it, or --summary" },
+	};
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		if (!checks[i].is_wrong)
+			continue;
+		err("snapshot: %s: %s", checks[i].what, checks[i].why);
+		remedy("%s", checks[i].what_to_do);
+		return EXIT_USAGE;
+	}
 	return EXIT_DONE;
 }
 

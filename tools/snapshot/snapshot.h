@@ -130,7 +130,7 @@ struct recorded {
 	struct event_source source;
 	struct conn_map live; /* of struct connection */
 	struct known_origin *origins;
-	unsigned int n_live, n_origins;
+	unsigned int n_origins;
 	__u64 left_out; /* events of connections for which there was no place */
 	__u64 run; /* of the connections in it */
 	struct run_clocks clocks;
