@@ -217,8 +217,11 @@ static void end(struct http *h, struct http_connection *c)
 	count(h, c, -1);
 }
 
-/* Ends the oldest connection of the client that has most, of those that are answered or not. */
-static void make_room(struct http *h, bool answered)
+/*
+ * Ends the oldest connection, of those that are answered or not, of this client; NULL: of the one
+ * that has most.
+ */
+static void end_one(struct http *h, bool answered, const struct http_client *client)
 {
 	struct http_connection *victim = NULL;
 	__u64 now = now_ns();
@@ -228,7 +231,8 @@ static void make_room(struct http *h, bool answered)
 		struct http_connection *c = &h->connections[i];
 		int n = c->same;
 
-		if (c->fd < 0 || c->ending || c->answered != answered)
+		if (c->fd < 0 || c->ending || c->answered != answered ||
+		    (client && !is_same(&c->client, client)))
 			continue;
 		if (is_known(h, &c->client, now))
 			n -= HTTP_KEPT;
@@ -239,21 +243,6 @@ static void make_room(struct http *h, bool answered)
 	}
 	if (victim)
 		end(h, victim);
-}
-
-/* Of those without an answer: there is one, because fewer are answered than a client may have. */
-static void end_oldest_of(struct http *h, const struct http_client *client)
-{
-	struct http_connection *oldest = NULL;
-
-	for (int i = 0; i < HTTP_CONNECTIONS; i++) {
-		struct http_connection *c = &h->connections[i];
-
-		if (c->fd >= 0 && !c->ending && !c->answered && is_same(&c->client, client) &&
-		    (!oldest || c->since_ns < oldest->since_ns))
-			oldest = c;
-	}
-	end(h, oldest);
 }
 
 static int how_many(const struct http *h, bool answered)
@@ -286,9 +275,9 @@ static void begin(struct http *h, struct MHD_Connection *connection, void **sock
 	*socket = c;
 	count(h, c, 1);
 	if (c->same > HTTP_PER_ADDRESS)
-		end_oldest_of(h, &c->client);
+		end_one(h, false, &c->client);
 	else if (how_many(h, false) > HTTP_WAITING)
-		make_room(h, false);
+		end_one(h, false, NULL);
 }
 
 static void note_connection(void *ctx, struct MHD_Connection *connection, void **socket,
@@ -417,7 +406,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 		return MHD_NO;
 	if (!c->answered && !c->ending) {
 		if (how_many(h, true) >= HTTP_ANSWERS)
-			make_room(h, true);
+			end_one(h, true, NULL);
 		c->answered = true;
 	}
 	if (!has_certificate(h, connection))

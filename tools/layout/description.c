@@ -360,38 +360,12 @@ static bool read_field(struct parser *p, struct field *f, const struct member **
 static bool is_taken(const struct algorithm *a, const char *key)
 {
 	static const char *const beside_fields[] = {
-		"time_ns",
-		"instance",
-		"event",
-		"conn",
-		"seq",
-		"netns",
-		"local",
-		"lport",
-		"remote",
-		"rport",
-		"family",
-		"from",
-		"to",
-		"from_phase",
-		"to_phase",
-		"reason",
-		"profile",
-		"profile_index",
-		"params_gen",
+		"time_ns", "instance", "event", "conn", "seq", "netns", "local", "lport", "remote",
+		"rport", "family", "from", "to", "from_phase", "to_phase", "reason", "profile",
+		"profile_index", "params_gen",
 		/* In a snapshot, and in top's table. */
-		"state",
-		"cgroup",
-		"processes",
-		"refresh",
-		"cookie",
-		"ended",
-		"mode_ms",
-		"rate_bps",
-		"inflight_max",
-		"bdp",
-		"lost_interval",
-		"bytes_retrans_interval",
+		"state", "cgroup", "processes", "refresh", "cookie", "ended", "mode_ms", "rate_bps",
+		"inflight_max", "bdp", "lost_interval", "bytes_retrans_interval"
 	};
 
 	for (size_t i = 0; i < sizeof(beside_fields) / sizeof(beside_fields[0]); i++)

@@ -21,7 +21,7 @@ struct known_origin {
 };
 
 struct walk {
-	recorded_handler handle;
+	sockets_handler handle;
 	void *ctx;
 	bool stopped;
 };
@@ -133,16 +133,15 @@ static void hand_on(const void *node, VISIT order, void *ctx)
 {
 	const struct connection *found = *(const struct connection *const *)node;
 	struct bbr_snapshot state = { .event = found->last };
-	const struct snapshot c = { found->origin, &state, true };
 	struct walk *walk = ctx;
 
 	if (walk->stopped || (order != postorder && order != leaf))
 		return;
 	state.event.kind = BBR_EV_STATE;
-	walk->stopped = !walk->handle(walk->ctx, &c);
+	walk->stopped = !walk->handle(walk->ctx, found->origin, &state);
 }
 
-void recorded_for_each(const struct recorded *r, recorded_handler handle, void *ctx)
+void recorded_for_each(const struct recorded *r, sockets_handler handle, void *ctx)
 {
 	struct walk walk = { .handle = handle, .ctx = ctx };
 

@@ -70,29 +70,22 @@ static void print(struct taking *t, const struct snapshot *c)
 		t->write_error = errno ? errno : EIO;
 }
 
-static bool take(void *ctx, const struct snapshot *c)
+static bool take(void *ctx, const struct origin *origin, const struct bbr_snapshot *state)
 {
 	struct taking *t = ctx;
+	const struct snapshot c = { origin, state, t->read };
 
 	for (int i = 0; i < t->names.n; i++)
-		t->is_seen[i] |= !strcmp(t->names.arg[i], c->origin->name);
-	if (!filter_matches(&t->filter, c->origin, &c->state->event,
-			    c->is_recorded ? NULL : c->state))
+		t->is_seen[i] |= !strcmp(t->names.arg[i], origin->name);
+	if (!filter_matches(&t->filter, origin, &state->event, t->read ? NULL : state))
 		return !is_interrupted();
 	if (t->summed)
-		summary_add(&t->summary, c);
+		summary_add(&t->summary, &c);
 	else if (t->order.n)
-		kept_add(&t->kept, c);
+		kept_add(&t->kept, &c);
 	else
-		print(t, c);
+		print(t, &c);
 	return !is_interrupted() && !t->write_error;
-}
-
-static bool take_socket(void *ctx, const struct origin *origin, const struct bbr_snapshot *state)
-{
-	const struct snapshot c = { origin, state, false };
-
-	return take(ctx, &c);
 }
 
 /* Prints what was kept until all connections were read. */
@@ -107,7 +100,7 @@ static void print_rest(struct taking *t)
 	sorted = kept_sort(&t->kept, &t->order);
 	for (size_t i = 0; i < t->kept.n && !is_interrupted() && !t->write_error; i++) {
 		const struct kept_snapshot *k = &t->kept.list[sorted[i]];
-		const struct snapshot c = { k->origin, &k->state, t->kept.is_recorded };
+		const struct snapshot c = { k->origin, &k->state, t->read };
 
 		print(t, &c);
 	}
@@ -195,7 +188,7 @@ static int take_live(struct taking *t)
 
 	if (ret)
 		return ret;
-	ret = sockets_read(&sockets, t->netns, take_socket, t);
+	ret = sockets_read(&sockets, t->netns, take, t);
 	/* Show what could be read even if a namespace could not be entered. */
 	print_rest(t);
 	if (!ret && !is_interrupted() && !t->write_error)

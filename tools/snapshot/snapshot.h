@@ -15,6 +15,7 @@
 #include "event/field.h"
 #include "event/conn_map.h"
 #include "recording/replay.h"
+#include "sockets/sockets.h"
 #include "stream/event_source.h"
 
 /*
@@ -112,7 +113,6 @@ struct kept_snapshot {
 struct kept_snapshots {
 	struct kept_snapshot *list;
 	size_t n;
-	bool is_recorded; /* all of them */
 };
 
 void kept_add(struct kept_snapshots *kept, const struct snapshot *c);
@@ -146,13 +146,8 @@ struct recorded {
  */
 int recorded_open(struct recorded *r, const char *file, __u64 at_ns);
 
-/*
- * Returns false to get no more. The state is valid until it returns, the origin until
- * recorded_close().
- */
-typedef bool (*recorded_handler)(void *ctx, const struct snapshot *c);
-
-void recorded_for_each(const struct recorded *r, recorded_handler handle, void *ctx);
+/* Hands on the connections: origins are valid until recorded_close(). */
+void recorded_for_each(const struct recorded *r, sockets_handler handle, void *ctx);
 void recorded_close(struct recorded *r);
 
 #endif

@@ -217,7 +217,6 @@ static int compare(const void *a, const void *b, void *ctx)
 void kept_add(struct kept_snapshots *kept, const struct snapshot *c)
 {
 	kept->list = with_room(kept->list, kept->n, sizeof(*kept->list));
-	kept->is_recorded = c->is_recorded;
 	kept->list[kept->n++] = (struct kept_snapshot){ c->origin, *c->state };
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <arpa/inet.h>
+#include <stdio.h>
 
 #include "address.h"
 #include "cli/err.h"
@@ -12,6 +13,9 @@
 #include "recording/replay.h"
 #include "verbs.h"
 #include "watch_options.h"
+#include "kernel/clock.h"
+#include "event/event.h"
+#include "cli/json.h"
 
 #define RING_SIZE_DEFAULT (4 << 20)
 #define RING_SIZE_MAX (1ull << 31) /* max_entries of a map has 32 bits */
@@ -94,45 +98,22 @@ bool option_ring_size(const char *option, const char *s, void *to)
 	return true;
 }
 
-static bool parse_host(const char *option, const char *s, bool is_remote,
-		       struct filter_node *condition)
+static bool option_host(const char *option, const char *s, void *to)
 {
-	*condition =
-		(struct filter_node){ .op = FILTER_HOST, .is_remote = is_remote, .host.port = -1 };
+	struct filter_node *condition = to;
+
+	*condition = (struct filter_node){ .op = FILTER_HOST, .host.port = -1 };
 	return parse_prefix(option, s, condition->host.addr, condition->host.mask);
 }
 
-static bool option_remote(const char *option, const char *s, void *to)
-{
-	return parse_host(option, s, true, to);
-}
-
-static bool option_local(const char *option, const char *s, void *to)
-{
-	return parse_host(option, s, false, to);
-}
-
-static bool parse_port_of(const char *option, const char *s, bool is_remote,
-			  struct filter_node *condition)
+static bool option_port(const char *option, const char *s, void *to)
 {
 	__u16 port;
 
 	if (!parse_port(option, s, &port))
 		return false;
-	*condition = (struct filter_node){ .op = FILTER_PORT,
-					   .is_remote = is_remote,
-					   .port = ntohs(port) };
+	*(struct filter_node *)to = (struct filter_node){ .op = FILTER_PORT, .port = ntohs(port) };
 	return true;
-}
-
-static bool option_rport(const char *option, const char *s, void *to)
-{
-	return parse_port_of(option, s, true, to);
-}
-
-static bool option_lport(const char *option, const char *s, void *to)
-{
-	return parse_port_of(option, s, false, to);
 }
 
 static bool option_speed(const char *option, const char *s, void *to)
@@ -156,9 +137,13 @@ static bool make_filter(struct watch_config *config, int n, char **words)
 
 	if (!filter_parse_words(f, n, words, NULL, &known))
 		return false;
-	for (int i = 0; i < FILTER_OPTIONS; i++)
-		if (config->options[i].op != FILTER_AND && !filter_add(f, &config->options[i]))
+	for (int i = 0; i < FILTER_OPTIONS; i++) {
+		struct filter_node *condition = &config->options[i];
+
+		condition->is_remote = i == OPTION_REMOTE || i == OPTION_RPORT;
+		if (condition->op != FILTER_AND && !filter_add(f, condition))
 			return false;
+	}
 	/* Names are no part of the rest: instances with other names are not followed. */
 	config->has_rest = !filter_push_down(f, &config->request.filter);
 	return filter_add_names(f, config->names.arg, config->names.n);
@@ -233,14 +218,14 @@ const struct option_def watch_options[] = {
 };
 
 const struct option_def connection_options[] = {
-	{ "remote", 0, "PREFIX", option_remote, MEMBER(options[OPTION_REMOTE]),
+	{ "remote", 0, "PREFIX", option_host, MEMBER(options[OPTION_REMOTE]),
 	  "only connections with a remote address in PREFIX: 10.0.0.0/8,\n"
 	  "2001:db8::1" },
-	{ "local", 0, "PREFIX", option_local, MEMBER(options[OPTION_LOCAL]),
+	{ "local", 0, "PREFIX", option_host, MEMBER(options[OPTION_LOCAL]),
 	  "only connections with a local address in PREFIX" },
-	{ "rport", 0, "PORT", option_rport, MEMBER(options[OPTION_RPORT]),
+	{ "rport", 0, "PORT", option_port, MEMBER(options[OPTION_RPORT]),
 	  "only connections with this remote port" },
-	{ "lport", 0, "PORT", option_lport, MEMBER(options[OPTION_LPORT]),
+	{ "lport", 0, "PORT", option_port, MEMBER(options[OPTION_LPORT]),
 	  "only connections with this local port" },
 	{ "name", 0, "NAME", option_append, MEMBER(names),
 	  "only this instance, or bbr, the kernel's own (repeat for\n"
@@ -260,3 +245,70 @@ const struct option_def read_options[] = {
 	  "speed of a recording: 1 is real time, 0 is as fast as possible" },
 	{},
 };
+
+static void print_kinds(const char *what, __u64 total, const __u64 *by_kind)
+{
+	const char *before = " (";
+
+	fprintf(stderr, "  %-12s %llu", what, total);
+	for (int i = 0; i < BBR_EV_MAX; i++) {
+		if (!by_kind[i])
+			continue;
+		fprintf(stderr, "%s%s %llu", before, event_kind_name(i), by_kind[i]);
+		before = ", ";
+	}
+	fprintf(stderr, "%s\n", total && before[0] == ',' ? ")" : "");
+}
+
+void watch_summary_print(const struct watch_totals *t, const __u64 *connections,
+			 const char *left_out, __u64 n)
+{
+	const struct counters *c = &t->counters;
+	const char *least = t->is_cut ? "at least " : "";
+
+	fprintf(stderr, "  %-12s %s%.3fs\n", "watched", least, t->watched_ns / (double)NS_PER_S);
+	if (t->unwatched_ns)
+		fprintf(stderr, "  %-12s %.3fs: bbrmon was stopped, or its output was blocked\n",
+			"not watched", t->unwatched_ns / (double)NS_PER_S);
+	if (connections)
+		fprintf(stderr, "  %-12s %llu\n", "connections", *connections);
+	fprintf(stderr, "  %-12s %s%llu\n", "ACKs", least, c->acks);
+	print_kinds("events", counters_received(c), c->received);
+	if (c->not_matched)
+		fprintf(stderr, "  %-12s %llu\n", "not matched", c->not_matched);
+	if (n)
+		fprintf(stderr, "  %-12s %llu\n", left_out, n);
+	print_kinds("dropped", counters_drops(c), c->drops);
+}
+
+static void open_kinds(struct json *j, const char *key, __u64 total, const __u64 *by_kind)
+{
+	json_open_object(j, key);
+	for (int i = 0; i < BBR_EV_KINDS; i++)
+		json_add_int(j, event_kind_name(i), by_kind[i]);
+	json_add_int(j, "total", total);
+}
+
+void watch_summary_begin(struct json *j, const struct watch_totals *t)
+{
+	const struct counters *c = &t->counters;
+
+	json_begin(j, stdout);
+	json_open_object(j, "summary");
+	json_add_int(j, "watched_ms", t->watched_ns / NS_PER_MS);
+	json_add_int(j, "unwatched_ms", t->unwatched_ns / NS_PER_MS);
+	json_add_bool(j, "cut_off", t->is_cut);
+	json_add_int(j, "acks", c->acks);
+	json_add_int(j, "seq", c->seq);
+	open_kinds(j, "events", counters_received(c), c->received);
+	json_close(j);
+	open_kinds(j, "drops", counters_drops(c), c->drops);
+	json_add_int(j, "unknown", c->drops_unknown);
+	json_close(j);
+}
+
+void watch_summary_end(struct json *j)
+{
+	json_close(j);
+	json_end(j);
+}

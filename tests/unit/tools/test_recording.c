@@ -506,10 +506,11 @@ static int write_connections(unsigned int n)
 	return fd;
 }
 
-static bool count(void *ctx, const struct snapshot *c)
+static bool count(void *ctx, const struct origin *origin, const struct bbr_snapshot *state)
 {
+	(void)origin;
 	++*(unsigned int *)ctx;
-	return c->is_recorded;
+	return state->event.kind == BBR_EV_STATE;
 }
 
 static bool note_connection(void *ctx, const struct origin *origin, const struct bbr_event *e)
