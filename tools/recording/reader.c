@@ -244,6 +244,7 @@ static bool inflate_chunk(struct recording_reader *r, size_t size)
 	r->inflate.next_out = r->raw;
 	r->inflate.avail_out = r->head.raw_size;
 	result = inflate(&r->inflate, Z_SYNC_FLUSH);
+	need_memory(result != Z_MEM_ERROR); /* it makes its window when it first needs one */
 	r->raw_start = 0;
 	r->raw_end = r->inflate.total_out;
 	return r->is_cut || (result == Z_STREAM_END && r->raw_end == r->head.raw_size);
