@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "conn_history.h"
+#include "conn_table.h"
 #include "event/event.h"
 
 /* If two events of a connection are more slots apart, its state between them is unknown. */

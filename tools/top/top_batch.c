@@ -12,28 +12,7 @@
 #include "cli/json.h"
 #include "top.h"
 
-/* Prints a line without the blanks at its end. */
-static void print_line(char *line)
-{
-	size_t len = strlen(line);
-
-	while (len && line[len - 1] == ' ')
-		len--;
-	printf("%.*s\n", (int)len, line);
-}
-
-static void print_titles(const struct top *t, const struct top_layout *l)
-{
-	char line[COLUMNS * CELL_BYTES], *end = line;
-
-	for (int i = 0; i < l->n; i++) {
-		if (i)
-			*end++ = ' ';
-		end += title_format(end, l, i, &t->style);
-	}
-	print_line(line);
-}
-
+/* The titles, if there is no connection. Prints no blanks at the end. */
 static void print_row(const struct top *t, const struct top_layout *l, const struct conn *c)
 {
 	char line[COLUMNS * CELL_BYTES], *end = line;
@@ -43,7 +22,9 @@ static void print_row(const struct top *t, const struct top_layout *l, const str
 			*end++ = ' ';
 		end += cell_format(end, l, i, &t->style, c);
 	}
-	print_line(line);
+	while (end > line && end[-1] == ' ')
+		end--;
+	printf("%.*s\n", (int)(end - line), line);
 }
 
 static void print_text(const struct top *t)
@@ -54,7 +35,7 @@ static void print_text(const struct top *t)
 	top_header(t, &first, &second, t->width);
 	printf("%s\n%s\n", first.text, second.text);
 	layout_choose(&layout, t->width, t->view.sort, t->view.rows, t->view.n);
-	print_titles(t, &layout);
+	print_row(t, &layout, NULL);
 	for (size_t i = 0; i < t->view.n; i++)
 		print_row(t, &layout, t->view.rows[i]);
 	putchar('\n');

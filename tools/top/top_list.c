@@ -21,7 +21,7 @@ static void draw_titles(const struct top *t, const struct top_layout *l)
 		enum hue hue = l->place[i].column == t->view.sort ? HUE_CURSOR : HUE_TITLE;
 		char cell[CELL_BYTES];
 
-		title_format(cell, l, i, &t->style);
+		cell_format(cell, l, i, &t->style, NULL);
 		screen_put(2, l->place[i].x, hue, cell);
 	}
 }

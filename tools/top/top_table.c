@@ -112,8 +112,7 @@ static struct column_def defs[COLUMNS] = {
 			  FIELD("bytes_retrans") },
 	[COL_RETRANS_NOW] = { "retrans+", "+RETR", 5, 5, 20, false, value_retrans_now,
 			      format_short },
-	[COL_RECOVERY] = { "recovery", "RECOVERY", 8, 8, 13, true,
-			   FIELD("ca_state") },
+	[COL_RECOVERY] = { "recovery", "RECOVERY", 8, 8, 13, true, FIELD("ca_state") },
 	[COL_NETNS] = { "netns", "NETNS", 10, 10, 21, false, value_netns },
 	[COL_SPARK] = { "", "", 8, SPARK_MAX, 9, true },
 };
@@ -453,29 +452,20 @@ static int columns_of(const char *s)
 	return n;
 }
 
-static int pad(char buf[CELL_BYTES], const char *text, int width, bool left)
-{
-	int space = width - columns_of(text);
-
-	if (space < 0)
-		space = 0;
-	return sprintf(buf, "%*s%s%*s", left ? 0 : space, "", text, left ? space : 0, "");
-}
-
 int cell_format(char buf[CELL_BYTES], const struct top_layout *l, int place,
 		const struct cell_style *style, const struct conn *c)
 {
-	const struct column_def *def = &defs[l->place[place].column];
+	enum column column = l->place[place].column;
+	int width = l->place[place].width, space;
+	bool left = defs[column].left;
 	char text[CELL_BYTES - 64];
 
-	cell_text(l->place[place].column, text, sizeof(text), l->place[place].width, style, c);
-	return pad(buf, text, l->place[place].width, def->left);
-}
-
-int title_format(char buf[CELL_BYTES], const struct top_layout *l, int place,
-		 const struct cell_style *style)
-{
-	enum column column = l->place[place].column;
-
-	return pad(buf, column_title(column, style), l->place[place].width, defs[column].left);
+	if (c)
+		cell_text(column, text, sizeof(text), width, style, c);
+	else
+		snprintf(text, sizeof(text), "%s", column_title(column, style));
+	space = width - columns_of(text);
+	if (space < 0)
+		space = 0;
+	return sprintf(buf, "%*s%s%*s", left ? 0 : space, "", text, left ? space : 0, "");
 }

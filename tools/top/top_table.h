@@ -118,11 +118,9 @@ int column_compare(enum column c, const struct conn *a, const struct conn *b);
 void layout_choose(struct top_layout *l, int width, enum column sort, struct conn *const *rows,
 		   size_t n_rows);
 
-/* A cell padded to its width. Returns its bytes. */
+/* A cell padded to its width; without a connection, the column's title. Returns its bytes. */
 int cell_format(char buf[CELL_BYTES], const struct top_layout *l, int place,
 		const struct cell_style *style, const struct conn *c);
-int title_format(char buf[CELL_BYTES], const struct top_layout *l, int place,
-		 const struct cell_style *style);
 
 /*
  * The state of one connection in pieces of text: the values that every connection has and, between

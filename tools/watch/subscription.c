@@ -1,13 +1,69 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/wait.h>
 
+#include "cli/privileges.h"
 #include "kernel/clock.h"
+#include "kernel/instance.h"
 #include "subscription.h"
+
+#define OWNER_RANDOM ((1ull << 22) - 1)
+
+/* A number that no other owner has: the time in steps of 4 ms, and 22 random bits. */
+static __u64 slot_new_owner(void)
+{
+	__u64 random = 0;
+
+	/* At worst the number is not unique among monitors that start in the same 4 ms. */
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+		random = now_ns();
+	return (now_ns() & ~OWNER_RANDOM) | (random & OWNER_RANDOM);
+}
+
+/* May the slot be taken from `owner`, which has it now? */
+static bool slot_is_free(const struct bbr_subscriber *sub, __u64 owner, __u64 now)
+{
+	__u64 made = owner & ~OWNER_RANDOM;
+
+	if (!owner)
+		return true;
+	if (made <= now && now - made < LEASE_NS)
+		return false;
+	return __atomic_load_n(&sub->lease_ns, __ATOMIC_ACQUIRE) < now;
+}
+
+/* Changes the owner; false if it was not `from` any more. */
+static bool slot_take(struct bbr_subscriber *sub, __u64 from, __u64 to)
+{
+	return __atomic_compare_exchange_n(&sub->owner, &from, to, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+/* Stops events into a slot of ours. Programs that run right now may still write some. */
+static void slot_mute(struct bbr_watch *watch, int slot)
+{
+	__atomic_fetch_and(&watch->active, ~(1ull << slot), __ATOMIC_SEQ_CST);
+}
+
+/* Gives back a slot of ours; the kernel frees the ring when nobody else has it. */
+static void slot_release(struct bbr_watch *watch, int slot, int rings_fd)
+{
+	slot_mute(watch, slot);
+	/* Returns when no program uses the ring any more; see ring_put(). */
+	bpf_map_delete_elem(rings_fd, &slot);
+	__atomic_store_n(&watch->sub[slot].lease_ns, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&watch->sub[slot].owner, 0, __ATOMIC_RELEASE);
+}
 
 static struct bbr_subscriber *slot_of(const struct subscription *s)
 {
@@ -266,45 +322,97 @@ void subscription_close(struct subscription *s, struct counters *total)
 	close(s->rings_fd);
 }
 
-#define OWNER_RANDOM ((1ull << 22) - 1)
+/* ---- the guardian */
 
-__u64 slot_new_owner(void)
+#define TABLE_SIZE (GUARDED_MAX * sizeof(struct guarded))
+
+static void release_slots(const struct guarded *g, struct bbr_watch *watch, int rings_fd)
 {
-	__u64 random = 0;
+	for (int slot = 0; slot < BBR_SUBSCRIBERS; slot++) {
+		struct bbr_subscriber *sub = &watch->sub[slot];
+		__u64 owner = __atomic_load_n(&sub->owner, __ATOMIC_ACQUIRE);
 
-	/* At worst the number is not unique among monitors that start in the same 4 ms. */
-	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
-		random = now_ns();
-	return (now_ns() & ~OWNER_RANDOM) | (random & OWNER_RANDOM);
+		if (!owner || (owner != g->owner && owner != g->next_owner))
+			continue;
+		/* Its lease may have run out: take it, as another monitor would. */
+		if (slot_take(sub, owner, slot_new_owner()))
+			slot_release(watch, slot, rings_fd);
+	}
 }
 
-bool slot_is_free(const struct bbr_subscriber *sub, __u64 owner, __u64 now)
+/* Opens the maps by id, only now: if they are gone, there is nothing to give back. */
+static void release(const struct guarded *g)
 {
-	__u64 made = owner & ~OWNER_RANDOM;
+	struct instance inst = { .watch_id = g->watch_id };
+	struct bbr_watch *watch;
+	int rings_fd = instance_map(g->rings_id);
 
-	if (!owner)
-		return true;
-	if (made <= now && now - made < LEASE_NS)
-		return false;
-	return __atomic_load_n(&sub->lease_ns, __ATOMIC_ACQUIRE) < now;
+	if (rings_fd < 0)
+		return;
+	watch = instance_watch_map(&inst);
+	if (watch) {
+		release_slots(g, watch, rings_fd);
+		instance_watch_unmap(watch);
+	}
+	close(rings_fd);
 }
 
-bool slot_take(struct bbr_subscriber *sub, __u64 from, __u64 to)
+static void guard(const struct guarded *table, int pipe)
 {
-	return __atomic_compare_exchange_n(&sub->owner, &from, to, false, __ATOMIC_SEQ_CST,
-					   __ATOMIC_SEQ_CST);
+	char byte;
+
+	/* A signal meant for the monitor, from its terminal or when its job ends, must not end both. */
+	setsid();
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	privileges_narrow(CAP(SYS_ADMIN)); /* to open the maps */
+	prctl(PR_SET_NAME, "bbrmon-guard");
+	/* Keep no file of the parent open: a reader of its output waits until all are closed. */
+	if (pipe != 0)
+		dup2(pipe, 0);
+	close_range(1, ~0u, 0);
+
+	while (read(0, &byte, 1) < 0 && errno == EINTR)
+		;
+	for (int i = 0; i < GUARDED_MAX; i++)
+		if (table[i].owner || table[i].next_owner)
+			release(&table[i]);
 }
 
-void slot_mute(struct bbr_watch *watch, int slot)
+int guardian_start(struct guardian *g)
 {
-	__atomic_fetch_and(&watch->active, ~(1ull << slot), __ATOMIC_SEQ_CST);
+	int fds[2], error;
+
+	g->table =
+		mmap(NULL, TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (g->table == MAP_FAILED)
+		return -errno;
+	if (pipe2(fds, O_CLOEXEC)) {
+		error = errno;
+		munmap(g->table, TABLE_SIZE);
+		return -error;
+	}
+	g->pid = fork();
+	if (!g->pid) {
+		close(fds[1]);
+		guard(g->table, fds[0]);
+		_exit(0);
+	}
+	error = errno;
+	close(fds[0]);
+	g->pipe = fds[1];
+	if (g->pid > 0)
+		return 0;
+	close(g->pipe);
+	munmap(g->table, TABLE_SIZE);
+	return -error;
 }
 
-void slot_release(struct bbr_watch *watch, int slot, int rings_fd)
+void guardian_end(struct guardian *g)
 {
-	slot_mute(watch, slot);
-	/* Returns when no program uses the ring any more, see ring_put() in subscription.c. */
-	bpf_map_delete_elem(rings_fd, &slot);
-	__atomic_store_n(&watch->sub[slot].lease_ns, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&watch->sub[slot].owner, 0, __ATOMIC_RELEASE);
+	close(g->pipe);
+	while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	munmap(g->table, TABLE_SIZE);
 }

@@ -111,19 +111,4 @@ void subscription_close(struct subscription *s, struct counters *total);
  */
 #define LEASE_NS 3000000000ull
 
-/* A number that no other owner has: the time in steps of 4 ms, and 22 random bits. */
-__u64 slot_new_owner(void);
-
-/* True if we may take the slot from `owner`, which has it now. */
-bool slot_is_free(const struct bbr_subscriber *sub, __u64 owner, __u64 now);
-
-/* Changes the owner; false if it was not `from` any more. */
-bool slot_take(struct bbr_subscriber *sub, __u64 from, __u64 to);
-
-/* Stops events into a slot of ours. Programs that run right now may still write some. */
-void slot_mute(struct bbr_watch *watch, int slot);
-
-/* Gives back a slot of ours; the kernel frees the ring when nobody else has it. */
-void slot_release(struct bbr_watch *watch, int slot, int rings_fd);
-
 #endif

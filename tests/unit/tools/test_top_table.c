@@ -200,7 +200,7 @@ static void no_row_is_wider_than_the_screen(void **state)
 				assert_int_equal(l.place[i].x, i ? end + 1 : 0);
 				cell_format(cell, &l, i, &style, view.rows[0]);
 				assert_int_equal(columns_of(cell), l.place[i].width);
-				title_format(cell, &l, i, &style);
+				cell_format(cell, &l, i, &style, NULL);
 				assert_int_equal(columns_of(cell), l.place[i].width);
 				end = l.place[i].x + l.place[i].width;
 			}
@@ -353,7 +353,7 @@ static const char *own_columns(void)
 	for (int i = 0; i < l.n; i++) {
 		if (!column_own(l.place[i].column))
 			continue;
-		title_format(cell, &l, i, &style);
+		cell_format(cell, &l, i, &style, NULL);
 		strcat(strcat(text, cell), ":");
 		for (__u32 k = 0; k < table.n; k++) {
 			cell_format(cell, &l, i, &style, table.all[k]);
