@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "bpf_bbr/abi.h"
 #include "cli/completion.h"
-#include "kernel/clock.h"
-#include "kernel/completers.h"
 #include "cli/err.h"
 #include "cli/options.h"
+#include "kernel/clock.h"
+#include "kernel/completers.h"
 #include "verbs.h"
 
 static const struct verb *const verbs[] = {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sys/stat.h>
 
 #include "cli/err.h"
 #include "output_file.h"
@@ -31,6 +34,27 @@ void *allocate(size_t n, size_t size)
 void *with_room(void *list, size_t n, size_t size)
 {
 	return n & (n - 1) ? list : need(reallocarray(list, n ? 2 * n : 1, size));
+}
+
+bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+void note_write_error(int *error, bool has_failed)
+{
+	if (has_failed && !*error)
+		*error = errno ? errno : EIO;
+}
+
+int say_write_error(int error)
+{
+	if (!error || error == EPIPE)
+		return EXIT_DONE;
+	err("cannot write: %s", strerror(error));
+	return EXIT_REFUSED;
 }
 
 bool wants_colour(void)

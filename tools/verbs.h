@@ -43,8 +43,14 @@ void *allocate(size_t n, size_t size); /* zeroed */
 /* The list of n elements with room for one more. It doubles whenever n is a power of two. */
 void *with_room(void *list, size_t n, size_t size);
 
+bool is_same_file(const char *a, const char *b); /* both are there, and one file */
 bool wants_colour(void); /* NO_COLOR is not set */
 bool is_reader_gone(int fd); /* has the reader of this pipe gone? */
+
+/* Keeps in *error, unless it is set, why what was printed since errno was 0 was not written. */
+void note_write_error(int *error, bool has_failed);
+/* Says so at the end, unless the reader has gone. Returns an exit status. */
+int say_write_error(int error);
 
 /*
  * Signals that end a verb: SIGINT, SIGTERM, and SIGHUP unless it was ignored at the start, as with

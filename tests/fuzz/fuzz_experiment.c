@@ -16,7 +16,6 @@
 #include <json-c/json.h>
 
 #include "cli/err.h"
-#include "experiment/analysis.h"
 #include "experiment/study.h"
 #include "experiment/guard.h"
 #include "fuzz.h"

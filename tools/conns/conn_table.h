@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
+#include "bpf_bbr/events.h"
 #include "bpf_bbr/snapshot.h"
 #include "event/conn_map.h"
-#include "bpf_bbr/events.h"
 #include "kernel/clock.h"
 
 /* Only so many connections have a history, of about 5 kB each. Others have everything else. */
@@ -126,7 +126,6 @@ void conn_table_free(struct conn_table *t);
 /*
  * The last minute of a connection, in slots of half a second.
  */
-
 #define SLOT_NS (500 * NS_PER_MS)
 #define HISTORY_SLOTS 120 /* a minute */
 #define TRANSITIONS 16

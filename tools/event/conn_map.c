@@ -85,14 +85,9 @@ void conn_map_drop(struct conn_map *m, const struct conn_key *key)
 	free(kept);
 }
 
-static void leave_key(void *key)
+void conn_map_free(struct conn_map *m)
 {
-	(void)key;
-}
-
-void conn_map_free(struct conn_map *m, void (*free_key)(void *key))
-{
-	tdestroy(m->root, free_key ? free_key : leave_key);
+	tdestroy(m->root, free);
 	*m = (struct conn_map){};
 }
 
@@ -115,5 +110,5 @@ void connections_note(struct connections *c, const struct bbr_event *e)
 
 void connections_free(struct connections *c)
 {
-	conn_map_free(&c->live, free);
+	conn_map_free(&c->live);
 }

@@ -46,8 +46,8 @@ void *conn_map_new(struct conn_map *m, const struct conn_key *key, size_t size);
 void conn_map_remove(struct conn_map *m, const struct conn_key *key);
 /* Takes out the key that equals this one, if there is one, and frees what begins with it. */
 void conn_map_drop(struct conn_map *m, const struct conn_key *key);
-/* Empties the map, and hands each key to `free_key`, if it is not NULL. */
-void conn_map_free(struct conn_map *m, void (*free_key)(void *key));
+/* Empties the map, and frees what begins with each key. */
+void conn_map_free(struct conn_map *m);
 
 /*
  * Counts the connections that events belong to. Remembers only those that are still open. After a

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "address.h"
-#include "event.h"
-#include "field.h"
 #include "cli/text.h"
 #include "cli/units.h"
+#include "event.h"
+#include "field.h"
 #include "verbs.h"
 
 #define RED "\033[31m"

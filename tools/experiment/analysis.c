@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis.h"
 #include "experiment/observation.h"
+#include "study.h"
 #include "verbs.h"
 
 static int by_number(const void *a, const void *b)

@@ -3,7 +3,7 @@
 
 #include "cli/json.h"
 #include "report/report.h"
-#include "analysis.h"
+#include "study.h"
 
 static const char *const units[] = {
 	[METRIC_BPS] = "bit/s",

@@ -5,10 +5,10 @@
 #include <arpa/inet.h>
 
 #include "address.h"
-#include "analysis.h"
 #include "cli/units.h"
 #include "experiment/metric.h"
 #include "kernel/clock.h"
+#include "study.h"
 
 #define INTERVAL_LEN (2 * METRIC_TEXT_LEN + 8)
 
@@ -115,12 +115,6 @@ static void print_arms(FILE *out, const struct analysis *a)
 		fprintf(out, "%s\n", analysis_warning(s));
 }
 
-static void print_table_head(FILE *out, const struct study *s, int arm)
-{
-	fprintf(out, "\n%-24s %12s %12s %13s %8s %26s %12s\n", "", s->experiment.arm[0].label,
-		s->experiment.arm[arm].label, "difference", "", "95 % interval", "could show");
-}
-
 static const char *verdict_text(const struct comparison *c)
 {
 	switch (c->verdict) {
@@ -179,7 +173,10 @@ void analysis_print_text(FILE *out, const struct analysis *a)
 		const struct comparison *c = &a->comparison[i];
 
 		if (c->arm != arm)
-			print_table_head(out, a->study, c->arm);
+			fprintf(out, "\n%-24s %12s %12s %13s %8s %26s %12s\n", "",
+				a->study->experiment.arm[0].label,
+				a->study->experiment.arm[c->arm].label, "difference", "",
+				"95 % interval", "could show");
 		if (c->size_class != size_class && c->size_class != SIZE_ALL &&
 		    c->control.connections && c->treated.connections)
 			fprintf(out, "\n%s\n", size_classes[c->size_class].title);

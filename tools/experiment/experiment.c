@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis.h"
 #include "cli/err.h"
 #include "cli/options.h"
 #include "output_file.h"
@@ -97,20 +96,13 @@ static int print(const struct request *r, struct study *s)
 	return ret ? ret : output_close(stdout, NULL);
 }
 
-/*
- * True if it is a file: it has a "/", cannot be the name of an experiment, or exists. (A valid name
- * of an experiment may also be that of a file.)
- */
-static bool is_file(const char *what)
-{
-	return strchr(what, '/') || !experiment_name_is_valid(what) || !access(what, F_OK);
-}
-
 static int run_verb(void *options, int argc, char **argv)
 {
 	const struct request *r = options;
 	const char *what = argc > 1 ? argv[1] : NULL;
-	bool from_file = what && is_file(what);
+	/* A valid name of an experiment may be that of a file as well. */
+	bool from_file = what && (strchr(what, '/') || !experiment_name_is_valid(what) ||
+				  !access(what, F_OK));
 	struct study s = { .rows.with_continued = r->continued };
 	int ret;
 

@@ -11,20 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/err.h"
+#include "cli/options.h"
+#include "event/event.h"
+#include "filter/filter.h"
+#include "http.h"
 #include "kernel/clock.h"
 #include "kernel/netns.h"
-#include "cli/err.h"
-#include "event/event.h"
 #include "metrics.h"
-#include "http.h"
-#include "cli/options.h"
 #include "output_file.h"
-#include "watch/subscription.h"
 #include "sockets/sockets.h"
 #include "stream/event_source.h"
-#include "verbs.h"
-#include "filter/filter.h"
 #include "stream/watch_options.h"
+#include "verbs.h"
+#include "watch/subscription.h"
 
 /* Not a port of another known exporter: Prometheus' list of 9100 to 9999 is full. */
 #define DEFAULT_LISTEN "127.0.0.1:10227"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <microhttpd.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
@@ -11,13 +12,12 @@
 #include <arpa/inet.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
-#include <microhttpd.h>
 #include <net/if.h>
 #include <netinet/in.h>
 
-#include "kernel/clock.h"
 #include "cli/err.h"
 #include "http.h"
+#include "kernel/clock.h"
 
 #define IDLE_S 5u /* that a client may do nothing at all */
 #define WAIT_NS (3 * NS_PER_S) /* for a whole request, from the beginning of the connection */

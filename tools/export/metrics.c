@@ -8,12 +8,12 @@
 #include <linux/tcp.h>
 #include <sys/stat.h>
 
-#include "kernel/clock.h"
 #include "event/event.h"
 #include "event/field.h"
+#include "kernel/clock.h"
+#include "kernel/netns.h"
 #include "metric_series.h"
 #include "metrics.h"
-#include "kernel/netns.h"
 
 /*
  * A connection that is no longer found has ended if it was silent for so long. A namespace that
@@ -101,13 +101,7 @@ void metrics_init(struct metrics *m, bool live)
 
 void metrics_free(struct metrics *m)
 {
-	struct tracked *c;
-
-	conn_map_free(&m->by_tuple, NULL);
-	while ((c = LIST_FIRST(&m->all))) {
-		LIST_REMOVE(c, list);
-		free(c);
-	}
+	conn_map_free(&m->by_tuple);
 	metric_table_free(&m->series);
 }
 
@@ -219,15 +213,6 @@ static void take_state(struct tracked *c, const struct algorithm *a, struct metr
 	c->mode = metric_series_mode(series, a, e->mode);
 }
 
-/* A reading had found the connection before the event of its start came. */
-static void take_late_start(struct tracked *c, const struct bbr_event *e)
-{
-	struct totals totals = totals_of(e);
-
-	add_difference(c->series, &totals, &c->first);
-	c->first = totals;
-}
-
 static void take_fields(struct metric_series *s, const struct algorithm *a,
 			const struct bbr_event *e)
 {
@@ -330,6 +315,7 @@ void metrics_note(struct metrics *m, const struct origin *origin, const struct b
 		metric_series_get(&m->series, origin->algorithm, origin->name,
 				  profile ? profile : "", netns_label(m, e->netns));
 	struct tracked *c = known(m, &tuple, series, e);
+	struct totals started;
 	int netns;
 
 	if (!c)
@@ -347,7 +333,10 @@ void metrics_note(struct metrics *m, const struct origin *origin, const struct b
 	if (e->time_ns >= c->seen_ns) {
 		take_state(c, origin->algorithm, series, e);
 	} else if (e->kind == BBR_EV_START) {
-		take_late_start(c, e);
+		/* A reading had found the connection before the event of its start came. */
+		started = totals_of(e);
+		add_difference(c->series, &started, &c->first);
+		c->first = started;
 	}
 	take_event(c, origin->algorithm, e);
 	if (e->kind == BBR_EV_END)

@@ -7,15 +7,16 @@
 #define TOOLS_METRICS_H
 
 #include <stdbool.h>
+
 #include <sys/queue.h>
 
-#include "event/conn_map.h"
-#include "metric_series.h"
 #include "bpf_bbr/rules.h"
 #include "bpf_bbr/snapshot.h"
-#include "kernel/instance.h"
 #include "cli/options.h"
+#include "event/conn_map.h"
 #include "event/event.h"
+#include "kernel/instance.h"
+#include "metric_series.h"
 
 struct tracked;
 

@@ -5,9 +5,9 @@
 
 #include "cgroup/cgroup.h"
 #include "filter/filter.h"
+#include "kernel/rule_lookup.h"
 #include "metrics.h"
 #include "verbs.h"
-#include "kernel/rule_lookup.h"
 
 #define NUMBER_LEN 16
 

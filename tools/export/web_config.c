@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <yaml.h>
 
 #include <gnutls/gnutls.h>
 #include <sys/stat.h>
-#include <yaml.h>
 
-#include "kernel/clock.h"
 #include "cli/err.h"
+#include "kernel/clock.h"
 #include "verbs.h"
 #include "web_config.h"
 

@@ -2,15 +2,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <arpa/inet.h>
-#include <strings.h>
 #include <sys/socket.h>
 
 #include "cli/err.h"
-#include "filter.h"
 #include "event/event.h"
 #include "event/field.h"
+#include "filter.h"
 
 void filter_init(struct filter *f)
 {

@@ -10,10 +10,10 @@
 
 #include "bpf_bbr/abi.h"
 #include "bpf_bbr/snapshot.h"
+#include "cli/options.h"
 #include "descriptor.h"
 #include "event/event.h"
 #include "event/field.h"
-#include "cli/options.h"
 
 #define FILTER_WORDS 4096 /* of a command line */
 #define FILTER_NODES 256 /* of one expression */

@@ -5,8 +5,8 @@
 
 #include <arpa/inet.h>
 
-#include "layout/layout.h"
 #include "coder.h"
+#include "layout/layout.h"
 
 #define BITS_MAX (LAYOUT_MEMBERS / 7 + 1) /* bytes that say which members differ */
 

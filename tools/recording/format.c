@@ -3,11 +3,10 @@
 #include <endian.h>
 #include <stdio.h>
 #include <string.h>
-
 #include <zlib.h>
 
-#include "kernel/clock.h"
 #include "format.h"
+#include "kernel/clock.h"
 
 static void read_boot_id(__u8 id[16])
 {

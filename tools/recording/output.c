@@ -4,17 +4,18 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernel/clock.h"
+#include <sys/file.h>
+#include <sys/stat.h>
+
 #include "cli/err.h"
 #include "cli/privileges.h"
+#include "kernel/clock.h"
 #include "output_file.h"
-#include "output.h"
 #include "reader.h"
 #include "verbs.h"
+#include "writer.h"
 
 /* What a file may still get after its size was checked: a full chunk, and the one that ends it. */
 #define ROTATE_ROOM (RECORDING_FULL + (64 << 10))

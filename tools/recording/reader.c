@@ -12,9 +12,9 @@
 
 #include <sys/stat.h>
 
-#include "kernel/clock.h"
 #include "cli/err.h"
 #include "cli/privileges.h"
+#include "kernel/clock.h"
 #include "reader.h"
 #include "verbs.h"
 

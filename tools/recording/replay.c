@@ -34,7 +34,7 @@ static bool is_due(struct replay *p, const struct origin *origin, const struct b
 		return false;
 	/* With too many all are forgotten: each then has an ACK more, and none has one less. */
 	if (!s && p->sampled.n == REPLAY_SAMPLED_MAX) {
-		conn_map_free(&p->sampled, free);
+		conn_map_free(&p->sampled);
 		if (!p->said_many)
 			err("%s: more than %u connections: some have more ACKs than --every asks "
 			    "for",
@@ -97,7 +97,7 @@ static void begin_run(struct replay *p)
 	p->first_ns = p->reader.event.time_ns;
 	p->started_ns = now_ns();
 	p->newest_ns = p->first_ns;
-	conn_map_free(&p->sampled, free);
+	conn_map_free(&p->sampled);
 	if (p->said_coarse || !request->is_sampling_given || is_fine_enough(run, request))
 		return;
 	err("%s: has fewer ACKs than --every requests: showing all of them", p->reader.name);
@@ -144,7 +144,7 @@ int replay_open(struct replay *p, const struct watch_config *config)
 
 void replay_close(struct replay *p)
 {
-	conn_map_free(&p->sampled, free);
+	conn_map_free(&p->sampled);
 	recording_close(&p->reader);
 }
 

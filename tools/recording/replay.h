@@ -5,12 +5,13 @@
 #ifndef TOOLS_RECORDING_REPLAY_H
 #define TOOLS_RECORDING_REPLAY_H
 
+#include <stdbool.h>
+
+#include "descriptor.h"
 #include "event/conn_map.h"
 #include "filter/filter.h"
-#include "descriptor.h"
 #include "format.h"
 #include "reader.h"
-#include <stdbool.h>
 
 /* Connections whose last sample is remembered, of a hundred bytes each. */
 #define REPLAY_SAMPLED_MAX (1u << 17)
@@ -57,7 +58,6 @@ const struct algorithm *recording_described(const char *file, size_t i);
  * runs of the same boot, whose own clock goes on: then the later run keeps the offset of the
  * earlier.
  */
-
 struct run_clocks {
 	struct run_clock {
 		__u64 id;

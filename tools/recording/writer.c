@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel/clock.h"
 #include "cli/err.h"
+#include "kernel/clock.h"
 #include "layout/layout.h"
 #include "verbs.h"
 #include "writer.h"

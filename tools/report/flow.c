@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <math.h>
 
-#include "kernel/clock.h"
 #include "event/event.h"
 #include "event/field.h"
 #include "flow.h"
+#include "kernel/clock.h"
 #include "verbs.h"
 
 struct flow *flows_find(const struct flows *f, const struct origin *origin,

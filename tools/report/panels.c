@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <math.h>
 
-#include "kernel/clock.h"
 #include "flow_series.h"
+#include "kernel/clock.h"
 #include "report.h"
 
 static const struct panel_unit rates[] = {

@@ -5,17 +5,16 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/err.h"
-#include "flow_series.h"
 #include "cli/options.h"
 #include "cli/units.h"
+#include "flow_series.h"
 #include "output_file.h"
-#include "report.h"
 #include "recording/replay.h"
-#include "verbs.h"
+#include "report.h"
 #include "stream/watch_options.h"
+#include "verbs.h"
 
 #define POINTS_DEFAULT 10000
 #define POINTS_FIGURE 4000 /* a figure alone has no more to show */
@@ -205,13 +204,6 @@ static int read_series(struct reading *r)
 		flow_series_finish(r->report.shown[i]->series);
 	rate_shares_finish(&r->report.shares);
 	return ret;
-}
-
-static bool is_same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 /* Writes the figure, if svg is one, or the page. */

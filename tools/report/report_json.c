@@ -9,10 +9,10 @@
 
 #include "address.h"
 #include "cli/json.h"
-#include "kernel/clock.h"
 #include "event/event.h"
 #include "event/field.h"
 #include "flow_series.h"
+#include "kernel/clock.h"
 #include "report.h"
 
 #define NS_PER_US 1000

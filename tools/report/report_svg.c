@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "address.h"
-#include "kernel/clock.h"
 #include "event/event.h"
 #include "flow_series.h"
+#include "kernel/clock.h"
 #include "report.h"
 
 /* Pixels. */

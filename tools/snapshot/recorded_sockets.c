@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/err.h"
-#include "verbs.h"
 #include "snapshot.h"
+#include "verbs.h"
 
 struct connection {
 	struct conn_key key; /* the first member: a key in the map is its connection */
@@ -49,7 +49,7 @@ static const struct origin *keep_origin(struct recorded *r, const struct origin 
 
 static void forget_all(struct recorded *r)
 {
-	conn_map_free(&r->live, free);
+	conn_map_free(&r->live);
 	for (struct known_origin *k = r->origins, *next; k; k = next) {
 		next = k->next;
 		free(k);

@@ -15,16 +15,16 @@
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "cli/json.h"
+#include "cli/options.h"
 #include "filter/filter.h"
 #include "kernel/instance.h"
 #include "kernel/kernel_types.h"
 #include "kernel/netns.h"
-#include "cli/options.h"
 #include "recording/replay.h"
 #include "snapshot.h"
 #include "sockets/sockets.h"
-#include "verbs.h"
 #include "stream/watch_options.h"
+#include "verbs.h"
 
 #define OUTPUT_BUFFER (256 << 10)
 
@@ -66,8 +66,7 @@ static void print(struct taking *t, const struct snapshot *c)
 		snapshot_print_json(stdout, &t->style, c);
 	else
 		snapshot_print_text(stdout, &t->style, c);
-	if (ferror(stdout))
-		t->write_error = errno ? errno : EIO;
+	note_write_error(&t->write_error, ferror(stdout));
 }
 
 static bool take(void *ctx, const struct origin *origin, const struct bbr_snapshot *state)
@@ -228,13 +227,8 @@ static int run(struct taking *t)
 	prepare(t);
 	ret = t->read ? take_recorded(t) : take_live(t);
 	errno = 0;
-	if (fflush(stdout) && !t->write_error)
-		t->write_error = errno ? errno : EIO;
-	if (!ret && t->write_error && t->write_error != EPIPE) {
-		err("cannot write: %s", strerror(t->write_error));
-		ret = EXIT_REFUSED;
-	}
-	return ret;
+	note_write_error(&t->write_error, fflush(stdout));
+	return ret ? ret : say_write_error(t->write_error);
 }
 
 static void free_all(struct taking *t)

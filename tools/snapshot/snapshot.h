@@ -8,12 +8,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
 #include <linux/types.h>
 
 #include "bpf_bbr/snapshot.h"
+#include "event/conn_map.h"
 #include "event/event.h"
 #include "event/field.h"
-#include "event/conn_map.h"
 #include "recording/replay.h"
 #include "sockets/sockets.h"
 #include "stream/event_source.h"

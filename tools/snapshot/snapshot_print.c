@@ -12,9 +12,9 @@
 #include <netinet/tcp.h>
 
 #include "address.h"
+#include "cli/json.h"
 #include "event/event.h"
 #include "snapshot.h"
-#include "cli/json.h"
 
 #define ENDPOINT_LEN (ADDRESS_TEXT_LEN + sizeof("[]%4294967295:65535"))
 #define COLUMNS "%-10s %-6s %-6s %23s %23s"
@@ -176,24 +176,21 @@ static void add_processes(struct json *j, const struct owners *owners, __u64 ino
 	json_close(j);
 }
 
-static void add_cgroup(struct json *j, struct cgroup_paths *paths, __u64 id)
-{
-	const char *path = cgroup_paths_get(paths, id);
-	char name[PATH_MAX];
-
-	json_add_string(j, "cgroup", path ? printable_name(name, sizeof(name), path) : NULL);
-}
-
 void snapshot_print_json(FILE *out, const struct snapshot_style *style, const struct snapshot *c)
 {
+	char name[PATH_MAX];
 	struct json line;
+	const char *path;
 
 	json_begin(&line, out);
 	event_add_json(&line, c->origin, &c->state->event);
 	add_socket(&line, c);
 	if (style->owners)
 		add_processes(&line, style->owners, c->state->inode);
-	if (style->cgroups)
-		add_cgroup(&line, style->cgroups, c->state->cgroup);
+	if (style->cgroups) {
+		path = cgroup_paths_get(style->cgroups, c->state->cgroup);
+		json_add_string(&line, "cgroup",
+				path ? printable_name(name, sizeof(name), path) : NULL);
+	}
 	json_end(&line);
 }

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "cgroup/cgroup.h"
-#include "verbs.h"
 #include "snapshot.h"
+#include "verbs.h"
 
 /* The inode of a link to "socket:[1234]"; false if it is to something else. */
 static bool socket_inode(int dir, const char *name, __u64 *inode)

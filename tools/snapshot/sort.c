@@ -125,22 +125,17 @@ bool sort_parse(struct sort_order *order, const char *text, const struct known *
 	return true;
 }
 
-static __u64 field_number(const char *key, const struct kept_snapshot *k)
-{
-	const struct field *f = field_find(k->origin->algorithm, key);
-	__u64 value;
-
-	return f && field_value(f, &k->state.event, &value) ? value : NONE;
-}
-
 static __u64 number(const struct sort_key *key, const struct kept_snapshot *k)
 {
 	const struct bbr_event *e = &k->state.event;
 	const struct bbr_snapshot *s = &k->state;
+	const struct field *f;
+	__u64 value;
 
 	switch (key->what) {
 	case KEY_FIELD:
-		return field_number(key->field, k);
+		f = field_find(k->origin->algorithm, key->field);
+		return f && field_value(f, e, &value) ? value : NONE;
 #define X(key, value)   \
 	case KEY_##key: \
 		return value;

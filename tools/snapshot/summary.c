@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/event.h"
 #include "cli/json.h"
-#include "snapshot.h"
 #include "cli/units.h"
+#include "event/event.h"
+#include "snapshot.h"
 #include "verbs.h"
 
 struct summary_line {

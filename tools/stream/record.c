@@ -5,17 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernel/clock.h"
 #include "cli/err.h"
-#include "filter/filter.h"
 #include "cli/json.h"
 #include "cli/options.h"
-#include "recording/output.h"
-#include "event_source.h"
 #include "cli/units.h"
+#include "event_source.h"
+#include "filter/filter.h"
+#include "kernel/clock.h"
+#include "recording/writer.h"
 #include "verbs.h"
 #include "watch_options.h"
 
@@ -150,15 +149,6 @@ static int record(struct record *r)
 	return EXIT_DONE;
 }
 
-/* Does it read the file that it writes? That would have no end, or nothing to read. */
-static bool reads_itself(const struct record *r)
-{
-	struct stat in, out;
-
-	return r->config.read && !stat(r->config.read, &in) && !stat(r->output.path, &out) &&
-	       in.st_dev == out.st_dev && in.st_ino == out.st_ino;
-}
-
 static int run(struct record *r)
 {
 	int ret;
@@ -218,7 +208,8 @@ static int check_options(const struct record *r)
 		return refuse("-o - does not work with --append, --rotate-... or --json");
 	if (o->keep && !is_rotated)
 		return refuse("--keep needs --rotate-size or --rotate-time");
-	if (reads_itself(r))
+	/* That would have no end, or nothing to read. */
+	if (r->config.read && is_same_file(r->config.read, o->path))
 		return refuse("-o and --read name the same file");
 	return -1;
 }

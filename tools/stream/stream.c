@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel/clock.h"
-#include "event/conn_map.h"
 #include "cli/err.h"
-#include "filter/filter.h"
-#include "event/event.h"
 #include "cli/json.h"
 #include "cli/options.h"
+#include "event/conn_map.h"
+#include "event/event.h"
 #include "event_source.h"
+#include "filter/filter.h"
+#include "kernel/clock.h"
 #include "verbs.h"
 #include "watch_options.h"
 
@@ -52,16 +52,14 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 		event_print_json(stdout, origin, e);
 	else
 		event_print_text(stdout, &s->style, origin, e);
-	if (ferror(stdout))
-		s->write_error = errno ? errno : EIO;
+	note_write_error(&s->write_error, ferror(stdout));
 	return !is_done(s);
 }
 
 static void flush(struct stream *s)
 {
 	errno = 0;
-	if (fflush(stdout) && !s->write_error)
-		s->write_error = errno ? errno : EIO;
+	note_write_error(&s->write_error, fflush(stdout));
 }
 
 static void report_drops(struct stream *s, const struct event_source *source)
@@ -166,11 +164,7 @@ static int run(struct stream *s)
 	flush(s);
 	event_source_close(&source);
 	connections_free(&s->connections);
-	if (!ret && s->write_error && s->write_error != EPIPE) {
-		err("cannot write: %s", strerror(s->write_error));
-		ret = EXIT_REFUSED;
-	}
-	return ret;
+	return ret ? ret : say_write_error(s->write_error);
 }
 
 static const struct option_def options[] = {

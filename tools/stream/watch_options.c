@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <arpa/inet.h>
-#include <stdio.h>
 
 #include "address.h"
 #include "cli/err.h"
-#include "filter/filter.h"
+#include "cli/json.h"
 #include "cli/units.h"
+#include "event/event.h"
+#include "filter/filter.h"
+#include "kernel/clock.h"
 #include "recording/replay.h"
 #include "verbs.h"
 #include "watch_options.h"
-#include "kernel/clock.h"
-#include "event/event.h"
-#include "cli/json.h"
 
 #define RING_SIZE_DEFAULT (4 << 20)
 #define RING_SIZE_MAX (1ull << 31) /* max_entries of a map has 32 bits */

@@ -7,8 +7,8 @@
 #define TOOLS_WATCH_OPTIONS_H
 
 #include "cli/options.h"
-#include "watch/monitor.h"
 #include "event_source.h"
+#include "watch/monitor.h"
 
 /* Options for a struct watch_config: how to watch, which connections, and reading a recording. */
 extern const struct option_def watch_options[], connection_options[], read_options[];

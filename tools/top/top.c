@@ -5,21 +5,21 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <stdarg.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/err.h"
 #include "cli/options.h"
+#include "kernel/clock.h"
 #include "recording/replay.h"
+#include "stream/watch_options.h"
 #include "top.h"
 #include "top_screen.h"
 #include "verbs.h"
-#include "stream/watch_options.h"
-#include "kernel/clock.h"
 
 #define EVERY_NS (200 * NS_PER_MS) /* samples of a connection; the history has slots of 500 ms */
 #define BATCH_WAIT_MS 500
@@ -50,7 +50,7 @@ static void print_summary(const struct top *t)
 static int run(struct top *t)
 {
 	struct watch_config config;
-	int ret;
+	int ret, write_error = 0;
 
 	t->config.handle = top_handle_event;
 	t->config.ctx = t;
@@ -81,11 +81,9 @@ static int run(struct top *t)
 		sockets_close(&t->sockets);
 	conn_table_free(&t->table);
 	view_free(&t->view);
-	if (!ret && t->batch && ferror(stdout) && errno != EPIPE) {
-		err("cannot write: %s", strerror(errno));
-		ret = EXIT_REFUSED;
-	}
-	return ret;
+	if (t->batch)
+		note_write_error(&write_error, ferror(stdout));
+	return ret ? ret : say_write_error(write_error);
 }
 
 static bool option_interval(const char *option, const char *value, void *to)
@@ -343,13 +341,6 @@ static void add_time(const struct top *t, struct line *l)
 		line_add(l, "%s", text);
 }
 
-static const char *of_what(const struct top *t)
-{
-	if (!t->config.read)
-		return "live";
-	return event_source_is_over(&t->source) ? "recording, over" : "recording";
-}
-
 void top_header(const struct top *t, struct line *first, struct line *second, int width)
 {
 	struct conn_totals totals;
@@ -365,7 +356,10 @@ void top_header(const struct top *t, struct line *first, struct line *second, in
 		line_add(first, "PAUSED, %llu events since", t->unseen);
 	add_time(t, first);
 	line_add(first, "drops %llu", event_source_drops(&t->source));
-	line_add(first, "%s", of_what(t));
+	line_add(first, "%s",
+		 !t->config.read		  ? "live" :
+		 event_source_is_over(&t->source) ? "recording, over" :
+						    "recording");
 	line_add(first, "instances %u", totals.origins);
 	line_add(first, "events %llu", t->events);
 	if (t->has_sockets && sockets_unseen(&t->sockets))

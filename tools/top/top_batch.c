@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "address.h"
+#include "cli/json.h"
 #include "event/event.h"
 #include "event/field.h"
-#include "cli/json.h"
 #include "top.h"
 
 /* The titles, if there is no connection. Prints no blanks at the end. */

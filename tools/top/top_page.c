@@ -2,18 +2,18 @@
 /*
  * The page of one connection: its state, its last minute drawn, and what happened to it.
  */
+#include <curses.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <arpa/inet.h>
-#include <curses.h>
 
 #include "address.h"
 #include "event/event.h"
-#include "top_table.h"
 #include "top_screen.h"
+#include "top_table.h"
 
 #define LABEL_WIDTH 9
 #define CHARTS 3

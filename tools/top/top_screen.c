@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE
+#include <curses.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -8,15 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <term.h>
 #include <termios.h>
 #include <unistd.h>
 
-#include <curses.h>
-#include <term.h>
-
 #include "bpf_bbr/events.h"
-#include "kernel/clock.h"
 #include "cli/err.h"
+#include "kernel/clock.h"
 #include "top_screen.h"
 
 #define MESSAGE_NS (10 * NS_PER_S)

@@ -9,9 +9,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "kernel/clock.h"
 #include "cli/err.h"
 #include "event/event.h"
+#include "kernel/clock.h"
 #include "kernel/kernel_types.h"
 #include "monitor.h"
 #include "subscription.h"

@@ -11,8 +11,8 @@
 
 #include "event/event.h"
 #include "filter/filter.h"
-#include "subscription.h"
 #include "kernel/instance.h"
+#include "subscription.h"
 
 struct ring_buffer;
 

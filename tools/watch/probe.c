@@ -7,8 +7,8 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "descriptor.h"
 #include "cli/err.h"
+#include "descriptor.h"
 #include "event/event.h"
 #include "kernel/kernel_types.h"
 #include "monitor.h"

@@ -25,7 +25,7 @@
 
 #include "cli/err.h"
 #include "kernel/clock.h"
-#include "recording/output.h"
+#include "recording/writer.h"
 #include "recording/reader.h"
 #include "made_up.h"
 
