@@ -125,29 +125,21 @@ int cgroup_ids(const char *option, const char *path, __u64 ids[BBR_RULE_CGROUP_L
 	return ret;
 }
 
-/* An O_PATH descriptor of the cgroup with this id, or -1. */
-static int open_by_id(__u64 id, const char *mount)
+/* Reads the full path of a cgroup; false if there is no cgroup with this id any more. */
+static bool path_of(__u64 id, const char *mount, char path[PATH_MAX])
 {
 	struct {
 		struct file_handle handle;
 		__u64 id;
 	} h = { { .handle_bytes = sizeof(id), .handle_type = KERNFS_HANDLE }, id };
 	int mount_fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	ssize_t len = -1;
+	char link[64];
 
 	if (mount_fd >= 0) {
 		fd = open_by_handle_at(mount_fd, &h.handle, O_PATH | O_CLOEXEC);
 		close(mount_fd);
 	}
-	return fd;
-}
-
-/* Reads the full path of a cgroup; false if there is no cgroup with this id any more. */
-static bool path_of(__u64 id, const char *mount, char path[PATH_MAX])
-{
-	int fd = open_by_id(id, mount);
-	ssize_t len = -1;
-	char link[64];
-
 	if (fd >= 0) {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 		len = readlink(link, path, PATH_MAX - 1);

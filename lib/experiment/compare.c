@@ -162,23 +162,18 @@ struct comparison compare(const struct metric *metric, const struct rows *rows,
 
 const char *compare_lack_text(enum compare_lack lack, enum rows_unit by)
 {
-	bool by_prefix = by == ROWS_BY_PREFIX;
+	static const char *const texts[COMPARE_LACKS] = {
+		[COMPARE_NO_CONNECTIONS] = "no connections to compare",
+		[COMPARE_NOTHING] = "0 in both arms",
+		[COMPARE_EQUAL] = "the same in all connections",
+		[COMPARE_FEW_UNITS] = "too few connections",
+		[COMPARE_FEW_CONNECTIONS] = "too few connections for this quantile",
+		[COMPARE_FEW_ROUNDS] = "too few rounds of blocks",
+	};
 
-	switch (lack) {
-	case COMPARE_NO_CONNECTIONS:
-		return "no connections to compare";
-	case COMPARE_NOTHING:
-		return "0 in both arms";
-	case COMPARE_EQUAL:
-		return by == ROWS_BY_BLOCK ? "the same in both blocks of all rounds" :
-					     "the same in all connections";
-	case COMPARE_FEW_UNITS:
-		return by_prefix ? "too few prefixes" : "too few connections";
-	case COMPARE_FEW_CONNECTIONS:
-		return "too few connections for this quantile";
-	case COMPARE_FEW_ROUNDS:
-		return "too few rounds of blocks";
-	default:
-		return NULL;
-	}
+	if (lack == COMPARE_EQUAL && by == ROWS_BY_BLOCK)
+		return "the same in both blocks of all rounds";
+	if (lack == COMPARE_FEW_UNITS && by == ROWS_BY_PREFIX)
+		return "too few prefixes";
+	return texts[lack];
 }

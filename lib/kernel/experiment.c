@@ -77,21 +77,6 @@ struct map {
 	struct bpf_map_info info;
 };
 
-static int read_config(const struct map *map, struct experiment *e)
-{
-	static const __u32 key;
-	void *value;
-	int error;
-
-	if (map->info.value_size < sizeof(*e))
-		return -ENOENT;
-	value = mem_new(1, map->info.value_size);
-	error = bpf_map_lookup_elem(map->fd, &key, value) ? -errno : 0;
-	memcpy(e, value, sizeof(*e));
-	free(value);
-	return error;
-}
-
 /*
  * Maps an array of n values of this size, of which the kernel's have `least` at least, into memory.
  * NULL with errno set.
@@ -129,12 +114,19 @@ static int note_map(struct map maps[MAPS], __u32 id)
 static int map_all(const struct map maps[MAPS], struct experiment_handle *h)
 {
 	const int both = PROT_READ | PROT_WRITE;
+	static const __u32 key;
+	void *config;
 	int error;
 
 	for (int i = 0; i < MAPS; i++)
 		if (maps[i].fd < 0)
 			return -ENOENT;
-	error = read_config(&maps[CONFIG], &h->config);
+	if (maps[CONFIG].info.value_size < sizeof(h->config))
+		return -ENOENT;
+	config = mem_new(1, maps[CONFIG].info.value_size);
+	error = bpf_map_lookup_elem(maps[CONFIG].fd, &key, config) ? -errno : 0;
+	memcpy(&h->config, config, sizeof(h->config));
+	free(config);
 	if (!error && !is_sound(&h->config))
 		error = -ENOENT;
 	if (error)

@@ -24,21 +24,6 @@ struct reading {
 	int error;
 };
 
-static int ask(int fd)
-{
-	const struct {
-		struct nlmsghdr head;
-		struct tcmsg tc;
-	} request = {
-		.head = { .nlmsg_len = sizeof(request),
-			  .nlmsg_type = RTM_GETQDISC,
-			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
-		.tc = { .tcm_family = AF_UNSPEC },
-	};
-
-	return send(fd, &request, sizeof(request), 0) < 0 ? -errno : 0;
-}
-
 /* The device's entry, which is new unless it was the last. NULL: none. */
 static struct device_qdisc *entry_of(struct reading *r, int index)
 {
@@ -137,13 +122,22 @@ static bool read_answer(int fd, struct reading *r)
 
 int qdiscs_list(struct device_qdisc **list)
 {
+	const struct {
+		struct nlmsghdr head;
+		struct tcmsg tc;
+	} request = {
+		.head = { .nlmsg_len = sizeof(request),
+			  .nlmsg_type = RTM_GETQDISC,
+			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
+		.tc = { .tcm_family = AF_UNSPEC },
+	};
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	struct reading r = {};
 
 	*list = NULL;
 	if (fd < 0)
 		return -errno;
-	r.error = ask(fd);
+	r.error = send(fd, &request, sizeof(request), 0) < 0 ? -errno : 0;
 	while (!r.error && read_answer(fd, &r))
 		;
 	close(fd);

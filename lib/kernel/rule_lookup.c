@@ -15,11 +15,18 @@ struct bbr_rule_key rule_special_key(__u32 fields, __u32 order)
 	return (struct bbr_rule_key){ .prefixlen = WHOLE_KEY, .fields = fields, .mark = order };
 }
 
-static int read_index(struct rule_lookup *l)
+static int open_trie(struct rule_lookup *l, int outer)
 {
+	static const __u32 place; /* of the trie in bbr_rules */
 	struct bbr_rule_key key = rule_special_key(BBR_RULE_INDEX, 0);
 	struct bbr_rule index;
+	__u32 id;
 
+	if (bpf_map_lookup_elem(outer, &place, &id))
+		return errno == ENOENT ? 0 : -errno; /* none */
+	l->fd = instance_map(id);
+	if (l->fd < 0)
+		return l->fd;
 	if (bpf_map_lookup_elem(l->fd, &key, &index))
 		return errno == ENOENT ? -EINVAL : -errno;
 	if (index.profile > BBR_MAX_RULES)
@@ -27,17 +34,6 @@ static int read_index(struct rule_lookup *l)
 	l->n = index.profile;
 	l->combinations = index.order;
 	return 0;
-}
-
-static int open_trie(struct rule_lookup *l, int outer)
-{
-	static const __u32 place; /* of the trie in bbr_rules */
-	__u32 id;
-
-	if (bpf_map_lookup_elem(outer, &place, &id))
-		return errno == ENOENT ? 0 : -errno; /* none */
-	l->fd = instance_map(id);
-	return l->fd < 0 ? l->fd : read_index(l);
 }
 
 int rule_lookup_open(struct rule_lookup *l, const struct instance *inst)

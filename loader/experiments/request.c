@@ -438,25 +438,20 @@ static int parse_scope(const struct socket_filter *filter, struct experiment_sco
 static int parse_ring(const struct experiment_options *opt, struct experiment *e)
 {
 	__u32 wanted = EXPERIMENT_RING;
+	__u64 needed;
 
 	if (opt->keep && !parse_whole("--keep", opt->keep, 1, MOST_KEPT, &wanted))
 		return EXIT_USAGE;
 	for (e->outcomes = LEAST_KEPT; e->outcomes < wanted;)
 		e->outcomes *= 2;
-	if (opt->seed)
-		return parse_whole("--seed", opt->seed, 0, ~0u, &e->seed) ? EXIT_DONE : EXIT_USAGE;
-	if (getrandom(&e->seed, sizeof(e->seed), 0) == sizeof(e->seed))
-		return EXIT_DONE;
-	err("cannot draw a seed: the kernel has no random numbers");
-	return EXIT_REFUSED;
-}
-
-/* The ring must hold all connections of the first step until enough in the new arm have ended. */
-static int check_ring(const struct experiment *e)
-{
-	__u64 needed =
-		2ull * e->step_connections * EXPERIMENT_SHARES / (e->step[0] ? e->step[0] : 1);
-
+	if (opt->seed && !parse_whole("--seed", opt->seed, 0, ~0u, &e->seed))
+		return EXIT_USAGE;
+	if (!opt->seed && getrandom(&e->seed, sizeof(e->seed), 0) != sizeof(e->seed)) {
+		err("cannot draw a seed: the kernel has no random numbers");
+		return EXIT_REFUSED;
+	}
+	/* It must hold all connections of the first step until enough in the new arm have ended. */
+	needed = 2ull * e->step_connections * EXPERIMENT_SHARES / (e->step[0] ? e->step[0] : 1);
 	if (e->design != EXPERIMENT_CANARY || needed <= e->outcomes)
 		return EXIT_DONE;
 	err("--step-connections %u: at the first step's share these are more outcomes than --keep "
@@ -496,8 +491,6 @@ int experiment_request_parse(const char *name, const struct experiment_options *
 		ret = parse_scope(filter, &e->scope);
 	if (!ret)
 		ret = parse_ring(opt, e);
-	if (!ret)
-		ret = check_ring(e);
 	if (ret)
 		return ret;
 	if (e->design != EXPERIMENT_CANARY)

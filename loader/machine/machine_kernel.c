@@ -112,11 +112,13 @@ static int read_notes(struct machine *m, const struct instance *loaded)
 	return ret;
 }
 
-static int read_instances(const char *only, struct machine *m)
+int machine_kernel_read(const char *only, struct machine *m)
 {
+	struct default_of *defaults;
 	struct instance *list;
 	int ret = EXIT_DONE, n = instance_list(&list);
 
+	*m = (struct machine){ .is_found = true };
 	if (n < 0)
 		return err_bpf(n, "cannot list instances");
 	for (int i = 0; !ret && i < n; i++) {
@@ -125,22 +127,12 @@ static int read_instances(const char *only, struct machine *m)
 			ret = read_notes(m, &list[i]);
 	}
 	free(list);
-	return ret;
-}
-
-int machine_kernel_read(const char *only, struct machine *m)
-{
-	struct default_of *list;
-	int n, ret;
-
-	*m = (struct machine){ .is_found = true };
-	ret = read_instances(only, m);
 	if (ret)
 		return ret;
-	ret = defaults_list(&list, &n);
+	ret = defaults_list(&defaults, &n);
 	for (int i = 0; i < n; i++)
-		machine_add_default(m, list[i].netns, list[i].inode, list[i].name);
-	defaults_free(list, n);
+		machine_add_default(m, defaults[i].netns, defaults[i].inode, defaults[i].name);
+	defaults_free(defaults, n);
 	if (ret)
 		return ret;
 	n = attachments_list(&m->attached);

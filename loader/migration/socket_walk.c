@@ -141,15 +141,10 @@ struct visit {
 	__u32 skip; /* the inode of a namespace that is not visited */
 };
 
-static size_t connections(const struct migration *m)
-{
-	return migration_count(m, MIGRATE_MOVED, false);
-}
-
 static int visit(const struct netns *ns, void *data)
 {
 	const struct visit *v = data;
-	size_t before = connections(v->m);
+	size_t before = migration_count(v->m, MIGRATE_MOVED, false);
 	int found = 1;
 
 	if (ns->inode == v->skip)
@@ -162,7 +157,7 @@ static int visit(const struct netns *ns, void *data)
 		    strerror(-found));
 		return EXIT_REFUSED;
 	}
-	v->m->others_namespaces += connections(v->m) > before;
+	v->m->others_namespaces += migration_count(v->m, MIGRATE_MOVED, false) > before;
 	v->m->unfinished |= found || is_stopped;
 	return is_stopped ? EXIT_REFUSED : EXIT_DONE;
 }
@@ -225,7 +220,7 @@ void migration_count_others(struct migration *m)
 		ret = load_and_run(&others, own);
 		m->others_known = true;
 		m->others_partly = ret || others.unfinished || others.unseen > 0;
-		m->others = connections(&others);
+		m->others = migration_count(&others, MIGRATE_MOVED, false);
 		m->others_namespaces = others.others_namespaces;
 	}
 	err_to(NULL);

@@ -19,38 +19,21 @@ void rule_list_free(struct rule_list *rules)
 	*rules = (struct rule_list){};
 }
 
-/*
- * True if bbrctl could have written it, which the code below relies on. Any profile will do: see
- * tuning_rule_profile().
- */
-static bool is_sound(const struct bbr_rule *rule)
-{
-	return rule->dst_len <= 128 && rule->fields < BBR_RULE_COMBINATIONS;
-}
-
-static int read_all(const struct rule_lookup *l, struct rule_list *rules)
-{
-	rules->rule = mem_new(l->n, sizeof(*rules->rule));
-	for (; rules->n < l->n; rules->n++) {
-		struct bbr_rule *rule = &rules->rule[rules->n];
-		int error = rule_lookup_get(l, rules->n, rule);
-
-		if (error == -ENOENT || (!error && !is_sound(rule)))
-			return -EINVAL;
-		if (error)
-			return error;
-	}
-	return 0;
-}
-
 int rule_list_try_read(const struct instance *inst, struct rule_list *rules)
 {
 	struct rule_lookup lookup;
 	int error = rule_lookup_open(&lookup, inst);
 
-	*rules = (struct rule_list){};
-	if (!error)
-		error = read_all(&lookup, rules);
+	*rules = (struct rule_list){ .rule = mem_new(lookup.n, sizeof(*rules->rule)) };
+	for (; !error && rules->n < lookup.n; rules->n++) {
+		struct bbr_rule *rule = &rules->rule[rules->n];
+
+		error = rule_lookup_get(&lookup, rules->n, rule);
+		/* Could bbrctl have written it? Any profile will do: see tuning_rule_profile(). */
+		if (error == -ENOENT ||
+		    (!error && (rule->dst_len > 128 || rule->fields >= BBR_RULE_COMBINATIONS)))
+			error = -EINVAL;
+	}
 	if (error)
 		rule_list_free(rules);
 	rule_lookup_close(&lookup);

@@ -14,35 +14,19 @@
 
 int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule)
 {
-	__u32 mask[4];
+	__u32 mask[4] = {};
 
 	memset(rule, 0, sizeof(*rule));
-	if (filter->dst) {
-		if (!parse_prefix("--dst", filter->dst, rule->dst, mask))
-			return EXIT_USAGE;
-		for (int i = 0; i < 4; i++)
-			rule->dst_len += __builtin_popcount(mask[i]);
-	}
-	if (filter->dport) {
-		if (!parse_port("--dport", filter->dport, &rule->dport))
-			return EXIT_USAGE;
-		rule->fields |= BBR_RULE_DPORT;
-	}
-	if (filter->sport) {
-		if (!parse_port("--sport", filter->sport, &rule->sport))
-			return EXIT_USAGE;
-		rule->fields |= BBR_RULE_SPORT;
-	}
-	if (filter->mark) {
-		if (!parse_mark("--mark", filter->mark, &rule->mark))
-			return EXIT_USAGE;
-		rule->fields |= BBR_RULE_MARK;
-	}
-	if (filter->cgroup) {
-		rule->fields |= BBR_RULE_CGROUP;
-		return cgroup_id("--cgroup", filter->cgroup, &rule->cgroup);
-	}
-	return EXIT_DONE;
+	if ((filter->dst && !parse_prefix("--dst", filter->dst, rule->dst, mask)) ||
+	    (filter->dport && !parse_port("--dport", filter->dport, &rule->dport)) ||
+	    (filter->sport && !parse_port("--sport", filter->sport, &rule->sport)) ||
+	    (filter->mark && !parse_mark("--mark", filter->mark, &rule->mark)))
+		return EXIT_USAGE;
+	for (int i = 0; i < 4; i++)
+		rule->dst_len += __builtin_popcount(mask[i]);
+	rule->fields = (filter->dport ? BBR_RULE_DPORT : 0) | (filter->sport ? BBR_RULE_SPORT : 0) |
+		       (filter->mark ? BBR_RULE_MARK : 0) | (filter->cgroup ? BBR_RULE_CGROUP : 0);
+	return filter->cgroup ? cgroup_id("--cgroup", filter->cgroup, &rule->cgroup) : EXIT_DONE;
 }
 
 int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)

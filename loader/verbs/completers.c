@@ -58,20 +58,24 @@ static void add_experiments(const struct completion *c)
 		complete_experiments(c);
 }
 
-static void add_keys(const struct completion *c)
-{
-	param_for_each (param, algorithm_of(c))
-		completion_add(c, param->key, param->help);
-}
-
-static void add_assignments(const struct completion *c)
+static void add_params(const struct completion *c, const char *end)
 {
 	char word[64];
 
 	param_for_each (param, algorithm_of(c)) {
-		snprintf(word, sizeof(word), "%s=", param->key);
+		snprintf(word, sizeof(word), "%s%s", param->key, end);
 		completion_add(c, word, param->help);
 	}
+}
+
+static void add_keys(const struct completion *c)
+{
+	add_params(c, "");
+}
+
+static void add_assignments(const struct completion *c)
+{
+	add_params(c, "=");
 }
 
 /* Profiles that an instance can get. */

@@ -7,17 +7,6 @@
 #include "machine/machine.h"
 #include "verbs/verbs.h"
 
-/* What another version has loaded cannot be read, and a file without it would unload it. */
-static int check_all_known(const struct machine *m)
-{
-	struct instance inst;
-
-	for (size_t i = 0; i < m->n_instances; i++)
-		if (!m->instance[i].is_open)
-			return instance_get(m->instance[i].name, &inst);
-	return EXIT_DONE;
-}
-
 static void print(const struct options *opt, const struct machine *m)
 {
 	struct json j;
@@ -52,8 +41,10 @@ static int verb_save(void *options, UNUSED int argc, UNUSED char **argv)
 		ret = machine_kernel_read(only, &m);
 	if (!ret && only)
 		machine_narrow(&m, only);
-	if (!ret)
-		ret = check_all_known(&m);
+	/* What another version has loaded cannot be read, and a file without it would unload it. */
+	for (size_t i = 0; !ret && i < m.n_instances; i++)
+		if (!m.instance[i].is_open)
+			ret = instance_get(m.instance[i].name, &inst);
 	if (!ret)
 		print(opt, &m);
 	machine_free(&m);

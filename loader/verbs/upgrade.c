@@ -16,17 +16,6 @@
 #include "cli/units.h"
 #include "verbs/verbs.h"
 
-static int refuse_algorithm(const struct options *opt, const struct object *obj,
-			    const struct instance *old)
-{
-	err("%s: its algorithm is %s, but %s has algorithm %s", obj->file, obj->abi.algorithm,
-	    old->name, old->algorithm->name);
-	remedy("load it under another name: bbrctl load --name NEW%s%s; then move the "
-	       "connections: bbrctl migrate --from %s --to NEW",
-	       opt->object ? " --object " : "", opt->object ? opt->object : "", old->name);
-	return EXIT_REFUSED;
-}
-
 /* Does everything that can fail before the name is touched. */
 static int prepare(const struct options *opt, const struct instance *old, struct object *obj)
 {
@@ -35,8 +24,14 @@ static int prepare(const struct options *opt, const struct instance *old, struct
 
 	if (ret)
 		return ret;
-	if (obj->algorithm != old->algorithm)
-		ret = refuse_algorithm(opt, obj, old);
+	if (obj->algorithm != old->algorithm) {
+		err("%s: its algorithm is %s, but %s has algorithm %s", obj->file,
+		    obj->abi.algorithm, old->name, old->algorithm->name);
+		remedy("load it under another name: bbrctl load --name NEW%s%s; then move the "
+		       "connections: bbrctl migrate --from %s --to NEW",
+		       opt->object ? " --object " : "", opt->object ? opt->object : "", old->name);
+		ret = EXIT_REFUSED;
+	}
 	error = ret ? 0 : ops_flags(old, &flags);
 	if (!ret && !error) /* an instance that negotiates ECN keeps doing so */
 		error = object_set_flags(obj->bpf, flags);

@@ -121,16 +121,15 @@ void options_init(void *options);
 					    __VA_ARGS__ }
 
 /* All verbs, in the order of --help. */
-#define BBRCTL_VERBS(X)                                                                            \
-	X(check)                                                                                   \
-	X(load)                                                                                    \
-	X(unload) X(status) X(show) X(set) X(reset) X(profile_list) X(profile_show) X(profile_add) \
-		X(profile_copy) X(profile_delete) X(rule_list) X(rule_add) X(rule_delete)          \
-			X(rule_flush) X(rule_test) X(apply) X(save) X(migrate) X(upgrade)          \
-				X(attach) X(detach) X(experiment_start) X(experiment_list)         \
-					X(experiment_status) X(experiment_pause)                   \
-						X(experiment_resume) X(experiment_watch)           \
-							X(experiment_stop)
+/* clang-format off */
+#define BBRCTL_VERBS(X)                                                                 \
+	X(check) X(load) X(unload) X(status) X(show) X(set) X(reset)                    \
+	X(profile_list) X(profile_show) X(profile_add) X(profile_copy) X(profile_delete) \
+	X(rule_list) X(rule_add) X(rule_delete) X(rule_flush) X(rule_test)              \
+	X(apply) X(save) X(migrate) X(upgrade) X(attach) X(detach)                      \
+	X(experiment_start) X(experiment_list) X(experiment_status) X(experiment_pause) \
+	X(experiment_resume) X(experiment_watch) X(experiment_stop)
+/* clang-format on */
 
 #define X(word) extern const struct verb VERB_OF(word);
 BBRCTL_VERBS(X)
