@@ -589,20 +589,11 @@ static inline u8 why_closed(struct sock *sk, u32 state)
 	}
 }
 
-static inline void take_timeout(struct subject *s)
-{
-	struct experiment_outcome *o = outcome_of(s);
-
-	if (!o)
-		return;
-	o->timeouts++;
-	unlock_outcome(o);
-}
-
 SEC("sockops")
 int bbr_experiment(struct bpf_sock_ops *ops)
 {
 	struct bpf_sock *bsk = ops->sk;
+	struct experiment_outcome *o;
 	struct tcp_sock *tp;
 	struct subject *s;
 
@@ -621,7 +612,11 @@ int bbr_experiment(struct bpf_sock_ops *ops)
 	if (ops->op == BPF_SOCK_OPS_RTT_CB) {
 		look(ops, tp, s);
 	} else if (ops->op == BPF_SOCK_OPS_RTO_CB) {
-		take_timeout(s);
+		o = outcome_of(s);
+		if (o) {
+			o->timeouts++;
+			unlock_outcome(o);
+		}
 	} else {
 		end_outcome(s, tp, bpf_ktime_get_ns(), why_closed((struct sock *)tp, ops->args[0]));
 		forget((struct sock *)tp);

@@ -92,15 +92,6 @@ static inline void move(struct migrate_record *r, struct tcp_sock *tp)
 	r->what = r->error ? MIGRATE_FAILED : MIGRATE_MOVED;
 }
 
-/*
- * A record that does not fit into the rest of the reader's buffer is dropped, and the kernel shows
- * the same socket again at the next read(). So it must not have been moved by then.
- */
-static inline bool has_room(struct seq_file *seq)
-{
-	return seq->count + sizeof(struct migrate_record) < seq->size;
-}
-
 SEC("iter/tcp")
 int migrate(struct bpf_iter__tcp *ctx)
 {
@@ -118,7 +109,11 @@ int migrate(struct bpf_iter__tcp *ctx)
 	if (!matches(&r, (struct sock *)tp))
 		return 0;
 	r.cookie = bpf_get_socket_cookie(tp);
-	if (has_room(seq))
+	/*
+	 * A record that does not fit into the rest of the reader's buffer is dropped, and the kernel
+	 * shows the same socket again at the next read(). So it must not have been moved by then.
+	 */
+	if (seq->count + sizeof(r) < seq->size)
 		move(&r, tp);
 	bpf_seq_write(seq, &r, sizeof(r));
 	return 0;

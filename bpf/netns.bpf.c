@@ -114,11 +114,6 @@ struct walk {
 	const void *ops; /* which every network namespace has, and the head has not */
 };
 
-static struct net___all *net_at(u64 list)
-{
-	return (void *)(list - bpf_core_field_offset(struct net___all, list));
-}
-
 /* True if it has a file in nsfs: open somewhere, or mounted, as in /run/netns. */
 static bool has_file(struct net___all *net)
 {
@@ -150,7 +145,7 @@ static void note(struct net___all *net)
 static long visit(u32 i, void *data)
 {
 	struct walk *w = data;
-	struct net___all *net = net_at(w->at);
+	struct net___all *net = (void *)(w->at - bpf_core_field_offset(struct net___all, list));
 	struct list_head___all *list = (void *)w->at;
 
 	(void)i;

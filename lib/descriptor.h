@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "bpf_bbr/abi.h"
 #include "bpf_bbr/events.h"
 #include "bpf_bbr/params.h"
 
@@ -192,6 +193,19 @@ void algorithm_names(char *buf, size_t size, const char *between);
 
 /* Its index in algorithms[]. */
 size_t algorithm_index(const struct algorithm *algorithm);
+
+/* Can a congestion control, and a file, have this name? */
+bool instance_name_is_valid(const char *name);
+
+/* An instance that negotiates ECN is named so that it can run beside the other. */
+#define INSTANCE_ECN_SUFFIX "_ecn"
+
+/*
+ * The algorithm whose instances get this name if no other is given; NULL: there is none. An
+ * instance of another algorithm must not have the name: connections choose by it, and scripts know
+ * it.
+ */
+const struct algorithm *instance_name_owner(const char *name);
 
 /* For lines of the table of fields. TAIL_AT's member is one of the algorithm's struct bbr_tail. */
 #define FIELD_AT(member)                              \

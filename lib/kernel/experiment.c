@@ -11,6 +11,7 @@
 #include "bpf_calls.h"
 #include "cli/err.h"
 #include "cli/text.h"
+#include "descriptor.h"
 #include "experiment.h"
 #include "instance.h"
 #include "cgroup/cgroup.h"

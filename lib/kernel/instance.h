@@ -39,19 +39,6 @@ struct instance {
 	bool supported; /* ABI and algorithm are known here; else only name and *_id are valid */
 };
 
-/* True if a congestion control, and a file, can have this name. */
-bool instance_name_is_valid(const char *name);
-
-/* An instance that negotiates ECN is named so that it can run beside the other. */
-#define INSTANCE_ECN_SUFFIX "_ecn"
-
-/*
- * The algorithm whose instances get this name if no other is given; NULL: there is none. An
- * instance of another algorithm must not have the name: connections choose by it, and scripts know
- * it.
- */
-const struct algorithm *instance_name_owner(const char *name);
-
 /*
  * Reads the ABI record of an instance or a BPF object, of any major, from the size bytes that the
  * program wrote. false: they are not an ABI record.
