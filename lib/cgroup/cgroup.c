@@ -87,26 +87,7 @@ int cgroup_find(const char *option, const char *path, char **found)
 	return *found ? EXIT_DONE : EXIT_USAGE;
 }
 
-static int refuse_handle(const char *option, const char *path)
-{
-	err("%s %s: cannot get its id: %s", option, path, strerror(errno));
-	return EXIT_REFUSED;
-}
-
-int cgroup_id(const char *option, const char *path, __u64 *id)
-{
-	char *real;
-	int ret = cgroup_find(option, path, &real);
-
-	if (ret)
-		return ret;
-	if (!handle_of(real, id))
-		ret = refuse_handle(option, path);
-	free(real);
-	return ret;
-}
-
-int cgroup_ids(const char *option, const char *path, __u64 ids[BBR_RULE_CGROUP_LEVELS], int *n)
+int cgroup_ids(const char *option, const char *path, __u64 *ids, int most, int *n)
 {
 	char *real;
 	int ret = cgroup_find(option, path, &real);
@@ -114,15 +95,22 @@ int cgroup_ids(const char *option, const char *path, __u64 ids[BBR_RULE_CGROUP_L
 	*n = 0;
 	if (ret)
 		return ret;
-	while (!ret && *n < BBR_RULE_CGROUP_LEVELS && is_cgroup(real)) {
-		if (!handle_of(real, &ids[(*n)++]))
-			ret = refuse_handle(option, path);
+	do {
+		if (!handle_of(real, &ids[(*n)++])) {
+			err("%s %s: cannot get its id: %s", option, path, strerror(errno));
+			ret = EXIT_REFUSED;
+		}
 		*strrchr(real, '/') = 0;
-		if (!real[0])
-			break;
-	}
+	} while (!ret && *n < most && real[0] && is_cgroup(real));
 	free(real);
 	return ret;
+}
+
+int cgroup_id(const char *option, const char *path, __u64 *id)
+{
+	int n;
+
+	return cgroup_ids(option, path, id, 1, &n);
 }
 
 /* Reads the full path of a cgroup; false if there is no cgroup with this id any more. */

@@ -25,10 +25,10 @@ int cgroup_find(const char *option, const char *path, char **found);
 int cgroup_id(const char *option, const char *path, __u64 *id);
 
 /*
- * Reads the ids of a cgroup and of the cgroups above it, *n in all, at most as many as rules look
- * at. Otherwise like cgroup_id().
+ * Reads the ids of a cgroup and of the cgroups above it, *n in all, at most this many. Otherwise
+ * like cgroup_id().
  */
-int cgroup_ids(const char *option, const char *path, __u64 ids[BBR_RULE_CGROUP_LEVELS], int *n);
+int cgroup_ids(const char *option, const char *path, __u64 *ids, int most, int *n);
 
 /*
  * The same for a cgroup given by its id, without messages. Returns how many; 0 if there is no

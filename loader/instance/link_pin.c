@@ -146,18 +146,6 @@ int pin_remove(const char *name, __u32 link_id)
 	return ret;
 }
 
-/* Mounts a bpffs if need be, and makes room for the pin in it. Returns NULL, or why not. */
-static const char *make_place(const char *name)
-{
-	if (!is_bpffs() && mount("bpf", BPFFS, "bpf", 0, "mode=0700"))
-		return strerror(errno);
-	pin_remove(name, 0);
-	if (mkdir(PINS, 0700) && errno != EEXIST)
-		return strerror(errno);
-	return access(pin_path(name), F_OK) && errno == ENOENT ? NULL :
-								 "the path of its pin is in use";
-}
-
 int pin_prepare(const char *name, const char **why_plain)
 {
 	*why_plain = "this kernel has no links of congestion controls";
@@ -166,8 +154,18 @@ int pin_prepare(const char *name, const char **why_plain)
 	*why_plain = pin_problem();
 	if (*why_plain == in_container || *why_plain == read_only)
 		return refuse(name, *why_plain);
-	if (!*why_plain)
-		*why_plain = make_place(name);
+	if (*why_plain)
+		return EXIT_DONE;
+	/* Mounts a bpffs if need be, and makes room for the pin in it. */
+	if (!is_bpffs() && mount("bpf", BPFFS, "bpf", 0, "mode=0700")) {
+		*why_plain = strerror(errno);
+		return EXIT_DONE;
+	}
+	pin_remove(name, 0);
+	if (mkdir(PINS, 0700) && errno != EEXIST)
+		*why_plain = strerror(errno);
+	else if (!access(pin_path(name), F_OK) || errno != ENOENT)
+		*why_plain = "the path of its pin is in use";
 	return EXIT_DONE;
 }
 

@@ -279,30 +279,9 @@ static int parse_test(const struct options *opt, const char *addr, struct rule_t
 		.cgroups = ids,
 	};
 	memcpy(test->addr, as_rule.dst, sizeof(test->addr));
-	return opt->filter.cgroup ?
-		       cgroup_ids("--cgroup", opt->filter.cgroup, ids, &test->nr_cgroups) :
-		       EXIT_DONE;
-}
-
-static void print_test(const struct options *opt, const struct tuning *t, int place)
-{
-	struct json j;
-
-	if (!opt->json) {
-		if (place >= 0)
-			print_rule(t, &t->rules.rule[place], place + 1);
-		else
-			printf("no rule: --profile %s\n", BBR_PROFILE_DEFAULT);
-		return;
-	}
-	json_begin_pretty(&j, stdout);
-	if (place >= 0) {
-		add_rule(&j, t, &t->rules.rule[place], place + 1);
-	} else {
-		json_add_null(&j, "rule");
-		json_add_string(&j, "profile", BBR_PROFILE_DEFAULT);
-	}
-	json_end(&j);
+	return opt->filter.cgroup ? cgroup_ids("--cgroup", opt->filter.cgroup, ids,
+					       BBR_RULE_CGROUP_LEVELS, &test->nr_cgroups) :
+				    EXIT_DONE;
 }
 
 static int verb_rule_test(void *options, UNUSED int argc, char **argv)
@@ -311,14 +290,29 @@ static int verb_rule_test(void *options, UNUSED int argc, char **argv)
 	__u64 ids[BBR_RULE_CGROUP_LEVELS];
 	struct rule_test test;
 	struct tuning t;
-	int ret;
+	int place, ret;
+	struct json j;
 
 	ret = parse_test(opt, argv[1], &test, ids);
 	if (!ret)
 		ret = open_tuning(opt, false, &t);
 	if (ret)
 		return ret;
-	print_test(opt, &t, rule_list_match(&t.rules, &test));
+	place = rule_list_match(&t.rules, &test);
+	if (opt->json) {
+		json_begin_pretty(&j, stdout);
+		if (place >= 0) {
+			add_rule(&j, &t, &t.rules.rule[place], place + 1);
+		} else {
+			json_add_null(&j, "rule");
+			json_add_string(&j, "profile", BBR_PROFILE_DEFAULT);
+		}
+		json_end(&j);
+	} else if (place >= 0) {
+		print_rule(&t, &t.rules.rule[place], place + 1);
+	} else {
+		printf("no rule: --profile %s\n", BBR_PROFILE_DEFAULT);
+	}
 	tuning_close(&t);
 	return EXIT_DONE;
 }
