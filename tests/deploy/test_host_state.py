@@ -21,7 +21,7 @@ def test_nothing_differs_from_itself():
     ("mounts", ["/ /mnt"], ["mounts: +/ /mnt"]),
     ("rules", ["-- a --", "-- b --"], ["rules: +-- b --"]),
 ])
-def test_a_difference_is_told(what, lines, found):
+def test_a_difference_is_reported(what, lines, found):
     assert host_state.differences(BEFORE, {**BEFORE, what: lines}) == found
 
 

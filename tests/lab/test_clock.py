@@ -120,7 +120,7 @@ def test_the_lease_is_kept(run):
     assert "not watched" not in run.text("text.err")
 
 
-def test_each_ends_when_it_was_told_to(run):
+def test_each_ends_at_its_time(run):
     for name, seconds in BY_ITSELF_S.items():
         took = run.uptime(f"{name}-ends") - run.uptime(f"{name}-begins")
         assert seconds <= took < seconds + START_AND_END_S, name

@@ -54,7 +54,7 @@ def test_a_lab_that_is_killed_holds_nothing(cache):
         process.communicate()
 
 
-def test_a_cache_that_cannot_be_used_is_told(monkeypatch, cache):
+def test_a_cache_that_cannot_be_used_is_reported(monkeypatch, cache):
     (cache / "file").touch()
     monkeypatch.setattr(cores, "FOLDER", cache / "file")
     with pytest.raises(LabError, match="BBR_LAB_CACHE"):

@@ -99,7 +99,7 @@ def test_the_sum_of_all_callbacks_counts_each_call_with_its_trampoline():
     assert cost.times_as_many(more, found) == round((found["all"] + 50 * (1 + 3 + 0.5)) / found["all"], 3)
 
 
-def test_asking_whether_anybody_watches(turns):
+def test_the_check_for_a_monitor(turns):
     """By the cheapest ACK, which is of one kind in every transfer: medians vary more, with the mixes of ACKs."""
     assert 0 < turns["bpf_bbr"]["least"] - turns["no_telemetry"]["least"] <= limit(7, 7, 9)
 
@@ -142,7 +142,7 @@ def test_an_ack_that_a_monitor_looks_at(watched):
     assert watched["transition_1"]["least"] <= limit(358, 431, 451)
 
 
-def test_an_ack_that_a_monitor_is_told_of(watched):
+def test_an_ack_that_is_reported(watched):
     """Mean 787, with eight monitors some 3,880."""
     assert watched["ack_1"]["mean"] <= limit(805, 848, 865)
     assert watched["ack_1"]["median"] <= limit(708, 800, 820)
@@ -150,7 +150,7 @@ def test_an_ack_that_a_monitor_is_told_of(watched):
     assert watched["ack_8"]["median"] <= limit(3350, 3350, 3400)
 
 
-def test_an_ack_of_the_kernels_bbr_that_a_monitor_is_told_of(watched):
+def test_an_ack_of_the_kernels_bbr_that_is_reported(watched):
     """The 90th percentile is an ACK that is reported: 1262, and 1314 when a loop looked for the one monitor. Most segments
     are no such ACKs, and take 113.
     """

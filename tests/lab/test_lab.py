@@ -440,7 +440,7 @@ def test_claims_ask_for_points_that_are_there(name):
 # The guest's commands
 
 
-def test_what_is_asked_for_is_in_the_script(small):
+def test_all_values_are_in_the_script(small):
     text = """
 [policer]
 rate = "2mbit"
@@ -469,7 +469,7 @@ link.rate = "1mbit"
         assert words in script, words
 
 
-def test_a_rate_beyond_the_guest_is_told(small):
+def test_a_rate_beyond_the_guest_is_reported(small):
     def lines(*settings):
         return [*experiment.warnings(scenario.load(small(), settings).points())]
     assert not lines(("link.rate", "423mbit")) and not lines(("link.rate", "2gbit"), ("path.mtu", "9000"))
@@ -478,7 +478,7 @@ def test_a_rate_beyond_the_guest_is_told(small):
     assert "35007 packets a second" in line and "path.mtu" in line
 
 
-def test_a_guest_passes_the_packets_up_to_which_nothing_is_told(small):
+def test_a_guest_passes_the_packets_below_the_warning(small):
     """Those of 9000 bytes, of which it passes fewest, on a link that is faster than its CPU."""
     (point,) = scenario.load(small(), [("link.rate", "5gbit"), ("link.queue", "1000"), ("path.mtu", "9000"),
                                        ("path.delay", "5ms"), ("duration", "1s")]).points()
@@ -492,7 +492,7 @@ def test_tcp_has_memory_for_a_large_bdp(small, delay, is_large):
     assert ("net.ipv4.tcp_mem" in experiment.script(experiment.Run(point, "bpf_bbr", 1, "6.12"))) == is_large
 
 
-def test_what_is_asked_of_the_hosts_is_in_the_script(small):
+def test_values_of_the_hosts_are_in_the_script(small):
     text = """
 [[flow]]
 cc = "reno"
@@ -848,7 +848,7 @@ def test_errors_are_one_line():
     assert done.returncode == 1 and "comes without its modules" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
-def test_a_cache_that_cannot_be_made_is_told(tmp_path):
+def test_a_cache_that_cannot_be_made_is_reported(tmp_path):
     (tmp_path / "file").touch()
     done = subprocess.run([LAB, "run", "fig4"], capture_output=True, text=True, check=False,
                           env={**os.environ, "BBR_LAB_CACHE": str(tmp_path / "file" / "cache")})
@@ -902,13 +902,13 @@ def test_a_kernel_of_ones_own_that_is_not_there(small, tmp_path):
         assert done.returncode == 1 and missing in done.stderr and "Traceback" not in done.stderr
 
 
-def test_a_parameter_that_bbrctl_refuses_is_told(small):
+def test_a_parameter_that_bbrctl_refuses_is_reported(small):
     (point,) = scenario.load(small(), [("bpf_bbr.no_such", "1")]).points()
     with pytest.raises(LabError, match="no_such"):
         experiment.execute(experiment.Run(point, "bpf_bbr", 1, "6.12"))
 
 
-def test_an_unknown_congestion_control_is_told(small):
+def test_an_unknown_congestion_control_is_reported(small):
     (point,) = scenario.load(small()).points()
     with pytest.raises(LabError, match="nothere"):
         experiment.execute(experiment.Run(point, "nothere", 1, "6.12"))

@@ -35,7 +35,7 @@ def named(lines, name):
     return [json.loads(line.partition(" ")[2])[0] for line in lines if line.startswith(f"{name} ")]
 
 
-def test_devices_are_as_asked_for(lines):
+def test_devices_are_as_requested(lines):
     found = {device["ifname"]: (device["mtu"], device["gso_max_segs"]) for device in named(lines, "device")}
     assert found == dict.fromkeys(DEVICES, (MTU, SEGMENTS))
 

@@ -58,14 +58,14 @@ def test_every_file_of_the_algorithm_has_mutants(algorithm, path, decide_nothing
     assert headers - files == decide_nothing
 
 
-def test_who_noticed_is_told(mutate_list):
+def test_who_noticed_is_reported(mutate_list):
     result = mutate_list(NOTICED)
     assert result.returncode == 0, result.stderr
     unit = json.loads(result.stdout)["results"][0]["unit"]
     assert (unit["program"], unit["tests"]) == ("test_minmax", ["an_equal_maximum_is_a_new_one"])
 
 
-def test_a_survivor_is_told(mutate_list):
+def test_a_survivor_is_reported(mutate_list):
     result = mutate_list(NOTICED + HARMLESS)
     assert result.returncode == 1, result.stderr
     assert json.loads(result.stdout)["survivors"] == ["minmax_running_max: nothing is broken"]

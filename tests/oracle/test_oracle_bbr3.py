@@ -99,7 +99,7 @@ def test_another_header_is_refused(tmp_path, smallest):
         refusal(tmp_path, pack(whole.replace(old, new, 1)))
 
 
-def test_what_differs_is_told(tmp_path, smallest):
+def test_differences_are_reported(tmp_path, smallest):
     """The change is in the last record's state after the callback: min_rtt_us."""
     damaged = bytearray(unpack(smallest))
     damaged[-144] ^= 1

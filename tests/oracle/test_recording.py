@@ -66,6 +66,6 @@ def test_points_share_a_guest_and_the_recording_is_complete(tmp_path):
     assert [facts["file"] for facts in json.loads(again.stdout)] == [facts["file"] for facts in found]
 
 
-def test_a_kernel_without_modules_is_told():
+def test_a_kernel_without_modules_is_reported():
     done = oracle("record", "fig4", "--kernels", "7.0")
     assert done.returncode == 1 and "has no modules" in done.stderr

@@ -193,7 +193,7 @@ def test_what_bbrctl_attached_gives_way(bbrctl, load, experiments, ns, cgroup, n
         bbrctl("detach", "--cgroup", where.path, "--name", instance)
 
 
-def test_what_is_attached_later_is_told_of(bbrctl, load, experiments, ns, cgroup, new_cgroup, server):
+def test_later_attachments_are_reported(bbrctl, load, experiments, ns, cgroup, new_cgroup, server):
     """Below the experiment's cgroup the attached instance wins, at that cgroup the experiment does."""
     instance, below = load(), new_cgroup(cgroup)
     name = experiments.start(cgroup, *AB, *only("b"))

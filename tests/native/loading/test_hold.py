@@ -107,7 +107,7 @@ def test_of_those_who_end_at_once_one_takes_away(bbrctl, hold, free_name, space)
     assert status_of(bbrctl, name) is None and default(space) == "reno"
 
 
-def test_told_to_end_while_it_waits_for_another(bbrctl, hold, free_name, space, tmp_path):
+def test_stopped_while_it_waits_for_another(bbrctl, hold, free_name, space, tmp_path):
     """It has not begun to apply, and does not."""
     name = free_name()
     (tmp_path / "conf").write_text(file_of(name, space))

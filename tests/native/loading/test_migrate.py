@@ -218,7 +218,7 @@ def test_several_namespaces(bbrctl, load, new_ns):
     assert rest["moved"] == 4 and rest["namespaces"] >= 3
 
 
-def test_only_the_own_namespace_unless_told_otherwise(bbrctl, load, new_ns):
+def test_only_its_own_namespace_by_default(bbrctl, load, new_ns):
     """bbrctl runs in the first of three; it says what it leaves alone."""
     name = load()
     spaces = [new_ns() for _ in range(3)]

@@ -137,7 +137,7 @@ def test_the_object_says_its_algorithm(bbrctl, bbr_object, free_name, ns):
     send_verified(ns, name)
 
 
-def test_an_object_of_another_algorithm_than_asked_for(bbrctl, toy, free_name):
+def test_an_object_of_another_algorithm_than_requested(bbrctl, toy, free_name):
     name, before = free_name(), registered()
     err = bbrctl("load", "--name", name, "--object", toy, "--algorithm", "bbr", status=REFUSED).err
     assert err.splitlines()[0] == f"bbrctl: {toy}: its algorithm is toy, not bbr"

@@ -86,7 +86,7 @@ def test_help_says_what_it_needs(bbrctl, needs, command):
 
 
 @pytest.mark.parametrize("needs, command", ALL, ids=lambda x: " ".join(x) if isinstance(x, list) else "")
-def test_nobody_is_told_what_is_missing(bbrctl, needs, command):
+def test_missing_privileges_are_reported(bbrctl, needs, command):
     assert missing(bbrctl, command, [*NOBODY, "--bounding-set=-all", "--inh-caps=-all"]) == (needs, needs)
     assert "bbrt_no" not in registered()
 
@@ -128,7 +128,7 @@ def test_nobody_with_just_what_it_needs_runs_an_experiment(bbrctl):
         cgroup.delete()  # this also ends what runs there
 
 
-def test_nobody_may_ask_for_the_defaults_and_help(bbrctl):
+def test_defaults_and_help_need_no_privilege(bbrctl):
     nobody = [*NOBODY, "--bounding-set=-all", "--inh-caps=-all"]
     assert bbrctl.json("show", "--defaults", prefix=nobody)["params"]
     bbrctl("--help", prefix=nobody)

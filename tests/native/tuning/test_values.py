@@ -163,6 +163,6 @@ def test_load_with_a_bad_value_loads_nothing(bbrctl, free_name, params, ranges):
     assert name not in registered()
 
 
-def test_bad_values_are_told_before_anything_else(bbrctl, free_name):
+def test_bad_values_are_reported_first(bbrctl, free_name):
     """Whether or not the instance exists, it is the command line that is wrong."""
     bbrctl("set", "--name", free_name(), "bw_win=0", status=USAGE)

@@ -317,7 +317,7 @@ def test_killed_it_leaves_nothing(watch, ns):
     finish(running)
 
 
-def test_only_if_it_is_asked_for(bbrmon, load, monitor, ns):
+def test_only_on_request(bbrmon, load, monitor, ns):
     name = load()
     watching = monitor(name, "--every", "ack")
     flow(ns)

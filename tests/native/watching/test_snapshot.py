@@ -380,7 +380,7 @@ def test_what_does_not_go_together(bbrmon, args):
     assert not result.out and len(result.err.splitlines()) >= (1 if len(args[-1]) > 50 else 2)
 
 
-def test_nobody_is_told_what_is_missing(plain_bbrmon):
+def test_missing_privileges_are_reported(plain_bbrmon):
     result = plain_bbrmon("snapshot", status=REFUSED, prefix=["setpriv", "--bounding-set=-sys_admin"])
     assert "CAP_SYS_ADMIN" in result.err and not result.out
 

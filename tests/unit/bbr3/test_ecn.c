@@ -38,7 +38,7 @@ TEST(any_path_will_do_without_ecn_max_rtt)
 	assert_true(f->more.ecn_eligible);
 }
 
-TEST(no_marks_are_heeded_without_the_second_part)
+TEST(no_response_to_marks_without_the_second_part)
 {
 	FIXTURE;
 
@@ -97,7 +97,7 @@ TEST(alpha_falls_and_is_1_at_most)
 	assert_int_equal(f->more.ecn_alpha, 256);
 }
 
-TEST(alpha_is_kept_only_if_marks_are_heeded)
+TEST(alpha_is_kept_only_with_a_response_to_marks)
 {
 	FIXTURE;
 
@@ -226,7 +226,7 @@ TEST(ack_of_everything_is_the_last)
 }
 
 /* The ACK that is sent reports on the packets before. */
-TEST(ack_tells_of_marks_as_they_were)
+TEST(ack_reports_marks_as_they_were)
 {
 	FIXTURE;
 
@@ -280,11 +280,11 @@ int main(void)
 		T(path_must_be_short),
 		T(marks_count_only_where_they_mean_short_queues),
 		T(any_path_will_do_without_ecn_max_rtt),
-		T(no_marks_are_heeded_without_the_second_part),
+		T(no_response_to_marks_without_the_second_part),
 		T(ratio_is_of_a_round),
 		T(alpha_is_an_average),
 		T(alpha_falls_and_is_1_at_most),
-		T(alpha_is_kept_only_if_marks_are_heeded),
+		T(alpha_is_kept_only_with_a_response_to_marks),
 		T(startup_ends_after_two_rounds_of_marks),
 		T(startup_need_not_end_by_marks),
 		T(cut_is_a_third_of_alpha),
@@ -292,7 +292,7 @@ int main(void)
 		T(marks_of_the_round_are_noted),
 		T(ack_is_sent_when_marks_begin),
 		T(ack_of_everything_is_the_last),
-		T(ack_tells_of_marks_as_they_were),
+		T(ack_reports_marks_as_they_were),
 		T(receiver_need_not_heed_marks),
 		T(ecn_begins),
 	};

@@ -63,7 +63,7 @@ TEST(packet_knows_of_losses_before_it_was_sent)
  * Of packets with the same count of deliveries, the sequence tells which were sent before the loss
  * was known.
  */
-TEST(packets_of_one_ack_are_told_by_their_sequence)
+TEST(packets_of_one_ack_differ_by_their_sequence)
 {
 	FIXTURE;
 
@@ -541,7 +541,7 @@ TEST(bounds_of_an_undo_know_of_the_losses)
 	assert_int_equal(f->more.undo_inflight_hi, 170);
 }
 
-TEST(marks_are_told_by_the_count_of_the_stack)
+TEST(marks_follow_from_the_count_of_the_stack)
 {
 	FIXTURE;
 
@@ -1083,7 +1083,7 @@ TEST(in_a_recovery_most_flights_are_not_needed)
 	assert_needed(f, true);
 }
 
-TEST(flight_that_is_not_asked_for_is_unknown)
+TEST(flight_that_is_not_needed_is_unknown)
 {
 	FIXTURE;
 
@@ -1285,7 +1285,7 @@ TEST(burst_is_rare_after_losses_and_on_a_short_path)
 	assert_true(bbr_is_burst_rare(&f->b, &f->sk));
 }
 
-TEST(stack_is_told_of_the_burst_on_a_short_path)
+TEST(stack_gets_the_burst_on_a_short_path)
 {
 	FIXTURE;
 
@@ -1327,7 +1327,7 @@ TEST(round_is_noted_at_its_end)
 	}
 }
 
-TEST(limit_of_the_application_is_told_in_a_recovery)
+TEST(limit_of_the_application_is_known_in_a_recovery)
 {
 	FIXTURE;
 
@@ -1366,11 +1366,11 @@ int main(void)
 		T(sends_are_noted_until_order_returns),
 		T(losses_are_of_the_flight_until_order_returns),
 		T(in_a_recovery_most_flights_are_not_needed),
-		T(flight_that_is_not_asked_for_is_unknown),
+		T(flight_that_is_not_needed_is_unknown),
 		T(packets_lost_before_are_noted_at_the_start),
 		T(nothing_lost_is_no_entry),
 		T(packet_knows_of_losses_before_it_was_sent),
-		T(packets_of_one_ack_are_told_by_their_sequence),
+		T(packets_of_one_ack_differ_by_their_sequence),
 		T(without_history_there_are_no_entries),
 		T(history_holds_128_entries),
 		T(entries_are_as_far_apart_as_a_round_needs),
@@ -1398,7 +1398,7 @@ int main(void)
 		T(first_burst_that_is_too_much_ends_a_probe),
 		T(flight_lost_no_more_than_it_had),
 		T(bounds_of_an_undo_know_of_the_losses),
-		T(marks_are_told_by_the_count_of_the_stack),
+		T(marks_follow_from_the_count_of_the_stack),
 		T(what_the_kernel_knows_is_taken),
 		T(what_the_kernel_knows_is_taken_in_order),
 		T(who_knows_the_flight_keeps_no_history),
@@ -1415,9 +1415,9 @@ int main(void)
 		T(shell_brings_states),
 		T(shell_asks),
 		T(burst_is_rare_after_losses_and_on_a_short_path),
-		T(stack_is_told_of_the_burst_on_a_short_path),
+		T(stack_gets_the_burst_on_a_short_path),
 		T(round_is_noted_at_its_end),
-		T(limit_of_the_application_is_told_in_a_recovery),
+		T(limit_of_the_application_is_known_in_a_recovery),
 		T(rough_flight_has_the_losses),
 		T(connection_begins_with_no_send_found),
 	};

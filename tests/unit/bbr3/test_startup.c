@@ -237,7 +237,7 @@ TEST(full_pipe_is_drained)
 	assert_int_equal(f->b.drain_rounds, 0);
 }
 
-TEST(who_ended_startup_is_told)
+TEST(reason_of_startups_end_is_reported)
 {
 	FIXTURE;
 
@@ -321,7 +321,7 @@ int main(void)
 		T(marks_end_startup),
 		T(marks_do_not_end_what_is_over),
 		T(full_pipe_is_drained),
-		T(who_ended_startup_is_told),
+		T(reason_of_startups_end_is_reported),
 		T(startup_goes_on_until_the_pipe_is_full),
 		T(drain_ends_at_the_bdp),
 		T(drain_may_end_after_rounds),

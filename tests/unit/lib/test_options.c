@@ -325,7 +325,7 @@ static void test_wrong_verbs(void **state)
 	expect_refusal("tool ", "tool: : no such verb\n  tool --help lists them\n");
 }
 
-static void test_no_verb_is_told_all(void **state)
+static void test_without_a_verb_all_are_listed(void **state)
 {
 	(void)state;
 	assert_int_equal(call("tool"), EXIT_USAGE);
@@ -418,7 +418,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_options),
 		cmocka_unit_test(test_wrong_arguments),
 		cmocka_unit_test(test_wrong_verbs),
-		cmocka_unit_test(test_no_verb_is_told_all),
+		cmocka_unit_test(test_without_a_verb_all_are_listed),
 		cmocka_unit_test(test_help_of_the_program),
 		cmocka_unit_test(test_help_of_a_group),
 		cmocka_unit_test(test_help_of_a_verb),

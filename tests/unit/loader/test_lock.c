@@ -332,7 +332,7 @@ static void hold(int i, const char *name)
 	assert_int_equal(ask(i, 'u', NULL, 0), EXIT_DONE);
 }
 
-static void the_last_holder_is_told(void **state)
+static void the_last_holder_is_reported(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++)
@@ -365,7 +365,7 @@ static void holders_of_other_instances_do_not_count(void **state)
 	assert_true(ask(1, 'e', "two", 0));
 }
 
-static void what_the_system_refuses_is_told(void **state)
+static void what_the_system_refuses_is_reported(void **state)
 {
 	struct answer a;
 
@@ -399,10 +399,10 @@ int main(void)
 		TEST(a_signal_ends_the_wait),
 		TEST(an_experiment_has_one_watcher),
 		TEST(who_watches_locks_no_instances),
-		TEST(the_last_holder_is_told),
+		TEST(the_last_holder_is_reported),
 		TEST(a_holder_that_was_killed_does_not_count),
 		TEST(holders_of_other_instances_do_not_count),
-		TEST(what_the_system_refuses_is_told),
+		TEST(what_the_system_refuses_is_reported),
 	};
 	int failed;
 

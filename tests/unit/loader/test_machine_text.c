@@ -134,7 +134,7 @@ static void what_is_printed_is_read_back(void **state)
 }
 
 /* As comments, so that a reader sees what could be set. */
-static void all_parameters_if_asked_for(void **state)
+static void all_parameters_on_request(void **state)
 {
 	struct machine_instance *inst = add_real("one", "bbr");
 	const char *text = print(inst, "", true);
@@ -194,7 +194,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(only_what_differs_from_the_defaults), TEST(each_line_has_the_prefix),
-		TEST(what_is_printed_is_read_back),	   TEST(all_parameters_if_asked_for),
+		TEST(what_is_printed_is_read_back),	   TEST(all_parameters_on_request),
 		TEST(only_defaults_that_bbrctl_set),	   TEST(json_has_all_parameters_and_rules),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

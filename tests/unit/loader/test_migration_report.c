@@ -197,7 +197,7 @@ static void sockets_that_keep_coming(void **state)
 	expect_judgement(EXIT_REFUSED, "");
 }
 
-static void each_socket_if_asked_for(void **state)
+static void each_socket_on_request(void **state)
 {
 	(void)state;
 	add(MIGRATE_MOVED, TCP_ESTABLISHED, 0);
@@ -254,7 +254,7 @@ int main(void)
 		TEST(where_it_was_and_what_was_left_elsewhere),
 		TEST(sockets_that_keep_coming),
 		TEST(namespaces_that_cannot_be_found),
-		TEST(each_socket_if_asked_for),
+		TEST(each_socket_on_request),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

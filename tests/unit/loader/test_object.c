@@ -154,7 +154,7 @@ static void test_a_crash_is_one_message(void **state)
 }
 
 /* The child finds the mistake and says so, once. */
-static void test_a_mistake_is_said_once(void **state)
+static void test_a_mistake_is_reported_once(void **state)
 {
 	static const char elf[] = "\177ELF and no more";
 	char expected[512], errors[512];
@@ -222,7 +222,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_child_has_no_privileges),
 		cmocka_unit_test(test_a_crash_is_one_message),
-		cmocka_unit_test(test_a_mistake_is_said_once),
+		cmocka_unit_test(test_a_mistake_is_reported_once),
 		cmocka_unit_test(test_the_file_changes_in_between),
 		cmocka_unit_test(test_files_without_an_object),
 	};

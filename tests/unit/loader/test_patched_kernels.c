@@ -180,7 +180,7 @@ static void the_rate_sample_may_be_larger(void **state)
  * copied into min_tso_segs, into the restart after nothing was in flight, and in version 3 into
  * what handles rare bursts.
  */
-static void bursts_may_be_asked_for_as_a_whole(void **state)
+static void kernels_may_request_whole_bursts(void **state)
 {
 	static const int copies[N_OURS] = { 2, 3 };
 
@@ -331,7 +331,7 @@ int main(void)
 		cmocka_unit_test(the_state_may_be_larger),
 		cmocka_unit_test(the_socket_may_be_larger),
 		cmocka_unit_test(the_rate_sample_may_be_larger),
-		cmocka_unit_test(bursts_may_be_asked_for_as_a_whole),
+		cmocka_unit_test(kernels_may_request_whole_bursts),
 		cmocka_unit_test(all_may_be_at_once),
 		cmocka_unit_test(sockets_can_be_seen_from_outside),
 		cmocka_unit_test(callbacks_can_be_recorded),

@@ -262,7 +262,7 @@ static void what_others_write_as_a_name_can_be_printed(void **state)
 	assert_int_equal(profile_find(&map, ""), -1);
 }
 
-static void a_missing_profile_is_told_with_those_there_are(void **state)
+static void a_missing_profile_is_reported_with_the_existing_ones(void **state)
 {
 	struct param_set p = with("gain=2");
 	int index = 7, ret;
@@ -335,7 +335,7 @@ static void a_later_program_keeps_what_is_not_known(void **state)
 	assert_int_equal(value[12], 99);
 }
 
-static void what_the_kernel_refuses_is_told(void **state)
+static void what_the_kernel_refuses_is_reported(void **state)
 {
 	struct profile_map other;
 	int ret;
@@ -414,11 +414,11 @@ int main(void)
 		TEST(without_waiting_nothing_changes),
 		TEST(what_others_write_is_clamped),
 		TEST(what_others_write_as_a_name_can_be_printed),
-		TEST(a_missing_profile_is_told_with_those_there_are),
+		TEST(a_missing_profile_is_reported_with_the_existing_ones),
 		TEST(connections_of_a_profile),
 		TEST(an_older_program_lacks_the_newest),
 		TEST(a_later_program_keeps_what_is_not_known),
-		TEST(what_the_kernel_refuses_is_told),
+		TEST(what_the_kernel_refuses_is_reported),
 		TEST(which_names_a_profile_can_have),
 		TEST(the_name_of_a_rules_profile),
 	};

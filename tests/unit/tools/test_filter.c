@@ -302,7 +302,7 @@ static void the_program_does_addresses_and_ports_of_all(void **state)
 	assert_false(pushed("name bpf_bbr", &k) || memcmp(&k, &none, sizeof(k)));
 }
 
-static void state_is_told_from_what_stays(void **state)
+static void state_differs_from_what_stays(void **state)
 {
 	static const char *const of_state[] = { "mode DRAIN", "profile a", "dport 1 or cwnd > 2" };
 	static const char *const that_stays[] = { "", "dst 10.0.0.1:80 and not sport 1", "name a" };
@@ -345,7 +345,7 @@ int main(void)
 		TEST(a_recording_says_what_can_be_named),
 		TEST(wrong_values_are_refused),
 		TEST(the_program_does_addresses_and_ports_of_all),
-		TEST(state_is_told_from_what_stays),
+		TEST(state_differs_from_what_stays),
 		TEST(only_samples_know_samples),
 	};
 

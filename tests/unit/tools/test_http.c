@@ -553,7 +553,7 @@ static void where_it_cannot_listen(void **state)
 	assert_non_null(strstr(captured_messages(), "choose an address of this machine"));
 }
 
-static void the_wait_is_no_longer_than_asked_for(void **state)
+static void the_wait_is_as_long_as_requested(void **state)
 {
 	int fd;
 
@@ -588,7 +588,7 @@ int main(void)
 		SERVED(an_answer_under_way),
 		SERVED(a_connection_that_lasts_too_long),
 		SERVED(where_it_cannot_listen),
-		SERVED(the_wait_is_no_longer_than_asked_for),
+		SERVED(the_wait_is_as_long_as_requested),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

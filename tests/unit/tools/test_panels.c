@@ -121,7 +121,7 @@ static void the_shares_have_the_unit_of_their_sum(void **state)
 	free_report(&r);
 }
 
-static void the_page_is_told_of_each(void **state)
+static void the_page_gets_each(void **state)
 {
 	struct bbr_event e = made_up_event(1, RUN, 5, 0);
 	struct report r = report_of(&e);
@@ -156,7 +156,7 @@ int main(void)
 		cmocka_unit_test(a_unit_makes_the_largest_value_handy),
 		cmocka_unit_test(what_is_no_number_has_no_unit),
 		cmocka_unit_test(the_shares_have_the_unit_of_their_sum),
-		cmocka_unit_test(the_page_is_told_of_each),
+		cmocka_unit_test(the_page_gets_each),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -422,7 +422,7 @@ static void old_files_are_rotated(void **state)
 	finish();
 }
 
-static void a_limit_that_was_not_asked_for(void **state)
+static void a_limit_that_was_not_requested(void **state)
 {
 	(void)state;
 	expect_open();
@@ -522,7 +522,7 @@ int main(void)
 		TEST(what_is_no_recording_is_not_appended_to),
 		TEST(large_files_are_rotated),
 		TEST(old_files_are_rotated),
-		TEST(a_limit_that_was_not_asked_for),
+		TEST(a_limit_that_was_not_requested),
 		TEST(a_rotated_file_of_before_moves_on),
 		TEST(only_some_files_are_kept),
 		TEST(what_cannot_be_moved_is_not_overwritten),
