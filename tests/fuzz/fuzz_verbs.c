@@ -51,6 +51,10 @@ static struct command {
 	{ FIGURE, { "report", "--svg", "-", IN } },
 	{ FIGURE, { "report", "--svg", "-", "--flow", "2", "--from", "1ms", "--to", "1s", IN } },
 	{ TEXT, { "snapshot", "--read", IN, "mode != PROBE_BW or bw_bps < 1Mbit" } },
+	{ TEXT, { "why", "--idle", "--read", IN } },
+	{ LINES_OF_JSON, { "why", "-j", "--from", "1ms", "--to", "2s", "--read", IN, "cwnd > 1" } },
+	{ TEXT, { "why", "--by", "prefix", "--read", IN } },
+	{ LINES_OF_JSON, { "why", "-j", "--by", "netns", "--read", IN } },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -168,7 +168,8 @@ static void label_of(char *label, const struct why_connection *c, enum why_by by
 		format_prefix(label, PATH_MAX, prefix, len);
 		break;
 	default:
-		if (!netns_name(c->netns, label))
+		/* That of a recording may be of another machine. */
+		if (c->is_recorded || !netns_name(c->netns, label))
 			snprintf(label, PATH_MAX, "%u", c->netns);
 	}
 }
