@@ -254,14 +254,13 @@ static int run_verb(void *options, int argc, char **argv)
 }
 
 static const struct privileges_change changes[] = {
-	/* As for snapshot: /proc/PID/fd, which only its owner can list, and the paths of cgroups. */
-	{ "by", .may = CAP(DAC_READ_SEARCH) | EVERY_NETNS | FIND_CGROUPS },
 	{ "netns", .spares = EVERY_NETNS },
 	{ "read", .spares = PRIVILEGES_ALL, .may = READ_FILE },
 	{},
 };
 
-VERB(why, NEEDS(WATCH | EVERY_NETNS, .changes = changes), .args = "[FILTER]",
+/* --by: the paths of cgroups, and /proc/PID/fd, which only its owner can list. */
+VERB(why, NEEDS(WATCH | EVERY_NETNS, .may = FIND_CGROUPS, .changes = changes), .args = "[FILTER]",
      .brief = "say what limits each connection",
      .about = "Watches connections for some seconds and says what limited each of them, with its\n"
 	      "share of the time and what to do. Connections of any congestion control are shown;\n"
