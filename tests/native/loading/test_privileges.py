@@ -22,9 +22,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("BBR_BUILD", ROOT / "build/asan"))
 
 # What each needs, and what it keeps if it has it: see capabilities(7).
-NEEDS = {"stream": {"sys_admin"}, "snapshot": {"sys_admin", "sys_ptrace"}, "top": {"sys_admin"},
+NEEDS = {"stream": {"sys_admin"}, "snapshot": {"sys_admin", "sys_ptrace"}, "why": {"sys_admin", "sys_ptrace"}, "top": {"sys_admin"},
          "record": {"sys_admin"}, "report": set(), "experiment": set(), "export": {"sys_admin", "sys_ptrace"}}
-MAY = {"record": {"dac_override"}, "experiment": {"sys_admin", "net_admin", "dac_read_search", "dac_override"}, "report": {"dac_read_search", "dac_override"},
+MAY = {"why": {"dac_read_search"}, "record": {"dac_override"}, "experiment": {"sys_admin", "net_admin", "dac_read_search", "dac_override"}, "report": {"dac_read_search", "dac_override"},
        "top": {"sys_ptrace"}, "export": {"net_bind_service", "net_admin", "dac_read_search"}}
 # Command lines that watch until they are interrupted: the instance and the kernel's own bbr; FILE may be written.
 NAMES = ["--name", "NAME", "--name", "bbr"]
@@ -40,6 +40,7 @@ FILES = {"dac_read_search", "dac_override"}
 # Command lines that read the file FILE, and what each may have meanwhile: nothing if anybody may have made the file.
 READING = [
     ("bbrmon", ["stream", "--read", "FILE"], set()), ("bbrmon", ["snapshot", "--read", "FILE"], set()),
+    ("bbrmon", ["why", "--read", "FILE"], set()),
     ("bbrmon", ["top", "--batch", "--read", "FILE"], set()), ("bbrmon", ["record", "-o", "OUT", "--read", "FILE"], set()),
     ("bbrmon", ["export", "--read", "FILE"], set()), ("bbrmon", ["report", "FILE"], set()), ("bbrmon", ["experiment", "FILE"], set()),
     ("bbrmon", ["experiment", "--html", "OUT", "FILE"], set()),
