@@ -6,7 +6,6 @@
 #include "kernel/clock.h"
 #include "kernel/completers.h"
 #include "verbs.h"
-#include "why/groups.h"
 
 static const struct verb *const verbs[] = {
 	&VERB_OF(stream),     &VERB_OF(snapshot), &VERB_OF(why),
@@ -20,18 +19,12 @@ static void complete_experiments_and_files(const struct completion *c)
 	completion_add_files(c);
 }
 
-static void complete_by(const struct completion *c)
-{
-	for (int i = 0; why_by_names[i]; i++)
-		completion_add(c, why_by_names[i], "");
-}
-
 static const struct completer completers[] = {
 	{ "NAME|FILE", complete_experiments_and_files },
 	{ "FILE", completion_add_files },
 	{ "NAME", complete_instances },
 	{ "--netns", complete_netns },
-	{ "--by", complete_by },
+	{ "--by", why_complete_by },
 	{},
 };
 

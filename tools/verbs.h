@@ -30,6 +30,11 @@
 #define READ_FILE CAP(DAC_READ_SEARCH)
 #define WRITE_FILE CAP(DAC_OVERRIDE)
 
+struct completion;
+
+/* Completes the values of why --by. */
+void why_complete_by(const struct completion *c);
+
 extern const struct verb VERB_OF(snapshot), VERB_OF(why), VERB_OF(stream), VERB_OF(record),
 	VERB_OF(top), VERB_OF(report), VERB_OF(experiment), VERB_OF(export);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cgroup/cgroup.h"
+#include "cli/completion.h"
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/options.h"
@@ -166,6 +167,12 @@ static bool option_by(const char *option, const char *s, void *to)
 	}
 	err("%s %s: must be cgroup, process, prefix or netns", option, s);
 	return false;
+}
+
+void why_complete_by(const struct completion *c)
+{
+	for (int i = 0; why_by_names[i]; i++)
+		completion_add(c, why_by_names[i], "");
 }
 
 static bool find_cgroup(const char *option, const char *path, __u64 *id)
