@@ -258,7 +258,7 @@ static void say_losses(const struct why_window *w, struct text *t, struct text *
 		add(t, "Packets are lost without a queue on the path.");
 	if (w->policed_lost)
 		add(t, " BBR took that for a policer, but it goes on at that rate.");
-	if (!w->last.reacts_to_losses)
+	else if (!w->last.reacts_to_losses)
 		add(t, " BBR version 1 does not slow down for losses.");
 	add_loss(numbers, w);
 	add_rate(numbers, ", rate ", why_window_rate(w));
@@ -273,7 +273,7 @@ static void say_losses(const struct why_window *w, struct text *t, struct text *
 
 static void say_probe_rtt(const struct why_window *w, struct text *t, struct text *numbers)
 {
-	add(t, "PROBE_RTT: BBR keeps few packets in flight to measure the minimum RTT.");
+	add(t, "BBR keeps few packets in flight to measure the minimum RTT.");
 	add(numbers, "%.2g %% of the time; ", 100 * w->ns[WHY_PROBE_RTT] / why_window_ns(w));
 	add_rtt(numbers, w);
 }

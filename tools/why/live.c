@@ -188,6 +188,26 @@ static int follow(struct live *l)
 	return ret;
 }
 
+static bool is_asked_for(const struct live *l, const char *name)
+{
+	for (int i = 0; i < l->names->n; i++)
+		if (!strcmp(l->names->arg[i], name))
+			return true;
+	return !l->names->n;
+}
+
+/* Has an instance connections that were not seen? */
+static bool find_unseen(const struct live *l)
+{
+	const char *name;
+	__u32 users;
+
+	for (int i = 0; sockets_unseen_of(&l->sockets, i, &name, &users); i++)
+		if (users && is_asked_for(l, name))
+			return true;
+	return false;
+}
+
 int live_read(struct live *l)
 {
 	int ret = sockets_open(&l->sockets);
@@ -203,6 +223,7 @@ int live_read(struct live *l)
 		ret = follow(l);
 	if (!ret && !cpus_read(&l->cpus))
 		ret = no_memory();
+	l->has_unseen = !l->netns && l->sockets.has_unseen_netns && find_unseen(l);
 	kernel_counts_close(&l->counts);
 	sockets_close(&l->sockets);
 	return ret;

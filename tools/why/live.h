@@ -5,6 +5,7 @@
 #ifndef TOOLS_WHY_LIVE_H
 #define TOOLS_WHY_LIVE_H
 
+#include "cli/options.h"
 #include "connection.h"
 #include "filter/filter.h"
 #include "sockets/sockets.h"
@@ -12,6 +13,7 @@
 struct live {
 	const char *netns; /* NULL: all */
 	struct filter *filter;
+	const struct value_list *names; /* that were asked for; none: all */
 	__u64 for_ns;
 	struct why_connections *connections;
 
@@ -22,6 +24,7 @@ struct live {
 	__u32 hz;
 	unsigned int round; /* of the present reading, from 1 */
 	bool no_memory;
+	bool has_unseen; /* some of these are in namespaces that cannot be found from here */
 };
 
 /*

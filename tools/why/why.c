@@ -14,6 +14,7 @@
 #include "cli/units.h"
 #include "filter/filter.h"
 #include "kernel/clock.h"
+#include "kernel/netns.h"
 #include "live.h"
 #include "print.h"
 #include "recorded.h"
@@ -25,7 +26,7 @@
 #define FOR_DEFAULT_NS (5 * NS_PER_S)
 
 struct asking {
-	bool json, with_idle;
+	bool json, with_idle, has_unseen;
 	const char *netns, *read;
 	__u64 for_ns, from_ns, until_ns;
 	struct value_list names;
@@ -49,11 +50,13 @@ static int read_live(struct asking *a)
 	struct live l = {
 		.netns = a->netns,
 		.filter = &a->filter,
+		.names = &a->names,
 		.for_ns = a->for_ns ? a->for_ns : FOR_DEFAULT_NS,
 		.connections = &a->connections,
 	};
 	int ret = live_read(&l);
 
+	a->has_unseen = l.has_unseen;
 	a->cpus = l.cpus; /* from now on ours */
 	l.cpus = (struct cpus){};
 	live_free(&l);
@@ -256,6 +259,10 @@ static int run_verb(void *options, int argc, char **argv)
 	}
 	if (!ret)
 		ret = answer(a);
+	if (!ret && a->has_unseen) {
+		netns_say_unseen(netns_unseen(), "why");
+		ret = EXIT_REFUSED;
+	}
 	free_all(a);
 	return ret;
 }

@@ -53,9 +53,12 @@ def test_users_that_a_snapshot_does_not_see(bbrmon, load, ns, blind):
             [{"event": "unseen", "instance": name, "users_unseen": 1}]
         out = blind("bbrmon", "snapshot", "-js", "--name", name, status=REFUSED).out
         assert json.loads(out)["users_unseen"] == 1
+        text = blind("bbrmon", "why", "--for", "50ms", "--name", name, status=REFUSED).err
+        assert "bbrmon: why: " in text and "cannot be found from here" in text
         # Not asked for: another instance, one namespace.
         other = load()
         assert not blind("bbrmon", "snapshot", "--name", other).err
+        assert "cannot be found" not in blind("bbrmon", "why", "--for", "50ms", "--name", other).err
     assert get_cc(pair[0]) == name
 
 
