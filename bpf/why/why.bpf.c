@@ -111,6 +111,7 @@ static inline void fill_state(struct why_socket *s, struct tcp_sock *tp)
 	s->pacing_rate = sk->sk_pacing_rate;
 	s->max_pacing_rate = sk->sk_max_pacing_rate;
 	s->cwnd = tp->snd_cwnd;
+	s->is_cwnd_limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 	s->cwnd_clamp = tp->snd_cwnd_clamp;
 	s->ssthresh = tp->snd_ssthresh;
 	s->inflight = inflight < 0 ? 0 : inflight; /* as in bpf/event.bpf.h */

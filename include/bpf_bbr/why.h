@@ -42,7 +42,8 @@ struct why_socket {
 	__u32 bound_ifindex; /* SO_BINDTODEVICE, 0: none */
 	__u32 cpu; /* that processed its last packet */
 	__u8 no_space; /* its owner waits for space in the send buffer */
-	__u8 pad[3];
+	__u8 is_cwnd_limited; /* as the stack last saw it */
+	__u8 pad[2];
 };
 
 _Static_assert(sizeof(struct why_socket) == 216, "why_socket has no gaps");

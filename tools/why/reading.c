@@ -104,6 +104,7 @@ void why_reading_of_socket(struct why_reading *r, const struct why_socket *s, __
 		.unsent = s->unsent,
 		.sndbuf = s->sndbuf,
 		.no_space = s->no_space,
+		.is_cwnd_limited = s->is_cwnd_limited,
 		.cwnd_clamp = s->cwnd_clamp,
 		.socket_bound = s->max_pacing_rate,
 		.profile_bound = WHY_NO_RATE,

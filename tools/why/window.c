@@ -89,6 +89,16 @@ static bool is_starting(const struct why_reading *r)
 	       r->ca_state < CA_RECOVERY;
 }
 
+/*
+ * A congestion control that goes by its window has it full. With TSO a little of it is free while
+ * the stack waits until it is worth a burst; the stack says so. BBR version 1 goes by its pacing
+ * rate, and is only now and then in that state.
+ */
+static bool is_window_full(const struct why_reading *r)
+{
+	return r->inflight >= r->cwnd || (r->reacts_to_losses && r->is_cwnd_limited);
+}
+
 enum why_cause why_cause_now(const struct why_reading *r)
 {
 	bool has_queue = why_is_queue(r->srtt_us, r->min_rtt_us);
@@ -111,7 +121,7 @@ enum why_cause why_cause_now(const struct why_reading *r)
 		return WHY_LOSSES;
 	if (has_queue)
 		return WHY_QUEUE;
-	if (r->inflight >= r->cwnd)
+	if (is_window_full(r))
 		return WHY_CWND;
 	return r->has_socket ? WHY_PATH : WHY_UNKNOWN;
 }

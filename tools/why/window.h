@@ -61,6 +61,7 @@ struct why_reading {
 	__u32 unacked, unsent;
 	__u32 sndbuf; /* sk_sndbuf */
 	bool no_space; /* the application waits for space in the send buffer */
+	bool is_cwnd_limited; /* as the stack last saw it */
 	__u32 cwnd_clamp;
 	__u64 socket_bound; /* SO_MAX_PACING_RATE */
 	__u64 profile_bound; /* parameter of the profile */

@@ -452,6 +452,15 @@ static void losses_that_keep_the_window_small(void **state)
 	lossy(&w, r, 0.001);
 	check_only(&w, WHY_LOSSES);
 	check_all_the_time(r, RATE / 2.0, WHY_CWND); /* none in this window */
+	r.inflight = 9; /* the stack waits for a burst's worth of window */
+	r.is_cwnd_limited = true;
+	lossy(&w, r, 0.001);
+	check_only(&w, WHY_LOSSES);
+	r.is_cwnd_limited = false;
+	check_all_the_time(r, RATE / 2.0, WHY_PATH);
+	r = bulk();
+	r.is_cwnd_limited = true; /* BBR goes by its pacing rate */
+	check_all_the_time(r, RATE, WHY_PATH);
 }
 
 static void probe_rtt(void **state)
