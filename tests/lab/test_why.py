@@ -29,6 +29,7 @@ def test_answers_are_read_from_the_console():
     ("probe_rtt", {"probe_rtt": 0.3, "path": 0.7}, "probe_rtt", True, []),
     ("probe_rtt", {"probe_rtt": 0.1, "path": 0.9}, "path", False, []),
     ("losses", {"losses": 0.9, "policer": 0.1}, "losses", True, ["policer"]),
+    ("losses", {"losses": 0.3, "path": 0.7}, "losses", True, []),
     ("policer", {"policer": 0.9, "cpu": 0.1}, "policer", True, ["cpu"]),
 ])
 def test_what_counts_as_right(made, shares, cause, is_right, alarms):
@@ -36,11 +37,16 @@ def test_what_counts_as_right(made, shares, cause, is_right, alarms):
     assert (answer.cause, answer.is_right, answer.false_alarms) == (cause, is_right, alarms)
 
 
+def test_losses_limit_all_others_all_the_time():
+    answer = why.Answer(why.Run("cubic", 1, "6.12"), "losses", said(losses=0.3, path=0.7))
+    assert (answer.cause, answer.is_right) == ("path", False)
+
+
 def test_a_matrix():
     answers = [why.Answer(RUN, "path", said(path=1)), why.Answer(RUN, "path", said(queue=1)), why.Answer(RUN, "losses", said(path=1))]
     text = why.text(answers)
     assert "| path | 1 | 1 |" in text and "| losses | 1 |  |" in text
-    assert "2 of 3 right (66.7 %); 0 with" in text
+    assert "2 of 3 right (66.7 %), 2 by the largest share alone; 0 with" in text
 
 
 @pytest.mark.parametrize("key", ["6.1", "6.12"])
