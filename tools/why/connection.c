@@ -3,22 +3,7 @@
 #include <string.h>
 
 #include "connection.h"
-
-/* Makes room for one more in the list. */
-static bool reserve(struct why_connections *c)
-{
-	size_t room = c->room ? 2 * c->room : 64;
-	struct why_connection **grown;
-
-	if (c->n < c->room)
-		return true;
-	grown = realloc(c->list, room * sizeof(*grown));
-	if (!grown)
-		return false;
-	c->list = grown;
-	c->room = room;
-	return true;
-}
+#include "verbs.h"
 
 struct why_connection *why_connection_get(struct why_connections *c, const struct conn_key *key)
 {
@@ -26,22 +11,17 @@ struct why_connection *why_connection_get(struct why_connections *c, const struc
 
 	if (found)
 		return found;
-	found = reserve(c) ? calloc(1, sizeof(*found)) : NULL;
-	if (!found)
-		return NULL;
-	found->key = *key;
+	found = need(conn_map_new(&c->map, key, sizeof(*found)));
 	why_window_begin(&found->window);
-	if (!conn_map_add(&c->map, &found->key)) {
-		free(found);
-		return NULL;
-	}
+	c->list = with_room(c->list, c->n, sizeof(*c->list));
 	c->list[c->n++] = found;
 	return found;
 }
 
 void why_connections_cut(struct why_connections *c)
 {
-	conn_map_free(&c->map, NULL);
+	for (size_t i = 0; i < c->n; i++)
+		conn_map_remove(&c->map, &c->list[i]->key);
 }
 
 void why_connections_free(struct why_connections *c)

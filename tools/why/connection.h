@@ -32,10 +32,10 @@ struct why_connection {
 struct why_connections {
 	struct conn_map map; /* those that may still be read */
 	struct why_connection **list; /* all */
-	size_t n, room;
+	size_t n;
 };
 
-/* NULL: no memory. */
+/* The one with this key; a new one if there is none. */
 struct why_connection *why_connection_get(struct why_connections *c, const struct conn_key *key);
 /* From now on the same keys mean other connections. */
 void why_connections_cut(struct why_connections *c);
