@@ -558,7 +558,7 @@ static void many_connections_are_sampled_and_counted(void **state)
 	assert_int_equal(replay_open(p, &config), EXIT_DONE);
 	while (!p->is_over) {
 		assert_int_equal(replay_poll(p, 0, &idle), EXIT_DONE);
-		assert_in_range(p->n_sampled, 0, REPLAY_SAMPLED_MAX);
+		assert_in_range(p->sampled.n, 0, REPLAY_SAMPLED_MAX);
 	}
 	assert_true(p->said_many);
 	assert_int_equal(p->received[BBR_EV_ACK], n);
