@@ -10,13 +10,14 @@
 
 #define HELP_COLUMN 22
 #define MAX_OPTIONS 128
+#define MAX_WORD 32 /* of a verb */
 #define FIRST 256 /* what getopt_long() returns for the first option of the table */
 
 const struct option_def common_options[] = {
 	[COMMON_VERBOSE] = { "verbose", 'v', NULL, NULL, 0,
 			     "show messages from libbpf and the verifier" },
 	[COMMON_HELP] = { "help", 'h', NULL, NULL, 0, "print this help" },
-	[COMMON_VERSION] = { "version", 0, NULL, NULL, 0, "print the version" },
+	[COMMON_VERSION] = { "version", 'V', NULL, NULL, 0, "print the version" },
 	{},
 };
 
@@ -179,6 +180,47 @@ struct line {
 	const char *unknown; /* an option that no verb has, or whose value is missing */
 };
 
+static bool begins_with(const char *text, const char *begin)
+{
+	return *begin && !strncmp(text, begin, strlen(begin));
+}
+
+static bool is_group(const struct program *program, const char *word)
+{
+	for (const struct verb *const *v = program->verbs; *v; v++)
+		if (verb_is_in_group(*v, word))
+			return true;
+	return false;
+}
+
+/* True if the words are the beginnings of the verb's words. The first word of a group is whole. */
+static bool may_mean(const struct program *program, const struct verb *verb, char *const *words,
+		     int n)
+{
+	const char *blank = strchr(verb->name, ' ');
+
+	if (!n || !begins_with(verb->name, words[0]))
+		return false;
+	return blank ? n > 1 && begins_with(blank + 1, words[1]) : !is_group(program, words[0]);
+}
+
+/* The verb that the words name, or the only one that they may mean, as with ip(8). */
+static const struct verb *find_verb(const struct program *program, char *const *words, int n)
+{
+	const struct verb *found = NULL;
+	int n_found = 0;
+
+	for (const struct verb *const *v = program->verbs; *v; v++) {
+		if (verb_words(*v, words, n))
+			return *v;
+		if (may_mean(program, *v, words, n)) {
+			found = *v;
+			n_found++;
+		}
+	}
+	return n_found == 1 ? found : NULL;
+}
+
 /*
  * Parses with the options of all verbs, because options may come before the verb and some take a
  * value. Reorders copy: the words come last.
@@ -204,33 +246,102 @@ static void read_line(const struct program *program, int argc, char **copy, stru
 	}
 	line->words = copy + optind;
 	line->n_words = argc - optind;
-	for (const struct verb *const *v = program->verbs; *v && !line->verb; v++)
-		if (verb_words(*v, line->words, line->n_words))
-			line->verb = *v;
+	line->verb = find_verb(program, line->words, line->n_words);
 }
 
-static bool is_group(const struct program *program, const char *word)
+static size_t min(size_t a, size_t b)
 {
-	for (const struct verb *const *v = program->verbs; *v; v++)
-		if (verb_is_in_group(*v, word))
-			return true;
-	return false;
+	return a < b ? a : b;
+}
+
+/*
+ * How many letters to change, to add, to leave out or to exchange with the next one make one word
+ * the other. Long words are as far away as they are long.
+ */
+static size_t distance(const char *a, const char *b)
+{
+	size_t d[MAX_WORD][MAX_WORD], n_a = strlen(a), n_b = strlen(b);
+
+	if (n_a >= MAX_WORD || n_b >= MAX_WORD)
+		return n_a + n_b;
+	for (size_t i = 0; i <= n_a; i++)
+		for (size_t k = 0; k <= n_b; k++) {
+			size_t least = i + k;
+
+			if (i && k) {
+				least = min(d[i - 1][k], d[i][k - 1]) + 1;
+				least = min(least, d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
+			}
+			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+				least = min(least, d[i - 2][k - 2] + 1);
+			d[i][k] = least;
+		}
+	return d[n_a][n_b];
+}
+
+/* Says which verb may be meant: one whose word differs by at most two letters, or half of them. */
+static void suggest(const struct program *program, const char *group, const char *word)
+{
+	size_t len = strlen(word), best = len < 4 ? len / 2 + 1 : 3;
+	char nearest[MAX_WORD] = "", first[MAX_WORD];
+
+	for (const struct verb *const *v = program->verbs; *v; v++) {
+		const char *name = (*v)->name;
+
+		if (group && !verb_is_in_group(*v, group))
+			continue;
+		if (group)
+			name += strlen(group) + 1;
+		snprintf(first, sizeof(first), "%.*s", (int)strcspn(name, " "), name);
+		if (distance(word, first) < best) {
+			best = distance(word, first);
+			strcpy(nearest, first);
+		}
+	}
+	if (nearest[0])
+		remedy("did you mean %s%s%s?", group ? group : "", group ? " " : "", nearest);
+	else if (group)
+		remedy("%s %s --help lists the verbs that begin with it", program->name, group);
+	else
+		remedy("%s --help lists them", program->name);
+}
+
+/* Prints the verbs that the words may mean. False: there are none. */
+static bool refuse_ambiguous(const struct program *program, const struct line *line)
+{
+	char *list = mem_copy(""), *longer;
+	bool is_ambiguous;
+
+	for (const struct verb *const *v = program->verbs; *v; v++) {
+		if (!may_mean(program, *v, line->words, line->n_words))
+			continue;
+		longer = mem_format("%s%s%s", list, *list ? ", " : "", (*v)->name);
+		free(list);
+		list = longer;
+	}
+	is_ambiguous = *list;
+	if (is_ambiguous)
+		err("%s: which of %s?", line->words[0], list);
+	free(list);
+	return is_ambiguous;
 }
 
 static int refuse_words(const struct program *program, const struct line *line)
 {
 	const char *word = line->words[0];
 
+	if (refuse_ambiguous(program, line))
+		return EXIT_USAGE;
 	if (!is_group(program, word)) {
 		err("%s: no such verb", word);
-		remedy("%s --help lists them", program->name);
-		return EXIT_USAGE;
-	}
-	if (line->n_words > 1)
+		suggest(program, NULL, word);
+	} else if (line->n_words > 1) {
 		err("%s %s: no such verb", word, line->words[1]);
-	else
+		suggest(program, word, line->words[1]);
+	} else {
 		err("%s: its second word is missing", word);
-	remedy("%s %s --help lists the verbs that begin with it", program->name, word);
+		remedy("%s %s --help lists the verbs that begin with it", program->name, word);
+	}
 	return EXIT_USAGE;
 }
 
@@ -377,7 +488,7 @@ static int run_verb(const struct program *program, const struct verb *verb, int 
 /* Copies argv without the words that name the verb. The verb's name replaces the program's name. */
 static int take_out_words(int argc, char **argv, const struct line *line, char **to)
 {
-	int n = 0, n_words = verb_words(line->verb, line->words, line->n_words);
+	int n = 0, n_words = strchr(line->verb->name, ' ') ? 2 : 1;
 
 	to[n++] = (char *)line->verb->name;
 	for (int i = 1; i < argc; i++)

@@ -26,14 +26,17 @@ static void print(const struct options *opt, const struct machine *m)
 	}
 }
 
-static int verb_save(void *options, UNUSED int argc, UNUSED char **argv)
+static int verb_save(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
-	const char *only = opt->name_given ? opt->name : NULL;
+	const char *only;
 	struct machine m = {};
 	struct instance inst;
 	int ret;
 
+	if (name_argument(options, argc, argv))
+		return EXIT_USAGE;
+	only = opt->name_given ? opt->name : NULL;
 	if (privileges_take())
 		return EXIT_REFUSED;
 	ret = only ? instance_get(only, &inst) : EXIT_DONE;
@@ -57,5 +60,6 @@ static const struct option_def save_options[] = {
 };
 
 BBRCTL_VERB(save, "save", NEEDS(LOOK | CAP(NET_ADMIN), .may = CAP(DAC_READ_SEARCH) | EVERY_NETNS),
+	    .args = "[NAME]", .max_args = 1,
 	    .brief = "print the state of the machine as a file for apply",
 	    OPTIONS({ save_options, 0 }), .run = verb_save);

@@ -252,12 +252,14 @@ static void list_defaults(void)
 	}
 }
 
-static int verb_status(void *options, UNUSED int argc, UNUSED char **argv)
+static int verb_status(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct instance *list = NULL, one;
 	int n = 1, ret = EXIT_DONE;
 
+	if (name_argument(options, argc, argv))
+		return EXIT_USAGE;
 	if (privileges_take())
 		return EXIT_REFUSED;
 	if (opt->name_given)
@@ -276,6 +278,6 @@ static int verb_status(void *options, UNUSED int argc, UNUSED char **argv)
 	return ret;
 }
 
-BBRCTL_VERB(status, "status", NEEDS(LOOK | CAP(NET_ADMIN), .may = EVERY_NETNS),
-	    .brief = "list the loaded instances", OPTIONS({ option_instance, 0 }),
+BBRCTL_VERB(status, "status", NEEDS(LOOK | CAP(NET_ADMIN), .may = EVERY_NETNS), .args = "[NAME]",
+	    .max_args = 1, .brief = "list the loaded instances", OPTIONS({ option_instance, 0 }),
 	    .run = verb_status);

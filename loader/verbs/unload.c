@@ -73,7 +73,7 @@ static int check_migrate(const struct options *opt, struct migration *m)
 	return EXIT_USAGE;
 }
 
-static int verb_unload(void *options, UNUSED int argc, UNUSED char **argv)
+static int verb_unload(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct migration m = { .config = { .listeners = true }, .all_netns = true };
@@ -85,6 +85,8 @@ static int verb_unload(void *options, UNUSED int argc, UNUSED char **argv)
 
 	if (opt->migrate && (ret = check_migrate(opt, &m)))
 		return ret;
+	if (name_argument(options, argc, argv))
+		return EXIT_USAGE;
 	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_find(opt->name, &inst);
@@ -133,6 +135,7 @@ static const struct option_def unload_options[] = {
 	END,
 };
 
-BBRCTL_VERB(unload, "unload", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
+BBRCTL_VERB(unload, "unload", NEEDS(CHANGE, .may = FILES | EVERY_NETNS), .args = "[NAME]",
+	    .max_args = 1,
 	    .brief = "unload an instance; connections keep it until they close, or move",
 	    OPTIONS({ unload_options, 0 }), .run = verb_unload);

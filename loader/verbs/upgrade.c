@@ -88,7 +88,7 @@ static void print_upgraded(const struct options *opt, const struct instance *old
 		printf("  the old code remains for %u open socket%s\n", users, plural(users));
 }
 
-static int verb_upgrade(void *options, UNUSED int argc, UNUSED char **argv)
+static int verb_upgrade(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct instance old, now;
@@ -97,6 +97,8 @@ static int verb_upgrade(void *options, UNUSED int argc, UNUSED char **argv)
 	struct swap swap;
 	int ret;
 
+	if (name_argument(options, argc, argv))
+		return EXIT_USAGE;
 	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_get(opt->name, &old);
@@ -124,6 +126,6 @@ static const struct option_def upgrade_options[] = {
 	END,
 };
 
-BBRCTL_VERB(upgrade, "upgrade", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
-	    .brief = "replace the code; open connections keep the old code",
+BBRCTL_VERB(upgrade, "upgrade", NEEDS(CHANGE, .may = FILES | EVERY_NETNS), .args = "[NAME]",
+	    .max_args = 1, .brief = "replace the code; open connections keep the old code",
 	    OPTIONS({ upgrade_options, 0 }), .run = verb_upgrade);

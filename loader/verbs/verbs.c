@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The list of bbrctl's verbs, and the options that several of them have. */
 #include <stdio.h>
+#include <string.h>
 
 #include "descriptor.h"
 #include "cli/err.h"
@@ -20,6 +21,21 @@ bool option_name(const char *option, const char *name, void *to)
 	opt->name = name;
 	opt->name_given = true;
 	return true;
+}
+
+int name_argument(struct options *opt, int argc, char **argv)
+{
+	const char *name = opt->name_given ? opt->name : NULL;
+
+	if (argc < 2)
+		return EXIT_DONE;
+	if (!option_name(argv[0], argv[1], opt))
+		return EXIT_USAGE;
+	if (!name || !strcmp(name, argv[1]))
+		return EXIT_DONE;
+	err("%s: %s, or --name %s?", argv[0], argv[1], name);
+	remedy("name one instance");
+	return EXIT_USAGE;
 }
 
 static const struct option_def every_verb[] = {

@@ -68,6 +68,9 @@ int choose_profile(const struct options *opt, bool to_change, struct chosen *c);
 /* Takes a name that a congestion control can have. */
 bool option_name(const char *option, const char *name, void *to);
 
+/* For verbs with the argument [NAME], which is a shorter --name. Returns an exit status. */
+int name_argument(struct options *opt, int argc, char **argv);
+
 #define MEMBER(m) offsetof(struct options, m)
 
 #define NAME { "name", 0, "NAME", option_name, 0, "the instance, by default bpf_bbr" }

@@ -312,17 +312,36 @@ static void test_wrong_arguments(void **state)
 static void test_wrong_verbs(void **state)
 {
 	(void)state;
-	expect_refusal("tool loo", "tool: loo: no such verb\n  tool --help lists them\n");
-	expect_refusal("tool -j looks look",
-		       "tool: looks: no such verb\n  tool --help lists them\n");
+	expect_refusal("tool -j looks look", "tool: looks: no such verb\n  did you mean look?\n");
+	expect_refusal("tool laod", "tool: laod: no such verb\n  did you mean load?\n");
+	expect_refusal("tool rule ladd",
+		       "tool: rule ladd: no such verb\n  did you mean rule add?\n");
+	expect_refusal("tool rules list", "tool: rules: no such verb\n  did you mean rule?\n");
 	expect_refusal("tool add rule", "tool: add: no such verb\n  tool --help lists them\n");
 	expect_refusal("tool rule", "tool: rule: its second word is missing\n"
 				    "  tool rule --help lists the verbs that begin with it\n");
 	expect_refusal("tool rule such", "tool: rule such: no such verb\n"
 					 "  tool rule --help lists the verbs that begin with it\n");
-	expect_refusal("tool rule ad x", "tool: rule ad: no such verb\n"
-					 "  tool rule --help lists the verbs that begin with it\n");
 	expect_refusal("tool ", "tool: : no such verb\n  tool --help lists them\n");
+}
+
+static void test_the_beginning_of_a_verb_will_do(void **state)
+{
+	(void)state;
+	expect_run("tool loo", "look");
+	expect_run("tool -n a loa x", "load");
+	assert_int_equal(ran.argc, 2);
+	assert_string_equal(ran.args[1], "x");
+	expect_run("tool rule a x -N 3 y", "rule add");
+	assert_int_equal(ran.argc, 3);
+	expect_run("tool ruler", "ruler");
+	expect_run("tool rul", "ruler");
+	expect_refusal("tool lo", "tool: lo: which of look, load?\n");
+	expect_refusal("tool ru l", "tool: ru: which of rule list, ruler?\n");
+	assert_int_equal(call("tool loo --help"), EXIT_DONE);
+	assert_non_null(strstr(out, "does look"));
+	assert_int_equal(call("tool loo -V"), EXIT_DONE);
+	assert_string_equal(out, "tool 1.2.3\n");
 }
 
 static void test_without_a_verb_all_are_listed(void **state)
@@ -336,7 +355,7 @@ static void test_without_a_verb_all_are_listed(void **state)
 
 static void test_help_of_the_program(void **state)
 {
-	static const char *const lines[] = { "tool --help", "tool -h", "tool ru -h",
+	static const char *const lines[] = { "tool --help", "tool -h", "tool x -h",
 					     "tool --help rule such" };
 
 	(void)state;
@@ -354,7 +373,7 @@ static void test_help_of_the_program(void **state)
 			     "  -j, --json          JSON\n"
 			     "  -v, --verbose       show messages from libbpf and the verifier\n"
 			     "  -h, --help          print this help\n"
-			     "      --version       print the version\n"
+			     "  -V, --version       print the version\n"
 			     "\nIts notes.\n");
 	}
 }
@@ -388,7 +407,7 @@ static void test_help_of_a_verb(void **state)
 			     "  -j, --json          JSON\n"
 			     "  -v, --verbose       show messages from libbpf and the verifier\n"
 			     "  -h, --help          print this help\n"
-			     "      --version       print the version\n"
+			     "  -V, --version       print the version\n"
 			     "\nNeeds CAP_NET_ADMIN; gives up all others.\n");
 	}
 }
@@ -418,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_options),
 		cmocka_unit_test(test_wrong_arguments),
 		cmocka_unit_test(test_wrong_verbs),
+		cmocka_unit_test(test_the_beginning_of_a_verb_will_do),
 		cmocka_unit_test(test_without_a_verb_all_are_listed),
 		cmocka_unit_test(test_help_of_the_program),
 		cmocka_unit_test(test_help_of_a_group),
