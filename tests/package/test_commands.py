@@ -113,7 +113,7 @@ def problem(place, words, is_mention=False):
     if is_mention and not arguments:
         return None
     wrong = is_wrong(place, words)
-    if wrong and is_mention and re.search(r" is missing|0 arms", wrong):
+    if wrong and is_mention and re.search(r" is missing|[01] arms?: ", wrong):
         return None
     return wrong or parameter_problem(place, words[1:found[1]], arguments)
 
