@@ -129,7 +129,7 @@ static void add_curves(struct json *j, const struct analysis *a)
 	json_close(j);
 }
 
-void analysis_add_json(struct json *j, const struct analysis *a)
+static void add_analysis(struct json *j, const struct analysis *a)
 {
 	add_head(j, a);
 	json_open_array(j, "metrics");
@@ -144,7 +144,7 @@ void analysis_print_json(FILE *out, const struct analysis *a)
 	struct json j;
 
 	json_begin_pretty(&j, out);
-	analysis_add_json(&j, a);
+	add_analysis(&j, a);
 	json_end(&j);
 }
 
@@ -168,7 +168,7 @@ static void write_data(FILE *out, const void *analysis)
 	struct json j;
 
 	json_begin_in_script(&j, out);
-	analysis_add_json(&j, analysis);
+	add_analysis(&j, analysis);
 	json_end(&j);
 }
 

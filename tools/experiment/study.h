@@ -98,7 +98,4 @@ void analysis_print_json(FILE *out, const struct analysis *a);
 /* As one page of HTML that needs nothing else. */
 void analysis_print_page(FILE *out, const struct analysis *a);
 
-/* Adds the members to an open object. */
-void analysis_add_json(struct json *j, const struct analysis *a);
-
 #endif

@@ -66,16 +66,13 @@ static void settle(struct export *x)
 }
 
 /* An event so late shows that bbrmon was stopped since settle() ran. */
-static void note_event(struct export *x, const struct origin *origin, const struct bbr_event *e)
+static bool note_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
 {
+	struct export *x = ctx;
+
 	if (!x->once && !x->config.read && e->time_ns >= x->settled_ns + LEASE_NS)
 		settle(x);
 	metrics_note(&x->metrics, origin, e);
-}
-
-static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
-{
-	note_event(ctx, origin, e);
 	return true;
 }
 
@@ -357,7 +354,7 @@ static int run(struct export *x)
 {
 	int ret;
 
-	x->config.handle = handle_event;
+	x->config.handle = note_event;
 	x->config.ctx = x;
 	metrics_init(&x->metrics, !x->config.read);
 	interrupt_catch();
@@ -371,23 +368,25 @@ static int run(struct export *x)
 	return ret;
 }
 
+#define OPTION(member) offsetof(struct export, member)
+
 static const struct option_def options[] = {
-	{ "listen", 'l', "ADDR:PORT", http_parse_address, offsetof(struct export, listen),
+	{ "listen", 'l', "ADDR:PORT", http_parse_address, OPTION(listen),
 	  "address to listen on: " DEFAULT_LISTEN " by default, [::1]:9000;\n"
 	  "port 0 picks a free one and prints it" },
-	{ "web-config", 0, "FILE", option_text, offsetof(struct export, web_config),
+	{ "web-config", 0, "FILE", option_text, OPTION(web_config),
 	  "TLS and passwords: the file that Prometheus' exporters call\n"
 	  "web.config.file" },
-	{ "once", 0, NULL, option_flag, offsetof(struct export, once),
+	{ "once", 0, NULL, option_flag, OPTION(once),
 	  "print the gauges, which need no watching, and exit" },
 	{},
 };
 
 static const struct option_group groups[] = {
 	{ options, 0 },
-	{ watch_options, offsetof(struct export, config) },
-	{ connection_options, offsetof(struct export, config) },
-	{ read_options, offsetof(struct export, config) },
+	{ watch_options, OPTION(config) },
+	{ connection_options, OPTION(config) },
+	{ read_options, OPTION(config) },
 	{},
 };
 

@@ -32,11 +32,13 @@
 	HOST(pad[0]) HOST(pad[1]) HOST(pad[2]) HOST(pad[3])
 /* clang-format on */
 
-static const struct member often[] = { OFTEN(HOST, NET, MEMBER) };
-static const struct member seldom[] = { SELDOM(HOST, NET, MEMBER) };
+static const struct member common[] = { OFTEN(HOST, NET, MEMBER) SELDOM(HOST, NET, MEMBER) };
 
-#define N_OFTEN (sizeof(often) / sizeof(often[0]))
-#define N_SELDOM (sizeof(seldom) / sizeof(seldom[0]))
+#define ONE(member) +1
+#define ONE_NAMED(name, member, net) +1
+#define N_COMMON (sizeof(common) / sizeof(common[0]))
+#define N_OFTEN (0 OFTEN(ONE, ONE, ONE_NAMED))
+#define N_SELDOM (N_COMMON - N_OFTEN)
 
 #define PLUS(member) +WIDTH(member)
 #define PLUS_NAMED(name, member, net) +WIDTH(member)
@@ -48,12 +50,9 @@ _Static_assert(LAYOUT_ROOM / 8 <= 64, "a bit for each word");
 
 const struct member *layout_common(const char *name)
 {
-	for (size_t i = 0; i < N_OFTEN; i++)
-		if (!strcmp(often[i].name, name))
-			return &often[i];
-	for (size_t i = 0; i < N_SELDOM; i++)
-		if (!strcmp(seldom[i].name, name))
-			return &seldom[i];
+	for (size_t i = 0; i < N_COMMON; i++)
+		if (!strcmp(common[i].name, name))
+			return &common[i];
 	return NULL;
 }
 
@@ -114,11 +113,11 @@ static bool fill(struct layout *l)
 {
 	bool shown[BBR_EVENT_TAIL_MAX] = {};
 
-	memcpy(l->members, often, sizeof(often));
+	memcpy(l->members, common, N_OFTEN * sizeof(*common));
 	l->n_members = N_OFTEN;
 	if (!add_shown(l, shown))
 		return false;
-	memcpy(l->members + l->n_members, seldom, sizeof(seldom));
+	memcpy(l->members + l->n_members, common + N_OFTEN, N_SELDOM * sizeof(*common));
 	l->n_members += N_SELDOM;
 	add_rest(l, shown);
 	l->size = sizeof(struct bbr_event);

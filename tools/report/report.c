@@ -137,13 +137,6 @@ static int by_size(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const struct flow *x = *(struct flow *const *)a, *y = *(struct flow *const *)b;
-
-	return x->number < y->number ? -1 : 1;
-}
-
 /* Gives series to the largest flows, and to one that was asked for. */
 static void choose_flows(struct reading *r)
 {
@@ -158,11 +151,12 @@ static void choose_flows(struct reading *r)
 	for (unsigned int i = n; i < flows->n; i++)
 		if (chosen[i]->number + 1 == r->flow)
 			chosen[n - 1] = chosen[i];
-	qsort(chosen, n, sizeof(*chosen), by_number);
-	r->report.shown = chosen;
-	r->report.n_shown = n;
 	for (unsigned int i = 0; i < n; i++)
 		chosen[i]->series = flow_series_new(chosen[i]->algorithm, r->report.points);
+	r->report.shown = chosen;
+	for (unsigned int i = 0; i < flows->n; i++)
+		if (flows->flow[i]->series)
+			chosen[r->report.n_shown++] = flows->flow[i];
 }
 
 static int read_totals(struct reading *r)

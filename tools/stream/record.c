@@ -214,29 +214,30 @@ static int check_options(const struct record *r)
 	return -1;
 }
 
+#define OPTION(member) offsetof(struct record, member)
+
 static const struct option_def options[] = {
-	{ "output", 'o', "FILE", option_text, offsetof(struct record, output.path),
+	{ "output", 'o', "FILE", option_text, OPTION(output.path),
 	  "where to write; - is standard output" },
-	{ "append", 0, NULL, option_flag, offsetof(struct record, output.append),
+	{ "append", 0, NULL, option_flag, OPTION(output.append),
 	  "append to FILE, if it is a recording" },
-	{ "rotate-size", 0, "SIZE", option_rotate_size, offsetof(struct record, output.rotate_size),
+	{ "rotate-size", 0, "SIZE", option_rotate_size, OPTION(output.rotate_size),
 	  "start a new file before one gets longer: 100m" },
-	{ "rotate-time", 0, "TIME", option_time, offsetof(struct record, output.rotate_ns),
+	{ "rotate-time", 0, "TIME", option_time, OPTION(output.rotate_ns),
 	  "begin another file after this time: 3600s; FILE becomes FILE.1,\n"
 	  "FILE.1 becomes FILE.2, and so on" },
-	{ "keep", 0, "N", option_count, offsetof(struct record, output.keep),
-	  "keep the newest N files" },
-	{ "json", 'j', NULL, option_flag, offsetof(struct record, json),
+	{ "keep", 0, "N", option_count, OPTION(output.keep), "keep the newest N files" },
+	{ "json", 'j', NULL, option_flag, OPTION(json),
 	  "print the summary as JSON on standard output" },
 	{},
 };
 
 static const struct option_group groups[] = {
 	{ options, 0 },
-	{ limit_options, offsetof(struct record, limits) },
-	{ watch_options, offsetof(struct record, config) },
-	{ connection_options, offsetof(struct record, config) },
-	{ read_options, offsetof(struct record, config) },
+	{ limit_options, OPTION(limits) },
+	{ watch_options, OPTION(config) },
+	{ connection_options, OPTION(config) },
+	{ read_options, OPTION(config) },
 	{},
 };
 

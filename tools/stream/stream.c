@@ -167,18 +167,19 @@ static int run(struct stream *s)
 	return ret ? ret : say_write_error(s->write_error);
 }
 
+#define OPTION(member) offsetof(struct stream, member)
+
 static const struct option_def options[] = {
-	{ "json", 'j', NULL, option_flag, offsetof(struct stream, json),
-	  "print one JSON object per line" },
+	{ "json", 'j', NULL, option_flag, OPTION(json), "print one JSON object per line" },
 	{},
 };
 
 static const struct option_group groups[] = {
 	{ options, 0 },
-	{ limit_options, offsetof(struct stream, limits) },
-	{ watch_options, offsetof(struct stream, config) },
-	{ connection_options, offsetof(struct stream, config) },
-	{ read_options, offsetof(struct stream, config) },
+	{ limit_options, OPTION(limits) },
+	{ watch_options, OPTION(config) },
+	{ connection_options, OPTION(config) },
+	{ read_options, OPTION(config) },
 	{},
 };
 

@@ -124,34 +124,33 @@ static bool option_width(const char *option, const char *value, void *to)
 	return false;
 }
 
+#define OPTION(member) offsetof(struct top, member)
+
 static const struct option_def options[] = {
-	{ "interval", 'i', "TIME", option_interval, offsetof(struct top, interval_ns),
+	{ "interval", 'i', "TIME", option_interval, OPTION(interval_ns),
 	  "time between two refreshes, by default 1s" },
-	{ "sort", 's', "COLUMN", option_sort, offsetof(struct top, view.sort),
+	{ "sort", 's', "COLUMN", option_sort, OPTION(view.sort),
 	  "rate (the default), bw, rtt, min_rtt, lost, remote, ..." },
-	{ "reverse", 0, NULL, option_flag, offsetof(struct top, view.reverse),
-	  "reverse the order" },
-	{ "filter", 'f', "FILTER", option_text, offsetof(struct top, filter),
+	{ "reverse", 0, NULL, option_flag, OPTION(view.reverse), "reverse the order" },
+	{ "filter", 'f', "FILTER", option_text, OPTION(filter),
 	  "show only these connections, until another filter is typed;\n"
 	  "the totals count all" },
-	{ "no-colour", 0, NULL, option_flag, offsetof(struct top, no_colour),
+	{ "no-colour", 0, NULL, option_flag, OPTION(no_colour),
 	  "no colours, like the environment variable NO_COLOR" },
-	{ "batch", 'b', NULL, option_flag, offsetof(struct top, batch),
-	  "print a block of text at each refresh" },
-	{ "json", 'j', NULL, option_flag, offsetof(struct top, json),
+	{ "batch", 'b', NULL, option_flag, OPTION(batch), "print a block of text at each refresh" },
+	{ "json", 'j', NULL, option_flag, OPTION(json),
 	  "print a JSON object for each connection and refresh" },
-	{ "count", 'n', "N", option_count, offsetof(struct top, count),
-	  "with --batch: end after N blocks" },
-	{ "width", 'w', "N", option_width, offsetof(struct top, width),
+	{ "count", 'n', "N", option_count, OPTION(count), "with --batch: end after N blocks" },
+	{ "width", 'w', "N", option_width, OPTION(width),
 	  "with --batch: show the columns for a screen this wide, not all" },
 	{},
 };
 
 static const struct option_group groups[] = {
 	{ options, 0 },
-	{ watch_options, offsetof(struct top, config) },
-	{ connection_options, offsetof(struct top, config) },
-	{ read_options, offsetof(struct top, config) },
+	{ watch_options, OPTION(config) },
+	{ connection_options, OPTION(config) },
+	{ read_options, OPTION(config) },
 	{},
 };
 
