@@ -39,8 +39,7 @@ extern const struct verb VERB_OF(snapshot), VERB_OF(why), VERB_OF(stream), VERB_
 	VERB_OF(top), VERB_OF(report), VERB_OF(experiment), VERB_OF(export);
 
 /*
- * Without memory these print so and end bbrmon. What watches for long and can do without what it
- * lacks calls calloc(3) itself.
+ * Without memory these print so and end bbrmon.
  */
 void *need(void *memory); /* returns it, if it is not NULL */
 void need_memory(bool has); /* for what says false if there is none */

@@ -5,6 +5,7 @@
 
 #include "conn_table.h"
 #include "event/event.h"
+#include "verbs.h"
 
 /* A snapshot may see a socket a moment before its first event is read, or after its last. */
 #define SNAPSHOT_SLACK_NS NS_PER_S
@@ -51,23 +52,8 @@ static void end_conn(struct conn_table *t, struct conn *c, __u64 time_ns)
 		free_history(t, c);
 }
 
-static bool grow(struct conn_table *t)
-{
-	__u32 size = t->size ? 2 * t->size : 64;
-	struct conn **all;
-
-	if (t->n < t->size)
-		return true;
-	all = realloc(t->all, size * sizeof(*all));
-	if (!all)
-		return false;
-	t->all = all;
-	t->size = size;
-	return true;
-}
-
 /* An earlier connection that still has the tuple has ended. */
-static bool index_tuple(struct conn_table *t, struct conn *c)
+static void index_tuple(struct conn_table *t, struct conn *c)
 {
 	struct conn *before = find_tuple(t, &c->by_tuple);
 
@@ -75,7 +61,7 @@ static bool index_tuple(struct conn_table *t, struct conn *c)
 		end_conn(t, before, c->e.time_ns);
 		conn_map_remove(&t->by_tuple, &before->by_tuple);
 	}
-	return conn_map_add(&t->by_tuple, &c->by_tuple);
+	need_memory(conn_map_add(&t->by_tuple, &c->by_tuple));
 }
 
 /* From now on events with this id belong to the row. */
@@ -83,8 +69,8 @@ static void index_id(struct conn_table *t, struct conn *c, const struct conn_key
 {
 	c->by_id = *id;
 	c->e.conn = id->conn;
-	if (id->conn && !conn_map_add(&t->by_id, &c->by_id))
-		t->no_memory = true; /* its next event makes another row */
+	if (id->conn)
+		need_memory(conn_map_add(&t->by_id, &c->by_id));
 }
 
 static struct conn *add(struct conn_table *t, const struct origin *origin,
@@ -97,24 +83,23 @@ static struct conn *add(struct conn_table *t, const struct origin *origin,
 		t->no_row++;
 		return NULL;
 	}
-	c = grow(t) ? calloc(1, sizeof(*c)) : NULL;
-	if (!c || !(c->e = *e, c->by_tuple = *tuple, index_tuple(t, c))) {
-		free(c);
-		t->no_memory = true;
-		return NULL;
-	}
+	c = allocate(1, sizeof(*c));
+	c->e = *e;
+	c->by_tuple = *tuple;
+	index_tuple(t, c);
 	index_id(t, c, id);
 	c->algorithm = origin->algorithm;
 	memcpy(c->name, tuple->name, sizeof(c->name));
 	if (t->n_histories < HISTORIES_MAX) {
-		c->history = calloc(1, sizeof(*c->history));
-		t->n_histories += !!c->history;
+		c->history = allocate(1, sizeof(*c->history));
+		t->n_histories++;
 	}
 	c->serial = ++t->next_serial;
 	c->first_ns = e->time_ns;
 	c->rate = c->delivery_bps = NAN;
 	c->rtt_us = BBR_RTT_NONE;
 	c->index = t->n;
+	t->all = with_room(t->all, t->n, sizeof(*t->all));
 	t->all[t->n++] = c;
 	return c;
 }

@@ -54,21 +54,20 @@ struct conn {
 	__u32 mark_delivered, mark_lost;
 	__u64 mark_retrans;
 
-	struct history *history; /* NULL: there were HISTORIES_MAX others, or no memory */
+	struct history *history; /* NULL: there were HISTORIES_MAX others */
 	__u32 index; /* in all[] */
 	__u32 generation; /* of the last snapshot that had it */
 };
 
 struct conn_table {
 	struct conn **all;
-	__u32 n, size;
+	__u32 n;
 	__u32 n_histories;
 	__u64 next_serial;
 	struct conn_map by_id, by_tuple;
 	/* of snapshots */
 	__u32 generation;
 	__u64 reading_ns, between_readings_ns;
-	bool no_memory; /* some connections are missing */
 	__u64 no_row; /* events of connections for which there was none of CONNS_MAX rows */
 };
 

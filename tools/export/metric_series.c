@@ -5,6 +5,7 @@
 
 #include "event/field.h"
 #include "metric_series.h"
+#include "verbs.h"
 
 const struct om_bounds rtt_bounds = {
 	.n = 10,
@@ -46,17 +47,14 @@ static int find_mode(const struct metric_series *s, const char *name)
 	return -1;
 }
 
-/* Without memory the modes are missing, as if they were unknown. */
 static void add_modes(struct metric_series *s, const struct algorithm *a)
 {
-	struct mode_counts *grown = realloc(s->modes, (s->n_modes + a->n_modes) * sizeof(*grown));
-
-	if (!grown)
-		return;
-	s->modes = grown;
-	for (int i = 0; i < a->n_modes; i++)
-		if (find_mode(s, a->modes[i].name) < 0)
-			s->modes[s->n_modes++] = (struct mode_counts){ .name = a->modes[i].name };
+	for (int i = 0; i < a->n_modes; i++) {
+		if (find_mode(s, a->modes[i].name) >= 0)
+			continue;
+		s->modes = with_room(s->modes, s->n_modes, sizeof(*s->modes));
+		s->modes[s->n_modes++] = (struct mode_counts){ .name = a->modes[i].name };
+	}
 }
 
 struct field_counts *metric_series_field(const struct metric_series *s, const struct field *f)
@@ -68,18 +66,12 @@ struct field_counts *metric_series_field(const struct metric_series *s, const st
 	return NULL;
 }
 
-/* Without memory a field is missing. */
 static void add_fields(struct metric_series *s, const struct algorithm *a)
 {
 	for (const struct field *f = a->fields; f < a->fields + a->n_fields; f++) {
-		struct field_counts *grown;
-
 		if ((!f->finding && !field_metric_bounds(f)) || metric_series_field(s, f))
 			continue;
-		grown = realloc(s->fields, (s->n_fields + 1) * sizeof(*grown));
-		if (!grown)
-			return;
-		s->fields = grown;
+		s->fields = with_room(s->fields, s->n_fields, sizeof(*s->fields));
 		s->fields[s->n_fields++] = (struct field_counts){ .field = f };
 	}
 }

@@ -143,7 +143,7 @@ struct metric_series *metric_series_get(struct metric_table *t, const struct alg
 
 /* Index of a mode of the algorithm in series->modes; -1: it is not known. */
 int metric_series_mode(const struct metric_series *s, const struct algorithm *a, unsigned int mode);
-/* The counts of a field; NULL: it has no metric, or there was no memory. */
+/* The counts of a field; NULL: the series has none. */
 struct field_counts *metric_series_field(const struct metric_series *s, const struct field *f);
 
 /*

@@ -174,7 +174,7 @@ static void add_difference(struct metric_series *s, const struct totals *from,
 	s->lost += to->lost - from->lost; /* modulo 2^32, as the kernel counts */
 }
 
-/* Counts a finding if the field has counts: without memory it has none. */
+/* Counts a finding, if the series has had an algorithm with this field. */
 static void count_finding(const struct tracked *c, const struct field *f)
 {
 	struct field_counts *counts = metric_series_field(c->series, f);

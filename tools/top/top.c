@@ -363,13 +363,9 @@ void top_header(const struct top *t, struct line *first, struct line *second, in
 	line_add(first, "events %llu", t->events);
 	if (t->has_sockets && sockets_unseen(&t->sockets))
 		line_add(first, "unseen users %u", sockets_unseen(&t->sockets));
-	if (t->table.no_memory)
-		line_add(first, "out of memory: connections are missing");
-
 	if (t->table.no_row)
 		line_add(first, "%llu events of more than %u connections not shown",
 			 t->table.no_row, CONNS_MAX);
-
 	line_add(second, "connections %u", totals.live);
 	line_add(second, "rate %s", rate);
 	for (__u32 i = 0; i < totals.n_modes; i++)

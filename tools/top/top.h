@@ -17,7 +17,7 @@
 
 struct view {
 	struct conn **rows;
-	size_t n, size;
+	size_t n;
 	enum column sort;
 	bool reverse;
 	struct filter filter; /* of the rows that are shown; the text "": all are */

@@ -210,6 +210,8 @@ int screen_open(bool colour)
 	tcgetattr(STDIN_FILENO, &termios_before);
 	if (can_show())
 		screen = newterm(NULL, stdout, stdin);
+	if (screen)
+		atexit(screen_close);
 	if (!screen) {
 		err("top: cannot use this terminal: TERM is %s",
 		    getenv("TERM") ? getenv("TERM") : "not set");
@@ -232,10 +234,13 @@ int screen_open(bool colour)
 
 void screen_close(void)
 {
+	if (!screen)
+		return;
 	for (size_t i = 0; i < N_DEADLY; i++)
 		sigaction(deadly[i], &actions_before[i], NULL);
 	endwin();
 	delscreen(screen);
+	screen = NULL;
 	release_stderr();
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/err.h"
 #include "top.h"
+#include "verbs.h"
 
 bool view_filter(struct view *v, const char *text, const struct known *known)
 {
@@ -72,18 +73,13 @@ static void follow(struct view *v)
 
 void view_build(struct view *v, const struct conn_table *t)
 {
-	if (t->n > v->size) {
-		struct conn **rows = realloc(v->rows, t->size * sizeof(*rows));
-
-		if (rows) {
-			v->rows = rows;
-			v->size = t->size;
-		}
-	}
 	v->n = 0;
-	for (__u32 i = 0; i < t->n && v->n < v->size; i++)
-		if (matches(v, t->all[i]))
-			v->rows[v->n++] = t->all[i];
+	for (__u32 i = 0; i < t->n; i++) {
+		if (!matches(v, t->all[i]))
+			continue;
+		v->rows = with_room(v->rows, v->n, sizeof(*v->rows));
+		v->rows[v->n++] = t->all[i];
+	}
 	if (v->n)
 		qsort_r(v->rows, v->n, sizeof(*v->rows), compare, v);
 	follow(v);
