@@ -168,6 +168,16 @@ static void release_stderr(void)
 		is_gone = true;
 }
 
+/* At exit(). Without curses, which may be what could not go on. */
+static void give_back(void)
+{
+	if (!screen)
+		return;
+	if (write(STDOUT_FILENO, way_out, strlen(way_out)) >= 0)
+		tcsetattr(STDIN_FILENO, TCSANOW, &termios_before);
+	release_stderr();
+}
+
 static void choose_colours(void)
 {
 	static const short colours[HUES] = {
@@ -211,7 +221,7 @@ int screen_open(bool colour)
 	if (can_show())
 		screen = newterm(NULL, stdout, stdin);
 	if (screen)
-		atexit(screen_close);
+		atexit(give_back);
 	if (!screen) {
 		err("top: cannot use this terminal: TERM is %s",
 		    getenv("TERM") ? getenv("TERM") : "not set");
@@ -234,8 +244,6 @@ int screen_open(bool colour)
 
 void screen_close(void)
 {
-	if (!screen)
-		return;
 	for (size_t i = 0; i < N_DEADLY; i++)
 		sigaction(deadly[i], &actions_before[i], NULL);
 	endwin();
