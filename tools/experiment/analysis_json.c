@@ -149,15 +149,15 @@ void analysis_print_json(FILE *out, const struct analysis *a)
 }
 
 /*
- * The page of an experiment: page/experiment.html with its parts filled in.
+ * The page of an experiment, from carried.S: page/experiment.html with its parts filled in. The
+ * first style is that of the reports.
  */
-
-/* From carried.S; the first style is that of the reports. */
 extern const char page_css[], page_css_end[];
 extern const char experiment_html[], experiment_html_end[];
 extern const char experiment_css[], experiment_css_end[], experiment_js[], experiment_js_end[];
 
 static const struct page_part parts[] = {
+	PAGE_PART(experiment_html),
 	PAGE_PART(page_css),
 	PAGE_PART(experiment_css),
 	PAGE_PART(experiment_js),
@@ -174,6 +174,5 @@ static void write_data(FILE *out, const void *analysis)
 
 void analysis_print_page(FILE *out, const struct analysis *a)
 {
-	page_write(out, experiment_html, experiment_html_end, parts,
-		   sizeof(parts) / sizeof(parts[0]), write_data, a);
+	page_write(out, parts, sizeof(parts) / sizeof(parts[0]), write_data, a);
 }

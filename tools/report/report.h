@@ -77,8 +77,8 @@ struct page_part {
 };
 #define PAGE_PART(name) { "@" #name "@", name, name##_end }
 
-/* "@data@" stands for what write_data() writes. */
-void page_write(FILE *out, const char *html, const char *html_end, const struct page_part *parts,
-		size_t n, void (*write_data)(FILE *out, const void *data), const void *data);
+/* The first part is the page. "@data@" stands for what write_data() writes. */
+void page_write(FILE *out, const struct page_part *parts, size_t n,
+		void (*write_data)(FILE *out, const void *data), const void *data);
 
 #endif

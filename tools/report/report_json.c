@@ -507,14 +507,14 @@ void report_write_json(FILE *out, const struct report *r)
 	json_end(&j);
 }
 
-void page_write(FILE *out, const char *html, const char *html_end, const struct page_part *parts,
-		size_t n, void (*write_data)(FILE *out, const void *data), const void *data)
+void page_write(FILE *out, const struct page_part *parts, size_t n,
+		void (*write_data)(FILE *out, const void *data), const void *data)
 {
 	static const char data_mark[] = "@data@";
-	const char *at = html;
+	const char *at = parts[0].begin;
 
-	while (at < html_end) {
-		size_t i = 0;
+	while (at < parts[0].end) {
+		size_t i = 1;
 
 		if (!strncmp(at, data_mark, strlen(data_mark))) {
 			write_data(out, data);
@@ -532,19 +532,16 @@ void page_write(FILE *out, const char *html, const char *html_end, const struct 
 	}
 }
 
-/*
- * The page of a report: page/page.html with its parts put in.
- */
-
-/* From carried.S. */
+/* The page of a report, from carried.S: page/page.html with its parts put in. */
 extern const char page_html[], page_html_end[], page_css[], page_css_end[], page_js[],
 	page_js_end[];
 extern const char plots_js[], plots_js_end[], dygraphs_js[], dygraphs_js_end[];
 extern const char dygraphs_css[], dygraphs_css_end[], dygraphs_licence[], dygraphs_licence_end[];
 
 static const struct page_part parts[] = {
-	PAGE_PART(page_css),	PAGE_PART(page_js),	 PAGE_PART(plots_js),
-	PAGE_PART(dygraphs_js), PAGE_PART(dygraphs_css), PAGE_PART(dygraphs_licence),
+	PAGE_PART(page_html),	     PAGE_PART(page_css),    PAGE_PART(page_js),
+	PAGE_PART(plots_js),	     PAGE_PART(dygraphs_js), PAGE_PART(dygraphs_css),
+	PAGE_PART(dygraphs_licence),
 };
 
 static void write_data(FILE *out, const void *report)
@@ -554,6 +551,5 @@ static void write_data(FILE *out, const void *report)
 
 void report_write_html(FILE *out, const struct report *r)
 {
-	page_write(out, page_html, page_html_end, parts, sizeof(parts) / sizeof(parts[0]),
-		   write_data, r);
+	page_write(out, parts, N(parts), write_data, r);
 }
