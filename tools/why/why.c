@@ -100,7 +100,7 @@ static void print_results(const struct asking *a, const struct why_results *r)
 			putchar('\n');
 		why_print_text(stdout, &r->list[i]);
 	}
-	if (r->idle && !a->json)
+	if (r->idle)
 		err("%u idle connection%s not shown; --idle shows them", r->idle,
 		    r->idle == 1 ? " is" : "s are");
 	if (!r->n && !r->idle)
@@ -268,13 +268,14 @@ static int run_verb(void *options, int argc, char **argv)
 }
 
 static const struct privileges_change changes[] = {
+	/* As for snapshot: /proc/PID/fd, which only its owner can list, and the paths of cgroups. */
+	{ "by", .more = EVERY_NETNS | FIND_CGROUPS },
 	{ "netns", .spares = EVERY_NETNS },
 	{ "read", .spares = PRIVILEGES_ALL, .may = READ_FILE },
 	{},
 };
 
-/* --by: the paths of cgroups, and /proc/PID/fd, which only its owner can list. */
-VERB(why, NEEDS(WATCH | EVERY_NETNS, .may = FIND_CGROUPS, .changes = changes), .args = "[FILTER]",
+VERB(why, NEEDS(WATCH | EVERY_NETNS, .changes = changes), .args = "[FILTER]",
      .brief = "say what limits each connection",
      .about = "Watches connections for some seconds and says what limited each of them, with its\n"
 	      "share of the time and what to do. Connections of any congestion control are shown;\n"
