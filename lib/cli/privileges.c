@@ -233,27 +233,21 @@ void privileges_print_option(const struct privileges *of_verb, const char *optio
 		printf("%s as well.\n", caps_text(text, change->more & ~of_verb->needs));
 }
 
-static void append(char buf[CAPS_TEXT_LEN], const char *s)
-{
-	size_t len = strlen(buf);
-
-	while (*s && len < CAPS_TEXT_LEN - 1)
-		buf[len++] = toupper((unsigned char)*s++);
-	buf[len] = 0;
-}
-
 const char *caps_text(char buf[CAPS_TEXT_LEN], __u64 caps)
 {
+	size_t len = 0;
+
 	buf[0] = 0;
-	for (cap_value_t cap = 0; cap < 64 && caps >> cap; cap++) {
+	for (cap_value_t cap = 0; cap < 64 && caps >> cap && len < CAPS_TEXT_LEN; cap++) {
 		char *name;
 
 		if (!(caps >> cap & 1))
 			continue;
-		name = cap_to_name(cap); /* in lower case */
-		if (buf[0])
-			append(buf, ", ");
-		append(buf, name ? name : "?");
+		name = cap_to_name(cap);
+		for (char *c = name; c && *c; c++)
+			*c = toupper((unsigned char)*c);
+		len += snprintf(buf + len, CAPS_TEXT_LEN - len, "%s%s", len ? ", " : "",
+				name ? name : "?");
 		cap_free(name);
 	}
 	return buf;
