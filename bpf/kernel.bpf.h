@@ -191,7 +191,7 @@ static inline u32 app_limited_of(const struct tcp_sock *tp, const struct bbr *b)
 	return tp->app_limited;
 }
 
-/* Is the stack in TCP_CA_Open, which is 0? ca_state_of() would take one shift more. */
+/* True if the stack is in TCP_CA_Open, which is 0. ca_state_of() would take one shift more. */
 static inline bool bbr_is_open(const struct bbr_sock *s)
 {
 	struct inet_connection_sock *icsk = (struct inet_connection_sock *)s->sk;

@@ -153,7 +153,7 @@ int output_close(FILE *out, const char *path)
 		failed = true;
 	if (!failed)
 		return EXIT_DONE;
-	/* Has the reader gone? An earlier write may have failed, so errno alone does not tell. */
+	/* The reader has gone. If an earlier write failed, errno does not show it. */
 	if (is_stdout && (errno == EPIPE || (poll(&fd, 1, 0) > 0 && fd.revents & POLLERR)))
 		return EXIT_DONE;
 	refuse(is_stdout ? NULL : path, strerror(errno ? errno : EIO));

@@ -113,7 +113,7 @@ static inline void bbr_enter_drain(struct bbr *b, struct bbr_sock *sk)
 	bbr_reset_congestion_signals(b, sk);
 }
 
-/* Has DRAIN lasted too long (drain_max_rounds)? Then other flows may be what keeps the queue up. */
+/* True if DRAIN has lasted too long (drain_max_rounds): other flows may keep the queue up. */
 static inline bool bbr_is_drain_overdue(struct bbr *b, const struct bbr_sock *sk)
 {
 	if (!OPTION(sk, drain_max_rounds) || !b->round_start)
@@ -124,7 +124,7 @@ static inline bool bbr_is_drain_overdue(struct bbr *b, const struct bbr_sock *sk
 	return false;
 }
 
-/* Is inflight down to the BDP? Without a queue it is, on the ACK that began DRAIN. */
+/* True if inflight is down to the BDP. Without a queue it is, on the ACK that began DRAIN. */
 static inline bool bbr_is_drained(const struct bbr *b, const struct bbr_sock *sk)
 {
 	return bbr_packets_in_net_at_edt(b, sk, IN(sk, inflight)) <=

@@ -99,7 +99,7 @@ enum common_option {
 
 extern const struct option_def common_options[];
 
-/* Does the verb have two words, and is this the first of them? */
+/* True if this is the first of a verb's two words. */
 bool verb_is_in_group(const struct verb *verb, const char *word);
 
 /* How many of these words, from the first on, are the verb's name; 0: they name another one. */

@@ -30,7 +30,7 @@ void kernel_types_forget(void);
  */
 int btf_member_offset(const struct btf *btf, __u32 type_id, const char *path, __u32 *offset);
 
-/* Does the kernel's struct of this name have such a member? No types: false. */
+/* True if the kernel's struct of this name has such a member. No types: false. */
 bool kernel_has_member(const char *type, const char *path);
 
 /*

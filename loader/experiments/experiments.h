@@ -48,8 +48,8 @@ bool experiment_duration_parse(const char *option, const char *text, __u64 least
 #define SCOPE_V4_BITS 96 /* of ::ffff:0:0/96 */
 
 /*
- * Is the first cgroup the second, or below it? Paths have no slash at the end; the root's may be
- * "/".
+ * True if the first cgroup is the second, or below it. Paths have no slash at the end; the root's
+ * may be "/".
  */
 bool cgroup_is_within(const char *path, const char *above);
 

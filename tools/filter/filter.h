@@ -209,10 +209,10 @@ struct watch_totals {
 	bool is_cut;
 };
 
-/* Is this name one of them? All are if there are none. */
+/* True if this name is one of them. Without names, all are. */
 bool names_have(const struct value_list *names, const char *name);
 
-/* Does the event, or the state of a connection, match the filter? */
+/* True if the event, or the state of a connection, matches the filter. */
 bool is_wanted(const struct watch_config *config, const struct origin *origin,
 	       const struct bbr_event *e);
 

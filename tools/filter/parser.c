@@ -269,7 +269,7 @@ static bool refuse_name(const struct expression *x, const char *why, const struc
 	return false;
 }
 
-/* Is it the mode, or the mode with one of its phases? Lists what it could be. */
+/* True if it is the mode, or the mode with one of its phases. Lists what it could be. */
 static bool is_mode(const char *value, const struct algorithm_mode *mode, struct name_list *names)
 {
 	char text[512];
@@ -302,7 +302,7 @@ static bool parse_mode(const struct expression *x, struct filter_node *node, con
 	return refuse_name(x, "not a mode", &names);
 }
 
-/* Is it one of these names? Lists them. NULL: it is not. */
+/* Returns which of these names it is, and lists them. NULL: none. */
 static const char *find_name(const char *value, const char *const *list, int n,
 			     struct name_list *names)
 {

@@ -356,7 +356,7 @@ static bool read_field(struct parser *p, struct field *f, const struct member **
 	return ok;
 }
 
-/* Does JSON have a member of this name already? Of two, nobody knows which one counts. */
+/* True if JSON already has a member of this name. Of two, it is unclear which one counts. */
 static bool is_taken(const struct algorithm *a, const char *key)
 {
 	static const char *const beside_fields[] = {

@@ -354,7 +354,7 @@ static bool get_algorithm(struct recording_chunk *c, struct cursor *in)
 	return true;
 }
 
-/* Is it a valid name? The terminal shows it. */
+/* True if it is a valid name, fit for a terminal. */
 static bool is_name(const __u8 *name, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

@@ -191,7 +191,7 @@ void recording_writer_totals(struct recording_writer *w, const struct watch_tota
 	w->now = *totals;
 }
 
-/* Must this chunk describe the algorithm? Each chunk does if `described` has no room for it. */
+/* True if this chunk must describe the algorithm: each does if `described` has no room for it. */
 static bool is_to_be_described(struct recording_writer *w, const struct layout *layout)
 {
 	unsigned int i = 0;

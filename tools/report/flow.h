@@ -74,7 +74,7 @@ void flows_note(struct flows *f, const struct origin *origin, const struct bbr_e
 void flows_choose(struct flows *f);
 void flows_free(struct flows *f);
 
-/* Has the connection ever sent payload? An end that only receives is a BBR socket, too. */
+/* True if the connection has ever sent payload. An end that only receives is a BBR socket, too. */
 bool flow_sends(const struct flow *flow);
 unsigned int flows_sending(const struct flows *f);
 

@@ -31,7 +31,7 @@ int event_source_open(struct event_source *s, const struct watch_config *config)
  */
 int event_source_poll(struct event_source *s, int wait_ms, bool *idle);
 
-/* Has the recording come to its end? The running system has none. */
+/* True if the recording has come to its end. The running system has none. */
 bool event_source_is_over(const struct event_source *s);
 
 /* The time of events now, as in event.time_ns: CLOCK_MONOTONIC of the machine they are from. */

@@ -117,7 +117,7 @@ static void add_member(struct json *j, const struct row_member *m, const struct 
 		json_add_null(j, m->key);
 }
 
-/* Is it in the line already? Mode and phase are from add_mode(). */
+/* True if it is in the line already. Mode and phase are from add_mode(). */
 static bool is_member(const struct field *f)
 {
 	if (is_phase(f) || !strcmp(f->key, "mode"))

@@ -195,8 +195,8 @@ static void choose_colours(void)
 }
 
 /*
- * Is the terminal's type known, and can it move the cursor? Checked before newterm(), which leaks
- * when it refuses a terminal.
+ * True if the terminal's type is known and can move the cursor. Check it before newterm(), which
+ * leaks when it refuses a terminal.
  */
 static bool can_show(void)
 {

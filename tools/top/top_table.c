@@ -387,7 +387,7 @@ static int needed(enum column column, struct conn *const *rows, size_t n_rows)
 	return widest;
 }
 
-/* Has any of these rows such a column? Without rows, the first algorithm counts. */
+/* True if any of these rows has such a column. Without rows, the first algorithm counts. */
 static bool has_own(struct column_def *def, struct conn *const *rows, size_t n_rows)
 {
 	if (!n_rows)

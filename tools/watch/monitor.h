@@ -33,7 +33,7 @@ struct probe {
 
 void probe_init(struct probe *p);
 
-/* Does the kernel have its own bbr now, built in or as a loaded module? */
+/* True if the kernel has its own bbr now, built in or as a loaded module. */
 bool probe_is_possible(const struct probe *p);
 
 /*

@@ -295,7 +295,7 @@ static void say_cpu(const struct why_cpu *cpu, struct text *t, struct text *numb
 	    (unsigned long long)cpu->squeezes, (unsigned long long)cpu->drops);
 }
 
-/* Is the RTT longer than one BBR alone would make it? */
+/* True if the RTT is longer than one BBR alone would make it. */
 static bool is_above_own(const struct why_window *w)
 {
 	return w->bw && w->last.cwnd_gain &&

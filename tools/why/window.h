@@ -100,10 +100,10 @@ double why_window_rate(const struct why_window *w);
 double why_window_loss(const struct why_window *w);
 /* The mean smoothed RTT in microseconds; 0: not known. */
 double why_window_rtt(const struct why_window *w);
-/* Did it send anything, or have something to send? */
+/* True if it sent nothing, and had nothing to send. */
 bool why_window_is_idle(const struct why_window *w);
 
-/* Is an RTT so far above the minimum that there is a queue on the path? */
+/* True if an RTT is so far above the minimum that there is a queue on the path. */
 bool why_is_queue(double rtt_us, double min_rtt_us);
 
 #endif

@@ -19,7 +19,7 @@ static inline void run_of_kind(struct replay *r, const struct bbr_params *params
 	replay_callback(r, params);
 }
 
-/* Was the ACK left to bbr_main()? Here replay_callback() then calls that. */
+/* True if bbr_main() gets the ACK. Here replay_callback() then calls that. */
 static inline bool is_left(const struct replay *r)
 {
 	(void)r;
