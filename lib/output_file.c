@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -86,6 +87,8 @@ int output_reach(const char *path, bool is_named)
 	if (fd < 0)
 		return EXIT_REFUSED;
 	*r = (struct reached){ path, fd, is_new };
+	if (r == reached)
+		atexit(output_forget); /* without memory the program ends anywhere */
 	return EXIT_DONE;
 }
 

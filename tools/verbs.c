@@ -11,31 +11,6 @@
 #include "output_file.h"
 #include "verbs.h"
 
-void need_memory(bool has)
-{
-	if (has)
-		return;
-	err("out of memory");
-	output_forget();
-	exit(EXIT_REFUSED);
-}
-
-void *need(void *memory)
-{
-	need_memory(memory);
-	return memory;
-}
-
-void *allocate(size_t n, size_t size)
-{
-	return need(calloc(n ? n : 1, size));
-}
-
-void *with_room(void *list, size_t n, size_t size)
-{
-	return n & (n - 1) ? list : need(reallocarray(list, n ? 2 * n : 1, size));
-}
-
 bool is_same_file(const char *a, const char *b)
 {
 	struct stat x, y;

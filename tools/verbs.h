@@ -38,15 +38,6 @@ void why_complete_by(const struct completion *c);
 extern const struct verb VERB_OF(snapshot), VERB_OF(why), VERB_OF(stream), VERB_OF(record),
 	VERB_OF(top), VERB_OF(report), VERB_OF(experiment), VERB_OF(export);
 
-/*
- * Without memory these print so and end bbrmon.
- */
-void *need(void *memory); /* returns it, if it is not NULL */
-void need_memory(bool has); /* for what says false if there is none */
-void *allocate(size_t n, size_t size); /* zeroed */
-/* The list of n elements with room for one more. It doubles whenever n is a power of two. */
-void *with_room(void *list, size_t n, size_t size);
-
 bool is_same_file(const char *a, const char *b); /* both are there, and one file */
 bool wants_colour(void); /* NO_COLOR is not set */
 bool is_reader_gone(int fd); /* has the reader of this pipe gone? */

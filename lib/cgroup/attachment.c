@@ -209,7 +209,7 @@ static int take(const struct sockops_prog *prog, void *data)
 		return applied;
 	if (list->n && !strcmp(list->at[list->n - 1].path, prog->cgroup))
 		return 0; /* only the first one of a cgroup counts */
-	list->at = mem_resize(list->at, list->n + 1, sizeof(*list->at));
+	list->at = mem_grow(list->at, list->n, sizeof(*list->at));
 	list->at[list->n] =
 		(struct attachment){ .path = mem_copy(prog->cgroup), .is_applied = applied };
 	memcpy(list->at[list->n++].name, attach.name, BBR_NAME_LEN);

@@ -93,27 +93,33 @@ bool err_is_verbose(void)
 	return libbpf_speaks;
 }
 
-static void *checked(void *memory)
+void mem_check(bool has)
 {
-	if (memory)
-		return memory;
+	if (has)
+		return;
 	err("out of memory");
 	exit(EXIT_REFUSED);
 }
 
-void *mem_new(size_t n, size_t size)
+void *mem_need(void *memory)
 {
-	return checked(calloc(n ? n : 1, size));
+	mem_check(memory);
+	return memory;
 }
 
-void *mem_resize(void *memory, size_t n, size_t size)
+void *mem_new(size_t n, size_t size)
 {
-	return checked(reallocarray(memory, n ? n : 1, size));
+	return mem_need(calloc(n ? n : 1, size));
+}
+
+void *mem_grow(void *list, size_t n, size_t size)
+{
+	return n & (n - 1) ? list : mem_need(reallocarray(list, n ? 2 * n : 1, size));
 }
 
 char *mem_copy(const char *text)
 {
-	return checked(strdup(text));
+	return mem_need(strdup(text));
 }
 
 char *mem_format(const char *fmt, ...)
@@ -125,5 +131,6 @@ char *mem_format(const char *fmt, ...)
 	va_start(args, fmt);
 	len = vasprintf(&text, fmt, args);
 	va_end(args);
-	return checked(len < 0 ? NULL : text);
+	mem_check(len >= 0);
+	return text;
 }

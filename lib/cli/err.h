@@ -46,8 +46,11 @@ bool err_is_verbose(void);
  * EXIT_REFUSED. To the kernel that is like a kill. So they are not for what is undone if it fails.
  */
 void *mem_new(size_t n, size_t size); /* all zeros */
-void *mem_resize(void *memory, size_t n, size_t size);
+/* The list of n elements with room for one more. It doubles whenever n is a power of two. */
+void *mem_grow(void *list, size_t n, size_t size);
 char *mem_copy(const char *text);
 char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void *mem_need(void *memory); /* returns it, if it is not NULL */
+void mem_check(bool has); /* for what says false if there is none */
 
 #endif

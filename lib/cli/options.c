@@ -536,7 +536,7 @@ bool option_append(UNUSED const char *option, const char *value, void *to)
 {
 	struct value_list *list = to;
 
-	list->arg = mem_resize(list->arg, list->n + 1, sizeof(*list->arg));
+	list->arg = mem_grow(list->arg, list->n, sizeof(*list->arg));
 	list->arg[list->n++] = value;
 	return true;
 }

@@ -101,10 +101,7 @@ void row_from_outcome(struct row *row, const struct experiment *e,
 
 void rows_add(struct rows *rows, const struct row *row)
 {
-	if (rows->n == rows->room) {
-		rows->room = rows->room ? 2 * rows->room : 1024;
-		rows->at = mem_resize(rows->at, rows->room, sizeof(*rows->at));
-	}
+	rows->at = mem_grow(rows->at, rows->n, sizeof(*rows->at));
 	rows->at[rows->n++] = *row;
 }
 

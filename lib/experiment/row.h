@@ -31,7 +31,7 @@ struct row {
 
 struct rows {
 	struct row *at;
-	size_t n, room;
+	size_t n;
 	/*
 	 * Which connections are still open when a block begins depends on the arm before: if it is
 	 * slow, the slow ones are. So what they do in the new block counts only if this is set.

@@ -198,7 +198,7 @@ static int take(const struct sockops_prog *prog, void *data)
 	struct list *list = data;
 	int error;
 
-	list->handle = mem_resize(list->handle, list->n + 1, sizeof(*list->handle));
+	list->handle = mem_grow(list->handle, list->n, sizeof(*list->handle));
 	error = open_handle(prog, &list->handle[list->n]);
 	if (!error)
 		list->n++;

@@ -34,7 +34,7 @@ static struct device_qdisc *entry_of(struct reading *r, int index)
 		return NULL;
 	if (q && !strcmp(q->device, device))
 		return q;
-	r->list = mem_resize(r->list, r->n + 1, sizeof(*r->list));
+	r->list = mem_grow(r->list, r->n, sizeof(*r->list));
 	q = &r->list[r->n++];
 	memset(q, 0, sizeof(*q));
 	strcpy(q->device, device);

@@ -65,7 +65,7 @@ static int add_to_list(const struct netns *ns, void *data)
 	}
 	d.map_id = known ? known->is.map_id : -1ll;
 	d.netns = mem_copy(ns->name);
-	list->entry = mem_resize(list->entry, list->n + 1, sizeof(d));
+	list->entry = mem_grow(list->entry, list->n, sizeof(d));
 	list->entry[list->n++] = d;
 	return EXIT_DONE;
 }
@@ -210,7 +210,7 @@ int default_notes(const struct instance *inst, struct default_note **list)
 	if (map < 0)
 		return map;
 	while (!error && !bpf_map_get_next_key(map, last, &inode)) {
-		*list = mem_resize(*list, n + 1, sizeof(**list));
+		*list = mem_grow(*list, n, sizeof(**list));
 		(*list)[n].inode = inode;
 		last = &(*list)[n].inode;
 		if (!bpf_map_lookup_elem(map, &inode, (*list)[n].previous)) {

@@ -10,7 +10,7 @@ static void *grow(void *array, size_t *n, size_t size)
 {
 	char **list = array;
 
-	*list = mem_resize(*list, *n + 1, size);
+	*list = mem_grow(*list, *n, size);
 	return memset(*list + (*n)++ * size, 0, size);
 }
 

@@ -18,7 +18,7 @@ static struct step *add_to(struct planning *p, struct step **list, size_t *n, en
 {
 	struct step *step;
 
-	*list = mem_resize(*list, *n + 1, sizeof(**list));
+	*list = mem_grow(*list, *n, sizeof(**list));
 	step = &(*list)[(*n)++];
 	*step = (struct step){
 		.kind = kind,

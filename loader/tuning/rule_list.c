@@ -245,7 +245,7 @@ int rule_list_insert(struct rule_list *rules, __u32 place_of_rule, const struct 
 		err("there are %d rules, the maximum", BBR_MAX_RULES);
 		return EXIT_REFUSED;
 	}
-	rules->rule = mem_resize(rules->rule, rules->n + 1, sizeof(*rule));
+	rules->rule = mem_grow(rules->rule, rules->n, sizeof(*rule));
 	rule_at = &rules->rule[place_of_rule];
 	memmove(rule_at + 1, rule_at, (rules->n++ - place_of_rule) * sizeof(*rule));
 	*rule_at = *rule;

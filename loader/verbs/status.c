@@ -245,7 +245,7 @@ static void list_defaults(void)
 	for (int i = 0; i < n; i++) {
 		if (!netns_is_unseen(&known[i]))
 			continue;
-		defaults = mem_resize(defaults, nr_defaults + 1, sizeof(*defaults));
+		defaults = mem_grow(defaults, nr_defaults, sizeof(*defaults));
 		defaults[nr_defaults] = (struct default_of){ .inode = known[i].inode,
 							     .map_id = known[i].is.map_id };
 		memcpy(defaults[nr_defaults++].name, known[i].is.name, sizeof(known[i].is.name));

@@ -5,7 +5,7 @@
 
 #include "conn_table.h"
 #include "event/event.h"
-#include "verbs.h"
+#include "cli/err.h"
 
 /* A snapshot may see a socket a moment before its first event is read, or after its last. */
 #define SNAPSHOT_SLACK_NS NS_PER_S
@@ -61,7 +61,7 @@ static void index_tuple(struct conn_table *t, struct conn *c)
 		end_conn(t, before, c->e.time_ns);
 		conn_map_remove(&t->by_tuple, &before->by_tuple);
 	}
-	need_memory(conn_map_add(&t->by_tuple, &c->by_tuple));
+	mem_check(conn_map_add(&t->by_tuple, &c->by_tuple));
 }
 
 /* From now on events with this id belong to the row. */
@@ -70,7 +70,7 @@ static void index_id(struct conn_table *t, struct conn *c, const struct conn_key
 	c->by_id = *id;
 	c->e.conn = id->conn;
 	if (id->conn)
-		need_memory(conn_map_add(&t->by_id, &c->by_id));
+		mem_check(conn_map_add(&t->by_id, &c->by_id));
 }
 
 static struct conn *add(struct conn_table *t, const struct origin *origin,
@@ -83,7 +83,7 @@ static struct conn *add(struct conn_table *t, const struct origin *origin,
 		t->no_row++;
 		return NULL;
 	}
-	c = allocate(1, sizeof(*c));
+	c = mem_new(1, sizeof(*c));
 	c->e = *e;
 	c->by_tuple = *tuple;
 	index_tuple(t, c);
@@ -91,7 +91,7 @@ static struct conn *add(struct conn_table *t, const struct origin *origin,
 	c->algorithm = origin->algorithm;
 	memcpy(c->name, tuple->name, sizeof(c->name));
 	if (t->n_histories < HISTORIES_MAX) {
-		c->history = allocate(1, sizeof(*c->history));
+		c->history = mem_new(1, sizeof(*c->history));
 		t->n_histories++;
 	}
 	c->serial = ++t->next_serial;
@@ -99,7 +99,7 @@ static struct conn *add(struct conn_table *t, const struct origin *origin,
 	c->rate = c->delivery_bps = NAN;
 	c->rtt_us = BBR_RTT_NONE;
 	c->index = t->n;
-	t->all = with_room(t->all, t->n, sizeof(*t->all));
+	t->all = mem_grow(t->all, t->n, sizeof(*t->all));
 	t->all[t->n++] = c;
 	return c;
 }

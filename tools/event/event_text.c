@@ -10,7 +10,7 @@
 #include "cli/units.h"
 #include "event.h"
 #include "field.h"
-#include "verbs.h"
+#include "cli/err.h"
 
 #define RED "\033[31m"
 #define GREEN "\033[32m"
@@ -68,8 +68,8 @@ static const struct text_plan *text_plan(const struct algorithm *a)
 	for (plan = plans; plan; plan = plan->next)
 		if (plan->algorithm == a)
 			return plan;
-	plan = allocate(1,
-			sizeof(*plan) + (a->n_fields + n_common_fields) * sizeof(plan->fields[0]));
+	plan = mem_new(1,
+		       sizeof(*plan) + (a->n_fields + n_common_fields) * sizeof(plan->fields[0]));
 	plan->algorithm = a;
 	add_to_plan(plan, a->fields, a->n_fields);
 	add_to_plan(plan, common_fields, n_common_fields);

@@ -4,7 +4,7 @@
 
 #include "experiment/observation.h"
 #include "study.h"
-#include "verbs.h"
+#include "cli/err.h"
 
 static int by_number(const void *a, const void *b)
 {
@@ -44,8 +44,8 @@ void analyse(struct analysis *a, struct study *s)
 	int arms = s->experiment.arms;
 
 	*a = (struct analysis){ .study = s };
-	a->comparison = allocate(arms * (1 + SIZE_CLASSES) * n_metrics, sizeof(*a->comparison));
-	a->curve = allocate(arms * n_quantities, sizeof(*a->curve));
+	a->comparison = mem_new(arms * (1 + SIZE_CLASSES) * n_metrics, sizeof(*a->comparison));
+	a->curve = mem_new(arms * n_quantities, sizeof(*a->curve));
 	if (s->rows.n)
 		qsort(s->rows.at, s->rows.n, sizeof(*s->rows.at), by_number);
 	for (size_t i = 0; i < s->rows.n; i++) {

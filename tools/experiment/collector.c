@@ -5,7 +5,6 @@
 #include "cli/err.h"
 #include "kernel/clock.h"
 #include "study.h"
-#include "verbs.h"
 
 /* What was found in a place of the ring. */
 struct place {
@@ -49,8 +48,8 @@ void collector_take(struct collector *c, struct study *s, struct experiment_hand
 	*c = (struct collector){ .handle = *handle };
 	*handle = (struct experiment_handle){};
 	s->experiment = c->handle.config;
-	s->cgroup = need(strdup(c->handle.path));
-	c->places = allocate(s->experiment.outcomes, sizeof(*c->places));
+	s->cgroup = mem_copy(c->handle.path);
+	c->places = mem_new(s->experiment.outcomes, sizeof(*c->places));
 }
 
 int collector_open(struct collector *c, struct study *s, const char *name)

@@ -7,7 +7,6 @@
 #include "experiment/guard.h"
 #include "experiment/study.h"
 #include "metrics.h"
-#include "verbs.h"
 
 #define ROWS_MAX 200000 /* that guards are judged by */
 
@@ -108,7 +107,7 @@ static void add(struct experiments *x, struct experiment_handle *handle)
 {
 	struct exported_experiment *added;
 
-	x->at = with_room(x->at, x->n, sizeof(*x->at));
+	x->at = mem_grow(x->at, x->n, sizeof(*x->at));
 	added = &x->at[x->n++];
 	*added = (struct exported_experiment){ .is_running = true };
 	collector_take(&added->collector, &added->study, handle);

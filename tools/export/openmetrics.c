@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "metric_series.h"
-#include "verbs.h"
+#include "cli/err.h"
 
 #define NUMBER_LEN 32
 
@@ -140,7 +140,7 @@ const char *labels_value(const struct labels *l, int index)
 
 int labels_index(struct labels *l, const char *value)
 {
-	char *clean = need(strdup(value));
+	char *clean = mem_copy(value);
 	int index = 0;
 
 	for (char *c = clean; *c; c++)

@@ -7,6 +7,7 @@
 #include "filter/filter.h"
 #include "kernel/rule_lookup.h"
 #include "metrics.h"
+#include "cli/err.h"
 #include "verbs.h"
 
 #define NUMBER_LEN 16
@@ -54,7 +55,7 @@ int rule_counts_begin(struct rule_counts *r, const struct value_list *names)
 	n = instance_list(&r->instances);
 	if (n < 0)
 		return n;
-	r->rules = allocate(n, sizeof(*r->rules));
+	r->rules = mem_new(n, sizeof(*r->rules));
 	for (int i = 0; i < n; i++) {
 		if (!names_have(names, r->instances[i].name))
 			continue;

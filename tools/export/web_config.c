@@ -15,7 +15,6 @@
 
 #include "cli/err.h"
 #include "kernel/clock.h"
-#include "verbs.h"
 #include "web_config.h"
 
 #define FILE_MAX (1 << 20)
@@ -69,7 +68,7 @@ static bool read_all(struct web_file *file, int fd, size_t size)
 
 	if (size > FILE_MAX)
 		return refuse_file(file, "it is larger than 1 MiB");
-	file->text = allocate(1, size + 2);
+	file->text = mem_new(1, size + 2);
 	while ((got = read(fd, file->text + n, size + 1 - n)) > 0)
 		n += got;
 	if (got < 0)
@@ -172,9 +171,9 @@ static bool read_path(struct reader *r, const yaml_node_t *key, const yaml_node_
 
 	if (!is_text(value))
 		return refuse(r, value, "%s must be the name of a file", name);
-	need_memory(asprintf(&file->path, "%.*s%s",
-			     *text(value) == '/' || !slash ? 0 : (int)(slash + 1 - config), config,
-			     text(value)) >= 0);
+	mem_check(asprintf(&file->path, "%.*s%s",
+			   *text(value) == '/' || !slash ? 0 : (int)(slash + 1 - config), config,
+			   text(value)) >= 0);
 	return true;
 }
 
@@ -261,9 +260,9 @@ static bool read_user(struct reader *r, const yaml_node_t *key, const yaml_node_
 	fault = is_text(value) ? find_fault(text(value)) : "must have a hash of its password";
 	if (fault) /* the hash itself is a secret */
 		return refuse(r, value, "the password of user %s %s", text(key), fault);
-	w->users = with_room(w->users, w->n_users, sizeof(*w->users));
+	w->users = mem_grow(w->users, w->n_users, sizeof(*w->users));
 	w->users[w->n_users++] =
-		(struct web_user){ need(strdup(text(key))), need(strdup(text(value))), NULL };
+		(struct web_user){ mem_copy(text(key)), mem_copy(text(value)), NULL };
 	return true;
 }
 
@@ -361,8 +360,8 @@ int web_config_read(struct web_config *w, const char *path)
 	bool done;
 
 	*w = (struct web_config){ .min_version = '2', .max_version = '3' };
-	config->path = need(strdup(path));
-	need_memory(yaml_parser_initialize(&parser));
+	config->path = mem_copy(path);
+	mem_check(yaml_parser_initialize(&parser));
 	done = read_file(config, true);
 	if (done) {
 		yaml_parser_set_input_string(&parser, (unsigned char *)config->text,

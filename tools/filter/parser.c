@@ -22,7 +22,6 @@
 #include "cli/err.h"
 #include "cli/units.h"
 #include "filter.h"
-#include "verbs.h"
 
 #define VALUE_LEN 256
 
@@ -810,7 +809,7 @@ bool filter_parse_words(struct filter *f, int n, char **words, const struct filt
 
 	for (int i = 0; i < n; i++)
 		len += strlen(words[i]) + 1;
-	text = allocate(len, 1);
+	text = mem_new(len, 1);
 	for (int i = 0; i < n; i++)
 		at += sprintf(text + at, "%s%s", i ? " " : "", words[i]);
 	is_parsed = filter_parse(f, text, system, known);

@@ -6,7 +6,7 @@
 #include "bpf_bbr/abi.h"
 #include "event/field.h"
 #include "layout.h"
-#include "verbs.h"
+#include "cli/err.h"
 
 #define TEXT_MAX 255
 #define MAX_FIELDS 1024
@@ -142,7 +142,7 @@ struct parser {
 
 static void *new_block(struct parser *p, size_t n, size_t size)
 {
-	struct block *b = allocate(1, sizeof(*b) + n * size);
+	struct block *b = mem_new(1, sizeof(*b) + n * size);
 
 	b->next = p->blocks;
 	p->blocks = b;

@@ -5,7 +5,7 @@
 #include <zlib.h>
 
 #include "layout.h"
-#include "verbs.h"
+#include "cli/err.h"
 
 #define WIDTH(member) sizeof(((struct bbr_event *)0)->member)
 #define MEMBER(name, member, net) \
@@ -130,10 +130,10 @@ static struct layout *layouts;
 
 static struct layout *new_layout(size_t description_size)
 {
-	struct layout *l = allocate(1, sizeof(*l));
+	struct layout *l = mem_new(1, sizeof(*l));
 
-	l->members = allocate(LAYOUT_MEMBERS, sizeof(*l->members));
-	l->description = allocate(1, description_size);
+	l->members = mem_new(LAYOUT_MEMBERS, sizeof(*l->members));
+	l->description = mem_new(1, description_size);
 	return l;
 }
 

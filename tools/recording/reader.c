@@ -26,10 +26,11 @@ void recording_read_fd(struct recording_reader *r, int fd, const char *name)
 	memset(r, 0, sizeof(*r));
 	r->fd = fd;
 	r->name = name;
-	r->buffer = need(malloc(RECORDING_BUFFER)); /* zeroing it takes longer than a small file */
-	r->raw = need(malloc(RECORDING_SIZE_MAX));
-	r->chunk = allocate(1, sizeof(*r->chunk));
-	need_memory(!inflateInit2(&r->inflate, -MAX_WBITS));
+	r->buffer =
+		mem_need(malloc(RECORDING_BUFFER)); /* zeroing it takes longer than a small file */
+	r->raw = mem_need(malloc(RECORDING_SIZE_MAX));
+	r->chunk = mem_new(1, sizeof(*r->chunk));
+	mem_check(!inflateInit2(&r->inflate, -MAX_WBITS));
 	privileges_narrow(0); /* anybody may have written what is read from here on */
 }
 
@@ -244,7 +245,7 @@ static bool inflate_chunk(struct recording_reader *r, size_t size)
 	r->inflate.next_out = r->raw;
 	r->inflate.avail_out = r->head.raw_size;
 	result = inflate(&r->inflate, Z_SYNC_FLUSH);
-	need_memory(result != Z_MEM_ERROR); /* it makes its window when it first needs one */
+	mem_check(result != Z_MEM_ERROR); /* it makes its window when it first needs one */
 	r->raw_start = 0;
 	r->raw_end = r->inflate.total_out;
 	return r->is_cut || (result == Z_STREAM_END && r->raw_end == r->head.raw_size);

@@ -12,7 +12,6 @@
 #include "layout/layout.h"
 #include "reader.h"
 #include "replay.h"
-#include "verbs.h"
 
 #define OPEN_WAIT_MS 500
 #define BATCH 256 /* events handed on in a call, */
@@ -42,7 +41,7 @@ static bool is_due(struct replay *p, const struct origin *origin, const struct b
 		p->said_many = true;
 	}
 	if (!s)
-		s = need(conn_map_new(&p->sampled, &key, sizeof(*s)));
+		s = mem_need(conn_map_new(&p->sampled, &key, sizeof(*s)));
 	s->time_ns = e->time_ns;
 	return true;
 }
@@ -269,7 +268,7 @@ __s64 run_clocks_epoch_ns(struct run_clocks *c, const struct recording_run *run)
 	for (unsigned int i = c->n; i-- > 0;)
 		if (c->all[i].id == run->id)
 			return c->all[i].epoch_ns;
-	c->all = with_room(c->all, c->n, sizeof(*c->all));
+	c->all = mem_grow(c->all, c->n, sizeof(*c->all));
 	added = &c->all[c->n];
 	added->id = run->id;
 	memcpy(added->boot_id, run->boot_id, sizeof(added->boot_id));

@@ -7,7 +7,6 @@
 #include "cli/err.h"
 #include "kernel/clock.h"
 #include "layout/layout.h"
-#include "verbs.h"
 #include "writer.h"
 
 /* Between two readings of both clocks their offset changes by less, unless one was set. */
@@ -16,10 +15,9 @@
 
 struct recording_writer *recording_writer_new(void)
 {
-	struct recording_writer *w = allocate(1, sizeof(*w));
+	struct recording_writer *w = mem_new(1, sizeof(*w));
 
-	need_memory(
-		!deflateInit2(&w->deflate, LEVEL, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY));
+	mem_check(!deflateInit2(&w->deflate, LEVEL, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY));
 	return w;
 }
 

@@ -5,7 +5,7 @@
 #include "event/event.h"
 #include "event/field.h"
 #include "flow_series.h"
-#include "verbs.h"
+#include "cli/err.h"
 
 /* The first ones on a light page are Okabe and Ito's, which colour-blind people can tell apart. */
 const struct colour_look colours[COLOURS] = {
@@ -168,7 +168,7 @@ void curves_init(struct curves *c, const struct algorithm *a)
 	unsigned int fields[LANES] = { [LANE_INFLIGHT] = 1 }; /* BDP has the first colour */
 
 	*c = (struct curves){ .algorithm = a };
-	c->curve = allocate(N(common) + a->n_fields, sizeof(*c->curve));
+	c->curve = mem_new(N(common) + a->n_fields, sizeof(*c->curve));
 	add_common(c);
 	for (int i = 0; i < a->n_fields; i++)
 		if (a->fields[i].lane && !has_curve(c, a->fields[i].key))

@@ -7,7 +7,7 @@
 #include "event/field.h"
 #include "flow.h"
 #include "kernel/clock.h"
-#include "verbs.h"
+#include "cli/err.h"
 
 struct flow *flows_find(const struct flows *f, const struct origin *origin,
 			const struct bbr_event *e)
@@ -20,15 +20,15 @@ struct flow *flows_find(const struct flows *f, const struct origin *origin,
 static struct flow *add(struct flows *f, const struct origin *origin, const struct bbr_event *e)
 {
 	const struct conn_key key = conn_key_of(origin, e);
-	struct flow *flow = need(conn_map_new(&f->by_key, &key, sizeof(*flow)));
+	struct flow *flow = mem_need(conn_map_new(&f->by_key, &key, sizeof(*flow)));
 
 	flow->algorithm = origin->algorithm;
 	strcpy(flow->instance, origin->name);
 	flow->is_kernel = origin->is_kernel;
 	flow->first = flow->last = *e;
 	flow->min_rtt_us = BBR_RTT_NONE;
-	flow->mode_ns = allocate(origin->algorithm->n_modes, sizeof(*flow->mode_ns));
-	f->flow = with_room(f->flow, f->n_all, sizeof(*f->flow));
+	flow->mode_ns = mem_new(origin->algorithm->n_modes, sizeof(*flow->mode_ns));
+	f->flow = mem_grow(f->flow, f->n_all, sizeof(*f->flow));
 	f->flow[f->n_all++] = flow;
 	return flow;
 }
@@ -191,7 +191,7 @@ static void reach(struct percentiles *p, __u32 bucket)
 
 	if (p->n_buckets && lowest == p->lowest && end == p->lowest + p->n_buckets)
 		return;
-	counts = allocate(end - lowest, sizeof(*counts));
+	counts = mem_new(end - lowest, sizeof(*counts));
 	if (p->n_buckets)
 		memcpy(counts + (p->lowest - lowest), p->counts, p->n_buckets * sizeof(*counts));
 	free(p->counts);

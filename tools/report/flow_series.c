@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "flow_series.h"
-#include "verbs.h"
+#include "cli/err.h"
 
 /* The cells of a row: its time, then the values. */
 static size_t width_of(const struct flow_series *s)
@@ -29,7 +29,7 @@ __s64 flow_series_value(const struct flow_series *s, size_t row, unsigned int cu
 
 struct flow_series *flow_series_new(const struct algorithm *a, size_t max)
 {
-	struct flow_series *s = allocate(1, sizeof(*s));
+	struct flow_series *s = mem_new(1, sizeof(*s));
 	size_t least;
 
 	curves_init(&s->curves, a);
@@ -98,7 +98,7 @@ static void thin(struct flow_series *s, bool *keep)
 /* Thins what has come since the last time, too. If that is not enough, doubles the intervals. */
 static void make_room_by_thinning(struct flow_series *s)
 {
-	bool *keep = allocate(s->n, sizeof(*keep));
+	bool *keep = mem_new(s->n, sizeof(*keep));
 	__u64 span = flow_series_time_ns(s, s->n - 1) - flow_series_time_ns(s, 0);
 
 	if (!s->interval_ns)
@@ -117,7 +117,7 @@ void flow_series_add(struct flow_series *s, const struct bbr_event *e)
 
 	if (s->n == s->max)
 		make_room_by_thinning(s);
-	s->rows = with_room(s->rows, s->n, width_of(s) * sizeof(*s->rows));
+	s->rows = mem_grow(s->rows, s->n, width_of(s) * sizeof(*s->rows));
 	row = row_of(s, s->n);
 	row[0] = e->time_ns;
 	for (unsigned int curve = 0; curve < s->curves.n; curve++)
@@ -130,7 +130,7 @@ void flow_series_add(struct flow_series *s, const struct bbr_event *e)
 
 void flow_series_finish(struct flow_series *s)
 {
-	bool *keep = allocate(s->n, sizeof(*keep));
+	bool *keep = mem_new(s->n, sizeof(*keep));
 
 	if (s->interval_ns)
 		thin(s, keep);
@@ -196,7 +196,7 @@ static double highest_of(const struct flow_series *s, unsigned int curve)
 
 double flow_series_rate_top(const struct flow_series *s)
 {
-	struct weighted *list = allocate(s->n, sizeof(*list));
+	struct weighted *list = mem_new(s->n, sizeof(*list));
 	double usual = 0, highest = 0;
 
 	for (unsigned int curve = 0; curve < s->curves.n; curve++) {

@@ -4,18 +4,18 @@
 #include <string.h>
 
 #include "flow.h"
-#include "verbs.h"
+#include "cli/err.h"
 
 void rate_shares_init(struct rate_shares *r, const struct flows *flows)
 {
 	memset(r, 0, sizeof(*r));
 	r->start_ns = flows->start_ns;
 	r->interval_ns = (flows->end_ns - flows->start_ns) / RATE_INTERVALS + 1;
-	r->share = allocate(flows->n, sizeof(*r->share));
+	r->share = mem_new(flows->n, sizeof(*r->share));
 	r->n_flows = flows->n;
 	for (unsigned int i = 0; i < flows->n; i++)
 		if (flows->flow[i]->series)
-			r->share[i].bytes = allocate(RATE_INTERVALS, sizeof(*r->share[i].bytes));
+			r->share[i].bytes = mem_new(RATE_INTERVALS, sizeof(*r->share[i].bytes));
 }
 
 static int interval_of(const struct rate_shares *r, __u64 time_ns)

@@ -141,7 +141,7 @@ static int by_size(const void *a, const void *b)
 static void choose_flows(struct reading *r)
 {
 	struct flows *flows = &r->report.flows;
-	struct flow **chosen = allocate(flows->n, sizeof(*chosen));
+	struct flow **chosen = mem_new(flows->n, sizeof(*chosen));
 	unsigned int n = flows->n < r->max_flows ? flows->n : r->max_flows;
 
 	memcpy(chosen, flows->flow, flows->n * sizeof(*chosen));
@@ -234,7 +234,7 @@ static int make_report(struct reading *r, int n, char **filter)
 	if (!r->report.points)
 		r->report.points = r->svg && !r->out ? POINTS_FIGURE : POINTS_DEFAULT;
 	if (!r->out && !r->svg) {
-		beside = allocate(strlen(r->report.file) + sizeof(".html"), 1);
+		beside = mem_new(strlen(r->report.file) + sizeof(".html"), 1);
 		r->out = strcat(strcpy(beside, r->report.file), ".html");
 	}
 	if (r->svg && r->out && !strcmp(r->svg, "-") && !strcmp(r->out, "-")) {

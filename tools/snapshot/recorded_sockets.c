@@ -6,7 +6,6 @@
 
 #include "cli/err.h"
 #include "snapshot.h"
-#include "verbs.h"
 
 struct connection {
 	struct conn_key key; /* the first member: a key in the map is its connection */
@@ -39,7 +38,7 @@ static const struct origin *keep_origin(struct recorded *r, const struct origin 
 	}
 	if (r->n_origins == RECORDED_ORIGINS_MAX)
 		return NULL;
-	k = allocate(1, sizeof(*k));
+	k = mem_new(1, sizeof(*k));
 	r->n_origins++;
 	k->origin = *origin;
 	k->next = r->origins;
@@ -88,7 +87,7 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 		return true;
 	}
 	if (!c)
-		c = need(conn_map_new(&r->live, &key, sizeof(*c)));
+		c = mem_need(conn_map_new(&r->live, &key, sizeof(*c)));
 	c->origin = origin;
 	c->last = *e;
 	return true;

@@ -209,7 +209,7 @@ static void prepare(struct taking *t)
 	/* Connections of our own namespace do not show it. With --netns or --read, none does. */
 	if (!t->netns && !t->read && !stat(NETNS_OWN, &st))
 		t->style.own_netns = st.st_ino;
-	t->is_seen = allocate(t->names.n, sizeof(*t->is_seen));
+	t->is_seen = mem_new(t->names.n, sizeof(*t->is_seen));
 	if (t->processes) {
 		owners_read(&t->owners);
 		t->style.owners = &t->owners;
@@ -258,7 +258,7 @@ static int find_in_netns(const struct netns *ns, void *data)
 	unsigned int index = if_nametoindex(search->name);
 
 	if (index) {
-		search->list = with_room(search->list, search->n, sizeof(*search->list));
+		search->list = mem_grow(search->list, search->n, sizeof(*search->list));
 		search->list[search->n++] = (struct filter_device){ ns->inode, index };
 	}
 	return EXIT_DONE;
@@ -277,7 +277,7 @@ static bool find_device(void *ctx, const char *option, const char *name,
 	unsigned long index = strtoul(name, &end, 10);
 
 	if (t->read || (isdigit((unsigned char)name[0]) && !*end && index <= ~0u)) {
-		search.list = allocate(1, sizeof(*search.list));
+		search.list = mem_new(1, sizeof(*search.list));
 		search.list[search.n++] = (struct filter_device){ 0, index };
 	} else {
 		netns_visit_all(t->netns, find_in_netns, &search);

@@ -13,7 +13,7 @@
 
 #include "cgroup/cgroup.h"
 #include "snapshot.h"
-#include "verbs.h"
+#include "cli/err.h"
 
 /* The inode of a link to "socket:[1234]"; false if it is to something else. */
 static bool socket_inode(int dir, const char *name, __u64 *inode)
@@ -38,7 +38,7 @@ static void read_files(struct owners *o, __u32 pid, DIR *fds)
 		if (!isdigit((unsigned char)e->d_name[0]) ||
 		    !socket_inode(dirfd(fds), e->d_name, &inode))
 			continue;
-		o->list = with_room(o->list, o->n, sizeof(*o->list));
+		o->list = mem_grow(o->list, o->n, sizeof(*o->list));
 		o->list[o->n++] =
 			(struct owner){ inode, pid, strtoul(e->d_name, NULL, 10), .name = "" };
 	}
@@ -143,10 +143,10 @@ const char *cgroup_paths_get(struct cgroup_paths *paths, __u64 id)
 
 	if (!known) {
 		cgroup_path(id, path, sizeof(path));
-		e = allocate(1, sizeof(*e) + strlen(path) + 1);
+		e = mem_new(1, sizeof(*e) + strlen(path) + 1);
 		e->id = id;
 		strcpy(e->path, path);
-		known = need(tsearch(e, &paths->found, compare));
+		known = mem_need(tsearch(e, &paths->found, compare));
 	}
 	return (*known)->path[0] ? (*known)->path : NULL;
 }

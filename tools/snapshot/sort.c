@@ -9,7 +9,6 @@
 #include "cli/err.h"
 #include "event/field.h"
 #include "snapshot.h"
-#include "verbs.h"
 
 #define NONE (~0ull) /* not known: after all others, whichever way they are sorted */
 #define IF(has, value) ((has) ? (__u64)(value) : NONE)
@@ -211,17 +210,17 @@ static int compare(const void *a, const void *b, void *ctx)
 
 void kept_add(struct kept_snapshots *kept, const struct snapshot *c)
 {
-	kept->list = with_room(kept->list, kept->n, sizeof(*kept->list));
+	kept->list = mem_grow(kept->list, kept->n, sizeof(*kept->list));
 	kept->list[kept->n++] = (struct kept_snapshot){ c->origin, *c->state };
 }
 
 __u32 *kept_sort(const struct kept_snapshots *kept, const struct sort_order *order)
 {
 	struct sorting sorting = { kept, order, NULL };
-	__u32 *indexes = allocate(kept->n, sizeof(*indexes));
+	__u32 *indexes = mem_new(kept->n, sizeof(*indexes));
 	size_t n = order->n;
 
-	sorting.numbers = allocate(kept->n * n, sizeof(*sorting.numbers));
+	sorting.numbers = mem_new(kept->n * n, sizeof(*sorting.numbers));
 	for (size_t i = 0; i < kept->n; i++) {
 		indexes[i] = i;
 		for (size_t k = 0; k < n; k++)

@@ -6,7 +6,7 @@
 #include "cli/units.h"
 #include "event/event.h"
 #include "snapshot.h"
-#include "verbs.h"
+#include "cli/err.h"
 
 struct summary_line {
 	char name[BBR_NAME_LEN];
@@ -25,7 +25,7 @@ static struct summary_line *find_or_add(struct summary *s, const struct summary_
 		    !strcmp(s->lines[i].name, key->name) &&
 		    !strcmp(s->lines[i].profile, key->profile))
 			return &s->lines[i];
-	s->lines = with_room(s->lines, s->n, sizeof(*s->lines));
+	s->lines = mem_grow(s->lines, s->n, sizeof(*s->lines));
 	s->lines[s->n] = *key;
 	return &s->lines[s->n++];
 }

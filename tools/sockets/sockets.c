@@ -14,7 +14,6 @@
 #include "bpf_calls.h"
 #include "kernel/netns.h"
 #include "sockets.h"
-#include "verbs.h"
 
 #define BUFFER_SIZE (64 << 10) /* the kernel hands out 32 KiB at a time */
 #define LOG_SIZE (1 << 20)
@@ -117,8 +116,8 @@ int sockets_open(struct sockets *s)
 
 	memset(s, 0, sizeof(*s));
 	s->kernel_bbr = (struct origin){ .name = KERNEL_BBR, .is_kernel = true };
-	s->programs = allocate(n_algorithms, sizeof(*s->programs));
-	s->buffer = allocate(1, BUFFER_SIZE);
+	s->programs = mem_new(n_algorithms, sizeof(*s->programs));
+	s->buffer = mem_new(1, BUFFER_SIZE);
 	ret = load_first(s);
 	if (ret)
 		sockets_close(s);
@@ -142,7 +141,7 @@ static int add_instance(struct sockets *s, const struct instance *inst)
 	if (fd < 0)
 		return fd;
 	if (!known) {
-		s->instances = with_room(s->instances, s->n_instances, sizeof(*s->instances));
+		s->instances = mem_grow(s->instances, s->n_instances, sizeof(*s->instances));
 		known = &s->instances[s->n_instances++];
 		memset(known, 0, sizeof(*known));
 		known->origin.id = inst->map_id;

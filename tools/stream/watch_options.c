@@ -157,7 +157,7 @@ int watch_filter(struct watch_config *config, int n, char **words)
 		config->ring_size = RING_SIZE_DEFAULT;
 	if (!request->is_sampling_given && !request->interval_ns)
 		request->sampling = BBR_SAMPLE_ROUND;
-	config->filter = allocate(1, sizeof(*config->filter));
+	config->filter = mem_new(1, sizeof(*config->filter));
 	if (!make_filter(config, n, words))
 		return EXIT_USAGE;
 	if (config->filter->root < 0) {

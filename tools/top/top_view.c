@@ -5,7 +5,6 @@
 
 #include "cli/err.h"
 #include "top.h"
-#include "verbs.h"
 
 bool view_filter(struct view *v, const char *text, const struct known *known)
 {
@@ -77,7 +76,7 @@ void view_build(struct view *v, const struct conn_table *t)
 	for (__u32 i = 0; i < t->n; i++) {
 		if (!matches(v, t->all[i]))
 			continue;
-		v->rows = with_room(v->rows, v->n, sizeof(*v->rows));
+		v->rows = mem_grow(v->rows, v->n, sizeof(*v->rows));
 		v->rows[v->n++] = t->all[i];
 	}
 	if (v->n)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "connection.h"
-#include "verbs.h"
+#include "cli/err.h"
 
 struct why_connection *why_connection_get(struct why_connections *c, const struct conn_key *key)
 {
@@ -11,9 +11,9 @@ struct why_connection *why_connection_get(struct why_connections *c, const struc
 
 	if (found)
 		return found;
-	found = need(conn_map_new(&c->map, key, sizeof(*found)));
+	found = mem_need(conn_map_new(&c->map, key, sizeof(*found)));
 	why_window_begin(&found->window);
-	c->list = with_room(c->list, c->n, sizeof(*c->list));
+	c->list = mem_grow(c->list, c->n, sizeof(*c->list));
 	c->list[c->n++] = found;
 	return found;
 }
