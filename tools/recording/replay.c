@@ -66,12 +66,14 @@ static bool is_ack_wanted(struct replay *p, const struct origin *origin, const s
 
 static bool is_shown(struct replay *p, const struct origin *origin, const struct bbr_event *e)
 {
-	const struct conn_key key = conn_key_of(origin, e);
+	struct conn_key key;
 
 	if (!is_wanted(p->config, origin, e))
 		return false;
-	if (e->kind == BBR_EV_END)
+	if (e->kind == BBR_EV_END) {
+		key = conn_key_of(origin, e);
 		conn_map_drop(&p->sampled, &key);
+	}
 	if (e->kind != BBR_EV_ACK)
 		return true;
 	p->acks++;
