@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/err.h"
 #include "kernel/clock.h"
 #include "kernel_counts.h"
 
@@ -53,7 +54,7 @@ void cpu_times_of(struct cpu_times *times, unsigned int n, FILE *stat, FILE *sof
 	read_softnet(times, n, softnet);
 }
 
-bool cpus_read(struct cpus *c)
+void cpus_read(struct cpus *c)
 {
 	struct cpu_times **to = c->first ? &c->last : &c->first;
 	FILE *stat, *softnet;
@@ -61,9 +62,7 @@ bool cpus_read(struct cpus *c)
 	if (!c->n)
 		c->n = sysconf(_SC_NPROCESSORS_CONF);
 	if (!*to)
-		*to = malloc(c->n * sizeof(**to));
-	if (!*to)
-		return false;
+		*to = mem_new(c->n, sizeof(**to));
 	*(to == &c->first ? &c->first_ns : &c->last_ns) = now_ns();
 	stat = fopen("/proc/stat", "re");
 	softnet = fopen("/proc/net/softnet_stat", "re");
@@ -72,7 +71,6 @@ bool cpus_read(struct cpus *c)
 		fclose(stat);
 	if (softnet)
 		fclose(softnet);
-	return true;
 }
 
 struct why_cpu cpus_of(const struct cpus *c, __u32 cpu)

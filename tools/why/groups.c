@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/err.h"
 #include "address.h"
 #include "cli/text.h"
 #include "groups.h"
@@ -39,21 +40,16 @@ static unsigned int prefix_of(__u32 prefix[4], const __u32 addr[4])
 	return len;
 }
 
-static bool add_neighbour(void **tree, const struct why_connection *c)
+static void add_neighbour(void **tree, const struct why_connection *c)
 {
-	struct neighbourhood *made = calloc(1, sizeof(*made)), **found;
+	struct neighbourhood *made = mem_new(1, sizeof(*made)), **found;
 
-	if (!made)
-		return false;
 	prefix_of(made->prefix, c->raddr);
-	found = tsearch(made, tree, compare_prefix);
-	if (!found || *found != made)
+	found = mem_need(tsearch(made, tree, compare_prefix));
+	if (*found != made)
 		free(made);
-	if (!found)
-		return false;
 	(*found)->all.n++;
 	(*found)->all.rate += why_window_rate(&c->window);
-	return true;
 }
 
 static struct why_neighbours neighbours_of(void *const *tree, const struct why_connection *c)
@@ -97,20 +93,17 @@ static void judge(struct why_result *to, const struct why_connection *c, const s
 	why_judge(&c->window, &to->cpu, &others, &to->answer);
 }
 
-bool why_results_make(struct why_results *r, const struct why_connections *c,
+void why_results_make(struct why_results *r, const struct why_connections *c,
 		      const struct cpus *cpus, bool with_idle)
 {
 	void *tree = NULL;
-	bool is_done = true;
 
 	memset(r, 0, sizeof(*r));
-	r->list = malloc((c->n + 1) * sizeof(*r->list));
-	if (!r->list)
-		return false;
-	for (size_t i = 0; i < c->n && is_done; i++)
+	r->list = mem_new(c->n, sizeof(*r->list));
+	for (size_t i = 0; i < c->n; i++)
 		if (is_readable(c->list[i]) && !why_window_is_idle(&c->list[i]->window))
-			is_done = add_neighbour(&tree, c->list[i]);
-	for (size_t i = 0; i < c->n && is_done; i++) {
+			add_neighbour(&tree, c->list[i]);
+	for (size_t i = 0; i < c->n; i++) {
 		bool is_idle = why_window_is_idle(&c->list[i]->window);
 
 		if (!c->list[i]->is_wanted || !is_readable(c->list[i]))
@@ -121,9 +114,6 @@ bool why_results_make(struct why_results *r, const struct why_connections *c,
 	}
 	tdestroy(tree, free);
 	qsort(r->list, r->n, sizeof(*r->list), by_rate);
-	if (!is_done)
-		why_results_free(r);
-	return is_done;
 }
 
 void why_results_free(struct why_results *r)
@@ -212,7 +202,6 @@ static void add_result(struct why_group *g, const struct why_result *r)
 	}
 }
 
-/* NULL: no memory. */
 static struct why_group *find_or_add(void **tree, char *label, size_t *n)
 {
 	struct why_group key = { .label = label }, **found, *made;
@@ -220,15 +209,9 @@ static struct why_group *find_or_add(void **tree, char *label, size_t *n)
 	found = tfind(&key, tree, compare_label);
 	if (found)
 		return *found;
-	made = calloc(1, sizeof(*made));
-	if (!made)
-		return NULL;
-	made->label = strdup(label);
-	if (!made->label || !tsearch(made, tree, compare_label)) {
-		free(made->label);
-		free(made);
-		return NULL;
-	}
+	made = mem_new(1, sizeof(*made));
+	made->label = mem_copy(label);
+	mem_need(tsearch(made, tree, compare_label));
 	++*n;
 	return made;
 }
@@ -241,39 +224,22 @@ static void take_out(const void *node, VISIT order, void *ctx)
 		g->list[g->n++] = **(struct why_group *const *)node;
 }
 
-static void free_group(void *group)
-{
-	free(((struct why_group *)group)->label);
-	free(group);
-}
-
-bool why_groups_make(struct why_groups *g, const struct why_results *r, enum why_by by,
+void why_groups_make(struct why_groups *g, const struct why_results *r, enum why_by by,
 		     const struct owners *owners, struct cgroup_paths *cgroups)
 {
 	char label[PATH_MAX];
-	bool is_done = true;
 	void *tree = NULL;
 	size_t n = 0;
 
 	memset(g, 0, sizeof(*g));
-	for (size_t i = 0; i < r->n && is_done; i++) {
-		struct why_group *found;
-
+	for (size_t i = 0; i < r->n; i++) {
 		label_of(label, r->list[i].connection, by, owners, cgroups);
-		found = find_or_add(&tree, label, &n);
-		is_done = found;
-		if (found)
-			add_result(found, &r->list[i]);
+		add_result(find_or_add(&tree, label, &n), &r->list[i]);
 	}
-	g->list = is_done ? malloc((n + 1) * sizeof(*g->list)) : NULL;
-	if (!g->list) {
-		tdestroy(tree, free_group);
-		return false;
-	}
+	g->list = mem_new(n, sizeof(*g->list));
 	twalk_r(tree, take_out, g);
 	tdestroy(tree, free); /* the list has the labels */
 	qsort(g->list, g->n, sizeof(*g->list), by_group_rate);
-	return true;
 }
 
 void why_groups_free(struct why_groups *g)

@@ -45,9 +45,9 @@ struct why_results {
 
 /*
  * Judges those connections that matched and were read twice; idle ones only if with_idle. cpus is
- * NULL with a recording. False: no memory.
+ * NULL with a recording.
  */
-bool why_results_make(struct why_results *r, const struct why_connections *c,
+void why_results_make(struct why_results *r, const struct why_connections *c,
 		      const struct cpus *cpus, bool with_idle);
 void why_results_free(struct why_results *r);
 
@@ -56,8 +56,8 @@ struct why_groups {
 	size_t n;
 };
 
-/* Sums results, which must have the idle ones. False: no memory. */
-bool why_groups_make(struct why_groups *g, const struct why_results *r, enum why_by by,
+/* Sums results, which must have the idle ones. */
+void why_groups_make(struct why_groups *g, const struct why_results *r, enum why_by by,
 		     const struct owners *owners, struct cgroup_paths *cgroups);
 void why_groups_free(struct why_groups *g);
 

@@ -48,13 +48,12 @@ static int load(struct why_bpf **program, char *log)
 /* Loads it again, for the kernel's reasons. */
 static void explain(void)
 {
-	char *log = calloc(1, LOG_SIZE);
+	char *log = mem_new(1, LOG_SIZE);
 	struct why_bpf *program = NULL;
 
-	if (log && !load(&program, log))
+	if (!load(&program, log))
 		why_bpf__destroy(program);
-	if (log)
-		note("%s", log);
+	note("%s", log);
 	free(log);
 }
 
@@ -63,8 +62,8 @@ int kernel_counts_open(struct kernel_counts *k)
 	int error;
 
 	memset(k, 0, sizeof(*k));
-	k->buffer = malloc(BUFFER_SIZE);
-	error = k->buffer ? load(&k->program, NULL) : -ENOMEM;
+	k->buffer = mem_new(1, BUFFER_SIZE);
+	error = load(&k->program, NULL);
 	if (!error)
 		return EXIT_DONE;
 	explain();

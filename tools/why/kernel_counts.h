@@ -43,8 +43,8 @@ struct cpus {
 	__u64 first_ns, last_ns;
 };
 
-/* False: no memory. What cannot be read is not known. */
-bool cpus_read(struct cpus *c);
+/* What cannot be read is not known. */
+void cpus_read(struct cpus *c);
 struct why_cpu cpus_of(const struct cpus *c, __u32 cpu);
 void cpus_free(struct cpus *c);
 

@@ -27,9 +27,7 @@ static struct why_connection *find_or_add(struct live *l, __u64 cookie)
 	struct conn_key key = conn_key_of_id(0, cookie);
 	struct why_connection *c = why_connection_get(l->connections, &key);
 
-	if (c)
-		c->cookie = cookie;
-	l->no_memory |= !c;
+	c->cookie = cookie;
 	return c;
 }
 
@@ -40,8 +38,6 @@ static bool take_bbr(void *ctx, const struct origin *origin, const struct bbr_sn
 	struct why_connection *c = find_or_add(l, snap->cookie);
 	const char *profile;
 
-	if (!c)
-		return false;
 	why_reading_of_event(&c->of_bbr, origin->algorithm, &snap->event);
 	profile = origin_profile(origin, &snap->event);
 	if (profile) {
@@ -106,8 +102,6 @@ static bool take_counts(void *ctx, const struct why_socket *s)
 	struct why_connection *c = find_or_add(l, s->cookie);
 	struct why_reading r;
 
-	if (!c)
-		return false;
 	memcpy(c->name, s->name, sizeof(c->name));
 	memcpy(c->laddr, s->laddr, sizeof(c->laddr));
 	memcpy(c->raddr, s->raddr, sizeof(c->raddr));
@@ -127,12 +121,6 @@ static bool take_counts(void *ctx, const struct why_socket *s)
 	return !is_interrupted();
 }
 
-static int no_memory(void)
-{
-	err("why: %s", strerror(ENOMEM));
-	return EXIT_REFUSED;
-}
-
 static int read_once(struct live *l)
 {
 	int ret;
@@ -141,7 +129,7 @@ static int read_once(struct live *l)
 	ret = sockets_read(&l->sockets, l->netns, take_bbr, l);
 	if (!ret && !is_interrupted())
 		ret = kernel_counts_read(&l->counts, l->netns, take_counts, l);
-	return l->no_memory ? no_memory() : ret;
+	return ret;
 }
 
 /* Waits, but not until a signal has been noticed. */
@@ -217,12 +205,12 @@ int live_read(struct live *l)
 	l->hz = kernel_hz();
 	srandom(now_ns());
 	ret = kernel_counts_open(&l->counts);
-	if (!ret && !cpus_read(&l->cpus))
-		ret = no_memory();
-	if (!ret)
+	if (!ret) {
+		cpus_read(&l->cpus);
 		ret = follow(l);
-	if (!ret && !cpus_read(&l->cpus))
-		ret = no_memory();
+	}
+	if (!ret)
+		cpus_read(&l->cpus);
 	l->has_unseen = !l->netns && l->sockets.has_unseen_netns && find_unseen(l);
 	kernel_counts_close(&l->counts);
 	sockets_close(&l->sockets);

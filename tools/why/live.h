@@ -23,7 +23,6 @@ struct live {
 	struct profile_bounds bounds;
 	__u32 hz;
 	unsigned int round; /* of the present reading, from 1 */
-	bool no_memory;
 	bool has_unseen; /* some of these are in namespaces that cannot be found from here */
 };
 

@@ -9,6 +9,7 @@
 
 #include <sys/mman.h>
 
+#include "cli/err.h"
 #include "connection.h"
 #include "event/event.h"
 #include "event/field.h"
@@ -178,16 +179,14 @@ static void map_params(struct bounded_instance *b, const struct instance *inst)
 	b->mapped = size;
 }
 
-/* NULL: no memory. An instance that cannot be read is added, too, so that it is tried once. */
+/* An instance that cannot be read is added, too, so that it is tried once. */
 static struct bounded_instance *add_instance(struct profile_bounds *b, __u32 map_id)
 {
-	struct bounded_instance *grown = realloc(b->list, (b->n + 1) * sizeof(*grown)), *added;
+	struct bounded_instance *added;
 	struct instance *list;
 	int n;
 
-	if (!grown)
-		return NULL;
-	b->list = grown;
+	b->list = mem_grow(b->list, b->n, sizeof(*b->list));
 	added = &b->list[b->n++];
 	*added = (struct bounded_instance){ .map_id = map_id };
 	n = instance_list_alive(&list);
@@ -209,7 +208,7 @@ __u64 profile_bound(struct profile_bounds *b, __u32 map_id, unsigned int profile
 			found = &b->list[i];
 	if (!found)
 		found = add_instance(b, map_id);
-	if (!found || !found->params || profile >= BBR_PROFILES)
+	if (!found->params || profile >= BBR_PROFILES)
 		return WHY_NO_RATE;
 	bank = 2 * profile + (found->params->gen[profile] & 1);
 	n = found->params_size;

@@ -43,9 +43,7 @@ static struct why_connection *find_or_add(struct recorded_why *to, const struct 
 		to->left_out++;
 		return NULL;
 	}
-	c = why_connection_get(to->connections, &key);
-	to->no_memory |= !c;
-	return c;
+	return why_connection_get(to->connections, &key);
 }
 
 /* A run of the recorder did not see the connections of the one before. */
@@ -81,7 +79,7 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 		return !is_interrupted();
 	c = find_or_add(r->to, origin, e);
 	if (!c)
-		return !r->to->no_memory;
+		return true;
 	note_ends(c, origin, e);
 	c->is_wanted |= filter_matches(r->to->filter, origin, e, NULL);
 	why_reading_of_event(&reading, origin->algorithm, e);
@@ -103,13 +101,9 @@ int recorded_why_read(struct recorded_why *to)
 
 	if (ret)
 		return ret;
-	while (!ret && !to->no_memory && !is_interrupted() && !event_source_is_over(&r.source))
+	while (!ret && !is_interrupted() && !event_source_is_over(&r.source))
 		ret = event_source_poll(&r.source, 0, &idle);
 	event_source_close(&r.source);
-	if (to->no_memory) {
-		err("cannot read the recording: %s", strerror(ENOMEM));
-		return EXIT_REFUSED;
-	}
 	if (to->left_out)
 		err("%llu events are left out: they are of more than %u connections", to->left_out,
 		    WHY_CONNECTIONS_MAX);

@@ -18,7 +18,7 @@ struct recorded_why {
 
 	__u64 run; /* of the connections in the map */
 	__u64 start_ns; /* the first event of this run */
-	bool has_run, no_memory;
+	bool has_run;
 	__u64 left_out; /* events of more connections than that */
 };
 

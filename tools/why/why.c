@@ -39,12 +39,6 @@ struct asking {
 	struct cgroup_paths cgroups;
 };
 
-static int no_memory(void)
-{
-	err("why: %s", strerror(ENOMEM));
-	return EXIT_REFUSED;
-}
-
 static int read_live(struct asking *a)
 {
 	struct live l = {
@@ -111,8 +105,7 @@ static int print_groups(struct asking *a, const struct why_results *r)
 {
 	struct why_groups g;
 
-	if (!why_groups_make(&g, r, a->by, &a->owners, &a->cgroups))
-		return no_memory();
+	why_groups_make(&g, r, a->by, &a->owners, &a->cgroups);
 	for (size_t i = 0; i < g.n; i++) {
 		if (a->json) {
 			why_print_group_json(stdout, &g.list[i], why_by_names[a->by - 1]);
@@ -133,9 +126,7 @@ static int answer(struct asking *a)
 	struct why_results r;
 	int ret = EXIT_DONE;
 
-	if (!why_results_make(&r, &a->connections, a->read ? NULL : &a->cpus,
-			      a->with_idle || a->by))
-		return no_memory();
+	why_results_make(&r, &a->connections, a->read ? NULL : &a->cpus, a->with_idle || a->by);
 	if (a->by)
 		ret = print_groups(a, &r);
 	else
