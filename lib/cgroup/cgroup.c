@@ -62,11 +62,22 @@ static bool handle_of(const char *path, __u64 *id)
 	return true;
 }
 
+/* Its path without links; NULL: it is no cgroup. */
+static char *real_path(const char *path)
+{
+	char *real;
+
+	errno = 0;
+	real = is_cgroup(path) ? realpath(path, NULL) : NULL;
+	mem_check(real || errno != ENOMEM);
+	return real;
+}
+
 int cgroup_find(const char *option, const char *path, char **found)
 {
 	char *mount, *full;
 
-	*found = path[0] == '/' && is_cgroup(path) ? realpath(path, NULL) : NULL;
+	*found = path[0] == '/' ? real_path(path) : NULL;
 	if (*found)
 		return EXIT_DONE;
 	mount = cgroup_mount();
@@ -76,8 +87,8 @@ int cgroup_find(const char *option, const char *path, char **found)
 		return EXIT_REFUSED;
 	}
 	full = path[0] ? mem_format("%s/%s", mount, path) : NULL;
-	if (full && is_cgroup(full))
-		*found = realpath(full, NULL);
+	if (full)
+		*found = real_path(full);
 	free(full);
 	if (!*found) {
 		err("%s %s: no such cgroup", option, path);
