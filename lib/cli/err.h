@@ -46,7 +46,10 @@ bool err_is_verbose(void);
  * EXIT_REFUSED. To the kernel that is like a kill. So they are not for what is undone if it fails.
  */
 void *mem_new(size_t n, size_t size); /* all zeros */
-/* The list of n elements with room for one more. It doubles whenever n is a power of two. */
+/*
+ * The list of n elements with room for one more. It doubles whenever n is a power of two, so a list
+ * that grows must have grown so from its beginning.
+ */
 void *mem_grow(void *list, size_t n, size_t size);
 char *mem_copy(const char *text);
 char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -24,10 +24,12 @@ int rule_list_try_read(const struct instance *inst, struct rule_list *rules)
 	struct rule_lookup lookup;
 	int error = rule_lookup_open(&lookup, inst);
 
-	*rules = (struct rule_list){ .rule = mem_new(lookup.n, sizeof(*rules->rule)) };
+	*rules = (struct rule_list){ .rule = mem_new(1, sizeof(*rules->rule)) };
 	for (; !error && rules->n < lookup.n; rules->n++) {
-		struct bbr_rule *rule = &rules->rule[rules->n];
+		struct bbr_rule *rule;
 
+		rules->rule = mem_grow(rules->rule, rules->n, sizeof(*rule));
+		rule = &rules->rule[rules->n];
 		error = rule_lookup_get(&lookup, rules->n, rule);
 		/* Could bbrctl have written it? Any profile will do: see tuning_rule_profile(). */
 		if (error == -ENOENT ||
