@@ -209,8 +209,8 @@ static int by_kind(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-int plan_make(const struct machine *wanted, const struct machine *found, const char *only,
-	      bool prune, struct plan *plan)
+void plan_make(const struct machine *wanted, const struct machine *found, const char *only,
+	       bool prune, struct plan *plan)
 {
 	struct planning p = {
 		.wanted = wanted, .found = found, .only = only, .prune = prune, .plan = plan
@@ -222,7 +222,6 @@ int plan_make(const struct machine *wanted, const struct machine *found, const c
 	plan_attachments(&p);
 	if (plan->n)
 		qsort(plan->step, plan->n, sizeof(*plan->step), by_kind);
-	return EXIT_DONE;
 }
 
 void plan_free(struct plan *plan)

@@ -54,11 +54,10 @@ struct plan {
 
 /*
  * Makes the steps; none if all is as wanted. They point into both machines. only: steps of this
- * instance; NULL: of all. prune: also what no apply made is taken away. The caller frees the plan
- * in any case.
+ * instance; NULL: of all. prune: also what no apply made is taken away.
  */
-int plan_make(const struct machine *wanted, const struct machine *found, const char *only,
-	      bool prune, struct plan *plan);
+void plan_make(const struct machine *wanted, const struct machine *found, const char *only,
+	       bool prune, struct plan *plan);
 void plan_free(struct plan *plan);
 
 /* Prints a line or more: what was done, or what is not as it should be. */

@@ -124,9 +124,10 @@ static int apply(struct applying *a)
 {
 	int ret = machine_kernel_read(a->only, &a->found);
 
-	if (!ret)
-		ret = plan_make(&a->wanted, &a->found, a->only, a->prune, &a->plan);
-	if (!ret && !only_looks(a->opt))
+	if (ret)
+		return ret;
+	plan_make(&a->wanted, &a->found, a->only, a->prune, &a->plan);
+	if (!only_looks(a->opt))
 		ret = change(a);
 	if (ret)
 		return ret;

@@ -65,7 +65,7 @@ static void read_back(bool all)
 	assert_int_equal(machine_file_read(path, NULL, &wanted), EXIT_DONE);
 	unlink(path);
 	plan_free(&plan);
-	assert_int_equal(plan_make(&wanted, &found, NULL, false, &plan), EXIT_DONE);
+	plan_make(&wanted, &found, NULL, false, &plan);
 }
 
 static struct machine_instance *add_all(void)
@@ -129,7 +129,7 @@ static void what_is_printed_is_read_back(void **state)
 	assert_int_equal(plan.n, 0);
 	add_rule(&found.instance[1], htons(1), 0);
 	plan_free(&plan);
-	assert_int_equal(plan_make(&wanted, &found, NULL, false, &plan), EXIT_DONE);
+	plan_make(&wanted, &found, NULL, false, &plan);
 	assert_int_equal(plan.n, 1);
 }
 
