@@ -322,38 +322,29 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 	if (!IN(sk, has_flight))
 		bbr_check_app_limited(sk, rs);
 	b->in_order = bbr_can_be_in_order(sk) && more && rs->delivered >= 0 && !rs->is_retrans &&
-		      !marked && !ack->flight.lost && !IN(sk, sacked_out) && bbr_is_open(sk);
+		      !marked && !ack->flight.lost && !IN(sk, sacked_out) &&
+		      IN(sk, ca_state) == TCP_CA_Open;
 	bbr_note_sends(sk, b->in_order ? bbr_is_round_due(b, sk, rs) : bbr_is_send_due(b, sk, rs));
 }
 
-/*
- * A general ACK. Behind its two ways the verifier explores one path, whatever led there: that halves
- * its work for cong_control.
- */
-static inline void bbr_estimate_general(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
-					struct bbr_ack *ack)
-{
-	if (b->in_order && rs->delivered >= 0 && bbr_stays_in_order(b, sk, rs))
-		bbr_estimate_in_order(b, sk, rs, ack);
-	else
-		bbr_estimate_by_history(b, sk, rs, ack);
-	ack->acks_tlp = unknown_to_verifier(ack->acks_tlp, IN(sk, delivered));
-	ack->flight.tx_in_flight = unknown_to_verifier(ack->flight.tx_in_flight, IN(sk, delivered));
-}
-
-/*
- * The entrance: fills *ack with what an ACK reports. A regular ACK is in order in TCP_CA_Open, and
- * only there (bbr_kind()).
- */
+/* The entrance: fills *ack with what an ACK reports. */
 static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
 				    struct bbr_ack *ack)
 {
-	if (bbr_is_general(sk))
-		bbr_estimate_general(b, sk, rs, ack);
-	else if (bbr_is_fast(sk) || bbr_is_open(sk))
+	if (bbr_is_fast(sk) || (b->in_order && rs->delivered >= 0 && bbr_stays_in_order(b, sk, rs)))
 		bbr_estimate_in_order(b, sk, rs, ack);
-	else
+	else if (!bbr_is_general(sk))
 		bbr_estimate_lossy(b, sk, rs, ack);
+	else
+		bbr_estimate_by_history(b, sk, rs, ack);
+	if (!bbr_is_general(sk))
+		return;
+	/*
+	 * From here on the verifier explores one path, whatever led here: that halves its work for
+	 * cong_control.
+	 */
+	ack->acks_tlp = unknown_to_verifier(ack->acks_tlp, IN(sk, delivered));
+	ack->flight.tx_in_flight = unknown_to_verifier(ack->flight.tx_in_flight, IN(sk, delivered));
 }
 
 /* A timeout: what was in flight is lost, and what follows are retransmissions. */
