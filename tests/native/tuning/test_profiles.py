@@ -224,7 +224,6 @@ GOOD = {
     "BOM": b"\xef\xbb\xbf[a]\nbw_win = 11\n",
     "BOM and comment": b"\xef\xbb\xbf# x\n[a]\nbw_win = 11\n",
     "texts": "[a]\nabout = =[];# \xc3\xa4 %s%n\nneeds =\nbw_win = 11\n",
-    "the last counts": "[a]\nbw_win = 12\nbw_win = 11\n",
     "long comment": "[a]\nabout = " + "x" * 180 + "\nbw_win = 11\n",
 }
 
@@ -246,6 +245,7 @@ BROKEN = {
     "no equals": ("[a]\nbw_win\n", "KEY = VALUE", 2),
     "no section": ("bw_win = 11\n[a]\n", "follow the [NAME]", 1),
     "twice": ("[a]\nbw_win = 11\n[b]\n[a]\nbw_win = 12\n", "twice", 4),
+    "a key twice": ("[b]\nbw_win = 11\n[a]\nbw_win = 11\n\nbw_win = 11\n", "twice", 6),
     "section without end": ("[a\nbw_win = 11\n", "SECTION", 1),
     "section without name": ("[]\n[a]\nbw_win = 11\n", "SECTION", 1),
     "more behind the section": ("[a] bw_win = 11\n", "SECTION", 1),
