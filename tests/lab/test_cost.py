@@ -2,6 +2,7 @@
 """What bpf_bbr costs must not grow unnoticed: counts of instructions, the same on any host. If the code
 becomes cheaper, lower the limits.
 """
+import json
 import pytest
 
 from cost import compilers, cost
@@ -68,7 +69,9 @@ def test_all_callbacks_with_their_trampolines(figures):
     callbacks = figures["all_callbacks"]["bpf_bbr"]
     assert callbacks["all"] <= 2.6 * callbacks["kernels_all"]
     assert callbacks["min_tso_segs"]["instructions"] <= 22 and callbacks["sndbuf_expand"]["instructions"] <= 11
-    assert all(110 < callbacks[name]["trampoline"] < 130 for name in cost.ALL_CALLBACKS), callbacks
+    # That of sndbuf_expand is a difference of medians of tcp_sndbuf_expand(), which goes several ways: the same programs gave 118 in
+    # one transfer and 110 in another.
+    assert all(105 < callbacks[name]["trampoline"] < 130 for name in cost.ALL_CALLBACKS), json.dumps(callbacks)
 
 
 def test_all_callbacks_of_version_3_are_within_the_goal(shapes):
