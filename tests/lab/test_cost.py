@@ -3,6 +3,7 @@
 becomes cheaper, lower the limits.
 """
 import json
+
 import pytest
 
 from cost import compilers, cost
