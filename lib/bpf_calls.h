@@ -38,4 +38,36 @@ static inline int iterator_run(int link)
 	return error;
 }
 
+/*
+ * Reads what the program of an iterator's link writes about our network namespace. The buffer has
+ * `room` bytes. take() gets what it holds and returns how many bytes it has used, or -1 to end the
+ * reading.
+ */
+static inline int iterator_read(int link, char *buffer, size_t room,
+				ssize_t (*take)(void *ctx, size_t size), void *ctx)
+{
+	int fd = bpf_iter_create(link), error = 0;
+	size_t held = 0;
+	ssize_t n, used;
+
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, buffer + held, room - held))) {
+		if (n < 0 && (errno == EAGAIN || errno == EINTR)) /* after a million others */
+			continue;
+		if (n < 0) {
+			error = -errno;
+			break;
+		}
+		held += n;
+		used = take(ctx, held);
+		if (used < 0)
+			break;
+		held -= used;
+		memmove(buffer, buffer + used, held);
+	}
+	close(fd);
+	return error;
+}
+
 #endif

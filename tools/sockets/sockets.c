@@ -247,9 +247,10 @@ static int prepare_programs(struct sockets *s)
 	return EXIT_DONE;
 }
 
-/* Hands on whole records; returns how many bytes it has used. */
-static size_t hand_on(struct reading *r, size_t size)
+/* Hands on whole records; returns how many bytes it has used, -1: that is enough. */
+static ssize_t hand_on(void *reading, size_t size)
 {
+	struct reading *r = reading;
 	size_t at = 0;
 
 	while (at + EVENT_AT + BBR_EVENT_BASE <= size && !r->enough) {
@@ -268,40 +269,7 @@ static size_t hand_on(struct reading *r, size_t size)
 		else if (inst)
 			r->enough = !r->handle(r->ctx, &inst->origin, &snap);
 	}
-	return at;
-}
-
-static int read_all(struct reading *r, int fd)
-{
-	char *buffer = r->sockets->buffer;
-	size_t held = 0, used;
-	ssize_t n;
-
-	while (!r->enough) {
-		n = read(fd, buffer + held, BUFFER_SIZE - held);
-		if (!n)
-			break;
-		if (n < 0 && (errno == EAGAIN || errno == EINTR)) /* after a million others */
-			continue;
-		if (n < 0)
-			return -errno;
-		held += n;
-		used = hand_on(r, held);
-		held -= used;
-		memmove(buffer, buffer + used, held);
-	}
-	return 0;
-}
-
-static int read_program(struct reading *r, const struct snapshot_program *p)
-{
-	int fd = bpf_iter_create(p->snapshot_fd), error;
-
-	if (fd < 0)
-		return -errno;
-	error = read_all(r, fd);
-	close(fd);
-	return error;
+	return r->enough ? -1 : (ssize_t)at;
 }
 
 /* An iterator belongs to the namespace in which it is created. */
@@ -312,7 +280,8 @@ static int read_namespace(const struct netns *ns, void *data)
 
 	for (size_t i = 0; i < n_algorithms && !error && !r->enough; i++)
 		if (r->sockets->programs[i].skel)
-			error = read_program(r, &r->sockets->programs[i]);
+			error = iterator_read(r->sockets->programs[i].snapshot_fd,
+					      r->sockets->buffer, BUFFER_SIZE, hand_on, r);
 	if (!error)
 		return r->enough ? -1 : EXIT_DONE;
 	err("cannot read the connections of the network namespace %s: %s", ns->name,

@@ -6,6 +6,7 @@
 
 #include <bpf/bpf.h>
 
+#include "bpf_calls.h"
 #include "cli/err.h"
 #include "kernel/netns.h"
 #include "kernel_counts.h"
@@ -73,9 +74,10 @@ int kernel_counts_open(struct kernel_counts *k)
 	return EXIT_REFUSED;
 }
 
-/* Hands on whole records; returns how many bytes it has used. */
-static size_t hand_on(struct reading *r, size_t size)
+/* Hands on whole records; returns how many bytes it has used, -1: that is enough. */
+static ssize_t hand_on(void *reading, size_t size)
 {
+	struct reading *r = reading;
 	size_t at = 0;
 
 	for (; at + sizeof(struct why_socket) <= size && !r->enough;
@@ -86,40 +88,16 @@ static size_t hand_on(struct reading *r, size_t size)
 		s.name[sizeof(s.name) - 1] = 0;
 		r->enough = !r->handle(r->ctx, &s);
 	}
-	return at;
-}
-
-static int read_all(struct reading *r, int fd)
-{
-	char *buffer = r->counts->buffer;
-	size_t held = 0, used;
-	ssize_t n;
-
-	while (!r->enough) {
-		n = read(fd, buffer + held, BUFFER_SIZE - held);
-		if (!n)
-			break;
-		if (n < 0 && (errno == EAGAIN || errno == EINTR)) /* after a million others */
-			continue;
-		if (n < 0)
-			return -errno;
-		held += n;
-		used = hand_on(r, held);
-		held -= used;
-		memmove(buffer, buffer + used, held);
-	}
-	return 0;
+	return r->enough ? -1 : (ssize_t)at;
 }
 
 /* An iterator belongs to the namespace in which it is created. */
 static int read_namespace(const struct netns *ns, void *data)
 {
 	struct reading *r = data;
-	int fd = bpf_iter_create(r->counts->program->links.read_sockets_fd), error;
+	int error = iterator_read(r->counts->program->links.read_sockets_fd, r->counts->buffer,
+				  BUFFER_SIZE, hand_on, r);
 
-	error = fd < 0 ? -errno : read_all(r, fd);
-	if (fd >= 0)
-		close(fd);
 	if (!error)
 		return r->enough ? -1 : EXIT_DONE;
 	err("cannot read the connections of the network namespace %s: %s", ns->name,
