@@ -232,13 +232,20 @@ def faults(quick, free_name, ns, cgroup, tmp_path, verb):
     made.begin()
 
 
+def run_once(quick, faults, tmp_path, verb):
+    """The states before and after the verb, the verb, which is undone again, and its system calls."""
+    before, traced = faults.state(), Traced(tmp_path, quick.path, *faults.args(verb))
+    calls = traced.calls()
+    after = faults.state()
+    faults.back(VERBS[verb], before)
+    return before, after, traced, calls
+
+
 @pytest.mark.parametrize("verb", some_of([verb for verb in VERBS if VERBS[verb] and not TWO_STEPS.search(verb)]))
 def test_verb_killed_at_each_call(quick, faults, tmp_path, verb):
     """The old state, or what was asked for."""
-    before, traced = faults.state(), Traced(tmp_path, quick.path, *faults.args(verb))
-    calls = traced.calls()
-    after, where = faults.state(), places(calls)
-    faults.back(VERBS[verb], before)
+    before, after, traced, calls = run_once(quick, faults, tmp_path, verb)
+    where = places(calls)
     found = collections.Counter()
     for i in (where[k] for k in sample(len(where), 4)):
         killed, now = traced.kill_at(calls, i), faults.state()
@@ -252,10 +259,8 @@ def test_verb_killed_at_each_call(quick, faults, tmp_path, verb):
 @pytest.mark.parametrize("verb", some_of([verb for verb in VERBS if VERBS[verb] and TWO_STEPS.search(verb)]))
 def test_verb_killed_between_its_steps(quick, faults, tmp_path, verb):
     """What a kill leaves, the same command makes whole."""
-    before, traced = faults.state(), Traced(tmp_path, quick.path, *faults.args(verb))
-    calls = traced.calls()
-    after, where = faults.state(), places(calls)
-    faults.back(VERBS[verb], before)
+    before, after, traced, calls = run_once(quick, faults, tmp_path, verb)
+    where = places(calls)
     found = collections.Counter()
     for i in (where[k] for k in sample(len(where), 12)):
         traced.kill_at(calls, i)
