@@ -66,6 +66,9 @@ $(BUILD)/%.bpf.o: bpf/%.bpf.c
 $(BUILD)/why.bpf.o: bpf/why/why.bpf.c
 	$(call bpf_object)
 
+$(BUILD)/experiment.bpf.o: experiment/experiment.bpf.c
+	$(call bpf_object)
+
 # $(call algorithm_objects,FOLDER,NAME): the congestion control, and the programs that read its sockets.
 define algorithm_objects
 $(BUILD)/bpf_$2.bpf.o: $1/$2.bpf.c
@@ -124,10 +127,10 @@ $(BUILD)/algorithms.h: FORCE | $(BUILD)
 	$(call if_changed,printf 'X(%s)\n' $(notdir $(ALGORITHMS)))
 $(foreach dir,obj asan/obj fuzz/obj fuzz-coverage/obj next/obj,$(addprefix $(BUILD)/$(dir)/,lib/descriptor.o loader/self/embedded.o tools/watch/probe.o)): $(BUILD)/algorithms.h
 
-LIB := $(call objects,$(wildcard lib/*.c lib/*/*.c) $(addsuffix /descriptor.c,$(ALGORITHMS)))
-LOADER := $(call objects,$(wildcard loader/*.c loader/*/*.c) loader/carried.S)
-MONITOR := $(call objects,$(wildcard tools/*.c tools/*/*.c tools/*/*.S))
-CARRIED := $(call objects,loader/carried.S $(wildcard tools/*/*.S))
+LIB := $(call objects,$(wildcard lib/*.c lib/*/*.c experiment/handle.c experiment/analysis/*.c) $(addsuffix /descriptor.c,$(ALGORITHMS)))
+LOADER := $(call objects,$(wildcard loader/*.c loader/*/*.c experiment/running/*.c experiment/verbs/*.c) loader/carried.S)
+MONITOR := $(call objects,$(wildcard tools/*.c tools/*/*.[cS] experiment/results/*.[cS]))
+CARRIED := $(call objects,loader/carried.S $(wildcard tools/*/*.S experiment/*/*.S))
 
 # The object of each algorithm, and its profiles if it has any.
 PROFILES := $(wildcard $(addsuffix /profiles.ini,$(ALGORITHMS)))
@@ -151,7 +154,7 @@ $(BUILD)/obj/tools/watch/embedded.o: $(PROBES) $(BUILD)/probes.inc lib/carry.inc
 $(BUILD)/obj/tools/report/carried.o: EMBEDDED := -DDYGRAPHS_JS='"$(BUILD)/dygraphs.js"' -DDYGRAPHS_CSS='"$(BUILD)/dygraphs.css"'
 $(BUILD)/obj/tools/report/carried.o: $(BUILD)/dygraphs.js $(BUILD)/dygraphs.css $(wildcard tools/report/page/*) lib/carry.inc
 
-$(BUILD)/obj/tools/experiment/carried.o: $(wildcard tools/experiment/page/*) lib/carry.inc
+$(BUILD)/obj/experiment/results/carried.o: $(wildcard experiment/results/page/*) lib/carry.inc
 
 # The programs that read the sockets of each algorithm, each with its own skeleton.
 SKELETONS := $(patsubst %,$(BUILD)/snapshot_%.lskel.h,$(notdir $(ALGORITHMS)))
@@ -261,7 +264,7 @@ lab-matrix: ## test every kernel of the lab, not only those of make check
 	$(MAKE) -j2 WERROR=1 tests
 	$(PYTHON) lab/lab matrix
 
-C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* docs/man lab/* packaging/static include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
+C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* docs/man experiment experiment/* lab/* packaging/static include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run packaging/changelog packaging/completions/bash.in \
 	packaging/debian/bpf-bbr.postinst packaging/debian/bpf-bbr.prerm packaging/image/archive \
 	$(wildcard lab/*/*.sh tests/lab/*.sh tests/oracle/*.sh tests/deploy/*.sh tests/package/*.sh tests/toy/*.sh)

@@ -8,7 +8,7 @@
 
 #include "address.bpf.h"
 #include "kernel.bpf.h"
-#include "bpf_bbr/experiment.h"
+#include "bpf_bbr/profiles.h"
 #include "bpf_bbr/rules.h"
 
 struct rules_trie {

@@ -73,7 +73,7 @@ $(BUILD)/next_abi.bpf.o: bpf/bbr/bbr.bpf.c
 	$(call bpf_object,-Ibpf/bbr -DBBR_VERSION='"9.9.9"' -DBBR_ABI_MAJOR=999)
 
 # Only the sources that name the version, and the descriptor, are compiled again.
-NEXT_SOURCES := $(shell grep -l BBR_VERSION $(wildcard lib/*.c lib/*/*.c loader/*.c loader/*/*.c)) bpf/bbr/descriptor.c
+NEXT_SOURCES := $(shell grep -l BBR_VERSION $(wildcard lib/*.c lib/*/*.c loader/*.c loader/*/*.c experiment/*/*.c)) bpf/bbr/descriptor.c
 NEXT_OTHERS := $(call objects,$(NEXT_SOURCES)) $(CARRIED)
 NEXT_LOADER := $(call sanitized,$(filter-out $(NEXT_OTHERS),$(LOADER) $(LIB))) $(patsubst %.c,$(BUILD)/next/obj/%.o,$(NEXT_SOURCES))
 NEXT_CC = @mkdir -p $(@D); $(CC) $(NEXT_VERSION) $(OUR_CFLAGS) $(CFLAGS) $(SANITIZE) $(DEPS)

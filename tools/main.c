@@ -3,6 +3,7 @@
 #include "cli/completion.h"
 #include "cli/err.h"
 #include "cli/options.h"
+#include "experiment/handle.h"
 #include "kernel/clock.h"
 #include "kernel/completers.h"
 #include "verbs.h"

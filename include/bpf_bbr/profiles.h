@@ -42,4 +42,47 @@ struct bbr_clamped_head {
 	__s64 connections; /* that have this profile now */
 };
 
+/*
+ * In an instance: a program that gives a connection this congestion control writes here which
+ * profile replaces that of the rules. The connection takes the profile, and the place is free
+ * again. The socket's ports select the place; if another connection has it, the writer waits. A
+ * connection outside of experiments checks one word.
+ */
+#define INSTANCE_MAP_ASSIGNED ".data.assigned" /* struct assigned_places */
+#define ASSIGNED_PLACES 64
+#define ASSIGNED_LASTS_MS 1000 /* a profile that no connection has taken by then expires */
+
+struct assigned_profile {
+	__u64 owner; /* see assigned_owner(); 0: free */
+	__u32 profile; /* index */
+	__u32 pad;
+};
+
+/*
+ * The low half is the low half of the socket's cookie, inverted: so a socket without a cookie does
+ * not own a free place. The high half is the time in ms (of 2^20 ns).
+ */
+static inline __u64 assigned_owner(__u64 cookie, __u64 now_ns)
+{
+	return (now_ns >> 20) << 32 | (__u32)~cookie;
+}
+
+/* True if a place with this owner is free for the other one. */
+static inline int assigned_is_free(__u64 owner, __u64 other)
+{
+	return !owner || (__u32)((other >> 32) - (owner >> 32)) > ASSIGNED_LASTS_MS;
+}
+
+struct assigned_places {
+	struct assigned_profile place[ASSIGNED_PLACES];
+};
+
+/* ports: skc_portpair, the remote port in network byte order, the local one in the host's. */
+static inline __u32 assigned_place(__u32 ports)
+{
+	return (ports ^ ports >> 16) & (ASSIGNED_PLACES - 1);
+}
+
+_Static_assert(sizeof(struct assigned_profile) == 16, "is ABI");
+
 #endif

@@ -8,7 +8,6 @@
 #include "cli/privileges.h"
 #include "cgroup/cgroup.h"
 #include "kernel/completers.h"
-#include "kernel/experiment.h"
 #include "kernel/instance.h"
 #include "kernel/netns.h"
 
@@ -20,18 +19,6 @@ void complete_instances(const struct completion *c)
 	for (int i = 0; i < n; i++)
 		completion_add(c, list[i].name, "");
 	free(list);
-}
-
-void complete_experiments(const struct completion *c)
-{
-	struct experiment_handle *list;
-	int n = privileges_take() ? 0 : experiments_list(&list);
-
-	for (int i = 0; i < n; i++)
-		completion_add(c, list[i].config.name,
-			       experiment_design_name(list[i].config.design));
-	if (n > 0)
-		experiments_free(list, n);
 }
 
 void complete_congestion_controls(const struct completion *c)

@@ -7,8 +7,6 @@ struct completion;
 
 void complete_instances(const struct completion *c);
 void complete_congestion_controls(const struct completion *c);
-/* The running ones. */
-void complete_experiments(const struct completion *c);
 /* The names in /run/netns. */
 void complete_netns(const struct completion *c);
 /* The directories of cgroup2, one level at a time. */

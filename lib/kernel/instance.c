@@ -9,7 +9,7 @@
 
 #include <bpf/btf.h>
 
-#include "bpf_bbr/experiment.h"
+#include "bpf_bbr/profiles.h"
 #include "bpf_bbr/snapshot.h"
 #include "kernel_types.h"
 #include "descriptor.h"

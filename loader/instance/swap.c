@@ -10,7 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf_bbr/experiment.h"
+#include "bpf_bbr/profiles.h"
 #include "cli/err.h"
 #include "instance/link_pin.h"
 #include "instance/object.h"

@@ -8,7 +8,7 @@
 #include "cli/json.h"
 #include "cli/text.h"
 #include "cli/units.h"
-#include "experiments/experiments.h"
+#include "experiment/running/running.h"
 #include "self/lock.h"
 #include "instance/netns_default.h"
 #include "kernel/kernel_types.h"

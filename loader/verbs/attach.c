@@ -8,8 +8,8 @@
 
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
-#include "experiments/experiments.h"
-#include "kernel/experiment.h"
+#include "experiment/running/running.h"
+#include "experiment/handle.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
 #include "cli/text.h"

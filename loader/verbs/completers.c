@@ -6,7 +6,7 @@
 #include "cli/privileges.h"
 #include "descriptor.h"
 #include "kernel/completers.h"
-#include "kernel/experiment.h"
+#include "experiment/handle.h"
 #include "kernel/instance.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"

@@ -6,7 +6,7 @@
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
-#include "experiments/experiments.h"
+#include "experiment/running/running.h"
 #include "self/lock.h"
 #include "tuning/tuning_switch.h"
 #include "tuning/param.h"

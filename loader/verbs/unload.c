@@ -7,7 +7,7 @@
 #include "kernel/netns.h"
 #include "cli/json.h"
 #include "cli/units.h"
-#include "experiments/experiments.h"
+#include "experiment/running/running.h"
 #include "instance/link_pin.h"
 #include "self/lock.h"
 #include "instance/netns_default.h"

@@ -11,7 +11,7 @@
 #include "bpf_bbr/abi.h"
 #include "cli/completion.h"
 #include "cli/options.h"
-#include "experiments/experiments.h"
+#include "experiment/running/running.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_text.h"

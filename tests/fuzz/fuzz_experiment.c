@@ -16,8 +16,8 @@
 #include <json-c/json.h>
 
 #include "cli/err.h"
-#include "experiment/study.h"
-#include "experiment/guard.h"
+#include "experiment/results/study.h"
+#include "experiment/analysis/guard.h"
 #include "fuzz.h"
 
 #define MAX_ROWS 120

@@ -17,7 +17,7 @@
 #include "verbs/verbs.h"
 #include "descriptor.h"
 #include "cli/err.h"
-#include "experiment/guard.h"
+#include "experiment/analysis/guard.h"
 #include "fuzz.h"
 #include "kernel/instance.h"
 #include "cli/json.h"

@@ -43,7 +43,7 @@ UNITS = {"algorithm": 200_000, "algorithm3": 100_000, "params": 4_000, "tuning":
 
 # What reads a file that somebody else may have written, or text that a user may have got from somebody, and what uses it.
 READERS = ("tools/recording", "tools/layout", "tools/event", "tools/filter", "tools/conns", "tools/stream", "tools/snapshot", "tools/top",
-           "tools/report", "tools/export", "tools/experiment", "loader/machine", "loader/tuning", "lib/cli", "lib/experiment", "lib/address.c")
+           "tools/report", "tools/export", "tools/openmetrics.c", "experiment/results", "experiment/analysis", "loader/machine", "loader/tuning", "lib/cli", "lib/address.c")
 
 
 def corpus(target):

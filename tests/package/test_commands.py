@@ -232,7 +232,7 @@ def sentences():
     for path in [ROOT / "packaging/etc/bpf-bbr/bpf-bbr.conf", *(ROOT / "packaging/systemd").glob("*.service")]:
         for text in path.read_text().splitlines():
             yield path, re.sub(r"^Exec\w+=/usr/local/sbin/", "", text)
-    for place in "lib", "loader", "tools":
+    for place in "experiment", "lib", "loader", "tools":
         for path in (ROOT / place).rglob("*.c"):
             for literals in re.findall(r'(?:"(?:[^"\\]|\\.)*"\s*)+', path.read_text()):
                 text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals))

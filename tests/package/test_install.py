@@ -132,7 +132,7 @@ def test_every_object_of_a_program_is_hard_to_exploit():
     """One without the mark takes it from the program. A compiler without these flags makes none."""
     if "-fcf-protection" not in (ROOT / "build/hardening").read_text().split():
         pytest.skip("the compiler does not have -fcf-protection")
-    objects = [path for folder in ("lib", "loader", "tools") for path in (ROOT / "build/obj" / folder).rglob("*.o")]
+    objects = [path for folder in ("experiment", "lib", "loader", "tools") for path in (ROOT / "build/obj" / folder).rglob("*.o")]
     for read in re.split(r"^File: ", readelf("-n", *objects), flags=re.M)[1:]:
         assert "x86 feature: IBT, SHSTK" in read, read
     assert len(objects) > 100

@@ -13,9 +13,9 @@ REPO = pathlib.Path(__file__).resolve().parents[2]
 MOST_FILES = 20
 INCLUDING = (".c", ".h", ".inc", ".S")
 SOURCES = (".c", ".h", ".inc", ".S", ".py", ".sh")
-TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "sockets", "snapshot", "why", "top", "report", "experiment", "export"]
-PLACES = ["lib", "loader", "tools", "bpf"]
-SEARCHED = [".", "include", *PLACES]  # in the order of the Makefile's -I options
+TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "sockets", "snapshot", "why", "top", "report", "export"]
+PLACES = ["lib", "loader", "tools", "bpf", "experiment"]
+SEARCHED = [".", "include", "lib", "loader", "tools", "bpf"]  # in the order of the Makefile's -I options
 # The build determines which file each of these is.
 OF_THE_BUILD = {"algorithm.h", "bbr.h", "params.h", "kernel_bbr.bpf.h", "algorithms.h", "netns.lskel.h", "why.lskel.h", "snapshot_programs.h",
                 "carried.inc", "probes.inc"}
@@ -49,17 +49,14 @@ def file_included(source, name, root):
     return found[0].resolve() if found else None
 
 
-def arrows(place, root=REPO):
-    """For each room of a place those of its other rooms that its files include. The place's own files are a room, too."""
+def arrows(places, root=REPO):
+    """For each room of the places the other rooms of them that its files include. A place's own files are a room, too."""
     rooms = {}
-    for source in (root / place).rglob("*"):
-        if source.suffix not in INCLUDING:
-            continue
-        room = str(source.parent.relative_to(root))
-        for name in names_included(source):
-            file = file_included(source, name, root)
-            if file and file.is_relative_to(root / place) and file.parent != source.parent:
-                rooms.setdefault(room, set()).add(str(file.parent.relative_to(root)))
+    for source, found in files(places, root).items():
+        room = str(pathlib.Path(source).parent)
+        others = {str(pathlib.Path(file).parent) for file in found if file.split("/")[0] in places} - {room}
+        if others:
+            rooms.setdefault(room, set()).update(others)
     return rooms
 
 
@@ -80,10 +77,10 @@ def files(places, root=REPO):
             for place in places for source in (root / place).rglob("*") if source.suffix in INCLUDING}
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_no_room_is_part_of_a_circle(place):
-    graph = arrows(place)
-    assert graph, "no room includes another one: was anything read?"
+def test_no_room_is_part_of_a_circle():
+    """Not even through rooms of other places."""
+    graph = arrows(PLACES)
+    assert {room.split("/")[0] for room in graph} == set(PLACES), "was anything read?"
     assert not circle(graph), " includes ".join(circle(graph))
 
 
@@ -95,12 +92,46 @@ def test_a_circle_is_found(tmp_path):
         path = tmp_path / "loader" / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    assert not circle(arrows("loader", tmp_path))
+    assert not circle(arrows(["loader"], tmp_path))
     (tmp_path / "loader/two/b.h").write_text('#  include "main.h"\n')
-    graph = arrows("loader", tmp_path)
+    graph = arrows(["loader"], tmp_path)
     found = circle(graph)
     assert found[0] == found[-1] and set(found) == {"loader", "loader/one", "loader/two"}
     assert all(after in graph[before] for before, after in zip(found, found[1:]))
+
+
+def algorithm_words():
+    """What only an algorithm may name: itself and its parameters. A key without "_" may be any word."""
+    folders_of = [path.parent for path in (REPO / "bpf").glob("*/params.h")]
+    keys = {key for folder in folders_of for key in re.findall(r"^\s*[CO]\((\w+),", (folder / "params.h").read_text(), re.M)}
+    return {folder.name for folder in folders_of} | {key for key in keys if "_" in key}
+
+
+def knows_an_algorithm(roof, root=REPO):
+    """Where the files below a folder include a header of an algorithm, or name one or its parameters."""
+    words = re.compile(rf"(?<![-\w])(?:{'|'.join(sorted(algorithm_words()))}|bbr-?v[1-9])(?!\w)", re.I)
+    of_algorithms = [(root / "bpf" / name).resolve() for name in algorithm_words() if (root / "bpf" / name).is_dir()]
+    found = []
+    for source in sorted(path for path in (root / roof).rglob("*") if path.is_file()):
+        included_ = [file_included(source, name, root) for name in names_included(source)] if source.suffix in INCLUDING else []
+        found += [(source.name, str(file.name)) for file in included_ if file and file.parent in of_algorithms]
+        found += [(source.name, word) for word in words.findall(source.read_text())]
+    return found
+
+
+def test_experiments_know_no_algorithm():
+    assert len(algorithm_words()) > 60 and len(list((REPO / "experiment").rglob("*.c"))) > 15, "was anything read?"
+    assert not knows_an_algorithm("experiment")
+
+
+def test_a_roof_that_knows_an_algorithm_is_found(tmp_path):
+    """Checks the check: by a header, by a name, by a parameter; the project's own name is none."""
+    for file, text in {"bpf/bbr/a.h": "", "experiment/a.h": "/* bpf-bbr, bbrctl, bpf_bbr */\n"}.items():
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_text(text)
+    assert not knows_an_algorithm("experiment", tmp_path)
+    (tmp_path / "experiment/b.c").write_text('#include "bbr/a.h"\n/* BBR, BBRv3, cwnd_gain */\n')
+    assert [word for _, word in knows_an_algorithm("experiment", tmp_path)] == ["a.h", "bbr", "BBR", "BBRv3", "cwnd_gain"]
 
 
 def test_no_file_is_part_of_a_circle():
@@ -152,11 +183,19 @@ def test_a_header_that_needs_another_is_found(tmp_path):
         assert "u32" in compile_alone(compiler, [tmp_path / "a.h", tmp_path / "b.h"])
 
 
+def rooms_listed(place):
+    """The rooms of a place in the list of docs/internals.md."""
+    listed = re.split(r"\n    \S|\n\n", (REPO / "docs/internals.md").read_text().split(f"    {place}/  ")[1])[0]
+    return " ".join(re.findall(r"^      ([a-z0-9 ]+?)/?(?:  |$)", listed, re.M)).split()
+
+
 def test_every_room_of_the_tools_has_its_place():
-    listed = (REPO / "docs/internals.md").read_text().split("    tools/  ")[1].split("\n\n")[0]
-    first_words = re.findall(r"^      ([a-z ]+?)(?:  |$)", listed, re.M)
-    assert " ".join(first_words).split() == TOOLS
-    assert {folder.name for folder in folders("tools")} == set(TOOLS)
+    assert rooms_listed("tools") == TOOLS
+
+
+@pytest.mark.parametrize("place", ["lib", "loader", "tools", "bpf", "experiment"])
+def test_every_room_is_listed(place):
+    assert {folder.name for folder in folders(place)} == set(rooms_listed(place))
 
 
 @pytest.mark.parametrize("room", TOOLS)

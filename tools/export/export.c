@@ -14,6 +14,7 @@
 #include "cli/err.h"
 #include "cli/options.h"
 #include "event/event.h"
+#include "experiment/results/study.h"
 #include "filter/filter.h"
 #include "http.h"
 #include "kernel/clock.h"

@@ -104,23 +104,4 @@ void rule_counts_note(struct rule_counts *r, __u32 instance_id, const struct bbr
 void rule_counts_print(const struct rule_counts *r, struct openmetrics *om);
 void rule_counts_free(struct rule_counts *r);
 
-/*
- * The running experiments, by arm. The kernel's counters are passed on. Outcomes are those that
- * have ended, beginning with the oldest in the ring when the exporter found the experiment.
- */
-#define EXPERIMENTS_TOLD 16 /* more are left out */
-
-struct exported_experiment;
-
-struct experiments {
-	struct exported_experiment *at;
-	int n;
-};
-
-/* 0 or -errno */
-int experiments_update(struct experiments *x);
-/* has_outcomes: with outcomes and guards */
-void experiments_print(const struct experiments *x, struct openmetrics *om, bool has_outcomes);
-void experiments_close(struct experiments *x);
-
 #endif

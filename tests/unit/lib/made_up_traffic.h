@@ -13,7 +13,7 @@
 
 #include <arpa/inet.h>
 
-#include "experiment/row.h"
+#include "experiment/analysis/row.h"
 
 #define TRAFFIC_PREFIXES 512
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "experiment/compare.h"
+#include "experiment/analysis/compare.h"
 #include "made_up_traffic.h"
 
 static const struct experiment ab = { .design = EXPERIMENT_AB, .arms = 2, .prefix4 = 96 + 24 };

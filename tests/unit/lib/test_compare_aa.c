@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "experiment/compare.h"
+#include "experiment/analysis/compare.h"
 #include "made_up_traffic.h"
 
 struct setting {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "cli/err.h"
-#include "experiment/guard.h"
+#include "experiment/analysis/guard.h"
 #include "made_up_traffic.h"
 
 /* ---- text */

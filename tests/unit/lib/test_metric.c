@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "experiment/metric.h"
-#include "experiment/observation.h"
+#include "experiment/analysis/metric.h"
+#include "experiment/analysis/observation.h"
 
 /* ---- what a connection has */
 

@@ -11,7 +11,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "experiment/row.h"
+#include "experiment/analysis/row.h"
 
 #define PLACES 8
 

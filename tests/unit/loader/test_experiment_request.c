@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 
 #include "fixture.h"
-#include "experiments/experiments.h"
+#include "experiment/running/running.h"
 #include "tuning/rule_text.h"
 
 static const char *two_arms[] = { "old=cubic", "new=bpf_bbr:gentle" };

@@ -5,9 +5,9 @@
  */
 #include "fixture.h"
 
-#include "experiments/experiments.h"
+#include "experiment/running/running.h"
 #include "kernel/clock.h"
-#include "running/running.h"
+#include "experiment/running/running.h"
 
 #include "../capture.h"
 

@@ -5,7 +5,7 @@
 
 #include "fixture.h"
 
-#include "running/running.h"
+#include "experiment/running/running.h"
 
 #include "../capture.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Whether the scopes of two experiments have a connection in common. */
 #include "fixture.h"
-#include "experiments/experiments.h"
+#include "experiment/running/running.h"
 #include "tuning/rule_text.h"
 
 /* The scope that a command line's options ask for. */

@@ -19,9 +19,9 @@
 #include <cmocka.h>
 
 #include "cli/err.h"
-#include "experiment/compare.h"
-#include "experiment/study.h"
-#include "experiment/guard.h"
+#include "experiment/analysis/compare.h"
+#include "experiment/results/study.h"
+#include "experiment/analysis/guard.h"
 
 #define RECORDED "tests/unit/tools/recorded_connections.csv"
 

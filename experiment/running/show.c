@@ -7,8 +7,7 @@
 #include "cli/json.h"
 #include "cli/text.h"
 #include "cli/units.h"
-#include "experiments/experiments.h"
-#include "running/running.h"
+#include "running.h"
 #include "kernel/clock.h"
 #include "tuning/rule_text.h"
 

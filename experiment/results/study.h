@@ -2,16 +2,18 @@
 /*
  * An experiment and all that is known about its connections, from the kernel or from a file.
  */
-#ifndef TOOLS_STUDY_H
-#define TOOLS_STUDY_H
+#ifndef EXPERIMENT_STUDY_H
+#define EXPERIMENT_STUDY_H
 
 #include <stddef.h>
 #include <stdio.h>
 
 #include "cli/json.h"
-#include "experiment/compare.h"
-#include "experiment/row.h"
-#include "kernel/experiment.h"
+#include "experiment/analysis/compare.h"
+#include "experiment/analysis/row.h"
+#include "experiment/handle.h"
+
+struct openmetrics;
 
 struct study_counters {
 	__u64 assigned[EXPERIMENT_ARMS], refused[EXPERIMENT_ARMS];
@@ -97,5 +99,24 @@ void analysis_print_text(FILE *out, const struct analysis *a);
 void analysis_print_json(FILE *out, const struct analysis *a);
 /* As one page of HTML that needs nothing else. */
 void analysis_print_page(FILE *out, const struct analysis *a);
+
+/*
+ * The running experiments, by arm. The kernel's counters are passed on. Outcomes are those that
+ * have ended, beginning with the oldest in the ring when the exporter found the experiment.
+ */
+#define EXPERIMENTS_TOLD 16 /* more are left out */
+
+struct exported_experiment;
+
+struct experiments {
+	struct exported_experiment *at;
+	int n;
+};
+
+/* 0 or -errno */
+int experiments_update(struct experiments *x);
+/* has_outcomes: with outcomes and guards */
+void experiments_print(const struct experiments *x, struct openmetrics *om, bool has_outcomes);
+void experiments_close(struct experiments *x);
 
 #endif

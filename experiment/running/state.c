@@ -6,9 +6,9 @@
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/text.h"
-#include "experiment/row.h"
+#include "experiment/analysis/row.h"
 #include "kernel/clock.h"
-#include "running/running.h"
+#include "running.h"
 
 __u32 experiment_steps(const struct experiment *e)
 {

@@ -3,8 +3,8 @@
  * Guards of a canary: what the new arm must not do to a metric, and a test of it that may be read
  * at any time, as often as needed.
  */
-#ifndef LIB_GUARD_H
-#define LIB_GUARD_H
+#ifndef EXPERIMENT_GUARD_H
+#define EXPERIMENT_GUARD_H
 
 #include "row.h"
 #include "metric.h"

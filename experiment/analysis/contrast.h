@@ -24,8 +24,8 @@
  *   test follows no known distribution. Its distribution is found by drawing the arms again (Chung
  *   and Romano, Annals of Statistics 41, 2013).
  */
-#ifndef LIB_CONTRAST_H
-#define LIB_CONTRAST_H
+#ifndef EXPERIMENT_CONTRAST_H
+#define EXPERIMENT_CONTRAST_H
 
 #include "observation.h"
 

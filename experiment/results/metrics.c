@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cli/err.h"
-#include "experiment/guard.h"
-#include "experiment/study.h"
-#include "metrics.h"
+#include "experiment/analysis/guard.h"
+#include "openmetrics.h"
+#include "study.h"
 
 #define ROWS_MAX 200000 /* that guards are judged by */
 

@@ -4,8 +4,7 @@
 #include <time.h>
 
 #include "cli/err.h"
-#include "experiments/experiments.h"
-#include "running/running.h"
+#include "running.h"
 #include "kernel/clock.h"
 #include "kernel/kernel_types.h"
 

@@ -2,8 +2,8 @@
 /*
  * The result of an experiment: for each metric, each arm compared with arm 0.
  */
-#ifndef LIB_COMPARE_H
-#define LIB_COMPARE_H
+#ifndef EXPERIMENT_COMPARE_H
+#define EXPERIMENT_COMPARE_H
 
 #include "metric.h"
 

@@ -3,13 +3,13 @@
  * What an experiment knows about a connection that has ended, or about its part in one block, in
  * units that need no kernel. A row is a line of a file, and what is compared.
  */
-#ifndef LIB_ROW_H
-#define LIB_ROW_H
+#ifndef EXPERIMENT_ROW_H
+#define EXPERIMENT_ROW_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bpf_bbr/experiment.h"
+#include "experiment/experiment.h"
 
 struct row {
 	__u64 number;

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "metric_series.h"
 #include "cli/err.h"
+#include "openmetrics.h"
 
 #define NUMBER_LEN 32
 

@@ -9,7 +9,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "address.bpf.h"
-#include "bpf_bbr/experiment.h"
+#include "experiment/experiment.h"
 #include "base/chrono.bpf.h"
 
 #define IPPROTO_TCP 6

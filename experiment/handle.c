@@ -9,12 +9,13 @@
 #include <sys/mman.h>
 
 #include "bpf_calls.h"
+#include "cgroup/cgroup.h"
+#include "cli/completion.h"
 #include "cli/err.h"
+#include "cli/privileges.h"
 #include "cli/text.h"
 #include "descriptor.h"
-#include "experiment.h"
-#include "instance.h"
-#include "cgroup/cgroup.h"
+#include "handle.h"
 
 static const char *const design_names[EXPERIMENT_DESIGNS] = {
 	[EXPERIMENT_AB] = "ab",
@@ -303,4 +304,16 @@ const char *experiment_refusal_text(__u32 error)
 	default:
 		return strerror(error);
 	}
+}
+
+void complete_experiments(const struct completion *c)
+{
+	struct experiment_handle *list;
+	int n = privileges_take() ? 0 : experiments_list(&list);
+
+	for (int i = 0; i < n; i++)
+		completion_add(c, list[i].config.name,
+			       experiment_design_name(list[i].config.design));
+	if (n > 0)
+		experiments_free(list, n);
 }

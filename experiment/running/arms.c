@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 
 #include "cli/err.h"
-#include "experiments/experiments.h"
-#include "kernel/experiment.h"
+#include "running.h"
+#include "experiment/handle.h"
 #include "kernel/instance.h"
 #include "machine/plan.h"
 #include "migration/migration.h"

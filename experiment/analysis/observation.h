@@ -2,8 +2,8 @@
 /*
  * The numbers from which a metric is computed.
  */
-#ifndef LIB_OBSERVATION_H
-#define LIB_OBSERVATION_H
+#ifndef EXPERIMENT_OBSERVATION_H
+#define EXPERIMENT_OBSERVATION_H
 
 #include "metric.h"
 

@@ -3,8 +3,8 @@
  * The metrics by which the arms of an experiment are compared. A metric is a statistic of one
  * number that each connection has.
  */
-#ifndef LIB_METRIC_H
-#define LIB_METRIC_H
+#ifndef EXPERIMENT_METRIC_H
+#define EXPERIMENT_METRIC_H
 
 #include <stddef.h>
 

@@ -2,12 +2,12 @@
 /*
  * The running experiments, found by asking the kernel, cgroup by cgroup (see bpf_bbr/experiment.h).
  */
-#ifndef LIB_EXPERIMENT_H
-#define LIB_EXPERIMENT_H
+#ifndef EXPERIMENT_HANDLE_H
+#define EXPERIMENT_HANDLE_H
 
 #include <stdbool.h>
 
-#include "bpf_bbr/experiment.h"
+#include "experiment/experiment.h"
 
 struct experiment_handle {
 	char *path; /* of its cgroup */
@@ -53,5 +53,10 @@ const char *experiment_refusal_text(__u32 error);
 
 /* "ab", "switchback", "canary" */
 const char *experiment_design_name(__u32 design);
+
+struct completion;
+
+/* Completes the name of a running experiment (cli/completion.h). */
+void complete_experiments(const struct completion *c);
 
 #endif

@@ -12,8 +12,7 @@
 
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
-#include "running/running.h"
-#include "experiments/experiments.h"
+#include "experiment/running/running.h"
 #include "self/lock.h"
 #include "kernel/clock.h"
 #include "kernel/netns.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/observation.h"
+#include "experiment/analysis/observation.h"
 #include "study.h"
 #include "cli/err.h"
 

@@ -10,7 +10,7 @@
 #include "bpf_calls.h"
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
-#include "experiments/experiments.h"
+#include "running.h"
 #include "instance/attach_program.h"
 #include "kernel/clock.h"
 #include "kernel/netns.h"

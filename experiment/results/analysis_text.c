@@ -6,7 +6,7 @@
 
 #include "address.h"
 #include "cli/units.h"
-#include "experiment/metric.h"
+#include "experiment/analysis/metric.h"
 #include "kernel/clock.h"
 #include "study.h"
 
