@@ -29,6 +29,10 @@ $(BUILD)/unit/tools/%: tests/unit/tools/%.c $(BUILD)/asan/tools.a $(BUILD)/asan/
 	@mkdir -p $(@D)
 	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(MONITOR_LIBS) $(TEST_LIBS) -o $@
 
+$(BUILD)/unit/experiment/%: tests/unit/experiment/%.c $(BUILD)/asan/loader.a $(BUILD)/asan/tools.a $(BUILD)/asan/lib.a
+	@mkdir -p $(@D)
+	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(MONITOR_LIBS) $(TEST_LIBS) -o $@
+
 $(BUILD)/unit/loader/%: tests/unit/loader/%.c $(BUILD)/asan/loader.a $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
 	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(TEST_LIBS) -o $@

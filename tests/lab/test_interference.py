@@ -58,7 +58,7 @@ def test_students_quantile(freedom, quantile):
 
 
 def test_bbrmon_answers_from_the_outcomes():
-    recorded = pathlib.Path(__file__).parents[1] / "unit/tools/recorded_connections.csv"
+    recorded = pathlib.Path(__file__).parents[1] / "unit/experiment/recorded_connections.csv"
     found = interference.answer(recorded.read_bytes())
     assert found["design"] == "ab" and [line for line in found["metrics"] if line["metric"] == interference.METRIC]
 

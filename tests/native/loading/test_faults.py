@@ -408,7 +408,7 @@ def test_each_allocation_of_a_change_fails(quick, build, faults, tmp_path, verb)
     "bbrctl --complete bbrctl show --name ", "bbrmon --complete bbrmon stream --"])
 def test_each_allocation_fails(build, tmp_path, words):
     """Each by itself, and with all after it: it ends with a status, and with a message if that is not success."""
-    file = {"REC": ROOT / "tests/native/watching/recordings/abi3.rec", "CSV": ROOT / "tests/unit/tools/recorded_connections.csv",
+    file = {"REC": ROOT / "tests/native/watching/recordings/abi3.rec", "CSV": ROOT / "tests/unit/experiment/recorded_connections.csv",
             "WHOLE": tmp_path / "whole"}
     file["WHOLE"].write_text(f"[instance {system.PREFIX}_m]\n{TEXT['new']}")
     command = [str(file.get(word, word)) for word in words.split(" ")]

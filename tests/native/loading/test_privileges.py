@@ -232,7 +232,7 @@ def test_root_writes_into_the_folder_of_somebody_else(public, args):
     os.chown(folder, 65534, 65534)
     os.chmod(folder, 0o700)
     kind = "connections.csv" if args[0] == "experiment" else "recording"
-    source = ROOT / "tests/unit/tools/recorded_connections.csv" if args[0] == "experiment" else RECORDING
+    source = ROOT / "tests/unit/experiment/recorded_connections.csv" if args[0] == "experiment" else RECORDING
     shutil.copy(source, folder / kind)
     args = [{"FILE": folder / kind, "OUT": folder / "out"}.get(arg, arg) for arg in args]
     bbrmon = Tool(public / "bbrmon")

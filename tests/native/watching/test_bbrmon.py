@@ -18,7 +18,7 @@ pytestmark = pytest.mark.machine_alone  # it watches all instances
 
 
 RECORDING = pathlib.Path(__file__).with_name("recordings") / "abi3.rec"
-CASE = pathlib.Path(__file__).parents[2] / "unit/tools/recorded_connections.csv"
+CASE = pathlib.Path(__file__).parents[2] / "unit/experiment/recorded_connections.csv"
 
 
 @pytest.mark.parametrize("verb", [

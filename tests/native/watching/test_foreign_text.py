@@ -19,7 +19,7 @@ from report_page import data_of
 from tool import DONE
 
 SEEDS = 8
-CONNECTIONS = pathlib.Path(__file__).resolve().parents[2] / "unit/tools/recorded_connections.csv"
+CONNECTIONS = pathlib.Path(__file__).resolve().parents[2] / "unit/experiment/recorded_connections.csv"
 SVG = "{http://www.w3.org/2000/svg}"
 # Of what a description may have, for a shell, gnuplot, JavaScript, Prometheus, a spreadsheet, a format, a path.
 ALLOWED = ["'", ";", "); system('touch pwned'); print('", "x'; system('touch pwned'); print '", "#trap()", "%s%n%99999d",

@@ -24,7 +24,7 @@ from tool import DONE, NOTHING, REFUSED, USAGE
 from transfer import Transfer, connect, listen
 
 NS = 10 ** 9
-CONNECTIONS = pathlib.Path(__file__).resolve().parents[2] / "unit/tools/recorded_connections.csv"
+CONNECTIONS = pathlib.Path(__file__).resolve().parents[2] / "unit/experiment/recorded_connections.csv"
 FLOW_PLOTS = ["rate", "rtt", "inflight", "state", "losses", "interval"]
 MODES = ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]
 CA_STATES = ["open", "disorder", "cwr", "recovery", "loss"]

@@ -2,7 +2,7 @@
 /* What the command line of `experiment start` asks for. */
 #include <arpa/inet.h>
 
-#include "fixture.h"
+#include "../loader/fixture.h"
 #include "experiment/running/running.h"
 #include "tuning/rule_text.h"
 

@@ -23,7 +23,7 @@
 #include "experiment/results/study.h"
 #include "experiment/analysis/guard.h"
 
-#define RECORDED "tests/unit/tools/recorded_connections.csv"
+#define RECORDED "tests/unit/experiment/recorded_connections.csv"
 
 extern const char recorded[], recorded_end[];
 /*

@@ -3,11 +3,10 @@
  * What bbrctl reads from the memory of a running experiment: its state, step, block, log and arms.
  * Anything may be written there.
  */
-#include "fixture.h"
+#include "../loader/fixture.h"
 
 #include "experiment/running/running.h"
 #include "kernel/clock.h"
-#include "experiment/running/running.h"
 
 #include "../capture.h"
 

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "fixture.h"
+#include "../loader/fixture.h"
 
 #include "experiment/running/running.h"
 
