@@ -169,6 +169,7 @@ $(addsuffix /sockets/snapshot_programs.o,$(addprefix $(BUILD)/,obj/tools asan/ob
 
 $(foreach dir,obj asan/obj fuzz/obj fuzz-coverage/obj,$(BUILD)/$(dir)/lib/kernel/netns.o): $(BUILD)/netns.lskel.h
 $(foreach dir,obj asan/obj fuzz/obj fuzz-coverage/obj,$(BUILD)/$(dir)/tools/why/kernel_counts.o): $(BUILD)/why.lskel.h
+$(foreach dir,obj asan/obj fuzz/obj fuzz-coverage/obj,$(BUILD)/$(dir)/loader/check/look.o): $(BUILD)/uses.lskel.h
 
 # The plotting library of bbrmon's reports, without the comments that make a browser look for its sources.
 JAVASCRIPT ?= /usr/share/javascript

@@ -173,3 +173,57 @@ void cgroup_path(__u64 id, char *path, size_t size)
 		snprintf(path, size, "%s", full[strlen(mount)] ? full + strlen(mount) : "/");
 	free(mount);
 }
+
+/* How a runtime names the cgroup of a container; below `parent`, if it has one. */
+static const struct naming {
+	const char *parent, *prefix, *suffix, *runtime;
+	bool has_id; /* in hexadecimal digits */
+} namings[] = {
+	{ NULL, "docker-", ".scope", "docker", true },
+	{ "docker", "", "", "docker", true },
+	{ NULL, "libpod-", ".scope", "podman", true },
+	{ NULL, "libpod-", "", "podman", true },
+	{ NULL, "cri-containerd-", ".scope", "containerd", true },
+	{ NULL, "crio-", ".scope", "cri-o", true },
+	{ NULL, "crio-", "", "cri-o", true },
+	{ NULL, "nerdctl-", ".scope", "nerdctl", true },
+	{ NULL, "lxc.payload.", "", "lxc", false },
+	{ "lxc", "", "", "lxc", false },
+	{ NULL, "systemd-nspawn@", ".service", "nspawn", false },
+	{ NULL, "machine-", ".scope", "machine", false },
+	{ NULL, "", "", "container", true },
+};
+
+#define ID_LEN 64
+#define ID_SHOWN 12 /* as the runtimes show it */
+
+/* True if text is named so; *name is the part that differs. */
+static bool is_named(const struct naming *n, const char *parent, const char *text, int *len,
+		     const char **name)
+{
+	size_t all = strlen(text), before = strlen(n->prefix), after = strlen(n->suffix);
+
+	if ((n->parent && strcmp(n->parent, parent)) || all <= before + after ||
+	    strncmp(text, n->prefix, before) || strcmp(text + all - after, n->suffix))
+		return false;
+	*name = text + before;
+	*len = all - before - after;
+	return !n->has_id || (*len == ID_LEN && strspn(*name, "0123456789abcdef") >= ID_LEN);
+}
+
+bool cgroup_container(const char *path, char *name, size_t size)
+{
+	char *copy = mem_copy(path), *parent = "", *rest = NULL;
+	const char *found;
+	int len;
+
+	*name = 0;
+	for (char *part = strtok_r(copy, "/", &rest); part && !*name;
+	     parent = part, part = strtok_r(NULL, "/", &rest))
+		for (size_t i = 0; i < sizeof(namings) / sizeof(namings[0]) && !*name; i++)
+			if (is_named(&namings[i], parent, part, &len, &found))
+				snprintf(name, size, "%s %.*s", namings[i].runtime,
+					 namings[i].has_id ? ID_SHOWN : len, found);
+	free(copy);
+	return *name;
+}

@@ -43,6 +43,12 @@ int cgroup_ids_above(__u64 id, __u64 ids[BBR_RULE_CGROUP_LEVELS]);
 void cgroup_path(__u64 id, char *path, size_t size);
 
 /*
+ * Recognizes the container of a cgroup by its path, as the usual runtimes name them: "docker
+ * 0123456789ab", "lxc web". Returns false, and an empty name, for any other path.
+ */
+bool cgroup_container(const char *path, char *name, size_t size);
+
+/*
  * The sockops programs that are attached to cgroups, found by asking the kernel, cgroup by cgroup.
  */
 #define SOCKOPS_MAPS 16 /* maps of one program that are looked at */

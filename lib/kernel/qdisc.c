@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <linux/gen_stats.h>
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -37,6 +38,7 @@ static struct device_qdisc *entry_of(struct reading *r, int index)
 	r->list = mem_grow(r->list, r->n, sizeof(*r->list));
 	q = &r->list[r->n++];
 	memset(q, 0, sizeof(*q));
+	q->index = index;
 	strcpy(q->device, device);
 	return q;
 }
@@ -54,14 +56,65 @@ static bool is_plain(const char *kind)
 	return false;
 }
 
-/* queue: which of those below mq, 0 for a root. */
-static void take_queue(struct reading *r, int index, const char *kind, unsigned int queue)
+/* The attributes of a qdisc, or of one of its nested attributes, by their types. */
+struct attributes {
+	const struct rtattr *of[TCA_MAX + 1];
+};
+
+static struct attributes attributes_of(const void *first, int len)
 {
+	struct attributes all = {};
+
+	for (const struct rtattr *a = first; RTA_OK(a, len); a = RTA_NEXT(a, len))
+		if ((a->rta_type & NLA_TYPE_MASK) <= TCA_MAX)
+			all.of[a->rta_type & NLA_TYPE_MASK] = a;
+	return all;
+}
+
+static struct attributes nested_in(const struct rtattr *a)
+{
+	return a ? attributes_of(RTA_DATA(a), RTA_PAYLOAD(a)) : (struct attributes){};
+}
+
+/* Copies the beginning of an attribute; what it does not have stays 0. */
+static void copy_from(const struct rtattr *a, void *to, size_t size)
+{
+	memset(to, 0, size);
+	if (a)
+		memcpy(to, RTA_DATA(a), RTA_PAYLOAD(a) < size ? RTA_PAYLOAD(a) : size);
+}
+
+static void add_fq(struct fq_counts *fq, const struct attributes *qdisc)
+{
+	const struct attributes stats = nested_in(qdisc->of[TCA_STATS2]),
+				options = nested_in(qdisc->of[TCA_OPTIONS]);
+	struct gnet_stats_basic sent;
+	struct gnet_stats_queue queue;
+	struct tc_fq_qd_stats own;
+
+	copy_from(stats.of[TCA_STATS_BASIC], &sent, sizeof(sent));
+	copy_from(stats.of[TCA_STATS_QUEUE], &queue, sizeof(queue));
+	copy_from(stats.of[TCA_STATS_APP], &own, sizeof(own));
+	copy_from(options.of[TCA_FQ_PLIMIT], &fq->limit, sizeof(fq->limit));
+	copy_from(options.of[TCA_FQ_FLOW_PLIMIT], &fq->flow_limit, sizeof(fq->flow_limit));
+	fq->n++;
+	fq->packets += sent.packets;
+	fq->drops += queue.drops;
+	fq->flow_drops += own.flows_plimit;
+}
+
+/* queue: which of those below mq, 0 for a root. */
+static void take_queue(struct reading *r, int index, const struct attributes *qdisc,
+		       unsigned int queue)
+{
+	const char *kind = RTA_DATA(qdisc->of[TCA_KIND]);
 	struct device_qdisc *q = strcmp(kind, "noqueue") ? entry_of(r, index) : NULL;
 	char *others;
 
 	if (!q)
 		return;
+	if (!strcmp(kind, "fq"))
+		add_fq(&q->fq, qdisc);
 	if (!q->kind[0] || !strcmp(q->kind, "fq"))
 		snprintf(q->kind, sizeof(q->kind), "%s", kind);
 	if (!queue)
@@ -80,23 +133,22 @@ static void take(struct reading *r, const struct nlmsghdr *head)
 {
 	const struct tcmsg *tc = NLMSG_DATA(head);
 	int len = head->nlmsg_len - NLMSG_LENGTH(sizeof(*tc));
-	const struct rtattr *a = (const void *)((const char *)tc + NLMSG_ALIGN(sizeof(*tc)));
-	const char *kind = NULL;
+	const struct attributes qdisc =
+		attributes_of((const char *)tc + NLMSG_ALIGN(sizeof(*tc)), len);
+	const char *kind;
 
-	for (; RTA_OK(a, len); a = RTA_NEXT(a, len))
-		if (a->rta_type == TCA_KIND)
-			kind = RTA_DATA(a);
-	if (!kind)
+	if (!qdisc.of[TCA_KIND])
 		return;
+	kind = RTA_DATA(qdisc.of[TCA_KIND]);
 	if (tc->tcm_parent == TC_H_ROOT && (!strcmp(kind, "mq") || !strcmp(kind, "mqprio"))) {
 		r->mq_index = tc->tcm_ifindex;
 		r->mq_handle = TC_H_MAJ(tc->tcm_handle);
 		strcpy(r->mq_kind, kind);
 	} else if (tc->tcm_parent == TC_H_ROOT) {
-		take_queue(r, tc->tcm_ifindex, kind, 0);
+		take_queue(r, tc->tcm_ifindex, &qdisc, 0);
 	} else if (tc->tcm_ifindex == r->mq_index && tc->tcm_parent != TC_H_INGRESS &&
 		   TC_H_MAJ(tc->tcm_parent) == r->mq_handle) {
-		take_queue(r, tc->tcm_ifindex, kind, TC_H_MIN(tc->tcm_parent));
+		take_queue(r, tc->tcm_ifindex, &qdisc, TC_H_MIN(tc->tcm_parent));
 	}
 }
 
@@ -169,4 +221,17 @@ char *qdisc_advice(const struct device_qdisc *q)
 			 q->device, q->multi);
 	return mem_format("%sfor q in %s; do tc qdisc replace dev %s parent %x:$q fq; done", make,
 			  q->queues, q->device, q->handle ? q->handle : 1);
+}
+
+char *qdisc_flow_limit_advice(const struct device_qdisc *q, __u32 flow_limit)
+{
+	if (!q->multi[0])
+		return mem_format("tc qdisc change dev %s root fq flow_limit %u", q->device,
+				  flow_limit);
+	if (!q->handle)
+		return NULL;
+	return mem_format("for q in $(tc qdisc show dev %s | sed -n 's/^qdisc fq .* parent "
+			  "\\([0-9a-f:]*\\) .*/\\1/p'); do tc qdisc change dev %s parent $q fq "
+			  "flow_limit %u; done",
+			  q->device, q->device, flow_limit);
 }

@@ -17,7 +17,7 @@
 
 #define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control" /* of the namespace that we are in */
 
-static int read_default(char name[BBR_NAME_LEN])
+int default_read(char name[BBR_NAME_LEN])
 {
 	int fd = open(SYSCTL, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, name, BBR_NAME_LEN);
@@ -54,7 +54,7 @@ static int add_to_list(const struct netns *ns, void *data)
 	const struct netns_known *known = netns_find(ns->inode);
 	struct default_of d = { .inode = ns->inode };
 	struct list *list = data;
-	int error = read_default(d.name);
+	int error = default_read(d.name);
 
 	if (error == -ENOENT) /* no IPv4 there */
 		return EXIT_DONE;
@@ -137,7 +137,7 @@ static int set(const struct netns *ns, void *data)
 {
 	const struct setting *s = data;
 	char now[BBR_NAME_LEN] = "", previous[BBR_NAME_LEN] = "";
-	int noted = read_note(s->map, ns, previous), error = noted < 0 ? noted : read_default(now);
+	int noted = read_note(s->map, ns, previous), error = noted < 0 ? noted : default_read(now);
 	bool is_named;
 
 	if (error)
@@ -320,7 +320,7 @@ static int restore(const struct netns *ns, void *data)
 	char now[BBR_NAME_LEN] = "", previous[BBR_NAME_LEN] = "";
 	int error, noted;
 
-	if (read_default(now) || strcmp(now, r->inst->name))
+	if (default_read(now) || strcmp(now, r->inst->name))
 		return EXIT_DONE;
 	noted = read_note(r->map, ns, previous);
 	if (noted < 0) {
@@ -412,7 +412,7 @@ static int set_again(const struct netns *ns, void *data)
 	char now[BBR_NAME_LEN];
 	int error;
 
-	if (read_default(now) || strcmp(now, s->name) || is_current(s, netns_find(ns->inode)))
+	if (default_read(now) || strcmp(now, s->name) || is_current(s, netns_find(ns->inode)))
 		return EXIT_DONE;
 	error = write_default(now);
 	s->n += !error;

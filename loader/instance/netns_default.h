@@ -12,6 +12,9 @@
 
 struct json;
 
+/* Reads the default of the namespace that we are in. Returns 0 or -errno; -ENOENT: it has no IPv4. */
+int default_read(char name[BBR_NAME_LEN]);
+
 /* The current default of a namespace. */
 struct default_of {
 	char *netns; /* as --netns takes it */

@@ -137,7 +137,8 @@ int machine_kernel_read(const char *only, struct machine *m);
  */
 int machine_file_read(const char *path, const char *name, struct machine *m);
 
-/* The path of the default file. */
+/* The path of the default file, and whether there is this file or conf.d/ with one. */
 extern const char machine_file_default[];
+bool machine_file_exists(void);
 
 #endif

@@ -254,6 +254,16 @@ static bool is_folder(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
+bool machine_file_exists(void)
+{
+	glob_t found = {};
+	bool exists =
+		!access(machine_file_default, F_OK) || !glob(CONF_D "/*.conf", 0, NULL, &found);
+
+	globfree(&found);
+	return exists;
+}
+
 /* Reads its *.conf, in the order of their names. */
 static int read_folder(struct reader *r, const char *folder, int *n)
 {

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Is it on, and where not: what the machine is meant to do, what its TCP sockets do, and why they
+ * differ. look.c asks the kernel; judge.c compares and asks nobody.
+ */
+#ifndef LOADER_CHECK_H
+#define LOADER_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf_bbr/uses.h"
+#include "machine/plan.h"
+
+/* Sockets that use the same congestion control and got it in the same way. */
+struct use {
+	struct uses_key key;
+	struct uses_group is;
+	char *cgroup; /* below the mount, "/" is the root; "": it is gone */
+};
+
+/* A network namespace. */
+struct checked_netns {
+	char *name; /* as --netns takes it; NULL: it cannot be found from here */
+	__u32 inode;
+	char container[64]; /* as "docker 0123456789ab"; "": none that we recognize */
+	char def[BBR_NAME_LEN]; /* its default */
+	__s64 def_map_id; /* what that points at, 0 if that is no BPF program; -1: not known */
+	__u64 wmem, rmem; /* highest of tcp_wmem and tcp_rmem, in bytes; 0: not known */
+	__u64 lowat; /* tcp_notsent_lowat, in bytes; 0: not known */
+	struct device_qdisc *device; /* with a queue; none were read if there is no TCP socket */
+	int n_devices;
+	/* Sums and largest values of its uses; judge.c sets them. */
+	__u64 n, by_fq, by_tcp; /* connections */
+	__u64 bytes_acked, bytes_received, bdp_sent, bdp_received, rate;
+};
+
+/* A cgroup whose connections are meant to use an instance. */
+struct meant_at {
+	const char *cgroup; /* below the mount */
+	const char *name;
+	bool is_attached;
+};
+
+enum finding_kind {
+	FINDING_FILE, /* cannot be read */
+	FINDING_PLAN, /* the machine differs from the file */
+	FINDING_DEFAULT, /* a default points at code that was unloaded */
+	FINDING_NOT_LOADED, /* an attachment's name */
+	FINDING_NOT_ALLOWED, /* programs without privileges cannot choose it */
+	FINDING_USE, /* connections or listeners that do not use what they should */
+	FINDING_FLOW_LIMIT, /* fq drops packets of single flows */
+	FINDING_BUFFER, /* smaller than the machine's connections need */
+	/* The others are no reason for an exit status. */
+	FINDING_NOTES,
+	FINDING_OTHER_DEFAULT = FINDING_NOTES, /* not what the initial namespace has */
+	FINDING_LOWAT,
+	FINDING_DOWNLOADS,
+};
+
+/* Why sockets do not use what they should. */
+enum use_cause {
+	USE_UNLOADED, /* code that was unloaded or replaced */
+	USE_CHOSEN, /* by the application */
+	USE_BY_ROUTE,
+	USE_OTHER_CGROUP, /* the socket's, not its process's, decides */
+	USE_NOT_LOADED,
+	USE_NOT_ATTACHED,
+	USE_NOT_DEFAULT,
+	USE_OLD, /* made before */
+	USE_OLD_OR_ROUTE, /* that cannot be told apart */
+	USE_CAUSES
+};
+
+struct finding {
+	enum finding_kind kind;
+	const struct checked_netns *ns; /* NULL: it is about the whole machine */
+	char *text; /* a sentence without its end */
+	char *command; /* that mends it; NULL: there is none */
+	/* FINDING_USE */
+	enum use_cause cause;
+	char used[BBR_NAME_LEN], wanted[BBR_NAME_LEN];
+	const char *cgroup; /* whose attachment is meant; NULL: the namespace's default is */
+	__u64 connections, listeners;
+	const struct use *first;
+};
+
+struct check {
+	const char *
+		file; /* as the user named it; NULL: there is none, and the machine as it is counts */
+	bool is_broken; /* the file */
+	struct machine wanted, found; /* empty without a file */
+	struct plan plan;
+	struct instance *alive; /* instance_list_alive() */
+	int n_alive;
+	char *allowed; /* tcp_allowed_congestion_control; NULL: not known */
+	__u32 own, initial; /* inodes of our namespace and the first process's; 0: not known */
+	struct attachment *attached;
+	int n_attached;
+	struct meant_at *meant;
+	size_t n_meant;
+	char **experiment; /* their cgroups, below the mount */
+	size_t n_experiments;
+	struct checked_netns *ns;
+	size_t n_ns;
+	struct use *use;
+	size_t n_uses;
+	__u64 lost; /* sockets that were not counted */
+	struct finding *finding;
+	size_t n_findings, n_off; /* those that are a reason for an exit status */
+};
+
+/* Reads all of it from the kernel, except file, is_broken and wanted. The caller frees c in any case. */
+int check_look(struct check *c);
+
+/* Makes the findings, those that are off first. */
+void check_judge(struct check *c);
+void check_free(struct check *c);
+
+/* A word for each: "opened_before". */
+extern const char *const use_cause_names[USE_CAUSES];
+const char *finding_name(enum finding_kind kind);
+
+/* True if the use's code has no name any more, as after unload or upgrade. */
+bool use_is_unloaded(const struct check *c, const struct use *u);
+
+/* True if the namespace's default points at such code. */
+bool default_is_unloaded(const struct check *c, const struct checked_netns *ns);
+
+#endif

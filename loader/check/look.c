@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+#include "bpf_calls.h"
+#include "check.h"
+#include "cli/err.h"
+#include "instance/netns_default.h"
+#include "kernel/experiment.h"
+#include "kernel/netns.h"
+#include "kernel/qdisc.h"
+#include "uses.lskel.h"
+
+#define IPV4 "/proc/sys/net/ipv4/"
+#define NET "/proc/thread-self/net/"
+
+/* Reads the first line of a file; false if there is none. */
+static bool read_line(const char *path, char *line, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	bool has = f && fgets(line, size, f);
+
+	if (f)
+		fclose(f);
+	if (has)
+		line[strcspn(line, "\n")] = 0;
+	return has;
+}
+
+/* The last number of a sysctl; 0: not known. */
+static __u64 read_last_number(const char *path)
+{
+	char line[128];
+	const char *last;
+
+	if (!read_line(path, line, sizeof(line)))
+		return 0;
+	last = strrchr(line, '\t');
+	return strtoull(last ? last : line, NULL, 10);
+}
+
+/* True unless the kernel says that this namespace has no TCP socket. A walk of its sockets takes long. */
+static bool has_sockets(void)
+{
+	static const char *const files[] = { NET "sockstat", NET "sockstat6" };
+	unsigned long n, sum = 0;
+	bool is_known = false;
+	char line[128];
+
+	for (int i = 0; i < 2; i++) {
+		FILE *f = fopen(files[i], "re");
+
+		while (f && fgets(line, sizeof(line), f))
+			if (sscanf(line, "TCP: inuse %lu", &n) == 1 ||
+			    sscanf(line, "TCP6: inuse %lu", &n) == 1)
+				is_known = true, sum += n;
+		if (f)
+			fclose(f);
+	}
+	return !is_known || sum;
+}
+
+/* The container of the process whose namespace it is, if its name is one of /proc. */
+static void read_container(struct checked_netns *ns)
+{
+	char path[64], line[4096];
+	unsigned int pid;
+	FILE *f;
+
+	if (sscanf(ns->name, "/proc/%u/", &pid) != 1)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	f = fopen(path, "re");
+	while (f && !ns->container[0] && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = 0;
+		if (strchr(line, '/'))
+			cgroup_container(strchr(line, '/'), ns->container, sizeof(ns->container));
+	}
+	if (f)
+		fclose(f);
+}
+
+struct looking {
+	struct check *c;
+	struct uses_bpf *program;
+};
+
+static int look_at(const struct netns *ns, void *data)
+{
+	const struct netns_known *known = netns_find(ns->inode);
+	struct checked_netns new = { .inode = ns->inode,
+				     .def_map_id = known ? known->is.map_id : -1ll };
+	struct looking *l = data;
+	struct check *c = l->c;
+	char line[4096];
+	int error = default_read(new.def);
+
+	if (error == -ENOENT) /* no IPv4 there */
+		return EXIT_DONE;
+	new.name = mem_copy(ns->name);
+	read_container(&new);
+	new.wmem = read_last_number(IPV4 "tcp_wmem");
+	new.rmem = read_last_number(IPV4 "tcp_rmem");
+	new.lowat = read_last_number(IPV4 "tcp_notsent_lowat");
+	if (!c->allowed && read_line(IPV4 "tcp_allowed_congestion_control", line, sizeof(line)))
+		c->allowed = mem_copy(line);
+	if (!error && has_sockets()) {
+		new.n_devices = qdiscs_list(&new.device);
+		error = iterator_run(l->program->links.count_sockets_fd);
+	}
+	c->ns = mem_grow(c->ns, c->n_ns, sizeof(new));
+	c->ns[c->n_ns++] = new;
+	if (!error)
+		return EXIT_DONE;
+	err("cannot read the connections of the network namespace %s: %s", ns->name,
+	    strerror(-error));
+	return EXIT_REFUSED;
+}
+
+/* Namespaces without a way to them: the kernel says what their default is. */
+static void add_unseen(struct check *c)
+{
+	const struct netns_known *known;
+	int n = netns_list(&known);
+
+	for (int i = 0; i < n; i++) {
+		struct checked_netns new = { .inode = known[i].inode,
+					     .def_map_id = known[i].is.map_id };
+
+		if (!netns_is_unseen(&known[i]))
+			continue;
+		memcpy(new.def, known[i].is.name, sizeof(new.def));
+		new.def[sizeof(new.def) - 1] = 0;
+		c->ns = mem_grow(c->ns, c->n_ns, sizeof(new));
+		c->ns[c->n_ns++] = new;
+	}
+}
+
+static int by_cgroup(const void *a, const void *b)
+{
+	const struct uses_key *x = &((const struct use *)a)->key,
+			      *y = &((const struct use *)b)->key;
+
+	if (x->cgroup != y->cgroup)
+		return x->cgroup < y->cgroup ? -1 : 1;
+	return memcmp(x, y, sizeof(*x));
+}
+
+static int read_uses(struct check *c, int map)
+{
+	struct uses_key *last = NULL, key;
+	char path[4096] = "";
+
+	while (!bpf_map_get_next_key(map, last, &key)) {
+		c->use = mem_grow(c->use, c->n_uses, sizeof(*c->use));
+		memset(&c->use[c->n_uses], 0, sizeof(*c->use));
+		c->use[c->n_uses].key = key;
+		last = &c->use[c->n_uses].key;
+		if (bpf_map_lookup_elem(map, &key, &c->use[c->n_uses].is))
+			return -errno;
+		c->use[c->n_uses++].is.name[BBR_NAME_LEN - 1] = 0;
+	}
+	if (errno != ENOENT)
+		return -errno;
+	if (c->n_uses)
+		qsort(c->use, c->n_uses, sizeof(*c->use), by_cgroup);
+	for (size_t i = 0; i < c->n_uses; i++) {
+		if (!i || c->use[i].key.cgroup != c->use[i - 1].key.cgroup)
+			cgroup_path(c->use[i].key.cgroup, path, sizeof(path));
+		c->use[i].cgroup = mem_copy(path);
+	}
+	return 0;
+}
+
+/* Notes the attachment of each socket that a process has open. */
+static void note_process(const char *pid, int map, __u32 attachment)
+{
+	char path[64], target[64];
+	const struct dirent *e;
+	__u64 inode;
+	ssize_t len;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		len = readlinkat(dirfd(dir), e->d_name, target, sizeof(target) - 1);
+		target[len < 0 ? 0 : len] = 0;
+		if (sscanf(target, "socket:[%llu]", &inode) == 1)
+			bpf_map_update_elem(map, &inode, &attachment, BPF_ANY);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* The processes of a cgroup and of those below it. Cgroups come and go: what is gone is left out. */
+static void note_processes(const char *cgroup, int map, __u32 attachment)
+{
+	char *file = mem_format("%s/cgroup.procs", cgroup), pid[32];
+	FILE *f = fopen(file, "re");
+	const struct dirent *e;
+	DIR *dir;
+
+	while (f && fgets(pid, sizeof(pid), f)) {
+		pid[strcspn(pid, "\n")] = 0;
+		note_process(pid, map, attachment);
+	}
+	if (f)
+		fclose(f);
+	free(file);
+	dir = opendir(cgroup);
+	while (dir && (e = readdir(dir))) {
+		char *below;
+
+		if (e->d_type != DT_DIR || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		below = mem_format("%s/%s", cgroup, e->d_name);
+		note_processes(below, map, attachment);
+		free(below);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void add_meant(struct check *c, const struct attachment *at, size_t below, bool is_attached)
+{
+	const struct meant_at new = { strlen(at->path) > below ? at->path + below : "/", at->name,
+				      is_attached };
+
+	for (size_t i = 0; i < c->n_meant; i++) {
+		if (strcmp(c->meant[i].cgroup, new.cgroup))
+			continue;
+		c->meant[i].is_attached |= is_attached && !strcmp(c->meant[i].name, new.name);
+		return;
+	}
+	c->meant = mem_grow(c->meant, c->n_meant, sizeof(new));
+	c->meant[c->n_meant++] = new;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	size_t x = strlen(((const struct meant_at *)a)->cgroup),
+	       y = strlen(((const struct meant_at *)b)->cgroup);
+
+	return x < y ? -1 : x > y;
+}
+
+/* Which cgroups are meant: the file's, and those that somebody attached and the file lacks. */
+static int look_at_cgroups(struct check *c, int inodes)
+{
+	struct experiment_handle *list;
+	char *mount = cgroup_mount();
+	size_t below = mount ? strlen(mount) : 0;
+	int n;
+
+	free(mount);
+	c->n_attached = attachments_list(&c->attached);
+	if (c->n_attached < 0)
+		return err_bpf(c->n_attached, "cannot look at the cgroups");
+	for (size_t i = 0; i < c->wanted.n_attached; i++)
+		add_meant(c, &c->wanted.attached[i], below, false);
+	for (int i = 0; i < c->n_attached; i++)
+		add_meant(c, &c->attached[i], below, true);
+	/* The innermost attachment of a process is noted last. */
+	if (c->n_meant)
+		qsort(c->meant, c->n_meant, sizeof(*c->meant), by_length);
+	for (size_t i = 0; i < c->n_meant; i++) {
+		mount = cgroup_mount();
+		if (mount) {
+			char *path = mem_format("%s%s", mount, c->meant[i].cgroup);
+
+			note_processes(path, inodes, i + 1);
+			free(path);
+		}
+		free(mount);
+	}
+	n = experiments_list(&list);
+	if (n < 0)
+		return err_bpf(n, "cannot look for experiments");
+	for (int i = 0; i < n; i++) {
+		c->experiment = mem_grow(c->experiment, c->n_experiments, sizeof(char *));
+		c->experiment[c->n_experiments++] =
+			mem_copy(strlen(list[i].path) > below ? list[i].path + below : "/");
+	}
+	if (n)
+		experiments_free(list, n);
+	return EXIT_DONE;
+}
+
+static int look_at_sockets(struct check *c, struct uses_bpf *program)
+{
+	struct looking l = { .c = c, .program = program };
+	int error = iterator_run(program->links.find_all_ops_fd), ret;
+
+	if (error)
+		return err_bpf(error, "cannot list the congestion controls");
+	ret = look_at_cgroups(c, program->maps.uses_inodes.map_fd);
+	if (ret)
+		return ret;
+	netns_for_each(look_at, &l); /* prints what cannot be read; the rest counts */
+	add_unseen(c);
+	error = read_uses(c, program->maps.uses_groups.map_fd);
+	c->lost = program->bss->uses_lost;
+	return error ? err_bpf(error, "cannot read what sockets use") : EXIT_DONE;
+}
+
+int check_look(struct check *c)
+{
+	struct uses_bpf *program;
+	struct stat st;
+	int error, ret = EXIT_DONE;
+
+	if (c->file && !c->is_broken) {
+		ret = machine_kernel_read(NULL, &c->found);
+		if (!ret)
+			plan_make(&c->wanted, &c->found,
+				  c->wanted.is_tuning ? c->wanted.instance[0].name : NULL, false,
+				  &c->plan);
+	}
+	if (ret)
+		return ret;
+	c->initial = stat("/proc/1/ns/net", &st) ? 0 : st.st_ino;
+	c->own = stat(NETNS_OWN, &st) ? 0 : st.st_ino;
+	c->n_alive = instance_list_alive(&c->alive);
+	if (c->n_alive < 0)
+		return err_bpf(c->n_alive, "cannot list instances");
+	program = uses_bpf__open();
+	error = program ? uses_bpf__load(program) : -ENOMEM;
+	if (!error)
+		error = uses_bpf__attach(program);
+	if (error)
+		ret = err_bpf(error, "the kernel refused the BPF program that counts sockets");
+	else
+		ret = look_at_sockets(c, program);
+	if (program)
+		uses_bpf__destroy(program);
+	return ret;
+}
+
+void check_free(struct check *c)
+{
+	plan_free(&c->plan);
+	machine_free(&c->found);
+	machine_free(&c->wanted);
+	free(c->alive);
+	free(c->allowed);
+	if (c->n_attached > 0)
+		attachments_free(c->attached, c->n_attached);
+	free(c->meant);
+	for (size_t i = 0; i < c->n_experiments; i++)
+		free(c->experiment[i]);
+	free(c->experiment);
+	for (size_t i = 0; i < c->n_ns; i++) {
+		free(c->ns[i].name);
+		qdiscs_free(c->ns[i].device, c->ns[i].n_devices);
+	}
+	free(c->ns);
+	for (size_t i = 0; i < c->n_uses; i++)
+		free(c->use[i].cgroup);
+	free(c->use);
+	for (size_t i = 0; i < c->n_findings; i++) {
+		free(c->finding[i].text);
+		free(c->finding[i].command);
+	}
+	free(c->finding);
+}
