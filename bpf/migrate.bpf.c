@@ -17,6 +17,10 @@ char LICENSE[] SEC("license") = "GPL";
 /* Filled in by bbrctl before it loads this. */
 const volatile struct migrate_config config SEC(MIGRATE_MAP_CONFIG) = {};
 
+struct inet_connection_sock___migrate {
+	const void *icsk_ca_ops;
+} __attribute__((preserve_access_index));
+
 static inline bool uses_from(struct tcp_sock *tp)
 {
 	char name[BBR_NAME_LEN] = {};
@@ -76,20 +80,24 @@ static inline bool matches(const struct migrate_record *r, struct sock *sk)
 	return !config.cgroup || is_in_cgroup(sk);
 }
 
-static inline void move(struct migrate_record *r, struct tcp_sock *tp)
+/* Returns false if the socket has that code already, as it can if both names are the same. */
+static inline bool move(struct migrate_record *r, struct tcp_sock *tp)
 {
+	struct inet_connection_sock___migrate *icsk = (void *)tp;
+	const void *before = icsk->icsk_ca_ops;
 	char name[BBR_NAME_LEN];
 
 	if (r->state == TCP_LISTEN && !config.listeners) {
 		r->what = MIGRATE_LEFT;
-		return;
+		return true;
 	}
 	if (config.dry_run)
-		return;
+		return true;
 	for (int i = 0; i < BBR_NAME_LEN; i++)
 		name[i] = config.to[i];
 	r->error = bpf_setsockopt(tp, SOL_TCP, TCP_CONGESTION, name, sizeof(name));
 	r->what = r->error ? MIGRATE_FAILED : MIGRATE_MOVED;
+	return r->error || icsk->icsk_ca_ops != before;
 }
 
 SEC("iter/tcp")
@@ -113,8 +121,8 @@ int migrate(struct bpf_iter__tcp *ctx)
 	 * A record that does not fit into the rest of the reader's buffer is dropped, and the kernel
 	 * shows the same socket again at the next read(). So it must not have been moved by then.
 	 */
-	if (seq->count + sizeof(r) < seq->size)
-		move(&r, tp);
+	if (seq->count + sizeof(r) < seq->size && !move(&r, tp))
+		return 0;
 	bpf_seq_write(seq, &r, sizeof(r));
 	return 0;
 }

@@ -21,8 +21,8 @@ static int take_names(const struct options *opt, struct migrate_config *config)
 		return refuse("--from and --to must be given");
 	if (!opt->from[0] || strlen(opt->from) >= BBR_NAME_LEN)
 		return refuse("--from is not a name of 1 to 15 characters");
-	if (!strcmp(opt->from, opt->to))
-		return refuse("--from and --to are the same");
+	if (!strcmp(opt->from, opt->to) && opt->dry_run)
+		return refuse("--dry-run cannot tell which connections use older code of the name");
 	if (strlen(opt->to) < BBR_NAME_LEN)
 		strcpy(config->to, opt->to);
 	strcpy(config->from, opt->from);
@@ -73,7 +73,8 @@ static int verb_migrate(void *options, UNUSED int argc, UNUSED char **argv)
 
 static const struct option_def migrate_options[] = {
 	{ "from", 0, "CC", option_text, MEMBER(from), "connections with this congestion control" },
-	{ "to", 0, "CC", option_text, MEMBER(to), "get this one" },
+	{ "to", 0, "CC", option_text, MEMBER(to),
+	  "get this one; the same name: those that use older code of it" },
 	NETNS("of this network namespace, by default bbrctl's own"),
 	ALL_NETNS("of all network namespaces"),
 	{ "listeners", 0, NULL, option_flag, MEMBER(listeners),

@@ -337,7 +337,7 @@ def socket_that_connects(ns, listener, name):
 
 @pytest.mark.parametrize("args", [
     [], ["--from", "reno"], ["--to", "reno"],
-    ["--from", "reno", "--to", "reno"],
+    ["--from", "reno", "--to", "reno", "--dry-run"],
     ["--from", "x", "--to", "there_is_none"],
     ["--from", "x", "--to", ""],
     ["--from", "", "--to", "reno"],

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <linux/gen_stats.h>
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -236,6 +237,107 @@ static void no_advice_for_an_mq_of_chosen_queues(void **state)
 	expect_advice(NULL);
 }
 
+/* An fq with what it was told and what it has counted. */
+static void add_fq(int device, __u32 parent, __u32 handle, __u32 flow_limit, __u32 flow_drops)
+{
+	struct {
+		struct tcmsg tc;
+		struct rtattr kind;
+		char name[4];
+		struct rtattr options, limit;
+		__u32 limit_is;
+		struct rtattr flow_limit;
+		__u32 flow_limit_is;
+		struct rtattr stats, basic;
+		struct gnet_stats_basic basic_is;
+		struct rtattr queue;
+		struct gnet_stats_queue queue_is;
+		struct rtattr own;
+		__u32 own_is[2 * 5]; /* older kernels have fewer counters */
+	} __attribute__((packed, aligned(4))) *q = add(RTM_NEWQDISC, sizeof(*q));
+
+#define ATTRIBUTE(type, size) ((struct rtattr){ .rta_len = RTA_LENGTH(size), .rta_type = type })
+	q->tc = (struct tcmsg){ .tcm_ifindex = device, .tcm_parent = parent, .tcm_handle = handle };
+	q->kind = ATTRIBUTE(TCA_KIND, 3);
+	strcpy(q->name, "fq");
+	q->options = ATTRIBUTE(TCA_OPTIONS | NLA_F_NESTED, 16);
+	q->limit = ATTRIBUTE(TCA_FQ_PLIMIT, 4);
+	q->limit_is = 10000;
+	q->flow_limit = ATTRIBUTE(TCA_FQ_FLOW_PLIMIT, 4);
+	q->flow_limit_is = flow_limit;
+	q->stats = ATTRIBUTE(TCA_STATS2, sizeof(*q) - offsetof(typeof(*q), basic));
+	q->basic = ATTRIBUTE(TCA_STATS_BASIC, sizeof(q->basic_is));
+	q->basic_is.packets = 1000;
+	q->queue = ATTRIBUTE(TCA_STATS_QUEUE, sizeof(q->queue_is));
+	q->queue_is.drops = flow_drops + 1;
+	q->own = ATTRIBUTE(TCA_STATS_APP, sizeof(q->own_is));
+	q->own_is[2 * 4] = flow_drops;
+#undef ATTRIBUTE
+}
+
+/* Expects the sums of all fq of the only device, and the command that raises their flow_limit. */
+static void expect_fq(unsigned int n, __u64 packets, __u64 drops, __u64 flow_drops,
+		      const char *advice)
+{
+	struct device_qdisc *list;
+	char *found;
+
+	add(NLMSG_DONE, 4);
+	assert_int_equal(qdiscs_list(&list), 1);
+	assert_int_equal(list[0].index, 2);
+	assert_int_equal(list[0].fq.n, n);
+	assert_int_equal(list[0].fq.limit, n ? 10000 : 0);
+	assert_int_equal(list[0].fq.flow_limit, n ? 100 : 0);
+	assert_int_equal(list[0].fq.packets, packets);
+	assert_int_equal(list[0].fq.drops, drops);
+	assert_int_equal(list[0].fq.flow_drops, flow_drops);
+	found = qdisc_flow_limit_advice(&list[0], 1000);
+	if (advice)
+		assert_string_equal(found, advice);
+	else
+		assert_null(found);
+	free(found);
+	qdiscs_free(list, 1);
+}
+
+static void what_fq_has_dropped(void **state)
+{
+	(void)state;
+	add_fq(2, TC_H_ROOT, 0x10000, 100, 7);
+	expect_fq(1, 1000, 8, 7, "tc qdisc change dev dev2 root fq flow_limit 1000");
+}
+
+static void what_all_fq_below_mq_have_dropped(void **state)
+{
+	(void)state;
+	add_qdisc(2, TC_H_ROOT, 0x80010000, "mq");
+	add_qdisc(2, 0x80010003, 0, "fq_codel");
+	add_fq(2, 0x80010002, 0, 100, 7);
+	add_fq(2, 0x80010001, 0, 100, 0);
+	expect_fq(2, 2000, 9, 7,
+		  "for q in $(tc qdisc show dev dev2 | sed -n 's/^qdisc fq .* parent "
+		  "\\([0-9a-f:]*\\) .*/\\1/p'); do tc qdisc change dev dev2 parent $q fq "
+		  "flow_limit 1000; done");
+	begin(state);
+	add_qdisc(2, TC_H_ROOT, 0, "mq");
+	add_fq(2, 1, 0, 100, 7);
+	expect_fq(1, 1000, 8, 7, NULL);
+}
+
+/* An fq that says nothing of itself has counted nothing. */
+static void an_fq_without_counts(void **state)
+{
+	struct device_qdisc *list;
+
+	(void)state;
+	add_root(2, "fq");
+	add(NLMSG_DONE, 4);
+	assert_int_equal(qdiscs_list(&list), 1);
+	assert_int_equal(list[0].fq.n, 1);
+	assert_int_equal(list[0].fq.packets, 0);
+	qdiscs_free(list, 1);
+}
+
 static void an_answer_in_several_parts(void **state)
 {
 	(void)state;
@@ -301,6 +403,9 @@ int main(void)
 		TEST(advice_for_an_mq_without_a_handle),
 		TEST(no_advice_for_an_mq_of_chosen_queues),
 		TEST(each_queue_below_mq),
+		TEST(what_fq_has_dropped),
+		TEST(what_all_fq_below_mq_have_dropped),
+		TEST(an_fq_without_counts),
 		TEST(an_answer_in_several_parts),
 		TEST(a_device_that_went_meanwhile),
 		TEST(messages_without_a_kind),
