@@ -93,13 +93,31 @@ bool default_is_unloaded(const struct check *c, const struct checked_netns *ns)
 	return is_unloaded(c, ns->def_map_id);
 }
 
+/*
+ * A word of a shell's command line. What a terminal should not get stays as text_shown() shows it.
+ * Valid until the fourth call after this one.
+ */
+static const char *shell_word(const char *text)
+{
+	static char words[4][4200];
+	static int next;
+	char *word = words[next++ % 4];
+
+	if (text_shown(text) != text || strchr(text, '\'') ||
+	    !text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+			       "0123456789/._:@%+=,-")])
+		return text_shown(text);
+	snprintf(word, sizeof(words[0]), "'%s'", text);
+	return word;
+}
+
 static const char *apply_command(const struct check *c)
 {
 	static char command[4200];
 	bool is_usual = !strcmp(c->file, machine_file_default);
 
 	snprintf(command, sizeof(command), "bbrctl apply%s%s", is_usual ? "" : " ",
-		 is_usual ? "" : text_shown(c->file));
+		 is_usual ? "" : shell_word(c->file));
 	return command;
 }
 
@@ -108,7 +126,7 @@ static const char *netns_option(const struct check *c, const struct checked_netn
 {
 	static char option[4200];
 
-	snprintf(option, sizeof(option), " --netns %s", text_shown(ns->name));
+	snprintf(option, sizeof(option), " --netns %s", shell_word(ns->name));
 	return ns->inode == c->own ? "" : option;
 }
 
@@ -118,7 +136,7 @@ static const char *entering(const struct check *c, const struct checked_netns *n
 	static char words[4200];
 
 	snprintf(words, sizeof(words), "nsenter --net=%s%s ",
-		 strchr(ns->name, '/') ? "" : NETNS_NAMED, text_shown(ns->name));
+		 strchr(ns->name, '/') ? "" : NETNS_NAMED, shell_word(ns->name));
 	return ns->inode == c->own ? "" : words;
 }
 
@@ -146,6 +164,16 @@ static void judge_file(struct check *c)
 	}
 }
 
+static bool is_word_of(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = list; (at = strstr(at, word)); at += len)
+		if ((at == list || at[-1] == ' ') && (!at[len] || at[len] == ' '))
+			return true;
+	return false;
+}
+
 static void judge_default(struct check *c, const struct checked_netns *ns)
 {
 	struct finding *f;
@@ -158,7 +186,9 @@ static void judge_default(struct check *c, const struct checked_netns *ns)
 		f->command = mem_format("bbrctl load --name %s --default%s", ns->def,
 					netns_option(c, ns));
 	else if (ns->name)
-		f->command = sysctl_command(c, ns, "tcp_congestion_control", "cubic");
+		f->command = sysctl_command(
+			c, ns, "tcp_congestion_control",
+			c->allowed && is_word_of(c->allowed, "cubic") ? "cubic" : "reno");
 }
 
 static void judge_attachments(struct check *c)
@@ -176,16 +206,6 @@ static void judge_attachments(struct check *c)
 				     text_shown(at->cgroup));
 		f->command = mem_format("bbrctl load --name %s", at->name);
 	}
-}
-
-static bool is_word_of(const char *list, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *at = list; (at = strstr(at, word)); at += len)
-		if ((at == list || at[-1] == ' ') && (!at[len] || at[len] == ' '))
-			return true;
-	return false;
 }
 
 static void judge_allowed(struct check *c)
@@ -412,7 +432,9 @@ static char *use_command(const struct check *c, const struct finding *f)
 {
 	if (f->cause == USE_BY_ROUTE)
 		return route_command(c, f);
-	if (!loaded(c, f->wanted))
+	if (!loaded(c, f->wanted) &&
+	    (machine_instance(&c->wanted, f->wanted) || is_attached_name(c, f->wanted) ||
+	     !strcmp(f->used, f->wanted)))
 		return machine_instance(&c->wanted, f->wanted) ?
 			       mem_format("%s", apply_command(c)) :
 			       mem_format("bbrctl load --name %s", f->wanted);

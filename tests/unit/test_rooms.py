@@ -17,7 +17,7 @@ TOOLS = ["event", "filter", "watch", "layout", "recording", "conns", "stream", "
 PLACES = ["lib", "loader", "tools", "bpf", "experiment"]
 SEARCHED = [".", "include", "lib", "loader", "tools", "bpf"]  # in the order of the Makefile's -I options
 # The build determines which file each of these is.
-OF_THE_BUILD = {"algorithm.h", "bbr.h", "params.h", "kernel_bbr.bpf.h", "algorithms.h", "netns.lskel.h", "why.lskel.h", "snapshot_programs.h",
+OF_THE_BUILD = {"algorithm.h", "bbr.h", "params.h", "kernel_bbr.bpf.h", "algorithms.h", "netns.lskel.h", "why.lskel.h", "uses.lskel.h", "snapshot_programs.h",
                 "carried.inc", "probes.inc"}
 
 CLANG = subprocess.run([REPO / "scripts/find-clang", "clang"], capture_output=True, text=True, check=True).stdout.strip()
