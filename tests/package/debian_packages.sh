@@ -28,7 +28,8 @@ trap cleanup EXIT
 files >/tmp/before
 dpkg -i "$1"/*.deb
 ! ldd /usr/sbin/bbrctl /usr/sbin/bbrmon | grep 'not found' || die "a library is missing"
-bbrctl check
+bbrctl check && die "check does not see that the configuration is not applied"
+[ $? = 3 ] || die "check cannot load it"
 bbrctl load --name $name --set cwnd_gain=1.5
 bbrctl status --name $name
 bbrmon snapshot

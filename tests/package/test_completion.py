@@ -90,7 +90,7 @@ def test_values(offered, tmp_path):
     assert not offered("bbrctl", "rule", "add", "--mark", "")
     assert set(offered("bbrctl", "experiment", "start", "x", "--design", "")) == {"ab", "switchback", "canary"}
     assert not offered("bbrctl", "experiment", "start", "")
-    assert not offered("bbrctl", "check", "")
+    assert offered("bbrctl", "check", "", cwd=tmp_path) == ["a.ini"] and not offered("bbrctl", "rule", "flush", "")
 
 
 def test_only_what_can_follow():

@@ -52,7 +52,7 @@ def test_the_advice_of_check_keeps_mq(bbrctl, new_ns):
 def test_check_advises_nothing_that_takes_a_shaper_away(bbrctl, new_ns):
     ns = new_ns()
     ns.run("tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1gbit", "burst", "1m", "latency", "10ms")
-    assert devices_of(bbrctl, ns)["lo"] == {"device": "lo", "qdisc": "tbf", "root": "tbf", "advice": None}
+    assert devices_of(bbrctl, ns)["lo"] == {"device": "lo", "qdisc": "tbf", "root": "tbf", "advice": None, "fq": None}
     out = bbrctl("check", prefix=ns.command()).out
     assert "tc qdisc" not in out and "would take tbf away" in out
 
