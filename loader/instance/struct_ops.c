@@ -80,14 +80,18 @@ static int ops_value_open(struct ops_value *v)
 	return v->value ? 0 : -ENOMEM;
 }
 
-static int put(struct ops_value *v, const char *member, const void *data, size_t len)
+static int find_member(const struct ops_value *v, const char *member, __u32 *offset)
 {
 	char path[64];
-	__u32 offset;
-	int error;
 
 	snprintf(path, sizeof(path), "data.%s", member);
-	error = btf_member_offset(v->btf, v->type, path, &offset);
+	return btf_member_offset(v->btf, v->type, path, offset);
+}
+
+static int put(struct ops_value *v, const char *member, const void *data, size_t len)
+{
+	__u32 offset;
+	int error = find_member(v, member, &offset);
 
 	if (!error)
 		memcpy(v->value + offset, data, len);
@@ -151,7 +155,7 @@ int object_set_flags(struct bpf_object *obj, __u32 flags)
 static int flags_of(const struct ops_value *v, const char *value, __u32 *flags)
 {
 	__u32 offset;
-	int error = btf_member_offset(v->btf, v->type, "data.flags", &offset);
+	int error = find_member(v, "flags", &offset);
 
 	if (!error)
 		memcpy(flags, value + offset, sizeof(*flags));
@@ -183,6 +187,58 @@ int ops_flags(const struct instance *inst, __u32 *flags)
 	return error;
 }
 
+/* The callback that a program of an object is. */
+static const char *callback_of(const struct ops_value *v, const struct bpf_program *prog)
+{
+	const char *name = bpf_program__name(prog);
+
+	return !strcmp(name, LEAST_BURST) && asks_for_burst(v->btf) ? BURST : name;
+}
+
+/* Reads the tag of a program, the kernel's hash of its code. */
+static int read_tag(int fd, __u8 tag[BPF_TAG_SIZE])
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
+		return -errno;
+	memcpy(tag, info.tag, BPF_TAG_SIZE);
+	return 0;
+}
+
+/* The kernel returns program ids where it takes file descriptors. */
+static bool has_program(const struct ops_value *v, const struct bpf_program *prog)
+{
+	__u8 ours[BPF_TAG_SIZE], its[BPF_TAG_SIZE];
+	__u32 offset;
+	__u64 id;
+	int fd;
+	bool same;
+
+	if (find_member(v, callback_of(v, prog), &offset))
+		return false;
+	memcpy(&id, v->value + offset, sizeof(id));
+	fd = bpf_prog_get_fd_by_id(id);
+	same = !read_tag(fd, its) && !read_tag(bpf_program__fd(prog), ours) &&
+	       !memcmp(its, ours, BPF_TAG_SIZE);
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
+bool ops_has_code(const struct instance *inst, const struct bpf_object *obj)
+{
+	const struct bpf_program *prog = NULL;
+	struct ops_value v;
+	bool same = !ops_value_open(&v) && !read_value(inst, v.value);
+
+	while (same && (prog = bpf_object__next_program(obj, (struct bpf_program *)prog)))
+		same = has_program(&v, prog);
+	free(v.value);
+	return same;
+}
+
 /*
  * libbpf registers a struct_ops map under the name that was compiled into the object, and its
  * versions differ in what they allow to change. So leave libbpf's map alone, and make another one
@@ -199,11 +255,7 @@ int ops_make(struct ops *ops, struct bpf_object *obj, const char *name, bool by_
 		goto out;
 	bpf_object__for_each_program(prog, obj)
 	{
-		const char *name_of = bpf_program__name(prog);
-
-		if (!strcmp(name_of, LEAST_BURST) && asks_for_burst(v.btf))
-			name_of = BURST;
-		error = put_program(&v, name_of, bpf_program__fd(prog));
+		error = put_program(&v, callback_of(&v, prog), bpf_program__fd(prog));
 		if (error)
 			goto out;
 	}

@@ -37,6 +37,9 @@ int object_set_flags(struct bpf_object *obj, __u32 flags);
 /* Reads the flags of an instance. Returns 0 or -errno. */
 int ops_flags(const struct instance *inst, __u32 *flags);
 
+/* True if the instance has the programs of a loaded object, and the object none that it lacks. */
+bool ops_has_code(const struct instance *inst, const struct bpf_object *obj);
+
 struct ops {
 	bool by_link;
 	int fd; /* of the map */

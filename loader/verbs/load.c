@@ -38,7 +38,7 @@ static int write_params(const struct object *obj, const struct param_set *p)
 /* map_id 0: it was loaded before. */
 static int report(const struct options *opt, unsigned int map_id)
 {
-	unsigned int again = 0;
+	unsigned int again;
 	int ret = EXIT_DONE;
 	struct json j;
 
@@ -48,17 +48,24 @@ static int report(const struct options *opt, unsigned int map_id)
 		json_add_int(&j, "map_id", map_id);
 	if (map_id && !opt->json)
 		printf("%s: loaded (map id %u)\n", opt->name, map_id);
-	if (map_id) {
-		/* Defaults of this name are the code of an instance that was unloaded. */
-		defaults_set_again(opt->name, &again); /* prints where it fails */
+	/*
+	 * Defaults of this name may be the code of an instance that was unloaded, also if the load
+	 * after that was killed here.
+	 */
+	defaults_set_again(opt->name, &again); /* prints where it fails */
+	if (map_id || again)
 		json_add_int(&j, "defaults", again);
-	}
 	if (again && !opt->json)
 		printf("  made the default of %u network namespace%s again\n", again,
 		       plural(again));
-	if (opt->make_default)
+	if (opt->make_default) {
 		ret = default_set(opt->name, opt->netns, opt->json ? &j : NULL);
-	if (opt->json && (map_id || !ret))
+	} else if (!map_id && !again) {
+		err("%s: is already loaded", opt->name);
+		remedy("change it with bbrctl set, or load one under another name with --name");
+		ret = EXIT_NOTHING;
+	}
+	if (opt->json && (map_id || again || !ret))
 		json_end(&j);
 	return ret;
 }
@@ -100,9 +107,45 @@ static int check_algorithm(const struct options *opt, const struct object *obj)
 	return EXIT_REFUSED;
 }
 
-/* Loads the instance unless it is loaded already. Then only --default is left to do. */
+/* True if its default profile has these parameters. */
+static bool has_params(const struct instance *inst, const struct param_set *p)
+{
+	struct param_set now;
+	struct profile_map map;
+	bool same;
+
+	if (!inst->supported || inst->algorithm != p->algorithm || profile_map_open(inst, &map))
+		return false;
+	profile_read(&map, 0, &now);
+	same = param_set_equal(&now, p);
+	profile_map_close(&map);
+	return same;
+}
+
+/* What the command line asks of the instance, and the loaded one does not have; NULL: nothing. */
+static const char *find_missing(const struct options *opt, const struct object *obj,
+				const struct param_set *p, const struct instance *inst)
+{
+	__u32 flags;
+
+	if (opt->algorithm && strcmp(opt->algorithm, inst->abi.algorithm))
+		return "with another algorithm";
+	if (opt->ecn && (ops_flags(inst, &flags) || !(flags & TCP_CONG_NEEDS_ECN)))
+		return "without ECN";
+	if (opt->object && (object_load(obj) || !ops_has_code(inst, obj->bpf)))
+		return "with other code";
+	return (opt->set.n || opt->profile) && !has_params(inst, p) ? "with other parameters" :
+								      NULL;
+}
+
+/*
+ * Loads the instance unless it is loaded already. Then only --default is left to do: the same
+ * command again finishes a load that was killed.
+ */
 static int load_once(const struct options *opt, const struct object *obj, const struct param_set *p)
 {
+	const char *missing = NULL;
+	struct instance inst;
 	int loaded, ret;
 
 	if (privileges_take() || lock_instances())
@@ -114,10 +157,13 @@ static int load_once(const struct options *opt, const struct object *obj, const 
 		return err_bpf(loaded, "cannot list instances");
 	if (!loaded)
 		return load(opt, obj, p);
-	if (opt->make_default && !opt->set.n && !opt->profile && !opt->object)
-		return report(opt, 0);
-	err("%s: is already loaded (map id %u)", opt->name, loaded);
-	remedy("change it with bbrctl set, or load one under another name with --name");
+	ret = instance_find(opt->name, &inst);
+	if (!ret)
+		missing = find_missing(opt, obj, p, &inst);
+	if (ret || !missing)
+		return ret ? ret : report(opt, 0);
+	err("%s: is already loaded, %s (map id %u)", opt->name, missing, loaded);
+	remedy("change it with bbrctl set or upgrade, or load one under another name with --name");
 	return EXIT_NOTHING;
 }
 

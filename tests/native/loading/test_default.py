@@ -9,11 +9,12 @@ from tool import DONE, NOTHING, REFUSED, USAGE, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified
 
 MAP = "bbr_defaults"
+SYSCTL = "/proc/sys/net/ipv4/tcp_congestion_control"
 FALLBACKS = "cubic", "reno"  # cubic may be restricted to the initial namespace
 
 
 def default(ns):
-    return ns.run("cat", "/proc/sys/net/ipv4/tcp_congestion_control").stdout.strip()
+    return ns.run("cat", SYSCTL).stdout.strip()
 
 
 @pytest.fixture
@@ -59,8 +60,36 @@ def test_what_is_to_be_changed_is_not_ignored(bbrctl, load, reno_ns):
     """--default of a loaded instance sets the default only."""
     name, ns = load(), reno_ns()
     args = "load", "--name", name, "--default", "--netns", ns.name
-    assert "already" in bbrctl(*args, "--set", "bw_win=12", status=NOTHING).err
-    assert default(ns) == "reno"
+    for other in ("--set", "bw_win=12"), ("--profile", "tsunami"), ("--algorithm", "bbr3"), ("--ecn", "--algorithm", "bbr3"):
+        assert "is already loaded, with" in bbrctl(*args, *other, status=NOTHING).err
+        assert default(ns) == "reno"
+
+
+def test_the_same_load_sets_the_default(bbrctl, free_name, bbr_object, reno_ns):
+    """So a load that was killed before it set the default is finished by the same command."""
+    for asked, other in ((["--set", "bw_win=12"], ["--set", "bw_win=13"]), (["--profile", "tsunami"], ["--profile", "bbrplus"]),
+                         (["--algorithm", "bbr3", "--ecn"], ["--algorithm", "bbr"]),
+                         (["--object", bbr_object], ["--object", bbr_object.with_name("bpf_bbr3.bpf.o")])):
+        name, ns = free_name(), reno_ns()
+        bbrctl("load", "--name", name, *asked)
+        args = "load", "--name", name, "--default", "--netns", ns.name
+        assert "is already loaded, with" in bbrctl(*args, *other, status=NOTHING).err and default(ns) == "reno"
+        assert "was reno" in bbrctl(*args, *asked).out and default(ns) == name
+        bbrctl("unload", "--name", name)
+
+
+def test_killed_before_a_namespace_has_the_new_code(bbrctl, free_name, reno_ns):
+    """Its default has the name, and still the code that was unloaded. The next load mends that."""
+    name, ns = free_name(), reno_ns()
+    bbrctl("load", "--name", name)
+    ns.default_congestion_control(name)
+    bbrctl("unload", "--name", name)
+    killed = subprocess.run(["strace", "-f", "-qq", "-o", "/dev/null", "-P", SYSCTL, "-e", "trace=write",
+                             "-e", "inject=write:signal=KILL:when=1", bbrctl.path, "load", "--name", name], check=False)
+    assert killed.returncode < 0 and status_of(bbrctl, name)["default_in"] == []
+    assert bbrctl("load", "--name", name).out == "  made the default of 1 network namespace again\n"
+    assert [d["inode"] for d in status_of(bbrctl, name)["default_in"]] == [ns.inode]
+    bbrctl("load", "--name", name, status=NOTHING)
 
 
 def test_several_namespaces(bbrctl, load, reno_ns, new_ns):

@@ -158,7 +158,8 @@ class Faults:
         self.bbrctl, self.tmp_path = bbrctl, tmp_path
         self.words = {"NAME": name, "OTHER": other, "NS": ns.name, "CGROUP": cgroup.relative, "RULED": cgroup.relative,
                       "FILE": tmp_path / "new",
-                      "EXP": f"{name}_e", "WHOLE": tmp_path / "whole", "TAKEN": tmp_path / "taken"}
+                      "EXP": f"{name}_e", "OBJECT": ROOT / "build/bpf_bbr.bpf.o",
+                      "WHOLE": tmp_path / "whole", "TAKEN": tmp_path / "taken"}
         (tmp_path / "new").write_text(TEXT["new"])
         (tmp_path / "whole").write_text(f"[instance {other}]\n{TEXT['new']}")
         (tmp_path / "old").write_text(TEXT["old"])
@@ -206,7 +207,8 @@ VERBS = {
     "rule add --name NAME --dport 99 --profile fast": "rule delete --name NAME --dport 99",
     "rule flush --name NAME": "apply --name NAME OLD", "apply --name NAME FILE": "apply --name NAME OLD",
     "apply --name OTHER WHOLE": "unload --name OTHER", "load --name OTHER": "unload --name OTHER",
-    "load --name NAME --default --netns NS": "BEGIN", "unload --name NAME": "BEGIN", "upgrade --name NAME": "BEGIN",
+    "load --name NAME --default --netns NS": "BEGIN", "load --name OTHER --profile tsunami --set bw_win=9 --default --netns NS": "BEGIN",
+    "load --name OTHER --ecn --algorithm bbr3 --default --netns NS": "BEGIN", "load --name OTHER --object OBJECT --default --netns NS": "BEGIN", "unload --name NAME": "BEGIN", "upgrade --name NAME": "BEGIN",
     "attach --cgroup CGROUP --name NAME --profile fast": "detach --cgroup CGROUP --name NAME",
     "experiment start EXP --arm a=reno --arm b=NAME:fast --cgroup CGROUP": "experiment stop EXP",
     "reset --name NAME": "set --name NAME cwnd_gain=2.5", "apply --name NAME TAKEN": "BEGIN",
