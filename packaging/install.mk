@@ -75,8 +75,10 @@ INSTALLED := \
 	$(call placed,644,$(datadir)/fish/vendor_completions.d,$(FISH_COMPLETIONS)) \
 	$(call placed,644,$(datadir)/bpf-bbr,docs/grafana-dashboard.json packaging/prometheus/bpf-bbr.rules.yml) \
 	$(call placed,644,$(docdir),LICENSE README.md CHANGELOG.md SECURITY.md $(wildcard docs/*.md docs/*.svg docs/*.png))
+# What bbrctl apply --undo needs (loader/machine/undo.c).
+KEPT := /var/lib/bpf-bbr
 # uninstall removes these folders if they are empty then; all others belong to the system.
-OUR_FOLDERS := $(libdir)/bpf-bbr $(datadir)/bpf-bbr $(docdir) $(sysconfdir)/bpf-bbr
+OUR_FOLDERS := $(libdir)/bpf-bbr $(datadir)/bpf-bbr $(docdir) $(sysconfdir)/bpf-bbr $(KEPT)
 
 # FOLDER:FILE of each file that the administrator may change: install does not overwrite it, and uninstall keeps it if it was
 # changed.
@@ -92,6 +94,7 @@ install: all completions $(MANUALS) $(UNITS) ## install to PREFIX, by default /u
 		file=$${entry##*:} folder="$(DESTDIR)$${entry%:*}"; \
 		[ -e "$$folder/$${file##*/}" ] || install -D -m 644 -t "$$folder" "$$file" || exit; \
 	done
+	@install -d -m 700 "$(DESTDIR)$(KEPT)"
 
 uninstall: $(UNITS) ## remove what install has installed
 	@for entry in $(INSTALLED); do \
@@ -101,6 +104,7 @@ uninstall: $(UNITS) ## remove what install has installed
 		file=$${entry##*:} installed="$(DESTDIR)$${entry%:*}/$${entry##*/}"; \
 		! cmp -s "$$file" "$$installed" || rm "$$installed"; \
 	done
+	@rm -f "$(DESTDIR)$(KEPT)"/undo*
 	@for folder in $(OUR_FOLDERS); do \
 		[ ! -d "$(DESTDIR)$$folder" ] || find "$(DESTDIR)$$folder" -depth -type d -empty -delete; \
 	done

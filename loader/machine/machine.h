@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <linux/types.h>
 
@@ -96,9 +97,10 @@ bool machine_same_rule(const struct machine_instance *a, __u32 i, const struct m
  * Prints an instance in the form of a file (machine_file.c): its section, profiles and rules, each
  * line after a prefix. all: also what is at its default, as comments.
  */
-void machine_print(const struct machine *m, const struct machine_instance *inst, const char *prefix,
-		   bool all);
-void machine_print_rule(const struct machine_instance *inst, __u32 i, const char *prefix);
+void machine_print(FILE *out, const struct machine *m, const struct machine_instance *inst,
+		   const char *prefix, bool all);
+void machine_print_rule(FILE *out, const struct machine_instance *inst, __u32 i,
+			const char *prefix);
 
 /* Adds the same as an object of an array. */
 void machine_add_json(struct json *j, const struct machine *m, const struct machine_instance *inst);
@@ -136,6 +138,9 @@ int machine_kernel_read(const char *only, struct machine *m);
  * caller frees m in any case.
  */
 int machine_file_read(const char *path, const char *name, struct machine *m);
+
+/* Reads such a text, which may be empty. path: for messages. name: as above, but it may be missing. */
+int machine_text_read(const char *text, const char *path, const char *name, struct machine *m);
 
 /* The path of the default file, and whether there is this file or conf.d/ with one. */
 extern const char machine_file_default[];

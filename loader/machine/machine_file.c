@@ -229,10 +229,17 @@ static int take_line(void *user, const char *section, const char *key, const cha
 	return profile_definitions_line(&r->inst->profiles, section, key, value);
 }
 
-static int read_file(struct reader *r)
+static int read_stream(struct reader *r, FILE *f)
 {
 	static const char *const lists[] = { "default_in", "attach", "rule", NULL };
 	static const struct ini_reader_ops ops = { begin_section, take_line, lists };
+
+	r->inst = NULL;
+	return ini_file_read(f, r->path, &ops, r);
+}
+
+static int read_file(struct reader *r)
+{
 	FILE *f = strcmp(r->path, "-") ? fopen(r->path, "re") : stdin;
 	int ret;
 
@@ -240,8 +247,7 @@ static int read_file(struct reader *r)
 		err("%s: cannot be opened: %s", r->path, strerror(errno));
 		return EXIT_USAGE;
 	}
-	r->inst = NULL;
-	ret = ini_file_read(f, r->path, &ops, r);
+	ret = read_stream(r, f);
 	if (f != stdin)
 		fclose(f);
 	return ret;
@@ -349,6 +355,21 @@ static int check_name(const struct machine *m, const struct machine_instance *in
 	return EXIT_USAGE;
 }
 
+/* Checks all instances of what was read, and keeps those of this name. */
+static int finish(struct machine *m, const char *path, const char *name)
+{
+	int ret = EXIT_DONE;
+
+	for (size_t i = 0; !ret && i < m->n_instances; i++) {
+		ret = check_name(m, &m->instance[i], path);
+		if (!ret)
+			ret = complete(&m->instance[i], path);
+	}
+	if (!ret && name)
+		machine_narrow(m, name);
+	return ret;
+}
+
 int machine_file_read(const char *path, const char *name, struct machine *m)
 {
 	struct reader r = { .m = m, .name = name, .path = path ? path : machine_file_default };
@@ -361,17 +382,25 @@ int machine_file_read(const char *path, const char *name, struct machine *m)
 	else
 		ret = is_folder(path) ? read_whole_folder(&r, path) : read_file(&r);
 	path = path ? path : DIR;
-	for (size_t i = 0; !ret && i < m->n_instances; i++) {
-		ret = check_name(m, &m->instance[i], path);
-		if (!ret)
-			ret = complete(&m->instance[i], path);
-	}
-	if (ret || !name)
+	if (!ret)
+		ret = finish(m, path, name);
+	if (ret || !name || m->n_instances)
 		return ret;
-	machine_narrow(m, name);
-	if (m->n_instances)
-		return EXIT_DONE;
 	err("%s: has no [instance %s]", path, name);
 	remedy("leave --name out to use the whole file");
 	return EXIT_USAGE;
+}
+
+int machine_text_read(const char *text, const char *path, const char *name, struct machine *m)
+{
+	struct reader r = { .m = m, .name = name, .path = path, .is_whole = true };
+	FILE *f = text[0] ? mem_need(fmemopen((char *)text, strlen(text), "r")) : NULL;
+	int ret = EXIT_DONE;
+
+	*m = (struct machine){};
+	if (f) {
+		ret = read_stream(&r, f);
+		fclose(f);
+	}
+	return ret ? ret : finish(m, path, name);
 }

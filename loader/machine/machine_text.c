@@ -19,22 +19,23 @@ static bool is_wanted_default(const struct machine *m, const struct machine_defa
 	return !strcmp(def->name, name) && (!m->is_found || machine_note(m, def->name, def->inode));
 }
 
-static void print_profile(const struct profile_definition *def, const char *prefix, bool all)
+static void print_profile(FILE *out, const struct profile_definition *def, const char *prefix,
+			  bool all)
 {
 	char value[PARAM_TEXT_LEN];
 
-	printf("%s\n%s[%s]\n", prefix, prefix, def->name);
+	fprintf(out, "%s\n%s[%s]\n", prefix, prefix, def->name);
 	param_for_each (param, def->params.algorithm) {
 		bool is_default = param_is_default(param, &def->params);
 
 		if (is_default && !all)
 			continue;
 		param_format(param, &def->params, value, sizeof(value));
-		printf("%s%s%s = %s\n", prefix, is_default ? "; " : "", param->key, value);
+		fprintf(out, "%s%s%s = %s\n", prefix, is_default ? "; " : "", param->key, value);
 	}
 }
 
-void machine_print_rule(const struct machine_instance *inst, __u32 i, const char *prefix)
+void machine_print_rule(FILE *out, const struct machine_instance *inst, __u32 i, const char *prefix)
 {
 	struct bbr_rule cgroup = inst->rules.rule[i], without_cgroup = cgroup;
 	char text[RULE_TEXT_LEN] = "";
@@ -47,38 +48,39 @@ void machine_print_rule(const struct machine_instance *inst, __u32 i, const char
 	}
 	without_cgroup.fields &= ~BBR_RULE_CGROUP;
 	rule_format(&without_cgroup, text, sizeof(text));
-	printf("%s%srule = %s%s--profile %s", prefix, is_gone ? "; its cgroup is gone: " : "", text,
-	       text[0] ? " " : "", machine_rule_profile(inst, &cgroup));
+	fprintf(out, "%s%srule = %s%s--profile %s", prefix, is_gone ? "; its cgroup is gone: " : "",
+		text, text[0] ? " " : "", machine_rule_profile(inst, &cgroup));
 	if (cgroup.fields & BBR_RULE_CGROUP) {
 		cgroup.dst_len = 0;
 		cgroup.fields = BBR_RULE_CGROUP;
 		rule_format(&cgroup, text, sizeof(text));
-		printf(" %s", text);
+		fprintf(out, " %s", text);
 	}
-	putchar('\n');
+	fputc('\n', out);
 }
 
-void machine_print(const struct machine *m, const struct machine_instance *inst, const char *prefix,
-		   bool all)
+void machine_print(FILE *out, const struct machine *m, const struct machine_instance *inst,
+		   const char *prefix, bool all)
 {
-	printf("%s[instance %s]\n%salgorithm = %s\n", prefix, inst->name, prefix,
-	       inst->algorithm->name);
+	fprintf(out, "%s[instance %s]\n%salgorithm = %s\n", prefix, inst->name, prefix,
+		inst->algorithm->name);
 	for (size_t i = 0; i < m->n_defaults; i++)
 		if (is_wanted_default(m, &m->def[i], inst->name))
-			printf("%sdefault_in = %s\n", prefix, text_shown(m->def[i].netns));
+			fprintf(out, "%sdefault_in = %s\n", prefix, text_shown(m->def[i].netns));
 	for (size_t i = 0; i < m->n_attached; i++)
 		if (!strcmp(m->attached[i].name, inst->name))
-			printf("%sattach = %s\n", prefix, text_shown(m->attached[i].path));
+			fprintf(out, "%sattach = %s\n", prefix, text_shown(m->attached[i].path));
 	for (size_t i = 0; i < inst->profiles.n; i++)
-		print_profile(&inst->profiles.def[i], prefix, all);
+		print_profile(out, &inst->profiles.def[i], prefix, all);
 	if (all)
-		printf("%s\n%s; A new connection gets the profile of the first rule that "
-		       "matches.\n",
-		       prefix, prefix);
+		fprintf(out,
+			"%s\n%s; A new connection gets the profile of the first rule that "
+			"matches.\n",
+			prefix, prefix);
 	if (inst->rules.n || all)
-		printf("%s[%s]\n", prefix, RULES_SECTION);
+		fprintf(out, "%s[%s]\n", prefix, RULES_SECTION);
 	for (__u32 i = 0; i < inst->rules.n; i++)
-		machine_print_rule(inst, i, prefix);
+		machine_print_rule(out, inst, i, prefix);
 }
 
 void machine_add_json(struct json *j, const struct machine *m, const struct machine_instance *inst)

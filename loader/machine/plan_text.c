@@ -155,9 +155,9 @@ static void diff_rules(const struct machine_instance *old, const struct machine_
 	       machine_same_rule(old, old->rules.n - end - 1, new, new->rules.n - end - 1))
 		end++;
 	for (__u32 i = begin; i < old->rules.n - end; i++)
-		machine_print_rule(old, i, "-");
+		machine_print_rule(stdout, old, i, "-");
 	for (__u32 i = begin; i < new->rules.n - end; i++)
-		machine_print_rule(new, i, "+");
+		machine_print_rule(stdout, new, i, "+");
 }
 
 /* old, new: NULL if there is none. */
@@ -208,9 +208,9 @@ void step_print_diff(const struct step *s, const struct machine *wanted,
 {
 	if (s->kind == STEP_LOAD || s->kind == STEP_UNLOAD) {
 		if (s->wanted)
-			machine_print(wanted, s->wanted, "+", false);
+			machine_print(stdout, wanted, s->wanted, "+", false);
 		else if (s->found->is_open)
-			machine_print(found, s->found, "-", false);
+			machine_print(stdout, found, s->found, "-", false);
 		else
 			printf("-[instance %s]\n", s->name);
 		return;

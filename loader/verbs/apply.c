@@ -14,6 +14,7 @@
 #include "kernel/kernel_types.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
+#include "machine/undo.h"
 #include "tuning/param.h"
 #include "verbs/verbs.h"
 
@@ -22,6 +23,8 @@ struct applying {
 	const char *path;
 	const char *only; /* this instance; NULL: all */
 	bool prune; /* take away also what no apply made */
+	bool keeps; /* the state before it, for --undo */
+	struct undo undo; /* what is kept so far */
 	struct machine wanted, found;
 	struct plan plan;
 };
@@ -33,6 +36,9 @@ static bool only_looks(const struct options *opt)
 
 static void print_text(const struct applying *a)
 {
+	if (a->opt->undo)
+		printf("%sthe state %s the last apply%s\n", a->opt->diff ? "; " : "",
+		       a->undo.is_undone ? "after" : "before", a->plan.n ? ":" : "");
 	for (size_t i = 0; i < a->plan.n; i++)
 		if (a->opt->diff)
 			step_print_diff(&a->plan.step[i], &a->wanted, &a->found);
@@ -51,6 +57,8 @@ static void print_json(const struct applying *a)
 	json_begin_pretty(&j, stdout);
 	json_add_string(&j, "file", a->path);
 	json_add_bool(&j, "applied", !only_looks(a->opt));
+	if (a->opt->undo)
+		json_add_string(&j, "state", a->undo.is_undone ? "after" : "before");
 	plan_add_json(&j, &a->plan);
 	json_end(&j);
 }
@@ -99,6 +107,23 @@ static int finish(const struct applying *a, const struct instance *alive, int n)
 	return ret;
 }
 
+/* Carries out the plan. Keeps the state before it first: if it is killed, that is still right. */
+static int carry_out(const struct applying *a)
+{
+	struct undo undo = {};
+	bool keeps = a->keeps && a->plan.n &&
+		     undo_make(&a->undo, &a->wanted, &a->found, &a->plan, &undo);
+	int ret;
+
+	if (keeps)
+		undo_write(&undo);
+	ret = plan_carry_out(&a->plan, &a->found);
+	if (ret && keeps)
+		undo_write(&a->undo);
+	undo_free(&undo);
+	return ret;
+}
+
 static int change(const struct applying *a)
 {
 	struct instance *alive = NULL;
@@ -109,7 +134,7 @@ static int change(const struct applying *a)
 	if (n < 0)
 		ret = err_bpf(n, "cannot list instances");
 	if (!ret)
-		ret = plan_carry_out(&a->plan, &a->found);
+		ret = carry_out(a);
 	if (!ret) {
 		ret = finish(a, alive, n);
 		if (ret)
@@ -172,11 +197,100 @@ static int hold(const struct applying *held, const sigset_t *ends)
 	return ret;
 }
 
+/* How many steps lead from the machine as it is now to what the default files ask for; -1: unknown. */
+static int steps_to_default(const char *only, const struct machine *file)
+{
+	struct machine now;
+	struct plan plan = {};
+	int n = -1;
+
+	if (!machine_kernel_read(only, &now)) {
+		plan_make(file, &now, only, false, &plan);
+		n = plan.n;
+	}
+	plan_free(&plan);
+	machine_free(&now);
+	return n;
+}
+
+/* After an undo: what the next boot does to it. */
+static void say_next_boot(const struct applying *a)
+{
+	struct machine file = {};
+
+	if (!machine_file_exists() || machine_file_read(NULL, NULL, &file)) {
+		/* Nothing is applied at boot, or it has printed why not. */
+	} else if (!a->only && undo_is_after(&a->undo, &file)) {
+		err("%s: still asks for what was undone; bpf-bbr.service will not make it, also at "
+		    "a boot, until the file changes",
+		    machine_file_default);
+		remedy("bbrctl apply makes it; bbrctl apply --undo goes forward again");
+	} else {
+		if (a->only)
+			machine_narrow(&file, a->only);
+		if (steps_to_default(a->only, &file) > 0) {
+			err("%s: asks for something else, which the next boot makes",
+			    machine_file_default);
+			remedy("change it: bbrctl apply --diff shows the differences, bbrctl save "
+			       "prints this state");
+		}
+	}
+	machine_free(&file);
+}
+
+/* Makes the state before the last apply, or again the one after it. */
+static int undo(struct applying *a)
+{
+	bool back = !a->undo.is_undone;
+	int ret;
+
+	if (!a->undo.before) {
+		err("%s: no apply that could be undone", undo_path(a->only));
+		remedy(a->only ? "bbrctl apply --undo, without --name, is for the last apply of "
+				 "the whole machine" :
+				 "bbrctl keeps the state before an apply there, if the folder "
+				 "exists");
+		return EXIT_NOTHING;
+	}
+	ret = undo_machine(&a->undo, !back, &a->wanted);
+	if (ret) {
+		remedy("the state %s the last apply cannot be made again as it is in this file",
+		       back ? "before" : "after");
+		return EXIT_REFUSED;
+	}
+	ret = apply(a);
+	if (ret || only_looks(a->opt))
+		return ret;
+	a->undo.is_undone = back;
+	undo_write(&a->undo);
+	if (back)
+		say_next_boot(a);
+	return EXIT_DONE;
+}
+
+/*
+ * For bpf-bbr.service: as long as the file asks for what was undone, the state before that stays
+ * wanted. To stop the unit is no apply that somebody undoes.
+ */
+static int heed_undo(struct applying *a)
+{
+	if (!a->wanted.n_instances)
+		a->keeps = false;
+	if (!a->undo.is_undone || !undo_is_after(&a->undo, &a->wanted))
+		return EXIT_DONE;
+	err("%s: asks for what bbrctl apply --undo took back; the state before that is kept",
+	    a->path);
+	remedy("change the file, or run bbrctl apply");
+	machine_free(&a->wanted);
+	a->keeps = false;
+	return undo_machine(&a->undo, false, &a->wanted);
+}
+
 static int apply_as_asked(struct applying *a)
 {
 	const struct options *opt = a->opt;
 	sigset_t ends;
-	int ret;
+	int ret = EXIT_DONE;
 
 	if (a->wanted.is_tuning)
 		a->only = a->wanted.instance[0].name;
@@ -184,7 +298,12 @@ static int apply_as_asked(struct applying *a)
 		block_ends(&ends);
 	if (privileges_take() || (!only_looks(opt) && lock_instances()))
 		return EXIT_REFUSED;
-	ret = apply(a);
+	undo_read(a->only, &a->undo);
+	a->keeps = !opt->undo;
+	if (opt->service)
+		ret = heed_undo(a);
+	if (!ret)
+		ret = opt->undo ? undo(a) : apply(a);
 	if (!ret && opt->hold)
 		return hold(a, &ends);
 	if (ret || !opt->check || !a->plan.n)
@@ -213,13 +332,22 @@ static int verb_apply(void *options, int argc, char **argv)
 			      .path = argc > 1 ? argv[1] : machine_file_default,
 			      .only = opt->name_given ? opt->name : NULL,
 			      .prune = opt->prune };
-	int ret = machine_file_read(argc > 1 ? argv[1] : NULL, a.only, &a.wanted);
+	int ret = EXIT_DONE;
 
+	if (opt->undo && (argc > 1 || opt->hold || opt->prune || opt->service)) {
+		err("--undo takes no file, and only --name, --check and --diff");
+		return EXIT_USAGE;
+	}
+	if (opt->undo)
+		a.path = undo_path(a.only);
+	else
+		ret = machine_file_read(argc > 1 ? argv[1] : NULL, a.only, &a.wanted);
 	if (!ret && opt->hold && !can_hold(&a))
 		ret = EXIT_USAGE;
 	if (!ret)
 		ret = apply_as_asked(&a);
 	plan_free(&a.plan);
+	undo_free(&a.undo);
 	machine_free(&a.found);
 	machine_free(&a.wanted);
 	return ret;
@@ -233,6 +361,10 @@ static const struct option_def apply_options[] = {
 	  "only show what would change, as lines of the file" },
 	{ "prune", 0, NULL, option_flag, MEMBER(prune),
 	  "also remove what other verbs made and the file lacks" },
+	{ "undo", 0, NULL, option_flag, MEMBER(undo),
+	  "instead of a file: make the state before the last apply; again: the one after it" },
+	{ "service", 0, NULL, option_flag, MEMBER(service),
+	  "for bpf-bbr.service: leave undone what --undo took back, until the file changes" },
 	{ "hold", 0, NULL, option_flag, MEMBER(hold),
 	  "keep running; on SIGTERM or SIGINT remove what was applied" },
 	END,

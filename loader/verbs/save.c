@@ -22,7 +22,7 @@ static void print(const struct options *opt, const struct machine *m)
 	       opt->name_given ? " --name " : "", opt->name_given ? opt->name : "");
 	for (size_t i = 0; i < m->n_instances; i++) {
 		putchar('\n');
-		machine_print(m, &m->instance[i], "", true);
+		machine_print(stdout, m, &m->instance[i], "", opt->all);
 	}
 }
 
@@ -56,6 +56,8 @@ static int verb_save(void *options, int argc, char **argv)
 
 static const struct option_def save_options[] = {
 	{ "name", 0, "NAME", option_name, 0, "only this instance; otherwise all" },
+	{ "all", 0, NULL, option_flag, MEMBER(all),
+	  "also the parameters that have their defaults, as comments" },
 	END,
 };
 

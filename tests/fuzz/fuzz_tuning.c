@@ -349,7 +349,7 @@ static char *print_machine(const struct machine *m, bool all)
 	stdout = open_memstream(&text, &size);
 	CHECK(stdout);
 	for (size_t i = 0; i < m->n_instances; i++)
-		machine_print(m, &m->instance[i], "", all);
+		machine_print(stdout, m, &m->instance[i], "", all);
 	fclose(stdout);
 	stdout = real;
 	return text;

@@ -103,10 +103,31 @@ def check_booted(vm, state):
     check_configured(vm)
 
 
+def cwnd_gain(vm):
+    return json.loads(vm("bbrctl -j show cwnd_gain"))["params"][0]["value"]
+
+
 def check_configured(vm):
     equal(default_of(vm), "bpf_bbr", "the default")
-    equal(json.loads(vm("bbrctl -j show cwnd_gain"))["params"][0]["value"], 2.5, "cwnd_gain")
+    equal(cwnd_gain(vm), 2.5, "cwnd_gain")
     vm("bbrctl apply --check")
+
+
+def check_undo(vm):
+    """What was applied, taken back and not taken out of the file stays taken back, also after a boot, until the file changes."""
+    vm("sed -i 's/^cwnd_gain.*/cwnd_gain = 3/' /etc/bpf-bbr/bpf-bbr.conf && systemctl reload bpf-bbr")
+    equal(cwnd_gain(vm), 3, "cwnd_gain")
+    say("# bbrctl apply --undo", "\n", vm("bbrctl apply --undo 2>&1"))
+    equal(cwnd_gain(vm), 2.5, "cwnd_gain that was there before")
+    check_running(vm, vm.reboot("reboot"))
+    equal((default_of(vm), cwnd_gain(vm)), ("bpf_bbr", 2.5), "the state before, after a boot")
+    vm("bbrctl apply --undo && bbrctl apply --check")
+    equal(cwnd_gain(vm), 3, "cwnd_gain again")
+    vm("sed -i 's/^cwnd_gain.*/cwnd_gain = 2.5/' /etc/bpf-bbr/bpf-bbr.conf")
+    check_booted(vm, vm.reboot("reboot"))
+    vm("bbrctl apply --undo")
+    equal(cwnd_gain(vm), 3, "cwnd_gain before the file was changed")
+    vm("bbrctl apply")
 
 
 def check_upgrade(vm, suite):
@@ -146,7 +167,7 @@ def check(suite, needed, folders):
                 if not re.search(r"^ESTAB .*127\.0\.0\.1:.*\n.*bpf_bbr", said, re.M):
                     raise machine.Failed(f"no connection that uses bpf_bbr: {said}")
         check_connection(connection.said)
-        check_booted(vm, vm.reboot("reboot"))
+        check_undo(vm)
         check_upgrade(vm, suite)
         vm("systemctl stop bpf-bbr")
         check_gone(vm)
@@ -154,7 +175,7 @@ def check(suite, needed, folders):
         check_configured(vm)
         vm("apt-get purge bpf-bbr bbrmon")
         check_gone(vm)
-        equal(vm("ls -d /etc/bpf-bbr /usr/lib/bpf-bbr 2>/dev/null || true"), "", "what is left")
+        equal(vm("ls -d /etc/bpf-bbr /usr/lib/bpf-bbr /var/lib/bpf-bbr 2>/dev/null || true"), "", "what is left")
         say(f"{suite} done")
 
 

@@ -38,6 +38,7 @@ def test_everything_is_installed(installed):
     assert all(file.startswith(("usr/", "etc/bpf-bbr/")) for file in found)
     for file in found:
         assert (installed / file).stat().st_mode & 0o777 == (0o755 if "/sbin/" in file else 0o644), file
+    assert (installed / "var/lib/bpf-bbr").stat().st_mode & 0o777 == 0o700
 
 
 def test_folders_can_be_chosen(installed, tmp_path):
@@ -57,9 +58,11 @@ def test_uninstall_removes_what_was_installed_and_nothing_else(tmp_path):
         path.write_text("not ours")
     make("install", DESTDIR=tmp_path, PREFIX="/usr")
     assert len(files(tmp_path)) > 20
+    (tmp_path / "var/lib/bpf-bbr/undo").write_text("what apply --undo needs")
     make("uninstall", DESTDIR=tmp_path, PREFIX="/usr")
     assert files(tmp_path) == {path.relative_to(tmp_path).as_posix() for path in foreign}
     assert not (tmp_path / "usr/share/doc/bpf-bbr").exists() and not (tmp_path / "usr/share/bpf-bbr").exists()
+    assert not (tmp_path / "var/lib/bpf-bbr").exists()
 
 
 @pytest.mark.parametrize("changed", [False, True])

@@ -6,6 +6,7 @@ are as bbrctl wrote them when save covered profiles and rules only.
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import time
@@ -81,6 +82,16 @@ def test_it_comes_back_as_it_was(bbrctl, load, restore, furnished):
     assert save(bbrctl, other).replace(other, furnished) == text
     assert bbrctl.json("rule", "list", "--name", other)["rules"] == rules
     assert len(rules) == 3
+
+
+def test_only_what_differs(bbrctl, load):
+    """--all prints the rest as comments."""
+    name = load("bw_win=11")
+    lines = save(bbrctl, name).splitlines()
+    assert lines[1:] == ["", f"[instance {name}]", "algorithm = bbr", "", "[default]", "bw_win = 11"]
+    every = bbrctl("save", "--all", name).out.splitlines()
+    keys = {p["key"] for p in bbrctl.json("show", "--name", name)["params"]}
+    assert "bw_win = 11" in every and {line.split()[1] for line in every if re.match(r"; \w+ = ", line)} == keys - {"bw_win"}
 
 
 def test_nothing_to_do(bbrctl, restore, furnished):
@@ -247,7 +258,7 @@ def test_connections_follow(bbrctl, restore, furnished, ns, monitor):
     watching = monitor(furnished, "--every", "round")
     transfer = Transfer(*connect(ns, listen(ns), cc=furnished))
     watching.wait_for(lambda m: m.of("ack"), "the connection runs")
-    restore(furnished, save(bbrctl, furnished).replace("; cwnd_gain = 2", "cwnd_gain = 2.5"))
+    restore(furnished, bbrctl("save", "--all", "--name", furnished).out.replace("; cwnd_gain = 2", "cwnd_gain = 2.5"))
     watching.wait_for(lambda m: any(e["cwnd_gain"] == 2.5 for e in m.events), "the new gain is in use")
     transfer.stop()
     transfer.finish()

@@ -29,7 +29,7 @@ static struct machine_instance *add_real(const char *name, const char *algorithm
 static const char *print(const struct machine_instance *inst, const char *prefix, bool all)
 {
 	capture_begin();
-	machine_print(&found, inst, prefix, all);
+	machine_print(stdout, &found, inst, prefix, all);
 	capture_end();
 	return captured_output();
 }

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+#include "cli/err.h"
+#include "machine/machine.h"
+#include "machine/plan.h"
+#include "machine/undo.h"
+
+#define FOLDER "/var/lib/bpf-bbr"
+#define NAME "undo"
+#define TEMPORARY "new"
+#define MOST (64 << 20) /* bytes; 64 profiles and 1,024 rules have 200,000 */
+
+/* The first line, which also says whether the apply was undone; and the line between the states. */
+#define APPLIED "; bbrctl apply --undo brings back what is above the line ; ----\n"
+#define UNDONE "; bbrctl apply --undo brings back what is below the line ; ----\n"
+#define BETWEEN "; ----\n"
+
+const char *undo_path(const char *only)
+{
+	static char path[sizeof(FOLDER "/" NAME ".") + BBR_NAME_LEN];
+
+	snprintf(path, sizeof(path), "%s/%s%s%s", FOLDER, NAME, only ? "." : "", only ? only : "");
+	return path;
+}
+
+static const char *name_of(const char *only)
+{
+	return undo_path(only) + strlen(FOLDER "/");
+}
+
+/* What others may write is not to be believed. */
+static bool is_safe(int fd, mode_t kind)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && (st.st_mode & S_IFMT) == kind &&
+	       (!st.st_uid || st.st_uid == geteuid()) && !(st.st_mode & 022);
+}
+
+/* Returns a descriptor, or -1 with errno set. */
+static int open_safely(int folder, const char *path, int flags, mode_t kind)
+{
+	int fd = openat(folder, path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 || is_safe(fd, kind))
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+static int open_folder(void)
+{
+	return open_safely(AT_FDCWD, FOLDER, O_RDONLY | O_DIRECTORY, S_IFDIR);
+}
+
+static char *read_all(FILE *f)
+{
+	struct stat st;
+	char *text;
+	size_t n;
+
+	if (fstat(fileno(f), &st) || st.st_size > MOST)
+		return NULL;
+	text = mem_new(st.st_size + 1, 1);
+	n = fread(text, 1, st.st_size, f);
+	if (n == (size_t)st.st_size && strlen(text) == n)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Returns false if the text is no such file. */
+static bool take_apart(char *text, struct undo *u)
+{
+	char *between;
+	size_t first = strlen(APPLIED);
+
+	_Static_assert(sizeof(APPLIED) == sizeof(UNDONE), "one replaces the other");
+	u->is_undone = !strncmp(text, UNDONE, first);
+	if (!u->is_undone && strncmp(text, APPLIED, first))
+		return false;
+	between = strstr(text + first - 1, "\n" BETWEEN);
+	if (!between)
+		return false;
+	between[1] = 0;
+	u->before = mem_copy(text + first);
+	u->after = mem_copy(between + 1 + strlen(BETWEEN));
+	return true;
+}
+
+int undo_read(const char *only, struct undo *u)
+{
+	int folder = open_folder(), fd = -1;
+	char *text = NULL;
+	FILE *f = NULL;
+
+	*u = (struct undo){ .only = only };
+	if (folder >= 0)
+		fd = open_safely(folder, name_of(only), O_RDONLY, S_IFREG);
+	if (fd < 0 && errno != ENOENT)
+		err("%s: is left out: %s", undo_path(only),
+		    errno == EPERM ? "others may write there" : strerror(errno));
+	if (fd >= 0)
+		f = mem_need(fdopen(fd, "r"));
+	if (f) {
+		text = read_all(f);
+		if (!text || !take_apart(text, u))
+			err("%s: is left out: it is not whole", undo_path(only));
+		fclose(f);
+	}
+	free(text);
+	if (folder >= 0)
+		close(folder);
+	return u->before ? EXIT_DONE : EXIT_NOTHING;
+}
+
+void undo_free(struct undo *u)
+{
+	free(u->before);
+	free(u->after);
+	u->before = u->after = NULL;
+}
+
+int undo_machine(const struct undo *u, bool is_after, struct machine *m)
+{
+	return machine_text_read(is_after ? u->after : u->before, undo_path(u->only), u->only, m);
+}
+
+/* ---- states as text */
+
+static char *as_text(const struct machine *m, bool is_tuning)
+{
+	char *text = NULL, *line;
+	size_t n;
+	FILE *out = mem_need(open_memstream(&text, &n));
+
+	for (size_t i = 0; i < m->n_instances; i++)
+		machine_print(out, m, &m->instance[i], "", false);
+	mem_check(!fclose(out) && text);
+	line = is_tuning ? strchr(text, '\n') : NULL; /* without [instance NAME] */
+	if (line)
+		memmove(text, line + 1, strlen(line));
+	return text;
+}
+
+bool undo_is_after(const struct undo *u, const struct machine *wanted)
+{
+	char *text = as_text(wanted, wanted->is_tuning);
+	bool same = u->after && !strcmp(u->after, text);
+
+	free(text);
+	return same;
+}
+
+/* What of the machine an apply can bring back, because it made it or is about to change it. */
+struct keeping {
+	const struct machine *wanted, *found;
+	const struct plan *plan;
+	const char *only;
+	struct machine before; /* its members are those of `found` */
+};
+
+static bool keeps_default(const struct keeping *k, const struct machine_default *def)
+{
+	const struct machine_note *note = machine_note(k->found, def->name, def->inode);
+	bool is_kept = note && (note->is_applied || machine_default(k->wanted, def->inode));
+
+	for (size_t i = 0; note && i < k->plan->n; i++)
+		is_kept |= k->plan->step[i].default_found == def;
+	return is_kept;
+}
+
+static bool keeps_attachment(const struct keeping *k, const struct attachment *at)
+{
+	bool is_kept = at->is_applied || machine_attachment(k->wanted, at->path);
+
+	for (size_t i = 0; i < k->plan->n; i++)
+		is_kept |= k->plan->step[i].found_at == at;
+	return is_kept;
+}
+
+/* True if an instance is kept for what a namespace or a cgroup has of it. */
+static bool is_in_use(const struct keeping *k, const char *name)
+{
+	for (size_t i = 0; i < k->plan->n; i++) {
+		const struct step *s = &k->plan->step[i];
+
+		if ((s->default_found && !strcmp(s->default_found->name, name) &&
+		     machine_note(k->found, name, s->default_found->inode)) ||
+		    (s->found_at && !strcmp(s->found_at->name, name)))
+			return true;
+	}
+	return false;
+}
+
+static bool keeps_instance(const struct keeping *k, const struct machine_instance *inst)
+{
+	bool is_kept = inst->is_applied && (!k->only || !strcmp(k->only, inst->name));
+
+	for (size_t i = 0; i < k->plan->n; i++)
+		is_kept |= k->plan->step[i].found == inst;
+	return is_kept || machine_instance(k->wanted, inst->name) || is_in_use(k, inst->name);
+}
+
+/*
+ * Gathers what is kept. Returns false if an apply could not bring it back: code that this bbrctl
+ * does not know, or another instance than the only one.
+ */
+static bool gather(struct keeping *k)
+{
+	struct machine *b = &k->before;
+
+	b->is_found = true;
+	b->note = k->found->note;
+	b->n_notes = k->found->n_notes;
+	for (size_t i = 0; i < k->found->n_instances; i++) {
+		const struct machine_instance *inst = &k->found->instance[i];
+
+		if (!keeps_instance(k, inst))
+			continue;
+		if (!inst->is_open)
+			return false;
+		b->instance = mem_grow(b->instance, b->n_instances, sizeof(*inst));
+		b->instance[b->n_instances++] = *inst;
+	}
+	for (size_t i = 0; !k->wanted->is_tuning && i < k->found->n_defaults; i++)
+		if (keeps_default(k, &k->found->def[i])) {
+			b->def = mem_grow(b->def, b->n_defaults, sizeof(*b->def));
+			b->def[b->n_defaults++] = k->found->def[i];
+		}
+	for (size_t i = 0; !k->wanted->is_tuning && i < k->found->n_attached; i++)
+		if (keeps_attachment(k, &k->found->attached[i])) {
+			b->attached = mem_grow(b->attached, b->n_attached, sizeof(*b->attached));
+			b->attached[b->n_attached++] = k->found->attached[i];
+		}
+	return true;
+}
+
+static bool has_other_than(enum step_kind kind, const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->step[i].kind != kind)
+			return true;
+	return false;
+}
+
+bool undo_make(const struct undo *last, const struct machine *wanted, const struct machine *found,
+	       const struct plan *plan, struct undo *u)
+{
+	struct keeping k = { wanted, found, plan, last->only, {} };
+	bool can = gather(&k), is_lost = last->before && !k.before.n_instances;
+	bool stays = !last->is_undone && undo_is_after(last, wanted) &&
+		     (is_lost || !has_other_than(STEP_REPLACE, plan));
+
+	*u = (struct undo){ .only = last->only };
+	if (!stays && !can)
+		err("bbrctl apply --undo will not undo this: it takes away what a file cannot "
+		    "name");
+	if (!stays && can) {
+		u->before = is_lost ? mem_copy(last->is_undone ? last->before : last->after) :
+				      as_text(&k.before, wanted->is_tuning && k.before.n_instances);
+		u->after = as_text(wanted, wanted->is_tuning);
+	}
+	free(k.before.instance);
+	free(k.before.def);
+	free(k.before.attached);
+	return !stays;
+}
+
+/* ---- the file */
+
+static int put(int fd, const char *text)
+{
+	size_t n = strlen(text);
+	ssize_t done;
+
+	for (; n; n -= done, text += done) {
+		done = write(fd, text, n);
+		if (done < 0 && errno == EINTR)
+			done = 0;
+		else if (done <= 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int replace(int folder, const struct undo *u)
+{
+	int fd, error = 0;
+
+	unlinkat(folder, TEMPORARY, 0);
+	fd = openat(folder, TEMPORARY, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return errno;
+	if (put(fd, u->is_undone ? UNDONE : APPLIED) || put(fd, u->before) || put(fd, BETWEEN) ||
+	    put(fd, u->after) || fsync(fd))
+		error = errno;
+	close(fd);
+	if (!error && (renameat(folder, TEMPORARY, folder, name_of(u->only)) || fsync(folder)))
+		error = errno;
+	if (error)
+		unlinkat(folder, TEMPORARY, 0);
+	return error;
+}
+
+/* Removes the files of single instances, which the whole machine's replaces. */
+static void remove_others(void)
+{
+	DIR *dir = opendir(FOLDER);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (!strncmp(entry->d_name, NAME ".", strlen(NAME ".")))
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+}
+
+void undo_write(const struct undo *u)
+{
+	int folder = open_folder(), error = folder < 0 ? errno : 0;
+
+	if (error == ENOENT) {
+		note("%s: not kept for apply --undo: there is no such folder", FOLDER);
+		return;
+	}
+	if (!error && u->before)
+		error = replace(folder, u);
+	if (error) {
+		err("%s: cannot be written: %s", undo_path(u->only),
+		    error == EPERM ? "others may write there" : strerror(error));
+		remedy("bbrctl apply --undo will not undo this apply");
+	}
+	if (folder < 0)
+		return;
+	if (error || !u->before)
+		unlinkat(folder, name_of(u->only), 0);
+	close(folder);
+	if (!u->only)
+		remove_others();
+}
