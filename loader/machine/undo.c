@@ -313,17 +313,16 @@ static int replace(int folder, const struct undo *u)
 	return error;
 }
 
-/* Removes the files of single instances, which the whole machine's replaces. */
-static void remove_others(void)
+/* Removes the files of single instances, which the whole machine's replaces. Closes the folder. */
+static void remove_others(int folder)
 {
-	DIR *dir = opendir(FOLDER);
+	DIR *dir = mem_need(fdopendir(folder));
 	const struct dirent *entry;
 
-	while (dir && (entry = readdir(dir)))
+	while ((entry = readdir(dir)))
 		if (!strncmp(entry->d_name, NAME ".", strlen(NAME ".")))
-			unlinkat(dirfd(dir), entry->d_name, 0);
-	if (dir)
-		closedir(dir);
+			unlinkat(folder, entry->d_name, 0);
+	closedir(dir);
 }
 
 void undo_write(const struct undo *u)
@@ -345,7 +344,8 @@ void undo_write(const struct undo *u)
 		return;
 	if (error || !u->before)
 		unlinkat(folder, name_of(u->only), 0);
-	close(folder);
-	if (!u->only)
-		remove_others();
+	if (u->only)
+		close(folder);
+	else
+		remove_others(folder);
 }
