@@ -267,7 +267,7 @@ lab-matrix: ## test every kernel of the lab, not only those of make check
 
 C_FILES := $(wildcard $(addsuffix /*.[ch],bpf bpf/* docs/man experiment experiment/* lab/* packaging/static include/bpf_bbr lib lib/* loader loader/* tools tools/* tests/* tests/*/*)) vmlinux.h
 SHELL_FILES := scripts/demo scripts/deps scripts/find-clang .ci/run packaging/changelog packaging/completions/bash.in \
-	packaging/debian/bpf-bbr.postinst packaging/debian/bpf-bbr.prerm packaging/image/archive \
+	packaging/debian/bpf-bbr.postinst packaging/debian/bpf-bbr.postrm packaging/debian/bpf-bbr.prerm packaging/image/archive \
 	$(wildcard lab/*/*.sh tests/lab/*.sh tests/oracle/*.sh tests/deploy/*.sh tests/package/*.sh tests/toy/*.sh)
 
 lint: ## check the formatting and the shell scripts
