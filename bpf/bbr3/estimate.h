@@ -82,7 +82,7 @@ static inline bool bbr_is_send_due(const struct bbr *b, const struct bbr_sock *s
 {
 	u32 delivered = IN(sk, delivered), changed = delivered ^ (delivered - rs->acked_sacked);
 	bool is_rare = bbr_is_phase(b, sk, BBR_CRUISE) && !IN(sk, reord_seen);
-	u32 every = rs->prior_in_flight / (is_rare ? 4 : 16);
+	u32 every = rs->prior_in_flight >> (is_rare ? 2 : 4);
 
 	return changed >= every || !changed || rs->losses > 0;
 }
@@ -246,6 +246,10 @@ static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 		return;
 	}
 	bbr_check_app_limited(sk, rs);
+	if (sk->kind == BBR_FAST_1 && !b->in_order) { /* in a recovery: bbr_needs_flight() */
+		bbr_note_sends(sk, bbr_is_send_due(b, sk, rs));
+		return;
+	}
 	bbr_note_sends(sk, bbr_is_round_due(b, sk, rs));
 	if (b->inflight_hi == BBR_COUNT_NONE)
 		return;
@@ -327,11 +331,20 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 	bbr_note_sends(sk, b->in_order ? bbr_is_round_due(b, sk, rs) : bbr_is_send_due(b, sk, rs));
 }
 
+/* True if the ACK's flight is that of its order. A regular ACK has an order in TCP_CA_Open only. */
+static inline bool bbr_is_in_order(const struct bbr *b, const struct bbr_sock *sk,
+				   const struct bbr_rs *rs)
+{
+	if (bbr_is_general(sk))
+		return b->in_order && rs->delivered >= 0 && bbr_stays_in_order(b, sk, rs);
+	return bbr_is_fast(sk) || bbr_is_open(sk);
+}
+
 /* The entrance: fills *ack with what an ACK reports. */
 static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
 				    struct bbr_ack *ack)
 {
-	if (bbr_is_fast(sk) || (b->in_order && rs->delivered >= 0 && bbr_stays_in_order(b, sk, rs)))
+	if (bbr_is_in_order(b, sk, rs))
 		bbr_estimate_in_order(b, sk, rs, ack);
 	else if (!bbr_is_general(sk))
 		bbr_estimate_lossy(b, sk, rs, ack);

@@ -10,10 +10,11 @@
  *	losses, cuts of lower bounds	skipped		skipped		done
  *	probes, the plateau		skipped		skipped		done
  *	phase				CRUISE, stays	DOWN, stays	any
- *	flight of the packet		in order	in order	in order, or not read
+ *	flight of the packet		in order,	in order	in order,
+ *					or not read			or not read
  *
- * The fast paths are for a flow in PROBE_BW whose packets arrive in order and which waits for its
- * next probe. An ACK is REGULAR if its packets arrive in order, and in a recovery if no rule reads
+ * The fast paths are for a flow in PROBE_BW which waits for its next probe, while nothing is lost.
+ * An ACK is REGULAR or FAST_1 if its packets arrive in order, and in a recovery if no rule reads
  * the flight of its packet. In none of the three is ECN in use.
  */
 #ifndef BBR_KIND_H
@@ -241,14 +242,30 @@ static inline u8 bbr_kind_if_open(struct bbr *b, const struct bbr_sock *sk, cons
 		       BBR_GENERAL;
 }
 
+/*
+ * True if a recovery goes on, and CRUISE with it: nothing was lost since the last callback, and no
+ * loss round with losses ends.
+ */
+static inline bool bbr_stays_in_recovery(struct bbr *b, const struct bbr_sock *sk,
+					 const struct bbr_rs *rs)
+{
+	u64 flags = b->flags & BBR_FLAGS(BBR_CYCLE_FLAGS, .in_order = 1);
+
+	return flags == BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1) &&
+	       b->prev_ca_state == IN(sk, ca_state) && !(bbr_newly_lost(b, sk) | rs->losses) &&
+	       (!b->loss_in_round || before(rs->prior_delivered, b->loss_round_delivered)) &&
+	       bbr_stays_in_cruise(b, sk) && !bbr_is_app_limited(b, rs);
+}
+
 /* The same outside of TCP_CA_Open. An ACK that stays in order has the flight of one in order. */
-static inline u8 bbr_kind_if_not_open(const struct bbr *b, const struct bbr_sock *sk,
+static inline u8 bbr_kind_if_not_open(struct bbr *b, const struct bbr_sock *sk,
 				      const struct bbr_rs *rs)
 {
 	if ((b->flags & BBR_FLAGS(BBR_REGULAR_FLAGS)) != BBR_FLAGS(.has_seen_rtt = 1) ||
-	    IN(sk, tlp_high_seq) || (b->in_order && bbr_stays_in_order(b, sk, rs)))
+	    IN(sk, tlp_high_seq) || (b->in_order && bbr_stays_in_order(b, sk, rs)) ||
+	    bbr_needs_flight(b, sk, rs))
 		return BBR_GENERAL;
-	return bbr_needs_flight(b, sk, rs) ? BBR_GENERAL : BBR_REGULAR;
+	return bbr_stays_in_recovery(b, sk, rs) ? BBR_FAST_1 : BBR_REGULAR;
 }
 
 /* Returns the kind of an ACK (enum bbr_kind). */

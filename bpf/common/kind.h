@@ -20,7 +20,7 @@ static inline bool bbr_is_general(const struct bbr_sock *sk)
 	return sk->kind == BBR_GENERAL;
 }
 
-/* True if the fast path is taken: nothing was lost, now or lately. */
+/* True if a fast path is taken: nothing was lost since the last callback. */
 static inline bool bbr_is_fast(const struct bbr_sock *sk)
 {
 	return sk->kind == BBR_FAST_1 || sk->kind == BBR_FAST_2;

@@ -54,8 +54,8 @@ def test_the_callback_of_version_3(turns):
 
 
 def test_version_3_with_losses(shapes):
-    """A mean of 16 varies by 4 %."""
-    assert shapes["losses"]["turns"]["bpf_bbr3"]["mean"] <= 600
+    """Half of the ACKs come in a recovery, and half of these take a fast path. A mean of 16 varies by 4 %."""
+    assert shapes["losses"]["turns"]["bpf_bbr3"]["mean"] <= limit(530, 575, 575)
 
 
 def test_version_3_in_long_transfers():

@@ -348,6 +348,43 @@ TEST(recovery_is_regular)
 	}
 }
 
+TEST(recovery_that_reports_nothing_new_is_fast_in_cruise)
+{
+	FIXTURE;
+
+	make_recovering(f);
+	f->b.prev_ca_state = TCP_CA_Recovery;
+	for (int i = 0; i < 2; i++) {
+		CHANGED((void)0, BBR_FAST_1);
+		CHANGED(f->sk.more = NULL, BBR_FAST_1);
+		CHANGED(f->rs.last_end_seq = f->sk.snd_una + 300000, BBR_FAST_1); /* no flight */
+		CHANGED((f->rs.delivered = 300, f->rs.interval_us = 38400), BBR_FAST_1);
+		CHANGED(f->b.inflight_hi = BBR_COUNT_NONE, BBR_FAST_1);
+		CHANGED(f->b.inflight_lo = 20, BBR_FAST_1);
+		CHANGED((f->b.bw_lo = BW / 2, f->b.full_bw_cnt = 2), BBR_FAST_1);
+		CHANGED(f->sk.reord_seen = 1, BBR_FAST_1);
+		CHANGED(f->rs.prior_in_flight = 3, BBR_FAST_1); /* a send is due */
+		CHANGED((f->sk.write_seq = f->sk.snd_nxt, f->sk.retrans_out = 1,
+			 f->rs.prior_in_flight = 50),
+			BBR_FAST_1);
+		CHANGED(f->b.prev_ca_state = TCP_CA_Open, BBR_REGULAR);
+		CHANGED(f->sk.lost = 41, BBR_REGULAR);
+		CHANGED(f->rs.losses = 1, BBR_REGULAR);
+		CHANGED(f->b.loss_in_round = 1, i ? BBR_REGULAR : BBR_FAST_1);
+		CHANGED(f->b.in_order = 1, BBR_REGULAR);
+		CHANGED(f->rs.is_app_limited = true, BBR_REGULAR);
+		CHANGED(f->b.probe_wait_us = 1000, BBR_REGULAR);
+		CHANGED(f->b.rounds_since_probe = 62, BBR_REGULAR);
+		CHANGED(f->b.cycle_idx = BBR_DOWN, BBR_REGULAR);
+		CHANGED(f->b.full_bw_now = 0, BBR_REGULAR);
+		CHANGED(f->b.new_gains = 1, BBR_REGULAR);
+		CHANGED(f->b.probe_samples = 1, BBR_GENERAL);
+		CHANGED(f->b.mode = BBR_STARTUP, BBR_GENERAL);
+		f->b.loss_round_delivered = 940; /* the loss round ends: the bounds may be cut */
+		f->b.next_round_delivered = 940;
+	}
+}
+
 TEST(recovery_in_startup_is_regular_until_losses_may_end_it)
 {
 	FIXTURE;
@@ -398,6 +435,7 @@ int main(void)
 		T(startup_and_drain_are_regular),
 		T(general_is_the_rest),
 		T(recovery_is_regular),
+		T(recovery_that_reports_nothing_new_is_fast_in_cruise),
 		T(recovery_in_startup_is_regular_until_losses_may_end_it),
 		T(time_of_reno_is_what_it_is_by_the_whole_target),
 	};
