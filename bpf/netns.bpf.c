@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lists all network namespaces of the machine and what their defaults point at. User space finds
- * only those that have a process in sight or a mount, and sees only the default's name, which an
- * unloaded instance and its successor share.
+ * Lists all network namespaces of the machine, what their defaults point at, and which congestion
+ * controls their TCP sockets use. User space finds only those that have a process in sight or a
+ * mount, and sees only the default's name, which an unloaded instance and its successor share.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
@@ -44,14 +44,57 @@ struct tcp_congestion_ops___all {
 	char name[BBR_NAME_LEN];
 };
 
+struct hlist_nulls_node___all {
+	struct hlist_nulls_node___all *next;
+};
+
+struct hlist_nulls_head___all {
+	struct hlist_nulls_node___all *first;
+};
+
+struct inet_ehash_bucket___all {
+	struct hlist_nulls_head___all chain;
+};
+
+struct inet_listen_hashbucket___all {
+	struct hlist_nulls_head___all nulls_head;
+};
+
+/* The kernel's table of TCP sockets. A namespace has the machine's, or one of its own. */
+struct inet_hashinfo___all {
+	struct inet_ehash_bucket___all *ehash;
+	unsigned int ehash_mask;
+	unsigned int lhash2_mask;
+	struct inet_listen_hashbucket___all *lhash2;
+};
+
+struct inet_timewait_death_row___all {
+	struct inet_hashinfo___all *hashinfo;
+};
+
 struct netns_ipv4___all {
 	const struct tcp_congestion_ops___all *tcp_congestion_control;
+	struct inet_timewait_death_row___all tcp_death_row;
 };
 
 struct net___all {
 	struct list_head___all list;
 	struct ns_common___all ns;
 	struct netns_ipv4___all ipv4;
+};
+
+typedef struct {
+	struct net___all *net;
+} possible_net_t___all;
+
+struct sock_common___all {
+	unsigned char skc_state;
+	possible_net_t___all skc_net;
+	struct hlist_nulls_node___all skc_nulls_node;
+};
+
+struct inet_connection_sock___all {
+	const struct tcp_congestion_ops___all *icsk_ca_ops;
 };
 
 struct nsproxy___all {
@@ -106,7 +149,25 @@ struct {
 	__type(value, struct netns_entry);
 } namespaces SEC(".maps");
 
+/* What a socket's namespace and congestion control are to the kernel: addresses. */
+struct use {
+	u64 net, ops;
+};
+
+/* Each congestion control that a socket of a namespace uses, once. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, NETNS_USES_MAX);
+	__type(key, struct use);
+	__type(value, struct netns_use);
+} uses SEC(".maps");
+
 __u32 n_listed; /* namespaces of which `namespaces` should have an entry */
+
+/* After a run of find_uses. */
+__u32 next_list; /* where the next run has to begin; 0: that was the last one */
+__u32 uses_are_known; /* false: this kernel's table looks otherwise, or a list could not be read */
 
 /* Along the kernel's list of namespaces, which is a ring with a head that is none. */
 struct walk {
@@ -138,6 +199,8 @@ static void note(struct net___all *net)
 		entry.map_id = *id;
 	if (cc)
 		bpf_core_read_str(entry.name, sizeof(entry.name), &cc->name);
+	if (bpf_core_field_exists(net->ipv4.tcp_death_row.hashinfo))
+		entry.table = (u64)BPF_CORE_READ(net, ipv4.tcp_death_row.hashinfo);
 	bpf_map_update_elem(&namespaces, &inode, &entry, BPF_ANY);
 	n_listed++;
 }
@@ -206,5 +269,129 @@ int list_namespaces(struct bpf_iter__bpf_map___all *ctx)
 		  bpf_core_field_offset(struct task_struct___all, tasks);
 	w.at = w.first;
 	bpf_loop(PROCESSES_MAX, visit_process, &w, 0);
+	return 0;
+}
+
+#define LISTS_MAX 32768 /* of a run of find_uses: it cannot be preempted */
+#define SOCKETS_MAX 16384
+#define TRIES 4
+#define LISTENERS_FROM (1 << 29) /* the kernel's number of the first list of listeners */
+#define ENDS_LIST(node) ((u64)(node) & 1) /* not a node: the number of the list */
+
+/* Of established sockets first, then of listeners. */
+struct lists {
+	u64 ehash, lhash2;
+	u32 first, established, n;
+	u32 left; /* sockets that this run may still look at */
+	u64 at; /* address of a list member */
+	struct use last;
+};
+
+static void note_use(const struct use *use)
+{
+	struct net___all *net = (void *)use->net;
+	struct tcp_congestion_ops___all *cc = (void *)use->ops;
+	u64 address = use->ops;
+	struct netns_use is = {};
+	u32 *id;
+
+	if (bpf_map_lookup_elem(&uses, use))
+		return;
+	id = bpf_map_lookup_elem(&ops, &address);
+	if (id)
+		is.map_id = *id;
+	is.netns = BPF_CORE_READ(net, ns.inum);
+	bpf_core_read_str(is.name, sizeof(is.name), &cc->name);
+	if (bpf_map_update_elem(&uses, use, &is, BPF_ANY))
+		uses_are_known = 0;
+}
+
+static long visit_socket(u32 i, void *data)
+{
+	struct lists *l = data;
+	struct sock_common___all *sk =
+		(void *)(l->at - bpf_core_field_offset(struct sock_common___all, skc_nulls_node));
+	u32 state = BPF_CORE_READ(sk, skc_state);
+	struct use use = {};
+
+	(void)i;
+	l->at = (u64)BPF_CORE_READ(sk, skc_nulls_node.next);
+	/* These two are not whole sockets. */
+	if (state != BPF_TCP_TIME_WAIT && state != BPF_TCP_NEW_SYN_RECV) {
+		use.net = (u64)BPF_CORE_READ(sk, skc_net.net);
+		use.ops = (u64)BPF_CORE_READ((struct inet_connection_sock___all *)sk, icsk_ca_ops);
+		if (use.ops && (use.net != l->last.net || use.ops != l->last.ops)) {
+			note_use(&use);
+			l->last = use;
+		}
+	}
+	if (l->left)
+		l->left--;
+	return !l->at || ENDS_LIST(l->at);
+}
+
+static u64 first_of(const struct lists *l, u32 list)
+{
+	struct inet_listen_hashbucket___all *of_listeners;
+	struct inet_ehash_bucket___all *bucket;
+
+	if (list < l->established) {
+		bucket = (void *)(l->ehash + (u64)list * bpf_core_type_size(*bucket));
+		return (u64)BPF_CORE_READ(bucket, chain.first);
+	}
+	list -= l->established;
+	of_listeners = (void *)(l->lhash2 + (u64)list * bpf_core_type_size(*of_listeners));
+	return (u64)BPF_CORE_READ(of_listeners, nulls_head.first);
+}
+
+/*
+ * A socket that moves to another list while we look at it leads us there. The number at the end
+ * of the list shows it.
+ */
+static long visit_list(u32 i, void *data)
+{
+	struct lists *l = data;
+	u32 list = l->first + i;
+	u64 number = list;
+
+	if (list >= l->n || !l->left) {
+		next_list = list < l->n ? list : 0;
+		return 1;
+	}
+	next_list = list + 1 < l->n ? list + 1 : 0;
+	if (list >= l->established)
+		number = list - l->established + LISTENERS_FROM;
+	for (u32 t = 0; t < TRIES; t++) {
+		l->at = first_of(l, list);
+		if (!ENDS_LIST(l->at) && l->at)
+			bpf_loop(SOCKETS_MAX, visit_socket, l, 0);
+		if (ENDS_LIST(l->at) && l->at >> 1 == number)
+			return 0;
+	}
+	uses_are_known = 0;
+	return 0;
+}
+
+/*
+ * Notes what the sockets of a table use (struct netns_entry), from a list on. It locks nothing: a
+ * socket that is there all the time is found, one that comes or goes may be.
+ */
+SEC("raw_tp/find_uses")
+int find_uses(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct inet_hashinfo___all *table = (void *)ctx->args[0];
+	struct inet_listen_hashbucket___all *of_listeners = NULL;
+	struct lists l = { .first = ctx->args[1], .left = SOCKETS_MAX };
+
+	next_list = 0;
+	uses_are_known = bpf_core_field_exists(table->lhash2) &&
+			 bpf_core_field_exists(of_listeners->nulls_head);
+	if (!uses_are_known)
+		return 0;
+	l.ehash = (u64)BPF_CORE_READ(table, ehash);
+	l.lhash2 = (u64)BPF_CORE_READ(table, lhash2);
+	l.established = BPF_CORE_READ(table, ehash_mask) + 1;
+	l.n = l.established + BPF_CORE_READ(table, lhash2_mask) + 1;
+	bpf_loop(LISTS_MAX, visit_list, &l, 0);
 	return 0;
 }

@@ -2,8 +2,9 @@
 /*
  * Writes the state of each socket that uses an algorithm: all instances of it whose layout the
  * reader knows, and the kernel's own bbr, if that is this algorithm. There is one object for each
- * algorithm; the compiler looks for headers in the algorithm's folder. The kernel runs this once
- * for each socket of a network namespace, with the socket locked.
+ * algorithm; the compiler looks for headers in the algorithm's folder. The kernel runs the first of
+ * them once for each socket of a network namespace, with the socket locked. A socket that is not of
+ * its algorithm goes on to the next.
  */
 #include "event.bpf.h"
 #include "more_outside.bpf.h"
@@ -65,6 +66,14 @@ struct {
 	__type(key, u32);
 	__type(value, struct scratch);
 } scratch SEC(".maps");
+
+/* From user space: the program snapshot of another algorithm, if it is loaded. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} next SEC(".maps");
 
 #define SNAPSHOT_SIZE (__builtin_offsetof(struct bbr_snapshot, event) + EVENT_SIZE)
 
@@ -212,13 +221,15 @@ int snapshot(struct bpf_iter__tcp *ctx)
 	sk = (struct sock *)tp;
 	address = (u64)ca_ops_of(sk);
 	of = bpf_map_lookup_elem(&instance_ops, &address);
+	if (!of && !(has_state(sk) && fill_kernels(to, sk))) {
+		bpf_tail_call(ctx, &next, 0);
+		return 0;
+	}
 	count_seen(of, seq, has_state(sk) ? SNAPSHOT_SIZE : 0);
 	if (!has_state(sk))
 		return 0;
 	if (of)
 		fill_ours(to, sk);
-	else if (!fill_kernels(to, sk))
-		return 0;
 	to->snap.event.tag = of ? of->map_id : 0;
 	fill_socket(&to->snap, sk);
 	bpf_seq_write(seq, &to->snap, SNAPSHOT_SIZE);

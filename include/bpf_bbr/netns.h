@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What bpf/netns.bpf.c writes of each network namespace, by its inode. */
+/* What bpf/netns.bpf.c writes of each network namespace, by its inode, and of its TCP sockets. */
 #ifndef BPF_BBR_NETNS_H
 #define BPF_BBR_NETNS_H
 
@@ -18,6 +18,16 @@ struct netns_entry {
 	 * only sockets keep it, and it can get no new ones but those that its listeners accept.
 	 */
 	__u32 is_live;
+	__u64 table; /* address of the kernel's table that has its TCP sockets; 0: not known */
+};
+
+#define NETNS_USES_MAX (1 << 17) /* congestion controls of namespaces that are listed */
+
+/* A congestion control that some TCP socket of a namespace uses. */
+struct netns_use {
+	__u32 netns; /* inode */
+	__u32 map_id; /* of the struct_ops map that it is; 0: none */
+	char name[BBR_NAME_LEN];
 };
 
 #endif

@@ -5,8 +5,8 @@
  *
  * There is one object for each algorithm, with the same maps and programs. User space puts the ids
  * of the struct_ops maps of that algorithm's instances (bbr_abi.algorithm, and the reader's own
- * major) into `instances`, runs find_ops, and then snapshot in each network namespace, with one
- * thread. An algorithm whose state has a second part needs nothing more: the iterator finds it by
+ * major) into `instances`, runs find_ops, puts each program snapshot into `next` of the one before,
+ * and then runs the first one in each network namespace, with one thread. An algorithm whose state has a second part needs nothing more: the iterator finds it by
  * itself, and what it cannot read has its value for "not known".
  */
 #ifndef BPF_BBR_SNAPSHOT_H

@@ -33,6 +33,7 @@ static int n_known = -ENODATA;
 static int n_unseen; /* of those that are live */
 
 struct walk {
+	netns_match match; /* NULL: all */
 	netns_visitor visit;
 	void *data;
 	void *seen; /* tree of inodes */
@@ -69,31 +70,43 @@ static int run_program(struct netns_bpf **program)
 		loaded = netns_bpf__open();
 		error = loaded ? netns_bpf__load(loaded) : -ENOMEM;
 		if (!error)
-			error = netns_bpf__attach(loaded);
+			error = netns_bpf__list_namespaces__attach(loaded);
 	}
-	if (error)
+	if (error < 0)
 		return error;
 	*program = loaded;
 	return iterator_run(loaded->links.list_namespaces_fd);
 }
 
+/*
+ * Takes the next entry out of a map. `last` is the key of the one that was taken before; NULL: none
+ * was. (From the beginning, the kernel would look again through all places that are empty by now.)
+ */
+static bool take_entry(int map, const void *last, void *key, void *value)
+{
+	bool is_there;
+
+	do {
+		is_there = !bpf_map_get_next_key(map, last, key);
+		if (last)
+			bpf_map_delete_elem(map, last);
+		last = NULL;
+	} while (is_there && bpf_map_lookup_elem(map, key, value));
+	return is_there;
+}
+
 /* Takes the entries out of the map, so that the next run begins with none. */
 static int take_namespaces(int map, struct netns_known **list)
 {
-	struct netns_known *grown;
-	__u32 inode;
+	__u32 last, *before = NULL;
+	struct netns_known next;
 	int n = 0;
 
-	while (!bpf_map_get_next_key(map, NULL, &inode)) {
-		grown = realloc(*list, (n + 1) * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		*list = grown;
-		memset(&grown[n], 0, sizeof(grown[n]));
-		grown[n].inode = inode;
-		if (!bpf_map_lookup_elem(map, &inode, &grown[n].is))
-			n++;
-		bpf_map_delete_elem(map, &inode);
+	for (memset(&next, 0, sizeof(next)); take_entry(map, before, &next.inode, &next.is); n++) {
+		*list = mem_grow(*list, n, sizeof(**list));
+		(*list)[n] = next;
+		last = next.inode;
+		before = &last;
 	}
 	if (n)
 		qsort(*list, n, sizeof(**list), by_inode);
@@ -105,8 +118,52 @@ bool netns_is_unseen(const struct netns_known *k)
 	return !k->is_found && k->is.is_live;
 }
 
-/* Asks the kernel for all namespaces. Returns their number or -errno. */
-static int ask_kernel(struct netns_known **list)
+/* Lets the kernel look through a table of sockets. Returns 0 or -errno. */
+static int look_through(const struct netns_bpf *program, __u64 table)
+{
+	__u64 args[] = { table, 0 };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+
+	do {
+		if (bpf_prog_test_run_opts(program->progs.find_uses.prog_fd, &opts))
+			return -errno;
+		if (!program->bss->uses_are_known)
+			return -ENOTSUP;
+		args[1] = program->bss->next_list;
+	} while (args[1]);
+	return 0;
+}
+
+/* Notes which of the namespaces have a socket that matches. If that is not known, all have one. */
+static void find_uses(const struct netns_bpf *program, struct netns_known *list, int n,
+		      const struct walk *w)
+{
+	__u64 last[2], key[2], *before = NULL, table = 0;
+	struct netns_use use;
+	int error = 0;
+
+	for (int i = 0; i < n && !error; i++) {
+		/* Mostly all have the machine's. To look through one again does no harm. */
+		error = list[i].is.table ? 0 : -ENOTSUP;
+		if (!error && list[i].is.table != table)
+			error = look_through(program, table = list[i].is.table);
+	}
+	while (take_entry(program->maps.uses.map_fd, before, key, &use)) {
+		struct netns_known *k = find_known(list, n, use.netns);
+
+		if (k && !k->is_used)
+			k->is_used = w->match(&use, w->data);
+		before = memcpy(last, key, sizeof(last));
+	}
+	for (int i = 0; i < n; i++)
+		list[i].is_used |= error;
+}
+
+/*
+ * Asks the kernel for all namespaces and, if the walk has a match, for their sockets. Returns the
+ * number of namespaces or -errno.
+ */
+static int ask_kernel(struct netns_known **list, const struct walk *w)
 {
 	struct netns_bpf *program;
 	__u64 address;
@@ -116,13 +173,14 @@ static int ask_kernel(struct netns_known **list)
 	if (n)
 		return n;
 	n = take_namespaces(program->maps.namespaces.map_fd, list);
+	if (w->match)
+		find_uses(program, *list, n, w);
 	while (!bpf_map_get_next_key(program->maps.ops.map_fd, NULL, &address))
 		bpf_map_delete_elem(program->maps.ops.map_fd, &address);
-	if (n >= 0 && (__u32)n != program->bss->n_listed)
-		n = -E2BIG;
-	if (n < 0) {
+	if ((__u32)n != program->bss->n_listed) {
 		free(*list);
 		*list = NULL;
+		return -E2BIG;
 	}
 	return n;
 }
@@ -150,7 +208,7 @@ static void end_list(void)
 
 	if (n_known < 0 || all_are_found())
 		return;
-	n_now = ask_kernel(&now);
+	n_now = ask_kernel(&now, &(struct walk){});
 	n_unseen = 0;
 	for (int i = 0; i < n_known; i++) {
 		const struct netns_known *k = find_known(now, n_now, known[i].inode);
@@ -175,6 +233,15 @@ int netns_list(const struct netns_known **list)
 const struct netns_known *netns_find(__u32 inode)
 {
 	return find_known(known, n_known, inode);
+}
+
+int netns_found(void)
+{
+	int n = n_known < 0 ? n_known : 0;
+
+	for (int i = 0; i < n_known; i++)
+		n += known[i].is_found;
+	return n;
 }
 
 int netns_unseen(void)
@@ -202,6 +269,14 @@ static void leave_inode(void *inode)
 static bool is_seen(const struct walk *w, ino_t inode)
 {
 	return tfind((void *)inode, &w->seen, compare);
+}
+
+/* A namespace that is not listed has begun since. */
+static bool is_wanted(const struct walk *w, ino_t inode)
+{
+	const struct netns_known *k = w->match ? find_known(known, n_known, inode) : NULL;
+
+	return !k || k->is_used;
 }
 
 /*
@@ -248,6 +323,11 @@ static void visit_path(struct walk *w, const char *path, ino_t inode)
 	if (w->result || all_are_found() || stat(path, &st) || (inode && st.st_ino != inode) ||
 	    is_seen(w, st.st_ino))
 		return;
+	if (!is_wanted(w, st.st_ino)) {
+		tsearch((void *)st.st_ino, &w->seen, compare);
+		note_found(st.st_ino);
+		return;
+	}
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
 		say_unreachable(w, "open the network namespace", path);
@@ -337,12 +417,12 @@ static void visit_processes(struct walk *w)
 		closedir(dir);
 }
 
-int netns_for_each(netns_visitor visit, void *data)
+int netns_for_each_using(netns_match match, netns_visitor visit, void *data)
 {
-	struct walk w = { .visit = visit, .data = data };
+	struct walk w = { .match = match, .visit = visit, .data = data };
 
 	free(known);
-	n_known = ask_kernel(&known);
+	n_known = ask_kernel(&known, &w);
 	n_unseen = 0;
 	for (int i = 0; i < n_known; i++)
 		n_unseen += netns_is_unseen(&known[i]);
@@ -351,6 +431,11 @@ int netns_for_each(netns_visitor visit, void *data)
 	end_list();
 	tdestroy(w.seen, leave_inode);
 	return w.result ? w.result : w.unreachable ? EXIT_REFUSED : EXIT_DONE;
+}
+
+int netns_for_each(netns_visitor visit, void *data)
+{
+	return netns_for_each_using(NULL, visit, data);
 }
 
 static void refuse(const char *option, const char *name, const char *why)
@@ -410,9 +495,9 @@ int netns_inode(const char *option, const char *name, __u32 *inode)
 	return EXIT_DONE;
 }
 
-int netns_visit_all(const char *name, netns_visitor visit, void *data)
+int netns_visit_all(const char *name, netns_match match, netns_visitor visit, void *data)
 {
-	return name ? netns_visit(name, visit, data) : netns_for_each(visit, data);
+	return name ? netns_visit(name, visit, data) : netns_for_each_using(match, visit, data);
 }
 
 bool netns_name(__u32 inode, char name[NAME_MAX + 1])

@@ -26,7 +26,8 @@ struct netns {
 struct netns_known {
 	__u32 inode;
 	struct netns_entry is;
-	bool is_found; /* it was visited */
+	bool is_found; /* it was visited, or need not be */
+	bool is_used; /* after netns_for_each_using(): a socket of it matches */
 };
 
 /*
@@ -41,6 +42,15 @@ typedef int (*netns_visitor)(const struct netns *ns, void *data);
  */
 int netns_for_each(netns_visitor visit, void *data);
 
+/* True if sockets are wanted that use this congestion control. */
+typedef bool (*netns_match)(const struct netns_use *use, void *data);
+
+/*
+ * The same, but leaves out namespaces without a socket that is wanted, listeners included. The kernel
+ * looks through all sockets of the machine once for it. match NULL: visits all.
+ */
+int netns_for_each_using(netns_match match, netns_visitor visit, void *data);
+
 /*
  * The namespaces of the machine as of the last netns_for_each(), by inode. Returns their number, or
  * -errno if the kernel does not list them.
@@ -52,6 +62,9 @@ const struct netns_known *netns_find(__u32 inode);
 
 /* True if it could not be found from here, though more than sockets keep it. */
 bool netns_is_unseen(const struct netns_known *k);
+
+/* How many of them were found; -errno if the kernel does not list them. */
+int netns_found(void);
 
 /* How many of them are unseen; -errno if that is not known. */
 int netns_unseen(void);
@@ -74,8 +87,8 @@ int netns_visit(const char *name, netns_visitor visit, void *data);
  */
 int netns_inode(const char *option, const char *name, __u32 *inode);
 
-/* netns_visit() or, if name is NULL, netns_for_each(). */
-int netns_visit_all(const char *name, netns_visitor visit, void *data);
+/* netns_visit() or, if name is NULL, netns_for_each_using(). */
+int netns_visit_all(const char *name, netns_match match, netns_visitor visit, void *data);
 
 /* Reads the first name of a namespace in /run/netns; false if it has none there. */
 bool netns_name(__u32 inode, char name[NAME_MAX + 1]);

@@ -22,7 +22,7 @@ struct migration {
 	size_t n;
 	__u32 *index; /* of records by cookie, open addressing; index_size is a power of two */
 	size_t index_size;
-	unsigned int namespaces; /* that were visited */
+	unsigned int namespaces; /* that were searched */
 	int unseen; /* of all_netns: that cannot be found from here; -errno: not known */
 
 	/* Connections that match in other namespaces, and the namespaces that have some. */

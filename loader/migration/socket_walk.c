@@ -162,6 +162,13 @@ static int visit(const struct netns *ns, void *data)
 	return is_stopped ? EXIT_REFUSED : EXIT_DONE;
 }
 
+static bool is_wanted(const struct netns_use *use, void *data)
+{
+	const struct visit *v = data;
+
+	return !strcmp(use->name, v->m->config.from);
+}
+
 static int run(struct migration *m, const struct bpf_object *obj, __u32 skip)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(obj, "migrate");
@@ -173,7 +180,10 @@ static int run(struct migration *m, const struct bpf_object *obj, __u32 skip)
 		return err_bpf(errno, "the kernel refused to walk its sockets");
 	v.link = bpf_link__fd(link);
 	handle_signals(true);
-	ret = m->all_netns ? netns_for_each(visit, &v) : netns_visit(m->netns, visit, &v);
+	ret = m->all_netns ? netns_for_each_using(is_wanted, visit, &v) :
+			     netns_visit(m->netns, visit, &v);
+	if (m->all_netns && netns_found() > 0)
+		m->namespaces = netns_found(); /* also those that have no such socket */
 	m->unseen = m->all_netns && !ret ? netns_unseen() : 0;
 	handle_signals(false);
 	bpf_link__destroy(link);

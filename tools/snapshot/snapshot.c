@@ -280,7 +280,7 @@ static bool find_device(void *ctx, const char *option, const char *name,
 		search.list = mem_new(1, sizeof(*search.list));
 		search.list[search.n++] = (struct filter_device){ 0, index };
 	} else {
-		netns_visit_all(t->netns, find_in_netns, &search);
+		netns_visit_all(t->netns, NULL, find_in_netns, &search);
 	}
 	*list = search.list;
 	*n = search.n;

@@ -224,6 +224,25 @@ static int tell_program(const struct sockets *s, size_t i)
 	return iterator_run(p->find_ops_fd);
 }
 
+/* Lets each program show the next one the sockets that are not of its own algorithm. */
+static int chain_programs(const struct sockets *s)
+{
+	const struct snapshot_program *last = NULL;
+	static const __u32 key;
+	int error = 0;
+
+	for (size_t i = 0; i < n_algorithms && !error; i++) {
+		const struct snapshot_program *p = &s->programs[i];
+
+		if (!p->skel)
+			continue;
+		if (last && bpf_map_update_elem(last->next_fd, &key, &p->snapshot_prog_fd, BPF_ANY))
+			error = -errno;
+		last = p;
+	}
+	return error;
+}
+
 /*
  * Loads the programs of algorithms that only now have an instance, and tells each program. Returns
  * an exit status.
@@ -244,7 +263,8 @@ static int prepare_programs(struct sockets *s)
 		if (error)
 			return err_bpf(error, "cannot list instances");
 	}
-	return EXIT_DONE;
+	error = chain_programs(s);
+	return error ? err_bpf(error, "cannot chain the programs that read sockets") : EXIT_DONE;
 }
 
 /* Hands on whole records; returns how many bytes it has used, -1: that is enough. */
@@ -272,16 +292,23 @@ static ssize_t hand_on(void *reading, size_t size)
 	return r->enough ? -1 : (ssize_t)at;
 }
 
+static bool is_wanted(const struct netns_use *use, void *data)
+{
+	const struct reading *r = data;
+
+	return use->map_id ? !!known_instance(r->sockets, use->map_id) :
+			     !strcmp(use->name, KERNEL_BBR);
+}
+
 /* An iterator belongs to the namespace in which it is created. */
 static int read_namespace(const struct netns *ns, void *data)
 {
 	struct reading *r = data;
-	int error = 0;
+	int error;
 
-	for (size_t i = 0; i < n_algorithms && !error && !r->enough; i++)
-		if (r->sockets->programs[i].skel)
-			error = iterator_read(r->sockets->programs[i].snapshot_fd,
-					      r->sockets->buffer, BUFFER_SIZE, hand_on, r);
+	/* The program of the first algorithm is always loaded, and is the first of the chain. */
+	error = iterator_read(r->sockets->programs[0].snapshot_fd, r->sockets->buffer, BUFFER_SIZE,
+			      hand_on, r);
 	if (!error)
 		return r->enough ? -1 : EXIT_DONE;
 	err("cannot read the connections of the network namespace %s: %s", ns->name,
@@ -322,12 +349,10 @@ static void find_unseen(struct sockets *s)
 {
 	const struct netns_known *list;
 	struct instance *after;
-	int n = netns_list(&list), n_found = 0, n_after;
+	int n = netns_list(&list), n_after;
 
 	s->has_unseen_netns = netns_unseen();
-	for (int i = 0; i < n; i++)
-		n_found += list[i].is_found;
-	if (n < 0 || n_found == n)
+	if (n < 0 || netns_found() == n)
 		return;
 	n_after = instance_list_alive(&after);
 	for (int i = 0; i < n_after; i++) {
@@ -381,7 +406,7 @@ int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, v
 	else
 		ret = prepare_programs(s);
 	if (!ret) {
-		ret = netns_visit_all(netns, read_namespace, &r);
+		ret = netns_visit_all(netns, is_wanted, read_namespace, &r);
 		if (!netns && !r.enough)
 			find_unseen(s);
 	}

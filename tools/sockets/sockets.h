@@ -21,7 +21,8 @@
 struct snapshot_program {
 	void *skel; /* NULL: not loaded */
 	int find_ops_fd, snapshot_fd; /* links of its iterators: over maps, over sockets */
-	int instances_fd, instance_ops_fd; /* maps */
+	int snapshot_prog_fd; /* the program of the latter */
+	int instances_fd, instance_ops_fd, next_fd; /* maps */
 	const struct bbr_ops_layout *layout; /* known when find_ops has run */
 };
 
@@ -51,8 +52,7 @@ struct sockets {
 /*
  * Takes a connection; returns false to get no more. snap, whose event is whole, is valid until it
  * returns, origin until the next reading. The origin's id is that of the struct_ops map, or 0 for
- * the kernel's own bbr. Connections of one algorithm and network namespace come one after the
- * other.
+ * the kernel's own bbr. Connections of one network namespace come one after the other.
  */
 typedef bool (*sockets_handler)(void *ctx, const struct origin *origin,
 				const struct bbr_snapshot *snap);

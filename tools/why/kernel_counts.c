@@ -105,11 +105,18 @@ static int read_namespace(const struct netns *ns, void *data)
 	return EXIT_REFUSED;
 }
 
+static bool is_wanted(const struct netns_use *use, void *data)
+{
+	(void)use;
+	(void)data;
+	return true;
+}
+
 int kernel_counts_read(struct kernel_counts *k, const char *netns, why_socket_handler handle,
 		       void *ctx)
 {
 	struct reading r = { .counts = k, .handle = handle, .ctx = ctx };
-	int ret = netns_visit_all(netns, read_namespace, &r);
+	int ret = netns_visit_all(netns, is_wanted, read_namespace, &r);
 
 	return r.enough ? EXIT_DONE : ret;
 }
