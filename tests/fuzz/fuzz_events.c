@@ -110,7 +110,7 @@ static void print_json(const struct bbr_event *e)
 	FILE *out = open_memstream(&line, &len);
 
 	CHECK(out);
-	event_print_json(out, &origin, e);
+	event_print_json(out, &origin, NULL, e);
 	fclose(out);
 	CHECK(is_line(line, len));
 	check_json(line, len - 1, e);

@@ -236,13 +236,21 @@ static void add_steps(struct json *j, const struct algorithm *a, const struct bb
 }
 
 static void add_fields(struct json *j, const struct field *fields, size_t n,
-		       const struct bbr_event *e)
+		       const struct bbr_event *before, const struct bbr_event *e)
 {
 	for (size_t i = 0; i < n; i++)
-		field_add_json(j, &fields[i], e);
+		if (!before || !field_is_same(&fields[i], before, e))
+			field_add_json(j, &fields[i], e);
 }
 
-void event_add_json(struct json *j, const struct origin *origin, const struct bbr_event *e)
+static bool is_other_profile(const struct bbr_event *before, const struct bbr_event *e)
+{
+	return !before || before->profile != e->profile || before->params_gen != e->params_gen;
+}
+
+/* before NULL: all members; otherwise those that differ. */
+static void add_json(struct json *j, const struct origin *origin, const struct bbr_event *before,
+		     const struct bbr_event *e)
 {
 	const struct algorithm *a = origin->algorithm;
 
@@ -252,25 +260,36 @@ void event_add_json(struct json *j, const struct origin *origin, const struct bb
 	/* The state of a socket is not part of a monitor's stream. */
 	json_add_int_if(j, "conn", e->kind != BBR_EV_STATE || e->conn, e->conn);
 	json_add_int_if(j, "seq", e->kind != BBR_EV_STATE, e->seq);
-	json_add_int(j, "netns", e->netns);
-	json_add_endpoint(j, "local", e->laddr, "lport", e->lport);
-	json_add_endpoint(j, "remote", e->raddr, "rport", e->rport);
-	json_add_string(j, "family", e->family == AF_INET ? "inet" : "inet6");
+	if (!before) {
+		json_add_int(j, "netns", e->netns);
+		json_add_endpoint(j, "local", e->laddr, "lport", e->lport);
+		json_add_endpoint(j, "remote", e->raddr, "rport", e->rport);
+		json_add_string(j, "family", e->family == AF_INET ? "inet" : "inet6");
+	}
 	if (event_has_steps(e))
 		add_steps(j, a, e);
-	add_fields(j, a->fields, a->n_fields, e);
-	json_add_string(j, "profile", origin_profile(origin, e));
-	json_add_int_if(j, "profile_index", !(e->flags & BBR_F_KERNEL), e->profile);
-	json_add_int_if(j, "params_gen", !(e->flags & BBR_F_KERNEL) && e->kind != BBR_EV_STATE,
-			e->params_gen);
-	add_fields(j, common_fields, n_common_fields, e);
+	add_fields(j, a->fields, a->n_fields, before, e);
+	if (is_other_profile(before, e)) {
+		json_add_string(j, "profile", origin_profile(origin, e));
+		json_add_int_if(j, "profile_index", !(e->flags & BBR_F_KERNEL), e->profile);
+		json_add_int_if(j, "params_gen",
+				!(e->flags & BBR_F_KERNEL) && e->kind != BBR_EV_STATE,
+				e->params_gen);
+	}
+	add_fields(j, common_fields, n_common_fields, before, e);
 }
 
-void event_print_json(FILE *out, const struct origin *origin, const struct bbr_event *e)
+void event_add_json(struct json *j, const struct origin *origin, const struct bbr_event *e)
+{
+	add_json(j, origin, NULL, e);
+}
+
+void event_print_json(FILE *out, const struct origin *origin, const struct bbr_event *before,
+		      const struct bbr_event *e)
 {
 	struct json line;
 
 	json_begin(&line, out);
-	event_add_json(&line, origin, e);
+	add_json(&line, origin, before, e);
 	json_end(&line);
 }

@@ -101,10 +101,14 @@ struct json;
 /* Adds the members of an event. */
 void event_add_json(struct json *j, const struct origin *origin, const struct bbr_event *e);
 
-/* Both print one line. */
+/*
+ * Both print one line. As JSON, with the connection's event of its line before, it has of the members
+ * that every event has only those that differ, and the first five; NULL: it has all.
+ */
 void event_print_text(FILE *out, const struct text_style *style, const struct origin *origin,
 		      const struct bbr_event *e);
-void event_print_json(FILE *out, const struct origin *origin, const struct bbr_event *e);
+void event_print_json(FILE *out, const struct origin *origin, const struct bbr_event *before,
+		      const struct bbr_event *e);
 
 /*
  * Values that follow from an event. Nothing else computes them.

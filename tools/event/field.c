@@ -126,6 +126,13 @@ bool field_value(const struct field *f, const struct bbr_event *e, __u64 *value)
 	}
 }
 
+bool field_is_same(const struct field *f, const struct bbr_event *a, const struct bbr_event *b)
+{
+	__u64 x = 0, y = 0;
+
+	return field_value(f, a, &x) == field_value(f, b, &y) && x == y;
+}
+
 bool field_is_own(const struct field *f)
 {
 	return f->offset >= BBR_EVENT_BASE;

@@ -36,6 +36,9 @@ void text_plan_forget(void); /* how event_print_text() shows them */
  */
 bool field_value(const struct field *f, const struct bbr_event *e, __u64 *value);
 
+/* True if both events have the same value, or it is not known in both. */
+bool field_is_same(const struct field *f, const struct bbr_event *a, const struct bbr_event *b);
+
 /* True if it is in the algorithm's own part of an event, not in the model that every BBR has. */
 bool field_is_own(const struct field *f);
 

@@ -22,12 +22,23 @@
 #define OUTPUT_BUFFER (256 << 10)
 #define STDOUT_CHECK_MS 500
 
+/*
+ * The event of a connection's last line. The key is what a reader of lines tells connections apart by:
+ * conn and name. After an upgrade two can have the same.
+ */
+struct printed {
+	struct conn_key key;
+	__u32 origin;
+	struct bbr_event e;
+};
+
 struct stream {
 	struct watch_config config;
 	struct watch_limits limits;
-	bool json;
+	bool json, changes;
 
 	struct text_style style;
+	struct conn_map printed; /* of open connections: struct printed */
 	struct connections connections;
 	__u64 said_drops; /* how many have been reported */
 	__u64 said_ns;
@@ -37,6 +48,29 @@ struct stream {
 static bool is_done(const struct stream *s)
 {
 	return is_interrupted() || s->write_error || watch_limits_are_reached(&s->limits);
+}
+
+static void print_json(struct stream *s, const struct origin *origin, const struct bbr_event *e)
+{
+	struct conn_key key = conn_key_of_id(0, e->conn);
+	bool keeps = s->changes && e->conn;
+	struct printed *p;
+
+	memcpy(key.name, origin->name, strnlen(origin->name, sizeof(key.name) - 1));
+	p = keeps ? (void *)conn_map_find(&s->printed, &key) : NULL;
+	event_print_json(stdout, origin, p && p->origin == origin->id ? &p->e : NULL, e);
+	if (!keeps)
+		return;
+	if (e->kind == BBR_EV_END) {
+		conn_map_drop(&s->printed, &key);
+		return;
+	}
+	if (!p && s->printed.n < CONNECTIONS_MAX) /* lines of others have all members */
+		p = mem_need(conn_map_new(&s->printed, &key, sizeof(*p)));
+	if (p) {
+		p->origin = origin->id;
+		p->e = *e;
+	}
 }
 
 static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
@@ -49,7 +83,7 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 		return false;
 	errno = 0;
 	if (s->json)
-		event_print_json(stdout, origin, e);
+		print_json(s, origin, e);
 	else
 		event_print_text(stdout, &s->style, origin, e);
 	note_write_error(&s->write_error, ferror(stdout));
@@ -171,6 +205,8 @@ static int run(struct stream *s)
 
 static const struct option_def options[] = {
 	{ "json", 'j', NULL, option_flag, OPTION(json), "print one JSON object per line" },
+	{ "changes", 0, NULL, option_flag, OPTION(changes),
+	  "with --json: leave out what is as in the connection's line before" },
 	{},
 };
 
@@ -188,8 +224,13 @@ static int run_verb(void *options, int argc, char **argv)
 	struct stream *s = options;
 	int ret = watch_filter(&s->config, argc - 1, argv + 1);
 
+	if (ret < 0 && s->changes && !s->json) {
+		err("stream: --changes needs --json");
+		ret = EXIT_USAGE;
+	}
 	if (ret < 0)
 		ret = run(s);
+	conn_map_free(&s->printed);
 	watch_config_free(&s->config);
 	return ret;
 }

@@ -484,3 +484,23 @@ def test_no_such_instance(bbrmon, load, free_name):
 ])
 def test_wrong_command_lines_are_a_usage_error(bbrmon, args):
     assert bbrmon(*args, status=USAGE).err
+
+
+def test_changes_add_up_to_whole_lines(bbrmon):
+    """Each line of --changes on top of those before it is the line without it; two runs are in this recording."""
+    def lines(*options):
+        return bbrmon("stream", "-j", "--read", RECORDING, *options).out.splitlines()
+
+    whole, changes, known = lines(), lines("--changes"), {}
+    of_the_event = {"from", "to", "from_phase", "to_phase", "reason"}
+    assert len(whole) == len(changes)
+    for line, changed in zip(map(json.loads, whole[:-1]), map(json.loads, changes[:-1])):
+        key = changed["instance"], changed["conn"]
+        known[key] = {k: v for k, v in known.get(key, {}).items() if k not in of_the_event} | changed
+        assert known[key] == line
+    assert changes[-1] == whole[-1]
+    assert sum(map(len, changes)) < 0.3 * sum(map(len, whole))
+
+
+def test_changes_need_json(bbrmon):
+    assert "--changes needs --json" in bbrmon("stream", "--read", RECORDING, "--changes", status=USAGE).err

@@ -227,7 +227,7 @@ static struct json_object *json_of(const struct origin *origin, const struct bbr
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	event_print_json(out, origin, e);
+	event_print_json(out, origin, NULL, e);
 	fclose(out);
 	o = json_tokener_parse(text);
 	assert_non_null(o);
