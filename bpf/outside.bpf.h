@@ -88,6 +88,8 @@ struct tcp_sock___outside {
 	u32 copied_seq;
 	u32 write_seq;
 	u32 snd_una;
+	u32 retrans_out;
+	u32 total_retrans;
 };
 
 struct bpf_map {

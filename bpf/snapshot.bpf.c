@@ -6,6 +6,7 @@
  * them once for each socket of a network namespace, with the socket locked. A socket that is not of
  * its algorithm goes on to the next.
  */
+#include "base/chrono.bpf.h"
 #include "event.bpf.h"
 #include "more_outside.bpf.h"
 #include "outside.bpf.h"
@@ -180,6 +181,9 @@ static inline bool fill_kernels(struct scratch *to, struct sock *sk)
 
 static inline void fill_socket(struct bbr_snapshot *snap, struct sock *sk)
 {
+	struct tcp_sock___outside *tp = (void *)sk;
+	struct chrono chrono = chrono_of((struct tcp_sock *)sk);
+
 	snap->event.kind = BBR_EV_STATE;
 	snap->event.rtt_us = latest_rtt_us(sk);
 	snap->cookie = bpf_get_socket_cookie(sk);
@@ -190,6 +194,11 @@ static inline void fill_socket(struct bbr_snapshot *snap, struct sock *sk)
 	snap->recv_q = recv_q_of(sk);
 	snap->send_q = send_q_of(sk);
 	snap->bound_ifindex = ((struct sock___outside *)sk)->__sk_common.skc_bound_dev_if;
+	snap->busy_ticks = chrono.busy;
+	snap->rwnd_ticks = chrono.rwnd;
+	snap->sndbuf_ticks = chrono.sndbuf;
+	snap->retrans_out = tp->retrans_out;
+	snap->total_retrans = tp->total_retrans;
 	snap->state = sk->__sk_common.skc_state;
 }
 

@@ -25,7 +25,7 @@ static const struct completer completers[] = {
 	{ "FILE", completion_add_files },
 	{ "NAME", complete_instances },
 	{ "--netns", complete_netns },
-	{ "--by", why_complete_by },
+	{ "--by", complete_group_by },
 	{},
 };
 

@@ -32,8 +32,8 @@
 
 struct completion;
 
-/* Completes the values of why --by. */
-void why_complete_by(const struct completion *c);
+/* Completes the values of --by. */
+void complete_group_by(const struct completion *c);
 
 extern const struct verb VERB_OF(snapshot), VERB_OF(why), VERB_OF(stream), VERB_OF(record),
 	VERB_OF(top), VERB_OF(report), VERB_OF(experiment), VERB_OF(export);

@@ -28,8 +28,12 @@ struct bbr_snapshot {
 	__u32 mark; /* SO_MARK */
 	__u32 recv_q, send_q; /* bytes, as ss(8) shows them */
 	__u32 bound_ifindex; /* SO_BINDTODEVICE, 0: none */
+	__u32 busy_ticks, rwnd_ticks,
+		sndbuf_ticks; /* as TCP_INFO counts them: busy has the others */
+	__u32 retrans_out,
+		total_retrans; /* packets: resent and not ACKed, resent since the start */
 	__u8 state; /* TCP_ESTABLISHED, ... */
-	__u8 pad[3];
+	__u8 pad[7];
 	/*
 	 * BBR_EV_STATE, without conn, seq and params_gen. tag is the id of the struct_ops map that
 	 * registers the socket's congestion control, 0 with BBR_F_KERNEL. Last, because a record
@@ -56,6 +60,6 @@ struct bbr_ops_layout {
 	__u32 kernel_bbr; /* enum kernel_bbr */
 };
 
-_Static_assert(__builtin_offsetof(struct bbr_snapshot, event) == 48, "bbr_snapshot has no gaps");
+_Static_assert(__builtin_offsetof(struct bbr_snapshot, event) == 72, "bbr_snapshot has no gaps");
 
 #endif

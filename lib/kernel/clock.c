@@ -59,3 +59,8 @@ __u32 kernel_hz(void)
 		return 1000;
 	return (NS_PER_S + tick.tv_nsec / 2) / tick.tv_nsec;
 }
+
+__u64 us_of_ticks(__u64 ticks)
+{
+	return ticks * US_PER_S / kernel_hz();
+}

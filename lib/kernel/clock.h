@@ -6,6 +6,7 @@
 #include <time.h>
 #include <linux/types.h>
 
+#define US_PER_S 1000000ull
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 
@@ -20,5 +21,6 @@ __u64 realtime_ns(void);
 
 /* Ticks of the kernel per second: CONFIG_HZ. */
 __u32 kernel_hz(void);
+__u64 us_of_ticks(__u64 ticks);
 
 #endif

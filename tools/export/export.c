@@ -41,6 +41,8 @@ struct export
 	struct http_address listen;
 	const char *web_config;
 	bool once;
+	enum group_by by;
+	__u64 largest; /* groups; 0: GROUPS_LARGEST */
 
 	struct metrics metrics;
 	struct rule_counts rules;
@@ -67,12 +69,17 @@ static void settle(struct export *x)
 }
 
 /* An event so late shows that bbrmon was stopped since settle() ran. */
+static void settle_late(struct export *x, const struct bbr_event *e)
+{
+	if (!x->once && !x->config.read && e->time_ns >= x->settled_ns + LEASE_NS)
+		settle(x);
+}
+
 static bool note_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
 {
 	struct export *x = ctx;
 
-	if (!x->once && !x->config.read && e->time_ns >= x->settled_ns + LEASE_NS)
-		settle(x);
+	settle_late(x, e);
 	metrics_note(&x->metrics, origin, e);
 	return true;
 }
@@ -94,7 +101,8 @@ static bool handle_socket(void *ctx, const struct origin *origin, const struct b
 
 	/* A reading has all connections; events come only from those that were asked for. */
 	if (is_wanted(&x->config, origin, &snap->event)) {
-		note_event(x, origin, &snap->event);
+		settle_late(x, &snap->event);
+		metrics_note_socket(&x->metrics, origin, snap);
 		rule_counts_note(&x->rules, origin->id, snap);
 	}
 	/* A reading of very many connections must not make the ring overflow. */
@@ -358,6 +366,8 @@ static int run(struct export *x)
 	x->config.handle = note_event;
 	x->config.ctx = x;
 	metrics_init(&x->metrics, !x->config.read);
+	x->metrics.groups.grouping = (struct grouping){ .by = x->by, .has_no_pids = true };
+	x->metrics.groups.largest = x->largest ? x->largest : GROUPS_LARGEST;
 	interrupt_catch();
 	if (x->config.read)
 		ret = run_recording(x);
@@ -380,6 +390,11 @@ static const struct option_def options[] = {
 	  "web.config.file" },
 	{ "once", 0, NULL, option_flag, OPTION(once),
 	  "print the gauges, which need no watching, and exit" },
+	{ "by", 0, "WHAT", option_group_by, OPTION(by),
+	  "also metrics by cgroup, process, prefix (remote, /24 or /64) or\n"
+	  "netns" },
+	{ "largest", 0, "N", option_largest, OPTION(largest),
+	  "with --by: so many groups by themselves (20), the rest as other" },
 	{},
 };
 
@@ -400,20 +415,45 @@ static void init(void *options)
 	x->config.request.interval_ns = NS_PER_S;
 }
 
+/* Refuses what does not go together; -1: it does. */
+static int check_groups(const struct export *x)
+{
+	if (x->config.read && (x->by == BY_CGROUP || x->by == BY_PROCESS)) {
+		err("export: --by: recordings have neither cgroups nor processes");
+		remedy("--by prefix, --by netns, or remove --read");
+		return EXIT_USAGE;
+	}
+	if (x->largest && !x->by) {
+		err("export: --largest: there are no groups");
+		remedy("add --by WHAT");
+		return EXIT_USAGE;
+	}
+	return -1;
+}
+
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct export *x = options;
 	int ret = watch_filter(&x->config, argc - 1, argv + 1);
 
 	if (ret < 0)
+		ret = check_groups(x);
+	if (ret < 0)
 		ret = run(x);
 	watch_config_free(&x->config);
 	return ret;
 }
 
+static const struct privileges_change changes[] = {
+	/* As for snapshot: /proc/PID/fd and the paths of cgroups. */
+	{ "by", .more = FIND_CGROUPS },
+	{ "read", .spares = PRIVILEGES_ALL, .may = READ_FILE },
+	{},
+};
+
 VERB(export,
      NEEDS(WATCH | EVERY_NETNS, .may = CAP(NET_BIND_SERVICE) | CGROUP_PROGRAMS | FIND_CGROUPS,
-	   .changes = of_reading),
+	   .changes = changes),
      .args = "[FILTER]", .brief = "serve metrics to Prometheus over HTTP",
      .about = "Serves metrics of the connections that use BBR to Prometheus, at /metrics. "
 	      "By default\n"

@@ -31,7 +31,10 @@ struct tracked {
 	struct conn_key tuple; /* first, so that what the map finds is the connection */
 	LIST_ENTRY(tracked) list;
 	struct metric_series *series;
+	struct metric_group *group; /* NULL: not known, or there are none */
 	struct totals first, last;
+	struct totals counted; /* of these, what its group has */
+	__u64 busy_us, rwnd_us, sndbuf_us; /* as of the last reading */
 	__u64 seen_ns; /* of `last` */
 	__u64 settled_ns; /* until then the time in its modes is counted */
 	__u32 generation; /* of the last reading that found it */
@@ -40,6 +43,7 @@ struct tracked {
 	bool found[FINDINGS_MAX];
 	__u64 gone_ns[FINDINGS_MAX]; /* when it was first seen to be over */
 	bool has_events; /* it is not only read */
+	bool was_read; /* busy_us and the like are known */
 	bool ended; /* kept until the reading ends, which may still hand out its old state */
 };
 
@@ -103,6 +107,7 @@ void metrics_free(struct metrics *m)
 {
 	conn_map_free(&m->by_tuple);
 	metric_table_free(&m->series);
+	metric_groups_free(&m->groups);
 }
 
 static void forget(struct metrics *m, struct tracked *c)
@@ -120,8 +125,35 @@ static void settle(struct tracked *c, __u64 until_ns)
 	c->settled_ns = until_ns;
 }
 
+static void count_for_group(struct metrics *m, struct tracked *c)
+{
+	struct group_counts counts = { { c->last.sent - c->counted.sent,
+					 c->last.acked - c->counted.acked,
+					 c->last.retrans - c->counted.retrans } };
+
+	if (!c->group)
+		return;
+	metric_group_count(&m->groups, c->group, &counts);
+	c->counted = c->last;
+}
+
+static void join_group(struct metrics *m, struct tracked *c, const struct group_member *member)
+{
+	struct metric_group *before = c->group;
+
+	c->group = metric_group_join(&m->groups, member);
+	if (before)
+		metric_group_leave(before);
+	count_for_group(m, c);
+}
+
 static void end(struct metrics *m, struct tracked *c)
 {
+	if (m->groups.grouping.by && !c->group)
+		join_group(m, c, NULL);
+	count_for_group(m, c);
+	if (c->group)
+		metric_group_leave(c->group);
 	c->series->ended++;
 	if (m->reading)
 		c->ended = true;
@@ -142,11 +174,16 @@ static struct tracked *add(struct metrics *m, const struct conn_key *tuple,
 	}
 	LIST_INSERT_HEAD(&m->all, c, list);
 	c->series = series;
-	c->first = c->last = totals_of(e);
+	c->first = c->last = c->counted = totals_of(e);
 	c->seen_ns = c->settled_ns = e->time_ns;
 	c->mode = metric_series_mode(series, a, e->mode);
 	for (unsigned int i = 0; (f = finding_field(a, i)); i++)
 		c->found[i] = finding_is_made(f, e);
+	if (m->groups.grouping.by >= BY_PREFIX)
+		join_group(m, c,
+			   &(struct group_member){ .raddr = e->raddr,
+						   .netns = e->netns,
+						   .is_recorded = !m->netns.named });
 	return c;
 }
 
@@ -336,11 +373,53 @@ void metrics_note(struct metrics *m, const struct origin *origin, const struct b
 		/* A reading had found the connection before the event of its start came. */
 		started = totals_of(e);
 		add_difference(c->series, &started, &c->first);
+		c->counted.sent -= c->first.sent - started.sent;
+		c->counted.acked -= c->first.acked - started.acked;
+		c->counted.retrans -= c->first.retrans - started.retrans;
 		c->first = started;
 	}
+	count_for_group(m, c);
 	take_event(c, origin->algorithm, e);
 	if (e->kind == BBR_EV_END)
 		end(m, c);
+}
+
+/* A reading says who has the socket, and how long it was limited since the one before. */
+static void note_limits(struct metrics *m, struct tracked *c, const struct bbr_snapshot *snap)
+{
+	const __u64 busy = us_of_ticks(snap->busy_ticks), rwnd = us_of_ticks(snap->rwnd_ticks),
+		    sndbuf = us_of_ticks(snap->sndbuf_ticks);
+	struct group_counts counts = {};
+
+	if (c->was_read) {
+		counts.value[GROUP_BUSY] = busy - c->busy_us;
+		counts.value[GROUP_RWND] = rwnd - c->rwnd_us;
+		counts.value[GROUP_SNDBUF] = sndbuf - c->sndbuf_us;
+		metric_group_count(&m->groups, c->group, &counts);
+	}
+	c->was_read = true;
+	c->busy_us = busy;
+	c->rwnd_us = rwnd;
+	c->sndbuf_us = sndbuf;
+}
+
+void metrics_note_socket(struct metrics *m, const struct origin *origin,
+			 const struct bbr_snapshot *snap)
+{
+	const struct conn_key tuple = conn_key_of_tuple(&snap->event);
+	const struct group_member member = { .raddr = snap->event.raddr,
+					     .cgroup = snap->cgroup,
+					     .inode = snap->inode,
+					     .netns = snap->event.netns };
+	struct tracked *c;
+
+	metrics_note(m, origin, &snap->event);
+	c = m->groups.grouping.by ? find(m, &tuple) : NULL;
+	if (!c || c->ended)
+		return;
+	if (!c->group || m->groups.grouping.by == BY_PROCESS) /* others do not change */
+		join_group(m, c, &member);
+	note_limits(m, c, snap);
 }
 
 static bool is_lost(const struct metrics *m, const struct tracked *c, bool complete)
@@ -358,6 +437,7 @@ static bool is_lost(const struct metrics *m, const struct tracked *c, bool compl
 
 void metrics_begin_reading(struct metrics *m, __u64 now_ns)
 {
+	grouping_read(&m->groups.grouping);
 	m->reading = true;
 	m->reading_ns = now_ns;
 	m->generation++;
@@ -375,6 +455,7 @@ void metrics_end_reading(struct metrics *m, bool complete)
 		else if (is_lost(m, c, complete))
 			end(m, c);
 	}
+	metric_groups_rank(&m->groups);
 }
 
 void metrics_settle(struct metrics *m, __u64 now_ns, bool watched)

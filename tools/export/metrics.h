@@ -17,8 +17,47 @@
 #include "event/event.h"
 #include "kernel/instance.h"
 #include "metric_series.h"
+#include "snapshot/grouping.h"
 
 struct tracked;
+
+/*
+ * What is counted by groups of connections (--by), the largest by themselves: by cgroup and process of
+ * those that a reading has found.
+ */
+enum {
+	GROUP_SENT, /* bytes */
+	GROUP_ACKED,
+	GROUP_RETRANS,
+	GROUP_BUSY, /* microseconds, between readings */
+	GROUP_RWND,
+	GROUP_SNDBUF,
+	GROUP_COUNTS
+};
+
+struct group_counts {
+	__u64 value[GROUP_COUNTS];
+};
+
+struct metric_group;
+
+struct metric_groups {
+	struct grouping grouping; /* BY_NONE: there are no groups */
+	__u64 largest, n_series; /* groups that may have and that have time series of their own */
+	struct groups groups;
+	struct group_counts others; /* of all without series, while they had none */
+};
+
+/* A connection joins its group; NULL: that is not known. */
+struct metric_group *metric_group_join(struct metric_groups *all, const struct group_member *m);
+void metric_group_leave(struct metric_group *g);
+void metric_group_count(struct metric_groups *all, struct metric_group *g,
+			const struct group_counts *counts);
+/* After a reading: a much larger group takes over the series of a smaller one. */
+void metric_groups_rank(struct metric_groups *all);
+void metric_groups_print(const struct metric_groups *all, struct openmetrics *om, bool has_counters,
+			 bool has_sockets);
+void metric_groups_free(struct metric_groups *all);
 
 #define NETNS_CACHED 256
 
@@ -38,6 +77,7 @@ struct netns_labels {
 struct metrics {
 	struct metric_table series;
 	struct netns_labels netns;
+	struct metric_groups groups;
 	struct conn_map by_tuple; /* the connections */
 	LIST_HEAD(, tracked) all; /* and the list of them */
 	__u64 untracked; /* events for which there was no memory */
@@ -54,6 +94,9 @@ void metrics_free(struct metrics *m);
 
 /* An event, or a state that was read (BBR_EV_STATE). */
 void metrics_note(struct metrics *m, const struct origin *origin, const struct bbr_event *e);
+/* The latter, with what only its socket tells. */
+void metrics_note_socket(struct metrics *m, const struct origin *origin,
+			 const struct bbr_snapshot *snap);
 
 /*
  * A reading of all connections, during which events may go on. Connections that it does not find

@@ -184,6 +184,7 @@ void metrics_print(struct metrics *m, struct openmetrics *om, bool counters)
 
 	metrics_count_connections(m);
 	print_modes(t, om, &connections_family, offsetof(struct mode_counts, connections), 1);
+	metric_groups_print(&m->groups, om, counters, m->netns.named);
 	if (!counters)
 		return;
 	for (size_t i = 0; i < N(numbers); i++)

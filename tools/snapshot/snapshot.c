@@ -210,6 +210,7 @@ static void prepare(struct taking *t)
 	if (!t->netns && !t->read && !stat(NETNS_OWN, &st))
 		t->style.own_netns = st.st_ino;
 	t->is_seen = mem_new(t->names.n, sizeof(*t->is_seen));
+	grouping_read(&t->summary.grouping);
 	if (t->processes) {
 		owners_read(&t->owners);
 		t->style.owners = &t->owners;
@@ -234,9 +235,9 @@ static int run(struct taking *t)
 static void free_all(struct taking *t)
 {
 	filter_free(&t->filter);
-	free(t->owners.list);
+	owners_free(&t->owners);
 	cgroup_paths_free(&t->cgroups);
-	free(t->summary.lines);
+	summary_free(&t->summary);
 	free(t->kept.list);
 	free(t->is_seen);
 }
@@ -289,6 +290,17 @@ static bool find_device(void *ctx, const char *option, const char *name,
 	return *n;
 }
 
+static bool parse_order(struct taking *t, const struct known *known)
+{
+	bool is_order;
+
+	if (!t->summary.grouping.by)
+		return sort_parse(&t->order, t->sort, known);
+	is_order = summary_sort(&t->summary, t->sort);
+	t->summary.ascending ^= t->order.reverse;
+	return is_order;
+}
+
 static int parse_request(struct taking *t, int argc, char **argv)
 {
 	const struct filter_system system = { find_cgroup, find_device, t };
@@ -296,7 +308,7 @@ static int parse_request(struct taking *t, int argc, char **argv)
 
 	return filter_parse_words(&t->filter, argc, argv, &system, &known) &&
 			       filter_add_names(&t->filter, t->names.arg, t->names.n) &&
-			       (!t->sort || sort_parse(&t->order, t->sort, &known)) ?
+			       (!t->sort || parse_order(t, &known)) ?
 		       EXIT_DONE :
 		       EXIT_USAGE;
 }
@@ -320,7 +332,12 @@ static int check_options(const struct taking *t)
 		  "recordings have no state, fwmark, cgroup or dev",
 		  "remove these conditions, or --read" },
 		{ !t->read && t->at_ns, "--at", "it is a time in a recording", "add --read FILE" },
-		{ t->order.reverse && !t->order.n, "--reverse", "there is no order to reverse",
+		{ t->read && t->summary.grouping.by < BY_PREFIX && t->summary.grouping.by, "--by",
+		  "recordings have neither cgroups nor processes",
+		  "--by prefix, --by netns, or remove --read" },
+		{ t->summary.largest && !t->summary.grouping.by, "--largest", "there are no groups",
+		  "add --by WHAT" },
+		{ t->order.reverse && !t->sort, "--reverse", "there is no order to reverse",
 		  "add --sort KEY" },
 		{ t->summed && t->order.n, "--sort", "totals are always in the same order",
 		  "remove it, or --summary" },
@@ -356,6 +373,10 @@ static const struct option_def options[] = {
 	{ "reverse", 0, NULL, option_flag, MEMBER(order.reverse), "reverse the order" },
 	{ "summary", 's', NULL, option_flag, MEMBER(summed),
 	  "print totals by congestion control, profile and mode instead" },
+	{ "by", 0, "WHAT", option_group_by, MEMBER(summary.grouping.by),
+	  "print totals by cgroup, process, prefix (remote, /24 or /64) or netns" },
+	{ "largest", 0, "N", option_largest, MEMBER(summary.largest),
+	  "with --by: show the first N by themselves (20), the sum of the rest" },
 	{ "read", 'r', "FILE", option_text, MEMBER(read),
 	  "show the end of a recording instead of live connections" },
 	{ "at", 0, "TIME", option_time, MEMBER(at_ns),
@@ -365,11 +386,19 @@ static const struct option_def options[] = {
 
 static const struct option_group groups[] = { { options, 0 }, {} };
 
+static void init(void *options)
+{
+	struct taking *t = options;
+
+	summary_sort(&t->summary, "-bw_bps");
+}
+
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct taking *t = options;
 	int ret = parse_request(t, argc - 1, argv + 1);
 
+	t->summed |= t->summary.grouping.by;
 	if (!ret)
 		ret = check_options(t);
 	if (!ret)
@@ -382,6 +411,7 @@ static const struct privileges_change changes[] = {
 	/* CAP_DAC_READ_SEARCH is for /proc/PID/fd, which only its owner can list. */
 	{ "processes", .more = EVERY_NETNS | CAP(DAC_READ_SEARCH) },
 	{ "cgroup", .more = FIND_CGROUPS },
+	{ "by", .more = EVERY_NETNS | FIND_CGROUPS },
 	{ "netns", .spares = EVERY_NETNS },
 	{ "read", .spares = PRIVILEGES_ALL, .may = READ_FILE },
 	{},
@@ -393,4 +423,5 @@ VERB(snapshot, NEEDS(WATCH | EVERY_NETNS, .changes = changes), .args = "[FILTER]
 	      "and\n"
 	      "of the kernel's own bbr. FILTER uses the syntax of ss(8): dst 10.0.0.0/8 and "
 	      "dport = :443.",
-     .groups = groups, .max_args = FILTER_WORDS, .size = sizeof(struct taking), .run = run_verb);
+     .groups = groups, .max_args = FILTER_WORDS, .size = sizeof(struct taking), .init = init,
+     .run = run_verb);

@@ -15,46 +15,10 @@
 #include "event/conn_map.h"
 #include "event/event.h"
 #include "event/field.h"
+#include "grouping.h"
 #include "recording/replay.h"
 #include "sockets/sockets.h"
 #include "stream/event_source.h"
-
-/*
- * Which processes have a socket open, found in /proc.
- */
-#define PROCESS_NAME_LEN 16 /* TASK_COMM_LEN */
-
-struct owner {
-	__u64 inode; /* of the socket */
-	__u32 pid;
-	__u32 fd;
-	char name[PROCESS_NAME_LEN]; /* of the process, as it is: any bytes but 0 */
-};
-
-struct owners {
-	struct owner *list; /* by inode, pid, fd */
-	size_t n;
-};
-
-/* Looks at all processes once. Those that cannot be seen or have ended are left out. */
-void owners_read(struct owners *o);
-
-/* The owners of a socket, *n of them; NULL if there are none. */
-const struct owner *owners_of(const struct owners *o, __u64 inode, size_t *n);
-
-/*
- * Paths of cgroups by their ids, each looked up once.
- */
-struct cgroup_paths {
-	void *found; /* a tree of search.h */
-};
-
-/*
- * The path below the cgroup2 mount; NULL if there is no cgroup with this id any more. Valid until
- * cgroup_paths_free().
- */
-const char *cgroup_paths_get(struct cgroup_paths *paths, __u64 id);
-void cgroup_paths_free(struct cgroup_paths *paths);
 
 /* One connection, for the code that filters, sorts and prints them. */
 struct snapshot {
@@ -76,15 +40,24 @@ void snapshot_print_text(FILE *out, const struct snapshot_style *style, const st
 void snapshot_print_json(FILE *out, const struct snapshot_style *style, const struct snapshot *c);
 
 /*
- * Totals of a snapshot by congestion control, profile and mode.
+ * Totals of a snapshot: by congestion control, profile and mode, or by groups.
  */
 struct summary {
+	struct grouping grouping; /* BY_NONE: by congestion control, profile and mode */
+	__u64 largest; /* groups that are shown by themselves; 0: GROUPS_LARGEST */
+	int key; /* that sorts groups: from summary_sort(), as the next */
+	bool ascending;
+
 	struct summary_line *lines;
 	size_t n;
+	struct groups groups;
 };
 
+/* Parses --sort KEY of groups: "-bytes_retrans". Returns false after printing what is wrong. */
+bool summary_sort(struct summary *s, const char *key);
 void summary_add(struct summary *s, const struct snapshot *c);
 void summary_print(FILE *out, struct summary *s, bool json);
+void summary_free(struct summary *s);
 
 /*
  * The order of a snapshot's connections, if one was asked for: they are kept until all are read.

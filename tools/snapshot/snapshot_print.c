@@ -14,6 +14,7 @@
 #include "address.h"
 #include "cli/json.h"
 #include "event/event.h"
+#include "kernel/clock.h"
 #include "snapshot.h"
 
 #define ENDPOINT_LEN (ADDRESS_TEXT_LEN + sizeof("[]%4294967295:65535"))
@@ -115,6 +116,25 @@ static void print_cgroup(FILE *out, struct cgroup_paths *paths, __u64 id)
 		fprintf(out, " cgroup:unreachable:%llx", id); /* as ss prints it */
 }
 
+/* As ss -ti prints it; the shares are of the time in which the connection was busy. */
+static void print_limits(FILE *out, const struct bbr_snapshot *s)
+{
+	const struct {
+		const char *name;
+		__u32 ticks;
+	} limits[] = { { "rwnd", s->rwnd_ticks }, { "sndbuf", s->sndbuf_ticks } };
+
+	if (s->total_retrans)
+		fprintf(out, " retrans:%u/%u", s->retrans_out, s->total_retrans);
+	if (s->busy_ticks)
+		fprintf(out, " busy:%llums", us_of_ticks(s->busy_ticks) / 1000);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (limits[i].ticks && s->busy_ticks)
+			fprintf(out, " %s_limited:%llums(%.1f%%)", limits[i].name,
+				us_of_ticks(limits[i].ticks) / 1000,
+				100.0 * limits[i].ticks / s->busy_ticks);
+}
+
 static void print_origin(FILE *out, const struct snapshot_style *style, const struct snapshot *c)
 {
 	const char *profile = origin_profile(c->origin, &c->state->event);
@@ -133,6 +153,7 @@ void snapshot_print_text(FILE *out, const struct snapshot_style *style, const st
 		print_owners(out, style->owners, c->state->inode);
 	fputs(style->oneline ? " " : "\n\t ", out);
 	event_print_state(out, style->colour, c->origin->algorithm, &c->state->event);
+	print_limits(out, c->state);
 	print_origin(out, style, c);
 	if (style->cgroups)
 		print_cgroup(out, style->cgroups, c->state->cgroup);
@@ -157,6 +178,11 @@ static void add_socket(struct json *j, const struct snapshot *c)
 	add_int(j, "inode", c, s->inode);
 	add_int(j, "mark", c, s->mark);
 	add_int(j, "bound_ifindex", c, s->bound_ifindex);
+	add_int(j, "busy_us", c, us_of_ticks(s->busy_ticks));
+	add_int(j, "rwnd_limited_us", c, us_of_ticks(s->rwnd_ticks));
+	add_int(j, "sndbuf_limited_us", c, us_of_ticks(s->sndbuf_ticks));
+	add_int(j, "retrans_out", c, s->retrans_out);
+	add_int(j, "total_retrans", c, s->total_retrans);
 }
 
 static void add_processes(struct json *j, const struct owners *owners, __u64 inode)

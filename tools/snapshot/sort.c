@@ -8,6 +8,7 @@
 
 #include "cli/err.h"
 #include "event/field.h"
+#include "kernel/clock.h"
 #include "snapshot.h"
 
 #define NONE (~0ull) /* not known: after all others, whichever way they are sorted */
@@ -15,26 +16,31 @@
 #define IS_OURS (!(e->flags & BBR_F_KERNEL))
 
 /* Numbers that are not in a table of fields, by their JSON key. e is the event, s the socket. */
-#define NUMBERS(X)                                \
-	X(time_ns, e->time_ns)                    \
-	X(event, e->kind)                         \
-	X(conn, IF(e->conn, e->conn))             \
-	X(seq, NONE)                              \
-	X(netns, e->netns)                        \
-	X(lport, ntohs(e->lport))                 \
-	X(rport, ntohs(e->rport))                 \
-	X(family, e->family)                      \
-	X(profile_index, IF(IS_OURS, e->profile)) \
-	X(params_gen, NONE)                       \
-	X(state, s->state)                        \
-	X(recv_q_bytes, s->recv_q)                \
-	X(send_q_bytes, s->send_q)                \
-	X(cookie, s->cookie)                      \
-	X(cgroup_id, s->cgroup)                   \
-	X(uid, s->uid)                            \
-	X(inode, s->inode)                        \
-	X(mark, s->mark)                          \
-	X(bound_ifindex, s->bound_ifindex)
+#define NUMBERS(X)                                         \
+	X(time_ns, e->time_ns)                             \
+	X(event, e->kind)                                  \
+	X(conn, IF(e->conn, e->conn))                      \
+	X(seq, NONE)                                       \
+	X(netns, e->netns)                                 \
+	X(lport, ntohs(e->lport))                          \
+	X(rport, ntohs(e->rport))                          \
+	X(family, e->family)                               \
+	X(profile_index, IF(IS_OURS, e->profile))          \
+	X(params_gen, NONE)                                \
+	X(state, s->state)                                 \
+	X(recv_q_bytes, s->recv_q)                         \
+	X(send_q_bytes, s->send_q)                         \
+	X(cookie, s->cookie)                               \
+	X(cgroup_id, s->cgroup)                            \
+	X(uid, s->uid)                                     \
+	X(inode, s->inode)                                 \
+	X(mark, s->mark)                                   \
+	X(bound_ifindex, s->bound_ifindex)                 \
+	X(busy_us, us_of_ticks(s->busy_ticks))             \
+	X(rwnd_limited_us, us_of_ticks(s->rwnd_ticks))     \
+	X(sndbuf_limited_us, us_of_ticks(s->sndbuf_ticks)) \
+	X(retrans_out, s->retrans_out)                     \
+	X(total_retrans, s->total_retrans)
 
 enum {
 #define X(key, value) KEY_##key,

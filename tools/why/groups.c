@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE /* twalk_r(), tdestroy() */
-#include <limits.h>
+#define _GNU_SOURCE /* tdestroy() */
 #include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/err.h"
-#include "address.h"
-#include "cli/text.h"
 #include "groups.h"
-#include "kernel/netns.h"
-
-#define PREFIX_V4 (96 + 24)
-#define PREFIX_V6 64
-
-const char *const why_by_names[] = { "cgroup", "process", "prefix", "netns", NULL };
 
 /* ---- neighbours: all that is sent to a prefix */
 
@@ -29,22 +19,11 @@ static int compare_prefix(const void *a, const void *b)
 	return memcmp(a, b, sizeof(((struct neighbourhood *)0)->prefix));
 }
 
-static unsigned int prefix_of(__u32 prefix[4], const __u32 addr[4])
-{
-	unsigned int len = address_is_v4(addr) ? PREFIX_V4 : PREFIX_V6;
-	__u32 mask[4];
-
-	prefix_mask(mask, len);
-	for (int i = 0; i < 4; i++)
-		prefix[i] = addr[i] & mask[i];
-	return len;
-}
-
 static void add_neighbour(void **tree, const struct why_connection *c)
 {
 	struct neighbourhood *made = mem_new(1, sizeof(*made)), **found;
 
-	prefix_of(made->prefix, c->raddr);
+	remote_prefix(made->prefix, c->raddr);
 	found = mem_need(tsearch(made, tree, compare_prefix));
 	if (*found != made)
 		free(made);
@@ -57,7 +36,7 @@ static struct why_neighbours neighbours_of(void *const *tree, const struct why_c
 	struct neighbourhood key, **found;
 	struct why_neighbours others = {};
 
-	prefix_of(key.prefix, c->raddr);
+	remote_prefix(key.prefix, c->raddr);
 	found = tfind(&key, tree, compare_prefix);
 	if (found && !why_window_is_idle(&c->window)) {
 		others.n = (*found)->all.n - 1;
@@ -124,60 +103,20 @@ void why_results_free(struct why_results *r)
 
 /* ---- groups */
 
-static void label_process(char *label, const struct why_connection *c, const struct owners *owners)
+static int by_group_rate(const void *a, const void *b, void *ctx)
 {
-	size_t n;
-	const struct owner *owner = owners_of(owners, c->inode, &n);
+	const struct why_group *x = a, *y = b;
 
-	if (owner)
-		snprintf(label, PATH_MAX, "%s[%u]", owner->name, owner->pid);
-	else
-		snprintf(label, PATH_MAX, "no process");
+	(void)ctx;
+	return x->rate < y->rate ? 1 : -(x->rate > y->rate);
 }
 
-static void label_of(char *label, const struct why_connection *c, enum why_by by,
-		     const struct owners *owners, struct cgroup_paths *cgroups)
+static void add_most(struct why_group *g, int cause, double ns, const struct why_result *r)
 {
-	const char *path;
-	__u32 prefix[4];
-	unsigned int len;
-
-	switch (by) {
-	case WHY_BY_CGROUP:
-		path = cgroup_paths_get(cgroups, c->cgroup);
-		if (path)
-			snprintf(label, PATH_MAX, "%s", path);
-		else
-			snprintf(label, PATH_MAX, "unreachable:%llx", c->cgroup);
-		break;
-	case WHY_BY_PROCESS:
-		label_process(label, c, owners);
-		break;
-	case WHY_BY_PREFIX:
-		len = prefix_of(prefix, c->raddr);
-		format_prefix(label, PATH_MAX, prefix, len);
-		break;
-	default:
-		/* That of a recording may be of another machine. */
-		if (c->is_recorded || !netns_name(c->netns, label))
-			snprintf(label, PATH_MAX, "%u", c->netns);
+	if (ns > g->most[cause]) {
+		g->most[cause] = ns;
+		g->example[cause] = r;
 	}
-}
-
-static int compare_label(const void *a, const void *b)
-{
-	const struct why_group *x = a, *y = b;
-
-	return strcmp(x->label, y->label);
-}
-
-static int by_group_rate(const void *a, const void *b)
-{
-	const struct why_group *x = a, *y = b;
-
-	if (x->rate != y->rate)
-		return x->rate < y->rate ? 1 : -1;
-	return strcmp(x->label, y->label);
 }
 
 static void add_result(struct why_group *g, const struct why_result *r)
@@ -195,57 +134,41 @@ static void add_result(struct why_group *g, const struct why_result *r)
 		double ns = r->shares[i] * time;
 
 		g->cause_ns[i] += ns;
-		if (ns > g->most[i]) {
-			g->most[i] = ns;
-			g->example[i] = r;
-		}
+		add_most(g, i, ns, r);
 	}
 }
 
-static struct why_group *find_or_add(void **tree, char *label, size_t *n)
+static void add_group(void *to, const void *from)
 {
-	struct why_group key = { .label = label }, **found, *made;
+	const struct why_group *g = from;
+	struct why_group *sum = to;
 
-	found = tfind(&key, tree, compare_label);
-	if (found)
-		return *found;
-	made = mem_new(1, sizeof(*made));
-	made->label = mem_copy(label);
-	mem_need(tsearch(made, tree, compare_label));
-	++*n;
-	return made;
+	sum->connections += g->connections;
+	sum->idle += g->idle;
+	sum->rate += g->rate;
+	sum->ns += g->ns;
+	for (int i = 0; i < WHY_CAUSES; i++) {
+		sum->cause_ns[i] += g->cause_ns[i];
+		add_most(sum, i, g->most[i], g->example[i]);
+	}
 }
 
-static void take_out(const void *node, VISIT order, void *ctx)
+void why_groups_make(struct groups *g, const struct why_results *r, struct grouping *grouping,
+		     size_t most)
 {
-	struct why_groups *g = ctx;
+	char label[GROUP_LABEL_LEN];
 
-	if (order == postorder || order == leaf)
-		g->list[g->n++] = **(struct why_group *const *)node;
-}
-
-void why_groups_make(struct why_groups *g, const struct why_results *r, enum why_by by,
-		     const struct owners *owners, struct cgroup_paths *cgroups)
-{
-	char label[PATH_MAX];
-	void *tree = NULL;
-	size_t n = 0;
-
-	memset(g, 0, sizeof(*g));
+	*g = (struct groups){ .size = sizeof(struct why_group) };
 	for (size_t i = 0; i < r->n; i++) {
-		label_of(label, r->list[i].connection, by, owners, cgroups);
-		add_result(find_or_add(&tree, label, &n), &r->list[i]);
-	}
-	g->list = mem_new(n, sizeof(*g->list));
-	twalk_r(tree, take_out, g);
-	tdestroy(tree, free); /* the list has the labels */
-	qsort(g->list, g->n, sizeof(*g->list), by_group_rate);
-}
+		const struct why_connection *c = r->list[i].connection;
+		const struct group_member member = { .raddr = c->raddr,
+						     .cgroup = c->cgroup,
+						     .inode = c->inode,
+						     .netns = c->netns,
+						     .is_recorded = c->is_recorded };
 
-void why_groups_free(struct why_groups *g)
-{
-	for (size_t i = 0; i < g->n; i++)
-		free(g->list[i].label);
-	free(g->list);
-	memset(g, 0, sizeof(*g));
+		group_label(label, grouping, &member);
+		add_result(groups_get(g, label), &r->list[i]);
+	}
+	groups_sort(g, by_group_rate, NULL, most, add_group);
 }

@@ -6,17 +6,7 @@
 #define TOOLS_WHY_GROUPS_H
 
 #include "connection.h"
-#include "snapshot/snapshot.h"
-
-enum why_by {
-	WHY_BY_NONE,
-	WHY_BY_CGROUP,
-	WHY_BY_PROCESS,
-	WHY_BY_PREFIX,
-	WHY_BY_NETNS,
-};
-
-extern const char *const why_by_names[]; /* NULL ends them; "none" is not among them */
+#include "snapshot/grouping.h"
 
 /* A connection and its answer. */
 struct why_result {
@@ -28,7 +18,7 @@ struct why_result {
 
 /* Connections that have something in common. Those that were idle count only in `idle`. */
 struct why_group {
-	char *label;
+	struct group group;
 	unsigned int connections, idle;
 	double rate; /* bytes per second */
 	double ns; /* the sum of their windows */
@@ -51,14 +41,11 @@ void why_results_make(struct why_results *r, const struct why_connections *c,
 		      const struct cpus *cpus, bool with_idle);
 void why_results_free(struct why_results *r);
 
-struct why_groups {
-	struct why_group *list; /* the highest rate first */
-	size_t n;
-};
-
-/* Sums results, which must have the idle ones. */
-void why_groups_make(struct why_groups *g, const struct why_results *r, enum why_by by,
-		     const struct owners *owners, struct cgroup_paths *cgroups);
-void why_groups_free(struct why_groups *g);
+/*
+ * Sums results, which must have the idle ones: groups of struct why_group, the highest rate first,
+ * and those behind the first `most` in one.
+ */
+void why_groups_make(struct groups *g, const struct why_results *r, struct grouping *grouping,
+		     size_t most);
 
 #endif

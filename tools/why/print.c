@@ -162,7 +162,7 @@ void why_print_group_text(FILE *out, const struct why_group *g)
 	char rate[UNITS_LEN];
 
 	format_rate_ss(rate, sizeof(rate), 8 * g->rate);
-	fprintf(out, "%s: %u connection%s", text_shown(g->label), g->connections,
+	fprintf(out, "%s: %u connection%s", group_shown(&g->group), g->connections,
 		plural(g->connections));
 	if (g->idle)
 		fprintf(out, ", %u of them idle", g->idle);
@@ -185,7 +185,7 @@ void why_print_group_text(FILE *out, const struct why_group *g)
 	}
 }
 
-void why_print_group_json(FILE *out, const struct why_group *g, const char *by)
+void why_print_group_json(FILE *out, const struct why_group *g, enum group_by by)
 {
 	double shares[WHY_CAUSES];
 	int causes[WHY_CAUSES];
@@ -193,8 +193,7 @@ void why_print_group_json(FILE *out, const struct why_group *g, const char *by)
 
 	sort_causes(causes, g);
 	json_begin(&j, out);
-	json_add_string(&j, "by", by);
-	json_add_string(&j, by, g->label);
+	group_add_json(&j, &g->group, by);
 	json_add_int(&j, "connections", g->connections);
 	json_add_int(&j, "idle", g->idle);
 	json_add_whole(&j, "rate_bps", 8 * g->rate);

@@ -12,6 +12,6 @@
 void why_print_text(FILE *out, const struct why_result *r);
 void why_print_json(FILE *out, const struct why_result *r);
 void why_print_group_text(FILE *out, const struct why_group *g);
-void why_print_group_json(FILE *out, const struct why_group *g, const char *by);
+void why_print_group_json(FILE *out, const struct why_group *g, enum group_by by);
 
 #endif

@@ -30,13 +30,12 @@ struct asking {
 	const char *netns, *read;
 	__u64 for_ns, from_ns, until_ns;
 	struct value_list names;
-	enum why_by by;
+	__u64 largest; /* groups; 0: GROUPS_LARGEST */
+	struct grouping grouping;
 
 	struct filter filter;
 	struct why_connections connections;
 	struct cpus cpus;
-	struct owners owners;
-	struct cgroup_paths cgroups;
 };
 
 static int read_live(struct asking *a)
@@ -54,8 +53,7 @@ static int read_live(struct asking *a)
 	a->cpus = l.cpus; /* from now on ours */
 	l.cpus = (struct cpus){};
 	live_free(&l);
-	if (!ret && a->by == WHY_BY_PROCESS)
-		owners_read(&a->owners);
+	grouping_read(&a->grouping);
 	return ret;
 }
 
@@ -103,21 +101,21 @@ static void print_results(const struct asking *a, const struct why_results *r)
 
 static int print_groups(struct asking *a, const struct why_results *r)
 {
-	struct why_groups g;
+	struct groups g;
 
-	why_groups_make(&g, r, a->by, &a->owners, &a->cgroups);
+	why_groups_make(&g, r, &a->grouping, a->largest ? a->largest : GROUPS_LARGEST);
 	for (size_t i = 0; i < g.n; i++) {
 		if (a->json) {
-			why_print_group_json(stdout, &g.list[i], why_by_names[a->by - 1]);
+			why_print_group_json(stdout, g.list[i], a->grouping.by);
 			continue;
 		}
 		if (i)
 			putchar('\n');
-		why_print_group_text(stdout, &g.list[i]);
+		why_print_group_text(stdout, g.list[i]);
 	}
 	if (!g.n)
 		say_nothing(a);
-	why_groups_free(&g);
+	groups_free(&g);
 	return EXIT_DONE;
 }
 
@@ -126,8 +124,9 @@ static int answer(struct asking *a)
 	struct why_results r;
 	int ret = EXIT_DONE;
 
-	why_results_make(&r, &a->connections, a->read ? NULL : &a->cpus, a->with_idle || a->by);
-	if (a->by)
+	why_results_make(&r, &a->connections, a->read ? NULL : &a->cpus,
+			 a->with_idle || a->grouping.by);
+	if (a->grouping.by)
 		ret = print_groups(a, &r);
 	else
 		print_results(a, &r);
@@ -145,29 +144,10 @@ static void free_all(struct asking *a)
 	filter_free(&a->filter);
 	why_connections_free(&a->connections);
 	cpus_free(&a->cpus);
-	free(a->owners.list);
-	cgroup_paths_free(&a->cgroups);
+	grouping_free(&a->grouping);
 }
 
 /* ---- options */
-
-static bool option_by(const char *option, const char *s, void *to)
-{
-	for (int i = 0; why_by_names[i]; i++) {
-		if (!strcmp(s, why_by_names[i])) {
-			*(enum why_by *)to = i + 1;
-			return true;
-		}
-	}
-	err("%s %s: must be cgroup, process, prefix or netns", option, s);
-	return false;
-}
-
-void why_complete_by(const struct completion *c)
-{
-	for (int i = 0; why_by_names[i]; i++)
-		completion_add(c, why_by_names[i], "");
-}
 
 static bool find_cgroup(const char *option, const char *path, __u64 *id)
 {
@@ -199,7 +179,7 @@ static int check_options(const struct asking *a)
 		return refuse("--netns",
 			      "it belongs to this machine, and the recording may come from another",
 			      "remove it, or --read");
-	if (a->read && (a->by == WHY_BY_CGROUP || a->by == WHY_BY_PROCESS))
+	if (a->read && (a->grouping.by == BY_CGROUP || a->grouping.by == BY_PROCESS))
 		return refuse("--by", "recordings have neither cgroups nor processes",
 			      "--by prefix, --by netns, or remove --read");
 	if (a->read && a->filter.needs_socket)
@@ -208,6 +188,8 @@ static int check_options(const struct asking *a)
 	if (a->read && a->for_ns)
 		return refuse("--for", "it is how long live connections are watched",
 			      "--from and --to select a part of the recording");
+	if (a->largest && !a->grouping.by)
+		return refuse("--largest", "there are no groups", "add --by WHAT");
 	if (!a->read && (a->from_ns || a->until_ns))
 		return refuse("--from and --to", "they are times in a recording",
 			      "add --read FILE, or use --for");
@@ -220,8 +202,10 @@ static const struct option_def options[] = {
 	{ "json", 'j', NULL, option_flag, MEMBER(json), "print one JSON object per line" },
 	{ "for", 0, "TIME", option_time, MEMBER(for_ns),
 	  "how long to watch, by default 5s; Ctrl-C ends it early" },
-	{ "by", 0, "WHAT", option_by, MEMBER(by),
+	{ "by", 0, "WHAT", option_group_by, MEMBER(grouping.by),
 	  "sum by cgroup, process, prefix (remote, /24 or /64) or netns" },
+	{ "largest", 0, "N", option_largest, MEMBER(largest),
+	  "with --by: show the first N by themselves (20), the sum of the rest" },
 	{ "idle", 0, NULL, option_flag, MEMBER(with_idle),
 	  "also show connections that sent nothing and had nothing to send" },
 	{ "netns", 'N', "NAME", option_text, MEMBER(netns), "only this network namespace" },

@@ -71,6 +71,16 @@ def pair(ns, cc, size=0, family=None, address="127.0.0.1", to=None, accepted_cc=
     return sock, accepted
 
 
+def pass_on(sock, peer, size):
+    """Sends so many bytes while the other end reads."""
+    sender = threading.Thread(target=sock.sendall, args=(bytes(size),), daemon=True)
+    sender.start()
+    while size:
+        size -= len(peer.recv(size))
+    sender.join()
+    wait_until(lambda: tcp_info(sock)["unacked"] == 0, "all is acknowledged")
+
+
 def tcp_info(sock):
     raw = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     words = struct.unpack_from("=8B24I", raw)
@@ -89,6 +99,8 @@ def check_against_ss(record, line):
     assert record["bytes_sent"] == line.number("bytes_sent")
     assert record["bytes_acked"] == line.number("bytes_acked")
     assert record["bytes_retrans"] == line.number("bytes_retrans")
+    assert f"{record['retrans_out']}/{record['total_retrans']}" == (line.value("retrans") or "0/0")
+    assert f"{record['busy_us'] // 1000}ms" == (line.value("busy") or "0ms")
     assert record["delivered"] == line.number("delivered")
     assert record["inflight"] == line.number("unacked")
     assert record["uid"] == line.number("uid")
@@ -134,6 +146,39 @@ def test_ours_is_as_ss_and_the_stream_have_it(snapshot, load, monitor, ns, size)
               "losses", "acked", "prior_inflight"}
     assert {k: v for k, v in last.items() if k not in of_ack} == {k: record[k] for k in last if k not in of_ack}
     assert [k for k in record if k in last] == list(last)
+
+
+def test_retransmits_as_ss_has_them(snapshot, bbrmon, shared, new_path):
+    """After a transfer through a short queue, which loses packets."""
+    path = new_path(limit="20k")
+    sock, peer = connect(path.sender, listen(path.receiver, path.v4), cc=shared)
+    pass_on(sock, peer, 2 * MB)
+    record, line = own_of(snapshot("--netns", path.sender.name), sock), ss.sockets(path.sender)[ends_of_socket(sock)]
+    assert path.dropped() and record["total_retrans"]
+    check_against_ss(record, line)
+    text = bbrmon("snapshot", "-O", "-H", "--netns", path.sender.name).out
+    assert f" retrans:{line.value('retrans')} busy:{line.value('busy')} " in text
+
+
+@pytest.mark.parametrize("limit", ["rwnd", "sndbuf"])
+def test_limits_as_ss_has_them(snapshot, bbrmon, shared, ns, limit):
+    """While a small window or send buffer limits it, and after that."""
+    listener = listen(ns, "127.0.0.1")
+    if limit == "rwnd":
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 5000)
+    sock = new_socket(ns, socket.AF_INET)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, shared.encode())
+    if limit == "sndbuf":
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 5000)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_MAX_PACING_RATE, 500_000)
+    sock.connect(listener.getsockname())
+    peer = accept(listener)
+    pass_on(sock, peer, 500_000)
+    record, line = own_of(snapshot("--netns", ns.name), sock), ss.sockets(ns)[ends_of_socket(sock)]
+    check_against_ss(record, line)
+    shown = line.value(f"{limit}_limited")
+    assert shown and shown.startswith(f"{record[f'{limit}_limited_us'] // 1000}ms(")
+    assert f" {limit}_limited:{shown}" in bbrmon("snapshot", "-O", "-H", "--netns", ns.name).out
 
 
 def test_what_the_socket_itself_says(snapshot, shared, ns, cgroups):
@@ -324,6 +369,40 @@ def test_summary(bbrmon, snapshot, ns, mixed):
     assert sum(int(line.split()[3]) for line in lines) == len(mixed)
 
 
+def sums(records):
+    keys = ("bw_bps", "inflight", "bytes_sent", "bytes_acked", "bytes_retrans", "busy_us", "rwnd_limited_us",
+            "sndbuf_limited_us")
+    return {"connections": len(records), **{key: sum(r[key] for r in records) for key in keys}}
+
+
+def test_groups(bbrmon, snapshot, ns, mixed, cgroups):
+    """Totals by cgroup, process, prefix and namespace: the largest by themselves, the rest as one."""
+    with cgroups.entered(""):
+        mixed.append(pair(ns, "bbr", 2 * MB, address="127.0.9.9")[0])
+    plain = snapshot("--netns", ns.name, "-p", "--cgroup")
+    by = {"cgroup": lambda r: r["cgroup"],
+          "process": lambda r: f"{r['processes'][0]['name']}[{r['processes'][0]['pid']}]",
+          "prefix": lambda r: "::/64" if ":" in r["remote"] else r["remote"].rpartition(".")[0] + ".0/24",
+          "netns": lambda r: ns.name}
+    for what, label in by.items():
+        members = {}
+        for r in plain:
+            members.setdefault(label(r), []).append(r)
+        found = snapshot("--netns", ns.name, "--by", what)
+        assert found == [{"by": what, what: g[what], "others": None, **sums(members[g[what]])} for g in found]
+        assert {g[what] for g in found} == set(members)
+        assert [g["bw_bps"] for g in found] == sorted((g["bw_bps"] for g in found), reverse=True)
+    assert {"::/64", "127.0.0.0/24", "127.0.9.0/24"} == {g["prefix"] for g in snapshot("--netns", ns.name, "--by", "prefix")}
+    one, rest = snapshot("--netns", ns.name, "--by", "prefix", "--largest", "1", "--sort", "-bytes_sent")
+    assert one["prefix"] == "::/64" and (rest["prefix"], rest["others"]) == (None, 2)
+    assert rest == {"by": "prefix", "prefix": None, "others": 2, **sums([r for r in plain if ":" not in r["remote"]])}
+    last, _ = snapshot("--netns", ns.name, "--by", "prefix", "--largest", "1", "--sort", "-bytes_sent", "--reverse")
+    assert last["prefix"] == "127.0.9.0/24"
+    header, *lines = bbrmon("snapshot", "--by", "prefix", "--netns", ns.name).out.splitlines()
+    assert header.split()[-1] == "Prefix" and len(header) <= 80 and len(lines) == 3
+    assert sum(int(line.split()[0]) for line in lines) == len(mixed)
+
+
 WRONG = {
     "dst 10.0.0.0/33 and dport = :443": (4, "0 to 32"),
     "dst": (3, "missing"),
@@ -460,7 +539,8 @@ def test_the_end_of_a_recording(bbrctl, bbrmon, load, tmp_path, ns):
     record, = [json.loads(line) for line in bbrmon("snapshot", "-j", "-r", path).out.splitlines()]
     assert ends_of(record) == ends_of_socket(live) == ends_of(taken)
     only_live = {"time_ns", "conn", "rtt_us", "delivery_rate_bps", "app_limited", "losses", "acked", "prior_inflight",
-                 "state", "recv_q_bytes", "send_q_bytes", "cookie", "cgroup_id", "uid", "inode", "mark", "bound_ifindex"}
+                 "state", "recv_q_bytes", "send_q_bytes", "cookie", "cgroup_id", "uid", "inode", "mark", "bound_ifindex",
+                 "busy_us", "rwnd_limited_us", "sndbuf_limited_us", "retrans_out", "total_retrans"}
     assert list(record) == list(taken)
     assert {k: v for k, v in record.items() if k not in only_live} == {
         k: v for k, v in taken.items() if k not in only_live}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What bbrmon export counts, from events and readings of one connection. */
+#define _GNU_SOURCE /* open_memstream() */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,10 +35,14 @@ static int set_up(void **state)
 	return 0;
 }
 
+static char *printed;
+
 static int tear_down(void **state)
 {
 	(void)state;
 	metrics_free(&m);
+	free(printed);
+	printed = NULL;
 	return 0;
 }
 
@@ -372,6 +377,142 @@ static void a_name_does_not_leave_its_label(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* ---- groups (--by) */
+
+/* Of a group: the value of a metric in what export prints; -1: it has no such series. */
+static double value_of(const char *metric, const char *group)
+{
+	char start[128];
+	const char *at;
+
+	snprintf(start, sizeof(start), "\n%s{by=\"prefix\",group=\"%s\"} ", metric, group);
+	at = strstr(printed, start);
+	return at ? strtod(at + strlen(start), NULL) : -1;
+}
+
+static void print_groups(void)
+{
+	struct openmetrics om = {};
+	size_t size;
+
+	free(printed);
+	om.out = open_memstream(&printed, &size);
+	metric_groups_print(&m.groups, &om, true, true);
+	fclose(om.out);
+}
+
+/* A reading of connection n, whose peer is 10.0.n.1. */
+static struct bbr_snapshot socket_of(__u8 n, __u64 ms, __u64 acked)
+{
+	struct bbr_snapshot snap = { .event = event(BBR_EV_STATE, ms, 2, 0),
+				     .cookie = n,
+				     .busy_ticks = 100 * ms,
+				     .rwnd_ticks = 25 * ms };
+
+	snap.event.lport = htons(n);
+	snap.event.raddr[3] = htonl(0x0a000001 | n << 8);
+	snap.event.bytes_acked = snap.event.bytes_sent = acked;
+	return snap;
+}
+
+/* Connections 1 to n are found by a reading, each with so many bytes. */
+static void read_all(__u64 ms, int n, const __u64 *acked)
+{
+	metrics_begin_reading(&m, NS_PER_S + ms * NS_PER_MS);
+	for (int i = 0; i < n; i++) {
+		const struct bbr_snapshot snap = socket_of(i + 1, ms, acked[i]);
+
+		if (acked[i])
+			metrics_note_socket(&m, &ours, &snap);
+	}
+	metrics_end_reading(&m, true);
+	print_groups();
+}
+
+static void groups_count_what_came_since(void **state)
+{
+	double s = us_of_ticks(100) / 1e6;
+	struct bbr_event end;
+
+	(void)state;
+	m.groups.grouping.by = BY_PREFIX;
+	m.groups.largest = 5;
+	read_all(1, 2, (__u64[]){ 1000, 500 });
+	assert_float_equal(value_of("bbr_group_acked_bytes_total", "10.0.1.0/24"), 0, 0);
+	read_all(3, 2, (__u64[]){ 1700, 500 });
+	assert_float_equal(value_of("bbr_group_acked_bytes_total", "10.0.1.0/24"), 700, 0);
+	assert_float_equal(value_of("bbr_group_acked_bytes_total", "10.0.2.0/24"), 0, 0);
+	assert_float_equal(value_of("bbr_group_connections", "10.0.1.0/24"), 1, 0);
+	assert_float_equal(value_of("bbr_group_busy_seconds_total", "10.0.1.0/24"), 2 * s, 1e-6);
+	assert_float_equal(value_of("bbr_group_rwnd_limited_seconds_total", "10.0.1.0/24"), s / 2,
+			   1e-6);
+	end = socket_of(1, 4, 2000).event;
+	end.kind = BBR_EV_END;
+	note(end);
+	print_groups();
+	assert_float_equal(value_of("bbr_group_acked_bytes_total", "10.0.1.0/24"), 1000, 0);
+	assert_float_equal(value_of("bbr_group_connections", "10.0.1.0/24"), 0, 0);
+	assert_float_equal(value_of("bbr_group_connections", "other"), 0, 0);
+}
+
+/* A connection that ends before any reading has no cgroup that we know. */
+static void groups_of_short_connections(void **state)
+{
+	struct bbr_event e = event(BBR_EV_START, 1, 0, 0);
+
+	(void)state;
+	m.groups.grouping.by = BY_CGROUP;
+	m.groups.largest = 5;
+	e.bytes_acked = 100;
+	note(e);
+	e.kind = BBR_EV_END;
+	e.bytes_acked = 900;
+	e.time_ns++;
+	note(e);
+	print_groups();
+	assert_non_null(strstr(printed,
+			       "bbr_group_acked_bytes_total{by=\"cgroup\",group=\"unknown\"} 800"));
+}
+
+/* No counter falls, whichever group has series of its own. */
+static void a_larger_group_takes_over(void **state)
+{
+	(void)state;
+	m.groups.grouping.by = BY_PREFIX;
+	m.groups.largest = 2;
+	read_all(1, 3, (__u64[]){ 1000, 1000, 1000 });
+	assert_float_equal(value_of("bbr_group_connections", "other"), 1, 0);
+	assert_float_equal(value_of("bbr_group_connections", "10.0.3.0/24"), -1, 0);
+	read_all(2, 3, (__u64[]){ 2000, 1500, 1900 });
+	/* 900 bytes are not more than twice 500. */
+	assert_float_equal(value_of("bbr_group_acked_bytes_total", "other"), 900, 0);
+	assert_float_equal(value_of("bbr_group_acked_bytes_total", "10.0.2.0/24"), 500, 0);
+	read_all(3, 3, (__u64[]){ 3000, 1600, 9000 });
+	assert_float_equal(value_of("bbr_group_acked_bytes_total", "10.0.2.0/24"), -1, 0);
+	assert_float_equal(value_of("bbr_group_acked_bytes_total", "10.0.3.0/24"), 0, 0);
+	assert_float_equal(value_of("bbr_group_acked_bytes_total", "other"), 8000, 0);
+	assert_float_equal(value_of("bbr_group_acked_bytes_total", "10.0.1.0/24"), 2000, 0);
+	read_all(4, 3, (__u64[]){ 3000, 1700, 9500 });
+	assert_float_equal(value_of("bbr_group_acked_bytes_total", "10.0.3.0/24"), 500, 0);
+	assert_float_equal(value_of("bbr_group_acked_bytes_total", "other"), 8100, 0);
+}
+
+/* Groups without connections and without series are forgotten. */
+static void groups_do_not_pile_up(void **state)
+{
+	__u64 acked[200] = {};
+
+	(void)state;
+	m.groups.grouping.by = BY_PREFIX;
+	m.groups.largest = 2;
+	for (int i = 0; i < 200; i++) {
+		acked[i] = 1000;
+		read_all(10 * i, i + 1, acked);
+		acked[i] = 0;
+	}
+	assert_true(m.groups.groups.n <= 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +527,10 @@ int main(void)
 		TEST(a_metric_is_named_after_its_field_and_unit),
 		TEST(a_family_is_printed_once_and_only_where_it_exists),
 		TEST(a_name_does_not_leave_its_label),
+		TEST(groups_count_what_came_since),
+		TEST(groups_of_short_connections),
+		TEST(a_larger_group_takes_over),
+		TEST(groups_do_not_pile_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -294,7 +294,9 @@ static void neighbours(void **state)
 static void sums_by_prefix(void **state)
 {
 	struct why_results r;
-	struct why_groups g;
+	struct grouping by = { .by = BY_PREFIX };
+	struct why_group *first, *second;
+	struct groups g;
 
 	(void)state;
 	make(1, "10.0.0.1", 1000, true);
@@ -302,22 +304,57 @@ static void sums_by_prefix(void **state)
 	make(3, "10.0.0.3", 0, true);
 	make(4, "10.0.1.1", 9000, true);
 	why_results_make(&r, &made, NULL, true);
-	why_groups_make(&g, &r, WHY_BY_PREFIX, NULL, NULL);
+	why_groups_make(&g, &r, &by, 0);
 	assert_int_equal(g.n, 2);
-	assert_string_equal(g.list[0].label, "10.0.1.0/24"); /* the higher rate */
-	assert_string_equal(g.list[1].label, "10.0.0.0/24");
-	assert_int_equal(g.list[1].connections, 3);
-	assert_int_equal(g.list[1].idle, 1);
-	assert_float_equal(g.list[1].rate, 3000, 0.1);
+	first = g.list[0];
+	second = g.list[1];
+	assert_string_equal(first->group.label, "10.0.1.0/24"); /* the higher rate */
+	assert_string_equal(second->group.label, "10.0.0.0/24");
+	assert_int_equal(second->connections, 3);
+	assert_int_equal(second->idle, 1);
+	assert_float_equal(second->rate, 3000, 0.1);
 	/* The idle one has no share: it would make each service look limited by its application. */
-	assert_float_equal(g.list[1].cause_ns[WHY_APPLICATION], 0, 0.1);
-	assert_float_equal(g.list[1].cause_ns[WHY_PATH] / g.list[1].ns, 0.5, 0.001);
-	assert_float_equal(g.list[1].cause_ns[WHY_RECEIVER] / g.list[1].ns, 0.5, 0.001);
-	assert_int_equal(g.list[1].example[WHY_RECEIVER]->connection->key.conn, 2);
-	why_groups_free(&g);
-	why_groups_make(&g, &r, WHY_BY_NETNS, NULL, NULL);
+	assert_float_equal(second->cause_ns[WHY_APPLICATION], 0, 0.1);
+	assert_float_equal(second->cause_ns[WHY_PATH] / second->ns, 0.5, 0.001);
+	assert_float_equal(second->cause_ns[WHY_RECEIVER] / second->ns, 0.5, 0.001);
+	assert_int_equal(second->example[WHY_RECEIVER]->connection->key.conn, 2);
+	groups_free(&g);
+	by.by = BY_NETNS;
+	why_groups_make(&g, &r, &by, 0);
 	assert_int_equal(g.n, 1);
-	why_groups_free(&g);
+	groups_free(&g);
+	grouping_free(&by);
+	why_results_free(&r);
+	why_connections_free(&made);
+}
+
+/* Those after the largest are one sum, whose example is the one with most of the cause. */
+static void the_rest_is_one_sum(void **state)
+{
+	struct grouping by = { .by = BY_PREFIX };
+	struct why_results r;
+	struct why_group *rest;
+	struct groups g;
+
+	(void)state;
+	make(1, "10.0.1.1", 9000, true);
+	make(2, "10.0.2.1", 2000, false);
+	make(3, "10.0.3.1", 1000, true);
+	make(4, "10.0.3.2", 0, true);
+	why_results_make(&r, &made, NULL, true);
+	why_groups_make(&g, &r, &by, 1);
+	assert_int_equal(g.n, 2);
+	rest = g.list[1];
+	assert_null(rest->group.label);
+	assert_int_equal(rest->group.others, 2);
+	assert_string_equal(group_shown(&rest->group), "2 others");
+	assert_int_equal(rest->connections, 3);
+	assert_int_equal(rest->idle, 1);
+	assert_float_equal(rest->rate, 3000, 0.1);
+	assert_float_equal(rest->cause_ns[WHY_RECEIVER] / rest->ns, 0.5, 0.001);
+	assert_int_equal(rest->example[WHY_RECEIVER]->connection->key.conn, 2);
+	groups_free(&g);
+	grouping_free(&by);
 	why_results_free(&r);
 	why_connections_free(&made);
 }
@@ -329,7 +366,7 @@ int main(void)
 		TEST(a_socket_and_its_bbr),  TEST(bounds_of_profiles),
 		TEST(times_of_cpus),	     TEST(the_same_key_is_the_same_connection),
 		TEST(results_by_rate),	     TEST(neighbours),
-		TEST(sums_by_prefix),
+		TEST(sums_by_prefix),	     TEST(the_rest_is_one_sum),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What is counted by groups of connections. Only the largest have time series of their own. A counter
+ * may not fall, so a group that gets them begins at 0, and what one that loses them had is forgotten.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/text.h"
+#include "kernel/clock.h"
+#include "metrics.h"
+
+#define OTHER "other"
+#define LARGER 2 /* times as large as one that has series: then it takes its place */
+
+struct metric_group {
+	struct group group;
+	bool has_series;
+	__u64 connections;
+	__u64 recent; /* bytes that were ACKed, those before the last reading at half, and so on */
+	struct group_counts counts; /* while it has series */
+};
+
+struct metric_group *metric_group_join(struct metric_groups *all, const struct group_member *m)
+{
+	char label[GROUP_LABEL_LEN] = "unknown";
+	struct metric_group *g;
+
+	if (m)
+		group_label(label, &all->grouping, m);
+	text_tame(label, sizeof(label), ""); /* two series must not look alike */
+	all->groups.size = sizeof(*g);
+	g = groups_get(&all->groups, label);
+	if (!g->connections++ && !g->has_series && all->n_series < all->largest &&
+	    strcmp(label, OTHER)) {
+		g->has_series = true;
+		all->n_series++;
+	}
+	return g;
+}
+
+void metric_group_leave(struct metric_group *g)
+{
+	g->connections--;
+}
+
+void metric_group_count(struct metric_groups *all, struct metric_group *g,
+			const struct group_counts *counts)
+{
+	struct group_counts *to = g->has_series ? &g->counts : &all->others;
+
+	g->recent += counts->value[GROUP_ACKED];
+	for (int i = 0; i < GROUP_COUNTS; i++)
+		to->value[i] += counts->value[i];
+}
+
+static void exchange(struct metric_group *from, struct metric_group *to)
+{
+	memset(&from->counts, 0, sizeof(from->counts));
+	from->has_series = false;
+	to->has_series = true;
+}
+
+/* The largest group without series and the smallest one with them; NULL: there is none. */
+static void find_ends(const struct metric_groups *all, struct metric_group **without,
+		      struct metric_group **with)
+{
+	*without = *with = NULL;
+	for (size_t i = 0; i < all->groups.n; i++) {
+		struct metric_group *g = all->groups.list[i];
+
+		if (!strcmp(g->group.label, OTHER))
+			continue;
+		if (g->has_series && (!*with || g->recent < (*with)->recent))
+			*with = g;
+		if (!g->has_series && (!*without || g->recent > (*without)->recent))
+			*without = g;
+	}
+}
+
+void metric_groups_rank(struct metric_groups *all)
+{
+	struct metric_group *without, *with;
+
+	for (find_ends(all, &without, &with);
+	     without && with && without->recent > LARGER * with->recent;
+	     find_ends(all, &without, &with))
+		exchange(with, without);
+	for (size_t i = all->groups.n; i-- > 0;) {
+		struct metric_group *g = all->groups.list[i];
+
+		g->recent /= 2;
+		if (!g->connections && !g->has_series)
+			groups_drop(&all->groups, i);
+	}
+}
+
+static const struct {
+	struct om_family family;
+	double per_unit;
+	bool is_of_sockets; /* events do not have it */
+} counters[GROUP_COUNTS] = {
+	[GROUP_SENT] = { { "bbr_group_sent_bytes", OM_COUNTER, "bytes",
+			   "Payload that was sent, retransmissions included." },
+			 1,
+			 false },
+	[GROUP_ACKED] = { { "bbr_group_acked_bytes", OM_COUNTER, "bytes",
+			    "Payload that was acknowledged." },
+			  1,
+			  false },
+	[GROUP_RETRANS] = { { "bbr_group_retransmitted_bytes", OM_COUNTER, "bytes",
+			      "Payload that was sent again." },
+			    1,
+			    false },
+	[GROUP_BUSY] = { { "bbr_group_busy_seconds", OM_COUNTER, "seconds",
+			   "Time in which connections had something to send or in flight." },
+			 US_PER_S,
+			 true },
+	[GROUP_RWND] = { { "bbr_group_rwnd_limited_seconds", OM_COUNTER, "seconds",
+			   "The part of it in which the receiver's window was full." },
+			 US_PER_S,
+			 true },
+	[GROUP_SNDBUF] = { { "bbr_group_sndbuf_limited_seconds", OM_COUNTER, "seconds",
+			     "The part of it in which the send buffer was full." },
+			   US_PER_S,
+			   true },
+};
+
+static void print_group(const struct metric_groups *all, struct openmetrics *om,
+			const struct om_family *family, const char *label, double value)
+{
+	const struct om_label labels[] = { { "by", group_by_names[all->grouping.by] },
+					   { "group", label },
+					   {} };
+
+	om_number(om, family, labels, value);
+}
+
+static void print_counter(const struct metric_groups *all, struct openmetrics *om, int i)
+{
+	double unit = counters[i].per_unit;
+
+	om_family(om, &counters[i].family);
+	for (size_t k = 0; k < all->groups.n; k++) {
+		const struct metric_group *g = all->groups.list[k];
+
+		if (g->has_series)
+			print_group(all, om, &counters[i].family, g->group.label,
+				    g->counts.value[i] / unit);
+	}
+	print_group(all, om, &counters[i].family, OTHER, all->others.value[i] / unit);
+}
+
+void metric_groups_print(const struct metric_groups *all, struct openmetrics *om, bool has_counters,
+			 bool has_sockets)
+{
+	static const struct om_family connections = {
+		"bbr_group_connections", OM_GAUGE, NULL,
+		"Connections of the group that use BBR now."
+	};
+	__u64 others = 0;
+
+	if (!all->grouping.by)
+		return;
+	om_family(om, &connections);
+	for (size_t i = 0; i < all->groups.n; i++) {
+		const struct metric_group *g = all->groups.list[i];
+
+		if (g->has_series)
+			print_group(all, om, &connections, g->group.label, g->connections);
+		else
+			others += g->connections;
+	}
+	print_group(all, om, &connections, OTHER, others);
+	for (int i = 0; i < GROUP_COUNTS && has_counters; i++)
+		if (has_sockets || !counters[i].is_of_sockets)
+			print_counter(all, om, i);
+}
+
+void metric_groups_free(struct metric_groups *all)
+{
+	groups_free(&all->groups);
+	grouping_free(&all->grouping);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Connections summed by what they have in common, in the same way by all verbs; and what that needs:
+ * the processes and cgroups of sockets.
+ */
+#ifndef TOOLS_GROUPING_H
+#define TOOLS_GROUPING_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <linux/types.h>
+
+/*
+ * Which processes have a socket open, found in /proc.
+ */
+#define PROCESS_NAME_LEN 16 /* TASK_COMM_LEN */
+
+struct owner {
+	__u64 inode; /* of the socket */
+	__u32 pid;
+	__u32 fd;
+	char name[PROCESS_NAME_LEN]; /* of the process, as it is: any bytes but 0 */
+};
+
+struct owners {
+	struct owner *list; /* by inode, pid, fd */
+	size_t n;
+};
+
+/* Looks at all processes once. Those that cannot be seen or have ended are left out. */
+void owners_read(struct owners *o);
+void owners_free(struct owners *o);
+
+/* The owners of a socket, *n of them; NULL if there are none. */
+const struct owner *owners_of(const struct owners *o, __u64 inode, size_t *n);
+
+/*
+ * Paths of cgroups by their ids, each looked up once.
+ */
+struct cgroup_paths {
+	void *found; /* a tree of search.h */
+};
+
+/*
+ * The path below the cgroup2 mount; NULL if there is no cgroup with this id any more. Valid until
+ * cgroup_paths_free().
+ */
+const char *cgroup_paths_get(struct cgroup_paths *paths, __u64 id);
+void cgroup_paths_free(struct cgroup_paths *paths);
+
+/*
+ * What a cgroup runs, in a word: "nginx" of "/system.slice/nginx.service". It is the last unit of
+ * systemd in the path, or else the path's last part; "/" of the root.
+ */
+void service_of(char *buf, size_t size, const char *path);
+
+/*
+ * The label of a connection's group.
+ */
+enum group_by {
+	BY_NONE,
+	BY_CGROUP,
+	BY_PROCESS,
+	BY_PREFIX,
+	BY_NETNS,
+};
+
+extern const char *const group_by_names[]; /* "" for BY_NONE; NULL ends them */
+
+/* Parses the value of --by into an enum group_by. */
+bool option_group_by(const char *option, const char *s, void *to);
+
+struct grouping {
+	enum group_by by;
+	bool has_no_pids; /* all processes of a name are one group */
+	struct owners owners; /* of BY_PROCESS */
+	struct cgroup_paths cgroups;
+	void *netns; /* names by inode number, a tree of search.h */
+};
+
+/* What decides to which group a connection belongs. */
+struct group_member {
+	const __u32 *raddr;
+	__u64 cgroup, inode; /* 0: not known */
+	__u32 netns;
+	bool is_recorded; /* perhaps on another machine */
+};
+
+#define GROUP_LABEL_LEN PATH_MAX
+
+/* Before labels are asked for, and again when processes and namespaces may have changed. */
+void grouping_read(struct grouping *g);
+void group_label(char label[GROUP_LABEL_LEN], struct grouping *g, const struct group_member *m);
+void grouping_free(struct grouping *g);
+
+/* The network of a remote address: /24 or, for IPv6, /64. Returns its length for format_prefix(). */
+unsigned int remote_prefix(__u32 prefix[4], const __u32 addr[4]);
+
+/*
+ * Groups: structs of `size` bytes that begin with struct group.
+ */
+struct group {
+	char *label; /* NULL: the sum of those that are not shown by themselves */
+	size_t others; /* then: how many these are */
+};
+
+struct groups {
+	size_t size;
+	void *tree;
+	void **list;
+	size_t n;
+};
+
+/* The group with this label; a new one, all zeros, if there is none. */
+void *groups_get(struct groups *g, const char *label);
+/* Frees the i-th group of the list; the last one takes its place. */
+void groups_drop(struct groups *g, size_t i);
+
+/*
+ * Sorts the list of pointers, then keeps the first `most` groups, and behind them one that sums the
+ * rest by add(). There is nothing to get afterwards. most 0: all.
+ */
+void groups_sort(struct groups *g, int (*compare)(const void *a, const void *b, void *ctx),
+		 void *ctx, size_t most, void (*add)(void *to, const void *from));
+void groups_free(struct groups *g);
+
+/* Parses --largest N, at most GROUPS_MOST. */
+#define GROUPS_LARGEST 20 /* by default */
+#define GROUPS_MOST 1000
+bool option_largest(const char *option, const char *s, void *to); /* a __u64 */
+
+/* "3 others", or the label so that a terminal may get it. */
+const char *group_shown(const struct group *g);
+
+struct json;
+
+/* Adds "by", the label under the name of what it is by, and how many others a sum has. */
+void group_add_json(struct json *j, const struct group *g, enum group_by by);
+
+#endif
