@@ -111,6 +111,40 @@ bbrctl detach --cgroup lab --name lab_bbr
 in_cgroup bytes:1000
 rmdir /sys/fs/cgroup/lab
 
+# In a namespace of its own: a connection that is older than the default, one whose program chose, and a path's queue and buffer.
+step check
+ip netns add checked
+ip -n checked link set lo up
+ip netns exec checked sysctl -qw net.ipv4.tcp_congestion_control=reno
+ip netns exec checked flow -l 5002 >/dev/null &
+listener=$!
+sleep 0.1
+ip netns exec checked flow -c 127.0.0.1 -p 5002 -m 1000 send:6000 >/dev/null &
+flows=($!)
+ip netns exec checked flow -c 127.0.0.1 -p 5002 -m 1000 -C cubic send:6000 >/dev/null &
+flows+=($!)
+if [ "$PATH_KIND" = netem ]; then
+	ip netns exec snd sysctl -qw "net.ipv4.tcp_wmem=4096 16384 60000"
+	tc -n snd qdisc change dev a0 root fq flow_limit 1
+	send -C lab_bbr send:6000 >/dev/null &
+	flows+=($!)
+fi
+sleep 3
+bbrctl load --name lab_check --default --netns checked
+allowed=$(cat /proc/sys/net/ipv4/tcp_allowed_congestion_control)
+sysctl -qw "net.ipv4.tcp_allowed_congestion_control=reno cubic"
+bbrctl check -j 2>/dev/null
+echo "status $?"
+sysctl -qw "net.ipv4.tcp_allowed_congestion_control=$allowed"
+bbrctl migrate --netns checked --from reno --to lab_check
+wait "${flows[@]}"
+kill $listener
+if [ "$PATH_KIND" = netem ]; then
+	tc -n snd qdisc change dev a0 root fq flow_limit 100
+	ip netns exec snd sysctl -qw "net.ipv4.tcp_wmem=4096 16384 4194304"
+fi
+bbrctl unload --name lab_check
+
 # Twenty connections draw; then one goes from arm to arm, and at the end to the first.
 step experiment
 bbrctl profile add --name lab_bbr calm cwnd_gain=1.5

@@ -51,6 +51,20 @@ def test_the_kernel_lists_its_network_namespaces(steps):
     assert check["namespaces"] >= (4 if steps["has modules"] else 1) and check["namespaces_unseen"] == 0
 
 
+def test_check_finds_what_is_off(steps):
+    """Connections that are older than the default, or chosen; what programs may choose; with netem a queue and a buffer as well."""
+    text = steps["check"]
+    check = json.loads(text[text.index("{"):text.index("\n}") + 2])
+    assert "status 3" in text and "moved 3 connections from reno to lab_check" in text, text
+    uses = {f["why"]: (f["uses"], f["meant"], f["connections"]) for f in check["off"] if f["kind"] == "connections"}
+    # Both ends of what is older; the end that accepted the other one is older, too.
+    assert uses == {"opened_before": ("reno", "lab_check", 3), "chosen": ("cubic", "lab_check", 1)}, text
+    kinds = [f["kind"] for f in check["off"]]
+    assert kinds.count("not_allowed") == 3, text
+    if steps["has modules"]:
+        assert kinds.count("flow_limit") == kinds.count("buffer") == 1, text
+
+
 def test_the_verifier_has_much_left(steps):
     """A kernel refuses a program if its verifier explores a million instructions; docs/cost.md has the number of each program."""
     for step in "load", "bbr3":
