@@ -125,7 +125,7 @@ ip netns exec checked flow -c 127.0.0.1 -p 5002 -m 1000 -C cubic send:6000 >/dev
 flows+=($!)
 if [ "$PATH_KIND" = netem ]; then
 	ip netns exec snd sysctl -qw "net.ipv4.tcp_wmem=4096 16384 60000"
-	tc -n snd qdisc change dev a0 root fq flow_limit 1
+	tc -n snd qdisc change dev s0 root fq flow_limit 1
 	send -C lab_bbr send:6000 >/dev/null &
 	flows+=($!)
 fi
@@ -140,7 +140,7 @@ bbrctl migrate --netns checked --from reno --to lab_check
 wait "${flows[@]}"
 kill $listener
 if [ "$PATH_KIND" = netem ]; then
-	tc -n snd qdisc change dev a0 root fq flow_limit 100
+	tc -n snd qdisc change dev s0 root fq flow_limit 100
 	ip netns exec snd sysctl -qw "net.ipv4.tcp_wmem=4096 16384 4194304"
 fi
 bbrctl unload --name lab_check

@@ -233,13 +233,19 @@ static bool is_within(const char *cgroup, const char *top)
 	       (!strncmp(cgroup, top, len) && (!cgroup[len] || cgroup[len] == '/'));
 }
 
+/* An attachment to a name that is not loaded gives nothing, unless the file loads it. */
+static bool is_meant(const struct check *c, const struct meant_at *at)
+{
+	return loaded(c, at->name) || machine_instance(&c->wanted, at->name);
+}
+
 /* The innermost attachment of a socket's cgroup; NULL: none. */
 static const struct meant_at *attachment_of(const struct check *c, const struct use *u)
 {
 	const struct meant_at *found = NULL;
 
 	for (size_t i = 0; u->cgroup[0] && i < c->n_meant; i++)
-		if (is_within(u->cgroup, c->meant[i].cgroup) &&
+		if (is_meant(c, &c->meant[i]) && is_within(u->cgroup, c->meant[i].cgroup) &&
 		    (!found || strlen(c->meant[i].cgroup) >= strlen(found->cgroup)))
 			found = &c->meant[i];
 	return found;
@@ -270,7 +276,8 @@ static const char *judge_use(const struct check *c, const struct checked_netns *
 	const char *wanted;
 
 	*at = attachment_of(c, u);
-	if (!*at && u->key.attachment && u->key.attachment <= c->n_meant) {
+	if (!*at && u->key.attachment && u->key.attachment <= c->n_meant &&
+	    is_meant(c, &c->meant[u->key.attachment - 1])) {
 		*at = &c->meant[u->key.attachment - 1];
 		*cause = USE_OTHER_CGROUP;
 	} else {

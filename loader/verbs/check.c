@@ -147,7 +147,7 @@ static void print_device(const struct device_qdisc *q)
 	free(advice);
 }
 
-/* What the sockets of a namespace use, by name and code; 0: no more. */
+/* What the sockets of a namespace use, by name and code. */
 struct name_count {
 	const char *name;
 	__u32 map_id;
@@ -211,10 +211,12 @@ static char *append_counts(char *text, const struct check *c, const struct check
 	return text;
 }
 
-static char *netns_label(const struct checked_netns *ns)
+static char *netns_label(const struct check *c, const struct checked_netns *ns)
 {
 	char inode[32];
 
+	if (ns->inode == c->own && !ns->container[0])
+		return mem_copy("this namespace");
 	snprintf(inode, sizeof(inode), "net:[%u]", ns->inode);
 	return mem_format("%s%s%s%s", ns->container, ns->container[0] ? " (" : "",
 			  ns->name ? text_shown(ns->name) : inode, ns->container[0] ? ")" : "");
@@ -222,7 +224,7 @@ static char *netns_label(const struct checked_netns *ns)
 
 static void print_netns(const struct check *c, const struct checked_netns *ns)
 {
-	char *label = netns_label(ns);
+	char *label = netns_label(c, ns);
 	char *text =
 		mem_format("%s: default %s%s; %llu connection%s", label, ns->def,
 			   default_is_unloaded(c, ns) ? " (unloaded)" : "", ns->n, plural(ns->n));
@@ -266,7 +268,7 @@ static void print_namespaces(const struct check *c)
 
 static void print_finding(const struct check *c, const struct finding *f)
 {
-	char *label = f->ns ? netns_label(f->ns) : NULL;
+	char *label = f->ns ? netns_label(c, f->ns) : NULL;
 	char *text = mem_format("%s%s%s", label ? label : "", label ? ": " : "", f->text);
 
 	print_wrapped(2, text, false);
@@ -429,7 +431,8 @@ static void print_json_check(const struct utsname *uts, const struct traits *t,
 	json_add_int_if(&j, "namespaces", s->n_netns >= 0, s->n_netns);
 	json_add_int_if(&j, "namespaces_unseen", s->unseen_netns >= 0, s->unseen_netns);
 	add_devices(&j, s->qdisc, s->n_qdiscs);
-	add_answer(&j, c);
+	if (c)
+		add_answer(&j, c);
 	json_end(&j);
 }
 
@@ -505,6 +508,7 @@ static int read_meant(struct check *c, const char *path)
 	return EXIT_DONE;
 }
 
+/* Whether it can run is said even if the kernel does not answer the rest. */
 static int verb_check(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
@@ -518,26 +522,28 @@ static int verb_check(void *options, int argc, char **argv)
 		ret = EXIT_REFUSED;
 	if (!ret)
 		ret = try_to_load();
-	if (!ret)
-		ret = check_look(&c);
 	if (ret) {
 		check_free(&c);
 		return ret;
 	}
-	check_judge(&c);
+	ret = check_look(&c);
+	if (!ret)
+		check_judge(&c);
 	uname(&uts);
 	read_traits(&t);
 	read_surroundings(&s);
 	if (opt->json) {
-		print_json_check(&uts, &t, &s, &c);
+		print_json_check(&uts, &t, &s, ret ? NULL : &c);
 	} else {
 		print_check(&uts, &t, &s);
-		print_answer(&c);
+		if (!ret)
+			print_answer(&c);
 	}
 	qdiscs_free(s.qdisc, s.n_qdiscs);
-	if (c.n_off)
+	if (!ret && c.n_off) {
 		err("%zu finding%s", c.n_off, plural(c.n_off));
-	ret = c.n_off ? EXIT_NOTHING : EXIT_DONE;
+		ret = EXIT_NOTHING;
+	}
 	check_free(&c);
 	return ret;
 }

@@ -263,6 +263,8 @@ static void an_attachment_to_nothing(void **state)
 {
 	(void)state;
 	add_meant("/a", "bpf_gone", true);
+	add_use(2, "/a", "reno", 0, 1)->key.attachment = 1;
+	add_use(2, "/b", "reno", 0, 1)->key.attachment = 1;
 	expect(FINDING_NOT_LOADED, "bpf_gone is attached to /a, but not loaded",
 	       "bbrctl load --name bpf_gone");
 }
@@ -293,6 +295,7 @@ static void not_attached_yet(void **state)
 {
 	(void)state;
 	c.file = machine_file_default;
+	machine_add_instance(&c.wanted, "bpf_bbr");
 	add_meant("/a", "bpf_bbr", false);
 	add_use(2, "/a", "reno", 0, 1);
 	expect_use(USE_NOT_ATTACHED,
