@@ -124,7 +124,7 @@ flows=($!)
 ip netns exec checked flow -c 127.0.0.1 -p 5002 -m 1000 -C cubic send:6000 >/dev/null &
 flows+=($!)
 if [ "$PATH_KIND" = netem ]; then
-	ip netns exec snd sysctl -qw "net.ipv4.tcp_wmem=4096 16384 60000"
+	ip netns exec rcv sysctl -qw "net.ipv4.tcp_rmem=4096 65536 100000" # two BDPs are 100 kB
 	tc -n snd qdisc change dev s0 root fq flow_limit 1
 	send -C lab_bbr send:6000 >/dev/null &
 	flows+=($!)
@@ -141,7 +141,7 @@ wait "${flows[@]}"
 kill $listener
 if [ "$PATH_KIND" = netem ]; then
 	tc -n snd qdisc change dev s0 root fq flow_limit 100
-	ip netns exec snd sysctl -qw "net.ipv4.tcp_wmem=4096 16384 4194304"
+	ip netns exec rcv sysctl -qw "net.ipv4.tcp_rmem=4096 131072 6291456"
 fi
 bbrctl unload --name lab_check
 

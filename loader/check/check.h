@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Is it on, and where not: what the machine is meant to do, what its TCP sockets do, and why they
- * differ. look.c asks the kernel; judge.c compares and asks nobody.
+ * differ. look.c asks the kernel; judge.c and uses.c compare and ask nobody; print.c prints.
  */
 #ifndef LOADER_CHECK_H
 #define LOADER_CHECK_H
@@ -11,6 +11,9 @@
 
 #include "bpf_bbr/uses.h"
 #include "machine/plan.h"
+
+struct device_qdisc;
+struct json;
 
 /* Sockets that use the same congestion control and got it in the same way. */
 struct use {
@@ -116,6 +119,37 @@ int check_look(struct check *c);
 /* Makes the findings, those that are off first. */
 void check_judge(struct check *c);
 void check_free(struct check *c);
+
+/* Prints it, or adds it to an object. */
+void check_print(const struct check *c);
+void check_add_json(struct json *j, const struct check *c);
+void check_add_devices(struct json *j, const struct device_qdisc *list, int n);
+
+/* ---- what judge.c, uses.c and print.c need of each other */
+
+struct finding *finding_add(struct check *c, enum finding_kind kind,
+			    const struct checked_netns *ns);
+void judge_uses(struct check *c);
+
+/* The registered instance of this name; NULL: there is none. */
+const struct instance *check_loaded(const struct check *c, const char *name);
+
+/* What a namespace's default is meant to be; NULL: whatever it is. */
+const char *default_meant(const struct check *c, const struct checked_netns *ns);
+
+/*
+ * A word of a shell's command line. What a terminal should not get stays as text_shown() shows it.
+ * Valid until the fourth call after this one.
+ */
+const char *shell_word(const char *text);
+
+/*
+ * Parts of commands, each valid until the next call: "bbrctl apply FILE"; " --netns N"; "nsenter
+ * --net=N ". The last two are nothing for our own namespace.
+ */
+const char *apply_command(const struct check *c);
+const char *netns_option(const struct check *c, const struct checked_netns *ns);
+const char *netns_entering(const struct check *c, const struct checked_netns *ns);
 
 /* A word for each: "opened_before". */
 extern const char *const use_cause_names[USE_CAUSES];

@@ -6,7 +6,10 @@
 #include "fixture.h"
 
 #include "check/check.h"
+#include "cli/json.h"
 #include "kernel/qdisc.h"
+
+#include "../capture.h"
 
 static struct check c;
 
@@ -66,6 +69,7 @@ static int end(void **state)
 {
 	(void)state;
 	check_free(&c);
+	capture_free();
 	return 0;
 }
 
@@ -318,9 +322,11 @@ static void not_for_programs_without_privileges(void **state)
 	expect_nothing();
 	end(NULL);
 	begin(NULL);
+	add_instance("bpf_x", 9, true);
+	add_instance("bpf_bbr", 6, false);
 	c.allowed = mem_copy("reno bpf_bbr3");
-	expect(FINDING_NOT_ALLOWED, "programs without privileges cannot choose bpf_bbr",
-	       "sysctl -w net.ipv4.tcp_allowed_congestion_control='reno bpf_bbr3 bpf_bbr'");
+	expect(FINDING_NOT_ALLOWED, "programs without privileges cannot choose bpf_bbr, bpf_x",
+	       "sysctl -w net.ipv4.tcp_allowed_congestion_control='reno bpf_bbr3 bpf_bbr bpf_x'");
 }
 
 static void add_device(struct checked_netns *ns, __u64 packets, __u64 flow_drops)
@@ -405,6 +411,123 @@ static void what_is_no_reason_for_a_status(void **state)
 		    NULL);
 }
 
+static void expect_printed(const char *text)
+{
+	check_judge(&c);
+	capture_begin();
+	check_print(&c);
+	capture_end();
+	assert_string_equal(captured_output(), text);
+}
+
+static void text_of_80_columns(void **state)
+{
+	struct use *u;
+
+	(void)state;
+	strcpy(c.ns[1].container, "docker 0123456789ab");
+	u = add_use(2, "/", "reno", USES_CHOSEN, 3);
+	u->is.map_id = 0;
+	machine_add_default(&c.wanted, "web", 2, "bpf_bbr");
+	add_use(2, "/", "reno", USES_CHOSEN | USES_LISTENER, 1);
+	add_netns("idle", 3, "reno", 0);
+	c.own = 4;
+	c.initial = 0;
+	expect_printed(
+		"Network namespaces:\n"
+		"  docker 0123456789ab (web): default reno; 3 connections: reno 3\n"
+		"    paced by fq 0, by TCP 0; most in a round trip: 0 kB sent, 0 kB received;\n"
+		"      tcp_wmem 0 kB, tcp_rmem 0 kB\n"
+		"  2 without connections\n"
+		"Off:\n"
+		"  docker 0123456789ab (web): 3 connections and 1 listener use reno, not bpf_bbr:\n"
+		"    their program chose it, or another that may (setsockopt)\n"
+		"      bbrctl migrate --from reno --to bpf_bbr --netns web --listeners\n");
+}
+
+/* A shell takes a command of several lines as one. */
+static void a_command_of_several_lines(void **state)
+{
+	(void)state;
+	c.initial = 0;
+	c.allowed = mem_copy("reno and a few others that somebody listed there");
+	expect_printed(
+		"Network namespaces:\n"
+		"  this namespace: default bpf_bbr; 0 connections\n"
+		"  1 without connections\n"
+		"Off:\n"
+		"  programs without privileges cannot choose bpf_bbr\n"
+		"      sysctl -w \\\n"
+		"        net.ipv4.tcp_allowed_congestion_control='reno and a few others that "
+		"somebody listed there bpf_bbr'\n");
+}
+
+static void nothing_is_off(void **state)
+{
+	(void)state;
+	c.initial = 0;
+	expect_printed("Network namespaces:\n"
+		       "  this namespace: default bpf_bbr; 0 connections\n"
+		       "  1 without connections\n"
+		       "Nothing is off.\n");
+	c.file = "some.conf";
+	expect_printed("Network namespaces:\n"
+		       "  this namespace: default bpf_bbr; 0 connections\n"
+		       "  1 without connections\n"
+		       "Nothing is off: the machine does what some.conf says.\n");
+}
+
+static void no_more_lines_than_a_person_reads(void **state)
+{
+	char name[16];
+	int lines = 0;
+
+	(void)state;
+	for (int i = 10; i < 110; i++) {
+		sprintf(name, "ns%d", i);
+		add_netns(name, i, "bpf_bbr", 7);
+		add_use(i, "/", "reno", 0, 1);
+	}
+	check_judge(&c);
+	assert_int_equal(c.n_off, 100);
+	capture_begin();
+	check_print(&c);
+	capture_end();
+	assert_non_null(strstr(captured_output(), "  81 more with connections: -j lists them\n"));
+	assert_non_null(strstr(captured_output(), "  80 more: -j lists them\n"));
+	for (const char *at = captured_output(); (at = strchr(at, '\n')); at++)
+		lines++;
+	assert_in_range(lines, 0, 130);
+}
+
+static void json(void **state)
+{
+	struct json j;
+
+	(void)state;
+	c.initial = 0;
+	add_use(1, "/", "reno", USES_CHOSEN, 3);
+	check_judge(&c);
+	capture_begin();
+	json_begin(&j, stdout);
+	check_add_json(&j, &c);
+	json_end(&j);
+	capture_end();
+	assert_non_null(strstr(
+		captured_output(),
+		"\"off\":[{\"kind\":\"connections\",\"netns\":\"/proc/1/ns/"
+		"net\",\"inode\":1,\"why\":"
+		"\"chosen\",\"uses\":\"reno\",\"meant\":\"bpf_bbr\",\"cgroup\":null,"
+		"\"connections\":3,"
+		"\"listeners\":0,\"text\":\"3 connections use reno, not bpf_bbr: their program "
+		"chose it, "
+		"or another that may (setsockopt)\",\"command\":\"bbrctl migrate --from reno --to "
+		"bpf_bbr\"}],\"also\":[]"));
+	assert_non_null(strstr(captured_output(),
+			       "\"uses\":[{\"name\":\"reno\",\"map_id\":null,\"unloaded\":false,"
+			       "\"connections\":3,\"listeners\":0}]"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -432,6 +555,11 @@ int main(void)
 		TEST(flows_that_fq_cuts),
 		TEST(buffers),
 		TEST(what_is_no_reason_for_a_status),
+		TEST(text_of_80_columns),
+		TEST(a_command_of_several_lines),
+		TEST(nothing_is_off),
+		TEST(no_more_lines_than_a_person_reads),
+		TEST(json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "cli/err.h"
+#include "cli/json.h"
+#include "cli/text.h"
+#include "cli/units.h"
+#include "kernel/qdisc.h"
+
+#define WIDTH 80
+#define NETNS_SHOWN 20
+#define FINDINGS_SHOWN 20
+#define STEPS_SHOWN 10
+#define NAMES_SHOWN 8 /* congestion controls of a namespace */
+
+/*
+ * Prints text in lines of WIDTH columns, as far as its words allow. A command's lines end in a
+ * backslash, and none ends within its quotes.
+ */
+static void print_wrapped(int indent, const char *text, bool is_command)
+{
+	int at = printf("%*s", indent, ""), more = 0;
+	char quote = 0;
+
+	for (const char *word = text; *word;) {
+		size_t len = 0;
+
+		for (; word[len] && (quote || word[len] != ' '); len++)
+			if (word[len] == '\'')
+				quote = quote ? 0 : '\'';
+		if (more && at + 1 + (int)len + (is_command ? 2 : 0) > WIDTH) {
+			printf("%s\n", is_command ? " \\" : "");
+			at = printf("%*s", indent + 2, "");
+			more = 0;
+		}
+		at += printf("%s%.*s", more ? " " : "", (int)len, word);
+		more = 1;
+		word += len + (word[len] == ' ');
+	}
+	putchar('\n');
+}
+
+/* What the sockets of a namespace use, by name and code. */
+struct name_count {
+	const char *name;
+	__u32 map_id;
+	bool is_unloaded;
+	__u64 connections, listeners;
+};
+
+/* Sums the uses of a namespace; the caller frees *list. Returns how many. */
+static size_t count_names(const struct check *c, const struct checked_netns *ns,
+			  struct name_count **list)
+{
+	size_t n = 0;
+
+	*list = NULL;
+	for (size_t i = 0; i < c->n_uses; i++) {
+		const struct use *u = &c->use[i];
+		size_t k = 0;
+
+		if (u->key.netns != ns->inode)
+			continue;
+		while (k < n &&
+		       ((*list)[k].map_id != u->is.map_id || strcmp((*list)[k].name, u->is.name)))
+			k++;
+		if (k == n) {
+			*list = mem_grow(*list, n, sizeof(**list));
+			(*list)[n++] = (struct name_count){ u->is.name, u->is.map_id,
+							    use_is_unloaded(c, u), 0, 0 };
+		}
+		*(u->key.flags & USES_LISTENER ? &(*list)[k].listeners : &(*list)[k].connections) +=
+			u->is.n;
+	}
+	return n;
+}
+
+static char *append(char *text, const char *more)
+{
+	char *longer = mem_format("%s%s", text, more);
+
+	free(text);
+	return longer;
+}
+
+static char *append_counts(char *text, const struct check *c, const struct checked_netns *ns)
+{
+	struct name_count *list;
+	size_t n = count_names(c, ns, &list), shown = 0;
+	char part[64];
+
+	for (size_t i = 0; i < n; i++) {
+		if (!list[i].connections)
+			continue;
+		if (shown++ == NAMES_SHOWN) {
+			text = append(text, ", ...");
+			break;
+		}
+		snprintf(part, sizeof(part), "%s %s%s %llu", shown == 1 ? ":" : ",", list[i].name,
+			 list[i].is_unloaded ? " (unloaded)" : "", list[i].connections);
+		text = append(text, part);
+	}
+	free(list);
+	return text;
+}
+
+static char *netns_label(const struct check *c, const struct checked_netns *ns)
+{
+	char inode[32];
+
+	if (ns->inode == c->own && !ns->container[0])
+		return mem_copy("this namespace");
+	snprintf(inode, sizeof(inode), "net:[%u]", ns->inode);
+	return mem_format("%s%s%s%s", ns->container, ns->container[0] ? " (" : "",
+			  ns->name ? text_shown(ns->name) : inode, ns->container[0] ? ")" : "");
+}
+
+static void print_netns(const struct check *c, const struct checked_netns *ns)
+{
+	char *label = netns_label(c, ns);
+	char *text =
+		mem_format("%s: default %s%s; %llu connection%s", label, ns->def,
+			   default_is_unloaded(c, ns) ? " (unloaded)" : "", ns->n, plural(ns->n));
+
+	text = append_counts(text, c, ns);
+	print_wrapped(2, text, false);
+	free(text);
+	free(label);
+	if (!ns->n)
+		return;
+	text = mem_format("paced by fq %llu, by TCP %llu; most in a round trip: %llu kB sent, "
+			  "%llu kB received; tcp_wmem %llu kB, tcp_rmem %llu kB",
+			  ns->by_fq, ns->by_tcp, ns->bdp_sent / 1000, ns->bdp_received / 1000,
+			  ns->wmem / 1000, ns->rmem / 1000);
+	print_wrapped(4, text, false);
+	free(text);
+}
+
+static void print_namespaces(const struct check *c)
+{
+	size_t shown = 0, idle = 0, more = 0;
+
+	puts("Network namespaces:");
+	for (size_t i = 0; i < c->n_ns; i++) {
+		const struct checked_netns *ns = &c->ns[i];
+
+		if (!ns->n && ns->inode != c->own && ns->inode != c->initial)
+			idle++;
+		else if (shown++ < NETNS_SHOWN)
+			print_netns(c, ns);
+		else
+			more++;
+	}
+	if (more)
+		printf("  %zu more with connections: -j lists them\n", more);
+	if (idle)
+		printf("  %zu without connections\n", idle);
+	if (c->lost)
+		printf("  %llu sockets were not counted: there are too many kinds\n", c->lost);
+}
+
+static void print_finding(const struct check *c, const struct finding *f)
+{
+	char *label = f->ns ? netns_label(c, f->ns) : NULL;
+	char *text = mem_format("%s%s%s", label ? label : "", label ? ": " : "", f->text);
+
+	print_wrapped(2, text, false);
+	for (size_t i = 0; f->kind == FINDING_PLAN && i < c->plan.n && i < STEPS_SHOWN; i++) {
+		printf("    ");
+		step_print(&c->plan.step[i], false);
+	}
+	if (f->command)
+		print_wrapped(6, f->command, true);
+	free(text);
+	free(label);
+}
+
+static void print_findings(const struct check *c, const char *title, size_t from, size_t to)
+{
+	if (from == to)
+		return;
+	puts(title);
+	for (size_t i = from; i < to && i < from + FINDINGS_SHOWN; i++)
+		print_finding(c, &c->finding[i]);
+	if (to - from > FINDINGS_SHOWN)
+		printf("  %zu more: -j lists them\n", to - from - FINDINGS_SHOWN);
+}
+
+void check_print(const struct check *c)
+{
+	print_namespaces(c);
+	print_findings(c, "Off:", 0, c->n_off);
+	if (!c->n_off && c->file)
+		printf("Nothing is off: the machine does what %s says.\n", text_shown(c->file));
+	else if (!c->n_off && c->n_alive)
+		puts("Nothing is off.");
+	else if (!c->n_off)
+		puts("Nothing is set up: bbrctl load --default makes bpf_bbr the default here.");
+	print_findings(c, "Also:", c->n_off, c->n_findings);
+}
+
+/* ---- JSON */
+
+void check_add_devices(struct json *j, const struct device_qdisc *list, int n)
+{
+	json_open_array(j, "devices");
+	for (int i = 0; i < n; i++) {
+		const struct device_qdisc *q = &list[i];
+		char *advice = qdisc_advice(q);
+
+		json_open_object(j, NULL);
+		json_add_string(j, "device", q->device);
+		json_add_string(j, "qdisc", q->kind);
+		json_add_string(j, "root", q->multi[0] ? q->multi : q->kind);
+		json_add_string(j, "advice", advice);
+		if (q->fq.n) {
+			json_open_object(j, "fq");
+			json_add_int(j, "limit_packets", q->fq.limit);
+			json_add_int(j, "flow_limit_packets", q->fq.flow_limit);
+			json_add_int(j, "sent_packets", q->fq.packets);
+			json_add_int(j, "dropped_packets", q->fq.drops);
+			json_add_int(j, "dropped_flow_limit_packets", q->fq.flow_drops);
+			json_close(j);
+		} else {
+			json_add_null(j, "fq");
+		}
+		json_close(j);
+		free(advice);
+	}
+	json_close(j);
+}
+
+static void add_netns(struct json *j, const struct check *c, const struct checked_netns *ns)
+{
+	struct name_count *list;
+	size_t n = count_names(c, ns, &list);
+
+	json_open_object(j, NULL);
+	json_add_string(j, "netns", ns->name); /* null: it cannot be found from here */
+	json_add_int(j, "inode", ns->inode);
+	json_add_string(j, "container", ns->container[0] ? ns->container : NULL);
+	json_add_string(j, "default", ns->def);
+	json_add_bool(j, "default_unloaded", default_is_unloaded(c, ns));
+	json_add_int_if(j, "connections", ns->name, ns->n);
+	json_open_array(j, "uses");
+	for (size_t i = 0; i < n; i++) {
+		json_open_object(j, NULL);
+		json_add_string(j, "name", list[i].name);
+		json_add_int_if(j, "map_id", list[i].map_id, list[i].map_id);
+		json_add_bool(j, "unloaded", list[i].is_unloaded);
+		json_add_int(j, "connections", list[i].connections);
+		json_add_int(j, "listeners", list[i].listeners);
+		json_close(j);
+	}
+	json_close(j);
+	json_add_int(j, "paced_by_fq", ns->by_fq);
+	json_add_int(j, "paced_by_tcp", ns->by_tcp);
+	json_add_int(j, "acked_bytes", ns->bytes_acked);
+	json_add_int(j, "received_bytes", ns->bytes_received);
+	json_add_int(j, "bdp_sent_bytes", ns->bdp_sent);
+	json_add_int(j, "bdp_received_bytes", ns->bdp_received);
+	json_add_int_if(j, "tcp_wmem_bytes", ns->wmem, ns->wmem);
+	json_add_int_if(j, "tcp_rmem_bytes", ns->rmem, ns->rmem);
+	json_add_int_if(j, "tcp_notsent_lowat_bytes", ns->lowat, ns->lowat);
+	check_add_devices(j, ns->device, ns->n_devices);
+	json_close(j);
+	free(list);
+}
+
+static void add_finding(struct json *j, const struct finding *f)
+{
+	json_open_object(j, NULL);
+	json_add_string(j, "kind", finding_name(f->kind));
+	json_add_string(j, "netns", f->ns ? f->ns->name : NULL);
+	json_add_int_if(j, "inode", f->ns, f->ns ? f->ns->inode : 0);
+	if (f->kind == FINDING_USE) {
+		json_add_string(j, "why", use_cause_names[f->cause]);
+		json_add_string(j, "uses", f->used);
+		json_add_string(j, "meant", f->wanted);
+		json_add_string(j, "cgroup", f->cgroup);
+		json_add_int(j, "connections", f->connections);
+		json_add_int(j, "listeners", f->listeners);
+	}
+	json_add_string(j, "text", f->text);
+	json_add_string(j, "command", f->command);
+	json_close(j);
+}
+
+void check_add_json(struct json *j, const struct check *c)
+{
+	json_add_string(j, "file", c->file);
+	json_open_array(j, "in_namespaces");
+	for (size_t i = 0; i < c->n_ns; i++)
+		add_netns(j, c, &c->ns[i]);
+	json_close(j);
+	json_add_int(j, "sockets_not_counted", c->lost);
+	json_open_array(j, "off");
+	for (size_t i = 0; i < c->n_off; i++)
+		add_finding(j, &c->finding[i]);
+	json_close(j);
+	json_open_array(j, "also");
+	for (size_t i = c->n_off; i < c->n_findings; i++)
+		add_finding(j, &c->finding[i]);
+	json_close(j);
+	if (c->file && !c->is_broken)
+		plan_add_json(j, &c->plan);
+}
