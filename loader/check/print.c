@@ -141,13 +141,15 @@ static void print_netns(const struct check *c, const struct checked_netns *ns)
 
 static void print_namespaces(const struct check *c)
 {
-	size_t shown = 0, idle = 0, more = 0;
+	size_t shown = 0, idle = 0, more = 0, unseen = 0;
 
 	puts("Network namespaces:");
 	for (size_t i = 0; i < c->n_ns; i++) {
 		const struct checked_netns *ns = &c->ns[i];
 
-		if (!ns->n && ns->inode != c->own && ns->inode != c->initial)
+		if (!ns->name)
+			unseen++;
+		else if (!ns->n && ns->inode != c->own && ns->inode != c->initial)
 			idle++;
 		else if (shown++ < NETNS_SHOWN)
 			print_netns(c, ns);
@@ -158,6 +160,8 @@ static void print_namespaces(const struct check *c)
 		printf("  %zu more with connections: -j lists them\n", more);
 	if (idle)
 		printf("  %zu without connections\n", idle);
+	if (unseen)
+		printf("  %zu that cannot be found from here\n", unseen);
 	if (c->lost)
 		printf("  %llu sockets were not counted: there are too many kinds\n", c->lost);
 }

@@ -104,8 +104,8 @@ static void print_device(const struct device_qdisc *q)
 		       q->device, q->fq.flow_limit, q->fq.drops, q->fq.packets + q->fq.drops);
 		return;
 	}
-	printf("  pacing on %s: by TCP, a timer for each connection (its queue is %s%s%s)\n",
-	       q->device, q->kind, q->multi[0] ? " below " : "", q->multi);
+	printf("  pacing on %s: by TCP, a timer for each connection (queue: %s%s%s)\n", q->device,
+	       q->kind, q->multi[0] ? " below " : "", q->multi);
 	if (advice)
 		printf("    fq costs less: %s\n", advice);
 	else
@@ -153,10 +153,10 @@ static void print_check(const struct utsname *uts, const struct traits *t,
 	if (s->can_set_default)
 		puts("  defaults of network namespaces: can be set");
 	else
-		puts("  defaults of network namespaces: cannot be set, for " SYSCTL
-		     " cannot be written\n"
-		     "    outside of a container it can; in a systemd unit leave out "
-		     "ProtectKernelTunables=");
+		puts("  defaults of network namespaces: cannot be set, for\n"
+		     "    " SYSCTL " cannot be written\n"
+		     "    outside of a container it can; in a systemd unit leave out\n"
+		     "    ProtectKernelTunables=");
 	if (s->n_netns < 0)
 		printf("  network namespaces: the kernel does not list them: %s\n",
 		       strerror(-s->n_netns));
@@ -164,8 +164,8 @@ static void print_check(const struct utsname *uts, const struct traits *t,
 		printf("  network namespaces: %d, of which %d cannot be found from here\n",
 		       s->n_netns, s->unseen_netns);
 	if (s->unseen_netns > 0)
-		puts("    run it where /proc shows the processes of the whole machine, as with "
-		     "docker's --pid=host");
+		puts("    run it where /proc shows the processes of the whole machine, as with\n"
+		     "    docker's --pid=host");
 	if (s->lockdown[0])
 		printf("  kernel lockdown: %s\n", s->lockdown);
 	for (int i = 0; i < s->n_qdiscs; i++)
