@@ -92,6 +92,7 @@ struct check {
 	const char *
 		file; /* as the user named it; NULL: there is none, and the machine as it is counts */
 	bool is_broken; /* the file */
+	bool is_undone; /* what the file asks for: the state before that counts */
 	struct machine wanted, found; /* empty without a file */
 	struct plan plan;
 	struct instance *alive; /* instance_list_alive() */

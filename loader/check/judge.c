@@ -98,6 +98,9 @@ const char *apply_command(const struct check *c)
 	static char command[4200];
 	bool is_usual = !strcmp(c->file, machine_file_default);
 
+	if (c->is_undone)
+		return "bbrctl apply --service";
+
 	snprintf(command, sizeof(command), "bbrctl apply%s%s", is_usual ? "" : " ",
 		 is_usual ? "" : shell_word(c->file));
 	return command;
@@ -138,8 +141,10 @@ static void judge_file(struct check *c)
 		f->command = mem_format("%s", apply_command(c));
 	} else if (c->plan.n) {
 		f = finding_add(c, FINDING_PLAN, NULL);
-		f->text = mem_format("the machine differs from %s in %zu point%s",
-				     text_shown(c->file), c->plan.n, plural(c->plan.n));
+		f->text =
+			mem_format("the machine differs from %s%s in %zu point%s",
+				   c->is_undone ? "the state to which apply --undo took back " : "",
+				   text_shown(c->file), c->plan.n, plural(c->plan.n));
 		f->command = mem_format("%s", apply_command(c));
 	}
 }

@@ -198,7 +198,8 @@ void check_print(const struct check *c)
 	print_namespaces(c);
 	print_findings(c, "Off:", 0, c->n_off);
 	if (!c->n_off && c->file)
-		printf("Nothing is off: the machine does what %s says.\n", text_shown(c->file));
+		printf("Nothing is off: the machine does what %s says%s.\n", text_shown(c->file),
+		       c->is_undone ? ",\nas it was before the apply that was undone" : "");
 	else if (!c->n_off && c->n_alive)
 		puts("Nothing is off.");
 	else if (!c->n_off)

@@ -18,6 +18,7 @@
 #include "kernel/kernel_types.h"
 #include "kernel/netns.h"
 #include "kernel/qdisc.h"
+#include "machine/undo.h"
 #include "verbs/verbs.h"
 
 /* How the running kernel differs from the newest, for information only. */
@@ -188,6 +189,21 @@ static int try_to_load(void)
 	return ret;
 }
 
+/* As bpf-bbr.service does: what was undone is not meant, as long as the file asks for it. */
+static int heed_undo(struct check *c)
+{
+	struct undo undo;
+	int ret = EXIT_DONE;
+
+	if (!undo_read(NULL, &undo) && undo.is_undone && undo_is_after(&undo, &c->wanted)) {
+		machine_free(&c->wanted);
+		c->is_undone = true;
+		ret = undo_machine(&undo, false, &c->wanted);
+	}
+	undo_free(&undo);
+	return ret;
+}
+
 /*
  * What is meant: a file if the user names one or there is the usual one. A usual one that cannot be
  * read is a finding.
@@ -220,6 +236,8 @@ static int verb_check(void *options, int argc, char **argv)
 
 	if (!ret && privileges_take())
 		ret = EXIT_REFUSED;
+	if (!ret && argc == 1 && c.file && !c.is_broken)
+		ret = heed_undo(&c);
 	if (!ret)
 		ret = try_to_load();
 	if (ret) {

@@ -315,6 +315,20 @@ static void a_file_that_cannot_be_read(void **state)
 	expect(FINDING_FILE, "/etc/bpf-bbr/bpf-bbr.conf cannot be applied", "bbrctl apply");
 }
 
+/* As the unit does: plain apply would make what was undone. */
+static void what_was_undone(void **state)
+{
+	(void)state;
+	c.file = machine_file_default;
+	c.is_undone = true;
+	c.plan.n = 2;
+	expect(FINDING_PLAN,
+	       "the machine differs from the state to which apply --undo took back "
+	       "/etc/bpf-bbr/bpf-bbr.conf in 2 points",
+	       "bbrctl apply --service");
+	c.plan.n = 0;
+}
+
 static void not_for_programs_without_privileges(void **state)
 {
 	(void)state;
@@ -551,6 +565,7 @@ int main(void)
 		TEST(not_the_default_yet),
 		TEST(not_attached_yet),
 		TEST(a_file_that_cannot_be_read),
+		TEST(what_was_undone),
 		TEST(not_for_programs_without_privileges),
 		TEST(flows_that_fq_cuts),
 		TEST(buffers),
