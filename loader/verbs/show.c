@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <sys/ioctl.h>
 
 #include "cli/err.h"
 #include "cli/json.h"
@@ -25,6 +28,9 @@ enum {
 	COLUMNS
 };
 
+#define MEANING_INDENT 6
+#define WIDTH_LEAST 40
+
 static const char *const titles[COLUMNS] = { "KEY", "VALUE", "DEFAULT", "RANGE", "UNIT" };
 
 static void format_row(const struct param *param, const struct param_set *p,
@@ -37,11 +43,50 @@ static void format_row(const struct param *param, const struct param_set *p,
 	snprintf(cell[UNIT], PARAM_TEXT_LEN, "%s", param_notation(param)->json);
 }
 
+/* Prints words in lines of this width, with an indent. */
+static void print_wrapped(const char *text, int indent, int width)
+{
+	while (*text) {
+		int len = strlen(text), room = width - indent, at = room;
+
+		while (len > room && at && text[at] != ' ')
+			at--;
+		if (len <= room || !at)
+			at = len;
+		printf("%*s%.*s\n", indent, "", at, text);
+		text += at + (text[at] == ' ');
+	}
+}
+
+static void print_cell(const char *text, int width, bool is_last)
+{
+	if (is_last)
+		fputs(text, stdout);
+	else
+		printf("%-*s  ", width, text);
+}
+
+/* The width of the terminal; 0: it goes elsewhere. */
+static int terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+		return 0;
+	return size.ws_col > WIDTH_LEAST ? size.ws_col : WIDTH_LEAST;
+}
+
+/*
+ * A line for each parameter. On a terminal that is narrower than that the meaning is below it, and the
+ * default only where it is another.
+ */
 static void show_text(const struct param_set *p, int argc, char **argv)
 {
 	const struct param_set defaults = param_set_default(p->algorithm);
+	int width[COLUMNS], all = 2, terminal = terminal_width();
 	char cell[COLUMNS][PARAM_TEXT_LEN];
-	int width[COLUMNS];
+	size_t longest = strlen("MEANING");
+	bool is_narrow;
 
 	for (int c = 0; c < COLUMNS; c++)
 		width[c] = strlen(titles[c]);
@@ -52,12 +97,20 @@ static void show_text(const struct param_set *p, int argc, char **argv)
 		for (int c = 0; c < COLUMNS; c++)
 			if (width[c] < (int)strlen(cell[c]))
 				width[c] = strlen(cell[c]);
+		if (strlen(param->help) > longest)
+			longest = strlen(param->help);
 	}
+	for (int c = 0; c < COLUMNS; c++)
+		all += width[c] + 2;
+	is_narrow = terminal && all + (int)longest > terminal;
+	if (is_narrow)
+		width[DEFAULT] = 0;
 
 	fputs("  ", stdout);
 	for (int c = 0; c < COLUMNS; c++)
-		printf("%-*s  ", width[c], titles[c]);
-	puts("MEANING");
+		if (width[c])
+			print_cell(titles[c], width[c], is_narrow && c == UNIT);
+	puts(is_narrow ? "" : "MEANING");
 	param_for_each (param, p->algorithm) {
 		if (!is_wanted(param, argc, argv))
 			continue;
@@ -65,8 +118,14 @@ static void show_text(const struct param_set *p, int argc, char **argv)
 		/* In front, where a narrow terminal does not cut it off. */
 		fputs(param_is_default(param, p) ? "  " : "* ", stdout);
 		for (int c = 0; c < COLUMNS; c++)
-			printf("%-*s  ", width[c], cell[c]);
-		puts(param->help);
+			if (width[c])
+				print_cell(cell[c], width[c], is_narrow && c == UNIT);
+		puts(is_narrow ? "" : param->help);
+		if (!is_narrow)
+			continue;
+		print_wrapped(param->help, MEANING_INDENT, terminal);
+		if (!param_is_default(param, p))
+			printf("%*sdefault %s\n", MEANING_INDENT, "", cell[DEFAULT]);
 	}
 }
 

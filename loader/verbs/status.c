@@ -100,11 +100,21 @@ static void print_stale(const struct instance *inst)
 	}
 }
 
-/* One line, and what belongs to it. */
+static bool is_today(time_t then)
+{
+	char day[2][UNITS_LEN];
+	time_t now = time(NULL);
+
+	strftime(day[0], sizeof(day[0]), "%F", localtime(&now));
+	strftime(day[1], sizeof(day[1]), "%F", localtime(&then));
+	return !strcmp(day[0], day[1]);
+}
+
+/* One line of at most 80 columns, and what belongs to it. */
 static void print_text(const struct instance *inst, const struct status *st)
 {
 	char loaded[UNITS_LEN];
-	int width = 0;
+	int n = 0;
 
 	if (!inst->supported) {
 		printf("%-15s %6u  loaded by another version (", inst->name, inst->map_id);
@@ -114,15 +124,17 @@ static void print_text(const struct instance *inst, const struct status *st)
 			printf("ABI %u)\n", inst->abi.major);
 		return;
 	}
-	strftime(loaded, sizeof(loaded), "%F %T", localtime(&st->loaded));
-	printf("%-15s %6u %6u %8d %8d %9d  %-20s %-8.20s ", inst->name, inst->map_id, inst->users,
-	       st->changed, st->profiles, st->monitors, loaded, inst->abi.version);
+	/* Today's time of day, or the day: both with the seconds take half of a line. */
+	strftime(loaded, sizeof(loaded), is_today(st->loaded) ? "%T" : "%F",
+		 localtime(&st->loaded));
+	printf("%-15s %6u %6u %7d %8d %8d %-10s %s %.10s\n", inst->name, inst->map_id, inst->users,
+	       st->changed, st->profiles, st->monitors, loaded, inst->algorithm->name,
+	       inst->abi.version);
 	for (int i = 0; i < nr_defaults; i++)
 		if (default_is(&defaults[i], inst))
-			width += printf("%s%s", width ? "," : "", shown_netns(&defaults[i]));
-	if (!width)
-		width = printf("-");
-	printf("%*s  %s\n", width < 10 ? 10 - width : 0, "", inst->algorithm->name);
+			printf("%s%s", n++ ? ", " : "  default in ", shown_netns(&defaults[i]));
+	if (n)
+		putchar('\n');
 	print_stale(inst);
 }
 
@@ -179,8 +191,8 @@ static void add_instance(struct json *j, const struct instance *inst, const stru
 
 static void print_table(const struct instance *list, const struct status *st, int n)
 {
-	printf("%-15s %6s %6s %8s %8s %9s  %-20s %-8s %s  %s\n", "NAME", "MAP-ID", "USERS",
-	       "CHANGED", "PROFILES", "MONITORS", "LOADED", "VERSION", "DEFAULT-IN", "ALGORITHM");
+	printf("%-15s %6s %6s %7s %8s %8s %-10s %s\n", "NAME", "MAP-ID", "USERS", "CHANGED",
+	       "PROFILES", "MONITORS", "LOADED", "ALGORITHM");
 	for (int i = 0; i < n; i++) {
 		print_text(&list[i], &st[i]);
 		for (int k = 0; k < nr_attached; k++)

@@ -277,7 +277,7 @@ def test_commands_in_sentences(place):
 
 
 @pytest.mark.parametrize("line", [
-    "bbrmon top --sort -lost", "bbrmon stream 'polizer = detected'", "bbrctl set cwnd_gain=300", "bbrctl set min_rtt_win=20",
+    "bbrmon top --sort losses", "bbrmon stream 'polizer = detected'", "bbrctl set cwnd_gain=300", "bbrctl set min_rtt_win=20",
     "bbrctl show cwnd_gian", "bbrctl profile add tsunamy", "bbrctl profile add x cwnd_gian=2", "bbrctl rule", "bbrctl lod",
     "bbrctl rule add --dport 99999 --profile x", "bbrmon export --listen nowhere", "bbrmon report", "bbrmon record -w x",
     "bbrctl experiment start x --design switchback --arm a=cubic --arm b=reno --guard 'goodput > 1x'"])

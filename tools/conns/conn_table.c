@@ -96,7 +96,7 @@ static struct conn *add(struct conn_table *t, const struct origin *origin,
 	}
 	c->serial = ++t->next_serial;
 	c->first_ns = e->time_ns;
-	c->rate = c->delivery_bps = NAN;
+	c->rate = c->delivery_bps = c->rwnd_share = c->sndbuf_share = NAN;
 	c->rtt_us = BBR_RTT_NONE;
 	c->index = t->n;
 	t->all = mem_grow(t->all, t->n, sizeof(*t->all));
@@ -235,6 +235,17 @@ void conn_table_begin_snapshot(struct conn_table *t, __u64 now_ns)
 	t->reading_ns = now_ns;
 }
 
+static void note_limits(struct conn *c, const struct bbr_snapshot *snap)
+{
+	__u32 busy = snap->busy_ticks - c->busy_ticks;
+
+	c->rwnd_share = busy ? (snap->rwnd_ticks - c->rwnd_ticks) / (double)busy : NAN;
+	c->sndbuf_share = busy ? (snap->sndbuf_ticks - c->sndbuf_ticks) / (double)busy : NAN;
+	c->busy_ticks = snap->busy_ticks;
+	c->rwnd_ticks = snap->rwnd_ticks;
+	c->sndbuf_ticks = snap->sndbuf_ticks;
+}
+
 void conn_table_note_snapshot(struct conn_table *t, const struct origin *origin,
 			      const struct bbr_snapshot *snap)
 {
@@ -258,6 +269,9 @@ void conn_table_note_snapshot(struct conn_table *t, const struct origin *origin,
 	if (!c)
 		return;
 	c->cookie = snap->cookie;
+	c->cgroup = snap->cgroup;
+	c->inode = snap->inode;
+	note_limits(c, snap);
 	c->generation = t->generation;
 	if (is_new || e->time_ns >= c->e.time_ns)
 		update(c, origin, e, is_new);

@@ -24,12 +24,14 @@
 /* Names of modes in the totals, of all algorithms together. */
 #define MODE_NAMES_MAX 64
 
+#define SERVICE_LEN 32
+
 struct conn {
 	struct conn_key by_id; /* conn and origin are 0 until an event comes */
 	struct conn_key by_tuple;
 	const struct algorithm *algorithm;
 	__u64 serial; /* of this row, never reused */
-	__u64 cookie; /* 0 until a snapshot comes */
+	__u64 cookie, cgroup, inode; /* of its socket; 0 until a snapshot comes */
 	char name[BBR_NAME_LEN]; /* of the congestion control */
 	char profile[BBR_PROFILE_NAME_LEN]; /* "" if it is not known */
 	struct bbr_event e; /* the latest; conn is 0 until an event comes */
@@ -53,6 +55,15 @@ struct conn {
 	__u64 mark_ns;
 	__u32 mark_delivered, mark_lost;
 	__u64 mark_retrans;
+
+	/*
+	 * Of the time in which it was busy, how much the receiver's window and the send buffer
+	 * limited it: between the last two snapshots, or all its life. NAN: not known.
+	 */
+	double rwnd_share, sndbuf_share;
+	__u32 busy_ticks, rwnd_ticks, sndbuf_ticks; /* of the last snapshot */
+	/* "" until the caller sets them: what its cgroup runs, and who has it open. */
+	char service[SERVICE_LEN], process[SERVICE_LEN];
 
 	struct history *history; /* NULL: there were HISTORIES_MAX others */
 	__u32 index; /* in all[] */

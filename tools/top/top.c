@@ -98,18 +98,17 @@ static bool option_interval(const char *option, const char *value, void *to)
 	return false;
 }
 
+/* As for snapshot: from the lowest, or with a "-" from the highest. */
 static bool option_sort(const char *option, const char *value, void *to)
 {
-	enum column *column = to;
-	char names[256];
+	bool is_highest = *value == '-';
+	struct view *v = to;
 
-	*column = column_by_name(value);
-	if (*column != COLUMNS)
-		return true;
-	print_column_names(names, sizeof(names));
-	err("%s %s: no such column", option, value);
-	remedy("one of: %s", names);
-	return false;
+	v->sort = column_by_name(value + is_highest);
+	v->reverse = v->sort < COL_SPARK && column_is_number(v->sort) != is_highest;
+	return v->sort < COL_SPARK || column_refuse(option, value, value + is_highest,
+						    "one of these, with a \"-\" to sort from the "
+						    "highest to the lowest:");
 }
 
 static bool option_width(const char *option, const char *value, void *to)
@@ -129,9 +128,18 @@ static bool option_width(const char *option, const char *value, void *to)
 static const struct option_def options[] = {
 	{ "interval", 'i', "TIME", option_interval, OPTION(interval_ns),
 	  "time between two refreshes, by default 1s" },
-	{ "sort", 's', "COLUMN", option_sort, OPTION(view.sort),
-	  "rate (the default), bw, rtt, min_rtt, lost, remote, ..." },
-	{ "reverse", 0, NULL, option_flag, OPTION(view.reverse), "reverse the order" },
+	{ "sort", 's', "KEY", option_sort, OPTION(view),
+	  "a column or its JSON key, \"-\" means from the highest:\n"
+	  "-rate (the default), -bw, rtt, -lost, remote, ..." },
+	{ "reverse", 0, NULL, option_flag, OPTION(reverse), "reverse the order" },
+	{ "columns", 0, "LIST", option_columns, OPTION(view.choice),
+	  "these columns, as many as there is room for: remote,rate,process;\n"
+	  "more than usual: +process" },
+	{ "by", 0, "WHAT", option_group_by, OPTION(view.grouping.by),
+	  "rows are sums by cgroup, process, prefix (remote, /24 or /64)\n"
+	  "or netns; key b" },
+	{ "largest", 0, "N", option_largest, OPTION(view.largest),
+	  "with --by: the first N by themselves (20), the sum of the rest" },
 	{ "filter", 'f', "FILTER", option_text, OPTION(filter),
 	  "show only these connections, until another filter is typed;\n"
 	  "the totals count all" },
@@ -180,13 +188,26 @@ static int run_verb(void *options, int argc, char **argv)
 		err("top: --count and --width need --batch");
 		ret = EXIT_USAGE;
 	}
+	if (ret < 0 && t->config.read && t->view.grouping.by && t->view.grouping.by < BY_PREFIX) {
+		err("top: --by: recordings have neither cgroups nor processes");
+		remedy("--by prefix, --by netns, or remove --read");
+		ret = EXIT_USAGE;
+	}
+	t->view.reverse ^= t->reverse;
 	if (ret < 0)
 		ret = run(t);
 	watch_config_free(&t->config);
 	return ret;
 }
 
-VERB(top, NEEDS(WATCH, .may = EVERY_NETNS, .changes = of_reading), .args = "[FILTER]",
+static const struct privileges_change changes[] = {
+	/* As for snapshot: /proc/PID/fd and the paths of cgroups. */
+	{ "by", .more = EVERY_NETNS | FIND_CGROUPS },
+	{ "read", .spares = PRIVILEGES_ALL, .may = READ_FILE },
+	{},
+};
+
+VERB(top, NEEDS(WATCH, .may = EVERY_NETNS | FIND_CGROUPS, .changes = changes), .args = "[FILTER]",
      .brief = "show the connections as they are now, refreshed in place",
      .about = "Shows the connections that use BBR as they are now, refreshed in place.\n"
 	      "Key h lists the keys.\n"
@@ -217,6 +238,38 @@ static bool note_socket(void *ctx, const struct origin *origin, const struct bbr
 	return true;
 }
 
+/* Only who asks for processes pays for them. */
+static bool wants_processes(const struct view *v)
+{
+	return v->grouping.by == BY_PROCESS || v->sort == COL_PROCESS ||
+	       column_is_chosen(&v->choice, COL_PROCESS);
+}
+
+static void name_row(struct view *v, struct conn *c)
+{
+	const char *path = c->service[0] ? NULL : cgroup_paths_get(&v->grouping.cgroups, c->cgroup);
+	const struct owner *owner;
+	size_t n;
+
+	if (path)
+		service_of(c->service, sizeof(c->service), path);
+	owner = owners_of(&v->grouping.owners, c->inode, &n);
+	if (owner)
+		snprintf(c->process, sizeof(c->process), "%s[%u]", owner->name, owner->pid);
+}
+
+void top_read_names(struct top *t)
+{
+	struct view *v = &t->view;
+
+	grouping_read(&v->grouping);
+	if (wants_processes(v) && v->grouping.by != BY_PROCESS)
+		owners_read(&v->grouping.owners);
+	for (__u32 i = 0; i < t->table.n; i++)
+		if (t->table.all[i]->cookie)
+			name_row(v, t->table.all[i]);
+}
+
 /* Reads connections without events, unless the last reading was a moment ago. */
 static void read_sockets(struct top *t)
 {
@@ -227,6 +280,7 @@ static void read_sockets(struct top *t)
 	conn_table_begin_snapshot(&t->table, now);
 	if (sockets_read(&t->sockets, NULL, note_socket, t) == EXIT_DONE)
 		conn_table_end_snapshot(&t->table);
+	top_read_names(t);
 	pause = (now_ns() - now) * SHARE;
 	if (pause < PAUSE_NS)
 		pause = PAUSE_NS;

@@ -16,14 +16,20 @@
 #define FILTER_LEN 256
 
 struct view {
-	struct conn **rows;
+	struct row *rows;
 	size_t n;
 	enum column sort;
 	bool reverse;
+	struct grouping grouping; /* BY_NONE: rows are connections */
+	__u64 largest; /* groups that have a row by themselves; 0: GROUPS_LARGEST */
+	struct groups groups; /* struct top_group, those of the rows */
+	char *in_group; /* label: only the connections of this group; NULL: all groups */
+	struct column_choice choice;
+	struct top_layout layout;
 	struct filter filter; /* of the rows that are shown; the text "": all are */
 	char filter_text[FILTER_LEN];
 
-	__u64 chosen; /* serial of the row that the cursor stays on; 0: it stays where it is */
+	__u64 chosen; /* row_serial() of the row that the cursor stays on; 0: it stays where it is */
 	size_t cursor, top; /* rows */
 };
 
@@ -41,8 +47,18 @@ void view_move(struct view *v, long rows);
 /* Moves it to the first row, whichever connection is there. */
 void view_home(struct view *v);
 
-/* The connection that the cursor is on; NULL: none is shown. */
-struct conn *view_chosen(const struct view *v);
+/* The row that the cursor is on; NULL: none is shown. */
+const struct row *view_chosen(const struct view *v);
+
+/* True if rows are groups, not connections. */
+bool view_has_groups(const struct view *v);
+/* Groups by this, or not at all. */
+void view_group_by(struct view *v, enum group_by by);
+/* Shows the connections of a group alone; NULL: all groups again. */
+void view_enter(struct view *v, const struct top_group *g);
+
+/* Chooses the columns for a width from what these rows have. */
+void view_layout(struct view *v, int width, const struct row *rows, size_t n);
 
 /* Scrolls so that the cursor is among the `height` rows that are visible. */
 void view_scroll(struct view *v, size_t height);
@@ -51,7 +67,7 @@ void view_free(struct view *v);
 
 struct top {
 	struct watch_config config;
-	bool batch, json, no_colour;
+	bool batch, json, no_colour, reverse;
 	__u64 count; /* with --batch: blocks; 0: no limit */
 	__u64 width; /* with --batch: columns; 0: no limit */
 	__u64 interval_ns;
@@ -80,6 +96,9 @@ struct top {
 
 /* An event_handler; ctx is the struct top. */
 bool top_handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e);
+
+/* Finds out what rows are called by, from the sockets that were read last. */
+void top_read_names(struct top *t);
 
 /* Ends an interval. */
 void top_refresh(struct top *t, __u64 now);

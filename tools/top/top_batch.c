@@ -12,32 +12,32 @@
 #include "event/field.h"
 #include "top.h"
 
-/* The titles, if there is no connection. Prints no blanks at the end. */
-static void print_row(const struct top *t, const struct top_layout *l, const struct conn *c)
+/* The titles, if there is no row. Prints no blanks at the end. */
+static void print_row(const struct top *t, const struct row *row)
 {
+	const struct top_layout *l = &t->view.layout;
 	char line[COLUMNS * CELL_BYTES], *end = line;
 
 	for (int i = 0; i < l->n; i++) {
 		if (i)
 			*end++ = ' ';
-		end += cell_format(end, l, i, &t->style, c);
+		end += cell_format(end, l, i, &t->style, row);
 	}
 	while (end > line && end[-1] == ' ')
 		end--;
 	printf("%.*s\n", (int)(end - line), line);
 }
 
-static void print_text(const struct top *t)
+static void print_text(struct top *t)
 {
 	struct line first, second;
-	struct top_layout layout;
 
 	top_header(t, &first, &second, t->width);
 	printf("%s\n%s\n", first.text, second.text);
-	layout_choose(&layout, t->width, t->view.sort, t->view.rows, t->view.n);
-	print_row(t, &layout, NULL);
+	view_layout(&t->view, t->width, t->view.rows, t->view.n);
+	print_row(t, NULL);
 	for (size_t i = 0; i < t->view.n; i++)
-		print_row(t, &layout, t->view.rows[i]);
+		print_row(t, &t->view.rows[i]);
 	putchar('\n');
 }
 
@@ -55,6 +55,10 @@ static void add_identity(struct json *j, const struct conn *c)
 	json_add_endpoint(j, "local", c->e.laddr, "lport", c->e.lport);
 	json_add_endpoint(j, "remote", c->e.raddr, "rport", c->e.rport);
 	add_string(j, "profile", c->profile);
+	json_add_int_if(j, "cgroup_id", c->cookie, c->cgroup);
+	json_add_int_if(j, "inode", c->cookie, c->inode);
+	add_string(j, "service", c->service);
+	add_string(j, "process", c->process);
 	json_add_bool(j, "ended", c->ended_ns);
 }
 
@@ -141,8 +145,37 @@ static void add_state(struct json *j, const struct top *t, const struct conn *c)
 	add_mode(j, t, c);
 	for (size_t i = 0; i < N_MEMBERS; i++)
 		add_member(j, &members[i], c);
+	json_add_number(j, "rwnd_limited", c->rwnd_share);
+	json_add_number(j, "sndbuf_limited", c->sndbuf_share);
 	add_plotted(j, c->algorithm->fields, c->algorithm->n_fields, c);
 	add_plotted(j, common_fields, n_common_fields, c);
+}
+
+static void add_group(struct json *j, const struct top *t, const struct row *row)
+{
+	static const struct {
+		const char *key;
+		enum column column;
+	} sums[] = {
+		{ "rate_bps", COL_RATE },
+		{ "bw_bps", COL_BW },
+		{ "pacing_rate_bps", COL_PACING },
+		{ "srtt_us", COL_RTT },
+		{ "min_rtt_us", COL_MIN_RTT },
+		{ "inflight_max", COL_INFLIGHT },
+		{ "cwnd", COL_CWND },
+		{ "lost", COL_LOST },
+		{ "lost_interval", COL_LOST_NOW },
+		{ "bytes_retrans", COL_RETRANS },
+		{ "bytes_retrans_interval", COL_RETRANS_NOW },
+	};
+
+	group_add_json(j, &row->group->group, t->view.grouping.by);
+	json_add_int(j, "connections", row->group->connections);
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+		json_add_whole(j, sums[i].key, column_value(sums[i].column, row));
+	json_add_number(j, "rwnd_limited", column_value(COL_RWND, row));
+	json_add_number(j, "sndbuf_limited", column_value(COL_SNDBUF, row));
 }
 
 static void print_json(const struct top *t)
@@ -154,8 +187,12 @@ static void print_json(const struct top *t)
 		json_add_int(&line, "refresh", t->blocks);
 		json_add_int(&line, "time_ns", t->style.now_ns);
 		json_add_int_if(&line, "users_unseen", t->has_sockets, sockets_unseen(&t->sockets));
-		add_identity(&line, t->view.rows[i]);
-		add_state(&line, t, t->view.rows[i]);
+		if (t->view.rows[i].conn) {
+			add_identity(&line, t->view.rows[i].conn);
+			add_state(&line, t, t->view.rows[i].conn);
+		} else {
+			add_group(&line, t, &t->view.rows[i]);
+		}
 		json_end(&line);
 	}
 }

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <arpa/inet.h>
@@ -156,6 +157,35 @@ int bar_height(double value, double lowest, double highest, int cells)
 	return height < most ? height : most;
 }
 
+#define SCALE_LEAST 8 /* values: fewer are not clipped */
+#define SCALE_MOST 512
+#define SCALE_PEAK 3 /* times what nine tenths are below: then it is clipped */
+#define SCALE_ROOM 1.5
+
+static int compare_floats(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double scale_top(const float *values, int n)
+{
+	float known[SCALE_MOST];
+	int k = 0;
+
+	for (int i = 0; i < n && k < SCALE_MOST; i++)
+		if (!isnan(values[i]))
+			known[k++] = values[i];
+	if (!k)
+		return 0;
+	qsort(known, k, sizeof(*known), compare_floats);
+	if (k >= SCALE_LEAST && known[k - 1] > SCALE_PEAK * known[k * 9 / 10 - 1] &&
+	    known[k * 9 / 10 - 1] > 0)
+		return SCALE_ROOM * known[k * 9 / 10 - 1];
+	return known[k - 1];
+}
+
 void sparkline(char *buf, const float *values, int n, double lowest, double highest, bool utf8)
 {
 	for (int i = 0; i < n; i++) {
@@ -164,7 +194,7 @@ void sparkline(char *buf, const float *values, int n, double lowest, double high
 		/* A known value is visible, however small it is. */
 		if (!isnan(values[i]) && !height)
 			height = 1;
-		strcpy(buf, bar(height, utf8));
+		strcpy(buf, values[i] > highest ? utf8 ? "▲" : "^" : bar(height, utf8));
 		buf += strlen(buf);
 	}
 	*buf = 0;

@@ -144,15 +144,19 @@ static void take_plot(struct plot *p, const struct top *t, const struct history 
 
 static double most(const struct plot *p, size_t value, double limit)
 {
-	double highest = 0;
+	static float values[PLOT_MAX];
+	int n = 0;
 
 	for (int i = 0; i < p->width; i++)
 		if (p->known[i] && value_of(&p->column[i], value) <= limit)
-			highest = fmax(highest, value_of(&p->column[i], value));
-	return highest;
+			values[n++] = value_of(&p->column[i], value);
+	return scale_top(values, n);
 }
 
-/* The top of a chart. A curve far above the rest, like the first pacing rate, stays at the edge. */
+/*
+ * The top of a chart. A curve far above the rest, like the first pacing rate, stays at the edge, and so
+ * do a few peaks.
+ */
 static double highest_of(const struct plot *p, const struct chart *chart)
 {
 	double highest =
@@ -172,6 +176,8 @@ static void draw_column(const struct plot *p, const struct chart *chart, int y, 
 	for (int row = 0; row < height && filled > 0; row++, filled -= BAR_STEPS)
 		screen_put(y + height - 1 - row, LABEL_WIDTH + i, HUE_CYAN,
 			   bar(filled < BAR_STEPS ? filled : BAR_STEPS, p->utf8));
+	if (value_of(s, chart->value) > highest)
+		screen_put(y, LABEL_WIDTH + i, HUE_CYAN, p->utf8 ? "▲" : "^");
 	for (int k = 0; k < 2 && chart->curves[k].mark; k++) {
 		const struct curve *curve = &chart->curves[k];
 		double value = value_of(s, curve->value);

@@ -59,6 +59,7 @@ int list_height(void);
 /* The caller draws the footer. */
 void list_draw(struct top *t);
 void page_draw(const struct top *t, const struct conn *c);
-void help_draw(void);
+/* Draws the help from a line on, or its end. Returns the first line that is shown. */
+int help_draw(int from);
 
 #endif

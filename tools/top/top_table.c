@@ -12,22 +12,12 @@
 #include "top_table.h"
 
 #define SPARK_SLOTS 2 /* of the history in one column: a second */
-#define SPARK_MAX 60 /* columns: all of the history */
-#define SPARK_ALL 20 /* columns, where there is no width to fill */
-#define OWN_PRIORITY 18
+#define OWN_PRIORITY 17
 #define ENDPOINT_MIN 21
 #define ENDPOINT_MAX 47
-
-struct column_def {
-	const char *name, *title;
-	int min, max; /* width */
-	int priority; /* 1 is chosen first */
-	bool left; /* left-aligned */
-	double (*value)(const struct conn *c); /* to sort by */
-	void (*show)(char *buf, size_t size, double value); /* NULL: see cell_text() */
-	struct field_of field; /* whose value it is, without value; no key: sorted by its text */
-	const struct field *own; /* that defines it; NULL: every connection has it */
-};
+#define SERVICE_MAX 20
+#define GROUP_MIN 18
+#define GROUP_MAX 60
 
 double value_rate(const struct conn *c)
 {
@@ -54,6 +44,16 @@ double value_retrans_now(const struct conn *c)
 	return c->retrans;
 }
 
+double value_rwnd(const struct conn *c)
+{
+	return c->rwnd_share;
+}
+
+double value_sndbuf(const struct conn *c)
+{
+	return c->sndbuf_share;
+}
+
 static double value_netns(const struct conn *c)
 {
 	return c->e.netns;
@@ -65,11 +65,25 @@ static double value_time(const struct conn *c)
 	return c->mode_since_ns ? -(double)c->mode_since_ns : NAN;
 }
 
+static void show_share(char *buf, size_t size, double value)
+{
+	if (isnan(value))
+		snprintf(buf, size, "-");
+	else
+		snprintf(buf, size, "%.0f%%", 100 * value);
+}
+
+static double value_conns(const struct conn *c)
+{
+	(void)c;
+	return 1;
+}
+
 /* The rate from 0; the RTT between its lowest and its highest, because it is never near 0. */
 static void spark_text(char *buf, int width, const struct cell_style *style, const struct conn *c)
 {
 	float values[SPARK_MAX];
-	double lowest = INFINITY, highest = 0;
+	double lowest = INFINITY;
 	__u64 last = style->now_ns / SLOT_NS;
 
 	for (int i = 0; i < width; i++) {
@@ -82,39 +96,65 @@ static void spark_text(char *buf, int width, const struct cell_style *style, con
 			values[i] = style->rtt_line ? s.rtt_us : s.rate;
 		if (values[i] < lowest)
 			lowest = values[i];
-		if (values[i] > highest)
-			highest = values[i];
 	}
-	sparkline(buf, values, width, style->rtt_line ? lowest : 0, highest, style->utf8);
+	sparkline(buf, values, width, style->rtt_line ? lowest : 0, scale_top(values, width),
+		  style->utf8);
 }
 
 #define FIELD(k) .field.key = k
 
 static struct column_def defs[COLUMNS] = {
-	[COL_INSTANCE] = { "instance", "INSTANCE", 8, 15, 11, true },
-	[COL_PROFILE] = { "profile", "PROFILE", 7, 15, 16, true },
-	[COL_LOCAL] = { "local", "LOCAL", ENDPOINT_MIN, ENDPOINT_MAX, 19, true },
-	[COL_REMOTE] = { "remote", "REMOTE", ENDPOINT_MIN, ENDPOINT_MAX, 1, true },
-	[COL_MODE] = { "mode", "MODE", 10, 24, 2, true },
-	[COL_TIME] = { "time", "SINCE", 5, 5, 12, false, value_time },
-	[COL_RATE] = { "rate", "RATE", 5, 5, 3, false, value_rate, format_short },
-	[COL_BW] = { "bw", "BW", 5, 5, 4, false, .show = format_short, FIELD("bw_bps") },
-	[COL_PACING] = { "pacing", "PACE", 5, 5, 14, false, .show = format_short,
-			 FIELD("pacing_rate_bps") },
-	[COL_RTT] = { "rtt", "RTT", 5, 5, 5, false, value_rtt, format_ms },
-	[COL_MIN_RTT] = { "min_rtt", "MIN", 5, 5, 6, false, .show = format_ms,
-			  FIELD("min_rtt_us") },
-	[COL_INFLIGHT] = { "inflight", "INFL/BDP", 9, 9, 7, false, value_inflight },
-	[COL_CWND] = { "cwnd", "CWND", 4, 4, 10, false, .show = format_packets, FIELD("cwnd") },
-	[COL_LOST] = { "lost", "LOST", 4, 4, 8, false, .show = format_packets, FIELD("lost") },
-	[COL_LOST_NOW] = { "lost+", "+LOS", 4, 4, 17, false, value_lost_now, format_packets },
-	[COL_RETRANS] = { "retrans", "RETR", 5, 5, 15, false, .show = format_short,
-			  FIELD("bytes_retrans") },
-	[COL_RETRANS_NOW] = { "retrans+", "+RETR", 5, 5, 20, false, value_retrans_now,
-			      format_short },
-	[COL_RECOVERY] = { "recovery", "RECOVERY", 8, 8, 13, true, FIELD("ca_state") },
-	[COL_NETNS] = { "netns", "NETNS", 10, 10, 21, false, value_netns },
-	[COL_SPARK] = { "", "", 8, SPARK_MAX, 9, true },
+	[COL_GROUP] = { "group", "GROUP", GROUP_MIN, GROUP_MAX, 0, true,
+			"what its connections have in common: key b" },
+	[COL_CONNS] = { "conns", "CONNS", 5, 5, 0, false, "connections", SUM, value_conns,
+			format_packets },
+	[COL_INSTANCE] = { "instance", "INSTANCE", 8, 15, 11, true, "congestion control" },
+	[COL_PROFILE] = { "profile", "PROFILE", 7, 15, 16, true, "profile of parameters" },
+	[COL_LOCAL] = { "local", "LOCAL", ENDPOINT_MIN, ENDPOINT_MAX, 19, true, "this end" },
+	[COL_REMOTE] = { "remote", "REMOTE", ENDPOINT_MIN, ENDPOINT_MAX, 1, true, "the other end" },
+	[COL_SERVICE] = { "service", "SERVICE", 7, SERVICE_MAX, 12, true,
+			  "unit of systemd, or cgroup, that made it" },
+	[COL_PROCESS] = { "process", "PROCESS", 7, SERVICE_MAX, 0, true,
+			  "who has it open; only with --columns" },
+	[COL_MODE] = { "mode", "MODE", 10, 24, 2, true, "mode, and phase of PROBE_BW" },
+	[COL_TIME] = { "time", "SINCE", 5, 5, 13, false, "time in the mode", NOT_SUMMED, value_time,
+		       FIELD("mode_ms") },
+	[COL_RATE] = { "rate", "RATE", 5, 5, 3, false,
+		       "delivered in the last interval, bits per second", SUM, value_rate,
+		       format_short, FIELD("rate_bps") },
+	[COL_BW] = { "bw", "BW", 5, 5, 4, false, "estimate of the bandwidth, bits per second", SUM,
+		     .show = format_short, FIELD("bw_bps") },
+	[COL_PACING] = { "pacing", "PACE", 5, 5, 15, false, "pacing rate, bits per second", SUM,
+			 .show = format_short, FIELD("pacing_rate_bps") },
+	[COL_RTT] = { "rtt", "RTT", 5, 5, 5, false, "smoothed RTT, milliseconds", MEAN, value_rtt,
+		      format_ms, FIELD("srtt_us") },
+	[COL_MIN_RTT] = { "min_rtt", "MIN", 5, 5, 6, false, "min_rtt, milliseconds", MEAN,
+			  .show = format_ms, FIELD("min_rtt_us") },
+	[COL_INFLIGHT] = { "inflight", "INFL/BDP", 9, 9, 7, false,
+			   "packets: the most in flight in the interval, bw x min_rtt", SUM,
+			   value_inflight, format_packets, FIELD("inflight_max") },
+	[COL_CWND] = { "cwnd", "CWND", 4, 4, 10, false, "window, packets", SUM,
+		       .show = format_packets, FIELD("cwnd") },
+	[COL_LOST] = { "lost", "LOST", 4, 4, 8, false, "packets marked lost, in all", SUM,
+		       .show = format_packets, FIELD("lost") },
+	[COL_LOST_NOW] = { "lost+", "+LOS", 4, 4, 18, false, "the same, in the last interval", SUM,
+			   value_lost_now, format_packets, FIELD("lost_interval") },
+	[COL_RETRANS] = { "retrans", "RETR", 5, 5, 16, false, "bytes sent again, in all", SUM,
+			  .show = format_short, FIELD("bytes_retrans") },
+	[COL_RETRANS_NOW] = { "retrans+", "+RETR", 5, 5, 21, false,
+			      "the same, in the last interval", SUM, value_retrans_now,
+			      format_short, FIELD("bytes_retrans_interval") },
+	[COL_RWND] = { "rwnd", "RWND", 4, 4, 19, false,
+		       "share of its busy time: the receiver's window was full", MEAN, value_rwnd,
+		       show_share, FIELD("rwnd_limited") },
+	[COL_SNDBUF] = { "sndbuf", "SNDB", 4, 4, 20, false, "the same: its send buffer was full",
+			 MEAN, value_sndbuf, show_share, FIELD("sndbuf_limited") },
+	[COL_RECOVERY] = { "recovery", "RECOVERY", 8, 8, 14, true, "loss recovery", NOT_SUMMED,
+			   FIELD("ca_state") },
+	[COL_NETNS] = { "netns", "NETNS", 10, 10, 22, false,
+			"inode number of its network namespace", NOT_SUMMED, value_netns },
+	[COL_SPARK] = { "line", "", 8, SPARK_MAX, 9, true,
+			"the last seconds; an arrow is beyond the scale" },
 };
 
 /* The width that its values need. */
@@ -145,6 +185,7 @@ static void add_own(const struct field *f)
 					       .max = width,
 					       .priority = OWN_PRIORITY,
 					       .left = f->unit == FIELD_NAME,
+					       .help = f->column->help,
 					       .own = f,
 					       FIELD(f->key) };
 		return;
@@ -152,7 +193,7 @@ static void add_own(const struct field *f)
 }
 
 /* The column's definition. The first call finds the columns that algorithms have. */
-static struct column_def *def_of(enum column c)
+struct column_def *column_def(enum column c)
 {
 	static bool is_known;
 
@@ -174,6 +215,44 @@ static double value_of(struct column_def *def, const struct conn *c)
 		return def->value(c);
 	f = field_of(&def->field, c->algorithm);
 	return f && field_value(f, &c->e, &value) ? (double)value : NAN;
+}
+
+void top_group_add(struct top_group *g, const struct conn *c)
+{
+	g->connections++;
+	for (int i = 0; i < COLUMNS; i++) {
+		struct column_def *def = column_def(i);
+		double value = def->summing ? value_of(def, c) : NAN;
+
+		if (isnan(value))
+			continue;
+		g->sum[i] += value;
+		g->known[i]++;
+	}
+}
+
+void top_group_merge(void *to, const void *from)
+{
+	const struct top_group *g = from;
+	struct top_group *sum = to;
+
+	sum->connections += g->connections;
+	for (int i = 0; i < COLUMNS; i++) {
+		sum->sum[i] += g->sum[i];
+		sum->known[i] += g->known[i];
+	}
+}
+
+double column_value(enum column c, const struct row *row)
+{
+	struct column_def *def = column_def(c);
+	const struct top_group *g = row->group;
+
+	if (row->conn)
+		return value_of(def, row->conn);
+	if (!def->summing || !g->known[c])
+		return NAN;
+	return def->summing == SUM ? g->sum[c] : g->sum[c] / g->known[c];
 }
 
 /* The cell of a name. "-": it is one that only a later version knows. */
@@ -204,11 +283,35 @@ static void own_text(char *buf, size_t size, struct column_def *def, const struc
 		field_text(buf, size, f, value);
 }
 
-static void cell_text(enum column column, char *buf, size_t size, int width,
+/* Of a path that is too long the end stays. */
+static void label_text(char *buf, size_t size, const char *label, int width, bool utf8)
+{
+	size_t len = strlen(label), room = width;
+
+	if (len <= room)
+		snprintf(buf, size, "%s", label);
+	else
+		snprintf(buf, size, "%s%s", utf8 ? "…" : "~", label + len - room + 1);
+}
+
+static void group_text(enum column column, char *buf, size_t size, int width,
+		       const struct cell_style *style, const struct row *row)
+{
+	struct column_def *def = column_def(column);
+
+	if (column == COL_GROUP)
+		label_text(buf, size, group_shown(&row->group->group), width, style->utf8);
+	else if (def->show)
+		def->show(buf, size, column_value(column, row));
+	else
+		snprintf(buf, size, "-");
+}
+
+static void conn_text(enum column column, char *buf, size_t size, int width,
 		      const struct cell_style *style, const struct conn *c)
 {
 	__u64 until = c->ended_ns ? c->ended_ns : style->now_ns;
-	struct column_def *def = def_of(column);
+	struct column_def *def = column_def(column);
 	char bdp[16] = "-";
 
 	switch (column) {
@@ -223,6 +326,12 @@ static void cell_text(enum column column, char *buf, size_t size, int width,
 		break;
 	case COL_REMOTE:
 		format_endpoint_in(buf, size, c->e.raddr, c->e.rport, width, style->utf8);
+		break;
+	case COL_SERVICE:
+		format_name(buf, (size_t)width < size ? (size_t)width + 1 : size, c->service);
+		break;
+	case COL_PROCESS:
+		format_name(buf, (size_t)width < size ? (size_t)width + 1 : size, c->process);
 		break;
 	case COL_MODE:
 		if (c->ended_ns)
@@ -260,9 +369,18 @@ static void cell_text(enum column column, char *buf, size_t size, int width,
 	}
 }
 
+void cell_text(enum column column, char *buf, size_t size, int width,
+	       const struct cell_style *style, const struct row *row)
+{
+	if (row->conn)
+		conn_text(column, buf, size, width, style, row->conn);
+	else
+		group_text(column, buf, size, width, style, row);
+}
+
 bool column_has_finding(enum column column, const struct conn *c)
 {
-	struct column_def *def = def_of(column);
+	struct column_def *def = column_def(column);
 	const struct field *f = def->own ? field_of(&def->field, c->algorithm) : NULL;
 
 	return f && f->finding && finding_is_made(f, &c->e);
@@ -270,7 +388,7 @@ bool column_has_finding(enum column column, const struct conn *c)
 
 const struct field_column *column_own(enum column column)
 {
-	const struct field *own = def_of(column)->own;
+	const struct field *own = column_def(column)->own;
 
 	return own ? own->column : NULL;
 }
@@ -279,193 +397,20 @@ const char *column_title(enum column c, const struct cell_style *style)
 {
 	if (c == COL_SPARK)
 		return style->rtt_line ? "RTT" : "RATE";
-	return def_of(c)->title;
+	return column_def(c)->title;
+}
+
+const char *column_help(enum column c)
+{
+	return column_def(c)->help;
 }
 
 enum column column_by_name(const char *name)
 {
-	for (int i = 0; i < COL_SPARK; i++)
-		if (def_of(i)->name && !strcasecmp(defs[i].name, name))
+	for (int i = 0; i < COLUMNS; i++)
+		if (column_def(i)->name &&
+		    (!strcasecmp(defs[i].name, name) ||
+		     (defs[i].field.key && !strcmp(defs[i].field.key, name))))
 			return i;
 	return COLUMNS;
-}
-
-enum column column_next(enum column c, int step)
-{
-	do
-		c = (c + step + COL_SPARK) % COL_SPARK;
-	while (!def_of(c)->name);
-	return c;
-}
-
-void print_column_names(char *buf, size_t size)
-{
-	size_t len = 0;
-
-	for (int i = 0; i < COL_SPARK && len < size; i++)
-		if (def_of(i)->name)
-			len += snprintf(buf + len, size - len, i ? ", %s" : "%s", defs[i].name);
-}
-
-static int compare_endpoint(const __u32 a[4], __u16 aport, const __u32 b[4], __u16 bport)
-{
-	int order = memcmp(a, b, 4 * sizeof(*a));
-
-	return order ? order : ntohs(aport) - ntohs(bport);
-}
-
-static int compare_text(enum column column, const struct conn *a, const struct conn *b)
-{
-	switch (column) {
-	case COL_INSTANCE:
-		return strcmp(a->name, b->name);
-	case COL_PROFILE:
-		return strcmp(a->profile, b->profile);
-	case COL_LOCAL:
-		return compare_endpoint(a->e.laddr, a->e.lport, b->e.laddr, b->e.lport);
-	case COL_REMOTE:
-		return compare_endpoint(a->e.raddr, a->e.rport, b->e.raddr, b->e.rport);
-	case COL_MODE:
-		if (a->algorithm != b->algorithm)
-			return strcmp(a->algorithm->name, b->algorithm->name);
-		if (a->e.mode != b->e.mode)
-			return a->e.mode - b->e.mode;
-		return a->e.phase - b->e.phase;
-	default:
-		return 0;
-	}
-}
-
-int column_compare(enum column column, const struct conn *a, const struct conn *b)
-{
-	struct column_def *def = def_of(column);
-	double x, y;
-
-	if (!def->value && !def->field.key)
-		return compare_text(column, a, b);
-	x = value_of(def, a);
-	y = value_of(def, b);
-	if (isnan(x) || isnan(y))
-		return isnan(x) - isnan(y);
-	return x > y ? -1 : x < y;
-}
-
-/* Chooses the columns that the width has room for. Returns the width that they use. */
-static int choose(bool chosen[COLUMNS], const int wide[COLUMNS], int width, enum column sort)
-{
-	int used = wide[sort];
-
-	memset(chosen, 0, COLUMNS * sizeof(*chosen));
-	chosen[sort] = true;
-	for (int priority = 1; priority <= COLUMNS; priority++) {
-		for (int i = 0; i < COLUMNS; i++) {
-			if (defs[i].priority != priority || chosen[i] || !wide[i])
-				continue;
-			if (width && used + 1 + wide[i] > width)
-				continue;
-			chosen[i] = true;
-			used += 1 + wide[i];
-		}
-	}
-	return used;
-}
-
-static int needed(enum column column, struct conn *const *rows, size_t n_rows)
-{
-	const struct cell_style style = {};
-	int widest = defs[column].min;
-
-	for (size_t i = 0; i < n_rows && widest < defs[column].max; i++) {
-		char text[CELL_BYTES];
-		int len;
-
-		cell_text(column, text, sizeof(text), defs[column].max, &style, rows[i]);
-		len = strlen(text);
-		if (len > widest)
-			widest = len;
-	}
-	return widest;
-}
-
-/* True if any of these rows has such a column. Without rows, the first algorithm counts. */
-static bool has_own(struct column_def *def, struct conn *const *rows, size_t n_rows)
-{
-	if (!n_rows)
-		return field_find(algorithms[0], def->name);
-	for (size_t i = 0; i < n_rows; i++)
-		if (field_of(&def->field, rows[i]->algorithm))
-			return true;
-	return false;
-}
-
-void layout_choose(struct top_layout *l, int width, enum column sort, struct conn *const *rows,
-		   size_t n_rows)
-{
-	static const enum column endpoints[] = { COL_REMOTE, COL_LOCAL };
-	int wide[COLUMNS], used, x = 0;
-	bool chosen[COLUMNS];
-
-	for (int i = 0; i < COLUMNS; i++) {
-		struct column_def *def = def_of(i);
-		bool is_there = !def->own || i == (int)sort || has_own(def, rows, n_rows);
-
-		wide[i] = is_there ? def->min : 0;
-	}
-	wide[COL_INSTANCE] = needed(COL_INSTANCE, rows, n_rows);
-	wide[COL_PROFILE] = needed(COL_PROFILE, rows, n_rows);
-	wide[COL_MODE] = needed(COL_MODE, rows, n_rows);
-	used = choose(chosen, wide, width, sort);
-	for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++) {
-		enum column column = endpoints[i];
-		int more = chosen[column] ? needed(column, rows, n_rows) - wide[column] : 0;
-
-		if (width && more > width - used)
-			more = width - used;
-		wide[column] += more;
-		used += more;
-	}
-	if (!width)
-		wide[COL_SPARK] = SPARK_ALL;
-	else
-		wide[COL_SPARK] += width - used;
-	if (wide[COL_SPARK] > SPARK_MAX)
-		wide[COL_SPARK] = SPARK_MAX;
-	l->n = 0;
-	for (int i = 0; i < COLUMNS; i++) {
-		if (!chosen[i])
-			continue;
-		l->place[l->n].column = i;
-		l->place[l->n].x = x;
-		l->place[l->n].width = wide[i];
-		l->n++;
-		x += wide[i] + 1;
-	}
-}
-
-/* The columns of a UTF-8 text: bytes that continue a character have none. */
-static int columns_of(const char *s)
-{
-	int n = 0;
-
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
-}
-
-int cell_format(char buf[CELL_BYTES], const struct top_layout *l, int place,
-		const struct cell_style *style, const struct conn *c)
-{
-	enum column column = l->place[place].column;
-	int width = l->place[place].width, space;
-	bool left = defs[column].left;
-	char text[CELL_BYTES - 64];
-
-	if (c)
-		cell_text(column, text, sizeof(text), width, style, c);
-	else
-		snprintf(text, sizeof(text), "%s", column_title(column, style));
-	space = width - columns_of(text);
-	if (space < 0)
-		space = 0;
-	return sprintf(buf, "%*s%s%*s", left ? 0 : space, "", text, left ? space : 0, "");
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 
 #include "conns/conn_table.h"
+#include "event/field.h"
+#include "snapshot/grouping.h"
 
 /*
  * Values in few columns, as text and as bars, for bbrmon top.
@@ -37,18 +39,28 @@ const char *bar(int eighths, bool utf8);
 int bar_height(double value, double lowest, double highest, int cells);
 
 /*
+ * The top of a scale for n values: the highest, or less if a few are far above the rest, which would
+ * be flat.
+ */
+double scale_top(const float *values, int n);
+
+/*
  * Draws n values, scaled between lowest and highest, into buf, which has room for n * 3 + 1 bytes.
- * Unknown values (NAN) are blanks.
+ * Unknown values (NAN) are blanks; one above the highest is an arrow.
  */
 void sparkline(char *buf, const float *values, int n, double lowest, double highest, bool utf8);
 
 #define OWN_COLUMNS 8 /* at most */
 
 enum column {
+	COL_GROUP, /* this and the next only in a list of groups */
+	COL_CONNS,
 	COL_INSTANCE,
 	COL_PROFILE,
 	COL_LOCAL,
 	COL_REMOTE,
+	COL_SERVICE,
+	COL_PROCESS,
 	COL_MODE,
 	COL_TIME,
 	COL_RATE,
@@ -62,6 +74,8 @@ enum column {
 	COL_LOST_NOW,
 	COL_RETRANS,
 	COL_RETRANS_NOW,
+	COL_RWND,
+	COL_SNDBUF,
 	COL_RECOVERY,
 	COL_OWN, /* the first of those that algorithms have */
 	COL_NETNS = COL_OWN + OWN_COLUMNS,
@@ -78,20 +92,89 @@ struct cell_style {
 	bool rtt_line; /* the sparkline shows the RTT, not the rate */
 };
 
+/* A group of connections: sums of their values, or means. */
+struct top_group {
+	struct group group;
+	__u32 connections;
+	double sum[COLUMNS];
+	__u32 known[COLUMNS]; /* values in it */
+};
+
+void top_group_add(struct top_group *g, const struct conn *c);
+void top_group_merge(void *to, const void *from);
+
+/* A row of the list: a connection or, without, a group. */
+struct row {
+	struct conn *conn;
+	const struct top_group *group;
+};
+
+/* Columns that were asked for. */
+struct column_choice {
+	enum column list[COLUMNS];
+	int n; /* 0: as the width allows */
+	bool is_more; /* these before others, not only these */
+};
+
+/* Parses "remote,rate" or "+process". Returns false after printing what is wrong. */
+bool option_columns(const char *option, const char *value, void *to);
+bool column_is_chosen(const struct column_choice *choice, enum column column);
+
+/*
+ * From call to call columns do not come, go or get narrower because other rows are seen, as long as
+ * the width, the order and the kind of rows stay.
+ */
 struct top_layout {
 	int n;
 	struct {
 		enum column column;
 		int x, width;
 	} place[COLUMNS];
+
+	int made_for; /* the width */
+	bool is_of_groups;
+	int least[COLUMNS]; /* width so far */
 };
 
+#define SPARK_MAX 60 /* columns: all of the history */
+
+enum summing {
+	NOT_SUMMED,
+	SUM,
+	MEAN,
+};
+
+struct column_def {
+	const char *name, *title;
+	int min, max; /* width */
+	int priority; /* 1 is chosen first; 0: only if it is asked for */
+	bool left; /* left-aligned */
+	const char *help;
+	enum summing summing; /* of a group */
+	double (*value)(const struct conn *c); /* to sort by */
+	void (*show)(char *buf, size_t size, double value); /* NULL: see cell_text() */
+	/* Its key in JSON, and whose value it is without value(). No key: sorted by its text. */
+	struct field_of field;
+	const struct field *own; /* that defines it; NULL: every connection has it */
+};
+
+struct column_def *column_def(enum column c);
+
+/* The text of a cell, in at most `width` columns if the column has no smaller maximum. */
+void cell_text(enum column column, char *buf, size_t size, int width,
+	       const struct cell_style *style, const struct row *row);
+
 const char *column_title(enum column c, const struct cell_style *style);
-/* Finds a column by its name for --sort; COLUMNS: there is none, or it cannot be sorted by. */
+/* Finds a column by its name or the JSON key of what it shows; COLUMNS: there is none. */
 enum column column_by_name(const char *name);
-/* The next or previous one that can be sorted by. */
-enum column column_next(enum column c, int step);
-void print_column_names(char *buf, size_t size);
+/* The next or previous one that rows of this kind can be sorted by. */
+enum column column_next(enum column c, int step, bool is_of_groups);
+/* What it shows, in a line. */
+const char *column_help(enum column c);
+/* True if a high number comes first unless something else is asked for. */
+bool column_is_number(enum column c);
+/* Says that there is no such column, and which ones there are. Returns false. */
+bool column_refuse(const char *option, const char *value, const char *name, const char *what_to_do);
 
 /* What an algorithm's own column is; NULL: another one, or none. */
 const struct field_column *column_own(enum column c);
@@ -107,20 +190,33 @@ double value_rtt(const struct conn *c);
 double value_inflight(const struct conn *c);
 double value_lost_now(const struct conn *c);
 double value_retrans_now(const struct conn *c);
+double value_rwnd(const struct conn *c);
+double value_sndbuf(const struct conn *c);
 
-/* Compares by a column: the highest number comes first, what is unknown last. */
-int column_compare(enum column c, const struct conn *a, const struct conn *b);
+/* The column's value of a row; NAN: not known, or no number. */
+double column_value(enum column c, const struct row *row);
+
+/* Compares by a column: the highest number comes first, or last if reversed; what is unknown last. */
+int column_compare(enum column c, const struct row *a, const struct row *b, bool reverse);
 
 /*
- * Chooses columns for a width: always the one that is sorted by, then by priority. Widens some to
- * what these rows need. Width 0: all columns.
+ * Chooses columns for a width: those that were asked for, the one that is sorted by, then by
+ * priority. Widens some to what these rows need. Width 0: all columns.
  */
-void layout_choose(struct top_layout *l, int width, enum column sort, struct conn *const *rows,
-		   size_t n_rows);
+struct layout_request {
+	int width;
+	enum column sort;
+	const struct column_choice *choice; /* NULL: none */
+	bool is_of_groups;
+	const struct row *rows;
+	size_t n_rows;
+};
 
-/* A cell padded to its width; without a connection, the column's title. Returns its bytes. */
+void layout_choose(struct top_layout *l, const struct layout_request *r);
+
+/* A cell padded to its width; without a row, the column's title. Returns its bytes. */
 int cell_format(char buf[CELL_BYTES], const struct top_layout *l, int place,
-		const struct cell_style *style, const struct conn *c);
+		const struct cell_style *style, const struct row *row);
 
 /*
  * The state of one connection in pieces of text: the values that every connection has and, between

@@ -29,6 +29,7 @@ enum shown {
 struct ui {
 	enum shown screen;
 	__u64 page; /* serial of its connection */
+	int help; /* its first line */
 	bool typing; /* a filter */
 	char text[FILTER_LEN]; /* what was typed */
 	char *refused; /* why this is no filter; NULL: not tried yet */
@@ -65,13 +66,17 @@ static void draw_footer(const struct top *t, const struct ui *ui)
 		snprintf(column, sizeof(column), "%s", column_title(t->view.sort, &t->style));
 		if (t->view.filter_text[0])
 			line_add(&l, "filter \"%s\"", t->view.filter_text);
+		if (t->view.in_group)
+			line_add(&l, "esc back");
 		line_add(&l, "q quit");
 		line_add(&l, "h help");
 		line_add(&l, "<> sort %s%s", column, t->view.reverse ? " reversed" : "");
 		line_add(&l, "r reverse");
+		line_add(&l, "b by %s",
+			 t->view.grouping.by ? group_by_names[t->view.grouping.by] : "cgroup, ...");
 		line_add(&l, "/ filter");
 		line_add(&l, t->paused ? "p continue" : "p pause");
-		line_add(&l, "enter page");
+		line_add(&l, view_has_groups(&t->view) ? "enter connections" : "enter page");
 		line_add(&l, "s line");
 		line_add(&l, "+- every %gs", t->interval_ns / (double)NS_PER_S);
 	} else {
@@ -120,7 +125,7 @@ static void draw(struct top *t, struct ui *ui)
 		screen_put_line(1, HUE_NONE, text);
 	} else {
 		if (ui->screen == SCREEN_HELP)
-			help_draw();
+			ui->help = help_draw(ui->help);
 		else if (ui->screen == SCREEN_PAGE)
 			page_draw(t, page_conn(t, ui));
 		else
@@ -167,7 +172,7 @@ static void change_interval(struct top *t, int step)
 
 static void set_sort(struct top *t, int step)
 {
-	t->view.sort = column_next(t->view.sort, step);
+	t->view.sort = column_next(t->view.sort, step, view_has_groups(&t->view));
 	t->view.reverse = false;
 }
 
@@ -208,13 +213,32 @@ static void type_filter(struct top *t, struct ui *ui, int key)
 
 static void open_page(struct top *t, struct ui *ui)
 {
-	struct conn *c = view_chosen(&t->view);
+	const struct row *row = view_chosen(&t->view);
 
-	if (!c)
+	if (!row || (!row->conn && !row->group->group.label)) /* the sum of others */
 		return;
+	if (!row->conn) {
+		view_enter(&t->view, row->group);
+		return;
+	}
 	view_move(&t->view, 0); /* the cursor stays on it */
-	ui->page = c->serial;
+	ui->page = row->conn->serial;
 	ui->screen = SCREEN_PAGE;
+}
+
+/* Recordings have neither cgroups nor processes. */
+static void group_by_next(struct top *t)
+{
+	enum group_by by = t->view.grouping.by;
+
+	if (t->view.in_group)
+		by = BY_NONE;
+	else if (by == BY_NONE && t->config.read)
+		by = BY_PREFIX;
+	else
+		by = by == BY_NETNS ? BY_NONE : by + 1;
+	view_group_by(&t->view, by);
+	top_read_names(t);
 }
 
 static void take_list_key(struct top *t, struct ui *ui, int key)
@@ -266,8 +290,15 @@ static void take_list_key(struct top *t, struct ui *ui, int key)
 		ui->typing = true;
 		strcpy(ui->text, t->view.filter_text);
 		break;
+	case 'b':
+		group_by_next(t);
+		break;
+	case KEY_LEFT:
 	case KEY_ESCAPE:
-		view_filter(&t->view, "", &t->known);
+		if (t->view.in_group)
+			view_enter(&t->view, NULL);
+		else if (key == KEY_ESCAPE)
+			view_filter(&t->view, "", &t->known);
 		break;
 	}
 	view_build(&t->view, &t->table);
@@ -290,6 +321,7 @@ static void take_key(struct top *t, struct ui *ui, int key)
 	case '?':
 	case KEY_F(1):
 		ui->screen = ui->screen == SCREEN_HELP ? SCREEN_LIST : SCREEN_HELP;
+		ui->help = 0;
 		break;
 	case 'p':
 	case ' ':
@@ -310,6 +342,10 @@ static void take_key(struct top *t, struct ui *ui, int key)
 			take_list_key(t, ui, key);
 		else if (key == KEY_ESCAPE || key == KEY_LEFT || key == KEY_BACKSPACE)
 			ui->screen = SCREEN_LIST;
+		else if (key == KEY_DOWN || key == 'j')
+			ui->help++;
+		else if ((key == KEY_UP || key == 'k') && ui->help)
+			ui->help--;
 	}
 }
 

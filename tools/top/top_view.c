@@ -45,13 +45,34 @@ static bool matches(struct view *v, const struct conn *c)
 
 static int compare(const void *a, const void *b, void *ctx)
 {
-	const struct conn *x = *(struct conn *const *)a, *y = *(struct conn *const *)b;
 	const struct view *v = ctx;
-	int order = column_compare(v->sort, x, y);
+	const struct row *x = a, *y = b;
+	int order = column_compare(v->sort, x, y, v->reverse);
 
 	if (order)
-		return v->reverse ? -order : order;
-	return x->serial < y->serial ? -1 : x->serial > y->serial;
+		return order;
+	return x->conn->serial < y->conn->serial ? -1 : x->conn->serial > y->conn->serial;
+}
+
+static int compare_groups(const void *a, const void *b, void *ctx)
+{
+	const struct row x = { .group = a }, y = { .group = b };
+	const struct view *v = ctx;
+
+	return column_compare(v->sort, &x, &y, v->reverse);
+}
+
+/* Of a connection its own, of a group that of its label. */
+static __u64 row_serial(const struct row *r)
+{
+	const char *label = r->group ? r->group->group.label : NULL;
+	__u64 hash = 0xcbf29ce484222325; /* FNV-1a */
+
+	if (r->conn)
+		return r->conn->serial;
+	for (; label && *label; label++)
+		hash = (hash ^ (unsigned char)*label) * 0x100000001b3;
+	return hash;
 }
 
 /* Finds the row that the cursor stays on. If it is gone, chooses the one in its place. */
@@ -62,26 +83,101 @@ static void follow(struct view *v)
 	if (!v->chosen || !v->n)
 		return;
 	for (size_t i = 0; i < v->n; i++) {
-		if (v->rows[i]->serial == v->chosen) {
+		if (row_serial(&v->rows[i]) == v->chosen) {
 			v->cursor = i;
 			return;
 		}
 	}
-	v->chosen = v->rows[v->cursor]->serial;
+	v->chosen = row_serial(&v->rows[v->cursor]);
+}
+
+static void label_of(char label[GROUP_LABEL_LEN], struct view *v, const struct conn *c)
+{
+	const struct group_member member = { .raddr = c->e.raddr,
+					     .cgroup = c->cgroup,
+					     .inode = c->inode,
+					     .netns = c->e.netns,
+					     .is_recorded = !c->cookie };
+
+	if (v->grouping.by < BY_PREFIX && !c->cookie) /* only events have told of it */
+		strcpy(label, "unknown");
+	else
+		group_label(label, &v->grouping, &member);
+}
+
+static void add_row(struct view *v, struct row row)
+{
+	v->rows = mem_grow(v->rows, v->n, sizeof(*v->rows));
+	v->rows[v->n++] = row;
+}
+
+static void add_to_group(struct view *v, struct conn *c)
+{
+	char label[GROUP_LABEL_LEN];
+
+	if (c->ended_ns && !v->in_group)
+		return;
+	label_of(label, v, c);
+	if (!v->in_group)
+		top_group_add(groups_get(&v->groups, label), c);
+	else if (!strcmp(label, v->in_group))
+		add_row(v, (struct row){ .conn = c });
 }
 
 void view_build(struct view *v, const struct conn_table *t)
 {
+	groups_free(&v->groups);
+	v->groups.size = sizeof(struct top_group);
 	v->n = 0;
 	for (__u32 i = 0; i < t->n; i++) {
 		if (!matches(v, t->all[i]))
 			continue;
-		v->rows = mem_grow(v->rows, v->n, sizeof(*v->rows));
-		v->rows[v->n++] = t->all[i];
+		if (v->grouping.by)
+			add_to_group(v, t->all[i]);
+		else
+			add_row(v, (struct row){ .conn = t->all[i] });
 	}
-	if (v->n)
+	if (view_has_groups(v)) {
+		groups_sort(&v->groups, compare_groups, v, v->largest ? v->largest : GROUPS_LARGEST,
+			    top_group_merge);
+		for (size_t i = 0; i < v->groups.n; i++)
+			add_row(v, (struct row){ .group = v->groups.list[i] });
+	} else if (v->n) {
 		qsort_r(v->rows, v->n, sizeof(*v->rows), compare, v);
+	}
 	follow(v);
+}
+
+bool view_has_groups(const struct view *v)
+{
+	return v->grouping.by && !v->in_group;
+}
+
+void view_group_by(struct view *v, enum group_by by)
+{
+	view_enter(v, NULL);
+	v->grouping.by = by;
+	grouping_read(&v->grouping);
+}
+
+void view_enter(struct view *v, const struct top_group *g)
+{
+	char *label = g ? mem_copy(g->group.label) : NULL;
+
+	free(v->in_group);
+	v->in_group = label;
+	v->n = 0;
+	view_home(v);
+}
+
+void view_layout(struct view *v, int width, const struct row *rows, size_t n)
+{
+	layout_choose(&v->layout, &(struct layout_request){ .width = width,
+							    .sort = v->sort,
+							    .choice = &v->choice,
+							    .is_of_groups = view_has_groups(v),
+							    .rows = rows,
+							    .n_rows = n });
 }
 
 void view_move(struct view *v, long rows)
@@ -91,7 +187,7 @@ void view_move(struct view *v, long rows)
 	if (!v->n)
 		return;
 	v->cursor = to < 0 ? 0 : (size_t)to >= v->n ? v->n - 1 : (size_t)to;
-	v->chosen = v->rows[v->cursor]->serial;
+	v->chosen = row_serial(&v->rows[v->cursor]);
 }
 
 void view_home(struct view *v)
@@ -100,9 +196,9 @@ void view_home(struct view *v)
 	v->chosen = 0;
 }
 
-struct conn *view_chosen(const struct view *v)
+const struct row *view_chosen(const struct view *v)
 {
-	return v->n ? v->rows[v->cursor] : NULL;
+	return v->n ? &v->rows[v->cursor] : NULL;
 }
 
 void view_scroll(struct view *v, size_t height)
@@ -118,5 +214,8 @@ void view_scroll(struct view *v, size_t height)
 void view_free(struct view *v)
 {
 	free(v->rows);
+	free(v->in_group);
+	groups_free(&v->groups);
+	grouping_free(&v->grouping);
 	filter_free(&v->filter);
 }

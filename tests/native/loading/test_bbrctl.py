@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """bbrctl's verbs: what they do, what they print, how they end."""
+import contextlib
 import errno
+import fcntl
 import os
+import pty
 import re
+import struct
 import subprocess
+import termios
 
 import pytest
 
 from system import registered
-from tool import NOTHING, REFUSED, USAGE, status_of
+from tool import NOTHING, REFUSED, USAGE, sanitizer_environment, status_of
 from transfer import connect, get_cc, listen, send_verified
 
 pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
@@ -265,6 +270,53 @@ def test_show_marks_what_was_changed(bbrctl, load):
     marked = [line.split()[1] for line in bbrctl("show", "--name", name).out.splitlines() if line.startswith("*")]
     changed = [p["key"] for p in bbrctl.json("show", "--name", name)["params"] if p["changed"]]
     assert sorted(marked) == sorted(changed) == ["bw_win", "probe_bw_gains"]
+
+
+def on_terminal(bbrctl, columns, *args):
+    """The lines that a verb prints on a terminal of this width."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    try:
+        process = subprocess.Popen([bbrctl.path, *args], stdout=its, stderr=subprocess.PIPE, env=sanitizer_environment())
+        os.close(its)
+        text = b""
+        with contextlib.suppress(OSError):  # EIO: it has closed its end
+            while part := os.read(ours, 4096):
+                text += part
+        assert process.wait(30) == 0, process.stderr.read()
+        process.stderr.close()
+    finally:
+        os.close(ours)
+    return text.decode().splitlines()
+
+
+@pytest.mark.parametrize("algorithm", ["bbr", "bbr3"])
+@pytest.mark.parametrize("columns", [80, 60, 0, 300])
+def test_show_fits_the_terminal(bbrctl, load, columns, algorithm):
+    """On a narrow one the meaning is below each parameter. 0: the terminal does not say."""
+    name = load("init_cwnd=11", algorithm=algorithm)
+    lines = on_terminal(bbrctl, columns, "show", "--name", name)
+    params = bbrctl.json("show", "--name", name)["params"]
+    if columns in (0, 300):
+        assert lines == bbrctl("show", "--name", name).out.splitlines()
+        return
+    assert all(len(line) <= max(columns, 73) for line in lines) and all(line == line.rstrip() for line in lines)
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    for p in params:
+        assert f" {p['key']} " in text and " ".join(p["meaning"].split()) in text
+    (changed,) = [i for i, line in enumerate(lines) if line.startswith("* ")]
+    assert lines[changed].split()[1:3] == ["init_cwnd", "11"] and "      default 10" in lines[changed:changed + 4]
+
+
+def test_status_fits_80_columns(bbrctl, free_name):
+    name = free_name().ljust(15, "x")
+    bbrctl("load", "--name", name, "--algorithm", "bbr3")
+    try:
+        (line,) = [line for line in bbrctl("status").out.splitlines() if line.startswith(name)]
+        assert len(line) <= 80 and line.endswith(f"bbr3 {status_of(bbrctl, name)['version']}")
+    finally:
+        bbrctl("unload", "--name", name)
 
 
 def test_set_tells_what_it_changed(bbrctl, load):

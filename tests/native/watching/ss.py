@@ -38,7 +38,7 @@ class Socket:
         """The word after the word "key", a rate in bits per second; None if there is none."""
         if key not in self.words:
             return None
-        return int(re.fullmatch(r"(\d+)bps", self.words[self.words.index(key) + 1])[1])
+        return int(re.fullmatch(r"(\d+)bps(?:/\d+bps)?", self.words[self.words.index(key) + 1])[1])
 
     def bbr(self):
         """What ss shows of the kernel's bbr: bits per second, milliseconds, two gains; None if it shows nothing."""

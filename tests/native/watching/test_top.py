@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -161,8 +162,8 @@ def test_text_blocks(bbrmon, recorded, width):
 def test_the_longest_width_has_all_columns(bbrmon, recorded):
     path, _ = recorded
     block = text_blocks(bbrmon("top", "--batch", "--read", path).out)[-1]
-    assert block[2].split() == ["INSTANCE", "PROFILE", "LOCAL", "REMOTE", "MODE", "SINCE", "RATE", "BW", "PACE",
-                                "RTT", "MIN", "INFL/BDP", "CWND", "LOST", "+LOS", "RETR", "+RETR", "RECOVERY",
+    assert block[2].split() == ["INSTANCE", "PROFILE", "LOCAL", "REMOTE", "SERVICE", "MODE", "SINCE", "RATE", "BW", "PACE",
+                                "RTT", "MIN", "INFL/BDP", "CWND", "LOST", "+LOS", "RETR", "+RETR", "RWND", "SNDB", "RECOVERY",
                                 "POL", "NETNS", "RATE"]
 
 
@@ -170,11 +171,11 @@ def test_the_longest_width_has_all_columns(bbrmon, recorded):
     ("cwnd", "cwnd"), ("bw", "bw_bps"), ("min_rtt", "min_rtt_us"), ("rate", "rate_bps"), ("time", "mode_ms")])
 def test_order(bbrmon, recorded, column, key):
     path, _ = recorded
-    for reverse in [], ["--reverse"]:
-        for block in blocks_of(bbrmon("top", "-j", "--read", path, "--sort", column, *reverse).out):
+    for order, reverse in [(f"-{column}", []), (column, ["--reverse"]), (column, []), (f"-{key}", ["--reverse"])]:
+        for block in blocks_of(bbrmon("top", "-j", "--read", path, "--sort", order, *reverse).out):
             # Sorting is by the start of the mode. The time in the mode of an ended connection no longer grows.
             values = [o[key] for o in block if o[key] is not None and not (o["ended"] and key == "mode_ms")]
-            assert values == sorted(values, reverse=not reverse)
+            assert values == sorted(values, reverse=order.startswith("-") != bool(reverse))
 
 
 def test_filter(bbrmon, recorded):
@@ -320,9 +321,67 @@ def test_a_connection_that_begins_and_ends(watching, bbrctl, shared, ns):
     wait_until(lambda: status_of(bbrctl, shared)["users"] == 0, "the connection is closed")
 
 
+def test_who_has_a_connection(watching, shared, ns, cgroups):
+    """The service that made it, the process that has it, and what limits it."""
+    listener = listen(ns)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 5000)
+    with cgroups.entered(""):
+        sender, receiver = connect(ns, listener, cc=shared)
+    sender.setblocking(False)
+    sender.send(b"x" * 1_000_000)  # the receiver does not read
+    blocks = watching("--name", shared, "-i", "200ms", "--columns", "+process")
+    wait_until(lambda: any(o["process"] and o["rwnd_limited"] for block in blocks() for o in block), "its names")
+    (row,) = blocks()[-1]
+    assert row["process"].endswith(f"[{os.getpid()}]") and row["service"] == cgroups.path("").rpartition("/")[2]
+    assert row["inode"] == os.fstat(sender.fileno()).st_ino and row["cgroup_id"]
+    assert row["rwnd_limited"] > 0.9 and row["sndbuf_limited"] == 0
+    receiver.close()
+
+
+def test_processes_are_looked_up_only_if_asked_for(watching, shared, ns):
+    pair = connect(ns, listen(ns), cc=shared)
+    blocks = watching("--name", shared, "-i", "200ms")
+    wait_until(lambda: any(o["service"] for block in blocks() for o in block), "a reading of sockets")
+    assert not any(o["process"] for block in blocks() for o in block)
+    assert pair
+
+
+def test_groups(bbrmon, recorded):
+    """Sums of the rows that there would be without --by."""
+    path, _ = recorded
+    rows = blocks_of(bbrmon("top", "-j", "--read", path, "-i", "200ms").out)
+    groups = blocks_of(bbrmon("top", "-j", "--read", path, "-i", "200ms", "--by", "prefix").out)
+    compared = 0
+    for block in groups:
+        of = [o for o in next(b for b in rows if b[0]["time_ns"] == block[0]["time_ns"]) if not o["ended"]]
+        assert sum(g["connections"] for g in block) == len(of)
+        for g in block:
+            mine = [o for o in of if (":" in o["remote"]) == (":" in g["prefix"])]
+            assert g["by"] == "prefix" and g["others"] is None and g["connections"] == len(mine)
+            for key in "bw_bps", "cwnd", "lost", "lost_interval", "bytes_retrans", "inflight_max":
+                assert g[key] == sum(o[key] for o in mine), key
+            known = [o["rate_bps"] for o in mine if o["rate_bps"] is not None]
+            assert (g["rate_bps"] is None) == (not known) and abs((g["rate_bps"] or 0) - sum(known)) <= len(mine)
+            compared += len(mine) > 1
+    assert compared
+    text = text_blocks(bbrmon("top", "--batch", "--read", path, "-i", "200ms", "--by", "prefix", "--width", "80").out)
+    assert text[0][2].split()[:4] == ["GROUP", "CONNS", "RATE", "BW"] and all(len(line) <= 80 for b in text for line in b)
+    one = blocks_of(bbrmon("top", "-j", "--read", path, "-i", "200ms", "--by", "prefix", "--largest", "1").out)
+    assert {(g["prefix"] is None, g["others"]) for block in one for g in block} == {(False, None), (True, 1)}
+
+
+def test_columns(bbrmon, recorded):
+    path, _ = recorded
+    block = text_blocks(bbrmon("top", "--batch", "--read", path, "--columns", "cwnd,remote,bw_bps").out)[0]
+    assert block[2].split() == ["CWND", "REMOTE", "BW"]
+    block = text_blocks(bbrmon("top", "--batch", "--read", path, "--columns", "+recovery", "--width", "80").out)[0]
+    assert "RECOVERY" in block[2].split() and "REMOTE" in block[2].split()
+
+
 @pytest.mark.parametrize("args", [
     ["extra"], ["--sort", "colour"], ["--interval", "1ms"], ["--interval", "5"], ["--batch", "--width", "39"],
-    ["--batch", "--width", "0"], ["--count", "3"], ["--width", "80"], ["--filter", "x" * 64], ["--batch", "-n", "0"],
+    ["--batch", "--width", "0"], ["--count", "3"], ["--width", "80"], ["--columns", "rate,colour"], ["--by", "host"], ["--largest", "0"],
+    ["--read", "x", "--by", "cgroup"], ["--filter", "x" * 64], ["--batch", "-n", "0"],
 ])
 def test_wrong_command_lines_are_a_usage_error(bbrmon, args):
     assert bbrmon("top", *args, status=USAGE).err
@@ -392,24 +451,24 @@ def test_it_reflows_when_resized(terminal, bbrmon, recorded, utf8):
 
 def test_sorting_and_filtering(terminal, bbrmon, recorded, utf8):
     path, events = recorded
-    term = show(terminal, bbrmon, path, "--sort", "bw")
+    term = show(terminal, bbrmon, path, "--sort", "-bw")
 
     def wait_for_rows(rows, what):
         term.wait_for(lambda text: rows_of(text.split("\n"))[:-1] == rows, what)
 
-    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "bw"), "sorted by bw")
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "-bw"), "sorted by bw")
     term.type("<")
-    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rate"), "by the column before")
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "-rate"), "by the column before")
     term.type(">", ">", ">")
-    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt"), "by the one two after")
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "-rtt"), "by the one two after")
     term.type("r")
-    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse"), "the other way round")
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "-rtt", "--reverse"), "the other way round")
     port = f":{events[0]['rport']}"
     term.type("/", port)
     term.wait_for(lambda text: f"filter: {port}_" in text, "what was typed")
-    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse"), "not before it is whole")
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "-rtt", "--reverse"), "not before it is whole")
     term.type("Enter")
-    filtered = last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse", "--filter", port)
+    filtered = last_rows(bbrmon, path, 80, "--sort", "-rtt", "--reverse", "--filter", port)
     wait_for_rows(filtered, "filtered")
     term.type("/", " and cwnd > many", "Enter")
     term.wait_for(lambda text: "not a number" in text and f"\n  {port} and cwnd > many\n" in text
@@ -423,14 +482,37 @@ def test_sorting_and_filtering(terminal, bbrmon, recorded, utf8):
     term.type("/", " and cwnd > 4000000", "Enter")
     term.wait_for(lambda text: "no connection matches" in text, "that nothing matches")
     term.type("Escape")
-    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse"), "no filter")
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "-rtt", "--reverse"), "no filter")
     term.type("/", "abc", "BSpace", "Escape")
-    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "rtt", "--reverse"), "as before")
+    wait_for_rows(last_rows(bbrmon, path, 80, "--sort", "-rtt", "--reverse"), "as before")
     term.resize(80, 8)
     term.type("/", "nothing", "Enter")
     term.wait_for(lambda text: text.startswith("bbrmon: filter, at column 1: not a condition\n  nothing\n  ^\n")
                   and text.endswith("\nfilter: nothing_"), "the beginning of a message that is too long")
     term.type("Escape")
+    quit_top(term)
+
+
+def test_groups_on_the_screen(terminal, bbrmon, recorded, utf8):
+    """Key b groups, enter shows the connections of a group, esc goes back."""
+    path, _ = recorded
+    term = show(terminal, bbrmon, path, "--sort", "remote")
+    every = rows_of(term.lines())[:-1]
+    term.type("b")
+    term.wait_for(lambda text: "GROUP" in text and "b by prefix" in text, "groups")
+    term.type("Escape")
+    term.resize(120, 24)
+    term.wait_for(lambda text: "enter connections" in text, "what enter does")
+    term.type("Enter")
+    lines = term.wait_for(lambda text: "REMOTE" in text and "esc back" in text, "connections of the first group")
+    assert all(("[fd77" in row) == ("[fd77" in rows_of(lines)[0]) for row in rows_of(lines)[:-1])
+    term.type("Left")
+    term.wait_for(lambda text: "GROUP" in text, "groups again")
+    term.type("b")
+    term.wait_for(lambda text: "b by netns" in text, "by namespace")
+    term.type("b")
+    term.resize(80, 24)
+    term.wait_for(lambda text: rows_of(text.split("\n"))[:-1] == every, "each connection")
     quit_top(term)
 
 
@@ -503,6 +585,10 @@ def test_help(terminal, bbrmon, recorded, utf8):
     term.type("h")
     lines = term.wait_for(lambda text: "keys and columns" in text, "the help")
     assert max(map(len, lines)) <= 80
+    term.type(*["Down"] * 50)
+    lines = term.wait_for(lambda text: "\nline " in text or "SNDB" in text, "its end, with each column")
+    assert max(map(len, lines)) <= 80
+    term.type("Up")
     term.type("h")
     term.wait_for(lambda text: "recording, over" in text, "the list")
     quit_top(term)

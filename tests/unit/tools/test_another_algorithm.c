@@ -111,15 +111,18 @@ static void a_row_and_the_page_have_its_modes_and_fields(void **state)
 	struct bbr_event e = made_up_event(1, WALK, 55, 2);
 	const struct cell_style style = { .now_ns = e.time_ns };
 	struct conn_table table = {};
-	struct top_layout layout;
+	struct top_layout layout = {};
+	struct row row = {};
 	char cell[CELL_BYTES];
 
 	(void)state;
 	e.phase = 1;
 	conn_table_note(&table, &made_up_origin, &e);
-	layout_choose(&layout, 0, COL_RATE, table.all, table.n);
+	row.conn = table.all[0];
+	layout_choose(&layout,
+		      &(struct layout_request){ .sort = COL_RATE, .rows = &row, .n_rows = 1 });
 	for (int i = 0; i < layout.n; i++) {
-		cell_format(cell, &layout, i, &style, table.all[0]);
+		cell_format(cell, &layout, i, &style, &row);
 		if (layout.place[i].column == COL_MODE)
 			assert_string_equal(cell, "WALK/right");
 		assert_null(column_own(layout.place[i].column));

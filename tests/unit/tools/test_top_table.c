@@ -177,6 +177,19 @@ static int columns_of(const char *s)
 	return n;
 }
 
+/* From the beginning, for the rows of the view. */
+static void choose(struct top_layout *l, int width, enum column sort,
+		   const struct column_choice *choice)
+{
+	memset(l, 0, sizeof(*l));
+	layout_choose(l, &(struct layout_request){ .width = width,
+						   .sort = sort,
+						   .choice = choice,
+						   .is_of_groups = view_has_groups(&view),
+						   .rows = view.rows,
+						   .n_rows = view.n });
+}
+
 /* Even with the longest values, in each column, sorted by any of them, at any width. */
 static void no_row_is_wider_than_the_screen(void **state)
 {
@@ -184,7 +197,8 @@ static void no_row_is_wider_than_the_screen(void **state)
 	add(LONGEST, 65535, 4000000000);
 	view_build(&view, &table);
 	for (int width = 40; width <= 400; width++) {
-		int sort = 0;
+		const int first = column_next(COL_NETNS, 1, false);
+		int sort = first;
 
 		do { /* each column that there is */
 			struct top_layout l;
@@ -192,13 +206,13 @@ static void no_row_is_wider_than_the_screen(void **state)
 			bool has_sort = false;
 			int end = 0;
 
-			layout_choose(&l, width, sort, view.rows, view.n);
+			choose(&l, width, sort, NULL);
 			for (int i = 0; i < l.n; i++) {
 				char cell[CELL_BYTES];
 
 				has_sort |= (int)l.place[i].column == sort;
 				assert_int_equal(l.place[i].x, i ? end + 1 : 0);
-				cell_format(cell, &l, i, &style, view.rows[0]);
+				cell_format(cell, &l, i, &style, &view.rows[0]);
 				assert_int_equal(columns_of(cell), l.place[i].width);
 				cell_format(cell, &l, i, &style, NULL);
 				assert_int_equal(columns_of(cell), l.place[i].width);
@@ -206,8 +220,8 @@ static void no_row_is_wider_than_the_screen(void **state)
 			}
 			assert_true(has_sort);
 			assert_true(end <= width);
-			sort = column_next(sort, 1);
-		} while (sort);
+			sort = column_next(sort, 1, false);
+		} while (sort != first);
 	}
 }
 
@@ -226,16 +240,16 @@ static void wider_screens_have_more_columns(void **state)
 	struct top_layout l;
 
 	(void)state;
-	layout_choose(&l, 80, COL_RATE, NULL, 0);
+	choose(&l, 80, COL_RATE, NULL);
 	assert_int_equal(l.n, sizeof(at_80) / sizeof(at_80[0]));
 	for (int i = 0; i < l.n; i++)
 		assert_true(has(&l, at_80[i]));
-	layout_choose(&l, 120, COL_RATE, NULL, 0);
+	choose(&l, 120, COL_RATE, NULL);
 	assert_true(has(&l, COL_CWND) && has(&l, COL_INSTANCE) && has(&l, COL_RECOVERY));
-	layout_choose(&l, 200, COL_RATE, NULL, 0);
-	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1);
-	layout_choose(&l, 0, COL_RATE, NULL, 0);
-	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1);
+	choose(&l, 240, COL_RATE, NULL);
+	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1 - 3);
+	choose(&l, 0, COL_RATE, NULL);
+	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1 - 3);
 }
 
 static void assert_order(const __u32 *cwnds, size_t n)
@@ -243,7 +257,7 @@ static void assert_order(const __u32 *cwnds, size_t n)
 	view_build(&view, &table);
 	assert_int_equal(view.n, n);
 	for (size_t i = 0; i < n; i++)
-		assert_int_equal(view.rows[i]->e.cwnd, cwnds[i]);
+		assert_int_equal(view.rows[i].conn->e.cwnd, cwnds[i]);
 }
 
 static void numbers_are_sorted_from_the_highest(void **state)
@@ -254,10 +268,10 @@ static void numbers_are_sorted_from_the_highest(void **state)
 	add("::1", 1, 20);
 	add("::1", 1, 10);
 	assert_order((__u32[]){ 30, 20, 20, 10 }, 4);
-	assert_true(view.rows[1]->serial < view.rows[2]->serial);
+	assert_true(view.rows[1].conn->serial < view.rows[2].conn->serial);
 	view.reverse = true;
 	assert_order((__u32[]){ 10, 20, 20, 30 }, 4);
-	assert_true(view.rows[1]->serial < view.rows[2]->serial);
+	assert_true(view.rows[1].conn->serial < view.rows[2].conn->serial);
 }
 
 static void addresses_are_sorted_as_numbers(void **state)
@@ -349,14 +363,18 @@ static const char *own_columns(void)
 	struct top_layout l;
 
 	text[0] = 0;
-	layout_choose(&l, 0, COL_RATE, table.all, table.n);
+	view_build(&view, &table);
+	view.n = 0;
+	for (__u32 i = 0; i < table.n; i++) /* in the order of the table */
+		view.rows[view.n++].conn = table.all[i];
+	choose(&l, 0, COL_RATE, NULL);
 	for (int i = 0; i < l.n; i++) {
 		if (!column_own(l.place[i].column))
 			continue;
 		cell_format(cell, &l, i, &style, NULL);
 		strcat(strcat(text, cell), ":");
 		for (__u32 k = 0; k < table.n; k++) {
-			cell_format(cell, &l, i, &style, table.all[k]);
+			cell_format(cell, &l, i, &style, &view.rows[k]);
 			strcat(strcat(text, cell),
 			       column_has_finding(l.place[i].column, table.all[k]) ? "!|" : "|");
 		}
@@ -379,7 +397,6 @@ static void add_own(const struct origin *of, const char *key, __u32 value)
 static void an_algorithm_says_which_columns_it_has(void **state)
 {
 	const struct origin v3 = { .name = "v3", .id = 3, .algorithm = algorithm_find("bbr3") };
-	char names[512];
 
 	(void)state;
 	assert_string_equal(own_columns(), "POL:"); /* without rows, of the first algorithm */
@@ -389,13 +406,14 @@ static void an_algorithm_says_which_columns_it_has(void **state)
 		add_own(&origin, "policer", i);
 	assert_string_equal(own_columns(), "POL:-  |-  |?  |yes!|-  |  HI: 12k|   -|   -|   -|   -|"
 					   "  LO:   -|   -|   -|   -|   -|");
-	print_column_names(names, sizeof(names));
-	assert_non_null(strstr(names, ", recovery, policer, inflight_hi, inflight_lo, netns"));
 	assert_int_equal(column_by_name("policer"), COL_OWN);
-	assert_int_equal(column_next(COL_NETNS, -1), column_by_name("inflight_lo"));
-	assert_int_equal(column_next(column_by_name("inflight_lo"), 1), COL_NETNS);
-	assert_true(column_compare(COL_OWN, table.all[3], table.all[1]) < 0);
-	assert_true(column_compare(COL_OWN, table.all[1], table.all[0]) < 0); /* not known: last */
+	assert_int_equal(column_next(COL_NETNS, -1, false), column_by_name("inflight_lo"));
+	assert_int_equal(column_next(column_by_name("inflight_lo"), 1, false), COL_NETNS);
+	assert_true(column_compare(COL_OWN, &view.rows[3], &view.rows[1], false) < 0);
+	assert_true(column_compare(COL_OWN, &view.rows[3], &view.rows[1], true) > 0);
+	/* not known: last, in both directions */
+	assert_true(column_compare(COL_OWN, &view.rows[1], &view.rows[0], false) < 0);
+	assert_true(column_compare(COL_OWN, &view.rows[1], &view.rows[0], true) < 0);
 }
 
 static void the_cursor_stays_on_its_connection(void **state)
@@ -405,18 +423,18 @@ static void the_cursor_stays_on_its_connection(void **state)
 	add("::1", 2, 10);
 	view_build(&view, &table);
 	view_move(&view, 1);
-	assert_int_equal(view_chosen(&view)->e.cwnd, 10);
+	assert_int_equal(view_chosen(&view)->conn->e.cwnd, 10);
 	add("::1", 3, 15);
 	add("::1", 4, 5);
 	view_build(&view, &table);
-	assert_int_equal(view_chosen(&view)->e.cwnd, 10);
+	assert_int_equal(view_chosen(&view)->conn->e.cwnd, 10);
 	assert_int_equal(view.cursor, 2);
 	view_home(&view);
 	add("::1", 5, 50);
 	view_build(&view, &table);
-	assert_int_equal(view_chosen(&view)->e.cwnd, 50);
+	assert_int_equal(view_chosen(&view)->conn->e.cwnd, 50);
 	view_move(&view, 100);
-	assert_int_equal(view_chosen(&view)->e.cwnd, 5);
+	assert_int_equal(view_chosen(&view)->conn->e.cwnd, 5);
 	view_move(&view, -100);
 	assert_int_equal(view.cursor, 0);
 }
@@ -443,6 +461,150 @@ static void the_cursor_is_always_seen(void **state)
 	assert_int_equal(view.top, 0);
 }
 
+static void columns_that_were_asked_for(void **state)
+{
+	struct column_choice choice;
+	struct top_layout l;
+
+	(void)state;
+	add("::1", 1, 20);
+	view_build(&view, &table);
+	assert_true(option_columns("--columns", "rate,remote,srtt,cwnd", &choice) == false);
+	assert_true(option_columns("--columns", "rate,remote,rate,cwnd,bw_bps", &choice));
+	choose(&l, 0, COL_RTT, &choice);
+	assert_int_equal(l.n, 4);
+	assert_int_equal(l.place[0].column, COL_RATE);
+	assert_int_equal(l.place[1].column, COL_REMOTE);
+	assert_int_equal(l.place[2].column, COL_CWND);
+	assert_int_equal(l.place[3].column, COL_BW);
+	choose(&l, 40, COL_RTT, &choice); /* what has no room is left out */
+	assert_int_equal(l.place[l.n - 1].x + l.place[l.n - 1].width, 5 + 1 + 21 + 1 + 4 + 1 + 5);
+	assert_true(option_columns("--columns", "+process,sndbuf", &choice));
+	choose(&l, 80, COL_RATE, &choice);
+	assert_true(has(&l, COL_PROCESS) && has(&l, COL_SNDBUF) && has(&l, COL_REMOTE));
+	choose(&l, 0, COL_RATE, NULL);
+	assert_false(has(&l, COL_PROCESS)); /* it costs something */
+	choose(&l, 80, COL_PROCESS, NULL);
+	assert_true(has(&l, COL_PROCESS));
+}
+
+/* Rows that come and go, or are scrolled, leave the columns where they are. */
+static void columns_stay(void **state)
+{
+	struct layout_request r = { .width = 140, .sort = COL_RATE };
+	struct top_layout l = {}, before;
+
+	(void)state;
+	add("::1", 1, 20);
+	add(LONGEST, 1, 10);
+	view_build(&view, &table);
+	r.rows = view.rows;
+	r.n_rows = 2;
+	layout_choose(&l, &r);
+	before = l;
+	r.n_rows = 1; /* the one with the long address is out of sight */
+	layout_choose(&l, &r);
+	assert_memory_equal(&l, &before, sizeof(l));
+	r.n_rows = 0;
+	layout_choose(&l, &r);
+	assert_memory_equal(&l, &before, sizeof(l));
+	r.width = 141;
+	layout_choose(&l, &r);
+	assert_memory_not_equal(&l, &before, sizeof(l));
+}
+
+static const char *cell_of(int row, enum column column)
+{
+	static char cell[CELL_BYTES];
+	const struct cell_style style = {};
+	struct top_layout l;
+
+	choose(&l, 0, COL_CWND, NULL);
+	for (int i = 0; i < l.n; i++) {
+		if (l.place[i].column != column)
+			continue;
+		cell_format(cell, &l, i, &style, &view.rows[row]);
+		return cell + strspn(cell, " ");
+	}
+	fail();
+	return NULL;
+}
+
+static void groups_have_sums_and_means(void **state)
+{
+	(void)state;
+	add("::ffff:10.0.0.1", 1, 20);
+	add("::ffff:10.0.0.2", 1, 40);
+	add("::ffff:10.0.1.2", 1, 50);
+	add("::ffff:10.0.2.2", 1, 5);
+	for (int i = 0; i < 4; i++) {
+		table.all[i]->e.srtt_us = 1000 * (i + 1);
+		table.all[i]->rwnd_share = i ? 0.25 * i : NAN;
+		table.all[i]->lost = 7;
+	}
+	view_group_by(&view, BY_PREFIX);
+	view.largest = 2;
+	view_build(&view, &table);
+	assert_int_equal(view.n, 3);
+	assert_string_equal(cell_of(0, COL_GROUP), "10.0.0.0/24       "); /* 60 packets */
+	assert_string_equal(cell_of(0, COL_CONNS), "2");
+	assert_string_equal(cell_of(0, COL_RTT), "1.50");
+	assert_string_equal(cell_of(0, COL_RWND), "25%"); /* one is not known */
+	assert_string_equal(cell_of(0, COL_LOST_NOW), "14");
+	assert_string_equal(cell_of(0, COL_RATE), "-");
+	assert_string_equal(cell_of(2, COL_GROUP), "1 other           ");
+	view.largest = 0;
+	view.sort = COL_RTT;
+	view.reverse = true;
+	view_build(&view, &table);
+	assert_string_equal(cell_of(1, COL_GROUP), "10.0.1.0/24       ");
+	/* The cursor stays on its group; then its connections alone are shown. */
+	view_move(&view, 1);
+	view.reverse = false;
+	view_build(&view, &table);
+	assert_int_equal(view.cursor, 1);
+	view_move(&view, 1);
+	assert_string_equal(view_chosen(&view)->group->group.label, "10.0.0.0/24");
+	view_enter(&view, view_chosen(&view)->group);
+	view_build(&view, &table);
+	assert_int_equal(view.n, 2);
+	assert_int_equal(view.rows[0].conn->e.cwnd, 40);
+	view_enter(&view, NULL);
+	view_build(&view, &table);
+	assert_int_equal(view.n, 3);
+}
+
+/* Before a socket was read, nothing is known of who has it. */
+static void groups_of_what_only_events_told(void **state)
+{
+	(void)state;
+	add("::1", 1, 20);
+	view_group_by(&view, BY_CGROUP);
+	view_build(&view, &table);
+	assert_int_equal(view.n, 1);
+	assert_string_equal(view.rows[0].group->group.label, "unknown");
+}
+
+/* One peak does not make all else flat; a rise is no peak. */
+static void a_scale_leaves_out_peaks(void **state)
+{
+	float values[20], rise[20];
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		values[i] = 10 + i % 3;
+		rise[i] = i;
+	}
+	assert_float_equal(scale_top(values, 20), 12, 0.001);
+	values[3] = 1000;
+	assert_float_equal(scale_top(values, 20), 1.5 * 12, 0.001);
+	assert_float_equal(scale_top(values, 5), 1000, 0.001);
+	values[4] = NAN;
+	assert_float_equal(scale_top(values, 20), 1.5 * 12, 0.001);
+	assert_float_equal(scale_top(rise, 20), 19, 0.001);
+	assert_float_equal(scale_top(values, 0), 0, 0);
+}
+
 static void a_sparkline_has_a_column_for_each_value(void **state)
 {
 	const float values[] = { 0, 1, 4, 8, NAN, 8 };
@@ -455,6 +617,10 @@ static void a_sparkline_has_a_column_for_each_value(void **state)
 	assert_string_equal(buf, "__-# #");
 	sparkline(buf, values, 1, 0, 0, false);
 	assert_string_equal(buf, "_");
+	sparkline(buf, values, 4, 0, 4, true);
+	assert_string_equal(buf, "▁▂█▲");
+	sparkline(buf, values, 4, 0, 4, false);
+	assert_string_equal(buf, "_.#^");
 }
 
 int main(void)
@@ -476,6 +642,11 @@ int main(void)
 		TEST(an_algorithm_says_which_columns_it_has),
 		TEST(the_cursor_stays_on_its_connection),
 		TEST(the_cursor_is_always_seen),
+		TEST(columns_that_were_asked_for),
+		TEST(columns_stay),
+		TEST(groups_have_sums_and_means),
+		TEST(groups_of_what_only_events_told),
+		TEST(a_scale_leaves_out_peaks),
 		TEST(a_sparkline_has_a_column_for_each_value),
 	};
 

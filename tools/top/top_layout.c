@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which columns of bbrmon top fit into a width, where they are, and the order of rows by them.
+ */
+#define _GNU_SOURCE /* strsep() */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+
+#include "cli/err.h"
+#include "event/field.h"
+#include "top_table.h"
+
+#define SPARK_ALL 20 /* columns, where there is no width to fill */
+
+/* Of a list of groups. */
+static const enum column of_groups[] = {
+	COL_GROUP,  COL_CONNS,	  COL_RATE,	   COL_BW,   COL_RTT,	  COL_RWND,
+	COL_SNDBUF, COL_LOST_NOW, COL_RETRANS_NOW, COL_LOST, COL_RETRANS, COL_MIN_RTT,
+};
+
+static bool is_of_row(enum column c, bool is_of_groups)
+{
+	if (is_of_groups)
+		return c == COL_GROUP || column_def(c)->summing;
+	return c != COL_GROUP && c != COL_CONNS && column_def(c)->name;
+}
+
+enum column column_next(enum column c, int step, bool is_of_groups)
+{
+	do
+		c = (c + step + COL_SPARK) % COL_SPARK;
+	while (!is_of_row(c, is_of_groups));
+	return c;
+}
+
+bool column_refuse(const char *option, const char *value, const char *name, const char *what_to_do)
+{
+	struct name_list names = {};
+
+	err("%s %s: %s: no such column", option, value, name);
+	remedy("%s", what_to_do);
+	for (int i = 0; i < COLUMNS; i++)
+		if (column_def(i)->name)
+			name_list_add(&names, column_def(i)->name);
+	name_list_print(&names);
+	return false;
+}
+
+bool option_columns(const char *option, const char *value, void *to)
+{
+	struct column_choice *choice = to;
+	bool is_known = true;
+	char *list, *at, *name;
+
+	*choice = (struct column_choice){ .is_more = *value == '+' };
+	list = at = mem_copy(value + choice->is_more);
+	while (is_known && (name = strsep(&at, ","))) {
+		enum column c = column_by_name(name);
+
+		if (c == COLUMNS)
+			is_known = column_refuse(option, value, name,
+						 "some of these, or more than usual with a \"+\" "
+						 "before the first:");
+		else if (!column_is_chosen(choice, c))
+			choice->list[choice->n++] = c;
+	}
+	free(list);
+	return is_known;
+}
+
+bool column_is_chosen(const struct column_choice *choice, enum column column)
+{
+	for (int i = 0; i < choice->n; i++)
+		if (choice->list[i] == column)
+			return true;
+	return false;
+}
+
+static int compare_endpoint(const __u32 a[4], __u16 aport, const __u32 b[4], __u16 bport)
+{
+	int order = memcmp(a, b, 4 * sizeof(*a));
+
+	return order ? order : ntohs(aport) - ntohs(bport);
+}
+
+static int compare_text(enum column column, const struct conn *a, const struct conn *b)
+{
+	switch (column) {
+	case COL_INSTANCE:
+		return strcmp(a->name, b->name);
+	case COL_PROFILE:
+		return strcmp(a->profile, b->profile);
+	case COL_LOCAL:
+		return compare_endpoint(a->e.laddr, a->e.lport, b->e.laddr, b->e.lport);
+	case COL_REMOTE:
+		return compare_endpoint(a->e.raddr, a->e.rport, b->e.raddr, b->e.rport);
+	case COL_SERVICE:
+		return strcmp(a->service, b->service);
+	case COL_PROCESS:
+		return strcmp(a->process, b->process);
+	case COL_MODE:
+		if (a->algorithm != b->algorithm)
+			return strcmp(a->algorithm->name, b->algorithm->name);
+		if (a->e.mode != b->e.mode)
+			return a->e.mode - b->e.mode;
+		return a->e.phase - b->e.phase;
+	default:
+		return 0;
+	}
+}
+
+bool column_is_number(enum column c)
+{
+	struct column_def *def = column_def(c);
+
+	return def->value || def->field.key;
+}
+
+int column_compare(enum column column, const struct row *a, const struct row *b, bool reverse)
+{
+	int sign = reverse ? -1 : 1;
+	double x, y;
+
+	if (!column_is_number(column))
+		return a->conn ? sign * compare_text(column, a->conn, b->conn) :
+				 sign * strcmp(a->group->group.label, b->group->group.label);
+	x = column_value(column, a);
+	y = column_value(column, b);
+	if (isnan(x) || isnan(y))
+		return isnan(x) - isnan(y);
+	return x > y ? -sign : x < y ? sign : 0;
+}
+
+/* Adds a column, if there is such a one and room for it. Returns the width that all of them use. */
+static int add_column(struct top_layout *l, enum column column, const int wide[COLUMNS], int width,
+		      int used)
+{
+	int more = wide[column] + (l->n > 0);
+
+	if (!wide[column] || (width && used + more > width))
+		return used;
+	for (int i = 0; i < l->n; i++)
+		if (l->place[i].column == column)
+			return used;
+	l->place[l->n++].column = column;
+	return used + more;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const enum column *)a - *(const enum column *)b;
+}
+
+/* Chooses the columns that the width has room for, in their order. Returns the width that they use. */
+static int choose(struct top_layout *l, const struct layout_request *r, const int wide[COLUMNS])
+{
+	const struct column_choice *choice = r->choice;
+	bool is_list = choice && choice->n && !choice->is_more;
+	int used = 0;
+
+	l->n = 0;
+	if (r->is_of_groups)
+		used = add_column(l, COL_GROUP, wide, r->width, used);
+	else if (!is_list)
+		used = add_column(l, r->sort, wide, r->width, used);
+	for (int i = 0; choice && i < choice->n; i++)
+		if (is_of_row(choice->list[i], r->is_of_groups))
+			used = add_column(l, choice->list[i], wide, r->width, used);
+	if (is_list)
+		return used;
+	if (r->is_of_groups) {
+		for (size_t i = 0; i < sizeof(of_groups) / sizeof(of_groups[0]); i++)
+			used = add_column(l, of_groups[i], wide, r->width, used);
+		return used;
+	}
+	for (int priority = 1; priority <= COLUMNS; priority++)
+		for (int i = 0; i < COLUMNS; i++)
+			if (column_def(i)->priority == priority)
+				used = add_column(l, i, wide, r->width, used);
+	qsort(l->place, l->n, sizeof(l->place[0]), by_number);
+	return used;
+}
+
+static int needed(enum column column, const struct row *rows, size_t n_rows)
+{
+	const struct cell_style style = {};
+	int widest = column_def(column)->min;
+
+	for (size_t i = 0; i < n_rows && widest < column_def(column)->max; i++) {
+		char text[CELL_BYTES];
+		int len;
+
+		cell_text(column, text, sizeof(text), column_def(column)->max, &style, &rows[i]);
+		len = strlen(text);
+		if (len > widest)
+			widest = len;
+	}
+	return widest;
+}
+
+/* True if any of these rows has such a column. Without rows, the first algorithm counts. */
+static bool has_own(struct column_def *def, const struct layout_request *r)
+{
+	if (!r->n_rows)
+		return field_find(algorithms[0], def->name);
+	for (size_t i = 0; i < r->n_rows; i++)
+		if (r->rows[i].conn && field_of(&def->field, r->rows[i].conn->algorithm))
+			return true;
+	return false;
+}
+
+/* Widths that grow with the rows, and columns that some rows have. */
+static void note_rows(struct top_layout *l, const struct layout_request *r)
+{
+	static const enum column grow[] = { COL_GROUP,	COL_INSTANCE, COL_PROFILE, COL_LOCAL,
+					    COL_REMOTE, COL_SERVICE,  COL_PROCESS, COL_MODE };
+
+	if (l->made_for != r->width || l->is_of_groups != r->is_of_groups)
+		memset(l, 0, sizeof(*l));
+	l->made_for = r->width;
+	l->is_of_groups = r->is_of_groups;
+	for (size_t i = 0; i < sizeof(grow) / sizeof(grow[0]); i++) {
+		enum column c = grow[i];
+		int wide = is_of_row(c, r->is_of_groups) ? needed(c, r->rows, r->n_rows) : 0;
+
+		if (wide > l->least[c])
+			l->least[c] = wide;
+	}
+	for (int i = COL_OWN; i < COL_OWN + OWN_COLUMNS; i++)
+		if (column_def(i)->own && has_own(column_def(i), r))
+			l->least[i] = column_def(i)->min;
+}
+
+static int *width_in(struct top_layout *l, enum column column)
+{
+	for (int i = 0; i < l->n; i++)
+		if (l->place[i].column == column)
+			return &l->place[i].width;
+	return NULL;
+}
+
+void layout_choose(struct top_layout *l, const struct layout_request *r)
+{
+	static const enum column widened[] = { COL_GROUP, COL_REMOTE, COL_LOCAL };
+	int wide[COLUMNS], used, *spark, x = 0;
+
+	note_rows(l, r);
+	for (int i = 0; i < COLUMNS; i++) {
+		bool is_asked = i == (int)r->sort || (r->choice && column_is_chosen(r->choice, i));
+
+		wide[i] = !is_of_row(i, r->is_of_groups)   ? 0 :
+			  column_def(i)->own && !is_asked  ? l->least[i] :
+			  l->least[i] > column_def(i)->min ? l->least[i] :
+							     column_def(i)->min;
+	}
+	for (size_t i = 0; i < sizeof(widened) / sizeof(widened[0]); i++)
+		if (wide[widened[i]])
+			wide[widened[i]] = column_def(widened[i])->min;
+	used = choose(l, r, wide);
+	for (int i = 0; i < l->n; i++)
+		l->place[i].width = wide[l->place[i].column];
+	for (size_t i = 0; i < sizeof(widened) / sizeof(widened[0]); i++) {
+		int *width = width_in(l, widened[i]);
+		int more = width ? l->least[widened[i]] - *width : 0;
+
+		if (r->width && more > r->width - used)
+			more = r->width - used;
+		if (width)
+			*width += more;
+		used += more;
+	}
+	spark = width_in(l, COL_SPARK);
+	if (spark)
+		*spark = r->width ? *spark + r->width - used : SPARK_ALL;
+	if (spark && *spark > SPARK_MAX)
+		*spark = SPARK_MAX;
+	for (int i = 0; i < l->n; i++) {
+		l->place[i].x = x;
+		x += l->place[i].width + 1;
+	}
+}
+
+/* The columns of a UTF-8 text: bytes that continue a character have none. */
+static int columns_of(const char *s)
+{
+	int n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+int cell_format(char buf[CELL_BYTES], const struct top_layout *l, int place,
+		const struct cell_style *style, const struct row *row)
+{
+	enum column column = l->place[place].column;
+	int width = l->place[place].width, space;
+	bool left = column_def(column)->left;
+	char text[CELL_BYTES - 64];
+
+	if (row)
+		cell_text(column, text, sizeof(text), width, style, row);
+	else
+		snprintf(text, sizeof(text), "%s", column_title(column, style));
+	space = width - columns_of(text);
+	if (space < 0)
+		space = 0;
+	return sprintf(buf, "%*s%s%*s", left ? 0 : space, "", text, left ? space : 0, "");
+}
