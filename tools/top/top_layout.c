@@ -213,6 +213,23 @@ static bool has_own(struct column_def *def, const struct layout_request *r)
 	return false;
 }
 
+/* True if only some rows have it: of an algorithm, or of a socket that was read. */
+static bool is_optional(enum column c)
+{
+	return column_def(c)->own || c == COL_SERVICE || c == COL_RWND || c == COL_SNDBUF;
+}
+
+static bool has_column(enum column c, const struct layout_request *r)
+{
+	if (column_def(c)->own)
+		return has_own(column_def(c), r);
+	for (size_t i = 0; i < r->n_rows; i++)
+		if (!r->rows[i].conn || (c == COL_SERVICE ? r->rows[i].conn->service[0] :
+							    !isnan(column_value(c, &r->rows[i]))))
+			return true;
+	return false;
+}
+
 /* Widths that grow with the rows, and columns that some rows have. */
 static void note_rows(struct top_layout *l, const struct layout_request *r)
 {
@@ -225,13 +242,15 @@ static void note_rows(struct top_layout *l, const struct layout_request *r)
 	l->is_of_groups = r->is_of_groups;
 	for (size_t i = 0; i < sizeof(grow) / sizeof(grow[0]); i++) {
 		enum column c = grow[i];
-		int wide = is_of_row(c, r->is_of_groups) ? needed(c, r->rows, r->n_rows) : 0;
+		bool is_there =
+			is_of_row(c, r->is_of_groups) && (!is_optional(c) || has_column(c, r));
+		int wide = is_there ? needed(c, r->rows, r->n_rows) : 0;
 
 		if (wide > l->least[c])
 			l->least[c] = wide;
 	}
-	for (int i = COL_OWN; i < COL_OWN + OWN_COLUMNS; i++)
-		if (column_def(i)->own && has_own(column_def(i), r))
+	for (int i = 0; i < COLUMNS; i++)
+		if (is_optional(i) && !l->least[i] && has_column(i, r))
 			l->least[i] = column_def(i)->min;
 }
 
@@ -253,7 +272,7 @@ void layout_choose(struct top_layout *l, const struct layout_request *r)
 		bool is_asked = i == (int)r->sort || (r->choice && column_is_chosen(r->choice, i));
 
 		wide[i] = !is_of_row(i, r->is_of_groups)   ? 0 :
-			  column_def(i)->own && !is_asked  ? l->least[i] :
+			  is_optional(i) && !is_asked	   ? l->least[i] :
 			  l->least[i] > column_def(i)->min ? l->least[i] :
 							     column_def(i)->min;
 	}

@@ -33,6 +33,7 @@ DASHBOARD = ROOT / "docs/grafana-dashboard.json"
 MODES = ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]
 RULES_TOLD, SERIES_MAX, NETNS_MAX = 100, 256, 32  # as the man page says
 SERIES = {"bbr": 62, "bbr3": 117}  # of each instance, profile and namespace, as the man page says
+SERIES_OF_GROUP = 7
 SCRAPE_TIMEOUT = 10  # seconds, Prometheus' own
 LEASE = 3  # seconds, of a monitor's subscription
 
@@ -415,6 +416,38 @@ def connect_marked(ns, listener, name, mark):
     return sock, listener.accept()[0]
 
 
+def test_groups(load, export, new_path, cgroups):
+    """What the connections of each cgroup send, resend and wait for, and of those that no reading saw."""
+    path, name = new_path(limit="30k"), load()
+    exporter = export(name, "--by", "cgroup")
+    listener = listen(path.receiver, path.v4)
+    narrow = listen(path.receiver, path.v4)
+    narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 6000)
+    cgroups.make("one")
+    with cgroups.entered(""):
+        pairs = [connect(path.sender, listener, cc=name) for _ in range(2)]
+    with cgroups.entered("one"):
+        limited = connect(path.sender, narrow, cc=name)
+    first, second = cgroups.path(""), cgroups.path("one")
+    exporter.wait_for(lambda s: s.sum("bbr_group_connections", group=first) == 2 and
+                      s.sum("bbr_group_connections", group=second) == 1, "both cgroups")
+    transfers = [Transfer(*pair, MB) for pair in (*pairs, limited)]
+    wait_until(lambda: transfers[2].received > 100_000, "the narrow one is under way")
+    exporter.wait_for(lambda s: s.sum("bbr_group_rwnd_limited_seconds_total", group=second) >
+                      0.5 * s.sum("bbr_group_busy_seconds_total", group=second) > 0, "what limits it")
+    for transfer in transfers:
+        transfer.finish()
+    send_verified(path.sender, name, MB, address="127.0.0.1")
+    s = exporter.wait_for(lambda s: s.sum("bbr_connections_ended_total", bbr_instance=name) == 4, "the ends")
+    # A FIN counts as a byte that was ACKed.
+    assert 0 <= s.sum("bbr_group_acked_bytes_total", by="cgroup", group=first) - 2 * MB <= 2
+    assert 0 <= s.sum("bbr_group_acked_bytes_total", by="cgroup", group=second) - MB <= 1
+    for metric in "sent", "acked", "retransmitted":
+        assert s.sum(f"bbr_group_{metric}_bytes_total") == s.sum(f"bbr_{metric}_bytes_total")
+    assert not s.sum("bbr_group_connections") and not s.sum("bbr_group_sndbuf_limited_seconds_total", group=second)
+    lint(exporter.text(accept="text/plain"))
+
+
 def test_cardinality_is_bounded(bbrctl, bbrmon, load, new_ns, write_rules, tmp_path):
     """300 connections of 20 profiles of 2 instances in 40 namespaces: more than the metrics distinguish."""
     names = [load() for _ in range(2)]
@@ -430,7 +463,7 @@ def test_cardinality_is_bounded(bbrctl, bbrmon, load, new_ns, write_rules, tmp_p
     for ns in spaces:
         for i in range(len(profiles)):
             listeners[ns, i] = listen(ns, f"127.0.0.{i + 1}", backlog=64)
-    exporter = Exporter(bbrmon, tmp_path, *itertools.chain(*(("--name", n) for n in names)))
+    exporter = Exporter(bbrmon, tmp_path, *itertools.chain(*(("--name", n) for n in names)), "--by", "netns", "--largest", "5")
     try:
         kinds = itertools.cycle(itertools.product(range(len(profiles)), names))
         for n, (i, name) in zip(range(300), kinds):
@@ -444,6 +477,9 @@ def test_cardinality_is_bounded(bbrctl, bbrmon, load, new_ns, write_rules, tmp_p
         assert s.sum("bbr_connections_started_total") == 300
         per_series = collections.Counter(x.labels.get("bbr_instance") for x in s.samples if "netns" in x.labels)
         assert sum(per_series.values()) == SERIES_MAX * SERIES["bbr"]
+        groups = s.of("bbr_group_connections", by="netns")
+        assert len(groups) == 6 and sum(g.value for g in groups) == 300 and "other" in {g.labels["group"] for g in groups}
+        assert sum("group" in x.labels for x in s.samples) == 6 * SERIES_OF_GROUP
         rules = s.of("bbr_rule_connections")
         assert sum(r.value for r in rules) == 300 and len(rules) == len(names) * (len(profiles) + 1)
         lint(exporter.text(accept="text/plain"))
@@ -825,7 +861,7 @@ def check_dashboard(samples):
         metrics, grouped = names_in(expression)
         assert set(metrics) <= set(labels), expression
         for metric, selected in metrics.items():
-            assert selected <= labels[metric], expression
+            assert selected <= labels[metric] | {"instance"}, expression  # Prometheus adds it
         known = set().union(*(labels[m] for m in metrics))
         assert grouped <= known and set(re.findall(r"{{(\w+)}}", legend)) <= known, expression
         used |= {re.sub(r"_(bucket|sum|count)$", "", m) for m in metrics}
@@ -834,14 +870,14 @@ def check_dashboard(samples):
     for variable in json.loads(DASHBOARD.read_text())["templating"]["list"]:
         if variable["type"] == "query":
             metric, label = re.fullmatch(r"label_values\((\w+), (\w+)\)", variable["query"]["query"]).groups()
-            assert label in labels[metric] and label == variable["name"]
+            assert label in labels[metric] | {"instance"} and label == variable["name"]  # Prometheus adds it
 
 
 def test_prometheus_and_the_dashboard(load, monitor, export, prometheus, new_path, canary):
     path = new_path(rate="20mbit", limit="30k")
     name = load("min_rtt_win=300ms", "probe_rtt_duration=50ms")
     three = load(algorithm="bbr3")  # it has metrics of its own
-    stream, exporter = monitor(name), export(name, "--name", three)
+    stream, exporter = monitor(name), export(name, "--name", three, "--by", "netns")
     server = prometheus(exporter)
     server.wait_for("up", 1)
     with listen(path.receiver, path.v4) as listener:

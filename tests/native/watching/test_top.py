@@ -162,8 +162,8 @@ def test_text_blocks(bbrmon, recorded, width):
 def test_the_longest_width_has_all_columns(bbrmon, recorded):
     path, _ = recorded
     block = text_blocks(bbrmon("top", "--batch", "--read", path).out)[-1]
-    assert block[2].split() == ["INSTANCE", "PROFILE", "LOCAL", "REMOTE", "SERVICE", "MODE", "SINCE", "RATE", "BW", "PACE",
-                                "RTT", "MIN", "INFL/BDP", "CWND", "LOST", "+LOS", "RETR", "+RETR", "RWND", "SNDB", "RECOVERY",
+    assert block[2].split() == ["INSTANCE", "PROFILE", "LOCAL", "REMOTE", "MODE", "SINCE", "RATE", "BW", "PACE",
+                                "RTT", "MIN", "INFL/BDP", "CWND", "LOST", "+LOS", "RETR", "+RETR", "RECOVERY",
                                 "POL", "NETNS", "RATE"]
 
 

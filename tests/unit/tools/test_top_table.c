@@ -246,10 +246,10 @@ static void wider_screens_have_more_columns(void **state)
 		assert_true(has(&l, at_80[i]));
 	choose(&l, 120, COL_RATE, NULL);
 	assert_true(has(&l, COL_CWND) && has(&l, COL_INSTANCE) && has(&l, COL_RECOVERY));
-	choose(&l, 240, COL_RATE, NULL);
-	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1 - 3);
+	choose(&l, 200, COL_RATE, NULL);
+	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1 - 6);
 	choose(&l, 0, COL_RATE, NULL);
-	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1 - 3);
+	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1 - 6);
 }
 
 static void assert_order(const __u32 *cwnds, size_t n)
@@ -484,6 +484,11 @@ static void columns_that_were_asked_for(void **state)
 	assert_true(has(&l, COL_PROCESS) && has(&l, COL_SNDBUF) && has(&l, COL_REMOTE));
 	choose(&l, 0, COL_RATE, NULL);
 	assert_false(has(&l, COL_PROCESS)); /* it costs something */
+	assert_false(has(&l, COL_SERVICE) || has(&l, COL_RWND)); /* no socket was read */
+	strcpy(table.all[0]->service, "web");
+	table.all[0]->rwnd_share = 0;
+	choose(&l, 0, COL_RATE, NULL);
+	assert_true(has(&l, COL_SERVICE) && has(&l, COL_RWND) && !has(&l, COL_SNDBUF));
 	choose(&l, 80, COL_PROCESS, NULL);
 	assert_true(has(&l, COL_PROCESS));
 }
