@@ -85,55 +85,80 @@ void list_draw(struct top *t)
 			   t->table.n ? "no connection matches the filter" : "no connections yet");
 }
 
-/* The lines of the help, one after the other; NULL: there are no more. */
-static const char *help_line(int i)
+#define HELP_LINES 160
+#define HELP_KEY 15 /* columns of a key before what it does */
+#define HELP_COLUMN 10 /* of a title before what the column shows */
+
+struct help {
+	char line[HELP_LINES][160];
+	int n;
+};
+
+/* Adds text in lines of the screen's width; from the second one on it is indented. */
+static void add_help(struct help *h, const char *text, int indent)
+{
+	int before = 0, width = COLS < (int)sizeof(h->line[0]) ? COLS : (int)sizeof(h->line[0]) - 1;
+
+	do {
+		int room = width - before, len = strlen(text), at = len < room ? len : room;
+
+		while (at < len && at > 1 && text[at] != ' ')
+			at--;
+		if (h->n == HELP_LINES)
+			return;
+		snprintf(h->line[h->n++], sizeof(h->line[0]), "%*s%.*s", before, "", at, text);
+		text += at + strspn(text + at, " ");
+		before = indent;
+	} while (*text);
+}
+
+static void make_help(struct help *h)
 {
 	static const char *const keys[] = {
 		"q              end",
 		"up down k j    move; the cursor stays on its row",
 		"pgup pgdn      a screen up or down",
 		"home g  end G  the first row, the last row",
-		"enter          the page of a connection, or the connections of a group; esc or",
-		"               left: back",
+		"enter          the page of a connection, or the connections of a group; esc or "
+		"left: back",
 		"b              by cgroup, process, prefix of the remote address, network "
-		"namespace,",
-		"               or each connection",
+		"namespace, or each connection",
 		"< >            sort by the previous, next column; r: reverse",
-		"/              filter: 10.0.0.0/8, :443, mode = DRAIN and cwnd > 20, ... (as",
-		"               bbrmon's FILTER); esc: no filter",
+		"/              filter: 10.0.0.0/8, :443, mode = DRAIN and cwnd > 20, ... (as "
+		"bbrmon's FILTER); esc: no filter",
 		"p space        pause, continue: events are counted, but not shown",
 		"s              line of the rate or of the RTT, a second a column",
 		"+ -            refresh more often, less often",
 		"",
 		"Columns (--columns). Of a group: sums; RTT, MIN, RWND, SNDB are means.",
 	};
-	const int n = sizeof(keys) / sizeof(keys[0]);
 	static const struct cell_style style;
-	static char line[128];
+	char line[160];
 
-	if (i < n)
-		return keys[i];
+	h->n = 0;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		add_help(h, keys[i], i < sizeof(keys) / sizeof(keys[0]) - 1 ? HELP_KEY : 0);
 	for (int c = 0; c < COLUMNS; c++) {
-		if (!column_help(c) || i-- > n)
+		if (!column_help(c))
 			continue;
-		snprintf(line, sizeof(line), "%-9s %s", column_title(c, &style), column_help(c));
-		return line;
+		snprintf(line, sizeof(line), "%-*s%s", HELP_COLUMN,
+			 c == COL_SPARK ? "line" : column_title(c, &style), column_help(c));
+		add_help(h, line, HELP_COLUMN);
 	}
-	return NULL;
 }
 
 int help_draw(int from)
 {
-	int height = LINES - 1 - FOOTER_LINES, n = 0;
+	int height = LINES - 1 - FOOTER_LINES;
+	static struct help h;
 
-	while (help_line(n))
-		n++;
-	if (from > n - height)
-		from = n - height;
+	make_help(&h);
+	if (from > h.n - height)
+		from = h.n - height;
 	if (from < 0)
 		from = 0;
 	screen_put(0, 0, HUE_TITLE, "bbrmon top: keys and columns (up, down)");
-	for (int y = 0; y < height && from + y < n; y++)
-		screen_put_line(1 + y, HUE_NONE, help_line(from + y));
+	for (int y = 0; y < height && from + y < h.n; y++)
+		screen_put_line(1 + y, HUE_NONE, h.line[from + y]);
 	return from;
 }

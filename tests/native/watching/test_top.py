@@ -586,8 +586,11 @@ def test_help(terminal, bbrmon, recorded, utf8):
     lines = term.wait_for(lambda text: "keys and columns" in text, "the help")
     assert max(map(len, lines)) <= 80
     term.type(*["Down"] * 50)
-    lines = term.wait_for(lambda text: "\nline " in text or "SNDB" in text, "its end, with each column")
+    lines = term.wait_for(lambda text: "\nline " in text, "its end, with each column")
     assert max(map(len, lines)) <= 80
+    term.resize(40, 24)
+    term.type(*["Down"] * 50)
+    lines = term.wait_for(lambda text: "\nline      the last seconds; an arrow is\n          beyond the scale" in text, "it wrapped")
     term.type("Up")
     term.type("h")
     term.wait_for(lambda text: "recording, over" in text, "the list")
