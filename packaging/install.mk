@@ -60,6 +60,15 @@ $(COMPLETIONS)/fish/%.fish: packaging/completions/fish.in
 	$(for_program)
 completions: $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS)
 
+# ---- documents: without links to what is not there. Each package has a folder of them.
+
+DOCS := README.md CHANGELOG.md SECURITY.md $(wildcard docs/*.md docs/*.svg docs/*.png)
+DOCS_OF_BBRMON := $(addprefix docs/,metrics.md monitoring-cost.md report.md report.svg watching.md why.md)
+docs: ## copy the documents that packages have
+	@packaging/ship-docs $(BUILD)/doc/bpf-bbr $(DOCS)
+	@packaging/ship-docs $(BUILD)/doc/bbrmon $(DOCS_OF_BBRMON)
+.PHONY: docs
+
 # ---- install, uninstall
 
 # MODE:FOLDER:FILE of each file. A file keeps its name.
@@ -74,7 +83,7 @@ INSTALLED := \
 	$(call placed,644,$(zshdir),$(ZSH_COMPLETIONS)) \
 	$(call placed,644,$(datadir)/fish/vendor_completions.d,$(FISH_COMPLETIONS)) \
 	$(call placed,644,$(datadir)/bpf-bbr,docs/grafana-dashboard.json packaging/prometheus/bpf-bbr.rules.yml) \
-	$(call placed,644,$(docdir),LICENSE README.md CHANGELOG.md SECURITY.md $(wildcard docs/*.md docs/*.svg docs/*.png))
+	$(call placed,644,$(docdir),LICENSE $(addprefix $(BUILD)/doc/bpf-bbr/,$(notdir $(DOCS))))
 # What bbrctl apply --undo needs (loader/machine/undo.c).
 KEPT := /var/lib/bpf-bbr
 # uninstall removes these folders if they are empty then; all others belong to the system.
@@ -85,7 +94,7 @@ OUR_FOLDERS := $(libdir)/bpf-bbr $(datadir)/bpf-bbr $(docdir) $(sysconfdir)/bpf-
 CONFIGURATION := $(foreach file,$(shell [ ! -d packaging/etc ] || find packaging/etc -type f), \
 	$(patsubst packaging/etc%,$(sysconfdir)%,$(patsubst %/,%,$(dir $(file)))):$(file))
 
-install: all completions $(MANUALS) $(UNITS) ## install to PREFIX, by default /usr/local
+install: all completions docs $(MANUALS) $(UNITS) ## install to PREFIX, by default /usr/local
 	@for entry in $(INSTALLED); do \
 		mode=$${entry%%:*} file=$${entry##*:} folder=$${entry#*:}; folder=$${folder%:*}; \
 		install -D -m $$mode -t "$(DESTDIR)$$folder" "$$file" || exit; \

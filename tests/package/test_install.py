@@ -41,6 +41,27 @@ def test_everything_is_installed(installed):
     assert (installed / "var/lib/bpf-bbr").stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.parametrize("package", ["bpf-bbr", "bbrmon"])
+def test_no_link_is_dead(installed, package):
+    """Of the documents of a package each link goes to another of them, and to a heading that it has."""
+    folder = ROOT / "build/doc" / package
+    documents = {path.name: path.read_text() for path in folder.glob("*.md")}
+    if package == "bpf-bbr":
+        assert documents == {path.name: path.read_text() for path in (installed / "usr/share/doc/bpf-bbr").glob("*.md")}
+    anchors = {name: {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)", text, re.M)}
+               for name, text in documents.items()}
+    links = [(name, target) for name, text in documents.items() for target in re.findall(r"\]\(([^()]*)\)", text)
+             if not re.match(r"https?:", target)]
+    assert len(links) > 10
+    for name, target in links:
+        to, _, anchor = target.partition("#")
+        assert (folder / (to or name)).is_file(), (name, target)
+        assert not anchor or anchor in anchors[to or name], (name, target)
+    for path in folder.glob("*.md"):  # the words are those of the sources
+        source = ROOT / path.name if (ROOT / path.name).is_file() else ROOT / "docs" / path.name
+        assert len(path.read_text()) > 0.97 * len(source.read_text()) - 100
+
+
 def test_folders_can_be_chosen(installed, tmp_path):
     make("install", DESTDIR=tmp_path, PREFIX="/opt/x", sbindir="/opt/bin", mandir="/opt/man", sysconfdir="/opt/etc")
     moved = {"usr/sbin/": "opt/bin/", "usr/share/man/": "opt/man/", "etc/": "opt/etc/", "usr/": "opt/x/"}
