@@ -28,11 +28,15 @@ struct conn_key conn_key_of_tuple(const struct bbr_event *e);
 struct conn_key conn_key_of(const struct origin *origin, const struct bbr_event *e);
 
 /*
- * A search tree of keys. Each key is a member of what is kept for a connection. It must not change
+ * A hash table of keys. Each key is a member of what is kept for a connection. It must not change
  * while it is in a map, and the caller frees it.
  */
 struct conn_map {
-	void *root;
+	struct conn_slot {
+		struct conn_key *key; /* NULL: empty */
+		__u32 hash;
+	} *slots;
+	__u32 size; /* slots: a power of two, or 0 */
 	__u32 n; /* keys */
 };
 
@@ -46,6 +50,8 @@ void *conn_map_new(struct conn_map *m, const struct conn_key *key, size_t size);
 void conn_map_remove(struct conn_map *m, const struct conn_key *key);
 /* Takes out the key that equals this one, if there is one, and frees what begins with it. */
 void conn_map_drop(struct conn_map *m, const struct conn_key *key);
+/* All keys in the order of their bytes, and then NULL; the caller frees the list. NULL: no memory. */
+struct conn_key **conn_map_sorted(const struct conn_map *m);
 /* Empties the map, and frees what begins with each key. */
 void conn_map_free(struct conn_map *m);
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE /* twalk_r() */
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +15,6 @@ struct connection {
 struct known_origin {
 	struct origin origin;
 	struct known_origin *next;
-};
-
-struct walk {
-	sockets_handler handle;
-	void *ctx;
-	bool stopped;
 };
 
 /* NULL: there is no place. */
@@ -128,23 +120,19 @@ int recorded_open(struct recorded *r, const char *file, __u64 at_ns)
 	return ret;
 }
 
-static void hand_on(const void *node, VISIT order, void *ctx)
-{
-	const struct connection *found = *(const struct connection *const *)node;
-	struct bbr_snapshot state = { .event = found->last };
-	struct walk *walk = ctx;
-
-	if (walk->stopped || (order != postorder && order != leaf))
-		return;
-	state.event.kind = BBR_EV_STATE;
-	walk->stopped = !walk->handle(walk->ctx, found->origin, &state);
-}
-
 void recorded_for_each(const struct recorded *r, sockets_handler handle, void *ctx)
 {
-	struct walk walk = { .handle = handle, .ctx = ctx };
+	struct conn_key **sorted = mem_need(conn_map_sorted(&r->live));
 
-	twalk_r(r->live.root, hand_on, &walk);
+	for (struct conn_key **at = sorted; *at; at++) {
+		const struct connection *found = (const struct connection *)*at;
+		struct bbr_snapshot state = { .event = found->last };
+
+		state.event.kind = BBR_EV_STATE;
+		if (!handle(ctx, found->origin, &state))
+			break;
+	}
+	free(sorted);
 }
 
 void recorded_close(struct recorded *r)

@@ -97,7 +97,8 @@ static void what_was_added_is_found_until_it_is_removed(void **state)
 		conn_map_remove(&map, &keys[i]);
 		assert_null(conn_map_find(&map, &like));
 	}
-	assert_null(map.root);
+	assert_int_equal(map.n, 0);
+	conn_map_free(&map);
 }
 
 static void an_equal_key_of_another_is_not_removed(void **state)
@@ -111,6 +112,65 @@ static void an_equal_key_of_another_is_not_removed(void **state)
 	assert_ptr_equal(conn_map_find(&map, &other), &mine);
 	conn_map_remove(&map, &mine);
 	assert_null(conn_map_find(&map, &mine));
+	conn_map_free(&map);
+}
+
+/* At random, against a list of what must be there. */
+static void adding_and_removing_in_any_order(void **state)
+{
+	enum {
+		KEYS = 300,
+		STEPS = 200000
+	};
+	struct conn_map map = {};
+	struct conn_key keys[KEYS];
+	bool is_there[KEYS] = {};
+	unsigned int seed = 1, n = 0;
+
+	(void)state;
+	for (int i = 0; i < KEYS; i++)
+		keys[i] = conn_key_of_id(1, i);
+	for (int step = 0; step < STEPS; step++) {
+		/* Few and many in turn, so that holes close over whole runs of slots. */
+		int i = rand_r(&seed) % KEYS, more = step / 1000 % 2;
+
+		if (is_there[i] && rand_r(&seed) % 4 > (more ? 2 : 0)) {
+			conn_map_remove(&map, &keys[i]);
+			is_there[i] = false;
+			n--;
+		} else if (!is_there[i] && more) {
+			assert_true(conn_map_add(&map, &keys[i]));
+			is_there[i] = true;
+			n++;
+		}
+		assert_int_equal(map.n, n);
+		i = rand_r(&seed) % KEYS;
+		assert_ptr_equal(conn_map_find(&map, &keys[i]), is_there[i] ? &keys[i] : NULL);
+	}
+	for (int i = 0; i < KEYS; i++)
+		conn_map_remove(&map, &keys[i]);
+	assert_int_equal(map.n, 0);
+	conn_map_free(&map);
+}
+
+static void a_list_is_in_order(void **state)
+{
+	struct conn_map map = {};
+	struct conn_key keys[100], **list;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		keys[i] = conn_key_of_id(1, i * 37 % 100);
+		assert_true(conn_map_add(&map, &keys[i]));
+	}
+	list = conn_map_sorted(&map);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(list[i]->conn, i);
+	assert_null(list[100]);
+	free(list);
+	for (int i = 0; i < 100; i++)
+		conn_map_remove(&map, &keys[i]);
+	conn_map_free(&map);
 }
 
 static void free_frees_each_key(void **state)
@@ -125,7 +185,7 @@ static void free_frees_each_key(void **state)
 		assert_true(conn_map_add(&map, key));
 	}
 	conn_map_free(&map); /* or the sanitizer finds a leak */
-	assert_null(map.root);
+	assert_int_equal(map.n, 0);
 }
 
 #define TEST(name) cmocka_unit_test(name)
@@ -138,6 +198,8 @@ int main(void)
 		TEST(a_tuple_has_both_ends_and_the_namespace),
 		TEST(what_was_added_is_found_until_it_is_removed),
 		TEST(an_equal_key_of_another_is_not_removed),
+		TEST(adding_and_removing_in_any_order),
+		TEST(a_list_is_in_order),
 		TEST(free_frees_each_key),
 	};
 
