@@ -272,18 +272,17 @@ int list_namespaces(struct bpf_iter__bpf_map___all *ctx)
 	return 0;
 }
 
-#define LISTS_MAX 32768 /* of a run of find_uses: it cannot be preempted */
-#define SOCKETS_MAX 16384
+#define STEPS_MAX 32768 /* of a run of find_uses, which cannot be preempted */
 #define TRIES 4
 #define LISTENERS_FROM (1 << 29) /* the kernel's number of the first list of listeners */
-#define ENDS_LIST(node) ((u64)(node) & 1) /* not a node: the number of the list */
 
-/* Of established sockets first, then of listeners. */
+/* Along all lists of a table: those of established sockets first, then those of listeners. */
 struct lists {
 	u64 ehash, lhash2;
-	u32 first, established, n;
-	u32 left; /* sockets that this run may still look at */
-	u64 at; /* address of a list member */
+	u32 established, n; /* lists */
+	u32 list; /* that we are in, */
+	u32 tries; /* for the how manieth time */
+	u64 at; /* address of a list member, or the end of a list: twice its number, plus one */
 	struct use last;
 };
 
@@ -306,69 +305,66 @@ static void note_use(const struct use *use)
 		uses_are_known = 0;
 }
 
-static long visit_socket(u32 i, void *data)
+static void visit_socket(struct lists *l)
 {
-	struct lists *l = data;
 	struct sock_common___all *sk =
 		(void *)(l->at - bpf_core_field_offset(struct sock_common___all, skc_nulls_node));
 	u32 state = BPF_CORE_READ(sk, skc_state);
 	struct use use = {};
 
-	(void)i;
 	l->at = (u64)BPF_CORE_READ(sk, skc_nulls_node.next);
-	/* These two are not whole sockets. */
-	if (state != BPF_TCP_TIME_WAIT && state != BPF_TCP_NEW_SYN_RECV) {
-		use.net = (u64)BPF_CORE_READ(sk, skc_net.net);
-		use.ops = (u64)BPF_CORE_READ((struct inet_connection_sock___all *)sk, icsk_ca_ops);
-		if (use.ops && (use.net != l->last.net || use.ops != l->last.ops)) {
-			note_use(&use);
-			l->last = use;
-		}
-	}
-	if (l->left)
-		l->left--;
-	return !l->at || ENDS_LIST(l->at);
+	if (state == BPF_TCP_TIME_WAIT || state == BPF_TCP_NEW_SYN_RECV) /* not whole sockets */
+		return;
+	use.net = (u64)BPF_CORE_READ(sk, skc_net.net);
+	use.ops = (u64)BPF_CORE_READ((struct inet_connection_sock___all *)sk, icsk_ca_ops);
+	if (!use.ops || (use.net == l->last.net && use.ops == l->last.ops))
+		return;
+	note_use(&use);
+	l->last = use;
 }
 
-static u64 first_of(const struct lists *l, u32 list)
+static void enter_list(struct lists *l)
 {
 	struct inet_listen_hashbucket___all *of_listeners;
 	struct inet_ehash_bucket___all *bucket;
+	u64 i = l->list;
 
-	if (list < l->established) {
-		bucket = (void *)(l->ehash + (u64)list * bpf_core_type_size(*bucket));
-		return (u64)BPF_CORE_READ(bucket, chain.first);
+	if (i < l->established) {
+		bucket = (void *)(l->ehash + i * bpf_core_type_size(*bucket));
+		l->at = (u64)BPF_CORE_READ(bucket, chain.first);
+	} else {
+		i -= l->established;
+		of_listeners = (void *)(l->lhash2 + i * bpf_core_type_size(*of_listeners));
+		l->at = (u64)BPF_CORE_READ(of_listeners, nulls_head.first);
 	}
-	list -= l->established;
-	of_listeners = (void *)(l->lhash2 + (u64)list * bpf_core_type_size(*of_listeners));
-	return (u64)BPF_CORE_READ(of_listeners, nulls_head.first);
 }
 
 /*
- * A socket that moves to another list while we look at it leads us there. The number at the end
- * of the list shows it.
+ * Looks at a socket, or goes from the end of a list to the next list. A socket that moves to another
+ * list while we look at it leads us there; the number at the end shows it. Then we try again.
  */
-static long visit_list(u32 i, void *data)
+static long step(u32 i, void *data)
 {
 	struct lists *l = data;
-	u32 list = l->first + i;
-	u64 number = list;
+	u64 number = l->list;
 
-	if (list >= l->n || !l->left) {
-		next_list = list < l->n ? list : 0;
+	(void)i;
+	if (l->at && !(l->at & 1)) {
+		visit_socket(l);
+		return 0;
+	}
+	if (l->list >= l->established)
+		number += LISTENERS_FROM - l->established;
+	if (l->at >> 1 == number) {
+		l->list++;
+		l->tries = 0;
+	} else if (l->tries++ == TRIES) {
+		uses_are_known = 0;
 		return 1;
 	}
-	next_list = list + 1 < l->n ? list + 1 : 0;
-	if (list >= l->established)
-		number = list - l->established + LISTENERS_FROM;
-	for (u32 t = 0; t < TRIES; t++) {
-		l->at = first_of(l, list);
-		if (!ENDS_LIST(l->at) && l->at)
-			bpf_loop(SOCKETS_MAX, visit_socket, l, 0);
-		if (ENDS_LIST(l->at) && l->at >> 1 == number)
-			return 0;
-	}
-	uses_are_known = 0;
+	if (l->list == l->n)
+		return 1;
+	enter_list(l);
 	return 0;
 }
 
@@ -381,9 +377,8 @@ int find_uses(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct inet_hashinfo___all *table = (void *)ctx->args[0];
 	struct inet_listen_hashbucket___all *of_listeners = NULL;
-	struct lists l = { .first = ctx->args[1], .left = SOCKETS_MAX };
+	struct lists l = { .list = ctx->args[1] };
 
-	next_list = 0;
 	uses_are_known = bpf_core_field_exists(table->lhash2) &&
 			 bpf_core_field_exists(of_listeners->nulls_head);
 	if (!uses_are_known)
@@ -392,6 +387,12 @@ int find_uses(struct bpf_raw_tracepoint_args *ctx)
 	l.lhash2 = (u64)BPF_CORE_READ(table, lhash2);
 	l.established = BPF_CORE_READ(table, ehash_mask) + 1;
 	l.n = l.established + BPF_CORE_READ(table, lhash2_mask) + 1;
-	bpf_loop(LISTS_MAX, visit_list, &l, 0);
+	if (l.list >= l.n)
+		return 0;
+	enter_list(&l);
+	bpf_loop(STEPS_MAX, step, &l, 0);
+	if (l.list == (u32)ctx->args[1]) /* no end to this list */
+		uses_are_known = 0;
+	next_list = l.list < l.n ? l.list : 0;
 	return 0;
 }
