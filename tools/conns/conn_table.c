@@ -90,10 +90,6 @@ static struct conn *add(struct conn_table *t, const struct origin *origin,
 	index_id(t, c, id);
 	c->algorithm = origin->algorithm;
 	memcpy(c->name, tuple->name, sizeof(c->name));
-	if (t->n_histories < HISTORIES_MAX) {
-		c->history = mem_new(1, sizeof(*c->history));
-		t->n_histories++;
-	}
 	c->serial = ++t->next_serial;
 	c->first_ns = e->time_ns;
 	c->rate = c->delivery_bps = c->rwnd_share = c->sndbuf_share = NAN;
@@ -130,14 +126,36 @@ static void set_mark(struct conn *c)
 	c->mark_retrans = c->e.bytes_retrans;
 }
 
-static void update(struct conn *c, const struct origin *origin, const struct bbr_event *e,
-		   bool is_new)
+/*
+ * Most connections of a busy server are idle: one snapshot after the other finds them as they were. A
+ * history, and its memory, begins with the first event that says more.
+ */
+static bool says_more(const struct conn *c, const struct bbr_event *e)
+{
+	return e->kind != BBR_EV_STATE || e->delivered != c->e.delivered || e->mode != c->e.mode ||
+	       e->lost != c->e.lost || e->bytes_retrans != c->e.bytes_retrans;
+}
+
+static void begin_history(struct conn_table *t, struct conn *c, bool is_new)
+{
+	if (c->ended_ns || t->n_histories == HISTORIES_MAX)
+		return;
+	c->history = mem_new(1, sizeof(*c->history));
+	t->n_histories++;
+	if (!is_new)
+		history_note(c->history, NULL, &c->e);
+}
+
+static void update(struct conn_table *t, struct conn *c, const struct origin *origin,
+		   const struct bbr_event *e, bool is_new)
 {
 	struct bbr_event before = c->e;
 	const char *profile = origin_profile(origin, e);
 
 	strcpy(c->profile, profile ? profile : "");
 	note_mode(c, is_new ? NULL : &before, e);
+	if (!c->history && says_more(c, e))
+		begin_history(t, c, is_new);
 	if (c->history)
 		history_note(c->history, is_new ? NULL : &before, e);
 	if (c->next_inflight < event_inflight(e))
@@ -196,7 +214,7 @@ void conn_table_note(struct conn_table *t, const struct origin *origin, const st
 	}
 	if (!c)
 		return;
-	update(c, origin, e, is_new);
+	update(t, c, origin, e, is_new);
 	if (e->kind == BBR_EV_END)
 		end_conn(t, c, e->time_ns);
 }
@@ -274,7 +292,7 @@ void conn_table_note_snapshot(struct conn_table *t, const struct origin *origin,
 	note_limits(c, snap);
 	c->generation = t->generation;
 	if (is_new || e->time_ns >= c->e.time_ns)
-		update(c, origin, e, is_new);
+		update(t, c, origin, e, is_new);
 }
 
 void conn_table_end_snapshot(struct conn_table *t)

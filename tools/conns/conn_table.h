@@ -65,7 +65,8 @@ struct conn {
 	/* "" until the caller sets them: what its cgroup runs, and who has it open. */
 	char service[SERVICE_LEN], process[SERVICE_LEN];
 
-	struct history *history; /* NULL: there were HISTORIES_MAX others */
+	/* NULL: snapshots found it idle so far, or there were HISTORIES_MAX others. */
+	struct history *history;
 	__u32 index; /* in all[] */
 	__u32 generation; /* of the last snapshot that had it */
 };

@@ -133,7 +133,8 @@ void conn_map_remove(struct conn_map *m, const struct conn_key *key)
 		hole = i;
 	}
 	m->slots[hole].key = NULL;
-	m->n--;
+	if (!--m->n) /* an empty map has no memory */
+		conn_map_free(m);
 }
 
 void conn_map_drop(struct conn_map *m, const struct conn_key *key)

@@ -29,7 +29,7 @@ struct conn_key conn_key_of(const struct origin *origin, const struct bbr_event 
 
 /*
  * A hash table of keys. Each key is a member of what is kept for a connection. It must not change
- * while it is in a map, and the caller frees it.
+ * while it is in a map, and the caller frees it. An empty map has no memory.
  */
 struct conn_map {
 	struct conn_slot {

@@ -342,7 +342,10 @@ void page_draw(const struct top *t, const struct conn *c)
 	draw_title(t, c);
 	y = draw_state(t, c, last_y);
 	if (!c->history) {
-		screen_put(y, 0, HUE_DIM, "no history: too many connections");
+		screen_put(y, 0, HUE_DIM,
+			   t->table.n_histories < HISTORIES_MAX ?
+				   "no history: it is idle" :
+				   "no history: too many connections");
 		return;
 	}
 	height = (last_y + 1 - y - STRIP_LINES - TRANSITIONS_MIN) / CHARTS;

@@ -446,6 +446,37 @@ static void histories_are_bounded(void **state)
 	assert_true(sizeof(struct history) + sizeof(struct conn) < 6000);
 }
 
+static void take_reading(struct bbr_event e)
+{
+	struct bbr_snapshot snap = { .cookie = 7, .event = e };
+
+	snap.event.kind = BBR_EV_STATE;
+	snap.event.conn = 0;
+	conn_table_begin_snapshot(&table, e.time_ns);
+	conn_table_note_snapshot(&table, &ours, &snap);
+	conn_table_end_snapshot(&table);
+}
+
+/* Its memory is a tenth of a busy one's. Once something happens, the reading before is in the history. */
+static void an_idle_connection_has_no_history(void **state)
+{
+	struct bbr_event e = event(1, 1000, 0);
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		take_reading(e);
+		assert_null(only()->history);
+		e.time_ns += 1000 * MS;
+	}
+	assert_int_equal(table.n_histories, 0);
+	e.delivered += 1000;
+	take_reading(e);
+	assert_int_equal(table.n_histories, 1);
+	assert_true(slot(4000).modes);
+	assert_float_equal(slot(5000).rate, 1000 * 8.0 * e.mss, 1e-3);
+	assert_true(sizeof(struct conn) < 800);
+}
+
 /* Opened and closed fast: no histories, rows up to a bound, and few of them after the interval. */
 static void short_connections_are_bounded(void **state)
 {
@@ -544,6 +575,7 @@ int main(void)
 		TEST(time_that_goes_back_is_the_newest_slot),
 		TEST(transitions_are_kept_in_order),
 		TEST(histories_are_bounded),
+		TEST(an_idle_connection_has_no_history),
 		TEST(short_connections_are_bounded),
 		TEST(what_is_left_out_is_gone),
 		TEST(a_socket_that_is_left_out_is_its_row),
