@@ -120,7 +120,7 @@ uninstall: $(UNITS) ## remove what install has installed
 
 # ---- the lab alone: it compares the congestion controls of a kernel, and struct_ops objects, without bbrctl and bbrmon
 
-LAB_ALONE := $(addprefix $(BUILD)/,flow recorder recorder.bpf.o start flags warp.so)
+LAB_ALONE := $(addprefix $(BUILD)/,flow recorder recorder.bpf.o stall.bpf.o start flags warp.so)
 LAB_FILES = lab/lab $(shell find lab -name '*.sh' -o -name '*.toml' -o -name '*.css' -o -name '*.py')
 install-lab: $(LAB_ALONE) ## install the lab alone, as PREFIX/bin/bbr-lab: it needs neither bbrctl nor bbrmon
 	@for file in $(LAB_ALONE); do install -D -t "$(DESTDIR)$(libdir)/bbr-lab/build" "$$file" || exit; done

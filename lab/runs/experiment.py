@@ -5,6 +5,7 @@ import io
 import os
 import pathlib
 import shlex
+import struct
 import tarfile
 import tempfile
 
@@ -22,6 +23,7 @@ MODULES = PATH_MODULES + ["sch_fq_codel", "sch_tbf", "sch_codel", "sch_prio", "c
 LOADER, MONITOR = BUILD / "bbrctl", BUILD / "bbrmon"
 PROGRAMS = [LOADER, MONITOR, BUILD / "flow", BUILD / "recorder"]
 FILES = {"/recorder.bpf.o": BUILD / "recorder.bpf.o"}
+STALL = BUILD / "stall.bpf.o"
 ETHERNET = 14  # bytes of its header, which a qdisc counts
 # A second, so that a guest's CPU, which takes a nanosecond for each instruction, is idle some of it: one flow of version 1
 # without losses passes 50,800 packets of 1500 bytes, 48,000 of 3000 and 40,100 of 9000.
@@ -116,11 +118,17 @@ def _netem_loss(loss, burst=1.0):
 
 
 def _bottleneck(verb, point, values):
-    """The queue of r1: netem; or, if it marks, tbf around codel, which then does nothing but mark."""
+    """The queue of r1: netem; or, if it marks, tbf around codel, which then does nothing but mark. If the sender's CPU is not
+    always there, all of the guest stands still without it. Then the delay is here as well: netem computes when a packet arrives
+    from when it was sent, so one that arrives meanwhile is ACKed at the end of the pause, when the sender would see its ACK."""
     rate, queue = values["link.rate"], values["link.queue"]
     packet = point["path.mtu"] + ETHERNET
     if not point["link.ecn"]:
-        return [f"tc -n rtr qdisc {verb} dev r1 root handle 1: netem rate {rate}bit limit {queue}"]
+        delay = ""
+        if point["sender.cpu"]:
+            delay = f" delay {values['path.delay']}us"
+            queue += round(_bdp(point) / packet)
+        return [f"tc -n rtr qdisc {verb} dev r1 root handle 1: netem rate {rate}bit limit {queue}{delay}"]
     codel = f"codel limit {queue} target 1000s interval 2000s ecn ce_threshold {point['link.ecn']}us"
     tbf = f"tbf rate {rate}bit burst {2 * packet} limit {queue * packet}"
     return [f"tc -n rtr qdisc {verb} dev r1 root handle 1: {tbf}",
@@ -149,7 +157,7 @@ def _return_netem(point, values, delay):
 
 def _return(verb, point, values):
     """The delay, at the receiver. Each flow with its own delay has a band, selected by its port."""
-    usual = _return_netem(point, values, values["path.delay"])
+    usual = _return_netem(point, values, 0 if point["sender.cpu"] else values["path.delay"])
     own = {n: flow["delay"] for n, flow in enumerate(point.flows) if flow["delay"]}
     if not own:
         return [f"tc -n rcv qdisc {verb} dev c0 root handle 1: {usual}"]
@@ -289,6 +297,17 @@ def load_lines(run):
     return lines
 
 
+def _stall_lines(point):
+    """The lines that take the CPU away for a part of each period."""
+    if not 0 < point["sender.cpu"] < 1:
+        return []
+    period_ns = point["sender.cpu_period"] * 1000
+    packet = struct.pack("<QQ", round(period_ns * (1 - point["sender.cpu"])), period_ns) + bytes(48)
+    octal = "".join(f"\\{byte:03o}" for byte in packet)
+    return [f"printf '{octal}' >/tmp/stall && bpftool prog loadall /{STALL.name} /sys/fs/bpf/stall pinmaps /sys/fs/bpf/stall_maps && "
+            "bpftool -j prog run pinned /sys/fs/bpf/stall/start data_in /tmp/stall | grep -q '\"retval\":0,' || fail stall"]
+
+
 def flow_lines(run):
     """The lines for what happens on the path: its changes, and the flows."""
     return [*_changes(run.point),
@@ -311,6 +330,7 @@ def script(run):
         lines.append("record_bbr")
     lines += [f"record {point['measure_from'] // 1000} {point['duration'] // 1000} "
               f"{point['sample'] // 1000}",
+              *_stall_lines(point),
               *flow_lines(run),
               "collect"]
     return words() + "\n".join(lines) + "\n"
@@ -339,9 +359,10 @@ def _image(run, kernel):
         raise LabError(f"kernel {run.kernel} comes without its modules, so no path can be made there (Debian's archive has lost those "
                        "of some kernels)")
     files = [cc for cc in loaded_ccs(run) if congestion_controls.is_file(cc)]
-    bpftool = ["bpftool"] if any(map(congestion_controls.is_object, files)) else []
+    stalls = {f"/{STALL.name}": STALL} if _stall_lines(run.point) else {}
+    bpftool = ["bpftool"] if stalls or any(map(congestion_controls.is_object, files)) else []
     return guest.initramfs(kernel, script(run), programs=programs_of(run) + bpftool, modules=modules(run),
-                           files={**FILES, **{congestion_controls.guest_path(cc): cc for cc in sorted(files)}})
+                           files={**FILES, **stalls, **{congestion_controls.guest_path(cc): cc for cc in sorted(files)}})
 
 
 def unpack(data):

@@ -147,6 +147,8 @@ KEYS = {
     "policer.rate": (rate_bps, 0, "token bucket before the bottleneck (0: none)"),
     "policer.burst": (size_bytes, 64 << 10, "depth of the bucket"),
     "sender.qdisc": (_one_of(QDISCS), "fq", "fq; without it TCP paces by its own timer"),
+    "sender.cpu": (share, 0.0, "share of each cpu_period in which the sender's machine runs (0%: it always runs)"),
+    "sender.cpu_period": (time_us, 10000, "of sender.cpu"),
     "sender.cwnd_clamp": (whole, 0, "cwnd never exceeds it, by the route (0: none)"),
     "counters.delivered": (count, 0, "the oracle's: a socket's packets delivered before it changes to bbr"),
     "counters.lost": (count, 0, "the oracle's: a socket's packets lost before it changes to bbr"),
