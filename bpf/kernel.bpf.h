@@ -7,7 +7,7 @@
 #ifndef KERNEL_BPF_H
 #define KERNEL_BPF_H
 
-#include "base/types.h" /* the headers of libbpf need it */
+#include "base/chrono.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
@@ -172,6 +172,12 @@ static inline bool is_cwnd_limited_of(const struct tcp_sock *tp)
 	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 }
 
+static inline bool is_rwnd_limited_of(const struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD((const struct tcp_sock___chrono *)tp, chrono_type) ==
+	       CHRONO_RWND;
+}
+
 static inline bool rate_app_limited_of(const struct tcp_sock *tp)
 {
 	return BPF_CORE_READ_BITFIELD(tp, rate_app_limited);
@@ -283,6 +289,7 @@ INPUT(u32, tlp_high_seq, tcp_sk(s->sk)->tlp_high_seq)
 INPUT(bool, tlp_retrans, tlp_retrans_of(tcp_sk(s->sk)))
 INPUT(u32, gso_max_size, s->sk->sk_gso_max_size)
 INPUT(u32, max_tcp_header, BBR_MAX_TCP_HEADER)
+INPUT(bool, is_rwnd_limited, is_rwnd_limited_of(tcp_sk(s->sk)))
 INPUT(bool, is_cwnd_limited, is_cwnd_limited_of(tcp_sk(s->sk)))
 INPUT(u32, rate_delivered, tcp_sk(s->sk)->rate_delivered)
 INPUT(bool, rate_app_limited, rate_app_limited_of(tcp_sk(s->sk)))

@@ -82,6 +82,7 @@ struct bbr_sock {
 	 */
 	u32 rate_delivered; /* packets */
 	bool rate_app_limited;
+	bool is_rwnd_limited; /* the receiver's window kept the stack from sending more */
 };
 
 /* The rate sample of an ACK, named as in struct rate_sample. */

@@ -51,6 +51,7 @@ static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 
 	b->round_start = 0;
 	b->idle_restart = 0;
+	b->behind = 0;
 	b->full_bw_reached = 0;
 	b->full_bw = 0;
 	b->full_bw_cnt = 0;
@@ -185,6 +186,15 @@ static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct
 	bbr_put_cwnd(sk, cwnd);
 }
 
+/* The pacing gain, raised by cpu_gain while the sender is behind. */
+static inline u32 bbr_gain_to_pace(struct bbr *b, const struct bbr_sock *sk, u32 bw)
+{
+	if (!OPTION(sk, cpu_gain))
+		return b->pacing_gain;
+	b->behind = b->behind && bbr_stays_behind(b, sk, bbr_bdp(b, sk, bw, b->pacing_gain));
+	return b->behind ? bbr_catch_up_gain(sk, b->pacing_gain) : b->pacing_gain;
+}
+
 /* An ACK: model first, then pacing rate, then window. */
 static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
 {
@@ -192,7 +202,7 @@ static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr
 
 	b->steps = 0;
 	bw = bbr_update_model(b, sk, rs);
-	bbr_set_pacing_rate(b, sk, bw, b->pacing_gain);
+	bbr_set_pacing_rate(b, sk, bw, bbr_gain_to_pace(b, sk, bw));
 	bbr_set_cwnd(b, sk, rs, bw);
 }
 
@@ -237,6 +247,15 @@ static inline void bbr_set_state(struct bbr *b, const struct bbr_sock *sk, u8 ca
 	bbr_lt_bw_sampling(b, sk, 1, false);
 }
 #define bbr_set_state bbr_set_state
+
+/* The stack is about to send. Notes whether it is late (cpu_gain). Returns its least burst. */
+static inline u32 bbr_min_tso_segs(struct bbr *b, const struct bbr_sock *sk)
+{
+	if (OPTION(sk, cpu_gain) && bbr_is_late(sk))
+		b->behind = 1;
+	return bbr_least_burst(sk);
+}
+#define bbr_min_tso_segs bbr_min_tso_segs
 
 /* Send buffer in multiples of the window. */
 static inline u32 bbr_sndbuf_expand(const struct bbr *b, const struct bbr_sock *sk)

@@ -73,7 +73,7 @@ struct bbr {
 				cycle_idx : 3, /* phase of PROBE_BW's gain cycle */
 				has_seen_rtt : 1, /* the pacing rate follows from a measured RTT */
 				watched : 1, /* shell: a monitor made it allocate storage */
-				unused : 1;
+				behind : 1; /* cpu_gain: short of CPU, and inflight too low */
 		};
 		u32 flags; /* all of these at once: see kind.h */
 	};

@@ -70,7 +70,7 @@ static inline u32 bbr_bound_cwnd(const struct bbr_sock *sk, u32 cwnd)
  */
 static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
 {
-	cwnd += PARAM(sk, tso_budget) * bbr_tso_segs_goal(b, sk);
+	cwnd += PARAM(sk, tso_budget) * bbr_tso_segs_goal(sk);
 	cwnd = (cwnd + 1) & ~1u;
 	/* With a BDP of a few packets 1.25 of it may round to the same: probe nevertheless. */
 	if (bbr_is_mode(b, sk, BBR_PROBE_BW) && b->cycle_idx == BBR_PHASE_PROBE)
@@ -93,7 +93,7 @@ static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bb
 					    u32 inflight)
 {
 	if (b->pacing_gain > BBR_UNIT)
-		inflight += bbr_tso_segs_goal(b, sk);
+		inflight += bbr_tso_segs_goal(sk);
 	return bbr_left_at_edt(sk, bbr_bw(b), inflight);
 }
 

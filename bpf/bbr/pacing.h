@@ -59,15 +59,13 @@ static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 b
 }
 
 /* Below min_tso_rate (1.2 Mbit/s) even two packets back to back would be a noticeable burst. */
-static inline u32 bbr_min_tso_segs(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_least_burst(const struct bbr_sock *sk)
 {
-	(void)b; /* only the rate matters */
 	return IN(sk, pacing_rate) < PARAM(sk, min_tso_rate) >> 3 ? 1 : PARAM(sk, min_tso_segs);
 }
-#define bbr_min_tso_segs bbr_min_tso_segs
 
 /* Segments of a burst that the stack sends at this rate: the result of tcp_tso_autosize(). */
-static inline u32 bbr_tso_segs_goal(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_tso_segs_goal(const struct bbr_sock *sk)
 {
 	u64 bytes = IN(sk, pacing_rate) >> IN(sk, pacing_shift);
 	u32 segs;
@@ -75,9 +73,9 @@ static inline u32 bbr_tso_segs_goal(const struct bbr *b, const struct bbr_sock *
 	if (bytes > BBR_GSO_MAX_SIZE - 1 - BBR_MAX_TCP_HEADER)
 		bytes = BBR_GSO_MAX_SIZE - 1 - BBR_MAX_TCP_HEADER;
 	segs = quotient(bytes, IN(sk, mss));
-	/* min_tso_segs is 1 or more, so bbr_min_tso_segs() is no more than it. */
+	/* min_tso_segs is 1 or more, so bbr_least_burst() is no more than it. */
 	if (unlikely(segs < PARAM(sk, min_tso_segs)))
-		segs = max_u32(segs, bbr_min_tso_segs(b, sk));
+		segs = max_u32(segs, bbr_least_burst(sk));
 	return min_u32(segs, PARAM(sk, tso_segs_max));
 }
 

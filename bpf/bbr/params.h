@@ -109,7 +109,9 @@
 	O(start_cwnd, 1, PACKETS, BBR_V(0), 0, 65535, \
 	  "initial cwnd of a connection; 0: the stack's") \
 	O(ignore_loss, 1, COUNT, BBR_V(0), 0, 1, \
-	  "1: losses and timeouts neither shrink cwnd nor end probing")
+	  "1: losses and timeouts neither shrink cwnd nor end probing") \
+	O(cpu_gain, 1, GAIN, BBR_V(0), 0, 4095, \
+	  "pace this many times faster while the sender, short of CPU, keeps inflight below its target; 0: off")
 /* clang-format on */
 
 /* One full set of parameters, each in the unit of its line above. */

@@ -21,6 +21,7 @@
 static inline void bbr_init_more(struct bbr_more *more, struct bbr_sock *sk)
 {
 	more->rounds = 0;
+	more->behind = 0;
 	more->undo_bw_lo = 0;
 	more->undo_inflight_lo = 0;
 	more->undo_inflight_hi = 0;
@@ -181,6 +182,18 @@ static inline void bbr_note_gains(struct bbr *b, const struct bbr_sock *sk, u32 
 	}
 }
 
+/* The pacing gain, raised by cpu_gain while the sender is behind. */
+static inline u32 bbr_gain_to_pace(const struct bbr *b, struct bbr_sock *sk, u32 bw, u32 gain)
+{
+	bool behind;
+
+	if (!OPTION(sk, cpu_gain) || !sk->more)
+		return gain;
+	behind = sk->more->behind && bbr_stays_behind(b, sk, bbr_bdp(b, sk, bw, gain));
+	sk->more->behind = behind;
+	return behind ? bbr_catch_up_gain(sk, gain) : gain;
+}
+
 /* Sets rate and window for the mode, phase and model after this ACK. */
 static inline void bbr_update_control(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
 				      u32 bw)
@@ -189,7 +202,7 @@ static inline void bbr_update_control(struct bbr *b, struct bbr_sock *sk, const 
 
 	if (!bbr_is_fast(sk) && b->new_gains)
 		bbr_note_gains(b, sk, pacing_gain, cwnd_gain);
-	bbr_set_pacing_rate(b, sk, bw, pacing_gain);
+	bbr_set_pacing_rate(b, sk, bw, bbr_gain_to_pace(b, sk, bw, pacing_gain));
 	bbr_set_cwnd(b, sk, rs, bw, cwnd_gain);
 }
 
@@ -361,10 +374,14 @@ static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
 }
 #define bbr_undo_cwnd bbr_undo_cwnd
 
-/* True if losses were marked that are not recorded yet, or a burst is longer than the rate's. */
+/*
+ * True if losses were marked that are not recorded yet, or a burst is longer than the rate's, or
+ * the stack is late.
+ */
 static inline bool bbr_is_burst_rare(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return bbr_newly_lost(b, sk) || !bbr_is_burst_of_rate(b, sk);
+	return bbr_newly_lost(b, sk) || !bbr_is_burst_of_rate(b, sk) ||
+	       (OPTION(sk, cpu_gain) && bbr_is_late(sk));
 }
 #define bbr_is_burst_rare bbr_is_burst_rare
 
@@ -381,6 +398,11 @@ static inline u32 bbr_min_tso_segs(const struct bbr *b, struct bbr_sock *sk)
 		more = MORE(sk);
 		if (more)
 			bbr_note_losses(more, sk);
+	}
+	if (OPTION(sk, cpu_gain) && bbr_is_late(sk)) {
+		more = MORE(sk);
+		if (more)
+			more->behind = 1;
 	}
 	if (likely(bbr_is_burst_of_rate(b, sk)))
 		return IN(sk, min_tso_segs);

@@ -185,7 +185,8 @@ struct bbr_more {
 		ecn_eligible : 1, /* BBR responds to marks */
 		ecn_in_round : 1, /* a packet was marked in this loss round */
 		ecn_in_cycle : 1, /* a packet was marked since DOWN began */
-		is_app_limited : 1; /* the packet of the last ACK was sent app-limited */
+		is_app_limited : 1, /* the packet of the last ACK was sent app-limited */
+		behind : 1; /* cpu_gain: short of CPU, and inflight too low */
 
 	/* The memory of estimate.h. In both rings the newest entry is at the count less 1. */
 	u32 tx_in_flight,

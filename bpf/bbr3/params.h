@@ -112,7 +112,9 @@
 	O(full_bw_by_round, 1, COUNT, BBR_V(0), 0, 1, \
 	  "1: growth of bandwidth counts at the start of a round only (the draft); 0: on each ACK") \
 	O(cruise_above_hi, 1, COUNT, BBR_V(0), 0, 1, \
-	  "1: CRUISE leaves inflight_lo unchanged (the draft); 0: lowers it to inflight_hi")
+	  "1: CRUISE leaves inflight_lo unchanged (the draft); 0: lowers it to inflight_hi") \
+	O(cpu_gain, 1, GAIN, BBR_V(0), 0, 4095, \
+	  "pace this many times faster while the sender, short of CPU, keeps inflight below its target; 0: off")
 /* clang-format on */
 
 /* One full set of parameters, each in the unit of its line above. */

@@ -18,6 +18,7 @@
 #define BW_SCALE 24
 #define BW_UNIT (1ull << BW_SCALE)
 
+#define NSEC_PER_SEC 1000000000ull
 #define USEC_PER_SEC 1000000u
 #define USEC_PER_MSEC 1000u
 #define NSEC_PER_USEC 1000u

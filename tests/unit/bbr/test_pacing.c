@@ -236,7 +236,7 @@ TEST(param_min_tso_segs_is_the_least_burst)
 
 	f->p.min_tso_segs[0] = 7;
 	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 7);
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 7);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 7);
 	f->sk.pacing_rate = 149999;
 	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 1);
 }
@@ -246,11 +246,11 @@ TEST(tso_goal_is_the_rate_shifted_by_mss)
 	FIXTURE;
 
 	f->sk.pacing_rate = 10240000; /* >> 10 is 10000 */
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 10);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 10);
 	f->sk.pacing_shift = 11;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 5);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 5);
 	f->sk.mss = 1001;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 4);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 4);
 }
 
 TEST(tso_goal_is_at_least_min_tso_segs)
@@ -258,13 +258,13 @@ TEST(tso_goal_is_at_least_min_tso_segs)
 	FIXTURE;
 
 	f->sk.pacing_rate = 2999 << 10;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 2);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 2);
 	f->sk.pacing_rate = 3000 << 10;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 3);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 3);
 	f->sk.pacing_rate = 150000;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 2);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 2);
 	f->sk.pacing_rate = 149999;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 1);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 1);
 }
 
 TEST(tso_goal_is_at_most_127_segments)
@@ -273,11 +273,11 @@ TEST(tso_goal_is_at_most_127_segments)
 
 	f->sk.mss = 100;
 	f->sk.pacing_rate = 12600 << 10;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 126);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 126);
 	f->sk.pacing_rate = 12700 << 10;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 127);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 127);
 	f->sk.pacing_rate = 12800 << 10;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 127);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 127);
 }
 
 /* 65535 - 320 = 65215 = 5 x 13043; one more would be 8 x 8152. */
@@ -287,14 +287,14 @@ TEST(tso_goal_counts_bursts_of_64_kilobytes_less_the_headers)
 
 	f->sk.pacing_rate = 1ull << 40;
 	f->sk.mss = 13043;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 5);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 5);
 	f->sk.mss = 8152;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 7);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 7);
 	f->sk.pacing_rate = 65216 << 10; /* one more than the cap */
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 7);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 7);
 	f->sk.pacing_rate = 65215 << 10; /* the cap itself */
 	f->sk.mss = 13043;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 5);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 5);
 }
 
 /* Shifted, the rate is 2^33 + 3000. Cut to 32 bits too early, it would leave three segments. */
@@ -303,7 +303,7 @@ TEST(tso_goal_is_capped_before_it_is_cut_to_32_bits)
 	FIXTURE;
 
 	f->sk.pacing_rate = (1ull << 43) + (3000 << 10);
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 65);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 65);
 }
 
 TEST(tso_segs_max_caps_the_goal)
@@ -312,9 +312,9 @@ TEST(tso_segs_max_caps_the_goal)
 
 	f->sk.pacing_rate = 10240000;
 	f->p.tso_segs_max[0] = 5;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 5);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 5);
 	f->p.min_tso_segs[0] = 7; /* the cap is stronger than the floor */
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 5);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 5);
 }
 
 TEST(tso_goal_without_an_mss_is_min_tso_segs)
@@ -322,12 +322,20 @@ TEST(tso_goal_without_an_mss_is_min_tso_segs)
 	FIXTURE;
 
 	f->sk.mss = 0;
-	assert_int_equal(bbr_tso_segs_goal(&f->b, &f->sk), 2);
+	assert_int_equal(bbr_tso_segs_goal(&f->sk), 2);
 }
+
+#define BEHIND(f) (f)->b.behind
+#define GAIN_TO_PACE(f) bbr_gain_to_pace(&(f)->b, &(f)->sk, BW)
+#define RAISE_GAIN(f) (f)->b.pacing_gain = 320
+#define CRUISE(f) fixture_full_pipe(f, BBR_PROBE_BW)
+
+#include "../short_of_cpu.h"
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		SHORT_OF_CPU_TESTS,
 		T(pacing_rate_is_bw_times_mss_times_gain_less_one_percent),
 		T(pacing_rate_rounds_after_the_gain),
 		T(pacing_rate_is_of_64_bits),

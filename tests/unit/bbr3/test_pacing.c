@@ -161,9 +161,17 @@ TEST(burst_fits_the_device)
 	assert_int_equal(bbr_tso_segs(&f->b, &f->sk, 20000), 19679);
 }
 
+#define BEHIND(f) (f)->more.behind
+#define GAIN_TO_PACE(f) bbr_gain_to_pace(&(f)->b, &(f)->sk, BW, bbr_pacing_gain(&(f)->b, &(f)->sk))
+#define RAISE_GAIN(f) (f)->b.cycle_idx = BBR_UP
+#define CRUISE(f) (f)->b.cycle_idx = BBR_CRUISE
+
+#include "../short_of_cpu.h"
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		SHORT_OF_CPU_TESTS,
 		T(rate_is_bw_times_gain_less_one_percent),
 		T(no_rate_is_0),
 		T(gain_of_no_parameter_paces_nothing),

@@ -58,6 +58,7 @@ TEST(defaults_are_googles_constants)
 		{ 0 },
 		{ 0 },
 		{ 0 },
+		{ 0 },
 	};
 	FIXTURE;
 

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A sender that gets a share of its CPU: the share is right, BBR collapses as the document says, and cpu_gain mends it."""
+import functools
+
+import pytest
+
+from claims import suite
+from runs import pool, scenario
+
+KERNEL = "6.12"
+LEAST = 0.8  # of CUBIC's goodput
+
+
+@functools.cache
+def goodput(name, cc, share):
+    found = scenario.load(name, [("sender.cpu", share), ("duration", "3s")])
+    runs = list(suite.runs_of(found, [cc], KERNEL, seeds=1))
+    pool.execute_all(runs)
+    (result,) = suite.results(found, runs).of(cc)
+    assert result["wrong_bytes"] == 0
+    return result["goodput_bps"]
+
+
+def test_cubic_loses_nothing():
+    assert goodput("robust", "cubic", "35%") > 0.95 * goodput("robust", "cubic", "100%")
+
+
+@pytest.mark.parametrize("cc", ("bpf_bbr", "bpf_bbr3"))
+def test_cpu_gain_mends_what_collapses(cc):
+    assert goodput("robust", cc, "35%") < 0.25 * goodput("robust", "cubic", "35%")
+    assert goodput("robust-gain", cc, "35%") > LEAST * goodput("robust", "cubic", "35%")
