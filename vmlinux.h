@@ -90,6 +90,7 @@ struct cgroup_subsys_state {
 
 struct kernfs_node {
 	u64 id;
+	const char *name;
 };
 
 struct cgroup {

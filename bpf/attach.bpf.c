@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf_bbr/attach.h"
+#include "terms.bpf.h"
 
 #define IPPROTO_TCP 6
 #define TCP_CONGESTION 13
@@ -17,16 +18,29 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile struct bbr_attach attach SEC(BBR_MAP_ATTACH) = { .magic = BBR_ATTACH_MAGIC };
 
+const volatile struct bbr_attach_for is_for SEC(BBR_MAP_ATTACH_FOR) = {};
+
+/* The map is a constant once the program is loaded: without conditions this is no code. */
+static inline bool is_wanted(struct sock *sk)
+{
+	struct term_socket socket;
+
+	if (!is_for.n)
+		return true;
+	fill_term_socket(&socket, sk);
+	for (u32 i = 0; i < BBR_ATTACH_TERMS && i < is_for.n; i++)
+		if (!term_holds((const struct bbr_term *)&is_for.term[i], &socket))
+			return false;
+	return true;
+}
+
 /*
  * Has somebody chosen for this socket already: the application, for it or for its listener; or the
  * program of a cgroup further down, which the kernel runs first? Then that stays.
  */
-static inline bool has_chosen(struct bpf_sock_ops *ops)
+static inline bool has_chosen(struct tcp_sock *tp)
 {
-	struct bpf_sock *sk = ops->sk;
-	struct tcp_sock *tp = sk ? bpf_skc_to_tcp_sock(sk) : NULL;
-
-	return !tp || BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_setsockopt);
+	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_setsockopt);
 }
 
 /*
@@ -36,10 +50,15 @@ static inline bool has_chosen(struct bpf_sock_ops *ops)
 SEC("sockops")
 int bbr_attach(struct bpf_sock_ops *ops)
 {
+	struct bpf_sock *sk;
+	struct tcp_sock *tp;
+
 	if (ops->op != BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB &&
 	    ops->op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
 		return 1;
-	if (!has_chosen(ops))
+	sk = ops->sk;
+	tp = sk ? bpf_skc_to_tcp_sock(sk) : NULL;
+	if (tp && !has_chosen(tp) && is_wanted((struct sock *)tp))
 		bpf_setsockopt(ops, IPPROTO_TCP, TCP_CONGESTION, (void *)attach.name,
 			       sizeof(attach.name));
 	return 1;

@@ -8,15 +8,16 @@
 
 #include "address.bpf.h"
 #include "kernel.bpf.h"
+#include "terms.bpf.h"
 #include "bpf_bbr/profiles.h"
 #include "bpf_bbr/rules.h"
 
 struct rules_trie {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(max_entries, 2 * BBR_MAX_RULES + 1); /* each may have two entries, and the index */
+	__uint(max_entries, BBR_RULE_ENTRIES);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(key_size, sizeof(struct bbr_rule_key));
-	__uint(value_size, sizeof(struct bbr_rule));
+	__uint(value_size, BBR_RULE_SIZE);
 };
 
 struct {
@@ -25,6 +26,8 @@ struct {
 	__type(key, u32);
 	__array(values, struct rules_trie);
 } bbr_rules SEC(".maps"); /* BBR_MAP_RULES */
+
+#define RULE_KEY_BITS (8 * (sizeof(struct bbr_rule_key) - sizeof(u32))) /* after prefixlen */
 
 /* The search for a connection's rule, and the best rule so far. */
 struct rule_search {
@@ -35,6 +38,8 @@ struct rule_search {
 	struct bbr_rule_key key; /* the connection's values; fields is set for each lookup */
 	u32 order; /* of the best rule */
 	u32 profile;
+	struct term_socket socket; /* for terms */
+	u32 failed; /* order of the rule that has a term which does not hold */
 };
 
 /*
@@ -68,11 +73,6 @@ static long try_combination(u32 fields, struct rule_search *s)
 	return false;
 }
 
-static inline bool sockets_have_cgroups(void)
-{
-	return bpf_core_field_exists(((struct sock *)0)->sk_cgrp_data.cgroup);
-}
-
 /* A rule holds for a cgroup and all below it. */
 static long try_cgroup(u32 level, struct rule_search *s)
 {
@@ -87,12 +87,47 @@ static long try_cgroup(u32 level, struct rule_search *s)
 	return false;
 }
 
+/* Takes the rule of a term if all its terms hold. Returns true if no later one is better. */
+static inline bool try_term(struct rule_search *s, const struct bbr_term *term)
+{
+	struct bbr_rule_key key = { .prefixlen = RULE_KEY_BITS, .fields = BBR_RULE_LISTED };
+	struct bbr_rule *rule;
+
+	if (term->kind == BBR_TERM_NONE || term->order == s->failed)
+		return false;
+	if (term->order >= s->order)
+		return true;
+	if (!term_holds(term, &s->socket)) {
+		s->failed = term->order;
+		return false;
+	}
+	if (!term->is_last)
+		return false;
+	key.mark = term->order;
+	rule = bpf_map_lookup_elem(s->trie, &key);
+	if (rule) {
+		s->order = term->order;
+		s->profile = rule->profile;
+	}
+	return true;
+}
+
+static long try_terms(u32 i, struct rule_search *s)
+{
+	struct bbr_rule_key key = { .prefixlen = RULE_KEY_BITS,
+				    .fields = BBR_RULE_TERMS,
+				    .mark = i };
+	struct bbr_terms *terms = bpf_map_lookup_elem(s->trie, &key);
+
+	return !terms || try_term(s, &terms->term[0]) || try_term(s, &terms->term[1]);
+}
+
 static inline void fill_rule_key(struct bbr_rule_key *key, struct sock *sk)
 {
 	struct sock_common *skc = &sk->__sk_common;
 
 	__builtin_memset(key, 0, sizeof(*key));
-	key->prefixlen = 8 * (sizeof(*key) - sizeof(key->prefixlen));
+	key->prefixlen = RULE_KEY_BITS;
 	key->mark = sk->sk_mark;
 	key->dport = skc->skc_dport;
 	key->sport = ((struct inet_sock *)sk)->inet_sport;
@@ -102,9 +137,8 @@ static inline void fill_rule_key(struct bbr_rule_key *key, struct sock *sk)
 /* The profile of the first rule that matches, or 0. */
 static __attribute__((noinline)) u32 choose_profile(struct sock *sk)
 {
-	struct bbr_rule_key index = { .prefixlen = 8 * (sizeof(index) - sizeof(index.prefixlen)),
-				      .fields = BBR_RULE_INDEX };
-	struct rule_search search = { .order = ~0u };
+	struct bbr_rule_key index = { .prefixlen = RULE_KEY_BITS, .fields = BBR_RULE_INDEX };
+	struct rule_search search = { .order = ~0u, .failed = ~0u };
 	struct bbr_rule *rule;
 
 	search.trie = bpf_map_lookup_elem(&bbr_rules, &(u32){ 0 });
@@ -120,6 +154,10 @@ static __attribute__((noinline)) u32 choose_profile(struct sock *sk)
 		search.cgroup = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
 		search.cgroup_field = BBR_RULE_CGROUP;
 		bpf_loop(BBR_RULE_CGROUP_LEVELS, try_cgroup, &search, 0);
+	}
+	if (rule->mark) {
+		fill_term_socket(&search.socket, sk);
+		bpf_loop(BBR_TERM_ENTRIES, try_terms, &search, 0);
 	}
 	return search.profile;
 }

@@ -46,6 +46,10 @@ static int take_line(char *line, struct rule_list *rules)
 	line[strcspn(line, "\n")] = 0;
 	while ((word = strsep(&line, " "))) {
 		value = member(&opt, word);
+		if (!value && line) { /* --src, --dev, --not-... */
+			option_condition(word, strsep(&line, " "), &opt.filter);
+			continue;
+		}
 		if (!value || !line) {
 			err("%s: not an option with a value", word);
 			return EXIT_USAGE;

@@ -105,7 +105,8 @@ int sockops_visit_all(const char *name, sockops_visitor visit, void *data)
 
 /* ---- ours */
 
-static int read_attach(__u32 map_id, struct bbr_attach *attach)
+/* Reads the only value of a frozen map with this name; -ENOENT: it is another map. */
+static int read_frozen(__u32 map_id, const char *name, void *value, size_t size)
 {
 	static const __u32 key;
 	int error, fd = bpf_map_get_fd_by_id(map_id);
@@ -114,26 +115,47 @@ static int read_attach(__u32 map_id, struct bbr_attach *attach)
 	if (fd < 0)
 		return -errno;
 	error = map_info(fd, &info);
-	if (!error && (strcmp(info.name, BBR_MAP_ATTACH) || info.value_size != sizeof(*attach)))
+	if (!error && (strcmp(info.name, name) || info.value_size != size))
 		error = -ENOENT;
-	if (!error && bpf_map_lookup_elem(fd, &key, attach))
+	if (!error && bpf_map_lookup_elem(fd, &key, value))
 		error = -errno;
-	if (!error && attach->magic != BBR_ATTACH_MAGIC)
-		error = -ENOENT;
-	if (!error)
-		attach->name[BBR_NAME_LEN - 1] = 0;
 	close(fd);
 	return error;
+}
+
+/* Reads the first of the program's maps that has this name. Returns 1, 0 if none has, or -errno. */
+static int read_map(const struct sockops_prog *prog, const char *name, void *value, size_t size)
+{
+	int error = -ENOENT;
+
+	for (__u32 i = 0; error == -ENOENT && i < prog->maps; i++)
+		error = read_frozen(prog->map_ids[i], name, value, size);
+	return error == -ENOENT ? 0 : error ? error : 1;
 }
 
 /* Returns 1 if the program is ours, 0 if not, or -errno. */
 static int is_ours(const struct sockops_prog *prog, struct bbr_attach *attach)
 {
-	int error = -ENOENT;
+	int ret = read_map(prog, BBR_MAP_ATTACH, attach, sizeof(*attach));
 
-	for (__u32 i = 0; error == -ENOENT && i < prog->maps; i++)
-		error = read_attach(prog->map_ids[i], attach);
-	return error == -ENOENT ? 0 : error ? error : 1;
+	if (ret == 1 && attach->magic != BBR_ATTACH_MAGIC)
+		ret = 0;
+	if (ret == 1)
+		attach->name[BBR_NAME_LEN - 1] = 0;
+	return ret;
+}
+
+/* For whom it is; all zeros if it does not say. Returns 0 or -errno. */
+static int read_for(const struct sockops_prog *prog, struct bbr_attach_for *is_for)
+{
+	int ret;
+
+	memset(is_for, 0, sizeof(*is_for));
+	ret = read_map(prog, BBR_MAP_ATTACH_FOR, is_for, sizeof(*is_for));
+	is_for->below[BBR_ATTACH_PATH - 1] = 0;
+	if (is_for->n > BBR_ATTACH_TERMS)
+		is_for->n = 0;
+	return ret < 0 ? ret : 0;
 }
 
 int attachment_check(int prog_fd)
@@ -165,26 +187,44 @@ static int is_applied(const struct sockops_prog *prog)
 	return ret;
 }
 
+const char *attachment_below(const struct attachment *at)
+{
+	size_t len = strlen(at->place);
+
+	return at->path[len] ? at->path + len + 1 : "";
+}
+
+bool attachment_equal(const struct attachment *a, const struct attachment *b)
+{
+	return !strcmp(a->name, b->name) && a->n == b->n &&
+	       !memcmp(a->term, b->term, a->n * sizeof(*a->term));
+}
+
 struct search {
-	struct bbr_attach *attach;
+	const struct attachment *at;
 	int fd;
 };
 
-static int take_first(const struct sockops_prog *prog, void *data)
+static int take_same(const struct sockops_prog *prog, void *data)
 {
 	struct search *s = data;
-	int ret = is_ours(prog, s->attach);
+	struct bbr_attach_for is_for;
+	struct bbr_attach attach;
+	int ret = is_ours(prog, &attach);
 
 	if (ret != 1)
+		return ret;
+	ret = read_for(prog, &is_for);
+	if (ret || strcmp(is_for.below, attachment_below(s->at)))
 		return ret;
 	s->fd = fcntl(prog->fd, F_DUPFD_CLOEXEC, 0);
 	return s->fd < 0 ? -errno : 1;
 }
 
-int cgroup_program(int cgroup_fd, struct bbr_attach *attach)
+int attachment_program(int place_fd, const struct attachment *at)
 {
-	struct search s = { .attach = attach };
-	int ret = sockops_visit(cgroup_fd, "", BBR_ATTACH_PROG, take_first, &s);
+	struct search s = { .at = at };
+	int ret = sockops_visit(place_fd, "", BBR_ATTACH_PROG, take_same, &s);
 
 	if (ret < 0)
 		return ret;
@@ -199,20 +239,32 @@ struct list {
 static int take(const struct sockops_prog *prog, void *data)
 {
 	struct list *list = data;
+	struct bbr_attach_for is_for;
 	struct bbr_attach attach;
+	struct attachment at = { .place = (char *)prog->cgroup };
 	int applied, ret = is_ours(prog, &attach);
 
 	if (ret != 1)
 		return ret;
-	applied = is_applied(prog);
+	ret = read_for(prog, &is_for);
+	applied = ret ? ret : is_applied(prog);
 	if (applied < 0)
 		return applied;
-	if (list->n && !strcmp(list->at[list->n - 1].path, prog->cgroup))
-		return 0; /* only the first one of a cgroup counts */
+	at.path = mem_format("%s%s%s", at.place, is_for.below[0] ? "/" : "", is_for.below);
+	/* Of several only the one that comes first counts. */
+	for (int i = 0; i < list->n; i++)
+		if (!strcmp(list->at[i].path, at.path)) {
+			free(at.path);
+			return 0;
+		}
+	at.place = mem_copy(prog->cgroup);
+	at.is_applied = applied;
+	for (__u32 i = 0; i < is_for.n; i++)
+		if (is_for.term[i].kind != BBR_TERM_PATH || is_for.term[i].is_not)
+			at.term[at.n++] = is_for.term[i];
+	memcpy(at.name, attach.name, BBR_NAME_LEN);
 	list->at = mem_grow(list->at, list->n, sizeof(*list->at));
-	list->at[list->n] =
-		(struct attachment){ .path = mem_copy(prog->cgroup), .is_applied = applied };
-	memcpy(list->at[list->n++].name, attach.name, BBR_NAME_LEN);
+	list->at[list->n++] = at;
 	return 0;
 }
 
@@ -229,9 +281,15 @@ int attachments_list(struct attachment **list)
 	return error ? error : found.n;
 }
 
+void attachment_free(struct attachment *at)
+{
+	free(at->path);
+	free(at->place);
+}
+
 void attachments_free(struct attachment *list, int n)
 {
 	for (int i = 0; i < n; i++)
-		free(list[i].path);
+		attachment_free(&list[i]);
 	free(list);
 }

@@ -98,6 +98,110 @@ int cgroup_find(const char *option, const char *path, char **found)
 	return *found ? EXIT_DONE : EXIT_USAGE;
 }
 
+/* Makes a path without empty parts and "."; NULL: it has a "..", which cannot be resolved. */
+static char *plain_path(const char *path)
+{
+	char *plain = mem_copy(path), *from = plain, *to = plain, *name;
+	bool has_up = false;
+
+	while ((name = strsep(&from, "/"))) {
+		has_up |= !strcmp(name, "..");
+		if (!*name || !strcmp(name, "."))
+			continue;
+		*to++ = '/';
+		memmove(to, name, strlen(name) + 1);
+		to += strlen(to);
+	}
+	*to = 0;
+	if (!has_up)
+		return plain;
+	free(plain);
+	return NULL;
+}
+
+/* Without its last names, as many as are not there; at least one, but not those of the mount. */
+static char *nearest_above(char *path, size_t mount_len)
+{
+	char *real = NULL, *slash;
+
+	while (!real && (slash = strrchr(path, '/')) >= path + mount_len && slash > path) {
+		*slash = 0;
+		real = real_path(path);
+	}
+	return real;
+}
+
+int cgroup_place(const char *option, const char *path, char **place, char **below)
+{
+	char *mount = cgroup_mount(), *found = path[0] == '/' ? real_path(path) : NULL, *full, *cut;
+	size_t len;
+	bool is_full;
+
+	if (!mount || !path[0]) {
+		free(mount);
+		return cgroup_find(option, path, place); /* prints why not */
+	}
+	len = strlen(mount);
+	is_full = !strncmp(path, mount, len) && (path[len] == '/' || !path[len]);
+	cut = found ? found : mem_format("%s/%s", is_full ? "" : mount, path);
+	if (!found)
+		found = real_path(cut); /* also resolves links */
+	full = plain_path(found ? found : cut);
+	if (cut != found)
+		free(cut);
+	free(found);
+	*place = NULL;
+	if (full && !strcmp(full, mount)) {
+		*place = mem_copy(full);
+		*below = mem_copy("");
+	} else if (full) {
+		cut = mem_copy(full);
+		*place = nearest_above(cut, len);
+		if (*place)
+			*below = mem_copy(full + strlen(cut) + 1);
+		free(cut);
+	}
+	if (!*place) {
+		err("%s %s: no such cgroup", option, path);
+		remedy("a path such as system.slice/x.service, below %s", mount);
+	}
+	free(full);
+	free(mount);
+	return *place ? EXIT_DONE : EXIT_USAGE;
+}
+
+int cgroup_path_term(const char *place, const char *below, struct bbr_term *term)
+{
+	const char *end = below + strlen(below);
+	__u64 hash = 0, id;
+
+	*term = (struct bbr_term){ .kind = BBR_TERM_PATH };
+	if (!handle_of(place, &id))
+		return -errno;
+	while (end > below) {
+		const char *name = end;
+
+		while (name > below && name[-1] != '/')
+			name--;
+		for (const char *from = name;; from += BBR_PATH_PIECE - 1) {
+			size_t left = end - from;
+			__u64 piece = 0;
+
+			left = left < BBR_PATH_PIECE ? left : BBR_PATH_PIECE - 1;
+			memcpy(&piece, from, left);
+			hash = bbr_path_hash(hash, piece);
+			if (left < BBR_PATH_PIECE - 1)
+				break;
+		}
+		if (++term->len == BBR_RULE_CGROUP_LEVELS)
+			return -ENAMETOOLONG;
+		end = name > below ? name - 1 : below;
+	}
+	memcpy(term->value, &hash, sizeof(hash));
+	memcpy(term->value + 2, &id, sizeof(id));
+	return 0;
+}
+
 int cgroup_ids(const char *option, const char *path, __u64 *ids, int most, int *n)
 {
 	char *real;

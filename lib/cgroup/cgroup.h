@@ -21,6 +21,15 @@ char *cgroup_mount(void);
  */
 int cgroup_find(const char *option, const char *path, char **found);
 
+/*
+ * The same for a cgroup that need not be there: *place is the nearest one above it that is, and
+ * *below the path from there; "" for the root, which is its own place. The caller frees both.
+ */
+int cgroup_place(const char *option, const char *path, char **place, char **below);
+
+/* Makes the condition that a socket is in that cgroup, whenever it was made; or returns -errno. */
+int cgroup_path_term(const char *place, const char *below, struct bbr_term *term);
+
 /* Reads the id of that cgroup; otherwise like cgroup_find(). */
 int cgroup_id(const char *option, const char *path, __u64 *id);
 
@@ -82,16 +91,23 @@ int sockops_inspect(int fd, const char *name, struct sockops_prog *prog);
  * cgroup by cgroup (see bpf_bbr/attach.h).
  */
 struct attachment {
-	char *path; /* of the cgroup */
+	char *path; /* of the cgroup, which may not be there */
+	/* Of the cgroup that has the program: the same one, or one above it (see attach.h). */
+	char *place;
 	char name[BBR_NAME_LEN]; /* of the congestion control, loaded or not */
 	bool is_applied; /* an apply made it */
+	__u32 n; /* conditions on its connections */
+	struct bbr_term term[BBR_ATTACH_TERMS];
 };
 
-/*
- * Finds our program in one cgroup. Returns its file descriptor and fills in *attach; -ENOENT if
- * there is none, or another -errno.
- */
-int cgroup_program(int cgroup_fd, struct bbr_attach *attach);
+/* The path from its place; "": it is the place, and the attachment ends with the cgroup. */
+const char *attachment_below(const struct attachment *at);
+
+/* True if they have the same congestion control and conditions. */
+bool attachment_equal(const struct attachment *a, const struct attachment *b);
+
+/* Opens the program. Returns its file descriptor; -ENOENT: it is gone; or another -errno. */
+int attachment_program(int place_fd, const struct attachment *at);
 
 /* Returns 0 if tools will find the loaded program in a cgroup, -EAGAIN if not, or another -errno. */
 int attachment_check(int prog_fd);
@@ -101,6 +117,7 @@ int attachment_check(int prog_fd);
  * with attachments_free().
  */
 int attachments_list(struct attachment **list);
+void attachment_free(struct attachment *at);
 void attachments_free(struct attachment *list, int n);
 
 #endif

@@ -15,6 +15,19 @@ struct bbr_rule_key rule_special_key(__u32 fields, __u32 order)
 	return (struct bbr_rule_key){ .prefixlen = WHOLE_KEY, .fields = fields, .mark = order };
 }
 
+static int read_terms(struct rule_lookup *l, __u32 entries)
+{
+	if (entries > BBR_TERM_ENTRIES)
+		return -EINVAL;
+	for (__u32 i = 0; i < entries; i++, l->n_terms += 2) {
+		struct bbr_rule_key key = rule_special_key(BBR_RULE_TERMS, i);
+
+		if (bpf_map_lookup_elem(l->fd, &key, &l->term[2 * i]))
+			return errno == ENOENT ? -EINVAL : -errno;
+	}
+	return 0;
+}
+
 static int open_trie(struct rule_lookup *l, int outer)
 {
 	static const __u32 place; /* of the trie in bbr_rules */
@@ -33,7 +46,7 @@ static int open_trie(struct rule_lookup *l, int outer)
 		return -EINVAL;
 	l->n = index.profile;
 	l->combinations = index.order;
-	return 0;
+	return read_terms(l, index.mark);
 }
 
 int rule_lookup_open(struct rule_lookup *l, const struct instance *inst)
@@ -62,7 +75,65 @@ int rule_lookup_get(const struct rule_lookup *l, __u32 order, struct bbr_rule *r
 {
 	struct bbr_rule_key key = rule_special_key(BBR_RULE_LISTED, order);
 
-	return bpf_map_lookup_elem(l->fd, &key, rule) ? -errno : 0;
+	memset(rule, 0, sizeof(*rule));
+	if (bpf_map_lookup_elem(l->fd, &key, rule))
+		return -errno;
+	for (const struct bbr_term *t = l->term; t < l->term + l->n_terms; t++) {
+		struct bbr_term *more = &rule->more[rule->n_more];
+
+		/* The others are among the rule's fields. */
+		if (t->order != order || rule->n_more == BBR_RULE_MORE ||
+		    (!t->is_not && t->kind != BBR_TERM_SRC && t->kind != BBR_TERM_DEV))
+			continue;
+		*more = *t;
+		more->order = more->is_last = 0;
+		rule->n_more++;
+	}
+	return 0;
+}
+
+bool rule_lookup_asks(const struct rule_lookup *l, enum bbr_term_kind kind)
+{
+	for (__u32 i = 0; i < l->n_terms; i++)
+		if (l->term[i].kind == kind)
+			return true;
+	return kind == BBR_TERM_CGROUP && l->combinations >> BBR_RULE_CGROUP;
+}
+
+static bool is_among(__u64 id, const __u64 *ids, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
+static bool holds_as_is(const struct bbr_term *t, const struct rule_test *test)
+{
+	switch (t->kind) {
+	case BBR_TERM_DST:
+		return bbr_same_prefix(t->value, test->addr, t->len);
+	case BBR_TERM_SRC:
+		return bbr_same_prefix(t->value, test->src, t->len);
+	case BBR_TERM_DPORT:
+		return t->value[0] == test->dport;
+	case BBR_TERM_SPORT:
+		return t->value[0] == test->sport;
+	case BBR_TERM_MARK:
+		return t->value[0] == test->mark;
+	case BBR_TERM_CGROUP:
+		return is_among(t->value[0] | (__u64)t->value[1] << 32, test->cgroups,
+				test->nr_cgroups);
+	case BBR_TERM_DEV:
+		return !strncmp((const char *)t->value, test->dev, sizeof(test->dev));
+	default:
+		return false;
+	}
+}
+
+bool rule_term_holds(const struct bbr_term *term, const struct rule_test *test)
+{
+	return holds_as_is(term, test) != !!term->is_not;
 }
 
 /* Takes the best rule of one combination of fields, if it is better than what was found before. */
@@ -84,7 +155,27 @@ static bool try_combination(const struct rule_lookup *l, const struct rule_test 
 	if (bpf_map_lookup_elem(l->fd, &key, &rule) || rule.order >= best->order)
 		return false;
 	*best = rule;
+	best->n_more = 0;
 	return true;
+}
+
+/* The same for the rules that are not in the trie, up to the first that matches. */
+static bool try_terms(const struct rule_lookup *l, const struct rule_test *test,
+		      struct bbr_rule *best)
+{
+	__u32 failed = ~0u;
+
+	for (const struct bbr_term *t = l->term; t < l->term + l->n_terms; t++) {
+		if (t->kind == BBR_TERM_NONE || t->order == failed)
+			continue;
+		if (t->order >= best->order)
+			return false;
+		if (!rule_term_holds(t, test))
+			failed = t->order;
+		else if (t->is_last)
+			return !rule_lookup_get(l, t->order, best);
+	}
+	return false;
 }
 
 bool rule_lookup_match(const struct rule_lookup *l, const struct rule_test *test,
@@ -100,5 +191,5 @@ bool rule_lookup_match(const struct rule_lookup *l, const struct rule_test *test
 			found |= try_combination(l, test, fields,
 						 test->nr_cgroups ? test->cgroups[i] : 0, rule);
 	}
-	return found;
+	return try_terms(l, test, rule) || found;
 }

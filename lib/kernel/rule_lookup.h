@@ -15,11 +15,15 @@ struct rule_lookup {
 	int fd; /* of the trie; < 0: there are no rules */
 	__u32 n; /* rules */
 	__u32 combinations; /* a bit for each combination of fields that has rules */
+	__u32 n_terms;
+	struct bbr_term term[2 * BBR_TERM_ENTRIES]; /* of the rules that are not in the trie */
 };
 
 /* The values of a connection that rules look at. */
 struct rule_test {
 	__u32 addr[4]; /* as in struct bbr_rule_key */
+	__u32 src[4]; /* its local address */
+	char dev[16]; /* the device that its route leads to; "": not known */
 	__u16 dport, sport;
 	__u32 mark;
 	const __u64 *cgroups; /* the ids of its cgroup and all above */
@@ -36,12 +40,19 @@ void rule_lookup_close(struct rule_lookup *l);
 /* Reads the rule with this order, from 0. Returns 0 or -errno. */
 int rule_lookup_get(const struct rule_lookup *l, __u32 order, struct bbr_rule *rule);
 
+/* True if a rule asks for this, with or without a "not". */
+bool rule_lookup_asks(const struct rule_lookup *l, enum bbr_term_kind kind);
+
+/* True if the connection has what a term asks for. Only a path (BBR_TERM_PATH) it never has. */
+bool rule_term_holds(const struct bbr_term *term, const struct rule_test *test);
+
 /* Finds the first rule, by order, that matches; false: none does. */
 bool rule_lookup_match(const struct rule_lookup *l, const struct rule_test *test,
 		       struct bbr_rule *rule);
 
 /*
- * The trie's key for an entry without an address: BBR_RULE_INDEX, or BBR_RULE_LISTED with an order.
+ * The trie's key for an entry without an address: BBR_RULE_INDEX, or BBR_RULE_LISTED or
+ * BBR_RULE_TERMS with a number.
  */
 struct bbr_rule_key rule_special_key(__u32 fields, __u32 order);
 

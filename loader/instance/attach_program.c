@@ -14,21 +14,46 @@
 
 extern const char attach_object[], attach_object_end[];
 
-int attach_program_load(const char *name)
+static int set_constants(const struct bpf_object *obj, const struct attachment *at)
+{
+	struct bpf_map *name = bpf_object__find_map_by_name(obj, BBR_MAP_ATTACH),
+		       *which = bpf_object__find_map_by_name(obj, BBR_MAP_ATTACH_FOR);
+	struct bbr_attach attach = { .magic = BBR_ATTACH_MAGIC };
+	const char *below = attachment_below(at);
+	struct bbr_attach_for is_for = {};
+	int error = 0;
+
+	strcpy(attach.name, at->name);
+	if (strlen(below) >= BBR_ATTACH_PATH)
+		return -ENAMETOOLONG;
+	strcpy(is_for.below, below);
+	if (*below)
+		error = cgroup_path_term(at->place, below, &is_for.term[is_for.n++]);
+	if (is_for.n + at->n > BBR_ATTACH_TERMS)
+		return -E2BIG;
+	memcpy(is_for.term + is_for.n, at->term, at->n * sizeof(*at->term));
+	is_for.n += at->n;
+	if (!error && (!name || !which))
+		error = -EINVAL;
+	if (!error)
+		error = bpf_map__set_initial_value(name, &attach, sizeof(attach));
+	return error ? error : bpf_map__set_initial_value(which, &is_for, sizeof(is_for));
+}
+
+int attach_program_load(const struct attachment *at)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = BBR_ATTACH_PROG);
-	struct bbr_attach attach = { .magic = BBR_ATTACH_MAGIC };
 	struct bpf_object *obj =
 		bpf_object__open_mem(attach_object, attach_object_end - attach_object, &opts);
-	struct bpf_map *map = obj ? bpf_object__find_map_by_name(obj, BBR_MAP_ATTACH) : NULL;
-	int error, fd = -1;
+	int error = obj ? set_constants(obj, at) : -errno, fd = -1;
 
-	strncpy(attach.name, name, sizeof(attach.name) - 1);
-	if (map && !bpf_map__set_initial_value(map, &attach, sizeof(attach)) &&
-	    !bpf_object__load(obj))
+	if (!error)
+		error = bpf_object__load(obj);
+	if (!error) {
 		fd = fcntl(bpf_program__fd(bpf_object__find_program_by_name(obj, BBR_ATTACH_PROG)),
 			   F_DUPFD_CLOEXEC, 0);
-	error = fd < 0 ? -errno : attachment_check(fd);
+		error = fd < 0 ? -errno : attachment_check(fd);
+	}
 	if (error) {
 		err_bpf(error, "the kernel refused the BPF program for cgroups");
 		remedy("bbrctl -v attach shows the kernel's reasons");
@@ -52,6 +77,11 @@ int attach_program(int prog_fd, int cgroup_fd, int replaced_fd, const char *path
 	 */
 	if (!bpf_prog_attach_opts(prog_fd, cgroup_fd, BPF_CGROUP_SOCK_OPS, &opts))
 		return EXIT_DONE;
+	if (errno == E2BIG) {
+		err("%s: has as many programs as a cgroup can have", path);
+		remedy("bbrctl status shows what is attached; detach what is no longer used");
+		return EXIT_REFUSED;
+	}
 	if (errno != EPERM)
 		return err_bpf(errno, path);
 	err("%s: another program is attached there or above, and allows no other beside it", path);

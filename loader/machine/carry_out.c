@@ -24,7 +24,12 @@
 struct work {
 	struct object obj;
 	int old_map; /* of the code that is replaced */
-	int cgroup, prog, old_prog;
+	int cgroup, prog; /* of an attachment */
+	int old_cgroup, old_prog; /* of the one that it replaces, or that goes */
+};
+
+static const struct work nothing = {
+	.old_map = -1, .cgroup = -1, .prog = -1, .old_cgroup = -1, .old_prog = -1
 };
 
 struct carrying {
@@ -134,34 +139,59 @@ static int prepare_code(const struct step *s, struct work *w)
 	return EXIT_DONE;
 }
 
+static int open_place(const struct attachment *at, int *cgroup)
+{
+	*cgroup = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *cgroup < 0 ? err_bpf(errno, at->place) : EXIT_DONE;
+}
+
+static int prepare_attachment(const struct attachment *at, struct work *w)
+{
+	int error, ret = open_place(at, &w->cgroup);
+
+	if (ret)
+		return ret;
+	w->prog = attach_program_load(at);
+	if (w->prog < 0)
+		return EXIT_REFUSED;
+	error = applied_mark(w->prog);
+	return error ? err_bpf(error, at->path) : EXIT_DONE;
+}
+
+static int open_attachment(const struct attachment *at, struct work *w)
+{
+	int ret = open_place(at, &w->old_cgroup);
+
+	if (!ret)
+		w->old_prog = attachment_program(w->old_cgroup, at);
+	return ret || w->old_prog >= 0 ? ret : err_bpf(w->old_prog, at->path);
+}
+
 static int prepare_cgroup(const struct step *s, struct work *w)
 {
-	const char *path = (s->wanted_at ? s->wanted_at : s->found_at)->path;
-	struct bbr_attach attach;
+	int ret = s->found_at ? open_attachment(s->found_at, w) : EXIT_DONE;
 
-	w->cgroup = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (w->cgroup < 0)
-		return err_bpf(errno, path);
-	if (s->found_at)
-		w->old_prog = cgroup_program(w->cgroup, &attach);
-	if (s->found_at && w->old_prog < 0)
-		return err_bpf(w->old_prog, path);
-	if (s->wanted_at) {
-		int error;
+	return ret || !s->wanted_at ? ret : prepare_attachment(s->wanted_at, w);
+}
 
-		w->prog = attach_program_load(s->name);
-		if (w->prog < 0)
-			return EXIT_REFUSED;
-		error = applied_mark(w->prog);
-		if (error)
-			return err_bpf(error, path);
-	}
-	return EXIT_DONE;
+/* In one cgroup the kernel puts one program in place of the other. */
+static int put_attachment(const struct attachment *at, int prog, int cgroup,
+			  const struct attachment *old_at, int old_prog, int old_cgroup)
+{
+	bool in_place = old_at && !strcmp(old_at->place, at->place);
+	int ret = attach_program(prog, cgroup, in_place ? old_prog : -1, at->place);
+
+	if (ret || !old_at || in_place)
+		return ret;
+	ret = detach_program(old_prog, old_cgroup, old_at->place);
+	if (ret)
+		detach_program(prog, cgroup, at->place);
+	return ret;
 }
 
 static int prepare(const struct step *s, struct work *w)
 {
-	*w = (struct work){ .old_map = -1, .cgroup = -1, .prog = -1, .old_prog = -1 };
+	*w = nothing;
 	switch (s->kind) {
 	case STEP_LOAD:
 	case STEP_REPLACE:
@@ -179,7 +209,7 @@ static int prepare(const struct step *s, struct work *w)
 
 static void release(struct work *w)
 {
-	const int fds[] = { w->old_map, w->cgroup, w->prog, w->old_prog };
+	const int fds[] = { w->old_map, w->cgroup, w->prog, w->old_cgroup, w->old_prog };
 
 	if (w->obj.bpf)
 		object_close(&w->obj);
@@ -223,7 +253,7 @@ static int prepare_rules(const struct step *s, struct tuning_change *change)
 		return ret;
 	error = tuning_change_rules(change, &rules);
 	rule_list_free(&rules);
-	return error ? err_bpf(error, "cannot prepare the instance's rules") : EXIT_DONE;
+	return error ? rule_list_error(error) : EXIT_DONE;
 }
 
 static int prepare_tuning_step(const struct step *s, struct tuning_change *change)
@@ -351,9 +381,10 @@ static int carry_out(struct carrying *c, size_t i)
 	case STEP_DEFAULT:
 		return put_default(s, s->name, s->previous, true);
 	case STEP_ATTACH:
-		return attach_program(w->prog, w->cgroup, w->old_prog, s->wanted_at->path);
+		return put_attachment(s->wanted_at, w->prog, w->cgroup, s->found_at, w->old_prog,
+				      w->old_cgroup);
 	case STEP_DETACH:
-		return detach_program(w->old_prog, w->cgroup, s->found_at->path);
+		return detach_program(w->old_prog, w->old_cgroup, s->found_at->path);
 	case STEP_DEFAULT_BACK:
 		return put_default(s, s->previous, NULL, false);
 	default:
@@ -406,11 +437,11 @@ static int undo(struct carrying *c, size_t i)
 	case STEP_DEFAULT_BACK:
 		return undo_default(s, c->found);
 	case STEP_ATTACH:
-		return w->old_prog < 0 ?
-			       detach_program(w->prog, w->cgroup, s->wanted_at->path) :
-			       attach_program(w->old_prog, w->cgroup, w->prog, s->wanted_at->path);
+		return w->old_prog < 0 ? detach_program(w->prog, w->cgroup, s->wanted_at->path) :
+					 put_attachment(s->found_at, w->old_prog, w->old_cgroup,
+							s->wanted_at, w->prog, w->cgroup);
 	case STEP_DETACH:
-		return attach_program(w->old_prog, w->cgroup, -1, s->found_at->path);
+		return attach_program(w->old_prog, w->old_cgroup, -1, s->found_at->path);
 	default:
 		err("%s: stays unloaded", s->name);
 		return EXIT_REFUSED;
@@ -486,21 +517,26 @@ static int take_over_instance(const struct machine *wanted, const struct instanc
 	return error ? err_bpf(error, inst->name) : EXIT_DONE;
 }
 
-static int take_over_attachment(const struct attachment *found)
+/*
+ * Marks the program. One that would end with its cgroup gives way to one that the file's line means.
+ */
+static int take_over_attachment(const struct attachment *found, const struct attachment *wanted)
 {
-	int prog = -1, error, cgroup = open(found->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct bbr_attach attach;
+	bool stays = !*attachment_below(wanted) || *attachment_below(found);
+	struct work w = nothing;
+	int error, ret = open_attachment(found, &w);
 
-	error = cgroup < 0 ? -errno : 0;
-	if (!error)
-		prog = cgroup_program(cgroup, &attach);
-	if (!error)
-		error = prog < 0 ? prog : applied_mark(prog);
-	if (cgroup >= 0)
-		close(cgroup);
-	if (prog >= 0)
-		close(prog);
-	return error ? err_bpf(error, found->path) : EXIT_DONE;
+	if (!ret && stays) {
+		error = applied_mark(w.old_prog);
+		ret = error ? err_bpf(error, found->path) : EXIT_DONE;
+	} else if (!ret) {
+		ret = prepare_attachment(wanted, &w);
+		if (!ret)
+			ret = put_attachment(wanted, w.prog, w.cgroup, found, w.old_prog,
+					     w.old_cgroup);
+	}
+	release(&w);
+	return ret;
 }
 
 int machine_take_over(const struct machine *wanted, const struct machine *found)
@@ -518,8 +554,8 @@ int machine_take_over(const struct machine *wanted, const struct machine *found)
 		const struct attachment *at = &found->attached[i],
 					*same = machine_attachment(wanted, at->path);
 
-		if (!at->is_applied && same && !strcmp(same->name, at->name))
-			ret = take_over_attachment(at);
+		if (!at->is_applied && same && attachment_equal(same, at))
+			ret = take_over_attachment(at, same);
 	}
 	return ret;
 }

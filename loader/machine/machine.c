@@ -46,6 +46,7 @@ struct attachment *machine_add_attachment(struct machine *m, const char *path, c
 	struct attachment *at = grow(&m->attached, &m->n_attached, sizeof(*m->attached));
 
 	at->path = mem_copy(path);
+	at->place = mem_copy(path);
 	set_name(at->name, name);
 	return at;
 }
@@ -123,7 +124,7 @@ void machine_narrow(struct machine *m, const char *name)
 	n = 0;
 	for (size_t i = 0; i < m->n_attached; i++)
 		if (strcmp(m->attached[i].name, name))
-			free(m->attached[i].path);
+			attachment_free(&m->attached[i]);
 		else
 			m->attached[n++] = m->attached[i];
 	m->n_attached = n;

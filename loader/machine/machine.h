@@ -74,6 +74,7 @@ void machine_free(struct machine *m);
 /* What they add is all zeros but for these values. */
 struct machine_instance *machine_add_instance(struct machine *m, const char *name);
 void machine_add_default(struct machine *m, const char *netns, __u32 inode, const char *name);
+/* Its place is the cgroup itself. */
 struct attachment *machine_add_attachment(struct machine *m, const char *path, const char *name);
 void machine_add_note(struct machine *m, const struct machine_note *note);
 
@@ -99,6 +100,7 @@ bool machine_same_rule(const struct machine_instance *a, __u32 i, const struct m
  */
 void machine_print(FILE *out, const struct machine *m, const struct machine_instance *inst,
 		   const char *prefix, bool all);
+void machine_print_attachment(FILE *out, const struct attachment *at, const char *prefix);
 void machine_print_rule(FILE *out, const struct machine_instance *inst, __u32 i,
 			const char *prefix);
 
@@ -117,7 +119,8 @@ int machine_kernel_read(const char *only, struct machine *m);
  *	[instance NAME]
  *	algorithm = bbr		as with load; may be left out for bbr
  *	default_in = N		a network namespace, as with --netns; any number of lines
- *	attach = PATH		a cgroup, as with --cgroup; any number of lines
+ *	attach = PATH		a cgroup, as with --cgroup; any number of lines; it need not be there
+ *	attach = CONDITIONS --cgroup PATH
  *
  *	[PROFILE]		of this instance; keys left out have their defaults ([default] too)
  *	from = PROFILE		first line: the values of a known profile, or of a file's only one

@@ -156,23 +156,51 @@ static int take_default(struct reader *r, const char *netns)
 	return EXIT_USAGE;
 }
 
-static int take_attachment(struct reader *r, const char *value)
+/* The file speaks for the cgroup whenever it is there, so the program is attached above it. */
+static int take_attachment(struct reader *r, const char *path, const struct bbr_rule *rule)
 {
 	const struct attachment *other;
-	char *path;
-	int ret = cgroup_find("attach", value, &path);
+	struct attachment *at;
+	char *place, *below, *full;
+	int ret = cgroup_place("attach", path, &place, &below);
 
 	if (ret)
 		return ret;
-	other = machine_attachment(r->m, path);
+	full = mem_format("%s%s%s", place, *below ? "/" : "", below);
+	free(below);
+	other = machine_attachment(r->m, full);
 	if (other) {
-		err("attach %s: this cgroup already has %s", value, other->name);
+		err("attach %s: this cgroup already has %s", path, other->name);
 		remedy("name each cgroup in only one line attach");
+		free(place);
 		ret = EXIT_USAGE;
 	} else {
-		machine_add_attachment(r->m, path, r->inst->name);
+		at = machine_add_attachment(r->m, full, r->inst->name);
+		free(at->place);
+		at->place = place;
+		at->n = rule_terms(rule, at->term);
 	}
-	free(path);
+	free(full);
+	return ret;
+}
+
+static int take_attached_path(struct reader *r, const char *path)
+{
+	static const struct bbr_rule all;
+
+	return take_attachment(r, path, &all);
+}
+
+static int take_attached_some(struct reader *r, const char *value)
+{
+	char *line = mem_copy(value);
+	struct bbr_rule rule;
+	const char *path;
+	int ret = rule_parse_attachment(line, &rule, &path);
+
+	if (!ret)
+		ret = take_attachment(r, path, &rule);
+	free(line);
 	return ret;
 }
 
@@ -199,7 +227,8 @@ static int take_property(struct reader *r, const char *key, const char *value)
 	if (!strcmp(key, "default_in"))
 		return take_name(r, key, value, take_default);
 	if (!strcmp(key, "attach"))
-		return take_name(r, key, value, take_attachment);
+		return strncmp(value, "--", 2) ? take_name(r, key, value, take_attached_path) :
+						 take_attached_some(r, value);
 	err("%s: [instance %s] cannot have this line", key, r->inst->name);
 	remedy("write algorithm, default_in or attach here, and parameters below the [NAME] of "
 	       "their profile");

@@ -38,25 +38,30 @@ static void print_profile(FILE *out, const struct profile_definition *def, const
 void machine_print_rule(FILE *out, const struct machine_instance *inst, __u32 i, const char *prefix)
 {
 	struct bbr_rule cgroup = inst->rules.rule[i], without_cgroup = cgroup;
-	char text[RULE_TEXT_LEN] = "";
-	bool is_gone = false;
-
+	char text[RULE_TEXT_LEN];
 	/* A file cannot name a cgroup that is gone: after a boot its id may be that of another. */
-	if (cgroup.fields & BBR_RULE_CGROUP) {
-		cgroup_path(cgroup.cgroup, text, sizeof(text));
-		is_gone = !text[0];
-	}
+	bool is_gone = !rule_has_its_cgroups(&cgroup);
+
 	without_cgroup.fields &= ~BBR_RULE_CGROUP;
 	rule_format(&without_cgroup, text, sizeof(text));
 	fprintf(out, "%s%srule = %s%s--profile %s", prefix, is_gone ? "; its cgroup is gone: " : "",
 		text, text[0] ? " " : "", machine_rule_profile(inst, &cgroup));
 	if (cgroup.fields & BBR_RULE_CGROUP) {
-		cgroup.dst_len = 0;
+		cgroup.dst_len = cgroup.n_more = 0;
 		cgroup.fields = BBR_RULE_CGROUP;
 		rule_format(&cgroup, text, sizeof(text));
 		fprintf(out, " %s", text);
 	}
 	fputc('\n', out);
+}
+
+void machine_print_attachment(FILE *out, const struct attachment *at, const char *prefix)
+{
+	char terms[RULE_TEXT_LEN];
+
+	terms_format(at->term, at->n, terms, sizeof(terms));
+	fprintf(out, "%sattach =%s%s %s\n", prefix, terms, at->n ? " --cgroup" : "",
+		text_shown(at->path));
 }
 
 void machine_print(FILE *out, const struct machine *m, const struct machine_instance *inst,
@@ -69,7 +74,7 @@ void machine_print(FILE *out, const struct machine *m, const struct machine_inst
 			fprintf(out, "%sdefault_in = %s\n", prefix, text_shown(m->def[i].netns));
 	for (size_t i = 0; i < m->n_attached; i++)
 		if (!strcmp(m->attached[i].name, inst->name))
-			fprintf(out, "%sattach = %s\n", prefix, text_shown(m->attached[i].path));
+			machine_print_attachment(out, &m->attached[i], prefix);
 	for (size_t i = 0; i < inst->profiles.n; i++)
 		print_profile(out, &inst->profiles.def[i], prefix, all);
 	if (all)
@@ -98,6 +103,15 @@ void machine_add_json(struct json *j, const struct machine *m, const struct mach
 	for (size_t i = 0; i < m->n_attached; i++)
 		if (!strcmp(m->attached[i].name, inst->name))
 			json_add_string(j, NULL, m->attached[i].path);
+	json_close(j);
+	json_open_array(j, "attachments");
+	for (size_t i = 0; i < m->n_attached; i++)
+		if (!strcmp(m->attached[i].name, inst->name)) {
+			json_open_object(j, NULL);
+			json_add_string(j, "cgroup", m->attached[i].path);
+			terms_add_json(j, m->attached[i].term, m->attached[i].n);
+			json_close(j);
+		}
 	json_close(j);
 	json_open_array(j, "profiles");
 	for (size_t i = 0; i < inst->profiles.n; i++) {

@@ -184,7 +184,7 @@ static void plan_attachments(struct planning *p)
 					*found = machine_attachment(p->found, wanted->path);
 		struct step *step;
 
-		if (found && !strcmp(found->name, wanted->name))
+		if (found && attachment_equal(found, wanted))
 			continue;
 		step = add(p, STEP_ATTACH, wanted->name);
 		step->wanted_at = wanted;
@@ -200,12 +200,29 @@ static void plan_attachments(struct planning *p)
 	}
 }
 
+static int depth(const char *path)
+{
+	int n = 0;
+
+	while ((path = strchr(path, '/'))) {
+		path++;
+		n++;
+	}
+	return n;
+}
+
+/*
+ * If both wait above for their cgroups, in one place, the program that is attached first runs
+ * first: it must be the one of the nearer cgroup.
+ */
 static int by_kind(const void *a, const void *b)
 {
 	const struct step *x = a, *y = b;
 
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
+	if (x->kind == STEP_ATTACH && depth(x->wanted_at->path) != depth(y->wanted_at->path))
+		return depth(x->wanted_at->path) > depth(y->wanted_at->path) ? -1 : 1;
 	return x->number < y->number ? -1 : 1;
 }
 

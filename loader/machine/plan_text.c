@@ -8,6 +8,7 @@
 #include "machine/machine.h"
 #include "machine/plan.h"
 #include "tuning/param.h"
+#include "tuning/rule_text.h"
 
 static const char *const kinds[STEP_KINDS] = {
 	[STEP_LOAD] = "load",
@@ -96,6 +97,7 @@ static void print_removal(const struct step *s, bool done)
 
 void step_print(const struct step *s, bool done)
 {
+	char terms[RULE_TEXT_LEN];
 	__u32 new;
 
 	printf("%s: ", s->name);
@@ -124,8 +126,9 @@ void step_print(const struct step *s, bool done)
 		print_default(s, done);
 		break;
 	case STEP_ATTACH:
-		printf("%s %s\n", done ? "attached to" : "is not attached to",
-		       text_shown(s->wanted_at->path));
+		terms_format(s->wanted_at->term, s->wanted_at->n, terms, sizeof(terms));
+		printf("%s %s%s%s\n", done ? "attached to" : "is not attached to",
+		       text_shown(s->wanted_at->path), s->wanted_at->n ? ":" : "", terms);
 		break;
 	case STEP_PROFILE_DELETE:
 		printf(done ? "profile %s deleted\n" : "has a profile %s\n",
@@ -238,10 +241,12 @@ void step_print_diff(const struct step *s, const struct machine *wanted,
 		printf("-default_in = %s\n", text_shown(s->default_found->netns));
 		break;
 	case STEP_ATTACH:
-		printf("+attach = %s\n", text_shown(s->wanted_at->path));
+		if (s->found_at)
+			machine_print_attachment(stdout, s->found_at, "-");
+		machine_print_attachment(stdout, s->wanted_at, "+");
 		break;
 	default:
-		printf("-attach = %s\n", text_shown(s->found_at->path));
+		machine_print_attachment(stdout, s->found_at, "-");
 	}
 }
 
@@ -283,8 +288,10 @@ static void add_step(struct json *j, const struct step *s)
 	}
 	if (s->default_found)
 		json_add_string(j, "old_default", s->default_found->name);
-	if (at)
+	if (at) {
 		json_add_string(j, "cgroup", at->path);
+		terms_add_json(j, at->term, at->n);
+	}
 	json_close(j);
 }
 

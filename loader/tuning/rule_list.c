@@ -10,6 +10,7 @@
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "tuning/rule_list.h"
+#include "tuning/rule_text.h"
 
 static const __u32 place; /* of the trie in bbr_rules */
 
@@ -74,6 +75,15 @@ static struct bbr_rule_key key_of(const struct bbr_rule *rule)
 	return key;
 }
 
+/* True if they have the same conditions. */
+static bool same_conditions(const struct bbr_rule *a, const struct bbr_rule *b)
+{
+	struct bbr_rule_key ka = key_of(a), kb = key_of(b);
+
+	return !memcmp(&ka, &kb, sizeof(ka)) && a->n_more == b->n_more &&
+	       !memcmp(a->more, b->more, a->n_more * sizeof(*a->more));
+}
+
 /* Sorts as in the trie: by the exact values, then by the address, then the shorter prefix first. */
 static int by_place(const void *a, const void *b)
 {
@@ -83,17 +93,13 @@ static int by_place(const void *a, const void *b)
 
 	if (!order && kx.prefixlen != ky.prefixlen)
 		order = kx.prefixlen < ky.prefixlen ? -1 : 1;
+	if (!order && x->n_more != y->n_more)
+		order = x->n_more < y->n_more ? -1 : 1;
+	if (!order)
+		order = memcmp(x->more, y->more, x->n_more * sizeof(*x->more));
 	if (!order) /* qsort() may swap what is equal */
 		order = x->order < y->order ? -1 : 1;
 	return order;
-}
-
-static bool prefix_matches(const struct bbr_rule *rule, const __u32 addr[4])
-{
-	__u32 bytes = rule->dst_len / 8, bits = rule->dst_len % 8;
-	const unsigned char *a = (const void *)rule->dst, *b = (const void *)addr;
-
-	return !memcmp(a, b, bytes) && (!bits || !((a[bytes] ^ b[bytes]) >> (8 - bits)));
 }
 
 /* True if all connections that match `inner` match `outer`. Only for rules with the same fields. */
@@ -103,7 +109,8 @@ static bool covers(const struct bbr_rule *outer, const struct bbr_rule *inner)
 
 	return !memcmp(&ko.fields, &ki.fields,
 		       offsetof(struct bbr_rule_key, addr) - sizeof(__u32)) &&
-	       outer->dst_len <= inner->dst_len && prefix_matches(outer, inner->dst);
+	       outer->dst_len <= inner->dst_len &&
+	       bbr_same_prefix(outer->dst, inner->dst, outer->dst_len);
 }
 
 static int put(int fd, struct bbr_rule_key key, const struct bbr_rule *value)
@@ -126,6 +133,8 @@ static int put_chains(int fd, const struct bbr_rule *sorted, __u32 n)
 	for (__u32 i = 0; !error && i < n; i++) {
 		const struct bbr_rule *rule = &sorted[i], *best = rule;
 
+		if (rule->n_more) /* put_terms() */
+			continue;
 		while (depth && !covers(chain[depth - 1].rule, rule))
 			depth--;
 		if (depth && chain[depth - 1].best->order < rule->order)
@@ -158,14 +167,41 @@ void rule_list_find_twins(const struct rule_list *rules, __u32 *first, __u32 *se
 
 	*first = *second = 0;
 	for (__u32 i = 1; i < rules->n && *first == *second; i++) {
-		struct bbr_rule_key a = key_of(&sorted[i - 1]), b = key_of(&sorted[i]);
-
-		if (memcmp(&a, &b, sizeof(a)))
+		if (!same_conditions(&sorted[i - 1], &sorted[i]))
 			continue;
 		*first = sorted[i - 1].order;
 		*second = sorted[i].order;
 	}
 	free(sorted);
+}
+
+/* Puts the terms of the rules that have more than the trie can look up; *n: entries. */
+static int put_terms(int fd, const struct rule_list *rules, __u32 *n)
+{
+	struct bbr_term of_rule[BBR_RULE_TERMS_MAX];
+	struct bbr_terms entry[BBR_TERM_ENTRIES] = {};
+	__u32 terms = 0, many;
+	int error = 0;
+
+	for (__u32 i = 0; i < rules->n; i++) {
+		if (!rules->rule[i].n_more)
+			continue;
+		many = rule_terms(&rules->rule[i], of_rule);
+		if (terms + many > 2 * BBR_TERM_ENTRIES)
+			return -E2BIG;
+		for (__u32 k = 0; k < many; k++, terms++) {
+			of_rule[k].order = i;
+			of_rule[k].is_last = k == many - 1;
+			entry[terms / 2].term[terms % 2] = of_rule[k];
+		}
+	}
+	*n = (terms + 1) / 2;
+	for (__u32 i = 0; !error && i < *n; i++) {
+		struct bbr_rule_key key = rule_special_key(BBR_RULE_TERMS, i);
+
+		error = bpf_map_update_elem(fd, &key, &entry[i], BPF_ANY) ? -errno : 0;
+	}
+	return error;
 }
 
 static int fill_trie(int fd, const struct rule_list *rules)
@@ -175,11 +211,14 @@ static int fill_trie(int fd, const struct rule_list *rules)
 	int error = 0;
 
 	for (__u32 i = 0; !error && i < rules->n; i++) {
-		index.order |= 1u << (sorted[i].fields & (BBR_RULE_COMBINATIONS - 1));
+		if (!sorted[i].n_more)
+			index.order |= 1u << (sorted[i].fields & (BBR_RULE_COMBINATIONS - 1));
 		error = put(fd, rule_special_key(BBR_RULE_LISTED, sorted[i].order), &sorted[i]);
 	}
 	if (!error)
 		error = put_chains(fd, sorted, rules->n);
+	if (!error)
+		error = put_terms(fd, rules, &index.mark);
 	if (!error)
 		error = put(fd, rule_special_key(BBR_RULE_INDEX, 0), &index);
 	free(sorted);
@@ -192,7 +231,7 @@ int rule_trie_make(const struct rule_list *rules)
 	int error, fd;
 
 	fd = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, BBR_MAP_RULES, sizeof(struct bbr_rule_key),
-			    sizeof(struct bbr_rule), 2 * BBR_MAX_RULES + 1, &opts);
+			    BBR_RULE_SIZE, BBR_RULE_ENTRIES, &opts);
 	if (fd < 0)
 		return -errno;
 	error = fill_trie(fd, rules);
@@ -213,6 +252,16 @@ int rule_trie_open(int outer_fd, int *trie)
 	return *trie < 0 ? *trie : 0;
 }
 
+int rule_list_error(int error)
+{
+	if (error != -E2BIG)
+		return err_bpf(error, "cannot write the instance's rules");
+	err("the rules with --src, --dev or --not-... have more than %d conditions",
+	    2 * BBR_TERM_ENTRIES);
+	remedy("write fewer of them: a rule without these before it can choose the profile");
+	return EXIT_REFUSED;
+}
+
 int rule_list_write_map(int outer_fd, const struct rule_list *rules)
 {
 	int error = 0, fd = rules->n ? rule_trie_make(rules) : -1;
@@ -225,7 +274,7 @@ int rule_list_write_map(int outer_fd, const struct rule_list *rules)
 		error = -errno;
 	if (fd >= 0)
 		close(fd);
-	return error ? err_bpf(error, "cannot write the instance's rules") : EXIT_DONE;
+	return error ? rule_list_error(error) : EXIT_DONE;
 }
 
 int rule_list_write(const struct instance *inst, const struct rule_list *rules)
@@ -263,36 +312,22 @@ void rule_list_remove(struct rule_list *rules, __u32 place_of_rule)
 
 int rule_list_find(const struct rule_list *rules, const struct bbr_rule *like)
 {
-	struct bbr_rule_key key = key_of(like);
-
-	for (__u32 i = 0; i < rules->n; i++) {
-		struct bbr_rule_key other = key_of(&rules->rule[i]);
-
-		if (!memcmp(&key, &other, sizeof(key)))
+	for (__u32 i = 0; i < rules->n; i++)
+		if (same_conditions(like, &rules->rule[i]))
 			return i;
-	}
 	return -1;
-}
-
-static bool is_among(__u64 id, const __u64 *ids, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (ids[i] == id)
-			return true;
-	return false;
 }
 
 int rule_list_match(const struct rule_list *rules, const struct rule_test *t)
 {
-	for (__u32 i = 0; i < rules->n; i++) {
-		const struct bbr_rule *r = &rules->rule[i];
+	struct bbr_term terms[BBR_RULE_TERMS_MAX];
 
-		if (prefix_matches(r, t->addr) &&
-		    (!(r->fields & BBR_RULE_DPORT) || r->dport == t->dport) &&
-		    (!(r->fields & BBR_RULE_SPORT) || r->sport == t->sport) &&
-		    (!(r->fields & BBR_RULE_MARK) || r->mark == t->mark) &&
-		    (!(r->fields & BBR_RULE_CGROUP) ||
-		     is_among(r->cgroup, t->cgroups, t->nr_cgroups)))
+	for (__u32 i = 0; i < rules->n; i++) {
+		__u32 k = 0, n = rule_terms(&rules->rule[i], terms);
+
+		while (k < n && rule_term_holds(&terms[k], t))
+			k++;
+		if (k == n)
 			return i;
 	}
 	return -1;

@@ -29,7 +29,11 @@ int rule_list_write(const struct instance *inst, const struct rule_list *rules);
 /* The same for an object that is not registered yet; outer_fd is its map. */
 int rule_list_write_map(int outer_fd, const struct rule_list *rules);
 
-/* Makes a trie of the rules, for the array of an instance. Returns its descriptor or -errno. */
+/*
+ * Makes a trie of the rules, for the array of an instance. Returns its descriptor or -errno; -E2BIG:
+ * they have too many terms. rule_list_error() prints why not, and returns EXIT_REFUSED.
+ */
+int rule_list_error(int error);
 int rule_trie_make(const struct rule_list *rules);
 
 /* Opens the trie in an instance's array; -1: it has no rules. Returns 0 or -errno. */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <arpa/inet.h>
+#include <net/if.h>
 
 #include "bpf_bbr/rules.h"
 #include "cgroup/cgroup.h"
@@ -12,9 +14,114 @@
 #include "tuning/rule_text.h"
 #include "address.h"
 
+/* By their options, without --not-; JSON has the same names. */
+static const char *const term_names[BBR_TERM_KINDS] = {
+	[BBR_TERM_DST] = "dst",	    [BBR_TERM_SRC] = "src",   [BBR_TERM_DPORT] = "dport",
+	[BBR_TERM_SPORT] = "sport", [BBR_TERM_MARK] = "mark", [BBR_TERM_CGROUP] = "cgroup",
+	[BBR_TERM_DEV] = "dev",
+};
+
+bool option_condition(const char *option, const char *value, void *to)
+{
+	struct socket_filter *filter = to;
+
+	if (filter->n_more == BBR_RULE_MORE) {
+		err("%s: there are more than %d of --src, --dev and --not-...", option,
+		    BBR_RULE_MORE);
+		return false;
+	}
+	snprintf(filter->more[filter->n_more].option, sizeof(filter->more[0].option), "%s", option);
+	filter->more[filter->n_more++].value = value;
+	return true;
+}
+
+bool socket_filter_asks(const struct socket_filter *filter)
+{
+	return filter->dst || filter->dport || filter->sport || filter->cgroup || filter->mark ||
+	       filter->n_more;
+}
+
+static enum bbr_term_kind kind_of(const char *name)
+{
+	for (enum bbr_term_kind kind = 0; kind < BBR_TERM_KINDS; kind++)
+		if (term_names[kind] && !strcmp(name, term_names[kind]))
+			return kind;
+	return BBR_TERM_NONE;
+}
+
+static bool parse_device(const char *option, const char *name, __u32 value[4])
+{
+	if (!*name || strlen(name) >= IFNAMSIZ || strpbrk(name, "/ ")) {
+		err("%s %s: a device's name has 1 to %d characters, no / and no blank", option,
+		    name, IFNAMSIZ - 1);
+		return false;
+	}
+	memcpy(value, name, strlen(name));
+	return true;
+}
+
+/* Parses --src, --dev or --not-X. */
+static int parse_term(const char *option, const char *value, struct bbr_term *term)
+{
+	const char *name = option + strlen("--");
+	__u32 mask[4] = {};
+	__u16 port = 0;
+	__u64 id;
+	bool done = true;
+
+	*term = (struct bbr_term){ .is_not = !strncmp(name, "not-", 4) };
+	term->kind = kind_of(name + 4 * term->is_not);
+	switch (term->kind) {
+	case BBR_TERM_DST:
+	case BBR_TERM_SRC:
+		done = parse_prefix(option, value, term->value, mask);
+		for (int i = 0; i < 4; i++)
+			term->len += __builtin_popcount(mask[i]);
+		break;
+	case BBR_TERM_DPORT:
+	case BBR_TERM_SPORT:
+		done = parse_port(option, value, &port);
+		term->value[0] = port;
+		break;
+	case BBR_TERM_MARK:
+		done = parse_mark(option, value, &term->value[0]);
+		break;
+	case BBR_TERM_DEV:
+		done = parse_device(option, value, term->value);
+		break;
+	default:
+		if (cgroup_id(option, value, &id))
+			return EXIT_USAGE;
+		memcpy(term->value, &id, sizeof(id));
+	}
+	return done ? EXIT_DONE : EXIT_USAGE;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct bbr_term));
+}
+
+/* Twice the same would only cost; two of these that are not a "not" never hold together. */
+static int add_term(struct bbr_rule *rule, const char *option, const struct bbr_term *term)
+{
+	for (__u32 i = 0; i < rule->n_more; i++) {
+		const struct bbr_term *other = &rule->more[i];
+
+		if (!memcmp(other, term, sizeof(*term)) ||
+		    (other->kind == term->kind && !other->is_not && !term->is_not)) {
+			err("%s: appears twice", option);
+			return EXIT_USAGE;
+		}
+	}
+	rule->more[rule->n_more++] = *term;
+	return EXIT_DONE;
+}
+
 int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule)
 {
 	__u32 mask[4] = {};
+	int ret = EXIT_DONE;
 
 	memset(rule, 0, sizeof(*rule));
 	if ((filter->dst && !parse_prefix("--dst", filter->dst, rule->dst, mask)) ||
@@ -26,62 +133,209 @@ int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule)
 		rule->dst_len += __builtin_popcount(mask[i]);
 	rule->fields = (filter->dport ? BBR_RULE_DPORT : 0) | (filter->sport ? BBR_RULE_SPORT : 0) |
 		       (filter->mark ? BBR_RULE_MARK : 0) | (filter->cgroup ? BBR_RULE_CGROUP : 0);
-	return filter->cgroup ? cgroup_id("--cgroup", filter->cgroup, &rule->cgroup) : EXIT_DONE;
+	for (int i = 0; !ret && i < filter->n_more; i++) {
+		struct bbr_term term;
+
+		ret = parse_term(filter->more[i].option, filter->more[i].value, &term);
+		if (!ret)
+			ret = add_term(rule, filter->more[i].option, &term);
+	}
+	/* One order, whatever the command line's: so equal rules are the same. */
+	qsort(rule->more, rule->n_more, sizeof(*rule->more), by_value);
+	if (ret || !filter->cgroup)
+		return ret;
+	return cgroup_id("--cgroup", filter->cgroup, &rule->cgroup);
+}
+
+/* Cuts off the first word, or what is in quotes up to a blank. NULL: there is none. */
+static char *next_word(char **line)
+{
+	char *word = *line, *end;
+
+	while (word && *word == ' ')
+		word++;
+	if (!word || !*word)
+		return NULL;
+	end = word;
+	if (*word == '"')
+		for (end++; *end && *end != '"'; end++)
+			end += *end == '\\' && end[1];
+	end = strchr(end, ' ');
+	*line = end;
+	if (end)
+		*(*line)++ = 0;
+	return word;
+}
+
+/* profile: NULL if the line has none. */
+static int parse_words(char *line, struct socket_filter *filter, const char **profile)
+{
+	const struct {
+		const char *name, **value;
+	} known[] = {
+		{ "--dst", &filter->dst },     { "--dport", &filter->dport },
+		{ "--sport", &filter->sport }, { "--mark", &filter->mark },
+		{ "--profile", profile },
+	};
+	const char *wrong = NULL;
+	char *word, *value;
+
+	while (!wrong && (word = next_word(&line))) {
+		const char **place = NULL, *name = word + strlen("--");
+		bool is_more = false;
+
+		if (!strcmp(word, "--cgroup")) {
+			filter->cgroup = line;
+			wrong = line && *line ? text_unquote(line) : "its path is missing";
+			if (wrong)
+				err("rule: --cgroup: %s", wrong);
+			break;
+		}
+		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+			if (known[i].value && !strcmp(word, known[i].name))
+				place = known[i].value;
+		if (!strncmp(word, "--not-", 6))
+			is_more = kind_of(word + 6) != BBR_TERM_NONE;
+		else if (!strncmp(word, "--", 2))
+			is_more = !strcmp(name, "src") || !strcmp(name, "dev");
+		value = next_word(&line);
+		if ((!place && !is_more) || !value) {
+			err("rule: %s: expected an option and its value", word);
+			remedy("write rules as for rule add, with --cgroup last");
+			return EXIT_USAGE;
+		}
+		wrong = text_unquote(value);
+		if (wrong)
+			err("rule: %s: %s", word, wrong);
+		else if (place)
+			*place = value;
+		else if (!option_condition(word, value, filter))
+			return EXIT_USAGE;
+	}
+	return wrong ? EXIT_USAGE : EXIT_DONE;
 }
 
 int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 {
 	struct socket_filter filter = {};
-	const char *name = NULL;
-	const struct {
-		const char *name, **value;
-	} known[] = {
-		{ "--dst", &filter.dst },     { "--dport", &filter.dport },
-		{ "--sport", &filter.sport }, { "--mark", &filter.mark },
-		{ "--profile", &name },
-	};
-	const char *wrong = NULL;
-	char *word, *value;
 
-	while ((word = strsep(&line, " "))) {
-		const char **place = NULL;
-
-		if (!*word)
-			continue;
-		if (!strcmp(word, "--cgroup")) {
-			filter.cgroup = line;
-			wrong = line && *line ? text_unquote(line) : "its path is missing";
-			break;
-		}
-		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-			if (!strcmp(word, known[i].name))
-				place = known[i].value;
-		value = strsep(&line, " ");
-		if (!place || !value || !*value) {
-			err("rule: %s: expected an option and its value", word);
-			remedy("write rules as for rule add, with --cgroup last");
-			return EXIT_USAGE;
-		}
-		*place = value;
-	}
-	if (wrong) {
-		err("rule: --cgroup: %s", wrong);
+	*profile = NULL;
+	if (parse_words(line, &filter, profile))
 		return EXIT_USAGE;
-	}
-	if (!name) {
+	if (!*profile) {
 		err("rule: --profile is missing");
 		return EXIT_USAGE;
 	}
-	*profile = name;
 	return rule_parse(&filter, rule);
 }
 
-/* The cgroup's path, or its id if it is gone. */
-static void format_cgroup(const struct bbr_rule *rule, char *buf, size_t size)
+int rule_parse_attachment(char *line, struct bbr_rule *rule, const char **cgroup)
 {
-	cgroup_path(rule->cgroup, buf, size);
+	struct socket_filter filter = {};
+
+	if (parse_words(line, &filter, NULL))
+		return EXIT_USAGE;
+	*cgroup = filter.cgroup;
+	filter.cgroup = NULL;
+	if (*cgroup)
+		return rule_parse(&filter, rule);
+	err("attach: --cgroup is missing");
+	remedy("write the options of attach, with --cgroup last");
+	return EXIT_USAGE;
+}
+
+__u32 rule_terms(const struct bbr_rule *rule, struct bbr_term terms[BBR_RULE_TERMS_MAX])
+{
+	const struct bbr_term of_fields[] = {
+		{ .kind = rule->dst_len ? BBR_TERM_DST : 0,
+		  .len = rule->dst_len,
+		  .value = { rule->dst[0], rule->dst[1], rule->dst[2], rule->dst[3] } },
+		{ .kind = rule->fields & BBR_RULE_DPORT ? BBR_TERM_DPORT : 0,
+		  .value = { rule->dport } },
+		{ .kind = rule->fields & BBR_RULE_SPORT ? BBR_TERM_SPORT : 0,
+		  .value = { rule->sport } },
+		{ .kind = rule->fields & BBR_RULE_MARK ? BBR_TERM_MARK : 0,
+		  .value = { rule->mark } },
+		{ .kind = rule->fields & BBR_RULE_CGROUP ? BBR_TERM_CGROUP : 0,
+		  .value = { rule->cgroup, rule->cgroup >> 32 } },
+	};
+	__u32 n = 0;
+
+	for (size_t i = 0; i < sizeof(of_fields) / sizeof(of_fields[0]); i++)
+		if (of_fields[i].kind)
+			terms[n++] = of_fields[i];
+	memcpy(terms + n, rule->more, rule->n_more * sizeof(*terms));
+	return n + rule->n_more;
+}
+
+/* The cgroup's path, or its id if it is gone. */
+static void format_cgroup(__u64 id, char *buf, size_t size)
+{
+	cgroup_path(id, buf, size);
 	if (!buf[0])
-		snprintf(buf, size, "id:%llu", (unsigned long long)rule->cgroup);
+		snprintf(buf, size, "id:%llu", (unsigned long long)id);
+}
+
+static __u64 term_cgroup(const struct bbr_term *term)
+{
+	return term->value[0] | (__u64)term->value[1] << 32;
+}
+
+static void format_term_value(const struct bbr_term *term, char *buf, size_t size)
+{
+	switch (term->kind) {
+	case BBR_TERM_DST:
+	case BBR_TERM_SRC:
+		format_prefix(buf, size, term->value, term->len);
+		break;
+	case BBR_TERM_DPORT:
+	case BBR_TERM_SPORT:
+		snprintf(buf, size, "%u", ntohs(term->value[0]));
+		break;
+	case BBR_TERM_MARK:
+		snprintf(buf, size, "%u", term->value[0]);
+		break;
+	case BBR_TERM_DEV:
+		snprintf(buf, size, "%.*s", IFNAMSIZ - 1, (const char *)term->value);
+		break;
+	default:
+		format_cgroup(term_cgroup(term), buf, size);
+	}
+}
+
+/* A value that is followed by others: a blank in it would end it. */
+static void format_term(const struct bbr_term *term, char *buf, size_t size)
+{
+	char value[PATH_MAX], quoted[TEXT_QUOTED_LEN(PATH_MAX)];
+
+	format_term_value(term, value, sizeof(value));
+	text_quote(quoted, sizeof(quoted), value);
+	snprintf(buf, size, " --%s%s %s", term->is_not ? "not-" : "", term_names[term->kind],
+		 strchr(value, ' ') ? quoted : text_shown(value));
+}
+
+size_t terms_format(const struct bbr_term *terms, __u32 n, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	*buf = 0;
+	for (__u32 i = 0; i < n; i++) {
+		format_term(&terms[i], buf + len, size - len);
+		len += strlen(buf + len);
+	}
+	return len;
+}
+
+bool rule_has_its_cgroups(const struct bbr_rule *rule)
+{
+	char path[PATH_MAX] = "/";
+
+	if (rule->fields & BBR_RULE_CGROUP)
+		cgroup_path(rule->cgroup, path, sizeof(path));
+	for (__u32 i = 0; path[0] && i < rule->n_more; i++)
+		if (rule->more[i].kind == BBR_TERM_CGROUP)
+			cgroup_path(term_cgroup(&rule->more[i]), path, sizeof(path));
+	return path[0];
 }
 
 void rule_format(const struct bbr_rule *rule, char *buf, size_t size)
@@ -100,12 +354,47 @@ void rule_format(const struct bbr_rule *rule, char *buf, size_t size)
 		len += snprintf(buf + len, size - len, " --sport %u", ntohs(rule->sport));
 	if (rule->fields & BBR_RULE_MARK)
 		len += snprintf(buf + len, size - len, " --mark %u", rule->mark);
+	len += terms_format(rule->more, rule->n_more, buf + len, size - len);
 	if (rule->fields & BBR_RULE_CGROUP) {
-		format_cgroup(rule, text, sizeof(text));
+		format_cgroup(rule->cgroup, text, sizeof(text));
 		snprintf(buf + len, size - len, " --cgroup %s", text_shown(text));
 	}
 	if (buf[0])
 		memmove(buf, buf + 1, strlen(buf));
+}
+
+static void add_terms(struct json *j, const struct bbr_term *terms, __u32 n,
+		      enum bbr_term_kind kind, bool is_not)
+{
+	char key[32], text[PATH_MAX];
+	bool is_open = false;
+
+	snprintf(key, sizeof(key), "%s%s", is_not ? "not_" : "", term_names[kind]);
+	for (__u32 i = 0; i < n; i++) {
+		const char *of_value = is_not ? NULL : key;
+
+		if (terms[i].kind != kind || terms[i].is_not != is_not)
+			continue;
+		if (is_not && !is_open)
+			json_open_array(j, key);
+		is_open = is_not;
+		format_term_value(&terms[i], text, sizeof(text));
+		if (kind == BBR_TERM_DPORT || kind == BBR_TERM_SPORT)
+			json_add_int(j, of_value, ntohs(terms[i].value[0]));
+		else if (kind == BBR_TERM_MARK)
+			json_add_int(j, of_value, terms[i].value[0]);
+		else
+			json_add_string(j, of_value, text);
+	}
+	if (is_open)
+		json_close(j);
+}
+
+void terms_add_json(struct json *j, const struct bbr_term *terms, __u32 n)
+{
+	for (enum bbr_term_kind kind = 0; kind < BBR_TERM_KINDS; kind++)
+		for (int is_not = 0; term_names[kind] && is_not < 2; is_not++)
+			add_terms(j, terms, n, kind, is_not);
 }
 
 void rule_add_json(struct json *j, const struct bbr_rule *rule)
@@ -122,8 +411,9 @@ void rule_add_json(struct json *j, const struct bbr_rule *rule)
 		json_add_int(j, "sport", ntohs(rule->sport));
 	if (rule->fields & BBR_RULE_MARK)
 		json_add_int(j, "mark", rule->mark);
+	terms_add_json(j, rule->more, rule->n_more);
 	if (rule->fields & BBR_RULE_CGROUP) {
-		format_cgroup(rule, text, sizeof(text));
+		format_cgroup(rule->cgroup, text, sizeof(text));
 		json_add_string(j, "cgroup", text);
 		json_add_int(j, "cgroup_id", rule->cgroup);
 	}

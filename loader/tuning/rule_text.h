@@ -8,35 +8,62 @@
 #include <stddef.h>
 
 #include "bpf_bbr/migrate.h"
+#include "bpf_bbr/rules.h"
 #include "cli/text.h"
 
-struct bbr_rule;
 struct json;
 struct socket_filter;
 
 /* A cgroup's path may have 4096 characters, and each may need an escape. */
-#define RULE_TEXT_LEN (TEXT_QUOTED_LEN(4096) + 256)
+#define RULE_TEXT_LEN ((1 + BBR_RULE_MORE) * (TEXT_QUOTED_LEN(4096) + 64) + 256)
 
 /* Parses the options into a rule, without its profile and order. */
 int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule);
 
 /*
  * Parses a line of a saved file: options as words, --cgroup last, because its path may contain
- * blanks; it may be in quotes (text.h). It cuts the line into pieces; *profile points to the name
- * in it.
+ * blanks; it may be in quotes (text.h), as any value may. It cuts the line into pieces; *profile
+ * points to the name in it.
  */
 int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile);
+
+/* The same for the conditions of an attachment, which has no profile. The rule is without *cgroup. */
+int rule_parse_attachment(char *line, struct bbr_rule *rule, const char **cgroup);
+
+/* Makes a rule's conditions into terms; their order is 0. Returns how many. */
+__u32 rule_terms(const struct bbr_rule *rule, struct bbr_term terms[BBR_RULE_TERMS_MAX]);
+
+/* Formats terms as their options, each after a blank. Returns the length. */
+size_t terms_format(const struct bbr_term *terms, __u32 n, char *buf, size_t size);
+
+/* Adds terms: "src", ..., and for those that must not hold arrays: "not_dst", ... */
+void terms_add_json(struct json *j, const struct bbr_term *terms, __u32 n);
+
+/* False if one of its cgroups is gone: a file cannot name it. */
+bool rule_has_its_cgroups(const struct bbr_rule *rule);
 
 /* Formats a rule as its options, without --profile; "" for a rule that asks for nothing. */
 void rule_format(const struct bbr_rule *rule, char *buf, size_t size);
 
-/* Adds what the rule asks for: "dst", "dport", ... */
+/* Adds what the rule asks for: "dst", "dport", ..., and its terms. */
 void rule_add_json(struct json *j, const struct bbr_rule *rule);
 
 /* Which sockets; NULL: any. */
 struct socket_filter {
 	const char *dst, *dport, *sport, *cgroup, *mark;
+	/* --src, --dev, --not-*: each option and its value */
+	struct {
+		char option[16];
+		const char *value;
+	} more[BBR_RULE_MORE];
+	int n_more;
 };
+
+/* Takes an option of `more` into a struct socket_filter. */
+bool option_condition(const char *option, const char *value, void *to);
+
+/* True if a filter asks for anything. */
+bool socket_filter_asks(const struct socket_filter *filter);
 
 /* Takes --dst, --dport, --sport, --cgroup and --mark. */
 int socket_filter_parse(const struct socket_filter *filter, struct migrate_config *config);

@@ -20,68 +20,98 @@
 #include "verbs/verbs.h"
 
 /*
- * Opens the cgroup; the caller frees *path. Returns EXIT_DONE, or another status after printing why
- * not.
+ * Finds the cgroup that is meant, and opens the one that has its program. The caller frees *at and
+ * closes *fd. Returns EXIT_DONE, or another status after printing why not. Without --stay the cgroup
+ * must be there, and has the program itself.
  */
-static int open_cgroup(const struct options *opt, char **path, int *fd)
+static int open_cgroup(const struct options *opt, struct attachment *at, int *fd)
 {
-	int ret = cgroup_find("--cgroup", opt->filter.cgroup, path);
+	char *below = NULL;
+	int ret;
 
+	*at = (struct attachment){};
+	if (opt->stay)
+		ret = cgroup_place("--cgroup", opt->filter.cgroup, &at->place, &below);
+	else
+		ret = cgroup_find("--cgroup", opt->filter.cgroup, &at->place);
 	if (ret)
 		return ret;
-	*fd = open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	at->path = below && *below ? mem_format("%s/%s", at->place, below) : mem_copy(at->place);
+	free(below);
+	strcpy(at->name, opt->name);
+	*fd = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*fd >= 0)
 		return EXIT_DONE;
-	err("--cgroup %s: cannot be opened: %s", *path, strerror(errno));
-	free(*path);
+	err("--cgroup %s: cannot be opened: %s", at->place, strerror(errno));
+	attachment_free(at);
 	return EXIT_REFUSED;
 }
 
-static void print_done(const struct options *opt, const char *path, const char *done)
+static void print_done(const struct options *opt, const struct attachment *at, const char *done)
 {
+	char terms[RULE_TEXT_LEN];
 	struct json j;
 
 	if (!opt->json) {
-		printf("%s: %s %s%s%s\n", opt->name, done, text_shown(path),
-		       opt->profile ? ", profile " : "", opt->profile ? opt->profile : "");
+		terms_format(at->term, at->n, terms, sizeof(terms));
+		printf("%s: %s %s%s%s%s%s\n", opt->name, done, text_shown(at->path),
+		       at->n ? ":" : "", terms, opt->profile ? ", profile " : "",
+		       opt->profile ? opt->profile : "");
 		return;
 	}
 	json_begin_pretty(&j, stdout);
 	json_add_string(&j, "name", opt->name);
-	json_add_string(&j, "cgroup", path);
+	json_add_string(&j, "cgroup", at->path);
+	terms_add_json(&j, at->term, at->n);
 	if (opt->profile)
 		json_add_string(&j, "profile", opt->profile);
 	json_end(&j);
 }
 
-static int attach_to(const struct options *opt, int cgroup_fd, const char *path)
+static int attach_to(const struct attachment *at, int fd)
 {
-	int ret, prog_fd = attach_program_load(opt->name);
+	int ret, prog_fd = attach_program_load(at);
 
 	if (prog_fd < 0)
 		return EXIT_REFUSED;
-	ret = attach_program(prog_fd, cgroup_fd, -1, path);
+	ret = attach_program(prog_fd, fd, -1, at->place);
 	close(prog_fd);
 	return ret;
 }
 
-static int refuse_if_attached(const struct options *opt, int cgroup_fd, const char *path)
+/*
+ * Finds what is attached to the cgroup, whichever cgroup has the program. Returns 1, and the caller
+ * frees *found; 0 if there is none; or -errno.
+ */
+static int find_attached(const char *path, struct attachment *found)
 {
-	struct bbr_attach attach;
-	int fd = cgroup_program(cgroup_fd, &attach);
+	struct attachment *list;
+	int n = attachments_list(&list), is_found = 0;
 
-	if (fd == -ENOENT)
-		return EXIT_DONE;
-	if (fd < 0)
-		return err_bpf(fd, path);
-	close(fd);
-	if (!strcmp(attach.name, opt->name)) {
-		err("%s: is already attached to %s", opt->name, path);
-		return EXIT_NOTHING;
-	}
-	err("%s: is already attached to %s", attach.name, path);
-	remedy("detach it first: bbrctl detach --cgroup %s --name %s", path, attach.name);
-	return EXIT_REFUSED;
+	for (int i = 0; i < n; i++)
+		if (!strcmp(list[i].path, path)) {
+			*found = list[i];
+			is_found = 1;
+		} else {
+			attachment_free(&list[i]);
+		}
+	free(n < 0 ? NULL : list);
+	return n < 0 ? n : is_found;
+}
+
+static int refuse_if_attached(const struct options *opt, const char *path)
+{
+	struct attachment found;
+	int ret, n = find_attached(path, &found);
+
+	if (n <= 0)
+		return n ? err_bpf(n, path) : EXIT_DONE;
+	err("%s: is already attached to %s", found.name, path);
+	ret = strcmp(found.name, opt->name) ? EXIT_REFUSED : EXIT_NOTHING;
+	if (ret == EXIT_REFUSED)
+		remedy("detach it first: bbrctl detach --cgroup %s --name %s", path, found.name);
+	attachment_free(&found);
+	return ret;
 }
 
 static bool have_cgroup(const struct options *opt, const char *verb)
@@ -175,21 +205,22 @@ static int put_rule_back(const struct instance *inst, const struct bbr_rule *rul
 	return ret;
 }
 
-static int attach(const struct options *opt, const struct instance *inst, int fd, const char *path)
+static int attach(const struct options *opt, const struct instance *inst, int fd,
+		  const struct attachment *at)
 {
-	int place, ret = refuse_if_attached(opt, fd, path);
+	int place, ret = refuse_if_attached(opt, at->path);
 	bool added = false;
 	struct bbr_rule rule;
 	__u64 id;
 
-	if (!ret)
-		ret = cgroup_id("--cgroup", path, &id);
+	if (!ret && opt->profile)
+		ret = cgroup_id("--cgroup", at->path, &id);
 	/* Add the rule first, so that the first connection finds it in place. */
 	if (!ret && opt->profile)
 		ret = add_rule(opt, inst, id, &added);
 	if (ret)
 		return ret;
-	ret = attach_to(opt, fd, path);
+	ret = attach_to(at, fd);
 	if (ret && added)
 		delete_rule(inst, id, &rule, &place);
 	return ret;
@@ -200,7 +231,7 @@ static int attach(const struct options *opt, const struct instance *inst, int fd
  * takes the name for the application's choice. In the experiment's own cgroup, the experiment runs
  * first.
  */
-static void warn_of_experiments(const char *path, const char *name)
+static void warn_of_experiments(const struct attachment *at)
 {
 	struct experiment_handle *list;
 	int n = experiments_list(&list);
@@ -208,57 +239,73 @@ static void warn_of_experiments(const char *path, const char *name)
 	for (int i = 0; i < n; i++) {
 		const char *of = list[i].config.name;
 
-		if (!strcmp(path, list[i].path))
-			err("%s: has no effect in the experiment %s until it stops", name, of);
-		else if (cgroup_is_within(path, list[i].path))
-			err("%s: new connections here leave the experiment %s", name, of);
+		if (!strcmp(at->path, list[i].path) || !strcmp(at->place, list[i].path))
+			err("%s: has no effect in the experiment %s until it stops", at->name, of);
+		else if (cgroup_is_within(at->place, list[i].path))
+			err("%s: new connections here leave the experiment %s", at->name, of);
 	}
 	if (n > 0)
 		experiments_free(list, n);
 }
 
+static int check_attach(const struct options *opt, const char *verb)
+{
+	if (!have_cgroup(opt, verb))
+		return EXIT_USAGE;
+	if (!opt->stay || !opt->profile)
+		return EXIT_DONE;
+	err("attach: --stay and --profile together: a rule ends with the cgroup");
+	remedy("leave one of them out");
+	return EXIT_USAGE;
+}
+
 static int verb_attach(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
+	struct socket_filter which = opt->filter;
+	struct attachment at;
 	struct instance inst;
-	int fd, ret;
-	char *path;
+	struct bbr_rule rule;
+	int fd, ret = check_attach(opt, argv[0]);
 
 	(void)argc;
-	if (!have_cgroup(opt, argv[0]))
-		return EXIT_USAGE;
+	which.cgroup = NULL;
+	if (!ret)
+		ret = rule_parse(&which, &rule);
+	if (ret)
+		return ret;
 	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_get(opt->name, &inst);
 	if (!ret)
-		ret = open_cgroup(opt, &path, &fd);
+		ret = open_cgroup(opt, &at, &fd);
 	if (ret)
 		return ret;
-	ret = attach(opt, &inst, fd, path);
+	at.n = rule_terms(&rule, at.term);
+	ret = attach(opt, &inst, fd, &at);
 	if (!ret) {
-		print_done(opt, path, "attached to");
-		warn_of_experiments(path, opt->name);
+		print_done(opt, &at, "attached to");
+		warn_of_experiments(&at);
 	}
 	close(fd);
-	free(path);
+	attachment_free(&at);
 	return ret;
 }
 
-/* The program that is attached by this name. Returns EXIT_DONE, or another status after printing. */
-static int attached_program(const struct options *opt, int cgroup_fd, const char *path, int *fd)
+/* What is attached by this name. Returns EXIT_DONE, or another status after printing. */
+static int find_own(const struct options *opt, const char *path, struct attachment *found)
 {
-	struct bbr_attach attach;
+	int n = find_attached(path, found);
 
-	*fd = cgroup_program(cgroup_fd, &attach);
-	if (*fd < 0 && *fd != -ENOENT)
-		return err_bpf(*fd, path);
-	if (*fd >= 0 && !strcmp(attach.name, opt->name))
+	if (n < 0)
+		return err_bpf(n, path);
+	if (n && !strcmp(found->name, opt->name))
 		return EXIT_DONE;
 	err("%s: not attached to %s", opt->name, path);
-	if (*fd >= 0) {
-		remedy("%s is attached: bbrctl detach --cgroup %s --name %s", attach.name, path,
-		       attach.name);
-		close(*fd);
+	if (n) {
+		remedy("%s is attached: bbrctl detach --cgroup %s --name %s", found->name, path,
+		       found->name);
+		attachment_free(found);
 	}
 	return EXIT_NOTHING;
 }
@@ -300,52 +347,77 @@ void warn_of_attachments(const char *name)
 		attachments_free(list, n);
 }
 
-/* The rule goes first: if this is killed between the two, another detach does the rest. */
-static int detach(const struct instance *inst, int prog, int cgroup_fd, const char *path)
+/*
+ * The rule goes first: if this is killed between the two, another detach does the rest. A cgroup
+ * that is not there has none.
+ */
+static int detach(const struct instance *inst, int prog, int fd, const struct attachment *at)
 {
+	bool has_rule = inst && !access(at->path, F_OK);
 	int place = -1, ret = EXIT_DONE;
 	struct bbr_rule rule;
 	__u64 id;
 
-	if (inst)
-		ret = cgroup_id("--cgroup", path, &id);
-	if (!ret && inst)
+	if (has_rule)
+		ret = cgroup_id("--cgroup", at->path, &id);
+	if (!ret && has_rule)
 		ret = delete_rule(inst, id, &rule, &place);
 	if (ret)
 		return ret;
-	ret = detach_program(prog, cgroup_fd, path);
+	ret = detach_program(prog, fd, at->place);
 	if (ret && place >= 0 && put_rule_back(inst, &rule, place))
 		err("rule %d, of this cgroup, is gone", place + 1);
 	return ret;
 }
 
-/* Works whether or not the instance is loaded. */
+static int detach_found(const struct options *opt, const struct attachment *at)
+{
+	int fd = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC), prog, ret;
+	struct instance *list = NULL, *inst;
+
+	prog = fd < 0 ? -errno : attachment_program(fd, at);
+	if (prog < 0) {
+		ret = err_bpf(prog, at->path);
+	} else {
+		ret = instance_with_rules(opt->name, &list, &inst);
+		if (!ret)
+			ret = detach(inst, prog, fd, at);
+		free(list);
+		close(prog);
+	}
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* Works whether or not the instance is loaded and the cgroup is there. */
 static int verb_detach(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
-	struct instance *list = NULL, *inst;
-	int fd, prog, ret;
-	char *path;
+	struct attachment found;
+	char *place, *below, *path;
+	int ret;
 
 	(void)argc;
 	if (!have_cgroup(opt, argv[0]))
 		return EXIT_USAGE;
 	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
-	ret = open_cgroup(opt, &path, &fd);
+	ret = cgroup_place("--cgroup", opt->filter.cgroup, &place, &below);
 	if (ret)
 		return ret;
-	ret = attached_program(opt, fd, path, &prog);
-	if (!ret) {
-		ret = instance_with_rules(opt->name, &list, &inst);
+	path = mem_format("%s%s%s", place, *below ? "/" : "", below);
+	ret = find_own(opt, path, &found);
+	if (ret == EXIT_NOTHING && access(path, F_OK)) /* or its name is wrong */
+		ret = cgroup_find("--cgroup", opt->filter.cgroup, &place);
+	else if (!ret) {
+		ret = detach_found(opt, &found);
 		if (!ret)
-			ret = detach(inst, prog, fd, path);
-		free(list);
-		close(prog);
+			print_done(opt, &found, "detached from");
+		attachment_free(&found);
 	}
-	if (!ret)
-		print_done(opt, path, "detached from");
-	close(fd);
+	free(place);
+	free(below);
 	free(path);
 	return ret;
 }
@@ -354,12 +426,18 @@ static const struct option_def attach_options[] = {
 	CGROUP("which one"),
 	NAME,
 	PROFILE("PROFILE", "give its connections this profile, by a rule"),
+	{ "stay", 0, NULL, option_flag, MEMBER(stay),
+	  "also for a cgroup that is made later, or made again" },
+	{ "dport", 0, "N", option_text, MEMBER(filter.dport), "with this remote port" },
+	{ "sport", 0, "N", option_text, MEMBER(filter.sport), "with this local port" },
+	{ "mark", 0, "N", option_text, MEMBER(filter.mark), "with this mark (SO_MARK)" },
 	END,
 };
 
 BBRCTL_VERB(attach, "attach", NEEDS(CHANGE, .may = FILES), .args = "--cgroup PATH",
 	    .brief = "make new connections of a cgroup use it, unless the application chooses",
-	    OPTIONS({ attach_options, 0 }), .run = verb_attach);
+	    OPTIONS({ attach_options, 0 }, { option_dst, 0 }, { option_src, 0 }, { option_not, 0 }),
+	    .run = verb_attach);
 
 static const struct option_def detach_options[] = { CGROUP("which one"), NAME, END };
 

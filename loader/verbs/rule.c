@@ -154,8 +154,7 @@ static int find_rule(bool is_numbered, const struct bbr_rule *like, const struct
 static int verb_rule_delete(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
-	bool is_described = opt->filter.dst || opt->filter.dport || opt->filter.sport ||
-			    opt->filter.cgroup || opt->filter.mark;
+	bool is_described = socket_filter_asks(&opt->filter);
 	struct bbr_rule like, gone;
 	struct tuning t;
 	__u32 place;
@@ -279,6 +278,12 @@ static int parse_test(const struct options *opt, const char *addr, struct rule_t
 		.cgroups = ids,
 	};
 	memcpy(test->addr, as_rule.dst, sizeof(test->addr));
+	for (__u32 i = 0; i < as_rule.n_more; i++) {
+		const struct bbr_term *term = &as_rule.more[i];
+
+		memcpy(term->kind == BBR_TERM_SRC ? (void *)test->src : test->dev, term->value,
+		       sizeof(term->value));
+	}
 	return opt->filter.cgroup ? cgroup_ids("--cgroup", opt->filter.cgroup, ids,
 					       BBR_RULE_CGROUP_LEVELS, &test->nr_cgroups) :
 				    EXIT_DONE;
@@ -331,12 +336,14 @@ static const struct option_def rule_add_options[] = {
 
 BBRCTL_VERB(rule_add, "rule add", NEEDS(CHANGE, .may = FILES), .args = "--profile PROFILE",
 	    .brief = "give matching new connections a profile",
-	    OPTIONS({ rule_add_options, 0 }, { option_dst, 0 }, { option_filter, 0 }),
+	    OPTIONS({ rule_add_options, 0 }, { option_dst, 0 }, { option_src, 0 },
+		    { option_filter, 0 }, { option_not, 0 }),
 	    .run = verb_rule_add);
 
 BBRCTL_VERB(rule_delete, "rule delete", NEEDS(CHANGE, .may = FILES), .args = "[K]", .max_args = 1,
 	    .brief = "delete a rule, by its number or by its options",
-	    OPTIONS({ option_instance, 0 }, { option_dst, 0 }, { option_filter, 0 }),
+	    OPTIONS({ option_instance, 0 }, { option_dst, 0 }, { option_src, 0 },
+		    { option_filter, 0 }, { option_not, 0 }),
 	    .run = verb_rule_delete);
 
 BBRCTL_VERB(rule_flush, "rule flush", NEEDS(CHANGE, .may = FILES), .brief = "delete all rules",
@@ -345,4 +352,5 @@ BBRCTL_VERB(rule_flush, "rule flush", NEEDS(CHANGE, .may = FILES), .brief = "del
 BBRCTL_VERB(rule_test, "rule test", NEEDS(LOOK, .may = CAP(DAC_READ_SEARCH)), .args = "ADDR",
 	    .min_args = 1, .max_args = 1,
 	    .brief = "show which rule and profile a connection would get",
-	    OPTIONS({ option_instance, 0 }, { option_filter, 0 }), .run = verb_rule_test);
+	    OPTIONS({ option_instance, 0 }, { option_src, 0 }, { option_filter, 0 }),
+	    .run = verb_rule_test);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <time.h>
 
 #include "cgroup/cgroup.h"
@@ -189,6 +190,15 @@ static void add_instance(struct json *j, const struct instance *inst, const stru
 	json_close(j);
 }
 
+static void print_attached(const struct attachment *at)
+{
+	char terms[RULE_TEXT_LEN];
+
+	terms_format(at->term, at->n, terms, sizeof(terms));
+	printf("  attached to %s%s%s%s\n", text_shown(at->path), at->n ? ":" : "", terms,
+	       access(at->path, F_OK) ? " (waits for it)" : "");
+}
+
 static void print_table(const struct instance *list, const struct status *st, int n)
 {
 	printf("%-15s %6s %6s %7s %8s %8s %-10s %s\n", "NAME", "MAP-ID", "USERS", "CHANGED",
@@ -197,7 +207,7 @@ static void print_table(const struct instance *list, const struct status *st, in
 		print_text(&list[i], &st[i]);
 		for (int k = 0; k < nr_attached; k++)
 			if (!strcmp(attached[k].name, list[i].name))
-				printf("  attached to %s\n", text_shown(attached[k].path));
+				print_attached(&attached[k]);
 	}
 }
 

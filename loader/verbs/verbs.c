@@ -59,6 +59,25 @@ const struct option_def option_filter[] = {
 	END,
 };
 
+#define CONDITION(name, arg, help) { name, 0, arg, option_condition, MEMBER(filter), help }
+
+const struct option_def option_src[] = {
+	CONDITION("src", "PREFIX", "with this local address: 192.0.2.1, 10.0.0.0/8"),
+	CONDITION("dev", "DEVICE", "whose packets leave by this device: eth0"),
+	END,
+};
+
+const struct option_def option_not[] = {
+	CONDITION("not-dst", "PREFIX", "not to these addresses"),
+	CONDITION("not-src", "PREFIX", "without such a local address"),
+	CONDITION("not-dport", "N", "without this remote port"),
+	CONDITION("not-sport", "N", "without this local port"),
+	CONDITION("not-cgroup", "PATH", "not of this cgroup, nor of those below it"),
+	CONDITION("not-dev", "DEVICE", "whose packets leave by another device"),
+	CONDITION("not-mark", "N", "without this mark; each --not-... may be given again"),
+	END,
+};
+
 void options_init(void *options)
 {
 	struct options *opt = options;

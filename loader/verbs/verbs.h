@@ -26,7 +26,9 @@ struct options {
 	const char *object; /* load, upgrade --object */
 	const char *algorithm; /* load, show --algorithm */
 	struct value_list set; /* load --set */
-	struct socket_filter filter; /* --dst, --dport, --sport, --cgroup, --mark */
+	struct socket_filter
+		filter; /* --dst, --dport, --sport, --cgroup, --mark, --src, --dev, --not-* */
+	bool stay; /* attach --stay */
 	const char *before; /* rule add --before */
 	bool ecn; /* load --ecn */
 	bool make_default; /* load --default */
@@ -88,7 +90,8 @@ int name_argument(struct options *opt, int argc, char **argv);
 #define EXPERIMENT(m) MEMBER(experiment.m)
 
 /* Options that several verbs have. */
-extern const struct option_def option_instance[], option_dst[], option_filter[];
+extern const struct option_def option_instance[], option_dst[], option_filter[], option_src[],
+	option_not[];
 
 /*
  * CAP_SYS_ADMIN is for bpf(2)'s *_GET_FD_BY_ID and *_GET_NEXT_ID, which find a loaded instance; the

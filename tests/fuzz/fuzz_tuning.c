@@ -88,19 +88,32 @@ void cgroup_path(__u64 id, char *path, size_t size)
 	snprintf(path, size, "%0*d", (int)id, 0);
 }
 
-int cgroup_find(const char *option, const char *path, char **found)
+int cgroup_place(const char *option, const char *path, char **place, char **below)
 {
 	(void)option;
-	*found = *path ? strdup(path) : NULL;
-	return *found ? EXIT_DONE : EXIT_USAGE;
+	*place = *path ? strdup("/") : NULL;
+	*below = *path ? strdup(path) : NULL;
+	return *place ? EXIT_DONE : EXIT_USAGE;
 }
 
 /* Instead of lib/cgroup/attachment.c. */
+void attachment_free(struct attachment *at)
+{
+	free(at->path);
+	free(at->place);
+}
+
 void attachments_free(struct attachment *list, int n)
 {
 	for (int i = 0; i < n; i++)
-		free(list[i].path);
+		attachment_free(&list[i]);
 	free(list);
+}
+
+bool attachment_equal(const struct attachment *a, const struct attachment *b)
+{
+	return !strcmp(a->name, b->name) && a->n == b->n &&
+	       !memcmp(a->term, b->term, a->n * sizeof(*a->term));
 }
 
 /* Instead of lib/kernel/netns.c: as with cgroups. */
@@ -114,8 +127,8 @@ int netns_inode(const char *option, const char *name, __u32 *inode)
 /* Instead of the kernel: a trie, and the map that contains it. */
 static struct {
 	struct bbr_rule_key key;
-	struct bbr_rule value;
-} trie[2 * MAX_LINES + 1];
+	unsigned char value[BBR_RULE_SIZE];
+} trie[2 * MAX_LINES + 1 + BBR_TERM_ENTRIES];
 static int trie_len;
 static bool has_trie;
 static int outer_fd;
@@ -159,7 +172,7 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 			break;
 	if (i == trie_len)
 		trie_len++;
-	CHECK(trie_len <= 2 * MAX_LINES + 1);
+	CHECK(trie_len <= 2 * MAX_LINES + 1 + BBR_TERM_ENTRIES);
 	memcpy(&trie[i].key, key, sizeof(trie->key));
 	memcpy(&trie[i].value, value, sizeof(trie->value));
 	return 0;
@@ -173,7 +186,7 @@ static bool begins_with(const struct bbr_rule_key *key, const struct bbr_rule_ke
 	return !memcmp(a, b, bytes) && (!bits || !((a[bytes] ^ b[bytes]) >> (8 - bits)));
 }
 
-static const struct bbr_rule *look_up(const struct bbr_rule_key *key)
+static const void *look_up(const struct bbr_rule_key *key)
 {
 	int best = -1;
 
@@ -181,18 +194,18 @@ static const struct bbr_rule *look_up(const struct bbr_rule_key *key)
 		if (begins_with(key, &trie[i].key) &&
 		    (best < 0 || trie[i].key.prefixlen > trie[best].key.prefixlen))
 			best = i;
-	return best < 0 ? NULL : &trie[best].value;
+	return best < 0 ? NULL : trie[best].value;
 }
 
 int bpf_map_lookup_elem(int fd, const void *key, void *value)
 {
 	static const __u32 inner = INNER_ID;
-	const struct bbr_rule *rule = fd == outer_fd ? NULL : look_up(key);
+	const void *rule = fd == outer_fd ? NULL : look_up(key);
 
 	if (fd == outer_fd && has_trie)
 		memcpy(value, &inner, sizeof(inner));
 	else if (rule)
-		memcpy(value, rule, sizeof(*rule));
+		memcpy(value, rule, BBR_RULE_SIZE);
 	else
 		errno = ENOENT;
 	return (fd == outer_fd ? has_trie : !!rule) ? 0 : -1;
@@ -262,6 +275,10 @@ static void check_connection(const struct instance *inst, const struct rule_list
 	test.dport = by[1]->dport;
 	test.sport = by[2]->sport;
 	test.mark = by[3]->mark;
+	if (by[3]->n_more) {
+		memcpy(test.src, by[3]->more[0].value, sizeof(test.src));
+		memcpy(test.dev, by[3]->more[0].value, sizeof(test.dev));
+	}
 	cgroups[0] = by[4]->cgroup;
 	cgroups[1] = by[0]->cgroup;
 	test.cgroups = cgroups;

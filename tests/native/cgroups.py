@@ -23,6 +23,13 @@ class Cgroup:
         self.path = (parent.path if parent else cgroup_mount()) / f"{PREFIX}-{next(numbers)}"
         self.path.mkdir()
 
+    @classmethod
+    def of(cls, path):
+        """The one with this path, whether it is there or not."""
+        cgroup = cls.__new__(cls)
+        cgroup.path = path
+        return cgroup
+
     @property
     def relative(self):
         return str(self.path.relative_to(cgroup_mount()))

@@ -18,7 +18,8 @@ struct instance_rules {
 	__u32 profile[RULES_TOLD]; /* of the rule, its index */
 	__u64 connections[RULES_TOLD];
 	__u64 other, none; /* connections of a later rule, and of no rule */
-	__u64 unknown; /* there are rules by cgroup, but the connection's was not found */
+	/* There are rules by cgroup, but the connection's was not found; or rules by device. */
+	__u64 unknown;
 };
 
 static void open_rules(struct instance_rules *rules, const struct instance *inst)
@@ -69,7 +70,13 @@ int rule_counts_begin(struct rule_counts *r, const struct value_list *names)
 
 static bool asks_for_cgroups(const struct instance_rules *rules)
 {
-	return rules->lookup.combinations >> BBR_RULE_CGROUP;
+	return rule_lookup_asks(&rules->lookup, BBR_TERM_CGROUP);
+}
+
+/* A snapshot does not have the device of a connection. */
+static bool asks_for_devices(const struct instance_rules *rules)
+{
+	return rule_lookup_asks(&rules->lookup, BBR_TERM_DEV);
 }
 
 static bool set_cgroups(struct rule_counts *r, struct rule_test *test, __u64 id)
@@ -102,7 +109,9 @@ void rule_counts_note(struct rule_counts *r, __u32 instance_id, const struct bbr
 		return;
 	rules = &r->rules[i];
 	memcpy(test.addr, snap->event.raddr, sizeof(test.addr));
-	if (asks_for_cgroups(rules) && !set_cgroups(r, &test, snap->cgroup))
+	memcpy(test.src, snap->event.laddr, sizeof(test.src));
+	if (asks_for_devices(rules) ||
+	    (asks_for_cgroups(rules) && !set_cgroups(r, &test, snap->cgroup)))
 		rules->unknown++;
 	else if (!rule_lookup_match(&rules->lookup, &test, &rule))
 		rules->none++;
@@ -167,7 +176,7 @@ static void print_rules(struct openmetrics *om, const struct instance *inst,
 	}
 	if (rules->lookup.n > RULES_TOLD)
 		print_rule(om, inst, "other", "other", rules->other);
-	if (asks_for_cgroups(rules))
+	if (asks_for_cgroups(rules) || asks_for_devices(rules))
 		print_rule(om, inst, "unknown", "unknown", rules->unknown);
 	print_rule(om, inst, "none", BBR_PROFILE_DEFAULT, rules->none);
 }

@@ -251,3 +251,88 @@ def test_with_a_profile_that_cannot_be(bbrctl, load, cgroup):
     bbrctl(*arguments, "mine", status=NOTHING)
     assert len(bbrctl.json("rule", "list", "--name", name)["rules"]) == 1
     detach(bbrctl, name, cgroup)
+
+
+def cc_to(ns, inside, address):
+    with inside.entered():
+        return get_cc(connect(ns, listen(ns, address))[0])
+
+
+def test_some_of_its_connections(bbrctl, load, ns, cgroup):
+    """BBR outside, and what the kernel has inside; two prefixes are inside."""
+    name, default = load(), default_of(ns)
+    done = bbrctl.json("attach", "--cgroup", cgroup.path, "--name", name, "--not-dst", "127.1.0.0/16",
+                       "--not-dst", "127.2.0.0/16", "--not-dport", 9, "--dev", "lo")
+    assert done["not_dst"] == ["127.1.0.0/16", "127.2.0.0/16"] and done["not_dport"] == [9] and done["dev"] == "lo"
+    ccs_of = {address: cc_to(ns, cgroup, address) for address in ("127.0.0.1", "127.1.2.3", "127.2.0.1", "127.3.0.1")}
+    assert ccs_of == {"127.0.0.1": name, "127.1.2.3": default, "127.2.0.1": default, "127.3.0.1": name}
+    assert "--not-dst 127.1.0.0/16" in bbrctl("status", "--name", name).out
+    attach(bbrctl, name, cgroup, status=NOTHING)
+    detach(bbrctl, name, cgroup)
+    assert cc_to(ns, cgroup, "127.0.0.1") == default
+
+
+@pytest.mark.parametrize("options, is_for", [
+    (["--dst", "127.0.0.0/8"], True), (["--dst", "10.0.0.0/8"], False), (["--src", "127.0.0.0/30"], True),
+    (["--not-src", "127.0.0.1"], False), (["--dev", "eth0"], False), (["--not-dev", "eth0"], True), (["--mark", 7], False),
+    (["--not-mark", 7], True), (["--dst", "::/0", "--not-dst", "fd00::/8"], True)])
+def test_each_condition(bbrctl, load, ns, cgroup, options, is_for):
+    name = load()
+    bbrctl("attach", "--cgroup", cgroup.path, "--name", name, *options)
+    assert ccs(ns, cgroup) == [name if is_for else default_of(ns)] * 2
+
+
+def test_not_for_one_of_its_cgroups(bbrctl, load, ns, cgroup, new_cgroup):
+    name, below = load(), new_cgroup(cgroup)
+    bbrctl("attach", "--cgroup", cgroup.path, "--name", name, "--not-cgroup", below.path)
+    assert ccs(ns, cgroup) == [name] * 2 and ccs(ns, below) == [default_of(ns)] * 2
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_it_waits_for_a_cgroup_and_stays(bbrctl, load, ns, cgroup, depth):
+    """Attached before the cgroup is made, by its name; the next cgroup of that name has it, too. Names of 7, 14 and 255 bytes."""
+    name, default = load(), default_of(ns)
+    made, path = [], cgroup.path
+    for part in ("x" * 7, "y" * 255, "z" * 14)[:depth]:
+        path = path / part
+    path = path / "late.service"
+    bbrctl("attach", "--stay", "--cgroup", path, "--name", name)
+    assert status_of(bbrctl, name)["cgroups"] == [str(path)]
+    assert f"attached to {path} (waits for it)" in bbrctl("status", "--name", name).out
+    bbrctl("attach", "--stay", "--cgroup", path, "--name", name, status=NOTHING)
+    try:
+        for _ in range(2):
+            for level in reversed([path, *path.parents][:depth + 1]):
+                level.mkdir()
+                made.append(level)
+            service = Cgroup.of(path)
+            beside = Cgroup.of(path.parent / "late.servicf")
+            beside.path.mkdir()
+            made.append(beside.path)
+            inner = Cgroup.of(path / "late.service")
+            inner.path.mkdir()
+            made.append(inner.path)
+            assert ccs(ns, service) == ccs(ns, inner) == [name] * 2
+            assert ccs(ns, cgroup) == ccs(ns, beside) == [default] * 2
+            while made:
+                Cgroup.of(made.pop()).delete()
+        detach_path = str(path).removeprefix(str(cgroup_mount()))
+        bbrctl("detach", "--cgroup", detach_path, "--name", name)
+        assert status_of(bbrctl, name)["cgroups"] == []
+    finally:
+        while made:
+            Cgroup.of(made.pop()).delete()
+
+
+def test_what_stays_and_what_does_not(bbrctl, load, ns, cgroup, new_cgroup):
+    """The nearest wins, whichever waits; --profile is a rule, and that would not stay."""
+    outer, inner, below = load(), load(), new_cgroup(cgroup)
+    bbrctl("attach", "--stay", "--cgroup", below.path, "--name", inner)
+    bbrctl("attach", "--stay", "--cgroup", cgroup.path, "--name", outer)
+    assert ccs(ns, below) == [inner] * 2 and ccs(ns, cgroup) == [outer] * 2
+    attach(bbrctl, inner, below, status=NOTHING)
+    bbrctl("attach", "--stay", "--cgroup", below.path, "--name", inner, "--profile", "default", status=USAGE)
+    bbrctl("attach", "--stay", "--cgroup", "../x", "--name", inner, status=USAGE)
+    detach(bbrctl, inner, below)
+    assert ccs(ns, below) == [outer] * 2
+    detach(bbrctl, outer, cgroup)

@@ -189,7 +189,7 @@ def test_the_abi_cannot_be_written(bbrctl, load, ns):
     assert status_of(bbrctl, name)["supported"]
 
 
-INDEX, LIST = 0xffffffff, 0xfffffffe
+INDEX, LIST, TERMS = 0xffffffff, 0xfffffffe, 0xfffffffd
 KEY, VALUE, MAX_RULES = 40, 48, 65536
 
 
@@ -205,6 +205,17 @@ def index(combinations, count):
     return rule_key(INDEX), rule(combinations, count)
 
 
+def terms(*pairs):
+    """An index with terms, and entries of two terms each: (kind, is_not, len, is_last, order, value)."""
+    yield rule_key(INDEX), bytes(32) + struct.pack("<IHHII", len(pairs), 0, 0, 1, 0)
+    yield rule_key(LIST), rule()
+    for i, pair in enumerate(pairs):
+        yield rule_key(TERMS, i), b"".join(struct.pack("<BBBBI", *term[:5]) + term[5] for term in pair)
+
+
+NO_TERM, ANY = (0, 0, 0, 0, 0, bytes(16)), (1, 0, 0, 1, 0, bytes(16))  # any: --dst ::/0
+
+
 def everywhere(order=0, profile=1):
     """The entry that a connection finds when it looks for a rule without fields."""
     return rule_key(0, prefix=160), rule(order, profile)
@@ -212,7 +223,7 @@ def everywhere(order=0, profile=1):
 
 def random_rules(seed):
     rng = random.Random(seed)
-    some = lambda: rng.choice([0, 1, 15, 64, 65535, INDEX, LIST, rng.getrandbits(32)])  # noqa: E731
+    some = lambda: rng.choice([0, 1, 15, 64, 65535, INDEX, LIST, TERMS, rng.getrandbits(32)])  # noqa: E731
     return [(rule_key(some(), some(), rng.randrange(289), rng.randbytes(16)), rng.randbytes(VALUE)) for _ in range(300)]
 
 
@@ -232,6 +243,16 @@ TRIES = {
     "a high order": ([index(1, 1), (rule_key(LIST), rule()), everywhere(order=LIST)], 1),
     "the highest order": ([index(1, 1), (rule_key(LIST), rule()), everywhere(order=INDEX)], 0),
     "a key that matches everything": ([(rule_key(0, prefix=0), rule(0xffff, 1))], 1),
+    "a term": (list(terms((ANY, NO_TERM))), 1),
+    "a rule of terms that is missing": ([*terms((ANY[:4] + (7, bytes(16)), NO_TERM))], 0),
+    "terms without an end": ([*terms(((1, 0, 0, 0, 0, bytes(16)),) * 2)], 0),
+    "more entries than there are": ([(rule_key(INDEX), bytes(32) + struct.pack("<IHHII", INDEX, 0, 0, 1, 0))], 0),
+    "a kind that is none": ([*terms(((99, 0, 0, 1, 0, bytes(16)), NO_TERM))], 0),
+    "a prefix term of 255 bits": ([*terms(((1, 0, 255, 1, 0, bytes(16)), NO_TERM))], 0),
+    "a cgroup that is none": ([*terms(((6, 1, 0, 1, 0, b"\xff" * 16), NO_TERM))], 1),
+    "a path of 255 names below none": ([*terms(((8, 0, 255, 1, 0, b"\xff" * 16), NO_TERM))], 0),
+    "any terms": ([*terms(*[[(rng.randrange(256), rng.randrange(256), rng.randrange(256), 0, i, rng.randbytes(16))
+                           for i in range(2)] for rng in map(random.Random, range(256))])], None),
     **{f"any bytes {seed}": (random_rules(seed), None) for seed in range(3)},
 }
 

@@ -200,8 +200,41 @@ def as_v6(address):
     return number if ":" in str(address) else 0xffff << 32 | number
 
 
+def has_prefix(network, address):
+    length = network.prefixlen + (0 if network.version == 6 else 96)
+    return not (as_v6(network.network_address) ^ as_v6(address)) >> (128 - length)
+
+
+def is_below(cgroup, end):
+    return end["cgroup"] is not None and (cgroup == "" or f"{end['cgroup']}/".startswith(f"{cgroup}/"))
+
+
+def some_prefix(rng, world):
+    address = rng.choice(world.v4 + world.v6)
+    return ipaddress.ip_network((address, rng.choice((64, 80, 112, 128) if ":" in address else (8, 9, 24, 32))), strict=False)
+
+
+MORE = {
+    "--src": some_prefix, "--not-dst": some_prefix, "--not-src": some_prefix,
+    "--not-dport": lambda rng, world: rng.choice(world.ports), "--not-sport": lambda rng, world: rng.choice(world.ports),
+    "--not-mark": lambda rng, world: rng.choice(world.marks),
+    "--not-cgroup": lambda rng, world: rng.choice(world.cgroups.made),
+    "--dev": lambda rng, world: rng.choice(("lo", "lo", "lo0", "l")), "--not-dev": lambda rng, world: rng.choice(("lo", "l")),
+}
+HOLDS = {
+    "--src": lambda value, end: has_prefix(value, end["local"]),
+    "--not-dst": lambda value, end: not has_prefix(value, end["remote"]),
+    "--not-src": lambda value, end: not has_prefix(value, end["local"]),
+    "--not-dport": lambda value, end: value != end["dport"], "--not-sport": lambda value, end: value != end["sport"],
+    "--not-mark": lambda value, end: value != end["mark"], "--not-cgroup": lambda value, end: not is_below(value, end),
+    "--dev": lambda value, end: value == "lo", "--not-dev": lambda value, end: value != "lo",
+}
+
+
 class Rule:
-    def __init__(self, rng, world):
+    """With `more`, half of the rules also have what the trie cannot look up: a local address or device, or a "not"."""
+
+    def __init__(self, rng, world, more=False):
         self.dst = self.dport = self.sport = self.mark = self.cgroup = None
         if rng.random() < 0.7:
             address = rng.choice(world.v4 + world.v6)
@@ -223,17 +256,21 @@ class Rule:
             ("--dst", self.dst), ("--dport", self.dport), ("--sport", self.sport), ("--mark", self.mark),
             ("--cgroup", None if self.cgroup is None else world.cgroups.path(self.cgroup))) if value is not None
             for word in (option, value)]
+        self.more = {}
+        for option in rng.sample(sorted(MORE), rng.randrange(1, 4)) if more and rng.random() < 0.5 else ():
+            self.more[option] = MORE[option](rng, world)
+            shown = world.cgroups.path(self.more[option]) if option == "--not-cgroup" else self.more[option]
+            self.options = [option, str(shown), *self.options]  # in a file --cgroup is the last one
 
     def matches(self, end):
-        if self.dst is not None:
-            length = self.dst.prefixlen + (0 if self.dst.version == 6 else 96)
-            if (as_v6(self.dst.network_address) ^ as_v6(end["remote"])) >> (128 - length):
-                return False
+        if any(not HOLDS[option](value, end) for option, value in self.more.items()):
+            return False
+        if self.dst is not None and not has_prefix(self.dst, end["remote"]):
+            return False
         if any(want is not None and want != end[field]
                for field, want in (("dport", self.dport), ("sport", self.sport), ("mark", self.mark))):
             return False
-        return self.cgroup is None or end["cgroup"] is not None and (
-            self.cgroup == "" or f"{end['cgroup']}/".startswith(f"{self.cgroup}/"))
+        return self.cgroup is None or is_below(self.cgroup, end)
 
 
 class World:
@@ -315,13 +352,14 @@ def put_in_force(bbrctl, write_rules, name, ruleset, rng):
         there.append(i)
 
 
-def test_every_connection_gets_what_the_rules_say(bbrctl, profiles, write_rules, ns, cgroups, monitor):
+@pytest.mark.parametrize("more", [False, True], ids=["in the trie", "and terms"])
+def test_every_connection_gets_what_the_rules_say(bbrctl, profiles, write_rules, ns, cgroups, monitor, more):
     name, rng = profiles, random.Random(5)
     world = World(rng, ns, cgroups, name)
     watching = monitor(name, "--every", "transition")
     seen, profiles_seen = 0, set()
     for n in range(SETS):
-        ruleset = [Rule(rng, world) for _ in range(rng.choice((1, 2, 3, 5, 8, 13, 30, 80)))]
+        ruleset = [Rule(rng, world, more) for _ in range(rng.choice((1, 2, 3, 5, 8, 13, 30, 80)))]
         put_in_force(bbrctl, write_rules, name, ruleset, rng)
         ends = [end for _ in range(CONNECTIONS) for end in world.connect()]
         watching.wait_for(lambda m: len(m.of("start")) >= seen + len(ends), "the start of each end")
@@ -338,7 +376,7 @@ def test_every_connection_gets_what_the_rules_say(bbrctl, profiles, write_rules,
                 continue
             cgroup = world.cgroups.path(end["cgroup"]) if end["cgroup"] is not None else None
             tested = bbrctl.json("rule", "test", "--name", name, end["remote"], "--dport", end["dport"],
-                                 "--sport", end["sport"], "--mark", end["mark"],
+                                 "--sport", end["sport"], "--mark", end["mark"], "--src", end["local"], "--dev", "lo",
                                  *(["--cgroup", cgroup] if cgroup else []))
             assert (tested["rule"], tested["profile"]) == (number, f"p{profile}" if profile else "default"), end
     assert profiles_seen == set(range(PROFILES))

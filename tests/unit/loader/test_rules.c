@@ -21,8 +21,8 @@
 
 static struct {
 	struct bbr_rule_key key;
-	struct bbr_rule value;
-} trie[2 * MAX_RULES + 1];
+	unsigned char value[BBR_RULE_SIZE];
+} trie[3 * MAX_RULES + 1];
 static int trie_len;
 static bool has_trie;
 static int outer_fd;
@@ -65,7 +65,7 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 	}
 	while (i < trie_len && memcmp(&trie[i].key, key, sizeof(trie->key)))
 		i++;
-	assert_true(i < 2 * MAX_RULES + 1);
+	assert_true(i < 3 * MAX_RULES + 1);
 	trie_len += i == trie_len;
 	memcpy(&trie[i].key, key, sizeof(trie->key));
 	memcpy(&trie[i].value, value, sizeof(trie->value));
@@ -140,6 +140,10 @@ static void rules_come_back_from_text(void **state)
 		"--dport 443",
 		"--sport 1 --mark 0",
 		"--dst 10.1.0.0/16 --dport 80 --sport 65535 --mark 4294967295",
+		"--src 192.0.2.0/24 --dev eth0",
+		"--dport 443 --not-dst fd00::/8 --not-dst 10.0.0.0/8 --not-src 192.0.2.1",
+		"--not-dport 22 --not-sport 22 --not-mark 7 --not-dev wg0",
+		"--dev \"a\\x1bb\"",
 	};
 
 	(void)state;
@@ -155,15 +159,30 @@ static void rules_come_back_from_text(void **state)
 static void what_is_no_rule_is_refused(void **state)
 {
 	static const char *const wrong[] = {
-		"--dst 10.0.0.0/8",	  "--profile p --dst 10.0.0.0/33", "--profile p --dst ten",
-		"--profile p --dport 0",  "--profile p --dport 65536",	   "--profile p --mark -1",
-		"--profile p --dport",	  "--profile p nonsense",	   "--profile",
+		"--dst 10.0.0.0/8",
+		"--profile p --dst 10.0.0.0/33",
+		"--profile p --dst ten",
+		"--profile p --dport 0",
+		"--profile p --dport 65536",
+		"--profile p --mark -1",
+		"--profile p --dport",
+		"--profile p nonsense",
+		"--profile",
 		"--profile p --colour 1",
+		"--profile p --src ten",
+		"--profile p --not-dst 10.0.0.0/33",
+		"--profile p --not-p p",
+		"--profile p --dev a/b",
+		"--profile p --dev 0123456789abcdef",
+		"--profile p --src ::1 --src ::2",
+		"--profile p --not-dport 1 --not-dport 1",
+		"--profile p --not-mark 1 --not-mark 2 --not-mark 3 --not-mark 4 --not-mark 5 "
+		"--not-mark 6 --not-mark 7 --not-mark 8 --not-mark 9",
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		char line[128];
+		char line[256];
 		struct bbr_rule rule;
 		const char *profile;
 
@@ -211,11 +230,13 @@ static void what_is_written_is_read(void **state)
 
 	(void)state;
 	add(&rules, "--dst 10.0.0.0/8 --dport 80");
+	add(&rules, "--not-dst 10.0.0.0/8 --dport 80 --mark 3");
+	add(&rules, "--src ::1 --dev lo");
 	add(&rules, "");
 	assert_int_equal(rule_list_write(&instance, &rules), EXIT_DONE);
 	assert_int_equal(rule_list_read(&instance, &back), EXIT_DONE);
-	assert_int_equal(back.n, 2);
-	for (__u32 i = 0; i < 2; i++) {
+	assert_int_equal(back.n, 4);
+	for (__u32 i = 0; i < 4; i++) {
 		assert_int_equal(back.rule[i].order, i);
 		back.rule[i].order = 0;
 		assert_memory_equal(&back.rule[i], &rules.rule[i], sizeof(*back.rule));
@@ -238,6 +259,24 @@ static void a_rule_that_makes_no_sense_is_not_read(void **state)
 	rules.rule[0].dst_len = 129;
 	assert_int_equal(rule_list_write(&instance, &rules), EXIT_DONE);
 	assert_int_equal(rule_list_try_read(&instance, &back), -EINVAL);
+	rule_list_free(&rules);
+}
+
+/* All their conditions are tried one by one, so their number is bounded. */
+static void too_many_terms_are_refused(void **state)
+{
+	struct rule_list rules = {};
+	char text[64];
+
+	(void)state;
+	for (int i = 0; i < BBR_TERM_ENTRIES; i++) {
+		snprintf(text, sizeof(text), "--not-dport %d --sport 1", i + 1);
+		add(&rules, text);
+	}
+	memset(trie, 0, sizeof(trie));
+	assert_int_equal(rule_list_error(-E2BIG), EXIT_REFUSED);
+	add(&rules, "--not-dport 1");
+	assert_int_equal(rule_trie_make(&rules), -E2BIG);
 	rule_list_free(&rules);
 }
 
@@ -270,6 +309,25 @@ static struct bbr_rule any_rule(void)
 	rule.sport = rule.fields & BBR_RULE_SPORT ? 1 + rand() % 2 : 0;
 	rule.mark = rule.fields & BBR_RULE_MARK ? rand() % 2 : 0;
 	rule.cgroup = rule.fields & BBR_RULE_CGROUP ? 1 + rand() % 3 : 0;
+	for (int n = rand() % 2 ? 0 : rand() % 3; n > 0; n--) {
+		struct bbr_term *term = &rule.more[rule.n_more++];
+
+		*term = (struct bbr_term){ .kind = BBR_TERM_DST + rand() % 7,
+					   .is_not = rand() % 2 };
+		term->len = 96 + 8 * (rand() % 5);
+		term->value[0] = rand() % 3;
+		if (term->kind == BBR_TERM_DST || term->kind == BBR_TERM_SRC) {
+			term->value[0] = 0;
+			term->value[2] = htonl(0xffff);
+			term->value[3] = htonl(0x0a000000 | rand() % 2 << 16 | rand() % 2);
+		} else if (term->kind == BBR_TERM_DEV) {
+			memcpy(term->value, rand() % 2 ? "a" : "ab", 2);
+		} else {
+			term->is_not = 1;
+		}
+		if (term->kind == BBR_TERM_DST)
+			term->is_not = 1;
+	}
 	return rule;
 }
 
@@ -303,6 +361,9 @@ static void the_trie_finds_what_the_list_does(void **state)
 				.mark = rand() % 2,
 				.cgroups = cgroups,
 				.nr_cgroups = 2,
+				.src = { 0, 0, htonl(0xffff),
+					 htonl(0x0a000000 | rand() % 2 << 16 | rand() % 2) },
+				.dev = "a",
 			};
 			int place = rule_list_match(&rules, &test);
 
@@ -322,6 +383,7 @@ int main(void)
 		cmocka_unit_test(a_list_keeps_its_order),
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(a_rule_that_makes_no_sense_is_not_read),
+		cmocka_unit_test(too_many_terms_are_refused),
 		cmocka_unit_test(the_trie_finds_what_the_list_does),
 	};
 
