@@ -15,17 +15,48 @@ static inline bool bbr_is_rate_bounded(const struct bbr_sock *sk)
 	return OPTION(sk, pacing_rate) | OPTION(sk, min_pacing_rate) | OPTION(sk, max_pacing_rate);
 }
 
-/*
- * Applies the parameters to the model's rate. Later ones win, and SO_MAX_PACING_RATE wins over all.
- */
+/* max_pacing_rate wins over other parameters, and SO_MAX_PACING_RATE wins over all. */
+static inline u64 bbr_limit_rate(const struct bbr_sock *sk, u64 rate)
+{
+	if (OPTION(sk, max_pacing_rate))
+		rate = min_u64(rate, OPTION(sk, max_pacing_rate) * BYTES_PER_KBIT);
+	return min_u64(rate, IN(sk, max_pacing_rate));
+}
+
+/* Applies the parameters to the model's rate. Later ones win. */
 static inline u64 bbr_bound_rate(const struct bbr_sock *sk, u64 rate)
 {
 	if (OPTION(sk, pacing_rate))
 		rate = OPTION(sk, pacing_rate) * BYTES_PER_KBIT;
-	rate = max_u64(rate, OPTION(sk, min_pacing_rate) * BYTES_PER_KBIT);
-	if (OPTION(sk, max_pacing_rate))
-		rate = min_u64(rate, OPTION(sk, max_pacing_rate) * BYTES_PER_KBIT);
-	return min_u64(rate, IN(sk, max_pacing_rate));
+	return bbr_limit_rate(sk, max_u64(rate, OPTION(sk, min_pacing_rate) * BYTES_PER_KBIT));
+}
+
+#define BBR_MAKE_UP_PACKETS 50 /* fewer say too little of the losses */
+#define BBR_MAKE_UP_SHIFT 16
+
+/*
+ * The rate divided by the share of packets that arrive (make_up_loss), since the start of the
+ * interval that the policer's sampling has otherwise: see bbr_slide_loss_interval().
+ */
+static inline u64 bbr_make_up_loss(const struct bbr *b, const struct bbr_sock *sk, u64 rate)
+{
+	u32 lost = IN(sk, lost) - b->lt_last_lost;
+	u32 delivered = IN(sk, delivered) - b->lt_last_delivered;
+	u64 sent = (u64)lost + delivered;
+
+	if (sent < BBR_MAKE_UP_PACKETS)
+		return rate;
+	if (lost * 100ull > OPTION(sk, make_up_loss) * sent) /* else at least half has arrived */
+		return quotient(rate * 100, 100 - OPTION(sk, make_up_loss));
+	return rate * quotient(sent << BBR_MAKE_UP_SHIFT, delivered) >> BBR_MAKE_UP_SHIFT;
+}
+
+static inline u64 bbr_bound_and_make_up(const struct bbr *b, const struct bbr_sock *sk, u64 rate)
+{
+	rate = bbr_bound_rate(sk, rate);
+	if (OPTION(sk, make_up_loss) && OPTION(sk, pacing_rate))
+		rate = bbr_limit_rate(sk, bbr_make_up_loss(b, sk, rate));
+	return rate;
 }
 
 static inline u64 bbr_bw_to_pacing_rate(const struct bbr_sock *sk, u32 bw, u32 gain)
@@ -48,14 +79,14 @@ static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct bbr_sock 
  */
 static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 bw, u32 gain)
 {
-	u64 rate = bbr_bw_to_pacing_rate(sk, bw, gain);
+	u64 rate = bbr_bound_and_make_up(b, sk, bbr_rate_bytes_per_sec(sk, bw, gain));
 
 	if (bbr_is_general(sk) && !b->has_seen_rtt && IN(sk, srtt_us))
 		bbr_init_pacing_rate_from_rtt(b, sk);
 	if (bbr_is_pipe_full(b, sk) || rate > IN(sk, pacing_rate))
 		SET(sk, pacing_rate, rate);
 	else if (bbr_is_rate_bounded(sk))
-		SET(sk, pacing_rate, bbr_bound_rate(sk, IN(sk, pacing_rate)));
+		SET(sk, pacing_rate, bbr_bound_and_make_up(b, sk, IN(sk, pacing_rate)));
 }
 
 /* Below min_tso_rate (1.2 Mbit/s) even two packets back to back would be a noticeable burst. */

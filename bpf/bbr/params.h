@@ -111,7 +111,9 @@
 	O(ignore_loss, 1, COUNT, BBR_V(0), 0, 1, \
 	  "1: losses and timeouts neither shrink cwnd nor end probing") \
 	O(cpu_gain, 1, GAIN, BBR_V(0), 0, 4095, \
-	  "pace this many times faster while the sender, short of CPU, keeps inflight below its target; 0: off")
+	  "pace this many times faster while the sender, short of CPU, keeps inflight below its target; 0: off") \
+	O(make_up_loss, 1, PERCENT, BBR_V(0), 0, 50, \
+	  "pace above pacing_rate so that it arrives although up to this share is lost; no policer; 0: off")
 /* clang-format on */
 
 /* One full set of parameters, each in the unit of its line above. */

@@ -112,12 +112,39 @@ static inline void bbr_lt_bw_sample(struct bbr *b, const struct bbr_sock *sk, u3
 	bbr_lt_bw_interval_done(b, sk, quotient(delivered * BW_UNIT, t * USEC_PER_MSEC));
 }
 
+#define BBR_MAKE_UP_MS 5000
+
+/*
+ * make_up_loss: the interval covers the last 2.5 to 5 seconds. When it is longer, its beginning
+ * moves, as if deliveries and losses had been spread evenly over it. An ACK that needs this has
+ * losses, or other rare things; without losses a longer interval has the same share.
+ */
+static inline void bbr_slide_loss_interval(struct bbr *b, const struct bbr_sock *sk)
+{
+	u32 now = IN(sk, delivered_mstamp) / USEC_PER_MSEC, t = now - b->lt_last_stamp;
+	u64 delivered = IN(sk, delivered) - b->lt_last_delivered;
+	u64 lost = IN(sk, lost) - b->lt_last_lost;
+
+	if (b->lt_bw | b->lt_use_bw | b->lt_is_sampling) /* from before the parameter was set */
+		bbr_reset_lt_bw_sampling(b, sk);
+	else if (t > BBR_MAKE_UP_MS) {
+		b->lt_last_stamp = now - BBR_MAKE_UP_MS / 2;
+		b->lt_last_delivered =
+			IN(sk, delivered) - quotient(delivered * (BBR_MAKE_UP_MS / 2), t);
+		b->lt_last_lost = IN(sk, lost) - quotient(lost * (BBR_MAKE_UP_MS / 2), t);
+	}
+}
+
 static inline void bbr_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk, u32 losses,
 				      bool is_app_limited)
 {
 	/* A pinned bandwidth overrides a policer's rate as well. */
 	if (OPTION(sk, pin_bw)) {
 		bbr_reset_lt_bw_sampling(b, sk);
+		return;
+	}
+	if (OPTION(sk, make_up_loss)) {
+		bbr_slide_loss_interval(b, sk);
 		return;
 	}
 

@@ -95,6 +95,25 @@ static int begin_section(void *user, const char *name)
 	return profile_definitions_begin(&r->inst->profiles, r->path, name);
 }
 
+/* A rule may name a known profile without a section for it. */
+static int add_known_profile(struct machine_instance *inst, const char *name)
+{
+	struct profile_definitions known;
+	int ret = profile_definitions_known(inst->algorithm, &known);
+	bool is_known = !ret && profile_definitions_find(&known, name);
+
+	profile_definitions_free(&known);
+	if (ret)
+		return ret;
+	if (!is_known) {
+		err("rule: %s: no section [%s] precedes the rule, and it is not built in", name,
+		    name);
+		return EXIT_USAGE;
+	}
+	ret = profile_definitions_begin(&inst->profiles, "", name);
+	return ret ? ret : profile_definitions_base(&inst->profiles, name, name);
+}
+
 static int take_rule(struct machine_instance *inst, const char *value)
 {
 	const struct profile_definition *def;
@@ -104,13 +123,11 @@ static int take_rule(struct machine_instance *inst, const char *value)
 	int ret = rule_parse_line(line, &rule, &profile);
 
 	def = ret ? NULL : profile_definitions_find(&inst->profiles, profile);
-	if (!ret && !def && !strcmp(profile, BBR_PROFILE_DEFAULT)) {
-		ret = profile_definitions_begin(&inst->profiles, "", profile);
-		def = profile_definitions_find(&inst->profiles, profile);
-	}
 	if (!ret && !def) {
-		err("rule: %s: no section [%s] precedes the rule", profile, profile);
-		ret = EXIT_USAGE;
+		ret = strcmp(profile, BBR_PROFILE_DEFAULT) ?
+			      add_known_profile(inst, profile) :
+			      profile_definitions_begin(&inst->profiles, "", profile);
+		def = profile_definitions_find(&inst->profiles, profile);
 	}
 	if (!ret) {
 		rule.profile = def - inst->profiles.def;

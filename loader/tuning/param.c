@@ -293,20 +293,25 @@ void param_add_range_json(struct json *j, const char *key, const struct param *p
 #define SLOW_KBIT 100
 #define BURST_BITS (8 * 65536)
 
-void param_warn_if_slow(const char *whose, const struct param_set *old, const struct param_set *set)
+void param_warn(const char *whose, const struct param_set *old, const struct param_set *set)
 {
 	char text[PARAM_TEXT_LEN];
 
 	param_for_each (param, set->algorithm) {
-		__u32 kbit = set->value[param->first];
+		__u32 value = set->value[param->first];
 
+		if (!strcmp(param->key, "make_up_loss") && value &&
+		    !(old && param_equal(param, old, set)))
+			err("%s: make_up_loss: sends more the more is lost; whatever shares the "
+			    "path loses as much",
+			    whose);
 		/* A rate that pacing cannot exceed. The least rate is none. */
-		if (param->unit != BBR_U_KBITRATE || !strncmp(param->key, "min_", 4) || !kbit ||
-		    kbit >= SLOW_KBIT || (old && param_equal(param, old, set)))
+		if (param->unit != BBR_U_KBITRATE || !strncmp(param->key, "min_", 4) || !value ||
+		    value >= SLOW_KBIT || (old && param_equal(param, old, set)))
 			continue;
 		param_format(param, set, text, sizeof(text));
 		err("%s: %s=%s: a burst that is already booked at this rate keeps an open "
 		    "connection silent, also after a change: 64 KB take %u s",
-		    whose, param->key, text, BURST_BITS / (kbit * 1000));
+		    whose, param->key, text, BURST_BITS / (value * 1000));
 	}
 }

@@ -67,11 +67,10 @@ void param_reset(const struct param *param, struct param_set *set);
 int param_assign(const char *assignment, struct param_set *set);
 
 /*
- * Warns of each rate that `set` has and `old` has not (NULL: none), and that is so low that a burst
- * takes seconds. whose: for the message.
+ * Warns of what `set` has and `old` has not (NULL: none): each rate that is so low that a burst
+ * takes seconds, and make_up_loss. whose: for the message.
  */
-void param_warn_if_slow(const char *whose, const struct param_set *old,
-			const struct param_set *set);
+void param_warn(const char *whose, const struct param_set *old, const struct param_set *set);
 
 /* As text that param_assign() takes: "2.887", "10s", "1.2mbit", "1.25,0.75,1". */
 void param_format(const struct param *param, const struct param_set *set, char *buf, size_t size);

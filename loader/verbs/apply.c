@@ -85,13 +85,11 @@ static void warn_of_slow_rates(const struct plan *plan)
 		const struct step *s = &plan->step[i];
 
 		if (s->profile_wanted)
-			param_warn_if_slow(s->name,
-					   s->profile_found ? &s->profile_found->params : NULL,
-					   &s->profile_wanted->params);
+			param_warn(s->name, s->profile_found ? &s->profile_found->params : NULL,
+				   &s->profile_wanted->params);
 		else if (s->kind == STEP_LOAD || s->kind == STEP_REPLACE)
 			for (size_t k = 0; k < s->wanted->profiles.n; k++)
-				param_warn_if_slow(s->name, NULL,
-						   &s->wanted->profiles.def[k].params);
+				param_warn(s->name, NULL, &s->wanted->profiles.def[k].params);
 	}
 }
 

@@ -83,7 +83,7 @@ static int load(const struct options *opt, const struct object *obj, const struc
 	if (!ret)
 		ret = object_register(obj->bpf, opt->name, &map_id);
 	if (!ret && obj->algorithm)
-		param_warn_if_slow(opt->name, NULL, p);
+		param_warn(opt->name, NULL, p);
 	return ret ? ret : report(opt, map_id);
 }
 

@@ -77,7 +77,7 @@ static int add(const struct options *opt, const char *name, const struct param_s
 	if (error < 0)
 		return err_bpf(error, "cannot write the profile");
 	print_change(opt, name, "added", p);
-	param_warn_if_slow(opt->name, NULL, p);
+	param_warn(opt->name, NULL, p);
 	return EXIT_DONE;
 }
 

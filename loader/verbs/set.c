@@ -45,7 +45,7 @@ static int change(const struct options *opt, struct chosen *t, const struct para
 	if (error)
 		return err_bpf(error, "cannot write the instance's parameters");
 	print_changes(opt, &t->params, new);
-	param_warn_if_slow(opt->name, &t->params, new);
+	param_warn(opt->name, &t->params, new);
 	return EXIT_DONE;
 }
 

@@ -209,7 +209,7 @@ BROKEN = {
     "out of range": "[instance {}]\n[default]\nbw_win = 0\n",
     "not a line": "[instance {}]\n[default]\nbw_win\n",
     "no such namespace": "[instance {}]\ndefault_in = bbrt_nobody\n",
-    "no such cgroup": "[instance {}]\nattach = bbrt_nobody\n",
+    "a cgroup that cannot be": "[instance {}]\nattach = bbrt_nobody/../x\n",
     "no such algorithm": "[instance {}]\nalgorithm = nobody\n",
     "no such profile": "[instance {}]\n[rules]\nrule = --profile nobody\n",
     "twice": "[instance {0}]\n[instance {0}]\n",
@@ -389,6 +389,42 @@ def test_what_the_file_names_goes_to_it(bbrctl, machine, free_name, space, cgrou
         [(name, "detach"), (name, "default_back")]
     assert machine.changes("") == [(name, "unload")]
     assert default(space) == "reno"
+
+
+def test_a_service_that_starts_later(bbrctl, machine, free_name, ns, cgroup):
+    """The file is taken before its cgroup is there. A second run, and what save prints, change nothing."""
+    name, late = free_name(), Cgroup.of(cgroup.path / "late.service")
+    text = f"[instance {name}]\nattach = --not-dst 127.9.0.0/16 --cgroup {late.relative}\n[rules]\n" \
+        "rule = --not-dport 9 --src 127.0.0.1 --profile tsunami\n"
+    assert (name, "load") in machine.changes(text) and machine.changes(text) == []
+    saved = bbrctl("save", "--name", name).out
+    assert f"attach = --not-dst 127.9.0.0/16 --cgroup {late.path}\n" in saved and machine.changes(saved) == []
+    assert machine.saved()[name]["attachments"] == [{"cgroup": str(late.path), "not_dst": ["127.9.0.0/16"]}]
+    for _ in range(2):  # it is restarted
+        late.path.mkdir()
+        with late.entered():
+            ends = connect(ns, listen(ns)) + connect(ns, listen(ns, "127.9.0.1"))
+        assert [get_cc(sock) for sock in ends][0:3:2] == [name, default_of(ns)]
+        assert machine.changes(text) == []
+        late.delete()
+    new = text.replace("127.9.0.0/16", "127.8.0.0/16")
+    assert machine.changes(new) == [(name, "attach")] and machine.changes(new) == []
+    assert machine.changes(text.replace("attach", "; attach")) == [(name, "detach")]
+
+
+def test_what_was_attached_by_hand_stays_from_then_on(bbrctl, machine, load, ns, cgroup):
+    """attach alone ends with the cgroup. The file speaks for the name."""
+    name, service = load(), Cgroup.of(cgroup.path / "x.service")
+    service.path.mkdir()
+    bbrctl("attach", "--name", name, "--cgroup", service.path)
+    assert machine.changes(bbrctl("save", "--name", name).out) == []
+    service.delete()
+    service.path.mkdir()
+    try:
+        with service.entered():
+            assert get_cc(connect(ns, listen(ns))[0]) == name
+    finally:
+        service.delete()
 
 
 def test_default_of_an_instance_made_by_hand(bbrctl, machine, free_name, space):

@@ -347,6 +347,86 @@ TEST(a_fixed_rate_has_bounds_too)
 	assert_int_equal(f->sk.pacing_rate, 5);
 }
 
+/* make_up_loss */
+
+static void lose(struct fixture *f, u32 lost, u32 delivered)
+{
+	f->b.lt_last_lost = f->sk.lost - lost;
+	f->b.lt_last_delivered = f->sk.delivered - delivered;
+	f->b.lt_last_stamp = NOW_MS - 1000;
+	set_rate(f);
+}
+
+TEST(losses_of_a_fixed_rate_are_made_up)
+{
+	FIXTURE;
+
+	f->p.pacing_rate[0] = 8000;
+	lose(f, 100, 900);
+	assert_int_equal(f->sk.pacing_rate, 1000000);
+	f->p.make_up_loss[0] = 20;
+	lose(f, 100, 900);
+	assert_in_range(f->sk.pacing_rate, 1111000, 1111112); /* 0.9 of it arrive */
+	lose(f, 0, 900);
+	assert_int_equal(f->sk.pacing_rate, 1000000);
+	lose(f, 20, 29); /* too few to say */
+	assert_int_equal(f->sk.pacing_rate, 1000000);
+	lose(f, 200, 800);
+	assert_int_equal(f->sk.pacing_rate, 1250000);
+	lose(f, 400, 600); /* more than it makes up for */
+	assert_int_equal(f->sk.pacing_rate, 1250000);
+	lose(f, 100, 0);
+	assert_int_equal(f->sk.pacing_rate, 1250000);
+	f->p.max_pacing_rate[0] = 8800;
+	lose(f, 200, 800);
+	assert_int_equal(f->sk.pacing_rate, 1100000);
+	f->p.pacing_rate[0] = f->p.max_pacing_rate[0] = 0; /* the model's rate is left alone */
+	fixture_full_pipe(f, BBR_PROBE_BW);
+	lose(f, 200, 800);
+	assert_int_equal(f->sk.pacing_rate, RATE);
+}
+
+/* The highest rate and counts that have wrapped: nothing overflows. */
+TEST(what_is_made_up_has_an_end)
+{
+	FIXTURE;
+
+	f->p.pacing_rate[0] = 4000000000;
+	f->p.make_up_loss[0] = 50;
+	lose(f, 0x7ffffff0, 0x80000000);
+	assert_in_range(f->sk.pacing_rate, 999000000000, 1000000000000);
+	lose(f, ~0u, ~0u);
+	assert_in_range(f->sk.pacing_rate, 999000000000, 1000000000000);
+}
+
+TEST(losses_count_for_seconds)
+{
+	FIXTURE;
+
+	f->p.pacing_rate[0] = 8000;
+	f->p.make_up_loss[0] = 20;
+	f->sk.lost = 500;
+	f->rs.losses = 5;
+	f->b.lt_use_bw = 1; /* of a policer, before */
+	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->b.lt_use_bw, 0);
+	assert_int_equal(f->b.lt_last_lost, 500);
+	f->b.lt_last_lost = 400;
+	f->b.lt_last_delivered = 100;
+	f->b.lt_last_stamp = NOW_MS - 5000;
+	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->b.lt_last_stamp, NOW_MS - 5000);
+	f->b.lt_last_stamp = NOW_MS - 25000; /* a tenth of it is left: as much is lost */
+	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->b.lt_last_stamp, NOW_MS - 2500);
+	assert_int_equal(f->b.lt_last_lost, 500 - 10);
+	assert_int_equal(f->b.lt_last_delivered, 1000 - 90);
+	assert_int_equal(f->b.lt_is_sampling, 0);
+	f->p.make_up_loss[0] = 0;
+	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->b.lt_is_sampling, 1);
+}
+
 /* Until the pipe is full the rate is kept, but not outside bounds that were set in the meantime. */
 TEST(the_rate_that_startup_keeps_has_bounds)
 {
@@ -1167,6 +1247,9 @@ int main(void)
 		T(a_window_of_1_for_a_lost_syn_is_kept),
 		T(the_first_window_has_bounds),
 		T(the_stacks_first_window_is_not_touched),
+		T(losses_of_a_fixed_rate_are_made_up),
+		T(what_is_made_up_has_an_end),
+		T(losses_count_for_seconds),
 		T(ignored_losses_do_not_shrink_the_window),
 		T(ignored_recovery_conserves_no_packets),
 		T(the_window_is_back_on_the_first_ack_after_a_timeout),

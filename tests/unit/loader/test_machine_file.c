@@ -221,6 +221,34 @@ static void a_folder_is_read_in_order(void **state)
 	unlink(write_file("30.ini", ""));
 }
 
+/* Nothing has to be there yet, and what is made later has the same path. */
+static void a_cgroup_that_is_not_there(void **state)
+{
+	(void)state;
+	assert_int_equal(read_text("[instance one]\nattach = bbrt/no/such.service\n"
+				   "attach = --not-dst 10.0.0.0/8 --dev eth0 --cgroup /bbrt/b c\n",
+				   NULL),
+			 EXIT_DONE);
+	assert_int_equal(m.n_attached, 2);
+	assert_string_equal(attachment_below(&m.attached[0]), "bbrt/no/such.service");
+	assert_string_equal(attachment_below(&m.attached[1]), "bbrt/b c");
+	assert_int_equal(m.attached[1].n, 2);
+	assert_false(attachment_equal(&m.attached[0], &m.attached[1]));
+}
+
+/* A rule is enough for a profile that is built in; a section for it may still follow. */
+static void a_built_in_profile_needs_no_section(void **state)
+{
+	(void)state;
+	assert_int_equal(read_text("[instance one]\n[rules]\nrule = --dport 1 --profile tsunami\n"
+				   "rule = --dport 2 --profile bbrplus\n[bbrplus]\nbw_win = 11\n",
+				   NULL),
+			 EXIT_DONE);
+	assert_string_equal(value(0, "tsunami", "bw_win"), "15");
+	assert_string_equal(value(0, "bbrplus", "bw_win"), "11");
+	assert_int_equal(m.instance[0].rules.n, 2);
+}
+
 static void what_is_wrong_is_refused(void **state)
 {
 	static const char *const wrong[] = {
@@ -236,7 +264,13 @@ static void what_is_wrong_is_refused(void **state)
 		"[instance one]\ndefault_in = /dev/null\n",
 		"[instance one]\ndefault_in = /proc/self/ns/net\n"
 		"[instance two]\ndefault_in = /proc/self/ns/net\n",
-		"[instance one]\nattach = /no/such/cgroup\n",
+		"[instance one]\nattach = \n",
+		"[instance one]\nattach = a/../b\n",
+		"[instance one]\nattach = a\nattach = ./a/\n",
+		"[instance one]\nattach = --not-dst 10.0.0.0/8\n",
+		"[instance one]\nattach = --profile default --cgroup a\n",
+		"[instance one]\nattach = --not-dst ten --cgroup a\n",
+		"[instance one]\n[rules]\nrule = --profile brutal-ly\n",
 		"[instance one]\n[default]\nno_such_key = 1\n",
 		"[instance one]\n[default]\nbw_win = 0\n",
 		"[instance one]\n[p]\n[p]\n",
@@ -272,6 +306,8 @@ int main(void)
 		TEST(the_usual_name_of_another_algorithm_is_refused),
 		TEST(names_that_are_no_other_algorithms_are_taken),
 		TEST(a_folder_is_read_in_order),
+		TEST(a_cgroup_that_is_not_there),
+		TEST(a_built_in_profile_needs_no_section),
 		TEST(what_is_wrong_is_refused),
 	};
 	int failed;
