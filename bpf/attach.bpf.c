@@ -28,9 +28,13 @@ static inline bool is_wanted(struct sock *sk)
 	if (!is_for.n)
 		return true;
 	fill_term_socket(&socket, sk);
-	for (u32 i = 0; i < BBR_ATTACH_TERMS && i < is_for.n; i++)
-		if (!term_holds((const struct bbr_term *)&is_for.term[i], &socket))
+	for (u32 i = 0; i < BBR_ATTACH_TERMS && i < is_for.n; i++) {
+		const struct bbr_term *term = (const struct bbr_term *)&is_for.term[i];
+
+		barrier_var(term); /* otherwise clang takes it for the zeros of the initializer */
+		if (!term_holds(term, &socket))
 			return false;
+	}
 	return true;
 }
 
