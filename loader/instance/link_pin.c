@@ -18,7 +18,7 @@
 #include "kernel/kernel_types.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
-#include "instance/link_pin.h"
+#include "instance/struct_ops.h"
 
 #define BPFFS "/sys/fs/bpf"
 #define PINS BPFFS "/bpf_bbr"

@@ -12,9 +12,8 @@
 #include "kernel/kernel_types.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
-#include "instance/link_pin.h"
-#include "instance/object.h"
 #include "instance/struct_ops.h"
+#include "instance/object.h"
 
 extern const char migrate_object[], migrate_object_end[]; /* carried.S */
 

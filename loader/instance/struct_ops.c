@@ -10,7 +10,6 @@
 
 #include "bpf_calls.h"
 #include "cli/err.h"
-#include "instance/link_pin.h"
 #include "instance/struct_ops.h"
 #include "kernel/instance.h"
 #include "kernel/kernel_types.h"

@@ -2,7 +2,7 @@
 /*
  * A congestion control made of BPF programs: the kernel's struct_ops map, and what registers it.
  * That is either the map's only element, until it is deleted; or, where the kernel can, a link,
- * which lives as long as its pin (link_pin.h) and can switch to another map.
+ * which lives as long as its pin (link_pin.c) and can switch to another map.
  */
 #ifndef LOADER_STRUCT_OPS_H
 #define LOADER_STRUCT_OPS_H
@@ -78,5 +78,36 @@ bool is_registered(const char *name);
 
 /* Frees the name, however it was registered. Sockets that use the code keep it. */
 int unregister(const struct instance *inst);
+
+/*
+ * The pins that keep links, and so the congestion controls that they register, after bbrctl has
+ * ended: /sys/fs/bpf/bpf_bbr/NAME. To find out what is loaded, tools ask the kernel instead.
+ */
+
+/*
+ * Checks that the kernel can register by link, and that the pin would last. Mounts a bpffs and
+ * makes the directory if need be, and removes a pin with this name whose link has ended. Returns
+ * EXIT_DONE, and *why_plain is NULL or says why to register without a link; or EXIT_REFUSED after
+ * printing why neither would do.
+ */
+int pin_prepare(const char *name, const char **why_plain);
+
+/*
+ * Says in one sentence why a pin would not last or could not be made; NULL: it would last. Prints
+ * and changes nothing.
+ */
+const char *pin_problem(void);
+
+/* Pins a link. Returns 0 or -errno. */
+int pin_link(const char *name, int link_fd);
+
+/*
+ * Removes the pin with this name if it is this link's, or if its link has ended. Returns 0 or
+ * -errno.
+ */
+int pin_remove(const char *name, __u32 link_id);
+
+/* The path where the pin is, or would be. */
+const char *pin_path(const char *name);
 
 #endif

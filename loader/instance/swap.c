@@ -12,9 +12,8 @@
 
 #include "bpf_bbr/profiles.h"
 #include "cli/err.h"
-#include "instance/link_pin.h"
-#include "instance/object.h"
 #include "instance/struct_ops.h"
+#include "instance/object.h"
 #include "instance/swap.h"
 #include "kernel/clock.h"
 #include "kernel/instance.h"

@@ -13,7 +13,7 @@
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/units.h"
-#include "instance/link_pin.h"
+#include "instance/struct_ops.h"
 #include "instance/object.h"
 #include "kernel/kernel_types.h"
 #include "kernel/netns.h"

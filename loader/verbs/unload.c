@@ -8,10 +8,9 @@
 #include "cli/json.h"
 #include "cli/units.h"
 #include "experiment/running/running.h"
-#include "instance/link_pin.h"
+#include "instance/struct_ops.h"
 #include "self/lock.h"
 #include "instance/netns_default.h"
-#include "instance/struct_ops.h"
 #include "migration/migration.h"
 #include "verbs/verbs.h"
 

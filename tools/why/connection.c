@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The connections of a window, and readings of them from what the kernel and BBR say.
+ */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "connection.h"
+#include <sys/mman.h>
+
 #include "cli/err.h"
+#include "connection.h"
+#include "event/event.h"
+#include "event/field.h"
+#include "kernel/instance.h"
+
+#define US_PER_S 1000000ull
 
 struct why_connection *why_connection_get(struct why_connections *c, const struct conn_key *key)
 {
@@ -31,4 +43,213 @@ void why_connections_free(struct why_connections *c)
 		free(c->list[i]);
 	free(c->list);
 	memset(c, 0, sizeof(*c));
+}
+
+/* ---- BBR */
+
+static enum why_mode mode_of(const struct algorithm *a, const struct bbr_event *e)
+{
+	const char *name = mode_name(a, e->mode);
+
+	if (!strcmp(name, "STARTUP"))
+		return WHY_MODE_STARTUP;
+	return strcmp(name, "PROBE_RTT") ? WHY_MODE_OTHER : WHY_MODE_PROBE_RTT;
+}
+
+static __u64 bytes_field(const struct algorithm *a, const struct bbr_event *e, const char *key)
+{
+	const struct field *f = field_find(a, key);
+	__u64 bits;
+
+	return f && field_value(f, e, &bits) ? bits / 8 : 0;
+}
+
+/* Version 1 also says at which rate. */
+static void set_policer(struct why_reading *r, const struct algorithm *a, const struct bbr_event *e)
+{
+	const struct field *f = finding_field(a, 0);
+
+	r->is_policed = f && !strcmp(f->key, "policer") && finding_is_made(f, e);
+	if (r->is_policed)
+		r->policer_rate = bytes_field(a, e, "lt_bw_bps");
+}
+
+void why_reading_of_event(struct why_reading *r, const struct algorithm *a,
+			  const struct bbr_event *e)
+{
+	*r = (struct why_reading){
+		.time_ns = e->time_ns,
+		.bytes_acked = e->bytes_acked,
+		.bytes_sent = e->bytes_sent,
+		.bytes_retrans = e->bytes_retrans,
+		.delivered = e->delivered,
+		.lost = e->lost,
+		.cwnd = e->cwnd,
+		.inflight = e->inflight,
+		.ssthresh = e->ssthresh,
+		.mss = e->mss,
+		.srtt_us = e->srtt_us,
+		.min_rtt_us = e->min_rtt_us == BBR_RTT_NONE ? 0 : e->min_rtt_us,
+		.pacing_rate = e->pacing_rate,
+		.ca_state = e->ca_state,
+		.mode = mode_of(a, e),
+		/* Version 1 heeds no losses but those that look like a policer's. */
+		.reacts_to_losses = !field_find(a, "lt_bw_bps"),
+		.bw = event_bytes_per_s(e, e->bw),
+		.cwnd_gain = e->cwnd_gain,
+		.socket_bound = WHY_NO_RATE,
+		.profile_bound = WHY_NO_RATE,
+		.is_app_limited = e->flags & BBR_F_APP_LIMITED,
+	};
+	set_policer(r, a, e);
+}
+
+/* ---- the kernel */
+
+void why_reading_of_socket(struct why_reading *r, const struct why_socket *s, __u32 hz)
+{
+	*r = (struct why_reading){
+		.time_ns = s->time_ns,
+		.bytes_acked = s->bytes_acked,
+		.bytes_sent = s->bytes_sent,
+		.bytes_retrans = s->bytes_retrans,
+		.delivered = s->delivered,
+		.lost = s->lost,
+		.cwnd = s->cwnd,
+		.inflight = s->inflight,
+		.ssthresh = s->ssthresh,
+		.mss = s->mss,
+		.srtt_us = s->srtt_us,
+		.min_rtt_us = s->min_rtt_us,
+		.pacing_rate = s->pacing_rate,
+		.ca_state = s->ca_state,
+		.reacts_to_losses = true,
+		.has_socket = true,
+		.busy_us = s->busy_ticks * US_PER_S / hz,
+		.rwnd_us = s->rwnd_ticks * US_PER_S / hz,
+		.sndbuf_us = s->sndbuf_ticks * US_PER_S / hz,
+		.snd_wnd = s->snd_wnd,
+		.unacked = s->unacked,
+		.unsent = s->unsent,
+		.sndbuf = s->sndbuf,
+		.no_space = s->no_space,
+		.is_cwnd_limited = s->is_cwnd_limited,
+		.cwnd_clamp = s->cwnd_clamp,
+		.socket_bound = s->max_pacing_rate,
+		.profile_bound = WHY_NO_RATE,
+		.cpu = s->cpu,
+	};
+}
+
+void why_reading_merge(struct why_reading *r, const struct why_reading *of_bbr)
+{
+	r->mode = of_bbr->mode;
+	r->reacts_to_losses = of_bbr->reacts_to_losses;
+	r->is_policed = of_bbr->is_policed;
+	r->policer_rate = of_bbr->policer_rate;
+	r->bw = of_bbr->bw;
+	r->cwnd_gain = of_bbr->cwnd_gain;
+	r->profile_bound = of_bbr->profile_bound;
+	/* BBR's minimum is younger, and may be that of a queue that stays; the stack's is of minutes. */
+	if (of_bbr->min_rtt_us && (!r->min_rtt_us || of_bbr->min_rtt_us < r->min_rtt_us))
+		r->min_rtt_us = of_bbr->min_rtt_us;
+}
+
+/* ---- bounds of profiles */
+
+struct bounded_instance {
+	__u32 map_id;
+	const struct algorithm *algorithm; /* NULL: its parameters cannot be read */
+	const struct bbr_profiles_head *params; /* mapped */
+	size_t params_size, mapped;
+};
+
+/* Bytes per second of a parameter in bits; 0: it is off, or there is none. */
+static __u64 rate_of_param(const struct algorithm *a, const __u32 *params, size_t n,
+			   const char *key)
+{
+	for (__u32 i = 0; i < a->n_params; i++) {
+		const struct param *p = &a->params[i];
+
+		if (strcmp(p->key, key) || p->first >= n)
+			continue;
+		return p->unit == BBR_U_KBITRATE ? params[p->first] * 125ull : params[p->first] / 8;
+	}
+	return 0;
+}
+
+__u64 bound_of_params(const struct algorithm *a, const __u32 *params, size_t n)
+{
+	__u64 bound = rate_of_param(a, params, n, "max_pacing_rate");
+	__u64 pinned = rate_of_param(a, params, n, "pacing_rate");
+
+	if (pinned && (!bound || pinned < bound))
+		bound = pinned;
+	return bound ? bound : WHY_NO_RATE;
+}
+
+static void map_params(struct bounded_instance *b, const struct instance *inst)
+{
+	size_t size =
+		sizeof(struct bbr_profiles_head) + 2ull * BBR_PROFILES * inst->abi.params_size;
+	int fd = instance_map(inst->params_id);
+	void *p;
+
+	if (fd < 0)
+		return;
+	p = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	if (p == MAP_FAILED)
+		return;
+	b->algorithm = inst->algorithm;
+	b->params = p;
+	b->params_size = inst->abi.params_size;
+	b->mapped = size;
+}
+
+/* An instance that cannot be read is added, too, so that it is tried once. */
+static struct bounded_instance *add_instance(struct profile_bounds *b, __u32 map_id)
+{
+	struct bounded_instance *added;
+	struct instance *list;
+	int n;
+
+	b->list = mem_grow(b->list, b->n, sizeof(*b->list));
+	added = &b->list[b->n++];
+	*added = (struct bounded_instance){ .map_id = map_id };
+	n = instance_list_alive(&list);
+	for (int i = 0; i < n; i++)
+		if (list[i].map_id == map_id && list[i].supported)
+			map_params(added, &list[i]);
+	if (n >= 0)
+		free(list);
+	return added;
+}
+
+__u64 profile_bound(struct profile_bounds *b, __u32 map_id, unsigned int profile)
+{
+	struct bounded_instance *found = NULL;
+	size_t n, bank;
+
+	for (unsigned int i = 0; i < b->n; i++)
+		if (b->list[i].map_id == map_id)
+			found = &b->list[i];
+	if (!found)
+		found = add_instance(b, map_id);
+	if (!found->params || profile >= BBR_PROFILES)
+		return WHY_NO_RATE;
+	bank = 2 * profile + (found->params->gen[profile] & 1);
+	n = found->params_size;
+	return bound_of_params(found->algorithm,
+			       (const __u32 *)((const char *)(found->params + 1) + bank * n),
+			       n / sizeof(__u32));
+}
+
+void profile_bounds_free(struct profile_bounds *b)
+{
+	for (unsigned int i = 0; i < b->n; i++)
+		if (b->list[i].params)
+			munmap((void *)b->list[i].params, b->list[i].mapped);
+	free(b->list);
+	memset(b, 0, sizeof(*b));
 }

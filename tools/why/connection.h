@@ -8,9 +8,12 @@
 
 #include "bpf_bbr/profiles.h"
 #include "bpf_bbr/snapshot.h"
+#include "cli/options.h"
 #include "event/conn_map.h"
+#include "filter/filter.h"
 #include "judge.h"
 #include "kernel_counts.h"
+#include "sockets/sockets.h"
 
 struct why_connection {
 	struct conn_key key; /* the first member: a key in the map is its connection */
@@ -65,5 +68,51 @@ void profile_bounds_free(struct profile_bounds *b);
 
 /* The same from the algorithm's parameters alone, for tests. */
 __u64 bound_of_params(const struct algorithm *a, const __u32 *params, size_t n);
+
+/*
+ * The connections of this machine, read again and again over a window of time.
+ */
+struct live {
+	const char *netns; /* NULL: all */
+	struct filter *filter;
+	const struct value_list *names; /* that were asked for; none: all */
+	__u64 for_ns;
+	struct why_connections *connections;
+
+	struct kernel_counts counts;
+	struct sockets sockets;
+	struct cpus cpus;
+	struct profile_bounds bounds;
+	__u32 hz;
+	unsigned int round; /* of the present reading, from 1 */
+	bool has_unseen; /* some of these are in namespaces that cannot be found from here */
+};
+
+/*
+ * Reads until the window is over or the user interrupts. Returns an exit status; has printed what
+ * failed unless it is EXIT_DONE.
+ */
+int live_read(struct live *l);
+void live_free(struct live *l);
+
+/*
+ * The connections of a recording, of each of its runs.
+ */
+#define WHY_CONNECTIONS_MAX (1u << 17) /* a kilobyte each */
+
+struct recorded_why {
+	const char *file;
+	struct filter *filter;
+	__u64 from_ns, until_ns; /* since the first event; 0: to the end */
+	struct why_connections *connections;
+
+	__u64 run; /* of the connections in the map */
+	__u64 start_ns; /* the first event of this run */
+	bool has_run;
+	__u64 left_out; /* events of more connections than that */
+};
+
+/* Returns an exit status; has printed what failed unless it is EXIT_DONE. */
+int recorded_why_read(struct recorded_why *r);
 
 #endif

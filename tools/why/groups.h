@@ -5,6 +5,8 @@
 #ifndef TOOLS_WHY_GROUPS_H
 #define TOOLS_WHY_GROUPS_H
 
+#include <stdio.h>
+
 #include "connection.h"
 #include "snapshot/grouping.h"
 
@@ -47,5 +49,11 @@ void why_results_free(struct why_results *r);
  */
 void why_groups_make(struct groups *g, const struct why_results *r, struct grouping *grouping,
 		     size_t most);
+
+/* Answers as text and as JSON. */
+void why_print_text(FILE *out, const struct why_result *r);
+void why_print_json(FILE *out, const struct why_result *r);
+void why_print_group_text(FILE *out, const struct why_group *g);
+void why_print_group_json(FILE *out, const struct why_group *g, enum group_by by);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "cli/err.h"
 #include "kernel/clock.h"
-#include "live.h"
+#include "connection.h"
 #include "verbs.h"
 
 /*

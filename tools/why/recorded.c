@@ -4,7 +4,7 @@
 
 #include "cli/err.h"
 #include "event/event.h"
-#include "recorded.h"
+#include "connection.h"
 #include "stream/event_source.h"
 #include "verbs.h"
 

@@ -15,11 +15,8 @@
 #include "filter/filter.h"
 #include "kernel/clock.h"
 #include "kernel/netns.h"
-#include "live.h"
-#include "print.h"
-#include "recorded.h"
+#include "groups.h"
 #include "recording/replay.h"
-#include "verbs.h"
 #include "stream/watch_options.h"
 #include "verbs.h"
 
