@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "bpf_calls.h"
-#include "instance/applied.h"
+#include "instance/netns_default.h"
 #include "kernel/instance.h"
 
 #define MAX_DEFAULTS 4096 /* namespaces of an instance */

@@ -9,7 +9,6 @@
 #include <bpf/bpf.h>
 
 #include "cli/err.h"
-#include "instance/applied.h"
 #include "instance/netns_default.h"
 #include "cli/json.h"
 #include "cli/text.h"

@@ -10,9 +10,8 @@
 #include <bpf/libbpf.h>
 
 #include "cli/err.h"
-#include "instance/applied.h"
-#include "instance/attach_program.h"
 #include "instance/netns_default.h"
+#include "instance/attach_program.h"
 #include "instance/object.h"
 #include "instance/swap.h"
 #include "instance/struct_ops.h"

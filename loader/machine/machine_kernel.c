@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "cli/err.h"
-#include "instance/applied.h"
 #include "instance/netns_default.h"
 #include "machine/machine.h"
 

@@ -23,13 +23,12 @@
 #include "cli/json.h"
 #include "recording/replay.h"
 #include "self/lock.h"
-#include "stream/watch_options.h"
+#include "stream/event_source.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_text.h"
 #include "cli/privileges.h"
 #include "cli/units.h"
-#include "verbs/verbs.h"
 
 #define MAX_ARGS 80 /* more than any verb takes */
 

@@ -23,7 +23,6 @@
 #include "output_file.h"
 #include "sockets/sockets.h"
 #include "stream/event_source.h"
-#include "stream/watch_options.h"
 #include "verbs.h"
 #include "watch/subscription.h"
 

@@ -13,7 +13,7 @@
 #include "output_file.h"
 #include "recording/replay.h"
 #include "report.h"
-#include "stream/watch_options.h"
+#include "stream/event_source.h"
 #include "verbs.h"
 
 #define POINTS_DEFAULT 10000

@@ -20,7 +20,7 @@
 #include "cli/units.h"
 #include "grouping.h"
 #include "kernel/netns.h"
-#include "stream/watch_options.h"
+#include "stream/event_source.h"
 #include "verbs.h"
 
 /* The inode of a link to "socket:[1234]"; false if it is to something else. */

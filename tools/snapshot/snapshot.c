@@ -23,7 +23,7 @@
 #include "recording/replay.h"
 #include "snapshot.h"
 #include "sockets/sockets.h"
-#include "stream/watch_options.h"
+#include "stream/event_source.h"
 #include "verbs.h"
 
 #define OUTPUT_BUFFER (256 << 10)

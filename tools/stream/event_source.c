@@ -1,8 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <arpa/inet.h>
+
+#include "address.h"
+#include "cli/err.h"
+#include "cli/json.h"
+#include "cli/units.h"
+#include "event/event.h"
 #include "event_source.h"
+#include "filter/filter.h"
 #include "kernel/clock.h"
+#include "recording/replay.h"
+#include "verbs.h"
 
 int event_source_open(struct event_source *s, const struct watch_config *config)
 {
@@ -69,4 +82,302 @@ void event_source_close(struct event_source *s)
 		replay_close(&s->replay);
 	else
 		monitor_close(&s->monitor);
+}
+
+/* ---- the options that choose it */
+
+#define RING_SIZE_DEFAULT (4 << 20)
+#define RING_SIZE_MAX (1ull << 31) /* max_entries of a map has 32 bits */
+#define TIME_MAX_NS 9e18
+
+static bool refuse(const char *option, const char *s, const char *why)
+{
+	err("%s %s: %s", option, s, why);
+	return false;
+}
+
+bool option_time(const char *option, const char *s, void *to)
+{
+	__u64 *ns = to;
+	double value;
+	enum parse_error error = parse_duration(s, &value);
+
+	if (error)
+		return refuse(option, s, parse_error_text(error));
+	if (value < 1 || value > TIME_MAX_NS)
+		return refuse(option, s, "must be 1ns to 9000000000s");
+	*ns = value;
+	return true;
+}
+
+bool option_every(const char *option, const char *s, void *to)
+{
+	struct watch_request *request = to;
+	static const struct {
+		const char *word;
+		enum bbr_sampling sampling;
+	} words[] = {
+		{ "ack", BBR_SAMPLE_ACK },
+		{ "round", BBR_SAMPLE_ROUND },
+		{ "transition", BBR_SAMPLE_NONE },
+	};
+
+	request->is_sampling_given = true;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!strcmp(s, words[i].word)) {
+			request->sampling = words[i].sampling;
+			return true;
+		}
+	}
+	request->sampling = BBR_SAMPLE_TIME;
+	if (option_time(option, s, &request->interval_ns))
+		return true;
+	remedy("one of: ack, round, transition, or a time like 100ms");
+	return false;
+}
+
+bool option_count(const char *option, const char *s, void *to)
+{
+	__u64 *count = to;
+	double value;
+
+	if (strchr(s, '.') || parse_number(s, &value) || value < 1 || value > 1e15)
+		return refuse(option, s, "must be a whole number, 1 or more");
+	*count = value;
+	return true;
+}
+
+bool option_ring_size(const char *option, const char *s, void *to)
+{
+	size_t *size = to;
+	unsigned long long page = sysconf(_SC_PAGESIZE), bytes;
+	double value;
+	enum parse_error error = parse_size(s, &value);
+
+	if (error)
+		return refuse(option, s, parse_error_text(error));
+	bytes = value <= RING_SIZE_MAX ? value : 0;
+	if (bytes != value || bytes < page || bytes & (bytes - 1)) {
+		err("%s %s: the kernel does not accept this size", option, s);
+		remedy("powers of two from %lluk to 2g: 64k, 1m, 4m (the default), 16m, ...",
+		       page / 1024);
+		return false;
+	}
+	*size = bytes;
+	return true;
+}
+
+static bool option_host(const char *option, const char *s, void *to)
+{
+	struct filter_node *condition = to;
+
+	*condition = (struct filter_node){ .op = FILTER_HOST, .host.port = -1 };
+	return parse_prefix(option, s, condition->host.addr, condition->host.mask);
+}
+
+static bool option_port(const char *option, const char *s, void *to)
+{
+	__u16 port;
+
+	if (!parse_port(option, s, &port))
+		return false;
+	*(struct filter_node *)to = (struct filter_node){ .op = FILTER_PORT, .port = ntohs(port) };
+	return true;
+}
+
+static bool option_speed(const char *option, const char *s, void *to)
+{
+	double value;
+	enum parse_error error = parse_number(s, &value);
+
+	if (error)
+		return refuse(option, s, parse_error_text(error));
+	if (value > 1e6)
+		return refuse(option, s, "must be 0 to 1000000");
+	*(double *)to = value;
+	return true;
+}
+
+/* Makes the filter from the words and from the options that are short forms of conditions. */
+static bool make_filter(struct watch_config *config, int n, char **words)
+{
+	const struct known known = { config->read, recording_described };
+	struct filter *f = config->filter;
+
+	if (!filter_parse_words(f, n, words, NULL, &known))
+		return false;
+	for (int i = 0; i < FILTER_OPTIONS; i++) {
+		struct filter_node *condition = &config->options[i];
+
+		condition->is_remote = i == OPTION_REMOTE || i == OPTION_RPORT;
+		if (condition->op != FILTER_AND && !filter_add(f, condition))
+			return false;
+	}
+	/* Names are no part of the rest: instances with other names are not followed. */
+	config->has_rest = !filter_push_down(f, &config->request.filter);
+	return filter_add_names(f, config->names.arg, config->names.n);
+}
+
+int watch_filter(struct watch_config *config, int n, char **words)
+{
+	struct watch_request *request = &config->request;
+
+	if (!config->ring_size)
+		config->ring_size = RING_SIZE_DEFAULT;
+	if (!request->is_sampling_given && !request->interval_ns)
+		request->sampling = BBR_SAMPLE_ROUND;
+	config->filter = mem_new(1, sizeof(*config->filter));
+	if (!make_filter(config, n, words))
+		return EXIT_USAGE;
+	if (config->filter->root < 0) {
+		free(config->filter);
+		config->filter = NULL;
+	}
+	return -1;
+}
+
+void watch_config_free(struct watch_config *config)
+{
+	if (config->filter)
+		filter_free(config->filter);
+	free(config->filter);
+}
+
+void watch_limits_begin(struct watch_limits *l, const struct event_source *s)
+{
+	if (l->duration_ns)
+		l->end_ns = event_source_now_ns(s) + l->duration_ns;
+}
+
+bool watch_limits_take(struct watch_limits *l, const struct watch_config *config,
+		       const struct bbr_event *e)
+{
+	l->is_over |= config->read && l->end_ns && e->time_ns >= l->end_ns;
+	if (watch_limits_are_reached(l)) {
+		l->left_out++;
+		return false;
+	}
+	l->taken++;
+	return true;
+}
+
+bool watch_limits_are_reached(const struct watch_limits *l)
+{
+	return l->is_over || (l->count && l->taken >= l->count);
+}
+
+const struct option_def limit_options[] = {
+	{ "count", 0, "N", option_count, offsetof(struct watch_limits, count),
+	  "end after N events" },
+	{ "duration", 0, "TIME", option_time, offsetof(struct watch_limits, duration_ns),
+	  "end after this time: 10s" },
+	{},
+};
+
+#define MEMBER(m) offsetof(struct watch_config, m)
+
+const struct option_def watch_options[] = {
+	{ "every", 0, "WHAT", option_every, MEMBER(request),
+	  "which ACKs: ack (each), round (the first of each round trip; the\n"
+	  "default), a time like 100ms (at most one per connection in it),\n"
+	  "transition (none, only changes of state)" },
+	{ "ring", 0, "SIZE", option_ring_size, MEMBER(ring_size),
+	  "size of the ring buffer between kernel and bbrmon, by default 4m" },
+	{},
+};
+
+const struct option_def connection_options[] = {
+	{ "remote", 0, "PREFIX", option_host, MEMBER(options[OPTION_REMOTE]),
+	  "only connections with a remote address in PREFIX: 10.0.0.0/8,\n"
+	  "2001:db8::1" },
+	{ "local", 0, "PREFIX", option_host, MEMBER(options[OPTION_LOCAL]),
+	  "only connections with a local address in PREFIX" },
+	{ "rport", 0, "PORT", option_port, MEMBER(options[OPTION_RPORT]),
+	  "only connections with this remote port" },
+	{ "lport", 0, "PORT", option_port, MEMBER(options[OPTION_LPORT]),
+	  "only connections with this local port" },
+	{ "name", 0, "NAME", option_append, MEMBER(names),
+	  "only this instance, or bbr, the kernel's own (repeat for\n"
+	  "several); by default all, also those loaded later" },
+	{},
+};
+
+const struct privileges_change of_reading[] = {
+	{ "read", .spares = PRIVILEGES_ALL, .may = READ_FILE },
+	{},
+};
+
+const struct option_def read_options[] = {
+	{ "read", 'r', "FILE", option_text, MEMBER(read),
+	  "read a recording instead of live connections" },
+	{ "speed", 0, "N", option_speed, MEMBER(speed),
+	  "speed of a recording: 1 is real time, 0 is as fast as possible" },
+	{},
+};
+
+static void print_kinds(const char *what, __u64 total, const __u64 *by_kind)
+{
+	const char *before = " (";
+
+	fprintf(stderr, "  %-12s %llu", what, total);
+	for (int i = 0; i < BBR_EV_MAX; i++) {
+		if (!by_kind[i])
+			continue;
+		fprintf(stderr, "%s%s %llu", before, event_kind_name(i), by_kind[i]);
+		before = ", ";
+	}
+	fprintf(stderr, "%s\n", total && before[0] == ',' ? ")" : "");
+}
+
+void watch_summary_print(const struct watch_totals *t, const __u64 *connections,
+			 const char *left_out, __u64 n)
+{
+	const struct counters *c = &t->counters;
+	const char *least = t->is_cut ? "at least " : "";
+
+	fprintf(stderr, "  %-12s %s%.3fs\n", "watched", least, t->watched_ns / (double)NS_PER_S);
+	if (t->unwatched_ns)
+		fprintf(stderr, "  %-12s %.3fs: bbrmon was stopped, or its output was blocked\n",
+			"not watched", t->unwatched_ns / (double)NS_PER_S);
+	if (connections)
+		fprintf(stderr, "  %-12s %llu\n", "connections", *connections);
+	fprintf(stderr, "  %-12s %s%llu\n", "ACKs", least, c->acks);
+	print_kinds("events", counters_received(c), c->received);
+	if (c->not_matched)
+		fprintf(stderr, "  %-12s %llu\n", "not matched", c->not_matched);
+	if (n)
+		fprintf(stderr, "  %-12s %llu\n", left_out, n);
+	print_kinds("dropped", counters_drops(c), c->drops);
+}
+
+static void open_kinds(struct json *j, const char *key, __u64 total, const __u64 *by_kind)
+{
+	json_open_object(j, key);
+	for (int i = 0; i < BBR_EV_KINDS; i++)
+		json_add_int(j, event_kind_name(i), by_kind[i]);
+	json_add_int(j, "total", total);
+}
+
+void watch_summary_begin(struct json *j, const struct watch_totals *t)
+{
+	const struct counters *c = &t->counters;
+
+	json_begin(j, stdout);
+	json_open_object(j, "summary");
+	json_add_int(j, "watched_ms", t->watched_ns / NS_PER_MS);
+	json_add_int(j, "unwatched_ms", t->unwatched_ns / NS_PER_MS);
+	json_add_bool(j, "cut_off", t->is_cut);
+	json_add_int(j, "acks", c->acks);
+	json_add_int(j, "seq", c->seq);
+	open_kinds(j, "events", counters_received(c), c->received);
+	json_close(j);
+	open_kinds(j, "drops", counters_drops(c), c->drops);
+	json_add_int(j, "unknown", c->drops_unknown);
+	json_close(j);
+}
+
+void watch_summary_end(struct json *j)
+{
+	json_close(j);
+	json_end(j);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Where a verb's events come from: the running system (monitor.h) or a recording. Verbs that use
- * this need not know which.
+ * this need not know which. And the options and the filter that say which events these are.
  */
 #ifndef TOOLS_EVENT_SOURCE_H
 #define TOOLS_EVENT_SOURCE_H
 
 #include <stdbool.h>
 
+#include "cli/options.h"
+#include "event_source.h"
 #include "recording/replay.h"
 #include "watch/monitor.h"
 
@@ -53,5 +55,66 @@ struct watch_totals event_source_totals(const struct event_source *s);
 void event_source_stop(struct event_source *s);
 
 void event_source_close(struct event_source *s);
+
+/*
+ * What to watch, as options and as a filter expression, and numbers on the command line. Each
+ * parser prints what is wrong with its value.
+ */
+/* Options for a struct watch_config: how to watch, which connections, and reading a recording. */
+extern const struct option_def watch_options[], connection_options[], read_options[];
+extern const struct privileges_change of_reading[]; /* by read_options */
+
+/*
+ * Makes the filter from the expression (the words that are not options) and from the options that
+ * are short forms of it. The BPF program gets the part of it that it can check. Without --every and
+ * an interval, events are those of each round. Returns -1 to go on, or an exit status. Call
+ * watch_config_free() in either case.
+ */
+int watch_filter(struct watch_config *config, int n, char **words);
+
+void watch_config_free(struct watch_config *config);
+
+/* Parsers of struct option_def. */
+bool option_every(const char *option, const char *s, void *to); /* struct watch_request */
+bool option_ring_size(const char *option, const char *s, void *to); /* size_t, bytes */
+bool option_count(const char *option, const char *s, void *to); /* __u64, from 1 */
+bool option_time(const char *option, const char *s, void *to); /* __u64, nanoseconds, from 1 */
+
+/*
+ * After how many events, and after which time, a verb ends.
+ */
+struct watch_limits {
+	__u64 count; /* 0: no limit */
+	__u64 duration_ns; /* 0: no limit */
+	__u64 end_ns; /* end of the duration, in the time of events; 0: no limit */
+	bool is_over; /* takes nothing more: an event of the recording was past end_ns */
+	__u64 taken; /* events */
+	__u64 left_out; /* events that were received after the last one */
+};
+
+extern const struct option_def limit_options[];
+
+/* The duration begins now. */
+void watch_limits_begin(struct watch_limits *l, const struct event_source *s);
+/* Counts an event. False: it is left out, because the verb has ended. */
+bool watch_limits_take(struct watch_limits *l, const struct watch_config *config,
+		       const struct bbr_event *e);
+bool watch_limits_are_reached(const struct watch_limits *l);
+
+/*
+ * The summary at the end of a verb: lines on stderr, or members of a JSON object.
+ */
+struct json;
+
+/* connections NULL: they were not counted. n events were left out, as `left_out` calls it. */
+void watch_summary_print(const struct watch_totals *t, const __u64 *connections,
+			 const char *left_out, __u64 n);
+
+/*
+ * Prints {"summary": {...}} on stdout, beginning with all of the totals. Members may be added
+ * before the end.
+ */
+void watch_summary_begin(struct json *j, const struct watch_totals *t);
+void watch_summary_end(struct json *j);
 
 #endif

@@ -16,7 +16,6 @@
 #include "kernel/clock.h"
 #include "recording/writer.h"
 #include "verbs.h"
-#include "watch_options.h"
 
 #define WAIT_MS 500
 #define FLUSH_NS NS_PER_S

@@ -17,7 +17,6 @@
 #include "filter/filter.h"
 #include "kernel/clock.h"
 #include "verbs.h"
-#include "watch_options.h"
 
 #define OUTPUT_BUFFER (256 << 10)
 #define STDOUT_CHECK_MS 500

@@ -16,7 +16,7 @@
 #include "cli/options.h"
 #include "kernel/clock.h"
 #include "recording/replay.h"
-#include "stream/watch_options.h"
+#include "stream/event_source.h"
 #include "top.h"
 #include "top_screen.h"
 #include "verbs.h"

@@ -17,7 +17,7 @@
 #include "kernel/netns.h"
 #include "groups.h"
 #include "recording/replay.h"
-#include "stream/watch_options.h"
+#include "stream/event_source.h"
 #include "verbs.h"
 
 #define FOR_DEFAULT_NS (5 * NS_PER_S)

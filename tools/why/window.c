@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "kernel/clock.h"
-#include "window.h"
+#include "judge.h"
 
 #define NS_PER_US 1000
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "cli/err.h"
-#include "stream/watch_options.h"
+#include "stream/event_source.h"
 
 static struct watch_config config;
 
