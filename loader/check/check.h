@@ -43,6 +43,7 @@ struct meant_at {
 	const char *cgroup; /* below the mount */
 	const char *name;
 	bool is_attached;
+	bool has_conditions; /* only some of its connections are meant; which ones is not judged */
 };
 
 enum finding_kind {

@@ -233,12 +233,16 @@ static void note_processes(const char *cgroup, int map, __u32 attachment)
 static void add_meant(struct check *c, const struct attachment *at, size_t below, bool is_attached)
 {
 	const struct meant_at new = { strlen(at->path) > below ? at->path + below : "/", at->name,
-				      is_attached };
+				      is_attached, at->n };
 
 	for (size_t i = 0; i < c->n_meant; i++) {
-		if (strcmp(c->meant[i].cgroup, new.cgroup))
+		struct meant_at *known = &c->meant[i];
+
+		if (strcmp(known->cgroup, new.cgroup) ||
+		    known->has_conditions != new.has_conditions)
 			continue;
-		c->meant[i].is_attached |= is_attached && !strcmp(c->meant[i].name, new.name);
+		/* The file counts. */
+		known->is_attached |= is_attached && !strcmp(known->name, new.name);
 		return;
 	}
 	c->meant = mem_grow(c->meant, c->n_meant, sizeof(new));

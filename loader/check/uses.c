@@ -36,15 +36,19 @@ static bool is_meant(const struct check *c, const struct meant_at *at)
 	return check_loaded(c, at->name) || machine_instance(&c->wanted, at->name);
 }
 
-/* The innermost attachment of a socket's cgroup; NULL: none. */
+/* The innermost attachment of a socket's cgroup, one with conditions first; NULL: none. */
 static const struct meant_at *attachment_of(const struct check *c, const struct use *u)
 {
 	const struct meant_at *found = NULL;
 
-	for (size_t i = 0; u->cgroup[0] && i < c->n_meant; i++)
-		if (is_meant(c, &c->meant[i]) && is_within(u->cgroup, c->meant[i].cgroup) &&
-		    (!found || strlen(c->meant[i].cgroup) >= strlen(found->cgroup)))
-			found = &c->meant[i];
+	for (size_t i = 0; u->cgroup[0] && i < c->n_meant; i++) {
+		const struct meant_at *at = &c->meant[i];
+		size_t len = strlen(at->cgroup), best = found ? strlen(found->cgroup) : 0;
+
+		if (is_meant(c, at) && is_within(u->cgroup, at->cgroup) &&
+		    (!found || len > best || (len == best && at->has_conditions)))
+			found = at;
+	}
 	return found;
 }
 
@@ -86,7 +90,7 @@ static const char *judge_use(const struct check *c, const struct checked_netns *
 		*cause = USE_UNLOADED;
 		return wanted ? wanted : default_is_unloaded(c, ns) ? u->is.name : ns->def;
 	}
-	if (!wanted || !strcmp(wanted, u->is.name))
+	if (!wanted || !strcmp(wanted, u->is.name) || (*at && (*at)->has_conditions))
 		return NULL;
 	if (u->key.flags & USES_CHOSEN)
 		*cause = USE_CHOSEN;

@@ -50,7 +50,7 @@ static struct use *add_use(__u32 netns, const char *cgroup, const char *name, __
 static void add_meant(const char *cgroup, const char *name, bool is_attached)
 {
 	c.meant = mem_grow(c.meant, c.n_meant, sizeof(*c.meant));
-	c.meant[c.n_meant++] = (struct meant_at){ cgroup, name, is_attached };
+	c.meant[c.n_meant++] = (struct meant_at){ cgroup, name, is_attached, false };
 }
 
 /* Our namespace, 1, whose default is the instance bpf_bbr, map 7; and another, 2, with reno. */
@@ -252,6 +252,21 @@ static void a_socket_of_another_cgroup(void **state)
 		   "1 connection uses reno, not bpf_bbr: made in the cgroup /b, before their "
 		   "process entered /a",
 		   "bbrctl migrate --from reno --to bpf_bbr --netns web");
+}
+
+/* An attachment with conditions is for some of its connections. */
+static void conditions(void **state)
+{
+	(void)state;
+	add_meant("/a", "bpf_bbr", true);
+	add_meant("/a/b", "bpf_bbr", true);
+	add_meant("/a/b", "bpf_bbr", true);
+	c.meant[1].has_conditions = true;
+	add_use(2, "/a/b", "reno", 0, 2);
+	add_use(2, "/a", "reno", 0, 1);
+	expect_use(USE_OLD,
+		   "1 connection uses reno, not bpf_bbr: opened before bpf_bbr was set for /a",
+		   "bbrctl migrate --from reno --to bpf_bbr --netns web --cgroup /a");
 }
 
 static void what_is_in_an_experiment(void **state)
@@ -559,6 +574,7 @@ int main(void)
 		TEST(the_innermost_attachment_counts),
 		TEST(others_of_the_same_name_stay),
 		TEST(a_socket_of_another_cgroup),
+		TEST(conditions),
 		TEST(what_is_in_an_experiment),
 		TEST(an_attachment_to_nothing),
 		TEST(what_a_file_means),
