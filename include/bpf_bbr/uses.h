@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What bpf/uses.bpf.c counts for `bbrctl check`: which TCP sockets use which congestion control, and
+ * What bpf/why/uses.bpf.c counts for `bbrctl check`: which TCP sockets use which congestion control, and
  * how they got it. Sockets that agree in the key are one group.
  */
 #ifndef BPF_BBR_USES_H
