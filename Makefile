@@ -63,7 +63,7 @@ endef
 $(BUILD)/%.bpf.o: bpf/%.bpf.c
 	$(call bpf_object)
 
-$(BUILD)/%.bpf.o: bpf/why/%.bpf.c
+$(BUILD)/why.bpf.o $(BUILD)/uses.bpf.o: $(BUILD)/%.bpf.o: bpf/why/%.bpf.c
 	$(call bpf_object)
 
 $(BUILD)/experiment.bpf.o: experiment/experiment.bpf.c
