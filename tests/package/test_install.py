@@ -179,3 +179,11 @@ def test_flags_of_the_packager(variables, has, lacks):
 def test_flags_of_the_user_win():
     command = make("-n", "-W", "loader/main.c", "build/obj/loader/main.o", CFLAGS="-O2 -fno-stack-protector").split()
     assert command.index("-fno-stack-protector") > command.index("-fstack-protector-strong")
+
+
+@pytest.mark.parametrize("kind, first", [("deb", r"bpf-bbr \((\S+)-1\) unstable; urgency=medium\n"), ("rpm", r"\* \w{3} \w{3} \d\d \d{4} a <b> - (\S+)-1\n")])
+def test_packages_have_a_version(kind, first):
+    """The newest in CHANGELOG.md that has one, also while that begins with what is unreleased."""
+    written = subprocess.run([ROOT / "packaging/changelog", kind, "a <b>"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    newest = re.search(r"^## (\d\S*)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1]
+    assert re.match(first, written)[1] == newest and "Unreleased" not in written
