@@ -111,7 +111,7 @@ $(BUILD)/next/bbrmon: $(NEXT_MONITOR)
 # ---- fuzzers
 
 FUZZ := $(BUILD)/fuzz
-FUZZERS := $(addprefix $(FUZZ)/,algorithm algorithm3 params tuning events filter recording experiment verbs web)
+FUZZERS := $(addprefix $(FUZZ)/,algorithm algorithm3 params tuning object events filter recording experiment verbs web)
 CORPORA := $(patsubst tests/fuzz/%.tar.xz,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/corpus/*.tar.xz))
 FUZZ_SECONDS ?= 600
 FUZZ_SANITIZE := -fsanitize=fuzzer,address,undefined,float-cast-overflow -fno-sanitize-recover=all
@@ -150,10 +150,10 @@ $(FUZZED)/tools/main.o: FUZZ_FLAGS += -Dmain=bbrmon_main
 # The verbs that handle BPF programs are linked, but do not run.
 $(FUZZ)/params: private FUZZ_FLAGS += -Wl,-z,muldefs
 $(FUZZ)/params: $(FUZZ)/tools.a $(FUZZ)/loader.a
-$(FUZZ)/tuning: $(FUZZ)/loader.a
+$(FUZZ)/tuning $(FUZZ)/object: $(FUZZ)/loader.a
 $(FUZZ)/verbs: $(FUZZED)/tools/main.o
 $(addprefix $(FUZZ)/,events filter recording experiment verbs web): $(FUZZ)/tools.a
-$(addprefix $(FUZZ)/,params tuning events filter recording experiment verbs web): $(FUZZ)/%: $(FUZZED)/tests/fuzz/fuzz_%.o $(FUZZ)/lib.a
+$(addprefix $(FUZZ)/,params tuning object events filter recording experiment verbs web): $(FUZZ)/%: $(FUZZED)/tests/fuzz/fuzz_%.o $(FUZZ)/lib.a
 	$(CLANG) $(FUZZ_FLAGS) $(filter %.o,$^) $(filter-out %/lib.a,$(filter %.a,$^)) $(FUZZ)/lib.a $(LDLIBS) $(MONITOR_LIBS) -ljson-c -o $@
 
 # The same programs with clang's coverage of lines, in a folder of their own.

@@ -154,8 +154,11 @@ static int look(void *ctx)
 {
 	const struct look *look = ctx;
 	struct object obj = *look->obj;
+	int ret = open_bytes(look->bytes, &obj);
 
-	return open_bytes(look->bytes, &obj);
+	if (!ret)
+		object_close(&obj);
+	return ret;
 }
 
 /* libbpf opens a descriptor for each map of an object that it only reads, since 1.5. */

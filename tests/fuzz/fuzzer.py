@@ -23,12 +23,13 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build/fuzz"
-TARGETS = ("algorithm", "algorithm3", "params", "tuning", "events", "filter", "recording", "experiment", "verbs", "web")
+TARGETS = ("algorithm", "algorithm3", "params", "tuning", "object", "events", "filter", "recording", "experiment", "verbs", "web")
 OPTIONS = {
     "algorithm": ["-max_len=2048"],
     "algorithm3": ["-max_len=8192"],
     "params": ["-max_len=1024", f"-dict={HERE / 'params.dict'}"],
     "tuning": ["-max_len=1024", f"-dict={HERE / 'tuning.dict'}"],
+    "object": ["-max_len=512"],
     "events": ["-max_len=2048"],
     "filter": ["-max_len=2048", f"-dict={HERE / 'filter.dict'}"],
     "recording": ["-max_len=4096"],
@@ -37,13 +38,13 @@ OPTIONS = {
     "web": ["-max_len=1024", f"-dict={HERE / 'web.dict'}"],
 }
 # Inputs that the tests try, including the corpus: about five seconds of one CPU each. `make fuzz` is for long searches.
-UNITS = {"algorithm": 200_000, "algorithm3": 100_000, "params": 4_000, "tuning": 10_000, "events": 10_000, "filter": 30_000, "recording": 3_000,
+UNITS = {"algorithm": 200_000, "algorithm3": 100_000, "params": 4_000, "tuning": 10_000, "object": 3_000, "events": 10_000, "filter": 30_000, "recording": 3_000,
          "experiment": 1_200, "verbs": 3_000,
          "web": 10_000}
 
 # What reads a file that somebody else may have written, or text that a user may have got from somebody, and what uses it.
 READERS = ("tools/recording", "tools/layout", "tools/event", "tools/filter", "tools/conns", "tools/stream", "tools/snapshot", "tools/top",
-           "tools/report", "tools/export", "tools/openmetrics.c", "experiment/results", "experiment/analysis", "loader/machine", "loader/tuning", "lib/cli", "lib/address.c")
+           "tools/report", "tools/export", "tools/openmetrics.c", "experiment/results", "experiment/analysis", "loader/instance/object_open.c", "loader/machine", "loader/tuning", "lib/cli", "lib/address.c")
 
 
 def corpus(target):

@@ -181,7 +181,8 @@ def test_flags_of_the_user_win():
     assert command.index("-fno-stack-protector") > command.index("-fstack-protector-strong")
 
 
-@pytest.mark.parametrize("kind, first", [("deb", r"bpf-bbr \((\S+)-1\) unstable; urgency=medium\n"), ("rpm", r"\* \w{3} \w{3} \d\d \d{4} a <b> - (\S+)-1\n")])
+@pytest.mark.parametrize("kind, first", [("deb", r"bpf-bbr \((\S+)-1\) unstable; urgency=medium\n"),
+                                         ("rpm", r"\* \w{3} \w{3} \d\d \d{4} a <b> - (\S+)-1\n")])
 def test_packages_have_a_version(kind, first):
     """The newest in CHANGELOG.md that has one, also while that begins with what is unreleased."""
     written = subprocess.run([ROOT / "packaging/changelog", kind, "a <b>"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
