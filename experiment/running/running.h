@@ -29,6 +29,7 @@ struct experiment_options {
 	const char *design, *by, *prefix, *block, *washout, *steps, *step_connections, *step_time,
 		*keep, *seed;
 	const char *every; /* watch */
+	const char *arm; /* promote */
 };
 
 struct experiment_request {

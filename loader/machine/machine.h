@@ -145,6 +145,14 @@ int machine_file_read(const char *path, const char *name, struct machine *m);
 /* Reads such a text, which may be empty. path: for messages. name: as above, but it may be missing. */
 int machine_text_read(const char *text, const char *path, const char *name, struct machine *m);
 
+/*
+ * Puts an instance, as machine_print() prints it, into the text of a file, whose other lines stay.
+ * If the file has the instance, it gets the lines default_in and attach that it lacks, the values of
+ * profiles instead of those that it has, and the rules before its own, instead of those with the
+ * same options. Returns the new text, which the caller frees, and machine_text_read() judges.
+ */
+char *machine_edit(const char *file, const char *instance);
+
 /* The path of the default file, and whether there is this file or conf.d/ with one. */
 extern const char machine_file_default[];
 bool machine_file_exists(void);

@@ -135,7 +135,7 @@ void options_init(void *options);
 	X(rule_list) X(rule_add) X(rule_delete) X(rule_flush) X(rule_test)              \
 	X(apply) X(save) X(migrate) X(upgrade) X(attach) X(detach)                      \
 	X(experiment_start) X(experiment_list) X(experiment_status) X(experiment_pause) \
-	X(experiment_resume) X(experiment_watch) X(experiment_stop)
+	X(experiment_resume) X(experiment_watch) X(experiment_promote) X(experiment_stop)
 /* clang-format on */
 
 #define X(word) extern const struct verb VERB_OF(word);

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* bbrctl experiment promote: what an arm does for the scope, as lines of a file for bbrctl apply. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+#include "cgroup/cgroup.h"
+#include "cli/err.h"
+#include "cli/json.h"
+#include "cli/text.h"
+#include "experiment/running/running.h"
+#include "kernel/clock.h"
+#include "kernel/netns.h"
+#include "machine/machine.h"
+#include "verbs/verbs.h"
+
+/* The arm that won: that with the label, or the one that a canary has decided for. */
+static int choose_arm(const struct experiment_handle *h, const char *label, int *arm)
+{
+	const struct experiment *e = &h->config;
+	enum experiment_state state = STATE_RUNNING;
+
+	if (label) {
+		*arm = experiment_arm(e, label);
+		if (*arm >= 0)
+			return EXIT_DONE;
+		err("--arm %s: no arm of %s has this label", label, e->name);
+		remedy("bbrctl experiment status %s lists them", e->name);
+		return EXIT_USAGE;
+	}
+	if (e->design == EXPERIMENT_CANARY)
+		state = canary_state(h);
+	*arm = state == STATE_TAKEN_BACK ? 0 : e->arms - 1;
+	if (state == STATE_TAKEN_BACK || state == STATE_COMPLETE)
+		return EXIT_DONE;
+	err("%s: has no winner: %s", e->name,
+	    e->design == EXPERIMENT_CANARY ? "the canary has not decided yet" :
+					     "only a canary decides for itself");
+	remedy("compare the arms with bbrmon experiment %s, then say which: --arm LABEL", e->name);
+	return EXIT_NOTHING;
+}
+
+/* The scope as a file can give it to an instance: a cgroup or a network namespace. */
+static int take_scope(const struct experiment_handle *h, struct machine *m, const char *name)
+{
+	const struct experiment_scope *scope = &h->config.scope;
+	struct bbr_rule rule = scope_rule(scope);
+	char *root = cgroup_mount();
+	bool is_root = root && !strcmp(h->path, root);
+	__u32 inode;
+	int ret = EXIT_DONE;
+
+	free(root);
+	if (rule.dst_len || rule.fields || (!is_root && scope->netns)) {
+		err("%s: the lines do not say who gets %s: a file says that of whole cgroups or "
+		    "namespaces, and the scope is a part of one",
+		    h->config.name, name);
+		remedy("add attach or default_in to [instance %s]", name);
+	} else if (scope->netns) {
+		ret = netns_inode("default_in", scope->netns_name, &inode);
+		if (!ret)
+			machine_add_default(m, scope->netns_name, inode, name);
+	} else {
+		machine_add_attachment(m, h->path, name);
+	}
+	return ret;
+}
+
+/* The rule by which the scope's connections get the arm's profile. */
+static int take_rule(const struct experiment_handle *h, struct machine_instance *inst)
+{
+	struct bbr_rule rule = scope_rule(&h->config.scope);
+
+	if (cgroup_id("--cgroup", h->path, &rule.cgroup))
+		return EXIT_REFUSED;
+	rule.fields |= BBR_RULE_CGROUP;
+	return rule_list_insert(&inst->rules, 0, &rule);
+}
+
+static void take_profile(struct machine_instance *inst, const struct profile_definition *def)
+{
+	if (!profile_definitions_begin(&inst->profiles, "", def->name))
+		inst->profiles.def[inst->profiles.n - 1].params = def->params;
+}
+
+/* Makes the instance that a file is to have: with the arm's profile, or as it is without one. */
+static int make_instance(const struct experiment_handle *h, const struct experiment_arm *arm,
+			 const struct machine_instance *loaded, struct machine *m)
+{
+	struct machine_instance *inst = machine_add_instance(m, arm->cc);
+	const struct profile_definition *def =
+		profile_definitions_find(&loaded->profiles, arm->profile_name);
+	int ret = EXIT_DONE;
+
+	inst->algorithm = inst->profiles.algorithm = loaded->algorithm;
+	if (arm->profile_name[0] && !def) {
+		err("%s:%s: the profile is gone", arm->cc, arm->profile_name);
+		return EXIT_NOTHING;
+	}
+	if (def)
+		take_profile(inst, def);
+	if (def && strcmp(def->name, BBR_PROFILE_DEFAULT))
+		ret = take_rule(h, inst);
+	for (size_t i = 0; !def && i < loaded->profiles.n; i++)
+		take_profile(inst, &loaded->profiles.def[i]);
+	for (__u32 i = 0; !ret && !def && i < loaded->rules.n; i++)
+		ret = rule_list_insert(&inst->rules, i, &loaded->rules.rule[i]);
+	return ret ? ret : take_scope(h, m, arm->cc);
+}
+
+static int make_lines(const struct experiment_handle *h, const struct experiment_arm *arm,
+		      char **lines)
+{
+	struct machine found, m = {};
+	struct instance inst;
+	size_t n;
+	FILE *out;
+	int id = instance_id(arm->cc), ret;
+
+	if (id < 0)
+		return err_bpf(id, "cannot list instances");
+	if (!id) {
+		err("%s: arm %s is %s, which is no instance: a file has nothing to say about it",
+		    h->config.name, arm->label, arm->cc);
+		remedy("end the experiment: bbrctl experiment stop %s --to %s", h->config.name,
+		       arm->label);
+		return EXIT_NOTHING;
+	}
+	ret = instance_get(arm->cc, &inst);
+	if (ret)
+		return ret;
+	ret = machine_kernel_read(arm->cc, &found);
+	if (!ret)
+		ret = make_instance(h, arm, machine_instance(&found, arm->cc), &m);
+	if (!ret) {
+		out = mem_need(open_memstream(lines, &n));
+		machine_print(out, &m, &m.instance[0], "", false);
+		mem_check(!fclose(out) && *lines);
+	}
+	machine_free(&found);
+	machine_free(&m);
+	return ret;
+}
+
+/* ---- the file */
+
+static int refuse(const char *path, int error)
+{
+	err("%s: cannot be changed: %s", path,
+	    error == ELOOP ? "it is a link" : strerror(error ? error : EIO));
+	return EXIT_REFUSED;
+}
+
+/* Reads the file; one that is not there is empty. */
+static int read_file(const char *path, struct stat *st, char **text)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), error = 0;
+
+	*st = (struct stat){ .st_mode = S_IFREG | 0644, .st_uid = geteuid(), .st_gid = getegid() };
+	if (fd < 0 && errno != ENOENT)
+		return refuse(path, errno);
+	if (fd >= 0 && (fstat(fd, st) || !S_ISREG(st->st_mode)))
+		error = EINVAL;
+	*text = mem_new(error ? 1 : st->st_size + 1, 1);
+	if (fd >= 0 && !error && read(fd, *text, st->st_size) != st->st_size)
+		error = errno;
+	if (!error && strlen(*text) != (size_t)st->st_size)
+		error = EINVAL;
+	if (fd >= 0)
+		close(fd);
+	return error ? refuse(path, error) : EXIT_DONE;
+}
+
+/* Replaces the file by one with the same owner and mode, as a whole. */
+static int write_file(const char *path, const struct stat *st, const char *text)
+{
+	char *new = mem_format("%s.new", path);
+	int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	size_t len = strlen(text);
+	int error = fd < 0 ? errno : 0;
+
+	errno = 0;
+	if (!error && (write(fd, text, len) != (ssize_t)len || fchown(fd, st->st_uid, st->st_gid) ||
+		       fchmod(fd, st->st_mode & 07777) || fsync(fd) || rename(new, path)))
+		error = errno ? errno : ENOSPC;
+	if (error)
+		refuse(fd < 0 ? new : path, error);
+	if (fd >= 0 && error)
+		unlink(new);
+	if (fd >= 0)
+		close(fd);
+	free(new);
+	return error ? EXIT_REFUSED : EXIT_DONE;
+}
+
+static int edit(const char *path, const char *lines)
+{
+	char *old = NULL, *new = NULL;
+	struct machine m = {};
+	struct stat st;
+	int ret = read_file(path, &st, &old);
+
+	if (!ret) {
+		new = machine_edit(old, lines);
+		ret = machine_text_read(new, path, NULL, &m);
+		if (ret)
+			remedy("%s stays as it is; promote without it prints the lines", path);
+	}
+	if (!ret)
+		ret = write_file(path, &st, new);
+	machine_free(&m);
+	free(old);
+	free(new);
+	return ret;
+}
+
+static void report(const struct options *opt, const struct experiment_handle *h,
+		   const struct experiment_arm *arm, const char *path, const char *lines)
+{
+	struct json j;
+
+	if (opt->json) {
+		json_begin_pretty(&j, stdout);
+		json_add_string(&j, "name", h->config.name);
+		json_add_string(&j, "arm", arm->label);
+		json_add_string(&j, "instance", arm->cc);
+		json_add_string(&j, "profile", arm->profile_name[0] ? arm->profile_name : NULL);
+		json_add_string(&j, "file", path);
+		json_add_string(&j, "lines", lines);
+		json_end(&j);
+		return;
+	}
+	if (!path) {
+		fputs(lines, stdout);
+		return;
+	}
+	printf("%s: the arm %s is in %s\n", h->config.name, arm->label, text_shown(path));
+	printf("  next: bbrctl experiment stop %s --to %s && bbrctl apply %s\n", h->config.name,
+	       arm->label, text_shown(path));
+}
+
+static int verb_experiment_promote(void *options, int argc, char **argv)
+{
+	const struct options *opt = options;
+	const char *path = argc > 2 ? argv[2] : NULL;
+	struct experiment_handle h;
+	char *lines = NULL;
+	int arm, ret;
+
+	if (!clock_init() || privileges_take())
+		return EXIT_REFUSED;
+	ret = experiment_find(argv[1], &h);
+	if (ret)
+		return ret;
+	ret = choose_arm(&h, opt->experiment.arm, &arm);
+	if (!ret)
+		ret = make_lines(&h, &h.config.arm[arm], &lines);
+	if (!ret && path)
+		ret = edit(path, lines);
+	if (!ret)
+		report(opt, &h, &h.config.arm[arm], path, lines);
+	free(lines);
+	experiment_close(&h);
+	return ret;
+}
+
+static const struct option_def experiment_promote_options[] = {
+	{ "arm", 0, "LABEL", option_text, EXPERIMENT(arm),
+	  "this arm; by default the one that a canary has decided for" },
+	END,
+};
+
+BBRCTL_VERB(experiment_promote, "experiment promote",
+	    NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES | EVERY_NETNS), .args = "EXPERIMENT [FILE]",
+	    .min_args = 1, .max_args = 2,
+	    .brief = "print the winning arm as lines for apply, or put them into a file",
+	    OPTIONS({ experiment_promote_options, 0 }), .run = verb_experiment_promote);

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`bbrctl experiment promote`: the winning arm, as lines of a file for apply."""
+import os
+import stat
+
+import pytest
+
+from bpfmap import Map
+from experiments import arms
+from system import bpftool, maps_of_program
+from test_canary import LEASE_AT
+from tool import NOTHING, REFUSED, USAGE
+
+
+@pytest.fixture
+def name(bbrctl, load):
+    """An instance with a profile."""
+    name = load("bw_win=11")
+    bbrctl("profile", "add", "--name", name, "gentle", "cwnd_gain=1.5")
+    return name
+
+
+def lines(name, cgroup, rule=""):
+    return (f"[instance {name}]\nalgorithm = bbr\nattach = {cgroup.path}\n\n[gentle]\ncwnd_gain = 1.5\n\n"
+            f"[rules]\nrule = {rule}--profile gentle --cgroup /{cgroup.relative}\n")
+
+
+def test_the_lines_are_what_the_arm_was(bbrctl, experiments, name, cgroup):
+    started = experiments.start(cgroup, *arms(now="reno", new=f"{name}:gentle"))
+    refused = bbrctl("experiment", "promote", started, status=NOTHING).err
+    assert refused.startswith(f"bbrctl: {started}: has no winner: only a canary decides for itself\n") and "--arm LABEL" in refused
+    bbrctl("experiment", "promote", started, "--arm", "other", status=USAGE)
+    printed = bbrctl("experiment", "promote", started, "--arm", "new")
+    assert printed.out == lines(name, cgroup) and not printed.err
+    assert bbrctl.json("experiment", "promote", started, "--arm", "new") == {
+        "name": started, "arm": "new", "instance": name, "profile": "gentle", "file": None, "lines": printed.out}
+    bbrctl("experiment", "stop", started)
+    bbrctl("apply", "--name", name, "-", input=printed.out)
+    (saved,) = bbrctl.json("save", "--name", name)
+    assert saved["attach"] == [str(cgroup.path)]
+    assert saved["rules"] == [{"cgroup": f"/{cgroup.relative}", "profile": "gentle"}]
+    assert "nothing to change" in bbrctl("apply", "--name", name, "-", input=printed.out).out
+    bbrctl("apply", "--name", name, "-", input=f"[instance {name}]\n")
+
+
+def write_control(cgroup, place, what):
+    (program,) = bpftool("cgroup", "show", cgroup.path)
+    with Map.of(maps_of_program(program["id"])[".data.bbr_exp"]) as control:
+        value = bytearray(control[bytes(4)])
+        value[place:place + len(what)] = what
+        control[bytes(4)] = bytes(value)
+
+
+def test_what_a_canary_decided(bbrctl, experiments, name, cgroup):
+    started = experiments.start(cgroup, "--design", "canary", *arms(now="reno", new=f"{name}:gentle"))
+    assert "has not decided yet" in bbrctl("experiment", "promote", started, status=NOTHING).err
+    write_control(cgroup, LEASE_AT, bytes(8))
+    assert experiments.status(started)["state"] == "complete"
+    assert bbrctl("experiment", "promote", started).out == lines(name, cgroup)
+    write_control(cgroup, 4, bytes(4))  # the share of the second arm
+    assert experiments.status(started)["state"] == "taken back"
+    refused = bbrctl("experiment", "promote", started, status=NOTHING).err
+    assert "arm now is reno, which is no instance" in refused and f"stop {started} --to now" in refused
+
+
+def test_an_arm_without_a_profile(bbrctl, experiments, name, cgroup):
+    """Then the instance's rules chose."""
+    bbrctl("rule", "add", "--name", name, "--dport", 7, "--profile", "gentle")
+    started = experiments.start(cgroup, *arms(now="reno", new=name))
+    assert bbrctl("experiment", "promote", started, "--arm", "new").out == (
+        f"[instance {name}]\nalgorithm = bbr\nattach = {cgroup.path}\n\n[default]\nbw_win = 11\n\n[gentle]\ncwnd_gain = 1.5\n\n"
+        "[rules]\nrule = --dport 7 --profile gentle\n")
+
+
+def test_a_part_of_a_cgroup(bbrctl, experiments, name, cgroup):
+    """A file cannot give an instance to that: it says so, and has the rule."""
+    started = experiments.start(cgroup, "--dport", 443, *arms(now="reno", new=f"{name}:gentle"))
+    printed = bbrctl("experiment", "promote", started, "--arm", "new")
+    assert printed.out == lines(name, cgroup, "--dport 443 ").replace(f"attach = {cgroup.path}\n", "")
+    assert f"add attach or default_in to [instance {name}]" in printed.err
+
+
+FILE = """; ours
+[instance {name}]
+attach = {path} ; the service
+
+[default]
+bw_win = 11
+[gentle]
+cwnd_gain = 1.25 ; too low
+; the rules
+[rules]
+rule = --profile default --cgroup /{relative}
+rule = --dport 80 --profile gentle
+"""
+
+
+def test_into_a_file(bbrctl, experiments, name, cgroup, tmp_path):
+    path, link = tmp_path / "conf", tmp_path / "link"
+    started = experiments.start(cgroup, *arms(now="reno", new=f"{name}:gentle"))
+    promote = "experiment", "promote", started, "--arm", "new"
+    said = bbrctl(*promote, path).out
+    assert path.read_text() == lines(name, cgroup) and f"experiment stop {started} --to new && bbrctl apply {path}" in said
+    path.write_text(FILE.format(name=name, path=cgroup.path, relative=cgroup.relative))
+    path.chmod(0o640)
+    os.chown(path, 7, 8)
+    expected = path.read_text().replace("cwnd_gain = 1.25 ; too low", "cwnd_gain = 1.5").replace(
+        f"--profile default --cgroup /{cgroup.relative}", f"--profile gentle --cgroup /{cgroup.relative}")
+    for _ in range(2):
+        assert bbrctl.json(*promote, path)["file"] == str(path)
+        assert path.read_text() == expected
+    assert (stat.S_IMODE(path.stat().st_mode), path.stat().st_uid, path.stat().st_gid) == (0o640, 7, 8)
+    link.symlink_to(path)
+    assert "it is a link" in bbrctl(*promote, link, status=REFUSED).err
+    (tmp_path / "conf.new").symlink_to(path)
+    assert "conf.new: cannot be changed: File exists" in bbrctl(*promote, path, status=REFUSED).err
+    (tmp_path / "conf.new").unlink()
+    for broken in f"[default]\n[instance {name}]\n", f"[instance other]\nattach = {cgroup.path}\n":
+        path.write_text(broken)
+        assert f"{path} stays as it is" in bbrctl(*promote, path, status=USAGE).err
+        assert path.read_text() == broken
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["conf", "link"]
