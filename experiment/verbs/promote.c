@@ -45,28 +45,33 @@ static int choose_arm(const struct experiment_handle *h, const char *label, int 
 	return EXIT_NOTHING;
 }
 
-/* The scope as a file can give it to an instance: a cgroup or a network namespace. */
+/*
+ * The scope as a file gives it to an instance: a cgroup, perhaps with conditions, or a whole network
+ * namespace.
+ */
 static int take_scope(const struct experiment_handle *h, struct machine *m, const char *name)
 {
 	const struct experiment_scope *scope = &h->config.scope;
 	struct bbr_rule rule = scope_rule(scope);
 	char *root = cgroup_mount();
 	bool is_root = root && !strcmp(h->path, root);
+	struct attachment *at;
 	__u32 inode;
 	int ret = EXIT_DONE;
 
 	free(root);
-	if (rule.dst_len || rule.fields || (!is_root && scope->netns)) {
-		err("%s: the lines do not say who gets %s: a file says that of whole cgroups or "
-		    "namespaces, and the scope is a part of one",
-		    h->config.name, name);
-		remedy("add attach or default_in to [instance %s]", name);
-	} else if (scope->netns) {
+	if (!scope->netns) {
+		at = machine_add_attachment(m, h->path, name);
+		at->n = rule_terms(&rule, at->term);
+	} else if (is_root && !rule.dst_len && !rule.fields) {
 		ret = netns_inode("default_in", scope->netns_name, &inode);
 		if (!ret)
 			machine_add_default(m, scope->netns_name, inode, name);
 	} else {
-		machine_add_attachment(m, h->path, name);
+		err("%s: the lines do not say who gets %s: a file cannot say that of a part of a "
+		    "network namespace",
+		    h->config.name, name);
+		remedy("add default_in or attach to [instance %s]", name);
 	}
 	return ret;
 }

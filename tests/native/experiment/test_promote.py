@@ -72,12 +72,16 @@ def test_an_arm_without_a_profile(bbrctl, experiments, name, cgroup):
         "[rules]\nrule = --dport 7 --profile gentle\n")
 
 
-def test_a_part_of_a_cgroup(bbrctl, experiments, name, cgroup):
-    """A file cannot give an instance to that: it says so, and has the rule."""
+def test_conditions_and_namespaces(bbrctl, experiments, name, cgroup, ns):
     started = experiments.start(cgroup, "--dport", 443, *arms(now="reno", new=f"{name}:gentle"))
     printed = bbrctl("experiment", "promote", started, "--arm", "new")
-    assert printed.out == lines(name, cgroup, "--dport 443 ").replace(f"attach = {cgroup.path}\n", "")
-    assert f"add attach or default_in to [instance {name}]" in printed.err
+    assert printed.out == lines(name, cgroup, "--dport 443 ").replace("attach = ", "attach = --dport 443 --cgroup ")
+    assert "attached" in bbrctl("apply", "--check", "--name", name, "-", input=printed.out, status=NOTHING).out
+    bbrctl("experiment", "stop", started)
+    started = experiments.start(cgroup, "--netns", ns.name, *arms(now="reno", new=f"{name}:gentle"))
+    printed = bbrctl("experiment", "promote", started, "--arm", "new")
+    assert printed.out == lines(name, cgroup).replace(f"attach = {cgroup.path}\n", "")
+    assert f"add default_in or attach to [instance {name}]" in printed.err
 
 
 FILE = """; ours

@@ -203,7 +203,7 @@ def test_a_file_that_cannot_be_believed(undoing):
     os.chown(undoing.record, 65534, 0)
     refused("others may write there")
     os.chown(undoing.record, 0, 0)
-    undoing.record.write_bytes(whole.replace(b"algorithm", b"attach = /no/such\nalgorithm"))
+    undoing.record.write_bytes(whole.replace(b"algorithm", b"default_in = /no/such\nalgorithm"))
     said = undoing.undo(status=REFUSED).err
     assert "at line 2 of /var/lib/bpf-bbr/undo." in said and "cannot be made again" in said and undoing.gain() == 3
 
