@@ -93,9 +93,13 @@ struct bbr_terms {
 	struct bbr_term term[2];
 };
 
+/* The path of a rule's PATH, from the mount: `mark` is the rule's order, `dport` counts the pieces. */
+#define BBR_RULE_TEXT 0xfffffffcu
+#define BBR_RULE_TEXT_PIECES 86 /* of BBR_RULE_SIZE bytes, for 4096 */
+
 #define BBR_TERM_ENTRIES 256 /* struct bbr_terms that an instance can have */
 /* Each rule may have two entries, and there is the index. */
-#define BBR_RULE_ENTRIES (2 * BBR_MAX_RULES + 1 + BBR_TERM_ENTRIES)
+#define BBR_RULE_ENTRIES (2 * BBR_MAX_RULES + 1 + BBR_TERM_ENTRIES * (1 + 2 * BBR_RULE_TEXT_PIECES))
 #define BBR_RULE_MORE 8 /* terms of a rule besides those that `fields` and dst_len can say */
 #define BBR_RULE_TERMS_MAX (BBR_RULE_MORE + 5)
 
@@ -143,6 +147,10 @@ struct bbr_rule {
 
 	__u32 n_more;
 	struct bbr_term more[BBR_RULE_MORE]; /* their order and is_last are 0 */
+#ifndef __bpf__
+	const char
+		*path; /* of its term of kind PATH; NULL: none. Never freed: equal ones are one. */
+#endif
 };
 
 #define BBR_RULE_SIZE 48

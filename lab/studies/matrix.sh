@@ -110,6 +110,15 @@ bbrctl -j status --name lab_bbr | grep cgroup/lab
 bbrctl detach --cgroup lab --name lab_bbr
 in_cgroup bytes:1000
 rmdir /sys/fs/cgroup/lab
+# Before the cgroup is there, then for none of its connections.
+bbrctl attach --stay --cgroup lab --name lab_bbr --dst $to/24 --not-dst 192.0.2.0/24 --not-dev none
+mkdir /sys/fs/cgroup/lab
+in_cgroup bytes:1000
+bbrctl detach --cgroup lab --name lab_bbr
+bbrctl attach --cgroup lab --name lab_bbr --not-dst $to/24
+in_cgroup bytes:1000
+bbrctl detach --cgroup lab --name lab_bbr
+rmdir /sys/fs/cgroup/lab
 
 # In a namespace of its own: a connection that is older than the default, one whose program chose, and a path's queue and buffer.
 step check
@@ -198,6 +207,8 @@ count cgroup by_cgroup --cgroup lab
 count prefix by_prefix --dst $to/24 --before 1
 count mark by_mark --mark 0 --before 1
 count port to_port --dport 5001 --before 1
+count not not_it --not-dst $to/24 --before 1
+count terms by_terms --not-mark 5 --not-dev none --not-src 192.0.2.1 --dport 5001 --before 1
 bbrctl rule list --name lab_bbr
 bbrctl rule test --name lab_bbr $to --cgroup lab/below
 bbrctl rule flush --name lab_bbr

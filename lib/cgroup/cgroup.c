@@ -252,6 +252,18 @@ static bool path_of(__u64 id, const char *mount, char path[PATH_MAX])
 	return len >= (ssize_t)strlen(mount);
 }
 
+__u64 cgroup_id_now(const char *path)
+{
+	char *mount = cgroup_mount(), *full = mount ? mem_format("%s%s", mount, path) : NULL;
+	__u64 id;
+
+	if (!full || !is_cgroup(full) || !handle_of(full, &id))
+		id = 0;
+	free(full);
+	free(mount);
+	return id;
+}
+
 int cgroup_ids_above(__u64 id, __u64 ids[BBR_RULE_CGROUP_LEVELS])
 {
 	char *mount = cgroup_mount(), path[PATH_MAX];

@@ -30,6 +30,9 @@ int cgroup_place(const char *option, const char *path, char **place, char **belo
 /* Makes the condition that a socket is in that cgroup, whenever it was made; or returns -errno. */
 int cgroup_path_term(const char *place, const char *below, struct bbr_term *term);
 
+/* The id that a cgroup has now, by its path from the mount; 0: it is not there. */
+__u64 cgroup_id_now(const char *path);
+
 /* Reads the id of that cgroup; otherwise like cgroup_find(). */
 int cgroup_id(const char *option, const char *path, __u64 *id);
 

@@ -5,6 +5,8 @@
 
 #include <bpf/bpf.h>
 
+#include "cgroup/cgroup.h"
+#include "cli/err.h"
 #include "instance.h"
 #include "rule_lookup.h"
 
@@ -71,9 +73,45 @@ void rule_lookup_close(struct rule_lookup *l)
 	l->fd = -1;
 }
 
+const char *rule_path(const char *path)
+{
+	static struct known {
+		struct known *next;
+		char path[];
+	} *all;
+	struct known *k = all;
+
+	while (k && strcmp(k->path, path))
+		k = k->next;
+	if (!k) {
+		k = mem_new(1, sizeof(*k) + strlen(path) + 1);
+		strcpy(k->path, path);
+		k->next = all;
+		all = k;
+	}
+	return k->path;
+}
+
+static int read_path(const struct rule_lookup *l, __u32 order, const char **path)
+{
+	struct bbr_rule_key key = rule_special_key(BBR_RULE_TEXT, order);
+	char text[BBR_RULE_TEXT_PIECES * BBR_RULE_SIZE + 1] = "";
+
+	for (__u16 i = 0; i < BBR_RULE_TEXT_PIECES; i++) {
+		key.dport = i;
+		if (bpf_map_lookup_elem(l->fd, &key, text + i * BBR_RULE_SIZE))
+			return errno == ENOENT ? -EINVAL : -errno;
+		if (strlen(text) < (i + 1u) * BBR_RULE_SIZE)
+			break;
+	}
+	*path = rule_path(text);
+	return 0;
+}
+
 int rule_lookup_get(const struct rule_lookup *l, __u32 order, struct bbr_rule *rule)
 {
 	struct bbr_rule_key key = rule_special_key(BBR_RULE_LISTED, order);
+	int error = 0;
 
 	memset(rule, 0, sizeof(*rule));
 	if (bpf_map_lookup_elem(l->fd, &key, rule))
@@ -83,13 +121,16 @@ int rule_lookup_get(const struct rule_lookup *l, __u32 order, struct bbr_rule *r
 
 		/* The others are among the rule's fields. */
 		if (t->order != order || rule->n_more == BBR_RULE_MORE ||
-		    (!t->is_not && t->kind != BBR_TERM_SRC && t->kind != BBR_TERM_DEV))
+		    (!t->is_not && t->kind != BBR_TERM_SRC && t->kind != BBR_TERM_DEV &&
+		     t->kind != BBR_TERM_PATH))
 			continue;
 		*more = *t;
 		more->order = more->is_last = 0;
 		rule->n_more++;
+		if (t->kind == BBR_TERM_PATH && !t->is_not)
+			error = read_path(l, order, &rule->path);
 	}
-	return 0;
+	return error;
 }
 
 bool rule_lookup_asks(const struct rule_lookup *l, enum bbr_term_kind kind)
@@ -108,7 +149,8 @@ static bool is_among(__u64 id, const __u64 *ids, int n)
 	return false;
 }
 
-static bool holds_as_is(const struct bbr_term *t, const struct rule_test *test)
+static bool holds_as_is(const struct bbr_rule *rule, const struct bbr_term *t,
+			const struct rule_test *test)
 {
 	switch (t->kind) {
 	case BBR_TERM_DST:
@@ -124,6 +166,9 @@ static bool holds_as_is(const struct bbr_term *t, const struct rule_test *test)
 	case BBR_TERM_CGROUP:
 		return is_among(t->value[0] | (__u64)t->value[1] << 32, test->cgroups,
 				test->nr_cgroups);
+	case BBR_TERM_PATH:
+		return rule->path &&
+		       is_among(cgroup_id_now(rule->path), test->cgroups, test->nr_cgroups);
 	case BBR_TERM_DEV:
 		return !strncmp((const char *)t->value, test->dev, sizeof(test->dev));
 	default:
@@ -131,9 +176,10 @@ static bool holds_as_is(const struct bbr_term *t, const struct rule_test *test)
 	}
 }
 
-bool rule_term_holds(const struct bbr_term *term, const struct rule_test *test)
+bool rule_term_holds(const struct bbr_rule *rule, const struct bbr_term *term,
+		     const struct rule_test *test)
 {
-	return holds_as_is(term, test) != !!term->is_not;
+	return holds_as_is(rule, term, test) != !!term->is_not;
 }
 
 /* Takes the best rule of one combination of fields, if it is better than what was found before. */
@@ -170,7 +216,7 @@ static bool try_terms(const struct rule_lookup *l, const struct rule_test *test,
 			continue;
 		if (t->order >= best->order)
 			return false;
-		if (!rule_term_holds(t, test))
+		if (!rule_term_holds(best, t, test))
 			failed = t->order;
 		else if (t->is_last)
 			return !rule_lookup_get(l, t->order, best);
@@ -183,7 +229,7 @@ bool rule_lookup_match(const struct rule_lookup *l, const struct rule_test *test
 {
 	bool found = false;
 
-	rule->order = ~0u;
+	*rule = (struct bbr_rule){ .order = ~0u };
 	for (__u32 fields = 0; l->fd >= 0 && fields < BBR_RULE_COMBINATIONS; fields++) {
 		int levels = fields & BBR_RULE_CGROUP ? test->nr_cgroups : 1;
 

@@ -43,10 +43,16 @@ int rule_lookup_get(const struct rule_lookup *l, __u32 order, struct bbr_rule *r
 /* True if a rule asks for this, with or without a "not". */
 bool rule_lookup_asks(const struct rule_lookup *l, enum bbr_term_kind kind);
 
-/* True if the connection has what a term asks for. Only a path (BBR_TERM_PATH) it never has. */
-bool rule_term_holds(const struct bbr_term *term, const struct rule_test *test);
+/* True if the connection has what a term of the rule asks for. */
+bool rule_term_holds(const struct bbr_rule *rule, const struct bbr_term *term,
+		     const struct rule_test *test);
 
-/* Finds the first rule, by order, that matches; false: none does. */
+/* The one copy of a path (struct bbr_rule), from the mount. */
+const char *rule_path(const char *path);
+
+/*
+ * Finds the first rule, by order, that matches; false: none does. Not for rules that ask for a path.
+ */
 bool rule_lookup_match(const struct rule_lookup *l, const struct rule_test *test,
 		       struct bbr_rule *rule);
 

@@ -135,12 +135,27 @@ const char *machine_rule_profile(const struct machine_instance *inst, const stru
 	return inst->profiles.def[rule->profile].name;
 }
 
+/* By the id that it has now, as rule add has it. */
+static struct bbr_rule with_id(const struct bbr_rule *rule)
+{
+	struct bbr_rule same = *rule;
+	__u64 id = rule->path ? cgroup_id_now(rule->path) : 0;
+
+	if (!id)
+		return same;
+	same.path = NULL;
+	same.fields |= BBR_RULE_CGROUP;
+	same.cgroup = id;
+	same.n_more--; /* it is the last one */
+	return same;
+}
+
 bool machine_same_rule(const struct machine_instance *a, __u32 i, const struct machine_instance *b,
 		       __u32 k)
 {
-	const struct rule_list one = { &b->rules.rule[k], 1 };
-	const struct bbr_rule *rule = &a->rules.rule[i];
+	struct bbr_rule x = with_id(&a->rules.rule[i]), y = with_id(&b->rules.rule[k]);
+	const struct rule_list one = { &y, 1 };
 
-	return !rule_list_find(&one, rule) &&
-	       !strcmp(machine_rule_profile(a, rule), machine_rule_profile(b, one.rule));
+	return !rule_list_find(&one, &x) &&
+	       !strcmp(machine_rule_profile(a, &x), machine_rule_profile(b, &y));
 }

@@ -43,12 +43,13 @@ void machine_print_rule(FILE *out, const struct machine_instance *inst, __u32 i,
 	bool is_gone = !rule_has_its_cgroups(&cgroup);
 
 	without_cgroup.fields &= ~BBR_RULE_CGROUP;
+	without_cgroup.path = NULL;
 	rule_format(&without_cgroup, text, sizeof(text));
 	fprintf(out, "%s%srule = %s%s--profile %s", prefix, is_gone ? "; its cgroup is gone: " : "",
 		text, text[0] ? " " : "", machine_rule_profile(inst, &cgroup));
-	if (cgroup.fields & BBR_RULE_CGROUP) {
+	if (cgroup.path || cgroup.fields & BBR_RULE_CGROUP) {
 		cgroup.dst_len = cgroup.n_more = 0;
-		cgroup.fields = BBR_RULE_CGROUP;
+		cgroup.fields &= BBR_RULE_CGROUP;
 		rule_format(&cgroup, text, sizeof(text));
 		fprintf(out, " %s", text);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -204,6 +205,20 @@ static int put_terms(int fd, const struct rule_list *rules, __u32 *n)
 	return error;
 }
 
+static int put_path(int fd, const struct bbr_rule *rule)
+{
+	char text[BBR_RULE_TEXT_PIECES * BBR_RULE_SIZE] = "";
+	struct bbr_rule_key key = rule_special_key(BBR_RULE_TEXT, rule->order);
+	size_t len = strlen(rule->path);
+	int error = len < sizeof(text) ? 0 : -ENAMETOOLONG;
+
+	memcpy(text, rule->path, error ? 0 : len);
+	for (; !error && key.dport <= len / BBR_RULE_SIZE; key.dport++)
+		if (bpf_map_update_elem(fd, &key, text + key.dport * BBR_RULE_SIZE, BPF_ANY))
+			error = -errno;
+	return error;
+}
+
 static int fill_trie(int fd, const struct rule_list *rules)
 {
 	struct bbr_rule *sorted = sort(rules);
@@ -214,6 +229,8 @@ static int fill_trie(int fd, const struct rule_list *rules)
 		if (!sorted[i].n_more)
 			index.order |= 1u << (sorted[i].fields & (BBR_RULE_COMBINATIONS - 1));
 		error = put(fd, rule_special_key(BBR_RULE_LISTED, sorted[i].order), &sorted[i]);
+		if (!error && sorted[i].path)
+			error = put_path(fd, &sorted[i]);
 	}
 	if (!error)
 		error = put_chains(fd, sorted, rules->n);
@@ -325,7 +342,7 @@ int rule_list_match(const struct rule_list *rules, const struct rule_test *t)
 	for (__u32 i = 0; i < rules->n; i++) {
 		__u32 k = 0, n = rule_terms(&rules->rule[i], terms);
 
-		while (k < n && rule_term_holds(&terms[k], t))
+		while (k < n && rule_term_holds(&rules->rule[i], &terms[k], t))
 			k++;
 		if (k == n)
 			return i;

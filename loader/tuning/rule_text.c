@@ -11,6 +11,7 @@
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "cli/json.h"
+#include "kernel/rule_lookup.h"
 #include "tuning/rule_text.h"
 #include "address.h"
 
@@ -215,9 +216,46 @@ static int parse_words(char *line, struct socket_filter *filter, const char **pr
 	return wrong ? EXIT_USAGE : EXIT_DONE;
 }
 
+/* A file's cgroup is that of this path, whenever it is there; only the root always is. */
+static int add_path(struct bbr_rule *rule, const char *path)
+{
+	char *place, *below, *mount, *full;
+	struct bbr_term term;
+	int error, ret = cgroup_place("--cgroup", path, &place, &below);
+
+	if (ret)
+		return ret;
+	if (!*below) {
+		free(place);
+		free(below);
+		rule->fields |= BBR_RULE_CGROUP;
+		return cgroup_id("--cgroup", path, &rule->cgroup);
+	}
+	mount = cgroup_mount();
+	full = mem_format("%s/%s", place + strlen(mount), below);
+	error = cgroup_path_term(mount, full + 1, &term);
+	if (error) {
+		ret = err_bpf(error, path);
+	} else if (rule->n_more == BBR_RULE_MORE) {
+		err("rule: --cgroup is one of more than %d of --src, --dev and --not-...",
+		    BBR_RULE_MORE);
+		ret = EXIT_USAGE;
+	} else {
+		rule->more[rule->n_more++] = term;
+		rule->path = rule_path(full);
+	}
+	free(mount);
+	free(full);
+	free(place);
+	free(below);
+	return ret;
+}
+
 int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 {
 	struct socket_filter filter = {};
+	const char *cgroup;
+	int ret;
 
 	*profile = NULL;
 	if (parse_words(line, &filter, profile))
@@ -226,7 +264,10 @@ int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
 		err("rule: --profile is missing");
 		return EXIT_USAGE;
 	}
-	return rule_parse(&filter, rule);
+	cgroup = filter.cgroup;
+	filter.cgroup = NULL;
+	ret = rule_parse(&filter, rule);
+	return ret || !cgroup ? ret : add_path(rule, cgroup);
 }
 
 int rule_parse_attachment(char *line, struct bbr_rule *rule, const char **cgroup)
@@ -320,6 +361,8 @@ size_t terms_format(const struct bbr_term *terms, __u32 n, char *buf, size_t siz
 
 	*buf = 0;
 	for (__u32 i = 0; i < n; i++) {
+		if (!term_names[terms[i].kind]) /* the path, which comes last */
+			continue;
 		format_term(&terms[i], buf + len, size - len);
 		len += strlen(buf + len);
 	}
@@ -355,10 +398,11 @@ void rule_format(const struct bbr_rule *rule, char *buf, size_t size)
 	if (rule->fields & BBR_RULE_MARK)
 		len += snprintf(buf + len, size - len, " --mark %u", rule->mark);
 	len += terms_format(rule->more, rule->n_more, buf + len, size - len);
-	if (rule->fields & BBR_RULE_CGROUP) {
+	if (rule->fields & BBR_RULE_CGROUP)
 		format_cgroup(rule->cgroup, text, sizeof(text));
-		snprintf(buf + len, size - len, " --cgroup %s", text_shown(text));
-	}
+	if (rule->path || rule->fields & BBR_RULE_CGROUP)
+		snprintf(buf + len, size - len, " --cgroup %s",
+			 text_shown(rule->path ? rule->path : text));
 	if (buf[0])
 		memmove(buf, buf + 1, strlen(buf));
 }
@@ -412,6 +456,12 @@ void rule_add_json(struct json *j, const struct bbr_rule *rule)
 	if (rule->fields & BBR_RULE_MARK)
 		json_add_int(j, "mark", rule->mark);
 	terms_add_json(j, rule->more, rule->n_more);
+	if (rule->path) {
+		__u64 id = cgroup_id_now(rule->path);
+
+		json_add_string(j, "cgroup", rule->path);
+		json_add_int_if(j, "cgroup_id", id, id);
+	}
 	if (rule->fields & BBR_RULE_CGROUP) {
 		format_cgroup(rule->cgroup, text, sizeof(text));
 		json_add_string(j, "cgroup", text);

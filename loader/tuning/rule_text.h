@@ -22,8 +22,8 @@ int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule);
 
 /*
  * Parses a line of a saved file: options as words, --cgroup last, because its path may contain
- * blanks; it may be in quotes (text.h), as any value may. It cuts the line into pieces; *profile
- * points to the name in it.
+ * blanks; it may be in quotes (text.h), as any value may. The cgroup need not be there. It cuts the
+ * line into pieces; *profile points to the name in it.
  */
 int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile);
 

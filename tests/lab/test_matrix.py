@@ -150,7 +150,8 @@ def test_a_cgroup_is_attached_and_detached(steps):
     text = steps["attach"]
     assert "lab_bbr: attached to /sys/fs/cgroup/lab" in text and '"/sys/fs/cgroup/lab"' in text, text
     assert "lab_bbr: detached from /sys/fs/cgroup/lab" in text and "bbrctl: " not in text, text
-    attached, chosen, detached = matrix.ends(text)
+    attached, chosen, detached, waited, not_for = matrix.ends(text)
+    assert waited["cc"] == "lab_bbr" and not_for["cc"] == detached["cc"]
     assert attached["cc"] == "lab_bbr" and chosen["cc"] == "reno"
     assert detached["cc"] not in ("lab_bbr", "reno")
     assert attached["received_bytes"] == 1000000 and attached["wrong_bytes"] == 0
@@ -175,10 +176,11 @@ def test_rules_choose_the_profile(steps):
     text = steps["rules"]
     assert "bbrctl: " not in text, text
     found = dict(line.split(": ", 1) for line in text.splitlines() if line.count(": ") == 1)
-    assert {what: found.get(what) for what in ("nothing", "cgroup", "prefix", "mark", "port")} == {
-        "nothing": "default", "cgroup": "by_cgroup", "prefix": "by_prefix", "mark": "by_mark", "port": "to_port"}
-    assert "4: --sport 1 --profile by_port\n5: --cgroup /lab --profile by_cgroup\n" in text
-    assert "2: --mark 0 --profile by_mark\nlab_bbr: 5 rules deleted" in text
+    assert {what: found.get(what) for what in ("nothing", "cgroup", "prefix", "mark", "port", "not", "terms")} == {
+        "nothing": "default", "cgroup": "by_cgroup", "prefix": "by_prefix", "mark": "by_mark", "port": "to_port", "not": "to_port",
+        "terms": "by_terms"}
+    assert "6: --sport 1 --profile by_port\n7: --cgroup /lab --profile by_cgroup\n" in text
+    assert "1: --dport 5001 --not-src" in text and "by_terms\nlab_bbr: 7 rules deleted" in text
 
 
 def test_version_3_is_registered_and_taken_away(steps):

@@ -18,7 +18,7 @@ struct instance_rules {
 	__u32 profile[RULES_TOLD]; /* of the rule, its index */
 	__u64 connections[RULES_TOLD];
 	__u64 other, none; /* connections of a later rule, and of no rule */
-	/* There are rules by cgroup, but the connection's was not found; or rules by device. */
+	/* There are rules by cgroup, but the connection's was not found; or rules by device or path. */
 	__u64 unknown;
 };
 
@@ -73,10 +73,11 @@ static bool asks_for_cgroups(const struct instance_rules *rules)
 	return rule_lookup_asks(&rules->lookup, BBR_TERM_CGROUP);
 }
 
-/* A snapshot does not have the device of a connection. */
-static bool asks_for_devices(const struct instance_rules *rules)
+/* A snapshot has neither the device of a connection nor the path of its cgroup. */
+static bool asks_for_more(const struct instance_rules *rules)
 {
-	return rule_lookup_asks(&rules->lookup, BBR_TERM_DEV);
+	return rule_lookup_asks(&rules->lookup, BBR_TERM_DEV) ||
+	       rule_lookup_asks(&rules->lookup, BBR_TERM_PATH);
 }
 
 static bool set_cgroups(struct rule_counts *r, struct rule_test *test, __u64 id)
@@ -110,7 +111,7 @@ void rule_counts_note(struct rule_counts *r, __u32 instance_id, const struct bbr
 	rules = &r->rules[i];
 	memcpy(test.addr, snap->event.raddr, sizeof(test.addr));
 	memcpy(test.src, snap->event.laddr, sizeof(test.src));
-	if (asks_for_devices(rules) ||
+	if (asks_for_more(rules) ||
 	    (asks_for_cgroups(rules) && !set_cgroups(r, &test, snap->cgroup)))
 		rules->unknown++;
 	else if (!rule_lookup_match(&rules->lookup, &test, &rule))
@@ -176,7 +177,7 @@ static void print_rules(struct openmetrics *om, const struct instance *inst,
 	}
 	if (rules->lookup.n > RULES_TOLD)
 		print_rule(om, inst, "other", "other", rules->other);
-	if (asks_for_cgroups(rules) || asks_for_devices(rules))
+	if (asks_for_cgroups(rules) || asks_for_more(rules))
 		print_rule(om, inst, "unknown", "unknown", rules->unknown);
 	print_rule(om, inst, "none", BBR_PROFILE_DEFAULT, rules->none);
 }

@@ -395,7 +395,7 @@ def test_a_service_that_starts_later(bbrctl, machine, free_name, ns, cgroup):
     """The file is taken before its cgroup is there. A second run, and what save prints, change nothing."""
     name, late = free_name(), Cgroup.of(cgroup.path / "late.service")
     text = f"[instance {name}]\nattach = --not-dst 127.9.0.0/16 --cgroup {late.relative}\n[rules]\n" \
-        "rule = --not-dport 9 --src 127.0.0.1 --profile tsunami\n"
+        f"rule = --not-dport 9 --src 127.0.0.1 --profile tsunami --cgroup {late.relative}\n"
     assert (name, "load") in machine.changes(text) and machine.changes(text) == []
     saved = bbrctl("save", "--name", name).out
     assert f"attach = --not-dst 127.9.0.0/16 --cgroup {late.path}\n" in saved and machine.changes(saved) == []
@@ -405,7 +405,13 @@ def test_a_service_that_starts_later(bbrctl, machine, free_name, ns, cgroup):
         with late.entered():
             ends = connect(ns, listen(ns)) + connect(ns, listen(ns, "127.9.0.1"))
         assert [get_cc(sock) for sock in ends][0:3:2] == [name, default_of(ns)]
+        profiles = {p["profile"]: p["connections"] for p in bbrctl.json("profile", "list", "--name", name)["profiles"]}
+        assert profiles["tsunami"] == 2 and machine.changes(bbrctl("save", "--name", name).out) == []
+        assert "tsunami" in bbrctl("rule", "test", "--name", name, "127.0.0.1", "--src", "127.0.0.1",
+                                   "--cgroup", late.path).out
         assert machine.changes(text) == []
+        for sock in ends:
+            sock.close()
         late.delete()
     new = text.replace("127.9.0.0/16", "127.8.0.0/16")
     assert machine.changes(new) == [(name, "attach")] and machine.changes(new) == []
