@@ -28,6 +28,7 @@ static inline bool is_wanted(struct sock *sk)
 	if (!is_for.n)
 		return true;
 	fill_term_socket(&socket, sk);
+	fill_term_socket_up(&socket, sk);
 	for (u32 i = 0; i < BBR_ATTACH_TERMS && i < is_for.n; i++) {
 		const struct bbr_term *term = (const struct bbr_term *)&is_for.term[i];
 

@@ -33,12 +33,12 @@ struct {
 struct rule_search {
 	void *trie;
 	u64 combinations; /* a bit for each that has rules */
-	struct cgroup *cgroup; /* the level that is tried */
+	struct cgroup *cgroup; /* the level that is tried, and its id */
+	u64 cgroup_id;
 	u32 cgroup_field; /* of the combinations that are tried: BBR_RULE_CGROUP or 0 */
-	struct bbr_rule_key key; /* the connection's values; fields is set for each lookup */
 	u32 order; /* of the best rule */
 	u32 profile;
-	struct term_socket socket; /* for terms */
+	struct term_socket socket; /* the connection's values */
 	u32 failed; /* order of the rule that has a term which does not hold */
 };
 
@@ -50,21 +50,22 @@ struct rule_search {
 /* Takes the best rule of one combination of fields, if it is better than what was found before. */
 static long try_combination(u32 fields, struct rule_search *s)
 {
-	struct bbr_rule_key key = s->key;
+	struct bbr_rule_key key = { .prefixlen = RULE_KEY_BITS };
 	struct bbr_rule *rule;
 
 	fields |= s->cgroup_field;
 	if (!(s->combinations & (1ull << (fields & 63))))
 		return false;
 	key.fields = fields;
-	if (!(fields & BBR_RULE_DPORT))
-		key.dport = 0;
-	if (!(fields & BBR_RULE_SPORT))
-		key.sport = 0;
-	if (!(fields & BBR_RULE_MARK))
-		key.mark = 0;
-	if (!(fields & BBR_RULE_CGROUP))
-		key.cgroup = 0;
+	__builtin_memcpy(key.addr, s->socket.remote, sizeof(key.addr));
+	if (fields & BBR_RULE_DPORT)
+		key.dport = s->socket.dport;
+	if (fields & BBR_RULE_SPORT)
+		key.sport = s->socket.sport;
+	if (fields & BBR_RULE_MARK)
+		key.mark = s->socket.mark;
+	if (fields & BBR_RULE_CGROUP)
+		key.cgroup = s->cgroup_id;
 	rule = bpf_map_lookup_elem(s->trie, &key);
 	if (rule && rule->order < s->order) {
 		s->order = rule->order;
@@ -80,17 +81,20 @@ static long try_cgroup(u32 level, struct rule_search *s)
 
 	if (!cgroup)
 		return true;
-	s->key.cgroup = BPF_CORE_READ(cgroup, kn, id);
+	s->cgroup_id = BPF_CORE_READ(cgroup, kn, id);
 	bpf_loop(BBR_RULE_CGROUP, try_combination, s, 0);
 	/* A cgroup begins with its own css. */
 	s->cgroup = (struct cgroup *)BPF_CORE_READ(cgroup, self.parent);
 	return false;
 }
 
-/* Takes the rule of a term if all its terms hold. Returns true if no later one is better. */
-static inline bool try_term(struct rule_search *s, const struct bbr_term *term)
+/*
+ * Takes the rule of a term if all its terms hold. Returns true if no later one is better. The key is
+ * one that is no longer needed: stack is short here.
+ */
+static inline bool try_term(struct rule_search *s, struct bbr_rule_key *key,
+			    const struct bbr_term *term)
 {
-	struct bbr_rule_key key = { .prefixlen = RULE_KEY_BITS, .fields = BBR_RULE_LISTED };
 	struct bbr_rule *rule;
 
 	if (term->kind == BBR_TERM_NONE || term->order == s->failed)
@@ -103,8 +107,9 @@ static inline bool try_term(struct rule_search *s, const struct bbr_term *term)
 	}
 	if (!term->is_last)
 		return false;
-	key.mark = term->order;
-	rule = bpf_map_lookup_elem(s->trie, &key);
+	key->fields = BBR_RULE_LISTED;
+	key->mark = term->order;
+	rule = bpf_map_lookup_elem(s->trie, key);
 	if (rule) {
 		s->order = term->order;
 		s->profile = rule->profile;
@@ -119,19 +124,7 @@ static long try_terms(u32 i, struct rule_search *s)
 				    .mark = i };
 	struct bbr_terms *terms = bpf_map_lookup_elem(s->trie, &key);
 
-	return !terms || try_term(s, &terms->term[0]) || try_term(s, &terms->term[1]);
-}
-
-static inline void fill_rule_key(struct bbr_rule_key *key, struct sock *sk)
-{
-	struct sock_common *skc = &sk->__sk_common;
-
-	__builtin_memset(key, 0, sizeof(*key));
-	key->prefixlen = RULE_KEY_BITS;
-	key->mark = sk->sk_mark;
-	key->dport = skc->skc_dport;
-	key->sport = ((struct inet_sock *)sk)->inet_sport;
-	remote_address(key->addr, sk);
+	return !terms || try_term(s, &key, &terms->term[0]) || try_term(s, &key, &terms->term[1]);
 }
 
 /* The profile of the first rule that matches, or 0. */
@@ -148,7 +141,7 @@ static __attribute__((noinline)) u32 choose_profile(struct sock *sk)
 	if (!rule)
 		return 0;
 	search.combinations = rule->order;
-	fill_rule_key(&search.key, sk);
+	fill_term_socket(&search.socket, sk);
 	bpf_loop(BBR_RULE_CGROUP, try_combination, &search, 0);
 	if (search.combinations >> BBR_RULE_CGROUP && sockets_have_cgroups()) {
 		search.cgroup = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
@@ -156,7 +149,7 @@ static __attribute__((noinline)) u32 choose_profile(struct sock *sk)
 		bpf_loop(BBR_RULE_CGROUP_LEVELS, try_cgroup, &search, 0);
 	}
 	if (rule->mark) {
-		fill_term_socket(&search.socket, sk);
+		fill_term_socket_up(&search.socket, sk);
 		bpf_loop(BBR_TERM_ENTRIES, try_terms, &search, 0);
 	}
 	return search.profile;

@@ -39,21 +39,28 @@ static inline bool sockets_have_cgroups(void)
 	return bpf_core_field_exists(((struct sock *)0)->sk_cgrp_data.cgroup);
 }
 
-/* Only once the connection is established: a listener's child gets its route at the end. */
 static inline void fill_term_socket(struct term_socket *t, struct sock *sk)
+{
+	__builtin_memset(t, 0, sizeof(*t));
+	remote_address(t->remote, sk);
+	t->mark = sk->sk_mark;
+	t->dport = sk->__sk_common.skc_dport;
+	t->sport = ((struct inet_sock *)sk)->inet_sport;
+}
+
+/*
+ * What only terms look at. Only once the connection is established: a listener's child gets its
+ * route at the end.
+ */
+static inline void fill_term_socket_up(struct term_socket *t, struct sock *sk)
 {
 	struct net_device___name *dev = BPF_CORE_READ((struct sock___route *)sk, sk_dst_cache, dev);
 
-	__builtin_memset(t, 0, sizeof(*t));
-	remote_address(t->remote, sk);
 	local_address(t->local, sk);
 	if (dev)
 		bpf_core_read_str(t->dev, sizeof(t->dev), &dev->name);
 	if (sockets_have_cgroups())
 		t->cgroup = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
-	t->mark = sk->sk_mark;
-	t->dport = sk->__sk_common.skc_dport;
-	t->sport = ((struct inet_sock *)sk)->inet_sport;
 }
 
 /* A walk from a socket's cgroup upwards. */
