@@ -227,6 +227,20 @@ VERB(top, NEEDS(WATCH, .may = EVERY_NETNS | FIND_CGROUPS, .changes = changes), .
 #define PAUSE_NS (900 * NS_PER_MS)
 #define PAUSE_MAX_NS (10 * NS_PER_S)
 
+#define LOOK_NS (30 * NS_PER_MS)
+
+static bool look(struct top *t)
+{
+	__u64 now = t->look ? now_ns() : 0;
+
+	if (now < t->next_look_ns || !t->look)
+		return true;
+	if (!t->look(t->look_ctx))
+		return false;
+	t->next_look_ns = now_ns() + LOOK_NS;
+	return true;
+}
+
 static bool note_socket(void *ctx, const struct origin *origin, const struct bbr_snapshot *snap)
 {
 	struct top *t = ctx;
@@ -235,7 +249,8 @@ static bool note_socket(void *ctx, const struct origin *origin, const struct bbr
 		conn_table_note_snapshot(&t->table, origin, snap);
 	else if (filter_knows(t->config.filter, &snap->event))
 		conn_table_leave_out(&t->table, origin, &snap->event);
-	return true;
+	t->is_reading = look(t);
+	return t->is_reading;
 }
 
 /* Only who asks for processes pays for them. */
@@ -275,11 +290,14 @@ static void read_sockets(struct top *t)
 {
 	__u64 now = now_ns(), pause;
 
-	if (!t->has_sockets || now < t->next_reading_ns)
+	if (!t->has_sockets || now < t->next_reading_ns || t->is_reading)
 		return;
+	t->is_reading = true;
+	t->next_look_ns = now + LOOK_NS;
 	conn_table_begin_snapshot(&t->table, now);
-	if (sockets_read(&t->sockets, NULL, note_socket, t) == EXIT_DONE)
+	if (sockets_read(&t->sockets, NULL, note_socket, t) == EXIT_DONE && t->is_reading)
 		conn_table_end_snapshot(&t->table);
+	t->is_reading = false;
 	top_read_names(t);
 	pause = (now_ns() - now) * SHARE;
 	if (pause < PAUSE_NS)

@@ -79,6 +79,14 @@ struct top {
 	struct sockets sockets;
 	bool has_sockets; /* not with a recording, nor if they cannot be read */
 	__u64 next_reading_ns; /* no reading of them before this */
+	bool is_reading;
+	/*
+	 * A reading of many connections takes a while, and meanwhile the screen looks at the keys. It
+	 * returns false if there is to be no more.
+	 */
+	bool (*look)(void *ctx); /* NULL: nobody does */
+	void *look_ctx;
+	__u64 next_look_ns;
 	struct conn_table table;
 	struct view view;
 	struct cell_style style;

@@ -25,8 +25,12 @@ enum shown {
 	SCREEN_HELP,
 };
 
+/* Between two lists of what a first reading has found so far. */
+#define PREVIEW_NS (250 * NS_PER_MS)
+
 /* What the keys have chosen. */
 struct ui {
+	struct top *top;
 	enum shown screen;
 	__u64 page; /* serial of its connection */
 	int help; /* its first line */
@@ -35,6 +39,7 @@ struct ui {
 	char *refused; /* why this is no filter; NULL: not tried yet */
 	bool quit;
 	bool changed; /* the screen must be drawn */
+	__u64 drawn_ns, previewed_ns;
 };
 
 static struct conn *page_conn(const struct top *t, const struct ui *ui)
@@ -249,30 +254,30 @@ static void take_list_key(struct top *t, struct ui *ui, int key)
 	case KEY_UP:
 	case 'k':
 		view_move(&t->view, -1);
-		break;
+		return;
 	case KEY_DOWN:
 	case 'j':
 		view_move(&t->view, 1);
-		break;
+		return;
 	case KEY_PPAGE:
 		view_move(&t->view, -height);
-		break;
+		return;
 	case KEY_NPAGE:
 		view_move(&t->view, height);
-		break;
+		return;
 	case KEY_HOME:
 	case 'g':
 		view_home(&t->view);
-		break;
+		return;
 	case KEY_END:
 	case 'G':
 		view_move(&t->view, t->view.n);
-		break;
+		return;
 	case '\n':
 	case '\r':
 	case KEY_ENTER:
 	case KEY_RIGHT:
-		open_page(t, ui);
+		open_page(t, ui); /* or a group's connections */
 		break;
 	case '<':
 	case ',':
@@ -289,7 +294,7 @@ static void take_list_key(struct top *t, struct ui *ui, int key)
 	case 'f':
 		ui->typing = true;
 		strcpy(ui->text, t->view.filter_text);
-		break;
+		return;
 	case 'b':
 		group_by_next(t);
 		break;
@@ -300,6 +305,8 @@ static void take_list_key(struct top *t, struct ui *ui, int key)
 		else if (key == KEY_ESCAPE)
 			view_filter(&t->view, "", &t->known);
 		break;
+	default:
+		return;
 	}
 	view_build(&t->view, &t->table);
 }
@@ -349,15 +356,51 @@ static void take_key(struct top *t, struct ui *ui, int key)
 	}
 }
 
+static void take_keys(struct top *t, struct ui *ui)
+{
+	int key;
+
+	while (!ui->quit && (key = screen_key()) >= 0)
+		take_key(t, ui, key);
+}
+
+static void draw_if_due(struct top *t, struct ui *ui)
+{
+	__u64 now = now_ns();
+
+	if (!ui->changed || now - ui->drawn_ns < DRAW_NS)
+		return;
+	draw(t, ui);
+	ui->drawn_ns = now;
+}
+
+/* While connections are read. The first time there is no list yet: shows what has been found so far. */
+static bool look(void *ctx)
+{
+	struct ui *ui = ctx;
+	struct top *t = ui->top;
+	__u64 now = now_ns();
+
+	take_keys(t, ui);
+	if (!t->next_reading_ns && !t->view.grouping.by &&
+	    now - ui->previewed_ns >= PREVIEW_NS) { /* groups need names, which come last */
+		t->style.now_ns = event_source_now_ns(&t->source);
+		view_build(&t->view, &t->table);
+		ui->previewed_ns = now;
+		ui->changed = true;
+	}
+	draw_if_due(t, ui);
+	return !ui->quit && !t->paused && !top_is_done(t) && !screen_is_gone();
+}
+
 /* Looks once at the keys, the events and the time. */
 static int step(struct top *t, struct ui *ui)
 {
 	__u64 shown = t->style.now_ns, unseen = t->unseen;
-	int key, ret = EXIT_DONE;
+	int ret = EXIT_DONE;
 	bool idle;
 
-	while (!ui->quit && (key = screen_key()) >= 0)
-		take_key(t, ui, key);
+	take_keys(t, ui);
 	if (event_source_is_over(&t->source)) /* polling it would not wait */
 		poll(&(struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN }, 1, KEY_MS);
 	else
@@ -369,22 +412,19 @@ static int step(struct top *t, struct ui *ui)
 
 int top_run_screen(struct top *t)
 {
-	struct ui ui = { .changed = true };
-	__u64 drawn_ns = 0;
+	struct ui ui = { .top = t, .changed = true };
 	int ret;
 
 	ret = screen_open(!t->no_colour && wants_colour());
 	if (ret)
 		return ret;
+	t->look = look;
+	t->look_ctx = &ui;
 	while (!ret && !ui.quit && !top_is_done(t) && !screen_is_gone()) {
-		__u64 now = now_ns();
-
-		if (ui.changed && now - drawn_ns >= DRAW_NS) {
-			draw(t, &ui);
-			drawn_ns = now;
-		}
+		draw_if_due(t, &ui);
 		ret = step(t, &ui);
 	}
+	t->look = NULL;
 	screen_close();
 	forget_refusal(&ui);
 	return ret;

@@ -6,6 +6,7 @@ The cost of `bbrmon snapshot`, compared with `ss -ti` on the same sockets. Run i
     tests/native/cost/snapshot_cost.py [CONNECTIONS [RUNS]]
 """
 import argparse
+import contextlib
 import os
 import pathlib
 import statistics
@@ -71,26 +72,36 @@ def table(costs):
                f"{median(of, 'rss') / 1000:.1f} | {pairs:.2f} | {median(of, 'rss') / median(base, 'rss'):.2f} |")
 
 
-def main(n, runs):
+@contextlib.contextmanager
+def crowd_of_two(n, names):
+    """
+    n connections between two namespaces, whose first ends use names(NAME) in turn and whose others use reno. NAME is an
+    instance of bpf_bbr. Gives NAME and the namespaces.
+    """
     name = f"bbrt{os.getpid()}_x"
-    bbrctl, bbrmon = ROOT / "build/bbrctl", ROOT / "build/bbrmon"
+    bbrctl = ROOT / "build/bbrctl"
     namespaces, crowd = [], None
     run(bbrctl, "load", "--name", name)
     try:
         for _ in range(2):
             namespaces.append(Namespace())
         namespaces[0].run("sysctl", "-q", "-w", "net.ipv4.ip_local_port_range=1024 65535")
-        crowd = Crowd(Link(*namespaces), n, ["bbr", name])
-        with tempfile.TemporaryDirectory() as directory:
-            out = os.path.join(directory, "out")
-            print(f"{n} connections, half bbr, half bpf_bbr; medians of {runs} alternating runs\n")
-            print("\n".join(table(measure(commands(namespaces[0], bbrmon), out, runs))))
+        namespaces[1].default_congestion_control("reno")
+        crowd = Crowd(Link(*namespaces), n, names(name))
+        yield name, namespaces
     finally:
         if crowd:
             crowd.close()
         for ns in namespaces:
             ns.delete()
         run(bbrctl, "unload", "--name", name)
+
+
+def main(n, runs):
+    with crowd_of_two(n, lambda name: ["bbr", name]) as (_, namespaces), tempfile.TemporaryDirectory() as directory:
+        out = os.path.join(directory, "out")
+        print(f"{n} connections, half bbr, half bpf_bbr; medians of {runs} alternating runs\n")
+        print("\n".join(table(measure(commands(namespaces[0], ROOT / "build/bbrmon"), out, runs))))
 
 
 if __name__ == "__main__":

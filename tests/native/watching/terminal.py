@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A terminal whose screen a test can read: a pane of a private tmux server."""
 import contextlib
+import fcntl
 import itertools
 import os
+import pty
 import re
+import select
 import signal
+import struct
 import subprocess
+import termios
+import time
 
 from system import PREFIX, run, wait_until
 from tool import SANITIZER, sanitizer_environment
@@ -133,3 +139,47 @@ class Terminal:
 
 
 COLOUR = re.compile(r"\033\[(?:\d+;)*(?:3[0-7]|4[0-7]|38;5;\d+|9[0-7])(?:;\d+)*m")
+
+
+class RawTerminal:
+    """A program on a terminal of its own. All that it writes is there, not only what a screen shows in the end."""
+
+    def __init__(self, *command, rows=40, columns=120):
+        self.pid, self.fd = pty.fork()
+        if not self.pid:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            os.execve(command[0], [*map(str, command)], {**sanitizer_environment(), "TERM": "xterm"})
+
+    def read(self, seconds):
+        """What it writes in this time, at most until the first bytes."""
+        return os.read(self.fd, 1 << 16) if select.select([self.fd], [], [], seconds)[0] else b""
+
+    def wait_for(self, text, limit_s=60):
+        """The seconds until it has written this text, and all that it has written until then."""
+        began, got = time.monotonic(), b""
+        while text not in got:
+            assert time.monotonic() < began + limit_s, f"no {text!r}: {got[-500:]}"
+            got += self.read(1)
+        return time.monotonic() - began, got
+
+    def pass_time(self, seconds):
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.read(left)
+
+    def key(self, key, shows):
+        """The seconds from a key to a text."""
+        os.write(self.fd, key)
+        return self.wait_for(shows)[0]
+
+    def peak_kb(self):
+        with open(f"/proc/{self.pid}/status") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith("VmHWM"))
+
+    def close(self):
+        os.kill(self.pid, signal.SIGINT)
+        with contextlib.suppress(OSError):  # EIO: it has ended
+            while os.read(self.fd, 1 << 16):
+                pass
+        os.close(self.fd)
+        os.waitpid(self.pid, 0)

@@ -4,6 +4,7 @@ import collections
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,8 +13,9 @@ import time
 import pytest
 
 import netns
+from crowd import Crowd
 from system import wait_until
-from terminal import COLOUR, Terminal
+from terminal import COLOUR, RawTerminal, Terminal
 from tool import DONE, REFUSED, USAGE, Monitor, lose_reader, status_of
 from transfer import Transfer, connect, listen
 
@@ -762,3 +764,20 @@ def test_messages_are_shown_and_kept(bbrctl, bbrmon, terminal, load, ns):
     transfer.finish()
     text = term.wait_for(lambda text: "monitor slots are in use" in text, "the message after it")
     assert not any(line.startswith("bbrmon top") for line in text)
+
+
+def test_a_list_before_all_is_read(plain_bbrmon, terminal, load, link, tmp_path):
+    """A reading of many connections takes a while: meanwhile those that it has found are shown, and keys are read."""
+    name, n, width, height = load(), 30000, 120, 40
+    crowd = Crowd(link, n, [name])
+    top = RawTerminal(plain_bbrmon.path, "top", "--name", name, rows=height, columns=width)
+    try:
+        _, got = top.wait_for(link.v4[1].encode())  # in the first row
+    finally:
+        top.close()
+        crowd.close()
+    (tmp_path / "got").write_bytes(got)
+    screen = terminal(width=width, height=height)
+    screen.start("sh", "-c", f"cat {tmp_path}/got; sleep 60")
+    (count,) = re.findall(r"connections (\d+) ", "\n".join(screen.wait_for(lambda t: link.v4[1] in t, "the first row")))
+    assert 0 < int(count) < n
