@@ -228,6 +228,10 @@ check-faults: ## kill bbrctl before its system calls, let each bpf(2) and each a
 	$(MAKE) -j2 WERROR=1 tests
 	BBR_FAULTS=all $(PYTHON) -m pytest -q -s -p no:cacheprovider tests/native/loading/test_faults.py
 
+bench: ## print what monitoring costs, beside ss on the same sockets, as one table; needs root, some minutes
+	$(MAKE) -j2 WERROR=1 all $(BUILD)/measure
+	$(PYTHON) tests/native/cost/bench.py
+
 check-unit: ## run the tests that need neither root nor a virtual machine, in under a minute
 	$(MAKE) -j2 WERROR=1 unit
 	$(PYTHON) -m pytest -q -p no:cacheprovider tests/unit
@@ -285,7 +289,7 @@ clean: ## remove build/
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile packaging/*.mk | expand -t 12
 
-.PHONY: FORCE toy all demo check check-faults check-unit fuzz fuzz-coverage fuzzers oracle lab lab-long lab-matrix tests unit lint fmt clean help
+.PHONY: FORCE toy all bench demo check check-faults check-unit fuzz fuzz-coverage fuzzers oracle lab lab-long lab-matrix tests unit lint fmt clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -197,19 +197,27 @@ __u32 event_inflight(const struct bbr_event *e)
 	return e->inflight;
 }
 
-/* The map may contain anything: only characters that a name can have reach the terminal. */
-static const char name_chars[] =
-	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+/*
+ * The map may contain anything: only characters that a name can have reach the terminal. strspn()
+ * would make a table of them for each event.
+ */
+static bool is_of_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '.' || c == '-';
+}
 
 const char *origin_profile(const struct origin *origin, const struct bbr_event *e)
 {
 	static char name[BBR_PROFILE_NAME_LEN];
+	size_t n = 0;
 
 	if (!origin->profiles || e->flags & BBR_F_KERNEL || e->profile >= BBR_PROFILES)
 		return NULL;
 	memcpy(name, origin->profiles[e->profile], sizeof(name));
-	name[sizeof(name) - 1] = 0;
-	name[strspn(name, name_chars)] = 0;
+	while (n < sizeof(name) - 1 && is_of_name(name[n]))
+		n++;
+	name[n] = 0;
 	return *name ? name : NULL;
 }
 

@@ -152,10 +152,11 @@ void replay_close(struct replay *p)
 /* How long until the event is due. */
 static __u64 ns_to_wait(const struct replay *p)
 {
-	double at, elapsed = now_ns() - p->started_ns;
+	double at, elapsed;
 
 	if (!p->config->speed || p->reader.event.time_ns <= p->first_ns)
 		return 0;
+	elapsed = now_ns() - p->started_ns;
 	at = (p->reader.event.time_ns - p->first_ns) / p->config->speed;
 	if (at - elapsed > LONGEST_NS)
 		return LONGEST_NS;

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+What monitoring costs beside ss on the same sockets, as one table. Times are CPU seconds, the least of some alternating runs. Run it
+as root:
+
+    tests/native/cost/bench.py [CONNECTIONS [RUNS]]
+"""
+import argparse
+import contextlib
+import os
+import tempfile
+
+import top_cost
+from snapshot_cost import ROOT, Cost, crowd_of_two
+from netns import Namespace
+from system import run
+
+BBRCTL, BBRMON = ROOT / "build/bbrctl", ROOT / "build/bbrmon"
+EMPTY = 200
+LOADS = 10
+RECORDING = ROOT / "tests/native/watching/recordings/abi3.rec"
+COPIES = 200  # of the recording, one after the other
+
+
+def row(what, ours, peer="", limit="", unit="s"):
+    ratio = f"{ours / peer:.2f}" if peer else ""
+    print(f"| {what} | {ours:.3g} {unit} | {f'{peer:.3g} {unit}' if peer else ''} | {ratio} | {limit} |", flush=True)
+
+
+def cpu(commands, out, runs):
+    """The CPU seconds of each command, or of several together: the least of alternating runs."""
+    return [min(times) for times in zip(*([sum(Cost(c, out).cpu for c in of) for of in commands] for _ in range(runs)))]
+
+
+def inside(ns, *command):
+    return ["/usr/bin/nsenter", f"--net=/run/netns/{ns.name}", *command]
+
+
+def with_connections(n, runs, out):
+    with crowd_of_two(n, lambda name: ["bbr", name]) as (name, (first, second)):
+        shown = [inside(ns, "/usr/bin/ss", "-ti") for ns in (first, second)]
+        one = [BBRMON, "snapshot", "--netns", first.name]
+        ours, everywhere, peer, peers, once = cpu([[one], [[BBRMON, "snapshot"]], shown[:1], shown, [[BBRMON, "export", "--once"]]],
+                                                  out, runs)
+        row(f"snapshot of {n} sockets in one namespace, beside ss -ti", ours, peer, "0.5")
+        row("snapshot of all namespaces (two, one of them without BBR), beside ss -ti in both", everywhere, peers, "0.6")
+        row("export --once", once, peer)
+        with contextlib.ExitStack() as stack:
+            for _ in range(EMPTY):
+                stack.callback(Namespace().delete)
+            (more,) = cpu([[[BBRMON, "snapshot"]]], out, runs)
+        row("an empty network namespace more, in snapshot", 1000 * (more - everywhere) / EMPTY, limit="0.1 ms", unit="ms")
+        there = [BBRCTL, "migrate", "--netns", first.name, "--from", name, "--to", "reno"]
+        back = [BBRCTL, "migrate", "--netns", first.name, "--from", "reno", "--to", name]
+        (both,) = cpu([[there, back]], out, runs)
+        row(f"migrate of {n // 2} connections", both / 2)
+        first_row, keys, peak = top_cost.measure(BBRMON, name)
+        row("top: its first row, wall", first_row, limit="0.5 s")
+        row(f"top: the slowest of {len(keys)} keys, wall", keys[-1], limit="0.1 s")
+        row("top: memory of a connection", peak / n * 2, limit="1 kB", unit="kB")
+
+
+def without_connections(runs, out):
+    with contextlib.closing(Tidy()) as ns:
+        ours, peer = cpu([[[BBRMON, "snapshot", "--netns", ns.name]], [inside(ns, "/usr/bin/ss", "-ti")]], out, runs)
+    row("snapshot with no connections", ours, peer, "0.03 s")
+
+
+class Tidy(Namespace):
+    close = Namespace.delete
+
+
+def loads(out):
+    names = [f"bbrt{os.getpid()}_{i}" for i in range(LOADS)]
+    try:
+        row("a load", sum(Cost([BBRCTL, "load", "--name", name], out).cpu for name in names) / LOADS)
+    finally:
+        for name in names:
+            run(BBRCTL, "unload", "--name", name)
+
+
+def recordings(runs, directory, out):
+    def size(*options):
+        lines = run(BBRMON, "stream", "-j", *options, "--read", RECORDING).stdout.splitlines(True)[:-1]
+        return sum(map(len, lines)) / len(lines), len(lines)
+
+    (whole, n), (changed, _) = size(), size("--changes")
+    row("stream -j --changes, beside -j: an event", changed, whole, "200 bytes", unit="bytes")
+    many = os.path.join(directory, "many.rec")
+    with open(many, "wb") as f:
+        f.write(RECORDING.read_bytes() * COPIES)
+    (drawn,) = cpu([[[BBRMON, "report", "-o", "-", many]]], out, runs)
+    row("report: an event", 1e6 * drawn / n / COPIES, limit="0.4 us", unit="us")
+
+
+def main(n, runs):
+    print("| what | ours | peer | ratio | limit |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as directory:
+        out = os.path.join(directory, "out")
+        without_connections(runs, out)
+        recordings(runs, directory, out)
+        loads(out)
+        with_connections(n, runs, out)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("n", nargs="?", type=int, default=100000, help="connections")
+    parser.add_argument("runs", nargs="?", type=int, default=5)
+    main(**vars(parser.parse_args()))
