@@ -47,6 +47,15 @@ static const struct field_finding policer = {
 	.help = "Times that a connection found a policer on its path and took over its rate.",
 };
 
+static const char *const behind_of[] = { "no", "cpu" };
+
+static const struct field_finding short_of_cpu = {
+	.state = "cpu",
+	.key = "cpu_shortages",
+	.metric = "bbr_cpu_shortages",
+	.help = "Times that a connection was seen short of CPU (only with cpu_gain).",
+};
+
 static const char *const policer_cells[BBR_POLICERS] = {
 	[BBR_POLICER_OFF] = "-",
 	[BBR_POLICER_SAMPLING] = "?",
@@ -94,6 +103,9 @@ static const struct field fields[] = {
 	  .order = TEXT_REST + 1, .page = "idle_restart", .page_order = PAGE_APP_LIMITED + 1 },
 	{ "prior_cwnd", TAIL_AT(prior_cwnd), FIELD_COUNT, .page = "prior_cwnd %",
 	  .page_order = PAGE_WINDOW + 1 },
+	{ "behind", TAIL_AT(behind), FIELD_NAME, NAMES(behind_of), .text = " behind:%",
+	  .order = TEXT_REST + 5, .text_if = { "behind", 1 }, .page = "behind %",
+	  .page_order = PAGE_RECOVERY + 4, .finding = &short_of_cpu },
 };
 
 const struct algorithm algorithm_bbr = {

@@ -46,7 +46,7 @@ struct bbr_tail {
 	__u8 full_bw_cnt; /* rounds without growth */
 	__u8 lt_rtt_cnt; /* rounds of the sampling interval, or of using lt_bw */
 	__u8 policer; /* enum bbr_policer */
-	__u8 pad;
+	__u8 behind; /* cpu_gain: 1 while the sender is short of CPU and catches up */
 };
 
 _Static_assert(__builtin_offsetof(struct bbr_tail, policer) == 22, "bbr_tail is ABI");

@@ -60,7 +60,7 @@ static inline u16 bbr_fill_event(struct bbr_event *restrict e, struct bbr_tail *
 				 const struct bbr *restrict b, const struct bbr_more *more)
 {
 	(void)more; /* version 1 has none */
-	tail->pad = 0;
+	tail->behind = b->behind;
 	tail->max_bw = bbr_max_bw(b);
 	tail->lt_bw = b->lt_bw;
 	e->bw = bbr_bw(b);

@@ -79,6 +79,15 @@ static const struct field_column hi_column = { .title = "HI",
 static const struct field_column lo_column = { .title = "LO",
 					       .help = "packets: the bound until the next probe" };
 
+static const char *const behind_of[] = { "no", "cpu" };
+
+static const struct field_finding short_of_cpu = {
+	.state = "cpu",
+	.key = "cpu_shortages",
+	.metric = "bbr_cpu_shortages",
+	.help = "Times that a connection was seen short of CPU (only with cpu_gain).",
+};
+
 static const struct field fields[] = {
 	{ "mode", FIELD_AT(mode), FIELD_NAME, NAMES(mode_names) },
 	{ "phase", FIELD_AT(phase), FIELD_NAME, .has_unknown = true, .unknown = BBR_PHASE_NONE,
@@ -139,6 +148,9 @@ static const struct field fields[] = {
 	{ "second_part", TAIL_AT(flags), FIELD_FLAG, BBR_T_SECOND_PART },
 	{ "idle_restart", FIELD_AT(flags), FIELD_FLAG, BBR_F_IDLE_RESTART, .text = " idle_restart",
 	  .order = TEXT_REST + 8, .page = "idle_restart", .page_order = PAGE_APP_LIMITED + 1 },
+	{ "behind", TAIL_AT(behind), FIELD_NAME, NAMES(behind_of), .text = " behind:%",
+	  .order = TEXT_REST + 9, .text_if = { "behind", 1 }, .page = "behind %",
+	  .page_order = PAGE_RECOVERY + 8, .finding = &short_of_cpu },
 };
 
 const struct algorithm algorithm_bbr3 = {

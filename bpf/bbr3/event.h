@@ -90,7 +90,8 @@ struct bbr_tail {
 	__u8 rounds_since_probe;
 	__u8 acks; /* enum bbr_acks */
 	__u8 flags; /* enum bbr_tail_flag */
-	__u8 pad[2];
+	__u8 behind; /* cpu_gain: 1 while the sender is short of CPU and catches up */
+	__u8 pad;
 };
 
 _Static_assert(__builtin_offsetof(struct bbr_tail, flags) == 49, "bbr_tail is ABI");

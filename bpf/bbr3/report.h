@@ -63,6 +63,7 @@ static inline void bbr_fill_more(struct bbr_event *e, struct bbr_tail *tail, con
 	e->pacing_gain = more->pacing_gain;
 	e->cwnd_gain = more->cwnd_gain;
 	tail->ecn_alpha = more->ecn_alpha;
+	tail->behind = more->behind;
 	tail->flags |= BBR_T_SECOND_PART | (more->ecn_in_round ? BBR_T_ECN_IN_ROUND : 0) |
 		       (more->ecn_eligible ? BBR_T_ECN : 0);
 }

@@ -169,6 +169,16 @@ TEST(an_event_says_what_is_known_of_a_policer)
 	assert_int_equal(tail.lt_bw, 11);
 }
 
+TEST(an_event_says_that_the_sender_is_behind)
+{
+	struct bbr_event e = {};
+	FIXTURE;
+
+	assert_int_equal(fill(f, &e).behind, 0);
+	f->b.behind = 1;
+	assert_int_equal(fill(f, &e).behind, 1);
+}
+
 /* Marks of the program around the algorithm: each has a place of its own. */
 TEST(marks_are_kept_apart)
 {
@@ -202,6 +212,7 @@ int main(void)
 		T(an_event_has_nothing_of_what_was_there_before),
 		T(an_event_has_flags),
 		T(an_event_says_what_is_known_of_a_policer),
+		T(an_event_says_that_the_sender_is_behind),
 		T(marks_are_kept_apart),
 	};
 

@@ -57,6 +57,7 @@ TEST(event_has_the_model)
 	f->more.pacing_gain = 18;
 	f->more.cwnd_gain = 19;
 	f->more.ecn_alpha = 20;
+	f->more.behind = 1;
 	assert_int_equal(bbr_fill_event(&e, &tail, &f->b, &f->more), BBR_F_FULL_BW);
 	assert_int_equal(e.flags, BBR_F_SAMPLE);
 	assert_int_equal(e.bw, BW / 2);
@@ -76,6 +77,7 @@ TEST(event_has_the_model)
 	assert_int_equal(tail.inflight_latest, 13);
 	assert_int_equal(tail.prior_cwnd, 14);
 	assert_int_equal(tail.extra_acked, 15);
+	assert_int_equal(tail.behind, 1);
 	assert_int_equal(tail.probe_wait_us, 2500000);
 	assert_int_equal(tail.probe_up_cnt, 16);
 	assert_int_equal(tail.ecn_alpha, 20);

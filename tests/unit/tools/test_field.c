@@ -358,7 +358,8 @@ static void a_finding_is_made_in_its_state(void **state)
 
 	(void)state;
 	assert_ptr_equal(f, field_find(v1, "policer"));
-	assert_null(finding_field(v1, 1));
+	assert_ptr_equal(finding_field(v1, 1), field_find(v1, "behind"));
+	assert_null(finding_field(v1, 2));
 	assert_null(finding_field(&other, 0));
 	for (int i = 0; i <= 3; i++) {
 		((char *)&e)[f->offset] = i;

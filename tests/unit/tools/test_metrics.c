@@ -344,6 +344,8 @@ static void a_family_is_printed_once_and_only_where_it_exists(void **state)
 	assert_non_null(strstr(text, "bbr_policer_detections_total{bbr_instance=\"ours\","
 				     "profile=\"\",netns=\"1\"} 0\n"));
 	assert_null(strstr(text, "bbr_policer_detections_total{bbr_instance=\"three\""));
+	assert_non_null(strstr(text, "bbr_cpu_shortages_total{bbr_instance=\"ours\""));
+	assert_non_null(strstr(text, "bbr_cpu_shortages_total{bbr_instance=\"three\""));
 	free(text);
 }
 
