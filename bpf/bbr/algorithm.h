@@ -248,6 +248,14 @@ static inline void bbr_set_state(struct bbr *b, const struct bbr_sock *sk, u8 ca
 }
 #define bbr_set_state bbr_set_state
 
+/* True with cpu_gain, which looks at more than the rate. */
+static inline bool bbr_is_burst_rare(const struct bbr *b, const struct bbr_sock *sk)
+{
+	(void)b;
+	return OPTION(sk, cpu_gain);
+}
+#define bbr_is_burst_rare bbr_is_burst_rare
+
 /* The stack is about to send. Notes whether it is late (cpu_gain). Returns its least burst. */
 static inline u32 bbr_min_tso_segs(struct bbr *b, const struct bbr_sock *sk)
 {

@@ -376,12 +376,11 @@ static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
 
 /*
  * True if losses were marked that are not recorded yet, or a burst is longer than the rate's, or
- * the stack is late.
+ * with cpu_gain, which looks at the clock.
  */
 static inline bool bbr_is_burst_rare(const struct bbr *b, const struct bbr_sock *sk)
 {
-	return bbr_newly_lost(b, sk) || !bbr_is_burst_of_rate(b, sk) ||
-	       (OPTION(sk, cpu_gain) && bbr_is_late(sk));
+	return bbr_newly_lost(b, sk) || !bbr_is_burst_of_rate(b, sk) || OPTION(sk, cpu_gain);
 }
 #define bbr_is_burst_rare bbr_is_burst_rare
 

@@ -47,6 +47,17 @@ TEST(a_sender_that_sends_late_for_want_of_cpu_is_behind)
 	assert_false(becomes_behind(f));
 }
 
+/* So without cpu_gain it costs two instructions. */
+TEST(the_clock_is_looked_at_in_a_function_of_its_own)
+{
+	FIXTURE;
+
+	CRUISE(f);
+	assert_false(bbr_is_burst_rare(&f->b, &f->sk));
+	f->p.cpu_gain[0] = 256;
+	assert_true(bbr_is_burst_rare(&f->b, &f->sk));
+}
+
 TEST(a_sender_with_a_full_window_is_late_after_half_an_rtt)
 {
 	FIXTURE;
@@ -130,6 +141,7 @@ TEST(a_sender_that_is_behind_paces_no_slower_and_within_the_bits_of_a_gain)
 
 #define SHORT_OF_CPU_TESTS                                                                 \
 	T(a_sender_that_sends_late_for_want_of_cpu_is_behind),                             \
+		T(the_clock_is_looked_at_in_a_function_of_its_own),                        \
 		T(a_sender_with_a_full_window_is_late_after_half_an_rtt),                  \
 		T(a_sender_that_is_behind_paces_faster_until_inflight_is_what_it_aims_at), \
 		T(a_sender_that_is_behind_in_a_probe_aims_at_more),                        \
