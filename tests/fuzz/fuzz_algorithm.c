@@ -72,6 +72,8 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 	sk->kind = 0;
 	/* The stack shifts 64 bits by this as well (tcp_tso_autosize()); only drivers set it. */
 	sk->pacing_shift %= 64;
+	MAKE_BOOL(sk->is_cwnd_limited);
+	sk->is_rwnd_limited = sk->rcv_nxt & 1;
 }
 
 static void take_rs(struct input *in, struct bbr_rs *rs)
@@ -153,7 +155,7 @@ static void check_any(const struct conn *was, const struct conn *is)
 	CHECK(!memcmp(&inputs, &was->sk, sizeof(inputs)));
 
 	/* Marks of the program around the algorithm. */
-	CHECK(is->b.watched == was->b.watched && is->b.unused == was->b.unused);
+	CHECK(is->b.watched == was->b.watched);
 	CHECK(is->b.unused_b == was->b.unused_b);
 	CHECK(is->b.app_limited_until == was->b.app_limited_until);
 	CHECK(is->b.profile == was->b.profile);
@@ -295,15 +297,15 @@ static void check_set_state(const struct conn *was, const struct conn *is)
 	CHECK(is->b.prev_ca_state == TCP_CA_Loss && !is->b.full_bw && is->b.round_start);
 }
 
-static void check_segs(const struct conn *c, bool clamped)
+static void check_segs(struct conn *c, bool clamped)
 {
 	const struct bbr_params *p = c->sk.param;
 	u32 segs = bbr_min_tso_segs(&c->b, &c->sk);
 
 	CHECK(segs == 1 || segs == p->min_tso_segs[0]);
-	CHECK(bbr_tso_segs_goal(&c->b, &c->sk) <= p->tso_segs_max[0]);
+	CHECK(bbr_tso_segs_goal(&c->sk) <= p->tso_segs_max[0]);
 	if (clamped)
-		CHECK(segs && bbr_tso_segs_goal(&c->b, &c->sk));
+		CHECK(segs && bbr_tso_segs_goal(&c->sk));
 }
 
 static void call(enum callback callback, struct conn *c, const struct bbr_rs *rs, bool clamped)

@@ -102,6 +102,7 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 	/* Any numbers will do. With bytes of their own the corpus would mean something else. */
 	sk->rate_delivered = sk->queued ^ sk->rcv_nxt;
 	sk->rate_app_limited = sk->delivered_ce & 1;
+	sk->is_rwnd_limited = sk->rcv_nxt & 1;
 }
 
 static void take_rs(struct input *in, struct bbr_rs *rs)
