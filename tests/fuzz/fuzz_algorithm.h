@@ -21,11 +21,10 @@ static inline void take_params(struct input *in, bool clamp, struct bbr_params *
 	struct bbr_params raw;
 	u32 *v = (u32 *)&raw;
 
-	/* Any numbers will do for the last ones. With bytes of their own the corpus would mean something else. */
+	/* Any number will do for cpu_gain. With bytes of its own the corpus would mean something else. */
+	memset(&raw, 0, sizeof(raw));
 	input_take(in, &raw, offsetof(struct bbr_params, cpu_gain));
-	for (size_t i = offsetof(struct bbr_params, cpu_gain) / sizeof(*v);
-	     i < sizeof(raw) / sizeof(*v); i++)
-		v[i] = v[i - 1] ^ v[i - 2] ^ v[i - 3];
+	raw.cpu_gain[0] = v[0] ^ v[1] ^ v[2];
 	for (size_t i = 0; i < sizeof(raw) / sizeof(*v); i++)
 		v[i] ^= dflt[i];
 	if (clamp)

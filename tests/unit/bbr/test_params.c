@@ -64,6 +64,7 @@ static const struct row first_version[] = {
 	{ "drain_to_target", 1, BBR_U_COUNT, { 0 } },
 	{ "start_cwnd", 1, BBR_U_PACKETS, { 0 } },
 	{ "ignore_loss", 1, BBR_U_COUNT, { 0 } },
+	{ "cpu_gain", 1, BBR_U_GAIN, { 0 } },
 	{ "make_up_loss", 1, BBR_U_PERCENT, { 0 } },
 };
 
