@@ -9,7 +9,6 @@
 #include <stdbool.h>
 
 #include "cli/options.h"
-#include "event_source.h"
 #include "recording/replay.h"
 #include "watch/monitor.h"
 
