@@ -115,8 +115,6 @@ static void add_to_group(struct view *v, struct conn *c)
 {
 	char label[GROUP_LABEL_LEN];
 
-	if (c->ended_ns && !v->in_group)
-		return;
 	label_of(label, v, c);
 	if (!v->in_group)
 		top_group_add(groups_get(&v->groups, label), c);
