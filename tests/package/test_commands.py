@@ -241,6 +241,7 @@ def sentences():
 
 def begins(place, text):
     """The command line that a text begins with: the verb, its options with their values, and words that are no prose."""
+    text = re.sub(r"(?<=[a-z])%s", "", text)  # an end that may be empty: "--default%s"
     text = re.sub(r"%[-*.0-9l]*[sdu]", "1", re.split(r"[;:,]( |$)|\. |\.$|\)", text)[0])
     text = re.sub(r"\{\{.*?\}\}", "x", text)
     try:
