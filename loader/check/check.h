@@ -111,6 +111,7 @@ struct check {
 	struct use *use;
 	size_t n_uses;
 	__u64 lost; /* sockets that were not counted */
+	bool is_partial; /* a namespace could not be read */
 	struct finding *finding;
 	size_t n_findings, n_off; /* those that are a reason for an exit status */
 };

@@ -122,7 +122,8 @@ static int look_at(const struct netns *ns, void *data)
 		return EXIT_DONE;
 	err("cannot read the connections of the network namespace %s: %s", ns->name,
 	    strerror(-error));
-	return EXIT_REFUSED;
+	c->is_partial = true;
+	return EXIT_DONE;
 }
 
 /* Namespaces without a way to them: the kernel says what their default is. */
@@ -181,8 +182,9 @@ static int read_uses(struct check *c, int map)
 }
 
 /* Notes the attachment of each socket that a process has open. */
-static void note_process(const char *pid, int map, __u32 attachment)
+static int note_process(const char *pid, int map, __u32 attachment)
 {
+	int error = 0;
 	char path[64], target[64];
 	const struct dirent *e;
 	__u64 inode;
@@ -191,43 +193,47 @@ static void note_process(const char *pid, int map, __u32 attachment)
 
 	snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
 	dir = opendir(path);
-	while (dir && (e = readdir(dir))) {
+	while (!error && dir && (e = readdir(dir))) {
 		len = readlinkat(dirfd(dir), e->d_name, target, sizeof(target) - 1);
 		target[len < 0 ? 0 : len] = 0;
-		if (sscanf(target, "socket:[%llu]", &inode) == 1)
-			bpf_map_update_elem(map, &inode, &attachment, BPF_ANY);
+		if (sscanf(target, "socket:[%llu]", &inode) == 1 &&
+		    bpf_map_update_elem(map, &inode, &attachment, BPF_ANY))
+			error = -errno;
 	}
 	if (dir)
 		closedir(dir);
+	return error;
 }
 
 /* The processes of a cgroup and of those below it. Cgroups come and go: what is gone is left out. */
-static void note_processes(const char *cgroup, int map, __u32 attachment)
+static int note_processes(const char *cgroup, int map, __u32 attachment)
 {
+	int error = 0;
 	char *file = mem_format("%s/cgroup.procs", cgroup), pid[32];
 	FILE *f = fopen(file, "re");
 	const struct dirent *e;
 	DIR *dir;
 
-	while (f && fgets(pid, sizeof(pid), f)) {
+	while (!error && f && fgets(pid, sizeof(pid), f)) {
 		pid[strcspn(pid, "\n")] = 0;
-		note_process(pid, map, attachment);
+		error = note_process(pid, map, attachment);
 	}
 	if (f)
 		fclose(f);
 	free(file);
 	dir = opendir(cgroup);
-	while (dir && (e = readdir(dir))) {
+	while (!error && dir && (e = readdir(dir))) {
 		char *below;
 
 		if (e->d_type != DT_DIR || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		below = mem_format("%s/%s", cgroup, e->d_name);
-		note_processes(below, map, attachment);
+		error = note_processes(below, map, attachment);
 		free(below);
 	}
 	if (dir)
 		closedir(dir);
+	return error;
 }
 
 static void add_meant(struct check *c, const struct attachment *at, size_t below, bool is_attached)
@@ -263,7 +269,7 @@ static int look_at_cgroups(struct check *c, int inodes)
 	struct experiment_handle *list;
 	char *mount = cgroup_mount();
 	size_t below = mount ? strlen(mount) : 0;
-	int n;
+	int n, error = 0;
 
 	free(mount);
 	c->n_attached = attachments_list(&c->attached);
@@ -276,16 +282,18 @@ static int look_at_cgroups(struct check *c, int inodes)
 	/* The innermost attachment of a process is noted last. */
 	if (c->n_meant)
 		qsort(c->meant, c->n_meant, sizeof(*c->meant), by_length);
-	for (size_t i = 0; i < c->n_meant; i++) {
+	for (size_t i = 0; !error && i < c->n_meant; i++) {
 		mount = cgroup_mount();
 		if (mount) {
 			char *path = mem_format("%s%s", mount, c->meant[i].cgroup);
 
-			note_processes(path, inodes, i + 1);
+			error = note_processes(path, inodes, i + 1);
 			free(path);
 		}
 		free(mount);
 	}
+	if (error)
+		return err_bpf(error, "cannot note the sockets of attached cgroups");
 	n = experiments_list(&list);
 	if (n < 0)
 		return err_bpf(n, "cannot look for experiments");
@@ -309,7 +317,8 @@ static int look_at_sockets(struct check *c, struct uses_bpf *program)
 	ret = look_at_cgroups(c, program->maps.uses_inodes.map_fd);
 	if (ret)
 		return ret;
-	netns_for_each(look_at, &l); /* prints what cannot be read; the rest counts */
+	if (netns_for_each(look_at, &l)) /* it has printed what cannot be read; the rest counts */
+		c->is_partial = true;
 	add_unseen(c);
 	error = read_uses(c, program->maps.uses_groups.map_fd);
 	c->lost = program->bss->uses_lost;

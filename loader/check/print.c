@@ -197,12 +197,14 @@ void check_print(const struct check *c)
 {
 	print_namespaces(c);
 	print_findings(c, "Off:", 0, c->n_off);
-	if (!c->n_off && c->file)
+	if (c->n_off || c->is_partial)
+		; /* what is off was printed, or not all of it is known */
+	else if (c->file)
 		printf("Nothing is off: the machine does what %s says%s.\n", text_shown(c->file),
 		       c->is_undone ? ",\nas it was before the apply that was undone" : "");
-	else if (!c->n_off && c->n_alive)
+	else if (c->n_alive)
 		puts("Nothing is off.");
-	else if (!c->n_off)
+	else
 		puts("Nothing is set up: bbrctl load --default makes bpf_bbr the default here.");
 	print_findings(c, "Also:", c->n_off, c->n_findings);
 }
@@ -302,6 +304,7 @@ void check_add_json(struct json *j, const struct check *c)
 		add_netns(j, c, &c->ns[i]);
 	json_close(j);
 	json_add_int(j, "sockets_not_counted", c->lost);
+	json_add_bool(j, "complete", !c->is_partial);
 	json_open_array(j, "off");
 	for (size_t i = 0; i < c->n_off; i++)
 		add_finding(j, &c->finding[i]);

@@ -262,6 +262,8 @@ static int verb_check(void *options, int argc, char **argv)
 		err("%zu finding%s", c.n_off, plural(c.n_off));
 		ret = EXIT_NOTHING;
 	}
+	if (c.is_partial)
+		ret = EXIT_REFUSED;
 	check_free(&c);
 	return ret;
 }

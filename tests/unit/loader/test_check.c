@@ -506,6 +506,16 @@ static void nothing_is_off(void **state)
 		       "Nothing is off: the machine does what some.conf says.\n");
 }
 
+static void what_is_not_known_is_not_right(void **state)
+{
+	(void)state;
+	c.initial = 0;
+	c.is_partial = true;
+	expect_printed("Network namespaces:\n"
+		       "  this namespace: default bpf_bbr; 0 connections\n"
+		       "  1 without connections\n");
+}
+
 static void no_more_lines_than_a_person_reads(void **state)
 {
 	char name[16];
@@ -589,6 +599,7 @@ int main(void)
 		TEST(text_of_80_columns),
 		TEST(a_command_of_several_lines),
 		TEST(nothing_is_off),
+		TEST(what_is_not_known_is_not_right),
 		TEST(no_more_lines_than_a_person_reads),
 		TEST(json),
 	};
