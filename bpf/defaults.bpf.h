@@ -61,7 +61,9 @@ static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
 /*
  * A second part of the state, if it does not fit struct bbr: `struct bbr_more` and a macro
  * bbr_more. A connection has it in sk->more (more.bpf.h). It is NULL if there was no memory for it,
- * and if bbr_init() was never called: the algorithm must work without it.
+ * and if bbr_init() was never called: the algorithm must work without it. What few connections need
+ * is a third part, `struct bbr_history` and a macro bbr_history: HISTORY(sk) looks it up, and
+ * MAKE_HISTORY(sk) also makes it, all zeros. Either may be NULL.
  */
 
 /* ---- callbacks */

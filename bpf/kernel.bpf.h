@@ -25,8 +25,9 @@
 #define BBR_OPS_FLAGS TCP_CONG_NON_RESTRICTED
 #endif
 
-struct bbr; /* the state of a connection; the algorithm defines it, and the other two */
+struct bbr; /* the state of a connection; the algorithm defines it, and the other three */
 struct bbr_more;
+struct bbr_history;
 struct bbr_params;
 
 /* defaults.bpf.h */
@@ -40,13 +41,18 @@ struct bbr_sock {
 	bool is_init; /* tcp_mstamp may be as old as the last packet */
 	bool options; /* an option is in use; otherwise options cost nothing */
 	u8 kind; /* enum bbr_kind of this ACK */
-	bool finds_late; /* MORE() and min_tso_segs look up what is slow to find when it is read */
+	bool finds_late; /* MORE() looks it up when it is read */
+	bool reads_late; /* min_tso_segs is read where it is needed */
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
 	struct bbr_more *more; /* the second part of the state; NULL: there was no memory for it */
 };
 
 static inline struct bbr_more *more_of(struct sock *sk);
 #define MORE(s) ((s)->finds_late ? more_of((s)->sk) : (s)->more)
+static inline struct bbr_history *history_of(struct sock *sk);
+static inline struct bbr_history *make_history(struct sock *sk);
+#define HISTORY(s) history_of((s)->sk)
+#define MAKE_HISTORY(s) make_history((s)->sk)
 #define OPTION_OR(s, key, off) ((s)->options ? PARAM(s, key) : (off))
 #define bbr_rs rate_sample
 #define IN(s, name) in_##name(s)
@@ -237,7 +243,7 @@ static inline u32 now_ms(const struct bbr_sock *s)
 
 /*
  * At each load of a pointer from one of its structures the kernel's verifier searches all types by
- * name. So most callbacks read this once, before they call the algorithm.
+ * name. So callbacks read this once, before they call the algorithm.
  */
 static inline u8 min_tso_segs_of(const struct sock *sk)
 {
@@ -273,7 +279,7 @@ INPUT(u32, ssthresh, tcp_sk(s->sk)->snd_ssthresh)
 INPUT(u32, app_limited, app_limited_of(tcp_sk(s->sk), bbr_of(s->sk)))
 
 /* BBR version 1 neither reads nor sets these (version 3 has more: stack.bpf.h). */
-INPUT(u32, min_tso_segs, s->finds_late ? min_tso_segs_of(s->sk) : s->min_tso_segs)
+INPUT(u32, min_tso_segs, s->reads_late ? min_tso_segs_of(s->sk) : s->min_tso_segs)
 INPUT(u32, delivered_ce, tcp_sk(s->sk)->delivered_ce)
 INPUT(u32, stack_prior_cwnd, tcp_sk(s->sk)->prior_cwnd)
 INPUT(u32, rcv_nxt, tcp_sk(s->sk)->rcv_nxt)

@@ -67,8 +67,18 @@ static inline bool is_more(struct bpf_local_storage_map *smap)
 	return true;
 }
 
-/* MORE() in the algorithm's code names it, but nothing here calls that code. */
+/* MORE() and HISTORY() in the algorithm's code name these, but nothing here calls that code. */
 static inline struct bbr_more *more_of(struct sock *sk)
+{
+	return NULL;
+}
+
+static inline struct bbr_history *history_of(struct sock *sk)
+{
+	return NULL;
+}
+
+static inline struct bbr_history *make_history(struct sock *sk)
 {
 	return NULL;
 }

@@ -35,7 +35,7 @@ static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *
 	};
 }
 
-/* The same for most ACKs: what is slow to find is looked up when it is read. */
+/* The same for most ACKs: the second part of the state is looked up when it is read. */
 static inline struct bbr_sock common_sock_of(struct sock *sk, const struct bbr_params *param,
 					     bool options)
 {
@@ -44,6 +44,7 @@ static inline struct bbr_sock common_sock_of(struct sock *sk, const struct bbr_p
 		.sk = sk,
 		.options = options,
 		.finds_late = true,
+		.reads_late = true,
 	};
 }
 
@@ -75,6 +76,7 @@ void BPF_PROG(release, struct sock *sk)
 		forget_conn(sk, b);
 	}
 	free_more(sk);
+	free_history(sk);
 }
 
 /*
@@ -111,6 +113,8 @@ static __attribute__((noinline)) int control_regular(unsigned long long *ctx,
 	struct bbr_sock s = common_sock_of(sk, plain, false);
 
 	s.kind = BBR_REGULAR;
+	s.reads_late = false;
+	s.min_tso_segs = min_tso_segs_of(sk);
 	bbr_main(bbr_of(sk), &s, ctx_rate_sample(ctx));
 	return 0;
 }

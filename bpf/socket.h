@@ -20,6 +20,7 @@
 #include "common/arithmetic.h"
 
 struct bbr;
+struct bbr_history;
 struct bbr_more;
 struct bbr_params;
 
@@ -83,6 +84,9 @@ struct bbr_sock {
 	u32 rate_delivered; /* packets */
 	bool rate_app_limited;
 	bool is_rwnd_limited; /* the receiver's window kept the stack from sending more */
+
+	struct bbr_history *history; /* NULL: there is no memory for one */
+	bool has_history; /* MAKE_HISTORY() was called */
 };
 
 /* The rate sample of an ACK, named as in struct rate_sample. */
@@ -119,6 +123,8 @@ static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
 #define OPTION_OR(s, key, off) PARAM(s, key)
 #endif
 #define MORE(s) ((s)->more)
+#define HISTORY(s) ((s)->has_history ? (s)->history : NULL)
+#define MAKE_HISTORY(s) ((s)->has_history = true, (s)->history)
 #define RS(rs, name) ((rs)->name)
 #define IN(s, name) ((s)->name)
 #define SET(s, name, value) ((s)->name = (value))

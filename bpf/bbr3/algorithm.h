@@ -355,7 +355,7 @@ static inline void bbr_set_state(struct bbr *b, struct bbr_sock *sk, u8 ca_state
 	b->steps = 0;
 	marked = bbr_catch_up(b, sk);
 	if (bbr_is_tail_loss(sk, ca_state, marked))
-		bbr_lose_tail(b, sk, sk->more && sk->more->is_app_limited);
+		bbr_lose_tail(b, sk, bbr_was_app_limited(b, sk));
 	bbr_note_timeout(sk, ca_state);
 	bbr_change_state(b, sk, ca_state);
 }
@@ -391,15 +391,13 @@ static inline bool bbr_is_burst_rare(const struct bbr *b, const struct bbr_sock 
  */
 static inline u32 bbr_min_tso_segs(const struct bbr *b, struct bbr_sock *sk)
 {
-	struct bbr_more *more;
+	u32 marked = bbr_newly_lost(b, sk);
 
-	if (bbr_newly_lost(b, sk)) {
-		more = MORE(sk);
-		if (more)
-			bbr_note_losses(more, sk);
-	}
+	if (marked)
+		bbr_note_losses(bbr_begin_history(b, sk), sk, marked);
 	if (OPTION(sk, cpu_gain) && bbr_is_late(sk)) {
-		more = MORE(sk);
+		struct bbr_more *more = MORE(sk);
+
 		if (more)
 			more->behind = 1;
 	}

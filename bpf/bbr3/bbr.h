@@ -146,11 +146,10 @@ _Static_assert(__builtin_offsetof(struct bbr, flags) == 88, "struct bbr is ABI")
 _Static_assert(BBR_REASONS <= 16, "struct bbr.steps has a bit for each");
 
 /*
- * The second part of a connection's state (bpf/more.bpf.h). If there is no memory for it, the
- * connection has no ECN, an undo of a recovery restores only cwnd, and the inputs in struct bbr_ack
- * are estimated more roughly. It is still BBR version 3, only more careful.
+ * The memory of estimate.h, which a connection has from its first ACK out of order on. If there is
+ * no memory for it, the inputs in struct bbr_ack are estimated more roughly, on the careful side.
  */
-#define BBR_LOSSES 128
+#define BBR_LOSSES 64
 #define BBR_SENDS 64
 
 /*
@@ -168,6 +167,23 @@ struct bbr_send {
 	u32 sent; /* packets sent so far: delivered, lost, or in flight */
 };
 
+/* In both rings the newest entry is at the count less 1. */
+struct bbr_history {
+	u32 tx_in_flight,
+		prior_lost; /* last ACK: as in struct bbr_flight; `lost` when its packet was sent */
+	u32 n_losses, n_sends; /* entries so far */
+	u32 lost_before; /* `lost` before the oldest entry of losses */
+	u32 sends_before; /* of n_sends, those up to the last one found: search there first */
+	u32 is_app_limited; /* the packet of the last ACK was sent app-limited */
+	struct bbr_loss losses[BBR_LOSSES];
+	struct bbr_send sends[BBR_SENDS];
+};
+#define bbr_history bbr_history
+
+/*
+ * The second part of a connection's state (bpf/more.bpf.h). If there is no memory for it, the
+ * connection has no ECN, and an undo of a recovery restores only cwnd.
+ */
 struct bbr_more {
 	u32 rounds; /* packet-timed round trips since init, less rounds_since_probe */
 	u16 pacing_gain, cwnd_gain; /* gains of the mode and phase: for monitors */
@@ -179,26 +195,20 @@ struct bbr_more {
 	u32 prior_rcv_nxt; /* receiver: rcv_nxt at the last packet */
 	u32 alpha_last_delivered; /* `delivered` and `delivered_ce` at the last round */
 	u32 alpha_last_delivered_ce;
+	u32 delivered_ce; /* at the last ACK */
 	u16 ecn_alpha; /* average share of marked packets, /256 */
 	u8 startup_ecn_rounds; /* rounds of STARTUP with many marks, in a row */
 	u8 ce_state : 1, /* receiver: the last packet was marked */
 		ecn_eligible : 1, /* BBR responds to marks */
 		ecn_in_round : 1, /* a packet was marked in this loss round */
 		ecn_in_cycle : 1, /* a packet was marked since DOWN began */
-		is_app_limited : 1, /* the packet of the last ACK was sent app-limited */
 		behind : 1; /* cpu_gain: short of CPU, and inflight too low */
-
-	/* The memory of estimate.h. In both rings the newest entry is at the count less 1. */
-	u32 tx_in_flight,
-		prior_lost; /* last ACK: as in struct bbr_flight; `lost` when its packet was sent */
-	u32 delivered_ce; /* at the last ACK */
-	u32 n_losses, n_sends; /* entries so far */
-	u32 lost_before; /* `lost` before the oldest entry of losses */
-	struct bbr_loss losses[BBR_LOSSES];
-	struct bbr_send sends[BBR_SENDS];
-	u32 sends_before; /* of n_sends, those up to the last one found: search there first */
 };
 #define bbr_more bbr_more
+
+/* With the kernel's 72 bytes for a storage, sizes of kmalloc(): 128 and 2048. */
+_Static_assert(sizeof(struct bbr_more) <= 128 - 72, "struct bbr_more must stay small");
+_Static_assert(sizeof(struct bbr_history) <= 2048 - 72, "struct bbr_history must fit 2 KB");
 
 /*
  * Restores a counter from its low bits. It must be less than half of their range away from `near`.
@@ -293,7 +303,7 @@ static inline void bbr_enter_phase(struct bbr *b, enum bbr_phase phase)
 struct bbr_flight {
 	u32 tx_in_flight; /* packets in flight after it was sent, itself included; 0: unknown */
 	s32 lost; /* packets marked lost since it was sent, itself included if it was */
-	bool is_app_limited; /* sent while the application had no more data */
+	u32 is_app_limited; /* sent while the application had no more data */
 };
 
 /* A report of losses. Google's stack makes it before the ACK that shows them. */

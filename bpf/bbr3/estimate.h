@@ -10,9 +10,9 @@
  * their errors.
  *
  * A wrong guess must be on the careful side: too little in flight and too much lost end a probe too
- * soon, which costs some bandwidth until the next one. Without the second part of the state there
- * is no history; then any loss is too much for a probe. If the kernel knows a packet's flight,
- * there is no estimate (socket.h: has_flight).
+ * soon, which costs some bandwidth until the next one. Without memory for a history any loss is too
+ * much for a probe. If the kernel knows a packet's flight, there is no estimate (socket.h:
+ * has_flight).
  */
 #ifndef BBR_ESTIMATE_H
 #define BBR_ESTIMATE_H
@@ -32,27 +32,32 @@ static inline bool bbr_can_be_in_order(const struct bbr_sock *sk)
 	return !IN(sk, uses_ecn);
 }
 
-static inline void bbr_init_estimate(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_init_estimate(struct bbr *b, struct bbr_sock *sk)
 {
-	struct bbr_more *more = sk->more;
+	struct bbr_history *history = HISTORY(sk);
 
 	b->last_lost = IN(sk, lost);
 	b->in_order = bbr_can_be_in_order(sk);
-	if (!more)
-		return;
-	more->tx_in_flight = 0;
-	more->prior_lost = IN(sk, lost);
-	more->is_app_limited = 0;
-	more->n_losses = 0;
-	more->n_sends = 0;
-	more->sends_before = 0;
+	if (sk->more)
+		sk->more->delivered_ce = IN(sk, delivered_ce);
+	if (history) {
+		history->tx_in_flight = 0;
+		history->n_losses = 0;
+		history->n_sends = 0;
+		history->sends_before = 0;
+		history->is_app_limited = false;
+	}
 	/*
 	 * Packets that are marked lost now and not yet ACKed were marked after the packets in
 	 * flight were sent.
 	 */
-	more->lost_before = IN(sk, lost) - IN(sk, lost_out);
-	more->delivered_ce = IN(sk, delivered_ce);
-	bbr_note_losses(more, sk);
+	if (!IN(sk, lost_out))
+		return;
+	history = MAKE_HISTORY(sk);
+	if (!history)
+		return;
+	bbr_note_losses(history, sk, IN(sk, lost_out));
+	history->prior_lost = IN(sk, lost);
 }
 
 /*
@@ -87,43 +92,40 @@ static inline bool bbr_is_send_due(const struct bbr *b, const struct bbr_sock *s
 	return changed >= every || !changed || rs->losses > 0;
 }
 
-/* Adds an entry to the send history if one is due, and the kernel does not know flights. */
+/*
+ * Adds an entry to the send history if there is one and an entry is due, and the kernel does not
+ * know flights.
+ */
 static inline void bbr_note_sends(const struct bbr_sock *sk, bool is_due)
 {
-	struct bbr_more *more;
-
-	if (!is_due || IN(sk, has_flight))
-		return;
-	more = MORE(sk);
-	if (more)
-		bbr_note_send(more, sk);
+	if (is_due && !IN(sk, has_flight))
+		bbr_note_send(HISTORY(sk), sk);
 }
 
 /*
  * The flight of the packet ACKed last. ACKs in order do not remember theirs (bbr_remember_order()).
  */
-static inline struct bbr_flight bbr_last_flight(const struct bbr_sock *sk)
+static inline struct bbr_flight bbr_last_flight(const struct bbr_history *history,
+						const struct bbr_sock *sk)
 {
-	const struct bbr_more *more = sk->more;
-
-	if (!more)
+	if (!history)
 		return (struct bbr_flight){};
-	return (struct bbr_flight){ more->tx_in_flight, IN(sk, lost) - more->prior_lost,
-				    more->is_app_limited };
+	return (struct bbr_flight){ history->tx_in_flight, IN(sk, lost) - history->prior_lost,
+				    history->is_app_limited };
 }
 
-static inline void bbr_remember_flight(struct bbr_more *more, const struct bbr_sock *sk,
+static inline void bbr_remember_flight(struct bbr_history *history, const struct bbr_sock *sk,
 				       const struct bbr_rs *rs, bool is_app_limited)
 {
 	if (IN(sk, has_flight)) {
-		more->prior_lost = IN(sk, lost) - RS(rs, lost);
-		more->tx_in_flight = RS(rs, tx_in_flight);
+		history->prior_lost = IN(sk, lost) - RS(rs, lost);
+		history->tx_in_flight = RS(rs, tx_in_flight);
 	} else {
-		more->prior_lost = bbr_prior_lost(more, rs);
-		more->tx_in_flight =
-			bbr_tx_in_flight(more, sk, rs, IN(sk, lost) - more->prior_lost);
+		history->prior_lost = bbr_prior_lost(history, sk, rs);
+		history->tx_in_flight =
+			bbr_tx_in_flight(history, sk, rs, IN(sk, lost) - history->prior_lost);
 	}
-	more->is_app_limited = is_app_limited;
+	history->is_app_limited = is_app_limited;
 }
 
 /*
@@ -150,15 +152,14 @@ static inline struct bbr_flight bbr_rough_flight(const struct bbr *b, const stru
  * After ACKs in order: their last flight. It matters if losses are marked before the next ACK. All
  * of it was delivered, so the stack's last sample has it.
  */
-static inline void bbr_remember_order(const struct bbr *b, const struct bbr_sock *sk, u32 marked)
+static inline void bbr_remember_order(const struct bbr *b, struct bbr_history *history,
+				      const struct bbr_sock *sk, u32 marked)
 {
-	struct bbr_more *more = sk->more;
-
-	if (!b->in_order || !more)
+	if (!b->in_order || !history)
 		return;
-	more->tx_in_flight = IN(sk, rate_delivered);
-	more->prior_lost = IN(sk, lost) - marked;
-	more->is_app_limited = IN(sk, rate_app_limited);
+	history->tx_in_flight = IN(sk, rate_delivered);
+	history->prior_lost = IN(sk, lost) - marked;
+	history->is_app_limited = IN(sk, rate_app_limited);
 }
 
 /* Number of packets marked lost since the last callback; the next call counts from here. */
@@ -191,18 +192,19 @@ static inline struct bbr_lost bbr_lost_of(const struct bbr *b, const struct bbr_
 }
 
 /* Losses marked by a timer, or by an ACK that BBR has not seen yet. */
-static inline struct bbr_lost bbr_estimate_lost(struct bbr *b, const struct bbr_sock *sk)
+static inline struct bbr_lost bbr_estimate_lost(struct bbr *b, struct bbr_sock *sk)
 {
 	u32 marked = bbr_take_newly_lost(b, sk);
+	struct bbr_history *history;
 	struct bbr_flight flight;
 
-	bbr_remember_order(b, sk, marked);
 	if (!marked)
 		return (struct bbr_lost){};
+	history = bbr_begin_history(b, sk);
+	bbr_remember_order(b, history, sk, marked);
 	b->in_order = 0;
-	if (sk->more)
-		bbr_note_losses(sk->more, sk);
-	flight = bbr_last_flight(sk);
+	bbr_note_losses(history, sk, marked);
+	flight = bbr_last_flight(history, sk);
 	return bbr_lost_of(b, sk, &flight, marked);
 }
 
@@ -263,17 +265,12 @@ static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 static inline void bbr_estimate_lossy(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
 				      struct bbr_ack *ack)
 {
-	struct bbr_more *more;
-
 	*ack = (struct bbr_ack){
 		.flight.is_app_limited = bbr_is_app_limited(b, rs),
 		.lost.marked = bbr_take_newly_lost(b, sk),
 	};
-	if (ack->lost.marked) {
-		more = MORE(sk);
-		if (more)
-			bbr_note_losses(more, sk);
-	}
+	if (ack->lost.marked)
+		bbr_note_losses(bbr_begin_history(b, sk), sk, ack->lost.marked);
 	bbr_check_app_limited(sk, rs);
 	b->in_order = 0;
 	bbr_note_sends(sk, bbr_is_send_due(b, sk, rs));
@@ -283,33 +280,52 @@ static inline void bbr_estimate_lossy(struct bbr *b, struct bbr_sock *sk, const 
  * Takes the flight from the history, and with it reports the losses. An ACK that delivers nothing
  * new has no flight.
  */
-static inline void bbr_take_flight(const struct bbr *b, struct bbr_sock *sk,
-				   const struct bbr_rs *rs, struct bbr_ack *ack, u32 marked)
+static inline void bbr_take_flight(const struct bbr *b, struct bbr_history *history,
+				   struct bbr_sock *sk, const struct bbr_rs *rs,
+				   struct bbr_ack *ack, u32 marked)
 {
-	struct bbr_more *more = sk->more;
 	bool is_app_limited = ack->flight.is_app_limited;
 	struct bbr_flight flight;
 
 	if (rs->delivered < 0) {
-		bbr_remember_order(b, sk, marked);
-		flight = bbr_last_flight(sk);
+		bbr_remember_order(b, history, sk, marked);
+		flight = bbr_last_flight(history, sk);
 	} else {
-		if (more)
-			bbr_remember_flight(more, sk, rs, is_app_limited);
-		flight = more ? bbr_last_flight(sk) :
-				bbr_rough_flight(b, sk, rs, marked, is_app_limited);
+		if (history)
+			bbr_remember_flight(history, sk, rs, is_app_limited);
+		flight = history ? bbr_last_flight(history, sk) :
+				   bbr_rough_flight(b, sk, rs, marked, is_app_limited);
 		ack->flight = flight;
 	}
 	if (marked)
 		ack->lost = bbr_lost_of(b, sk, &flight, marked);
 }
 
+/*
+ * From here on the verifier explores one path for all flights and reports: that halves its work for
+ * cong_control.
+ */
+static inline void bbr_hide_from_verifier(struct bbr_ack *ack, u64 other)
+{
+	struct bbr_lost *lost = &ack->lost;
+
+	ack->flight.lost = unknown_to_verifier(ack->flight.lost, other);
+	ack->flight.tx_in_flight = unknown_to_verifier(ack->flight.tx_in_flight, other);
+	lost->marked = unknown_to_verifier(lost->marked, other);
+	lost->packets = unknown_to_verifier(lost->packets, other);
+	lost->flight.lost = unknown_to_verifier(lost->flight.lost, other);
+	lost->flight.tx_in_flight = unknown_to_verifier(lost->flight.tx_in_flight, other);
+}
+
 /* Any other ACK. */
 static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 					   const struct bbr_rs *rs, struct bbr_ack *ack)
 {
-	struct bbr_more *more = sk->more;
 	u32 marked = bbr_take_newly_lost(b, sk);
+	bool needs_flight = bbr_needs_flight(b, sk, rs);
+	struct bbr_history *history =
+		marked || needs_flight ? bbr_begin_history(b, sk) : HISTORY(sk);
+	struct bbr_more *more = sk->more;
 
 	*ack = (struct bbr_ack){
 		.flight.is_app_limited = bbr_is_app_limited(b, rs),
@@ -319,13 +335,15 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 			IN(sk, has_flight) ? RS(rs, is_acking_tlp_retrans_seq) : bbr_acks_tlp(sk),
 		.lost.marked = marked,
 	};
-	if (more && marked && !IN(sk, has_flight))
-		bbr_note_losses(more, sk);
-	if (bbr_needs_flight(b, sk, rs))
-		bbr_take_flight(b, sk, rs, ack, marked);
+	if (marked && !IN(sk, has_flight))
+		bbr_note_losses(history, sk, marked);
+	if (needs_flight)
+		bbr_take_flight(b, history, sk, rs, ack, marked);
+	bbr_hide_from_verifier(ack, IN(sk, delivered));
+	marked = unknown_to_verifier(marked, IN(sk, delivered));
 	if (!IN(sk, has_flight))
 		bbr_check_app_limited(sk, rs);
-	b->in_order = bbr_can_be_in_order(sk) && more && rs->delivered >= 0 && !rs->is_retrans &&
+	b->in_order = bbr_can_be_in_order(sk) && history && rs->delivered >= 0 && !rs->is_retrans &&
 		      !marked && !ack->flight.lost && !IN(sk, sacked_out) &&
 		      IN(sk, ca_state) == TCP_CA_Open;
 	bbr_note_sends(sk, b->in_order ? bbr_is_round_due(b, sk, rs) : bbr_is_send_due(b, sk, rs));
@@ -363,8 +381,18 @@ static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const st
 /* A timeout: what was in flight is lost, and what follows are retransmissions. */
 static inline void bbr_note_timeout(const struct bbr_sock *sk, u8 ca_state)
 {
-	if (sk->more && ca_state == TCP_CA_Loss)
-		bbr_note_send(sk->more, sk);
+	bbr_note_sends(sk, ca_state == TCP_CA_Loss);
+}
+
+/* True if the packet ACKed last was sent app-limited. */
+static inline bool bbr_was_app_limited(const struct bbr *b, const struct bbr_sock *sk)
+{
+	const struct bbr_history *history;
+
+	if (b->in_order)
+		return IN(sk, rate_app_limited);
+	history = HISTORY(sk);
+	return history && history->is_app_limited;
 }
 
 /*

@@ -2,7 +2,7 @@
 /*
  * What a connection remembers to estimate flights (estimate.h): a history of losses, which tells how
  * much was lost since a packet was sent, and a history of sends, which tells how much had been sent
- * by then. Both are rings in the second part of the state. From these, how many packets were in
+ * by then. Both are rings of struct bbr_history. From these, how many packets were in
  * flight when a packet was sent.
  */
 #ifndef BBR_HISTORY_H
@@ -12,37 +12,76 @@
 
 #define BBR_FEW_LOSSES 4
 
-static inline const struct bbr_loss *bbr_loss_at(const struct bbr_more *more, u32 age)
+/*
+ * The history for a loss or for a flight that a rule reads. NULL: there is no memory for it, or the
+ * ACK is that of our SYN, before bbr_init().
+ */
+static inline struct bbr_history *bbr_begin_history(const struct bbr *b, struct bbr_sock *sk)
 {
-	return &more->losses[(more->n_losses - 1 - age) % BBR_LOSSES];
+	return b->initialized ? MAKE_HISTORY(sk) : NULL;
 }
 
-static inline const struct bbr_send *bbr_send_at(const struct bbr_more *more, u32 age)
+static inline const struct bbr_loss *bbr_loss_at(const struct bbr_history *history, u32 age)
 {
-	return &more->sends[(more->n_sends - 1 - age) % BBR_SENDS];
+	return &history->losses[(history->n_losses - 1 - age) % BBR_LOSSES];
+}
+
+static inline const struct bbr_send *bbr_send_at(const struct bbr_history *history, u32 age)
+{
+	return &history->sends[(history->n_sends - 1 - age) % BBR_SENDS];
 }
 
 /*
- * Adds an entry if packets were marked lost. The 128 entries last for more than a round: losses
- * that are nearer to each other than that share an entry, which keeps the newer count. So for
- * packets sent in between too little seems lost, but not for later ones.
+ * In BPF the functions that are BBR_APART are global, and the verifier verifies each once, on its
+ * own. Otherwise it would explore all that follows once for each path through them. It assumes that
+ * each pointer may be NULL.
  */
-static inline void bbr_note_losses(struct bbr_more *more, const struct bbr_sock *sk)
-{
-	struct bbr_loss *loss = &more->losses[(more->n_losses - 1) % BBR_LOSSES];
-	u32 lost = IN(sk, lost), delivered = IN(sk, delivered);
+#ifdef __bpf__
+#define BBR_APART __attribute__((noinline))
+#else
+#define BBR_APART static inline
+#endif
 
-	if (lost == (more->n_losses ? loss->lost : more->lost_before))
-		return;
-	if (more->n_losses && delivered - loss->delivered < IN(sk, inflight) / BBR_LOSSES) {
-		loss->lost = lost;
-		return;
+/*
+ * Adds an entry, for packets that were marked lost: `marked`, or fewer if some have an entry. The
+ * 64 entries last for more than a round: losses that are nearer to each other than that, `apart`
+ * packets delivered, share an entry, which keeps the newer count. So for packets sent in between
+ * too little seems lost, but not for later ones. Before the first entry nothing of any flight was
+ * lost.
+ */
+BBR_APART u32 bbr_add_loss(struct bbr_history *history, const struct bbr_loss *now, u32 marked,
+			   u32 apart)
+{
+	struct bbr_loss *loss;
+
+	if (!history || !now)
+		return 0;
+	loss = &history->losses[(history->n_losses - 1) % BBR_LOSSES];
+	if (!history->n_losses) {
+		history->lost_before = now->lost - marked;
+		history->prior_lost = history->lost_before;
+	} else if (now->lost == loss->lost) {
+		return 0;
+	} else if (now->delivered - loss->delivered < apart) {
+		loss->lost = now->lost;
+		return 0;
 	}
-	loss = &more->losses[more->n_losses % BBR_LOSSES];
-	if (more->n_losses >= BBR_LOSSES)
-		more->lost_before = loss->lost;
-	more->n_losses++;
-	*loss = (struct bbr_loss){ delivered, IN(sk, snd_nxt), lost };
+	loss = &history->losses[history->n_losses % BBR_LOSSES];
+	if (history->n_losses >= BBR_LOSSES)
+		history->lost_before = loss->lost;
+	history->n_losses++;
+	*loss = *now;
+	return 0;
+}
+
+static inline void bbr_note_losses(struct bbr_history *history, const struct bbr_sock *sk,
+				   u32 marked)
+{
+	struct bbr_loss now = { IN(sk, delivered), IN(sk, snd_nxt), IN(sk, lost) };
+
+	/* Without memory at an earlier loss this is the first entry for several. */
+	marked = max_u32(marked, IN(sk, lost_out));
+	bbr_add_loss(history, &now, marked, IN(sk, inflight) / BBR_LOSSES);
 }
 
 /*
@@ -58,21 +97,22 @@ static inline bool bbr_is_later(const struct bbr_loss *loss, u32 prior_delivered
 }
 
 /* True if at least `later` entries were made after the ACKed packet was sent. */
-static inline bool bbr_are_losses_later(const struct bbr_more *more, u32 later, u32 prior_delivered,
-					u32 end_seq, bool is_retrans)
+static inline bool bbr_are_losses_later(const struct bbr_history *history, u32 later,
+					u32 prior_delivered, u32 end_seq, bool is_retrans)
 {
-	return later <= min_u32(more->n_losses, BBR_LOSSES) &&
-	       bbr_is_later(bbr_loss_at(more, later - 1), prior_delivered, end_seq, is_retrans);
+	return later <= min_u32(history->n_losses, BBR_LOSSES) &&
+	       bbr_is_later(bbr_loss_at(history, later - 1), prior_delivered, end_seq, is_retrans);
 }
 
 /* Number of entries made after the ACKed packet was sent, by a binary search. */
-static inline u32 bbr_search_losses(const struct bbr_more *more, u32 prior_delivered, u32 end_seq,
-				    bool is_retrans)
+static inline u32 bbr_search_losses(const struct bbr_history *history, u32 prior_delivered,
+				    u32 end_seq, bool is_retrans)
 {
 	u32 later = 0;
 
 	for (u32 step = BBR_LOSSES; step; step /= 2) {
-		if (bbr_are_losses_later(more, later + step, prior_delivered, end_seq, is_retrans))
+		if (bbr_are_losses_later(history, later + step, prior_delivered, end_seq,
+					 is_retrans))
 			later += step;
 		/* Half way: the verifier explores 16 and 16 paths, not 256. */
 		if (step == BBR_LOSSES / 8)
@@ -81,96 +121,90 @@ static inline u32 bbr_search_losses(const struct bbr_more *more, u32 prior_deliv
 	return later;
 }
 
-static inline u32 bbr_search_sends(const struct bbr_more *more, u32 prior_delivered)
+static inline u32 bbr_search_sends(const struct bbr_history *history, u32 prior_delivered)
 {
-	u32 n = min_u32(more->n_sends, BBR_SENDS), later = 0;
+	u32 n = min_u32(history->n_sends, BBR_SENDS), later = 0;
 
 	for (u32 step = BBR_SENDS; step; step /= 2)
 		if (later + step <= n &&
-		    after(bbr_send_at(more, later + step - 1)->delivered, prior_delivered))
+		    after(bbr_send_at(history, later + step - 1)->delivered, prior_delivered))
 			later += step;
 	return later;
 }
 
-/*
- * In BPF these are global functions, which the verifier verifies once, on their own. Otherwise it
- * would explore all that follows once for each path through them. It assumes that `more` may be
- * NULL.
- */
-#ifdef __bpf__
-#define BBR_APART __attribute__((noinline))
-#else
-#define BBR_APART static inline
-#endif
-
-BBR_APART u32 bbr_losses_searched(const struct bbr_more *more, u32 prior_delivered, u32 end_seq,
-				  bool is_retrans)
+BBR_APART u32 bbr_losses_searched(const struct bbr_history *history, u32 prior_delivered,
+				  u32 end_seq, bool is_retrans)
 {
-	return more ? bbr_search_losses(more, prior_delivered, end_seq, is_retrans) : 0;
+	return history ? bbr_search_losses(history, prior_delivered, end_seq, is_retrans) : 0;
 }
 
-BBR_APART u32 bbr_sends_searched(const struct bbr_more *more, u32 prior_delivered)
+BBR_APART u32 bbr_sends_searched(const struct bbr_history *history, u32 prior_delivered)
 {
-	return more ? bbr_search_sends(more, prior_delivered) : 0;
+	return history ? bbr_search_sends(history, prior_delivered) : 0;
 }
 
 /*
  * Little of a flight is lost, so this checks the newest entries first. That usually saves 90 of the
  * search's 130 instructions.
  */
-static inline u32 bbr_find_losses(const struct bbr_more *more, u32 prior_delivered, u32 end_seq,
-				  bool is_retrans)
+static inline u32 bbr_find_losses(const struct bbr_history *history, u32 prior_delivered,
+				  u32 end_seq, bool is_retrans)
 {
 	for (u32 later = 0; later < BBR_FEW_LOSSES; later++)
-		if (!bbr_are_losses_later(more, later + 1, prior_delivered, end_seq, is_retrans))
+		if (!bbr_are_losses_later(history, later + 1, prior_delivered, end_seq, is_retrans))
 			return later;
-	return bbr_losses_searched(more, prior_delivered, end_seq, is_retrans);
+	return bbr_losses_searched(history, prior_delivered, end_seq, is_retrans);
 }
 
 /*
  * True if exactly `later` entries were made after the packet was sent. False if no entry is from
  * before it.
  */
-static inline bool bbr_are_sends_after(const struct bbr_more *more, u32 later, u32 prior_delivered)
+static inline bool bbr_are_sends_after(const struct bbr_history *history, u32 later,
+				       u32 prior_delivered)
 {
-	return later < min_u32(more->n_sends, BBR_SENDS) &&
-	       !after(bbr_send_at(more, later)->delivered, prior_delivered) &&
-	       (!later || after(bbr_send_at(more, later - 1)->delivered, prior_delivered));
+	return later < min_u32(history->n_sends, BBR_SENDS) &&
+	       !after(bbr_send_at(history, later)->delivered, prior_delivered) &&
+	       (!later || after(bbr_send_at(history, later - 1)->delivered, prior_delivered));
 }
 
 /*
  * Usually the packet was sent shortly after the one ACKed before it. Then the entry before it is
  * the one found last, or the next one. That saves half of the search's 90 instructions.
  */
-static inline u32 bbr_find_sends(const struct bbr_more *more, u32 prior_delivered)
+static inline u32 bbr_find_sends(const struct bbr_history *history, u32 prior_delivered)
 {
-	u32 later = more->n_sends - more->sends_before;
+	u32 later = history->n_sends - history->sends_before;
 
-	if (!bbr_are_sends_after(more, later, prior_delivered) &&
-	    !bbr_are_sends_after(more, --later, prior_delivered))
-		return bbr_sends_searched(more, prior_delivered);
+	if (!bbr_are_sends_after(history, later, prior_delivered) &&
+	    !bbr_are_sends_after(history, --later, prior_delivered))
+		return bbr_sends_searched(history, prior_delivered);
 	return later;
 }
 
-BBR_APART u32 bbr_losses_after(const struct bbr_more *more, u32 prior_delivered, u32 end_seq,
+BBR_APART u32 bbr_losses_after(const struct bbr_history *history, u32 prior_delivered, u32 end_seq,
 			       bool is_retrans)
 {
-	return more ? bbr_find_losses(more, prior_delivered, end_seq, is_retrans) : 0;
+	return history ? bbr_find_losses(history, prior_delivered, end_seq, is_retrans) : 0;
 }
 
-BBR_APART u32 bbr_sends_after(const struct bbr_more *more, u32 prior_delivered)
+BBR_APART u32 bbr_sends_after(const struct bbr_history *history, u32 prior_delivered)
 {
-	return more ? bbr_find_sends(more, prior_delivered) : 0;
+	return history ? bbr_find_sends(history, prior_delivered) : 0;
 }
 
 /* `lost` when the ACKed packet was sent: that of the newest entry before it. */
-static inline u32 bbr_prior_lost(const struct bbr_more *more, const struct bbr_rs *rs)
+static inline u32 bbr_prior_lost(const struct bbr_history *history, const struct bbr_sock *sk,
+				 const struct bbr_rs *rs)
 {
-	u32 later = bbr_losses_after(more, rs->prior_delivered, rs->last_end_seq, rs->is_retrans);
+	u32 later =
+		bbr_losses_after(history, rs->prior_delivered, rs->last_end_seq, rs->is_retrans);
+	u32 lost = IN(sk, lost);
 
-	if (later < min_u32(more->n_losses, BBR_LOSSES))
-		return bbr_loss_at(more, later)->lost;
-	return more->lost_before;
+	asm volatile("" : "+r"(lost)); /* load it now: see bbr_inflight_by_send() */
+	if (later < min_u32(history->n_losses, BBR_LOSSES))
+		return bbr_loss_at(history, later)->lost;
+	return history->n_losses ? history->lost_before : lost;
 }
 
 static inline u32 bbr_sent(const struct bbr_sock *sk)
@@ -182,12 +216,21 @@ static inline u32 bbr_sent(const struct bbr_sock *sk)
  * Adds an entry of how much was sent. Of entries with the same count of deliveries the newest
  * counts.
  */
-static inline void bbr_note_send(struct bbr_more *more, const struct bbr_sock *sk)
+BBR_APART u32 bbr_add_send(struct bbr_history *history, const struct bbr_send *now)
 {
-	if (!more->n_sends || IN(sk, delivered) != bbr_send_at(more, 0)->delivered)
-		more->n_sends++;
-	more->sends[(more->n_sends - 1) % BBR_SENDS] =
-		(struct bbr_send){ IN(sk, delivered), IN(sk, snd_nxt), bbr_sent(sk) };
+	if (!history || !now)
+		return 0;
+	if (!history->n_sends || now->delivered != bbr_send_at(history, 0)->delivered)
+		history->n_sends++;
+	history->sends[(history->n_sends - 1) % BBR_SENDS] = *now;
+	return 0;
+}
+
+static inline void bbr_note_send(struct bbr_history *history, const struct bbr_sock *sk)
+{
+	struct bbr_send now = { IN(sk, delivered), IN(sk, snd_nxt), bbr_sent(sk) };
+
+	bbr_add_send(history, &now);
 }
 
 /* ---- the flight of a packet */
@@ -237,12 +280,12 @@ static inline u32 bbr_flight_of(u32 sent, u32 gone)
  * packets between two entries may be retransmissions. The estimate by delivery decides within these
  * bounds. With reordering it is worthless, and the lower bound is the careful one.
  */
-static inline u32 bbr_inflight_by_send(const struct bbr_more *more, const struct bbr_sock *sk,
+static inline u32 bbr_inflight_by_send(const struct bbr_history *history, const struct bbr_sock *sk,
 				       const struct bbr_rs *rs, u32 later, u32 by_delivery)
 {
-	const struct bbr_send *note = bbr_send_at(more, later),
-			      *next = bbr_send_at(more, later - 1);
-	u32 gone = rs->prior_delivered + more->prior_lost, mss = IN(sk, mss);
+	const struct bbr_send *note = bbr_send_at(history, later),
+			      *next = bbr_send_at(history, later - 1);
+	u32 gone = rs->prior_delivered + history->prior_lost, mss = IN(sk, mss);
 	u32 sent = bbr_sent(sk), snd_nxt = IN(sk, snd_nxt), least, most;
 	s32 beyond = rs->last_end_seq - note->snd_nxt, anew;
 
@@ -279,22 +322,22 @@ static inline u32 bbr_inflight_by_send(const struct bbr_more *more, const struct
 	return max_u32(min_u32(by_delivery, most), least);
 }
 
-static inline u32 bbr_tx_in_flight(struct bbr_more *more, const struct bbr_sock *sk,
+static inline u32 bbr_tx_in_flight(struct bbr_history *history, const struct bbr_sock *sk,
 				   const struct bbr_rs *rs, u32 lost)
 {
 	u32 by_delivery = bbr_inflight_by_delivery(sk, rs, lost), later;
 
 	if (!lost && !rs->is_retrans && !IN(sk, reord_seen))
 		return by_delivery; /* this cannot be wrong */
-	later = bbr_sends_after(more, rs->prior_delivered);
+	later = bbr_sends_after(history, rs->prior_delivered);
 	/*
 	 * Stored here, not by the search: a search without side effects costs the verifier a fifth
 	 * less.
 	 */
-	more->sends_before = more->n_sends - later;
-	if (later >= min_u32(more->n_sends, BBR_SENDS))
+	history->sends_before = history->n_sends - later;
+	if (later >= min_u32(history->n_sends, BBR_SENDS))
 		return by_delivery;
-	return bbr_inflight_by_send(more, sk, rs, later, by_delivery);
+	return bbr_inflight_by_send(history, sk, rs, later, by_delivery);
 }
 
 #endif

@@ -26,6 +26,7 @@ enum callback {
 struct conn {
 	struct bbr b;
 	struct bbr_more more;
+	struct bbr_history history;
 	struct bbr_sock sk; /* sk.more: NULL, or `more` of the conn that the callback gets */
 };
 
@@ -85,10 +86,12 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 {
 	const struct bbr_params *p = sk->param;
 	struct bbr_more *more = sk->more;
+	struct bbr_history *history = sk->history;
 
 	input_take(in, sk, offsetof(struct bbr_sock, rate_delivered));
 	sk->param = p;
 	sk->more = more;
+	sk->history = history;
 	sk->kind = 0;
 	/* The stack shifts 64 bits by this as well (tcp_tso_autosize()); only drivers set it. */
 	sk->pacing_shift %= 64;
@@ -258,6 +261,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (flags & 2) {
 		c.sk.more = &c.more;
 		input_take(&in, &c.more, sizeof(c.more));
+		c.sk.history = &c.history;
+		input_take(&in, &c.history, sizeof(c.history));
 	}
 	for (int i = 0; i < MAX_CALLS && in.left; i++) {
 		input_take(&in, &callback, 1);

@@ -136,19 +136,20 @@ def test_both_at_once_again_and_again(bbrctl, load, ns, algorithm):
     instance.finish()
 
 
-def test_anything_in_the_second_part_of_a_state(bbrctl, load, ns):
-    """For BBR version 3: the owner of a socket may write the storage that belongs to it."""
+@pytest.mark.parametrize("part", ["bbr_more", "bbr_history"])
+def test_anything_in_a_further_part_of_a_state(bbrctl, load, ns, part):
+    """For BBR version 3: the owner of a socket may write the storages that belong to it."""
     name = load(algorithm="bbr3")
     instance = Instance(bbrctl, name, ns)
-    with bpfmap.Map.of(instance.maps["bbr_more"]) as more:
+    with bpfmap.Map.of(instance.maps[part]) as more:
         for i, value in enumerate(contents(more.value_size)):
             for transfer in instance.running:
                 more[struct.pack("i", transfer.sockets[0].fileno())] = value
-            instance.advance(f"contents[{i}] as the second part of the state", 200_000)
+            instance.advance(f"contents[{i}] as {part}", 200_000)
             send_verified(ns, name)
         for transfer in instance.running:
             del more[struct.pack("i", transfer.sockets[0].fileno())]
-    instance.advance("no second part")
+    instance.advance(f"no {part}")
     instance.finish()
 
 

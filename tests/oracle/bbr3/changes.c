@@ -26,7 +26,7 @@ static void add_estimate(const struct record *rec, struct replay *r)
 	r->b.full_bw_now |= r->b.cycle_idx == BBR_CRUISE || r->b.cycle_idx == BBR_DOWN;
 	r->b.in_order = r->ack.flight.lost <= 0 && bbr_can_be_in_order(&r->sk);
 	r->b.last_lost = rec->lost;
-	r->more.lost_before = r->more.prior_lost = rec->lost;
+	r->history.lost_before = r->history.prior_lost = rec->lost;
 	r->packets = 1;
 }
 

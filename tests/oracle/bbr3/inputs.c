@@ -87,8 +87,9 @@ struct connection {
 	u64 cookie;
 	u32 last_lost;
 	bool in_order;
-	bool has_more, tail_lost;
+	bool has_more, has_history, tail_lost;
 	struct bbr_more more;
+	struct bbr_history history;
 	u32 rate_delivered, rate_interval_us;
 	bool rate_app_limited;
 	struct bbr before, after; /* the lost packets */
@@ -259,8 +260,8 @@ static void take_ack(struct connection *c, struct replay *r)
 	bbr_estimate_ack(&b, &r->sk, &r->rs, &ack);
 	/* Where the program does not ask, the comparison does. */
 	if (!bbr_needs_flight(&r->b, &r->sk, &r->rs))
-		bbr_take_flight(&r->b, &r->sk, &r->rs, &ack, marked);
-	flight = r->rs.delivered >= 0 ? ack.flight : bbr_last_flight(&r->sk);
+		bbr_take_flight(&r->b, r->sk.history, &r->sk, &r->rs, &ack, marked);
+	flight = r->rs.delivered >= 0 ? ack.flight : bbr_last_flight(r->sk.history, &r->sk);
 	if (marked)
 		compare_losses(c, &r->sk, &flight, marked);
 	if (r->ack.flight.tx_in_flight && r->rs.delivered >= 0)
@@ -293,7 +294,7 @@ static void take_state(struct connection *c, struct replay *r)
 	bool is_tail_loss;
 
 	bbr_catch_up(&r->b, &r->sk);
-	flight = bbr_last_flight(&r->sk);
+	flight = bbr_last_flight(r->sk.history, &r->sk);
 	if (marked)
 		compare_losses(c, &r->sk, &flight, marked);
 	is_tail_loss = bbr_is_tail_loss(&r->sk, r->arg, marked);
@@ -339,6 +340,9 @@ static void take(const struct record *rec, const struct bbr_params *params)
 	r.sk.param = params;
 	r.sk.uses_ecn = with_ecn;
 	r.sk.more = c->has_more ? &c->more : NULL;
+	r.sk.history = c->has_more ? &c->history : NULL;
+	r.sk.has_history = c->has_history;
+	r.b.initialized = 1;
 	if (rec->kind == KIND_MAIN)
 		keep_rate(c, &r.rs);
 	r.sk.rate_delivered = c->rate_delivered;
@@ -363,6 +367,7 @@ static void take(const struct record *rec, const struct bbr_params *params)
 		take_burst(rec, &r);
 		break;
 	}
+	c->has_history = r.sk.has_history;
 	c->last_lost = r.b.last_lost;
 	c->in_order = r.b.in_order;
 }

@@ -22,7 +22,7 @@ static inline struct bbr_sock kinds_sock(struct replay *r, const struct bbr_para
 	struct bbr_sock sk = replay_sock(r, params);
 
 	if (!(r->packets & 1))
-		sk.more = NULL;
+		sk.more = NULL, sk.history = NULL;
 	return sk;
 }
 
@@ -107,6 +107,7 @@ static inline void forget_kind(struct replay *r)
 	r->sk.kind = 0;
 	r->sk.param = NULL;
 	r->sk.more = NULL;
+	r->sk.history = NULL;
 }
 
 #endif

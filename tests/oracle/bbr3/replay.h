@@ -14,6 +14,7 @@
 struct replay {
 	struct bbr b; /* the state, before and after */
 	struct bbr_more more; /* its second part */
+	struct bbr_history history;
 	struct bbr_sock sk; /* inputs, and outputs before and after */
 	struct bbr_rs rs;
 	/* Of a lost packet, or one that a tail loss probe repeated: its flight. */
@@ -41,6 +42,7 @@ static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_par
 
 	sk.param = params;
 	sk.more = &r->more;
+	sk.history = &r->history;
 	return sk;
 }
 
@@ -68,6 +70,7 @@ static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_par
 		sk = replay_sock(r, params);                                         \
 		sk.kind = of_kind;                                                   \
 		REPLAY_HIDE(sk.more);                                                \
+		REPLAY_HIDE(sk.history);                                             \
 		bbr_acked(&r->b, &sk, &r->rs, &r->ack);                              \
 		r->sk = sk;                                                          \
 		return 0;                                                            \

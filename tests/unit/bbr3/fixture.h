@@ -30,6 +30,7 @@
 struct fixture {
 	struct bbr b;
 	struct bbr_more more;
+	struct bbr_history history;
 	struct bbr_sock sk;
 	struct bbr_rs rs;
 	struct bbr_ack ack;
@@ -47,6 +48,8 @@ static inline int fixture_setup(void **state)
 	f.sk = (struct bbr_sock){
 		.param = &f.p,
 		.more = &f.more,
+		.history = &f.history,
+		.has_history = true,
 		.tcp_mstamp = NOW_US + 500, /* the clock is read after the data was delivered */
 		.delivered_mstamp = NOW_US,
 		.tcp_clock_cache = NOW_US * 1000,
@@ -108,7 +111,7 @@ static inline int fixture_setup(void **state)
 	};
 	/* It lies in the padding of what the initializer names, whose bits may be anything. */
 	f.b.steps = 0;
-	f.more.lost_before = f.more.prior_lost = 40;
+	f.history.lost_before = f.history.prior_lost = 40;
 	*state = &f;
 	return 0;
 }

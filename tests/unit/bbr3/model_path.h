@@ -56,6 +56,7 @@ struct packet {
 struct path {
 	struct bbr b;
 	struct bbr_more more;
+	struct bbr_history history;
 	struct bbr_sock sk;
 	struct bbr_params p;
 
@@ -447,6 +448,7 @@ static inline void path_connect(struct path *p, u32 slot_us, u32 prop_us, u32 rt
 	p->sk = (struct bbr_sock){
 		.param = &p->p,
 		.more = &p->more,
+		.history = &p->history,
 		.tcp_mstamp = p->now_us,
 		.delivered_mstamp = p->now_us,
 		.max_pacing_rate = ~0ull,

@@ -13,10 +13,12 @@ static void estimate(struct fixture *f)
 /* Notes losses: at `delivered`, this many were known to be lost. */
 static void lose(struct fixture *f, u32 delivered, u32 snd_nxt, u32 lost)
 {
+	u32 marked = lost - f->sk.lost;
+
 	f->sk.delivered = delivered;
 	f->sk.snd_nxt = snd_nxt;
 	f->sk.lost = lost;
-	bbr_note_losses(&f->more, &f->sk);
+	bbr_note_losses(&f->history, &f->sk, marked);
 }
 
 static void send(struct fixture *f, u32 delivered, u32 snd_nxt, u32 inflight)
@@ -24,25 +26,24 @@ static void send(struct fixture *f, u32 delivered, u32 snd_nxt, u32 inflight)
 	f->sk.delivered = delivered;
 	f->sk.snd_nxt = snd_nxt;
 	f->sk.inflight = inflight;
-	bbr_note_send(&f->more, &f->sk);
+	bbr_note_send(&f->history, &f->sk);
 }
 
 static u32 prior_lost(struct fixture *f, u32 prior_delivered, u32 end_seq)
 {
 	f->rs.prior_delivered = prior_delivered;
 	f->rs.last_end_seq = end_seq;
-	return bbr_prior_lost(&f->more, &f->rs);
+	return bbr_prior_lost(&f->history, &f->sk, &f->rs);
 }
 
 TEST(nothing_lost_is_no_entry)
 {
 	FIXTURE;
 
-	lose(f, 1000, 0, 40);
-	assert_int_equal(f->more.n_losses, 0);
+	assert_int_equal(prior_lost(f, 900, 0), 40);
 	lose(f, 1000, 0, 41);
 	lose(f, 1100, 0, 41);
-	assert_int_equal(f->more.n_losses, 1);
+	assert_int_equal(f->history.n_losses, 1);
 	assert_int_equal(prior_lost(f, 900, 0), 40);
 }
 
@@ -80,20 +81,20 @@ TEST(without_history_there_are_no_entries)
 	FIXTURE;
 
 	/* What the memory held before, of another connection, does not count. */
-	memset(f->more.losses, 0x7f, sizeof(f->more.losses));
-	memset(f->more.sends, 0x7f, sizeof(f->more.sends));
+	memset(f->history.losses, 0x7f, sizeof(f->history.losses));
+	memset(f->history.sends, 0x7f, sizeof(f->history.sends));
 	lose(f, 1000, 0, 41);
 	send(f, 1000, 0, 7);
 	assert_int_equal(prior_lost(f, 1001, 0), 41);
-	assert_int_equal(bbr_losses_after(&f->more, 900, 0, false), 1);
-	assert_int_equal(bbr_sends_after(&f->more, 900), 1);
+	assert_int_equal(bbr_losses_after(&f->history, 900, 0, false), 1);
+	assert_int_equal(bbr_sends_after(&f->history, 900), 1);
 	assert_int_equal(bbr_losses_after(NULL, 1, 2, false), 0);
 	assert_int_equal(bbr_sends_after(NULL, 1), 0);
 	assert_int_equal(bbr_losses_searched(NULL, 1, 2, false), 0);
 	assert_int_equal(bbr_sends_searched(NULL, 1), 0);
 }
 
-TEST(history_holds_128_entries)
+TEST(history_holds_64_losses)
 {
 	FIXTURE;
 
@@ -110,13 +111,13 @@ TEST(entries_are_as_far_apart_as_a_round_needs)
 {
 	FIXTURE;
 
-	f->sk.inflight = 1280; /* an entry every ten packets */
+	f->sk.inflight = 640; /* an entry every ten packets */
 	lose(f, 1000, 5000, 41);
 	lose(f, 1009, 6000, 42);
-	assert_int_equal(f->more.n_losses, 1);
+	assert_int_equal(f->history.n_losses, 1);
 	assert_int_equal(prior_lost(f, 1001, 0), 42);
 	lose(f, 1010, 6000, 43);
-	assert_int_equal(f->more.n_losses, 2);
+	assert_int_equal(f->history.n_losses, 2);
 }
 
 /* The estimate for a packet with by_delivery packets delivered or lost since it was sent. */
@@ -125,7 +126,7 @@ static u32 tx_in_flight(struct fixture *f, u32 prior_delivered, u32 end_seq, u32
 	f->rs.prior_delivered = prior_delivered;
 	f->rs.last_end_seq = end_seq;
 	f->rs.delivered = by_delivery - 1;
-	return bbr_tx_in_flight(&f->more, &f->sk, &f->rs, 1);
+	return bbr_tx_in_flight(&f->history, &f->sk, &f->rs, 1);
 }
 
 /* True if an entry is due after an ACK that brings `delivered` to this. */
@@ -196,13 +197,13 @@ TEST(note_has_what_was_sent)
 	FIXTURE;
 
 	send(f, 5, 0, 320);
-	assert_int_equal(f->more.n_sends, 1);
+	assert_int_equal(f->history.n_sends, 1);
 	send(f, 16, 8, 320);
-	assert_int_equal(f->more.n_sends, 2);
-	assert_int_equal(f->more.sends[0].delivered, 5);
-	assert_int_equal(f->more.sends[1].delivered, 16);
-	assert_int_equal(f->more.sends[1].snd_nxt, 8);
-	assert_int_equal(f->more.sends[1].sent, 320 + 40 + 16);
+	assert_int_equal(f->history.n_sends, 2);
+	assert_int_equal(f->history.sends[0].delivered, 5);
+	assert_int_equal(f->history.sends[1].delivered, 16);
+	assert_int_equal(f->history.sends[1].snd_nxt, 8);
+	assert_int_equal(f->history.sends[1].sent, 320 + 40 + 16);
 }
 
 /* The search finds the same note wherever it starts. */
@@ -212,12 +213,12 @@ TEST(search_of_notes_finds_each)
 
 	for (u32 i = 0; i < 100; i++)
 		send(f, 10 * i, 0, 32);
-	assert_int_equal(f->more.n_sends, 100);
+	assert_int_equal(f->history.n_sends, 100);
 	for (u32 before = 0; before <= 100; before++)
 		for (u32 k = 100 - BBR_SENDS - 1; k < 100; k++)
 			for (u32 since = 0; since < 10; since += 9) {
-				f->more.sends_before = before;
-				assert_int_equal(bbr_sends_after(&f->more, 10 * k + since),
+				f->history.sends_before = before;
+				assert_int_equal(bbr_sends_after(&f->history, 10 * k + since),
 						 min_u32(99 - k, BBR_SENDS));
 			}
 }
@@ -228,9 +229,9 @@ TEST(newer_note_of_one_count_counts)
 
 	send(f, 0, 100, 64); /* the first is noted though nothing was delivered */
 	send(f, 0, 200, 32);
-	assert_int_equal(f->more.n_sends, 1);
-	assert_int_equal(f->more.sends[0].snd_nxt, 200);
-	assert_int_equal(f->more.sends[0].sent, 32 + 40);
+	assert_int_equal(f->history.n_sends, 1);
+	assert_int_equal(f->history.sends[0].snd_nxt, 200);
+	assert_int_equal(f->history.sends[0].sent, 32 + 40);
 }
 
 /* 60 in flight at sequence 50000; then 20 packets of new data and 3 retransmissions. */
@@ -238,7 +239,7 @@ static void send_twice(struct fixture *f)
 {
 	send(f, 800, 50000, 60);
 	send(f, 810, 70000, 73);
-	f->more.prior_lost = 40;
+	f->history.prior_lost = 40;
 	f->sk.delivered = 840;
 	f->sk.snd_nxt = 90000;
 	f->rs.prior_in_flight = 10;
@@ -252,7 +253,7 @@ TEST(new_data_is_counted_by_its_sequence)
 	assert_int_equal(tx_in_flight(f, 800, 55000, 0), 65);
 	assert_int_equal(tx_in_flight(f, 800, 55001, 0), 66);
 	assert_int_equal(tx_in_flight(f, 805, 55000, 0), 60);
-	f->more.prior_lost = 42;
+	f->history.prior_lost = 42;
 	assert_int_equal(tx_in_flight(f, 805, 55000, 0), 58);
 	assert_int_equal(tx_in_flight(f, 810, 71000, 0), 72);
 }
@@ -266,7 +267,7 @@ TEST(what_was_sent_anew_between_notes_may_have_been_in_flight)
 	assert_int_equal(tx_in_flight(f, 800, 55000, 67), 67);
 	assert_int_equal(tx_in_flight(f, 800, 55000, 70), 68);
 	/* Fewer than the sequence says: packets that were marked but not lost are counted twice. */
-	f->more.sends[1].sent -= 80;
+	f->history.sends[1].sent -= 80;
 	assert_int_equal(tx_in_flight(f, 800, 55000, 70), 65);
 }
 
@@ -294,7 +295,7 @@ TEST(with_reordering_the_lower_bound_counts)
 	f->rs.is_retrans = false;
 	f->rs.prior_delivered = 800;
 	f->rs.last_end_seq = 55000;
-	assert_int_equal(bbr_tx_in_flight(&f->more, &f->sk, &f->rs, 0), 65);
+	assert_int_equal(bbr_tx_in_flight(&f->history, &f->sk, &f->rs, 0), 65);
 }
 
 TEST(without_losses_and_reordering_delivery_tells)
@@ -304,9 +305,9 @@ TEST(without_losses_and_reordering_delivery_tells)
 	send_twice(f);
 	f->rs.prior_delivered = 800;
 	f->rs.last_end_seq = 55000;
-	assert_int_equal(bbr_tx_in_flight(&f->more, &f->sk, &f->rs, 0), 10);
+	assert_int_equal(bbr_tx_in_flight(&f->history, &f->sk, &f->rs, 0), 10);
 	f->rs.is_retrans = true;
-	assert_int_equal(bbr_tx_in_flight(&f->more, &f->sk, &f->rs, 0), 61);
+	assert_int_equal(bbr_tx_in_flight(&f->history, &f->sk, &f->rs, 0), 61);
 }
 
 TEST(data_before_the_note_is_less_than_it)
@@ -336,7 +337,7 @@ TEST(since_the_last_note_no_more_than_there_was)
 	FIXTURE;
 
 	send(f, 800, 50000, 60);
-	f->more.prior_lost = 40;
+	f->history.prior_lost = 40;
 	f->sk.delivered = 806;
 	f->sk.snd_nxt = 55000;
 	f->sk.inflight = 62; /* 5 of new data, 3 retransmitted */
@@ -358,7 +359,7 @@ TEST(newest_note_before_the_packet_counts)
 	FIXTURE;
 
 	f->sk.reord_seen = 1;
-	f->more.prior_lost = 40;
+	f->history.prior_lost = 40;
 	for (u32 i = 0; i < 100; i++) {
 		send(f, 1000 + 10 * i, 100000 + 1000 * i, 100 + i);
 		for (u32 k = i < BBR_SENDS ? 0 : i - BBR_SENDS + 1; k <= i; k++)
@@ -373,12 +374,13 @@ TEST(timeout_is_noted)
 	FIXTURE;
 
 	bbr_note_timeout(&f->sk, TCP_CA_Recovery);
-	assert_int_equal(f->more.n_sends, 0);
+	assert_int_equal(f->history.n_sends, 0);
 	bbr_note_timeout(&f->sk, TCP_CA_Loss);
-	assert_int_equal(f->more.n_sends, 1);
+	assert_int_equal(f->history.n_sends, 1);
 	f->sk.more = NULL;
+	f->sk.history = NULL;
 	bbr_note_timeout(&f->sk, TCP_CA_Loss);
-	assert_int_equal(f->more.n_sends, 1);
+	assert_int_equal(f->history.n_sends, 1);
 }
 
 TEST(hole_before_a_packet_was_in_flight)
@@ -431,7 +433,7 @@ TEST(ack_has_the_flight_of_its_packet)
 	f->sk.delivered = 1000;
 	f->sk.lost = 43;
 	f->sk.reord_seen = 1;
-	f->more.prior_lost = 7;
+	f->history.prior_lost = 7;
 	f->rs.is_app_limited = true;
 	f->sk.uses_ecn = true;
 	f->rs.delivered_ce = 4;
@@ -442,8 +444,8 @@ TEST(ack_has_the_flight_of_its_packet)
 	assert_int_equal(f->ack.delivered_ce, 4);
 	assert_false(f->ack.is_ece);
 	assert_true(f->b.loss_in_round);
-	assert_int_equal(f->more.n_losses, 1);
-	assert_true(f->more.is_app_limited);
+	assert_int_equal(f->history.n_losses, 1);
+	assert_true(f->history.is_app_limited);
 }
 
 TEST(ack_without_losses_has_none)
@@ -454,7 +456,7 @@ TEST(ack_without_losses_has_none)
 	assert_int_equal(f->ack.flight.lost, 0);
 	assert_int_equal(f->ack.flight.tx_in_flight, 10); /* no note yet */
 	assert_false(f->b.loss_in_round);
-	assert_int_equal(f->more.n_losses, 0);
+	assert_int_equal(f->history.n_losses, 0);
 	f->sk.lost = 42;
 	estimate(f);
 	assert_int_equal(f->ack.flight.tx_in_flight, 12);
@@ -526,7 +528,7 @@ TEST(bounds_of_an_undo_know_of_the_losses)
 	FIXTURE;
 
 	f->sk.lost = 50;
-	f->more.tx_in_flight = 100;
+	f->history.tx_in_flight = 100;
 	f->more.undo_inflight_hi = 200;
 	f->b.probe_samples = 1;
 	bbr_catch_up(&f->b, &f->sk);
@@ -555,6 +557,7 @@ TEST(marks_follow_from_the_count_of_the_stack)
 	estimate(f);
 	assert_false(f->ack.is_ece);
 	f->sk.more = NULL;
+	f->sk.history = NULL;
 	f->sk.delivered_ce = 2;
 	estimate(f);
 	assert_false(f->ack.is_ece);
@@ -574,7 +577,7 @@ TEST(what_the_kernel_knows_is_taken)
 	estimate(f);
 	assert_int_equal(f->ack.flight.tx_in_flight, 77);
 	assert_int_equal(f->ack.flight.lost, 5);
-	assert_int_equal(f->more.prior_lost, 42);
+	assert_int_equal(f->history.prior_lost, 42);
 	assert_false(f->ack.acks_tlp);
 	assert_false(f->ack.is_ece);
 	f->rs.is_acking_tlp_retrans_seq = true;
@@ -583,6 +586,7 @@ TEST(what_the_kernel_knows_is_taken)
 	assert_true(f->ack.acks_tlp);
 	assert_true(f->ack.is_ece);
 	f->sk.more = NULL;
+	f->sk.history = NULL;
 	f->rs.is_app_limited = true;
 	estimate(f);
 	assert_int_equal(f->ack.flight.tx_in_flight, 77);
@@ -636,8 +640,9 @@ TEST(ack_of_nothing_is_of_no_flight)
 {
 	FIXTURE;
 
-	f->more.tx_in_flight = 100;
-	f->more.prior_lost = 38;
+	f->sk.lost = 38;
+	lose(f, f->sk.delivered, f->sk.snd_nxt, 40);
+	f->history.tx_in_flight = 100;
 	f->rs.delivered = -1;
 	f->sk.lost = 41;
 	f->b.probe_samples = 1;
@@ -645,7 +650,7 @@ TEST(ack_of_nothing_is_of_no_flight)
 	assert_int_equal(f->ack.flight.tx_in_flight, 0);
 	assert_int_equal(f->ack.flight.lost, 0);
 	assert_true(f->b.prev_probe_too_high); /* its losses belong to the last flight: 3 of 100 */
-	assert_int_equal(f->more.tx_in_flight, 100);
+	assert_int_equal(f->history.tx_in_flight, 100);
 }
 
 TEST(probe_that_was_repeated_is_acked)
@@ -669,6 +674,7 @@ TEST(without_history_any_loss_is_too_much)
 	FIXTURE;
 
 	f->sk.more = NULL;
+	f->sk.history = NULL;
 	f->b.probe_samples = 1;
 	estimate(f);
 	assert_int_equal(f->ack.flight.lost, 0);
@@ -699,6 +705,7 @@ TEST(without_history_reordering_raises_nothing)
 	FIXTURE;
 
 	f->sk.more = NULL;
+	f->sk.history = NULL;
 	f->rs.delivered = 140;
 	f->b.inflight_hi = 120;
 	estimate(f);
@@ -714,17 +721,18 @@ TEST(losses_of_timers_are_caught_up_with)
 
 	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 0);
 	assert_false(f->b.loss_in_round);
-	f->more.tx_in_flight = 100;
+	f->history.tx_in_flight = 100;
 	f->b.probe_samples = 1;
 	f->sk.lost = 43;
 	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 3);
 	assert_true(f->b.loss_in_round);
 	assert_true(f->b.prev_probe_too_high);
-	assert_int_equal(f->more.n_losses, 1);
+	assert_int_equal(f->history.n_losses, 1);
 	f->sk.more = NULL;
+	f->sk.history = NULL;
 	f->sk.lost = 44;
 	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 1);
-	assert_int_equal(f->more.n_losses, 1);
+	assert_int_equal(f->history.n_losses, 1);
 }
 
 TEST(tail_loss_lowers_the_window_and_marks_nothing)
@@ -745,6 +753,7 @@ TEST(tail_loss_lowers_the_window_and_marks_nothing)
 	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
 	f->more.delivered_ce = 0;
 	f->sk.more = NULL;
+	f->sk.history = NULL;
 	assert_true(bbr_is_tail_loss(&f->sk, TCP_CA_CWR, 0));
 }
 
@@ -754,7 +763,7 @@ TEST(flight_in_order_is_what_was_delivered)
 	FIXTURE;
 
 	f->b.in_order = 1;
-	f->more.prior_lost = 7;
+	f->history.prior_lost = 7;
 	f->rs.is_app_limited = true;
 	f->rs.delivered_ce = 4;
 	estimate(f);
@@ -763,8 +772,8 @@ TEST(flight_in_order_is_what_was_delivered)
 	assert_true(f->ack.flight.is_app_limited);
 	assert_int_equal(f->ack.delivered_ce, 0);
 	assert_false(f->ack.acks_tlp);
-	assert_int_equal(f->more.prior_lost, 7);
-	assert_int_equal(f->more.tx_in_flight, 0);
+	assert_int_equal(f->history.prior_lost, 7);
+	assert_int_equal(f->history.tx_in_flight, 0);
 	assert_true(f->b.in_order);
 	f->rs.last_end_seq = f->sk.snd_una + 2 * f->sk.mss - 1;
 	estimate(f);
@@ -795,34 +804,34 @@ TEST(flight_in_order_is_that_of_the_last_sample)
 	f->sk.rate_delivered = 30;
 	f->sk.rate_app_limited = true;
 	estimate(f);
-	assert_int_equal(f->more.tx_in_flight, 0); /* nobody needs it yet */
+	assert_int_equal(f->history.tx_in_flight, 0); /* nobody needs it yet */
 	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 0);
-	assert_int_equal(f->more.tx_in_flight, 30);
-	assert_int_equal(f->more.prior_lost, 40);
-	assert_true(f->more.is_app_limited);
+	assert_int_equal(f->history.tx_in_flight, 0);
+	assert_true(bbr_was_app_limited(&f->b, &f->sk));
 	f->sk.rate_delivered = 31;
 	f->sk.rate_app_limited = false;
 	f->sk.lost = 43;
 	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 3);
-	assert_int_equal(f->more.tx_in_flight, 31);
-	assert_int_equal(f->more.prior_lost, 40);
-	assert_false(f->more.is_app_limited);
+	assert_int_equal(f->history.tx_in_flight, 31);
+	assert_int_equal(f->history.prior_lost, 40);
+	assert_false(f->history.is_app_limited);
 	f->sk.rate_delivered = 32;
 	f->sk.lost = 44;
 	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 1); /* no longer in order */
-	assert_int_equal(f->more.tx_in_flight, 31);
-	assert_int_equal(bbr_last_flight(&f->sk).lost, 4);
+	assert_int_equal(f->history.tx_in_flight, 31);
+	assert_int_equal(bbr_last_flight(&f->history, &f->sk).lost, 4);
 	f->b.in_order = 1;
 	f->sk.lost = 45;
 	f->rs.delivered = -1; /* an ACK that delivers nothing new, in whose course one was marked */
 	estimate(f);
-	assert_int_equal(f->more.tx_in_flight, 32);
-	assert_int_equal(f->more.prior_lost, 44);
+	assert_int_equal(f->history.tx_in_flight, 32);
+	assert_int_equal(f->history.prior_lost, 44);
 	f->b.in_order = 1;
 	f->sk.more = NULL;
+	f->sk.history = NULL;
 	f->sk.lost = 46;
 	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 1);
-	assert_int_equal(f->more.tx_in_flight, 32);
+	assert_int_equal(f->history.tx_in_flight, 32);
 }
 
 /* Only inflight_hi needs it: no bound, no question. */
@@ -867,7 +876,7 @@ TEST(what_the_kernel_knows_is_taken_in_order)
 	f->b.in_order = 1;
 	f->b.probe_samples = 1;
 	f->b.acks = BBR_ACKS_PROBE_STARTING;
-	f->more.tx_in_flight = 0;
+	f->history.tx_in_flight = 0;
 	estimate(f);
 	assert_int_equal(f->ack.flight.tx_in_flight, 77);
 	assert_int_equal(f->ack.flight.lost, 0);
@@ -882,8 +891,8 @@ TEST(who_knows_the_flight_keeps_no_history)
 	f->sk.lost = 47;
 	f->rs.prior_delivered = f->b.next_round_delivered;
 	bbr_main(&f->b, &f->sk, &f->rs);
-	assert_int_equal(f->more.n_losses, 0);
-	assert_int_equal(f->more.n_sends, 0);
+	assert_int_equal(f->history.n_losses, 0);
+	assert_int_equal(f->history.n_sends, 0);
 }
 
 /* True if the flight counts as in order, so that nothing reads or writes the history. */
@@ -891,10 +900,10 @@ static bool is_in_order(const struct fixture *f)
 {
 	struct fixture is = *f;
 
-	is.sk.more = &is.more;
-	is.more.tx_in_flight = 77;
+	is.sk.history = &is.history;
+	is.history.tx_in_flight = 77;
 	bbr_estimate_ack(&is.b, &is.sk, &is.rs, &is.ack);
-	return is.more.tx_in_flight == 77;
+	return is.history.tx_in_flight == 77;
 }
 
 TEST(what_is_not_in_order)
@@ -961,38 +970,38 @@ TEST(sends_are_noted_until_order_returns)
 	f->rs.prior_delivered = f->b.next_round_delivered - 1;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_true(f->b.in_order);
-	assert_int_equal(f->more.n_sends, 0);
+	assert_int_equal(f->history.n_sends, 0);
 	for (u32 rounds = 0; rounds < 16; rounds++) { /* in CRUISE, one of eight */
 		f->b.rounds_since_probe = rounds;
 		f->sk.delivered += 10;
 		f->rs.prior_delivered = f->b.next_round_delivered;
 		bbr_main(&f->b, &f->sk, &f->rs);
 		assert_true(f->b.in_order);
-		assert_int_equal(f->more.n_sends, (rounds + 2) / 8);
+		assert_int_equal(f->history.n_sends, (rounds + 2) / 8);
 	}
-	f->more.n_sends = 0;
+	f->history.n_sends = 0;
 	f->b.rounds_since_probe = 4;
 	f->b.cycle_idx = BBR_UP; /* every round is noted */
 	f->rs.prior_delivered = f->b.next_round_delivered;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_true(f->b.in_order);
-	assert_int_equal(f->more.n_sends, 1);
+	assert_int_equal(f->history.n_sends, 1);
 	f->sk.delivered += 10;
 	f->rs.prior_delivered = f->b.next_round_delivered - 1;
 	f->sk.sacked_out = 1;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_false(f->b.in_order);
-	assert_int_equal(f->more.n_sends, 2);
+	assert_int_equal(f->history.n_sends, 2);
 	f->sk.sacked_out = 0;
 	f->sk.ca_state = TCP_CA_Disorder;
 	f->sk.delivered += 10;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_false(f->b.in_order);
-	assert_int_equal(f->more.n_sends, 3);
+	assert_int_equal(f->history.n_sends, 3);
 	f->rs.prior_in_flight = 1500; /* the next is due at the next multiple of 64 packets */
 	f->sk.delivered += 10;
 	bbr_main(&f->b, &f->sk, &f->rs);
-	assert_int_equal(f->more.n_sends, 3);
+	assert_int_equal(f->history.n_sends, 3);
 	f->rs.prior_in_flight = 50;
 	f->sk.delivered -= 10;
 	f->sk.ca_state = TCP_CA_Open;
@@ -1005,12 +1014,14 @@ TEST(sends_are_noted_until_order_returns)
 	assert_false(f->b.in_order);
 	f->rs.is_retrans = false;
 	f->sk.more = NULL;
+	f->sk.history = NULL;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_false(f->b.in_order);
 	f->sk.more = &f->more;
+	f->sk.history = &f->history;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_true(f->b.in_order);
-	assert_int_equal(f->more.n_sends, 3);
+	assert_int_equal(f->history.n_sends, 3);
 }
 
 static void assert_needed(struct fixture *f, bool is_needed)
@@ -1090,18 +1101,18 @@ TEST(flight_that_is_not_needed_is_unknown)
 	f->sk.ca_state = TCP_CA_Recovery;
 	f->sk.lost = 41;
 	f->rs.delivered = 500;
-	f->more.tx_in_flight = 7;
+	f->history.tx_in_flight = 7;
 	estimate(f);
 	assert_int_equal(f->ack.flight.tx_in_flight, 0);
 	assert_int_equal(f->ack.flight.lost, 0);
-	assert_int_equal(f->more.tx_in_flight, 7); /* of the last one that was */
+	assert_int_equal(f->history.tx_in_flight, 7); /* of the last one that was */
 	assert_true(f->b.loss_in_round); /* the loss counts nevertheless */
 	assert_int_equal(f->b.loss_round_delivered, 1000);
-	assert_int_equal(f->more.n_losses, 1);
+	assert_int_equal(f->history.n_losses, 1);
 	f->b.loss_in_round = 0;
 	estimate(f);
 	assert_false(f->b.loss_in_round);
-	assert_int_equal(f->more.n_losses, 1);
+	assert_int_equal(f->history.n_losses, 1);
 }
 
 /* A connection may get BBR in a recovery. */
@@ -1110,10 +1121,10 @@ TEST(packets_lost_before_are_noted_at_the_start)
 	FIXTURE;
 
 	bbr_init_estimate(&f->b, &f->sk);
-	assert_int_equal(f->more.n_losses, 0);
+	assert_int_equal(f->history.n_losses, 0);
 	f->sk.lost_out = 3;
 	bbr_init_estimate(&f->b, &f->sk);
-	assert_int_equal(f->more.n_losses, 1);
+	assert_int_equal(f->history.n_losses, 1);
 	assert_int_equal(prior_lost(f, 999, 0), 37);
 	assert_int_equal(prior_lost(f, 1001, 0), 40);
 }
@@ -1124,17 +1135,20 @@ TEST(losses_are_of_the_flight_until_order_returns)
 
 	f->b.in_order = 1;
 	f->sk.lost = 41;
-	f->sk.more = NULL; /* and there is no history to begin */
+	f->sk.more = NULL;
+	f->sk.history = NULL; /* and there is no history to begin */
 	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 1);
 	assert_false(f->b.in_order);
 	f->sk.more = &f->more;
+	f->sk.history = &f->history;
 	f->b.in_order = 1;
-	f->more.n_sends = 3;
+	f->history.n_sends = 3;
 	f->sk.lost = 42;
+	f->sk.lost_out = 2;
 	estimate(f);
 	assert_int_equal(f->ack.flight.lost, 2);
 	assert_false(f->b.in_order);
-	assert_int_equal(f->more.n_sends, 4);
+	assert_int_equal(f->history.n_sends, 4);
 	f->rs.prior_delivered = 990; /* sent before the loss was known */
 	estimate(f);
 	assert_int_equal(f->ack.flight.lost, 2);
@@ -1145,7 +1159,7 @@ TEST(losses_are_of_the_flight_until_order_returns)
 	assert_true(f->b.in_order);
 	/* Sent after the loss that is noted now. */
 	f->sk.lost = 43;
-	bbr_note_losses(&f->more, &f->sk);
+	bbr_note_losses(&f->history, &f->sk, 1);
 	estimate(f);
 	assert_int_equal(f->ack.flight.lost, 0);
 	assert_false(f->b.in_order);
@@ -1164,19 +1178,20 @@ TEST(shell_begins_a_connection)
 	assert_int_equal(f->b.raising, 0);
 	assert_int_equal(f->b.last_lost, 40);
 	assert_int_equal(f->b.full_bw_reached, 0);
-	assert_int_equal(f->more.n_losses, 0);
-	assert_int_equal(f->more.n_sends, 0);
-	assert_int_equal(f->more.lost_before, 40);
-	assert_int_equal(f->more.prior_lost, 40);
-	assert_int_equal(f->more.tx_in_flight, 0);
-	assert_int_equal(f->more.is_app_limited, 0);
+	assert_int_equal(f->history.n_losses, 0);
+	assert_int_equal(f->history.n_sends, 0);
+	assert_int_equal(f->history.lost_before, 40);
+	assert_int_equal(f->history.prior_lost, 40);
+	assert_int_equal(f->history.tx_in_flight, 0);
+	assert_int_equal(f->history.is_app_limited, 0);
 	assert_int_equal(f->more.pacing_gain | f->more.cwnd_gain, 0);
 	f->sk.lost_out = 3;
 	f->sk.delivered_ce = 9;
 	bbr_init(&f->b, &f->sk);
-	assert_int_equal(f->more.lost_before, 37);
+	assert_int_equal(f->history.lost_before, 37);
 	assert_int_equal(f->more.delivered_ce, 9);
 	f->sk.more = NULL;
+	f->sk.history = NULL;
 	f->sk.lost = 41;
 	bbr_init(&f->b, &f->sk);
 	assert_int_equal(f->b.last_lost, 41);
@@ -1191,12 +1206,13 @@ TEST(shell_brings_acks)
 	f->sk.sacked_out = 1;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.steps, STEP(WAITED_ROUNDS));
-	assert_int_equal(f->more.n_sends, 1);
-	assert_int_equal(f->more.sends[0].sent, 1000 + 40 + 50);
+	assert_int_equal(f->history.n_sends, 1);
+	assert_int_equal(f->history.sends[0].sent, 1000 + 40 + 50);
 	f->sk.more = NULL;
+	f->sk.history = NULL;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.steps, 0);
-	assert_int_equal(f->more.n_sends, 1);
+	assert_int_equal(f->history.n_sends, 1);
 }
 
 TEST(shell_brings_events)
@@ -1227,7 +1243,7 @@ TEST(shell_brings_states)
 	bbr_set_state(&f->b, &f->sk, TCP_CA_Loss);
 	assert_int_equal(f->b.steps, 0);
 	assert_int_equal(f->b.prev_ca_state, TCP_CA_Loss);
-	assert_int_equal(f->more.n_sends, 1);
+	assert_int_equal(f->history.n_sends, 1);
 	f->sk.lost = 41;
 	bbr_set_state(&f->b, &f->sk, TCP_CA_Recovery);
 	assert_true(f->b.loss_in_round);
@@ -1236,17 +1252,18 @@ TEST(shell_brings_states)
 	f->b.probe_samples = 1;
 	f->b.inflight_latest = 40;
 	f->b.bw_hi[0] = f->b.bw_hi[1] = 1;
-	f->more.is_app_limited = 1;
+	f->history.is_app_limited = 1;
 	bbr_set_state(&f->b, &f->sk, TCP_CA_CWR);
 	assert_true(f->b.loss_in_round);
 	assert_true(f->b.prev_probe_too_high);
 	assert_int_equal(f->b.inflight_hi, 200);
-	f->more.is_app_limited = 0;
+	f->history.is_app_limited = 0;
 	f->b.probe_samples = 1;
 	bbr_set_state(&f->b, &f->sk, TCP_CA_CWR);
 	assert_int_equal(f->b.inflight_hi, 41);
 	f->b.inflight_hi = 200;
 	f->sk.more = NULL;
+	f->sk.history = NULL;
 	f->b.probe_samples = 1;
 	bbr_set_state(&f->b, &f->sk, TCP_CA_CWR);
 	assert_int_equal(f->b.inflight_hi, 41);
@@ -1265,12 +1282,13 @@ TEST(shell_asks)
 	assert_int_equal(bbr_sndbuf_expand(&f->b, &f->sk), 5);
 	f->sk.lost = 41;
 	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 2);
-	assert_int_equal(f->more.n_losses, 1);
+	assert_int_equal(f->history.n_losses, 1);
 	f->sk.more = NULL;
+	f->sk.history = NULL;
 	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 2);
 	f->b.last_lost = 41; /* nothing new: nothing is noted */
 	assert_int_equal(bbr_min_tso_segs(&f->b, &f->sk), 2);
-	assert_int_equal(f->more.n_losses, 1);
+	assert_int_equal(f->history.n_losses, 1);
 }
 
 TEST(burst_is_rare_after_losses_and_on_a_short_path)
@@ -1350,9 +1368,9 @@ TEST(connection_begins_with_no_send_found)
 {
 	FIXTURE;
 
-	f->more.sends_before = 7;
+	f->history.sends_before = 7;
 	bbr_init_estimate(&f->b, &f->sk);
-	assert_int_equal(f->more.sends_before, 0);
+	assert_int_equal(f->history.sends_before, 0);
 }
 
 int main(void)
@@ -1372,7 +1390,7 @@ int main(void)
 		T(packet_knows_of_losses_before_it_was_sent),
 		T(packets_of_one_ack_differ_by_their_sequence),
 		T(without_history_there_are_no_entries),
-		T(history_holds_128_entries),
+		T(history_holds_64_losses),
 		T(entries_are_as_far_apart_as_a_round_needs),
 		T(notes_are_16_to_32_in_a_round),
 		T(notes_in_cruise_are_fewer),

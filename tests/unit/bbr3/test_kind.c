@@ -27,11 +27,16 @@ static void assert_same(struct fixture *f, u8 kind)
 		of_kind.sk.more = &of_kind.more;
 		of_any.sk.more = &of_any.more;
 	}
+	if (f->sk.history) {
+		of_kind.sk.history = &of_kind.history;
+		of_any.sk.history = &of_any.history;
+	}
 	of_kind.sk.kind = kind;
 	bbr_main(&of_kind.b, &of_kind.sk, &of_kind.rs);
 	bbr_main(&of_any.b, &of_any.sk, &of_any.rs);
 	of_kind.sk.kind = BBR_GENERAL;
 	of_kind.sk.more = of_any.sk.more = NULL;
+	of_kind.sk.history = of_any.sk.history = NULL;
 	assert_memory_equal(&of_kind, &of_any, sizeof(of_any));
 }
 
