@@ -180,7 +180,8 @@ def test_rules_choose_the_profile(steps):
         "nothing": "default", "cgroup": "by_cgroup", "prefix": "by_prefix", "mark": "by_mark", "port": "to_port", "not": "to_port",
         "terms": "by_terms"}
     assert "6: --sport 1 --profile by_port\n7: --cgroup /lab --profile by_cgroup\n" in text
-    assert "1: --dport 5001 --not-src" in text and "by_terms\nlab_bbr: 7 rules deleted" in text
+    assert "1: --dport 5001 --not-src 192.0.2.1 --not-mark 5 --not-dev none --profile by_terms\n" in text
+    assert "4: --mark 0 --profile by_mark\nlab_bbr: 7 rules deleted" in text
 
 
 def test_version_3_is_registered_and_taken_away(steps):
