@@ -230,6 +230,7 @@ def test_a_file(bbrctl, check, free_name, ns, cgroup, tmp_path):
     assert sorted(f[0] for f in off(check(file), ns)) == ["opened_before"] * 2
     bbrctl("migrate", "--from", "reno", "--to", name, "--netns", ns.name)
     assert f"the machine does what {file} says" in bbrctl("check", file).out
+    bbrctl("detach", "--cgroup", cgroup.path, "--name", name)  # a file's attachment waits for its cgroup
     restore_default(ns)
     assert pair and attached
 
