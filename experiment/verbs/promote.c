@@ -190,8 +190,8 @@ static int write_file(const char *path, const struct stat *st, const char *text)
 	int error = fd < 0 ? errno : 0;
 
 	errno = 0;
-	if (!error && (write(fd, text, len) != (ssize_t)len || fchown(fd, st->st_uid, st->st_gid) ||
-		       fchmod(fd, st->st_mode & 07777) || fsync(fd) || rename(new, path)))
+	if (!error && (write(fd, text, len) != (ssize_t)len || fchmod(fd, st->st_mode & 0777) ||
+		       fchown(fd, st->st_uid, st->st_gid) || fsync(fd) || rename(new, path)))
 		error = errno ? errno : ENOSPC;
 	if (error)
 		refuse(fd < 0 ? new : path, error);
@@ -281,7 +281,7 @@ static const struct option_def experiment_promote_options[] = {
 };
 
 BBRCTL_VERB(experiment_promote, "experiment promote",
-	    NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES | EVERY_NETNS), .args = "EXPERIMENT [FILE]",
-	    .min_args = 1, .max_args = 2,
+	    NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES | CAP(CHOWN) | EVERY_NETNS),
+	    .args = "EXPERIMENT [FILE]", .min_args = 1, .max_args = 2,
 	    .brief = "print the winning arm as lines for apply, or put them into a file",
 	    OPTIONS({ experiment_promote_options, 0 }), .run = verb_experiment_promote);

@@ -16,29 +16,29 @@ from tool import NOTHING, REFUSED, USAGE
 def name(bbrctl, load):
     """An instance with a profile."""
     name = load("bw_win=11")
-    bbrctl("profile", "add", "--name", name, "gentle", "cwnd_gain=1.5")
+    bbrctl("profile", "add", "--name", name, "mild", "cwnd_gain=1.5")
     return name
 
 
 def lines(name, cgroup, rule=""):
-    return (f"[instance {name}]\nalgorithm = bbr\nattach = {cgroup.path}\n\n[gentle]\ncwnd_gain = 1.5\n\n"
-            f"[rules]\nrule = {rule}--profile gentle --cgroup /{cgroup.relative}\n")
+    return (f"[instance {name}]\nalgorithm = bbr\nattach = {cgroup.path}\n\n[mild]\ncwnd_gain = 1.5\n"
+            f"[rules]\nrule = {rule}--profile mild --cgroup /{cgroup.relative}\n")
 
 
 def test_the_lines_are_what_the_arm_was(bbrctl, experiments, name, cgroup):
-    started = experiments.start(cgroup, *arms(now="reno", new=f"{name}:gentle"))
+    started = experiments.start(cgroup, *arms(now="reno", new=f"{name}:mild"))
     refused = bbrctl("experiment", "promote", started, status=NOTHING).err
     assert refused.startswith(f"bbrctl: {started}: has no winner: only a canary decides for itself\n") and "--arm LABEL" in refused
     bbrctl("experiment", "promote", started, "--arm", "other", status=USAGE)
     printed = bbrctl("experiment", "promote", started, "--arm", "new")
     assert printed.out == lines(name, cgroup) and not printed.err
     assert bbrctl.json("experiment", "promote", started, "--arm", "new") == {
-        "name": started, "arm": "new", "instance": name, "profile": "gentle", "file": None, "lines": printed.out}
+        "name": started, "arm": "new", "instance": name, "profile": "mild", "file": None, "lines": printed.out}
     bbrctl("experiment", "stop", started)
     bbrctl("apply", "--name", name, "-", input=printed.out)
     (saved,) = bbrctl.json("save", "--name", name)
     assert saved["attach"] == [str(cgroup.path)]
-    assert saved["rules"] == [{"cgroup": f"/{cgroup.relative}", "profile": "gentle"}]
+    assert [(rule["cgroup"], rule["profile"]) for rule in saved["rules"]] == [(f"/{cgroup.relative}", "mild")]
     assert "nothing to change" in bbrctl("apply", "--name", name, "-", input=printed.out).out
     bbrctl("apply", "--name", name, "-", input=f"[instance {name}]\n")
 
@@ -52,7 +52,7 @@ def write_control(cgroup, place, what):
 
 
 def test_what_a_canary_decided(bbrctl, experiments, name, cgroup):
-    started = experiments.start(cgroup, "--design", "canary", *arms(now="reno", new=f"{name}:gentle"))
+    started = experiments.start(cgroup, "--design", "canary", "--guard", "retransmitted < 1.2x", *arms(now="reno", new=f"{name}:mild"))
     assert "has not decided yet" in bbrctl("experiment", "promote", started, status=NOTHING).err
     write_control(cgroup, LEASE_AT, bytes(8))
     assert experiments.status(started)["state"] == "complete"
@@ -65,20 +65,20 @@ def test_what_a_canary_decided(bbrctl, experiments, name, cgroup):
 
 def test_an_arm_without_a_profile(bbrctl, experiments, name, cgroup):
     """Then the instance's rules chose."""
-    bbrctl("rule", "add", "--name", name, "--dport", 7, "--profile", "gentle")
+    bbrctl("rule", "add", "--name", name, "--dport", 7, "--profile", "mild")
     started = experiments.start(cgroup, *arms(now="reno", new=name))
     assert bbrctl("experiment", "promote", started, "--arm", "new").out == (
-        f"[instance {name}]\nalgorithm = bbr\nattach = {cgroup.path}\n\n[default]\nbw_win = 11\n\n[gentle]\ncwnd_gain = 1.5\n\n"
-        "[rules]\nrule = --dport 7 --profile gentle\n")
+        f"[instance {name}]\nalgorithm = bbr\nattach = {cgroup.path}\n\n[default]\nbw_win = 11\n\n[mild]\ncwnd_gain = 1.5\n"
+        "[rules]\nrule = --dport 7 --profile mild\n")
 
 
 def test_conditions_and_namespaces(bbrctl, experiments, name, cgroup, ns):
-    started = experiments.start(cgroup, "--dport", 443, *arms(now="reno", new=f"{name}:gentle"))
+    started = experiments.start(cgroup, "--dport", 443, *arms(now="reno", new=f"{name}:mild"))
     printed = bbrctl("experiment", "promote", started, "--arm", "new")
     assert printed.out == lines(name, cgroup, "--dport 443 ").replace("attach = ", "attach = --dport 443 --cgroup ")
     assert "attached" in bbrctl("apply", "--check", "--name", name, "-", input=printed.out, status=NOTHING).out
     bbrctl("experiment", "stop", started)
-    started = experiments.start(cgroup, "--netns", ns.name, *arms(now="reno", new=f"{name}:gentle"))
+    started = experiments.start(cgroup, "--netns", ns.name, *arms(now="reno", new=f"{name}:mild"))
     printed = bbrctl("experiment", "promote", started, "--arm", "new")
     assert printed.out == lines(name, cgroup).replace(f"attach = {cgroup.path}\n", "")
     assert f"add default_in or attach to [instance {name}]" in printed.err
@@ -90,18 +90,18 @@ attach = {path} ; the service
 
 [default]
 bw_win = 11
-[gentle]
+[mild]
 cwnd_gain = 1.25 ; too low
 ; the rules
 [rules]
 rule = --profile default --cgroup /{relative}
-rule = --dport 80 --profile gentle
+rule = --dport 80 --profile mild
 """
 
 
 def test_into_a_file(bbrctl, experiments, name, cgroup, tmp_path):
     path, link = tmp_path / "conf", tmp_path / "link"
-    started = experiments.start(cgroup, *arms(now="reno", new=f"{name}:gentle"))
+    started = experiments.start(cgroup, *arms(now="reno", new=f"{name}:mild"))
     promote = "experiment", "promote", started, "--arm", "new"
     said = bbrctl(*promote, path).out
     assert path.read_text() == lines(name, cgroup) and f"experiment stop {started} --to new && bbrctl apply {path}" in said
@@ -109,7 +109,7 @@ def test_into_a_file(bbrctl, experiments, name, cgroup, tmp_path):
     path.chmod(0o640)
     os.chown(path, 7, 8)
     expected = path.read_text().replace("cwnd_gain = 1.25 ; too low", "cwnd_gain = 1.5").replace(
-        f"--profile default --cgroup /{cgroup.relative}", f"--profile gentle --cgroup /{cgroup.relative}")
+        f"--profile default --cgroup /{cgroup.relative}", f"--profile mild --cgroup /{cgroup.relative}")
     for _ in range(2):
         assert bbrctl.json(*promote, path)["file"] == str(path)
         assert path.read_text() == expected
