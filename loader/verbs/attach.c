@@ -395,7 +395,7 @@ static int verb_detach(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct attachment found;
-	char *place, *below, *path;
+	char *place, *below, *path, *none;
 	int ret;
 
 	(void)argc;
@@ -409,7 +409,7 @@ static int verb_detach(void *options, int argc, char **argv)
 	path = mem_format("%s%s%s", place, *below ? "/" : "", below);
 	ret = find_own(opt, path, &found);
 	if (ret == EXIT_NOTHING && access(path, F_OK)) /* or its name is wrong */
-		ret = cgroup_find("--cgroup", opt->filter.cgroup, &place);
+		ret = cgroup_find("--cgroup", opt->filter.cgroup, &none);
 	else if (!ret) {
 		ret = detach_found(opt, &found);
 		if (!ret)
