@@ -26,60 +26,45 @@ static inline struct bbr_sock kinds_sock(struct replay *r, const struct bbr_para
 	return sk;
 }
 
-static inline void run_of_kind(struct replay *r, const struct bbr_params *params)
-{
-	struct bbr_sock sk = kinds_sock(r, params);
-
-	switch (bbr_kind(&r->b, &sk, &r->rs)) {
-	case BBR_FAST_1:
-		sk.kind = BBR_FAST_1;
-		bbr_main(&r->b, &sk, &r->rs);
-		break;
-	case BBR_FAST_2:
-		sk.kind = BBR_FAST_2;
-		bbr_main(&r->b, &sk, &r->rs);
-		break;
-	case BBR_REGULAR:
-		sk.kind = BBR_REGULAR;
-		bbr_main(&r->b, &sk, &r->rs);
-		break;
-	default:
-		sk.kind = BBR_GENERAL;
-	}
-	r->sk = sk;
-}
-
 #ifdef __bpf__
-/*
- * bbr_main() in two halves. They are global functions, so the verifier verifies each on its own:
- * together they are too much for it.
- */
 extern struct bbr_params params;
 static struct bbr_ack ack_of_any;
 
-__attribute__((noinline)) int estimate_any(struct replay *r)
+/*
+ * The parts of a run are global functions, so the verifier verifies each on its own, and each has a
+ * stack: together they are too much for it.
+ */
+#define KINDS_PART(name, ...)                                \
+	__attribute__((noinline)) int name(struct replay *r) \
+	{                                                    \
+		struct bbr_sock sk;                          \
+                                                             \
+		if (!r)                                      \
+			return 0;                            \
+		sk = kinds_sock(r, &params);                 \
+		__VA_ARGS__;                                 \
+		r->sk = sk;                                  \
+		return 0;                                    \
+	}
+#define KINDS_OF(KIND) sk.kind = KIND, bbr_main(&r->b, &sk, &r->rs)
+
+KINDS_PART(choose_kind, sk.kind = bbr_kind(&r->b, &sk, &r->rs))
+KINDS_PART(run_fast_1, KINDS_OF(BBR_FAST_1))
+KINDS_PART(run_fast_2, KINDS_OF(BBR_FAST_2))
+KINDS_PART(run_regular, KINDS_OF(BBR_REGULAR))
+KINDS_PART(estimate_any, sk.kind = BBR_GENERAL, r->b.steps = 0,
+	   bbr_estimate_ack(&r->b, &sk, &r->rs, &ack_of_any))
+KINDS_PART(take_any, bbr_acked(&r->b, &sk, &r->rs, &ack_of_any))
+
+static inline void run_of_kind(struct replay *r, const struct bbr_params *unused)
 {
-	struct bbr_sock sk;
-
-	if (!r)
-		return 0;
-	sk = kinds_sock(r, &params);
-	r->b.steps = 0;
-	bbr_estimate_ack(&r->b, &sk, &r->rs, &ack_of_any);
-	r->sk = sk;
-	return 0;
-}
-
-__attribute__((noinline)) int take_any(struct replay *r)
-{
-	struct bbr_sock sk;
-
-	if (!r)
-		return 0;
-	sk = kinds_sock(r, &params);
-	bbr_acked(&r->b, &sk, &r->rs, &ack_of_any);
-	r->sk = sk;
-	return 0;
+	choose_kind(r);
+	if (r->sk.kind == BBR_FAST_1)
+		run_fast_1(r);
+	else if (r->sk.kind == BBR_FAST_2)
+		run_fast_2(r);
+	else if (r->sk.kind == BBR_REGULAR)
+		run_regular(r);
 }
 
 static inline void run_of_any(struct replay *r, const struct bbr_params *unused)
@@ -88,6 +73,16 @@ static inline void run_of_any(struct replay *r, const struct bbr_params *unused)
 	take_any(r);
 }
 #else
+static inline void run_of_kind(struct replay *r, const struct bbr_params *params)
+{
+	struct bbr_sock sk = kinds_sock(r, params);
+
+	sk.kind = bbr_kind(&r->b, &sk, &r->rs);
+	if (sk.kind != BBR_GENERAL)
+		bbr_main(&r->b, &sk, &r->rs);
+	r->sk = sk;
+}
+
 static inline void run_of_any(struct replay *r, const struct bbr_params *params)
 {
 	struct bbr_sock sk = kinds_sock(r, params);
