@@ -13,11 +13,12 @@ from tool import NOTHING, REFUSED, USAGE
 
 
 @pytest.fixture
-def name(bbrctl, load):
-    """An instance with a profile."""
+def name(bbrctl, load, cgroup):
+    """An instance with a profile. What an apply attaches is attached above the cgroup, and would outlive it."""
     name = load("bw_win=11")
     bbrctl("profile", "add", "--name", name, "mild", "cwnd_gain=1.5")
-    return name
+    yield name
+    bbrctl("detach", "--cgroup", cgroup.relative, "--name", name, status=None)
 
 
 def lines(name, cgroup, rule=""):
@@ -40,7 +41,6 @@ def test_the_lines_are_what_the_arm_was(bbrctl, experiments, name, cgroup):
     assert saved["attach"] == [str(cgroup.path)]
     assert [(rule["cgroup"], rule["profile"]) for rule in saved["rules"]] == [(f"/{cgroup.relative}", "mild")]
     assert "nothing to change" in bbrctl("apply", "--name", name, "-", input=printed.out).out
-    bbrctl("apply", "--name", name, "-", input=f"[instance {name}]\n")
 
 
 def write_control(cgroup, place, what):

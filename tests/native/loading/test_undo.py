@@ -151,7 +151,14 @@ def test_profiles_and_rules_only(bbrctl, undoing):
     assert undoing.gain() == 3
 
 
-def test_namespaces_and_cgroups(bbrctl, undoing, ns, cgroup):
+@pytest.fixture
+def detached(bbrctl, undoing, cgroup):
+    """What an apply attaches is attached above the cgroup, and would outlive it."""
+    yield
+    bbrctl("detach", "--cgroup", cgroup.relative, "--name", undoing.name, status=None)
+
+
+def test_namespaces_and_cgroups(bbrctl, undoing, ns, cgroup, detached):
     """What others attached and set before an apply takes it over."""
     ns.default_congestion_control("reno")
     bbrctl("load", "--name", undoing.name, "--default", "--netns", ns.name)
