@@ -32,6 +32,7 @@ static inline u64 bbr_bound_rate(const struct bbr_sock *sk, u64 rate)
 }
 
 #define BBR_MAKE_UP_PACKETS 50 /* fewer say too little of the losses */
+#define BBR_MAKE_UP_MOST 50 /* percent: the highest make_up_loss, so at most twice the rate */
 #define BBR_MAKE_UP_SHIFT 16
 
 /*
@@ -42,12 +43,13 @@ static inline u64 bbr_make_up_loss(const struct bbr *b, const struct bbr_sock *s
 {
 	u32 lost = IN(sk, lost) - b->lt_last_lost;
 	u32 delivered = IN(sk, delivered) - b->lt_last_delivered;
+	u32 most = min_u32(OPTION(sk, make_up_loss), BBR_MAKE_UP_MOST);
 	u64 sent = (u64)lost + delivered;
 
 	if (sent < BBR_MAKE_UP_PACKETS)
 		return rate;
-	if (lost * 100ull > OPTION(sk, make_up_loss) * sent) /* else at least half has arrived */
-		return quotient(rate * 100, 100 - OPTION(sk, make_up_loss));
+	if (lost * 100ull > most * sent) /* else at least half has arrived */
+		return quotient(rate * 100, 100 - most);
 	return rate * quotient(sent << BBR_MAKE_UP_SHIFT, delivered) >> BBR_MAKE_UP_SHIFT;
 }
 

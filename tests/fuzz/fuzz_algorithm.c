@@ -132,8 +132,11 @@ static void check_bounds(const struct conn *c)
 		CHECK(rate <= most);
 	if (rate != c->sk.max_pacing_rate && rate != most) {
 		CHECK(rate >= least);
-		if (p->pacing_rate[0])
-			CHECK(rate == max_u64(p->pacing_rate[0] * 125ull, least));
+		if (p->pacing_rate[0]) {
+			u64 set = max_u64(p->pacing_rate[0] * 125ull, least);
+
+			CHECK(rate == set || (p->make_up_loss[0] && rate > set && rate <= 2 * set));
+		}
 	}
 }
 

@@ -18,13 +18,17 @@ static inline void take_params(struct input *in, bool clamp, struct bbr_params *
 {
 	static const struct bbr_params defaults = BBR_PARAMS_DEFAULT;
 	const u32 *dflt = (const u32 *)&defaults;
+	const size_t newer = offsetof(struct bbr_params, cpu_gain) / sizeof(u32);
 	struct bbr_params raw;
 	u32 *v = (u32 *)&raw;
 
-	/* Any number will do for cpu_gain. With bytes of its own the corpus would mean something else. */
-	memset(&raw, 0, sizeof(raw));
-	input_take(in, &raw, offsetof(struct bbr_params, cpu_gain));
-	raw.cpu_gain[0] = v[0] ^ v[1] ^ v[2];
+	/*
+	 * Any numbers will do for cpu_gain and what comes after it. With bytes of their own the
+	 * corpus would mean something else.
+	 */
+	input_take(in, &raw, newer * sizeof(*v));
+	for (size_t i = newer; i < sizeof(raw) / sizeof(*v); i++)
+		v[i] = v[0] ^ v[1] ^ v[2] ^ (i - newer);
 	for (size_t i = 0; i < sizeof(raw) / sizeof(*v); i++)
 		v[i] ^= dflt[i];
 	if (clamp)

@@ -151,6 +151,7 @@ static void check_any(const struct conn *was, const struct conn *is)
 	inputs.demand_cwr = was->sk.demand_cwr;
 	inputs.ect_permanent = was->sk.ect_permanent;
 	inputs.fast_ack_mode = was->sk.fast_ack_mode;
+	inputs.has_history = was->sk.has_history;
 	CHECK(!memcmp(&inputs, &was->sk, sizeof(inputs)));
 
 	/* Marks of the program around the algorithm. */
