@@ -121,6 +121,7 @@ bbrctl detach --cgroup lab --name lab_bbr
 rmdir /sys/fs/cgroup/lab
 
 # In a namespace of its own: a connection that is older than the default, one whose program chose, and a path's queue and buffer.
+# The flows last until they are killed: check loads its programs first, which takes seconds on some kernels.
 step check
 ip netns add checked
 ip -n checked link set lo up
@@ -128,14 +129,14 @@ ip netns exec checked sysctl -qw net.ipv4.tcp_congestion_control=reno
 ip netns exec checked flow -l 5002 >/dev/null &
 listener=$!
 sleep 0.1
-ip netns exec checked flow -c 127.0.0.1 -p 5002 -m 1000 send:6000 >/dev/null &
+ip netns exec checked flow -c 127.0.0.1 -p 5002 -m 1000 send:20000 >/dev/null &
 flows=($!)
-ip netns exec checked flow -c 127.0.0.1 -p 5002 -m 1000 -C cubic send:6000 >/dev/null &
+ip netns exec checked flow -c 127.0.0.1 -p 5002 -m 1000 -C cubic send:20000 >/dev/null &
 flows+=($!)
 if [ "$PATH_KIND" = netem ]; then
 	ip netns exec rcv sysctl -qw "net.ipv4.tcp_rmem=4096 65536 100000" # two BDPs are 100 kB
 	tc -n snd qdisc change dev s0 root fq flow_limit 1
-	send -C lab_bbr send:6000 >/dev/null &
+	send -C lab_bbr send:20000 >/dev/null &
 	flows+=($!)
 fi
 sleep 3
@@ -146,8 +147,8 @@ bbrctl check -j 2>/dev/null
 echo "status $?"
 sysctl -qw "net.ipv4.tcp_allowed_congestion_control=$allowed"
 bbrctl migrate --netns checked --from reno --to lab_check
+kill "${flows[@]}" $listener
 wait "${flows[@]}"
-kill $listener
 if [ "$PATH_KIND" = netem ]; then
 	tc -n snd qdisc change dev s0 root fq flow_limit 100
 	ip netns exec rcv sysctl -qw "net.ipv4.tcp_rmem=4096 131072 6291456"
