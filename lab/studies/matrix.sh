@@ -136,7 +136,7 @@ flows+=($!)
 if [ "$PATH_KIND" = netem ]; then
 	ip netns exec rcv sysctl -qw "net.ipv4.tcp_rmem=4096 65536 100000" # two BDPs are 100 kB
 	tc -n snd qdisc change dev s0 root fq flow_limit 1
-	send -C lab_bbr send:20000 >/dev/null &
+	ip netns exec snd flow -c $to -p 5001 -C lab_bbr send:20000 >/dev/null &
 	flows+=($!)
 fi
 sleep 3
