@@ -31,7 +31,7 @@ struct checked_netns {
 	__s64 def_map_id; /* what that points at, 0 if that is no BPF program; -1: not known */
 	__u64 wmem, rmem; /* highest of tcp_wmem and tcp_rmem, in bytes; 0: not known */
 	__u64 lowat; /* tcp_notsent_lowat, in bytes; 0: not known */
-	struct device_qdisc *device; /* with a queue */
+	struct device_qdisc *device; /* with a queue; none were read if there is no TCP socket */
 	int n_devices;
 	/* Sums and largest values of its uses; judge.c sets them. */
 	__u64 n, by_fq, by_tcp; /* connections */
