@@ -25,7 +25,7 @@ BUILD = pathlib.Path(os.environ.get("BBR_BUILD", ROOT / "build/asan"))
 NEEDS = {"stream": {"sys_admin"}, "snapshot": {"sys_admin", "sys_ptrace"}, "why": {"sys_admin", "sys_ptrace"}, "top": {"sys_admin"},
          "record": {"sys_admin"}, "report": set(), "experiment": set(), "export": {"sys_admin", "sys_ptrace"}}
 MAY = {"record": {"dac_override"}, "experiment": {"sys_admin", "net_admin", "dac_read_search", "dac_override"}, "report": {"dac_read_search", "dac_override"},
-       "top": {"sys_ptrace"}, "export": {"net_bind_service", "net_admin", "dac_read_search"}}
+       "top": {"sys_ptrace", "dac_read_search"}, "export": {"net_bind_service", "net_admin", "dac_read_search"}}
 # Command lines that watch until they are interrupted: the instance and the kernel's own bbr; FILE may be written.
 NAMES = ["--name", "NAME", "--name", "bbr"]
 WATCHING = {"stream": ["--every", "ack", *NAMES], "top": ["--batch", *NAMES], "record": ["-o", "FILE", *NAMES],
